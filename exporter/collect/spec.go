@@ -1,0 +1,79 @@
+// Package collect holds one file per collector and the runner that gives each of them a
+// deadline, a private batch and one of three outcomes: ok, absent, failed.
+package collect
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"time"
+
+	"github.com/umascope/umascope/exporter/metric"
+	"github.com/umascope/umascope/exporter/nvml"
+)
+
+// ErrAbsent is wrapped by a collector on a machine that has nothing for it to read: hardware,
+// kernel feature or driver is missing. That is an outcome of its own, not a failure.
+var ErrAbsent = errors.New("absent")
+
+// Mode says where the figures come from.
+type Mode string
+
+// The modes. Figures of different modes are never put on one page.
+const (
+	Live        Mode = "live"
+	Replay      Mode = "replay"
+	Constructed Mode = "constructed"
+	Simulated   Mode = "simulated"
+)
+
+// Modes lists them all, for the state set.
+func Modes() []Mode { return []Mode{Live, Replay, Constructed, Simulated} }
+
+// Host is all that differs between a machine, a recording of one and a test.
+type Host struct {
+	// Proc, Sys and Cgroup are the roots of procfs, sysfs and cgroup v2.
+	Proc, Sys, Cgroup fs.FS
+	// GPU reads the devices; a reader without a driver says why.
+	GPU *nvml.Reader
+	// Mode is the label that everything read from this host carries.
+	Mode Mode
+	// Now is the clock.
+	Now func() time.Time
+}
+
+// Options are the settings of single collectors.
+type Options struct {
+	// ProcessLimit is how many GPU processes get a series of their own, largest first.
+	ProcessLimit int
+	// Architecture overrides the memory architecture of every device, "" detects it.
+	Architecture nvml.Architecture
+}
+
+// Collect reads one subject into the batch. What it has put into the batch before it returns an
+// error is served; a batch of a collector that panics or overruns its deadline is not.
+type Collect func(ctx context.Context, sample *Sample, batch *Batch) error
+
+// Need is access that part of a collector depends on.
+type Need struct {
+	// Name is the value of the label needs, such as host_pid_namespace.
+	Name string
+	// Cost says what is lost without it, Mend the command or setting that gives it.
+	Cost, Mend string
+	// Met looks whether the host gives it.
+	Met func(Host) bool
+}
+
+// Spec describes a collector.
+type Spec struct {
+	// Name is the collector's word everywhere: flag, label, file.
+	Name string
+	// Help is one line for --help and doctor.
+	Help string
+	// Metrics are the families it may put into a batch; others are refused.
+	Metrics []metric.Definer
+	// Needs is what it needs beyond being started.
+	Needs []Need
+	// Open prepares a collect function for a host.
+	Open func(Host, Options) Collect
+}

@@ -1,0 +1,29 @@
+package metric
+
+import "slices"
+
+// Subject is a part of the vocabulary with a heading of its own in the metric reference.
+type Subject struct {
+	Title string
+	Defs  []Definer
+}
+
+// Subjects lists the vocabulary of umascope's own series: the table of contents.
+func Subjects() []Subject {
+	return []Subject{
+		{"Exporter and host", exporterDefs()},
+		{"Memory", memoryDefs()},
+		{"GPU", gpuDefs()},
+		{"NVMe", nvmeDefs()},
+		{"Load", loadDefs()},
+	}
+}
+
+// All lists every series of umascope's own, in the order of Subjects.
+func All() []Definer {
+	var all [][]Definer
+	for _, subject := range Subjects() {
+		all = append(all, subject.Defs)
+	}
+	return slices.Concat(all...)
+}

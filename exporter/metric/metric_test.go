@@ -1,0 +1,107 @@
+package metric
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func everything() []Definer { return slices.Concat(All(), Foreign()) }
+
+func TestEveryNameIsUniqueAndHasItsUnit(t *testing.T) {
+	seen := map[string]bool{}
+	for _, definer := range everything() {
+		d := definer.Def()
+		if seen[d.Name] {
+			t.Errorf("%s is defined twice", d.Name)
+		}
+		seen[d.Name] = true
+		if d.Help == "" || d.Source == "" || d.Unit == "" {
+			t.Errorf("%s lacks help, source or unit", d.Name)
+		}
+		if !strings.HasSuffix(d.Help, ".") {
+			t.Errorf("%s: help is not a sentence: %q", d.Name, d.Help)
+		}
+		if hasTotal := strings.HasSuffix(d.Name, "_total"); hasTotal != (d.Kind == KindCounter) {
+			t.Errorf("%s: %s and _total do not agree", d.Name, d.Kind)
+		}
+	}
+}
+
+func TestOwnNamesEndWithTheirUnit(t *testing.T) {
+	for _, definer := range All() {
+		d := definer.Def()
+		if !regexp.MustCompile(`^uma_[a-z0-9_]+$`).MatchString(d.Name) {
+			t.Errorf("%s: not an uma_ name", d.Name)
+		}
+		if base := strings.TrimSuffix(d.Name, "_total"); !strings.HasSuffix(base, d.Unit.Suffix()) {
+			t.Errorf("%s does not end with %s", d.Name, d.Unit.Suffix())
+		}
+	}
+}
+
+func TestWhatCannotBeSummedSaysSo(t *testing.T) {
+	never := []Unit{Celsius, Ratio, Hertz, Info, State, Index, Timestamp}
+	for _, definer := range everything() {
+		d := definer.Def()
+		if slices.Contains(never, d.Unit) && d.Sum.Refuses(d.Labels) == "" {
+			t.Errorf("%s (%s) may be summed", d.Name, d.Unit)
+		}
+	}
+	d := MemoryFreeContiguousBytes.Def()
+	if d.Sum.Refuses(nil) == "" || d.Sum.Refuses(d.Labels) != "" {
+		t.Error("a sum over min_block_bytes must be refused, one that keeps it must not")
+	}
+	if !strings.Contains(d.HelpText(), "Do not sum over min_block_bytes.") {
+		t.Errorf("help text hides the rule: %s", d.HelpText())
+	}
+}
+
+func TestBucketsAscendAndContainVLLMsWhereBothMeasure(t *testing.T) {
+	for _, definer := range everything() {
+		if h, ok := definer.(Histogram); ok && (len(h.Buckets()) == 0 || !slices.IsSorted(h.Buckets())) {
+			t.Errorf("%s: buckets %v", h.Def().Name, h.Buckets())
+		}
+	}
+	for _, bound := range vllmTokenBuckets {
+		if !slices.Contains(tokenGapBuckets, bound) {
+			t.Errorf("per-token buckets lack vLLM's %v", bound)
+		}
+	}
+}
+
+// TestEveryDefinitionIsListed parses this package: a definition that no list holds would
+// be missing from the reference and from every check.
+func TestEveryDefinitionIsListed(t *testing.T) {
+	listed := map[string]bool{}
+	for _, definer := range everything() {
+		listed[definer.Def().Name] = true
+	}
+	packages, err := parser.ParseDir(token.NewFileSet(), ".", nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := 0
+	ast.Inspect(packages["metric"], func(node ast.Node) bool {
+		pair, ok := node.(*ast.KeyValueExpr)
+		if !ok {
+			return true
+		}
+		key, isName := pair.Key.(*ast.Ident)
+		value, isText := pair.Value.(*ast.BasicLit)
+		if isName && isText && key.Name == "Name" {
+			found++
+			if !listed[strings.Trim(value.Value, `"`)] {
+				t.Errorf("%s is in no list", value.Value)
+			}
+		}
+		return true
+	})
+	if found != len(everything()) {
+		t.Errorf("%d definitions in the source, %d listed", found, len(everything()))
+	}
+}

@@ -1,0 +1,136 @@
+// Package nvml turns NVIDIA's management library into plain device structs.
+//
+// A Driver answers single calls: the live library (loaded at run time, never linked), a
+// recording, or nothing at all. A Reader asks it in one thread per device and publishes
+// each value as it is read, so that a call that hangs costs only what comes after it.
+// The package knows nothing of Prometheus and imports nothing of ours.
+package nvml
+
+import "time"
+
+// Return is a return code of the library (nvmlReturn_t, nvml.h).
+type Return int32
+
+// The return codes that are told apart.
+const (
+	Success              Return = 0
+	Uninitialized        Return = 1
+	NotSupported         Return = 3
+	NoPermission         Return = 4
+	DriverNotLoaded      Return = 9
+	LibraryNotFound      Return = 12
+	FunctionNotFound     Return = 13
+	GPUIsLost            Return = 15
+	ResetRequired        Return = 16
+	OperatingSystem      Return = 17
+	LibRMVersionMismatch Return = 18
+	Unknown              Return = 999
+)
+
+// Call names one driver call with its fixed argument, as recordings and the label call do,
+// such as nvmlDeviceGetTemperature or nvmlDeviceGetClockInfo_SM.
+type Call string
+
+// Value is what a call returned, in NVML's own units; which fields are set depends on the call.
+type Value struct {
+	Number    uint64            `json:"number,omitempty"`
+	Text      string            `json:"text,omitempty"`
+	Numbers   map[string]uint64 `json:"numbers,omitempty"` // several numbers by name: fields of a struct, field values
+	Processes []Process         `json:"processes,omitempty"`
+}
+
+// Process is one entry of a process list.
+type Process struct {
+	PID uint32 `json:"pid"`
+	// UsedBytes is nil where the driver gives none (all ones in NVML).
+	UsedBytes *uint64 `json:"used_bytes,omitempty"`
+}
+
+// Driver answers calls. Device -1 is the system as a whole. Implementations are the live
+// library, a recording and, for tests and demos, a simulated one. Do may block for ever.
+type Driver interface {
+	// Init loads the library; anything but Success means that no other call may be made.
+	Init() Return
+	// DeviceCount is the number of devices.
+	DeviceCount() (int, Return)
+	// Do makes one call on a device.
+	Do(device int, call Call) (Value, Return)
+	// Shutdown releases the library after a successful Init.
+	Shutdown() Return
+}
+
+// Architecture says where the memory of a GPU is.
+type Architecture string
+
+// The architectures, by the table in the documentation of Classify.
+const (
+	Discrete          Architecture = "discrete"
+	CoherentNUMA      Architecture = "coherent_numa"   // own memory, onlined as a NUMA node: in the pool
+	CoherentDriver    Architecture = "coherent_driver" // own memory, kept by the driver
+	Integrated        Architecture = "integrated"      // no memory of its own: the pool is its memory
+	IntegratedCarved  Architecture = "integrated_carveout"
+	Shimmed           Architecture = "shimmed" // a replacement library reports the pool as device memory
+	ArchitectureUnset Architecture = "unknown"
+)
+
+// InPool says whether GPU allocations of this architecture come from the pool of /proc/meminfo
+// in a way that only the driver's process lists can see.
+func (a Architecture) InPool() bool {
+	return a == Integrated || a == IntegratedCarved || a == Shimmed
+}
+
+// Device is one GPU as read in one pass. Nil is not supported or not read, never zero.
+// Everything is in base units: bytes, seconds, watts, joules, hertz, degrees Celsius, ratios 0 to 1.
+type Device struct {
+	Index        int
+	UUID         string
+	Name         string
+	PCIBusID     string
+	VBIOS        string
+	Architecture Architecture
+
+	// Processes is the merged process list (a PID in several lists counts once, with its
+	// largest value), ProcessesRead whether any list could be read.
+	Processes     []Process
+	ProcessesRead bool
+
+	TemperatureCelsius     *float64
+	TemperatureMargins     map[string]float64 // by limit: slowdown, shutdown, ...
+	PowerWatts             *float64
+	PowerLimitWatts        *float64
+	EnergyJoules           *float64
+	UtilizationRatio       *float64
+	MemoryUtilizationRatio *float64
+	EncoderRatio           *float64
+	DecoderRatio           *float64
+	FanRatio               *float64
+	SMClockHertz           *float64
+	SMClockMaxHertz        *float64
+	MemoryClockHertz       *float64
+	PerformanceState       *float64
+	ClockEventActive       map[string]bool    // by reason
+	ClockEventSeconds      map[string]float64 // by reason
+	MemoryTotalBytes       *float64
+	MemoryUsedBytes        *float64
+	MemoryFreeBytes        *float64
+	MemoryReservedBytes    *float64
+	ECCErrors              map[string]float64 // by kind
+	RemappedRows           map[string]float64 // by kind
+
+	// Supported holds, for every call that was answered, whether the device supports it.
+	Supported map[Call]bool
+	// Hung is the call that has not returned, "" when all have; Since when it was made.
+	Hung  Call
+	Since time.Time
+}
+
+// HeldBytes is the GPU memory held by processes.
+func (d Device) HeldBytes() uint64 {
+	var sum uint64
+	for _, p := range d.Processes {
+		if p.UsedBytes != nil {
+			sum += *p.UsedBytes
+		}
+	}
+	return sum
+}

@@ -1,0 +1,77 @@
+// Package chat sends one streaming request to an OpenAI-compatible endpoint and returns one
+// Record of what came back and when.
+//
+// On the hot path it stamps and copies bytes and classifies events without decoding; values
+// come from a decode at the end of the stream. It imports nothing of ours.
+package chat
+
+// Status is how a request ended.
+type Status string
+
+// The statuses. Only requests that ended OK enter any latency figure.
+const (
+	StatusOK        Status = "ok"
+	StatusHTTP      Status = "http"      // answered with a status other than 2xx
+	StatusInBand    Status = "in_band"   // error object or error event inside a 200 stream
+	StatusTruncated Status = "truncated" // stream ended with neither finish_reason nor [DONE]
+	StatusTimeout   Status = "timeout"
+	StatusCancelled Status = "cancelled"
+	StatusConnect   Status = "connect" // no connection, or lost before headers
+)
+
+// Statuses lists them all; counters by status start at 0 for each.
+func Statuses() []Status {
+	return []Status{StatusOK, StatusHTTP, StatusInBand, StatusTruncated, StatusTimeout, StatusCancelled, StatusConnect}
+}
+
+// Record is one line of requests.jsonl. Fields ending in _ns are offsets in nanoseconds from the
+// run's start on one monotonic clock; absent (nil) is what did not happen.
+type Record struct {
+	Run          string `json:"run"`
+	Phase        string `json:"phase"`
+	Index        int    `json:"index"`
+	Conversation string `json:"conversation,omitempty"`
+	Turn         int    `json:"turn,omitempty"`
+	Session      string `json:"session,omitempty"`
+
+	PromptSHA256      string `json:"prompt_sha256"`
+	PrefixSHA256      string `json:"prefix_sha256,omitempty"`
+	ParamsSHA256      string `json:"params_sha256,omitempty"`
+	InputTokensTarget int    `json:"input_tokens_target,omitempty"`
+
+	IntendedNS       int64  `json:"intended_ns"`
+	EligibleNS       int64  `json:"eligible_ns"`
+	DispatchNS       int64  `json:"dispatch_ns"`
+	WrittenNS        *int64 `json:"written_ns,omitempty"`
+	ConnectionReused *bool  `json:"connection_reused,omitempty"`
+	HeadersNS        *int64 `json:"headers_ns,omitempty"`
+	FirstEventNS     *int64 `json:"first_event_ns,omitempty"`
+	FirstEventType   string `json:"first_event_type,omitempty"` // role, payload, usage, comment, error, done, empty
+	FirstTokenNS     *int64 `json:"first_token_ns,omitempty"`   // first payload: text, reasoning or tool fragment
+	FirstVisibleNS   *int64 `json:"first_visible_ns,omitempty"` // first payload that is not reasoning
+
+	// ArrivalsNS holds the arrival of every payload chunk: the first as an offset from the run's
+	// start, each later one as the difference to its predecessor. Chunks of one read share one arrival.
+	ArrivalsNS []int64 `json:"arrivals_ns,omitempty"`
+	// ArrivalTokens holds the tokens of each payload chunk, where the server says (token_ids or
+	// continuous usage); empty where it does not.
+	ArrivalTokens []int `json:"arrival_tokens,omitempty"`
+	// ArrivalKinds has one letter per payload chunk: t text, r reasoning, c tool call.
+	ArrivalKinds string `json:"arrival_kinds,omitempty"`
+	// ReadIDs numbers the network read that completed each payload chunk.
+	ReadIDs []int  `json:"read_ids,omitempty"`
+	EndNS   *int64 `json:"end_ns,omitempty"` // end of the response body
+
+	TokensIn     *int   `json:"tokens_in,omitempty"`
+	TokensOut    *int   `json:"tokens_out,omitempty"`
+	TokensCached *int   `json:"tokens_cached,omitempty"`
+	TokensSource string `json:"tokens_source,omitempty"` // usage, token_ids, chunks
+	FinishReason string `json:"finish_reason,omitempty"`
+
+	HTTPStatus      int    `json:"http_status,omitempty"`
+	Status          Status `json:"status"`
+	Error           string `json:"error,omitempty"`
+	ServerRequestID string `json:"server_request_id,omitempty"`
+	OutputChars     int    `json:"output_chars"`
+	OutputSHA256    string `json:"output_sha256,omitempty"` // reasoning, text and tool fragments in order
+}
