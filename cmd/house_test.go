@@ -1,0 +1,195 @@
+// Package cmd holds the mains. This test is the architecture, written so that it can fail:
+// who may import whom, what a binary may link, how large things may get.
+package cmd_test
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/umascope/umascope/"
+
+// mayImport is the house: a package and all of ours that its non-test files may import.
+// A package that is not here does not exist; an entry that is not needed is removed.
+var mayImport = map[string][]string{
+	"exporter/metric":      {},
+	"exporter/metric/expr": {"exporter/metric"},
+	"exporter/kernelfs":    {},
+	"exporter/ledger":      {},
+	"exporter/nvml":        {},
+	"exporter/archive":     {"exporter/nvml"},
+	"exporter/collect":     {"exporter/metric", "exporter/kernelfs", "exporter/ledger", "exporter/nvml"},
+	"exporter/hosts":       {"exporter/archive", "exporter/collect", "exporter/nvml"},
+	"exporter":             {"exporter/archive", "exporter/collect", "exporter/kernelfs", "exporter/ledger", "exporter/metric", "exporter/nvml"},
+	"loadgen/chat":         {},
+	"loadgen/schedule":     {},
+	"loadgen/prompt":       {},
+	"loadgen/telemetry":    {"exporter/metric"},
+	"loadgen/report":       {"exporter/metric", "loadgen/chat", "loadgen/telemetry"},
+	"loadgen/sim":          {"exporter/metric"},
+	"loadgen":              {"exporter/metric", "loadgen/chat", "loadgen/prompt", "loadgen/report", "loadgen/schedule", "loadgen/telemetry"},
+	"dashboards":           {"exporter/metric", "exporter/metric/expr", "alerts"},
+	"alerts":               {"exporter/metric", "exporter/metric/expr"},
+	"compose":              {},
+	"cmd/internal/gen":     {"alerts", "dashboards", "exporter/metric"},
+	"cmd/internal/demo":    {"exporter", "exporter/collect", "exporter/hosts", "exporter/metric", "loadgen", "loadgen/report", "loadgen/sim", "loadgen/telemetry"},
+	"cmd/uma-exporter":     {"exporter"},
+	"cmd/uma-load":         {"loadgen"},
+	"cmd/uma-gen":          {"cmd/internal/gen"},
+	"cmd/uma-demo":         {"cmd/internal/demo"},
+}
+
+// mustNotLink names what a binary must not carry: people install the exporter on the machine
+// that they measure.
+var mustNotLink = map[string][]string{
+	"cmd/uma-exporter": {"github.com/prometheus/prometheus", "github.com/compose-spec/compose-go", "github.com/xuri/excelize", "gonum.org", module + "exporter/hosts", module + "loadgen"},
+	"cmd/uma-load":     {"github.com/prometheus/prometheus", "github.com/compose-spec/compose-go", "github.com/NVIDIA/go-nvml", module + "exporter/hosts", module + "exporter/collect"},
+	"cmd/uma-gen":      {"github.com/prometheus/prometheus", "github.com/compose-spec/compose-go"},
+}
+
+// bannedNames say nothing about what a package knows.
+var bannedNames = []string{"util", "utils", "common", "helper", "helpers", "type", "types", "lib", "misc", "base", "shared", "testutil", "testutils"}
+
+const longestChain = 5
+
+// pkg is what go list says of one package of ours.
+type pkg struct {
+	ImportPath string
+	Dir        string
+	GoFiles    []string
+	CgoFiles   []string
+	Imports    []string
+	Deps       []string
+}
+
+func (p pkg) name() string { return strings.TrimPrefix(p.ImportPath, module) }
+
+// ours lists what p imports of ours, without the module prefix.
+func (p pkg) ours() []string {
+	var names []string
+	for _, path := range p.Imports {
+		if name, ok := strings.CutPrefix(path, module); ok {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// listPackages asks the go command, so that build constraints are judged as in a build.
+func listPackages(t *testing.T) map[string]pkg {
+	t.Helper()
+	command := exec.Command("go", "list", "-json=ImportPath,Dir,GoFiles,CgoFiles,Imports,Deps", module+"...")
+	command.Stderr = os.Stderr
+	out, err := command.Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	packages := map[string]pkg{}
+	for decoder := json.NewDecoder(strings.NewReader(string(out))); ; {
+		var p pkg
+		if err := decoder.Decode(&p); errors.Is(err, io.EOF) {
+			return packages
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		if len(p.GoFiles)+len(p.CgoFiles) > 0 {
+			packages[p.name()] = p
+		}
+	}
+}
+
+func TestPackagesImportOnlyWhatTheHouseAllows(t *testing.T) {
+	packages := listPackages(t)
+	for name, p := range packages {
+		allowed, known := mayImport[name]
+		if !known {
+			t.Errorf("%s is not in the house: give it a place in mayImport", name)
+		}
+		for _, imported := range p.ours() {
+			if known && !slices.Contains(allowed, imported) {
+				t.Errorf("%s imports %s", name, imported)
+			}
+		}
+		for _, allowance := range allowed {
+			if !slices.Contains(p.ours(), allowance) {
+				t.Errorf("%s does not import %s: remove the allowance", name, allowance)
+			}
+		}
+	}
+	for name := range mayImport {
+		if _, exists := packages[name]; !exists {
+			t.Errorf("%s is in the house but not in the tree", name)
+		}
+	}
+}
+
+func TestImportChainsStayShort(t *testing.T) {
+	packages := listPackages(t)
+	var depth func(name string) int
+	depth = func(name string) int {
+		deepest := 0
+		for _, imported := range packages[name].ours() {
+			deepest = max(deepest, 1+depth(imported))
+		}
+		return deepest
+	}
+	for name := range packages {
+		if got := depth(name); got > longestChain {
+			t.Errorf("%s stands on %d floors, at most %d", name, got, longestChain)
+		}
+	}
+}
+
+func TestBinariesLinkOnlyWhatTheyNeed(t *testing.T) {
+	packages := listPackages(t)
+	for name, banned := range mustNotLink {
+		if packages[name].ImportPath == "" {
+			t.Fatalf("%s does not exist", name)
+		}
+		for _, dep := range packages[name].Deps {
+			for _, prefix := range banned {
+				if dep == prefix || strings.HasPrefix(dep, strings.TrimSuffix(prefix, "/")+"/") {
+					t.Errorf("%s links %s", name, dep)
+				}
+			}
+		}
+	}
+}
+
+func TestPackageNamesSayWhatTheyKnow(t *testing.T) {
+	for name := range listPackages(t) {
+		for _, part := range strings.Split(name, "/") {
+			if slices.Contains(bannedNames, part) {
+				t.Errorf("%s: %q says nothing", name, part)
+			}
+		}
+	}
+}
+
+func TestTopLevelIsFixed(t *testing.T) {
+	allowed := []string{"exporter", "loadgen", "dashboards", "compose", "alerts", "cmd", "go.mod", "go.sum", "README.md", "LICENSE"}
+	out, err := exec.Command("git", "-C", "..", "ls-files").Output()
+	if err != nil {
+		// A source archive has no git metadata: look at the folder itself.
+		entries, err := os.ReadDir("..")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, entry := range entries {
+			out = append(out, entry.Name()+"\n"...)
+		}
+	}
+	for _, path := range strings.Fields(string(out)) {
+		top := strings.Split(filepath.ToSlash(path), "/")[0]
+		if !strings.HasPrefix(top, ".") && !slices.Contains(allowed, top) {
+			t.Errorf("%s is outside the fixed top level", path)
+		}
+	}
+}
