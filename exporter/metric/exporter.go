@@ -20,7 +20,7 @@ var (
 	ExporterMode = gauge(Def{Name: "uma_exporter_mode", Unit: State, Telemetry: true, Sum: SumNever(),
 		Help:   "Where the figures on this page come from, as a state set: live (this machine now), replay (a recording), constructed (values put together by hand) or simulated.",
 		Source: "exporter", Labels: []Label{LabelMode}})
-	HostInfo = gauge(Def{Name: "uma_host_info", Unit: Info, Sum: SumNever(),
+	HostInfo = gauge(Def{Name: "uma_host_info", Unit: Info, Telemetry: true, Sum: SumNever(),
 		Help:   "What machine this is.",
 		Source: "/sys/class/dmi/id, /proc/sys/kernel, driver", Labels: []Label{LabelProduct, LabelVendor, LabelKernel, LabelArch, LabelArchitecture}})
 )
