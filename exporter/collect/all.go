@@ -1,0 +1,6 @@
+package collect
+
+// All lists the collectors: the table of contents. A collector that is not here does not exist.
+func All() []Spec {
+	return []Spec{hostSpec(), memorySpec(), gpuSpec(), nvmeSpec()}
+}
