@@ -36,6 +36,10 @@ type Host struct {
 	Proc, Sys, Cgroup fs.FS
 	// GPU reads the devices; a reader without a driver says why.
 	GPU *nvml.Reader
+	// ForeignGPU says that GPU answers for another machine than Proc shows, such as a recording
+	// served beside the live /proc: its process lists must not enter the memory ledger, nor may
+	// its PIDs be looked up in Proc.
+	ForeignGPU bool
 	// Mode is the label that everything read from this host carries.
 	Mode Mode
 	// Now is the clock.
