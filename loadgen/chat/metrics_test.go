@@ -1,0 +1,153 @@
+package chat
+
+import (
+	"slices"
+	"testing"
+	"time"
+)
+
+const ms = int64(time.Millisecond)
+
+// workedExample is the record of load-generation.md 2.3: six tokens in three chunks, with an
+// intended start 25 ms before the send.
+func workedExample() Record {
+	first, end, tokens := 100*ms, 202*ms, 6
+	return Record{
+		IntendedNS: -25 * ms, EligibleNS: -5 * ms, DispatchNS: 0,
+		FirstTokenNS: &first, FirstVisibleNS: &first, EndNS: &end,
+		ArrivalsNS: []int64{100 * ms, 60 * ms, 40 * ms}, ArrivalTokens: []int{1, 3, 2},
+		ReadIDs: []int{3, 4, 5}, TokensOut: &tokens, TokensSource: "usage", Status: StatusOK,
+	}
+}
+
+func wantDuration(t *testing.T, name string, want time.Duration, got time.Duration, ok bool) {
+	t.Helper()
+	if !ok || got != want {
+		t.Errorf("%s = %v (known %t), want %v", name, got, ok, want)
+	}
+}
+
+func wantAbsent(t *testing.T, name string, got time.Duration, ok bool) {
+	t.Helper()
+	if ok || got != 0 {
+		t.Errorf("%s = %v (known %t), want absent", name, got, ok)
+	}
+}
+
+// itlPerToken unrolls ITL to one value per token.
+func itlPerToken(r Record) []time.Duration {
+	var values []time.Duration
+	for value, tokens := range r.ITL() {
+		values = append(values, slices.Repeat([]time.Duration{value}, tokens)...)
+	}
+	return values
+}
+
+func wantExampleLatencies(t *testing.T, r Record) {
+	t.Helper()
+	ttft, ok := r.TTFT(FromSend)
+	wantDuration(t, "TTFT", 100*time.Millisecond, ttft, ok)
+	ttfo, ok := r.TTFO(FromSend)
+	wantDuration(t, "TTFO", 100*time.Millisecond, ttfo, ok)
+	e2e, ok := r.E2E(FromSend)
+	wantDuration(t, "E2E", 200*time.Millisecond, e2e, ok)
+	tpot, ok := r.TPOT()
+	wantDuration(t, "tpot", 20*time.Millisecond, tpot, ok)
+	if got, want := slices.Collect(r.ChunkGaps()), []time.Duration{60e6, 40e6}; !slices.Equal(got, want) {
+		t.Errorf("chunk gaps = %v, want %v", got, want)
+	}
+	if got, want := itlPerToken(r), slices.Repeat([]time.Duration{20e6}, 5); !slices.Equal(got, want) {
+		t.Errorf("itl = %v, want %v", got, want)
+	}
+}
+
+func TestWorkedExampleFromSendAndFromIntended(t *testing.T) {
+	r := workedExample()
+	wantExampleLatencies(t, r)
+	ttft, ok := r.TTFT(FromIntended)
+	wantDuration(t, "TTFT from intended", 125*time.Millisecond, ttft, ok)
+	ttfo, ok := r.TTFO(FromIntended)
+	wantDuration(t, "TTFO from intended", 125*time.Millisecond, ttfo, ok)
+	e2e, ok := r.E2E(FromIntended)
+	wantDuration(t, "E2E from intended", 225*time.Millisecond, e2e, ok)
+	wantDuration(t, "queue delay", 20*time.Millisecond, r.QueueDelay(), true)
+	wantDuration(t, "client lag", 5*time.Millisecond, r.ClientLag(), true)
+}
+
+func TestLatenciesAreAbsentWithoutPayload(t *testing.T) {
+	r := Record{DispatchNS: 5, Status: StatusOK}
+	ttft, ok := r.TTFT(FromSend)
+	wantAbsent(t, "TTFT", ttft, ok)
+	ttfo, ok := r.TTFO(FromSend)
+	wantAbsent(t, "TTFO", ttfo, ok)
+	e2e, ok := r.E2E(FromIntended)
+	wantAbsent(t, "E2E", e2e, ok)
+	tpot, ok := r.TPOT()
+	wantAbsent(t, "tpot", tpot, ok)
+	if got := slices.Collect(r.ChunkGaps()); len(got) > 0 {
+		t.Errorf("chunk gaps = %v, want none", got)
+	}
+	if got := itlPerToken(r); len(got) > 0 {
+		t.Errorf("itl = %v, want none", got)
+	}
+}
+
+func TestTTFOIsAbsentWhenAllOutputIsReasoning(t *testing.T) {
+	r := workedExample()
+	r.FirstVisibleNS = nil
+	ttfo, ok := r.TTFO(FromSend)
+	wantAbsent(t, "TTFO", ttfo, ok)
+}
+
+func TestTPOTWithoutChunkTokensTakesTheFirstChunkAsOneToken(t *testing.T) {
+	r := workedExample()
+	r.ArrivalTokens = nil
+	r.ArrivalsNS[1] += 5 * ms
+	tpot, ok := r.TPOT()
+	wantDuration(t, "tpot", 21*time.Millisecond, tpot, ok)
+	if got := itlPerToken(r); len(got) > 0 {
+		t.Errorf("itl = %v without tokens per chunk, want none", got)
+	}
+}
+
+func TestTPOTIsAbsentBelowTwoTokensOrWithoutLaterTokens(t *testing.T) {
+	one, six := 1, 6
+	for name, change := range map[string]func(*Record){
+		"no token count":          func(r *Record) { r.TokensOut = nil },
+		"one token":               func(r *Record) { r.TokensOut = &one },
+		"all in the first chunk":  func(r *Record) { r.TokensOut, r.ArrivalTokens = &six, []int{6, 0, 0} },
+		"more in it than in all":  func(r *Record) { r.TokensOut, r.ArrivalTokens = &six, []int{7, 1, 1} },
+		"no arrival, only tokens": func(r *Record) { r.ArrivalsNS = nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := workedExample()
+			change(&r)
+			tpot, ok := r.TPOT()
+			wantAbsent(t, "tpot", tpot, ok)
+		})
+	}
+}
+
+func TestChunksOfOneReadAreOneArrival(t *testing.T) {
+	r := Record{
+		ArrivalsNS:    []int64{100, 0, 60, 0, 0, 30},
+		ArrivalTokens: []int{1, 1, 1, 1, 1, 2},
+		ReadIDs:       []int{1, 1, 2, 2, 2, 3},
+	}
+	if got, want := slices.Collect(r.ChunkGaps()), []time.Duration{60, 30}; !slices.Equal(got, want) {
+		t.Errorf("chunk gaps = %v, want %v", got, want)
+	}
+	if got := r.SameReadChunks(); got != 3 {
+		t.Errorf("same-read chunks = %d, want 3", got)
+	}
+	if got, want := itlPerToken(r), []time.Duration{20, 20, 20, 15, 15}; !slices.Equal(got, want) {
+		t.Errorf("itl = %v, want %v", got, want)
+	}
+}
+
+func TestGapBeforeAChunkWithoutNewTokenCountsTowardsTheNext(t *testing.T) {
+	r := Record{ArrivalsNS: []int64{100, 30, 30, 7}, ArrivalTokens: []int{1, 0, 3, 0}, ReadIDs: []int{1, 2, 3, 4}}
+	if got, want := itlPerToken(r), []time.Duration{20, 20, 20}; !slices.Equal(got, want) {
+		t.Errorf("itl = %v, want %v", got, want)
+	}
+}
