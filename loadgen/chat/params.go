@@ -1,0 +1,207 @@
+package chat
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"unicode/utf8"
+)
+
+// Endpoint is one of the two OpenAI-compatible routes.
+type Endpoint string
+
+// The endpoints.
+const (
+	Chat        Endpoint = "chat"        // POST /v1/chat/completions
+	Completions Endpoint = "completions" // POST /v1/completions
+)
+
+// route is the path below the base URL.
+func (e Endpoint) route() string {
+	if e == Completions {
+		return "/v1/completions"
+	}
+	return "/v1/chat/completions"
+}
+
+// Message is one turn of a chat.
+type Message struct {
+	Role    string `json:"role"`
+	Content string `json:"content"`
+}
+
+// Params are what a request asks for, in no vendor's words.
+type Params struct {
+	Endpoint Endpoint
+	Model    string
+	// Prompt is the text for Completions; for Chat it is one more user message, after Messages.
+	Prompt   string
+	Messages []Message
+	// MaxTokens caps the output; 0 leaves it to the server (which may cap it very low).
+	MaxTokens int
+	// MinTokens and IgnoreEOS force a length. They are left out where the vendor refuses them, so
+	// the length achieved must be looked at.
+	MinTokens   int
+	IgnoreEOS   bool
+	Temperature float64
+	TopP        float64 // 0: the server's default
+	Stop        []string
+	Seed        *int64
+	Stream      bool
+	// Extra adds or replaces fields of the request, except those that say what is measured.
+	Extra map[string]any
+	// Engine is the vendor: openai (also ""), vllm, trtllm, sglang or dynamo.
+	Engine string
+}
+
+// vendor says which request fields an engine accepts. TensorRT-LLM answers 4xx to an unknown
+// field, so every field beyond OpenAI's has to be known.
+type vendor struct {
+	chatCap         string // the name of the output cap on the chat endpoint
+	forcesLength    bool   // min_tokens and ignore_eos
+	continuousUsage bool   // usage so far in every chunk, which tells the tokens of each chunk
+}
+
+// vendorOf looks up an engine by the name that the flag --engine takes.
+func vendorOf(engine string) (vendor, error) {
+	switch engine {
+	case "", "openai":
+		return vendor{chatCap: "max_completion_tokens"}, nil
+	case "vllm", "trtllm":
+		return vendor{chatCap: "max_completion_tokens", forcesLength: true, continuousUsage: true}, nil
+	case "sglang":
+		return vendor{chatCap: "max_tokens", forcesLength: true, continuousUsage: true}, nil
+	case "dynamo":
+		return vendor{chatCap: "max_completion_tokens", forcesLength: true}, nil
+	}
+	return vendor{}, fmt.Errorf("engine %q is none of openai, vllm, trtllm, sglang, dynamo", engine)
+}
+
+// Body returns the request's JSON. Equal parameters give equal bytes, so that it can be hashed.
+// The error names the parameter that is wrong.
+func Body(p Params) ([]byte, error) {
+	v, err := vendorOf(p.Engine)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.check(); err != nil {
+		return nil, err
+	}
+	fields := map[string]any{"model": p.Model, "stream": p.Stream, "temperature": p.Temperature}
+	p.addPrompt(fields)
+	p.addLength(fields, v)
+	p.addSampling(fields)
+	if p.Stream {
+		fields["stream_options"] = streamOptions(v)
+	}
+	if err := addExtra(fields, p.Extra); err != nil {
+		return nil, err
+	}
+	return marshal(fields)
+}
+
+func (p Params) check() error {
+	switch {
+	case p.Endpoint != Chat && p.Endpoint != Completions:
+		return fmt.Errorf("endpoint %q is neither chat nor completions", p.Endpoint)
+	case p.Model == "":
+		return errors.New("no model")
+	case p.Endpoint == Completions && len(p.Messages) > 0:
+		return errors.New("messages do not go to the completions endpoint")
+	case p.MaxTokens < 0 || p.MinTokens < 0:
+		return errors.New("negative number of tokens")
+	case p.MaxTokens > 0 && p.MinTokens > p.MaxTokens:
+		return fmt.Errorf("at least %d tokens asked for, at most %d", p.MinTokens, p.MaxTokens)
+	}
+	return p.checkText()
+}
+
+// checkText refuses what JSON cannot carry: the encoder would replace the bytes without a word,
+// and the prompt that was hashed would not be the one that was sent.
+func (p Params) checkText() error {
+	if !utf8.ValidString(p.Prompt) {
+		return errors.New("prompt is not valid UTF-8")
+	}
+	for i, m := range p.Messages {
+		if !utf8.ValidString(m.Content) {
+			return fmt.Errorf("message %d is not valid UTF-8", i)
+		}
+	}
+	return nil
+}
+
+func (p Params) addPrompt(fields map[string]any) {
+	if p.Endpoint == Completions {
+		fields["prompt"] = p.Prompt
+		return
+	}
+	messages := p.Messages
+	if p.Prompt != "" || len(messages) == 0 {
+		messages = append(messages[:len(messages):len(messages)], Message{Role: "user", Content: p.Prompt})
+	}
+	fields["messages"] = messages
+}
+
+func (p Params) addLength(fields map[string]any, v vendor) {
+	if p.MaxTokens > 0 {
+		name := "max_tokens"
+		if p.Endpoint == Chat {
+			name = v.chatCap
+		}
+		fields[name] = p.MaxTokens
+	}
+	if !v.forcesLength {
+		return
+	}
+	if p.MinTokens > 0 {
+		fields["min_tokens"] = p.MinTokens
+	}
+	if p.IgnoreEOS {
+		fields["ignore_eos"] = true
+	}
+}
+
+func (p Params) addSampling(fields map[string]any) {
+	if p.TopP > 0 {
+		fields["top_p"] = p.TopP
+	}
+	if len(p.Stop) > 0 {
+		fields["stop"] = p.Stop
+	}
+	if p.Seed != nil {
+		fields["seed"] = *p.Seed
+	}
+}
+
+func streamOptions(v vendor) map[string]any {
+	options := map[string]any{"include_usage": true}
+	if v.continuousUsage {
+		options["continuous_usage_stats"] = true
+	}
+	return options
+}
+
+// addExtra lays the caller's own fields over ours. Fields that decide what is sent and how the
+// answer is read are refused: the record would say one thing and the server do another.
+func addExtra(fields, extra map[string]any) error {
+	for name, value := range extra {
+		switch name {
+		case "model", "prompt", "messages", "stream", "n", "best_of":
+			return fmt.Errorf("extra body field %q cannot be set", name)
+		}
+		fields[name] = value
+	}
+	return nil
+}
+
+// marshal writes <, > and & as they are: escaping is for HTML and would lengthen prompts.
+func marshal(fields map[string]any) ([]byte, error) {
+	var out bytes.Buffer
+	encoder := json.NewEncoder(&out)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(fields); err != nil {
+		return nil, fmt.Errorf("request body: %w", err)
+	}
+	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), nil
+}
