@@ -8,34 +8,17 @@ package nvml
 
 import "time"
 
-// Return is a return code of the library (nvmlReturn_t, nvml.h).
-type Return int32
-
-// The return codes that are told apart.
-const (
-	Success              Return = 0
-	Uninitialized        Return = 1
-	NotSupported         Return = 3
-	NoPermission         Return = 4
-	DriverNotLoaded      Return = 9
-	LibraryNotFound      Return = 12
-	FunctionNotFound     Return = 13
-	GPUIsLost            Return = 15
-	ResetRequired        Return = 16
-	OperatingSystem      Return = 17
-	LibRMVersionMismatch Return = 18
-	Unknown              Return = 999
-)
-
 // Call names one driver call with its fixed argument, as recordings and the label call do,
 // such as nvmlDeviceGetTemperature or nvmlDeviceGetClockInfo_SM.
 type Call string
 
 // Value is what a call returned, in NVML's own units; which fields are set depends on the call.
+// Quantities that can be negative, such as a temperature margin, are in two's complement.
 type Value struct {
 	Number    uint64            `json:"number,omitempty"`
 	Text      string            `json:"text,omitempty"`
 	Numbers   map[string]uint64 `json:"numbers,omitempty"` // several numbers by name: fields of a struct, field values
+	Refused   map[string]Return `json:"refused,omitempty"` // field values that were not given, and why
 	Processes []Process         `json:"processes,omitempty"`
 }
 
@@ -46,8 +29,11 @@ type Process struct {
 	UsedBytes *uint64 `json:"used_bytes,omitempty"`
 }
 
-// Driver answers calls. Device -1 is the system as a whole. Implementations are the live
-// library, a recording and, for tests and demos, a simulated one. Do may block for ever.
+// System is the device number of calls about the machine as a whole.
+const System = -1
+
+// Driver answers calls. Device System is the machine as a whole. Implementations are the live
+// library, a recording and, for tests and demos, a simulated one. Any method may block for ever.
 type Driver interface {
 	// Init loads the library; anything but Success means that no other call may be made.
 	Init() Return
@@ -89,13 +75,13 @@ type Device struct {
 	VBIOS        string
 	Architecture Architecture
 
-	// Processes is the merged process list (a PID in several lists counts once, with its
-	// largest value), ProcessesRead whether any list could be read.
+	// Processes is the merged process list by PID (a PID in several lists counts once, with its
+	// largest value). ProcessesRead says whether it is complete: a list was read and none failed.
 	Processes     []Process
 	ProcessesRead bool
 
 	TemperatureCelsius     *float64
-	TemperatureMargins     map[string]float64 // by limit: slowdown, shutdown, ...
+	TemperatureMargins     map[string]float64 // degrees left by limit: operating, slowdown, shutdown
 	PowerWatts             *float64
 	PowerLimitWatts        *float64
 	EnergyJoules           *float64
@@ -114,11 +100,16 @@ type Device struct {
 	MemoryUsedBytes        *float64
 	MemoryFreeBytes        *float64
 	MemoryReservedBytes    *float64
-	ECCErrors              map[string]float64 // by kind
-	RemappedRows           map[string]float64 // by kind
+	ECCErrors              map[string]float64 // by kind: corrected, uncorrected
+	RemappedRows           map[string]float64 // by kind: correctable, uncorrectable, pending, failed
 
 	// Supported holds, for every call that was answered, whether the device supports it.
+	// Field values count as calls of their own, such as nvmlDeviceGetFieldValues_energy.
 	Supported map[Call]bool
+	// Errors holds the calls that ought to work here and did not.
+	Errors map[Call]Return
+	// Return is Success, or the code with which the device was lost; nothing else is read then.
+	Return Return
 	// Hung is the call that has not returned, "" when all have; Since when it was made.
 	Hung  Call
 	Since time.Time

@@ -1,0 +1,112 @@
+package nvml
+
+// The calls. A suffix in capitals is the fixed argument of a call that has one.
+const (
+	CallInit          Call = "nvmlInit_v2"
+	CallShutdown      Call = "nvmlShutdown"
+	CallDeviceCount   Call = "nvmlDeviceGetCount_v2"
+	CallDriverVersion Call = "nvmlSystemGetDriverVersion"
+	CallCUDAVersion   Call = "nvmlSystemGetCudaDriverVersion_v2"
+
+	CallUUID              Call = "nvmlDeviceGetUUID"
+	CallName              Call = "nvmlDeviceGetName"
+	CallPCIInfo           Call = "nvmlDeviceGetPciInfo"
+	CallVBIOS             Call = "nvmlDeviceGetVbiosVersion"
+	CallAddressingMode    Call = "nvmlDeviceGetAddressingMode"
+	CallNUMANode          Call = "nvmlDeviceGetNumaNodeId"
+	CallC2CMode           Call = "nvmlDeviceGetC2cModeInfoV"
+	CallMIGMode           Call = "nvmlDeviceGetMigMode"
+	CallComputeProcesses  Call = "nvmlDeviceGetComputeRunningProcesses"
+	CallGraphicsProcesses Call = "nvmlDeviceGetGraphicsRunningProcesses"
+	CallMPSProcesses      Call = "nvmlDeviceGetMPSComputeRunningProcesses"
+	CallMemory            Call = "nvmlDeviceGetMemoryInfo_v2"
+
+	CallTemperature        Call = "nvmlDeviceGetTemperature"
+	CallPower              Call = "nvmlDeviceGetPowerUsage"
+	CallUtilization        Call = "nvmlDeviceGetUtilizationRates"
+	CallSMClock            Call = "nvmlDeviceGetClockInfo_SM"
+	CallClockEvents        Call = "nvmlDeviceGetCurrentClocksEventReasons"
+	CallClockThrottles     Call = "nvmlDeviceGetCurrentClocksThrottleReasons" // the name before driver 535
+	CallFields             Call = "nvmlDeviceGetFieldValues"
+	CallEnergy             Call = "nvmlDeviceGetTotalEnergyConsumption"
+	CallPerformanceState   Call = "nvmlDeviceGetPerformanceState"
+	CallMemoryClock        Call = "nvmlDeviceGetClockInfo_MEM"
+	CallPowerLimit         Call = "nvmlDeviceGetEnforcedPowerLimit"
+	CallEncoder            Call = "nvmlDeviceGetEncoderUtilization"
+	CallDecoder            Call = "nvmlDeviceGetDecoderUtilization"
+	CallFan                Call = "nvmlDeviceGetFanSpeed"
+	CallMargin             Call = "nvmlDeviceGetMarginTemperature"
+	CallSMClockMax         Call = "nvmlDeviceGetMaxClockInfo_SM"
+	CallSupportedEvents    Call = "nvmlDeviceGetSupportedClocksEventReasons"
+	CallSupportedThrottles Call = "nvmlDeviceGetSupportedClocksThrottleReasons"
+	CallLimitFields        Call = "nvmlDeviceGetFieldValues_TLIMIT"
+	CallThresholdShutdown  Call = "nvmlDeviceGetTemperatureThreshold_SHUTDOWN"
+	CallThresholdSlowdown  Call = "nvmlDeviceGetTemperatureThreshold_SLOWDOWN"
+	CallThresholdOperating Call = "nvmlDeviceGetTemperatureThreshold_GPU_MAX"
+)
+
+// reading is one row of the table of calls: what is asked, how often, and where the answer goes.
+type reading struct {
+	call Call
+	// symbol must exist in the library before the call may be made: an unbound one ends the process.
+	symbol string
+	// once marks what cannot change while the library is open.
+	once bool
+	// needless says that the answer would add nothing to what is known already; nil is never.
+	needless func(*draft) bool
+	// apply puts a successful answer into the draft, converted to base units.
+	apply func(*draft, Value)
+	// fields marks answers whose parts succeed or fail singly.
+	fields bool
+	// list marks the process lists, which count only all together.
+	list bool
+}
+
+// vitalReadings are made first in every pass: who the device is, who holds its memory, and where
+// that memory is. The memory ledger waits for these alone. All take microseconds.
+func vitalReadings() []reading {
+	return []reading{
+		{call: CallUUID, symbol: "nvmlDeviceGetUUID", once: true, apply: func(d *draft, v Value) { d.UUID = v.Text }},
+		{call: CallName, symbol: "nvmlDeviceGetName", once: true, apply: func(d *draft, v Value) { d.Name = v.Text }},
+		{call: CallPCIInfo, symbol: "nvmlDeviceGetPciInfo", once: true, apply: func(d *draft, v Value) { d.PCIBusID = v.Text }},
+		{call: CallAddressingMode, symbol: "nvmlDeviceGetAddressingMode", once: true, apply: applyAddressing},
+		{call: CallNUMANode, symbol: "nvmlDeviceGetNumaNodeId", once: true, apply: applyNUMANode},
+		{call: CallC2CMode, symbol: "nvmlDeviceGetC2cModeInfoV", once: true, apply: func(d *draft, v Value) { d.evidence.C2C = v.Number != 0 }},
+		{call: CallMIGMode, symbol: "nvmlDeviceGetMigMode", once: true, apply: func(d *draft, v Value) { d.evidence.MIG = v.Number != 0 }},
+		{call: CallComputeProcesses, symbol: "nvmlDeviceGetComputeRunningProcesses", apply: applyProcesses, list: true},
+		{call: CallGraphicsProcesses, symbol: "nvmlDeviceGetGraphicsRunningProcesses", apply: applyProcesses, list: true},
+		{call: CallMPSProcesses, symbol: "nvmlDeviceGetMPSComputeRunningProcesses", apply: applyProcesses, list: true},
+		{call: CallMemory, symbol: "nvmlDeviceGetMemoryInfo_v2", apply: applyMemory},
+	}
+}
+
+// valueReadings follow, the ones that matter most first, so that a call that hangs costs least.
+// What the driver gives as field values is read in one call: each call of its own can cost the
+// driver a refresh of several milliseconds.
+func valueReadings() []reading {
+	return []reading{
+		{call: CallTemperature, symbol: "nvmlDeviceGetTemperature", apply: func(d *draft, v Value) { d.TemperatureCelsius = times(v.Number, 1) }},
+		{call: CallPower, symbol: "nvmlDeviceGetPowerUsage", apply: func(d *draft, v Value) { d.PowerWatts = over(v.Number, milli) }},
+		{call: CallUtilization, symbol: "nvmlDeviceGetUtilizationRates", apply: applyUtilization},
+		{call: CallSMClock, symbol: "nvmlDeviceGetClockInfo", apply: func(d *draft, v Value) { d.SMClockHertz = times(v.Number, mega) }},
+		{call: CallSupportedEvents, symbol: "nvmlDeviceGetSupportedClocksEventReasons", once: true, apply: applySupportedEvents},
+		{call: CallSupportedThrottles, symbol: "nvmlDeviceGetSupportedClocksThrottleReasons", once: true, apply: applySupportedEvents, needless: knowsSupportedEvents},
+		{call: CallClockEvents, symbol: "nvmlDeviceGetCurrentClocksEventReasons", apply: applyClockEvents},
+		{call: CallClockThrottles, symbol: "nvmlDeviceGetCurrentClocksThrottleReasons", apply: applyClockEvents, needless: knowsClockEvents},
+		{call: CallFields, symbol: "nvmlDeviceGetFieldValues", apply: applyFields, fields: true},
+		{call: CallEnergy, symbol: "nvmlDeviceGetTotalEnergyConsumption", apply: func(d *draft, v Value) { d.EnergyJoules = over(v.Number, milli) }, needless: knowsEnergy},
+		{call: CallPerformanceState, symbol: "nvmlDeviceGetPerformanceState", apply: applyPerformanceState},
+		{call: CallMemoryClock, symbol: "nvmlDeviceGetClockInfo", apply: func(d *draft, v Value) { d.MemoryClockHertz = times(v.Number, mega) }},
+		{call: CallPowerLimit, symbol: "nvmlDeviceGetEnforcedPowerLimit", apply: func(d *draft, v Value) { d.PowerLimitWatts = over(v.Number, milli) }},
+		{call: CallMargin, symbol: "nvmlDeviceGetMarginTemperature", apply: applyMargin},
+		{call: CallLimitFields, symbol: "nvmlDeviceGetFieldValues", once: true, apply: applyLimitFields, fields: true},
+		{call: CallThresholdShutdown, symbol: "nvmlDeviceGetTemperatureThreshold", once: true, apply: applyThreshold(limitShutdown), needless: knowsMargin},
+		{call: CallThresholdSlowdown, symbol: "nvmlDeviceGetTemperatureThreshold", once: true, apply: applyThreshold(limitSlowdown), needless: knowsMargin},
+		{call: CallThresholdOperating, symbol: "nvmlDeviceGetTemperatureThreshold", once: true, apply: applyThreshold(limitOperating), needless: knowsMargin},
+		{call: CallEncoder, symbol: "nvmlDeviceGetEncoderUtilization", apply: func(d *draft, v Value) { d.EncoderRatio = over(v.Number, percent) }},
+		{call: CallDecoder, symbol: "nvmlDeviceGetDecoderUtilization", apply: func(d *draft, v Value) { d.DecoderRatio = over(v.Number, percent) }},
+		{call: CallFan, symbol: "nvmlDeviceGetFanSpeed", apply: func(d *draft, v Value) { d.FanRatio = over(v.Number, percent) }},
+		{call: CallVBIOS, symbol: "nvmlDeviceGetVbiosVersion", once: true, apply: func(d *draft, v Value) { d.VBIOS = v.Text }},
+		{call: CallSMClockMax, symbol: "nvmlDeviceGetMaxClockInfo", once: true, apply: func(d *draft, v Value) { d.SMClockMaxHertz = times(v.Number, mega) }},
+	}
+}

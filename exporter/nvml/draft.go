@@ -1,0 +1,264 @@
+package nvml
+
+import (
+	"cmp"
+	"maps"
+	"math"
+	"slices"
+)
+
+// From NVML's units (mW, mJ, ns, MHz, per cent) to base units.
+const (
+	milli   = 1e3
+	nano    = 1e9
+	percent = 100
+	mega    = 1e6
+)
+
+// The limits of temperature margins.
+const (
+	limitOperating = "operating" // above it the clock may fall below base
+	limitSlowdown  = "slowdown"  // above it the hardware slows down
+	limitShutdown  = "shutdown"  // above it the device may switch itself off
+)
+
+// draft is a device that is being read, with what is needed to work out the rest.
+type draft struct {
+	Device
+	evidence        Evidence
+	lists           int // process lists settled in this pass
+	listsRead       int
+	supportedEvents *uint64
+	marginCelsius   *float64           // degrees left on the T.Limit scale, which ends at 0
+	marginLimits    map[string]float64 // where on that scale a limit is
+	thresholds      map[string]float64 // absolute degrees by limit, of parts without that scale
+}
+
+func newDraft(index int, options ReaderOptions) draft {
+	return draft{
+		Device: Device{Index: index, Supported: map[Call]bool{},
+			Architecture: cmp.Or(options.Architecture, ArchitectureUnset)},
+		evidence: Evidence{Memory: Unknown, PoolBytes: options.PoolBytes},
+	}
+}
+
+// clone copies a draft so that neither sees what is put into the other.
+func (d *draft) clone() draft {
+	c := *d
+	c.Processes = slices.Clone(d.Processes)
+	c.ClockEventActive = maps.Clone(d.ClockEventActive)
+	c.ClockEventSeconds = maps.Clone(d.ClockEventSeconds)
+	c.ECCErrors = maps.Clone(d.ECCErrors)
+	c.RemappedRows = maps.Clone(d.RemappedRows)
+	c.Supported = maps.Clone(d.Supported)
+	c.Errors = maps.Clone(d.Errors)
+	c.marginLimits = maps.Clone(d.marginLimits)
+	c.thresholds = maps.Clone(d.thresholds)
+	return c
+}
+
+// device is what is known so far, with the derived values worked out.
+func (d *draft) device() Device {
+	c := d.clone()
+	c.ProcessesRead = d.lists == listCount && d.listsRead > 0
+	if !c.ProcessesRead {
+		c.Processes = nil
+	}
+	c.TemperatureMargins = d.margins()
+	if c.Architecture == Integrated {
+		// The traffic share of a memory that is not there: GB10 answers 0 whatever it does.
+		c.MemoryUtilizationRatio = nil
+	}
+	return c.Device
+}
+
+const listCount = 3
+
+// decideArchitecture classifies once there is something to decide by and then stays with it, as
+// with an override: a call that fails for a moment must not move a device to another class.
+func (d *draft) decideArchitecture() {
+	if d.Architecture == ArchitectureUnset {
+		d.evidence.Name = d.Name
+		d.Architecture = Classify(d.evidence)
+	}
+}
+
+// margins are the degrees left below each limit. Parts since Ada give the margin on a scale of
+// their own (T.Limit, 0 at the highest operating temperature, limits beyond it below 0); older
+// ones give the limits in degrees (gpu thresholds in nvml.h).
+func (d *draft) margins() map[string]float64 {
+	margins := map[string]float64{}
+	switch {
+	case d.marginCelsius != nil:
+		margins[limitOperating] = *d.marginCelsius
+		for limit, at := range d.marginLimits {
+			margins[limit] = *d.marginCelsius - at
+		}
+	case d.TemperatureCelsius != nil:
+		for limit, at := range d.thresholds {
+			margins[limit] = at - *d.TemperatureCelsius
+		}
+	}
+	if len(margins) == 0 {
+		return nil
+	}
+	return margins
+}
+
+// clockEvent is a reason for the present clock: its bit in the mask (nvmlClocksEventReasons, nvml.h)
+// and the name of the field value that counts its nanoseconds, "" if none does.
+type clockEvent struct {
+	reason string
+	bit    uint64
+	field  string
+}
+
+func clockEvents() []clockEvent {
+	return []clockEvent{
+		{"idle", 0x1, ""},
+		{"applications_clocks", 0x2, ""},
+		{"sw_power_cap", 0x4, "sw_power_cap"},
+		{"hw_slowdown", 0x8, ""},
+		{"sync_boost", 0x10, "sync_boost"},
+		{"sw_thermal", 0x20, "sw_thermal"},
+		{"hw_thermal", 0x40, "hw_thermal"},
+		{"hw_power_brake", 0x80, "hw_power_brake"},
+		{"display_clock", 0x100, ""},
+	}
+}
+
+func applyAddressing(d *draft, v Value) {
+	mode := AddressingMode(v.Number)
+	d.evidence.Addressing = &mode
+}
+
+func applyNUMANode(d *draft, v Value) {
+	if v.Number < math.MaxUint32 { // all ones: no node
+		d.evidence.NUMANode = &v.Number
+	}
+}
+
+// applyProcesses merges a list into those before it. A process can be in several lists with the
+// same memory, so the largest value counts, never the sum.
+func applyProcesses(d *draft, v Value) {
+	d.listsRead++
+	for _, p := range v.Processes {
+		at, found := slices.BinarySearchFunc(d.Processes, p.PID, func(q Process, pid uint32) int { return cmp.Compare(q.PID, pid) })
+		if !found {
+			d.Processes = slices.Insert(d.Processes, at, p)
+		} else if p.UsedBytes != nil && (d.Processes[at].UsedBytes == nil || *d.Processes[at].UsedBytes < *p.UsedBytes) {
+			d.Processes[at].UsedBytes = p.UsedBytes
+		}
+	}
+}
+
+func applyMemory(d *draft, v Value) {
+	d.evidence.MemoryTotalBytes = v.Numbers["total"]
+	d.MemoryTotalBytes = named(v, "total")
+	d.MemoryUsedBytes = named(v, "used")
+	d.MemoryFreeBytes = named(v, "free")
+	d.MemoryReservedBytes = named(v, "reserved")
+}
+
+func applyUtilization(d *draft, v Value) {
+	if n, ok := v.Numbers["gpu"]; ok {
+		d.UtilizationRatio = over(n, percent)
+	}
+	if n, ok := v.Numbers["memory"]; ok {
+		d.MemoryUtilizationRatio = over(n, percent)
+	}
+}
+
+// applyPerformanceState leaves out 32, the driver's word for "unknown".
+func applyPerformanceState(d *draft, v Value) {
+	if v.Number <= 15 {
+		d.PerformanceState = times(v.Number, 1)
+	}
+}
+
+func applySupportedEvents(d *draft, v Value) { d.supportedEvents = &v.Number }
+
+func applyClockEvents(d *draft, v Value) {
+	d.ClockEventActive = map[string]bool{}
+	for _, event := range clockEvents() {
+		if d.supportedEvents == nil || *d.supportedEvents&event.bit != 0 {
+			d.ClockEventActive[event.reason] = v.Number&event.bit != 0
+		}
+	}
+}
+
+func applyFields(d *draft, v Value) {
+	if n, ok := v.Numbers["energy"]; ok {
+		d.EnergyJoules = over(n, milli)
+	}
+	d.ClockEventSeconds = map[string]float64{}
+	for _, event := range clockEvents() {
+		if n, ok := v.Numbers[event.field]; ok {
+			d.ClockEventSeconds[event.reason] = *over(n, nano)
+		}
+	}
+	d.ECCErrors = picked(v, map[string]string{"ecc_corrected": "corrected", "ecc_uncorrected": "uncorrected"})
+	d.RemappedRows = picked(v, map[string]string{"remapped_correctable": "correctable",
+		"remapped_uncorrectable": "uncorrectable", "remapped_pending": "pending", "remapped_failed": "failed"})
+}
+
+func applyMargin(d *draft, v Value) {
+	margin := float64(int64(v.Number))
+	d.marginCelsius = &margin
+}
+
+func applyLimitFields(d *draft, v Value) {
+	d.marginLimits = map[string]float64{}
+	for _, limit := range []string{limitOperating, limitSlowdown, limitShutdown} {
+		if n, ok := v.Numbers[limit]; ok {
+			d.marginLimits[limit] = float64(int64(n))
+		}
+	}
+}
+
+func applyThreshold(limit string) func(*draft, Value) {
+	return func(d *draft, v Value) {
+		if d.thresholds == nil {
+			d.thresholds = map[string]float64{}
+		}
+		d.thresholds[limit] = float64(v.Number)
+	}
+}
+
+func knowsSupportedEvents(d *draft) bool { return d.supportedEvents != nil }
+func knowsClockEvents(d *draft) bool     { return d.ClockEventActive != nil }
+func knowsEnergy(d *draft) bool          { return d.EnergyJoules != nil }
+func knowsMargin(d *draft) bool          { return d.marginCelsius != nil }
+
+func times(n uint64, factor float64) *float64 {
+	value := float64(n) * factor
+	return &value
+}
+
+// over divides rather than multiplies by a fraction: 10801 / 1000 is 10.801, 10801 * 0.001 is not.
+func over(n uint64, divisor float64) *float64 {
+	value := float64(n) / divisor
+	return &value
+}
+
+func named(v Value, name string) *float64 {
+	n, ok := v.Numbers[name]
+	if !ok {
+		return nil
+	}
+	return times(n, 1)
+}
+
+// picked takes numbers out of v under other names, nil if there are none.
+func picked(v Value, names map[string]string) map[string]float64 {
+	var out map[string]float64
+	for from, to := range names {
+		if n, ok := v.Numbers[from]; ok {
+			if out == nil {
+				out = map[string]float64{}
+			}
+			out[to] = float64(n)
+		}
+	}
+	return out
+}

@@ -1,0 +1,140 @@
+package nvml
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+)
+
+// Errors of a pass, to be tested with errors.Is. What was read beside them is returned with them.
+var (
+	// ErrUnavailable is wrapped when there is no library, driver or cgo; the message says which and what to do.
+	ErrUnavailable = errors.New("no GPU driver")
+	// ErrHung is wrapped when a call has not returned in time.
+	ErrHung = errors.New("GPU driver hangs")
+	// ErrLost is wrapped when a device is gone; the library is opened anew with back-off.
+	ErrLost = errors.New("GPU lost")
+)
+
+// Snapshot is all that one pass has read. Devices are by index; those that could not be
+// read say so in Hung, Errors and Return.
+type Snapshot struct {
+	Devices                    []Device
+	DriverVersion, CUDAVersion string
+	DeviceCount                int
+	// Return is the answer to the last attempt to open the library.
+	Return Return
+}
+
+// Pass is one reading of all devices, under way. Its methods may be called by several goroutines.
+type Pass struct {
+	reader    *Reader
+	beginning *beginning
+}
+
+// Processes waits until identity, architecture and process lists of every device are in, and
+// for nothing else. Devices whose lists did not come are among the devices, with ProcessesRead
+// false, and in the error (ErrHung, ErrLost). Without a driver there is only ErrUnavailable.
+func (p *Pass) Processes(ctx context.Context) ([]Device, error) {
+	if err := p.wait(ctx); err != nil {
+		return nil, err
+	}
+	var devices []Device
+	var errs []error
+	for _, r := range p.beginning.reads {
+		err := arrived(ctx, r.listed)
+		device := r.device()
+		if errors.Is(err, context.DeadlineExceeded) {
+			device, err = r.waitedInVain(), nil
+		}
+		if err == nil && !device.ProcessesRead {
+			err = device.trouble()
+		}
+		devices, errs = append(devices, device), append(errs, err)
+	}
+	return devices, errors.Join(errs...)
+}
+
+// Snapshot waits until everything has been read. When ctx runs out first, it returns what there
+// is: the devices that are not done count as hung and are left alone until their call returns.
+func (p *Pass) Snapshot(ctx context.Context) (Snapshot, error) {
+	if err := p.wait(ctx); err != nil {
+		return Snapshot{Return: p.beginning.returned(p.reader)}, err
+	}
+	b := p.beginning
+	snapshot := Snapshot{DriverVersion: b.library.driverVersion, CUDAVersion: b.library.cudaVersion,
+		DeviceCount: len(b.library.units)}
+	var errs []error
+	for _, r := range b.reads {
+		err := arrived(ctx, r.done)
+		if errors.Is(err, context.DeadlineExceeded) {
+			r.abandon()
+			err = nil
+		}
+		device := r.device()
+		if err == nil {
+			err = device.trouble()
+		}
+		snapshot.Devices, errs = append(snapshot.Devices, device), append(errs, err)
+	}
+	return snapshot, errors.Join(errs...)
+}
+
+// wait waits for the library to open.
+func (p *Pass) wait(ctx context.Context) error {
+	b := p.beginning
+	err := arrived(ctx, b.done)
+	if err == nil {
+		return b.err
+	}
+	if !errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	p.reader.mu.Lock()
+	defer p.reader.mu.Unlock()
+	b.hung = true
+	return hungOpening(b.since)
+}
+
+func (b *beginning) returned(r *Reader) Return {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return b.code
+}
+
+func hungOpening(since time.Time) error {
+	return fmt.Errorf("%w: opening the library (%s) has not returned since %s", ErrHung, CallInit, since.UTC().Format(time.RFC3339))
+}
+
+// arrived waits for the channel; the error is that of ctx if that ends first.
+func arrived(ctx context.Context, channel <-chan struct{}) error {
+	select {
+	case <-channel:
+		return nil
+	default:
+	}
+	select {
+	case <-channel:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// trouble is why the device could not be read to the end, nil if it could.
+func (d Device) trouble() error {
+	switch {
+	case d.Hung != "":
+		return fmt.Errorf("%w: GPU %d: %s has not returned since %s", ErrHung, d.Index, d.Hung, d.Since.UTC().Format(time.RFC3339))
+	case d.Return != Success:
+		return fmt.Errorf("%w: GPU %d: %v", ErrLost, d.Index, d.Return)
+	}
+	var errs []error
+	for _, call := range slices.Sorted(maps.Keys(d.Errors)) {
+		errs = append(errs, fmt.Errorf("GPU %d: %s: %v", d.Index, call, d.Errors[call]))
+	}
+	return errors.Join(errs...)
+}

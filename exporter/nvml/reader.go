@@ -1,0 +1,246 @@
+package nvml
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"sync"
+	"time"
+)
+
+// The back-off between attempts to open the library, doubling from the first to the second.
+const (
+	firstRetry = time.Second
+	lastRetry  = time.Minute
+)
+
+// closeWait is how long Close waits for calls under way and for the library to shut down.
+const closeWait = 2 * time.Second
+
+// ReaderOptions are the settings of a Reader. The zero value is ready for use.
+type ReaderOptions struct {
+	// Now is the clock, time.Now if nil.
+	Now func() time.Time
+	// Architecture overrides the memory architecture of every device, "" detects it.
+	Architecture Architecture
+	// PoolBytes is MemTotal of the host. It is needed only to tell what an integrated GPU means
+	// whose memory call answers although it has no memory; 0 leaves such a GPU unknown.
+	PoolBytes uint64
+	// Skip lists calls that are never made.
+	Skip []Call
+}
+
+// Reader reads the devices of a driver. It opens the library when first asked, keeps it open,
+// and opens it anew, with back-off, while it is missing or after a device was lost.
+// Its methods may be called from several goroutines.
+type Reader struct {
+	driver  Driver
+	options ReaderOptions
+
+	mu        sync.Mutex
+	closed    bool
+	library   *library // nil until the library has opened
+	opening   *beginning
+	refused   Return // why it did not open
+	delay     time.Duration
+	notBefore time.Time
+}
+
+// library is what is known while the library is open, up to the next time it must be opened.
+type library struct {
+	driverVersion, cudaVersion string
+	units                      []*unit
+	opened                     time.Time
+	lost                       bool
+}
+
+// beginning is how a pass begins: with the library open or with waiting until it is.
+// All but the channel is guarded by the reader's mutex until the channel is closed.
+type beginning struct {
+	done  chan struct{}
+	since time.Time
+	hung  bool // somebody has given up waiting
+
+	err     error
+	code    Return
+	library *library
+	reads   []*read
+}
+
+// NewReader returns a reader that has not touched the driver yet.
+func NewReader(driver Driver, options ReaderOptions) *Reader {
+	if options.Now == nil {
+		options.Now = time.Now
+	}
+	return &Reader{driver: driver, options: options}
+}
+
+// Read starts a pass over all devices and returns without waiting for any of it. A device that an
+// earlier pass is still reading is shared with it, never asked twice at a time.
+func (r *Reader) Read(ctx context.Context) *Pass {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err := ctx.Err(); err != nil {
+		return r.failed(err)
+	}
+	return &Pass{reader: r, beginning: r.begin()}
+}
+
+func (r *Reader) begin() *beginning {
+	now := r.options.Now()
+	due := !now.Before(r.notBefore)
+	switch {
+	case r.closed:
+		return r.ended(fmt.Errorf("%w: the reader is closed", ErrUnavailable))
+	case r.opening != nil && r.opening.hung:
+		return r.ended(hungOpening(r.opening.since))
+	case r.opening != nil:
+		return r.opening
+	case r.library == nil && !due:
+		return r.ended(fmt.Errorf("%w: %v", ErrUnavailable, r.refused))
+	case r.library == nil || r.library.lost && due && !r.library.busy():
+		r.opening = &beginning{done: make(chan struct{}), since: now, code: r.refused}
+		go r.open(r.opening, r.library != nil)
+		return r.opening
+	}
+	b := r.ended(nil)
+	b.library, b.reads = r.library, r.startReads(r.library)
+	return b
+}
+
+// ended is a beginning that nobody has to wait for.
+func (r *Reader) ended(err error) *beginning {
+	done := make(chan struct{})
+	close(done)
+	return &beginning{done: done, err: err, code: r.refused}
+}
+
+func (r *Reader) failed(err error) *Pass { return &Pass{reader: r, beginning: r.ended(err)} }
+
+func (r *Reader) startReads(l *library) []*read {
+	reads := make([]*read, len(l.units))
+	for i, u := range l.units {
+		reads[i] = u.start(func(Return) { r.lose(l) })
+	}
+	return reads
+}
+
+// open runs in a thread of its own, since each of its calls may hang too.
+func (r *Reader) open(b *beginning, again bool) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	if again {
+		r.driver.Shutdown()
+	}
+	library, code := r.load()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.opening, r.library, r.refused, b.code = nil, library, code, code
+	switch {
+	case r.closed:
+		b.err = fmt.Errorf("%w: the reader is closed", ErrUnavailable)
+		if library != nil {
+			r.driver.Shutdown()
+		}
+	case library == nil:
+		r.backOff()
+		b.err = fmt.Errorf("%w: %v", ErrUnavailable, code)
+	default:
+		// A driver without devices lists those that come later only when opened anew.
+		if b.library = library; len(library.units) == 0 {
+			r.loseLocked(library)
+		}
+		if !b.hung {
+			b.reads = r.startReads(library)
+		}
+	}
+	close(b.done)
+}
+
+// load opens the library and reads what belongs to no device.
+func (r *Reader) load() (*library, Return) {
+	if code := r.driver.Init(); code != Success {
+		return nil, code
+	}
+	count, code := r.driver.DeviceCount()
+	if code != Success {
+		r.driver.Shutdown()
+		return nil, code
+	}
+	l := &library{opened: r.options.Now()}
+	if v, code := r.driver.Do(System, CallDriverVersion); code == Success {
+		l.driverVersion = v.Text
+	}
+	if v, code := r.driver.Do(System, CallCUDAVersion); code == Success {
+		l.cudaVersion = fmt.Sprintf("%d.%d", v.Number/1000, v.Number%1000/10)
+	}
+	for index := range min(count, maxDevices) {
+		l.units = append(l.units, newUnit(index, r.driver, r.options))
+	}
+	return l, Success
+}
+
+// maxDevices bounds what a broken driver or recording can make the reader start.
+const maxDevices = 256
+
+// lose marks the library for being opened anew.
+func (r *Reader) lose(l *library) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.loseLocked(l)
+}
+
+func (r *Reader) loseLocked(l *library) {
+	if l.lost {
+		return
+	}
+	l.lost = true
+	if r.options.Now().Sub(l.opened) > lastRetry {
+		r.delay = 0 // it has worked for long: not the same trouble again
+	}
+	r.backOff()
+}
+
+func (r *Reader) backOff() {
+	r.delay = min(max(firstRetry, 2*r.delay), lastRetry)
+	r.notBefore = r.options.Now().Add(r.delay)
+}
+
+// busy says whether a thread is inside a call on any device. The library is not shut down under it.
+func (l *library) busy() bool {
+	for _, u := range l.units {
+		if u.busy() {
+			return true
+		}
+	}
+	return false
+}
+
+// Close releases the library. It waits a moment for calls under way; while one hangs it leaves the
+// library as it is, since shutting down under a call can end the process.
+func (r *Reader) Close() {
+	r.mu.Lock()
+	l := r.library
+	skip := r.closed || r.opening != nil || l == nil
+	r.closed = true
+	r.mu.Unlock()
+	if skip {
+		return
+	}
+	timer := time.NewTimer(closeWait)
+	defer timer.Stop()
+	for _, u := range l.units {
+		if !u.idle(timer.C) {
+			return
+		}
+	}
+	done := make(chan struct{})
+	go func() {
+		r.driver.Shutdown()
+		close(done)
+	}()
+	select {
+	case <-done:
+	case <-timer.C:
+	}
+}
