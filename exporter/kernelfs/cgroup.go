@@ -1,0 +1,106 @@
+package kernelfs
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+)
+
+// ErrNotHostCgroups is wrapped when a directory is not the root of the host's cgroup v2 tree: the
+// host runs cgroup v1, or a cgroup namespace hides all but the part that a container is in.
+var ErrNotHostCgroups = errors.New("not the host's cgroup v2 tree")
+
+// MemoryStat holds the memory.stat of a cgroup, its descendants included, by the kernel's names:
+// amounts in bytes, and counts of events since the cgroup was made.
+type MemoryStat map[string]uint64
+
+// ReadMemoryStat reads the memory.stat of a cgroup such as /system.slice.
+//
+//	sec_pagetables 1052672
+func ReadMemoryStat(cgroups fs.FS, cgroup string) (MemoryStat, error) {
+	return parseFile(cgroups, inCgroup(cgroup, "memory.stat"), func(text string) (MemoryStat, error) { return parseKeyed(text) })
+}
+
+// namedKernelMemory are the parts of kernel that memory.stat names, as far as they have an
+// equivalent in /proc/meminfo or can be told to be something else than pages of a driver.
+func namedKernelMemory() []string {
+	return []string{"slab", "kernel_stack", "pagetables", "sec_pagetables", "percpu", "vmalloc"}
+}
+
+// KernelOther is the kernel memory charged to the cgroup that is none of the kinds that memory.stat
+// names, in bytes: on a machine with an NVIDIA driver, memory of cudaMallocManaged and the page tables
+// that go with it. It is signed, because the kernel updates the parts in batches and not at once.
+// It is unknown before kernel 5.18, which has no total; a part that is missing is part of the rest.
+func (s MemoryStat) KernelOther() (bytes int64, known bool) {
+	kernel, known := s["kernel"]
+	if !known {
+		return 0, false
+	}
+	bytes = int64(kernel)
+	for _, part := range namedKernelMemory() {
+		bytes -= int64(s[part])
+	}
+	return bytes, true
+}
+
+// ReadMemoryCurrent reads what is charged to a cgroup and its descendants, in bytes.
+func ReadMemoryCurrent(cgroups fs.FS, cgroup string) (uint64, error) {
+	return readUint(cgroups, inCgroup(cgroup, "memory.current"))
+}
+
+// ReadMemoryMax reads the limit of what may be charged, in bytes; limited is false where there is none.
+//
+//	max
+func ReadMemoryMax(cgroups fs.FS, cgroup string) (bytes uint64, limited bool, err error) {
+	name := inCgroup(cgroup, "memory.max")
+	text, err := readText(cgroups, name)
+	if err != nil || text == "max" {
+		return 0, false, err
+	}
+	if bytes, err = parseUint(text); err != nil {
+		return 0, false, fmt.Errorf("%s: %w: %s", displayPath(cgroups, name), errMalformed, excerpt(text))
+	}
+	return bytes, true, nil
+}
+
+// CheckHostCgroups returns ErrNotHostCgroups, with what is there instead, unless cgroups is the
+// root of the host's cgroup v2 tree. Of all cgroups only that one has no memory.current; of
+// cgroup v1 no hierarchy has cgroup.controllers.
+func CheckHostCgroups(cgroups fs.FS) error {
+	root := displayPath(cgroups, ".")
+	if _, err := fs.Stat(cgroups, "cgroup.controllers"); err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("%w: %s has no cgroup.controllers", ErrNotHostCgroups, root)
+		}
+		return err
+	}
+	if _, err := fs.Stat(cgroups, "memory.current"); err == nil {
+		return fmt.Errorf("%w: %s is the cgroup of a container", ErrNotHostCgroups, root)
+	}
+	return nil
+}
+
+// ListTopCgroups lists the cgroups directly below the root, such as /system.slice. Everything that is
+// charged to any cgroup is charged to one of them.
+func ListTopCgroups(cgroups fs.FS) ([]string, error) {
+	if err := CheckHostCgroups(cgroups); err != nil {
+		return nil, err
+	}
+	entries, err := fs.ReadDir(cgroups, ".")
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, entry := range entries {
+		if entry.IsDir() {
+			names = append(names, "/"+entry.Name())
+		}
+	}
+	return names, nil
+}
+
+// inCgroup is the name of a file of a cgroup below the root of all.
+func inCgroup(cgroup, file string) string {
+	return strings.TrimPrefix(strings.TrimSuffix(cgroup, "/")+"/"+file, "/")
+}

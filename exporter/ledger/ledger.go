@@ -1,0 +1,133 @@
+// Package ledger splits the memory of a machine into lines that add up to it. It is arithmetic
+// only: numbers in, lines out.
+//
+// The lines are what the kernel can name, what only the driver can, and a signed remainder,
+// unattributed. A line whose input is unknown has no bytes: they are in unattributed then. So the
+// sum is exact by construction, and a line that does not move when its kind of memory
+// is allocated, or moves with another, is what tests have to look for.
+package ledger
+
+// Names of the lines.
+const (
+	Free              = "free"
+	Anon              = "anon"
+	PageCache         = "page_cache"
+	Shmem             = "shmem"
+	SwapCache         = "swap_cache"
+	SlabReclaimable   = "slab_reclaimable"
+	SlabUnreclaimable = "slab_unreclaimable"
+	KernelStack       = "kernel_stack"
+	PageTables        = "page_tables"
+	Percpu            = "percpu"
+	Hugetlb           = "hugetlb"
+	GPUProcess        = "gpu_process"
+	Managed           = "managed"
+	ZFSArc            = "zfs_arc"
+	Unattributed      = "unattributed"
+)
+
+// Amount is a number of bytes, or the reason that there is none. The zero value is Impossible.
+type Amount struct {
+	bytes int64
+	state state
+}
+
+type state int
+
+const (
+	impossible state = iota
+	unknown
+	known
+)
+
+// Known is an amount that was read.
+func Known(bytes int64) Amount { return Amount{bytes, known} }
+
+// Unknown is an amount that exists but could not be read.
+func Unknown() Amount { return Amount{state: unknown} }
+
+// Impossible is an amount of memory of a kind that the machine does not have, such as GPU memory in
+// the pool of a machine without such a GPU. It makes no line.
+func Impossible() Amount { return Amount{} }
+
+// plus adds amounts that make one line: unknown when one of them is, impossible when all are.
+func (a Amount) plus(b Amount) Amount {
+	return Amount{a.bytes + b.bytes, mixed(a.state, b.state)}.tidy()
+}
+
+// minus takes away what a contains of another line.
+func (a Amount) minus(b Amount) Amount {
+	return Amount{a.bytes - b.bytes, mixed(a.state, b.state)}.tidy()
+}
+
+func mixed(a, b state) state {
+	if a == unknown || b == unknown {
+		return unknown
+	}
+	return max(a, b)
+}
+
+func (a Amount) tidy() Amount {
+	if a.state != known {
+		a.bytes = 0
+	}
+	return a
+}
+
+// Input is what the lines are made of, in bytes. Those named as in /proc/meminfo are its fields.
+type Input struct {
+	// MemTotal is the pool.
+	MemTotal int64
+
+	MemFree, AnonPages, Buffers, Cached, Shmem, SwapCached, SReclaimable, SUnreclaim,
+	KernelStack, PageTables, SecPageTables, Percpu, Hugetlb Amount
+
+	// GPUProcess is what the driver says that processes hold, where that is memory of the pool.
+	GPUProcess Amount
+	// Managed is the kernel memory of all cgroups that is of no named kind.
+	Managed Amount
+	// ZFSArc is the cache of ZFS, which no field of meminfo counts.
+	ZFSArc Amount
+}
+
+// Line is one line of the ledger.
+type Line struct {
+	Name string
+	// Bytes is signed: unattributed and managed are differences of figures that are not read in one
+	// moment. It is 0 and means nothing when the line is not Known.
+	Bytes int64
+	Known bool
+}
+
+// Lines splits the pool, in the order in which lines are shown; unattributed is the last. Cached
+// contains shared memory, which is a line of its own.
+func (in Input) Lines() []Line {
+	amounts := []struct {
+		name string
+		Amount
+	}{
+		{Free, in.MemFree},
+		{Anon, in.AnonPages},
+		{PageCache, in.Buffers.plus(in.Cached).minus(in.Shmem)},
+		{Shmem, in.Shmem},
+		{SwapCache, in.SwapCached},
+		{SlabReclaimable, in.SReclaimable},
+		{SlabUnreclaimable, in.SUnreclaim},
+		{KernelStack, in.KernelStack},
+		{PageTables, in.PageTables.plus(in.SecPageTables)},
+		{Percpu, in.Percpu},
+		{Hugetlb, in.Hugetlb},
+		{GPUProcess, in.GPUProcess},
+		{Managed, in.Managed},
+		{ZFSArc, in.ZFSArc},
+	}
+	lines := make([]Line, 0, len(amounts)+1)
+	rest := in.MemTotal
+	for _, amount := range amounts {
+		if amount.state != impossible {
+			lines = append(lines, Line{amount.name, amount.bytes, amount.state == known})
+			rest -= amount.bytes
+		}
+	}
+	return append(lines, Line{Unattributed, rest, true})
+}

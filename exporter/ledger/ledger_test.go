@@ -1,0 +1,149 @@
+package ledger
+
+import (
+	"math"
+	"slices"
+	"testing"
+)
+
+const gib = 1 << 30
+
+// everyKind is a machine that has every line. The figures are distinct powers of two, so that any
+// wrong sum shows.
+func everyKind() Input {
+	return Input{
+		MemTotal: 1 << 40,
+		MemFree:  Known(1 << 0), AnonPages: Known(1 << 1), Buffers: Known(1 << 2), Cached: Known(1 << 3),
+		Shmem: Known(1 << 4), SwapCached: Known(1 << 5), SReclaimable: Known(1 << 6), SUnreclaim: Known(1 << 7),
+		KernelStack: Known(1 << 8), PageTables: Known(1 << 9), SecPageTables: Known(1 << 10),
+		Percpu: Known(1 << 11), Hugetlb: Known(1 << 12), GPUProcess: Known(1 << 13),
+		Managed: Known(1 << 14), ZFSArc: Known(1 << 15),
+	}
+}
+
+// field is one input with the lines that 1 GiB more of it moves, besides unattributed.
+type field struct {
+	name  string
+	of    func(*Input) *Amount
+	moves map[string]int64
+}
+
+func fields() []field {
+	up := func(line string) map[string]int64 { return map[string]int64{line: +gib, Unattributed: -gib} }
+	return []field{
+		{"MemFree", func(in *Input) *Amount { return &in.MemFree }, up(Free)},
+		{"AnonPages", func(in *Input) *Amount { return &in.AnonPages }, up(Anon)},
+		{"Buffers", func(in *Input) *Amount { return &in.Buffers }, up(PageCache)},
+		{"Cached", func(in *Input) *Amount { return &in.Cached }, up(PageCache)},
+		// Shared memory is part of Cached, so that more of it alone only changes sides.
+		{"Shmem", func(in *Input) *Amount { return &in.Shmem }, map[string]int64{Shmem: +gib, PageCache: -gib}},
+		{"SwapCached", func(in *Input) *Amount { return &in.SwapCached }, up(SwapCache)},
+		{"SReclaimable", func(in *Input) *Amount { return &in.SReclaimable }, up(SlabReclaimable)},
+		{"SUnreclaim", func(in *Input) *Amount { return &in.SUnreclaim }, up(SlabUnreclaimable)},
+		{"KernelStack", func(in *Input) *Amount { return &in.KernelStack }, up(KernelStack)},
+		{"PageTables", func(in *Input) *Amount { return &in.PageTables }, up(PageTables)},
+		{"SecPageTables", func(in *Input) *Amount { return &in.SecPageTables }, up(PageTables)},
+		{"Percpu", func(in *Input) *Amount { return &in.Percpu }, up(Percpu)},
+		{"Hugetlb", func(in *Input) *Amount { return &in.Hugetlb }, up(Hugetlb)},
+		{"GPU processes", func(in *Input) *Amount { return &in.GPUProcess }, up(GPUProcess)},
+		{"kernel_other", func(in *Input) *Amount { return &in.Managed }, up(Managed)},
+		{"ARC", func(in *Input) *Amount { return &in.ZFSArc }, up(ZFSArc)},
+	}
+}
+
+func TestOneGiBMoreOfAFieldMovesItsLineAndUnattributedOnly(t *testing.T) {
+	before := everyKind().Lines()
+	for _, f := range fields() {
+		t.Run(f.name, func(t *testing.T) {
+			in := everyKind()
+			f.of(&in).bytes += gib
+			for i, line := range in.Lines() {
+				if got := line.Bytes - before[i].Bytes; got != f.moves[line.Name] {
+					t.Errorf("%s moved by %d, want %d", line.Name, got, f.moves[line.Name])
+				}
+			}
+		})
+	}
+}
+
+func TestMoreMemoryThatNobodyNamesIsUnattributed(t *testing.T) {
+	in := everyKind()
+	before := in.Lines()
+	in.MemTotal += gib
+	for i, line := range in.Lines() {
+		want := before[i].Bytes
+		if line.Name == Unattributed {
+			want += gib
+		}
+		if line.Bytes != want {
+			t.Errorf("%s is %d, want %d", line.Name, line.Bytes, want)
+		}
+	}
+}
+
+func TestLinesHaveTheValuesWorkedOutByHand(t *testing.T) {
+	tests := []struct {
+		name string
+		in   Input
+		want []Line
+	}{
+		{"every kind of memory", everyKind(), []Line{
+			{Free, 1, true}, {Anon, 2, true},
+			{PageCache, 4 + 8 - 16, true}, // Buffers + Cached - Shmem: signed, like every difference
+			{Shmem, 16, true}, {SwapCache, 32, true}, {SlabReclaimable, 64, true}, {SlabUnreclaimable, 128, true},
+			{KernelStack, 256, true}, {PageTables, 512 + 1024, true}, {Percpu, 2048, true}, {Hugetlb, 4096, true},
+			{GPUProcess, 8192, true}, {Managed, 16384, true}, {ZFSArc, 32768, true},
+			// 2^40 - (2^16 - 1), with Shmem's 16 in page_cache and taken out of it again.
+			{Unattributed, 1<<40 - 65535 + 16, true},
+		}},
+		{"lines that cannot exist are left out", Input{MemTotal: 100, MemFree: Known(60), AnonPages: Known(50)}, []Line{
+			{Free, 60, true}, {Anon, 50, true}, {Unattributed, -10, true},
+		}},
+		{"bytes of an unknown line stay in unattributed", Input{MemTotal: 100, MemFree: Known(60), GPUProcess: Unknown()}, []Line{
+			{Free, 60, true}, {GPUProcess, 0, false}, {Unattributed, 40, true},
+		}},
+		{"a line is unknown when one part of it is", Input{MemTotal: 100, Buffers: Known(5), Cached: Known(20), Shmem: Unknown()}, []Line{
+			{PageCache, 0, false}, {Shmem, 0, false}, {Unattributed, 100, true},
+		}},
+		{"a part that cannot exist leaves the line known", Input{MemTotal: 100, PageTables: Known(7), SecPageTables: Impossible()}, []Line{
+			{PageTables, 7, true}, {Unattributed, 93, true},
+		}},
+		{"a negative managed line is kept", Input{MemTotal: 100, Managed: Known(-3)}, []Line{
+			{Managed, -3, true}, {Unattributed, 103, true},
+		}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			if got := test.in.Lines(); !slices.Equal(got, test.want) {
+				t.Errorf("got  %v\nwant %v", got, test.want)
+			}
+		})
+	}
+}
+
+// FuzzLinesAddUpToThePool asserts what holds for any figures at all, also such as wrap: the known
+// lines add up to the pool, and an unknown line has no bytes.
+func FuzzLinesAddUpToThePool(f *testing.F) {
+	f.Add(int64(128*gib), int64(gib), int64(-5), uint64(0))
+	f.Add(int64(math.MaxInt64), int64(math.MinInt64), int64(math.MaxInt64), uint64(0x1234567))
+	f.Fuzz(func(t *testing.T, total, a, b int64, states uint64) {
+		in := Input{MemTotal: total}
+		for i, field := range fields() {
+			*field.of(&in) = []Amount{Impossible(), Unknown(), Known(a), Known(b)}[states>>(2*i)&3]
+		}
+		var sum int64
+		lines := in.Lines()
+		for _, line := range lines {
+			if !line.Known && line.Bytes != 0 {
+				t.Errorf("%s is unknown and has %d bytes", line.Name, line.Bytes)
+			}
+			sum += line.Bytes
+		}
+		if sum != total {
+			t.Errorf("lines add up to %d, the pool is %d", sum, total)
+		}
+		if last := lines[len(lines)-1]; last.Name != Unattributed || !last.Known {
+			t.Errorf("the last line is %v", last)
+		}
+	})
+}
