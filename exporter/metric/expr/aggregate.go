@@ -1,0 +1,136 @@
+package expr
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/umascope/umascope/exporter/metric"
+)
+
+// Grouping says which labels an aggregation keeps.
+type Grouping struct {
+	without bool
+	labels  []metric.Label
+}
+
+// By keeps these labels.
+func By(labels ...metric.Label) Grouping { return Grouping{labels: labels} }
+
+// Without keeps all labels but these.
+func Without(labels ...metric.Label) Grouping { return Grouping{without: true, labels: labels} }
+
+// kept are the labels that are left of those given.
+func (g Grouping) kept(labels []metric.Label) []metric.Label {
+	return slices.DeleteFunc(slices.Clone(labels), func(label metric.Label) bool {
+		return slices.Contains(g.labels, label) == g.without
+	})
+}
+
+// text writes the grouping.
+func (g Grouping) text() string {
+	word := "by"
+	if g.without {
+		word = "without"
+	}
+	return word + " (" + list(g.labels) + ")"
+}
+
+// Sum adds up. It is refused where the vocabulary says that the sum means nothing.
+func (e Expr) Sum(g Grouping) Expr {
+	if e.percentile {
+		e = e.refused("", "percentiles cannot be summed")
+	}
+	for _, a := range e.addends {
+		kept := slices.Concat(g.kept(e.labels), a.settled)
+		if reason := a.rule.Refuses(kept); reason != "" {
+			e = e.failed(&RefusedError{Metric: a.family, Label: a.offender(e.labels, kept), Reason: reason})
+		}
+	}
+	return e.aggregate("sum", g)
+}
+
+// offender is the first label whose loss makes the sum meaningless, "" where no label saves it.
+func (a addend) offender(all, kept []metric.Label) metric.Label {
+	for _, label := range all {
+		if !slices.Contains(kept, label) && a.rule.Refuses(without(all, label)) != "" {
+			return label
+		}
+	}
+	return ""
+}
+
+// Avg is the mean. Of percentiles it is refused.
+func (e Expr) Avg(g Grouping) Expr {
+	if e.percentile {
+		e = e.refused("", "a mean of percentiles is no percentile")
+	}
+	return e.reduce("avg", g)
+}
+
+// Min is the smallest value.
+func (e Expr) Min(g Grouping) Expr { return e.reduce("min", g) }
+
+// Max is the largest value.
+func (e Expr) Max(g Grouping) Expr { return e.reduce("max", g) }
+
+// Count is the number of series.
+func (e Expr) Count(g Grouping) Expr {
+	e = e.aggregate("count", g)
+	e.unit = Unit{Base: metric.Count}
+	e.addends = nil
+	return e
+}
+
+// Quantile is the q-quantile over series, q from 0 to 1.
+func (e Expr) Quantile(q float64, g Grouping) Expr {
+	if q < 0 || q > 1 {
+		e = e.refused("", "quantile %v is not within 0 and 1", q)
+	}
+	e = e.reduce("quantile", g, number(q))
+	e.percentile = true
+	return e
+}
+
+// reduce aggregates by anything that does not add, so that what it takes away was not summed.
+func (e Expr) reduce(function string, g Grouping, parameters ...string) Expr {
+	lost := slices.DeleteFunc(slices.Clone(e.labels), func(label metric.Label) bool {
+		return slices.Contains(g.kept(e.labels), label)
+	})
+	settled := make([]addend, len(e.addends))
+	for i, a := range e.addends {
+		settled[i] = addend{a.family, a.rule, slices.Concat(a.settled, lost)}
+	}
+	e = e.aggregate(function, g, parameters...)
+	e.addends = settled
+	return e
+}
+
+// aggregate writes an aggregation and keeps the labels that it leaves.
+func (e Expr) aggregate(function string, g Grouping, parameters ...string) Expr {
+	if e.scalar {
+		e = e.failed(errScalar(function))
+	}
+	for _, label := range g.labels {
+		if !e.HasLabel(label) {
+			e = e.refused(label, "grouped by a label that it does not have")
+		}
+	}
+	before := function + " " + g.text() + " (" + strings.Join(append(parameters, ""), ", ")
+	e = e.wrapped(before, ")")
+	e.labels = g.kept(e.labels)
+	return e
+}
+
+// list writes label names as PromQL lists them.
+func list(labels []metric.Label) string {
+	names := make([]string, len(labels))
+	for i, label := range labels {
+		names[i] = string(label)
+	}
+	return strings.Join(names, ", ")
+}
+
+// without is the list lacking one label.
+func without(labels []metric.Label, label metric.Label) []metric.Label {
+	return slices.DeleteFunc(slices.Clone(labels), func(l metric.Label) bool { return l == label })
+}
