@@ -26,7 +26,7 @@ const (
 type draft struct {
 	Device
 	evidence        Evidence
-	lists           int // process lists settled in this pass
+	lists           int // process lists of this pass that are read or cannot exist
 	listsRead       int
 	supportedEvents *uint64
 	marginCelsius   *float64           // degrees left on the T.Limit scale, which ends at 0

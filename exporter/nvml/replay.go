@@ -37,8 +37,8 @@ func Replay(r io.Reader) (Driver, error) {
 	if err := scanner.Err(); err != nil {
 		return nil, fmt.Errorf("line %d: %w", number+1, err)
 	}
-	if number == 0 {
-		return nil, errors.New("line 1: the recording is empty")
+	if len(p.answers[question{System, CallInit}]) == 0 {
+		return nil, fmt.Errorf("line %d: the recording ends before %s is answered", max(number, 1), CallInit)
 	}
 	return p, nil
 }

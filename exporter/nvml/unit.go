@@ -157,7 +157,7 @@ func (u *unit) note(r *read, c reading, value Value, code Return) {
 	if c.call == CallMemory {
 		r.draft.evidence.Memory = code
 	}
-	if c.list {
+	if c.list && (code == Success || code.unsupported()) {
 		r.draft.lists++
 	}
 	switch {
