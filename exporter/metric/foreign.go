@@ -20,6 +20,8 @@ var (
 		Help: "Requests finished.", Source: vllm})
 	VLLMTimeToFirstTokenSeconds = histogram(Def{Name: "vllm:time_to_first_token_seconds", Unit: Seconds, Labels: []Label{LabelModelName},
 		Help: "From the arrival of a request to its first token.", Source: vllm}, vllmFirstTokenBuckets)
+	VLLMRequestQueueTimeSeconds = histogram(Def{Name: "vllm:request_queue_time_seconds", Unit: Seconds, Labels: []Label{LabelModelName},
+		Help: "From the arrival of a request until it entered the batch.", Source: vllm}, vllmDurationBuckets)
 	VLLMRequestTimePerOutputTokenSeconds = histogram(Def{Name: "vllm:request_time_per_output_token_seconds", Unit: Seconds, Labels: []Label{LabelModelName},
 		Help: "Decode time per token of a request.", Source: vllm}, vllmTokenBuckets)
 	VLLME2ERequestLatencySeconds = histogram(Def{Name: "vllm:e2e_request_latency_seconds", Unit: Seconds, Labels: []Label{LabelModelName},
@@ -44,6 +46,6 @@ func Foreign() []Definer {
 	return []Definer{
 		Up, VLLMNumRequestsRunning, VLLMNumRequestsWaiting, VLLMKVCacheUsagePerc, VLLMPromptTokensTotal,
 		VLLMGenerationTokensTotal, VLLMRequestSuccessTotal, VLLMTimeToFirstTokenSeconds,
-		VLLMRequestTimePerOutputTokenSeconds, VLLME2ERequestLatencySeconds,
+		VLLMRequestQueueTimeSeconds, VLLMRequestTimePerOutputTokenSeconds, VLLME2ERequestLatencySeconds,
 	}
 }

@@ -1,0 +1,123 @@
+package sim
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"math"
+	"math/rand/v2"
+)
+
+// finishReason is why a sequence ended, in the words of vLLM's metrics; the first two are also
+// those of the wire.
+type finishReason string
+
+const (
+	finishStop   finishReason = "stop"
+	finishLength finishReason = "length"
+	finishAbort  finishReason = "abort" // the client went away
+	finishError  finishReason = "error" // the engine was stopped
+)
+
+func finishReasons() []finishReason {
+	return []finishReason{finishStop, finishLength, finishAbort, finishError}
+}
+
+// vocabulary is what answers are written of. Each entry is one token wherever it stands.
+var vocabulary = [64]string{
+	" a", " after", " air", " all", " and", " as", " at", " before",
+	" blue", " boat", " bridge", " by", " city", " clear", " cloud", " cold",
+	" dark", " day", " door", " down", " far", " field", " fire", " first",
+	" for", " forest", " from", " garden", " green", " hand", " hill", " house",
+	" in", " lake", " light", " long", " moon", " morning", " near", " night",
+	" north", " of", " old", " on", " open", " over", " path", " quiet",
+	" rain", " river", " road", " sea", " sky", " slow", " snow", " stone",
+	" sun", " the", " town", " tree", " warm", " water", ",", ".",
+}
+
+// answer is all that the engine will say to one request. What is said depends on the engine's
+// seed and the request alone; when it is said is the batch's affair.
+type answer struct {
+	text string
+	// ends holds, for each token, where its text ends. A token may have none: the one that ends
+	// the answer, and those of a stop string.
+	ends   []int
+	reason finishReason
+}
+
+// tokens counts the tokens generated, the ending one included, as engines do in usage.
+func (a answer) tokens() int { return len(a.ends) }
+
+// between is the text of tokens from up to, and not including, to.
+func (a answer) between(from, to int) string {
+	start := 0
+	if from > 0 {
+		start = a.ends[from-1]
+	}
+	return a.text[start:a.ends[to-1]]
+}
+
+// write answers a request. max_tokens, min_tokens, ignore_eos and stop only cut one and the same
+// endless text, so an answer with a lower cap is the beginning of one with a higher cap.
+func write(c Config, r request) answer {
+	random := r.random(c.Seed)
+	ending := uint64(math.Ceil(math.Exp2(32) / float64(c.MeanAnswerTokens)))
+	var text []byte
+	var ends []int
+	for len(ends) < r.maxTokens {
+		draw := random.Uint64()
+		if draw>>32 < ending && !r.ignoreEOS && len(ends) >= r.minTokens {
+			return answer{string(text), append(ends, len(text)), finishStop}
+		}
+		piece := vocabulary[draw%uint64(len(vocabulary))]
+		if len(text) == 0 {
+			piece = vocabulary[draw%wordsOnly][1:]
+		}
+		text = append(text, piece...)
+		ends = append(ends, len(text))
+		if len(ends) > r.minTokens {
+			if cut := stopStart(text, len(piece), r.stop); cut >= 0 {
+				return cutAt(text, ends, cut)
+			}
+		}
+	}
+	return answer{string(text), ends, finishLength}
+}
+
+// wordsOnly is how many entries of the vocabulary may stand first: those that begin with a space.
+const wordsOnly = uint64(len(vocabulary) - 2)
+
+// stopStart is where the first stop string begins that the last fresh bytes complete, else -1.
+func stopStart(text []byte, fresh int, stops []string) int {
+	first := -1
+	for _, stop := range stops {
+		from := max(0, len(text)-fresh-len(stop)+1)
+		if at := bytes.Index(text[from:], []byte(stop)); at >= 0 && (first < 0 || from+at < first) {
+			first = from + at
+		}
+	}
+	return first
+}
+
+// cutAt takes the stop string out of the text. Its tokens stay: they were generated.
+func cutAt(text []byte, ends []int, cut int) answer {
+	for i := range ends {
+		ends[i] = min(ends[i], cut)
+	}
+	return answer{string(text[:cut]), ends, finishStop}
+}
+
+// random is the source of everything drawn for one answer. At temperature 0 it knows seed and
+// prompt alone, so that a request's own seed changes nothing, as in greedy decoding. A request
+// without a seed of its own gets the same answer every time, where a real engine would vary.
+func (r request) random(seed uint64) *rand.Rand {
+	key := binary.LittleEndian.AppendUint64(nil, seed)
+	if r.temperature > 0 {
+		key = binary.LittleEndian.AppendUint64(key, math.Float64bits(r.temperature))
+		key = binary.LittleEndian.AppendUint64(key, math.Float64bits(r.topP))
+		key = binary.LittleEndian.AppendUint64(key, uint64(r.seed))
+	}
+	prompt := sha256.Sum256([]byte(r.prompt))
+	sum := sha256.Sum256(append(key, prompt[:]...))
+	return rand.New(rand.NewPCG(binary.LittleEndian.Uint64(sum[0:8]), binary.LittleEndian.Uint64(sum[8:16])))
+}

@@ -1,0 +1,273 @@
+package sim
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// endpoint is one of the two ways to ask.
+type endpoint string
+
+const (
+	chatCompletions endpoint = "chat.completion"
+	completions     endpoint = "text_completion"
+)
+
+// request is a checked request, in the words of the engine.
+type request struct {
+	prompt       string // what the model reads, template included
+	promptTokens int
+	maxTokens    int // at least 1; with the prompt at most MaxModelTokens
+	minTokens    int
+	ignoreEOS    bool
+	stop         []string
+	temperature  float64
+	topP         float64
+	seed         int64
+	stream       bool
+	usage        bool // an event with the usage before [DONE]
+	usageAlways  bool // usage in every event
+}
+
+// body is what comes over the wire. Fields that are not here are ignored, as vLLM and SGLang do.
+type body struct {
+	Model               string          `json:"model"`
+	Prompt              prompt          `json:"prompt"`
+	Messages            []message       `json:"messages"`
+	MaxTokens           *int            `json:"max_tokens"`
+	MaxCompletionTokens *int            `json:"max_completion_tokens"`
+	MinTokens           int             `json:"min_tokens"`
+	IgnoreEOS           bool            `json:"ignore_eos"`
+	Stop                texts           `json:"stop"`
+	Temperature         *float64        `json:"temperature"`
+	TopP                *float64        `json:"top_p"`
+	Seed                int64           `json:"seed"`
+	Stream              bool            `json:"stream"`
+	StreamOptions       *streamOptions  `json:"stream_options"`
+	N                   *int            `json:"n"`
+	BestOf              *int            `json:"best_of"`
+	Echo                bool            `json:"echo"`
+	Suffix              string          `json:"suffix"`
+	Logprobs            json.RawMessage `json:"logprobs"`
+	ResponseFormat      *responseFormat `json:"response_format"`
+}
+
+type streamOptions struct {
+	IncludeUsage         bool `json:"include_usage"`
+	ContinuousUsageStats bool `json:"continuous_usage_stats"`
+}
+
+type responseFormat struct {
+	Type string `json:"type"`
+}
+
+// Bounds of what a request may ask.
+const (
+	maxStops       = 16
+	maxStopBytes   = 1 << 10
+	maxTemperature = 2
+)
+
+// completionsTokens is the output cap of a completions request that names none: OpenAI's own.
+const completionsTokens = 16
+
+// decode reads and checks a request body.
+func (c Config) decode(to endpoint, text []byte) (request, *problem) {
+	var b body
+	if err := unmarshal(text, &b); err != nil {
+		return request{}, invalid("", "the body is not a request: %v", err)
+	}
+	for _, check := range []func(body) *problem{c.checkModel, checkSupported, checkSampling, checkLengths} {
+		if p := check(b); p != nil {
+			return request{}, p
+		}
+	}
+	r := request{
+		minTokens: b.MinTokens, ignoreEOS: b.IgnoreEOS, stop: b.Stop,
+		temperature: valueOr(b.Temperature, 1), topP: valueOr(b.TopP, 1), seed: b.Seed, stream: b.Stream,
+	}
+	if b.StreamOptions != nil {
+		r.usage, r.usageAlways = b.StreamOptions.IncludeUsage, b.StreamOptions.ContinuousUsageStats
+	}
+	if p := r.setPrompt(to, b); p != nil {
+		return request{}, p
+	}
+	return r, c.setMaxTokens(&r, to, b)
+}
+
+// unmarshal reads exactly one JSON object.
+func unmarshal(text []byte, b *body) error {
+	if trimmed := bytes.TrimLeft(text, " \t\r\n"); len(trimmed) == 0 || trimmed[0] != '{' {
+		return errors.New("a JSON object is wanted")
+	}
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	if err := decoder.Decode(b); err != nil {
+		return err
+	}
+	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+		return errors.New("there is something after the JSON object")
+	}
+	return nil
+}
+
+func (c Config) checkModel(b body) *problem {
+	if b.Model == "" {
+		return invalid("model", "model is missing")
+	}
+	if b.Model != c.Model {
+		return unknownModel(b.Model)
+	}
+	return nil
+}
+
+// checkSupported refuses what would change the answer and is not simulated: an answer without it
+// would pass for one with it.
+func checkSupported(b body) *problem {
+	switch {
+	case b.N != nil && *b.N != 1:
+		return invalid("n", "only n = 1 is simulated")
+	case b.BestOf != nil && *b.BestOf != 1:
+		return invalid("best_of", "only best_of = 1 is simulated")
+	case b.Echo:
+		return invalid("echo", "echo is not simulated")
+	case b.Suffix != "":
+		return invalid("suffix", "suffix is not simulated")
+	case len(b.Logprobs) > 0 && string(b.Logprobs) != "null" && string(b.Logprobs) != "false":
+		return invalid("logprobs", "logprobs are not simulated")
+	case b.ResponseFormat != nil && b.ResponseFormat.Type != "text":
+		return invalid("response_format", "only response_format text is simulated")
+	}
+	return nil
+}
+
+func checkSampling(b body) *problem {
+	if t := valueOr(b.Temperature, 1); t < 0 || t > maxTemperature {
+		return invalid("temperature", "temperature is %v, must be from 0 to %d", t, maxTemperature)
+	}
+	if p := valueOr(b.TopP, 1); p <= 0 || p > 1 {
+		return invalid("top_p", "top_p is %v, must be above 0, to 1", p)
+	}
+	if len(b.Stop) > maxStops {
+		return invalid("stop", "%d stop strings, at most %d", len(b.Stop), maxStops)
+	}
+	for _, stop := range b.Stop {
+		if stop == "" || len(stop) > maxStopBytes {
+			return invalid("stop", "a stop string has %d bytes, must have 1 to %d", len(stop), maxStopBytes)
+		}
+	}
+	if b.StreamOptions != nil && !b.Stream {
+		return invalid("stream_options", "stream_options needs stream = true")
+	}
+	return nil
+}
+
+func checkLengths(b body) *problem {
+	if b.MaxTokens != nil && *b.MaxTokens < 1 {
+		return invalid("max_tokens", "max_tokens is %d, must be at least 1", *b.MaxTokens)
+	}
+	if b.MaxCompletionTokens != nil && *b.MaxCompletionTokens < 1 {
+		return invalid("max_completion_tokens", "max_completion_tokens is %d, must be at least 1", *b.MaxCompletionTokens)
+	}
+	if b.MinTokens < 0 {
+		return invalid("min_tokens", "min_tokens is %d, must not be negative", b.MinTokens)
+	}
+	return nil
+}
+
+func (r *request) setPrompt(to endpoint, b body) *problem {
+	if to == chatCompletions {
+		if len(b.Messages) == 0 {
+			return invalid("messages", "messages is missing or empty")
+		}
+		for i, m := range b.Messages {
+			if !m.knownRole() {
+				return invalid("messages", "message %d has the unknown role %.40q", i, m.Role)
+			}
+		}
+		r.prompt, r.promptTokens = render(b.Messages)
+		return nil
+	}
+	if b.Prompt.tokens == 0 {
+		return invalid("prompt", "prompt is missing or empty")
+	}
+	r.prompt, r.promptTokens = b.Prompt.text, b.Prompt.tokens
+	return nil
+}
+
+// setMaxTokens holds the request against the context length, as engines do: before it runs.
+func (c Config) setMaxTokens(r *request, to endpoint, b body) *problem {
+	room := c.MaxModelTokens - r.promptTokens
+	if room < 1 {
+		return tooLong("the prompt has %d tokens; with one of answer that is more than the context of %d", r.promptTokens, c.MaxModelTokens)
+	}
+	limit := b.MaxTokens
+	if to == chatCompletions && b.MaxCompletionTokens != nil {
+		limit = b.MaxCompletionTokens
+	}
+	switch {
+	case limit != nil:
+		r.maxTokens = *limit
+	case to == completions:
+		r.maxTokens = min(room, completionsTokens)
+	default:
+		r.maxTokens = room
+	}
+	if r.maxTokens > room {
+		return tooLong("the prompt has %d tokens and %d of answer are asked for: more than the context of %d", r.promptTokens, r.maxTokens, c.MaxModelTokens)
+	}
+	if r.minTokens > r.maxTokens {
+		return invalid("min_tokens", "min_tokens is %d, above the output cap of %d", r.minTokens, r.maxTokens)
+	}
+	return nil
+}
+
+func valueOr(p *float64, otherwise float64) float64 {
+	if p == nil {
+		return otherwise
+	}
+	return *p
+}
+
+// texts reads a string, a list of strings or null.
+type texts []string
+
+func (t *texts) UnmarshalJSON(text []byte) error {
+	var one string
+	if json.Unmarshal(text, &one) == nil {
+		if string(text) != "null" {
+			*t = texts{one}
+		}
+		return nil
+	}
+	return json.Unmarshal(text, (*[]string)(t))
+}
+
+// prompt reads what a completions request may have as its prompt: a text, a list of token ids,
+// or a list of one of either. More prompts in one request are not simulated.
+type prompt struct {
+	text   string
+	tokens int
+}
+
+func (p *prompt) UnmarshalJSON(text []byte) error {
+	var list []json.RawMessage
+	if err := json.Unmarshal(text, &list); err == nil && len(list) == 1 && isTextOrList(list[0]) {
+		text = list[0]
+	}
+	var one string
+	if json.Unmarshal(text, &one) == nil {
+		*p = prompt{one, countTokens(one)}
+		return nil
+	}
+	var ids []uint32
+	if json.Unmarshal(text, &ids) == nil {
+		*p = prompt{fmt.Sprint("token ids ", ids), len(ids)}
+		return nil
+	}
+	return errors.New("prompt: one text or one list of token ids is wanted")
+}
+
+func isTextOrList(value json.RawMessage) bool { return value[0] == '"' || value[0] == '[' }
