@@ -1,0 +1,206 @@
+package telemetry
+
+import (
+	"context"
+	"net/http"
+	"runtime"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/umascope/umascope/exporter/metric"
+)
+
+const (
+	// borderQueue is how many phase borders may wait for a slow source.
+	borderQueue = 64
+	// maxDropped bounds what is remembered of series left out: a page may bring new ones for ever.
+	maxDropped = 10_000
+	// maxReason bounds the error texts in the file, in bytes.
+	maxReason = 200
+)
+
+// follower samples one source on a goroutine of its own, so that a source that hangs costs the
+// others nothing. Everything below borders belongs to that goroutine.
+type follower struct {
+	index    int
+	source   Source
+	options  Options
+	client   *http.Client
+	families []metric.Def
+	room     int // series that this source may have
+	out      *writer
+	borders  chan border
+
+	series  map[string]int // index by key
+	last    map[int]float64
+	dropped map[string]bool
+	stats   SourceStats
+	cpu     time.Duration
+}
+
+// border is the beginning of a phase, waiting for its sample.
+type border struct {
+	index int
+	phase string
+}
+
+// follow samples at once and then every interval until stop is closed or the context ends, and
+// takes the border samples that are still waiting before it returns.
+func (f *follower) follow(ctx context.Context, stop <-chan struct{}) {
+	// Locked, so that the thread's processor time is ours alone.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	start := threadTime()
+	defer func() { f.cpu = threadTime() - start }()
+
+	due := time.Now()
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			f.finish(ctx)
+			return
+		case <-stop:
+			f.finish(ctx)
+			return
+		case b := <-f.borders:
+			f.sampleBorder(ctx, b)
+		case <-timer.C:
+			f.stats.SamplesWanted++
+			f.sample(ctx, nil)
+			due = due.Add(f.options.Interval)
+			due = f.skip(due)
+			timer.Reset(time.Until(due))
+		}
+	}
+}
+
+// skip moves due into the future and records the samples that were not taken: the machine was
+// asleep, or a border's sample took too long.
+func (f *follower) skip(due time.Time) time.Time {
+	skipped := 0
+	for now := time.Now(); due.Before(now); due = due.Add(f.options.Interval) {
+		skipped++
+	}
+	if skipped > 0 {
+		f.stats.SamplesWanted += skipped
+		f.out.put(line{Gap: &gapLine{f.index, f.options.Clock(), skipped, "not taken in time"}})
+	}
+	return due
+}
+
+func (f *follower) finish(ctx context.Context) {
+	for {
+		select {
+		case b := <-f.borders:
+			f.sampleBorder(ctx, b)
+		default:
+			return
+		}
+	}
+}
+
+func (f *follower) sampleBorder(ctx context.Context, b border) {
+	if !f.sample(ctx, &b.index) {
+		f.stats.MissingBorders = append(f.stats.MissingBorders, b.phase)
+	}
+}
+
+// sample scrapes once and writes what changed, or why nothing came.
+func (f *follower) sample(ctx context.Context, border *int) bool {
+	// Shorter than the interval, so that a source that hangs delays no later sample.
+	ctx, cancel := context.WithTimeout(ctx, f.options.Interval*9/10)
+	defer cancel()
+	at := f.options.Clock()
+	observations, err := fetch(ctx, f.client, f.source.URL, f.families)
+	if err != nil {
+		f.out.put(line{Gap: &gapLine{f.index, at, 1, shortened(err.Error())}})
+		return false
+	}
+	if border == nil {
+		f.stats.SamplesGot++
+	}
+	f.out.put(f.encode(observations, sampleLine{Source: f.index, AtNS: at, Border: border})...)
+	return true
+}
+
+// encode introduces new series and completes the sample with the values that changed.
+func (f *follower) encode(observations []observation, sample sampleLine) []any {
+	var lines []any
+	dropped := map[string]int{}
+	here := make(map[int]bool, len(observations))
+	for _, o := range observations {
+		index, known := f.series[o.key]
+		if !known {
+			if len(f.series) == f.room {
+				if f.firstDrop(o.key) {
+					dropped[o.name]++
+				}
+				continue
+			}
+			index = len(f.series)
+			f.series[o.key] = index
+			lines = append(lines, line{Series: &seriesLine{f.index, o.name, o.labels}})
+		}
+		here[index] = true
+		if last, had := f.last[index]; !had || last != o.value {
+			f.last[index] = o.value
+			sample.Index = append(sample.Index, index)
+			sample.Values = append(sample.Values, o.value)
+		}
+	}
+	sample.Gone = f.forget(here)
+	lines = append(lines, f.droppedLines(dropped)...)
+	return append(lines, line{Sample: &sample})
+}
+
+// firstDrop says whether a series is left out for the first time.
+func (f *follower) firstDrop(key string) bool {
+	if f.dropped[key] || len(f.dropped) == maxDropped {
+		return false
+	}
+	f.dropped[key] = true
+	return true
+}
+
+// forget returns the series that were on the last page and are not on this one.
+func (f *follower) forget(here map[int]bool) []int {
+	var gone []int
+	for index := range len(f.series) {
+		if _, had := f.last[index]; had && !here[index] {
+			delete(f.last, index)
+			gone = append(gone, index)
+		}
+	}
+	return gone
+}
+
+func (f *follower) droppedLines(dropped map[string]int) []any {
+	var lines []any
+	for _, family := range f.families {
+		if n := dropped[family.Name]; n > 0 {
+			f.stats.SeriesDropped += n
+			lines = append(lines, line{Dropped: &droppedLine{f.index, family.Name, n}})
+		}
+	}
+	return lines
+}
+
+func shortened(reason string) string {
+	if len(reason) <= maxReason {
+		return reason
+	}
+	return strings.ToValidUTF8(reason[:maxReason], "")
+}
+
+// threadTime is the processor time of the calling thread.
+func threadTime() time.Duration {
+	var t unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &t); err != nil {
+		return 0
+	}
+	return time.Duration(t.Nano())
+}

@@ -1,0 +1,71 @@
+package telemetry
+
+// schema names the format of the file: one JSON object a line, compressed by gzip.
+//
+// The first line is a header. Then, in the order of time, lines that introduce a series, lines
+// with the values that changed since the source's last sample, lines that say why a sample
+// failed, and lines that note a phase. A last line says that the file is complete.
+const schema = "umascope.telemetry/1"
+
+// header is the first line.
+type header struct {
+	Schema     string         `json:"schema"`
+	IntervalNS int64          `json:"interval_ns"`
+	PerSource  int            `json:"series_per_source"` // at most, for each source
+	Sources    []headerSource `json:"sources"`
+}
+
+type headerSource struct {
+	Name string `json:"name"`
+	URL  string `json:"url,omitempty"`
+}
+
+// line is any later line; exactly one of its parts is there.
+type line struct {
+	Series  *seriesLine  `json:"series,omitempty"`
+	Sample  *sampleLine  `json:"sample,omitempty"`
+	Gap     *gapLine     `json:"gap,omitempty"`
+	Phase   *phaseLine   `json:"phase,omitempty"`
+	Dropped *droppedLine `json:"dropped,omitempty"`
+	End     bool         `json:"end,omitempty"`
+}
+
+// seriesLine introduces a series. Its index is the number of series lines of its source before it.
+type seriesLine struct {
+	Source int               `json:"source"`
+	Name   string            `json:"name"`
+	Labels map[string]string `json:"labels,omitempty"`
+}
+
+// sampleLine holds what changed: series Index[i] now has Values[i], the series in Gone are no
+// longer on the page, all others have the value they had.
+type sampleLine struct {
+	Source int       `json:"source"`
+	AtNS   int64     `json:"at_ns"` // offset from the run's start at which the scrape was sent
+	Border *int      `json:"border,omitempty"`
+	Index  []int     `json:"index,omitempty"`
+	Values []float64 `json:"values,omitempty"`
+	Gone   []int     `json:"gone,omitempty"`
+}
+
+// gapLine stands for samples that were due and are not there.
+type gapLine struct {
+	Source  int    `json:"source"`
+	AtNS    int64  `json:"at_ns"`
+	Samples int    `json:"samples"`
+	Reason  string `json:"reason"`
+}
+
+// phaseLine notes that a phase began. Its index, counted from 0, is the Border of the samples
+// that were taken because of it.
+type phaseLine struct {
+	AtNS int64  `json:"at_ns"`
+	Name string `json:"name"`
+}
+
+// droppedLine counts series of a family that found no room.
+type droppedLine struct {
+	Source int    `json:"source"`
+	Name   string `json:"name"`
+	Series int    `json:"series"`
+}

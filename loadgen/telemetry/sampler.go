@@ -1,0 +1,112 @@
+package telemetry
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// flushInterval is how much of a killed run is lost at most.
+const flushInterval = time.Second
+
+// Sampler follows all sources of a run.
+type Sampler struct {
+	clock     func() int64
+	out       *writer
+	client    *http.Client
+	followers []*follower
+	stop      chan struct{}
+	running   sync.WaitGroup
+
+	mutex   sync.Mutex // guards borders
+	borders int
+	missed  map[*follower][]string // borders that found a full queue
+}
+
+// Start creates the file and begins to sample. It fails on options that cannot work and on a
+// file that cannot be created or exists; a source that does not answer is a gap in the file.
+// Sampling ends with Stop or with the context; the file is complete only after Stop.
+func Start(ctx context.Context, o Options) (*Sampler, error) {
+	o, err := o.validate()
+	if err != nil {
+		return nil, err
+	}
+	room := SeriesLimit / len(o.Sources)
+	first := header{Schema: schema, IntervalNS: o.Interval.Nanoseconds(), PerSource: room}
+	for _, source := range o.Sources {
+		first.Sources = append(first.Sources, headerSource{source.Name, publicURL(source.URL)})
+	}
+	out, err := newWriter(o.File, first)
+	if err != nil {
+		return nil, err
+	}
+	s := &Sampler{clock: o.Clock, out: out, stop: make(chan struct{}), missed: map[*follower][]string{}}
+	s.follow(ctx, o, room)
+	s.running.Go(func() { s.flush() })
+	return s, nil
+}
+
+func (s *Sampler) follow(ctx context.Context, o Options, room int) {
+	s.client = refusingRedirects(cmp.Or(o.Client, newClient()))
+	for i, source := range o.Sources {
+		f := &follower{
+			index: i, source: source, options: o, client: s.client, families: kept(), room: room,
+			out: s.out, borders: make(chan border, borderQueue),
+			series: map[string]int{}, last: map[int]float64{}, dropped: map[string]bool{},
+			stats: SourceStats{Name: source.Name},
+		}
+		s.followers = append(s.followers, f)
+		s.running.Go(func() { f.follow(ctx, s.stop) })
+	}
+}
+
+func (s *Sampler) flush() {
+	ticker := time.NewTicker(flushInterval)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-s.stop:
+			return
+		case <-ticker.C:
+			s.out.flush()
+		}
+	}
+}
+
+// Mark notes that a phase begins now and has every source sampled because of it. It does not
+// wait for the answers: the load must not be held up by an exporter.
+func (s *Sampler) Mark(phase string) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	s.out.put(line{Phase: &phaseLine{s.clock(), phase}})
+	b := border{s.borders, phase}
+	s.borders++
+	for _, f := range s.followers {
+		select {
+		case f.borders <- b:
+		default:
+			s.missed[f] = append(s.missed[f], phase)
+		}
+	}
+}
+
+// Stop takes the border samples that are still due, completes the file and says what was
+// sampled. It must be called exactly once, after the last Mark. The error is that of the file:
+// a full disk, for instance.
+func (s *Sampler) Stop() (Stats, error) {
+	close(s.stop)
+	s.running.Wait()
+	s.out.put(line{End: true})
+	var stats Stats
+	s.client.CloseIdleConnections()
+	for _, f := range s.followers {
+		f.stats.MissingBorders = append(f.stats.MissingBorders, s.missed[f]...)
+		stats.Sources = append(stats.Sources, f.stats)
+		stats.CPUSeconds += f.cpu.Seconds()
+	}
+	size, err := s.out.close()
+	stats.BytesWritten = size
+	return stats, err
+}

@@ -1,0 +1,208 @@
+package telemetry
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"net"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	dto "github.com/prometheus/client_model/go"
+	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
+
+	"github.com/umascope/umascope/exporter/metric"
+)
+
+const (
+	// maxPageBytes bounds one page: what answers may be anything.
+	maxPageBytes = 8 << 20
+	// maxLabelBytes bounds the labels of one series.
+	maxLabelBytes = 1 << 10
+	// probeTimeout is how long Probe waits at most.
+	probeTimeout = 2 * time.Second
+)
+
+// observation is one value of one page.
+type observation struct {
+	name   string
+	labels map[string]string
+	key    string // name and labels in a canonical form
+	value  float64
+}
+
+// kept lists the families that a file keeps, in the order of the vocabulary: when the limit is
+// reached, those further down are left out.
+func kept() []metric.Def {
+	var defs []metric.Def
+	for _, definer := range metric.All() {
+		if d := definer.Def(); d.Telemetry {
+			defs = append(defs, d)
+		}
+	}
+	return defs
+}
+
+// newClient is for pages in the same room: no proxy, and no compression, which would cost the
+// measured machine processor time.
+func newClient() *http.Client {
+	return &http.Client{Transport: &http.Transport{
+		DialContext:        (&net.Dialer{KeepAlive: 15 * time.Second}).DialContext,
+		DisableCompression: true,
+		IdleConnTimeout:    30 * time.Second,
+	}}
+}
+
+// refusingRedirects is a copy of the client that takes a redirect for the answer: the page of
+// another host must not be written down under this one's name.
+func refusingRedirects(client *http.Client) *http.Client {
+	own := *client
+	own.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return &own
+}
+
+// fetch reads one page and returns the kept series on it, ordered by family and labels. Its
+// errors do not repeat the address, which may hold a password.
+func fetch(ctx context.Context, client *http.Client, page string, families []metric.Def) ([]observation, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, page, nil)
+	if err != nil {
+		return nil, errors.New("the address is no URL")
+	}
+	request.Header.Set("Accept", "text/plain;version=0.0.4")
+	announceDeadline(ctx, request)
+	response, err := client.Do(request)
+	if err != nil {
+		return nil, withoutURL(err)
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("answered %d %s", response.StatusCode, http.StatusText(response.StatusCode))
+	}
+	body, err := io.ReadAll(io.LimitReader(response.Body, maxPageBytes+1))
+	if err != nil {
+		return nil, fmt.Errorf("reading the page: %w", err)
+	}
+	if len(body) > maxPageBytes {
+		return nil, fmt.Errorf("the page is larger than %d MiB", maxPageBytes>>20)
+	}
+	return parse(body, families)
+}
+
+// announceDeadline tells the exporter how long we wait, as Prometheus does, so that it serves
+// what it has by then instead of nothing.
+func announceDeadline(ctx context.Context, request *http.Request) {
+	if deadline, ok := ctx.Deadline(); ok {
+		seconds := time.Until(deadline).Seconds()
+		request.Header.Set("X-Prometheus-Scrape-Timeout-Seconds", strconv.FormatFloat(seconds, 'f', 3, 64))
+	}
+}
+
+// withoutURL takes the address off the error of an HTTP client.
+func withoutURL(err error) error {
+	if inner := errors.Unwrap(err); inner != nil {
+		return inner
+	}
+	return err
+}
+
+// parse reads the Prometheus text format, such as
+//
+//	uma_memory_ledger_bytes{line="anon"} 1.2e+10
+//
+// and returns the finite values of the families. A value that is not a finite number is absent.
+func parse(page []byte, families []metric.Def) ([]observation, error) {
+	parser := expfmt.NewTextParser(model.UTF8Validation)
+	found, err := parser.TextToMetricFamilies(bytes.NewReader(page))
+	if err != nil {
+		return nil, fmt.Errorf("the page is not in the Prometheus text format: %w", err)
+	}
+	var observations []observation
+	for _, family := range families {
+		var of []observation
+		for _, m := range found[family.Name].GetMetric() {
+			if o, ok := observe(family.Name, m); ok {
+				of = append(of, o)
+			}
+		}
+		slices.SortStableFunc(of, func(a, b observation) int { return cmp.Compare(a.key, b.key) })
+		of = slices.CompactFunc(of, func(a, b observation) bool { return a.key == b.key })
+		observations = append(observations, of...)
+	}
+	return observations, nil
+}
+
+func observe(name string, m *dto.Metric) (observation, bool) {
+	value, ok := number(m)
+	if !ok || math.IsNaN(value) || math.IsInf(value, 0) {
+		return observation{}, false
+	}
+	labels := make(map[string]string, len(m.GetLabel()))
+	size := 0
+	for _, pair := range m.GetLabel() {
+		labels[pair.GetName()] = pair.GetValue()
+		size += len(pair.GetName()) + len(pair.GetValue())
+	}
+	if size > maxLabelBytes {
+		return observation{}, false
+	}
+	return observation{name, labels, seriesKey(name, labels), value}, true
+}
+
+// number is the value of a counter, a gauge, or a series without a TYPE line.
+func number(m *dto.Metric) (float64, bool) {
+	switch {
+	case m.Gauge != nil:
+		return m.GetGauge().GetValue(), true
+	case m.Counter != nil:
+		return m.GetCounter().GetValue(), true
+	case m.Untyped != nil:
+		return m.GetUntyped().GetValue(), true
+	default:
+		return 0, false
+	}
+}
+
+// seriesKey writes a series as PromQL would: name{label="value",...}, labels in order.
+func seriesKey(name string, labels map[string]string) string {
+	if len(labels) == 0 {
+		return name
+	}
+	var b strings.Builder
+	b.WriteString(name)
+	separator := "{"
+	for _, label := range slices.Sorted(maps.Keys(labels)) {
+		b.WriteString(separator + label + "=" + strconv.Quote(labels[label]))
+		separator = ","
+	}
+	b.WriteString("}")
+	return b.String()
+}
+
+// Probe says whether one of our exporters answers at the address within two seconds.
+func Probe(ctx context.Context, address string) error {
+	page, err := pageURL(address)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
+	defer cancel()
+	client := refusingRedirects(newClient())
+	defer client.CloseIdleConnections()
+	found, err := fetch(ctx, client, page.String(), []metric.Def{metric.ExporterBuildInfo.Def(), metric.ExporterMode.Def()})
+	if err != nil {
+		return fmt.Errorf("telemetry: %s: %w", publicURL(page.String()), err)
+	}
+	if len(found) == 0 {
+		return fmt.Errorf("telemetry: %s: the page is not one of uma-exporter", publicURL(page.String()))
+	}
+	return nil
+}

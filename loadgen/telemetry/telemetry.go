@@ -1,0 +1,121 @@
+// Package telemetry keeps what exporters say while a run lasts, and reads it back.
+//
+// A Sampler scrapes one exporter per host and writes the series that the vocabulary marks as
+// telemetry to telemetry.jsonl.gz; Read turns that file into a Log. A sample that failed is
+// recorded as a gap and nothing is ever interpolated: a Log has a value where a sample had one.
+package telemetry
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"time"
+)
+
+// Source is one exporter, named after the host that it measures.
+type Source struct {
+	Name string
+	// URL is the page to scrape. An empty path stands for /metrics.
+	URL string
+}
+
+// Options are what Start needs.
+type Options struct {
+	// Sources are the exporters, each with a name of its own.
+	Sources []Source
+	// Interval is the time between two samples, MinInterval to MaxInterval.
+	Interval time.Duration
+	// File is the path of the telemetry.jsonl.gz to create; it must not exist.
+	File string
+	// Clock gives nanoseconds since the start of the run, on the clock of requests.jsonl.
+	Clock func() int64
+	// Client fetches the pages; nil stands for one of our own. Redirects are never followed.
+	Client *http.Client
+}
+
+// The interval's bounds: below, the sampler itself would show in the figures; above, a phase of
+// a short run would have no sample inside.
+const (
+	MinInterval = 100 * time.Millisecond
+	MaxInterval = 10 * time.Second
+)
+
+// SeriesLimit is how many series one file holds, shared evenly by its sources. What does not
+// fit is named and counted in the file.
+const SeriesLimit = 300
+
+// Stats is what a Sampler did, for the manifest and for judging whether telemetry was lost.
+type Stats struct {
+	Sources []SourceStats `json:"sources"`
+	// CPUSeconds is the processor time of the sampling threads. Network reads that the HTTP
+	// client does on threads of its own are not in it.
+	CPUSeconds float64 `json:"cpu_seconds"`
+	// BytesWritten is the size of the file.
+	BytesWritten int64 `json:"bytes_written"`
+}
+
+// SourceStats counts the samples of one source.
+type SourceStats struct {
+	Name string `json:"name"`
+	// SamplesWanted counts the moments at which a sample was due, SamplesGot those that gave one.
+	SamplesWanted int `json:"samples_wanted"`
+	SamplesGot    int `json:"samples_got"`
+	// MissingBorders names the phases whose first moment has no sample.
+	MissingBorders []string `json:"missing_borders,omitempty"`
+	// SeriesDropped counts series beyond the limit.
+	SeriesDropped int `json:"series_dropped,omitempty"`
+}
+
+// validate checks everything that can be wrong before the first scrape, and completes the URLs.
+func (o Options) validate() (Options, error) {
+	if len(o.Sources) == 0 {
+		return o, errors.New("telemetry: no source")
+	}
+	if o.Interval < MinInterval || o.Interval > MaxInterval {
+		return o, fmt.Errorf("telemetry: interval %v is not within %v to %v", o.Interval, MinInterval, MaxInterval)
+	}
+	if o.Clock == nil {
+		return o, errors.New("telemetry: no clock")
+	}
+	completed := make([]Source, 0, len(o.Sources))
+	seen := map[string]bool{}
+	for _, source := range o.Sources {
+		if source.Name == "" || seen[source.Name] {
+			return o, fmt.Errorf("telemetry: source name %q is empty or given twice", source.Name)
+		}
+		seen[source.Name] = true
+		page, err := pageURL(source.URL)
+		if err != nil {
+			return o, err
+		}
+		completed = append(completed, Source{source.Name, page.String()})
+	}
+	o.Sources = completed
+	return o, nil
+}
+
+// pageURL checks an exporter's address. The address itself is not repeated in an error when it
+// cannot be parsed: it may hold a password.
+func pageURL(address string) (*url.URL, error) {
+	page, err := url.Parse(address)
+	if err != nil {
+		return nil, errors.New("telemetry: the address of a source is no URL")
+	}
+	if (page.Scheme != "http" && page.Scheme != "https") || page.Host == "" {
+		return nil, fmt.Errorf("telemetry: %s is no http or https URL", page.Redacted())
+	}
+	if page.Path == "" || page.Path == "/" {
+		page.Path = "/metrics"
+	}
+	return page, nil
+}
+
+// publicURL is what the file may say of an address: neither user nor query, both may be secret.
+func publicURL(address string) string {
+	page, err := url.Parse(address)
+	if err != nil {
+		return ""
+	}
+	return (&url.URL{Scheme: page.Scheme, Host: page.Host, Path: page.Path}).String()
+}
