@@ -6,7 +6,10 @@
 // The package knows nothing of Prometheus and imports nothing of ours.
 package nvml
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Call names one driver call with its fixed argument, as recordings and the label call do,
 // such as nvmlDeviceGetTemperature or nvmlDeviceGetClockInfo_SM.
@@ -115,7 +118,13 @@ type Device struct {
 	Since time.Time
 }
 
-// HeldBytes is the GPU memory held by processes.
+// HeldKnown says whether HeldBytes is the whole: the process list is complete and the driver gives
+// a figure for every process in it.
+func (d Device) HeldKnown() bool {
+	return d.ProcessesRead && !slices.ContainsFunc(d.Processes, func(p Process) bool { return p.UsedBytes == nil })
+}
+
+// HeldBytes is the GPU memory held by processes, as far as the driver gives figures.
 func (d Device) HeldBytes() uint64 {
 	var sum uint64
 	for _, p := range d.Processes {

@@ -132,9 +132,13 @@ func (d Device) trouble() error {
 	case d.Return != Success:
 		return fmt.Errorf("%w: GPU %d: %v", ErrLost, d.Index, d.Return)
 	}
-	var errs []error
-	for _, call := range slices.Sorted(maps.Keys(d.Errors)) {
-		errs = append(errs, fmt.Errorf("GPU %d: %s: %v", d.Index, call, d.Errors[call]))
+	if len(d.Errors) == 0 {
+		return nil
 	}
-	return errors.Join(errs...)
+	first := slices.Min(slices.Collect(maps.Keys(d.Errors)))
+	more := ""
+	if n := len(d.Errors) - 1; n > 0 {
+		more = fmt.Sprintf(" (and %d calls more)", n)
+	}
+	return fmt.Errorf("GPU %d: %s: %v%s", d.Index, first, d.Errors[first], more)
 }
