@@ -6,6 +6,8 @@ const vllm = "vLLM 0.11 and later, /metrics"
 var (
 	Up = gauge(Def{Name: "up", Unit: State, Labels: []Label{LabelJob}, Sum: SumNever(),
 		Help: "Whether the last scrape of the target worked.", Source: "Prometheus"})
+	Alerts = gauge(Def{Name: "ALERTS", Unit: State, Labels: []Label{LabelAlertName, LabelAlertState, LabelSeverity, LabelMode}, Sum: SumNever(),
+		Help: "1 for every alert that is pending or firing, with the labels of the alert.", Source: "Prometheus, rules"})
 	VLLMNumRequestsRunning = gauge(Def{Name: "vllm:num_requests_running", Unit: Count, Labels: []Label{LabelModelName},
 		Help: "Requests in the running batch.", Source: vllm})
 	VLLMNumRequestsWaiting = gauge(Def{Name: "vllm:num_requests_waiting", Unit: Count, Labels: []Label{LabelModelName},
@@ -30,6 +32,9 @@ var (
 
 // Labels of foreign series.
 const (
+	LabelAlertName      Label = "alertname"
+	LabelAlertState     Label = "alertstate"
+	LabelSeverity       Label = "severity"
 	LabelModelName      Label = "model_name"
 	LabelFinishedReason Label = "finished_reason"
 )
@@ -44,7 +49,7 @@ var (
 // Foreign lists the series of others.
 func Foreign() []Definer {
 	return []Definer{
-		Up, VLLMNumRequestsRunning, VLLMNumRequestsWaiting, VLLMKVCacheUsagePerc, VLLMPromptTokensTotal,
+		Up, Alerts, VLLMNumRequestsRunning, VLLMNumRequestsWaiting, VLLMKVCacheUsagePerc, VLLMPromptTokensTotal,
 		VLLMGenerationTokensTotal, VLLMRequestSuccessTotal, VLLMTimeToFirstTokenSeconds,
 		VLLMRequestQueueTimeSeconds, VLLMRequestTimePerOutputTokenSeconds, VLLME2ERequestLatencySeconds,
 	}

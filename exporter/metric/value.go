@@ -29,6 +29,39 @@ const (
 	LineUnattributed      = "unattributed"
 )
 
+// LedgerLines lists the lines of the ledger in that order.
+func LedgerLines() []string {
+	return []string{
+		LineFree, LineAnon, LinePageCache, LineShmem, LineSwapCache, LineSlabReclaimable,
+		LineSlabUnreclaimable, LineKernelStack, LinePageTables, LinePercpu, LineHugetlb,
+		LineGPUProcess, LineManaged, LineZFSArc, LineUnattributed,
+	}
+}
+
+// ArchitecturesInPool lists the values of LabelArchitecture of machines whose GPU memory comes
+// from the pool in a way that only the driver's process lists can see.
+func ArchitecturesInPool() []string {
+	return []string{"integrated", "integrated_carveout", "shimmed"}
+}
+
+// MinBlockHuge is the value of LabelMinBlock for the 2 MiB blocks that the driver asks for first.
+const MinBlockHuge = "2097152"
+
+// ResourceMemory is the value of LabelResource for waits for memory.
+const ResourceMemory = "memory"
+
+// PhaseLoad is the value of LabelPhase while a server loads its model.
+const PhaseLoad = "load"
+
+// AlertFiring is the value of LabelAlertState on alerts that fire.
+const AlertFiring = "firing"
+
+// Names of the scrape jobs, values of LabelJob.
+const (
+	JobExporter = "uma-exporter"
+	JobLoad     = "uma-load"
+)
+
 // ModeLive is the value of LabelMode on series read from the machine as it is now; every other
 // mode must be labelled wherever its figures are shown.
 const ModeLive = "live"

@@ -25,11 +25,11 @@ func number(value float64) string { return strconv.FormatFloat(value, 'f', -1, 6
 // errScalar is why a number cannot be used where series are needed.
 func errScalar(operation string) error { return errors.New(operation + " needs series, not a number") }
 
-// family is a group of operators that treat values, units and labels alike.
-type family int
+// class is a group of operators that treat values, units and labels alike.
+type class int
 
 const (
-	additive family = iota
+	additive class = iota
 	product
 	quotient
 	comparison
@@ -78,19 +78,19 @@ func (e Expr) Unless(other Expr, m ...Matching) Expr {
 }
 
 // combine writes a binary operation and works out what its result is.
-func (e Expr) combine(f family, operator string, other Expr, given []Matching) Expr {
+func (e Expr) combine(c class, operator string, other Expr, given []Matching) Expr {
 	m, err := oneMatching(given)
 	result := Expr{
 		parts:      slices.Concat(e.operand(), []part{{text: " " + operator + m.text() + " "}}, other.operand()),
 		scalar:     e.scalar && other.scalar,
 		loose:      true,
-		labels:     resultLabels(f, operator, e, other, m),
-		addends:    resultAddends(f, operator, e, other),
-		percentile: e.percentile || (other.percentile && (f != membership || operator == "or")),
-		unit:       resultUnit(f, e, other),
-		err:        errors.Join(e.Err(), other.Err(), err, checkMatching(f, m, e, other), checkKinds(f, operator, e, other)),
+		labels:     resultLabels(c, operator, e, other, m),
+		addends:    resultAddends(c, operator, e, other),
+		percentile: e.percentile || (other.percentile && (c != membership || operator == "or")),
+		unit:       resultUnit(c, e, other),
+		err:        errors.Join(e.Err(), other.Err(), err, checkMatching(c, m, e, other), checkKinds(c, operator, e, other)),
 	}
-	sameUnit := f == additive || f == comparison || operator == "or"
+	sameUnit := c == additive || c == comparison || operator == "or"
 	if sameUnit && e.unit.known() && other.unit.known() && e.unit != other.unit {
 		result = result.refused("", "%s %s %s", e.unit, operator, other.unit)
 	}
@@ -98,28 +98,28 @@ func (e Expr) combine(f family, operator string, other Expr, given []Matching) E
 }
 
 // checkKinds refuses what PromQL does not do with numbers.
-func checkKinds(f family, operator string, e, other Expr) error {
-	if f == membership && (e.scalar || other.scalar) {
+func checkKinds(c class, operator string, e, other Expr) error {
+	if c == membership && (e.scalar || other.scalar) {
 		return errScalar(operator)
 	}
-	if f == comparison && e.scalar && other.scalar {
+	if c == comparison && e.scalar && other.scalar {
 		return errScalar(operator)
 	}
 	return nil
 }
 
 // resultUnit is the unit of a binary operation; a number takes that of the other side.
-func resultUnit(f family, e, other Expr) Unit {
+func resultUnit(c class, e, other Expr) Unit {
 	switch {
 	case other.scalar:
 		return e.unit
-	case e.scalar && f == quotient:
+	case e.scalar && c == quotient:
 		return Unit{}
 	case e.scalar:
 		return other.unit
-	case f == product:
+	case c == product:
 		return e.unit.times(other.unit)
-	case f == quotient:
+	case c == quotient:
 		return e.unit.per(other.unit)
 	default:
 		return e.unit
@@ -127,17 +127,17 @@ func resultUnit(f family, e, other Expr) Unit {
 }
 
 // resultAddends is what a sum over a binary operation adds up.
-func resultAddends(f family, operator string, e, other Expr) []addend {
+func resultAddends(c class, operator string, e, other Expr) []addend {
 	switch {
-	case other.scalar, f == comparison && !e.scalar, f == membership && operator != "or":
+	case other.scalar, c == comparison && !e.scalar, c == membership && operator != "or":
 		return e.addends
-	case e.scalar && f != quotient:
+	case e.scalar && c != quotient:
 		return other.addends
-	case f == additive, operator == "or":
+	case c == additive, operator == "or":
 		return slices.Concat(e.addends, other.addends)
 	case other.unit.marks():
 		return e.addends
-	case f == product && e.unit.marks():
+	case c == product && e.unit.marks():
 		return other.addends
 	default:
 		return []addend{{family: Expr{parts: slices.Concat(e.parts, other.parts)}.families(), rule: metric.SumNever()}}

@@ -58,7 +58,7 @@ func oneMatching(given []Matching) (Matching, error) {
 }
 
 // checkMatching refuses labels that a side does not have and matchings where none can be.
-func checkMatching(f family, m Matching, e, other Expr) error {
+func checkMatching(c class, m Matching, e, other Expr) error {
 	switch {
 	case m.word == "" && m.group == "":
 		return nil
@@ -66,7 +66,7 @@ func checkMatching(f family, m Matching, e, other Expr) error {
 		return errors.New(m.group + " needs on or ignoring")
 	case e.scalar || other.scalar:
 		return errScalar("a matching")
-	case f == membership && m.group != "":
+	case c == membership && m.group != "":
 		return errors.New(m.group + " has no place in a set operation")
 	}
 	var refusals []error
@@ -92,7 +92,7 @@ func (e Expr) lacks(labels []metric.Label) error {
 
 // resultLabels follows Prometheus: a one-to-one operation keeps what it is matched on, a
 // grouped one the labels of the many plus those lent, a set operation those of the left side.
-func resultLabels(f family, operator string, e, other Expr, m Matching) []metric.Label {
+func resultLabels(c class, operator string, e, other Expr, m Matching) []metric.Label {
 	switch {
 	case other.scalar:
 		return e.labels
@@ -100,7 +100,7 @@ func resultLabels(f family, operator string, e, other Expr, m Matching) []metric
 		return other.labels
 	case operator == "or":
 		return union(e.labels, other.labels)
-	case f == membership, m.word == "":
+	case c == membership, m.word == "":
 		return e.labels
 	case m.group == "group_left":
 		return union(e.labels, m.lent)
