@@ -36,6 +36,9 @@ type Host struct {
 	Proc, Sys, Cgroup fs.FS
 	// GPU reads the devices; a reader without a driver says why.
 	GPU *nvml.Reader
+	// PageSize is that of the kernel that wrote the files, in bytes, 0 if nobody knows. Where the
+	// files themselves give it away, that holds.
+	PageSize int
 	// ForeignGPU says that GPU answers for another machine than Proc shows, such as a recording
 	// served beside the live /proc: its process lists must not enter the memory ledger, nor may
 	// its PIDs be looked up in Proc.

@@ -57,6 +57,9 @@ func (a Amount) plus(b Amount) Amount {
 
 // minus takes away what a contains of another line.
 func (a Amount) minus(b Amount) Amount {
+	if a.state == impossible {
+		return a
+	}
 	return Amount{a.bytes - b.bytes, mixed(a.state, b.state)}.tidy()
 }
 

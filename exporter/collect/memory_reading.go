@@ -1,0 +1,177 @@
+package collect
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"github.com/umascope/umascope/exporter/kernelfs"
+	"github.com/umascope/umascope/exporter/ledger"
+	"github.com/umascope/umascope/exporter/nvml"
+)
+
+// MemoryReading is the memory of a host at one moment, or as nearly so as can be: process lists,
+// meminfo and memory.stat are read back to back, before anything else is looked up.
+type MemoryReading struct {
+	Meminfo kernelfs.Meminfo
+	// Lines is the ledger. Unknown says why, for each line of it that is not known.
+	Lines   []ledger.Line
+	Unknown map[string]error
+	// Architecture is where the memory of the host's GPUs is, "" without a GPU.
+	Architecture nvml.Architecture
+	// Processes are those that hold GPU memory, largest first, each once for every GPU it uses.
+	Processes []GPUProcess
+	// ProcessesTrusted says that no process can be missing from the driver's lists.
+	ProcessesTrusted bool
+	// CgroupBytes is what is charged to each cgroup that has such a process, by path
+	// (memory.current). Memory of an integrated GPU is not in it.
+	CgroupBytes map[string]uint64
+}
+
+func (s *Sample) readMemory(ctx context.Context) (MemoryReading, error) {
+	devices, listErr := s.devices(ctx)
+	meminfo, err := kernelfs.ReadMeminfo(s.host.Proc)
+	if err != nil {
+		return MemoryReading{}, err
+	}
+	managed, managedErr := managedMemory(s.host.Cgroup)
+
+	trustErr := s.checkTrust()
+	reading := MemoryReading{
+		Meminfo: meminfo, Unknown: map[string]error{}, ProcessesTrusted: trustErr == nil,
+		Architecture: s.architectureOf(devices, listErr), Processes: s.gpuProcesses(devices),
+	}
+	held, heldErr := heldInPool(reading.Architecture, devices, errors.Join(listErr, trustErr))
+	arc, arcErr := zfsCache(s.host.Proc)
+	input := meminfoInput(meminfo)
+	input.GPUProcess = reading.noted(ledger.GPUProcess, held, heldErr)
+	input.Managed = reading.noted(ledger.Managed, managed, managedErr)
+	input.ZFSArc = reading.noted(ledger.ZFSArc, arc, arcErr)
+	reading.Lines = input.Lines()
+	reading.CgroupBytes = chargedBytes(s.host.Cgroup, reading.Processes)
+	return reading, nil
+}
+
+// noted keeps why an amount is unknown.
+func (r *MemoryReading) noted(line string, amount ledger.Amount, err error) ledger.Amount {
+	if err != nil {
+		r.Unknown[line] = err
+		return ledger.Unknown()
+	}
+	return amount
+}
+
+// meminfoInput takes the ledger's fields from meminfo. A field that this kernel does not have is
+// memory that it does not count: unknown. Two are different. SecPageTables are counted apart
+// since kernel 6.1 and on few machines are any. Hugetlb is impossible on a kernel without huge pages,
+// which has no Hugepagesize either.
+func meminfoInput(m kernelfs.Meminfo) ledger.Input {
+	counted := func(field string, otherwise ledger.Amount) ledger.Amount {
+		if bytes, there := m[field]; there {
+			return ledger.Known(int64(bytes))
+		}
+		return otherwise
+	}
+	hugetlb := ledger.Impossible()
+	if _, supported := m["Hugepagesize"]; supported {
+		hugetlb = ledger.Unknown()
+	}
+	unknown := ledger.Unknown()
+	return ledger.Input{
+		MemTotal: int64(m["MemTotal"]), MemFree: counted("MemFree", unknown),
+		AnonPages: counted("AnonPages", unknown), Buffers: counted("Buffers", unknown),
+		Cached: counted("Cached", unknown), Shmem: counted("Shmem", unknown),
+		SwapCached: counted("SwapCached", unknown), SReclaimable: counted("SReclaimable", unknown),
+		SUnreclaim: counted("SUnreclaim", unknown), KernelStack: counted("KernelStack", unknown),
+		PageTables: counted("PageTables", unknown), SecPageTables: counted("SecPageTables", ledger.Impossible()),
+		Percpu: counted("Percpu", unknown), Hugetlb: counted("Hugetlb", hugetlb),
+	}
+}
+
+// checkTrust returns why the driver's process lists may lack processes, nil if they cannot.
+func (s *Sample) checkTrust() error {
+	trusted, err := s.ProcessesTrusted()
+	if err == nil && !trusted {
+		err = errors.New("the driver lists only processes of the exporter's own PID namespace, which is not the host's")
+	}
+	return err
+}
+
+// heldInPool is the memory that processes hold by GPUs and that is memory of the pool. It is
+// impossible where GPUs have memory of their own, and unknown where not even that is known.
+func heldInPool(architecture nvml.Architecture, devices []nvml.Device, listErr error) (ledger.Amount, error) {
+	switch {
+	case architecture == "", !architecture.InPool() && architecture != nvml.ArchitectureUnset:
+		return ledger.Impossible(), nil
+	case listErr != nil:
+		return ledger.Unknown(), listErr
+	case architecture == nvml.ArchitectureUnset:
+		return ledger.Unknown(), errors.New("where the memory of the GPU is could not be told")
+	}
+	var sum int64
+	for _, device := range devices {
+		switch {
+		case !device.Architecture.InPool():
+		case !device.HeldKnown():
+			return ledger.Unknown(), fmt.Errorf("the driver does not say what every process holds on GPU %d", device.Index)
+		default:
+			sum += int64(device.HeldBytes())
+		}
+	}
+	return ledger.Known(sum), nil
+}
+
+// managedMemory is the kernel memory of all cgroups that is of no named kind: where memory of
+// cudaMallocManaged is charged. Processes in the root cgroup are charged nowhere.
+func managedMemory(cgroups fs.FS) (ledger.Amount, error) {
+	names, err := kernelfs.ListTopCgroups(cgroups)
+	if err != nil {
+		return ledger.Unknown(), err
+	}
+	var sum int64
+	for _, name := range names {
+		stat, err := kernelfs.ReadMemoryStat(cgroups, name)
+		if err != nil {
+			if isGone(cgroups, name) {
+				continue // removed since it was listed, so nothing is charged to it
+			}
+			return ledger.Unknown(), fmt.Errorf("the memory controller may be off: %w", err)
+		}
+		bytes, counted := stat.KernelOther()
+		if !counted {
+			return ledger.Unknown(), errors.New("this kernel does not count the kernel memory of cgroups (5.18 and later do)")
+		}
+		sum += bytes
+	}
+	return ledger.Known(sum), nil
+}
+
+func isGone(cgroups fs.FS, cgroup string) bool {
+	_, err := fs.Stat(cgroups, cgroup[1:])
+	return errors.Is(err, fs.ErrNotExist)
+}
+
+// zfsCache is the cache of ZFS, impossible without ZFS.
+func zfsCache(proc fs.FS) (ledger.Amount, error) {
+	bytes, err := kernelfs.ReadARCBytes(proc)
+	if errors.Is(err, fs.ErrNotExist) {
+		return ledger.Impossible(), nil
+	}
+	return ledger.Known(int64(bytes)), err
+}
+
+// chargedBytes reads what is charged to the cgroups of the processes. A cgroup that tells nothing, such
+// as the root, is left out.
+func chargedBytes(cgroups fs.FS, processes []GPUProcess) map[string]uint64 {
+	charged := map[string]uint64{}
+	for _, p := range processes {
+		if _, done := charged[p.Cgroup]; done || p.Cgroup == "" {
+			continue
+		}
+		if bytes, err := kernelfs.ReadMemoryCurrent(cgroups, p.Cgroup); err == nil {
+			charged[p.Cgroup] = bytes
+		}
+	}
+	return charged
+}
