@@ -1,0 +1,226 @@
+package loadgen
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/umascope/umascope/loadgen/chat"
+	"github.com/umascope/umascope/loadgen/telemetry"
+)
+
+// execute sends the load and writes the results. The first error of the run itself wins over
+// what its figures say.
+func (r *run) execute(ctx context.Context) error {
+	names := []string{phaseReady, phaseWarmup, phaseMeasure, phaseStop}
+	r.live = newLive(r.id, r.settings, names)
+	stopServing := serve(r.listener, r.live.handler())
+	defer stopServing()
+	r.log.Info("run", "id", r.id, "folder", string(r.folder), "model", r.server.model.ID, "live", "http://"+r.listener.Addr().String()+"/metrics")
+
+	err := r.load(ctx)
+	result, reportErr := r.finish(err)
+	r.live.leave()
+	if err = errors.Join(err, reportErr); err != nil {
+		return err
+	}
+	r.linger(ctx)
+	return result
+}
+
+// linger keeps the last values scrapeable.
+func (r *run) linger(ctx context.Context) {
+	if r.settings.web.linger == 0 {
+		return
+	}
+	r.log.Info("live metrics stay", "for", r.settings.web.linger)
+	select {
+	case <-time.After(r.settings.web.linger):
+	case <-ctx.Done():
+	case <-r.program.Cut:
+	}
+}
+
+// load drives the phases with everything that watches them around it.
+func (r *run) load(ctx context.Context) error {
+	stop, halt := context.WithCancelCause(ctx)
+	defer halt(nil)
+	cut, cancelCut := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancelCut()
+	go func() {
+		select {
+		case <-r.program.Cut:
+			halt(nil)
+			cancelCut()
+		case <-cut.Done():
+		}
+	}()
+	if err := r.begin(ctx, halt); err != nil {
+		return err
+	}
+	err := r.drivePhases(stop, cut)
+	return errors.Join(err, r.end())
+}
+
+// begin starts the run's clock and what records against it.
+func (r *run) begin(ctx context.Context, halt context.CancelCauseFunc) error {
+	start := time.Now()
+	r.clock = func() int64 { return int64(time.Since(start)) }
+	r.loop = &loop{clock: r.clock, send: r.client.Do, wait: pace(r.clock), slots: r.settings.concurrency, grace: r.settings.grace}
+	r.manifest.StartedAt = start.UTC()
+	if err := r.folder.writeJSON(fileManifest, r.manifest); err != nil {
+		return err
+	}
+	var err error
+	if r.records, err = newLineFile(r.folder.path(fileRequests), halt); err != nil {
+		return err
+	}
+	if r.settings.saveOutputs {
+		if r.outputs, err = newLineFile(r.folder.path(fileOutputs), halt); err != nil {
+			return err
+		}
+	}
+	if len(r.sources) == 0 {
+		return nil
+	}
+	r.sampler, err = telemetry.Start(context.WithoutCancel(ctx), telemetry.Options{
+		Sources: r.sources, Interval: r.settings.telemetryInterval,
+		File: r.folder.path(fileTelemetry), Clock: r.clock,
+	})
+	return err
+}
+
+// drivePhases goes through the phases; ready and stop only mark the time around the load.
+func (r *run) drivePhases(stop, cut context.Context) error {
+	r.enter(phaseReady)
+	ready := r.clock()
+	r.settle(stop)
+	r.spans = append(r.spans, span{phaseReady, ready, r.clock()})
+	for _, p := range r.work.phases {
+		if stop.Err() != nil {
+			break
+		}
+		if err := r.drivePhase(stop, cut, p); err != nil {
+			return err
+		}
+	}
+	var err error
+	if errors.Is(context.Cause(stop), context.Canceled) {
+		// Any other cause is a file that cannot be written, which says so when it is closed.
+		err = errInterrupted
+	}
+	r.enter(phaseStop)
+	end := r.clock()
+	r.settle(stop)
+	r.spans = append(r.spans, span{phaseStop, end, r.clock()})
+	return err
+}
+
+// settle waits for one telemetry interval, so that the machine is seen before and after the load.
+func (r *run) settle(stop context.Context) {
+	if r.sampler == nil {
+		return
+	}
+	select {
+	case <-time.After(r.settings.telemetryInterval):
+	case <-stop.Done():
+	}
+}
+
+func (r *run) enter(phase string) {
+	r.live.enter(phase)
+	if r.sampler != nil {
+		r.sampler.Mark(phase)
+	}
+}
+
+// drivePhase prepares and drives one phase of load.
+func (r *run) drivePhase(stop, cut context.Context, p phase) error {
+	preparing, cancel := context.WithCancel(cut)
+	defer cancel()
+	q := r.work.prepare(preparing, p, r.schedule)
+	select {
+	case <-q.ready:
+	case <-stop.Done():
+	}
+	r.enter(p.name)
+	progress := &tally{phase: p, planned: r.work.requests(p), since: r.clock()}
+	shown, hide := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		if r.log.Enabled(shown, slog.LevelInfo) {
+			r.console.follow(shown, progress, r.clock)
+		}
+	}()
+	var watch *clientWatch
+	if p.name == phaseMeasure {
+		watch = watchClient(r.clock)
+	}
+	r.spans = append(r.spans, r.loop.drive(stop, cut, p, q.jobs, r.observer(p, progress)))
+	if watch != nil {
+		r.health = watch.end()
+	}
+	hide()
+	<-done
+	cancel()
+	return q.rest()
+}
+
+// observer tells everybody who wants to know of a request.
+func (r *run) observer(p phase, progress *tally) observer {
+	live, counted := r.live.observe(p.name), progress.observe()
+	return observer{
+		started: func() { live.started(); counted.started() },
+		payload: live.payload,
+		ended: func(result chat.Result) {
+			result.Record.Run = r.id
+			r.records.Add(result.Record)
+			if r.outputs != nil {
+				r.outputs.Add(output{r.id, p.name, result.Record.Index, result.Output})
+			}
+			if p.name == phaseMeasure {
+				r.answers.add(result)
+			}
+			live.ended(result)
+			counted.ended(result)
+		},
+	}
+}
+
+// output is one line of outputs.jsonl.
+type output struct {
+	Run    string `json:"run"`
+	Phase  string `json:"phase"`
+	Index  int    `json:"index"`
+	Output string `json:"output"`
+}
+
+// end closes what records. Every part is closed, whatever the others say.
+func (r *run) end() error {
+	var errs []error
+	for _, file := range []*lineFile{r.records, r.outputs} {
+		if file != nil {
+			errs = append(errs, file.Close())
+		}
+	}
+	if r.sampler != nil {
+		stats, err := r.sampler.Stop()
+		r.manifest.Telemetry = &stats
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}
+
+// requests is how many requests a phase has, 0 when only time ends it.
+func (w *workload) requests(p phase) int {
+	if !p.process.Open() || p.limit.Duration == 0 {
+		return p.limit.Requests
+	}
+	count := 0
+	for range p.process.Offsets(p.limit, w.prompts.Seed, w.stream(p)) {
+		count++
+	}
+	return count
+}

@@ -1,0 +1,119 @@
+package loadgen
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/umascope/umascope/loadgen/report"
+	"github.com/umascope/umascope/loadgen/telemetry"
+)
+
+// finish computes the summary from the files of the run and writes what is read by people. It
+// returns what the figures mean for the exit code, and what went wrong while writing.
+func (r *run) finish(loadErr error) (result, err error) {
+	ended := time.Now().UTC()
+	r.manifest.EndedAt, r.manifest.State = &ended, stateOf(loadErr)
+	r.manifest.Server.Answered, r.manifest.Server.Fingerprints = r.answers.models, r.answers.fingerprints
+	r.manifest.Client.CPURatio, r.manifest.Client.Stalls = r.health.CPURatio, len(r.health.Stalls)
+	log, err := r.readTelemetry()
+	if err != nil {
+		err = fmt.Errorf("telemetry: %w", err)
+	}
+	err = errors.Join(err, r.folder.writeJSON(fileManifest, r.manifest), r.folder.writeJSON(filePhases, r.phases()))
+	summary, summaryErr := report.Summarize(r.input(log), report.Records(r.folder.path(fileRequests)))
+	if summaryErr != nil {
+		return nil, errors.Join(err, summaryErr)
+	}
+	if loadErr != nil {
+		summary.Warnings = append(summary.Warnings, "the run ended before its plan did: "+printable(loadErr.Error()))
+	}
+	err = errors.Join(err, r.write(summary, log), r.print(summary))
+	return judge(summary), err
+}
+
+func stateOf(err error) string {
+	switch {
+	case err == nil:
+		return stateComplete
+	case errors.Is(err, errInterrupted):
+		return stateInterrupted
+	default:
+		return stateFailed
+	}
+}
+
+// readTelemetry reads the file back: what a report shows is what the folder holds.
+func (r *run) readTelemetry() (*telemetry.Log, error) {
+	if r.sampler == nil {
+		return nil, nil
+	}
+	log, err := telemetry.Read(r.folder.path(fileTelemetry))
+	if err != nil {
+		return nil, err
+	}
+	r.manifest.addMachines(log)
+	return log, nil
+}
+
+// input is what the summary is made of beside the records.
+func (r *run) input(log *telemetry.Log) report.Input {
+	in := report.Input{
+		Run: r.id, Scenario: r.settings.scenario, Labels: r.settings.labelMap(),
+		Model: r.answers.judge(r.server.model.ID), WorkloadSHA256: r.workSHA, BootID: r.manifest.Client.BootID,
+		Warmup:    []string{phaseReady, phaseWarmup, phaseStop},
+		Telemetry: log, TelemetryStats: r.manifest.Telemetry, TelemetryRequested: len(r.settings.telemetry) > 0,
+		Client: r.health, Validity: r.limits, SLO: r.settings.slo, Streaming: !r.settings.noStream,
+	}
+	for _, s := range r.spans {
+		in.Phases = append(in.Phases, report.Phase{Name: s.Name, StartNS: s.StartNS, EndNS: s.EndNS})
+	}
+	return in
+}
+
+// phases is phases.json.
+func (r *run) phases() any {
+	return struct {
+		Schema string `json:"schema"`
+		Phases []span `json:"phases"`
+	}{"umascope.phases/1", r.spans}
+}
+
+func (r *run) write(summary report.Summary, log *telemetry.Log) error {
+	page := report.Page{
+		Title: r.id, Summary: summary, Telemetry: log,
+		Requests: report.Records(r.folder.path(fileRequests)),
+	}
+	return errors.Join(
+		r.folder.writeJSON(fileSummary, summary),
+		r.folder.write(fileReport, func(w io.Writer) error { return report.Markdown(w, summary) }),
+		r.folder.write(fileHTML, func(w io.Writer) error { return report.HTML(w, page) }),
+	)
+}
+
+// print shows the figures and where the rest is.
+func (r *run) print(summary report.Summary) error {
+	err := report.Text(r.program.Stdout, summary)
+	if err == nil {
+		_, err = fmt.Fprintf(r.program.Stdout, "\nrun folder: %s%c\n", r.folder, os.PathSeparator)
+	}
+	return err
+}
+
+// judge turns what the figures say into an outcome: nil, invalid, or an SLO that was not met.
+func judge(summary report.Summary) error {
+	if !summary.Valid {
+		var reasons []string
+		for _, reason := range summary.InvalidReasons {
+			reasons = append(reasons, fmt.Sprintf("%s (%s)", reason.Code, reason.Detail))
+		}
+		return outcome{exitInvalid, fmt.Errorf("the run is invalid: %s", strings.Join(reasons, "; "))}
+	}
+	if g := summary.Goodput; g != nil && !g.Met {
+		return outcome{exitMissed, fmt.Errorf("--slo %s: %d of %d requests kept it, %g %% wanted", g.SLO, g.Good, g.Requests, 100*g.RequiredRatio)}
+	}
+	return nil
+}

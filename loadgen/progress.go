@@ -1,0 +1,155 @@
+package loadgen
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/umascope/umascope/loadgen/chat"
+)
+
+// How often the progress line is written: redrawn on a terminal, a new line elsewhere.
+const (
+	redrawInterval = 500 * time.Millisecond
+	lineInterval   = 10 * time.Second
+)
+
+// tally counts the requests of a phase for the progress line.
+type tally struct {
+	phase   phase
+	planned int // requests of the phase; 0 while unknown
+	since   int64
+
+	started, ended, failed atomic.Int64
+}
+
+func (t *tally) observe() observer {
+	return observer{
+		started: func() { t.started.Add(1) },
+		payload: func() {},
+		ended: func(result chat.Result) {
+			t.ended.Add(1)
+			if result.Record.Status != chat.StatusOK {
+				t.failed.Add(1)
+			}
+		},
+	}
+}
+
+// line is the progress line at a time in nanoseconds since the run's start.
+func (t *tally) line(now int64) string {
+	ended, started, failed := t.ended.Load(), t.started.Load(), t.failed.Load()
+	elapsed := time.Duration(now - t.since)
+	total := ""
+	if t.planned > 0 {
+		total = fmt.Sprintf("/%d", t.planned)
+	}
+	rate := 0.0
+	if elapsed > 0 {
+		rate = float64(ended) / elapsed.Seconds()
+	}
+	return fmt.Sprintf("%s: %d%s requests, %.2f/s, %d in flight, %d failed, %s left",
+		t.phase.name, ended, total, rate, started-ended, failed, t.left(elapsed, int(ended)))
+}
+
+// left estimates how long the phase goes on: until its duration is over, or until the requests
+// that are missing have ended at the rate so far, whichever comes first.
+func (t *tally) left(elapsed time.Duration, ended int) string {
+	var estimates []time.Duration
+	if d := t.phase.limit.Duration; d > 0 {
+		estimates = append(estimates, d-elapsed)
+	}
+	if t.planned > 0 && ended > 0 {
+		perRequest := elapsed / time.Duration(ended)
+		estimates = append(estimates, perRequest*time.Duration(t.planned-ended))
+	}
+	if len(estimates) == 0 {
+		return "unknown time"
+	}
+	shortest := estimates[0]
+	for _, e := range estimates[1:] {
+		shortest = min(shortest, e)
+	}
+	return max(0, shortest).Round(time.Second).String()
+}
+
+// console writes messages and one progress line to the same place: on a terminal the line stays
+// below the messages and is redrawn, elsewhere it is a message like any other.
+type console struct {
+	out      io.Writer
+	terminal bool
+
+	mutex sync.Mutex
+	line  string
+}
+
+func newConsole(out io.Writer) *console {
+	return &console{out: out, terminal: isTerminal(out)}
+}
+
+func isTerminal(out io.Writer) bool {
+	file, ok := out.(*os.File)
+	if !ok {
+		return false
+	}
+	_, err := unix.IoctlGetTermios(int(file.Fd()), unix.TCGETS)
+	return err == nil
+}
+
+const eraseLine = "\r\x1b[K"
+
+// Write writes a message above the progress line.
+func (c *console) Write(message []byte) (int, error) {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	if c.line == "" {
+		return c.out.Write(message)
+	}
+	if _, err := io.WriteString(c.out, eraseLine); err != nil {
+		return 0, err
+	}
+	n, err := c.out.Write(message)
+	if err == nil {
+		_, err = io.WriteString(c.out, c.line)
+	}
+	return n, err
+}
+
+// show replaces the progress line; "" removes it.
+func (c *console) show(line string) {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	if !c.terminal {
+		if line != "" {
+			fmt.Fprintln(c.out, line)
+		}
+		return
+	}
+	c.line = line
+	fmt.Fprint(c.out, eraseLine+line)
+}
+
+// follow shows the progress of a phase until the context is done.
+func (c *console) follow(ctx context.Context, t *tally, clock chat.Clock) {
+	interval := lineInterval
+	if c.terminal {
+		interval = redrawInterval
+	}
+	tick := time.NewTicker(interval)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+			c.show(t.line(clock()))
+		case <-ctx.Done():
+			c.show("")
+			return
+		}
+	}
+}

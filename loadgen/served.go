@@ -1,0 +1,134 @@
+package loadgen
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+
+	"github.com/umascope/umascope/loadgen/chat"
+	"github.com/umascope/umascope/loadgen/prompt"
+	"github.com/umascope/umascope/loadgen/report"
+)
+
+// tokenMargin is kept free between the longest prompt and the server's limit: lengths are
+// estimates, the chat template comes on top, and an engine that is given too much may fail
+// more than the one request.
+const tokenMargin = 256
+
+// served is what a run found behind its URL.
+type served struct {
+	model  model
+	engine string
+	// detected says that the engine was guessed from the model list.
+	detected bool
+	version  string
+	key      string
+}
+
+// ask finds out what is served. All that it finds wrong is bad input.
+func ask(ctx context.Context, t target, log *slog.Logger) (served, error) {
+	key, err := t.apiKey()
+	if err != nil {
+		return served{}, err
+	}
+	api, err := newServer(t, key)
+	if err != nil {
+		return served{}, err
+	}
+	defer api.client.CloseIdleConnections()
+	models, err := api.ready(ctx, t, log)
+	if ctx.Err() != nil {
+		return served{}, errInterrupted
+	}
+	if err != nil {
+		return served{}, usage(fmt.Errorf("--url: %s: %w", t.url, err))
+	}
+	found := served{engine: t.engine, key: key}
+	if found.model, err = choose(models, t.model); err != nil {
+		return served{}, err
+	}
+	if t.engine == engineAuto {
+		found.engine, found.detected = found.model.vendor(), true
+	}
+	found.version = api.version(ctx)
+	return found, nil
+}
+
+// fit returns the prompt lengths to draw from. Those of a prompt set are kept below the server's
+// limit; those that somebody asked for are refused above it, before the run.
+func (f served) fit(s *settings) ([]prompt.Lengths, error) {
+	lengths := lengthsOf(s.prompts)
+	if s.inputTokens != nil {
+		lengths = []prompt.Lengths{*s.inputTokens}
+	}
+	if f.model.MaxTokens == 0 {
+		return lengths, nil
+	}
+	longest := f.model.MaxTokens - s.outputTokens.Max - tokenMargin
+	for i, asked := range lengths {
+		clipped, ok := asked.Clip(longest)
+		if ok && (s.inputTokens == nil || clipped == asked) {
+			lengths[i] = clipped
+			continue
+		}
+		flag := "--prompts: " + s.prompts
+		if s.inputTokens != nil {
+			flag = "--input-tokens: " + asked.String()
+		}
+		return nil, fmt.Errorf("%s: at most %d tokens fit: the server takes %d with the answer (%d) and a margin of %d",
+			flag, max(longest, 0), f.model.MaxTokens, s.outputTokens.Max, tokenMargin)
+	}
+	return lengths, nil
+}
+
+// answers collects which models the answers say they are from.
+type answers struct {
+	mutex        sync.Mutex
+	models       []string
+	fingerprints []string
+}
+
+// mostNames bounds what is kept of names that a server makes up as it goes.
+const mostNames = 16
+
+func (a *answers) add(result chat.Result) {
+	if result.Record.Status != chat.StatusOK {
+		return
+	}
+	a.mutex.Lock()
+	defer a.mutex.Unlock()
+	a.models = addName(a.models, result.Model)
+	a.fingerprints = addName(a.fingerprints, result.SystemFingerprint)
+}
+
+func addName(names []string, name string) []string {
+	if name == "" || len(names) == mostNames {
+		return names
+	}
+	for _, known := range names {
+		if known == name {
+			return names
+		}
+	}
+	return append(names, name)
+}
+
+// judge compares the answers' model with the one asked for.
+func (a *answers) judge(asked string) report.Model {
+	a.mutex.Lock()
+	defer a.mutex.Unlock()
+	m := report.Model{ID: asked, Checked: len(a.models) > 0}
+	for _, name := range a.models {
+		if name != asked {
+			m.Mismatch = fmt.Sprintf("answers say they are from %q", name)
+		}
+	}
+	if len(a.fingerprints) > 1 {
+		m.Changed = fmt.Sprintf("the server's fingerprint changed: %d different ones", len(a.fingerprints))
+	}
+	if len(a.fingerprints) == 1 {
+		m.Fingerprint = a.fingerprints[0]
+	}
+	return m
+}

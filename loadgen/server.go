@@ -1,0 +1,243 @@
+package loadgen
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+	"time"
+)
+
+const (
+	// longestAnswer bounds what a server may say about itself.
+	longestAnswer = 4 << 20
+	// probeTimeout bounds one question; a server that is loading a model may be slow to answer.
+	probeTimeout = 10 * time.Second
+	// readyInterval is the time between two looks at a server that is starting.
+	readyInterval = time.Second
+	// listedModels is how many model names an error repeats.
+	listedModels = 20
+)
+
+// server asks the server under test about itself, outside of what is measured.
+type server struct {
+	root   string
+	header http.Header
+	client *http.Client
+}
+
+// model is a model as the server lists it.
+type model struct {
+	ID      string `json:"id"`
+	OwnedBy string `json:"owned_by"`
+	// MaxTokens is the longest prompt with its output; 0 where the server does not say. vLLM and
+	// SGLang do.
+	MaxTokens int `json:"max_model_len"`
+}
+
+func newServer(t target, key string) (*server, error) {
+	// No proxy, like the client that measures: both must meet the same server.
+	transport := &http.Transport{DisableCompression: true}
+	if t.caFile != "" {
+		trusted, err := trust(t.caFile)
+		if err != nil {
+			return nil, usage(fmt.Errorf("--ca-file: %w", err))
+		}
+		transport.TLSClientConfig = trusted
+	}
+	header := t.requestHeader()
+	if key != "" && header.Get("Authorization") == "" {
+		header.Set("Authorization", "Bearer "+key)
+	}
+	return &server{
+		root:   t.url,
+		header: header,
+		client: &http.Client{Transport: transport, Timeout: probeTimeout, CheckRedirect: refuseRedirect},
+	}, nil
+}
+
+// trust adds the authorities of a PEM file to the system's.
+func trust(path string) (*tls.Config, error) {
+	pem, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	pool, err := x509.SystemCertPool()
+	if err != nil {
+		pool = x509.NewCertPool()
+	}
+	if !pool.AppendCertsFromPEM(pem) {
+		return nil, fmt.Errorf("%s holds no certificate", path)
+	}
+	return &tls.Config{RootCAs: pool}, nil
+}
+
+// refuseRedirect hands the redirect itself to the caller: where a key and prompts go was said
+// on the command line, and nobody else may change it.
+func refuseRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+
+func (t target) requestHeader() http.Header {
+	header := http.Header{}
+	for _, h := range t.headers {
+		header.Add(h.name, h.value)
+	}
+	return header
+}
+
+// get fetches a path; the error never repeats the URL, which the caller names.
+func (s *server) get(ctx context.Context, path string) (status int, body []byte, err error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, s.root+path, nil)
+	if err != nil {
+		return 0, nil, err
+	}
+	request.Header = s.header.Clone()
+	response, err := s.client.Do(request)
+	if err != nil {
+		return 0, nil, withoutURL(err)
+	}
+	defer response.Body.Close()
+	body, err = io.ReadAll(io.LimitReader(response.Body, longestAnswer))
+	return response.StatusCode, body, err
+}
+
+func withoutURL(err error) error {
+	if wrapped := (*url.Error)(nil); errors.As(err, &wrapped) {
+		return wrapped.Err
+	}
+	return err
+}
+
+// models lists the models. A server that answers with another status than 200 is a failure.
+func (s *server) models(ctx context.Context) ([]model, error) {
+	status, body, err := s.get(ctx, "/v1/models")
+	if err != nil {
+		return nil, err
+	}
+	if status != http.StatusOK {
+		return nil, fmt.Errorf("GET /v1/models answered %d", status)
+	}
+	var listed struct {
+		Data []model `json:"data"`
+	}
+	if err := json.Unmarshal(body, &listed); err != nil {
+		return nil, fmt.Errorf("GET /v1/models: no model list: %w", err)
+	}
+	return slices.DeleteFunc(listed.Data, func(m model) bool { return m.ID == "" }), nil
+}
+
+// ready returns the models once the server has listed some, consecutive times in a row, within
+// the time to wait. Engines open their port minutes before they can answer, and a router lists a
+// model before its last worker has it.
+func (s *server) ready(ctx context.Context, t target, log *slog.Logger) ([]model, error) {
+	if t.waitReady == 0 {
+		return s.models(ctx)
+	}
+	waiting, cancel := context.WithTimeout(ctx, t.waitReady)
+	defer cancel()
+	log.Info("waiting for the server to list a model", "url", t.url, "at_most", t.waitReady)
+	var latest error
+	for inRow := 0; ; {
+		models, err := s.models(waiting)
+		if err == nil && len(models) > 0 {
+			if inRow++; inRow >= t.readyConsecutive {
+				return models, nil
+			}
+		} else {
+			inRow = 0
+			if waiting.Err() == nil {
+				latest = err
+			}
+		}
+		select {
+		case <-waiting.Done():
+			return nil, notReady(ctx, t.waitReady, latest)
+		case <-time.After(readyInterval):
+		}
+	}
+}
+
+func notReady(ctx context.Context, waited time.Duration, latest error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if latest == nil {
+		latest = errors.New("no model is listed, or not often enough in a row")
+	}
+	return fmt.Errorf("not ready within %s: %w", waited, latest)
+}
+
+// choose picks the model asked for, or the only one.
+func choose(models []model, wanted string) (model, error) {
+	if wanted != "" {
+		for _, m := range models {
+			if m.ID == wanted {
+				return m, nil
+			}
+		}
+		return model{}, usage(fmt.Errorf("--model: %q is not served; served are: %s", wanted, namesOf(models)))
+	}
+	switch len(models) {
+	case 0:
+		return model{}, usage(errors.New("--url: the server lists no model; --wait-ready waits for one"))
+	case 1:
+		return models[0], nil
+	default:
+		return model{}, usage(fmt.Errorf("--model: choose one of: %s", namesOf(models)))
+	}
+}
+
+func namesOf(models []model) string {
+	if len(models) == 0 {
+		return "none"
+	}
+	var names []string
+	for _, m := range models[:min(len(models), listedModels)] {
+		names = append(names, m.ID)
+	}
+	if more := len(models) - len(names); more > 0 {
+		names = append(names, fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(names, ", ")
+}
+
+// vendor guesses the engine from the owner that it enters in its model list. What cannot be told
+// is openai, whose fields every server accepts.
+func (m model) vendor() string {
+	switch strings.ToLower(m.OwnedBy) {
+	case "vllm":
+		return "vllm"
+	case "sglang":
+		return "sglang"
+	case "tensorrt_llm":
+		return "trtllm"
+	case "nvidia":
+		return "dynamo"
+	default:
+		return "openai"
+	}
+}
+
+// version asks for the engine's version where it has a route for that, as vLLM, SGLang and
+// TensorRT-LLM have; "" otherwise.
+func (s *server) version(ctx context.Context) string {
+	status, body, err := s.get(ctx, "/version")
+	if err != nil || status != http.StatusOK {
+		return ""
+	}
+	var answer struct {
+		Version string `json:"version"`
+	}
+	if json.Unmarshal(body, &answer) != nil {
+		return ""
+	}
+	return printable(answer.Version)
+}

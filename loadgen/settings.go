@@ -1,0 +1,277 @@
+package loadgen
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/umascope/umascope/loadgen/chat"
+	"github.com/umascope/umascope/loadgen/prompt"
+	"github.com/umascope/umascope/loadgen/report"
+	"github.com/umascope/umascope/loadgen/schedule"
+	"github.com/umascope/umascope/loadgen/telemetry"
+)
+
+// DefaultAddress is where the live metrics of a run are served unless a flag says otherwise.
+const DefaultAddress = "127.0.0.1:10421"
+
+// Defaults of settings whose zero value means that they were not given.
+const (
+	defaultRequests    = 64
+	defaultConcurrency = 1
+	defaultArm         = "default"
+)
+
+// settings are the flags of run.
+type settings struct {
+	target target
+
+	scenario     string
+	prompts      string
+	inputTokens  *prompt.Lengths
+	outputTokens prompt.Lengths
+	ignoreEOS    bool
+	temperature  float64
+	topP         float64
+	stop         []string
+	requestSeed  *int64
+	extraBody    map[string]any
+	noStream     bool
+
+	arrival     schedule.Arrival
+	concurrency int
+	rate        float64
+	requests    int
+	duration    time.Duration
+	warmup      schedule.Limit
+	grace       time.Duration
+	seed        uint64
+
+	requestTimeout, firstTokenTimeout, chunkTimeout time.Duration
+
+	labels            []label
+	telemetry         []telemetry.Source
+	telemetryInterval time.Duration
+	slo               report.SLO
+	validity          []string
+
+	out         string
+	runID       string
+	saveOutputs bool
+	web         web
+	logLevel    string
+}
+
+// target is the server under test and how to talk to it: what run and check have in common.
+type target struct {
+	url              string // without /v1
+	model            string
+	endpoint         chat.Endpoint
+	engine           string
+	headers          []header
+	caFile           string
+	apiKeyFile       string
+	waitReady        time.Duration
+	readyConsecutive int
+}
+
+// web is where live metrics are served, and how long after the end of the run.
+type web struct {
+	address  string
+	explicit bool
+	linger   time.Duration
+}
+
+type label struct{ name, value string }
+
+type header struct{ name, value string }
+
+// resolve fills what depends on other settings and refuses what contradicts itself.
+func (s *settings) resolve(host string) error {
+	for _, resolve := range []func() error{s.resolvePrompts, s.resolveArrival, func() error { return s.resolveLabels(host) }} {
+		if err := resolve(); err != nil {
+			return err
+		}
+	}
+	if s.firstTokenTimeout == 0 {
+		s.firstTokenTimeout = s.requestTimeout
+	}
+	if s.ignoreEOS && s.outputTokens.SD > 0 {
+		return errors.New("--ignore-eos: needs --output-tokens N or MIN:MAX")
+	}
+	if s.runID != "" && !plainName(s.runID) {
+		return fmt.Errorf("--run-id: %q: want letters, digits, . _ and -, not beginning with a dot, at most 128", s.runID)
+	}
+	return nil
+}
+
+func (s *settings) resolveArrival() error {
+	if s.requests == 0 && s.duration == 0 {
+		s.requests = defaultRequests
+	}
+	if s.arrival == schedule.Closed {
+		if s.rate != 0 {
+			return errors.New("--rate: a closed loop has no rate; add --arrival constant or --arrival poisson")
+		}
+		if s.concurrency == 0 {
+			s.concurrency = defaultConcurrency
+		}
+		return nil
+	}
+	if s.rate == 0 {
+		return fmt.Errorf("--rate: --arrival %s needs one", s.arrival)
+	}
+	if err := s.process().Check(); err != nil {
+		return fmt.Errorf("--rate: %w", err)
+	}
+	return nil
+}
+
+func (s *settings) process() schedule.Process {
+	return schedule.Process{Arrival: s.arrival, RatePerSecond: s.rate}
+}
+
+// phases lists what the run does, in order.
+func (s *settings) phases() []phase {
+	measure := phase{phaseMeasure, s.process(), schedule.Limit{Requests: s.requests, Duration: s.duration}}
+	if s.warmup == (schedule.Limit{}) {
+		return []phase{measure}
+	}
+	return []phase{{phaseWarmup, s.process(), s.warmup}, measure}
+}
+
+// lengthsOf are the input lengths of the named prompt sets, in tokens. Long ones follow the
+// range that KV-tier studies of unified-memory machines use.
+func lengthsOf(prompts string) []prompt.Lengths {
+	short, long := prompt.Lengths{Min: 512, Max: 2048}, prompt.Lengths{Min: 8192, Max: 32768}
+	switch prompts {
+	case promptsLong:
+		return []prompt.Lengths{long}
+	case promptsMixed:
+		return []prompt.Lengths{short, long}
+	default:
+		return []prompt.Lengths{short}
+	}
+}
+
+func (s *settings) resolvePrompts() error {
+	if s.inputTokens != nil && s.prompts == promptsMixed {
+		return errors.New("--input-tokens: mixed prompts have two lengths of their own; use --prompts short or long")
+	}
+	return nil
+}
+
+// resolveLabels makes sure of the labels that every run has.
+func (s *settings) resolveLabels(host string) error {
+	for i, l := range s.labels {
+		if slices.ContainsFunc(s.labels[:i], func(other label) bool { return other.name == l.name }) {
+			return fmt.Errorf("--label: %s is given twice", l.name)
+		}
+	}
+	for _, l := range []label{{"arm", defaultArm}, {"host", host}} {
+		if s.label(l.name) == "" {
+			s.labels = append(s.labels, l)
+		}
+	}
+	return nil
+}
+
+func (s *settings) label(name string) string {
+	for _, l := range s.labels {
+		if l.name == name {
+			return l.value
+		}
+	}
+	return ""
+}
+
+func (s *settings) labelMap() map[string]string {
+	labels := map[string]string{}
+	for _, l := range s.labels {
+		labels[l.name] = l.value
+	}
+	return labels
+}
+
+func plainName(s string) bool {
+	return regexp.MustCompile(`^[A-Za-z0-9_-][A-Za-z0-9._-]{0,127}$`).MatchString(s)
+}
+
+func labelName(s string) bool {
+	return regexp.MustCompile(`^[a-z_][a-z0-9_]{0,63}$`).MatchString(s)
+}
+
+func headerName(s string) bool {
+	return regexp.MustCompile("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$").MatchString(s)
+}
+
+func parseLabel(s string) (label, error) {
+	name, value, err := pair(s, "=", labelName)
+	if err == nil && (value == "" || len(value) > 256 || strings.ContainsFunc(value, unicode.IsControl)) {
+		err = fmt.Errorf("%s has no value, a long one or control characters", name)
+	}
+	return label{name, value}, err
+}
+
+// parseHeader does not repeat the text in its errors: it may hold a key.
+func parseHeader(s string) (header, error) {
+	name, value, err := pair(s, ":", headerName)
+	if err == nil && strings.ContainsFunc(value, unicode.IsControl) {
+		err = fmt.Errorf("the value of %s has control characters", name)
+	}
+	return header{name, strings.TrimSpace(value)}, err
+}
+
+func parseSource(s string) (telemetry.Source, error) {
+	name, where, err := pair(s, "=", plainName)
+	if err != nil {
+		return telemetry.Source{}, err
+	}
+	url, err := address(where)
+	return telemetry.Source{Name: name, URL: url}, err
+}
+
+func parseLengths(s string) (*prompt.Lengths, error) {
+	lengths, err := prompt.ParseLengths(s)
+	return &lengths, err
+}
+
+// parseWarmup reads a number of requests or a duration.
+func parseWarmup(s string) (schedule.Limit, error) {
+	if n, err := atLeast(0)(s); err == nil {
+		return schedule.Limit{Requests: n}, nil
+	}
+	if d, err := duration(s); err == nil {
+		return schedule.Limit{Duration: d}, nil
+	}
+	return schedule.Limit{}, fmt.Errorf("%q is neither a number of requests nor a duration", s)
+}
+
+func parseListenAddress(s string) (string, error) {
+	if _, _, err := net.SplitHostPort(s); err != nil {
+		return "", fmt.Errorf("%q is not HOST:PORT", s)
+	}
+	return s, nil
+}
+
+// oneScenario accepts the scenarios that there are.
+func oneScenario(s string) (string, error) {
+	if s != scenarioStandard {
+		return "", fmt.Errorf("%q is not in this version; it knows %s", s, scenarioStandard)
+	}
+	return s, nil
+}
+
+// parseURL accepts the URL of a server under test.
+func parseURL(s string) (string, error) {
+	base, err := chat.ParseBase(s)
+	if err != nil {
+		return "", err
+	}
+	return base.String(), nil
+}
