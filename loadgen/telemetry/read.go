@@ -40,11 +40,18 @@ func decode(compressed io.Reader) (*Log, error) {
 	if err != nil {
 		return nil, fmt.Errorf("not a gzip file: %w", err)
 	}
+	return decodeLines(plain)
+}
+
+// decodeLines reads the lines, up to an incomplete last one.
+func decodeLines(plain io.Reader) (*Log, error) {
 	limited := &io.LimitedReader{R: plain, N: maxLogBytes}
-	lines := bufio.NewReaderSize(limited, maxLineBytes)
+	lines := bufio.NewReader(limited)
 	r := reader{log: &Log{Torn: true}}
+	var buffer []byte
 	for number := 1; ; number++ {
-		text, err := lines.ReadSlice('\n')
+		text, err := readLine(lines, buffer[:0])
+		buffer = text
 		if limited.N == 0 {
 			return nil, fmt.Errorf("more than %d MiB of text", maxLogBytes>>20)
 		}
@@ -56,6 +63,20 @@ func decode(compressed io.Reader) (*Log, error) {
 		}
 		if err != nil {
 			return nil, fmt.Errorf("line %d: %w", number, err)
+		}
+	}
+}
+
+// readLine appends a line to the buffer.
+func readLine(lines *bufio.Reader, buffer []byte) ([]byte, error) {
+	for {
+		part, err := lines.ReadSlice('\n')
+		buffer = append(buffer, part...)
+		if len(buffer) > maxLineBytes {
+			return buffer, fmt.Errorf("longer than %d bytes", maxLineBytes)
+		}
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			return buffer, err
 		}
 	}
 }

@@ -66,6 +66,7 @@ func TestWhatNoSamplerWritesIsRefusedByLine(t *testing.T) {
 		"text after the end":      head + `{"end":true}` + "\n" + `{"end":true}` + "\n",
 		"too many series":         head + strings.Repeat(`{"series":{"source":0,"name":"x"}}`+"\n", SeriesLimit+1),
 		"no header":               "",
+		"a line without end":      head + strings.Repeat("x", maxLineBytes+1),
 	} {
 		if _, err := decode(bytes.NewReader(compressed(text))); err == nil {
 			t.Errorf("%s: accepted", name)
@@ -106,7 +107,7 @@ func FuzzDecode(f *testing.F) {
 	f.Add([]byte(wholeFile[:len(wholeFile)/2]))
 	f.Add([]byte(""))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		log, err := decode(bytes.NewReader(compressed(string(text))))
+		log, err := decodeLines(bytes.NewReader(text))
 		if err != nil {
 			return
 		}
@@ -119,7 +120,7 @@ func FuzzDecode(f *testing.F) {
 			}
 		}
 		if cut := bytes.LastIndexByte(text, '\n'); cut > 0 {
-			if half, err := decode(bytes.NewReader(compressed(string(text[:cut])))); err == nil && !half.Torn && log.Torn {
+			if half, err := decodeLines(bytes.NewReader(text[:cut])); err == nil && !half.Torn && log.Torn {
 				t.Error("a shorter file is more complete than a longer one")
 			}
 		}

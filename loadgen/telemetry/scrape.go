@@ -199,10 +199,10 @@ func Probe(ctx context.Context, address string) error {
 	defer client.CloseIdleConnections()
 	found, err := fetch(ctx, client, page.String(), []metric.Def{metric.ExporterBuildInfo.Def(), metric.ExporterMode.Def()})
 	if err != nil {
-		return fmt.Errorf("telemetry: %s: %w", publicURL(page.String()), err)
+		return fmt.Errorf("%s: %w", publicURL(page.String()), err)
 	}
 	if len(found) == 0 {
-		return fmt.Errorf("telemetry: %s: the page is not one of uma-exporter", publicURL(page.String()))
+		return fmt.Errorf("%s: the page is not one of uma-exporter", publicURL(page.String()))
 	}
 	return nil
 }

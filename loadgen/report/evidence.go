@@ -1,0 +1,188 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/umascope/umascope/loadgen/chat"
+	"github.com/umascope/umascope/loadgen/telemetry"
+)
+
+// evidence is what the rules of validity look at.
+type evidence struct {
+	in    Input
+	total *aggregate
+	// machine is the measured host as its telemetry shows it; nil without any.
+	machine *reading
+}
+
+// lagP99Minimum is how many requests must be above the limit of client_lag, so that one
+// outlier among few does not decide.
+const lagP99Minimum = 3
+
+// judgeClientLag reads p99 whatever the number of requests: here too much caution is right.
+func judgeClientLag(e evidence, limit float64) verdict {
+	if len(e.total.lag) == 0 {
+		return verdict{}
+	}
+	if ttft := slices.Sorted(slices.Values(e.total.ttft[chat.FromSend])); len(ttft) > 0 {
+		limit = max(limit, quantile(ttft, .5)/1e9/100)
+	}
+	lag := slices.Sorted(slices.Values(e.total.lag))
+	p99, above := quantile(lag, .99)/1e9, 0
+	for _, ns := range lag {
+		if seconds(ns) > limit {
+			above++
+		}
+	}
+	if p99 <= limit || above < lagP99Minimum {
+		return verdict{known: true}
+	}
+	return verdict{true, fmt.Sprintf("p99 of the client's lag is %s, %d of %d requests are above %s", formatSeconds(p99), above, len(lag), formatSeconds(limit))}
+}
+
+const (
+	stalledRatio = 0.01
+	clientBusy   = 0.85
+)
+
+func judgeClientStall(e evidence, limit float64) verdict {
+	if !e.in.Client.Watched || e.total.total() == 0 {
+		return verdict{}
+	}
+	if ratio := float64(e.total.stalled) / float64(e.total.total()); ratio > stalledRatio {
+		return verdict{true, fmt.Sprintf("%s of requests met a stall of the client longer than %s", formatRatio(ratio), formatSeconds(limit))}
+	}
+	if e.in.Client.CPURatio > clientBusy {
+		return verdict{true, fmt.Sprintf("the client used %s of its cores", formatRatio(e.in.Client.CPURatio))}
+	}
+	return verdict{known: true}
+}
+
+// judgeErrorRate counts every request that did not end ok, also those that were cancelled when
+// the grace after the run was over: leaving them out would leave out the slowest.
+func judgeErrorRate(e evidence, limit float64) verdict {
+	total := e.total.total()
+	if total == 0 {
+		return verdict{true, "no request was measured"}
+	}
+	if ratio := float64(e.total.failed()) / float64(total); ratio > limit {
+		return verdict{true, fmt.Sprintf("%d of %d requests did not end ok (%s): %s", e.total.failed(), total, formatRatio(ratio), failures(e.total.requests))}
+	}
+	return verdict{known: true}
+}
+
+// failures lists the statuses of what failed, such as "timeout 3, truncated 1".
+func failures(requests map[chat.Status]int) string {
+	var parts []string
+	for _, status := range chat.Statuses() {
+		if n := requests[status]; n > 0 && status != chat.StatusOK {
+			parts = append(parts, fmt.Sprintf("%s %d", status, n))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+func judgeModelMismatch(e evidence, _ float64) verdict {
+	return verdict{e.in.Model.Checked, e.in.Model.Mismatch}
+}
+
+func judgeModelChanged(e evidence, _ float64) verdict {
+	return verdict{e.in.Model.Checked, e.in.Model.Changed}
+}
+
+func judgeTelemetryLost(e evidence, limit float64) verdict {
+	if !e.in.TelemetryRequested {
+		return verdict{}
+	}
+	sources := telemetryStats(e.in)
+	if len(sources) == 0 {
+		return verdict{true, "nothing was recorded"}
+	}
+	var bad []string
+	for _, s := range sources {
+		lost := s.SamplesWanted - s.SamplesGot
+		if s.SamplesWanted == 0 || float64(lost) > limit*float64(s.SamplesWanted) {
+			bad = append(bad, fmt.Sprintf("%s: %d of %d samples missing", s.Name, lost, s.SamplesWanted))
+		}
+		if len(s.MissingBorders) > 0 {
+			bad = append(bad, fmt.Sprintf("%s: no sample at the start of %s", s.Name, strings.Join(s.MissingBorders, ", ")))
+		}
+	}
+	return verdict{true, strings.Join(bad, "; ")}
+}
+
+// telemetryStats is what the sampler counted or, when only its file is left, what that shows.
+func telemetryStats(in Input) []telemetry.SourceStats {
+	if in.TelemetryStats != nil {
+		return in.TelemetryStats.Sources
+	}
+	if in.Telemetry == nil {
+		return nil
+	}
+	var sources []telemetry.SourceStats
+	for _, s := range in.Telemetry.Sources {
+		stats := telemetry.SourceStats{Name: s.Name, SamplesGot: len(s.Samples), SamplesWanted: len(s.Samples)}
+		for _, gap := range s.Gaps {
+			stats.SamplesWanted += gap.Samples
+		}
+		stats.MissingBorders = in.Telemetry.MissingBorders(s)
+		sources = append(sources, stats)
+	}
+	return sources
+}
+
+func judgeThermalThrottle(e evidence, limit float64) verdict {
+	if e.machine == nil || e.machine.throttle == nil {
+		return verdict{}
+	}
+	for _, reason := range throttleReasons() {
+		spent, known := e.machine.throttle[reason]
+		if share := spent / e.machine.windowSeconds; known && share > limit {
+			return verdict{true, fmt.Sprintf("%s for %s, %s of the measured time", reason, formatSeconds(spent), formatRatio(share))}
+		}
+	}
+	return verdict{known: true}
+}
+
+// faultSamples is how many samples a power-delivery fault must show in.
+const faultSamples = 3
+
+func judgePowerDeliveryFault(e evidence, limit float64) verdict {
+	if e.machine == nil || !e.machine.gb10 || e.machine.powerSamples == 0 {
+		return verdict{}
+	}
+	faults, of := e.machine.powerFaults, e.machine.powerSamples
+	if faults < faultSamples || float64(faults) <= limit*float64(of) {
+		return verdict{known: true}
+	}
+	return verdict{true, fmt.Sprintf("busy below 1.4 GHz and 20 W in %d of %d samples: unplug the power supply for a minute and run again", faults, of)}
+}
+
+func judgeSwapIn(e evidence, limit float64) verdict {
+	if e.machine == nil || e.machine.swappedIn == nil {
+		return verdict{}
+	}
+	if *e.machine.swappedIn > limit {
+		return verdict{true, fmt.Sprintf("%s were read back from swap", formatBytes(*e.machine.swappedIn))}
+	}
+	return verdict{known: true}
+}
+
+func judgeCounterReset(e evidence, _ float64) verdict {
+	if e.machine == nil || e.machine.countersRead == 0 {
+		return verdict{}
+	}
+	return verdict{true, strings.Join(e.machine.countersReset, ", ")}
+}
+
+func judgeStreamBuffered(e evidence, limit float64) verdict {
+	if e.total.bufferable == 0 {
+		return verdict{}
+	}
+	if ratio := float64(e.total.buffered) / float64(e.total.bufferable); ratio > limit {
+		return verdict{true, fmt.Sprintf("%d of %d answers arrived in one read: something between client and engine buffers the stream", e.total.buffered, e.total.bufferable)}
+	}
+	return verdict{known: true}
+}

@@ -1,0 +1,86 @@
+package report
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode"
+)
+
+// none stands for a figure that is not there.
+const none = "–"
+
+// formatSeconds writes a duration with three digits in the unit that fits: 183 ms, 2.41 s.
+func formatSeconds(s float64) string {
+	switch a := max(s, -s); {
+	case a == 0:
+		return "0 s"
+	case a < 1e-3:
+		return digits(s*1e6) + " µs"
+	case a < 1:
+		return digits(s*1e3) + " ms"
+	default:
+		return digits(s) + " s"
+	}
+}
+
+// formatBytes writes an amount of memory in the unit that fits: 81.3 GiB, 64 MiB.
+func formatBytes(b float64) string {
+	switch a := max(b, -b); {
+	case a >= 1<<30:
+		return digits(b/(1<<30)) + " GiB"
+	case a >= 1<<20:
+		return digits(b/(1<<20)) + " MiB"
+	case a >= 1<<10:
+		return digits(b/(1<<10)) + " KiB"
+	default:
+		return digits(b) + " B"
+	}
+}
+
+func formatRatio(ratio float64) string { return digits(100*ratio) + " %" }
+
+// digits writes a number with three significant digits, and more before the point if it has more.
+func digits(v float64) string {
+	a := max(v, -v)
+	switch {
+	case a >= 100:
+		return strconv.FormatFloat(v, 'f', 0, 64)
+	case a >= 10:
+		return trimZeros(strconv.FormatFloat(v, 'f', 1, 64))
+	case a >= 1:
+		return trimZeros(strconv.FormatFloat(v, 'f', 2, 64))
+	default:
+		return strconv.FormatFloat(v, 'g', 3, 64)
+	}
+}
+
+func trimZeros(text string) string {
+	return strings.TrimRight(strings.TrimRight(text, "0"), ".")
+}
+
+// optional formats a figure that may be absent.
+func optional(value *float64, format func(float64) string) string {
+	if value == nil {
+		return none
+	}
+	return format(*value)
+}
+
+// printable replaces what a terminal or a table could act on: model names, labels and error
+// texts come from elsewhere.
+func printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return unicode.ReplacementChar
+	}, text)
+}
+
+func count(n int, thing string) string {
+	if n == 1 {
+		return fmt.Sprintf("%d %s", n, thing)
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
+}

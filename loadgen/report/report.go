@@ -1,0 +1,81 @@
+// Package report turns the records of a run into its summary, and the summary into text,
+// Markdown and one HTML page.
+//
+// Everything here is a pure function of what the run wrote down: nothing measures, nothing
+// remembers, and the same folder gives the same report. Durations are seconds and amounts are
+// bytes wherever a figure leaves the package. What was not observed is absent, never zero.
+package report
+
+import (
+	"github.com/umascope/umascope/loadgen/telemetry"
+)
+
+// Input is what is known of a run beside its records.
+type Input struct {
+	Run, Scenario string
+	// Labels has at least arm and host.
+	Labels map[string]string
+	Model  Model
+	// WorkloadSHA256 covers prompts, schedule, sampling and lengths.
+	WorkloadSHA256 string
+	BootID         string
+	// Phases are in the order in which they ran.
+	Phases []Phase
+	// Warmup names the phases that enter no figure outside phases.
+	Warmup []string
+	// Telemetry is nil when there is none; TelemetryStats is nil when only the file is left.
+	Telemetry          *telemetry.Log
+	TelemetryStats     *telemetry.Stats
+	TelemetryRequested bool
+	Client             ClientHealth
+	// Validity holds the limits that differ from the defaults.
+	Validity Limits
+	SLO      SLO
+	// Streaming says whether answers were streamed. Without it there is one arrival per
+	// request, and first-token and per-token latencies do not exist.
+	Streaming bool
+}
+
+// Model is which model answered.
+type Model struct {
+	ID          string `json:"id"`
+	Fingerprint string `json:"fingerprint,omitempty"`
+	// Checked says whether the answers' model was compared with the one asked for.
+	Checked bool `json:"-"`
+	// Mismatch and Changed say what was found wrong: another model than asked for, or another
+	// one at the end than at the start. Empty is nothing.
+	Mismatch string `json:"-"`
+	Changed  string `json:"-"`
+}
+
+// Phase is a stretch of the run; offsets are nanoseconds since its start.
+type Phase struct {
+	Name    string
+	StartNS int64
+	EndNS   int64
+}
+
+// ClientHealth is how the load generator itself fared while it measured.
+type ClientHealth struct {
+	// Watched says whether the rest was observed.
+	Watched bool
+	// Stalls are the times in which the process was not scheduled, or was stopped by its own
+	// garbage collector; short ones may be left out.
+	Stalls []Stall
+	// CPURatio is the process's processor time over wall time times cores, 0 to 1.
+	CPURatio float64
+}
+
+// Stall is one such time, in nanoseconds since the run's start.
+type Stall struct{ FromNS, ToNS int64 }
+
+// measured lists the phases whose requests count.
+func (in Input) measured() []Phase {
+	var phases []Phase
+	for _, phase := range in.Phases {
+		if in.counts(phase.Name) {
+			phases = append(phases, phase)
+		}
+	}
+	return phases
+}

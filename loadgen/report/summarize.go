@@ -1,0 +1,202 @@
+package report
+
+import (
+	"errors"
+	"fmt"
+	"iter"
+	"maps"
+	"slices"
+
+	"github.com/umascope/umascope/exporter/metric"
+	"github.com/umascope/umascope/loadgen/chat"
+)
+
+// Summarize makes the summary of a run in one pass over its records. It fails on the first
+// record that cannot be read; a torn last line is left out and warned about.
+func Summarize(in Input, records iter.Seq2[chat.Record, error]) (Summary, error) {
+	phases, err := aggregates(in, records)
+	torn := errors.Is(err, ErrTorn)
+	if err != nil && !torn {
+		return Summary{}, err
+	}
+	total := merged(in.settings(), phases.measured(in))
+	machines := readings(in, knownTokens(total))
+	host := ofMeasuredHost(machines, in.Labels[string(metric.LabelHost)])
+
+	s := in.heading()
+	s.Requests, s.Throughput, s.Latency = total.requests, total.throughput(), total.latency()
+	s.Tokens = Tokens{newDistribution(total.tokensIn, 1), newDistribution(total.tokensOut, 1)}
+	s.Goodput = goodput(in.SLO, total)
+	s.setMachines(machines, host)
+	s.Phases = phases.summaries(in, host)
+
+	j := judge(evidence{in, total, host}, in.Validity)
+	s.Valid, s.InvalidReasons, s.Checked = len(j.reasons) == 0, j.reasons, j.checked
+	s.Warnings = slices.Concat([]string{}, j.warnings, in.warnings(total, machines, host))
+	if torn {
+		s.Warnings = append(s.Warnings, "the last line of requests.jsonl is torn and left out: the run was killed")
+	}
+	return s, nil
+}
+
+// heading is the part of the summary that is known beforehand.
+func (in Input) heading() Summary {
+	return Summary{
+		Schema: Schema, Run: in.Run, Scenario: in.Scenario, Labels: maps.Clone(in.Labels),
+		Model: in.Model, WorkloadSHA256: in.WorkloadSHA256, BootID: in.BootID, Signals: notObservable(),
+	}
+}
+
+// settings are what every record is judged by.
+func (in Input) settings() *settings {
+	s := &settings{slo: in.SLO, streaming: in.Streaming}
+	longest := in.stallLimit()
+	for _, stall := range in.Client.Stalls {
+		if seconds(stall.ToNS-stall.FromNS) > longest {
+			s.stalls = append(s.stalls, stall)
+		}
+	}
+	return s
+}
+
+// stallLimit is how long a stall of the client may be, in seconds.
+func (in Input) stallLimit() float64 {
+	if own, given := in.Validity[CodeClientStall]; given && !own.Off {
+		return own.Value
+	}
+	rule, err := findRule(CodeClientStall)
+	if err != nil {
+		return 0
+	}
+	return rule.Limit
+}
+
+func (in Input) counts(phase string) bool { return !slices.Contains(in.Warmup, phase) }
+
+// phaseAggregates has an aggregate for every phase that has records, and their order.
+type phaseAggregates struct {
+	names []string
+	of    map[string]*aggregate
+}
+
+func aggregates(in Input, records iter.Seq2[chat.Record, error]) (phaseAggregates, error) {
+	phases := phaseAggregates{of: map[string]*aggregate{}}
+	settings := in.settings()
+	for record, err := range records {
+		if err != nil {
+			return phases, err
+		}
+		a, known := phases.of[record.Phase]
+		if !known {
+			a = newAggregate(settings)
+			phases.of[record.Phase] = a
+			phases.names = append(phases.names, record.Phase)
+		}
+		a.add(record)
+	}
+	return phases, nil
+}
+
+func (p phaseAggregates) measured(in Input) []*aggregate {
+	var parts []*aggregate
+	for _, name := range p.names {
+		if in.counts(name) {
+			parts = append(parts, p.of[name])
+		}
+	}
+	return parts
+}
+
+// summaries has the phases of the run and any other that a record names. A phase that ran
+// twice is one entry from its first start to its last end.
+func (p phaseAggregates) summaries(in Input, host *reading) map[string]PhaseSummary {
+	all := map[string]PhaseSummary{}
+	for _, phase := range in.Phases {
+		s, again := all[phase.Name]
+		if !again {
+			s = p.summary(phase.Name)
+			s.Start = seconds(phase.StartNS)
+		}
+		s.End = seconds(phase.EndNS)
+		if host != nil {
+			s.Deltas = host.deltas(phase.Name)
+		}
+		all[phase.Name] = s
+	}
+	for _, name := range p.names {
+		if _, known := all[name]; !known {
+			s := p.summary(name)
+			s.Start, s.End = seconds(p.of[name].firstNS), seconds(p.of[name].lastNS)
+			all[name] = s
+		}
+	}
+	return all
+}
+
+func (p phaseAggregates) summary(name string) PhaseSummary {
+	a, ok := p.of[name]
+	if !ok {
+		a = newAggregate(&settings{})
+	}
+	return PhaseSummary{Requests: a.requests, Latency: a.latency(), Throughput: a.throughput()}
+}
+
+func (s *Summary) setMachines(machines []*reading, host *reading) {
+	for _, r := range machines {
+		s.Machines = append(s.Machines, r.Machine)
+	}
+	if host != nil {
+		s.Memory, s.Thermal, s.Energy = host.Memory, host.Thermal, host.Energy
+	}
+}
+
+// knownTokens is how many output tokens were served; 0 when not every request has a count.
+func knownTokens(a *aggregate) int64 {
+	if len(a.tokensOut) < a.requests[chat.StatusOK] {
+		return 0
+	}
+	return sum(a.tokensOut)
+}
+
+// warnings are what a reader must know and what does not make the run invalid.
+func (in Input) warnings(total *aggregate, machines []*reading, host *reading) []string {
+	var w []string
+	add := func(format string, args ...any) { w = append(w, fmt.Sprintf(format, args...)) }
+	ok := total.requests[chat.StatusOK]
+	if !in.Streaming {
+		add("answers were not streamed: there are no first-token and per-token latencies")
+	}
+	if missing := ok - len(total.tokensOut); missing > 0 {
+		add("%d of %d answers have no token count: tokens per second are absent", missing, ok)
+	}
+	if failed := total.failed(); failed > 0 {
+		add("%d of %d requests did not end ok and are in no latency: %s", failed, total.total(), failures(total.requests))
+	}
+	for _, r := range machines {
+		w = append(w, r.warnings()...)
+	}
+	if host == nil && len(machines) > 0 {
+		add("no telemetry source is named like the measured host %q: memory, thermal and energy are not observed", in.Labels[string(metric.LabelHost)])
+	}
+	return w
+}
+
+func (r *reading) warnings() []string {
+	var w []string
+	add := func(format string, args ...any) {
+		w = append(w, fmt.Sprintf("telemetry of %s: ", r.Origin.Source)+fmt.Sprintf(format, args...))
+	}
+	if !r.live() {
+		add("%s, not live: its figures are not measurements of this run", r.Mode)
+	}
+	if capped := r.throttle[metric.ReasonSWPowerCap]; capped > 0 {
+		add("clocks were held by the software power cap for %s of %s", formatSeconds(capped), formatSeconds(r.windowSeconds))
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.source.Dropped)) {
+		add("%d series of %s found no room", r.source.Dropped[name], name)
+	}
+	if r.log.Torn {
+		add("the file is torn: the last second may be missing")
+	}
+	return w
+}

@@ -1,0 +1,147 @@
+package report
+
+import (
+	"time"
+
+	"github.com/umascope/umascope/loadgen/chat"
+)
+
+// Schema names the form of summary.json.
+const Schema = "umascope.summary/1"
+
+// Summary is summary.json.
+type Summary struct {
+	Schema         string            `json:"schema"`
+	Run            string            `json:"run"`
+	Scenario       string            `json:"scenario"`
+	Labels         map[string]string `json:"labels"`
+	Model          Model             `json:"model"`
+	WorkloadSHA256 string            `json:"workload_sha256,omitempty"`
+	BootID         string            `json:"boot_id,omitempty"`
+
+	Valid          bool     `json:"valid"`
+	InvalidReasons []Reason `json:"invalid_reasons"`
+	Warnings       []string `json:"warnings"`
+	// Checked lists what validity was really judged on.
+	Checked []string `json:"checked"`
+
+	Requests   map[chat.Status]int `json:"requests"`
+	Throughput Throughput          `json:"throughput"`
+	Latency    Latency             `json:"latency"`
+	Tokens     Tokens              `json:"tokens"`
+	Goodput    *Goodput            `json:"goodput,omitempty"`
+
+	// Memory, Thermal and Energy are those of the measured host; absent without telemetry of it.
+	Memory  *Memory  `json:"memory,omitempty"`
+	Thermal *Thermal `json:"thermal,omitempty"`
+	Energy  *Energy  `json:"energy,omitempty"`
+	// Machines has the same of every telemetry source, each by itself: a measured machine and a
+	// constructed one never share a figure.
+	Machines []Machine `json:"machines,omitempty"`
+
+	Signals Signals                 `json:"signals"`
+	Phases  map[string]PhaseSummary `json:"phases"`
+}
+
+// Reason is why a run is invalid.
+type Reason struct {
+	Code   Code   `json:"code"`
+	Detail string `json:"detail"`
+}
+
+// Throughput is of requests that ended ok, over the time from the first dispatch to the last
+// end of any measured request; with several measured phases, over the sum of those times.
+// Tokens are absent when a request that ended ok has no count of them.
+type Throughput struct {
+	DurationSeconds       *float64 `json:"duration_seconds"`
+	RequestsPerSecond     *float64 `json:"requests_per_second"`
+	OutputTokensPerSecond *float64 `json:"output_tokens_per_second"`
+	InputTokensPerSecond  *float64 `json:"input_tokens_per_second"`
+}
+
+// Latency has the latencies, in seconds, of requests that ended ok; absent is what none of
+// them had.
+type Latency struct {
+	TTFT       *Clocks       `json:"ttft,omitempty"`
+	TTFO       *Clocks       `json:"ttfo,omitempty"`
+	TPOT       *Clocks       `json:"tpot,omitempty"`
+	ChunkGap   *ChunkGap     `json:"chunk_gap,omitempty"`
+	ITL        *Clocks       `json:"itl,omitempty"`
+	E2E        *Clocks       `json:"e2e,omitempty"`
+	QueueDelay *Distribution `json:"queue_delay,omitempty"`
+	ClientLag  *Distribution `json:"client_lag,omitempty"`
+}
+
+// Clocks is a latency by where it starts: at the dispatch, and at the intended start. Those
+// between two arrivals have no start and stand under send.
+type Clocks struct {
+	Send     *Distribution `json:"send,omitempty"`
+	Intended *Distribution `json:"intended,omitempty"`
+}
+
+// ChunkGap is the time between arrivals of payload chunks.
+type ChunkGap struct {
+	Send *Distribution `json:"send"`
+	// SameRead counts the chunks that came in one network read with the chunk before them.
+	// Their gap is 0 and they are not in the distribution.
+	SameRead int `json:"same_read"`
+}
+
+// Tokens has the lengths of requests that ended ok, in tokens by the server's count.
+type Tokens struct {
+	Input  *Distribution `json:"input,omitempty"`
+	Output *Distribution `json:"output,omitempty"`
+}
+
+// PhaseSummary has the figures of one phase, warm-up included. Start and end are seconds since
+// the run's start.
+type PhaseSummary struct {
+	Start      float64             `json:"start"`
+	End        float64             `json:"end"`
+	Requests   map[chat.Status]int `json:"requests"`
+	Latency    Latency             `json:"latency"`
+	Throughput Throughput          `json:"throughput"`
+	// Deltas has the counters of the measured host between the phase's borders.
+	Deltas map[string]Delta `json:"deltas,omitempty"`
+}
+
+// Delta is how much a counter grew in a phase, and whether it was reset meanwhile.
+type Delta struct {
+	Delta float64 `json:"delta"`
+	Reset bool    `json:"reset"`
+}
+
+// Signals say what the run proves about KV tiers and outputs.
+type Signals struct {
+	SSDOffload   Signal `json:"ssd_offload"`
+	SSDRehydrate Signal `json:"ssd_rehydrate"`
+	Reuse        Signal `json:"reuse"`
+	OutputMatch  Signal `json:"output_match"`
+}
+
+// Signal is a graded statement and what it rests on.
+type Signal struct {
+	Grade     string    `json:"grade"`
+	Reason    string    `json:"reason"`
+	Witnesses []Witness `json:"witnesses"`
+}
+
+// Witness is one figure that a signal rests on, and what it should be if the signal holds.
+type Witness struct {
+	Name     string     `json:"name"`
+	Value    float64    `json:"value"`
+	Unit     string     `json:"unit"`
+	Expected [2]float64 `json:"expected"`
+	Agrees   bool       `json:"agrees"`
+}
+
+// notObservable is the signals of a run that no witness was asked about: neither KVBM's
+// counters nor a second pass over the same prompts.
+func notObservable() Signals {
+	none := func(reason string) Signal {
+		return Signal{Grade: "not_observable", Reason: reason, Witnesses: []Witness{}}
+	}
+	return Signals{none("counters_absent"), none("counters_absent"), none("counters_absent"), none("no_baseline")}
+}
+
+func seconds(ns int64) float64 { return time.Duration(ns).Seconds() }

@@ -1,0 +1,160 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/umascope/umascope/loadgen/chat"
+)
+
+// row is one latency as the tables show it.
+type row struct {
+	name   string
+	from   string // the clock that it starts on; "" for those between two arrivals
+	values *Distribution
+}
+
+// rows lists the latencies that were observed, in the order of a request's life.
+func (l Latency) rows() []row {
+	var rows []row
+	add := func(name, from string, d *Distribution) {
+		if d != nil {
+			rows = append(rows, row{name, from, d})
+		}
+	}
+	both := func(name string, c *Clocks) {
+		if c != nil {
+			add(name, "send", c.Send)
+			add(name, "intended start", c.Intended)
+		}
+	}
+	both("TTFT", l.TTFT)
+	both("TTFO", l.TTFO)
+	if l.TPOT != nil {
+		add("TPOT", "", l.TPOT.Send)
+	}
+	if l.ChunkGap != nil {
+		add("chunk gap", "", l.ChunkGap.Send)
+	}
+	if l.ITL != nil {
+		add("ITL", "", l.ITL.Send)
+	}
+	both("E2E", l.E2E)
+	add("queue delay", "", l.QueueDelay)
+	add("client lag", "", l.ClientLag)
+	return rows
+}
+
+// distinct leaves out first visible output where it is the first token anyway, as with every
+// model that does not reason.
+func (l Latency) distinct() Latency {
+	if l.TTFO != nil && l.TTFT != nil && same(l.TTFO.Send, l.TTFT.Send) {
+		l.TTFO = nil
+	}
+	return l
+}
+
+func same(a, b *Distribution) bool {
+	return a != nil && b != nil && a.N == b.N && *a.Mean == *b.Mean && *a.Max == *b.Max
+}
+
+// fact is one figure with its name.
+type fact struct{ name, value string }
+
+// facts are the figures that stand above the latencies.
+func (s Summary) facts() []fact {
+	facts := []fact{
+		{"requests", s.requestCounts()},
+		{"requests per second", optional(s.Throughput.RequestsPerSecond, digits)},
+		{"output tokens per second", optional(s.Throughput.OutputTokensPerSecond, digits)},
+		{"input tokens per second", optional(s.Throughput.InputTokensPerSecond, digits)},
+		{"measured for", optional(s.Throughput.DurationSeconds, formatSeconds)},
+	}
+	if g := s.Goodput; g != nil {
+		met := "not met"
+		if g.Met {
+			met = "met"
+		}
+		facts = append(facts, fact{"within " + g.SLO, fmt.Sprintf("%d of %d requests, %s (%s needed): %s",
+			g.Good, g.Requests, formatRatio(g.Ratio), formatRatio(g.RequiredRatio), met)})
+	}
+	return append(facts, s.machineFacts()...)
+}
+
+func (s Summary) requestCounts() string {
+	text := fmt.Sprintf("%d ok", s.Requests[chat.StatusOK])
+	if failed := failures(s.Requests); failed != "" {
+		text += ", " + failed
+	}
+	return text
+}
+
+// machineFacts are the figures of the measured host, labelled unless they are live.
+func (s Summary) machineFacts() []fact {
+	var facts []fact
+	add := func(o Origin, name string, value *float64, format func(float64) string) {
+		if value == nil {
+			return
+		}
+		text := format(*value)
+		if !o.live() {
+			text += " (" + o.Mode + ")"
+		}
+		facts = append(facts, fact{name, text})
+	}
+	if m := s.Memory; m != nil {
+		add(m.Origin, "memory used, peak", m.UsedPeak, formatBytes)
+		add(m.Origin, "GPU-held memory, peak", m.GPUHeldPeak, formatBytes)
+		add(m.Origin, "free for CUDA, least", m.CUDAFreeMin, formatBytes)
+	}
+	if t := s.Thermal; t != nil {
+		add(t.Origin, "GPU temperature, highest", t.MaxCelsius, formatCelsius)
+	}
+	if e := s.Energy; e != nil {
+		add(e.Origin, "energy per output token", e.JoulesPerOutputToken, formatJoules)
+	}
+	return facts
+}
+
+func formatCelsius(v float64) string { return digits(v) + " °C" }
+
+func formatJoules(v float64) string { return digits(v) + " J" }
+
+// verdictText is whether the run is valid, and why not.
+func (s Summary) verdictText() string {
+	checked := "nothing was checked"
+	if len(s.Checked) > 0 {
+		checked = "checked: " + strings.Join(s.Checked, ", ")
+	}
+	if s.Valid {
+		return "valid (" + checked + ")"
+	}
+	return "INVALID (" + checked + ")"
+}
+
+// Text prints the short table that ends a run.
+func Text(w io.Writer, s Summary) error {
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	line := func(format string, args ...any) { fmt.Fprintf(table, format+"\n", args...) }
+	for _, f := range s.facts() {
+		line("%s\t%s", printable(f.name), printable(f.value))
+	}
+	line("")
+	line("latency\tfrom\tn\tp50\tp90\tp99\tmax")
+	for _, r := range s.Latency.distinct().rows() {
+		d := r.values
+		line("%s\t%s\t%d\t%s\t%s\t%s\t%s", r.name, r.from, d.N, optional(d.P50, formatSeconds),
+			optional(d.P90, formatSeconds), optional(d.P99, formatSeconds), optional(d.Max, formatSeconds))
+	}
+	line("")
+	line("%s", s.verdictText())
+	for _, reason := range s.InvalidReasons {
+		line("  %s: %s", reason.Code, printable(reason.Detail))
+	}
+	for _, warning := range s.Warnings {
+		line("  warning: %s", printable(warning))
+	}
+	return table.Flush()
+}
