@@ -43,6 +43,14 @@ type Outcome struct {
 	metrics []prometheus.Metric
 }
 
+// Reason says why the state is not OK, "" when it is. It does not repeat the state.
+func (o Outcome) Reason() string {
+	if o.Err == nil {
+		return ""
+	}
+	return strings.TrimPrefix(o.Err.Error(), ErrAbsent.Error()+": ")
+}
+
 // Unmet lists the needs that the host does not give; none for an absent collector, which would
 // have no use for them.
 func (o Outcome) Unmet() []Need {

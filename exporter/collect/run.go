@@ -48,14 +48,15 @@ func margin(whole time.Duration) time.Duration { return min(whole/10, 250*time.M
 // the lock: a blocked log must not block scrapes.
 func (r *Runner) settle(c *collector, one *run, outcome Outcome, returned bool) {
 	outcome.Duration = time.Since(one.started)
-	if r.publish(c, one, outcome, returned) {
-		r.log(outcome)
+	before := r.publish(c, one, outcome, returned)
+	if before != outcome.condition() {
+		r.log(outcome, before == "")
 	}
 }
 
-// publish says whether the condition of the collector changed. A collector that has returned is
-// free in the same moment: nobody may mistake a settled run for one in flight.
-func (r *Runner) publish(c *collector, one *run, outcome Outcome, returned bool) bool {
+// publish returns the condition before. A collector that has returned is free in the same moment:
+// nobody may mistake a settled run for one in flight.
+func (r *Runner) publish(c *collector, one *run, outcome Outcome, returned bool) (before string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if returned {
@@ -66,9 +67,8 @@ func (r *Runner) publish(c *collector, one *run, outcome Outcome, returned bool)
 	}
 	one.outcome = outcome
 	close(one.settled)
-	before := c.condition
-	c.condition = outcome.condition()
-	return c.condition != before
+	before, c.condition = c.condition, outcome.condition()
+	return before
 }
 
 // release frees a collector that returned after its deadline. What it read is too old to serve.
@@ -78,14 +78,18 @@ func (r *Runner) release(c *collector) {
 	c.running = nil
 }
 
-func (r *Runner) log(outcome Outcome) {
+// log tells of a condition that is news. That a collector works from the first is none.
+func (r *Runner) log(outcome Outcome, first bool) {
 	level := slog.LevelInfo
-	if outcome.State == Failed {
+	switch {
+	case outcome.State == Failed:
 		level = slog.LevelWarn
+	case outcome.State == OK && first:
+		level = slog.LevelDebug
 	}
 	attrs := []slog.Attr{slog.String("collector", outcome.Spec.Name), slog.String("state", string(outcome.State))}
 	if outcome.Err != nil {
-		attrs = append(attrs, slog.String("reason", outcome.Err.Error()))
+		attrs = append(attrs, slog.String("reason", outcome.Reason()))
 	}
 	if stack := stackOf(outcome.Err); stack != nil {
 		attrs = append(attrs, slog.String("stack", string(stack)))

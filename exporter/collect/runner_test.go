@@ -49,7 +49,7 @@ func stuck(name string, release <-chan struct{}, runs *atomic.Int32) Spec {
 func newTestRunner(log *lockedBuffer, specs ...Spec) *Runner {
 	settings := RunnerSettings{Timeout: 8 * time.Second}
 	if log != nil {
-		settings.Logger = slog.New(slog.NewTextHandler(log, nil))
+		settings.Logger = slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	}
 	return NewRunner(Host{Mode: Live}, Options{}, specs, settings)
 }

@@ -1,0 +1,43 @@
+package exporter
+
+import (
+	"cmp"
+	"runtime"
+	"runtime/debug"
+
+	"github.com/umascope/umascope/exporter/collect"
+)
+
+// build is what the Go linker recorded of this binary.
+type build struct {
+	collect.Build
+	// CGO says whether the driver library can be loaded at all.
+	CGO bool
+}
+
+// readBuild needs no linker flags: go build and go install stamp version and revision.
+func readBuild() build {
+	b := build{Build: collect.Build{Version: "unknown", Revision: "unknown", GoVersion: runtime.Version()}}
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return b
+	}
+	b.Version = cmp.Or(info.Main.Version, b.Version)
+	for _, setting := range info.Settings {
+		switch setting.Key {
+		case "vcs.revision":
+			b.Revision = setting.Value
+		case "CGO_ENABLED":
+			b.CGO = setting.Value == "1"
+		}
+	}
+	return b
+}
+
+func (b build) String() string {
+	cgo := "with cgo"
+	if !b.CGO {
+		cgo = "without cgo, so without GPU driver calls"
+	}
+	return b.Version + " (revision " + b.Revision + ", " + b.GoVersion + ", " + cgo + ")"
+}

@@ -1,0 +1,90 @@
+package exporter
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/umascope/umascope/exporter/collect"
+)
+
+// doctor prints the state of every collector. Whatever is missing, it has done its work.
+func (l *commandLine) doctor(ctx context.Context, stdout io.Writer) error {
+	e, closeHost, err := l.openForPeople()
+	if err != nil {
+		return err
+	}
+	defer closeHost()
+	return e.Doctor(ctx, stdout)
+}
+
+// openForPeople opens the host for a command that explains, so that nothing missing is an error.
+func (l *commandLine) openForPeople() (*Exporter, func() error, error) {
+	opened, err := l.openHost(false)
+	if err != nil {
+		return nil, nil, err
+	}
+	e, err := New(opened.Host, Settings{Options: l.options(), CollectTimeout: l.collectTimeout, HideOwnMetrics: true})
+	if err != nil {
+		return nil, nil, inputError{err}
+	}
+	return e, opened.close, nil
+}
+
+// Doctor prints each collector, what it lacks, what that costs and what mends it.
+func (e *Exporter) Doctor(ctx context.Context, w io.Writer) error {
+	scrape, err := e.runner.Scrape(ctx)
+	if err != nil {
+		return err
+	}
+	var out bytes.Buffer
+	fmt.Fprintf(&out, "uma-exporter %s\n%s\n", readBuild(), modeSentence(scrape.Mode))
+	for _, outcome := range scrape.Outcomes {
+		fmt.Fprintln(&out)
+		printOutcome(&out, outcome)
+	}
+	_, err = w.Write(out.Bytes())
+	return err
+}
+
+func printOutcome(out io.Writer, o collect.Outcome) {
+	fmt.Fprintf(out, "%-8s %-6s %8v  %s\n", o.Spec.Name, o.State, o.Duration.Round(10*time.Microsecond), o.Spec.Help)
+	if o.Err != nil {
+		fmt.Fprintf(out, "         why    %s\n", oneLine(o.Reason()))
+	}
+	if o.State != collect.OK {
+		fmt.Fprintf(out, "         costs  %s\n", costOf(o))
+	}
+	for i, met := range o.Met {
+		need := o.Spec.Needs[i]
+		if met {
+			fmt.Fprintf(out, "         has    %s\n", need.Name)
+			continue
+		}
+		fmt.Fprintf(out, "         lacks  %s\n         costs  %s\n         mend   %s\n", need.Name, need.Cost, need.Mend)
+	}
+}
+
+// costOf says what a page is without.
+func costOf(o collect.Outcome) string {
+	if o.State == collect.Absent {
+		return fmt.Sprintf("its %d families are not on the page", len(o.Spec.Metrics))
+	}
+	return fmt.Sprintf("what it had not read when it failed, of %d families, is not on the page", len(o.Spec.Metrics))
+}
+
+// modeSentence labels figures that are not of this machine now.
+func modeSentence(mode collect.Mode) string {
+	switch mode {
+	case collect.Live:
+		return "mode live: figures of this machine, now"
+	case collect.Replay:
+		return "mode REPLAY: figures of a recording, not of this machine now"
+	case collect.Constructed:
+		return "mode CONSTRUCTED: values put together by hand, not measured"
+	default:
+		return "mode SIMULATED: figures of a simulated machine, not measured"
+	}
+}

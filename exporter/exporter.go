@@ -1,0 +1,150 @@
+// Package exporter is uma-exporter: flags to collectors to HTTP server.
+//
+// Run is the whole program as a function of its arguments. New is for programs that bring a
+// host of their own, such as a recorded or simulated one.
+package exporter
+
+import (
+	"cmp"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+
+	"github.com/umascope/umascope/exporter/collect"
+)
+
+const (
+	// DefaultAddress is where the exporter listens unless told otherwise: loopback, because what
+	// it shows names processes and containers.
+	DefaultAddress = "127.0.0.1:10420"
+	// DefaultTelemetryPath is where the metrics are.
+	DefaultTelemetryPath = "/metrics"
+
+	healthyPath = "/-/healthy"
+	readyPath   = "/-/ready"
+	landingPath = "/{$}"
+
+	defaultMaxRequests = 40
+)
+
+// Settings of an Exporter; every zero value has a default.
+type Settings struct {
+	// Collectors names those that may run, all when nil.
+	Collectors []string
+	// Options are the settings of single collectors.
+	Options collect.Options
+	// CollectTimeout bounds every collector and every scrape, collect.DefaultTimeout when 0.
+	CollectTimeout time.Duration
+	// MaxRequests is how many pages are made at once; further requests get 503. 40 when 0.
+	MaxRequests int
+	// TelemetryPath is where the metrics are, DefaultTelemetryPath when empty.
+	TelemetryPath string
+	// HideOwnMetrics leaves out the go_ and process_ series of the exporter itself.
+	HideOwnMetrics bool
+	// Logger is told of changes of condition. Nil keeps silent.
+	Logger *slog.Logger
+}
+
+// Exporter serves the pages of one host.
+type Exporter struct {
+	settings Settings
+	runner   *collect.Runner
+	own      prometheus.Gatherers // of the exporter itself, empty when hidden
+	slots    chan struct{}        // one for every page being made
+}
+
+// New prepares the exporter of a host. Its error names the setting that cannot be used.
+func New(host collect.Host, settings Settings) (*Exporter, error) {
+	specs, err := pickSpecs(settings.Collectors)
+	if err != nil {
+		return nil, err
+	}
+	return newExporter(host, specs, settings)
+}
+
+func newExporter(host collect.Host, specs []collect.Spec, settings Settings) (*Exporter, error) {
+	settings.TelemetryPath = cmp.Or(settings.TelemetryPath, DefaultTelemetryPath)
+	settings.MaxRequests = cmp.Or(settings.MaxRequests, defaultMaxRequests)
+	settings.CollectTimeout = cmp.Or(settings.CollectTimeout, collect.DefaultTimeout)
+	settings.Logger = cmp.Or(settings.Logger, slog.New(slog.DiscardHandler))
+	if err := settings.check(); err != nil {
+		return nil, err
+	}
+	e := &Exporter{
+		settings: settings,
+		runner: collect.NewRunner(host, settings.Options, specs, collect.RunnerSettings{
+			Timeout: settings.CollectTimeout, Build: readBuild().Build, Logger: settings.Logger,
+		}),
+		slots: make(chan struct{}, settings.MaxRequests),
+	}
+	if settings.HideOwnMetrics {
+		return e, nil
+	}
+	own := prometheus.NewRegistry()
+	e.own = prometheus.Gatherers{own}
+	return e, registerAll(own, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+}
+
+func registerAll(registry *prometheus.Registry, all ...prometheus.Collector) error {
+	for _, one := range all {
+		if err := registry.Register(one); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s Settings) check() error {
+	switch {
+	case s.MaxRequests < 0:
+		return fmt.Errorf("--web.max-requests %d: must be at least 1", s.MaxRequests)
+	case s.CollectTimeout < 0:
+		return fmt.Errorf("--collect.timeout %v: must be positive", s.CollectTimeout)
+	case s.Options.ProcessLimit < 0:
+		return fmt.Errorf("--gpu.processes %d: must not be negative", s.Options.ProcessLimit)
+	// The path becomes a pattern of the mux, which panics on one that it cannot parse.
+	case !strings.HasPrefix(s.TelemetryPath, "/") || strings.ContainsAny(s.TelemetryPath, "{} ") ||
+		slices.Contains([]string{"/", healthyPath, readyPath}, s.TelemetryPath):
+		return fmt.Errorf("--web.telemetry-path %q: must be a path such as %s that no other page has", s.TelemetryPath, DefaultTelemetryPath)
+	}
+	return nil
+}
+
+// pickSpecs returns the collectors named, in order, all when names is nil.
+func pickSpecs(names []string) ([]collect.Spec, error) {
+	all := collect.All()
+	if names == nil {
+		return all, nil
+	}
+	var known []string
+	var picked []collect.Spec
+	for _, spec := range all {
+		known = append(known, spec.Name)
+		if slices.Contains(names, spec.Name) {
+			picked = append(picked, spec)
+		}
+	}
+	for _, name := range names {
+		if !slices.Contains(known, name) {
+			return nil, fmt.Errorf("no collector %q; there are: %s", name, strings.Join(known, ", "))
+		}
+	}
+	return picked, nil
+}
+
+// Handler serves the metrics, the health pages and the landing page.
+func (e *Exporter) Handler() http.Handler {
+	mux := http.NewServeMux()
+	// Method GET of a pattern admits HEAD too; others are answered 405.
+	mux.Handle("GET "+e.settings.TelemetryPath, e.limit(http.HandlerFunc(e.serveMetrics)))
+	mux.Handle("GET "+landingPath, e.limit(http.HandlerFunc(e.serveLanding)))
+	mux.HandleFunc("GET "+healthyPath, serveHealth)
+	mux.HandleFunc("GET "+readyPath, serveHealth)
+	return mux
+}

@@ -1,0 +1,155 @@
+package exporter
+
+import (
+	"io"
+	"log/slog"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/alecthomas/kingpin/v2"
+	"github.com/prometheus/common/promslog"
+	logflag "github.com/prometheus/common/promslog/flag"
+	"github.com/prometheus/exporter-toolkit/web"
+	"github.com/prometheus/exporter-toolkit/web/kingpinflag"
+
+	"github.com/umascope/umascope/exporter/collect"
+	"github.com/umascope/umascope/exporter/nvml"
+)
+
+// liveProc is where this machine's own procfs is mounted.
+const liveProc = "/proc"
+
+// commandLine is a parsed command line. Every command has the flags it uses and no others, so
+// that none is accepted and ignored.
+type commandLine struct {
+	app     *kingpin.Application
+	command string
+	ended   bool // help or version was printed: nothing else is to be done
+
+	log                             promslog.Config
+	procPath, sysPath, cgroupPath   string
+	replay, nvmlRecord              string
+	architecture                    string
+	processes                       int
+	collectTimeout                  time.Duration
+	collectors                      []collectorFlag
+	disableDefaults, once, watch    bool
+	web                             *web.FlagConfig
+	explicitAddress, hideOwnMetrics bool
+	maxRequests                     int
+	telemetryPath                   string
+	recordPath, description         string
+	shell, healthURL                string
+}
+
+// collectorFlag is --[no-]collector.NAME.
+type collectorFlag struct {
+	name     string
+	enabled  bool
+	explicit bool
+}
+
+// parse reads the arguments. Help and version texts go to stdout.
+func parse(args []string, stdout, stderr io.Writer) (*commandLine, error) {
+	l := &commandLine{app: kingpin.New("uma-exporter", "Shows where the memory of a unified-memory machine is, as Prometheus metrics and as text.")}
+	// The application must not end the process: Run returns its exit code.
+	l.app.Terminate(func(int) { l.ended = true }).UsageWriter(stdout).ErrorWriter(stderr)
+	l.app.Version("uma-exporter " + readBuild().String())
+	l.app.HelpFlag.Short('h')
+	l.log.Writer = stderr
+	logflag.AddFlags(l.app, &l.log)
+	l.defineServe(l.app.Command("serve", "Serve the metrics over HTTP; what the program does when no command is given.").Default())
+	l.defineExplain(l.app.Command("explain", "Print where the memory is, who holds GPU memory, and why CUDA sees less than is available."))
+	l.defineHost(l.app.Command("doctor", "Print what each collector lacks, what that costs and what mends it."))
+	l.defineRecord(l.app.Command("record", "Record this host in one masked text file: kernel files by an allow-list, and every driver call."))
+	l.defineHealthcheck(l.app.Command("healthcheck", "Ask a running exporter whether it answers; exit 1 if not."))
+	l.defineCompletion(l.app.Command("completion", "Print a completion script."))
+	command, err := l.app.Parse(args)
+	l.command = command
+	return l, err
+}
+
+func (l *commandLine) logger() *slog.Logger { return promslog.New(&l.log) }
+
+// defineHost adds what every command that reads a host needs.
+func (l *commandLine) defineHost(c *kingpin.CmdClause) {
+	c.Flag("path.procfs", "Where procfs of the host is mounted.").Default(liveProc).StringVar(&l.procPath)
+	c.Flag("path.sysfs", "Where sysfs of the host is mounted.").Default("/sys").StringVar(&l.sysPath)
+	c.Flag("path.cgroupfs", "Where cgroup v2 of the host is mounted.").Default("/sys/fs/cgroup").StringVar(&l.cgroupPath)
+	c.Flag("nvml.replay", "Serve GPU values from this recording instead of the driver. Give the recorded host's --path.procfs too; beside the live one GPU memory stays out of the ledger.").PlaceHolder("FILE").StringVar(&l.replay)
+	c.Flag("gpu.memory-architecture", "Where the memory of every GPU is, instead of finding out: "+strings.Join(architectures(), ", ")+".").EnumVar(&l.architecture, architectures()...)
+	c.Flag("gpu.processes", "How many GPU processes get a series of their own, largest first.").Default("20").IntVar(&l.processes)
+	c.Flag("collect.timeout", "Longest time for a collector and for a page.").Default(collect.DefaultTimeout.String()).DurationVar(&l.collectTimeout)
+}
+
+// architectures are the ones that can be stated; unknown cannot.
+func architectures() []string {
+	var names []string
+	for _, one := range []nvml.Architecture{
+		nvml.Discrete, nvml.CoherentNUMA, nvml.CoherentDriver, nvml.Integrated, nvml.IntegratedCarved, nvml.Shimmed,
+	} {
+		names = append(names, string(one))
+	}
+	return names
+}
+
+func (l *commandLine) defineServe(c *kingpin.CmdClause) {
+	l.defineHost(c)
+	specs := collect.All()
+	l.collectors = make([]collectorFlag, len(specs))
+	for i, spec := range specs {
+		l.collectors[i].name = spec.Name
+		c.Flag("collector."+spec.Name, spec.Help).Default("true").IsSetByUser(&l.collectors[i].explicit).BoolVar(&l.collectors[i].enabled)
+	}
+	c.Flag("collector.disable-defaults", "Run only the collectors that are named.").BoolVar(&l.disableDefaults)
+	c.Flag("nvml.record", "Write every driver call with value and return code to this file.").PlaceHolder("FILE").StringVar(&l.nvmlRecord)
+	c.Flag("once", "Print one page and exit.").BoolVar(&l.once)
+	l.web = kingpinflag.AddFlags(c, DefaultAddress)
+	c.GetFlag("web.listen-address").IsSetByUser(&l.explicitAddress)
+	c.Flag("web.telemetry-path", "Path of the metrics.").Default(DefaultTelemetryPath).StringVar(&l.telemetryPath)
+	c.Flag("web.max-requests", "How many pages are made at a time; further requests get 503.").Default("40").IntVar(&l.maxRequests)
+	c.Flag("web.disable-exporter-metrics", "Leave out the series of the exporter's own process.").BoolVar(&l.hideOwnMetrics)
+}
+
+func (l *commandLine) defineExplain(c *kingpin.CmdClause) {
+	l.defineHost(c)
+	c.Flag("watch", "Print again every two seconds until interrupted.").BoolVar(&l.watch)
+}
+
+func (l *commandLine) defineRecord(c *kingpin.CmdClause) {
+	c.Flag("path.procfs", "Where procfs of the host is mounted.").Default(liveProc).StringVar(&l.procPath)
+	c.Flag("path.sysfs", "Where sysfs of the host is mounted.").Default("/sys").StringVar(&l.sysPath)
+	c.Flag("path.cgroupfs", "Where cgroup v2 of the host is mounted.").Default("/sys/fs/cgroup").StringVar(&l.cgroupPath)
+	c.Flag("description", "What the recording shows, for its header.").StringVar(&l.description)
+	c.Arg("file", "File to write.").Required().StringVar(&l.recordPath)
+}
+
+func (l *commandLine) defineHealthcheck(c *kingpin.CmdClause) {
+	c.Flag("url", "Health page to ask.").Default("http://" + DefaultAddress + healthyPath).StringVar(&l.healthURL)
+}
+
+func (l *commandLine) defineCompletion(c *kingpin.CmdClause) {
+	c.Arg("shell", "bash or zsh.").Required().EnumVar(&l.shell, "bash", "zsh")
+}
+
+// enabledCollectors names the collectors to run.
+func (l *commandLine) enabledCollectors() []string {
+	names := []string{}
+	for _, flag := range l.collectors {
+		if flag.enabled && (flag.explicit || !l.disableDefaults) {
+			names = append(names, flag.name)
+		}
+	}
+	return names
+}
+
+// options of the collectors.
+func (l *commandLine) options() collect.Options {
+	return collect.Options{ProcessLimit: l.processes, Architecture: nvml.Architecture(l.architecture)}
+}
+
+// replaysBesideLive says whether GPU values come from a recording and everything else from this machine.
+func (l *commandLine) replaysBesideLive() bool {
+	return l.replay != "" && filepath.Clean(l.procPath) == liveProc
+}

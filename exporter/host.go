@@ -1,0 +1,98 @@
+package exporter
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/umascope/umascope/exporter/collect"
+	"github.com/umascope/umascope/exporter/kernelfs"
+	"github.com/umascope/umascope/exporter/nvml"
+)
+
+// openedHost is a host with what must be closed after it.
+type openedHost struct {
+	collect.Host
+	recording *recording // nil when driver calls are not recorded
+}
+
+// openHost opens the host that the command line names. With mustRead a procfs without a readable
+// meminfo is an error: everything would be missing, so the path must be wrong.
+func (l *commandLine) openHost(mustRead bool) (*openedHost, error) {
+	host := collect.Host{
+		Proc: kernelfs.Dir(l.procPath), Sys: kernelfs.Dir(l.sysPath), Cgroup: kernelfs.Dir(l.cgroupPath),
+		Mode: collect.Live, Now: time.Now, PageSize: os.Getpagesize(), ForeignGPU: l.replaysBesideLive(),
+	}
+	meminfo, err := kernelfs.ReadMeminfo(host.Proc)
+	if err != nil && mustRead {
+		return nil, badInput("--path.procfs %s: not a procfs: %w", l.procPath, err)
+	}
+	opened := &openedHost{Host: host}
+	driver, err := l.driver(opened)
+	if err != nil {
+		return nil, err
+	}
+	if l.replay != "" {
+		opened.Mode = collect.Replay
+	}
+	opened.GPU = nvml.NewReader(driver, nvml.ReaderOptions{
+		Architecture: nvml.Architecture(l.architecture), PoolBytes: meminfo["MemTotal"],
+	})
+	return opened, nil
+}
+
+// driver is the live library or a recording of one, recorded if that is asked for.
+func (l *commandLine) driver(opened *openedHost) (nvml.Driver, error) {
+	driver := nvml.Live()
+	if l.replay != "" {
+		file, err := os.Open(l.replay)
+		if err != nil {
+			return nil, badInput("--nvml.replay %s: %w", l.replay, reason(err))
+		}
+		defer file.Close()
+		if driver, err = nvml.Replay(file); err != nil {
+			return nil, badInput("--nvml.replay %s: %w", l.replay, err)
+		}
+	}
+	if l.nvmlRecord == "" {
+		return driver, nil
+	}
+	started, err := startRecording(driver, l.nvmlRecord)
+	if err != nil {
+		return nil, err
+	}
+	opened.recording = started
+	return started.driver, nil
+}
+
+// close releases the driver and completes the recording.
+func (o *openedHost) close() error {
+	o.GPU.Close()
+	if o.recording == nil {
+		return nil
+	}
+	return o.recording.close()
+}
+
+// recording writes driver calls to a file while they are made, unbuffered: a recording is most
+// wanted of a driver that takes the program down with it.
+type recording struct {
+	driver *nvml.Recorder
+	file   *os.File
+}
+
+func startRecording(driver nvml.Driver, path string) (*recording, error) {
+	file, err := os.Create(path)
+	if err != nil {
+		return nil, badInput("--nvml.record %s: %w", path, reason(err))
+	}
+	return &recording{nvml.Record(driver, file), file}, nil
+}
+
+func (r *recording) close() error {
+	if err := errors.Join(r.driver.Err(), r.file.Close()); err != nil {
+		return fmt.Errorf("--nvml.record: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,51 @@
+package exporter
+
+import (
+	"bytes"
+	_ "embed"
+	"html/template"
+	"net/http"
+
+	"github.com/umascope/umascope/exporter/collect"
+)
+
+//go:embed landing.html
+var landingText string
+
+// landing is what the template prints.
+type landing struct {
+	account
+	Build         string
+	ModeSentence  string
+	Live          bool
+	TelemetryPath string
+}
+
+// serveLanding shows the states of the collectors, the ledger, and what is missing and why.
+func (e *Exporter) serveLanding(w http.ResponseWriter, r *http.Request) {
+	page, err := template.New("landing").Funcs(template.FuncMap{
+		"gib": gib[int64], "gibU": gib[uint64], "gibOr": gibOr, "printable": printable,
+		"percent": func(share float64) float64 { return 100 * share }, "share": (*memoryAccount).share,
+	}).Parse(landingText)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	scrape, err := e.runner.Scrape(r.Context())
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	var out bytes.Buffer
+	if err := page.Execute(&out, landing{
+		account: accountFor(scrape), Build: readBuild().String(), ModeSentence: modeSentence(scrape.Mode),
+		Live: scrape.Mode == collect.Live, TelemetryPath: e.settings.TelemetryPath,
+	}); err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.Header().Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	w.Write(out.Bytes())
+}

@@ -1,0 +1,72 @@
+package exporter
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strconv"
+	"syscall"
+)
+
+// portsTried is how many ports after the default one are tried.
+const portsTried = 100
+
+// listen opens every address. One that was asked for and is taken is an error; the default one
+// gives way to the next free port, with a warning on stderr.
+func listen(addresses []string, explicit bool, stderr io.Writer) ([]net.Listener, error) {
+	var open []net.Listener
+	for _, address := range addresses {
+		listener, err := net.Listen("tcp", address)
+		if errors.Is(err, syscall.EADDRINUSE) && !explicit {
+			listener, err = listenNext(address)
+		}
+		if err != nil {
+			closeAll(open)
+			return nil, badInput("--web.listen-address %s: %w", address, cause(err))
+		}
+		if actual := listener.Addr().String(); !explicit && actual != address {
+			fmt.Fprintf(stderr, "uma-exporter: warning: %s is in use, listening on %s instead\n", address, actual)
+		}
+		open = append(open, listener)
+	}
+	return open, nil
+}
+
+// listenNext tries the ports after that of address.
+func listenNext(address string) (net.Listener, error) {
+	host, first, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, err
+	}
+	port, err := strconv.Atoi(first)
+	if err != nil {
+		return nil, err
+	}
+	for next := port + 1; next <= port+portsTried; next++ {
+		listener, err := net.Listen("tcp", net.JoinHostPort(host, strconv.Itoa(next)))
+		if !errors.Is(err, syscall.EADDRINUSE) {
+			return listener, err
+		}
+	}
+	return nil, fmt.Errorf("this port and the %d after it are in use", portsTried)
+}
+
+// cause drops the words that net puts before the reason: the address is named already.
+func cause(err error) error {
+	var op *net.OpError
+	if !errors.As(err, &op) {
+		return err
+	}
+	var number syscall.Errno
+	if errors.As(op.Err, &number) {
+		return number
+	}
+	return op.Err
+}
+
+func closeAll(listeners []net.Listener) {
+	for _, listener := range listeners {
+		listener.Close()
+	}
+}

@@ -1,0 +1,92 @@
+package exporter
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/umascope/umascope/exporter/collect"
+)
+
+// transferTime is what is left of a scrape's timeout for sending the page.
+const transferTime = 500 * time.Millisecond
+
+// serveMetrics makes one page, of the collectors in ?collect[]=NAME or of all.
+func (e *Exporter) serveMetrics(w http.ResponseWriter, r *http.Request) {
+	ctx, cancel := scrapeContext(r)
+	defer cancel()
+	scrape, err := e.runner.Scrape(ctx, r.URL.Query()["collect[]"]...)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	pages, err := gatherer(scrape)
+	if err != nil {
+		http.Error(w, "collectors contradict each other: "+err.Error(), http.StatusInternalServerError)
+		return
+	}
+	promhttp.HandlerFor(append(prometheus.Gatherers{pages}, e.own...), promhttp.HandlerOpts{
+		// What can be served is served; a page that is not there at all would hide more.
+		ErrorHandling:     promhttp.ContinueOnError,
+		ErrorLog:          gatherLog{e.settings.Logger},
+		EnableOpenMetrics: true,
+	}).ServeHTTP(w, r)
+}
+
+// gatherer of one scrape. A registry of its own checks it as a whole: types, labels, duplicates.
+func gatherer(scrape *collect.Scrape) (prometheus.Gatherer, error) {
+	registry := prometheus.NewRegistry()
+	if err := registry.Register(scrape); err != nil {
+		return nil, err
+	}
+	return registry, nil
+}
+
+// scrapeContext ends early enough before the scraper's own timeout, which Prometheus states in
+// X-Prometheus-Scrape-Timeout-Seconds, for the page to be sent. A header that is no positive
+// number is ignored.
+func scrapeContext(r *http.Request) (context.Context, context.CancelFunc) {
+	seconds, err := strconv.ParseFloat(r.Header.Get("X-Prometheus-Scrape-Timeout-Seconds"), 64)
+	const longest = 3600 // beyond it the timeout is no limit, and a Duration could overflow
+	if err != nil || !(seconds > 0 && seconds < longest) {
+		return context.WithCancel(r.Context())
+	}
+	timeout := time.Duration(seconds * float64(time.Second))
+	return context.WithTimeout(r.Context(), max(timeout-transferTime, timeout/2))
+}
+
+// limit answers 503 to more requests at a time than are allowed: scrapes that pile up are a sign
+// of trouble and must not add to it.
+func (e *Exporter) limit(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		select {
+		case e.slots <- struct{}{}:
+			defer func() { <-e.slots }()
+			next.ServeHTTP(w, r)
+		default:
+			http.Error(w, fmt.Sprintf("%d requests are being served, no more at a time", cap(e.slots)), http.StatusServiceUnavailable)
+		}
+	})
+}
+
+// serveHealth says that the server answers. It asks no collector: a machine in trouble is when
+// the exporter is needed, not when it should be restarted.
+func serveHealth(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	fmt.Fprintln(w, "ok")
+}
+
+// gatherLog passes promhttp's complaints to the log, one line each.
+type gatherLog struct{ logger *slog.Logger }
+
+// Println implements promhttp.Logger.
+func (l gatherLog) Println(v ...any) {
+	l.logger.Error("page", "problem", strings.TrimSpace(fmt.Sprintln(v...)))
+}

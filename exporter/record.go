@@ -1,0 +1,52 @@
+package exporter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/umascope/umascope/exporter/archive"
+	"github.com/umascope/umascope/exporter/kernelfs"
+	"github.com/umascope/umascope/exporter/nvml"
+)
+
+// record writes an archive of this host. The file appears under its name when it is complete.
+func (l *commandLine) record(ctx context.Context, stdout io.Writer) error {
+	proc := kernelfs.Dir(l.procPath)
+	if _, err := kernelfs.ReadMeminfo(proc); err != nil {
+		return badInput("--path.procfs %s: not a procfs: %w", l.procPath, err)
+	}
+	partial, err := os.CreateTemp(filepath.Dir(l.recordPath), "."+filepath.Base(l.recordPath)+".*")
+	if err != nil {
+		return badInput("%s: cannot be written: %w", l.recordPath, reason(err))
+	}
+	defer os.Remove(partial.Name()) // fails, as it should, once the file has its name
+	err = archive.Write(ctx, partial, archive.Source{
+		Proc: proc, Sys: kernelfs.Dir(l.sysPath), Cgroup: kernelfs.Dir(l.cgroupPath),
+		Driver: nvml.Live(), PageSize: os.Getpagesize(), Description: l.description,
+	})
+	if err := errors.Join(err, partial.Chmod(0o644), partial.Close()); err != nil {
+		return fmt.Errorf("recording: %w", err)
+	}
+	if err := os.Rename(partial.Name(), l.recordPath); err != nil {
+		return badInput("%s: cannot be written: %w", l.recordPath, reason(err))
+	}
+	fmt.Fprintf(stdout, "recorded in %s; look through it before you give it away\n", l.recordPath)
+	return nil
+}
+
+// reason drops the path from an error, for a line that names it already.
+func reason(err error) error {
+	var path *os.PathError
+	if errors.As(err, &path) {
+		return path.Err
+	}
+	var link *os.LinkError
+	if errors.As(err, &link) {
+		return link.Err
+	}
+	return err
+}
