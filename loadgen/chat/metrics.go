@@ -73,9 +73,10 @@ func (r Record) laterArrivals() []int64 {
 
 // TPOT is the time per output token after the first chunk: (last - first payload) / (tokens out -
 // tokens of the first chunk), where those are taken as 1 if the server does not say. Absent below
-// two tokens, without a token count, and if all tokens came in the first chunk.
+// two tokens, without a token count, if all tokens came in the first chunk, and if one read
+// brought everything: nothing was seen of the time between the tokens then, and 0 would be a lie.
 func (r Record) TPOT() (time.Duration, bool) {
-	if len(r.ArrivalsNS) == 0 || r.TokensOut == nil || *r.TokensOut < 2 {
+	if len(r.ArrivalsNS)-r.SameReadChunks() < 2 || r.TokensOut == nil || *r.TokensOut < 2 {
 		return 0, false
 	}
 	first := 1

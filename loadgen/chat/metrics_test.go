@@ -117,7 +117,13 @@ func TestTPOTIsAbsentBelowTwoTokensOrWithoutLaterTokens(t *testing.T) {
 		"one token":               func(r *Record) { r.TokensOut = &one },
 		"all in the first chunk":  func(r *Record) { r.TokensOut, r.ArrivalTokens = &six, []int{6, 0, 0} },
 		"more in it than in all":  func(r *Record) { r.TokensOut, r.ArrivalTokens = &six, []int{7, 1, 1} },
-		"no arrival, only tokens": func(r *Record) { r.ArrivalsNS = nil },
+		"no arrival, only tokens": func(r *Record) { r.ArrivalsNS, r.ReadIDs = nil, nil },
+		"one chunk": func(r *Record) {
+			r.ArrivalsNS, r.ArrivalTokens, r.ReadIDs = r.ArrivalsNS[:1], nil, r.ReadIDs[:1]
+		},
+		"one read": func(r *Record) {
+			r.ArrivalsNS, r.ArrivalTokens, r.ReadIDs = []int64{100, 0, 0}, nil, []int{3, 3, 3}
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := workedExample()

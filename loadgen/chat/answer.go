@@ -1,0 +1,199 @@
+package chat
+
+import "bytes"
+
+// Values of Record.FirstEventType.
+const (
+	eventRole    = "role"
+	eventPayload = "payload"
+	eventUsage   = "usage"
+	eventComment = "comment"
+	eventError   = "error"
+	eventDone    = "done"
+	eventEmpty   = "empty"
+)
+
+// finishError is the finish_reason of an answer that the engine could not finish.
+const finishError = "error"
+
+// arrival is one payload chunk.
+type arrival struct {
+	at    int64
+	read  int
+	kind  byte  // t text, r reasoning, c tool call
+	ids   count // token_ids since the payload chunk before
+	total count // completion tokens of the answer so far, by continuous usage
+}
+
+// answer is what a response body said, put together after its end.
+type answer struct {
+	events    int
+	firstAt   int64
+	firstType string
+	arrivals  []arrival
+	output    []byte // reasoning, text and tool fragments in order
+	usage     usage
+	ids       count // token_ids of the whole answer
+	waiting   int   // of those, the ones after the last payload chunk
+	finish    string
+	done      bool   // [DONE], or the end of a whole JSON body
+	streamed  bool   // it came as events, not as one body
+	failure   string // an error report, or an event that nothing can be made of
+	loose     string // bytes at the end that are no event
+
+	id, model, fingerprint string
+
+	chunk chunk // the current event, kept for its buffers
+}
+
+// complete says whether the server marked the end of its answer.
+func (a *answer) complete() bool { return a.done || a.finish != "" }
+
+// reset empties the answer and keeps its buffers.
+func (a *answer) reset() {
+	*a = answer{arrivals: a.arrivals[:0], output: a.output[:0], chunk: a.chunk}
+}
+
+// addStream reads all events of a stream. What follows [DONE] is not part of the answer.
+func (a *answer) addStream(s *stream, lastAt int64, lastRead int) {
+	a.streamed = true
+	for _, e := range s.events {
+		if a.done {
+			return
+		}
+		a.note(a.addEvent(s.split(e), e), e.at)
+	}
+	last, ok := s.rest(lastAt, lastRead)
+	if !ok || a.done {
+		return
+	}
+	if f := s.split(last); a.whole(f) {
+		a.note(a.addEvent(f, last), last.at)
+	} else {
+		a.loose = "body ends inside an event"
+	}
+}
+
+// whole says whether an event without its blank line is one all the same.
+func (a *answer) whole(f fields) bool {
+	data := bytes.TrimSpace(f.data)
+	return string(data) == doneMarker || a.chunk.decode(data)
+}
+
+// note counts an event of the given type.
+func (a *answer) note(kind string, at int64) {
+	if a.events == 0 {
+		a.firstAt, a.firstType = at, kind
+	}
+	a.events++
+}
+
+// addEvent takes one event and returns its type.
+func (a *answer) addEvent(f fields, e event) string {
+	data := bytes.TrimSpace(f.data)
+	switch {
+	case string(f.name) == eventError:
+		a.fail(f.report())
+		return eventError
+	case !f.hasData && f.hasComment, bytes.HasPrefix(data, []byte(":")):
+		return eventComment // the latter: a keep-alive that a proxy has wrapped once more
+	case string(data) == doneMarker:
+		a.done = true
+		return eventDone
+	case len(data) == 0 || data[0] != '{':
+		return eventEmpty
+	case !a.chunk.decode(data):
+		a.fail("event is not valid JSON")
+		return eventError
+	}
+	return a.addChunk(e.at, e.read)
+}
+
+// addBody takes a body that is one JSON object: the answer to a request without stream, or an
+// error. All of it arrived when its end did.
+func (a *answer) addBody(body []byte, at int64, read int) {
+	if !a.chunk.decode(body) {
+		a.loose = "body is not valid JSON"
+		return
+	}
+	a.note(a.addChunk(at, read), at)
+	a.done = a.chunk.choices > 0
+}
+
+// addChunk takes the decoded chunk and returns its type.
+func (a *answer) addChunk(at int64, read int) string {
+	k := &a.chunk
+	a.identify(k)
+	a.usage.add(k.usage)
+	a.ids = a.ids.plus(k.tokenIDs)
+	a.waiting += k.tokenIDs.n
+	if k.finish != nil {
+		a.finish = clean(k.finishReason(), maxNameLength)
+	}
+	switch {
+	case k.failed():
+		a.fail(k.report())
+		return eventError
+	case k.odd:
+		a.fail("event has an unexpected shape")
+		return eventError
+	case a.finish == finishError:
+		a.fail("finish_reason is error")
+	}
+	if k.payload() {
+		a.addPayload(at, read)
+		return eventPayload
+	}
+	return k.emptyType()
+}
+
+// emptyType is the type of a chunk without payload.
+func (k *chunk) emptyType() string {
+	switch {
+	case k.usageSeen && k.choices == 0:
+		return eventUsage
+	case k.role:
+		return eventRole
+	}
+	return eventEmpty
+}
+
+func (a *answer) addPayload(at int64, read int) {
+	k := &a.chunk
+	a.arrivals = append(a.arrivals, arrival{
+		at: at, read: read, kind: k.kind(),
+		ids: count{a.waiting, k.tokenIDs.known}, total: k.usage.completion,
+	})
+	a.waiting = 0
+	a.output = append(append(append(a.output, k.reasoning...), k.text...), k.tools...)
+}
+
+// kind is the letter of a payload chunk; one that is not only reasoning is visible output.
+func (k *chunk) kind() byte {
+	switch {
+	case len(k.text) > 0:
+		return 't'
+	case k.toolCalls > 0:
+		return 'c'
+	}
+	return 'r'
+}
+
+// identify keeps who answered, as the first event that says so puts it.
+func (a *answer) identify(k *chunk) {
+	for _, name := range []struct {
+		to  *string
+		raw []byte
+	}{{&a.id, k.id}, {&a.model, k.model}, {&a.fingerprint, k.fingerprint}} {
+		if *name.to == "" && len(name.raw) > 0 {
+			*name.to = clean(string(appendText(nil, name.raw)), maxNameLength)
+		}
+	}
+}
+
+// fail keeps the first error report.
+func (a *answer) fail(report string) {
+	if a.failure == "" {
+		a.failure = report
+	}
+}

@@ -1,0 +1,160 @@
+package chat
+
+// chunk is one JSON object of an answer: an event of a stream or a whole body. The byte slices
+// point into the event or into buffers that the next decode reuses.
+type chunk struct {
+	id, model, fingerprint []byte // raw strings
+	choices                int
+	role                   bool
+	reasoning, text, tools []byte // decoded fragments, all choices in order
+	toolCalls              int
+	finish                 []byte // raw; nil if null or absent
+	tokenIDs               count
+	usage                  usage
+	usageSeen              bool
+	failure                []byte // raw error value; nil if absent, null or empty
+	message                []byte // raw top-level message, where vLLM once put error texts
+	objectIsError          bool
+	odd                    bool // valid JSON, but not of a shape that an answer has
+}
+
+// payload says whether the chunk carries output: text, reasoning or a tool-call fragment.
+func (k *chunk) payload() bool {
+	return len(k.text) > 0 || len(k.reasoning) > 0 || k.toolCalls > 0
+}
+
+// failed says whether the chunk is an error report.
+func (k *chunk) failed() bool { return k.failure != nil || k.objectIsError }
+
+// decode reads one JSON object into k and reports whether it is valid JSON and one object.
+//
+// The shape is that of POST /v1/chat/completions and /v1/completions, streaming or not, as vLLM,
+// TensorRT-LLM, SGLang and Dynamo write it, for example
+//
+//	{"id":"c-1","model":"m","choices":[{"index":0,"delta":{"content":" a"},"finish_reason":null}],"usage":null}
+func (k *chunk) decode(data []byte) bool {
+	*k = chunk{reasoning: k.reasoning[:0], text: k.text[:0], tools: k.tools[:0]}
+	c := cursor{data: data}
+	c.enter('{')
+	for name, ok := c.key(); ok; name, ok = c.key() {
+		k.member(&c, name)
+	}
+	return c.finished()
+}
+
+func (k *chunk) member(c *cursor, name []byte) {
+	switch string(name) {
+	case "id":
+		k.id = rawString(c)
+	case "model":
+		k.model = rawString(c)
+	case "system_fingerprint":
+		k.fingerprint = rawString(c)
+	case "object":
+		k.objectIsError = string(rawString(c)) == "error"
+	case "message":
+		k.message = rawString(c)
+	case "choices":
+		k.decodeChoices(c)
+	case "usage":
+		k.decodeUsage(c)
+	case "error":
+		k.failure = presentValue(c)
+	default:
+		c.skip()
+	}
+}
+
+// rawString consumes a value and returns it if it is a string; identifiers of another type are
+// not worth failing a request for.
+func rawString(c *cursor) []byte {
+	if c.peek() == '"' {
+		return c.str()
+	}
+	c.skip()
+	return nil
+}
+
+// presentValue consumes a value and returns its bytes unless it is null or an empty string.
+func presentValue(c *cursor) []byte {
+	value := c.skip()
+	if string(value) == "null" || string(value) == `""` {
+		return nil
+	}
+	return value
+}
+
+// enterOr enters an object or array. A null counts as absent, anything else as odd.
+func (k *chunk) enterOr(c *cursor, open byte) bool {
+	switch {
+	case c.peek() == open:
+		c.enter(open)
+		return true
+	case !c.null():
+		k.odd = true
+		c.skip()
+	}
+	return false
+}
+
+func (k *chunk) decodeChoices(c *cursor) {
+	k.choices, k.role, k.toolCalls, k.finish, k.tokenIDs = 0, false, 0, nil, count{}
+	k.reasoning, k.text, k.tools = k.reasoning[:0], k.text[:0], k.tools[:0]
+	if !k.enterOr(c, '[') {
+		return
+	}
+	for c.element() {
+		k.choices++
+		if k.enterOr(c, '{') {
+			k.decodeChoice(c)
+		}
+	}
+}
+
+func (k *chunk) decodeChoice(c *cursor) {
+	var d delta
+	var text, finish []byte
+	var tokenIDs count
+	for name, ok := c.key(); ok; name, ok = c.key() {
+		switch string(name) {
+		case "text":
+			text = k.output(c)
+		case "delta", "message":
+			d = k.decodeDelta(c)
+		case "finish_reason":
+			finish = presentValue(c)
+		case "token_ids":
+			tokenIDs = countElements(c)
+		default:
+			c.skip()
+		}
+	}
+	k.text = appendText(k.text, text)
+	k.add(d)
+	k.tokenIDs = k.tokenIDs.plus(tokenIDs)
+	if finish != nil {
+		k.finish = finish
+	}
+}
+
+// add appends what the delta of one choice says.
+func (k *chunk) add(d delta) {
+	k.role = k.role || d.role
+	k.reasoning = appendText(k.reasoning, d.thought())
+	k.text = appendText(k.text, d.content)
+	k.tools = append(k.tools, d.tools...)
+	k.toolCalls += d.toolCalls
+}
+
+// output consumes a text of the answer. One that is no string is odd: to drop it would time the
+// wrong token.
+func (k *chunk) output(c *cursor) []byte {
+	if c.peek() == '"' {
+		return c.str()
+	}
+	if !c.null() {
+		k.odd = true
+		c.skip()
+	}
+	return nil
+}

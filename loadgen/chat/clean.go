@@ -1,0 +1,103 @@
+package chat
+
+import (
+	"encoding/json"
+	"regexp"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Limits on foreign text in a record, in bytes.
+const (
+	maxErrorLength = 500
+	maxNameLength  = 200
+)
+
+// escapeSequence matches terminal control sequences (ECMA-48): CSI, the strings that end in BEL or
+// ST, and the short ones.
+var escapeSequence = regexp.MustCompile("(?:\x1b\\[|\u009b)[0-?]*[ -/]*[@-~]|\x1b[\\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\\\)?|\x1b[ -/]*[0-~]?")
+
+// clean makes foreign text fit for a terminal and a log: one line of printable characters and at
+// most limit bytes. The rest of the program may print it as it is.
+func clean(text string, limit int) string {
+	text = escapeSequence.ReplaceAllString(text, "")
+	text = strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return ' ' // control characters, line ends, text direction marks
+	}, strings.ToValidUTF8(text, "\uFFFD"))
+	text = strings.Join(strings.Fields(text), " ")
+	if len(text) <= limit {
+		return text
+	}
+	end := limit - len("…")
+	for !utf8.RuneStart(text[end]) {
+		end--
+	}
+	return text[:end] + "…"
+}
+
+// report is the text of an error event: its data if that is an error object, else what is there.
+func (f fields) report() string {
+	text := f.data
+	if len(text) == 0 {
+		text = f.comment // Dynamo explains an error event in a comment
+	}
+	if len(text) == 0 {
+		return "error event without text"
+	}
+	return errorText(text)
+}
+
+// report is the text of an error object.
+func (k *chunk) report() string {
+	if k.failure != nil {
+		return errorText(k.failure)
+	}
+	return string(appendText(nil, k.message))
+}
+
+// finishReason is the finish_reason; SGLang's own format has an object there.
+func (k *chunk) finishReason() string {
+	if k.finish[0] == '"' {
+		return string(appendText(nil, k.finish[1:len(k.finish)-1]))
+	}
+	return string(k.finish)
+}
+
+// errorText finds the message in what a server says about an error. The forms are OpenAI's
+// {"error":{"message":…}}, the older {"message":…} and FastAPI's {"detail":…}; what is none of
+// them is returned whole.
+func errorText(body []byte) string {
+	var value any
+	if json.Unmarshal(body, &value) != nil {
+		return string(body)
+	}
+	for {
+		object, ok := value.(map[string]any)
+		if !ok {
+			break
+		}
+		next, found := firstOf(object, "error", "message", "detail")
+		if !found {
+			return string(body)
+		}
+		value = next
+	}
+	if text, ok := value.(string); ok {
+		return text
+	}
+	return string(body)
+}
+
+// firstOf returns the first of the members that is there and not null.
+func firstOf(object map[string]any, names ...string) (any, bool) {
+	for _, name := range names {
+		if value := object[name]; value != nil {
+			return value, true
+		}
+	}
+	return nil, false
+}

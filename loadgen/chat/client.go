@@ -1,0 +1,121 @@
+package chat
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Limits on what a server may send.
+const (
+	maxEventBytes = 16 << 20
+	maxBodyBytes  = 256 << 20
+	maxErrorBytes = 64 << 10
+)
+
+// Options are the settings of a Client. Only BaseURL is needed.
+type Options struct {
+	// BaseURL is the server's root, with or without /v1: http://127.0.0.1:8000.
+	BaseURL string
+	Header  http.Header // more request headers
+	APIKey  string      // sent as bearer token; never part of a record or an error
+	CAFile  string      // PEM certificates to trust beside the system's
+	// Connections is how many idle connections are kept: the most requests in flight. It limits
+	// nothing; a request that waited in the transport would wait unseen.
+	Connections int
+
+	// Deadlines; 0 is none. All but ChunkTimeout count from the dispatch.
+	RequestTimeout    time.Duration // to the end of the body
+	FirstTokenTimeout time.Duration // to the first payload; without stream, to the end of the body
+	ChunkTimeout      time.Duration // from one payload to the next, and from the last to the end
+
+	// Transport replaces the client's own. Arrivals are then stamped where the body is read, not
+	// where the network is.
+	Transport http.RoundTripper
+}
+
+// Client sends requests to one server. It may be used by many goroutines.
+type Client struct {
+	base       string
+	header     http.Header
+	host       string   // replaces the base URL's in the request, if set
+	secrets    []string // what no record may repeat
+	options    Options
+	transport  http.RoundTripper
+	receptions sync.Pool // of *reception: their buffers would be most of the garbage
+
+	maxEvent, maxBody int // bytes
+}
+
+// New checks the options; the error names the one that is wrong. It does not connect.
+func New(o Options) (*Client, error) {
+	dialer := net.Dialer{Timeout: dialTimeout}
+	return newClient(o, dialer.DialContext)
+}
+
+func newClient(o Options, dial dialFunc) (*Client, error) {
+	base, err := ParseBase(o.BaseURL)
+	if err != nil {
+		return nil, err
+	}
+	if o.RequestTimeout < 0 || o.FirstTokenTimeout < 0 || o.ChunkTimeout < 0 {
+		return nil, errors.New("negative timeout")
+	}
+	c := &Client{base: base.String(), options: o, transport: o.Transport, maxEvent: maxEventBytes, maxBody: maxBodyBytes}
+	if err := c.setHeader(o); err != nil {
+		return nil, err
+	}
+	if c.transport == nil {
+		if c.transport, err = newTransport(o, dial); err != nil {
+			return nil, err
+		}
+	}
+	return c, nil
+}
+
+// ParseBase reads the address of a server and drops what names an endpoint below it: a trailing
+// slash, /v1, and the endpoints' own paths.
+func ParseBase(raw string) (*url.URL, error) {
+	u, err := url.Parse(strings.TrimSpace(raw))
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("URL %q cannot be read", withoutSecrets(raw)) // the cause repeats the text
+	case u.User != nil:
+		return nil, fmt.Errorf("URL %q holds credentials: give them as API key", withoutSecrets(raw))
+	case u.Scheme != "http" && u.Scheme != "https":
+		return nil, fmt.Errorf("URL %q does not begin with http:// or https://", withoutSecrets(raw))
+	case u.Hostname() == "":
+		return nil, fmt.Errorf("URL %q names no host", withoutSecrets(raw))
+	case u.RawQuery != "" || u.Fragment != "":
+		return nil, fmt.Errorf("URL %q has a query or fragment", withoutSecrets(raw))
+	}
+	path := strings.TrimRight(u.Path, "/")
+	for _, endpoint := range []string{Chat.route(), Completions.route(), "/v1"} {
+		if shorter, ok := strings.CutSuffix(path, endpoint); ok {
+			path = shorter
+			break
+		}
+	}
+	return &url.URL{Scheme: u.Scheme, Host: u.Host, Path: strings.TrimRight(path, "/")}, nil
+}
+
+// withoutSecrets cuts the parts of a URL in which people put secrets.
+func withoutSecrets(raw string) string {
+	raw, _, _ = strings.Cut(raw, "?")
+	if i := strings.LastIndexByte(raw, '@'); i >= 0 {
+		return "…" + raw[i:]
+	}
+	return raw
+}
+
+// Close closes idle connections. Requests that are under way go on.
+func (c *Client) Close() {
+	if own, ok := c.transport.(*http.Transport); ok && c.options.Transport == nil {
+		own.CloseIdleConnections()
+	}
+}

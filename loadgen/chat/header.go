@@ -1,0 +1,67 @@
+package chat
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+)
+
+// setHeader lays the caller's headers over the client's own, and remembers what must not be
+// repeated when a server quotes it.
+func (c *Client) setHeader(o Options) error {
+	c.header = http.Header{
+		"Accept": {"text/event-stream, application/json"},
+		// net/http would ask for gzip, whose blocks hold several events back.
+		"Accept-Encoding": {"identity"},
+		"Content-Type":    {"application/json"},
+		"User-Agent":      {"uma-load"},
+	}
+	if key := strings.TrimSpace(o.APIKey); key != "" {
+		if !isHeaderValue(key) {
+			return errors.New("API key holds control characters")
+		}
+		c.header.Set("Authorization", "Bearer "+key)
+		c.secrets = append(c.secrets, key)
+	}
+	for name, values := range o.Header {
+		if err := c.overrideHeader(name, values); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *Client) overrideHeader(name string, values []string) error {
+	if !isHeaderName(name) {
+		return fmt.Errorf("header name %q is not valid", name)
+	}
+	for _, value := range values {
+		if !isHeaderValue(value) {
+			return fmt.Errorf("value of header %s holds control characters", name)
+		}
+		if len(value) >= minSecretLength {
+			c.secrets = append(c.secrets, value)
+		}
+	}
+	if strings.EqualFold(name, "Host") && len(values) > 0 {
+		c.host = values[0]
+		return nil
+	}
+	c.header[http.CanonicalHeaderKey(name)] = values
+	return nil
+}
+
+// minSecretLength keeps everyday header values ("1", "true") from being cut out of error texts.
+const minSecretLength = 8
+
+func isHeaderName(name string) bool {
+	return name != "" && !strings.ContainsFunc(name, func(r rune) bool {
+		letter := 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9'
+		return !letter && !strings.ContainsRune("!#$%&'*+-.^_`|~", r)
+	})
+}
+
+func isHeaderValue(value string) bool {
+	return !strings.ContainsFunc(value, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f })
+}

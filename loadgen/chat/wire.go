@@ -1,0 +1,115 @@
+package chat
+
+import (
+	"crypto/tls"
+	"net"
+	"net/http/httptrace"
+	"sync"
+	"sync/atomic"
+)
+
+// Clock is the time since the run's start in nanoseconds, monotonic.
+type Clock func() int64
+
+// wire is what one request sees of its connection.
+type wire struct {
+	clock Clock
+
+	// Written by the connection's reads. One goroutine reads at a time; it may be another one
+	// than the request's, for net/http reads the headers and what comes with them elsewhere.
+	at    atomic.Int64
+	reads atomic.Int64
+	ours  atomic.Bool // the connection stamps its reads
+
+	mu               sync.Mutex // the trace hooks run on goroutines that may outlive the request
+	reused           *bool
+	written, headers *int64
+}
+
+// stampedConn notes when bytes come off the network. A body read cannot tell: net/http buffers,
+// so that two of them may serve bytes of one network read, long after it.
+type stampedConn struct {
+	net.Conn
+	user atomic.Pointer[wire] // the request that the connection serves
+}
+
+// Read stamps reads that brought something, on behalf of the request that holds the connection
+// when they return: on an idle connection the read is already waiting when the request comes.
+func (c *stampedConn) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	if user := c.user.Load(); n > 0 && user != nil {
+		user.stamp()
+	}
+	return n, err
+}
+
+func (w *wire) stamp() {
+	w.at.Store(w.clock())
+	w.reads.Add(1)
+}
+
+// lastRead returns the arrival and the number of the network read that served the body read that
+// has just returned. On a connection that is not ours the two are the same thing.
+func (w *wire) lastRead() (at int64, read int) {
+	if !w.ours.Load() {
+		w.stamp()
+	}
+	return w.at.Load(), int(w.reads.Load())
+}
+
+// trace returns the hooks that fill w. If net/http finds a kept connection dead before it wrote
+// anything, it takes another one and the hooks run again: the later call holds.
+func (w *wire) trace() *httptrace.ClientTrace {
+	return &httptrace.ClientTrace{
+		GotConn: w.gotConn,
+		WroteRequest: func(info httptrace.WroteRequestInfo) {
+			if info.Err == nil {
+				w.set(&w.written, w.clock())
+			}
+		},
+		GotFirstResponseByte: func() {
+			at := w.at.Load()
+			if !w.ours.Load() {
+				at = w.clock()
+			}
+			w.set(&w.headers, at)
+		},
+	}
+}
+
+func (w *wire) gotConn(info httptrace.GotConnInfo) {
+	conn := info.Conn
+	if secure, ok := conn.(*tls.Conn); ok {
+		conn = secure.NetConn()
+	}
+	if stamped, ok := conn.(*stampedConn); ok {
+		w.ours.Store(true)
+		stamped.user.Store(w)
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.reused = &info.Reused
+}
+
+// sawHeaders notes the response headers, for a transport that calls no hooks.
+func (w *wire) sawHeaders() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.headers == nil {
+		w.headers = new(w.clock())
+	}
+}
+
+func (w *wire) set(field **int64, at int64) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	*field = &at
+}
+
+// fill copies what the hooks have noted. It comes last: a quick server answers before the hook
+// that notes the writing has run.
+func (w *wire) fill(r *Record) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	r.WrittenNS, r.ConnectionReused, r.HeadersNS = w.written, w.reused, w.headers
+}
