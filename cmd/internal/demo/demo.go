@@ -1,0 +1,102 @@
+// Package demo runs the whole of umascope on one machine, with no GPU and no Docker.
+//
+// It starts two exporters, one on this host as it really is and one on a constructed DGX Spark, a
+// simulated engine, and a load run against it that keeps the telemetry of both. Real and
+// constructed figures never share a ledger, and each says what it is. It is the only package
+// that may import every wing.
+package demo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/umascope/umascope/loadgen"
+)
+
+// Exit codes.
+const (
+	exitDone   = 0
+	exitFailed = 1
+	exitInput  = 2
+)
+
+const reportName = "report.html"
+
+// Program is one invocation of uma-demo.
+type Program struct {
+	Stdout, Stderr io.Writer
+	// Cut, once closed, ends what a done context only lets drain.
+	Cut <-chan struct{}
+}
+
+// Run does what the arguments say and returns the exit code. When ctx ends, the load drains, the
+// report is still written, and everything that was started is stopped.
+func (p Program) Run(ctx context.Context, args []string) int {
+	options, done, err := parse(args, p.Stdout)
+	switch {
+	case done:
+		return exitDone
+	case err != nil:
+		return p.fail(exitInput, err)
+	}
+	out, err := filepath.Abs(options.out)
+	if err == nil {
+		err = os.MkdirAll(out, 0o755)
+	}
+	if err != nil {
+		return p.fail(exitInput, fmt.Errorf("--out %s: %w", options.out, cause(err)))
+	}
+	return p.show(ctx, out, options)
+}
+
+// show starts the cast, runs the load and tells what came of it.
+func (p Program) show(ctx context.Context, out string, options options) int {
+	cast, err := assemble(options.seed)
+	if err != nil {
+		return p.fail(exitFailed, err)
+	}
+	defer cast.leave()
+	p.introduce(cast, options)
+
+	run := "demo-" + time.Now().UTC().Format("20060102T150405Z")
+	load := loadgen.Program{Stdout: p.Stdout, Stderr: p.Stderr, Cut: p.Cut}
+	if code := load.Run(ctx, loadArguments(cast, out, run, options)); code != exitDone {
+		return code
+	}
+	p.explain(ctx, cast)
+	folder := filepath.Join(out, run)
+	if err := publish(folder, out); err != nil {
+		return p.fail(exitFailed, err)
+	}
+	p.sayWhere(folder, out)
+	return exitDone
+}
+
+func (p Program) fail(code int, err error) int {
+	fmt.Fprintln(p.Stderr, "uma-demo: "+err.Error())
+	return code
+}
+
+// cause is an error without the path that the message names already.
+func cause(err error) error {
+	var path *fs.PathError
+	if errors.As(err, &path) {
+		return path.Err
+	}
+	return err
+}
+
+// publish puts the report of the newest run where it is found without looking.
+func publish(folder, out string) error {
+	page, err := os.ReadFile(filepath.Join(folder, reportName))
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(out, reportName), page, 0o644)
+}

@@ -1,0 +1,30 @@
+// Command uma-demo shows umascope on one machine, with no GPU and no Docker.
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/umascope/umascope/cmd/internal/demo"
+)
+
+func main() { os.Exit(run()) }
+
+// run lets the first signal drain the load and the second one cut it.
+func run() int {
+	ctx, drain := context.WithCancel(context.Background())
+	defer drain()
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	defer signal.Stop(signals)
+	cut := make(chan struct{})
+	go func() {
+		<-signals
+		drain()
+		<-signals
+		close(cut)
+	}()
+	return demo.Program{Stdout: os.Stdout, Stderr: os.Stderr, Cut: cut}.Run(ctx, os.Args[1:])
+}
