@@ -82,16 +82,21 @@ func (a *answer) whole(f fields) bool {
 
 // note counts an event of the given type.
 func (a *answer) note(kind string, at int64) {
+	if kind == "" {
+		return
+	}
 	if a.events == 0 {
 		a.firstAt, a.firstType = at, kind
 	}
 	a.events++
 }
 
-// addEvent takes one event and returns its type.
+// addEvent takes one event and returns its type; none for lines that are no event of the format.
 func (a *answer) addEvent(f fields, e event) string {
 	data := bytes.TrimSpace(f.data)
 	switch {
+	case !f.known:
+		return ""
 	case string(f.name) == eventError:
 		a.fail(f.report())
 		return eventError

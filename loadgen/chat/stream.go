@@ -110,8 +110,8 @@ func (s *stream) endLine(end int, at int64, read int) {
 // look classifies a line of the current event. Data of several lines is not put together here:
 // it counts as payload.
 func (s *stream) look(line []byte) {
-	value, ok := fieldValue(line, "data")
-	if !ok {
+	name, value, _ := bytes.Cut(line, []byte(":"))
+	if string(name) != "data" {
 		return
 	}
 	s.dataLines++
@@ -149,6 +149,7 @@ type fields struct {
 	comment []byte // the last comment
 
 	hasData, hasComment bool
+	known               bool // at least one line is a field of the format, or a comment
 }
 
 // split takes an event's lines apart. data points into the lines if it is one of them; more are
@@ -166,33 +167,30 @@ func (s *stream) split(e event) fields {
 		} else {
 			lines = nil
 		}
-		if value, ok := fieldValue(line, "data"); ok {
-			f.addData(value)
-		} else if value, ok := fieldValue(line, "event"); ok {
-			f.name = value
-		} else if value, ok := fieldValue(line, ""); ok {
-			f.comment, f.hasComment = value, true
-		}
+		f.add(line)
 	}
 	return f
 }
 
-func (f *fields) addData(value []byte) {
-	if f.hasData {
-		value = bytes.Join([][]byte{f.data, value}, []byte("\n"))
+func (f *fields) add(line []byte) {
+	name, value, _ := bytes.Cut(line, []byte(":"))
+	value = bytes.TrimPrefix(value, []byte(" "))
+	switch string(name) {
+	case "data":
+		if f.hasData {
+			value = bytes.Join([][]byte{f.data, value}, []byte("\n"))
+		}
+		f.data, f.hasData = value, true
+	case "event":
+		f.name = value
+	case "id", "retry":
+	case "":
+		if len(line) == 0 {
+			return
+		}
+		f.comment, f.hasComment = value, true
+	default:
+		return
 	}
-	f.data, f.hasData = value, true
-}
-
-// fieldValue returns the value of a line that is the named field; a comment is the field without
-// a name.
-func fieldValue(line []byte, name string) (value []byte, ok bool) {
-	rest, ok := bytes.CutPrefix(line, []byte(name))
-	if !ok || len(rest) > 0 && rest[0] != ':' {
-		return nil, false
-	}
-	if len(rest) == 0 {
-		return nil, name != ""
-	}
-	return bytes.TrimPrefix(rest[1:], []byte(" ")), true
+	f.known = true
 }
