@@ -17,6 +17,9 @@ import (
 	"github.com/umascope/umascope/exporter/nvml"
 )
 
+const about = "Shows where the memory of a unified-memory machine is, as Prometheus metrics and as text. " +
+	"Flags of the server need no command: uma-exporter serve --help lists them."
+
 // liveProc is where this machine's own procfs is mounted.
 const liveProc = "/proc"
 
@@ -52,7 +55,7 @@ type collectorFlag struct {
 
 // parse reads the arguments. Help and version texts go to stdout.
 func parse(args []string, stdout, stderr io.Writer) (*commandLine, error) {
-	l := &commandLine{app: kingpin.New("uma-exporter", "Shows where the memory of a unified-memory machine is, as Prometheus metrics and as text.")}
+	l := &commandLine{app: kingpin.New("uma-exporter", about)}
 	// The application must not end the process: Run returns its exit code.
 	l.app.Terminate(func(int) { l.ended = true }).UsageWriter(stdout).ErrorWriter(stderr)
 	l.app.Version("uma-exporter " + readBuild().String())
@@ -74,13 +77,17 @@ func (l *commandLine) logger() *slog.Logger { return promslog.New(&l.log) }
 
 // defineHost adds what every command that reads a host needs.
 func (l *commandLine) defineHost(c *kingpin.CmdClause) {
+	l.definePaths(c)
+	c.Flag("nvml.replay", "Serve GPU values from this recording instead of the driver. Give the recorded host's --path.procfs too; beside the live one GPU memory stays out of the ledger.").PlaceHolder("FILE").StringVar(&l.replay)
+	c.Flag("gpu.memory-architecture", "Where the memory of every GPU is, instead of finding out: "+strings.Join(architectures(), ", ")+".").PlaceHolder("ARCH").HintOptions(architectures()...).SetValue(value[string]{"--gpu.memory-architecture", &l.architecture, oneOf(architectures()...)})
+	c.Flag("gpu.processes", "How many GPU processes get a series of their own, largest first.").Default("20").SetValue(value[int]{"--gpu.processes", &l.processes, atLeast(0)})
+	c.Flag("collect.timeout", "Longest time for a collector and for a page.").Default(collect.DefaultTimeout.String()).SetValue(value[time.Duration]{"--collect.timeout", &l.collectTimeout, positiveDuration})
+}
+
+func (l *commandLine) definePaths(c *kingpin.CmdClause) {
 	c.Flag("path.procfs", "Where procfs of the host is mounted.").Default(liveProc).StringVar(&l.procPath)
 	c.Flag("path.sysfs", "Where sysfs of the host is mounted.").Default("/sys").StringVar(&l.sysPath)
 	c.Flag("path.cgroupfs", "Where cgroup v2 of the host is mounted.").Default("/sys/fs/cgroup").StringVar(&l.cgroupPath)
-	c.Flag("nvml.replay", "Serve GPU values from this recording instead of the driver. Give the recorded host's --path.procfs too; beside the live one GPU memory stays out of the ledger.").PlaceHolder("FILE").StringVar(&l.replay)
-	c.Flag("gpu.memory-architecture", "Where the memory of every GPU is, instead of finding out: "+strings.Join(architectures(), ", ")+".").EnumVar(&l.architecture, architectures()...)
-	c.Flag("gpu.processes", "How many GPU processes get a series of their own, largest first.").Default("20").IntVar(&l.processes)
-	c.Flag("collect.timeout", "Longest time for a collector and for a page.").Default(collect.DefaultTimeout.String()).DurationVar(&l.collectTimeout)
 }
 
 // architectures are the ones that can be stated; unknown cannot.
@@ -108,7 +115,7 @@ func (l *commandLine) defineServe(c *kingpin.CmdClause) {
 	l.web = kingpinflag.AddFlags(c, DefaultAddress)
 	c.GetFlag("web.listen-address").IsSetByUser(&l.explicitAddress)
 	c.Flag("web.telemetry-path", "Path of the metrics.").Default(DefaultTelemetryPath).StringVar(&l.telemetryPath)
-	c.Flag("web.max-requests", "How many pages are made at a time; further requests get 503.").Default("40").IntVar(&l.maxRequests)
+	c.Flag("web.max-requests", "How many pages are made at a time; further requests get 503.").Default("40").SetValue(value[int]{"--web.max-requests", &l.maxRequests, atLeast(1)})
 	c.Flag("web.disable-exporter-metrics", "Leave out the series of the exporter's own process.").BoolVar(&l.hideOwnMetrics)
 }
 
@@ -118,9 +125,7 @@ func (l *commandLine) defineExplain(c *kingpin.CmdClause) {
 }
 
 func (l *commandLine) defineRecord(c *kingpin.CmdClause) {
-	c.Flag("path.procfs", "Where procfs of the host is mounted.").Default(liveProc).StringVar(&l.procPath)
-	c.Flag("path.sysfs", "Where sysfs of the host is mounted.").Default("/sys").StringVar(&l.sysPath)
-	c.Flag("path.cgroupfs", "Where cgroup v2 of the host is mounted.").Default("/sys/fs/cgroup").StringVar(&l.cgroupPath)
+	l.definePaths(c)
 	c.Flag("description", "What the recording shows, for its header.").StringVar(&l.description)
 	c.Arg("file", "File to write.").Required().StringVar(&l.recordPath)
 }
@@ -130,7 +135,7 @@ func (l *commandLine) defineHealthcheck(c *kingpin.CmdClause) {
 }
 
 func (l *commandLine) defineCompletion(c *kingpin.CmdClause) {
-	c.Arg("shell", "bash or zsh.").Required().EnumVar(&l.shell, "bash", "zsh")
+	c.Arg("shell", "bash or zsh.").Required().HintOptions("bash", "zsh").SetValue(value[string]{"shell", &l.shell, oneOf("bash", "zsh")})
 }
 
 // enabledCollectors names the collectors to run.

@@ -23,9 +23,6 @@ const (
 
 // serve serves pages until ctx ends, or prints one with --once.
 func (l *commandLine) serve(ctx context.Context, stdout, stderr io.Writer) (err error) {
-	if l.maxRequests < 1 {
-		return badInput("--web.max-requests %d: must be at least 1", l.maxRequests)
-	}
 	opened, err := l.openHost(true)
 	if err != nil {
 		return err

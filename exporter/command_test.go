@@ -1,0 +1,252 @@
+package exporter_test
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+)
+
+// commandDir is where the command is built, for as long as the tests run.
+var commandDir string
+
+func TestMain(m *testing.M) {
+	dir, err := os.MkdirTemp("", "uma-exporter")
+	if err != nil {
+		panic(err)
+	}
+	commandDir = dir
+	code := m.Run()
+	os.RemoveAll(dir)
+	os.Exit(code)
+}
+
+// buildCommand builds uma-exporter once: exit codes and streams are checked on what people run.
+var buildCommand = sync.OnceValues(func() (string, error) {
+	path := filepath.Join(commandDir, "uma-exporter")
+	out, err := exec.Command("go", "build", "-o", path, "../cmd/uma-exporter").CombinedOutput()
+	if err != nil {
+		return "", errors.Join(err, errors.New(string(out)))
+	}
+	return path, nil
+})
+
+func command(t *testing.T, args ...string) *exec.Cmd {
+	t.Helper()
+	path, err := buildCommand()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return exec.CommandContext(t.Context(), path, args...)
+}
+
+// run returns exit code, stdout and stderr.
+func run(t *testing.T, args ...string) (int, string, string) {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	c := command(t, args...)
+	c.Stdout, c.Stderr = &stdout, &stderr
+	err := c.Run()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	return c.ProcessState.ExitCode(), stdout.String(), stderr.String()
+}
+
+func TestBadInputIsOneLineThatNamesItAndExitTwo(t *testing.T) {
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	empty := t.TempDir()
+	garbage := t.TempDir()
+	file := filepath.Join(garbage, "meminfo")
+	if err := os.WriteFile(file, []byte("not a table\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	tests := []struct {
+		name string
+		args []string
+		says string
+	}{
+		{"port in use", []string{"--web.listen-address=" + taken.Addr().String()}, "--web.listen-address " + taken.Addr().String() + ": address already in use"},
+		{"no port at all", []string{"--web.listen-address=nowhere"}, "--web.listen-address nowhere"},
+		{"unknown flag", []string{"--bogus"}, "--bogus"},
+		{"unknown command", []string{"frobnicate"}, "frobnicate"},
+		{"unknown collector", []string{"--collector.nosuch"}, "--collector.nosuch"},
+		{"empty proc root", []string{"--path.procfs=" + empty}, "--path.procfs " + empty},
+		{"empty proc root, once", []string{"--once", "--path.procfs=" + empty}, "--path.procfs " + empty},
+		{"proc root that is none", []string{"--once", "--path.procfs=" + garbage}, "--path.procfs " + garbage},
+		{"empty proc root, record", []string{"record", "--path.procfs=" + empty, filepath.Join(empty, "x")}, "--path.procfs " + empty},
+		{"unwritable recording of a host", []string{"record", filepath.Join(file, "x")}, filepath.Join(file, "x")},
+		{"unwritable recording of calls", []string{"--once", "--nvml.record=" + filepath.Join(file, "x")}, "--nvml.record " + filepath.Join(file, "x")},
+		{"recording that is not there", []string{"--once", "--nvml.replay=" + filepath.Join(empty, "x")}, "--nvml.replay " + filepath.Join(empty, "x")},
+		{"recording that is none", []string{"--once", "--nvml.replay=" + file}, "--nvml.replay " + file},
+		{"impossible limit", []string{"--web.max-requests=0"}, "--web.max-requests 0"},
+		{"impossible duration", []string{"--once", "--collect.timeout=-1s"}, "--collect.timeout -1s"},
+		{"unknown architecture", []string{"--once", "--gpu.memory-architecture=flat"}, "--gpu.memory-architecture flat"},
+		{"impossible path", []string{"--web.telemetry-path=metrics"}, "--web.telemetry-path"},
+		{"web configuration missing", []string{"--web.listen-address=127.0.0.1:0", "--web.config.file=" + filepath.Join(empty, "x")}, "--web.config.file " + filepath.Join(empty, "x")},
+		{"health address that is none", []string{"healthcheck", "--url=foo"}, "--url foo"},
+		{"unknown shell", []string{"completion", "tcsh"}, "shell tcsh"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			code, stdout, stderr := run(t, test.args...)
+			if code != 2 || stdout != "" {
+				t.Errorf("exit %d, stdout %q", code, stdout)
+			}
+			if !strings.HasPrefix(stderr, "uma-exporter: ") || strings.Count(stderr, "\n") != 1 || !strings.Contains(stderr, test.says) {
+				t.Errorf("stderr is not one line that says %q:\n%s", test.says, stderr)
+			}
+		})
+	}
+}
+
+func TestCommandsForPeopleExitZeroWhateverIsMissing(t *testing.T) {
+	empty := t.TempDir()
+	for _, args := range [][]string{
+		{"explain"}, {"doctor"}, {"--once"}, {"completion", "bash"}, {"completion", "zsh"}, {"--version"}, {"--help"}, {"serve", "--help"},
+		{"explain", "--path.procfs=" + empty, "--path.sysfs=" + empty, "--path.cgroupfs=" + empty},
+		{"doctor", "--path.procfs=" + empty, "--path.sysfs=" + empty, "--path.cgroupfs=" + empty},
+	} {
+		code, stdout, stderr := run(t, args...)
+		if code != 0 || stdout == "" {
+			t.Errorf("%v: exit %d, %d bytes printed, stderr %s", args, code, len(stdout), stderr)
+		}
+	}
+}
+
+func TestOncePrintsOneExposition(t *testing.T) {
+	_, stdout, _ := run(t, "--once", "--no-collector.gpu")
+	for _, want := range []string{"uma_memory_pool_bytes ", `uma_exporter_mode{mode="live"} 1`, `uma_collector_state{collector="memory",state="ok"} 1`} {
+		if !strings.Contains(stdout, want) {
+			t.Errorf("page lacks %s", want)
+		}
+	}
+	for _, unwanted := range []string{`collector="gpu"`, "go_goroutines"} {
+		if strings.Contains(stdout, unwanted) {
+			t.Errorf("page has %s", unwanted)
+		}
+	}
+	_, stdout, _ = run(t, "--once", "--collector.disable-defaults", "--collector.host")
+	if strings.Contains(stdout, `collector="memory"`) || !strings.Contains(stdout, `collector="host"`) {
+		t.Error("--collector.disable-defaults does not leave only the collectors named")
+	}
+}
+
+func TestRecordedCallsAreServedAgain(t *testing.T) {
+	recording := filepath.Join(t.TempDir(), "nvml.jsonl")
+	if code, _, stderr := run(t, "--once", "--nvml.record="+recording); code != 0 {
+		t.Fatalf("exit %d: %s", code, stderr)
+	}
+	code, stdout, stderr := run(t, "--once", "--nvml.replay="+recording)
+	if code != 0 || !strings.Contains(stdout, `uma_exporter_mode{mode="replay"} 1`) || !strings.Contains(stdout, `uma_exporter_mode{mode="live"} 0`) {
+		t.Errorf("exit %d, page is not labelled replay: %s", code, stderr)
+	}
+	if strings.Contains(stdout, `line="gpu_process"`) {
+		t.Error("the recording of one machine is in the ledger of another")
+	}
+}
+
+func TestRecordWritesAnArchive(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "host.txtar")
+	code, _, stderr := run(t, "record", "--description=a test", path)
+	if code != 0 {
+		t.Fatalf("exit %d: %s", code, stderr)
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"kind: recorded", "a test", "-- proc/meminfo --"} {
+		if !strings.Contains(string(text), want) {
+			t.Errorf("archive lacks %q", want)
+		}
+	}
+	if entries, _ := os.ReadDir(filepath.Dir(path)); len(entries) != 1 {
+		t.Errorf("%d files left in the folder", len(entries))
+	}
+}
+
+// TestServedPageAndHealthUntilTheSignal also covers the healthcheck command: a healthy server,
+// and none.
+func TestServedPageAndHealthUntilTheSignal(t *testing.T) {
+	c := command(t, "--web.listen-address=127.0.0.1:0")
+	stdout, err := c.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	line, err := bufio.NewReader(stdout).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	address, found := strings.CutPrefix(strings.TrimSpace(line), "serving ")
+	if !found {
+		t.Fatalf("prints %q", line)
+	}
+	response, err := http.Get(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, err := io.ReadAll(response.Body)
+	response.Body.Close()
+	if err != nil || !strings.Contains(string(page), "uma_memory_pool_bytes") {
+		t.Errorf("page of %d bytes, %v", len(page), err)
+	}
+	health := strings.TrimSuffix(address, "/metrics") + "/-/healthy"
+	if code, _, stderr := run(t, "healthcheck", "--url="+health); code != 0 {
+		t.Errorf("healthcheck of a healthy server: exit %d: %s", code, stderr)
+	}
+	if err := c.Process.Signal(syscall.SIGINT); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Wait(); err != nil {
+		t.Errorf("after SIGINT: %v", err)
+	}
+	if code, _, stderr := run(t, "healthcheck", "--url="+health); code != 1 || strings.Count(stderr, "\n") != 1 {
+		t.Errorf("healthcheck of no server: exit %d: %s", code, stderr)
+	}
+}
+
+func TestWatchPrintsAgainUntilTheSignal(t *testing.T) {
+	c := command(t, "explain", "--watch")
+	stdout, err := c.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	seen := bufio.NewReader(stdout)
+	for pages := 0; pages < 2; {
+		line, err := seen.ReadString('\n')
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(line, "mode live") {
+			pages++
+		}
+	}
+	if err := c.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	go io.Copy(io.Discard, seen)
+	if err := c.Wait(); err != nil {
+		t.Errorf("after SIGINT: %v", err)
+	}
+}
