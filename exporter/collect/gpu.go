@@ -23,19 +23,15 @@ func gpuSpec() Spec {
 			Name: "host_pid_namespace",
 			Cost: "the driver leaves processes of other PID namespaces out of its lists without a word: GPU memory looks as if nobody held it",
 			Mend: "start the container with the host's PID namespace (docker run --pid=host, in compose pid: host)",
-			Met:  processListTrusted,
+			Met:  seesAllProcesses,
 		}},
-		Open: func(host Host, options Options) Collect {
-			return func(ctx context.Context, sample *Sample, batch *Batch) error {
-				return collectGPU(ctx, host, options, sample, batch)
-			}
-		},
+		Open: func(Host, Options) Collect { return collectGPU },
 	}
 }
 
-// processListTrusted says whether the driver lists the processes of the whole host. The lists of
-// another machine were judged where they were recorded.
-func processListTrusted(host Host) bool {
+// seesAllProcesses says whether the driver lists the processes of the whole host to this one. Lists of
+// another machine do not depend on it.
+func seesAllProcesses(host Host) bool {
 	if host.ForeignGPU {
 		return true
 	}
@@ -43,7 +39,7 @@ func processListTrusted(host Host) bool {
 	return err == nil && whole
 }
 
-func collectGPU(ctx context.Context, host Host, options Options, sample *Sample, batch *Batch) error {
+func collectGPU(ctx context.Context, sample *Sample, batch *Batch) error {
 	snapshot, err := sample.GPU(ctx).Snapshot(ctx)
 	switch {
 	case errors.Is(err, nvml.ErrUnavailable) && noGPUExpected(snapshot.Return):
@@ -51,14 +47,15 @@ func collectGPU(ctx context.Context, host Host, options Options, sample *Sample,
 	case err == nil && snapshot.DeviceCount == 0:
 		return errors.New("the driver lists no GPU")
 	}
-	for _, device := range snapshot.Devices {
-		// Of a device that is lost nothing is served, not even what was read before it fell silent.
-		if device.Return == nvml.Success {
-			emitGPU(batch, snapshot, device)
-			emitProcessList(batch, host, device)
-		}
+	// Of a device that is lost nothing is served, not even what was read before it fell silent.
+	devices := slices.DeleteFunc(snapshot.Devices, func(d nvml.Device) bool { return d.Return != nvml.Success })
+	for i := range devices {
+		// A device whose UUID could not be read goes by its index.
+		devices[i].UUID = cmp.Or(devices[i].UUID, "gpu"+strconv.Itoa(devices[i].Index))
+		emitGPU(batch, snapshot, devices[i])
+		emitProcessList(batch, sample, devices[i])
 	}
-	emitGPUProcesses(batch, host, options, snapshot.Devices)
+	emitGPUProcesses(batch, sample, devices)
 	return err
 }
 
@@ -71,13 +68,8 @@ func noGPUExpected(code nvml.Return) bool {
 	return false
 }
 
-// deviceLabel is the label uuid; a device whose UUID could not be read goes by its index.
-func deviceLabel(d nvml.Device) string {
-	return cmp.Or(d.UUID, "gpu"+strconv.Itoa(d.Index))
-}
-
 func emitGPU(batch *Batch, snapshot nvml.Snapshot, d nvml.Device) {
-	uuid := deviceLabel(d)
+	uuid := d.UUID
 	batch.Gauge(metric.GPUInfo, 1, uuid, strconv.Itoa(d.Index), d.Name, snapshot.DriverVersion,
 		snapshot.CUDAVersion, d.VBIOS, d.PCIBusID, string(d.Architecture))
 	for _, row := range gpuGauges() {
@@ -161,52 +153,29 @@ func boolean(on bool) float64 {
 
 // emitProcessList adds what the process list says as a whole. A list that was read and is empty is a
 // counted 0; one that was not read, or that lacks figures, gives no sum.
-func emitProcessList(batch *Batch, host Host, d nvml.Device) {
+func emitProcessList(batch *Batch, sample *Sample, d nvml.Device) {
 	if !d.ProcessesRead {
 		return
 	}
-	uuid := deviceLabel(d)
-	batch.Gauge(metric.GPUProcesses, float64(len(d.Processes)), uuid)
+	batch.Gauge(metric.GPUProcesses, float64(len(d.Processes)), d.UUID)
 	if d.HeldKnown() {
-		batch.Gauge(metric.GPUMemoryHeldBytes, float64(d.HeldBytes()), uuid)
+		batch.Gauge(metric.GPUMemoryHeldBytes, float64(d.HeldBytes()), d.UUID)
 	}
-	if !host.ForeignGPU {
-		batch.Gauge(metric.GPUProcessListTrusted, boolean(processListTrusted(host)), uuid)
+	if trusted, err := sample.ProcessesTrusted(); err == nil {
+		batch.Gauge(metric.GPUProcessListTrusted, boolean(trusted), d.UUID)
 	}
-}
-
-// holder is a process that holds memory of a device.
-type holder struct {
-	uuid  string
-	pid   uint32
-	bytes uint64
 }
 
 // emitGPUProcesses adds the largest holders over all devices, with what the kernel knows of them.
-func emitGPUProcesses(batch *Batch, host Host, options Options, devices []nvml.Device) {
-	for _, h := range largestHolders(devices, options.ProcessLimit) {
-		var comm, cgroup string
-		if !host.ForeignGPU {
-			// A process may end between the two lists: its memory was held all the same.
-			comm, _ = kernelfs.Comm(host.Proc, h.pid)
-			cgroup, _ = kernelfs.ProcessCgroup(host.Proc, h.pid)
+func emitGPUProcesses(batch *Batch, sample *Sample, devices []nvml.Device) {
+	processes := sample.gpuProcesses(devices)
+	for _, p := range processes[:min(len(processes), max(sample.options.ProcessLimit, 0))] {
+		if p.UsedBytes == nil {
+			return // those that nothing is known of come last
 		}
-		batch.Gauge(metric.GPUProcessMemoryBytes, float64(h.bytes), h.uuid, strconv.FormatUint(uint64(h.pid), 10), comm, cgroup)
+		if sample.host.ForeignGPU {
+			p.Comm, p.Cgroup = "", "" // of another process that has the number here
+		}
+		batch.Gauge(metric.GPUProcessMemoryBytes, float64(*p.UsedBytes), p.UUID, strconv.FormatUint(uint64(p.PID), 10), p.Comm, p.Cgroup)
 	}
-}
-
-func largestHolders(devices []nvml.Device, limit int) []holder {
-	var holders []holder
-	for _, d := range devices {
-		if d.Return != nvml.Success {
-			continue
-		}
-		for _, p := range d.Processes {
-			if p.UsedBytes != nil {
-				holders = append(holders, holder{deviceLabel(d), p.PID, *p.UsedBytes})
-			}
-		}
-	}
-	slices.SortStableFunc(holders, func(a, b holder) int { return cmp.Compare(b.bytes, a.bytes) })
-	return holders[:min(len(holders), max(limit, 0))]
 }

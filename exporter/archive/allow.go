@@ -1,0 +1,84 @@
+package archive
+
+import "strconv"
+
+// allowed is a row of the allow-list: a file that may be recorded. A component of the path may be a
+// pattern of path.Match. Links on the way are recorded and followed.
+type allowed struct {
+	path string
+	// link marks a path whose last component is recorded as the link it is.
+	link bool
+	// names marks content in which people have put names: of processes, of cgroups.
+	names bool
+}
+
+// allowedProc lists the files of procfs: what the collectors read and nothing else; never a command
+// line, never an environment.
+func allowedProc() []allowed {
+	return []allowed{
+		{path: "meminfo"}, {path: "vmstat"}, {path: "buddyinfo"}, {path: "diskstats"}, {path: "pressure/*"},
+		{path: "stat"}, {path: "uptime"}, {path: "spl/kstat/zfs/arcstats"},
+		{path: "sys/kernel/osrelease"}, {path: "sys/kernel/arch"},
+		{path: "self/ns/pid", link: true}, {path: "1/comm", names: true}, {path: "2/comm", names: true},
+		{path: "driver/nvidia-fs/stats"}, {path: "driver/nvidia-fs/version"}, {path: "driver/nvidia-fs/devcount"},
+	}
+}
+
+// allowedProcess lists the files of a process that uses a GPU.
+func allowedProcess(pid uint32) []allowed {
+	var rows []allowed
+	for _, file := range []string{"comm", "cgroup", "status", "stat", "io"} {
+		rows = append(rows, allowed{path: strconv.FormatUint(uint64(pid), 10) + "/" + file, names: true})
+	}
+	return rows
+}
+
+// allowedSys lists the files of sysfs. Of devices the kind is read, never serial number, UUID or
+// network address.
+func allowedSys() []allowed {
+	return []allowed{
+		{path: "class/dmi/id/sys_vendor"}, {path: "class/dmi/id/product_name"}, {path: "class/dmi/id/board_name"},
+		{path: "class/dmi/id/bios_version"}, {path: "firmware/devicetree/base/model"},
+		{path: "class/nvme/nvme*/model"}, {path: "class/nvme/nvme*/firmware_rev"}, {path: "class/nvme/nvme*/state"},
+		{path: "class/nvme/nvme*/nvme*n*/size"},
+		{path: "class/nvme/nvme*/hwmon*/name"}, {path: "class/nvme/nvme*/hwmon*/temp*_*"},
+		{path: "class/nvme/nvme*/device/hwmon/hwmon*/name"}, {path: "class/nvme/nvme*/device/hwmon/hwmon*/temp*_*"},
+		{path: "class/block/*/size"},
+		{path: "class/hwmon/hwmon*/name"}, {path: "class/hwmon/hwmon*/temp*_*"},
+		{path: "class/hwmon/hwmon*/power*_*"}, {path: "class/hwmon/hwmon*/energy*_*"},
+		{path: "class/thermal/thermal_zone*/type"}, {path: "class/thermal/thermal_zone*/temp"},
+		{path: "class/thermal/thermal_zone*/trip_point_*"},
+		{path: "devices/system/node/online"}, {path: "devices/system/node/node*/meminfo"},
+		{path: "devices/system/cpu/cpu*/cpufreq/scaling_cur_freq"},
+		{path: "class/net/*/operstate"}, {path: "class/net/*/speed"},
+		{path: "class/net/*/statistics/[rt]x_bytes"}, {path: "class/net/*/statistics/[rt]x_errors"},
+		{path: "class/infiniband/*/ports/*/state"}, {path: "class/infiniband/*/ports/*/rate"},
+		{path: "class/infiniband/*/ports/*/counters/port_*"},
+	}
+}
+
+// cgroupFiles are the files of one cgroup.
+func cgroupFiles() []string {
+	return []string{"memory.stat", "memory.current", "memory.max", "memory.high", "memory.peak",
+		"memory.swap.current", "memory.events", "memory.pressure", "io.stat", "io.pressure", "cpu.pressure"}
+}
+
+// allowedCgroups lists the files of the cgroup tree: the root, the top level, and containers where
+// the usual runtimes put them.
+func allowedCgroups() []allowed {
+	rows := []allowed{{path: "cgroup.controllers"}}
+	for _, cgroup := range []string{"", "*/", "system.slice/docker-*.scope/", "docker/*/", "machine.slice/libpod-*.scope/",
+		"kubepods.slice/*/", "kubepods.slice/*/*/", "kubepods.slice/*/*/*/"} {
+		rows = append(rows, allowedCgroup(cgroup)...)
+	}
+	return rows
+}
+
+// allowedCgroup lists the files of a cgroup; the path is "" or ends with a slash.
+func allowedCgroup(cgroup string) []allowed {
+	var rows []allowed
+	for _, file := range cgroupFiles() {
+		rows = append(rows, allowed{path: cgroup + file})
+	}
+	return rows
+}

@@ -1,0 +1,181 @@
+// Package archive keeps a whole host in one text file: what the collectors read of proc, sys and the
+// cgroup tree, and what the GPU driver answered.
+//
+// The format is txtar (golang.org/x/tools/txtar), because directory trees cannot travel: a module zip
+// refuses the colons of PCI addresses and drops the symbolic links that /sys/class consists of. A
+// link is an entry named "path -> target" without content, the driver's answers are the entry
+// nvml.jsonl (see nvml.Record), and the lines before the first entry say what the file is:
+//
+//	kind: recorded
+//	description: H200, idle
+//	page_size: 4096
+//	recorded_with: umascope v0.1.0
+//
+//	Notes, up to the first entry.
+//
+// Write records a host by an allow-list and masks what identifies it; files made by hand have the
+// kind constructed.
+package archive
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strconv"
+	"strings"
+
+	"golang.org/x/tools/txtar"
+
+	"github.com/umascope/umascope/exporter/nvml"
+)
+
+// Kind says where the figures of an archive come from.
+type Kind string
+
+// The kinds.
+const (
+	Recorded    Kind = "recorded"    // read from a machine
+	Constructed Kind = "constructed" // put together by hand
+)
+
+// Bounds of an archive that is read.
+const (
+	maxArchiveBytes = 8 << 20
+	maxEntries      = 16 << 10
+)
+
+// The places of the roots and of the driver's answers.
+const (
+	procRoot      = "proc"
+	sysRoot       = "sys"
+	cgroupRoot    = "sys/fs/cgroup"
+	recordingName = "nvml.jsonl"
+	linkArrow     = " -> "
+)
+
+// Archive is a host as it was.
+type Archive struct {
+	Kind         Kind
+	Description  string // one line
+	Notes        string // how it came about, in as many lines as that takes
+	RecordedWith string
+	// PageSize is that of the host's kernel in bytes.
+	PageSize int
+	// Proc, Sys and Cgroup are the roots of procfs, sysfs and cgroup v2. They implement
+	// fs.ReadLinkFS, follow links and may be used by several goroutines.
+	Proc, Sys, Cgroup fs.FS
+
+	recording []byte
+}
+
+// Driver returns the GPU driver of the host, which starts at the first recorded answer.
+func (a *Archive) Driver() (nvml.Driver, error) {
+	driver, err := nvml.Replay(bytes.NewReader(a.recording))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", recordingName, err)
+	}
+	return driver, nil
+}
+
+// Read reads an archive. Errors are of one line and name the entry.
+func Read(data []byte) (*Archive, error) {
+	if len(data) > maxArchiveBytes {
+		return nil, fmt.Errorf("an archive may have %d bytes at most", maxArchiveBytes)
+	}
+	text := txtar.Parse(data)
+	if len(text.Files) > maxEntries {
+		return nil, fmt.Errorf("an archive may have %d entries at most", maxEntries)
+	}
+	a, err := parseHeader(string(text.Comment))
+	if err != nil {
+		return nil, err
+	}
+	root := newTree()
+	found := false
+	for _, file := range text.Files {
+		switch {
+		case file.Name != recordingName:
+			if err := addEntry(root, file); err != nil {
+				return nil, fmt.Errorf("entry %.200q: %w", file.Name, err)
+			}
+		case found:
+			return nil, fmt.Errorf("%s stands twice", recordingName)
+		default:
+			a.recording, found = file.Data, true
+		}
+	}
+	a.Proc, a.Sys, a.Cgroup = root.at(procRoot), root.at(sysRoot), root.at(cgroupRoot)
+	if _, err := a.Driver(); err != nil {
+		return nil, err
+	}
+	return a, nil
+}
+
+func addEntry(root *tree, file txtar.File) error {
+	path, target, isLink := strings.Cut(file.Name, linkArrow)
+	if !strings.HasPrefix(path, procRoot+"/") && !strings.HasPrefix(path, sysRoot+"/") {
+		return errors.New("is neither in proc nor in sys")
+	}
+	if !isLink {
+		return root.addFile(path, file.Data)
+	}
+	if len(bytes.TrimSpace(file.Data)) > 0 {
+		return errors.New("is a link and has content")
+	}
+	return root.addLink(path, target)
+}
+
+// parseHeader reads "key: value" lines up to an empty one; what follows is notes.
+func parseHeader(comment string) (*Archive, error) {
+	a := &Archive{}
+	head, notes, _ := strings.Cut(comment, "\n\n")
+	a.Notes = strings.TrimSpace(notes)
+	for line := range strings.Lines(head) {
+		key, value, ok := strings.Cut(strings.TrimSpace(line), ":")
+		if !ok {
+			return nil, fmt.Errorf("header: %.60q is not key: value", strings.TrimSpace(line))
+		}
+		if err := a.set(key, strings.TrimSpace(value)); err != nil {
+			return nil, fmt.Errorf("header: %s: %w", key, err)
+		}
+	}
+	if a.Kind == "" || a.PageSize == 0 {
+		return nil, errors.New("header: kind and page_size are needed: not an archive of a host")
+	}
+	return a, nil
+}
+
+func (a *Archive) set(key, value string) (err error) {
+	switch key {
+	case "kind":
+		if a.Kind = Kind(value); a.Kind != Recorded && a.Kind != Constructed {
+			return fmt.Errorf("%.40q is neither %s nor %s", value, Recorded, Constructed)
+		}
+	case "description":
+		a.Description = value
+	case "recorded_with":
+		a.RecordedWith = value
+	case "page_size":
+		a.PageSize, err = strconv.Atoi(value)
+		if err != nil || a.PageSize < 1<<10 || a.PageSize > 1<<20 || a.PageSize&(a.PageSize-1) != 0 {
+			return fmt.Errorf("%.40q is no page size in bytes", value)
+		}
+	default:
+		return fmt.Errorf("%.40q is no key of a header", key)
+	}
+	return nil
+}
+
+// format is the text of an archive.
+func (a *Archive) format(files []txtar.File) []byte {
+	var head strings.Builder
+	fmt.Fprintf(&head, "kind: %s\ndescription: %s\npage_size: %d\n", a.Kind, a.Description, a.PageSize)
+	if a.RecordedWith != "" {
+		fmt.Fprintf(&head, "recorded_with: %s\n", a.RecordedWith)
+	}
+	if a.Notes != "" {
+		fmt.Fprintf(&head, "\n%s\n", a.Notes)
+	}
+	return txtar.Format(&txtar.Archive{Comment: []byte(head.String()), Files: files})
+}
