@@ -79,6 +79,14 @@ func (e *Engine) Run(ctx context.Context) error {
 // up for by a burst of tokens.
 const maxBehind = 20 * time.Millisecond
 
+// stepStart is when a step counts from that should have begun at due.
+func stepStart(due, now time.Time) time.Time {
+	if now.Sub(due) > maxBehind {
+		return now
+	}
+	return due
+}
+
 // steps is the loop of the engine: decide a step, let its time pass, hand out what it made.
 func (e *Engine) steps(ctx context.Context) {
 	jitter := rand.New(rand.NewPCG(e.config.Seed, 0))
@@ -97,10 +105,7 @@ func (e *Engine) steps(ctx context.Context) {
 			due = time.Now()
 			continue
 		}
-		if now.Sub(due) > maxBehind {
-			due = now
-		}
-		due = due.Add(jittered(duration, e.config.JitterRatio, jitter))
+		due = stepStart(due, now).Add(jittered(duration, e.config.JitterRatio, jitter))
 		if sleepUntil(ctx, timer, due) {
 			e.finish(&made)
 		}

@@ -63,11 +63,11 @@ func (e *Engine) health(w http.ResponseWriter, _ *http.Request) {
 }
 
 type modelList struct {
-	Object string  `json:"object"`
-	Data   []model `json:"data"`
+	Object string      `json:"object"`
+	Data   []modelInfo `json:"data"`
 }
 
-type model struct {
+type modelInfo struct {
 	ID          string `json:"id"`
 	Object      string `json:"object"`
 	Created     int64  `json:"created"`
@@ -80,7 +80,7 @@ func (e *Engine) listModels(w http.ResponseWriter, _ *http.Request) {
 		stopped().send(w)
 		return
 	}
-	sendJSON(w, http.StatusOK, modelList{"list", []model{{
+	sendJSON(w, http.StatusOK, modelList{"list", []modelInfo{{
 		ID: e.config.Model, Object: "model", Created: time.Now().Unix(),
 		OwnedBy: simulatedBy + "-simulated", MaxModelLen: e.config.MaxModelTokens,
 	}}})

@@ -78,7 +78,7 @@ const completionsTokens = 16
 func (c Config) decode(to endpoint, text []byte) (request, *problem) {
 	var b body
 	if err := unmarshal(text, &b); err != nil {
-		return request{}, invalid("", "the body is not a request: %v", err)
+		return request{}, malformed(err)
 	}
 	for _, check := range []func(body) *problem{c.checkModel, checkSupported, checkSampling, checkLengths} {
 		if p := check(b); p != nil {
@@ -111,6 +111,14 @@ func unmarshal(text []byte, b *body) error {
 		return errors.New("there is something after the JSON object")
 	}
 	return nil
+}
+
+// malformed says what is wrong with a body in the words of the interface, not of Go's types.
+func malformed(err error) *problem {
+	if wrong := (*json.UnmarshalTypeError)(nil); errors.As(err, &wrong) {
+		return invalid(wrong.Field, "%s cannot be a JSON %.40s", wrong.Field, wrong.Value)
+	}
+	return invalid("", "the body is not a request: %v", err)
 }
 
 func (c Config) checkModel(b body) *problem {
@@ -242,7 +250,10 @@ func (t *texts) UnmarshalJSON(text []byte) error {
 		}
 		return nil
 	}
-	return json.Unmarshal(text, (*[]string)(t))
+	if json.Unmarshal(text, (*[]string)(t)) != nil {
+		return errors.New("stop: a text or a list of texts is wanted")
+	}
+	return nil
 }
 
 // prompt reads what a completions request may have as its prompt: a text, a list of token ids,

@@ -12,7 +12,7 @@ import (
 // before the first token: the event that opens a chat with its role comes right in front of it,
 // and a request that the engine drops before then still gets a status of its own.
 func stream(ctx context.Context, w http.ResponseWriter, s *sequence, reply reply, perChunk int) {
-	out := eventWriter{w: w}
+	out := newEventWriter(w)
 	sent, total := 0, reply.said.tokens()
 	for generated := 0; generated < total; {
 		var err error
@@ -44,7 +44,14 @@ func stream(ctx context.Context, w http.ResponseWriter, s *sequence, reply reply
 type eventWriter struct {
 	w       http.ResponseWriter
 	pending bytes.Buffer
+	encoder *json.Encoder // into pending
 	begun   bool
+}
+
+func newEventWriter(w http.ResponseWriter) *eventWriter {
+	e := &eventWriter{w: w}
+	e.encoder = json.NewEncoder(&e.pending)
+	return e
 }
 
 // add takes one event, if there is one.
@@ -57,7 +64,7 @@ func (e *eventWriter) add(event response, ok bool) {
 func (e *eventWriter) write(event any) {
 	e.pending.WriteString("data: ")
 	// Encode ends with a line end, and cannot fail: events hold texts and numbers only.
-	_ = json.NewEncoder(&e.pending).Encode(event)
+	_ = e.encoder.Encode(event)
 	e.pending.WriteByte('\n')
 }
 
