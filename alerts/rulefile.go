@@ -1,0 +1,94 @@
+package alerts
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/prometheus/common/model"
+	"go.yaml.in/yaml/v4"
+
+	"github.com/umascope/umascope/exporter/metric"
+)
+
+// File is a file to be written into this package's folder.
+type File struct {
+	Name    string
+	Content []byte
+}
+
+// Files renders the rule files, one per group, and the runbook.
+func Files() ([]File, error) {
+	var files []File
+	for _, group := range Groups() {
+		content, err := group.rules()
+		if err != nil {
+			return nil, fmt.Errorf("group %s: %w", group.Name, err)
+		}
+		files = append(files, File{Name: group.Name + ".yaml", Content: content})
+	}
+	return append(files, File{Name: runbookName, Content: runbook(Groups())}), nil
+}
+
+// The rule file of Prometheus. These are our own structs because Prometheus' own ones would link
+// its parser into uma-gen; a test reads the files back with Prometheus' code.
+type (
+	ruleFile struct {
+		Groups []ruleGroup `yaml:"groups"`
+	}
+	ruleGroup struct {
+		Name  string      `yaml:"name"`
+		Rules []alertRule `yaml:"rules"`
+	}
+	alertRule struct {
+		Alert         string            `yaml:"alert"`
+		Expr          string            `yaml:"expr"`
+		For           string            `yaml:"for,omitempty"`
+		KeepFiringFor string            `yaml:"keep_firing_for,omitempty"`
+		Labels        map[string]string `yaml:"labels"`
+		Annotations   map[string]string `yaml:"annotations"`
+	}
+)
+
+const generated = "# Written by uma-gen from package alerts; change it there.\n"
+
+// rules renders a group.
+func (g Group) rules() ([]byte, error) {
+	written := ruleGroup{Name: "umascope-" + g.Name}
+	for _, alert := range g.Alerts {
+		if err := alert.check(); err != nil {
+			return nil, err
+		}
+		for _, rule := range alert.Rules {
+			written.Rules = append(written.Rules, rule.of(alert))
+		}
+	}
+	content, err := yaml.Dump(ruleFile{Groups: []ruleGroup{written}}, yaml.WithV4Defaults(), yaml.WithLineWidth(-1))
+	if err != nil {
+		return nil, err
+	}
+	return append([]byte(generated), content...), nil
+}
+
+// of is the rule as the file has it, with what every rule has.
+func (r Rule) of(alert Alert) alertRule {
+	return alertRule{
+		Alert:         alert.Name,
+		Expr:          labelled(r.Expr).String(),
+		For:           duration(r.For),
+		KeepFiringFor: duration(r.KeepFiringFor),
+		Labels:        map[string]string{string(metric.LabelSeverity): string(r.Severity)},
+		Annotations: map[string]string{
+			"summary":     alert.Summary,
+			"description": onHost + r.Description,
+			"runbook_url": alert.URL(),
+		},
+	}
+}
+
+// duration is a duration as Prometheus writes it, "" for none.
+func duration(d time.Duration) string {
+	if d == 0 {
+		return ""
+	}
+	return model.Duration(d).String()
+}

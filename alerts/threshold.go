@@ -1,0 +1,84 @@
+package alerts
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/umascope/umascope/exporter/metric"
+	"github.com/umascope/umascope/exporter/metric/expr"
+)
+
+const (
+	mib = 1 << 20
+	gib = 1 << 30
+)
+
+// Floor is a lower bound of memory: a number of bytes, or a share of the pool where that is less,
+// so that it also fits a machine with a small pool.
+type Floor struct {
+	Bytes float64
+	Share float64 // of the pool, 0 to 1
+}
+
+// Expr is the bound by host.
+func (f Floor) Expr(matchers ...expr.Matcher) expr.Expr {
+	pool := expr.Select(metric.MemoryPoolBytes, matchers...).Max(expr.By(metric.LabelHost))
+	return pool.Times(expr.Number(f.Share)).ClampMax(f.Bytes)
+}
+
+// String says the bound in words.
+func (f Floor) String() string {
+	return fmt.Sprintf("%s or %s %% of the pool, whichever is less", byteCount(f.Bytes), decimal(f.Share*100))
+}
+
+// twice is the floor at double height.
+func (f Floor) twice() Floor { return Floor{2 * f.Bytes, 2 * f.Share} }
+
+// Thresholds are the numbers of all alerts. Rules compare with them and panels draw them.
+type Thresholds struct {
+	// AvailableWarning and AvailableCritical bound MemAvailable where the GPU allocates from the
+	// pool. Sources: the 8 GiB of a watchdog in use, and a policy floor of 4.5 GiB that a field
+	// report arrived at on GB10; the shares are the contract's, for smaller pools.
+	AvailableWarning, AvailableCritical Floor
+	// FreeWhileLoading bounds MemFree while a model loads: the least with which a load on GB10 was
+	// seen to survive (field report).
+	FreeWhileLoadingBytes float64
+	// FragmentedBytes bounds the memory free in blocks of 2 MiB (field report: 500 to 650 MiB were
+	// left of it after a load of 90 GiB, shortly before the host wedged).
+	FragmentedBytes float64
+	// StalledRatio bounds the share of time in which all tasks waited for memory. Our own choice: a
+	// tenth of the time is past any noise, and a benchmark on such a host measures the waiting.
+	StalledRatio float64
+	// FillingHorizon is how far the fall of MemAvailable is extrapolated. Loading a model takes
+	// 17 to 19 GiB in 10 s, so this finds leaks and is bounded by a level as well.
+	FillingHorizon time.Duration
+	// UnattributedGrowthBytes bounds the growth of the remainder in UnattributedWindow while no
+	// process holds GPU memory.
+	UnattributedGrowthBytes float64
+	UnattributedWindow      time.Duration
+}
+
+// Table is the one table of thresholds.
+func Table() Thresholds {
+	return Thresholds{
+		AvailableWarning:        Floor{Bytes: 8 * gib, Share: 0.06},
+		AvailableCritical:       Floor{Bytes: 4.5 * gib, Share: 0.03},
+		FreeWhileLoadingBytes:   2.6 * gib,
+		FragmentedBytes:         512 * mib,
+		StalledRatio:            0.10,
+		FillingHorizon:          10 * time.Minute,
+		UnattributedGrowthBytes: 1 * gib,
+		UnattributedWindow:      time.Hour,
+	}
+}
+
+// byteCount writes bytes as people write thresholds, such as 4.5 GiB.
+func byteCount(bytes float64) string {
+	if bytes >= gib {
+		return decimal(bytes/gib) + " GiB"
+	}
+	return decimal(bytes/mib) + " MiB"
+}
+
+func decimal(value float64) string { return strconv.FormatFloat(value, 'f', -1, 64) }

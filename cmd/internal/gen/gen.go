@@ -1,0 +1,166 @@
+// Package gen writes the generated files into a checkout, or says which of them are not what
+// the code generates.
+package gen
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/alecthomas/kingpin/v2"
+
+	"github.com/umascope/umascope/alerts"
+	"github.com/umascope/umascope/dashboards"
+)
+
+// Exit codes.
+const (
+	exitDone   = 0
+	exitFailed = 1 // a file could not be generated or, with --check, is not what the code generates
+	exitInput  = 2 // bad command line, or the folder is no checkout
+)
+
+// file is a generated file, by its path from the root of the checkout.
+type file struct {
+	path    string
+	content []byte
+}
+
+// subject is a kind of generated files.
+type subject struct {
+	name  string
+	files func() ([]file, error)
+}
+
+// subjects lists the kinds, in the order in which they are written.
+func subjects() []subject {
+	return []subject{
+		{"dashboards", dashboardFiles},
+		{"alerts", alertFiles},
+		{"docs", docFiles},
+	}
+}
+
+func dashboardFiles() ([]file, error) {
+	rendered, err := dashboards.Files()
+	files := make([]file, len(rendered))
+	for i, f := range rendered {
+		files[i] = file{"dashboards/" + f.Name, f.Content}
+	}
+	return files, err
+}
+
+func alertFiles() ([]file, error) {
+	rendered, err := alerts.Files()
+	files := make([]file, len(rendered))
+	for i, f := range rendered {
+		files[i] = file{"alerts/" + f.Name, f.Content}
+	}
+	return files, err
+}
+
+func docFiles() ([]file, error) {
+	return []file{{"exporter/METRICS.md", reference()}}, nil
+}
+
+// generate returns the files of one subject, or of all if only is "".
+func generate(only string) ([]file, error) {
+	var all []file
+	for _, s := range subjects() {
+		if only != "" && only != s.name {
+			continue
+		}
+		files, err := s.files()
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, files...)
+	}
+	return all, nil
+}
+
+// Run is the program; it returns the exit code.
+func Run(args []string, stdout, stderr io.Writer) int {
+	ended := false
+	app := kingpin.New("uma-gen", "Writes the files that are generated from the vocabulary: dashboards, alert rules with their runbook, the metric reference.")
+	app.Terminate(func(int) { ended = true }).UsageWriter(stdout).ErrorWriter(stderr)
+	app.HelpFlag.Short('h')
+	var names []string
+	for _, s := range subjects() {
+		names = append(names, s.name)
+	}
+	what := app.Arg("what", strings.Join(names, ", ")+"; all of them if none is named.").Enum(names...)
+	check := app.Flag("check", "Write nothing; exit 1 if a file is not what the code generates.").Bool()
+	dir := app.Flag("dir", "Root of the checkout.").Default(".").String()
+	_, err := app.Parse(args)
+	switch {
+	case ended:
+		return exitDone
+	case err != nil:
+		return fail(stderr, exitInput, err)
+	}
+	if _, err := os.Stat(filepath.Join(*dir, "go.mod")); err != nil {
+		return fail(stderr, exitInput, fmt.Errorf("--dir %s: no checkout: %w", *dir, err))
+	}
+	generated, err := generate(*what)
+	if err == nil && *check {
+		err = compare(*dir, generated)
+	} else if err == nil {
+		err = write(*dir, generated, stdout)
+	}
+	if err != nil {
+		return fail(stderr, exitFailed, err)
+	}
+	return exitDone
+}
+
+// fail prints why, one problem a line.
+func fail(stderr io.Writer, code int, err error) int {
+	for _, line := range strings.Split(err.Error(), "\n") {
+		fmt.Fprintln(stderr, "uma-gen: "+line)
+	}
+	return code
+}
+
+// write writes the files and names them.
+func write(dir string, generated []file, stdout io.Writer) error {
+	for _, f := range generated {
+		path := filepath.Join(dir, filepath.FromSlash(f.path))
+		if err := os.WriteFile(path, f.content, 0o644); err != nil {
+			return err
+		}
+		fmt.Fprintln(stdout, f.path)
+	}
+	return nil
+}
+
+// compare says which files differ from what the code generates.
+func compare(dir string, generated []file) error {
+	var problems []error
+	for _, f := range generated {
+		found, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(f.path)))
+		if err != nil {
+			problems = append(problems, err)
+		} else if line := firstDifference(found, f.content); line > 0 {
+			problems = append(problems, fmt.Errorf("%s:%d is not what the code generates; run go generate ./...", f.path, line))
+		}
+	}
+	return errors.Join(problems...)
+}
+
+// firstDifference is the first line, from 1, in which two texts differ, 0 if they are equal.
+func firstDifference(a, b []byte) int {
+	if string(a) == string(b) {
+		return 0
+	}
+	as, bs := strings.SplitAfter(string(a), "\n"), strings.SplitAfter(string(b), "\n")
+	for i := range min(len(as), len(bs)) {
+		if as[i] != bs[i] {
+			return i + 1
+		}
+	}
+	return min(len(as), len(bs)) + 1
+}

@@ -1,0 +1,139 @@
+package gen
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/umascope/umascope/exporter/metric"
+)
+
+const root = "../../.."
+
+func run(t *testing.T, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	var out, errs strings.Builder
+	code = Run(args, &out, &errs)
+	return code, out.String(), errs.String()
+}
+
+func TestCommittedFilesAreWhatTheCodeGenerates(t *testing.T) {
+	if code, _, stderr := run(t, "--check", "--dir", root); code != exitDone {
+		t.Errorf("exit %d: %s", code, stderr)
+	}
+}
+
+// checkout is an empty checkout with the folders that are written to.
+func checkout(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	for _, folder := range []string{"dashboards", "alerts", "exporter"} {
+		if err := os.Mkdir(filepath.Join(dir, folder), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(dir, "go.mod"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+func TestCheckNamesTheFileAndTheFirstLineThatDiffers(t *testing.T) {
+	dir := checkout(t)
+	if code, stdout, stderr := run(t, "--dir", dir); code != exitDone || !strings.Contains(stdout, "alerts/memory.yaml\n") {
+		t.Fatalf("exit %d, %q, %q", code, stdout, stderr)
+	}
+	if code, _, stderr := run(t, "--dir", dir, "--check"); code != exitDone {
+		t.Fatalf("exit %d right after writing: %s", code, stderr)
+	}
+	path := filepath.Join(dir, "alerts/memory.yaml")
+	content, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	edited := strings.Replace(string(content), "for: 1m", "for: 2m", 1)
+	wantLine := 1 + strings.Count(edited[:strings.Index(edited, "for: 2m")], "\n")
+	if err := os.WriteFile(path, []byte(edited), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	code, _, stderr := run(t, "--dir", dir, "--check")
+	want := "uma-gen: alerts/memory.yaml:" + strconv.Itoa(wantLine) + " is not what the code generates; run go generate ./...\n"
+	if code != exitFailed || stderr != want {
+		t.Errorf("exit %d, %q, want %q", code, stderr, want)
+	}
+	if code, _, stderr := run(t, "dashboards", "--dir", dir, "--check"); code != exitDone {
+		t.Errorf("dashboards are blamed for an alert: exit %d, %s", code, stderr)
+	}
+	if after, err := os.ReadFile(path); err != nil || string(after) != edited {
+		t.Error("--check wrote to the file")
+	}
+}
+
+func TestCheckNamesAMissingFile(t *testing.T) {
+	code, _, stderr := run(t, "docs", "--check", "--dir", checkout(t))
+	if code != exitFailed || !strings.Contains(stderr, "exporter/METRICS.md: no such file") {
+		t.Errorf("exit %d, %q", code, stderr)
+	}
+}
+
+func TestBadInputIsOneLineAndExit2(t *testing.T) {
+	for _, args := range [][]string{{"posters"}, {"--frobnicate"}, {"--dir", "/nowhere"}, {"alerts", "dashboards"}} {
+		code, _, stderr := run(t, args...)
+		if code != exitInput || strings.Count(stderr, "\n") != 1 || !strings.Contains(stderr, strings.TrimPrefix(args[len(args)-1], "--")) {
+			t.Errorf("%v: exit %d, %q", args, code, stderr)
+		}
+	}
+}
+
+func TestHelpIsNoError(t *testing.T) {
+	if code, stdout, stderr := run(t, "--help"); code != exitDone || !strings.Contains(stdout, "]check") || stderr != "" {
+		t.Errorf("exit %d, %q, %q", code, stdout, stderr)
+	}
+}
+
+func TestFirstDifferenceCountsLinesFromOne(t *testing.T) {
+	cases := []struct {
+		a, b string
+		want int
+	}{{"", "", 0}, {"a\nb\n", "a\nb\n", 0}, {"a\nb\n", "a\nc\n", 2}, {"x\n", "y\n", 1}, {"a\n", "a\nb\n", 2}, {"a\n", "a", 1}, {"", "a", 1}}
+	for _, c := range cases {
+		if got := firstDifference([]byte(c.a), []byte(c.b)); got != c.want {
+			t.Errorf("%q, %q: line %d, want %d", c.a, c.b, got, c.want)
+		}
+	}
+}
+
+func TestTheReferenceHoldsEverySeriesOnceInItsTable(t *testing.T) {
+	text := string(reference())
+	for _, definer := range append(metric.All(), metric.Foreign()...) {
+		if row := "| `" + definer.Def().Name + "` |"; strings.Count(text, row) != 1 {
+			t.Errorf("%s is in %d rows", definer.Def().Name, strings.Count(text, row))
+		}
+	}
+	for i, line := range strings.Split(text, "\n") {
+		if strings.HasPrefix(line, "| ") && strings.Count(strings.ReplaceAll(line, `\|`, ""), "|") != 9 {
+			t.Errorf("line %d has not 8 cells: %s", i+1, line)
+		}
+	}
+}
+
+func TestTheReferenceSaysWhatMayBeSummed(t *testing.T) {
+	cases := map[string]metric.Definer{
+		"never":                      metric.GPUTemperatureCelsius,
+		"yes":                        metric.GPUPowerWatts,
+		"not over `min_block_bytes`": metric.MemoryFreeContiguousBytes,
+	}
+	for want, definer := range cases {
+		if got := sums(definer.Def()); got != want {
+			t.Errorf("%s: %q, want %q", definer.Def().Name, got, want)
+		}
+	}
+}
+
+func TestCellsStayCells(t *testing.T) {
+	if got := escape("a|b<script>\nc"); got != `a\|b&lt;script&gt; c` {
+		t.Error(got)
+	}
+}

@@ -1,0 +1,195 @@
+package gen
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/prometheus/prometheus/promql/parser"
+	"go.yaml.in/yaml/v4"
+
+	"github.com/umascope/umascope/exporter/metric"
+)
+
+// expression is an expression of a rendered file and where it stands.
+type expression struct{ where, text string }
+
+// renderedExpressions reads them back from the rendered files, so that one that was written past
+// package expr is found too.
+func renderedExpressions(t *testing.T) []expression {
+	t.Helper()
+	generated, err := generate("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var found []expression
+	for _, f := range generated {
+		var tree any
+		switch filepath.Ext(f.path) {
+		case ".json":
+			err = json.Unmarshal(f.content, &tree)
+		case ".yaml":
+			err = yaml.Unmarshal(f.content, &tree)
+		}
+		if err != nil {
+			t.Fatalf("%s: %v", f.path, err)
+		}
+		found = append(found, expressionsIn(tree, f.path)...)
+	}
+	if len(found) < 40 {
+		t.Fatalf("only %d expressions found", len(found))
+	}
+	return found
+}
+
+// expressionsIn are the values of all keys expr in a tree.
+func expressionsIn(tree any, where string) []expression {
+	var found []expression
+	switch node := tree.(type) {
+	case map[string]any:
+		for key, value := range node {
+			if text, isText := value.(string); isText && key == "expr" {
+				found = append(found, expression{where, text})
+			}
+			found = append(found, expressionsIn(value, where+"."+key)...)
+		}
+	case []any:
+		for _, value := range node {
+			found = append(found, expressionsIn(value, where)...)
+		}
+	}
+	return found
+}
+
+// parse reads an expression as Prometheus does, with Grafana's window filled in.
+func parse(t *testing.T, e expression) parser.Expr {
+	t.Helper()
+	parsed, err := parser.NewParser(parser.Options{}).ParseExpr(strings.ReplaceAll(e.text, "$__rate_interval", "1m"))
+	if err != nil {
+		t.Fatalf("%s: %s: %v", e.where, e.text, err)
+	}
+	return parsed
+}
+
+// definition looks a series up in the vocabulary; classic buckets belong to their histogram.
+func definition(name string) (metric.Def, bool) {
+	for _, definer := range slices.Concat(metric.All(), metric.Foreign()) {
+		d := definer.Def()
+		if d.Name == name || (d.Kind == metric.KindHistogram && d.Name+"_bucket" == name) {
+			return d, true
+		}
+	}
+	return metric.Def{}, false
+}
+
+// carries says whether series of the family can have the label, counting what the scrape job sets.
+func carries(d metric.Def, label string) bool {
+	return label == "__name__" || label == "host" || label == "job" || d.HasLabel(metric.Label(label)) ||
+		(d.Kind == metric.KindHistogram && label == "le")
+}
+
+func TestEveryExpressionParsesAndNamesOnlyKnownSeriesAndLabels(t *testing.T) {
+	for _, e := range renderedExpressions(t) {
+		parsed := parse(t, e)
+		var defs []metric.Def
+		parser.Inspect(parsed, func(node parser.Node, _ []parser.Node) error {
+			if s, ok := node.(*parser.VectorSelector); ok {
+				d, known := definition(s.Name)
+				if !known {
+					t.Errorf("%s: unknown series %s", e.where, s.Name)
+				}
+				for _, m := range s.LabelMatchers {
+					if known && !carries(d, m.Name) {
+						t.Errorf("%s: %s has no label %s", e.where, s.Name, m.Name)
+					}
+				}
+				defs = append(defs, d)
+			}
+			return nil
+		})
+		for _, label := range labelsInUse(parsed) {
+			if !slices.ContainsFunc(defs, func(d metric.Def) bool { return carries(d, label) }) {
+				t.Errorf("%s: no series in %s has the label %s", e.where, e.text, label)
+			}
+		}
+	}
+}
+
+// labelsInUse are the labels of groupings and matchings.
+func labelsInUse(parsed parser.Expr) []string {
+	var used []string
+	parser.Inspect(parsed, func(node parser.Node, _ []parser.Node) error {
+		switch n := node.(type) {
+		case *parser.AggregateExpr:
+			used = append(used, n.Grouping...)
+		case *parser.BinaryExpr:
+			if n.VectorMatching != nil {
+				used = slices.Concat(used, n.VectorMatching.MatchingLabels, n.VectorMatching.Include)
+			}
+		}
+		return nil
+	})
+	return used
+}
+
+func TestRatesAreOfCountersAndPredictionsOfGauges(t *testing.T) {
+	wanted := map[string]metric.Kind{
+		"rate": metric.KindCounter, "irate": metric.KindCounter, "increase": metric.KindCounter,
+		"delta": metric.KindGauge, "deriv": metric.KindGauge, "predict_linear": metric.KindGauge, "changes": metric.KindGauge,
+	}
+	for _, e := range renderedExpressions(t) {
+		parser.Inspect(parse(t, e), func(node parser.Node, path []parser.Node) error {
+			selector, ok := node.(*parser.VectorSelector)
+			if !ok || len(path) < 2 {
+				return nil
+			}
+			if call, ok := path[len(path)-2].(*parser.Call); ok {
+				if d, _ := definition(selector.Name); wanted[call.Func.Name] != "" && d.Kind != wanted[call.Func.Name] {
+					t.Errorf("%s: %s of the %s %s", e.where, call.Func.Name, d.Kind, d.Name)
+				}
+			}
+			return nil
+		})
+	}
+}
+
+// notOnGoldenPages are series that expressions may use although no exporter serves them.
+func notOnGoldenPages() []metric.Definer {
+	return []metric.Definer{
+		metric.Up, metric.Alerts, // made by Prometheus
+		metric.RunActive, metric.RunPhase, // served by uma-load while a run lasts
+	}
+}
+
+func TestEverySeriesInUseIsOnAGoldenPage(t *testing.T) {
+	pages, err := filepath.Glob(filepath.Join(root, "exporter/testdata/*.prom"))
+	if err != nil || len(pages) == 0 {
+		t.Fatalf("no golden pages in exporter/testdata: %v", err)
+	}
+	served := map[string]bool{}
+	sample := regexp.MustCompile(`(?m)^([a-zA-Z_:][a-zA-Z0-9_:]*)[{ ]`)
+	for _, page := range pages {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, match := range sample.FindAllSubmatch(text, -1) {
+			served[string(match[1])] = true
+		}
+	}
+	for _, definer := range notOnGoldenPages() {
+		served[definer.Def().Name] = true
+	}
+	for _, e := range renderedExpressions(t) {
+		parser.Inspect(parse(t, e), func(node parser.Node, _ []parser.Node) error {
+			if s, ok := node.(*parser.VectorSelector); ok && !served[s.Name] {
+				t.Errorf("%s: no golden page has %s", e.where, s.Name)
+			}
+			return nil
+		})
+	}
+}

@@ -1,0 +1,15 @@
+// Command uma-gen writes what is generated from the vocabulary: Grafana dashboards, Prometheus
+// rules with their runbook, and the metric reference. With --check it only compares.
+package main
+
+import (
+	"os"
+
+	"github.com/umascope/umascope/cmd/internal/gen"
+)
+
+//go:generate go run . --dir ../..
+
+func main() {
+	os.Exit(gen.Run(os.Args[1:], os.Stdout, os.Stderr))
+}

@@ -1,0 +1,113 @@
+package dashboards
+
+import (
+	"github.com/grafana/grafana-foundation-sdk/go/cog"
+	"github.com/grafana/grafana-foundation-sdk/go/common"
+	"github.com/grafana/grafana-foundation-sdk/go/dashboard"
+
+	"github.com/umascope/umascope/exporter/metric"
+	"github.com/umascope/umascope/exporter/metric/expr"
+)
+
+// ledgerLine is a line of the ledger as it is drawn.
+type ledgerLine struct{ line, title, color string }
+
+// ledgerLines are drawn from below: what processes hold, what the kernel holds, what nobody
+// names, and on top what could be given away.
+func ledgerLines() []ledgerLine {
+	return []ledgerLine{
+		{metric.LineGPUProcess, "GPU processes", "dark-green"},
+		{metric.LineManaged, "managed (CUDA unified)", "semi-dark-green"},
+		{metric.LineAnon, "anonymous", "dark-blue"},
+		{metric.LineShmem, "shared memory, tmpfs", "semi-dark-blue"},
+		{metric.LineHugetlb, "huge pages", "light-blue"},
+		{metric.LineZFSArc, "ZFS ARC", "semi-dark-purple"},
+		{metric.LineSlabUnreclaimable, "slab, fixed", "dark-purple"},
+		{metric.LineKernelStack, "kernel stacks", "light-purple"},
+		{metric.LinePageTables, "page tables", "super-light-purple"},
+		{metric.LinePercpu, "per-CPU", "purple"},
+		{metric.LineUnattributed, "unattributed", "dark-red"},
+		{metric.LineSwapCache, "swap cache", "dark-orange"},
+		{metric.LineSlabReclaimable, "slab, reclaimable", "light-yellow"},
+		{metric.LinePageCache, "page cache", "dark-yellow"},
+		{metric.LineFree, "free", "#808080"},
+	}
+}
+
+func ledger() panel {
+	s := subject{
+		title:  "Ledger of the pool",
+		means:  "The pool, split into lines that add up to it at every moment. From below: processes, kernel, what nobody names, cache, free. A negative remainder hangs below zero.",
+		wrong:  "*unattributed* grows while no process starts, *page cache* takes what a server is about to need, or a line stays after its owner has stopped.",
+		noData: noExporter,
+	}
+	for _, l := range ledgerLines() {
+		s.queries = append(s.queries, query{l.title, one(metric.MemoryLedgerBytes, expr.Is(metric.LabelLine, l.line))})
+	}
+	s.queries = append(s.queries, query{"pool", one(metric.MemoryPoolBytes)})
+	built := areas(s).
+		Legend(common.NewVizLegendOptionsBuilder().
+			ShowLegend(true).
+			DisplayMode(common.LegendDisplayModeTable).
+			Placement(common.LegendPlacementRight).
+			Calcs([]string{"lastNotNull", "max"})).
+		OverrideByName("pool", limit("text"))
+	for _, l := range ledgerLines() {
+		built = built.OverrideByName(l.title, []dashboard.DynamicConfigValue{colored(l.color)})
+	}
+	return built
+}
+
+// byHolder keeps what tells holders of GPU memory apart; a process on several devices is one.
+func byHolder() expr.Grouping {
+	return expr.By(metric.LabelComm, metric.LabelPID, metric.LabelCgroup)
+}
+
+func holders() panel {
+	return areas(subject{
+		title:   "GPU memory by process",
+		means:   "GPU memory that each process has allocated, touched or not. Only the largest holders have a series of their own.",
+		wrong:   "a process is there that should have ended, or one grows while its server answers nothing.",
+		noData:  noHolder,
+		queries: []query{{"{{comm}} ({{pid}})", expr.Select(metric.GPUProcessMemoryBytes, onHost()).Sum(byHolder())}},
+	})
+}
+
+func holderList() panel {
+	columns := map[string]any{
+		"excludeByName": map[string]bool{"Time": true},
+		"indexByName":   map[string]int{string(metric.LabelComm): 0, string(metric.LabelPID): 1, string(metric.LabelCgroup): 2, "Value": 3},
+		"renameByName": map[string]string{string(metric.LabelComm): "Process", string(metric.LabelPID): "PID",
+			string(metric.LabelCgroup): "Cgroup", "Value": "GPU memory"},
+	}
+	return list(subject{
+		title:   "Holders now",
+		means:   "The processes that hold GPU memory at the end of the time range, with the cgroup (container or service) they run in. None of it is charged to that cgroup.",
+		wrong:   "a cgroup holds more than its memory limit: the limit does not cover GPU memory and will not stop it.",
+		noData:  noHolder,
+		queries: []query{{"", expr.Select(metric.GPUProcessMemoryBytes, onHost()).Sum(byHolder())}},
+	}).
+		SortBy([]cog.Builder[common.TableSortByFieldState]{common.NewTableSortByFieldStateBuilder().DisplayName("GPU memory").Desc(true)}).
+		WithTransformation(dashboard.DataTransformerConfig{Id: "organize", Options: columns})
+}
+
+func processList() panel {
+	return number(subject{
+		title:   "Process list of the driver",
+		means:   "Whether the exporter sees the processes of the whole host. Outside the host's PID namespace the driver leaves processes out without saying so.",
+		wrong:   "it says incomplete: then an empty list is no idle GPU, and GPU memory is in *unattributed*. Run the exporter with the host's PID namespace.",
+		noData:  "no GPU, no driver, or no exporter",
+		queries: []query{{"process list", expr.Select(metric.GPUProcessListTrusted, onHost()).Min(byHost())}},
+	}).Mappings(worded("incomplete", "complete"))
+}
+
+func unknownLines() panel {
+	unknown := expr.Select(metric.MemoryLedgerLineKnown, onHost()).Min(expr.By(metric.LabelLine)).Equals(expr.Number(0))
+	return names(subject{
+		title:   "Lines that are unknown",
+		means:   "Lines of the ledger that exist on this machine but whose input cannot be read; their bytes are in *unattributed*.",
+		wrong:   "any is shown; `uma-exporter doctor` says what is missing.",
+		noData:  "none, or no exporter answers",
+		queries: []query{{"{{line}}", unknown}},
+	}, steps("orange"))
+}

@@ -1,0 +1,123 @@
+package dashboards
+
+import (
+	"time"
+
+	"github.com/grafana/grafana-foundation-sdk/go/common"
+
+	"github.com/umascope/umascope/alerts"
+	"github.com/umascope/umascope/exporter/metric"
+	"github.com/umascope/umascope/exporter/metric/expr"
+)
+
+func leftOver() panel {
+	t := alerts.Table()
+	floor := func(f alerts.Floor) expr.Expr { return alerts.InPool(f.Expr(onHost()), onHost()) }
+	return series(subject{
+		title:  "Available and free for CUDA",
+		means:  "What the CPU can get and what CUDA calls free; between them is cache. The dashed lines are the floors at which alerts fire (" + t.AvailableWarning.String() + "; " + t.AvailableCritical.String() + ").",
+		wrong:  "*available* nears a floor, or *free for CUDA* is far below it while a server loads.",
+		noData: noExporter,
+		queries: []query{
+			{"available", one(metric.MemoryAvailableBytes)},
+			{"free for CUDA", one(metric.MemoryCUDAFreeBytes)},
+			{"cache not yet written", one(metric.MemoryDirtyBytes)},
+			{"warning floor", floor(t.AvailableWarning)},
+			{"critical floor", floor(t.AvailableCritical)},
+		},
+	}).
+		Min(0).
+		OverrideByName("warning floor", limit("orange")).
+		OverrideByName("critical floor", limit("red"))
+}
+
+func contiguous() panel {
+	blocks := expr.Select(metric.MemoryFreeContiguousBytes, onHost()).Max(expr.By(metric.LabelMinBlock))
+	t := alerts.Table()
+	return series(subject{
+		title:   "Free memory by size of block",
+		means:   "Free memory in contiguous blocks of at least so many bytes; each line contains the next. The driver asks for blocks of 2 MiB first. The scale is logarithmic above 64 MiB; the dashed line is where MemoryFragmented fires.",
+		wrong:   "the lines of large blocks fall away from that of small ones: memory is free but in pieces.",
+		noData:  noExporter,
+		queries: []query{{"blocks of {{min_block_bytes}} B or more", blocks}},
+	}).
+		Min(0).
+		ScaleDistribution(common.NewScaleDistributionConfigBuilder().
+			Type(common.ScaleDistributionSymlog).Log(2).LinearThreshold(64 << 20)).
+		Thresholds(steps("transparent", from(t.FragmentedBytes, "orange"))).
+		ThresholdsStyle(dashedLine())
+}
+
+func unattributed() panel {
+	return series(subject{
+		title:   "Unattributed",
+		means:   "Memory of the pool that neither the kernel nor the driver's process list names, signed and never clamped.",
+		wrong:   "it keeps growing while no process is on the GPU (a leak, or pools that the driver keeps), or is clearly negative.",
+		noData:  noExporter,
+		queries: []query{{"unattributed", one(metric.MemoryLedgerBytes, expr.Is(metric.LabelLine, metric.LineUnattributed))}},
+	}).AxisCenteredZero(true)
+}
+
+func pressure() panel {
+	memory := expr.Is(metric.LabelResource, metric.ResourceMemory)
+	return series(subject{
+		title:  "Waiting for memory",
+		means:  "Share of time in which at least one task (waiting) or all tasks (stalled) waited for memory, by the kernel. The dashed line is where MemoryPressure fires.",
+		wrong:  "*stalled* is not 0 during a run: its latencies are those of the waiting.",
+		noData: "this kernel has no pressure stall information, or no exporter answers",
+		queries: []query{
+			{"waiting", perSecond(metric.PressureWaitingSecondsTotal, memory)},
+			{"stalled", perSecond(metric.PressureStalledSecondsTotal, memory)},
+		},
+	}).
+		Min(0).
+		Thresholds(steps("transparent", from(alerts.Table().StalledRatio, "orange"))).
+		ThresholdsStyle(dashedLine())
+}
+
+func swap() panel {
+	return series(subject{
+		title:  "Swap",
+		means:  "Memory written to swap and read back. GPU memory cannot be swapped: the CPU side pays.",
+		wrong:  "anything is read back during a run: its results are not valid.",
+		noData: noExporter,
+		queries: []query{
+			{"read back", perSecond(metric.VmstatSwappedInBytesTotal)},
+			{"written", perSecond(metric.VmstatSwappedOutBytesTotal)},
+		},
+	}).Min(0)
+}
+
+func compaction() panel {
+	return series(subject{
+		title:  "Compaction",
+		means:  "Allocations that had to wait while the kernel moved pages to make a contiguous block, and how many of them got none.",
+		wrong:  "failures climb: large blocks have run out, and a load of the driver may hang.",
+		noData: noExporter,
+		queries: []query{
+			{"waits", perSecond(metric.VmstatCompactionStallsTotal)},
+			{"failures", perSecond(metric.VmstatCompactionFailuresTotal)},
+		},
+	}).Min(0)
+}
+
+func majorFaults() panel {
+	return series(subject{
+		title:   "Major page faults",
+		means:   "Page faults that had to read from disk: programs and mapped models whose cache was thrown away.",
+		wrong:   "they go on after loading: the pool is too small for what runs, and it is read again and again.",
+		noData:  noExporter,
+		queries: []query{{"major faults", perSecond(metric.VmstatMajorPageFaultsTotal)}},
+	}).Min(0)
+}
+
+func oomKills() panel {
+	kills := expr.Increase(metric.VmstatOOMKillsTotal, expr.Over(10*time.Minute), onHost()).Max(byHost())
+	return series(subject{
+		title:   "OOM kills in 10 minutes",
+		means:   "Processes that the kernel killed because memory ran out. Allocations of the GPU driver fail without killing anybody and are not counted.",
+		wrong:   "it is not 0. The process that was killed may be innocent: the choice does not see GPU memory.",
+		noData:  noExporter,
+		queries: []query{{"kills", kills}},
+	}).Min(0)
+}

@@ -1,0 +1,128 @@
+// Package dashboards holds the Grafana dashboards, one file per dashboard, rendered to
+// committed JSON that is provisioned as it is and never edited in Grafana.
+//
+// The files are in Grafana's classic schema (v1): file provisioning of Grafana 12 and 13 takes
+// it, and does not take the newer one.
+package dashboards
+
+//lint:file-ignore SA1019 the SDK calls the classic schema deprecated in favour of v2, which Grafana's file provisioning refuses
+
+import (
+	"fmt"
+
+	"github.com/grafana/grafana-foundation-sdk/go/cog"
+	"github.com/grafana/grafana-foundation-sdk/go/dashboard"
+)
+
+// gridWidth is the width of a dashboard in grid columns, rowHeight the height of a row's title.
+const (
+	gridWidth = 24
+	rowHeight = 1
+)
+
+// tag is on every dashboard; links between them find each other by it.
+const tag = "umascope"
+
+// page is one dashboard.
+type page struct {
+	name        string // of the file and, after "umascope-", the uid
+	title       string
+	description string
+	rows        []row
+}
+
+// row is a titled line of tiles; they flow from left to right and wrap.
+type row struct {
+	title string
+	tiles []tile
+}
+
+// tile is a panel with its size in grid units.
+type tile struct {
+	width, height uint32
+	panel         cog.Builder[dashboard.Panel]
+}
+
+// build renders the page. Places and ids are given here and not by the SDK, which numbers
+// nothing and lets a panel that does not fit run over the edge.
+func (p page) build() (dashboard.Dashboard, error) {
+	built, err := p.frame().Build()
+	if err != nil {
+		return built, err
+	}
+	// The SDK sets a placement that hides links and annotations in a menu, and cannot unset it.
+	for i := range built.Links {
+		built.Links[i].Placement = nil
+	}
+	for i := range built.Annotations.List {
+		built.Annotations.List[i].Placement = nil
+	}
+	cursor := placer{}
+	for _, r := range p.rows {
+		if err := cursor.row(r); err != nil {
+			return built, err
+		}
+	}
+	built.Panels = cursor.placed
+	return built, nil
+}
+
+// frame is everything but the panels.
+func (p page) frame() *dashboard.DashboardBuilder {
+	return dashboard.NewDashboardBuilder(p.title).
+		Uid(tag+"-"+p.name).
+		Description(p.description).
+		Tags([]string{tag}).
+		Readonly().
+		Timezone("browser").
+		Time("now-30m", "now").
+		Refresh("10s").
+		Tooltip(dashboard.DashboardCursorSyncCrosshair).
+		WithVariable(datasourceVariable()).
+		WithVariable(hostVariable()).
+		Annotation(runAnnotation()).
+		Annotation(alertAnnotation()).
+		Link(otherDashboards())
+}
+
+// placer puts panels on the grid and numbers them, rows included, from 1.
+type placer struct {
+	placed    []dashboard.PanelOrRowPanel
+	x, y      uint32
+	rowBottom uint32
+}
+
+// row places a row's title and its tiles.
+func (c *placer) row(r row) error {
+	c.x, c.y = 0, c.rowBottom
+	title, err := dashboard.NewRowBuilder(r.title).Id(c.nextID()).GridPos(c.place(gridWidth, rowHeight)).Build()
+	if err != nil {
+		return err
+	}
+	title.Panels = []dashboard.Panel{} // Grafana wants a list
+	c.placed = append(c.placed, dashboard.PanelOrRowPanel{RowPanel: &title})
+	for _, t := range r.tiles {
+		panel, err := t.panel.Build()
+		if err != nil {
+			return fmt.Errorf("row %s: %w", r.title, err)
+		}
+		panel.Id = cog.ToPtr(c.nextID())
+		panel.GridPos = cog.ToPtr(c.place(t.width, t.height))
+		c.placed = append(c.placed, dashboard.PanelOrRowPanel{Panel: &panel})
+	}
+	return nil
+}
+
+// nextID is the id of the panel that is placed next; links to single panels use it.
+func (c *placer) nextID() uint32 { return uint32(len(c.placed)) + 1 }
+
+// place takes the next place of that size, in a new line if it does not fit into this one.
+func (c *placer) place(width, height uint32) dashboard.GridPos {
+	if c.x+width > gridWidth {
+		c.x, c.y = 0, c.rowBottom
+	}
+	pos := dashboard.GridPos{X: c.x, Y: c.y, W: width, H: height}
+	c.x += width
+	c.rowBottom = max(c.rowBottom, c.y+height)
+	return pos
+}

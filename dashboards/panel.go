@@ -1,0 +1,152 @@
+package dashboards
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/grafana/grafana-foundation-sdk/go/cog"
+	"github.com/grafana/grafana-foundation-sdk/go/cog/variants"
+	"github.com/grafana/grafana-foundation-sdk/go/common"
+	"github.com/grafana/grafana-foundation-sdk/go/dashboard"
+	"github.com/grafana/grafana-foundation-sdk/go/prometheus"
+	"github.com/grafana/grafana-foundation-sdk/go/stat"
+	"github.com/grafana/grafana-foundation-sdk/go/table"
+	"github.com/grafana/grafana-foundation-sdk/go/timeseries"
+
+	"github.com/umascope/umascope/exporter/metric/expr"
+)
+
+// subject is what a panel shows, whatever it looks like.
+type subject struct {
+	title string
+	// means says what is shown, wrong what would be wrong with it: together the description.
+	means, wrong string
+	// noData says why there may be nothing to show.
+	noData  string
+	queries []query
+}
+
+// query is one expression and the name of its series in the legend, with labels in double braces.
+type query struct {
+	legend string
+	expr   expr.Expr
+}
+
+// furnishable are the builders of all panel types: the SDK gives each its own type.
+type furnishable[B any] interface {
+	cog.Builder[dashboard.Panel]
+	Title(string) B
+	Description(string) B
+	Datasource(common.DataSourceRef) B
+	Unit(string) B
+	NoValue(string) B
+	WithTarget(cog.Builder[variants.Dataquery]) B
+	RecordError(string, error) B
+}
+
+// furnish gives a panel what every panel has.
+func furnish[B furnishable[B]](builder B, s subject, shape func(*prometheus.DataqueryBuilder)) B {
+	builder = builder.Title(s.title).
+		Description(s.means + "\n\n**Wrong if** " + s.wrong).
+		Datasource(datasource()).
+		NoValue(s.noData)
+	unit, err := s.unit()
+	if err = errors.Join(err, s.check()); err != nil {
+		builder = builder.RecordError(s.title, err)
+	}
+	builder = builder.Unit(unit)
+	for i, q := range s.queries {
+		target := prometheus.NewDataqueryBuilder().
+			Datasource(datasource()).
+			Expr(q.expr.String()).
+			LegendFormat(q.legend).
+			RefId(string(rune('A' + i)))
+		shape(target)
+		builder = builder.WithTarget(target)
+	}
+	return builder
+}
+
+// check says what the subject lacks.
+func (s subject) check() error {
+	var problems []error
+	if s.title == "" || s.means == "" || s.wrong == "" || s.noData == "" || len(s.queries) == 0 {
+		problems = append(problems, errors.New("a panel needs title, meaning, what would be wrong, a text for no data, and queries"))
+	}
+	if len(s.queries) > 26 {
+		problems = append(problems, errors.New("more queries than letters"))
+	}
+	for _, q := range s.queries {
+		problems = append(problems, q.expr.Err())
+	}
+	return errors.Join(problems...)
+}
+
+// unit is the one unit of all queries, by the vocabulary.
+func (s subject) unit() (string, error) {
+	var found string
+	for _, q := range s.queries {
+		unit, err := grafanaUnit(q.expr.Unit())
+		if err != nil {
+			return "", err
+		}
+		if found != "" && unit != found {
+			return "", fmt.Errorf("%s and %s on one axis", found, unit)
+		}
+		found = unit
+	}
+	return found, nil
+}
+
+// series is a panel of lines over time.
+func series(s subject) *timeseries.PanelBuilder {
+	return furnish(timeseries.NewPanelBuilder(), s, func(q *prometheus.DataqueryBuilder) { q.Range() }).
+		Legend(common.NewVizLegendOptionsBuilder().
+			ShowLegend(true).
+			DisplayMode(common.LegendDisplayModeTable).
+			Placement(common.LegendPlacementBottom).
+			Calcs([]string{"lastNotNull", "max"})).
+		Tooltip(common.NewVizTooltipOptionsBuilder().
+			Mode(common.TooltipDisplayModeMulti).
+			Sort(common.SortOrderDescending)).
+		LineInterpolation(common.LineInterpolationLinear).
+		ShowPoints(common.VisibilityModeNever).
+		FillOpacity(10)
+}
+
+// areas is a panel of lines that are stacked into a whole.
+func areas(s subject) *timeseries.PanelBuilder {
+	return series(s).
+		Stacking(common.NewStackingConfigBuilder().Mode(common.StackingModeNormal)).
+		FillOpacity(70).
+		LineWidth(0)
+}
+
+// number is a panel of present values in large type. It asks for this moment, so that a source
+// that has gone shows nothing instead of its last value.
+func number(s subject) *stat.PanelBuilder {
+	return furnish(stat.NewPanelBuilder(), s, func(q *prometheus.DataqueryBuilder) { q.Instant() }).
+		ReduceOptions(common.NewReduceDataOptionsBuilder().Calcs([]string{"lastNotNull"})).
+		GraphMode(common.BigValueGraphModeNone).
+		JustifyMode(common.BigValueJustifyModeCenter).
+		TextMode(common.BigValueTextModeValue).
+		ColorMode(common.BigValueColorModeNone).
+		PercentChangeColorMode(common.PercentChangeColorModeStandard).
+		Orientation(common.VizOrientationVertical)
+}
+
+// names is a number panel that shows the names of its series, coloured by their values.
+func names(s subject, thresholds *dashboard.ThresholdsConfigBuilder) *stat.PanelBuilder {
+	return number(s).
+		TextMode(common.BigValueTextModeName).
+		ColorMode(common.BigValueColorModeBackground).
+		ColorScheme(dashboard.NewFieldColorBuilder().Mode(dashboard.FieldColorModeIdThresholds)).
+		Thresholds(thresholds)
+}
+
+// list is a table of present values, one line per series.
+func list(s subject) *table.PanelBuilder {
+	return furnish(table.NewPanelBuilder(), s, func(q *prometheus.DataqueryBuilder) {
+		q.Instant().Format(prometheus.PromQueryFormatTable)
+	}).ShowHeader(true)
+}

@@ -1,0 +1,51 @@
+package dashboards
+
+import (
+	"github.com/grafana/grafana-foundation-sdk/go/cog"
+	"github.com/grafana/grafana-foundation-sdk/go/common"
+	"github.com/grafana/grafana-foundation-sdk/go/dashboard"
+)
+
+// steps colours values from thresholds on upwards; the first colour holds below all of them.
+func steps(below string, above ...dashboard.Threshold) *dashboard.ThresholdsConfigBuilder {
+	return dashboard.NewThresholdsConfigBuilder().
+		Mode(dashboard.ThresholdsModeAbsolute).
+		Steps(append([]dashboard.Threshold{{Value: nil, Color: below}}, above...))
+}
+
+// from is a threshold.
+func from(value float64, color string) dashboard.Threshold {
+	return dashboard.Threshold{Value: cog.ToPtr(value), Color: color}
+}
+
+// dashedLine draws the thresholds of a panel as dashed lines.
+func dashedLine() *common.GraphThresholdsStyleConfigBuilder {
+	return common.NewGraphThresholdsStyleConfigBuilder().Mode(common.GraphThresholdsStyleModeDashed)
+}
+
+// colored gives a series a colour of its own, so that it keeps it when others come and go.
+func colored(color string) dashboard.DynamicConfigValue {
+	return dashboard.DynamicConfigValue{Id: "color", Value: map[string]string{"mode": string(dashboard.FieldColorModeIdFixed), "fixedColor": color}}
+}
+
+// limit draws a series as a limit: a dashed line that is not part of any stack.
+func limit(color string) []dashboard.DynamicConfigValue {
+	return []dashboard.DynamicConfigValue{
+		colored(color),
+		{Id: "custom.fillOpacity", Value: 0},
+		{Id: "custom.lineWidth", Value: 1},
+		{Id: "custom.lineStyle", Value: map[string]any{"fill": "dash", "dash": []int{8, 8}}},
+		{Id: "custom.stacking", Value: map[string]string{"mode": "none", "group": "limit"}},
+	}
+}
+
+// worded shows texts in place of the values 0 and 1.
+func worded(zero, one string) []dashboard.ValueMapping {
+	return []dashboard.ValueMapping{{ValueMap: &dashboard.ValueMap{
+		Type: dashboard.MappingTypeValueToText,
+		Options: map[string]dashboard.ValueMappingResult{
+			"0": {Text: &zero, Index: cog.ToPtr(int32(0))},
+			"1": {Text: &one, Index: cog.ToPtr(int32(1))},
+		},
+	}}}
+}

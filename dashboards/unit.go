@@ -1,0 +1,37 @@
+package dashboards
+
+import (
+	"fmt"
+
+	"github.com/grafana/grafana-foundation-sdk/go/units"
+
+	"github.com/umascope/umascope/exporter/metric"
+	"github.com/umascope/umascope/exporter/metric/expr"
+)
+
+// grafanaUnit is Grafana's name of a unit. Bytes are in powers of 1024, as the kernel and CUDA
+// count them; seconds per second are a share of time.
+func grafanaUnit(unit expr.Unit) (string, error) {
+	table := map[expr.Unit]string{
+		{Base: metric.Bytes}:                    units.BytesIEC,
+		{Base: metric.Bytes, PerSecond: true}:   units.BytesPerSecondIEC,
+		{Base: metric.Seconds}:                  units.Seconds,
+		{Base: metric.Seconds, PerSecond: true}: units.PercentUnit,
+		{Base: metric.Celsius}:                  units.Celsius,
+		{Base: metric.Watts}:                    units.Watt,
+		{Base: metric.Joules}:                   units.Joule,
+		{Base: metric.Joules, PerSecond: true}:  units.Watt,
+		{Base: metric.Hertz}:                    units.Hertz,
+		{Base: metric.Ratio}:                    units.PercentUnit,
+		{Base: metric.Count}:                    units.Short,
+		{Base: metric.Count, PerSecond: true}:   units.CountsPerSecond,
+		{Base: metric.Index}:                    units.NoUnit,
+		{Base: metric.State}:                    units.NoUnit,
+		{Base: metric.Info}:                     units.NoUnit,
+	}
+	name, known := table[unit]
+	if !known {
+		return "", fmt.Errorf("no Grafana unit for %s", unit)
+	}
+	return name, nil
+}
