@@ -96,7 +96,9 @@ func (r *run) drivePhases(stop, cut context.Context) error {
 	r.enter(phaseReady)
 	ready := r.clock()
 	r.settle(stop)
-	r.spans = append(r.spans, span{phaseReady, ready, r.clock()})
+	if err := r.passed(span{phaseReady, ready, r.clock()}); err != nil {
+		return err
+	}
 	for _, p := range r.work.phases {
 		if stop.Err() != nil {
 			break
@@ -113,8 +115,16 @@ func (r *run) drivePhases(stop, cut context.Context) error {
 	r.enter(phaseStop)
 	end := r.clock()
 	r.settle(stop)
-	r.spans = append(r.spans, span{phaseStop, end, r.clock()})
-	return err
+	return errors.Join(err, r.passed(span{phaseStop, end, r.clock()}))
+}
+
+// passed notes a phase that is over, at once: a killed run must be readable too.
+func (r *run) passed(s span) error {
+	r.spans = append(r.spans, s)
+	return r.folder.writeJSON(filePhases, struct {
+		Schema string `json:"schema"`
+		Phases []span `json:"phases"`
+	}{"umascope.phases/1", r.spans})
 }
 
 // settle waits for one telemetry interval, so that the machine is seen before and after the load.
@@ -158,14 +168,14 @@ func (r *run) drivePhase(stop, cut context.Context, p phase) error {
 	if p.name == phaseMeasure {
 		watch = watchClient(r.clock)
 	}
-	r.spans = append(r.spans, r.loop.drive(stop, cut, p, q.jobs, r.observer(p, progress)))
+	driven := r.loop.drive(stop, cut, p, q.jobs, r.observer(p, progress))
 	if watch != nil {
 		r.health = watch.end()
 	}
 	hide()
 	<-done
 	cancel()
-	return q.rest()
+	return errors.Join(q.rest(), r.passed(driven))
 }
 
 // observer tells everybody who wants to know of a request.

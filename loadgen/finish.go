@@ -23,7 +23,7 @@ func (r *run) finish(loadErr error) (result, err error) {
 	if err != nil {
 		err = fmt.Errorf("telemetry: %w", err)
 	}
-	err = errors.Join(err, r.folder.writeJSON(fileManifest, r.manifest), r.folder.writeJSON(filePhases, r.phases()))
+	err = errors.Join(err, r.folder.writeJSON(fileManifest, r.manifest))
 	summary, summaryErr := report.Summarize(r.input(log), report.Records(r.folder.path(fileRequests)))
 	if summaryErr != nil {
 		return nil, errors.Join(err, summaryErr)
@@ -72,14 +72,6 @@ func (r *run) input(log *telemetry.Log) report.Input {
 		in.Phases = append(in.Phases, report.Phase{Name: s.Name, StartNS: s.StartNS, EndNS: s.EndNS})
 	}
 	return in
-}
-
-// phases is phases.json.
-func (r *run) phases() any {
-	return struct {
-		Schema string `json:"schema"`
-		Phases []span `json:"phases"`
-	}{"umascope.phases/1", r.spans}
 }
 
 func (r *run) write(summary report.Summary, log *telemetry.Log) error {

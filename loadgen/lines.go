@@ -39,12 +39,16 @@ func newLineFile(path string, failed func(error)) (*lineFile, error) {
 	if err != nil {
 		return nil, err
 	}
+	return writeLines(file, failed), nil
+}
+
+func writeLines(file *os.File, failed func(error)) *lineFile {
 	f := &lineFile{
-		path: path, file: file, buffer: bufio.NewWriterSize(file, 256<<10), failed: failed,
+		path: file.Name(), file: file, buffer: bufio.NewWriterSize(file, 256<<10), failed: failed,
 		stop: make(chan struct{}), done: make(chan struct{}),
 	}
 	go f.run()
-	return f, nil
+	return f
 }
 
 // Add queues a value. It must not be changed afterwards.

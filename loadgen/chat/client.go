@@ -106,7 +106,9 @@ func ParseBase(raw string) (*url.URL, error) {
 
 // withoutSecrets cuts the parts of a URL in which people put secrets.
 func withoutSecrets(raw string) string {
-	raw, _, _ = strings.Cut(raw, "?")
+	if i := strings.IndexAny(raw, "?#"); i >= 0 {
+		raw = raw[:i]
+	}
 	if i := strings.LastIndexByte(raw, '@'); i >= 0 {
 		return "…" + raw[i:]
 	}

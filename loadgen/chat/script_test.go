@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 )
@@ -42,9 +43,11 @@ type engine struct {
 // until that returns false.
 func newEngine(t *testing.T, o Options, answer func(*engine) (again bool)) *Client {
 	t.Helper()
+	var serving sync.WaitGroup
+	t.Cleanup(serving.Wait) // after the client is closed: the virtual clock stops with the test
 	return newTestClient(t, o, func(context.Context, string, string) (net.Conn, error) {
 		near, far := net.Pipe()
-		go serveEngine(far, answer)
+		serving.Go(func() { serveEngine(far, answer) })
 		return near, nil
 	})
 }
@@ -82,6 +85,9 @@ func (e *engine) at(after time.Duration, piece string) {
 }
 
 func httpChunk(piece string) string { return fmt.Sprintf("%x\r\n%s\r\n", len(piece), piece) }
+
+// silence sends nothing more, until the client has gone.
+func (e *engine) silence() { _, _ = io.Copy(io.Discard, e.conn) }
 
 // finish ends the body.
 func (e *engine) finish() { e.write("0\r\n\r\n") }

@@ -268,7 +268,6 @@ func TestAnswerWithoutStreamIsOneArrivalAtItsEnd(t *testing.T) {
 		if payloads != 1 || r.ArrivalKinds != "t" || *r.TokensOut != 6 || *r.TokensCached != 0 {
 			t.Errorf("%d payloads, kinds %q, %d tokens out, %d cached", payloads, r.ArrivalKinds, *r.TokensOut, *r.TokensCached)
 		}
-		c.Close()
 	})
 }
 

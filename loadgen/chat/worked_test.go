@@ -45,7 +45,6 @@ func answerOf(t *testing.T, o Options, answer func(*engine) bool) (result Result
 	synctest.Test(t, func(t *testing.T) {
 		c := newEngine(t, o, answer)
 		result = c.Do(t.Context(), Request{Endpoint: Chat, Body: []byte("{}"), KeepOutput: true}, since(time.Now()), nil)
-		c.Close()
 	})
 	return result
 }
@@ -120,6 +119,5 @@ func TestConnectionAndRequestTimesAreRecorded(t *testing.T) {
 			wantTime(t, "headers", r.HeadersNS, base+30*time.Millisecond)
 			wantTime(t, "first token", r.FirstTokenNS, base+50*time.Millisecond)
 		}
-		c.Close()
 	})
 }

@@ -24,69 +24,13 @@ func Markdown(w io.Writer, s Summary) error {
 	for _, machine := range s.Machines {
 		m.machine(machine)
 	}
-	m.phases(s)
+	if phases := s.phaseTable(); len(phases.Rows) > 0 {
+		m.line("## Phases")
+		m.table(phases.Header, phases.Rows)
+	}
 	m.line("A percentile is given from the number of samples on that supports it (p50: 5, p75: 11, p90: 29, p95: 59, p99: 299, p99.9: 2,995); %s is no figure. Only requests that ended ok enter latencies. “Send” starts when the request was dispatched, “intended start” when it was due.", none)
 	_, err := io.WriteString(w, m.b.String())
 	return err
-}
-
-type facts []fact
-
-func (f facts) cells() [][]string {
-	var rows [][]string
-	for _, x := range f {
-		rows = append(rows, []string{x.name, x.value})
-	}
-	return rows
-}
-
-// identity is what ran.
-func (s Summary) identity() facts {
-	f := facts{{"scenario", s.Scenario}, {"model", s.Model.ID}}
-	for _, name := range slices.Sorted(maps.Keys(s.Labels)) {
-		f = append(f, fact{name, s.Labels[name]})
-	}
-	return f
-}
-
-// rows are the lengths that are known.
-func (t Tokens) rows() []row {
-	var rows []row
-	if t.Input != nil {
-		rows = append(rows, row{"input", "", t.Input})
-	}
-	if t.Output != nil {
-		rows = append(rows, row{"output", "", t.Output})
-	}
-	return rows
-}
-
-func distributionHeader(first ...string) []string {
-	return append(first, "mean", "sd", "min", "p25", "p50", "p75", "p90", "p95", "p99", "p99.9", "max")
-}
-
-// cells are the columns of distributionHeader, n first.
-func (d *Distribution) cells(format func(float64) string) []string {
-	cells := []string{fmt.Sprint(d.N)}
-	for _, v := range []*float64{d.Mean, d.SD, d.Min, d.P25, d.P50, d.P75, d.P90, d.P95, d.P99, d.P999, d.Max} {
-		cells = append(cells, optional(v, format))
-	}
-	return cells
-}
-
-func distributionRows(rows []row, format func(float64) string) [][]string {
-	var cells [][]string
-	for _, r := range rows {
-		cells = append(cells, append([]string{strings.TrimSpace(r.name + fromText(r.from))}, r.values.cells(format)...))
-	}
-	return cells
-}
-
-func fromText(from string) string {
-	if from == "" {
-		return ""
-	}
-	return " from " + from
 }
 
 // markdown collects a document.
@@ -143,67 +87,12 @@ func (m *markdown) machine(x Machine) {
 		m.table([]string{"measured phases", "value"}, facts(rows).cells())
 	}
 	if x.Memory != nil && x.Memory.LedgerAt != nil {
-		m.ledger(*x.Memory.LedgerAt)
+		ledger := x.Memory.LedgerAt.table()
+		m.table(ledger.Header, ledger.Rows)
 	}
-	if x.Thermal != nil && len(x.Thermal.ThrottleSeconds) > 0 {
-		var rows [][]string
-		for _, reason := range slices.Sorted(maps.Keys(x.Thermal.ThrottleSeconds)) {
-			rows = append(rows, []string{reason, formatSeconds(x.Thermal.ThrottleSeconds[reason])})
-		}
-		m.table([]string{"clock held down by", "for"}, rows)
+	if throttle := x.Thermal.table(); len(throttle.Rows) > 0 {
+		m.table(throttle.Header, throttle.Rows)
 	}
-}
-
-func (m *markdown) ledger(at LedgerAt) {
-	moments := []struct {
-		name  string
-		lines map[string]float64
-	}{{"start", at.Start}, {"ready", at.Ready}, {"peak", at.Peak}}
-	header := []string{"memory ledger"}
-	names := map[string]bool{}
-	for _, moment := range moments {
-		if moment.lines != nil {
-			header = append(header, moment.name)
-		}
-		for name := range moment.lines {
-			names[name] = true
-		}
-	}
-	var rows [][]string
-	for _, name := range inLedgerOrder(names) {
-		row := []string{name}
-		for _, moment := range moments {
-			if moment.lines == nil {
-				continue
-			}
-			if v, ok := moment.lines[name]; ok {
-				row = append(row, formatBytes(v))
-			} else {
-				row = append(row, none)
-			}
-		}
-		rows = append(rows, row)
-	}
-	m.table(header, rows)
-}
-
-func (m *markdown) phases(s Summary) {
-	if len(s.Phases) == 0 {
-		return
-	}
-	m.line("## Phases")
-	names := slices.SortedFunc(maps.Keys(s.Phases), func(a, b string) int {
-		return cmp.Or(cmp.Compare(s.Phases[a].Start, s.Phases[b].Start), cmp.Compare(a, b))
-	})
-	var rows [][]string
-	for _, name := range names {
-		p := s.Phases[name]
-		rows = append(rows, []string{
-			name, formatSeconds(p.Start), formatSeconds(p.End), Summary{Requests: p.Requests}.requestCounts(),
-			optional(p.Throughput.OutputTokensPerSecond, digits),
-		})
-	}
-	m.table([]string{"phase", "start", "end", "requests", "output tokens per second"}, rows)
 }
 
 // cell makes any text safe in a table: nothing in it is markup, and it has no line break.

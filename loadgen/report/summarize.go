@@ -115,7 +115,7 @@ func (p phaseAggregates) summaries(in Input, host *reading) map[string]PhaseSumm
 		s, again := all[phase.Name]
 		if !again {
 			s = p.summary(phase.Name)
-			s.Start = seconds(phase.StartNS)
+			s.Start, s.Measured = seconds(phase.StartNS), in.counts(phase.Name)
 		}
 		s.End = seconds(phase.EndNS)
 		if host != nil {
@@ -126,7 +126,7 @@ func (p phaseAggregates) summaries(in Input, host *reading) map[string]PhaseSumm
 	for _, name := range p.names {
 		if _, known := all[name]; !known {
 			s := p.summary(name)
-			s.Start, s.End = seconds(p.of[name].firstNS), seconds(p.of[name].lastNS)
+			s.Start, s.End, s.Measured = seconds(p.of[name].firstNS), seconds(p.of[name].lastNS), in.counts(name)
 			all[name] = s
 		}
 	}

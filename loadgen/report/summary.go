@@ -96,8 +96,10 @@ type Tokens struct {
 // PhaseSummary has the figures of one phase, warm-up included. Start and end are seconds since
 // the run's start.
 type PhaseSummary struct {
-	Start      float64             `json:"start"`
-	End        float64             `json:"end"`
+	Start float64 `json:"start"`
+	End   float64 `json:"end"`
+	// Measured says whether the phase's requests enter the figures of the run.
+	Measured   bool                `json:"measured"`
 	Requests   map[chat.Status]int `json:"requests"`
 	Latency    Latency             `json:"latency"`
 	Throughput Throughput          `json:"throughput"`

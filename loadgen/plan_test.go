@@ -1,0 +1,238 @@
+package loadgen
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/umascope/umascope/loadgen/chat"
+	"github.com/umascope/umascope/loadgen/prompt"
+	"github.com/umascope/umascope/loadgen/schedule"
+)
+
+func workloadOf(phases ...phase) *workload {
+	return &workload{
+		model: "m", engine: "vllm", concurrency: 4, phases: phases,
+		sampling: sampling{Endpoint: chat.Chat, Stream: true, TopP: 1},
+		prompts:  prompt.Set{Seed: 1337, Lengths: []prompt.Lengths{{Min: 20, Max: 60}}},
+		output:   prompt.Lengths{Min: 8, Max: 32},
+	}
+}
+
+func plan(t *testing.T, w *workload) (sum string, entries []entry) {
+	t.Helper()
+	var out bytes.Buffer
+	sum, err := w.plan(&out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for decoder := json.NewDecoder(&out); ; {
+		var e entry
+		if err := decoder.Decode(&e); err == io.EOF {
+			return sum, entries
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		entries = append(entries, e)
+	}
+}
+
+func TestThePlanHasEveryRequestBeforeItIsSent(t *testing.T) {
+	warmup := open(schedule.Poisson, 5, schedule.Limit{Requests: 3})
+	warmup.name = phaseWarmup
+	w := workloadOf(warmup, open(schedule.Poisson, 5, schedule.Limit{Requests: 20}))
+	_, entries := plan(t, w)
+	if len(entries) != 23 {
+		t.Fatalf("%d lines planned, want 23", len(entries))
+	}
+	for _, p := range w.phases {
+		q := w.prepare(t.Context(), p, io.Discard)
+		for j := range q.jobs {
+			e := entries[0]
+			entries = entries[1:]
+			if e.Phase != p.name || e.Index != j.index || *e.PlannedNS != int64(j.planned) ||
+				e.PromptSHA256 != j.promptSHA256 || e.ParamsSHA256 != j.paramsSHA256 || e.InputTokensTarget != j.inputTokensTarget {
+				t.Fatalf("planned %+v, prepared %+v", e, j)
+			}
+		}
+		if err := q.rest(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestABodyAsksForWhatThePlanSays(t *testing.T) {
+	w := workloadOf(closed(schedule.Limit{Requests: 1}))
+	w.sampling.IgnoreEOS = true
+	_, entries := plan(t, w)
+	j := <-w.prepare(t.Context(), w.phases[0], io.Discard).jobs
+	var body struct {
+		Model     string
+		MinTokens int  `json:"min_tokens"`
+		IgnoreEOS bool `json:"ignore_eos"`
+		Stream    bool
+		Messages  []chat.Message
+	}
+	if err := json.Unmarshal(j.request.Body, &body); err != nil {
+		t.Fatal(err)
+	}
+	if body.Model != "m" || !body.Stream || !body.IgnoreEOS || body.MinTokens != entries[0].MaxTokens {
+		t.Errorf("body %s", j.request.Body)
+	}
+	if len(body.Messages) != 1 || hexSHA256([]byte(body.Messages[0].Content)) != entries[0].PromptSHA256 {
+		t.Errorf("the prompt is not the planned one: %s", j.request.Body)
+	}
+}
+
+func TestWarmupAndMeasuredRequestsShareNoPrompt(t *testing.T) {
+	warmup := closed(schedule.Limit{Requests: 8})
+	warmup.name = phaseWarmup
+	_, entries := plan(t, workloadOf(warmup, closed(schedule.Limit{Requests: 8})))
+	seen := map[string]bool{}
+	for _, e := range entries {
+		if seen[e.PromptSHA256] {
+			t.Errorf("%s %d repeats a prompt", e.Phase, e.Index)
+		}
+		seen[e.PromptSHA256] = true
+	}
+}
+
+// The measured requests must not depend on how the warm-up was set: it would make runs with
+// another warm-up incomparable.
+func TestTheMeasuredPlanDoesNotDependOnTheWarmup(t *testing.T) {
+	measured := open(schedule.Poisson, 5, schedule.Limit{Requests: 5})
+	_, alone := plan(t, workloadOf(measured))
+	warmup := open(schedule.Poisson, 5, schedule.Limit{Requests: 3})
+	warmup.name = phaseWarmup
+	_, both := plan(t, workloadOf(warmup, measured))
+	for i, e := range alone {
+		other := both[3+i]
+		if e.PromptSHA256 != other.PromptSHA256 || *e.PlannedNS != *other.PlannedNS {
+			t.Errorf("request %d differs: %+v, %+v", i, e, other)
+		}
+	}
+}
+
+func TestTheWorkloadHashChangesWithEverythingThatIsSentAndNothingElse(t *testing.T) {
+	base := func() *workload { return workloadOf(closed(schedule.Limit{Requests: 10})) }
+	want, _ := plan(t, base())
+	if again, _ := plan(t, base()); again != want {
+		t.Error("the same workload has two hashes")
+	}
+	other := base()
+	other.model, other.engine, other.keepOutputs = "another", "sglang", true
+	if got, _ := plan(t, other); got != want {
+		t.Error("model or engine changed the hash: two arms could never be compared")
+	}
+	seed := int64(1)
+	for name, change := range map[string]func(*workload){
+		"seed":         func(w *workload) { w.prompts.Seed++ },
+		"temperature":  func(w *workload) { w.sampling.Temperature = 1 },
+		"endpoint":     func(w *workload) { w.sampling.Endpoint = chat.Completions },
+		"stream":       func(w *workload) { w.sampling.Stream = false },
+		"stop":         func(w *workload) { w.sampling.Stop = []string{"x"} },
+		"request seed": func(w *workload) { w.sampling.Seed = &seed },
+		"concurrency":  func(w *workload) { w.concurrency++ },
+		"input":        func(w *workload) { w.prompts.Lengths[0].Max++ },
+		"output":       func(w *workload) { w.output.Max = 33 },
+		"requests":     func(w *workload) { w.phases[0].limit.Requests++ },
+		"duration":     func(w *workload) { w.phases[0].limit.Duration = time.Hour },
+		"arrival": func(w *workload) {
+			w.phases[0].process = schedule.Process{Arrival: schedule.Constant, RatePerSecond: 1}
+		},
+		"warmup": func(w *workload) {
+			w.phases = append([]phase{{name: phaseWarmup, process: w.phases[0].process, limit: schedule.Limit{Requests: 1}}}, w.phases...)
+		},
+	} {
+		w := base()
+		change(w)
+		if got, _ := plan(t, w); got == want {
+			t.Errorf("%s does not change the hash", name)
+		}
+	}
+}
+
+func TestAnEndlessPhaseIsPlannedBeforeEachBlockIsSent(t *testing.T) {
+	w := workloadOf(closed(schedule.Limit{Duration: time.Hour}))
+	w.prompts.Lengths = []prompt.Lengths{{Min: 1, Max: 1}}
+	_, entries := plan(t, w)
+	if len(entries) != planBlock {
+		t.Fatalf("%d lines planned ahead, want %d", len(entries), planBlock)
+	}
+	written := &lockedBuffer{}
+	ctx, cancel := context.WithCancel(t.Context())
+	q := w.prepare(ctx, w.phases[0], written)
+	for range planBlock + 1 {
+		<-q.jobs
+	}
+	lines := strings.Split(strings.TrimSpace(written.String()), "\n")
+	var first entry
+	if err := json.Unmarshal([]byte(lines[0]), &first); err != nil {
+		t.Fatal(err)
+	}
+	if len(lines)%planBlock != 0 || first.Index != planBlock {
+		t.Errorf("%d lines from index %d on", len(lines), first.Index)
+	}
+	cancel()
+	if err := q.rest(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestAFullDiskWhilePlanningEndsTheJobsWithAnError(t *testing.T) {
+	w := workloadOf(closed(schedule.Limit{Duration: time.Hour}))
+	w.prompts.Lengths = []prompt.Lengths{{Min: 1, Max: 1}}
+	q := w.prepare(t.Context(), w.phases[0], failingWriter{})
+	jobs := 0
+	for range q.jobs {
+		jobs++
+	}
+	if err := q.rest(); err == nil || jobs != planBlock {
+		t.Errorf("%d jobs, error %v; want one planned block and an error", jobs, err)
+	}
+}
+
+func TestPreparedJobsFitIntoMemory(t *testing.T) {
+	for longest, want := range map[int]int{1: mostPrepared, 2048: mostPrepared, 32768: 341, prompt.MaxTokens: fewestPrepared} {
+		w := workloadOf()
+		w.prompts.Lengths = []prompt.Lengths{{Min: 1, Max: longest}}
+		if got := w.prepared(); got != want {
+			t.Errorf("up to %d tokens: %d jobs prepared, want %d", longest, got, want)
+		}
+	}
+}
+
+func TestRequestsOfAPhaseAreCountedAsPlanned(t *testing.T) {
+	for _, c := range []struct {
+		p    phase
+		want int
+	}{
+		{closed(schedule.Limit{Requests: 7}), 7},
+		{closed(schedule.Limit{Duration: time.Minute}), 0},
+		{open(schedule.Constant, 10, schedule.Limit{Duration: time.Second}), 10},
+		{open(schedule.Constant, 10, schedule.Limit{Duration: time.Second, Requests: 4}), 4},
+	} {
+		if got := workloadOf().requests(c.p); got != c.want {
+			t.Errorf("%+v: %d, want %d", c.p, got, c.want)
+		}
+	}
+}
+
+func BenchmarkPrepare(b *testing.B) {
+	w := workloadOf(closed(schedule.Limit{Duration: time.Hour}))
+	w.prompts.Lengths = []prompt.Lengths{{Min: 1280, Max: 1280}}
+	b.ReportAllocs()
+	for index := 0; b.Loop(); index++ {
+		d, err := w.draft(w.phases[0], index, nil)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if _, err := w.job(d); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,176 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/umascope/umascope/exporter/metric"
+	"github.com/umascope/umascope/loadgen/telemetry"
+)
+
+// timePoints is about how many moments a figure over time shows; of a longer run, each stretch
+// shows the moment at which least was free, or the highest and lowest value.
+const timePoints = 260
+
+// track is one telemetry source over time.
+type track struct {
+	log    *telemetry.Log
+	source *telemetry.SourceLog
+	end    float64 // of the run, in seconds
+	phases []phaseSpan
+}
+
+// figures draws what the source has; a machine without a GPU has no figures of one.
+func (t track) figures() []figure {
+	var figures []figure
+	for _, f := range []*figure{
+		t.ledger(), t.cudaView(),
+		t.lines("GPU memory held by processes", "GiB", 1./(1<<30), metric.GPUMemoryHeldBytes),
+		t.lines("GPU utilisation", "% of the time", 100, metric.GPUUtilizationRatio),
+		t.lines("GPU power", "W", 1, metric.GPUPowerWatts),
+		t.lines("GPU temperature", "°C", 1, metric.GPUTemperatureCelsius),
+	} {
+		if f != nil {
+			figures = append(figures, *f)
+		}
+	}
+	return figures
+}
+
+// label says whose figures these are, and what kind, on the figure itself: figures are copied
+// out of reports.
+func (t track) label() string {
+	return fmt.Sprintf("%s, %s", printable(t.source.Name), t.source.Mode())
+}
+
+// sampled is the caption's account of the samples.
+func (t track) sampled() string {
+	text := fmt.Sprintf("n = %d samples", len(t.source.Samples))
+	lost := 0
+	for _, gap := range t.source.Gaps {
+		lost += gap.Samples
+	}
+	if lost > 0 {
+		text += fmt.Sprintf(", %d missing and left open", lost)
+	}
+	return text + "."
+}
+
+// broken says whether something is missing between two samples, so that no line may join them.
+func (t track) broken(from, to int64) bool {
+	i, _ := slices.BinarySearchFunc(t.source.Gaps, from, func(g telemetry.Gap, at int64) int { return cmp.Compare(g.AtNS, at) })
+	return i < len(t.source.Gaps) && t.source.Gaps[i].AtNS <= to
+}
+
+// runs cuts points where samples are missing, or where the series was not on the page.
+func (t track) runs(points []telemetry.Point, scale float64) [][]place {
+	var runs [][]place
+	for i, p := range points {
+		if i == 0 || t.broken(points[i-1].AtNS, p.AtNS) || t.skips(points[i-1].AtNS, p.AtNS) {
+			runs = append(runs, nil)
+		}
+		last := len(runs) - 1
+		runs[last] = append(runs[last], place{seconds(p.AtNS), p.Value * scale})
+	}
+	return runs
+}
+
+// skips says whether there were samples between two points of a series, without a value of it.
+func (t track) skips(from, to int64) bool {
+	i, _ := slices.BinarySearch(t.source.Samples, from+1)
+	return i < len(t.source.Samples) && t.source.Samples[i] < to
+}
+
+// thinned keeps the lowest and the highest point of each stretch of every run.
+func thinned(run []place) []place {
+	stretch := (2*len(run) + timePoints - 1) / timePoints
+	if stretch <= 2 {
+		return run
+	}
+	var kept []place
+	for part := range slices.Chunk(run, stretch) {
+		byHeight := func(a, b place) int { return cmp.Compare(a.y, b.y) }
+		low, high := slices.MinFunc(part, byHeight), slices.MaxFunc(part, byHeight)
+		if low.x > high.x {
+			low, high = high, low
+		}
+		kept = append(kept, low, high)
+	}
+	return kept
+}
+
+// colours is how many lines can be told apart.
+const colours = 8
+
+// lines draws one line per series of a family.
+func (t track) lines(title, unit string, scale float64, family metric.Definer) *figure {
+	return t.drawLines(title, unit, scale, t.named(t.source.Find(family)))
+}
+
+// labelled is a series and what the legend calls it.
+type labelled struct {
+	name   string
+	series *telemetry.Series
+}
+
+// named gives the series of GPUs the index that people know them by.
+func (t track) named(all []*telemetry.Series) []labelled {
+	names := map[string]string{}
+	for _, info := range t.source.Find(metric.GPUInfo) {
+		names[info.Labels[string(metric.LabelUUID)]] = strings.TrimSpace("GPU " + info.Labels[string(metric.LabelGPU)] + " " + info.Labels[string(metric.LabelName)])
+	}
+	var lines []labelled
+	for _, series := range all {
+		uuid := series.Labels[string(metric.LabelUUID)]
+		lines = append(lines, labelled{cmp.Or(names[uuid], uuid), series})
+	}
+	slices.SortStableFunc(lines, func(a, b labelled) int { return cmp.Compare(a.name, b.name) })
+	return lines[:min(len(lines), colours)]
+}
+
+func (t track) drawLines(title, unit string, scale float64, lines []labelled) *figure {
+	if len(lines) == 0 {
+		return nil
+	}
+	f := figure{Title: title + " — " + t.label(), Caption: t.sampled()}
+	highest := 0.0
+	all := make([][][]place, len(lines))
+	for i, l := range lines {
+		f.Legend = append(f.Legend, legendItem{fmt.Sprintf("c%d", i), printable(l.name)})
+		for _, run := range t.runs(slices.Collect(l.series.Points()), scale) {
+			all[i] = append(all[i], thinned(run))
+			for _, p := range run {
+				highest = max(highest, p.y)
+			}
+		}
+	}
+	drawn := draw(f, func(width, height float64) *chart {
+		frame := newFrame(width, height, timeAxis(t.end, ticksFor(width)), linear(unit, 0, highest*1.05, 1, 4), f.Title+": "+f.Caption)
+		frame.phases(t.phases)
+		for i, runs := range all {
+			frame.polyline(fmt.Sprintf("line c%d", i), lines[i].name, runs)
+		}
+		return frame.chart
+	})
+	return &drawn
+}
+
+// cudaView shows beside each other what new allocations of the CPU could get and what CUDA
+// would be given.
+func (t track) cudaView() *figure {
+	var lines []labelled
+	for _, l := range []struct {
+		name   string
+		family metric.Definer
+	}{{"available to the kernel", metric.MemoryAvailableBytes}, {"free for CUDA", metric.MemoryCUDAFreeBytes}} {
+		for _, series := range t.source.Find(l.family) {
+			lines = append(lines, labelled{l.name, series})
+		}
+	}
+	if len(lines) < 2 {
+		return nil // where GPUs have memory of their own there is nothing to compare
+	}
+	return t.drawLines("Available and free for CUDA", "GiB", 1./(1<<30), lines)
+}

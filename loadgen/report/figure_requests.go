@@ -1,0 +1,179 @@
+package report
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/umascope/umascope/loadgen/chat"
+)
+
+// dots is how many requests a figure shows one by one; of a longer run it shows every k-th.
+const dots = 1200
+
+// timelineBins is how finely the load over time is drawn.
+const timelineBins = 160
+
+// timeline collects what the figures over time show of the requests, in one pass.
+type timeline struct {
+	end     float64 // of the run, in seconds
+	every   int     // one request in this many is kept
+	seen    int
+	kept    []sent
+	running []float64 // requests in flight, mean by bin
+	tokens  []float64 // output tokens, or chunks, by bin
+	counted bool      // whether the server counted the tokens of every answer
+}
+
+// sent is one request: when, and its latencies, in seconds.
+type sent struct {
+	at, ttft, e2e float64 // ttft is negative without one
+	status        chat.Status
+}
+
+func newTimeline(end float64) *timeline {
+	return &timeline{end: end, every: 1, running: make([]float64, timelineBins), tokens: make([]float64, timelineBins), counted: true}
+}
+
+func (t *timeline) add(r chat.Record) {
+	t.addLoad(r)
+	if t.seen++; (t.seen-1)%t.every != 0 {
+		return
+	}
+	s := sent{at: seconds(r.DispatchNS), ttft: -1, e2e: seconds(lastMoment(r) - r.DispatchNS), status: r.Status}
+	if d, ok := r.TTFT(chat.FromSend); ok {
+		s.ttft = d.Seconds()
+	}
+	if d, ok := r.E2E(chat.FromSend); ok && r.Status == chat.StatusOK {
+		s.e2e = d.Seconds()
+	}
+	if t.kept = append(t.kept, s); len(t.kept) == 2*dots {
+		t.thin()
+	}
+}
+
+// thin keeps every other request.
+func (t *timeline) thin() {
+	for i := range dots {
+		t.kept[i] = t.kept[2*i]
+	}
+	t.kept = t.kept[:dots]
+	t.every *= 2
+}
+
+// addLoad spreads a request over the bins that it was in flight in, and its tokens over those
+// in which they came.
+func (t *timeline) addLoad(r chat.Record) {
+	if t.end <= 0 {
+		return
+	}
+	width := t.end / timelineBins
+	from, to := seconds(r.DispatchNS), seconds(lastMoment(r))
+	for i := t.bin(from); i <= t.bin(to); i++ {
+		low, high := max(from, float64(i)*width), min(to, float64(i+1)*width)
+		t.running[i] += max(0, high-low) / width
+	}
+	known := len(r.ArrivalTokens) == len(r.ArrivalsNS)
+	t.counted = t.counted && (known || r.TokensOut != nil)
+	var at int64
+	for i, step := range r.ArrivalsNS {
+		at += step
+		weight := 1.0
+		if known {
+			weight = float64(r.ArrivalTokens[i])
+		} else if r.TokensOut != nil {
+			weight = float64(*r.TokensOut) / float64(len(r.ArrivalsNS))
+		}
+		t.tokens[t.bin(seconds(at))] += weight / width
+	}
+}
+
+func (t *timeline) bin(at float64) int {
+	return min(timelineBins-1, max(0, int(at/t.end*timelineBins)))
+}
+
+func (t *timeline) figures(phases []phaseSpan) []figure {
+	if t.seen == 0 || t.end <= 0 {
+		return nil
+	}
+	return []figure{t.latencies(phases), t.inFlight(phases), t.output(phases)}
+}
+
+// latencies shows every request where it was sent.
+func (t *timeline) latencies(phases []phaseSpan) figure {
+	f := figure{Title: "Every request", Full: true, Legend: []legendItem{{"c0", "duration"}, {"c4", "time to first token"}}}
+	f.Caption = fmt.Sprintf("n = %d requests of all phases, by when they were sent.", t.seen)
+	if t.every > 1 {
+		f.Caption = fmt.Sprintf("Every %d-th of n = %d requests of all phases, by when they were sent.", t.every, t.seen)
+	}
+	failed := 0
+	highest := 0.0
+	for _, s := range t.kept {
+		highest = max(highest, s.e2e)
+		if s.status != chat.StatusOK {
+			failed++
+		}
+	}
+	if failed > 0 {
+		f.Legend = append(f.Legend, legendItem{"c2", "not ok: time until it ended"})
+	}
+	scale, unit := secondsUnit(highest)
+	return draw(f, func(width, height float64) *chart {
+		frame := newFrame(width, height, timeAxis(t.end, ticksFor(width)), linear(unit, 0, highest, scale, 5), f.Title+": "+f.Caption)
+		frame.phases(phases)
+		for _, s := range t.kept {
+			frame.request(s)
+		}
+		return frame.chart
+	})
+}
+
+func (f *frame) request(s sent) {
+	x := f.px(s.at)
+	if s.status != chat.StatusOK {
+		y := f.py(s.e2e)
+		f.add(shape{
+			Kind: "path", Class: "cross", D: fmt.Sprintf("M%g %gl7 7m0-7l-7 7", tenth(x-3.5), tenth(y-3.5)),
+			Title: fmt.Sprintf("%s after %s, sent at %s", s.status, formatSeconds(s.e2e), formatSeconds(s.at)),
+		})
+		return
+	}
+	if s.ttft >= 0 {
+		f.add(shape{Kind: "dot", Class: "c4", X: x, Y: f.py(s.ttft), W: 2})
+	}
+	f.add(shape{
+		Kind: "dot", Class: "c0", X: x, Y: f.py(s.e2e), W: 2.5,
+		Title: fmt.Sprintf("sent at %s, first token after %s, done after %s", formatSeconds(s.at), formatSeconds(max(0, s.ttft)), formatSeconds(s.e2e)),
+	})
+}
+
+func (t *timeline) inFlight(phases []phaseSpan) figure {
+	return t.curve("Requests in flight", "requests", "c3", t.running, phases)
+}
+
+func (t *timeline) output(phases []phaseSpan) figure {
+	if t.counted {
+		return t.curve("Output", "tokens per second", "c1", t.tokens, phases)
+	}
+	return t.curve("Output", "chunks per second", "c1", t.tokens, phases)
+}
+
+// curve draws one value per bin as an area from 0.
+func (t *timeline) curve(title, unit, class string, bins []float64, phases []phaseSpan) figure {
+	highest := 0.0
+	var lower, upper []place
+	for i, v := range bins {
+		highest = max(highest, v)
+		for _, at := range []int{i, i + 1} {
+			x := t.end * float64(at) / timelineBins
+			lower, upper = append(lower, place{x, 0}), append(upper, place{x, v})
+		}
+	}
+	f := figure{Title: title}
+	f.Caption = fmt.Sprintf("n = %d requests of all phases; mean over %s at a time, at most %s.", t.seen, formatSeconds(t.end/timelineBins), digits(math.Round(highest*100)/100))
+	return draw(f, func(width, height float64) *chart {
+		frame := newFrame(width, height, timeAxis(t.end, ticksFor(width)), linear(unit, 0, highest*1.1, 1, 4), title+": "+f.Caption)
+		frame.area(class, "", lower, upper)
+		frame.phases(phases)
+		return frame.chart
+	})
+}
