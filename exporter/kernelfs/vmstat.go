@@ -20,9 +20,9 @@ func ReadVmstat(proc fs.FS) (Vmstat, error) {
 // runs this program need not be that of the files: a recording of a kernel with pages of 64 KiB
 // may be looked at on one with 4 KiB.
 //
-// Free, anonymous and shared pages together are most of a machine's memory and hardly change
-// between two reads, so that their ratio is close to the size, which is a power of two. A ratio that is
-// further off than 5 % means that the two do not belong together.
+// Free, anonymous and shared memory together hardly changes between two reads, so that bytes by pages
+// is close to the size, which is a power of two. A ratio that is further off than 5 % means that the
+// two files do not belong together.
 func PageSize(m Meminfo, v Vmstat) int {
 	var bytes, pages float64
 	for field, counter := range map[string]string{"MemFree": "nr_free_pages", "AnonPages": "nr_anon_pages", "Shmem": "nr_shmem"} {
@@ -34,8 +34,8 @@ func PageSize(m Meminfo, v Vmstat) int {
 	}
 	ratio := bytes / pages
 	size := math.Exp2(math.Round(math.Log2(ratio)))
-	if size < smallestPage || size > largestPage || math.Abs(ratio/size-1) > 0.05 {
-		return 0 // no pages and no bytes end here too: they make NaN or an infinity
+	if !(size >= smallestPage && size <= largestPage && math.Abs(ratio/size-1) <= 0.05) {
+		return 0 // NaN, from no bytes and no pages, ends here too
 	}
 	return int(size)
 }
