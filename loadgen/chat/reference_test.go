@@ -1,0 +1,98 @@
+package chat
+
+import (
+	"encoding/json"
+	"strconv"
+)
+
+// facts is what a chunk says, in a form that can be compared.
+type facts struct {
+	reasoning, text, tools string
+	choices, toolCalls     int
+	role, usageSeen        bool
+	failed                 bool
+	tokenIDs               count
+	usage                  usage
+	finished               bool
+}
+
+func (k *chunk) facts() facts {
+	return facts{
+		string(k.reasoning), string(k.text), string(k.tools), k.choices, k.toolCalls,
+		k.role, k.usageSeen, k.failed(), k.tokenIDs, k.usage, k.finish != nil,
+	}
+}
+
+// reference reads the facts from what encoding/json made of the same bytes. Not comparable is an
+// object whose members exclude each other: a map has forgotten which came last.
+func reference(object map[string]any) (f facts, odd, comparable bool) {
+	comparable = true
+	choices := list(object["choices"], &odd)
+	f.choices = len(choices)
+	for _, value := range choices {
+		choice := member(value, &odd)
+		_, hasDelta := choice["delta"]
+		_, hasMessage := choice["message"]
+		comparable = comparable && !(hasDelta && hasMessage)
+		d := member(choice["delta"], &odd)
+		if hasMessage {
+			d = member(choice["message"], &odd)
+		}
+		f.addDelta(d, &odd)
+		f.text += text(choice["text"], &odd)
+		f.finished = f.finished || choice["finish_reason"] != nil && choice["finish_reason"] != ""
+		if tokens, ok := choice["token_ids"].([]any); ok {
+			f.tokenIDs = count{f.tokenIDs.n + len(tokens), true}
+		}
+	}
+	if u, ok := object["usage"].(map[string]any); ok {
+		f.usageSeen = true
+		details, _ := u["prompt_tokens_details"].(map[string]any)
+		f.usage = usage{number(u["prompt_tokens"]), number(u["completion_tokens"]), number(details["cached_tokens"])}
+	}
+	f.failed = object["object"] == "error" || object["error"] != nil && object["error"] != ""
+	return f, odd, comparable
+}
+
+func (f *facts) addDelta(d map[string]any, odd *bool) {
+	role, _ := d["role"].(string)
+	f.role = f.role || role != ""
+	reasoning, other := text(d["reasoning_content"], odd), text(d["reasoning"], odd)
+	if reasoning == "" {
+		reasoning = other
+	}
+	f.reasoning += reasoning
+	f.text += text(d["content"], odd)
+	for _, call := range list(d["tool_calls"], odd) {
+		f.toolCalls++
+		function := member(member(call, odd)["function"], odd)
+		f.tools += text(function["name"], odd) + text(function["arguments"], odd)
+	}
+}
+
+func list(value any, odd *bool) []any {
+	out, ok := value.([]any)
+	*odd = *odd || value != nil && !ok
+	return out
+}
+
+func member(value any, odd *bool) map[string]any {
+	out, ok := value.(map[string]any)
+	*odd = *odd || value != nil && !ok
+	return out
+}
+
+func text(value any, odd *bool) string {
+	out, ok := value.(string)
+	*odd = *odd || value != nil && !ok
+	return out
+}
+
+func number(value any) count {
+	written, _ := value.(json.Number)
+	n, err := strconv.ParseUint(written.String(), 10, 31)
+	if err != nil {
+		return count{}
+	}
+	return count{int(n), true}
+}
