@@ -67,14 +67,15 @@ func (s *Sample) devices(ctx context.Context) ([]nvml.Device, error) {
 		ctx = half
 	}
 	devices, err := pass.Processes(ctx)
-	if errors.Is(err, nvml.ErrUnavailable) {
-		if snapshot, _ := pass.Snapshot(ctx); noGPUExpected(snapshot.Return) {
-			err = nil // a machine without the driver has no GPU in use
-		}
-	}
-	if s.options.Architecture != "" {
+	if s.options.Architecture != "" { // somebody knows that there are some
 		for i := range devices {
 			devices[i].Architecture = s.options.Architecture
+		}
+		return devices, err
+	}
+	if errors.Is(err, nvml.ErrUnavailable) {
+		if snapshot, _ := pass.Snapshot(ctx); noGPUExpected(snapshot.Return) {
+			return nil, nil // without the driver no GPU is in use
 		}
 	}
 	return devices, err
