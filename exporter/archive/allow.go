@@ -17,9 +17,9 @@ type allowed struct {
 func allowedProc() []allowed {
 	return []allowed{
 		{path: "meminfo"}, {path: "vmstat"}, {path: "buddyinfo"}, {path: "diskstats"}, {path: "pressure/*"},
-		{path: "stat"}, {path: "uptime"}, {path: "spl/kstat/zfs/arcstats"},
+		{path: "stat"}, {path: "spl/kstat/zfs/arcstats"},
 		{path: "sys/kernel/osrelease"}, {path: "sys/kernel/arch"},
-		{path: "self/ns/pid", link: true}, {path: "1/comm", names: true}, {path: "2/comm", names: true},
+		{path: "self/ns/pid", link: true},
 		{path: "driver/nvidia-fs/stats"}, {path: "driver/nvidia-fs/version"}, {path: "driver/nvidia-fs/devcount"},
 	}
 }

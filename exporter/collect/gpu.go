@@ -140,15 +140,8 @@ func emitKeyed[M any](add func(M, float64, ...string), m M, values map[string]fl
 // emitStates adds 0 or 1 per key.
 func emitStates[K ~string](batch *Batch, m metric.Gauge, states map[K]bool, uuid string) {
 	for key, on := range states {
-		batch.Gauge(m, boolean(on), uuid, string(key))
+		batch.Gauge(m, number(on), uuid, string(key))
 	}
-}
-
-func boolean(on bool) float64 {
-	if on {
-		return 1
-	}
-	return 0
 }
 
 // emitProcessList adds what the process list says as a whole. A list that was read and is empty is a
@@ -162,7 +155,7 @@ func emitProcessList(batch *Batch, sample *Sample, d nvml.Device) {
 		batch.Gauge(metric.GPUMemoryHeldBytes, float64(d.HeldBytes()), d.UUID)
 	}
 	if trusted, err := sample.ProcessesTrusted(); err == nil {
-		batch.Gauge(metric.GPUProcessListTrusted, boolean(trusted), d.UUID)
+		batch.Gauge(metric.GPUProcessListTrusted, number(trusted), d.UUID)
 	}
 }
 

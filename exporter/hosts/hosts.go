@@ -1,0 +1,73 @@
+// Package hosts holds whole machines for demonstrations and tests: recorded ones, and ones put
+// together by hand where no recording exists yet. The exporter that people install does not link it.
+//
+// A machine is one file beside this one (see package archive); adding a file adds a machine to
+// every test that goes through Names.
+package hosts
+
+import (
+	"embed"
+	"fmt"
+	"io/fs"
+	"strings"
+	"time"
+
+	"github.com/umascope/umascope/exporter/archive"
+	"github.com/umascope/umascope/exporter/collect"
+	"github.com/umascope/umascope/exporter/nvml"
+)
+
+//go:embed *.txtar
+var archives embed.FS
+
+const suffix = ".txtar"
+
+// Names lists the hosts in order.
+func Names() []string {
+	paths, err := fs.Glob(archives, "*"+suffix)
+	if err != nil {
+		return nil // the pattern is a constant and well formed
+	}
+	for i, path := range paths {
+		paths[i] = strings.TrimSuffix(path, suffix)
+	}
+	return paths
+}
+
+// Read reads the archive of a host.
+func Read(name string) (*archive.Archive, error) {
+	data, err := archives.ReadFile(name + suffix)
+	if err != nil {
+		return nil, fmt.Errorf("there is no host %.60q; there are %s", name, strings.Join(Names(), ", "))
+	}
+	a, err := archive.Read(data)
+	if err != nil {
+		return nil, fmt.Errorf("host %s: %w", name, err)
+	}
+	return a, nil
+}
+
+// Open returns a host as it was, labelled as what it is. Its clock is the real one: nothing in an
+// archive depends on the time, and ages and deadlines of the reader are those of now.
+func Open(name string) (collect.Host, error) {
+	a, err := Read(name)
+	if err != nil {
+		return collect.Host{}, err
+	}
+	driver, err := a.Driver()
+	if err != nil {
+		return collect.Host{}, fmt.Errorf("host %s: %w", name, err)
+	}
+	return collect.Host{
+		Proc: a.Proc, Sys: a.Sys, Cgroup: a.Cgroup, PageSize: a.PageSize,
+		GPU:  nvml.NewReader(driver, nvml.ReaderOptions{}),
+		Mode: mode(a.Kind), Now: time.Now,
+	}, nil
+}
+
+func mode(kind archive.Kind) collect.Mode {
+	if kind == archive.Constructed {
+		return collect.Constructed
+	}
+	return collect.Replay
+}
