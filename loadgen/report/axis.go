@@ -2,6 +2,7 @@ package report
 
 import (
 	"math"
+	"slices"
 	"strconv"
 )
 
@@ -74,28 +75,29 @@ func secondsUnit(hi float64) (scale float64, unit string) {
 // timeAxis runs from the run's start to its end.
 func timeAxis(end float64, n int) axis {
 	if end > 600 {
-		return exactEnd(linear("minutes since the run's start", 0, end, 1./60, n), end)
+		return linear("minutes since the run's start", 0, end, 1./60, n).between(0, end)
 	}
-	return exactEnd(linear("seconds since the run's start", 0, end, 1, n), end)
+	return linear("seconds since the run's start", 0, end, 1, n).between(0, end)
 }
 
-// exactEnd cuts an axis at its last value: a run has no time after its end.
-func exactEnd(a axis, end float64) axis {
-	if end > 0 {
-		a.hi = end
+// between cuts an axis at exactly these values: a run has no time after its end, and a pool is no
+// round number.
+func (a axis) between(lo, hi float64) axis {
+	if hi <= lo {
+		return a
 	}
-	for len(a.ticks) > 1 && a.ticks[len(a.ticks)-1].at > a.hi {
-		a.ticks = a.ticks[:len(a.ticks)-1]
-	}
+	a.lo, a.hi = lo, hi
+	a.ticks = slices.DeleteFunc(a.ticks, func(t tick) bool { return t.at < lo || t.at > hi })
 	return a
 }
 
-// bytesAxis is in GiB, or in MiB where all is small.
+// bytesAxis is in GiB, or in MiB where all is small, and ends a little beyond the values.
 func bytesAxis(lo, hi float64) axis {
+	a := linear("GiB", lo, hi, 1./(1<<30), 5)
 	if hi < 2<<30 {
-		return linear("MiB", lo, hi, 1./(1<<20), 5)
+		a = linear("MiB", lo, hi, 1./(1<<20), 5)
 	}
-	return linear("GiB", lo, hi, 1./(1<<30), 5)
+	return a.between(lo*1.03, hi*1.03)
 }
 
 // number writes a tick without the noise of binary fractions.

@@ -66,7 +66,7 @@ type frame struct {
 // Margins around the drawing area, for the numbers and titles of the axes.
 const (
 	marginLeft, marginRight = 52, 12
-	marginTop, marginBottom = 26, 42
+	marginTop, marginBottom = 32, 42
 )
 
 // newFrame draws the axes. The marks come on top of their grid.
@@ -86,7 +86,7 @@ func newFrame(width, height float64, x, y axis, label string) *frame {
 		f.text("tick", at, f.bottom+17, "middle", t.text)
 	}
 	f.text("axis", (f.left+f.right)/2, height-6, "middle", x.title)
-	f.text("axis", 4, 14, "start", y.title)
+	f.text("axis", 4, 12, "start", y.title)
 	f.line("base", f.left, f.bottom, f.right, f.bottom)
 	return f
 }
@@ -171,7 +171,7 @@ func (f *frame) phases(phases []phaseSpan) {
 		from, to := f.px(p.start), f.px(p.end)
 		f.line("phase-line", from, f.top, from, f.bottom)
 		if to-from > letterWidth*float64(len(p.name))+4 {
-			f.text("phase", from+3, f.top+11, "start", p.name)
+			f.text("phase", from, f.top-5, "start", p.name)
 		}
 	}
 }

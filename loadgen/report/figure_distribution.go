@@ -97,7 +97,8 @@ func (h histogram) xAxis(n int) axis {
 		return logarithmic(unit+", logarithmic", lo*.95, hi*1.05, scale)
 	}
 	margin := max((hi-lo)*.02, hi*.005)
-	return linear(unit, max(0, lo-margin), hi+margin, scale, n)
+	lo, hi = max(0, lo-margin), hi+margin
+	return linear(unit, lo, hi, scale, n).between(lo, hi)
 }
 
 // binWidth is about how wide a bar is.

@@ -27,10 +27,11 @@ func (t track) figures() []figure {
 	var figures []figure
 	for _, f := range []*figure{
 		t.ledger(), t.cudaView(),
-		t.lines("GPU memory held by processes", "GiB", 1./(1<<30), metric.GPUMemoryHeldBytes),
-		t.lines("GPU utilisation", "% of the time", 100, metric.GPUUtilizationRatio),
-		t.lines("GPU power", "W", 1, metric.GPUPowerWatts),
-		t.lines("GPU temperature", "°C", 1, metric.GPUTemperatureCelsius),
+		t.lines(measure{"GPU memory held by processes", "GiB", 1. / (1 << 30), 0}, metric.GPUMemoryHeldBytes),
+		t.lines(measure{"GPU utilisation", "% of the time", 100, 100}, metric.GPUUtilizationRatio),
+		t.lines(measure{"GPU power", "W", 1, 0}, metric.GPUPowerWatts),
+		t.lines(measure{"GPU temperature", "°C", 1, 0}, metric.GPUTemperatureCelsius),
+		t.lines(measure{"GPU clock (SM)", "GHz", 1e-9, 0}, metric.GPUSMClockHertz),
 	} {
 		if f != nil {
 			figures = append(figures, *f)
@@ -104,9 +105,17 @@ func thinned(run []place) []place {
 // colours is how many lines can be told apart.
 const colours = 8
 
+// measure is how a family is shown: what it is called, in which unit, how many of those one of
+// the series' units is, and how many there can be at most (0 is as many as there are).
+type measure struct {
+	title, unit string
+	scale       float64
+	most        float64
+}
+
 // lines draws one line per series of a family.
-func (t track) lines(title, unit string, scale float64, family metric.Definer) *figure {
-	return t.drawLines(title, unit, scale, t.named(t.source.Find(family)))
+func (t track) lines(m measure, family metric.Definer) *figure {
+	return t.drawLines(m, t.named(t.source.Find(family)))
 }
 
 // labelled is a series and what the legend calls it.
@@ -130,16 +139,16 @@ func (t track) named(all []*telemetry.Series) []labelled {
 	return lines[:min(len(lines), colours)]
 }
 
-func (t track) drawLines(title, unit string, scale float64, lines []labelled) *figure {
+func (t track) drawLines(m measure, lines []labelled) *figure {
 	if len(lines) == 0 {
 		return nil
 	}
-	f := figure{Title: title + " — " + t.label(), Caption: t.sampled()}
-	highest := 0.0
+	f := figure{Title: m.title + " — " + t.label(), Caption: t.sampled()}
+	highest := m.most
 	all := make([][][]place, len(lines))
 	for i, l := range lines {
 		f.Legend = append(f.Legend, legendItem{fmt.Sprintf("c%d", i), printable(l.name)})
-		for _, run := range t.runs(slices.Collect(l.series.Points()), scale) {
+		for _, run := range t.runs(slices.Collect(l.series.Points()), m.scale) {
 			all[i] = append(all[i], thinned(run))
 			for _, p := range run {
 				highest = max(highest, p.y)
@@ -147,7 +156,7 @@ func (t track) drawLines(title, unit string, scale float64, lines []labelled) *f
 		}
 	}
 	drawn := draw(f, func(width, height float64) *chart {
-		frame := newFrame(width, height, timeAxis(t.end, ticksFor(width)), linear(unit, 0, highest*1.05, 1, 4), f.Title+": "+f.Caption)
+		frame := newFrame(width, height, timeAxis(t.end, ticksFor(width)), linear(m.unit, 0, highest, 1, 4), f.Title+": "+f.Caption)
 		frame.phases(t.phases)
 		for i, runs := range all {
 			frame.polyline(fmt.Sprintf("line c%d", i), lines[i].name, runs)
@@ -172,5 +181,5 @@ func (t track) cudaView() *figure {
 	if len(lines) < 2 {
 		return nil // where GPUs have memory of their own there is nothing to compare
 	}
-	return t.drawLines("Available and free for CUDA", "GiB", 1./(1<<30), lines)
+	return t.drawLines(measure{"Available and free for CUDA", "GiB", 1. / (1 << 30), 0}, lines)
 }

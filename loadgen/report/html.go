@@ -41,19 +41,18 @@ func HTML(w io.Writer, p Page) error {
 
 // view is the page as its template reads it.
 type view struct {
-	Title, Verdict   string
-	Valid            bool
-	NotLive          []Origin
-	Identity, Facts  facts
-	Reasons          []Reason
-	Warnings         []string
-	Latencies        table
-	Lengths          table
-	Phases           table
-	Distributions    []figure
-	Timeline         []figure
-	Machines         []machineView
-	SameRead         int
+	Title, Verdict  string
+	Valid           bool
+	Identity, Facts facts
+	Reasons         []Reason
+	Warnings        []string
+	Latencies       table
+	Lengths         table
+	Phases          table
+	Distributions   []figure
+	Timeline        []figure
+	Machines        []machineView
+	SameRead        int
 }
 
 // machineView is one telemetry source with its figures.
@@ -84,11 +83,6 @@ func (p Page) view() (view, error) {
 		v.Distributions, v.Timeline = distributions(total), line.figures(s.spans())
 	}
 	v.Machines = p.machines()
-	for _, m := range v.Machines {
-		if !m.Live {
-			v.NotLive = append(v.NotLive, m.Origin)
-		}
-	}
 	return v, nil
 }
 

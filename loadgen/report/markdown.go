@@ -1,11 +1,8 @@
 package report
 
 import (
-	"cmp"
 	"fmt"
 	"io"
-	"maps"
-	"slices"
 	"strings"
 )
 

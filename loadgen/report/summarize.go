@@ -189,7 +189,7 @@ func (r *reading) warnings() []string {
 	if !r.live() {
 		add("%s, not live: its figures are not measurements of this run", r.Mode)
 	}
-	if capped := r.throttle[metric.ReasonSWPowerCap]; capped > 0 {
+	if capped := r.throttle[metric.ReasonSWPowerCap]; capped > 0 && r.live() {
 		add("clocks were held by the software power cap for %s of %s", formatSeconds(capped), formatSeconds(r.windowSeconds))
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.source.Dropped)) {

@@ -77,8 +77,7 @@ func (s Summary) facts() []fact {
 		if g.Met {
 			met = "met"
 		}
-		facts = append(facts, fact{"within " + g.SLO, fmt.Sprintf("%d of %d requests, %s (%s needed): %s",
-			g.Good, g.Requests, formatRatio(g.Ratio), formatRatio(g.RequiredRatio), met)})
+		facts = append(facts, fact{"within " + g.SLO, fmt.Sprintf("%s of %d, %s", formatRatio(g.Ratio), g.Requests, met)})
 	}
 	return append(facts, s.machineFacts()...)
 }
