@@ -38,7 +38,7 @@ func TestASampleReadsEachSourceOnce(t *testing.T) {
 			if _, err := sample.Memory(t.Context()); err != nil {
 				t.Error(err)
 			}
-			if sample.GPU(t.Context()) != sample.GPU(t.Context()) {
+			if first, again := sample.GPU(t.Context()), sample.GPU(t.Context()); first != again {
 				t.Error("two passes")
 			}
 		})
