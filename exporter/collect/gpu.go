@@ -166,9 +166,6 @@ func emitGPUProcesses(batch *Batch, sample *Sample, devices []nvml.Device) {
 		if p.UsedBytes == nil {
 			return // those that nothing is known of come last
 		}
-		if sample.host.ForeignGPU {
-			p.Comm, p.Cgroup = "", "" // of another process that has the number here
-		}
 		batch.Gauge(metric.GPUProcessMemoryBytes, float64(*p.UsedBytes), p.UUID, strconv.FormatUint(uint64(p.PID), 10), p.Comm, p.Cgroup)
 	}
 }
