@@ -14,6 +14,8 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+
+	"golang.org/x/tools/txtar"
 )
 
 // commandDir is where the command is built, for as long as the tests run.
@@ -248,5 +250,70 @@ func TestWatchPrintsAgainUntilTheSignal(t *testing.T) {
 	go io.Copy(io.Discard, seen)
 	if err := c.Wait(); err != nil {
 		t.Errorf("after SIGINT: %v", err)
+	}
+}
+
+// unpack writes an archive as files, the way a host's own proc, sys and cgroup trees look.
+func unpack(t *testing.T, name string) string {
+	t.Helper()
+	archive, err := txtar.ParseFile(filepath.Join("hosts", name+".txtar"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	root := t.TempDir()
+	for _, file := range archive.Files {
+		place, target, isLink := strings.Cut(file.Name, " -> ")
+		path := filepath.Join(root, filepath.FromSlash(place))
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if isLink {
+			err = os.Symlink(target, path)
+		} else {
+			err = os.WriteFile(path, file.Data, 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return root
+}
+
+func TestRecordingWithItsOwnFilesIsTheWholeHost(t *testing.T) {
+	root := unpack(t, "gb10-load")
+	code, stdout, stderr := run(t, "--once", "--nvml.replay="+filepath.Join(root, "nvml.jsonl"),
+		"--path.procfs="+filepath.Join(root, "proc"), "--path.sysfs="+filepath.Join(root, "sys"), "--path.cgroupfs="+filepath.Join(root, "sys/fs/cgroup"))
+	if code != 0 {
+		t.Fatalf("exit %d: %s", code, stderr)
+	}
+	for _, want := range []string{
+		`uma_exporter_mode{mode="replay"} 1`,
+		`uma_memory_ledger_bytes{line="gpu_process"} 1.00968431616e+11`, // 100739842048 + 228589568
+		`comm="VLLM::EngineCor"`,
+		`uma_collector_state{collector="gpu",state="ok"} 1`, `uma_collector_state{collector="memory",state="ok"} 1`, `uma_collector_state{collector="nvme",state="ok"} 1`,
+	} {
+		if !strings.Contains(stdout, want) {
+			t.Errorf("page lacks %s", want)
+		}
+	}
+}
+
+func TestRecordingBesideTheLiveHostStaysOutOfItsLedger(t *testing.T) {
+	root := unpack(t, "gb10-load")
+	for _, proc := range []string{"/proc", "/proc/"} {
+		code, stdout, stderr := run(t, "--once", "--nvml.replay="+filepath.Join(root, "nvml.jsonl"), "--path.procfs="+proc)
+		if code != 0 {
+			t.Fatalf("exit %d: %s", code, stderr)
+		}
+		for _, want := range []string{`uma_exporter_mode{mode="replay"} 1`, `name="NVIDIA GB10"`, `uma_gpu_process_memory_bytes{cgroup="",comm="",pid="6330"`} {
+			if !strings.Contains(stdout, want) {
+				t.Errorf("page lacks %s", want)
+			}
+		}
+		for _, unwanted := range []string{`line="gpu_process"`, "uma_memory_cuda_free_bytes", "uma_gpu_process_list_trusted{"} {
+			if strings.Contains(stdout, unwanted) {
+				t.Errorf("page has %s", unwanted)
+			}
+		}
 	}
 }

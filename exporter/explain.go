@@ -87,7 +87,7 @@ func (m *memoryAccount) print(out io.Writer) {
 	fmt.Fprintf(out, "\nMemory pool  %s GiB\n  %-18s %9s %8s\n", gib(m.PoolBytes), "line", "GiB", "share")
 	for _, line := range m.Lines {
 		if !line.Known {
-			fmt.Fprintf(out, "  %-18s %9s %8s\n", line.Name, "unknown", "")
+			fmt.Fprintf(out, "  %-18s %9s\n", line.Name, "unknown")
 			continue
 		}
 		row := fmt.Sprintf("  %-18s %9s %7.1f%%  %s", line.Name, gib(line.Bytes), 100*m.share(line.Bytes), bar(m.share(line.Bytes)))

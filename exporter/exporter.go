@@ -7,6 +7,7 @@ package exporter
 import (
 	"cmp"
 	"fmt"
+	"html/template"
 	"log/slog"
 	"net/http"
 	"slices"
@@ -57,6 +58,7 @@ type Exporter struct {
 	runner   *collect.Runner
 	own      prometheus.Gatherers // of the exporter itself, empty when hidden
 	slots    chan struct{}        // one for every page being made
+	landing  *template.Template
 }
 
 // New prepares the exporter of a host. Its error names the setting that cannot be used.
@@ -83,8 +85,9 @@ func newExporter(host collect.Host, specs []collect.Spec, settings Settings) (*E
 		}),
 		slots: make(chan struct{}, settings.MaxRequests),
 	}
-	if settings.HideOwnMetrics {
-		return e, nil
+	var err error
+	if e.landing, err = parseLanding(); err != nil || settings.HideOwnMetrics {
+		return e, err
 	}
 	own := prometheus.NewRegistry()
 	e.own = prometheus.Gatherers{own}

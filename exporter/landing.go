@@ -21,23 +21,23 @@ type landing struct {
 	TelemetryPath string
 }
 
-// serveLanding shows the states of the collectors, the ledger, and what is missing and why.
-func (e *Exporter) serveLanding(w http.ResponseWriter, r *http.Request) {
-	page, err := template.New("landing").Funcs(template.FuncMap{
+// parseLanding is done once, so that a mistake in the page is found when the exporter is made.
+func parseLanding() (*template.Template, error) {
+	return template.New("landing").Funcs(template.FuncMap{
 		"gib": gib[int64], "gibU": gib[uint64], "gibOr": gibOr, "printable": printable,
 		"percent": func(share float64) float64 { return 100 * share }, "share": (*memoryAccount).share,
 	}).Parse(landingText)
-	if err != nil {
-		http.Error(w, err.Error(), http.StatusInternalServerError)
-		return
-	}
+}
+
+// serveLanding shows the states of the collectors, the ledger, and what is missing and why.
+func (e *Exporter) serveLanding(w http.ResponseWriter, r *http.Request) {
 	scrape, err := e.runner.Scrape(r.Context())
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return
 	}
 	var out bytes.Buffer
-	if err := page.Execute(&out, landing{
+	if err := e.landing.Execute(&out, landing{
 		account: accountFor(scrape), Build: readBuild().String(), ModeSentence: modeSentence(scrape.Mode),
 		Live: scrape.Mode == collect.Live, TelemetryPath: e.settings.TelemetryPath,
 	}); err != nil {

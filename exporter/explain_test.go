@@ -1,0 +1,169 @@
+package exporter
+
+import (
+	"bytes"
+	"io/fs"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/fstest"
+	"time"
+	"unicode"
+
+	"github.com/umascope/umascope/exporter/collect"
+	"github.com/umascope/umascope/exporter/nvml"
+)
+
+// hostile is what a process can call itself.
+const hostile = "\x1b[2J<script>|"
+
+// integratedHost is a small machine of 100 GiB whose GPU memory is in the pool: 20 GiB are free,
+// 30 GiB cache, 40 GiB held by process 7 in /box, whose cgroup is charged 1 GiB.
+func integratedHost(t *testing.T, comm string) collect.Host {
+	t.Helper()
+	text := func(s string) *fstest.MapFile { return &fstest.MapFile{Data: []byte(s)} }
+	driver, err := nvml.Replay(strings.NewReader(`{"format":"umascope nvml recording","version":1,"driver_version":"580.95.05"}
+{"device":-1,"call":"nvmlInit_v2","return":0}
+{"device":-1,"call":"nvmlDeviceGetCount_v2","return":0,"value":{"number":1}}
+{"device":0,"call":"nvmlDeviceGetUUID","return":0,"value":{"text":"GPU-1"}}
+{"device":0,"call":"nvmlDeviceGetName","return":0,"value":{"text":"NVIDIA GB10"}}
+{"device":0,"call":"nvmlDeviceGetMemoryInfo_v2","return":3}
+{"device":0,"call":"nvmlDeviceGetComputeRunningProcesses","return":0,"value":{"processes":[{"pid":7,"used_bytes":42949672960}]}}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	reader := nvml.NewReader(driver, nvml.ReaderOptions{})
+	t.Cleanup(reader.Close)
+	return collect.Host{
+		Proc: fstest.MapFS{
+			"meminfo": text("MemTotal: 104857600 kB\nMemFree: 20971520 kB\nMemAvailable: 50331648 kB\n" +
+				"Buffers: 0 kB\nCached: 31457280 kB\nSwapCached: 0 kB\nAnonPages: 5242880 kB\nShmem: 0 kB\nSReclaimable: 0 kB\n" +
+				"SUnreclaim: 0 kB\nKernelStack: 0 kB\nPageTables: 0 kB\nPercpu: 0 kB\n"),
+			"self/ns/pid": {Data: []byte("pid:[4026531836]"), Mode: fs.ModeSymlink},
+			"7/comm":      text(comm + "\n"),
+			"7/cgroup":    text("0::/box\n"),
+		},
+		Sys: fstest.MapFS{},
+		Cgroup: fstest.MapFS{
+			"cgroup.controllers": text("memory\n"),
+			"box/memory.stat":    text("kernel 0\nslab 0\n"),
+			"box/memory.current": text("1073741824\n"),
+		},
+		GPU: reader, Mode: collect.Simulated, Now: time.Now,
+	}
+}
+
+func explained(t *testing.T, host collect.Host) string {
+	t.Helper()
+	e, err := New(host, Settings{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	if err := e.Explain(t.Context(), &out); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
+}
+
+func TestExplainSaysWhereTheMemoryIs(t *testing.T) {
+	text := explained(t, integratedHost(t, "VLLM::EngineCor"))
+	for _, want := range []string{
+		"mode SIMULATED",
+		"GPU 0: NVIDIA GB10, memory integrated: it comes out of the pool",
+		"Memory pool  100.00 GiB",
+		"  free                   20.00    20.0%  ████████\n",
+		"  page_cache             30.00    30.0%  ████████████\n",
+		"  gpu_process            40.00    40.0%  ████████████████\n",
+		"  unattributed            5.00     5.0%  ██\n", // 100 - 20 - 30 - 5 anonymous - 40
+		"      40.00         7  VLLM::EngineCor  /box\n",
+		"       1.00     40.00  /box\n",
+		"charged to none, so no limit stops it",
+		"CUDA sees 20.00 GiB (MemFree), 48.00 GiB is available: CUDA does not count the 28.00 GiB of cache",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("explain lacks %q:\n%s", want, text)
+		}
+	}
+}
+
+func TestExplainSaysWhatIsNotKnown(t *testing.T) {
+	host := integratedHost(t, "x")
+	host.Cgroup = fstest.MapFS{}
+	delete(host.Proc.(fstest.MapFS), "self/ns/pid")
+	text := explained(t, host)
+	for _, want := range []string{
+		"managed              unknown\n", "gpu_process          unknown",
+		"Line managed is not known, its bytes are in unattributed: not the host's cgroup v2 tree",
+		"Collector gpu lacks host_pid_namespace", "none in it does not mean an idle GPU",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("explain lacks %q:\n%s", want, text)
+		}
+	}
+}
+
+func TestExplainOfAMachineWithNothingToReadSaysWhy(t *testing.T) {
+	host := integratedHost(t, "x")
+	host.Proc, host.Cgroup, host.Sys = fstest.MapFS{}, fstest.MapFS{}, fstest.MapFS{}
+	if text := explained(t, host); !strings.Contains(text, "Collector memory is failed") || strings.Contains(text, "Memory pool") {
+		t.Errorf("explain says:\n%s", text)
+	}
+}
+
+func TestForeignNamesCannotCommandTheTerminal(t *testing.T) {
+	host := integratedHost(t, hostile)
+	text := explained(t, host)
+	if !strings.Contains(text, "<script>|") {
+		t.Errorf("the name is lost:\n%s", text)
+	}
+	if strings.ContainsFunc(text, func(r rune) bool { return unicode.IsControl(r) && r != '\n' }) {
+		t.Errorf("control characters are printed: %q", text)
+	}
+}
+
+func TestLandingPageShowsStatesLedgerAndWhatIsMissing(t *testing.T) {
+	host := integratedHost(t, hostile)
+	e, err := New(host, Settings{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	response := get(t, e.Handler(), "/")
+	page := body(t, response)
+	for _, want := range []string{
+		`role="alert">mode SIMULATED`, `class="absent">absent`, "no NVMe drive",
+		"Memory pool: 100.00 GiB", ">gpu_process<", ">40.00<", "/box", `href="/metrics"`, "&lt;script&gt;|", "CUDA sees 20.00 GiB",
+	} {
+		if !strings.Contains(page, want) {
+			t.Errorf("page lacks %q", want)
+		}
+	}
+	if strings.Contains(page, "<script>") || strings.ContainsRune(page, '\x1b') {
+		t.Error("a process name is on the page as it is")
+	}
+	if got := response.Header.Get("Content-Security-Policy"); response.StatusCode != http.StatusOK || !strings.Contains(got, "default-src 'none'") {
+		t.Errorf("%s, policy %q", response.Status, got)
+	}
+	if status := get(t, e.Handler(), "/nosuch").StatusCode; status != http.StatusNotFound {
+		t.Errorf("unknown page: %d", status)
+	}
+}
+
+func TestDoctorSaysWhatIsLackingAndWhatMendsIt(t *testing.T) {
+	host := integratedHost(t, "x")
+	delete(host.Proc.(fstest.MapFS), "self/ns/pid")
+	e, err := New(host, Settings{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	if err := e.Doctor(t.Context(), &out); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"cgo", "mode SIMULATED", "memory   ok", "nvme     absent", "why    no NVMe drive", "lacks  host_pid_namespace", "costs  ", "mend   "} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("doctor lacks %q:\n%s", want, out.String())
+		}
+	}
+}
