@@ -21,9 +21,9 @@ const (
 // the other way round: deadlines and the live counter follow it, and a stream that delivers must
 // not be cut off. Every figure of a record comes from the decode at the end of the stream.
 func classify(data []byte) class {
-	data = bytes.Trim(data, " \t")
+	data = trimSpace(data)
 	if len(data) == 0 || data[0] != '{' {
-		if string(data) == doneMarker {
+		if string(bytes.TrimRight(data, " \t")) == doneMarker {
 			return classDone
 		}
 		return classNone

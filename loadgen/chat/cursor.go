@@ -98,13 +98,13 @@ func (c *cursor) key() (name []byte, ok bool) {
 // str consumes a string and returns what is between the quotes, escapes untouched.
 func (c *cursor) str() []byte {
 	c.need('"')
-	for start := c.pos; c.pos < len(c.data) && !c.bad; c.pos++ {
-		switch b := c.data[c.pos]; {
+	for start, i := c.pos, c.pos; i < len(c.data) && !c.bad; i++ {
+		switch b := c.data[i]; {
 		case b == '"':
-			c.pos++
-			return c.data[start : c.pos-1]
+			c.pos = i + 1
+			return c.data[start:i]
 		case b == '\\':
-			c.escape()
+			i = c.escape(i)
 		case b < ' ':
 			c.bad = true
 		}
@@ -113,22 +113,23 @@ func (c *cursor) str() []byte {
 	return nil
 }
 
-// escape checks the escape sequence at the cursor and stops on its last byte.
-func (c *cursor) escape() {
-	c.pos++
-	if c.pos == len(c.data) {
+// escape checks the escape sequence that begins at i and returns where it ends, at its last byte.
+func (c *cursor) escape(i int) int {
+	i++
+	if i == len(c.data) {
 		c.bad = true
-		return
+		return i
 	}
-	switch c.data[c.pos] {
+	switch c.data[i] {
 	case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
 	case 'u':
-		_, ok := hex4(c.data[c.pos+1:])
+		_, ok := hex4(c.data[i+1:])
 		c.bad = c.bad || !ok
-		c.pos += 4
+		i += 4
 	default:
 		c.bad = true
 	}
+	return i
 }
 
 // skip consumes any value and returns its bytes.

@@ -1,0 +1,142 @@
+package chat
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// serveVariable makes the test binary a paced server in a process of its own, so that the CPU time
+// of the client can be told from the server's.
+const serveVariable = "UMASCOPE_CHAT_BENCH_SERVER"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(serveVariable) == "" {
+		os.Exit(m.Run())
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	fmt.Println(listener.Addr())
+	go func() {
+		_, _ = io.Copy(io.Discard, os.Stdin) // the parent has gone
+		os.Exit(0)
+	}()
+	for {
+		conn, err := listener.Accept()
+		if err != nil {
+			os.Exit(1)
+		}
+		go servePaced(conn)
+	}
+}
+
+// pace is the time between two events of one stream; a stream lasts a second.
+const pace = time.Second / eventsPerStream
+
+// servePaced plays the pieces of the in-memory benchmark, one write every pace.
+func servePaced(conn net.Conn) {
+	defer conn.Close()
+	pieces, reader := answerPieces(), bufio.NewReader(conn)
+	for {
+		request, err := http.ReadRequest(reader)
+		if err != nil {
+			return
+		}
+		if _, err := io.Copy(io.Discard, request.Body); err != nil {
+			return
+		}
+		ticker := time.NewTicker(pace)
+		for _, piece := range pieces {
+			if _, err := conn.Write(piece); err != nil {
+				return
+			}
+			<-ticker.C
+		}
+		ticker.Stop()
+	}
+}
+
+// startPacedServer returns the address of a server that ends with the benchmark.
+func startPacedServer(b *testing.B) string {
+	b.Helper()
+	command := exec.Command(os.Args[0])
+	command.Env = append(os.Environ(), serveVariable+"=1")
+	command.Stderr = os.Stderr
+	input, err := command.StdinPipe()
+	if err != nil {
+		b.Fatal(err)
+	}
+	output, err := command.StdoutPipe()
+	if err != nil {
+		b.Fatal(err)
+	}
+	if err := command.Start(); err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() {
+		input.Close()
+		_ = command.Wait() // ended by us
+	})
+	address, err := bufio.NewReader(output).ReadString('\n')
+	if err != nil {
+		b.Fatal(err)
+	}
+	return strings.TrimSpace(address)
+}
+
+// BenchmarkEventOverLoopback is the CPU time that the client process, kernel included, spends on
+// one event when 32 paced streams come in over TCP. One operation is one round of all streams.
+func BenchmarkEventOverLoopback(b *testing.B) {
+	const streams = 32
+	for _, reader := range readers() {
+		b.Run(reader.name, func(b *testing.B) {
+			c, err := New(Options{BaseURL: "http://" + startPacedServer(b), Connections: streams})
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer c.Close()
+			clock := since(time.Now())
+			before := processCPU(b)
+			for b.Loop() {
+				receiveRound(b, c, clock, reader, streams)
+			}
+			spent := processCPU(b) - before
+			b.ReportMetric(float64(spent.Nanoseconds())/float64(b.N*streams*eventsPerStream), "client-cpu-ns/event")
+		})
+	}
+}
+
+func receiveRound(b *testing.B, c *Client, clock Clock, reader reader, streams int) {
+	b.Helper()
+	var wait sync.WaitGroup
+	for range streams {
+		wait.Go(func() {
+			if err := reader.receive(c, clock); err != nil {
+				b.Error(err)
+			}
+		})
+	}
+	wait.Wait()
+}
+
+// processCPU is the user and system time of this process so far.
+func processCPU(b *testing.B) time.Duration {
+	b.Helper()
+	var usage syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
+		b.Fatal(err)
+	}
+	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
+}
