@@ -81,4 +81,5 @@ func byteCount(bytes float64) string {
 	return decimal(bytes/mib) + " MiB"
 }
 
-func decimal(value float64) string { return strconv.FormatFloat(value, 'f', -1, 64) }
+// decimal writes a threshold; six digits hide that 0.07 * 100 is not quite 7.
+func decimal(value float64) string { return strconv.FormatFloat(value, 'g', 6, 64) }

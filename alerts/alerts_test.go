@@ -1,0 +1,147 @@
+package alerts
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/umascope/umascope/exporter/metric"
+	"github.com/umascope/umascope/exporter/metric/expr"
+	"github.com/umascope/umascope/exporter/nvml"
+)
+
+func render(t *testing.T) map[string]string {
+	t.Helper()
+	files, err := Files()
+	if err != nil {
+		t.Fatal(err)
+	}
+	texts := map[string]string{}
+	for _, f := range files {
+		texts[f.Name] = string(f.Content)
+	}
+	return texts
+}
+
+// TestRuleFilesAreWhatPrometheusReads also expands every template, which rulefmt checks.
+func TestRuleFilesAreWhatPrometheusReads(t *testing.T) {
+	texts := render(t)
+	for _, group := range Groups() {
+		count := 0
+		for _, alert := range group.Alerts {
+			count += len(alert.Rules)
+		}
+		if book := load(t, []byte(texts[group.Name+".yaml"])); len(book) != count || count == 0 {
+			t.Errorf("group %s: %d rules written, %d read", group.Name, count, len(book))
+		}
+	}
+}
+
+func TestNoRuleDependsOnTheAddressOfATarget(t *testing.T) {
+	for name, text := range render(t) {
+		if strings.HasSuffix(name, ".yaml") && strings.Contains(text, "instance") {
+			t.Errorf("%s mentions instance", name)
+		}
+	}
+}
+
+func TestEveryAlertIsWellFormed(t *testing.T) {
+	names := map[string]bool{}
+	for _, group := range Groups() {
+		for _, alert := range group.Alerts {
+			if names[alert.Name] || !regexp.MustCompile(`^([A-Z][a-z]*)+$`).MatchString(alert.Name) {
+				t.Errorf("name %q", alert.Name)
+			}
+			names[alert.Name] = true
+			if strings.Contains(alert.Summary, "{{") || !strings.HasSuffix(alert.Summary, ".") {
+				t.Errorf("%s: summary %q is not a constant sentence", alert.Name, alert.Summary)
+			}
+			for i, rule := range alert.Rules {
+				if !slices.Contains([]Severity{Warning, Critical}, rule.Severity) {
+					t.Errorf("%s: severity %q", alert.Name, rule.Severity)
+				}
+				if i > 0 && (alert.Rules[i-1].Severity == rule.Severity || rule.Severity == Warning) {
+					t.Errorf("%s: the most urgent severity must come last, each once", alert.Name)
+				}
+				if rule.KeepFiringFor == 0 {
+					t.Errorf("%s: one lost scrape ends it", alert.Name)
+				}
+			}
+		}
+	}
+}
+
+// TestEveryAlertLeadsToItsSectionOfTheRunbook follows runbook_url as GitHub would.
+func TestEveryAlertLeadsToItsSectionOfTheRunbook(t *testing.T) {
+	texts := render(t)
+	headings := regexp.MustCompile(`(?m)^## (.+)$`).FindAllStringSubmatch(texts[runbookName], -1)
+	sections := map[string]bool{}
+	for _, heading := range headings {
+		sections["https://github.com/umascope/umascope/blob/main/alerts/runbooks.md#"+strings.ToLower(heading[1])] = true
+	}
+	linked := map[string]bool{}
+	for name, text := range texts {
+		for _, match := range regexp.MustCompile(`runbook_url: (\S+)`).FindAllStringSubmatch(text, -1) {
+			linked[match[1]] = true
+			if !sections[match[1]] {
+				t.Errorf("%s: no section for %s", name, match[1])
+			}
+		}
+	}
+	if len(linked) != len(sections) || len(sections) == 0 {
+		t.Errorf("%d alerts link to %d sections", len(linked), len(sections))
+	}
+}
+
+func TestAnAlertThatLacksSomethingIsRefused(t *testing.T) {
+	good := func() Alert {
+		a := oomKill()
+		a.Rules = slices.Clone(a.Rules)
+		return a
+	}
+	cases := map[string]func(*Alert){
+		"no rules":       func(a *Alert) { a.Rules = nil },
+		"no summary":     func(a *Alert) { a.Summary = "" },
+		"no meaning":     func(a *Alert) { a.Runbook.Meaning = "" },
+		"no check":       func(a *Alert) { a.Runbook.Check = "" },
+		"no action":      func(a *Alert) { a.Runbook.Action = "" },
+		"no description": func(a *Alert) { a.Rules[0].Description = "" },
+		"no host":        func(a *Alert) { a.Rules[0].Expr = a.Rules[0].Expr.Max(expr.By()) },
+		"refused":        func(a *Alert) { a.Rules[0].Expr = expr.Select(metric.GPUTemperatureCelsius).Sum(byHost()) },
+		"no expression":  func(a *Alert) { a.Rules[0].Expr = expr.Expr{} },
+	}
+	if _, err := (Group{Name: "g", Alerts: []Alert{good()}}).rules(); err != nil {
+		t.Fatal(err)
+	}
+	for name, spoil := range cases {
+		a := good()
+		spoil(&a)
+		if _, err := (Group{Name: "g", Alerts: []Alert{a}}).rules(); err == nil {
+			t.Errorf("%s: accepted", name)
+		}
+	}
+}
+
+// TestTheArchitecturesInThePoolAreTheDrivers: the vocabulary and the driver's reader name them
+// apart, because neither may import the other.
+func TestTheArchitecturesInThePoolAreTheDrivers(t *testing.T) {
+	for _, a := range []nvml.Architecture{nvml.Discrete, nvml.CoherentNUMA, nvml.CoherentDriver, nvml.Integrated, nvml.IntegratedCarved, nvml.Shimmed, nvml.ArchitectureUnset} {
+		if slices.Contains(metric.ArchitecturesInPool(), string(a)) != a.InPool() {
+			t.Errorf("%s: in the pool by one of the two only", a)
+		}
+	}
+}
+
+func TestFloorsAreWrittenAsPeopleSayThem(t *testing.T) {
+	cases := map[string]Floor{
+		"8 GiB or 6 % of the pool, whichever is less":   {8 * gib, 0.06},
+		"4.5 GiB or 3 % of the pool, whichever is less": {4.5 * gib, 0.03},
+		"512 MiB or 7 % of the pool, whichever is less": {512 * mib, 0.07},
+	}
+	for want, floor := range cases {
+		if floor.String() != want {
+			t.Errorf("%q, want %q", floor, want)
+		}
+	}
+}

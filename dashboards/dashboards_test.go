@@ -1,0 +1,392 @@
+package dashboards
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/umascope/umascope/exporter/metric"
+	"github.com/umascope/umascope/exporter/metric/expr"
+)
+
+// rendered is what the checks read of a dashboard: the JSON that Grafana gets, not our own types.
+type rendered struct {
+	UID, Title, Description string
+	SchemaVersion           int
+	Editable                bool
+	Tags                    []string
+	Time                    struct{ From, To string }
+	Inputs                  any `json:"__inputs"`
+	Panels                  []renderedPanel
+	Links                   []struct {
+		Type                  string
+		Tags                  []string
+		KeepTime, IncludeVars bool
+		Placement             *string
+	}
+	Templating struct {
+		List []struct {
+			Name, Type, Label string
+			Query             any
+			Refresh           int
+			Datasource        *renderedSource
+			Current           any
+		}
+	}
+	Annotations struct {
+		List []struct {
+			Name, Expr string
+			Enable     bool
+			Datasource renderedSource
+			Placement  *string
+		}
+	}
+}
+
+type renderedSource struct{ Type, UID string }
+
+type renderedPanel struct {
+	ID                       int
+	Type, Title, Description string
+	Collapsed                bool
+	Panels                   []renderedPanel
+	GridPos                  struct{ X, Y, W, H int }
+	Datasource               renderedSource
+	Targets                  []struct {
+		RefID, Expr, LegendFormat, Format string
+		Instant, Range                    bool
+		Datasource                        renderedSource
+	}
+	FieldConfig struct {
+		Defaults struct {
+			Unit, NoValue string
+			Thresholds    struct{ Steps []struct{ Value *float64 } }
+		}
+		Overrides []struct {
+			Matcher struct{ ID, Options string }
+		}
+	}
+	Options struct {
+		Legend        *struct{ ShowLegend bool }
+		Tooltip       *struct{ Mode, Sort string }
+		ReduceOptions *struct{ Calcs []string }
+	}
+}
+
+func renderAll(t *testing.T) map[string]rendered {
+	t.Helper()
+	files, err := Files()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(files) == 0 {
+		t.Fatal("no dashboards")
+	}
+	all := map[string]rendered{}
+	for _, f := range files {
+		var d rendered
+		if err := json.Unmarshal(f.Content, &d); err != nil {
+			t.Fatalf("%s: %v", f.Name, err)
+		}
+		all[f.Name] = d
+	}
+	return all
+}
+
+// forPanels calls check with every panel that is no row.
+func forPanels(t *testing.T, check func(t *testing.T, p renderedPanel)) {
+	for name, d := range renderAll(t) {
+		count := 0
+		for _, p := range d.Panels {
+			if p.Type == "row" {
+				continue
+			}
+			count++
+			t.Run(name+"/"+p.Title, func(t *testing.T) { check(t, p) })
+		}
+		if count == 0 {
+			t.Errorf("%s has no panels", name)
+		}
+	}
+}
+
+func TestADashboardIsFindableReadOnlyAndProvisionable(t *testing.T) {
+	uids := map[string]string{}
+	for name, d := range renderAll(t) {
+		if other := uids[d.UID]; other != "" || d.UID == "" || len(d.UID) > 40 {
+			t.Errorf("%s: uid %q, also of %q", name, d.UID, other)
+		}
+		uids[d.UID] = name
+		if d.Title == "" || d.Description == "" || d.Time.From == "" || d.SchemaVersion != 42 || d.Editable || !slices.Contains(d.Tags, tag) {
+			t.Errorf("%s: title %q, description %q, time %v, schema %d, editable %v, tags %v", name, d.Title, d.Description, d.Time, d.SchemaVersion, d.Editable, d.Tags)
+		}
+		if d.Inputs != nil {
+			t.Errorf("%s has __inputs, which provisioning does not fill in", name)
+		}
+	}
+}
+
+func TestIDsAreUniqueAndPanelsNeitherOverlapNorOverflow(t *testing.T) {
+	for name, d := range renderAll(t) {
+		ids, taken := map[int]bool{}, map[[2]int]string{}
+		for _, p := range d.Panels {
+			if p.ID == 0 || ids[p.ID] {
+				t.Errorf("%s: %s has id %d, which is none or taken", name, p.Title, p.ID)
+			}
+			ids[p.ID] = true
+			if p.Collapsed || len(p.Panels) > 0 {
+				t.Errorf("%s: row %s is collapsed", name, p.Title)
+			}
+			g := p.GridPos
+			if g.W == 0 || g.H == 0 || g.X+g.W > gridWidth {
+				t.Errorf("%s: %s is at %+v", name, p.Title, g)
+			}
+			for x := g.X; x < g.X+g.W; x++ {
+				for y := g.Y; y < g.Y+g.H; y++ {
+					if other := taken[[2]int{x, y}]; other != "" {
+						t.Fatalf("%s: %s lies over %s", name, p.Title, other)
+					}
+					taken[[2]int{x, y}] = p.Title
+				}
+			}
+		}
+	}
+}
+
+func TestEveryPanelSaysWhatItMeansAndWhatWouldBeWrong(t *testing.T) {
+	forPanels(t, func(t *testing.T, p renderedPanel) {
+		means, wrong, found := strings.Cut(p.Description, "\n\n**Wrong if** ")
+		if p.Title == "" || !found || !strings.HasSuffix(means, ".") || !strings.HasSuffix(wrong, ".") {
+			t.Errorf("description %q", p.Description)
+		}
+		if p.FieldConfig.Defaults.NoValue == "" {
+			t.Error("no text for no data")
+		}
+		if p.FieldConfig.Defaults.Unit == "" {
+			t.Error("no unit")
+		}
+	})
+}
+
+func TestQueriesAreNumberedAndUseTheDatasourceVariable(t *testing.T) {
+	want := renderedSource{Type: "prometheus", UID: "${datasource}"}
+	forPanels(t, func(t *testing.T, p renderedPanel) {
+		refs := map[string]bool{}
+		if len(p.Targets) == 0 || p.Datasource != want {
+			t.Errorf("%d queries, datasource %v", len(p.Targets), p.Datasource)
+		}
+		for _, q := range p.Targets {
+			if q.RefID == "" || refs[q.RefID] || q.Datasource != want || q.Instant == q.Range {
+				t.Errorf("query %+v", q)
+			}
+			refs[q.RefID] = true
+			if (p.Type == "table") != (q.Format == "table") || (p.Type == "timeseries") != q.Range {
+				t.Errorf("a %s panel asks with %+v", p.Type, q)
+			}
+		}
+	})
+}
+
+func TestLegendsTooltipsAndThresholdsAreSet(t *testing.T) {
+	forPanels(t, func(t *testing.T, p renderedPanel) {
+		switch p.Type {
+		case "timeseries":
+			if p.Options.Legend == nil || !p.Options.Legend.ShowLegend || p.Options.Tooltip == nil || p.Options.Tooltip.Mode == "" || p.Options.Tooltip.Sort == "" {
+				t.Errorf("legend %+v, tooltip %+v", p.Options.Legend, p.Options.Tooltip)
+			}
+			for _, q := range p.Targets {
+				if q.LegendFormat == "" {
+					t.Errorf("query %s has no name in the legend", q.RefID)
+				}
+			}
+		case "stat":
+			if p.Options.ReduceOptions == nil || len(p.Options.ReduceOptions.Calcs) == 0 {
+				t.Error("no calculation")
+			}
+		}
+		if steps := p.FieldConfig.Defaults.Thresholds.Steps; len(steps) > 0 && steps[0].Value != nil {
+			t.Error("the first threshold is not minus infinity")
+		}
+	})
+}
+
+func TestOverridesMeetASeriesOfTheirPanel(t *testing.T) {
+	forPanels(t, func(t *testing.T, p renderedPanel) {
+		for _, o := range p.FieldConfig.Overrides {
+			meets := false
+			for _, q := range p.Targets {
+				switch o.Matcher.ID {
+				case "byName":
+					meets = meets || q.LegendFormat == o.Matcher.Options
+				case "byRegexp":
+					example := strings.NewReplacer("{{host}}", "spark", "{{mode}}", metric.ModeLive).Replace(q.LegendFormat)
+					meets = meets || regexp.MustCompile(strings.Trim(o.Matcher.Options, "/")).MatchString(example)
+				}
+			}
+			if !meets {
+				t.Errorf("override %v meets no series", o.Matcher)
+			}
+		}
+	})
+}
+
+// variableUse finds $name and ${name:format}; not $1, and not a dollar that ends a pattern.
+var variableUse = regexp.MustCompile(`\$\{?([a-zA-Z_]+)`)
+
+func TestVariablesThatAreUsedAreDeclaredAndTheOtherWayRound(t *testing.T) {
+	files, err := Files()
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := renderAll(t)
+	for _, f := range files {
+		used := map[string]bool{}
+		for _, match := range variableUse.FindAllSubmatch(f.Content, -1) {
+			used[string(match[1])] = true
+		}
+		declared := map[string]bool{"__rate_interval": true}
+		for _, v := range all[f.Name].Templating.List {
+			declared[v.Name] = true
+			if !used[v.Name] {
+				t.Errorf("%s: variable %s is not used", f.Name, v.Name)
+			}
+			if v.Type == "query" && (v.Refresh != 2 || v.Datasource == nil || v.Datasource.UID != "${datasource}") {
+				t.Errorf("%s: variable %s: refresh %d, datasource %v", f.Name, v.Name, v.Refresh, v.Datasource)
+			}
+			if v.Type == "datasource" && (v.Current != nil || v.Label != "Data source") {
+				t.Errorf("%s: data source %v, label %q", f.Name, v.Current, v.Label)
+			}
+		}
+		for name := range used {
+			if !declared[name] {
+				t.Errorf("%s: variable %s is not declared", f.Name, name)
+			}
+		}
+	}
+}
+
+func TestEveryQueryIsOfTheChosenHostAndNoneOfAnAddress(t *testing.T) {
+	selector := regexp.MustCompile(`[a-zA-Z_:]+\{[^}]*\}`)
+	for name, d := range renderAll(t) {
+		expressions := []string{}
+		for _, p := range d.Panels {
+			for _, q := range p.Targets {
+				expressions = append(expressions, q.Expr)
+			}
+		}
+		for _, a := range d.Annotations.List {
+			expressions = append(expressions, a.Expr)
+		}
+		for _, e := range expressions {
+			for _, definer := range append(metric.All(), metric.Foreign()...) {
+				// Every mention of a series must be a selector with the matcher.
+				mentions := regexp.MustCompile(`\b`+regexp.QuoteMeta(definer.Def().Name)+`\b`).FindAllString(e, -1)
+				chosen := 0
+				for _, s := range selector.FindAllString(e, -1) {
+					if strings.HasPrefix(s, definer.Def().Name+"{") && strings.Contains(s, `host="$host"`) {
+						chosen++
+					}
+				}
+				if len(mentions) != chosen {
+					t.Errorf("%s: %s reads %s of other hosts", name, e, definer.Def().Name)
+				}
+			}
+			if strings.Contains(e, "instance") {
+				t.Errorf("%s: %s depends on an address", name, e)
+			}
+		}
+	}
+}
+
+func TestLinksCarryTimeAndVariablesAndShow(t *testing.T) {
+	for name, d := range renderAll(t) {
+		if len(d.Links) == 0 || len(d.Annotations.List) == 0 {
+			t.Errorf("%s: %d links, %d annotations", name, len(d.Links), len(d.Annotations.List))
+		}
+		for _, l := range d.Links {
+			if !l.KeepTime || !l.IncludeVars || l.Placement != nil || !slices.Contains(l.Tags, tag) {
+				t.Errorf("%s: link %+v", name, l)
+			}
+		}
+		for _, a := range d.Annotations.List {
+			if a.Placement != nil || !a.Enable || a.Expr == "" || a.Datasource.UID != "${datasource}" {
+				t.Errorf("%s: annotation %+v", name, a)
+			}
+		}
+	}
+}
+
+func TestTheLedgerDrawsEveryLineOnce(t *testing.T) {
+	var drawn []string
+	titles := map[string]bool{}
+	for _, l := range ledgerLines() {
+		drawn = append(drawn, l.line)
+		if titles[l.title] {
+			t.Errorf("two lines are called %s", l.title)
+		}
+		titles[l.title] = true
+	}
+	want := metric.LedgerLines()
+	slices.Sort(want)
+	slices.Sort(drawn)
+	if !slices.Equal(drawn, want) {
+		t.Errorf("drawn %v, want %v", drawn, want)
+	}
+}
+
+func TestUnitsOfTheVocabularyHaveAGrafanaUnit(t *testing.T) {
+	for _, definer := range append(metric.All(), metric.Foreign()...) {
+		unit := expr.Unit{Base: definer.Def().Unit}
+		if unit.Base == metric.Timestamp {
+			continue // shown as an age or converted to milliseconds, never as it is
+		}
+		if _, err := grafanaUnit(unit); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestAPanelThatLacksSomethingIsRefused(t *testing.T) {
+	good := subject{title: "t", means: "m.", wrong: "w.", noData: "n", queries: []query{{"l", one(metric.MemoryPoolBytes)}}}
+	if _, err := series(good).Build(); err != nil {
+		t.Fatal(err)
+	}
+	cases := map[string]func(s *subject){
+		"no title":       func(s *subject) { s.title = "" },
+		"no meaning":     func(s *subject) { s.means = "" },
+		"nothing wrong":  func(s *subject) { s.wrong = "" },
+		"no no-data":     func(s *subject) { s.noData = "" },
+		"no queries":     func(s *subject) { s.queries = nil },
+		"two units":      func(s *subject) { s.queries = append(s.queries, query{"x", one(metric.GPUTemperatureCelsius)}) },
+		"unknown unit":   func(s *subject) { s.queries = []query{{"x", one(metric.CollectorLastSuccessTimestampSeconds)}} },
+		"refused query":  func(s *subject) { s.queries = []query{{"x", expr.Select(metric.GPUTemperatureCelsius).Sum(byHost())}} },
+		"too many":       func(s *subject) { s.queries = slices.Repeat(s.queries, 27) },
+		"empty querying": func(s *subject) { s.queries = []query{{}} },
+	}
+	for name, spoil := range cases {
+		s := good
+		s.queries = slices.Clone(good.queries)
+		spoil(&s)
+		if _, err := series(s).Build(); err == nil {
+			t.Errorf("%s: accepted", name)
+		}
+		if _, err := (page{name: "p", title: "p", rows: []row{{"r", []tile{{24, 8, number(s)}}}}}).build(); err == nil {
+			t.Errorf("%s: accepted on a page", name)
+		}
+	}
+}
+
+func TestTilesWrapWhereTheyDoNotFit(t *testing.T) {
+	var c placer
+	var got []string
+	for _, size := range [][2]uint32{{24, 1}, {12, 3}, {12, 5}, {18, 4}, {12, 2}} {
+		p := c.place(size[0], size[1])
+		got = append(got, fmt.Sprintf("%d,%d", p.X, p.Y))
+	}
+	if want := "0,0 0,1 12,1 0,6 0,10"; strings.Join(got, " ") != want {
+		t.Errorf("places %v, want %s", got, want)
+	}
+}
