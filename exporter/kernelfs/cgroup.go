@@ -22,10 +22,10 @@ func ReadMemoryStat(cgroups fs.FS, cgroup string) (MemoryStat, error) {
 	return parseFile(cgroups, inCgroup(cgroup, "memory.stat"), func(text string) (MemoryStat, error) { return parseKeyed(text) })
 }
 
-// namedKernelMemory are the parts of kernel that memory.stat names, as far as they have an
-// equivalent in /proc/meminfo or can be told to be something else than pages of a driver.
+// namedKernelMemory are the parts of kernel that memory.stat names. The compressed pool of zswap is one
+// of them: it is charged as kernel memory too (obj_cgroup_charge_zswap in mm/memcontrol.c).
 func namedKernelMemory() []string {
-	return []string{"slab", "kernel_stack", "pagetables", "sec_pagetables", "percpu", "vmalloc"}
+	return []string{"slab", "kernel_stack", "pagetables", "sec_pagetables", "percpu", "vmalloc", "zswap"}
 }
 
 // KernelOther is the kernel memory charged to the cgroup that is none of the kinds that memory.stat

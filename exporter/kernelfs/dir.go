@@ -176,7 +176,7 @@ func mustBeRegular(fd int) error {
 // untilUninterrupted repeats a call that a signal interrupted before it did anything.
 func untilUninterrupted(call func() (int, error)) (int, error) {
 	for {
-		if n, err := call(); err != unix.EINTR { //nolint:errorlint // system calls return plain numbers
+		if n, err := call(); err != unix.EINTR {
 			return n, err
 		}
 	}

@@ -17,7 +17,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"iter"
 	"strconv"
 	"strings"
 )
@@ -51,23 +50,13 @@ func displayPath(fsys fs.FS, name string) string {
 	return name
 }
 
-// eachLine yields the lines of a file with their numbers from 1. The kernel ends every line of a
-// table; one that is not ended was cut, and what is left of a cut number is another number.
-func eachLine(text string) iter.Seq2[int, string] {
-	return func(yield func(int, string) bool) {
-		number := 0
-		for line := range strings.Lines(text) {
-			number++
-			if !yield(number, line) {
-				return
-			}
-		}
-	}
-}
-
-// parseLines calls parse with each line, without its end, until one is not understood.
+// parseLines calls parse with each line, without its end, until one is not understood. The kernel ends
+// every line of a table; one that is not ended was cut, and what is left of a cut number is
+// another number.
 func parseLines(text string, parse func(line string) error) error {
-	for number, line := range eachLine(text) {
+	number := 0
+	for line := range strings.Lines(text) {
+		number++
 		body, ended := strings.CutSuffix(line, "\n")
 		if !ended {
 			return fmt.Errorf("line %d: %w", number, io.ErrUnexpectedEOF)

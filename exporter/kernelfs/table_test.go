@@ -144,6 +144,7 @@ func TestKernelOtherIsWhatMemoryStatDoesNotName(t *testing.T) {
 		// 5368709120 - (62914560 + 10485760 + 20971520 + 1052672 + 1048576 + 2097152)
 		{"every part", stat(sampleMemoryStat), 5270138880, true},
 		{"a part that this kernel does not have", stat("kernel 1000\nslab 300\n"), 700, true},
+		{"with zswap, which is charged as kernel memory", stat("kernel 1000\nzswap 600\nslab 300\n"), 100, true},
 		{"parts updated later than the whole", stat("kernel 1000\nslab 1300\n"), -300, true},
 		{"kernel before 5.18", stat("anon 5\nslab 300\n"), 0, false},
 	}
