@@ -73,11 +73,11 @@ func (r *run) begin(ctx context.Context, halt context.CancelCauseFunc) error {
 		return err
 	}
 	var err error
-	if r.records, err = newLineFile(r.folder.path(fileRequests), halt); err != nil {
+	if r.records, err = r.openLines(r.folder.path(fileRequests), halt); err != nil {
 		return err
 	}
 	if r.settings.saveOutputs {
-		if r.outputs, err = newLineFile(r.folder.path(fileOutputs), halt); err != nil {
+		if r.outputs, err = r.openLines(r.folder.path(fileOutputs), halt); err != nil {
 			return err
 		}
 	}

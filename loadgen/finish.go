@@ -28,6 +28,7 @@ func (r *run) finish(loadErr error) (result, err error) {
 	if summaryErr != nil {
 		return nil, errors.Join(err, summaryErr)
 	}
+	summary.Warnings = append(summary.Warnings, r.answers.warnings()...)
 	if loadErr != nil {
 		summary.Warnings = append(summary.Warnings, "the run ended before its plan did: "+printable(loadErr.Error()))
 	}

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/umascope/umascope/loadgen/chat"
-	"github.com/umascope/umascope/loadgen/prompt"
 	"github.com/umascope/umascope/loadgen/report"
 	"github.com/umascope/umascope/loadgen/schedule"
 	"github.com/umascope/umascope/loadgen/telemetry"
@@ -52,7 +51,7 @@ func requestFlags(set flagSet, s *settings) {
 	flag(set, "scenario", "What to measure; this version knows "+scenarioStandard+".", scenarioStandard, &s.scenario, oneScenario)
 	flag(set, "prompts", "Prompt set: short (512:2048 tokens), long (8192:32768) or mixed (either, half of the requests each).", promptsShort, &s.prompts, oneOf(promptsShort, promptsLong, promptsMixed))
 	flag(set, "input-tokens", "Prompt length in tokens, estimated: N, MEAN,SD or MIN:MAX. Lengths of a prompt set are kept below the server's limit, lengths given here are refused above it.", "", &s.inputTokens, parseLengths)
-	flag(set, "output-tokens", "Cap of the output in tokens: N or MIN:MAX.", "256", &s.outputTokens, prompt.ParseLengths)
+	flag(set, "output-tokens", "Cap of the output in tokens: N or MIN:MAX.", "256", &s.outputTokens, parseCap)
 	set.Flag("ignore-eos", "Ask for exactly that many tokens, where the engine can.").BoolVar(&s.ignoreEOS)
 	flag(set, "temperature", "Sampling temperature. 0 by default: outputs are hashed and compared.", "0", &s.temperature, numberWithin(0, 2))
 	flag(set, "top-p", "Nucleus of sampling.", "1", &s.topP, numberWithin(0, 1))

@@ -28,7 +28,7 @@ const (
 // plan writes the schedule of all phases and returns the hash of the workload: of the schedule,
 // which has the hashes of prompts and parameters, and of the rules that it follows. Of an endless
 // phase it writes the first block; prepare writes the others, each before its first request.
-func (w *workload) plan(out io.Writer) (sha256Hex string, err error) {
+func (w *workload) plan(ctx context.Context, out io.Writer) (sha256Hex string, err error) {
 	sum := sha256.New()
 	if err := w.hashRules(sum); err != nil {
 		return "", err
@@ -38,7 +38,7 @@ func (w *workload) plan(out io.Writer) (sha256Hex string, err error) {
 		if p.endless() {
 			requests = block(0)
 		}
-		if err := w.write(io.MultiWriter(out, sum), p, requests); err != nil {
+		if err := w.write(ctx, io.MultiWriter(out, sum), p, requests); err != nil {
 			return "", err
 		}
 	}
@@ -73,10 +73,13 @@ func block(first int) iter.Seq2[int, *time.Duration] {
 }
 
 // write writes the lines of the given requests.
-func (w *workload) write(out io.Writer, p phase, requests iter.Seq2[int, *time.Duration]) error {
+func (w *workload) write(ctx context.Context, out io.Writer, p phase, requests iter.Seq2[int, *time.Duration]) error {
 	buffer := bufio.NewWriter(out)
 	encoder := json.NewEncoder(buffer)
 	for index, offset := range requests {
+		if ctx.Err() != nil {
+			return errInterrupted
+		}
 		d, err := w.draft(p, index, offset)
 		if err != nil {
 			return err
@@ -127,8 +130,11 @@ func (w *workload) fill(ctx context.Context, p phase, q *queue, out io.Writer) e
 	}
 	defer markReady()
 	for index, offset := range w.planned(p) {
+		if ctx.Err() != nil {
+			return nil
+		}
 		if p.endless() && index > 0 && index%planBlock == 0 {
-			if err := w.write(out, p, block(index)); err != nil {
+			if err := w.write(ctx, out, p, block(index)); err != nil && ctx.Err() == nil {
 				return fmt.Errorf("schedule: %w", err)
 			}
 		}

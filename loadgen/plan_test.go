@@ -26,7 +26,7 @@ func workloadOf(phases ...phase) *workload {
 func plan(t *testing.T, w *workload) (sum string, entries []entry) {
 	t.Helper()
 	var out bytes.Buffer
-	sum, err := w.plan(&out)
+	sum, err := w.plan(t.Context(), &out)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -180,6 +180,10 @@ func TestAnEndlessPhaseIsPlannedBeforeEachBlockIsSent(t *testing.T) {
 	cancel()
 	if err := q.rest(); err != nil {
 		t.Error(err)
+	}
+	// Whoever empties the queue of a phase that is over must not keep it going.
+	if n := strings.Count(written.String(), "\n"); n > 8*planBlock {
+		t.Errorf("%d lines were planned after the end", n)
 	}
 }
 

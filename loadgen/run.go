@@ -43,31 +43,19 @@ type run struct {
 	clock    chat.Clock
 	loop     *loop
 	sampler  *telemetry.Sampler
-	records  *lineFile
-	outputs  *lineFile
-	spans    []span
-	health   report.ClientHealth
+	// openLines opens the files of records; a test gives it a full disk.
+	openLines func(path string, failed func(error)) (*lineFile, error)
+	records   *lineFile
+	outputs   *lineFile
+	spans     []span
+	health    report.ClientHealth
 }
 
 // measure runs the verb run.
 func (p Program) measure(ctx context.Context, line *commandLine) error {
-	host, err := os.Hostname()
+	r, err := p.newRun(line)
 	if err != nil {
 		return err
-	}
-	s := line.settings
-	if err := s.resolve(host); err != nil {
-		return usage(err)
-	}
-	limits, err := report.ParseLimits(s.validity)
-	if err != nil {
-		return usage(fmt.Errorf("--validity: %w", err))
-	}
-	console := newConsole(p.Stderr)
-	logged := Program{Stdout: p.Stdout, Stderr: console}
-	r := &run{
-		program: p, settings: s, limits: limits, flags: line.flagValues(),
-		console: console, log: logged.logger(s.logLevel), answers: &answers{},
 	}
 	if err := r.setUp(ctx); err != nil {
 		r.undo()
@@ -75,6 +63,28 @@ func (p Program) measure(ctx context.Context, line *commandLine) error {
 	}
 	defer r.close()
 	return r.execute(ctx)
+}
+
+// newRun checks the flags against each other.
+func (p Program) newRun(line *commandLine) (*run, error) {
+	host, err := os.Hostname()
+	if err != nil {
+		return nil, err
+	}
+	s := line.settings
+	if err := s.resolve(host); err != nil {
+		return nil, usage(err)
+	}
+	limits, err := report.ParseLimits(s.validity)
+	if err != nil {
+		return nil, usage(fmt.Errorf("--validity: %w", err))
+	}
+	console := newConsole(p.Stderr)
+	return &run{
+		program: p, settings: s, limits: limits, flags: line.flagValues(),
+		console: console, log: Program{Stderr: console}.logger(s.logLevel),
+		answers: &answers{}, openLines: newLineFile,
+	}, nil
 }
 
 // setUp does all that can fail on bad input or environment, before any request is sent.
@@ -97,7 +107,7 @@ func (r *run) setUp(ctx context.Context) error {
 	if r.sources, err = r.findTelemetry(ctx); err != nil {
 		return err
 	}
-	if err = r.plan(); err != nil {
+	if err = r.plan(ctx); err != nil {
 		return err
 	}
 	r.client, err = chat.New(r.clientOptions())
@@ -131,7 +141,7 @@ func (r *run) close() {
 }
 
 // plan draws the workload and writes it down.
-func (r *run) plan() error {
+func (r *run) plan(ctx context.Context) error {
 	inputs, err := r.server.fit(r.settings)
 	if err != nil {
 		return usage(err)
@@ -142,7 +152,7 @@ func (r *run) plan() error {
 		return usage(fmt.Errorf("--out: %w", err))
 	}
 	buffer := bufio.NewWriter(r.schedule)
-	r.workSHA, err = r.work.plan(buffer)
+	r.workSHA, err = r.work.plan(ctx, buffer)
 	return errors.Join(err, buffer.Flush())
 }
 

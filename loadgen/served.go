@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"strings"
 	"sync"
 
 	"github.com/umascope/umascope/loadgen/chat"
@@ -114,7 +115,8 @@ func addName(names []string, name string) []string {
 	return append(names, name)
 }
 
-// judge compares the answers' model with the one asked for.
+// judge compares the answers' model with the one asked for. There is no fingerprint of the model
+// itself yet, so nothing is said of one that changed under the same name.
 func (a *answers) judge(asked string) report.Model {
 	a.mutex.Lock()
 	defer a.mutex.Unlock()
@@ -124,11 +126,16 @@ func (a *answers) judge(asked string) report.Model {
 			m.Mismatch = fmt.Sprintf("answers say they are from %q", name)
 		}
 	}
-	if len(a.fingerprints) > 1 {
-		m.Changed = fmt.Sprintf("the server's fingerprint changed: %d different ones", len(a.fingerprints))
-	}
-	if len(a.fingerprints) == 1 {
-		m.Fingerprint = a.fingerprints[0]
-	}
 	return m
+}
+
+// warnings says what the answers show that is no proof of anything. Several fingerprints may be
+// a fleet with several builds as well as a restart in the middle of the run.
+func (a *answers) warnings() []string {
+	a.mutex.Lock()
+	defer a.mutex.Unlock()
+	if len(a.fingerprints) < 2 {
+		return nil
+	}
+	return []string{fmt.Sprintf("answers carry %d different system fingerprints: %s", len(a.fingerprints), printable(strings.Join(a.fingerprints, ", ")))}
 }

@@ -101,9 +101,6 @@ func (s *settings) resolve(host string) error {
 	if s.firstTokenTimeout == 0 {
 		s.firstTokenTimeout = s.requestTimeout
 	}
-	if s.ignoreEOS && s.outputTokens.SD > 0 {
-		return errors.New("--ignore-eos: needs --output-tokens N or MIN:MAX")
-	}
 	if s.runID != "" && !plainName(s.runID) {
 		return fmt.Errorf("--run-id: %q: want letters, digits, . _ and -, not beginning with a dot, at most 128", s.runID)
 	}
@@ -239,6 +236,15 @@ func parseSource(s string) (telemetry.Source, error) {
 func parseLengths(s string) (*prompt.Lengths, error) {
 	lengths, err := prompt.ParseLengths(s)
 	return &lengths, err
+}
+
+// parseCap reads the caps of outputs, N or MIN:MAX.
+func parseCap(s string) (prompt.Lengths, error) {
+	lengths, err := prompt.ParseLengths(s)
+	if err == nil && strings.Contains(s, ",") {
+		err = fmt.Errorf("%q is neither N nor MIN:MAX", s)
+	}
+	return lengths, err
 }
 
 // parseWarmup reads a number of requests or a duration.

@@ -1,0 +1,251 @@
+package loadgen
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/umascope/umascope/loadgen/prompt"
+	"github.com/umascope/umascope/loadgen/schedule"
+)
+
+// parsed returns the settings of a command line after run --url.
+func parsed(t *testing.T, args ...string) (*settings, error) {
+	t.Helper()
+	line := newCommandLine(&bytes.Buffer{})
+	if _, _, err := line.parse(append([]string{"run", "--url", "http://127.0.0.1:8000/v1/"}, args...)); err != nil {
+		return nil, err
+	}
+	return line.settings, line.settings.resolve("spark1")
+}
+
+func TestDefaultsAreThoseOfTheContract(t *testing.T) {
+	s, err := parsed(t)
+	if err != nil {
+		t.Fatal(err)
+	}
+	limit := schedule.Limit{Requests: 64}
+	phases := s.phases()
+	if len(phases) != 2 || phases[0].limit.Requests != 8 || phases[1].limit != limit || phases[1].process.Arrival != schedule.Closed {
+		t.Errorf("phases %+v", phases)
+	}
+	if s.target.url != "http://127.0.0.1:8000" || s.target.endpoint != "chat" || s.target.engine != engineAuto || s.target.readyConsecutive != 2 {
+		t.Errorf("target %+v", s.target)
+	}
+	if s.concurrency != 1 || s.grace != 30*time.Second || s.seed != 1337 || s.temperature != 0 || s.topP != 1 {
+		t.Errorf("settings %+v", s)
+	}
+	if s.requestTimeout != 600*time.Second || s.firstTokenTimeout != s.requestTimeout || s.chunkTimeout != 120*time.Second {
+		t.Errorf("timeouts %s, %s, %s", s.requestTimeout, s.firstTokenTimeout, s.chunkTimeout)
+	}
+	if s.outputTokens != (prompt.Lengths{Min: 256, Max: 256}) || !slices.Equal(lengthsOf(s.prompts), []prompt.Lengths{{Min: 512, Max: 2048}}) {
+		t.Errorf("lengths %+v", s)
+	}
+	if s.label("arm") != "default" || s.label("host") != "spark1" || s.out != "runs" || s.web.address != DefaultAddress || s.web.explicit {
+		t.Errorf("settings %+v", s)
+	}
+}
+
+func TestDurationAloneReplacesTheDefaultNumberOfRequests(t *testing.T) {
+	s, err := parsed(t, "--duration=90s")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := s.phases()[1].limit; got != (schedule.Limit{Duration: 90 * time.Second}) {
+		t.Errorf("limit %+v", got)
+	}
+}
+
+func TestWarmupIsRequestsOrATimeOrNothing(t *testing.T) {
+	for text, want := range map[string]schedule.Limit{"3": {Requests: 3}, "20s": {Duration: 20 * time.Second}} {
+		s, err := parsed(t, "--warmup", text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := s.phases()[0]; got.name != phaseWarmup || got.limit != want {
+			t.Errorf("%s: %+v", text, got)
+		}
+	}
+	if s, err := parsed(t, "--warmup=0"); err != nil || len(s.phases()) != 1 {
+		t.Errorf("phases %v, %v", s, err)
+	}
+}
+
+func TestAnOpenLoopHasNoCapUnlessOneIsGiven(t *testing.T) {
+	s, err := parsed(t, "--arrival=poisson", "--rate=2.5")
+	if err != nil || s.concurrency != 0 {
+		t.Errorf("concurrency %d, %v", s.concurrency, err)
+	}
+	if s, err = parsed(t, "--arrival=constant", "--rate=2.5", "--concurrency=9"); err != nil || s.concurrency != 9 {
+		t.Errorf("concurrency %d, %v", s.concurrency, err)
+	}
+}
+
+func TestLabelsThatEveryRunHasCanBeGiven(t *testing.T) {
+	s, err := parsed(t, "--label", "arm=native", "--label", "host=spark2", "--label", "kv=off")
+	if err != nil || s.label("arm") != "native" || s.label("host") != "spark2" || s.labelMap()["kv"] != "off" {
+		t.Errorf("labels %v, %v", s.labels, err)
+	}
+}
+
+func TestBadFlagsAreRefusedByName(t *testing.T) {
+	for _, c := range []struct {
+		flag string
+		args []string
+	}{
+		{"--rate", []string{"--arrival=poisson", "--rate", "-1"}},
+		{"--rate", []string{"--arrival=poisson", "--rate=0"}},
+		{"--rate", []string{"--arrival=poisson", "--rate=NaN"}},
+		{"--rate", []string{"--arrival=poisson", "--rate=1e9"}},
+		{"--rate", []string{"--arrival=poisson"}},
+		{"--rate", []string{"--rate=5"}},
+		{"--concurrency", []string{"--concurrency=0"}},
+		{"--concurrency", []string{"--concurrency=-2"}},
+		{"--concurrency", []string{"--concurrency=1.5"}},
+		{"--requests", []string{"--requests=0"}},
+		{"--requests", []string{"--requests=99999999999"}},
+		{"--duration", []string{"--duration=0s"}},
+		{"--duration", []string{"--duration=60"}},
+		{"--grace", []string{"--grace=-1s"}},
+		{"--warmup", []string{"--warmup=-1"}},
+		{"--warmup", []string{"--warmup=some"}},
+		{"--arrival", []string{"--arrival=gamma"}},
+		{"--prompts", []string{"--prompts=huge"}},
+		{"--input-tokens", []string{"--input-tokens=9:1"}},
+		{"--input-tokens", []string{"--input-tokens=5", "--prompts=mixed"}},
+		{"--output-tokens", []string{"--output-tokens=0"}},
+		{"--output-tokens", []string{"--output-tokens=10,2"}},
+		{"--endpoint", []string{"--endpoint=embeddings"}},
+		{"--engine", []string{"--engine=llama"}},
+		{"--temperature", []string{"--temperature=-1"}},
+		{"--top-p", []string{"--top-p=2"}},
+		{"--extra-body", []string{"--extra-body=[1]"}},
+		{"--extra-body", []string{"--extra-body=null"}},
+		{"--header", []string{"--header=novalue"}},
+		{"--header", []string{"--header=bad name:x"}},
+		{"--label", []string{"--label=Arm=x"}},
+		{"--label", []string{"--label=arm="}},
+		{"--label", []string{"--label=arm=a", "--label=arm=b"}},
+		{"--telemetry", []string{"--telemetry=http://127.0.0.1:1"}},
+		{"--telemetry", []string{"--telemetry=a=http://u:p@127.0.0.1:1"}},
+		{"--telemetry-interval", []string{"--telemetry-interval=1ms"}},
+		{"--slo", []string{"--slo=speed=1s"}},
+		{"--run-id", []string{"--run-id=../x"}},
+		{"--run-id", []string{"--run-id=.hidden"}},
+		{"--web.listen-address", []string{"--web.listen-address=nowhere"}},
+		{"--log-level", []string{"--log-level=loud"}},
+		{"--seed", []string{"--seed=-1"}},
+		{"--scenario", []string{"--scenario=eviction_replay"}},
+		{"--clients", []string{"--clients=4"}}, // of a later version: not accepted and ignored
+	} {
+		_, err := parsed(t, c.args...)
+		if err == nil || !strings.Contains(err.Error(), c.flag) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%v: %v; want one line that names %s", c.args, err, c.flag)
+		}
+	}
+}
+
+func TestTheServersAddressTakesNoSecrets(t *testing.T) {
+	for _, url := range []string{"http://user:hunter2@127.0.0.1", "ftp://127.0.0.1", "127.0.0.1:8000", "http://", "http://127.0.0.1/?key=hunter2"} {
+		_, _, err := newCommandLine(&bytes.Buffer{}).parse([]string{"run", "--url", url})
+		if err == nil || !strings.Contains(err.Error(), "--url") || strings.Contains(err.Error(), "user:hunter2") {
+			t.Errorf("%s: %v", url, err)
+		}
+	}
+}
+
+func TestManifestsShowFlagsWithoutSecrets(t *testing.T) {
+	line := newCommandLine(&bytes.Buffer{})
+	args := []string{"run", "--url=http://127.0.0.1:1", "--header=X-Key: abc", "--header=Y:z", "--stop=a", "--stop=b"}
+	if _, _, err := line.parse(args); err != nil {
+		t.Fatal(err)
+	}
+	values := line.flagValues()
+	for name, want := range map[string]string{
+		"header": "[X-Key:<redacted>] [Y:<redacted>]", "stop": "[a] [b]", "seed": "1337", "ignore-eos": "false",
+	} {
+		if values[name] != want {
+			t.Errorf("%s is %q, want %q", name, values[name], want)
+		}
+	}
+}
+
+func TestRunNamesSortByTimeAndDiffer(t *testing.T) {
+	now := time.Date(2026, 11, 5, 14, 15, 3, 0, time.UTC)
+	first, second := newRunID(now, "native/<b>"), newRunID(now, "native/<b>")
+	if first == second || !strings.HasPrefix(first, "20261105T141503Z-native-b-") || !plainName(first) {
+		t.Errorf("%q, %q", first, second)
+	}
+	if later := newRunID(now.Add(time.Second), "a"); later < first {
+		t.Errorf("%q sorts before %q", later, first)
+	}
+	if long := newRunID(now, strings.Repeat("x", 500)); !plainName(long) {
+		t.Errorf("%q is no plain name", long)
+	}
+}
+
+func FuzzJoinNegative(f *testing.F) {
+	f.Add("--rate", "-1")
+	f.Add("run", "-1")
+	f.Add("--a=b", "-x")
+	f.Fuzz(func(t *testing.T, first, second string) {
+		got := joinNegative([]string{first, second})
+		switch {
+		case len(got) == 2 && got[0] == first && got[1] == second:
+		case len(got) == 1 && got[0] == first+"="+second && strings.HasPrefix(first, "--"):
+		default:
+			t.Errorf("%q %q became %q", first, second, got)
+		}
+	})
+}
+
+func FuzzFlagValues(f *testing.F) {
+	for _, seed := range []string{"1", "-1", "60s", "a=b", "a:b", `{"a":1}`, "ttft=1s", "h=http://127.0.0.1:1", "1:2"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		for name, parse := range map[string]func(string) error{
+			"warmup": func(s string) error {
+				limit, err := parseWarmup(s)
+				if err == nil && (limit.Requests < 0 || limit.Duration < 0) {
+					t.Errorf("%q became %+v", s, limit)
+				}
+				return err
+			},
+			"label": func(s string) error {
+				l, err := parseLabel(s)
+				if err == nil && (!labelName(l.name) || l.value == "") {
+					t.Errorf("%q became %+v", s, l)
+				}
+				return err
+			},
+			"header": func(s string) error {
+				h, err := parseHeader(s)
+				if err == nil && (!headerName(h.name) || strings.ContainsAny(h.value, "\r\n")) {
+					t.Errorf("%q became %+v", s, h)
+				}
+				return err
+			},
+			"source": func(s string) error {
+				source, err := parseSource(s)
+				if err == nil && (source.Name == "" || !strings.HasPrefix(strings.ToLower(source.URL), "http")) {
+					t.Errorf("%q became %+v", s, source)
+				}
+				return err
+			},
+			"rate": func(s string) error {
+				rate, err := positive(s)
+				if err == nil && !(rate > 0) {
+					t.Errorf("%q became %v", s, rate)
+				}
+				return err
+			},
+		} {
+			if err := parse(text); err != nil && err.Error() == "" {
+				t.Errorf("%s: an error without a word", name)
+			}
+		}
+	})
+}

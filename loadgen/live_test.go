@@ -1,0 +1,206 @@
+package loadgen
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
+	dto "github.com/prometheus/client_model/go"
+
+	"github.com/umascope/umascope/exporter/metric"
+	"github.com/umascope/umascope/loadgen/chat"
+)
+
+// liveRun is a live page after one request that ended ok and one that did not: intended at 0,
+// eligible at 5 ms, sent at 6 ms, payloads at 106, 166 and 206 ms.
+func liveRun(t *testing.T) *live {
+	t.Helper()
+	s, err := parsed(t, "--label=arm=native")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := newLive("r1", s, []string{phaseReady, phaseWarmup, phaseMeasure, phaseStop})
+	l.enter(phaseMeasure)
+	watch := l.observe(phaseMeasure)
+	watch.started()
+	watch.started()
+	watch.started()
+	for range 3 {
+		watch.payload()
+	}
+	watch.ended(chat.Result{Record: chat.Record{
+		Status: chat.StatusOK, IntendedNS: 0, EligibleNS: 5 * ms, DispatchNS: 6 * ms,
+		FirstTokenNS: new(106 * ms), ArrivalsNS: []int64{106 * ms, 60 * ms, 40 * ms}, ReadIDs: []int{1, 2, 3},
+		TokensIn: new(10), TokensOut: new(6), ArrivalTokens: []int{1, 3, 2},
+	}})
+	watch.ended(chat.Result{Record: chat.Record{Status: chat.StatusTimeout, EligibleNS: 1, DispatchNS: 2}})
+	return l
+}
+
+func gathered(t *testing.T, l *live) map[string]*dto.MetricFamily {
+	t.Helper()
+	families, err := l.registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	byName := map[string]*dto.MetricFamily{}
+	for _, f := range families {
+		byName[f.GetName()] = f
+	}
+	return byName
+}
+
+func TestLiveHistogramsHaveTheDefinedValuesInClassicAndNativeBuckets(t *testing.T) {
+	families := gathered(t, liveRun(t))
+	for _, c := range []struct {
+		m   metric.Histogram
+		n   uint64
+		sum float64
+	}{
+		{metric.LoadTimeToFirstTokenSeconds, 1, .100},
+		{metric.LoadScheduledTimeToFirstTokenSeconds, 1, .106},
+		{metric.LoadTimePerOutputTokenSeconds, 1, .020},
+		{metric.LoadChunkGapSeconds, 2, .100},
+		{metric.LoadRequestDurationSeconds, 1, .200},
+		{metric.LoadScheduledRequestDurationSeconds, 1, .206},
+		{metric.LoadQueueDelaySeconds, 1, .005},
+		{metric.LoadClientLagSeconds, 1, .001},
+	} {
+		name := c.m.Def().Name
+		h := families[name].GetMetric()[0].GetHistogram()
+		if h.GetSampleCount() != c.n || h.GetSampleSum() < c.sum-1e-9 || h.GetSampleSum() > c.sum+1e-9 {
+			t.Errorf("%s: %d values, sum %g; want %d and %g", name, h.GetSampleCount(), h.GetSampleSum(), c.n, c.sum)
+		}
+		if len(h.GetBucket()) != len(c.m.Buckets()) || h.GetSchema() != 5 || len(h.GetPositiveSpan()) == 0 {
+			t.Errorf("%s: %d classic buckets, schema %d, %d native spans", name, len(h.GetBucket()), h.GetSchema(), len(h.GetPositiveSpan()))
+		}
+	}
+}
+
+func TestLiveCountersStartAtZeroForEveryStatus(t *testing.T) {
+	families := gathered(t, liveRun(t))
+	counts := map[string]float64{}
+	for _, m := range families[metric.LoadRequestsTotal.Def().Name].GetMetric() {
+		for _, label := range m.GetLabel() {
+			if label.GetName() == string(metric.LabelStatus) {
+				counts[label.GetValue()] = m.GetCounter().GetValue()
+			}
+		}
+	}
+	if len(counts) != len(chat.Statuses()) || counts["ok"] != 1 || counts["timeout"] != 1 || counts["http"] != 0 {
+		t.Errorf("requests by status: %v", counts)
+	}
+}
+
+func TestLiveTokensEventsAndInFlight(t *testing.T) {
+	l := liveRun(t)
+	if got := testutil.ToFloat64(l.tokens.WithLabelValues("r1", phaseMeasure, directionInput)); got != 10 {
+		t.Errorf("input tokens %v", got)
+	}
+	if got := testutil.ToFloat64(l.tokens.WithLabelValues("r1", phaseMeasure, directionOutput)); got != 6 {
+		t.Errorf("output tokens %v", got)
+	}
+	if got := testutil.ToFloat64(l.events.WithLabelValues("r1", phaseMeasure)); got != 3 {
+		t.Errorf("events %v", got)
+	}
+	if got := testutil.ToFloat64(l.inFlight.WithLabelValues("r1", phaseMeasure)); got != 1 {
+		t.Errorf("in flight %v", got)
+	}
+}
+
+func TestARunIsActiveWhileItLastsAndAbsentAfterwards(t *testing.T) {
+	l := liveRun(t)
+	active, phase := metric.RunActive.Def().Name, metric.RunPhase.Def().Name
+	if got := gathered(t, l)[active].GetMetric(); len(got) != 1 || got[0].GetGauge().GetValue() != 1 || len(got[0].GetLabel()) != 4 {
+		t.Errorf("active: %v", got)
+	}
+	states := func() (sum float64, n int) {
+		for _, m := range gathered(t, l)[phase].GetMetric() {
+			sum += m.GetGauge().GetValue()
+			n++
+		}
+		return sum, n
+	}
+	if sum, n := states(); sum != 1 || n != 4 {
+		t.Errorf("%v of %d phases are on", sum, n)
+	}
+	l.leave()
+	families := gathered(t, l)
+	if families[active] != nil {
+		t.Error("the run is still active")
+	}
+	if sum, _ := states(); sum != 0 {
+		t.Error("a phase is still on")
+	}
+	if families[metric.LoadRequestsTotal.Def().Name] == nil {
+		t.Error("the last values are gone")
+	}
+}
+
+func TestTheLivePageHasEveryLoadSeriesAndNoOther(t *testing.T) {
+	families := gathered(t, liveRun(t))
+	var subject metric.Subject
+	for _, s := range metric.Subjects() {
+		if s.Title == "Load" {
+			subject = s
+		}
+	}
+	if len(subject.Defs) == 0 || len(families) != len(subject.Defs) {
+		t.Errorf("%d families, %d defined", len(families), len(subject.Defs))
+	}
+	for _, definer := range subject.Defs {
+		d := definer.Def()
+		f := families[d.Name]
+		if f == nil || f.GetHelp() != d.HelpText() || strings.ToLower(f.GetType().String()) != string(d.Kind) {
+			t.Errorf("%s: %v", d.Name, f.GetType())
+		}
+	}
+}
+
+func TestTheLivePagePassesTheLinter(t *testing.T) {
+	server := httptest.NewServer(liveRun(t).handler())
+	defer server.Close()
+	response, err := http.Get(server.URL + "/metrics")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	problems, err := promlint.New(response.Body).Lint()
+	if err != nil || len(problems) > 0 {
+		t.Errorf("%v, %v", problems, err)
+	}
+}
+
+func TestTheLivePageIsServedInTheFormatThatCarriesNativeHistograms(t *testing.T) {
+	server := httptest.NewServer(liveRun(t).handler())
+	defer server.Close()
+	request, err := http.NewRequest(http.MethodGet, server.URL+"/metrics", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("Accept", "application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=delimited")
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	if body, _ := io.ReadAll(response.Body); !strings.Contains(response.Header.Get("Content-Type"), "protobuf") || len(body) == 0 {
+		t.Errorf("content type %s", response.Header.Get("Content-Type"))
+	}
+}
+
+func TestHealthcheckFindsALivePage(t *testing.T) {
+	server := httptest.NewServer(liveRun(t).handler())
+	address := strings.TrimPrefix(server.URL, "http://")
+	if code := Run(t.Context(), []string{"healthcheck", "--web.listen-address", address}, io.Discard, io.Discard); code != exitDone {
+		t.Errorf("exit %d", code)
+	}
+	server.Close()
+	if code := Run(t.Context(), []string{"healthcheck", "--web.listen-address", address}, io.Discard, io.Discard); code != exitFailed {
+		t.Errorf("exit %d after it was gone", code)
+	}
+}

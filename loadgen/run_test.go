@@ -1,0 +1,373 @@
+package loadgen
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"math"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/umascope/umascope/loadgen/chat"
+	"github.com/umascope/umascope/loadgen/report"
+	"github.com/umascope/umascope/loadgen/sim"
+)
+
+// engine serves a simulated engine; step is the time of a token.
+func engine(t *testing.T, step time.Duration) string {
+	t.Helper()
+	config := sim.Default()
+	config.PrefillTokensPerSecond, config.DecodeBase, config.DecodePerSequence = math.Inf(1), step, 0
+	e, err := sim.New(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = e.Run(ctx)
+	}()
+	server := httptest.NewServer(e.Handler())
+	t.Cleanup(func() {
+		server.CloseClientConnections()
+		cancel()
+		<-ended
+		server.Close()
+	})
+	return server.URL
+}
+
+// uncontended switches off the rules that judge the client's machine: the one that runs the
+// tests is shared.
+var uncontended = []string{"--validity=client_lag=off", "--validity=client_stall=off"}
+
+// invoke runs the program with a run folder of its own.
+func invoke(t *testing.T, ctx context.Context, args ...string) (code int, folder, stdout, stderr string) {
+	t.Helper()
+	out := t.TempDir()
+	var printed, complained bytes.Buffer
+	args = slices.Concat([]string{"run", "--out", out, "--run-id", "r1", "--web.listen-address", "127.0.0.1:0"}, uncontended, args)
+	code = Run(ctx, args, &printed, &complained)
+	return code, filepath.Join(out, "r1"), printed.String(), complained.String()
+}
+
+func read[T any](t *testing.T, path string) T {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var value T
+	if err := json.Unmarshal(text, &value); err != nil {
+		t.Fatalf("%s: %v", path, err)
+	}
+	return value
+}
+
+func records(t *testing.T, folder string) []chat.Record {
+	t.Helper()
+	var all []chat.Record
+	for r, err := range report.Records(filepath.Join(folder, fileRequests)) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, r)
+	}
+	return all
+}
+
+func TestARunLeavesACompleteFolder(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		args []string
+	}{
+		{"closed chat", []string{"--concurrency=3"}},
+		{"closed completions", []string{"--concurrency=3", "--endpoint=completions"}},
+		{"poisson chat", []string{"--arrival=poisson", "--rate=100"}},
+		{"constant completions", []string{"--arrival=constant", "--rate=100", "--endpoint=completions"}},
+		{"whole answers", []string{"--no-stream"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			url := engine(t, 200*time.Microsecond)
+			args := slices.Concat([]string{"--url", url, "--requests=12", "--warmup=3", "--output-tokens=8", "--engine=vllm", "--ignore-eos"}, c.args)
+			code, folder, stdout, stderr := invoke(t, t.Context(), args...)
+			if code != exitDone {
+				t.Fatalf("exit %d: %s%s", code, stdout, stderr)
+			}
+			expectFolder(t, folder)
+			if !strings.Contains(stdout, folder) || !strings.Contains(stdout, "E2E") {
+				t.Errorf("printed %s", stdout)
+			}
+		})
+	}
+}
+
+// expectFolder checks that the files of a run of 12 requests after 3 agree with each other.
+func expectFolder(t *testing.T, folder string) {
+	t.Helper()
+	manifest := read[manifest](t, filepath.Join(folder, fileManifest))
+	if manifest.State != stateComplete || manifest.EndedAt == nil || manifest.Labels["arm"] != "default" || manifest.Labels["host"] == "" {
+		t.Errorf("manifest %+v", manifest)
+	}
+	summary := read[report.Summary](t, filepath.Join(folder, fileSummary))
+	if summary.Requests[chat.StatusOK] != 12 || !summary.Valid || summary.WorkloadSHA256 != manifest.Workload.SHA256 || summary.Run != "r1" {
+		t.Errorf("summary %+v", summary)
+	}
+	planned := map[string]entry{}
+	lines, err := os.ReadFile(filepath.Join(folder, fileSchedule))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(lines)) {
+		var e entry
+		if err := json.Unmarshal([]byte(line), &e); err != nil {
+			t.Fatal(err)
+		}
+		planned[e.PromptSHA256] = e
+	}
+	sent := records(t, folder)
+	if len(sent) != 15 || len(planned) != 15 {
+		t.Errorf("%d requests sent, %d planned", len(sent), len(planned))
+	}
+	for _, r := range sent {
+		e := planned[r.PromptSHA256]
+		if e.Phase != r.Phase || e.Index != r.Index || e.ParamsSHA256 != r.ParamsSHA256 || r.Run != "r1" {
+			t.Errorf("planned %+v, sent %+v", e, r)
+		}
+		if r.Status != chat.StatusOK || *r.TokensOut != 8 || r.IntendedNS > r.EligibleNS || r.EligibleNS > r.DispatchNS {
+			t.Errorf("record %+v", r)
+		}
+	}
+	phases := read[struct{ Phases []span }](t, filepath.Join(folder, filePhases)).Phases
+	var names []string
+	for _, p := range phases {
+		names = append(names, p.Name)
+	}
+	if !slices.Equal(names, []string{phaseReady, phaseWarmup, phaseMeasure, phaseStop}) {
+		t.Errorf("phases %v", names)
+	}
+	for _, name := range []string{fileReport, fileHTML} {
+		if info, err := os.Stat(filepath.Join(folder, name)); err != nil || info.Size() == 0 {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestTheSameSeedSendsTheSameWorkload(t *testing.T) {
+	url := engine(t, 100*time.Microsecond)
+	args := []string{"--url", url, "--requests=6", "--warmup=0", "--output-tokens=2:9", "--arrival=poisson", "--rate=200"}
+	hash := func(more ...string) string {
+		_, folder, _, stderr := invoke(t, t.Context(), slices.Concat(args, more)...)
+		sum := read[report.Summary](t, filepath.Join(folder, fileSummary)).WorkloadSHA256
+		if sum == "" {
+			t.Fatal(stderr)
+		}
+		return sum
+	}
+	first := hash()
+	if again := hash("--label", "arm=other"); again != first {
+		t.Error("two arms of one workload have different hashes")
+	}
+	if other := hash("--seed=2"); other == first {
+		t.Error("another seed has the same hash")
+	}
+}
+
+func TestOutputsAreKeptOnlyWhenAskedFor(t *testing.T) {
+	url := engine(t, 100*time.Microsecond)
+	_, without, _, _ := invoke(t, t.Context(), "--url", url, "--requests=2", "--warmup=0", "--output-tokens=4")
+	if _, err := os.Stat(filepath.Join(without, fileOutputs)); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("outputs nobody asked for: %v", err)
+	}
+	_, with, _, _ := invoke(t, t.Context(), "--url", url, "--requests=2", "--warmup=0", "--output-tokens=4", "--save-outputs")
+	text, err := os.ReadFile(filepath.Join(with, fileOutputs))
+	if err != nil {
+		t.Fatal(err)
+	}
+	hashes := map[string]bool{}
+	for _, r := range records(t, with) {
+		hashes[r.OutputSHA256] = true
+	}
+	for line := range strings.Lines(string(text)) {
+		var o output
+		if err := json.Unmarshal([]byte(line), &o); err != nil {
+			t.Fatal(err)
+		}
+		if !hashes[hexSHA256([]byte(o.Output))] {
+			t.Errorf("output %q is of no request", o.Output)
+		}
+	}
+}
+
+func TestAMissedSLOIsExit4AndAnInvalidRunExit3(t *testing.T) {
+	url := engine(t, time.Millisecond)
+	args := []string{"--url", url, "--requests=4", "--warmup=0", "--output-tokens=4"}
+	if code, _, _, stderr := invoke(t, t.Context(), append(args, "--slo=e2e=1ns")...); code != exitMissed || !strings.Contains(stderr, "--slo") {
+		t.Errorf("exit %d: %s", code, stderr)
+	}
+	if code, _, _, _ := invoke(t, t.Context(), append(args, "--slo=e2e=1h")...); code != exitDone {
+		t.Errorf("exit %d with an SLO that was kept", code)
+	}
+	code, folder, _, stderr := invoke(t, t.Context(), append(args, "--request-timeout=1ns", "--slo=e2e=1h")...)
+	if code != exitInvalid || !strings.Contains(stderr, "error_rate") {
+		t.Errorf("exit %d: %s", code, stderr)
+	}
+	if got := read[report.Summary](t, filepath.Join(folder, fileSummary)); got.Valid || got.Requests[chat.StatusTimeout] != 4 {
+		t.Errorf("summary %+v", got.Requests)
+	}
+}
+
+func TestAnInterruptedRunLeavesACompleteFolder(t *testing.T) {
+	for _, cut := range []bool{false, true} {
+		url := engine(t, 20*time.Millisecond)
+		ctx, interrupt := context.WithCancel(t.Context())
+		program := Program{Stdout: &bytes.Buffer{}, Stderr: &lockedBuffer{}}
+		if cut {
+			closed := make(chan struct{})
+			close(closed)
+			program.Cut = closed // a second signal on the heels of the first
+		}
+		out := t.TempDir()
+		folder := filepath.Join(out, "r1")
+		code := make(chan int)
+		go func() {
+			args := []string{"run", "--url", url, "--out", out, "--run-id=r1", "--web.listen-address=127.0.0.1:0",
+				"--duration=1h", "--warmup=0", "--output-tokens=10", "--engine=vllm", "--ignore-eos", "--concurrency=2"}
+			code <- program.Run(ctx, append(args, uncontended...))
+		}()
+		if !cut {
+			await(t, func() bool {
+				info, err := os.Stat(filepath.Join(folder, fileRequests))
+				return err == nil && info.Size() > 0
+			})
+			interrupt()
+		}
+		if got := <-code; got != exitFailed {
+			t.Errorf("cut %v: exit %d: %s", cut, got, program.Stderr)
+		}
+		interrupt()
+		manifest := read[manifest](t, filepath.Join(folder, fileManifest))
+		summary := read[report.Summary](t, filepath.Join(folder, fileSummary))
+		if manifest.State != stateInterrupted || !strings.Contains(strings.Join(summary.Warnings, ""), "interrupted") {
+			t.Errorf("cut %v: state %q, warnings %q", cut, manifest.State, summary.Warnings)
+		}
+		if sent := records(t, folder); !cut && sent[len(sent)-1].Status != chat.StatusOK {
+			t.Errorf("the requests in flight were not drained: %s", sent[len(sent)-1].Status)
+		}
+	}
+}
+
+// await polls until a condition holds that another goroutine brings about.
+func await(t *testing.T, condition func() bool) {
+	t.Helper()
+	for ctx := t.Context(); !condition(); time.Sleep(10 * time.Millisecond) {
+		if ctx.Err() != nil {
+			t.Fatal("it never came about")
+		}
+	}
+}
+
+func TestADiskThatFillsUpFailsTheRun(t *testing.T) {
+	url := engine(t, 100*time.Microsecond)
+	line := newCommandLine(&bytes.Buffer{})
+	args := []string{"run", "--url", url, "--out", t.TempDir(), "--web.listen-address", "127.0.0.1:0", "--duration=1h", "--warmup=0", "--output-tokens=2"}
+	if _, _, err := line.parse(args); err != nil {
+		t.Fatal(err)
+	}
+	r, err := Program{Stdout: &bytes.Buffer{}, Stderr: &bytes.Buffer{}}.newRun(line)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.setUp(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	defer r.close()
+	r.openLines = func(_ string, failed func(error)) (*lineFile, error) {
+		full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+		return writeLines(full, failed), err
+	}
+	err = r.execute(t.Context())
+	if err == nil || !strings.Contains(err.Error(), "no space left") || !strings.Contains(err.Error(), "are lost") {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestSecretsAreNeverWrittenDown(t *testing.T) {
+	const secret = "sk-very-secret-0123456789"
+	t.Setenv("OPENAI_API_KEY", secret)
+	refusing := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/v1/models" {
+			_, _ = w.Write([]byte(`{"data":[{"id":"m"}]}`))
+			return
+		}
+		// A server that quotes what it was sent, as badly configured gateways do.
+		http.Error(w, "bad key "+r.Header.Get("Authorization")+" "+r.Header.Get("X-Token"), http.StatusUnauthorized)
+	}))
+	defer refusing.Close()
+	_, folder, stdout, stderr := invoke(t, t.Context(), "--url", refusing.URL, "--requests=2", "--warmup=0", "--header", "X-Token:"+secret)
+	err := filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		if strings.Contains(string(text), secret) {
+			t.Errorf("%s holds the secret", path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(stdout+stderr, secret) {
+		t.Errorf("printed: %s%s", stdout, stderr)
+	}
+	if got := read[manifest](t, filepath.Join(folder, fileManifest)).Flags["header"]; got != "X-Token:<redacted>" {
+		t.Errorf("the manifest says of the header: %q", got)
+	}
+}
+
+func TestAModelThatAnswersUnderAnotherNameMakesTheRunInvalid(t *testing.T) {
+	liar := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/v1/models" {
+			_, _ = w.Write([]byte(`{"data":[{"id":"big"}]}`))
+			return
+		}
+		w.Header().Set("Content-Type", "text/event-stream")
+		_, _ = w.Write([]byte(`data: {"model":"small","choices":[{"delta":{"content":"x"},"finish_reason":"stop"}]}` + "\n\ndata: [DONE]\n\n"))
+	}))
+	defer liar.Close()
+	code, _, _, stderr := invoke(t, t.Context(), "--url", liar.URL, "--requests=3", "--warmup=0")
+	if code != exitInvalid || !strings.Contains(stderr, "model_mismatch") || !strings.Contains(stderr, `"small"`) {
+		t.Errorf("exit %d: %s", code, stderr)
+	}
+}
+
+func TestADefaultAddressInUseMovesToTheNextFreePort(t *testing.T) {
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	var log lockedBuffer
+	listener, err := listen(web{address: taken.Addr().String()}, Program{Stderr: &log}.logger("warn"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	if !strings.Contains(log.String(), listener.Addr().String()) {
+		t.Errorf("the new address %s is not in the warning %q", listener.Addr(), log.String())
+	}
+	if _, err := listen(web{address: taken.Addr().String(), explicit: true}, Program{Stderr: &log}.logger("warn")); err == nil || !strings.Contains(err.Error(), "--web.listen-address") {
+		t.Errorf("an address asked for and in use: %v", err)
+	}
+}
