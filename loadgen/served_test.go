@@ -175,8 +175,8 @@ func TestAnswersAreComparedWithTheModelAskedFor(t *testing.T) {
 		return chat.Result{Record: chat.Record{Status: chat.StatusOK}, Model: model, SystemFingerprint: fingerprint}
 	}
 	for _, c := range []struct {
-		name              string
-		results           []chat.Result
+		name            string
+		results         []chat.Result
 		mismatch, warns bool
 		checked         bool
 	}{

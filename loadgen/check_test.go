@@ -1,0 +1,102 @@
+package loadgen
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+)
+
+func checked(t *testing.T, url string) (int, findings) {
+	t.Helper()
+	var out bytes.Buffer
+	code := Run(t.Context(), []string{"check", "--json", "--url", url}, &out, io.Discard)
+	var f findings
+	if err := json.Unmarshal(out.Bytes(), &f); err != nil {
+		t.Fatalf("%v: %s", err, out.String())
+	}
+	return code, f
+}
+
+func (f findings) find(name string) finding {
+	for _, line := range f.Findings {
+		if line.Name == name {
+			return line
+		}
+	}
+	return finding{}
+}
+
+func (f finding) is(ok bool) bool { return f.OK != nil && *f.OK == ok }
+
+func TestCheckFindsAWorkingServerUsable(t *testing.T) {
+	code, f := checked(t, engine(t, time.Millisecond))
+	if code != exitDone || !f.Usable || f.Model != "simulated-8b" {
+		t.Errorf("exit %d: %+v", code, f)
+	}
+	for _, name := range []string{"models", "health", "chat", "completions", "streaming", "usage", "model"} {
+		if !f.find(name).is(true) {
+			t.Errorf("%s: %+v", name, f.find(name))
+		}
+	}
+	for _, name := range []string{"accepts seed", "accepts ignore_eos", "cached tokens"} {
+		if f.find(name).Detail == "" {
+			t.Errorf("nothing on %s", name)
+		}
+	}
+}
+
+func TestCheckPrintsOneLineAFinding(t *testing.T) {
+	var out bytes.Buffer
+	if code := Run(t.Context(), []string{"check", "--url", engine(t, time.Millisecond)}, &out, io.Discard); code != exitDone {
+		t.Fatalf("exit %d", code)
+	}
+	if !strings.Contains(out.String(), "ok  streaming") || strings.Contains(out.String(), "NO") {
+		t.Errorf("%s", out.String())
+	}
+}
+
+// oddServer answers chat requests with a given text and knows no other route but the models'.
+func oddServer(t *testing.T, status int, text string) string {
+	t.Helper()
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/v1/models":
+			_, _ = io.WriteString(w, `{"data":[{"id":"m","owned_by":"vllm"}]}`)
+		case "/v1/chat/completions":
+			w.Header().Set("Content-Type", "text/event-stream")
+			w.WriteHeader(status)
+			_, _ = io.WriteString(w, text)
+		default:
+			http.NotFound(w, r)
+		}
+	}))
+	t.Cleanup(s.Close)
+	return s.URL
+}
+
+func TestCheckNoticesAStreamThatIsBuffered(t *testing.T) {
+	chunk := `data: {"model":"m","choices":[{"delta":{"content":"x"}}]}` + "\n\n"
+	code, f := checked(t, oddServer(t, http.StatusOK, strings.Repeat(chunk, 8)+"data: [DONE]\n\n"))
+	if code != exitDone || !f.find("streaming").is(false) {
+		t.Errorf("exit %d: %+v", code, f.find("streaming"))
+	}
+	if !f.find("usage").is(false) || !f.find("completions").is(false) || f.Engine != "vllm" {
+		t.Errorf("%+v", f)
+	}
+}
+
+func TestCheckFailsWhereARunWould(t *testing.T) {
+	for name, url := range map[string]string{
+		"refusing":    oddServer(t, http.StatusUnauthorized, `{"error":{"message":"no key"}}`),
+		"unreachable": "http://127.0.0.1:1",
+	} {
+		if code, f := checked(t, url); code != exitUsage || f.Usable {
+			t.Errorf("%s: exit %d, %+v", name, code, f)
+		}
+	}
+}
