@@ -38,7 +38,8 @@ type answer struct {
 	finish    string
 	done      bool   // [DONE], or the end of a whole JSON body
 	streamed  bool   // it came as events, not as one body
-	failure   string // an error report, or an event that nothing can be made of
+	failed    bool   // an error report, or an event that nothing can be made of
+	failure   string // its text
 	loose     string // bytes at the end that are no event
 
 	id, model, fingerprint string
@@ -198,7 +199,7 @@ func (a *answer) identify(k *chunk) {
 
 // fail keeps the first error report.
 func (a *answer) fail(report string) {
-	if a.failure == "" {
-		a.failure = report
+	if !a.failed {
+		a.failed, a.failure = true, report
 	}
 }

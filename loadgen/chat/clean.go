@@ -12,6 +12,8 @@ import (
 const (
 	maxErrorLength = 500
 	maxNameLength  = 200
+
+	maxForeignText = 64 << 10 // what is looked at
 )
 
 // escapeSequence matches terminal control sequences (ECMA-48): CSI, the strings that end in BEL or
@@ -21,6 +23,7 @@ var escapeSequence = regexp.MustCompile("(?:\x1b\\[|\u009b)[0-?]*[ -/]*[@-~]|\x1
 // clean makes foreign text fit for a terminal and a log: one line of printable characters and at
 // most limit bytes. The rest of the program may print it as it is.
 func clean(text string, limit int) string {
+	text = text[:min(len(text), maxForeignText)] // an event may hold megabytes
 	text = escapeSequence.ReplaceAllString(text, "")
 	text = strings.Map(func(r rune) rune {
 		if unicode.IsPrint(r) {
@@ -71,6 +74,7 @@ func (k *chunk) finishReason() string {
 // {"error":{"message":…}}, the older {"message":…} and FastAPI's {"detail":…}; what is none of
 // them is returned whole.
 func errorText(body []byte) string {
+	body = body[:min(len(body), maxForeignText)]
 	var value any
 	if json.Unmarshal(body, &value) != nil {
 		return string(body)

@@ -15,6 +15,7 @@ import (
 const (
 	maxEventBytes = 16 << 20
 	maxBodyBytes  = 256 << 20
+	maxEvents     = 2 << 20 // two bytes make an event, whose place takes twenty times as many
 	maxErrorBytes = 64 << 10
 )
 
@@ -50,6 +51,7 @@ type Client struct {
 	receptions sync.Pool // of *reception: their buffers would be most of the garbage
 
 	maxEvent, maxBody int // bytes
+	maxEvents         int
 }
 
 // New checks the options; the error names the one that is wrong. It does not connect.
@@ -66,7 +68,10 @@ func newClient(o Options, dial dialFunc) (*Client, error) {
 	if o.RequestTimeout < 0 || o.FirstTokenTimeout < 0 || o.ChunkTimeout < 0 {
 		return nil, errors.New("negative timeout")
 	}
-	c := &Client{base: base.String(), options: o, transport: o.Transport, maxEvent: maxEventBytes, maxBody: maxBodyBytes}
+	c := &Client{
+		base: base.String(), options: o, transport: o.Transport,
+		maxEvent: maxEventBytes, maxBody: maxBodyBytes, maxEvents: maxEvents,
+	}
 	if err := c.setHeader(o); err != nil {
 		return nil, err
 	}

@@ -31,8 +31,8 @@ type Result struct {
 // record has a status and the reason, and whatever was observed until then.
 //
 // onPayload, if not nil, is called for every event that carries payload as far as its bytes tell
-// without decoding (a few more than there are, never fewer), as soon as it has arrived. Nothing is
-// retried, no redirect is followed.
+// without decoding (a few more than there are, never fewer), as soon as it has arrived. The clock
+// is read from several goroutines. Nothing is retried, no redirect is followed.
 func (c *Client) Do(ctx context.Context, request Request, clock Clock, onPayload func()) Result {
 	result := Result{Record: Record{DispatchNS: clock()}}
 	ctx, limits, stop := watch(ctx, c.options.RequestTimeout, c.options.FirstTokenTimeout, c.options.ChunkTimeout)
@@ -76,7 +76,11 @@ func (x *exchange) end(status Status, reason string) {
 	for _, secret := range x.client.secrets {
 		reason = strings.ReplaceAll(reason, secret, "[redacted]")
 	}
-	x.result.Record.Status, x.result.Record.Error = status, clean(reason, maxErrorLength)
+	reason = clean(reason, maxErrorLength)
+	if reason == "" && status != StatusOK {
+		reason = "no reason given"
+	}
+	x.result.Record.Status, x.result.Record.Error = status, reason
 }
 
 // send makes one round trip, below http.Client: that would follow redirects.
@@ -107,6 +111,10 @@ func (x *exchange) interrupted(otherwise Status, err error) (Status, string) {
 
 // refusal reads an answer with a status other than 2xx and says what it says.
 func (x *exchange) refusal(response *http.Response) string {
+	if response.StatusCode < 200 {
+		// The connection is another protocol's now, and no deadline would end a read from it.
+		return fmt.Sprintf("HTTP %d: protocols are not switched", response.StatusCode)
+	}
 	body, err := io.ReadAll(io.LimitReader(response.Body, maxErrorBytes))
 	if err == nil && len(body) < maxErrorBytes {
 		x.result.Record.EndNS = new(x.wire.clock())

@@ -3,8 +3,6 @@ package chat
 import (
 	"bytes"
 	"compress/gzip"
-	"context"
-	"errors"
 	"io"
 	"net"
 	"net/http"
@@ -121,6 +119,34 @@ func TestRefusedConnectionIsAStatusOfItsOwn(t *testing.T) {
 	}
 }
 
+func TestServerThatSwitchesProtocolsIsNotReadFrom(t *testing.T) {
+	r := answerOf(t, Options{}, func(e *engine) bool {
+		e.write("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n")
+		e.silence()
+		return false
+	}).Record
+	wantStatus(t, r, StatusHTTP, "HTTP 101: protocols are not switched")
+}
+
+func TestErrorWithoutTextIsStillAnError(t *testing.T) {
+	for _, stream := range []string{
+		events(textChunk("a"), `{"error":{"message":""}}`, done),
+		events(textChunk("a"), `{"error":{"message":"\u0007"}}`, done),
+		events(textChunk("a"), `{"object":"error"}`, done),
+		"event: error\ndata: \"\"\n\n" + events(done),
+	} {
+		wantStatus(t, ask(t, pieces(stream)).Record, StatusInBand, "no reason given")
+	}
+}
+
+func TestErrorOfMegabytesIsCut(t *testing.T) {
+	r := ask(t, pieces("event: error\ndata: "+strings.Repeat("\x1b[1mx", 1<<20)+"\n\n")).Record
+	wantStatus(t, r, StatusInBand, "xxx")
+	if len(r.Error) > maxErrorLength {
+		t.Errorf("error of %d bytes", len(r.Error))
+	}
+}
+
 func TestServerThatDiesBeforeHeaders(t *testing.T) {
 	r := answerOf(t, Options{}, func(e *engine) bool {
 		e.write("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n")
@@ -163,104 +189,12 @@ func TestServerThatDiesAfterTheEndOfItsAnswer(t *testing.T) {
 	}
 }
 
-// timeouts is a client whose server answers at the given times and then stays silent.
-func timeouts(t *testing.T, o Options, at ...time.Duration) Record {
-	t.Helper()
-	return answerOf(t, o, func(e *engine) bool {
-		if len(at) == 0 {
-			e.silence()
-			return false
-		}
-		e.begin()
-		for i, after := range at {
-			if i == 0 {
-				e.at(after, events(roleChunk))
-			} else {
-				e.at(after, events(textChunk("a")))
-			}
-		}
-		e.silence()
-		return false
-	}).Record
-}
-
-func TestTimeouts(t *testing.T) {
-	limits := Options{RequestTimeout: 10 * time.Second, FirstTokenTimeout: 4 * time.Second, ChunkTimeout: 2 * time.Second}
-	const s = time.Second
-	for name, c := range map[string]struct {
-		at     []time.Duration
-		reason string
-	}{
-		"first token, no headers":            {nil, "no first token within 4s"},
-		"first token, role chunk only":       {[]time.Duration{3 * s}, "no first token within 4s"},
-		"chunk":                              {[]time.Duration{1 * s, 3 * s}, "no further token within 2s"},
-		"chunk, after several":               {[]time.Duration{1 * s, 2 * s, 3 * s, 4 * s}, "no further token within 2s"},
-		"request, though tokens keep coming": {[]time.Duration{1 * s, 3 * s, 4 * s, 5 * s, 6 * s, 7 * s, 8 * s, 9 * s}, "request not finished within 10s"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			r := timeouts(t, limits, c.at...)
-			wantStatus(t, r, StatusTimeout, c.reason)
-			if payloads := max(len(c.at)-1, 0); len(r.ArrivalsNS) != payloads || r.EndNS != nil {
-				t.Errorf("%d arrivals, want %d; end %v", len(r.ArrivalsNS), payloads, valueOf(r.EndNS))
-			}
-		})
-	}
-}
-
-func TestTimeoutEndsTheRequestWhenItIsDue(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		start := time.Now()
-		c := newEngine(t, Options{FirstTokenTimeout: 5 * time.Second}, func(e *engine) bool { e.silence(); return false })
-		r := c.Do(t.Context(), Request{Endpoint: Chat}, since(start), nil).Record
-		wantStatus(t, r, StatusTimeout, "no first token within 5s")
-		if took := time.Since(start); took != 5*time.Second {
-			t.Errorf("took %s", took)
-		}
-	})
-}
-
-func TestCallerCancels(t *testing.T) {
-	for name, at := range map[string]time.Duration{"before headers": time.Second, "mid-stream": 3 * time.Second} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				ctx, cancel := context.WithCancelCause(t.Context())
-				time.AfterFunc(at, func() { cancel(errors.New("grace is over")) })
-				c := newEngine(t, Options{RequestTimeout: time.Minute}, func(e *engine) bool {
-					time.Sleep(2 * time.Second)
-					e.begin()
-					e.at(2*time.Second, events(textChunk("a")))
-					e.silence()
-					return false
-				})
-				r := c.Do(ctx, Request{Endpoint: Chat}, since(time.Now()), nil).Record
-				wantStatus(t, r, StatusCancelled, "grace is over")
-			})
-		})
-	}
-}
-
-func TestServerThatDoesNotEndTheBodyAfterDoneHasAnswered(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		start := time.Now()
-		c := newEngine(t, Options{ChunkTimeout: time.Minute}, func(e *engine) bool {
-			e.begin()
-			e.at(time.Second, events(textChunk("a"), stopChunk, done))
-			e.silence()
-			return false
-		})
-		r := c.Do(t.Context(), Request{Endpoint: Chat}, since(start), nil).Record
-		wantStatus(t, r, StatusOK, "")
-		if took := time.Since(start); took != time.Second+drainTime || r.EndNS != nil {
-			t.Errorf("took %s, end %v", took, valueOf(r.EndNS))
-		}
-	})
-}
-
 func TestStreamsWithoutEndAreCutOff(t *testing.T) {
 	for name, c := range map[string]struct{ piece, reason string }{
 		"one event": {"data: " + strings.Repeat("x", 1000), "event is longer than"},
 		"one line":  {strings.Repeat("x", 1000), "event is longer than"},
 		"many":      {events(textChunk(strings.Repeat("x", 1000))), "body is longer than"},
+		"comments":  {":\n:\n", "body has more than"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			given := 0
@@ -268,7 +202,7 @@ func TestStreamsWithoutEndAreCutOff(t *testing.T) {
 			client := newTestClient(t, Options{Transport: roundTrip(func(*http.Request) (*http.Response, error) {
 				return &http.Response{StatusCode: 200, Body: endless}, nil
 			})}, nil)
-			client.maxEvent, client.maxBody = 100_000, 1_000_000
+			client.maxEvent, client.maxBody, client.maxEvents = 100_000, 1_000_000, 10_000
 			r := client.Do(t.Context(), Request{Endpoint: Chat}, since(time.Now()), nil).Record
 			wantStatus(t, r, StatusTruncated, c.reason)
 			if given > client.maxBody+10_000 {

@@ -93,6 +93,8 @@ func (c *Client) tooLong(s *stream) string {
 		return fmt.Sprintf("event is longer than %d bytes", c.maxEvent)
 	case len(s.buf) > c.maxBody:
 		return fmt.Sprintf("body is longer than %d bytes", c.maxBody)
+	case len(s.events) > c.maxEvents:
+		return fmt.Sprintf("body has more than %d events", c.maxEvents)
 	}
 	return ""
 }
@@ -118,7 +120,7 @@ func (x *exchange) decode(r *reception) {
 // what became of the connection after that.
 func (x *exchange) verdict(r *reception, header http.Header) (Status, string) {
 	switch {
-	case r.answer.failure != "":
+	case r.answer.failed:
 		return StatusInBand, r.answer.failure
 	case r.tooLong != "":
 		return StatusTruncated, r.tooLong
