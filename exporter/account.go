@@ -124,15 +124,21 @@ func groupsOf(reading collect.MemoryReading) []group {
 func (a *account) cudaSentence(reading collect.MemoryReading) string {
 	free, hasFree := reading.Meminfo["MemFree"]
 	available, hasAvailable := reading.Meminfo["MemAvailable"]
-	switch {
-	case reading.Architecture == "":
+	switch where := reading.Architecture; {
+	case where == "" && len(a.Devices) > 0:
+		return "Not known: the GPU is another machine's."
+	case where == "":
 		return "No GPU: nothing here is visible to CUDA."
+	case where == nvml.ArchitectureUnset:
+		return "Not known: where the memory of the GPU is could not be told."
 	case !hasFree || !hasAvailable:
 		return "Not known: the kernel does not state free and available memory."
-	case !reading.Architecture.InPool():
-		return fmt.Sprintf("CUDA sees the memory of the device%s; the %s GiB available of the pool is another memory.", a.deviceFree(), gib(available))
+	case where == nvml.CoherentNUMA:
+		return fmt.Sprintf("CUDA sees the memory of the device%s; the %s GiB available are of the whole pool, which contains it.", a.deviceFree(), gib(available))
+	case !where.InPool():
+		return fmt.Sprintf("CUDA sees the memory of the device%s; the %s GiB available are of the pool, which is another memory.", a.deviceFree(), gib(available))
 	case free > available:
-		return fmt.Sprintf("CUDA sees %s GiB (MemFree), %s GiB is available: the kernel keeps %s GiB back from ordinary processes for its own reserves.",
+		return fmt.Sprintf("CUDA sees %s GiB (MemFree), %s GiB is available: the kernel keeps %s GiB in reserve.",
 			gib(free), gib(available), gib(free-available))
 	default:
 		return fmt.Sprintf("CUDA sees %s GiB (MemFree), %s GiB is available: CUDA does not count the %s GiB of cache that the kernel would give up when asked.",

@@ -182,10 +182,10 @@ func TestRecordWritesAnArchive(t *testing.T) {
 	}
 }
 
-// TestServedPageAndHealthUntilTheSignal also covers the healthcheck command: a healthy server,
-// and none.
-func TestServedPageAndHealthUntilTheSignal(t *testing.T) {
-	c := command(t, "--web.listen-address=127.0.0.1:0")
+// serve starts a server on a free port and returns it with the address of its metrics.
+func serve(t *testing.T, args ...string) (*exec.Cmd, string) {
+	t.Helper()
+	c := command(t, append(args, "--web.listen-address=127.0.0.1:0")...)
 	stdout, err := c.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -201,6 +201,13 @@ func TestServedPageAndHealthUntilTheSignal(t *testing.T) {
 	if !found {
 		t.Fatalf("prints %q", line)
 	}
+	return c, address
+}
+
+// TestServedPageAndHealthUntilTheSignal also covers the healthcheck command: a healthy server,
+// and none.
+func TestServedPageAndHealthUntilTheSignal(t *testing.T) {
+	c, address := serve(t)
 	response, err := http.Get(address)
 	if err != nil {
 		t.Fatal(err)
@@ -315,5 +322,34 @@ func TestRecordingBesideTheLiveHostStaysOutOfItsLedger(t *testing.T) {
 				t.Errorf("page has %s", unwanted)
 			}
 		}
+	}
+}
+
+func TestWebConfigurationIsEnforced(t *testing.T) {
+	config := filepath.Join(t.TempDir(), "web.yml")
+	// The password is alice123.
+	users := "basic_auth_users:\n  alice: $2y$12$1DpfPeqF9HzHJt.EWswy1exHluGfbhnn3yXhR7Xes6m3WJqFg0Wby\n"
+	if err := os.WriteFile(config, []byte(users), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c, address := serve(t, "--web.config.file="+config)
+	address = strings.Replace(address, "http(s)", "http", 1)
+	for password, want := range map[string]int{"alice123": http.StatusOK, "wrong": http.StatusUnauthorized} {
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		request.SetBasicAuth("alice", password)
+		response, err := http.DefaultClient.Do(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		response.Body.Close()
+		if response.StatusCode != want {
+			t.Errorf("password %s: %s, want %d", password, response.Status, want)
+		}
+	}
+	if err := errors.Join(c.Process.Signal(os.Interrupt), c.Wait()); err != nil {
+		t.Error(err)
 	}
 }

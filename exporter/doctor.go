@@ -50,7 +50,7 @@ func (e *Exporter) Doctor(ctx context.Context, w io.Writer) error {
 }
 
 func printOutcome(out io.Writer, o collect.Outcome) {
-	fmt.Fprintf(out, "%-8s %-6s %8v  %s\n", o.Spec.Name, o.State, o.Duration.Round(10*time.Microsecond), o.Spec.Help)
+	fmt.Fprintf(out, "%-8s %-6s %8v  %s\n", o.Spec.Name, o.State, rounded(o.Duration), o.Spec.Help)
 	if o.Err != nil {
 		fmt.Fprintf(out, "         why    %s\n", oneLine(o.Reason()))
 	}
@@ -66,6 +66,9 @@ func printOutcome(out io.Writer, o collect.Outcome) {
 		fmt.Fprintf(out, "         lacks  %s\n         costs  %s\n         mend   %s\n", need.Name, need.Cost, need.Mend)
 	}
 }
+
+// rounded is a duration for people.
+func rounded(d time.Duration) time.Duration { return d.Round(10 * time.Microsecond) }
 
 // costOf says what a page is without.
 func costOf(o collect.Outcome) string {

@@ -76,11 +76,18 @@ func (e *Exporter) Explain(ctx context.Context, w io.Writer) error {
 	return err
 }
 
+// placeOf says where the memory of a GPU is.
 func placeOf(a nvml.Architecture) string {
-	if a.InPool() {
+	switch {
+	case a.InPool():
 		return string(a) + ": it comes out of the pool"
+	case a == nvml.CoherentNUMA:
+		return string(a) + ": its own, which the pool contains as a NUMA node"
+	case a == nvml.Discrete || a == nvml.CoherentDriver:
+		return string(a) + ": its own, beside the pool"
+	default:
+		return "unknown"
 	}
-	return string(a)
 }
 
 func (m *memoryAccount) print(out io.Writer) {
@@ -126,13 +133,14 @@ func (m *memoryAccount) printHolders(out io.Writer) {
 	for _, holder := range m.Holders {
 		fmt.Fprintf(out, "  %9s %9d  %-16s %s\n", gibOr(holder.UsedBytes), holder.PID, printable(holder.Comm), printable(holder.Cgroup))
 	}
-	fmt.Fprintf(out, "\n%s\n  %9s %9s  %s\n", m.groupTitle(), "charged", "GPU-held", "cgroup")
+	fmt.Fprintf(out, "\n%s\n  %9s %9s  %s\n", m.GroupTitle(), "charged", "GPU-held", "cgroup")
 	for _, g := range m.Groups {
 		fmt.Fprintf(out, "  %9s %9s  %s\n", gibOr(g.ChargedBytes), gib(g.HeldBytes), printable(g.Path))
 	}
 }
 
-func (m *memoryAccount) groupTitle() string {
+// GroupTitle says what the two figures of a group mean on this machine.
+func (m *memoryAccount) GroupTitle() string {
 	if m.Architecture.InPool() {
 		return "Charged and uncharged by cgroup, GiB: GPU-held memory is charged to none, so no limit stops it"
 	}

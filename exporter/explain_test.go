@@ -11,6 +11,7 @@ import (
 	"unicode"
 
 	"github.com/umascope/umascope/exporter/collect"
+	"github.com/umascope/umascope/exporter/kernelfs"
 	"github.com/umascope/umascope/exporter/nvml"
 )
 
@@ -133,7 +134,7 @@ func TestLandingPageShowsStatesLedgerAndWhatIsMissing(t *testing.T) {
 	page := body(t, response)
 	for _, want := range []string{
 		`role="alert">mode SIMULATED`, `class="absent">absent`, "no NVMe drive",
-		"Memory pool: 100.00 GiB", ">gpu_process<", ">40.00<", "/box", `href="/metrics"`, "&lt;script&gt;|", "CUDA sees 20.00 GiB",
+		"Memory pool: 100.00 GiB", ">gpu_process<", ">40.00<", "/box", ">1.00<", "charged to none", `href="/metrics"`, "&lt;script&gt;|", "CUDA sees 20.00 GiB",
 	} {
 		if !strings.Contains(page, want) {
 			t.Errorf("page lacks %q", want)
@@ -165,5 +166,36 @@ func TestDoctorSaysWhatIsLackingAndWhatMendsIt(t *testing.T) {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("doctor lacks %q:\n%s", want, out.String())
 		}
+	}
+}
+
+func TestWhatCUDASeesDependsOnWhereTheMemoryIs(t *testing.T) {
+	const gibibyte = 1 << 30
+	own := func(gib float64) *float64 { bytes := gib * gibibyte; return &bytes }
+	board := nvml.Device{Index: 1, MemoryFreeBytes: own(100), MemoryTotalBytes: own(141)}
+	usual := kernelfs.Meminfo{"MemFree": 10 * gibibyte, "MemAvailable": 30 * gibibyte}
+	tests := []struct {
+		name    string
+		where   nvml.Architecture
+		meminfo kernelfs.Meminfo
+		devices []nvml.Device
+		says    string
+	}{
+		{"integrated", nvml.Integrated, usual, nil, "does not count the 20.00 GiB of cache"},
+		{"reserve", nvml.Integrated, kernelfs.Meminfo{"MemFree": 3 * gibibyte, "MemAvailable": 2 * gibibyte}, nil, "keeps 1.00 GiB in reserve"},
+		{"fields missing", nvml.Integrated, kernelfs.Meminfo{}, nil, "Not known: the kernel"},
+		{"discrete", nvml.Discrete, usual, []nvml.Device{board}, "GPU 1: 100.00 of 141.00 GiB free; the 30.00 GiB available are of the pool, which is another memory"},
+		{"coherent", nvml.CoherentNUMA, usual, []nvml.Device{board}, "of the whole pool, which contains it"},
+		{"unknown", nvml.ArchitectureUnset, usual, nil, "could not be told"},
+		{"none", "", usual, nil, "No GPU"},
+		{"foreign", "", usual, []nvml.Device{board}, "another machine's"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			a := account{Devices: test.devices}
+			if got := a.cudaSentence(collect.MemoryReading{Meminfo: test.meminfo, Architecture: test.where}); !strings.Contains(got, test.says) {
+				t.Errorf("says %q, want %q in it", got, test.says)
+			}
+		})
 	}
 }

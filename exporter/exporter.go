@@ -56,8 +56,8 @@ type Settings struct {
 type Exporter struct {
 	settings Settings
 	runner   *collect.Runner
-	own      prometheus.Gatherers // of the exporter itself, empty when hidden
-	slots    chan struct{}        // one for every page being made
+	own      []prometheus.Gatherer // of the exporter itself, empty when hidden
+	slots    chan struct{}         // one for every page being made
 	landing  *template.Template
 }
 
@@ -90,7 +90,7 @@ func newExporter(host collect.Host, specs []collect.Spec, settings Settings) (*E
 		return e, err
 	}
 	own := prometheus.NewRegistry()
-	e.own = prometheus.Gatherers{own}
+	e.own = []prometheus.Gatherer{own}
 	return e, registerAll(own, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 }
 

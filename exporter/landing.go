@@ -24,7 +24,7 @@ type landing struct {
 // parseLanding is done once, so that a mistake in the page is found when the exporter is made.
 func parseLanding() (*template.Template, error) {
 	return template.New("landing").Funcs(template.FuncMap{
-		"gib": gib[int64], "gibU": gib[uint64], "gibOr": gibOr, "printable": printable,
+		"gib": gib[int64], "gibU": gib[uint64], "gibOr": gibOr, "printable": printable, "round": rounded,
 		"percent": func(share float64) float64 { return 100 * share }, "share": (*memoryAccount).share,
 	}).Parse(landingText)
 }

@@ -2,15 +2,18 @@ package exporter
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+	dto "github.com/prometheus/client_model/go"
 
 	"github.com/umascope/umascope/exporter/collect"
 )
@@ -32,7 +35,7 @@ func (e *Exporter) serveMetrics(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "collectors contradict each other: "+err.Error(), http.StatusInternalServerError)
 		return
 	}
-	promhttp.HandlerFor(append(prometheus.Gatherers{pages}, e.own...), promhttp.HandlerOpts{
+	promhttp.HandlerFor(joined(append([]prometheus.Gatherer{pages}, e.own...)), promhttp.HandlerOpts{
 		// What can be served is served; a page that is not there at all would hide more.
 		ErrorHandling:     promhttp.ContinueOnError,
 		ErrorLog:          gatherLog{e.settings.Logger},
@@ -47,6 +50,22 @@ func gatherer(scrape *collect.Scrape) (prometheus.Gatherer, error) {
 		return nil, err
 	}
 	return registry, nil
+}
+
+// joined gathers from gatherers that have no family in common. prometheus.Gatherers would check
+// every series a second time for clashes, which is a fifth of what a page costs.
+type joined []prometheus.Gatherer
+
+// Gather implements prometheus.Gatherer.
+func (j joined) Gather() ([]*dto.MetricFamily, error) {
+	var all []*dto.MetricFamily
+	var errs []error
+	for _, one := range j {
+		families, err := one.Gather()
+		all, errs = append(all, families...), append(errs, err)
+	}
+	slices.SortFunc(all, func(a, b *dto.MetricFamily) int { return strings.Compare(a.GetName(), b.GetName()) })
+	return all, errors.Join(errs...)
 }
 
 // scrapeContext ends early enough before the scraper's own timeout, which Prometheus states in
