@@ -30,7 +30,7 @@ func (r *run) finish(loadErr error) (result, err error) {
 	}
 	summary.Warnings = append(summary.Warnings, r.answers.warnings()...)
 	if loadErr != nil {
-		summary.Warnings = append(summary.Warnings, "the run ended before its plan did: "+printable(loadErr.Error()))
+		summary.Warnings = append(summary.Warnings, "the run failed or was stopped: "+printable(loadErr.Error()))
 	}
 	err = errors.Join(err, r.write(summary, log), r.print(summary))
 	return judge(summary), err

@@ -16,7 +16,7 @@ import (
 )
 
 // errInterrupted is why a run ended before its plan did.
-var errInterrupted = errors.New("interrupted")
+var errInterrupted = errors.New("interrupted before its plan ended")
 
 // run is one run from its flags to its folder.
 type run struct {

@@ -83,22 +83,37 @@ func (f served) fit(s *settings) ([]prompt.Lengths, error) {
 	return lengths, nil
 }
 
-// answers collects which models the answers say they are from.
+// answers collects what the answers of the measured phase say beside what is timed.
 type answers struct {
 	mutex        sync.Mutex
 	models       []string
 	fingerprints []string
+
+	ok                        int
+	inputTokens, cachedTokens int
+	// otherLengths counts answers that are not as long as was asked for; forced runs only.
+	otherLengths int
 }
 
 // mostNames bounds what is kept of names that a server makes up as it goes.
 const mostNames = 16
 
-func (a *answers) add(result chat.Result) {
-	if result.Record.Status != chat.StatusOK {
+// add takes a result; forced is the length that its answer must have, 0 for any.
+func (a *answers) add(result chat.Result, forced int) {
+	record := result.Record
+	if record.Status != chat.StatusOK {
 		return
 	}
 	a.mutex.Lock()
 	defer a.mutex.Unlock()
+	a.ok++
+	if record.TokensIn != nil && record.TokensCached != nil {
+		a.inputTokens += *record.TokensIn
+		a.cachedTokens += *record.TokensCached
+	}
+	if forced > 0 && record.TokensOut != nil && *record.TokensOut != forced {
+		a.otherLengths++
+	}
 	a.models = addName(a.models, result.Model)
 	a.fingerprints = addName(a.fingerprints, result.SystemFingerprint)
 }
@@ -129,13 +144,23 @@ func (a *answers) judge(asked string) report.Model {
 	return m
 }
 
-// warnings says what the answers show that is no proof of anything. Several fingerprints may be
-// a fleet with several builds as well as a restart in the middle of the run.
+// cachedRatio is the share of cached prompt tokens above which a warning says so.
+const cachedRatio = 0.1
+
+// warnings says what the answers show that no rule of validity judges. Several fingerprints may
+// be a fleet with several builds as well as a restart in the middle of the run.
 func (a *answers) warnings() []string {
 	a.mutex.Lock()
 	defer a.mutex.Unlock()
-	if len(a.fingerprints) < 2 {
-		return nil
+	var warnings []string
+	if n := len(a.fingerprints); n > 1 {
+		warnings = append(warnings, fmt.Sprintf("answers carry %d different system fingerprints: %s", n, printable(strings.Join(a.fingerprints, ", "))))
 	}
-	return []string{fmt.Sprintf("answers carry %d different system fingerprints: %s", len(a.fingerprints), printable(strings.Join(a.fingerprints, ", ")))}
+	if float64(a.cachedTokens) > cachedRatio*float64(a.inputTokens) {
+		warnings = append(warnings, fmt.Sprintf("%d of %d prompt tokens came from the server's prefix cache, although no two prompts of this run begin alike: it has seen them before; restart it or choose another --seed", a.cachedTokens, a.inputTokens))
+	}
+	if a.otherLengths > 0 {
+		warnings = append(warnings, fmt.Sprintf("%d of %d answers do not have the length that --ignore-eos asks for: the engine does not obey, or was not told (--engine)", a.otherLengths, a.ok))
+	}
+	return warnings
 }

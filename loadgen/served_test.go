@@ -188,7 +188,7 @@ func TestAnswersAreComparedWithTheModelAskedFor(t *testing.T) {
 	} {
 		a := &answers{}
 		for _, r := range c.results {
-			a.add(r)
+			a.add(r, 0)
 		}
 		m := a.judge("m")
 		if m.ID != "m" || m.Checked != c.checked || (m.Mismatch != "") != c.mismatch || (len(a.warnings()) > 0) != c.warns {
@@ -197,9 +197,32 @@ func TestAnswersAreComparedWithTheModelAskedFor(t *testing.T) {
 	}
 	many := &answers{}
 	for i := range 1000 {
-		many.add(answer(fmt.Sprint(i), ""))
+		many.add(answer(fmt.Sprint(i), ""), 0)
 	}
 	if len(many.models) != mostNames {
 		t.Errorf("%d names kept", len(many.models))
+	}
+}
+
+func TestWarningsNameWhatTheAnswersShow(t *testing.T) {
+	result := func(cached, out int) chat.Result {
+		return chat.Result{Record: chat.Record{Status: chat.StatusOK, TokensIn: new(100), TokensCached: new(cached), TokensOut: new(out)}}
+	}
+	for _, c := range []struct {
+		name   string
+		result chat.Result
+		forced int
+		says   string
+	}{
+		{"nothing", result(10, 8), 0, ""},
+		{"prompts seen before", result(11, 8), 0, "prefix cache"},
+		{"the length asked for", result(0, 8), 8, ""},
+		{"another length", result(0, 7), 8, "--ignore-eos"},
+	} {
+		a := &answers{}
+		a.add(c.result, c.forced)
+		if got := strings.Join(a.warnings(), ""); (got == "") != (c.says == "") || !strings.Contains(got, c.says) {
+			t.Errorf("%s: %q", c.name, got)
+		}
 	}
 }

@@ -116,7 +116,7 @@ type draft struct {
 func (w *workload) draft(p phase, index int, offset *time.Duration) (draft, error) {
 	made := w.prompts.Prompt(p.name, index)
 	d := draft{prompt: made.Text, sampling: w.sampling}
-	d.sampling.MaxTokens = w.output.Draw(prompt.Random(w.prompts.Seed, p.name+outputStream, index))
+	d.sampling.MaxTokens = w.outputTokens(p.name, index)
 	params, err := json.Marshal(d.sampling)
 	if err != nil {
 		return draft{}, err
@@ -127,6 +127,19 @@ func (w *workload) draft(p phase, index int, offset *time.Duration) (draft, erro
 		InputTokensTarget: made.Tokens, MaxTokens: d.sampling.MaxTokens,
 	}
 	return d, nil
+}
+
+// outputTokens draws the cap of one output.
+func (w *workload) outputTokens(phase string, index int) int {
+	return w.output.Draw(prompt.Random(w.prompts.Seed, phase+outputStream, index))
+}
+
+// forced is the length that an answer must have, 0 for any.
+func (w *workload) forced(phase string, index int) int {
+	if !w.sampling.IgnoreEOS {
+		return 0
+	}
+	return w.outputTokens(phase, index)
 }
 
 func hexSHA256(data []byte) string {
