@@ -114,7 +114,7 @@ func tenth(v float64) float64 { return math.Round(10*v) / 10 }
 func (f *frame) add(s shape) { f.chart.Shapes = append(f.chart.Shapes, s) }
 
 func (f *frame) text(class string, x, y float64, anchor, text string) {
-	f.add(shape{Kind: "text", Class: class, X: tenth(x), Y: tenth(y), Anchor: anchor, Text: printable(text)})
+	f.add(shape{Kind: "text", Class: class, X: tenth(x), Y: tenth(y), Anchor: anchor, Text: text})
 }
 
 func (f *frame) line(class string, x1, y1, x2, y2 float64) {

@@ -25,6 +25,10 @@ type exporterPage struct {
 	rest func(seconds float64) float64
 	// extra is appended as it is.
 	extra string
+	// per is appended as it says for that time.
+	per func(seconds float64) string
+	// replace alters the page.
+	replace *strings.Replacer
 	// silent says when the exporter does not answer.
 	silent func(seconds float64) bool
 }
@@ -55,6 +59,12 @@ func (p exporterPage) text(at float64) string {
 	put(`uma_gpu_clock_event_seconds_total{uuid="GPU-1",reason="hw_thermal"}`, 0)
 	put("uma_vmstat_swapped_in_bytes_total", 4096)
 	b.WriteString(p.extra)
+	if p.per != nil {
+		b.WriteString(p.per(at))
+	}
+	if p.replace != nil {
+		return p.replace.Replace(b.String())
+	}
 	return b.String()
 }
 

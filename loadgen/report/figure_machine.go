@@ -43,7 +43,7 @@ func (t track) figures() []figure {
 // label says whose figures these are, and what kind, on the figure itself: figures are copied
 // out of reports.
 func (t track) label() string {
-	return fmt.Sprintf("%s, %s", printable(t.source.Name), t.source.Mode())
+	return fmt.Sprintf("%s, %s", t.source.Name, t.source.Mode())
 }
 
 // sampled is the caption's account of the samples.
@@ -147,7 +147,7 @@ func (t track) drawLines(m measure, lines []labelled) *figure {
 	highest := m.most
 	all := make([][][]place, len(lines))
 	for i, l := range lines {
-		f.Legend = append(f.Legend, legendItem{fmt.Sprintf("c%d", i), printable(l.name)})
+		f.Legend = append(f.Legend, legendItem{fmt.Sprintf("c%d", i), l.name})
 		for _, run := range t.runs(slices.Collect(l.series.Points()), m.scale) {
 			all[i] = append(all[i], thinned(run))
 			for _, p := range run {

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"fmt"
 	"strconv"
 	"strings"
 	"unicode"
@@ -76,11 +75,4 @@ func printable(text string) string {
 		}
 		return unicode.ReplacementChar
 	}, text)
-}
-
-func count(n int, thing string) string {
-	if n == 1 {
-		return fmt.Sprintf("%d %s", n, thing)
-	}
-	return fmt.Sprintf("%d %ss", n, thing)
 }

@@ -6,6 +6,8 @@ import (
 	"html/template"
 	"io"
 	"iter"
+	"slices"
+	"strings"
 
 	"github.com/umascope/umascope/loadgen/chat"
 	"github.com/umascope/umascope/loadgen/telemetry"
@@ -26,7 +28,8 @@ type Page struct {
 var pageText string
 
 // HTML writes one self-contained page: no script, nothing loaded from elsewhere. Every text goes
-// through html/template; nothing is declared safe.
+// through html/template, nothing is declared safe, and characters that do not print are replaced
+// on the way out, once for all.
 func HTML(w io.Writer, p Page) error {
 	page, err := template.New("page").Parse(pageText)
 	if err != nil {
@@ -36,7 +39,16 @@ func HTML(w io.Writer, p Page) error {
 	if err != nil {
 		return err
 	}
-	return page.Execute(w, v)
+	var text strings.Builder
+	if err := page.Execute(&text, v); err != nil {
+		return err
+	}
+	for line := range strings.Lines(text.String()) {
+		if _, err := io.WriteString(w, printable(strings.TrimSuffix(line, "\n"))+"\n"); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // view is the page as its template reads it.
@@ -45,6 +57,7 @@ type view struct {
 	Valid           bool
 	Identity, Facts facts
 	Reasons         []Reason
+	Rules           []Rule // those that were applied
 	Warnings        []string
 	Latencies       table
 	Lengths         table
@@ -66,11 +79,16 @@ type machineView struct {
 func (p Page) view() (view, error) {
 	s := p.Summary
 	v := view{
-		Title: printable(p.Title), Verdict: s.verdictText(), Valid: s.Valid,
-		Identity: s.identity().printable(), Facts: facts(s.facts()).printable(), Reasons: s.InvalidReasons, Warnings: s.Warnings,
+		Title: p.Title, Verdict: s.verdictText(), Valid: s.Valid,
+		Identity: s.identity(), Facts: s.facts(), Reasons: s.InvalidReasons, Warnings: s.Warnings,
 		Latencies: table{distributionHeader("latency", "n"), distributionRows(s.Latency.distinct().rows(), formatSeconds)},
 		Lengths:   table{distributionHeader("tokens per request", "n"), distributionRows(s.Tokens.rows(), digits)},
 		Phases:    s.phaseTable(),
+	}
+	for _, rule := range Rules() {
+		if slices.Contains(s.Checked, rule.Check) {
+			v.Rules = append(v.Rules, rule)
+		}
 	}
 	if s.Latency.ChunkGap != nil {
 		v.SameRead = s.Latency.ChunkGap.SameRead
@@ -84,14 +102,6 @@ func (p Page) view() (view, error) {
 	}
 	v.Machines = p.machines()
 	return v, nil
-}
-
-func (f facts) printable() facts {
-	var clean facts
-	for _, x := range f {
-		clean = append(clean, fact{printable(x.name), printable(x.value)})
-	}
-	return clean
 }
 
 // Name and Value are what the template reads of a fact.
@@ -131,7 +141,7 @@ func (p Page) end() float64 {
 func (s Summary) spans() []phaseSpan {
 	var spans []phaseSpan
 	for _, name := range s.phaseOrder() {
-		spans = append(spans, phaseSpan{printable(name), s.Phases[name].Start, s.Phases[name].End})
+		spans = append(spans, phaseSpan{name, s.Phases[name].Start, s.Phases[name].End})
 	}
 	return spans
 }
@@ -141,7 +151,7 @@ func (p Page) machines() []machineView {
 	var views []machineView
 	for _, m := range p.Summary.Machines {
 		v := machineView{Machine: m, Live: m.live()}
-		v.Facts = facts(Summary{Memory: m.Memory, Thermal: m.Thermal, Energy: m.Energy}.machineFacts()).printable()
+		v.Facts = Summary{Memory: m.Memory, Thermal: m.Thermal, Energy: m.Energy}.machineFacts()
 		if p.Telemetry != nil {
 			if source := p.Telemetry.Source(m.Source); source != nil {
 				end := p.end()

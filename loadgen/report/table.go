@@ -90,7 +90,7 @@ func (at LedgerAt) table() table {
 		}
 	}
 	for _, name := range inLedgerOrder(names) {
-		row := []string{printable(name)}
+		row := []string{name}
 		for _, moment := range moments {
 			if moment.lines == nil {
 				continue
@@ -112,7 +112,7 @@ func (s Summary) phaseTable() table {
 	for _, name := range s.phaseOrder() {
 		p := s.Phases[name]
 		t.Rows = append(t.Rows, []string{
-			printable(name), formatSeconds(p.Start), formatSeconds(p.End), Summary{Requests: p.Requests}.requestCounts(),
+			name, formatSeconds(p.Start), formatSeconds(p.End), Summary{Requests: p.Requests}.requestCounts(),
 			optional(p.Throughput.OutputTokensPerSecond, digits),
 		})
 	}
@@ -126,7 +126,7 @@ func (t *Thermal) table() table {
 	}
 	rows := table{Header: []string{"clock held down by", "for"}}
 	for _, reason := range slices.Sorted(maps.Keys(t.ThrottleSeconds)) {
-		rows.Rows = append(rows.Rows, []string{printable(reason), formatSeconds(t.ThrottleSeconds[reason])})
+		rows.Rows = append(rows.Rows, []string{reason, formatSeconds(t.ThrottleSeconds[reason])})
 	}
 	return rows
 }

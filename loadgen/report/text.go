@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 
@@ -136,24 +137,29 @@ func (s Summary) verdictText() string {
 // Text prints the short table that ends a run.
 func Text(w io.Writer, s Summary) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	line := func(format string, args ...any) { fmt.Fprintf(table, format+"\n", args...) }
+	line := func(cells ...string) {
+		for i := range cells {
+			cells[i] = printable(cells[i])
+		}
+		fmt.Fprintln(table, strings.Join(cells, "\t")) // Flush returns what goes wrong
+	}
 	for _, f := range s.facts() {
-		line("%s\t%s", printable(f.name), printable(f.value))
+		line(f.name, f.value)
 	}
 	line("")
-	line("latency\tfrom\tn\tp50\tp90\tp99\tmax")
+	line("latency", "from", "n", "p50", "p90", "p99", "max")
 	for _, r := range s.Latency.distinct().rows() {
 		d := r.values
-		line("%s\t%s\t%d\t%s\t%s\t%s\t%s", r.name, r.from, d.N, optional(d.P50, formatSeconds),
+		line(r.name, r.from, strconv.Itoa(d.N), optional(d.P50, formatSeconds),
 			optional(d.P90, formatSeconds), optional(d.P99, formatSeconds), optional(d.Max, formatSeconds))
 	}
 	line("")
-	line("%s", s.verdictText())
+	line(s.verdictText())
 	for _, reason := range s.InvalidReasons {
-		line("  %s: %s", reason.Code, printable(reason.Detail))
+		line("  " + string(reason.Code) + ": " + reason.Detail)
 	}
 	for _, warning := range s.Warnings {
-		line("  warning: %s", printable(warning))
+		line("  warning: " + warning)
 	}
 	return table.Flush()
 }

@@ -43,18 +43,26 @@ type Rule struct {
 // Rules is the validity table. Everything that is not in it is at most a warning.
 func Rules() []Rule {
 	return []Rule{
-		{CodeClientLag, "client", LimitSeconds, 0.001, "p99 of the client's own lag above %s and above 1 %% of the median TTFT, in at least 3 requests", judgeClientLag},
-		{CodeClientStall, "client", LimitSeconds, 0.025, "stalls of the client longer than %s in more than 1 %% of requests, or more than 85 %% of its cores busy", judgeClientStall},
+		{CodeClientLag, "client", LimitSeconds, 0.001, "a p99 of the client's own lag above %s and above 1 % of the median TTFT, in at least 3 requests", judgeClientLag},
+		{CodeClientStall, "client", LimitSeconds, 0.025, "stalls of the client longer than %s in more than 1 % of requests, or more than 85 % of its cores busy", judgeClientStall},
 		{CodeErrorRate, "errors", LimitRatio, 0.01, "more than %s of measured requests not ok", judgeErrorRate},
-		{CodeModelMismatch, "model", LimitNone, 0, "another model answered than was asked for", judgeModelMismatch},
-		{CodeModelChanged, "model", LimitNone, 0, "the model at the end is not that of the start", judgeModelChanged},
-		{CodeTelemetryLost, "telemetry", LimitRatio, 0.05, "telemetry was asked for and more than %s of samples, or a phase border, are missing", judgeTelemetryLost},
+		{CodeModelMismatch, "model", LimitNone, 0, "another model than was asked for", judgeModelMismatch},
+		{CodeModelChanged, "model", LimitNone, 0, "another model at the end than at the start", judgeModelChanged},
+		{CodeTelemetryLost, "telemetry", LimitRatio, 0.05, "more than %s of samples, or a phase border, missing from telemetry that was asked for", judgeTelemetryLost},
 		{CodeThermalThrottle, "thermal", LimitRatio, 0.01, "hardware slowdown, thermal limit or power brake in more than %s of the measured time", judgeThermalThrottle},
-		{CodePowerDeliveryFault, "power", LimitRatio, 0.01, "GB10 busy, but below 1.4 GHz and 20 W, in more than %s of measured samples and at least 3", judgePowerDeliveryFault},
+		{CodePowerDeliveryFault, "power", LimitRatio, 0.01, "a GB10 that is busy below 1.4 GHz and 20 W in more than %s of measured samples and at least 3", judgePowerDeliveryFault},
 		{CodeSwapIn, "swap", LimitBytes, 64 << 20, "more than %s read back from swap", judgeSwapIn},
-		{CodeCounterReset, "counters", LimitNone, 0, "a counter that a rule reads was reset while it was measured", judgeCounterReset},
-		{CodeStreamBuffered, "stream", LimitRatio, 0.5, "more than %s of answers arrived in one piece", judgeStreamBuffered},
+		{CodeCounterReset, "counters", LimitNone, 0, "a reset of a counter that a rule or a figure reads", judgeCounterReset},
+		{CodeStreamBuffered, "stream", LimitRatio, 0.5, "more than %s of answers arriving in one piece", judgeStreamBuffered},
 	}
+}
+
+// String is when a run is invalid, in words, by the default limit.
+func (r Rule) String() string {
+	if r.Unit == LimitNone {
+		return r.Says
+	}
+	return strings.Replace(r.Says, "%s", r.Unit.format(r.Limit), 1)
 }
 
 // LimitUnit is how a limit is written.

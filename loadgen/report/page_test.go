@@ -1,0 +1,353 @@
+package report
+
+import (
+	"bytes"
+	"encoding/xml"
+	"errors"
+	"io"
+	"math"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/umascope/umascope/loadgen/chat"
+)
+
+// hostile is what names, labels and error texts from elsewhere may hold.
+const hostile = "<script>alert(1)</script>\"'`|[x](javascript:y)\x1b[31m\x07\n# *_~=cmd&\u202e"
+
+func render(t *testing.T, p Page) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := HTML(&b, p); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+func example(t *testing.T, total time.Duration) (Page, Input) {
+	t.Helper()
+	in := exampleInput(t, total)
+	records := loaded(total)
+	s := summarize(t, in, records...)
+	return Page{Title: "Run " + s.Run, Summary: s, Requests: sequence(records...), Telemetry: in.Telemetry}, in
+}
+
+// drawings are the SVG elements of a page. That each is well-formed XML is checked.
+func drawings(t *testing.T, page string) []string {
+	t.Helper()
+	found := regexp.MustCompile(`(?s)<svg viewBox.*?</svg>`).FindAllString(page, -1)
+	for _, svg := range found {
+		for d := xml.NewDecoder(strings.NewReader(svg)); ; {
+			if _, err := d.Token(); errors.Is(err, io.EOF) {
+				break
+			} else if err != nil {
+				t.Fatalf("%v in %s", err, svg)
+			}
+		}
+		if strings.Contains(svg, "NaN") || strings.Contains(svg, "Inf") {
+			t.Errorf("a coordinate is no number: %s", svg)
+		}
+	}
+	return found
+}
+
+func TestThePageShowsEveryFigureWithItsNumberOfSamples(t *testing.T) {
+	page, _ := example(t, time.Minute)
+	text := render(t, page)
+	for _, title := range []string{
+		"Time to first token", "Time per output token", "Request duration", "Gap between chunks", "Every request", "Requests in flight", "Output",
+		"Where the memory went — spark-1, live", "Where the memory went — gb10-load, constructed", "Available and free for CUDA — spark-1, live",
+		"GPU power — gb10-load, constructed", "GPU temperature — spark-1, live", "GPU utilisation — spark-1, live",
+	} {
+		if !strings.Contains(text, "<h3>"+title) {
+			t.Errorf("no figure %q", title)
+		}
+	}
+	figures := regexp.MustCompile(`(?s)<figure.*?</figure>`).FindAllString(text, -1)
+	for _, figure := range figures {
+		if !regexp.MustCompile(`<figcaption>[^<]*n = \d+`).MatchString(figure) {
+			t.Errorf("a figure without n: %.200s", figure)
+		}
+		if strings.Count(figure, "<svg") != 2 || !regexp.MustCompile(`class="axis"[^>]*>[^<]+<`).MatchString(figure) {
+			t.Errorf("a figure that is not drawn twice, or has no unit: %.200s", figure)
+		}
+	}
+	if got := len(drawings(t, text)); got != 2*len(figures) || got < 40 {
+		t.Errorf("%d drawings of %d figures", got, len(figures))
+	}
+}
+
+func TestThePageNeedsNothingFromElsewhere(t *testing.T) {
+	page, _ := example(t, 20*time.Second)
+	text := render(t, page)
+	for _, forbidden := range []string{"<script", "<link", "<img", "<iframe", "@import", "http://", "https://", "url(data", "javascript:", "onload"} {
+		if strings.Contains(strings.ToLower(text), forbidden) {
+			t.Errorf("the page has %s", forbidden)
+		}
+	}
+}
+
+func TestNothingIsDeclaredSafeForHTML(t *testing.T) {
+	files, err := os.ReadDir(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		if !strings.HasSuffix(file.Name(), ".go") || strings.HasSuffix(file.Name(), "_test.go") {
+			continue
+		}
+		source, err := os.ReadFile(file.Name())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, escape := range []string{"template.HTML", "template.JS", "template.CSS", "template.URL", "template.Srcset", "text/template"} {
+			if strings.Contains(string(source), escape) {
+				t.Errorf("%s uses %s", file.Name(), escape)
+			}
+		}
+	}
+}
+
+// poisoned is a summary with a hostile string wherever one can come from elsewhere.
+func poisoned(t *testing.T) Page {
+	t.Helper()
+	page, in := example(t, 20*time.Second)
+	s := page.Summary
+	s.Run, s.Scenario, s.Model.ID, s.Labels = hostile, hostile, hostile, map[string]string{"arm": hostile, hostile: "x"}
+	s.Warnings = []string{hostile}
+	s.Valid, s.InvalidReasons = false, []Reason{{Code(hostile), hostile}}
+	s.Phases[hostile] = s.Phases["measure"]
+	s.Machines[1].Source, s.Machines[1].Mode = hostile, hostile
+	s.Machines[1].Memory.LedgerAt.Peak[hostile] = 1
+	s.Machines[1].Thermal.ThrottleSeconds[hostile] = 1
+	in.Telemetry.Sources[1].Name = hostile
+	for _, series := range in.Telemetry.Sources[1].Series {
+		for name := range series.Labels {
+			if name != "mode" && name != "line" && name != "uuid" {
+				series.Labels[name] = hostile
+			}
+		}
+	}
+	page.Title, page.Summary = hostile, s
+	return page
+}
+
+func TestHostileTextStaysText(t *testing.T) {
+	page := poisoned(t)
+	text := render(t, page)
+	drawings(t, text)
+	if strings.Contains(text, "<script") || strings.ContainsAny(text, "\x1b\x07\u202e") || !strings.Contains(text, "&lt;script&gt;") {
+		t.Error("hostile text got into the page as it is")
+	}
+	var md, plain bytes.Buffer
+	if err := Markdown(&md, page.Summary); err != nil {
+		t.Fatal(err)
+	}
+	if err := Text(&plain, page.Summary); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{"Markdown": md.String(), "text": plain.String()} {
+		if strings.ContainsAny(text, "\x1b\x07\u202e") {
+			t.Errorf("%s drives the terminal: %q", name, text)
+		}
+	}
+	if strings.Contains(md.String(), "<script") || strings.Contains(md.String(), "[x](") {
+		t.Errorf("markup in Markdown: %s", md.String())
+	}
+	checkTables(t, md.String())
+}
+
+// checkTables sees that every row of a Markdown table has as many cells as its heading.
+func checkTables(t *testing.T, text string) {
+	t.Helper()
+	cells := func(line string) int { return strings.Count(strings.ReplaceAll(line, `\|`, ""), "|") }
+	columns, tables := 0, 0
+	for line := range strings.Lines(text) {
+		switch {
+		case !strings.HasPrefix(line, "|"):
+			columns = 0
+		case columns == 0:
+			columns = cells(line)
+			tables++
+		case cells(line) != columns:
+			t.Errorf("%d cells instead of %d: %s", cells(line), columns, line)
+		}
+	}
+	if tables == 0 {
+		t.Error("no table")
+	}
+}
+
+func TestMarkdownAndTextSayWhatCounts(t *testing.T) {
+	page, _ := example(t, time.Minute)
+	var md, plain bytes.Buffer
+	if err := errors.Join(Markdown(&md, page.Summary), Text(&plain, page.Summary)); err != nil {
+		t.Fatal(err)
+	}
+	checkTables(t, md.String())
+	for _, want := range []string{"valid (checked: client", "TTFT from intended start", "Machine gb10-load (constructed)", "not measurements of this run", "| unattributed |", "sw\\_power\\_cap"} {
+		if !strings.Contains(md.String(), want) {
+			t.Errorf("Markdown lacks %q", want)
+		}
+	}
+	for _, want := range []string{"valid (checked: client", "TTFT", "intended start", "output tokens per second", "within ttft=500ms,tpot=30ms", "constructed, not live"} {
+		if !strings.Contains(plain.String(), want) {
+			t.Errorf("text lacks %q", want)
+		}
+	}
+	if strings.Contains(md.String(), "TTFO") {
+		t.Error("first visible output is listed although it is the first token")
+	}
+}
+
+func TestAPageWithoutRequestsOrTelemetryIsAPage(t *testing.T) {
+	empty := render(t, Page{Title: "nothing", Summary: summarize(t, input())})
+	if !strings.Contains(empty, "no request was measured") || strings.Contains(empty, "<figure") {
+		t.Error("a run without requests")
+	}
+	few := steady(1)
+	drawings(t, render(t, Page{Title: "one", Summary: summarize(t, input(), few...), Requests: sequence(few...)}))
+	broken := func(yield func(chat.Record, error) bool) { yield(chat.Record{}, errors.New("disk")) }
+	if err := HTML(io.Discard, Page{Requests: broken}); err == nil {
+		t.Error("records that cannot be read made a page")
+	}
+	torn := func(yield func(chat.Record, error) bool) {
+		_ = yield(few[0], nil) && yield(chat.Record{}, ErrTorn)
+	}
+	drawings(t, render(t, Page{Title: "torn", Summary: summarize(t, input(), few...), Requests: torn}))
+}
+
+func TestARunTooLongToShowEachRequestShowsAnEvenShare(t *testing.T) {
+	line := newTimeline(1000)
+	for i := range 10 * dots {
+		line.add(answered(i, int64(i)*50, 10, 20))
+	}
+	if len(line.kept) > 2*dots || len(line.kept) < dots || line.seen != 10*dots {
+		t.Errorf("%d kept of %d", len(line.kept), line.seen)
+	}
+	for i, s := range line.kept {
+		if want := float64(i*line.every) * .05; math.Abs(s.at-want) > 1e-9 {
+			t.Fatalf("request %d was sent at %v, want %v", i, s.at, want)
+		}
+	}
+	if text := line.latencies(nil).Caption; !strings.Contains(text, "Every 8-th of n = 12000") {
+		t.Error(text)
+	}
+}
+
+func TestLoadOverTimeAddsUp(t *testing.T) {
+	line := newTimeline(100)
+	tokens, inFlight := 0.0, 0.0
+	for i := range 50 {
+		r := answered(i, int64(i)*1700, 100, 900, 2000)
+		line.add(r)
+		inFlight += seconds(*r.EndNS - r.DispatchNS)
+	}
+	width := 100. / timelineBins
+	for i := range timelineBins {
+		tokens += line.tokens[i] * width
+		inFlight -= line.running[i] * width
+	}
+	if math.Abs(tokens-150) > 1e-6 || math.Abs(inFlight) > 1e-6 {
+		t.Errorf("%v tokens of 150, %v s of requests lost", tokens, inFlight)
+	}
+}
+
+func TestTheLedgerStackIsThePoolAndTheRemainderIsSigned(t *testing.T) {
+	_, in := example(t, 40*time.Second)
+	source := in.Telemetry.Source("gb10-load")
+	track := track{in.Telemetry, source, 40, nil}
+	var above, below bool
+	for _, b := range slices.Concat(track.balances()...) {
+		total := b.unattributed + b.free
+		for _, v := range b.bands {
+			total += v
+		}
+		if math.Abs(total-b.pool) > 1 {
+			t.Fatalf("the lines are %v of a pool of %v", total, b.pool)
+		}
+		above, below = above || b.unattributed > 0, below || b.unattributed < 0
+	}
+	if !above || !below {
+		t.Fatal("the example's remainder does not change sign")
+	}
+	drawn := track.ledger()
+	rest := 0
+	for _, s := range drawn.Desk.Shapes {
+		if s.Class == "band-rest" {
+			rest++
+		}
+	}
+	if rest != 2 || !strings.Contains(drawn.Legend[len(drawn.Legend)-2].Text, "unattributed -2 GiB to 2 GiB") {
+		t.Errorf("%d areas for a remainder on both sides of zero, legend %v", rest, drawn.Legend)
+	}
+}
+
+func TestAGapIsLeftOpen(t *testing.T) {
+	_, in := example(t, 40*time.Second)
+	track := track{in.Telemetry, in.Telemetry.Source("spark-1"), 40, nil}
+	if runs := track.balances(); len(runs) != 2 {
+		t.Errorf("%d runs of the ledger around one gap", len(runs))
+	}
+	whole := track
+	whole.source = in.Telemetry.Source("gb10-load")
+	if runs := whole.balances(); len(runs) != 1 {
+		t.Errorf("%d runs without a gap", len(runs))
+	}
+}
+
+func TestEveryLedgerLineIsInOneBand(t *testing.T) {
+	counted := map[string]int{"free": 1, "unattributed": 1} // drawn apart
+	for _, band := range bands() {
+		for _, line := range band.lines {
+			counted[line]++
+		}
+	}
+	for _, line := range ledgerOrder() {
+		if counted[line] != 1 {
+			t.Errorf("%s is drawn %d times", line, counted[line])
+		}
+	}
+}
+
+func TestAxesHaveRoundTicksInside(t *testing.T) {
+	for _, test := range []struct {
+		axis axis
+		want string
+	}{
+		{linear("", 0, 95, 1, 5), "0 20 40 60 80 100"},
+		{linear("", 0, .0032, 1e3, 4), "0 1 2 3 4"},
+		{linear("", 0, 0, 1, 4), "0 0.5 1"},
+		{timeAxis(47, 5), "0 10 20 30 40"},
+		{timeAxis(3600, 6), "0 10 20 30 40 50 60"},
+		{bytesAxis(-2*gib, 119*gib), "0 50 100"},
+		{logarithmic("", .01, 1, 1e3), "10 20 50 100 200 500 1000"},
+	} {
+		var ticks []string
+		for _, tick := range test.axis.ticks {
+			ticks = append(ticks, tick.text)
+			if s := test.axis.share(tick.at); s < 0 || s > 1 || math.IsNaN(s) {
+				t.Errorf("tick %s is at %v", tick.text, s)
+			}
+		}
+		if got := strings.Join(ticks, " "); got != test.want {
+			t.Errorf("ticks %s, want %s", got, test.want)
+		}
+	}
+}
+
+func TestFiguresAreWrittenForPeople(t *testing.T) {
+	for got, want := range map[string]string{
+		formatSeconds(0): "0 s", formatSeconds(1.5e-6): "1.5 µs", formatSeconds(.0184): "18.4 ms", formatSeconds(2.412): "2.41 s", formatSeconds(754.4): "754 s",
+		formatBytes(81.34 * gib): "81.3 GiB", formatBytes(-2 * gib): "-2 GiB", formatBytes(64 << 20): "64 MiB", formatBytes(12): "12 B",
+		formatRatio(.0123): "1.23 %", optional(nil, digits): none, digits(398.4): "398", digits(10): "10", digits(.25): "0.25",
+	} {
+		if got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}

@@ -1,0 +1,182 @@
+package report
+
+import (
+	"cmp"
+
+	"github.com/umascope/umascope/exporter/metric"
+	"github.com/umascope/umascope/loadgen/telemetry"
+)
+
+// reading is one source looked at in the measured phases: what the summary shows and what the
+// rules of validity ask.
+type reading struct {
+	Machine
+	in      Input
+	log     *telemetry.Log
+	source  *telemetry.SourceLog
+	windows []telemetry.Window
+
+	windowSeconds float64
+	throttle      map[string]float64
+	swappedIn     *float64
+	gb10          bool
+	powerFaults   int
+	powerSamples  int
+	countersRead  int
+	countersReset []string
+}
+
+// readings looks at every source of the telemetry.
+func readings(in Input, outputTokens int64) []*reading {
+	if in.Telemetry == nil {
+		return nil
+	}
+	var all []*reading
+	for _, source := range in.Telemetry.Sources {
+		r := &reading{in: in, log: in.Telemetry, source: source}
+		r.Origin = Origin{source.Name, source.Mode()}
+		for _, name := range phaseNames(in.measured()) {
+			r.windows = append(r.windows, r.log.Windows(source, name)...)
+		}
+		for _, w := range r.windows {
+			r.windowSeconds += seconds(w.ToNS - w.FromNS)
+		}
+		r.Memory = r.memory()
+		r.Thermal = r.thermal()
+		r.Energy = r.energy(outputTokens)
+		r.swap()
+		r.power()
+		all = append(all, r)
+	}
+	return all
+}
+
+func phaseNames(phases []Phase) []string {
+	var names []string
+	seen := map[string]bool{}
+	for _, phase := range phases {
+		if !seen[phase.Name] {
+			seen[phase.Name] = true
+			names = append(names, phase.Name)
+		}
+	}
+	return names
+}
+
+// ofMeasuredHost finds the source that is named like the label host, or the only one.
+func ofMeasuredHost(all []*reading, host string) *reading {
+	for _, r := range all {
+		if r.Origin.Source == host {
+			return r
+		}
+	}
+	if len(all) == 1 {
+		return all[0]
+	}
+	return nil
+}
+
+// over visits the moments of the measured phases at which the source was sampled.
+func (r *reading) over(visit func(ns int64)) {
+	for _, ns := range r.source.Samples {
+		for _, w := range r.windows {
+			if ns >= w.FromNS && ns <= w.ToNS {
+				visit(ns)
+				break
+			}
+		}
+	}
+}
+
+// total is the sum of a family's series at a moment; absent when none is there.
+func (r *reading) total(family metric.Definer, ns int64) (float64, bool) {
+	var total float64
+	found := false
+	for _, series := range r.source.Find(family) {
+		if v, ok := series.At(ns); ok {
+			total, found = total+v, true
+		}
+	}
+	return total, found
+}
+
+// largest is the largest of a family's series at a moment; absent when none is there.
+func (r *reading) largest(family metric.Definer, ns int64) (float64, bool) {
+	var most *float64
+	for _, series := range r.source.Find(family) {
+		if v, ok := series.At(ns); ok {
+			keepIf(&most, v, 1)
+		}
+	}
+	if most == nil {
+		return 0, false
+	}
+	return *most, true
+}
+
+// keepIf replaces the kept value by a larger one (sign 1) or a smaller one (sign -1), and says
+// whether it did.
+func keepIf(kept **float64, v float64, sign int) bool {
+	if *kept != nil && cmp.Compare(v, **kept) != sign {
+		return false
+	}
+	*kept = &v
+	return true
+}
+
+// increase is how much a counter grew in the measured phases. Resets are noted: every counter
+// that is read through here is one that a rule or a figure uses.
+func (r *reading) increase(series *telemetry.Series) (float64, bool) {
+	var total float64
+	for _, w := range r.windows {
+		grown, reset, ok := series.Increase(w)
+		if !ok {
+			return 0, false
+		}
+		if reset {
+			r.countersReset = append(r.countersReset, series.Key())
+		}
+		total += grown
+	}
+	if len(r.windows) > 0 {
+		r.countersRead++
+	}
+	return total, len(r.windows) > 0
+}
+
+func (r *reading) swap() {
+	for _, series := range r.source.Find(metric.VmstatSwappedInBytesTotal) {
+		if bytes, ok := r.increase(series); ok {
+			r.swappedIn = &bytes
+		}
+	}
+}
+
+// deltas are all counters of the source between the borders of a phase.
+func (r *reading) deltas(phase string) map[string]Delta {
+	deltas := map[string]Delta{}
+	counters := counterNames()
+	for _, w := range r.log.Windows(r.source, phase) {
+		for _, series := range r.source.Series {
+			if !counters[series.Name] {
+				continue
+			}
+			if grown, reset, ok := series.Increase(w); ok {
+				sum := deltas[series.Key()]
+				deltas[series.Key()] = Delta{sum.Delta + grown, sum.Reset || reset}
+			}
+		}
+	}
+	return deltas
+}
+
+// counterNames are the names of all counters in the vocabulary.
+func counterNames() map[string]bool {
+	names := map[string]bool{}
+	for _, definer := range metric.All() {
+		if counter, ok := definer.(metric.Counter); ok {
+			names[counter.Def().Name] = true
+		}
+	}
+	return names
+}

@@ -1,0 +1,87 @@
+package report
+
+import (
+	"strings"
+
+	"github.com/umascope/umascope/exporter/metric"
+)
+
+// throttleReasons are the clock events that make a run invalid. Software power capping is not
+// among them: under load it is normal.
+func throttleReasons() []string {
+	return []string{metric.ReasonHWSlowdown, metric.ReasonHWThermal, metric.ReasonSWThermal, metric.ReasonHWPowerBrake}
+}
+
+func (r *reading) thermal() *Thermal {
+	t := Thermal{Origin: r.Origin, ThrottleSeconds: map[string]float64{}}
+	r.over(func(ns int64) {
+		if celsius, ok := r.largest(metric.GPUTemperatureCelsius, ns); ok {
+			if t.StartCelsius == nil {
+				t.StartCelsius = &celsius
+			}
+			keepIf(&t.MaxCelsius, celsius, 1)
+		}
+	})
+	for _, series := range r.source.Find(metric.GPUClockEventSecondsTotal) {
+		if spent, ok := r.increase(series); ok {
+			reason := series.Labels[string(metric.LabelReason)]
+			t.ThrottleSeconds[reason] = max(t.ThrottleSeconds[reason], spent)
+		}
+	}
+	if len(t.ThrottleSeconds) > 0 {
+		r.throttle = t.ThrottleSeconds
+	}
+	if t.StartCelsius == nil && r.throttle == nil {
+		return nil
+	}
+	return &t
+}
+
+func (r *reading) energy(outputTokens int64) *Energy {
+	gpus := r.source.Find(metric.GPUEnergyJoulesTotal)
+	e := Energy{Origin: r.Origin}
+	for _, series := range gpus {
+		joules, ok := r.increase(series)
+		if !ok {
+			return nil
+		}
+		e.Joules += joules
+	}
+	if len(gpus) == 0 {
+		return nil
+	}
+	if outputTokens > 0 {
+		perToken := e.Joules / float64(outputTokens)
+		e.JoulesPerOutputToken = &perToken
+	}
+	return &e
+}
+
+// A power-delivery fault of GB10 shows in no flag: the GPU is busy, and neither clocks nor draws
+// power as one that works does.
+const (
+	faultUtilization = 0.8
+	faultClockHertz  = 1.4e9
+	faultPowerWatts  = 20
+)
+
+func (r *reading) power() {
+	for _, info := range r.source.Find(metric.GPUInfo) {
+		r.gb10 = r.gb10 || strings.Contains(info.Labels[string(metric.LabelName)], "GB10")
+	}
+	if !r.gb10 {
+		return // other GPUs may well idle at such figures
+	}
+	r.over(func(ns int64) {
+		utilization, a := r.largest(metric.GPUUtilizationRatio, ns)
+		clock, b := r.largest(metric.GPUSMClockHertz, ns)
+		watts, c := r.total(metric.GPUPowerWatts, ns)
+		if !a || !b || !c {
+			return
+		}
+		r.powerSamples++
+		if utilization > faultUtilization && clock < faultClockHertz && watts < faultPowerWatts {
+			r.powerFaults++
+		}
+	})
+}

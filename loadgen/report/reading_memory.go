@@ -1,0 +1,78 @@
+package report
+
+import "github.com/umascope/umascope/exporter/metric"
+
+func (r *reading) memory() *Memory {
+	m := Memory{Origin: r.Origin}
+	peakNS := int64(-1)
+	r.over(func(ns int64) {
+		pool, known := r.total(metric.MemoryPoolBytes, ns)
+		if available, ok := r.total(metric.MemoryAvailableBytes, ns); ok && known {
+			if keepIf(&m.UsedPeak, pool-available, 1) {
+				peakNS = ns
+			}
+		}
+		if free, ok := r.total(metric.MemoryCUDAFreeBytes, ns); ok {
+			keepIf(&m.CUDAFreeMin, free, -1)
+		}
+		if held, ok := r.total(metric.GPUMemoryHeldBytes, ns); ok {
+			keepIf(&m.GPUHeldPeak, held, 1)
+		}
+	})
+	m.LedgerAt = r.ledgerAt(peakNS)
+	if m == (Memory{Origin: r.Origin}) {
+		return nil
+	}
+	return &m
+}
+
+// ledgerAt reads the ledger at its three moments.
+func (r *reading) ledgerAt(peakNS int64) *LedgerAt {
+	var at LedgerAt
+	if len(r.log.Phases) > 0 && starting(r.log.Phases[0].Name) {
+		at.Start = r.ledgerAtStartOf(r.log.Phases[0].Name)
+	}
+	for _, phase := range r.log.Phases {
+		if !starting(phase.Name) && phase.Name != phaseReady {
+			at.Ready = r.ledgerAtStartOf(phase.Name)
+			break
+		}
+	}
+	if peakNS >= 0 {
+		at.Peak = r.ledger(peakNS)
+	}
+	if at.Start == nil && at.Ready == nil && at.Peak == nil {
+		return nil
+	}
+	return &at
+}
+
+// phaseReady is the phase in which the engine is ready and nothing is asked of it; its end is
+// the moment that counts.
+const phaseReady = "ready"
+
+// starting says whether the engine is not there yet in a phase.
+func starting(phase string) bool {
+	return phase == "cooldown" || phase == "start" || phase == metric.PhaseLoad
+}
+
+func (r *reading) ledgerAtStartOf(phase string) map[string]float64 {
+	windows := r.log.Windows(r.source, phase)
+	if len(windows) == 0 {
+		return nil
+	}
+	return r.ledger(windows[0].FromNS)
+}
+
+func (r *reading) ledger(ns int64) map[string]float64 {
+	var lines map[string]float64
+	for _, series := range r.source.Find(metric.MemoryLedgerBytes) {
+		if v, ok := series.At(ns); ok {
+			if lines == nil {
+				lines = map[string]float64{}
+			}
+			lines[series.Labels[string(metric.LabelLine)]] = v
+		}
+	}
+	return lines
+}
