@@ -1,0 +1,69 @@
+package report
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+)
+
+// several batches of records, in the order of their index.
+func manyLines(t *testing.T) (string, int) {
+	t.Helper()
+	records := steady(5000)
+	text := jsonLines(t, records...)
+	if len(text) < 5*batchBytes {
+		t.Fatalf("%d bytes are too few batches", len(text))
+	}
+	return text, len(records)
+}
+
+func TestRecordsKeepTheOrderOfTheFile(t *testing.T) {
+	text, n := manyLines(t)
+	next := 0
+	for record, err := range decodeRecords(strings.NewReader(text)) {
+		if err != nil || record.Index != next {
+			t.Fatalf("record %d (%v), want %d", record.Index, err, next)
+		}
+		next++
+	}
+	if next != n {
+		t.Errorf("%d records of %d", next, n)
+	}
+}
+
+func TestAnErrorComesAfterTheRecordsBeforeIt(t *testing.T) {
+	text, n := manyLines(t)
+	for name, test := range map[string]struct {
+		text, says string
+		records    int
+	}{
+		"torn":    {text + `{"run":`, "line 5001: the last line is torn", n},
+		"garbage": {text + "x\n" + text, "line 5001: invalid character", n},
+		"endless": {text + strings.Repeat("x", maxRecordBytes+1), "line 5001: longer than", n},
+	} {
+		records := 0
+		var last error
+		for _, err := range decodeRecords(strings.NewReader(test.text)) {
+			if last = err; err == nil {
+				records++
+			}
+		}
+		if records != test.records || last == nil || !strings.Contains(last.Error(), test.says) || errors.Is(last, ErrTorn) != (name == "torn") {
+			t.Errorf("%s: %d records, then %v", name, records, last)
+		}
+	}
+}
+
+// TestWhoStopsEarlyLeavesNothingRunning relies on synctest, which fails a test that ends with
+// goroutines still blocked.
+func TestWhoStopsEarlyLeavesNothingRunning(t *testing.T) {
+	text, _ := manyLines(t)
+	synctest.Test(t, func(t *testing.T) {
+		for record := range decodeRecords(strings.NewReader(text)) {
+			if record.Index == 3 {
+				break
+			}
+		}
+	})
+}
