@@ -8,9 +8,18 @@ type allowed struct {
 	path string
 	// link marks a path whose last component is recorded as the link it is.
 	link bool
-	// names marks content in which people have put names: of processes, of cgroups.
-	names bool
+	// content says what masking the content needs.
+	content content
 }
+
+// content is what people can have put their names into.
+type content int
+
+const (
+	plain       content = iota // nothing: numbers and the kernel's words
+	names                      // names of processes
+	cgroupPaths                // /proc/<pid>/cgroup
+)
 
 // allowedProc lists the files of procfs: what the collectors read and nothing else; never a command
 // line, never an environment.
@@ -27,8 +36,10 @@ func allowedProc() []allowed {
 // allowedProcess lists the files of a process that uses a GPU.
 func allowedProcess(pid uint32) []allowed {
 	var rows []allowed
-	for _, file := range []string{"comm", "cgroup", "status", "stat", "io"} {
-		rows = append(rows, allowed{path: strconv.FormatUint(uint64(pid), 10) + "/" + file, names: true})
+	at := strconv.FormatUint(uint64(pid), 10) + "/"
+	rows = append(rows, allowed{path: at + "cgroup", content: cgroupPaths})
+	for _, file := range []string{"comm", "status", "stat", "io"} {
+		rows = append(rows, allowed{path: at + file, content: names})
 	}
 	return rows
 }

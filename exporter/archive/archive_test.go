@@ -209,7 +209,7 @@ func secretHost() (Source, fstest.MapFS) {
 		"proc/6330/comm":                            file(secretName + "-llm"),
 		"proc/6330/cmdline":                         file("llm --api-key hunter2"),
 		"proc/6330/environ":                         file("TOKEN=hunter2"),
-		"proc/6330/cgroup":                          file("0::/" + scope),
+		"proc/6330/cgroup":                          file("4:memory:/alices_jobs\n0::/" + scope),
 		"proc/6330/status":                          file("Name:\t" + secretName + "-llm\nVmRSS:\t5 kB"),
 		"sys/class/dmi/id":                          link("../../devices/virtual/dmi/id"),
 		"sys/devices/virtual/dmi/id/product_name":   file("NVIDIA_DGX_Spark"),
@@ -229,6 +229,7 @@ func secretHost() (Source, fstest.MapFS) {
 		"sys/fs/cgroup/" + scope + "/cgroup.procs":                                  file("6330"),
 		"sys/fs/cgroup/kubepods.slice/kubepods-" + podUID + ".slice/memory.current": file("8192"),
 		"sys/fs/cgroup/" + secretName + ".slice/memory.current":                     file("1"),
+		"sys/fs/cgroup/alices_jobs/training/memory.current":                         file("2"),
 		"sys/fs/cgroup/top.slice/memory.stat":                                       file("-- proc/forged --\nanon 1"),
 	}
 	sub := func(dir string) fs.FS {
@@ -265,7 +266,7 @@ func TestRecordingGivesNothingAway(t *testing.T) {
 	source, _ := secretHost()
 	text := writeHost(t, source)
 	for _, secret := range []string{gpuUUID, gpuUUID[4:], bootID, podUID, containerID, containerID[:12], macAddress, "3c6d66aabbcc",
-		secretName, "hunter2", "SERIAL", "environ", "cmdline", "boot_id", "hostname", "proc/forged"} {
+		secretName, "alices", "training", "hunter2", "SERIAL", "environ", "cmdline", "boot_id", "hostname", "proc/forged"} {
 		if strings.Contains(strings.ToLower(text), strings.ToLower(secret)) {
 			t.Errorf("%s is in the recording", secret)
 		}
@@ -285,7 +286,7 @@ func TestMaskedNamesStillMatch(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	path := strings.TrimSpace(strings.TrimPrefix(string(cgroup), "0::/"))
+	_, path, _ := strings.Cut(strings.TrimSpace(string(cgroup)), "0::/")
 	if got, err := fs.ReadFile(a.Cgroup, path+"/memory.current"); err != nil || string(got) != "4096\n" {
 		t.Errorf("cgroup %s of the process: %q, %v", path, got, err)
 	}

@@ -79,6 +79,34 @@ func (m *masker) maskNames(text string) string {
 	return m.mask(text)
 }
 
+// cgroupNames are names of cgroups by their makers' rules: systemd units, container runtimes. Others
+// are somebody's own.
+var cgroupNames = regexp.MustCompile(`\.(slice|scope|service|mount|automount|socket|swap|partition)$|` +
+	`^(docker|kubepods|besteffort|burstable|pod[0-9a-fA-F_-]+|[0-9a-fA-F]{64})$`)
+
+// maskCgroup masks the path of a cgroup. A name that no rule explains becomes group1 and so on.
+func (m *masker) maskCgroup(path string) string {
+	parts := strings.Split(path, "/")
+	for i, part := range parts {
+		if part != "" && !cgroupNames.MatchString(part) {
+			parts[i] = fmt.Sprintf("group%d", m.number("cgroup", part))
+		}
+	}
+	return m.maskNames(strings.Join(parts, "/"))
+}
+
+// maskProcessCgroups masks the paths in /proc/<pid>/cgroup, lines of hierarchy:controllers:path.
+func (m *masker) maskProcessCgroups(text string) string {
+	var masked strings.Builder
+	for line := range strings.Lines(text) {
+		fields := strings.SplitN(strings.TrimSuffix(line, "\n"), ":", 3)
+		if len(fields) == 3 {
+			masked.WriteString(fields[0] + ":" + fields[1] + ":" + m.maskCgroup(fields[2]) + "\n")
+		}
+	}
+	return masked.String()
+}
+
 // number numbers the things of a kind from 1 in the order in which they appear.
 func (m *masker) number(kind, found string) int {
 	key := kind + " " + found

@@ -118,28 +118,26 @@ func (v visit) resolve(at, target string) (string, bool) {
 }
 
 func (v visit) keepLink(at, target string) {
-	v.add(v.masked(v.root+"/"+at)+linkArrow+v.masked(target), nil)
+	v.add(v.masked(at)+linkArrow+v.masker.mask(target), nil)
 }
 
 func (v visit) keepFile(at string) {
-	content, err := fs.ReadFile(v.fsys, at)
-	content = bytes.TrimRight(content, "\x00") // device trees end their texts with a zero byte
-	if err != nil || len(content) > maxFileBytes || !utf8.Valid(content) || bytes.ContainsRune(content, 0) || markerLine.Match(content) {
+	text, err := fs.ReadFile(v.fsys, at)
+	text = bytes.TrimRight(text, "\x00") // device trees end their texts with a zero byte
+	if err != nil || len(text) > maxFileBytes || !utf8.Valid(text) || bytes.ContainsRune(text, 0) || markerLine.Match(text) {
 		return
 	}
-	mask := v.masker.mask
-	if v.row.names {
-		mask = v.masker.maskNames
-	}
-	v.add(v.masked(v.root+"/"+at), []byte(mask(string(content))))
+	masks := map[content]func(string) string{plain: v.masker.mask, names: v.masker.maskNames, cgroupPaths: v.masker.maskProcessCgroups}
+	v.add(v.masked(at), []byte(masks[v.row.content](string(text))))
 }
 
-// masked masks a path. Only those of cgroups have names in them that people gave.
-func (v visit) masked(path string) string {
+// masked is the name of an entry. Only directories of cgroups have names that people gave.
+func (v visit) masked(at string) string {
 	if v.root == cgroupRoot {
-		return v.masker.maskNames(path)
+		directory, file := path.Split(at)
+		return v.root + "/" + v.masker.maskCgroup(directory) + file
 	}
-	return v.masker.mask(path)
+	return v.root + "/" + v.masker.mask(at)
 }
 
 // add keeps an entry once. Rows come in order of importance, so that what finds no room matters least.

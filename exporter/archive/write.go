@@ -86,8 +86,7 @@ func record(ctx context.Context, source Source) ([]byte, error) {
 	}{
 		{source.Proc, procRoot, allowedProc()},
 		{source.Proc, procRoot, processRows(devices)},
-		{source.Cgroup, cgroupRoot, heldCgroupRows(source.Proc, devices)},
-		{source.Cgroup, cgroupRoot, allowedCgroups()},
+		{source.Cgroup, cgroupRoot, cgroupRows(source, devices)},
 		{source.Sys, sysRoot, allowedSys()},
 	} {
 		if err := files.collect(ctx, part.fsys, part.root, part.rows); err != nil {
@@ -176,6 +175,15 @@ func gpuPIDs(devices []nvml.Device) []uint32 {
 	}
 	sorted := slices.Sorted(maps.Keys(pids))
 	return sorted[:min(len(sorted), maxProcesses)]
+}
+
+// cgroupRows lists what is read of cgroups: those that hold GPU memory before the others, and
+// nothing where there is no cgroup v2.
+func cgroupRows(source Source, devices []nvml.Device) []allowed {
+	if _, err := fs.Stat(source.Cgroup, "cgroup.controllers"); err != nil {
+		return nil
+	}
+	return append(heldCgroupRows(source.Proc, devices), allowedCgroups()...)
 }
 
 // unifiedLine is the line of /proc/<pid>/cgroup that names the cgroup v2 path.

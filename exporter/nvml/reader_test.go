@@ -262,6 +262,27 @@ func TestUnsupportedCallIsAskedAgainAfterTenMinutes(t *testing.T) {
 	})
 }
 
+func TestMarginIsAskedEveryTenSecondsAndNotServedLonger(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake(1)
+		f.set(0, CallMargin, Value{Number: 50})
+		r := NewReader(f, ReaderOptions{})
+		for range 10 {
+			if d := snapshot(t, r).Devices[0]; d.TemperatureMargins["operating"] != 50 || !d.Supported[CallMargin] {
+				t.Fatalf("%v", d.TemperatureMargins)
+			}
+			time.Sleep(time.Second)
+		}
+		if got := f.count(0, CallMargin); got != 1 {
+			t.Errorf("asked %d times", got)
+		}
+		f.fail(0, CallMargin, Value{}, Unknown)
+		if s, err := r.Read(t.Context()).Snapshot(t.Context()); err == nil || s.Devices[0].TemperatureMargins != nil {
+			t.Errorf("%v, %v", err, s.Devices[0].TemperatureMargins)
+		}
+	})
+}
+
 func TestFailureIsNotTakenForUnsupported(t *testing.T) {
 	f := newFake(1)
 	r := NewReader(f, ReaderOptions{})

@@ -20,8 +20,9 @@ type unit struct {
 	skip   []Call
 
 	mu      sync.Mutex
-	base    draft // what holds from pass to pass
-	known   map[Call]bool
+	base    draft         // what holds from pass to pass
+	known   map[Call]bool // calls made once that have been answered
+	kept    map[Call]keptValue
 	refused map[Call]refusal
 	current *read // nil while nobody is inside the driver
 	lost    Return
@@ -32,24 +33,15 @@ type refusal struct {
 	at   time.Time
 }
 
-// read is one pass over one device. All but the channels is guarded by the unit's mutex.
-type read struct {
-	unit   *unit
-	listed chan struct{} // closed when process lists and identity are in, or will not come
-	done   chan struct{} // closed when no more will come
-
-	draft draft
-	call  Call // the call that the thread is in, or was in last
-	since time.Time
-	// number counts the calls; overdue is the number of one that somebody waited for in vain.
-	number, overdue int
-	listedClosed    bool
-	over            bool // done is closed: what comes later is dropped
+// keptValue is an answer that is good for more than one pass.
+type keptValue struct {
+	value Value
+	at    time.Time
 }
 
 func newUnit(index int, driver Driver, options ReaderOptions) *unit {
 	return &unit{index: index, driver: driver, now: options.Now, skip: options.Skip, base: newDraft(index, options),
-		known: map[Call]bool{}, refused: map[Call]refusal{}}
+		known: map[Call]bool{}, kept: map[Call]keptValue{}, refused: map[Call]refusal{}}
 }
 
 // start begins a read, joins the one under way, or says at once why there is none: the thread
@@ -117,19 +109,32 @@ func (u *unit) ask(r *read, readings []reading) bool {
 func (u *unit) begin(r *read, c reading) bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	skipped := slices.Contains(u.skip, c.call)
-	if c.once && u.known[c.call] || c.needless != nil && c.needless(&r.draft) || skipped {
-		if c.list && skipped {
-			r.draft.lists++
-		}
-		return false
-	}
-	if refused, ok := u.refused[c.call]; ok && u.now().Sub(refused.at) < reprobeAfter {
-		u.note(r, c, Value{}, refused.code)
+	if u.needless(r, c) {
 		return false
 	}
 	r.call, r.since = c.call, u.now()
 	r.number++
+	return true
+}
+
+// needless says that the call need not be made, and takes in what is known in its place.
+func (u *unit) needless(r *read, c reading) bool {
+	now := u.now()
+	kept, hasKept := u.kept[c.call]
+	refused, isRefused := u.refused[c.call]
+	switch {
+	case slices.Contains(u.skip, c.call):
+		if c.list {
+			r.draft.lists++
+		}
+	case c.once && u.known[c.call], c.needless != nil && c.needless(&r.draft):
+	case hasKept && now.Sub(kept.at) < c.every:
+		u.note(r, c, kept.value, Success)
+	case isRefused && now.Sub(refused.at) < reprobeAfter:
+		u.note(r, c, Value{}, refused.code)
+	default:
+		return false
+	}
 	return true
 }
 
@@ -145,8 +150,12 @@ func (u *unit) settle(r *read, c reading, value Value, code Return) bool {
 		return false
 	}
 	delete(u.refused, c.call)
-	if code.unsupported() {
+	delete(u.kept, c.call)
+	switch {
+	case code.unsupported():
 		u.refused[c.call] = refusal{code, u.now()}
+	case code == Success && c.every > 0:
+		u.kept[c.call] = keptValue{value, u.now()}
 	}
 	u.note(r, c, value, code)
 	return true
@@ -239,54 +248,5 @@ func (u *unit) idle(timer <-chan time.Time) bool {
 		return !u.busy()
 	case <-timer:
 		return false
-	}
-}
-
-// device is what has been read so far.
-func (r *read) device() Device {
-	r.unit.mu.Lock()
-	defer r.unit.mu.Unlock()
-	return r.draft.device()
-}
-
-// waitedInVain returns the device for somebody who has stopped waiting for its lists. Others may
-// still get them, but a read that is in the same call by the next pass is taken for hung.
-func (r *read) waitedInVain() Device {
-	r.unit.mu.Lock()
-	defer r.unit.mu.Unlock()
-	r.overdue = r.number
-	device := r.draft.device()
-	if !device.ProcessesRead {
-		device.Hung, device.Since = r.call, r.since
-	}
-	return device
-}
-
-// abandon ends the read with what there is: the pass has run out of time.
-func (r *read) abandon() {
-	r.unit.mu.Lock()
-	defer r.unit.mu.Unlock()
-	r.giveUp()
-}
-
-func (r *read) giveUp() {
-	if !r.over {
-		r.draft.Hung, r.draft.Since = r.call, r.since
-		r.finish()
-	}
-}
-
-func (r *read) finish() {
-	if !r.over {
-		r.over = true
-		r.closeListed()
-		close(r.done)
-	}
-}
-
-func (r *read) closeListed() {
-	if !r.listedClosed {
-		r.listedClosed = true
-		close(r.listed)
 	}
 }

@@ -1,0 +1,67 @@
+package nvml
+
+import "time"
+
+// read is one pass over one device. All but the channels is guarded by the unit's mutex.
+type read struct {
+	unit   *unit
+	listed chan struct{} // closed when process lists and identity are in, or will not come
+	done   chan struct{} // closed when no more will come
+
+	draft draft
+	call  Call // the call that the thread is in, or was in last
+	since time.Time
+	// number counts the calls; overdue is the number of one that somebody waited for in vain.
+	number, overdue int
+	listedClosed    bool
+	over            bool // done is closed: what comes later is dropped
+}
+
+// device is what has been read so far.
+func (r *read) device() Device {
+	r.unit.mu.Lock()
+	defer r.unit.mu.Unlock()
+	return r.draft.device()
+}
+
+// waitedInVain returns the device for somebody who has stopped waiting for its lists. Others may
+// still get them, but a read that is in the same call by the next pass is taken for hung.
+func (r *read) waitedInVain() Device {
+	r.unit.mu.Lock()
+	defer r.unit.mu.Unlock()
+	r.overdue = r.number
+	device := r.draft.device()
+	if !device.ProcessesRead {
+		device.Hung, device.Since = r.call, r.since
+	}
+	return device
+}
+
+// abandon ends the read with what there is: the pass has run out of time.
+func (r *read) abandon() {
+	r.unit.mu.Lock()
+	defer r.unit.mu.Unlock()
+	r.giveUp()
+}
+
+func (r *read) giveUp() {
+	if !r.over {
+		r.draft.Hung, r.draft.Since = r.call, r.since
+		r.finish()
+	}
+}
+
+func (r *read) finish() {
+	if !r.over {
+		r.over = true
+		r.closeListed()
+		close(r.done)
+	}
+}
+
+func (r *read) closeListed() {
+	if !r.listedClosed {
+		r.listedClosed = true
+		close(r.listed)
+	}
+}
