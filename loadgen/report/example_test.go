@@ -29,11 +29,16 @@ type exporterPage struct {
 	per func(seconds float64) string
 	// replace alters the page.
 	replace *strings.Replacer
+	// raw replaces all of it.
+	raw string
 	// silent says when the exporter does not answer.
 	silent func(seconds float64) bool
 }
 
 func (p exporterPage) text(at float64) string {
+	if p.raw != "" {
+		return p.raw
+	}
 	var b strings.Builder
 	put := func(series string, v float64) { fmt.Fprintf(&b, "%s %g\n", series, v) }
 	put(fmt.Sprintf("uma_exporter_mode{mode=%q}", p.mode), 1)

@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"math"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -257,6 +258,40 @@ func TestTheLedgerAtStartIsOfARunThatStartsTheEngine(t *testing.T) {
 	s := summarize(t, in, steady(40)...)
 	if at := s.Memory.LedgerAt; at.Start["anon"] != 6*gib || at.Ready["anon"] != 6*gib {
 		t.Errorf("start %v, ready %v", at.Start, at.Ready)
+	}
+}
+
+// TestThePageOfOurExporterIsUnderstood reads what the exporter really serves of a whole GB10.
+func TestThePageOfOurExporterIsUnderstood(t *testing.T) {
+	page, err := os.ReadFile("../../exporter/testdata/gb10-load.prom")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := summarize(t, machine(t, exporterPage{raw: string(page)}), steady(40)...)
+	if s.Memory == nil || s.Memory.Mode != "constructed" || s.Memory.LedgerAt == nil {
+		t.Fatalf("memory %+v", s.Memory)
+	}
+	total := 0.0
+	for line, bytes := range s.Memory.LedgerAt.Peak {
+		if total += bytes; !slices.Contains(ledgerOrder(), line) {
+			t.Errorf("line %s has no place", line)
+		}
+	}
+	if pool := 127600748. * 1024; math.Abs(total-pool) > 1 {
+		t.Errorf("the ledger's lines are %v of a pool of %v", total, pool)
+	}
+	if s.Memory.UsedPeak == nil || s.Memory.CUDAFreeMin == nil || s.Memory.GPUHeldPeak == nil || s.Thermal == nil || s.Thermal.MaxCelsius == nil {
+		t.Errorf("memory %+v, thermal %+v", s.Memory, s.Thermal)
+	}
+	for _, reason := range []string{"sw_thermal", "hw_thermal", "hw_power_brake", "sw_power_cap"} {
+		if _, ok := s.Thermal.ThrottleSeconds[reason]; !ok {
+			t.Errorf("no seconds of %s: %v", reason, s.Thermal.ThrottleSeconds)
+		}
+	}
+	for _, check := range []string{"thermal", "power", "swap", "counters", "telemetry"} {
+		if !slices.Contains(s.Checked, check) {
+			t.Errorf("%s was not checked: %v", check, s.Checked)
+		}
 	}
 }
 
