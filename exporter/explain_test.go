@@ -18,19 +18,25 @@ import (
 // hostile is what a process can call itself.
 const hostile = "\x1b[2J<script>|"
 
-// integratedHost is a small machine of 100 GiB whose GPU memory is in the pool: 20 GiB are free,
-// 30 GiB cache, 40 GiB held by process 7 in /box, whose cgroup is charged 1 GiB.
-func integratedHost(t *testing.T, comm string) collect.Host {
-	t.Helper()
-	text := func(s string) *fstest.MapFile { return &fstest.MapFile{Data: []byte(s)} }
-	driver, err := nvml.Replay(strings.NewReader(`{"format":"umascope nvml recording","version":1,"driver_version":"580.95.05"}
+// integratedRecording is what the driver of integratedHost answers.
+const integratedRecording = `{"format":"umascope nvml recording","version":1,"driver_version":"580.95.05"}
 {"device":-1,"call":"nvmlInit_v2","return":0}
 {"device":-1,"call":"nvmlDeviceGetCount_v2","return":0,"value":{"number":1}}
 {"device":0,"call":"nvmlDeviceGetUUID","return":0,"value":{"text":"GPU-1"}}
 {"device":0,"call":"nvmlDeviceGetName","return":0,"value":{"text":"NVIDIA GB10"}}
 {"device":0,"call":"nvmlDeviceGetMemoryInfo_v2","return":3}
 {"device":0,"call":"nvmlDeviceGetComputeRunningProcesses","return":0,"value":{"processes":[{"pid":7,"used_bytes":42949672960}]}}
-`))
+{"device":0,"call":"nvmlDeviceGetTemperature","return":0,"value":{"number":60}}
+{"device":0,"call":"nvmlDeviceGetPowerUsage","return":0,"value":{"number":50000}}
+{"device":0,"call":"nvmlDeviceGetClockInfo_SM","return":0,"value":{"number":2000}}
+`
+
+// integratedHost is a small machine of 100 GiB whose GPU memory is in the pool: 20 GiB are free,
+// 30 GiB cache, 40 GiB held by process 7 in /box, whose cgroup is charged 1 GiB.
+func integratedHost(t *testing.T, comm string) collect.Host {
+	t.Helper()
+	text := func(s string) *fstest.MapFile { return &fstest.MapFile{Data: []byte(s)} }
+	driver, err := nvml.Replay(strings.NewReader(integratedRecording))
 	if err != nil {
 		t.Fatal(err)
 	}
