@@ -134,7 +134,7 @@ func (r *round) admit(phase context.Context, j job) bool {
 // take gets a slot and says since when it is free.
 func (r *round) take(phase context.Context) (freed int64, ok bool) {
 	if r.free == nil {
-		return r.start, phase.Err() == nil
+		return r.start, true
 	}
 	select {
 	case freed = <-r.free:

@@ -54,29 +54,28 @@ func (t *tally) line(now int64) string {
 	if elapsed > 0 {
 		rate = float64(ended) / elapsed.Seconds()
 	}
-	return fmt.Sprintf("%s: %d%s requests, %.2f/s, %d in flight, %d failed, %s left",
+	return fmt.Sprintf("%s: %d%s requests, %.2f/s, %d in flight, %d failed, %s",
 		t.phase.name, ended, total, rate, started-ended, failed, t.left(elapsed, int(ended)))
 }
 
 // left estimates how long the phase goes on: until its duration is over, or until the requests
 // that are missing have ended at the rate so far, whichever comes first.
 func (t *tally) left(elapsed time.Duration, ended int) string {
-	var estimates []time.Duration
+	const unknown = time.Duration(1<<63 - 1)
+	left := unknown
 	if d := t.phase.limit.Duration; d > 0 {
-		estimates = append(estimates, d-elapsed)
+		if left = d - elapsed; left <= 0 {
+			return "waiting for those in flight"
+		}
 	}
 	if t.planned > 0 && ended > 0 {
 		perRequest := elapsed / time.Duration(ended)
-		estimates = append(estimates, perRequest*time.Duration(t.planned-ended))
+		left = min(left, perRequest*time.Duration(t.planned-ended))
 	}
-	if len(estimates) == 0 {
-		return "unknown time"
+	if left == unknown {
+		return "unknown time left"
 	}
-	shortest := estimates[0]
-	for _, e := range estimates[1:] {
-		shortest = min(shortest, e)
-	}
-	return max(0, shortest).Round(time.Second).String()
+	return left.Round(time.Second).String() + " left"
 }
 
 // console writes messages and one progress line to the same place: on a terminal the line stays

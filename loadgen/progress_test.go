@@ -34,7 +34,7 @@ func TestTheProgressLineSaysWhatIsDoneAndWhatIsLeft(t *testing.T) {
 		{tallyOf(closed(schedule.Limit{Requests: 64}), 64, 1, 0, 0),
 			"measure: 0/64 requests, 0.00/s, 1 in flight, 0 failed, unknown time left"},
 		{tallyOf(closed(schedule.Limit{Duration: 10 * time.Second}), 0, 12, 10, 0),
-			"measure: 10 requests, 0.50/s, 2 in flight, 0 failed, 0s left"},
+			"measure: 10 requests, 0.50/s, 2 in flight, 0 failed, waiting for those in flight"},
 	} {
 		if got := c.tally.line(now); got != c.want {
 			t.Errorf("%q, want %q", got, c.want)
