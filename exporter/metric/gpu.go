@@ -8,17 +8,17 @@ var (
 	GPUTemperatureCelsius = gauge(Def{Name: "uma_gpu_temperature_celsius", Unit: Celsius, Telemetry: true, Sum: SumNever(),
 		Help: "Temperature of the GPU die.", Source: "nvmlDeviceGetTemperature", Labels: []Label{LabelUUID}})
 	GPUTemperatureMarginCelsius = gauge(Def{Name: "uma_gpu_temperature_margin_celsius", Unit: Celsius, Telemetry: true, Sum: SumNever(),
-		Help: "Degrees left below a limit of the device; negative when the limit is passed.", Source: "nvmlDeviceGetMarginTemperature, nvmlDeviceGetTemperatureThreshold", Labels: []Label{LabelUUID, LabelLimit}})
+		Help: "Degrees left below a limit of the device; negative when the limit is passed.", Source: "nvmlDeviceGetMarginTemperature every 10 s, else nvmlDeviceGetTemperatureThreshold", Labels: []Label{LabelUUID, LabelLimit}})
 	GPUPowerWatts = gauge(Def{Name: "uma_gpu_power_watts", Unit: Watts, Telemetry: true,
 		Help: "Power draw.", Source: "nvmlDeviceGetPowerUsage", Labels: []Label{LabelUUID}})
 	GPUPowerLimitWatts = gauge(Def{Name: "uma_gpu_power_limit_watts", Unit: Watts,
 		Help: "Power limit in force.", Source: "nvmlDeviceGetEnforcedPowerLimit", Labels: []Label{LabelUUID}})
 	GPUEnergyJoulesTotal = counter(Def{Name: "uma_gpu_energy_joules_total", Unit: Joules, Telemetry: true,
-		Help: "Energy used since the driver was loaded.", Source: "nvmlDeviceGetTotalEnergyConsumption", Labels: []Label{LabelUUID}})
+		Help: "Energy used since the driver was loaded.", Source: "nvmlDeviceGetFieldValues, else nvmlDeviceGetTotalEnergyConsumption", Labels: []Label{LabelUUID}})
 	GPUUtilizationRatio = gauge(Def{Name: "uma_gpu_utilization_ratio", Unit: Ratio, Telemetry: true, Sum: SumNever(),
 		Help: "Share of the driver's last sample period in which a kernel ran; says nothing about how much of the GPU it used.", Source: "nvmlDeviceGetUtilizationRates", Labels: []Label{LabelUUID}})
 	GPUMemoryUtilizationRatio = gauge(Def{Name: "uma_gpu_memory_utilization_ratio", Unit: Ratio, Sum: SumNever(),
-		Help: "Share of the driver's last sample period in which device memory was read or written: traffic, not fill level.", Source: "nvmlDeviceGetUtilizationRates", Labels: []Label{LabelUUID}})
+		Help: "Share of the driver's last sample period in which device memory was read or written: traffic, not fill level. Absent on integrated GPUs, where the driver answers 0 whatever happens.", Source: "nvmlDeviceGetUtilizationRates", Labels: []Label{LabelUUID}})
 	GPUEncoderUtilizationRatio = gauge(Def{Name: "uma_gpu_encoder_utilization_ratio", Unit: Ratio, Sum: SumNever(),
 		Help: "Load of the video encoder.", Source: "nvmlDeviceGetEncoderUtilization", Labels: []Label{LabelUUID}})
 	GPUDecoderUtilizationRatio = gauge(Def{Name: "uma_gpu_decoder_utilization_ratio", Unit: Ratio, Sum: SumNever(),
@@ -54,9 +54,9 @@ var (
 	GPUProcessListTrusted = gauge(Def{Name: "uma_gpu_process_list_trusted", Unit: State, Sum: SumNever(),
 		Help: "Whether the process list is that of the whole host: outside the host's PID namespace the driver silently drops processes, and an empty list means nothing.", Source: "/proc, PID namespace", Labels: []Label{LabelUUID}})
 	GPUECCErrorsTotal = counter(Def{Name: "uma_gpu_ecc_errors_total", Unit: Count,
-		Help: "Memory errors since the driver was loaded.", Source: "nvmlDeviceGetTotalEccErrors volatile", Labels: []Label{LabelUUID, LabelKind}})
+		Help: "Memory errors since the driver was loaded.", Source: "nvmlDeviceGetFieldValues, volatile ECC totals", Labels: []Label{LabelUUID, LabelKind}})
 	GPURemappedRows = gauge(Def{Name: "uma_gpu_remapped_rows", Unit: Count, Sum: SumKeeping(LabelKind),
-		Help: "Rows of device memory replaced by spares (correctable, uncorrectable), and whether a replacement is pending or failed.", Source: "nvmlDeviceGetRemappedRows", Labels: []Label{LabelUUID, LabelKind}})
+		Help: "Rows of device memory replaced by spares (correctable, uncorrectable), and whether a replacement is pending or failed.", Source: "nvmlDeviceGetFieldValues", Labels: []Label{LabelUUID, LabelKind}})
 	GPUCallSupported = gauge(Def{Name: "uma_gpu_call_supported", Unit: State, Sum: SumNever(),
 		Help: "Whether a driver call works on this device; its series are absent where it does not.", Source: "NVML return codes", Labels: []Label{LabelUUID, LabelCall}})
 	GPUCallHung = gauge(Def{Name: "uma_gpu_call_hung", Unit: State, Sum: SumNever(),
