@@ -20,9 +20,6 @@ import (
 const about = "Shows where the memory of a unified-memory machine is, as Prometheus metrics and as text. " +
 	"Flags of the server need no command: uma-exporter serve --help lists them."
 
-// liveProc is where this machine's own procfs is mounted.
-const liveProc = "/proc"
-
 // commandLine is a parsed command line. Every command has the flags it uses and no others, so
 // that none is accepted and ignored.
 type commandLine struct {
@@ -31,7 +28,7 @@ type commandLine struct {
 	ended   bool // help or version was printed: nothing else is to be done
 
 	log                             promslog.Config
-	procPath, sysPath, cgroupPath   string
+	mounts                          mounts
 	replay, nvmlRecord              string
 	architecture                    string
 	processes                       int
@@ -85,9 +82,10 @@ func (l *commandLine) defineHost(c *kingpin.CmdClause) {
 }
 
 func (l *commandLine) definePaths(c *kingpin.CmdClause) {
-	c.Flag("path.procfs", "Where procfs of the host is mounted.").Default(liveProc).StringVar(&l.procPath)
-	c.Flag("path.sysfs", "Where sysfs of the host is mounted.").Default("/sys").StringVar(&l.sysPath)
-	c.Flag("path.cgroupfs", "Where cgroup v2 of the host is mounted.").Default("/sys/fs/cgroup").StringVar(&l.cgroupPath)
+	usual := usualMounts()
+	c.Flag("path.procfs", "Where procfs of the host is mounted.").Default(usual.proc).StringVar(&l.mounts.proc)
+	c.Flag("path.sysfs", "Where sysfs of the host is mounted.").Default(usual.sys).StringVar(&l.mounts.sys)
+	c.Flag("path.cgroupfs", "Where cgroup v2 of the host is mounted.").Default(usual.cgroup).StringVar(&l.mounts.cgroup)
 }
 
 // architectures are the ones that can be stated; unknown cannot.
@@ -156,5 +154,5 @@ func (l *commandLine) options() collect.Options {
 
 // replaysBesideLive says whether GPU values come from a recording and everything else from this machine.
 func (l *commandLine) replaysBesideLive() bool {
-	return l.replay != "" && filepath.Clean(l.procPath) == liveProc
+	return l.replay != "" && filepath.Clean(l.mounts.proc) == usualMounts().proc
 }

@@ -11,6 +11,32 @@ import (
 	"github.com/umascope/umascope/exporter/nvml"
 )
 
+// mounts is where the kernel's file systems of a host are.
+type mounts struct{ proc, sys, cgroup string }
+
+// usualMounts are those of a machine that looks at itself.
+func usualMounts() mounts { return mounts{"/proc", "/sys", "/sys/fs/cgroup"} }
+
+// live is the host at these mounts, still without its GPUs.
+func (m mounts) live() collect.Host {
+	return collect.Host{
+		Proc: kernelfs.Dir(m.proc), Sys: kernelfs.Dir(m.sys), Cgroup: kernelfs.Dir(m.cgroup),
+		Mode: collect.Live, Now: time.Now, PageSize: os.Getpagesize(),
+	}
+}
+
+// LiveHost is this machine as it is, for programs that bring exporters of their own. The caller
+// closes its GPU reader.
+func LiveHost() (collect.Host, error) {
+	host := usualMounts().live()
+	meminfo, err := kernelfs.ReadMeminfo(host.Proc)
+	if err != nil {
+		return collect.Host{}, err
+	}
+	host.GPU = nvml.NewReader(nvml.Live(), nvml.ReaderOptions{PoolBytes: meminfo["MemTotal"]})
+	return host, nil
+}
+
 // openedHost is a host with what must be closed after it.
 type openedHost struct {
 	collect.Host
@@ -20,13 +46,11 @@ type openedHost struct {
 // openHost opens the host that the command line names. With mustRead a procfs without a readable
 // meminfo is an error: everything would be missing, so the path must be wrong.
 func (l *commandLine) openHost(mustRead bool) (*openedHost, error) {
-	host := collect.Host{
-		Proc: kernelfs.Dir(l.procPath), Sys: kernelfs.Dir(l.sysPath), Cgroup: kernelfs.Dir(l.cgroupPath),
-		Mode: collect.Live, Now: time.Now, PageSize: os.Getpagesize(), ForeignGPU: l.replaysBesideLive(),
-	}
+	host := l.mounts.live()
+	host.ForeignGPU = l.replaysBesideLive()
 	meminfo, err := kernelfs.ReadMeminfo(host.Proc)
 	if err != nil && mustRead {
-		return nil, badInput("--path.procfs %s: not a procfs: %w", l.procPath, err)
+		return nil, badInput("--path.procfs %s: not a procfs: %w", l.mounts.proc, err)
 	}
 	opened := &openedHost{Host: host}
 	driver, err := l.driver(opened)

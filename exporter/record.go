@@ -15,9 +15,9 @@ import (
 
 // record writes an archive of this host. The file appears under its name when it is complete.
 func (l *commandLine) record(ctx context.Context, stdout io.Writer) error {
-	proc := kernelfs.Dir(l.procPath)
-	if _, err := kernelfs.ReadMeminfo(proc); err != nil {
-		return badInput("--path.procfs %s: not a procfs: %w", l.procPath, err)
+	host := l.mounts.live()
+	if _, err := kernelfs.ReadMeminfo(host.Proc); err != nil {
+		return badInput("--path.procfs %s: not a procfs: %w", l.mounts.proc, err)
 	}
 	partial, err := os.CreateTemp(filepath.Dir(l.recordPath), "."+filepath.Base(l.recordPath)+".*")
 	if err != nil {
@@ -25,8 +25,8 @@ func (l *commandLine) record(ctx context.Context, stdout io.Writer) error {
 	}
 	defer os.Remove(partial.Name()) // fails, as it should, once the file has its name
 	err = archive.Write(ctx, partial, archive.Source{
-		Proc: proc, Sys: kernelfs.Dir(l.sysPath), Cgroup: kernelfs.Dir(l.cgroupPath),
-		Driver: nvml.Live(), PageSize: os.Getpagesize(), Description: l.description,
+		Proc: host.Proc, Sys: host.Sys, Cgroup: host.Cgroup,
+		Driver: nvml.Live(), PageSize: host.PageSize, Description: l.description,
 	})
 	if err := errors.Join(err, partial.Chmod(0o644), partial.Close()); err != nil {
 		return fmt.Errorf("recording: %w", err)

@@ -23,7 +23,6 @@ import (
 
 	"github.com/umascope/umascope/exporter"
 	"github.com/umascope/umascope/exporter/collect"
-	"github.com/umascope/umascope/exporter/kernelfs"
 	"github.com/umascope/umascope/exporter/nvml"
 )
 
@@ -89,17 +88,12 @@ func BenchmarkScrapeBesideRawNVML(b *testing.B) {
 // liveHandler is the exporter as it is run, on this machine.
 func liveHandler(b *testing.B) http.Handler {
 	b.Helper()
-	proc := kernelfs.Dir("/proc")
-	meminfo, err := kernelfs.ReadMeminfo(proc)
+	host, err := exporter.LiveHost()
 	if err != nil {
 		b.Fatal(err)
 	}
-	reader := nvml.NewReader(nvml.Live(), nvml.ReaderOptions{PoolBytes: meminfo["MemTotal"]})
-	b.Cleanup(reader.Close)
-	e, err := exporter.New(collect.Host{
-		Proc: proc, Sys: kernelfs.Dir("/sys"), Cgroup: kernelfs.Dir("/sys/fs/cgroup"),
-		GPU: reader, Mode: collect.Live, Now: time.Now,
-	}, exporter.Settings{Options: collect.Options{ProcessLimit: 20}})
+	b.Cleanup(host.GPU.Close)
+	e, err := exporter.New(host, exporter.Settings{Options: collect.Options{ProcessLimit: 20}})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -233,4 +227,13 @@ func spread(costs []cost, of func(cost) time.Duration) [3]time.Duration {
 	slices.Sort(values)
 	middle := (values[(len(values)-1)/2] + values[len(values)/2]) / 2
 	return [3]time.Duration{values[0], middle, values[len(values)-1]}
+}
+
+// BenchmarkScrapeOnRealGPU is for profiles: scrapes with no pause between them.
+func BenchmarkScrapeOnRealGPU(b *testing.B) {
+	handler := liveHandler(b)
+	b.ReportAllocs()
+	for b.Loop() {
+		handler.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/metrics", nil))
+	}
 }
