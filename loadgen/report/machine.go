@@ -53,6 +53,7 @@ type Thermal struct {
 // Energy is of all GPUs together, over the measured phases.
 type Energy struct {
 	Origin
-	Joules               float64  `json:"joules"`
+	Joules float64 `json:"joules"`
+	// JoulesPerOutputToken is there for the measured host only.
 	JoulesPerOutputToken *float64 `json:"joules_per_output_token,omitempty"`
 }

@@ -27,7 +27,7 @@ type reading struct {
 }
 
 // readings looks at every source of the telemetry.
-func readings(in Input, outputTokens int64) []*reading {
+func readings(in Input) []*reading {
 	if in.Telemetry == nil {
 		return nil
 	}
@@ -43,7 +43,7 @@ func readings(in Input, outputTokens int64) []*reading {
 		}
 		r.Memory = r.memory()
 		r.Thermal = r.thermal()
-		r.Energy = r.energy(outputTokens)
+		r.Energy = r.energy()
 		r.swap()
 		r.power()
 		all = append(all, r)

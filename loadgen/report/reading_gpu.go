@@ -37,7 +37,7 @@ func (r *reading) thermal() *Thermal {
 	return &t
 }
 
-func (r *reading) energy(outputTokens int64) *Energy {
+func (r *reading) energy() *Energy {
 	gpus := r.source.Find(metric.GPUEnergyJoulesTotal)
 	e := Energy{Origin: r.Origin}
 	for _, series := range gpus {
@@ -50,11 +50,17 @@ func (r *reading) energy(outputTokens int64) *Energy {
 	if len(gpus) == 0 {
 		return nil
 	}
-	if outputTokens > 0 {
-		perToken := e.Joules / float64(outputTokens)
-		e.JoulesPerOutputToken = &perToken
-	}
 	return &e
+}
+
+// share puts the energy on the tokens that it went into. Only that of the measured host, as it
+// was, did: any other energy over these tokens would be a figure of nothing.
+func (e *Energy) share(outputTokens int64) {
+	if e == nil || outputTokens <= 0 {
+		return
+	}
+	perToken := e.Joules / float64(outputTokens)
+	e.JoulesPerOutputToken = &perToken
 }
 
 // A power-delivery fault of GB10 shows in no flag: the GPU is busy, and neither clocks nor draws

@@ -20,8 +20,11 @@ func Summarize(in Input, records iter.Seq2[chat.Record, error]) (Summary, error)
 		return Summary{}, err
 	}
 	total := merged(in.settings(), phases.measured(in))
-	machines := readings(in, knownTokens(total))
+	machines := readings(in)
 	host := ofMeasuredHost(machines, in.Labels[string(metric.LabelHost)])
+	if host != nil && host.live() {
+		host.Energy.share(knownTokens(total))
+	}
 
 	s := in.heading()
 	s.Requests, s.Throughput, s.Latency = total.requests, total.throughput(), total.latency()

@@ -113,6 +113,7 @@ func (s Summary) machineFacts() []fact {
 		add(t.Origin, "GPU temperature, highest", t.MaxCelsius, formatCelsius)
 	}
 	if e := s.Energy; e != nil {
+		add(e.Origin, "energy", &e.Joules, formatJoules)
 		add(e.Origin, "energy per output token", e.JoulesPerOutputToken, formatJoules)
 	}
 	return facts

@@ -302,6 +302,9 @@ func TestSourcesAreNeverMixed(t *testing.T) {
 	if len(s.Machines) != 2 || s.Memory.Source != "spark-1" || s.Memory.Mode != "live" || s.Machines[1].Memory.Mode != "constructed" {
 		t.Fatalf("machines %+v, memory of %+v", s.Machines, s.Memory)
 	}
+	if a, b := s.Machines[0].Energy, s.Machines[1].Energy; a.JoulesPerOutputToken == nil || b == nil || b.JoulesPerOutputToken != nil {
+		t.Errorf("energy per token of the measured host %+v, of a constructed one %+v", a, b)
+	}
 	in.Labels["host"] = "another"
 	s = summarize(t, in, steady(20)...)
 	if s.Memory != nil || s.Energy != nil || s.Thermal != nil || s.Phases["measure"].Deltas != nil || slices.Contains(s.Checked, "thermal") {
