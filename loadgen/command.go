@@ -89,7 +89,7 @@ func (p Program) report(err error) int {
 	if o := (outcome{}); errors.As(err, &o) {
 		code = o.code
 	}
-	fmt.Fprintln(p.Stderr, "uma-load: "+printable(err.Error()))
+	fmt.Fprintln(p.Stderr, "uma-load: "+printable(strings.ReplaceAll(err.Error(), "\n", "; ")))
 	return code
 }
 

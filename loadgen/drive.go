@@ -56,10 +56,10 @@ func (r *run) load(ctx context.Context) error {
 		case <-cut.Done():
 		}
 	}()
-	if err := r.begin(ctx, halt); err != nil {
-		return err
+	err := r.begin(ctx, halt)
+	if err == nil {
+		err = r.drivePhases(stop, cut)
 	}
-	err := r.drivePhases(stop, cut)
 	return errors.Join(err, r.end())
 }
 
@@ -156,14 +156,7 @@ func (r *run) drivePhase(stop, cut context.Context, p phase) error {
 	}
 	r.enter(p.name)
 	progress := &tally{phase: p, planned: r.work.requests(p), since: r.clock()}
-	shown, hide := context.WithCancel(context.Background())
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		if r.log.Enabled(shown, slog.LevelInfo) {
-			r.console.follow(shown, progress, r.clock)
-		}
-	}()
+	hide := r.show(progress)
 	var watch *clientWatch
 	if p.name == phaseMeasure {
 		watch = watchClient(r.clock)
@@ -173,9 +166,25 @@ func (r *run) drivePhase(stop, cut context.Context, p phase) error {
 		r.health = watch.end()
 	}
 	hide()
-	<-done
 	cancel()
 	return errors.Join(q.rest(), r.passed(driven))
+}
+
+// show follows the progress of a phase until the returned function is called.
+func (r *run) show(progress *tally) (hide func()) {
+	shown, cancel := context.WithCancel(context.Background())
+	if !r.log.Enabled(shown, slog.LevelInfo) {
+		return cancel
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		r.console.follow(shown, progress, r.clock)
+	}()
+	return func() {
+		cancel()
+		<-done
+	}
 }
 
 // observer tells everybody who wants to know of a request.

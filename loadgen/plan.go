@@ -10,6 +10,7 @@ import (
 	"hash"
 	"io"
 	"iter"
+	"sync"
 	"time"
 
 	"github.com/umascope/umascope/loadgen/schedule"
@@ -95,7 +96,8 @@ func (w *workload) write(ctx context.Context, out io.Writer, p phase, requests i
 type queue struct {
 	jobs chan job
 	// ready is closed once as much is prepared as fits, or everything.
-	ready chan struct{}
+	ready     chan struct{}
+	markReady func()
 	// err is why the jobs ended early; read it after jobs was closed.
 	err error
 }
@@ -103,7 +105,8 @@ type queue struct {
 // prepare makes the jobs of a phase in a goroutine, so that neither prompts nor JSON are made
 // when a request is due. out is where the schedule of an endless phase goes on.
 func (w *workload) prepare(ctx context.Context, p phase, out io.Writer) *queue {
-	q := &queue{jobs: make(chan job, w.prepared()), ready: make(chan struct{})}
+	ready := make(chan struct{})
+	q := &queue{jobs: make(chan job, w.prepared()), ready: ready, markReady: sync.OnceFunc(func() { close(ready) })}
 	go func() {
 		defer close(q.jobs)
 		q.err = w.fill(ctx, p, q, out)
@@ -121,18 +124,8 @@ func (w *workload) prepared() int {
 }
 
 func (w *workload) fill(ctx context.Context, p phase, q *queue, out io.Writer) error {
-	full := false
-	markReady := func() {
-		if !full {
-			full = true
-			close(q.ready)
-		}
-	}
-	defer markReady()
+	defer q.markReady()
 	for index, offset := range w.planned(p) {
-		if ctx.Err() != nil {
-			return nil
-		}
 		if p.endless() && index > 0 && index%planBlock == 0 {
 			if err := w.write(ctx, out, p, block(index)); err != nil && ctx.Err() == nil {
 				return fmt.Errorf("schedule: %w", err)
@@ -146,19 +139,25 @@ func (w *workload) fill(ctx context.Context, p phase, q *queue, out io.Writer) e
 		if err != nil {
 			return err
 		}
-		select {
-		case q.jobs <- j:
-			continue
-		default:
-			markReady()
-		}
-		select {
-		case q.jobs <- j:
-		case <-ctx.Done():
+		if !q.add(ctx, j) {
 			return nil
 		}
 	}
 	return nil
+}
+
+// add waits for room; false when the phase is over.
+func (q *queue) add(ctx context.Context, j job) bool {
+	if len(q.jobs) == cap(q.jobs) {
+		q.markReady()
+	}
+	select {
+	case q.jobs <- j:
+		// Whoever empties the queue of a phase that is over makes room as well.
+		return ctx.Err() == nil
+	case <-ctx.Done():
+		return false
+	}
 }
 
 // rest waits for the preparing goroutine, whose context is done or whose jobs have ended, and
