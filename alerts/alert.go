@@ -14,7 +14,8 @@ import (
 // Severity says how soon a person should look.
 type Severity string
 
-// The severities in use. A critical alert mutes a warning of the same name and host.
+// The severities in use. One alert can have both: the critical rule then holds only when the
+// warning does too.
 const (
 	Critical Severity = "critical" // now
 	Warning  Severity = "warning"  // today

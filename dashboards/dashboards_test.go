@@ -131,8 +131,12 @@ func TestADashboardIsFindableReadOnlyAndProvisionable(t *testing.T) {
 
 func TestIDsAreUniqueAndPanelsNeitherOverlapNorOverflow(t *testing.T) {
 	for name, d := range renderAll(t) {
-		ids, taken := map[int]bool{}, map[[2]int]string{}
+		ids, titles, taken := map[int]bool{}, map[string]bool{}, map[[2]int]string{}
 		for _, p := range d.Panels {
+			if titles[p.Title] {
+				t.Errorf("%s: two panels are called %s", name, p.Title)
+			}
+			titles[p.Title] = true
 			if p.ID == 0 || ids[p.ID] {
 				t.Errorf("%s: %s has id %d, which is none or taken", name, p.Title, p.ID)
 			}

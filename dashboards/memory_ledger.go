@@ -98,7 +98,11 @@ func processList() panel {
 		wrong:   "it says incomplete: then an empty list is no idle GPU, and GPU memory is in *unattributed*. Run the exporter with the host's PID namespace.",
 		noData:  "no GPU, no driver, or no exporter",
 		queries: []query{{"process list", expr.Select(metric.GPUProcessListTrusted, onHost()).Min(byHost())}},
-	}).Mappings(worded("incomplete", "complete"))
+	}).
+		Mappings(worded("incomplete", "complete")).
+		ColorMode(common.BigValueColorModeBackground).
+		ColorScheme(dashboard.NewFieldColorBuilder().Mode(dashboard.FieldColorModeIdThresholds)).
+		Thresholds(steps("orange", from(1, "green")))
 }
 
 func unknownLines() panel {

@@ -50,7 +50,7 @@ func contiguous() panel {
 
 func unattributed() panel {
 	return series(subject{
-		title:   "Unattributed",
+		title:   "Unattributed over time",
 		means:   "Memory of the pool that neither the kernel nor the driver's process list names, signed and never clamped.",
 		wrong:   "it keeps growing while no process is on the GPU (a leak, or pools that the driver keeps), or is clearly negative.",
 		noData:  noExporter,

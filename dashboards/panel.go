@@ -109,6 +109,7 @@ func series(s subject) *timeseries.PanelBuilder {
 		Tooltip(common.NewVizTooltipOptionsBuilder().
 			Mode(common.TooltipDisplayModeMulti).
 			Sort(common.SortOrderDescending)).
+		ColorScheme(dashboard.NewFieldColorBuilder().Mode(dashboard.FieldColorModeIdPaletteClassic)).
 		LineInterpolation(common.LineInterpolationLinear).
 		ShowPoints(common.VisibilityModeNever).
 		FillOpacity(10)
@@ -148,5 +149,7 @@ func names(s subject, thresholds *dashboard.ThresholdsConfigBuilder) *stat.Panel
 func list(s subject) *table.PanelBuilder {
 	return furnish(table.NewPanelBuilder(), s, func(q *prometheus.DataqueryBuilder) {
 		q.Instant().Format(prometheus.PromQueryFormatTable)
-	}).ShowHeader(true)
+	}).
+		ShowHeader(true).
+		Footer(common.NewTableFooterOptionsBuilder().Show(false).Reducer([]string{})) // null unless set
 }

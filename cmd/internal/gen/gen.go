@@ -145,7 +145,7 @@ func compare(dir string, generated []file) error {
 		if err != nil {
 			problems = append(problems, err)
 		} else if line := firstDifference(found, f.content); line > 0 {
-			problems = append(problems, fmt.Errorf("%s:%d is not what the code generates; run go generate ./...", f.path, line))
+			problems = append(problems, fmt.Errorf("%s:%d is not what the code generates: go generate ./... writes it", f.path, line))
 		}
 	}
 	return errors.Join(problems...)

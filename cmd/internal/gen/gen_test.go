@@ -59,7 +59,7 @@ func TestCheckNamesTheFileAndTheFirstLineThatDiffers(t *testing.T) {
 		t.Fatal(err)
 	}
 	code, _, stderr := run(t, "--dir", dir, "--check")
-	want := "uma-gen: alerts/memory.yaml:" + strconv.Itoa(wantLine) + " is not what the code generates; run go generate ./...\n"
+	want := "uma-gen: alerts/memory.yaml:" + strconv.Itoa(wantLine) + " is not what the code generates: go generate ./... writes it\n"
 	if code != exitFailed || stderr != want {
 		t.Errorf("exit %d, %q, want %q", code, stderr, want)
 	}
