@@ -7,7 +7,7 @@ import (
 	"github.com/umascope/umascope/loadgen/chat"
 )
 
-// dots is how many requests a figure shows one by one; of a longer run it shows every k-th.
+// dots is how many requests a figure shows one by one; of a longer run it shows one in k.
 const dots = 1200
 
 // timelineBins is how finely the load over time is drawn.
@@ -103,7 +103,7 @@ func (t *timeline) latencies(phases []phaseSpan) figure {
 	f := figure{Title: "Every request", Full: true, Legend: []legendItem{{"c0", "duration"}, {"c4", "time to first token"}}}
 	f.Caption = fmt.Sprintf("n = %d requests of all phases, by when they were sent.", t.seen)
 	if t.every > 1 {
-		f.Caption = fmt.Sprintf("Every %d-th of n = %d requests of all phases, by when they were sent.", t.every, t.seen)
+		f.Caption = fmt.Sprintf("One in %d of n = %d requests of all phases, by when they were sent.", t.every, t.seen)
 	}
 	failed := 0
 	highest := 0.0

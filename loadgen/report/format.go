@@ -37,6 +37,19 @@ func formatBytes(b float64) string {
 	}
 }
 
+func formatCelsius(v float64) string { return digits(v) + " °C" }
+
+func formatJoules(v float64) string {
+	switch {
+	case v >= 1e6:
+		return digits(v/1e6) + " MJ"
+	case v >= 1e4:
+		return digits(v/1e3) + " kJ"
+	default:
+		return digits(v) + " J"
+	}
+}
+
 func formatRatio(ratio float64) string { return digits(100*ratio) + " %" }
 
 // digits writes a number with three significant digits, and more before the point if it has more.

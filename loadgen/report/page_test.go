@@ -234,7 +234,7 @@ func TestARunTooLongToShowEachRequestShowsAnEvenShare(t *testing.T) {
 			t.Fatalf("request %d was sent at %v, want %v", i, s.at, want)
 		}
 	}
-	if text := line.latencies(nil).Caption; !strings.Contains(text, "Every 8-th of n = 12000") {
+	if text := line.latencies(nil).Caption; !strings.Contains(text, "One in 8 of n = 12000") {
 		t.Error(text)
 	}
 }
@@ -344,6 +344,7 @@ func TestFiguresAreWrittenForPeople(t *testing.T) {
 	for got, want := range map[string]string{
 		formatSeconds(0): "0 s", formatSeconds(1.5e-6): "1.5 µs", formatSeconds(.0184): "18.4 ms", formatSeconds(2.412): "2.41 s", formatSeconds(754.4): "754 s",
 		formatBytes(81.34 * gib): "81.3 GiB", formatBytes(-2 * gib): "-2 GiB", formatBytes(64 << 20): "64 MiB", formatBytes(12): "12 B",
+		formatJoules(.232): "0.232 J", formatJoules(107800): "108 kJ", formatJoules(2.5e6): "2.5 MJ",
 		formatRatio(.0123): "1.23 %", optional(nil, digits): none, digits(398.4): "398", digits(10): "10", digits(.25): "0.25",
 	} {
 		if got != want {

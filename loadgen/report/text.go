@@ -119,10 +119,6 @@ func (s Summary) machineFacts() []fact {
 	return facts
 }
 
-func formatCelsius(v float64) string { return digits(v) + " °C" }
-
-func formatJoules(v float64) string { return digits(v) + " J" }
-
 // verdictText is whether the run is valid, and why not.
 func (s Summary) verdictText() string {
 	checked := "nothing was checked"

@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -26,9 +27,13 @@ type pages func(host string, scrape int) (string, error)
 // client serves pages without a network, so that time stands still under synctest.
 func (p pages) client() *http.Client {
 	scrapes := map[string]int{}
+	var mutex sync.Mutex
 	return &http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
+		mutex.Lock()
 		scrapes[r.URL.Host]++
-		body, err := p(r.URL.Host, scrapes[r.URL.Host])
+		scrape := scrapes[r.URL.Host]
+		mutex.Unlock()
+		body, err := p(r.URL.Host, scrape)
 		if err != nil {
 			<-r.Context().Done()
 			return nil, r.Context().Err()
