@@ -350,6 +350,17 @@ func TestRecordingIsBounded(t *testing.T) {
 	}
 }
 
+func TestOfManyLikeFilesSomeAreRecorded(t *testing.T) {
+	source, host := secretHost()
+	for i := range 2 * maxMatches {
+		host[fmt.Sprintf("sys/class/thermal/thermal_zone%d/type", i)] = &fstest.MapFile{Data: []byte("acpitz\n")}
+	}
+	a := mustRead(t, writeHost(t, source))
+	if zones, err := fs.ReadDir(a.Sys, "class/thermal"); err != nil || len(zones) != maxMatches {
+		t.Errorf("%d zones, %v", len(zones), err)
+	}
+}
+
 func TestHostWithoutMeminfoIsRefused(t *testing.T) {
 	source, _ := secretHost()
 	source.Proc = fstest.MapFS{}

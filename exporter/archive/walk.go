@@ -127,6 +127,10 @@ func (v visit) keepFile(at string) {
 	if err != nil || len(text) > maxFileBytes || !utf8.Valid(text) || bytes.ContainsRune(text, 0) || markerLine.Match(text) {
 		return
 	}
+	if w := v.walker; w.bytes+len(text) > maxWrittenBytes {
+		w.leftOut++ // before it is masked for nothing
+		return
+	}
 	masks := map[content]func(string) string{plain: v.masker.mask, names: v.masker.maskNames, cgroupPaths: v.masker.maskProcessCgroups}
 	v.add(v.masked(at), []byte(masks[v.row.content](string(text))))
 }

@@ -62,6 +62,9 @@ func TestHungDeviceIsNotAskedAgainUntilItsCallReturns(t *testing.T) {
 		}
 		release()
 		synctest.Wait()
+		if f.count(0, CallUtilization) != 0 {
+			t.Error("the thread that was given up goes on asking for values that nobody wants")
+		}
 		if s := snapshot(t, r); s.Devices[0].Hung != "" || s.Devices[0].PowerWatts == nil {
 			t.Errorf("it returned and is not read: %+v", s.Devices[0])
 		}
@@ -137,6 +140,9 @@ func TestReaderThatIsOpeningForEverBlocksNobody(t *testing.T) {
 		}
 		release()
 		synctest.Wait()
+		if f.count(0, CallUUID) != 0 {
+			t.Error("devices are read for a pass that nobody waits for")
+		}
 		if s := snapshot(t, r); s.DeviceCount != 1 || f.count(System, CallInit) != 1 {
 			t.Errorf("an opening that ends late is thrown away: %+v", s)
 		}
@@ -204,6 +210,41 @@ func TestLostDeviceIsDroppedAndTheLibraryOpenedAnew(t *testing.T) {
 		s = snapshot(t, r)
 		if f.down != 1 || f.count(System, CallInit) != 2 || *s.Devices[1].TemperatureCelsius != 33 {
 			t.Errorf("%d shut down, %d opened, %+v", f.down, f.count(System, CallInit), s.Devices[1])
+		}
+	})
+}
+
+func TestLibraryThatHasWorkedForLongIsTriedAgainAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake(1)
+		f.opens = []Return{LibraryNotFound, LibraryNotFound, LibraryNotFound, LibraryNotFound, Success}
+		r := NewReader(f, ReaderOptions{})
+		for range 4 {
+			r.Read(t.Context()).Snapshot(t.Context())
+			time.Sleep(time.Minute)
+		}
+		snapshot(t, r)
+		time.Sleep(time.Hour)
+		f.fail(0, CallPower, Value{}, GPUIsLost)
+		r.Read(t.Context()).Snapshot(t.Context())
+		f.set(0, CallPower, Value{Number: 1})
+		time.Sleep(firstRetry)
+		snapshot(t, r)
+	})
+}
+
+func TestDeviceThatStaysLostIsTriedAgainWithDoublingDelay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake(1)
+		f.fail(0, CallPower, Value{}, GPUIsLost)
+		r := NewReader(f, ReaderOptions{})
+		for range 300 {
+			r.Read(t.Context()).Snapshot(t.Context())
+			time.Sleep(time.Second)
+		}
+		// At 0, 1, 3, 7, 15, 31, 63, 123, 183 and 243 s.
+		if got := f.count(System, CallInit); got != 10 {
+			t.Errorf("opened %d times", got)
 		}
 	})
 }
