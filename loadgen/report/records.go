@@ -14,8 +14,8 @@ import (
 	"github.com/umascope/umascope/loadgen/chat"
 )
 
-// maxRecordBytes bounds one line of requests.jsonl: a million arrivals fit.
-const maxRecordBytes = 64 << 20
+// maxRecordBytes bounds one line of requests.jsonl: half a million arrivals fit.
+const maxRecordBytes = 16 << 20
 
 // ErrTorn comes with the last line of a file that ends in the middle of it, as after a kill.
 var ErrTorn = errors.New("the last line is torn")
