@@ -13,39 +13,59 @@ import (
 	"github.com/umascope/umascope/exporter/ledger"
 )
 
-// handWorked are the ledgers of all hosts in kB, worked out from the raw text of their archives. Sums
-// are written as they were made. Managed is, over the top-level cgroups,
-// kernel - (slab + kernel_stack + pagetables + sec_pagetables + percpu + vmalloc), in bytes / 1024.
+// kB is the unit of /proc/meminfo.
+const kB = 1024
+
+// handWorked are the ledgers of all hosts in bytes, worked out from the raw text of their archives.
+// Sums are written as they were made. Managed is, over the top-level cgroups,
+// kernel - (slab + kernel_stack + pagetables + sec_pagetables + percpu + vmalloc).
 func handWorked() map[string]map[string]int64 {
 	return map[string]map[string]int64{
 		"gb10-idle": {
-			ledger.Free: 113001500, ledger.Anon: 6568100, ledger.PageCache: 312844 + 5653480 - 152832,
-			ledger.Shmem: 152832, ledger.SwapCache: 0, ledger.SlabReclaimable: 412772, ledger.SlabUnreclaimable: 391244,
-			ledger.KernelStack: 18640, ledger.PageTables: 31928 + 2048, ledger.Percpu: 14720, ledger.Hugetlb: 0,
-			ledger.GPUProcess: 45088768 / 1024, // process 3150
-			ledger.Managed: (3645440 - (2838528 + 294912 + 413696 + 0 + 98304 + 0) + // init.scope
+			ledger.Free: 113001500 * kB, ledger.Anon: 6568100 * kB, ledger.PageCache: (312844 + 5653480 - 152832) * kB,
+			ledger.Shmem: 152832 * kB, ledger.SwapCache: 0, ledger.SlabReclaimable: 412772 * kB, ledger.SlabUnreclaimable: 391244 * kB,
+			ledger.KernelStack: 18640 * kB, ledger.PageTables: (31928 + 2048) * kB, ledger.Percpu: 14720 * kB, ledger.Hugetlb: 0,
+			ledger.GPUProcess: 45088768, // process 3150
+			ledger.Managed: 3645440 - (2838528 + 294912 + 413696 + 0 + 98304 + 0) + // init.scope
 				261619712 - (239337472 + 7077888 + 9437184 + 0 + 3145728 + 2097152) + // system.slice
-				122814464 - (90177536 + 5898240 + 20971520 + 1048576 + 1572864 + 1048576)) / 1024, // user.slice
-			ledger.Unattributed: 127600748 - 113001500 - 6568100 - 5813492 - 152832 - 0 - 412772 - 391244 -
-				18640 - 33976 - 14720 - 0 - 44032 - 2560,
+				122814464 - (90177536 + 5898240 + 20971520 + 1048576 + 1572864 + 1048576), // user.slice
+			ledger.Unattributed: (127600748-113001500-6568100-5813492-152832-0-412772-391244-18640-33976-14720-0)*kB -
+				45088768 - 2621440,
 		},
 		"gb10-load": {
-			ledger.Free: 7065704, ledger.Anon: 11551232, ledger.PageCache: 412560 + 7206900 - 1203200,
-			ledger.Shmem: 1203200, ledger.SwapCache: 0, ledger.SlabReclaimable: 611840, ledger.SlabUnreclaimable: 562176,
-			ledger.KernelStack: 24704, ledger.PageTables: 78848 + 18432, ledger.Percpu: 16384, ledger.Hugetlb: 0,
-			ledger.GPUProcess: (100739842048 + 228589568) / 1024, // processes 6330 and 3150, which is in two lists
-			ledger.Managed: (3645440 - (2838528 + 294912 + 413696 + 0 + 98304 + 0) + // init.scope
+			ledger.Free: 7065704 * kB, ledger.Anon: 11551232 * kB, ledger.PageCache: (412560 + 7206900 - 1203200) * kB,
+			ledger.Shmem: 1203200 * kB, ledger.SwapCache: 0, ledger.SlabReclaimable: 611840 * kB, ledger.SlabUnreclaimable: 562176 * kB,
+			ledger.KernelStack: 24704 * kB, ledger.PageTables: (78848 + 18432) * kB, ledger.Percpu: 16384 * kB, ledger.Hugetlb: 0,
+			ledger.GPUProcess: 100739842048 + 228589568, // processes 6330 and 3150, which is in two lists
+			ledger.Managed: 3645440 - (2838528 + 294912 + 413696 + 0 + 98304 + 0) + // init.scope
 				832045056 - (545259520 + 11534336 + 45088768 + 12582912 + 4718592 + 3145728) + // system.slice
-				147324928 - (106954752 + 6291456 + 25165824 + 2097152 + 1572864 + 1048576)) / 1024, // user.slice
-			ledger.Unattributed: 127600748 - 7065704 - 11551232 - 6416260 - 1203200 - 0 - 611840 - 562176 -
-				24704 - 97280 - 16384 - 0 - 98601984 - 208896,
+				147324928 - (106954752 + 6291456 + 25165824 + 2097152 + 1572864 + 1048576), // user.slice
+			ledger.Unattributed: (127600748-7065704-11551232-6416260-1203200-0-611840-562176-24704-97280-16384-0)*kB -
+				100968431616 - 213909504,
+		},
+		// Memory of a discrete GPU is not in the pool: no line gpu_process.
+		"h200-idle": {
+			ledger.Free: 130648352 * kB, ledger.Anon: 21756 * kB, ledger.PageCache: (13048 + 990940 - 7368) * kB,
+			ledger.Shmem: 7368 * kB, ledger.SwapCache: 0, ledger.SlabReclaimable: 13708 * kB, ledger.SlabUnreclaimable: 39192 * kB,
+			ledger.KernelStack: 3696 * kB, ledger.PageTables: (1540 + 0) * kB, ledger.Percpu: 4672 * kB, ledger.Hugetlb: 0,
+			ledger.Managed: 18845696 - (7809312 + 671744 + 1003520 + 0 + 503280 + 8736768) + // group1
+				0 - (0 + 0 + 0 + 0 + 0 + 0), // inference.slice
+			ledger.Unattributed: (131981020-130648352-21756-996620-7368-0-13708-39192-3696-1540-4672-0)*kB - 121072,
+		},
+		"h200-load": {
+			ledger.Free: 118892628 * kB, ledger.Anon: 3889584 * kB, ledger.PageCache: (23832 + 8431848 - 2120904) * kB,
+			ledger.Shmem: 2120904 * kB, ledger.SwapCache: 0, ledger.SlabReclaimable: 133052 * kB, ledger.SlabUnreclaimable: 64624 * kB,
+			ledger.KernelStack: 4304 * kB, ledger.PageTables: (16256 + 0) * kB, ledger.Percpu: 4672 * kB, ledger.Hugetlb: 0,
+			ledger.Managed: 19107840 - (8199712 + 671744 + 880640 + 0 + 503856 + 8736768) + // group1
+				149618688 - (129524552 + 557056 + 15245312 + 0 + 63648 + 0), // inference.slice
+			ledger.Unattributed: (131981020-118892628-3889584-6334776-2120904-0-133052-64624-4304-16256-4672-0)*kB - 4343240,
 		},
 		// Without a GPU there is no line gpu_process; on cgroup v1 managed is unknown.
 		"no-gpu": {
-			ledger.Free: 22673256, ledger.Anon: 69468, ledger.PageCache: 65492 + 1601644 - 8872,
-			ledger.Shmem: 8872, ledger.SwapCache: 0, ledger.SlabReclaimable: 95308, ledger.SlabUnreclaimable: 26660,
-			ledger.KernelStack: 2008, ledger.PageTables: 2404 + 0, ledger.Percpu: 712, ledger.Hugetlb: 0,
-			ledger.Unattributed: 24684084 - 22673256 - 69468 - 1658264 - 8872 - 0 - 95308 - 26660 - 2008 - 2404 - 712 - 0,
+			ledger.Free: 22673256 * kB, ledger.Anon: 69468 * kB, ledger.PageCache: (65492 + 1601644 - 8872) * kB,
+			ledger.Shmem: 8872 * kB, ledger.SwapCache: 0, ledger.SlabReclaimable: 95308 * kB, ledger.SlabUnreclaimable: 26660 * kB,
+			ledger.KernelStack: 2008 * kB, ledger.PageTables: (2404 + 0) * kB, ledger.Percpu: 712 * kB, ledger.Hugetlb: 0,
+			ledger.Unattributed: (24684084 - 22673256 - 69468 - 1658264 - 8872 - 0 - 95308 - 26660 - 2008 - 2404 - 712 - 0) * kB,
 		},
 	}
 }
@@ -57,9 +77,9 @@ func TestLedgerOfEveryHostIsTheOneWorkedOutByHand(t *testing.T) {
 			t.Fatal("nobody has worked out the ledger of this host by hand")
 		}
 		got := ledgerOf(t, name, func(meminfo []byte) []byte { return meminfo })
-		for line, kibibytes := range want {
-			if bytes, there := got[line]; !there || bytes != 1024*float64(kibibytes) {
-				t.Errorf("%s is %.0f kB (there: %v), by hand %d kB", line, bytes/1024, there, kibibytes)
+		for line, byHand := range want {
+			if bytes, there := got[line]; !there || bytes != float64(byHand) {
+				t.Errorf("%s is %.0f bytes (there: %v), by hand %d", line, bytes, there, byHand)
 			}
 		}
 		for line := range got {
