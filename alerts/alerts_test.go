@@ -8,7 +8,6 @@ import (
 
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/exporter/metric/expr"
-	"github.com/umascope/umascope/exporter/nvml"
 )
 
 func render(t *testing.T) map[string]string {
@@ -119,29 +118,6 @@ func TestAnAlertThatLacksSomethingIsRefused(t *testing.T) {
 		spoil(&a)
 		if _, err := (Group{Name: "g", Alerts: []Alert{a}}).rules(); err == nil {
 			t.Errorf("%s: accepted", name)
-		}
-	}
-}
-
-// TestTheArchitecturesInThePoolAreTheDrivers: the vocabulary and the driver's reader name them
-// apart, because neither may import the other.
-func TestTheArchitecturesInThePoolAreTheDrivers(t *testing.T) {
-	for _, a := range []nvml.Architecture{nvml.Discrete, nvml.CoherentNUMA, nvml.CoherentDriver, nvml.Integrated, nvml.IntegratedCarved, nvml.Shimmed, nvml.ArchitectureUnset} {
-		if slices.Contains(metric.ArchitecturesInPool(), string(a)) != a.InPool() {
-			t.Errorf("%s: in the pool by one of the two only", a)
-		}
-	}
-}
-
-func TestFloorsAreWrittenAsPeopleSayThem(t *testing.T) {
-	cases := map[string]Floor{
-		"8 GiB or 6 % of the pool, whichever is less":   {8 * gib, 0.06},
-		"4.5 GiB or 3 % of the pool, whichever is less": {4.5 * gib, 0.03},
-		"512 MiB or 7 % of the pool, whichever is less": {512 * mib, 0.07},
-	}
-	for want, floor := range cases {
-		if floor.String() != want {
-			t.Errorf("%q, want %q", floor, want)
 		}
 	}
 }

@@ -5,11 +5,12 @@ import (
 
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/exporter/metric/expr"
+	"github.com/umascope/umascope/exporter/metric/threshold"
 )
 
 // memoryGroup is about the pool.
 func memoryGroup() Group {
-	t := Table()
+	t := threshold.Table()
 	return Group{Name: "memory", Alerts: []Alert{
 		memoryAvailableLow(t), memFreeLowWhileLoading(t), memoryFillingUp(t), memoryFragmented(t),
 		memoryPressure(t), swapActive(), oomKill(), unattributedMemoryGrowth(t),
@@ -19,20 +20,12 @@ func memoryGroup() Group {
 // byHost reduces to one series per host and drops everything that depends on the exporter's address.
 func byHost() expr.Grouping { return expr.By(metric.LabelHost) }
 
-// InPool keeps hosts whose GPU allocates from the pool. Elsewhere little free memory is page cache
-// at work, and free contiguous blocks matter to no driver.
-func InPool(e expr.Expr, matchers ...expr.Matcher) expr.Expr {
-	architecture := expr.OneOf(metric.LabelArchitecture, metric.ArchitecturesInPool()...)
-	hosts := expr.Select(metric.HostInfo, append([]expr.Matcher{architecture}, matchers...)...)
-	return e.And(hosts, expr.On(metric.LabelHost))
-}
-
 // available is MemAvailable by host.
 func available() expr.Expr { return expr.Select(metric.MemoryAvailableBytes).Min(byHost()) }
 
-func memoryAvailableLow(t Thresholds) Alert {
-	below := func(floor Floor) expr.Expr {
-		return InPool(available().Below(floor.Expr(), expr.On(metric.LabelHost)))
+func memoryAvailableLow(t threshold.Thresholds) Alert {
+	below := func(floor threshold.Floor) expr.Expr {
+		return threshold.InPool(available().Below(floor.Expr(), expr.On(metric.LabelHost)))
 	}
 	return Alert{
 		Name:    "MemoryAvailableLow",
@@ -51,7 +44,7 @@ func memoryAvailableLow(t Thresholds) Alert {
 	}
 }
 
-func memFreeLowWhileLoading(t Thresholds) Alert {
+func memFreeLowWhileLoading(t threshold.Thresholds) Alert {
 	// The family is absent where the GPU does not allocate from the pool.
 	free := expr.Select(metric.MemoryCUDAFreeBytes).Min(byHost())
 	loading := expr.Select(metric.RunPhase, expr.Is(metric.LabelPhase, metric.PhaseLoad)).Equals(expr.Number(1))
@@ -61,7 +54,7 @@ func memFreeLowWhileLoading(t Thresholds) Alert {
 		Rules: []Rule{{
 			Severity: Warning, For: 15 * time.Second, KeepFiringFor: 2 * time.Minute,
 			Expr:        free.Below(expr.Number(t.FreeWhileLoadingBytes)).And(loading, expr.On(metric.LabelHost)),
-			Description: "{{ $value | humanize1024 }}B free for CUDA while a model loads, less than " + byteCount(t.FreeWhileLoadingBytes) + ".",
+			Description: "{{ $value | humanize1024 }}B free for CUDA while a model loads, less than " + threshold.Bytes(t.FreeWhileLoadingBytes) + ".",
 		}},
 		Runbook: Runbook{
 			Meaning: "What CUDA calls free is MemFree: memory that holds page cache does not count. A load reads the weights through the page cache and so takes that memory away from itself; the KV cache is then sized from what is left.",
@@ -71,10 +64,10 @@ func memFreeLowWhileLoading(t Thresholds) Alert {
 	}
 }
 
-func memoryFillingUp(t Thresholds) Alert {
+func memoryFillingUp(t threshold.Thresholds) Alert {
 	window := expr.Over(t.FillingHorizon)
 	predicted := expr.PredictLinear(metric.MemoryAvailableBytes, window, t.FillingHorizon).Min(byHost())
-	level := t.AvailableWarning.twice()
+	level := t.AvailableWarning.Twice()
 	full := predicted.Below(t.AvailableCritical.Expr(), expr.On(metric.LabelHost))
 	near := available().Below(level.Expr(), expr.On(metric.LabelHost))
 	return Alert{
@@ -82,7 +75,7 @@ func memoryFillingUp(t Thresholds) Alert {
 		Summary: "Available memory falls steadily and will soon be used up.",
 		Rules: []Rule{{
 			Severity: Warning, For: 2 * time.Minute, KeepFiringFor: 5 * time.Minute,
-			Expr:        InPool(near.And(full, expr.On(metric.LabelHost))),
+			Expr:        threshold.InPool(near.And(full, expr.On(metric.LabelHost))),
 			Description: "{{ $value | humanize1024 }}B available and falling: at the rate of the last " + duration(t.FillingHorizon) + " the critical floor (" + t.AvailableCritical.String() + ") is passed within " + duration(t.FillingHorizon) + ".",
 		}},
 		Runbook: Runbook{
@@ -93,15 +86,15 @@ func memoryFillingUp(t Thresholds) Alert {
 	}
 }
 
-func memoryFragmented(t Thresholds) Alert {
+func memoryFragmented(t threshold.Thresholds) Alert {
 	blocks := expr.Select(metric.MemoryFreeContiguousBytes, expr.Is(metric.LabelMinBlock, metric.MinBlockHuge)).Min(byHost())
 	return Alert{
 		Name:    "MemoryFragmented",
 		Summary: "Free memory is in pieces: hardly any block of 2 MiB is left.",
 		Rules: []Rule{{
 			Severity: Warning, For: 10 * time.Minute, KeepFiringFor: 5 * time.Minute,
-			Expr:        InPool(blocks.Below(expr.Number(t.FragmentedBytes))),
-			Description: "{{ $value | humanize1024 }}B free in blocks of 2 MiB and larger, less than " + byteCount(t.FragmentedBytes) + ".",
+			Expr:        threshold.InPool(blocks.Below(expr.Number(t.FragmentedBytes))),
+			Description: "{{ $value | humanize1024 }}B free in blocks of 2 MiB and larger, less than " + threshold.Bytes(t.FragmentedBytes) + ".",
 		}},
 		Runbook: Runbook{
 			Meaning: "The GPU driver asks for large blocks first. When they run out it takes small ones, slowly, or fails, although memory is free; hosts have stopped answering in this state without an OOM kill.",
@@ -111,7 +104,7 @@ func memoryFragmented(t Thresholds) Alert {
 	}
 }
 
-func memoryPressure(t Thresholds) Alert {
+func memoryPressure(t threshold.Thresholds) Alert {
 	stalled := expr.Rate(metric.PressureStalledSecondsTotal, expr.Over(time.Minute), expr.Is(metric.LabelResource, metric.ResourceMemory))
 	return Alert{
 		Name:    "MemoryPressure",
@@ -119,7 +112,7 @@ func memoryPressure(t Thresholds) Alert {
 		Rules: []Rule{{
 			Severity: Warning, For: time.Minute, KeepFiringFor: 5 * time.Minute,
 			Expr:        stalled.Max(byHost()).Above(expr.Number(t.StalledRatio)),
-			Description: "All tasks waited for memory {{ $value | humanizePercentage }} of the last minute, more than " + decimal(t.StalledRatio*100) + " %.",
+			Description: "All tasks waited for memory {{ $value | humanizePercentage }} of the last minute, more than " + threshold.Decimal(t.StalledRatio*100) + " %.",
 		}},
 		Runbook: Runbook{
 			Meaning: "Pressure stall information, line `full` of memory: time in which no task could run because all waited for memory, by reclaim, swap or page cache that was thrown away and read again. Latencies measured meanwhile are those of the waiting.",
@@ -166,7 +159,7 @@ func oomKill() Alert {
 	}
 }
 
-func unattributedMemoryGrowth(t Thresholds) Alert {
+func unattributedMemoryGrowth(t threshold.Thresholds) Alert {
 	window := expr.Over(t.UnattributedWindow)
 	growth := expr.Delta(metric.MemoryLedgerBytes, window, expr.Is(metric.LabelLine, metric.LineUnattributed)).Max(byHost())
 	idle := expr.Select(metric.GPUProcesses).Max(byHost()).Equals(expr.Number(0))
@@ -180,7 +173,7 @@ func unattributedMemoryGrowth(t Thresholds) Alert {
 		Rules: []Rule{{
 			Severity: Warning, For: 15 * time.Minute, KeepFiringFor: 5 * time.Minute,
 			Expr:        growth.Above(expr.Number(t.UnattributedGrowthBytes)).And(idle, on).And(trusted, on).And(steady, on),
-			Description: "the unattributed remainder has grown by {{ $value | humanize1024 }}B within " + duration(t.UnattributedWindow) + ", more than " + byteCount(t.UnattributedGrowthBytes) + ", and no process is on the GPU.",
+			Description: "the unattributed remainder has grown by {{ $value | humanize1024 }}B within " + duration(t.UnattributedWindow) + ", more than " + threshold.Bytes(t.UnattributedGrowthBytes) + ", and no process is on the GPU.",
 		}},
 		Runbook: Runbook{
 			Meaning: "Neither the kernel nor the driver's process list names this memory. Known causes: free-page pools of driver 590 and later, which keep what a process gave back; network rings and display surfaces; a leak in a driver.",

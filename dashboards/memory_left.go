@@ -5,14 +5,14 @@ import (
 
 	"github.com/grafana/grafana-foundation-sdk/go/common"
 
-	"github.com/umascope/umascope/alerts"
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/exporter/metric/expr"
+	"github.com/umascope/umascope/exporter/metric/threshold"
 )
 
 func leftOver() panel {
-	t := alerts.Table()
-	floor := func(f alerts.Floor) expr.Expr { return alerts.InPool(f.Expr(onHost()), onHost()) }
+	t := threshold.Table()
+	floor := func(f threshold.Floor) expr.Expr { return threshold.InPool(f.Expr(onHost()), onHost()) }
 	return series(subject{
 		title:  "Available and free for CUDA",
 		means:  "What the CPU can get and what CUDA calls free; between them is cache. The dashed lines are the floors at which alerts fire (" + t.AvailableWarning.String() + "; " + t.AvailableCritical.String() + ").",
@@ -33,7 +33,7 @@ func leftOver() panel {
 
 func contiguous() panel {
 	blocks := expr.Select(metric.MemoryFreeContiguousBytes, onHost()).Max(expr.By(metric.LabelMinBlock))
-	t := alerts.Table()
+	t := threshold.Table()
 	return series(subject{
 		title:   "Free memory by size of block",
 		means:   "Free memory in contiguous blocks of at least so many bytes; each line contains the next. The driver asks for blocks of 2 MiB first. The scale is logarithmic above 64 MiB; the dashed line is where MemoryFragmented fires.",
@@ -71,7 +71,7 @@ func pressure() panel {
 		},
 	}).
 		Min(0).
-		Thresholds(steps("transparent", from(alerts.Table().StalledRatio, "orange"))).
+		Thresholds(steps("transparent", from(threshold.Table().StalledRatio, "orange"))).
 		ThresholdsStyle(dashedLine())
 }
 

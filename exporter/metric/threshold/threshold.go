@@ -1,4 +1,6 @@
-package alerts
+// Package threshold holds the numbers at which a state of a machine begins to matter: alert rules
+// compare with them and panels draw them, from one table.
+package threshold
 
 import (
 	"fmt"
@@ -29,13 +31,13 @@ func (f Floor) Expr(matchers ...expr.Matcher) expr.Expr {
 
 // String says the bound in words.
 func (f Floor) String() string {
-	return fmt.Sprintf("%s or %s %% of the pool, whichever is less", byteCount(f.Bytes), decimal(f.Share*100))
+	return fmt.Sprintf("%s or %s %% of the pool, whichever is less", Bytes(f.Bytes), Decimal(f.Share*100))
 }
 
-// twice is the floor at double height.
-func (f Floor) twice() Floor { return Floor{2 * f.Bytes, 2 * f.Share} }
+// Twice is the floor at double height.
+func (f Floor) Twice() Floor { return Floor{2 * f.Bytes, 2 * f.Share} }
 
-// Thresholds are the numbers of all alerts. Rules compare with them and panels draw them.
+// Thresholds are the numbers of all alerts.
 type Thresholds struct {
 	// AvailableWarning and AvailableCritical bound MemAvailable where the GPU allocates from the
 	// pool. Sources: the 8 GiB of a watchdog in use, and a policy floor of 4.5 GiB that a field
@@ -73,13 +75,21 @@ func Table() Thresholds {
 	}
 }
 
-// byteCount writes bytes as people write thresholds, such as 4.5 GiB.
-func byteCount(bytes float64) string {
+// Bytes writes bytes as people write thresholds, such as 4.5 GiB.
+func Bytes(bytes float64) string {
 	if bytes >= gib {
-		return decimal(bytes/gib) + " GiB"
+		return Decimal(bytes/gib) + " GiB"
 	}
-	return decimal(bytes/mib) + " MiB"
+	return Decimal(bytes/mib) + " MiB"
 }
 
-// decimal writes a threshold; six digits hide that 0.07 * 100 is not quite 7.
-func decimal(value float64) string { return strconv.FormatFloat(value, 'g', 6, 64) }
+// Decimal writes a threshold; six digits hide that 0.07 * 100 is not quite 7.
+func Decimal(value float64) string { return strconv.FormatFloat(value, 'g', 6, 64) }
+
+// InPool keeps hosts whose GPU allocates from the pool. Elsewhere little free memory is page cache
+// at work, and free contiguous blocks matter to no driver.
+func InPool(e expr.Expr, matchers ...expr.Matcher) expr.Expr {
+	architecture := expr.OneOf(metric.LabelArchitecture, metric.ArchitecturesInPool()...)
+	hosts := expr.Select(metric.HostInfo, append([]expr.Matcher{architecture}, matchers...)...)
+	return e.And(hosts, expr.On(metric.LabelHost))
+}
