@@ -9,6 +9,7 @@ import (
 
 	"github.com/umascope/umascope/exporter/collect"
 	"github.com/umascope/umascope/exporter/ledger"
+	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/exporter/nvml"
 )
 
@@ -89,7 +90,7 @@ func (a *account) addMemory(reading collect.MemoryReading) {
 	for _, line := range reading.Lines {
 		if !line.Known {
 			why := cmp.Or(reading.Unknown[line.Name], errors.New("its input could not be read"))
-			a.unknown("Line %s is not known, its bytes are in %s: %v.", line.Name, ledger.Unattributed, why)
+			a.unknown("Line %s is not known, its bytes are in %s: %v.", line.Name, metric.LineUnattributed, why)
 		}
 	}
 	if reading.Architecture != "" && !reading.ProcessesTrusted {

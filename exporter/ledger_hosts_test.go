@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/umascope/umascope/exporter/hosts"
-	"github.com/umascope/umascope/exporter/ledger"
+	"github.com/umascope/umascope/exporter/metric"
 )
 
 // kB is the unit of /proc/meminfo.
@@ -22,50 +22,50 @@ const kB = 1024
 func handWorked() map[string]map[string]int64 {
 	return map[string]map[string]int64{
 		"gb10-idle": {
-			ledger.Free: 113001500 * kB, ledger.Anon: 6568100 * kB, ledger.PageCache: (312844 + 5653480 - 152832) * kB,
-			ledger.Shmem: 152832 * kB, ledger.SwapCache: 0, ledger.SlabReclaimable: 412772 * kB, ledger.SlabUnreclaimable: 391244 * kB,
-			ledger.KernelStack: 18640 * kB, ledger.PageTables: (31928 + 2048) * kB, ledger.Percpu: 14720 * kB, ledger.Hugetlb: 0,
-			ledger.GPUProcess: 45088768, // process 3150
-			ledger.Managed: 3645440 - (2838528 + 294912 + 413696 + 0 + 98304 + 0) + // init.scope
+			metric.LineFree: 113001500 * kB, metric.LineAnon: 6568100 * kB, metric.LinePageCache: (312844 + 5653480 - 152832) * kB,
+			metric.LineShmem: 152832 * kB, metric.LineSwapCache: 0, metric.LineSlabReclaimable: 412772 * kB, metric.LineSlabUnreclaimable: 391244 * kB,
+			metric.LineKernelStack: 18640 * kB, metric.LinePageTables: (31928 + 2048) * kB, metric.LinePercpu: 14720 * kB, metric.LineHugetlb: 0,
+			metric.LineGPUProcess: 45088768, // process 3150
+			metric.LineManaged: 3645440 - (2838528 + 294912 + 413696 + 0 + 98304 + 0) + // init.scope
 				261619712 - (239337472 + 7077888 + 9437184 + 0 + 3145728 + 2097152) + // system.slice
 				122814464 - (90177536 + 5898240 + 20971520 + 1048576 + 1572864 + 1048576), // user.slice
-			ledger.Unattributed: (127600748-113001500-6568100-5813492-152832-0-412772-391244-18640-33976-14720-0)*kB -
+			metric.LineUnattributed: (127600748-113001500-6568100-5813492-152832-0-412772-391244-18640-33976-14720-0)*kB -
 				45088768 - 2621440,
 		},
 		"gb10-load": {
-			ledger.Free: 7065704 * kB, ledger.Anon: 11551232 * kB, ledger.PageCache: (412560 + 7206900 - 1203200) * kB,
-			ledger.Shmem: 1203200 * kB, ledger.SwapCache: 0, ledger.SlabReclaimable: 611840 * kB, ledger.SlabUnreclaimable: 562176 * kB,
-			ledger.KernelStack: 24704 * kB, ledger.PageTables: (78848 + 18432) * kB, ledger.Percpu: 16384 * kB, ledger.Hugetlb: 0,
-			ledger.GPUProcess: 100739842048 + 228589568, // processes 6330 and 3150, which is in two lists
-			ledger.Managed: 3645440 - (2838528 + 294912 + 413696 + 0 + 98304 + 0) + // init.scope
+			metric.LineFree: 7065704 * kB, metric.LineAnon: 11551232 * kB, metric.LinePageCache: (412560 + 7206900 - 1203200) * kB,
+			metric.LineShmem: 1203200 * kB, metric.LineSwapCache: 0, metric.LineSlabReclaimable: 611840 * kB, metric.LineSlabUnreclaimable: 562176 * kB,
+			metric.LineKernelStack: 24704 * kB, metric.LinePageTables: (78848 + 18432) * kB, metric.LinePercpu: 16384 * kB, metric.LineHugetlb: 0,
+			metric.LineGPUProcess: 100739842048 + 228589568, // processes 6330 and 3150, which is in two lists
+			metric.LineManaged: 3645440 - (2838528 + 294912 + 413696 + 0 + 98304 + 0) + // init.scope
 				832045056 - (545259520 + 11534336 + 45088768 + 12582912 + 4718592 + 3145728) + // system.slice
 				147324928 - (106954752 + 6291456 + 25165824 + 2097152 + 1572864 + 1048576), // user.slice
-			ledger.Unattributed: (127600748-7065704-11551232-6416260-1203200-0-611840-562176-24704-97280-16384-0)*kB -
+			metric.LineUnattributed: (127600748-7065704-11551232-6416260-1203200-0-611840-562176-24704-97280-16384-0)*kB -
 				100968431616 - 213909504,
 		},
 		// Memory of a discrete GPU is not in the pool: no line gpu_process.
 		"h200-idle": {
-			ledger.Free: 130648352 * kB, ledger.Anon: 21756 * kB, ledger.PageCache: (13048 + 990940 - 7368) * kB,
-			ledger.Shmem: 7368 * kB, ledger.SwapCache: 0, ledger.SlabReclaimable: 13708 * kB, ledger.SlabUnreclaimable: 39192 * kB,
-			ledger.KernelStack: 3696 * kB, ledger.PageTables: (1540 + 0) * kB, ledger.Percpu: 4672 * kB, ledger.Hugetlb: 0,
-			ledger.Managed: 18845696 - (7809312 + 671744 + 1003520 + 0 + 503280 + 8736768) + // group1
+			metric.LineFree: 130648352 * kB, metric.LineAnon: 21756 * kB, metric.LinePageCache: (13048 + 990940 - 7368) * kB,
+			metric.LineShmem: 7368 * kB, metric.LineSwapCache: 0, metric.LineSlabReclaimable: 13708 * kB, metric.LineSlabUnreclaimable: 39192 * kB,
+			metric.LineKernelStack: 3696 * kB, metric.LinePageTables: (1540 + 0) * kB, metric.LinePercpu: 4672 * kB, metric.LineHugetlb: 0,
+			metric.LineManaged: 18845696 - (7809312 + 671744 + 1003520 + 0 + 503280 + 8736768) + // group1
 				0 - (0 + 0 + 0 + 0 + 0 + 0), // inference.slice
-			ledger.Unattributed: (131981020-130648352-21756-996620-7368-0-13708-39192-3696-1540-4672-0)*kB - 121072,
+			metric.LineUnattributed: (131981020-130648352-21756-996620-7368-0-13708-39192-3696-1540-4672-0)*kB - 121072,
 		},
 		"h200-load": {
-			ledger.Free: 118892628 * kB, ledger.Anon: 3889584 * kB, ledger.PageCache: (23832 + 8431848 - 2120904) * kB,
-			ledger.Shmem: 2120904 * kB, ledger.SwapCache: 0, ledger.SlabReclaimable: 133052 * kB, ledger.SlabUnreclaimable: 64624 * kB,
-			ledger.KernelStack: 4304 * kB, ledger.PageTables: (16256 + 0) * kB, ledger.Percpu: 4672 * kB, ledger.Hugetlb: 0,
-			ledger.Managed: 19107840 - (8199712 + 671744 + 880640 + 0 + 503856 + 8736768) + // group1
+			metric.LineFree: 118892628 * kB, metric.LineAnon: 3889584 * kB, metric.LinePageCache: (23832 + 8431848 - 2120904) * kB,
+			metric.LineShmem: 2120904 * kB, metric.LineSwapCache: 0, metric.LineSlabReclaimable: 133052 * kB, metric.LineSlabUnreclaimable: 64624 * kB,
+			metric.LineKernelStack: 4304 * kB, metric.LinePageTables: (16256 + 0) * kB, metric.LinePercpu: 4672 * kB, metric.LineHugetlb: 0,
+			metric.LineManaged: 19107840 - (8199712 + 671744 + 880640 + 0 + 503856 + 8736768) + // group1
 				149618688 - (129524552 + 557056 + 15245312 + 0 + 63648 + 0), // inference.slice
-			ledger.Unattributed: (131981020-118892628-3889584-6334776-2120904-0-133052-64624-4304-16256-4672-0)*kB - 4343240,
+			metric.LineUnattributed: (131981020-118892628-3889584-6334776-2120904-0-133052-64624-4304-16256-4672-0)*kB - 4343240,
 		},
 		// Without a GPU there is no line gpu_process; on cgroup v1 managed is unknown.
 		"no-gpu": {
-			ledger.Free: 22673256 * kB, ledger.Anon: 69468 * kB, ledger.PageCache: (65492 + 1601644 - 8872) * kB,
-			ledger.Shmem: 8872 * kB, ledger.SwapCache: 0, ledger.SlabReclaimable: 95308 * kB, ledger.SlabUnreclaimable: 26660 * kB,
-			ledger.KernelStack: 2008 * kB, ledger.PageTables: (2404 + 0) * kB, ledger.Percpu: 712 * kB, ledger.Hugetlb: 0,
-			ledger.Unattributed: (24684084 - 22673256 - 69468 - 1658264 - 8872 - 0 - 95308 - 26660 - 2008 - 2404 - 712 - 0) * kB,
+			metric.LineFree: 22673256 * kB, metric.LineAnon: 69468 * kB, metric.LinePageCache: (65492 + 1601644 - 8872) * kB,
+			metric.LineShmem: 8872 * kB, metric.LineSwapCache: 0, metric.LineSlabReclaimable: 95308 * kB, metric.LineSlabUnreclaimable: 26660 * kB,
+			metric.LineKernelStack: 2008 * kB, metric.LinePageTables: (2404 + 0) * kB, metric.LinePercpu: 712 * kB, metric.LineHugetlb: 0,
+			metric.LineUnattributed: (24684084 - 22673256 - 69468 - 1658264 - 8872 - 0 - 95308 - 26660 - 2008 - 2404 - 712 - 0) * kB,
 		},
 	}
 }
@@ -95,11 +95,11 @@ func TestOneFieldMovesItsLineAndTheRestOnly(t *testing.T) {
 	const gibibyte = 1 << 30
 	// Cached contains Shmem, so shared memory comes out of the page cache's line.
 	moves := map[string]map[string]float64{
-		"MemTotal": {ledger.Unattributed: 1}, "MemFree": {ledger.Free: 1}, "AnonPages": {ledger.Anon: 1},
-		"Buffers": {ledger.PageCache: 1}, "Cached": {ledger.PageCache: 1}, "Shmem": {ledger.Shmem: 1, ledger.PageCache: -1},
-		"SwapCached": {ledger.SwapCache: 1}, "SReclaimable": {ledger.SlabReclaimable: 1}, "SUnreclaim": {ledger.SlabUnreclaimable: 1},
-		"KernelStack": {ledger.KernelStack: 1}, "PageTables": {ledger.PageTables: 1}, "SecPageTables": {ledger.PageTables: 1},
-		"Percpu": {ledger.Percpu: 1}, "Hugetlb": {ledger.Hugetlb: 1},
+		"MemTotal": {metric.LineUnattributed: 1}, "MemFree": {metric.LineFree: 1}, "AnonPages": {metric.LineAnon: 1},
+		"Buffers": {metric.LinePageCache: 1}, "Cached": {metric.LinePageCache: 1}, "Shmem": {metric.LineShmem: 1, metric.LinePageCache: -1},
+		"SwapCached": {metric.LineSwapCache: 1}, "SReclaimable": {metric.LineSlabReclaimable: 1}, "SUnreclaim": {metric.LineSlabUnreclaimable: 1},
+		"KernelStack": {metric.LineKernelStack: 1}, "PageTables": {metric.LinePageTables: 1}, "SecPageTables": {metric.LinePageTables: 1},
+		"Percpu": {metric.LinePercpu: 1}, "Hugetlb": {metric.LineHugetlb: 1},
 	}
 	eachHost(t, func(t *testing.T, name string) {
 		before := ledgerOf(t, name, func(meminfo []byte) []byte { return meminfo })
@@ -109,7 +109,7 @@ func TestOneFieldMovesItsLineAndTheRestOnly(t *testing.T) {
 			for line, step := range moves[field] {
 				want[line] += step
 				if field != "MemTotal" {
-					want[ledger.Unattributed] -= step
+					want[metric.LineUnattributed] -= step
 				}
 			}
 			for line := range before {

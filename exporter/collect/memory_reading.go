@@ -8,6 +8,7 @@ import (
 
 	"github.com/umascope/umascope/exporter/kernelfs"
 	"github.com/umascope/umascope/exporter/ledger"
+	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/exporter/nvml"
 )
 
@@ -45,9 +46,9 @@ func (s *Sample) readMemory(ctx context.Context) (MemoryReading, error) {
 	held, heldErr := heldInPool(reading.Architecture, devices, errors.Join(listErr, trustErr))
 	arc, arcErr := zfsCache(s.host.Proc)
 	input := meminfoInput(meminfo)
-	input.GPUProcess = reading.noted(ledger.GPUProcess, held, heldErr)
-	input.Managed = reading.noted(ledger.Managed, managed, managedErr)
-	input.ZFSArc = reading.noted(ledger.ZFSArc, arc, arcErr)
+	input.GPUProcess = reading.noted(metric.LineGPUProcess, held, heldErr)
+	input.Managed = reading.noted(metric.LineManaged, managed, managedErr)
+	input.ZFSArc = reading.noted(metric.LineZFSArc, arc, arcErr)
 	reading.Lines = input.Lines()
 	reading.CgroupBytes = chargedBytes(s.host.Cgroup, reading.Processes)
 	return reading, nil

@@ -271,7 +271,7 @@ func TestGPUProcessesAreALineOnlyWhereTheirMemoryIsThePool(t *testing.T) {
 				t.Errorf("CUDA's view is told: %v, want %v", told, test.cuda)
 			}
 			reading, err := outcome.Sample.Memory(t.Context())
-			why := reading.Unknown[ledger.GPUProcess]
+			why := reading.Unknown[metric.LineGPUProcess]
 			if err != nil || (why != nil) != (test.want == unknown) || why != nil && !strings.Contains(why.Error(), test.why) {
 				t.Errorf("%v, unknown because %v", err, why)
 			}
@@ -299,7 +299,7 @@ func TestManagedMemoryIsUnknownWhereCgroupsDoNotTell(t *testing.T) {
 			wantSeries(t, series, map[string]float64{knownOf("managed"): 0, bytesOf("unattributed"): (1310604 + 786432) * kib})
 			wantAbsent(t, series, bytesOf("managed"))
 			reading, err := outcome.Sample.Memory(t.Context())
-			if why := reading.Unknown[ledger.Managed]; err != nil || why == nil || !strings.Contains(why.Error(), test.why) {
+			if why := reading.Unknown[metric.LineManaged]; err != nil || why == nil || !strings.Contains(why.Error(), test.why) {
 				t.Errorf("%v, unknown because %v", err, why)
 			}
 		})
@@ -435,7 +435,7 @@ func TestMemoryIsServedWhileADriverCallHangs(t *testing.T) {
 		wantSeries(t, series, map[string]float64{knownOf("gpu_process"): 0, bytesOf("free"): 4812340 * kib})
 		wantAbsent(t, series, bytesOf("gpu_process"))
 		reading, _ := outcome.Sample.Memory(t.Context())
-		if why := reading.Unknown[ledger.GPUProcess]; why == nil || !strings.Contains(why.Error(), string(nvml.CallComputeProcesses)) {
+		if why := reading.Unknown[metric.LineGPUProcess]; why == nil || !strings.Contains(why.Error(), string(nvml.CallComputeProcesses)) {
 			t.Errorf("unknown because %v", why)
 		}
 	})

@@ -10,7 +10,7 @@ import (
 	"github.com/umascope/umascope/exporter/archive"
 	"github.com/umascope/umascope/exporter/collect"
 	"github.com/umascope/umascope/exporter/kernelfs"
-	"github.com/umascope/umascope/exporter/ledger"
+	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/exporter/nvml"
 )
 
@@ -129,8 +129,8 @@ func ledgerOf(t *testing.T, host collect.Host) map[string]int64 {
 
 func TestUnattributedMemoryOfConstructedHostsIsAsTheirNotesSay(t *testing.T) {
 	for name, want := range map[string]map[string]int64{
-		"gb10-idle": {ledger.GPUProcess: 44032, ledger.Managed: 2560, ledger.Unattributed: 1146880},
-		"gb10-load": {ledger.GPUProcess: 98601984, ledger.Managed: 208896, ledger.Unattributed: 1241088},
+		"gb10-idle": {metric.LineGPUProcess: 44032, metric.LineManaged: 2560, metric.LineUnattributed: 1146880},
+		"gb10-load": {metric.LineGPUProcess: 98601984, metric.LineManaged: 208896, metric.LineUnattributed: 1241088},
 	} {
 		lines := ledgerOf(t, open(t, name))
 		for line, kilobytes := range want {

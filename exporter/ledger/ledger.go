@@ -7,24 +7,7 @@
 // is allocated, or moves with another, is what tests have to look for.
 package ledger
 
-// Names of the lines.
-const (
-	Free              = "free"
-	Anon              = "anon"
-	PageCache         = "page_cache"
-	Shmem             = "shmem"
-	SwapCache         = "swap_cache"
-	SlabReclaimable   = "slab_reclaimable"
-	SlabUnreclaimable = "slab_unreclaimable"
-	KernelStack       = "kernel_stack"
-	PageTables        = "page_tables"
-	Percpu            = "percpu"
-	Hugetlb           = "hugetlb"
-	GPUProcess        = "gpu_process"
-	Managed           = "managed"
-	ZFSArc            = "zfs_arc"
-	Unattributed      = "unattributed"
-)
+import "github.com/umascope/umascope/exporter/metric"
 
 // Amount is a number of bytes, or the reason that there is none. The zero value is Impossible.
 type Amount struct {
@@ -109,20 +92,20 @@ func (in Input) Lines() []Line {
 		name string
 		Amount
 	}{
-		{Free, in.MemFree},
-		{Anon, in.AnonPages},
-		{PageCache, in.Buffers.plus(in.Cached).minus(in.Shmem)},
-		{Shmem, in.Shmem},
-		{SwapCache, in.SwapCached},
-		{SlabReclaimable, in.SReclaimable},
-		{SlabUnreclaimable, in.SUnreclaim},
-		{KernelStack, in.KernelStack},
-		{PageTables, in.PageTables.plus(in.SecPageTables)},
-		{Percpu, in.Percpu},
-		{Hugetlb, in.Hugetlb},
-		{GPUProcess, in.GPUProcess},
-		{Managed, in.Managed},
-		{ZFSArc, in.ZFSArc},
+		{metric.LineFree, in.MemFree},
+		{metric.LineAnon, in.AnonPages},
+		{metric.LinePageCache, in.Buffers.plus(in.Cached).minus(in.Shmem)},
+		{metric.LineShmem, in.Shmem},
+		{metric.LineSwapCache, in.SwapCached},
+		{metric.LineSlabReclaimable, in.SReclaimable},
+		{metric.LineSlabUnreclaimable, in.SUnreclaim},
+		{metric.LineKernelStack, in.KernelStack},
+		{metric.LinePageTables, in.PageTables.plus(in.SecPageTables)},
+		{metric.LinePercpu, in.Percpu},
+		{metric.LineHugetlb, in.Hugetlb},
+		{metric.LineGPUProcess, in.GPUProcess},
+		{metric.LineManaged, in.Managed},
+		{metric.LineZFSArc, in.ZFSArc},
 	}
 	lines := make([]Line, 0, len(amounts)+1)
 	rest := in.MemTotal
@@ -132,5 +115,5 @@ func (in Input) Lines() []Line {
 			rest -= amount.bytes
 		}
 	}
-	return append(lines, Line{Unattributed, rest, true})
+	return append(lines, Line{metric.LineUnattributed, rest, true})
 }

@@ -4,6 +4,8 @@ import (
 	"math"
 	"slices"
 	"testing"
+
+	"github.com/umascope/umascope/exporter/metric"
 )
 
 const gib = 1 << 30
@@ -29,25 +31,25 @@ type field struct {
 }
 
 func fields() []field {
-	up := func(line string) map[string]int64 { return map[string]int64{line: +gib, Unattributed: -gib} }
+	up := func(line string) map[string]int64 { return map[string]int64{line: +gib, metric.LineUnattributed: -gib} }
 	return []field{
-		{"MemFree", func(in *Input) *Amount { return &in.MemFree }, up(Free)},
-		{"AnonPages", func(in *Input) *Amount { return &in.AnonPages }, up(Anon)},
-		{"Buffers", func(in *Input) *Amount { return &in.Buffers }, up(PageCache)},
-		{"Cached", func(in *Input) *Amount { return &in.Cached }, up(PageCache)},
+		{"MemFree", func(in *Input) *Amount { return &in.MemFree }, up(metric.LineFree)},
+		{"AnonPages", func(in *Input) *Amount { return &in.AnonPages }, up(metric.LineAnon)},
+		{"Buffers", func(in *Input) *Amount { return &in.Buffers }, up(metric.LinePageCache)},
+		{"Cached", func(in *Input) *Amount { return &in.Cached }, up(metric.LinePageCache)},
 		// Shared memory is part of Cached, so that more of it alone only changes sides.
-		{"Shmem", func(in *Input) *Amount { return &in.Shmem }, map[string]int64{Shmem: +gib, PageCache: -gib}},
-		{"SwapCached", func(in *Input) *Amount { return &in.SwapCached }, up(SwapCache)},
-		{"SReclaimable", func(in *Input) *Amount { return &in.SReclaimable }, up(SlabReclaimable)},
-		{"SUnreclaim", func(in *Input) *Amount { return &in.SUnreclaim }, up(SlabUnreclaimable)},
-		{"KernelStack", func(in *Input) *Amount { return &in.KernelStack }, up(KernelStack)},
-		{"PageTables", func(in *Input) *Amount { return &in.PageTables }, up(PageTables)},
-		{"SecPageTables", func(in *Input) *Amount { return &in.SecPageTables }, up(PageTables)},
-		{"Percpu", func(in *Input) *Amount { return &in.Percpu }, up(Percpu)},
-		{"Hugetlb", func(in *Input) *Amount { return &in.Hugetlb }, up(Hugetlb)},
-		{"GPU processes", func(in *Input) *Amount { return &in.GPUProcess }, up(GPUProcess)},
-		{"kernel_other", func(in *Input) *Amount { return &in.Managed }, up(Managed)},
-		{"ARC", func(in *Input) *Amount { return &in.ZFSArc }, up(ZFSArc)},
+		{"Shmem", func(in *Input) *Amount { return &in.Shmem }, map[string]int64{metric.LineShmem: +gib, metric.LinePageCache: -gib}},
+		{"SwapCached", func(in *Input) *Amount { return &in.SwapCached }, up(metric.LineSwapCache)},
+		{"SReclaimable", func(in *Input) *Amount { return &in.SReclaimable }, up(metric.LineSlabReclaimable)},
+		{"SUnreclaim", func(in *Input) *Amount { return &in.SUnreclaim }, up(metric.LineSlabUnreclaimable)},
+		{"KernelStack", func(in *Input) *Amount { return &in.KernelStack }, up(metric.LineKernelStack)},
+		{"PageTables", func(in *Input) *Amount { return &in.PageTables }, up(metric.LinePageTables)},
+		{"SecPageTables", func(in *Input) *Amount { return &in.SecPageTables }, up(metric.LinePageTables)},
+		{"Percpu", func(in *Input) *Amount { return &in.Percpu }, up(metric.LinePercpu)},
+		{"Hugetlb", func(in *Input) *Amount { return &in.Hugetlb }, up(metric.LineHugetlb)},
+		{"GPU processes", func(in *Input) *Amount { return &in.GPUProcess }, up(metric.LineGPUProcess)},
+		{"kernel_other", func(in *Input) *Amount { return &in.Managed }, up(metric.LineManaged)},
+		{"ARC", func(in *Input) *Amount { return &in.ZFSArc }, up(metric.LineZFSArc)},
 	}
 }
 
@@ -72,7 +74,7 @@ func TestMoreMemoryThatNobodyNamesIsUnattributed(t *testing.T) {
 	in.MemTotal += gib
 	for i, line := range in.Lines() {
 		want := before[i].Bytes
-		if line.Name == Unattributed {
+		if line.Name == metric.LineUnattributed {
 			want += gib
 		}
 		if line.Bytes != want {
@@ -88,28 +90,28 @@ func TestLinesHaveTheValuesWorkedOutByHand(t *testing.T) {
 		want []Line
 	}{
 		{"every kind of memory", everyKind(), []Line{
-			{Free, 1, true}, {Anon, 2, true},
-			{PageCache, 4 + 8 - 16, true}, // Buffers + Cached - Shmem: signed, like every difference
-			{Shmem, 16, true}, {SwapCache, 32, true}, {SlabReclaimable, 64, true}, {SlabUnreclaimable, 128, true},
-			{KernelStack, 256, true}, {PageTables, 512 + 1024, true}, {Percpu, 2048, true}, {Hugetlb, 4096, true},
-			{GPUProcess, 8192, true}, {Managed, 16384, true}, {ZFSArc, 32768, true},
+			{metric.LineFree, 1, true}, {metric.LineAnon, 2, true},
+			{metric.LinePageCache, 4 + 8 - 16, true}, // Buffers + Cached - Shmem: signed, like every difference
+			{metric.LineShmem, 16, true}, {metric.LineSwapCache, 32, true}, {metric.LineSlabReclaimable, 64, true}, {metric.LineSlabUnreclaimable, 128, true},
+			{metric.LineKernelStack, 256, true}, {metric.LinePageTables, 512 + 1024, true}, {metric.LinePercpu, 2048, true}, {metric.LineHugetlb, 4096, true},
+			{metric.LineGPUProcess, 8192, true}, {metric.LineManaged, 16384, true}, {metric.LineZFSArc, 32768, true},
 			// 2^40 - (2^16 - 1), with Shmem's 16 in page_cache and taken out of it again.
-			{Unattributed, 1<<40 - 65535 + 16, true},
+			{metric.LineUnattributed, 1<<40 - 65535 + 16, true},
 		}},
 		{"lines that cannot exist are left out", Input{MemTotal: 100, MemFree: Known(60), AnonPages: Known(50)}, []Line{
-			{Free, 60, true}, {Anon, 50, true}, {Unattributed, -10, true},
+			{metric.LineFree, 60, true}, {metric.LineAnon, 50, true}, {metric.LineUnattributed, -10, true},
 		}},
 		{"bytes of an unknown line stay in unattributed", Input{MemTotal: 100, MemFree: Known(60), GPUProcess: Unknown()}, []Line{
-			{Free, 60, true}, {GPUProcess, 0, false}, {Unattributed, 40, true},
+			{metric.LineFree, 60, true}, {metric.LineGPUProcess, 0, false}, {metric.LineUnattributed, 40, true},
 		}},
 		{"a line is unknown when one part of it is", Input{MemTotal: 100, Buffers: Known(5), Cached: Known(20), Shmem: Unknown()}, []Line{
-			{PageCache, 0, false}, {Shmem, 0, false}, {Unattributed, 100, true},
+			{metric.LinePageCache, 0, false}, {metric.LineShmem, 0, false}, {metric.LineUnattributed, 100, true},
 		}},
 		{"a part that cannot exist leaves the line known", Input{MemTotal: 100, PageTables: Known(7), SecPageTables: Impossible()}, []Line{
-			{PageTables, 7, true}, {Unattributed, 93, true},
+			{metric.LinePageTables, 7, true}, {metric.LineUnattributed, 93, true},
 		}},
 		{"a negative managed line is kept", Input{MemTotal: 100, Managed: Known(-3)}, []Line{
-			{Managed, -3, true}, {Unattributed, 103, true},
+			{metric.LineManaged, -3, true}, {metric.LineUnattributed, 103, true},
 		}},
 	}
 	for _, test := range tests {
@@ -142,7 +144,7 @@ func FuzzLinesAddUpToThePool(f *testing.F) {
 		if sum != total {
 			t.Errorf("lines add up to %d, the pool is %d", sum, total)
 		}
-		if last := lines[len(lines)-1]; last.Name != Unattributed || !last.Known {
+		if last := lines[len(lines)-1]; last.Name != metric.LineUnattributed || !last.Known {
 			t.Errorf("the last line is %v", last)
 		}
 	})
