@@ -14,10 +14,13 @@ import (
 // what its figures say.
 func (r *run) execute(ctx context.Context) error {
 	names := []string{phaseReady, phaseWarmup, phaseMeasure, phaseStop}
-	r.live = newLive(r.id, r.settings, names)
+	r.live = newLive(r.id, r.server.model, r.settings, names)
 	stopServing := serve(r.listener, r.live.handler())
 	defer stopServing()
 	r.log.Info("run", "id", r.id, "folder", string(r.folder), "model", r.server.model.ID, "live", "http://"+r.listener.Addr().String()+"/metrics")
+	if r.server.model.simulated() {
+		r.log.Warn("the engine is simulated", "model", r.server.model.ID, "owner", r.server.model.OwnedBy)
+	}
 
 	err := r.load(ctx)
 	result, reportErr := r.finish(err)
@@ -108,7 +111,7 @@ func (r *run) drivePhases(stop, cut context.Context) error {
 		}
 	}
 	var err error
-	if errors.Is(context.Cause(stop), context.Canceled) {
+	if cause := context.Cause(stop); errors.Is(cause, context.Canceled) || errors.Is(cause, context.DeadlineExceeded) {
 		// Any other cause is a file that cannot be written, which says so when it is closed.
 		err = errInterrupted
 	}

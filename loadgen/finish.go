@@ -64,7 +64,7 @@ func (r *run) readTelemetry() (*telemetry.Log, error) {
 func (r *run) input(log *telemetry.Log) report.Input {
 	in := report.Input{
 		Run: r.id, Scenario: r.settings.scenario, Labels: r.settings.labelMap(),
-		Model: r.answers.judge(r.server.model.ID), WorkloadSHA256: r.workSHA, BootID: r.manifest.Client.BootID,
+		Model: r.answers.judge(r.server.model), WorkloadSHA256: r.workSHA, BootID: r.manifest.Client.BootID,
 		Warmup:    []string{phaseReady, phaseWarmup, phaseStop},
 		Telemetry: log, TelemetryStats: r.manifest.Telemetry, TelemetryRequested: len(r.settings.telemetry) > 0,
 		Client: r.health, Validity: r.limits, SLO: r.settings.slo, Streaming: !r.settings.noStream,

@@ -30,7 +30,7 @@ type live struct {
 	firstToken, scheduledFirstToken, perToken, chunkGap *prometheus.HistogramVec
 	duration, scheduledDuration, queueDelay, clientLag  *prometheus.HistogramVec
 	requests, tokens, events                            *prometheus.CounterVec
-	inFlight, active, phase                             *prometheus.GaugeVec
+	inFlight, active, phase, simulated                  *prometheus.GaugeVec
 
 	host, arm, scenario string
 	phases              []string
@@ -38,7 +38,7 @@ type live struct {
 
 // newLive registers the run's series. Counters exist from the start, at 0: a series that appears
 // with its first event has no rate for it.
-func newLive(run string, s *settings, phases []string) *live {
+func newLive(run string, m model, s *settings, phases []string) *live {
 	r := prometheus.NewRegistry()
 	l := &live{
 		registry: r, run: run, host: s.label("host"), arm: s.label("arm"), scenario: s.scenario, phases: phases,
@@ -56,10 +56,15 @@ func newLive(run string, s *settings, phases []string) *live {
 		inFlight:            newGauge(r, metric.LoadRequestsInFlight),
 		active:              newGauge(r, metric.RunActive),
 		phase:               newGauge(r, metric.RunPhase),
+		simulated:           newGauge(r, metric.RunSimulated),
 	}
 	b := buildVersion()
 	newGauge(r, metric.LoadBuildInfo).WithLabelValues(b.Version, b.Revision, b.GoVersion).Set(1)
 	l.active.WithLabelValues(l.host, run, l.arm, l.scenario).Set(1)
+	l.simulated.WithLabelValues(l.host, run).Set(0)
+	if m.simulated() {
+		l.simulated.WithLabelValues(l.host, run).Set(1)
+	}
 	return l
 }
 

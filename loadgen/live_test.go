@@ -23,7 +23,7 @@ func liveRun(t *testing.T) *live {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := newLive("r1", s, []string{phaseReady, phaseWarmup, phaseMeasure, phaseStop})
+	l := newLive("r1", model{OwnedBy: "umascope-simulated"}, s, []string{phaseReady, phaseWarmup, phaseMeasure, phaseStop})
 	l.enter(phaseMeasure)
 	watch := l.observe(phaseMeasure)
 	watch.started()
@@ -202,5 +202,19 @@ func TestHealthcheckFindsALivePage(t *testing.T) {
 	server.Close()
 	if code := Run(t.Context(), []string{"healthcheck", "--web.listen-address", address}, io.Discard, io.Discard); code != exitFailed {
 		t.Errorf("exit %d after it was gone", code)
+	}
+}
+
+func TestASimulatedEngineIsLabelledOnTheLivePage(t *testing.T) {
+	for owner, want := range map[string]float64{"umascope-simulated": 1, "vllm": 0, "": 0} {
+		s, err := parsed(t)
+		if err != nil {
+			t.Fatal(err)
+		}
+		l := newLive("r1", model{OwnedBy: owner}, s, nil)
+		got := gathered(t, l)[metric.RunSimulated.Def().Name].GetMetric()
+		if len(got) != 1 || got[0].GetGauge().GetValue() != want {
+			t.Errorf("owned by %q: %v, want %v", owner, got, want)
+		}
 	}
 }

@@ -67,6 +67,7 @@ type serverFacts struct {
 	URL            string   `json:"url"`
 	Model          string   `json:"model"`
 	OwnedBy        string   `json:"owned_by,omitempty"`
+	Simulated      bool     `json:"simulated,omitempty"`
 	MaxTokens      int      `json:"max_tokens,omitempty"`
 	Engine         string   `json:"engine"`
 	EngineDetected bool     `json:"engine_detected"`
@@ -105,7 +106,7 @@ func (r *run) newManifest() *manifest {
 			InputTokens: w.prompts.Lengths, OutputTokens: w.output, TokenEstimate: prompt.Estimate,
 		},
 		Server: serverFacts{
-			URL: s.target.url, Model: r.server.model.ID, OwnedBy: r.server.model.OwnedBy,
+			URL: s.target.url, Model: r.server.model.ID, OwnedBy: r.server.model.OwnedBy, Simulated: r.server.model.simulated(),
 			MaxTokens: r.server.model.MaxTokens, Engine: r.server.engine,
 			EngineDetected: r.server.detected, Version: r.server.version,
 		},

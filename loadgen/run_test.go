@@ -371,3 +371,29 @@ func TestADefaultAddressInUseMovesToTheNextFreePort(t *testing.T) {
 		t.Errorf("an address asked for and in use: %v", err)
 	}
 }
+
+func TestASimulatedEngineIsLabelledInLogManifestSummaryAndReport(t *testing.T) {
+	code, folder, stdout, stderr := invoke(t, t.Context(), "--url", engine(t, time.Millisecond), "--requests=2", "--warmup=0", "--output-tokens=4")
+	if code != exitDone {
+		t.Fatalf("exit %d: %s", code, stderr)
+	}
+	if !read[manifest](t, filepath.Join(folder, fileManifest)).Server.Simulated {
+		t.Error("the manifest does not say so")
+	}
+	if !read[report.Summary](t, filepath.Join(folder, fileSummary)).Model.Simulated {
+		t.Error("the summary does not say so")
+	}
+	texts := map[string]string{"log": stderr, "table": stdout}
+	for _, name := range []string{fileReport, fileHTML} {
+		text, err := os.ReadFile(filepath.Join(folder, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		texts[name] = string(text)
+	}
+	for name, text := range texts {
+		if !strings.Contains(text, "simulated engine") && !strings.Contains(text, "engine is simulated") {
+			t.Errorf("%s does not say so: %s", name, text)
+		}
+	}
+}

@@ -132,12 +132,12 @@ func addName(names []string, name string) []string {
 
 // judge compares the answers' model with the one asked for. There is no fingerprint of the model
 // itself yet, so nothing is said of one that changed under the same name.
-func (a *answers) judge(asked string) report.Model {
+func (a *answers) judge(asked model) report.Model {
 	a.mutex.Lock()
 	defer a.mutex.Unlock()
-	m := report.Model{ID: asked, Checked: len(a.models) > 0}
+	m := report.Model{ID: asked.ID, Simulated: asked.simulated(), Checked: len(a.models) > 0}
 	for _, name := range a.models {
-		if name != asked {
+		if name != asked.ID {
 			m.Mismatch = fmt.Sprintf("answers say they are from %q", name)
 		}
 	}

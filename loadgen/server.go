@@ -44,6 +44,10 @@ type model struct {
 	MaxTokens int `json:"max_model_len"`
 }
 
+// simulated says whether the model's owner calls it so: a name that ends with -simulated, as that of
+// umascope's own simulated engine does.
+func (m model) simulated() bool { return strings.HasSuffix(m.OwnedBy, "-simulated") }
+
 func newServer(t target, key string) (*server, error) {
 	// No proxy, like the client that measures: both must meet the same server.
 	transport := &http.Transport{DisableCompression: true}

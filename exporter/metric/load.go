@@ -49,6 +49,8 @@ var (
 		Help: "1 while the run lasts, absent otherwise; joins host series to runs by host.", Source: "uma-load"})
 	RunPhase = gauge(Def{Name: "uma_run_phase", Unit: State, Sum: SumNever(), Labels: []Label{LabelHost, LabelRun, LabelPhase},
 		Help: "Phase of the run, as a state set.", Source: "uma-load"})
+	RunSimulated = gauge(Def{Name: "uma_run_simulated", Unit: State, Sum: SumNever(), Labels: []Label{LabelHost, LabelRun},
+		Help: "Whether the engine that the run drives says that it is simulated; its figures then say nothing of any hardware.", Source: "owner of the model, /v1/models"})
 )
 
 func loadDefs() []Definer {
@@ -56,6 +58,6 @@ func loadDefs() []Definer {
 		LoadTimeToFirstTokenSeconds, LoadScheduledTimeToFirstTokenSeconds, LoadTimePerOutputTokenSeconds,
 		LoadChunkGapSeconds, LoadRequestDurationSeconds, LoadScheduledRequestDurationSeconds,
 		LoadQueueDelaySeconds, LoadClientLagSeconds, LoadRequestsTotal, LoadTokensTotal,
-		LoadStreamEventsTotal, LoadRequestsInFlight, LoadBuildInfo, RunActive, RunPhase,
+		LoadStreamEventsTotal, LoadRequestsInFlight, LoadBuildInfo, RunActive, RunPhase, RunSimulated,
 	}
 }

@@ -24,7 +24,7 @@ func set(t *testing.T, seed uint64, lengths ...string) Set {
 func TestPromptsAreTheSameForTheSameSeed(t *testing.T) {
 	s := set(t, 1337, "512:2048")
 	for index := range 50 {
-		if s.Prompt("measure", index) != s.Prompt("measure", index) {
+		if again := set(t, 1337, "512:2048"); s.Prompt("measure", index) != again.Prompt("measure", index) {
 			t.Fatalf("prompt %d differs from itself", index)
 		}
 	}

@@ -40,6 +40,8 @@ type Input struct {
 type Model struct {
 	ID          string `json:"id"`
 	Fingerprint string `json:"fingerprint,omitempty"`
+	// Simulated says that the engine calls itself so.
+	Simulated bool `json:"simulated,omitempty"`
 	// Checked says whether the answers' model was compared with the one asked for.
 	Checked bool `json:"-"`
 	// Mismatch and Changed say what was found wrong: another model than asked for, or another

@@ -166,6 +166,9 @@ func (in Input) warnings(total *aggregate, machines []*reading, host *reading) [
 	var w []string
 	add := func(format string, args ...any) { w = append(w, fmt.Sprintf(format, args...)) }
 	ok := total.requests[chat.StatusOK]
+	if in.Model.Simulated {
+		add("%s is a simulated engine: its latencies and throughput say nothing of any hardware", in.Model.ID)
+	}
 	if !in.Streaming {
 		add("answers were not streamed: there are no first-token and per-token latencies")
 	}
