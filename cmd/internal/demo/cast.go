@@ -12,11 +12,15 @@ import (
 	"github.com/umascope/umascope/exporter"
 	"github.com/umascope/umascope/exporter/collect"
 	"github.com/umascope/umascope/exporter/hosts"
+	"github.com/umascope/umascope/exporter/nvml"
 	"github.com/umascope/umascope/loadgen/sim"
 )
 
 // sparkHost is the constructed machine of the demo.
 const sparkHost = "gb10-load"
+
+// shownProcesses is how many GPU processes of a host are shown one by one.
+const shownProcesses = 20
 
 const shutdownTimeout = 3 * time.Second
 
@@ -32,6 +36,7 @@ type cast struct {
 	here, spark watched
 	engineURL   string
 
+	gpus    []*nvml.Reader
 	servers []*http.Server
 	stop    context.CancelFunc
 	running sync.WaitGroup
@@ -53,7 +58,11 @@ func (c *cast) start(ctx context.Context, seed uint64) error {
 	if err != nil {
 		return err
 	}
-	if c.here, err = c.watch(name, exporter.LiveHost()); err != nil {
+	live, err := exporter.LiveHost()
+	if err != nil {
+		return err
+	}
+	if c.here, err = c.watch(name, live); err != nil {
 		return err
 	}
 	spark, err := hosts.Open(sparkHost)
@@ -75,7 +84,8 @@ func (c *cast) start(ctx context.Context, seed uint64) error {
 }
 
 func (c *cast) watch(name string, host collect.Host) (watched, error) {
-	e, err := exporter.New(host, exporter.Settings{HideOwnMetrics: true})
+	c.gpus = append(c.gpus, host.GPU)
+	e, err := exporter.New(host, exporter.Settings{HideOwnMetrics: true, Options: collect.Options{ProcessLimit: shownProcesses}})
 	if err != nil {
 		return watched{}, fmt.Errorf("exporter of %s: %w", name, err)
 	}
@@ -106,4 +116,7 @@ func (c *cast) leave() {
 		}
 	}
 	c.running.Wait()
+	for _, gpu := range c.gpus {
+		gpu.Close()
+	}
 }
