@@ -2,6 +2,7 @@ package loadgen
 
 import (
 	"context"
+	"math"
 	"sync"
 	"time"
 
@@ -117,6 +118,9 @@ func (r *round) dispatch(stop context.Context, jobs <-chan job) {
 func (r *round) admit(phase context.Context, j job) bool {
 	intended := r.start + int64(j.planned)
 	if r.phase.process.Open() && r.wait(phase, intended) != nil {
+		if intended <= r.clock() {
+			r.giveUp(j)
+		}
 		return false
 	}
 	freed, ok := r.take(phase)
@@ -209,10 +213,10 @@ func (r *round) drain(stop context.Context, cancel context.CancelFunc) {
 		close(idle)
 	}()
 	var timeUp <-chan time.Time
-	left := time.Duration(1<<63 - 1)
+	until := int64(math.MaxInt64)
 	if d := r.phase.limit.Duration; d > 0 {
-		left = d + r.grace - time.Duration(r.clock()-r.start)
-		timeUp = time.After(left)
+		until = r.start + int64(d+r.grace)
+		timeUp = time.After(time.Duration(until - r.clock()))
 	}
 	interrupted := stop.Done()
 	for {
@@ -223,7 +227,7 @@ func (r *round) drain(stop context.Context, cancel context.CancelFunc) {
 			cancel()
 		case <-interrupted:
 			interrupted = nil
-			timeUp = time.After(min(left, r.grace))
+			timeUp = time.After(min(time.Duration(until-r.clock()), r.grace))
 		}
 	}
 }

@@ -338,3 +338,39 @@ func TestArrivalsAfterAnInterruptAreNotRecorded(t *testing.T) {
 		expectTimes(t, "intended", records, intendedOf, 0, 100, 200, 300, 400)
 	})
 }
+
+func TestAnInterruptGivesNoMoreTimeThanThePhaseHadLeft(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		stop, interrupt := context.WithCancel(t.Context())
+		time.AfterFunc(13*time.Second, interrupt)
+		b := newBench(0, always(time.Minute))
+		b.grace = 5 * time.Second
+		span, _ := b.run(stop, t.Context(), open(schedule.Constant, 1, schedule.Limit{Duration: 10 * time.Second}))
+		if span.EndNS != 15_000*ms {
+			t.Errorf("phase ended at %d ms, want 10 s and 5 s of grace, whenever it was interrupted", span.EndNS/ms)
+		}
+	})
+}
+
+func TestAnArrivalThatIsDueWhenThePhaseEndsIsRecorded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(0, always(time.Second))
+		p := open(schedule.Constant, 10, schedule.Limit{Requests: 100})
+		var given []chat.Record
+		r := &round{loop: &b.loop, phase: p, watch: observer{
+			started: func() {}, payload: func() {},
+			ended: func(result chat.Result) { given = append(given, result.Record) },
+		}}
+		over, end := context.WithCancel(t.Context())
+		time.Sleep(250 * time.Millisecond)
+		end()
+		for index, planned := range []time.Duration{200 * time.Millisecond, 300 * time.Millisecond} {
+			if r.admit(over, job{index: index, planned: planned}) {
+				t.Errorf("arrival %d was sent after the end", index)
+			}
+		}
+		if len(given) != 1 || given[0].Index != 0 || given[0].Status != chat.StatusCancelled {
+			t.Errorf("recorded as given up: %+v, want the one that was due", given)
+		}
+	})
+}
