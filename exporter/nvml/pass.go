@@ -83,11 +83,12 @@ func (p *Pass) Snapshot(ctx context.Context) (Snapshot, error) {
 	return snapshot, errors.Join(errs...)
 }
 
-// wait waits for the library to open.
+// wait waits for the library to open and begins the reads if nobody has.
 func (p *Pass) wait(ctx context.Context) error {
 	b := p.beginning
 	err := arrived(ctx, b.done)
 	if err == nil {
+		p.reader.startLate(b)
 		return b.err
 	}
 	if !errors.Is(err, context.DeadlineExceeded) {

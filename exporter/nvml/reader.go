@@ -55,7 +55,8 @@ type library struct {
 }
 
 // beginning is how a pass begins: with the library open or with waiting until it is.
-// All but the channel is guarded by the reader's mutex until the channel is closed.
+// All but the channel is guarded by the reader's mutex until the channel is closed, reads until they
+// are started.
 type beginning struct {
 	done  chan struct{}
 	since time.Time
@@ -117,6 +118,16 @@ func (r *Reader) ended(err error) *beginning {
 
 func (r *Reader) failed(err error) *Pass { return &Pass{reader: r, beginning: r.ended(err)} }
 
+// startLate begins the reads of a pass that had to wait for the library: only when the first waiter is
+// back, since all may have given up by then.
+func (r *Reader) startLate(b *beginning) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if b.library != nil && b.reads == nil {
+		b.reads = r.startReads(b.library)
+	}
+}
+
 func (r *Reader) startReads(l *library) []*read {
 	reads := make([]*read, len(l.units))
 	for i, u := range l.units {
@@ -149,9 +160,6 @@ func (r *Reader) open(b *beginning, again bool) {
 		// A driver without devices lists those that come later only when opened anew.
 		if b.library = library; len(library.units) == 0 {
 			r.loseLocked(library)
-		}
-		if !b.hung {
-			b.reads = r.startReads(library)
 		}
 	}
 	close(b.done)

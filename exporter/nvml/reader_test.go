@@ -149,6 +149,24 @@ func TestReaderThatIsOpeningForEverBlocksNobody(t *testing.T) {
 	})
 }
 
+// TestOpeningThatTakesLongerThanOneWaiterStaysIsServedToTheOther: the ledger waits for half of the time
+// only, and a driver without persistence mode needs seconds for a first opening.
+func TestOpeningThatTakesLongerThanOneWaiterStaysIsServedToTheOther(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake(1)
+		release := f.block(System, CallInit)
+		pass := NewReader(f, ReaderOptions{}).Read(t.Context())
+		if _, err := pass.Processes(within(t, time.Second)); !errors.Is(err, ErrHung) {
+			t.Fatalf("error %v", err)
+		}
+		release()
+		s, err := pass.Snapshot(within(t, time.Second))
+		if err != nil || len(s.Devices) != 1 || s.Devices[0].UUID != "GPU-a" || s.Devices[0].TemperatureCelsius == nil {
+			t.Errorf("%v, %+v", err, s)
+		}
+	})
+}
+
 func TestMissingLibraryIsTriedAgainWithDoublingDelay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake(1)
