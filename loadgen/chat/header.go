@@ -40,9 +40,7 @@ func (c *Client) overrideHeader(name string, values []string) error {
 		if !isHeaderValue(value) {
 			return fmt.Errorf("value of header %s holds control characters", name)
 		}
-		if len(value) >= minSecretLength {
-			c.secrets = append(c.secrets, value)
-		}
+		c.keepSecret(value)
 	}
 	if strings.EqualFold(name, "Host") && len(values) > 0 {
 		c.host = values[0]
@@ -50,6 +48,16 @@ func (c *Client) overrideHeader(name string, values []string) error {
 	}
 	c.header[http.CanonicalHeaderKey(name)] = values
 	return nil
+}
+
+// keepSecret remembers a header's value, and each word of it: of "Bearer KEY", servers that refuse
+// the key quote the key alone.
+func (c *Client) keepSecret(value string) {
+	for _, secret := range append([]string{value}, strings.Fields(value)...) {
+		if len(secret) >= minSecretLength {
+			c.secrets = append(c.secrets, secret)
+		}
+	}
 }
 
 // minSecretLength keeps everyday header values ("1", "true") from being cut out of error texts.
