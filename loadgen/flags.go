@@ -54,10 +54,10 @@ func requestFlags(set flagSet, s *settings) {
 	flag(set, "output-tokens", "Cap of the output in tokens: N or MIN:MAX.", "256", &s.outputTokens, parseCap)
 	set.Flag("ignore-eos", "Ask for exactly that many tokens, where the engine can.").BoolVar(&s.ignoreEOS)
 	flag(set, "temperature", "Sampling temperature. 0 by default: outputs are hashed and compared.", "0", &s.temperature, numberWithin(0, 2))
-	flag(set, "top-p", "Nucleus of sampling.", "1", &s.topP, numberWithin(0, 1))
+	flag(set, "top-p", "Nucleus of sampling, above 0.", "1", &s.topP, share)
 	flags(set, "stop", "Text that ends the output; may be repeated.", &s.stop, text, asGiven)
 	flag(set, "request-seed", "Sampling seed to send with every request.", "", &s.requestSeed, optionalInt64)
-	flag(set, "extra-body", "JSON object of further request fields.", "", &s.extraBody, jsonObject)
+	flag(set, "extra-body", "JSON object of further request fields.", "", &s.extraBody, parseExtra)
 	set.Flag("no-stream", "Ask for whole answers: first token and end are then the same moment.").BoolVar(&s.noStream)
 	flag(set, "request-timeout", "Longest time of a request.", "600s", &s.requestTimeout, positiveDuration)
 	flag(set, "first-token-timeout", "Longest time to its first token; the same if not given.", "", &s.firstTokenTimeout, positiveDuration)
@@ -77,7 +77,7 @@ func loadFlags(set flagSet, s *settings) {
 
 func recordFlags(set flagSet, s *settings) {
 	flags(set, "label", "NAME=VALUE kept with the run; may be repeated. arm and host are always there.", &s.labels, parseLabel, asGiven)
-	flags(set, "telemetry", "NAME=URL of an exporter on a measured host; may be repeated. The one on this host if it answers, if not given.", &s.telemetry, parseSource, asGiven)
+	flags(set, "telemetry", "NAME=URL of an exporter on a measured host; may be repeated. The one on this host if it answers, if not given.", &s.telemetry, parseSource, withoutQuery)
 	flag(set, "telemetry-interval", "Time between two samples.", "1s", &s.telemetryInterval, durationWithin(telemetry.MinInterval, telemetry.MaxInterval))
 	flag(set, "slo", "Limits for a good request, such as ttft=500ms,tpot=50ms; from the intended start; exit 4 unless 99 % of the requests keep them.", "", &s.slo, report.ParseSLO)
 	flags(set, "validity", "CODE=VALUE or CODE=off: another limit of a validity rule; may be repeated.", &s.validity, text, asGiven)

@@ -121,8 +121,10 @@ func TestBadFlagsAreRefusedByName(t *testing.T) {
 		{"--engine", []string{"--engine=llama"}},
 		{"--temperature", []string{"--temperature=-1"}},
 		{"--top-p", []string{"--top-p=2"}},
+		{"--top-p", []string{"--top-p=0"}}, // no engine takes it
 		{"--extra-body", []string{"--extra-body=[1]"}},
 		{"--extra-body", []string{"--extra-body=null"}},
+		{"--extra-body", []string{`--extra-body={"n":2}`}}, // several answers in one stream
 		{"--header", []string{"--header=novalue"}},
 		{"--header", []string{"--header=bad name:x"}},
 		{"--label", []string{"--label=Arm=x"}},
@@ -130,6 +132,7 @@ func TestBadFlagsAreRefusedByName(t *testing.T) {
 		{"--label", []string{"--label=arm=a", "--label=arm=b"}},
 		{"--telemetry", []string{"--telemetry=http://127.0.0.1:1"}},
 		{"--telemetry", []string{"--telemetry=a=http://u:p@127.0.0.1:1"}},
+		{"--telemetry", []string{"--telemetry=a=http://127.0.0.1:1", "--telemetry=a=http://127.0.0.1:2"}},
 		{"--telemetry-interval", []string{"--telemetry-interval=1ms"}},
 		{"--slo", []string{"--slo=speed=1s"}},
 		{"--run-id", []string{"--run-id=../x"}},
@@ -158,13 +161,13 @@ func TestTheServersAddressTakesNoSecrets(t *testing.T) {
 
 func TestManifestsShowFlagsWithoutSecrets(t *testing.T) {
 	line := newCommandLine(&bytes.Buffer{})
-	args := []string{"run", "--url=http://127.0.0.1:1", "--header=X-Key: abc", "--header=Y:z", "--stop=a", "--stop=b"}
+	args := []string{"run", "--url=http://127.0.0.1:1", "--header=X-Key: abc", "--header=Y:z", "--stop=a", "--stop=b", "--telemetry=spark1=http://127.0.0.1:1/metrics?token=abc"}
 	if _, _, err := line.parse(args); err != nil {
 		t.Fatal(err)
 	}
 	values := line.flagValues()
 	for name, want := range map[string]string{
-		"header": "[X-Key:<redacted>] [Y:<redacted>]", "stop": "[a] [b]", "seed": "1337", "ignore-eos": "false",
+		"header": "[X-Key:<redacted>] [Y:<redacted>]", "stop": "[a] [b]", "telemetry": "spark1=http://127.0.0.1:1/metrics", "seed": "1337", "ignore-eos": "false",
 	} {
 		if values[name] != want {
 			t.Errorf("%s is %q, want %q", name, values[name], want)

@@ -93,7 +93,7 @@ type header struct{ name, value string }
 
 // resolve fills what depends on other settings and refuses what contradicts itself.
 func (s *settings) resolve(host string) error {
-	for _, resolve := range []func() error{s.resolvePrompts, s.resolveArrival, func() error { return s.resolveLabels(host) }} {
+	for _, resolve := range []func() error{s.resolvePrompts, s.resolveArrival, s.resolveTelemetry, func() error { return s.resolveLabels(host) }} {
 		if err := resolve(); err != nil {
 			return err
 		}
@@ -159,6 +159,15 @@ func lengthsOf(prompts string) []prompt.Lengths {
 func (s *settings) resolvePrompts() error {
 	if s.inputTokens != nil && s.prompts == promptsMixed {
 		return errors.New("--input-tokens: mixed prompts have two lengths of their own; use --prompts short or long")
+	}
+	return nil
+}
+
+func (s *settings) resolveTelemetry() error {
+	for i, source := range s.telemetry {
+		if slices.ContainsFunc(s.telemetry[:i], func(other telemetry.Source) bool { return other.Name == source.Name }) {
+			return fmt.Errorf("--telemetry: %s is given twice; each source needs a name of its own", source.Name)
+		}
 	}
 	return nil
 }
@@ -271,6 +280,15 @@ func oneScenario(s string) (string, error) {
 		return "", fmt.Errorf("%q is not in this version; it knows %s", s, scenarioStandard)
 	}
 	return s, nil
+}
+
+// parseExtra reads the further fields of requests.
+func parseExtra(s string) (map[string]any, error) {
+	extra, err := jsonObject(s)
+	if err == nil {
+		err = chat.CheckExtra(extra)
+	}
+	return extra, err
 }
 
 // parseURL accepts the URL of a server under test.

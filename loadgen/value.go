@@ -87,6 +87,14 @@ func nameOnly(s string) string {
 	return name + ":<redacted>"
 }
 
+// withoutQuery hides the part of an address in which tokens are put.
+func withoutQuery(s string) string {
+	if i := strings.IndexAny(s, "?#"); i >= 0 {
+		return s[:i]
+	}
+	return s
+}
+
 func text(s string) (string, error) { return s, nil }
 
 // oneOf accepts the listed words.
@@ -154,6 +162,15 @@ func numberWithin(least, most float64) func(string) (float64, error) {
 		}
 		return f, nil
 	}
+}
+
+// share accepts numbers above 0 up to 1.
+func share(s string) (float64, error) {
+	f, err := numberWithin(0, 1)(s)
+	if err == nil && f == 0 {
+		err = errors.New("must be more than 0")
+	}
+	return f, err
 }
 
 func positive(s string) (float64, error) {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"unicode/utf8"
 )
 
@@ -95,9 +96,10 @@ func Body(p Params) ([]byte, error) {
 	if p.Stream {
 		fields["stream_options"] = streamOptions(v)
 	}
-	if err := addExtra(fields, p.Extra); err != nil {
+	if err := CheckExtra(p.Extra); err != nil {
 		return nil, err
 	}
+	maps.Copy(fields, p.Extra) // the caller's own lie over ours
 	return marshal(fields)
 }
 
@@ -182,15 +184,13 @@ func streamOptions(v vendor) map[string]any {
 	return options
 }
 
-// addExtra lays the caller's own fields over ours. Fields that decide what is sent and how the
-// answer is read are refused: the record would say one thing and the server do another.
-func addExtra(fields, extra map[string]any) error {
-	for name, value := range extra {
-		switch name {
-		case "model", "prompt", "messages", "stream", "n", "best_of":
+// CheckExtra refuses fields that decide what is sent and how the answer is read: the record would
+// say one thing and the server do another. Body checks too; this is for who wants to know before.
+func CheckExtra(extra map[string]any) error {
+	for _, name := range []string{"model", "prompt", "messages", "stream", "n", "best_of"} {
+		if _, set := extra[name]; set {
 			return fmt.Errorf("extra body field %q cannot be set", name)
 		}
-		fields[name] = value
 	}
 	return nil
 }
