@@ -50,6 +50,7 @@ func allowedSys() []allowed {
 	return []allowed{
 		{path: "class/dmi/id/sys_vendor"}, {path: "class/dmi/id/product_name"}, {path: "class/dmi/id/board_name"},
 		{path: "class/dmi/id/bios_version"}, {path: "firmware/devicetree/base/model"},
+		{path: "module/nvidia/version"},
 		{path: "class/nvme/nvme*/model"}, {path: "class/nvme/nvme*/firmware_rev"}, {path: "class/nvme/nvme*/state"},
 		{path: "class/nvme/nvme*/nvme*n*/size"},
 		{path: "class/nvme/nvme*/hwmon*/name"}, {path: "class/nvme/nvme*/hwmon*/temp*_*"},

@@ -47,6 +47,9 @@ func TestHostInfoSaysWhereGPUMemoryIs(t *testing.T) {
 			t.Errorf("got %s, want %s", got, want)
 		}
 	}
+	if got := hostInfo(t, withModule(sparkWith(driver{opens: nvml.NotBuilt}))); !strings.Contains(got, `memory_architecture="unknown"`) {
+		t.Errorf("a driver that this program cannot call: %s", got)
+	}
 	broken := sparkWith(driver{opens: nvml.LibRMVersionMismatch})
 	if got := hostInfo(t, broken); !strings.Contains(got, `memory_architecture="unknown"`) {
 		t.Errorf("a driver that does not work: %s", got)

@@ -242,6 +242,8 @@ func TestGPUProcessesAreALineOnlyWhereTheirMemoryIsThePool(t *testing.T) {
 		{name: "said to be integrated", host: sparkWith(h200()), options: Options{Architecture: nvml.Integrated}, want: known, held: (96073 + 218) * mib, cuda: true},
 		{name: "said to be integrated, without a driver", host: sparkWith(driver{opens: nvml.LibraryNotFound}), options: Options{Architecture: nvml.Integrated}, want: unknown, cuda: true, why: "libnvidia-ml"},
 		{name: "no driver", host: sparkWith(driver{opens: nvml.LibraryNotFound}), want: leftOut},
+		{name: "no library, but the kernel has the driver", host: withModule(sparkWith(driver{opens: nvml.LibraryNotFound})), want: unknown, why: "libnvidia-ml"},
+		{name: "no cgo, but the kernel has the driver", host: withModule(sparkWith(driver{opens: nvml.NotBuilt})), want: unknown, why: "without cgo"},
 		{name: "a driver that does not work", host: sparkWith(driver{opens: nvml.LibRMVersionMismatch}), want: unknown, why: "different driver versions"},
 		{name: "no device", host: sparkWith(driver{}), want: leftOut},
 		{name: "unlike any known device", host: sparkWith(gb10().with(nvml.CallName, nvml.Value{Text: "NVIDIA GB99"}, nvml.Success)), want: unknown, why: "could not be told"},

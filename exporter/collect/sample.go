@@ -74,8 +74,9 @@ func (s *Sample) devices(ctx context.Context) ([]nvml.Device, error) {
 		return devices, err
 	}
 	if errors.Is(err, nvml.ErrUnavailable) {
-		if snapshot, _ := pass.Snapshot(ctx); noGPUExpected(snapshot.Return) {
-			return nil, nil // without the driver no GPU is in use
+		// Without the driver no GPU is in use. With it one may be, though this program cannot ask it.
+		if snapshot, _ := pass.Snapshot(ctx); noGPUExpected(snapshot.Return) && !kernelfs.HasNVIDIAModule(s.host.Sys) {
+			return nil, nil
 		}
 	}
 	return devices, err

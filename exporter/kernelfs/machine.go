@@ -40,3 +40,12 @@ func told(fsys fs.FS, name string) string {
 	}
 	return strings.TrimRight(text, "\x00")
 }
+
+// HasNVIDIAModule says whether NVIDIA's driver is in the kernel, which shows it to containers without the
+// driver's library too.
+//
+//	/sys/module/nvidia/version  580.142
+func HasNVIDIAModule(sys fs.FS) bool {
+	_, err := fs.Stat(sys, "module/nvidia")
+	return err == nil
+}
