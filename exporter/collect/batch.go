@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"strings"
+	"unicode"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -86,7 +87,7 @@ func (b *Batch) add(def metric.Def, kind prometheus.ValueType, value float64, la
 		b.refuse(def, labels, fmt.Sprintf("%v is no reading", value))
 		return
 	}
-	labels = validUTF8(labels)
+	labels = plainText(labels)
 	key := seriesKey(def.Name, labels)
 	if _, twice := b.seen[key]; twice {
 		b.refuse(def, labels, "the series is there already")
@@ -108,14 +109,22 @@ func (b *Batch) refuse(def metric.Def, labels []string, why string) {
 	}
 }
 
-// validUTF8 replaces what cannot be written on a page: process and model names are bytes that
-// somebody else chose. The slice given is not changed.
-func validUTF8(labels []string) []string {
-	valid := make([]string, len(labels))
+// plainText replaces what cannot be written on a page, and control characters, which a terminal obeys
+// that a page is printed on: process and model names are bytes that somebody else chose. The slice
+// given is not changed.
+func plainText(labels []string) []string {
+	plain := make([]string, len(labels))
 	for i, label := range labels {
-		valid[i] = strings.ToValidUTF8(label, "\uFFFD")
+		plain[i] = strings.Map(withoutControl, strings.ToValidUTF8(label, "\uFFFD"))
 	}
-	return valid
+	return plain
+}
+
+func withoutControl(r rune) rune {
+	if unicode.IsControl(r) {
+		return unicode.ReplacementChar
+	}
+	return r
 }
 
 // seriesKey tells series apart; 0xff stands in no valid UTF-8 text, so values cannot run together.

@@ -68,18 +68,18 @@ func TestBatchTellsSeriesApartWhoseLabelsWouldRunTogether(t *testing.T) {
 	}
 }
 
-func TestBatchReplacesBytesThatAreNoText(t *testing.T) {
-	given := []string{"a\xffb"}
+func TestBatchReplacesBytesThatAreNoTextOrThatTerminalsObey(t *testing.T) {
+	given := []string{"a\xffb\x1b]0;c\x07\u009bd\n"}
 	b := NewBatch(declared())
 	b.Gauge(metric.MemoryLedgerBytes, 1, given...)
-	if b.Err() != nil || given[0] != "a\xffb" {
+	if b.Err() != nil || given[0] != "a\xffb\x1b]0;c\x07\u009bd\n" {
 		t.Fatalf("error %v, caller's labels %q", b.Err(), given)
 	}
 	var out dto.Metric
 	if err := b.Metrics()[0].Write(&out); err != nil {
 		t.Fatal(err)
 	}
-	if got := out.GetLabel()[0].GetValue(); got != "a\uFFFDb" {
+	if got := out.GetLabel()[0].GetValue(); got != "a\uFFFDb\uFFFD]0;c\uFFFD\uFFFDd\uFFFD" {
 		t.Errorf("label is %q", got)
 	}
 }
