@@ -99,6 +99,7 @@ func TestBadInputIsOneLineThatNamesItAndExitTwo(t *testing.T) {
 		{"impossible duration", []string{"--once", "--collect.timeout=-1s"}, "--collect.timeout -1s"},
 		{"unknown architecture", []string{"--once", "--gpu.memory-architecture=flat"}, "--gpu.memory-architecture flat"},
 		{"impossible path", []string{"--web.telemetry-path=metrics"}, "--web.telemetry-path"},
+		{"path that no request can have", []string{"--web.telemetry-path=//metrics"}, "--web.telemetry-path"},
 		{"web configuration missing", []string{"--web.listen-address=127.0.0.1:0", "--web.config.file=" + filepath.Join(empty, "x")}, "--web.config.file " + filepath.Join(empty, "x")},
 		{"health address that is none", []string{"healthcheck", "--url=foo"}, "--url foo"},
 		{"unknown shell", []string{"completion", "tcsh"}, "shell tcsh"},
@@ -172,7 +173,7 @@ func TestRecordWritesAnArchive(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"kind: recorded", "a test", "-- proc/meminfo --"} {
+	for _, want := range []string{"kind: recorded", "a test", "recorded_with: uma-exporter ", "-- proc/meminfo --"} {
 		if !strings.Contains(string(text), want) {
 			t.Errorf("archive lacks %q", want)
 		}
@@ -307,7 +308,11 @@ func TestRecordingWithItsOwnFilesIsTheWholeHost(t *testing.T) {
 
 func TestRecordingBesideTheLiveHostStaysOutOfItsLedger(t *testing.T) {
 	root := unpack(t, "gb10-load")
-	for _, proc := range []string{"/proc", "/proc/"} {
+	elsewhere := filepath.Join(t.TempDir(), "proc") // as a container has the host's procfs
+	if err := os.Symlink("/proc", elsewhere); err != nil {
+		t.Fatal(err)
+	}
+	for _, proc := range []string{"/proc", "/proc/", elsewhere} {
 		code, stdout, stderr := run(t, "--once", "--nvml.replay="+filepath.Join(root, "nvml.jsonl"), "--path.procfs="+proc)
 		if code != 0 {
 			t.Fatalf("exit %d: %s", code, stderr)
@@ -321,6 +326,19 @@ func TestRecordingBesideTheLiveHostStaysOutOfItsLedger(t *testing.T) {
 			if strings.Contains(stdout, unwanted) {
 				t.Errorf("page has %s", unwanted)
 			}
+		}
+	}
+}
+
+func TestRecordedFilesBesideTheLiveDriverAreLabelledAndGetNoneOfItsMemory(t *testing.T) {
+	root := unpack(t, "gb10-load")
+	code, stdout, stderr := run(t, "--once", "--path.procfs="+filepath.Join(root, "proc"), "--path.sysfs="+filepath.Join(root, "sys"), "--path.cgroupfs="+filepath.Join(root, "sys/fs/cgroup"))
+	if code != 0 {
+		t.Fatalf("exit %d: %s", code, stderr)
+	}
+	for _, want := range []string{`uma_exporter_mode{mode="live"} 0`, `uma_exporter_mode{mode="replay"} 1`, "uma_memory_pool_bytes 1.30663165952e+11", `memory_architecture="unknown"`} {
+		if !strings.Contains(stdout, want) {
+			t.Errorf("page lacks %s", want)
 		}
 	}
 }

@@ -10,6 +10,8 @@ import (
 	"html/template"
 	"log/slog"
 	"net/http"
+	"net/url"
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -111,12 +113,18 @@ func (s Settings) check() error {
 		return fmt.Errorf("--collect.timeout %v: must be positive", s.CollectTimeout)
 	case s.Options.ProcessLimit < 0:
 		return fmt.Errorf("--gpu.processes %d: must not be negative", s.Options.ProcessLimit)
-	// The path becomes a pattern of the mux, which panics on one that it cannot parse.
-	case !strings.HasPrefix(s.TelemetryPath, "/") || strings.ContainsAny(s.TelemetryPath, "{} ") ||
-		slices.Contains([]string{"/", healthyPath, readyPath}, s.TelemetryPath):
+	case !isPagePath(s.TelemetryPath) || slices.Contains([]string{"/", healthyPath, readyPath}, s.TelemetryPath):
 		return fmt.Errorf("--web.telemetry-path %q: must be a path such as %s that no other page has", s.TelemetryPath, DefaultTelemetryPath)
 	}
 	return nil
+}
+
+// isPagePath says whether a request can have this path: one in its shortest form, without a query and
+// without characters that need escaping. The mux panics on some of the others, and never finds the rest.
+func isPagePath(text string) bool {
+	plain := url.URL{Path: text}
+	return strings.HasPrefix(text, "/") && plain.EscapedPath() == text &&
+		(path.Clean(text) == text || path.Clean(text)+"/" == text)
 }
 
 // pickSpecs returns the collectors named, in order, all when names is nil.

@@ -3,7 +3,6 @@ package exporter
 import (
 	"io"
 	"log/slog"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -75,7 +74,7 @@ func (l *commandLine) logger() *slog.Logger { return promslog.New(&l.log) }
 // defineHost adds what every command that reads a host needs.
 func (l *commandLine) defineHost(c *kingpin.CmdClause) {
 	l.definePaths(c)
-	c.Flag("nvml.replay", "Serve GPU values from this recording instead of the driver. Give the recorded host's --path.procfs too; beside the live one GPU memory stays out of the ledger.").PlaceHolder("FILE").StringVar(&l.replay)
+	c.Flag("nvml.replay", "Serve GPU values from this recording instead of the driver. Give the recorded host's --path.procfs too; beside a live one GPU memory stays out of the ledger.").PlaceHolder("FILE").StringVar(&l.replay)
 	c.Flag("gpu.memory-architecture", "Where the memory of every GPU is, instead of finding out: "+strings.Join(architectures(), ", ")+".").PlaceHolder("ARCH").HintOptions(architectures()...).SetValue(value[string]{"--gpu.memory-architecture", &l.architecture, oneOf(architectures()...)})
 	c.Flag("gpu.processes", "How many GPU processes get a series of their own, largest first.").Default("20").SetValue(value[int]{"--gpu.processes", &l.processes, atLeast(0)})
 	c.Flag("collect.timeout", "Longest time for a collector and for a page.").Default(collect.DefaultTimeout.String()).SetValue(value[time.Duration]{"--collect.timeout", &l.collectTimeout, positiveDuration})
@@ -150,9 +149,4 @@ func (l *commandLine) enabledCollectors() []string {
 // options of the collectors.
 func (l *commandLine) options() collect.Options {
 	return collect.Options{ProcessLimit: l.processes, Architecture: nvml.Architecture(l.architecture)}
-}
-
-// replaysBesideLive says whether GPU values come from a recording and everything else from this machine.
-func (l *commandLine) replaysBesideLive() bool {
-	return l.replay != "" && filepath.Clean(l.mounts.proc) == usualMounts().proc
 }

@@ -47,18 +47,22 @@ type openedHost struct {
 // meminfo is an error: everything would be missing, so the path must be wrong.
 func (l *commandLine) openHost(mustRead bool) (*openedHost, error) {
 	host := l.mounts.live()
-	host.ForeignGPU = l.replaysBesideLive()
 	meminfo, err := kernelfs.ReadMeminfo(host.Proc)
 	if err != nil && mustRead {
 		return nil, badInput("--path.procfs %s: not a procfs: %w", l.mounts.proc, err)
+	}
+	recordedFiles, recordedGPU := err == nil && !kernelfs.IsProcfs(l.mounts.proc), l.replay != ""
+	host.ForeignGPU = recordedFiles != recordedGPU
+	if recordedFiles || recordedGPU {
+		host.Mode = collect.Replay
+	}
+	if recordedFiles {
+		host.PageSize = 0
 	}
 	opened := &openedHost{Host: host}
 	driver, err := l.driver(opened)
 	if err != nil {
 		return nil, err
-	}
-	if l.replay != "" {
-		opened.Mode = collect.Replay
 	}
 	opened.GPU = nvml.NewReader(driver, nvml.ReaderOptions{
 		Architecture: nvml.Architecture(l.architecture), PoolBytes: meminfo["MemTotal"],

@@ -189,6 +189,11 @@ func TestSettingsThatCannotBeUsedAreNamed(t *testing.T) {
 		`--web.telemetry-path "m"`:   {TelemetryPath: "m"},
 		`--web.telemetry-path "/{x"`: {TelemetryPath: "/{x"},
 		`path "/-/healthy"`:          {TelemetryPath: "/-/healthy"},
+		`path "//metrics"`:           {TelemetryPath: "//metrics"},
+		`path "/a/../metrics"`:       {TelemetryPath: "/a/../metrics"},
+		`path "/metrics?a=b"`:        {TelemetryPath: "/metrics?a=b"},
+		`path "/%zz"`:                {TelemetryPath: "/%zz"},
+		`path "/a\nb"`:               {TelemetryPath: "/a\nb"},
 	} {
 		if _, err := New(collect.Host{}, settings); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("got %v, want an error that says %s", err, says)

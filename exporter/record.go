@@ -27,6 +27,7 @@ func (l *commandLine) record(ctx context.Context, stdout io.Writer) error {
 	err = archive.Write(ctx, partial, archive.Source{
 		Proc: host.Proc, Sys: host.Sys, Cgroup: host.Cgroup,
 		Driver: nvml.Live(), PageSize: host.PageSize, Description: l.description,
+		RecordedWith: "uma-exporter " + readBuild().Version,
 	})
 	if err := errors.Join(err, partial.Chmod(0o644), partial.Close()); err != nil {
 		return fmt.Errorf("recording: %w", err)

@@ -42,6 +42,13 @@ var _ interface {
 // operated; and it may have at most 1 MiB.
 func Dir(path string) fs.FS { return dir(path) }
 
+// IsProcfs says whether a procfs is mounted at path. What it holds is of the machine that runs now, however
+// it got there; files copied from another one lie in an ordinary file system.
+func IsProcfs(path string) bool {
+	var stat unix.Statfs_t
+	return unix.Statfs(path, &stat) == nil && stat.Type == unix.PROC_SUPER_MAGIC
+}
+
 func (d dir) join(name string) string { return filepath.Join(string(d), filepath.FromSlash(name)) }
 
 // path is where name is; names that lead out of the root are refused, links are not.

@@ -98,3 +98,15 @@ func TestTheRunningKernelCanBeRead(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+func TestProcfsIsToldFromACopyOfOne(t *testing.T) {
+	link := filepath.Join(t.TempDir(), "proc")
+	if err := os.Symlink("/proc", link); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]bool{"/proc": true, "/proc/self": true, link: true, t.TempDir(): false, link + "/none": false} {
+		if got := IsProcfs(path); got != want {
+			t.Errorf("%s: %v", path, got)
+		}
+	}
+}
