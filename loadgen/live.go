@@ -34,6 +34,7 @@ type live struct {
 
 	host, arm, scenario string
 	phases              []string
+	streaming           bool
 }
 
 // newLive registers the run's series. Counters exist from the start, at 0: a series that appears
@@ -41,7 +42,7 @@ type live struct {
 func newLive(run string, m model, s *settings, phases []string) *live {
 	r := prometheus.NewRegistry()
 	l := &live{
-		registry: r, run: run, host: s.label("host"), arm: s.label("arm"), scenario: s.scenario, phases: phases,
+		registry: r, run: run, host: s.label("host"), arm: s.label("arm"), scenario: s.scenario, phases: phases, streaming: !s.noStream,
 		firstToken:          newHistogram(r, metric.LoadTimeToFirstTokenSeconds),
 		scheduledFirstToken: newHistogram(r, metric.LoadScheduledTimeToFirstTokenSeconds),
 		perToken:            newHistogram(r, metric.LoadTimePerOutputTokenSeconds),
@@ -165,7 +166,9 @@ func (l *live) latencies(record chat.Record, labels []string) {
 		value, known = of(chat.FromIntended)
 		enter(scheduled, value, known)
 	}
-	both(l.firstToken, l.scheduledFirstToken, record.TTFT)
+	if l.streaming { // else the arrival of the whole answer would pass for one of its first token
+		both(l.firstToken, l.scheduledFirstToken, record.TTFT)
+	}
 	both(l.duration, l.scheduledDuration, record.E2E)
 	perToken, known := record.TPOT()
 	enter(l.perToken, perToken, known)

@@ -81,6 +81,26 @@ func TestLiveHistogramsHaveTheDefinedValuesInClassicAndNativeBuckets(t *testing.
 	}
 }
 
+func TestWithoutStreamingThereIsNoLiveFirstTokenOrTimePerToken(t *testing.T) {
+	s, err := parsed(t, "--no-stream")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := newLive("r1", model{}, s, []string{phaseMeasure})
+	l.observe(phaseMeasure).ended(chat.Result{Record: chat.Record{
+		Status: chat.StatusOK, FirstTokenNS: new(106 * ms), ArrivalsNS: []int64{106 * ms}, ReadIDs: []int{1}, TokensOut: new(6),
+	}})
+	families := gathered(t, l)
+	for _, m := range []metric.Histogram{metric.LoadTimeToFirstTokenSeconds, metric.LoadScheduledTimeToFirstTokenSeconds} {
+		if of := families[m.Def().Name]; of != nil {
+			t.Errorf("%v: the whole answer passes for a first token", of)
+		}
+	}
+	if of := families[metric.LoadRequestDurationSeconds.Def().Name].GetMetric(); len(of) != 1 || of[0].GetHistogram().GetSampleCount() != 1 {
+		t.Errorf("durations: %v", of)
+	}
+}
+
 func TestLiveCountersStartAtZeroForEveryStatus(t *testing.T) {
 	families := gathered(t, liveRun(t))
 	counts := map[string]float64{}

@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/umascope/umascope/loadgen/chat"
 )
@@ -100,7 +101,10 @@ func (t *timeline) figures(phases []phaseSpan) []figure {
 
 // latencies shows every request where it was sent.
 func (t *timeline) latencies(phases []phaseSpan) figure {
-	f := figure{Title: "Every request", Full: true, Legend: []legendItem{{"c0", "duration"}, {"c4", "time to first token"}}}
+	f := figure{Title: "Every request", Full: true, Legend: []legendItem{{"c0", "duration"}}}
+	if slices.ContainsFunc(t.kept, func(s sent) bool { return s.ttft >= 0 }) {
+		f.Legend = append(f.Legend, legendItem{"c4", "time to first token"})
+	}
 	f.Caption = fmt.Sprintf("n = %d requests of all phases, by when they were sent.", t.seen)
 	if t.every > 1 {
 		f.Caption = fmt.Sprintf("One in %d of n = %d requests of all phases, by when they were sent.", t.every, t.seen)
@@ -137,13 +141,12 @@ func (f *frame) request(s sent) {
 		})
 		return
 	}
+	title := "sent at " + formatSeconds(s.at)
 	if s.ttft >= 0 {
 		f.add(shape{Kind: "dot", Class: "c4", X: x, Y: f.py(s.ttft), W: 2})
+		title += ", first token after " + formatSeconds(s.ttft)
 	}
-	f.add(shape{
-		Kind: "dot", Class: "c0", X: x, Y: f.py(s.e2e), W: 2.5,
-		Title: fmt.Sprintf("sent at %s, first token after %s, done after %s", formatSeconds(s.at), formatSeconds(max(0, s.ttft)), formatSeconds(s.e2e)),
-	})
+	f.add(shape{Kind: "dot", Class: "c0", X: x, Y: f.py(s.e2e), W: 2.5, Title: title + ", done after " + formatSeconds(s.e2e)})
 }
 
 func (t *timeline) inFlight(phases []phaseSpan) figure {

@@ -111,7 +111,8 @@ func (f fact) Value() string { return f.value }
 // figuresOfRequests reads the records: those of measured phases for the distributions, all of
 // them for the figures over time.
 func (p Page) figuresOfRequests() (*aggregate, *timeline, error) {
-	total := newAggregate(&settings{streaming: p.Summary.Latency.TTFT != nil})
+	streamed := p.Summary.Latency.TTFT != nil
+	total := newAggregate(&settings{streaming: streamed})
 	line := newTimeline(p.end())
 	for record, err := range p.Requests {
 		if errors.Is(err, ErrTorn) {
@@ -119,6 +120,9 @@ func (p Page) figuresOfRequests() (*aggregate, *timeline, error) {
 		}
 		if err != nil {
 			return nil, nil, err
+		}
+		if !streamed {
+			record.FirstTokenNS = nil // the arrival of a whole answer is no first token
 		}
 		line.add(record)
 		if p.Summary.Phases[record.Phase].Measured {

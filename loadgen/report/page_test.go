@@ -221,6 +221,22 @@ func TestAPageWithoutRequestsOrTelemetryIsAPage(t *testing.T) {
 	drawings(t, render(t, Page{Title: "torn", Summary: summarize(t, input(), few...), Requests: torn}))
 }
 
+func TestAFirstTokenThatWasNotObservedIsNotShown(t *testing.T) {
+	whole := input()
+	whole.Streaming = false
+	silent := answered(0, 0, 10, 20)
+	silent.FirstTokenNS, silent.FirstVisibleNS, silent.ArrivalsNS, silent.ReadIDs, silent.ArrivalTokens = nil, nil, nil, nil, nil
+	for name, page := range map[string]Page{
+		"not streamed": {Summary: summarize(t, whole, steady(3)...), Requests: sequence(steady(3)...)},
+		"no output":    {Summary: summarize(t, input(), silent), Requests: sequence(silent)},
+	} {
+		text := render(t, page)
+		if !strings.Contains(text, "Every request") || strings.Contains(text, "first token after") {
+			t.Errorf("%s: the figure of requests is missing or tells when the first token came", name)
+		}
+	}
+}
+
 func TestARunTooLongToShowEachRequestShowsAnEvenShare(t *testing.T) {
 	line := newTimeline(1000)
 	for i := range 10 * dots {
