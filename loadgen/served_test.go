@@ -122,6 +122,21 @@ type roundTrip func(*http.Request) (*http.Response, error)
 
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
+func TestProbesGoToTheVirtualHostThatTheLoadGoesTo(t *testing.T) {
+	router := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		fmt.Fprintf(w, `{"data":[{"id":%q}]}`, r.Host)
+	}))
+	defer router.Close()
+	api, err := newServer(target{url: router.URL, headers: []header{{"Host", "spark1.example"}}}, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	models, err := api.models(t.Context())
+	if err != nil || len(models) != 1 || models[0].ID != "spark1.example" {
+		t.Errorf("models of %v, %v", models, err)
+	}
+}
+
 func TestAServerIsNotBelievedEverything(t *testing.T) {
 	elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
 		t.Error("a redirect was followed, with the key")

@@ -104,6 +104,7 @@ func (s *server) get(ctx context.Context, path string) (status int, body []byte,
 		return 0, nil, err
 	}
 	request.Header = s.header.Clone()
+	request.Host = s.header.Get("Host") // net/http ignores the header itself
 	response, err := s.client.Do(request)
 	if err != nil {
 		return 0, nil, withoutURL(err)
