@@ -177,13 +177,21 @@ func describe(record chat.Record) string {
 // look says what the answer of the chosen endpoint shows.
 func (c *checker) look(ctx context.Context, result chat.Result) {
 	record := result.Record
-	c.found.add("streaming", !buffered(record), streamingText(record))
+	if len(record.ArrivalsNS) < 2 {
+		c.found.note("streaming", "one chunk only: nothing to tell from")
+	} else {
+		c.found.add("streaming", !buffered(record), streamingText(record))
+	}
 	if record.TokensSource == "usage" && record.TokensIn != nil && record.TokensOut != nil {
 		c.found.add("usage", true, fmt.Sprintf("%d tokens in, %d out", *record.TokensIn, *record.TokensOut))
 	} else {
 		c.found.add("usage", false, "the server does not count tokens; throughput and time per token will be missing")
 	}
-	c.found.add("model", result.Model == "" || result.Model == c.found.Model, fmt.Sprintf("answers are from %q", printable(result.Model)))
+	if result.Model == "" {
+		c.found.note("model", "answers do not say which model they are from")
+	} else {
+		c.found.add("model", result.Model == c.found.Model, fmt.Sprintf("answers are from %q", printable(result.Model)))
+	}
 	again, err := c.send(ctx, c.params(c.target.endpoint))
 	switch cached := again.Record.TokensCached; {
 	case err != nil:
@@ -210,14 +218,10 @@ func buffered(record chat.Record) bool {
 }
 
 func streamingText(record chat.Record) string {
-	switch {
-	case len(record.ArrivalsNS) < 2:
-		return "one chunk only: nothing to tell from"
-	case buffered(record):
+	if buffered(record) {
 		return fmt.Sprintf("all %d chunks came in one read: something buffers the stream", len(record.ArrivalsNS))
-	default:
-		return fmt.Sprintf("%d chunks, %d of them in a read with the one before", len(record.ArrivalsNS), record.SameReadChunks())
 	}
+	return fmt.Sprintf("%d chunks, %d of them in a read with the one before", len(record.ArrivalsNS), record.SameReadChunks())
 }
 
 // feature is something that a server may accept.

@@ -90,6 +90,15 @@ func TestCheckNoticesAStreamThatIsBuffered(t *testing.T) {
 	}
 }
 
+func TestCheckDoesNotVouchForWhatItCannotTell(t *testing.T) {
+	_, f := checked(t, oddServer(t, http.StatusOK, `data: {"choices":[{"delta":{"content":"x"}}]}`+"\n\ndata: [DONE]\n\n"))
+	for _, name := range []string{"streaming", "model"} {
+		if line := f.find(name); line.OK != nil || line.Detail == "" {
+			t.Errorf("%s: one chunk without a model's name is judged: %+v", name, line)
+		}
+	}
+}
+
 func TestCheckFailsWhereARunWould(t *testing.T) {
 	for name, url := range map[string]string{
 		"refusing":    oddServer(t, http.StatusUnauthorized, `{"error":{"message":"no key"}}`),
