@@ -8,7 +8,7 @@ var (
 	GPUTemperatureCelsius = gauge(Def{Name: "uma_gpu_temperature_celsius", Unit: Celsius, Telemetry: true, Sum: SumNever(),
 		Help: "Temperature of the GPU die.", Source: "nvmlDeviceGetTemperature", Labels: []Label{LabelUUID}})
 	GPUTemperatureMarginCelsius = gauge(Def{Name: "uma_gpu_temperature_margin_celsius", Unit: Celsius, Telemetry: true, Sum: SumNever(),
-		Help: "Degrees left below a limit of the device; negative when the limit is passed.", Source: "nvmlDeviceGetMarginTemperature every 10 s, else nvmlDeviceGetTemperatureThreshold", Labels: []Label{LabelUUID, LabelLimit}})
+		Help: "Degrees left below a limit of the device; negative when the limit is passed.", Source: "nvmlDeviceGetMarginTemperature every 10 s and limits on its scale by nvmlDeviceGetFieldValues, else nvmlDeviceGetTemperatureThreshold", Labels: []Label{LabelUUID, LabelLimit}})
 	GPUPowerWatts = gauge(Def{Name: "uma_gpu_power_watts", Unit: Watts, Telemetry: true,
 		Help: "Power draw.", Source: "nvmlDeviceGetPowerUsage", Labels: []Label{LabelUUID}})
 	GPUPowerLimitWatts = gauge(Def{Name: "uma_gpu_power_limit_watts", Unit: Watts,
