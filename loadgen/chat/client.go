@@ -15,9 +15,13 @@ import (
 const (
 	maxEventBytes = 16 << 20
 	maxBodyBytes  = 256 << 20
-	maxEvents     = 2 << 20 // two bytes make an event, whose place takes twenty times as many
 	maxErrorBytes = 64 << 10
 )
+
+// MaxEvents is how many events an answer may have: two bytes make one, whose place takes twenty
+// times as many. It also bounds a record, which has an arrival for each; no engine gives out half
+// a million tokens in one answer.
+const MaxEvents = 1 << 19
 
 // Options are the settings of a Client. Only BaseURL is needed.
 type Options struct {
@@ -70,7 +74,7 @@ func newClient(o Options, dial dialFunc) (*Client, error) {
 	}
 	c := &Client{
 		base: base.String(), options: o, transport: o.Transport,
-		maxEvent: maxEventBytes, maxBody: maxBodyBytes, maxEvents: maxEvents,
+		maxEvent: maxEventBytes, maxBody: maxBodyBytes, maxEvents: MaxEvents,
 	}
 	if err := c.setHeader(o); err != nil {
 		return nil, err

@@ -14,8 +14,9 @@ import (
 	"github.com/umascope/umascope/loadgen/chat"
 )
 
-// maxRecordBytes bounds one line of requests.jsonl: half a million arrivals fit.
-const maxRecordBytes = 16 << 20
+// maxRecordBytes bounds one line of requests.jsonl. The longest answer fits: an arrival takes some
+// 25 bytes, and no answer may make the records of all others unreadable.
+const maxRecordBytes = 32 * chat.MaxEvents
 
 // ErrTorn comes with the last line of a file that ends in the middle of it, as after a kill.
 var ErrTorn = errors.New("the last line is torn")

@@ -1,10 +1,16 @@
 package report
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
+
+	"github.com/umascope/umascope/loadgen/chat"
 )
 
 // several batches of records, in the order of their index.
@@ -57,6 +63,28 @@ func TestAnErrorComesAfterTheRecordsBeforeIt(t *testing.T) {
 
 // TestWhoStopsEarlyLeavesNothingRunning relies on synctest, which fails a test that ends with
 // goroutines still blocked.
+func TestTheLongestAnswerThatAClientTakesCanBeReadBack(t *testing.T) {
+	// An answer of 24 hours, the longest that its deltas and read numbers get.
+	longest := answered(0, 0, 10, 20)
+	step := int64(24*time.Hour) / chat.MaxEvents
+	longest.ArrivalsNS = slices.Repeat([]int64{step}, chat.MaxEvents)
+	longest.ArrivalTokens = slices.Repeat([]int{10}, chat.MaxEvents)
+	longest.ArrivalKinds = strings.Repeat("t", chat.MaxEvents)
+	longest.ReadIDs = make([]int, chat.MaxEvents)
+	for i := range longest.ReadIDs {
+		longest.ReadIDs[i] = i + 1
+	}
+	text, err := json.Marshal(longest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for record, err := range decodeRecords(bytes.NewReader(append(text, '\n'))) {
+		if err != nil || len(record.ArrivalsNS) != chat.MaxEvents {
+			t.Fatalf("%d arrivals, %v", len(record.ArrivalsNS), err)
+		}
+	}
+}
+
 func TestWhoStopsEarlyLeavesNothingRunning(t *testing.T) {
 	text, _ := manyLines(t)
 	synctest.Test(t, func(t *testing.T) {
