@@ -187,7 +187,8 @@ func (r *run) findTelemetry(ctx context.Context) ([]telemetry.Source, error) {
 		r.log.Info("no telemetry: no exporter answers on this host and --telemetry names none", "tried", localExporter)
 		return nil, nil
 	}
-	return []telemetry.Source{{Name: r.settings.label("host"), URL: localExporter}}, nil
+	// Named after this machine, whatever the label host says: that may be another one.
+	return []telemetry.Source{{Name: thisMachine().Hostname, URL: localExporter}}, nil
 }
 
 // localExporter is where an exporter on this host listens by default.

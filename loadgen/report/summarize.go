@@ -181,8 +181,12 @@ func (in Input) warnings(total *aggregate, machines []*reading, host *reading) [
 	for _, r := range machines {
 		w = append(w, r.warnings()...)
 	}
-	if host == nil && len(machines) > 0 {
-		add("no telemetry source is named like the measured host %q: memory, thermal and energy are not observed", in.Labels[string(metric.LabelHost)])
+	switch measured := in.Labels[string(metric.LabelHost)]; {
+	case len(machines) == 0:
+	case host == nil:
+		add("no telemetry source is named like the measured host %q: memory, thermal and energy are not observed", measured)
+	case host.Origin.Source != measured:
+		add("the only telemetry source, %s, is taken for the measured host %q: name it so if it is", host.Origin.Source, measured)
 	}
 	return w
 }

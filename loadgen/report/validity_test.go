@@ -319,6 +319,9 @@ func TestSourcesAreNeverMixed(t *testing.T) {
 	if s.Memory == nil || s.Memory.Mode != "constructed" || !strings.Contains(strings.Join(s.Warnings, "\n"), "constructed, not live") {
 		t.Errorf("the only source: %+v, warnings %q", s.Memory, s.Warnings)
 	}
+	if !strings.Contains(strings.Join(s.Warnings, "\n"), `is taken for the measured host "another"`) {
+		t.Errorf("one machine stands for another without a word: %q", s.Warnings)
+	}
 }
 
 func TestAbsentSeriesAreAbsentFigures(t *testing.T) {
