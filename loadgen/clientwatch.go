@@ -13,24 +13,33 @@ import (
 const (
 	// watchInterval is how often the watch asks to be woken.
 	watchInterval = 5 * time.Millisecond
-	// shortestStall is the least lateness that is noted; validity decides what is too much.
-	shortestStall = 10 * time.Millisecond
+	// usualShortest is the least lateness that is noted unless validity has a lower limit.
+	usualShortest = 10 * time.Millisecond
 )
+
+// shortestStall is the least lateness that must be noted for validity to decide what is too much.
+func shortestStall(limits report.Limits) time.Duration {
+	if own, given := limits[report.CodeClientStall]; given && !own.Off {
+		return min(usualShortest, time.Duration(own.Value*float64(time.Second)))
+	}
+	return usualShortest
+}
 
 // clientWatch notices when this process was not running: a goroutine that wants to wake every
 // few milliseconds and does not was held up by the scheduler, by garbage collection or by the
 // machine, and so was everything that stamps arrivals.
 type clientWatch struct {
 	clock      chat.Clock
+	shortest   time.Duration // lateness that is noted
 	stop, done chan struct{}
 	stalls     []report.Stall
 	startNS    int64
 	startCPU   time.Duration
 }
 
-func watchClient(clock chat.Clock) *clientWatch {
+func watchClient(clock chat.Clock, shortest time.Duration) *clientWatch {
 	w := &clientWatch{
-		clock: clock, stop: make(chan struct{}), done: make(chan struct{}),
+		clock: clock, shortest: shortest, stop: make(chan struct{}), done: make(chan struct{}),
 		startNS: clock(), startCPU: processTime(),
 	}
 	go w.run()
@@ -48,7 +57,7 @@ func (w *clientWatch) run() {
 			return
 		case <-timer.C:
 		}
-		if now := w.clock(); now-due > int64(shortestStall) {
+		if now := w.clock(); now-due > int64(w.shortest) {
 			w.stalls = append(w.stalls, report.Stall{FromNS: due, ToNS: now})
 		}
 		timer.Reset(watchInterval)

@@ -162,7 +162,7 @@ func (r *run) drivePhase(stop, cut context.Context, p phase) error {
 	hide := r.show(progress)
 	var watch *clientWatch
 	if p.name == phaseMeasure {
-		watch = watchClient(r.clock)
+		watch = watchClient(r.clock, shortestStall(r.limits))
 	}
 	driven := r.loop.drive(stop, cut, p, q.jobs, r.observer(p, progress))
 	if watch != nil {
