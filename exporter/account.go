@@ -126,7 +126,7 @@ func (a *account) cudaSentence(reading collect.MemoryReading) string {
 	free, hasFree := reading.Meminfo["MemFree"]
 	available, hasAvailable := reading.Meminfo["MemAvailable"]
 	switch where := reading.Architecture; {
-	case where == "" && len(a.Devices) > 0:
+	case reading.ForeignGPU:
 		return "Not known: the GPU is another machine's."
 	case where == "":
 		return "No GPU: nothing here is visible to CUDA."

@@ -58,11 +58,11 @@ func printOutcome(out io.Writer, o collect.Outcome) {
 		fmt.Fprintf(out, "         costs  %s\n", costOf(o))
 	}
 	for i, met := range o.Met {
-		need := o.Spec.Needs[i]
 		if met {
-			fmt.Fprintf(out, "         has    %s\n", need.Name)
-			continue
+			fmt.Fprintf(out, "         has    %s\n", o.Spec.Needs[i].Name)
 		}
+	}
+	for _, need := range o.Unmet() {
 		fmt.Fprintf(out, "         lacks  %s\n         costs  %s\n         mend   %s\n", need.Name, need.Cost, need.Mend)
 	}
 }

@@ -175,6 +175,28 @@ func TestDoctorSaysWhatIsLackingAndWhatMendsIt(t *testing.T) {
 	}
 }
 
+func TestDoctorAsksNothingForAGPUThatIsNotThere(t *testing.T) {
+	host := integratedHost(t, "x")
+	delete(host.Proc.(fstest.MapFS), "self/ns/pid")
+	host.GPU = nvml.NewReader(noLibrary{}, nvml.ReaderOptions{})
+	e, err := New(host, Settings{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	if err := e.Doctor(t.Context(), &out); err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(out.String(), "lacks  host_pid_namespace") || !strings.Contains(out.String(), "gpu      absent") {
+		t.Errorf("doctor says\n%s", out.String())
+	}
+}
+
+// noLibrary is the driver of a machine without one.
+type noLibrary struct{ nvml.Driver }
+
+func (noLibrary) Init() nvml.Return { return nvml.LibraryNotFound }
+
 func TestWhatCUDASeesDependsOnWhereTheMemoryIs(t *testing.T) {
 	const gibibyte = 1 << 30
 	own := func(gib float64) *float64 { bytes := gib * gibibyte; return &bytes }
@@ -194,7 +216,6 @@ func TestWhatCUDASeesDependsOnWhereTheMemoryIs(t *testing.T) {
 		{"coherent", nvml.CoherentNUMA, usual, []nvml.Device{board}, "of the whole pool, which contains it"},
 		{"unknown", nvml.ArchitectureUnset, usual, nil, "could not be told"},
 		{"none", "", usual, nil, "No GPU"},
-		{"foreign", "", usual, []nvml.Device{board}, "another machine's"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -203,5 +224,9 @@ func TestWhatCUDASeesDependsOnWhereTheMemoryIs(t *testing.T) {
 				t.Errorf("says %q, want %q in it", got, test.says)
 			}
 		})
+	}
+	foreign := account{}
+	if got := foreign.cudaSentence(collect.MemoryReading{Meminfo: usual, ForeignGPU: true}); !strings.Contains(got, "another machine's") {
+		t.Errorf("of a machine whose own GPUs were not asked it says %q", got)
 	}
 }

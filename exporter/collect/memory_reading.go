@@ -21,6 +21,9 @@ type MemoryReading struct {
 	Unknown map[string]error
 	// Architecture is where the memory of the host's GPUs is, "" without a GPU.
 	Architecture nvml.Architecture
+	// ForeignGPU says that the GPUs read beside the host are another machine's, so that nothing is
+	// known of its own.
+	ForeignGPU bool
 	// Processes are those that hold GPU memory, largest first, each once for every GPU it uses.
 	Processes []GPUProcess
 	// ProcessesTrusted says that no process can be missing from the driver's lists.
@@ -41,7 +44,7 @@ func (s *Sample) readMemory(ctx context.Context) (MemoryReading, error) {
 	trustErr := s.checkTrust()
 	reading := MemoryReading{
 		Meminfo: meminfo, Unknown: map[string]error{}, ProcessesTrusted: trustErr == nil,
-		Architecture: s.architectureOf(devices, listErr), Processes: s.gpuProcesses(devices),
+		ForeignGPU: s.host.ForeignGPU, Architecture: s.architectureOf(devices, listErr), Processes: s.gpuProcesses(devices),
 	}
 	held, heldErr := heldInPool(reading.Architecture, devices, errors.Join(listErr, trustErr))
 	arc, arcErr := zfsCache(s.host.Proc)

@@ -248,6 +248,7 @@ func TestGPUProcessesAreALineOnlyWhereTheirMemoryIsThePool(t *testing.T) {
 		{name: "no device", host: sparkWith(driver{}), want: leftOut},
 		{name: "unlike any known device", host: sparkWith(gb10().with(nvml.CallName, nvml.Value{Text: "NVIDIA GB99"}, nvml.Success)), want: unknown, why: "could not be told"},
 		{name: "a recording beside the live host", host: foreign(spark()), want: leftOut},
+		{name: "a recording beside the live host, said to be integrated", host: foreign(spark()), options: Options{Architecture: nvml.Integrated}, want: leftOut},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

@@ -82,12 +82,15 @@ func (s *Sample) devices(ctx context.Context) ([]nvml.Device, error) {
 	return devices, err
 }
 
-// architectureOf is where the memory of the machine's GPUs is, "" when it has none; err is what went
+// architectureOf is where the memory of the machine's GPUs is, "" when it has none or they are another
+// machine's; err is what went
 // wrong when they were listed. Of several GPUs one whose memory is the pool decides, since the
 // ledger depends on that.
 func (s *Sample) architectureOf(devices []nvml.Device, err error) nvml.Architecture {
 	at := slices.IndexFunc(devices, func(d nvml.Device) bool { return d.Architecture.InPool() })
 	switch {
+	case s.host.ForeignGPU:
+		return ""
 	case s.options.Architecture != "":
 		return s.options.Architecture
 	case len(devices) > 0:
