@@ -203,7 +203,7 @@ func (r *run) observer(p phase, progress *tally) observer {
 				r.outputs.Add(output{r.id, p.name, result.Record.Index, result.Output})
 			}
 			if p.name == phaseMeasure {
-				r.answers.add(result, r.work.forced(p.name, result.Record.Index))
+				r.answers.add(result, r.work.outputTokens(p.name, result.Record.Index), r.work.sampling.IgnoreEOS)
 			}
 			live.ended(result)
 			counted.ended(result)

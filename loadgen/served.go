@@ -91,15 +91,16 @@ type answers struct {
 
 	ok                        int
 	inputTokens, cachedTokens int
-	// otherLengths counts answers that are not as long as was asked for; forced runs only.
-	otherLengths int
+	// otherLengths counts answers that are not as long as was asked for, in runs that force the
+	// length, and tooLong those beyond the cap, in others.
+	otherLengths, tooLong int
 }
 
 // mostNames bounds what is kept of names that a server makes up as it goes.
 const mostNames = 16
 
-// add takes a result; forced is the length that its answer must have, 0 for any.
-func (a *answers) add(result chat.Result, forced int) {
+// add takes a result; length is the cap of its answer in tokens, or what it must have if forced.
+func (a *answers) add(result chat.Result, length int, forced bool) {
 	record := result.Record
 	if record.Status != chat.StatusOK {
 		return
@@ -111,8 +112,10 @@ func (a *answers) add(result chat.Result, forced int) {
 		a.inputTokens += *record.TokensIn
 		a.cachedTokens += *record.TokensCached
 	}
-	if forced > 0 && record.TokensOut != nil && *record.TokensOut != forced {
+	if out := record.TokensOut; out != nil && forced && *out != length {
 		a.otherLengths++
+	} else if out != nil && !forced && *out > length {
+		a.tooLong++
 	}
 	a.models = addName(a.models, result.Model)
 	a.fingerprints = addName(a.fingerprints, result.SystemFingerprint)
@@ -158,6 +161,9 @@ func (a *answers) warnings() []string {
 	}
 	if float64(a.cachedTokens) > cachedRatio*float64(a.inputTokens) {
 		warnings = append(warnings, fmt.Sprintf("%d of %d prompt tokens came from the server's prefix cache, although no two prompts of this run begin alike: it has seen them before; restart it or choose another --seed", a.cachedTokens, a.inputTokens))
+	}
+	if a.tooLong > 0 {
+		warnings = append(warnings, fmt.Sprintf("%d of %d answers are longer than --output-tokens allows: the server does not know the cap by the name that it was sent (--engine)", a.tooLong, a.ok))
 	}
 	if a.otherLengths > 0 {
 		warnings = append(warnings, fmt.Sprintf("%d of %d answers do not have the length that --ignore-eos asks for: the engine does not obey, or was not told (--engine)", a.otherLengths, a.ok))

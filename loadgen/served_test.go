@@ -204,7 +204,7 @@ func TestAnswersAreComparedWithTheModelAskedFor(t *testing.T) {
 	} {
 		a := &answers{}
 		for _, r := range c.results {
-			a.add(r, 0)
+			a.add(r, 256, false)
 		}
 		m := a.judge(model{ID: "m"})
 		if m.ID != "m" || m.Checked != c.checked || (m.Mismatch != "") != c.mismatch || (len(a.warnings()) > 0) != c.warns {
@@ -213,7 +213,7 @@ func TestAnswersAreComparedWithTheModelAskedFor(t *testing.T) {
 	}
 	many := &answers{}
 	for i := range 1000 {
-		many.add(answer(fmt.Sprint(i), ""), 0)
+		many.add(answer(fmt.Sprint(i), ""), 256, false)
 	}
 	if len(many.models) != mostNames {
 		t.Errorf("%d names kept", len(many.models))
@@ -227,16 +227,18 @@ func TestWarningsNameWhatTheAnswersShow(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		result chat.Result
-		forced int
+		forced bool
 		says   string
 	}{
-		{"nothing", result(10, 8), 0, ""},
-		{"prompts seen before", result(11, 8), 0, "prefix cache"},
-		{"the length asked for", result(0, 8), 8, ""},
-		{"another length", result(0, 7), 8, "--ignore-eos"},
+		{"nothing", result(10, 8), false, ""},
+		{"prompts seen before", result(11, 8), false, "prefix cache"},
+		{"the length asked for", result(0, 8), true, ""},
+		{"another length", result(0, 7), true, "--ignore-eos"},
+		{"shorter than the cap", result(0, 7), false, ""},
+		{"beyond the cap", result(0, 9), false, "--output-tokens"},
 	} {
 		a := &answers{}
-		a.add(c.result, c.forced)
+		a.add(c.result, 8, c.forced)
 		if got := strings.Join(a.warnings(), ""); (got == "") != (c.says == "") || !strings.Contains(got, c.says) {
 			t.Errorf("%s: %q", c.name, got)
 		}

@@ -129,17 +129,9 @@ func (w *workload) draft(p phase, index int, offset *time.Duration) (draft, erro
 	return d, nil
 }
 
-// outputTokens draws the cap of one output.
+// outputTokens draws the cap of one output, which is its length where --ignore-eos forces it.
 func (w *workload) outputTokens(phase string, index int) int {
 	return w.output.Draw(prompt.Random(w.prompts.Seed, phase+outputStream, index))
-}
-
-// forced is the length that an answer must have, 0 for any.
-func (w *workload) forced(phase string, index int) int {
-	if !w.sampling.IgnoreEOS {
-		return 0
-	}
-	return w.outputTokens(phase, index)
 }
 
 func hexSHA256(data []byte) string {

@@ -8,7 +8,7 @@ import (
 
 const ms = int64(time.Millisecond)
 
-// workedExample is the record of load-generation.md 2.3: six tokens in three chunks, with an
+// workedExample is the record of the worked example: six tokens in three chunks, with an
 // intended start 25 ms before the send.
 func workedExample() Record {
 	first, end, tokens := 100*ms, 202*ms, 6

@@ -68,7 +68,9 @@ type vendor struct {
 func vendorOf(engine string) (vendor, error) {
 	switch engine {
 	case "", "openai":
-		return vendor{chatCap: "max_completion_tokens"}, nil
+		// Any other server. The old name of the cap is the one that all of them know: Ollama 0.6.8
+		// ignores the new one and goes on for as long as the model does.
+		return vendor{chatCap: "max_tokens"}, nil
 	case "vllm", "trtllm":
 		return vendor{chatCap: "max_completion_tokens", forcesLength: true, continuousUsage: true}, nil
 	case "sglang":

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// The tests of this file are the rows of load-generation.md 2.4.
+// The tests of this file are chunks that need a decision, one each.
 
 func TestRoleOnlyOrEmptyDeltaIsAnEventAndNeverTTFT(t *testing.T) {
 	for name, c := range map[string]struct{ delta, first string }{

@@ -13,7 +13,7 @@ func body(before string) string {
 	return before + events(textChunk("a"), textChunk(" b"), stopChunk, done)
 }
 
-// TestStreamsInTheWild has one case for each row of load-generation.md 3.2.
+// TestStreamsInTheWild has one case for each deviation from the standard that was seen in the field.
 func TestStreamsInTheWild(t *testing.T) {
 	crlf := func(text string) string { return strings.ReplaceAll(text, "\n", "\r\n") }
 	for name, c := range map[string]struct {

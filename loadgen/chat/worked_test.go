@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// example answers with the stream of load-generation.md 2.3. The chunks are given, so that they
+// example answers with the stream of the worked example. The chunks are given, so that they
 // may tell their tokens in one way or another.
 func example(one, three, two string) func(*engine) bool {
 	return func(e *engine) bool {
