@@ -77,6 +77,7 @@ func TestBadInputIsOneLineThatNamesItAndExitTwo(t *testing.T) {
 	if err := os.WriteFile(file, []byte("not a table\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	copied := filepath.Join(unpack(t, "no-gpu"), "proc")
 	tests := []struct {
 		name string
 		args []string
@@ -91,6 +92,7 @@ func TestBadInputIsOneLineThatNamesItAndExitTwo(t *testing.T) {
 		{"empty proc root, once", []string{"--once", "--path.procfs=" + empty}, "--path.procfs " + empty},
 		{"proc root that is none", []string{"--once", "--path.procfs=" + garbage}, "--path.procfs " + garbage},
 		{"empty proc root, record", []string{"record", "--path.procfs=" + empty, filepath.Join(empty, "x")}, "--path.procfs " + empty},
+		{"record of copied files", []string{"record", "--path.procfs=" + copied, filepath.Join(empty, "x")}, "--path.procfs " + copied},
 		{"unwritable recording of a host", []string{"record", filepath.Join(file, "x")}, filepath.Join(file, "x")},
 		{"unwritable recording of calls", []string{"--once", "--nvml.record=" + filepath.Join(file, "x")}, "--nvml.record " + filepath.Join(file, "x")},
 		{"recording that is not there", []string{"--once", "--nvml.replay=" + filepath.Join(empty, "x")}, "--nvml.replay " + filepath.Join(empty, "x")},

@@ -19,6 +19,9 @@ func (l *commandLine) record(ctx context.Context, stdout io.Writer) error {
 	if _, err := kernelfs.ReadMeminfo(host.Proc); err != nil {
 		return badInput("--path.procfs %s: not a procfs: %w", l.mounts.proc, err)
 	}
+	if !kernelfs.IsProcfs(l.mounts.proc) {
+		return badInput("--path.procfs %s: not a procfs: a recording must not mix a copy with the driver of this machine", l.mounts.proc)
+	}
 	partial, err := os.CreateTemp(filepath.Dir(l.recordPath), "."+filepath.Base(l.recordPath)+".*")
 	if err != nil {
 		return badInput("%s: cannot be written: %w", l.recordPath, reason(err))
