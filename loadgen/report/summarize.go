@@ -22,8 +22,14 @@ func Summarize(in Input, records iter.Seq2[chat.Record, error]) (Summary, error)
 	total := merged(in.settings(), phases.measured(in))
 	machines := readings(in)
 	host := ofMeasuredHost(machines, in.Labels[string(metric.LabelHost)])
-	if host != nil && host.live() {
-		host.Energy.share(knownTokens(total))
+	// What a recording or a constructed machine shows was not caused by this run: it is reported
+	// with its mode, but nothing of the run is judged by it or divided by it.
+	measured := host
+	if host != nil && !host.live() {
+		measured = nil
+	}
+	if measured != nil {
+		measured.Energy.share(knownTokens(total))
 	}
 
 	s := in.heading()
@@ -31,9 +37,9 @@ func Summarize(in Input, records iter.Seq2[chat.Record, error]) (Summary, error)
 	s.Tokens = Tokens{newDistribution(total.tokensIn, 1), newDistribution(total.tokensOut, 1)}
 	s.Goodput = goodput(in.SLO, total)
 	s.setMachines(machines, host)
-	s.Phases = phases.summaries(in, host)
+	s.Phases = phases.summaries(in, measured)
 
-	j := judge(evidence{in, total, host}, in.Validity)
+	j := judge(evidence{in, total, measured}, in.Validity)
 	s.Valid, s.InvalidReasons, s.Checked = len(j.reasons) == 0, j.reasons, j.checked
 	s.Warnings = slices.Concat([]string{}, j.warnings, in.warnings(total, machines, host))
 	if torn {

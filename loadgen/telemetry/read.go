@@ -14,9 +14,9 @@ import (
 const (
 	// maxLineBytes bounds one line of the file.
 	maxLineBytes = 1 << 20
-	// maxLogBytes bounds the file after decompression: twelve hours of 300 series that all
-	// change every second are about 200 MB.
-	maxLogBytes = 256 << 20
+	// maxLogBytes bounds the file after decompression: 300 series that all change make about
+	// 5 kB a sample, so this is half a day at ten samples a second, and five days at one.
+	maxLogBytes = 2 << 30
 )
 
 // Read reads a telemetry.jsonl.gz. A file that ends in the middle, as after a kill, is read as
