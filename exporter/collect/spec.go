@@ -21,10 +21,10 @@ type Mode string
 
 // The modes. Figures of different modes are never put on one page.
 const (
-	Live        Mode = "live"
-	Replay      Mode = "replay"
-	Constructed Mode = "constructed"
-	Simulated   Mode = "simulated"
+	Live        Mode = metric.ModeLive
+	Replay      Mode = metric.ModeReplay
+	Constructed Mode = metric.ModeConstructed
+	Simulated   Mode = metric.ModeSimulated
 )
 
 // Modes lists them all, for the state set.

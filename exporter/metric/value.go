@@ -62,6 +62,11 @@ const (
 	JobLoad     = "uma-load"
 )
 
-// ModeLive is the value of LabelMode on series read from the machine as it is now; every other
-// mode must be labelled wherever its figures are shown.
-const ModeLive = "live"
+// Values of LabelMode. Live is the machine as it is now; every other mode must be labelled wherever
+// its figures are shown. A replayed or constructed machine stands still: its counters do not count.
+const (
+	ModeLive        = "live"
+	ModeReplay      = "replay"
+	ModeConstructed = "constructed"
+	ModeSimulated   = "simulated"
+)

@@ -20,6 +20,9 @@ type Origin struct {
 // live says whether the figures are measurements of a machine as it is now.
 func (o Origin) live() bool { return o.Mode == metric.ModeLive }
 
+// still says whether the figures are one picture of a machine, in which no time passes.
+func (o Origin) still() bool { return o.Mode == metric.ModeReplay || o.Mode == metric.ModeConstructed }
+
 // Memory is in bytes, over the measured phases.
 type Memory struct {
 	Origin

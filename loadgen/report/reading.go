@@ -127,6 +127,9 @@ func keepIf(kept **float64, v float64, sign int) bool {
 // increase is how much a counter grew in the measured phases. Resets are noted: every counter
 // that is read through here is one that a rule or a figure uses.
 func (r *reading) increase(series *telemetry.Series) (float64, bool) {
+	if r.still() {
+		return 0, false // that a picture does not change says nothing of what went on
+	}
 	var total float64
 	for _, w := range r.windows {
 		grown, reset, ok := series.Increase(w)
