@@ -51,6 +51,10 @@ func (r *run) load(ctx context.Context) error {
 	defer halt(nil)
 	cut, cancelCut := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancelCut()
+	silence := context.AfterFunc(ctx, func() {
+		r.log.Warn("interrupted: requests in flight may end; interrupt again to cancel them", "at_most", r.settings.grace)
+	})
+	defer silence()
 	go func() {
 		select {
 		case <-r.program.Cut:

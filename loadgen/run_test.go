@@ -255,6 +255,9 @@ func TestAnInterruptedRunLeavesACompleteFolder(t *testing.T) {
 		if got := <-code; got != exitFailed {
 			t.Errorf("cut %v: exit %d: %s", cut, got, program.Stderr)
 		}
+		if said := strings.Contains(program.Stderr.(*lockedBuffer).String(), "interrupt again"); said == cut {
+			t.Errorf("cut %v: says what a second interrupt does: %v", cut, said)
+		}
 		interrupt()
 		manifest := read[manifest](t, filepath.Join(folder, fileManifest))
 		summary := read[report.Summary](t, filepath.Join(folder, fileSummary))

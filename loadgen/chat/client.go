@@ -90,14 +90,17 @@ func newClient(o Options, dial dialFunc) (*Client, error) {
 // ParseBase reads the address of a server and drops what names an endpoint below it: a trailing
 // slash, /v1, and the endpoints' own paths.
 func ParseBase(raw string) (*url.URL, error) {
-	u, err := url.Parse(strings.TrimSpace(raw))
+	trimmed := strings.TrimSpace(raw)
+	scheme, _, _ := strings.Cut(trimmed, "://")
+	u, err := url.Parse(trimmed)
 	switch {
+	// Before anything else: host:port alone, which people type, cannot even be read.
+	case !strings.EqualFold(scheme, "http") && !strings.EqualFold(scheme, "https"):
+		return nil, fmt.Errorf("URL %q does not begin with http:// or https://", withoutSecrets(raw))
 	case err != nil:
 		return nil, fmt.Errorf("URL %q cannot be read", withoutSecrets(raw)) // the cause repeats the text
 	case u.User != nil:
 		return nil, fmt.Errorf("URL %q holds credentials: give them as API key", withoutSecrets(raw))
-	case u.Scheme != "http" && u.Scheme != "https":
-		return nil, fmt.Errorf("URL %q does not begin with http:// or https://", withoutSecrets(raw))
 	case u.Hostname() == "":
 		return nil, fmt.Errorf("URL %q names no host", withoutSecrets(raw))
 	case u.RawQuery != "" || u.Fragment != "":

@@ -41,7 +41,7 @@ func TestNewNamesTheBadOption(t *testing.T) {
 	good := "http://h"
 	for want, o := range map[string]Options{
 		`URL "" does not begin`:                    {},
-		`URL "127.0.0.1:8000"`:                     {BaseURL: "127.0.0.1:8000"},
+		`URL "127.0.0.1:8000" does not begin`:      {BaseURL: "127.0.0.1:8000"},
 		`URL "ftp://h" does not begin`:             {BaseURL: "ftp://h"},
 		`URL "http://" names no host`:              {BaseURL: "http://"},
 		`URL "…@h" holds credentials`:              {BaseURL: "http://user:hunter2@h"},
