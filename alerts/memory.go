@@ -131,7 +131,7 @@ func swapActive() Alert {
 		Rules: []Rule{{
 			Severity: Warning, For: time.Minute, KeepFiringFor: 5 * time.Minute,
 			Expr:        swapped.Above(expr.Number(0)).And(run, expr.On(metric.LabelHost)),
-			Description: "{{ $value | humanize1024 }}B/s read back from swap while a run is active. Its results are not valid.",
+			Description: "{{ $value | humanize1024 }}B/s read back from swap while a run is active. Its latencies include waiting for the disk; more than a little of it makes the run invalid (rule swap_in).",
 		}},
 		Runbook: Runbook{
 			Meaning: "Part of what the measured processes need is on disk. GPU memory cannot be swapped, so it is always the CPU side that pays: tokenizer, scheduler, HTTP server.",

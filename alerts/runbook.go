@@ -32,14 +32,14 @@ func (a Alert) section(b *strings.Builder) {
 	fmt.Fprintf(b, "\n## %s\n\n%s\n\n", a.Name, a.Summary)
 	fmt.Fprintf(b, "**Meaning.** %s\n\n**Check.** %s\n\n**Do.** %s\n", a.Runbook.Meaning, a.Runbook.Check, a.Runbook.Action)
 	for _, rule := range a.Rules {
-		fmt.Fprintf(b, "\nFires as %s when this holds%s:\n\n```promql\n%s\n```\n", rule.Severity, lasting(rule), rule.Expr)
+		fmt.Fprintf(b, "\nFires as %s %s:\n\n```promql\n%s\n```\n", rule.Severity, lasting(rule), rule.Expr)
 	}
 }
 
-// lasting says for how long the expression must hold.
+// lasting says when the rule fires.
 func lasting(rule Rule) string {
 	if rule.For == 0 {
-		return " once"
+		return "as soon as this holds"
 	}
-	return " for " + duration(rule.For)
+	return "when this has held for " + duration(rule.For)
 }

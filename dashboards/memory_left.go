@@ -79,7 +79,7 @@ func swap() panel {
 	return series(subject{
 		title:  "Swap",
 		means:  "Memory written to swap and read back. GPU memory cannot be swapped: the CPU side pays.",
-		wrong:  "anything is read back during a run: its results are not valid.",
+		wrong:  "anything is read back during a run: its latencies include waiting for the disk, and more than a little of it makes the run invalid (rule swap_in).",
 		noData: noExporter,
 		queries: []query{
 			{"read back", perSecond(metric.VmstatSwappedInBytesTotal)},
