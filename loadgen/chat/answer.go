@@ -134,7 +134,7 @@ func (a *answer) addChunk(at int64, read int) string {
 	a.ids = a.ids.plus(k.tokenIDs)
 	a.waiting += k.tokenIDs.n
 	if k.finish != nil {
-		a.finish = clean(k.finishReason(), maxNameLength)
+		a.finish = Printable(k.finishReason(), maxNameLength)
 	}
 	switch {
 	case k.failed():
@@ -192,7 +192,7 @@ func (a *answer) identify(k *chunk) {
 		raw []byte
 	}{{&a.id, k.id}, {&a.model, k.model}, {&a.fingerprint, k.fingerprint}} {
 		if *name.to == "" && len(name.raw) > 0 {
-			*name.to = clean(string(appendText(nil, name.raw)), maxNameLength)
+			*name.to = Printable(string(appendText(nil, name.raw)), maxNameLength)
 		}
 	}
 }

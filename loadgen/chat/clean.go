@@ -20,9 +20,9 @@ const (
 // ST, and the short ones.
 var escapeSequence = regexp.MustCompile("(?:\x1b\\[|\u009b)[0-?]*[ -/]*[@-~]|\x1b[\\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\\\)?|\x1b[ -/]*[0-~]?")
 
-// clean makes foreign text fit for a terminal and a log: one line of printable characters and at
-// most limit bytes. The rest of the program may print it as it is.
-func clean(text string, limit int) string {
+// Printable makes foreign text fit for a terminal and a log: one line of printable characters and at
+// most limit bytes. Records hold nothing else, so that the rest of the program may print them.
+func Printable(text string, limit int) string {
 	text = text[:min(len(text), maxForeignText)] // an event may hold megabytes
 	text = escapeSequence.ReplaceAllString(text, "")
 	text = strings.Map(func(r rune) rune {

@@ -63,7 +63,7 @@ func (x *exchange) run(request Request) {
 	x.wire.sawHeaders()
 	record := &x.result.Record
 	record.HTTPStatus = response.StatusCode
-	record.ServerRequestID = clean(response.Header.Get("X-Request-Id"), maxNameLength)
+	record.ServerRequestID = Printable(response.Header.Get("X-Request-Id"), maxNameLength)
 	if response.StatusCode/100 != 2 {
 		x.end(StatusHTTP, x.refusal(response))
 		return
@@ -76,7 +76,7 @@ func (x *exchange) end(status Status, reason string) {
 	for _, secret := range x.client.secrets {
 		reason = strings.ReplaceAll(reason, secret, "[redacted]")
 	}
-	reason = clean(reason, maxErrorLength)
+	reason = Printable(reason, maxErrorLength)
 	if reason == "" && status != StatusOK {
 		reason = "no reason given"
 	}

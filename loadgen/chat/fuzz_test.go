@@ -199,8 +199,8 @@ func FuzzCleanTextIsOnePrintableLine(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		got := clean(text, maxErrorLength)
-		if len(got) > maxErrorLength || !utf8.ValidString(got) || clean(got, maxErrorLength) != got {
+		got := Printable(text, maxErrorLength)
+		if len(got) > maxErrorLength || !utf8.ValidString(got) || Printable(got, maxErrorLength) != got {
 			t.Errorf("%q becomes %q", text, got)
 		}
 		if strings.ContainsFunc(got, func(r rune) bool { return !unicode.IsPrint(r) }) {
