@@ -25,7 +25,11 @@ func TestHealthyHostsAreSilent(t *testing.T) {
 			if !strings.Contains(series, `uma_exporter_mode{host=`) {
 				t.Fatalf("no modes in\n%s", series)
 			}
-			book := load(t, []byte(render(t)["memory.yaml"]))
+			var rules [][]byte
+			for _, group := range Groups() {
+				rules = append(rules, []byte(render(t)[group.Name+".yaml"]))
+			}
+			book := load(t, rules...)
 			book.replay(t, series, 30*time.Minute, 15*time.Second, func(now time.Duration) {
 				if fired := book.firing(""); fired != "" {
 					t.Fatalf("after %s: %s", now, fired)
