@@ -76,6 +76,9 @@ func TestImagesArePinnedToExactVersions(t *testing.T) {
 		if !exact.MatchString(s.Image) || (strings.HasSuffix(s.Image, ":dev") && s.Build == nil) {
 			t.Errorf("%s: image %s", name, s.Image)
 		}
+		if s.Build != nil && s.PullPolicy != types.PullPolicyBuild {
+			t.Errorf("%s: whoever takes the name %s at a registry would be run here", name, s.Image)
+		}
 	}
 	text, err := os.ReadFile("exporter.Dockerfile")
 	if err != nil {
