@@ -60,7 +60,7 @@ func requestFlags(set flagSet, s *settings) {
 	flag(set, "extra-body", "JSON object of further request fields.", "", &s.extraBody, parseExtra)
 	set.Flag("no-stream", "Ask for whole answers: first token and end are then the same moment.").BoolVar(&s.noStream)
 	flag(set, "request-timeout", "Longest time of a request.", "600s", &s.requestTimeout, positiveDuration)
-	flag(set, "first-token-timeout", "Longest time to its first token; the same if not given.", "", &s.firstTokenTimeout, positiveDuration)
+	flag(set, "first-token-timeout", "Longest time to its first token; that of --request-timeout if not given.", "", &s.firstTokenTimeout, positiveDuration)
 	flag(set, "chunk-timeout", "Longest time between two chunks.", "120s", &s.chunkTimeout, positiveDuration)
 }
 
@@ -80,7 +80,7 @@ func recordFlags(set flagSet, s *settings) {
 	flags(set, "telemetry", "NAME=URL of an exporter on a measured host; may be repeated. The one on this host if it answers, if not given.", &s.telemetry, parseSource, withoutQuery)
 	flag(set, "telemetry-interval", "Time between two samples.", "1s", &s.telemetryInterval, durationWithin(telemetry.MinInterval, telemetry.MaxInterval))
 	flag(set, "slo", "Limits for a good request, such as ttft=500ms,tpot=50ms; from the intended start; exit 4 unless 99 % of the requests keep them.", "", &s.slo, report.ParseSLO)
-	flags(set, "validity", "CODE=VALUE or CODE=off: another limit of a validity rule; may be repeated.", &s.validity, text, asGiven)
+	flags(set, "validity", "CODE=VALUE or CODE=off: another limit of a validity rule, by its code in the report; may be repeated.", &s.validity, text, asGiven)
 	flag(set, "out", "Folder of run folders.", "runs", &s.out, text)
 	flag(set, "run-id", "Name of the run and its folder; UTC time, arm and a hash if not given.", "", &s.runID, text)
 	set.Flag("save-outputs", "Keep what the model wrote, in outputs.jsonl.").BoolVar(&s.saveOutputs)
