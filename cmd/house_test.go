@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -192,5 +193,31 @@ func TestTopLevelIsFixed(t *testing.T) {
 		if !strings.HasPrefix(top, ".") && !slices.Contains(allowed, top) {
 			t.Errorf("%s is outside the fixed top level", path)
 		}
+	}
+}
+
+// TestLinksOfDocumentsResolve follows the links between files, pictures included.
+func TestLinksOfDocumentsResolve(t *testing.T) {
+	link := regexp.MustCompile(`\]\(([^)#\s]+)[^)]*\)`)
+	followed := 0
+	for _, document := range []string{"README.md", ".github/CONTRIBUTING.md", "compose/README.md", "alerts/runbooks.md", "exporter/METRICS.md"} {
+		path := filepath.Join("..", document)
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, match := range link.FindAllSubmatch(text, -1) {
+			target := string(match[1])
+			if strings.Contains(target, "://") {
+				continue
+			}
+			followed++
+			if _, err := os.Stat(filepath.Join(filepath.Dir(path), target)); err != nil {
+				t.Errorf("%s links to %s, which is not there", document, target)
+			}
+		}
+	}
+	if followed == 0 {
+		t.Error("no document links to another")
 	}
 }
