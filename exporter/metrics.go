@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -25,6 +26,10 @@ const transferTime = 500 * time.Millisecond
 func (e *Exporter) serveMetrics(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := scrapeContext(r)
 	defer cancel()
+	var own []prometheus.Gatherer
+	for _, one := range e.own {
+		own = append(own, begun(one))
+	}
 	scrape, err := e.runner.Scrape(ctx, r.URL.Query()["collect[]"]...)
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
@@ -35,7 +40,7 @@ func (e *Exporter) serveMetrics(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "collectors contradict each other: "+err.Error(), http.StatusInternalServerError)
 		return
 	}
-	promhttp.HandlerFor(joined(append([]prometheus.Gatherer{pages}, e.own...)), promhttp.HandlerOpts{
+	promhttp.HandlerFor(joined(append([]prometheus.Gatherer{pages}, own...)), promhttp.HandlerOpts{
 		// What can be served is served; a page that is not there at all would hide more.
 		ErrorHandling:     promhttp.ContinueOnError,
 		ErrorLog:          gatherLog{e.settings.Logger},
@@ -50,6 +55,14 @@ func gatherer(scrape *collect.Scrape) (prometheus.Gatherer, error) {
 		return nil, err
 	}
 	return registry, nil
+}
+
+// begun gathers at once, in the background, what is asked for later: the exporter looks at its own
+// process while the collectors wait for the driver, instead of making the scrape longer.
+func begun(g prometheus.Gatherer) prometheus.Gatherer {
+	gather := sync.OnceValues(g.Gather)
+	go gather()
+	return prometheus.GathererFunc(gather)
 }
 
 // joined gathers from gatherers that have no family in common. prometheus.Gatherers would check
