@@ -4,7 +4,7 @@ FROM golang:1.26.8-bookworm AS build
 WORKDIR /src
 COPY . .
 RUN --mount=type=cache,target=/go/pkg/mod --mount=type=cache,target=/root/.cache/go-build \
-    CGO_ENABLED=1 go build -trimpath -buildvcs=false -o /uma-exporter ./cmd/uma-exporter
+    CGO_ENABLED=1 CGO_CFLAGS="-O2 -g -Wno-deprecated-declarations" go build -trimpath -buildvcs=false -o /uma-exporter ./cmd/uma-exporter
 
 # The same Debian as above, for the same glibc.
 FROM debian:12.12-slim

@@ -29,13 +29,37 @@ const (
 	LineUnattributed      = "unattributed"
 )
 
-// LedgerLines lists the lines of the ledger in that order.
-func LedgerLines() []string {
-	return []string{
-		LineFree, LineAnon, LinePageCache, LineShmem, LineSwapCache, LineSlabReclaimable,
-		LineSlabUnreclaimable, LineKernelStack, LinePageTables, LinePercpu, LineHugetlb,
-		LineGPUProcess, LineManaged, LineZFSArc, LineUnattributed,
+// LedgerLine is a line of the ledger with what it is made of, in the words of its source.
+type LedgerLine struct{ Name, Formula string }
+
+// Ledger lists the lines in that order. Names without a file are fields of /proc/meminfo.
+func Ledger() []LedgerLine {
+	return []LedgerLine{
+		{LineFree, "MemFree"},
+		{LineAnon, "AnonPages"},
+		{LinePageCache, "Buffers + Cached - Shmem"},
+		{LineShmem, "Shmem"},
+		{LineSwapCache, "SwapCached"},
+		{LineSlabReclaimable, "SReclaimable"},
+		{LineSlabUnreclaimable, "SUnreclaim"},
+		{LineKernelStack, "KernelStack"},
+		{LinePageTables, "PageTables + SecPageTables"},
+		{LinePercpu, "Percpu"},
+		{LineHugetlb, "Hugetlb"},
+		{LineGPUProcess, "what the driver says that processes hold, over all devices; only where GPU memory comes from the pool"},
+		{LineManaged, "over the top-level cgroups, memory.stat: kernel - (slab + kernel_stack + pagetables + sec_pagetables + percpu + vmalloc + zswap): CUDA managed memory and the GPU's page tables"},
+		{LineZFSArc, "/proc/spl/kstat/zfs/arcstats: size without headers, which are slab; only where ZFS is loaded"},
+		{LineUnattributed, "the pool less all lines above, signed: driver pools, firmware, other drivers, and what could not be read"},
 	}
+}
+
+// LedgerLines lists the names of the lines in that order.
+func LedgerLines() []string {
+	var names []string
+	for _, line := range Ledger() {
+		names = append(names, line.Name)
+	}
+	return names
 }
 
 // ArchitecturesInPool lists the values of LabelArchitecture of machines whose GPU memory comes

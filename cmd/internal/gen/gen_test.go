@@ -112,7 +112,16 @@ func TestTheReferenceHoldsEverySeriesOnceInItsTable(t *testing.T) {
 			t.Errorf("%s is in %d rows", definer.Def().Name, strings.Count(text, row))
 		}
 	}
-	for i, line := range strings.Split(text, "\n") {
+	series, lines, split := strings.Cut(text, "## Lines of the ledger")
+	if !split {
+		t.Fatal("the reference does not explain the ledger's lines")
+	}
+	for _, line := range metric.LedgerLines() {
+		if row := "| `" + line + "` |"; strings.Count(lines, row) != 1 {
+			t.Errorf("ledger line %s is in %d rows", line, strings.Count(lines, row))
+		}
+	}
+	for i, line := range strings.Split(series, "\n") {
 		if strings.HasPrefix(line, "| ") && strings.Count(strings.ReplaceAll(line, `\|`, ""), "|") != 9 {
 			t.Errorf("line %d has not 8 cells: %s", i+1, line)
 		}

@@ -23,6 +23,7 @@ which labels adding means something; *kept* marks what a load run keeps in its f
 		section(&b, subject)
 	}
 	section(&b, metric.Subject{Title: "Series of others", Defs: metric.Foreign()})
+	ledger(&b)
 	return []byte(b.String())
 }
 
@@ -42,6 +43,15 @@ func section(b *strings.Builder, subject metric.Subject) {
 			cells[i] = escape(cell)
 		}
 		b.WriteString("| " + strings.Join(cells, " | ") + " |\n")
+	}
+}
+
+// ledger explains the values of the label line.
+func ledger(b *strings.Builder) {
+	fmt.Fprintf(b, "\n## Lines of the ledger\n\nThe lines of %s add up to the pool. A line that cannot exist on a machine is absent.\n\n", code(metric.MemoryLedgerBytes.Def().Name))
+	b.WriteString("| Line | Made of |\n| --- | --- |\n")
+	for _, line := range metric.Ledger() {
+		fmt.Fprintf(b, "| %s | %s |\n", code(line.Name), escape(line.Formula))
 	}
 }
 
