@@ -400,3 +400,12 @@ func TestASimulatedEngineIsLabelledInLogManifestSummaryAndReport(t *testing.T) {
 		}
 	}
 }
+
+func TestADeadlineOfTheCallerIsAnInterruption(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
+	defer cancel()
+	code, _, _, stderr := invoke(t, ctx, "--url", engine(t, time.Millisecond), "--arrival=constant", "--rate=1", "--requests=1000", "--warmup=0")
+	if code != exitFailed || !strings.Contains(stderr, "interrupted") {
+		t.Errorf("exit %d: %s", code, stderr)
+	}
+}

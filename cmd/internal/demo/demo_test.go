@@ -14,16 +14,16 @@ import (
 )
 
 // show runs the demo with that much load.
-func show(t *testing.T, ctx context.Context, load time.Duration) (code int, out, stdout, stderr string) {
+func show(t *testing.T, ctx context.Context, out string, load time.Duration) (code int, stdout, stderr string) {
 	t.Helper()
-	out = filepath.Join(t.TempDir(), "uma-demo")
 	var printed, complained bytes.Buffer
 	code = Program{Stdout: &printed, Stderr: &complained}.Run(ctx, []string{"--out", out, "--duration", load.String()})
-	return code, out, printed.String(), complained.String()
+	return code, printed.String(), complained.String()
 }
 
 func TestDemoLeavesAReportAndARunFolderAndSaysWhere(t *testing.T) {
-	code, out, stdout, stderr := show(t, t.Context(), time.Second)
+	out := filepath.Join(t.TempDir(), "uma-demo")
+	code, stdout, stderr := show(t, t.Context(), out, time.Second)
 	if code != exitDone {
 		t.Fatalf("exit %d: %s", code, stderr)
 	}
@@ -77,9 +77,19 @@ func expectNobodyListens(t *testing.T, stdout string) {
 }
 
 func TestInterruptedDemoEndsWithNothingLeftRunning(t *testing.T) {
-	ctx, interrupt := context.WithTimeout(t.Context(), 1500*time.Millisecond)
+	out := filepath.Join(t.TempDir(), "uma-demo")
+	ctx, interrupt := context.WithCancel(t.Context())
 	defer interrupt()
-	code, out, stdout, stderr := show(t, ctx, 10*time.Minute)
+	go func() {
+		defer interrupt()
+		for ctx.Err() == nil {
+			time.Sleep(50 * time.Millisecond)
+			if begun, err := filepath.Glob(filepath.Join(out, "demo-*", "manifest.json")); err != nil || len(begun) > 0 {
+				return
+			}
+		}
+	}()
+	code, stdout, stderr := show(t, ctx, out, 10*time.Minute)
 	if code != exitFailed || !strings.Contains(stderr, "interrupted") {
 		t.Errorf("exit %d: %s", code, stderr)
 	}
