@@ -41,9 +41,6 @@ func newFamilies(definers []metric.Definer) families {
 	return known
 }
 
-// NewBatch returns an empty batch for the families declared.
-func NewBatch(declared []metric.Definer) *Batch { return newBatch(newFamilies(declared)) }
-
 func newBatch(known families) *Batch {
 	return &Batch{families: known, seen: make(map[string]struct{})}
 }

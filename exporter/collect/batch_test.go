@@ -16,7 +16,7 @@ func declared() []metric.Definer {
 }
 
 func TestBatchAcceptsDeclaredSeries(t *testing.T) {
-	b := NewBatch(declared())
+	b := newBatch(newFamilies(declared()))
 	b.Gauge(metric.MemoryPoolBytes, 128)
 	b.Gauge(metric.MemoryLedgerBytes, -1, "unattributed")
 	b.Gauge(metric.MemoryLedgerBytes, 0, "free")
@@ -46,7 +46,7 @@ func TestBatchRefusesWhatCannotStandOnAPage(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			b := NewBatch(declared())
+			b := newBatch(newFamilies(declared()))
 			b.Gauge(metric.MemoryLedgerBytes, 1, "kept")
 			test.add(b)
 			if err := b.Err(); err == nil || !strings.Contains(err.Error(), test.says) || !strings.Contains(err.Error(), "uma_") {
@@ -60,7 +60,7 @@ func TestBatchRefusesWhatCannotStandOnAPage(t *testing.T) {
 }
 
 func TestBatchTellsSeriesApartWhoseLabelsWouldRunTogether(t *testing.T) {
-	b := NewBatch([]metric.Definer{metric.NVMeTemperatureCelsius})
+	b := newBatch(newFamilies([]metric.Definer{metric.NVMeTemperatureCelsius}))
 	b.Gauge(metric.NVMeTemperatureCelsius, 1, "a", "bc")
 	b.Gauge(metric.NVMeTemperatureCelsius, 1, "ab", "c")
 	if b.Err() != nil || len(b.Metrics()) != 2 {
@@ -70,7 +70,7 @@ func TestBatchTellsSeriesApartWhoseLabelsWouldRunTogether(t *testing.T) {
 
 func TestBatchReplacesBytesThatAreNoTextOrThatTerminalsObey(t *testing.T) {
 	given := []string{"a\xffb\x1b]0;c\x07\u009bd\n"}
-	b := NewBatch(declared())
+	b := newBatch(newFamilies(declared()))
 	b.Gauge(metric.MemoryLedgerBytes, 1, given...)
 	if b.Err() != nil || given[0] != "a\xffb\x1b]0;c\x07\u009bd\n" {
 		t.Fatalf("error %v, caller's labels %q", b.Err(), given)
@@ -85,7 +85,7 @@ func TestBatchReplacesBytesThatAreNoTextOrThatTerminalsObey(t *testing.T) {
 }
 
 func TestBatchBoundsWhatItSaysOfRefusals(t *testing.T) {
-	b := NewBatch(nil)
+	b := newBatch(newFamilies(nil))
 	for range 1000 {
 		b.Gauge(metric.MemoryPoolBytes, 1)
 	}
@@ -95,7 +95,7 @@ func TestBatchBoundsWhatItSaysOfRefusals(t *testing.T) {
 }
 
 func TestBatchCarriesTheHelpOfTheVocabulary(t *testing.T) {
-	b := NewBatch(declared())
+	b := newBatch(newFamilies(declared()))
 	b.Gauge(metric.MemoryPoolBytes, 1)
 	want := prometheus.NewDesc("uma_memory_pool_bytes", metric.MemoryPoolBytes.Def().HelpText(), nil, nil)
 	if got := b.Metrics()[0].Desc().String(); got != want.String() {

@@ -83,20 +83,24 @@ func (s *Sample) devices(ctx context.Context) ([]nvml.Device, error) {
 }
 
 // architectureOf is where the memory of the machine's GPUs is, "" when it has none or they are another
-// machine's; err is what went
-// wrong when they were listed. Of several GPUs one whose memory is the pool decides, since the
-// ledger depends on that.
+// machine's; err is what went wrong when they were listed. Of several GPUs one whose memory is the
+// pool decides, since the ledger depends on that; next one that could be such a one.
 func (s *Sample) architectureOf(devices []nvml.Device, err error) nvml.Architecture {
-	at := slices.IndexFunc(devices, func(d nvml.Device) bool { return d.Architecture.InPool() })
 	switch {
 	case s.host.ForeignGPU:
 		return ""
 	case s.options.Architecture != "":
 		return s.options.Architecture
-	case len(devices) > 0:
-		return devices[max(at, 0)].Architecture
-	case err != nil:
+	}
+	inPool := slices.IndexFunc(devices, func(d nvml.Device) bool { return d.Architecture.InPool() })
+	untold := slices.IndexFunc(devices, func(d nvml.Device) bool { return d.Architecture == nvml.ArchitectureUnset })
+	switch {
+	case inPool >= 0:
+		return devices[inPool].Architecture
+	case untold >= 0, len(devices) == 0 && err != nil:
 		return nvml.ArchitectureUnset
+	case len(devices) > 0:
+		return devices[0].Architecture
 	}
 	return ""
 }

@@ -212,6 +212,8 @@ func TestArchitectureOfTheHost(t *testing.T) {
 		want     nvml.Architecture
 	}{
 		{"no device", "", nil, nil, ""},
+		{"discrete beside one that could not be told", "", devices(nvml.Discrete, nvml.ArchitectureUnset), nil, nvml.ArchitectureUnset},
+		{"integrated beside one that could not be told", "", devices(nvml.ArchitectureUnset, nvml.Integrated), nil, nvml.Integrated},
 		{"devices that could not be listed", "", nil, context.DeadlineExceeded, nvml.ArchitectureUnset},
 		{"one", "", devices(nvml.Discrete), nil, nvml.Discrete},
 		{"one of them in the pool", "", devices(nvml.Discrete, nvml.Integrated), nil, nvml.Integrated},
