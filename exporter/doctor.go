@@ -26,7 +26,7 @@ func (l *commandLine) openForPeople() (*Exporter, func() error, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	e, err := New(opened.Host, Settings{Options: l.options(), CollectTimeout: l.collectTimeout, HideOwnMetrics: true})
+	e, err := New(opened.Host, Settings{Options: l.options, CollectTimeout: l.collectTimeout, HideOwnMetrics: true})
 	if err != nil {
 		return nil, nil, inputError{err}
 	}

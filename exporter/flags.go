@@ -29,8 +29,7 @@ type commandLine struct {
 	log                             promslog.Config
 	mounts                          mounts
 	replay, nvmlRecord              string
-	architecture                    string
-	processes                       int
+	options                         collect.Options
 	collectTimeout                  time.Duration
 	collectors                      []collectorFlag
 	disableDefaults, once, watch    bool
@@ -75,8 +74,11 @@ func (l *commandLine) logger() *slog.Logger { return promslog.New(&l.log) }
 func (l *commandLine) defineHost(c *kingpin.CmdClause) {
 	l.definePaths(c)
 	c.Flag("nvml.replay", "Serve GPU values from this recording instead of the driver. Give the recorded host's --path.procfs too; beside a live one GPU memory stays out of the ledger.").PlaceHolder("FILE").StringVar(&l.replay)
-	c.Flag("gpu.memory-architecture", "Where the memory of every GPU is, instead of finding out: "+strings.Join(architectures(), ", ")+".").PlaceHolder("ARCH").HintOptions(architectures()...).SetValue(value[string]{"--gpu.memory-architecture", &l.architecture, oneOf(architectures()...)})
-	c.Flag("gpu.processes", "How many GPU processes get a series of their own, largest first.").Default("20").SetValue(value[int]{"--gpu.processes", &l.processes, atLeast(0)})
+	c.Flag("gpu.memory-architecture", "Where the memory of every GPU is, instead of finding out: "+strings.Join(architectures(), ", ")+".").PlaceHolder("ARCH").HintOptions(architectures()...).SetValue(value[nvml.Architecture]{"--gpu.memory-architecture", &l.options.Architecture, architecture})
+	c.Flag("gpu.processes", "How many GPU processes get a series of their own, largest first.").Default("20").SetValue(value[int]{"--gpu.processes", &l.options.ProcessLimit, atLeast(0)})
+	for _, define := range l.collectorFlags() {
+		define(c)
+	}
 	c.Flag("collect.timeout", "Longest time for a collector and for a page.").Default(collect.DefaultTimeout.String()).SetValue(value[time.Duration]{"--collect.timeout", &l.collectTimeout, positiveDuration})
 }
 
@@ -85,6 +87,12 @@ func (l *commandLine) definePaths(c *kingpin.CmdClause) {
 	c.Flag("path.procfs", "Where procfs of the host is mounted.").Default(usual.proc).StringVar(&l.mounts.proc)
 	c.Flag("path.sysfs", "Where sysfs of the host is mounted.").Default(usual.sys).StringVar(&l.mounts.sys)
 	c.Flag("path.cgroupfs", "Where cgroup v2 of the host is mounted.").Default(usual.cgroup).StringVar(&l.mounts.cgroup)
+}
+
+// architecture parses one of them.
+func architecture(text string) (nvml.Architecture, error) {
+	name, err := oneOf(architectures()...)(text)
+	return nvml.Architecture(name), err
 }
 
 // architectures are the ones that can be stated; unknown cannot.
@@ -144,9 +152,4 @@ func (l *commandLine) enabledCollectors() []string {
 		}
 	}
 	return names
-}
-
-// options of the collectors.
-func (l *commandLine) options() collect.Options {
-	return collect.Options{ProcessLimit: l.processes, Architecture: nvml.Architecture(l.architecture)}
 }

@@ -41,7 +41,7 @@ func openHostNamed(t testing.TB, name string) *Exporter {
 		t.Fatal(err)
 	}
 	t.Cleanup(host.GPU.Close)
-	e, err := New(host, Settings{Options: collect.Options{ProcessLimit: 20}, HideOwnMetrics: true})
+	e, err := New(host, Settings{Options: hosts.Options(name), HideOwnMetrics: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -65,7 +65,7 @@ func (l *commandLine) openHost(mustRead bool) (*openedHost, error) {
 		return nil, err
 	}
 	opened.GPU = nvml.NewReader(driver, nvml.ReaderOptions{
-		Architecture: nvml.Architecture(l.architecture), PoolBytes: meminfo["MemTotal"],
+		Architecture: l.options.Architecture, PoolBytes: meminfo["MemTotal"],
 	})
 	return opened, nil
 }

@@ -29,7 +29,7 @@ func (l *commandLine) serve(ctx context.Context, stdout, stderr io.Writer) (err 
 	}
 	defer func() { err = errors.Join(err, opened.close()) }()
 	e, err := New(opened.Host, Settings{
-		Collectors: l.enabledCollectors(), Options: l.options(), CollectTimeout: l.collectTimeout,
+		Collectors: l.enabledCollectors(), Options: l.options, CollectTimeout: l.collectTimeout,
 		MaxRequests: l.maxRequests, TelemetryPath: l.telemetryPath, HideOwnMetrics: l.hideOwnMetrics, Logger: l.logger(),
 	})
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"net/http"
 	"time"
 
 	"github.com/umascope/umascope/exporter/metric"
@@ -43,18 +44,37 @@ type Host struct {
 	// served beside the live /proc: its process lists must not enter the memory ledger, nor may
 	// its PIDs be looked up in Proc.
 	ForeignGPU bool
+	// HTTP reaches the endpoints of engines; for a recording it answers with the pages in it. Nil
+	// reaches none.
+	HTTP http.RoundTripper
+	// SMARTLog reads the health log of an NVMe controller such as nvme0, 512 bytes (log page 02h of
+	// the NVMe base specification). Nil where no device can be asked, as of a recording.
+	SMARTLog func(controller string) ([]byte, error)
+	// CacheResident is how much of the file or directory at path is in the page cache, in bytes. Nil
+	// where there is no page cache to ask about.
+	CacheResident func(ctx context.Context, path string) (uint64, error)
 	// Mode is the label that everything read from this host carries.
 	Mode Mode
 	// Now is the clock.
 	Now func() time.Time
 }
 
-// Options are the settings of single collectors.
+// Options are the settings of single collectors. The zero value of each is its default but where said.
 type Options struct {
-	// ProcessLimit is how many GPU processes get a series of their own, largest first.
-	ProcessLimit int
 	// Architecture overrides the memory architecture of every device, "" detects it.
 	Architecture nvml.Architecture
+	// ProcessLimit is how many processes get a series of their own, GPU holders and others, largest first.
+	ProcessLimit int
+	// PCIeThroughput asks for PCIe traffic, for which the driver keeps each device busy for 40 ms.
+	PCIeThroughput bool
+	// CachePaths are files and directories whose share of the page cache is looked up.
+	CachePaths []string
+	// NVMeSMART asks the drives for their health logs, which needs root.
+	NVMeSMART bool
+	// Cgroups, Processes, Sources belong to the collectors of those names; Sources to kvbm and engine.
+	Cgroups   CgroupOptions
+	Processes ProcessOptions
+	Sources   SourceOptions
 }
 
 // Collect reads one subject into the batch. What it has put into the batch before it returns an

@@ -65,6 +65,9 @@ func Open(name string) (collect.Host, error) {
 	}, nil
 }
 
+// Options are the settings under which the host shows all it has.
+func Options(string) collect.Options { return collect.Options{ProcessLimit: 20} }
+
 func mode(kind archive.Kind) collect.Mode {
 	if kind == archive.Constructed {
 		return collect.Constructed

@@ -14,7 +14,14 @@ func Subjects() []Subject {
 		{"Exporter and host", exporterDefs()},
 		{"Memory", memoryDefs()},
 		{"GPU", gpuDefs()},
+		{"Cgroups", cgroupDefs()},
+		{"Processes", processDefs()},
+		{"KVBM", kvbmDefs()},
+		{"Engines", engineDefs()},
+		{"cuFile", cufileDefs()},
 		{"NVMe", nvmeDefs()},
+		{"Thermal", thermalDefs()},
+		{"Network", networkDefs()},
 		{"Load", loadDefs()},
 	}
 }

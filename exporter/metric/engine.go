@@ -1,0 +1,3 @@
+package metric
+
+func engineDefs() []Definer { return nil }

@@ -1,0 +1,3 @@
+package metric
+
+func kvbmDefs() []Definer { return nil }

@@ -1,0 +1,3 @@
+package metric
+
+func networkDefs() []Definer { return nil }

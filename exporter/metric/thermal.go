@@ -1,0 +1,3 @@
+package metric
+
+func thermalDefs() []Definer { return nil }
