@@ -26,6 +26,7 @@ var mayImport = map[string][]string{
 	"exporter/kernelfs":         {},
 	"exporter/ledger":           {"exporter/metric"},
 	"exporter/nvml":             {},
+	"exporter/endpoint":         {},
 	"exporter/archive":          {"exporter/nvml"},
 	"exporter/collect":          {"exporter/metric", "exporter/kernelfs", "exporter/ledger", "exporter/nvml"},
 	"exporter/hosts":            {"exporter/archive", "exporter/collect", "exporter/nvml"},

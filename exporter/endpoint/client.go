@@ -1,0 +1,186 @@
+package endpoint
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net"
+	"net/http"
+	"net/http/httptrace"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"time"
+)
+
+// Bounds of one answer. The longest pages of engines are well below a tenth of them.
+const (
+	maxBodyBytes   = 8 << 20
+	maxHeaderBytes = 64 << 10
+)
+
+// ErrUnreachable is wrapped when nobody listens at an endpoint: the connection was refused, the name is
+// not known, or there was no connection when time was up. The program behind it is not running, which
+// is a state of its own; one that answers, but wrongly, is in trouble.
+var ErrUnreachable = errors.New("unreachable")
+
+// Transport returns a connection pool for a Client on a live machine. It keeps a connection to each
+// endpoint open between collections. It uses no proxy: endpoints are on this machine or beside it, and an
+// HTTP_PROXY meant for downloads would send their passwords elsewhere.
+func Transport() *http.Transport {
+	return &http.Transport{
+		DialContext:            (&net.Dialer{Timeout: 2 * time.Second}).DialContext,
+		TLSHandshakeTimeout:    5 * time.Second,
+		MaxIdleConnsPerHost:    1,
+		MaxIdleConns:           20,
+		IdleConnTimeout:        2 * time.Minute,
+		MaxResponseHeaderBytes: maxHeaderBytes,
+	}
+}
+
+// Client fetches from endpoints.
+type Client struct {
+	// HTTP makes the requests. It must heed their context and undo the compression it has asked for,
+	// as http.Transport does. Nil reaches no endpoint.
+	HTTP http.RoundTripper
+}
+
+// contentTypes of a page. One that is not given is judged by whether the text can be parsed.
+const (
+	acceptPage = "text/plain;version=0.0.4;q=1,application/openmetrics-text;version=1.0.0;q=0.5"
+	acceptJSON = "application/json"
+
+	plainText   = "text/plain"
+	openMetrics = "application/openmetrics-text"
+)
+
+// Page fetches and parses the metrics of an endpoint.
+func (c Client) Page(ctx context.Context, e *Endpoint) (Page, error) {
+	body, contentType, err := c.get(ctx, e, e.URL, acceptPage)
+	if err != nil {
+		return Page{}, err
+	}
+	switch contentType {
+	case "", plainText:
+		return parsePage(ctx, body, false)
+	case openMetrics:
+		return parsePage(ctx, body, true)
+	}
+	return Page{}, fmt.Errorf("answered with %.60q, which is no page of metrics", contentType)
+}
+
+// JSON fetches another path of the endpoint's server, such as /slots, and decodes it into what into
+// points to, as encoding/json does.
+func (c Client) JSON(ctx context.Context, e *Endpoint, path string, into any) error {
+	body, contentType, err := c.get(ctx, e, e.at(path), acceptJSON)
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	if contentType != acceptJSON && contentType != "" {
+		return fmt.Errorf("%s: answered with %.60q, which is not JSON", path, contentType)
+	}
+	if err := json.Unmarshal(body, into); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return nil
+}
+
+// get returns a whole answer of status 200, and its media type in lower case without parameters.
+func (c Client) get(ctx context.Context, e *Endpoint, at *url.URL, accept string) ([]byte, string, error) {
+	if c.HTTP == nil {
+		return nil, "", fmt.Errorf("%w: this host has no network", ErrUnreachable)
+	}
+	connected := new(atomic.Bool)
+	request, err := http.NewRequestWithContext(traceConnection(ctx, connected), http.MethodGet, at.String(), nil)
+	if err != nil {
+		return nil, "", err
+	}
+	request.Header.Set("Accept", accept)
+	request.Header.Set("User-Agent", "uma-exporter")
+	if user := e.URL.User; user != nil {
+		password, _ := user.Password()
+		request.SetBasicAuth(user.Username(), password)
+	}
+	// Not an http.Client, which would follow redirects and put the URL, password and all but hidden,
+	// into errors.
+	response, err := c.HTTP.RoundTrip(request)
+	if err != nil {
+		return nil, "", unreachable(ctx, err, connected.Load())
+	}
+	defer response.Body.Close()
+	return readResponse(response)
+}
+
+func readResponse(response *http.Response) ([]byte, string, error) {
+	if response.StatusCode/100 == 3 {
+		return nil, "", errors.New("redirects to another address, which is not followed")
+	}
+	if response.StatusCode != http.StatusOK {
+		return nil, "", fmt.Errorf("answered with status %d", response.StatusCode)
+	}
+	if encoding := response.Header.Get("Content-Encoding"); encoding != "" && encoding != "identity" {
+		return nil, "", fmt.Errorf("answered in the encoding %.20q, which was not asked for", encoding)
+	}
+	contentType, err := mediaType(response.Header.Get("Content-Type"))
+	if err != nil {
+		return nil, "", err
+	}
+	body, err := readBounded(response.Body, response.ContentLength)
+	return body, contentType, err
+}
+
+func mediaType(header string) (string, error) {
+	if strings.TrimSpace(header) == "" {
+		return "", nil
+	}
+	name, _, err := mime.ParseMediaType(header)
+	if err != nil {
+		return "", fmt.Errorf("answered with the content type %.60q, which cannot be understood", header)
+	}
+	return name, nil
+}
+
+// readBounded reads a body of at most maxBodyBytes, counted after decompression. It asks for no more
+// than one byte above that.
+func readBounded(body io.Reader, announced int64) ([]byte, error) {
+	if announced > maxBodyBytes {
+		return nil, fmt.Errorf("answers with %d bytes, more than %d", announced, maxBodyBytes)
+	}
+	content, err := io.ReadAll(io.LimitReader(body, maxBodyBytes+1))
+	if err != nil {
+		return nil, fmt.Errorf("answer ended after %d bytes: %w", len(content), err)
+	}
+	if len(content) > maxBodyBytes {
+		return nil, fmt.Errorf("answers with more than %d bytes", maxBodyBytes)
+	}
+	return content, nil
+}
+
+// traceConnection notes when there is a connection, TLS handshake aside.
+func traceConnection(ctx context.Context, connected *atomic.Bool) context.Context {
+	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		GotConn: func(httptrace.GotConnInfo) { connected.Store(true) },
+		ConnectDone: func(_, _ string, err error) {
+			if err == nil {
+				connected.Store(true)
+			}
+		},
+	})
+}
+
+// unreachable tells whether a request failed because there was nobody to send it to.
+func unreachable(ctx context.Context, err error, connected bool) error {
+	var dial *net.OpError
+	switch {
+	case errors.Is(err, ErrUnreachable):
+		return err
+	case errors.As(err, &dial) && dial.Op == "dial", ctx.Err() != nil && !connected:
+		return fmt.Errorf("%w: %w", ErrUnreachable, err)
+	case ctx.Err() != nil:
+		return fmt.Errorf("has not answered in time: %w", err)
+	}
+	return err
+}

@@ -1,0 +1,77 @@
+// Package endpoint fetches what other programs publish about themselves over HTTP: pages of metrics, in
+// the text format of Prometheus or OpenMetrics, and JSON.
+//
+// Nothing that an endpoint says is trusted. It may hang, drip, redirect, send without end or send
+// nonsense: every answer is bounded in time by the caller's context, and in bytes and series by this
+// package; redirects are not followed, because they would lead to an address that nobody named.
+// Whatever goes wrong costs that endpoint only.
+//
+// The package knows nothing of what the metrics mean.
+package endpoint
+
+import (
+	"errors"
+	"net"
+	"net/url"
+	"strconv"
+	"strings"
+)
+
+// defaultPath is where metrics are unless the URL says otherwise.
+const defaultPath = "/metrics"
+
+// Endpoint is an address that answers with metrics.
+type Endpoint struct {
+	// URL is the whole address. It may hold a password: it is for the request, not for eyes.
+	URL *url.URL
+	// Source names the endpoint for people and in labels: host:port/path, without user and query.
+	Source string
+}
+
+var errNotURL = errors.New("must be a URL such as http://127.0.0.1:6880/metrics")
+
+// Parse reads an address such as http://127.0.0.1:6880. Its path is /metrics where the URL has none.
+// User and password are sent as basic authentication; query parameters are sent too. Errors repeat
+// nothing of the text, part of which may be a password.
+func Parse(raw string) (*Endpoint, error) {
+	parsed, err := url.Parse(raw)
+	if err != nil || parsed.Hostname() == "" {
+		return nil, errNotURL
+	}
+	if parsed.Scheme != "http" && parsed.Scheme != "https" {
+		return nil, errors.New("must begin with http:// or https://")
+	}
+	port, err := portOf(parsed)
+	if err != nil {
+		return nil, err
+	}
+	if parsed.Path == "" || parsed.Path == "/" {
+		parsed.Path, parsed.RawPath = defaultPath, ""
+	}
+	parsed.Fragment, parsed.RawFragment = "", ""
+	parsed.Host = net.JoinHostPort(strings.ToLower(parsed.Hostname()), port)
+	return &Endpoint{URL: parsed, Source: parsed.Host + parsed.EscapedPath()}, nil
+}
+
+func portOf(parsed *url.URL) (string, error) {
+	port := parsed.Port()
+	switch {
+	case port == "" && parsed.Scheme == "https":
+		return "443", nil
+	case port == "":
+		return "80", nil
+	}
+	number, err := strconv.ParseUint(port, 10, 16)
+	if err != nil || number == 0 {
+		return "", errors.New("must have a port from 1 to 65535")
+	}
+	return strconv.FormatUint(number, 10), nil
+}
+
+// at is the address of another path of the same server, with the same query: a router such as that of
+// llama.cpp wants to know the model everywhere.
+func (e *Endpoint) at(path string) *url.URL {
+	there := *e.URL
+	there.Path, there.RawPath = path, ""
+	return &there
+}

@@ -1,0 +1,219 @@
+package endpoint
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	dto "github.com/prometheus/client_model/go"
+	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
+)
+
+// Page is a parsed page of metrics. Its zero value is an empty one.
+//
+// Series are found by the name that they have on the page. Of a histogram or summary called x there
+// are x_sum and x_count. Values that are not finite numbers are left out, and so are the series ending
+// in _created that some client libraries add. A series that stands twice counts once.
+type Page struct {
+	series     map[string][]Series
+	histograms map[string][]Histogram
+}
+
+// Series is one value.
+type Series struct {
+	Labels map[string]string
+	Value  float64
+}
+
+// Histogram is one distribution.
+type Histogram struct {
+	Labels map[string]string
+	// Count is how many values were observed, Sum is what they add up to.
+	Count, Sum float64
+	// Buckets are in ascending order, without the last, unbounded one.
+	Buckets []Bucket
+}
+
+// Bucket counts the values of at most UpperBound.
+type Bucket struct{ UpperBound, CumulativeCount float64 }
+
+// Label selects the series whose label Name has this value. A label that a series lacks is empty.
+type Label struct{ Name, Value string }
+
+// ParsePage parses a page in the text format:
+//
+//	# TYPE kvbm_matched_tokens counter
+//	kvbm_matched_tokens 117248
+func ParsePage(text []byte) (Page, error) { return parsePage(context.Background(), text, false) }
+
+// Has says whether the page has a series whose name begins with prefix.
+func (p Page) Has(prefix string) bool {
+	for name := range p.series {
+		if strings.HasPrefix(name, prefix) {
+			return true
+		}
+	}
+	return false
+}
+
+// Series returns the series of a name that have all these labels, in the order of the page.
+func (p Page) Series(name string, match ...Label) []Series {
+	var found []Series
+	for _, one := range p.series[name] {
+		if matches(one.Labels, match) {
+			found = append(found, one)
+		}
+	}
+	return found
+}
+
+// Value returns the only value that a name has with these labels. It is not known where there is none
+// and where there are several.
+func (p Page) Value(name string, match ...Label) (value float64, known bool) {
+	found := p.Series(name, match...)
+	if len(found) != 1 {
+		return 0, false
+	}
+	return found[0].Value, true
+}
+
+// Sum adds up the values that a name has with these labels. It is not known where there is none.
+func (p Page) Sum(name string, match ...Label) (sum float64, known bool) {
+	found := p.Series(name, match...)
+	for _, one := range found {
+		sum += one.Value
+	}
+	return sum, len(found) > 0
+}
+
+// Histograms returns the distributions of a name that have all these labels.
+func (p Page) Histograms(name string, match ...Label) []Histogram {
+	var found []Histogram
+	for _, one := range p.histograms[name] {
+		if matches(one.Labels, match) {
+			found = append(found, one)
+		}
+	}
+	return found
+}
+
+func matches(labels map[string]string, match []Label) bool {
+	return !slices.ContainsFunc(match, func(l Label) bool { return labels[l.Name] != l.Value })
+}
+
+// parsePage parses text that has been bounded and made plain. The parser looks at ctx whenever it wants
+// more text, so that no page keeps it busy beyond the deadline.
+func parsePage(ctx context.Context, text []byte, open bool) (Page, error) {
+	plain, err := plainText004(text, open)
+	if err != nil {
+		return Page{}, err
+	}
+	parser := expfmt.NewTextParser(model.UTF8Validation)
+	families, err := parser.TextToMetricFamilies(contextReader{ctx, bytes.NewReader(plain)})
+	if err != nil {
+		return Page{}, fmt.Errorf("no page of metrics: %.200s", err)
+	}
+	page := Page{series: map[string][]Series{}, histograms: map[string][]Histogram{}}
+	for name, family := range families {
+		seen := map[string]bool{}
+		for _, one := range family.GetMetric() {
+			labels := labelsOf(one)
+			if key := keyOf(labels); !seen[key] && !strings.HasSuffix(name, "_created") {
+				seen[key] = true
+				page.add(name, labels, one)
+			}
+		}
+	}
+	return page, nil
+}
+
+// contextReader ends when its context does.
+type contextReader struct {
+	ctx context.Context
+	io.Reader
+}
+
+func (r contextReader) Read(into []byte) (int, error) {
+	if err := r.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return r.Reader.Read(into)
+}
+
+func labelsOf(one *dto.Metric) map[string]string {
+	labels := make(map[string]string, len(one.GetLabel()))
+	for _, pair := range one.GetLabel() {
+		labels[pair.GetName()] = pair.GetValue()
+	}
+	return labels
+}
+
+// keyOf tells label sets apart; 0xff stands in no valid UTF-8 text.
+func keyOf(labels map[string]string) string {
+	var key strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(labels)) {
+		key.WriteString(name + "\xff" + labels[name] + "\xff")
+	}
+	return key.String()
+}
+
+func (p *Page) add(name string, labels map[string]string, one *dto.Metric) {
+	switch {
+	case one.Counter != nil:
+		p.addValue(name, labels, one.Counter.GetValue())
+	case one.Gauge != nil:
+		p.addValue(name, labels, one.Gauge.GetValue())
+	case one.Untyped != nil:
+		p.addValue(name, labels, one.Untyped.GetValue())
+	case one.Summary != nil:
+		p.addValue(name+"_sum", labels, one.Summary.GetSampleSum())
+		p.addValue(name+"_count", labels, float64(one.Summary.GetSampleCount()))
+	case one.Histogram != nil:
+		p.addHistogram(name, labels, one.Histogram)
+	}
+}
+
+func (p *Page) addValue(name string, labels map[string]string, value float64) {
+	if finite(value) {
+		p.series[name] = append(p.series[name], Series{labels, value})
+	}
+}
+
+func (p *Page) addHistogram(name string, labels map[string]string, from *dto.Histogram) {
+	made := Histogram{Labels: labels, Sum: from.GetSampleSum(),
+		Count: cmp.Or(from.GetSampleCountFloat(), float64(from.GetSampleCount()))}
+	p.addValue(name+"_sum", labels, made.Sum)
+	p.addValue(name+"_count", labels, made.Count)
+	for _, bucket := range from.GetBucket() {
+		count := cmp.Or(bucket.GetCumulativeCountFloat(), float64(bucket.GetCumulativeCount()))
+		if !finite(bucket.GetUpperBound()) {
+			continue
+		}
+		made.Buckets = append(made.Buckets, Bucket{bucket.GetUpperBound(), count})
+	}
+	slices.SortFunc(made.Buckets, func(a, b Bucket) int { return cmp.Compare(a.UpperBound, b.UpperBound) })
+	if made.sound() {
+		p.histograms[name] = append(p.histograms[name], made)
+	}
+}
+
+// sound says whether the counts are those of a distribution: finite, and never falling.
+func (h Histogram) sound() bool {
+	last := 0.0
+	for i, bucket := range h.Buckets {
+		if !(bucket.CumulativeCount >= last) || i > 0 && bucket.UpperBound == h.Buckets[i-1].UpperBound {
+			return false
+		}
+		last = bucket.CumulativeCount
+	}
+	return finite(h.Sum) && finite(h.Count) && h.Count >= last
+}
+
+func finite(value float64) bool { return !math.IsNaN(value) && !math.IsInf(value, 0) }
