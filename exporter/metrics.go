@@ -15,8 +15,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	dto "github.com/prometheus/client_model/go"
-
-	"github.com/umascope/umascope/exporter/collect"
 )
 
 // transferTime is what is left of a scrape's timeout for sending the page.
@@ -35,26 +33,12 @@ func (e *Exporter) serveMetrics(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
-	pages, err := gatherer(scrape)
-	if err != nil {
-		http.Error(w, "collectors contradict each other: "+err.Error(), http.StatusInternalServerError)
-		return
-	}
-	promhttp.HandlerFor(joined(append([]prometheus.Gatherer{pages}, own...)), promhttp.HandlerOpts{
+	promhttp.HandlerFor(joined(append(own, scrape)), promhttp.HandlerOpts{
 		// What can be served is served; a page that is not there at all would hide more.
 		ErrorHandling:     promhttp.ContinueOnError,
 		ErrorLog:          gatherLog{e.settings.Logger},
 		EnableOpenMetrics: true,
 	}).ServeHTTP(w, r)
-}
-
-// gatherer of one scrape. A registry of its own checks it as a whole: types, labels, duplicates.
-func gatherer(scrape *collect.Scrape) (prometheus.Gatherer, error) {
-	registry := prometheus.NewRegistry()
-	if err := registry.Register(scrape); err != nil {
-		return nil, err
-	}
-	return registry, nil
 }
 
 // begun gathers at once, in the background, what is asked for later: the exporter looks at its own

@@ -47,11 +47,7 @@ func (e *Exporter) WritePage(ctx context.Context, w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	pages, err := gatherer(scrape)
-	if err != nil {
-		return err
-	}
-	found, gatherErr := pages.Gather()
+	found, gatherErr := scrape.Gather()
 	encoder := expfmt.NewEncoder(w, expfmt.NewFormat(expfmt.TypeTextPlain))
 	for _, family := range found {
 		if err := encoder.Encode(family); err != nil {

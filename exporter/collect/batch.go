@@ -1,13 +1,15 @@
 package collect
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"unicode"
 
-	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
 
 	"github.com/umascope/umascope/exporter/metric"
 )
@@ -22,99 +24,96 @@ const maxProblems = 5
 // negative counter, series given twice) is refused: the rest is served and the collector fails.
 type Batch struct {
 	families families
-	metrics  []prometheus.Metric
-	seen     map[string]struct{}
+	series   [][]*dto.Metric // by index of the family
 	problems []error
 	refused  int
 }
 
-// families are the descriptions of all series that a collector may emit, by name. They are made
-// once per collector, not once per scrape.
-type families map[string]*prometheus.Desc
-
-func newFamilies(definers []metric.Definer) families {
-	known := make(families, len(definers))
-	for _, definer := range definers {
-		def := definer.Def()
-		known[def.Name] = prometheus.NewDesc(def.Name, def.HelpText(), def.LabelNames(), nil)
-	}
-	return known
-}
-
-func newBatch(known families) *Batch {
-	return &Batch{families: known, seen: make(map[string]struct{})}
-}
-
 // Gauge adds one value; labels are the label values in the order of the definition.
 func (b *Batch) Gauge(m metric.Gauge, value float64, labels ...string) {
-	b.add(m.Def(), prometheus.GaugeValue, value, labels)
+	b.add(m.Def(), value, labels)
 }
 
 // Counter adds the present reading of a count that only its source may reset.
 func (b *Batch) Counter(m metric.Counter, value float64, labels ...string) {
-	if value < 0 {
-		b.refuse(m.Def(), labels, fmt.Sprintf("a counter cannot be %v", value))
-		return
-	}
-	b.add(m.Def(), prometheus.CounterValue, value, labels)
+	b.add(m.Def(), value, labels)
 }
 
-// Metrics returns what was accepted.
-func (b *Batch) Metrics() []prometheus.Metric { return b.metrics }
+func (b *Batch) add(def metric.Def, value float64, labels []string) {
+	known, declared := b.families.byName[def.Name]
+	switch {
+	case !declared:
+		b.refuse(def.Name, labels, "the collector does not declare it")
+	case len(labels) != len(known.labels):
+		b.refuse(def.Name, labels, fmt.Sprintf("%d label values for %d labels", len(labels), len(known.labels)))
+	case math.IsNaN(value) || math.IsInf(value, 0):
+		b.refuse(def.Name, labels, fmt.Sprintf("%v is no reading", value))
+	case value < 0 && known.kind == dto.MetricType_COUNTER:
+		b.refuse(def.Name, labels, fmt.Sprintf("a counter cannot be %v", value))
+	default:
+		b.series[known.index] = append(b.series[known.index], known.with(value, labels))
+	}
+}
 
-// Err says what was refused, nil when nothing was.
-func (b *Batch) Err() error {
+func (b *Batch) refuse(name string, labels []string, why string) {
+	b.refused++
+	if len(b.problems) < maxProblems {
+		b.problems = append(b.problems, fmt.Errorf("%s%q: %s", name, labels, why))
+	}
+}
+
+// close returns what was accepted, every family sorted by the values of its labels, and what was
+// refused. Sorting puts a series that was given twice beside itself: the first one stays.
+func (b *Batch) close() ([]*dto.MetricFamily, error) {
+	found := make([]*dto.MetricFamily, 0, len(b.families.all))
+	for _, known := range b.families.all {
+		series := b.series[known.index]
+		if len(series) == 0 {
+			continue
+		}
+		slices.SortStableFunc(series, compareLabels)
+		series = slices.CompactFunc(series, func(first, again *dto.Metric) bool {
+			if compareLabels(first, again) != 0 {
+				return false
+			}
+			b.refuse(known.name, labelValues(again), "the series is there already")
+			return true
+		})
+		found = append(found, known.of(series))
+	}
+	return found, b.refusals()
+}
+
+// refusals says what was refused, nil when nothing was.
+func (b *Batch) refusals() error {
 	if more := b.refused - len(b.problems); more > 0 {
 		return errors.Join(append(b.problems[:len(b.problems):len(b.problems)], fmt.Errorf("and %d more", more))...)
 	}
 	return errors.Join(b.problems...)
 }
 
-func (b *Batch) add(def metric.Def, kind prometheus.ValueType, value float64, labels []string) {
-	desc, declared := b.families[def.Name]
-	if !declared {
-		b.refuse(def, labels, "the collector does not declare it")
-		return
+// compareLabels orders series of one family: their labels have the same names in the same order.
+func compareLabels(a, b *dto.Metric) int {
+	for i, pair := range a.Label {
+		if order := cmp.Compare(*pair.Value, *b.Label[i].Value); order != 0 {
+			return order
+		}
 	}
-	if len(labels) != len(def.Labels) {
-		b.refuse(def, labels, fmt.Sprintf("%d label values for %d labels", len(labels), len(def.Labels)))
-		return
-	}
-	if math.IsNaN(value) || math.IsInf(value, 0) {
-		b.refuse(def, labels, fmt.Sprintf("%v is no reading", value))
-		return
-	}
-	labels = plainText(labels)
-	key := seriesKey(def.Name, labels)
-	if _, twice := b.seen[key]; twice {
-		b.refuse(def, labels, "the series is there already")
-		return
-	}
-	made, err := prometheus.NewConstMetric(desc, kind, value, labels...)
-	if err != nil {
-		b.refuse(def, labels, err.Error())
-		return
-	}
-	b.seen[key] = struct{}{}
-	b.metrics = append(b.metrics, made)
+	return 0
 }
 
-func (b *Batch) refuse(def metric.Def, labels []string, why string) {
-	b.refused++
-	if len(b.problems) < maxProblems {
-		b.problems = append(b.problems, fmt.Errorf("%s%q: %s", def.Name, labels, why))
+func labelValues(m *dto.Metric) []string {
+	values := make([]string, len(m.Label))
+	for i, pair := range m.Label {
+		values[i] = *pair.Value
 	}
+	return values
 }
 
 // plainText replaces what cannot be written on a page, and control characters, which a terminal obeys
-// that a page is printed on: process and model names are bytes that somebody else chose. The slice
-// given is not changed.
-func plainText(labels []string) []string {
-	plain := make([]string, len(labels))
-	for i, label := range labels {
-		plain[i] = strings.Map(withoutControl, strings.ToValidUTF8(label, "\uFFFD"))
-	}
-	return plain
+// that a page is printed on: process and model names are bytes that somebody else chose.
+func plainText(label string) string {
+	return strings.Map(withoutControl, strings.ToValidUTF8(label, "\uFFFD"))
 }
 
 func withoutControl(r rune) rune {
@@ -122,12 +121,4 @@ func withoutControl(r rune) rune {
 		return unicode.ReplacementChar
 	}
 	return r
-}
-
-// seriesKey tells series apart; 0xff stands in no valid UTF-8 text, so values cannot run together.
-func seriesKey(name string, labels []string) string {
-	if len(labels) == 0 {
-		return name
-	}
-	return name + "\xff" + strings.Join(labels, "\xff")
 }

@@ -1,11 +1,11 @@
 package collect
 
 import (
+	"fmt"
 	"math"
 	"strings"
 	"testing"
 
-	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
 
 	"github.com/umascope/umascope/exporter/metric"
@@ -15,17 +15,35 @@ func declared() []metric.Definer {
 	return []metric.Definer{metric.MemoryPoolBytes, metric.MemoryLedgerBytes, metric.VmstatOOMKillsTotal}
 }
 
+// closed returns the series of a batch that nothing was refused of, one a line.
+func closed(t *testing.T, b *Batch) string {
+	t.Helper()
+	found, err := b.close()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return seriesText(found)
+}
+
+func seriesText(found []*dto.MetricFamily) string {
+	var text strings.Builder
+	for _, family := range found {
+		for _, m := range family.GetMetric() {
+			fmt.Fprintln(&text, family.GetName()+labelText(m), m.GetGauge().GetValue()+m.GetCounter().GetValue())
+		}
+	}
+	return text.String()
+}
+
 func TestBatchAcceptsDeclaredSeries(t *testing.T) {
 	b := newBatch(newFamilies(declared()))
 	b.Gauge(metric.MemoryPoolBytes, 128)
 	b.Gauge(metric.MemoryLedgerBytes, -1, "unattributed")
 	b.Gauge(metric.MemoryLedgerBytes, 0, "free")
 	b.Counter(metric.VmstatOOMKillsTotal, 0)
-	if err := b.Err(); err != nil {
-		t.Fatal(err)
-	}
-	if got := len(b.Metrics()); got != 4 {
-		t.Errorf("%d series accepted, 4 given", got)
+	page := closed(t, b)
+	if got := strings.Count(page, "\n"); got != 4 {
+		t.Errorf("%d series accepted, 4 given:\n%s", got, page)
 	}
 }
 
@@ -49,11 +67,12 @@ func TestBatchRefusesWhatCannotStandOnAPage(t *testing.T) {
 			b := newBatch(newFamilies(declared()))
 			b.Gauge(metric.MemoryLedgerBytes, 1, "kept")
 			test.add(b)
-			if err := b.Err(); err == nil || !strings.Contains(err.Error(), test.says) || !strings.Contains(err.Error(), "uma_") {
+			found, err := b.close()
+			if err == nil || !strings.Contains(err.Error(), test.says) || !strings.Contains(err.Error(), "uma_") {
 				t.Errorf("got error %v, want one that names the series and says %q", err, test.says)
 			}
-			if len(b.Metrics()) == 0 {
-				t.Error("the good series was lost with the bad one")
+			if page := seriesText(found); !strings.Contains(page, `{line="kept"} 1`) || strings.Contains(page, " 2") {
+				t.Errorf("the good series was lost with the bad one, or the bad one was kept:\n%s", page)
 			}
 		})
 	}
@@ -63,8 +82,8 @@ func TestBatchTellsSeriesApartWhoseLabelsWouldRunTogether(t *testing.T) {
 	b := newBatch(newFamilies([]metric.Definer{metric.NVMeTemperatureCelsius}))
 	b.Gauge(metric.NVMeTemperatureCelsius, 1, "a", "bc")
 	b.Gauge(metric.NVMeTemperatureCelsius, 1, "ab", "c")
-	if b.Err() != nil || len(b.Metrics()) != 2 {
-		t.Errorf("%d series, %v", len(b.Metrics()), b.Err())
+	if page := closed(t, b); strings.Count(page, "\n") != 2 {
+		t.Errorf("not two series:\n%s", page)
 	}
 }
 
@@ -72,14 +91,11 @@ func TestBatchReplacesBytesThatAreNoTextOrThatTerminalsObey(t *testing.T) {
 	given := []string{"a\xffb\x1b]0;c\x07\u009bd\n"}
 	b := newBatch(newFamilies(declared()))
 	b.Gauge(metric.MemoryLedgerBytes, 1, given...)
-	if b.Err() != nil || given[0] != "a\xffb\x1b]0;c\x07\u009bd\n" {
-		t.Fatalf("error %v, caller's labels %q", b.Err(), given)
+	found, err := b.close()
+	if err != nil || given[0] != "a\xffb\x1b]0;c\x07\u009bd\n" {
+		t.Fatalf("error %v, caller's labels %q", err, given)
 	}
-	var out dto.Metric
-	if err := b.Metrics()[0].Write(&out); err != nil {
-		t.Fatal(err)
-	}
-	if got := out.GetLabel()[0].GetValue(); got != "a\uFFFDb\uFFFD]0;c\uFFFD\uFFFDd\uFFFD" {
+	if got := found[0].GetMetric()[0].GetLabel()[0].GetValue(); got != "a\uFFFDb\uFFFD]0;c\uFFFD\uFFFDd\uFFFD" {
 		t.Errorf("label is %q", got)
 	}
 }
@@ -89,7 +105,8 @@ func TestBatchBoundsWhatItSaysOfRefusals(t *testing.T) {
 	for range 1000 {
 		b.Gauge(metric.MemoryPoolBytes, 1)
 	}
-	if got := b.Err().Error(); len(got) > 2000 || !strings.Contains(got, "and 995 more") {
+	_, err := b.close()
+	if got := err.Error(); len(got) > 2000 || !strings.Contains(got, "and 995 more") {
 		t.Errorf("%d bytes: %.300s", len(got), got)
 	}
 }
@@ -97,8 +114,27 @@ func TestBatchBoundsWhatItSaysOfRefusals(t *testing.T) {
 func TestBatchCarriesTheHelpOfTheVocabulary(t *testing.T) {
 	b := newBatch(newFamilies(declared()))
 	b.Gauge(metric.MemoryPoolBytes, 1)
-	want := prometheus.NewDesc("uma_memory_pool_bytes", metric.MemoryPoolBytes.Def().HelpText(), nil, nil)
-	if got := b.Metrics()[0].Desc().String(); got != want.String() {
-		t.Errorf("got %s, want %s", got, want)
+	found, err := b.close()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := found[0].GetHelp(), metric.MemoryPoolBytes.Def().HelpText(); got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestBatchSortsSeriesByTheirLabelsInTheOrderOfNames(t *testing.T) {
+	b := newBatch(newFamilies([]metric.Definer{metric.NVMeInfo}))
+	// The definition's order is device, controller, model, firmware; a page's is that of the alphabet.
+	b.Gauge(metric.NVMeInfo, 1, "nvme1n1", "nvme0", "m", "f")
+	b.Gauge(metric.NVMeInfo, 1, "nvme0n2", "nvme0", "m", "f")
+	b.Gauge(metric.NVMeInfo, 1, "nvme9n1", "nvme0", "m", "e")
+	want := strings.Join([]string{
+		`uma_nvme_info{controller="nvme0",device="nvme0n2",firmware="f",model="m"} 1`,
+		`uma_nvme_info{controller="nvme0",device="nvme1n1",firmware="f",model="m"} 1`,
+		`uma_nvme_info{controller="nvme0",device="nvme9n1",firmware="e",model="m"} 1`,
+	}, "\n") + "\n"
+	if got := closed(t, b); got != want {
+		t.Errorf("got\n%swant\n%s", got, want)
 	}
 }

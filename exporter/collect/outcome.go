@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
 )
 
 // State is how a collector ended.
@@ -40,7 +40,7 @@ type Outcome struct {
 	// get as far as looking.
 	Met []bool
 
-	metrics []prometheus.Metric
+	families []*dto.MetricFamily
 }
 
 // Reason says why the state is not OK, "" when it is. It does not repeat the state.

@@ -112,11 +112,12 @@ func (c *collector) read(ctx context.Context, host Host, sample *Sample) (outcom
 	batch := newBatch(c.families)
 	outcome = Outcome{Spec: c.spec, Sample: sample, Met: c.needsMet(host)}
 	err := c.collect(ctx, sample, batch)
-	if refused := batch.Err(); refused != nil {
+	found, refused := batch.close()
+	if refused != nil {
 		// A refused value is a mistake of the collector: it must not hide behind ErrAbsent.
 		err = fmt.Errorf("refused: %w%s", refused, andAlso(err))
 	}
-	outcome.State, outcome.Err, outcome.metrics = stateOf(err), err, batch.Metrics()
+	outcome.State, outcome.Err, outcome.families = stateOf(err), err, found
 	return outcome
 }
 

@@ -207,7 +207,7 @@ func (r *Runner) deadline(ctx context.Context) time.Time {
 func (r *Runner) page(shared *collection, wanted []*collector, began time.Time) *Scrape {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	scrape := &Scrape{Mode: r.host.Mode, build: r.settings.Build, families: []families{r.health}}
+	scrape := &Scrape{Mode: r.host.Mode, build: r.settings.Build, healthFamilies: r.health}
 	for i, one := range shared.runs {
 		c := wanted[i]
 		outcome := Outcome{Spec: c.spec, State: Failed, Duration: time.Since(one.started),
@@ -217,7 +217,6 @@ func (r *Runner) page(shared *collection, wanted []*collector, began time.Time) 
 		}
 		outcome.LastSuccess = c.lastSuccess
 		scrape.Outcomes = append(scrape.Outcomes, outcome)
-		scrape.families = append(scrape.families, c.families)
 	}
 	return scrape
 }

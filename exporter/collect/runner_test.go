@@ -63,14 +63,11 @@ func mustScrape(t *testing.T, r *Runner, ctx context.Context, names ...string) *
 	return scrape
 }
 
-// gather renders a scrape as series text to value, through a registry that checks everything.
+// gather renders a scrape as series text to value, through the client library, which checks types,
+// labels and duplicates.
 func gather(t *testing.T, scrape *Scrape) map[string]float64 {
 	t.Helper()
-	registry := prometheus.NewPedanticRegistry()
-	if err := registry.Register(scrape); err != nil {
-		t.Fatal(err)
-	}
-	found, err := registry.Gather()
+	found, err := prometheus.Gatherers{scrape}.Gather()
 	if err != nil {
 		t.Fatal(err)
 	}

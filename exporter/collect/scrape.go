@@ -1,20 +1,23 @@
 package collect
 
 import (
-	"github.com/prometheus/client_golang/prometheus"
+	"slices"
+	"strings"
+
+	dto "github.com/prometheus/client_model/go"
 
 	"github.com/umascope/umascope/exporter/metric"
 )
 
-// Scrape is what one scrape got: the prometheus.Collector of one page.
+// Scrape is what one scrape got: the prometheus.Gatherer of one page.
 type Scrape struct {
 	// Outcomes are in the order of the specs.
 	Outcomes []Outcome
 	// Mode is where the figures come from.
 	Mode Mode
 
-	build    Build
-	families []families // of the health series, then of each collector
+	build          Build
+	healthFamilies families
 }
 
 // healthMetrics are the series about the exporter itself.
@@ -25,33 +28,19 @@ func healthMetrics() []metric.Definer {
 	}
 }
 
-// Describe sends what the collectors of this scrape may emit.
-func (s *Scrape) Describe(descs chan<- *prometheus.Desc) {
-	for _, known := range s.families {
-		for _, desc := range known {
-			descs <- desc
-		}
-	}
-}
-
-// Collect sends what is ready, and the health of every collector.
-func (s *Scrape) Collect(metrics chan<- prometheus.Metric) {
+// Gather returns what is ready, and the health of every collector, by name. The families are shared
+// with other scrapes of the same collection and must not be changed.
+func (s *Scrape) Gather() ([]*dto.MetricFamily, error) {
+	page, err := s.health().close()
 	for _, outcome := range s.Outcomes {
-		for _, made := range outcome.metrics {
-			metrics <- made
-		}
+		page = append(page, outcome.families...)
 	}
-	health := s.health()
-	for _, made := range health.Metrics() {
-		metrics <- made
-	}
-	if err := health.Err(); err != nil {
-		metrics <- prometheus.NewInvalidMetric(prometheus.NewInvalidDesc(err), err)
-	}
+	slices.SortFunc(page, func(a, b *dto.MetricFamily) int { return strings.Compare(a.GetName(), b.GetName()) })
+	return page, err
 }
 
 func (s *Scrape) health() *Batch {
-	batch := newBatch(s.families[0])
+	batch := newBatch(s.healthFamilies)
 	batch.Gauge(metric.ExporterBuildInfo, 1, s.build.Version, s.build.Revision, s.build.GoVersion)
 	for _, mode := range Modes() {
 		batch.Gauge(metric.ExporterMode, number(mode == s.Mode), string(mode))
