@@ -3,8 +3,14 @@
 //
 // The format is txtar (golang.org/x/tools/txtar), because directory trees cannot travel: a module zip
 // refuses the colons of PCI addresses and drops the symbolic links that /sys/class consists of. A
-// link is an entry named "path -> target" without content, the driver's answers are the entry
-// nvml.jsonl (see nvml.Record), and the lines before the first entry say what the file is:
+// link is an entry named "path -> target" without content, but for a process's descriptor, which may say
+// how large the file is that it leads to, since that file can have lost its name:
+//
+//	-- proc/6330/fd/188 -> /mnt/dynamo-kvbm-disk-cache-Xa91Qz (deleted) --
+//	size: 34359738368
+//
+// The driver's answers are the entry nvml.jsonl (see nvml.Record), and the lines before the first entry
+// say what the file is:
 //
 //	kind: recorded
 //	description: H200, idle
@@ -117,13 +123,19 @@ func addEntry(root *tree, file txtar.File) error {
 	if !strings.HasPrefix(path, procRoot+"/") && !strings.HasPrefix(path, sysRoot+"/") {
 		return errors.New("is neither in proc nor in sys")
 	}
-	if !isLink {
+	switch {
+	case !isLink:
 		return root.addFile(path, file.Data)
-	}
-	if len(bytes.TrimSpace(file.Data)) > 0 {
+	case len(bytes.TrimSpace(file.Data)) == 0:
+		return root.addLink(path, target)
+	case !isDescriptor(path):
 		return errors.New("is a link and has content")
 	}
-	return root.addLink(path, target)
+	size, err := parseSize(string(file.Data))
+	if err != nil {
+		return err
+	}
+	return root.addDescriptor(path, target, size)
 }
 
 // parseHeader reads "key: value" lines up to an empty one; what follows is notes.

@@ -147,6 +147,8 @@ func TestBrokenArchivesAreRefusedInOneLine(t *testing.T) {
 func FuzzRead(f *testing.F) {
 	f.Add([]byte(small))
 	f.Add([]byte("kind: recorded\npage_size: 4096\n-- nvml.jsonl --\n" + opening + "-- proc/a -> b --\n-- proc/b -> a --\n-- sys/x/y --\n1"))
+	f.Add([]byte("kind: recorded\npage_size: 4096\n-- nvml.jsonl --\n" + opening + "-- proc/7/fd/3 -> /gone (deleted) --\nsize: 18446744073709551615\n"))
+	f.Add([]byte("kind: recorded\npage_size: 4096\n-- nvml.jsonl --\n" + opening + "-- proc/7/fd/3 -> ../../x --\nsize: 5\n-- proc/x --\n1"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		a, err := Read(data)
 		if err != nil {
@@ -169,7 +171,9 @@ func FuzzRead(f *testing.F) {
 					if target, err := fs.ReadLink(root, path); err != nil || target == "" {
 						t.Fatalf("%s is a link to %q: %v", path, target, err)
 					}
-					_, _ = fs.Stat(root, path) // must end
+					if info, err := fs.Stat(root, path); err == nil && info.Size() < 0 { // must end
+						t.Fatalf("%s has %d bytes", path, info.Size())
+					}
 				}
 				return nil
 			})

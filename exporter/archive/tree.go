@@ -22,6 +22,11 @@ type node struct {
 	data     []byte
 	target   string
 	children map[string]*node
+	// opened is the file that a link of a table of descriptors leads to, whatever its target says: such
+	// a file may have no name any more. Nil for all other links.
+	opened *node
+	// size is that of a file of which the archive holds nothing else, in bytes; nil for all others.
+	size *uint64
 }
 
 // maxLinks is how many links a path may lead through; the kernel stops at 40 as well.
@@ -33,6 +38,7 @@ const maxDepth = 64
 var (
 	errNotDirectory = errors.New("not a directory")
 	errLinkLoop     = errors.New("too many links")
+	errNoContent    = errors.New("the archive holds its size only")
 )
 
 func newTree() *tree { return &tree{directory(".")} }
@@ -48,6 +54,19 @@ func (t *tree) addLink(name, target string) error {
 		return errors.New("leads nowhere")
 	}
 	return t.add(name, &node{name: path.Base(name), target: target})
+}
+
+// addDescriptor adds a link to an open file that may have no name.
+func (t *tree) addDescriptor(name, target string, size uint64) error {
+	if err := t.addLink(name, target); err != nil {
+		return err
+	}
+	link, err := t.find(name, false)
+	if err != nil {
+		return err
+	}
+	link.opened = &node{name: link.name, size: &size}
+	return nil
 }
 
 // add puts a node where it belongs, making directories. Its path must not lead through links.
@@ -105,6 +124,8 @@ func (t *tree) find(name string, follow bool) (*node, error) {
 			return nil, fs.ErrNotExist
 		case next.target == "" || len(rest) == 0 && !follow:
 			at = append(at, next)
+		case next.opened != nil:
+			at = append(at, next.opened)
 		case links == maxLinks:
 			return nil, errLinkLoop
 		default:
@@ -144,6 +165,9 @@ func (v view) Open(name string) (fs.File, error) {
 	if err != nil {
 		return nil, err
 	}
+	if n.size != nil {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: errNoContent}
+	}
 	info := n.info(path.Base(name))
 	if n.children != nil {
 		return &openDirectory{info: info, name: name, entries: n.entries()}, nil
@@ -154,11 +178,13 @@ func (v view) Open(name string) (fs.File, error) {
 // ReadFile returns a copy of the content of a file.
 func (v view) ReadFile(name string) ([]byte, error) {
 	n, err := v.find("read", name, true)
-	if err == nil && n.children != nil {
-		err = &fs.PathError{Op: "read", Path: name, Err: errors.New("is a directory")}
-	}
-	if err != nil {
+	switch {
+	case err != nil:
 		return nil, err
+	case n.children != nil:
+		return nil, &fs.PathError{Op: "read", Path: name, Err: errors.New("is a directory")}
+	case n.size != nil:
+		return nil, &fs.PathError{Op: "read", Path: name, Err: errNoContent}
 	}
 	return bytes.Clone(n.data), nil
 }
@@ -223,10 +249,16 @@ type fileInfo struct {
 }
 
 func (i fileInfo) Name() string       { return i.name }
-func (i fileInfo) Size() int64        { return int64(len(i.node.data) + len(i.node.target)) }
 func (i fileInfo) ModTime() time.Time { return time.Time{} }
 func (i fileInfo) IsDir() bool        { return i.node.children != nil }
 func (i fileInfo) Sys() any           { return nil }
+
+func (i fileInfo) Size() int64 {
+	if i.node.size != nil {
+		return int64(*i.node.size)
+	}
+	return int64(len(i.node.data) + len(i.node.target))
+}
 
 func (i fileInfo) Mode() fs.FileMode {
 	switch {

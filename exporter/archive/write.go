@@ -93,6 +93,9 @@ func record(ctx context.Context, source Source) ([]byte, error) {
 			return nil, err
 		}
 	}
+	for _, pid := range gpuPIDs(devices) {
+		files.collectDescriptors(source.Proc, pid)
+	}
 	if !files.seen[procRoot+"/meminfo"] {
 		return nil, errors.New("proc/meminfo cannot be read: not the root of a procfs")
 	}

@@ -23,6 +23,12 @@ type Sample struct {
 	memoryOnce sync.Once
 	memory     MemoryReading
 	memoryErr  error
+
+	topsOnce sync.Once
+	tops     map[string]kernelfs.MemoryStat
+	topsErr  error
+
+	engines engineProcesses
 }
 
 // NewSample returns a sample of the host of which nothing has been read yet.
@@ -42,6 +48,17 @@ func (s *Sample) Memory(ctx context.Context) (MemoryReading, error) {
 		s.memory, s.memoryErr = s.readMemory(ctx)
 	})
 	return s.memory, s.memoryErr
+}
+
+// TopCgroupStats reads memory.stat of all cgroups directly below the root, by path; one that goes
+// away meanwhile is left out. Reading the memory of the host reads them too: who wants them from the
+// same moment as the rest asks for that first.
+func (s *Sample) TopCgroupStats() (map[string]kernelfs.MemoryStat, error) {
+	s.topsOnce.Do(func() {
+		s.topsErr = errors.New("reading the top-level cgroups ended in a panic") // stands if it does
+		s.tops, s.topsErr = kernelfs.ReadTopMemoryStats(s.host.Cgroup)
+	})
+	return s.tops, s.topsErr
 }
 
 // ProcessesTrusted says whether no process can be missing from the driver's process lists, which are

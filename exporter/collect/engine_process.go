@@ -1,0 +1,67 @@
+package collect
+
+import (
+	"context"
+	"sync"
+
+	"github.com/umascope/umascope/exporter/kernelfs"
+)
+
+// maxEngineProcesses bounds the processes that are looked into for an engine.
+const maxEngineProcesses = 256
+
+// engineProcesses is the part of a sample that holds which processes may be an engine's.
+type engineProcesses struct {
+	once sync.Once
+	pids []uint32
+}
+
+// engineProcesses lists the processes that may belong to an engine: those that hold GPU memory, largest
+// first, then the others in their cgroups, since an engine's front end and its KV block manager can be
+// processes of their own that hold none. There are none where the GPU is another machine's.
+func (s *Sample) engineProcesses(ctx context.Context) []uint32 {
+	s.engines.once.Do(func() {
+		// Without a reading there are no processes either; the memory collector says why.
+		reading, _ := s.Memory(ctx)
+		if !s.host.ForeignGPU {
+			s.engines.pids = s.withCompanions(reading.Processes)
+		}
+	})
+	return s.engines.pids
+}
+
+// withCompanions lists the processes given and those in the same cgroups, each once.
+func (s *Sample) withCompanions(holders []GPUProcess) []uint32 {
+	var pids []uint32
+	listed := map[uint32]bool{}
+	list := func(pid uint32) {
+		if !listed[pid] && len(pids) < maxEngineProcesses {
+			listed[pid] = true
+			pids = append(pids, pid)
+		}
+	}
+	for _, holder := range holders {
+		list(holder.PID)
+	}
+	looked := map[string]bool{}
+	for _, holder := range holders {
+		if looked[holder.Cgroup] {
+			continue
+		}
+		looked[holder.Cgroup] = true
+		for _, pid := range s.companions(holder.Cgroup) {
+			list(pid)
+		}
+	}
+	return pids
+}
+
+// companions lists the processes in a cgroup. The root has none: there all are that nobody has sorted. Nor
+// has a cgroup that is gone or does not tell.
+func (s *Sample) companions(cgroup string) []uint32 {
+	if cgroup == "" || cgroup == "/" {
+		return nil
+	}
+	pids, _ := kernelfs.CgroupProcesses(s.host.Cgroup, cgroup)
+	return pids
+}
