@@ -39,7 +39,7 @@ func (s *Sample) readMemory(ctx context.Context) (MemoryReading, error) {
 	if err != nil {
 		return MemoryReading{}, err
 	}
-	managed, managedErr := managedMemory(s.host.Cgroup)
+	managed, managedErr := managedMemory(s.TopCgroupStats())
 
 	trustErr := s.checkTrust()
 	reading := MemoryReading{
@@ -128,20 +128,12 @@ func heldInPool(architecture nvml.Architecture, devices []nvml.Device, listErr e
 
 // managedMemory is the kernel memory of all cgroups that is of no named kind: where memory of
 // cudaMallocManaged is charged. Processes in the root cgroup are charged nowhere.
-func managedMemory(cgroups fs.FS) (ledger.Amount, error) {
-	names, err := kernelfs.ListTopCgroups(cgroups)
+func managedMemory(tops map[string]kernelfs.MemoryStat, err error) (ledger.Amount, error) {
 	if err != nil {
 		return ledger.Unknown(), err
 	}
 	var sum int64
-	for _, name := range names {
-		stat, err := kernelfs.ReadMemoryStat(cgroups, name)
-		if err != nil {
-			if isGone(cgroups, name) {
-				continue // removed since it was listed, so nothing is charged to it
-			}
-			return ledger.Unknown(), fmt.Errorf("the memory controller may be off: %w", err)
-		}
+	for _, stat := range tops {
 		bytes, counted := stat.KernelOther()
 		if !counted {
 			return ledger.Unknown(), errors.New("this kernel does not count the kernel memory of cgroups (5.18 and later do)")
@@ -149,11 +141,6 @@ func managedMemory(cgroups fs.FS) (ledger.Amount, error) {
 		sum += bytes
 	}
 	return ledger.Known(sum), nil
-}
-
-func isGone(cgroups fs.FS, cgroup string) bool {
-	_, err := fs.Stat(cgroups, cgroup[1:])
-	return errors.Is(err, fs.ErrNotExist)
 }
 
 // zfsCache is the cache of ZFS, impossible without ZFS.

@@ -311,7 +311,7 @@ func TestManagedMemoryIsUnknownWhereCgroupsDoNotTell(t *testing.T) {
 
 func TestACgroupThatIsRemovedMeanwhileHoldsNothing(t *testing.T) {
 	cgroups := &vanishing{MapFS: sparkCgroups(), name: "user.slice"}
-	amount, err := managedMemory(cgroups)
+	amount, err := managedMemory(kernelfs.ReadTopMemoryStats(cgroups))
 	if want := ledger.Known(512 * mib); err != nil || amount != want {
 		t.Errorf("%v, %v; want %v", amount, err, want)
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path"
 	"strings"
 )
 
@@ -100,7 +101,33 @@ func ListTopCgroups(cgroups fs.FS) ([]string, error) {
 	return names, nil
 }
 
-// inCgroup is the name of a file of a cgroup below the root of all.
-func inCgroup(cgroup, file string) string {
-	return strings.TrimPrefix(strings.TrimSuffix(cgroup, "/")+"/"+file, "/")
+// ReadTopMemoryStats reads the memory.stat of all cgroups directly below the root, by path. One that was
+// removed since it was listed is left out: nothing is charged to it any more. Of one that cannot
+// be read the others are returned beside the error.
+func ReadTopMemoryStats(cgroups fs.FS) (map[string]MemoryStat, error) {
+	names, err := ListTopCgroups(cgroups)
+	if err != nil {
+		return nil, err
+	}
+	stats := make(map[string]MemoryStat, len(names))
+	var errs []error
+	for _, name := range names {
+		stat, err := ReadMemoryStat(cgroups, name)
+		switch {
+		case err == nil:
+			stats[name] = stat
+		case !isGone(cgroups, name):
+			errs = append(errs, fmt.Errorf("the memory controller may be off: %w", err))
+		}
+	}
+	return stats, errors.Join(errs...)
 }
+
+// isGone says whether a cgroup has been removed.
+func isGone(cgroups fs.FS, cgroup string) bool {
+	_, err := fs.Stat(cgroups, inCgroup(cgroup, "."))
+	return errors.Is(err, fs.ErrNotExist)
+}
+
+// inCgroup is the name of a file of a cgroup below the root of all.
+func inCgroup(cgroup, file string) string { return path.Join(strings.TrimPrefix(cgroup, "/"), file) }
