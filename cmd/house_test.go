@@ -28,7 +28,7 @@ var mayImport = map[string][]string{
 	"exporter/nvml":             {},
 	"exporter/endpoint":         {},
 	"exporter/archive":          {"exporter/nvml"},
-	"exporter/collect":          {"exporter/metric", "exporter/kernelfs", "exporter/ledger", "exporter/nvml"},
+	"exporter/collect":          {"exporter/metric", "exporter/endpoint", "exporter/kernelfs", "exporter/ledger", "exporter/nvml"},
 	"exporter/hosts":            {"exporter/archive", "exporter/collect", "exporter/nvml"},
 	"exporter":                  {"exporter/archive", "exporter/collect", "exporter/kernelfs", "exporter/ledger", "exporter/metric", "exporter/nvml"},
 	"loadgen/chat":              {},
