@@ -17,7 +17,6 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/collectors"
 
 	"github.com/umascope/umascope/exporter/collect"
 )
@@ -44,7 +43,7 @@ type Settings struct {
 	Options collect.Options
 	// CollectTimeout bounds every collector and every scrape, collect.DefaultTimeout when 0.
 	CollectTimeout time.Duration
-	// MaxRequests is how many pages are made at once; further requests get 503. 40 when 0.
+	// MaxRequests is how many pages are put together at once; further requests wait for their turn. 40 when 0.
 	MaxRequests int
 	// TelemetryPath is where the metrics are, DefaultTelemetryPath when empty.
 	TelemetryPath string
@@ -58,8 +57,8 @@ type Settings struct {
 type Exporter struct {
 	settings Settings
 	runner   *collect.Runner
+	pages    *pages
 	own      []prometheus.Gatherer // of the exporter itself, empty when hidden
-	slots    chan struct{}         // one for every page being made
 	landing  *template.Template
 }
 
@@ -80,29 +79,18 @@ func newExporter(host collect.Host, specs []collect.Spec, settings Settings) (*E
 	if err := settings.check(); err != nil {
 		return nil, err
 	}
-	e := &Exporter{
-		settings: settings,
-		runner: collect.NewRunner(host, settings.Options, specs, collect.RunnerSettings{
-			Timeout: settings.CollectTimeout, Build: readBuild().Build, Logger: settings.Logger,
-		}),
-		slots: make(chan struct{}, settings.MaxRequests),
+	page, err := parseLanding()
+	if err != nil {
+		return nil, err
 	}
-	var err error
-	if e.landing, err = parseLanding(); err != nil || settings.HideOwnMetrics {
-		return e, err
+	runner := collect.NewRunner(host, settings.Options, specs, collect.RunnerSettings{
+		Timeout: settings.CollectTimeout, Build: readBuild().Build, Logger: settings.Logger,
+	})
+	e := &Exporter{settings: settings, runner: runner, pages: newPages(runner, settings.MaxRequests), landing: page}
+	if !settings.HideOwnMetrics {
+		e.own = []prometheus.Gatherer{newOwn()}
 	}
-	own := prometheus.NewRegistry()
-	e.own = []prometheus.Gatherer{own}
-	return e, registerAll(own, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-}
-
-func registerAll(registry *prometheus.Registry, all ...prometheus.Collector) error {
-	for _, one := range all {
-		if err := registry.Register(one); err != nil {
-			return err
-		}
-	}
-	return nil
+	return e, nil
 }
 
 func (s Settings) check() error {
@@ -153,8 +141,8 @@ func pickSpecs(names []string) ([]collect.Spec, error) {
 func (e *Exporter) Handler() http.Handler {
 	mux := http.NewServeMux()
 	// Method GET of a pattern admits HEAD too; others are answered 405.
-	mux.Handle("GET "+e.settings.TelemetryPath, e.limit(http.HandlerFunc(e.serveMetrics)))
-	mux.Handle("GET "+landingPath, e.limit(http.HandlerFunc(e.serveLanding)))
+	mux.Handle("GET "+e.settings.TelemetryPath, e.pages.handler(e.writeMetrics))
+	mux.Handle("GET "+landingPath, e.pages.handler(e.writeLanding))
 	mux.HandleFunc("GET "+healthyPath, serveHealth)
 	mux.HandleFunc("GET "+readyPath, serveHealth)
 	return mux

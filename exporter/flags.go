@@ -120,7 +120,7 @@ func (l *commandLine) defineServe(c *kingpin.CmdClause) {
 	l.web = kingpinflag.AddFlags(c, DefaultAddress)
 	c.GetFlag("web.listen-address").IsSetByUser(&l.explicitAddress)
 	c.Flag("web.telemetry-path", "Path of the metrics.").Default(DefaultTelemetryPath).StringVar(&l.telemetryPath)
-	c.Flag("web.max-requests", "How many pages are made at a time; further requests get 503.").Default("40").SetValue(value[int]{"--web.max-requests", &l.maxRequests, atLeast(1)})
+	c.Flag("web.max-requests", "How many pages are put together at a time. Further requests wait for their turn until their scraper gives up, at most 1000 of them; others get 503.").Default("40").SetValue(value[int]{"--web.max-requests", &l.maxRequests, atLeast(1)})
 	c.Flag("web.disable-exporter-metrics", "Leave out the series of the exporter's own process.").BoolVar(&l.hideOwnMetrics)
 }
 

@@ -125,29 +125,6 @@ func TestOnlyReadingIsAllowed(t *testing.T) {
 	}
 }
 
-func TestRequestsBeyondTheLimitAreRefusedAndHealthIsNot(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		handler := scripted(t, Settings{MaxRequests: 2}, func(context.Context, *collect.Sample, *collect.Batch) error {
-			time.Sleep(time.Second)
-			return nil
-		}).Handler()
-		for range 2 {
-			go get(t, handler, "/metrics")
-		}
-		synctest.Wait()
-		if got := get(t, handler, "/metrics").StatusCode; got != http.StatusServiceUnavailable {
-			t.Errorf("third request: %d", got)
-		}
-		if got := get(t, handler, "/-/healthy").StatusCode; got != http.StatusOK {
-			t.Errorf("health while scrapes pile up: %d", got)
-		}
-		time.Sleep(2 * time.Second)
-		if got := get(t, handler, "/metrics").StatusCode; got != http.StatusOK {
-			t.Errorf("request after the others ended: %d", got)
-		}
-	})
-}
-
 func TestPageIsServedBeforeTheScraperGivesUp(t *testing.T) {
 	for header, want := range map[string]time.Duration{
 		"3":    2500 * time.Millisecond, // half a second is kept for sending

@@ -1,7 +1,6 @@
 package exporter
 
 import (
-	"bytes"
 	_ "embed"
 	"html/template"
 	"net/http"
@@ -29,23 +28,15 @@ func parseLanding() (*template.Template, error) {
 	}).Parse(landingText)
 }
 
-// serveLanding shows the states of the collectors, the ledger, and what is missing and why.
-func (e *Exporter) serveLanding(w http.ResponseWriter, r *http.Request) {
-	scrape, err := e.runner.Scrape(r.Context())
-	if err != nil {
-		http.Error(w, err.Error(), http.StatusInternalServerError)
-		return
-	}
-	var out bytes.Buffer
-	if err := e.landing.Execute(&out, landing{
-		account: accountFor(scrape), Build: readBuild().String(), ModeSentence: modeSentence(scrape.Mode),
-		Live: scrape.Mode == collect.Live, TelemetryPath: e.settings.TelemetryPath,
-	}); err != nil {
-		http.Error(w, err.Error(), http.StatusInternalServerError)
-		return
-	}
+// writeLanding shows the states of the collectors, the ledger, and what is missing and why.
+func (e *Exporter) writeLanding(w http.ResponseWriter, _ *http.Request, scrape *collect.Scrape) {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.Header().Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
-	w.Write(out.Bytes())
+	if err := e.landing.Execute(w, landing{
+		account: accountFor(scrape), Build: readBuild().String(), ModeSentence: modeSentence(scrape.Mode),
+		Live: scrape.Mode == collect.Live, TelemetryPath: e.settings.TelemetryPath,
+	}); err != nil {
+		e.settings.Logger.Error("page", "problem", err.Error())
+	}
 }

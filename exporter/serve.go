@@ -61,11 +61,7 @@ func (l *commandLine) listenAndServe(ctx context.Context, e *Exporter, stdout, s
 	if err := web.Validate(*l.web.WebConfigFile); err != nil {
 		return badInput("--web.config.file %s: %w", *l.web.WebConfigFile, err)
 	}
-	server := &http.Server{
-		Handler: e.Handler(), MaxHeaderBytes: maxHeaderBytes,
-		ReadHeaderTimeout: headerTimeout, ReadTimeout: headerTimeout,
-		WriteTimeout: e.settings.CollectTimeout + sendTimeout, IdleTimeout: 2 * time.Minute,
-	}
+	server := newServer(e)
 	serve := func() error { return web.ListenAndServe(server, l.web, e.settings.Logger) }
 	if !*l.web.WebSystemdSocket && !usesVsock(*l.web.WebListenAddresses) {
 		listeners, err := listen(*l.web.WebListenAddresses, l.explicitAddress, stderr)
@@ -76,6 +72,16 @@ func (l *commandLine) listenAndServe(ctx context.Context, e *Exporter, stdout, s
 		announce(stdout, listeners, e.settings.TelemetryPath, *l.web.WebConfigFile)
 	}
 	return serveUntil(ctx, server, serve)
+}
+
+// newServer bounds what a client can cost: size and time of its headers, time to take the page, and
+// time that a connection is kept with nothing on it.
+func newServer(e *Exporter) *http.Server {
+	return &http.Server{
+		Handler: e.Handler(), MaxHeaderBytes: maxHeaderBytes,
+		ReadHeaderTimeout: headerTimeout, ReadTimeout: headerTimeout,
+		WriteTimeout: e.settings.CollectTimeout + sendTimeout, IdleTimeout: 2 * time.Minute,
+	}
 }
 
 // usesVsock leaves sockets between virtual machines to the toolkit, which knows them.
