@@ -15,6 +15,7 @@ func grafanaUnit(unit expr.Unit) (string, error) {
 	table := map[expr.Unit]string{
 		{Base: metric.Bytes}:                    units.BytesIEC,
 		{Base: metric.Bytes, PerSecond: true}:   units.BytesPerSecondIEC,
+		{Base: metric.BytesPerSecond}:           units.BytesPerSecondIEC,
 		{Base: metric.Seconds}:                  units.Seconds,
 		{Base: metric.Seconds, PerSecond: true}: units.PercentUnit,
 		{Base: metric.Celsius}:                  units.Celsius,

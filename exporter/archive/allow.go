@@ -58,14 +58,21 @@ func allowedSys() []allowed {
 		{path: "class/block/*/size"},
 		{path: "class/hwmon/hwmon*/name"}, {path: "class/hwmon/hwmon*/temp*_*"},
 		{path: "class/hwmon/hwmon*/power*_*"}, {path: "class/hwmon/hwmon*/energy*_*"},
+		{path: "class/hwmon/hwmon*/device", link: true},
+		{path: "class/hwmon/hwmon*/prochot"}, {path: "class/hwmon/hwmon*/pl_level"},
+		{path: "class/hwmon/hwmon*/device/prochot"}, {path: "class/hwmon/hwmon*/device/pl_level"},
 		{path: "class/thermal/thermal_zone*/type"}, {path: "class/thermal/thermal_zone*/temp"},
 		{path: "class/thermal/thermal_zone*/trip_point_*"},
 		{path: "devices/system/node/online"}, {path: "devices/system/node/node*/meminfo"},
 		{path: "devices/system/cpu/cpu*/cpufreq/scaling_cur_freq"},
 		{path: "class/net/*/operstate"}, {path: "class/net/*/speed"},
 		{path: "class/net/*/statistics/[rt]x_bytes"}, {path: "class/net/*/statistics/[rt]x_errors"},
+		{path: "class/net/*/statistics/[rt]x_dropped"}, {path: "class/net/*/statistics/rx_missed_errors"},
 		{path: "class/infiniband/*/ports/*/state"}, {path: "class/infiniband/*/ports/*/rate"},
-		{path: "class/infiniband/*/ports/*/counters/port_*"},
+		{path: "class/infiniband/*/ports/*/counters/port_*"}, {path: "class/infiniband/*/ports/*/counters/symbol_error"},
+		{path: "class/infiniband/*/ports/*/counters/link_downed"},
+		{path: "class/infiniband/*/ports/*/hw_counters/out_of_*"}, {path: "class/infiniband/*/ports/*/hw_counters/*_err"},
+		{path: "class/infiniband/*/device/net/*/operstate"},
 	}
 }
 

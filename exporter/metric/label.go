@@ -29,6 +29,7 @@ const (
 	LabelGoVersion    Label = "goversion"
 	LabelHost         Label = "host" // measured machine; on host series set by the scrape job
 	LabelImage        Label = "image"
+	LabelInterface    Label = "interface" // network interface that belongs to an RDMA port
 	LabelJob          Label = "job"
 	LabelKernel       Label = "kernel"
 	LabelKind         Label = "kind"

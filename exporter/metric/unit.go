@@ -17,6 +17,8 @@ const (
 	Index     Unit = "index"
 	State     Unit = "0 or 1"
 	Info      Unit = "always 1"
+
+	BytesPerSecond Unit = "bytes per second"
 )
 
 // Suffix is what a series name of this unit ends with, before _total; "" where the unit has none.
@@ -25,9 +27,11 @@ func (u Unit) Suffix() string {
 	case Bytes, Seconds, Watts, Joules, Hertz:
 		return "_" + string(u)
 	case Timestamp:
-		return "_timestamp_seconds"
+		return "_seconds" // after _timestamp or, as Prometheus's own process metrics have it, _start_time
 	case Celsius:
 		return "_celsius"
+	case BytesPerSecond:
+		return "_bytes_per_second"
 	case Ratio:
 		return "_ratio"
 	case Info:
