@@ -344,32 +344,3 @@ func TestRecordedFilesBesideTheLiveDriverAreLabelledAndGetNoneOfItsMemory(t *tes
 		}
 	}
 }
-
-func TestWebConfigurationIsEnforced(t *testing.T) {
-	config := filepath.Join(t.TempDir(), "web.yml")
-	// The password is alice123.
-	users := "basic_auth_users:\n  alice: $2y$12$1DpfPeqF9HzHJt.EWswy1exHluGfbhnn3yXhR7Xes6m3WJqFg0Wby\n"
-	if err := os.WriteFile(config, []byte(users), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	c, address := serve(t, "--web.config.file="+config)
-	address = strings.Replace(address, "http(s)", "http", 1)
-	for password, want := range map[string]int{"alice123": http.StatusOK, "wrong": http.StatusUnauthorized} {
-		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		request.SetBasicAuth("alice", password)
-		response, err := http.DefaultClient.Do(request)
-		if err != nil {
-			t.Fatal(err)
-		}
-		response.Body.Close()
-		if response.StatusCode != want {
-			t.Errorf("password %s: %s, want %d", password, response.Status, want)
-		}
-	}
-	if err := errors.Join(c.Process.Signal(os.Interrupt), c.Wait()); err != nil {
-		t.Error(err)
-	}
-}

@@ -38,7 +38,7 @@ type commandLine struct {
 	maxRequests                     int
 	telemetryPath                   string
 	recordPath, description         string
-	shell, healthURL                string
+	shell, healthURL, healthConfig  string
 }
 
 // collectorFlag is --[no-]collector.NAME.
@@ -137,6 +137,7 @@ func (l *commandLine) defineRecord(c *kingpin.CmdClause) {
 
 func (l *commandLine) defineHealthcheck(c *kingpin.CmdClause) {
 	c.Flag("url", "Health page to ask.").Default("http://" + DefaultAddress + healthyPath).StringVar(&l.healthURL)
+	c.Flag("http.config.file", "TLS and credentials to ask with, in the form of promtool's flag of this name: tls_config, basic_auth, authorization.").PlaceHolder("FILE").StringVar(&l.healthConfig)
 }
 
 func (l *commandLine) defineCompletion(c *kingpin.CmdClause) {

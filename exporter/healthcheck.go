@@ -7,23 +7,30 @@ import (
 	"net/http"
 	"net/url"
 	"time"
+
+	"github.com/prometheus/common/config"
 )
 
 const healthcheckTimeout = 3 * time.Second
 
-// healthcheck asks the health page at address, for containers without curl.
-func healthcheck(ctx context.Context, address string, stdout io.Writer) error {
+// healthcheck asks the health page at address, for containers without curl. configFile says how to
+// get there with TLS and credentials, in the form that promtool and Prometheus have for it; "" when
+// the page needs neither.
+func healthcheck(ctx context.Context, address, configFile string, stdout io.Writer) error {
 	target, err := url.Parse(address)
 	if err != nil || target.Host == "" || target.Scheme != "http" && target.Scheme != "https" {
 		return badInput("--url %s: not an http address", address)
+	}
+	client, err := healthClient(configFile)
+	if err != nil {
+		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, healthcheckTimeout)
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, target.String(), http.NoBody)
 	if err != nil {
-		return badInput("--url %s: %w", address, err)
+		return badInput("--url %s: %w", target.Redacted(), err)
 	}
-	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	response, err := client.Do(request)
 	if err != nil {
 		return err
@@ -34,4 +41,21 @@ func healthcheck(ctx context.Context, address string, stdout io.Writer) error {
 	}
 	fmt.Fprintln(stdout, "ok")
 	return nil
+}
+
+// healthClient follows no redirect, whatever the file says: another server's health is no answer.
+func healthClient(configFile string) (*http.Client, error) {
+	settings := &config.HTTPClientConfig{}
+	if configFile != "" {
+		var err error
+		if settings, _, err = config.LoadHTTPConfigFile(configFile); err != nil {
+			return nil, badInput("--http.config.file %s: %w", configFile, reason(err))
+		}
+	}
+	settings.FollowRedirects = false
+	client, err := config.NewClientFromConfig(*settings, "healthcheck")
+	if err != nil {
+		return nil, badInput("--http.config.file %s: %w", configFile, err)
+	}
+	return client, nil
 }

@@ -209,7 +209,9 @@ func TestServerEndsWithItsContextAndFinishesPages(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	server := &http.Server{Handler: e.Handler()}
 	ended := make(chan error)
-	go func() { ended <- serveUntil(ctx, server, func() error { return server.Serve(listeners[0]) }) }()
+	go func() {
+		ended <- serveUntil(ctx, []serving{{server, func() error { return server.Serve(listeners[0]) }}})
+	}()
 	page := make(chan string)
 	go func() {
 		response, err := http.Get("http://" + listeners[0].Addr().String() + "/metrics")

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
 	"strconv"
 	"syscall"
 )
@@ -50,6 +51,32 @@ func listenNext(address string) (net.Listener, error) {
 		}
 	}
 	return nil, fmt.Errorf("this port and the %d after it are in use", portsTried)
+}
+
+// firstPassed is the first file descriptor that systemd passes (SD_LISTEN_FDS_START).
+const firstPassed = 3
+
+// passedSockets are the listening sockets that systemd opened before it started the program: LISTEN_FDS
+// of them, from file descriptor 3 on, if LISTEN_PID says that they are meant for this process
+// (man 3 sd_listen_fds). They are taken here and not by the toolkit for the same reason that each
+// listener has a server of its own.
+func passedSockets() ([]net.Listener, error) {
+	count, err := strconv.Atoi(os.Getenv("LISTEN_FDS"))
+	if err != nil || count < 1 || os.Getenv("LISTEN_PID") != strconv.Itoa(os.Getpid()) {
+		return nil, badInput("--web.systemd-socket: no socket was passed to this process: it must be started by a .socket unit")
+	}
+	var passed []net.Listener
+	for fd := firstPassed; fd < firstPassed+count; fd++ {
+		file := os.NewFile(uintptr(fd), "LISTEN_FD_"+strconv.Itoa(fd))
+		listener, err := net.FileListener(file) // a copy
+		file.Close()
+		if err != nil {
+			closeAll(passed)
+			return nil, badInput("--web.systemd-socket: file descriptor %d: %w", fd, cause(err))
+		}
+		passed = append(passed, listener)
+	}
+	return passed, nil
 }
 
 // cause drops the words that net puts before the reason: the address is named already.

@@ -61,17 +61,31 @@ func (l *commandLine) listenAndServe(ctx context.Context, e *Exporter, stdout, s
 	if err := web.Validate(*l.web.WebConfigFile); err != nil {
 		return badInput("--web.config.file %s: %w", *l.web.WebConfigFile, err)
 	}
-	server := newServer(e)
-	serve := func() error { return web.ListenAndServe(server, l.web, e.settings.Logger) }
-	if !*l.web.WebSystemdSocket && !usesVsock(*l.web.WebListenAddresses) {
-		listeners, err := listen(*l.web.WebListenAddresses, l.explicitAddress, stderr)
-		if err != nil {
-			return err
-		}
-		serve = func() error { return web.ServeMultiple(listeners, server, l.web, e.settings.Logger) }
-		announce(stdout, listeners, e.settings.TelemetryPath, *l.web.WebConfigFile)
+	if !*l.web.WebSystemdSocket && usesVsock(*l.web.WebListenAddresses) {
+		server := newServer(e)
+		return serveUntil(ctx, []serving{{server, func() error { return web.ListenAndServe(server, l.web, e.settings.Logger) }}})
 	}
-	return serveUntil(ctx, server, serve)
+	listeners, err := l.listeners(stderr)
+	if err != nil {
+		return err
+	}
+	announce(stdout, listeners, e.settings.TelemetryPath, *l.web.WebConfigFile)
+	var all []serving
+	for _, listener := range listeners {
+		// Each listener gets a server of its own: the toolkit changes a server that it is given, and would
+		// change a shared one while it already serves on another listener.
+		server := newServer(e)
+		all = append(all, serving{server, func() error { return web.Serve(listener, server, l.web, e.settings.Logger) }})
+	}
+	return serveUntil(ctx, all)
+}
+
+// listeners are the sockets that systemd passed, or open ones at the addresses of the command line.
+func (l *commandLine) listeners(stderr io.Writer) ([]net.Listener, error) {
+	if *l.web.WebSystemdSocket {
+		return passedSockets()
+	}
+	return listen(*l.web.WebListenAddresses, l.explicitAddress, stderr)
 }
 
 // newServer bounds what a client can cost: size and time of its headers, time to take the page, and
@@ -104,22 +118,40 @@ func announce(w io.Writer, listeners []net.Listener, path, webConfig string) {
 	}
 }
 
-// serveUntil serves until ctx ends, then lets pages that are being made be finished.
-func serveUntil(ctx context.Context, server *http.Server, serve func() error) error {
-	ended := make(chan error, 1)
-	go func() { ended <- serve() }()
+// serving is a server with what it is to do.
+type serving struct {
+	server *http.Server
+	serve  func() error
+}
+
+// serveUntil serves until ctx ends, then lets pages that are being made be finished. If one server
+// ends by itself, all do.
+func serveUntil(ctx context.Context, all []serving) error {
+	ended := make(chan error, len(all))
+	for _, one := range all {
+		go func() { ended <- one.serve() }()
+	}
+	running := len(all)
+	var failure error
 	select {
-	case err := <-ended:
-		return fmt.Errorf("serving: %w", err)
+	case failure = <-ended:
+		running--
 	case <-ctx.Done():
 	}
 	limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTimeout)
 	defer cancel()
-	if err := server.Shutdown(limited); err != nil {
-		server.Close()
+	for _, one := range all {
+		if err := one.server.Shutdown(limited); err != nil {
+			one.server.Close()
+		}
 	}
-	if err := <-ended; !errors.Is(err, http.ErrServerClosed) {
-		return fmt.Errorf("serving: %w", err)
+	for ; running > 0; running-- {
+		if err := <-ended; !errors.Is(err, http.ErrServerClosed) {
+			failure = errors.Join(failure, err)
+		}
+	}
+	if failure != nil {
+		return fmt.Errorf("serving: %w", failure)
 	}
 	return nil
 }
