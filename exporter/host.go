@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/umascope/umascope/exporter/collect"
+	"github.com/umascope/umascope/exporter/endpoint"
 	"github.com/umascope/umascope/exporter/kernelfs"
 	"github.com/umascope/umascope/exporter/nvml"
 )
@@ -21,6 +22,7 @@ func usualMounts() mounts { return mounts{"/proc", "/sys", "/sys/fs/cgroup"} }
 func (m mounts) live() collect.Host {
 	return collect.Host{
 		Proc: kernelfs.Dir(m.proc), Sys: kernelfs.Dir(m.sys), Cgroup: kernelfs.Dir(m.cgroup),
+		HTTP: endpoint.Transport(), Logs: logFiles{},
 		Mode: collect.Live, Now: time.Now, PageSize: os.Getpagesize(),
 	}
 }
@@ -56,8 +58,8 @@ func (l *commandLine) openHost(mustRead bool) (*openedHost, error) {
 	if recordedFiles || recordedGPU {
 		host.Mode = collect.Replay
 	}
-	if recordedFiles {
-		host.PageSize = 0
+	if recordedFiles { // page size, endpoints and logs are of the machine that this program runs on
+		host.PageSize, host.HTTP, host.Logs = 0, nil, nil
 	}
 	opened := &openedHost{Host: host}
 	driver, err := l.driver(opened)

@@ -19,6 +19,14 @@
 //
 //	Notes, up to the first entry.
 //
+// Pages of engines are entries such as http/127.0.0.1:6880/metrics, logs of engines are entries such as
+// log/var/log/dynamo.log, and further lines of the header, which may repeat, say which of them a reader
+// of the host is to be told of:
+//
+//	kvbm_url: http://127.0.0.1:6880/metrics
+//	engine_url: http://127.0.0.1:8081/metrics
+//	kvbm_log: /var/log/dynamo.log
+//
 // Write records a host by an allow-list and masks what identifies it; files made by hand have the
 // kind constructed.
 package archive
@@ -28,6 +36,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -57,6 +67,8 @@ const (
 	sysRoot       = "sys"
 	cgroupRoot    = "sys/fs/cgroup"
 	recordingName = "nvml.jsonl"
+	pageRoot      = "http"
+	logRoot       = "log"
 	linkArrow     = " -> "
 )
 
@@ -71,6 +83,12 @@ type Archive struct {
 	// Proc, Sys and Cgroup are the roots of procfs, sysfs and cgroup v2. They implement
 	// fs.ReadLinkFS, follow links and may be used by several goroutines.
 	Proc, Sys, Cgroup fs.FS
+	// HTTP answers with the pages of the archive. Where it has none nobody listens.
+	HTTP http.RoundTripper
+	// Logs holds logs by their absolute paths without the leading slash.
+	Logs fs.FS
+	// KVBMURLs and EngineURLs are pages to be read, KVBMLogs paths of logs; some may lead to nothing.
+	KVBMURLs, EngineURLs, KVBMLogs []string
 
 	recording []byte
 }
@@ -112,6 +130,7 @@ func Read(data []byte) (*Archive, error) {
 		}
 	}
 	a.Proc, a.Sys, a.Cgroup = root.at(procRoot), root.at(sysRoot), root.at(cgroupRoot)
+	a.HTTP, a.Logs = pages{root.at(pageRoot)}, root.at(logRoot)
 	if _, err := a.Driver(); err != nil {
 		return nil, err
 	}
@@ -120,10 +139,12 @@ func Read(data []byte) (*Archive, error) {
 
 func addEntry(root *tree, file txtar.File) error {
 	path, target, isLink := strings.Cut(file.Name, linkArrow)
-	if !strings.HasPrefix(path, procRoot+"/") && !strings.HasPrefix(path, sysRoot+"/") {
-		return errors.New("is neither in proc nor in sys")
-	}
+	top, _, inside := strings.Cut(path, "/")
 	switch {
+	case !inside || !slices.Contains([]string{procRoot, sysRoot, pageRoot, logRoot}, top):
+		return fmt.Errorf("is in none of %s, %s, %s, %s", procRoot, sysRoot, pageRoot, logRoot)
+	case isLink && (top == pageRoot || top == logRoot):
+		return errors.New("is a link where there are none")
 	case !isLink:
 		return root.addFile(path, file.Data)
 	case len(bytes.TrimSpace(file.Data)) == 0:
@@ -174,7 +195,7 @@ func (a *Archive) set(key, value string) (err error) {
 			return fmt.Errorf("%.40q is no page size in bytes", value)
 		}
 	default:
-		return fmt.Errorf("%.40q is no key of a header", key)
+		return a.addSource(key, value)
 	}
 	return nil
 }
@@ -185,6 +206,11 @@ func (a *Archive) format(files []txtar.File) []byte {
 	fmt.Fprintf(&head, "kind: %s\ndescription: %s\npage_size: %d\n", a.Kind, a.Description, a.PageSize)
 	if a.RecordedWith != "" {
 		fmt.Fprintf(&head, "recorded_with: %s\n", a.RecordedWith)
+	}
+	for _, kind := range a.sources() {
+		for _, source := range *kind.list {
+			fmt.Fprintf(&head, "%s: %s\n", kind.key, source)
+		}
 	}
 	if a.Notes != "" {
 		fmt.Fprintf(&head, "\n%s\n", a.Notes)

@@ -128,7 +128,7 @@ func TestBrokenArchivesAreRefusedInOneLine(t *testing.T) {
 		"no recording":     {"kind: recorded\npage_size: 4096\n", "nvml.jsonl: line 1"},
 		"bad recording":    {head + "x\n", "nvml.jsonl: line 3"},
 		"two recordings":   {head + "-- nvml.jsonl --\n", "stands twice"},
-		"foreign root":     {head + "-- etc/passwd --\n", "neither in proc nor in sys"},
+		"foreign root":     {head + "-- etc/passwd --\n", "is in none of proc, sys"},
 		"way out":          {head + "-- proc/../etc/passwd --\n", "is no path"},
 		"twice":            {head + "-- proc/a --\n-- proc/a --\n", "stands twice"},
 		"below a file":     {head + "-- proc/a --\n-- proc/a/b --\n", "is below a file"},
@@ -147,6 +147,7 @@ func TestBrokenArchivesAreRefusedInOneLine(t *testing.T) {
 func FuzzRead(f *testing.F) {
 	f.Add([]byte(small))
 	f.Add([]byte("kind: recorded\npage_size: 4096\n-- nvml.jsonl --\n" + opening + "-- proc/a -> b --\n-- proc/b -> a --\n-- sys/x/y --\n1"))
+	f.Add([]byte(served))
 	f.Add([]byte("kind: recorded\npage_size: 4096\n-- nvml.jsonl --\n" + opening + "-- proc/7/fd/3 -> /gone (deleted) --\nsize: 18446744073709551615\n"))
 	f.Add([]byte("kind: recorded\npage_size: 4096\n-- nvml.jsonl --\n" + opening + "-- proc/7/fd/3 -> ../../x --\nsize: 5\n-- proc/x --\n1"))
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -155,7 +156,7 @@ func FuzzRead(f *testing.F) {
 			return
 		}
 		entries := 0
-		for _, root := range []fs.FS{a.Proc, a.Sys} {
+		for _, root := range []fs.FS{a.Proc, a.Sys, a.Logs, a.HTTP.(pages).fsys} {
 			_ = fs.WalkDir(root, ".", func(path string, entry fs.DirEntry, err error) error {
 				if err != nil {
 					return nil

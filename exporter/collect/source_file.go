@@ -19,11 +19,12 @@ import (
 // file, drops labels that begin with two underscores, so that they reach no series. Other labels are
 // those of its jobs and are not used.
 const (
-	// targetCollectorLabel says what the targets are: one of the values below.
-	targetCollectorLabel = "__umascope_collector__"
-	targetSchemeLabel    = "__scheme__"       // http unless given
-	targetPathLabel      = "__metrics_path__" // /metrics unless given
-	targetParamPrefix    = "__param_"         // __param_model: x sends ?model=x
+	// TargetCollectorLabel says what the targets of the group are: one of the values below.
+	TargetCollectorLabel = "__umascope_collector__"
+
+	targetSchemeLabel = "__scheme__"       // http unless given
+	targetPathLabel   = "__metrics_path__" // /metrics unless given
+	targetParamPrefix = "__param_"         // __param_model: x sends ?model=x
 
 	targetKVBM    = "kvbm"
 	targetEngine  = "engine"
@@ -120,7 +121,7 @@ func parseTargets(content []byte) (Targets, error) {
 }
 
 func (g targetGroup) addTo(all *Targets) error {
-	kind := g.Labels[targetCollectorLabel]
+	kind := g.Labels[TargetCollectorLabel]
 	for i, target := range g.Targets {
 		var err error
 		switch kind {
@@ -131,7 +132,7 @@ func (g targetGroup) addTo(all *Targets) error {
 		case targetEngine:
 			all.Engines, err = g.appendTo(all.Engines, target)
 		default:
-			return fmt.Errorf("label %s must be %s, %s or %s", targetCollectorLabel, targetKVBM, targetEngine, targetKVBMLog)
+			return fmt.Errorf("label %s must be %s, %s or %s", TargetCollectorLabel, targetKVBM, targetEngine, targetKVBMLog)
 		}
 		if err != nil {
 			return fmt.Errorf("target %d: %w", i+1, err)

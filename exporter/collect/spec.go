@@ -47,6 +47,9 @@ type Host struct {
 	// HTTP reaches the endpoints of engines; for a recording it answers with the pages in it. Nil
 	// reaches none.
 	HTTP http.RoundTripper
+	// Logs holds the logs that options name, by their absolute paths without the leading slash. Files in
+	// it implement io.ReaderAt. Nil holds none.
+	Logs fs.FS
 	// SMARTLog reads the health log of an NVMe controller such as nvme0, 512 bytes (log page 02h of
 	// the NVMe base specification). Nil where no device can be asked, as of a recording.
 	SMARTLog func(controller string) ([]byte, error)

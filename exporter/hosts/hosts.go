@@ -14,6 +14,7 @@ import (
 
 	"github.com/umascope/umascope/exporter/archive"
 	"github.com/umascope/umascope/exporter/collect"
+	"github.com/umascope/umascope/exporter/endpoint"
 	"github.com/umascope/umascope/exporter/nvml"
 )
 
@@ -58,15 +59,44 @@ func Open(name string) (collect.Host, error) {
 	if err != nil {
 		return collect.Host{}, fmt.Errorf("host %s: %w", name, err)
 	}
+	if _, err := targets(a); err != nil {
+		return collect.Host{}, fmt.Errorf("host %s: %w", name, err)
+	}
 	return collect.Host{
 		Proc: a.Proc, Sys: a.Sys, Cgroup: a.Cgroup, PageSize: a.PageSize,
+		HTTP: a.HTTP, Logs: a.Logs,
 		GPU:  nvml.NewReader(driver, nvml.ReaderOptions{}),
 		Mode: mode(a.Kind), Now: time.Now,
 	}, nil
 }
 
-// Options are the settings under which the host shows all it has.
-func Options(string) collect.Options { return collect.Options{ProcessLimit: 20} }
+// Options are the settings under which the host shows all it has. A host that cannot be opened has nothing
+// to show.
+func Options(name string) collect.Options {
+	options := collect.Options{ProcessLimit: 20}
+	if a, err := Read(name); err == nil {
+		options.Sources.Targets, _ = targets(a)
+	}
+	return options
+}
+
+// targets are the sources that the archive names.
+func targets(a *archive.Archive) (collect.Targets, error) {
+	found := collect.Targets{KVBMLogs: a.KVBMLogs}
+	for _, kind := range []struct {
+		urls []string
+		list *[]*endpoint.Endpoint
+	}{{a.KVBMURLs, &found.KVBM}, {a.EngineURLs, &found.Engines}} {
+		for _, raw := range kind.urls {
+			parsed, err := endpoint.Parse(raw)
+			if err != nil {
+				return collect.Targets{}, fmt.Errorf("header: %.60q %w", raw, err)
+			}
+			*kind.list = append(*kind.list, parsed)
+		}
+	}
+	return found, found.Check()
+}
 
 func mode(kind archive.Kind) collect.Mode {
 	if kind == archive.Constructed {

@@ -1,0 +1,184 @@
+package endpoint
+
+import (
+	"context"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+func mustParse(t *testing.T, text string) Page {
+	t.Helper()
+	parsed, err := ParsePage([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return parsed
+}
+
+const engines = `# HELP vllm:kv_cache_usage_perc KV-cache usage with a \backslash.
+# TYPE vllm:kv_cache_usage_perc gauge
+vllm:kv_cache_usage_perc{engine="0",model_name="a"} 0.25
+vllm:kv_cache_usage_perc{engine="1",model_name="a"} NaN
+# TYPE vllm:prompt_tokens_total counter
+vllm:prompt_tokens_total{engine="0",model_name="a"} 66.0
+vllm:prompt_tokens_total{engine="1",model_name="a"} 34.0 1768264339889
+vllm:prompt_tokens_total{engine="1",model_name="a"} 34.0
+# TYPE vllm:prompt_tokens_created gauge
+vllm:prompt_tokens_created{engine="0",model_name="a"} 1.768264339889982e+09
+# TYPE ttft histogram
+ttft_bucket{le="0.1"} 2
+ttft_bucket{le="0.5"} 3
+ttft_bucket{le="+Inf"} 4
+ttft_sum 1.5
+ttft_count 4
+# TYPE rpc summary
+rpc{quantile="0.5"} NaN
+rpc_sum 7
+rpc_count 2
+`
+
+func TestSeriesAreFoundByNameAndLabels(t *testing.T) {
+	p := mustParse(t, engines)
+	if value, known := p.Value("vllm:prompt_tokens_total", Label{"engine", "1"}); !known || value != 34 {
+		t.Errorf("%v, %v: a series that stands twice counts once", value, known)
+	}
+	if _, known := p.Value("vllm:prompt_tokens_total"); known {
+		t.Error("one value of two series")
+	}
+	if sum, known := p.Sum("vllm:prompt_tokens_total", Label{"model_name", "a"}); !known || sum != 100 {
+		t.Errorf("%v, %v", sum, known)
+	}
+	if _, known := p.Sum("vllm:prompt_tokens_total", Label{"model_name", "b"}); known {
+		t.Error("a sum of nothing")
+	}
+	if found := p.Series("vllm:kv_cache_usage_perc"); len(found) != 1 || found[0].Labels["engine"] != "0" {
+		t.Errorf("%+v: what is no number is no reading", found)
+	}
+	if p.Has("vllm:prompt_tokens_created") || !p.Has("vllm:") || p.Has("sglang:") {
+		t.Error("prefixes")
+	}
+	if sum, known := p.Value("rpc_sum"); !known || sum != 7 || p.Has("rpc{") {
+		t.Errorf("summary: %v, %v", sum, known)
+	}
+}
+
+func TestHistogramKeepsItsBuckets(t *testing.T) {
+	p := mustParse(t, engines)
+	found := p.Histograms("ttft")
+	if len(found) != 1 || found[0].Count != 4 || found[0].Sum != 1.5 || !slices.Equal(found[0].Buckets, []Bucket{{0.1, 2}, {0.5, 3}}) {
+		t.Errorf("%+v", found)
+	}
+	if count, known := p.Value("ttft_count"); !known || count != 4 {
+		t.Errorf("%v, %v", count, known)
+	}
+}
+
+func TestHistogramThatFallsIsNone(t *testing.T) {
+	p := mustParse(t, "# TYPE h histogram\nh_bucket{le=\"1\"} 3\nh_bucket{le=\"2\"} 2\nh_sum 1\nh_count 3\n")
+	if found := p.Histograms("h"); len(found) != 0 {
+		t.Errorf("%+v", found)
+	}
+}
+
+// Programs that join the pages of several repeat the head of a family.
+func TestRepeatedHeadsOfFamiliesAreTolerated(t *testing.T) {
+	p := mustParse(t, "# HELP a x\n# TYPE a counter\na{w=\"1\"} 1\n# HELP a x\n# TYPE a counter\na{w=\"2\"} 2\n# TYPE b mystery\nb 3\n")
+	if sum, _ := p.Sum("a"); sum != 3 {
+		t.Errorf("%v", sum)
+	}
+	if b, known := p.Value("b"); !known || b != 3 {
+		t.Errorf("%v, %v", b, known)
+	}
+}
+
+const openText = `# TYPE requests counter
+# UNIT requests requests
+# HELP requests Requests, with "quotes".
+requests_total{path="/a} 1,\"b\" # {"} 17.0 1768264339.889 # {trace_id="x"} 1 2.5
+requests_created{path="/a} 1,\"b\" # {"} 1768264339.889
+# TYPE build info
+build_info{version="1"} 1
+# TYPE temp gauge
+temp 3.5 1.25
+# TYPE lat histogram
+lat_bucket{le="0.1"} 2 # {trace_id="y"} 0.05
+lat_bucket{le="+Inf"} 2
+lat_sum 0.1
+lat_count 2
+# EOF
+`
+
+func TestOpenMetricsIsRead(t *testing.T) {
+	p, err := parsePage(t.Context(), []byte(openText), true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if value, known := p.Value("requests_total", Label{"path", `/a} 1,"b" # {`}); !known || value != 17 {
+		t.Errorf("%v, %v of %+v", value, known, p.Series("requests_total"))
+	}
+	if temp, known := p.Value("temp"); !known || temp != 3.5 {
+		t.Errorf("%v, %v", temp, known)
+	}
+	if info, known := p.Value("build_info"); !known || info != 1 || p.Has("requests_created") {
+		t.Errorf("%v, %v", info, known)
+	}
+	if found := p.Histograms("lat"); len(found) != 1 || found[0].Count != 2 || len(found[0].Buckets) != 1 {
+		t.Errorf("%+v", found)
+	}
+}
+
+func TestParserErrorsNameTheLineOfThePage(t *testing.T) {
+	_, err := ParsePage([]byte("# HELP a x\n# TYPE a gauge\n# just a remark\n\na 1\nb what\n"))
+	if err == nil || !strings.Contains(err.Error(), "line 6") {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestParsingEndsWithItsContext(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := parsePage(ctx, []byte(engines), false); err == nil || !strings.Contains(err.Error(), context.Canceled.Error()) {
+		t.Errorf("%v", err)
+	}
+}
+
+func FuzzPage(f *testing.F) {
+	for _, text := range []string{engines, page, openText, "", "a 1", "{\"b.c\"} 2\n", "# TYPE h histogram\nh_bucket{le=\"x\"} 1\n",
+		"a{b=\"\\\"\",c=\"}\"} +Inf\n", "a -1 5\na_total 1\n# EOF\n"} {
+		f.Add([]byte(text), true)
+		f.Add([]byte(text), false)
+	}
+	f.Fuzz(func(t *testing.T, text []byte, open bool) {
+		got, err := parsePage(t.Context(), text, open)
+		if err != nil {
+			return
+		}
+		lines, found := strings.Count(string(text), "\n"), 0
+		for name, series := range got.series {
+			found += len(series)
+			for _, one := range series {
+				if math.IsNaN(one.Value) || math.IsInf(one.Value, 0) || len(one.Labels) > maxLabels || !utf8.ValidString(name) {
+					t.Fatalf("%s %+v", name, one)
+				}
+			}
+		}
+		for name, distributions := range got.histograms {
+			for _, h := range distributions {
+				if !h.sound() || !slices.IsSortedFunc(h.Buckets, func(a, b Bucket) int { return int(math.Copysign(1, a.UpperBound-b.UpperBound)) }) {
+					t.Fatalf("%s %+v", name, h)
+				}
+			}
+		}
+		// A distribution is three series at least; one without sum or count has them as 0.
+		if found > 2*lines {
+			t.Fatalf("%d series of %d lines", found, lines)
+		}
+		// A page that is cut has no more series than the whole one, or is none.
+		if half, err := parsePage(t.Context(), text[:len(text)/2], open); err == nil && len(half.series) > len(got.series)+1 {
+			t.Fatalf("%d families, %d of the first half", len(got.series), len(half.series))
+		}
+	})
+}
