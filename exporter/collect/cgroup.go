@@ -2,9 +2,17 @@ package collect
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"regexp"
+
+	"github.com/umascope/umascope/exporter/kernelfs"
+	"github.com/umascope/umascope/exporter/metric"
 )
+
+// defaultCgroupLimit is how many cgroups are shown when nobody says otherwise.
+const defaultCgroupLimit = 200
 
 // CgroupOptions are the settings of the cgroup collector.
 type CgroupOptions struct {
@@ -22,10 +30,59 @@ type CgroupOptions struct {
 // cgroupSpec is the collector of containers and slices.
 func cgroupSpec() Spec {
 	return Spec{
-		Name: "cgroup",
-		Help: "containers, pods and slices: memory charged, GPU memory held and not charged, limits, pressure, I/O.",
-		Open: func(Host, Options) Collect {
-			return func(context.Context, *Sample, *Batch) error { return fmt.Errorf("%w: not written yet", ErrAbsent) }
+		Name:    "cgroup",
+		Help:    "containers, pods and slices: memory charged, GPU memory held and not charged, limits, pressure, I/O.",
+		Metrics: cgroupMetrics(),
+		Needs: []Need{{
+			Name: "host_cgroups",
+			Cost: "no cgroup is shown",
+			Mend: "boot with cgroup v2; start the container in the host's cgroup namespace (docker run --cgroupns=host, in compose cgroup: host), or mount the host's tree (-v /sys/fs/cgroup:/host/cgroup:ro) and say --path.cgroupfs=/host/cgroup",
+			Met:  func(host Host) bool { return kernelfs.CheckHostCgroups(host.Cgroup) == nil },
+		}, {
+			Name: "host_cgroup_namespace",
+			Cost: "it is not known which cgroup holds GPU memory",
+			Mend: "start the container in the host's cgroup namespace (docker run --cgroupns=host, in compose cgroup: host)",
+			Met:  seesWholeCgroupPaths,
+		}},
+		Open: func(host Host, options Options) Collect {
+			c := &cgroupCollector{host: host, options: options.Cgroups, names: newContainerNames(host, options.Cgroups)}
+			return c.collect
 		},
 	}
+}
+
+// seesWholeCgroupPaths is only of use where there is a GPU. A recording may not say.
+func seesWholeCgroupPaths(host Host) bool {
+	whole, err := kernelfs.HostCgroupNamespace(host.Proc)
+	return whole || errors.Is(err, fs.ErrNotExist) || !kernelfs.HasNVIDIAModule(host.Sys)
+}
+
+// cgroupCollector keeps what it has learnt of names. The runner never runs a collector twice at a time.
+type cgroupCollector struct {
+	host    Host
+	options CgroupOptions
+	names   *containerNames
+}
+
+// collect shows the cgroups that there are while it looks. They come and go meanwhile, which is no
+// trouble: one that is gone has no series.
+func (c *cgroupCollector) collect(ctx context.Context, sample *Sample, batch *Batch) error {
+	// Asked first, because it reads process lists, meminfo and the top of the tree back to back.
+	memory, memoryErr := sample.Memory(ctx)
+	held := sample.gpuHeld(ctx, memory, memoryErr)
+	paths, err := kernelfs.WalkCgroups(c.host.Cgroup)
+	if errors.Is(err, kernelfs.ErrNotHostCgroups) {
+		return fmt.Errorf("%w: %w", ErrAbsent, err)
+	}
+	candidates := c.candidates(paths, held)
+	c.names.ask(candidates)
+	chosen := c.within(candidates)
+	batch.Gauge(metric.CgroupExcluded, float64(len(candidates)-len(chosen)))
+	readings, readErr := c.read(ctx, sample, chosen)
+	namesErr := c.names.answer()
+	emitter := newCgroupEmitter(batch, c.host.Sys, held, c.options.Detail)
+	for _, reading := range readings {
+		emitter.emit(reading, c.names.of(reading.identity.ID))
+	}
+	return errors.Join(err, readErr, namesErr)
 }

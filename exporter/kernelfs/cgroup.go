@@ -45,24 +45,21 @@ func (s MemoryStat) KernelOther() (bytes int64, known bool) {
 	return bytes, true
 }
 
+// MemoryStatAmounts are the lines of memory.stat that are amounts (memory_stats in mm/memcontrol.c of Linux
+// 6.12, less those that count events). A line of a later kernel is not among them: it may be
+// either.
+func MemoryStatAmounts() []string {
+	return []string{
+		"anon", "file", "kernel", "kernel_stack", "pagetables", "sec_pagetables", "percpu", "sock", "vmalloc", "shmem",
+		"zswap", "zswapped", "file_mapped", "file_dirty", "file_writeback", "swapcached", "anon_thp", "file_thp", "shmem_thp",
+		"inactive_anon", "active_anon", "inactive_file", "active_file", "unevictable",
+		"slab_reclaimable", "slab_unreclaimable", "slab", "hugetlb",
+	}
+}
+
 // ReadMemoryCurrent reads what is charged to a cgroup and its descendants, in bytes.
 func ReadMemoryCurrent(cgroups fs.FS, cgroup string) (uint64, error) {
 	return readUint(cgroups, inCgroup(cgroup, "memory.current"))
-}
-
-// ReadMemoryMax reads the limit of what may be charged, in bytes; limited is false where there is none.
-//
-//	max
-func ReadMemoryMax(cgroups fs.FS, cgroup string) (bytes uint64, limited bool, err error) {
-	name := inCgroup(cgroup, "memory.max")
-	text, err := readText(cgroups, name)
-	if err != nil || text == "max" {
-		return 0, false, err
-	}
-	if bytes, err = parseUint(text); err != nil {
-		return 0, false, fmt.Errorf("%s: %w: %s", displayPath(cgroups, name), errMalformed, excerpt(text))
-	}
-	return bytes, true, nil
 }
 
 // CheckHostCgroups returns ErrNotHostCgroups, with what is there instead, unless cgroups is the
@@ -72,7 +69,7 @@ func CheckHostCgroups(cgroups fs.FS) error {
 	root := displayPath(cgroups, ".")
 	if _, err := fs.Stat(cgroups, "cgroup.controllers"); err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("%w: %s has no cgroup.controllers", ErrNotHostCgroups, root)
+			return fmt.Errorf("%w: %s at %s, which has no cgroup.controllers", ErrNotHostCgroups, insteadOfCgroup2(cgroups), root)
 		}
 		return err
 	}
@@ -80,6 +77,17 @@ func CheckHostCgroups(cgroups fs.FS) error {
 		return fmt.Errorf("%w: %s is the cgroup of a container", ErrNotHostCgroups, root)
 	}
 	return nil
+}
+
+// insteadOfCgroup2 says what is mounted where cgroup v2 is looked for. With cgroup v1 there is a
+// directory for each controller; a tree of v2 beside them, without controllers, is called unified.
+func insteadOfCgroup2(cgroups fs.FS) string {
+	for _, name := range []string{"memory", "cpuset", "unified"} {
+		if _, err := fs.Stat(cgroups, name); err == nil {
+			return "cgroup v1"
+		}
+	}
+	return "cgroup v1, or no cgroups at all,"
 }
 
 // ListTopCgroups lists the cgroups directly below the root, such as /system.slice. Everything that is
@@ -131,3 +139,18 @@ func isGone(cgroups fs.FS, cgroup string) bool {
 
 // inCgroup is the name of a file of a cgroup below the root of all.
 func inCgroup(cgroup, file string) string { return path.Join(strings.TrimPrefix(cgroup, "/"), file) }
+
+// hostCgroupNamespace is where ns/cgroup of a process in the first cgroup namespace leads to
+// (CGROUP_NS_INIT_INO in linux/nsfs.h, 0xEFFFFFFB).
+const hostCgroupNamespace = "cgroup:[4026531835]"
+
+// HostCgroupNamespace says whether /proc/<pid>/cgroup shows the reader whole paths. In a namespace of its
+// own it sees those of other processes from its own cgroup, as /../docker-4f5b3a.scope, whatever
+// tree is mounted.
+func HostCgroupNamespace(proc fs.FS) (bool, error) {
+	link, err := fs.ReadLink(proc, "self/ns/cgroup")
+	if err != nil {
+		return false, fmt.Errorf("cgroup namespace: %w", err)
+	}
+	return link == hostCgroupNamespace, nil
+}

@@ -1,0 +1,82 @@
+package collect
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/umascope/umascope/exporter/container"
+	"github.com/umascope/umascope/exporter/kernelfs"
+)
+
+// candidate is a cgroup that is to be shown if there is room.
+type candidate struct {
+	path     string
+	identity container.Identity
+	holdsGPU bool
+}
+
+// candidates are the cgroups worth showing: containers, pods, what is directly below the root, what
+// holds GPU memory, and what was asked for. A container that only holds the namespaces of a pod is not,
+// where that is known.
+func (c *cgroupCollector) candidates(paths []string, held gpuHeld) []candidate {
+	var candidates []candidate
+	for _, path := range paths {
+		one := candidate{path: path, identity: container.Identify(path), holdsGPU: held.direct[path]}
+		if one.holdsGPU || c.asked(path) || isTop(path) || one.isContained() && !c.names.of(one.identity.ID).Sandbox {
+			candidates = append(candidates, one)
+		}
+	}
+	return candidates
+}
+
+func (c *cgroupCollector) asked(path string) bool {
+	return c.options.Include != nil && c.options.Include.MatchString(path)
+}
+
+func isTop(path string) bool { return strings.LastIndexByte(path, '/') == 0 }
+
+func (c candidate) isContained() bool {
+	return c.identity.Kind == container.Container || c.identity.Kind == container.Pod
+}
+
+// rank orders what matters most first: holders of GPU memory; containers, and the top-level
+// cgroups, which all others are part of; the rest.
+func (c candidate) rank() int {
+	switch {
+	case c.holdsGPU:
+		return 0
+	case c.identity.Kind == container.Container, isTop(c.path):
+		return 1
+	}
+	return 2
+}
+
+// within leaves as many as there is room for, of equal rank those that most is charged to. The order
+// of the tree is kept.
+func (c *cgroupCollector) within(candidates []candidate) []candidate {
+	limit := cmp.Or(c.options.Limit, defaultCgroupLimit)
+	if len(candidates) <= limit {
+		return candidates
+	}
+	type ranked struct {
+		at, rank int
+		charged  uint64
+	}
+	order := make([]ranked, len(candidates))
+	inParallel(len(candidates), func(i int) {
+		// One that tells nothing, because it is gone or has no memory controller, comes last.
+		charged, _ := kernelfs.ReadMemoryCurrent(c.host.Cgroup, candidates[i].path)
+		order[i] = ranked{i, candidates[i].rank(), charged}
+	})
+	slices.SortFunc(order, func(a, b ranked) int {
+		return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(b.charged, a.charged), cmp.Compare(a.at, b.at))
+	})
+	order = order[:limit]
+	slices.SortFunc(order, func(a, b ranked) int { return cmp.Compare(a.at, b.at) })
+	chosen := make([]candidate, limit)
+	for i, one := range order {
+		chosen[i] = candidates[one.at]
+	}
+	return chosen
+}

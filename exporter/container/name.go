@@ -1,0 +1,176 @@
+package container
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+)
+
+// Name is what people call a container. What is not known is "".
+type Name struct {
+	Container string `json:"container"`
+	Image     string `json:"image"`
+	// Pod, PodUID and Namespace are those of Kubernetes.
+	Pod       string `json:"pod"`
+	PodUID    string `json:"pod_uid"`
+	Namespace string `json:"namespace"`
+	// Sandbox marks the container that does nothing but hold the namespaces of a pod (pause).
+	Sandbox bool `json:"sandbox"`
+}
+
+// Listed is a container as a Docker-compatible API lists it (GET /containers/json), as far as it is of
+// use. Docker and Podman serve the same.
+type Listed struct {
+	ID     string `json:"Id"`
+	Names  []string
+	Image  string
+	Labels map[string]string
+}
+
+// The labels that the Docker shim of a Kubernetes node puts on its containers (cri-dockerd,
+// core/container_create.go and libdocker).
+const (
+	labelPod       = "io.kubernetes.pod.name"
+	labelPodUID    = "io.kubernetes.pod.uid"
+	labelNamespace = "io.kubernetes.pod.namespace"
+	labelContainer = "io.kubernetes.container.name"
+	labelType      = "io.kubernetes.docker.type"
+	typeSandbox    = "podsandbox"
+)
+
+// Name is what the list says of the container: within Kubernetes the name that the pod gives it.
+func (l Listed) Name() Name {
+	name := Name{
+		Container: l.Labels[labelContainer], Image: l.Image, Pod: l.Labels[labelPod],
+		PodUID: l.Labels[labelPodUID], Namespace: l.Labels[labelNamespace], Sandbox: l.Labels[labelType] == typeSandbox,
+	}
+	if name.Container == "" {
+		name.Container = l.ownName()
+	}
+	return name
+}
+
+// ownName is the one that begins the container's own path; links of other containers to it, such as
+// /web/database, are listed too.
+func (l Listed) ownName() string {
+	at := slices.IndexFunc(l.Names, func(name string) bool { return strings.LastIndexByte(name, '/') <= 0 })
+	if at < 0 {
+		return ""
+	}
+	return strings.TrimPrefix(l.Names[at], "/")
+}
+
+// NamesOf is a whole list by container id. Entries without a whole id are left out.
+func NamesOf(list []Listed) map[string]Name {
+	names := make(map[string]Name, len(list))
+	for _, one := range list {
+		if isID(one.ID) {
+			names[one.ID] = one.Name()
+		}
+	}
+	return names
+}
+
+// Names are names by container id, whole or as its first twelve digits.
+type Names map[string]Name
+
+// shortDigits is the length of an id as docker ps prints it.
+const shortDigits = 12
+
+// Of looks up a whole id.
+func (n Names) Of(id string) (Name, bool) {
+	if name, found := n[id]; found || len(id) < shortDigits {
+		return name, found
+	}
+	name, found := n[id[:shortDigits]]
+	return name, found
+}
+
+var errNames = errors.New("must be a JSON object by container id, JSON lines with an id, or lines of id and name")
+
+// ParseNames reads a file that names containers, in any of these forms; ids have 64 digits or their
+// first 12.
+//
+//	{"3f2a…": {"container": "vllm", "image": "vllm/vllm-openai:v0.11", "pod": "", "namespace": ""}}
+//	{"id": "3f2a…", "container": "vllm"}
+//	3f2a… vllm vllm/vllm-openai:v0.11
+//
+// The second and third have a line for every container; docker ps --no-trunc --format '{{.ID}} {{.Names}}
+// {{.Image}}' prints the third. Empty lines and those that begin with # count for nothing there. Errors
+// say where the file is wrong and give no names: half a file would rename half of the containers.
+func ParseNames(text []byte) (Names, error) {
+	if trimmed := bytes.TrimSpace(text); len(trimmed) > 0 && trimmed[0] == '{' {
+		return parseJSONNames(trimmed)
+	}
+	names := Names{}
+	number := 0
+	for line := range bytes.Lines(text) {
+		number++
+		fields := strings.Fields(string(line))
+		if len(fields) == 0 || strings.HasPrefix(fields[0], "#") {
+			continue
+		}
+		if len(fields) < 2 || len(fields) > 3 || !isFileID(fields[0]) {
+			return nil, fmt.Errorf("line %d: %w", number, errNames)
+		}
+		names[fields[0]] = Name{Container: fields[1], Image: strings.Join(fields[2:], "")}
+	}
+	return names, nil
+}
+
+// parseJSONNames reads one object after the other; one with an id of its own is a line.
+func parseJSONNames(text []byte) (Names, error) {
+	names := Names{}
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	for number := 1; ; number++ {
+		var object map[string]json.RawMessage
+		if err := decoder.Decode(&object); errors.Is(err, io.EOF) {
+			return names, nil
+		} else if err != nil {
+			return nil, fmt.Errorf("object %d: %w", number, err)
+		}
+		if err := names.add(object); err != nil {
+			return nil, fmt.Errorf("object %d: %w", number, err)
+		}
+	}
+}
+
+func (n Names) add(object map[string]json.RawMessage) error {
+	if raw, isLine := object["id"]; isLine {
+		whole, err := json.Marshal(object)
+		if err != nil {
+			return err
+		}
+		var id string
+		if err := json.Unmarshal(raw, &id); err != nil {
+			return fmt.Errorf("id: %w", err)
+		}
+		return n.addOne(id, whole)
+	}
+	for id, raw := range object {
+		if err := n.addOne(id, raw); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (n Names) addOne(id string, raw json.RawMessage) error {
+	if !isFileID(id) {
+		return errNames
+	}
+	var name Name
+	if err := json.Unmarshal(raw, &name); err != nil {
+		return fmt.Errorf("container %.12s: %w", id, err)
+	}
+	n[id] = name
+	return nil
+}
+
+func isFileID(text string) bool {
+	return (len(text) == idDigits || len(text) == shortDigits) && isHex(text)
+}
