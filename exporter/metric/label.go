@@ -5,7 +5,8 @@ type Label string
 
 // The label names. A name means the same thing in every family.
 const (
-	LabelArch         Label = "arch" // machine architecture, such as aarch64
+	LabelAgent        Label = "agent" // agent of a transfer library
+	LabelArch         Label = "arch"  // machine architecture, such as aarch64
 	LabelArchitecture Label = "memory_architecture"
 	LabelArm          Label = "arm" // arm of an experiment, such as native or container
 	LabelCPU          Label = "cpu"
@@ -62,7 +63,7 @@ const (
 	LabelRuntime      Label = "runtime" // container runtime
 	LabelScenario     Label = "scenario"
 	LabelSensor       Label = "sensor"
-	LabelSource       Label = "source" // endpoint that a value was read from: host:port/path
+	LabelSource       Label = "source" // endpoint that a value was read from: host:port/path; or path of a log
 	LabelState        Label = "state"
 	LabelStatus       Label = "status"
 	LabelTier         Label = "tier" // of a KV cache: device, host, disk, object
