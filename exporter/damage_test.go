@@ -1,0 +1,232 @@
+package exporter
+
+import (
+	"bytes"
+	"fmt"
+	"io/fs"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
+
+	"github.com/umascope/umascope/exporter/collect"
+	"github.com/umascope/umascope/exporter/hosts"
+	"github.com/umascope/umascope/exporter/metric"
+)
+
+// damage is what may have happened to a file.
+type damage struct {
+	name string
+	of   func([]byte) ([]byte, error)
+}
+
+func damages() []damage {
+	fails := func(why syscall.Errno) func([]byte) ([]byte, error) {
+		return func([]byte) ([]byte, error) { return nil, why }
+	}
+	return []damage{
+		{"gone", fails(syscall.ENOENT)},
+		{"no permission", fails(syscall.EACCES)},
+		{"input/output error", fails(syscall.EIO)},
+		{"would block", fails(syscall.EAGAIN)},
+		{"empty", func([]byte) ([]byte, error) { return nil, nil }},
+		{"cut in half", func(content []byte) ([]byte, error) { return content[:len(content)/2], nil }},
+		{"garbage", func([]byte) ([]byte, error) {
+			return []byte("\x00\xff<script>\x1b[31m|=cmd 99999999999999999999999\n-1\n"), nil
+		}},
+		{"huge", func([]byte) ([]byte, error) { return bytes.Repeat([]byte("1 2 3 4 5 6 7 8\n"), 2<<20/16), nil }},
+	}
+}
+
+// probed is a file system that notes which files and directories are read, and damages one of them.
+type probed struct {
+	fs.FS
+	name    string // before the paths, to tell the file systems of a host apart
+	mu      *sync.Mutex
+	read    map[string]bool // true for a file that has content
+	damaged string
+	how     damage
+}
+
+func (p probed) at(name string) string { return p.name + "/" + name }
+
+func (p probed) note(name string, content []byte) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.read[p.at(name)] = p.read[p.at(name)] || len(content) > 0
+}
+
+func (p probed) fails(name string) error {
+	p.note(name, nil)
+	if p.at(name) != p.damaged {
+		return nil
+	}
+	_, err := p.how.of(nil)
+	return err
+}
+
+func (p probed) ReadFile(name string) ([]byte, error) {
+	content, err := fs.ReadFile(p.FS, name)
+	p.note(name, content)
+	if err != nil || p.at(name) != p.damaged {
+		return content, err
+	}
+	if content, err = p.how.of(content); err != nil {
+		return nil, &fs.PathError{Op: "read", Path: name, Err: err}
+	}
+	return content, nil
+}
+
+func (p probed) Open(name string) (fs.File, error) {
+	if err := p.fails(name); err != nil {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: err}
+	}
+	return p.FS.Open(name)
+}
+
+func (p probed) ReadDir(name string) ([]fs.DirEntry, error) {
+	if err := p.fails(name); err != nil {
+		return nil, &fs.PathError{Op: "readdir", Path: name, Err: err}
+	}
+	return fs.ReadDir(p.FS, name)
+}
+
+func (p probed) ReadLink(name string) (string, error) {
+	if err := p.fails(name); err != nil {
+		return "", &fs.PathError{Op: "readlink", Path: name, Err: err}
+	}
+	return fs.ReadLink(p.FS, name)
+}
+
+func (p probed) Stat(name string) (fs.FileInfo, error)  { return fs.Stat(p.FS, name) }
+func (p probed) Lstat(name string) (fs.FileInfo, error) { return fs.Lstat(p.FS, name) }
+
+// scrapeDamaged makes a page of a host of which the file at path is damaged, "" for none, and says
+// which files were read for it.
+func scrapeDamaged(t *testing.T, host, path string, how damage, collectors ...string) (*collect.Scrape, map[string]bool) {
+	t.Helper()
+	opened, err := hosts.Open(host)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer opened.GPU.Close()
+	read, mu := map[string]bool{}, new(sync.Mutex)
+	opened.Proc = probed{opened.Proc, "proc", mu, read, path, how}
+	opened.Sys = probed{opened.Sys, "sys", mu, read, path, how}
+	opened.Cgroup = probed{opened.Cgroup, "cgroup", mu, read, path, how}
+	e, err := New(opened, Settings{Options: hosts.Options(host), HideOwnMetrics: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	scrape, err := e.runner.Scrape(t.Context(), collectors...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return scrape, read
+}
+
+// pageSeries gathers a scrape through the client library, which checks types, labels and duplicates.
+// The first key is the family. What is never the same twice is left out.
+func pageSeries(t *testing.T, scrape *collect.Scrape) map[string]map[string]float64 {
+	t.Helper()
+	varying := []string{metric.CollectorDurationSeconds.Def().Name, metric.CollectorLastSuccessTimestampSeconds.Def().Name}
+	families, err := prometheus.Gatherers{scrape}.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := map[string]map[string]float64{}
+	for _, family := range families {
+		if slices.Contains(varying, family.GetName()) {
+			continue
+		}
+		series := map[string]float64{}
+		for _, m := range family.GetMetric() {
+			series[labelsOf(m)] = m.GetGauge().GetValue() + m.GetCounter().GetValue()
+		}
+		page[family.GetName()] = series
+	}
+	return page
+}
+
+func labelsOf(m *dto.Metric) string {
+	var text strings.Builder
+	for _, pair := range m.GetLabel() {
+		fmt.Fprintf(&text, "%s=%q,", pair.GetName(), pair.GetValue())
+	}
+	return text.String()
+}
+
+// readersOf says which collectors read each file of a host.
+func readersOf(t *testing.T, host string) map[string][]string {
+	t.Helper()
+	readers := map[string][]string{}
+	for _, spec := range collect.All() {
+		_, read := scrapeDamaged(t, host, "", damage{}, spec.Name)
+		for path := range read {
+			readers[path] = append(readers[path], spec.Name)
+		}
+	}
+	return readers
+}
+
+// kindOfFile is a path without its numbers: what holds for cpu0 holds for cpu1.
+func kindOfFile(path string) string {
+	return regexp.MustCompile(`[0-9]+`).ReplaceAllString(path, "#")
+}
+
+// TestDamagedFileCostsOnlyTheCollectorsThatReadIt damages one file and directory of every kind on every
+// host, in every way, one at a time.
+func TestDamagedFileCostsOnlyTheCollectorsThatReadIt(t *testing.T) {
+	eachHost(t, func(t *testing.T, host string) {
+		whole, present := scrapeDamaged(t, host, "", damage{})
+		want := pageSeries(t, whole)
+		readers := readersOf(t, host)
+		done := map[string]bool{}
+		for _, path := range slices.Sorted(maps.Keys(readers)) {
+			if kind := kindOfFile(path); done[kind] {
+				continue
+			} else {
+				done[kind] = true
+			}
+			for _, how := range damages() {
+				scrape, _ := scrapeDamaged(t, host, path, how)
+				got := pageSeries(t, scrape)
+				if how.name == "input/output error" && present[path] && maps.EqualFunc(got, want, maps.Equal[map[string]float64]) {
+					t.Errorf("%s %s: the page is the same", path, how.name)
+				}
+				for _, outcome := range scrape.Outcomes {
+					checkOutcome(t, path+" "+how.name, outcome)
+					if slices.Contains(readers[path], outcome.Spec.Name) {
+						continue
+					}
+					for _, definer := range outcome.Spec.Metrics {
+						name := definer.Def().Name
+						if !maps.Equal(got[name], want[name]) {
+							t.Errorf("%s %s: %s of collector %s, which does not read it, changed", path, how.name, name, outcome.Spec.Name)
+						}
+					}
+				}
+			}
+		}
+	})
+}
+
+// checkOutcome holds that a collector has coped: it has neither panicked nor put something on the page
+// that cannot stand there, and its state says what its error says.
+func checkOutcome(t *testing.T, where string, o collect.Outcome) {
+	t.Helper()
+	switch reason := o.Reason(); {
+	case strings.HasPrefix(reason, "panic:"), strings.HasPrefix(reason, "refused:"):
+		t.Errorf("%s: collector %s: %s", where, o.Spec.Name, reason)
+	case len(reason) > 16<<10:
+		t.Errorf("%s: collector %s gives a reason of %d bytes: %.200s", where, o.Spec.Name, len(reason), reason)
+	case (o.State == collect.OK) != (o.Err == nil):
+		t.Errorf("%s: collector %s is %s with error %v", where, o.Spec.Name, o.State, o.Err)
+	}
+}
