@@ -19,27 +19,28 @@ func ReadMeminfo(proc fs.FS) (Meminfo, error) { return parseFile(proc, "meminfo"
 
 func parseMeminfo(text string) (Meminfo, error) {
 	meminfo := make(Meminfo, strings.Count(text, "\n"))
-	err := parseLines(text, func(line string) error {
-		name, amount, found := strings.Cut(line, ":")
-		if !found || name == "" {
-			return errMalformed
-		}
-		amount = strings.TrimSpace(amount)
-		kibibytes, isMemory := strings.CutSuffix(amount, " kB")
-		value, err := parseUint(kibibytes)
-		if err != nil || value > math.MaxInt64/1024 {
-			return errMalformed
-		}
-		if isMemory {
-			meminfo[name] = value * 1024
-		}
-		return nil
-	})
-	if err != nil {
+	if err := parseLines(text, meminfo.addLine); err != nil {
 		return nil, err
 	}
 	if meminfo["MemTotal"] == 0 {
 		return nil, fmt.Errorf("%w: no MemTotal", errMalformed)
 	}
 	return meminfo, nil
+}
+
+// addLine adds a field, unless it is a number of pages.
+func (m Meminfo) addLine(line string) error {
+	name, amount, found := strings.Cut(line, ":")
+	if !found || name == "" {
+		return errMalformed
+	}
+	kibibytes, isMemory := strings.CutSuffix(strings.TrimSpace(amount), " kB")
+	value, err := parseUint(kibibytes)
+	if err != nil || value > math.MaxInt64/1024 {
+		return errMalformed
+	}
+	if isMemory {
+		m[name] = value * 1024
+	}
+	return nil
 }
