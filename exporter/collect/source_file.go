@@ -126,7 +126,10 @@ func (g targetGroup) addTo(all *Targets) error {
 		var err error
 		switch kind {
 		case targetKVBMLog:
-			all.KVBMLogs = append(all.KVBMLogs, target)
+			if !filepath.IsAbs(target) {
+				err = errors.New("must be an absolute path")
+			}
+			all.KVBMLogs = append(all.KVBMLogs, filepath.Clean(target))
 		case targetKVBM:
 			all.KVBM, err = g.appendTo(all.KVBM, target)
 		case targetEngine:

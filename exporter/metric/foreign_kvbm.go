@@ -15,6 +15,7 @@ const (
 	ForeignKVBMObjectHitRate = "kvbm_object_cache_hit_rate"
 
 	// Of version 2.
+	ForeignKVBMOnboardBlocksD2H    = "kvbm_onboard_blocks_d2h"
 	ForeignKVBMInflightOnboards    = "kvbm_inflight_onboard_hashes"
 	ForeignKVBMObjectReadFailures  = "kvbm_object_read_failures"
 	ForeignKVBMObjectWriteFailures = "kvbm_object_write_failures"
@@ -45,7 +46,7 @@ func KVBMRoutes() []KVBMRoute {
 		{OpOffload, "h2d", TierHost, TierDisk, "kvbm_offload_blocks_h2d"},
 		{OpOffload, "d2d", TierDevice, TierDisk, "kvbm_offload_blocks_d2d"},
 		{OpOffload, "d2o", TierDevice, TierObject, "kvbm_offload_blocks_d2o"},
-		{OpOnboard, "d2h", TierDisk, TierHost, "kvbm_onboard_blocks_d2h"},
+		{OpOnboard, "d2h", TierDisk, TierHost, ForeignKVBMOnboardBlocksD2H},
 		{OpOnboard, "h2d", TierHost, TierDevice, "kvbm_onboard_blocks_h2d"},
 		{OpOnboard, "d2d", TierDisk, TierDevice, "kvbm_onboard_blocks_d2d"},
 		{OpOnboard, "o2d", TierObject, TierDevice, "kvbm_onboard_blocks_o2d"},

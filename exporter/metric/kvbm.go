@@ -17,6 +17,12 @@ const (
 	TierOther  = "other"
 )
 
+// Values of LabelDirection on what NIXL moves, in its own words.
+const (
+	DirectionTx = "tx"
+	DirectionRx = "rx"
+)
+
 // Values of LabelVersion on uma_kvbm_info: which of its metrics a page has.
 const (
 	KVBMVersion1    = "v1"
