@@ -27,6 +27,9 @@ const (
 // is a state of its own; one that answers, but wrongly, is in trouble.
 var ErrUnreachable = errors.New("unreachable")
 
+// ErrNotPage is wrapped by the error of Page when an answer says of itself that it is something else.
+var ErrNotPage = errors.New("no page of metrics")
+
 // Transport returns a connection pool for a Client on a live machine. It keeps a connection to each
 // endpoint open between collections. It uses no proxy: endpoints are on this machine or beside it, and an
 // HTTP_PROXY meant for downloads would send their passwords elsewhere.
@@ -69,7 +72,7 @@ func (c Client) Page(ctx context.Context, e *Endpoint) (Page, error) {
 	case openMetrics:
 		return parsePage(ctx, body, true)
 	}
-	return Page{}, fmt.Errorf("answered with %.60q, which is no page of metrics", contentType)
+	return Page{}, fmt.Errorf("answered with %.60q: %w", contentType, ErrNotPage)
 }
 
 // JSON fetches another path of the endpoint's server, such as /slots, and decodes it into what into
