@@ -1,6 +1,7 @@
 package kernelfs
 
 import (
+	"fmt"
 	"io/fs"
 	"strconv"
 )
@@ -30,6 +31,28 @@ func parsePIDs(text string) ([]uint32, error) {
 	})
 	if err != nil {
 		return nil, err
+	}
+	return pids, nil
+}
+
+// maxProcesses bounds the processes listed of a machine.
+const maxProcesses = 1 << 16
+
+// ListProcesses lists the processes that the reader can see, in no order: those with a directory in /proc.
+// Of very many the first are returned, with ErrTooLong.
+func ListProcesses(proc fs.FS) ([]uint32, error) {
+	names, more, err := listNames(proc, ".", maxProcesses)
+	if err != nil {
+		return nil, err
+	}
+	var pids []uint32
+	for _, name := range names {
+		if pid, err := strconv.ParseUint(name, 10, 32); err == nil {
+			pids = append(pids, uint32(pid))
+		}
+	}
+	if more {
+		return pids, fmt.Errorf("%s: %w: %d processes", displayPath(proc, "."), ErrTooLong, maxProcesses)
 	}
 	return pids, nil
 }

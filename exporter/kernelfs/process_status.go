@@ -1,0 +1,72 @@
+package kernelfs
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"strings"
+)
+
+// ProcessStatus is the memory of a process by kind, in bytes. A field is nil where the kernel does not tell:
+// kernel threads and zombies have no memory of their own.
+type ProcessStatus struct {
+	// Anon, File and Shmem are resident pages: private ones, those of mapped files, and shared memory, which
+	// has the host memory in it that CUDA has pinned. Pages that several processes map count for each.
+	Anon, File, Shmem *uint64
+	// Hugetlb are pages of the huge page pool, which are in none of the others.
+	Hugetlb *uint64
+	// Swap is private memory that is swapped out.
+	Swap *uint64
+}
+
+// ReadProcessStatus reads /proc/<pid>/status (proc_pid_status(5)), which anybody may.
+//
+//	RssAnon:	 3563544 kB
+func ReadProcessStatus(proc fs.FS, pid uint32) (ProcessStatus, error) {
+	return parseFile(proc, processFile(pid, "status"), parseProcessStatus)
+}
+
+// parseProcessStatus takes the first line of each name. The kernel escapes the process's own name, so that
+// it is one line.
+func parseProcessStatus(text string) (ProcessStatus, error) {
+	var status ProcessStatus
+	wanted := map[string]**uint64{
+		"RssAnon": &status.Anon, "RssFile": &status.File, "RssShmem": &status.Shmem,
+		"HugetlbPages": &status.Hugetlb, "VmSwap": &status.Swap,
+	}
+	named := false
+	err := parseLines(text, func(line string) error {
+		key, value, found := strings.Cut(line, ":\t")
+		if !found {
+			return errMalformed
+		}
+		named = named || key == "Name"
+		field := wanted[key]
+		if field == nil || *field != nil {
+			return nil
+		}
+		kibibytes, isMemory := strings.CutSuffix(value, " kB")
+		amount, err := parseUint(strings.TrimSpace(kibibytes))
+		if err != nil || !isMemory || amount > math.MaxInt64/1024 {
+			return errMalformed
+		}
+		*field = new(amount * 1024)
+		return nil
+	})
+	if err == nil && !named {
+		err = fmt.Errorf("%w: no Name", errMalformed)
+	}
+	if err != nil {
+		return ProcessStatus{}, err
+	}
+	return status, nil
+}
+
+// MayInspect says whether the reader may look into processes of other users: their descriptors, I/O and
+// maps. It tries, on process 1, which is root's: capabilities alone do not tell, since a security module
+// can refuse what they allow. Where there is no such file there is nothing that is refused.
+func MayInspect(proc fs.FS) bool {
+	_, err := fs.ReadFile(proc, processFile(1, "io"))
+	return !errors.Is(err, fs.ErrPermission)
+}
