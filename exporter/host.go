@@ -67,7 +67,7 @@ func (l *commandLine) openHost(mustRead bool) (*openedHost, error) {
 		return nil, err
 	}
 	opened.GPU = nvml.NewReader(driver, nvml.ReaderOptions{
-		Architecture: l.options.Architecture, PoolBytes: meminfo["MemTotal"],
+		Architecture: l.options.Architecture, PoolBytes: meminfo["MemTotal"], PCIeThroughput: l.options.PCIeThroughput,
 	})
 	return opened, nil
 }
@@ -88,12 +88,25 @@ func (l *commandLine) driver(opened *openedHost) (nvml.Driver, error) {
 	if l.nvmlRecord == "" {
 		return driver, nil
 	}
+	if sameFile(l.replay, l.nvmlRecord) {
+		return nil, badInput("--nvml.record %s: is the file that is replayed", l.nvmlRecord)
+	}
 	started, err := startRecording(driver, l.nvmlRecord)
 	if err != nil {
 		return nil, err
 	}
 	opened.recording = started
 	return started.driver, nil
+}
+
+// sameFile says whether both paths lead to one file that is there.
+func sameFile(a, b string) bool {
+	first, err := os.Stat(a)
+	if err != nil {
+		return false
+	}
+	second, err := os.Stat(b)
+	return err == nil && os.SameFile(first, second)
 }
 
 // close releases the driver and completes the recording.

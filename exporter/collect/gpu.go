@@ -24,10 +24,18 @@ func gpuSpec() Spec {
 			Cost: "the driver leaves processes of other PID namespaces out of its lists without a word: GPU memory looks as if nobody held it",
 			Mend: "start the container with the host's PID namespace (docker run --pid=host, in compose pid: host)",
 			Met:  seesAllProcesses,
+		}, {
+			Name: needMIGMonitor,
+			Cost: "of a partitioned GPU the driver gives neither memory, processes nor errors of the whole, only those of the parts that this process may use",
+			Mend: "run as root, or give the container the right to monitor (docker run --cap-add SYS_ADMIN -e NVIDIA_MIG_MONITOR_DEVICES=all, in compose cap_add and environment; systemd AmbientCapabilities=CAP_SYS_ADMIN)",
 		}},
 		Open: func(Host, Options) Collect { return collectGPU },
 	}
 }
+
+// needMIGMonitor is what it takes to see the whole of a partitioned GPU. Only the driver can tell, by
+// what it refuses.
+const needMIGMonitor = "mig_monitor"
 
 // seesAllProcesses says whether the driver lists the processes of the whole host to this one. Lists of
 // another machine do not depend on it.
@@ -47,13 +55,22 @@ func collectGPU(ctx context.Context, sample *Sample, batch *Batch) error {
 	case err == nil && snapshot.DeviceCount == 0:
 		return errors.New("the driver lists no GPU")
 	}
-	// Of a device that is lost nothing is served, not even what was read before it fell silent.
-	devices := slices.DeleteFunc(snapshot.Devices, func(d nvml.Device) bool { return d.Return != nvml.Success })
-	for i := range devices {
+	for i := range snapshot.Devices {
+		d := &snapshot.Devices[i]
 		// A device whose UUID could not be read goes by its index.
-		devices[i].UUID = cmp.Or(devices[i].UUID, "gpu"+strconv.Itoa(devices[i].Index))
-		emitGPU(batch, snapshot, devices[i])
-		emitProcessList(batch, sample, devices[i])
+		d.UUID = cmp.Or(d.UUID, "gpu"+strconv.Itoa(d.Index))
+		batch.Gauge(metric.GPULost, number(d.Return != nvml.Success), d.UUID)
+		emitXIDErrors(batch, *d)
+	}
+	// Else nothing is served of a device that is lost, not even what was read before it fell silent.
+	devices := slices.DeleteFunc(snapshot.Devices, func(d nvml.Device) bool { return d.Return != nvml.Success })
+	for _, d := range devices {
+		emitGPU(batch, snapshot, d)
+		emitProcessList(batch, sample, d)
+		emitInstances(batch, d)
+		if d.Denied {
+			batch.Lacks(needMIGMonitor)
+		}
 	}
 	emitGPUProcesses(batch, sample, devices)
 	return err
@@ -86,8 +103,20 @@ func emitGPU(batch *Batch, snapshot nvml.Snapshot, d nvml.Device) {
 	emitKeyed(batch.Counter, metric.GPUECCErrorsTotal, d.ECCErrors, uuid)
 	emitStates(batch, metric.GPUClockEventActive, d.ClockEventActive, uuid)
 	emitStates(batch, metric.GPUCallSupported, d.Supported, uuid)
+	emitLinks(batch, d)
+	emitHung(batch, d)
+}
+
+// emitHung tells of calls that have not returned: the one that the device's thread is in, and a wait
+// for events, which has a thread of its own.
+func emitHung(batch *Batch, d nvml.Device) {
 	if d.Hung != "" {
-		batch.Gauge(metric.GPUCallHung, 1, uuid, string(d.Hung))
+		batch.Gauge(metric.GPUCallHung, 1, d.UUID, string(d.Hung))
+	}
+	for call, code := range d.Errors {
+		if code == nvml.Timeout && call != d.Hung {
+			batch.Gauge(metric.GPUCallHung, 1, d.UUID, string(call))
+		}
 	}
 }
 
@@ -115,6 +144,10 @@ func gpuGauges() []gpuGauge {
 		{metric.GPUMemoryUsedBytes, func(d nvml.Device) *float64 { return d.MemoryUsedBytes }},
 		{metric.GPUMemoryFreeBytes, func(d nvml.Device) *float64 { return d.MemoryFreeBytes }},
 		{metric.GPUMemoryReservedBytes, func(d nvml.Device) *float64 { return d.MemoryReservedBytes }},
+		{metric.GPUPCIeLinkGeneration, func(d nvml.Device) *float64 { return d.PCIeGeneration }},
+		{metric.GPUPCIeLinkGenerationMax, func(d nvml.Device) *float64 { return d.PCIeGenerationMax }},
+		{metric.GPUPCIeLinkLanes, func(d nvml.Device) *float64 { return d.PCIeLanes }},
+		{metric.GPUPCIeLinkLanesMax, func(d nvml.Device) *float64 { return d.PCIeLanesMax }},
 	}
 }
 
@@ -123,6 +156,9 @@ func gpuMetrics() []metric.Definer {
 		metric.GPUInfo, metric.GPUEnergyJoulesTotal, metric.GPUTemperatureMarginCelsius, metric.GPURemappedRows,
 		metric.GPUClockEventSecondsTotal, metric.GPUECCErrorsTotal, metric.GPUClockEventActive, metric.GPUCallSupported,
 		metric.GPUCallHung, metric.GPUMemoryHeldBytes, metric.GPUProcesses, metric.GPUProcessListTrusted, metric.GPUProcessMemoryBytes,
+		metric.GPULost, metric.GPUXIDErrorsTotal, metric.GPUNVLinkErrorsTotal, metric.GPUPCIeReplaysTotal, metric.GPUPCIeThroughputBytesPerSecond,
+		metric.GPUMIGEnabled, metric.GPUMIGInstances, metric.GPUMIGInfo, metric.GPUMIGMemoryTotalBytes, metric.GPUMIGMemoryUsedBytes,
+		metric.GPUMIGMemoryFreeBytes, metric.GPUMIGMemoryHeldBytes, metric.GPUMIGProcesses,
 	}
 	for _, row := range gpuGauges() {
 		definers = append(definers, row.metric)

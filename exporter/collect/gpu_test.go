@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/exporter/nvml"
@@ -40,7 +41,27 @@ func everything() driver {
 		nvml.CallLimitFields: {Numbers: map[string]uint64{"shutdown": ^uint64(7)}},
 		nvml.CallFields: {Numbers: map[string]uint64{"energy": 5000, "sw_power_cap": 2e9, "ecc_corrected": 1, "ecc_uncorrected": 0,
 			"remapped_correctable": 2, "remapped_uncorrectable": 0, "remapped_pending": 1, "remapped_failed": 0}},
+		nvml.CallXIDErrors: {Numbers: map[string]uint64{"31": 2, "8": 1, "1000": 3}},
+		nvml.CallMIGMode:   {Number: 1}, nvml.CallMIGDevices: {Instances: []nvml.Instance{
+			{UUID: "MIG-1", GPUInstance: 2, Profile: "3g.71gb", TotalBytes: new(uint64(70 * gib)), UsedBytes: new(uint64(4 * gib)), FreeBytes: new(uint64(66 * gib))},
+			{UUID: "MIG-2", GPUInstance: 9, ComputeInstance: 1, Profile: "1c.3g.71gb"},
+		}},
+		nvml.CallMIGProcesses: {Instances: []nvml.Instance{
+			{UUID: "MIG-1", ProcessesRead: true, Processes: []nvml.Process{{PID: 6330, UsedBytes: new(uint64(3 * gib))}, {PID: 77, UsedBytes: new(uint64(gib))}}},
+			{UUID: "MIG-2", ProcessesRead: true},
+		}},
+		nvml.CallLinkFields: {Numbers: map[string]uint64{"pcie_replays": 5, "nvlinks": 18}, Links: []nvml.Link{
+			{Number: 0, Errors: map[string]uint64{"replay": 1, "crc": 0}}, {Number: 17, Errors: map[string]uint64{"replay": 7}}}},
+		nvml.CallPCIeGeneration: {Number: 1}, nvml.CallPCIeGenerationMax: {Number: 5}, nvml.CallPCIeLanes: {Number: 8}, nvml.CallPCIeLanesMax: {Number: 16},
+		nvml.CallPCIeTransmit: {Number: 2500}, nvml.CallPCIeReceive: {Number: 0},
 	})
+}
+
+// withTraffic is a host of which PCIe traffic is asked, too.
+func withTraffic(d nvml.Driver) Host {
+	host := sparkWith(d)
+	host.GPU = nvml.NewReader(d, nvml.ReaderOptions{PCIeThroughput: true})
+	return host
 }
 
 func TestGPUThatSupportsEverythingWorkedOutByHand(t *testing.T) {
@@ -69,9 +90,78 @@ func TestGPUThatSupportsEverythingWorkedOutByHand(t *testing.T) {
 	wantAbsent(t, series, "uma_gpu_call_hung", `uma_gpu_clock_event_active{reason="idle"`)
 }
 
+func TestLinksAndPartsOfAGPUWorkedOutByHand(t *testing.T) {
+	series, outcome := gpuPage(t, withTraffic(everything()))
+	if outcome.State != OK {
+		t.Fatal(outcome.Err)
+	}
+	one, first, second := `{uuid="GPU-1"}`, `{mig_uuid="MIG-1",uuid="GPU-1"}`, `{mig_uuid="MIG-2",uuid="GPU-1"}`
+	wantSeries(t, series, map[string]float64{
+		"uma_gpu_pcie_replays_total" + one: 5, "uma_gpu_pcie_link_generation" + one: 1, "uma_gpu_pcie_link_generation_max" + one: 5,
+		"uma_gpu_pcie_link_lanes" + one: 8, "uma_gpu_pcie_link_lanes_max" + one: 16,
+		`uma_gpu_pcie_throughput_bytes_per_second{direction="tx",uuid="GPU-1"}`: 2.5e6,
+		`uma_gpu_pcie_throughput_bytes_per_second{direction="rx",uuid="GPU-1"}`: 0,
+		`uma_gpu_nvlink_errors_total{kind="replay",link="0",uuid="GPU-1"}`:      1,
+		`uma_gpu_nvlink_errors_total{kind="crc",link="0",uuid="GPU-1"}`:         0,
+		`uma_gpu_nvlink_errors_total{kind="replay",link="17",uuid="GPU-1"}`:     7,
+		"uma_gpu_mig_enabled" + one: 1, "uma_gpu_mig_instances" + one: 2,
+		`uma_gpu_mig_info{compute_instance="0",gpu_instance="2",mig_uuid="MIG-1",profile="3g.71gb",uuid="GPU-1"}`:    1,
+		`uma_gpu_mig_info{compute_instance="1",gpu_instance="9",mig_uuid="MIG-2",profile="1c.3g.71gb",uuid="GPU-1"}`: 1,
+		"uma_gpu_mig_memory_total_bytes" + first: 70 * gib, "uma_gpu_mig_memory_used_bytes" + first: 4 * gib, "uma_gpu_mig_memory_free_bytes" + first: 66 * gib,
+		"uma_gpu_mig_memory_held_bytes" + first: 4 * gib, "uma_gpu_mig_processes" + first: 2,
+		"uma_gpu_mig_memory_held_bytes" + second: 0, "uma_gpu_mig_processes" + second: 0,
+	})
+	wantAbsent(t, series, `uma_gpu_mig_memory_total_bytes{mig_uuid="MIG-2"`, `uma_gpu_nvlink_errors_total{kind="crc",link="17"`)
+	untold, _ := gpuPage(t, sparkWith(everything()))
+	wantAbsent(t, untold, "uma_gpu_pcie_throughput")
+}
+
+func TestXIDErrorsStartAtZeroWhereTheyAreDelivered(t *testing.T) {
+	series, _ := gpuPage(t, sparkWith(everything()))
+	wantSeries(t, series, map[string]float64{
+		`uma_gpu_xid_errors_total{uuid="GPU-1",xid="31"}`: 2, `uma_gpu_xid_errors_total{uuid="GPU-1",xid="other"}`: 4,
+		`uma_gpu_xid_errors_total{uuid="GPU-1",xid="79"}`: 0, `uma_gpu_xid_errors_total{uuid="GPU-1",xid="119"}`: 0,
+		`uma_gpu_call_supported{call="nvmlEventSetWait_XID",uuid="GPU-1"}`: 1,
+	})
+	wantAbsent(t, series, `uma_gpu_xid_errors_total{uuid="GPU-1",xid="8"}`, `uma_gpu_xid_errors_total{uuid="GPU-1",xid="1000"}`)
+	undelivered, _ := gpuPage(t, spark())
+	wantSeries(t, undelivered, map[string]float64{`uma_gpu_call_supported{call="nvmlEventSetWait_XID",uuid="GPU-spark"}`: 0})
+	wantAbsent(t, undelivered, "uma_gpu_xid_errors_total")
+}
+
+func TestPartitionedGPUWithoutPrivilegeShowsItsPartsAndSaysSo(t *testing.T) {
+	denied := everything()
+	for _, call := range []nvml.Call{nvml.CallComputeProcesses, nvml.CallGraphicsProcesses, nvml.CallMPSProcesses, nvml.CallMemory} {
+		denied = denied.with(call, nvml.Value{}, nvml.NoPermission)
+	}
+	series, outcome := gpuPage(t, sparkWith(denied))
+	if unmet := outcome.Unmet(); outcome.State != OK || len(unmet) != 1 || !strings.Contains(unmet[0].Mend, "MIG_MONITOR") {
+		t.Errorf("%s: %v, unmet %+v", outcome.State, outcome.Err, unmet)
+	}
+	wantSeries(t, series, map[string]float64{
+		`uma_collector_privilege{collector="gpu",needs="mig_monitor"}`:  0,
+		`uma_gpu_mig_memory_held_bytes{mig_uuid="MIG-1",uuid="GPU-1"}`:  4 * gib,
+		`uma_gpu_mig_memory_total_bytes{mig_uuid="MIG-1",uuid="GPU-1"}`: 70 * gib,
+	})
+	wantAbsent(t, series, "uma_gpu_processes", "uma_gpu_memory_total", "uma_gpu_memory_used", "uma_gpu_memory_held", "uma_gpu_process_memory")
+	whole, _ := gpuPage(t, sparkWith(everything()))
+	wantSeries(t, whole, map[string]float64{`uma_collector_privilege{collector="gpu",needs="mig_monitor"}`: 1})
+}
+
+func TestWaitForEventsThatHangsIsTold(t *testing.T) {
+	series, outcome := gpuPage(t, sparkWith(everything().with(nvml.CallXIDErrors, nvml.Value{}, nvml.Timeout)))
+	if outcome.State != Failed || !strings.Contains(outcome.Err.Error(), string(nvml.CallXIDErrors)) {
+		t.Errorf("%s: %v", outcome.State, outcome.Err)
+	}
+	wantSeries(t, series, map[string]float64{
+		`uma_gpu_call_hung{call="nvmlEventSetWait_XID",uuid="GPU-1"}`: 1, `uma_gpu_power_watts{uuid="GPU-1"}`: 10.8,
+	})
+	wantAbsent(t, series, "uma_gpu_xid_errors_total")
+}
+
 func TestEveryGPUSeriesIsDeclaredAndEmitted(t *testing.T) {
 	wantDeclared(t, gpuSpec(), "GPU")
-	series, _ := gpuPage(t, sparkWith(everything()))
+	series, _ := gpuPage(t, withTraffic(everything()))
 	for _, definer := range gpuSpec().Metrics {
 		name := definer.Def().Name
 		emitted := slices.ContainsFunc(slices.Collect(maps.Keys(series)), func(s string) bool { return strings.HasPrefix(s, name+"{") })
@@ -82,7 +172,7 @@ func TestEveryGPUSeriesIsDeclaredAndEmitted(t *testing.T) {
 }
 
 func TestReasonsAreThoseOfTheVocabulary(t *testing.T) {
-	series, _ := gpuPage(t, sparkWith(answering(map[nvml.Call]nvml.Value{nvml.CallUUID: {Text: "GPU-1"}, nvml.CallClockEvents: {}})))
+	series, _ := gpuPage(t, sparkWith(answering(map[nvml.Call]nvml.Value{nvml.CallUUID: {Text: "GPU-1"}, nvml.CallSupportedEvents: {Number: 0x1ff}, nvml.CallClockEvents: {}})))
 	for _, reason := range []string{metric.ReasonSWPowerCap, metric.ReasonHWSlowdown, metric.ReasonSyncBoost, metric.ReasonSWThermal, metric.ReasonHWThermal, metric.ReasonHWPowerBrake} {
 		if value, there := series[`uma_gpu_clock_event_active{reason="`+reason+`",uuid="GPU-1"}`]; !there || value != 0 {
 			t.Errorf("%s: there %v, %v", reason, there, value)
@@ -192,10 +282,49 @@ func TestDeviceWithoutUUIDGoesByItsIndex(t *testing.T) {
 	wantSeries(t, series, map[string]float64{`uma_gpu_temperature_celsius{uuid="gpu0"}`: 52})
 }
 
-func TestOfALostDeviceNothingIsServed(t *testing.T) {
+func TestOfALostDeviceOnlyItsErrorsAreServed(t *testing.T) {
 	series, outcome := gpuPage(t, sparkWith(everything().with(nvml.CallSMClock, nvml.Value{}, nvml.GPUIsLost)))
 	if outcome.State != Failed || !strings.Contains(outcome.Err.Error(), "fallen off the bus") {
 		t.Errorf("%s: %v", outcome.State, outcome.Err)
 	}
-	wantAbsent(t, series, "uma_gpu_")
+	wantSeries(t, series, map[string]float64{`uma_gpu_lost{uuid="GPU-1"}`: 1, `uma_gpu_xid_errors_total{uuid="GPU-1",xid="31"}`: 2})
+	for name := range series {
+		if strings.HasPrefix(name, "uma_gpu_") && !strings.HasPrefix(name, "uma_gpu_lost") && !strings.HasPrefix(name, "uma_gpu_xid_errors_total") {
+			t.Errorf("%s is served", name)
+		}
+	}
+}
+
+func TestDeviceThatIsBackIsServedAndItsCountersGoOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		lost, xid := false, nvml.Value{}
+		working := everything()
+		host := sparkWith(driver{count: 1, answer: func(device int, call nvml.Call) (nvml.Value, nvml.Return) {
+			switch {
+			case call == nvml.CallXIDErrors:
+				return xid, nvml.Success
+			case lost && device >= 0:
+				return nvml.Value{}, nvml.GPUIsLost
+			}
+			return working.answer(device, call)
+		}})
+		gpuPage(t, host)
+		lost, xid = true, nvml.Value{Numbers: map[string]uint64{"79": 1}}
+		gpuPage(t, host) // finds out
+		series, outcome := gpuPage(t, host)
+		if outcome.State != Failed {
+			t.Errorf("%s: %v", outcome.State, outcome.Err)
+		}
+		wantSeries(t, series, map[string]float64{`uma_gpu_lost{uuid="GPU-1"}`: 1, `uma_gpu_xid_errors_total{uuid="GPU-1",xid="79"}`: 1})
+		wantAbsent(t, series, "uma_gpu_temperature")
+		lost = false
+		time.Sleep(time.Minute)
+		series, outcome = gpuPage(t, host)
+		if outcome.State != OK {
+			t.Errorf("%s: %v", outcome.State, outcome.Err)
+		}
+		wantSeries(t, series, map[string]float64{
+			`uma_gpu_lost{uuid="GPU-1"}`: 0, `uma_gpu_xid_errors_total{uuid="GPU-1",xid="79"}`: 1, `uma_gpu_temperature_celsius{uuid="GPU-1"}`: 52,
+		})
+	})
 }

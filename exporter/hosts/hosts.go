@@ -65,7 +65,7 @@ func Open(name string) (collect.Host, error) {
 	return collect.Host{
 		Proc: a.Proc, Sys: a.Sys, Cgroup: a.Cgroup, PageSize: a.PageSize,
 		HTTP: a.HTTP, Logs: a.Logs,
-		GPU:  nvml.NewReader(driver, nvml.ReaderOptions{}),
+		GPU:  nvml.NewReader(driver, nvml.ReaderOptions{PCIeThroughput: true}),
 		Mode: mode(a.Kind), Now: time.Now,
 	}, nil
 }
@@ -73,7 +73,7 @@ func Open(name string) (collect.Host, error) {
 // Options are the settings under which the host shows all it has. A host that cannot be opened has nothing
 // to show.
 func Options(name string) collect.Options {
-	options := collect.Options{ProcessLimit: 20}
+	options := collect.Options{ProcessLimit: 20, PCIeThroughput: true}
 	if a, err := Read(name); err == nil {
 		options.Sources.Targets, _ = targets(a)
 	}

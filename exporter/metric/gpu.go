@@ -1,5 +1,7 @@
 package metric
 
+import "slices"
+
 // GPUs, by uuid. Absent is not supported or not readable, as uma_gpu_call_supported says; it is never 0.
 var (
 	GPUInfo = gauge(Def{Name: "uma_gpu_info", Unit: Info, Telemetry: true, Sum: SumNever(),
@@ -34,7 +36,7 @@ var (
 	GPUPerformanceState = gauge(Def{Name: "uma_gpu_performance_state", Unit: Index, Sum: SumNever(),
 		Help: "Performance state: 0 is the fastest, 15 the slowest; absent when the driver does not know.", Source: "nvmlDeviceGetPerformanceState", Labels: []Label{LabelUUID}})
 	GPUClockEventActive = gauge(Def{Name: "uma_gpu_clock_event_active", Unit: State, Sum: SumNever(),
-		Help: "Whether the driver gives this reason for the present clock. Reads 0 at times while the seconds below climb: alert on those.", Source: "nvmlDeviceGetCurrentClocksEventReasons", Labels: []Label{LabelUUID, LabelReason}})
+		Help: "Whether the driver gives this reason for the present clock. Reads 0 at times while uma_gpu_clock_event_seconds_total climbs: alert on that. Of a device that does not say which reasons it knows, those that it has given or whose time it counts.", Source: "nvmlDeviceGetCurrentClocksEventReasons", Labels: []Label{LabelUUID, LabelReason}})
 	GPUClockEventSecondsTotal = counter(Def{Name: "uma_gpu_clock_event_seconds_total", Unit: Seconds, Telemetry: true, Sum: SumKeeping(LabelReason),
 		Help: "Time that the clock was held down for this reason. Software power capping under load is normal on GB10.", Source: "nvmlDeviceGetFieldValues", Labels: []Label{LabelUUID, LabelReason}})
 	GPUMemoryTotalBytes = gauge(Def{Name: "uma_gpu_memory_total_bytes", Unit: Bytes,
@@ -64,7 +66,7 @@ var (
 )
 
 func gpuDefs() []Definer {
-	return []Definer{
+	return slices.Concat([]Definer{
 		GPUInfo, GPUTemperatureCelsius, GPUTemperatureMarginCelsius, GPUPowerWatts, GPUPowerLimitWatts,
 		GPUEnergyJoulesTotal, GPUUtilizationRatio, GPUMemoryUtilizationRatio, GPUEncoderUtilizationRatio,
 		GPUDecoderUtilizationRatio, GPUFanRatio, GPUSMClockHertz, GPUSMClockMaxHertz, GPUMemoryClockHertz,
@@ -72,5 +74,5 @@ func gpuDefs() []Definer {
 		GPUMemoryUsedBytes, GPUMemoryFreeBytes, GPUMemoryReservedBytes, GPUMemoryHeldBytes, GPUProcesses,
 		GPUProcessMemoryBytes, GPUProcessListTrusted, GPUECCErrorsTotal, GPURemappedRows,
 		GPUCallSupported, GPUCallHung,
-	}
+	}, gpuXIDDefs(), gpuLinkDefs(), gpuMIGDefs())
 }

@@ -15,7 +15,8 @@ const (
 	LabelCgroup       Label = "cgroup"
 	LabelChip         Label = "chip" // hwmon chip
 	LabelCollector    Label = "collector"
-	LabelComm         Label = "comm"      // kernel's short process name, at most 15 bytes
+	LabelComm         Label = "comm" // kernel's short process name, at most 15 bytes
+	LabelComputeInst  Label = "compute_instance"
 	LabelContainer    Label = "container" // name of a container
 	LabelContainerID  Label = "container_id"
 	LabelController   Label = "controller"
@@ -27,6 +28,7 @@ const (
 	LabelFirmware     Label = "firmware"
 	LabelFrom         Label = "from" // tier that blocks leave
 	LabelGPU          Label = "gpu"  // index of the device as the driver counts
+	LabelGPUInst      Label = "gpu_instance"
 	LabelGoVersion    Label = "goversion"
 	LabelHost         Label = "host" // measured machine; on host series set by the scrape job
 	LabelImage        Label = "image"
@@ -39,6 +41,7 @@ const (
 	LabelLimit        Label = "limit"
 	LabelLine         Label = "line" // line of the memory ledger
 	LabelLink         Label = "link"
+	LabelMIGUUID      Label = "mig_uuid" // part of a partitioned GPU
 	LabelMinBlock     Label = "min_block_bytes"
 	LabelMode         Label = "mode"
 	LabelModel        Label = "model"
@@ -55,6 +58,7 @@ const (
 	LabelPodUID       Label = "pod_uid"
 	LabelPort         Label = "port"
 	LabelProduct      Label = "product"
+	LabelProfile      Label = "profile" // size of a part of a GPU, such as 3g.40gb
 	LabelReason       Label = "reason"
 	LabelResource     Label = "resource"
 	LabelResult       Label = "result"

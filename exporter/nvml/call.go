@@ -45,6 +45,22 @@ const (
 	CallThresholdShutdown  Call = "nvmlDeviceGetTemperatureThreshold_SHUTDOWN"
 	CallThresholdSlowdown  Call = "nvmlDeviceGetTemperatureThreshold_SLOWDOWN"
 	CallThresholdOperating Call = "nvmlDeviceGetTemperatureThreshold_GPU_MAX"
+
+	// CallXIDErrors registers for XID events when it is first made; then it says how many there have
+	// been and never enters the library, so that it is answered of a device that is lost, too.
+	CallXIDErrors Call = "nvmlEventSetWait_XID"
+	// CallMIGDevices and CallMIGProcesses go through the parts of a partitioned GPU, with a few library
+	// calls for each.
+	CallMIGDevices   Call = "nvmlDeviceGetMigDeviceHandleByIndex"
+	CallMIGProcesses Call = "nvmlDeviceGetComputeRunningProcesses_MIG"
+
+	CallLinkFields        Call = "nvmlDeviceGetFieldValues_LINKS"
+	CallPCIeGeneration    Call = "nvmlDeviceGetCurrPcieLinkGeneration"
+	CallPCIeGenerationMax Call = "nvmlDeviceGetMaxPcieLinkGeneration"
+	CallPCIeLanes         Call = "nvmlDeviceGetCurrPcieLinkWidth"
+	CallPCIeLanesMax      Call = "nvmlDeviceGetMaxPcieLinkWidth"
+	CallPCIeTransmit      Call = "nvmlDeviceGetPcieThroughput_TX"
+	CallPCIeReceive       Call = "nvmlDeviceGetPcieThroughput_RX"
 )
 
 // reading is one row of the table of calls: what is asked, how often, and where the answer goes.
@@ -52,6 +68,8 @@ type reading struct {
 	call Call
 	// symbol must exist in the library before the call may be made: an unbound one ends the process.
 	symbol string
+	// more are the other symbols of a call that is several in the library.
+	more []string
 	// once marks what cannot change while the library is open.
 	once bool
 	// every is how long an answer is good for, 0 for this pass only.
@@ -66,6 +84,13 @@ type reading struct {
 	list bool
 }
 
+// marginAge is how long a temperature margin is good for. It costs more than all temperatures, clocks
+// and powers together, and moves no faster than heat does.
+const marginAge = 10 * time.Second
+
+// slowAge is how long is good what changes when somebody changes it, or counts what should not happen.
+const slowAge = 30 * time.Second
+
 // vitalReadings are made first in every pass: who the device is, who holds its memory, and where
 // that memory is. The memory ledger waits for these alone. All take microseconds.
 func vitalReadings() []reading {
@@ -76,17 +101,13 @@ func vitalReadings() []reading {
 		{call: CallAddressingMode, symbol: "nvmlDeviceGetAddressingMode", once: true, apply: applyAddressing},
 		{call: CallNUMANode, symbol: "nvmlDeviceGetNumaNodeId", once: true, apply: applyNUMANode},
 		{call: CallC2CMode, symbol: "nvmlDeviceGetC2cModeInfoV", once: true, apply: func(d *draft, v Value) { d.evidence.C2C = v.Number != 0 }},
-		{call: CallMIGMode, symbol: "nvmlDeviceGetMigMode", once: true, apply: func(d *draft, v Value) { d.evidence.MIG = v.Number != 0 }},
+		{call: CallMIGMode, symbol: "nvmlDeviceGetMigMode", every: slowAge, apply: applyMIGMode},
 		{call: CallComputeProcesses, symbol: "nvmlDeviceGetComputeRunningProcesses", apply: applyProcesses, list: true},
 		{call: CallGraphicsProcesses, symbol: "nvmlDeviceGetGraphicsRunningProcesses", apply: applyProcesses, list: true},
 		{call: CallMPSProcesses, symbol: "nvmlDeviceGetMPSComputeRunningProcesses", apply: applyProcesses, list: true},
 		{call: CallMemory, symbol: "nvmlDeviceGetMemoryInfo_v2", apply: applyMemory},
 	}
 }
-
-// marginAge is how long a temperature margin is good for. It costs more than all temperatures, clocks
-// and powers together, and moves no faster than heat does.
-const marginAge = 10 * time.Second
 
 // valueReadings follow, the ones that matter most first, so that a call that hangs costs least.
 //
@@ -95,6 +116,7 @@ const marginAge = 10 * time.Second
 // margin, 0.9 ms. All others are answered from what the driver has at hand, in 0.15 ms together.
 func valueReadings() []reading {
 	return []reading{
+		eventReading(),
 		{call: CallTemperature, symbol: "nvmlDeviceGetTemperature", apply: func(d *draft, v Value) { d.TemperatureCelsius = times(v.Number, 1) }},
 		{call: CallPower, symbol: "nvmlDeviceGetPowerUsage", apply: func(d *draft, v Value) { d.PowerWatts = over(v.Number, milli) }},
 		{call: CallUtilization, symbol: "nvmlDeviceGetUtilizationRates", apply: applyUtilization},
@@ -118,5 +140,41 @@ func valueReadings() []reading {
 		{call: CallFan, symbol: "nvmlDeviceGetFanSpeed", apply: func(d *draft, v Value) { d.FanRatio = over(v.Number, percent) }},
 		{call: CallVBIOS, symbol: "nvmlDeviceGetVbiosVersion", once: true, apply: func(d *draft, v Value) { d.VBIOS = v.Text }},
 		{call: CallSMClockMax, symbol: "nvmlDeviceGetMaxClockInfo", once: true, apply: func(d *draft, v Value) { d.SMClockMaxHertz = times(v.Number, mega) }},
+		{call: CallMIGDevices, symbol: "nvmlDeviceGetMigDeviceHandleByIndex", more: []string{"nvmlDeviceGetMaxMigDeviceCount", "nvmlDeviceGetUUID", "nvmlDeviceGetName",
+			"nvmlDeviceGetGpuInstanceId", "nvmlDeviceGetComputeInstanceId", "nvmlDeviceGetMemoryInfo_v2"}, apply: applyInstances, needless: notPartitioned},
+		{call: CallMIGProcesses, symbol: "nvmlDeviceGetMigDeviceHandleByIndex", more: []string{"nvmlDeviceGetMaxMigDeviceCount", "nvmlDeviceGetUUID",
+			"nvmlDeviceGetComputeRunningProcesses"}, apply: applyInstanceProcesses, needless: knowsInstanceProcesses},
+		{call: CallLinkFields, symbol: "nvmlDeviceGetFieldValues", every: slowAge, apply: applyLinkFields, fields: true, needless: hasNoLink},
+		{call: CallPCIeGeneration, symbol: "nvmlDeviceGetCurrPcieLinkGeneration", every: slowAge, apply: func(d *draft, v Value) { d.PCIeGeneration = times(v.Number, 1) }, needless: hasNoLink},
+		{call: CallPCIeLanes, symbol: "nvmlDeviceGetCurrPcieLinkWidth", every: slowAge, apply: func(d *draft, v Value) { d.PCIeLanes = times(v.Number, 1) }, needless: hasNoLink},
+		{call: CallPCIeGenerationMax, symbol: "nvmlDeviceGetMaxPcieLinkGeneration", once: true, apply: func(d *draft, v Value) { d.PCIeGenerationMax = times(v.Number, 1) }, needless: hasNoLink},
+		{call: CallPCIeLanesMax, symbol: "nvmlDeviceGetMaxPcieLinkWidth", once: true, apply: func(d *draft, v Value) { d.PCIeLanesMax = times(v.Number, 1) }, needless: hasNoLink},
 	}
+}
+
+// eventReading is the one call that is answered of a lost device.
+func eventReading() reading {
+	return reading{call: CallXIDErrors, symbol: "nvmlDeviceRegisterEvents",
+		more:  []string{"nvmlEventSetCreate", "nvmlEventSetWait", "nvmlEventSetFree", "nvmlDeviceGetSupportedEventTypes"},
+		apply: applyXIDErrors}
+}
+
+// trafficReadings come last, if at all: for each of them the driver counts for 20 ms. The fields that
+// count bytes for nothing (197 and 198) are no substitute, since nvml.h lets them wrap at any time.
+func trafficReadings() []reading {
+	return []reading{
+		{call: CallPCIeTransmit, symbol: "nvmlDeviceGetPcieThroughput", apply: func(d *draft, v Value) { d.PCIeTransmitBytesPerSecond = times(v.Number, kilo) }, needless: hasNoLink},
+		{call: CallPCIeReceive, symbol: "nvmlDeviceGetPcieThroughput", apply: func(d *draft, v Value) { d.PCIeReceiveBytesPerSecond = times(v.Number, kilo) }, needless: hasNoLink},
+	}
+}
+
+// table is every call in the order in which they are made.
+type table struct{ vital, values, events []reading }
+
+func newTable(traffic bool) table {
+	t := table{vitalReadings(), valueReadings(), []reading{eventReading()}}
+	if traffic {
+		t.values = append(t.values, trafficReadings()...)
+	}
+	return t
 }

@@ -7,8 +7,10 @@ import (
 	"slices"
 )
 
-// From NVML's units (mW, mJ, ns, MHz, per cent) to base units.
+// From NVML's units (mW, mJ, ns, MHz, KB/s, per cent) to base units. nvml.h does not say whether its KB
+// are of 1000 or 1024 bytes.
 const (
+	kilo    = 1e3
 	milli   = 1e3
 	nano    = 1e9
 	percent = 100
@@ -28,7 +30,9 @@ type draft struct {
 	evidence        Evidence
 	lists           int // process lists of this pass that are read or cannot exist
 	listsRead       int
-	supportedEvents *uint64
+	supportedEvents *uint64            // mask of the reasons for clocks that the device knows
+	activeEvents    *uint64            // mask of those in force
+	seenEvents      uint64             // those that were ever in force
 	marginCelsius   *float64           // degrees left on the T.Limit scale, which ends at 0
 	marginLimits    map[string]float64 // where on that scale a limit is
 	thresholds      map[string]float64 // absolute degrees by limit, of parts without that scale
@@ -42,35 +46,27 @@ func newDraft(index int, options ReaderOptions) draft {
 	}
 }
 
-// clone copies a draft so that neither sees what is put into the other.
-func (d *draft) clone() draft {
-	c := *d
-	c.Processes = slices.Clone(d.Processes)
-	c.ClockEventActive = maps.Clone(d.ClockEventActive)
-	c.ClockEventSeconds = maps.Clone(d.ClockEventSeconds)
-	c.ECCErrors = maps.Clone(d.ECCErrors)
-	c.RemappedRows = maps.Clone(d.RemappedRows)
-	c.Supported = maps.Clone(d.Supported)
-	c.Errors = maps.Clone(d.Errors)
-	c.marginLimits = maps.Clone(d.marginLimits)
-	c.thresholds = maps.Clone(d.thresholds)
-	return c
-}
-
-// device is what is known so far, with the derived values worked out.
+// device is what is known so far, with the derived values worked out. It shares maps and lists with
+// the draft: those are replaced and never changed once they are in it, but for the process list, which
+// is shown only when it is complete.
 func (d *draft) device() Device {
-	c := d.clone()
-	c.ProcessesRead = d.lists == listCount && d.listsRead > 0
+	c := d.Device
+	c.ProcessesRead = d.listed()
 	if !c.ProcessesRead {
 		c.Processes = nil
 	}
 	c.TemperatureMargins = d.margins()
+	c.ClockEventActive = d.clockEventActive()
+	c.Instances = d.attributed()
 	if c.Architecture == Integrated {
 		// The traffic share of a memory that is not there: GB10 answers 0 whatever it does.
 		c.MemoryUtilizationRatio = nil
 	}
-	return c.Device
+	return c
 }
+
+// listed says whether the process lists are complete: one was read and none failed.
+func (d *draft) listed() bool { return d.lists == listCount && d.listsRead > 0 }
 
 const listCount = 3
 
@@ -135,6 +131,7 @@ func applyAddressing(d *draft, v Value) {
 func applyNUMANode(d *draft, v Value) {
 	if v.Number < math.MaxUint32 { // all ones: no node
 		d.evidence.NUMANode = &v.Number
+		d.NUMANode = new(int(v.Number))
 	}
 }
 
@@ -179,12 +176,29 @@ func applyPerformanceState(d *draft, v Value) {
 func applySupportedEvents(d *draft, v Value) { d.supportedEvents = &v.Number }
 
 func applyClockEvents(d *draft, v Value) {
-	d.ClockEventActive = map[string]bool{}
+	d.activeEvents = &v.Number
+	d.seenEvents |= v.Number
+}
+
+// clockEventActive is the mask of reasons by name. Of a device that does not say which reasons it
+// knows, those are taken that it has ever given or whose time it counts: a 0 for a reason that it
+// could not give would be made up.
+func (d *draft) clockEventActive() map[string]bool {
+	if d.activeEvents == nil {
+		return nil
+	}
+	active := map[string]bool{}
 	for _, event := range clockEvents() {
-		if d.supportedEvents == nil || *d.supportedEvents&event.bit != 0 {
-			d.ClockEventActive[event.reason] = v.Number&event.bit != 0
+		_, known := d.ClockEventSeconds[event.reason]
+		known = known || d.seenEvents&event.bit != 0
+		if d.supportedEvents != nil {
+			known = *d.supportedEvents&event.bit != 0
+		}
+		if known {
+			active[event.reason] = *d.activeEvents&event.bit != 0
 		}
 	}
+	return active
 }
 
 func applyFields(d *draft, v Value) {
@@ -218,15 +232,14 @@ func applyLimitFields(d *draft, v Value) {
 
 func applyThreshold(limit string) func(*draft, Value) {
 	return func(d *draft, v Value) {
-		if d.thresholds == nil {
-			d.thresholds = map[string]float64{}
-		}
-		d.thresholds[limit] = float64(v.Number)
+		thresholds := map[string]float64{limit: float64(v.Number)}
+		maps.Copy(thresholds, d.thresholds)
+		d.thresholds = thresholds
 	}
 }
 
 func knowsSupportedEvents(d *draft) bool { return d.supportedEvents != nil }
-func knowsClockEvents(d *draft) bool     { return d.ClockEventActive != nil }
+func knowsClockEvents(d *draft) bool     { return d.activeEvents != nil }
 func knowsEnergy(d *draft) bool          { return d.EnergyJoules != nil }
 func knowsMargin(d *draft) bool          { return d.marginCelsius != nil }
 

@@ -67,21 +67,32 @@ func TestWhatADeviceLacksIsAbsentAndSaidToBeUnsupported(t *testing.T) {
 			t.Errorf("%s is %v", name, v.Field(i))
 		}
 	}
-	for _, readings := range [][]reading{vitalReadings(), valueReadings()} {
-		for _, r := range readings {
-			if supported, said := d.Supported[r.call]; supported || !said {
-				t.Errorf("%s: supported %v, said %v", r.call, supported, said)
-			}
+	for _, r := range allReadings() {
+		if supported, said := d.Supported[r.call]; supported || said == slices.Contains(partitionCalls(), r.call) {
+			t.Errorf("%s: supported %v, said %v", r.call, supported, said)
 		}
 	}
 }
+
+// allReadings is the table without what has to be asked for.
+func allReadings() []reading {
+	all := newTable(false)
+	return append(all.vital, all.values...)
+}
+
+// partitionCalls are made on partitioned GPUs only.
+func partitionCalls() []Call { return []Call{CallMIGDevices, CallMIGProcesses} }
 
 func TestFieldsSucceedSingly(t *testing.T) {
 	f := newFake(1)
 	f.set(0, CallFields, Value{Numbers: map[string]uint64{"sw_power_cap": 5e9},
 		Refused: map[string]Return{"energy": NotSupported, "sync_boost": Unknown}})
 	f.set(0, CallEnergy, Value{Number: 2000})
-	d := snapshot(t, NewReader(f, ReaderOptions{})).Devices[0]
+	s, err := NewReader(f, ReaderOptions{}).Read(t.Context()).Snapshot(t.Context())
+	d := s.Devices[0]
+	if err == nil || d.Errors[CallFields+"_sync_boost"] != Unknown {
+		t.Errorf("a field that fails is left out without a word: %v, %v", err, d.Errors)
+	}
 	if !maps.Equal(d.ClockEventSeconds, map[string]float64{"sw_power_cap": 5}) || d.ECCErrors != nil || d.RemappedRows != nil {
 		t.Errorf("%v %v %v", d.ClockEventSeconds, d.ECCErrors, d.RemappedRows)
 	}
@@ -137,8 +148,20 @@ func TestClockEventsAreStatesOfTheReasonsSupported(t *testing.T) {
 	}
 	old := newFake(1)
 	old.set(0, CallClockThrottles, Value{Number: 0x40})
-	if d := snapshot(t, NewReader(old, ReaderOptions{})).Devices[0]; len(d.ClockEventActive) != 9 || !d.ClockEventActive["hw_thermal"] {
+	if d := snapshot(t, NewReader(old, ReaderOptions{})).Devices[0]; !maps.Equal(d.ClockEventActive, map[string]bool{"hw_thermal": true}) {
 		t.Errorf("old driver: %v", d.ClockEventActive)
+	}
+}
+
+func TestDeviceThatDoesNotSayItsReasonsHasThoseItGaveOrCounts(t *testing.T) {
+	f := newFake(1)
+	f.set(0, CallClockEvents, Value{Number: 0x8})
+	f.set(0, CallFields, Value{Numbers: map[string]uint64{"sw_power_cap": 1}})
+	r := NewReader(f, ReaderOptions{})
+	snapshot(t, r)
+	f.set(0, CallClockEvents, Value{Number: 0})
+	if d := snapshot(t, r).Devices[0]; !maps.Equal(d.ClockEventActive, map[string]bool{"hw_slowdown": false, "sw_power_cap": false}) {
+		t.Errorf("%v", d.ClockEventActive)
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 	"github.com/NVIDIA/go-nvml/pkg/nvml"
 )
 
-// deviceFunctions holds how each call of the table is made.
+// deviceFunctions holds how each call of the table is made, but for events, which need the library.
 func deviceFunctions() map[Call]func(nvml.Device) (Value, nvml.Return) {
 	return map[Call]func(nvml.Device) (Value, nvml.Return){
 		CallUUID:               text(nvml.Device.GetUUID),
@@ -46,6 +46,15 @@ func deviceFunctions() map[Call]func(nvml.Device) (Value, nvml.Return) {
 		CallDecoder:            sampled(nvml.Device.GetDecoderUtilization),
 		CallFan:                number(nvml.Device.GetFanSpeed),
 		CallSMClockMax:         numberOf(nvml.Device.GetMaxClockInfo, nvml.CLOCK_SM),
+		CallMIGDevices:         eachInstance(describeInstance),
+		CallMIGProcesses:       eachInstance(listInstance),
+		CallLinkFields:         linkFields,
+		CallPCIeGeneration:     number(nvml.Device.GetCurrPcieLinkGeneration),
+		CallPCIeLanes:          number(nvml.Device.GetCurrPcieLinkWidth),
+		CallPCIeGenerationMax:  number(nvml.Device.GetMaxPcieLinkGeneration),
+		CallPCIeLanesMax:       number(nvml.Device.GetMaxPcieLinkWidth),
+		CallPCIeTransmit:       numberOf(nvml.Device.GetPcieThroughput, nvml.PCIE_UTIL_TX_BYTES),
+		CallPCIeReceive:        numberOf(nvml.Device.GetPcieThroughput, nvml.PCIE_UTIL_RX_BYTES),
 	}
 }
 
@@ -124,15 +133,23 @@ func utilization(d nvml.Device) (Value, nvml.Return) {
 func processes(get func(nvml.Device) ([]nvml.ProcessInfo, nvml.Return)) func(nvml.Device) (Value, nvml.Return) {
 	return func(d nvml.Device) (Value, nvml.Return) {
 		infos, code := get(d)
-		list := make([]Process, len(infos))
-		for i, info := range infos {
-			list[i].PID = info.Pid
-			if info.UsedGpuMemory != math.MaxUint64 { // all ones: not available
-				list[i].UsedBytes = &infos[i].UsedGpuMemory
-			}
-		}
-		return Value{Processes: list}, code
+		return Value{Processes: processList(infos)}, code
 	}
+}
+
+func processList(infos []nvml.ProcessInfo) []Process {
+	list := make([]Process, len(infos))
+	for i := range infos {
+		info := &infos[i]
+		list[i].PID = info.Pid
+		if info.UsedGpuMemory != math.MaxUint64 { // all ones: not available
+			list[i].UsedBytes = &info.UsedGpuMemory
+		}
+		if info.GpuInstanceId != math.MaxUint32 && info.ComputeInstanceId != math.MaxUint32 {
+			list[i].GPUInstance, list[i].ComputeInstance = &info.GpuInstanceId, &info.ComputeInstanceId
+		}
+	}
+	return list
 }
 
 type field struct {
@@ -177,22 +194,30 @@ func fields(list []field) func(nvml.Device) (Value, nvml.Return) {
 		}
 		v := Value{Numbers: map[string]uint64{}, Refused: map[string]Return{}}
 		for i, f := range list {
-			n, numeric := fieldNumber(request[i])
-			switch code := Return(request[i].NvmlReturn); {
-			case code != Success:
-				v.Refused[f.name] = code
-			case !numeric:
-				v.Refused[f.name] = NotSupported
-			default:
+			if n, code := fieldAnswer(request[i]); code == Success {
 				v.Numbers[f.name] = n
+			} else {
+				v.Refused[f.name] = code
 			}
 		}
 		return v, nvml.SUCCESS
 	}
 }
 
+// fieldAnswer is what one field was answered with.
+func fieldAnswer(f nvml.FieldValue) (uint64, Return) {
+	if code := Return(f.NvmlReturn); code != Success {
+		return 0, code
+	}
+	n, numeric := fieldNumber(f)
+	if !numeric {
+		return 0, NotSupported
+	}
+	return n, Success
+}
+
 // fieldNumber decodes the union nvmlValue_t; false for the floating type, which none of the
-// fields above has.
+// fields has.
 func fieldNumber(f nvml.FieldValue) (uint64, bool) {
 	switch nvml.ValueType(f.ValueType) {
 	case nvml.VALUE_TYPE_UNSIGNED_INT:

@@ -3,6 +3,7 @@
 package nvml
 
 import (
+	"slices"
 	"sync"
 
 	"github.com/NVIDIA/go-nvml/pkg/nvml"
@@ -17,6 +18,7 @@ func Live() Driver { return newLive(nvml.New()) }
 type live struct {
 	library nvml.Interface
 	rows    map[Call]liveRow
+	events  *listeners
 
 	mu      sync.RWMutex
 	open    bool
@@ -25,17 +27,17 @@ type live struct {
 }
 
 type liveRow struct {
-	symbol string
-	read   func(nvml.Device) (Value, nvml.Return)
+	symbols []string
+	read    func(nvml.Device) (Value, nvml.Return)
 }
 
 func newLive(library nvml.Interface) *live {
-	l := &live{library: library, rows: map[Call]liveRow{}}
+	l := &live{library: library, rows: map[Call]liveRow{}, events: newListeners(library)}
 	functions := deviceFunctions()
-	for _, readings := range [][]reading{vitalReadings(), valueReadings()} {
-		for _, r := range readings {
-			l.rows[r.call] = liveRow{r.symbol, functions[r.call]}
-		}
+	functions[CallXIDErrors] = l.events.read
+	all := newTable(true)
+	for _, r := range append(all.vital, all.values...) {
+		l.rows[r.call] = liveRow{append([]string{r.symbol}, r.more...), functions[r.call]}
 	}
 	return l
 }
@@ -53,12 +55,16 @@ func (l *live) Init() Return {
 	return Return(code)
 }
 
-// Shutdown releases the library; handles are worth nothing after it.
+// Shutdown releases the library; handles are worth nothing after it. While a wait for events does not
+// return it answers InUse and leaves the library open: shutting down under a call can end the process.
 func (l *live) Shutdown() Return {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if !l.open {
 		return Uninitialized
+	}
+	if !l.events.end() {
+		return InUse
 	}
 	l.open = false
 	return Return(l.library.Shutdown())
@@ -81,7 +87,7 @@ func (l *live) Do(device int, call Call) (Value, Return) {
 		return l.system(call)
 	}
 	row, known := l.rows[call]
-	if !known || row.read == nil || l.lacks(row.symbol) {
+	if !known || row.read == nil || slices.ContainsFunc(row.symbols, l.lacks) {
 		return Value{}, FunctionNotFound
 	}
 	handle, code := l.handle(device)

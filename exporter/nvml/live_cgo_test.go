@@ -13,16 +13,15 @@ import (
 
 func TestEveryCallOfTheTableCanBeMade(t *testing.T) {
 	functions := deviceFunctions()
-	for _, readings := range [][]reading{vitalReadings(), valueReadings()} {
-		for _, r := range readings {
-			if functions[r.call] == nil {
-				t.Errorf("%s has no function", r.call)
-			}
-			if r.symbol == "" || r.apply == nil {
-				t.Errorf("%s has no symbol, or its answer goes nowhere", r.call)
-			}
-			delete(functions, r.call)
+	rows := newLive(nvml.New()).rows
+	for _, r := range append(allReadings(), trafficReadings()...) {
+		if rows[r.call].read == nil {
+			t.Errorf("%s has no function", r.call)
 		}
+		if r.symbol == "" || r.apply == nil {
+			t.Errorf("%s has no symbol, or its answer goes nowhere", r.call)
+		}
+		delete(functions, r.call)
 	}
 	for call := range functions {
 		t.Errorf("%s stands in no table", call)

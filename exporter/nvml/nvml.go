@@ -23,6 +23,8 @@ type Value struct {
 	Numbers   map[string]uint64 `json:"numbers,omitempty"` // several numbers by name: fields of a struct, field values
 	Refused   map[string]Return `json:"refused,omitempty"` // field values that were not given, and why
 	Processes []Process         `json:"processes,omitempty"`
+	Instances []Instance        `json:"instances,omitempty"` // of a partitioned GPU
+	Links     []Link            `json:"links,omitempty"`     // NVLinks that are up
 }
 
 // Process is one entry of a process list.
@@ -30,10 +32,36 @@ type Process struct {
 	PID uint32 `json:"pid"`
 	// UsedBytes is nil where the driver gives none (all ones in NVML).
 	UsedBytes *uint64 `json:"used_bytes,omitempty"`
+	// GPUInstance and ComputeInstance say on which part of a partitioned GPU it runs, nil (all ones
+	// in NVML) where it is not partitioned or the driver does not say.
+	GPUInstance     *uint32 `json:"gpu_instance,omitempty"`
+	ComputeInstance *uint32 `json:"compute_instance,omitempty"`
 }
 
 // System is the device number of calls about the machine as a whole.
 const System = -1
+
+// Instance is a part of a partitioned GPU (a MIG device): one compute instance in one GPU instance,
+// whose memory it shares with the other compute instances in it.
+type Instance struct {
+	UUID            string `json:"uuid"`
+	GPUInstance     uint32 `json:"gpu_instance"`
+	ComputeInstance uint32 `json:"compute_instance"`
+	Profile         string `json:"profile,omitempty"` // such as 3g.40gb
+	// TotalBytes, UsedBytes and FreeBytes are of the GPU instance's memory, nil if not given.
+	TotalBytes *uint64 `json:"total_bytes,omitempty"`
+	UsedBytes  *uint64 `json:"used_bytes,omitempty"`
+	FreeBytes  *uint64 `json:"free_bytes,omitempty"`
+	// Processes are those that run on it. ProcessesRead tells an empty list from one that was refused.
+	Processes     []Process `json:"processes,omitempty"`
+	ProcessesRead bool      `json:"processes_read,omitempty"`
+}
+
+// Link is an NVLink that is up.
+type Link struct {
+	Number int               `json:"link"`
+	Errors map[string]uint64 `json:"errors"` // by kind; which kinds there are depends on the generation
+}
 
 // Driver answers calls. Device System is the machine as a whole. Implementations are the live
 // library, a recording and, for tests and demos, a simulated one. Any method may block for ever.
@@ -68,6 +96,10 @@ func (a Architecture) InPool() bool {
 	return a == Integrated || a == IntegratedCarved || a == Shimmed
 }
 
+// TakesFromPool says whether GPU allocations of this architecture come out of MemTotal of /proc/meminfo: where
+// they are InPool, and where the GPU's own memory is onlined as a node of it.
+func (a Architecture) TakesFromPool() bool { return a.InPool() || a == CoherentNUMA }
+
 // Device is one GPU as read in one pass. Nil is not supported or not read, never zero.
 // Everything is in base units: bytes, seconds, watts, joules, hertz, degrees Celsius, ratios 0 to 1.
 type Device struct {
@@ -77,6 +109,8 @@ type Device struct {
 	PCIBusID     string
 	VBIOS        string
 	Architecture Architecture
+	// NUMANode is the node that the GPU's memory is onlined as, nil where it is none.
+	NUMANode *int
 
 	// Processes is the merged process list by PID (a PID in several lists counts once, with its
 	// largest value). ProcessesRead says whether it is complete: a list was read and none failed.
@@ -106,6 +140,29 @@ type Device struct {
 	ECCErrors              map[string]float64 // by kind: corrected, uncorrected
 	RemappedRows           map[string]float64 // by kind: correctable, uncorrectable, pending, failed
 
+	// XIDErrors counts the driver's error reports by XID code since the Driver was made, nil where they
+	// are not delivered. They are read of a device that is lost too: they say why it is.
+	XIDErrors map[uint64]uint64
+
+	// The link to the host; an integrated GPU has none that these calls know of. Traffic is read only
+	// if the options ask for it.
+	PCIeReplays                *float64
+	PCIeGeneration             *float64
+	PCIeGenerationMax          *float64
+	PCIeLanes                  *float64
+	PCIeLanesMax               *float64
+	PCIeTransmitBytesPerSecond *float64
+	PCIeReceiveBytesPerSecond  *float64
+	NVLinks                    []Link
+
+	// MIGEnabled says whether the GPU is partitioned, nil if it cannot be. Instances are its parts,
+	// those that this process may see; InstancesRead tells none from not read.
+	MIGEnabled    *bool
+	Instances     []Instance
+	InstancesRead bool
+	// Denied says that values of the whole of a partitioned GPU were refused for want of privilege.
+	Denied bool
+
 	// Supported holds, for every call that was answered, whether the device supports it.
 	// Field values count as calls of their own, such as nvmlDeviceGetFieldValues_energy.
 	Supported map[Call]bool
@@ -121,13 +178,25 @@ type Device struct {
 // HeldKnown says whether HeldBytes is the whole: the process list is complete and the driver gives
 // a figure for every process in it.
 func (d Device) HeldKnown() bool {
-	return d.ProcessesRead && !slices.ContainsFunc(d.Processes, func(p Process) bool { return p.UsedBytes == nil })
+	return d.ProcessesRead && allKnown(d.Processes)
 }
 
 // HeldBytes is the GPU memory held by processes, as far as the driver gives figures.
-func (d Device) HeldBytes() uint64 {
+func (d Device) HeldBytes() uint64 { return held(d.Processes) }
+
+// HeldKnown says whether HeldBytes is the whole.
+func (i Instance) HeldKnown() bool { return i.ProcessesRead && allKnown(i.Processes) }
+
+// HeldBytes is the memory held by the processes of the instance, as far as the driver gives figures.
+func (i Instance) HeldBytes() uint64 { return held(i.Processes) }
+
+func allKnown(processes []Process) bool {
+	return !slices.ContainsFunc(processes, func(p Process) bool { return p.UsedBytes == nil })
+}
+
+func held(processes []Process) uint64 {
 	var sum uint64
-	for _, p := range d.Processes {
+	for _, p := range processes {
 		if p.UsedBytes != nil {
 			sum += *p.UsedBytes
 		}

@@ -28,6 +28,8 @@ type ReaderOptions struct {
 	PoolBytes uint64
 	// Skip lists calls that are never made.
 	Skip []Call
+	// PCIeThroughput asks for PCIe traffic, for which the driver keeps each device busy for 40 ms.
+	PCIeThroughput bool
 }
 
 // Reader reads the devices of a driver. It opens the library when first asked, keeps it open,
@@ -36,6 +38,7 @@ type ReaderOptions struct {
 type Reader struct {
 	driver  Driver
 	options ReaderOptions
+	table   table
 
 	mu        sync.Mutex
 	closed    bool
@@ -73,7 +76,7 @@ func NewReader(driver Driver, options ReaderOptions) *Reader {
 	if options.Now == nil {
 		options.Now = time.Now
 	}
-	return &Reader{driver: driver, options: options}
+	return &Reader{driver: driver, options: options, table: newTable(options.PCIeThroughput)}
 }
 
 // Read starts a pass over all devices and returns without waiting for any of it. A device that an
@@ -183,7 +186,7 @@ func (r *Reader) load() (*library, Return) {
 		l.cudaVersion = fmt.Sprintf("%d.%d", v.Number/1000, v.Number%1000/10)
 	}
 	for index := range min(count, maxDevices) {
-		l.units = append(l.units, newUnit(index, r.driver, r.options))
+		l.units = append(l.units, newUnit(index, r.driver, r.table, r.options))
 	}
 	return l, Success
 }

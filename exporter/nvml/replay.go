@@ -16,7 +16,7 @@ const maxLineBytes = 1 << 20
 
 // Replay returns a Driver that gives the answers of a recording, read to its end now. A call that
 // was recorded several times is answered in that order, and the last answer repeats. A call that
-// was never recorded answers FunctionNotFound.
+// was never recorded answers NotRecorded.
 //
 // Errors name the line. What a recording holds is checked where it could do harm: its size, call
 // names, device numbers and the number of devices.
@@ -92,7 +92,7 @@ func parseEntry(line []byte) (entry, error) {
 		return entry{}, errors.New("no call name, or one that is too long")
 	case e.Device < System || e.Device >= maxDevices:
 		return entry{}, fmt.Errorf("device %d", e.Device)
-	case e.Return < NotBuilt:
+	case e.Return < NotRecorded:
 		return entry{}, fmt.Errorf("return code %d", int32(e.Return))
 	case e.Call == CallDeviceCount && e.Value != nil && e.Value.Number > maxDevices:
 		return entry{}, fmt.Errorf("%d devices", e.Value.Number)
@@ -120,7 +120,7 @@ func (p *player) next(device int, call Call) (Value, Return) {
 	key := question{device, call}
 	answers := p.answers[key]
 	if len(answers) == 0 {
-		return Value{}, FunctionNotFound
+		return Value{}, NotRecorded
 	}
 	if len(answers) > 1 {
 		p.answers[key] = answers[1:]
@@ -141,7 +141,7 @@ func (p *player) Init() Return {
 // Shutdown gives the recorded answer; a recording that ends before it shuts down well.
 func (p *player) Shutdown() Return {
 	_, code := p.next(System, CallShutdown)
-	if code == FunctionNotFound {
+	if code == NotRecorded {
 		return Success
 	}
 	return code

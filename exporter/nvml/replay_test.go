@@ -59,7 +59,7 @@ func TestReplayGivesAnswersInSequenceAndRepeatsTheLast(t *testing.T) {
 	if _, code := driver.Do(0, CallFan); code != NotSupported {
 		t.Errorf("fan: %v", code)
 	}
-	if _, code := driver.Do(1, CallTemperature); code != FunctionNotFound {
+	if _, code := driver.Do(1, CallTemperature); code != NotRecorded {
 		t.Errorf("a call that was not recorded: %v", code)
 	}
 }

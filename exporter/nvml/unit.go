@@ -1,6 +1,7 @@
 package nvml
 
 import (
+	"maps"
 	"runtime"
 	"slices"
 	"sync"
@@ -16,6 +17,7 @@ const reprobeAfter = 10 * time.Minute
 type unit struct {
 	index  int
 	driver Driver
+	table  table
 	now    func() time.Time
 	skip   []Call
 
@@ -39,14 +41,14 @@ type keptValue struct {
 	at    time.Time
 }
 
-func newUnit(index int, driver Driver, options ReaderOptions) *unit {
-	return &unit{index: index, driver: driver, now: options.Now, skip: options.Skip, base: newDraft(index, options),
+func newUnit(index int, driver Driver, calls table, options ReaderOptions) *unit {
+	return &unit{index: index, driver: driver, table: calls, now: options.Now, skip: options.Skip, base: newDraft(index, options),
 		known: map[Call]bool{}, kept: map[Call]keptValue{}, refused: map[Call]refusal{}}
 }
 
 // start begins a read, joins the one under way, or says at once why there is none: the thread
-// is still inside a call that somebody has given up waiting for, or the device is lost.
-// lose is called when the device is lost.
+// is still inside a call that somebody has given up waiting for. Of a lost device only that is read
+// which does not need its handle. lose is called when the device is lost.
 func (u *unit) start(lose func(Return)) *read {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -61,30 +63,35 @@ func (u *unit) start(lose func(Return)) *read {
 		r.call, r.since = u.current.call, u.current.since
 		r.giveUp()
 		return r
-	case u.lost != Success:
-		r := u.newRead()
-		r.draft.Return = u.lost
-		r.finish()
-		return r
 	}
 	u.current = u.newRead()
-	go u.run(u.current, lose)
+	if u.current.draft.Return = u.lost; u.lost != Success {
+		go u.runLost(u.current)
+	} else {
+		go u.run(u.current, lose)
+	}
 	return u.current
 }
 
 func (u *unit) newRead() *read {
 	return &read{unit: u, listed: make(chan struct{}), done: make(chan struct{}),
-		draft: u.base.clone(), call: CallUUID, since: u.now(), overdue: -1}
+		draft: u.base, call: CallUUID, since: u.now(), overdue: -1}
+}
+
+// runLost reads what a lost device leaves: why it was lost.
+func (u *unit) runLost(r *read) {
+	u.ask(r, u.table.events)
+	u.end(r)
 }
 
 func (u *unit) run(r *read, lose func(Return)) {
 	// The driver keeps state by thread, and a call that hangs takes its thread along.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	whole := u.ask(r, vitalReadings())
+	whole := u.ask(r, u.table.vital)
 	u.publishLists(r)
 	if whole {
-		u.ask(r, valueReadings())
+		u.ask(r, u.table.values)
 	}
 	if code := u.end(r); code != Success {
 		lose(code)
@@ -145,8 +152,8 @@ func (u *unit) settle(r *read, c reading, value Value, code Return) bool {
 	if r.over {
 		return false
 	}
-	if code.lost() {
-		u.lost, r.draft.Return = code, code
+	if lost := lostBy(c, value, code); lost != Success {
+		u.lost, r.draft.Return = lost, lost
 		return false
 	}
 	delete(u.refused, c.call)
@@ -161,6 +168,21 @@ func (u *unit) settle(r *read, c reading, value Value, code Return) bool {
 	return true
 }
 
+// lostBy is the code that says that the device is lost: that of the call or of one of its parts.
+func lostBy(c reading, value Value, code Return) Return {
+	if code.lost() {
+		return code
+	}
+	if c.fields {
+		for _, refused := range value.Refused {
+			if refused.lost() {
+				return refused
+			}
+		}
+	}
+	return Success
+}
+
 // note puts an answer into the draft, and into the base what will hold for later passes.
 func (u *unit) note(r *read, c reading, value Value, code Return) {
 	if c.call == CallMemory {
@@ -169,42 +191,57 @@ func (u *unit) note(r *read, c reading, value Value, code Return) {
 	if c.list && (code == Success || code.unsupported()) {
 		r.draft.lists++
 	}
-	switch {
-	case code == Success:
-		c.apply(&r.draft, value)
-		u.noteSupport(r, c, value)
-		if c.once {
-			c.apply(&u.base, value)
-			u.known[c.call] = true
-		}
-	case code.unsupported():
-		u.support(r, c.call, false)
-	default:
-		if r.draft.Errors == nil {
-			r.draft.Errors = map[Call]Return{}
-		}
-		r.draft.Errors[c.call] = code
-	}
-}
-
-func (u *unit) noteSupport(r *read, c reading, value Value) {
-	u.support(r, c.call, true)
-	if !c.fields {
+	if code != Success {
+		u.noteRefusal(r, c.call, code)
 		return
 	}
-	for name := range value.Numbers {
-		u.support(r, c.call+"_"+Call(name), true)
+	c.apply(&r.draft, value)
+	u.support(r, c.call, true)
+	if c.fields {
+		u.noteFields(r, c.call, value)
 	}
-	for name, code := range value.Refused {
-		if code.unsupported() {
-			u.support(r, c.call+"_"+Call(name), false)
-		}
+	if c.once {
+		c.apply(&u.base, value)
+		u.known[c.call] = true
 	}
 }
 
+// noteFields notes the fields of a call, which are supported or fail singly.
+func (u *unit) noteFields(r *read, call Call, value Value) {
+	for name := range value.Numbers {
+		u.support(r, call+"_"+Call(name), true)
+	}
+	for name, code := range value.Refused {
+		u.noteRefusal(r, call+"_"+Call(name), code)
+	}
+}
+
+// noteRefusal sorts a refusal: not supported, a matter of privilege, or a failure. On a partitioned GPU
+// whoever has not the privilege to monitor it is refused what belongs to all instances together; that
+// is no failure but its rule.
+func (u *unit) noteRefusal(r *read, call Call, code Return) {
+	switch {
+	case code == NotRecorded:
+		// Whether the device supports it is not known.
+	case code.unsupported():
+		u.support(r, call, false)
+	case code == NoPermission && r.draft.evidence.MIG:
+		r.draft.Denied = true
+	default:
+		errors := map[Call]Return{call: code}
+		maps.Copy(errors, r.draft.Errors)
+		r.draft.Errors = errors
+	}
+}
+
+// support notes in draft and base, which share the map, whether a call is supported.
 func (u *unit) support(r *read, call Call, supported bool) {
-	r.draft.Supported[call] = supported
-	u.base.Supported[call] = supported
+	if before, known := u.base.Supported[call]; known && before == supported {
+		return
+	}
+	changed := maps.Clone(u.base.Supported)
+	changed[call] = supported
+	u.base.Supported, r.draft.Supported = changed, changed
 }
 
 // publishLists lets those go on who wait for process lists and identity only.
@@ -224,6 +261,7 @@ func (u *unit) end(r *read) Return {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.current = nil
+	u.base.seenEvents = r.draft.seenEvents
 	r.finish()
 	return r.draft.Return
 }

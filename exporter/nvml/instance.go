@@ -1,0 +1,64 @@
+package nvml
+
+import "slices"
+
+// applyMIGMode takes in whether the GPU is partitioned (Multi-Instance GPU). It can change while the
+// library is open: since Hopper that takes no reset.
+func applyMIGMode(d *draft, v Value) {
+	d.evidence.MIG = v.Number != 0
+	d.MIGEnabled = new(v.Number != 0)
+}
+
+func applyInstances(d *draft, v Value) {
+	d.Instances, d.InstancesRead = v.Instances, true
+}
+
+// applyInstanceProcesses puts the lists of the instances to the instances that they belong to.
+func applyInstanceProcesses(d *draft, v Value) {
+	instances := slices.Clone(d.Instances)
+	for i := range instances {
+		at := slices.IndexFunc(v.Instances, func(o Instance) bool { return o.UUID == instances[i].UUID })
+		if at >= 0 {
+			instances[i].Processes, instances[i].ProcessesRead = v.Instances[at].Processes, v.Instances[at].ProcessesRead
+		}
+	}
+	d.Instances = instances
+}
+
+// attributed are the instances with their processes, out of the list of the whole GPU where that says
+// of each process which instance it runs on.
+func (d *draft) attributed() []Instance {
+	if len(d.Instances) == 0 || !d.saysInstances() {
+		return d.Instances
+	}
+	instances := slices.Clone(d.Instances)
+	for i := range instances {
+		instances[i].Processes, instances[i].ProcessesRead = instances[i].runs(d.Processes), true
+	}
+	return instances
+}
+
+// saysInstances says whether the list of the whole GPU is complete and tells where each process runs.
+func (d *draft) saysInstances() bool {
+	return d.listed() && !slices.ContainsFunc(d.Processes, func(p Process) bool {
+		return p.GPUInstance == nil || p.ComputeInstance == nil
+	})
+}
+
+// runs are the processes that run on the instance.
+func (i Instance) runs(processes []Process) []Process {
+	var mine []Process
+	for _, p := range processes {
+		if *p.GPUInstance == i.GPUInstance && *p.ComputeInstance == i.ComputeInstance {
+			mine = append(mine, p)
+		}
+	}
+	return mine
+}
+
+func notPartitioned(d *draft) bool { return d.MIGEnabled == nil || !*d.MIGEnabled }
+
+// knowsInstanceProcesses spares the lists of single instances where that of the whole GPU suffices.
+func knowsInstanceProcesses(d *draft) bool {
+	return notPartitioned(d) || len(d.Instances) == 0 || d.saysInstances()
+}

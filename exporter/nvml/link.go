@@ -1,0 +1,16 @@
+package nvml
+
+// hasNoLink says that the GPU sits in the processor: the driver then gives a placeholder for its link,
+// generation 1 and one lane, on GB10.
+func hasNoLink(d *draft) bool { return d.Architecture.InPool() }
+
+func applyLinkFields(d *draft, v Value) {
+	d.PCIeReplays = named(v, fieldPCIeReplays)
+	d.NVLinks = v.Links
+}
+
+// Names of the parts of CallLinkFields: the count of PCIe replays, and how many NVLinks there are.
+const (
+	fieldPCIeReplays = "pcie_replays"
+	fieldNVLinks     = "nvlinks"
+)

@@ -1,0 +1,208 @@
+//go:build cgo
+
+package nvml
+
+import (
+	"maps"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/NVIDIA/go-nvml/pkg/nvml"
+)
+
+const (
+	// listenFor bounds one wait for an event: it cannot be interrupted, and shutting down has to wait
+	// for it. An event ends it at once.
+	listenFor = 200 * time.Millisecond
+	// listenGrace is how much longer a wait may take before it counts as one that hangs.
+	listenGrace = 5 * time.Second
+	// maxXIDs bounds the codes that are told apart; those beyond count as the driver's own "unknown".
+	maxXIDs = 256
+	// unknownXID is the code of an event whose code the driver does not know (nvmlEventData_t in nvml.h).
+	unknownXID = 999
+)
+
+// listeners count XID events: each device has an event set of its own, so that one that is lost does
+// not end the waiting for the others, and a thread that waits on it. Reading once a scrape would not
+// do: while the driver hangs, no scrape gets to ask, and that is when the event matters.
+//
+// Counts go on when the library is opened anew. What happens between the end of one opening and the
+// registration in the next is not delivered to anybody.
+type listeners struct {
+	library nvml.Interface
+
+	mu     sync.Mutex
+	open   map[nvml.Device]*listener    // of this opening of the library
+	counts map[string]map[uint64]uint64 // events by UUID and code
+}
+
+// listener is the waiting of one device.
+type listener struct {
+	uuid string
+	set  nvml.EventSet
+	stop chan struct{} // closed when it is to end
+	done chan struct{} // closed when its thread has ended
+
+	// Guarded by listeners.mu: when the wait under way began, and with which code the last one ended
+	// that ended the listening.
+	since time.Time
+	code  nvml.Return
+}
+
+func newListeners(library nvml.Interface) *listeners {
+	return &listeners{library: library, open: map[nvml.Device]*listener{}, counts: map[string]map[uint64]uint64{}}
+}
+
+// read is the counts of a device by code, as text. The first time it begins to listen.
+func (l *listeners) read(d nvml.Device) (Value, nvml.Return) {
+	one, code := l.listener(d)
+	if code != nvml.SUCCESS {
+		return Value{}, code
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch {
+	case one.code == nvml.ERROR_GPU_IS_LOST:
+		// Other calls find that out too. What was counted says why it is lost.
+	case one.code != nvml.SUCCESS:
+		delete(l.open, d) // the next time it begins anew
+		one.set.Free()
+		return Value{}, one.code
+	case time.Since(one.since) > listenFor+listenGrace:
+		return Value{}, nvml.ERROR_TIMEOUT
+	}
+	numbers := map[string]uint64{}
+	for xid, count := range l.counts[one.uuid] {
+		numbers[xidName(xid)] = count
+	}
+	return Value{Numbers: numbers}, nvml.SUCCESS
+}
+
+// listener is that of a device, begun if there is none. Only one thread asks for a device at a time.
+func (l *listeners) listener(d nvml.Device) (*listener, nvml.Return) {
+	l.mu.Lock()
+	one := l.open[d]
+	l.mu.Unlock()
+	if one != nil {
+		return one, nvml.SUCCESS
+	}
+	one, code := l.register(d)
+	if code != nvml.SUCCESS {
+		return nil, code
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.open[d], one.since = one, time.Now()
+	go l.listen(one)
+	return one, nvml.SUCCESS
+}
+
+// register makes an event set and has the XID events of the device put into it.
+func (l *listeners) register(d nvml.Device) (*listener, nvml.Return) {
+	uuid, code := d.GetUUID()
+	if code != nvml.SUCCESS {
+		return nil, code
+	}
+	types, code := d.GetSupportedEventTypes()
+	if code != nvml.SUCCESS {
+		return nil, code
+	}
+	if types&nvml.EventTypeXidCriticalError == 0 {
+		return nil, nvml.ERROR_NOT_SUPPORTED
+	}
+	set, code := l.library.EventSetCreate()
+	if code != nvml.SUCCESS {
+		return nil, code
+	}
+	if code := d.RegisterEvents(nvml.EventTypeXidCriticalError, set); code != nvml.SUCCESS {
+		set.Free()
+		return nil, code
+	}
+	return &listener{uuid: uuid, set: set, stop: make(chan struct{}), done: make(chan struct{})}, nvml.SUCCESS
+}
+
+// listen counts events until it is told to stop or a wait fails.
+func (l *listeners) listen(one *listener) {
+	runtime.LockOSThread() // a wait that hangs takes its thread along
+	defer runtime.UnlockOSThread()
+	defer close(one.done)
+	for l.goesOn(one) {
+		event, code := one.set.Wait(uint32(listenFor.Milliseconds()))
+		l.heard(one, event, code)
+	}
+}
+
+func (l *listeners) goesOn(one *listener) bool {
+	select {
+	case <-one.stop:
+		return false
+	default:
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	one.since = time.Now()
+	return one.code == nvml.SUCCESS
+}
+
+// heard takes in what a wait ended with.
+func (l *listeners) heard(one *listener, event nvml.EventData, code nvml.Return) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch {
+	case code == nvml.ERROR_TIMEOUT:
+		// Nothing has happened.
+	case code != nvml.SUCCESS:
+		one.code = code
+	case event.EventType&nvml.EventTypeXidCriticalError != 0:
+		l.count(one.uuid, event.EventData)
+	}
+}
+
+func (l *listeners) count(uuid string, xid uint64) {
+	counts := l.counts[uuid]
+	if counts == nil {
+		counts = map[uint64]uint64{}
+		l.counts[uuid] = counts
+	}
+	if _, known := counts[xid]; !known && len(counts) >= maxXIDs {
+		xid = unknownXID
+	}
+	counts[xid]++
+}
+
+// end ends all listening and frees the sets; false if a wait does not return. Then nothing is freed:
+// neither the set that it waits on nor the library may go.
+func (l *listeners) end() bool {
+	l.mu.Lock()
+	ending := maps.Clone(l.open)
+	l.mu.Unlock()
+	for _, one := range ending {
+		one.tellToStop()
+	}
+	timer := time.NewTimer(2 * listenFor)
+	defer timer.Stop()
+	for _, one := range ending {
+		select {
+		case <-one.done:
+		case <-timer.C:
+			return false
+		}
+	}
+	for _, one := range ending {
+		one.set.Free()
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	clear(l.open)
+	return true
+}
+
+// tellToStop may be called again after an end that did not come about.
+func (one *listener) tellToStop() {
+	select {
+	case <-one.stop:
+	default:
+		close(one.stop)
+	}
+}
