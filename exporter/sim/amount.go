@@ -1,0 +1,80 @@
+package sim
+
+// pageBytes is the page of the simulated kernel. All memory is counted in pages, so that every figure
+// that is shown of it agrees with the others to the byte.
+const (
+	pageBytes = 4096
+	pageKiB   = pageBytes / 1024
+	mebibyte  = (1 << 20) / pageBytes // pages
+	gibibyte  = (1 << 30) / pageBytes // pages
+)
+
+// maxBytes bounds every size that a caller gives, far above any machine, so that sums cannot overflow.
+const maxBytes = 1 << 50
+
+// pages is how many pages hold so many bytes; nonsense below zero is none.
+func pages(bytes int64) int64 {
+	return (min(max(bytes, 0), maxBytes) + pageBytes - 1) / pageBytes
+}
+
+// kind is a sort of memory, or what is counted of it, as memory.stat tells them apart.
+type kind int
+
+const (
+	anonActive kind = iota
+	anonInactive
+	shmem
+	fileActive // page cache of files, without shared memory
+	fileInactive
+	kernelStack
+	pageTables
+	secPageTables
+	percpu
+	vmalloc
+	slabReclaimable
+	slabUnreclaimable
+	kernelOther // charged kernel memory that memory.stat names nowhere: managed memory and page tables of the GPU
+	sock
+
+	// The kinds up to here add up to what is charged; those that follow say more about it, or count.
+	fileDirty
+	fileMapped
+	swapped
+	pageFaults
+	majorFaults
+	pagesScanned
+	pagesStolen
+
+	kinds
+)
+
+const chargedKinds = fileDirty
+
+// amounts are pages, or events, by kind.
+type amounts [kinds]int64
+
+// charged is the memory in it.
+func (a *amounts) charged() int64 {
+	var sum int64
+	for _, n := range a[:chargedKinds] {
+		sum += n
+	}
+	return sum
+}
+
+func (a *amounts) anon() int64 { return a[anonActive] + a[anonInactive] }
+func (a *amounts) file() int64 { return a[fileActive] + a[fileInactive] }
+func (a *amounts) slab() int64 { return a[slabReclaimable] + a[slabUnreclaimable] }
+
+// kernel is all kernel memory in it.
+func (a *amounts) kernel() int64 {
+	return a[kernelStack] + a[pageTables] + a[secPageTables] + a[percpu] + a[vmalloc] + a.slab() + a[kernelOther]
+}
+
+func (a *amounts) minus(b *amounts) amounts {
+	difference := *a
+	for k, n := range b {
+		difference[k] -= n
+	}
+	return difference
+}

@@ -1,0 +1,94 @@
+package sim
+
+import "math"
+
+// Demand is what a process wants, in plain numbers. It takes effect at the next tenth of a second of the
+// host's clock, as far as the machine can. Numbers below zero, and those that are none, count as zero;
+// ratios end at 1.
+type Demand struct {
+	// DeviceBytes is memory of cudaMalloc. It is charged to no cgroup and listed by the driver; the page
+	// tables of the GPU for it, 2 MiB a GiB, are charged. What a CUDA context needs is part of it.
+	DeviceBytes int64
+	// PinnedBytes is memory of cudaMallocHost; see PinnedRule.
+	PinnedBytes int64
+	// ManagedBytes is memory of cudaMallocManaged: charged as kernel memory, not listed by the driver.
+	ManagedBytes int64
+	// AnonBytes is memory of malloc, also where the GPU uses it (ATS). ShmemBytes is shared memory.
+	AnonBytes, ShmemBytes int64
+
+	// BusyRatio is the share of the time in which the process keeps the GPU busy, CPUs how many CPUs.
+	BusyRatio, CPUs float64
+
+	// Read is a file that is read through the page cache, once from the beginning; another name, or "" and
+	// the name again, begins anew. Write likewise is written.
+	Read, Write FileTransfer
+	// DirectReadBytesPerSecond and DirectWriteBytesPerSecond pass by the page cache (O_DIRECT).
+	DirectReadBytesPerSecond, DirectWriteBytesPerSecond int64
+}
+
+// FileTransfer is a sequential pass over a file that the host knows (Host.AddFile).
+type FileTransfer struct {
+	File           string
+	BytesPerSecond int64
+}
+
+// want is a demand in the units of the model.
+type want struct {
+	held                    [holdings]int64 // pages
+	busy                    int64           // millionths
+	milliCPUs               int64
+	read, write             FileTransfer
+	directRead, directWrite int64 // bytes per second
+}
+
+const millionths = 1_000_000
+
+func (d *Demand) want() want {
+	w := want{
+		busy: ratio(d.BusyRatio, millionths), milliCPUs: ratio(d.CPUs/cpus, cpus*1000),
+		read: d.Read, write: d.Write,
+		directRead: bounded(d.DirectReadBytesPerSecond), directWrite: bounded(d.DirectWriteBytesPerSecond),
+	}
+	w.held[device] = pages(d.DeviceBytes)
+	w.held[pinned] = pages(d.PinnedBytes)
+	w.held[managed] = pages(d.ManagedBytes)
+	w.held[anon] = pages(d.AnonBytes)
+	w.held[shared] = pages(d.ShmemBytes)
+	w.read.BytesPerSecond = bounded(d.Read.BytesPerSecond)
+	w.write.BytesPerSecond = bounded(d.Write.BytesPerSecond)
+	return w
+}
+
+// ratio is a share of one in whole parts.
+func ratio(share float64, one int64) int64 {
+	if !(share > 0) { // NaN too
+		return 0
+	}
+	return int64(math.Round(min(share, 1) * float64(one)))
+}
+
+func bounded(n int64) int64 { return min(max(n, 0), maxBytes) }
+
+// Status is what has become of a process.
+type Status struct {
+	// Alive is false once it has been stopped or killed; Killed says that it was for lack of memory.
+	Alive, Killed bool
+	// DeviceBytes, PinnedBytes, ManagedBytes, AnonBytes and ShmemBytes are what it holds now. Anonymous memory that is
+	// swapped out is in SwappedBytes instead.
+	DeviceBytes, PinnedBytes, ManagedBytes, AnonBytes, ShmemBytes, SwappedBytes int64
+	// Refusals counts the allocations of the driver that failed. One that fails is refused whole,
+	// without anybody being killed, and not tried again until the demand is another.
+	Refusals int64
+	// ReadLeftBytes and WriteLeftBytes are what is left of the passes over the files.
+	ReadLeftBytes, WriteLeftBytes int64
+}
+
+func (p *process) status() Status {
+	return Status{
+		Alive: p.alive, Killed: p.killed, Refusals: p.refusals,
+		DeviceBytes: p.held[device] * pageBytes, PinnedBytes: p.held[pinned] * pageBytes,
+		ManagedBytes: p.held[managed] * pageBytes, AnonBytes: p.held[anon] * pageBytes,
+		ShmemBytes: p.held[shared] * pageBytes, SwappedBytes: p.swapped * pageBytes,
+		ReadLeftBytes: p.reading.remaining * pageBytes, WriteLeftBytes: p.writing.remaining * pageBytes,
+	}
+}

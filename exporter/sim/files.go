@@ -1,0 +1,25 @@
+package sim
+
+import "fmt"
+
+// trees are the file systems of a machine, good until its topology changes: what is in the files is made when they
+// are read.
+type trees struct {
+	topology int64
+	roots    [roots]*node
+}
+
+// tree is a file system as it is now. The host's mutex must be held.
+func (h *Host) tree(r root) *node {
+	known := h.trees.Load()
+	if known == nil || known.topology != h.machine.topology {
+		known = &trees{h.machine.topology, [roots]*node{h.procFiles(), h.machine.sysFiles(), h.machine.cgroupFiles()}}
+		h.trees.Store(known)
+	}
+	return known.roots[r]
+}
+
+// number is the text of a file with one number.
+func number(n func() int64) func() string {
+	return func() string { return fmt.Sprintf("%d\n", n()) }
+}

@@ -1,0 +1,315 @@
+// Package sim is a simulated DGX Spark: a host as file systems and driver answers that follow a Demand of plain
+// numbers, on a clock of its own.
+//
+// All files of procfs, sysfs and the cgroup tree, and all answers of the driver, are made from one state, so
+// that they agree to the byte: cgroups add up to those above them, the drive's counters to those of
+// cgroups and processes, and the pool to what is charged, held by the driver and free. What the state
+// does with a demand follows rules that are documented of the machine, its driver and Linux 6.17:
+//
+//   - memory of cudaMalloc is charged to no cgroup, so no limit stops it; the driver lists it by process
+//   - memory is reclaimed in the kernel's order: page cache used once, the driver's pools, page cache
+//     in use, dirty pages, swap; then the driver is refused, and for others somebody is killed
+//   - page cache is charged to who touched it first and outlives him: a container that has ended leaves what it
+//     read, which the next engine finds missing in what CUDA calls free
+//   - under load the clock is lowered for power as a rule, for heat when it is too hot
+//
+// Where a rule is not known for this machine the documentation of the constant or setting says so. A
+// simulated host proves nothing about a real one; everything that is read from it is labelled.
+//
+// The same seed, demands and steps give the same bytes, on every processor. Nothing in the package looks at
+// the wall clock but Host.Run.
+package sim
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/umascope/umascope/exporter/collect"
+	"github.com/umascope/umascope/exporter/nvml"
+)
+
+// PinnedRule is how memory of cudaMallocHost is accounted for. Which rule holds on GB10 has not been measured.
+type PinnedRule int
+
+const (
+	// PinnedIsDriverMemory is what the source of the driver says of devices without memory of their own: pages of the
+	// driver, charged to nobody, listed for the process, and in its RssFile.
+	PinnedIsDriverMemory PinnedRule = iota
+	// PinnedIsSharedMemory is what was measured on an H200: charged as shmem, and not listed.
+	PinnedIsSharedMemory
+)
+
+// Config is what the machine is. The zero value is a DGX Spark with driver 580 in a room of 25 degrees.
+type Config struct {
+	// Seed decides the small irregularities, and the UUID of the GPU.
+	Seed uint64
+	// Start is the moment at which the clock stands, the beginning of 2026 if zero. The machine was
+	// booted two hours before.
+	Start time.Time
+	// DriverVersion is 580.142 if empty. From 590 on the driver keeps up to PoolLimitBytes of the device memory that
+	// is freed, 16 GiB if 0; how much a real one keeps at most is not known.
+	DriverVersion  string
+	PoolLimitBytes int64
+	Pinned         PinnedRule
+	// SwapBytes is the size of the swap file, 0 for none.
+	SwapBytes int64
+	// MinFreeBytes is vm.min_free_kbytes, 0 for the kernel's default.
+	MinFreeBytes int64
+	// AmbientCelsius is the temperature of the room, 25 if 0.
+	AmbientCelsius float64
+	// RailSensors adds the sensors of the out-of-tree driver spbm.
+	RailSensors bool
+}
+
+// Host is a simulated machine. Its methods may be called from several goroutines.
+type Host struct {
+	mu      sync.RWMutex
+	machine *machine
+	start   time.Time
+	elapsed time.Duration // since start
+	trees   atomic.Pointer[trees]
+}
+
+// New returns a machine at rest: services and a desktop, no engine.
+func New(config Config) (*Host, error) {
+	if config.Start.IsZero() {
+		config.Start = time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC)
+	}
+	m, err := newMachine(config)
+	if err != nil {
+		return nil, err
+	}
+	return &Host{machine: m, start: config.Start}, nil
+}
+
+// Now is the time on the host's clock.
+func (h *Host) Now() time.Time {
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	return h.start.Add(h.elapsed)
+}
+
+// Advance moves the clock on, and with it everything that takes time. In which steps that is done makes no
+// difference. Whoever reads meanwhile waits.
+func (h *Host) Advance(d time.Duration) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	before := h.elapsed
+	h.elapsed += max(d, 0)
+	for range h.elapsed/tick - before/tick {
+		h.machine.step()
+	}
+}
+
+// Run moves the clock on with the wall clock, so many times as fast, until the context ends.
+func (h *Host) Run(ctx context.Context, speed float64) {
+	ticker := time.NewTicker(tick)
+	defer ticker.Stop()
+	for last := time.Now(); ; {
+		select {
+		case <-ctx.Done():
+			return
+		case now := <-ticker.C:
+			h.Advance(time.Duration(float64(now.Sub(last)) * speed))
+			last = now
+		}
+	}
+}
+
+// Program is what is started as a process.
+type Program struct {
+	// Comm is the name that the kernel keeps, at most 15 bytes.
+	Comm string
+	// Cgroup is where it runs, such as /system.slice/docker-<id>.scope; groups that are not there are made. A scope goes
+	// when its last process ends.
+	Cgroup string
+	// Threads is at least 1. MappedBytes is the code that it has mapped.
+	Threads     int
+	MappedBytes int64
+	// Graphics marks a client of the display, which the driver lists apart.
+	Graphics bool
+	// OpenFiles are files that it holds open for as long as it runs, such as a cache on disk.
+	OpenFiles []OpenFile
+}
+
+// OpenFile is an open file: Target is what its link in /proc/<pid>/fd says, such as
+// "/tmp/dynamo-kvbm-disk-cache-x (deleted)".
+type OpenFile struct {
+	Target string
+	Bytes  int64
+	Direct bool // O_DIRECT
+}
+
+// Process is a process of a simulated machine.
+type Process struct {
+	// PID is its number.
+	PID    uint32
+	host   *Host
+	state  *process
+	demand atomic.Pointer[Demand]
+}
+
+// Start starts a process, which wants nothing yet beyond what it needs to be there.
+func (h *Host) Start(program Program) (*Process, error) {
+	program.Threads = max(program.Threads, 1)
+	switch {
+	case program.Comm == "" || len(program.Comm) > 15 || strings.ContainsAny(program.Comm, "\n\x00"):
+		return nil, fmt.Errorf("process name %.40q: must have 1 to 15 bytes in one line", program.Comm)
+	case checkCgroup(program.Cgroup) != nil:
+		return nil, checkCgroup(program.Cgroup)
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	m := h.machine
+	handle := &Process{PID: m.nextPID, host: h}
+	handle.demand.Store(&Demand{})
+	handle.state = &process{pid: m.nextPID, program: program, demand: &handle.demand}
+	m.nextPID += pidStep
+	if !m.start(handle.state) {
+		return nil, fmt.Errorf("process %s: no memory for it", program.Comm)
+	}
+	return handle, nil
+}
+
+// pidStep leaves room between PIDs for the short-lived processes of a real machine.
+const pidStep = 17
+
+func checkCgroup(name string) error {
+	if !strings.HasPrefix(name, "/") || path.Clean(name) != name || name == "/" {
+		return fmt.Errorf("cgroup %.80q: must be a path such as /user.slice below the root", name)
+	}
+	return nil
+}
+
+// Demand says what the process wants from now on. It does not wait for anything.
+func (p *Process) Demand(d Demand) { p.demand.Store(&d) }
+
+// Status is what has become of the process.
+func (p *Process) Status() Status {
+	p.host.mu.RLock()
+	defer p.host.mu.RUnlock()
+	return p.state.status()
+}
+
+// Stop ends the process; all that it holds is given back, page cache that it filled stays.
+func (p *Process) Stop() {
+	p.host.mu.Lock()
+	defer p.host.mu.Unlock()
+	if p.state.alive {
+		p.host.machine.end(p.state)
+	}
+}
+
+// Limits are those of a cgroup. 0 is no limit.
+type Limits struct{ MaxBytes, HighBytes int64 }
+
+// SetLimits sets the limits of a cgroup, which is made if it is not there.
+func (h *Host) SetLimits(cgroup string, limits Limits) error {
+	if err := checkCgroup(cgroup); err != nil {
+		return err
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	g := h.machine.makeGroup(cgroup)
+	g.max, g.high = limitPages(limits.MaxBytes), limitPages(limits.HighBytes)
+	return nil
+}
+
+// limitPages rounds down, as the kernel does.
+func limitPages(bytes int64) int64 {
+	if bytes <= 0 {
+		return noLimit
+	}
+	return bytes / pageBytes
+}
+
+// AddFile gives the machine a file, or a tree of files that is read as one, such as the layers of an image. Nothing
+// of it is in the page cache.
+func (h *Host) AddFile(name string, bytes int64) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if _, there := h.machine.residentBytes(name); there || name == "" || bytes <= 0 {
+		return fmt.Errorf("file %.80q of %d bytes: must have a name of its own and a size", name, bytes)
+	}
+	h.machine.files = append(h.machine.files, &file{name: name, pages: pages(bytes)})
+	return nil
+}
+
+// Sync writes all dirty pages, DropCaches drops all page cache that is clean and mapped by nobody.
+func (h *Host) Sync() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.machine.sync()
+}
+
+// DropCaches is what echo 3 > /proc/sys/vm/drop_caches does.
+func (h *Host) DropCaches() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.machine.dropCaches()
+}
+
+// SetAmbient sets the temperature of the room, in degrees Celsius.
+func (h *Host) SetAmbient(celsius float64) error {
+	ambient, err := microdegrees(celsius)
+	if err != nil {
+		return err
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.machine.heat.ambient = ambient
+	return nil
+}
+
+// microdegrees converts the temperature of a room that people work in, or nearly.
+func microdegrees(celsius float64) (int64, error) {
+	if !(celsius >= -20 && celsius <= 60) {
+		return 0, fmt.Errorf("%v degrees Celsius: must be from -20 to 60", celsius)
+	}
+	return int64(celsius * 1e6), nil
+}
+
+// SetPowerFault puts the power supply into the state in which the GPU stays at a quarter of its clock and
+// power, however busy it is, and gives no reason for it; or out of that state.
+func (h *Host) SetPowerFault(on bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.machine.gpu.fault = on
+}
+
+// Collect is the machine for an exporter, as it is whenever something of it is read. The clock stands still
+// while a file is made or a call answered, not between two; see Snapshot. The caller closes the GPU reader.
+func (h *Host) Collect() collect.Host {
+	return collect.Host{
+		Proc: view{h, procfs}, Sys: view{h, sysfs}, Cgroup: view{h, cgroupfs}, PageSize: pageBytes,
+		GPU:           nvml.NewReader(driver{h}, nvml.ReaderOptions{Now: h.Now, PoolBytes: uint64(poolKiB) << 10}),
+		CacheResident: h.cacheResident,
+		Mode:          collect.Simulated, Now: h.Now,
+	}
+}
+
+// Snapshot is the machine as it is at this moment, for ever.
+func (h *Host) Snapshot() collect.Host {
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	frozen := &Host{machine: h.machine.clone(), start: h.start, elapsed: h.elapsed}
+	return frozen.Collect()
+}
+
+var errNoFile = errors.New("the simulated machine has no such file")
+
+func (h *Host) cacheResident(_ context.Context, name string) (uint64, error) {
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	bytes, known := h.machine.residentBytes(name)
+	if !known {
+		return 0, errNoFile
+	}
+	return bytes, nil
+}
