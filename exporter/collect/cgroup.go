@@ -78,11 +78,15 @@ func (c *cgroupCollector) collect(ctx context.Context, sample *Sample, batch *Ba
 	c.names.ask(candidates)
 	chosen := c.within(candidates)
 	batch.Gauge(metric.CgroupExcluded, float64(len(candidates)-len(chosen)))
-	readings, readErr := c.read(ctx, sample, chosen)
-	namesErr := c.names.answer()
 	emitter := newCgroupEmitter(batch, c.host.Sys, held, c.options.Detail)
-	for _, reading := range readings {
-		emitter.emit(reading, c.names.of(reading.identity.ID))
+	var shown []candidate
+	readErr := c.read(ctx, sample, chosen, func(reading cgroupReading) {
+		emitter.emit(reading)
+		shown = append(shown, reading.candidate)
+	})
+	namesErr := c.names.answer()
+	for _, one := range shown {
+		emitCgroupInfo(batch, one, c.names.of(one.identity.ID))
 	}
 	return errors.Join(err, readErr, namesErr)
 }

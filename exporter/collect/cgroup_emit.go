@@ -27,10 +27,13 @@ func newCgroupEmitter(batch *Batch, sys fs.FS, held gpuHeld, detail bool) *cgrou
 	return e
 }
 
-func (e *cgroupEmitter) emit(c cgroupReading, name container.Name) {
+func emitCgroupInfo(batch *Batch, c candidate, name container.Name) {
 	above := cmp.Or(c.path[:strings.LastIndexByte(c.path, '/')], "/")
-	e.batch.Gauge(metric.CgroupInfo, 1, c.path, above, c.identity.Runtime, c.identity.ID,
+	batch.Gauge(metric.CgroupInfo, 1, c.path, above, c.identity.Runtime, c.identity.ID,
 		cmp.Or(name.Container, c.identity.Name), name.Image, name.Pod, cmp.Or(c.identity.PodUID, name.PodUID), name.Namespace)
+}
+
+func (e *cgroupEmitter) emit(c cgroupReading) {
 	e.emitMemory(c)
 	e.emitGPU(c)
 	e.emitIO(c)

@@ -63,12 +63,12 @@ func (c *cgroupCollector) within(candidates []candidate) []candidate {
 		at, rank int
 		charged  uint64
 	}
-	order := make([]ranked, len(candidates))
-	inParallel(len(candidates), func(i int) {
+	order := make([]ranked, 0, len(candidates))
+	inParallel(len(candidates), func(i int) ranked {
 		// One that tells nothing, because it is gone or has no memory controller, comes last.
 		charged, _ := kernelfs.ReadMemoryCurrent(c.host.Cgroup, candidates[i].path)
-		order[i] = ranked{i, candidates[i].rank(), charged}
-	})
+		return ranked{i, candidates[i].rank(), charged}
+	}, func(one ranked) { order = append(order, one) })
 	slices.SortFunc(order, func(a, b ranked) int {
 		return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(b.charged, a.charged), cmp.Compare(a.at, b.at))
 	})

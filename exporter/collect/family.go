@@ -65,25 +65,42 @@ func (f *family) of(series []*dto.Metric) *dto.MetricFamily {
 	return &dto.MetricFamily{Name: &f.name, Help: &f.help, Type: &f.kind, Metric: series}
 }
 
-// with is one series. Its parts are allocated together: there are some hundreds on a page.
+// with is one series. What it consists of is allocated together: of hundreds of cgroups there are tens of
+// thousands on a page.
 func (f *family) with(value float64, labels []string) *dto.Metric {
-	made := &dto.Metric{Label: f.pairs(labels)}
 	if f.kind == dto.MetricType_COUNTER {
-		made.Counter = &dto.Counter{Value: &value}
-	} else {
-		made.Gauge = &dto.Gauge{Value: &value}
+		made := &struct {
+			metric  dto.Metric
+			counter dto.Counter
+			value   float64
+		}{value: value}
+		made.counter.Value, made.metric.Counter = &made.value, &made.counter
+		made.metric.Label = f.pairs(labels)
+		return &made.metric
 	}
-	return made
+	made := &struct {
+		metric dto.Metric
+		gauge  dto.Gauge
+		value  float64
+	}{value: value}
+	made.gauge.Value, made.metric.Gauge = &made.value, &made.gauge
+	made.metric.Label = f.pairs(labels)
+	return &made.metric
 }
 
 func (f *family) pairs(labels []string) []*dto.LabelPair {
-	values := make([]string, len(labels))
-	pairs := make([]dto.LabelPair, len(labels))
-	at := make([]*dto.LabelPair, len(labels))
-	for i := range f.labels {
-		values[i] = plainText(labels[f.labels[i].place])
-		pairs[i].Name, pairs[i].Value = &f.labels[i].name, &values[i]
-		at[i] = &pairs[i]
+	if len(labels) == 0 {
+		return nil
 	}
-	return at
+	made := make([]struct {
+		pair  dto.LabelPair
+		value string
+	}, len(labels))
+	pairs := make([]*dto.LabelPair, len(labels))
+	for i := range f.labels {
+		made[i].value = plainText(labels[f.labels[i].place])
+		made[i].pair.Name, made[i].pair.Value = &f.labels[i].name, &made[i].value
+		pairs[i] = &made[i].pair
+	}
+	return pairs
 }

@@ -150,15 +150,18 @@ func readDirectly(path string) ([]byte, error) {
 	if err := mustBeRegular(fd); err != nil {
 		return nil, err
 	}
-	content := make([]byte, 0, firstReadBytes)
+	var first [firstReadBytes]byte // on the stack: of hundreds of cgroups thousands of files are read
+	content := first[:0]
 	for {
-		content = slices.Grow(content, firstReadBytes/2)
+		if cap(content)-len(content) < firstReadBytes/2 {
+			content = slices.Grow(content, firstReadBytes)
+		}
 		n, err := untilUninterrupted(func() (int, error) { return unix.Read(fd, content[len(content):cap(content)]) })
 		if err != nil {
 			return nil, err
 		}
 		if n == 0 {
-			return content, nil
+			return bytes.Clone(content), nil
 		}
 		if content = content[:len(content)+n]; len(content) > maxFileBytes {
 			return nil, fmt.Errorf("longer than %d bytes", maxFileBytes)
