@@ -44,68 +44,45 @@ func damages() []damage {
 	}
 }
 
-// probed is a file system that notes which files and directories are read, and damages one of them.
-type probed struct {
-	fs.FS
-	name    string // before the paths, to tell the file systems of a host apart
-	mu      *sync.Mutex
-	read    map[string]bool // true for a file that has content
-	damaged string
+// probe notes which files and directories of a host are read, and damages one of them.
+type probe struct {
+	damaged string // with the name of its file system before it, "" for none
 	how     damage
+
+	mu   sync.Mutex
+	read map[string]bool // true for a file that has content
 }
 
-func (p probed) at(name string) string { return p.name + "/" + name }
+// at puts the probe into a file system; the name tells those of a host apart.
+func (p *probe) at(fsName string, fsys fs.FS) fs.FS {
+	return altered{
+		FS: fsys,
+		refuse: func(name string) error {
+			name = fsName + "/" + name
+			p.note(name, false)
+			if name != p.damaged {
+				return nil
+			}
+			_, err := p.how.of(nil)
+			return err
+		},
+		content: func(name string, content []byte) []byte {
+			name = fsName + "/" + name
+			p.note(name, len(content) > 0)
+			if name != p.damaged {
+				return content
+			}
+			content, _ = p.how.of(content)
+			return content
+		},
+	}
+}
 
-func (p probed) note(name string, content []byte) {
+func (p *probe) note(name string, hasContent bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.read[p.at(name)] = p.read[p.at(name)] || len(content) > 0
+	p.read[name] = p.read[name] || hasContent
 }
-
-func (p probed) fails(name string) error {
-	p.note(name, nil)
-	if p.at(name) != p.damaged {
-		return nil
-	}
-	_, err := p.how.of(nil)
-	return err
-}
-
-func (p probed) ReadFile(name string) ([]byte, error) {
-	content, err := fs.ReadFile(p.FS, name)
-	p.note(name, content)
-	if err != nil || p.at(name) != p.damaged {
-		return content, err
-	}
-	if content, err = p.how.of(content); err != nil {
-		return nil, &fs.PathError{Op: "read", Path: name, Err: err}
-	}
-	return content, nil
-}
-
-func (p probed) Open(name string) (fs.File, error) {
-	if err := p.fails(name); err != nil {
-		return nil, &fs.PathError{Op: "open", Path: name, Err: err}
-	}
-	return p.FS.Open(name)
-}
-
-func (p probed) ReadDir(name string) ([]fs.DirEntry, error) {
-	if err := p.fails(name); err != nil {
-		return nil, &fs.PathError{Op: "readdir", Path: name, Err: err}
-	}
-	return fs.ReadDir(p.FS, name)
-}
-
-func (p probed) ReadLink(name string) (string, error) {
-	if err := p.fails(name); err != nil {
-		return "", &fs.PathError{Op: "readlink", Path: name, Err: err}
-	}
-	return fs.ReadLink(p.FS, name)
-}
-
-func (p probed) Stat(name string) (fs.FileInfo, error)  { return fs.Stat(p.FS, name) }
-func (p probed) Lstat(name string) (fs.FileInfo, error) { return fs.Lstat(p.FS, name) }
 
 // scrapeDamaged makes a page of a host of which the file at path is damaged, "" for none, and says
 // which files were read for it.
@@ -116,10 +93,8 @@ func scrapeDamaged(t *testing.T, host, path string, how damage, collectors ...st
 		t.Fatal(err)
 	}
 	defer opened.GPU.Close()
-	read, mu := map[string]bool{}, new(sync.Mutex)
-	opened.Proc = probed{opened.Proc, "proc", mu, read, path, how}
-	opened.Sys = probed{opened.Sys, "sys", mu, read, path, how}
-	opened.Cgroup = probed{opened.Cgroup, "cgroup", mu, read, path, how}
+	p := &probe{damaged: path, how: how, read: map[string]bool{}}
+	opened.Proc, opened.Sys, opened.Cgroup = p.at("proc", opened.Proc), p.at("sys", opened.Sys), p.at("cgroup", opened.Cgroup)
 	e, err := New(opened, Settings{Options: hosts.Options(host), HideOwnMetrics: true})
 	if err != nil {
 		t.Fatal(err)
@@ -128,7 +103,7 @@ func scrapeDamaged(t *testing.T, host, path string, how damage, collectors ...st
 	if err != nil {
 		t.Fatal(err)
 	}
-	return scrape, read
+	return scrape, p.read
 }
 
 // pageSeries gathers a scrape through the client library, which checks types, labels and duplicates.

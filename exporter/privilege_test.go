@@ -1,0 +1,248 @@
+package exporter
+
+import (
+	"bytes"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"testing/fstest"
+
+	"github.com/umascope/umascope/exporter/collect"
+	"github.com/umascope/umascope/exporter/hosts"
+)
+
+// withheld is a need that is not met, on a recorded host that meets it otherwise.
+type withheld struct {
+	host  string
+	apply func(*collect.Host)
+	// gone are beginnings of series that are absent then: each must be on the whole page.
+	gone []string
+	// moved are beginnings of series that change or appear; nothing else does.
+	moved []string
+}
+
+// withheldNeeds has every need of every collector, or a reason why it cannot be withheld here.
+func withheldNeeds() (byName map[string]withheld, elsewhere map[string]string) {
+	return map[string]withheld{
+			"ptrace": {
+				host:  "h200-load",
+				apply: func(h *collect.Host) { h.Proc = guardedRefused(h.Proc) },
+				gone:  []string{"uma_process_io_bytes_total{"},
+			},
+			"host_pid_namespace": {
+				host: "h200-load",
+				apply: func(h *collect.Host) {
+					h.Proc = altered{FS: h.Proc, over: fstest.MapFS{"self/ns/pid": link("pid:[4026532900]")}}
+				},
+				gone:  []string{"uma_cgroup_gpu_memory_bytes{"},
+				moved: []string{"uma_gpu_process_list_trusted{"},
+			},
+			"host_cgroup_namespace": {
+				host:  "h200-load",
+				apply: func(h *collect.Host) { h.Proc, h.Sys = ownCgroupNamespace(h.Proc), withDriver(h.Sys) },
+				gone:  []string{"uma_cgroup_gpu_memory_bytes{"},
+				moved: []string{"uma_process_", "uma_gpu_process_memory_bytes{"}, // their label cgroup
+			},
+			"host_cgroups": {
+				host:  "h200-load",
+				apply: func(h *collect.Host) { h.Cgroup = fstest.MapFS{} },
+				gone:  []string{"uma_cgroup_memory_current_bytes{", `uma_memory_ledger_bytes{line="managed"}`},
+				moved: []string{`uma_memory_ledger_bytes{line="unattributed"}`, `uma_memory_ledger_line_known{line="managed"}`},
+			},
+			"host_network": {
+				host:  "h200-load",
+				apply: func(h *collect.Host) { h.Sys = hidden(h.Sys, "class/net") },
+				gone:  []string{"uma_network_receive_bytes_total{"},
+			},
+		}, map[string]string{
+			"mig_monitor": "the driver refuses, not the kernel: the tests of package nvml have a driver that does",
+		}
+}
+
+// guarded is what the kernel shows of a process only to those who may trace it (man 2 ptrace,
+// PTRACE_MODE_READ).
+var guarded = regexp.MustCompile(`^[0-9]+/(io|environ|maps|smaps|smaps_rollup|auxv|stack|exe|cwd|root|fd|fdinfo|map_files)(/|$)`)
+
+// guardedRefused is a procfs as a reader without capabilities sees it.
+func guardedRefused(proc fs.FS) fs.FS {
+	return altered{FS: proc, refuse: func(name string) error {
+		if guarded.MatchString(name) {
+			return syscall.EACCES
+		}
+		return nil
+	}}
+}
+
+// link is a link for an altered file system.
+func link(target string) *fstest.MapFile {
+	return &fstest.MapFile{Data: []byte(target), Mode: fs.ModeSymlink | 0o777}
+}
+
+// ownCgroupNamespace is a procfs as a container with a cgroup namespace of its own sees it: other
+// processes are beside its own cgroup.
+func ownCgroupNamespace(proc fs.FS) fs.FS {
+	outside := regexp.MustCompile(`(?m)^0::/`)
+	return altered{FS: proc, over: fstest.MapFS{"self/ns/cgroup": link("cgroup:[4026532901]")}, content: func(name string, content []byte) []byte {
+		if strings.HasSuffix(name, "/cgroup") {
+			return outside.ReplaceAll(content, []byte("0::/../../"))
+		}
+		return content
+	}}
+}
+
+// withDriver is a sysfs with the kernel module of the driver, which recordings of the H200 do not have.
+func withDriver(sys fs.FS) fs.FS {
+	return altered{FS: sys, over: fstest.MapFS{"module/nvidia": {}}}
+}
+
+// hidden is a file system without a directory.
+func hidden(fsys fs.FS, directory string) fs.FS {
+	return altered{FS: fsys, refuse: func(name string) error {
+		if name == directory || strings.HasPrefix(name, directory+"/") {
+			return fs.ErrNotExist
+		}
+		return nil
+	}}
+}
+
+// TestUnmetNeedTakesItsSeriesAwayAndNothingElse also holds that a value that cannot be read is absent,
+// not 0: all that is left on the page is what was on it before.
+func TestUnmetNeedTakesItsSeriesAwayAndNothingElse(t *testing.T) {
+	byName, elsewhere := withheldNeeds()
+	for _, spec := range collect.All() {
+		for _, need := range spec.Needs {
+			if _, excused := elsewhere[need.Name]; excused || need.Met == nil {
+				continue // without Met a call that is refused tells, which no recording has
+			}
+			test, known := byName[need.Name]
+			if !known {
+				t.Errorf("need %s of collector %s is never withheld", need.Name, spec.Name)
+				continue
+			}
+			t.Run(spec.Name+" "+need.Name, func(t *testing.T) { checkWithheld(t, spec.Name, need, test) })
+		}
+	}
+}
+
+func checkWithheld(t *testing.T, collector string, need collect.Need, test withheld) {
+	whole := flatPage(t, openWithheld(t, test.host, func(*collect.Host) {}))
+	e := openWithheld(t, test.host, test.apply)
+	without := flatPage(t, e)
+	privilege := fmt.Sprintf(`uma_collector_privilege{collector=%q,needs=%q,}`, collector, need.Name)
+	if whole[privilege] != 1 {
+		t.Errorf("host %s does not meet the need", test.host)
+	}
+	if value, there := without[privilege]; !there || value != 0 {
+		t.Errorf("%s is %v (there: %v)", privilege, value, there)
+	}
+	hasPrefix := func(series string, beginnings []string) bool {
+		return slices.ContainsFunc(beginnings, func(begin string) bool { return strings.HasPrefix(series, strings.TrimSuffix(begin, "}")) })
+	}
+	for _, gone := range test.gone {
+		if !anySeries(whole, gone) || anySeries(without, gone) {
+			t.Errorf("%s: on the whole page %v, without the need %v", gone, anySeries(whole, gone), anySeries(without, gone))
+		}
+	}
+	for series, value := range without {
+		before, there := whole[series]
+		if (!there || before != value) && !hasPrefix(series, test.moved) && !strings.HasPrefix(series, "uma_collector_") {
+			t.Errorf("%s is %v, with the need %v (there: %v)", series, value, before, there)
+		}
+	}
+	checkDoctor(t, e, collector, need)
+}
+
+func anySeries(page map[string]float64, begin string) bool {
+	for series := range page {
+		if strings.HasPrefix(series, strings.TrimSuffix(begin, "}")) {
+			return true
+		}
+	}
+	return false
+}
+
+// checkDoctor looks for the need below its collector, unless that is absent and has no use for it.
+func checkDoctor(t *testing.T, e *Exporter, collector string, need collect.Need) {
+	t.Helper()
+	var out bytes.Buffer
+	if err := e.Doctor(t.Context(), &out); err != nil {
+		t.Fatal(err)
+	}
+	_, after, found := strings.Cut(out.String(), "\n"+collector+" ")
+	section, _, _ := strings.Cut(after, "\n\n")
+	lacks := fmt.Sprintf("lacks  %s\n         costs  %s\n         mend   %s\n", need.Name, need.Cost, need.Mend)
+	absent := strings.HasPrefix(strings.TrimSpace(section), string(collect.Absent))
+	if !found || !absent && !strings.Contains(section+"\n", lacks) {
+		t.Errorf("doctor does not say what is lacking:\n%s", section)
+	}
+}
+
+func openWithheld(t *testing.T, name string, apply func(*collect.Host)) *Exporter {
+	t.Helper()
+	host, err := hosts.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(host.GPU.Close)
+	apply(&host)
+	e, err := New(host, Settings{Options: hosts.Options(name), HideOwnMetrics: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+func flatPage(t *testing.T, e *Exporter) map[string]float64 {
+	t.Helper()
+	scrape, err := e.runner.Scrape(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	flat := map[string]float64{}
+	for family, series := range pageSeries(t, scrape) {
+		for labels, value := range series {
+			flat[family+"{"+labels+"}"] = value
+		}
+	}
+	return flat
+}
+
+// TestPrivilegesTableIsThatOfTheCollectors keeps the document from drifting; -update writes it.
+func TestPrivilegesTableIsThatOfTheCollectors(t *testing.T) {
+	var text strings.Builder
+	text.WriteString(privilegesIntroduction)
+	text.WriteString("| collector | needs | without it | what gives it |\n| --- | --- | --- | --- |\n")
+	cell := strings.NewReplacer("|", "\\|", "<", "&lt;", "\n", " ")
+	for _, spec := range collect.All() {
+		for _, need := range spec.Needs {
+			fmt.Fprintf(&text, "| %s | `%s` | %s | %s |\n", spec.Name, need.Name, cell.Replace(need.Cost), cell.Replace(need.Mend))
+		}
+	}
+	compareGolden(t, filepath.Join(".", "PRIVILEGES.md"), []byte(text.String()))
+}
+
+const privilegesIntroduction = `# What the exporter may look at, and what it costs if it may not
+
+The exporter runs as any user. What it may not read is absent from the page, never 0. It says so in three places: the series
+` + "`uma_collector_privilege{collector,needs}`" + ` (1 or 0), one line of its log when that changes, and ` + "`uma-exporter doctor`" + `,
+which also prints what mends it.
+
+Three ways to start it are tested, each with what it then shows:
+
+| started as | user | capabilities | ` + "`ptrace`" + ` |
+| --- | --- | --- | --- |
+| native service | its own user, ` + "`NoNewPrivileges=yes`" + ` | ambient ` + "`CAP_SYS_PTRACE CAP_DAC_READ_SEARCH`" + ` | yes |
+| container | root without the other capabilities, ` + "`no-new-privileges`" + `, host's /proc and /sys mounted | ` + "`SYS_PTRACE`, `DAC_READ_SEARCH`" + ` | yes |
+| unprivileged | any, such as 65534 | none | no |
+
+Capabilities of the file (` + "`setcap`" + `) are void under no-new-privileges, which systemd and container runtimes set for it; ambient ones
+are not. CAP_SYS_PTRACE alone does not open ` + "`/proc/<pid>/io`" + ` of other users: its mode asks for CAP_DAC_READ_SEARCH too.
+
+Written by ` + "`go test ./exporter -run Privileges -update`" + ` from the collectors themselves.
+
+`
