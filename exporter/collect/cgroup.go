@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"regexp"
+	"slices"
 
 	"github.com/umascope/umascope/exporter/kernelfs"
 	"github.com/umascope/umascope/exporter/metric"
@@ -76,6 +77,7 @@ func (c *cgroupCollector) collect(ctx context.Context, sample *Sample, batch *Ba
 	}
 	candidates := c.candidates(paths, held)
 	c.names.ask(candidates)
+	candidates = slices.DeleteFunc(candidates, c.isPause)
 	chosen := c.within(candidates)
 	batch.Gauge(metric.CgroupExcluded, float64(len(candidates)-len(chosen)))
 	emitter := newCgroupEmitter(batch, c.host.Sys, held, c.options.Detail)

@@ -17,21 +17,26 @@ type candidate struct {
 }
 
 // candidates are the cgroups worth showing: containers, pods, what is directly below the root, what
-// holds GPU memory, and what was asked for. A container that only holds the namespaces of a pod is not,
-// where that is known.
+// holds GPU memory, and what was asked for.
 func (c *cgroupCollector) candidates(paths []string, held gpuHeld) []candidate {
 	var candidates []candidate
 	for _, path := range paths {
 		one := candidate{path: path, identity: container.Identify(path), holdsGPU: held.direct[path]}
-		if one.holdsGPU || c.asked(path) || isTop(path) || one.isContained() && !c.names.of(one.identity.ID).Sandbox {
+		if one.isContained() || isTop(path) || one.holdsGPU || c.wanted(path) {
 			candidates = append(candidates, one)
 		}
 	}
 	return candidates
 }
 
-func (c *cgroupCollector) asked(path string) bool {
+func (c *cgroupCollector) wanted(path string) bool {
 	return c.options.Include != nil && c.options.Include.MatchString(path)
+}
+
+// isPause says whether a container is known to do nothing but hold the namespaces of a pod. It is not
+// worth showing unless somebody asks for it.
+func (c *cgroupCollector) isPause(one candidate) bool {
+	return c.names.of(one.identity.ID).Sandbox && !one.holdsGPU && !c.wanted(one.path)
 }
 
 func isTop(path string) bool { return strings.LastIndexByte(path, '/') == 0 }
