@@ -1,3 +1,97 @@
 package metric
 
-func engineDefs() []Definer { return nil }
+// Values of LabelEngine. An engine is known by the names of its series, not by what anybody calls it.
+const (
+	EngineVLLM        = "vllm"
+	EngineTensorRTLLM = "trtllm"
+	EngineSGLang      = "sglang"
+	EngineDynamo      = "dynamo"
+	EngineLlamaCPP    = "llamacpp"
+	EngineLMCache     = "lmcache"
+)
+
+// Values of LabelTier on lookups in a prefix cache, beside those of KVBM. A lookup that is answered by
+// several tiers, of which the engine does not tell, is any; one that no tier answers is none.
+const (
+	TierExternal = "external" // a KV connector or storage backend: KVBM, LMCache
+	TierAny      = "any"
+	TierNone     = "none"
+)
+
+// Values of LabelResult on lookups in a prefix cache.
+const (
+	ResultHit  = "hit"
+	ResultMiss = "miss"
+)
+
+// Values of LabelState on requests in an engine.
+const (
+	RequestsRunning  = "running"  // in the batch
+	RequestsWaiting  = "waiting"  // for a place in it
+	RequestsPaused   = "paused"   // put off for lack of KV cache, running still
+	RequestsInFlight = "inflight" // running or waiting: Dynamo's workers do not tell which
+)
+
+// Values of LabelDirection on tokens of an engine.
+const (
+	DirectionPrompt     = "prompt"
+	DirectionGeneration = "generation"
+)
+
+const (
+	enginePage = "page of metrics of the engine"
+
+	// manySources is said of whatever a frontend and the engines behind it both count.
+	manySources = " A frontend and the engines behind it are sources of their own and count the same."
+)
+
+// Inference engines in one model. All are as the engine tells them; what it does not tell is absent.
+var (
+	EngineUp = gauge(Def{Name: "uma_engine_up", Unit: State, Sum: SumNever(), Telemetry: true,
+		Help:   "Whether the page of an engine could be read and is one of a known engine. 0 is a state like any other while the engine is not running.",
+		Source: enginePage, Labels: []Label{LabelSource}})
+	EngineInfo = gauge(Def{Name: "uma_engine_info", Unit: Info, Sum: SumNever(), Telemetry: true,
+		Help:   "Which engine answers, and which models it says it serves; the name of a model and the version are empty where it does not say. A name proves nothing about the weights.",
+		Source: enginePage + "; /version; /props of llama.cpp", Labels: []Label{LabelSource, LabelEngine, LabelModel, LabelVersion}})
+	EngineKVCapacityBytes = gauge(Def{Name: "uma_engine_kv_capacity_bytes", Unit: Bytes, Sum: SumKeeping(LabelSource), Telemetry: true,
+		Help:   "Size of the KV cache on the first GPU of each replica of the engine." + manySources,
+		Source: "vLLM cache_config_info where set; SGLang kv_cache_memory_usage_gb", Labels: []Label{LabelSource, LabelModel}})
+	EngineKVCapacityTokens = gauge(Def{Name: "uma_engine_kv_capacity_tokens", Unit: Count, Sum: SumKeeping(LabelSource), Telemetry: true,
+		Help:   "Tokens that the KV cache has room for, over all replicas of the engine." + manySources,
+		Source: enginePage + "; /slots of llama.cpp with one slot", Labels: []Label{LabelSource, LabelModel}})
+	EngineKVCapacityBlocks = gauge(Def{Name: "uma_engine_kv_capacity_blocks", Unit: Count, Sum: SumKeeping(LabelSource), Telemetry: true,
+		Help:   "Blocks of the KV cache, over all replicas of the engine." + manySources,
+		Source: enginePage, Labels: []Label{LabelSource, LabelModel}})
+	EngineKVUsedRatio = gauge(Def{Name: "uma_engine_kv_used_ratio", Unit: Ratio, Sum: SumNever(), Telemetry: true,
+		Help:   "Share of the KV cache that requests hold; of models with several kinds of layers that of the fullest pool. What is kept for reuse only counts as free in vLLM and SGLang.",
+		Source: enginePage, Labels: []Label{LabelSource, LabelModel}})
+	EngineKVUsedTokens = gauge(Def{Name: "uma_engine_kv_used_tokens", Unit: Count, Sum: SumKeeping(LabelSource), Telemetry: true,
+		Help:   "Tokens of the KV cache that requests hold; worked out from blocks where the engine counts these." + manySources,
+		Source: enginePage + "; /slots of llama.cpp", Labels: []Label{LabelSource, LabelModel}})
+	EngineKVTierUsedBytes = gauge(Def{Name: "uma_engine_kv_tier_used_bytes", Unit: Bytes, Sum: SumKeeping(LabelSource), Telemetry: true,
+		Help:   "Bytes of KV cache held in a tier beside the GPU; external is a remote one." + manySources,
+		Source: "LMCache local_cache_usage, local_storage_usage, remote_cache_usage", Labels: []Label{LabelSource, LabelModel, LabelTier}})
+	EnginePrefixCacheTokensTotal = counter(Def{Name: "uma_engine_prefix_cache_tokens_total", Unit: Count, Sum: SumKeeping(LabelSource), Telemetry: true,
+		Help:   "Prompt tokens looked up in the prefix cache: each was found in one tier, or in none and had to be computed. The share of hits is hits over all of them." + manySources,
+		Source: enginePage, Labels: []Label{LabelSource, LabelModel, LabelTier, LabelResult}})
+	EnginePrefixCacheBlocksTotal = counter(Def{Name: "uma_engine_prefix_cache_blocks_total", Unit: Count, Sum: SumKeeping(LabelSource), Telemetry: true,
+		Help:   "The same in blocks, of engines that count these." + manySources,
+		Source: "TensorRT-LLM", Labels: []Label{LabelSource, LabelModel, LabelTier, LabelResult}})
+	EnginePreemptionsTotal = counter(Def{Name: "uma_engine_preemptions_total", Unit: Count, Sum: SumKeeping(LabelSource), Telemetry: true,
+		Help:   "Requests thrown out of the batch for lack of KV cache, to be computed again.",
+		Source: "vLLM preemptions, SGLang retractions", Labels: []Label{LabelSource, LabelModel}})
+	EngineRequests = gauge(Def{Name: "uma_engine_requests", Unit: Count, Sum: SumKeeping(LabelSource, LabelState), Telemetry: true,
+		Help:   "Requests in the engine: running, waiting, paused (running, but put off for lack of KV cache), or inflight where the engine does not tell which." + manySources,
+		Source: enginePage, Labels: []Label{LabelSource, LabelModel, LabelState}})
+	EngineTokensTotal = counter(Def{Name: "uma_engine_tokens_total", Unit: Count, Sum: SumKeeping(LabelSource, LabelDirection), Telemetry: true,
+		Help:   "Tokens of prompts taken in, those found in a cache included where the engine counts them, and tokens generated. Some engines count a request when it ends." + manySources,
+		Source: enginePage, Labels: []Label{LabelSource, LabelModel, LabelDirection}})
+)
+
+func engineDefs() []Definer {
+	return []Definer{
+		EngineUp, EngineInfo, EngineKVCapacityBytes, EngineKVCapacityTokens, EngineKVCapacityBlocks, EngineKVUsedRatio,
+		EngineKVUsedTokens, EngineKVTierUsedBytes, EnginePrefixCacheTokensTotal, EnginePrefixCacheBlocksTotal,
+		EnginePreemptionsTotal, EngineRequests, EngineTokensTotal,
+	}
+}

@@ -1,0 +1,137 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/umascope/umascope/exporter/endpoint"
+	"github.com/umascope/umascope/exporter/metric"
+)
+
+// Client asks engines.
+type Client struct {
+	endpoint.Client
+	// IterationStats asks TensorRT-LLM for its statistics in JSON too. It hands each of them to one reader
+	// only: with several readers all see holes.
+	IterationStats bool
+}
+
+// ErrDrains is wrapped for an address of TensorRT-LLM that hands what it has to one reader only. It has
+// been asked once, to find that out, and is not asked again.
+var ErrDrains = fmt.Errorf("TensorRT-LLM hands its statistics on %s to one reader only and has no page on %s: set return_perf_metrics, or say --engine.iteration-stats",
+	metric.ForeignTensorRTLLMDrainingPath, metric.ForeignTensorRTLLMPagePath)
+
+// Read reads an engine. Before is the reading of the time before, zero if there is none: what does not
+// change while an engine runs is asked for once. That of a failed read is worth keeping too, unless
+// nobody could be reached.
+func (c Client) Read(ctx context.Context, e *endpoint.Endpoint, before Reading) (Reading, error) {
+	reading := Reading{drains: before.drains}
+	var err error
+	if !reading.drains {
+		reading, err = c.page(ctx, e)
+		if errors.Is(err, endpoint.ErrNotPage) && e.URL.Path == metric.ForeignTensorRTLLMDrainingPath {
+			reading.drains = true
+		}
+	}
+	if reading.drains {
+		reading, err = c.drained(ctx, e)
+	}
+	if err != nil {
+		return reading, err
+	}
+	return c.complete(ctx, e, reading, before)
+}
+
+func (c Client) page(ctx context.Context, e *endpoint.Endpoint) (Reading, error) {
+	page, err := c.Page(ctx, e)
+	if err != nil {
+		return Reading{}, err
+	}
+	return Translate(page)
+}
+
+// drained reads a TensorRT-LLM whose address is that of the statistics: its page is elsewhere, if it has one.
+func (c Client) drained(ctx context.Context, e *endpoint.Endpoint) (Reading, error) {
+	elsewhere, address := *e, *e.URL
+	address.Path, address.RawPath = metric.ForeignTensorRTLLMPagePath, ""
+	elsewhere.URL = &address
+	reading, err := c.page(ctx, &elsewhere)
+	switch {
+	case errors.Is(err, endpoint.ErrUnreachable):
+		return Reading{}, err
+	case err != nil && !c.IterationStats:
+		return Reading{drains: true}, fmt.Errorf("%w (%w)", ErrDrains, err)
+	case err != nil:
+		reading = Reading{Engine: metric.EngineTensorRTLLM, Models: []Model{{}}, pageless: true}
+	}
+	reading.drains = true
+	return reading, nil
+}
+
+// complete adds what engines tell in other places. What cannot be had there is not told.
+func (c Client) complete(ctx context.Context, e *endpoint.Endpoint, reading, before Reading) (Reading, error) {
+	if before.Engine == reading.Engine && before.identified {
+		reading.Version, reading.properties, reading.identified = before.Version, before.properties, true
+	} else {
+		c.identify(ctx, e, &reading)
+	}
+	switch {
+	case reading.Engine == metric.EngineLlamaCPP:
+		c.completeLlamaCPP(ctx, e, &reading.Models[0], reading.properties)
+	case reading.Engine == metric.EngineTensorRTLLM && c.IterationStats:
+		var err error
+		reading.draining, err = c.lastIteration(ctx, e, before.draining)
+		if err != nil && reading.pageless {
+			return Reading{drains: true}, err // it tells nothing anywhere
+		}
+		if reading.draining != nil && len(reading.Models) == 1 {
+			reading.draining.complete(&reading.Models[0])
+		}
+	}
+	return reading, nil
+}
+
+// identify asks for version and name, once.
+func (c Client) identify(ctx context.Context, e *endpoint.Endpoint, reading *Reading) {
+	reading.identified = true
+	switch reading.Engine {
+	case metric.EngineLlamaCPP:
+		if c.JSON(ctx, e, metric.ForeignLlamaCPPPropertiesPath, &reading.properties) == nil {
+			reading.Version = shortText(reading.properties.BuildInfo)
+		}
+	case metric.EngineVLLM, metric.EngineTensorRTLLM:
+		var answer struct{ Version string }
+		if c.JSON(ctx, e, metric.ForeignVersionPath, &answer) == nil {
+			reading.Version = shortText(answer.Version)
+		}
+	}
+}
+
+// completeLlamaCPP adds the model's name, and the KV cache where the page does not have it.
+func (c Client) completeLlamaCPP(ctx context.Context, e *endpoint.Endpoint, m *Model, properties llamaProperties) {
+	m.Name = shortText(properties.model())
+	var slots []llamaSlot
+	if m.UsedRatio == nil && c.JSON(ctx, e, metric.ForeignLlamaCPPSlotsPath, &slots) == nil {
+		m.Pool = slotPool(slots)
+	}
+}
+
+// lastIteration is the newest of the statistics handed out. None is nothing new, not nothing to do: then
+// what was handed out before still holds.
+func (c Client) lastIteration(ctx context.Context, e *endpoint.Endpoint, before *iteration) (*iteration, error) {
+	var iterations []iteration
+	if err := c.JSON(ctx, e, metric.ForeignTensorRTLLMDrainingPath, &iterations); err != nil {
+		return nil, err
+	}
+	if len(iterations) == 0 {
+		return before, nil
+	}
+	return &iterations[len(iterations)-1], nil
+}
+
+// shortText bounds a text that becomes a label.
+func shortText(text string) string {
+	const enough = 200
+	return text[:min(len(text), enough)]
+}

@@ -1,0 +1,176 @@
+package engine
+
+import (
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/umascope/umascope/exporter/endpoint"
+	"github.com/umascope/umascope/exporter/metric"
+)
+
+// server answers by path and notes what it was asked for; other paths are not found.
+type server struct {
+	answers map[string]string
+	asked   []string
+	refuses bool
+}
+
+func (s *server) RoundTrip(r *http.Request) (*http.Response, error) {
+	if s.refuses {
+		return nil, &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED}
+	}
+	s.asked = append(s.asked, r.URL.Path)
+	body, there := s.answers[r.URL.Path]
+	status, kind := http.StatusOK, "text/plain; version=0.0.4"
+	switch {
+	case !there:
+		status = http.StatusNotFound
+	case strings.HasPrefix(body, "[") || strings.HasPrefix(body, "{"):
+		kind = "application/json"
+	}
+	return &http.Response{StatusCode: status, Header: http.Header{"Content-Type": {kind}}, Body: io.NopCloser(strings.NewReader(body)), ContentLength: int64(len(body)), Request: r}, nil
+}
+
+// read asks the server once more.
+func (s *server) read(t *testing.T, path string, iterationStats bool, before Reading) (Reading, error) {
+	t.Helper()
+	at, err := endpoint.Parse("http://127.0.0.1:8000" + path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.asked = nil
+	return Client{endpoint.Client{HTTP: s}, iterationStats}.Read(t.Context(), at, before)
+}
+
+func TestAVersionIsAskedForOnce(t *testing.T) {
+	s := &server{answers: map[string]string{"/metrics": sample(t, "vllm.prom"), "/version": `{"version":"0.11.2"}`}}
+	first, err := s.read(t, "/metrics", false, Reading{})
+	if err != nil || first.Version != "0.11.2" || !slices.Equal(s.asked, []string{"/metrics", "/version"}) {
+		t.Errorf("%q, %v, asked %v", first.Version, err, s.asked)
+	}
+	second, err := s.read(t, "/metrics", false, first)
+	if err != nil || second.Version != "0.11.2" || !slices.Equal(s.asked, []string{"/metrics"}) {
+		t.Errorf("%q, %v, asked %v", second.Version, err, s.asked)
+	}
+	// Another engine at the same address is asked anew; one without a version is not asked twice.
+	s.answers = map[string]string{"/metrics": sample(t, "trtllm_prometheus.prom")}
+	third, err := s.read(t, "/metrics", false, second)
+	if err != nil || third.Version != "" || len(s.asked) != 2 {
+		t.Errorf("%q, %v, asked %v", third.Version, err, s.asked)
+	}
+	if _, err := s.read(t, "/metrics", false, third); err != nil || len(s.asked) != 1 {
+		t.Errorf("%v, asked %v", err, s.asked)
+	}
+}
+
+func TestLlamaCPPTellsTheRestElsewhere(t *testing.T) {
+	slot := func(rest string) string { return `{"id":0,"n_ctx":65536,` + rest + `}` }
+	const busy = `"is_processing":true,"n_prompt_tokens":1000,"next_token":[{"n_decoded":24}]`
+	page := map[string]float64{"running": 2, "waiting": 1, "prompt": 18432, "generation": 4096}
+	for _, test := range []struct {
+		name, slots string
+		want        map[string]float64
+	}{
+		{"no slots shown", "", nil},
+		{"one busy slot", "[" + slot(busy) + "]", map[string]float64{"capacity tokens": 65536, "used tokens": 1024, "used ratio": 1024.0 / 65536}},
+		{"one idle slot", "[" + slot(`"is_processing":false`) + "]", map[string]float64{"capacity tokens": 65536, "used tokens": 0, "used ratio": 0}},
+		{"two slots of which nobody knows whether they share", "[" + slot(busy) + "," + slot(strings.Replace(busy, `[{"n_decoded":24}]`, `{"n_decoded":6}`, 1)) + "]",
+			map[string]float64{"used tokens": 1024 + 1006}},
+		{"a build that does not count prompts", sample(t, "llamacpp_slots.json"), nil},
+		{"nonsense", `{"error":{"code":501}}`, nil},
+	} {
+		s := &server{answers: map[string]string{"/metrics": sample(t, "llamacpp.prom"), "/props": `{"model_path":"/models/Qwen3-8B-Q4_K_M.gguf","build_info":"b6500-4b8560a2"}`}}
+		if test.slots != "" {
+			s.answers["/slots"] = test.slots
+		}
+		got, err := s.read(t, "/metrics", false, Reading{})
+		if err != nil || got.Version != "b6500-4b8560a2" {
+			t.Errorf("%s: %q, %v", test.name, got.Version, err)
+		}
+		for name, value := range page {
+			if test.want == nil {
+				test.want = map[string]float64{}
+			}
+			test.want[name] = value
+		}
+		wantModel(t, test.name, got.Models[0], "Qwen3-8B-Q4_K_M.gguf", test.want)
+	}
+}
+
+func TestDrainingStatisticsAreReadOnRequestOnly(t *testing.T) {
+	s := &server{answers: map[string]string{"/prometheus/metrics": sample(t, "trtllm_prometheus.prom"), "/metrics": sample(t, "trtllm_metrics_full.json")}}
+	if _, err := s.read(t, "/prometheus/metrics", false, Reading{}); err != nil || slices.Contains(s.asked, "/metrics") {
+		t.Errorf("%v, asked %v", err, s.asked)
+	}
+	// The page tells of the KV cache; what it lacks comes from the last iteration.
+	got, err := s.read(t, "/prometheus/metrics", true, Reading{})
+	if err != nil || !slices.Contains(s.asked, "/metrics") || *got.Models[0].CapacityBlocks != 101256 {
+		t.Errorf("%v, asked %v, %+v", err, s.asked, got.Models)
+	}
+	s.answers["/prometheus/metrics"] = "trtllm_request_success_total{model_name=\"m\"} 2\n"
+	got, err = s.read(t, "/prometheus/metrics", true, Reading{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	fromLast := map[string]float64{
+		"capacity blocks": 16384, "capacity tokens": 16384 * 32, "used tokens": 1174 * 32, "used ratio": 1174.0 / 16384, "running": 4, "waiting": 2, "paused": 0,
+		"blocks looked up": 8822 + 20119, "blocks hit any": 8822, "blocks missed": 20119,
+	}
+	wantModel(t, "few series", got.Models[0], "m", fromLast)
+	// Nothing handed out is nothing new.
+	s.answers["/metrics"] = "[]"
+	got, err = s.read(t, "/prometheus/metrics", true, got)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantModel(t, "nothing new", got.Models[0], "m", fromLast)
+}
+
+func TestAnAddressThatDrainsIsAskedOnce(t *testing.T) {
+	s := &server{answers: map[string]string{"/metrics": sample(t, "trtllm_metrics_doc.json")}}
+	got, err := s.read(t, "/metrics", false, Reading{})
+	if !errors.Is(err, ErrDrains) || !slices.Equal(s.asked, []string{"/metrics", "/prometheus/metrics"}) {
+		t.Errorf("%v, asked %v", err, s.asked)
+	}
+	if got, err = s.read(t, "/metrics", false, got); !errors.Is(err, ErrDrains) || !slices.Equal(s.asked, []string{"/prometheus/metrics"}) {
+		t.Errorf("again: %v, asked %v", err, s.asked)
+	}
+	s.answers["/prometheus/metrics"] = sample(t, "trtllm_prometheus.prom")
+	if got, err = s.read(t, "/metrics", false, got); err != nil || got.Engine != metric.EngineTensorRTLLM || slices.Contains(s.asked, "/metrics") {
+		t.Errorf("with a page: %+v, %v, asked %v", got, err, s.asked)
+	}
+	s.refuses = true
+	if _, err = s.read(t, "/metrics", false, got); !errors.Is(err, endpoint.ErrUnreachable) {
+		t.Errorf("nobody there: %v", err)
+	}
+}
+
+func TestWithoutAPageTheStatisticsAreAllThereIs(t *testing.T) {
+	s := &server{answers: map[string]string{"/metrics": sample(t, "trtllm_metrics_doc.json")}}
+	got, err := s.read(t, "/metrics", true, Reading{drains: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantModel(t, "statistics", got.Models[0], "", map[string]float64{
+		"capacity blocks": 101256, "capacity tokens": 101256 * 32, "used tokens": 3 * 32, "used ratio": 3.0 / 101256, "running": 1,
+		"blocks looked up": 3125, "blocks hit any": 4, "blocks missed": 3121,
+	})
+	s.answers = nil
+	if got, err = s.read(t, "/metrics", true, got); err == nil || !got.drains {
+		t.Errorf("an engine that tells nothing anywhere: %+v, %v", got, err)
+	}
+}
+
+func TestTextsOfServersAreBounded(t *testing.T) {
+	s := &server{answers: map[string]string{"/metrics": sample(t, "llamacpp.prom"), "/props": `{"model_alias":"` + strings.Repeat("m", 1<<20) + `","build_info":"` + strings.Repeat("b", 1<<20) + `"}`}}
+	got, err := s.read(t, "/metrics", false, Reading{})
+	if err != nil || len(got.Version) > 200 || len(got.Models[0].Name) > 200 {
+		t.Errorf("%v, %d, %d", err, len(got.Version), len(got.Models[0].Name))
+	}
+}

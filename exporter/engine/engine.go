@@ -1,0 +1,196 @@
+// Package engine translates what inference engines publish about themselves into one model: vLLM,
+// TensorRT-LLM, SGLang, Dynamo, llama.cpp and LMCache, each in its own words and units.
+//
+// An engine is known by the names on its page, never by what its address or its operator calls it. What a
+// page does not have is nil, never zero, and nothing is worked out that the engine's own figures do
+// not give. The names themselves are in package metric, with origin and version.
+package engine
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/umascope/umascope/exporter/endpoint"
+	"github.com/umascope/umascope/exporter/metric"
+)
+
+// Reading is what one engine tells at one moment.
+type Reading struct {
+	// Engine is one of the values of metric.LabelEngine.
+	Engine string
+	// Version is the engine's own, "" if it does not tell.
+	Version string
+	// Models are those that it serves, in order of names. An engine that names none has one without a name.
+	Models []Model
+
+	// identified says that the engine has been asked for its version.
+	identified bool
+	// properties are what llama.cpp told when it was asked for that.
+	properties llamaProperties
+	// draining is what TensorRT-LLM handed out last, nil if nothing was.
+	draining *iteration
+	// drains says that the page's own address hands its content to one reader only.
+	drains bool
+	// pageless says that there is no page, only what is handed out.
+	pageless bool
+}
+
+// Model is one model of an engine. Counts are since the engine started, over all its replicas and ranks.
+type Model struct {
+	Name string // as the engine writes it, with capitals where one of its series has them
+	Pool
+	// TierBytes are the bytes of KV cache in tiers beside the GPU.
+	TierBytes []TierValue
+	// PrefixTokens and PrefixBlocks are lookups in the prefix cache, nil if it does not count in them.
+	PrefixTokens, PrefixBlocks *Lookups
+	// Preemptions are requests thrown out of the batch.
+	Preemptions *float64
+	// Requests are by state: values of metric.LabelState.
+	Requests map[string]float64
+	// PromptTokens and GenerationTokens are what went in and came out.
+	PromptTokens, GenerationTokens *float64
+}
+
+// Lookups are tokens or blocks looked up in the prefix cache, and those found, by tier. Total less the hits
+// had to be computed.
+type Lookups struct {
+	Total float64
+	Hits  []TierValue
+}
+
+// Misses are what no tier had. Engines count hits and total apart, so that of a page made in between it
+// can be a little off, even negative.
+func (l Lookups) Misses() float64 {
+	misses := l.Total
+	for _, hit := range l.Hits {
+		misses -= hit.Value
+	}
+	return misses
+}
+
+// TierValue is a value of a tier, one of the values of metric.LabelTier.
+type TierValue struct {
+	Tier  string
+	Value float64
+}
+
+// maxModels is how many models one source may have.
+const maxModels = 64
+
+// ErrUnknown is wrapped when a page is not one of a known engine.
+var ErrUnknown = errors.New("not the page of a known engine")
+
+// dialect is how one engine writes its page.
+type dialect struct {
+	engine string
+	prefix string // of its series
+	read   func(endpoint.Page) []Model
+}
+
+// dialects lists the engines in the order in which they are looked for. A worker of Dynamo passes the
+// series of its engine through, and LMCache may share the page of the engine that it serves: then the engine
+// is the one that is told of.
+func dialects() []dialect {
+	return []dialect{
+		{metric.EngineVLLM, metric.ForeignVLLMPrefix, readVLLM},
+		{metric.EngineSGLang, metric.ForeignSGLangPrefix, readSGLang},
+		{metric.EngineTensorRTLLM, metric.ForeignTensorRTLLMPrefix, readTensorRTLLM},
+		{metric.EngineLlamaCPP, metric.ForeignLlamaCPPPrefix, readLlamaCPP},
+		{metric.EngineDynamo, metric.ForeignDynamoFrontendPrefix, readDynamoFrontend},
+		{metric.EngineDynamo, metric.ForeignDynamoWorkerPrefix, readDynamoWorker},
+		{metric.EngineLMCache, metric.ForeignLMCachePrefix, readLMCache},
+	}
+}
+
+// Translate reads the page of an engine.
+func Translate(page endpoint.Page) (Reading, error) {
+	for _, d := range dialects() {
+		if !page.Has(d.prefix) {
+			continue
+		}
+		models := d.read(page)
+		if len(models) > maxModels {
+			return Reading{}, fmt.Errorf("%d models, of which at most %d are read", len(models), maxModels)
+		}
+		return Reading{Engine: d.engine, Models: models}, nil
+	}
+	return Reading{}, ErrUnknown
+}
+
+// perModel reads each model of a view: those that the label has on any of these names. A page without it
+// tells of one model without a name.
+func perModel(all view, label string, names []string, read func(view) Model) []Model {
+	var found []string
+	for _, name := range names {
+		for _, series := range all.series(name) {
+			if model := series.Labels[label]; !slices.Contains(found, model) && len(found) <= maxModels {
+				found = append(found, model)
+			}
+		}
+	}
+	if len(found) == 0 {
+		return []Model{read(all)}
+	}
+	slices.Sort(found)
+	models := make([]Model, len(found))
+	for i, model := range found {
+		models[i] = read(all.with(label, model))
+		models[i].Name = model
+	}
+	return models
+}
+
+// whole is the view of a whole page.
+func whole(page endpoint.Page) view { return view{page, nil} }
+
+// view is the part of a page with these labels.
+type view struct {
+	page  endpoint.Page
+	match []endpoint.Label
+}
+
+// with narrows the view.
+func (v view) with(name, value string) view {
+	return view{v.page, append(slices.Clone(v.match), endpoint.Label{Name: name, Value: value})}
+}
+
+func (v view) series(name string) []endpoint.Series { return v.page.Series(name, v.match...) }
+
+// sum adds up all series of the first of the names that there is, nil if there is none.
+func (v view) sum(names ...string) *float64 {
+	for _, name := range names {
+		if sum, known := v.page.Sum(name, v.match...); known {
+			return &sum
+		}
+	}
+	return nil
+}
+
+// requests are those of the states that are told.
+func requests(byState map[string]*float64) map[string]float64 {
+	told := map[string]float64{}
+	for state, count := range byState {
+		if count != nil {
+			told[state] = *count
+		}
+	}
+	return told
+}
+
+// lookups is nil unless the total and all hits are told.
+func lookups(total *float64, hits map[string]*float64) *Lookups {
+	if total == nil {
+		return nil
+	}
+	found := &Lookups{Total: *total}
+	for tier, count := range hits {
+		if count == nil {
+			return nil
+		}
+		found.Hits = append(found.Hits, TierValue{tier, *count})
+	}
+	slices.SortFunc(found.Hits, func(a, b TierValue) int { return cmp.Compare(a.Tier, b.Tier) })
+	return found
+}

@@ -1,0 +1,371 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/umascope/umascope/exporter/endpoint"
+	"github.com/umascope/umascope/exporter/metric"
+)
+
+func sample(t testing.TB, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("testdata", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func translate(t testing.TB, text string) Reading {
+	t.Helper()
+	page, err := endpoint.ParsePage([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	reading, err := Translate(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return reading
+}
+
+// told is all that is known of a model, by short names.
+func told(m Model) map[string]float64 {
+	values := map[string]float64{}
+	for name, value := range map[string]*float64{
+		"capacity tokens": m.CapacityTokens, "capacity blocks": m.CapacityBlocks, "capacity bytes": m.CapacityBytes,
+		"used tokens": m.UsedTokens, "used ratio": m.UsedRatio, "preemptions": m.Preemptions,
+		"prompt": m.PromptTokens, "generation": m.GenerationTokens,
+	} {
+		if value != nil {
+			values[name] = *value
+		}
+	}
+	for state, count := range m.Requests {
+		values[state] = count
+	}
+	for _, tier := range m.TierBytes {
+		values[tier.Tier+" bytes"] = tier.Value
+	}
+	for unit, found := range map[string]*Lookups{"tokens": m.PrefixTokens, "blocks": m.PrefixBlocks} {
+		if found == nil {
+			continue
+		}
+		values[unit+" looked up"], values[unit+" missed"] = found.Total, found.Misses()
+		for _, hit := range found.Hits {
+			values[unit+" hit "+hit.Tier] = hit.Value
+		}
+	}
+	return values
+}
+
+func wantModel(t *testing.T, what string, got Model, name string, want map[string]float64) {
+	t.Helper()
+	if got.Name != name {
+		t.Errorf("%s: model %q, want %q", what, got.Name, name)
+	}
+	values := told(got)
+	for _, key := range slices.Sorted(maps.Keys(want)) {
+		if value, known := values[key]; !known || value != want[key] {
+			t.Errorf("%s: %s is %v (told: %v), want %v", what, key, value, known, want[key])
+		}
+		delete(values, key)
+	}
+	if len(values) > 0 {
+		t.Errorf("%s: nobody told of %v", what, values)
+	}
+}
+
+// TestPagesOfAllEnginesWorkedOutByHand is the mapping: each value stands in the sample or is worked out
+// from it as it says.
+func TestPagesOfAllEnginesWorkedOutByHand(t *testing.T) {
+	const small = "Qwen/Qwen3-0.6B"
+	for _, test := range []struct {
+		file, engine, model string
+		want                map[string]float64
+	}{
+		{"vllm.prom", metric.EngineVLLM, small, map[string]float64{
+			"capacity blocks": 5943, "capacity tokens": 5943 * 16, "used ratio": 0, "used tokens": 0, "preemptions": 0, "running": 0, "waiting": 0,
+			"prompt": 66, "generation": 600, "tokens looked up": 66, "tokens hit device": 0, "tokens hit external": 0, "tokens missed": 66,
+		}},
+		{"trtllm_prometheus.prom", metric.EngineTensorRTLLM, small, map[string]float64{
+			"capacity blocks": 101256, "capacity tokens": 101256 * 32, "used ratio": 0.3128, "used tokens": 31673 * 32, "running": 4, "waiting": 2,
+			"blocks looked up": 24011 + 33158, "blocks hit any": 24011, "blocks missed": 33158,
+		}},
+		{"sglang.prom", metric.EngineSGLang, small, map[string]float64{
+			"capacity tokens": 92962, "used ratio": 0, "used tokens": 0, "running": 0, "waiting": 0, "prompt": 33, "generation": 300,
+		}},
+		{"llamacpp.prom", metric.EngineLlamaCPP, "", map[string]float64{"running": 2, "waiting": 1, "prompt": 18432, "generation": 4096}},
+		{"lmcache.prom", metric.EngineLMCache, "Qwen/Qwen3-8B", map[string]float64{
+			"tokens looked up": 655360, "tokens hit external": 417792, "tokens missed": 655360 - 417792,
+			"host bytes": 8 << 30, "disk bytes": 32 << 30, "external bytes": 0,
+		}},
+		{"dynamo_frontend.prom", metric.EngineDynamo, small, map[string]float64{
+			"capacity blocks": 92962, "capacity tokens": 92962, "running": 0, "waiting": 0, "prompt": 33, "generation": 300,
+		}},
+		{"dynamo_worker_component.prom", metric.EngineDynamo, small, map[string]float64{
+			"capacity blocks": 5943, "used ratio": 0, "inflight": 0,
+		}},
+	} {
+		reading := translate(t, sample(t, test.file))
+		if reading.Engine != test.engine || len(reading.Models) != 1 {
+			t.Errorf("%s is %s with %d models", test.file, reading.Engine, len(reading.Models))
+			continue
+		}
+		wantModel(t, test.file, reading.Models[0], test.model, test.want)
+	}
+}
+
+func TestEnginesAreKnownByTheirSeriesNotByTheirAddress(t *testing.T) {
+	for text, want := range map[string]string{
+		sample(t, "dynamo_worker_component.prom") + sample(t, "vllm.prom"):              metric.EngineVLLM,
+		sample(t, "dynamo_worker_component.prom") + sample(t, "sglang.prom"):            metric.EngineSGLang,
+		sample(t, "dynamo_worker_component.prom") + sample(t, "trtllm_prometheus.prom"): metric.EngineTensorRTLLM,
+		sample(t, "lmcache.prom") + sample(t, "vllm.prom"):                              metric.EngineVLLM,
+		"vllm:num_requests_running 1\n":                                                 metric.EngineVLLM,
+	} {
+		if got := translate(t, text).Engine; got != want {
+			t.Errorf("%.60q is %s, want %s", text, got, want)
+		}
+	}
+	for _, text := range []string{"", "up 1\n", "process_cpu_seconds_total 5\n", "kvbm_matched_tokens 7\n"} {
+		page, err := endpoint.ParsePage([]byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if reading, err := Translate(page); !errors.Is(err, ErrUnknown) {
+			t.Errorf("%q: %+v, %v", text, reading, err)
+		}
+	}
+}
+
+func TestReplicasOfVLLMAddUpAndTheirRatiosCountBySize(t *testing.T) {
+	reading := translate(t, `vllm:kv_cache_usage_perc{engine="0",model_name="m"} 0.5
+vllm:kv_cache_usage_perc{engine="1",model_name="m"} 0.25
+vllm:cache_config_info{engine="0",block_size="16",num_gpu_blocks="100",kv_cache_memory_bytes="1000",kv_cache_size_tokens="1200"} 1
+vllm:cache_config_info{engine="1",block_size="16",num_gpu_blocks="300",kv_cache_memory_bytes="3000",kv_cache_size_tokens="3600"} 1
+vllm:num_requests_running{engine="0",model_name="m"} 2
+vllm:num_requests_running{engine="1",model_name="m"} 3
+vllm:num_preemptions_total{engine="0",model_name="m"} 1
+vllm:num_preemptions_total{engine="1",model_name="m"} 4
+`)
+	wantModel(t, "two replicas", reading.Models[0], "m", map[string]float64{
+		"capacity blocks": 400, "capacity tokens": 4800, "capacity bytes": 4000, "used tokens": 600 + 900,
+		"used ratio": (0.5*1200 + 0.25*3600) / 4800, "running": 5, "preemptions": 5,
+	})
+	// One replica that does not say how large it is leaves all of them unknown, and counts like the others.
+	reading = translate(t, `vllm:kv_cache_usage_perc{engine="0",model_name="m"} 0.5
+vllm:kv_cache_usage_perc{engine="1",model_name="m"} 0.25
+vllm:cache_config_info{engine="0",block_size="16",num_gpu_blocks="100"} 1
+vllm:cache_config_info{engine="1",block_size="16",num_gpu_blocks="None"} 1
+`)
+	wantModel(t, "one unknown", reading.Models[0], "m", map[string]float64{"used ratio": 0.375})
+}
+
+func TestOldAndNewNamesOfVLLM(t *testing.T) {
+	old := translate(t, `vllm:gpu_cache_usage_perc{model_name="m"} 0.5
+vllm:gpu_prefix_cache_queries_total{model_name="m"} 100
+vllm:gpu_prefix_cache_hits_total{model_name="m"} 40
+vllm:cache_config_info{block_size="16",num_gpu_blocks="10"} 1
+`)
+	wantModel(t, "old", old.Models[0], "m", map[string]float64{
+		"used ratio": 0.5, "used tokens": 80, "capacity blocks": 10, "capacity tokens": 160,
+		"tokens looked up": 100, "tokens hit device": 40, "tokens missed": 60,
+	})
+	recent := translate(t, `vllm:prefix_cache_queries_total{engine="0",model_name="m"} 999
+vllm:prefix_cache_hits_total{engine="0",model_name="m"} 888
+vllm:prompt_tokens_by_source_total{engine="0",model_name="m",source="local_compute"} 50
+vllm:prompt_tokens_by_source_total{engine="0",model_name="m",source="local_cache_hit"} 30
+vllm:prompt_tokens_by_source_total{engine="0",model_name="m",source="external_kv_transfer"} 20
+vllm:num_requests_waiting{engine="0",model_name="m"} 1
+vllm:num_requests_running{engine="0",model_name="m"} 1
+`)
+	wantModel(t, "new", recent.Models[0], "m", map[string]float64{
+		"tokens looked up": 100, "tokens hit device": 30, "tokens hit external": 20, "tokens missed": 50, "waiting": 1, "running": 1,
+	})
+}
+
+func TestLookupsOfBothTiersOfVLLMArePartsOfOneWhole(t *testing.T) {
+	m := translate(t, `vllm:num_requests_running{model_name="m"} 0
+vllm:prefix_cache_queries_total{model_name="m"} 100
+vllm:prefix_cache_hits_total{model_name="m"} 40
+vllm:external_prefix_cache_queries_total{model_name="m"} 60
+vllm:external_prefix_cache_hits_total{model_name="m"} 25
+`).Models[0]
+	wantModel(t, "tiers", m, "m", map[string]float64{
+		"running": 0, "tokens looked up": 100, "tokens hit device": 40, "tokens hit external": 25, "tokens missed": 35,
+	})
+}
+
+func TestRanksOfSGLangCountOnceAndReplicasAddUp(t *testing.T) {
+	var page strings.Builder
+	for replica, values := range []struct{ running, used, usage, capacity float64 }{{3, 100, 0.1, 1000}, {5, 1200, 0.4, 3000}} {
+		for rank := range 2 {
+			labels := fmt.Sprintf(`{model_name="m",tp_rank="%d",pp_rank="0",moe_ep_rank="0",dp_rank="%d"}`, rank, replica)
+			fmt.Fprintf(&page, "sglang:num_running_reqs%s %v\nsglang:num_used_tokens%s %v\nsglang:token_usage%s %v\nsglang:max_total_num_tokens%s %v\n",
+				labels, values.running, labels, values.used, labels, values.usage, labels, values.capacity)
+			fmt.Fprintf(&page, "sglang:kv_cache_memory_usage_gb%s 2\nsglang:num_retracted_reqs%s 0\n", labels, labels)
+		}
+	}
+	page.WriteString(`sglang:page_size{model_name="m"} 50
+sglang:prompt_tokens_total{model_name="m"} 1000
+sglang:generation_tokens_total{model_name="m"} 7
+sglang:cached_tokens_total{model_name="m",cache_source="device"} 300
+sglang:cached_tokens_total{model_name="m",cache_source="host"} 200
+sglang:cached_tokens_total{model_name="m",cache_source="storage"} 100
+sglang:cached_tokens_total{model_name="m",cache_source="moon"} 50
+sglang:cached_tokens_total{model_name="m",cache_source="mars"} 50
+`)
+	wantModel(t, "replicas", translate(t, page.String()).Models[0], "m", map[string]float64{
+		"running": 8, "used tokens": 1300, "used ratio": (0.1*1000 + 0.4*3000) / 4000, "capacity tokens": 4000, "capacity blocks": 80, "capacity bytes": 4 << 30,
+		"preemptions": 0, "prompt": 1000, "generation": 7, "tokens looked up": 1000, "tokens missed": 300,
+		"tokens hit device": 300, "tokens hit host": 200, "tokens hit external": 100, "tokens hit other": 100,
+	})
+}
+
+func TestPrioritiesOfSGLangCountOnceAndAPoolThatDoesNotSayIsUnknown(t *testing.T) {
+	m := translate(t, `sglang:num_running_reqs{model_name="m"} 5
+sglang:num_running_reqs{model_name="m",priority="0"} 2
+sglang:num_running_reqs{model_name="m",priority="9"} 3
+sglang:kv_cache_memory_usage_gb{model_name="m"} 0
+sglang:token_usage{model_name="m"} 0.25
+sglang:max_total_num_tokens{model_name="m"} 64
+sglang:cache_config_info{page_size="16",num_pages="4"} 1
+sglang:num_retracted_requests_total{model_name="m"} 48
+sglang:num_retracted_reqs{model_name="m"} 1
+sglang:prompt_tokens_total{model_name="m"} 10
+sglang:cached_tokens_total{model_name="m"} 4
+`).Models[0]
+	wantModel(t, "priorities", m, "m", map[string]float64{
+		"running": 5, "used ratio": 0.25, "capacity tokens": 64, "capacity blocks": 4, "preemptions": 48,
+		"prompt": 10, "tokens looked up": 10, "tokens hit any": 4, "tokens missed": 6,
+	})
+}
+
+func TestDynamoFoldsTheCaseOfModels(t *testing.T) {
+	models := translate(t, `dynamo_frontend_inflight_requests{model="org/big"} 5
+dynamo_frontend_queued_requests{model="org/big"} 2
+dynamo_frontend_inflight_requests{model="small"} 1
+dynamo_frontend_queued_requests{model="small"} 3
+dynamo_frontend_input_sequence_tokens_sum{model="org/big"} 100
+dynamo_frontend_cached_tokens_sum{model="org/big"} 60
+dynamo_frontend_output_sequence_tokens_sum{model="org/big"} 40
+dynamo_frontend_model_total_kv_blocks{model="Org/Big"} 10
+dynamo_frontend_model_kv_cache_block_size{model="Org/Big"} 16
+dynamo_frontend_model_total_kv_blocks{model="Idle"} 0
+dynamo_frontend_model_total_kv_blocks{model="Two"} 10
+dynamo_frontend_model_workers{model="Two"} 2
+`).Models
+	if len(models) != 4 {
+		t.Fatalf("%+v", models)
+	}
+	wantModel(t, "no worker tells", models[0], "Idle", map[string]float64{})
+	wantModel(t, "one model under two names", models[1], "Org/Big", map[string]float64{
+		"running": 3, "waiting": 2, "prompt": 100, "generation": 40, "capacity blocks": 10, "capacity tokens": 160,
+		"tokens looked up": 100, "tokens hit any": 60, "tokens missed": 40,
+	})
+	wantModel(t, "two workers, of which one tells", models[2], "Two", map[string]float64{})
+	wantModel(t, "counted apart", models[3], "small", map[string]float64{"running": 0, "waiting": 3})
+}
+
+func TestZeroBlocksOfADynamoWorkerAreNotReported(t *testing.T) {
+	const none = `dynamo_component_kvstats_total_blocks{dynamo_component="backend"} 0
+dynamo_component_kvstats_active_blocks{dynamo_component="backend"} 0
+dynamo_component_kvstats_gpu_cache_usage_percent{dynamo_component="backend"} 0
+dynamo_component_inflight_requests{dynamo_endpoint="generate",model="M"} 2
+dynamo_component_inflight_requests{dynamo_endpoint="clear_kv_blocks",model="M"} 1
+`
+	wantModel(t, "0 of 0", translate(t, none).Models[0], "M", map[string]float64{"inflight": 2})
+	some := strings.Replace(none, `total_blocks{dynamo_component="backend"} 0`, `total_blocks{dynamo_component="backend"} 8`, 1)
+	wantModel(t, "0 of 8", translate(t, some).Models[0], "M", map[string]float64{"inflight": 2, "capacity blocks": 8, "used ratio": 0})
+}
+
+func TestWorkersOfLMCacheLookUpTheSameTokens(t *testing.T) {
+	m := translate(t, `lmcache:num_requested_tokens_total{model_name="m",worker_id="0"} 0
+lmcache:num_requested_tokens_total{model_name="m",worker_id="1"} 0
+lmcache:num_hit_tokens_total{model_name="m",worker_id="0"} 0
+lmcache:num_hit_tokens_total{model_name="m",worker_id="1"} 0
+lmcache:retrieve_hit_rate{model_name="m",worker_id="0"} 1
+lmcache:local_cache_usage{model_name="m",worker_id="0"} 100
+lmcache:local_cache_usage{model_name="m",worker_id="1"} 50
+`).Models[0]
+	// The hit rate of 1 is what LMCache says when nobody asked.
+	wantModel(t, "nobody asked", m, "m", map[string]float64{"tokens looked up": 0, "tokens hit external": 0, "tokens missed": 0, "host bytes": 150})
+}
+
+func TestTokensOfTensorRTLLMInReleasesThatCountThem(t *testing.T) {
+	m := translate(t, `trtllm_prompt_tokens_total{model_name="m"} 1000
+trtllm_prompt_cached_tokens_total{model_name="m"} 640
+trtllm_generation_tokens_total{model_name="m"} 77
+trtllm_num_paused_requests{model_name="m"} 2
+trtllm_kv_cache_max_blocks{model_name="m"} 4
+trtllm_kv_cache_used_blocks{model_name="m"} 1
+`).Models[0]
+	wantModel(t, "tokens", m, "m", map[string]float64{
+		"prompt": 1000, "generation": 77, "paused": 2, "capacity blocks": 4, "used ratio": 0.25,
+		"tokens looked up": 1000, "tokens hit any": 640, "tokens missed": 360,
+	})
+}
+
+func TestARatioBeyondOneIsNone(t *testing.T) {
+	m := translate(t, "trtllm_kv_cache_utilization{model_name=\"m\"} 37.5\nllamacpp:kv_cache_usage_ratio 0.5\n").Models[0]
+	wantModel(t, "percent", m, "m", map[string]float64{})
+	m = translate(t, "llamacpp:kv_cache_usage_ratio 0.5\nllamacpp:kv_cache_tokens 70\n").Models[0]
+	wantModel(t, "old llama.cpp", m, "", map[string]float64{"used ratio": 0.5, "used tokens": 70})
+}
+
+func TestModelsOfOneSourceAreBounded(t *testing.T) {
+	var page strings.Builder
+	for i := range maxModels + 1 {
+		fmt.Fprintf(&page, "vllm:num_requests_running{model_name=\"m%d\"} 1\n", i)
+	}
+	parsed, err := endpoint.ParsePage([]byte(page.String()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Translate(parsed); err == nil || !strings.Contains(err.Error(), "at most 64") {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestEveryForeignNameStandsInASampleOrATest finds names that nobody has ever seen on a page.
+func TestEveryForeignNameStandsInASampleOrATest(t *testing.T) {
+	var seen strings.Builder
+	paths, err := filepath.Glob("testdata/*.prom")
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("%v, %v", paths, err)
+	}
+	for _, path := range append(paths, "engine_test.go", "client_test.go") {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen.Write(text)
+	}
+	source, err := os.ReadFile("../metric/foreign_engine.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	checked := 0
+	for line := range strings.Lines(string(source)) {
+		_, rest, _ := strings.Cut(line, ` = "`)
+		name, _, isConstant := strings.Cut(rest, `"`)
+		if !isConstant || strings.HasPrefix(name, "/") {
+			continue
+		}
+		checked++
+		if !strings.Contains(seen.String(), name) {
+			t.Errorf("%s is on no page", name)
+		}
+	}
+	if checked < 50 {
+		t.Errorf("only %d names were found", checked)
+	}
+}

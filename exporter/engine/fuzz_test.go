@@ -1,0 +1,89 @@
+package engine
+
+import (
+	"encoding/json"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/umascope/umascope/exporter/endpoint"
+)
+
+// FuzzTranslate gives all dialects any page. Whatever stands there, a reading has bounded models of different
+// names, and shares between 0 and 1.
+func FuzzTranslate(f *testing.F) {
+	paths, err := filepath.Glob("testdata/*.prom")
+	if err != nil || len(paths) == 0 {
+		f.Fatalf("%v, %v", paths, err)
+	}
+	for _, path := range paths {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(string(text))
+	}
+	f.Add("sglang:token_usage{dp_rank=\"0\"} 0.5\nsglang:token_usage{dp_rank=\"1\"} 1e300\nsglang:max_total_num_tokens -1\n")
+	f.Add("vllm:kv_cache_usage_perc 0.5\nvllm:cache_config_info{num_gpu_blocks=\"9\",block_size=\"99999999999999999999\"} 1\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		page, err := endpoint.ParsePage([]byte(text))
+		if err != nil {
+			return
+		}
+		reading, err := Translate(page)
+		if err != nil {
+			return
+		}
+		if len(reading.Models) == 0 || len(reading.Models) > maxModels || reading.Engine == "" {
+			t.Errorf("%d models of %q", len(reading.Models), reading.Engine)
+		}
+		names := map[string]bool{}
+		for _, m := range reading.Models {
+			if names[m.Name] {
+				t.Errorf("model %q stands twice", m.Name)
+			}
+			names[m.Name] = true
+			checkModel(t, m)
+		}
+	})
+}
+
+func checkModel(t *testing.T, m Model) {
+	t.Helper()
+	if m.UsedRatio != nil && !(*m.UsedRatio >= 0 && *m.UsedRatio <= 1) {
+		t.Errorf("used ratio %v", *m.UsedRatio)
+	}
+	for what, value := range told(m) {
+		// Sums of numbers near the largest may overflow; then the batch refuses what comes of them.
+		if math.IsNaN(value) && !math.IsInf(told(m)[strings.Replace(what, "missed", "looked up", 1)], 0) {
+			t.Errorf("%s is not a number", what)
+		}
+	}
+}
+
+func FuzzJSON(f *testing.F) {
+	for _, name := range []string{"llamacpp_slots.json", "trtllm_metrics_full.json", "trtllm_metrics_doc.json"} {
+		f.Add([]byte(sample(f, name)))
+	}
+	f.Add([]byte(`[{"n_ctx":1,"is_processing":true,"n_prompt_tokens":-5,"next_token":{"n_decoded":7}}]`))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		var slots []llamaSlot
+		if json.Unmarshal(text, &slots) == nil {
+			m := Model{Pool: slotPool(slots)}
+			checkModel(t, m)
+			if len(slots) != 1 && m.CapacityTokens != nil {
+				t.Errorf("capacity %v of %d slots", *m.CapacityTokens, len(slots))
+			}
+		}
+		var iterations []iteration
+		if json.Unmarshal(text, &iterations) == nil {
+			for _, one := range iterations {
+				m := Model{}
+				one.complete(&m)
+				checkModel(t, m)
+			}
+		}
+	})
+}

@@ -1,0 +1,95 @@
+package engine
+
+import (
+	"encoding/json"
+	"path"
+
+	"github.com/umascope/umascope/exporter/endpoint"
+	"github.com/umascope/umascope/exporter/metric"
+)
+
+// readLlamaCPP reads a page of llama.cpp's server, which serves one model and names it elsewhere.
+func readLlamaCPP(page endpoint.Page) []Model {
+	v := whole(page)
+	return []Model{{
+		Pool: Pool{UsedRatio: ratio(v.sum(metric.ForeignLlamaCPPKVUsage)), UsedTokens: v.sum(metric.ForeignLlamaCPPKVTokens)},
+		Requests: requests(map[string]*float64{
+			metric.RequestsRunning: v.sum(metric.ForeignLlamaCPPProcessing), metric.RequestsWaiting: v.sum(metric.ForeignLlamaCPPDeferred),
+		}),
+		PromptTokens:     v.sum(metric.ForeignLlamaCPPPromptTokens),
+		GenerationTokens: v.sum(metric.ForeignLlamaCPPPredictedTokens),
+	}}
+}
+
+// llamaProperties are what /props tells of the server (tools/server/README.md).
+//
+//	{"total_slots": 1, "model_path": "../models/Llama-3.1-8B-Q4_K_M.gguf", "build_info": "b6500-4b8560a2"}
+type llamaProperties struct {
+	ModelAlias string `json:"model_alias"`
+	ModelPath  string `json:"model_path"`
+	BuildInfo  string `json:"build_info"`
+}
+
+// model is the name that the server goes by, else that of the file.
+func (p llamaProperties) model() string {
+	if p.ModelAlias != "" || p.ModelPath == "" {
+		return p.ModelAlias
+	}
+	return path.Base(p.ModelPath)
+}
+
+// llamaSlot is an entry of /slots (tools/server/README.md). Its prompt is not read.
+//
+//	[{"id": 0, "n_ctx": 65536, "is_processing": true, "n_prompt_tokens": 1203, "next_token": [{"n_decoded": 136}]}]
+type llamaSlot struct {
+	Context      *float64   `json:"n_ctx"`
+	Processing   bool       `json:"is_processing"`
+	PromptTokens *float64   `json:"n_prompt_tokens"` // newer builds
+	Next         llamaNexts `json:"next_token"`
+}
+
+type llamaNext struct {
+	Decoded float64 `json:"n_decoded"`
+}
+
+// llamaNexts is a list, or in some builds one object without a list around it.
+type llamaNexts []llamaNext
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (n *llamaNexts) UnmarshalJSON(text []byte) error {
+	var one llamaNext
+	if json.Unmarshal(text, &one) == nil {
+		*n = llamaNexts{one}
+		return nil
+	}
+	return json.Unmarshal(text, (*[]llamaNext)(n))
+}
+
+// slotPool is the KV cache as the slots show it. Several slots say the size of one cache that they share, or each
+// that of its own part, and do not say which: then the capacity is not known.
+func slotPool(slots []llamaSlot) Pool {
+	var pool Pool
+	if len(slots) == 1 {
+		pool.CapacityTokens = slots[0].Context
+	}
+	used := 0.0
+	for _, slot := range slots {
+		if !slot.Processing {
+			continue
+		}
+		if slot.PromptTokens == nil {
+			return pool
+		}
+		used += *slot.PromptTokens
+		for _, next := range slot.Next {
+			used += next.Decoded
+		}
+	}
+	if len(slots) > 0 {
+		pool.UsedTokens = &used
+	}
+	if pool.CapacityTokens != nil && *pool.CapacityTokens > 0 {
+		pool.UsedRatio = ratio(new(used / *pool.CapacityTokens))
+	}
+	return pool
+}

@@ -1,0 +1,31 @@
+package engine
+
+import (
+	"github.com/umascope/umascope/exporter/endpoint"
+	"github.com/umascope/umascope/exporter/metric"
+)
+
+// readLMCache reads a page of LMCache that is not also one of an engine. Its hit rates are not read: they
+// are of the time since the last one and say 1 when nothing was asked for.
+//
+// Each worker of a tensor-parallel engine looks up the same tokens, of which it keeps its shard: of tokens
+// the worker with most counts, bytes add up.
+func readLMCache(page endpoint.Page) []Model {
+	names := []string{metric.ForeignLMCacheRequestedTokens, metric.ForeignLMCacheLocalBytes}
+	return perModel(whole(page), metric.ForeignLabelModelName, names, func(v view) Model {
+		model := Model{PrefixTokens: lookups(
+			largest(v.series(metric.ForeignLMCacheRequestedTokens)),
+			map[string]*float64{metric.TierExternal: largest(v.series(metric.ForeignLMCacheHitTokens))},
+		)}
+		for _, tier := range []struct{ tier, name string }{
+			{metric.TierHost, metric.ForeignLMCacheLocalBytes},
+			{metric.TierDisk, metric.ForeignLMCacheStorageBytes},
+			{metric.TierExternal, metric.ForeignLMCacheRemoteBytes},
+		} {
+			if bytes := v.sum(tier.name); bytes != nil {
+				model.TierBytes = append(model.TierBytes, TierValue{tier.tier, *bytes})
+			}
+		}
+		return model
+	})
+}

@@ -1,0 +1,112 @@
+package engine
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/umascope/umascope/exporter/endpoint"
+)
+
+// Pool is a KV cache; nil is not told.
+type Pool struct {
+	CapacityTokens, CapacityBlocks, CapacityBytes *float64
+	// UsedTokens and UsedRatio are what requests hold, the ratio from 0 to 1.
+	UsedTokens, UsedRatio *float64
+}
+
+// join puts the pools of an engine's replicas together. What one of them does not tell is not known of
+// all. Ratios count by the size of their pools; replicas are of one size where that is not told.
+func join(pools []Pool) Pool {
+	if len(pools) == 1 {
+		return pools[0]
+	}
+	all := Pool{
+		CapacityTokens: total(pools, func(p Pool) *float64 { return p.CapacityTokens }),
+		CapacityBlocks: total(pools, func(p Pool) *float64 { return p.CapacityBlocks }),
+		CapacityBytes:  total(pools, func(p Pool) *float64 { return p.CapacityBytes }),
+		UsedTokens:     total(pools, func(p Pool) *float64 { return p.UsedTokens }),
+	}
+	weight := func(Pool) float64 { return 1 }
+	if all.CapacityTokens != nil {
+		weight = func(p Pool) float64 { return *p.CapacityTokens }
+	}
+	weighted := total(pools, func(p Pool) *float64 {
+		if p.UsedRatio == nil {
+			return nil
+		}
+		return new(*p.UsedRatio * weight(p))
+	})
+	weights := 0.0
+	for _, p := range pools {
+		weights += weight(p)
+	}
+	if weighted != nil {
+		all.UsedRatio = ratio(new(*weighted / weights))
+	}
+	return all
+}
+
+// total adds up what all pools tell, nil if one does not or there are none.
+func total(pools []Pool, of func(Pool) *float64) *float64 {
+	sum := 0.0
+	for _, p := range pools {
+		value := of(p)
+		if value == nil {
+			return nil
+		}
+		sum += *value
+	}
+	if len(pools) == 0 {
+		return nil
+	}
+	return &sum
+}
+
+// ratio is a share as an engine gives it, nil if it is none: a page that says 37 means percent, or nothing.
+func ratio(value *float64) *float64 {
+	if value == nil || !(*value >= 0 && *value <= 1) {
+		return nil
+	}
+	return value
+}
+
+// product is nil if a factor is not told.
+func product(a, b *float64) *float64 {
+	if a == nil || b == nil {
+		return nil
+	}
+	return new(*a * *b)
+}
+
+// labelNumber is a number that stands in a label, nil where something else does, such as None.
+func labelNumber(series endpoint.Series, label string) *float64 {
+	number, err := strconv.ParseUint(series.Labels[label], 10, 53)
+	if err != nil {
+		return nil
+	}
+	return new(float64(number))
+}
+
+// labelValues are the values that a label has on series, in order; "" where a series lacks it.
+func labelValues(series []endpoint.Series, label string) []string {
+	var values []string
+	for _, one := range series {
+		if value := one.Labels[label]; !slices.Contains(values, value) {
+			values = append(values, value)
+		}
+	}
+	slices.Sort(values)
+	return values
+}
+
+// largest is the largest value of series, nil of none. Ranks of one replica see the same requests.
+func largest(series []endpoint.Series) *float64 {
+	if len(series) == 0 {
+		return nil
+	}
+	value := series[0].Value
+	for _, one := range series[1:] {
+		value = max(value, one.Value)
+	}
+	return &value
+}

@@ -1,0 +1,114 @@
+package engine
+
+import (
+	"github.com/umascope/umascope/exporter/endpoint"
+	"github.com/umascope/umascope/exporter/metric"
+)
+
+// readSGLang reads a page of SGLang. Ranks of tensor, pipeline and expert parallelism see the same
+// requests and count once; data-parallel replicas add up.
+func readSGLang(page endpoint.Page) []Model {
+	names := []string{metric.ForeignSGLangRunning, metric.ForeignSGLangTokenUsage, metric.ForeignSGLangPromptTokens}
+	return perModel(whole(page), metric.ForeignLabelModelName, names, func(v view) Model {
+		return Model{
+			Pool:         sglangPool(v),
+			PrefixTokens: sglangLookups(v),
+			Preemptions:  sglangRetractions(v),
+			Requests: requests(map[string]*float64{
+				metric.RequestsRunning: sglangGauge(v, metric.ForeignSGLangRunning),
+				metric.RequestsWaiting: sglangGauge(v, metric.ForeignSGLangQueued),
+			}),
+			PromptTokens:     v.sum(metric.ForeignSGLangPromptTokens),
+			GenerationTokens: v.sum(metric.ForeignSGLangGenerationTokens),
+		}
+	})
+}
+
+// replicas are the views of the data-parallel replicas that a name tells of.
+func replicas(v view, name string) []view {
+	var views []view
+	for _, replica := range labelValues(v.series(name), metric.ForeignSGLangLabelReplica) {
+		views = append(views, v.with(metric.ForeignSGLangLabelReplica, replica))
+	}
+	return views
+}
+
+// sglangGauge adds up a gauge over replicas. Of priorities the series for all of them counts.
+func sglangGauge(v view, name string) *float64 {
+	var values []Pool // of which only one field is used: what one replica does not tell is not known
+	for _, replica := range replicas(v, name) {
+		values = append(values, Pool{UsedTokens: sglangValue(replica, name)})
+	}
+	return total(values, func(p Pool) *float64 { return p.UsedTokens })
+}
+
+// sglangValue is the value of one replica.
+func sglangValue(replica view, name string) *float64 {
+	if all := replica.with(metric.ForeignSGLangLabelPriority, "").series(name); len(all) > 0 {
+		return largest(all)
+	}
+	return largest(replica.series(name))
+}
+
+func sglangPool(v view) Pool {
+	var pools []Pool
+	for _, replica := range replicas(v, metric.ForeignSGLangTokenUsage) {
+		pool := Pool{
+			CapacityTokens: sglangValue(replica, metric.ForeignSGLangMaxTokens),
+			UsedTokens:     sglangValue(replica, metric.ForeignSGLangUsedTokens),
+			UsedRatio:      ratio(sglangValue(replica, metric.ForeignSGLangTokenUsage)),
+		}
+		if page := sglangPageSize(v); pool.CapacityTokens != nil && page != nil && *page > 0 {
+			pool.CapacityBlocks = new(*pool.CapacityTokens / *page)
+		}
+		// Zero is a pool that does not say: some kinds of model never set it.
+		if gigabytes := sglangValue(replica, metric.ForeignSGLangKVGigabytes); gigabytes != nil && *gigabytes > 0 {
+			pool.CapacityBytes = new(*gigabytes * (1 << 30))
+		}
+		pools = append(pools, pool)
+	}
+	return join(pools)
+}
+
+// sglangPageSize is the tokens in a block, in a series of its own or in a label by release.
+func sglangPageSize(v view) *float64 {
+	if size := largest(v.series(metric.ForeignSGLangPageSize)); size != nil {
+		return size
+	}
+	if config := v.page.Series(metric.ForeignSGLangCacheConfigInfo); len(config) > 0 {
+		return labelNumber(config[0], metric.ForeignSGLangLabelPageSize)
+	}
+	return nil
+}
+
+// sglangLookups counts the tokens of prompts and those found, by tier in newer releases.
+func sglangLookups(v view) *Lookups {
+	tiers := map[string]string{"device": metric.TierDevice, "host": metric.TierHost, "storage": metric.TierExternal, "": metric.TierAny}
+	hits := map[string]*float64{}
+	for _, source := range labelValues(v.series(metric.ForeignSGLangCachedTokens), metric.ForeignSGLangLabelCacheSource) {
+		tier, known := tiers[source]
+		if !known {
+			tier = metric.TierOther
+		}
+		found := *v.with(metric.ForeignSGLangLabelCacheSource, source).sum(metric.ForeignSGLangCachedTokens)
+		if before := hits[tier]; before != nil {
+			found += *before
+		}
+		hits[tier] = &found
+	}
+	if len(hits) == 0 {
+		return nil // reuse is off, or has not happened yet
+	}
+	return lookups(v.sum(metric.ForeignSGLangPromptTokens), hits)
+}
+
+// sglangRetractions are 0 until the first, when their counter appears; a gauge is there before.
+func sglangRetractions(v view) *float64 {
+	if counted := v.sum(metric.ForeignSGLangRetractedTotal); counted != nil {
+		return counted
+	}
+	if len(v.series(metric.ForeignSGLangRetracted)) > 0 {
+		return new(0.0)
+	}
+	return nil
+}

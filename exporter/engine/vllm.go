@@ -1,0 +1,78 @@
+package engine
+
+import (
+	"github.com/umascope/umascope/exporter/endpoint"
+	"github.com/umascope/umascope/exporter/metric"
+)
+
+// readVLLM reads a page of vLLM, or of a Dynamo worker that passes it through.
+func readVLLM(page endpoint.Page) []Model {
+	running := metric.VLLMNumRequestsRunning.Def().Name
+	usage := metric.VLLMKVCacheUsagePerc.Def().Name
+	prompt := metric.VLLMPromptTokensTotal.Def().Name
+	return perModel(whole(page), metric.ForeignLabelModelName, []string{running, usage, metric.ForeignVLLMGPUUsage, prompt}, func(v view) Model {
+		return Model{
+			Pool:         vllmPool(v, usage),
+			PrefixTokens: vllmLookups(v),
+			Preemptions:  v.sum(metric.ForeignVLLMPreemptions),
+			Requests: requests(map[string]*float64{
+				metric.RequestsRunning: v.sum(running), metric.RequestsWaiting: v.sum(metric.VLLMNumRequestsWaiting.Def().Name),
+			}),
+			PromptTokens:     v.sum(prompt),
+			GenerationTokens: v.sum(metric.VLLMGenerationTokensTotal.Def().Name),
+		}
+	})
+}
+
+// vllmPool joins the pools of the replicas, which the label engine numbers.
+func vllmPool(v view, usage string) Pool {
+	used := v.series(usage)
+	if len(used) == 0 {
+		used = v.series(metric.ForeignVLLMGPUUsage)
+	}
+	var pools []Pool
+	for _, replica := range used {
+		pool := Pool{UsedRatio: ratio(&replica.Value)}
+		// The configuration names no model; vLLM serves one from a process.
+		config := v.page.Series(metric.ForeignVLLMCacheConfigInfo, endpoint.Label{
+			Name: metric.ForeignVLLMLabelEngine, Value: replica.Labels[metric.ForeignVLLMLabelEngine]})
+		if len(config) == 1 {
+			vllmCapacity(&pool, config[0])
+		}
+		pool.UsedTokens = product(pool.UsedRatio, pool.CapacityTokens)
+		pools = append(pools, pool)
+	}
+	return join(pools)
+}
+
+// vllmCapacity takes sizes from labels. Models with several kinds of layers have blocks that do not hold
+// block_size tokens each: newer releases give the tokens themselves.
+func vllmCapacity(pool *Pool, config endpoint.Series) {
+	pool.CapacityBlocks = labelNumber(config, metric.ForeignVLLMLabelBlocks)
+	pool.CapacityBytes = labelNumber(config, metric.ForeignVLLMLabelBytes)
+	pool.CapacityTokens = labelNumber(config, metric.ForeignVLLMLabelTokens)
+	if pool.CapacityTokens == nil {
+		pool.CapacityTokens = product(pool.CapacityBlocks, labelNumber(config, metric.ForeignVLLMLabelBlockSize))
+	}
+}
+
+// vllmLookups takes the split by source where there is one: it counts each prompt token once. Else a KV
+// connector is asked for what the device does not have, so that its misses are the misses of both.
+func vllmLookups(v view) *Lookups {
+	by := func(source string) *float64 {
+		return v.with(metric.ForeignVLLMLabelTokenSource, source).sum(metric.ForeignVLLMPromptTokensBy)
+	}
+	if all := v.sum(metric.ForeignVLLMPromptTokensBy); all != nil {
+		hits := map[string]*float64{metric.TierDevice: by(metric.ForeignVLLMSourceLocalHit)}
+		if external := by(metric.ForeignVLLMSourceExternal); external != nil {
+			hits[metric.TierExternal] = external
+		}
+		return lookups(all, hits)
+	}
+	total := v.sum(metric.ForeignVLLMPrefixQueries, metric.ForeignVLLMGPUPrefixQueries)
+	hits := map[string]*float64{metric.TierDevice: v.sum(metric.ForeignVLLMPrefixHits, metric.ForeignVLLMGPUPrefixHits)}
+	if external := v.sum(metric.ForeignVLLMExternalHits); external != nil {
+		hits[metric.TierExternal] = external
+	}
+	return lookups(total, hits)
+}
