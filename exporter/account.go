@@ -5,9 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 
 	"github.com/umascope/umascope/exporter/collect"
+	"github.com/umascope/umascope/exporter/kernelfs"
 	"github.com/umascope/umascope/exporter/ledger"
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/exporter/nvml"
@@ -24,6 +26,9 @@ type account struct {
 	Memory *memoryAccount
 	// Unknown are sentences on what is missing, and why.
 	Unknown []string
+	// Cached are the paths whose share of the page cache was asked for.
+	Cached []collect.CachedPath
+	gaps   gaps
 }
 
 // memoryAccount is the ledger and who holds GPU memory. Sizes are in bytes.
@@ -33,6 +38,8 @@ type memoryAccount struct {
 	Architecture nvml.Architecture
 	// CUDA says what CUDA sees against what is available, and why they differ.
 	CUDA string
+	// Nodes are the NUMA nodes of a machine on which a GPU's memory is one of them.
+	Nodes []kernelfs.Node
 	// Holders are processes with GPU memory and Groups their cgroups, largest first.
 	Holders []collect.GPUProcess
 	Groups  []group
@@ -53,7 +60,7 @@ func accountFor(scrape *collect.Scrape) account {
 	cancel()
 	a := account{Mode: scrape.Mode, Outcomes: scrape.Outcomes}
 	for _, outcome := range scrape.Outcomes {
-		a.addOutcome(outcome)
+		a.gaps.addOutcome(outcome)
 		if outcome.Spec.Name == "gpu" && outcome.Sample != nil {
 			snapshot, _ := outcome.Sample.GPU(ended).Snapshot(ended) // why it is incomplete is in the outcome
 			a.Devices = snapshot.Devices
@@ -64,38 +71,47 @@ func accountFor(scrape *collect.Scrape) account {
 			if reading, err := outcome.Sample.Memory(ended); err == nil {
 				a.addMemory(reading)
 			}
+			a.addCached(outcome.Sample.CachedPaths())
 		}
 	}
+	a.Unknown = a.gaps.sentences()
 	return a
 }
 
-func (a *account) addOutcome(outcome collect.Outcome) {
-	if outcome.State != collect.OK {
-		a.unknown("Collector %s is %s: %v.", outcome.Spec.Name, outcome.State, outcome.Reason())
+// addCached keeps what is known of the paths; what the collector has failed with is said already.
+func (a *account) addCached(paths []collect.CachedPath) {
+	a.Cached = paths
+	for _, path := range paths {
+		if errors.Is(path.Err, fs.ErrNotExist) || errors.Is(path.Err, fs.ErrPermission) {
+			a.gaps.add(gap{what: "How much of " + path.Path + " is in the page cache", why: path.Err.Error()})
+		}
 	}
-	for _, need := range outcome.Unmet() {
-		a.unknown("Collector %s lacks %s: %s. Mend: %s.", outcome.Spec.Name, need.Name, need.Cost, need.Mend)
-	}
-}
-
-func (a *account) unknown(format string, args ...any) {
-	a.Unknown = append(a.Unknown, oneLine(fmt.Sprintf(format, args...)))
 }
 
 func (a *account) addMemory(reading collect.MemoryReading) {
 	a.Memory = &memoryAccount{
 		PoolBytes: reading.Meminfo["MemTotal"], Lines: reading.Lines, Architecture: reading.Architecture,
-		CUDA: a.cudaSentence(reading), Holders: reading.Processes, Groups: groupsOf(reading),
+		CUDA: a.cudaSentence(reading), Holders: reading.Processes, Groups: groupsOf(reading), Nodes: reading.Nodes,
 	}
 	for _, line := range reading.Lines {
-		if !line.Known {
+		switch {
+		case !line.Known:
 			why := cmp.Or(reading.Unknown[line.Name], errors.New("its input could not be read"))
-			a.unknown("Line %s is not known, its bytes are in %s: %v.", line.Name, metric.LineUnattributed, why)
+			a.gaps.addLine(line.Name, metric.LineUnattributed, why)
+		case line.Name == metric.LineUnattributed && countedTwice(reading, line.Bytes):
+			a.gaps.add(gap{what: "Unattributed is negative: something is counted twice, perhaps by a driver that charges GPU memory to cgroups, so that it is in " +
+				metric.LineGPUProcess + " and in " + metric.LineManaged})
 		}
 	}
 	if reading.Architecture != "" && !reading.ProcessesTrusted {
-		a.unknown("The list of processes that hold GPU memory may be incomplete: none in it does not mean an idle GPU.")
+		a.gaps.add(gap{what: "The list of processes that hold GPU memory may be incomplete: none in it does not mean an idle GPU"})
 	}
+}
+
+// countedTwice says whether a remainder is further below 0 than figures that are not read in one moment can be:
+// 2 % of the pool. It is looked for on coherent machines only, whose rules nobody has measured yet.
+func countedTwice(reading collect.MemoryReading, unattributed int64) bool {
+	return reading.Architecture == nvml.CoherentNUMA && unattributed < -int64(reading.Meminfo["MemTotal"]/50)
 }
 
 // groupsOf sums the holders by cgroup, largest first.
@@ -135,7 +151,7 @@ func (a *account) cudaSentence(reading collect.MemoryReading) string {
 	case !hasFree || !hasAvailable:
 		return "Not known: the kernel does not state free and available memory."
 	case where == nvml.CoherentNUMA:
-		return fmt.Sprintf("CUDA sees the memory of the device%s; the %s GiB available are of the whole pool, which contains it.", a.deviceFree(), gib(available))
+		return fmt.Sprintf("CUDA sees the memory of the device%s; the %s GiB available are of the whole pool, which contains it. Programs that run out of the CPU's memory take the GPU's too.", a.deviceFree(), gib(available))
 	case !where.InPool():
 		return fmt.Sprintf("CUDA sees the memory of the device%s; the %s GiB available are of the pool, which is another memory.", a.deviceFree(), gib(available))
 	case free > available:

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/umascope/umascope/exporter/collect"
 	"github.com/umascope/umascope/exporter/nvml"
 )
 
@@ -66,6 +67,7 @@ func (e *Exporter) Explain(ctx context.Context, w io.Writer) error {
 	if a.Memory != nil {
 		a.Memory.print(&out)
 	}
+	printCached(&out, a.Cached)
 	for i, sentence := range a.Unknown {
 		if i == 0 {
 			fmt.Fprintf(&out, "\nNot known\n")
@@ -76,13 +78,26 @@ func (e *Exporter) Explain(ctx context.Context, w io.Writer) error {
 	return err
 }
 
+func printCached(out io.Writer, paths []collect.CachedPath) {
+	for i, path := range paths {
+		if i == 0 {
+			fmt.Fprintf(out, "\nPage cache by path\n  %9s  %s\n", "GiB", "path")
+		}
+		size := "unknown"
+		if path.Err == nil {
+			size = gib(path.Bytes)
+		}
+		fmt.Fprintf(out, "  %9s  %s\n", size, printable(path.Path))
+	}
+}
+
 // placeOf says where the memory of a GPU is.
 func placeOf(a nvml.Architecture) string {
 	switch {
 	case a.InPool():
 		return string(a) + ": it comes out of the pool"
 	case a == nvml.CoherentNUMA:
-		return string(a) + ": its own, which the pool contains as a NUMA node"
+		return string(a) + ": its own, which the pool contains as a NUMA node (by the driver's source; not measured yet)"
 	case a == nvml.Discrete || a == nvml.CoherentDriver:
 		return string(a) + ": its own, beside the pool"
 	default:
@@ -100,6 +115,7 @@ func (m *memoryAccount) print(out io.Writer) {
 		row := fmt.Sprintf("  %-18s %9s %7.1f%%  %s", line.Name, gib(line.Bytes), 100*m.share(line.Bytes), bar(m.share(line.Bytes)))
 		fmt.Fprintln(out, strings.TrimRight(row, " "))
 	}
+	m.printNodes(out)
 	m.printHolders(out)
 	fmt.Fprintf(out, "\nCUDA-visible against available\n  %s\n", m.CUDA)
 }
@@ -119,6 +135,19 @@ func bar(share float64) string {
 		stroke = "░"
 	}
 	return strings.Repeat(stroke, min(barWidth, int(math.Round(math.Abs(share)*barWidth))))
+}
+
+// printNodes shows the nodes that have memory: a pool that is more than one memory can be short of one of
+// them while the other is free.
+func (m *memoryAccount) printNodes(out io.Writer) {
+	for i, node := range m.Nodes {
+		if i == 0 {
+			fmt.Fprintf(out, "\nMemory by NUMA node\n  %9s %9s  %s\n", "GiB", "free", "node")
+		}
+		if total := node.Meminfo["MemTotal"]; total > 0 {
+			fmt.Fprintf(out, "  %9s %9s  %d\n", gib(total), gib(node.Meminfo["MemFree"]), node.ID)
+		}
+	}
 }
 
 func (m *memoryAccount) printHolders(out io.Writer) {
@@ -143,6 +172,9 @@ func (m *memoryAccount) printHolders(out io.Writer) {
 func (m *memoryAccount) GroupTitle() string {
 	if m.Architecture.InPool() {
 		return "Charged and uncharged by cgroup, GiB: GPU-held memory is charged to none, so no limit stops it"
+	}
+	if m.Architecture == nvml.CoherentNUMA {
+		return "Charged and GPU-held by cgroup, GiB: GPU-held memory is of the pool; drivers up to 595 charge it to none, later ones may"
 	}
 	return "Charged and GPU-held by cgroup, GiB: GPU-held memory is the device's own"
 }

@@ -9,5 +9,7 @@ func (l *commandLine) collectorFlags() []func(*kingpin.CmdClause) {
 		l.defineCgroup,
 		l.defineProcess,
 		l.defineSources,
+		l.defineMemory,
+		l.defineNVMe,
 	}
 }

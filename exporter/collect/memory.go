@@ -15,17 +15,19 @@ import (
 func memorySpec() Spec {
 	return Spec{
 		Name:    "memory",
-		Help:    "the pool and the ledger that splits it; what CUDA sees of it; contiguous blocks, pressure, swap.",
+		Help:    "the pool and the ledger that splits it; what CUDA sees of it; contiguous blocks, pressure, swap; whose page cache it is.",
 		Metrics: memoryMetrics(),
 		Needs: []Need{{
 			Name: "host_cgroups",
 			Cost: "ledger line managed is unknown: memory of cudaMallocManaged stays in unattributed",
 			Mend: "boot with cgroup v2; in a container mount the host's tree (docker run -v /sys/fs/cgroup:/host/cgroup:ro) and say --path.cgroupfs=/host/cgroup",
 			Met:  func(host Host) bool { return kernelfs.CheckHostCgroups(host.Cgroup) == nil },
-		}},
-		Open: func(host Host, _ Options) Collect {
+		}, needPageCache()},
+		Open: func(host Host, options Options) Collect {
+			cache := newPageCache(host, options)
 			return func(ctx context.Context, sample *Sample, batch *Batch) error {
-				return collectMemory(ctx, host, sample, batch)
+				cache.refresh()
+				return errors.Join(collectMemory(ctx, host, sample, batch), cache.emit(ctx, sample, batch))
 			}
 		},
 	}
@@ -179,6 +181,7 @@ func memoryMetrics() []metric.Definer {
 		metric.MemoryLedgerBytes, metric.MemoryLedgerLineKnown, metric.MemoryCUDAFreeBytes,
 		metric.MemoryHiddenByCacheBytes, metric.MemoryFreeContiguousBytes,
 		metric.PressureWaitingSecondsTotal, metric.PressureStalledSecondsTotal,
+		metric.PageCacheResidentBytes, metric.PageCacheKnown,
 	}
 	for _, row := range meminfoGauges() {
 		definers = append(definers, row.metric)

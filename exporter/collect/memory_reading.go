@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 
 	"github.com/umascope/umascope/exporter/kernelfs"
 	"github.com/umascope/umascope/exporter/ledger"
@@ -24,6 +25,8 @@ type MemoryReading struct {
 	// ForeignGPU says that the GPUs read beside the host are another machine's, so that nothing is
 	// known of its own.
 	ForeignGPU bool
+	// Nodes is the memory of the NUMA nodes, read only where a GPU's memory is one of them.
+	Nodes []kernelfs.Node
 	// Processes are those that hold GPU memory, largest first, each once for every GPU it uses.
 	Processes []GPUProcess
 	// ProcessesTrusted says that no process can be missing from the driver's lists.
@@ -46,7 +49,12 @@ func (s *Sample) readMemory(ctx context.Context) (MemoryReading, error) {
 		Meminfo: meminfo, Unknown: map[string]error{}, ProcessesTrusted: trustErr == nil,
 		ForeignGPU: s.host.ForeignGPU, Architecture: s.architectureOf(devices, listErr), Processes: s.gpuProcesses(devices),
 	}
-	held, heldErr := heldInPool(reading.Architecture, devices, errors.Join(listErr, trustErr))
+	var nodesErr error
+	if slices.ContainsFunc(devices, isNode) {
+		reading.Nodes, nodesErr = kernelfs.ReadNodes(s.host.Sys)
+	}
+	pool := poolNodes{total: meminfo["MemTotal"], nodes: reading.Nodes, err: nodesErr}
+	held, heldErr := heldInPool(reading.Architecture, devices, pool, errors.Join(listErr, trustErr))
 	arc, arcErr := zfsCache(s.host.Proc)
 	input := meminfoInput(meminfo)
 	input.GPUProcess = reading.noted(metric.LineGPUProcess, held, heldErr)
@@ -103,27 +111,40 @@ func (s *Sample) checkTrust() error {
 }
 
 // heldInPool is the memory that processes hold by GPUs and that is memory of the pool. It is
-// impossible where GPUs have memory of their own, and unknown where not even that is known.
-func heldInPool(architecture nvml.Architecture, devices []nvml.Device, listErr error) (ledger.Amount, error) {
+// impossible where GPUs have memory of their own beside it, and unknown where not even that is known.
+func heldInPool(host nvml.Architecture, devices []nvml.Device, pool poolNodes, listErr error) (ledger.Amount, error) {
 	switch {
-	case architecture == "", !architecture.InPool() && architecture != nvml.ArchitectureUnset:
+	case host == "", !host.TakesFromPool() && host != nvml.ArchitectureUnset:
 		return ledger.Impossible(), nil
 	case listErr != nil:
 		return ledger.Unknown(), listErr
-	case architecture == nvml.ArchitectureUnset:
+	case host == nvml.ArchitectureUnset:
 		return ledger.Unknown(), errors.New("where the memory of the GPU is could not be told")
 	}
 	var sum int64
 	for _, device := range devices {
-		switch {
-		case !device.Architecture.InPool():
-		case !device.HeldKnown():
-			return ledger.Unknown(), fmt.Errorf("the driver does not say what every process holds on GPU %d", device.Index)
-		default:
-			sum += int64(device.HeldBytes())
+		bytes, err := heldInPoolBy(device, pool)
+		if err != nil {
+			return ledger.Unknown(), fmt.Errorf("GPU %d: %w", device.Index, err)
 		}
+		sum += int64(bytes)
 	}
 	return ledger.Known(sum), nil
+}
+
+// heldInPoolBy is the part of the pool that processes hold by one device.
+func heldInPoolBy(device nvml.Device, pool poolNodes) (uint64, error) {
+	switch {
+	case device.Architecture == nvml.ArchitectureUnset:
+		return 0, errors.New("where its memory is could not be told")
+	case !device.Architecture.TakesFromPool():
+		return 0, nil
+	case !device.HeldKnown():
+		return 0, errors.New("the driver does not say what every process holds")
+	case isNode(device):
+		return device.HeldBytes(), pool.contains(device.NUMANode)
+	}
+	return device.HeldBytes(), nil
 }
 
 // managedMemory is the kernel memory of all cgroups that is of no named kind: where memory of

@@ -5,26 +5,22 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"time"
 
 	"github.com/umascope/umascope/exporter/kernelfs"
 	"github.com/umascope/umascope/exporter/metric"
 )
 
-// temperatureAge is how long a temperature of a drive is served. Reading one makes the drive compose
-// its SMART log page, which costs it time and can keep it from sleeping; and drives are slow to heat.
-const temperatureAge = 30 * time.Second
-
 // nvmeSpec is the collector of NVMe drives.
 func nvmeSpec() Spec {
 	return Spec{
 		Name:    "nvme",
-		Help:    "NVMe drives: traffic, time in flight, capacity, temperature.",
+		Help:    "NVMe drives: traffic, time in flight, capacity, temperature; with --collector.nvme.smart their own health logs.",
 		Metrics: nvmeMetrics(),
-		Open: func(host Host, _ Options) Collect {
-			temperatures := &nvmeTemperatures{host: host, drive: map[string]driveTemperatures{}}
-			return func(_ context.Context, _ *Sample, batch *Batch) error {
-				return collectNVMe(host, temperatures, batch)
+		Needs:   []Need{needNVMeAdmin()},
+		Open: func(host Host, options Options) Collect {
+			drives := &nvmeDrives{host: host, smart: options.NVMeSMART && host.SMARTLog != nil, drives: map[string]*nvmeDrive{}}
+			return func(ctx context.Context, _ *Sample, batch *Batch) error {
+				return collectNVMe(ctx, host, drives, batch)
 			}
 		},
 	}
@@ -32,9 +28,10 @@ func nvmeSpec() Spec {
 
 // collectNVMe reads namespaces, which are whole devices: partitions of them, hidden multipath devices
 // and other disks are not the subject.
-func collectNVMe(host Host, temperatures *nvmeTemperatures, batch *Batch) error {
-	disks, diskErr := kernelfs.ReadDiskstats(host.Proc)
+func collectNVMe(ctx context.Context, host Host, drives *nvmeDrives, batch *Batch) error {
 	controllers, controllerErr := kernelfs.ReadNVMeControllers(host.Sys)
+	drives.refresh(controllers)
+	disks, diskErr := kernelfs.ReadDiskstats(host.Proc)
 	found := len(controllers) > 0
 	var errs []error
 	for _, disk := range disks {
@@ -48,8 +45,8 @@ func collectNVMe(host Host, temperatures *nvmeTemperatures, batch *Batch) error 
 		for _, device := range controller.Devices {
 			batch.Gauge(metric.NVMeInfo, 1, device, controller.Name, controller.Model, controller.Firmware)
 		}
-		errs = append(errs, temperatures.emit(batch, controller.Name))
 	}
+	errs = append(errs, drives.emit(ctx, batch, controllers))
 	err := errors.Join(append(errs, unlessMissing(diskErr), unlessMissing(controllerErr))...)
 	if err == nil && !found {
 		return fmt.Errorf("%w: no NVMe drive", ErrAbsent)
@@ -86,48 +83,8 @@ func emitCapacity(batch *Batch, sys fs.FS, device string) error {
 	return unlessMissing(err) // a drive may be pulled out between the two files
 }
 
-// nvmeTemperatures keeps the temperatures of drives between collections. The runner never runs a
-// collector twice at a time.
-type nvmeTemperatures struct {
-	host  Host
-	drive map[string]driveTemperatures // by controller
-}
-
-// driveTemperatures is one reading. A failed one is kept as long, so that a drive in trouble is not
-// asked more often than a healthy one.
-type driveTemperatures struct {
-	at      time.Time
-	sensors []kernelfs.NVMeTemperature
-	err     error
-}
-
-func (t *nvmeTemperatures) of(controller string) driveTemperatures {
-	now := t.host.Now()
-	last, read := t.drive[controller]
-	if age := now.Sub(last.at); read && age >= 0 && age < temperatureAge {
-		return last
-	}
-	sensors, err := kernelfs.ReadNVMeTemperatures(t.host.Sys, controller)
-	t.drive[controller] = driveTemperatures{now, sensors, err}
-	return t.drive[controller]
-}
-
-func (t *nvmeTemperatures) emit(batch *Batch, controller string) error {
-	reading := t.of(controller)
-	for _, sensor := range reading.sensors {
-		batch.Gauge(metric.NVMeTemperatureCelsius, sensor.Celsius, controller, sensor.Sensor)
-		if sensor.Warning != nil {
-			batch.Gauge(metric.NVMeTemperatureWarningCelsius, *sensor.Warning, controller, sensor.Sensor)
-		}
-		if sensor.Critical != nil {
-			batch.Gauge(metric.NVMeTemperatureCriticalCelsius, *sensor.Critical, controller, sensor.Sensor)
-		}
-	}
-	return reading.err
-}
-
 func nvmeMetrics() []metric.Definer {
-	return []metric.Definer{
+	return append(smartMetrics(),
 		metric.NVMeReadBytesTotal, metric.NVMeReadsCompletedTotal, metric.NVMeReadTimeSecondsTotal,
 		metric.NVMeWrittenBytesTotal, metric.NVMeWritesCompletedTotal, metric.NVMeWriteTimeSecondsTotal,
 		metric.NVMeDiscardedBytesTotal, metric.NVMeDiscardsCompletedTotal, metric.NVMeDiscardTimeSecondsTotal,
@@ -135,5 +92,5 @@ func nvmeMetrics() []metric.Definer {
 		metric.NVMeIOTimeSecondsTotal, metric.NVMeIOTimeWeightedSecondsTotal, metric.NVMeIONow,
 		metric.NVMeCapacityBytes, metric.NVMeInfo,
 		metric.NVMeTemperatureCelsius, metric.NVMeTemperatureWarningCelsius, metric.NVMeTemperatureCriticalCelsius,
-	}
+	)
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime/debug"
+	"slices"
 	"time"
 )
 
@@ -110,8 +111,9 @@ func (c *collector) read(ctx context.Context, host Host, sample *Sample) (outcom
 		}
 	}()
 	batch := newBatch(c.families)
-	outcome = Outcome{Spec: c.spec, Sample: sample, Met: c.needsMet(host)}
+	outcome = Outcome{Spec: c.spec, Sample: sample}
 	err := c.collect(ctx, sample, batch)
+	outcome.Met = c.needsMet(host, batch) // now, since some can be told only by what was refused
 	found, refused := batch.close()
 	if refused != nil {
 		// A refused value is a mistake of the collector: it must not hide behind ErrAbsent.
@@ -128,10 +130,11 @@ func andAlso(err error) string {
 	return "; " + err.Error()
 }
 
-func (c *collector) needsMet(host Host) []bool {
+// needsMet asks the host and what the collector was refused.
+func (c *collector) needsMet(host Host, batch *Batch) []bool {
 	met := make([]bool, len(c.spec.Needs))
 	for i, need := range c.spec.Needs {
-		met[i] = need.Met(host)
+		met[i] = !slices.Contains(batch.lacking, need.Name) && (need.Met == nil || need.Met(host))
 	}
 	return met
 }

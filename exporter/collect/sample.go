@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/umascope/umascope/exporter/kernelfs"
@@ -29,6 +30,8 @@ type Sample struct {
 	topsErr  error
 
 	engines engineProcesses
+
+	cachedPaths atomic.Pointer[[]CachedPath]
 }
 
 // NewSample returns a sample of the host of which nothing has been read yet.
@@ -101,7 +104,8 @@ func (s *Sample) devices(ctx context.Context) ([]nvml.Device, error) {
 
 // architectureOf is where the memory of the machine's GPUs is, "" when it has none or they are another
 // machine's; err is what went wrong when they were listed. Of several GPUs one whose memory is the
-// pool decides, since the ledger depends on that; next one that could be such a one.
+// pool decides, since the ledger depends on that; next one whose memory is a part of it; next one that
+// could be either.
 func (s *Sample) architectureOf(devices []nvml.Device, err error) nvml.Architecture {
 	switch {
 	case s.host.ForeignGPU:
@@ -109,15 +113,18 @@ func (s *Sample) architectureOf(devices []nvml.Device, err error) nvml.Architect
 	case s.options.Architecture != "":
 		return s.options.Architecture
 	}
-	inPool := slices.IndexFunc(devices, func(d nvml.Device) bool { return d.Architecture.InPool() })
-	untold := slices.IndexFunc(devices, func(d nvml.Device) bool { return d.Architecture == nvml.ArchitectureUnset })
-	switch {
-	case inPool >= 0:
-		return devices[inPool].Architecture
-	case untold >= 0, len(devices) == 0 && err != nil:
+	for _, decides := range []func(nvml.Device) bool{
+		func(d nvml.Device) bool { return d.Architecture.InPool() },
+		func(d nvml.Device) bool { return d.Architecture.TakesFromPool() },
+		func(d nvml.Device) bool { return d.Architecture == nvml.ArchitectureUnset },
+		func(nvml.Device) bool { return true },
+	} {
+		if at := slices.IndexFunc(devices, decides); at >= 0 {
+			return devices[at].Architecture
+		}
+	}
+	if err != nil {
 		return nvml.ArchitectureUnset
-	case len(devices) > 0:
-		return devices[0].Architecture
 	}
 	return ""
 }

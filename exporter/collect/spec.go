@@ -90,8 +90,10 @@ type Need struct {
 	Name string
 	// Cost says what is lost without it, Mend the command or setting that gives it.
 	Cost, Mend string
-	// Met looks whether the host gives it.
+	// Met looks whether the host gives it; nil where only the collector can tell, by Batch.Lacks.
 	Met func(Host) bool
+	// Asked says whether the settings ask for that part of the collector; nil for what is always read.
+	Asked func(Options) bool
 }
 
 // Spec describes a collector.

@@ -3,7 +3,7 @@ package metric
 // Memory of the machine: the pool, the ledger that splits it, and what is left.
 var (
 	MemoryPoolBytes = gauge(Def{Name: "uma_memory_pool_bytes", Unit: Bytes, Telemetry: true,
-		Help:   "Physical memory that the kernel manages; memory of a coherent GPU that is onlined as a NUMA node is in it once.",
+		Help:   "Physical memory that the kernel manages; memory of a coherent GPU that is onlined as a NUMA node is in it once (by the driver's source and reports of users; not measured here).",
 		Source: "/proc/meminfo MemTotal"})
 	MemoryLedgerBytes = gauge(Def{Name: "uma_memory_ledger_bytes", Unit: Bytes, Telemetry: true,
 		Help:   "The pool split into lines that add up to it; line unattributed is the signed remainder. A line whose input is unknown is absent and its bytes are in unattributed.",
@@ -34,6 +34,13 @@ var (
 		Sum:    SumKeeping(LabelMinBlock),
 		Help:   "Free memory in contiguous blocks of at least this size; driver allocations fail when large blocks run out even while memory is free. Cumulative.",
 		Source: "/proc/buddyinfo", Labels: []Label{LabelMinBlock}})
+	PageCacheResidentBytes = gauge(Def{Name: "uma_page_cache_resident_bytes", Unit: Bytes, Telemetry: true,
+		Sum:    SumKeeping(LabelPath),
+		Help:   "How much of a file, or of the files below a directory, is in the page cache; looked up every half minute at most, less often where that takes long. Paths are those of --memory.cache-path and may overlap.",
+		Source: "cachestat(2), before Linux 6.5 and on overlayfs mincore(2)", Labels: []Label{LabelPath}})
+	PageCacheKnown = gauge(Def{Name: "uma_page_cache_known", Unit: State, Sum: SumNever(),
+		Help:   "Whether it can be told how much of a path is in the page cache: not of one that is missing, holds too many files, or whose files belong to others. Absent until the first look has ended.",
+		Source: "exporter", Labels: []Label{LabelPath}})
 	PressureWaitingSecondsTotal = counter(Def{Name: "uma_pressure_waiting_seconds_total", Unit: Seconds, Telemetry: true,
 		Sum:    SumKeeping(LabelResource),
 		Help:   "Time in which at least one task waited for the resource.",
@@ -66,8 +73,8 @@ func memoryDefs() []Definer {
 	return []Definer{
 		MemoryPoolBytes, MemoryLedgerBytes, MemoryLedgerLineKnown, MemoryAvailableBytes,
 		MemoryCUDAFreeBytes, MemoryHiddenByCacheBytes, MemoryDirtyBytes, MemorySwapTotalBytes,
-		MemorySwapFreeBytes, MemoryFreeContiguousBytes, PressureWaitingSecondsTotal,
-		PressureStalledSecondsTotal, VmstatSwappedInBytesTotal, VmstatSwappedOutBytesTotal,
+		MemorySwapFreeBytes, MemoryFreeContiguousBytes, PageCacheResidentBytes, PageCacheKnown,
+		PressureWaitingSecondsTotal, PressureStalledSecondsTotal, VmstatSwappedInBytesTotal, VmstatSwappedOutBytesTotal,
 		VmstatCompactionStallsTotal, VmstatCompactionFailuresTotal, VmstatOOMKillsTotal,
 		VmstatMajorPageFaultsTotal,
 	}

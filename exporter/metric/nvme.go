@@ -1,5 +1,7 @@
 package metric
 
+import "slices"
+
 const diskstats = "/proc/diskstats"
 
 // NVMe namespaces by device, in node_exporter's words, and their controllers' temperatures.
@@ -35,8 +37,8 @@ var (
 	NVMeCapacityBytes = gauge(Def{Name: "uma_nvme_capacity_bytes", Unit: Bytes,
 		Help: "Size of the namespace.", Source: "/sys/class/block/*/size x 512", Labels: []Label{LabelDevice}})
 	NVMeTemperatureCelsius = gauge(Def{Name: "uma_nvme_temperature_celsius", Unit: Celsius, Telemetry: true, Sum: SumNever(),
-		Help:   "Temperature of the controller; sensor composite is the one that the limits refer to.",
-		Source: "hwmon of the controller, temp*_input", Labels: []Label{LabelController, LabelSensor}})
+		Help:   "Temperature of the controller, up to half a minute old; sensor composite is the one that the limits refer to.",
+		Source: "hwmon of the controller, temp*_input; without one the health log, where it is read", Labels: []Label{LabelController, LabelSensor}})
 	NVMeTemperatureWarningCelsius = gauge(Def{Name: "uma_nvme_temperature_warning_celsius", Unit: Celsius, Sum: SumNever(),
 		Help:   "Temperature above which the controller warns, where it names one.",
 		Source: "hwmon of the controller, temp*_max", Labels: []Label{LabelController, LabelSensor}})
@@ -49,12 +51,12 @@ var (
 )
 
 func nvmeDefs() []Definer {
-	return []Definer{
+	return slices.Concat([]Definer{
 		NVMeReadBytesTotal, NVMeWrittenBytesTotal, NVMeDiscardedBytesTotal, NVMeReadsCompletedTotal,
 		NVMeWritesCompletedTotal, NVMeDiscardsCompletedTotal, NVMeReadTimeSecondsTotal,
 		NVMeWriteTimeSecondsTotal, NVMeDiscardTimeSecondsTotal, NVMeFlushTimeSecondsTotal,
 		NVMeFlushRequestsTotal, NVMeIOTimeSecondsTotal, NVMeIOTimeWeightedSecondsTotal, NVMeIONow,
 		NVMeCapacityBytes, NVMeTemperatureCelsius, NVMeTemperatureWarningCelsius,
 		NVMeTemperatureCriticalCelsius, NVMeInfo,
-	}
+	}, nvmeSMARTDefs())
 }
