@@ -30,7 +30,7 @@ var mayImport = map[string][]string{
 	"exporter/cufile":           {},
 	"exporter/endpoint":         {},
 	"exporter/engine":           {"exporter/endpoint", "exporter/metric"},
-	"exporter/archive":          {"exporter/nvml"},
+	"exporter/archive":          {"exporter/container", "exporter/kernelfs", "exporter/nvml"},
 	"exporter/collect":          {"exporter/metric", "exporter/container", "exporter/cufile", "exporter/endpoint", "exporter/engine", "exporter/kernelfs", "exporter/ledger", "exporter/nvml"},
 	"exporter/hosts":            {"exporter/archive", "exporter/collect", "exporter/endpoint", "exporter/nvml"},
 	"exporter/sim":              {"exporter/collect", "exporter/nvml"},

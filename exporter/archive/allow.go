@@ -28,7 +28,7 @@ func allowedProc() []allowed {
 		{path: "meminfo"}, {path: "vmstat"}, {path: "buddyinfo"}, {path: "diskstats"}, {path: "pressure/*"},
 		{path: "stat"}, {path: "spl/kstat/zfs/arcstats"},
 		{path: "sys/kernel/osrelease"}, {path: "sys/kernel/arch"},
-		{path: "self/ns/pid", link: true},
+		{path: "self/ns/pid", link: true}, {path: "self/ns/cgroup", link: true},
 		{path: "driver/nvidia-fs/stats"}, {path: "driver/nvidia-fs/version"}, {path: "driver/nvidia-fs/devcount"},
 	}
 }
@@ -55,7 +55,7 @@ func allowedSys() []allowed {
 		{path: "class/nvme/nvme*/nvme*n*/size"},
 		{path: "class/nvme/nvme*/hwmon*/name"}, {path: "class/nvme/nvme*/hwmon*/temp*_*"},
 		{path: "class/nvme/nvme*/device/hwmon/hwmon*/name"}, {path: "class/nvme/nvme*/device/hwmon/hwmon*/temp*_*"},
-		{path: "class/block/*/size"},
+		{path: "class/block/*/size"}, {path: "dev/block/*", link: true},
 		{path: "class/hwmon/hwmon*/name"}, {path: "class/hwmon/hwmon*/temp*_*"},
 		{path: "class/hwmon/hwmon*/power*_*"}, {path: "class/hwmon/hwmon*/energy*_*"},
 		{path: "class/hwmon/hwmon*/device", link: true},
@@ -80,17 +80,6 @@ func allowedSys() []allowed {
 func cgroupFiles() []string {
 	return []string{"memory.stat", "memory.current", "memory.max", "memory.high", "memory.peak",
 		"memory.swap.current", "memory.events", "memory.pressure", "io.stat", "io.pressure", "cpu.pressure"}
-}
-
-// allowedCgroups lists the files of the cgroup tree: the root, the top level, and containers where
-// the usual runtimes put them.
-func allowedCgroups() []allowed {
-	rows := []allowed{{path: "cgroup.controllers"}}
-	for _, cgroup := range []string{"", "*/", "system.slice/docker-*.scope/", "docker/*/", "machine.slice/libpod-*.scope/",
-		"kubepods.slice/*/", "kubepods.slice/*/*/", "kubepods.slice/*/*/*/"} {
-		rows = append(rows, allowedCgroup(cgroup)...)
-	}
-	return rows
 }
 
 // allowedCgroup lists the files of a cgroup; the path is "" or ends with a slash.

@@ -82,13 +82,20 @@ func (m *masker) maskNames(text string) string {
 // cgroupNames are names of cgroups by their makers' rules: systemd units, container runtimes. Others
 // are somebody's own.
 var cgroupNames = regexp.MustCompile(`\.(slice|scope|service|mount|automount|socket|swap|partition)$|` +
-	`^(docker|kubepods|besteffort|burstable|pod[0-9a-fA-F_-]+|[0-9a-fA-F]{64})$`)
+	`^(docker|kubelet|kubepods|besteffort|burstable|libpod_parent|lxc|container|init|runtime|pod[0-9a-fA-F_-]+|` +
+	`((libpod|libpod-payload|crio)-)?[0-9a-fA-F]{64})$`)
+
+// machineNames are units that systemd names after a container or virtual machine; what people call it is in
+// the middle.
+var machineNames = regexp.MustCompile(`^(systemd-nspawn@|machine-(?:qemu\\x2d)?)(.+)(\.service|\.scope)$`)
 
 // maskCgroup masks the path of a cgroup. A name that no rule explains becomes group1 and so on.
 func (m *masker) maskCgroup(path string) string {
 	parts := strings.Split(path, "/")
 	for i, part := range parts {
-		if part != "" && !cgroupNames.MatchString(part) {
+		if found := machineNames.FindStringSubmatch(part); found != nil {
+			parts[i] = fmt.Sprintf("%smachine%d%s", found[1], m.number("machine", found[2]), found[3])
+		} else if part != "" && !cgroupNames.MatchString(part) {
 			parts[i] = fmt.Sprintf("group%d", m.number("cgroup", part))
 		}
 	}

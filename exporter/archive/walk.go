@@ -66,8 +66,11 @@ func (v visit) descend(at string, rest []string, links int) {
 	}
 }
 
+// patternCharacters make a component of a path a pattern.
+const patternCharacters = "*?["
+
 func (v visit) match(at, pattern string) []string {
-	if !strings.ContainsAny(pattern, "*?[") {
+	if !strings.ContainsAny(pattern, patternCharacters) {
 		return []string{pattern}
 	}
 	entries, err := fs.ReadDir(v.fsys, at)

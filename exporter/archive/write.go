@@ -8,7 +8,6 @@ import (
 	"io"
 	"io/fs"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -178,35 +177,6 @@ func gpuPIDs(devices []nvml.Device) []uint32 {
 	}
 	sorted := slices.Sorted(maps.Keys(pids))
 	return sorted[:min(len(sorted), maxProcesses)]
-}
-
-// cgroupRows lists what is read of cgroups: those that hold GPU memory before the others, and
-// nothing where there is no cgroup v2.
-func cgroupRows(source Source, devices []nvml.Device) []allowed {
-	if _, err := fs.Stat(source.Cgroup, "cgroup.controllers"); err != nil {
-		return nil
-	}
-	return append(heldCgroupRows(source.Proc, devices), allowedCgroups()...)
-}
-
-// unifiedLine is the line of /proc/<pid>/cgroup that names the cgroup v2 path.
-var unifiedLine = regexp.MustCompile(`(?m)^0::/(.+)$`)
-
-// heldCgroupRows lists the cgroups that hold GPU memory, and all above them.
-func heldCgroupRows(proc fs.FS, devices []nvml.Device) []allowed {
-	var rows []allowed
-	for _, pid := range gpuPIDs(devices) {
-		content, err := fs.ReadFile(proc, fmt.Sprintf("%d/cgroup", pid))
-		found := unifiedLine.FindSubmatch(content)
-		if err != nil || found == nil || !fs.ValidPath(string(found[1])) || strings.ContainsAny(string(found[1]), `*?[\`) {
-			continue
-		}
-		for path := string(found[1]); path != ""; {
-			rows = append(rows, allowedCgroup(path+"/")...)
-			path = path[:max(strings.LastIndex(path, "/"), 0)]
-		}
-	}
-	return rows
 }
 
 // hostName is read only to be masked.
