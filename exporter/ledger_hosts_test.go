@@ -43,6 +43,18 @@ func handWorked() map[string]map[string]int64 {
 			metric.LineUnattributed: (127600748-7065704-11551232-6416260-1203200-0-611840-562176-24704-97280-16384-0)*kB -
 				100968431616 - 213909504,
 		},
+		// The host tier of 8388608 kB, pinned, is in Shmem; the model's weights are in Cached.
+		"kvbm-disk": {
+			metric.LineFree: 50139744 * kB, metric.LineAnon: 11551232 * kB, metric.LinePageCache: (412560 + 31279612 - 9591808) * kB,
+			metric.LineShmem: 9591808 * kB, metric.LineSwapCache: 0, metric.LineSlabReclaimable: 611840 * kB, metric.LineSlabUnreclaimable: 562176 * kB,
+			metric.LineKernelStack: 24704 * kB, metric.LinePageTables: (78848 + 18432) * kB, metric.LinePercpu: 16384 * kB, metric.LineHugetlb: 0,
+			metric.LineGPUProcess: 32212254720 + 228589568, // processes 6330 and 3150, which is in two lists
+			metric.LineManaged: 3645440 - (2838528 + 294912 + 413696 + 0 + 98304 + 0) + // init.scope
+				693633024 - (545259520 + 11534336 + 45088768 + 12582912 + 4718592 + 3145728) + // system.slice
+				147324928 - (106954752 + 6291456 + 25165824 + 2097152 + 1572864 + 1048576), // user.slice
+			metric.LineUnattributed: (127600748-50139744-11551232-22100364-9591808-0-611840-562176-24704-97280-16384-0)*kB -
+				32440844288 - 75497472,
+		},
 		// Memory of a discrete GPU is not in the pool: no line gpu_process.
 		"h200-idle": {
 			metric.LineFree: 130648352 * kB, metric.LineAnon: 21756 * kB, metric.LinePageCache: (13048 + 990940 - 7368) * kB,
@@ -59,6 +71,25 @@ func handWorked() map[string]map[string]int64 {
 			metric.LineManaged: 19107840 - (8199712 + 671744 + 880640 + 0 + 503856 + 8736768) + // group1
 				149618688 - (129524552 + 557056 + 15245312 + 0 + 63648 + 0), // inference.slice
 			metric.LineUnattributed: (131981020-118892628-3889584-6334776-2120904-0-133052-64624-4304-16256-4672-0)*kB - 4343240,
+		},
+		// The kernel files of these two are those of gb10-idle, but their GPUs are discrete.
+		"gpu-lost": {
+			metric.LineFree: 113001500 * kB, metric.LineAnon: 6568100 * kB, metric.LinePageCache: (312844 + 5653480 - 152832) * kB,
+			metric.LineShmem: 152832 * kB, metric.LineSwapCache: 0, metric.LineSlabReclaimable: 412772 * kB, metric.LineSlabUnreclaimable: 391244 * kB,
+			metric.LineKernelStack: 18640 * kB, metric.LinePageTables: (31928 + 2048) * kB, metric.LinePercpu: 14720 * kB, metric.LineHugetlb: 0,
+			metric.LineManaged: 3645440 - (2838528 + 294912 + 413696 + 0 + 98304 + 0) + // init.scope
+				261619712 - (239337472 + 7077888 + 9437184 + 0 + 3145728 + 2097152) + // system.slice
+				122814464 - (90177536 + 5898240 + 20971520 + 1048576 + 1572864 + 1048576), // user.slice
+			metric.LineUnattributed: (127600748-113001500-6568100-5813492-152832-0-412772-391244-18640-33976-14720-0)*kB - 2621440,
+		},
+		"mig": {
+			metric.LineFree: 113001500 * kB, metric.LineAnon: 6568100 * kB, metric.LinePageCache: (312844 + 5653480 - 152832) * kB,
+			metric.LineShmem: 152832 * kB, metric.LineSwapCache: 0, metric.LineSlabReclaimable: 412772 * kB, metric.LineSlabUnreclaimable: 391244 * kB,
+			metric.LineKernelStack: 18640 * kB, metric.LinePageTables: (31928 + 2048) * kB, metric.LinePercpu: 14720 * kB, metric.LineHugetlb: 0,
+			metric.LineManaged: 3645440 - (2838528 + 294912 + 413696 + 0 + 98304 + 0) + // init.scope
+				261619712 - (239337472 + 7077888 + 9437184 + 0 + 3145728 + 2097152) + // system.slice
+				122814464 - (90177536 + 5898240 + 20971520 + 1048576 + 1572864 + 1048576), // user.slice
+			metric.LineUnattributed: (127600748-113001500-6568100-5813492-152832-0-412772-391244-18640-33976-14720-0)*kB - 2621440,
 		},
 		// Without a GPU there is no line gpu_process; on cgroup v1 managed is unknown.
 		"no-gpu": {

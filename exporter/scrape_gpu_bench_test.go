@@ -172,6 +172,7 @@ func rawFunctions() map[nvml.Call]func(raw.Device) {
 		raw.FI_DEV_REMAPPED_COR, raw.FI_DEV_REMAPPED_UNC, raw.FI_DEV_REMAPPED_PENDING, raw.FI_DEV_REMAPPED_FAILURE,
 	}
 	return map[nvml.Call]func(raw.Device){
+		nvml.CallXIDErrors:         func(raw.Device) {}, // counted by a thread of its own: no driver call
 		nvml.CallComputeProcesses:  func(d raw.Device) { d.GetComputeRunningProcesses() },
 		nvml.CallGraphicsProcesses: func(d raw.Device) { d.GetGraphicsRunningProcesses() },
 		nvml.CallMPSProcesses:      func(d raw.Device) { d.GetMPSComputeRunningProcesses() },

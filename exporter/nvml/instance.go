@@ -2,6 +2,9 @@ package nvml
 
 import "slices"
 
+// maxInstances bounds the instances that are asked for and replayed; the largest GPUs have seven.
+const maxInstances = 64
+
 // applyMIGMode takes in whether the GPU is partitioned (Multi-Instance GPU). It can change while the
 // library is open: since Hopper that takes no reset.
 func applyMIGMode(d *draft, v Value) {

@@ -42,7 +42,11 @@ func newLive(library nvml.Interface) *live {
 	return l
 }
 
-// Init loads and initialises the library.
+// Init loads and initialises the library. One that could not be loaded is looked for each time. One that
+// could stays what it is for as long as the program runs, whatever is installed in its place: the
+// dynamic linker binds this program to it with the first call and does not let go, neither for another
+// nvml.Interface nor for another path. After a driver upgrade only a restart helps, and the text of
+// LibRMVersionMismatch says so.
 func (l *live) Init() Return {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -213,3 +213,42 @@ func TestCodesWithoutEndAreBounded(t *testing.T) {
 		l.end()
 	})
 }
+
+// The rest of the library, for one that is opened and shut down.
+
+func (s *station) Init() nvml.Return                  { return nvml.SUCCESS }
+func (s *station) Shutdown() nvml.Return              { return nvml.SUCCESS }
+func (s *station) Extensions() nvml.ExtendedInterface { return s }
+func (s *station) LookupSymbol(string) error          { return nil }
+func (s *station) DeviceGetHandleByIndex(int) (nvml.Device, nvml.Return) {
+	return s.device, nvml.SUCCESS
+}
+
+func TestLibraryIsNotShutDownUnderAWaitForEvents(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStation()
+		driver := newLive(s)
+		driver.Init()
+		if _, code := driver.Do(0, CallXIDErrors); code != Success {
+			t.Fatal(code)
+		}
+		if code := driver.Shutdown(); code != Success || s.inside != 0 || s.freed != 1 {
+			t.Errorf("%v, %d waits, %d sets freed", code, s.inside, s.freed)
+		}
+		s.hang = make(chan struct{})
+		driver.Init()
+		driver.Do(0, CallXIDErrors)
+		synctest.Wait()
+		if code := driver.Shutdown(); code != InUse || s.freed != 1 {
+			t.Errorf("%v, %d sets freed", code, s.freed)
+		}
+		if _, code := driver.Do(0, CallXIDErrors); code != Success {
+			t.Errorf("the library is closed all the same: %v", code)
+		}
+		close(s.hang)
+		synctest.Wait()
+		if code := driver.Shutdown(); code != Success {
+			t.Errorf("it returned: %v", code)
+		}
+	})
+}

@@ -96,6 +96,8 @@ func parseEntry(line []byte) (entry, error) {
 		return entry{}, fmt.Errorf("return code %d", int32(e.Return))
 	case e.Call == CallDeviceCount && e.Value != nil && e.Value.Number > maxDevices:
 		return entry{}, fmt.Errorf("%d devices", e.Value.Number)
+	case e.Value != nil && (len(e.Value.Instances) > maxInstances || len(e.Value.Links) > maxLinks):
+		return entry{}, fmt.Errorf("%d instances, %d links", len(e.Value.Instances), len(e.Value.Links))
 	}
 	return e, nil
 }

@@ -94,6 +94,7 @@ func TestBrokenRecordingsAreRefusedByLine(t *testing.T) {
 		"no call":            {headLine + initLine + `{"device":0,"return":0}`, "line 3: no call name"},
 		"code out of hand":   {headLine + initLine + `{"device":0,"call":"a","return":-9}`, "line 3: return code -9"},
 		"devices by million": {headLine + initLine + `{"device":-1,"call":"nvmlDeviceGetCount_v2","return":0,"value":{"number":1000000}}`, "line 3: 1000000 devices"},
+		"links by thousand":  {headLine + initLine + `{"device":0,"call":"a","return":0,"value":{"links":[` + strings.Repeat(`{},`, 1000) + `{}]}}`, "line 3: 0 instances, 1001 links"},
 		"line without end":   {headLine + initLine + strings.Repeat("x", 2*maxLineBytes), "line 3: "},
 	} {
 		_, err := Replay(strings.NewReader(c.text))
@@ -149,6 +150,12 @@ func FuzzReplay(f *testing.F) {
 		`{"device":0,"call":"nvmlDeviceGetFieldValues","return":0,"value":{"numbers":{"energy":18446744073709551615},"refused":{"x":3}}}` + "\n" +
 		`{"device":0,"call":"nvmlDeviceGetTemperature","return":15,"duration_ns":12}`)
 	f.Add(headLine + `{"device":-1,"call":"nvmlInit_v2","return":12}`)
+	f.Add(headLine + initLine + `{"device":-1,"call":"nvmlDeviceGetCount_v2","return":0,"value":{"number":1}}` + "\n" +
+		`{"device":0,"call":"nvmlDeviceGetMigMode","return":0,"value":{"number":1}}` + "\n" +
+		`{"device":0,"call":"nvmlDeviceGetComputeRunningProcesses","return":0,"value":{"processes":[{"pid":7,"used_bytes":5,"gpu_instance":1,"compute_instance":0}]}}` + "\n" +
+		`{"device":0,"call":"nvmlDeviceGetMigDeviceHandleByIndex","return":0,"value":{"instances":[{"uuid":"MIG-1","gpu_instance":1,"compute_instance":0,"total_bytes":9}]}}` + "\n" +
+		`{"device":0,"call":"nvmlEventSetWait_XID","return":0,"value":{"numbers":{"79":1,"x":2}}}` + "\n" +
+		`{"device":0,"call":"nvmlDeviceGetFieldValues_LINKS","return":0,"value":{"numbers":{"pcie_replays":1},"links":[{"link":-1,"errors":{"crc":1}}]}}`)
 	f.Fuzz(func(t *testing.T, text string) {
 		driver, err := Replay(strings.NewReader(text))
 		if err != nil {
