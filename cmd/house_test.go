@@ -56,8 +56,8 @@ var mayImport = map[string][]string{
 // mustNotLink names what a binary must not carry: people install the exporter on the machine
 // that they measure.
 var mustNotLink = map[string][]string{
-	"cmd/uma-exporter": {"github.com/prometheus/prometheus", "github.com/compose-spec/compose-go", "github.com/xuri/excelize", "gonum.org", module + "exporter/hosts", module + "loadgen"},
-	"cmd/uma-load":     {"github.com/prometheus/prometheus", "github.com/compose-spec/compose-go", "github.com/NVIDIA/go-nvml", module + "exporter/hosts", module + "exporter/collect"},
+	"cmd/uma-exporter": {"github.com/prometheus/prometheus", "github.com/compose-spec/compose-go", "github.com/xuri/excelize", "gonum.org", module + "exporter/hosts", module + "exporter/sim", module + "loadgen"},
+	"cmd/uma-load":     {"github.com/prometheus/prometheus", "github.com/compose-spec/compose-go", "github.com/NVIDIA/go-nvml", module + "exporter/hosts", module + "exporter/sim", module + "exporter/collect"},
 	"cmd/uma-gen":      {"github.com/prometheus/prometheus", "github.com/compose-spec/compose-go"},
 }
 

@@ -36,12 +36,9 @@ func eachHost(t *testing.T, test func(t *testing.T, name string)) {
 
 func openHostNamed(t testing.TB, name string) *Exporter {
 	t.Helper()
-	host, err := hosts.Open(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	host, options := openMachine(t, name)
 	t.Cleanup(host.GPU.Close)
-	e, err := New(host, Settings{Options: hosts.Options(name), HideOwnMetrics: true})
+	e, err := New(host, Settings{Options: options, HideOwnMetrics: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,13 +104,13 @@ func lineAt(lines []string, i int) string {
 }
 
 func TestGoldenPages(t *testing.T) {
-	eachHost(t, func(t *testing.T, name string) {
+	eachMachine(t, func(t *testing.T, name string) {
 		compareGolden(t, filepath.Join("testdata", name+".prom"), renderPage(t, name))
 	})
 }
 
 func TestGoldenPagesPassTheMetricLinter(t *testing.T) {
-	eachHost(t, func(t *testing.T, name string) {
+	eachMachine(t, func(t *testing.T, name string) {
 		page, err := os.ReadFile(filepath.Join("testdata", name+".prom"))
 		if err != nil {
 			t.Fatal(err)
@@ -169,7 +166,7 @@ func onlyWithOwnMemory() []metric.Definer {
 func goldenFamilies(t *testing.T) (families map[string]bool, pages []byte) {
 	t.Helper()
 	families = map[string]bool{}
-	for _, name := range hosts.Names() {
+	for _, name := range machineNames() {
 		page, err := os.ReadFile(filepath.Join("testdata", name+".prom"))
 		if err != nil {
 			t.Fatal(err)
@@ -216,7 +213,7 @@ func TestEveryDefinitionBelongsToOneCollector(t *testing.T) {
 }
 
 func TestGoldenExplanations(t *testing.T) {
-	eachHost(t, func(t *testing.T, name string) {
+	eachMachine(t, func(t *testing.T, name string) {
 		var out bytes.Buffer
 		if err := openHostNamed(t, name).Explain(context.Background(), &out); err != nil {
 			t.Fatal(err)
@@ -233,7 +230,7 @@ func TestGoldenFilesHaveTheirHost(t *testing.T) {
 	}
 	for _, entry := range entries {
 		name, _, _ := strings.Cut(entry.Name(), ".")
-		if !slices.Contains(hosts.Names(), name) && !entry.IsDir() {
+		if !slices.Contains(machineNames(), name) && !entry.IsDir() {
 			t.Errorf("%s belongs to no host", entry.Name())
 		}
 	}

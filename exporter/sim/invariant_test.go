@@ -189,7 +189,7 @@ func must(t testing.TB, err error) {
 	}
 }
 
-func (r *shown) line(name string) int64 {
+func (r shown) line(name string) int64 {
 	for _, line := range r.memory.Lines {
 		if line.Name == name {
 			return line.Bytes

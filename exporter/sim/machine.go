@@ -111,11 +111,8 @@ func (m *machine) passOver(name string) pass {
 // moveFiles moves what processes read and write. Who comes first, and so gets what the drive can do, changes
 // from tick to tick.
 func (m *machine) moveFiles() {
-	first := 0
-	if n := len(m.processes); n > 0 {
-		first = int(m.ticks) % n
-	}
-	for _, p := range slices.Concat(m.processes[first:], m.processes[:first]) {
+	for i := range m.processes {
+		p := m.processes[(int(m.ticks)+i)%len(m.processes)]
 		m.readFile(p)
 		m.writeFile(p)
 		m.moveDirectly(p, reading, p.want.directRead, &p.carry[directRead])
