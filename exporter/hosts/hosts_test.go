@@ -158,8 +158,13 @@ func TestConstructedHostsAreConsistentInThemselves(t *testing.T) {
 			checkFreeBlocks(t, a, meminfo)
 			checkLists(t, meminfo)
 			checkVmstat(t, a, meminfo)
-			checkCgroups(t, a, meminfo)
+			if kernelfs.CheckHostCgroups(a.Cgroup) == nil {
+				checkCgroups(t, a, meminfo)
+			}
 			checkDisk(t, a)
+			if strings.HasPrefix(name, "gb10-") && meminfo["MemTotal"] != 127600748*kib {
+				t.Errorf("MemTotal is %d, on the unit whose values these are 127600748 kB", meminfo["MemTotal"])
+			}
 		})
 	}
 }
@@ -187,7 +192,6 @@ func checkLists(t *testing.T, m kernelfs.Meminfo) {
 		"free swap":      {m["SwapTotal"], m["SwapFree"]},
 		"commit limit":   {m["CommitLimit"], m["SwapTotal"] + m["MemTotal"]/2},
 		"KReclaimable":   {m["KReclaimable"], m["SReclaimable"]},
-		"MemTotal GB10":  {m["MemTotal"], 127600748 * kib},
 		"dirty and more": {max(m["Dirty"], file), file},
 	} {
 		if pair[0] != pair[1] {
@@ -289,9 +293,9 @@ func checkNested(t *testing.T, cgroups fs.FS, scope string) {
 			t.Errorf("%s: %d in %s, %d in the slice", key, part, scope, outer[key])
 		}
 	}
-	limit, limited, err := kernelfs.ReadMemoryMax(cgroups, scope)
-	if err != nil || !limited || inner["anon"]+inner["file"]+inner["kernel"]+inner["sock"] > limit {
-		t.Errorf("%s: limit %d, %v, %v", scope, limit, limited, err)
+	files, err := kernelfs.ReadCgroup(cgroups, scope)
+	if err != nil || files.Max != nil && *files.Current > *files.Max {
+		t.Errorf("%s: charged %v, limit %v, %v", scope, files.Current, files.Max, err)
 	}
 }
 
@@ -311,6 +315,9 @@ func checkDisk(t *testing.T, a *archive.Archive) {
 		}
 	}
 	controllers, err := kernelfs.ReadNVMeControllers(a.Sys)
+	if len(controllers) == 0 && !found {
+		return // a machine without such a drive
+	}
 	if err != nil || !found || len(controllers) != 1 || !slices.Equal(controllers[0].Devices, []string{"nvme0n1"}) {
 		t.Errorf("%v, %+v", err, controllers)
 	}
