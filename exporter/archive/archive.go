@@ -26,6 +26,7 @@
 //	kvbm_url: http://127.0.0.1:6880/metrics
 //	engine_url: http://127.0.0.1:8081/metrics
 //	kvbm_log: /var/log/dynamo.log
+//	kvbm_bytes_per_block: 4194304
 //
 // Write records a host by an allow-list and masks what identifies it; files made by hand have the
 // kind constructed.
@@ -89,8 +90,11 @@ type Archive struct {
 	Logs fs.FS
 	// KVBMURLs and EngineURLs are pages to be read, KVBMLogs paths of logs; some may lead to nothing.
 	KVBMURLs, EngineURLs, KVBMLogs []string
+	// KVBMBlockBytes is the size of a KV block where pages and logs do not tell it, 0 if nobody knows.
+	KVBMBlockBytes uint64
 
-	recording []byte
+	smart, cached fs.FS // see SMARTLog and CacheResident
+	recording     []byte
 }
 
 // Driver returns the GPU driver of the host, which starts at the first recorded answer.
@@ -131,22 +135,25 @@ func Read(data []byte) (*Archive, error) {
 	}
 	a.Proc, a.Sys, a.Cgroup = root.at(procRoot), root.at(sysRoot), root.at(cgroupRoot)
 	a.HTTP, a.Logs = pages{root.at(pageRoot)}, root.at(logRoot)
+	a.smart, a.cached = root.at(smartRoot), root.at(cachedRoot)
 	if _, err := a.Driver(); err != nil {
 		return nil, err
 	}
 	return a, nil
 }
 
+func roots() []string { return []string{procRoot, sysRoot, pageRoot, logRoot, smartRoot, cachedRoot} }
+
 func addEntry(root *tree, file txtar.File) error {
 	path, target, isLink := strings.Cut(file.Name, linkArrow)
 	top, _, inside := strings.Cut(path, "/")
 	switch {
-	case !inside || !slices.Contains([]string{procRoot, sysRoot, pageRoot, logRoot}, top):
-		return fmt.Errorf("is in none of %s, %s, %s, %s", procRoot, sysRoot, pageRoot, logRoot)
-	case isLink && (top == pageRoot || top == logRoot):
+	case !inside || !slices.Contains(roots(), top):
+		return fmt.Errorf("is in none of %s", strings.Join(roots(), ", "))
+	case isLink && top != procRoot && top != sysRoot:
 		return errors.New("is a link where there are none")
 	case !isLink:
-		return root.addFile(path, file.Data)
+		return errors.Join(checkContent(top, file.Data), root.addFile(path, file.Data))
 	case len(bytes.TrimSpace(file.Data)) == 0:
 		return root.addLink(path, target)
 	case !isDescriptor(path):
@@ -194,6 +201,11 @@ func (a *Archive) set(key, value string) (err error) {
 		if err != nil || a.PageSize < 1<<10 || a.PageSize > 1<<20 || a.PageSize&(a.PageSize-1) != 0 {
 			return fmt.Errorf("%.40q is no page size in bytes", value)
 		}
+	case keyBlockBytes:
+		a.KVBMBlockBytes, err = strconv.ParseUint(value, 10, 64)
+		if err != nil || a.KVBMBlockBytes == 0 {
+			return fmt.Errorf("%.40q is no size in bytes", value)
+		}
 	default:
 		return a.addSource(key, value)
 	}
@@ -211,6 +223,9 @@ func (a *Archive) format(files []txtar.File) []byte {
 		for _, source := range *kind.list {
 			fmt.Fprintf(&head, "%s: %s\n", kind.key, source)
 		}
+	}
+	if a.KVBMBlockBytes > 0 {
+		fmt.Fprintf(&head, "%s: %d\n", keyBlockBytes, a.KVBMBlockBytes)
 	}
 	if a.Notes != "" {
 		fmt.Fprintf(&head, "\n%s\n", a.Notes)

@@ -17,6 +17,7 @@ kvbm_url: http://127.0.0.1:6880/metrics
 kvbm_url: http://[::1]:9090/metrics
 engine_url: http://127.0.0.1:8080/metrics
 kvbm_log: /var/log/dynamo.log
+kvbm_bytes_per_block: 4194304
 -- nvml.jsonl --
 ` + opening + `-- proc/meminfo --
 MemTotal: 1 kB
@@ -77,8 +78,8 @@ func TestHeaderNamesSourcesInOrderAndKeepsThem(t *testing.T) {
 	for _, one := range []*Archive{a, again} {
 		if !slices.Equal(one.KVBMURLs, []string{"http://127.0.0.1:6880/metrics", "http://[::1]:9090/metrics"}) ||
 			!slices.Equal(one.EngineURLs, []string{"http://127.0.0.1:8080/metrics"}) ||
-			!slices.Equal(one.KVBMLogs, []string{"/var/log/dynamo.log"}) {
-			t.Errorf("%q %q %q", one.KVBMURLs, one.EngineURLs, one.KVBMLogs)
+			!slices.Equal(one.KVBMLogs, []string{"/var/log/dynamo.log"}) || one.KVBMBlockBytes != 4194304 {
+			t.Errorf("%q %q %q %d", one.KVBMURLs, one.EngineURLs, one.KVBMLogs, one.KVBMBlockBytes)
 		}
 	}
 }

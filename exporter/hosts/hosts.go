@@ -64,7 +64,7 @@ func Open(name string) (collect.Host, error) {
 	}
 	return collect.Host{
 		Proc: a.Proc, Sys: a.Sys, Cgroup: a.Cgroup, PageSize: a.PageSize,
-		HTTP: a.HTTP, Logs: a.Logs,
+		HTTP: a.HTTP, Logs: a.Logs, SMARTLog: a.SMARTLog, CacheResident: a.CacheResident,
 		GPU:  nvml.NewReader(driver, nvml.ReaderOptions{PCIeThroughput: true}),
 		Mode: mode(a.Kind), Now: time.Now,
 	}, nil
@@ -76,6 +76,10 @@ func Options(name string) collect.Options {
 	options := collect.Options{ProcessLimit: 20, PCIeThroughput: true}
 	if a, err := Read(name); err == nil {
 		options.Sources.Targets, _ = targets(a)
+		if a.KVBMBlockBytes > 0 {
+			options.Sources.BytesPerBlock = map[string]uint64{"": a.KVBMBlockBytes}
+		}
+		options.NVMeSMART, options.CachePaths = a.HasSMART(), a.CachedPaths()
 	}
 	return options
 }

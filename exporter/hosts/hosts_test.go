@@ -131,6 +131,7 @@ func TestUnattributedMemoryOfConstructedHostsIsAsTheirNotesSay(t *testing.T) {
 	for name, want := range map[string]map[string]int64{
 		"gb10-idle": {metric.LineGPUProcess: 44032, metric.LineManaged: 2560, metric.LineUnattributed: 1146880},
 		"gb10-load": {metric.LineGPUProcess: 98601984, metric.LineManaged: 208896, metric.LineUnattributed: 1241088},
+		"kvbm-disk": {metric.LineGPUProcess: 31680512, metric.LineManaged: 73728, metric.LineUnattributed: 1150976},
 	} {
 		lines := ledgerOf(t, open(t, name))
 		for line, kilobytes := range want {
