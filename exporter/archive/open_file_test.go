@@ -26,8 +26,15 @@ func TestAnUnlinkedFileHasItsSizeAndNothingElse(t *testing.T) {
 	if content, err := fs.ReadFile(a.Proc, "77/fd/188"); !errors.Is(err, errNoContent) {
 		t.Errorf("read %d bytes, %v", len(content), err)
 	}
-	if _, err := a.Proc.Open("77/fd/188"); !errors.Is(err, errNoContent) {
-		t.Errorf("opened: %v", err)
+	opened, err := a.Proc.Open("77/fd/188")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if info, err := opened.Stat(); err != nil || info.Size() != 34359738368 {
+		t.Errorf("opened: %v, %v", info, err)
+	}
+	if _, err := opened.Read(make([]byte, 1)); !errors.Is(err, errNoContent) {
+		t.Errorf("read: %v", err)
 	}
 	for _, name := range []string{"77/fd/3", "77/fd/188/below"} {
 		if info, err := fs.Stat(a.Proc, name); err == nil {

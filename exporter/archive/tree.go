@@ -165,10 +165,10 @@ func (v view) Open(name string) (fs.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	if n.size != nil {
-		return nil, &fs.PathError{Op: "open", Path: name, Err: errNoContent}
-	}
 	info := n.info(path.Base(name))
+	if n.size != nil {
+		return unreadFile{info}, nil
+	}
 	if n.children != nil {
 		return &openDirectory{info: info, name: name, entries: n.entries()}, nil
 	}
@@ -277,6 +277,16 @@ type openFile struct {
 
 func (f *openFile) Stat() (fs.FileInfo, error) { return f.info, nil }
 func (f *openFile) Close() error               { return nil }
+
+// unreadFile is a file of which the archive holds the size only.
+type unreadFile struct{ info fileInfo }
+
+func (f unreadFile) Stat() (fs.FileInfo, error) { return f.info, nil }
+func (f unreadFile) Close() error               { return nil }
+
+func (f unreadFile) Read([]byte) (int, error) {
+	return 0, &fs.PathError{Op: "read", Path: f.info.name, Err: errNoContent}
+}
 
 type openDirectory struct {
 	info    fileInfo

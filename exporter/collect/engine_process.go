@@ -2,6 +2,7 @@ package collect
 
 import (
 	"context"
+	"fmt"
 	"sync"
 
 	"github.com/umascope/umascope/exporter/kernelfs"
@@ -64,4 +65,13 @@ func (s *Sample) companions(cgroup string) []uint32 {
 	}
 	pids, _ := kernelfs.CgroupProcesses(s.host.Cgroup, cgroup)
 	return pids
+}
+
+// gpuProcessesKnown returns why processes may be missing among those that hold GPU memory: the list of a device
+// could not be had. What the driver leaves out without an error is ProcessesTrusted's to tell.
+func (s *Sample) gpuProcessesKnown(ctx context.Context) error {
+	if _, err := s.devices(ctx); err != nil {
+		return fmt.Errorf("not all processes that use a GPU are known: %w", err)
+	}
+	return nil
 }

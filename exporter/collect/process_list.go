@@ -51,10 +51,7 @@ func (c *processCollector) holders(ctx context.Context, sample *Sample) ([]uint3
 			pids = append(pids, holder.PID)
 		}
 	}
-	if _, err := sample.devices(ctx); err != nil {
-		return pids, fmt.Errorf("not all processes that use a GPU are known: %w", err)
-	}
-	return pids, nil
+	return pids, sample.gpuProcessesKnown(ctx)
 }
 
 // matching lists the processes with a name that is asked for and that are not among those listed already,

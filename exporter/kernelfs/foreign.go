@@ -52,28 +52,27 @@ type LogPosition struct {
 	Offset uint64
 }
 
-// FollowForeign reads the whole lines that have been added to a log of a process since it was read up to
-// after, at most 1 MiB of them; what is left is for the next time. Of a log that is another file by now, is
-// shorter than it was, or has not been read before, the last 1 MiB are new. The file is opened as by
-// ReadForeign.
-func FollowForeign(proc fs.FS, pid uint32, name string, after LogPosition) (lines string, now LogPosition, err error) {
+// FollowForeign reads the whole lines that have been added to a log of a process since it was last read, at most
+// 1 MiB of them; what is left is for the next time. The caller says up to which offset it has read the file that
+// the name leads to by now, if it has at all. Of one that it has not, or that has become shorter since, the last
+// 1 MiB are new. The file is opened as by ReadForeign.
+func FollowForeign(proc fs.FS, pid uint32, name string, read func(file string) (offset uint64, known bool)) (lines string, now LogPosition, err error) {
 	file, err := openForeign(proc, pid, name)
 	if err != nil {
-		return "", after, err
+		return "", LogPosition{}, err
 	}
 	defer file.close()
-	now = LogPosition{File: file.id, Offset: after.Offset}
-	fresh := after.File != file.id || file.size < after.Offset
+	offset, known := read(file.id)
+	fresh := !known || file.size < offset
 	if fresh {
-		now.Offset = file.size - min(file.size, maxForeignBytes)
+		offset = file.size - min(file.size, maxForeignBytes)
 	}
-	content, err := file.readAt(now.Offset, maxForeignBytes)
+	content, err := file.readAt(offset, maxForeignBytes)
 	if err != nil {
-		return "", after, err
+		return "", LogPosition{}, err
 	}
-	lines, read := wholeLines(string(content), fresh && now.Offset > 0)
-	now.Offset += uint64(read)
-	return lines, now, nil
+	lines, done := wholeLines(string(content), fresh && offset > 0)
+	return lines, LogPosition{File: file.id, Offset: offset + uint64(done)}, nil
 }
 
 // wholeLines cuts a piece of a file down to whole lines; its first one is not if it begins within one. read is
@@ -93,18 +92,23 @@ func wholeLines(piece string, within bool) (lines string, read int) {
 	return piece[begin:end], end
 }
 
-// ForeignWorkingDirectory is where a process's relative paths begin, as an absolute path under its root.
+// ForeignWorkingDirectory is where a process's relative paths begin, as it names that itself.
 func ForeignWorkingDirectory(proc fs.FS, pid uint32) (string, error) {
 	directory, err := fs.ReadLink(proc, processFile(pid, "cwd"))
 	if err != nil {
 		return "", err
 	}
-	// Links show paths of the mount namespace. Within it a process can have a root of its own (chroot).
+	return ForeignPath(proc, pid, directory), nil
+}
+
+// ForeignPath turns what a link of /proc/<pid> says, a path of the mount namespace, into the process's own name for
+// it: within the namespace it can have a root of its own (chroot).
+func ForeignPath(proc fs.FS, pid uint32, link string) string {
 	root, err := fs.ReadLink(proc, processFile(pid, "root"))
-	if err == nil && root != "/" {
-		directory, _ = strings.CutPrefix(directory, root)
+	if err == nil && root != "/" && (link == root || strings.HasPrefix(link, root+"/")) {
+		link = link[len(root):]
 	}
-	return path.Clean("/" + directory), nil
+	return path.Clean("/" + link)
 }
 
 // foreignFile is an open regular file.

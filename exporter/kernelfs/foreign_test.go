@@ -130,13 +130,16 @@ func TestForeignFilesOfARecordingAreThoseOfItsTree(t *testing.T) {
 	}
 }
 
+// known is what a reader says that has got so far in one log and knows no other.
+func (p LogPosition) known(file string) (uint64, bool) { return p.Offset, file == p.File }
+
 func TestALogIsReadOnceAndByWholeLines(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "cufile.log")
 	proc, pid := Dir("/proc"), uint32(os.Getpid())
 	var at LogPosition
 	follow := func(want string) {
 		t.Helper()
-		lines, now, err := FollowForeign(proc, pid, path, at)
+		lines, now, err := FollowForeign(proc, pid, path, at.known)
 		if err != nil || lines != want {
 			t.Errorf("got %.80q (%d), %v, want %.80q", lines, len(lines), err, want)
 		}
@@ -153,8 +156,8 @@ func TestALogIsReadOnceAndByWholeLines(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, now, err := FollowForeign(proc, pid, path, LogPosition{"x", 5}); !errors.Is(err, fs.ErrNotExist) || now.Offset != 5 {
-		t.Errorf("before there is one: %+v, %v", now, err)
+	if _, _, err := FollowForeign(proc, pid, path, at.known); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("before there is one: %v", err)
 	}
 	write(0, "one\ntw")
 	follow("one\n")
@@ -174,13 +177,13 @@ func TestALogIsReadOnceAndByWholeLines(t *testing.T) {
 func TestOfALongLogTheEndIsReadFirstAndThenInTurn(t *testing.T) {
 	line := strings.Repeat("x", 99) + "\n"
 	whole := strings.Repeat(line, 2*maxForeignBytes/len(line))
-	lines, now, err := FollowForeign(files(map[string]string{"9/root/log": whole}), 9, "/log", LogPosition{})
+	lines, now, err := FollowForeign(files(map[string]string{"9/root/log": whole}), 9, "/log", LogPosition{}.known)
 	if err != nil || len(lines) > maxForeignBytes || len(lines) < maxForeignBytes-2*len(line) || !strings.HasPrefix(lines, line) || now.Offset != uint64(len(whole)) {
 		t.Errorf("%d bytes, %+v, %v", len(lines), now, err)
 	}
 	read := 0
 	for at := (LogPosition{File: now.File}); at.Offset < uint64(len(whole)); {
-		lines, next, err := FollowForeign(files(map[string]string{"9/root/log": whole}), 9, "/log", at)
+		lines, next, err := FollowForeign(files(map[string]string{"9/root/log": whole}), 9, "/log", at.known)
 		if err != nil || next.Offset <= at.Offset || len(lines) > maxForeignBytes {
 			t.Fatalf("%d bytes, %+v after %+v, %v", len(lines), next, at, err)
 		}
@@ -190,7 +193,7 @@ func TestOfALongLogTheEndIsReadFirstAndThenInTurn(t *testing.T) {
 		t.Errorf("%d of %d bytes", read, len(whole))
 	}
 	endless := strings.Repeat("x", maxForeignBytes+5)
-	if lines, now, err := FollowForeign(files(map[string]string{"9/root/log": endless}), 9, "/log", LogPosition{File: "9/root/log"}); lines != "" || now.Offset != maxForeignBytes || err != nil {
+	if lines, now, err := FollowForeign(files(map[string]string{"9/root/log": endless}), 9, "/log", LogPosition{File: "9/root/log"}.known); lines != "" || now.Offset != maxForeignBytes || err != nil {
 		t.Errorf("a line without end: %d bytes, %+v, %v", len(lines), now, err)
 	}
 }
@@ -198,6 +201,7 @@ func TestOfALongLogTheEndIsReadFirstAndThenInTurn(t *testing.T) {
 func TestWorkingDirectoryIsThatUnderTheProcesssRoot(t *testing.T) {
 	for _, test := range []struct{ root, cwd, want string }{
 		{"/", "/workspace", "/workspace"}, {"/", "/", "/"}, {"/srv/chroot", "/srv/chroot/work", "/work"}, {"/srv/chroot", "/srv/chroot", "/"},
+		{"/srv/chroot", "/srv/chroot2/work", "/srv/chroot2/work"},
 	} {
 		fsys := fstest.MapFS{"9/root": link(test.root), "9/cwd": link(test.cwd)}
 		if got, err := ForeignWorkingDirectory(fsys, 9); got != test.want || err != nil {
@@ -269,25 +273,37 @@ func TestALibraryIsFoundAmongTheMappings(t *testing.T) {
 		strings.ReplaceAll(sampleMaps, "1.15.1", "0 (deleted)"):                                        true, "": false,
 		"7f2b1c000000-7f2b1c2f0000 rw-p 00000000 00:00 0 [anon:libcufile.so]\n": false,
 	} {
-		if got, err := MapsLibrary(files(map[string]string{"9/maps": text}), 9, "libcufile.so"); got != want || err != nil {
+		if got, err := MappedLibraries(files(map[string]string{"9/maps": text}), 9, "libcufile.so"); got["libcufile.so"] != want || err != nil {
 			t.Errorf("%v, %v, want %v in %q", got, err, want, text)
 		}
 	}
-	if _, err := MapsLibrary(fstest.MapFS{}, 9, "libcufile.so"); !errors.Is(err, fs.ErrNotExist) {
+	if got, err := MappedLibraries(files(map[string]string{"9/maps": sampleMaps}), 9, "libcufile.so", "python3", "libc.so"); err != nil || !maps.Equal(got, map[string]bool{"libcufile.so": true, "python3": true}) {
+		t.Errorf("%v, %v", got, err)
+	}
+	if _, err := MappedLibraries(fstest.MapFS{}, 9, "libcufile.so"); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("gone: %v", err)
 	}
 }
 
-func TestThisProcessHasNoLibraryOfCuFile(t *testing.T) {
-	if found, err := MapsLibrary(Dir("/proc"), uint32(os.Getpid()), "libcufile.so"); found || err != nil {
-		t.Errorf("%v, %v", found, err)
+func TestOfVeryManyMappingsOneThatIsNotFoundMayBeThere(t *testing.T) {
+	text := strings.Repeat("7f2b1d000000-7f2b1d2f0000 rw-p 00000000 00:00 0 \n", maxMapsBytes/40)
+	proc := files(map[string]string{"9/maps": text, "8/maps": sampleMaps + text})
+	if got, err := MappedLibraries(proc, 9, "libcufile.so"); !errors.Is(err, ErrTooLong) || got["libcufile.so"] {
+		t.Errorf("%v, %v", got, err)
 	}
+	if got, err := MappedLibraries(proc, 8, "libcufile.so"); err != nil || !got["libcufile.so"] {
+		t.Errorf("%v, %v", got, err)
+	}
+}
+
+func TestThisProgramIsAmongItsOwnMappings(t *testing.T) {
 	executable, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if found, err := MapsLibrary(Dir("/proc"), uint32(os.Getpid()), filepath.Base(executable)); !found || err != nil {
-		t.Errorf("the program itself: %v, %v", found, err)
+	name := filepath.Base(executable)
+	if got, err := MappedLibraries(Dir("/proc"), uint32(os.Getpid()), name, "libcufile.so"); !got[name] || got["libcufile.so"] || err != nil {
+		t.Errorf("%v, %v", got, err)
 	}
 }
 

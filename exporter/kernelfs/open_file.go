@@ -22,8 +22,8 @@ const maxOpenFiles = 4096
 // OpenFile is a descriptor that a process holds.
 type OpenFile struct {
 	FD int
-	// Target is what the descriptor leads to: a path as the process's own root shows it, or the
-	// kernel's word for what has none, such as socket:[26411]. It is whatever somebody called the file.
+	// Target is what the descriptor leads to: a path of the process's mount namespace (see ForeignPath), or
+	// the kernel's word for what has none, such as socket:[26411]. It is whatever somebody called the file.
 	Target string
 	// Deleted says that the path leads there no more.
 	Deleted bool

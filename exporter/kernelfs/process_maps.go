@@ -13,19 +13,24 @@ import (
 // maxMapsBytes bounds what is read of a process's mappings: some hundred thousand of them.
 const maxMapsBytes = 32 << 20
 
-// MapsLibrary says whether a process has a file mapped whose name begins with prefix, such as libcufile.so, from
-// /proc/<pid>/maps. Of a process with more mappings than are read, one that is not found may be there all the
-// same: that is ErrTooLong.
+// MappedLibraries says which of the files a process has mapped, each given by how its name begins, such as
+// libcufile.so, from /proc/<pid>/maps. Of a process with more mappings than are read, those that were found are
+// returned with ErrTooLong, unless all were.
 //
 //	7f2b1c000000-7f2b1c2f0000 r-xp 00000000 103:02 9961475    /usr/local/cuda/lib64/libcufile.so.1.15.1
-func MapsLibrary(proc fs.FS, pid uint32, prefix string) (bool, error) {
-	found := false
+func MappedLibraries(proc fs.FS, pid uint32, prefixes ...string) (map[string]bool, error) {
+	found := map[string]bool{}
 	name := processFile(pid, "maps")
 	whole, err := scanLines(proc, name, maxMapsBytes, func(line string) bool {
-		found = strings.HasPrefix(path.Base(mappedFile(line)), prefix)
-		return !found
+		file := path.Base(mappedFile(line))
+		for _, prefix := range prefixes {
+			if strings.HasPrefix(file, prefix) {
+				found[prefix] = true
+			}
+		}
+		return len(found) < len(prefixes)
 	})
-	if err == nil && !whole && !found {
+	if err == nil && !whole && len(found) < len(prefixes) {
 		err = fmt.Errorf("%s: %w: %d bytes", displayPath(proc, name), ErrTooLong, maxMapsBytes)
 	}
 	return found, err

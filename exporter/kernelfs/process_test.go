@@ -18,7 +18,7 @@ import (
 const (
 	sampleStat = "735 (python3) R 405 404 404 0 -1 4194560 1431138 0 174 0 2116 673 0 0 20 0 18 0 9933 88293875712 1495858 18446744073709551615 " +
 		"4325376 7352253 140721323057680 0 0 0 0 16781318 0 0 0 0 17 4 0 0 0 0 0 10 20 30 40 50 60 70 0\n"
-	sampleStatus = "Name:\tpython3\nUmask:\t0022\nState:\tR (running)\nUid:\t0\t0\t0\t0\nGroups:\t \nVmHWM:\t 5984020 kB\nVmRSS:\t 5984020 kB\n" +
+	sampleStatus = "Name:\tpython3\nUmask:\t0022\nState:\tR (running)\nNSpid:\t735\t276\nUid:\t0\t0\t0\t0\nGroups:\t \nVmHWM:\t 5984020 kB\nVmRSS:\t 5984020 kB\n" +
 		"RssAnon:\t 3563544 kB\nRssFile:\t  315132 kB\nRssShmem:\t 2105344 kB\nVmSwap:\t     128 kB\nHugetlbPages:\t    2048 kB\nThreads:\t18\n"
 	sampleIO = "rchar: 29124481021\nwchar: 41922188213\nsyscr: 214418\nsyscw: 118820\nread_bytes: 13221392384\nwrite_bytes: 41908961280\ncancelled_write_bytes: 4096\n"
 )
@@ -68,10 +68,13 @@ func TestMemoryOfAProcessByKind(t *testing.T) {
 			t.Errorf("%s: %v", what, row.got)
 		}
 	}
+	if got.InnerPID != 276 {
+		t.Errorf("it calls itself %d", got.InnerPID)
+	}
 	if zombie, err := parseProcessStatus("Name:\tpython3\nState:\tZ (zombie)\nThreads:\t1\n"); err != nil || zombie != (ProcessStatus{}) {
 		t.Errorf("a zombie: %+v, %v", zombie, err)
 	}
-	for _, text := range []string{"", "RssAnon:\t 1 kB\n", "Name:\tx\nRssAnon:\t 1 MB\n", "Name:\tx\nRssAnon:\t -1 kB\n", "Name:\tx\nVmSwap:\t 1 kB", "Name:\tx\nRssFile:\t 9007199254740992 kB\n"} {
+	for _, text := range []string{"", "RssAnon:\t 1 kB\n", "Name:\tx\nRssAnon:\t 1 MB\n", "Name:\tx\nRssAnon:\t -1 kB\n", "Name:\tx\nNSpid:\t\n", "Name:\tx\nVmSwap:\t 1 kB", "Name:\tx\nRssFile:\t 9007199254740992 kB\n"} {
 		if got, err := parseProcessStatus(text); err == nil {
 			t.Errorf("%q: %+v", text, got)
 		}

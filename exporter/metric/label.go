@@ -25,9 +25,11 @@ const (
 	LabelDriver       Label = "driver_version"
 	LabelEngine       Label = "engine" // inference engine, such as vllm
 	LabelEvent        Label = "event"
+	LabelEvidence     Label = "evidence" // what a verdict is judged from, in a word
 	LabelFirmware     Label = "firmware"
-	LabelFrom         Label = "from" // tier that blocks leave
-	LabelGPU          Label = "gpu"  // index of the device as the driver counts
+	LabelFrom         Label = "from"        // tier that blocks leave
+	LabelGDSVersion   Label = "gds_version" // of GPUDirect Storage
+	LabelGPU          Label = "gpu"         // index of the device as the driver counts
 	LabelGPUInst      Label = "gpu_instance"
 	LabelGoVersion    Label = "goversion"
 	LabelHost         Label = "host" // measured machine; on host series set by the scrape job
@@ -67,7 +69,8 @@ const (
 	LabelRuntime      Label = "runtime" // container runtime
 	LabelScenario     Label = "scenario"
 	LabelSensor       Label = "sensor"
-	LabelSource       Label = "source" // endpoint that a value was read from: host:port/path; or path of a log
+	LabelSetting      Label = "setting" // path of a setting in a configuration file
+	LabelSource       Label = "source"  // endpoint that a value was read from: host:port/path; or path of a log
 	LabelState        Label = "state"
 	LabelStatus       Label = "status"
 	LabelTier         Label = "tier" // of a KV cache: device, host, disk, object

@@ -1,0 +1,155 @@
+// Package cufile knows NVIDIA's library for GPUDirect Storage from outside: what its configuration and its log
+// say, and by which way it moves data, judged from what can be seen of a process. It reads no files itself.
+package cufile
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+)
+
+// DefaultConfigPath is where the library looks for its configuration unless CUFILE_ENV_PATH_JSON names a file.
+const DefaultConfigPath = "/etc/cufile.json"
+
+// Config holds the settings of a cufile.json that decide how data moves, by their path in the file, such as
+// properties.allow_compat_mode. What the file does not say is not in it; the library has defaults for that, which
+// differ by version.
+type Config struct {
+	Switches map[string]bool
+	// Bytes are sizes. Their names have lost the _kb at the end.
+	Bytes  map[string]uint64
+	Counts map[string]uint64
+	// LogDirectory is where logs go, "" where that is not said.
+	LogDirectory string
+}
+
+// The settings that Mode depends on.
+const (
+	AllowCompatMode = "properties.allow_compat_mode"
+	ForceCompatMode = "properties.force_compat_mode"
+)
+
+func switches() []string {
+	return []string{
+		AllowCompatMode, ForceCompatMode, "properties.use_pci_p2pdma", "block.nvme.use_pci_p2pdma",
+		"properties.use_poll_mode", "execution.parallel_io", "fs.generic.posix_unaligned_writes",
+	}
+}
+
+func sizes() []string {
+	return []string{
+		"properties.max_direct_io_size", "properties.max_device_cache_size", "properties.per_buffer_cache_size",
+		"properties.max_device_pinned_mem_size", "execution.min_io_threshold_size",
+	}
+}
+
+func counts() []string {
+	return []string{
+		"execution.max_io_threads", "execution.max_io_queue_depth", "execution.max_request_parallelism", "profile.cufile_stats",
+	}
+}
+
+// ParseConfig reads a cufile.json. It is JSON with comments, in NVIDIA's own file to the end of a line. A value of
+// another type than the setting has is passed over.
+func ParseConfig(text []byte) (Config, error) {
+	decoder := json.NewDecoder(bytes.NewReader(withoutComments(text)))
+	decoder.UseNumber()
+	var root map[string]any
+	if err := decoder.Decode(&root); err != nil {
+		return Config{}, fmt.Errorf("cufile.json: %w", err)
+	}
+	if decoder.More() {
+		return Config{}, errors.New("cufile.json: there is more behind it")
+	}
+	config := Config{Switches: map[string]bool{}, Bytes: map[string]uint64{}, Counts: map[string]uint64{}}
+	for _, name := range switches() {
+		if on, is := lookUp(root, name).(bool); is {
+			config.Switches[name] = on
+		}
+	}
+	for _, name := range sizes() {
+		if kibibytes, is := whole(lookUp(root, name+"_kb")); is && kibibytes <= math.MaxInt64/1024 {
+			config.Bytes[name] = kibibytes * 1024
+		}
+	}
+	for _, name := range counts() {
+		if count, is := whole(lookUp(root, name)); is {
+			config.Counts[name] = count
+		}
+	}
+	config.LogDirectory, _ = lookUp(root, "logging.dir").(string)
+	return config, nil
+}
+
+// lookUp follows a path of names separated by dots.
+func lookUp(value any, path string) any {
+	for name := range strings.SplitSeq(path, ".") {
+		object, is := value.(map[string]any)
+		if !is {
+			return nil
+		}
+		value = object[name]
+	}
+	return value
+}
+
+// whole is a number that is whole and not negative.
+func whole(value any) (uint64, bool) {
+	number, is := value.(json.Number)
+	if !is {
+		return 0, false
+	}
+	integer, err := number.Int64()
+	return uint64(max(integer, 0)), err == nil && integer >= 0
+}
+
+// withoutComments puts blanks in the place of comments, of both kinds that C has, so that errors still tell the
+// right offset.
+func withoutComments(text []byte) []byte {
+	plain := bytes.Clone(text)
+	for at := 0; at < len(plain); {
+		rest := plain[at:]
+		switch {
+		case rest[0] == '"':
+			at += lengthOfString(rest)
+		case bytes.HasPrefix(rest, []byte("//")):
+			at += blank(rest, bytes.IndexByte(rest, '\n'), 0)
+		case bytes.HasPrefix(rest, []byte("/*")):
+			at += blank(rest, bytes.Index(rest[2:], []byte("*/")), 4)
+		default:
+			at++
+		}
+	}
+	return plain
+}
+
+// blank overwrites a comment that goes on up to its end, and a number of bytes beyond, or to the end of the text
+// if end is negative. It returns its length.
+func blank(text []byte, end, beyond int) int {
+	length := len(text)
+	if end >= 0 {
+		length = end + beyond
+	}
+	for i := range text[:length] {
+		if text[i] != '\n' {
+			text[i] = ' '
+		}
+	}
+	return length
+}
+
+// lengthOfString is that of the string literal that text begins with, quotes included.
+func lengthOfString(text []byte) int {
+	for i := 1; i < len(text); i++ {
+		switch text[i] {
+		case '\\':
+			i++
+		case '"':
+			return i + 1
+		}
+	}
+	return len(text)
+}

@@ -1,0 +1,67 @@
+package cufile
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// Levels are those of log messages, the gravest first.
+func Levels() []string { return []string{"ERROR", "WARN", "NOTICE", "INFO", "DEBUG", "TRACE"} }
+
+// Entry is a message of a log.
+type Entry struct {
+	// PID is the process that wrote it, as numbered in its own PID namespace.
+	PID     uint32
+	Level   string
+	Message string
+}
+
+// logLine has the time first, whose milliseconds have one to three digits, and the place in the library's source
+// before the message.
+var logLine = regexp.MustCompile(`^ ?\d\d-\d\d-\d{4} \d\d:\d\d:\d\d:\d{1,3} \[pid=(\d+) tid=\d+\] (ERROR|WARN|NOTICE|INFO|DEBUG|TRACE) +[\w-]+:\d+ (.*)$`)
+
+// ParseLogLine reads a line of cufile.log. Lines that go on with the message before are no entries.
+//
+//	09-06-2025 07:00:09:116 [pid=276 tid=276] NOTICE  cufio-drv:830 running in compatible mode
+func ParseLogLine(line string) (entry Entry, ok bool) {
+	fields := logLine.FindStringSubmatch(line)
+	if fields == nil {
+		return Entry{}, false
+	}
+	pid, err := strconv.ParseUint(fields[1], 10, 32)
+	if err != nil {
+		return Entry{}, false
+	}
+	return Entry{PID: uint32(pid), Level: fields[2], Message: fields[3]}, true
+}
+
+// Marks are what a process's log gives away of how its data moves.
+type Marks struct {
+	// CompatDriver says that the library as a whole fell back to POSIX reads and writes, CompatHandle that it
+	// did for some file. Both are notices: a log at the usual level, ERROR, does not have them.
+	CompatDriver, CompatHandle bool
+	// PeerToPeer says that a transfer went by the kernel's peer-to-peer DMA. It is written at level TRACE; the
+	// wording is that of cuFile 1.15, as users report it.
+	PeerToPeer bool
+}
+
+// Add takes in what a message tells.
+func (m *Marks) Add(message string) {
+	m.CompatDriver = m.CompatDriver || strings.Contains(message, "running in compatible mode")
+	m.CompatHandle = m.CompatHandle || strings.Contains(message, "using cuFile posix read/write with compat mode enabled")
+	m.PeerToPeer = m.PeerToPeer || strings.Contains(message, "p2p mode: 1 compat: 0")
+}
+
+// Join takes in what another log of the process tells.
+func (m *Marks) Join(other Marks) {
+	m.CompatDriver = m.CompatDriver || other.CompatDriver
+	m.CompatHandle = m.CompatHandle || other.CompatHandle
+	m.PeerToPeer = m.PeerToPeer || other.PeerToPeer
+}
+
+// logName is what the library calls its logs: cufile.log, or since 1.15 cufile_<pid>_<time>.log.
+var logName = regexp.MustCompile(`^cufile(_[\w.:-]*)?\.log$`)
+
+// IsLogName says whether a file, by its name without directories, is a log of cuFile.
+func IsLogName(name string) bool { return logName.MatchString(name) }

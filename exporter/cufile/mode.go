@@ -1,0 +1,95 @@
+package cufile
+
+// Mode is the way by which a process gets at files.
+type Mode string
+
+// The modes.
+const (
+	Absent  Mode = "absent"  // neither by cuFile nor past the page cache, as far as can be seen
+	Posix   Mode = "posix"   // past the page cache, without cuFile
+	Compat  Mode = "compat"  // by cuFile, which reads and writes as POSIX has it and copies
+	NVFS    Mode = "nvfs"    // by cuFile through the kernel module nvidia-fs
+	P2PDMA  Mode = "p2pdma"  // by cuFile through the kernel's peer-to-peer DMA
+	Unknown Mode = "unknown" // what can be seen does not decide it
+)
+
+// Modes lists them all.
+func Modes() []Mode { return []Mode{Absent, Posix, Compat, NVFS, P2PDMA, Unknown} }
+
+// Evidence is what can be seen of a process from outside. Nothing in it proves that data has moved; that it moved
+// through nvidia-fs, only the counters of that do.
+type Evidence struct {
+	// Inspected says that mappings and descriptors could be read, all of them.
+	Inspected bool
+	// Loaded says that the library is mapped. That alone means little: PyTorch brings it along.
+	Loaded bool
+	// RDMALoaded says that its half for network file systems is mapped, by which data can move too.
+	RDMALoaded bool
+	// NvidiaFS says that a device of nvidia-fs is open.
+	NvidiaFS bool
+	// DirectFile says that a file is open with O_DIRECT, TwinFile that one is open both with it and
+	// without, as cuFile does in compat mode: the one for aligned requests, the other for the rest.
+	DirectFile, TwinFile bool
+	// LogOpen says that a log of cuFile is open.
+	LogOpen bool
+	Log     Marks
+	// ForcedCompat says that environment or configuration demand compat mode. ConfigUnknown says that
+	// there is a configuration and it could not be read; CompatForbidden that it forbids compat mode.
+	ForcedCompat, ConfigUnknown, CompatForbidden bool
+	// PeerMemory says that a GPU of the host offers memory to peer-to-peer DMA, or that nobody knows.
+	PeerMemory bool
+}
+
+// used says whether anything shows that the library is not only mapped but at work.
+func (e Evidence) used() bool {
+	return e.NvidiaFS || e.LogOpen || e.TwinFile || e.Log != Marks{}
+}
+
+// Verdict is a mode and what it is judged from.
+type Verdict struct {
+	Mode Mode
+	// Evidence is the weightiest piece of it, in a word.
+	Evidence string
+}
+
+// Judge decides the mode. Where pieces of evidence contradict each other, or another way is possible as well, it
+// is unknown: log lines can be those of an earlier process with the same PID, and one process can move one file by
+// one way and the next by another.
+func (e Evidence) Judge() Verdict {
+	switch {
+	case !e.Inspected:
+		return Verdict{Unknown, "not_readable"}
+	case !e.Loaded && e.DirectFile:
+		return Verdict{Posix, "direct_file"}
+	case !e.Loaded:
+		return Verdict{Absent, "not_loaded"}
+	case !e.used() && e.DirectFile:
+		return Verdict{Unknown, "direct_file"}
+	case !e.used():
+		return Verdict{Absent, "not_used"}
+	case e.ForcedCompat:
+		return Verdict{Compat, "forced"}
+	case e.contradictory():
+		return Verdict{Unknown, "contradictory"}
+	case e.NvidiaFS:
+		return Verdict{NVFS, "nvidia_fs_open"}
+	case e.Log.PeerToPeer:
+		return Verdict{P2PDMA, "log"}
+	case e.Log.CompatDriver, e.Log.CompatHandle:
+		return Verdict{Compat, "log"}
+	case e.ConfigUnknown, e.CompatForbidden, e.PeerMemory, e.RDMALoaded:
+		return Verdict{Unknown, "other_ways_possible"}
+	}
+	return Verdict{Compat, "no_other_way"}
+}
+
+// contradictory says that signs of several ways are there.
+func (e Evidence) contradictory() bool {
+	ways := 0
+	for _, sign := range []bool{e.NvidiaFS, e.Log.PeerToPeer, e.Log.CompatDriver || e.Log.CompatHandle} {
+		if sign {
+			ways++
+		}
+	}
+	return ways > 1
+}
