@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/NVIDIA/go-nvml/pkg/nvml"
 )
@@ -62,10 +63,17 @@ func TestLibraryIsLoadedWhenItAppearsAndMissingFunctionsAreSurvived(t *testing.T
 	if d.ClockEventSeconds["sw_power_cap"] != 5 || d.EnergyJoules != nil {
 		t.Errorf("fields %v, %v", d.ClockEventSeconds, d.EnergyJoules)
 	}
+	for ctx := within(t, 8*time.Second); s.Devices[0].XIDErrors[79] == 0 && ctx.Err() == nil; {
+		s = snapshot(t, reader)
+	}
+	if errors := s.Devices[0].XIDErrors; len(errors) != 2 || errors[31] != 1 || errors[79] != 1 {
+		t.Errorf("events %v", errors)
+	}
 	if v, code := driver.Do(0, CallLimitFields); code != Success || int64(v.Numbers[limitSlowdown]) != -2 {
 		t.Errorf("signed field %v, %v", v, code)
 	}
-	for call, want := range map[Call]Return{CallMemory: FunctionNotFound, CallPower: NotSupported, "nvmlDeviceClearEccErrorCounts": FunctionNotFound} {
+	for call, want := range map[Call]Return{CallMemory: FunctionNotFound, CallPower: NotSupported, CallMIGDevices: FunctionNotFound,
+		CallPCIeTransmit: FunctionNotFound, "nvmlDeviceClearEccErrorCounts": FunctionNotFound} {
 		if _, code := driver.Do(0, call); code != want {
 			t.Errorf("%s: %v", call, code)
 		}

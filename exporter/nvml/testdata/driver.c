@@ -1,8 +1,10 @@
 /* A driver library of a few functions, as an old or broken one would have: what is not here must
  * be answered with FUNCTION_NOT_FOUND, for calling it would end the process. */
 #include <string.h>
+#include <unistd.h>
 
 typedef struct { unsigned int pid; unsigned long long used; unsigned int gi, ci; } process;
+typedef struct { void *device; unsigned long long type, data; unsigned int gi, ci; } event;
 typedef struct { unsigned int id, scope; long long at, latency; unsigned int type, code; unsigned char value[8]; } field;
 
 static int device;
@@ -25,6 +27,24 @@ int nvmlDeviceGetComputeRunningProcesses_v3(void *handle, unsigned int *count, p
 	list[1] = (process){12, ~0ull, ~0u, ~0u};
 	*count = 2;
 	return 0;
+}
+
+/* Two XIDs are waiting, then nothing happens; a performance state is not what was asked for. */
+int nvmlEventSetCreate(void **set) { *set = &device; return 0; }
+int nvmlEventSetFree(void *set) { return 0; }
+int nvmlDeviceGetSupportedEventTypes(void *handle, unsigned long long *types) { *types = 8 | 4; return 0; }
+int nvmlDeviceRegisterEvents(void *handle, unsigned long long types, void *set) { return types == 8 ? 0 : 3; }
+int nvmlEventSetWait(void *set, event *e, unsigned int milliseconds) { return 999; }
+int nvmlEventSetWait_v2(void *set, event *e, unsigned int milliseconds)
+{
+	static int waits;
+	switch (waits++) {
+	case 0: *e = (event){set, 8, 31, ~0u, ~0u}; return 0;
+	case 1: *e = (event){set, 4, 2, ~0u, ~0u}; return 0;
+	case 2: *e = (event){set, 8, 79, ~0u, ~0u}; return 0;
+	}
+	usleep(1000 * milliseconds);
+	return 10;
 }
 
 int nvmlDeviceGetFieldValues(void *handle, int count, field *list)
