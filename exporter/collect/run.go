@@ -7,76 +7,79 @@ import (
 	"log/slog"
 	"runtime/debug"
 	"slices"
+	"sync"
 	"time"
 )
 
-// start begins a run of a collector that is not running. Runner.mu is held.
-func (r *Runner) start(c *collector, sample *Sample, deadline time.Time) {
-	one := &run{sample: sample, started: time.Now(), settled: make(chan struct{})}
-	c.running = one
-	go r.supervise(c, one, deadline)
-}
-
-// supervise runs the collector and settles its outcome, at the latest at the deadline. It stays
-// until the collector has returned, however long that takes. The context is not that of the
-// scrape that began the run: others wait for it too.
-func (r *Runner) supervise(c *collector, one *run, deadline time.Time) {
-	ctx, cancel := context.WithDeadline(context.Background(), deadline.Add(-margin(time.Until(deadline))))
-	defer cancel()
-	overdue := time.NewTimer(time.Until(deadline))
-	defer overdue.Stop()
-	returned := make(chan Outcome, 1)
-	go func() { returned <- c.read(ctx, r.host, one.sample) }()
-	select {
-	case outcome := <-returned:
-		r.settle(c, one, outcome, true)
-	case <-overdue.C:
-		r.settle(c, one, c.overdue(time.Since(one.started)), false)
-		<-returned
-		r.release(c)
+// start begins a run of collectors that are not running, with what they share: a context, which is not
+// that of the scrape that began the run, since others wait for it too, and the deadline. Runner.mu is held.
+func (r *Runner) start(together []*collector, sample *Sample, deadline time.Time) {
+	wait := time.Until(deadline)
+	ctx, cancel := context.WithDeadline(context.Background(), deadline.Add(-margin(wait)))
+	runs := make([]*run, len(together))
+	for i, c := range together {
+		runs[i] = &run{collector: c, started: time.Now(), settled: make(chan struct{})}
+		c.running = runs[i]
 	}
-}
-
-func (c *collector) overdue(after time.Duration) Outcome {
-	return Outcome{Spec: c.spec, State: Failed, Err: fmt.Errorf(
-		"has not ended by its deadline of %v and is not started again until it does", after.Round(time.Millisecond))}
+	overdue := time.AfterFunc(wait, func() { r.overdue(runs) })
+	var returning sync.WaitGroup
+	for _, one := range runs {
+		returning.Go(func() { r.returned(one, one.collector.read(ctx, r.host, sample)) })
+	}
+	go func() {
+		returning.Wait()
+		overdue.Stop()
+		cancel()
+	}()
 }
 
 // margin is how long before the deadline of a collection its collectors are asked to end.
 func margin(whole time.Duration) time.Duration { return min(whole/10, 250*time.Millisecond) }
 
-// settle publishes the outcome of a run and logs its condition if that is news. It logs without
-// the lock: a blocked log must not block scrapes.
-func (r *Runner) settle(c *collector, one *run, outcome Outcome, returned bool) {
-	outcome.Duration = time.Since(one.started)
-	before := r.publish(c, one, outcome, returned)
-	if before != outcome.condition() {
+// returned settles a run with what it read.
+func (r *Runner) returned(one *run, outcome Outcome) {
+	if before, changed := r.settle(one, outcome, true); changed {
 		r.log(outcome, before == "")
 	}
 }
 
-// publish returns the condition before. A collector that has returned is free in the same moment:
-// nobody may mistake a settled run for one in flight.
-func (r *Runner) publish(c *collector, one *run, outcome Outcome, returned bool) (before string) {
+// overdue settles the runs that have not returned by their deadline. What they read after it is too old to
+// serve. The log comes last and without the lock: a blocked one must not block scrapes.
+func (r *Runner) overdue(runs []*run) {
+	var news []func()
+	for _, one := range runs {
+		outcome := Outcome{Spec: one.collector.spec, State: Failed, Err: fmt.Errorf(
+			"has not ended by its deadline of %v and is not started again until it does", time.Since(one.started).Round(time.Millisecond))}
+		if before, changed := r.settle(one, outcome, false); changed {
+			news = append(news, func() { r.log(outcome, before == "") })
+		}
+	}
+	for _, tell := range news {
+		tell()
+	}
+}
+
+// settle publishes the outcome of a run, unless it has one. It returns the condition before and whether
+// that has changed. A collector that has returned is free in the same moment: nobody may mistake a
+// settled run for one in flight.
+func (r *Runner) settle(one *run, outcome Outcome, returned bool) (before string, changed bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	c := one.collector
 	if returned {
 		c.running = nil
 	}
+	if one.isSettled() {
+		return "", false
+	}
+	outcome.Duration = time.Since(one.started)
 	if outcome.State == OK {
 		c.lastSuccess = time.Now()
 	}
 	one.outcome = outcome
 	close(one.settled)
 	before, c.condition = c.condition, outcome.condition()
-	return before
-}
-
-// release frees a collector that returned after its deadline. What it read is too old to serve.
-func (r *Runner) release(c *collector) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	c.running = nil
+	return before, before != c.condition
 }
 
 // log tells of a condition that is news. That a collector works from the first is none.

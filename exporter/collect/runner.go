@@ -67,8 +67,8 @@ type collector struct {
 
 // run is one run of one collector.
 type run struct {
-	sample  *Sample
-	started time.Time
+	collector *collector
+	started   time.Time
 	// settled is closed when the outcome stands: the collector returned or its deadline passed.
 	settled chan struct{}
 	outcome Outcome // to be read after settled
@@ -171,12 +171,9 @@ func (r *Runner) join(ctx context.Context, key string, wanted []*collector) *col
 		return shared
 	}
 	fresh := &collection{waiting: 1}
-	sample := NewSample(r.host, r.options)
-	deadline := r.deadline(ctx)
+	idle := slices.DeleteFunc(slices.Clone(wanted), func(c *collector) bool { return c.running != nil })
+	r.start(idle, NewSample(r.host, r.options), r.deadline(ctx))
 	for _, c := range wanted {
-		if c.running == nil {
-			r.start(c, sample, deadline)
-		}
 		fresh.runs = append(fresh.runs, c.running)
 	}
 	r.inFlight[key] = fresh
