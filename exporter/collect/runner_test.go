@@ -370,6 +370,25 @@ func TestUnmetNeedIsASeriesAndALogLine(t *testing.T) {
 	})
 }
 
+func TestNeedIsLoggedWhenItChangesAndOnlyThen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log lockedBuffer
+		var given atomic.Bool
+		spec := quick("needy")
+		spec.Needs = []Need{{Name: "access", Mend: "--pid=host", Met: func(Host) bool { return given.Load() }}}
+		runner := newTestRunner(&log, spec)
+		for _, now := range []bool{true, true, false, false, false, true, true} {
+			given.Store(now)
+			mustScrape(t, runner, t.Context())
+			synctest.Wait()
+		}
+		lacks, changes := strings.Count(log.String(), "lacks access"), strings.Count(log.String(), "collector changed")
+		if lacks != 1 || changes != 3 { // given, withheld, given again
+			t.Errorf("%d lines on the lack, %d on changes:\n%s", lacks, changes, log.String())
+		}
+	})
+}
+
 func TestUnknownCollectorIsRefusedWithTheList(t *testing.T) {
 	_, err := newTestRunner(nil, quick("one"), quick("two")).Scrape(t.Context(), "three")
 	if err == nil || !strings.Contains(err.Error(), `"three"`) || !strings.Contains(err.Error(), "one, two") {
