@@ -55,6 +55,18 @@ func handWorked() map[string]map[string]int64 {
 			metric.LineUnattributed: (127600748-50139744-11551232-22100364-9591808-0-611840-562176-24704-97280-16384-0)*kB -
 				32440844288 - 75497472,
 		},
+		// The memory of gb10-load, of which four engines hold what vLLM holds there.
+		"engines": {
+			metric.LineFree: 7065704 * kB, metric.LineAnon: 11551232 * kB, metric.LinePageCache: (412560 + 7206900 - 1203200) * kB,
+			metric.LineShmem: 1203200 * kB, metric.LineSwapCache: 0, metric.LineSlabReclaimable: 611840 * kB, metric.LineSlabUnreclaimable: 562176 * kB,
+			metric.LineKernelStack: 24704 * kB, metric.LinePageTables: (78848 + 18432) * kB, metric.LinePercpu: 16384 * kB, metric.LineHugetlb: 0,
+			metric.LineGPUProcess: 61203283968 + 23622320128 + 9663676416 + 6250561536 + 228589568,
+			metric.LineManaged: 3645440 - (2838528 + 294912 + 413696 + 0 + 98304 + 0) + // init.scope
+				832045056 - (545259520 + 11534336 + 45088768 + 12582912 + 4718592 + 3145728) + // system.slice
+				147324928 - (106954752 + 6291456 + 25165824 + 2097152 + 1572864 + 1048576), // user.slice
+			metric.LineUnattributed: (127600748-7065704-11551232-6416260-1203200-0-611840-562176-24704-97280-16384-0)*kB -
+				100968431616 - 213909504,
+		},
 		// Memory of a discrete GPU is not in the pool: no line gpu_process.
 		"h200-idle": {
 			metric.LineFree: 130648352 * kB, metric.LineAnon: 21756 * kB, metric.LinePageCache: (13048 + 990940 - 7368) * kB,

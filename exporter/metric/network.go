@@ -38,7 +38,7 @@ var (
 		Help:   "Whether the port is in state active.",
 		Source: infinibandClass + " state", Labels: []Label{LabelDevice, LabelPort}})
 	InfiniBandPortRateBytesPerSecond = gauge(Def{Name: "uma_infiniband_port_rate_bytes_per_second", Unit: BytesPerSecond, Sum: SumKeeping(LabelDevice, LabelPort),
-		Help:   "What the link carries each way; of a port that is down the driver gives the slowest.",
+		Help:   "What the link can carry each way; absent while the port is not active.",
 		Source: infinibandClass + " rate", Labels: []Label{LabelDevice, LabelPort}})
 	InfiniBandPortInfo = gauge(Def{Name: "uma_infiniband_port_info", Unit: Info, Sum: SumNever(),
 		Help:   "Which network interface is on the same function of the card, empty where that cannot be told.",
