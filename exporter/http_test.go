@@ -6,7 +6,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"runtime"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -175,22 +174,6 @@ func TestSettingsThatCannotBeUsedAreNamed(t *testing.T) {
 		if _, err := New(collect.Host{}, settings); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("got %v, want an error that says %s", err, says)
 		}
-	}
-}
-
-func TestScrapesLeaveNothingBehind(t *testing.T) {
-	handler := openHostNamed(t, "gb10-load").Handler()
-	get(t, handler, "/metrics")
-	before := runtime.NumGoroutine()
-	for range 500 {
-		get(t, handler, "/metrics")
-	}
-	// A collector's goroutine may still be on its way out when its page is served.
-	for wait := 0; runtime.NumGoroutine() > before && wait < 1000; wait++ {
-		time.Sleep(time.Millisecond)
-	}
-	if after := runtime.NumGoroutine(); after > before {
-		t.Errorf("%d goroutines, %d before 500 scrapes", after, before)
 	}
 }
 
