@@ -71,9 +71,10 @@ func (c Client) drained(ctx context.Context, e *endpoint.Endpoint) (Reading, err
 
 // complete adds what engines tell in other places. What cannot be had there is not told.
 func (c Client) complete(ctx context.Context, e *endpoint.Endpoint, reading, before Reading) (Reading, error) {
-	if before.Engine == reading.Engine && before.identified {
+	if reading.follows(before) {
 		reading.Version, reading.properties, reading.identified = before.Version, before.properties, true
 	} else {
+		before = Reading{}
 		c.identify(ctx, e, &reading)
 	}
 	switch {
@@ -90,6 +91,24 @@ func (c Client) complete(ctx context.Context, e *endpoint.Endpoint, reading, bef
 		}
 	}
 	return reading, nil
+}
+
+// follows says whether the engine is the one of the reading before, and has not begun anew since.
+func (r Reading) follows(before Reading) bool {
+	return before.identified && before.Engine == r.Engine && r.tokens() >= before.tokens()
+}
+
+// tokens is how many tokens all models together have taken in and given out.
+func (r Reading) tokens() float64 {
+	sum := 0.0
+	for _, m := range r.Models {
+		for _, count := range []*float64{m.PromptTokens, m.GenerationTokens} {
+			if count != nil {
+				sum += *count
+			}
+		}
+	}
+	return sum
 }
 
 // identify asks for version and name, once.

@@ -58,6 +58,11 @@ func TestAVersionIsAskedForOnce(t *testing.T) {
 	if err != nil || second.Version != "0.11.2" || !slices.Equal(s.asked, []string{"/metrics"}) {
 		t.Errorf("%q, %v, asked %v", second.Version, err, s.asked)
 	}
+	// Fewer tokens are those of a program that was started since.
+	s.answers = map[string]string{"/metrics": strings.ReplaceAll(sample(t, "vllm.prom"), "600.0", "6.0"), "/version": `{"version":"0.12.0"}`}
+	if second, err = s.read(t, "/metrics", false, second); err != nil || second.Version != "0.12.0" {
+		t.Errorf("after a restart: %q, %v, asked %v", second.Version, err, s.asked)
+	}
 	// Another engine at the same address is asked anew; one without a version is not asked twice.
 	s.answers = map[string]string{"/metrics": sample(t, "trtllm_prometheus.prom")}
 	third, err := s.read(t, "/metrics", false, second)

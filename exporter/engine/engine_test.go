@@ -192,6 +192,16 @@ vllm:num_requests_running{engine="0",model_name="m"} 1
 	})
 }
 
+func TestAConfigurationWithoutNumberIsThatOfTheOnlyReplica(t *testing.T) {
+	const config = "vllm:cache_config_info{block_size=\"16\",num_gpu_blocks=\"10\"} 1\n"
+	one := "vllm:kv_cache_usage_perc{engine=\"0\",model_name=\"m\"} 0.5\n"
+	wantModel(t, "one", translate(t, one+config).Models[0], "m", map[string]float64{
+		"used ratio": 0.5, "used tokens": 80, "capacity blocks": 10, "capacity tokens": 160,
+	})
+	two := one + "vllm:kv_cache_usage_perc{engine=\"1\",model_name=\"m\"} 0.5\n"
+	wantModel(t, "two", translate(t, two+config).Models[0], "m", map[string]float64{"used ratio": 0.5})
+}
+
 func TestLookupsOfBothTiersOfVLLMArePartsOfOneWhole(t *testing.T) {
 	m := translate(t, `vllm:num_requests_running{model_name="m"} 0
 vllm:prefix_cache_queries_total{model_name="m"} 100

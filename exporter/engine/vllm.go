@@ -33,16 +33,24 @@ func vllmPool(v view, usage string) Pool {
 	var pools []Pool
 	for _, replica := range used {
 		pool := Pool{UsedRatio: ratio(&replica.Value)}
-		// The configuration names no model; vLLM serves one from a process.
-		config := v.page.Series(metric.ForeignVLLMCacheConfigInfo, endpoint.Label{
-			Name: metric.ForeignVLLMLabelEngine, Value: replica.Labels[metric.ForeignVLLMLabelEngine]})
-		if len(config) == 1 {
+		if config := vllmConfig(v.page, replica, len(used)); len(config) == 1 {
 			vllmCapacity(&pool, config[0])
 		}
 		pool.UsedTokens = product(pool.UsedRatio, pool.CapacityTokens)
 		pools = append(pools, pool)
 	}
 	return join(pools)
+}
+
+// vllmConfig is the configuration of a replica. It names no model, since vLLM serves one from a process, and in
+// some releases no replica either.
+func vllmConfig(page endpoint.Page, replica endpoint.Series, replicas int) []endpoint.Series {
+	number := endpoint.Label{Name: metric.ForeignVLLMLabelEngine, Value: replica.Labels[metric.ForeignVLLMLabelEngine]}
+	config := page.Series(metric.ForeignVLLMCacheConfigInfo, number)
+	if len(config) == 0 && replicas == 1 {
+		return page.Series(metric.ForeignVLLMCacheConfigInfo, endpoint.Label{Name: number.Name})
+	}
+	return config
 }
 
 // vllmCapacity takes sizes from labels. Models with several kinds of layers have blocks that do not hold
