@@ -15,7 +15,7 @@ func kvbmSpec() Spec {
 		Name:    "kvbm",
 		Help:    "KV blocks moved between device, host and disk by Dynamo KVBM, and its disk-tier files.",
 		Metrics: kvbmMetrics(),
-		Needs:   []Need{inspectNeed("the disk tier of other users' engines is not found: its file has no name, only the descriptors that they hold")},
+		Needs:   []Need{inspectNeed("the tiers of other users' engines are not found: the file of the disk tier has no name, only the descriptors that they hold, and sizes are in their environment")},
 		Open: func(host Host, options Options) Collect {
 			c := &kvbmCollector{
 				host: host, client: endpoint.Client{HTTP: host.HTTP}, sources: newSources(options.Sources),
@@ -45,6 +45,7 @@ func (c *kvbmCollector) collect(ctx context.Context, sample *Sample, batch *Batc
 	answers := readSources(ctx, targets.KVBM, c.readPage)
 	logged, logErr := c.readLogs(targets.KVBMLogs)
 	files, filesErr := c.diskFiles(ctx, sample)
+	configured := c.emitConfigured(ctx, sample, batch)
 
 	sizes := c.blockSizes(answers, logged)
 	for _, a := range answers {
@@ -60,7 +61,7 @@ func (c *kvbmCollector) collect(ctx context.Context, sample *Sample, batch *Batc
 		file.emit(batch)
 	}
 	pageErr := sourcesOutcome("pages of KVBM", answers)
-	return kvbmOutcome(pageErr, len(logged)+len(files) > 0, errors.Join(listErr, logErr, filesErr))
+	return kvbmOutcome(pageErr, configured || len(logged)+len(files) > 0, errors.Join(listErr, logErr, filesErr))
 }
 
 // kvbmOutcome is absent only if nothing was found anywhere and nothing went wrong.
@@ -127,7 +128,7 @@ func kvbmMetrics() []metric.Definer {
 		metric.KVBMWindowQueriedBlocks, metric.KVBMHitBlocksTotal, metric.KVBMOnboardsInFlight,
 		metric.KVBMTransfersInFlight, metric.KVBMTransfersTotal, metric.KVBMTransferSecondsTotal,
 		metric.KVBMTransferFailuresTotal, metric.KVBMObjectFailuresTotal,
-		metric.KVBMDiskFileBytes, metric.KVBMDiskFileDirectIO,
+		metric.KVBMDiskFileBytes, metric.KVBMDiskFileDirectIO, metric.KVBMConfiguredCacheBytes,
 		metric.KVBMNIXLBytesTotal, metric.KVBMNIXLRequestsTotal, metric.KVBMNIXLTransferSecondsTotal,
 		metric.KVBMNIXLRegisteredBytesTotal, metric.KVBMNIXLErrorsTotal, metric.KVBMNIXLDroppedEventsTotal,
 	}

@@ -1,7 +1,6 @@
 package collect
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -83,12 +82,11 @@ func FuzzKVBMLog(f *testing.F) {
 
 // tailed reads a file of a directory again and again.
 type tailed struct {
-	t      *testing.T
-	path   string
-	tail   logTail
-	lines  []string
-	begun  int
-	closed error
+	t     *testing.T
+	path  string
+	tail  logTail
+	lines []string
+	begun int
 }
 
 func newTailed(t *testing.T) *tailed {
@@ -197,7 +195,7 @@ func FuzzLogTail(f *testing.F) {
 		got = append(got, l.read()...)
 		want := strings.Split(whole, "\n")
 		if !slices.Equal(got, want[:len(want)-1]) {
-			t.Fatal(fmt.Sprintf("%q cut at %d gives %q", whole, cut, got))
+			t.Fatalf("%q cut at %d gives %q", whole, cut, got)
 		}
 	})
 }

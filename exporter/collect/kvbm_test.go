@@ -412,6 +412,31 @@ func TestDiskTierIsFoundByTheDescriptorsOfItsHolders(t *testing.T) {
 	}
 }
 
+func TestEnvironmentTellsTheTiersThatAnEngineWasStartedWith(t *testing.T) {
+	host := spark()
+	host.Proc = replaced(sparkProc(), "6330/environ", "HF_TOKEN=secret\x00DYN_KVBM_CPU_CACHE_GB=8\x00DYN_KVBM_DISK_CACHE_GB=0.5\x00")
+	series, outcome := page(t, kvbmSpec(), host, Options{})
+	if outcome.State != OK {
+		t.Fatalf("%s: %v", outcome.State, outcome.Err)
+	}
+	const engine = `{cgroup="/system.slice/docker-4f5b3a.scope",comm="VLLM::EngineCor",pid="6330",tier=`
+	want := map[string]float64{
+		"uma_kvbm_configured_cache_bytes" + engine + `"host"}`: 8e9, "uma_kvbm_configured_cache_bytes" + engine + `"disk"}`: 5e8,
+	}
+	if got := withoutHealth(series); !maps.Equal(got, want) {
+		t.Errorf("%v", got)
+	}
+}
+
+func TestSizesOfTiersAreNumbersOfGigabytes(t *testing.T) {
+	for text, want := range map[string]float64{"32": 32e9, "0": 0, "0.25": 25e7, "": -1, "-1": -1, "NaN": -1, "inf": -1, "1e300": -1, "8GB": -1} {
+		bytes, given := parseGigabytes(text)
+		if given != (want >= 0) || given && bytes != want {
+			t.Errorf("%q: %v, %v", text, bytes, given)
+		}
+	}
+}
+
 func TestProcessesThatMayNotBeLookedIntoArePassedOver(t *testing.T) {
 	host := spark()
 	host.Proc = forbidden{host.Proc}

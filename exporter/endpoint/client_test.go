@@ -225,9 +225,9 @@ func TestHostWithoutNetworkReachesNothing(t *testing.T) {
 	}
 }
 
-// inBubble serves one connection from memory, in virtual time, and returns the error of a fetch with a
-// deadline and how long that took.
-func inBubble(t *testing.T, deadline time.Duration, dial func(context.Context) (net.Conn, error)) (error, time.Duration) {
+// inBubble serves one connection from memory, in virtual time, and returns how long a fetch with a
+// deadline took, and its error.
+func inBubble(t *testing.T, deadline time.Duration, dial func(context.Context) (net.Conn, error)) (time.Duration, error) {
 	t.Helper()
 	transport := Transport()
 	transport.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) { return dial(ctx) }
@@ -236,7 +236,7 @@ func inBubble(t *testing.T, deadline time.Duration, dial func(context.Context) (
 	defer cancel()
 	began := time.Now()
 	_, err := Client{HTTP: transport}.Page(ctx, address(t, "http://h"))
-	return err, time.Since(began)
+	return time.Since(began), err
 }
 
 // script answers a connection with lines, each after a pause, until the other side closes it.
@@ -272,7 +272,7 @@ func TestSlowEndpointsEndAtTheDeadline(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				err, took := inBubble(t, 5*time.Second, script(time.Second, lines))
+				took, err := inBubble(t, 5*time.Second, script(time.Second, lines))
 				if !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, ErrUnreachable) || took != 5*time.Second {
 					t.Errorf("%v after %v", err, took)
 				}
@@ -284,7 +284,7 @@ func TestSlowEndpointsEndAtTheDeadline(t *testing.T) {
 
 func TestConnectionThatIsNotMadeInTimeIsUnreachable(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		err, took := inBubble(t, 5*time.Second, func(ctx context.Context) (net.Conn, error) {
+		took, err := inBubble(t, 5*time.Second, func(ctx context.Context) (net.Conn, error) {
 			<-ctx.Done()
 			return nil, ctx.Err()
 		})
@@ -296,7 +296,7 @@ func TestConnectionThatIsNotMadeInTimeIsUnreachable(t *testing.T) {
 
 func TestHeadersWithoutEndAreRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		err, _ := inBubble(t, time.Hour, script(0, drops("HTTP/1.1 200 OK\r\nX: "+strings.Repeat("x", maxHeaderBytes))))
+		_, err := inBubble(t, time.Hour, script(0, drops("HTTP/1.1 200 OK\r\nX: "+strings.Repeat("x", maxHeaderBytes))))
 		refused(t, err, "exceeded")
 		time.Sleep(time.Hour)
 	})

@@ -96,6 +96,9 @@ var (
 	KVBMDiskFileDirectIO = gauge(Def{Name: "uma_kvbm_disk_file_direct_io", Unit: State, Sum: SumNever(),
 		Help:   "Whether a descriptor of the disk tier bypasses the page cache (O_DIRECT). Without it the tier takes the memory that it is there to spare.",
 		Source: "/proc/<pid>/fdinfo", Labels: []Label{LabelPID, LabelComm, LabelCgroup, LabelPath}})
+	KVBMConfiguredCacheBytes = gauge(Def{Name: "uma_kvbm_configured_cache_bytes", Unit: Bytes, Sum: SumNever(), Telemetry: true,
+		Help:   "Size of a tier that an engine was started with; 0 is one that was turned off. All workers of an engine have the same, and share it. Absent where a number of blocks was given instead.",
+		Source: "/proc/<pid>/environ of processes that use a GPU, DYN_KVBM_{CPU,DISK}_CACHE_GB x 10^9", Labels: []Label{LabelPID, LabelComm, LabelCgroup, LabelTier}})
 	KVBMNIXLBytesTotal = counter(Def{Name: "uma_kvbm_nixl_bytes_total", Unit: Bytes, Telemetry: true,
 		Help:   "Bytes that NIXL moved. Direction tx is its operation WRITE, rx its READ; with a storage backend that should be to and from the file, which no document says.",
 		Source: nixlPage + " agent_{tx,rx}_bytes_total", Labels: []Label{LabelSource, LabelAgent, LabelDirection}})
@@ -122,7 +125,7 @@ func kvbmDefs() []Definer {
 		KVBMWindowHitRatio, KVBMWindowHitBlocks, KVBMWindowQueriedBlocks, KVBMHitBlocksTotal,
 		KVBMOnboardsInFlight, KVBMTransfersInFlight, KVBMTransfersTotal, KVBMTransferSecondsTotal,
 		KVBMTransferFailuresTotal, KVBMObjectFailuresTotal, KVBMDiskFileBytes, KVBMDiskFileDirectIO,
-		KVBMNIXLBytesTotal, KVBMNIXLRequestsTotal, KVBMNIXLTransferSecondsTotal,
+		KVBMConfiguredCacheBytes, KVBMNIXLBytesTotal, KVBMNIXLRequestsTotal, KVBMNIXLTransferSecondsTotal,
 		KVBMNIXLRegisteredBytesTotal, KVBMNIXLErrorsTotal, KVBMNIXLDroppedEventsTotal,
 	}
 }
