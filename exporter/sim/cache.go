@@ -40,9 +40,12 @@ func (m *machine) begin(f *file) pass {
 	return p
 }
 
-// hits is how many of the next n pages are in the cache: those ahead are taken to lie evenly, and
-// reclaim may have been quicker.
+// hits is how many of the next n pages are in the cache. Those ahead are taken to lie evenly; reclaim may have been
+// quicker, and so may others who read the same file: no more can be missing than the file has beyond what is resident.
 func (m *machine) hits(p *pass, n int64) int64 {
+	if p.remaining == 0 {
+		return 0
+	}
 	resident := int64(0)
 	for _, e := range m.cache {
 		if e.file == p.file {
@@ -50,16 +53,13 @@ func (m *machine) hits(p *pass, n int64) int64 {
 		}
 	}
 	p.ahead = min(p.ahead, resident)
-	if p.remaining == 0 {
-		return 0
-	}
-	return n * p.ahead / p.remaining
+	return max(n*p.ahead/p.remaining, n-(p.file.pages-resident))
 }
 
 // advance moves a pass on by n pages, of which hit were in the cache.
 func (p *pass) advance(n, hit int64) {
 	p.remaining -= n
-	p.ahead = min(p.ahead-hit, p.remaining)
+	p.ahead = min(max(p.ahead-hit, 0), p.remaining)
 }
 
 // extentOf is the cache of a file charged to a group, moved to the recently used end.
@@ -158,7 +158,7 @@ func (m *machine) evict(e *extent, n int64, state cacheState) (freed int64) {
 	return gone.charged()
 }
 
-// dropCaches is what writing 3 to /proc/sys/vm/drop_caches does: all clean page cache that nobody maps.
+// dropCaches drops all clean page cache. Pages of a file mostly lie together, so what is freed does too.
 func (m *machine) dropCaches() {
 	everything, scattered := m.root.memory.file(), m.scattered
 	freed := m.shrinkCache(everything, nil, cleanInactive)

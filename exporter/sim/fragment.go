@@ -75,11 +75,12 @@ const dmaPages = 2 * gibibyte
 
 // zones splits the free memory; together the blocks are the free pages exactly.
 func (m *machine) zones() []zone {
+	scattered := min(m.scattered, m.free)
 	low := m.free / (m.pool / dmaPages)
-	lowScattered := min(low, m.scattered/(m.pool/dmaPages))
+	lowScattered := scattered / (m.pool / dmaPages)
 	return []zone{
 		{"DMA", buddies(low, lowScattered)},
-		{"Normal", buddies(m.free-low, m.scattered-lowScattered)},
+		{"Normal", buddies(m.free-low, scattered-lowScattered)},
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"math/rand/v2"
 	"path"
 	"strconv"
@@ -92,12 +93,23 @@ func read(t testing.TB, host *Host) shown {
 	must(t, err)
 	r.contained = uint64(kernelfs.FreeContiguousBytes(zones, pageBytes, pageBytes))
 	r.readCgroups(t, snapshot.Cgroup)
+	members := map[uint32]string{}
+	for name := range r.cgroups {
+		in, err := kernelfs.CgroupProcesses(snapshot.Cgroup, name)
+		must(t, err)
+		for _, pid := range in {
+			members[pid] = name
+		}
+	}
 	pids, err := kernelfs.ListProcesses(snapshot.Proc)
 	must(t, err)
 	for _, pid := range pids {
 		if pid != selfPID {
 			r.readProcess(t, snapshot.Proc, pid)
 		}
+	}
+	if !maps.Equal(members, r.groupOf) {
+		t.Errorf("cgroup.procs: %v, /proc/<pid>/cgroup: %v", members, r.groupOf)
 	}
 	return r
 }
@@ -221,9 +233,34 @@ func checkAgreement(t *testing.T, host *Host) shown {
 	if r.memory.Meminfo["MemFree"] < uint64(host.machine.marks.min)*pageBytes {
 		t.Errorf("MemFree %d is below the lowest watermark", r.memory.Meminfo["MemFree"])
 	}
+	checkCache(t, host.machine)
 	r.checkCgroups(t)
 	r.checkTraffic(t, truth)
 	return r
+}
+
+// checkCache: what is charged as page cache is the files in it and what processes have mapped, and dirty is what some
+// file is.
+func checkCache(t *testing.T, m *machine) {
+	t.Helper()
+	var file, dirty, slab int64
+	for _, p := range m.processes {
+		file += p.held[libraries]
+	}
+	for _, e := range m.cache {
+		file += e.pages
+		dirty += e.dirty
+		slab += e.slab
+		if m.groupAt(e.group.path) != e.group {
+			t.Errorf("%s is charged to %s, which is gone", e.file.name, e.group.path)
+		}
+		if e.pages <= 0 || e.active < 0 || e.dirty < 0 || e.active+e.dirty > e.pages || e.pages > e.file.pages {
+			t.Errorf("%s in %s: %+v", e.file.name, e.group.path, e)
+		}
+	}
+	if total := &m.root.memory; total.file() != file || total[fileDirty] != dirty || total[slabReclaimable] < slab {
+		t.Errorf("%d pages of cache, %d dirty; of files %d, %d", total.file(), total[fileDirty], file, dirty)
+	}
 }
 
 // checkCgroups: what is not in a group below another is what the model left there, never less than nothing, and a group

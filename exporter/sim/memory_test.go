@@ -152,6 +152,16 @@ func TestPageCacheGivesWayBeforeTheDriverIsRefused(t *testing.T) {
 	if truth := host.Truth(); truth.Kills != 0 || truth.Refusals != 1 {
 		t.Errorf("%+v", truth)
 	}
+	p.Demand(Demand{DeviceBytes: 120 * gib, BusyRatio: 0.5})
+	host.Advance(time.Second)
+	if status := p.Status(); status.Refusals != 1 {
+		t.Errorf("the same demand is tried anew: %+v", status)
+	}
+	p.Demand(Demand{DeviceBytes: 119 * gib})
+	host.Advance(time.Second)
+	if status := p.Status(); status.Refusals != 2 {
+		t.Errorf("another demand is not tried: %+v", status)
+	}
 }
 
 func TestKillerLooksAtMemoryOfTheKernelOnly(t *testing.T) {
@@ -344,5 +354,65 @@ func TestSwapTakesIdleMemoryAndGivesItBack(t *testing.T) {
 	host.Advance(time.Minute)
 	if r = checkAgreement(t, host); idle.Status().SwappedBytes != 0 || r.vmstat["pswpin"] == 0 || r.vmstat["pgmajfault"] == 0 {
 		t.Errorf("%+v", idle.Status())
+	}
+}
+
+func TestWhoWantsTooMuchIsKilledHimself(t *testing.T) {
+	host := newHost(t, Config{})
+	other := start(t, host, "database", native)
+	other.Demand(Demand{AnonBytes: 10 * gib})
+	host.Advance(tick)
+	greedy := start(t, host, "leak", container)
+	greedy.Demand(Demand{AnonBytes: 200 * gib})
+	host.Advance(tick)
+	if !greedy.Status().Killed || !other.Status().Alive || host.Truth().Kills != 1 {
+		t.Errorf("%+v, %+v, %+v", greedy.Status(), other.Status(), host.Truth())
+	}
+	checkAgreement(t, host)
+}
+
+func TestProcessMayGrowIntoItsOwnSwap(t *testing.T) {
+	host := newHost(t, Config{SwapBytes: 16 << 30})
+	p := start(t, host, "notebook", native)
+	for size := 100 * gib; size < 120*gib; size += gib/4 + miB + 12345 { // half a page table more each time
+		p.Demand(Demand{AnonBytes: size})
+		host.Advance(tick)
+		checkAgreement(t, host)
+		if status := p.Status(); status.AnonBytes+status.SwappedBytes != pages(size)*pageBytes {
+			t.Errorf("%+v of %d", status, size)
+		}
+	}
+	if p.Status().SwappedBytes == 0 {
+		t.Error("nothing was swapped out")
+	}
+}
+
+func TestWaitForMemoryEndsWithTheShortage(t *testing.T) {
+	host := newHost(t, Config{})
+	addFile(t, host, "weights", 80*gib)
+	p := start(t, host, "engine", container)
+	p.Demand(Demand{Read: FileTransfer{"weights", 8 * gib}})
+	host.Advance(20 * time.Second)
+	quiet, _ := pressureOf(t, host, "memory")
+	p.Demand(Demand{DeviceBytes: 90 * gib})
+	host.Advance(time.Minute)
+	after, _ := pressureOf(t, host, "memory")
+	host.Advance(time.Minute)
+	if later, _ := pressureOf(t, host, "memory"); quiet[3] != 0 || after[3] < 1e6 || after[3] > 30e6 || later[3] != after[3] {
+		t.Errorf("microseconds lost: %.0f, %.0f after 60 GiB were reclaimed, %.0f a minute later", quiet[3], after[3], later[3])
+	}
+}
+
+func TestTwoReadersOfOneFileShareIt(t *testing.T) {
+	host := newHost(t, Config{})
+	addFile(t, host, "weights", 10*gib)
+	before := read(t, host)
+	for _, cgroup := range []string{container, native} {
+		start(t, host, "engine", cgroup).Demand(Demand{Read: FileTransfer{"weights", gib}})
+	}
+	host.Advance(time.Minute)
+	r := checkAgreement(t, host)
+	if got := int64(r.disk.Reads.Bytes - before.disk.Reads.Bytes); got != 10*gib || host.Truth().CachedBytes["weights"] != 10*gib {
+		t.Errorf("%d read from the drive, %v cached", got, host.Truth().CachedBytes)
 	}
 }

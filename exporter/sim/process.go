@@ -190,10 +190,12 @@ func (m *machine) killLargest(within *group) {
 	m.end(victim)
 }
 
-// badness is resident memory, swap and page tables (oom_badness in mm/oom_kill.c).
+// badness is resident memory, swap and page tables (oom_badness in mm/oom_kill.c). Memory that a process wants and has not
+// got counts too: a real one would have touched it page by page until there was no more.
 func (m *machine) badness(p *process) int64 {
 	resident := p.resident(m)
-	return resident.anon + resident.file + resident.shmem + p.swapped + p.held[anon]/entriesPerTable
+	anonymous := max(resident.anon+p.swapped, p.want.held[anon])
+	return anonymous + resident.file + max(resident.shmem, p.want.held[shared]) + anonymous/entriesPerTable
 }
 
 // residence is what a process has mapped, in pages.

@@ -241,14 +241,14 @@ func (h *Host) AddFile(name string, bytes int64) error {
 	return nil
 }
 
-// Sync writes all dirty pages, DropCaches drops all page cache that is clean and mapped by nobody.
+// Sync writes all dirty pages to the drive.
 func (h *Host) Sync() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.machine.sync()
 }
 
-// DropCaches is what echo 3 > /proc/sys/vm/drop_caches does.
+// DropCaches is what echo 3 > /proc/sys/vm/drop_caches does: page cache that is clean and mapped by nobody goes.
 func (h *Host) DropCaches() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -283,6 +283,14 @@ func (h *Host) SetPowerFault(on bool) {
 	h.machine.gpu.fault = on
 }
 
+// CUDAFreeBytes is what cudaMemGetInfo calls free on this machine: MemFree, not what is available. Engines size their
+// KV caches by it.
+func (h *Host) CUDAFreeBytes() int64 {
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	return h.machine.free * pageBytes
+}
+
 // Collect is the machine for an exporter, as it is whenever something of it is read. The clock stands still
 // while a file is made or a call answered, not between two; see Snapshot. The caller closes the GPU reader.
 func (h *Host) Collect() collect.Host {
@@ -294,7 +302,8 @@ func (h *Host) Collect() collect.Host {
 	}
 }
 
-// Snapshot is the machine as it is at this moment, for ever.
+// Snapshot is the machine as it is at this moment, for ever: a page that is made of it is of one moment, however
+// fast the clock of the host goes. The caller closes the GPU reader.
 func (h *Host) Snapshot() collect.Host {
 	h.mu.RLock()
 	defer h.mu.RUnlock()

@@ -166,6 +166,9 @@ func TestNonsenseIsNoDemand(t *testing.T) {
 	p.Demand(Demand{DeviceBytes: -1, AnonBytes: -gib, BusyRatio: zero / zero, CPUs: -zero/zero - 1, DirectReadBytesPerSecond: -5,
 		Read: FileTransfer{"unknown", gib}})
 	host.Advance(time.Second)
+	if w := p.state.want; w.busy != 0 || w.milliCPUs != 0 || w.directRead != 0 {
+		t.Errorf("wanted: %+v", w)
+	}
 	if got := moved(before, checkAgreement(t, host), container, p); len(got) > 0 {
 		t.Errorf("moved %v", got)
 	}
