@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/umascope/umascope/exporter/collect"
 	"github.com/umascope/umascope/exporter/hosts"
 	"github.com/umascope/umascope/exporter/metric"
 )
@@ -102,6 +103,71 @@ func handWorked() map[string]map[string]int64 {
 				261619712 - (239337472 + 7077888 + 9437184 + 0 + 3145728 + 2097152) + // system.slice
 				122814464 - (90177536 + 5898240 + 20971520 + 1048576 + 1572864 + 1048576), // user.slice
 			metric.LineUnattributed: (127600748-113001500-6568100-5813492-152832-0-412772-391244-18640-33976-14720-0)*kB - 2621440,
+		},
+		"nvidia-fs": {
+			metric.LineFree: 193436632 * kB, metric.LineAnon: 15043584 * kB, metric.LinePageCache: (421888 + 51943424 - 2248704) * kB,
+			metric.LineShmem: 2248704 * kB, metric.LineSwapCache: 0, metric.LineSlabReclaimable: 585520 * kB, metric.LineSlabUnreclaimable: 765860 * kB,
+			metric.LineKernelStack: 25120 * kB, metric.LinePageTables: (158100 + 0) * kB, metric.LinePercpu: 36960 * kB, metric.LineHugetlb: 0,
+			metric.LineManaged: 3645440 - (2838528 + 294912 + 413696 + 0 + 98304 + 0) + // init.scope
+				650772480 - (493879296 + 10092544 + 138412032 + 0 + 4718592 + 2097152) + // system.slice
+				119799808 - (90177536 + 5898240 + 20971520 + 0 + 1572864 + 1048576), // user.slice
+			metric.LineUnattributed: (263872848-193436632-15043584-50116608-2248704-0-585520-765860-25120-158100-36960-0)*kB - 1703936,
+		},
+		// Memory of this GPU is NUMA node 1 of the pool.
+		"gh200": {
+			metric.LineFree: 292331520 * kB, metric.LineAnon: 21626880 * kB, metric.LinePageCache: (1310720 + 193724416 - 6291456) * kB,
+			metric.LineShmem: 6291456 * kB, metric.LineSwapCache: 0, metric.LineSlabReclaimable: 3670016 * kB, metric.LineSlabUnreclaimable: 1572864 * kB,
+			metric.LineKernelStack: 131072 * kB, metric.LinePageTables: (262144 + 16384) * kB, metric.LinePercpu: 393216 * kB, metric.LineHugetlb: 0,
+			metric.LineGPUProcess: 84255178752 + 545259520, // processes 4211 and 5120
+			metric.LineManaged: 3866624 - (2883584 + 327680 + 458752 + 0 + 131072 + 0) + // init.scope
+				5102370816 - (3489660928 + 83886080 + 167772160 + 14680064 + 268435456 + 16777216) + // system.slice
+				823066624 - (671088640 + 16777216 + 50331648 + 1048576 + 67108864 + 4194304), // user.slice
+			metric.LineUnattributed: (601456640-292331520-21626880-188743680-6291456-0-3670016-1572864-131072-278528-393216-0)*kB -
+				84800438272 - 1073741824,
+		},
+		// Linux 5.4 names no kernel memory of cgroups, so managed is unknown.
+		"old-kernel": {
+			metric.LineFree: 32389132 * kB, metric.LineAnon: 9437184 * kB, metric.LinePageCache: (524288 + 20971520 - 1048576) * kB,
+			metric.LineShmem: 1048576 * kB, metric.LineSwapCache: 0, metric.LineSlabReclaimable: 1572864 * kB, metric.LineSlabUnreclaimable: 524288 * kB,
+			metric.LineKernelStack: 20480 * kB, metric.LinePageTables: (61440 + 0) * kB, metric.LinePercpu: 13312 * kB, metric.LineHugetlb: 0,
+			metric.LineUnattributed: (65842188 - 32389132 - 9437184 - 20447232 - 1048576 - 0 - 1572864 - 524288 - 20480 - 61440 - 13312 - 0) * kB,
+		},
+		"docker-systemd": {
+			metric.LineFree: 20063020 * kB, metric.LineAnon: 8928768 * kB, metric.LinePageCache: (412560 + 7128432 - 1201408) * kB,
+			metric.LineShmem: 1201408 * kB, metric.LineSwapCache: 0, metric.LineSlabReclaimable: 390472 * kB, metric.LineSlabUnreclaimable: 342400 * kB,
+			metric.LineKernelStack: 23616 * kB, metric.LinePageTables: (74340 + 14336) * kB, metric.LinePercpu: 14016 * kB, metric.LineHugetlb: 0,
+			metric.LineGPUProcess: 90731184128 + 228589568, // processes 4127 and 2871
+			metric.LineManaged: 3624960 - (2831152 + 278528 + 417792 + 0 + 94336 + 0) + // init.scope
+				769716224 - (491782144 + 12222464 + 49491968 + 12582912 + 4298944 + 2191360) + // system.slice
+				141443072 - (104857600 + 6176768 + 25165824 + 2097152 + 1572800 + 1044480), // user.slice
+			metric.LineUnattributed: (127600748-20063020-8928768-6339584-1201408-0-390472-342400-23616-88676-14016-0)*kB -
+				90959773696 - 197678032,
+		},
+		"docker-cgroupfs": {
+			metric.LineFree: 901497352 * kB, metric.LineAnon: 28728320 * kB, metric.LinePageCache: (1012560 + 117898416 - 17305600) * kB,
+			metric.LineShmem: 17305600 * kB, metric.LineSwapCache: 0, metric.LineSlabReclaimable: 1204488 * kB, metric.LineSlabUnreclaimable: 1521652 * kB,
+			metric.LineKernelStack: 33968 * kB, metric.LinePageTables: (268288 + 0) * kB, metric.LinePercpu: 50072 * kB, metric.LineHugetlb: 0,
+			metric.LineManaged: 1870659584 - (1509949440 + 13631488 + 264241152 + 0 + 9437184 + 4718592) + // docker
+				4296704 - (3145728 + 311296 + 524288 + 0 + 314560 + 0) + // init.scope
+				229404672 - (216006656 + 3440640 + 5767168 + 0 + 3355392 + 831488) + // system.slice
+				15826944 - (12582912 + 622592 + 2097152 + 0 + 419392 + 102400), // user.slice
+			metric.LineUnattributed: (1056476500-901497352-28728320-101605376-17305600-0-1204488-1521652-33968-268288-50072-0)*kB - 68688384,
+		},
+		"kubernetes": {
+			metric.LineFree: 473114396 * kB, metric.LineAnon: 11774072 * kB, metric.LinePageCache: (512560 + 38593888 - 2363392) * kB,
+			metric.LineShmem: 2363392 * kB, metric.LineSwapCache: 0, metric.LineSlabReclaimable: 663712 * kB, metric.LineSlabUnreclaimable: 822260 * kB,
+			metric.LineKernelStack: 27360 * kB, metric.LinePageTables: (98936 + 0) * kB, metric.LinePercpu: 39892 * kB, metric.LineHugetlb: 0,
+			metric.LineManaged: 4296704 - (3145728 + 311296 + 524288 + 0 + 314560 + 0) + // init.scope
+				661401600 - (543319640 + 8323072 + 88203264 + 0 + 6354240 + 2617344) + // kubepods.slice
+				398336000 - (377487360 + 6275072 + 8912896 + 0 + 4403968 + 1253376) + // system.slice
+				13107200 - (10485760 + 524288 + 1572864 + 0 + 419392 + 102400), // user.slice
+			metric.LineUnattributed: (528280812-473114396-11774072-36743056-2363392-0-663712-822260-27360-98936-39892-0)*kB - 12590696,
+		},
+		"cgroup-v1": {
+			metric.LineFree: 22849824 * kB, metric.LineAnon: 1833472 * kB, metric.LinePageCache: (212560 + 7131824 - 41216) * kB,
+			metric.LineShmem: 41216 * kB, metric.LineSwapCache: 0, metric.LineSlabReclaimable: 337008 * kB, metric.LineSlabUnreclaimable: 244556 * kB,
+			metric.LineKernelStack: 16368 * kB, metric.LinePageTables: 34816 * kB, metric.LinePercpu: 16384 * kB, metric.LineHugetlb: 0,
+			metric.LineUnattributed: (32880212 - 22849824 - 1833472 - 7303168 - 41216 - 0 - 337008 - 244556 - 16368 - 34816 - 16384 - 0) * kB,
 		},
 		// Without a GPU there is no line gpu_process; on cgroup v1 managed is unknown.
 		"no-gpu": {
@@ -210,6 +276,12 @@ func ledgerOf(t *testing.T, name string, change func([]byte) []byte) map[string]
 		t.Fatal(err)
 	}
 	host.Proc = withMeminfo{host.Proc, change(meminfo)}
+	return ledgerOfHost(t, host)
+}
+
+// ledgerOfHost is the ledger on the page of a host, in bytes by line.
+func ledgerOfHost(t *testing.T, host collect.Host) map[string]float64 {
+	t.Helper()
 	e, err := New(host, Settings{Collectors: []string{"memory"}})
 	if err != nil {
 		t.Fatal(err)
