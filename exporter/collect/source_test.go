@@ -192,16 +192,19 @@ func TestABadVersionOfTheTargetsFileKeepsTheLastGoodOne(t *testing.T) {
 func TestABadTargetsFileIsLoggedOnce(t *testing.T) {
 	s, write := fileOfTargets(t, SourceOptions{})
 	write("nonsense")
-	var log bytes.Buffer
-	host := sparkWith(driver{})
-	host.HTTP = served{}
-	runner := NewRunner(host, Options{Sources: s.options}, []Spec{kvbmSpec()}, RunnerSettings{Logger: slog.New(slog.NewTextHandler(&log, nil))})
-	for range 3 {
-		mustScrape(t, runner, t.Context())
-	}
-	if n := strings.Count(log.String(), "targets file"); n != 1 {
-		t.Errorf("%d times in %s", n, log.String())
-	}
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		host := sparkWith(driver{})
+		host.HTTP = served{}
+		runner := NewRunner(host, Options{Sources: s.options}, []Spec{kvbmSpec()}, RunnerSettings{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		for range 3 {
+			mustScrape(t, runner, t.Context())
+			synctest.Wait() // the log is written after the page
+		}
+		if n := strings.Count(log.String(), "targets file"); n != 1 {
+			t.Errorf("%d times in %s", n, log.String())
+		}
+	})
 }
 
 // answeredBy answers requests of a host as a function of it says.

@@ -111,7 +111,7 @@ func matches(labels map[string]string, match []Label) bool {
 // parsePage parses text that has been bounded and made plain. The parser looks at ctx whenever it wants
 // more text, so that no page keeps it busy beyond the deadline.
 func parsePage(ctx context.Context, text []byte, open bool) (Page, error) {
-	plain, err := plainText004(text, open)
+	plain, err := asTextFormat(text, open)
 	if err != nil {
 		return Page{}, err
 	}

@@ -16,7 +16,7 @@ const (
 	maxLineBytes = 64 << 10
 )
 
-// plainText004 turns a page into one that the parser understands: the text format 0.0.4, of which expfmt
+// asTextFormat turns a page into one that the parser understands: the text format 0.0.4, of which expfmt
 // has the only parser that is no part of the Prometheus server. It counts before anything is parsed,
 // drops what is not used (help texts, further TYPE lines of a family, which appear where a program
 // joins the pages of several, and unknown types) and from OpenMetrics all that the other format lacks.
@@ -24,7 +24,7 @@ const (
 //
 //	# TYPE vllm:prompt_tokens_total counter
 //	vllm:prompt_tokens_total{engine="0"} 66.0
-func plainText004(text []byte, open bool) ([]byte, error) {
+func asTextFormat(text []byte, open bool) ([]byte, error) {
 	p := plainer{open: open, typed: map[string]bool{}}
 	for line := range bytes.Lines(text) {
 		if err := p.line(string(line)); err != nil {
