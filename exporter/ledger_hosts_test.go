@@ -201,7 +201,6 @@ func TestLedgerOfEveryHostIsTheOneWorkedOutByHand(t *testing.T) {
 
 // TestOneFieldMovesItsLineAndTheRestOnly adds 1 GiB to every field of every host's meminfo in turn.
 func TestOneFieldMovesItsLineAndTheRestOnly(t *testing.T) {
-	const gibibyte = 1 << 30
 	// Cached contains Shmem, so shared memory comes out of the page cache's line.
 	moves := map[string]map[string]float64{
 		"MemTotal": {metric.LineUnattributed: 1}, "MemFree": {metric.LineFree: 1}, "AnonPages": {metric.LineAnon: 1},
@@ -214,6 +213,9 @@ func TestOneFieldMovesItsLineAndTheRestOnly(t *testing.T) {
 		before := ledgerOf(t, name, func(meminfo []byte) []byte { return meminfo })
 		for _, field := range meminfoFields(t, name) {
 			after := ledgerOf(t, name, func(meminfo []byte) []byte { return grow(meminfo, field, gibibyte/1024) })
+			if field == "MemTotal" { // the kernel says it of the nodes, too
+				after = ledgerWith(t, name, func(host *collect.Host) { growPool(t, host) })
+			}
 			want := map[string]float64{}
 			for line, step := range moves[field] {
 				want[line] += step
@@ -299,6 +301,19 @@ func ledgerOfHost(t *testing.T, host collect.Host) map[string]float64 {
 		lines[match[1]] = value
 	}
 	return lines
+}
+
+// growPool adds 1 GiB to the machine and to its first NUMA node.
+func growPool(t *testing.T, host *collect.Host) {
+	t.Helper()
+	meminfo, err := fs.ReadFile(host.Proc, "meminfo")
+	if err != nil {
+		t.Fatal(err)
+	}
+	host.Proc = withMeminfo{host.Proc, grow(meminfo, "MemTotal", gibibyte/1024)}
+	host.Sys = edited{host.Sys, "devices/system/node/node0/meminfo", func(node []byte) []byte {
+		return grow(node, "Node 0 MemTotal", gibibyte/1024)
+	}}
 }
 
 // meminfoFields lists the fields in kB.
