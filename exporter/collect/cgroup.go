@@ -75,6 +75,9 @@ func (c *cgroupCollector) collect(ctx context.Context, sample *Sample, batch *Ba
 	if errors.Is(err, kernelfs.ErrNotHostCgroups) {
 		return fmt.Errorf("%w: %w", ErrAbsent, err)
 	}
+	if err != nil && len(paths) == 0 {
+		return err
+	}
 	candidates := c.candidates(paths, held)
 	c.names.ask(candidates)
 	candidates = slices.DeleteFunc(candidates, c.isPause)

@@ -75,16 +75,41 @@ func wantInfo(t *testing.T, series map[string]float64, cgroup string, pairs ...s
 	}
 }
 
+// namedRunner runs the collector on a Spark with two containers.
+func namedRunner(options CgroupOptions) *Runner {
+	return NewRunner(dockerSpark(), Options{Cgroups: options}, []Spec{cgroupSpec()}, RunnerSettings{})
+}
+
+// eventually makes pages until one is as it should be: a page waits for an answer, but not for ever.
+func eventually(t *testing.T, runner *Runner, enough func(map[string]float64, Outcome) bool) map[string]float64 {
+	t.Helper()
+	for deadline := time.Now().Add(20 * time.Second); ; {
+		scrape := mustScrape(t, runner, t.Context())
+		series := gather(t, scrape)
+		if enough(series, scrape.Outcomes[0]) {
+			return series
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("%s, %v; %s", scrape.Outcomes[0].State, scrape.Outcomes[0].Err, infoOf(series, engineScope))
+		}
+	}
+}
+
+func isNamed(cgroup, name string) func(map[string]float64, Outcome) bool {
+	return func(series map[string]float64, outcome Outcome) bool {
+		return outcome.State == OK && strings.Contains(infoOf(series, cgroup), `container="`+name+`"`)
+	}
+}
+
 func TestContainersAreNamedByTheRuntime(t *testing.T) {
 	socket, asked := runtimeAPI(t, listOf(t,
 		container.Listed{ID: engineID, Names: []string{"/vllm"}, Image: "vllm/vllm-openai:v0.11.0"},
 		container.Listed{ID: idleID, Names: []string{"/k8s_ui_chat-0"}, Image: "chat:1", Labels: map[string]string{
 			"io.kubernetes.pod.name": "chat-0", "io.kubernetes.pod.namespace": "chat", "io.kubernetes.container.name": "ui"}},
 	))
-	host := dockerSpark()
-	runner := NewRunner(host, Options{Cgroups: CgroupOptions{RuntimeSocket: socket}}, []Spec{cgroupSpec()}, RunnerSettings{})
+	runner := namedRunner(CgroupOptions{RuntimeSocket: socket})
 	for range 3 {
-		series := gather(t, mustScrape(t, runner, t.Context()))
+		series := eventually(t, runner, isNamed(engineScope, "vllm"))
 		wantInfo(t, series, engineScope, `container="vllm"`, `image="vllm/vllm-openai:v0.11.0"`, `runtime="docker"`)
 		wantInfo(t, series, idleScope, `container="ui"`, `pod="chat-0"`, `namespace="chat"`)
 		wantInfo(t, series, "/system.slice", `container=""`)
@@ -106,10 +131,9 @@ func TestARuntimeInTroubleCostsNamesOnly(t *testing.T) {
 	for why, socket := range map[string]string{
 		"status 403": forbidden, "unexpected end": garbage, "redirect": elsewhere, "no such file": filepath.Join(t.TempDir(), "none.sock"),
 	} {
-		series, outcome := cgroupPage(t, dockerSpark(), CgroupOptions{RuntimeSocket: socket})
-		if outcome.State != Failed || !strings.Contains(outcome.Reason(), why) || !strings.Contains(outcome.Reason(), "--cgroup.runtime-socket "+socket) {
-			t.Errorf("%s: %s, %v", why, outcome.State, outcome.Err)
-		}
+		series := eventually(t, namedRunner(CgroupOptions{RuntimeSocket: socket}), func(_ map[string]float64, outcome Outcome) bool {
+			return outcome.State == Failed && strings.Contains(outcome.Reason(), why) && strings.Contains(outcome.Reason(), "--cgroup.runtime-socket "+socket)
+		})
 		wantInfo(t, series, engineScope, `container=""`, `container_id="`+engineID+`"`)
 		wantSeries(t, series, map[string]float64{of("memory_current_bytes", engineScope): 9663676416})
 	}
@@ -126,7 +150,7 @@ func TestARuntimeThatHangsHoldsNoPage(t *testing.T) {
 		case <-r.Context().Done():
 		}
 	})
-	runner := NewRunner(dockerSpark(), Options{Cgroups: CgroupOptions{RuntimeSocket: socket}}, []Spec{cgroupSpec()}, RunnerSettings{})
+	runner := namedRunner(CgroupOptions{RuntimeSocket: socket})
 	for range 3 {
 		scrape := mustScrape(t, runner, t.Context())
 		if outcome := scrape.Outcomes[0]; outcome.State != OK {
@@ -138,13 +162,7 @@ func TestARuntimeThatHangsHoldsNoPage(t *testing.T) {
 		t.Errorf("asked %d times at once", asked.Load())
 	}
 	close(answer)
-	deadline := time.Now().Add(10 * time.Second)
-	for time.Now().Before(deadline) {
-		if series := gather(t, mustScrape(t, runner, t.Context())); strings.Contains(infoOf(series, engineScope), `container="vllm"`) {
-			return
-		}
-	}
-	t.Error("the answer never came")
+	eventually(t, runner, isNamed(engineScope, "vllm"))
 }
 
 // TestAContainerThatTheRuntimeDoesNotKnowIsAskedForLessAndLess, and a new one at once.
@@ -193,7 +211,7 @@ func TestContainersAreNamedByAFileThatMayChange(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	runner := NewRunner(dockerSpark(), Options{Cgroups: CgroupOptions{NamesFile: file}}, []Spec{cgroupSpec()}, RunnerSettings{})
+	runner := namedRunner(CgroupOptions{NamesFile: file})
 	collect := func(state State, why, name string) {
 		t.Helper()
 		scrape := mustScrape(t, runner, t.Context())
@@ -225,12 +243,8 @@ func TestTheFileGoesBeforeTheRuntimeWhichIsAskedForTheRest(t *testing.T) {
 		t.Fatal(err)
 	}
 	socket, _ := runtimeAPI(t, listOf(t, container.Listed{ID: engineID, Names: []string{"/vllm"}}, container.Listed{ID: idleID, Names: []string{"/ui"}}))
-	series, outcome := cgroupPage(t, dockerSpark(), CgroupOptions{NamesFile: file, RuntimeSocket: socket})
-	if outcome.State != OK {
-		t.Error(outcome.Err)
-	}
+	series := eventually(t, namedRunner(CgroupOptions{NamesFile: file, RuntimeSocket: socket}), isNamed(idleScope, "ui"))
 	wantInfo(t, series, engineScope, `container="mine"`)
-	wantInfo(t, series, idleScope, `container="ui"`)
 }
 
 func TestThePauseContainerOfAPodIsNotShownOnceItIsKnown(t *testing.T) {
@@ -245,10 +259,10 @@ func TestThePauseContainerOfAPodIsNotShownOnceItIsKnown(t *testing.T) {
 	series, _ = cgroupPage(t, dockerSpark(), CgroupOptions{NamesFile: file, Include: regexp.MustCompile(idleID)})
 	wantShown(t, series, append(shown, idleScope)...)
 
-	socket, asked := runtimeAPI(t, listOf(t, container.Listed{ID: engineID},
+	socket, asked := runtimeAPI(t, listOf(t, container.Listed{ID: engineID, Names: []string{"/vllm"}},
 		container.Listed{ID: idleID, Labels: map[string]string{"io.kubernetes.docker.type": "podsandbox"}}))
-	runner := NewRunner(dockerSpark(), Options{Cgroups: CgroupOptions{RuntimeSocket: socket}}, []Spec{cgroupSpec()}, RunnerSettings{})
-	gather(t, mustScrape(t, runner, t.Context())) // which it takes to know
+	runner := namedRunner(CgroupOptions{RuntimeSocket: socket})
+	eventually(t, runner, isNamed(engineScope, "vllm"))
 	for range 3 {
 		wantShown(t, gather(t, mustScrape(t, runner, t.Context())), shown...)
 	}
@@ -259,11 +273,10 @@ func TestThePauseContainerOfAPodIsNotShownOnceItIsKnown(t *testing.T) {
 
 func TestHostileNamesCannotLeaveTheirLabel(t *testing.T) {
 	socket, _ := runtimeAPI(t, listOf(t, container.Listed{ID: engineID, Names: []string{"/a\"} 1\n\x1b[31mb"}, Image: strings.Repeat("x", 300)}))
-	series, outcome := cgroupPage(t, dockerSpark(), CgroupOptions{RuntimeSocket: socket})
-	if outcome.State != OK {
-		t.Error(outcome.Err)
-	}
-	if info := infoOf(series, engineScope); strings.ContainsAny(info, "\n\x1b") || info == "" {
+	series := eventually(t, namedRunner(CgroupOptions{RuntimeSocket: socket}), func(series map[string]float64, outcome Outcome) bool {
+		return outcome.State == OK && strings.Contains(infoOf(series, engineScope), "xxx")
+	})
+	if info := infoOf(series, engineScope); strings.ContainsAny(info, "\n\x1b") || !strings.Contains(info, "\uFFFD[31mb") {
 		t.Errorf("%q", info)
 	}
 }

@@ -257,6 +257,22 @@ func TestWithoutCgroup2TheCollectorIsAbsentAndSaysWhy(t *testing.T) {
 	}
 }
 
+func TestATreeThatMustNotBeListedIsAFailure(t *testing.T) {
+	host := dockerSpark()
+	host.Cgroup = unlisted{dockerCgroups()}
+	series, outcome := cgroupPage(t, host, CgroupOptions{})
+	if outcome.State != Failed || !errors.Is(outcome.Err, fs.ErrPermission) {
+		t.Errorf("%s: %v", outcome.State, outcome.Err)
+	}
+	wantAbsent(t, series, "uma_cgroup_") // not even a counted 0 of what was left out
+}
+
+type unlisted struct{ fstest.MapFS }
+
+func (unlisted) ReadDir(name string) ([]fs.DirEntry, error) {
+	return nil, &fs.PathError{Op: "readdir", Path: name, Err: fs.ErrPermission}
+}
+
 func TestTheCgroupNamespaceMattersWithAGPUOnly(t *testing.T) {
 	host := dockerSpark()
 	proc := sparkProc()
