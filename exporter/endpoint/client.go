@@ -11,8 +11,10 @@ import (
 	"net/http"
 	"net/http/httptrace"
 	"net/url"
+	"slices"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"time"
 )
 
@@ -176,14 +178,28 @@ func traceConnection(ctx context.Context, connected *atomic.Bool) context.Contex
 
 // unreachable tells whether a request failed because there was nobody to send it to.
 func unreachable(ctx context.Context, err error, connected bool) error {
-	var dial *net.OpError
 	switch {
 	case errors.Is(err, ErrUnreachable):
 		return err
-	case errors.As(err, &dial) && dial.Op == "dial", ctx.Err() != nil && !connected:
+	case isNobodyThere(err), ctx.Err() != nil && !connected:
 		return fmt.Errorf("%w: %w", ErrUnreachable, err)
 	case ctx.Err() != nil:
 		return fmt.Errorf("has not answered in time: %w", err)
 	}
 	return err
+}
+
+// isNobodyThere tells that the other side is missing from what goes wrong on this side, such as running out
+// of descriptors, which must not pass for an engine that is not running.
+func isNobodyThere(err error) bool {
+	dial, ok := errors.AsType[*net.OpError](err)
+	if !ok || dial.Op != "dial" {
+		return false
+	}
+	if name, ok := errors.AsType[*net.DNSError](err); ok {
+		return name.IsNotFound || name.IsTimeout
+	}
+	return dial.Timeout() || slices.ContainsFunc(
+		[]syscall.Errno{syscall.ECONNREFUSED, syscall.EHOSTUNREACH, syscall.ENETUNREACH, syscall.EHOSTDOWN},
+		func(code syscall.Errno) bool { return errors.Is(err, code) })
 }

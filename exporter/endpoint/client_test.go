@@ -10,8 +10,10 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -216,6 +218,33 @@ func TestRefusedConnectionIsUnreachable(t *testing.T) {
 	_, err = Client{HTTP: Transport()}.Page(t.Context(), address(t, "http://"+listener.Addr().String()))
 	if !errors.Is(err, ErrUnreachable) {
 		t.Errorf("%v", err)
+	}
+}
+
+// failing is a transport that fails.
+type failing struct{ error }
+
+func (f failing) RoundTrip(*http.Request) (*http.Response, error) { return nil, f.error }
+
+func TestWhatGoesWrongHereIsNoAbsenceThere(t *testing.T) {
+	dial := func(err error) error { return &net.OpError{Op: "dial", Net: "tcp", Err: err} }
+	for _, c := range []struct {
+		err  error
+		want bool
+	}{
+		{dial(os.NewSyscallError("connect", syscall.ECONNREFUSED)), true},
+		{dial(os.NewSyscallError("connect", syscall.EHOSTUNREACH)), true},
+		{dial(os.ErrDeadlineExceeded), true},
+		{dial(&net.DNSError{Err: "no such host", IsNotFound: true}), true},
+		{dial(&net.DNSError{Err: "server misbehaving", IsTemporary: true}), false},
+		{dial(os.NewSyscallError("socket", syscall.EMFILE)), false},
+		{&net.OpError{Op: "read", Err: syscall.ECONNREFUSED}, false},
+		{errors.New("tls: handshake failure"), false},
+	} {
+		_, err := Client{HTTP: failing{c.err}}.Page(t.Context(), address(t, "http://h"))
+		if errors.Is(err, ErrUnreachable) != c.want || !errors.Is(err, c.err) {
+			t.Errorf("%v: %v", c.err, err)
+		}
 	}
 }
 
