@@ -105,13 +105,13 @@ func handWorked() map[string]map[string]int64 {
 			metric.LineUnattributed: (127600748-113001500-6568100-5813492-152832-0-412772-391244-18640-33976-14720-0)*kB - 2621440,
 		},
 		"nvidia-fs": {
-			metric.LineFree: 193436632 * kB, metric.LineAnon: 15043584 * kB, metric.LinePageCache: (421888 + 51943424 - 2248704) * kB,
+			metric.LineFree: 193457112 * kB, metric.LineAnon: 15043584 * kB, metric.LinePageCache: (421888 + 51943424 - 2248704) * kB,
 			metric.LineShmem: 2248704 * kB, metric.LineSwapCache: 0, metric.LineSlabReclaimable: 585520 * kB, metric.LineSlabUnreclaimable: 765860 * kB,
-			metric.LineKernelStack: 25120 * kB, metric.LinePageTables: (158100 + 0) * kB, metric.LinePercpu: 36960 * kB, metric.LineHugetlb: 0,
+			metric.LineKernelStack: 25120 * kB, metric.LinePageTables: (158100 + 0) * kB, metric.LinePercpu: 16480 * kB, metric.LineHugetlb: 0,
 			metric.LineManaged: 3645440 - (2838528 + 294912 + 413696 + 0 + 98304 + 0) + // init.scope
 				650772480 - (493879296 + 10092544 + 138412032 + 0 + 4718592 + 2097152) + // system.slice
 				119799808 - (90177536 + 5898240 + 20971520 + 0 + 1572864 + 1048576), // user.slice
-			metric.LineUnattributed: (263872848-193436632-15043584-50116608-2248704-0-585520-765860-25120-158100-36960-0)*kB - 1703936,
+			metric.LineUnattributed: (263872848-193457112-15043584-50116608-2248704-0-585520-765860-25120-158100-16480-0)*kB - 1703936,
 		},
 		// Memory of this GPU is NUMA node 1 of the pool.
 		"gh200": {

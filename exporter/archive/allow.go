@@ -30,6 +30,7 @@ func allowedProc() []allowed {
 		{path: "sys/kernel/osrelease"}, {path: "sys/kernel/arch"},
 		{path: "self/ns/pid", link: true}, {path: "self/ns/cgroup", link: true},
 		{path: "driver/nvidia-fs/stats"}, {path: "driver/nvidia-fs/version"}, {path: "driver/nvidia-fs/devcount"},
+		{path: "driver/nvidia-fs/modules"},
 	}
 }
 
@@ -50,7 +51,8 @@ func allowedSys() []allowed {
 	return []allowed{
 		{path: "class/dmi/id/sys_vendor"}, {path: "class/dmi/id/product_name"}, {path: "class/dmi/id/board_name"},
 		{path: "class/dmi/id/bios_version"}, {path: "firmware/devicetree/base/model"},
-		{path: "module/nvidia/version"},
+		{path: "module/nvidia/version"}, {path: "module/nvidia_fs/parameters/rw_stats_enabled"},
+		{path: "bus/pci/drivers/nvidia/*:*/p2pmem/size"},
 		{path: "class/nvme/nvme*/model"}, {path: "class/nvme/nvme*/firmware_rev"}, {path: "class/nvme/nvme*/state"},
 		{path: "class/nvme/nvme*/nvme*n*/size"},
 		{path: "class/nvme/nvme*/hwmon*/name"}, {path: "class/nvme/nvme*/hwmon*/temp*_*"},

@@ -132,6 +132,7 @@ func TestUnattributedMemoryOfConstructedHostsIsAsTheirNotesSay(t *testing.T) {
 		"gb10-idle": {metric.LineGPUProcess: 44032, metric.LineManaged: 2560, metric.LineUnattributed: 1146880},
 		"gb10-load": {metric.LineGPUProcess: 98601984, metric.LineManaged: 208896, metric.LineUnattributed: 1241088},
 		"gh200":     {metric.LineGPUProcess: 82812928, metric.LineManaged: 1048576, metric.LineUnattributed: 2555904},
+		"nvidia-fs": {metric.LineManaged: 1664, metric.LineUnattributed: 1454096},
 		"kvbm-disk": {metric.LineGPUProcess: 31680512, metric.LineManaged: 73728, metric.LineUnattributed: 1150976},
 	} {
 		lines := ledgerOf(t, open(t, name))

@@ -1,0 +1,46 @@
+package hosts
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/umascope/umascope/exporter/kernelfs"
+)
+
+// TestWhatNvidiaFSMovedIsInAllThatCountsItsBytes follows the bytes from nvidia-fs through the engine, its container
+// and the drive: none of them can have counted less.
+func TestWhatNvidiaFSMovedIsInAllThatCountsItsBytes(t *testing.T) {
+	const name, engine, drive = "nvidia-fs", 21110, "nvme0n1"
+	host := open(t, name)
+	nvfs, err := kernelfs.ReadNvidiaFS(host.Proc, host.Sys)
+	if err != nil {
+		t.Fatal(err)
+	}
+	io, err := kernelfs.ReadProcessIO(host.Proc, engine)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cgroup, err := kernelfs.ProcessCgroup(host.Proc, engine)
+	if err != nil {
+		t.Fatal(err)
+	}
+	container, slice := cgroupIO(t, host.Cgroup, cgroup), cgroupIO(t, host.Cgroup, cgroup[:strings.LastIndex(cgroup, "/")])
+	disks, err := kernelfs.ReadDiskstats(host.Proc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	disk := disks[0]
+	if disk.Device != drive {
+		t.Fatalf("the first drive is %s", disk.Device)
+	}
+	for what, chain := range map[string][]uint64{
+		"reads":  {nvfs.Bytes["read"], io.Read, container.Reads.Bytes, slice.Reads.Bytes, disk.Reads.Bytes},
+		"writes": {nvfs.Bytes["write"], io.Written, container.Writes.Bytes, slice.Writes.Bytes, disk.Writes.Bytes},
+	} {
+		for i, bytes := range chain[1:] {
+			if bytes < chain[i] || chain[0] == 0 {
+				t.Errorf("%s: %d bytes counted after %d in %v", what, bytes, chain[i], chain)
+			}
+		}
+	}
+}
