@@ -37,7 +37,11 @@ func project(t *testing.T, files ...string) *types.Project {
 
 func TestServicesHaveTheLeastThatTheyNeed(t *testing.T) {
 	for name, s := range project(t, "compose.yaml").Services {
-		if !s.ReadOnly || !slices.Equal(s.CapDrop, []string{"ALL"}) || len(s.CapAdd) > 0 || s.Privileged {
+		var needed []string
+		if name == "exporter" {
+			needed = []string{"SYS_PTRACE", "DAC_READ_SEARCH"} // to look into engines of other users
+		}
+		if !s.ReadOnly || !slices.Equal(s.CapDrop, []string{"ALL"}) || !slices.Equal(s.CapAdd, needed) || s.Privileged {
 			t.Errorf("%s: read-only %v, drops %v, adds %v, privileged %v", name, s.ReadOnly, s.CapDrop, s.CapAdd, s.Privileged)
 		}
 		if !slices.Contains(s.SecurityOpt, "no-new-privileges:true") {
@@ -129,10 +133,14 @@ func TestEverythingMountedExistsAndIsReadOnly(t *testing.T) {
 	}
 }
 
-func TestTheExporterSeesTheHostWithoutPrivilege(t *testing.T) {
+func TestTheExporterSeesTheHost(t *testing.T) {
 	s := project(t, "compose.yaml").Services["exporter"]
-	if s.Pid != "host" || s.NetworkMode != "host" || s.User == "" || strings.HasPrefix(s.User, "0") {
-		t.Errorf("pid %q, network %q, user %q", s.Pid, s.NetworkMode, s.User)
+	if s.Pid != "host" || s.NetworkMode != "host" || s.Cgroup != "host" {
+		t.Errorf("namespaces: pid %q, network %q, cgroup %q", s.Pid, s.NetworkMode, s.Cgroup)
+	}
+	// Capabilities of another user than root would be lost when the program starts.
+	if s.User != "0:0" || !slices.Contains(s.SecurityOpt, "apparmor=unconfined") {
+		t.Errorf("user %q, security options %v", s.User, s.SecurityOpt)
 	}
 	if s.Deploy == nil || s.Deploy.Resources.Reservations == nil || len(s.Deploy.Resources.Reservations.Devices) != 1 {
 		t.Fatal("no GPU is asked for")
@@ -159,6 +167,16 @@ func argument(command []string, flag string) string {
 		}
 	}
 	return ""
+}
+
+func TestTheUnprivilegedExporterHasNothing(t *testing.T) {
+	s := project(t, "compose.yaml", "unprivileged.yaml").Services["exporter"]
+	if len(s.CapAdd) > 0 || !slices.Equal(s.CapDrop, []string{"ALL"}) || strings.HasPrefix(s.User, "0") || !slices.Equal(s.SecurityOpt, []string{"no-new-privileges:true"}) {
+		t.Errorf("adds %v, drops %v, user %q, security options %v", s.CapAdd, s.CapDrop, s.User, s.SecurityOpt)
+	}
+	if s.Pid != "host" {
+		t.Errorf("pid %q: the driver leaves processes out", s.Pid)
+	}
 }
 
 func TestWithoutANvidiaRuntimeTheExporterAsksForNoGPU(t *testing.T) {

@@ -163,3 +163,27 @@ func output(t *testing.T, c *exec.Cmd) string {
 	}
 	return stdout.String()
 }
+
+// TestFilesStartTheExporterAsTheVariantsDo holds the unit and the compose file to what is tried here.
+func TestFilesStartTheExporterAsTheVariantsDo(t *testing.T) {
+	for file, lines := range map[string][]string{
+		"uma-exporter.service": {
+			"AmbientCapabilities=CAP_SYS_PTRACE CAP_DAC_READ_SEARCH\n", "CapabilityBoundingSet=CAP_SYS_PTRACE CAP_DAC_READ_SEARCH\n",
+			"NoNewPrivileges=yes\n", "DynamicUser=yes\n",
+		},
+		"../compose/compose.yaml": {
+			"cap_drop: [ALL]\n", "cap_add: [SYS_PTRACE, DAC_READ_SEARCH]\n", "user: \"0:0\"\n", "- --path.procfs=/host/proc\n", "no-new-privileges:true",
+		},
+		"../compose/unprivileged.yaml": {"user: \"65534:65534\"\n", "cap_add: !reset null\n", "no-new-privileges:true"},
+	} {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, line := range lines {
+			if !strings.Contains(string(text), line) {
+				t.Errorf("%s lacks %q", file, line)
+			}
+		}
+	}
+}
