@@ -1,0 +1,63 @@
+package exporter_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestFlagsOfCgroupsThatCannotBeUsedAreBadInput(t *testing.T) {
+	for name, c := range map[string]struct{ flag, says string }{
+		"no expression":  {"--cgroup.include=[", "--cgroup.include [: error parsing regexp"},
+		"none at all":    {"--cgroup.limit=0", "--cgroup.limit 0: must be"},
+		"no number":      {"--cgroup.limit=many", "--cgroup.limit many: must be"},
+		"relative path":  {"--cgroup.runtime-socket=docker.sock", "--cgroup.runtime-socket docker.sock: must be"},
+		"another scheme": {"--cgroup.runtime-socket=tcp://127.0.0.1:2375", "--cgroup.runtime-socket tcp://127.0.0.1:2375: must be"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			code, _, stderr := run(t, "--once", c.flag)
+			if code != 2 || !strings.Contains(stderr, c.says) || strings.Count(stderr, "\n") != 1 {
+				t.Errorf("exit %d, %q", code, stderr)
+			}
+		})
+	}
+}
+
+// TestCgroupsAreNamedAndChosenByFlags runs the program on a tree of files.
+func TestCgroupsAreNamedAndChosenByFlags(t *testing.T) {
+	root := t.TempDir()
+	id := strings.Repeat("4f", 32)
+	for name, text := range map[string]string{
+		"proc/meminfo":              "MemTotal:  1024 kB\nMemFree:  512 kB\n",
+		"cgroup/cgroup.controllers": "memory\n",
+		"cgroup/system.slice/docker-" + id + ".scope/memory.current": "4096\n",
+		"cgroup/system.slice/docker-" + id + ".scope/memory.stat":    "anon 4096\nsock 77\n",
+		"cgroup/system.slice/chroot-bench.scope/memory.current":      "8192\n",
+		"cgroup/system.slice/memory.stat":                            "anon 12288\n",
+		"cgroup/user.slice/user-1000.slice/run-u1.scope/memory.stat": "anon 1\n",
+		"names": id[:12] + " vllm vllm/vllm-openai:v0.11.0\n",
+	} {
+		path := filepath.Join(root, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	code, page, stderr := run(t, "--once", "--web.disable-exporter-metrics", "--collector.disable-defaults", "--collector.cgroup",
+		"--path.procfs="+root+"/proc", "--path.sysfs="+root+"/sys", "--path.cgroupfs="+root+"/cgroup",
+		"--cgroup.names-file="+root+"/names", "--cgroup.runtime-socket=unix://"+root+"/none.sock", "--cgroup.include=chroot", "--cgroup.detail", "--cgroup.limit=2")
+	if code != 0 {
+		t.Fatalf("exit %d, %s", code, stderr)
+	}
+	for _, want := range []string{
+		`container="vllm",container_id="` + id + `",image="vllm/vllm-openai:v0.11.0"`, "uma_cgroup_excluded 2\n",
+		`kind="sock"} 77`, `uma_collector_state{collector="cgroup",state="ok"} 1`,
+	} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page lacks %s:\n%s", want, page)
+		}
+	}
+}
