@@ -30,7 +30,7 @@ func (g *gaps) add(one gap) {
 		return
 	}
 	other := &(*g)[at]
-	other.what += "; " + one.what
+	other.what += "; " + strings.ToLower(one.what[:1]) + one.what[1:]
 	if other.mend == "" {
 		other.mend = one.mend
 	}

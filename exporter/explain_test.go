@@ -102,7 +102,7 @@ func TestExplainSaysWhatIsNotKnown(t *testing.T) {
 	text := explained(t, host)
 	for _, want := range []string{
 		"managed              unknown\n", "gpu_process          unknown",
-		"Line managed is not known, its bytes are in unattributed: not the host's cgroup v2 tree",
+		"line managed is not known, its bytes are in unattributed: not the host's cgroup v2 tree",
 		"Collector gpu lacks host_pid_namespace", "none in it does not mean an idle GPU",
 	} {
 		if !strings.Contains(text, want) {

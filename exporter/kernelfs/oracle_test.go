@@ -157,15 +157,20 @@ func TestMemoryStatAgreesWithContainerdWhereThatReadsIt(t *testing.T) {
 	}
 }
 
-func TestNVMeControllersAgreeWithProcfs(t *testing.T) {
+// nvmeClassFiles are nvmeFiles with what procfs wants: it gives a controller up if one of these is missing.
+func nvmeClassFiles() map[string]string {
 	contents := nvmeFiles()
-	// procfs gives a controller up if one of these is missing.
 	for _, name := range []string{"serial", "state", "cntlid"} {
 		contents["class/nvme/nvme0/"+name] = "1\n"
 	}
 	for name, value := range map[string]string{"nuse": "5", "size": "8001573552", "ana_state": "optimized", "queue/logical_block_size": "512"} {
 		contents["class/nvme/nvme0/nvme0n1/"+name] = value + "\n"
 	}
+	return contents
+}
+
+func TestNVMeControllersAgreeWithProcfs(t *testing.T) {
+	contents := nvmeClassFiles()
 	tree, err := sysfs.NewFS(written(t, contents))
 	if err != nil {
 		t.Fatal(err)
