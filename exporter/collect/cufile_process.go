@@ -104,26 +104,31 @@ func inspect(host Host, pid uint32) *cufileLook {
 	return look
 }
 
-// addFiles takes in what the descriptors tell. Two of one file count as a pair.
+// addFiles takes in what the descriptors tell. Two of one file, one with O_DIRECT and one without, are a pair.
 func (l *cufileLook) addFiles(files []kernelfs.OpenFile) {
 	type identity struct {
 		device string
 		inode  uint64
 	}
-	direct, buffered := map[identity]bool{}, map[identity]bool{}
+	type opened struct{ direct, buffered bool }
+	ways := map[identity]opened{}
 	for _, file := range files {
-		l.evidence.NvidiaFS = l.evidence.NvidiaFS || strings.HasPrefix(file.Target, "/dev/nvidia-fs")
+		if strings.HasPrefix(file.Target, "/dev/nvidia-fs") {
+			l.evidence.NvidiaFS = true
+		}
 		if file.Direct == nil {
 			continue
 		}
-		l.evidence.DirectFile = l.evidence.DirectFile || *file.Direct
-		which := map[bool]map[identity]bool{true: direct, false: buffered}[*file.Direct]
-		if file.Inode != 0 {
-			which[identity{file.Device, file.Inode}] = true
-		}
+		which := identity{file.Device, file.Inode}
+		way := ways[which]
+		way.direct, way.buffered = way.direct || *file.Direct, way.buffered || !*file.Direct
+		ways[which] = way
 	}
-	for file := range direct {
-		l.evidence.TwinFile = l.evidence.TwinFile || buffered[file]
+	for which, way := range ways {
+		l.evidence.DirectFile = l.evidence.DirectFile || way.direct
+		if way.direct && way.buffered && which.inode != 0 {
+			l.evidence.TwinFile = true
+		}
 	}
 }
 

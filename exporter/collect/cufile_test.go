@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -14,6 +16,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/umascope/umascope/exporter/archive"
+	"github.com/umascope/umascope/exporter/cufile"
+	"github.com/umascope/umascope/exporter/kernelfs"
 	"github.com/umascope/umascope/exporter/nvml"
 )
 
@@ -341,5 +345,45 @@ func TestProcessesOfAnotherMachineAreNotLookedInto(t *testing.T) {
 	host.ForeignGPU = true
 	if series, outcome := page(t, cufileSpec(), host, Options{}); outcome.State != Absent {
 		t.Errorf("%s, %v, %s", outcome.State, outcome.Err, modes(series))
+	}
+}
+
+// TestAProcessOfTheRunningKernelIsLookedInto makes this very process look like one that uses cuFile: a file by the
+// library's name is mapped, and a log is open.
+func TestAProcessOfTheRunningKernelIsLookedInto(t *testing.T) {
+	directory, pid := t.TempDir(), uint32(os.Getpid())
+	library, err := os.Create(filepath.Join(directory, "libcufile.so.1.15.1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer library.Close()
+	if err := library.Truncate(4096); err != nil {
+		t.Fatal(err)
+	}
+	mapped, err := unix.Mmap(int(library.Fd()), 0, 4096, unix.PROT_READ, unix.MAP_PRIVATE)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Munmap(mapped)
+	log, err := os.Create(filepath.Join(directory, "cufile.log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.Close()
+	host := Host{Proc: kernelfs.Dir("/proc"), Sys: fstest.MapFS{}, Now: time.Now}
+	look, logs := inspect(host, pid), newCuFileLogs()
+	if !look.evidence.Inspected || !look.evidence.Loaded || !look.evidence.LogOpen || !slices.Contains(look.logs, log.Name()) {
+		t.Fatalf("%+v", look)
+	}
+	if look.evidence.NvidiaFS || logs.evidence(host.Proc, look).Log != (cufile.Marks{}) {
+		t.Errorf("%+v", look)
+	}
+	status, err := kernelfs.ReadProcessStatus(host.Proc, pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fmt.Fprintf(log, " 09-06-2025 07:00:09:116 [pid=%d tid=1] NOTICE  cufio-drv:830 running in compatible mode\n", status.InnerPID)
+	if verdict := logs.evidence(host.Proc, look).Judge(); verdict != (cufile.Verdict{Mode: cufile.Compat, Evidence: "log"}) {
+		t.Errorf("%+v", verdict)
 	}
 }

@@ -36,7 +36,7 @@ func inspectNeed(cost string) Need {
 	return Need{
 		Name: "ptrace",
 		Cost: cost,
-		Mend: "give CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH (systemd: AmbientCapabilities=CAP_SYS_PTRACE CAP_DAC_READ_SEARCH; docker run --cap-add=SYS_PTRACE --cap-add=DAC_READ_SEARCH; in compose cap_add), or run as the user of the engine",
+		Mend: "give CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH (systemd: AmbientCapabilities=CAP_SYS_PTRACE CAP_DAC_READ_SEARCH; docker run --cap-add=SYS_PTRACE --cap-add=DAC_READ_SEARCH, in compose cap_add, and under AppArmor also --security-opt apparmor=unconfined), or run as the user of the engine",
 		Met:  func(host Host) bool { return kernelfs.MayInspect(host.Proc) },
 	}
 }
