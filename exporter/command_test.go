@@ -100,6 +100,8 @@ func TestBadInputIsOneLineThatNamesItAndExitTwo(t *testing.T) {
 		{"impossible limit", []string{"--web.max-requests=0"}, "--web.max-requests 0"},
 		{"impossible duration", []string{"--once", "--collect.timeout=-1s"}, "--collect.timeout -1s"},
 		{"unknown architecture", []string{"--once", "--gpu.memory-architecture=flat"}, "--gpu.memory-architecture flat"},
+		{"path of the working directory", []string{"--once", "--memory.cache-path=models"}, "--memory.cache-path models: must be an absolute path"},
+		{"path that stands twice", []string{"explain", "--memory.cache-path=/a", "--memory.cache-path=/a"}, "--memory.cache-path /a: stands twice"},
 		{"impossible path", []string{"--web.telemetry-path=metrics"}, "--web.telemetry-path"},
 		{"path that no request can have", []string{"--web.telemetry-path=//metrics"}, "--web.telemetry-path"},
 		{"web configuration missing", []string{"--web.listen-address=127.0.0.1:0", "--web.config.file=" + filepath.Join(empty, "x")}, "--web.config.file " + filepath.Join(empty, "x")},
