@@ -3,7 +3,6 @@ package collect
 import (
 	"context"
 	"fmt"
-	"sync"
 
 	"github.com/umascope/umascope/exporter/kernelfs"
 )
@@ -11,24 +10,19 @@ import (
 // maxEngineProcesses bounds the processes that are looked into for an engine.
 const maxEngineProcesses = 256
 
-// engineProcesses is the part of a sample that holds which processes may be an engine's.
-type engineProcesses struct {
-	once sync.Once
-	pids []uint32
-}
-
 // engineProcesses lists the processes that may belong to an engine: those that hold GPU memory, largest
 // first, then the others in their cgroups, since an engine's front end and its KV block manager can be
 // processes of their own that hold none. There are none where the GPU is another machine's.
 func (s *Sample) engineProcesses(ctx context.Context) []uint32 {
-	s.engines.once.Do(func() {
-		// Without a reading there are no processes either; the memory collector says why.
-		reading, _ := s.Memory(ctx)
-		if !s.host.ForeignGPU {
-			s.engines.pids = s.withCompanions(reading.Processes)
+	// Without a reading there are no processes either; the memory collector says why.
+	pids, _ := s.engines.get(ctx, func(ctx context.Context) ([]uint32, error) {
+		reading, err := s.Memory(ctx)
+		if s.host.ForeignGPU {
+			return nil, err
 		}
+		return s.withCompanions(reading.Processes), err
 	})
-	return s.engines.pids
+	return pids
 }
 
 // withCompanions lists the processes given and those in the same cgroups, each once.

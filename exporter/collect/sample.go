@@ -21,15 +21,12 @@ type Sample struct {
 	passOnce sync.Once
 	pass     *nvml.Pass
 
-	memoryOnce sync.Once
-	memory     MemoryReading
-	memoryErr  error
+	memory  shared[MemoryReading]
+	engines shared[[]uint32] // see engineProcesses
 
 	topsOnce sync.Once
 	tops     map[string]kernelfs.MemoryStat
 	topsErr  error
-
-	engines engineProcesses
 
 	cachedPaths atomic.Pointer[[]CachedPath]
 }
@@ -44,13 +41,10 @@ func (s *Sample) GPU(ctx context.Context) *nvml.Pass {
 }
 
 // Memory reads the memory of the host. The error is that of /proc/meminfo, without which there is
-// nothing; whatever else is missing is said in MemoryReading.Unknown.
+// nothing, or of a context that ends before the reading is there; whatever else is missing is said in
+// MemoryReading.Unknown.
 func (s *Sample) Memory(ctx context.Context) (MemoryReading, error) {
-	s.memoryOnce.Do(func() {
-		s.memoryErr = errors.New("reading the memory of the host ended in a panic") // stands if it does
-		s.memory, s.memoryErr = s.readMemory(ctx)
-	})
-	return s.memory, s.memoryErr
+	return s.memory.get(ctx, s.readMemory)
 }
 
 // TopCgroupStats reads memory.stat of all cgroups directly below the root, by path; one that goes
