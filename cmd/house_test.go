@@ -40,6 +40,7 @@ var mayImport = map[string][]string{
 	"loadgen/prompt":            {},
 	"loadgen/telemetry":         {"exporter/metric"},
 	"loadgen/report":            {"exporter/metric", "loadgen/chat", "loadgen/telemetry"},
+	"loadgen/sim/kvcache":       {},
 	"loadgen/sim":               {"exporter/metric"},
 	"loadgen":                   {"exporter/metric", "loadgen/chat", "loadgen/prompt", "loadgen/report", "loadgen/schedule", "loadgen/telemetry"},
 	"dashboards":                {"exporter/metric", "exporter/metric/expr", "exporter/metric/threshold"},

@@ -1,0 +1,270 @@
+// Package kvcache is a prefix cache of KV blocks over a device, a host and a disk tier, as plain
+// arithmetic without a clock: which block is where, who holds it, what gives way to it.
+//
+// A block is named by its key, the hash of everything up to its end, so that equal prefixes have
+// equal keys. Blocks of running sequences are held on the device and counted; those that nobody
+// holds stay there, until another needs the room. The lower tiers are written through: a block is
+// copied to the host when it is complete and from there to the disk, at once or, with the filter,
+// once it was wanted again. That is how Dynamo's KVBM does it (docs/components/kvbm/kvbm-guide.md).
+package kvcache
+
+import "slices"
+
+// Config is the size of the tiers, in blocks. 0 turns a tier off; without the host the disk is
+// written from the device directly.
+type Config struct {
+	Device, Host, Disk int
+	// Filter keeps blocks from the disk until they were wanted twice.
+	Filter bool
+}
+
+// Moves counts blocks, since the cache was made.
+type Moves struct {
+	DeviceToHost, HostToDisk, DeviceToDisk  int64 // copied down
+	HostToDevice, DiskToDevice              int64 // brought back
+	DroppedDevice, DroppedHost, DroppedDisk int64 // gave way to others
+}
+
+// Hits says which tier the blocks of one prefix were found in.
+type Hits struct {
+	Device, Host, Disk int
+	// FromDisk is how many of these blocks were read from the disk, now or before they were found
+	// on the device.
+	FromDisk int
+}
+
+// Blocks is how many were found.
+func (h Hits) Blocks() int { return h.Device + h.Host + h.Disk }
+
+// block is one on the device.
+type block struct {
+	key      uint64
+	keyed    bool // it is complete and can be found under its key
+	fromDisk bool
+	holders  int
+}
+
+// Lease is what one sequence holds on the device, in the order of its tokens.
+type Lease struct{ blocks []*block }
+
+// Blocks is how many it holds.
+func (l *Lease) Blocks() int { return len(l.blocks) }
+
+// Cache is the three tiers. It is not safe for use from several goroutines.
+type Cache struct {
+	config     Config
+	device     map[uint64]*block // complete blocks, held or idle
+	idle       *recency          // keys of those that nobody holds
+	host, disk *recency
+	seen       frequency
+	held       int // blocks on the device that somebody holds
+	moves      Moves
+}
+
+// New returns an empty cache.
+func New(config Config) *Cache {
+	return &Cache{
+		config: config, device: map[uint64]*block{}, idle: newRecency(), host: newRecency(), disk: newRecency(),
+		seen: frequency{counts: map[uint64]uint32{}},
+	}
+}
+
+// Moves returns the counts of what was moved.
+func (c *Cache) Moves() Moves { return c.moves }
+
+// Held is how many blocks of the device somebody holds; with those that can be had it is all.
+func (c *Cache) Held() int { return c.held }
+
+// Room is how many blocks of the device can be had: empty ones and idle ones.
+func (c *Cache) Room() int { return c.config.Device - c.held }
+
+// Stored is how many blocks each tier keeps under a key.
+func (c *Cache) Stored() (device, host, disk int) {
+	return len(c.device), c.host.len(), c.disk.len()
+}
+
+// Find says where the longest known prefix of these keys is, without touching anything. Each block
+// counts for the fastest tier that has it; the prefix ends at the first that none has.
+func (c *Cache) Find(keys []uint64) Hits {
+	var hits Hits
+	for _, key := range keys {
+		b, onDevice := c.device[key]
+		switch {
+		case onDevice:
+			hits.Device++
+			if b.fromDisk {
+				hits.FromDisk++
+			}
+		case c.host.has(key):
+			hits.Host++
+		case c.disk.has(key):
+			hits.Disk++
+			hits.FromDisk++
+		default:
+			return hits
+		}
+	}
+	return hits
+}
+
+// idleAmong is how many blocks of the prefix found are on the device and held by nobody: to hold
+// them takes room too.
+func (c *Cache) idleAmong(keys []uint64) int {
+	idle := 0
+	for _, key := range keys {
+		if c.idle.has(key) {
+			idle++
+		}
+	}
+	return idle
+}
+
+// Acquire takes so many blocks of the device for a sequence, the known prefix of keys among them,
+// brought back from the lower tiers where it must be; extra blocks have to be left for others too.
+// False: there is no room for them, and nothing has changed.
+func (c *Cache) Acquire(keys []uint64, blocks, extra int) (*Lease, Hits, bool) {
+	hits := c.Find(keys)
+	prefix := keys[:hits.Blocks()]
+	fresh := max(0, blocks-hits.Device)
+	if fresh+c.idleAmong(prefix)+extra > c.Room() {
+		return nil, Hits{}, false
+	}
+	lease := &Lease{blocks: make([]*block, len(prefix), max(blocks, len(prefix)))}
+	// What is there is held first: room for the others must not be made of it.
+	for i, key := range prefix {
+		if b, ok := c.device[key]; ok {
+			c.hold(b)
+			lease.blocks[i] = b
+		}
+	}
+	for i, key := range prefix {
+		if lease.blocks[i] == nil {
+			lease.blocks[i] = c.bringBack(key)
+		}
+	}
+	for len(lease.blocks) < blocks {
+		lease.blocks = append(lease.blocks, c.empty())
+	}
+	c.wanted(prefix)
+	return lease, hits, true
+}
+
+func (c *Cache) hold(b *block) {
+	if b.holders == 0 {
+		c.idle.remove(b.key)
+		c.held++
+	}
+	b.holders++
+}
+
+// empty takes a block without content; the one that was idle longest gives way if it must. There
+// has to be room.
+func (c *Cache) empty() *block {
+	if c.held+c.idle.len() >= c.config.Device {
+		delete(c.device, c.idle.dropOldest())
+		c.moves.DroppedDevice++
+	}
+	c.held++
+	return &block{holders: 1}
+}
+
+// bringBack copies a block from the host, else from the disk, to the device.
+func (c *Cache) bringBack(key uint64) *block {
+	b := c.empty()
+	b.key, b.keyed = key, true
+	c.device[key] = b
+	if c.host.has(key) {
+		c.moves.HostToDevice++
+	} else {
+		b.fromDisk = true
+		c.moves.DiskToDevice++
+	}
+	return b
+}
+
+// wanted tells the lower tiers that a prefix was used again. The last block first: a prefix is of
+// use from its beginning only, so its end gives way first. What the host lost is not copied to it
+// again: KVBM offloads what is computed, not what is found.
+func (c *Cache) wanted(prefix []uint64) {
+	for _, key := range slices.Backward(prefix) {
+		c.host.touch(key)
+		c.disk.touch(key)
+		if c.config.Host == 0 || c.host.has(key) {
+			c.offerDisk(key)
+		}
+	}
+}
+
+// Grow takes one more block for a sequence; false: there is no room.
+func (c *Cache) Grow(lease *Lease) bool {
+	if c.Room() == 0 {
+		return false
+	}
+	lease.blocks = append(lease.blocks, c.empty())
+	return true
+}
+
+// Complete says that block i of the lease is computed, up to the prefix with that key. From now on
+// others find it, and the lower tiers get their copy. Where another sequence was first, its block
+// is the one that is found.
+func (c *Cache) Complete(lease *Lease, i int, key uint64) {
+	b := lease.blocks[i]
+	if b.keyed {
+		return
+	}
+	if _, taken := c.device[key]; !taken {
+		b.key, b.keyed = key, true
+		c.device[key] = b
+	}
+	c.offer(key)
+}
+
+// offer writes a complete block through to the tiers below the device, as far as they do not have it.
+func (c *Cache) offer(key uint64) {
+	if c.config.Host > 0 && !c.host.has(key) {
+		c.moves.DroppedHost += c.host.put(key, c.config.Host)
+		c.moves.DeviceToHost++
+	}
+	c.offerDisk(key)
+}
+
+// offerDisk writes a block to the disk if that may have it and does not yet.
+func (c *Cache) offerDisk(key uint64) {
+	if c.config.Disk == 0 {
+		return
+	}
+	if uses := c.seen.use(key); c.disk.has(key) || c.config.Filter && uses < 2 {
+		return
+	}
+	c.moves.DroppedDisk += c.disk.put(key, c.config.Disk)
+	if c.config.Host > 0 {
+		c.moves.HostToDisk++
+	} else {
+		c.moves.DeviceToDisk++
+	}
+}
+
+// Release gives back all that a sequence holds. Complete blocks stay idle, the last of them the
+// first to give way; the others are empty.
+func (c *Cache) Release(lease *Lease) {
+	for _, b := range slices.Backward(lease.blocks) {
+		b.holders--
+		if b.holders > 0 {
+			continue
+		}
+		c.held--
+		if b.keyed {
+			c.idle.touchOrPut(b.key)
+		}
+	}
+	lease.blocks = nil
+}
+
+// Forget drops whatever nobody holds on the device (vLLM: reset_prefix_cache, SGLang: flush_cache).
+// The lower tiers keep theirs.
+func (c *Cache) Forget() {
+	for c.idle.len() > 0 {
+		delete(c.device, c.idle.dropOldest())
+		c.moves.DroppedDevice++
+	}
+}

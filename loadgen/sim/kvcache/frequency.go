@@ -1,0 +1,39 @@
+package kvcache
+
+// frequency is how often blocks were wanted, as KVBM's offload filter counts it: 1 at first, twice
+// as much at each further time, and less with age.
+type frequency struct {
+	counts map[uint64]uint32
+	uses   int
+}
+
+const (
+	// mostUses bounds a count, so that what was once popular is forgotten after some halvings.
+	mostUses = 1 << 8
+	// leastAging is the number of uses between two halvings while few keys are known.
+	leastAging = 1 << 16
+)
+
+// use counts one use of a key and returns the count.
+func (f *frequency) use(key uint64) uint32 {
+	count := min(mostUses, max(1, 2*f.counts[key]))
+	f.counts[key] = count
+	// Age is counted in uses and not in time: the cache has no clock. With an interval that grows
+	// with the keys known, aging costs a constant time for each use.
+	if f.uses++; f.uses >= max(leastAging, 4*len(f.counts)) {
+		f.age()
+	}
+	return count
+}
+
+// age halves all counts and forgets those of 1.
+func (f *frequency) age() {
+	f.uses = 0
+	for key, count := range f.counts {
+		if count /= 2; count == 0 {
+			delete(f.counts, key)
+		} else {
+			f.counts[key] = count
+		}
+	}
+}
