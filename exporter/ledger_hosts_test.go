@@ -85,6 +85,14 @@ func handWorked() map[string]map[string]int64 {
 				149618688 - (129524552 + 557056 + 15245312 + 0 + 63648 + 0), // inference.slice
 			metric.LineUnattributed: (131981020-118892628-3889584-6334776-2120904-0-133052-64624-4304-16256-4672-0)*kB - 4343240,
 		},
+		"h200x2": {
+			metric.LineFree: 254361408 * kB, metric.LineAnon: 437708 * kB, metric.LinePageCache: (23968 + 7312564 - 2120904) * kB,
+			metric.LineShmem: 2120904 * kB, metric.LineSwapCache: 0, metric.LineSlabReclaimable: 107764 * kB, metric.LineSlabUnreclaimable: 73716 * kB,
+			metric.LineKernelStack: 6656 * kB, metric.LinePageTables: (10860 + 0) * kB, metric.LinePercpu: 9344 * kB, metric.LineHugetlb: 0,
+			metric.LineManaged: 9793536 - (7258048 + 884736 + 667648 + 0 + 844832 + 0) + // group1
+				1188274176 - (100071528 + 557056 + 9605120 + 0 + 60656 + 0), // inference.slice
+			metric.LineUnattributed: (263998500-254361408-437708-5215628-2120904-0-107764-73716-6656-10860-9344-0)*kB - 1078118088,
+		},
 		// The kernel files of these two are those of gb10-idle, but their GPUs are discrete.
 		"gpu-lost": {
 			metric.LineFree: 113001500 * kB, metric.LineAnon: 6568100 * kB, metric.LinePageCache: (312844 + 5653480 - 152832) * kB,
