@@ -14,7 +14,7 @@ const maxCachePaths = 20
 
 // defineMemory adds the flags of the memory collector.
 func (l *commandLine) defineMemory(c *kingpin.CmdClause) {
-	c.Flag("memory.cache-path", "Show how much of this file, or of the files below this directory, is in the page cache, looked up twice a minute at most; links and other file systems below it are left out; may repeat.").
+	c.Flag("memory.cache-path", "Show how much of this file, or of the files below this directory, is in the page cache, by paths as this program sees them; looked up twice a minute at most; links and other file systems below it are left out; may repeat.").
 		PlaceHolder("PATH").SetValue(repeated{"--memory.cache-path", false, addCachePath(&l.options.CachePaths)})
 }
 

@@ -149,6 +149,11 @@ func heldInPoolBy(device nvml.Device, pool poolNodes) (uint64, error) {
 
 // managedMemory is the kernel memory of all cgroups that is of no named kind: where memory of
 // cudaMallocManaged is charged. Processes in the root cgroup are charged nowhere.
+//
+// The kernel brings memory.stat up to date when it is read if more than 64 pages for each CPU have changed, and
+// every two seconds otherwise (mem_cgroup_flush_stats in mm/memcontrol.c). By that rule gigabytes that stay in
+// the line for a second after they were freed, as was seen once on an H200, are not an old figure but
+// still charged; that the driver gives them back late is a guess.
 func managedMemory(tops map[string]kernelfs.MemoryStat, err error) (ledger.Amount, error) {
 	if err != nil {
 		return ledger.Unknown(), err

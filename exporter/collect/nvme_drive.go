@@ -80,31 +80,35 @@ func (d *nvmeDrives) emit(ctx context.Context, batch *Batch, controllers []kerne
 	for _, controller := range controllers {
 		drive := d.drives[controller.Name]
 		temperatures, _, err := drive.temperatures.value(ctx)
-		errs = append(errs, ofDrive(controller.Name, err))
-		if d.smart {
-			log, ready, err := drive.smart.value(ctx)
-			switch {
-			case errors.Is(err, fs.ErrPermission), errors.Is(err, fs.ErrNotExist):
-				batch.Lacks(nvmeAdminNeed)
-			case err != nil:
-				errs = append(errs, ofDrive(controller.Name, err))
-			case ready:
-				emitSMART(batch, controller.Name, log)
-				if len(temperatures) == 0 { // before Linux 5.5 there is no hwmon chip
-					temperatures = log.Temperatures
-				}
-			}
+		log, healthErr := d.health(ctx, drive, batch)
+		if log != nil {
+			emitSMART(batch, controller.Name, *log)
+		}
+		if len(temperatures) == 0 && log != nil { // before Linux 5.5 there is no hwmon chip
+			temperatures = log.Temperatures
 		}
 		emitTemperatures(batch, controller.Name, temperatures)
+		if err := errors.Join(err, healthErr); err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", controller.Name, err))
+		}
 	}
 	return errors.Join(errs...)
 }
 
-func ofDrive(controller string, err error) error {
-	if err == nil {
-		return nil
+// health is the log of a drive, nil where it was not asked for, is not there yet or is kept from this program.
+func (d *nvmeDrives) health(ctx context.Context, drive *nvmeDrive, batch *Batch) (*kernelfs.SMARTLog, error) {
+	if !d.smart {
+		return nil, nil
 	}
-	return fmt.Errorf("%s: %w", controller, err)
+	log, ready, err := drive.smart.value(ctx)
+	switch {
+	case errors.Is(err, fs.ErrPermission), errors.Is(err, fs.ErrNotExist):
+		batch.Lacks(nvmeAdminNeed)
+		return nil, nil
+	case err != nil, !ready:
+		return nil, err
+	}
+	return &log, nil
 }
 
 func emitTemperatures(batch *Batch, controller string, sensors []kernelfs.NVMeTemperature) {
