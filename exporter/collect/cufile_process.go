@@ -82,7 +82,6 @@ func (l *cufileLook) fresh(now time.Time) bool {
 // inspect looks into a process. What cannot be read leaves the evidence uninspected.
 func inspect(host Host, pid uint32) *cufileLook {
 	look := &cufileLook{pid: pid, innerPID: pid}
-	look.cgroup, _ = kernelfs.ProcessCgroup(host.Proc, pid)
 	libraries, mapsErr := kernelfs.MappedLibraries(host.Proc, pid, cufileLibrary, cufileRDMALibrary)
 	files, filesErr := kernelfs.OpenFiles(host.Proc, pid)
 	look.evidence.Loaded, look.evidence.RDMALoaded = libraries[cufileLibrary], libraries[cufileRDMALibrary]
@@ -91,6 +90,7 @@ func inspect(host Host, pid uint32) *cufileLook {
 		look.addFiles(files)
 		return look
 	}
+	look.cgroup, _ = kernelfs.ProcessCgroup(host.Proc, pid)
 	if status, err := kernelfs.ReadProcessStatus(host.Proc, pid); err == nil {
 		look.innerPID = cmp.Or(status.InnerPID, pid)
 	}

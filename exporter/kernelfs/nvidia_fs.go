@@ -50,10 +50,11 @@ func ReadNvidiaFS(proc, sys fs.FS) (NvidiaFS, error) {
 	if stats.Version == "" {
 		stats.Version, versionErr = parseFile(proc, at+"version", parseNvidiaFSVersion)
 	}
-	if on, err := readUint(sys, "module/nvidia_fs/parameters/rw_stats_enabled"); err == nil {
+	on, parameterErr := readUint(sys, "module/nvidia_fs/parameters/rw_stats_enabled")
+	if parameterErr == nil {
 		stats.RWStats = new(on != 0)
 	}
-	return stats, errors.Join(unlessMissing(statsErr), unlessMissing(modulesErr), unlessMissing(versionErr))
+	return stats, errors.Join(unlessMissing(statsErr), unlessMissing(modulesErr), unlessMissing(versionErr), unlessMissing(parameterErr))
 }
 
 func unlessMissing(err error) error {

@@ -86,6 +86,10 @@ func TestNvidiaFSThatIsNotUnderstood(t *testing.T) {
 			t.Errorf("%s: %+v, %v", name, got, err)
 		}
 	}
+	proc := files(map[string]string{"driver/nvidia-fs/stats": nvidiaFSText(t, "2.25.7")})
+	if got, err := ReadNvidiaFS(proc, files(map[string]string{"module/nvidia_fs/parameters/rw_stats_enabled": "on\n"})); !errors.Is(err, errMalformed) || got.Version != "2.25.7" {
+		t.Errorf("parameter: %+v, %v", got, err)
+	}
 	for _, text := range []string{"", "Reads : n=1 err=0\n", "NVFS statistics(ver: 4.0)\nGPU 0000:41:00.0  uuid:0a1b2c3d-4e5f-6071-8293-a4b5c6d7e8f9 : \n",
 		"NVFS statistics(ver: 4.0)\nActive Shadow-Buffer (MiB): many\n", "NVFS statistics(ver: 4.0)\nReads : readMiB=9223372036854775807\n"} {
 		if got, err := parseNvidiaFSStats(text); !errors.Is(err, errMalformed) {
