@@ -6,6 +6,7 @@
 package schedule
 
 import (
+	"errors"
 	"fmt"
 	"iter"
 	"math"
@@ -26,20 +27,39 @@ const (
 	// Poisson starts requests at exponentially distributed distances, the first one included:
 	// the process has no memory, so its start is a moment like any other.
 	Poisson Arrival = "poisson"
+	// Gamma starts requests at gamma distributed distances: burstier than Poisson below a
+	// burstiness of 1, smoother above it.
+	Gamma Arrival = "gamma"
+	// Recorded starts requests when those of a trace were.
+	Recorded Arrival = "trace"
 )
 
 // Arrivals lists the processes, as the flag that chooses one spells them.
-func Arrivals() []Arrival { return []Arrival{Closed, Constant, Poisson} }
+func Arrivals() []Arrival { return []Arrival{Closed, Constant, Poisson, Gamma, Recorded} }
 
 // MaxRatePerSecond bounds the rate: offsets are whole nanoseconds, and no client paces finer
 // than this.
 const MaxRatePerSecond = 1e6
 
-// Process is an arrival process with its rate.
+// Bounds of the burstiness. Beyond them nearly all gaps are 0, or all are equal.
+const (
+	MinBurstiness = 0.01
+	MaxBurstiness = 1000
+)
+
+// Process is an arrival process with its parameters.
 type Process struct {
 	Arrival Arrival `json:"arrival"`
-	// RatePerSecond is the mean number of arrivals a second; Closed has none.
+	// RatePerSecond is the mean number of arrivals a second; with Stages, Closed and Recorded
+	// there is none.
 	RatePerSecond float64 `json:"rate_per_second,omitempty"`
+	// Burstiness is the shape of Gamma, as the flag of that name of vllm bench: the coefficient of
+	// variation of the gaps is 1/sqrt(Burstiness), and 1 is Poisson.
+	Burstiness float64 `json:"burstiness,omitempty"`
+	// Stages change the level over time: the rate, or the slots of a closed loop.
+	Stages []Stage `json:"stages,omitempty"`
+	// Trace is what Recorded replays.
+	Trace *Trace `json:"trace,omitempty"`
 }
 
 // Open says whether arrivals come by the clock, whatever the server does.
@@ -58,53 +78,99 @@ func (l Limit) Within(index int, offset time.Duration) bool {
 
 // Check refuses what no sequence can be made of.
 func (p Process) Check() error {
+	if (p.Arrival == Gamma) != (p.Burstiness != 0) {
+		return fmt.Errorf("burstiness belongs to %s, and only to it", Gamma)
+	}
+	if (p.Arrival == Recorded) != (p.Trace != nil) {
+		return fmt.Errorf("a trace belongs to %s, and only to it", Recorded)
+	}
 	switch p.Arrival {
 	case Closed:
 		if p.RatePerSecond != 0 {
-			return fmt.Errorf("a closed loop has no rate")
+			return errors.New("a closed loop has no rate")
 		}
-		return nil
+		return checkStages(p.Stages, wholeLevel)
+	case Recorded:
+		if p.RatePerSecond != 0 || len(p.Stages) > 0 {
+			return errors.New("a trace has the rate that it was recorded with")
+		}
+		return p.Trace.check()
 	case Constant, Poisson:
-		// The negation catches NaN.
-		if !(p.RatePerSecond > 0 && p.RatePerSecond <= MaxRatePerSecond) {
-			return fmt.Errorf("%v a second is not a rate above 0 and up to %.0f", p.RatePerSecond, MaxRatePerSecond)
+		return p.checkRate()
+	case Gamma:
+		if !(p.Burstiness >= MinBurstiness && p.Burstiness <= MaxBurstiness) {
+			return fmt.Errorf("%v is not a burstiness from %v to %v", p.Burstiness, MinBurstiness, MaxBurstiness)
 		}
-		return nil
+		return p.checkRate()
 	default:
 		return fmt.Errorf("%q is none of %s", p.Arrival, names())
 	}
 }
 
+// checkRate wants a rate or stages of rates.
+func (p Process) checkRate() error {
+	if len(p.Stages) > 0 {
+		if p.RatePerSecond != 0 {
+			return errors.New("the stages say the rate")
+		}
+		return checkStages(p.Stages, rateLevel)
+	}
+	// The negation catches NaN.
+	if !(p.RatePerSecond > 0 && p.RatePerSecond <= MaxRatePerSecond) {
+		return fmt.Errorf("%v a second is not a rate above 0 and up to %.0f", p.RatePerSecond, MaxRatePerSecond)
+	}
+	return nil
+}
+
 // Offsets yields the planned offset of each arrival of an open process from the start of its
-// phase, ascending, until the limit. Equal arguments yield equal sequences. A closed loop has
-// no planned offsets and yields nothing.
+// phase, ascending, until the limit, the end of the stages or of the trace. Equal arguments yield
+// equal sequences. A closed loop has no planned offsets and yields nothing.
 func (p Process) Offsets(limit Limit, seed, stream uint64) iter.Seq[time.Duration] {
 	return func(yield func(time.Duration) bool) {
 		if !p.Open() {
 			return
 		}
-		offset := p.sequence(rand.New(rand.NewPCG(seed, stream)))
+		next := p.sequence(rand.New(rand.NewPCG(seed, stream)))
 		for index := 0; ; index++ {
-			at := offset(index)
-			if !limit.Within(index, at) || !yield(at) {
+			at, ok := next(index)
+			if !ok || !limit.Within(index, at) || !yield(at) {
 				return
 			}
 		}
 	}
 }
 
-// sequence returns the function from an arrival's index to its offset; it must be called with
-// 0, 1, 2 and so on.
-func (p Process) sequence(random *rand.Rand) func(index int) time.Duration {
+// sequence returns the function from an arrival's index to its offset, if it has one; it must be
+// called with 0, 1, 2 and so on.
+//
+// Arrivals are drawn on a scale on which their mean distance is 1, and the rate stretches that
+// scale to time: under a rate that changes, Poisson stays a Poisson process.
+func (p Process) sequence(random *rand.Rand) func(index int) (time.Duration, bool) {
+	if p.Arrival == Recorded {
+		return p.Trace.offset
+	}
+	at := flat(p.RatePerSecond)
+	if len(p.Stages) > 0 {
+		at = staged(p.Stages)
+	}
 	if p.Arrival == Constant {
 		// From the index, not from the predecessor: rounding errors must not add up.
-		return func(index int) time.Duration { return duration(float64(index) / p.RatePerSecond) }
+		return func(index int) (time.Duration, bool) { return at(float64(index)) }
 	}
-	var seconds float64
-	return func(int) time.Duration {
-		seconds += random.ExpFloat64() / p.RatePerSecond
-		return duration(seconds)
+	gap := random.ExpFloat64
+	if p.Arrival == Gamma && p.Burstiness != 1 {
+		gap = func() float64 { return gamma(random, p.Burstiness) / p.Burstiness }
 	}
+	var position float64
+	return func(int) (time.Duration, bool) {
+		position += gap()
+		return at(position)
+	}
+}
+
+// flat is the time of a position under one rate.
+func flat(ratePerSecond float64) func(position float64) (time.Duration, bool) {
+	return func(position float64) (time.Duration, bool) { return duration(position / ratePerSecond), true }
 }
 
 // duration rounds to nanoseconds and saturates at the largest duration, some 292 years.

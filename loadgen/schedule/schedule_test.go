@@ -12,7 +12,7 @@ func offsets(p Process, limit Limit, seed uint64) []time.Duration {
 }
 
 func TestConstantArrivalsStandAtExactMultiplesOfTheGap(t *testing.T) {
-	got := offsets(Process{Constant, 3}, Limit{Requests: 4}, 1)
+	got := offsets(Process{Arrival: Constant, RatePerSecond: 3}, Limit{Requests: 4}, 1)
 	want := []time.Duration{0, 333333333, 666666667, time.Second}
 	if !slices.Equal(got, want) {
 		t.Errorf("offsets %v, want %v", got, want)
@@ -21,14 +21,14 @@ func TestConstantArrivalsStandAtExactMultiplesOfTheGap(t *testing.T) {
 
 func TestRoundingDoesNotAddUp(t *testing.T) {
 	const rate, n = 3000.0, 300_001
-	got := offsets(Process{Constant, rate}, Limit{Requests: n}, 1)
+	got := offsets(Process{Arrival: Constant, RatePerSecond: rate}, Limit{Requests: n}, 1)
 	if last := got[n-1]; last != 100*time.Second {
 		t.Errorf("arrival %d at %v, want 100s", n-1, last)
 	}
 }
 
 func TestSameSeedSamePlanOtherSeedOtherPlan(t *testing.T) {
-	p, limit := Process{Poisson, 10}, Limit{Requests: 1000}
+	p, limit := Process{Arrival: Poisson, RatePerSecond: 10}, Limit{Requests: 1000}
 	first := offsets(p, limit, 1337)
 	if !slices.Equal(first, offsets(p, limit, 1337)) {
 		t.Error("the same seed gave another plan")
@@ -47,7 +47,7 @@ func TestSameSeedSamePlanOtherSeedOtherPlan(t *testing.T) {
 }
 
 func TestAShorterPlanIsThePrefixOfALongerOne(t *testing.T) {
-	p := Process{Poisson, 100}
+	p := Process{Arrival: Poisson, RatePerSecond: 100}
 	long := offsets(p, Limit{Requests: 500}, 7)
 	if short := offsets(p, Limit{Requests: 50}, 7); !slices.Equal(short, long[:50]) {
 		t.Error("the limit changed the arrivals before it")
@@ -57,7 +57,7 @@ func TestAShorterPlanIsThePrefixOfALongerOne(t *testing.T) {
 func TestPoissonGapsHaveTheMeanAndSpreadOfTheProcess(t *testing.T) {
 	for _, seed := range []uint64{1, 2, 3} {
 		const rate, n = 50.0, 200_000
-		got := offsets(Process{Poisson, rate}, Limit{Requests: n}, seed)
+		got := offsets(Process{Arrival: Poisson, RatePerSecond: rate}, Limit{Requests: n}, seed)
 		var sum, squares float64
 		previous := time.Duration(0)
 		for _, at := range got {
@@ -79,7 +79,7 @@ func TestPoissonGapsHaveTheMeanAndSpreadOfTheProcess(t *testing.T) {
 func TestPoissonCountsInASecondAreAsSpreadAsTheirMean(t *testing.T) {
 	const rate, seconds = 20.0, 20_000
 	counts := make([]float64, seconds)
-	for at := range (Process{Poisson, rate}).Offsets(Limit{Duration: seconds * time.Second}, 9, 1) {
+	for at := range (Process{Arrival: Poisson, RatePerSecond: rate}).Offsets(Limit{Duration: seconds * time.Second}, 9, 1) {
 		counts[int(at/time.Second)]++
 	}
 	var sum, squares float64
@@ -102,7 +102,7 @@ func TestTheFirstLimitReachedEndsThePlan(t *testing.T) {
 		{Limit{Requests: 5, Duration: time.Second}, 5},
 		{Limit{Requests: 50, Duration: time.Second}, 10},
 	} {
-		if got := len(offsets(Process{Constant, 10}, c.limit, 1)); got != c.want {
+		if got := len(offsets(Process{Arrival: Constant, RatePerSecond: 10}, c.limit, 1)); got != c.want {
 			t.Errorf("%+v: %d arrivals, want %d", c.limit, got, c.want)
 		}
 	}
@@ -116,7 +116,7 @@ func TestAClosedLoopPlansNothing(t *testing.T) {
 
 func TestVanishingRatesDoNotOverflow(t *testing.T) {
 	for _, a := range []Arrival{Constant, Poisson} {
-		got := offsets(Process{a, 1e-300}, Limit{Requests: 3}, 1)
+		got := offsets(Process{Arrival: a, RatePerSecond: 1e-300}, Limit{Requests: 3}, 1)
 		if len(got) != 3 || !slices.IsSorted(got) || got[0] < 0 {
 			t.Errorf("%s: %v", a, got)
 		}
@@ -124,9 +124,16 @@ func TestVanishingRatesDoNotOverflow(t *testing.T) {
 }
 
 func TestCheckRefusesWhatIsNoRate(t *testing.T) {
-	good := []Process{{Closed, 0}, {Constant, 0.001}, {Poisson, MaxRatePerSecond}}
-	bad := []Process{{Closed, 1}, {Constant, 0}, {Poisson, -1}, {Poisson, math.NaN()},
-		{Constant, math.Inf(1)}, {Constant, MaxRatePerSecond * 2}, {"sine", 1}, {"", 0}}
+	trace := &Trace{Rows: []Row{{InputTokens: 1, OutputTokens: 1}}}
+	steps := []Stage{{time.Second, 2}}
+	good := []Process{{Arrival: Closed}, {Arrival: Constant, RatePerSecond: 0.001}, {Arrival: Poisson, RatePerSecond: MaxRatePerSecond},
+		{Arrival: Gamma, RatePerSecond: 1, Burstiness: 0.5}, {Arrival: Gamma, Stages: steps, Burstiness: 1}, {Arrival: Closed, Stages: steps},
+		{Arrival: Recorded, Trace: trace}}
+	bad := []Process{{Arrival: Closed, RatePerSecond: 1}, {Arrival: Constant}, {Arrival: Poisson, RatePerSecond: -1}, {Arrival: Poisson, RatePerSecond: math.NaN()},
+		{Arrival: Constant, RatePerSecond: math.Inf(1)}, {Arrival: Constant, RatePerSecond: MaxRatePerSecond * 2}, {Arrival: "sine", RatePerSecond: 1}, {},
+		{Arrival: Gamma, RatePerSecond: 1}, {Arrival: Gamma, RatePerSecond: 1, Burstiness: math.NaN()}, {Arrival: Gamma, RatePerSecond: 1, Burstiness: 1e6},
+		{Arrival: Poisson, RatePerSecond: 1, Burstiness: 2}, {Arrival: Poisson, RatePerSecond: 1, Stages: steps},
+		{Arrival: Recorded}, {Arrival: Recorded, Trace: &Trace{}}, {Arrival: Recorded, Trace: trace, RatePerSecond: 1}, {Arrival: Poisson, RatePerSecond: 1, Trace: trace}}
 	for _, p := range good {
 		if err := p.Check(); err != nil {
 			t.Errorf("%+v: %v", p, err)
