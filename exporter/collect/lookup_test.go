@@ -4,16 +4,16 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 )
 
 // slowly is a lookup whose n-th read gives n and takes as long as is said.
-func slowly(takes *time.Duration, reads *int) *lookup[int] {
+func slowly(takes *time.Duration, reads *atomic.Int32) *lookup[int] {
 	return &lookup[int]{now: time.Now, read: func(ctx context.Context) (int, error) {
-		*reads++
-		n := *reads
+		n := int(reads.Add(1))
 		select {
 		case <-time.After(*takes):
 			return n, nil
@@ -35,8 +35,8 @@ func ask(l *lookup[int]) (value int, ready bool, waited time.Duration, err error
 
 func TestAQuickValueIsFreshAndReadTwiceAMinuteAtMost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		takes, reads := time.Millisecond, 0
-		l := slowly(&takes, &reads)
+		takes, reads := time.Millisecond, new(atomic.Int32)
+		l := slowly(&takes, reads)
 		for second := range 120 {
 			value, ready, waited, err := ask(l)
 			if want := second/31 + 1; value != want || !ready || err != nil || waited > time.Millisecond {
@@ -49,14 +49,14 @@ func TestAQuickValueIsFreshAndReadTwiceAMinuteAtMost(t *testing.T) {
 
 func TestAPageWaitsForItsFirstValueAndHardlyForLaterOnes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		takes, reads := 2*time.Second, 0
-		l := slowly(&takes, &reads)
+		takes, reads := 2*time.Second, new(atomic.Int32)
+		l := slowly(&takes, reads)
 		if value, ready, waited, err := ask(l); value != 1 || !ready || waited != takes || err != nil {
 			t.Errorf("first: %d, %v, %v after %v", value, ready, err, waited)
 		}
 		time.Sleep(39 * time.Second)
-		if _, _, waited, _ := ask(l); waited != 0 || reads != 1 {
-			t.Errorf("a read of 2 s was followed by another after 39 s: %d reads, waited %v", reads, waited)
+		if _, _, waited, _ := ask(l); waited != 0 || reads.Load() != 1 {
+			t.Errorf("a read of 2 s was followed by another after 39 s: %d reads, waited %v", reads.Load(), waited)
 		}
 		time.Sleep(time.Second)
 		if value, ready, waited, err := ask(l); value != 1 || !ready || waited != lookupGrace || err != nil {
@@ -71,8 +71,8 @@ func TestAPageWaitsForItsFirstValueAndHardlyForLaterOnes(t *testing.T) {
 
 func TestAValueThatIsTooOldIsNotServed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		takes, reads := time.Duration(0), 0
-		l := slowly(&takes, &reads)
+		takes, reads := time.Duration(0), new(atomic.Int32)
+		l := slowly(&takes, reads)
 		ask(l)
 		takes = time.Hour // given up after lookupLimit
 		time.Sleep(29 * time.Second)
@@ -94,17 +94,18 @@ func TestAValueThatIsTooOldIsNotServed(t *testing.T) {
 // TestAHungReadIsBegunOnceAndWaitedForOnce stands for a disk that no longer answers, which nothing interrupts.
 func TestAHungReadIsBegunOnceAndWaitedForOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		release, reads := make(chan struct{}), 0
+		release := make(chan struct{})
+		var reads atomic.Int32
 		l := &lookup[int]{now: time.Now, read: func(context.Context) (int, error) {
-			reads++
+			n := reads.Add(1)
 			<-release
-			return reads, nil
+			return int(n), nil
 		}}
 		for collection := range 10 {
 			_, ready, waited, err := ask(l)
 			late := time.Duration(collection)*time.Minute > lookupLimit
-			if ready || reads != 1 || (waited > 0) != (collection == 0) || (err != nil) != late {
-				t.Errorf("collection %d: ready %v, %d reads, waited %v, %v", collection, ready, reads, waited, err)
+			if ready || reads.Load() != 1 || (waited > 0) != (collection == 0) || (err != nil) != late {
+				t.Errorf("collection %d: ready %v, %d reads, waited %v, %v", collection, ready, reads.Load(), waited, err)
 			}
 			if late && !strings.Contains(err.Error(), "not answered") {
 				t.Error(err)
