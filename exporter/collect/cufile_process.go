@@ -43,8 +43,8 @@ type cufileLook struct {
 	logs []string
 }
 
-// lookInto looks into each process that has not been looked into lately. Processes that have ended are left out.
-// When the time is up before all have been, it is an error, and the next collection goes on.
+// lookInto looks into each process that has not been looked into lately. Processes that have ended are left
+// out. When the time is up before all have been, it is an error, and the next collection goes on.
 func (c *cufileCollector) lookInto(ctx context.Context, pids []uint32) ([]*cufileLook, error) {
 	now := c.host.Now()
 	var looks []*cufileLook
@@ -52,7 +52,10 @@ func (c *cufileCollector) lookInto(ctx context.Context, pids []uint32) ([]*cufil
 	for _, pid := range pids {
 		stat, err := kernelfs.ReadProcessStat(c.host.Proc, pid)
 		if err != nil {
-			continue // it has ended, or hides
+			if kernelfs.ProcessExists(c.host.Proc, pid) {
+				looks = append(looks, &cufileLook{pid: pid}) // it hides
+			}
+			continue
 		}
 		id := processID{pid, stat.StartTicks}
 		look := c.looks[id]

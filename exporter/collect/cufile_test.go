@@ -31,7 +31,7 @@ func withEntries(t *testing.T, more entries) Host {
 	var text strings.Builder
 	text.WriteString("kind: constructed\npage_size: 4096\n-- nvml.jsonl --\n" +
 		`{"format":"umascope nvml recording","version":1}` + "\n" + `{"device":-1,"call":"nvmlInit_v2","return":12}` + "\n")
-	for name, file := range sparkProc() {
+	for name, file := range without(sparkProc(), "3150/") { // the desktop has ended
 		if file.Mode&fs.ModeSymlink != 0 {
 			name += " -> " + string(file.Data)
 			file.Data = nil
@@ -103,7 +103,6 @@ func TestModeOfAProcessFromWhatIsSeenOfIt(t *testing.T) {
 	}
 	nvidiaFS := entries{"6330/fd/12 -> /dev/nvidia-fs0": ""}
 	direct, buffered := openFile(20, "/models/weights (deleted)", "02140002", 42), openFile(21, "/models/weights (deleted)", "02100002", 42)
-	peer := entries{}
 	tests := []struct {
 		name string
 		more entries
@@ -126,7 +125,7 @@ func TestModeOfAProcessFromWhatIsSeenOfIt(t *testing.T) {
 		{name: "compat demanded by configuration", more: worker(mapsWith, all(nvidiaFS, entries{
 			"6330/environ": "CUFILE_ENV_PATH_JSON=my.json\x00", "6330/root/srv/my.json": `{"properties": {"force_compat_mode": true}}`, "6330/cwd -> /srv": ""})), want: "compat 1"},
 		{name: "nothing recorded of it", more: entries{"6330/stat": worker("", nil)["6330/stat"]}, want: "unknown 1"},
-		{name: "ended", more: peer, want: ""},
+		{name: "hidden", more: entries{"6330/stat": "\n"}, want: "unknown 1"},
 	}
 	for _, test := range tests {
 		host := withEntries(t, test.more)
@@ -161,7 +160,7 @@ func TestSettingsAreShownOncePerContainer(t *testing.T) {
 		second[strings.ReplaceAll(name, "6330", "3150")] = strings.ReplaceAll(text, "6330", "3150")
 	}
 	delete(second, "3150/environ")
-	host := withEntries(t, all(worker(mapsWith, entries{"6330/root/etc/cufile.json": config}), second, entries{
+	host := withEntries(t, all(worker(mapsWith, entries{"6330/root/etc/cufile.json": config}), second, entries{"3150/cgroup": "0::/user.slice\n",
 		"3150/environ": "CUFILE_ENV_PATH_JSON=/etc/broken.json\x00", "3150/root/etc/broken.json": "{"}))
 	series, outcome := page(t, cufileSpec(), host, Options{})
 	if outcome.State != OK {
@@ -326,7 +325,7 @@ func TestNvidiaFSIsShownWithOrWithoutAGPU(t *testing.T) {
 
 func TestProcessesThatMayNotBeLookedIntoAreUnknown(t *testing.T) {
 	host := spark()
-	proc := sparkProc()
+	proc := without(sparkProc(), "3150/")
 	for name, text := range map[string]string{"6330/stat": worker("", nil)["6330/stat"], "6330/maps": "", "1/io": ""} {
 		proc[name] = &fstest.MapFile{Data: []byte(text)}
 	}

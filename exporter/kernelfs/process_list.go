@@ -56,3 +56,9 @@ func ListProcesses(proc fs.FS) ([]uint32, error) {
 	}
 	return pids, nil
 }
+
+// ProcessExists says whether a process has a directory in /proc, whatever of it may be read.
+func ProcessExists(proc fs.FS, pid uint32) bool {
+	_, err := fs.Stat(proc, strconv.FormatUint(uint64(pid), 10))
+	return err == nil
+}

@@ -111,6 +111,10 @@ func TestProcessesOfAMachine(t *testing.T) {
 	if err != nil || !slices.Equal(got, []uint32{1, 735}) {
 		t.Errorf("%v, %v", got, err)
 	}
+	proc := files(map[string]string{"735/comm": ""})
+	if !ProcessExists(proc, 735) || ProcessExists(proc, 73) || !ProcessExists(Dir("/proc"), uint32(os.Getpid())) {
+		t.Error("a process that is there is not, or the other way round")
+	}
 	crowd := fstest.MapFS{}
 	for pid := range maxProcesses + 1 {
 		crowd[fmt.Sprint(1+pid)] = &fstest.MapFile{Mode: fs.ModeDir}
