@@ -168,7 +168,7 @@ func (r *run) drivePhase(stop, cut context.Context, p phase) error {
 	if p.name == phaseMeasure {
 		watch = watchClient(r.clock, shortestStall(r.limits))
 	}
-	driven := r.loop.drive(stop, cut, p, q.jobs, r.observer(p, progress))
+	driven := r.loop.drive(stop, cut, p, []<-chan job{q.jobs}, r.observer(p, progress))
 	if watch != nil {
 		r.health = watch.end()
 	}
@@ -200,17 +200,17 @@ func (r *run) observer(p phase, progress *tally) observer {
 	return observer{
 		started: func() { live.started(); counted.started() },
 		payload: live.payload,
-		ended: func(result chat.Result) {
+		ended: func(j job, result chat.Result) {
 			result.Record.Run = r.id
 			r.records.Add(result.Record)
 			if r.outputs != nil {
 				r.outputs.Add(output{r.id, p.name, result.Record.Index, result.Output})
 			}
 			if p.name == phaseMeasure {
-				r.answers.add(result, r.work.outputTokens(p.name, result.Record.Index), r.work.sampling.IgnoreEOS)
+				r.answers.add(result, j.maxTokens, r.work.sampling.IgnoreEOS)
 			}
-			live.ended(result)
-			counted.ended(result)
+			live.ended(j, result)
+			counted.ended(j, result)
 		},
 	}
 }

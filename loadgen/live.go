@@ -133,7 +133,7 @@ func (l *live) observe(phase string) observer {
 	return observer{
 		started: inFlight.Inc,
 		payload: l.events.WithLabelValues(labels...).Inc,
-		ended: func(result chat.Result) {
+		ended: func(_ job, result chat.Result) {
 			inFlight.Dec()
 			record := result.Record
 			l.requests.WithLabelValues(l.run, phase, string(record.Status)).Inc()
@@ -176,6 +176,8 @@ func (l *live) latencies(record chat.Record, labels []string) {
 	for gap := range record.ChunkGaps() {
 		gaps.Observe(gap.Seconds())
 	}
-	enter(l.queueDelay, record.QueueDelay(), true)
-	enter(l.clientLag, record.ClientLag(), true)
+	waited, known := record.QueueDelay()
+	enter(l.queueDelay, waited, known)
+	lag, known := record.ClientLag()
+	enter(l.clientLag, lag, known)
 }

@@ -32,12 +32,12 @@ func liveRun(t *testing.T) *live {
 	for range 3 {
 		watch.payload()
 	}
-	watch.ended(chat.Result{Record: chat.Record{
-		Status: chat.StatusOK, IntendedNS: 0, EligibleNS: 5 * ms, DispatchNS: 6 * ms,
+	watch.ended(job{}, chat.Result{Record: chat.Record{
+		Status: chat.StatusOK, IntendedNS: 0, EligibleNS: new(5 * ms), DispatchNS: new(6 * ms),
 		FirstTokenNS: new(106 * ms), ArrivalsNS: []int64{106 * ms, 60 * ms, 40 * ms}, ReadIDs: []int{1, 2, 3},
 		TokensIn: new(10), TokensOut: new(6), ArrivalTokens: []int{1, 3, 2},
 	}})
-	watch.ended(chat.Result{Record: chat.Record{Status: chat.StatusTimeout, EligibleNS: 1, DispatchNS: 2}})
+	watch.ended(job{}, chat.Result{Record: chat.Record{Status: chat.StatusTimeout, EligibleNS: new(int64(1)), DispatchNS: new(int64(2))}})
 	return l
 }
 
@@ -87,8 +87,8 @@ func TestWithoutStreamingThereIsNoLiveFirstTokenOrTimePerToken(t *testing.T) {
 		t.Fatal(err)
 	}
 	l := newLive("r1", model{}, s, []string{phaseMeasure})
-	l.observe(phaseMeasure).ended(chat.Result{Record: chat.Record{
-		Status: chat.StatusOK, FirstTokenNS: new(106 * ms), ArrivalsNS: []int64{106 * ms}, ReadIDs: []int{1}, TokensOut: new(6),
+	l.observe(phaseMeasure).ended(job{}, chat.Result{Record: chat.Record{
+		Status: chat.StatusOK, DispatchNS: new(int64(0)), FirstTokenNS: new(106 * ms), ArrivalsNS: []int64{106 * ms}, ReadIDs: []int{1}, TokensOut: new(6),
 	}})
 	families := gathered(t, l)
 	for _, m := range []metric.Histogram{metric.LoadTimeToFirstTokenSeconds, metric.LoadScheduledTimeToFirstTokenSeconds} {

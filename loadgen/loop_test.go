@@ -40,7 +40,7 @@ func newBench(slots int, service func(index int) time.Duration) *bench {
 	var sent atomic.Int64
 	b.loop = loop{clock: clock, slots: slots, grace: 30 * time.Second, wait: waitByTimer(clock)}
 	b.send = func(ctx context.Context, _ chat.Request, clock chat.Clock, _ func()) chat.Result {
-		record := chat.Record{DispatchNS: clock(), Status: chat.StatusOK}
+		record := chat.Record{DispatchNS: new(clock()), Status: chat.StatusOK}
 		b.count(1)
 		defer b.count(-1)
 		select {
@@ -82,9 +82,9 @@ func (b *bench) run(stop, cut context.Context, p phase) (span, []chat.Record) {
 		}
 	}
 	close(jobs)
-	s := b.drive(stop, cut, p, jobs, observer{
+	s := b.drive(stop, cut, p, []<-chan job{jobs}, observer{
 		started: func() {}, payload: func() {},
-		ended: func(result chat.Result) {
+		ended: func(_ job, result chat.Result) {
 			b.mutex.Lock()
 			b.records = append(b.records, result.Record)
 			b.mutex.Unlock()
@@ -115,8 +115,18 @@ func timesOf(records []chat.Record, of func(chat.Record) int64) []int64 {
 }
 
 func intendedOf(r chat.Record) int64 { return r.IntendedNS }
-func eligibleOf(r chat.Record) int64 { return r.EligibleNS }
-func dispatchOf(r chat.Record) int64 { return r.DispatchNS }
+func eligibleOf(r chat.Record) int64 { return *r.EligibleNS }
+func dispatchOf(r chat.Record) int64 { return *r.DispatchNS }
+
+func queueDelay(r chat.Record) time.Duration {
+	d, _ := r.QueueDelay()
+	return d
+}
+
+func clientLag(r chat.Record) time.Duration {
+	d, _ := r.ClientLag()
+	return d
+}
 
 func expectTimes(t *testing.T, what string, records []chat.Record, of func(chat.Record) int64, want ...int64) {
 	t.Helper()
@@ -133,8 +143,8 @@ func TestInAClosedLoopARequestIsIntendedWhenItsSlotBecomesFree(t *testing.T) {
 		expectTimes(t, "intended", records, intendedOf, 0, 0, 100, 110, 220)
 		expectTimes(t, "dispatched", records, dispatchOf, 0, 0, 100, 110, 220)
 		for _, r := range records {
-			if r.QueueDelay() != 0 || r.ClientLag() != 0 {
-				t.Errorf("request %d: queue delay %s, lag %s", r.Index, r.QueueDelay(), r.ClientLag())
+			if queueDelay(r) != 0 || clientLag(r) != 0 {
+				t.Errorf("request %d: queue delay %s, lag %s", r.Index, queueDelay(r), clientLag(r))
 			}
 		}
 		if span.StartNS != 0 || span.EndNS != 360*ms {
@@ -155,7 +165,7 @@ func TestWhatTheClientDoesAfterAStreamIsItsOwnLag(t *testing.T) {
 		_, records := b.run(t.Context(), t.Context(), closed(schedule.Limit{Requests: 3}))
 		expectTimes(t, "intended", records, intendedOf, 0, 100, 207)
 		expectTimes(t, "dispatched", records, dispatchOf, 0, 107, 214)
-		if lag := records[1].ClientLag(); lag != 7*time.Millisecond {
+		if lag := clientLag(records[1]); lag != 7*time.Millisecond {
 			t.Errorf("lag %s, want 7ms", lag)
 		}
 	})
@@ -183,8 +193,8 @@ func TestAPoissonLoopSendsExactlyWhenItsScheduleSays(t *testing.T) {
 		}
 		index := 0
 		for offset := range p.process.Offsets(p.limit, 1337, 0) {
-			if r := records[index]; r.IntendedNS != int64(offset) || r.DispatchNS != int64(offset) {
-				t.Fatalf("request %d intended %d, dispatched %d, planned %d", index, r.IntendedNS, r.DispatchNS, offset)
+			if r := records[index]; r.IntendedNS != int64(offset) || *r.DispatchNS != int64(offset) {
+				t.Fatalf("request %d intended %d, dispatched %d, planned %d", index, r.IntendedNS, *r.DispatchNS, offset)
 			}
 			index++
 		}
@@ -199,10 +209,10 @@ func TestACapMakesQueueDelayAndNeverClientLag(t *testing.T) {
 		expectTimes(t, "eligible", records, eligibleOf, 0, 250, 500, 750)
 		expectTimes(t, "dispatched", records, dispatchOf, 0, 250, 500, 750)
 		for i, want := range []time.Duration{0, 150, 300, 450} {
-			if got := records[i].QueueDelay(); got != want*time.Millisecond {
+			if got := queueDelay(records[i]); got != want*time.Millisecond {
 				t.Errorf("request %d: queue delay %s, want %d ms", i, got, want)
 			}
-			if lag := records[i].ClientLag(); lag != 0 {
+			if lag := clientLag(records[i]); lag != 0 {
 				t.Errorf("request %d: lag %s", i, lag)
 			}
 		}
@@ -226,8 +236,8 @@ func TestNoMoreRequestsAreInFlightThanThereAreSlots(t *testing.T) {
 				t.Errorf("%d in flight with %d slots", most, slots)
 			}
 			for _, r := range records {
-				if r.IntendedNS > r.EligibleNS || r.EligibleNS > r.DispatchNS {
-					t.Fatalf("request %d: intended %d, eligible %d, dispatched %d", r.Index, r.IntendedNS, r.EligibleNS, r.DispatchNS)
+				if r.IntendedNS > *r.EligibleNS || *r.EligibleNS > *r.DispatchNS {
+					t.Fatalf("request %d: intended %d, eligible %d, dispatched %d", r.Index, r.IntendedNS, *r.EligibleNS, *r.DispatchNS)
 				}
 			}
 			if len(records) != 300 {
@@ -323,7 +333,7 @@ func TestABacklogAtTheEndIsRecordedAndNotDropped(t *testing.T) {
 			}
 		}
 		unsent := records[9]
-		if unsent.IntendedNS != 900*ms || unsent.QueueDelay() != 100*time.Millisecond || unsent.Error == "" {
+		if unsent.IntendedNS != 900*ms || unsent.EligibleNS != nil || unsent.DispatchNS != nil || unsent.Error == "" {
 			t.Errorf("unsent arrival: %+v", unsent)
 		}
 	})
@@ -357,10 +367,10 @@ func TestAnArrivalThatIsDueWhenThePhaseEndsIsRecorded(t *testing.T) {
 		b := newBench(0, always(time.Second))
 		p := open(schedule.Constant, 10, schedule.Limit{Requests: 100})
 		var given []chat.Record
-		r := &round{loop: &b.loop, phase: p, watch: observer{
+		r := &lane{round: &round{loop: &b.loop, phase: p, watch: observer{
 			started: func() {}, payload: func() {},
-			ended: func(result chat.Result) { given = append(given, result.Record) },
-		}}
+			ended: func(_ job, result chat.Result) { given = append(given, result.Record) },
+		}}}
 		over, end := context.WithCancel(t.Context())
 		time.Sleep(250 * time.Millisecond)
 		end()

@@ -103,7 +103,7 @@ func (r *run) newManifest() *manifest {
 		Program: buildVersion(), Flags: r.flags, Seed: s.seed, Client: thisMachine(),
 		Workload: workloadFacts{
 			SHA256: r.workSHA, Sampling: w.sampling, Concurrency: w.concurrency,
-			InputTokens: w.prompts.Lengths, OutputTokens: w.output, TokenEstimate: prompt.Estimate,
+			InputTokens: w.prompts.Lengths, OutputTokens: w.output, TokenEstimate: prompt.Assumption().String(),
 		},
 		Server: serverFacts{
 			URL: s.target.url, Model: r.server.model.ID, OwnedBy: r.server.model.OwnedBy, Simulated: r.server.model.simulated(),

@@ -58,7 +58,7 @@ func BenchmarkDispatchLag(b *testing.B) {
 	}
 	defer client.Close()
 	nothing := func(_ context.Context, _ chat.Request, clock chat.Clock, _ func()) chat.Result {
-		return chat.Result{Record: chat.Record{DispatchNS: clock(), Status: chat.StatusOK}}
+		return chat.Result{Record: chat.Record{DispatchNS: new(clock()), Status: chat.StatusOK}}
 	}
 	for name, send := range map[string]func(context.Context, chat.Request, chat.Clock, func()) chat.Result{"pacing": nothing, "http": client.Do} {
 		for _, arrival := range []schedule.Arrival{schedule.Constant, schedule.Poisson} {
@@ -84,14 +84,15 @@ func dispatchLags(b *testing.B, send func(context.Context, chat.Request, chat.Cl
 	l := &loop{clock: clock, send: send, wait: pace(clock), grace: time.Second}
 	var mutex sync.Mutex
 	var lags []time.Duration
-	l.drive(b.Context(), b.Context(), p, q.jobs, observer{
+	l.drive(b.Context(), b.Context(), p, []<-chan job{q.jobs}, observer{
 		started: func() {}, payload: func() {},
-		ended: func(result chat.Result) {
+		ended: func(_ job, result chat.Result) {
 			if result.Record.Status != chat.StatusOK {
 				b.Error(result.Record.Error)
 			}
 			mutex.Lock()
-			lags = append(lags, result.Record.ClientLag())
+			lag, _ := result.Record.ClientLag()
+			lags = append(lags, lag)
 			mutex.Unlock()
 		},
 	})

@@ -33,7 +33,7 @@ func (t *tally) observe() observer {
 	return observer{
 		started: func() { t.started.Add(1) },
 		payload: func() {},
-		ended: func(result chat.Result) {
+		ended: func(_ job, result chat.Result) {
 			t.ended.Add(1)
 			if result.Record.Status != chat.StatusOK {
 				t.failed.Add(1)

@@ -144,7 +144,7 @@ func expectFolder(t *testing.T, folder string) {
 		if e.Phase != r.Phase || e.Index != r.Index || e.ParamsSHA256 != r.ParamsSHA256 || r.Run != "r1" {
 			t.Errorf("planned %+v, sent %+v", e, r)
 		}
-		if r.Status != chat.StatusOK || *r.TokensOut != 8 || r.IntendedNS > r.EligibleNS || r.EligibleNS > r.DispatchNS {
+		if r.Status != chat.StatusOK || *r.TokensOut != 8 || r.IntendedNS > *r.EligibleNS || *r.EligibleNS > *r.DispatchNS {
 			t.Errorf("record %+v", r)
 		}
 	}

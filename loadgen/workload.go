@@ -155,7 +155,7 @@ func (w *workload) job(d draft) (job, error) {
 		return job{}, err
 	}
 	j := job{
-		index:        d.entry.Index,
+		index: d.entry.Index, maxTokens: d.entry.MaxTokens,
 		request:      chat.Request{Endpoint: d.sampling.Endpoint, Body: body, KeepOutput: w.keepOutputs},
 		promptSHA256: d.entry.PromptSHA256, paramsSHA256: d.entry.ParamsSHA256,
 		inputTokensTarget: d.entry.InputTokensTarget,

@@ -21,7 +21,7 @@ type arrival struct {
 	at    int64
 	read  int
 	kind  byte  // t text, r reasoning, c tool call
-	ids   count // token_ids since the payload chunk before
+	ids   count // tokens listed since the payload chunk before
 	total count // completion tokens of the answer so far, by continuous usage
 }
 
@@ -32,14 +32,19 @@ type answer struct {
 	firstType string
 	arrivals  []arrival
 	output    []byte // reasoning, text and tool fragments in order
+	keepText  bool
+	text      []byte // the text alone, if it was to be kept
 	usage     usage
-	ids       count // token_ids of the whole answer
+	ids       count // tokens of the whole answer that were listed: by token_ids or logprobs
+	logged    bool  // by the latter
 	waiting   int   // of those, the ones after the last payload chunk
+	perStep   float64
 	finish    string
 	done      bool   // [DONE], or the end of a whole JSON body
 	streamed  bool   // it came as events, not as one body
 	failed    bool   // an error report, or an event that nothing can be made of
 	failure   string // its text
+	code      string // its code
 	loose     string // bytes at the end that are no event
 
 	id, model, fingerprint string
@@ -99,6 +104,7 @@ func (a *answer) addEvent(f fields, e event) string {
 	case !f.known:
 		return ""
 	case string(f.name) == eventError:
+		a.code = errorCode(f.data)
 		a.fail(f.report())
 		return eventError
 	case !f.hasData && f.hasComment, bytes.HasPrefix(data, []byte(":")):
@@ -130,14 +136,20 @@ func (a *answer) addBody(body []byte, at int64, read int) {
 func (a *answer) addChunk(at int64, read int) string {
 	k := &a.chunk
 	a.identify(k)
+	a.usage.add(k.beside)
 	a.usage.add(k.usage)
 	a.ids = a.ids.plus(k.tokenIDs)
+	a.logged = a.logged || k.logged
+	if k.perIteration > 0 {
+		a.perStep = k.perIteration
+	}
 	a.waiting += k.tokenIDs.n
 	if k.finish != nil {
 		a.finish = Printable(k.finishReason(), maxNameLength)
 	}
 	switch {
 	case k.failed():
+		a.code = k.code()
 		a.fail(k.report())
 		return eventError
 	case k.odd:
@@ -172,6 +184,9 @@ func (a *answer) addPayload(at int64, read int) {
 	})
 	a.waiting = 0
 	a.output = append(append(append(a.output, k.reasoning...), k.text...), k.tools...)
+	if a.keepText {
+		a.text = append(a.text, k.text...)
+	}
 }
 
 // kind is the letter of a payload chunk; one that is not only reasoning is visible output.

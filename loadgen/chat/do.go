@@ -16,14 +16,17 @@ type Request struct {
 	Endpoint   Endpoint
 	Body       []byte // JSON, as from the function Body
 	KeepOutput bool   // return the output's text beside the record
+	KeepText   bool   // return what of it is visible text too
 }
 
 // Result is what came back.
 type Result struct {
 	Record            Record
 	Output            string // reasoning, text and tool fragments in order, if it was to be kept
+	Text              string // the output without reasoning and tool fragments: what a conversation goes on with
 	Model             string // the name that the server answers with
 	SystemFingerprint string
+	ErrorCode         string // of an error report: its code, or else its type, as the server puts it
 }
 
 // Do sends one request and reads the answer to its end. It fills the record from the dispatch on;
@@ -34,7 +37,7 @@ type Result struct {
 // without decoding (a few more than there are, never fewer), as soon as it has arrived. The clock
 // is read from several goroutines. Nothing is retried, no redirect is followed.
 func (c *Client) Do(ctx context.Context, request Request, clock Clock, onPayload func()) Result {
-	result := Result{Record: Record{DispatchNS: clock()}}
+	result := Result{Record: Record{DispatchNS: new(clock())}}
 	ctx, limits, stop := watch(ctx, c.options.RequestTimeout, c.options.FirstTokenTimeout, c.options.ChunkTimeout)
 	defer stop()
 	x := exchange{client: c, ctx: ctx, limits: limits, wire: &wire{clock: clock}, onPayload: onPayload, result: &result}
@@ -68,7 +71,7 @@ func (x *exchange) run(request Request) {
 		x.end(StatusHTTP, x.refusal(response))
 		return
 	}
-	x.receive(response, request.KeepOutput)
+	x.receive(response, request)
 }
 
 // end writes how the request ended: the status, and the reason fit for a record.
@@ -120,6 +123,7 @@ func (x *exchange) refusal(response *http.Response) string {
 		x.result.Record.EndNS = new(x.wire.clock())
 	}
 	reason := errorText(body)
+	x.result.ErrorCode = errorCode(body)
 	switch {
 	case response.StatusCode/100 == 3:
 		reason = "redirects are not followed"

@@ -78,7 +78,7 @@ func cut(text string, lengths []byte) []string {
 
 // withoutTimes removes what depends on the reads.
 func withoutTimes(r *Record) {
-	r.DispatchNS, r.HeadersNS, r.FirstEventNS, r.FirstTokenNS, r.FirstVisibleNS = 0, nil, nil, nil, nil
+	r.DispatchNS, r.HeadersNS, r.FirstEventNS, r.FirstTokenNS, r.FirstVisibleNS = nil, nil, nil, nil, nil
 	r.EndNS, r.ArrivalsNS, r.ReadIDs = nil, nil, nil
 }
 

@@ -15,28 +15,29 @@ const (
 	FromIntended               // the schedule (open loop) or the moment the slot became free (closed loop)
 )
 
-func (r Record) start(from Origin) int64 {
-	if from == FromIntended {
-		return r.IntendedNS
+// since is the time from the origin to an event; absent if one of them did not happen.
+func (r Record) since(event *int64, from Origin) (time.Duration, bool) {
+	start := &r.IntendedNS
+	if from == FromSend {
+		start = r.DispatchNS
 	}
-	return r.DispatchNS
+	return between(start, event)
 }
 
-// since is the time from the origin to an event; absent if the event did not happen.
-func (r Record) since(event *int64, from Origin) (time.Duration, bool) {
-	if event == nil {
+func between(start, end *int64) (time.Duration, bool) {
+	if start == nil || end == nil {
 		return 0, false
 	}
-	return time.Duration(*event - r.start(from)), true
+	return time.Duration(*end - *start), true
 }
 
 // QueueDelay is how long the request waited for a free slot after its intended start: a result of
-// the server's speed, not a fault of the client.
-func (r Record) QueueDelay() time.Duration { return time.Duration(r.EligibleNS - r.IntendedNS) }
+// the server's speed, not a fault of the client. Absent of a request whose turn never came.
+func (r Record) QueueDelay() (time.Duration, bool) { return between(&r.IntendedNS, r.EligibleNS) }
 
 // ClientLag is how late the client dispatched a request that was due and had a slot: the only
-// delay that is the client's own.
-func (r Record) ClientLag() time.Duration { return time.Duration(r.DispatchNS - r.EligibleNS) }
+// delay that is the client's own. Absent of a request that was never sent.
+func (r Record) ClientLag() (time.Duration, bool) { return between(r.EligibleNS, r.DispatchNS) }
 
 // TTFT is the time to the first payload (text, reasoning or tool fragment). Absent without payload.
 func (r Record) TTFT(from Origin) (time.Duration, bool) { return r.since(r.FirstTokenNS, from) }

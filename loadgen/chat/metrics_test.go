@@ -13,7 +13,7 @@ const ms = int64(time.Millisecond)
 func workedExample() Record {
 	first, end, tokens := 100*ms, 202*ms, 6
 	return Record{
-		IntendedNS: -25 * ms, EligibleNS: -5 * ms, DispatchNS: 0,
+		IntendedNS: -25 * ms, EligibleNS: new(-5 * ms), DispatchNS: new(int64(0)),
 		FirstTokenNS: &first, FirstVisibleNS: &first, EndNS: &end,
 		ArrivalsNS: []int64{100 * ms, 60 * ms, 40 * ms}, ArrivalTokens: []int{1, 3, 2},
 		ReadIDs: []int{3, 4, 5}, TokensOut: &tokens, TokensSource: "usage", Status: StatusOK,
@@ -70,12 +70,22 @@ func TestWorkedExampleFromSendAndFromIntended(t *testing.T) {
 	wantDuration(t, "TTFO from intended", 125*time.Millisecond, ttfo, ok)
 	e2e, ok := r.E2E(FromIntended)
 	wantDuration(t, "E2E from intended", 225*time.Millisecond, e2e, ok)
-	wantDuration(t, "queue delay", 20*time.Millisecond, r.QueueDelay(), true)
-	wantDuration(t, "client lag", 5*time.Millisecond, r.ClientLag(), true)
+	waited, ok := r.QueueDelay()
+	wantDuration(t, "queue delay", 20*time.Millisecond, waited, ok)
+	lag, ok := r.ClientLag()
+	wantDuration(t, "client lag", 5*time.Millisecond, lag, ok)
+}
+
+func TestARequestThatWasNeverSentHasNoDelaysButItsIntent(t *testing.T) {
+	r := Record{IntendedNS: 5, Status: StatusCancelled}
+	waited, ok := r.QueueDelay()
+	wantAbsent(t, "queue delay", waited, ok)
+	lag, ok := r.ClientLag()
+	wantAbsent(t, "client lag", lag, ok)
 }
 
 func TestLatenciesAreAbsentWithoutPayload(t *testing.T) {
-	r := Record{DispatchNS: 5, Status: StatusOK}
+	r := Record{DispatchNS: new(int64(5)), Status: StatusOK}
 	ttft, ok := r.TTFT(FromSend)
 	wantAbsent(t, "TTFT", ttft, ok)
 	ttfo, ok := r.TTFO(FromSend)

@@ -25,7 +25,7 @@ type reception struct {
 }
 
 // receive reads an answer with status 2xx and writes it into the result.
-func (x *exchange) receive(response *http.Response, keepOutput bool) {
+func (x *exchange) receive(response *http.Response, request Request) {
 	r := x.client.takeReception()
 	defer x.client.keepReception(r)
 	x.read(response.Body, r)
@@ -33,12 +33,14 @@ func (x *exchange) receive(response *http.Response, keepOutput bool) {
 	if r.broken == nil && r.tooLong == "" {
 		record.EndNS = new(x.wire.clock())
 	}
+	r.answer.keepText = request.KeepText
 	x.decode(r)
 	r.answer.fill(record)
-	x.result.Model, x.result.SystemFingerprint = r.answer.model, r.answer.fingerprint
-	if keepOutput {
+	x.result.Model, x.result.SystemFingerprint, x.result.ErrorCode = r.answer.model, r.answer.fingerprint, r.answer.code
+	if request.KeepOutput {
 		x.result.Output = string(r.answer.output)
 	}
+	x.result.Text = string(r.answer.text)
 	x.end(x.verdict(r, response.Header))
 }
 

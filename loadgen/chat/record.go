@@ -39,9 +39,10 @@ type Record struct {
 	ParamsSHA256      string `json:"params_sha256,omitempty"`
 	InputTokensTarget int    `json:"input_tokens_target,omitempty"`
 
-	IntendedNS       int64  `json:"intended_ns"`
-	EligibleNS       int64  `json:"eligible_ns"`
-	DispatchNS       int64  `json:"dispatch_ns"`
+	IntendedNS int64 `json:"intended_ns"`
+	// EligibleNS and DispatchNS are absent of a request whose turn never came.
+	EligibleNS       *int64 `json:"eligible_ns,omitempty"`
+	DispatchNS       *int64 `json:"dispatch_ns,omitempty"`
 	WrittenNS        *int64 `json:"written_ns,omitempty"`
 	ConnectionReused *bool  `json:"connection_reused,omitempty"`
 	HeadersNS        *int64 `json:"headers_ns,omitempty"`
@@ -53,8 +54,9 @@ type Record struct {
 	// ArrivalsNS holds the arrival of every payload chunk: the first as an offset from the run's
 	// start, each later one as the difference to its predecessor. Chunks of one read share one arrival.
 	ArrivalsNS []int64 `json:"arrivals_ns,omitempty"`
-	// ArrivalTokens holds the tokens of each payload chunk, where the server says (token_ids or
-	// continuous usage); empty where it does not.
+	// ArrivalTokens holds the tokens of each payload chunk, where the server says (token_ids,
+	// continuous usage or logprobs); empty where it does not. Above 1 they were drafted and accepted,
+	// or the server sends several steps in one chunk.
 	ArrivalTokens []int `json:"arrival_tokens,omitempty"`
 	// ArrivalKinds has one letter per payload chunk: t text, r reasoning, c tool call.
 	ArrivalKinds string `json:"arrival_kinds,omitempty"`
@@ -65,8 +67,15 @@ type Record struct {
 	TokensIn     *int   `json:"tokens_in,omitempty"`
 	TokensOut    *int   `json:"tokens_out,omitempty"`
 	TokensCached *int   `json:"tokens_cached,omitempty"`
-	TokensSource string `json:"tokens_source,omitempty"` // usage, token_ids, chunks
-	FinishReason string `json:"finish_reason,omitempty"`
+	TokensSource string `json:"tokens_source,omitempty"` // usage, token_ids, logprobs, chunks
+	// TokensCachedByTier is where cached tokens came from; SGLang says so when it is asked.
+	TokensCachedByTier *TierTokens `json:"tokens_cached_by_tier,omitempty"`
+	// TokensReasoning of TokensOut are reasoning; TokensAccepted of them were drafted and accepted.
+	TokensReasoning *int `json:"tokens_reasoning,omitempty"`
+	TokensAccepted  *int `json:"tokens_accepted,omitempty"`
+	// TokensPerStep is the mean number of tokens that the engine decoded in one step, by its own word.
+	TokensPerStep float64 `json:"tokens_per_step,omitempty"`
+	FinishReason  string  `json:"finish_reason,omitempty"`
 
 	HTTPStatus      int    `json:"http_status,omitempty"`
 	Status          Status `json:"status"`
@@ -74,4 +83,11 @@ type Record struct {
 	ServerRequestID string `json:"server_request_id,omitempty"`
 	OutputChars     int    `json:"output_chars"`
 	OutputSHA256    string `json:"output_sha256,omitempty"` // reasoning, text and tool fragments in order
+}
+
+// TierTokens are tokens by the tier of the KV cache that held them; absent is what was not told.
+type TierTokens struct {
+	Device  *int `json:"device,omitempty"`
+	Host    *int `json:"host,omitempty"`
+	Storage *int `json:"storage,omitempty"`
 }

@@ -231,7 +231,7 @@ func inconsistency(r Record) error {
 }
 
 func inconsistentTimes(r Record) error {
-	last := r.DispatchNS
+	last := *r.DispatchNS
 	for _, at := range []*int64{r.HeadersNS, r.FirstEventNS, r.FirstTokenNS} {
 		if at != nil && *at < last {
 			return fmt.Errorf("events are out of order: %+v", r)
@@ -245,7 +245,7 @@ func inconsistentTimes(r Record) error {
 			return fmt.Errorf("arrival %d is %d ns after the one before it, reads %v", i, gap, r.ReadIDs)
 		}
 	}
-	if e2e, ok := r.E2E(FromSend); ok && r.EndNS != nil && int64(e2e) > *r.EndNS-r.DispatchNS {
+	if e2e, ok := r.E2E(FromSend); ok && r.EndNS != nil && int64(e2e) > *r.EndNS-*r.DispatchNS {
 		return errors.New("the body ended before its last payload")
 	}
 	return nil

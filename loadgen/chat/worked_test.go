@@ -112,8 +112,8 @@ func TestConnectionAndRequestTimesAreRecorded(t *testing.T) {
 			if r.ConnectionReused == nil || *r.ConnectionReused != reused {
 				t.Errorf("request %d: connection reused %v, want %t", i, r.ConnectionReused, reused)
 			}
-			if r.DispatchNS != int64(base) || r.ServerRequestID != "req-7" || r.HTTPStatus != 200 {
-				t.Errorf("dispatch %d, id %q, status %d", r.DispatchNS, r.ServerRequestID, r.HTTPStatus)
+			if *r.DispatchNS != int64(base) || r.ServerRequestID != "req-7" || r.HTTPStatus != 200 {
+				t.Errorf("dispatch %d, id %q, status %d", *r.DispatchNS, r.ServerRequestID, r.HTTPStatus)
 			}
 			wantTime(t, "written", r.WrittenNS, base)
 			wantTime(t, "headers", r.HeadersNS, base+30*time.Millisecond)

@@ -1,86 +1,149 @@
-// Package prompt makes prompt texts and lengths: each a pure function of seed, stream and
-// index, so that a run can be repeated, split or resumed without keeping its prompts.
+// Package prompt makes and reads what requests say: prompt texts, lengths and conversations. What
+// it makes is a pure function of seed, stream and index, so that a run can be repeated, split or
+// resumed without keeping its prompts; what it reads comes from the user's files.
 //
 // No tokenizer is linked: a model's own is in no format that a small static program can load
 // for every model. Texts are built of short common words instead, most of which are one token
-// in the vocabularies in use. What a length asks for is therefore a target and an estimate; what
-// the server counted stands beside it in every record.
+// in the vocabularies in use, and a Scale says what the server's own counts make of them.
 package prompt
 
 import (
 	"crypto/sha256"
 	"encoding/binary"
-	"encoding/hex"
 	"math/rand/v2"
 )
-
-// Estimate says, for manifests, how lengths in tokens come about.
-const Estimate = "estimated: one token per common word, chat template not counted; not tokenised"
 
 // Texts below this many tokens are words only: an instruction would be most of them.
 const shortestInstructed = 64
 
-// The tail asks for a long answer, so that a real model does not end before the output cap.
 const (
-	instruction       = ".\n\nWrite a long and detailed story that uses these words in this order."
-	instructionTokens = 15
-	// tagTokens is what tokenizers commonly make of the sixteen hexadecimal digits of a tag.
-	tagTokens = 10
+	// opening makes the first word like all others, with a space before it: tokenizers have
+	// tokens of their own for words at the start of a text.
+	opening = "Words:"
+	// instruction asks for a long answer, so that a real model does not end before the output cap.
+	instruction = ".\n\nWrite a long and detailed story that uses these words in this order."
 )
 
-// Set is a set of prompts: endless, numbered, the same for the same seed.
+// Streams of draws that belong to no phase.
+const (
+	sharedStream = "/shared"
+	blockStream  = "/block"
+)
+
+// Message is one message of a chat.
+type Message struct {
+	Role    string `json:"role"`
+	Content string `json:"content"`
+}
+
+// Prompt is what one request says.
+type Prompt struct {
+	// Before are the messages that stand before the text.
+	Before []Message
+	// Text is the user's message, the last one.
+	Text string
+	// Tokens is the length of all of it by the scale in use; what a server's template adds is not
+	// in it.
+	Tokens int
+	// OutputTokens is the length asked of the answer; 0 where the prompt does not say.
+	OutputTokens int
+	// SharedBytes is how much of the text's beginning it shares with the other prompts.
+	SharedBytes int
+}
+
+// Set is a set of prompts: endless, numbered, the same for the same seed and scale.
 type Set struct {
 	Seed uint64
 	// Lengths are the distributions that a prompt's length comes from, each with the same
 	// chance; at least one.
 	Lengths []Lengths
-}
-
-// Prompt is one text.
-type Prompt struct {
-	Text string
-	// Tokens is the length asked for, by Estimate.
-	Tokens int
+	// SharedTokens is the length of the text that all prompts begin with, beside their own.
+	SharedTokens int
+	Scale        Scale
 }
 
 // Random is the source of everything drawn for one request: seeded by all three arguments, so
-// that no request's draws depend on how many came before it.
+// that no request's draws depend on how many came before it. It derives its state by a hash:
+// neighbouring indices must not give related draws.
 func Random(seed uint64, stream string, index int) *rand.Rand {
-	random, _ := source(seed, stream, index)
-	return random
-}
-
-// source derives generator and tag by a hash: neighbouring indices must not give related draws.
-func source(seed uint64, stream string, index int) (*rand.Rand, [8]byte) {
 	key := binary.LittleEndian.AppendUint64(nil, seed)
 	key = binary.LittleEndian.AppendUint64(key, uint64(index))
 	sum := sha256.Sum256(append(key, stream...))
-	state := binary.LittleEndian.Uint64(sum[0:8])
-	sequence := binary.LittleEndian.Uint64(sum[8:16])
-	return rand.New(rand.NewPCG(state, sequence)), [8]byte(sum[16:24])
+	return rand.New(rand.NewPCG(binary.LittleEndian.Uint64(sum[0:8]), binary.LittleEndian.Uint64(sum[8:16])))
 }
 
 // Prompt returns the text with the given index of a stream, such as a phase.
 //
-// It begins with a tag of its own. Engines keep the KV cache of prefixes that requests share;
-// without the tag, later requests would find part of their prompt there and the scenario would
-// measure the cache. Two runs with one seed do share their prompts: the second one, on the same
-// server process, is served from its cache unless the seed differs or the server is restarted.
+// Engines keep the KV cache of prefixes that requests share, in blocks of 16 tokens and more. The
+// words are drawn from the first one on, eight bits each, so that beside the shared beginning no
+// two prompts of a run have a block in common. Two runs with one seed do share their prompts: the
+// second one, on the same server process, is served from its cache unless the seed differs or the
+// server is restarted.
 func (s Set) Prompt(stream string, index int) Prompt {
-	random, tag := source(s.Seed, stream, index)
-	lengths := s.Lengths[random.IntN(len(s.Lengths))]
-	tokens := lengths.Draw(random)
-	text := make([]byte, 0, 6*tokens+len(instruction)+2*len(tag))
-	text = hex.AppendEncode(text, tag[:])
-	words := tokens - tagTokens
-	if tokens >= shortestInstructed {
-		words -= instructionTokens
+	random := Random(s.Seed, stream, index)
+	tokens := s.Lengths[random.IntN(len(s.Lengths))].Draw(random)
+	return s.write(random, s.shared(tokens), tokens)
+}
+
+// write puts a prompt with the given length of its own behind the shared beginning.
+func (s Set) write(random *rand.Rand, beginning text, tokens int) Prompt {
+	body, p := beginning, Prompt{SharedBytes: len(beginning.bytes)}
+	until := beginning.tokens + tokens
+	if p.SharedBytes == 0 {
+		body = s.open(body)
 	}
-	text = appendWords(text, random, words)
-	if tokens >= shortestInstructed {
-		text = append(text, instruction...)
+	scale := s.Scale.orAssumed()
+	ending := tokens >= shortestInstructed
+	if ending {
+		until -= scale.InstructionTokens
 	}
-	return Prompt{Text: string(text), Tokens: tokens}
+	body = s.words(body, random, until)
+	if ending {
+		body.bytes = append(body.bytes, instruction...)
+		body.tokens += scale.InstructionTokens
+	}
+	p.Text, p.Tokens = string(body.bytes), body.tokens
+	return p
+}
+
+// text is a text in the making, with its length by the scale.
+type text struct {
+	bytes  []byte
+	tokens int
+}
+
+// shared is the beginning of all prompts, with room for as many tokens again as follow.
+func (s Set) shared(following int) text {
+	t := text{bytes: make([]byte, 0, 6*(s.SharedTokens+following)+len(instruction))}
+	if s.SharedTokens == 0 {
+		return t
+	}
+	return s.words(s.open(t), Random(s.Seed, sharedStream, 0), s.SharedTokens)
+}
+
+// open writes the opening.
+func (s Set) open(t text) text {
+	return text{append(t.bytes, opening...), t.tokens + s.Scale.orAssumed().OpeningTokens}
+}
+
+// words adds words until the text has the given number of tokens.
+func (s Set) words(t text, random *rand.Rand, until int) text {
+	var added int
+	t.bytes, added = s.Scale.orAssumed().appendWords(t.bytes, random, until-t.tokens)
+	t.tokens += added
+	return t
+}
+
+// Recorded returns a prompt of a trace: of the given length, its beginning made of named blocks of
+// blockTokens each. Prompts that begin with the same names begin with the same text, up to the
+// end of the shorter one. What the names do not cover is the prompt's own.
+func (s Set) Recorded(stream string, index, tokens, blockTokens int, blocks []int64) Prompt {
+	body := s.open(text{bytes: make([]byte, 0, 6*tokens+16)})
+	for i, block := range blocks {
+		body = s.words(body, Random(s.Seed, blockStream, int(block)), min((i+1)*blockTokens, tokens))
+	}
+	body = s.words(body, Random(s.Seed, stream, index), tokens)
+	return Prompt{Text: string(body.bytes), Tokens: body.tokens}
 }
 
 // appendWords adds n words, each after a space. The vocabulary has 256 of them, so that one

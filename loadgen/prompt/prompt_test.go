@@ -1,11 +1,11 @@
 package prompt
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"strings"
 	"testing"
-	"unicode/utf8"
 )
 
 func set(t *testing.T, seed uint64, lengths ...string) Set {
@@ -24,27 +24,27 @@ func set(t *testing.T, seed uint64, lengths ...string) Set {
 func TestPromptsAreTheSameForTheSameSeed(t *testing.T) {
 	s := set(t, 1337, "512:2048")
 	for index := range 50 {
-		if again := set(t, 1337, "512:2048"); s.Prompt("measure", index) != again.Prompt("measure", index) {
+		if again := set(t, 1337, "512:2048"); s.Prompt("measure", index).Text != again.Prompt("measure", index).Text {
 			t.Fatalf("prompt %d differs from itself", index)
 		}
 	}
-	if s.Prompt("measure", 3) == set(t, 1338, "512:2048").Prompt("measure", 3) {
+	if s.Prompt("measure", 3).Text == set(t, 1338, "512:2048").Prompt("measure", 3).Text {
 		t.Error("another seed gave the same prompt")
 	}
-	if s.Prompt("measure", 3) == s.Prompt("warmup", 3) {
+	if s.Prompt("measure", 3).Text == s.Prompt("warmup", 3).Text {
 		t.Error("another stream gave the same prompt")
 	}
 	// Frozen: a workload of one version must be repeatable by the next.
-	if got, want := set(t, 1337, "14").Prompt("measure", 0).Text, "42a66f6cacaa3649 child body make child"; got != want {
+	if got, want := set(t, 1337, "6").Prompt("measure", 0).Text, "Words: child body make child"; got != want {
 		t.Errorf("prompt %q, frozen as %q", got, want)
 	}
 }
 
-func TestNoTwoPromptsShareTheirBeginning(t *testing.T) {
+func TestNoTwoPromptsShareABlock(t *testing.T) {
 	s, seen := set(t, 1, "512"), map[string]bool{}
 	for index := range 20_000 {
-		// Engines cache blocks of 16 tokens and more; the tag alone is the first 16 characters.
-		head := s.Prompt("measure", index).Text[:16]
+		// Engines cache blocks of 16 tokens and more: the opening and fourteen words.
+		head := strings.Join(strings.Fields(s.Prompt("measure", index).Text)[:15], " ")
 		if seen[head] {
 			t.Fatalf("prompt %d begins like another one: %q", index, head)
 		}
@@ -55,10 +55,10 @@ func TestNoTwoPromptsShareTheirBeginning(t *testing.T) {
 func TestTextHasTheWordsThatItsLengthAsksFor(t *testing.T) {
 	for _, tokens := range []string{"64", "100", "512", "4097"} {
 		p := set(t, 5, tokens).Prompt("measure", 1)
-		words := len(strings.Fields(p.Text)) - 1 // without the tag
-		// The instruction has as many words as tokens, but for its punctuation.
-		if got := words + tagTokens; math.Abs(float64(got-p.Tokens)) > 3 {
-			t.Errorf("%s tokens asked for, text stands for %d", tokens, got)
+		words := strings.TrimSuffix(strings.TrimPrefix(p.Text, opening), instruction)
+		scale := Assumption()
+		if got := len(strings.Fields(words)) + scale.OpeningTokens + scale.InstructionTokens; got != p.Tokens || tokens != fmt.Sprint(got) {
+			t.Errorf("%s tokens asked for, %d promised, the text stands for %d", tokens, p.Tokens, got)
 		}
 		if !strings.HasSuffix(p.Text, instruction) {
 			t.Errorf("%s tokens: no instruction at the end", tokens)
@@ -67,10 +67,64 @@ func TestTextHasTheWordsThatItsLengthAsksFor(t *testing.T) {
 }
 
 func TestVeryShortPromptsAreStillPrompts(t *testing.T) {
-	for _, tokens := range []string{"1", "10", "11", "63"} {
+	for _, tokens := range []string{"1", "2", "3", "63"} {
 		p := set(t, 5, tokens).Prompt("measure", 1)
-		if len(p.Text) < 16 || strings.Contains(p.Text, instruction) {
-			t.Errorf("%s tokens: %q", tokens, p.Text)
+		if !strings.HasPrefix(p.Text, opening) || strings.Contains(p.Text, instruction) || p.Tokens < 2 {
+			t.Errorf("%s tokens: %+v", tokens, p)
+		}
+	}
+}
+
+func TestSharedTextComesFirstAndBesideAPromptsOwnLength(t *testing.T) {
+	s := set(t, 5, "100")
+	s.SharedTokens = 40
+	first, second := s.Prompt("measure", 1), s.Prompt("warmup", 2)
+	if first.Tokens != 140 || first.SharedBytes == 0 || first.Text[:first.SharedBytes] != second.Text[:second.SharedBytes] {
+		t.Errorf("%d tokens, shared %q and %q", first.Tokens, first.Text[:first.SharedBytes], second.Text[:second.SharedBytes])
+	}
+	if words := len(strings.Fields(first.Text[:first.SharedBytes])); words != 40-Assumption().OpeningTokens+1 {
+		t.Errorf("the shared text has %d words", words)
+	}
+	if own := first.Text[first.SharedBytes:]; own == second.Text[second.SharedBytes:] || !strings.HasPrefix(own, " ") {
+		t.Errorf("what follows is %q", own)
+	}
+	other := s
+	other.Seed++
+	if got := other.Prompt("measure", 1); got.Text[:got.SharedBytes] == first.Text[:first.SharedBytes] {
+		t.Error("another seed has the same shared text")
+	}
+}
+
+func TestPromptsWithEqualBlocksBeginAlike(t *testing.T) {
+	s := set(t, 3, "1")
+	recorded := func(index, tokens int, blocks ...int64) string {
+		p := s.Recorded("measure", index, tokens, 512, blocks)
+		if p.Tokens != tokens {
+			t.Fatalf("%d tokens, want %d", p.Tokens, tokens)
+		}
+		return p.Text
+	}
+	common := func(a, b string) int {
+		n := 0
+		for n < min(len(a), len(b)) && a[n] == b[n] {
+			n++
+		}
+		return len(strings.Fields(a[:n]))
+	}
+	long := recorded(0, 1400, 0, 7, 8)
+	for _, c := range []struct {
+		what        string
+		other       string
+		least, most int
+	}{
+		{"the same blocks, cut short", recorded(1, 1300, 0, 7, 8), 1298, 1300},
+		{"two of them", recorded(2, 1400, 0, 7, 9), 1022, 1030},
+		{"the first one", recorded(3, 1400, 0, 8, 7), 510, 518},
+		{"none", recorded(4, 1400), 1, 4},
+		{"the same, of another request", recorded(5, 1400, 0, 7, 8), 1399, 1399},
+	} {
+		if n := common(long, c.other); n < c.least || n > c.most {
+			t.Errorf("%s: %d words in common, want %d to %d", c.what, n, c.least, c.most)
 		}
 	}
 }
@@ -173,12 +227,17 @@ func FuzzParseLengths(f *testing.F) {
 	})
 }
 
-func BenchmarkPrompt2048(b *testing.B) {
-	s := Set{Seed: 1, Lengths: []Lengths{{Min: 2048, Max: 2048}}}
-	b.ReportAllocs()
-	for index := 0; b.Loop(); index++ {
-		if p := s.Prompt("measure", index); !utf8.ValidString(p.Text) {
-			b.Fatal("not text")
-		}
+func BenchmarkPrompt(b *testing.B) {
+	for _, tokens := range []int{2048, MaxTokens} {
+		b.Run(fmt.Sprint(tokens), func(b *testing.B) {
+			s := Set{Seed: 1, Lengths: []Lengths{{Min: tokens, Max: tokens}}}
+			b.ReportAllocs()
+			for index := 0; b.Loop(); index++ {
+				if p := s.Prompt("measure", index); p.Tokens != tokens {
+					b.Fatal(p.Tokens)
+				}
+			}
+			b.ReportMetric(float64(b.N)*float64(tokens)/b.Elapsed().Seconds(), "tokens/s")
+		})
 	}
 }

@@ -10,6 +10,7 @@ type aggregate struct {
 	settings *settings
 
 	requests map[chat.Status]int
+	sent     int
 	good     int
 	firstNS  int64 // first dispatch
 	lastNS   int64 // last end
@@ -42,18 +43,22 @@ func newAggregate(s *settings) *aggregate {
 
 // add takes a record in.
 func (a *aggregate) add(r chat.Record) {
-	end := lastMoment(r)
-	if a.total() == 0 || r.DispatchNS < a.firstNS {
-		a.firstNS = r.DispatchNS
+	a.requests[r.Status]++
+	if r.DispatchNS == nil {
+		return // a backlog that was given up: it counts as what it is, and was never in flight
 	}
-	if a.total() == 0 || end > a.lastNS {
+	end := lastMoment(r)
+	if a.sent == 0 || *r.DispatchNS < a.firstNS {
+		a.firstNS = *r.DispatchNS
+	}
+	if a.sent == 0 || end > a.lastNS {
 		a.lastNS = end
 	}
-	a.requests[r.Status]++
+	a.sent++
 	if a.settings.slo.good(r) {
 		a.good++
 	}
-	if touches(a.settings.stalls, r.DispatchNS, end) {
+	if touches(a.settings.stalls, *r.DispatchNS, end) {
 		a.stalled++
 	}
 	if r.Status == chat.StatusOK {
@@ -63,9 +68,9 @@ func (a *aggregate) add(r chat.Record) {
 	}
 }
 
-// lastMoment is the latest thing that happened to a request.
+// lastMoment is the latest thing that happened to a request that was sent.
 func lastMoment(r chat.Record) int64 {
-	last := r.DispatchNS
+	last := *r.DispatchNS
 	for _, event := range []*int64{r.WrittenNS, r.HeadersNS, r.FirstEventNS, r.EndNS} {
 		if event != nil {
 			last = max(last, *event)
@@ -84,8 +89,12 @@ func touches(stalls []Stall, fromNS, toNS int64) bool {
 }
 
 func (a *aggregate) addLatencies(r chat.Record) {
-	a.queue = append(a.queue, r.QueueDelay().Nanoseconds())
-	a.lag = append(a.lag, r.ClientLag().Nanoseconds())
+	if d, ok := r.QueueDelay(); ok {
+		a.queue = append(a.queue, d.Nanoseconds())
+	}
+	if d, ok := r.ClientLag(); ok {
+		a.lag = append(a.lag, d.Nanoseconds())
+	}
 	for _, from := range []chat.Origin{chat.FromSend, chat.FromIntended} {
 		if d, ok := r.E2E(from); ok {
 			a.e2e[from] = append(a.e2e[from], d.Nanoseconds())
@@ -166,6 +175,7 @@ func (a *aggregate) merge(o *aggregate) {
 	for status, n := range o.requests {
 		a.requests[status] += n
 	}
+	a.sent += o.sent
 	a.good += o.good
 	a.spanNS += o.duration()
 	for from := range a.ttft {

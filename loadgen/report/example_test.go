@@ -129,7 +129,7 @@ func loaded(total time.Duration) []chat.Record {
 			offset += 18 + 3*random.NormFloat64() + 12*math.Max(0, random.NormFloat64()-1.5)
 		}
 		r := answered(len(records), int64(1000*(at+wait)), chunks...)
-		r.IntendedNS = min(r.DispatchNS, int64(at*1e9))
+		r.IntendedNS = min(*r.DispatchNS, int64(at*1e9))
 		if at < 5 {
 			r.Phase = "warmup"
 		}

@@ -36,11 +36,14 @@ func newTimeline(end float64) *timeline {
 }
 
 func (t *timeline) add(r chat.Record) {
+	if r.DispatchNS == nil {
+		return // never in flight
+	}
 	t.addLoad(r)
 	if t.seen++; (t.seen-1)%t.every != 0 {
 		return
 	}
-	s := sent{at: seconds(r.DispatchNS), ttft: -1, e2e: seconds(lastMoment(r) - r.DispatchNS), status: r.Status}
+	s := sent{at: seconds(*r.DispatchNS), ttft: -1, e2e: seconds(lastMoment(r) - *r.DispatchNS), status: r.Status}
 	if d, ok := r.TTFT(chat.FromSend); ok {
 		s.ttft = d.Seconds()
 	}
@@ -68,7 +71,7 @@ func (t *timeline) addLoad(r chat.Record) {
 		return
 	}
 	width := t.end / timelineBins
-	from, to := seconds(r.DispatchNS), seconds(lastMoment(r))
+	from, to := seconds(*r.DispatchNS), seconds(lastMoment(r))
 	for i := t.bin(from); i <= t.bin(to); i++ {
 		low, high := max(from, float64(i)*width), min(to, float64(i+1)*width)
 		t.running[i] += max(0, high-low) / width

@@ -261,7 +261,7 @@ func TestLoadOverTimeAddsUp(t *testing.T) {
 	for i := range 50 {
 		r := answered(i, int64(i)*1700, 100, 900, 2000)
 		line.add(r)
-		inFlight += seconds(*r.EndNS - r.DispatchNS)
+		inFlight += seconds(*r.EndNS - *r.DispatchNS)
 	}
 	width := 100. / timelineBins
 	for i := range timelineBins {

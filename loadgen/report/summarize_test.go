@@ -24,7 +24,7 @@ func ptr[T any](v T) *T { return &v }
 func answered(index int, dispatchMS int64, chunksMS ...int64) chat.Record {
 	r := chat.Record{
 		Run: "r", Phase: "measure", Index: index, Status: chat.StatusOK, HTTPStatus: 200,
-		IntendedNS: dispatchMS * ms, EligibleNS: dispatchMS * ms, DispatchNS: dispatchMS * ms,
+		IntendedNS: dispatchMS * ms, EligibleNS: ptr(dispatchMS * ms), DispatchNS: ptr(dispatchMS * ms),
 		TokensIn: ptr(100), TokensOut: ptr(len(chunksMS)), FinishReason: "stop",
 	}
 	last := dispatchMS
@@ -46,7 +46,7 @@ func answered(index int, dispatchMS int64, chunksMS ...int64) chat.Record {
 func failed(index int, dispatchMS int64, status chat.Status) chat.Record {
 	return chat.Record{
 		Phase: "measure", Index: index, Status: status, Error: "broken",
-		IntendedNS: dispatchMS * ms, EligibleNS: dispatchMS * ms, DispatchNS: dispatchMS * ms, EndNS: ptr((dispatchMS + 5) * ms),
+		IntendedNS: dispatchMS * ms, EligibleNS: ptr(dispatchMS * ms), DispatchNS: ptr(dispatchMS * ms), EndNS: ptr((dispatchMS + 5) * ms),
 	}
 }
 
@@ -96,7 +96,7 @@ func TestTheWorkedExample(t *testing.T) {
 	const send = 1000
 	s := summarize(t, input(), chat.Record{
 		Phase: "measure", Status: chat.StatusOK,
-		IntendedNS: (send - 10) * ms, EligibleNS: (send - 3) * ms, DispatchNS: send * ms,
+		IntendedNS: (send - 10) * ms, EligibleNS: ptr((send - 3) * ms), DispatchNS: ptr(send * ms),
 		FirstEventNS: ptr((send + 90) * ms), FirstEventType: "role",
 		FirstTokenNS: ptr((send + 100) * ms), FirstVisibleNS: ptr((send + 100) * ms),
 		ArrivalsNS: []int64{(send + 100) * ms, 60 * ms, 40 * ms}, ArrivalTokens: []int{1, 3, 2}, ReadIDs: []int{1, 2, 3},

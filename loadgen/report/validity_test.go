@@ -34,7 +34,7 @@ func altered(n, first int, alter func(*chat.Record)) []chat.Record {
 }
 
 func late(by time.Duration) func(*chat.Record) {
-	return func(r *chat.Record) { r.EligibleNS = r.DispatchNS - by.Nanoseconds() }
+	return func(r *chat.Record) { r.EligibleNS = new(*r.DispatchNS - by.Nanoseconds()) }
 }
 
 func inOnePiece(r *chat.Record) { clear(r.ReadIDs) }

@@ -1,0 +1,171 @@
+package prompt
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+)
+
+// Basis says where a scale comes from.
+type Basis string
+
+// The bases, from the weakest on.
+const (
+	// Assumed: no count of the server's was to be had.
+	Assumed Basis = "assumed"
+	// ByUsage: from usage.prompt_tokens of a few short requests before the run.
+	ByUsage Basis = "usage"
+	// ByTokenizer: from the server's tokenizer.
+	ByTokenizer Basis = "tokenizer"
+)
+
+// Scale says how many tokens texts have for the server's tokenizer.
+type Scale struct {
+	Basis Basis `json:"basis"`
+	// Of the parts of a text that this package makes.
+	OpeningTokens     int `json:"opening_tokens"`
+	InstructionTokens int `json:"instruction_tokens"`
+	// TokensPerWord is the mean over the vocabulary.
+	TokensPerWord float64 `json:"tokens_per_word"`
+	// WordTokens has the tokens of each word of Words; nil where all have one, or where they are
+	// not known one by one.
+	WordTokens []int `json:"word_tokens,omitempty"`
+	// TokensPerByte is that of texts from a file.
+	TokensPerByte float64 `json:"tokens_per_byte,omitempty"`
+	// TemplateTokens is what the server adds to a single message; unknown is nil.
+	TemplateTokens *int `json:"template_tokens,omitempty"`
+}
+
+// Assumption is the scale of vocabularies in which every common word is one token, as are those
+// of the Llama 3, Qwen and GPT models.
+func Assumption() Scale {
+	return Scale{Basis: Assumed, OpeningTokens: 2, InstructionTokens: 16, TokensPerWord: 1, TokensPerByte: 0.25}
+}
+
+// orAssumed is the scale itself, or the assumption for one that nobody has set.
+func (s Scale) orAssumed() Scale {
+	if s.TokensPerWord == 0 {
+		return Assumption()
+	}
+	return s
+}
+
+// Exact says whether the lengths of made texts are the server's own count, and no estimate.
+func (s Scale) Exact() bool {
+	return (s.Basis == ByUsage || s.Basis == ByTokenizer) && (s.TokensPerWord == 1 || s.WordTokens != nil)
+}
+
+// String says, for manifests and reports, how lengths in tokens come about.
+func (s Scale) String() string {
+	s = s.orAssumed()
+	const template = "; what the server's chat template adds is not counted"
+	switch {
+	case s.Exact() && s.Basis == ByTokenizer:
+		return "exact: counted by the server's tokenizer" + template
+	case s.Exact():
+		return "exact: by the server's own count of probes every word used is one token" + template
+	case s.Basis == Assumed:
+		return "estimated: one token per common word is assumed, the server counted nothing" + template
+	}
+	return fmt.Sprintf("estimated: %.3f tokens per word, calibrated by the server's own count of probes (%s)%s", s.TokensPerWord, s.Basis, template)
+}
+
+// appendWords adds words of about the given number of tokens, exactly as many where the words'
+// tokens are known, and returns how many it added.
+func (s Scale) appendWords(text []byte, random *rand.Rand, tokens int) ([]byte, int) {
+	if tokens <= 0 {
+		return text, 0
+	}
+	if s.WordTokens == nil {
+		return appendWords(text, random, int(math.Round(float64(tokens)/s.TokensPerWord))), tokens
+	}
+	left, cheapest := tokens, slices.Index(s.WordTokens, slices.Min(s.WordTokens))
+	for left >= s.WordTokens[cheapest] {
+		word := int(byte(random.Uint64()))
+		if s.WordTokens[word] > left {
+			word = cheapest
+		}
+		text = append(append(text, ' '), vocabulary[word]...)
+		left -= s.WordTokens[word]
+	}
+	return text, tokens - left
+}
+
+// Count is how many tokens a text from a file is taken to have, rounded up.
+func (s Scale) Count(text string) int {
+	return int(math.Ceil(float64(len(text)) * s.orAssumed().TokensPerByte))
+}
+
+// probeWords is how many words the short probe has.
+const probeWords = 16
+
+// Probes are texts whose counts by the server's tokenizer make a scale.
+type Probes struct {
+	// One is one token in every vocabulary.
+	One string
+	// Short is the opening with a few words; Instructed the same with the instruction; Whole the
+	// latter with each word of the vocabulary once more.
+	Short, Instructed, Whole string
+}
+
+// NewProbes returns the probes.
+func NewProbes() Probes {
+	words := " " + strings.Join(vocabulary[:probeWords], " ")
+	return Probes{
+		One: "a", Short: opening + words, Instructed: opening + words + instruction,
+		Whole: opening + words + " " + strings.Join(vocabulary[:], " ") + instruction,
+	}
+}
+
+// Counts are the tokens of the probes.
+type Counts struct{ One, Short, Instructed, Whole int }
+
+// NewScale makes a scale of counts that were taken with the same addition to each, such as that of
+// a chat template. The whole probe has each word of the vocabulary once more than the instructed
+// one, and no word has less than one token: a difference of as many tokens as there are words
+// proves that each has one.
+func NewScale(basis Basis, c Counts) (Scale, error) {
+	perWord := float64(c.Whole-c.Instructed) / float64(len(vocabulary))
+	s := Scale{
+		Basis: basis, InstructionTokens: c.Instructed - c.Short, TokensPerWord: perWord,
+		OpeningTokens: c.Short - (c.One - 1) - int(math.Round(probeWords*perWord)),
+		TokensPerByte: Assumption().TokensPerByte,
+	}
+	if c.One < 1 || perWord < 1 || perWord > mostPerWord || s.InstructionTokens < 1 || s.InstructionTokens > len(instruction) ||
+		s.OpeningTokens < 0 || s.OpeningTokens > len(opening) {
+		return Scale{}, fmt.Errorf("counts of %d, %d, %d and %d tokens for texts of %d to %d words are no tokenizer's", c.One, c.Short, c.Instructed, c.Whole, 1, len(vocabulary)+probeWords)
+	}
+	return s, nil
+}
+
+// WithWords returns the scale with the tokens of each word of Words. The opening, which was told
+// from the first words by the mean, is then known too.
+func (s Scale) WithWords(tokens []int) (Scale, error) {
+	if len(tokens) != len(vocabulary) || slices.Min(tokens) < 1 || slices.Max(tokens) > mostPerWord {
+		return s, errors.New("the words' counts are no tokenizer's")
+	}
+	s.OpeningTokens += int(math.Round(probeWords * s.TokensPerWord))
+	for _, n := range tokens[:probeWords] {
+		s.OpeningTokens -= n
+	}
+	if s.OpeningTokens < 0 || s.OpeningTokens > len(opening) {
+		return s, errors.New("the words' counts do not agree with those of whole texts")
+	}
+	s.WordTokens = tokens
+	return s, nil
+}
+
+// mostPerWord bounds what is believed: a tokenizer of single bytes has 6 for a word with its space.
+const mostPerWord = 10
+
+// Words returns each word of the vocabulary as it stands in a text, for a tokenizer to count.
+func Words() []string {
+	words := make([]string, len(vocabulary))
+	for i, word := range vocabulary {
+		words[i] = " " + word
+	}
+	return words
+}
