@@ -161,12 +161,14 @@ func TestReaderThatTakesNothingIsGivenUp(t *testing.T) {
 		t.Errorf("write timeout %v, header timeout %v, idle timeout %v", server.WriteTimeout, server.ReadHeaderTimeout, server.IdleTimeout)
 	}
 	// The same with a deadline that a test can wait for.
+	began := make(chan struct{})
 	e := scripted(t, Settings{}, func(_ context.Context, _ *collect.Sample, b *collect.Batch) error {
+		close(began)
 		b.Gauge(metric.MemoryLedgerBytes, 2, strings.Repeat("x", 16<<20))
 		return nil
 	})
 	patient := httptest.NewUnstartedServer(e.Handler())
-	patient.Config.WriteTimeout = 500 * time.Millisecond
+	patient.Config.WriteTimeout = 100 * time.Millisecond
 	patient.Start()
 	defer patient.Close()
 	reader, err := net.Dial("tcp", patient.Listener.Addr().String())
@@ -177,9 +179,7 @@ func TestReaderThatTakesNothingIsGivenUp(t *testing.T) {
 	if _, err := io.WriteString(reader, "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := io.ReadFull(reader, make([]byte, 1)); err != nil {
-		t.Fatal(err)
-	}
+	<-began
 	for len(e.pages.waiting) > 0 { // a request that is never given up hangs the test
 		time.Sleep(time.Millisecond)
 	}
