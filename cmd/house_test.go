@@ -41,7 +41,7 @@ var mayImport = map[string][]string{
 	"loadgen/telemetry":         {"exporter/metric"},
 	"loadgen/report":            {"exporter/metric", "loadgen/chat", "loadgen/telemetry"},
 	"loadgen/sim/kvcache":       {},
-	"loadgen/sim":               {"exporter/metric"},
+	"loadgen/sim":               {"exporter/metric", "loadgen/sim/kvcache"},
 	"loadgen":                   {"exporter/metric", "loadgen/chat", "loadgen/prompt", "loadgen/report", "loadgen/schedule", "loadgen/telemetry"},
 	"dashboards":                {"exporter/metric", "exporter/metric/expr", "exporter/metric/threshold"},
 	"alerts":                    {"exporter/metric", "exporter/metric/expr", "exporter/metric/threshold"},

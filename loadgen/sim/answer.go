@@ -17,6 +17,8 @@ const (
 	finishLength finishReason = "length"
 	finishAbort  finishReason = "abort" // the client went away
 	finishError  finishReason = "error" // the engine was stopped
+
+	finishToolCalls finishReason = "tool_calls" // on the wire only; counted as stop
 )
 
 func finishReasons() []finishReason {
@@ -57,14 +59,29 @@ func (a answer) between(from, to int) string {
 	return a.text[start:a.ends[to-1]]
 }
 
+// twist makes an answer go another way from token at on; key decides where to.
+type twist struct {
+	at  int
+	key uint64
+}
+
+// straight is the answer as it should be.
+func straight() twist { return twist{at: math.MaxInt} }
+
 // write answers a request. max_tokens, min_tokens, ignore_eos and stop only cut one and the same
 // endless text, so an answer with a lower cap is the beginning of one with a higher cap.
-func write(c Config, r request) answer {
+func write(c Config, r request) answer { return writeTwisted(c, r, straight()) }
+
+// writeTwisted is write with another source of words from some token on.
+func writeTwisted(c Config, r request, t twist) answer {
 	random := r.random(c.Seed)
 	ending := uint64(math.Ceil(math.Exp2(32) / float64(c.MeanAnswerTokens)))
 	var text []byte
 	var ends []int
 	for len(ends) < r.maxTokens {
+		if len(ends) == t.at {
+			random = rand.New(rand.NewPCG(t.key, random.Uint64()))
+		}
 		draw := random.Uint64()
 		if draw>>32 < ending && !r.ignoreEOS && len(ends) >= r.minTokens {
 			return answer{string(text), append(ends, len(text)), finishStop}

@@ -2,66 +2,38 @@ package sim
 
 import (
 	"slices"
-	"sync/atomic"
 	"time"
+
+	"github.com/umascope/umascope/loadgen/sim/kvcache"
 )
-
-// sequence is one request in the engine. All fields but the last three belong to the batch.
-type sequence struct {
-	promptTokens int
-	answerTokens int // how many it will generate
-	reserve      int // KV tokens promised at admission: prompt and the most it may generate
-
-	prefilled int // prompt tokens read
-	chunk     int // prompt tokens that the step under way reads; 0: the step decodes it
-	inStep    bool
-
-	arrived, admitted, first time.Time
-	reason                   finishReason
-
-	// generated counts the tokens that the client may have.
-	generated atomic.Int64
-	// failed says that no more will come.
-	failed atomic.Bool
-	// changed wakes the one that waits for either; capacity 1, sent to without waiting, so that a
-	// slow client never holds up the batch.
-	changed chan struct{}
-}
-
-func newSequence(r request, a answer, now time.Time) *sequence {
-	return &sequence{
-		promptTokens: r.promptTokens, answerTokens: a.tokens(), reserve: r.promptTokens + r.maxTokens,
-		reason: a.reason, arrived: now, changed: make(chan struct{}, 1),
-	}
-}
-
-func (s *sequence) tell() {
-	select {
-	case s.changed <- struct{}{}:
-	default:
-	}
-}
-
-// kvTokens is what the sequence holds in the KV cache.
-func (s *sequence) kvTokens() int { return s.prefilled + int(s.generated.Load()) }
 
 // batch is continuous batching as plain arithmetic, without a clock: who runs, who waits, what
 // the next step does. Requests join and leave between steps, never as a group.
 //
 // Admission is first come, first served: while the head of the queue does not fit, nobody
 // behind it overtakes. A sequence is admitted when a place is free and the KV cache has room for
-// its prompt and for the most it may generate, so nothing that runs is ever evicted
-// (TensorRT-LLM: GUARANTEED_NO_EVICT).
+// its prompt; unless the engine may preempt, also for the most that it may write, so that nothing
+// that runs ever has to give way.
 type batch struct {
-	maxSequences, kvCapacity, prefillChunk int
+	maxSequences, prefillChunk, perBlock int
+	preempt, reuse                       bool
+
+	cache   *kvcache.Cache
+	onboard onboarding
+	// onAdmission is told of every sequence that runs for the first time, itself among those that
+	// run; what it says may still be changed.
+	onAdmission func(s *sequence, running int)
 
 	waiting, running []*sequence
-	reserved         int // KV tokens promised to running sequences
-	held             int // KV tokens they hold
+	promised         int // blocks that running sequences may still ask for
 }
 
-func newBatch(c Config) batch {
-	return batch{maxSequences: c.MaxBatch, kvCapacity: c.KVCacheTokens, prefillChunk: c.PrefillChunkTokens}
+func newBatch(c Config, tiers kvcache.Config, onAdmission func(*sequence, int)) batch {
+	return batch{
+		maxSequences: c.MaxBatch, prefillChunk: c.PrefillChunkTokens, perBlock: c.KV.TokensPerBlock,
+		preempt: c.Preempt, reuse: !c.KV.NoReuse, cache: kvcache.New(tiers), onAdmission: onAdmission,
+		onboard: onboarding{lane{link: c.KV.Host}, lane{link: c.KV.Disk}, c.KV.BlockBytes()},
+	}
 }
 
 // enqueue puts a sequence at the end of the queue.
@@ -70,48 +42,96 @@ func (b *batch) enqueue(s *sequence) { b.waiting = append(b.waiting, s) }
 // admit moves what fits from the queue into the batch.
 func (b *batch) admit(now time.Time) {
 	n := 0
-	for n < len(b.waiting) && len(b.running) < b.maxSequences && b.reserved+b.waiting[n].reserve <= b.kvCapacity {
-		s := b.waiting[n]
-		s.admitted = now
-		b.reserved += s.reserve
-		b.running = append(b.running, s)
+	for n < len(b.waiting) && len(b.running) < b.maxSequences && b.enter(b.waiting[n], now) {
 		n++
 	}
 	b.waiting = slices.Delete(b.waiting, 0, n)
 }
 
+// enter lets one in; false: there is no room for it.
+func (b *batch) enter(s *sequence, now time.Time) bool {
+	var known []uint64
+	if b.reuse {
+		// The last token is always computed: the first of the answer comes of it.
+		known = s.read.keys[:(s.goal-1)/b.perBlock]
+	}
+	blocks := b.blocks(s.goal)
+	own := 0
+	if !b.preempt {
+		own = b.blocks(s.longest()) - blocks
+	}
+	lease, hits, ok := b.cache.Acquire(known, blocks, own+b.promised)
+	if !ok {
+		return false
+	}
+	s.lease, s.prefilled, s.complete = lease, hits.Blocks()*b.perBlock, hits.Blocks()
+	s.ready = b.onboard.ready(now, hits)
+	b.promised += own
+	b.running = append(b.running, s)
+	if s.admitted.IsZero() {
+		s.admitted, s.hits = now, hits
+		b.onAdmission(s, len(b.running))
+	}
+	return true
+}
+
+// blocks is how many blocks so many tokens take.
+func (b *batch) blocks(tokens int) int { return (tokens + b.perBlock - 1) / b.perBlock }
+
+// step is what the next step has to do; its time depends on it.
+type step struct {
+	prefillTokens, decoding int
+	// until is when there will be something to do, if nothing can be done now but somebody waits for
+	// blocks that are brought back.
+	until time.Time
+}
+
+func (s step) empty() bool { return s.prefillTokens+s.decoding == 0 }
+
 // plan decides the next step: every sequence whose prompt is read gets a token, and prompts are
-// read, in the order of admission, up to the chunk size. It returns the figures that its time
-// depends on; both are 0 when nothing runs.
-func (b *batch) plan() (prefillTokens, decoding int) {
+// read, in the order of admission, up to the chunk size.
+func (b *batch) plan(now time.Time) step {
+	var next step
 	for _, s := range b.running {
-		s.chunk = min(s.promptTokens-s.prefilled, b.prefillChunk-prefillTokens)
-		s.inStep = s.chunk > 0 || s.prefilled == s.promptTokens
+		if s.ready.After(now) {
+			s.chunk, s.inStep = 0, false
+			if next.until.IsZero() || s.ready.Before(next.until) {
+				next.until = s.ready
+			}
+			continue
+		}
+		s.chunk = min(s.goal-s.prefilled, b.prefillChunk-next.prefillTokens)
+		s.inStep = s.chunk > 0 || s.prefilled == s.goal
 		if s.chunk > 0 {
-			prefillTokens += s.chunk
+			next.prefillTokens += s.chunk
 		} else if s.inStep {
-			decoding++
+			next.decoding++
 		}
 	}
-	return prefillTokens, decoding
+	return next
 }
 
 // outcome is what one step brought. Its slices are valid until the next step.
 type outcome struct {
 	promptTokens int // of the prompts read to their end in this step
 	generated    int
-	started      []*sequence // that got their first token
-	finished     []*sequence // that got their last token
+	preempted    int
+	gaps         []time.Duration // between a token and the one before it
+	read         []*sequence     // that had their prompt read to its end for the first time
+	started      []*sequence     // that got their first token
+	finished     []*sequence     // that got their last token
 }
 
 // apply carries out the step planned for those that still run; into is reused.
 func (b *batch) apply(into *outcome, now time.Time) {
-	*into = outcome{started: into.started[:0], finished: into.finished[:0]}
-	for _, s := range b.running {
+	*into = outcome{gaps: into.gaps[:0], read: into.read[:0], started: into.started[:0], finished: into.finished[:0]}
+	// By index and length of the moment: those at the end may lose their place while others grow.
+	for i := 0; i < len(b.running); i++ {
+		s := b.running[i]
 		switch {
 		case !s.inStep:
 		case s.chunk > 0:
-			b.read(s, into)
+			b.readChunk(s, into)
 		default:
 			b.generate(s, into, now)
 		}
@@ -121,21 +141,41 @@ func (b *batch) apply(into *outcome, now time.Time) {
 	}
 }
 
-func (b *batch) read(s *sequence, into *outcome) {
+func (b *batch) readChunk(s *sequence, into *outcome) {
 	s.prefilled += s.chunk
-	b.held += s.chunk
-	if s.prefilled == s.promptTokens {
-		into.promptTokens += s.promptTokens
+	b.completeUpTo(s, s.prefilled)
+	if s.prefilled == s.goal && !s.counted {
+		s.counted = true
+		into.promptTokens += s.asked.promptTokens
+		into.read = append(into.read, s)
+	}
+}
+
+// completeUpTo makes the blocks known that so many tokens fill.
+func (b *batch) completeUpTo(s *sequence, tokens int) {
+	for ; (s.complete+1)*b.perBlock <= tokens; s.complete++ {
+		if b.reuse {
+			b.cache.Complete(s.lease, s.complete, s.read.keys[s.complete])
+		}
 	}
 }
 
 func (b *batch) generate(s *sequence, into *outcome, now time.Time) {
+	if !b.grow(s, into) {
+		return
+	}
 	if s.generated.Load() == 0 {
 		s.first = now
 		into.started = append(into.started, s)
+	} else {
+		into.gaps = append(into.gaps, now.Sub(s.last))
 	}
+	s.last = now
+	s.say()
 	s.generated.Add(1)
-	b.held++
+	s.goal++
+	s.prefilled++
+	b.completeUpTo(s, s.prefilled)
 	into.generated++
 	if s.done() {
 		b.free(s)
@@ -144,11 +184,49 @@ func (b *batch) generate(s *sequence, into *outcome, now time.Time) {
 	s.tell()
 }
 
-func (s *sequence) done() bool { return int(s.generated.Load()) == s.answerTokens }
+// grow makes room for one more token, by taking it from those admitted last if it must; false: it
+// was itself the last one.
+func (b *batch) grow(s *sequence, into *outcome) bool {
+	if s.goal < s.lease.Blocks()*b.perBlock {
+		return true
+	}
+	for !b.cache.Grow(s.lease) {
+		victim := b.lastToYield()
+		b.yield(victim)
+		into.preempted++
+		if victim == s {
+			return false
+		}
+	}
+	if !b.preempt {
+		b.promised--
+	}
+	return true
+}
+
+// lastToYield is the one admitted last that has not ended in this step.
+func (b *batch) lastToYield() *sequence {
+	i := len(b.running) - 1
+	for b.running[i].done() {
+		i--
+	}
+	return b.running[i]
+}
+
+// yield takes a sequence back into the queue, in front of all. What it has read and written will be
+// read again, as far as its blocks are gone by then.
+func (b *batch) yield(s *sequence) {
+	b.cache.Release(s.lease)
+	b.running = slices.DeleteFunc(b.running, func(other *sequence) bool { return other == s })
+	b.waiting = slices.Insert(b.waiting, 0, s)
+	s.prefilled, s.complete, s.inStep = 0, 0, false
+}
 
 func (b *batch) free(s *sequence) {
-	b.held -= s.kvTokens()
-	b.reserved -= s.reserve
+	if !b.preempt {
+		b.promised -= b.blocks(s.longest()) - s.lease.Blocks()
+	}
+	b.cache.Release(s.lease)
 }
 
 // remove takes out a sequence whose client went away; false if it is in no more.
@@ -166,12 +244,16 @@ func (b *batch) remove(s *sequence) bool {
 }
 
 // fail takes out all and tells those who wait for them; it returns how many there were.
-func (b *batch) fail() int {
+func (b *batch) fail(crashed bool) int {
 	all := slices.Concat(b.running, b.waiting)
 	for _, s := range all {
+		s.crashed.Store(crashed)
 		s.failed.Store(true)
 		s.tell()
 	}
-	b.running, b.waiting, b.reserved, b.held = nil, nil, 0, 0
+	for _, s := range b.running {
+		b.free(s)
+	}
+	b.running, b.waiting = nil, nil
 	return len(all)
 }

@@ -1,33 +1,63 @@
 package sim
 
 import (
-	"math/rand/v2"
+	"crypto/rand"
+	mathrand "math/rand/v2"
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/umascope/umascope/loadgen/sim/kvcache"
 )
 
+// small has 12 blocks of 16 tokens, and lets nobody in that may have to give way.
 func small() Config {
 	c := Default()
-	c.MaxBatch, c.MaxModelTokens, c.KVCacheTokens, c.PrefillChunkTokens = 4, 100, 200, 16
+	c.MaxBatch, c.MaxModelTokens, c.KVCacheTokens, c.PrefillChunkTokens, c.Preempt = 4, 100, 200, 16, false
 	return c
 }
 
-func seq(promptTokens, answerTokens int) *sequence {
-	r := request{promptTokens: promptTokens, maxTokens: answerTokens}
-	return newSequence(r, answer{ends: make([]int, answerTokens), reason: finishLength}, time.Time{})
+// preempting is small with a batch that lets more in than may fit.
+func preempting() Config {
+	c := small()
+	c.Preempt = true
+	return c
 }
 
-// step runs one step and returns what it took and brought.
-func step(b *batch) (prefill, decoding int, made outcome) {
+func books(t *testing.T, c Config) batch {
+	t.Helper()
+	tiers, err := c.tiers()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return newBatch(c, tiers, func(*sequence, int) {})
+}
+
+// seq is a request of so many tokens that shares nothing with another.
+func seq(promptTokens, answerTokens int) *sequence {
+	return seqNamed(rand.Text(), promptTokens, answerTokens)
+}
+
+// seqNamed shares its prompt with all of the same name, as far as that reaches.
+func seqNamed(name string, promptTokens, answerTokens int) *sequence {
+	read := newScroll(Default().KV.TokensPerBlock, name)
+	for i := range promptTokens {
+		read.id(uint32(i))
+	}
+	r := request{promptTokens: promptTokens, maxTokens: answerTokens, read: read}
+	return newSequence(1, r, answer{ends: make([]int, answerTokens), reason: finishLength}, time.Time{})
+}
+
+// advance runs one step and returns what it took and brought.
+func advance(b *batch) (prefill, decoding int, made outcome) {
 	b.admit(time.Time{})
-	prefill, decoding = b.plan()
+	next := b.plan(time.Time{})
 	b.apply(&made, time.Time{})
-	return prefill, decoding, made
+	return next.prefillTokens, next.decoding, made
 }
 
 func TestPromptsAreReadInChunksWhileOthersDecode(t *testing.T) {
-	b := newBatch(small())
+	b := books(t, small())
 	early := seq(16, 5)
 	b.enqueue(early)
 	late := seq(40, 1)
@@ -35,7 +65,7 @@ func TestPromptsAreReadInChunksWhileOthersDecode(t *testing.T) {
 	type row struct{ prefill, decoding, generated, promptsRead int }
 	var got []row
 	for range 5 {
-		prefill, decoding, made := step(&b)
+		prefill, decoding, made := advance(&b)
 		got = append(got, row{prefill, decoding, made.generated, made.promptTokens})
 	}
 	want := []row{
@@ -54,64 +84,64 @@ func TestPromptsAreReadInChunksWhileOthersDecode(t *testing.T) {
 }
 
 func TestThePlaceAfterTheLastWaitsForOneToEnd(t *testing.T) {
-	b := newBatch(small())
+	b := books(t, small())
 	all := []*sequence{seq(1, 3), seq(1, 3), seq(1, 3), seq(1, 3), seq(1, 1)}
 	for _, s := range all {
 		b.enqueue(s)
 	}
 	for i := range 4 { // one of prefill, three of decode
-		step(&b)
+		advance(&b)
 		if want := 1; len(b.waiting) != want {
 			t.Fatalf("step %d: %d wait, want %d", i, len(b.waiting), want)
 		}
 	}
-	step(&b)
+	advance(&b)
 	if len(b.waiting) != 0 || !slices.Equal(b.running, all[4:]) {
 		t.Errorf("%d wait, %d run", len(b.waiting), len(b.running))
 	}
 }
 
 func TestNobodyOvertakesTheHeadOfTheQueue(t *testing.T) {
-	b := newBatch(small())
+	b := books(t, small())
 	b.enqueue(seq(50, 50))
 	b.enqueue(seq(10, 41))
 	large, little := seq(10, 50), seq(1, 1)
-	b.enqueue(large) // 60 tokens of KV, 49 are left
+	b.enqueue(large) // 4 blocks, 1 of 12 is left
 	b.enqueue(little)
-	step(&b)
+	advance(&b)
 	if !slices.Equal(b.waiting, []*sequence{large, little}) {
 		t.Fatalf("%d wait, want the large one and the little one behind it", len(b.waiting))
 	}
-	if b.reserved != 151 {
-		t.Errorf("%d tokens reserved, want 151", b.reserved)
+	if b.cache.Held() != 4+1 || b.promised != 3+3 {
+		t.Errorf("%d blocks held and %d promised, want 5 and 6", b.cache.Held(), b.promised)
 	}
 }
 
 func TestLeavingFreesPlaceAndKV(t *testing.T) {
-	b := newBatch(small())
+	b := books(t, small())
 	running, waiting := seq(10, 90), seq(20, 5)
 	b.enqueue(running)
-	step(&b)
-	step(&b)
-	if b.held != 11 || b.reserved != 100 {
-		t.Fatalf("holds %d, reserved %d", b.held, b.reserved)
+	advance(&b)
+	advance(&b)
+	if b.cache.Held() != 1 || b.promised != 6 {
+		t.Fatalf("%d blocks held, %d promised", b.cache.Held(), b.promised)
 	}
 	b.enqueue(waiting)
 	if !b.remove(running) || !b.remove(waiting) || b.remove(running) {
 		t.Error("remove does not say who was there")
 	}
-	if b.held != 0 || b.reserved != 0 || len(b.running)+len(b.waiting) != 0 {
-		t.Errorf("holds %d, reserved %d, %d run, %d wait", b.held, b.reserved, len(b.running), len(b.waiting))
+	if b.cache.Held() != 0 || b.promised != 0 || len(b.running)+len(b.waiting) != 0 {
+		t.Errorf("%d blocks held, %d promised, %d run, %d wait", b.cache.Held(), b.promised, len(b.running), len(b.waiting))
 	}
 }
 
 func TestOneThatLeavesDuringAStepGetsNothingMore(t *testing.T) {
-	b := newBatch(small())
+	b := books(t, small())
 	stays, leaves := seq(1, 9), seq(1, 9)
 	b.enqueue(stays)
 	b.enqueue(leaves)
-	step(&b)
-	b.plan()
+	advance(&b)
+	b.plan(time.Time{})
 	b.remove(leaves)
 	b.enqueue(seq(1, 9)) // and one that comes during the step is not part of it
 	var made outcome
@@ -121,46 +151,126 @@ func TestOneThatLeavesDuringAStepGetsNothingMore(t *testing.T) {
 	}
 }
 
-// TestTheBooksBalance runs random arrivals, steps and departures and holds the running totals
-// against the sums that they stand for.
+// TestTheBooksBalance runs random arrivals, steps and departures, and holds the blocks against what
+// they are needed for.
 func TestTheBooksBalance(t *testing.T) {
 	for seed := range uint64(200) {
-		random := rand.New(rand.NewPCG(seed, 1))
+		random := mathrand.New(mathrand.NewPCG(seed, 1))
 		c := small()
-		b := newBatch(c)
+		c.Preempt = seed%2 == 0
+		b := books(t, c)
 		var made outcome
 		for range 200 {
 			switch random.IntN(4) {
 			case 0:
-				b.enqueue(seq(1+random.IntN(50), 1+random.IntN(50)))
+				b.enqueue(seqNamed(string(rune('a'+random.IntN(3))), 1+random.IntN(50), 1+random.IntN(50)))
 			case 1:
 				if all := slices.Concat(b.running, b.waiting); len(all) > 0 {
 					b.remove(all[random.IntN(len(all))])
 				}
 			default:
 				b.admit(time.Time{})
-				if prefill, _ := b.plan(); prefill > c.PrefillChunkTokens {
-					t.Fatalf("seed %d: a step reads %d prompt tokens", seed, prefill)
+				if next := b.plan(time.Time{}); next.prefillTokens > c.PrefillChunkTokens {
+					t.Fatalf("seed %d: a step reads %d prompt tokens", seed, next.prefillTokens)
 				}
 				b.apply(&made, time.Time{})
+				if made.preempted > 0 && !c.Preempt {
+					t.Fatalf("seed %d: somebody lost a place that was promised", seed)
+				}
 			}
-			checkBooks(t, c, b)
+			checkBooks(t, c, &b)
 		}
 		for len(b.running)+len(b.waiting) > 0 {
-			step(&b)
+			advance(&b)
+			checkBooks(t, c, &b)
 		}
-		checkBooks(t, c, b)
+		if b.cache.Held() != 0 || b.promised != 0 {
+			t.Fatalf("seed %d: %d blocks held by nobody, %d promised to nobody", seed, b.cache.Held(), b.promised)
+		}
 	}
 }
 
-func checkBooks(t *testing.T, c Config, b batch) {
+func checkBooks(t *testing.T, c Config, b *batch) {
 	t.Helper()
-	held, reserved := 0, 0
+	leased, promised := 0, 0
 	for _, s := range b.running {
-		held += s.kvTokens()
-		reserved += s.reserve
+		leased += s.lease.Blocks()
+		promised += b.blocks(s.longest()) - s.lease.Blocks()
+		if s.lease.Blocks() < b.blocks(s.goal) || s.prefilled > s.goal || s.complete != s.prefilled/c.KV.TokensPerBlock {
+			t.Fatalf("%d of %d tokens in %d blocks, %d of them complete", s.prefilled, s.goal, s.lease.Blocks(), s.complete)
+		}
 	}
-	if held != b.held || reserved != b.reserved || held > reserved || reserved > c.KVCacheTokens || len(b.running) > c.MaxBatch {
-		t.Fatalf("held %d (sum %d), reserved %d (sum %d) of %d, %d run", b.held, held, b.reserved, reserved, c.KVCacheTokens, len(b.running))
+	if c.Preempt {
+		promised = 0
+	}
+	// Blocks that several hold are held once.
+	if b.cache.Held() > leased || promised != b.promised || b.cache.Room() < b.promised || len(b.running) > c.MaxBatch {
+		t.Fatalf("%d blocks held (leased %d), %d promised (sum %d), room for %d, %d run", b.cache.Held(), leased, b.promised, promised, b.cache.Room(), len(b.running))
+	}
+}
+
+func TestTheLastOneInGivesWayAndIsComputedAgain(t *testing.T) {
+	b := books(t, preempting()) // 12 blocks
+	first, second := seq(64, 60), seq(64, 60)
+	b.enqueue(first)
+	b.enqueue(second)
+	preempted, reads := 0, 0
+	for len(b.running)+len(b.waiting) > 0 {
+		_, _, made := advance(&b)
+		preempted += made.preempted
+		reads += made.promptTokens
+		if len(b.running) == 1 && b.running[0] == second && !first.done() {
+			t.Fatal("the first one in lost its place")
+		}
+	}
+	// Both are at 8 blocks after 64 tokens of answer; together that is more than 12.
+	if preempted != 1 || reads != 128 {
+		t.Errorf("%d lost their place, prompts of %d tokens were counted", preempted, reads)
+	}
+	if !first.done() || !second.done() || b.cache.Held() != 0 {
+		t.Error("not all came to their end")
+	}
+}
+
+func TestARequestBeginsAfterWhatIsKnownOfItsPrompt(t *testing.T) {
+	b := books(t, small())
+	b.enqueue(seqNamed("a", 48, 1))
+	for len(b.running)+len(b.waiting) > 0 {
+		advance(&b)
+	}
+	again := seqNamed("a", 48, 1)
+	b.enqueue(again)
+	// The third block is full too, but the last token of a prompt is always computed.
+	if prefill, _, _ := advance(&b); prefill != 16 || again.hits.Device != 2 {
+		t.Errorf("%d tokens read, %+v", prefill, again.hits)
+	}
+	longer := seqNamed("a", 70, 1)
+	b.enqueue(longer)
+	advance(&b)
+	if longer.hits.Device != 3 {
+		t.Errorf("a longer prompt found %+v", longer.hits)
+	}
+}
+
+func TestBlocksThatAreBroughtBackTakeTheirTime(t *testing.T) {
+	now := time.Unix(1000, 0)
+	o := onboarding{
+		host: lane{link: Link{BytesPerSecond: 1000}}, disk: lane{link: Link{BytesPerSecond: 100, Latency: 5 * time.Millisecond}}, blockBytes: 10,
+	}
+	for _, row := range []struct {
+		hits kvcache.Hits
+		want time.Duration
+	}{
+		{kvcache.Hits{Device: 9}, 0},
+		{kvcache.Hits{Host: 2}, 20 * time.Millisecond},
+		{kvcache.Hits{Disk: 1}, 105 * time.Millisecond},
+		{kvcache.Hits{Host: 1, Disk: 1}, 205 * time.Millisecond}, // behind the one before
+	} {
+		if got := o.ready(now, row.hits).Sub(now); got != row.want {
+			t.Errorf("%+v: ready after %v, want %v", row.hits, got, row.want)
+		}
+	}
+	if got := o.ready(now.Add(time.Second), kvcache.Hits{Disk: 1}).Sub(now); got != 1105*time.Millisecond {
+		t.Errorf("when the way is free again: %v", got)
 	}
 }

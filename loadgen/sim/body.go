@@ -8,7 +8,8 @@ import (
 	"io"
 )
 
-// body is what comes over the wire. Fields that are not here are ignored, as vLLM and SGLang do.
+// body is what comes over the wire. Fields that are not here are ignored, as vLLM and SGLang do,
+// unless the vendor is a strict one.
 type body struct {
 	Model               string          `json:"model"`
 	Prompt              prompt          `json:"prompt"`
@@ -29,11 +30,21 @@ type body struct {
 	Suffix              string          `json:"suffix"`
 	Logprobs            json.RawMessage `json:"logprobs"`
 	ResponseFormat      *responseFormat `json:"response_format"`
+	Tools               []tool          `json:"tools"`
+	ToolChoice          json.RawMessage `json:"tool_choice"`
+	CacheSalt           string          `json:"cache_salt"`
+	CachedDetails       bool            `json:"return_cached_tokens_details"` // SGLang's
+}
+
+type tool struct {
+	Function struct {
+		Name string `json:"name"`
+	} `json:"function"`
 }
 
 type streamOptions struct {
-	IncludeUsage         bool `json:"include_usage"`
-	ContinuousUsageStats bool `json:"continuous_usage_stats"`
+	IncludeUsage         *bool `json:"include_usage"`
+	ContinuousUsageStats bool  `json:"continuous_usage_stats"`
 }
 
 type responseFormat struct {
@@ -83,8 +94,8 @@ func (t *texts) UnmarshalJSON(text []byte) error {
 // prompt reads what a completions request may have as its prompt: a text, a list of token ids,
 // or a list of one of either. More prompts in one request are not simulated.
 type prompt struct {
-	text   string
-	tokens int
+	text string
+	ids  []uint32
 }
 
 func (p *prompt) UnmarshalJSON(text []byte) error {
@@ -94,15 +105,28 @@ func (p *prompt) UnmarshalJSON(text []byte) error {
 	}
 	var one string
 	if json.Unmarshal(text, &one) == nil {
-		*p = prompt{one, countTokens(one)}
+		*p = prompt{text: one}
 		return nil
 	}
 	var ids []uint32
 	if json.Unmarshal(text, &ids) == nil {
-		*p = prompt{fmt.Sprint("token ids ", ids), len(ids)}
+		*p = prompt{ids: ids}
 		return nil
 	}
 	return errors.New("prompt: one text or one list of token ids is wanted")
+}
+
+// write writes the prompt as the model reads it. The text of token ids is a description: what they
+// stand for is not simulated.
+func (p prompt) write(to *scroll) {
+	if len(p.ids) > 0 {
+		for _, id := range p.ids {
+			to.id(id)
+		}
+		to.text.WriteString(fmt.Sprint("token ids ", p.ids))
+		return
+	}
+	to.write(p.text)
 }
 
 func isTextOrList(value json.RawMessage) bool { return value[0] == '"' || value[0] == '[' }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 )
 
@@ -33,11 +34,27 @@ type Config struct {
 	MaxBatch int
 	// MaxModelTokens bounds prompt and answer of one request together.
 	MaxModelTokens int
+	// MaxPromptTokens bounds the prompt alone, 0: only MaxModelTokens does. A longer one is refused,
+	// and with DropOnLongPrompt the model is gone from then on, as when a worker of Dynamo gets a
+	// prompt above its max_num_tokens.
+	MaxPromptTokens  int
+	DropOnLongPrompt bool
 	// KVCacheTokens is how many tokens the KV cache holds; at least MaxModelTokens, so that
 	// every request that is accepted fits once it is alone.
 	KVCacheTokens int
-	// TokensPerChunk is how many tokens one event of a stream carries.
-	TokensPerChunk int
+	// Preempt lets requests in as soon as there is room for their prompt. When the KV cache is full
+	// then, the last one let in loses its place and is computed again later (vLLM, SGLang). Without
+	// it a request gets in only with room for the longest answer it may get (TensorRT-LLM:
+	// GUARANTEED_NO_EVICT).
+	Preempt bool
+	KV      KV
+	Memory  Memory
+
+	// Vendor decides names, fields and forms.
+	Vendor Vendor
+	Answer Answer
+	// Faults are what goes wrong; SetFaults changes them while the engine runs.
+	Faults Faults
 
 	// OnUse, if set, is told what the engine uses every tenth of a second while Run runs, and
 	// a last time, with nothing in use, before Run returns. Calls never overlap.
@@ -59,9 +76,42 @@ func Default() Config {
 		MaxBatch:               32,
 		MaxModelTokens:         32 << 10,
 		KVCacheTokens:          480 << 10,
-		TokensPerChunk:         1,
+		Preempt:                true,
+		KV: KV{
+			TokensPerBlock: 16, BytesPerToken: 128 << 10, FreeRatio: 0.9, DiskFilter: true, Page: KVBMv1,
+			Host: Link{BytesPerSecond: 50e9}, Disk: Link{BytesPerSecond: 5e9, Latency: 200 * time.Microsecond},
+		},
+		Memory: Memory{WeightBytes: 16 << 30, LoadBytesPerSecond: math.Inf(1), OverheadBytes: 1 << 30},
+		Vendor: VLLM,
+		Answer: Answer{TokensPerChunk: 1, CachedTokens: true, Usage: UsageOnRequest},
 	}
 }
+
+// Answer says how answers are cut and what they consist of.
+type Answer struct {
+	// TokensPerChunk is how many tokens one event of a stream carries. With MostTokensPerChunk above
+	// it the number is drawn for each event, as speculative decoding accepts now more, now fewer.
+	TokensPerChunk, MostTokensPerChunk int
+	// ReasoningTokens is how many tokens of a chat's answer are reasoning, as far as it has them.
+	ReasoningTokens int
+	// ToolCalls answers a chat that offers tools with a call of the first one.
+	ToolCalls bool
+	// CachedTokens reports the prompt's cached tokens in usage (vLLM: --enable-prompt-tokens-details,
+	// SGLang: --enable-cache-report).
+	CachedTokens bool
+	Usage        UsageForm
+}
+
+// UsageForm is where a stream has its usage.
+type UsageForm string
+
+// The forms.
+const (
+	UsageOnRequest  UsageForm = "on_request"  // an event of its own before [DONE], if asked for
+	UsageInLast     UsageForm = "in_last"     // in the last event with a choice (SGLang 0.4.3 to 0.4.7)
+	UsageZeroAlways UsageForm = "zero_always" // zeros in every event and the figures in the last (Ollama)
+	UsageNever      UsageForm = "never"
+)
 
 // check names every field that has no meaning, and why.
 func (c Config) check() error {
@@ -78,9 +128,17 @@ func (c Config) check() error {
 	if !(c.JitterRatio >= 0 && c.JitterRatio < 1) {
 		refuse("JitterRatio", c.JitterRatio, "must be from 0 to below 1")
 	}
-	if c.KVCacheTokens < c.MaxModelTokens {
-		refuse("KVCacheTokens", c.KVCacheTokens, fmt.Sprintf("must hold one request of MaxModelTokens, %d", c.MaxModelTokens))
+	if per := c.KV.TokensPerBlock; per > 0 && c.KV.FreeBytes == nil && c.KVCacheTokens/per*per < c.MaxModelTokens {
+		refuse("KVCacheTokens", c.KVCacheTokens, fmt.Sprintf("must hold one request of MaxModelTokens, %d, in whole blocks", c.MaxModelTokens))
 	}
+	if _, ok := c.Vendor.find(); !ok {
+		refuse("Vendor", c.Vendor, fmt.Sprintf("must be one of %v", Vendors()))
+	}
+	if !slices.Contains([]UsageForm{UsageOnRequest, UsageInLast, UsageZeroAlways, UsageNever}, c.Answer.Usage) {
+		refuse("Answer.Usage", c.Answer.Usage, "is no form of usage")
+	}
+	c.checkKV(refuse)
+	c.Faults.check(refuse)
 	for _, f := range c.counts() {
 		if f.value < f.least || f.value > math.MaxInt32 {
 			refuse(f.name, f.value, fmt.Sprintf("must be from %d to %d", f.least, math.MaxInt32))
@@ -109,7 +167,11 @@ func (c Config) counts() []countField {
 		{"MaxBatch", c.MaxBatch, 1},
 		{"MaxModelTokens", c.MaxModelTokens, 2}, // one of prompt, one of answer
 		{"KVCacheTokens", c.KVCacheTokens, 2},
-		{"TokensPerChunk", c.TokensPerChunk, 1},
+		{"MaxPromptTokens", c.MaxPromptTokens, 0},
+		{"KV.TokensPerBlock", c.KV.TokensPerBlock, 1},
+		{"Answer.TokensPerChunk", c.Answer.TokensPerChunk, 1},
+		{"Answer.MostTokensPerChunk", c.Answer.MostTokensPerChunk, 0},
+		{"Answer.ReasoningTokens", c.Answer.ReasoningTokens, 0},
 	}
 }
 
@@ -119,7 +181,10 @@ type timeField struct {
 }
 
 func (c Config) times() []timeField {
-	return []timeField{{"DecodeBase", c.DecodeBase}, {"DecodePerSequence", c.DecodePerSequence}}
+	return []timeField{
+		{"DecodeBase", c.DecodeBase}, {"DecodePerSequence", c.DecodePerSequence},
+		{"KV.Host.Latency", c.KV.Host.Latency}, {"KV.Disk.Latency", c.KV.Disk.Latency},
+	}
 }
 
 // stepTime is the time of one step that reads so many prompt tokens and gives one token to each

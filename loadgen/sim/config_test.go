@@ -31,7 +31,19 @@ func TestEveryBadFieldIsNamed(t *testing.T) {
 		"MaxBatch":               func(c *Config) { c.MaxBatch = 0 },
 		"MaxModelTokens":         func(c *Config) { c.MaxModelTokens = 1 },
 		"KVCacheTokens":          func(c *Config) { c.KVCacheTokens = c.MaxModelTokens - 1 },
-		"TokensPerChunk":         func(c *Config) { c.TokensPerChunk = 0 },
+		"Answer.TokensPerChunk":  func(c *Config) { c.Answer.TokensPerChunk = 0 },
+		"Answer.Usage":           func(c *Config) { c.Answer.Usage = "sometimes" },
+		"Vendor":                 func(c *Config) { c.Vendor = "nobody" },
+		"KV.TokensPerBlock":      func(c *Config) { c.KV.TokensPerBlock = 0 },
+		"KV.BytesPerToken":       func(c *Config) { c.KV.BytesPerToken = 0 },
+		"KV.HostBytes":           func(c *Config) { c.KV.HostBytes = -1 },
+		"KV.Page":                func(c *Config) { c.KV.Page = "v3" },
+		"KV.Disk.BytesPerSecond": func(c *Config) { c.KV.Disk.BytesPerSecond = math.NaN() },
+		"KV.Disk.Latency":        func(c *Config) { c.KV.Disk.Latency = -1 },
+		"KV.FreeRatio":           func(c *Config) { c.KV.FreeBytes, c.KV.FreeRatio = func() int64 { return 1 }, 1.1 },
+		"Faults.Drift.Ratio":     func(c *Config) { c.Faults.Drift.Ratio = 2 },
+		"Fault.Kind":             func(c *Config) { c.Faults.Requests = []Fault{{Kind: "unheard of"}} },
+		"Fault.Ratio":            func(c *Config) { c.Faults.Requests = []Fault{{Kind: FaultCut, Ratio: -1}} },
 	} {
 		c := Default()
 		spoil(&c)
@@ -40,7 +52,7 @@ func TestEveryBadFieldIsNamed(t *testing.T) {
 		}
 	}
 	c := Config{Model: "m"}
-	if _, err := New(c); err == nil || !strings.Contains(err.Error(), "MaxBatch") || !strings.Contains(err.Error(), "TokensPerChunk") {
+	if _, err := New(c); err == nil || !strings.Contains(err.Error(), "MaxBatch") || !strings.Contains(err.Error(), "Answer.TokensPerChunk") {
 		t.Errorf("not all fields at fault are named: %v", err)
 	}
 }

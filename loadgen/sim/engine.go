@@ -1,38 +1,54 @@
 // Package sim is a simulated LLM engine behind an OpenAI-compatible server: prompts are read and
 // tokens given out at the pace that a continuous-batching engine would have, by a model of a few
-// figures (Config), while the text is drawn from a seed.
+// figures (Config), while the text is drawn from a seed. Its KV cache has three tiers, its pages
+// are those of several vendors, and it goes wrong on demand.
 //
-// It exists so that a load generator can be tested and shown without a GPU. It knows no model,
-// no weights and no memory; every response says so (header X-Simulated, owner and fingerprint).
-// Three parts are kept apart: what is said (answer: a pure function of seed and request), when
-// (batch: plain arithmetic, and Run: the clock) and how it is written down (the handlers). It runs
+// It exists so that a load generator can be tested and shown without a GPU. It knows no model and
+// no weights; every response says so (header X-Simulated, owner and fingerprint). Parts are kept
+// apart: what is said (answer: a pure function of seed and request), where the KV blocks are
+// (package kvcache), when (batch: plain arithmetic, and Run: the clock), how it is written down (the
+// handlers), what is counted (tally) and under which names it is shown (the pages). It runs
 // on the clock of package time, hence also on the virtual one of testing/synctest.
 package sim
 
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"net/http"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/umascope/umascope/loadgen/sim/kvcache"
 )
 
 // Engine is a simulated engine. Make one with New.
 type Engine struct {
 	config   Config
-	meter    *meter
+	vendor   vendor
 	handler  http.Handler
-	accepted atomic.Uint64 // requests so far, for their ids
+	kvbm     http.Handler
+	accepted atomic.Uint64 // requests so far
 	wake     chan struct{} // something came while the batch was empty; capacity 1
 
-	mu    sync.Mutex // guards all below
-	open  bool       // Run is running
-	batch batch
-	busy  stopwatch
+	reporting sync.Mutex // held while OnUse is called
+
+	mu      sync.Mutex // guards all below
+	cancel  context.CancelFunc
+	crashed bool
+	open    bool // requests are accepted
+	faults  Faults
+	tiers   kvcache.Config
+	batch   batch
+	busy    stopwatch
+	loads   loading
+	tally   tally
+	steps   iterations
 }
+
+// ErrCrashed is why Run ended after Crash, or after a fault that crashes the engine.
+var ErrCrashed = errors.New("the simulated engine crashed, as it was told to")
 
 // New checks the configuration and returns an engine that does not run yet. The error names every
 // field at fault.
@@ -40,38 +56,47 @@ func New(config Config) (*Engine, error) {
 	if err := config.check(); err != nil {
 		return nil, err
 	}
-	e := &Engine{config: config, batch: newBatch(config), wake: make(chan struct{}, 1)}
-	meter, err := newMeter(config.Model, e.use)
-	if err != nil {
-		return nil, fmt.Errorf("simulated engine: %w", err)
-	}
-	e.meter = meter
+	e := &Engine{config: config, faults: config.Faults, wake: make(chan struct{}, 1), tally: newTally()}
+	e.vendor, _ = config.Vendor.find() // checked
+	e.batch = newBatch(config, e.tiers, e.onAdmission)
 	e.handler = e.routes()
+	e.kvbm = e.kvbmRoutes()
 	return e, nil
 }
 
-// Handler is the server: /v1/chat/completions, /v1/completions, /v1/models, /health and
-// /metrics. Without Run it answers requests with status 503.
+// Handler is the server: /v1/chat/completions, /v1/completions, /v1/models, /health, and what else
+// the vendor has. Unless Run runs and the weights are loaded it answers requests with status 503.
 func (e *Engine) Handler() http.Handler { return e.handler }
 
-// Run works on requests until the context ends; then those under way fail and it returns nil.
-// The only error is that it is running already.
+// KVBMHandler is the server of KVBM's metrics alone, at /metrics, which has a port of its own.
+func (e *Engine) KVBMHandler() http.Handler { return e.kvbm }
+
+// Run loads the weights and works on requests until the context ends; then those under way fail and
+// it returns nil. Else the error is ErrCrashed, that it is running already, or that there is too
+// little memory for the KV cache.
 func (e *Engine) Run(ctx context.Context) error {
-	if !e.start() {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	if !e.claim(cancel) {
 		return errors.New("simulated engine: is running already")
 	}
 	var reporter sync.WaitGroup
 	if e.config.OnUse != nil {
 		reporter.Go(func() { e.reportUse(ctx) })
 	}
-	e.steps(ctx)
-	e.stop()
-	reporter.Wait()
-	if e.config.OnUse != nil {
-		use, _ := e.use(time.Now())
-		e.config.OnUse(use)
+	err := e.start(ctx)
+	if err == nil {
+		e.work(ctx)
 	}
-	return nil
+	crashed := e.stop()
+	cancel()
+	reporter.Wait()
+	use, _ := e.use(time.Now())
+	e.report(use)
+	if crashed {
+		return ErrCrashed
+	}
+	return err
 }
 
 // maxBehind is how late a step may begin and still count from when it should have: late wake-ups,
@@ -87,8 +112,8 @@ func stepStart(due, now time.Time) time.Time {
 	return due
 }
 
-// steps is the loop of the engine: decide a step, let its time pass, hand out what it made.
-func (e *Engine) steps(ctx context.Context) {
+// work is the loop of the engine: decide a step, let its time pass, hand out what it made.
+func (e *Engine) work(ctx context.Context) {
 	jitter := rand.New(rand.NewPCG(e.config.Seed, 0))
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -96,19 +121,31 @@ func (e *Engine) steps(ctx context.Context) {
 	due := time.Now()
 	for ctx.Err() == nil {
 		now := time.Now()
-		duration, busy := e.begin(now)
-		if !busy {
-			select {
-			case <-e.wake:
-			case <-ctx.Done():
-			}
+		next := e.begin(now)
+		if next.empty() {
+			e.idle(ctx, timer, next.until)
 			due = time.Now()
 			continue
 		}
-		due = stepStart(due, now).Add(jittered(duration, e.config.JitterRatio, jitter))
+		took := jittered(e.config.stepTime(next.prefillTokens, next.decoding), e.config.JitterRatio, jitter)
+		due = stepStart(due, now).Add(took)
 		if sleepUntil(ctx, timer, due) {
-			e.finish(&made)
+			e.finish(&made, next, took)
 		}
+	}
+}
+
+// idle waits for a request, and until then if that is a time.
+func (e *Engine) idle(ctx context.Context, timer *time.Timer, until time.Time) {
+	var expired <-chan time.Time
+	if !until.IsZero() {
+		timer.Reset(time.Until(until))
+		expired = timer.C
+	}
+	select {
+	case <-e.wake:
+	case <-expired:
+	case <-ctx.Done():
 	}
 }
 
@@ -134,55 +171,39 @@ func jittered(d time.Duration, ratio float64, random *rand.Rand) time.Duration {
 	return time.Duration(float64(d) * (1 + ratio*(2*random.Float64()-1)))
 }
 
-// begin decides the next step and how long it takes; false when there is nothing to do.
-func (e *Engine) begin(now time.Time) (time.Duration, bool) {
+// begin decides the next step.
+func (e *Engine) begin(now time.Time) step {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.batch.admit(now)
-	prefillTokens, decoding := e.batch.plan()
-	if prefillTokens+decoding == 0 {
+	next := e.batch.plan(now)
+	if next.empty() {
 		e.busy.stop(now)
-		return 0, false
+	} else {
+		e.busy.start(now)
 	}
-	e.busy.start(now)
-	return e.config.stepTime(prefillTokens, decoding), true
+	return next
 }
 
-func (e *Engine) finish(made *outcome) {
+func (e *Engine) finish(made *outcome, done step, took time.Duration) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	now := time.Now()
 	e.batch.apply(made, now)
-	e.meter.observe(made, now)
+	e.tally.observe(made, now)
+	e.steps.add(e, done, took, now)
 }
 
-func (e *Engine) start() bool {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.open {
-		return false
+// onAdmission counts where the prompt was found and decides whether the answer goes another way.
+// The batch calls it, with the lock held.
+func (e *Engine) onAdmission(s *sequence, running int) {
+	e.tally.admit(s, e.config.KV.TokensPerBlock, s.admitted)
+	if t := e.faults.twist(e.config.Seed, s, s.number, running); t != straight() {
+		s.said = writeTwisted(e.config, s.asked, t)
 	}
-	e.open = true
-	return true
 }
 
-// stop fails whatever is under way.
-func (e *Engine) stop() {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.open = false
-	e.busy.stop(time.Now())
-	e.meter.ended(finishError, e.batch.fail())
-}
-
-// running says whether requests are accepted.
-func (e *Engine) running() bool {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return e.open
-}
-
-// submit puts a sequence into the queue; false when the engine does not run.
+// submit puts a sequence into the queue; false when the engine does not accept any.
 func (e *Engine) submit(s *sequence) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -202,6 +223,6 @@ func (e *Engine) leave(s *sequence) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.batch.remove(s) {
-		e.meter.ended(finishAbort, 1)
+		e.tally.ends[finishAbort]++
 	}
 }

@@ -120,7 +120,7 @@ func (c *client) text(t *testing.T) string {
 				text.WriteString(*choice.Text)
 			}
 			if choice.Delta != nil {
-				text.WriteString(choice.Delta.Content)
+				text.WriteString(valueOr(choice.Delta.Content, ""))
 			}
 		}
 	}
@@ -371,18 +371,24 @@ func TestUseIsReportedWhileItRuns(t *testing.T) {
 		time.Sleep(time.Until(began.Add(350 * time.Millisecond)))
 		stop()
 		all.Wait()
-		if len(reports) != 4 {
-			t.Fatalf("%d reports in 350 ms and at the end: %+v", len(reports), reports)
+		if len(reports) != 5 {
+			t.Fatalf("%d reports at the start, in 350 ms and at the end: %+v", len(reports), reports)
 		}
-		idle, busy, end := reports[0], reports[2], reports[3]
+		loaded, idle, busy, end := reports[0], reports[1], reports[3], reports[4]
+		if loaded.WeightsRead != 16<<30 || loaded.DeviceBytes != 17<<30 || loaded.KVCapacityTokens != 0 {
+			t.Errorf("before the KV cache is made: %+v", loaded)
+		}
 		if idle.Running != 0 || idle.KVTokens != 0 || idle.BusyRatio < 0.64 || idle.BusyRatio > 0.66 {
 			t.Errorf("first tenth: %+v", idle)
 		}
 		if busy.Running != 2 || busy.BusyRatio != 1 || busy.KVTokens <= 20 || busy.KVCapacityTokens != c.KVCacheTokens {
 			t.Errorf("under load: %+v", busy)
 		}
-		if want := (Use{KVCapacityTokens: c.KVCacheTokens}); end != want {
+		if end.Running+end.Waiting+end.KVTokens != 0 || end.DeviceBytes+end.PinnedBytes+end.ManagedBytes != 0 || end.GeneratedTokens == 0 {
 			t.Errorf("at the end: %+v", end)
+		}
+		if want := int64(16<<30 + 1<<30 + c.KVCacheTokens*128<<10); busy.DeviceBytes != want {
+			t.Errorf("%d bytes on the device, want weights, overhead and KV cache: %d", busy.DeviceBytes, want)
 		}
 	})
 }

@@ -9,7 +9,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"github.com/umascope/umascope/exporter/metric"
 )
 
 const (
@@ -28,91 +28,95 @@ type route struct {
 
 // routes is the list of all that the server answers.
 func (e *Engine) routes() http.Handler {
-	page := promhttp.HandlerFor(e.meter.registry, promhttp.HandlerOpts{ErrorHandling: promhttp.HTTPErrorOnError})
 	mux := http.NewServeMux()
-	for _, r := range []route{
+	for _, r := range append([]route{
 		{"/v1/chat/completions", http.MethodPost, func(w http.ResponseWriter, r *http.Request) { e.complete(chatCompletions, w, r) }},
 		{"/v1/completions", http.MethodPost, func(w http.ResponseWriter, r *http.Request) { e.complete(completions, w, r) }},
 		{"/v1/models", http.MethodGet, e.listModels},
 		{"/health", http.MethodGet, e.health},
-		{"/metrics", http.MethodGet, page.ServeHTTP},
-	} {
-		mux.HandleFunc(r.path, r.only)
+	}, e.vendorRoutes()...) {
+		mux.HandleFunc(r.path, func(w http.ResponseWriter, got *http.Request) { e.only(r, w, got) })
 	}
-	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { unknownPath(r.URL.Path).send(w) })
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { e.refuse(w, unknownPath(r.URL.Path)) })
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set(simulatedHeader, simulatedBy)
 		mux.ServeHTTP(w, r)
 	})
 }
 
+// vendorRoutes are those that one vendor has and another has not.
+func (e *Engine) vendorRoutes() []route {
+	metrics := func(path string, of func() page) route {
+		return route{path, http.MethodGet, func(w http.ResponseWriter, r *http.Request) { of().handler().ServeHTTP(w, r) }}
+	}
+	version := route{metric.ForeignVersionPath, http.MethodGet, e.version}
+	tokenize := route{"/tokenize", http.MethodPost, e.tokenize}
+	switch e.vendor.name {
+	case VLLM:
+		return []route{metrics("/metrics", e.vllmPage), version, tokenize, {"/reset_prefix_cache", http.MethodPost, e.forget}}
+	case TensorRTLLM:
+		return []route{metrics(metric.ForeignTensorRTLLMPagePath, e.tensorRTLLMPage), version,
+			{metric.ForeignTensorRTLLMDrainingPath, http.MethodGet, e.drain}}
+	case SGLang:
+		return []route{metrics("/metrics", e.sglangPage), tokenize, {"/flush_cache", http.MethodPost, e.forget}}
+	}
+	return nil
+}
+
 // only refuses other methods, with the error object that clients of this interface can read.
-func (r route) only(w http.ResponseWriter, got *http.Request) {
+func (e *Engine) only(r route, w http.ResponseWriter, got *http.Request) {
 	if got.Method != r.method {
 		w.Header().Set("Allow", r.method)
-		wrongMethod(got.Method, r.method).send(w)
+		e.refuse(w, wrongMethod(got.Method, r.method))
 		return
 	}
 	r.serve(w, got)
 }
 
-func (e *Engine) health(w http.ResponseWriter, _ *http.Request) {
-	if !e.running() {
-		stopped().send(w)
-	}
-}
-
-type modelList struct {
-	Object string      `json:"object"`
-	Data   []modelInfo `json:"data"`
-}
-
-type modelInfo struct {
-	ID          string `json:"id"`
-	Object      string `json:"object"`
-	Created     int64  `json:"created"`
-	OwnedBy     string `json:"owned_by"`
-	MaxModelLen int    `json:"max_model_len"` // vLLM's word for the context length
-}
-
-func (e *Engine) listModels(w http.ResponseWriter, _ *http.Request) {
-	if !e.running() {
-		stopped().send(w)
-		return
-	}
-	sendJSON(w, http.StatusOK, modelList{"list", []modelInfo{{
-		ID: e.config.Model, Object: "model", Created: time.Now().Unix(),
-		OwnedBy: simulatedBy + "-simulated", MaxModelLen: e.config.MaxModelTokens,
-	}}})
+// refuse writes the problem as the whole response, in the vendor's form.
+func (e *Engine) refuse(w http.ResponseWriter, p *problem) {
+	sendJSON(w, p.status, e.vendor.written(p))
 }
 
 // complete answers one request on either endpoint.
 func (e *Engine) complete(to endpoint, w http.ResponseWriter, r *http.Request) {
 	arrived := time.Now()
+	number := e.accepted.Add(1)
 	text, p := readBody(w, r)
 	if p != nil {
-		p.send(w)
+		e.refuse(w, p)
 		return
 	}
-	asked, p := e.config.decode(to, text)
+	asked, p := e.check(to, text)
+	fault := e.faultOf(number)
+	if p == nil && fault.Kind == FaultRefuse {
+		p = broken()
+	}
 	if p != nil {
-		p.send(w)
+		e.refuse(w, p)
 		return
 	}
-	said := write(e.config, asked)
-	s := newSequence(asked, said, arrived)
+	s := newSequence(number, asked, write(e.config, asked), arrived)
 	if !e.submit(s) {
-		stopped().send(w)
+		e.refuse(w, stopped())
 		return
 	}
 	// Whatever ends the response also ends the sequence: a client that went away frees its place.
 	defer e.leave(s)
-	reply := e.newReply(to, asked, said)
-	if asked.stream {
-		stream(r.Context(), w, s, reply, e.config.TokensPerChunk)
-	} else {
-		sendWhole(r.Context(), w, s, reply)
+	e.newDelivery(r.Context(), w, to, s, fault).run(asked.stream)
+}
+
+// check reads a request. A model that is gone is unknown; a prompt that no worker takes may make it go.
+func (e *Engine) check(to endpoint, text []byte) (request, *problem) {
+	open, model := e.serves()
+	if open && !model {
+		return request{}, unknownModel(e.config.Model)
 	}
+	asked, p := e.config.decode(to, text)
+	if p != nil && p.long && e.config.DropOnLongPrompt {
+		e.dropModel()
+	}
+	return asked, p
 }
 
 func readBody(w http.ResponseWriter, r *http.Request) ([]byte, *problem) {
@@ -126,30 +130,21 @@ func readBody(w http.ResponseWriter, r *http.Request) ([]byte, *problem) {
 	return text, nil
 }
 
-// sendWhole answers without streaming: once everything is there.
-func sendWhole(ctx context.Context, w http.ResponseWriter, s *sequence, reply reply) {
-	for seen := 0; seen < s.answerTokens; {
-		generated, err := s.wait(ctx, seen)
-		if errors.Is(err, errStopped) {
-			stopped().send(w)
-		}
-		if err != nil {
-			return
-		}
-		seen = generated
-	}
-	sendJSON(w, http.StatusOK, reply.whole())
-}
-
-// errStopped is why a sequence gets no more tokens although its client is there.
-var errStopped = errors.New("the simulated engine was stopped")
+// Why a sequence gets no more tokens although its client is there.
+var (
+	errStopped = errors.New("the simulated engine was stopped")
+	errCrash   = errors.New("the simulated engine crashed")
+)
 
 // wait returns how many tokens are generated once there are more than seen. The error is
-// errStopped, or that of the context when the client went away.
+// errStopped, errCrash, or that of the context when the client went away.
 func (s *sequence) wait(ctx context.Context, seen int) (int, error) {
 	for {
 		// In this order: tokens handed out before the end are still delivered.
 		failed := s.failed.Load()
+		if failed && s.crashed.Load() {
+			return seen, errCrash
+		}
 		if generated := int(s.generated.Load()); generated > seen {
 			return generated, nil
 		}
@@ -163,9 +158,6 @@ func (s *sequence) wait(ctx context.Context, seen int) (int, error) {
 		}
 	}
 }
-
-// send writes the problem as the whole response.
-func (p *problem) send(w http.ResponseWriter) { sendJSON(w, p.status, wrapped{p}) }
 
 // wrapped is the error object as it stands in a response or in a stream.
 type wrapped struct {

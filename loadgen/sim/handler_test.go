@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -56,7 +57,7 @@ func TestEveryResponseSaysThatItIsSimulated(t *testing.T) {
 		}
 	}
 	_, models := do(t, http.MethodGet, server.URL+"/v1/models", "")
-	if !strings.Contains(models, `"owned_by":"umascope-simulated"`) {
+	if !strings.Contains(models, `"owned_by":"vllm-simulated"`) {
 		t.Errorf("models: %s", models)
 	}
 	_, answer := do(t, http.MethodPost, server.URL+path, `{"model":"simulated-8b","prompt":"a"}`)
@@ -155,11 +156,11 @@ func TestAChatStreamIsRoleTokensFinishAndUsage(t *testing.T) {
 	if len(all) != 12 { // role, ten tokens, usage
 		t.Fatalf("%d events: %s", len(all), text)
 	}
-	if role := all[0].Choices[0]; role.Delta.Role != "assistant" || role.Delta.Content != "" || role.FinishReason != nil {
+	if role := all[0].Choices[0]; role.Delta.Role != "assistant" || *role.Delta.Content != "" || role.FinishReason != nil {
 		t.Errorf("first event: %+v", role)
 	}
 	for i, e := range all[1:11] {
-		if c := e.Choices[0]; c.Delta.Content == "" || (c.FinishReason != nil) != (i == 9) || e.Object != "chat.completion.chunk" || e.Usage != nil {
+		if c := e.Choices[0]; *c.Delta.Content == "" || (c.FinishReason != nil) != (i == 9) || e.Object != "chat.completion.chunk" || e.Usage != nil {
 			t.Errorf("token %d: %+v", i, e)
 		}
 	}
@@ -167,8 +168,8 @@ func TestAChatStreamIsRoleTokensFinishAndUsage(t *testing.T) {
 		t.Errorf("finish reason %q", reason)
 	}
 	// 5 of the chat, 4 of the message, its role, two words.
-	want := usage{PromptTokens: 12, CompletionTokens: 10, TotalTokens: 22}
-	if last := all[11]; len(last.Choices) != 0 || *last.Usage != want {
+	want := usage{PromptTokens: 12, CompletionTokens: 10, TotalTokens: 22, PromptTokensDetails: &promptDetails{}}
+	if last := all[11]; len(last.Choices) != 0 || !reflect.DeepEqual(*last.Usage, want) {
 		t.Errorf("usage event: %+v", last)
 	}
 	if !strings.Contains(text, `"choices":[],"usage"`) || !strings.Contains(text, `"prompt_tokens_details":{"cached_tokens":0}`) {
@@ -211,7 +212,7 @@ func TestAStreamSaysWhatTheWholeResponseSays(t *testing.T) {
 		var text strings.Builder
 		for _, e := range all[:len(all)-1] {
 			if c := e.Choices[0]; c.Delta != nil {
-				text.WriteString(c.Delta.Content)
+				text.WriteString(*c.Delta.Content)
 			} else {
 				text.WriteString(*c.Text)
 			}
@@ -219,10 +220,10 @@ func TestAStreamSaysWhatTheWholeResponseSays(t *testing.T) {
 		choice := want.Choices[0]
 		said := choice.Text
 		if choice.Message != nil {
-			said = &choice.Message.Content
+			said = choice.Message.Content
 		}
 		last := all[len(all)-2].Choices[0]
-		if text.String() != *said || *last.FinishReason != *choice.FinishReason || *all[len(all)-1].Usage != *want.Usage {
+		if text.String() != *said || *last.FinishReason != *choice.FinishReason || !reflect.DeepEqual(all[len(all)-1].Usage, want.Usage) {
 			t.Errorf("%s: streamed %q, whole %s", path, text.String(), whole)
 		}
 	}
@@ -231,7 +232,7 @@ func TestAStreamSaysWhatTheWholeResponseSays(t *testing.T) {
 func TestAChunkCarriesSeveralTokensWhereConfigured(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := paced()
-		c.TokensPerChunk = 4
+		c.Answer.TokensPerChunk = 4
 		e := start(t, c)
 		got := post(t.Context(), e, "/v1/chat/completions", chatStream+`,"continuous_usage_stats":true}}`)
 		var counts, times []int64

@@ -42,24 +42,3 @@ func (c *content) UnmarshalJSON(text []byte) error {
 	*c = content(joined.String())
 	return nil
 }
-
-// Special tokens of the template; each of these counts is of tokens that are no text.
-const (
-	messageOverhead = 4 // two around the role, one for the two line ends, one after the content
-	chatOverhead    = 5 // begin of text, and the head of the answer: three around and after its role, and the role
-)
-
-// render writes messages as the Llama 3 chat template does, ending where the answer begins. The
-// template's special tokens are one token each, as in the real tokenizer, and not what
-// countTokens would make of their spelling.
-func render(messages []message) (text string, tokens int) {
-	var b strings.Builder
-	b.WriteString("<|begin_of_text|>")
-	tokens = chatOverhead
-	for _, m := range messages {
-		b.WriteString("<|start_header_id|>" + m.Role + "<|end_header_id|>\n\n" + string(m.Content) + "<|eot_id|>")
-		tokens += messageOverhead + countTokens(m.Role) + countTokens(string(m.Content))
-	}
-	b.WriteString("<|start_header_id|>assistant<|end_header_id|>\n\n")
-	return b.String(), tokens
-}

@@ -2,10 +2,15 @@ package sim
 
 import (
 	"context"
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"math"
 	"net/http"
 	"net/http/httptest"
+	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -20,61 +25,126 @@ import (
 	"github.com/umascope/umascope/exporter/metric"
 )
 
-// page reads /metrics as a scraper does.
-func page(t *testing.T, e *Engine) map[string]*dto.MetricFamily {
+// scrape reads a page as a scraper does.
+func scrape(t *testing.T, handler http.Handler, path string) map[string]*dto.MetricFamily {
 	t.Helper()
 	w := httptest.NewRecorder()
-	e.Handler().ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
+	handler.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
 	parser := expfmt.NewTextParser(model.LegacyValidation)
 	families, err := parser.TextToMetricFamilies(w.Body)
 	if err != nil || w.Code != http.StatusOK {
-		t.Fatalf("status %d: %v", w.Code, err)
+		t.Fatalf("%s: status %d: %v", path, w.Code, err)
 	}
 	return families
 }
 
-func TestThePageHasTheForeignNamesAndSaysThatItIsSimulated(t *testing.T) {
-	known := map[string]metric.Def{}
-	for _, definer := range metric.Foreign() {
-		known[definer.Def().Name] = definer.Def()
+func pageOf(t *testing.T, e *Engine) map[string]*dto.MetricFamily {
+	t.Helper()
+	return scrape(t, e.Handler(), "/metrics")
+}
+
+// vocabularyNames are all texts in the part of the vocabulary that has the names of others.
+func vocabularyNames(t *testing.T) map[string]bool {
+	t.Helper()
+	paths, err := filepath.Glob("../../exporter/metric/foreign*.go")
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("no vocabulary: %v", err)
 	}
-	families := page(t, start(t, paced()))
-	for name, family := range families {
-		def, ok := known[name]
-		if !ok {
-			t.Errorf("%s is not in metric.Foreign", name)
+	names := map[string]bool{}
+	for _, path := range paths {
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			if literal, ok := n.(*ast.BasicLit); ok && literal.Kind == token.STRING {
+				name, err := strconv.Unquote(literal.Value)
+				names[name] = err == nil
+			}
+			return true
+		})
+	}
+	return names
+}
+
+// tiered has all tiers, so that it has all pages.
+func tiered(vendor Vendor) Config {
+	c := paced()
+	c.Vendor, c.KV.HostBytes, c.KV.DiskBytes = vendor, 8<<30, 32<<30
+	return c
+}
+
+func TestEveryPageHasTheNamesOfTheVocabularyAndSaysThatItIsSimulated(t *testing.T) {
+	known := vocabularyNames(t)
+	pages := map[string]map[string]*dto.MetricFamily{
+		"vLLM":         scrape(t, start(t, tiered(VLLM)).Handler(), "/metrics"),
+		"TensorRT-LLM": scrape(t, start(t, tiered(TensorRTLLM)).Handler(), metric.ForeignTensorRTLLMPagePath),
+		"SGLang":       scrape(t, start(t, tiered(SGLang)).Handler(), "/metrics"),
+	}
+	for _, version := range []KVBMPage{KVBMv1, KVBMv2, DynamoPrefixed} {
+		c := tiered(VLLM)
+		c.KV.Page = version
+		pages[string(version)] = scrape(t, start(t, c).KVBMHandler(), "/metrics")
+	}
+	for title, families := range pages {
+		if len(families) < 11 {
+			t.Errorf("%s: only %d families", title, len(families))
+		}
+		for name, family := range families {
+			if !known[name] && !(title == string(DynamoPrefixed) && known[strings.TrimPrefix(name, "dynamo_")]) {
+				t.Errorf("%s: %s is not in the vocabulary", title, name)
+			}
+			if !strings.Contains(family.GetHelp(), "Simulated") {
+				t.Errorf("%s hides what it is: %s", name, family.GetHelp())
+			}
+			if total := strings.HasSuffix(name, "_total"); total && family.GetType() != dto.MetricType_COUNTER {
+				t.Errorf("%s is a %s", name, family.GetType())
+			}
+		}
+	}
+	if _, has := pages["v1"][metric.ForeignKVBMOnboardBlocksD2H]; has {
+		t.Error("version 1 of KVBM has a series of version 2")
+	}
+}
+
+// What the vocabulary defines of vLLM's with kind and labels is served just so.
+func TestThePageOfVLLMIsAsDefined(t *testing.T) {
+	families := pageOf(t, start(t, paced()))
+	for _, definer := range metric.Foreign() {
+		def := definer.Def()
+		if !strings.HasPrefix(def.Name, "vllm:") {
 			continue
 		}
-		if got := strings.ToLower(family.GetType().String()); got != string(def.Kind) {
-			t.Errorf("%s is a %s, defined as %s", name, got, def.Kind)
-		}
-		if !strings.Contains(family.GetHelp(), "Simulated") {
-			t.Errorf("%s hides what it is: %s", name, family.GetHelp())
+		family := families[def.Name]
+		if got := strings.ToLower(family.GetType().String()); family == nil || got != string(def.Kind) {
+			t.Errorf("%s is a %s, defined as %s", def.Name, got, def.Kind)
 		}
 		for _, m := range family.GetMetric() {
 			for _, label := range m.GetLabel() {
 				if !def.HasLabel(metric.Label(label.GetName())) {
-					t.Errorf("%s has the label %s", name, label.GetName())
+					t.Errorf("%s has the label %s", def.Name, label.GetName())
 				}
 			}
 		}
 	}
-	for name := range known {
-		if _, served := families[name]; strings.HasPrefix(name, "vllm:") && !served {
-			t.Errorf("%s is not served", name)
-		}
-	}
 }
 
-func TestThePagePassesTheLinter(t *testing.T) {
-	problems, err := testutil.GatherAndLint(start(t, paced()).meter.registry)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, p := range problems {
-		// vLLM's names, not ours: the prefix ends with a colon.
-		if !strings.Contains(p.Text, "':'") {
-			t.Errorf("%s: %s", p.Metric, p.Text)
+func TestPagesPassTheLinter(t *testing.T) {
+	e := start(t, tiered(VLLM))
+	for _, p := range []page{e.vllmPage(), e.tensorRTLLMPage(), e.sglangPage(), e.kvbmPage()} {
+		registry, err := p.registry()
+		if err != nil {
+			t.Fatal(err)
+		}
+		problems, err := testutil.GatherAndLint(registry)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range problems {
+			// The vendors' names, not ours: prefixes that end with a colon, counters without _total.
+			if !strings.Contains(p.Text, "':'") && !strings.HasPrefix(p.Metric, "kvbm_") {
+				t.Errorf("%s: %s", p.Metric, p.Text)
+			}
 		}
 	}
 }
@@ -108,11 +178,11 @@ func TestThePageCountsWhatWasServed(t *testing.T) {
 		ctx, leave := context.WithCancel(t.Context())
 		all.Go(func() { post(ctx, e, path, tenTokens("100")) })
 		time.Sleep(33 * time.Millisecond) // two tokens
-		families := page(t, e)
+		families := pageOf(t, e)
 		for _, row := range []expected{
 			{metric.VLLMNumRequestsRunning, 1},
 			{metric.VLLMNumRequestsWaiting, 0},
-			{metric.VLLMKVCacheUsagePerc, 12. / float64(e.config.KVCacheTokens)},
+			{metric.VLLMKVCacheUsagePerc, 16. / float64(e.config.KVCacheTokens)},
 			{metric.VLLMPromptTokensTotal, 30},
 		} {
 			if got := value(t, families, row.definer, ""); got != row.value {
@@ -124,7 +194,7 @@ func TestThePageCountsWhatWasServed(t *testing.T) {
 		time.Sleep(time.Millisecond)
 		stop()
 		all.Wait()
-		families = page(t, e)
+		families = pageOf(t, e)
 		for _, reason := range finishReasons() {
 			if got := value(t, families, metric.VLLMRequestSuccessTotal, reason); got != 1 {
 				t.Errorf("%v requests ended with %s, want 1", got, reason)
@@ -143,7 +213,7 @@ func TestTheHistogramsHoldTheTimesThatTheClientSaw(t *testing.T) {
 		time.Sleep(time.Millisecond)
 		all.Go(func() { post(t.Context(), e, path, tenTokens("2")) }) // 42 of queue, then 63 and 74
 		all.Wait()
-		families := page(t, e)
+		families := pageOf(t, e)
 		for _, row := range []expected{
 			{metric.VLLMRequestQueueTimeSeconds, 0.042},
 			{metric.VLLMTimeToFirstTokenSeconds, 0.021 + 0.063},

@@ -14,6 +14,8 @@ type problem struct {
 	Code    *string `json:"code"`
 
 	status int
+	bare   bool // the error is the message alone, a text where others have an object
+	long   bool // the prompt alone is too long
 }
 
 func newProblem(status int, kind, param, code, message string) *problem {
@@ -41,6 +43,13 @@ func tooLong(format string, values ...any) *problem {
 	return newProblem(http.StatusBadRequest, badRequest, "", "context_length_exceeded", fmt.Sprintf(format, values...))
 }
 
+// promptTooLong is a prompt that no worker takes, however short the answer may be.
+func promptTooLong(tokens, limit int) *problem {
+	p := tooLong("the prompt has %d tokens, more than the %d that one prompt may have", tokens, limit)
+	p.long = true
+	return p
+}
+
 func unknownModel(name string) *problem {
 	const shown = 200 // the name is the client's; do not send a megabyte back
 	return newProblem(http.StatusNotFound, badRequest, "model", "model_not_found",
@@ -59,7 +68,32 @@ func wrongMethod(method, allowed string) *problem {
 	return newProblem(http.StatusMethodNotAllowed, badRequest, "", "", fmt.Sprintf("method %.20q is not %s", method, allowed))
 }
 
+// broken is what requests get for which an error was asked for.
+func broken() *problem {
+	return newProblem(http.StatusInternalServerError, serverSide, "", "", "an error that was asked for")
+}
+
 // stopped is what requests get when the engine does not run, or ceases to while they wait.
 func stopped() *problem {
 	return newProblem(http.StatusServiceUnavailable, serverSide, "", "", "the simulated engine is not running")
+}
+
+// flatProblem is the error object without one around it, as TensorRT-LLM and SGLang write it.
+type flatProblem struct {
+	Object  string  `json:"object"`
+	Message string  `json:"message"`
+	Type    string  `json:"type"`
+	Param   *string `json:"param"`
+	Code    int     `json:"code"`
+}
+
+// written is the problem in the form of a vendor, to be encoded.
+func (v vendor) written(p *problem) any {
+	switch {
+	case p.bare:
+		return map[string]string{"error": p.Message}
+	case v.flatErrors:
+		return flatProblem{"error", p.Message, "BadRequestError", p.Param, p.status}
+	}
+	return wrapped{p}
 }

@@ -14,6 +14,8 @@ type response struct {
 	SystemFingerprint string   `json:"system_fingerprint"`
 	Choices           []choice `json:"choices"`
 	Usage             *usage   `json:"usage,omitempty"`
+	SGLExt            *sglext  `json:"sglext,omitempty"`
+	Padding           string   `json:"padding,omitempty"` // makes an event huge
 }
 
 // choice has one of Text, Message and Delta.
@@ -26,107 +28,164 @@ type choice struct {
 	FinishReason *finishReason `json:"finish_reason"`
 }
 
-// turn is a message, or a piece of one, of the assistant.
+// turn is a message, or a piece of one, of the assistant. Content is null where there is reasoning
+// or a tool call instead.
 type turn struct {
-	Role    string `json:"role,omitempty"`
-	Content string `json:"content"`
+	Role             string     `json:"role,omitempty"`
+	Content          *string    `json:"content"`
+	Reasoning        string     `json:"reasoning,omitempty"`
+	ReasoningContent string     `json:"reasoning_content,omitempty"`
+	ToolCalls        []toolCall `json:"tool_calls,omitempty"`
+}
+
+// toolCall is a call, or in a stream a fragment of one: only the first has id, type and name.
+type toolCall struct {
+	Index    int      `json:"index"`
+	ID       string   `json:"id,omitempty"`
+	Type     string   `json:"type,omitempty"`
+	Function function `json:"function"`
+}
+
+type function struct {
+	Name      string `json:"name,omitempty"`
+	Arguments string `json:"arguments"`
 }
 
 const assistant = "assistant"
 
 type usage struct {
-	PromptTokens        int           `json:"prompt_tokens"`
-	CompletionTokens    int           `json:"completion_tokens"`
-	TotalTokens         int           `json:"total_tokens"`
-	PromptTokensDetails promptDetails `json:"prompt_tokens_details"`
+	PromptTokens        int            `json:"prompt_tokens"`
+	CompletionTokens    int            `json:"completion_tokens"`
+	TotalTokens         int            `json:"total_tokens"`
+	PromptTokensDetails *promptDetails `json:"prompt_tokens_details,omitempty"`
 }
 
 type promptDetails struct {
 	CachedTokens int `json:"cached_tokens"`
 }
 
-// reply knows how to write down one answer.
+// sglext is where SGLang tells cached tokens by tier, if asked to.
+type sglext struct {
+	CachedTokensDetails cachedDetails `json:"cached_tokens_details"`
+}
+
+type cachedDetails struct {
+	Device  int64 `json:"device"`
+	Host    int64 `json:"host"`
+	Storage int64 `json:"storage"`
+}
+
+// reply knows how to write down one answer. It is made when the first token is there: until then
+// neither the answer nor what was cached of its prompt is settled.
 type reply struct {
 	to     endpoint
 	asked  request
 	said   answer
+	vendor vendor
+	style  Answer
+	cached [3]int64 // prompt tokens found on device, host and disk
 	common response // what all responses to one request share
 }
 
-func (e *Engine) newReply(to endpoint, asked request, said answer) reply {
+func (e *Engine) newReply(to endpoint, s *sequence) *reply {
 	prefix := "cmpl"
 	if to == chatCompletions {
 		prefix = "chatcmpl"
 	}
-	return reply{to, asked, said, response{
-		ID:      fmt.Sprintf("%s-simulated-%d", prefix, e.accepted.Add(1)),
+	r := &reply{to: to, asked: s.asked, said: s.said, vendor: e.vendor, style: e.config.Answer, common: response{
+		ID:      fmt.Sprintf("%s-simulated-%d", prefix, s.number),
 		Object:  string(to),
 		Created: time.Now().Unix(), Model: e.config.Model,
 		SystemFingerprint: fmt.Sprintf("simulated-%d", e.config.Seed),
 		Choices:           []choice{},
 	}}
+	r.cached[0], r.cached[1], r.cached[2] = fromTiers(s.hits, e.config.KV.TokensPerBlock)
+	return r
 }
 
 // usage after so many tokens of answer.
-func (r reply) usage(tokens int) *usage {
-	return &usage{PromptTokens: r.asked.promptTokens, CompletionTokens: tokens, TotalTokens: r.asked.promptTokens + tokens}
+func (r *reply) usage(tokens int) *usage {
+	u := &usage{PromptTokens: r.asked.promptTokens, CompletionTokens: tokens, TotalTokens: r.asked.promptTokens + tokens}
+	if r.style.CachedTokens {
+		u.PromptTokensDetails = &promptDetails{int(r.cached[0] + r.cached[1] + r.cached[2])}
+	}
+	return u
+}
+
+// details are the cached tokens by tier.
+func (r *reply) details() *sglext {
+	if !r.asked.details {
+		return nil
+	}
+	return &sglext{cachedDetails{r.cached[0], r.cached[1], r.cached[2]}}
 }
 
 // whole is the response without streaming.
-func (r reply) whole() response {
-	c := choice{FinishReason: &r.said.reason}
+func (r *reply) whole() response {
+	n := r.said.tokens()
+	c := choice{FinishReason: r.reason()}
 	if r.to == chatCompletions {
-		c.Message = &turn{assistant, r.said.text}
+		whole := r.piece(0, n)
+		whole.Role = assistant
+		c.Message = whole
 	} else {
 		c.Text = &r.said.text
 	}
 	out := r.common
 	out.Choices = []choice{c}
-	out.Usage = r.usage(r.said.tokens())
+	if r.style.Usage != UsageNever {
+		out.Usage = r.usage(n)
+	}
+	out.SGLExt = r.details()
 	return out
 }
 
-// event is one event of a stream.
-func (r reply) event(c []choice, usage *usage) response {
-	out := r.common
-	if r.to == chatCompletions {
-		out.Object += ".chunk"
+// reason is why the answer ended, on the wire.
+func (r *reply) reason() *finishReason {
+	reason := r.said.reason
+	if r.asked.tool != "" && reason == finishStop {
+		reason = finishToolCalls
 	}
-	out.Choices, out.Usage = c, usage
+	return &reason
+}
+
+// piece is what tokens from up to, and not including, to add to a chat.
+func (r *reply) piece(from, to int) *turn {
+	thought := 0
+	if r.style.ReasoningTokens > 0 {
+		thought = min(r.style.ReasoningTokens, r.said.tokens()-1)
+	}
+	out := &turn{}
+	if from < thought {
+		thoughts := r.said.between(from, min(to, thought))
+		if r.vendor.reasoning == "reasoning" {
+			out.Reasoning = thoughts
+		} else {
+			out.ReasoningContent = thoughts
+		}
+		from = min(to, thought)
+	}
+	switch {
+	case from == to:
+	case r.asked.tool != "":
+		out.ToolCalls = []toolCall{r.call(thought, from, to)}
+	default:
+		text := r.said.between(from, to)
+		out.Content = &text
+	}
 	return out
 }
 
-// opening is the event that names the role and carries no token; ok only in a chat.
-func (r reply) opening() (out response, ok bool) {
-	return r.event([]choice{{Delta: &turn{Role: assistant}}}, r.continuous(0)), r.to == chatCompletions
-}
-
-// chunk is the event of tokens from up to, and not including, to. Not ok: there is nothing to
-// say in it, because its tokens have no text and it is not the last.
-func (r reply) chunk(from, to int) (out response, ok bool) {
-	text := r.said.between(from, to)
-	c := choice{}
-	if r.to == chatCompletions {
-		c.Delta = &turn{Content: text}
-	} else {
-		c.Text = &text
+// call is the fragment of the call that begins with token begin. The words are letters, spaces, commas
+// and full stops, which JSON needs no escapes for.
+func (r *reply) call(begin, from, to int) toolCall {
+	fragment := toolCall{Function: function{Arguments: r.said.between(from, to)}}
+	if from == begin {
+		fragment.ID, fragment.Type, fragment.Function.Name = "call-"+r.common.ID, "function", r.asked.tool
+		fragment.Function.Arguments = `{"text":"` + fragment.Function.Arguments
 	}
-	last := to == r.said.tokens()
-	if last {
-		c.FinishReason = &r.said.reason
+	if to == r.said.tokens() {
+		fragment.Function.Arguments += `"}`
 	}
-	return r.event([]choice{c}, r.continuous(to)), last || text != ""
-}
-
-// closing is the event with the usage alone; ok only if it was asked for.
-func (r reply) closing() (out response, ok bool) {
-	return r.event([]choice{}, r.usage(r.said.tokens())), r.asked.usage
-}
-
-// continuous is the usage so far, where every event is to carry it.
-func (r reply) continuous(tokens int) *usage {
-	if !r.asked.usageAlways {
-		return nil
-	}
-	return r.usage(tokens)
+	return fragment
 }

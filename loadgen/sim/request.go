@@ -12,7 +12,8 @@ const (
 type request struct {
 	prompt       string // what the model reads, template included
 	promptTokens int
-	maxTokens    int // at least 1; with the prompt at most MaxModelTokens
+	read         *scroll // the same with the keys of its blocks
+	maxTokens    int     // at least 1; with the prompt at most MaxModelTokens
 	minTokens    int
 	ignoreEOS    bool
 	stop         []string
@@ -20,8 +21,10 @@ type request struct {
 	topP         float64
 	seed         int64
 	stream       bool
-	usage        bool // an event with the usage before [DONE]
-	usageAlways  bool // usage in every event
+	usage        bool   // an event with the usage before [DONE]
+	usageAlways  bool   // usage in every event
+	tool         string // the function that the answer is to call, if any
+	details      bool   // cached tokens by tier too
 }
 
 // Bounds of what a request may ask.
@@ -36,6 +39,10 @@ const completionsTokens = 16
 
 // decode reads and checks a request body.
 func (c Config) decode(to endpoint, text []byte) (request, *problem) {
+	v, _ := c.Vendor.find()
+	if p := v.checkFields(to, text); p != nil {
+		return request{}, p
+	}
 	var b body
 	if err := unmarshal(text, &b); err != nil {
 		return request{}, malformed(err)
@@ -48,21 +55,31 @@ func (c Config) decode(to endpoint, text []byte) (request, *problem) {
 	r := request{
 		minTokens: b.MinTokens, ignoreEOS: b.IgnoreEOS, stop: b.Stop,
 		temperature: valueOr(b.Temperature, 1), topP: valueOr(b.TopP, 1), seed: b.Seed, stream: b.Stream,
+		tool: c.toolToCall(to, b), details: b.CachedDetails && v.tierDetails,
 	}
 	if b.StreamOptions != nil {
-		r.usage, r.usageAlways = b.StreamOptions.IncludeUsage, b.StreamOptions.ContinuousUsageStats
+		r.usage, r.usageAlways = valueOr(b.StreamOptions.IncludeUsage, v.usageByDefault), b.StreamOptions.ContinuousUsageStats && v.continuous
 	}
-	if p := r.setPrompt(to, b); p != nil {
+	if p := c.setPrompt(&r, to, b); p != nil {
 		return request{}, p
 	}
 	return r, c.setMaxTokens(&r, to, b)
 }
 
+// toolToCall is the function that the answer will call, "" for none.
+func (c Config) toolToCall(to endpoint, b body) string {
+	if !c.Answer.ToolCalls || to != chatCompletions || len(b.Tools) == 0 || string(b.ToolChoice) == `"none"` {
+		return ""
+	}
+	return b.Tools[0].Function.Name
+}
+
 func (c Config) checkModel(b body) *problem {
+	v, _ := c.Vendor.find()
 	if b.Model == "" {
 		return invalid("model", "model is missing")
 	}
-	if b.Model != c.Model {
+	if b.Model != c.Model && !v.anyModel {
 		return unknownModel(b.Model)
 	}
 	return nil
@@ -122,7 +139,8 @@ func checkLengths(b body) *problem {
 	return nil
 }
 
-func (r *request) setPrompt(to endpoint, b body) *problem {
+func (c Config) setPrompt(r *request, to endpoint, b body) *problem {
+	read := newScroll(c.KV.TokensPerBlock, b.CacheSalt)
 	if to == chatCompletions {
 		if len(b.Messages) == 0 {
 			return invalid("messages", "messages is missing or empty")
@@ -132,18 +150,22 @@ func (r *request) setPrompt(to endpoint, b body) *problem {
 				return invalid("messages", "message %d has the unknown role %.40q", i, m.Role)
 			}
 		}
-		r.prompt, r.promptTokens = render(b.Messages)
-		return nil
+		read.chat(b.Messages)
+	} else {
+		b.Prompt.write(read)
+		if read.tokens == 0 {
+			return invalid("prompt", "prompt is missing or empty")
+		}
 	}
-	if b.Prompt.tokens == 0 {
-		return invalid("prompt", "prompt is missing or empty")
-	}
-	r.prompt, r.promptTokens = b.Prompt.text, b.Prompt.tokens
+	r.read, r.prompt, r.promptTokens = read, read.text.String(), read.tokens
 	return nil
 }
 
 // setMaxTokens holds the request against the context length, as engines do: before it runs.
 func (c Config) setMaxTokens(r *request, to endpoint, b body) *problem {
+	if c.MaxPromptTokens > 0 && r.promptTokens > c.MaxPromptTokens {
+		return promptTooLong(r.promptTokens, c.MaxPromptTokens)
+	}
 	room := c.MaxModelTokens - r.promptTokens
 	if room < 1 {
 		return tooLong("the prompt has %d tokens; with one of answer that is more than the context of %d", r.promptTokens, c.MaxModelTokens)
@@ -169,7 +191,7 @@ func (c Config) setMaxTokens(r *request, to endpoint, b body) *problem {
 	return nil
 }
 
-func valueOr(p *float64, otherwise float64) float64 {
+func valueOr[T any](p *T, otherwise T) T {
 	if p == nil {
 		return otherwise
 	}

@@ -23,10 +23,14 @@ func TestARequestIsReadWhole(t *testing.T) {
 		"<|start_header_id|>user<|end_header_id|>\n\nhello world<|eot_id|><|start_header_id|>assistant<|end_header_id|>\n\n<|eot_id|>" +
 		"<|start_header_id|>assistant<|end_header_id|>\n\n"
 	want := request{
-		// 5 around it all, 4 around each message, roles of 1, 1 and 2 (assistan|t) and contents of 2, 2 and 0 tokens.
-		prompt: text, promptTokens: 5 + 3*4 + 4 + 4, maxTokens: 7, minTokens: 3, ignoreEOS: true, stop: []string{"x"},
+		// 5 around it all, 5 around each message, contents of 2, 2 and 0 tokens.
+		prompt: text, promptTokens: 5 + 3*5 + 4, maxTokens: 7, minTokens: 3, ignoreEOS: true, stop: []string{"x"},
 		temperature: 0.5, topP: 0.9, seed: -4, stream: true, usage: true, usageAlways: true,
 	}
+	if len(got.read.keys) != 24/c.KV.TokensPerBlock {
+		t.Errorf("%d keys of blocks for %d tokens", len(got.read.keys), got.promptTokens)
+	}
+	got.read = nil
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("read\n%+v, want\n%+v", got, want)
 	}

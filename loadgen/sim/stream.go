@@ -4,53 +4,37 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"net/http"
+	"strings"
+	"time"
 )
-
-// stream answers with server-sent events of perChunk tokens each. As with vLLM, nothing is sent
-// before the first token: the event that opens a chat with its role comes right in front of it,
-// and a request that the engine drops before then still gets a status of its own.
-func stream(ctx context.Context, w http.ResponseWriter, s *sequence, reply reply, perChunk int) {
-	out := newEventWriter(w)
-	sent, total := 0, reply.said.tokens()
-	for generated := 0; generated < total; {
-		var err error
-		if generated, err = s.wait(ctx, generated); err != nil {
-			if errors.Is(err, errStopped) {
-				out.fail(stopped())
-			}
-			return
-		}
-		for generated-sent >= perChunk || (generated == total && sent < total) {
-			if sent == 0 {
-				out.add(reply.opening())
-			}
-			next := min(sent+perChunk, total)
-			out.add(reply.chunk(sent, next))
-			sent = next
-		}
-		if !out.flush() {
-			return
-		}
-	}
-	out.add(reply.closing())
-	out.done()
-	out.flush()
-}
 
 // eventWriter writes the events of one stream. Events that are ready together leave in one write,
 // as a client that reads slowly would see them anyway.
 type eventWriter struct {
 	w       http.ResponseWriter
+	vendor  vendor
 	pending bytes.Buffer
 	encoder *json.Encoder // into pending
+	events  int           // pending
+	hold    int           // events that are held back until there are so many of them
 	begun   bool
 }
 
-func newEventWriter(w http.ResponseWriter) *eventWriter {
-	e := &eventWriter{w: w}
+// everything is more events than any stream has.
+const everything = 1 << 40
+
+func newEventWriter(w http.ResponseWriter, v vendor, fault Fault) *eventWriter {
+	e := &eventWriter{w: w, vendor: v}
 	e.encoder = json.NewEncoder(&e.pending)
+	switch fault.Kind {
+	case FaultJoin:
+		if e.hold = fault.Size; e.hold == 0 {
+			e.hold = joinedEvents
+		}
+	case FaultBuffer:
+		e.hold = everything
+	}
 	return e
 }
 
@@ -66,19 +50,26 @@ func (e *eventWriter) write(event any) {
 	// Encode ends with a line end, and cannot fail: events hold texts and numbers only.
 	_ = e.encoder.Encode(event)
 	e.pending.WriteByte('\n')
+	e.events++
 }
 
 // done adds what ends every stream.
 func (e *eventWriter) done() { e.pending.WriteString("data: [DONE]\n\n") }
 
-// flush sends what is pending; false when the client cannot be reached.
+// flush sends what is pending, unless it is to be held back; false when the client cannot be reached.
 func (e *eventWriter) flush() bool {
-	if e.pending.Len() == 0 {
+	if e.pending.Len() == 0 || e.events < e.hold {
 		return true
 	}
+	return e.last()
+}
+
+// last sends what is pending in any case.
+func (e *eventWriter) last() bool {
 	e.begin()
 	_, err := e.w.Write(e.pending.Bytes())
 	e.pending.Reset()
+	e.events = 0
 	return err == nil && http.NewResponseController(e.w).Flush() == nil
 }
 
@@ -94,10 +85,45 @@ func (e *eventWriter) begin() {
 // does, with the error object as an event in front of [DONE].
 func (e *eventWriter) fail(p *problem) {
 	if !e.begun {
-		p.send(e.w)
+		sendJSON(e.w, p.status, e.vendor.written(p))
 		return
 	}
-	e.write(wrapped{p})
+	e.write(e.vendor.written(p))
 	e.done()
-	e.flush()
+	e.last()
+}
+
+// dripping writes one byte at a time.
+type dripping struct {
+	http.ResponseWriter
+	ctx   context.Context
+	pause time.Duration // between two
+}
+
+// Unwrap is what http.ResponseController asks for.
+func (d *dripping) Unwrap() http.ResponseWriter { return d.ResponseWriter }
+
+func (d *dripping) Write(text []byte) (int, error) {
+	control := http.NewResponseController(d.ResponseWriter)
+	for i := range text {
+		if _, err := d.ResponseWriter.Write(text[i : i+1]); err != nil {
+			return i, err
+		}
+		if err := control.Flush(); err != nil {
+			return i + 1, err
+		}
+		if d.pause > 0 {
+			if err := pause(d.ctx, d.pause); err != nil {
+				return i + 1, err
+			}
+		}
+	}
+	return len(text), nil
+}
+
+func padding(size int) string {
+	if size == 0 {
+		size = hugeBytes
+	}
+	return strings.Repeat("x", size)
 }

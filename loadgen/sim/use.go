@@ -9,10 +9,23 @@ import (
 type Use struct {
 	// Running and Waiting are requests in the batch and in the queue.
 	Running, Waiting int
-	// KVTokens is how many tokens the KV cache holds, of KVCapacityTokens.
+	// KVTokens is how many tokens the blocks have room for that requests hold, of KVCapacityTokens.
 	KVTokens, KVCapacityTokens int
 	// BusyRatio is the share of the time since the last report in which the engine computed, 0 to 1.
 	BusyRatio float64
+
+	// DeviceBytes is memory of cudaMalloc: weights as far as they are loaded, overhead, and the KV
+	// cache whole from its start. PinnedBytes is the host tier, ManagedBytes as configured.
+	DeviceBytes, PinnedBytes, ManagedBytes int64
+	// DiskTierBytes is the size of the disk tier's file, which is allocated whole.
+	DiskTierBytes int64
+	// WeightsRead is how much of the file of the weights was read, through the page cache.
+	WeightsRead int64
+	// DiskReadBytes and DiskWrittenBytes are what went over the disk tier since the engine started,
+	// past the page cache.
+	DiskReadBytes, DiskWrittenBytes int64
+	// PromptTokens and GeneratedTokens are those that the counters show.
+	PromptTokens, GeneratedTokens int64
 }
 
 // useInterval is short beside the second at which hosts are sampled, long beside a step.
@@ -33,19 +46,42 @@ func (e *Engine) reportUse(ctx context.Context) {
 				use.BusyRatio = min(1, max(0, float64(busy-lastBusy)/float64(elapsed)))
 			}
 			last, lastBusy = now, busy
-			e.config.OnUse(use)
+			e.report(use)
 		}
 	}
+}
+
+// report tells the host, one report after the other.
+func (e *Engine) report(use Use) {
+	if e.config.OnUse == nil {
+		return
+	}
+	e.reporting.Lock()
+	defer e.reporting.Unlock()
+	e.config.OnUse(use)
 }
 
 // use is the state now, and for how long the engine has computed so far.
 func (e *Engine) use(now time.Time) (Use, time.Duration) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return Use{
+	per, block := e.config.KV.TokensPerBlock, e.config.KV.BlockBytes()
+	moves := e.batch.cache.Moves()
+	use := Use{
 		Running: len(e.batch.running), Waiting: len(e.batch.waiting),
-		KVTokens: e.batch.held, KVCapacityTokens: e.batch.kvCapacity,
-	}, e.busy.read(now)
+		KVTokens: e.batch.cache.Held() * per, KVCapacityTokens: e.tiers.Device * per,
+		WeightsRead:   e.loads.bytes(e.config.Memory.WeightBytes, now),
+		DiskReadBytes: moves.DiskToDevice * block, DiskWrittenBytes: moves.DiskWrites() * block,
+		PromptTokens: e.tally.promptTokens, GeneratedTokens: e.tally.generatedTokens,
+	}
+	if !e.loads.from.IsZero() {
+		use.DeviceBytes, use.ManagedBytes = use.WeightsRead+e.config.Memory.OverheadBytes, e.config.Memory.ManagedBytes
+	}
+	if e.open {
+		use.DeviceBytes += int64(e.tiers.Device) * block
+		use.PinnedBytes, use.DiskTierBytes = int64(e.tiers.Host)*block, int64(e.tiers.Disk)*block
+	}
+	return use, e.busy.read(now)
 }
 
 // stopwatch adds up time.

@@ -268,3 +268,16 @@ func (c *Cache) Forget() {
 		c.moves.DroppedDevice++
 	}
 }
+
+// Since is what was moved after an earlier count.
+func (m Moves) Since(earlier Moves) Moves {
+	return Moves{
+		DeviceToHost: m.DeviceToHost - earlier.DeviceToHost, HostToDisk: m.HostToDisk - earlier.HostToDisk,
+		DeviceToDisk: m.DeviceToDisk - earlier.DeviceToDisk, HostToDevice: m.HostToDevice - earlier.HostToDevice,
+		DiskToDevice: m.DiskToDevice - earlier.DiskToDevice, DroppedDevice: m.DroppedDevice - earlier.DroppedDevice,
+		DroppedHost: m.DroppedHost - earlier.DroppedHost, DroppedDisk: m.DroppedDisk - earlier.DroppedDisk,
+	}
+}
+
+// DiskWrites is how many blocks were written to it.
+func (m Moves) DiskWrites() int64 { return m.HostToDisk + m.DeviceToDisk }

@@ -1,0 +1,28 @@
+package metric
+
+// Series that stand on the pages of engines beside those in foreign_engine.go. Nothing of umascope reads
+// them; its simulated engine serves them, so that a page of it has what a real one has.
+const (
+	// TensorRT-LLM, tensorrt_llm/metrics/collector.py at 050f80de.
+	ForeignTensorRTLLMFreeBlocks   = "trtllm_kv_cache_free_blocks"
+	ForeignTensorRTLLMHitRate      = "trtllm_kv_cache_hit_rate"
+	ForeignTensorRTLLMHostUsage    = "trtllm_kv_cache_host_utilization"
+	ForeignTensorRTLLMOffloadBytes = "trtllm_kv_cache_offload_bytes_total"
+	ForeignTensorRTLLMOnboardBytes = "trtllm_kv_cache_onboard_bytes_total"
+	ForeignTensorRTLLMGPUMemory    = "trtllm_gpu_memory_usage_bytes"
+	ForeignTensorRTLLMFirstToken   = "trtllm_time_to_first_token_seconds"
+	ForeignTensorRTLLMPerToken     = "trtllm_time_per_output_token_seconds"
+	ForeignTensorRTLLMDuration     = "trtllm_e2e_request_latency_seconds"
+	ForeignTensorRTLLMQueue        = "trtllm_request_queue_time_seconds"
+
+	// SGLang, python/sglang/srt/observability/metrics_collector.py, 0.5.
+	ForeignSGLangHitRate    = "sglang:cache_hit_rate"
+	ForeignSGLangRequests   = "sglang:num_requests_total"
+	ForeignSGLangFirstToken = "sglang:time_to_first_token_seconds"
+	ForeignSGLangGap        = "sglang:inter_token_latency_seconds"
+	ForeignSGLangDuration   = "sglang:e2e_request_latency_seconds"
+	ForeignSGLangQueue      = "sglang:queue_time_seconds"
+
+	// ForeignLabelEngineType is a label of TensorRT-LLM and SGLang.
+	ForeignLabelEngineType = "engine_type"
+)

@@ -1,0 +1,193 @@
+package sim
+
+import (
+	"encoding/binary"
+	"hash/fnv"
+	"slices"
+	"time"
+
+	"github.com/umascope/umascope/loadgen/sim/kvcache"
+)
+
+// FaultKind is one way in which a single request goes wrong.
+type FaultKind string
+
+// The ways. Those in the middle of an answer need a stream; an answer in one piece is refused, cut
+// or delayed instead.
+const (
+	FaultRefuse     FaultKind = "refuse"      // status 500 before anything else
+	FaultErrorEvent FaultKind = "error_event" // an error in a stream that began with status 200
+	FaultTruncate   FaultKind = "truncate"    // the stream ends in order, but without its end
+	FaultCut        FaultKind = "cut"         // the connection breaks
+	FaultStall      FaultKind = "stall"       // nothing comes for a while, or ever
+	FaultDrip       FaultKind = "drip"        // one byte at a time
+	FaultHuge       FaultKind = "huge"        // one very large event
+	FaultJoin       FaultKind = "join"        // several events in one write
+	FaultBuffer     FaultKind = "buffer"      // the whole stream in one write at its end
+	FaultCrash      FaultKind = "crash"       // of the whole engine
+)
+
+// FaultKinds lists them.
+func FaultKinds() []FaultKind {
+	return []FaultKind{FaultRefuse, FaultErrorEvent, FaultTruncate, FaultCut, FaultStall, FaultDrip, FaultHuge, FaultJoin, FaultBuffer, FaultCrash}
+}
+
+// Fault happens to some requests.
+type Fault struct {
+	Kind FaultKind
+	// Ratio is the share of the requests that it happens to, drawn by the seed and the number of the
+	// request; Numbers are those that it happens to in any case, from 1 in the order of arrival.
+	Ratio   float64
+	Numbers []uint64
+	// AfterTokens is how many tokens come before it, for those in the middle.
+	AfterTokens int
+	// For is how long a stall lasts, 0: until the client leaves; and the time between two drips.
+	For time.Duration
+	// Size is how many bytes a huge event has, at least, and how many events are joined.
+	Size int
+}
+
+// Faults is all that goes wrong.
+type Faults struct {
+	// WrongKV makes blocks that come back from the disk hold something else than what was stored, while
+	// all counters report a hit (ai-dynamo/dynamo#15079). The answers go wrong from their first token.
+	WrongKV bool
+	Drift   Drift
+	// ModelGone takes the model out of the list, and requests for it are refused, as when the last
+	// worker of Dynamo has gone.
+	ModelGone bool
+	// Requests are faults of single requests; of several that one draws the first counts.
+	Requests []Fault
+}
+
+// Drift is what rounding does: with other sequences in the batch the sums are made in another order,
+// and now and then another token is the likeliest. From there on the answer is another one.
+type Drift struct {
+	// Ratio is the share of answers that differ. The same prompt in a batch of the same size differs
+	// in the same way.
+	Ratio float64
+	// Alone makes the answers of sequences that are alone differ as well, each time anew.
+	Alone bool
+	// FromToken is the first token that may be another one.
+	FromToken int
+}
+
+// Sizes where a fault names none.
+const (
+	hugeBytes    = 1 << 20
+	joinedEvents = 4
+)
+
+func (f Faults) check(refuse func(field string, value any, why string)) {
+	ratio := func(name string, value float64) {
+		if !(value >= 0 && value <= 1) {
+			refuse(name, value, "must be from 0 to 1")
+		}
+	}
+	ratio("Faults.Drift.Ratio", f.Drift.Ratio)
+	if f.Drift.FromToken < 0 {
+		refuse("Faults.Drift.FromToken", f.Drift.FromToken, "must not be negative")
+	}
+	for _, fault := range f.Requests {
+		ratio("Fault.Ratio", fault.Ratio)
+		if !slices.Contains(FaultKinds(), fault.Kind) {
+			refuse("Fault.Kind", fault.Kind, "is no kind of fault")
+		}
+		if fault.AfterTokens < 0 || fault.For < 0 || fault.Size < 0 || fault.Size > 1<<30 {
+			refuse("Fault", fault.Kind, "has a negative figure, or a size above 2^30")
+		}
+	}
+}
+
+// of is what happens to the request with that number; the kind is "" if nothing does.
+func (f Faults) of(seed, number uint64) Fault {
+	for i, fault := range f.Requests {
+		if slices.Contains(fault.Numbers, number) || chance(seed, number, uint64(i)) < fault.Ratio {
+			return fault
+		}
+	}
+	return Fault{}
+}
+
+// twist is what becomes of the answer of a sequence that enters a batch of so many.
+func (f Faults) twist(seed uint64, s *sequence, number uint64, running int) twist {
+	if f.WrongKV && s.hits.FromDisk > 0 {
+		return twist{at: 0, key: mixed(seed, s.read.keys[s.hits.Blocks()-1], uint64(s.hits.FromDisk))}
+	}
+	circumstances := uint64(running)
+	if running == 1 {
+		if !f.Drift.Alone {
+			return straight()
+		}
+		circumstances = number << 16
+	}
+	if chance(seed, s.read.hash, circumstances) >= f.Drift.Ratio {
+		return straight()
+	}
+	span := max(1, s.said.tokens()-f.Drift.FromToken)
+	where := mixed(seed, s.read.hash, ^circumstances)
+	return twist{at: f.Drift.FromToken + int(where%uint64(span)), key: where}
+}
+
+// chance draws a number from 0 to below 1 that depends on these alone.
+func chance(seed, a, b uint64) float64 { return float64(mixed(seed, a, b)>>11) / (1 << 53) }
+
+// mixed is a hash of three numbers.
+func mixed(a, b, c uint64) uint64 {
+	var bytes [24]byte
+	binary.LittleEndian.PutUint64(bytes[0:], a)
+	binary.LittleEndian.PutUint64(bytes[8:], b)
+	binary.LittleEndian.PutUint64(bytes[16:], c)
+	h := fnv.New64a()
+	h.Write(bytes[:])
+	// FNV leaves the high bits of short inputs poorly mixed: finish as splitmix64 does.
+	x := h.Sum64()
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	return x ^ x>>31
+}
+
+// SetFaults changes what goes wrong from now on. Requests under way keep what they have drawn.
+func (e *Engine) SetFaults(faults Faults) error {
+	c := e.config
+	c.Faults = faults
+	if err := c.check(); err != nil {
+		return err
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.faults = faults
+	return nil
+}
+
+// ResetCounters sets all counters of the engine's and KVBM's pages to 0, as a restart does that
+// nobody sees.
+func (e *Engine) ResetCounters() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.resetCounters()
+}
+
+// Crash ends Run at once with ErrCrashed: all connections with requests under way break. Run may be
+// called again then; it begins with empty tiers and counters. It does nothing while Run does not run.
+func (e *Engine) Crash() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.cancel != nil {
+		e.crashed = true
+		e.cancel()
+	}
+}
+
+// dropModel takes the model away until SetFaults brings it back or the engine starts anew.
+func (e *Engine) dropModel() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.faults.ModelGone = true
+}
+
+// fromTiers counts hits in tokens.
+func fromTiers(hits kvcache.Hits, perBlock int) (device, host, disk int64) {
+	per := int64(perBlock)
+	return int64(hits.Device) * per, int64(hits.Host) * per, int64(hits.Disk) * per
+}

@@ -1,0 +1,111 @@
+package sim
+
+import (
+	"net/http"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/umascope/umascope/exporter/metric"
+)
+
+// KVBMPage is which names KVBM's page has.
+type KVBMPage string
+
+// The pages. In version 2 blocks from the disk go by the host: the read of the disk is d2h, and h2d
+// counts them too. DynamoPrefixed is version 1 as the dashboard that comes with Dynamo knows it.
+const (
+	KVBMv1         KVBMPage = "v1"
+	KVBMv2         KVBMPage = "v2"
+	DynamoPrefixed KVBMPage = "v1_dynamo"
+)
+
+// kvbmRoutes serves the page alone. Nobody listens where no tier is on: then it is not found.
+func (e *Engine) kvbmRoutes() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("/metrics", func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set(simulatedHeader, simulatedBy)
+		if open, _ := e.serves(); !open || e.config.KV.HostBytes+e.config.KV.DiskBytes == 0 {
+			http.NotFound(w, r)
+			return
+		}
+		e.kvbmPage().handler().ServeHTTP(w, r)
+	})
+	return mux
+}
+
+// moved is how many blocks went a way, in KVBM's own words for it.
+func (r *reading) moved(version KVBMPage, route metric.KVBMRoute) int64 {
+	disk, host := r.moves.DiskToDevice, r.moves.HostToDevice
+	switch route.Op + " " + route.From + " " + route.To {
+	case "offload device host":
+		return r.moves.DeviceToHost
+	case "offload host disk":
+		return r.moves.HostToDisk
+	case "offload device disk":
+		return r.moves.DeviceToDisk
+	case "onboard disk host":
+		return disk
+	case "onboard host device":
+		if version == KVBMv2 {
+			return host + disk
+		}
+		return host
+	case "onboard disk device":
+		if version == KVBMv2 {
+			return 0
+		}
+		return disk
+	}
+	return 0 // there is no object store
+}
+
+// kvbmPage is KVBM's metrics: no labels, and counters without _total, as it has them.
+func (e *Engine) kvbmPage() page {
+	version := e.config.KV.Page
+	var counters []shown
+	for _, route := range metric.KVBMRoutes() {
+		if route.Blocks == metric.ForeignKVBMOnboardBlocksD2H && version != KVBMv2 {
+			continue
+		}
+		counters = append(counters, shown{route.Blocks, "The number of " + route.Op + " blocks from " + route.From + " to " + route.To + ".",
+			func(r *reading) float64 { return float64(r.moved(version, route)) }})
+	}
+	none := func(*reading) float64 { return 0 }
+	counters = append(counters,
+		shown{metric.ForeignKVBMMatchedTokens, "The number of matched tokens.", func(r *reading) float64 { return float64(r.hostTokens + r.diskTokens) }},
+		shown{metric.ForeignKVBMOffloadBytesObject, "Bytes transferred to object storage.", none},
+		shown{metric.ForeignKVBMOnboardBytesObject, "Bytes transferred from object storage.", none},
+	)
+	gauges := []shown{
+		{metric.ForeignKVBMHostHitRate, "Host cache hit rate (0.0-1.0) from the sliding window.", func(r *reading) float64 { host, _ := r.window.rates(); return host }},
+		{metric.ForeignKVBMDiskHitRate, "Disk cache hit rate (0.0-1.0) from the sliding window.", func(r *reading) float64 { _, disk := r.window.rates(); return disk }},
+		{metric.ForeignKVBMObjectHitRate, "Object storage cache hit rate (0.0-1.0) from the sliding window.", none},
+	}
+	var hits []series
+	if version == KVBMv2 {
+		counters = append(counters,
+			shown{metric.ForeignKVBMObjectReadFailures, "Failed object storage reads.", none},
+			shown{metric.ForeignKVBMObjectWriteFailures, "Failed object storage writes.", none})
+		gauges = append(gauges, shown{metric.ForeignKVBMInflightOnboards, "Sequence hashes with an onboard in flight.", func(r *reading) float64 { return float64(r.onboarding) }})
+		hits = kvbmHits()
+	}
+	all := append(list(prometheus.CounterValue, nil, counters...), list(prometheus.GaugeValue, nil, gauges...)...)
+	all = append(all, hits...)
+	if version == DynamoPrefixed {
+		for i := range all {
+			all[i].name = metric.ForeignKVBMPrefixes()[1] + all[i].name
+		}
+	}
+	return e.newPage(all, nil)
+}
+
+// kvbmHits counts by tier.
+func kvbmHits() []series {
+	hit := func(tier string, read func(*reading) float64) series {
+		return series{metric.ForeignKVBMHitBlocks, "Blocks served from each tier.", prometheus.CounterValue, prometheus.Labels{string(metric.LabelTier): tier}, read}
+	}
+	return []series{
+		hit(metric.TierHost, func(r *reading) float64 { return float64(r.moves.HostToDevice) }),
+		hit(metric.TierDisk, func(r *reading) float64 { return float64(r.moves.DiskToDevice) }),
+	}
+}

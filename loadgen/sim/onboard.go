@@ -1,0 +1,44 @@
+package sim
+
+import (
+	"time"
+
+	"github.com/umascope/umascope/loadgen/sim/kvcache"
+)
+
+// lane is the way from one tier to the device, used by one request after the other.
+type lane struct {
+	link Link
+	free time.Time // when what was asked for so far is through
+}
+
+// bring is when so many bytes that are asked for now will be there.
+func (l *lane) bring(now time.Time, bytes int64) time.Time {
+	if bytes == 0 {
+		return now
+	}
+	begin := now
+	if l.free.After(begin) {
+		begin = l.free
+	}
+	there := begin.Add(l.link.time(bytes))
+	// The latency of one request overlaps with the bytes of the next.
+	l.free = there.Add(-l.link.Latency)
+	return there
+}
+
+// onboarding is both of them.
+type onboarding struct {
+	host, disk lane
+	blockBytes int64
+}
+
+// ready is when all that a request found below the device will be on it.
+func (o *onboarding) ready(now time.Time, hits kvcache.Hits) time.Time {
+	host := o.host.bring(now, int64(hits.Host)*o.blockBytes)
+	disk := o.disk.bring(now, int64(hits.Disk)*o.blockBytes)
+	if disk.After(host) {
+		return disk
+	}
+	return host
+}

@@ -1,0 +1,108 @@
+package sim
+
+import (
+	"encoding/binary"
+	"strings"
+)
+
+// scroll is what the model reads and writes, token by token, with the key of every full block of
+// it. The key is a hash of all that stands before the end of the block (FNV-1a, 64 bits), so that
+// two texts share a block if they are the same up to there, and no other.
+type scroll struct {
+	perBlock int
+	tokens   int
+	keys     []uint64 // of the full blocks
+	hash     uint64
+	text     strings.Builder
+}
+
+const (
+	fnvOffset = 14695981039346656037
+	fnvPrime  = 1099511628211
+)
+
+// newScroll begins one. Texts with different salts share nothing.
+func newScroll(perBlock int, salt string) *scroll {
+	s := &scroll{perBlock: perBlock, hash: fnvOffset}
+	if salt != "" {
+		s.mix(salt)
+		s.mix("\xfe")
+	}
+	return s
+}
+
+func (s *scroll) mix(text string) {
+	for i := range len(text) {
+		s.hash = (s.hash ^ uint64(text[i])) * fnvPrime
+	}
+}
+
+// next ends a token whose content is mixed in.
+func (s *scroll) next() {
+	s.tokens++
+	if s.tokens%s.perBlock == 0 {
+		s.keys = append(s.keys, s.hash)
+	}
+}
+
+// special writes one token that is not text. The byte before it stands in no UTF-8 text, so that
+// its spelling in a prompt is something else.
+func (s *scroll) special(name string) {
+	s.text.WriteString(name)
+	s.mix("\xff")
+	s.mix(name)
+	s.next()
+}
+
+// write writes a text.
+func (s *scroll) write(text string) {
+	s.text.WriteString(text)
+	for len(text) > 0 {
+		n := tokenBytes(text)
+		s.mix(text[:n])
+		s.next()
+		text = text[n:]
+	}
+}
+
+// id writes a token given by its number.
+func (s *scroll) id(number uint32) {
+	var bytes [5]byte
+	bytes[0] = 0xfd
+	binary.LittleEndian.PutUint32(bytes[1:], number)
+	s.mix(string(bytes[:]))
+	s.next()
+}
+
+// Special tokens of the template, as in Llama 3.
+const (
+	textBegin   = "<|begin_of_text|>"
+	headBegin   = "<|start_header_id|>"
+	headEnd     = "<|end_header_id|>"
+	headLines   = "\n\n"
+	endOfTurn   = "<|eot_id|>"
+	headTokens  = 4 // of a message, the role among them
+	turnTokens  = headTokens + 1
+	chatTokens  = 1 + headTokens // what a chat has without messages
+	answeringAs = assistant
+)
+
+// chat writes messages as the Llama 3 chat template does, ending where the answer begins. Special
+// tokens and roles are one token each, as in the real tokenizer, and not what countTokens would
+// make of their spelling. An answer that ended by itself and comes back as a message continues the
+// same text, so that its blocks are found again.
+func (s *scroll) chat(messages []message) {
+	s.special(textBegin)
+	for _, m := range messages {
+		s.head(m.Role)
+		s.write(string(m.Content))
+		s.special(endOfTurn)
+	}
+	s.head(answeringAs)
+}
+
+func (s *scroll) head(role string) {
+	for _, token := range []string{headBegin, role, headEnd, headLines} {
+		s.special(token)
+	}
+}

@@ -1,0 +1,111 @@
+package sim
+
+import (
+	"maps"
+	"slices"
+	"sort"
+	"time"
+
+	"github.com/umascope/umascope/exporter/metric"
+	"github.com/umascope/umascope/loadgen/sim/kvcache"
+)
+
+// tally is what the engine has counted since it started. It is kept apart from how it is shown:
+// three vendors have other names for it, and a page shows all of it at one moment.
+type tally struct {
+	promptTokens, computedTokens, generatedTokens int64 // of prompts read to their end
+	deviceTokens, hostTokens, diskTokens          int64 // of prompts, found in the tiers
+	reusedBlocks, missedBlocks                    int64 // of prompts
+	preemptions, iterations                       int64
+	ends                                          map[finishReason]int64
+
+	firstToken, queue, perToken, gap, duration histogram
+
+	window window
+	moved  kvcache.Moves // of the cache when counting began
+}
+
+func newTally() tally {
+	return tally{
+		ends:       map[finishReason]int64{},
+		firstToken: newHistogram(metric.VLLMTimeToFirstTokenSeconds),
+		queue:      newHistogram(metric.VLLMRequestQueueTimeSeconds),
+		perToken:   newHistogram(metric.VLLMRequestTimePerOutputTokenSeconds),
+		gap:        newHistogram(metric.VLLMRequestTimePerOutputTokenSeconds),
+		duration:   newHistogram(metric.VLLME2ERequestLatencySeconds),
+	}
+}
+
+// admit counts where a prompt was found.
+func (t *tally) admit(s *sequence, perBlock int, now time.Time) {
+	device, host, disk := fromTiers(s.hits, perBlock)
+	t.deviceTokens += device
+	t.hostTokens += host
+	t.diskTokens += disk
+	t.computedTokens += int64(s.asked.promptTokens) - device - host - disk
+	whole := s.asked.promptTokens / perBlock
+	t.reusedBlocks += int64(s.hits.Blocks())
+	t.missedBlocks += int64(whole - s.hits.Blocks())
+	asked := (s.asked.promptTokens-1)/perBlock - s.hits.Device
+	t.window.add(lookup{host: s.hits.Host, disk: s.hits.Disk, asked: asked}, now)
+}
+
+// observe counts one step.
+func (t *tally) observe(made *outcome, now time.Time) {
+	t.iterations++
+	t.promptTokens += int64(made.promptTokens)
+	t.generatedTokens += int64(made.generated)
+	t.preemptions += int64(made.preempted)
+	for _, gap := range made.gaps {
+		t.gap.observe(gap.Seconds())
+	}
+	for _, s := range made.started {
+		t.queue.observe(s.admitted.Sub(s.arrived).Seconds())
+		t.firstToken.observe(s.first.Sub(s.arrived).Seconds())
+	}
+	for _, s := range made.finished {
+		t.duration.observe(now.Sub(s.arrived).Seconds())
+		if n := s.said.tokens(); n > 1 {
+			t.perToken.observe(now.Sub(s.first).Seconds() / float64(n-1))
+		}
+		t.ends[s.said.reason]++
+	}
+}
+
+// clone is a copy that later steps leave alone.
+func (t *tally) clone() tally {
+	c := *t
+	c.ends = maps.Clone(t.ends)
+	for _, h := range []*histogram{&c.firstToken, &c.queue, &c.perToken, &c.gap, &c.duration} {
+		h.counts = slices.Clone(h.counts)
+	}
+	return c
+}
+
+// histogram is a classic one. The client library's cannot be read at one moment with the rest, nor
+// set back.
+type histogram struct {
+	bounds []float64
+	counts []uint64 // each bucket by itself; one more than bounds
+	sum    float64
+}
+
+func newHistogram(like metric.Histogram) histogram {
+	bounds := like.Buckets()
+	return histogram{bounds: bounds, counts: make([]uint64, len(bounds)+1)}
+}
+
+func (h *histogram) observe(value float64) {
+	h.counts[sort.SearchFloat64s(h.bounds, value)]++
+	h.sum += value
+}
+
+// cumulative is the number of samples up to each bound, and in all.
+func (h *histogram) cumulative() (buckets map[float64]uint64, count uint64) {
+	buckets = make(map[float64]uint64, len(h.bounds))
+	for i, bound := range h.bounds {
+		count += h.counts[i]
+		buckets[bound] = count
+	}
+	return buckets, count + h.counts[len(h.bounds)]
+}

@@ -1,0 +1,99 @@
+package sim
+
+import "slices"
+
+// Vendor is whose server the engine passes for: its names of series, the request fields that it
+// accepts, the form of its errors and of its reasoning. It is said with simulated behind it
+// wherever a client may ask.
+type Vendor string
+
+// The vendors.
+const (
+	VLLM        Vendor = "vllm"
+	TensorRTLLM Vendor = "trtllm"
+	SGLang      Vendor = "sglang"
+	Dynamo      Vendor = "dynamo" // its frontend, with vLLM behind it
+	OpenAI      Vendor = "openai" // any other, as Ollama: OpenAI's fields, and no page of metrics
+)
+
+// Vendors lists them.
+func Vendors() []Vendor { return []Vendor{VLLM, TensorRTLLM, SGLang, Dynamo, OpenAI} }
+
+// vendor is what differs between them.
+type vendor struct {
+	name    Vendor
+	ownedBy string
+	// anyModel: the name of the model in a request is not looked at.
+	anyModel bool
+	// fields are those that a request may have; nil: others are ignored.
+	chatFields, completionFields, streamFields []string
+	// reasoning is the field of a delta that reasoning stands in.
+	reasoning string
+	// usageByDefault: stream_options without include_usage asks for it.
+	usageByDefault bool
+	// flatErrors: {"object":"error","message":…} instead of {"error":{"message":…}}.
+	flatErrors bool
+	// tellsLength: the list of models has max_model_len.
+	tellsLength bool
+	// continuous: continuous_usage_stats is known.
+	continuous bool
+	// tierDetails: return_cached_tokens_details is known.
+	tierDetails bool
+}
+
+// vendors lists what is known of each: TensorRT-LLM from tensorrt_llm/serve/openai_protocol.py at
+// 0076e939, vLLM from vllm/entrypoints/openai/protocol.py, SGLang from
+// python/sglang/srt/entrypoints/openai/protocol.py.
+func vendors() []vendor {
+	return []vendor{
+		{name: VLLM, ownedBy: "vllm", reasoning: "reasoning", tellsLength: true, continuous: true},
+		{name: TensorRTLLM, ownedBy: "tensorrt_llm", reasoning: "reasoning_content", anyModel: true, usageByDefault: true, flatErrors: true,
+			continuous: true, chatFields: tensorRTLLMChat(), completionFields: tensorRTLLMCompletions(),
+			streamFields: []string{"include_usage", "continuous_usage_stats"}},
+		{name: SGLang, ownedBy: "sglang", reasoning: "reasoning_content", anyModel: true, flatErrors: true, tellsLength: true,
+			continuous: true, tierDetails: true},
+		{name: Dynamo, ownedBy: "nvidia", reasoning: "reasoning_content"},
+		{name: OpenAI, ownedBy: "library", reasoning: "reasoning"},
+	}
+}
+
+// find looks a vendor up; false if there is none of that name.
+func (v Vendor) find() (vendor, bool) {
+	all := vendors()
+	i := slices.IndexFunc(all, func(one vendor) bool { return one.name == v })
+	if i < 0 {
+		return vendor{}, false
+	}
+	return all[i], true
+}
+
+// fields are those that requests to an endpoint may have, nil: any.
+func (v vendor) fields(to endpoint) []string {
+	if to == chatCompletions {
+		return v.chatFields
+	}
+	return v.completionFields
+}
+
+// tensorRTLLMBoth are the fields of both endpoints. Its models are declared with extra = forbid.
+func tensorRTLLMBoth() []string {
+	return []string{
+		"model", "frequency_penalty", "logit_bias", "logprobs", "max_tokens", "n", "best_of", "echo", "presence_penalty",
+		"seed", "stop", "stream", "stream_options", "temperature", "top_p", "user", "lora_request", "prompt_ignore_length",
+		"use_beam_search", "top_k", "top_p_min", "min_p", "repetition_penalty", "length_penalty", "early_stopping",
+		"stop_token_ids", "include_stop_str_in_output", "ignore_eos", "min_tokens", "skip_special_tokens",
+		"spaces_between_special_tokens", "truncate_prompt_tokens", "thinking_token_budget", "add_special_tokens",
+		"response_format", "disaggregated_params", "priority", "conversation_params",
+	}
+}
+
+func tensorRTLLMCompletions() []string {
+	return append(tensorRTLLMBoth(), "prompt", "suffix", "return_context_logits", "detokenize")
+}
+
+func tensorRTLLMChat() []string {
+	return append(tensorRTLLMBoth(), "messages", "prompt_token_ids", "prompt_token_ids_b64", "max_completion_tokens", "top_logprobs",
+		"tools", "tool_choice", "parallel_tool_calls", "reasoning_effort", "thinking", "add_generation_prompt", "documents",
+		"chat_template", "chat_template_kwargs", "injected_chat_template_kwargs", "media_io_kwargs", "cache_salt",
+		"agent_hierarchy", "mm_processor_kwargs")
+}
