@@ -164,7 +164,6 @@ func spares() map[string]string {
 	return map[string]string{
 		"cgroup/any/cgroup.procs": "processes beside those that hold GPU memory; in most cgroups there are none",
 		"proc/#/cgroup":           "the same of a process beside those",
-		"sys/module/nvidia_fs/parameters/rw_stats_enabled": "the statistics say it too",
 	}
 }
 
