@@ -84,14 +84,6 @@ func failures(requests map[chat.Status]int) string {
 	return strings.Join(parts, ", ")
 }
 
-func judgeModelMismatch(e evidence, _ float64) verdict {
-	return verdict{e.in.Model.Checked, e.in.Model.Mismatch}
-}
-
-func judgeModelChanged(e evidence, _ float64) verdict {
-	return verdict{e.in.Model.Checked, e.in.Model.Changed}
-}
-
 func judgeTelemetryLost(e evidence, limit float64) verdict {
 	if !e.in.TelemetryRequested {
 		return verdict{}

@@ -16,6 +16,7 @@ type Input struct {
 	// Labels has at least arm and host.
 	Labels map[string]string
 	Model  Model
+	KVMode KVMode
 	// WorkloadSHA256 covers prompts, schedule, sampling and lengths.
 	WorkloadSHA256 string
 	BootID         string
@@ -48,6 +49,13 @@ type Model struct {
 	// one at the end than at the start. Empty is nothing.
 	Mismatch string `json:"-"`
 	Changed  string `json:"-"`
+	// Compared says whether its fingerprint was taken at both ends.
+	Compared bool `json:"-"`
+	// Guarded says whether failures were looked at while the run went on. Dropped and PromptLimit are
+	// why it was stopped at once: the server no longer had the model, or takes no prompt so long.
+	Guarded     bool   `json:"-"`
+	Dropped     string `json:"-"`
+	PromptLimit string `json:"-"`
 }
 
 // Phase is a stretch of the run; offsets are nanoseconds since its start.

@@ -19,6 +19,9 @@ const (
 	CodeErrorRate          Code = "error_rate"
 	CodeModelMismatch      Code = "model_mismatch"
 	CodeModelChanged       Code = "model_changed"
+	CodeModelDropped       Code = "model_dropped"
+	CodePromptLimit        Code = "prompt_limit"
+	CodeKVModeMismatch     Code = "kv_mode_mismatch"
 	CodeTelemetryLost      Code = "telemetry_lost"
 	CodeThermalThrottle    Code = "thermal_throttle"
 	CodePowerDeliveryFault Code = "power_delivery_fault"
@@ -47,7 +50,10 @@ func Rules() []Rule {
 		{CodeClientStall, "client", LimitSeconds, 0.025, "stalls of the client longer than %s in more than 1 % of requests, or more than 85 % of its cores busy", judgeClientStall},
 		{CodeErrorRate, "errors", LimitRatio, 0.01, "more than %s of measured requests not ok", judgeErrorRate},
 		{CodeModelMismatch, "model", LimitNone, 0, "another model than was asked for", judgeModelMismatch},
-		{CodeModelChanged, "model", LimitNone, 0, "another model at the end than at the start", judgeModelChanged},
+		{CodeModelChanged, "fingerprint", LimitNone, 0, "another model at the end than at the start", judgeModelChanged},
+		{CodeModelDropped, "serving", LimitNone, 0, "a model that is no longer served: the run stops at once", judgeModelDropped},
+		{CodePromptLimit, "serving", LimitNone, 0, "a prompt longer than the server takes: the run stops at once", judgePromptLimit},
+		{CodeKVModeMismatch, "kv_mode", LimitNone, 0, "other tiers of the KV cache than --expect names", judgeKVModeMismatch},
 		{CodeTelemetryLost, "telemetry", LimitRatio, 0.05, "more than %s of samples, or a phase border, missing from telemetry that was asked for", judgeTelemetryLost},
 		{CodeThermalThrottle, "thermal", LimitRatio, 0.01, "hardware slowdown, thermal limit or power brake in more than %s of the measured time", judgeThermalThrottle},
 		{CodePowerDeliveryFault, "power", LimitRatio, 0.01, "a GB10 that is busy below 1.4 GHz and 20 W in more than %s of measured samples and at least 3", judgePowerDeliveryFault},
