@@ -10,9 +10,13 @@ type chunk struct {
 	toolCalls              int
 	finish                 []byte // raw; nil if null or absent
 	tokenIDs               count
+	logged                 bool // tokenIDs are counted by their log probabilities
 	usage                  usage
+	beside                 usage   // what vendors tell beside the usage object
+	perIteration           float64 // tokens decoded in one step of the engine, 0 if not told
 	usageSeen              bool
 	failure                []byte // raw error value; nil if absent, null or empty
+	kindOfError            []byte // raw top-level type, of a flat error object
 	message                []byte // raw top-level message, where vLLM once put error texts
 	objectIsError          bool
 	odd                    bool // valid JSON, but not of a shape that an answer has
@@ -54,10 +58,16 @@ func (k *chunk) member(c *cursor, name []byte) {
 		k.objectIsError = string(rawString(c)) == "error"
 	case "message":
 		k.message = rawString(c)
+	case "type":
+		k.kindOfError = rawString(c)
 	case "choices":
 		k.decodeChoices(c)
 	case "usage":
 		k.decodeUsage(c)
+	case "sglext":
+		k.decodeExtension(c)
+	case "timings": // llama.cpp
+		k.beside.cached = memberCount(c, "cache_n")
 	case "error":
 		k.failure = presentValue(c)
 	default:
@@ -98,7 +108,7 @@ func (k *chunk) enterOr(c *cursor, open byte) bool {
 }
 
 func (k *chunk) decodeChoices(c *cursor) {
-	k.choices, k.role, k.toolCalls, k.finish, k.tokenIDs = 0, false, 0, nil, count{}
+	k.choices, k.role, k.toolCalls, k.finish, k.tokenIDs, k.logged = 0, false, 0, nil, count{}, false
 	k.reasoning, k.text, k.tools = k.reasoning[:0], k.text[:0], k.tools[:0]
 	if !k.enterOr(c, '[') {
 		return
@@ -114,7 +124,7 @@ func (k *chunk) decodeChoices(c *cursor) {
 func (k *chunk) decodeChoice(c *cursor) {
 	var d delta
 	var text, finish []byte
-	var tokenIDs count
+	var tokenIDs, logged count
 	for name, ok := c.key(); ok; name, ok = c.key() {
 		switch string(name) {
 		case "text":
@@ -125,12 +135,19 @@ func (k *chunk) decodeChoice(c *cursor) {
 			finish = presentValue(c)
 		case "token_ids":
 			tokenIDs = countElements(c)
+		case "logprobs":
+			logged = loggedTokens(c)
+		case "avg_decoded_tokens_per_iter": // TensorRT-LLM
+			k.perIteration = positiveNumber(c)
 		default:
 			c.skip()
 		}
 	}
 	k.text = appendText(k.text, text)
 	k.add(d)
+	if !tokenIDs.known && logged.known {
+		tokenIDs, k.logged = logged, true
+	}
 	k.tokenIDs = k.tokenIDs.plus(tokenIDs)
 	if finish != nil {
 		k.finish = finish

@@ -62,6 +62,14 @@ func (k *chunk) report() string {
 	return string(appendText(nil, k.message))
 }
 
+// code is that of an error object.
+func (k *chunk) code() string {
+	if k.failure != nil {
+		return errorCode(k.failure)
+	}
+	return Printable(string(appendText(nil, k.kindOfError)), maxNameLength)
+}
+
 // finishReason is the finish_reason; SGLang's own format has an object there.
 func (k *chunk) finishReason() string {
 	if k.finish[0] == '"' {
@@ -104,4 +112,29 @@ func firstOf(object map[string]any, names ...string) (any, bool) {
 		}
 	}
 	return nil, false
+}
+
+// errorCode is the code of an error report, or else its type: a word that says what is wrong where the
+// message says it in a sentence, such as context_length_exceeded. Empty if there is none.
+func errorCode(body []byte) string {
+	type words struct {
+		Code any `json:"code"`
+		Type any `json:"type"`
+	}
+	var report struct {
+		words
+		Error json.RawMessage `json:"error"`
+	}
+	body = body[:min(len(body), maxForeignText)]
+	if json.Unmarshal(body, &report) != nil {
+		return ""
+	}
+	var inner words
+	_ = json.Unmarshal(report.Error, &inner) // an error that is a text has no code
+	for _, word := range []any{inner.Code, inner.Type, report.Code, report.Type} {
+		if text, ok := word.(string); ok && text != "" {
+			return Printable(text, maxNameLength)
+		}
+	}
+	return ""
 }

@@ -10,6 +10,7 @@ import (
 const (
 	fromUsage    = "usage"
 	fromTokenIDs = "token_ids"
+	fromLogprobs = "logprobs"
 	fromChunks   = "chunks" // one per payload chunk: a lower bound, for want of anything better
 )
 
@@ -54,9 +55,16 @@ func (a *answer) fillArrivals(r *Record) {
 // again would merge and split tokens otherwise than the engine did.
 func (a *answer) fillTokens(r *Record) {
 	r.TokensIn, r.TokensCached = a.usage.prompt.pointer(), a.usage.cached.pointer()
+	r.TokensReasoning, r.TokensAccepted = a.usage.reasoning.pointer(), a.usage.accepted.pointer()
+	r.TokensPerStep = a.perStep
+	if t := a.usage.tiers; t != (tiers{}) {
+		r.TokensCachedByTier = &TierTokens{Device: t.device.pointer(), Host: t.host.pointer(), Storage: t.storage.pointer()}
+	}
 	switch {
-	case a.usage.completion.known:
+	case a.usage.completion.known && (a.usage.completion.n > 0 || len(a.arrivals) == 0):
 		r.TokensOut, r.TokensSource = a.usage.completion.pointer(), fromUsage
+	case a.ids.n > 0 && a.logged:
+		r.TokensOut, r.TokensSource = a.ids.pointer(), fromLogprobs
 	case a.ids.n > 0:
 		r.TokensOut, r.TokensSource = a.ids.pointer(), fromTokenIDs
 	case a.streamed && len(a.arrivals) > 0:
@@ -90,12 +98,13 @@ func (a *answer) tokensByIDs() []int {
 	return tokens
 }
 
-// tokensByUsage takes the differences of the completion tokens so far.
+// tokensByUsage takes the differences of the completion tokens so far. A count of 0 beside output is
+// none: somebody fills the object in later.
 func (a *answer) tokensByUsage() []int {
 	tokens := make([]int, 0, len(a.arrivals))
 	before := 0
 	for _, chunk := range a.arrivals {
-		if !chunk.total.known || chunk.total.n < before {
+		if chunk.total.n == 0 || chunk.total.n < before {
 			return nil
 		}
 		tokens = append(tokens, chunk.total.n-before)

@@ -134,6 +134,9 @@ func seedObjects() []string {
 		`{"choices":7,"usage":{"completion_tokens":-1,"prompt_tokens":2.0,"prompt_tokens_details":{"cached_tokens":4}}}`,
 		`{"choices":[{"delta":{"tool_calls":[{"function":{"arguments":"1","name":"f"}},null,3]}}]}`,
 		`{"\u0063hoices":[{"d\u0065lta":{"content":"a"}}]}`,
+		`{"choices":[{"delta":{"content":"a"},"logprobs":{"content":[{},{}]}},{"text":"b","logprobs":{"tokens":["b"]}}]}`,
+		`{"usage":{"prompt_tokens":9,"prompt_cache_hit_tokens":4,"completion_tokens_details":{"reasoning_tokens":3}},"sglext":{"cached_tokens_details":{"host":1}}}`,
+		zeroUsage, `{"usage":` + zeroUsage + `}`,
 	}
 }
 

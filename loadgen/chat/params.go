@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"unicode/utf8"
 )
 
@@ -41,8 +42,8 @@ type Params struct {
 	Messages []Message
 	// MaxTokens caps the output; 0 leaves it to the server (which may cap it very low).
 	MaxTokens int
-	// MinTokens and IgnoreEOS force a length. They are left out where the vendor refuses them, so
-	// the length achieved must be looked at.
+	// MinTokens and IgnoreEOS force a length. They are left out where the server does not accept
+	// them, so the length achieved must be looked at.
 	MinTokens   int
 	IgnoreEOS   bool
 	Temperature float64
@@ -52,33 +53,20 @@ type Params struct {
 	Stream      bool
 	// Extra adds or replaces fields of the request, except those that say what is measured.
 	Extra map[string]any
-	// Engine is the vendor: openai (also ""), vllm, trtllm, sglang or dynamo.
+	// Engine is the vendor, one of Engines; "" is EngineOpenAI.
 	Engine string
+	// Fields are the vendor's fields that the server accepts, as it was found to; nil stands for
+	// those that all releases of the engine do. What nothing above asks for is sent only if it is
+	// one of FieldContinuousUsage and FieldCachedDetails, which cost nothing and tell more.
+	Fields []Field
 }
 
-// vendor says which request fields an engine accepts. TensorRT-LLM answers 4xx to an unknown
-// field, so every field beyond OpenAI's has to be known.
-type vendor struct {
-	chatCap         string // the name of the output cap on the chat endpoint
-	forcesLength    bool   // min_tokens and ignore_eos
-	continuousUsage bool   // usage so far in every chunk, which tells the tokens of each chunk
-}
-
-// vendorOf looks up an engine by the name that the flag --engine takes.
-func vendorOf(engine string) (vendor, error) {
-	switch engine {
-	case "", "openai":
-		// Any other server. The old name of the cap is the one that all of them know: Ollama 0.6.8
-		// ignores the new one and goes on for as long as the model does.
-		return vendor{chatCap: "max_tokens"}, nil
-	case "vllm", "trtllm":
-		return vendor{chatCap: "max_completion_tokens", forcesLength: true, continuousUsage: true}, nil
-	case "sglang":
-		return vendor{chatCap: "max_tokens", forcesLength: true, continuousUsage: true}, nil
-	case "dynamo":
-		return vendor{chatCap: "max_completion_tokens", forcesLength: true}, nil
+// accepts says whether the server takes a field.
+func (p Params) accepts(field Field, v vendor) bool {
+	if p.Fields != nil {
+		return slices.Contains(p.Fields, field)
 	}
-	return vendor{}, fmt.Errorf("engine %q is none of openai, vllm, trtllm, sglang, dynamo", engine)
+	return slices.Contains(v.fields(p.Endpoint), field)
 }
 
 // Body returns the request's JSON. Equal parameters give equal bytes, so that it can be hashed.
@@ -95,9 +83,7 @@ func Body(p Params) ([]byte, error) {
 	p.addPrompt(fields)
 	p.addLength(fields, v)
 	p.addSampling(fields)
-	if p.Stream {
-		fields["stream_options"] = streamOptions(v)
-	}
+	p.addReports(fields, v)
 	if err := CheckExtra(p.Extra); err != nil {
 		return nil, err
 	}
@@ -155,13 +141,10 @@ func (p Params) addLength(fields map[string]any, v vendor) {
 		}
 		fields[name] = p.MaxTokens
 	}
-	if !v.forcesLength {
-		return
-	}
-	if p.MinTokens > 0 {
+	if p.MinTokens > 0 && p.accepts(FieldMinTokens, v) {
 		fields["min_tokens"] = p.MinTokens
 	}
-	if p.IgnoreEOS {
+	if p.IgnoreEOS && p.accepts(FieldIgnoreEOS, v) {
 		fields["ignore_eos"] = true
 	}
 }
@@ -178,12 +161,18 @@ func (p Params) addSampling(fields map[string]any) {
 	}
 }
 
-func streamOptions(v vendor) map[string]any {
-	options := map[string]any{"include_usage": true}
-	if v.continuousUsage {
-		options["continuous_usage_stats"] = true
+// addReports asks for all that the server can say of its own counts.
+func (p Params) addReports(fields map[string]any, v vendor) {
+	if p.Stream {
+		options := map[string]any{"include_usage": true}
+		if p.accepts(FieldContinuousUsage, v) {
+			options["continuous_usage_stats"] = true
+		}
+		fields["stream_options"] = options
 	}
-	return options
+	if p.accepts(FieldCachedDetails, v) {
+		fields["return_cached_tokens_details"] = true
+	}
 }
 
 // CheckExtra refuses fields that decide what is sent and how the answer is read: the record would

@@ -43,12 +43,25 @@ func reference(object map[string]any) (f facts, odd, comparable bool) {
 		f.finished = f.finished || choice["finish_reason"] != nil && choice["finish_reason"] != ""
 		if tokens, ok := choice["token_ids"].([]any); ok {
 			f.tokenIDs = count{f.tokenIDs.n + len(tokens), true}
+		} else if logged, ok := choice["logprobs"].(map[string]any); ok {
+			content, inChat := logged["content"].([]any)
+			tokens, inCompletion := logged["tokens"].([]any)
+			comparable = comparable && !(inChat && inCompletion)
+			if inChat || inCompletion {
+				f.tokenIDs = count{f.tokenIDs.n + len(content) + len(tokens), true}
+			}
 		}
 	}
 	if u, ok := object["usage"].(map[string]any); ok {
 		f.usageSeen = true
 		details, _ := u["prompt_tokens_details"].(map[string]any)
-		f.usage = usage{number(u["prompt_tokens"]), number(u["completion_tokens"]), number(details["cached_tokens"])}
+		made, _ := u["completion_tokens_details"].(map[string]any)
+		f.usage = usage{
+			prompt: number(u["prompt_tokens"]), completion: number(u["completion_tokens"]),
+			cached:    number(u["prompt_cache_hit_tokens"]).later(number(details["cached_tokens"])),
+			reasoning: number(u["reasoning_tokens"]).later(number(made["reasoning_tokens"])),
+			accepted:  number(made["accepted_prediction_tokens"]),
+		}.told()
 	}
 	f.failed = object["object"] == "error" || object["error"] != nil && object["error"] != ""
 	return f, odd, comparable
