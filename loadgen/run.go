@@ -101,7 +101,7 @@ func (r *run) setUp(ctx context.Context) error {
 	if r.listener, err = listen(s.web, r.log); err != nil {
 		return err
 	}
-	if r.server, err = ask(ctx, s.target, r.log); err != nil {
+	if r.server, err = inquire(ctx, s.target, r.log); err != nil {
 		return err
 	}
 	if r.sources, err = r.findTelemetry(ctx); err != nil {

@@ -27,8 +27,8 @@ type served struct {
 	key      string
 }
 
-// ask finds out what is served. All that it finds wrong is bad input.
-func ask(ctx context.Context, t target, log *slog.Logger) (served, error) {
+// inquire finds out what is served. All that it finds wrong is bad input.
+func inquire(ctx context.Context, t target, log *slog.Logger) (served, error) {
 	key, err := t.apiKey()
 	if err != nil {
 		return served{}, err

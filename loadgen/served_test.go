@@ -173,7 +173,7 @@ func TestAServerIsNotBelievedEverything(t *testing.T) {
 func TestWaitingForAServerEndsWithAnInterrupt(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err := ask(ctx, target{url: "http://127.0.0.1:1", waitReady: time.Hour, readyConsecutive: 1, engine: engineAuto}, slog.New(slog.DiscardHandler))
+	_, err := inquire(ctx, target{url: "http://127.0.0.1:1", waitReady: time.Hour, readyConsecutive: 1, engine: engineAuto}, slog.New(slog.DiscardHandler))
 	if err != errInterrupted {
 		t.Errorf("error %v", err)
 	}
