@@ -1,0 +1,206 @@
+package sim
+
+import (
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/umascope/umascope/exporter/metric"
+)
+
+func of(vendor Vendor) Config {
+	c := instant()
+	c.Vendor = vendor
+	return c
+}
+
+func TestEachVendorHasItsOwnPaths(t *testing.T) {
+	for vendor, has := range map[Vendor][]string{
+		VLLM:        {"/metrics", "/version"},
+		TensorRTLLM: {"/metrics", "/prometheus/metrics", "/version"},
+		SGLang:      {"/metrics"},
+		Dynamo:      {},
+		OpenAI:      {},
+	} {
+		e := start(t, of(vendor))
+		for _, path := range []string{"/metrics", "/prometheus/metrics", "/version"} {
+			want := http.StatusNotFound
+			if slices.Contains(has, path) {
+				want = http.StatusOK
+			}
+			if got := get(e, path); got.status != want {
+				t.Errorf("%s %s: status %d, want %d", vendor, path, got.status, want)
+			}
+		}
+		var models modelList
+		if err := json.Unmarshal([]byte(get(e, "/v1/models").body.String()), &models); err != nil || len(models.Data) != 1 {
+			t.Fatalf("%s: %v", vendor, err)
+		}
+		model := models.Data[0]
+		if !strings.HasSuffix(model.OwnedBy, "-simulated") || (model.MaxModelLen > 0) != (vendor == VLLM || vendor == SGLang) {
+			t.Errorf("%s: %+v", vendor, model)
+		}
+		if got := get(e, "/health"); got.status != http.StatusOK {
+			t.Errorf("%s: health has status %d", vendor, got.status)
+		}
+	}
+}
+
+func TestTensorRTLLMRefusesFieldsThatItDoesNotKnow(t *testing.T) {
+	strict, lax := start(t, of(TensorRTLLM)), start(t, of(VLLM))
+	for name, row := range map[string]struct {
+		path, fields string
+		unknown      []string
+	}{
+		"its own":               {path, `,"ignore_eos":true,"min_tokens":2,"detokenize":true,"stream":true,"stream_options":{"continuous_usage_stats":true}`, nil},
+		"vLLM's":                {path, `,"return_token_ids":true,"request_id":"a"`, []string{"('body', 'request_id')", "('body', 'return_token_ids')"}},
+		"of the other endpoint": {path, `,"max_completion_tokens":5`, []string{"('body', 'max_completion_tokens')"}},
+		"a salt, chat only":     {path, `,"cache_salt":"a"`, []string{"('body', 'cache_salt')"}},
+		"in stream_options":     {path, `,"stream":true,"stream_options":{"include_obfuscation":false}`, []string{"('body', 'stream_options', 'include_obfuscation')"}},
+		"a hostile name":        {path, `,"\u001b[31m'<script>":1`, []string{`\\x1b[31m\'<script>`}},
+	} {
+		body := `{"model":"simulated-8b","prompt":"a","max_tokens":2` + row.fields + `}`
+		got := post(t.Context(), strict, row.path, body)
+		if (got.status == http.StatusBadRequest) != (row.unknown != nil) {
+			t.Errorf("%s: status %d: %s", name, got.status, got.body.String())
+		}
+		if row.unknown == nil {
+			continue
+		}
+		var said struct {
+			Error string `json:"error"` // a text, not an object
+		}
+		if err := json.Unmarshal([]byte(got.body.String()), &said); err != nil || !strings.Contains(said.Error, "'msg': 'Extra inputs are not permitted'") {
+			t.Errorf("%s: %s, %v", name, got.body.String(), err)
+		}
+		for _, where := range row.unknown {
+			if !strings.Contains(said.Error, strings.ReplaceAll(where, `\\`, `\`)) {
+				t.Errorf("%s: %s is not named in %s", name, where, said.Error)
+			}
+		}
+		if got := post(t.Context(), lax, row.path, body); got.status != http.StatusOK {
+			t.Errorf("%s: vLLM refuses it: %s", name, got.body.String())
+		}
+	}
+}
+
+func TestErrorsHaveTheVendorsForm(t *testing.T) {
+	bad := `{"model":"simulated-8b","prompt":"a","temperature":3}`
+	for vendor, want := range map[Vendor]string{
+		VLLM:        `{"error":{"message":"temperature is 3`,
+		TensorRTLLM: `{"object":"error","message":"temperature is 3`,
+		SGLang:      `{"object":"error","message":"temperature is 3`,
+	} {
+		if got := post(t.Context(), start(t, of(vendor)), path, bad); got.status != 400 || !strings.HasPrefix(got.body.String(), want) {
+			t.Errorf("%s: %d, %s", vendor, got.status, got.body.String())
+		}
+	}
+}
+
+func TestSomeVendorsDoNotLookAtTheNameOfTheModel(t *testing.T) {
+	for vendor, want := range map[Vendor]int{VLLM: 404, Dynamo: 404, TensorRTLLM: 200, SGLang: 200} {
+		got := post(t.Context(), start(t, of(vendor)), path, `{"model":"another","prompt":"a"}`)
+		if got.status != want || want == 200 && !strings.Contains(got.body.String(), `"model":"simulated-8b"`) {
+			t.Errorf("%s: status %d: %s", vendor, got.status, got.body.String())
+		}
+	}
+}
+
+// Nobody reads what another has read: one reader only.
+func TestTensorRTLLMHandsOutEachIterationOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := paced()
+		c.Vendor = TensorRTLLM
+		e := start(t, c)
+		if got := strings.TrimSpace(get(e, "/metrics").body.String()); got != "[]" {
+			t.Fatalf("before anything: %s", got)
+		}
+		post(t.Context(), e, path, tenTokens("5"))
+		var read []iteration
+		if err := json.Unmarshal([]byte(get(e, "/metrics").body.String()), &read); err != nil || len(read) != 6 {
+			t.Fatalf("%d iterations, %v", len(read), err)
+		}
+		first, last := read[0], read[5]
+		if first.InflightBatch.ContextTokens != 10 || first.LatencyMS != 10 || last.InflightBatch.Generating != 1 || last.Iter != 6 || last.Completed != 1 {
+			t.Errorf("%+v, then %+v", first, last)
+		}
+		if kv := read[3].KVCache; kv.MaxBlocks != c.KVCacheTokens/16 || kv.UsedBlocks != 1 || kv.FreeBlocks+kv.UsedBlocks != kv.MaxBlocks {
+			t.Errorf("%+v", kv)
+		}
+		if got := strings.TrimSpace(get(e, "/metrics").body.String()); got != "[]" {
+			t.Errorf("again: %s", got)
+		}
+		for range 300 {
+			post(t.Context(), e, path, tenTokens("5"))
+		}
+		if err := json.Unmarshal([]byte(get(e, "/metrics").body.String()), &read); err != nil || len(read) != mostIterations {
+			t.Errorf("nobody read for long: %d iterations, %v", len(read), err)
+		}
+	})
+}
+
+func TestPagesOfAllVendorsCountTheSameThings(t *testing.T) {
+	for vendor, names := range map[Vendor][]string{
+		VLLM:        {metric.VLLMPromptTokensTotal.Def().Name, metric.VLLMGenerationTokensTotal.Def().Name, metric.ForeignVLLMPrefixHits},
+		TensorRTLLM: {metric.ForeignTensorRTLLMPromptTokens, metric.ForeignTensorRTLLMGenerationTokens, metric.ForeignTensorRTLLMCachedTokens},
+		SGLang:      {metric.ForeignSGLangPromptTokens, metric.ForeignSGLangGenerationTokens, ""},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			c := tiny()
+			c.Vendor = vendor
+			e := start(t, c)
+			for range 3 {
+				body := `{"model":"simulated-8b","prompt":"` + promptOf("A", 161) + `","max_tokens":12,"ignore_eos":true}`
+				post(t.Context(), e, path, body)
+			}
+			where := "/metrics"
+			if vendor == TensorRTLLM {
+				where = metric.ForeignTensorRTLLMPagePath
+			}
+			families := scrape(t, e.Handler(), where)
+			if prompt, generated := plainValue(families[names[0]]), plainValue(families[names[1]]); prompt != 3*161 || generated != 3*12 {
+				t.Errorf("%s: %v prompt tokens, %v generated", vendor, prompt, generated)
+			}
+			if names[2] != "" && plainValue(families[names[2]]) != 2*160 {
+				t.Errorf("%s: %v cached tokens", vendor, plainValue(families[names[2]]))
+			}
+			if vendor == TensorRTLLM && (plainValue(families[metric.ForeignTensorRTLLMReusedBlocks]) != 20 || plainValue(families[metric.ForeignTensorRTLLMMissedBlocks]) != 10) {
+				t.Errorf("blocks: %v", families[metric.ForeignTensorRTLLMReusedBlocks])
+			}
+			if vendor == SGLang {
+				for _, m := range families[metric.ForeignSGLangCachedTokens].GetMetric() {
+					if source := m.GetLabel()[0].GetValue(); (m.GetCounter().GetValue() == 320) != (source == "device") {
+						t.Errorf("from the %s: %v", source, m.GetCounter().GetValue())
+					}
+				}
+			}
+		})
+	}
+}
+
+func TestTheTokenizerCountsAsTheEngineDoes(t *testing.T) {
+	e := start(t, of(VLLM))
+	for ask, prompt := range map[string]string{
+		`{"prompt":"hello wonderful world"}`:                  `"prompt":"hello wonderful world"`,
+		`{"messages":[{"role":"user","content":"hi there"}]}`: `"messages":[{"role":"user","content":"hi there"}]`,
+	} {
+		var counted tokenized
+		if err := json.Unmarshal([]byte(post(t.Context(), e, "/tokenize", ask).body.String()), &counted); err != nil {
+			t.Fatal(err)
+		}
+		to := path
+		if strings.Contains(ask, "messages") {
+			to = "/v1/chat/completions"
+		}
+		var answered response
+		if err := json.Unmarshal([]byte(post(t.Context(), e, to, `{"model":"simulated-8b",`+prompt+`}`).body.String()), &answered); err != nil {
+			t.Fatal(err)
+		}
+		if counted.Count != answered.Usage.PromptTokens || len(counted.Tokens) != counted.Count || counted.MaxModelLen != e.config.MaxModelTokens {
+			t.Errorf("%s: %d tokens, the request has %d", ask, counted.Count, answered.Usage.PromptTokens)
+		}
+	}
+}
