@@ -4,23 +4,20 @@ import (
 	"github.com/umascope/umascope/loadgen/chat"
 )
 
-// aggregate collects the records of one phase. Values of a request are kept exactly, eight
-// bytes each; values of a chunk go into pools.
+// aggregate collects the records of one phase. What describes a request is kept exactly; values of
+// a chunk go into pools.
 type aggregate struct {
 	settings *settings
 
 	requests map[chat.Status]int
-	sent     int
 	good     int
 	firstNS  int64 // first dispatch
 	lastNS   int64 // last end
 	spanNS   int64 // time that throughput is counted over, of merged aggregates
 
-	ttft, ttfo, e2e     [2][]int64 // by chat.Origin
-	tpot, queue, lag    []int64
-	chunkGap, itl       pool
-	sameRead            int
-	tokensIn, tokensOut []int64
+	sent          samples
+	chunkGap, itl pool
+	sameRead      int
 
 	buffered, bufferable int // requests that arrived in one read, of those that need not have
 	stalled              int // requests that overlap with a stall
@@ -47,23 +44,22 @@ func (a *aggregate) add(r chat.Record) {
 	if r.DispatchNS == nil {
 		return // a backlog that was given up: it counts as what it is, and was never in flight
 	}
-	end := lastMoment(r)
-	if a.sent == 0 || *r.DispatchNS < a.firstNS {
-		a.firstNS = *r.DispatchNS
+	s := newSample(r, a.settings.streaming)
+	first := len(a.sent.blocks) == 0
+	if first || s.dispatchNS < a.firstNS {
+		a.firstNS = s.dispatchNS
 	}
-	if a.sent == 0 || end > a.lastNS {
-		a.lastNS = end
+	if first || s.endNS > a.lastNS {
+		a.lastNS = s.endNS
 	}
-	a.sent++
+	a.sent.add(s)
 	if a.settings.slo.good(r) {
 		a.good++
 	}
-	if touches(a.settings.stalls, *r.DispatchNS, end) {
+	if touches(a.settings.stalls, s.dispatchNS, s.endNS) {
 		a.stalled++
 	}
-	if r.Status == chat.StatusOK {
-		a.addLatencies(r)
-		a.addTokens(r)
+	if s.ok {
 		a.addArrivals(r)
 	}
 }
@@ -86,41 +82,6 @@ func touches(stalls []Stall, fromNS, toNS int64) bool {
 		}
 	}
 	return false
-}
-
-func (a *aggregate) addLatencies(r chat.Record) {
-	if d, ok := r.QueueDelay(); ok {
-		a.queue = append(a.queue, d.Nanoseconds())
-	}
-	if d, ok := r.ClientLag(); ok {
-		a.lag = append(a.lag, d.Nanoseconds())
-	}
-	for _, from := range []chat.Origin{chat.FromSend, chat.FromIntended} {
-		if d, ok := r.E2E(from); ok {
-			a.e2e[from] = append(a.e2e[from], d.Nanoseconds())
-		}
-		if !a.settings.streaming {
-			continue
-		}
-		if d, ok := r.TTFT(from); ok {
-			a.ttft[from] = append(a.ttft[from], d.Nanoseconds())
-		}
-		if d, ok := r.TTFO(from); ok {
-			a.ttfo[from] = append(a.ttfo[from], d.Nanoseconds())
-		}
-	}
-	if d, ok := r.TPOT(); ok && a.settings.streaming {
-		a.tpot = append(a.tpot, d.Nanoseconds())
-	}
-}
-
-func (a *aggregate) addTokens(r chat.Record) {
-	if r.TokensIn != nil {
-		a.tokensIn = append(a.tokensIn, int64(*r.TokensIn))
-	}
-	if r.TokensOut != nil {
-		a.tokensOut = append(a.tokensOut, int64(*r.TokensOut))
-	}
 }
 
 func (a *aggregate) addArrivals(r chat.Record) {
@@ -175,22 +136,12 @@ func (a *aggregate) merge(o *aggregate) {
 	for status, n := range o.requests {
 		a.requests[status] += n
 	}
-	a.sent += o.sent
 	a.good += o.good
 	a.spanNS += o.duration()
-	for from := range a.ttft {
-		a.ttft[from] = append(a.ttft[from], o.ttft[from]...)
-		a.ttfo[from] = append(a.ttfo[from], o.ttfo[from]...)
-		a.e2e[from] = append(a.e2e[from], o.e2e[from]...)
-	}
-	a.tpot = append(a.tpot, o.tpot...)
-	a.queue = append(a.queue, o.queue...)
-	a.lag = append(a.lag, o.lag...)
+	a.sent.join(o.sent)
 	a.chunkGap.merge(&o.chunkGap)
 	a.itl.merge(&o.itl)
 	a.sameRead += o.sameRead
-	a.tokensIn = append(a.tokensIn, o.tokensIn...)
-	a.tokensOut = append(a.tokensOut, o.tokensOut...)
 	a.buffered += o.buffered
 	a.bufferable += o.bufferable
 	a.stalled += o.stalled
@@ -215,12 +166,15 @@ func (a *aggregate) duration() int64 {
 }
 
 // perSecond is an amount over the duration; nil without one.
-func (a *aggregate) perSecond(amount float64) *float64 {
-	if a.duration() <= 0 {
+func (a *aggregate) perSecond(amount float64) *float64 { return rate(amount, a.duration()) }
+
+// rate is an amount per second of a time in nanoseconds; nil without one.
+func rate(amount float64, ns int64) *float64 {
+	if ns <= 0 {
 		return nil
 	}
-	rate := amount / seconds(a.duration())
-	return &rate
+	r := amount / seconds(ns)
+	return &r
 }
 
 func (a *aggregate) throughput() Throughput {
@@ -229,14 +183,15 @@ func (a *aggregate) throughput() Throughput {
 		duration := seconds(a.duration())
 		t.DurationSeconds = &duration
 	}
-	t.InputTokensPerSecond = a.tokensPerSecond(a.tokensIn)
-	t.OutputTokensPerSecond = a.tokensPerSecond(a.tokensOut)
+	t.InputTokensPerSecond = a.tokensPerSecond(tokensIn)
+	t.OutputTokensPerSecond = a.tokensPerSecond(tokensOut)
 	return t
 }
 
 // tokensPerSecond is absent when a request has no count: the sum of the others would be less
 // than what was served.
-func (a *aggregate) tokensPerSecond(counts []int64) *float64 {
+func (a *aggregate) tokensPerSecond(of quantity) *float64 {
+	counts := a.sent.values(of)
 	if len(counts) == 0 || len(counts) < a.requests[chat.StatusOK] {
 		return nil
 	}
@@ -252,23 +207,16 @@ func sum(values []int64) int64 {
 }
 
 func (a *aggregate) latency() Latency {
-	l := Latency{
-		TTFT: clocks(a.ttft), TTFO: clocks(a.ttfo), E2E: clocks(a.e2e),
-		TPOT: sendOnly(newDistribution(a.tpot, 1e9)), ITL: sendOnly(a.itl.distribution()),
-		QueueDelay: newDistribution(a.queue, 1e9), ClientLag: newDistribution(a.lag, 1e9),
-	}
+	l := a.sent.latency()
+	l.ITL = sendOnly(a.itl.distribution())
 	if gaps := a.chunkGap.distribution(); gaps != nil || a.sameRead > 0 {
 		l.ChunkGap = &ChunkGap{gaps, a.sameRead}
 	}
 	return l
 }
 
-func clocks(values [2][]int64) *Clocks {
-	c := Clocks{newDistribution(values[chat.FromSend], 1e9), newDistribution(values[chat.FromIntended], 1e9)}
-	if c == (Clocks{}) {
-		return nil
-	}
-	return &c
+func (a *aggregate) tokens() Tokens {
+	return Tokens{Input: a.sent.distribution(tokensIn, 1), Output: a.sent.distribution(tokensOut, 1)}
 }
 
 func sendOnly(d *Distribution) *Clocks {

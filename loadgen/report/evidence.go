@@ -23,13 +23,14 @@ const lagP99Minimum = 3
 
 // judgeClientLag reads p99 whatever the number of requests: here too much caution is right.
 func judgeClientLag(e evidence, limit float64) verdict {
-	if len(e.total.lag) == 0 {
+	lag, first := e.total.sent.values(clientLag), e.total.sent.values(ttft(chat.FromSend))
+	if len(lag) == 0 {
 		return verdict{}
 	}
-	if ttft := slices.Sorted(slices.Values(e.total.ttft[chat.FromSend])); len(ttft) > 0 {
-		limit = max(limit, quantile(ttft, .5)/1e9/100)
+	slices.Sort(lag)
+	if slices.Sort(first); len(first) > 0 {
+		limit = max(limit, quantile(first, .5)/1e9/100)
 	}
-	lag := slices.Sorted(slices.Values(e.total.lag))
 	p99, above := quantile(lag, .99)/1e9, 0
 	for _, ns := range lag {
 		if seconds(ns) > limit {
@@ -178,3 +179,21 @@ func judgeStreamBuffered(e evidence, limit float64) verdict {
 	}
 	return verdict{known: true}
 }
+
+// judgeForeignGPUProcess looks at what else held memory of the GPUs while it was measured.
+func judgeForeignGPUProcess(e evidence, limit float64) verdict {
+	if e.machine == nil || !e.machine.foreignKnown {
+		return verdict{}
+	}
+	var large []string
+	for _, p := range e.machine.foreign {
+		if p.bytes > limit {
+			large = append(large, p.String())
+		}
+	}
+	return verdict{true, strings.Join(large, ", ")}
+}
+
+// judgeIncomplete is what keeps a run that was interrupted, or killed, from passing for one that
+// is as long as it should be.
+func judgeIncomplete(e evidence, _ float64) verdict { return verdict{true, e.in.Stopped} }

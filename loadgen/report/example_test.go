@@ -3,10 +3,12 @@ package report
 import (
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"net/http"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -80,6 +82,15 @@ func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f
 // sampled runs the real sampler over pages, on a virtual clock: 5 s of warm-up, then the rest.
 func sampled(t *testing.T, total time.Duration, pages map[string]exporterPage, order ...string) (log *telemetry.Log, stats telemetry.Stats) {
 	t.Helper()
+	return sampledPhases(t, pages, []telemetry.Phase{{Name: "warmup"}, {Name: "measure", AtNS: 5e9}}, total, order...)
+}
+
+// sampledPhases does so with phases that begin when they say, in the order of sources.
+func sampledPhases(t *testing.T, pages map[string]exporterPage, phases []telemetry.Phase, total time.Duration, order ...string) (log *telemetry.Log, stats telemetry.Stats) {
+	t.Helper()
+	if len(order) == 0 {
+		order = slices.Sorted(maps.Keys(pages))
+	}
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
 		client := &http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
@@ -98,10 +109,11 @@ func sampled(t *testing.T, total time.Duration, pages map[string]exporterPage, o
 		if err != nil {
 			t.Fatal(err)
 		}
-		sampler.Mark("warmup")
-		time.Sleep(5 * time.Second)
-		sampler.Mark("measure")
-		time.Sleep(total - 5*time.Second)
+		for _, phase := range phases {
+			time.Sleep(time.Duration(phase.AtNS) - time.Since(start))
+			sampler.Mark(phase.Name)
+		}
+		time.Sleep(total - time.Since(start))
 		sampler.Mark("stop")
 		if stats, err = sampler.Stop(); err != nil {
 			t.Fatal(err)

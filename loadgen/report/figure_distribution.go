@@ -37,21 +37,21 @@ func distributions(a *aggregate) []figure {
 			figures = append(figures, h.figure())
 		}
 	}
-	clocked := func(title string, values [2][]int64, c *Clocks) {
+	clocked := func(title string, of func(chat.Origin) quantity, c *Clocks) {
 		if c == nil || c.Send == nil {
 			return
 		}
-		h := histogram{title: title, counts: "requests", values: list(values[chat.FromSend]), summary: c.Send}
+		h := histogram{title: title, counts: "requests", values: list(a.sent.values(of(chat.FromSend))), summary: c.Send}
 		if c.Intended != nil && math.Abs(*c.Intended.Mean-*c.Send.Mean) > 0.01**c.Send.Mean {
-			h.other, h.otherSummary = list(values[chat.FromIntended]), c.Intended
+			h.other, h.otherSummary = list(a.sent.values(of(chat.FromIntended))), c.Intended
 		}
 		add(h)
 	}
-	clocked("Time to first token (TTFT), from send", a.ttft, l.TTFT)
+	clocked("Time to first token (TTFT), from send", ttft, l.TTFT)
 	if l.TPOT != nil {
-		add(histogram{title: "Time per output token (TPOT)", counts: "requests", values: list(a.tpot), summary: l.TPOT.Send})
+		add(histogram{title: "Time per output token (TPOT)", counts: "requests", values: list(a.sent.values(tpot)), summary: l.TPOT.Send})
 	}
-	clocked("Request duration (E2E), from send", a.e2e, l.E2E)
+	clocked("Request duration (E2E), from send", e2e, l.E2E)
 	if l.ChunkGap != nil {
 		add(histogram{title: "Gap between chunks", counts: "gaps", values: a.chunkGap.each, summary: l.ChunkGap.Send})
 	}

@@ -155,7 +155,7 @@ func (p Page) machines() []machineView {
 	var views []machineView
 	for _, m := range p.Summary.Machines {
 		v := machineView{Machine: m, Live: m.live()}
-		v.Facts = Summary{Memory: m.Memory, Thermal: m.Thermal, Energy: m.Energy}.machineFacts()
+		v.Facts = Summary{Memory: m.Memory, KV: m.KV, Thermal: m.Thermal, Energy: m.Energy}.machineFacts()
 		if p.Telemetry != nil {
 			if source := p.Telemetry.Source(m.Source); source != nil {
 				end := p.end()

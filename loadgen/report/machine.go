@@ -6,6 +6,7 @@ import "github.com/umascope/umascope/exporter/metric"
 type Machine struct {
 	Origin
 	Memory  *Memory  `json:"memory,omitempty"`
+	KV      *KV      `json:"kv,omitempty"`
 	Thermal *Thermal `json:"thermal,omitempty"`
 	Energy  *Energy  `json:"energy,omitempty"`
 }
@@ -26,13 +27,40 @@ func (o Origin) still() bool { return o.Mode == metric.ModeReplay || o.Mode == m
 // Memory is in bytes, over the measured phases.
 type Memory struct {
 	Origin
+	// ExcludingKV is pool - MemFree - capacity of the KV cache when the engine was ready and nothing
+	// had been asked of it: what is usually published as the peak. Absent where one of them is
+	// unknown, and where GPU memory is not in the pool.
+	ExcludingKV *float64 `json:"excluding_kv_bytes,omitempty"`
 	// UsedPeak is the largest pool - MemAvailable.
 	UsedPeak *float64 `json:"used_peak_bytes,omitempty"`
 	// CUDAFreeMin is the least that CUDA saw as free.
 	CUDAFreeMin *float64 `json:"cuda_free_min_bytes,omitempty"`
+	// FreeAtKVSizing is what CUDA saw as free when the engine sized its KV cache. Absent unless the
+	// telemetry covers the loading of the engine and shows the cache being taken.
+	FreeAtKVSizing *float64 `json:"free_at_kv_sizing_bytes,omitempty"`
 	// GPUHeldPeak is the most that processes held of all GPUs together.
 	GPUHeldPeak *float64  `json:"gpu_held_peak_bytes,omitempty"`
 	LedgerAt    *LedgerAt `json:"ledger_at,omitempty"`
+	// EngineReported is the engine's own account, which shares no row with what was measured.
+	EngineReported *EngineReport `json:"engine_reported,omitempty"`
+}
+
+// EngineReport is what an engine said of its own memory while it loaded, in bytes.
+type EngineReport struct {
+	Peak     *float64 `json:"peak_bytes,omitempty"`
+	NonTorch *float64 `json:"non_torch_bytes,omitempty"`
+	KV       *float64 `json:"kv_bytes,omitempty"`
+	KVTokens *float64 `json:"kv_tokens,omitempty"`
+	// Source is where it said so: a log, by its extractor.
+	Source string `json:"source"`
+}
+
+// KV is the room of the engine's KV cache on the GPU.
+type KV struct {
+	CapacityBytes  *float64 `json:"capacity_bytes,omitempty"`
+	CapacityTokens *float64 `json:"capacity_tokens,omitempty"`
+	// Source is the engine's page that an exporter read it from.
+	Source string `json:"source"`
 }
 
 // LedgerAt is the ledger, bytes by line, at three moments: before the engine was started, if the

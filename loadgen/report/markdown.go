@@ -79,7 +79,7 @@ func (m *markdown) machine(x Machine) {
 	if !x.live() {
 		m.line("These figures are %s: they are not measurements of this run.", cell(x.Mode))
 	}
-	rows := Summary{Memory: x.Memory, Thermal: x.Thermal, Energy: x.Energy}.machineFacts()
+	rows := Summary{Memory: x.Memory, KV: x.KV, Thermal: x.Thermal, Energy: x.Energy}.machineFacts()
 	if len(rows) > 0 {
 		m.table([]string{"measured phases", "value"}, facts(rows).cells())
 	}

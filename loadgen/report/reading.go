@@ -24,6 +24,12 @@ type reading struct {
 	powerSamples  int
 	countersRead  int
 	countersReset []string
+	// kvDiffers names the engines' pages that disagree about the size of the KV cache.
+	kvDiffers []string
+	// foreign are the processes on the GPU that are not the engine's; foreignKnown says whether
+	// processes could be told apart.
+	foreign      []held
+	foreignKnown bool
 }
 
 // readings looks at every source of the telemetry.
@@ -41,11 +47,13 @@ func readings(in Input) []*reading {
 		for _, w := range r.windows {
 			r.windowSeconds += seconds(w.ToNS - w.FromNS)
 		}
+		r.KV = r.kv()
 		r.Memory = r.memory()
 		r.Thermal = r.thermal()
 		r.Energy = r.energy()
 		r.swap()
 		r.power()
+		r.processes()
 		all = append(all, r)
 	}
 	return all

@@ -3,7 +3,7 @@ package report
 import "github.com/umascope/umascope/exporter/metric"
 
 func (r *reading) memory() *Memory {
-	m := Memory{Origin: r.Origin}
+	m := Memory{Origin: r.Origin, ExcludingKV: r.excludingKV(), FreeAtKVSizing: r.freeAtKVSizing()}
 	peakNS := int64(-1)
 	r.over(func(ns int64) {
 		pool, known := r.total(metric.MemoryPoolBytes, ns)
@@ -32,11 +32,8 @@ func (r *reading) ledgerAt(peakNS int64) *LedgerAt {
 	if len(r.log.Phases) > 0 && starting(r.log.Phases[0].Name) {
 		at.Start = r.ledgerAtStartOf(r.log.Phases[0].Name)
 	}
-	for _, phase := range r.log.Phases {
-		if !starting(phase.Name) && phase.Name != phaseReady {
-			at.Ready = r.ledgerAtStartOf(phase.Name)
-			break
-		}
+	if ns, ok := r.readyNS(); ok {
+		at.Ready = r.ledger(ns)
 	}
 	if peakNS >= 0 {
 		at.Peak = r.ledger(peakNS)
@@ -45,6 +42,17 @@ func (r *reading) ledgerAt(peakNS int64) *LedgerAt {
 		return nil
 	}
 	return &at
+}
+
+// readyNS is the moment at which the engine was ready and nothing had been asked of it: the start
+// of the first phase after those.
+func (r *reading) readyNS() (int64, bool) {
+	for _, phase := range r.log.Phases {
+		if !starting(phase.Name) && phase.Name != phaseReady {
+			return r.startOf(phase.Name)
+		}
+	}
+	return 0, false
 }
 
 // phaseReady is the phase in which the engine is ready and nothing is asked of it; its end is
@@ -57,11 +65,20 @@ func starting(phase string) bool {
 }
 
 func (r *reading) ledgerAtStartOf(phase string) map[string]float64 {
-	windows := r.log.Windows(r.source, phase)
-	if len(windows) == 0 {
+	ns, ok := r.startOf(phase)
+	if !ok {
 		return nil
 	}
-	return r.ledger(windows[0].FromNS)
+	return r.ledger(ns)
+}
+
+// startOf is when the source was first sampled in a phase.
+func (r *reading) startOf(phase string) (int64, bool) {
+	windows := r.log.Windows(r.source, phase)
+	if len(windows) == 0 {
+		return 0, false
+	}
+	return windows[0].FromNS, true
 }
 
 func (r *reading) ledger(ns int64) map[string]float64 {

@@ -32,6 +32,10 @@ type Input struct {
 	// Validity holds the limits that differ from the defaults.
 	Validity Limits
 	SLO      SLO
+	// Stopped says why the run ended before its plan did; empty is that it did not.
+	Stopped string
+	// Engine is what the engine itself said of its memory, read from its log; nil without.
+	Engine *EngineReport
 	// Streaming says whether answers were streamed. Without it there is one arrival per
 	// request, and first-token and per-token latencies do not exist.
 	Streaming bool

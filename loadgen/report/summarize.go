@@ -6,9 +6,11 @@ import (
 	"iter"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/loadgen/chat"
+	"github.com/umascope/umascope/loadgen/telemetry"
 )
 
 // Summarize makes the summary of a run in one pass over its records. It fails on the first
@@ -34,10 +36,12 @@ func Summarize(in Input, records iter.Seq2[chat.Record, error]) (Summary, error)
 
 	s := in.heading()
 	s.Requests, s.Throughput, s.Latency = total.requests, total.throughput(), total.latency()
-	s.Tokens = Tokens{newDistribution(total.tokensIn, 1), newDistribution(total.tokensOut, 1)}
+	s.Tokens = total.tokens()
 	s.Goodput = goodput(in.SLO, total)
 	s.setMachines(machines, host)
+	s.setEngine(in)
 	s.Phases = phases.summaries(in, measured)
+	s.SteadyState = s.onlySteadyState()
 
 	j := judge(evidence{in, total, measured}, in.Validity)
 	s.Valid, s.InvalidReasons, s.Checked = len(j.reasons) == 0, j.reasons, j.checked
@@ -123,8 +127,8 @@ func (p phaseAggregates) summaries(in Input, host *reading) map[string]PhaseSumm
 	for _, phase := range in.Phases {
 		s, again := all[phase.Name]
 		if !again {
-			s = p.summary(phase.Name)
-			s.Start, s.Measured = seconds(phase.StartNS), in.counts(phase.Name)
+			s = p.summary(in, phase.Name)
+			s.Start = seconds(phase.StartNS)
 		}
 		s.End = seconds(phase.EndNS)
 		if host != nil {
@@ -134,20 +138,24 @@ func (p phaseAggregates) summaries(in Input, host *reading) map[string]PhaseSumm
 	}
 	for _, name := range p.names {
 		if _, known := all[name]; !known {
-			s := p.summary(name)
-			s.Start, s.End, s.Measured = seconds(p.of[name].firstNS), seconds(p.of[name].lastNS), in.counts(name)
+			s := p.summary(in, name)
+			s.Start, s.End = seconds(p.of[name].firstNS), seconds(p.of[name].lastNS)
 			all[name] = s
 		}
 	}
 	return all
 }
 
-func (p phaseAggregates) summary(name string) PhaseSummary {
+func (p phaseAggregates) summary(in Input, name string) PhaseSummary {
 	a, ok := p.of[name]
 	if !ok {
 		a = newAggregate(&settings{})
 	}
-	return PhaseSummary{Requests: a.requests, Latency: a.latency(), Throughput: a.throughput()}
+	s := PhaseSummary{Measured: in.counts(name), Requests: a.requests, Latency: a.latency(), Throughput: a.throughput()}
+	if s.Measured {
+		s.SteadyState = a.steadyState()
+	}
+	return s
 }
 
 func (s *Summary) setMachines(machines []*reading, host *reading) {
@@ -155,16 +163,46 @@ func (s *Summary) setMachines(machines []*reading, host *reading) {
 		s.Machines = append(s.Machines, r.Machine)
 	}
 	if host != nil {
-		s.Memory, s.Thermal, s.Energy = host.Memory, host.Thermal, host.Energy
+		s.Memory, s.KV, s.Thermal, s.Energy = host.Memory, host.KV, host.Thermal, host.Energy
 	}
+}
+
+// setEngine adds what the engine said of itself beside what was measured.
+func (s *Summary) setEngine(in Input) {
+	if in.Engine == nil {
+		return
+	}
+	memory := Memory{Origin: Origin{Source: in.Labels[string(metric.LabelHost)], Mode: telemetry.ModeUnknown}}
+	if s.Memory != nil {
+		memory = *s.Memory
+	}
+	memory.EngineReported = in.Engine
+	s.Memory = &memory
+}
+
+// onlySteadyState is that of the measured phase, if there is one only: windows of several phases
+// make no window.
+func (s Summary) onlySteadyState() *SteadyState {
+	var only *SteadyState
+	for _, phase := range s.Phases {
+		switch {
+		case phase.SteadyState == nil:
+		case only != nil:
+			return nil
+		default:
+			only = phase.SteadyState
+		}
+	}
+	return only
 }
 
 // knownTokens is how many output tokens were served; 0 when not every request has a count.
 func knownTokens(a *aggregate) int64 {
-	if len(a.tokensOut) < a.requests[chat.StatusOK] {
+	counts := a.sent.values(tokensOut)
+	if len(counts) < a.requests[chat.StatusOK] {
 		return 0
 	}
-	return sum(a.tokensOut)
+	return sum(counts)
 }
 
 // warnings are what a reader must know and what does not make the run invalid.
@@ -178,7 +216,7 @@ func (in Input) warnings(total *aggregate, machines []*reading, host *reading) [
 	if !in.Streaming {
 		add("answers were not streamed: there are no first-token and per-token latencies")
 	}
-	if missing := ok - len(total.tokensOut); missing > 0 {
+	if missing := ok - len(total.sent.values(tokensOut)); missing > 0 {
 		add("%d of %d answers have no token count: tokens per second are absent", missing, ok)
 	}
 	if failed := total.failed(); failed > 0 {
@@ -207,6 +245,9 @@ func (r *reading) warnings() []string {
 	}
 	if capped := r.throttle[metric.ReasonSWPowerCap]; capped > 0 && r.live() {
 		add("clocks were held by the software power cap for %s of %s", formatSeconds(capped), formatSeconds(r.windowSeconds))
+	}
+	if len(r.kvDiffers) > 0 {
+		add("%s tell of KV caches of different size: its capacity is not known", strings.Join(r.kvDiffers, ", "))
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.source.Dropped)) {
 		add("%d series of %s found no room", r.source.Dropped[name], name)

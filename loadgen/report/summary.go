@@ -30,9 +30,12 @@ type Summary struct {
 	Latency    Latency             `json:"latency"`
 	Tokens     Tokens              `json:"tokens"`
 	Goodput    *Goodput            `json:"goodput,omitempty"`
+	// SteadyState is that of the measured phase; of several, each has its own under phases.
+	SteadyState *SteadyState `json:"steady_state,omitempty"`
 
-	// Memory, Thermal and Energy are those of the measured host; absent without telemetry of it.
+	// Memory, KV, Thermal and Energy are those of the measured host; absent without telemetry of it.
 	Memory  *Memory  `json:"memory,omitempty"`
+	KV      *KV      `json:"kv,omitempty"`
 	Thermal *Thermal `json:"thermal,omitempty"`
 	Energy  *Energy  `json:"energy,omitempty"`
 	// Machines has the same of every telemetry source, each by itself: a measured machine and a
@@ -89,8 +92,11 @@ type ChunkGap struct {
 
 // Tokens has the lengths of requests that ended ok, in tokens by the server's count.
 type Tokens struct {
-	Input  *Distribution `json:"input,omitempty"`
-	Output *Distribution `json:"output,omitempty"`
+	// InputLengths says how the lengths that prompts were meant to have come about: exact or
+	// estimated, and by what. The distributions are what the server counted.
+	InputLengths string        `json:"input_lengths,omitempty"`
+	Input        *Distribution `json:"input,omitempty"`
+	Output       *Distribution `json:"output,omitempty"`
 }
 
 // PhaseSummary has the figures of one phase, warm-up included. Start and end are seconds since
@@ -103,6 +109,8 @@ type PhaseSummary struct {
 	Requests   map[chat.Status]int `json:"requests"`
 	Latency    Latency             `json:"latency"`
 	Throughput Throughput          `json:"throughput"`
+	// SteadyState is there for phases that are measured.
+	SteadyState *SteadyState `json:"steady_state,omitempty"`
 	// Deltas has the counters of the measured host between the phase's borders.
 	Deltas map[string]Delta `json:"deltas,omitempty"`
 }

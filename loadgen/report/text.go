@@ -80,6 +80,10 @@ func (s Summary) facts() []fact {
 		}
 		facts = append(facts, fact{"within " + g.SLO, fmt.Sprintf("%s of %d, %s", formatRatio(g.Ratio), g.Requests, met)})
 	}
+	if w := s.SteadyState; w != nil {
+		facts = append(facts, fact{"in the steady state", fmt.Sprintf("%s output tokens per second, %s requests in flight, from %s to %s",
+			optional(w.Throughput.OutputTokensPerSecond, digits), strconv.Itoa(w.InFlight), formatSeconds(w.Start), formatSeconds(w.End))})
+	}
 	return append(facts, s.machineFacts()...)
 }
 
@@ -105,16 +109,41 @@ func (s Summary) machineFacts() []fact {
 		facts = append(facts, fact{name, text})
 	}
 	if m := s.Memory; m != nil {
+		add(m.Origin, "memory used when ready, KV cache excluded", m.ExcludingKV, formatBytes)
+		add(m.Origin, "free for CUDA when the KV cache was sized", m.FreeAtKVSizing, formatBytes)
 		add(m.Origin, "memory used, peak", m.UsedPeak, formatBytes)
 		add(m.Origin, "GPU-held memory, peak", m.GPUHeldPeak, formatBytes)
 		add(m.Origin, "free for CUDA, least", m.CUDAFreeMin, formatBytes)
 	}
+	facts = append(facts, s.engineFacts()...)
 	if t := s.Thermal; t != nil {
 		add(t.Origin, "GPU temperature, highest", t.MaxCelsius, formatCelsius)
 	}
 	if e := s.Energy; e != nil {
 		add(e.Origin, "energy", &e.Joules, formatJoules)
 		add(e.Origin, "energy per output token", e.JoulesPerOutputToken, formatJoules)
+	}
+	return facts
+}
+
+// engineFacts are what engines say of themselves: by their pages, or in their logs.
+func (s Summary) engineFacts() []fact {
+	var facts []fact
+	add := func(name, source string, value *float64, format func(float64) string) {
+		if value != nil {
+			facts = append(facts, fact{name, format(*value) + " (by " + source + ")"})
+		}
+	}
+	if kv := s.KV; kv != nil {
+		add("KV cache", kv.Source, kv.CapacityBytes, formatBytes)
+		add("KV cache, tokens", kv.Source, kv.CapacityTokens, digits)
+	}
+	if m := s.Memory; m != nil && m.EngineReported != nil {
+		e := m.EngineReported
+		add("peak by the engine", e.Source, e.Peak, formatBytes)
+		add("outside of its framework, by the engine", e.Source, e.NonTorch, formatBytes)
+		add("KV cache by the engine", e.Source, e.KV, formatBytes)
+		add("KV cache by the engine, tokens", e.Source, e.KVTokens, digits)
 	}
 	return facts
 }

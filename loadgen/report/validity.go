@@ -27,7 +27,9 @@ const (
 	CodePowerDeliveryFault Code = "power_delivery_fault"
 	CodeSwapIn             Code = "swap_in"
 	CodeCounterReset       Code = "counter_reset"
+	CodeForeignGPUProcess  Code = "foreign_gpu_process"
 	CodeStreamBuffered     Code = "stream_buffered"
+	CodeIncomplete         Code = "incomplete"
 )
 
 // Rule is one row of the validity table.
@@ -58,8 +60,10 @@ func Rules() []Rule {
 		{CodeThermalThrottle, "thermal", LimitRatio, 0.01, "hardware slowdown, thermal limit or power brake in more than %s of the measured time", judgeThermalThrottle},
 		{CodePowerDeliveryFault, "power", LimitRatio, 0.01, "a GB10 that is busy below 1.4 GHz and 20 W in more than %s of measured samples and at least 3", judgePowerDeliveryFault},
 		{CodeSwapIn, "swap", LimitBytes, 64 << 20, "more than %s read back from swap", judgeSwapIn},
+		{CodeForeignGPUProcess, "gpu_processes", LimitBytes, 256 << 20, "a process that is not the engine's and holds more than %s of the GPU", judgeForeignGPUProcess},
 		{CodeCounterReset, "counters", LimitNone, 0, "a reset of a counter that a rule or a figure reads", judgeCounterReset},
 		{CodeStreamBuffered, "stream", LimitRatio, 0.5, "more than %s of answers arriving in one piece", judgeStreamBuffered},
+		{CodeIncomplete, "plan", LimitNone, 0, "a run that ended before its plan did", judgeIncomplete},
 	}
 }
 

@@ -116,11 +116,11 @@ func TestModelReasonsAreWhatTheRunFound(t *testing.T) {
 
 func TestCheckedListsOnlyWhatWasChecked(t *testing.T) {
 	in := input()
-	if got := summarize(t, in, steady(3)...).Checked; !slices.Equal(got, []string{"client", "errors", "model", "stream"}) {
+	if got := summarize(t, in, steady(3)...).Checked; !slices.Equal(got, []string{"client", "errors", "model", "stream", "plan"}) {
 		t.Errorf("without telemetry: %v", got)
 	}
 	in.Client.Watched, in.Model.Checked = false, false
-	if got := summarize(t, in, altered(3, 3, func(r *chat.Record) { r.ReadIDs = nil })...).Checked; !slices.Equal(got, []string{"errors"}) {
+	if got := summarize(t, in, altered(3, 3, func(r *chat.Record) { r.ReadIDs = nil })...).Checked; !slices.Equal(got, []string{"errors", "plan"}) {
 		t.Errorf("nothing watched: %v", got)
 	}
 	in.Validity = Limits{CodeErrorRate: {Off: true}}
@@ -147,7 +147,7 @@ func machine(t *testing.T, page exporterPage) Input {
 }
 
 func TestValidityByTelemetry(t *testing.T) {
-	all := []string{"client", "errors", "model", "telemetry", "thermal", "power", "swap", "counters", "stream"}
+	all := []string{"client", "errors", "model", "telemetry", "thermal", "power", "swap", "counters", "stream", "plan"}
 	s := summarize(t, machine(t, exporterPage{}), steady(40)...)
 	if !s.Valid || !slices.Equal(s.Checked, all) {
 		t.Errorf("a healthy machine: %v, checked %v", s.InvalidReasons, s.Checked)

@@ -117,15 +117,18 @@ func (l *Log) MissingBorders(source *SourceLog) []string {
 	return missing
 }
 
+// ModeUnknown is the mode of a source that never said.
+const ModeUnknown = "unknown"
+
 // Mode says where the figures of the source come from, by the exporter's own word: live, replay,
 // constructed or simulated; "mixed" when that changed on the way, "unknown" when it never said.
 func (s *SourceLog) Mode() string {
-	mode := "unknown"
+	mode := ModeUnknown
 	for _, series := range s.Find(metric.ExporterMode) {
 		if !series.everOne() {
 			continue
 		}
-		if mode != "unknown" {
+		if mode != ModeUnknown {
 			return "mixed"
 		}
 		mode = series.Labels[string(metric.LabelMode)]

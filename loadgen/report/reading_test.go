@@ -1,0 +1,129 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/umascope/umascope/loadgen/telemetry"
+)
+
+const kvPages = `uma_engine_kv_capacity_bytes{source="127.0.0.1:8000/metrics",model="m"} 32212254720
+uma_engine_kv_capacity_tokens{source="127.0.0.1:8000/metrics",model="m"} 250000
+`
+
+func TestTheKVCacheIsThatOfTheEnginesPage(t *testing.T) {
+	s := summarize(t, machine(t, exporterPage{extra: kvPages}), steady(40)...)
+	if s.KV == nil || !near(s.KV.CapacityBytes, 30*gib) || !near(s.KV.CapacityTokens, 250000) || s.KV.Source != "127.0.0.1:8000/metrics" {
+		t.Fatalf("KV cache %+v", s.KV)
+	}
+	// At ready, 5 s: pool - free is all but what is free.
+	free := (119.7 - 70 - 6 - 9 - 1.4 - 1.1) * gib
+	if got, want := *s.Memory.ExcludingKV, 119.7*gib-free-30*gib; got < want*.99999 || got > want*1.00001 {
+		t.Errorf("%v bytes beside the KV cache, want %v", got, want)
+	}
+	if s.Memory.FreeAtKVSizing != nil {
+		t.Error("the run did not see the engine load and knows what was free then")
+	}
+}
+
+func TestPagesThatAgreeAreOneKVCacheAndOthersNone(t *testing.T) {
+	frontend := strings.ReplaceAll(kvPages, "127.0.0.1:8000", "127.0.0.1:9000")
+	s := summarize(t, machine(t, exporterPage{extra: kvPages + frontend}), steady(40)...)
+	if s.KV == nil || !near(s.KV.CapacityBytes, 30*gib) {
+		t.Errorf("two pages that agree: %+v", s.KV)
+	}
+	s = summarize(t, machine(t, exporterPage{extra: kvPages + strings.ReplaceAll(frontend, "250000", "125000")}), steady(40)...)
+	if s.KV != nil || s.Memory.ExcludingKV != nil || !strings.Contains(strings.Join(s.Warnings, "\n"), "KV caches of different size") {
+		t.Errorf("two pages that disagree: %+v, warnings %q", s.KV, s.Warnings)
+	}
+	if s := summarize(t, machine(t, exporterPage{}), steady(40)...); s.KV != nil || s.Memory.ExcludingKV != nil {
+		t.Errorf("no page: %+v", s.KV)
+	}
+}
+
+// loadingEngine takes weights, pauses, and takes a KV cache of 30 GiB, in seconds of a run.
+func loadingEngine(pause bool) func(at float64) float64 {
+	return func(at float64) float64 {
+		weights, kv := min(20, 10*max(0, at-1)), min(30, 15*max(0, at-5))
+		if !pause {
+			kv = min(30, 15*max(0, at-3))
+		}
+		return 100 - weights - kv
+	}
+}
+
+func TestWhatWasFreeWhenTheKVCacheWasSized(t *testing.T) {
+	for name, test := range map[string]struct {
+		pause bool
+		want  *float64
+	}{
+		"taken after the weights":  {true, ptr(80 * gib)},
+		"weights and cache in one": {false, nil},
+	} {
+		free := loadingEngine(test.pause)
+		page := exporterPage{mode: "live", rest: nothing, extra: kvPages, per: func(at float64) string {
+			return fmt.Sprintf("FREE %g\n", free(at)*gib)
+		}, replace: strings.NewReplacer("uma_memory_cuda_free_bytes", "healthy", "FREE", "uma_memory_cuda_free_bytes")}
+		log, _ := sampledPhases(t, map[string]exporterPage{"spark": page}, []telemetry.Phase{{Name: "load"}, {Name: "measure", AtNS: 10e9}}, 15*time.Second)
+		in := input()
+		in.Telemetry, in.Phases = log, []Phase{{"load", 0, 10e9}, {"measure", 10e9, 15e9}}
+		s := summarize(t, in, steady(40)...)
+		if got := s.Memory.FreeAtKVSizing; (got == nil) != (test.want == nil) || (got != nil && *got != *test.want) {
+			t.Errorf("%s: %s, want %s", name, optional(got, formatBytes), optional(test.want, formatBytes))
+		}
+	}
+}
+
+func TestAProcessThatIsNotTheEnginesIsForeignWhenItHoldsMuch(t *testing.T) {
+	process := func(pid int, comm, cgroup string, bytes float64) string {
+		return fmt.Sprintf("uma_gpu_process_memory_bytes{uuid=\"GPU-1\",pid=\"%d\",comm=%q,cgroup=%q} %g\n", pid, comm, cgroup, bytes)
+	}
+	engine := process(10, "engine", "/docker/a", 60*gib) + process(11, "worker", "/docker/a", gib)
+	for name, test := range map[string]struct {
+		page   string
+		limits []string
+		want   []Code
+	}{
+		"workers of the engine":       {page: engine},
+		"a small one":                 {page: engine + process(12, "Xorg", "/user.slice", 255<<20)},
+		"a large one":                 {page: engine + process(12, "python", "/user.slice", 257<<20), want: []Code{CodeForeignGPUProcess}},
+		"allowed by an own limit":     {page: engine + process(12, "python", "/user.slice", 257<<20), limits: []string{"foreign_gpu_process=1024MiB"}},
+		"no cgroups, another name":    {page: process(10, "engine", "/", 60*gib) + process(12, "python", "/", gib), want: []Code{CodeForeignGPUProcess}},
+		"no cgroups, several workers": {page: process(10, "engine", "/", 60*gib) + process(12, "engine", "/", gib)},
+	} {
+		in := machine(t, exporterPage{extra: test.page})
+		var err error
+		if in.Validity, err = ParseLimits(test.limits); err != nil {
+			t.Fatal(err)
+		}
+		s := summarize(t, in, steady(40)...)
+		if got := codes(s); !slices.Equal(got, test.want) || !slices.Contains(s.Checked, "gpu_processes") {
+			t.Errorf("%s: %v, checked %v", name, s.InvalidReasons, s.Checked)
+		}
+	}
+}
+
+func TestARunThatWasStoppedIsNeverValid(t *testing.T) {
+	in := input()
+	in.Stopped = "interrupted before its plan ended"
+	s := summarize(t, in, steady(40)...)
+	if got := codes(s); s.Valid || !slices.Equal(got, []Code{CodeIncomplete}) {
+		t.Errorf("valid %v, reasons %v", s.Valid, s.InvalidReasons)
+	}
+}
+
+func TestWhatTheEngineSaidOfItselfStandsBesideWhatWasMeasured(t *testing.T) {
+	in := input()
+	in.Engine = &EngineReport{Peak: ptr(40 * gib), Source: "trtllm, its log"}
+	s := summarize(t, in, steady(3)...)
+	if s.Memory == nil || s.Memory.EngineReported == nil || !near(s.Memory.EngineReported.Peak, 40*gib) || s.Memory.UsedPeak != nil {
+		t.Errorf("memory %+v", s.Memory)
+	}
+	var text strings.Builder
+	if err := Text(&text, s); err != nil || !strings.Contains(text.String(), "40 GiB (by trtllm, its log)") {
+		t.Errorf("printed %s (%v)", text.String(), err)
+	}
+}

@@ -1,0 +1,123 @@
+package report
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/umascope/umascope/loadgen/chat"
+)
+
+// closedLoop is n slots that send one request after the other, each of 100 ms and 10 tokens; the
+// last slot gets requests for much longer than the others.
+func closedLoop(slots, each, straggling int) []chat.Record {
+	var records []chat.Record
+	for slot := range slots {
+		n := each
+		if slot == slots-1 {
+			n += straggling
+		}
+		for i := range n {
+			records = append(records, answered(len(records), int64(slot*5+i*100), 10, 20, 30, 40, 50, 60, 70, 80, 90, 99))
+		}
+	}
+	return records
+}
+
+func TestTheSteadyStateLeavesOutRampAndDrain(t *testing.T) {
+	// 4 slots begin 5 ms after each other; three end after 1 s, the last after 1.3 s.
+	s := summarize(t, input(), closedLoop(4, 10, 3)...)
+	w := s.SteadyState
+	if w == nil {
+		t.Fatal("no steady state")
+	}
+	if w.InFlight != 4 || math.Abs(w.Start-.015) > 1e-9 || math.Abs(w.End-1) > 1e-9 {
+		t.Errorf("%d in flight from %v to %v, want 4 from 0.015 to 1", w.InFlight, w.Start, w.End)
+	}
+	// 4 requests of 10 tokens every 100 ms; 400 tokens a second.
+	if got := *w.Throughput.OutputTokensPerSecond; math.Abs(got-400) > 8 {
+		t.Errorf("%v output tokens a second in the steady state, want about 400", got)
+	}
+	if whole := *s.Throughput.OutputTokensPerSecond; whole > 340 {
+		t.Errorf("%v output tokens a second over all: the drain counts there", whole)
+	}
+	if w.Latency.TTFT.Send.N != w.Requests || w.Latency.ChunkGap != nil || s.Phases["measure"].SteadyState != w {
+		t.Errorf("steady state %+v", w)
+	}
+}
+
+func TestRequestsThatFailedAreLoadInTheSteadyState(t *testing.T) {
+	records := closedLoop(2, 10, 0)
+	for i := range records {
+		if i >= 10 { // all of the second slot
+			records[i].Status = chat.StatusHTTP
+		}
+	}
+	w := summarize(t, input(), records...).SteadyState
+	if w == nil || w.InFlight != 2 || w.Requests != 9 {
+		t.Errorf("steady state %+v, want 2 in flight and the 9 requests that were sent meanwhile and ended ok", w)
+	}
+}
+
+func TestAnAnswerWithoutACountLeavesTokensOfTheSteadyStateAbsent(t *testing.T) {
+	records := closedLoop(2, 10, 0)
+	records[5].TokensOut = nil
+	w := summarize(t, input(), records...).SteadyState
+	if w.Throughput.OutputTokensPerSecond != nil || w.Throughput.InputTokensPerSecond == nil {
+		t.Errorf("throughput %+v", w.Throughput)
+	}
+}
+
+func TestSeveralMeasuredPhasesHaveASteadyStateEach(t *testing.T) {
+	in := input()
+	in.Phases = []Phase{{"a", 0, 1e9}, {"b", 5e9, 6e9}}
+	first, second := answered(0, 0, 100, 200), answered(1, 5000, 300, 400)
+	first.Phase, second.Phase = "a", "b"
+	s := summarize(t, in, first, second)
+	if s.SteadyState != nil || s.Phases["a"].SteadyState == nil || s.Phases["b"].SteadyState == nil {
+		t.Errorf("of the run %v, of a %v, of b %v", s.SteadyState, s.Phases["a"].SteadyState, s.Phases["b"].SteadyState)
+	}
+	if w := summarize(t, input()).SteadyState; w != nil {
+		t.Errorf("no request has a steady state: %+v", w)
+	}
+}
+
+// FuzzSteadyWindow: the window lies within the phase and has its level at both ends.
+func FuzzSteadyWindow(f *testing.F) {
+	f.Add([]byte{0, 10, 5, 10, 10, 10})
+	f.Add([]byte{0, 0, 0, 0})
+	f.Add([]byte{0, 255, 1, 1, 3, 1, 200, 100})
+	f.Fuzz(func(t *testing.T, moments []byte) {
+		var sent samples
+		var first, last int64
+		for pair := range slices.Chunk(moments, 2) {
+			if len(pair) < 2 {
+				break
+			}
+			s := sample{dispatchNS: int64(pair[0]), endNS: int64(pair[0]) + int64(pair[1])}
+			if sent.len() == 0 {
+				first, last = s.dispatchNS, s.endNS
+			}
+			first, last = min(first, s.dispatchNS), max(last, s.endNS)
+			sent.add(s)
+		}
+		w := steadyWindow(sent)
+		if w.fromNS == w.toNS {
+			return
+		}
+		if w.fromNS < first || w.toNS > last || w.toNS < w.fromNS || w.level > sent.len() || w.level < 0 {
+			t.Fatalf("window %+v of a phase from %d to %d", w, first, last)
+		}
+		for _, ns := range []int64{w.fromNS, w.toNS - 1} {
+			inFlight := 0
+			for s := range sent.all() {
+				if s.dispatchNS <= ns && s.endNS > ns {
+					inFlight++
+				}
+			}
+			if inFlight < w.level {
+				t.Fatalf("%d in flight at %d of window %+v", inFlight, ns, w)
+			}
+		}
+	})
+}
