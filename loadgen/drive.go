@@ -74,7 +74,7 @@ func (r *run) load(ctx context.Context) error {
 func (r *run) begin(ctx context.Context, halt context.CancelCauseFunc) error {
 	start := time.Now()
 	r.clock = func() int64 { return int64(time.Since(start)) }
-	r.loop = &loop{clock: r.clock, send: r.client.Do, wait: pace(r.clock), slots: r.settings.concurrency, grace: r.settings.grace}
+	r.loop = &loop{clock: r.clock, send: r.client.Do, wait: pace(r.clock), slots: r.work.script.slots, grace: r.settings.grace}
 	r.manifest.StartedAt = start.UTC()
 	if err := r.folder.writeJSON(fileManifest, r.manifest); err != nil {
 		return err
@@ -157,10 +157,7 @@ func (r *run) drivePhase(stop, cut context.Context, p phase) error {
 	preparing, cancel := context.WithCancel(cut)
 	defer cancel()
 	q := r.work.prepare(preparing, p, r.schedule)
-	select {
-	case <-q.ready:
-	case <-stop.Done():
-	}
+	q.await(stop)
 	r.enter(p.name)
 	progress := &tally{phase: p, planned: r.work.requests(p), since: r.clock()}
 	hide := r.show(progress)
@@ -168,7 +165,7 @@ func (r *run) drivePhase(stop, cut context.Context, p phase) error {
 	if p.name == phaseMeasure {
 		watch = watchClient(r.clock, shortestStall(r.limits))
 	}
-	driven := r.loop.drive(stop, cut, p, []<-chan job{q.jobs}, r.observer(p, progress))
+	driven := r.loop.drive(stop, cut, p, q.lanes(), r.observer(p, progress))
 	if watch != nil {
 		r.health = watch.end()
 	}
@@ -245,7 +242,7 @@ func (w *workload) requests(p phase) int {
 		return p.limit.Requests
 	}
 	count := 0
-	for range p.process.Offsets(p.limit, w.prompts.Seed, w.stream(p)) {
+	for range p.process.Offsets(p.limit, w.seed, w.stream(p)) {
 		count++
 	}
 	return count

@@ -28,12 +28,21 @@ func (r *run) finish(loadErr error) (result, err error) {
 	if summaryErr != nil {
 		return nil, errors.Join(err, summaryErr)
 	}
-	summary.Warnings = append(summary.Warnings, r.answers.warnings()...)
+	summary.Tokens.InputLengths = r.inputLengths()
+	summary.Warnings = append(summary.Warnings, r.answers.warnings(r.work.script)...)
 	if loadErr != nil {
 		summary.Warnings = append(summary.Warnings, "the run failed or was stopped: "+printable(loadErr.Error()))
 	}
 	err = errors.Join(err, r.write(summary, log), r.print(summary))
 	return judge(summary), err
+}
+
+// inputLengths says how the lengths of prompts come about.
+func (r *run) inputLengths() string {
+	if r.settings.file == nil {
+		return r.server.scale.String()
+	}
+	return fmt.Sprintf("estimated: %.3f tokens a byte of the prompt file (%s); what the server's chat template adds is not counted", r.server.scale.TokensPerByte, r.server.scale.Basis)
 }
 
 func stateOf(err error) string {
@@ -63,7 +72,7 @@ func (r *run) readTelemetry() (*telemetry.Log, error) {
 // input is what the summary is made of beside the records.
 func (r *run) input(log *telemetry.Log) report.Input {
 	in := report.Input{
-		Run: r.id, Scenario: r.settings.scenario, Labels: r.settings.labelMap(),
+		Run: r.id, Scenario: r.settings.scenario.name, Labels: r.settings.labelMap(),
 		Model: r.answers.judge(r.server.model), WorkloadSHA256: r.workSHA, BootID: r.manifest.Client.BootID,
 		Warmup:    []string{phaseReady, phaseWarmup, phaseStop},
 		Telemetry: log, TelemetryStats: r.manifest.Telemetry, TelemetryRequested: len(r.settings.telemetry) > 0,

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/umascope/umascope/loadgen/chat"
+	"github.com/umascope/umascope/loadgen/prompt"
 	"github.com/umascope/umascope/loadgen/report"
 	"github.com/umascope/umascope/loadgen/schedule"
 	"github.com/umascope/umascope/loadgen/telemetry"
@@ -12,7 +13,8 @@ import (
 
 // Words that flags accept.
 const (
-	scenarioStandard = "standard"
+	scenarioStandard  = "standard"
+	scenarioMultiTurn = "multi_turn"
 
 	promptsShort = "short"
 	promptsLong  = "long"
@@ -48,10 +50,19 @@ func runFlags(set flagSet) *settings {
 }
 
 func requestFlags(set flagSet, s *settings) {
-	flag(set, "scenario", "What to measure; this version knows "+scenarioStandard+".", scenarioStandard, &s.scenario, oneScenario)
-	flag(set, "prompts", "Prompt set: short (512:2048 tokens), long (8192:32768) or mixed (either, half of the requests each).", promptsShort, &s.prompts, oneOf(promptsShort, promptsLong, promptsMixed))
-	flag(set, "input-tokens", "Prompt length in tokens, estimated: N, MEAN,SD or MIN:MAX. Lengths of a prompt set are kept below the server's limit, lengths given here are refused above it.", "", &s.inputTokens, parseLengths)
-	flag(set, "output-tokens", "Cap of the output in tokens: N or MIN:MAX.", "256", &s.outputTokens, parseCap)
+	var kinds []string
+	for _, scenario := range scenarios() {
+		kinds = append(kinds, scenario.name+": "+scenario.help)
+	}
+	flag(set, "scenario", "What to measure. "+strings.Join(kinds, "; ")+".", scenarioStandard, &s.scenario, oneScenario)
+	flag(set, "prompts", "Prompt set: short (512:2048 tokens), long (8192:32768), mixed (either, half of the requests each), or a file: ShareGPT, conversations or a generator file of vLLM's multi-turn benchmark, JSONL with prompt or messages, or text, a prompt a line.", promptsShort, &s.prompts, text).IsSetByUser(&s.promptsGiven)
+	flag(set, "input-tokens", "Prompt length in tokens, without what the chat template adds: N, MEAN,SD or MIN:MAX. Lengths of a prompt set are kept below the limit, lengths given here are refused above it.", "", &s.inputTokens, parseLengths)
+	flag(set, "max-input-tokens", "Longest prompt in tokens; what the server's context leaves beside the answer, if not given.", "", &s.maxInputTokens, atLeast(1))
+	flag(set, "token-margin", "Tokens to keep free below that limit: the chat template comes on top, and lengths may be estimates.", "256", &s.tokenMargin, atLeast(0))
+	set.Flag("clip", "Shorten prompts and conversations that are too long, instead of refusing them.").BoolVar(&s.clip)
+	flag(set, "shared-prefix-tokens", "Tokens that all prompts begin with, beside their own length.", "0", &s.sharedTokens, tokens)
+	flag(set, "template", "For completions, what makes one text of messages: none, llama3, or a file in the language of Go's text/template with .Messages, each with .Role and .Content.", prompt.TemplateNone, &s.templateFlag, text)
+	flag(set, "output-tokens", "Cap of the output in tokens: N or MIN:MAX. What a prompt file or a trace says goes first.", "256", &s.outputTokens, parseCap).IsSetByUser(&s.outputGiven)
 	set.Flag("ignore-eos", "Ask for exactly that many tokens, where the engine can.").BoolVar(&s.ignoreEOS)
 	flag(set, "temperature", "Sampling temperature. 0 by default: outputs are hashed and compared.", "0", &s.temperature, numberWithin(0, 2))
 	flag(set, "top-p", "Nucleus of sampling, above 0.", "1", &s.topP, share)
@@ -65,9 +76,16 @@ func requestFlags(set flagSet, s *settings) {
 }
 
 func loadFlags(set flagSet, s *settings) {
-	flag(set, "arrival", "closed (the next request when one ends), constant or poisson (by the clock).", string(schedule.Closed), &s.arrival, oneOf(schedule.Arrivals()...))
+	flag(set, "arrival", "closed (the next request when one ends), or by the clock: constant, poisson, gamma or trace.", string(schedule.Closed), &s.arrival, oneOf(schedule.Arrivals()...))
 	flag(set, "concurrency", "Requests in flight: exactly that many in a closed loop (default 1), a cap otherwise (default none).", "", &s.concurrency, atLeast(1))
-	flag(set, "rate", "Mean arrivals a second, for constant and poisson.", "", &s.rate, positive)
+	flag(set, "rate", "Mean arrivals a second, for constant, poisson and gamma.", "", &s.rate, positive)
+	flag(set, "burstiness", "Shape of gamma: 1 is poisson, less comes in bursts, more evenly.", "", &s.burstiness, numberWithin(schedule.MinBurstiness, schedule.MaxBurstiness))
+	flag(set, "stages", "Stretches of the measured phase with a level each, such as 30s:10,60s:50: arrivals a second, or requests in flight in a closed loop.", "", &s.stages, schedule.ParseStages)
+	flag(set, "trace", "Trace to replay, with --arrival trace: mooncake JSONL or Azure's CSV of LLM inference.", "", &s.tracePath, text)
+	flag(set, "clients", "Of multi_turn: how many requests are in flight, each by a client with conversations of its own.", "", &s.clients, atMost(schedule.MaxSlots))
+	flag(set, "active-conversations", "Of multi_turn: how many conversations are active, of all clients together; 8 if not given.", "", &s.active, atMost(schedule.MaxSlots))
+	flag(set, "max-turns", "Of multi_turn: most turns of the user in a conversation; the file's if not given, 4 without a file.", "", &s.maxTurns, atMost(prompt.MaxTurns))
+	flag(set, "sampling", "Of multi_turn: which conversation a client goes on with: round_robin or random.", roundRobin, &s.sampling, oneOf(roundRobin, randomOrder)).IsSetByUser(&s.samplingGiven)
 	flag(set, "requests", "Requests to measure; 64 if --duration is not given either.", "", &s.requests, atLeast(1))
 	flag(set, "duration", "How long to measure; whichever of the two is reached first.", "", &s.duration, positiveDuration)
 	flag(set, "warmup", "Requests, or a time, before the measured ones; in no figure.", "8", &s.warmup, parseWarmup)

@@ -40,7 +40,7 @@ func TestDefaultsAreThoseOfTheContract(t *testing.T) {
 	if s.requestTimeout != 600*time.Second || s.firstTokenTimeout != s.requestTimeout || s.chunkTimeout != 120*time.Second {
 		t.Errorf("timeouts %s, %s, %s", s.requestTimeout, s.firstTokenTimeout, s.chunkTimeout)
 	}
-	if s.outputTokens != (prompt.Lengths{Min: 256, Max: 256}) || !slices.Equal(lengthsOf(s.prompts), []prompt.Lengths{{Min: 512, Max: 2048}}) {
+	if s.outputTokens != (prompt.Lengths{Min: 256, Max: 256}) || !slices.Equal(lengthsOf(s), []prompt.Lengths{{Min: 512, Max: 2048}}) {
 		t.Errorf("lengths %+v", s)
 	}
 	if s.label("arm") != "default" || s.label("host") != "spark1" || s.out != "runs" || s.web.address != DefaultAddress || s.web.explicit {
@@ -111,8 +111,34 @@ func TestBadFlagsAreRefusedByName(t *testing.T) {
 		{"--grace", []string{"--grace=-1s"}},
 		{"--warmup", []string{"--warmup=-1"}},
 		{"--warmup", []string{"--warmup=some"}},
-		{"--arrival", []string{"--arrival=gamma"}},
-		{"--prompts", []string{"--prompts=huge"}},
+		{"--arrival", []string{"--arrival=sine"}},
+		{"--rate", []string{"--arrival=gamma"}},
+		{"--burstiness", []string{"--arrival=gamma", "--rate=1", "--burstiness=0"}},
+		{"--burstiness", []string{"--arrival=poisson", "--rate=1", "--burstiness=2"}},
+		{"--stages", []string{"--arrival=poisson", "--stages=30s"}},
+		{"--stages", []string{"--stages=30s:1.5"}},
+		{"--stages", []string{"--stages=30s:99999"}},
+		{"--rate", []string{"--arrival=poisson", "--rate=1", "--stages=30s:10"}},
+		{"--duration", []string{"--duration=1m", "--stages=30s:10"}},
+		{"--concurrency", []string{"--concurrency=2", "--stages=30s:10"}},
+		{"--trace", []string{"--arrival=trace"}},
+		{"--trace", []string{"--trace=x.jsonl"}},
+		{"--trace", []string{"--arrival=trace", "--trace=/nonexistent/x.jsonl"}},
+		{"--prompts", []string{"--arrival=trace", "--trace=x", "--prompts=long"}},
+		{"--output-tokens", []string{"--arrival=trace", "--trace=x", "--output-tokens=256"}},
+		{"--template", []string{"--template=llama3"}},
+		{"--template", []string{"--template=/nonexistent", "--endpoint=completions"}},
+		{"--template", []string{"--scenario=multi_turn", "--endpoint=completions"}},
+		{"--max-input-tokens", []string{"--max-input-tokens=0"}},
+		{"--token-margin", []string{"--token-margin=-1"}},
+		{"--shared-prefix-tokens", []string{"--shared-prefix-tokens=2000000"}},
+		{"--concurrency", []string{"--scenario=multi_turn", "--concurrency=2"}},
+		{"--active-conversations", []string{"--scenario=multi_turn", "--clients=4", "--active-conversations=3"}},
+		{"--max-turns", []string{"--scenario=multi_turn", "--max-turns=0"}},
+		{"--sampling", []string{"--scenario=multi_turn", "--sampling=best"}},
+		{"--sampling", []string{"--sampling=round_robin"}},
+		{"--stages", []string{"--scenario=multi_turn", "--stages=30s:4"}},
+		{"--prompts", []string{"--prompts=huge"}}, // neither a set nor a file
 		{"--input-tokens", []string{"--input-tokens=9:1"}},
 		{"--input-tokens", []string{"--input-tokens=5", "--prompts=mixed"}},
 		{"--output-tokens", []string{"--output-tokens=0"}},
@@ -140,8 +166,8 @@ func TestBadFlagsAreRefusedByName(t *testing.T) {
 		{"--web.listen-address", []string{"--web.listen-address=nowhere"}},
 		{"--log-level", []string{"--log-level=loud"}},
 		{"--seed", []string{"--seed=-1"}},
-		{"--scenario", []string{"--scenario=eviction_replay"}},
-		{"--clients", []string{"--clients=4"}}, // of a later version: not accepted and ignored
+		{"--scenario", []string{"--scenario=none"}},
+		{"--clients", []string{"--clients=4"}}, // of another scenario
 	} {
 		_, err := parsed(t, c.args...)
 		if err == nil || !strings.Contains(err.Error(), c.flag) || strings.Contains(err.Error(), "\n") {

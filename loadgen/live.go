@@ -42,7 +42,7 @@ type live struct {
 func newLive(run string, m model, s *settings, phases []string) *live {
 	r := prometheus.NewRegistry()
 	l := &live{
-		registry: r, run: run, host: s.label("host"), arm: s.label("arm"), scenario: s.scenario, phases: phases, streaming: !s.noStream,
+		registry: r, run: run, host: s.label("host"), arm: s.label("arm"), scenario: s.scenario.name, phases: phases, streaming: !s.noStream,
 		firstToken:          newHistogram(r, metric.LoadTimeToFirstTokenSeconds),
 		scheduledFirstToken: newHistogram(r, metric.LoadScheduledTimeToFirstTokenSeconds),
 		perToken:            newHistogram(r, metric.LoadTimePerOutputTokenSeconds),

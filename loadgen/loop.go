@@ -15,6 +15,8 @@ type phase struct {
 	name    string
 	process schedule.Process
 	limit   schedule.Limit
+	// slots, if any, are those of this phase instead of the loop's.
+	slots int
 }
 
 // job is one request, ready to be sent.
@@ -112,10 +114,14 @@ func (p phase) steps() []schedule.Stage {
 func (r *round) lane() *lane {
 	stages := r.phase.steps()
 	if len(stages) == 0 {
-		if r.loop.slots == 0 {
+		n := r.phase.slots
+		if n == 0 {
+			n = r.loop.slots
+		}
+		if n == 0 {
 			return &lane{round: r}
 		}
-		return &lane{r, newSlots(r.loop.slots, 0, r.start)}
+		return &lane{r, newSlots(n, 0, r.start)}
 	}
 	most := 0
 	for _, s := range stages {

@@ -69,10 +69,9 @@ func waitByTimer(clock chat.Clock) func(context.Context, int64) error {
 
 // run drives a phase whose jobs have all been prepared, and returns the records by index.
 func (b *bench) run(stop, cut context.Context, p phase) (span, []chat.Record) {
-	w := &workload{phases: []phase{p}}
-	w.prompts.Seed = 1337
+	w := &workload{seed: 1337, phases: []phase{p}}
 	jobs := make(chan job, 10_000)
-	for index, offset := range w.planned(p) {
+	for index, offset := range w.planned(p, 0) {
 		j := job{index: index}
 		if offset != nil {
 			j.planned = *offset
@@ -99,11 +98,11 @@ func always(d time.Duration) func(int) time.Duration {
 }
 
 func closed(limit schedule.Limit) phase {
-	return phase{"measure", schedule.Process{Arrival: schedule.Closed}, limit}
+	return phase{name: "measure", process: schedule.Process{Arrival: schedule.Closed}, limit: limit}
 }
 
 func open(arrival schedule.Arrival, rate float64, limit schedule.Limit) phase {
-	return phase{"measure", schedule.Process{Arrival: arrival, RatePerSecond: rate}, limit}
+	return phase{name: "measure", process: schedule.Process{Arrival: arrival, RatePerSecond: rate}, limit: limit}
 }
 
 func timesOf(records []chat.Record, of func(chat.Record) int64) []int64 {

@@ -51,10 +51,12 @@ type workloadFacts struct {
 	Sampling sampling     `json:"sampling"`
 	Phases   []phaseFacts `json:"phases"`
 	// Concurrency is the number of slots; 0 is no limit.
-	Concurrency   int              `json:"concurrency"`
-	InputTokens   []prompt.Lengths `json:"input_tokens"`
-	OutputTokens  prompt.Lengths   `json:"output_tokens"`
-	TokenEstimate string           `json:"token_estimate"`
+	Concurrency  int            `json:"concurrency"`
+	Script       scriptFacts    `json:"script"`
+	OutputTokens prompt.Lengths `json:"output_tokens"`
+	// InputLengths says how the lengths of prompts come about: exact or estimated, and by what.
+	InputLengths string       `json:"input_lengths"`
+	Scale        prompt.Scale `json:"token_scale"`
 }
 
 type phaseFacts struct {
@@ -99,11 +101,11 @@ type machineFacts struct {
 func (r *run) newManifest() *manifest {
 	s, w := r.settings, r.work
 	m := &manifest{
-		Schema: "umascope.manifest/1", Run: r.id, Scenario: s.scenario, Labels: s.labelMap(), State: stateRunning,
+		Schema: "umascope.manifest/1", Run: r.id, Scenario: s.scenario.name, Labels: s.labelMap(), State: stateRunning,
 		Program: buildVersion(), Flags: r.flags, Seed: s.seed, Client: thisMachine(),
 		Workload: workloadFacts{
-			SHA256: r.workSHA, Sampling: w.sampling, Concurrency: w.concurrency,
-			InputTokens: w.prompts.Lengths, OutputTokens: w.output, TokenEstimate: prompt.Assumption().String(),
+			SHA256: r.workSHA, Sampling: w.sampling, Concurrency: s.concurrency, Script: w.script.facts, OutputTokens: w.output,
+			InputLengths: r.inputLengths(), Scale: r.server.scale,
 		},
 		Server: serverFacts{
 			URL: s.target.url, Model: r.server.model.ID, OwnedBy: r.server.model.OwnedBy, Simulated: r.server.model.simulated(),

@@ -79,12 +79,12 @@ func BenchmarkDispatchLag(b *testing.B) {
 func dispatchLags(b *testing.B, send func(context.Context, chat.Request, chat.Clock, func()) chat.Result, p phase) []time.Duration {
 	w := workloadOf(p)
 	q := w.prepare(b.Context(), p, nil)
-	<-q.ready
+	q.await(b.Context())
 	clock := realClock()
 	l := &loop{clock: clock, send: send, wait: pace(clock), grace: time.Second}
 	var mutex sync.Mutex
 	var lags []time.Duration
-	l.drive(b.Context(), b.Context(), p, []<-chan job{q.jobs}, observer{
+	l.drive(b.Context(), b.Context(), p, q.lanes(), observer{
 		started: func() {}, payload: func() {},
 		ended: func(_ job, result chat.Result) {
 			if result.Record.Status != chat.StatusOK {

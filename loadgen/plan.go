@@ -6,13 +6,14 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"hash"
 	"io"
-	"iter"
+	"math"
 	"sync"
-	"time"
 
+	"github.com/umascope/umascope/loadgen/prompt"
 	"github.com/umascope/umascope/loadgen/schedule"
 )
 
@@ -35,11 +36,11 @@ func (w *workload) plan(ctx context.Context, out io.Writer) (sha256Hex string, e
 		return "", err
 	}
 	for _, p := range w.phases {
-		requests := w.planned(p)
+		most := math.MaxInt
 		if p.endless() {
-			requests = block(0)
+			most = planBlock
 		}
-		if err := w.write(ctx, io.MultiWriter(out, sum), p, requests); err != nil {
+		if err := w.write(ctx, io.MultiWriter(out, sum), p, 0, most); err != nil {
 			return "", err
 		}
 	}
@@ -54,34 +55,31 @@ func (w *workload) hashRules(sum hash.Hash) error {
 		Limit   schedule.Limit   `json:"limit"`
 	}
 	rules := struct {
-		Schema      string   `json:"schema"`
-		Sampling    sampling `json:"sampling"`
-		Concurrency int      `json:"concurrency"`
-		Phases      []rule   `json:"phases"`
-	}{Schema: "umascope.workload/1", Sampling: w.sampling, Concurrency: w.concurrency}
+		Schema      string         `json:"schema"`
+		Sampling    sampling       `json:"sampling"`
+		Output      prompt.Lengths `json:"output_tokens"`
+		Script      scriptFacts    `json:"script"`
+		Concurrency int            `json:"concurrency"`
+		Phases      []rule         `json:"phases"`
+	}{Schema: "umascope.workload/2", Sampling: w.sampling, Output: w.output, Script: w.script.facts, Concurrency: w.script.slots}
 	for _, p := range w.phases {
 		rules.Phases = append(rules.Phases, rule{p.name, p.process, p.limit})
 	}
 	return json.NewEncoder(sum).Encode(rules)
 }
 
-// block yields one block of an endless phase.
-func block(first int) iter.Seq2[int, *time.Duration] {
-	return func(yield func(int, *time.Duration) bool) {
-		for index := first; index < first+planBlock && yield(index, nil); index++ {
-		}
-	}
-}
-
-// write writes the lines of the given requests.
-func (w *workload) write(ctx context.Context, out io.Writer, p phase, requests iter.Seq2[int, *time.Duration]) error {
+// write writes the lines of at most most requests of a phase, from the given index on.
+func (w *workload) write(ctx context.Context, out io.Writer, p phase, first, most int) error {
 	buffer := bufio.NewWriter(out)
 	encoder := json.NewEncoder(buffer)
-	for index, offset := range requests {
+	for slot := range w.slots(p, first) {
+		if slot.index-first >= most {
+			break
+		}
 		if ctx.Err() != nil {
 			return errInterrupted
 		}
-		d, err := w.draft(p, index, offset)
+		d, err := w.draft(p, slot)
 		if err != nil {
 			return err
 		}
@@ -92,7 +90,29 @@ func (w *workload) write(ctx context.Context, out io.Writer, p phase, requests i
 	return buffer.Flush()
 }
 
-// queue is the jobs of one phase, prepared ahead of their time.
+// scribe writes the schedule of an endless phase, each block before its first request.
+type scribe struct {
+	work  *workload
+	phase phase
+	out   io.Writer
+
+	mutex   sync.Mutex
+	written int // requests
+}
+
+// reach makes sure that the line of a request is written.
+func (s *scribe) reach(ctx context.Context, index int) error {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	for ; s.phase.endless() && index >= s.written; s.written += planBlock {
+		if err := s.work.write(ctx, s.out, s.phase, s.written, planBlock); err != nil && ctx.Err() == nil {
+			return fmt.Errorf("schedule: %w", err)
+		}
+	}
+	return nil
+}
+
+// queue is the jobs of one lane of a phase, prepared ahead of their time.
 type queue struct {
 	jobs chan job
 	// ready is closed once as much is prepared as fits, or everything.
@@ -102,40 +122,48 @@ type queue struct {
 	err error
 }
 
-// prepare makes the jobs of a phase in a goroutine, so that neither prompts nor JSON are made
-// when a request is due. out is where the schedule of an endless phase goes on.
-func (w *workload) prepare(ctx context.Context, p phase, out io.Writer) *queue {
-	ready := make(chan struct{})
-	q := &queue{jobs: make(chan job, w.prepared()), ready: ready, markReady: sync.OnceFunc(func() { close(ready) })}
-	go func() {
-		defer close(q.jobs)
-		q.err = w.fill(ctx, p, q, out)
-	}()
-	return q
-}
+// queues are those of all lanes.
+type queues []*queue
 
-// prepared is how many jobs are kept ready, by the memory that their bodies take.
-func (w *workload) prepared() int {
-	longest := 1
-	for _, lengths := range w.prompts.Lengths {
-		longest = max(longest, lengths.Max)
+// prepare makes the jobs of a phase in a goroutine for each lane, so that neither prompts nor JSON
+// are made when a request is due. out is where the schedule of an endless phase goes on.
+func (w *workload) prepare(ctx context.Context, p phase, out io.Writer) queues {
+	s := &scribe{work: w, phase: p, out: out, written: planBlock}
+	all := make(queues, w.script.lanes)
+	for lane := range all {
+		ready := make(chan struct{})
+		q := &queue{jobs: make(chan job, w.prepared()), ready: ready, markReady: sync.OnceFunc(func() { close(ready) })}
+		all[lane] = q
+		go func() {
+			defer close(q.jobs)
+			q.err = w.fill(ctx, p, lane, q, s)
+		}()
 	}
-	return min(max(preparedBytes/(bytesPerToken*longest), fewestPrepared), mostPrepared)
+	return all
 }
 
-func (w *workload) fill(ctx context.Context, p phase, q *queue, out io.Writer) error {
+// prepared is how many jobs of a lane are kept ready, by the memory that their bodies take.
+func (w *workload) prepared() int {
+	bytes := preparedBytes / max(w.script.lanes, 1)
+	least := max(fewestPrepared/max(w.script.lanes, 1), 1)
+	return min(max(bytes/(bytesPerToken*max(w.script.longest, 1)), least), mostPrepared)
+}
+
+func (w *workload) fill(ctx context.Context, p phase, lane int, q *queue, s *scribe) error {
 	defer q.markReady()
-	for index, offset := range w.planned(p) {
-		if p.endless() && index > 0 && index%planBlock == 0 {
-			if err := w.write(ctx, out, p, block(index)); err != nil && ctx.Err() == nil {
-				return fmt.Errorf("schedule: %w", err)
-			}
+	talks := map[int]*dialogue{}
+	for slot := range w.slots(p, 0) {
+		if slot.ask.lane != lane {
+			continue
 		}
-		d, err := w.draft(p, index, offset)
+		if err := s.reach(ctx, slot.index); err != nil {
+			return err
+		}
+		d, err := w.draft(p, slot)
 		if err != nil {
 			return err
 		}
-		j, err := w.job(d)
+		j, err := w.job(d, dialogueOf(talks, slot.ask))
 		if err != nil {
 			return err
 		}
@@ -144,6 +172,23 @@ func (w *workload) fill(ctx context.Context, p phase, q *queue, out io.Writer) e
 		}
 	}
 	return nil
+}
+
+// dialogueOf is the conversation that a request belongs to, nil for one that stands alone;
+// a conversation is forgotten with its last turn.
+func dialogueOf(talks map[int]*dialogue, a ask) *dialogue {
+	if a.turn == 0 {
+		return nil
+	}
+	talk := talks[a.number]
+	if talk == nil {
+		talk = newDialogue()
+		talks[a.number] = talk
+	}
+	if a.last {
+		delete(talks, a.number)
+	}
+	return talk
 }
 
 // add waits for room; false when the phase is over.
@@ -166,4 +211,33 @@ func (q *queue) rest() error {
 	for range q.jobs {
 	}
 	return q.err
+}
+
+// lanes are the jobs of all queues.
+func (all queues) lanes() []<-chan job {
+	lanes := make([]<-chan job, len(all))
+	for i, q := range all {
+		lanes[i] = q.jobs
+	}
+	return lanes
+}
+
+// await waits until all lanes are ready, or the context is done.
+func (all queues) await(ctx context.Context) {
+	for _, q := range all {
+		select {
+		case <-q.ready:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// rest is the rest of all lanes.
+func (all queues) rest() error {
+	var errs []error
+	for _, q := range all {
+		errs = append(errs, q.rest())
+	}
+	return errors.Join(errs...)
 }

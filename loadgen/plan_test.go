@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"iter"
 	"strings"
 	"testing"
 	"time"
@@ -15,12 +16,19 @@ import (
 )
 
 func workloadOf(phases ...phase) *workload {
-	return &workload{
-		model: "m", engine: "vllm", concurrency: 4, phases: phases,
+	w := &workload{
+		model: "m", engine: "vllm", seed: 1337, phases: phases,
 		sampling: sampling{Endpoint: chat.Chat, Stream: true, TopP: 1},
-		prompts:  prompt.Set{Seed: 1337, Lengths: []prompt.Lengths{{Min: 20, Max: 60}}},
 		output:   prompt.Lengths{Min: 8, Max: 32},
 	}
+	w.ofLengths(20, 60)
+	return w
+}
+
+// ofLengths gives the workload prompts of its seed and of the given lengths.
+func (w *workload) ofLengths(least, most int) {
+	set := prompt.Set{Seed: w.seed, Lengths: []prompt.Lengths{{Min: least, Max: most}}}
+	w.script = script{lanes: 1, slots: 4, asks: numbered(set.Prompt), longest: most, distinct: true}
 }
 
 func plan(t *testing.T, w *workload) (sum string, entries []entry) {
@@ -51,7 +59,7 @@ func TestThePlanHasEveryRequestBeforeItIsSent(t *testing.T) {
 	}
 	for _, p := range w.phases {
 		q := w.prepare(t.Context(), p, io.Discard)
-		for j := range q.jobs {
+		for j := range q[0].jobs {
 			e := entries[0]
 			entries = entries[1:]
 			if e.Phase != p.name || e.Index != j.index || *e.PlannedNS != int64(j.planned) ||
@@ -69,7 +77,7 @@ func TestABodyAsksForWhatThePlanSays(t *testing.T) {
 	w := workloadOf(closed(schedule.Limit{Requests: 1}))
 	w.sampling.IgnoreEOS = true
 	_, entries := plan(t, w)
-	j := <-w.prepare(t.Context(), w.phases[0], io.Discard).jobs
+	j := <-w.prepare(t.Context(), w.phases[0], io.Discard)[0].jobs
 	var body struct {
 		Model     string
 		MinTokens int  `json:"min_tokens"`
@@ -130,14 +138,14 @@ func TestTheWorkloadHashChangesWithEverythingThatIsSentAndNothingElse(t *testing
 	}
 	seed := int64(1)
 	for name, change := range map[string]func(*workload){
-		"seed":         func(w *workload) { w.prompts.Seed++ },
+		"seed":         func(w *workload) { w.seed++; w.ofLengths(20, 60) },
 		"temperature":  func(w *workload) { w.sampling.Temperature = 1 },
 		"endpoint":     func(w *workload) { w.sampling.Endpoint = chat.Completions },
 		"stream":       func(w *workload) { w.sampling.Stream = false },
 		"stop":         func(w *workload) { w.sampling.Stop = []string{"x"} },
 		"request seed": func(w *workload) { w.sampling.Seed = &seed },
-		"concurrency":  func(w *workload) { w.concurrency++ },
-		"input":        func(w *workload) { w.prompts.Lengths[0].Max++ },
+		"concurrency":  func(w *workload) { w.script.slots++ },
+		"input":        func(w *workload) { w.ofLengths(20, 61) },
 		"output":       func(w *workload) { w.output.Max = 33 },
 		"requests":     func(w *workload) { w.phases[0].limit.Requests++ },
 		"duration":     func(w *workload) { w.phases[0].limit.Duration = time.Hour },
@@ -158,7 +166,7 @@ func TestTheWorkloadHashChangesWithEverythingThatIsSentAndNothingElse(t *testing
 
 func TestAnEndlessPhaseIsPlannedBeforeEachBlockIsSent(t *testing.T) {
 	w := workloadOf(closed(schedule.Limit{Duration: time.Hour}))
-	w.prompts.Lengths = []prompt.Lengths{{Min: 1, Max: 1}}
+	w.ofLengths(1, 1)
 	_, entries := plan(t, w)
 	if len(entries) != planBlock {
 		t.Fatalf("%d lines planned ahead, want %d", len(entries), planBlock)
@@ -167,7 +175,7 @@ func TestAnEndlessPhaseIsPlannedBeforeEachBlockIsSent(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	q := w.prepare(ctx, w.phases[0], written)
 	for range planBlock + 1 {
-		<-q.jobs
+		<-q[0].jobs
 	}
 	lines := strings.Split(strings.TrimSpace(written.String()), "\n")
 	var first entry
@@ -189,10 +197,10 @@ func TestAnEndlessPhaseIsPlannedBeforeEachBlockIsSent(t *testing.T) {
 
 func TestAFullDiskWhilePlanningEndsTheJobsWithAnError(t *testing.T) {
 	w := workloadOf(closed(schedule.Limit{Duration: time.Hour}))
-	w.prompts.Lengths = []prompt.Lengths{{Min: 1, Max: 1}}
+	w.ofLengths(1, 1)
 	q := w.prepare(t.Context(), w.phases[0], failingWriter{})
 	jobs := 0
-	for range q.jobs {
+	for range q[0].jobs {
 		jobs++
 	}
 	if err := q.rest(); err == nil || jobs != planBlock {
@@ -203,7 +211,7 @@ func TestAFullDiskWhilePlanningEndsTheJobsWithAnError(t *testing.T) {
 func TestPreparedJobsFitIntoMemory(t *testing.T) {
 	for longest, want := range map[int]int{1: mostPrepared, 2048: mostPrepared, 32768: 341, prompt.MaxTokens: fewestPrepared} {
 		w := workloadOf()
-		w.prompts.Lengths = []prompt.Lengths{{Min: 1, Max: longest}}
+		w.ofLengths(1, longest)
 		if got := w.prepared(); got != want {
 			t.Errorf("up to %d tokens: %d jobs prepared, want %d", longest, got, want)
 		}
@@ -228,14 +236,17 @@ func TestRequestsOfAPhaseAreCountedAsPlanned(t *testing.T) {
 
 func BenchmarkPrepare(b *testing.B) {
 	w := workloadOf(closed(schedule.Limit{Duration: time.Hour}))
-	w.prompts.Lengths = []prompt.Lengths{{Min: 1280, Max: 1280}}
+	w.ofLengths(1280, 1280)
 	b.ReportAllocs()
-	for index := 0; b.Loop(); index++ {
-		d, err := w.draft(w.phases[0], index, nil)
+	next, stop := iter.Pull(w.slots(w.phases[0], 0))
+	defer stop()
+	for b.Loop() {
+		slot, _ := next()
+		d, err := w.draft(w.phases[0], slot)
 		if err != nil {
 			b.Fatal(err)
 		}
-		if _, err := w.job(d); err != nil {
+		if _, err := w.job(d, nil); err != nil {
 			b.Fatal(err)
 		}
 	}

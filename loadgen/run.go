@@ -12,6 +12,7 @@ import (
 
 	"github.com/umascope/umascope/loadgen/chat"
 	"github.com/umascope/umascope/loadgen/report"
+	"github.com/umascope/umascope/loadgen/schedule"
 	"github.com/umascope/umascope/loadgen/telemetry"
 )
 
@@ -107,12 +108,15 @@ func (r *run) setUp(ctx context.Context) error {
 	if r.sources, err = r.findTelemetry(ctx); err != nil {
 		return err
 	}
-	if err = r.plan(ctx); err != nil {
-		return err
-	}
 	r.client, err = chat.New(r.clientOptions())
 	if err != nil {
 		return usage(err)
+	}
+	if err = r.measureText(ctx); err != nil {
+		return err
+	}
+	if err = r.plan(ctx); err != nil {
+		return err
 	}
 	r.manifest = r.newManifest()
 	return nil
@@ -140,13 +144,28 @@ func (r *run) close() {
 	}
 }
 
+// measureText finds out how many tokens texts have, and counts those of a file again by that.
+func (r *run) measureText(ctx context.Context) error {
+	r.server.scale = r.calibrate(ctx)
+	if ctx.Err() != nil {
+		return errInterrupted
+	}
+	if r.settings.file == nil {
+		return nil
+	}
+	if err := r.settings.readPrompts(r.server.scale); err != nil {
+		return usage(err)
+	}
+	return nil
+}
+
 // plan draws the workload and writes it down.
 func (r *run) plan(ctx context.Context) error {
-	inputs, err := r.server.fit(r.settings)
+	made, err := r.settings.scenario.write(r.settings, r.server)
 	if err != nil {
 		return usage(err)
 	}
-	r.work = r.settings.workload(r.server.model, r.server.engine, inputs)
+	r.work = r.settings.workload(r.server, made)
 	r.schedule, err = os.OpenFile(r.folder.path(fileSchedule), os.O_CREATE|os.O_EXCL|os.O_WRONLY|os.O_APPEND, 0o644)
 	if err != nil {
 		return usage(fmt.Errorf("--out: %w", err))
@@ -162,6 +181,11 @@ const mostIdle = 4096
 func (r *run) clientOptions() chat.Options {
 	s := r.settings
 	connections := s.concurrency
+	for _, stage := range s.stages {
+		if s.arrival == schedule.Closed {
+			connections = max(connections, int(stage.Level))
+		}
+	}
 	if connections == 0 {
 		connections = mostIdle
 	}

@@ -12,11 +12,6 @@ import (
 	"github.com/umascope/umascope/loadgen/report"
 )
 
-// tokenMargin is kept free between the longest prompt and the server's limit: lengths are
-// estimates, the chat template comes on top, and an engine that is given too much may fail
-// more than the one request.
-const tokenMargin = 256
-
 // served is what a run found behind its URL.
 type served struct {
 	model  model
@@ -25,6 +20,8 @@ type served struct {
 	detected bool
 	version  string
 	key      string
+	// scale is how many tokens texts have there.
+	scale prompt.Scale
 }
 
 // inquire finds out what is served. All that it finds wrong is bad input.
@@ -56,33 +53,6 @@ func inquire(ctx context.Context, t target, log *slog.Logger) (served, error) {
 	return found, nil
 }
 
-// fit returns the prompt lengths to draw from. Those of a prompt set are kept below the server's
-// limit; those that somebody asked for are refused above it, before the run.
-func (f served) fit(s *settings) ([]prompt.Lengths, error) {
-	lengths := lengthsOf(s.prompts)
-	if s.inputTokens != nil {
-		lengths = []prompt.Lengths{*s.inputTokens}
-	}
-	if f.model.MaxTokens == 0 {
-		return lengths, nil
-	}
-	longest := f.model.MaxTokens - s.outputTokens.Max - tokenMargin
-	for i, asked := range lengths {
-		clipped, ok := asked.Clip(longest)
-		if ok && (s.inputTokens == nil || clipped == asked) {
-			lengths[i] = clipped
-			continue
-		}
-		flag := "--prompts: " + s.prompts
-		if s.inputTokens != nil {
-			flag = "--input-tokens: " + asked.String()
-		}
-		return nil, fmt.Errorf("%s: at most %d tokens fit: the server takes %d with the answer (%d) and a margin of %d",
-			flag, max(longest, 0), f.model.MaxTokens, s.outputTokens.Max, tokenMargin)
-	}
-	return lengths, nil
-}
-
 // answers collects what the answers of the measured phase say beside what is timed.
 type answers struct {
 	mutex        sync.Mutex
@@ -91,6 +61,9 @@ type answers struct {
 
 	ok                        int
 	inputTokens, cachedTokens int
+	// targeted counts answers with a count of the prompt, whose prompts were to have targetTokens
+	// and had countedTokens.
+	targeted, targetTokens, countedTokens int
 	// otherLengths counts answers that are not as long as was asked for, in runs that force the
 	// length, and tooLong those beyond the cap, in others.
 	otherLengths, tooLong int
@@ -111,6 +84,11 @@ func (a *answers) add(result chat.Result, length int, forced bool) {
 	if record.TokensIn != nil && record.TokensCached != nil {
 		a.inputTokens += *record.TokensIn
 		a.cachedTokens += *record.TokensCached
+	}
+	if record.TokensIn != nil && record.InputTokensTarget > 0 {
+		a.targeted++
+		a.targetTokens += record.InputTokensTarget
+		a.countedTokens += *record.TokensIn
 	}
 	if out := record.TokensOut; out != nil && forced && *out != length {
 		a.otherLengths++
@@ -152,14 +130,17 @@ const cachedRatio = 0.1
 
 // warnings says what the answers show that no rule of validity judges. Several fingerprints may
 // be a fleet with several builds as well as a restart in the middle of the run.
-func (a *answers) warnings() []string {
+func (a *answers) warnings(s script) []string {
 	a.mutex.Lock()
 	defer a.mutex.Unlock()
 	var warnings []string
 	if n := len(a.fingerprints); n > 1 {
 		warnings = append(warnings, fmt.Sprintf("answers carry %d different system fingerprints: %s", n, printable(strings.Join(a.fingerprints, ", "))))
 	}
-	if float64(a.cachedTokens) > cachedRatio*float64(a.inputTokens) {
+	if warning := a.missed(s); warning != "" {
+		warnings = append(warnings, warning)
+	}
+	if s.distinct && float64(a.cachedTokens) > cachedRatio*float64(a.inputTokens) {
 		warnings = append(warnings, fmt.Sprintf("%d of %d prompt tokens came from the server's prefix cache, although no two prompts of this run begin alike: it has seen them before; restart it or choose another --seed", a.cachedTokens, a.inputTokens))
 	}
 	if a.tooLong > 0 {

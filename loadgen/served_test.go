@@ -49,14 +49,6 @@ func TestLongModelListsAreCutShort(t *testing.T) {
 	}
 }
 
-func TestEnginesAreKnownByTheOwnerOfTheirModels(t *testing.T) {
-	for owner, want := range map[string]string{"vllm": "vllm", "sglang": "sglang", "tensorrt_llm": "trtllm", "nvidia": "dynamo", "llamacpp": "openai", "": "openai"} {
-		if got := (model{OwnedBy: owner}).vendor(); got != want {
-			t.Errorf("%q: %s, want %s", owner, got, want)
-		}
-	}
-}
-
 func TestPromptLengthsStayBelowTheServersLimit(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -71,13 +63,18 @@ func TestPromptLengthsStayBelowTheServersLimit(t *testing.T) {
 		{"long ones too", 20000, []string{"--prompts=long"}, []prompt.Lengths{{Min: 8192, Max: 19488}}, ""},
 		{"nothing is left of a set", 600, nil, nil, "--prompts"},
 		{"a given length is not clipped", 1512, []string{"--input-tokens=500:1001"}, nil, "--input-tokens"},
+		{"a given length is clipped on demand", 1512, []string{"--input-tokens=500:1001", "--clip"}, []prompt.Lengths{{Min: 500, Max: 1000}}, ""},
+		{"a given one that is too long altogether too", 1512, []string{"--input-tokens=5000", "--clip"}, []prompt.Lengths{{Min: 1000, Max: 1000}}, ""},
+		{"a limit of the user", 0, []string{"--max-input-tokens=900", "--token-margin=0"}, []prompt.Lengths{{Min: 512, Max: 900}}, ""},
+		{"the lower limit counts", 1512, []string{"--max-input-tokens=9000", "--token-margin=100"}, []prompt.Lengths{{Min: 512, Max: 1156}}, ""},
+		{"the shared text counts", 1512, []string{"--shared-prefix-tokens=400"}, []prompt.Lengths{{Min: 512, Max: 600}}, ""},
 		{"a given length that fits", 1512, []string{"--input-tokens=500:1000"}, []prompt.Lengths{{Min: 500, Max: 1000}}, ""},
 	} {
 		s, err := parsed(t, c.args...)
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := served{model: model{MaxTokens: c.limit}}.fit(s)
+		got, err := served{model: model{MaxTokens: c.limit}}.fit(s, lengthsOf(s), s.outputTokens.Max)
 		if fmt.Sprint(got) != fmt.Sprint(c.want) || (err == nil) != (c.says == "") || err != nil && !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: %v, %v", c.name, got, err)
 		}
@@ -207,8 +204,8 @@ func TestAnswersAreComparedWithTheModelAskedFor(t *testing.T) {
 			a.add(r, 256, false)
 		}
 		m := a.judge(model{ID: "m"})
-		if m.ID != "m" || m.Checked != c.checked || (m.Mismatch != "") != c.mismatch || (len(a.warnings()) > 0) != c.warns {
-			t.Errorf("%s: %+v, %v", c.name, m, a.warnings())
+		if m.ID != "m" || m.Checked != c.checked || (m.Mismatch != "") != c.mismatch || (len(a.warnings(script{distinct: true})) > 0) != c.warns {
+			t.Errorf("%s: %+v, %v", c.name, m, a.warnings(script{distinct: true}))
 		}
 	}
 	many := &answers{}
@@ -239,7 +236,7 @@ func TestWarningsNameWhatTheAnswersShow(t *testing.T) {
 	} {
 		a := &answers{}
 		a.add(c.result, 8, c.forced)
-		if got := strings.Join(a.warnings(), ""); (got == "") != (c.says == "") || !strings.Contains(got, c.says) {
+		if got := strings.Join(a.warnings(script{distinct: true}), ""); (got == "") != (c.says == "") || !strings.Contains(got, c.says) {
 			t.Errorf("%s: %q", c.name, got)
 		}
 	}

@@ -1,7 +1,6 @@
 package loadgen
 
 import (
-	"errors"
 	"fmt"
 	"net"
 	"regexp"
@@ -31,21 +30,37 @@ const (
 type settings struct {
 	target target
 
-	scenario     string
-	prompts      string
-	inputTokens  *prompt.Lengths
-	outputTokens prompt.Lengths
-	ignoreEOS    bool
-	temperature  float64
-	topP         float64
-	stop         []string
-	requestSeed  *int64
-	extraBody    map[string]any
-	noStream     bool
+	scenario       scenario
+	prompts        string // a set's name or a file
+	file           *prompt.File
+	inputTokens    *prompt.Lengths
+	maxInputTokens int
+	tokenMargin    int
+	clip           bool
+	sharedTokens   int
+	outputTokens   prompt.Lengths
+	template       *prompt.Template
+	templateName   string
+	templateFlag   string
+	ignoreEOS      bool
+	temperature    float64
+	topP           float64
+	stop           []string
+	requestSeed    *int64
+	extraBody      map[string]any
+	noStream       bool
 
 	arrival     schedule.Arrival
 	concurrency int
 	rate        float64
+	burstiness  float64
+	stages      []schedule.Stage
+	tracePath   string
+	trace       *schedule.Trace
+	clients     int
+	active      int
+	maxTurns    int
+	sampling    string
 	requests    int
 	duration    time.Duration
 	warmup      schedule.Limit
@@ -53,6 +68,9 @@ type settings struct {
 	seed        uint64
 
 	requestTimeout, firstTokenTimeout, chunkTimeout time.Duration
+
+	// What was said on the command line and is not the default's.
+	promptsGiven, outputGiven, samplingGiven, concurrencyGiven bool
 
 	labels            []label
 	telemetry         []telemetry.Source
@@ -93,7 +111,7 @@ type header struct{ name, value string }
 
 // resolve fills what depends on other settings and refuses what contradicts itself.
 func (s *settings) resolve(host string) error {
-	for _, resolve := range []func() error{s.resolvePrompts, s.resolveArrival, s.resolveTelemetry, func() error { return s.resolveLabels(host) }} {
+	for _, resolve := range []func() error{s.resolveArrival, s.resolvePrompts, s.resolveScenario, s.resolveTelemetry, func() error { return s.resolveLabels(host) }} {
 		if err := resolve(); err != nil {
 			return err
 		}
@@ -103,62 +121,6 @@ func (s *settings) resolve(host string) error {
 	}
 	if s.runID != "" && !plainName(s.runID) {
 		return fmt.Errorf("--run-id: %q: want letters, digits, . _ and -, not beginning with a dot, at most 128", s.runID)
-	}
-	return nil
-}
-
-func (s *settings) resolveArrival() error {
-	if s.requests == 0 && s.duration == 0 {
-		s.requests = defaultRequests
-	}
-	if s.arrival == schedule.Closed {
-		if s.rate != 0 {
-			return errors.New("--rate: a closed loop has no rate; add --arrival constant or --arrival poisson")
-		}
-		if s.concurrency == 0 {
-			s.concurrency = defaultConcurrency
-		}
-		return nil
-	}
-	if s.rate == 0 {
-		return fmt.Errorf("--rate: --arrival %s needs one", s.arrival)
-	}
-	if err := s.process().Check(); err != nil {
-		return fmt.Errorf("--rate: %w", err)
-	}
-	return nil
-}
-
-func (s *settings) process() schedule.Process {
-	return schedule.Process{Arrival: s.arrival, RatePerSecond: s.rate}
-}
-
-// phases lists what the run does, in order.
-func (s *settings) phases() []phase {
-	measure := phase{phaseMeasure, s.process(), schedule.Limit{Requests: s.requests, Duration: s.duration}}
-	if s.warmup == (schedule.Limit{}) {
-		return []phase{measure}
-	}
-	return []phase{{phaseWarmup, s.process(), s.warmup}, measure}
-}
-
-// lengthsOf are the input lengths of the named prompt sets, in tokens. Long ones follow the
-// range that KV-tier studies of unified-memory machines use.
-func lengthsOf(prompts string) []prompt.Lengths {
-	short, long := prompt.Lengths{Min: 512, Max: 2048}, prompt.Lengths{Min: 8192, Max: 32768}
-	switch prompts {
-	case promptsLong:
-		return []prompt.Lengths{long}
-	case promptsMixed:
-		return []prompt.Lengths{short, long}
-	default:
-		return []prompt.Lengths{short}
-	}
-}
-
-func (s *settings) resolvePrompts() error {
-	if s.inputTokens != nil && s.prompts == promptsMixed {
-		return errors.New("--input-tokens: mixed prompts have two lengths of their own; use --prompts short or long")
 	}
 	return nil
 }
@@ -242,20 +204,6 @@ func parseSource(s string) (telemetry.Source, error) {
 	return telemetry.Source{Name: name, URL: url}, err
 }
 
-func parseLengths(s string) (*prompt.Lengths, error) {
-	lengths, err := prompt.ParseLengths(s)
-	return &lengths, err
-}
-
-// parseCap reads the caps of outputs, N or MIN:MAX.
-func parseCap(s string) (prompt.Lengths, error) {
-	lengths, err := prompt.ParseLengths(s)
-	if err == nil && strings.Contains(s, ",") {
-		err = fmt.Errorf("%q is neither N nor MIN:MAX", s)
-	}
-	return lengths, err
-}
-
 // parseWarmup reads a number of requests or a duration.
 func parseWarmup(s string) (schedule.Limit, error) {
 	if n, err := atLeast(0)(s); err == nil {
@@ -275,11 +223,21 @@ func parseListenAddress(s string) (string, error) {
 }
 
 // oneScenario accepts the scenarios that there are.
-func oneScenario(s string) (string, error) {
-	if s != scenarioStandard {
-		return "", fmt.Errorf("%q is not in this version; it knows %s", s, scenarioStandard)
+func oneScenario(s string) (scenario, error) {
+	for _, known := range scenarios() {
+		if known.name == s {
+			return known, nil
+		}
 	}
-	return s, nil
+	return scenario{}, fmt.Errorf("%q is not in this version; it knows %s", s, strings.Join(scenarioNames(), ", "))
+}
+
+func scenarioNames() []string {
+	var names []string
+	for _, s := range scenarios() {
+		names = append(names, s.name)
+	}
+	return names
 }
 
 // parseExtra reads the further fields of requests.

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/alecthomas/kingpin/v2"
+
+	"github.com/umascope/umascope/loadgen/prompt"
 )
 
 // flagSet is where flags are declared: the program or one of its verbs.
@@ -124,6 +126,26 @@ func atLeast(least int) func(string) (int, error) {
 		}
 		return n, nil
 	}
+}
+
+// atMost accepts whole numbers from 1 to most.
+func atMost(most int) func(string) (int, error) {
+	return func(s string) (int, error) {
+		n, err := atLeast(1)(s)
+		if err == nil && n > most {
+			err = fmt.Errorf("%s is more than %d", s, most)
+		}
+		return n, err
+	}
+}
+
+// tokens accepts a number of tokens, or none.
+func tokens(s string) (int, error) {
+	n, err := atLeast(0)(s)
+	if err == nil && n > prompt.MaxTokens {
+		err = fmt.Errorf("%s is more than %d", s, prompt.MaxTokens)
+	}
+	return n, err
 }
 
 func duration(s string) (time.Duration, error) {

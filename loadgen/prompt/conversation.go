@@ -23,20 +23,14 @@ type Conversation struct {
 	recorded []Message
 }
 
-// Conversation returns the made conversation with the given index of a stream: each turn is a
-// prompt of its own length, and the shared text stands in the first one.
-func (s Set) Conversation(stream string, index, turns int) Conversation {
-	c := Conversation{ID: strconv.Itoa(index), Turns: make([]Turn, turns)}
-	name := stream + "/conversation/" + c.ID
-	for i := range c.Turns {
-		from := s
-		if i > 0 {
-			from.SharedTokens = 0
-		}
-		p := from.Prompt(name, i)
-		c.Turns[i] = Turn{Text: p.Text, Tokens: p.Tokens, SharedBytes: p.SharedBytes}
+// Turn returns one turn, from 0 on, of the made conversation with the given index of a stream: a
+// prompt of its own length, with the shared text in the first one.
+func (s Set) Turn(stream string, conversation, turn int) Turn {
+	if turn > 0 {
+		s.SharedTokens = 0
 	}
-	return c
+	p := s.Prompt(stream+"/conversation/"+strconv.Itoa(conversation), turn)
+	return Turn{Text: p.Text, Tokens: p.Tokens, SharedBytes: p.SharedBytes}
 }
 
 // prompt is the conversation as a single request: a row that is to be sent as it stands, or else

@@ -21,8 +21,11 @@ const (
 	maxFileBytes     = 1 << 30
 	maxTextBytes     = 8 << 20 // of one message
 	maxConversations = 1 << 20
-	maxMessages      = 4096 // of one conversation
+	maxMessages      = 2 * MaxTurns // of one conversation
 )
+
+// MaxTurns bounds what a user says in one conversation.
+const MaxTurns = 2048
 
 // Formats of prompt files.
 const (
@@ -82,6 +85,24 @@ func ReadFile(path string, scale Scale, seed uint64) (*File, error) {
 	}
 	f.SHA256 = hex.EncodeToString(sum.Sum(nil))
 	return f, nil
+}
+
+// sampleBytes is how much text a sample has: enough for a mean, little for a server to read.
+const sampleBytes = 4096
+
+// Sample is some of the file's text, from all over it.
+func (f *File) Sample() string {
+	const pieces = 8
+	var b strings.Builder
+	for i := range pieces {
+		text := f.Conversations[i*f.Len()/pieces].Turns[0].Text
+		if end := sampleBytes / pieces; len(text) > end {
+			text = text[:wordEnd(text, end)]
+		}
+		b.WriteString(text)
+		b.WriteByte('\n')
+	}
+	return b.String()
 }
 
 // withoutPath is the error alone: the caller names the file.

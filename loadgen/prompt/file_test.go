@@ -161,15 +161,13 @@ func TestAPromptFileThatCannotBeReadIsRefusedByPlace(t *testing.T) {
 func TestMadeConversationsShareTheirBeginningOnly(t *testing.T) {
 	s := set(t, 2, "100")
 	s.SharedTokens = 50
-	a, b := s.Conversation("measure", 0, 3), s.Conversation("measure", 1, 3)
-	if len(a.Turns) != 3 || a.Turns[0].Tokens != 150 || a.Turns[1].Tokens != 100 || a.Turns[1].SharedBytes != 0 {
-		t.Errorf("turns %+v", a.Turns)
+	first, second := s.Turn("measure", 0, 0), s.Turn("measure", 0, 1)
+	if first.Tokens != 150 || second.Tokens != 100 || second.SharedBytes != 0 {
+		t.Errorf("turns %+v, %+v", first, second)
 	}
-	if n := a.Turns[0].SharedBytes; a.Turns[0].Text[:n] != b.Turns[0].Text[:n] || a.Turns[0].Text == b.Turns[0].Text || a.Turns[1].Text == b.Turns[1].Text {
+	other := s.Turn("measure", 1, 0)
+	if n := first.SharedBytes; first.Text[:n] != other.Text[:n] || first.Text == other.Text || second.Text == s.Turn("measure", 1, 1).Text {
 		t.Error("the conversations share all or nothing")
-	}
-	if a.Turns[0].Text != s.Conversation("measure", 0, 1).Turns[0].Text {
-		t.Error("the number of turns changed the first one")
 	}
 }
 
@@ -213,4 +211,18 @@ func FuzzReadFile(f *testing.F) {
 			}
 		}
 	})
+}
+
+func TestAPromptIsClippedFromItsEndBetweenCharacters(t *testing.T) {
+	scale := Assumption()
+	p := Prompt{Before: []Message{{"system", "12345678"}}, Text: strings.Repeat("ö", 400), Tokens: 2 + 200, SharedBytes: 4}
+	for _, tokens := range []int{202, 201, 77, 8} {
+		clipped, ok := p.Clip(tokens, scale)
+		if !ok || clipped.Tokens > tokens || clipped.Tokens < tokens-2 || strings.Trim(clipped.Text, "ö") != "" || clipped.Tokens != 2+scale.Count(clipped.Text) {
+			t.Errorf("to %d tokens: %d in %d bytes, %v", tokens, clipped.Tokens, len(clipped.Text), ok)
+		}
+	}
+	if _, ok := p.Clip(2, scale); ok {
+		t.Error("nothing but what stands before it was left")
+	}
 }

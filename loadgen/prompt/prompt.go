@@ -11,6 +11,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"math/rand/v2"
+	"unicode/utf8"
 )
 
 // Texts below this many tokens are words only: an instruction would be most of them.
@@ -49,6 +50,26 @@ type Prompt struct {
 	OutputTokens int
 	// SharedBytes is how much of the text's beginning it shares with the other prompts.
 	SharedBytes int
+}
+
+// Clip shortens the text, from its end, until the prompt has about the given number of tokens by
+// the scale of texts from files; false when what stands before the text has more already.
+func (p Prompt) Clip(tokens int, scale Scale) (Prompt, bool) {
+	excess := p.Tokens - tokens
+	if excess <= 0 {
+		return p, true
+	}
+	// One byte more: the count is rounded up.
+	left := len(p.Text) - int(float64(excess)/scale.orAssumed().TokensPerByte) - 1
+	for left > 0 && !utf8.RuneStart(p.Text[left]) {
+		left--
+	}
+	if left <= p.SharedBytes {
+		return p, false
+	}
+	p.Tokens -= scale.Count(p.Text) - scale.Count(p.Text[:left])
+	p.Text = p.Text[:left]
+	return p, true
 }
 
 // Set is a set of prompts: endless, numbered, the same for the same seed and scale.
@@ -132,6 +153,17 @@ func (s Set) words(t text, random *rand.Rand, until int) text {
 	t.bytes, added = s.Scale.orAssumed().appendWords(t.bytes, random, until-t.tokens)
 	t.tokens += added
 	return t
+}
+
+// Shared is the text that all prompts begin with, for prompts that the set does not make; "" for
+// none. It ends with an empty line.
+func (s Set) Shared() Prompt {
+	if s.SharedTokens == 0 {
+		return Prompt{}
+	}
+	t := s.shared(0)
+	t.bytes = append(t.bytes, "\n\n"...)
+	return Prompt{Text: string(t.bytes), Tokens: t.tokens + 1, SharedBytes: len(t.bytes)}
 }
 
 // Recorded returns a prompt of a trace: of the given length, its beginning made of named blocks of

@@ -1,0 +1,63 @@
+package loadgen
+
+import (
+	"iter"
+
+	"github.com/umascope/umascope/loadgen/prompt"
+)
+
+// scenario is what a run measures: which settings it takes, and what its requests say.
+type scenario struct {
+	name string
+	help string // completes "name: …"
+	// resolve fills the settings that belong to the scenario and refuses what contradicts it.
+	resolve func(*settings) error
+	// write makes the script, once it is known what is served.
+	write func(*settings, served) (script, error)
+}
+
+// scenarios lists them all; each has a file of its own.
+func scenarios() []scenario { return []scenario{standard(), multiTurn()} }
+
+// script is what the requests of a run say.
+type script struct {
+	// lanes is how many rows of requests there are. A row with slots of its own makes sure of an
+	// order within it; a scenario whose requests do not depend on each other has one.
+	lanes int
+	// slots is how many requests of a lane may be in flight; 0 is no limit.
+	slots int
+	// asks yields what the requests of a phase say, from the given index on, in their order. It
+	// may end before the phase does.
+	asks func(phase string, first int) iter.Seq[ask]
+	// longest is the most tokens of one text.
+	longest int
+	// distinct says that no two prompts begin alike, so that no answer should come from a cache.
+	distinct bool
+	facts    scriptFacts
+}
+
+// ask is what one request says.
+type ask struct {
+	lane int
+	// draw makes the prompt, or the text of a turn.
+	draw func() prompt.Prompt
+	// conversation and turn, from 1 on, are of a request that goes on with what was said before;
+	// last says that nothing follows it. The number tells apart conversations of one name.
+	conversation string
+	number       int
+	turn         int
+	last         bool
+}
+
+// scriptFacts are what the manifest and the workload's hash say of a script.
+type scriptFacts struct {
+	Scenario           string           `json:"scenario"`
+	InputTokens        []prompt.Lengths `json:"input_tokens,omitempty"`
+	SharedPrefixTokens int              `json:"shared_prefix_tokens,omitempty"`
+	File               *prompt.File     `json:"file,omitempty"`
+	Clipped            int              `json:"clipped,omitempty"`
+	Clients            int              `json:"clients,omitempty"`
+	Active             int              `json:"active_conversations,omitempty"`
+	MaxTurns           int              `json:"max_turns,omitempty"`
+	Sampling           string           `json:"conversation_sampling,omitempty"`
+}

@@ -1,0 +1,141 @@
+package loadgen
+
+import (
+	"errors"
+	"fmt"
+	"iter"
+
+	"github.com/umascope/umascope/loadgen/prompt"
+	"github.com/umascope/umascope/loadgen/schedule"
+)
+
+// standard sends requests that do not depend on each other.
+func standard() scenario {
+	return scenario{
+		name: scenarioStandard, help: "requests that do not depend on each other",
+		resolve: resolveStandard, write: writeStandard,
+	}
+}
+
+func resolveStandard(s *settings) error {
+	for flag, given := range map[string]bool{"--clients": s.clients != 0, "--active-conversations": s.active != 0, "--max-turns": s.maxTurns != 0, "--sampling": s.samplingGiven} {
+		if given {
+			return fmt.Errorf("%s: belongs to --scenario %s", flag, scenarioMultiTurn)
+		}
+	}
+	if s.file != nil && s.target.endpoint == completions && s.template == nil {
+		for i := range s.file.Len() {
+			if len(s.file.Prompt(i).Before) > 0 {
+				return errors.New("--template: --prompts has messages, and completions take one text: name a template")
+			}
+		}
+	}
+	return nil
+}
+
+func writeStandard(s *settings, f served) (script, error) {
+	set := s.promptSet(f.scale)
+	made := script{lanes: 1, slots: s.concurrency, facts: scriptFacts{Scenario: s.scenario.name, SharedPrefixTokens: s.sharedTokens}}
+	switch {
+	case s.arrival == schedule.Recorded:
+		return made.replay(s, f, set)
+	case s.file != nil:
+		return made.fromFile(s, f, set)
+	}
+	lengths, err := f.fit(s, lengthsOf(s), s.outputTokens.Max)
+	if err != nil {
+		return script{}, err
+	}
+	set.Lengths = lengths
+	made.facts.InputTokens = lengths
+	made.longest, made.distinct = set.SharedTokens+longestOf(lengths), set.SharedTokens == 0
+	made.asks = numbered(set.Prompt)
+	return made, nil
+}
+
+// numbered are requests that are functions of phase and index.
+func numbered(draw func(phase string, index int) prompt.Prompt) func(string, int) iter.Seq[ask] {
+	return func(phase string, first int) iter.Seq[ask] {
+		return func(yield func(ask) bool) {
+			for index := first; yield(ask{draw: func() prompt.Prompt { return draw(phase, index) }}); index++ {
+			}
+		}
+	}
+}
+
+// fromFile takes the prompts of a file in their order; the warm-up takes them from the end on, so
+// that it takes none of the measured ones from a file that is long enough.
+func (made script) fromFile(s *settings, f served, set prompt.Set) (script, error) {
+	shared := set.Shared()
+	prompts := make([]prompt.Prompt, s.file.Len())
+	for i := range prompts {
+		p := joinShared(shared, s.file.Prompt(i))
+		output := p.OutputTokens
+		if output == 0 {
+			output = s.outputTokens.Max
+		}
+		if most, known := f.longestInput(s, output); known && p.Tokens > most {
+			var ok bool
+			if p, ok = p.Clip(most, f.scale); !ok || !s.clip {
+				return script{}, fmt.Errorf("--prompts: %s: prompt %d has about %d tokens, %s", s.prompts, i+1, s.file.Prompt(i).Tokens+shared.Tokens, f.room(s, output))
+			}
+			made.facts.Clipped++
+		}
+		made.longest = max(made.longest, p.Tokens)
+		prompts[i] = p
+	}
+	made.facts.File = s.file
+	made.asks = numbered(func(phase string, index int) prompt.Prompt {
+		at := index % len(prompts)
+		if phase == phaseWarmup {
+			at = len(prompts) - 1 - at
+		}
+		return prompts[at]
+	})
+	return made, nil
+}
+
+// joinShared puts a shared beginning before a prompt.
+func joinShared(shared, p prompt.Prompt) prompt.Prompt {
+	if shared.Text == "" {
+		return p
+	}
+	p.Text, p.Tokens, p.SharedBytes = shared.Text+p.Text, shared.Tokens+p.Tokens, len(shared.Text)+p.SharedBytes
+	return p
+}
+
+// replay makes prompts as long and as alike as those of a trace. The warm-up has their lengths
+// and nothing in common with them.
+func (made script) replay(s *settings, f served, set prompt.Set) (script, error) {
+	rows := make([]schedule.Row, len(s.trace.Rows))
+	for i, row := range s.trace.Rows {
+		if most, known := f.longestInput(s, row.OutputTokens); known && row.InputTokens > most {
+			if !s.clip || most < 1 {
+				return script{}, fmt.Errorf("--trace: %s: request %d has %d tokens, %s", s.tracePath, i+1, row.InputTokens, f.room(s, row.OutputTokens))
+			}
+			row.InputTokens = most
+			row.Blocks = row.Blocks[:min(len(row.Blocks), (most+schedule.BlockTokens-1)/schedule.BlockTokens)]
+			made.facts.Clipped++
+		}
+		made.longest = max(made.longest, row.InputTokens)
+		rows[i] = row
+	}
+	made.asks = numbered(func(phase string, index int) prompt.Prompt {
+		row := rows[index%len(rows)]
+		if phase == phaseWarmup {
+			row.Blocks = nil
+		}
+		p := set.Recorded(phase, index, row.InputTokens, schedule.BlockTokens, row.Blocks)
+		p.OutputTokens = row.OutputTokens
+		return p
+	})
+	return made, nil
+}
+
+func longestOf(lengths []prompt.Lengths) int {
+	longest := 0
+	for _, l := range lengths {
+		longest = max(longest, l.Max)
+	}
+	return longest
+}
