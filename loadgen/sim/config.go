@@ -59,6 +59,9 @@ type Config struct {
 	// OnUse, if set, is told what the engine uses every tenth of a second while Run runs, and
 	// a last time, with nothing in use, before Run returns. Calls never overlap.
 	OnUse func(Use)
+	// OnLog, if set, gets the lines that KVBM would log about its tiers, without line ends. It must
+	// return at once, and must not call the engine.
+	OnLog func(line string)
 }
 
 // Default is an 8B model on a small unified-memory machine: about 50 tokens/s for one stream,

@@ -124,6 +124,10 @@ func (d *delivery) happen() error {
 	case FaultStall:
 		d.out.last()
 		return pause(d.ctx, d.fault.For)
+	case FaultResetCounters:
+		d.engine.ResetCounters()
+	case FaultDropModel:
+		d.engine.dropModel()
 	}
 	return nil
 }
@@ -158,6 +162,10 @@ func (d *delivery) whole() error {
 		}
 	case FaultHuge:
 		answer.Padding = padding(d.fault.Size)
+	case FaultResetCounters:
+		d.engine.ResetCounters()
+	case FaultDropModel:
+		d.engine.dropModel()
 	}
 	sendJSON(d.w, http.StatusOK, answer)
 	return nil

@@ -45,6 +45,7 @@ type Engine struct {
 	loads   loading
 	tally   tally
 	steps   iterations
+	told    lookup // the hit rates logged last
 }
 
 // ErrCrashed is why Run ended after Crash, or after a fault that crashes the engine.
@@ -198,6 +199,7 @@ func (e *Engine) finish(made *outcome, done step, took time.Duration) {
 // The batch calls it, with the lock held.
 func (e *Engine) onAdmission(s *sequence, running int) {
 	e.tally.admit(s, e.config.KV.TokensPerBlock, s.admitted)
+	e.tellRates(s.admitted)
 	if t := e.faults.twist(e.config.Seed, s, s.number, running); t != straight() {
 		s.said = writeTwisted(e.config, s.asked, t)
 	}

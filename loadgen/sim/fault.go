@@ -25,11 +25,18 @@ const (
 	FaultJoin       FaultKind = "join"        // several events in one write
 	FaultBuffer     FaultKind = "buffer"      // the whole stream in one write at its end
 	FaultCrash      FaultKind = "crash"       // of the whole engine
+
+	// These two do nothing to the request itself.
+	FaultResetCounters FaultKind = "reset_counters"
+	FaultDropModel     FaultKind = "drop_model"
 )
 
 // FaultKinds lists them.
 func FaultKinds() []FaultKind {
-	return []FaultKind{FaultRefuse, FaultErrorEvent, FaultTruncate, FaultCut, FaultStall, FaultDrip, FaultHuge, FaultJoin, FaultBuffer, FaultCrash}
+	return []FaultKind{
+		FaultRefuse, FaultErrorEvent, FaultTruncate, FaultCut, FaultStall, FaultDrip, FaultHuge, FaultJoin, FaultBuffer, FaultCrash,
+		FaultResetCounters, FaultDropModel,
+	}
 }
 
 // Fault happens to some requests.

@@ -319,6 +319,23 @@ func TestCountersResetWithoutARestart(t *testing.T) {
 	})
 }
 
+func TestCountersAndModelGoWithTheRequestThatTheyAreToGoWith(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := tiny()
+		c.Faults.Requests = []Fault{{Kind: FaultResetCounters, Numbers: []uint64{2}}, {Kind: FaultDropModel, Numbers: []uint64{3}}}
+		e := start(t, c)
+		for number, want := range []float64{161, 0, 161} { // the prompt of the second was counted before the reset
+			askFor(t, e, promptOf("A", 161), "")
+			if got := plainValue(pageOf(t, e)[metric.VLLMPromptTokensTotal.Def().Name]); got != want {
+				t.Errorf("after request %d: %v prompt tokens", number+1, got)
+			}
+		}
+		if got := post(t.Context(), e, path, tenTokens("1")); got.status != http.StatusNotFound {
+			t.Errorf("the fourth: status %d", got.status)
+		}
+	})
+}
+
 func TestACrashBreaksConnectionsAndTheServerComesBackEmpty(t *testing.T) {
 	c := tiny()
 	c.Faults.Requests = []Fault{{Kind: FaultCrash, Numbers: []uint64{2}, AfterTokens: 3}}

@@ -144,31 +144,43 @@ func FuzzDecodeRequest(f *testing.F) {
 		`{"model":"m","messages":[{"role":"user","content":"hi"}],"max_completion_tokens":9,"temperature":1.5,"seed":3}`,
 		`{"model":"m","messages":[{"role":"user","content":[{"type":"text","text":"hi"}]}]}`,
 		`{"model":"` + strings.Repeat("\x1b[31m", 100) + `"}`,
+		`{"model":"m","prompt":"a","\u001b'":[1],"stream":true,"stream_options":{"x\u2028":null}}`,
+		`{"model":"m","messages":[{"role":"user","content":"a"}],"tools":[{"function":{"name":"f"}}],"tool_choice":"auto","cache_salt":"s"}`,
 		`{"model":"m","prompt":[[`, `[]`, `{"model":null}`, `{"model":"m","messages":[{}]}`,
 	} {
 		f.Add(seed, true)
 		f.Add(seed, false)
 	}
-	c := small()
-	c.Model = "m"
 	f.Fuzz(func(t *testing.T, text string, chat bool) {
 		to := completions
 		if chat {
 			to = chatCompletions
 		}
-		r, p := c.decode(to, []byte(text))
-		if p != nil {
-			checkProblem(t, p)
-			return
+		for _, vendor := range Vendors() {
+			c := small()
+			c.Model, c.Vendor = "m", vendor
+			checkDecoded(t, c, to, text)
 		}
-		if r.promptTokens < 1 || r.maxTokens < 1 || r.promptTokens+r.maxTokens > c.MaxModelTokens || r.minTokens < 0 || r.minTokens > r.maxTokens {
-			t.Fatalf("accepted out of bounds: %+v", r)
-		}
-		if slices.Contains(r.stop, "") || r.temperature < 0 || r.temperature > 2 || r.topP <= 0 || r.topP > 1 {
-			t.Fatalf("accepted out of bounds: %+v", r)
-		}
-		checkAnswer(t, r, write(c, r))
 	})
+}
+
+func checkDecoded(t *testing.T, c Config, to endpoint, text string) {
+	t.Helper()
+	r, p := c.decode(to, []byte(text))
+	if p != nil {
+		checkProblem(t, p)
+		return
+	}
+	if r.promptTokens < 1 || r.maxTokens < 1 || r.promptTokens+r.maxTokens > c.MaxModelTokens || r.minTokens < 0 || r.minTokens > r.maxTokens {
+		t.Fatalf("accepted out of bounds: %+v", r)
+	}
+	if slices.Contains(r.stop, "") || r.temperature < 0 || r.temperature > 2 || r.topP <= 0 || r.topP > 1 {
+		t.Fatalf("accepted out of bounds: %+v", r)
+	}
+	if r.read.tokens != r.promptTokens || len(r.read.keys) != r.promptTokens/c.KV.TokensPerBlock {
+		t.Fatalf("%d tokens, of them %d read, %d keys", r.promptTokens, r.read.tokens, len(r.read.keys))
+	}
+	checkAnswer(t, r, write(c, r))
 }
 
 func checkProblem(t *testing.T, p *problem) {

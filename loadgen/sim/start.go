@@ -55,6 +55,8 @@ func (e *Engine) start(ctx context.Context) error {
 	e.batch = newBatch(e.config, tiers, e.onAdmission)
 	e.faults.ModelGone = e.config.Faults.ModelGone
 	e.resetCounters()
+	e.told = lookup{}
+	e.tellTiers(time.Now())
 	e.open = true
 	return nil
 }

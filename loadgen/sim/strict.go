@@ -48,8 +48,8 @@ type forbidden struct {
 }
 
 const (
-	shownForbidden = 8
-	shownBytes     = 80
+	shownForbidden = 4
+	shownBytes     = 60
 )
 
 // notPermitted is the answer of a server made with FastAPI that hands out Pydantic's own words, as
