@@ -64,8 +64,8 @@ func (b *batch) enter(s *sequence, now time.Time) bool {
 	if !ok {
 		return false
 	}
-	s.lease, s.prefilled, s.complete = lease, hits.Blocks()*b.perBlock, hits.Blocks()
-	s.ready = b.onboard.ready(now, hits)
+	s.lease, s.found, s.prefilled, s.complete = lease, hits, hits.Blocks()*b.perBlock, hits.Blocks()
+	s.ready = b.arrival(s, b.onboard.ready(now, hits))
 	b.promised += own
 	b.running = append(b.running, s)
 	if s.admitted.IsZero() {
@@ -73,6 +73,19 @@ func (b *batch) enter(s *sequence, now time.Time) bool {
 		b.onAdmission(s, len(b.running))
 	}
 	return true
+}
+
+// arrival is when all that a sequence found is on the device: its own blocks at own, and those that
+// another is bringing back already when that one has them.
+func (b *batch) arrival(s *sequence, own time.Time) time.Time {
+	for _, other := range b.running {
+		first := other.found.Device // the first block that it brings back
+		shared := first < s.found.Device && first < other.found.Blocks() && other.read.keys[first] == s.read.keys[first]
+		if shared && other.ready.After(own) {
+			own = other.ready
+		}
+	}
+	return own
 }
 
 // blocks is how many blocks so many tokens take.

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
@@ -122,5 +123,42 @@ func TestStockClientReadsErrors(t *testing.T) {
 		if !errors.As(err, &read) || read.HTTPStatusCode != status || read.Type != "invalid_request_error" {
 			t.Errorf("model %s: %v", model, err)
 		}
+	}
+}
+
+func TestStockClientReadsReasoningAndToolCalls(t *testing.T) {
+	c := of(SGLang)
+	c.Answer.ReasoningTokens, c.Answer.ToolCalls = 5, true
+	_, server := serve(t, c)
+	config := openai.DefaultConfig("no key")
+	config.BaseURL = server.URL + "/v1"
+	asked := chatRequest(c)
+	asked.Stream = true
+	asked.Tools = []openai.Tool{{Type: openai.ToolTypeFunction, Function: &openai.FunctionDefinition{Name: "lookup"}}}
+	stream, err := openai.NewClientWithConfig(config).CreateChatCompletionStream(t.Context(), asked)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stream.Close()
+	var thoughts, arguments strings.Builder
+	name := ""
+	for {
+		chunk, err := stream.Recv()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, choice := range chunk.Choices {
+			thoughts.WriteString(choice.Delta.ReasoningContent)
+			for _, call := range choice.Delta.ToolCalls {
+				name += call.Function.Name
+				arguments.WriteString(call.Function.Arguments)
+			}
+		}
+	}
+	if countTokens(thoughts.String()) != 5 || name != "lookup" || !json.Valid([]byte(arguments.String())) {
+		t.Errorf("thought %q, called %s with %q", thoughts.String(), name, arguments.String())
 	}
 }

@@ -17,6 +17,7 @@ type sequence struct {
 
 	lease     *kvcache.Lease
 	hits      kvcache.Hits // of its first admission
+	found     kvcache.Hits // of its last
 	ready     time.Time    // when the blocks that were brought back are there
 	goal      int          // tokens to be in the KV cache before it writes on
 	prefilled int          // of those, the ones that are

@@ -169,6 +169,30 @@ func TestOthersGoOnWhileBlocksAreBroughtBack(t *testing.T) {
 	})
 }
 
+func TestNobodyUsesBlocksBeforeTheyAreThere(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := tiny()
+		c.KV.HostBytes = 0
+		c.KV.Disk.Latency = 200 * time.Millisecond
+		e := start(t, c)
+		a := promptOf("A", 161)
+		askFor(t, e, a, "")
+		for i := range 4 {
+			askFor(t, e, promptOf("B"+letter(i), 161), "")
+		}
+		first := make(chan asked)
+		go func() { first <- askFor(t, e, a, "") }()
+		time.Sleep(100 * time.Millisecond)
+		second := askFor(t, e, a, "")
+		if got := <-first; second.first < got.first-101*time.Millisecond || second.cached != 160 {
+			t.Errorf("first token after %v, the one that brought the blocks back 100 ms before after %v", second.first, got.first)
+		}
+		if got := kvbmValues(t, e)["kvbm_onboard_blocks_d2d"]; got != 10 {
+			t.Errorf("%v blocks were brought back, want 10", got)
+		}
+	})
+}
+
 // The next turn of a conversation finds the one before, its answer included.
 func TestAConversationFindsItsEarlierTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
