@@ -122,7 +122,7 @@ const leastPerByte = 0.02
 func (c *calibration) usage(ctx context.Context, text string) (int, error) {
 	s := c.run.settings
 	body, err := chat.Body(chat.Params{
-		Endpoint: s.target.endpoint, Model: c.run.server.model.ID, Engine: c.run.server.engine,
+		Endpoint: s.target.endpoint, Model: c.run.server.model.ID, Engine: c.run.server.engine, Fields: c.run.server.fields,
 		Prompt: text, MaxTokens: 1, TopP: 1, Stream: !s.noStream,
 	})
 	if err != nil {

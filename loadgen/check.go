@@ -3,7 +3,6 @@ package loadgen
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -12,6 +11,9 @@ import (
 
 	"github.com/umascope/umascope/loadgen/chat"
 )
+
+// checkSchema names the form of what check prints as JSON.
+const checkSchema = "umascope.check/1"
 
 // finding is one line of check's answer.
 type finding struct {
@@ -23,11 +25,15 @@ type finding struct {
 
 // findings are what check prints as JSON.
 type findings struct {
-	URL      string    `json:"url"`
-	Model    string    `json:"model,omitempty"`
-	Engine   string    `json:"engine,omitempty"`
-	Usable   bool      `json:"usable"`
-	Findings []finding `json:"findings"`
+	Schema   string      `json:"schema"`
+	URL      string      `json:"url"`
+	Model    string      `json:"model,omitempty"`
+	Engine   string      `json:"engine,omitempty"`
+	Version  string      `json:"version,omitempty"`
+	Clues    []clue      `json:"engine_clues,omitempty"`
+	Usable   bool        `json:"usable"`
+	Accepted *acceptance `json:"fields,omitempty"`
+	Findings []finding   `json:"findings"`
 }
 
 // checkTokens is how long the answers of the check are: enough for several chunks.
@@ -43,8 +49,7 @@ type checker struct {
 	target target
 	found  findings
 	api    *server
-	client *chat.Client
-	clock  chat.Clock
+	probe  *prober
 }
 
 // check asks the server what it is and what it accepts, prints that and fails unless a run on
@@ -59,16 +64,12 @@ func check(ctx context.Context, t target, asJSON bool, out io.Writer) error {
 		return err
 	}
 	defer api.client.CloseIdleConnections()
-	client, err := chat.New(chat.Options{
-		BaseURL: t.url, Header: t.requestHeader(), APIKey: key, CAFile: t.caFile, Connections: 1,
-		RequestTimeout: slowestCheck, FirstTokenTimeout: slowestCheck, ChunkTimeout: slowestCheck,
-	})
+	probe, err := newProber(t, key, chat.Params{TopP: 1, Stream: true})
 	if err != nil {
-		return usage(err)
+		return err
 	}
-	defer client.Close()
-	start := time.Now()
-	c := &checker{target: t, api: api, client: client, clock: func() int64 { return int64(time.Since(start)) }, found: findings{URL: t.url}}
+	defer probe.close()
+	c := &checker{target: t, api: api, probe: probe, found: findings{Schema: checkSchema, URL: t.url}}
 	failure := c.ask(ctx)
 	c.found.Usable = failure == nil
 	if err := c.found.print(out, asJSON); err != nil {
@@ -92,65 +93,109 @@ func (c *checker) ask(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	c.found.Model, c.found.Engine = m.ID, c.target.engine
-	if c.target.engine == engineAuto {
-		c.found.Engine = m.vendor()
-	}
 	c.health(ctx)
-	c.found.note("engine", strings.TrimSpace(c.found.Engine+" "+c.api.version(ctx)))
+	c.engine(ctx, m)
 	if m.MaxTokens > 0 {
 		c.found.note("longest prompt with answer", fmt.Sprintf("%d tokens", m.MaxTokens))
 	}
-	if err := c.complete(ctx); err != nil {
+	c.probe.base.Model, c.probe.base.Engine = m.ID, c.found.Engine
+	c.probe.base.Endpoint, c.probe.base.Fields = c.target.endpoint, []chat.Field{}
+	if err := c.fields(ctx); err != nil {
 		return err
 	}
-	for _, feature := range features() {
-		c.accepts(ctx, feature)
+	return c.complete(ctx)
+}
+
+// engine says what the server seems to be, and why.
+func (c *checker) engine(ctx context.Context, m model) {
+	seems := c.api.detect(ctx, m)
+	c.found.Model, c.found.Engine, c.found.Version, c.found.Clues = m.ID, c.target.engine, seems.version, seems.clues
+	if c.target.engine == engineAuto {
+		c.found.Engine = seems.engine
 	}
-	return nil
+	var because []string
+	for _, clue := range seems.clues {
+		if clue.Engine == c.found.Engine {
+			because = append(because, clue.Says)
+		}
+	}
+	detail := strings.TrimSpace(c.found.Engine + " " + seems.version)
+	if len(because) > 0 {
+		detail += ": " + strings.Join(because, ", ")
+	}
+	if against := seems.contradiction(c.found.Engine); against != "" {
+		c.found.add("engine", false, detail+"; but "+against)
+		return
+	}
+	c.found.note("engine", detail)
 }
 
 // health asks the route that most engines have; one that lacks it is no worse for that.
 func (c *checker) health(ctx context.Context) {
-	switch status, _, err := c.api.get(ctx, "/health"); {
-	case err != nil:
-		c.found.note("health", err.Error())
-	case status == http.StatusOK:
+	switch answer := c.api.fetch(ctx, "/health"); {
+	case answer.err != nil:
+		c.found.note("health", answer.err.Error())
+	case answer.status == http.StatusOK:
 		c.found.add("health", true, "GET /health answered 200")
 	default:
-		c.found.note("health", fmt.Sprintf("GET /health answered %d", status))
+		c.found.note("health", fmt.Sprintf("GET /health answered %d", answer.status))
 	}
 }
 
 // params are those of an ordinary request.
 func (c *checker) params(endpoint chat.Endpoint) chat.Params {
-	return chat.Params{Endpoint: endpoint, Model: c.found.Model, Engine: c.found.Engine, Prompt: checkPrompt, MaxTokens: checkTokens, TopP: 1, Stream: true}
+	params := c.probe.base
+	params.Endpoint, params.Prompt, params.MaxTokens = endpoint, checkPrompt, checkTokens
+	return params
 }
 
-func (c *checker) send(ctx context.Context, params chat.Params) (chat.Result, error) {
-	body, err := chat.Body(params)
-	if err != nil {
-		return chat.Result{}, err
+// fields finds out which request fields the server takes, one by one: whoever asks wants to know of
+// each. The error: it takes no request at all on the chosen endpoint.
+func (c *checker) fields(ctx context.Context) error {
+	record, err := c.probe.try(ctx)
+	if err != nil && turnsDown(record) {
+		c.found.add(string(c.target.endpoint), false, err.Error())
+		return fmt.Errorf("--endpoint: %s: %w", c.target.endpoint, err)
 	}
-	result := c.client.Do(ctx, chat.Request{Endpoint: params.Endpoint, Body: body}, c.clock, func() {})
-	if record := result.Record; record.Status != chat.StatusOK {
-		return result, errors.New(printable(strings.TrimSpace(fmt.Sprintf("%s %s", statusText(record), record.Error))))
+	wishes := features(c.target.endpoint)
+	found := c.probe.oneByOne(ctx, wishes)
+	c.found.Accepted = &found
+	c.probe.base.Fields = found.fields(wishes)
+	for _, name := range found.Accepted {
+		c.found.note("accepts "+name, "yes, or ignores it")
 	}
-	return result, nil
+	for _, r := range found.Refused {
+		c.found.note("accepts "+r.Field, "no: "+r.Says)
+	}
+	if found.Unknown != "" {
+		c.found.note("accepts", "not all could be tried: "+found.Unknown)
+	}
+	return nil
 }
 
-func statusText(record chat.Record) string {
-	if record.Status == chat.StatusHTTP {
-		return fmt.Sprintf("answered %d:", record.HTTPStatus)
+// features lists the fields that check tries, of whatever vendor.
+func features(endpoint chat.Endpoint) []wish {
+	seed := int64(1)
+	all := []wish{
+		{name: "seed", apply: func(p *chat.Params) { p.Seed = &seed }},
+		{name: "stop", apply: func(p *chat.Params) { p.Stop = []string{"\n\n\n"} }},
 	}
-	return string(record.Status) + ":"
+	for _, field := range []chat.Field{
+		chat.FieldIgnoreEOS, chat.FieldMinTokens, chat.FieldContinuousUsage, chat.FieldTokenIDs, chat.FieldCacheSalt, chat.FieldCachedDetails,
+	} {
+		all = append(all, wish{name: string(field), apply: grant(field)})
+	}
+	if endpoint == chat.Chat {
+		all = append(all, wish{name: "max_completion_tokens", apply: extra("max_completion_tokens", probeTokens)})
+	}
+	return append(all, wish{name: "whole answers (no stream)", apply: func(p *chat.Params) { p.Stream = false }})
 }
 
 // complete sends one streaming request to each endpoint and looks closely at the chosen one's.
 func (c *checker) complete(ctx context.Context) error {
 	var chosen error
 	for _, endpoint := range []chat.Endpoint{chat.Chat, chat.Completions} {
-		result, err := c.send(ctx, c.params(endpoint))
+		result, err := c.probe.send(ctx, c.params(endpoint))
 		if err != nil {
 			c.found.add(string(endpoint), false, err.Error())
 			if endpoint == c.target.endpoint {
@@ -174,96 +219,12 @@ func describe(record chat.Record) string {
 	return printable(text)
 }
 
-// look says what the answer of the chosen endpoint shows.
-func (c *checker) look(ctx context.Context, result chat.Result) {
-	record := result.Record
-	if len(record.ArrivalsNS) < 2 {
-		c.found.note("streaming", "one chunk only: nothing to tell from")
-	} else {
-		c.found.add("streaming", !buffered(record), streamingText(record))
-	}
-	if record.TokensSource == "usage" && record.TokensIn != nil && record.TokensOut != nil {
-		c.found.add("usage", true, fmt.Sprintf("%d tokens in, %d out", *record.TokensIn, *record.TokensOut))
-	} else {
-		c.found.add("usage", false, "the server does not count tokens; throughput and time per token will be missing")
-	}
-	if result.Model == "" {
-		c.found.note("model", "answers do not say which model they are from")
-	} else {
-		c.found.add("model", result.Model == c.found.Model, fmt.Sprintf("answers are from %q", printable(result.Model)))
-	}
-	again, err := c.send(ctx, c.params(c.target.endpoint))
-	switch cached := again.Record.TokensCached; {
-	case err != nil:
-		c.found.note("cached tokens", "the same request again: "+err.Error())
-	case cached == nil:
-		c.found.note("cached tokens", "not reported")
-	default:
-		c.found.note("cached tokens", fmt.Sprintf("%d when the same request came again", *cached))
-	}
-}
-
-// buffered says whether several payload chunks all came in one read: something between engine
-// and client collects the stream, and no latency inside it means anything.
-func buffered(record chat.Record) bool {
-	if len(record.ReadIDs) < 2 {
-		return false
-	}
-	for _, id := range record.ReadIDs {
-		if id != record.ReadIDs[0] {
-			return false
-		}
-	}
-	return true
-}
-
-func streamingText(record chat.Record) string {
-	if buffered(record) {
-		return fmt.Sprintf("all %d chunks came in one read: something buffers the stream", len(record.ArrivalsNS))
-	}
-	return fmt.Sprintf("%d chunks, %d of them in a read with the one before", len(record.ArrivalsNS), record.SameReadChunks())
-}
-
-// feature is something that a server may accept.
-type feature struct {
-	name  string
-	apply func(*chat.Params)
-}
-
-// features lists what is tried, each in a request of its own.
-func features() []feature {
-	extra := func(name string, value any) func(*chat.Params) {
-		return func(p *chat.Params) { p.Extra = map[string]any{name: value} }
-	}
-	return []feature{
-		{"seed", func(p *chat.Params) { seed := int64(1); p.Seed = &seed }},
-		{"stop", func(p *chat.Params) { p.Stop = []string{"\n\n\n"} }},
-		{"ignore_eos", extra("ignore_eos", true)},
-		{"min_tokens", extra("min_tokens", 2)},
-		{"return_token_ids", extra("return_token_ids", true)},
-		{"cache_salt", extra("cache_salt", "uma-load")},
-		{"whole answers (no stream)", func(p *chat.Params) { p.Stream = false }},
-	}
-}
-
-// accepts tries a feature. Accepted is not obeyed: many servers ignore what they do not know.
-func (c *checker) accepts(ctx context.Context, f feature) {
-	params := c.params(c.target.endpoint)
-	params.MaxTokens = 4
-	f.apply(&params)
-	if _, err := c.send(ctx, params); err != nil {
-		c.found.note("accepts "+f.name, "no: "+err.Error())
-		return
-	}
-	c.found.note("accepts "+f.name, "yes, or ignores it")
-}
-
 func (f *findings) add(name string, ok bool, detail string) {
-	f.Findings = append(f.Findings, finding{name, &ok, detail})
+	f.Findings = append(f.Findings, finding{name, &ok, printable(detail)})
 }
 
 func (f *findings) note(name, detail string) {
-	f.Findings = append(f.Findings, finding{Name: name, Detail: detail})
+	f.Findings = append(f.Findings, finding{Name: name, Detail: printable(detail)})
 }
 
 func (f *findings) print(out io.Writer, asJSON bool) error {
@@ -277,7 +238,7 @@ func (f *findings) print(out io.Writer, asJSON bool) error {
 		if line.OK != nil {
 			mark = map[bool]string{true: "ok", false: "NO"}[*line.OK]
 		}
-		if _, err := fmt.Fprintf(out, "%-2s  %-28s %s\n", mark, line.Name, printable(line.Detail)); err != nil {
+		if _, err := fmt.Fprintf(out, "%-2s  %-28s %s\n", mark, line.Name, line.Detail); err != nil {
 			return err
 		}
 	}

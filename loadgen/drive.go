@@ -23,6 +23,7 @@ func (r *run) execute(ctx context.Context) error {
 	}
 
 	err := r.load(ctx)
+	r.identity.again(ctx)
 	result, reportErr := r.finish(err)
 	r.live.leave()
 	if err = errors.Join(err, reportErr); err != nil {
@@ -75,6 +76,7 @@ func (r *run) begin(ctx context.Context, halt context.CancelCauseFunc) error {
 	start := time.Now()
 	r.clock = func() int64 { return int64(time.Since(start)) }
 	r.loop = &loop{clock: r.clock, send: r.client.Do, wait: pace(r.clock), slots: r.work.script.slots, grace: r.settings.grace}
+	r.identity.watch(ctx, halt)
 	r.manifest.StartedAt = start.UTC()
 	if err := r.folder.writeJSON(fileManifest, r.manifest); err != nil {
 		return err
@@ -116,7 +118,8 @@ func (r *run) drivePhases(stop, cut context.Context) error {
 	}
 	var err error
 	if cause := context.Cause(stop); errors.Is(cause, context.Canceled) || errors.Is(cause, context.DeadlineExceeded) {
-		// Any other cause is a file that cannot be written, which says so when it is closed.
+		// Any other cause is a file that cannot be written, which says so when it is closed, or what
+		// the guard saw, which is a verdict and no failure.
 		err = errInterrupted
 	}
 	r.enter(phaseStop)
@@ -198,6 +201,7 @@ func (r *run) observer(p phase, progress *tally) observer {
 		started: func() { live.started(); counted.started() },
 		payload: live.payload,
 		ended: func(j job, result chat.Result) {
+			r.identity.guard.saw(result)
 			result.Record.Run = r.id
 			r.records.Add(result.Record)
 			if r.outputs != nil {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -17,6 +18,10 @@ import (
 func (r *run) finish(loadErr error) (result, err error) {
 	ended := time.Now().UTC()
 	r.manifest.EndedAt, r.manifest.State = &ended, stateOf(loadErr)
+	r.identity.record(&r.manifest.Server)
+	if reason := r.identity.guard.stopped(); reason != nil && loadErr == nil {
+		r.manifest.State = stateStopped
+	}
 	r.manifest.Server.Answered, r.manifest.Server.Fingerprints = r.answers.models, r.answers.fingerprints
 	r.manifest.Client.CPURatio, r.manifest.Client.Stalls = r.health.CPURatio, len(r.health.Stalls)
 	log, err := r.readTelemetry()
@@ -24,15 +29,12 @@ func (r *run) finish(loadErr error) (result, err error) {
 		err = fmt.Errorf("telemetry: %w", err)
 	}
 	err = errors.Join(err, r.folder.writeJSON(fileManifest, r.manifest))
-	summary, summaryErr := report.Summarize(r.input(log), report.Records(r.folder.path(fileRequests)))
+	summary, summaryErr := report.Summarize(r.input(log, loadErr), report.Records(r.folder.path(fileRequests)))
 	if summaryErr != nil {
 		return nil, errors.Join(err, summaryErr)
 	}
 	summary.Tokens.InputLengths = r.inputLengths()
-	summary.Warnings = append(summary.Warnings, r.answers.warnings(r.work.script)...)
-	if loadErr != nil {
-		summary.Warnings = append(summary.Warnings, "the run failed or was stopped: "+printable(loadErr.Error()))
-	}
+	summary.Warnings = slices.Concat(summary.Warnings, r.answers.warnings(r.work.script), r.identity.warnings(), r.settings.expect.warnings(seeKV(log)))
 	err = errors.Join(err, r.write(summary, log), r.print(summary))
 	return judge(summary), err
 }
@@ -70,13 +72,16 @@ func (r *run) readTelemetry() (*telemetry.Log, error) {
 }
 
 // input is what the summary is made of beside the records.
-func (r *run) input(log *telemetry.Log) report.Input {
+func (r *run) input(log *telemetry.Log, loadErr error) report.Input {
 	in := report.Input{
 		Run: r.id, Scenario: r.settings.scenario.name, Labels: r.settings.labelMap(),
-		Model: r.answers.judge(r.server.model), WorkloadSHA256: r.workSHA, BootID: r.manifest.Client.BootID,
+		Model: r.identity.judge(r.answers.judge(r.server.model)), KVMode: r.settings.expect.judge(seeKV(log)), WorkloadSHA256: r.workSHA, BootID: r.manifest.Client.BootID,
 		Warmup:    []string{phaseReady, phaseWarmup, phaseStop},
 		Telemetry: log, TelemetryStats: r.manifest.Telemetry, TelemetryRequested: len(r.settings.telemetry) > 0,
 		Client: r.health, Validity: r.limits, SLO: r.settings.slo, Streaming: !r.settings.noStream,
+	}
+	if loadErr != nil {
+		in.Stopped = "the run failed or was stopped: " + printable(loadErr.Error())
 	}
 	for _, s := range r.spans {
 		in.Phases = append(in.Phases, report.Phase{Name: s.Name, StartNS: s.StartNS, EndNS: s.EndNS})

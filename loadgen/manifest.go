@@ -20,6 +20,7 @@ const (
 	stateComplete    = "complete"
 	stateInterrupted = "interrupted"
 	stateFailed      = "failed"
+	stateStopped     = "stopped" // at once, for a reason that makes it invalid
 )
 
 // manifest is manifest.json: what is needed to repeat the run, and where it happened. It is
@@ -76,6 +77,12 @@ type serverFacts struct {
 	Version        string   `json:"version,omitempty"`
 	Answered       []string `json:"answered_as,omitempty"`
 	Fingerprints   []string `json:"system_fingerprints,omitempty"`
+	// EngineClues are what the engine was told by, Fields which request fields the server takes.
+	EngineClues []clue     `json:"engine_clues,omitempty"`
+	Fields      acceptance `json:"fields"`
+	// FingerprintStart and FingerprintEnd are of the model, before the first request and after the last.
+	FingerprintStart *fingerprint `json:"fingerprint_start,omitempty"`
+	FingerprintEnd   *fingerprint `json:"fingerprint_end,omitempty"`
 }
 
 // clientFacts are of the machine that uma-load runs on.
@@ -111,6 +118,7 @@ func (r *run) newManifest() *manifest {
 			URL: s.target.url, Model: r.server.model.ID, OwnedBy: r.server.model.OwnedBy, Simulated: r.server.model.simulated(),
 			MaxTokens: r.server.model.MaxTokens, Engine: r.server.engine,
 			EngineDetected: r.server.detected, Version: r.server.version,
+			EngineClues: r.server.clues, Fields: r.server.accepted, FingerprintStart: &r.identity.start,
 		},
 	}
 	for _, p := range w.phases {

@@ -32,6 +32,7 @@ type run struct {
 	folder   folder
 	listener net.Listener
 	server   served
+	identity *identity
 	work     *workload
 	workSHA  string
 	schedule *os.File
@@ -112,6 +113,9 @@ func (r *run) setUp(ctx context.Context) error {
 	if err != nil {
 		return usage(err)
 	}
+	if err = r.recognize(ctx); err != nil {
+		return err
+	}
 	if err = r.measureText(ctx); err != nil {
 		return err
 	}
@@ -141,6 +145,9 @@ func (r *run) close() {
 	}
 	if r.client != nil {
 		r.client.Close()
+	}
+	if r.identity != nil {
+		r.identity.close()
 	}
 }
 

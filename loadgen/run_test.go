@@ -305,12 +305,20 @@ func TestADiskThatFillsUpFailsTheRun(t *testing.T) {
 	}
 }
 
+// longestProbe is more than the bodies of requests have that are not part of a load, and less than
+// those that are.
+const longestProbe = 800
+
 func TestSecretsAreNeverWrittenDown(t *testing.T) {
 	const secret = "sk-very-secret-0123456789"
 	t.Setenv("OPENAI_API_KEY", secret)
 	refusing := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/v1/models" {
 			_, _ = w.Write([]byte(`{"data":[{"id":"m"}]}`))
+			return
+		}
+		if r.ContentLength < longestProbe {
+			_, _ = w.Write([]byte(`{"model":"m","choices":[{"message":{"content":"x"},"finish_reason":"stop"}]}`))
 			return
 		}
 		// A server that quotes what it was sent, as badly configured gateways do.

@@ -16,10 +16,15 @@ import (
 type served struct {
 	model  model
 	engine string
-	// detected says that the engine was guessed from the model list.
+	// detected says that the engine was told by what the server does; clues are what that was.
 	detected bool
+	clues    []clue
 	version  string
 	key      string
+	// accepted is which request fields it takes, and fields those of its vendor's among them; nil
+	// stands for what is known of the vendor.
+	accepted acceptance
+	fields   []chat.Field
 	// scale is how many tokens texts have there.
 	scale prompt.Scale
 }
@@ -46,10 +51,14 @@ func inquire(ctx context.Context, t target, log *slog.Logger) (served, error) {
 	if found.model, err = choose(models, t.model); err != nil {
 		return served{}, err
 	}
+	seems := api.detect(ctx, found.model)
+	found.clues, found.version = seems.clues, seems.version
 	if t.engine == engineAuto {
-		found.engine, found.detected = found.model.vendor(), true
+		found.engine, found.detected = seems.engine, true
 	}
-	found.version = api.version(ctx)
+	if against := seems.contradiction(found.engine); against != "" {
+		log.Warn("the server does not look like one engine alone", "taken_for", found.engine, "but", against)
+	}
 	return found, nil
 }
 
@@ -111,8 +120,7 @@ func addName(names []string, name string) []string {
 	return append(names, name)
 }
 
-// judge compares the answers' model with the one asked for. There is no fingerprint of the model
-// itself yet, so nothing is said of one that changed under the same name.
+// judge compares the answers' model with the one asked for.
 func (a *answers) judge(asked model) report.Model {
 	a.mutex.Lock()
 	defer a.mutex.Unlock()

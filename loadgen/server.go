@@ -1,6 +1,7 @@
 package loadgen
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -15,6 +16,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/umascope/umascope/exporter/metric"
 )
 
 const (
@@ -42,11 +45,15 @@ type model struct {
 	// MaxTokens is the longest prompt with its output; 0 where the server does not say. vLLM and
 	// SGLang do.
 	MaxTokens int `json:"max_model_len"`
+	// Root is where vLLM and SGLang have loaded the model from: a folder, or a name at a hub.
+	Root string `json:"root"`
 }
 
-// simulated says whether the model's owner calls it so: a name that ends with -simulated, as that of
-// umascope's own simulated engine does.
-func (m model) simulated() bool { return strings.HasSuffix(m.OwnedBy, "-simulated") }
+// simulatedSuffix ends the name of an owner that is simulated, as umascope's own simulated engine is.
+const simulatedSuffix = "-simulated"
+
+// simulated says whether the model's owner calls it so.
+func (m model) simulated() bool { return strings.HasSuffix(m.OwnedBy, simulatedSuffix) }
 
 func newServer(t target, key string) (*server, error) {
 	// No proxy, like the client that measures: both must meet the same server.
@@ -97,21 +104,47 @@ func (t target) requestHeader() http.Header {
 	return header
 }
 
-// get fetches a path; the error never repeats the URL, which the caller names.
-func (s *server) get(ctx context.Context, path string) (status int, body []byte, err error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, s.root+path, nil)
+// reply is what the server said to one question; an error has status 0.
+type reply struct {
+	status int
+	header http.Header
+	body   []byte
+	err    error // never repeats the URL, which the caller names
+}
+
+// okBody is the body of an answer with status 200, else nothing.
+func (r reply) okBody() []byte {
+	if r.status != http.StatusOK {
+		return nil
+	}
+	return r.body
+}
+
+// fetch gets a path.
+func (s *server) fetch(ctx context.Context, path string) reply {
+	return s.send(ctx, http.MethodGet, path, nil)
+}
+
+func (s *server) send(ctx context.Context, method, path string, body []byte) reply {
+	request, err := http.NewRequestWithContext(ctx, method, s.root+path, bytes.NewReader(body))
 	if err != nil {
-		return 0, nil, err
+		return reply{err: err}
 	}
 	request.Header = s.header.Clone()
+	if request.Header == nil {
+		request.Header = http.Header{}
+	}
+	if body != nil {
+		request.Header.Set("Content-Type", "application/json")
+	}
 	request.Host = s.header.Get("Host") // net/http ignores the header itself
 	response, err := s.client.Do(request)
 	if err != nil {
-		return 0, nil, withoutURL(err)
+		return reply{err: withoutURL(err)}
 	}
 	defer response.Body.Close()
-	body, err = io.ReadAll(io.LimitReader(response.Body, longestAnswer))
-	return response.StatusCode, body, err
+	text, err := io.ReadAll(io.LimitReader(response.Body, longestAnswer))
+	return reply{status: response.StatusCode, header: response.Header, body: text, err: err}
 }
 
 func withoutURL(err error) error {
@@ -123,17 +156,17 @@ func withoutURL(err error) error {
 
 // models lists the models. A server that answers with another status than 200 is a failure.
 func (s *server) models(ctx context.Context) ([]model, error) {
-	status, body, err := s.get(ctx, "/v1/models")
-	if err != nil {
-		return nil, err
+	answer := s.fetch(ctx, "/v1/models")
+	if answer.err != nil {
+		return nil, answer.err
 	}
-	if status != http.StatusOK {
-		return nil, fmt.Errorf("GET /v1/models answered %d", status)
+	if answer.status != http.StatusOK {
+		return nil, fmt.Errorf("GET /v1/models answered %d", answer.status)
 	}
 	var listed struct {
 		Data []model `json:"data"`
 	}
-	if err := json.Unmarshal(body, &listed); err != nil {
+	if err := json.Unmarshal(answer.body, &listed); err != nil {
 		return nil, fmt.Errorf("GET /v1/models: no model list: %w", err)
 	}
 	return slices.DeleteFunc(listed.Data, func(m model) bool { return m.ID == "" }), nil
@@ -214,35 +247,16 @@ func namesOf(models []model) string {
 	return strings.Join(names, ", ")
 }
 
-// vendor guesses the engine from the owner that it enters in its model list. What cannot be told
-// is openai, whose fields every server accepts.
-func (m model) vendor() string {
-	switch strings.ToLower(m.OwnedBy) {
-	case "vllm":
-		return "vllm"
-	case "sglang":
-		return "sglang"
-	case "tensorrt_llm":
-		return "trtllm"
-	case "nvidia":
-		return "dynamo"
-	default:
-		return "openai"
-	}
-}
-
-// version asks for the engine's version where it has a route for that, as vLLM, SGLang and
-// TensorRT-LLM have; "" otherwise.
+// version asks for the engine's version where it has a route for that, as vLLM, TensorRT-LLM and
+// Ollama have; "" otherwise.
 func (s *server) version(ctx context.Context) string {
-	status, body, err := s.get(ctx, "/version")
-	if err != nil || status != http.StatusOK {
-		return ""
+	for _, path := range []string{metric.ForeignVersionPath, "/api/version"} {
+		var answer struct {
+			Version string `json:"version"`
+		}
+		if json.Unmarshal(s.fetch(ctx, path).okBody(), &answer) == nil && answer.Version != "" {
+			return printable(answer.Version)
+		}
 	}
-	var answer struct {
-		Version string `json:"version"`
-	}
-	if json.Unmarshal(body, &answer) != nil {
-		return ""
-	}
-	return printable(answer.Version)
+	return ""
 }

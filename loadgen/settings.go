@@ -75,6 +75,7 @@ type settings struct {
 	labels            []label
 	telemetry         []telemetry.Source
 	telemetryInterval time.Duration
+	expect            kvExpectation
 	slo               report.SLO
 	validity          []string
 

@@ -43,6 +43,7 @@ type sampling struct {
 // workload is everything that will be sent, as functions of seed, phase and index.
 type workload struct {
 	model, engine string
+	fields        []chat.Field // of the vendor's, those that the server takes
 	sampling      sampling
 	template      *prompt.Template
 	seed          uint64
@@ -72,7 +73,7 @@ type entry struct {
 
 func (s *settings) workload(f served, made script) *workload {
 	return &workload{
-		model: f.model.ID, engine: f.engine, keepOutputs: s.saveOutputs, seed: s.seed, script: made,
+		model: f.model.ID, engine: f.engine, fields: f.fields, keepOutputs: s.saveOutputs, seed: s.seed, script: made,
 		sampling: sampling{
 			Endpoint: s.target.endpoint, Template: s.templateName, Stream: !s.noStream, IgnoreEOS: s.ignoreEOS,
 			Temperature: s.temperature, TopP: s.topP, Stop: s.stop, Seed: s.requestSeed, Extra: s.extraBody,
@@ -220,7 +221,7 @@ func (w *workload) request(s sampling, body []byte) chat.Request {
 // template where there is one.
 func (w *workload) body(s sampling, before []chat.Message, text string) ([]byte, error) {
 	params := chat.Params{
-		Endpoint: s.Endpoint, Model: w.model, Engine: w.engine, Prompt: text, Messages: before,
+		Endpoint: s.Endpoint, Model: w.model, Engine: w.engine, Fields: w.fields, Prompt: text, Messages: before,
 		MaxTokens: s.MaxTokens, IgnoreEOS: s.IgnoreEOS,
 		Temperature: s.Temperature, TopP: s.TopP, Stop: s.Stop,
 		Seed: s.Seed, Stream: s.Stream, Extra: s.Extra,
