@@ -212,8 +212,10 @@ func checkBooks(t *testing.T, c Config, b *batch) {
 func TestTheLastOneInGivesWayAndIsComputedAgain(t *testing.T) {
 	b := books(t, preempting()) // 12 blocks
 	first, second := seq(64, 60), seq(64, 60)
+	b.maxSequences = 2
 	b.enqueue(first)
 	b.enqueue(second)
+	b.enqueue(seq(1, 1)) // waits, and has to go on waiting behind the one that gave way
 	preempted, reads := 0, 0
 	for len(b.running)+len(b.waiting) > 0 {
 		_, _, made := advance(&b)
@@ -222,9 +224,12 @@ func TestTheLastOneInGivesWayAndIsComputedAgain(t *testing.T) {
 		if len(b.running) == 1 && b.running[0] == second && !first.done() {
 			t.Fatal("the first one in lost its place")
 		}
+		if made.preempted > 0 && (len(b.waiting) != 2 || b.waiting[0] != second) {
+			t.Fatal("the one that gave way is not the next one to be let in")
+		}
 	}
 	// Both are at 8 blocks after 64 tokens of answer; together that is more than 12.
-	if preempted != 1 || reads != 128 {
+	if preempted != 1 || reads != 129 {
 		t.Errorf("%d lost their place, prompts of %d tokens were counted", preempted, reads)
 	}
 	if !first.done() || !second.done() || b.cache.Held() != 0 {

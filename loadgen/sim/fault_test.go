@@ -378,6 +378,28 @@ func TestACrashBreaksConnectionsAndTheServerComesBackEmpty(t *testing.T) {
 	}
 }
 
+func TestARestartBringsTheModelBack(t *testing.T) {
+	e, stop := startFor(t, paced())
+	e.dropModel()
+	if _, model := e.serves(); model {
+		t.Fatal("it is still there")
+	}
+	stop()
+	ctx, end := contextWithTimeout(t, time.Minute)
+	ended := make(chan error, 1)
+	go func() { ended <- e.Run(ctx) }()
+	for !e.running() {
+		time.Sleep(time.Millisecond)
+	}
+	if _, model := e.serves(); !model {
+		t.Error("it is still gone")
+	}
+	end()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}
+
 func TestAnEngineThatCrashesSaysSo(t *testing.T) {
 	e, err := New(paced())
 	if err != nil {

@@ -102,6 +102,12 @@ func TestAnEvictionReplayIsToldAlikeByAllWitnesses(t *testing.T) {
 		if delta("kvbm_onboard_blocks_d2d") != 30 || delta("kvbm_onboard_blocks_h2d") != 0 || delta("kvbm_matched_tokens") != 480 {
 			t.Errorf("onboarded from disk %v, from host %v, matched %v", delta("kvbm_onboard_blocks_d2d"), delta("kvbm_onboard_blocks_h2d"), delta("kvbm_matched_tokens"))
 		}
+		askFor(t, e, promptOf("Ac", size), "") // on the device: nothing is looked for below it
+		time.Sleep(windowRefresh)
+		// 12 requests looked for 10 blocks each, and 3 of them found theirs on the disk.
+		if rates := kvbmValues(t, e); rates["kvbm_disk_cache_hit_rate"] != 0.25 || rates["kvbm_host_cache_hit_rate"] != 0 {
+			t.Errorf("hit rates of disk %v and host %v", rates["kvbm_disk_cache_hit_rate"], rates["kvbm_host_cache_hit_rate"])
+		}
 		use, _ := e.use(time.Now())
 		if use.DiskReadBytes != 30*16<<10 || use.DiskWrittenBytes != int64(after["kvbm_offload_blocks_h2d"])*16<<10 {
 			t.Errorf("on the disk: %d bytes read, %d written", use.DiskReadBytes, use.DiskWrittenBytes)
@@ -110,7 +116,7 @@ func TestAnEvictionReplayIsToldAlikeByAllWitnesses(t *testing.T) {
 		if got := plainValue(families[metric.ForeignVLLMExternalHits]); got != 480 {
 			t.Errorf("the engine found %v tokens through the connector", got)
 		}
-		if got, want := plainValue(families[metric.ForeignVLLMPrefixQueries]), 12.*size; got != want {
+		if got, want := plainValue(families[metric.ForeignVLLMPrefixQueries]), 13.*size; got != want {
 			t.Errorf("the engine looked up %v tokens, want %v", got, want)
 		}
 	})

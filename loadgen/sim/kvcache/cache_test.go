@@ -147,6 +147,16 @@ func TestTheOneIdleForLongestGivesWay(t *testing.T) {
 	}
 }
 
+func TestTheEndOfAPrefixGivesWayBeforeItsBeginning(t *testing.T) {
+	c := New(Config{Device: 4, Host: 6})
+	serve(t, c, prompt(1, 4))
+	serve(t, c, prompt(1, 4)) // used again, its end is the oldest on the host
+	serve(t, c, prompt(2, 4))
+	if got := c.Find(prompt(1, 4)); got != (Hits{Host: 2}) {
+		t.Errorf("2 of 4 blocks had to give way; of the prefix is left: %+v", got)
+	}
+}
+
 func TestWhatDoesNotFitChangesNothing(t *testing.T) {
 	c := New(Config{Device: 6, Host: 6})
 	serve(t, c, prompt(1, 4))
