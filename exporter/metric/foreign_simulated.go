@@ -23,6 +23,16 @@ const (
 	ForeignSGLangDuration   = "sglang:e2e_request_latency_seconds"
 	ForeignSGLangQueue      = "sglang:queue_time_seconds"
 
+	// Dynamo's frontend, docs/observability/metrics_examples/fe.log of ai-dynamo/dynamo at ce30a764.
+	ForeignDynamoInputTokens  = "dynamo_frontend_input_sequence_tokens"
+	ForeignDynamoOutputLength = "dynamo_frontend_output_sequence_tokens"
+	ForeignDynamoCachedTokens = "dynamo_frontend_cached_tokens"
+	ForeignDynamoFirstToken   = "dynamo_frontend_time_to_first_token_seconds"
+	ForeignDynamoGap          = "dynamo_frontend_inter_token_latency_seconds"
+	ForeignDynamoDuration     = "dynamo_frontend_request_duration_seconds"
+	ForeignDynamoModelContext = "dynamo_frontend_model_context_length"
+	ForeignDynamoModelMaxSeqs = "dynamo_frontend_model_max_num_seqs"
+
 	// ForeignLabelEngineType is a label of TensorRT-LLM and SGLang.
 	ForeignLabelEngineType = "engine_type"
 )

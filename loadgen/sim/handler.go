@@ -59,6 +59,8 @@ func (e *Engine) vendorRoutes() []route {
 			{metric.ForeignTensorRTLLMDrainingPath, http.MethodGet, e.drain}}
 	case SGLang:
 		return []route{metrics("/metrics", e.sglangPage), tokenize, {"/flush_cache", http.MethodPost, e.forget}}
+	case Dynamo:
+		return []route{metrics("/metrics", e.dynamoPage)}
 	}
 	return nil
 }

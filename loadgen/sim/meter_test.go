@@ -80,6 +80,7 @@ func TestEveryPageHasTheNamesOfTheVocabularyAndSaysThatItIsSimulated(t *testing.
 		"vLLM":         scrape(t, start(t, tiered(VLLM)).Handler(), "/metrics"),
 		"TensorRT-LLM": scrape(t, start(t, tiered(TensorRTLLM)).Handler(), metric.ForeignTensorRTLLMPagePath),
 		"SGLang":       scrape(t, start(t, tiered(SGLang)).Handler(), "/metrics"),
+		"Dynamo":       scrape(t, start(t, tiered(Dynamo)).Handler(), "/metrics"),
 	}
 	for _, version := range []KVBMPage{KVBMv1, KVBMv2, DynamoPrefixed} {
 		c := tiered(VLLM)
@@ -131,7 +132,7 @@ func TestThePageOfVLLMIsAsDefined(t *testing.T) {
 
 func TestPagesPassTheLinter(t *testing.T) {
 	e := start(t, tiered(VLLM))
-	for _, p := range []page{e.vllmPage(), e.tensorRTLLMPage(), e.sglangPage(), e.kvbmPage()} {
+	for _, p := range []page{e.vllmPage(), e.tensorRTLLMPage(), e.sglangPage(), e.dynamoPage(), e.kvbmPage()} {
 		registry, err := p.registry()
 		if err != nil {
 			t.Fatal(err)

@@ -10,6 +10,8 @@ import (
 type reading struct {
 	tally
 	running, waiting int
+	started          int // of those that run, the ones that have their first token
+	served           bool
 	held             int // blocks of the device that requests hold
 	hostBlocks       int // blocks that the host keeps
 	onboarding       int // blocks that are being brought back
@@ -30,7 +32,11 @@ func (e *Engine) reading(now time.Time) *reading {
 		tiers: e.tiers, moves: e.batch.cache.Moves().Since(e.tally.moved), perBlock: e.config.KV.TokensPerBlock,
 		blockBytes: e.config.KV.BlockBytes(), memory: e.config.Memory,
 	}
+	r.served = e.open && !e.faults.ModelGone
 	for _, s := range e.batch.running {
+		if !s.first.IsZero() {
+			r.started++
+		}
 		if s.ready.After(now) {
 			r.onboarding += s.hits.Host + s.hits.Disk
 		}

@@ -65,8 +65,9 @@ func kvbmValues(t *testing.T, e *Engine) map[string]float64 {
 	return values
 }
 
+// plainValue is that of the first counter or gauge of a family, or the sum of its histogram.
 func plainValue(family *dto.MetricFamily) float64 {
-	return family.GetMetric()[0].GetCounter().GetValue() + family.GetMetric()[0].GetGauge().GetValue()
+	return family.GetMetric()[0].GetHistogram().GetSampleSum() + family.GetMetric()[0].GetCounter().GetValue() + family.GetMetric()[0].GetGauge().GetValue()
 }
 
 // A is read, B pushes it out, A comes again. All four witnesses have to tell the same story: what

@@ -20,6 +20,7 @@ type tally struct {
 	ends                                          map[finishReason]int64
 
 	firstToken, queue, perToken, gap, duration histogram
+	input, output, cached                      histogram // tokens of requests
 
 	window window
 	moved  kvcache.Moves // of the cache when counting began
@@ -28,12 +29,18 @@ type tally struct {
 func newTally() tally {
 	return tally{
 		ends:       map[finishReason]int64{},
-		firstToken: newHistogram(metric.VLLMTimeToFirstTokenSeconds),
-		queue:      newHistogram(metric.VLLMRequestQueueTimeSeconds),
-		perToken:   newHistogram(metric.VLLMRequestTimePerOutputTokenSeconds),
-		gap:        newHistogram(metric.VLLMRequestTimePerOutputTokenSeconds),
-		duration:   newHistogram(metric.VLLME2ERequestLatencySeconds),
+		firstToken: newHistogram(metric.VLLMTimeToFirstTokenSeconds.Buckets()),
+		queue:      newHistogram(metric.VLLMRequestQueueTimeSeconds.Buckets()),
+		perToken:   newHistogram(metric.VLLMRequestTimePerOutputTokenSeconds.Buckets()),
+		gap:        newHistogram(metric.VLLMRequestTimePerOutputTokenSeconds.Buckets()),
+		duration:   newHistogram(metric.VLLME2ERequestLatencySeconds.Buckets()),
+		input:      newHistogram(lengths()), output: newHistogram(lengths()), cached: newHistogram(lengths()),
 	}
+}
+
+// lengths are bounds for numbers of tokens; Dynamo's begin with 0 too.
+func lengths() []float64 {
+	return []float64{0, 50, 100, 200, 500, 1000, 2000, 5000, 10000, 20000, 50000, 100000}
 }
 
 // admit counts where a prompt was found.
@@ -43,6 +50,8 @@ func (t *tally) admit(s *sequence, perBlock int, now time.Time) {
 	t.hostTokens += host
 	t.diskTokens += disk
 	t.computedTokens += int64(s.asked.promptTokens) - device - host - disk
+	t.input.observe(float64(s.asked.promptTokens))
+	t.cached.observe(float64(device + host + disk))
 	whole := s.asked.promptTokens / perBlock
 	t.reusedBlocks += int64(s.hits.Blocks())
 	t.missedBlocks += int64(whole - s.hits.Blocks())
@@ -65,6 +74,7 @@ func (t *tally) observe(made *outcome, now time.Time) {
 	}
 	for _, s := range made.finished {
 		t.duration.observe(now.Sub(s.arrived).Seconds())
+		t.output.observe(float64(s.said.tokens()))
 		if n := s.said.tokens(); n > 1 {
 			t.perToken.observe(now.Sub(s.first).Seconds() / float64(n-1))
 		}
@@ -76,7 +86,7 @@ func (t *tally) observe(made *outcome, now time.Time) {
 func (t *tally) clone() tally {
 	c := *t
 	c.ends = maps.Clone(t.ends)
-	for _, h := range []*histogram{&c.firstToken, &c.queue, &c.perToken, &c.gap, &c.duration} {
+	for _, h := range []*histogram{&c.firstToken, &c.queue, &c.perToken, &c.gap, &c.duration, &c.input, &c.output, &c.cached} {
 		h.counts = slices.Clone(h.counts)
 	}
 	return c
@@ -90,8 +100,7 @@ type histogram struct {
 	sum    float64
 }
 
-func newHistogram(like metric.Histogram) histogram {
-	bounds := like.Buckets()
+func newHistogram(bounds []float64) histogram {
 	return histogram{bounds: bounds, counts: make([]uint64, len(bounds)+1)}
 }
 

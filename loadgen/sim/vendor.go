@@ -12,7 +12,7 @@ const (
 	VLLM        Vendor = "vllm"
 	TensorRTLLM Vendor = "trtllm"
 	SGLang      Vendor = "sglang"
-	Dynamo      Vendor = "dynamo" // its frontend, with vLLM behind it
+	Dynamo      Vendor = "dynamo" // its frontend
 	OpenAI      Vendor = "openai" // any other, as Ollama: OpenAI's fields, and no page of metrics
 )
 

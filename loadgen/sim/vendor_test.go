@@ -22,7 +22,7 @@ func TestEachVendorHasItsOwnPaths(t *testing.T) {
 		VLLM:        {"/metrics", "/version"},
 		TensorRTLLM: {"/metrics", "/prometheus/metrics", "/version"},
 		SGLang:      {"/metrics"},
-		Dynamo:      {},
+		Dynamo:      {"/metrics"},
 		OpenAI:      {},
 	} {
 		e := start(t, of(vendor))
@@ -147,6 +147,7 @@ func TestPagesOfAllVendorsCountTheSameThings(t *testing.T) {
 		VLLM:        {metric.VLLMPromptTokensTotal.Def().Name, metric.VLLMGenerationTokensTotal.Def().Name, metric.ForeignVLLMPrefixHits},
 		TensorRTLLM: {metric.ForeignTensorRTLLMPromptTokens, metric.ForeignTensorRTLLMGenerationTokens, metric.ForeignTensorRTLLMCachedTokens},
 		SGLang:      {metric.ForeignSGLangPromptTokens, metric.ForeignSGLangGenerationTokens, ""},
+		Dynamo:      {metric.ForeignDynamoInputTokens, metric.ForeignDynamoOutputTokens, metric.ForeignDynamoCachedTokens},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			c := tiny()
