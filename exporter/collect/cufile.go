@@ -19,8 +19,7 @@ func cufileSpec() Spec {
 		Metrics: cufileMetrics(),
 		Needs:   []Need{inspectNeed("which way processes of other users get at files is unknown, and their cuFile settings and logs are not seen")},
 		Open: func(host Host, _ Options) Collect {
-			c := &cufileCollector{host: host, looks: map[processID]*cufileLook{}, logs: newCuFileLogs()}
-			return c.collect
+			return newCuFileCollector(host).collect
 		},
 	}
 }
@@ -29,8 +28,13 @@ func cufileSpec() Spec {
 // collector twice at a time.
 type cufileCollector struct {
 	host  Host
-	looks map[processID]*cufileLook
+	looks *processLooks[*cufileLook]
 	logs  *cufileLogs
+}
+
+func newCuFileCollector(host Host) *cufileCollector {
+	looks := newProcessLooks(host, func(pid uint32) *cufileLook { return inspect(host, pid) })
+	return &cufileCollector{host: host, looks: looks, logs: newCuFileLogs()}
 }
 
 func (c *cufileCollector) collect(ctx context.Context, sample *Sample, batch *Batch) error {

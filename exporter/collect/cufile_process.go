@@ -4,22 +4,16 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"path"
 	"strconv"
 	"strings"
-	"time"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/umascope/umascope/exporter/cufile"
 	"github.com/umascope/umascope/exporter/kernelfs"
 )
-
-// inspectionAge is how long what was seen of a process is taken for true: its mappings can be thousands of lines,
-// for each of which the kernel holds up the process's own memory calls, and engines open files when they start.
-const inspectionAge = 20 * time.Second
 
 // The library and its half for network file systems, by how their files' names begin.
 const (
@@ -29,7 +23,6 @@ const (
 
 // cufileLook is one look into a process.
 type cufileLook struct {
-	at       time.Time
 	pid      uint32
 	innerPID uint32 // as its logs have it
 	comm     string
@@ -43,48 +36,19 @@ type cufileLook struct {
 	logs []string
 }
 
-// lookInto looks into each process that has not been looked into lately. Processes that have ended are left
-// out. When the time is up before all have been, it is an error, and the next collection goes on.
+// lookInto looks into the processes; of one that hides nothing is seen.
 func (c *cufileCollector) lookInto(ctx context.Context, pids []uint32) ([]*cufileLook, error) {
-	now := c.host.Now()
-	var looks []*cufileLook
-	current := map[processID]*cufileLook{}
-	for _, pid := range pids {
-		stat, err := kernelfs.ReadProcessStat(c.host.Proc, pid)
-		if err != nil {
-			if kernelfs.ProcessExists(c.host.Proc, pid) {
-				looks = append(looks, &cufileLook{pid: pid}) // it hides
-			}
-			continue
-		}
-		id := processID{pid, stat.StartTicks}
-		look := c.looks[id]
-		if look == nil || !look.fresh(now) {
-			if ctx.Err() != nil {
-				return nil, fmt.Errorf("not all processes could be looked into: %w", ctx.Err())
-			}
-			look = inspect(c.host, pid)
-			if again, err := kernelfs.ReadProcessStat(c.host.Proc, pid); err != nil || again.StartTicks != id.start {
-				continue // it has ended meanwhile, so that nothing could be seen of it
-			}
-			look.at, look.comm = now, stat.Comm
-			c.looks[id] = look
-		}
-		current[id] = look
-		looks = append(looks, look)
+	looks, hidden, err := c.looks.into(ctx, pids)
+	for _, pid := range hidden {
+		looks = append(looks, &cufileLook{pid: pid})
 	}
-	c.looks = current
-	return looks, nil
-}
-
-func (l *cufileLook) fresh(now time.Time) bool {
-	age := now.Sub(l.at)
-	return age >= 0 && age < inspectionAge
+	return looks, err
 }
 
 // inspect looks into a process. What cannot be read leaves the evidence uninspected.
 func inspect(host Host, pid uint32) *cufileLook {
 	look := &cufileLook{pid: pid, innerPID: pid}
+	look.comm, _ = kernelfs.Comm(host.Proc, pid) // it may have ended since
 	libraries, mapsErr := kernelfs.MappedLibraries(host.Proc, pid, cufileLibrary, cufileRDMALibrary)
 	files, filesErr := kernelfs.OpenFiles(host.Proc, pid)
 	look.evidence.Loaded, look.evidence.RDMALoaded = libraries[cufileLibrary], libraries[cufileRDMALibrary]

@@ -270,7 +270,7 @@ func (r *readCount) Lstat(name string) (fs.FileInfo, error) { return fs.Lstat(r.
 
 func TestWhenTheTimeIsUpNoPartOfTheProcessesIsCounted(t *testing.T) {
 	host := withEntries(t, worker(mapsWith, nil))
-	c := &cufileCollector{host: host, looks: map[processID]*cufileLook{}, logs: newCuFileLogs()}
+	c := newCuFileCollector(host)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if looks, err := c.lookInto(ctx, []uint32{6330}); err == nil || looks != nil {

@@ -20,13 +20,14 @@ func kvbmSpec() Spec {
 			c := &kvbmCollector{
 				host: host, client: endpoint.Client{HTTP: host.HTTP}, sources: newSources(options.Sources),
 				sizes: options.Sources.BytesPerBlock, logs: map[string]*kvbmLog{},
+				looks: newProcessLooks(host, func(pid uint32) kvbmProcess { return inspectKVBM(host.Proc, pid) }),
 			}
 			return c.collect
 		},
 	}
 }
 
-// kvbmCollector keeps of a collection only how far logs have been read. Counts of a source that has begun
+// kvbmCollector keeps of a collection how far logs have been read and what was seen of processes. Counts of a source that has begun
 // anew are passed on as they are: to see that it did is the reader's right.
 type kvbmCollector struct {
 	host    Host
@@ -34,6 +35,7 @@ type kvbmCollector struct {
 	sources *sources
 	sizes   map[string]uint64 // bytes per block, by source; under "" of all others
 	logs    map[string]*kvbmLog
+	looks   *processLooks[kvbmProcess]
 }
 
 var errNotKVBM = errors.New("answers, but has no metric of KVBM or NIXL")
@@ -44,8 +46,9 @@ func (c *kvbmCollector) collect(ctx context.Context, sample *Sample, batch *Batc
 	targets, listErr := c.sources.now()
 	answers := readSources(ctx, targets.KVBM, c.readPage)
 	logged, logErr := c.readLogs(targets.KVBMLogs)
-	files, filesErr := c.diskFiles(ctx, sample)
-	configured := c.emitConfigured(ctx, sample, batch)
+	processes, lookErr := c.processes(ctx, sample)
+	files, filesErr := diskFiles(processes)
+	configured := emitConfigured(ctx, sample, batch, processes)
 
 	sizes := c.blockSizes(answers, logged)
 	for _, a := range answers {
@@ -61,7 +64,7 @@ func (c *kvbmCollector) collect(ctx context.Context, sample *Sample, batch *Batc
 		file.emit(batch)
 	}
 	pageErr := sourcesOutcome("pages of KVBM", answers)
-	return kvbmOutcome(pageErr, configured || len(logged)+len(files) > 0, errors.Join(listErr, logErr, filesErr))
+	return kvbmOutcome(pageErr, configured || len(logged)+len(files) > 0, errors.Join(listErr, logErr, lookErr, filesErr))
 }
 
 // kvbmOutcome is absent only if nothing was found anywhere and nothing went wrong.

@@ -2,7 +2,9 @@ package collect
 
 import (
 	"context"
+	"io/fs"
 	"math"
+	"slices"
 	"strconv"
 
 	"github.com/umascope/umascope/exporter/kernelfs"
@@ -17,26 +19,30 @@ func cacheVariables() map[string]string {
 	return map[string]string{metric.TierHost: "DYN_KVBM_CPU_CACHE_GB", metric.TierDisk: "DYN_KVBM_DISK_CACHE_GB"}
 }
 
-// emitConfigured tells the sizes of the tiers from the environment of the processes that hold GPU memory. Those
-// around them have inherited the same, and would only repeat it. A process that may not be looked into
-// is passed over, as for its descriptors.
-func (c *kvbmCollector) emitConfigured(ctx context.Context, sample *Sample, batch *Batch) (found bool) {
-	if c.host.ForeignGPU {
-		return false
+// configuredTiers reads the sizes of tiers, in bytes by tier, that a process was started with. Of one that may not
+// be looked into there are none.
+func configuredTiers(proc fs.FS, pid uint32) map[string]float64 {
+	sizes := map[string]float64{}
+	environ, _ := kernelfs.ReadEnviron(proc, pid)
+	for tier, variable := range cacheVariables() {
+		if bytes, given := parseGigabytes(environ[variable]); given {
+			sizes[tier] = bytes
+		}
 	}
+	return sizes
+}
+
+// emitConfigured tells the sizes of the tiers from the environment of the processes that hold GPU memory. Those
+// around them have inherited the same, and would only repeat it.
+func emitConfigured(ctx context.Context, sample *Sample, batch *Batch, processes []kvbmProcess) (found bool) {
 	reading, _ := sample.Memory(ctx) // without one there are no processes; the memory collector says why
-	looked := map[uint32]bool{}
-	for _, p := range reading.Processes {
-		if looked[p.PID] { // it uses several GPUs
+	for _, p := range processes {
+		if !slices.ContainsFunc(reading.Processes, func(holder GPUProcess) bool { return holder.PID == p.pid }) {
 			continue
 		}
-		looked[p.PID] = true
-		environ, _ := kernelfs.ReadEnviron(c.host.Proc, p.PID)
-		for tier, variable := range cacheVariables() {
-			if bytes, given := parseGigabytes(environ[variable]); given {
-				found = true
-				batch.Gauge(metric.KVBMConfiguredCacheBytes, bytes, strconv.FormatUint(uint64(p.PID), 10), p.Comm, p.Cgroup, tier)
-			}
+		for tier, bytes := range p.configured {
+			found = true
+			batch.Gauge(metric.KVBMConfiguredCacheBytes, bytes, pidLabel(p.pid), p.comm, p.cgroup, tier)
 		}
 	}
 	return found

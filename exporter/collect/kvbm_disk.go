@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -36,31 +37,57 @@ func isDiskTier(file kernelfs.OpenFile) bool {
 		strings.HasPrefix(name, "kvbm_g3_") && strings.HasSuffix(name, ".bin"))
 }
 
-// diskFiles looks for the files among the descriptors of engines. One can be open several times: cuFile in
-// compatibility mode keeps one descriptor with and one without O_DIRECT, and a process that was forked
-// has those of its parent. A process that ended or may not be looked into is passed over: the latter
+// kvbmProcess is what a process of an engine tells of KVBM.
+type kvbmProcess struct {
+	pid          uint32
+	comm, cgroup string
+	files        []kernelfs.OpenFile // of the disk tier
+	filesErr     error               // why files may be missing
+	// configured are the sizes of tiers that it was started with, in bytes, by tier.
+	configured map[string]float64
+}
+
+func inspectKVBM(proc fs.FS, pid uint32) kvbmProcess {
+	p := kvbmProcess{pid: pid, configured: configuredTiers(proc, pid)}
+	opened, err := kernelfs.OpenFiles(proc, pid)
+	p.files = slices.DeleteFunc(opened, func(file kernelfs.OpenFile) bool { return !isDiskTier(file) })
+	if err != nil && !isHidden(err) && !(errors.Is(err, kernelfs.ErrTooLong) && len(p.files) > 0) {
+		p.filesErr = fmt.Errorf("descriptors: %w", err)
+	}
+	if len(p.files)+len(p.configured) > 0 {
+		p.comm, _ = kernelfs.Comm(proc, pid) // it may have ended since
+		p.cgroup, _ = kernelfs.ProcessCgroup(proc, pid)
+	}
+	return p
+}
+
+// processes looks into those that may belong to an engine. One that may not be looked into is passed over: that
 // is what the collector's need is about.
-func (c *kvbmCollector) diskFiles(ctx context.Context, sample *Sample) ([]*diskFile, error) {
+func (c *kvbmCollector) processes(ctx context.Context, sample *Sample) ([]kvbmProcess, error) {
+	found, hidden, err := c.looks.into(ctx, sample.engineProcesses(ctx))
+	for _, pid := range hidden {
+		found = append(found, inspectKVBM(c.host.Proc, pid))
+	}
+	return found, err
+}
+
+// diskFiles lists the files that the processes have open, each once. One can be open several times: cuFile in
+// compatibility mode keeps one descriptor with and one without O_DIRECT, and a process that was forked has
+// those of its parent.
+func diskFiles(processes []kvbmProcess) ([]*diskFile, error) {
 	var found []*diskFile
 	var errs []error
 	byIdentity := map[string]*diskFile{}
-	for _, pid := range sample.engineProcesses(ctx) {
-		opened, err := kernelfs.OpenFiles(c.host.Proc, pid)
-		before := len(found)
-		for _, file := range opened {
-			if !isDiskTier(file) {
-				continue
-			}
+	for _, p := range processes {
+		errs = append(errs, p.filesErr)
+		for _, file := range p.files {
 			known := byIdentity[identity(file)]
 			if known == nil {
-				known = &diskFile{labels: c.holder(pid, file.Target), bytes: *file.SizeBytes}
+				known = &diskFile{labels: []string{pidLabel(p.pid), p.comm, p.cgroup, file.Target}, bytes: *file.SizeBytes}
 				byIdentity[identity(file)] = known
 				found = append(found, known)
 			}
 			known.addDirect(file.Direct)
-		}
-		if err != nil && !isHidden(err) && !(errors.Is(err, kernelfs.ErrTooLong) && len(found) > before) {
-			errs = append(errs, fmt.Errorf("descriptors: %w", err))
 		}
 	}
 	return found, errors.Join(errs...)
@@ -77,12 +104,6 @@ func identity(file kernelfs.OpenFile) string {
 		return file.Target
 	}
 	return file.Device + " " + strconv.FormatUint(file.Inode, 10)
-}
-
-func (c *kvbmCollector) holder(pid uint32, path string) []string {
-	comm, _ := kernelfs.Comm(c.host.Proc, pid) // it may have ended since
-	cgroup, _ := kernelfs.ProcessCgroup(c.host.Proc, pid)
-	return []string{strconv.FormatUint(uint64(pid), 10), comm, cgroup, path}
 }
 
 func (f *diskFile) addDirect(direct *bool) {
