@@ -70,20 +70,20 @@ func handWorked() map[string]map[string]int64 {
 		},
 		// Memory of a discrete GPU is not in the pool: no line gpu_process.
 		"h200-idle": {
-			metric.LineFree: 130648352 * kB, metric.LineAnon: 21756 * kB, metric.LinePageCache: (13048 + 990940 - 7368) * kB,
-			metric.LineShmem: 7368 * kB, metric.LineSwapCache: 0, metric.LineSlabReclaimable: 13708 * kB, metric.LineSlabUnreclaimable: 39192 * kB,
-			metric.LineKernelStack: 3696 * kB, metric.LinePageTables: (1540 + 0) * kB, metric.LinePercpu: 4672 * kB, metric.LineHugetlb: 0,
-			metric.LineManaged: 18845696 - (7809312 + 671744 + 1003520 + 0 + 503280 + 8736768) + // group1
-				0 - (0 + 0 + 0 + 0 + 0 + 0), // inference.slice
-			metric.LineUnattributed: (131981020-130648352-21756-996620-7368-0-13708-39192-3696-1540-4672-0)*kB - 121072,
+			metric.LineFree: 130575832 * kB, metric.LineAnon: 19952 * kB, metric.LinePageCache: (13212 + 1078444 - 7368) * kB,
+			metric.LineShmem: 7368 * kB, metric.LineSwapCache: 0, metric.LineSlabReclaimable: 16472 * kB, metric.LineSlabUnreclaimable: 38372 * kB,
+			metric.LineKernelStack: 3664 * kB, metric.LinePageTables: (1340 + 0) * kB, metric.LinePercpu: 4480 * kB, metric.LineHugetlb: 0,
+			metric.LineManaged: 11747328 - (9884464 + 655360 + 671744 + 0 + 447552 + 0) + // group1
+				36864 - (3088 + 0 + 0 + 0 + 31824 + 0), // inference.slice
+			metric.LineUnattributed: (131981020-130575832-19952-1084288-7368-0-16472-38372-3664-1340-4480-0)*kB - 90160,
 		},
 		"h200-load": {
-			metric.LineFree: 118892628 * kB, metric.LineAnon: 3889584 * kB, metric.LinePageCache: (23832 + 8431848 - 2120904) * kB,
-			metric.LineShmem: 2120904 * kB, metric.LineSwapCache: 0, metric.LineSlabReclaimable: 133052 * kB, metric.LineSlabUnreclaimable: 64624 * kB,
-			metric.LineKernelStack: 4304 * kB, metric.LinePageTables: (16256 + 0) * kB, metric.LinePercpu: 4672 * kB, metric.LineHugetlb: 0,
-			metric.LineManaged: 19107840 - (8199712 + 671744 + 880640 + 0 + 503856 + 8736768) + // group1
-				149618688 - (129524552 + 557056 + 15245312 + 0 + 63648 + 0), // inference.slice
-			metric.LineUnattributed: (131981020-118892628-3889584-6334776-2120904-0-133052-64624-4304-16256-4672-0)*kB - 4343240,
+			metric.LineFree: 122498184 * kB, metric.LineAnon: 427064 * kB, metric.LinePageCache: (23984 + 7401052 - 2112712) * kB,
+			metric.LineShmem: 2112712 * kB, metric.LineSwapCache: 0, metric.LineSlabReclaimable: 108548 * kB, metric.LineSlabUnreclaimable: 56156 * kB,
+			metric.LineKernelStack: 3988 * kB, metric.LinePageTables: (10300 + 0) * kB, metric.LinePercpu: 4480 * kB, metric.LineHugetlb: 0,
+			metric.LineManaged: 11849728 - (10017184 + 638976 + 651264 + 0 + 447264 + 0) + // group1
+				1185402880 - (99911224 + 278528 + 9322496 + 0 + 32112 + 0), // inference.slice
+			metric.LineUnattributed: (131981020-122498184-427064-5312324-2112712-0-108548-56156-3988-10300-4480-0)*kB - 1075953560,
 		},
 		"h200x2": {
 			metric.LineFree: 254361408 * kB, metric.LineAnon: 437708 * kB, metric.LinePageCache: (23968 + 7312564 - 2120904) * kB,
