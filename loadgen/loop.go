@@ -204,7 +204,10 @@ func (l *lane) take(phase context.Context) (freed int64, ok bool) {
 	}
 	select {
 	case freed = <-l.slots.free:
-		return freed, phase.Err() == nil
+		// A slot that becomes free in the moment in which the phase ends is no longer one of it,
+		// whichever of the two is noticed first.
+		over := l.phase.limit.Duration > 0 && freed-l.start >= int64(l.phase.limit.Duration)
+		return freed, !over && phase.Err() == nil
 	case <-phase.Done():
 		return 0, false
 	}
