@@ -98,6 +98,7 @@ func (r *run) write(summary report.Summary, log *telemetry.Log) error {
 		r.folder.writeJSON(fileSummary, summary),
 		r.folder.write(fileReport, func(w io.Writer) error { return report.Markdown(w, summary) }),
 		r.folder.write(fileHTML, func(w io.Writer) error { return report.HTML(w, page) }),
+		r.folder.writeResults(r.settings.results, summary),
 	)
 }
 

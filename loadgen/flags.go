@@ -103,6 +103,7 @@ func recordFlags(set flagSet, s *settings) {
 	flag(set, "out", "Folder of run folders.", "runs", &s.out, text)
 	flag(set, "run-id", "Name of the run and its folder; UTC time, arm and a hash if not given.", "", &s.runID, text)
 	set.Flag("save-outputs", "Keep what the model wrote, in outputs.jsonl.").BoolVar(&s.saveOutputs)
+	resultFlags(set, &s.results)
 	webFlags(set, &s.web)
 	flag(set, "web.linger", "How long the live metrics stay after the run.", "0s", &s.web.linger, duration)
 	flag(set, "log-level", "Least severe messages to print: debug, info, warn or error.", "info", &s.logLevel, oneOf("debug", "info", "warn", "error"))

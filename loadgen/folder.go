@@ -1,7 +1,7 @@
 package loadgen
 
 import (
-	"bytes"
+	"bufio"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -58,19 +58,17 @@ func (f folder) writeJSON(name string, value any) error {
 // write makes or replaces a file in one step: who reads it finds the old or the new one, whole,
 // even if the disk fills up or the machine stops in between.
 func (f folder) write(name string, render func(io.Writer) error) error {
-	var content bytes.Buffer
-	if err := render(&content); err != nil {
-		return fmt.Errorf("%s: %w", name, err)
-	}
 	file, err := os.CreateTemp(string(f), "."+name+".*")
 	if err != nil {
 		return err
 	}
 	defer os.Remove(file.Name())
-	_, err = file.Write(content.Bytes())
+	// Through a buffer and not from one: tables of requests are as large as the run.
+	content := bufio.NewWriterSize(file, 256<<10)
+	err = errors.Join(render(content), content.Flush())
 	err = errors.Join(err, file.Chmod(0o644), file.Sync(), file.Close())
 	if err != nil {
-		return err
+		return fmt.Errorf("%s: %w", name, err)
 	}
 	return os.Rename(file.Name(), f.path(name))
 }

@@ -82,6 +82,7 @@ type settings struct {
 	out         string
 	runID       string
 	saveOutputs bool
+	results     results
 	web         web
 	logLevel    string
 }

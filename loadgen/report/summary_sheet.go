@@ -1,0 +1,93 @@
+package report
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+
+	"github.com/umascope/umascope/loadgen/sheet"
+)
+
+// SummarySheet is the summary for people: what ran, whether it is valid, the figures as the report
+// writes them, then every latency with its numbers, in seconds.
+func SummarySheet(s Summary) sheet.Sheet {
+	rows := [][]any{{"run", s.Run}, {"verdict", s.verdictText()}}
+	for _, reason := range s.InvalidReasons {
+		rows = append(rows, []any{"invalid: " + string(reason.Code), reason.Detail})
+	}
+	for _, f := range append(s.identity(), s.facts()...) {
+		rows = append(rows, []any{f.name, f.value})
+	}
+	for _, warning := range s.Warnings {
+		rows = append(rows, []any{"warning", warning})
+	}
+	rows = append(rows, nil, texts(append([]string{"metric", "from", "unit"}, distributionHeader("n")...)))
+	for _, r := range s.Latency.rows() {
+		rows = append(rows, r.numbers("seconds"))
+	}
+	for _, r := range s.Tokens.rows() {
+		rows = append(rows, r.numbers("tokens"))
+	}
+	return sheet.Sheet{Name: "Summary", Rows: sheet.Rows(rows)}
+}
+
+// numbers are the cells of a distribution as numbers, with its unit before them.
+func (r row) numbers(unit string) []any {
+	d := r.values
+	cells := []any{r.name, r.from, unit, d.N}
+	for _, v := range []*float64{d.Mean, d.SD, d.Min, d.P25, d.P50, d.P75, d.P90, d.P95, d.P99, d.P999, d.Max} {
+		cells = append(cells, known(v))
+	}
+	return cells
+}
+
+func texts(words []string) []any {
+	var cells []any
+	for _, word := range words {
+		cells = append(cells, word)
+	}
+	return cells
+}
+
+// FigureSheet is the summary for programs: every value of summary.json with its path, such as
+// latency.ttft.send.p50, one a row. A value that is null has no row.
+func FigureSheet(s Summary) (sheet.Sheet, error) {
+	text, err := json.Marshal(s)
+	if err != nil {
+		return sheet.Sheet{}, err
+	}
+	var value any
+	if err := json.Unmarshal(text, &value); err != nil {
+		return sheet.Sheet{}, err
+	}
+	var rows [][]any
+	flatten("", value, func(path string, leaf any) { rows = append(rows, []any{path, leaf}) })
+	return sheet.Sheet{Name: "Figures", Header: []string{"figure", "value"}, Rows: sheet.Rows(rows)}, nil
+}
+
+// flatten visits the leaves of a JSON value, in the order of their paths.
+func flatten(path string, value any, visit func(path string, leaf any)) {
+	below := func(key string) string {
+		if path == "" {
+			return key
+		}
+		return path + "." + key
+	}
+	switch v := value.(type) {
+	case nil:
+	case map[string]any:
+		for _, key := range slices.Sorted(maps.Keys(v)) {
+			flatten(below(key), v[key], visit)
+		}
+	case []any:
+		for i, element := range v {
+			flatten(below(strconv.Itoa(i)), element, visit)
+		}
+	case string, float64, bool:
+		visit(path, v)
+	default:
+		visit(path, fmt.Sprint(v))
+	}
+}

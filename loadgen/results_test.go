@@ -1,0 +1,111 @@
+package loadgen
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/xuri/excelize/v2"
+
+	"github.com/umascope/umascope/loadgen/report"
+)
+
+// conversationFile is a file of two conversations of two turns each.
+func conversationFile(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "talk.json")
+	text := `[{"id":"=one","messages":[{"role":"user","content":"Hello there."},{"role":"assistant","content":"Hello."},{"role":"user","content":"How are you?"},{"role":"assistant","content":"Well."}]},
+{"id":"two","messages":[{"role":"user","content":"What is that?"},{"role":"assistant","content":"A test."},{"role":"user","content":"Why?"},{"role":"assistant","content":"To know."}]}]`
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestTheFurtherFilesHoldEveryRequest(t *testing.T) {
+	url := engine(t, 200*time.Microsecond)
+	code, folder, stdout, stderr := invoke(t, t.Context(), "--url", url, "--requests=4", "--warmup=0", "--output-tokens=6", "--engine=vllm",
+		"--scenario=multi_turn", "--prompts", conversationFile(t), "--active-conversations=1", "--save-outputs", "--xlsx", "--csv", "--conversations", "--benchstat")
+	if code != exitDone {
+		t.Fatalf("exit %d: %s%s", code, stdout, stderr)
+	}
+	book, err := excelize.OpenFile(filepath.Join(folder, fileWorkbook))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer book.Close()
+	rows, err := book.GetRows("Raw data")
+	if err != nil || len(rows) != 5 || rows[0][0] != "ttft_ms" || !slices.Equal(book.GetSheetList(), []string{"Summary", "Raw data"}) {
+		t.Errorf("workbook: tabs %q, rows %q (%v)", book.GetSheetList(), rows, err)
+	}
+	requests := readCSV(t, filepath.Join(folder, fileRequestsCSV))
+	conversation := slices.Index(requests[0], "conversation_id")
+	if len(requests) != 5 || !strings.HasPrefix(requests[1][conversation], "'=one") {
+		t.Errorf("%s: %q", fileRequestsCSV, requests)
+	}
+	figures := readCSV(t, filepath.Join(folder, fileSummaryCSV))
+	if !slices.ContainsFunc(figures, func(row []string) bool { return slices.Equal(row, []string{"requests.ok", "4"}) }) {
+		t.Errorf("%s: %q", fileSummaryCSV, figures)
+	}
+	expectConversations(t, folder)
+	text, err := os.ReadFile(filepath.Join(folder, fileBenchstat))
+	if err != nil || !strings.Contains(string(text), "\nBenchmarkLoad/scenario=multi_turn 4 ") || !strings.Contains(string(text), "\narm: default\n") && !strings.HasPrefix(string(text), "arm: default\n") {
+		t.Errorf("%s: %s (%v)", fileBenchstat, text, err)
+	}
+}
+
+func expectConversations(t *testing.T, folder string) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(folder, fileConversations))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var turns int
+	for line := range strings.Lines(string(text)) {
+		var c report.Conversation
+		if err := json.Unmarshal([]byte(line), &c); err != nil {
+			t.Fatal(err)
+		}
+		for i, turn := range c.Turns {
+			turns++
+			if turn.Turn != i+1 || turn.Output == nil || *turn.Output == "" || turn.E2E == nil {
+				t.Errorf("turn %d of %s: %+v", i, c.Conversation, turn)
+			}
+		}
+	}
+	if turns != 4 {
+		t.Errorf("%d turns: %s", turns, text)
+	}
+}
+
+func readCSV(t *testing.T, path string) [][]string {
+	t.Helper()
+	file, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	rows, err := csv.NewReader(file).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rows
+}
+
+func TestWithoutFlagsThereAreNoFurtherFiles(t *testing.T) {
+	url := engine(t, 200*time.Microsecond)
+	code, folder, _, stderr := invoke(t, t.Context(), "--url", url, "--requests=1", "--warmup=0", "--output-tokens=2", "--engine=vllm")
+	if code != exitDone {
+		t.Fatalf("exit %d: %s", code, stderr)
+	}
+	for _, name := range []string{fileWorkbook, fileRequestsCSV, fileSummaryCSV, fileConversations, fileBenchstat} {
+		if _, err := os.Stat(filepath.Join(folder, name)); err == nil {
+			t.Errorf("%s was not asked for", name)
+		}
+	}
+}

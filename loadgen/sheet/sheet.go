@@ -1,0 +1,74 @@
+// Package sheet writes tables of cells as a workbook (.xlsx) or as CSV.
+//
+// Rows are streamed: a million of them do not have to be in memory. Text is untrusted: what a
+// spreadsheet would take for a formula, or a terminal for a command, stays text.
+package sheet
+
+import (
+	"iter"
+	"strings"
+	"unicode"
+)
+
+// Sheet is one table. A cell is a string, an int, a float64, a bool or nil, which is empty.
+type Sheet struct {
+	// Name is the tab of the workbook.
+	Name string
+	// Header is the first row; nil is none.
+	Header []string
+	// Rows are read once, in order; an error ends them and is that of whoever writes.
+	Rows iter.Seq2[[]any, error]
+}
+
+// Rows makes the rows of a table that is in memory anyway.
+func Rows(rows [][]any) iter.Seq2[[]any, error] {
+	return func(yield func([]any, error) bool) {
+		for _, row := range rows {
+			if !yield(row, nil) {
+				return
+			}
+		}
+	}
+}
+
+// maxCell is what a cell of a workbook holds, in characters (Excel's own limit).
+const maxCell = 32767
+
+// literal makes text safe in a cell. What begins like a formula gets an apostrophe, as a person
+// would type it: a workbook marks text as text, but the next program that it is pasted or exported
+// to does not. What does not print is replaced, and what is too long is cut.
+func literal(text string) string {
+	text = strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return unicode.ReplacementChar
+	}, text)
+	if text != "" && strings.ContainsRune("=+-@'", rune(text[0])) {
+		text = "'" + text
+	}
+	if runes := []rune(text); len(text) > maxCell && len(runes) > maxCell {
+		text = string(runes[:maxCell])
+	}
+	return text
+}
+
+// cells makes a row safe. Numbers are left as they are: a negative one is no formula.
+func cells(row []any) []any {
+	safe := make([]any, len(row))
+	for i, cell := range row {
+		if text, is := cell.(string); is {
+			cell = literal(text)
+		}
+		safe[i] = cell
+	}
+	return safe
+}
+
+func texts(header []string) []any {
+	row := make([]any, len(header))
+	for i, text := range header {
+		row[i] = text
+	}
+	return row
+}
