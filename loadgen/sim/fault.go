@@ -5,8 +5,6 @@ import (
 	"hash/fnv"
 	"slices"
 	"time"
-
-	"github.com/umascope/umascope/loadgen/sim/kvcache"
 )
 
 // FaultKind is one way in which a single request goes wrong.
@@ -191,10 +189,4 @@ func (e *Engine) dropModel() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.faults.ModelGone = true
-}
-
-// fromTiers counts hits in tokens.
-func fromTiers(hits kvcache.Hits, perBlock int) (device, host, disk int64) {
-	per := int64(perBlock)
-	return int64(hits.Device) * per, int64(hits.Host) * per, int64(hits.Disk) * per
 }

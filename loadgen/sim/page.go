@@ -55,22 +55,22 @@ func (p page) Describe(descs chan<- *prometheus.Desc) {
 func (p page) Collect(metrics chan<- prometheus.Metric) {
 	r := p.read()
 	for _, s := range p.series {
-		metrics <- valid(prometheus.NewConstMetric(s.desc(), s.kind, s.read(r)))(s.desc())
+		send(metrics, s.desc())(prometheus.NewConstMetric(s.desc(), s.kind, s.read(r)))
 	}
 	for _, s := range p.spreads {
 		h := s.read(r)
 		buckets, count := h.cumulative()
-		metrics <- valid(prometheus.NewConstHistogram(s.desc(), count, h.sum, buckets))(s.desc())
+		send(metrics, s.desc())(prometheus.NewConstHistogram(s.desc(), count, h.sum, buckets))
 	}
 }
 
-// valid is the metric, or the error in its place.
-func valid(made prometheus.Metric, err error) func(*prometheus.Desc) prometheus.Metric {
-	return func(desc *prometheus.Desc) prometheus.Metric {
+// send returns what sends a metric, or why there is none.
+func send(metrics chan<- prometheus.Metric, desc *prometheus.Desc) func(prometheus.Metric, error) {
+	return func(made prometheus.Metric, err error) {
 		if err != nil {
-			return prometheus.NewInvalidMetric(desc, err)
+			made = prometheus.NewInvalidMetric(desc, err)
 		}
-		return made
+		metrics <- made
 	}
 }
 
@@ -96,12 +96,13 @@ func (e *Engine) newPage(series []series, spreads []spread) page {
 	return page{read: func() *reading { return e.reading(time.Now()) }, series: series, spreads: spreads}
 }
 
-// shows lists series of one kind with the same labels.
+// shown is a series without what it has in common with those beside it.
 type shown struct {
 	name, help string
 	read       func(*reading) float64
 }
 
+// list makes series of one kind with the same labels.
 func list(kind prometheus.ValueType, labels prometheus.Labels, all ...shown) []series {
 	listed := make([]series, len(all))
 	for i, one := range all {

@@ -8,9 +8,12 @@ import (
 	"github.com/umascope/umascope/exporter/metric"
 )
 
+// engineNumber is that of the one replica.
+const engineNumber = "0"
+
 // vllmPage is vLLM's /metrics. Hits are counted in tokens; external are those of a KV connector.
 func (e *Engine) vllmPage() page {
-	labels := prometheus.Labels{metric.ForeignLabelModelName: e.config.Model}
+	labels := prometheus.Labels{metric.ForeignLabelModelName: e.config.Model, metric.ForeignVLLMLabelEngine: engineNumber}
 	gauges := list(prometheus.GaugeValue, labels,
 		defined(metric.VLLMNumRequestsRunning, func(r *reading) float64 { return float64(r.running) }),
 		defined(metric.VLLMNumRequestsWaiting, func(r *reading) float64 { return float64(r.waiting) }),
@@ -50,7 +53,7 @@ func (e *Engine) vllmCacheConfig() series {
 	return series{
 		name: metric.ForeignVLLMCacheConfigInfo, help: "Configuration of the KV cache, in the labels.", kind: prometheus.GaugeValue,
 		labels: prometheus.Labels{
-			metric.ForeignVLLMLabelEngine:    "0",
+			metric.ForeignVLLMLabelEngine:    engineNumber,
 			metric.ForeignVLLMLabelBlockSize: strconv.Itoa(e.config.KV.TokensPerBlock),
 			metric.ForeignVLLMLabelBlocks:    strconv.Itoa(e.blocksNow()),
 		},

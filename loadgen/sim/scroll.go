@@ -76,15 +76,11 @@ func (s *scroll) id(number uint32) {
 
 // Special tokens of the template, as in Llama 3.
 const (
-	textBegin   = "<|begin_of_text|>"
-	headBegin   = "<|start_header_id|>"
-	headEnd     = "<|end_header_id|>"
-	headLines   = "\n\n"
-	endOfTurn   = "<|eot_id|>"
-	headTokens  = 4 // of a message, the role among them
-	turnTokens  = headTokens + 1
-	chatTokens  = 1 + headTokens // what a chat has without messages
-	answeringAs = assistant
+	textBegin = "<|begin_of_text|>"
+	headBegin = "<|start_header_id|>"
+	headEnd   = "<|end_header_id|>"
+	headLines = "\n\n"
+	endOfTurn = "<|eot_id|>"
 )
 
 // chat writes messages as the Llama 3 chat template does, ending where the answer begins. Special
@@ -98,7 +94,7 @@ func (s *scroll) chat(messages []message) {
 		s.write(string(m.Content))
 		s.special(endOfTurn)
 	}
-	s.head(answeringAs)
+	s.head(assistant)
 }
 
 func (s *scroll) head(role string) {

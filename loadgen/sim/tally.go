@@ -59,6 +59,12 @@ func (t *tally) admit(s *sequence, perBlock int, now time.Time) {
 	t.window.add(lookup{host: s.hits.Host, disk: s.hits.Disk, asked: asked}, now)
 }
 
+// fromTiers is hits in tokens.
+func fromTiers(hits kvcache.Hits, perBlock int) (device, host, disk int64) {
+	per := int64(perBlock)
+	return int64(hits.Device) * per, int64(hits.Host) * per, int64(hits.Disk) * per
+}
+
 // observe counts one step.
 func (t *tally) observe(made *outcome, now time.Time) {
 	t.iterations++
