@@ -158,9 +158,9 @@ func (m *memoryAccount) printHolders(out io.Writer) {
 		fmt.Fprintf(out, "\nWho holds GPU memory\n  no process is listed\n")
 		return
 	}
-	fmt.Fprintf(out, "\nWho holds GPU memory\n  %9s %9s  %-16s %s\n", "GiB", "pid", "comm", "cgroup")
+	fmt.Fprintf(out, "\nWho holds GPU memory\n  %9s %4s %9s  %-16s %s\n", "GiB", "GPU", "pid", "comm", "cgroup")
 	for _, holder := range m.Holders {
-		fmt.Fprintf(out, "  %9s %9d  %-16s %s\n", gibOr(holder.UsedBytes), holder.PID, printable(holder.Comm), printable(holder.Cgroup))
+		fmt.Fprintf(out, "  %9s %4d %9d  %-16s %s\n", gibOr(holder.UsedBytes), holder.GPU, holder.PID, printable(holder.Comm), printable(holder.Cgroup))
 	}
 	fmt.Fprintf(out, "\n%s\n  %9s %9s  %s\n", m.GroupTitle(), "charged", "GPU-held", "cgroup")
 	for _, g := range m.Groups {

@@ -84,7 +84,7 @@ func TestExplainSaysWhereTheMemoryIs(t *testing.T) {
 		"  page_cache             30.00    30.0%  ████████████\n",
 		"  gpu_process            40.00    40.0%  ████████████████\n",
 		"  unattributed            5.00     5.0%  ██\n", // 100 - 20 - 30 - 5 anonymous - 40
-		"      40.00         7  VLLM::EngineCor  /box\n",
+		"      40.00    0         7  VLLM::EngineCor  /box\n",
 		"       1.00     40.00  /box\n",
 		"charged to none, so no limit stops it",
 		"CUDA sees 20.00 GiB (MemFree), 48.00 GiB is available: CUDA does not count the 28.00 GiB of cache",

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"runtime"
 	"strings"
 	"time"
 
@@ -19,6 +20,10 @@ const (
 	sendTimeout     = 30 * time.Second // for a slow reader, after the page is made
 	shutdownTimeout = 5 * time.Second
 	maxHeaderBytes  = 64 << 10
+
+	// defaultThreads is enough to read hundreds of cgroups side by side. On a machine with 16 cores a scrape took
+	// half as much CPU time again without a limit as with 2; node_exporter's default is 1.
+	defaultThreads = 4
 )
 
 // serve serves pages until ctx ends, or prints one with --once.
@@ -28,6 +33,8 @@ func (l *commandLine) serve(ctx context.Context, stdout, stderr io.Writer) (err 
 		return err
 	}
 	defer func() { err = errors.Join(err, opened.close()) }()
+	// Never more than there are; fewer if that is set.
+	runtime.GOMAXPROCS(min(l.threads, runtime.GOMAXPROCS(0)))
 	e, err := New(opened.Host, Settings{
 		Collectors: l.enabledCollectors(), Options: l.options, CollectTimeout: l.collectTimeout,
 		MaxRequests: l.maxRequests, TelemetryPath: l.telemetryPath, HideOwnMetrics: l.hideOwnMetrics, Logger: l.logger(),

@@ -126,6 +126,7 @@ func (s *Sample) architectureOf(devices []nvml.Device, err error) nvml.Architect
 // GPUProcess is a process with memory of one GPU.
 type GPUProcess struct {
 	UUID string // of the GPU
+	GPU  int    // its index, as the driver counts
 	PID  uint32
 	// UsedBytes is nil where the driver does not say.
 	UsedBytes *uint64
@@ -140,7 +141,7 @@ func (s *Sample) gpuProcesses(devices []nvml.Device) []GPUProcess {
 	var processes []GPUProcess
 	for _, device := range devices {
 		for _, p := range device.Processes {
-			holder := GPUProcess{UUID: device.UUID, PID: p.PID, UsedBytes: p.UsedBytes}
+			holder := GPUProcess{UUID: device.UUID, GPU: device.Index, PID: p.PID, UsedBytes: p.UsedBytes}
 			if !s.host.ForeignGPU {
 				// A process may end at any time: that its name is gone is no error.
 				holder.Comm, _ = kernelfs.Comm(s.host.Proc, p.PID)
