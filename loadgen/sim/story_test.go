@@ -3,6 +3,7 @@ package sim
 import (
 	"encoding/json"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -247,23 +248,31 @@ func TestTheCacheIsMadeOfWhatIsFreeWhenTheWeightsAreThere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := tiny()
 		c.Memory = Memory{WeightBytes: 1 << 30, LoadBytesPerSecond: 1 << 30}
+		var mu sync.Mutex
 		var told []Use
-		c.OnUse = func(u Use) { told = append(told, u) }
+		c.OnUse = func(u Use) {
+			mu.Lock()
+			defer mu.Unlock()
+			told = append(told, u)
+		}
 		c.KV.FreeRatio = 0.5
 		c.KV.FreeBytes = func() int64 {
+			mu.Lock()
+			defer mu.Unlock()
 			if last := told[len(told)-1]; last.WeightsRead != 1<<30 {
 				t.Errorf("asked when %d bytes were read", last.WeightsRead)
 			}
 			return 100 * 16 << 10
 		}
 		began := time.Now()
-		e := start(t, c)
+		e, stop := startFor(t, c)
 		if took := time.Since(began); took < time.Second || took > 1100*time.Millisecond {
 			t.Errorf("loading took %v", took)
 		}
 		if use, _ := e.use(time.Now()); use.KVCapacityTokens != 50*16 || use.PinnedBytes != 50*16<<10 || use.DeviceBytes != 1<<30+50*16<<10 {
 			t.Errorf("%+v", use)
 		}
+		stop()
 		if half := told[4].WeightsRead; half < 1<<28 || half > 1<<30*3/4 {
 			t.Errorf("%d bytes read after half a second", half)
 		}
