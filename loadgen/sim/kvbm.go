@@ -82,12 +82,13 @@ func (e *Engine) kvbmPage() page {
 		{metric.ForeignKVBMObjectHitRate, "Object storage cache hit rate (0.0-1.0) from the sliding window.", none},
 	}
 	var hits []series
+	var spreads []spread
 	if version == KVBMv2 {
 		counters = append(counters,
 			shown{metric.ForeignKVBMObjectReadFailures, "Failed object storage reads.", none},
 			shown{metric.ForeignKVBMObjectWriteFailures, "Failed object storage writes.", none})
 		gauges = append(gauges, shown{metric.ForeignKVBMInflightOnboards, "Sequence hashes with an onboard in flight.", func(r *reading) float64 { return float64(r.onboarding) }})
-		hits = kvbmHits()
+		hits, spreads = kvbmHits(), kvbmTransfers()
 	}
 	all := append(list(prometheus.CounterValue, nil, counters...), list(prometheus.GaugeValue, nil, gauges...)...)
 	all = append(all, hits...)
@@ -96,7 +97,20 @@ func (e *Engine) kvbmPage() page {
 			all[i].name = metric.ForeignKVBMPrefixes()[1] + all[i].name
 		}
 	}
-	return e.newPage(all, nil)
+	return e.newPage(all, spreads)
+}
+
+// kvbmTransfers are the times of onboards. Those of a request count once, for the slowest tier that it
+// needed: what it waits for in the end.
+func kvbmTransfers() []spread {
+	transfer := func(route string, read func(*reading) *histogram) spread {
+		return spread{metric.ForeignKVBMTransferDuration, "End-to-end transfer duration by operation, route, and outcome.",
+			prometheus.Labels{"operation": metric.OpOnboard, "route": route, "outcome": "success"}, read}
+	}
+	return []spread{
+		transfer("d2h", func(r *reading) *histogram { return &r.fromDisk }),
+		transfer("h2d", func(r *reading) *histogram { return &r.fromHost }),
+	}
 }
 
 // kvbmHits counts by tier.

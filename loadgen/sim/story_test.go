@@ -309,6 +309,25 @@ func TestTheWindowForgetsOldRequestsAndIsRenewedEveryFiveSeconds(t *testing.T) {
 	}
 }
 
+func TestVersion2TellsHowLongOnboardsTook(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := tiny()
+		c.KV.HostBytes, c.KV.Page = 12*16<<10, KVBMv2
+		e := start(t, c)
+		for _, name := range []string{"A", "Ba", "Bb", "Bc", "Bd", "A"} {
+			askFor(t, e, promptOf(name, 161), "")
+		}
+		for _, m := range scrape(t, e.KVBMHandler(), "/metrics")[metric.ForeignKVBMTransferDuration].GetMetric() {
+			h := m.GetHistogram()
+			for _, label := range m.GetLabel() {
+				if label.GetName() == "route" && (label.GetValue() == "d2h") != (h.GetSampleCount() == 1 && h.GetSampleSum() == 0.042) {
+					t.Errorf("%s: %d transfers of %v s in all", label.GetValue(), h.GetSampleCount(), h.GetSampleSum())
+				}
+			}
+		}
+	})
+}
+
 func TestVersion2CountsTheDetourByTheHost(t *testing.T) {
 	r := &reading{}
 	r.moves.DiskToDevice, r.moves.HostToDevice = 3, 4

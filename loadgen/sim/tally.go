@@ -6,6 +6,8 @@ import (
 	"sort"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/loadgen/sim/kvcache"
 )
@@ -21,6 +23,7 @@ type tally struct {
 
 	firstToken, queue, perToken, gap, duration histogram
 	input, output, cached                      histogram // tokens of requests
+	fromHost, fromDisk                         histogram // time until blocks are brought back
 
 	window window
 	moved  kvcache.Moves // of the cache when counting began
@@ -35,6 +38,7 @@ func newTally() tally {
 		gap:        newHistogram(metric.VLLMRequestTimePerOutputTokenSeconds.Buckets()),
 		duration:   newHistogram(metric.VLLME2ERequestLatencySeconds.Buckets()),
 		input:      newHistogram(lengths()), output: newHistogram(lengths()), cached: newHistogram(lengths()),
+		fromHost: newHistogram(prometheus.DefBuckets), fromDisk: newHistogram(prometheus.DefBuckets),
 	}
 }
 
@@ -50,6 +54,11 @@ func (t *tally) admit(s *sequence, perBlock int, now time.Time) {
 	t.hostTokens += host
 	t.diskTokens += disk
 	t.computedTokens += int64(s.asked.promptTokens) - device - host - disk
+	if waits := s.ready.Sub(now).Seconds(); disk > 0 {
+		t.fromDisk.observe(waits)
+	} else if host > 0 {
+		t.fromHost.observe(waits)
+	}
 	t.input.observe(float64(s.asked.promptTokens))
 	t.cached.observe(float64(device + host + disk))
 	whole := s.asked.promptTokens / perBlock
@@ -92,7 +101,7 @@ func (t *tally) observe(made *outcome, now time.Time) {
 func (t *tally) clone() tally {
 	c := *t
 	c.ends = maps.Clone(t.ends)
-	for _, h := range []*histogram{&c.firstToken, &c.queue, &c.perToken, &c.gap, &c.duration, &c.input, &c.output, &c.cached} {
+	for _, h := range []*histogram{&c.firstToken, &c.queue, &c.perToken, &c.gap, &c.duration, &c.input, &c.output, &c.cached, &c.fromHost, &c.fromDisk} {
 		h.counts = slices.Clone(h.counts)
 	}
 	return c
