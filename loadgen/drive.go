@@ -131,10 +131,7 @@ func (r *run) drivePhases(stop, cut context.Context) error {
 // passed notes a phase that is over, at once: a killed run must be readable too.
 func (r *run) passed(s span) error {
 	r.spans = append(r.spans, s)
-	return r.folder.writeJSON(filePhases, struct {
-		Schema string `json:"schema"`
-		Phases []span `json:"phases"`
-	}{"umascope.phases/1", r.spans})
+	return r.folder.writeJSON(filePhases, phaseFile{schemaPhases, r.spans})
 }
 
 // settle waits for one telemetry interval, so that the machine is seen before and after the load.
@@ -242,12 +239,12 @@ func (r *run) end() error {
 
 // requests is how many requests a phase has, 0 when only time ends it.
 func (w *workload) requests(p phase) int {
-	if !p.process.Open() || p.limit.Duration == 0 {
-		return p.limit.Requests
+	if !p.process.Open() || p.limit.Duration == 0 && p.process.Trace == nil {
+		return w.script.measured(p.limit.Requests)
 	}
 	count := 0
 	for range p.process.Offsets(p.limit, w.seed, w.stream(p)) {
 		count++
 	}
-	return count
+	return w.script.measured(count)
 }

@@ -14,6 +14,18 @@ import (
 	"github.com/umascope/umascope/loadgen/telemetry"
 )
 
+// Names of the forms of files; their JSON Schemas are in the folder schema.
+const (
+	schemaManifest = "umascope.manifest/1"
+	schemaPhases   = "umascope.phases/1"
+)
+
+// phaseFile is phases.json: the phases that are over, in the order in which they began.
+type phaseFile struct {
+	Schema string `json:"schema"`
+	Phases []span `json:"phases"`
+}
+
 // States of a run in its manifest.
 const (
 	stateRunning     = "running" // also of a run that was killed
@@ -108,7 +120,7 @@ type machineFacts struct {
 func (r *run) newManifest() *manifest {
 	s, w := r.settings, r.work
 	m := &manifest{
-		Schema: "umascope.manifest/1", Run: r.id, Scenario: s.scenario.name, Labels: s.labelMap(), State: stateRunning,
+		Schema: schemaManifest, Run: r.id, Scenario: s.scenario.name, Labels: s.labelMap(), State: stateRunning,
 		Program: buildVersion(), Flags: r.flags, Seed: s.seed, Client: thisMachine(),
 		Workload: workloadFacts{
 			SHA256: r.workSHA, Sampling: w.sampling, Concurrency: s.concurrency, Script: w.script.facts, OutputTokens: w.output,

@@ -28,11 +28,12 @@ type measurement struct {
 // Whether the run is valid is a key as well: benchstat -filter valid:true.
 func Benchstat(w io.Writer, s Summary) error {
 	var b strings.Builder
+	// No key: those make tables apart, and every run is another. What is no key is skipped.
+	fmt.Fprintf(&b, "# run %s\n", printable(s.Run))
 	for _, name := range slices.Sorted(maps.Keys(s.Labels)) {
 		key(&b, name, s.Labels[name])
 	}
 	key(&b, "model", s.Model.ID)
-	key(&b, "run", s.Run)
 	key(&b, "valid", strconv.FormatBool(s.Valid))
 	result := fmt.Sprintf("BenchmarkLoad/scenario=%s %d", word(s.Scenario), s.Requests[chat.StatusOK])
 	for _, m := range s.measurements() {

@@ -1,0 +1,307 @@
+package loadgen
+
+import (
+	"bytes"
+	"encoding"
+	"encoding/json"
+	goflag "flag"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/umascope/umascope/loadgen/chat"
+	"github.com/umascope/umascope/loadgen/report"
+)
+
+var update = goflag.Bool("update", false, "write the JSON Schemas anew")
+
+// described are the files of a run that have a schema. Of files of lines it is that of a line.
+var described = []struct {
+	schema, title string
+	file          string
+	form          string // the file's own name of its form; empty of lines
+	value         any
+}{
+	{"summary", "summary.json", fileSummary, report.Schema, report.Summary{}},
+	{"requests", "A line of requests.jsonl", fileRequests, "", chat.Record{}},
+	{"manifest", "manifest.json", fileManifest, schemaManifest, manifest{}},
+	{"phases", "phases.json", filePhases, schemaPhases, phaseFile{}},
+	{"conversations", "A line of conversations.jsonl", fileConversations, "", report.Conversation{}},
+}
+
+func schemaPath(name string) string { return filepath.Join("schema", name+".schema.json") }
+
+// TestSchemasAreThoseOfTheTypes keeps the files in the folder schema equal to the Go types, whose
+// comments are their descriptions; -update writes them.
+func TestSchemasAreThoseOfTheTypes(t *testing.T) {
+	comments := readComments(t, ".", "chat", "report", "telemetry", "schedule", "prompt")
+	for _, d := range described {
+		g := generator{comments: comments, definitions: map[string]any{}}
+		document := map[string]any{
+			"$schema": "https://json-schema.org/draft/2020-12/schema",
+			"$id":     "https://github.com/umascope/umascope/loadgen/schema/" + d.schema + ".schema.json",
+			"title":   d.title,
+		}
+		for key, value := range g.object(reflect.TypeOf(d.value)) {
+			document[key] = value
+		}
+		document["$defs"] = g.definitions
+		if d.form != "" {
+			document["properties"].(map[string]any)["schema"] = map[string]any{"const": d.form}
+		}
+		text, err := json.MarshalIndent(document, "", "  ")
+		if err != nil {
+			t.Fatal(err)
+		}
+		text = append(text, '\n')
+		if *update {
+			if err := os.WriteFile(schemaPath(d.schema), text, 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if there, err := os.ReadFile(schemaPath(d.schema)); err != nil || !bytes.Equal(there, text) {
+			t.Errorf("%s is not that of %T (%v): run go test ./loadgen -run Schemas -update and read what changed", schemaPath(d.schema), d.value, err)
+		}
+	}
+}
+
+// generator makes JSON Schemas of Go types as encoding/json writes them.
+type generator struct {
+	comments    map[string]string
+	definitions map[string]any
+}
+
+// of is the schema of a type; structs become definitions.
+func (g generator) of(t reflect.Type) map[string]any {
+	switch {
+	case t == reflect.TypeFor[time.Time]():
+		return map[string]any{"type": "string", "format": "date-time"}
+	case t == reflect.TypeFor[chat.Status]():
+		return map[string]any{"type": "string", "enum": chat.Statuses()}
+	case t.Implements(reflect.TypeFor[json.Marshaler]()):
+		return map[string]any{}
+	case t.Implements(reflect.TypeFor[encoding.TextMarshaler]()):
+		return map[string]any{"type": "string"}
+	}
+	switch t.Kind() {
+	case reflect.Pointer:
+		return g.of(t.Elem())
+	case reflect.Struct:
+		return g.reference(t)
+	case reflect.Map:
+		return map[string]any{"type": "object", "additionalProperties": g.of(t.Elem())}
+	case reflect.Slice:
+		return map[string]any{"type": "array", "items": g.of(t.Elem())}
+	case reflect.Array:
+		return map[string]any{"type": "array", "items": g.of(t.Elem()), "minItems": t.Len(), "maxItems": t.Len()}
+	case reflect.String:
+		return map[string]any{"type": "string"}
+	case reflect.Bool:
+		return map[string]any{"type": "boolean"}
+	case reflect.Float32, reflect.Float64:
+		return map[string]any{"type": "number"}
+	case reflect.Interface:
+		return map[string]any{}
+	default:
+		return map[string]any{"type": "integer"}
+	}
+}
+
+func (g generator) reference(t reflect.Type) map[string]any {
+	if t.Name() == "" {
+		return g.object(t)
+	}
+	name := strings.ReplaceAll(t.String(), ".", "-")
+	if _, made := g.definitions[name]; !made {
+		g.definitions[name] = nil // so that a type may contain itself
+		g.definitions[name] = g.object(t)
+	}
+	return map[string]any{"$ref": "#/$defs/" + name}
+}
+
+// object is the schema of a struct. What has no omitempty is always there; then nil is null.
+func (g generator) object(t reflect.Type) map[string]any {
+	properties, required := map[string]any{}, []string{}
+	for _, field := range reflect.VisibleFields(t) {
+		name, options, _ := strings.Cut(field.Tag.Get("json"), ",")
+		if !field.IsExported() || field.Anonymous || name == "-" {
+			continue
+		}
+		if name == "" {
+			name = field.Name
+		}
+		schema := g.of(field.Type)
+		if !strings.Contains(options, "omit") {
+			required = append(required, name)
+			if field.Type.Kind() == reflect.Pointer {
+				schema = map[string]any{"anyOf": []any{schema, map[string]any{"type": "null"}}}
+			}
+		}
+		if text := g.comments[declaring(t, field).String()+"."+field.Name]; text != "" {
+			schema["description"] = text
+		}
+		properties[name] = schema
+	}
+	slices.Sort(required)
+	schema := map[string]any{"type": "object", "properties": properties, "additionalProperties": false}
+	if len(required) > 0 {
+		schema["required"] = required
+	}
+	if text := g.comments[t.String()]; text != "" {
+		schema["description"] = text
+	}
+	return schema
+}
+
+// declaring is the struct that a field stands in, which may be embedded.
+func declaring(t reflect.Type, field reflect.StructField) reflect.Type {
+	for _, i := range field.Index[:len(field.Index)-1] {
+		t = t.Field(i).Type
+	}
+	return t
+}
+
+// readComments reads the comments of types and fields, by package.Type and package.Type.Field.
+func readComments(t *testing.T, folders ...string) map[string]string {
+	t.Helper()
+	comments := map[string]string{}
+	for _, folder := range folders {
+		paths, err := filepath.Glob(filepath.Join(folder, "*.go"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, path := range paths {
+			if strings.HasSuffix(path, "_test.go") {
+				continue
+			}
+			file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ParseComments)
+			if err != nil {
+				t.Fatal(err)
+			}
+			fileComments(file, comments)
+		}
+	}
+	return comments
+}
+
+func fileComments(file *ast.File, comments map[string]string) {
+	oneLine := func(groups ...*ast.CommentGroup) string {
+		var text []string
+		for _, group := range groups {
+			text = append(text, strings.Fields(group.Text())...)
+		}
+		return strings.Join(text, " ")
+	}
+	for _, declaration := range file.Decls {
+		general, ok := declaration.(*ast.GenDecl)
+		if !ok || general.Tok != token.TYPE {
+			continue
+		}
+		for _, spec := range general.Specs {
+			declared := spec.(*ast.TypeSpec)
+			name := file.Name.Name + "." + declared.Name.Name
+			comments[name] = oneLine(general.Doc, declared.Doc)
+			structure, ok := declared.Type.(*ast.StructType)
+			if !ok {
+				continue
+			}
+			for _, field := range structure.Fields.List {
+				for _, ident := range field.Names {
+					comments[name+"."+ident.Name] = oneLine(field.Doc, field.Comment)
+				}
+			}
+		}
+	}
+}
+
+// validators compiles the schemas of the tree.
+func validators(t *testing.T) map[string]*jsonschema.Schema {
+	t.Helper()
+	compiled := map[string]*jsonschema.Schema{}
+	for _, d := range described {
+		compiler := jsonschema.NewCompiler()
+		compiler.AssertFormat()
+		schema, err := compiler.Compile(schemaPath(d.schema))
+		if err != nil {
+			t.Fatal(err)
+		}
+		compiled[d.file] = schema
+	}
+	return compiled
+}
+
+// documents are the JSON values of a file: one, or one a line.
+func documents(t *testing.T, path string) []any {
+	t.Helper()
+	file, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	var values []any
+	decoder := json.NewDecoder(file)
+	decoder.UseNumber()
+	for decoder.More() {
+		var value any
+		if err := decoder.Decode(&value); err != nil {
+			t.Fatal(err)
+		}
+		values = append(values, value)
+	}
+	return values
+}
+
+func TestTheFilesOfRunsKeepTheirSchemas(t *testing.T) {
+	schemas := validators(t)
+	url := engine(t, 200*time.Microsecond)
+	page, _ := exporter(t)
+	for name, args := range map[string][]string{
+		"conversations": {"--scenario=multi_turn", "--prompts", conversationFile(t), "--save-outputs"},
+		"open loop":     {"--arrival=poisson", "--rate=200", "--slo=ttft=1s", "--label=note=x"},
+		"telemetry":     {"--telemetry=spark1=" + page, "--telemetry-interval=100ms", "--label=host=spark1"},
+		"failures":      {"--request-timeout=1ms", "--output-tokens=64"},
+		"whole answers": {"--no-stream", "--extra-body={\"seed\":1}"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			args = slices.Concat([]string{"--url", url, "--requests=4", "--warmup=2", "--engine=vllm", "--conversations"}, args)
+			code, folder, stdout, stderr := invoke(t, t.Context(), args...)
+			if code != exitDone && code != exitInvalid {
+				t.Fatalf("exit %d: %s%s", code, stdout, stderr)
+			}
+			for file, schema := range schemas {
+				for _, value := range documents(t, filepath.Join(folder, file)) {
+					if err := schema.Validate(value); err != nil {
+						t.Errorf("%s: %v", file, err)
+					}
+				}
+			}
+		})
+	}
+}
+
+func TestASchemaRefusesWhatIsNoRun(t *testing.T) {
+	schemas := validators(t)
+	for file, text := range map[string]string{
+		fileSummary:  `{"schema":"umascope.summary/1"}`,
+		fileRequests: `{"run":"r","status":"fine"}`,
+		fileManifest: `[]`,
+		filePhases:   `{"schema":"umascope.phases/1","phases":[],"more":1}`,
+	} {
+		value, err := jsonschema.UnmarshalJSON(strings.NewReader(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if schemas[file].Validate(value) == nil {
+			t.Errorf("%s takes %s", file, text)
+		}
+	}
+}
