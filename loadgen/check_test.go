@@ -6,9 +6,12 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/umascope/umascope/loadgen/sim"
 )
 
 func checked(t *testing.T, url string) (int, findings) {
@@ -107,5 +110,62 @@ func TestCheckFailsWhereARunWould(t *testing.T) {
 		if code, f := checked(t, url); code != exitUsage || f.Usable {
 			t.Errorf("%s: exit %d, %+v", name, code, f)
 		}
+	}
+}
+
+func TestCheckSaysWhatTheEngineIsAndWhichFieldsItTakes(t *testing.T) {
+	for _, vendor := range sim.Vendors() {
+		_, url := simulated(t, func(c *sim.Config) { c.Vendor, c.DecodeBase = vendor, time.Millisecond })
+		code, f := checked(t, url)
+		if code != exitDone || f.Schema != checkSchema || f.Engine != string(vendor) || f.Accepted == nil {
+			t.Fatalf("%s: exit %d: %+v", vendor, code, f)
+		}
+		if strict := vendor == sim.TensorRTLLM; slices.Contains(f.Accepted.Accepted, "return_token_ids") == strict {
+			t.Errorf("%s: accepted %v, refused %v", vendor, f.Accepted.Accepted, f.Accepted.Refused)
+		}
+		if !slices.Contains(f.Accepted.Accepted, "ignore_eos") || len(f.Clues) == 0 && vendor != sim.OpenAI {
+			t.Errorf("%s: %+v", vendor, f)
+		}
+	}
+}
+
+func TestCheckSeesCachedTokensAndGreedyDrift(t *testing.T) {
+	_, url := simulated(t, func(c *sim.Config) { c.DecodeBase = time.Millisecond })
+	_, f := checked(t, url)
+	if detail := f.find("cached tokens").Detail; !strings.Contains(detail, "when the same request came again") || strings.HasPrefix(detail, "0 ") {
+		t.Errorf("cached tokens: %q", detail)
+	}
+	if detail := f.find("greedy answers").Detail; !strings.HasPrefix(detail, "the same") {
+		t.Errorf("greedy answers: %q", detail)
+	}
+	_, drifting := simulated(t, func(c *sim.Config) {
+		c.DecodeBase, c.Faults.Drift = time.Millisecond, sim.Drift{Ratio: 1, Alone: true, FromToken: 2}
+	})
+	_, f = checked(t, drifting)
+	if detail := f.find("greedy answers").Detail; !strings.HasPrefix(detail, "differ after ") {
+		t.Errorf("greedy answers: %q", detail)
+	}
+}
+
+func TestCheckNeverRepeatsASecret(t *testing.T) {
+	const secret = "sk-very-secret-0123456789"
+	t.Setenv("OPENAI_API_KEY", secret)
+	for name, status := range map[string]int{"refusing": http.StatusUnauthorized, "quoting in band": http.StatusOK} {
+		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/v1/models" {
+				_, _ = io.WriteString(w, `{"data":[{"id":"m"}]}`)
+				return
+			}
+			w.WriteHeader(status)
+			_, _ = io.WriteString(w, `{"error":{"message":"bad key `+r.Header.Get("Authorization")+" "+r.Header.Get("X-Token")+`"}}`)
+		}))
+		for _, args := range [][]string{{"check"}, {"check", "--json"}} {
+			var out, complained bytes.Buffer
+			code := Run(t.Context(), append(args, "--url", s.URL, "--header", "X-Token:"+secret), &out, &complained)
+			if text := out.String() + complained.String(); code != exitUsage || strings.Contains(text, secret) {
+				t.Errorf("%s: exit %d: %s", name, code, text)
+			}
+		}
+		s.Close()
 	}
 }

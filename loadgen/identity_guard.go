@@ -135,7 +135,7 @@ var limitCode = regexp.MustCompile(`^(context_length_exceeded|exceed_context_siz
 //	llama.cpp     the request exceeds the available context size
 var limitText = regexp.MustCompile(`(?i)maximum context length|longer than the (maximum model length|model's context length)|` +
 	`should not exceed max_num_tokens|(prompt|input) length \([0-9.]+( tokens)?\) exceeds|exceeds the available context size|` +
-	`prompt is too long|more than the [0-9]+ that one prompt may have`)
+	`prompt is too long|prompt has [0-9]+ tokens`)
 
 // overLimit says whether a request failed because its prompt is longer than the server takes.
 func overLimit(result chat.Result) bool {

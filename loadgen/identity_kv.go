@@ -55,13 +55,18 @@ type kvSeen struct {
 	silent, up bool
 }
 
-// seeKV looks through what the exporters said during the run.
-func seeKV(log *telemetry.Log) kvSeen {
+// seeKV looks through what the exporters said during the run. A machine of another time or none is not
+// the one that the engine ran on; a simulated one may be that of a simulated engine.
+func seeKV(log *telemetry.Log, simulatedEngine bool) kvSeen {
 	var seen kvSeen
 	if log == nil {
 		return seen
 	}
 	for _, source := range log.Sources {
+		switch mode := source.Mode(); {
+		case mode == metric.ModeReplay, mode == metric.ModeConstructed, mode == metric.ModeSimulated && !simulatedEngine:
+			continue
+		}
 		seen.configured(source)
 		seen.moved(source)
 		for _, s := range source.Find(metric.KVBMDiskFileBytes) {
@@ -190,3 +195,5 @@ func (e kvExpectation) warnings(seen kvSeen) []string {
 	}
 	return []string{fmt.Sprintf("--expect kv=%s was not checked: no telemetry shows whether the tiers of the KV cache are on", e)}
 }
+
+func (r *run) seeKV(log *telemetry.Log) kvSeen { return seeKV(log, r.server.model.simulated()) }
