@@ -22,7 +22,7 @@ func (r *run) calibrate(ctx context.Context) prompt.Scale {
 	c := calibration{run: r}
 	scale, err := c.scale(ctx)
 	if err != nil {
-		r.log.Warn("prompt lengths are estimates", "why", printable(err.Error()))
+		r.log.Info("the server does not say how many tokens texts have", "why", printable(err.Error()))
 		return prompt.Assumption()
 	}
 	r.log.Debug("prompt lengths", "scale", scale.String())

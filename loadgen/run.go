@@ -172,6 +172,15 @@ func (r *run) plan(ctx context.Context) error {
 	if err != nil {
 		return usage(err)
 	}
+	if made.facts.Clipped > 0 {
+		made.note("%d prompts or conversations were shortened to fit (--clip)", made.facts.Clipped)
+	}
+	if made.facts.File != nil || !r.server.scale.Exact() {
+		made.note("the lengths asked of prompts are %s", r.inputLengths())
+	}
+	for _, note := range made.notes {
+		r.log.Warn(note)
+	}
 	r.work = r.settings.workload(r.server, made)
 	r.schedule, err = os.OpenFile(r.folder.path(fileSchedule), os.O_CREATE|os.O_EXCL|os.O_WRONLY|os.O_APPEND, 0o644)
 	if err != nil {

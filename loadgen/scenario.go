@@ -1,6 +1,7 @@
 package loadgen
 
 import (
+	"fmt"
 	"iter"
 
 	"github.com/umascope/umascope/loadgen/prompt"
@@ -29,11 +30,28 @@ type script struct {
 	// asks yields what the requests of a phase say, from the given index on, in their order. It
 	// may end before the phase does.
 	asks func(phase string, first int) iter.Seq[ask]
+	// most is how many requests there are at most; 0 is no limit.
+	most int
+	// notes are what a reader of the figures must know of what was sent.
+	notes []string
 	// longest is the most tokens of one text.
 	longest int
 	// distinct says that no two prompts begin alike, so that no answer should come from a cache.
 	distinct bool
 	facts    scriptFacts
+}
+
+// measured is how many requests a phase of so many may have.
+func (s script) measured(planned int) int {
+	if s.most > 0 && (planned == 0 || planned > s.most) {
+		return s.most
+	}
+	return planned
+}
+
+// note adds to the notes.
+func (s *script) note(format string, values ...any) {
+	s.notes = append(s.notes, fmt.Sprintf(format, values...))
 }
 
 // ask is what one request says.

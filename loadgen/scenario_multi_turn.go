@@ -98,6 +98,12 @@ func writeMultiTurn(s *settings, f served) (script, error) {
 	if err != nil {
 		return script{}, err
 	}
+	for _, turns := range t.turns {
+		made.most += turns
+	}
+	if made.most > 0 && made.most < s.requests {
+		made.note("the prompt file has %d turns; the run ends with them", made.most)
+	}
 	made.asks = t.asks
 	return made, nil
 }
@@ -158,10 +164,7 @@ func (t *talks) fitting(s *settings, f served, c prompt.Conversation, turns int)
 		tokens += f.scale.Count(m.Content) + messageTokens
 	}
 	for i, turn := range c.Turns[:turns] {
-		output := turn.OutputTokens
-		if output == 0 {
-			output = s.outputTokens.Max
-		}
+		output := answerTokens(s, turn.OutputTokens)
 		tokens += turn.Tokens + messageTokens
 		if most, known := f.longestInput(s, output); known && tokens > most {
 			return i

@@ -66,33 +66,50 @@ func numbered(draw func(phase string, index int) prompt.Prompt) func(string, int
 // fromFile takes the prompts of a file in their order; the warm-up takes them from the end on, so
 // that it takes none of the measured ones from a file that is long enough.
 func (made script) fromFile(s *settings, f served, set prompt.Set) (script, error) {
-	shared := set.Shared()
-	prompts := make([]prompt.Prompt, s.file.Len())
-	for i := range prompts {
-		p := joinShared(shared, s.file.Prompt(i))
-		output := p.OutputTokens
-		if output == 0 {
-			output = s.outputTokens.Max
+	shared, n := set.Shared(), s.file.Len()
+	// Texts are put together when they are drawn: all of them with a long beginning may not fit
+	// into memory.
+	at := func(i int) (p prompt.Prompt, tokens int, fits bool) {
+		p = joinShared(shared, s.file.Prompt(i))
+		tokens = p.Tokens
+		if most, known := f.longestInput(s, answerTokens(s, p.OutputTokens)); known {
+			p, fits = p.Clip(most, f.scale)
+			return p, tokens, fits
 		}
-		if most, known := f.longestInput(s, output); known && p.Tokens > most {
-			var ok bool
-			if p, ok = p.Clip(most, f.scale); !ok || !s.clip {
-				return script{}, fmt.Errorf("--prompts: %s: prompt %d has about %d tokens, %s", s.prompts, i+1, s.file.Prompt(i).Tokens+shared.Tokens, f.room(s, output))
-			}
+		return p, tokens, true
+	}
+	for i := range n {
+		p, tokens, fits := at(i)
+		clipped := p.Tokens < tokens
+		if !fits || clipped && !s.clip {
+			return script{}, fmt.Errorf("--prompts: %s: prompt %d has about %d tokens, %s", s.prompts, i+1, tokens, f.room(s, answerTokens(s, p.OutputTokens)))
+		}
+		if clipped {
 			made.facts.Clipped++
 		}
 		made.longest = max(made.longest, p.Tokens)
-		prompts[i] = p
+	}
+	if s.requests > n || s.requests == 0 {
+		made.note("the prompt file has %d prompts; they are sent again after the last one, and a prefix cache answers them", n)
 	}
 	made.facts.File = s.file
 	made.asks = numbered(func(phase string, index int) prompt.Prompt {
-		at := index % len(prompts)
+		i := index % n
 		if phase == phaseWarmup {
-			at = len(prompts) - 1 - at
+			i = n - 1 - i
 		}
-		return prompts[at]
+		p, _, _ := at(i)
+		return p
 	})
 	return made, nil
+}
+
+// answerTokens is the length asked of the answer to a prompt, at most.
+func answerTokens(s *settings, asked int) int {
+	if asked == 0 {
+		return s.outputTokens.Max
+	}
+	return asked
 }
 
 // joinShared puts a shared beginning before a prompt.

@@ -59,6 +59,27 @@ func TestAFileIsTakenInItsOrderAndTheWarmupFromItsEnd(t *testing.T) {
 	}
 }
 
+func TestTheRunSaysWhatAReaderMustKnowOfItsPrompts(t *testing.T) {
+	path := promptFile(t, threeTalks)
+	for _, c := range []struct {
+		args []string
+		says string
+	}{
+		{[]string{"--prompts", path, "--requests=9"}, "the prompt file has 3 prompts"},
+		{[]string{"--prompts", path, "--requests=2"}, "the lengths asked of prompts are estimated"},
+		{[]string{"--prompts", path, "--scenario=multi_turn"}, "the prompt file has 6 turns"},
+		{[]string{"--prompts", promptFile(t, strings.Repeat("word ", 400)), "--requests=1", "--max-input-tokens=300", "--clip"}, "1 prompts or conversations were shortened"},
+	} {
+		code, folder, _, stderr := invoke(t, t.Context(), append([]string{"--url", engine(t, 100*time.Microsecond), "--warmup=0", "--output-tokens=2"}, c.args...)...)
+		if code != exitDone || !strings.Contains(stderr, c.says) {
+			t.Fatalf("%v: exit %d: %s", c.args, code, stderr)
+		}
+		if warnings := strings.Join(read[report.Summary](t, filepath.Join(folder, fileSummary)).Warnings, "\n"); !strings.Contains(warnings, c.says) {
+			t.Errorf("%v: warnings %q, want %q", c.args, warnings, c.says)
+		}
+	}
+}
+
 func TestAFileSaysHowLongItsAnswersAre(t *testing.T) {
 	w, err := standardWork(t, 0, "--prompts", promptFile(t, `{"prompt": "a", "output_tokens": 7}`+"\n"+`{"prompt": "b"}`), "--requests=2", "--warmup=0", "--output-tokens=9")
 	if err != nil {
@@ -209,7 +230,7 @@ func TestEveryArrivalAndPromptSourceLeavesACompleteFolder(t *testing.T) {
 			t.Errorf("%v: %v requests, want %d", c.args, summary.Requests, c.want)
 		}
 		m := read[manifest](t, filepath.Join(folder, fileManifest))
-		if m.Workload.InputLengths == "" || strings.Contains(strings.Join(summary.Warnings, ""), "prefix cache") {
+		if m.Workload.InputLengths == "" || strings.Contains(strings.Join(summary.Warnings, ""), "it has seen them before") {
 			t.Errorf("%v: lengths %q, warnings %q", c.args, m.Workload.InputLengths, summary.Warnings)
 		}
 		// The simulated engine counts every word of the vocabulary as one token.

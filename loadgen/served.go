@@ -145,6 +145,7 @@ func (a *answers) warnings(s script) []string {
 	if n := len(a.fingerprints); n > 1 {
 		warnings = append(warnings, fmt.Sprintf("answers carry %d different system fingerprints: %s", n, printable(strings.Join(a.fingerprints, ", "))))
 	}
+	warnings = append(warnings, s.notes...)
 	if warning := a.missed(s); warning != "" {
 		warnings = append(warnings, warning)
 	}

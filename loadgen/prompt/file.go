@@ -59,7 +59,8 @@ func (f *File) Prompt(index int) Prompt {
 //
 //   - ShareGPT, an array: {"id": "x", "conversations": [{"from": "human", "value": "Hi"}, …]}
 //   - vLLM's multi-turn benchmark, an array: {"id": "x", "messages": [{"role": "user", "content": "Hi"}, …]}
-//   - vLLM's multi-turn generator, one object: {"filetype": "generate_conversations", …}
+//   - vLLM's multi-turn generator, one object: {"filetype": "generate_conversations", …}; its
+//     text_files count from the folder of the file
 //   - one object a line: {"prompt": "Hi", "output_tokens": 9} or {"messages": […]}
 //   - anything else is text, a prompt a line; empty lines do not count.
 //
