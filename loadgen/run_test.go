@@ -261,8 +261,9 @@ func TestAnInterruptedRunLeavesACompleteFolder(t *testing.T) {
 		interrupt()
 		manifest := read[manifest](t, filepath.Join(folder, fileManifest))
 		summary := read[report.Summary](t, filepath.Join(folder, fileSummary))
-		if manifest.State != stateInterrupted || !strings.Contains(strings.Join(summary.Warnings, ""), "interrupted") {
-			t.Errorf("cut %v: state %q, warnings %q", cut, manifest.State, summary.Warnings)
+		said := func(r report.Reason) bool { return strings.Contains(r.Detail, "interrupted") }
+		if manifest.State != stateInterrupted || !slices.ContainsFunc(summary.InvalidReasons, said) {
+			t.Errorf("cut %v: state %q, invalid for %v", cut, manifest.State, summary.InvalidReasons)
 		}
 		if sent := records(t, folder); !cut && sent[len(sent)-1].Status != chat.StatusOK {
 			t.Errorf("the requests in flight were not drained: %s", sent[len(sent)-1].Status)
