@@ -164,6 +164,14 @@ func TestOfALongLogBeginningAndEndAreRead(t *testing.T) {
 	l.want(1, "more")
 }
 
+func TestOfALogThatFitsIntoBeginningAndEndNothingIsLeftOut(t *testing.T) {
+	l := newTailed(t)
+	l.write("first\n" + strings.Repeat(strings.Repeat("x", 99)+"\n", (maxLogTail+maxLogHead/2)/100) + "last\n")
+	if lines := l.read(); len(lines) != (maxLogTail+maxLogHead/2)/100+2 || lines[0] != "first" {
+		t.Errorf("%d lines, from %.9q", len(lines), lines[0])
+	}
+}
+
 func TestALineWithoutEndIsNotKeptWhole(t *testing.T) {
 	l := newTailed(t)
 	for range 5 {

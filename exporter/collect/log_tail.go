@@ -51,7 +51,7 @@ func (t *logTail) read(logs fs.FS, name string, begin func(), line func(string))
 // advance reads up to size, which the file had when it was opened: one that is written faster than it is
 // read must not keep the reader.
 func (t *logTail) advance(content io.ReaderAt, size int64, line func(string)) error {
-	if t.offset == 0 && size > maxLogHead+maxLogTail {
+	if t.offset == 0 && size > maxLogTail {
 		if err := t.take(content, maxLogHead, line); err != nil {
 			return err
 		}
