@@ -9,9 +9,12 @@ import (
 )
 
 const (
+	// maxLogsOfProcess bounds the logs that are read of a process; the library writes one.
+	maxLogsOfProcess = 2
 	// maxFollowedLogs bounds the logs whose place is kept, those of processes that have ended included: an
-	// engine that is started again goes on in the log that it had.
-	maxFollowedLogs = 64
+	// engine that is started again goes on in the log that it had. There is room for all that processes have
+	// open, so that the place in none of those is forgotten and its messages counted again.
+	maxFollowedLogs = maxLogsOfProcess * maxEngineProcesses
 	// maxMarked bounds the processes told apart in one log.
 	maxMarked = 256
 )
@@ -22,11 +25,13 @@ type cufileLogs struct {
 	// messages are those counted so far, by level; found says that there was a log to count in.
 	messages map[string]uint64
 	found    bool
+	turn     uint64 // of readings
 }
 
 // followedLog is how far a log has been read, and what it says of the processes that write it.
 type followedLog struct {
 	offset uint64
+	turn   uint64                   // when it was read last
 	marks  map[uint32]*cufile.Marks // by PID in the process's own namespace
 }
 
@@ -69,7 +74,8 @@ func (l *cufileLogs) follow(proc fs.FS, pid uint32, name string) *followedLog {
 		l.files[now.File] = log
 	}
 	l.found = true
-	log.offset = now.Offset
+	l.turn++
+	log.offset, log.turn = now.Offset, l.turn
 	for line := range strings.Lines(lines) {
 		entry, ok := cufile.ParseLogLine(strings.TrimSuffix(line, "\n"))
 		if ok {
@@ -80,14 +86,18 @@ func (l *cufileLogs) follow(proc fs.FS, pid uint32, name string) *followedLog {
 	return log
 }
 
-// makeRoom forgets some log if there are too many. Should it be followed still, its end counts again.
+// makeRoom forgets the log that has not been read for longest if there are too many.
 func (l *cufileLogs) makeRoom() {
-	for file := range l.files {
-		if len(l.files) < maxFollowedLogs {
-			return
-		}
-		delete(l.files, file)
+	if len(l.files) < maxFollowedLogs {
+		return
 	}
+	var oldest string
+	for file, log := range l.files {
+		if known := l.files[oldest]; known == nil || log.turn < known.turn {
+			oldest = file
+		}
+	}
+	delete(l.files, oldest)
 }
 
 func (l *followedLog) add(entry cufile.Entry) {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io/fs"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -129,7 +130,8 @@ func (l *cufileLook) addLogs(proc fs.FS, files []kernelfs.OpenFile, environ map[
 	named := environ["CUFILE_LOGFILE_PATH"]
 	for _, file := range files {
 		name := kernelfs.ForeignPath(proc, l.pid, file.Target)
-		if file.SizeBytes != nil && !file.Deleted && (name == named || cufile.IsLogName(path.Base(name))) {
+		isLog := file.SizeBytes != nil && !file.Deleted && (name == named || cufile.IsLogName(path.Base(name)))
+		if isLog && len(l.logs) < maxLogsOfProcess && !slices.Contains(l.logs, name) {
 			l.logs = append(l.logs, name)
 		}
 	}

@@ -233,6 +233,30 @@ func TestProcessesThatShareALogAreCountedOnce(t *testing.T) {
 	}
 }
 
+func TestALogThatIsStillWrittenIsNotForgottenForThoseOfEndedProcesses(t *testing.T) {
+	logs := newCuFileLogs()
+	lasting := tree(map[string]string{"1/root/log": " 09-06-2025 07:01:23:837 [pid=1 tid=1] ERROR  a:1 x\n"})
+	for pid := uint32(2); pid < 3*maxFollowedLogs; pid++ {
+		logs.follow(lasting, 1, "/log")
+		logs.follow(tree(map[string]string{fmt.Sprintf("%d/root/log", pid): ""}), pid, "/log")
+	}
+	if got := logs.messages["ERROR"]; got != 1 {
+		t.Errorf("one message is counted %d times", got)
+	}
+}
+
+func TestOfAProcessFewLogsAreFollowedAndEachOnce(t *testing.T) {
+	opened := all(openFile(7, "/workspace/cufile.log", "0102001", 5), openFile(8, "/workspace/cufile.log", "0102001", 5))
+	for fd := range 100 {
+		maps.Copy(opened, openFile(9+fd, fmt.Sprintf("/workspace/cufile_%d.log", fd), "0102001", 6+fd))
+	}
+	look := inspect(withEntries(t, worker(mapsWith, opened)), 6330)
+	slices.Sort(look.logs)
+	if n := len(look.logs); n != maxLogsOfProcess || len(slices.Compact(look.logs)) != n {
+		t.Errorf("%d logs: %q", n, look.logs)
+	}
+}
+
 func TestAProcessIsLookedIntoAtMostThreeTimesAMinute(t *testing.T) {
 	host := withEntries(t, worker(mapsWith, nil))
 	reads := &readCount{FS: host.Proc, name: "6330/maps"}
