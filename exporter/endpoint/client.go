@@ -32,6 +32,9 @@ var ErrUnreachable = errors.New("unreachable")
 // ErrNotPage is wrapped by the error of Page when an answer says of itself that it is something else.
 var ErrNotPage = errors.New("no page of metrics")
 
+// ErrNotFound is wrapped when a server answers that it has nothing at an address (status 404).
+var ErrNotFound = errors.New("answered with status 404")
+
 // Transport returns a connection pool for a Client on a live machine. It keeps a connection to each
 // endpoint open between collections. It uses no proxy: endpoints are on this machine or beside it, and an
 // HTTP_PROXY meant for downloads would send their passwords elsewhere.
@@ -122,6 +125,9 @@ func (c Client) get(ctx context.Context, e *Endpoint, at *url.URL, accept string
 func readResponse(response *http.Response) ([]byte, string, error) {
 	if response.StatusCode/100 == 3 {
 		return nil, "", errors.New("redirects to another address, which is not followed")
+	}
+	if response.StatusCode == http.StatusNotFound {
+		return nil, "", ErrNotFound
 	}
 	if response.StatusCode != http.StatusOK {
 		return nil, "", fmt.Errorf("answered with status %d", response.StatusCode)

@@ -72,9 +72,11 @@ func (c Client) drained(ctx context.Context, e *endpoint.Endpoint) (Reading, err
 // complete adds what engines tell in other places. What cannot be had there is not told.
 func (c Client) complete(ctx context.Context, e *endpoint.Endpoint, reading, before Reading) (Reading, error) {
 	if reading.follows(before) {
-		reading.Version, reading.properties, reading.identified = before.Version, before.properties, true
+		reading.Version, reading.properties, reading.identified = before.Version, before.properties, before.identified
 	} else {
 		before = Reading{}
+	}
+	if !reading.identified {
 		c.identify(ctx, e, &reading)
 	}
 	switch {
@@ -95,7 +97,7 @@ func (c Client) complete(ctx context.Context, e *endpoint.Endpoint, reading, bef
 
 // follows says whether the engine is the one of the reading before, and has not begun anew since.
 func (r Reading) follows(before Reading) bool {
-	return before.identified && before.Engine == r.Engine && r.tokens() >= before.tokens()
+	return before.Engine == r.Engine && r.tokens() >= before.tokens()
 }
 
 // tokens is how many tokens all models together have taken in and given out.
@@ -111,20 +113,22 @@ func (r Reading) tokens() float64 {
 	return sum
 }
 
-// identify asks for version and name, once.
+// identify asks for version and name, until they are told or there is nothing that tells them: an engine that is
+// busy, or loads its model, may do so later.
 func (c Client) identify(ctx context.Context, e *endpoint.Endpoint, reading *Reading) {
-	reading.identified = true
+	var err error
 	switch reading.Engine {
 	case metric.EngineLlamaCPP:
-		if c.JSON(ctx, e, metric.ForeignLlamaCPPPropertiesPath, &reading.properties) == nil {
+		if err = c.JSON(ctx, e, metric.ForeignLlamaCPPPropertiesPath, &reading.properties); err == nil {
 			reading.Version = shortText(reading.properties.BuildInfo)
 		}
 	case metric.EngineVLLM, metric.EngineTensorRTLLM:
 		var answer struct{ Version string }
-		if c.JSON(ctx, e, metric.ForeignVersionPath, &answer) == nil {
+		if err = c.JSON(ctx, e, metric.ForeignVersionPath, &answer); err == nil {
 			reading.Version = shortText(answer.Version)
 		}
 	}
+	reading.identified = err == nil || errors.Is(err, endpoint.ErrNotFound)
 }
 
 // completeLlamaCPP adds the model's name, and the KV cache where the page does not have it.

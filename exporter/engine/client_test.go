@@ -19,6 +19,7 @@ type server struct {
 	answers map[string]string
 	asked   []string
 	refuses bool
+	busy    string // a path that is answered with status 503
 }
 
 func (s *server) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -31,6 +32,8 @@ func (s *server) RoundTrip(r *http.Request) (*http.Response, error) {
 	switch {
 	case !there:
 		status = http.StatusNotFound
+	case r.URL.Path == s.busy:
+		status = http.StatusServiceUnavailable
 	case strings.HasPrefix(body, "[") || strings.HasPrefix(body, "{"):
 		kind = "application/json"
 	}
@@ -71,6 +74,18 @@ func TestAVersionIsAskedForOnce(t *testing.T) {
 	}
 	if _, err := s.read(t, "/metrics", false, third); err != nil || len(s.asked) != 1 {
 		t.Errorf("%v, asked %v", err, s.asked)
+	}
+}
+
+func TestAnEngineThatIsBusyIsAskedAgainWhoItIs(t *testing.T) {
+	s := &server{answers: map[string]string{"/metrics": sample(t, "llamacpp.prom"), "/props": `{"model_alias":"qwen3","build_info":"b6500"}`}, busy: "/props"}
+	first, err := s.read(t, "/metrics", false, Reading{})
+	if err != nil || first.Version != "" || first.Models[0].Name != "" {
+		t.Errorf("while it loads: %q, %v", first.Version, err)
+	}
+	s.busy = ""
+	if second, err := s.read(t, "/metrics", false, first); err != nil || second.Version != "b6500" || second.Models[0].Name != "qwen3" {
+		t.Errorf("afterwards: %q, %v", second.Version, err)
 	}
 }
 
@@ -177,5 +192,9 @@ func TestTextsOfServersAreBounded(t *testing.T) {
 	got, err := s.read(t, "/metrics", false, Reading{})
 	if err != nil || len(got.Version) > 200 || len(got.Models[0].Name) > 200 {
 		t.Errorf("%v, %d, %d", err, len(got.Version), len(got.Models[0].Name))
+	}
+	s.answers["/metrics"] = `vllm:num_requests_running{model_name="` + strings.Repeat("m", 1<<15) + "\"} 1\n"
+	if got, err = s.read(t, "/metrics", false, Reading{}); err != nil || len(got.Models[0].Name) > 200 || got.Models[0].Requests[metric.RequestsRunning] != 1 {
+		t.Errorf("a page with a long name: %v, %d", err, len(got.Models[0].Name))
 	}
 }

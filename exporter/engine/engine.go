@@ -25,7 +25,7 @@ type Reading struct {
 	// Models are those that it serves, in order of names. An engine that names none has one without a name.
 	Models []Model
 
-	// identified says that the engine has been asked for its version.
+	// identified says that the engine has told its version, or has none to tell.
 	identified bool
 	// properties are what llama.cpp told when it was asked for that.
 	properties llamaProperties
@@ -137,7 +137,7 @@ func perModel(all view, label string, names []string, read func(view) Model) []M
 	models := make([]Model, len(found))
 	for i, model := range found {
 		models[i] = read(all.with(label, model))
-		models[i].Name = model
+		models[i].Name = shortText(model)
 	}
 	return models
 }
