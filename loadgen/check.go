@@ -25,13 +25,17 @@ type finding struct {
 
 // findings are what check prints as JSON.
 type findings struct {
-	Schema   string      `json:"schema"`
-	URL      string      `json:"url"`
-	Model    string      `json:"model,omitempty"`
-	Engine   string      `json:"engine,omitempty"`
-	Version  string      `json:"version,omitempty"`
-	Clues    []clue      `json:"engine_clues,omitempty"`
-	Usable   bool        `json:"usable"`
+	Schema string `json:"schema"`
+	URL    string `json:"url"`
+	Model  string `json:"model,omitempty"`
+	Engine string `json:"engine,omitempty"`
+	// Version is the engine's own word.
+	Version string `json:"version,omitempty"`
+	// Clues are what the engine was told by.
+	Clues []clue `json:"engine_clues,omitempty"`
+	// Usable says whether a run on the chosen endpoint can work.
+	Usable bool `json:"usable"`
+	// Accepted is which request fields the server takes, or ignores.
 	Accepted *acceptance `json:"fields,omitempty"`
 	Findings []finding   `json:"findings"`
 }
@@ -233,12 +237,16 @@ func (f *findings) print(out io.Writer, asJSON bool) error {
 		encoder.SetIndent("", "  ")
 		return encoder.Encode(f)
 	}
+	width := 0
+	for _, line := range f.Findings {
+		width = max(width, len(line.Name))
+	}
 	for _, line := range f.Findings {
 		mark := "-"
 		if line.OK != nil {
 			mark = map[bool]string{true: "ok", false: "NO"}[*line.OK]
 		}
-		if _, err := fmt.Fprintf(out, "%-2s  %-28s %s\n", mark, line.Name, line.Detail); err != nil {
+		if _, err := fmt.Fprintf(out, "%-2s  %-*s  %s\n", mark, width, line.Name, line.Detail); err != nil {
 			return err
 		}
 	}

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
 	"github.com/umascope/umascope/loadgen/sim"
 )
 
@@ -125,6 +127,25 @@ func TestCheckSaysWhatTheEngineIsAndWhichFieldsItTakes(t *testing.T) {
 		}
 		if !slices.Contains(f.Accepted.Accepted, "ignore_eos") || len(f.Clues) == 0 && vendor != sim.OpenAI {
 			t.Errorf("%s: %+v", vendor, f)
+		}
+	}
+}
+
+func TestCheckPrintsJSONByItsSchema(t *testing.T) {
+	schema := validators(t)[checkOutput]
+	for name, url := range map[string]string{
+		"usable":      engine(t, time.Millisecond),
+		"refusing":    oddServer(t, http.StatusUnauthorized, `{"error":{"message":"no key"}}`),
+		"unreachable": "http://127.0.0.1:1",
+	} {
+		var out bytes.Buffer
+		Run(t.Context(), []string{"check", "--json", "--url", url}, &out, io.Discard)
+		value, err := jsonschema.UnmarshalJSON(&out)
+		if err == nil {
+			err = schema.Validate(value)
+		}
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
 		}
 	}
 }

@@ -50,6 +50,8 @@ func (t *tier) refuse(format string, values ...any) {
 // kvSeen is what the telemetry of a run shows of KV tiers.
 type kvSeen struct {
 	host, disk tier
+	// external is what shows a tier of which the engine does not say where it is.
+	external string
 	// silent: the exporter was told where a KV block manager has its page, and nobody ever listened
 	// there. up: somebody did.
 	silent, up bool
@@ -69,6 +71,7 @@ func seeKV(log *telemetry.Log, simulatedEngine bool) kvSeen {
 		}
 		seen.configured(source)
 		seen.moved(source)
+		seen.hit(source)
 		for _, s := range source.Find(metric.KVBMDiskFileBytes) {
 			if highest(s) > 0 {
 				seen.disk.use("a process has its disk file open")
@@ -133,6 +136,24 @@ func (k *kvSeen) moved(source *telemetry.SourceLog) {
 	}
 }
 
+// hit reads where engines found what they had computed before: SGLang's hierarchical cache, LMCache,
+// and whatever else is connected to vLLM.
+func (k *kvSeen) hit(source *telemetry.SourceLog) {
+	for _, s := range source.Find(metric.EnginePrefixCacheTokensTotal) {
+		if s.Labels[string(metric.LabelResult)] != metric.ResultHit || highest(s) == 0 {
+			continue
+		}
+		switch s.Labels[string(metric.LabelTier)] {
+		case metric.TierHost:
+			k.host.use("the engine found prompts there")
+		case metric.TierDisk:
+			k.disk.use("the engine found prompts there")
+		case metric.TierExternal:
+			k.external = "the engine found prompts in a cache beside its own"
+		}
+	}
+}
+
 // highest is the largest value of a series, 0 if it has none.
 func highest(s *telemetry.Series) float64 {
 	most := 0.0
@@ -152,9 +173,9 @@ func (k kvSeen) mode() (mode, because string) {
 		return string(kvCPUOnly), "host: " + host.on + "; disk: " + disk.off
 	case host.on == "" && host.off != "" && disk.on != "":
 		return kvDiskOnly, "host: " + host.off + "; disk: " + disk.on
-	case host.on == "" && disk.on == "" && host.off != "" && disk.off != "":
+	case host.on == "" && disk.on == "" && host.off != "" && disk.off != "" && k.external == "":
 		return string(kvOff), "host: " + host.off + "; disk: " + disk.off
-	case host.on == "" && disk.on == "" && k.silent:
+	case host.on == "" && disk.on == "" && k.silent && k.external == "":
 		return string(kvOff), "nobody listens where a KV block manager would have its page, and no process has a tier"
 	}
 	return "", ""
@@ -177,6 +198,7 @@ func (e kvExpectation) judge(seen kvSeen) report.KVMode {
 		why     string
 	}{
 		{e == kvOff && seen.host.on != "", "host: " + seen.host.on},
+		{e == kvOff && seen.external != "", seen.external},
 		{e != kvCPUDisk && seen.disk.on != "", "disk: " + seen.disk.on},
 		{e != kvOff && seen.host.on == "" && seen.host.off != "", "host: " + seen.host.off},
 		{e == kvCPUDisk && seen.disk.off != "", "disk: " + seen.disk.off},

@@ -32,6 +32,10 @@ func kvBlocks(op, from, to, blocks string) string {
 	return line(metric.KVBMBlocksTotal, blocks, "source", "127.0.0.1:6880", "op", op, "from", from, "to", to)
 }
 
+func kvHit(tier, result, tokens string) string {
+	return line(metric.EnginePrefixCacheTokensTotal, tokens, "source", "127.0.0.1:8000", "model", "m", "tier", tier, "result", result)
+}
+
 func kvUp(value string) string { return line(metric.KVBMUp, value, "source", "127.0.0.1:6880") }
 
 func kvMode(mode string) string { return line(metric.ExporterMode, "1", "mode", mode) }
@@ -82,6 +86,9 @@ func TestKVTiersAreSeenAndNotBelieved(t *testing.T) {
 		"no blocks yet":                  {kvUp("1") + kvBlocks("offload", "device", "host", "0"), "", nil},
 		"disk without host":              {kvSize("host", "0") + kvSize("disk", "5e10"), "disk_only", []kvExpectation{kvOff, kvCPUOnly, kvCPUDisk}},
 		"disk, host not known":           {disk, "", []kvExpectation{kvOff, kvCPUOnly}},
+		"host, by the engine's hits":     {kvHit("host", "hit", "4096") + kvSize("disk", "0"), "cpu_only", []kvExpectation{kvOff, kvCPUDisk}},
+		"misses are no hits":             {kvUp("0") + kvHit("none", "miss", "4096") + kvHit("host", "hit", "0"), "off", []kvExpectation{kvCPUOnly, kvCPUDisk}},
+		"hits of a connector":            {kvUp("0") + kvHit("external", "hit", "4096"), "", []kvExpectation{kvOff}},
 		"disk turned off, host unknown":  {kvSize("disk", "0"), "", []kvExpectation{kvCPUDisk}},
 	} {
 		t.Run(name, func(t *testing.T) {
