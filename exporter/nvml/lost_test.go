@@ -48,6 +48,54 @@ func TestOfALostDeviceOnlyWhyItWasLostIsRead(t *testing.T) {
 	})
 }
 
+func TestThePassThatFindsADeviceLostSaysWhy(t *testing.T) {
+	f := newFake(1)
+	f.set(0, CallXIDErrors, Value{})
+	r := NewReader(f, ReaderOptions{})
+	snapshot(t, r)
+	f.set(0, CallXIDErrors, Value{Numbers: map[string]uint64{"79": 1}})
+	f.fail(0, CallComputeProcesses, Value{}, GPUIsLost) // as soon as that, before it is time for events
+	f.fail(0, CallMemory, Value{}, GPUIsLost)
+	s, err := r.Read(t.Context()).Snapshot(t.Context())
+	if d := s.Devices[0]; !errors.Is(err, ErrLost) || !maps.Equal(d.XIDErrors, map[uint64]uint64{79: 1}) {
+		t.Errorf("%v, %+v", err, d)
+	}
+	if f.count(0, CallMemory) != 1 {
+		t.Error("a lost device is asked on")
+	}
+}
+
+func TestDeviceThatIsStillLostWhenTheLibraryIsOpenedAnewIsKnownByItsNameAndItsErrors(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake(2)
+		f.set(1, CallXIDErrors, Value{Numbers: map[string]uint64{"79": 1}})
+		r := NewReader(f, ReaderOptions{})
+		snapshot(t, r)
+		for _, call := range []Call{CallUUID, CallComputeProcesses, CallXIDErrors} { // without a handle there is nothing
+			f.fail(1, call, Value{}, GPUIsLost)
+		}
+		for range 3 {
+			s, err := r.Read(t.Context()).Snapshot(t.Context())
+			d := s.Devices[1]
+			if !errors.Is(err, ErrLost) || d.UUID != "GPU-b" || !maps.Equal(d.XIDErrors, map[uint64]uint64{79: 1}) || d.Name != "" && f.down > 0 {
+				t.Errorf("opened anew %d times: %v, %+v", f.down, err, d)
+			}
+			if other := s.Devices[0]; other.Return != Success || other.UUID != "GPU-a" || other.XIDErrors != nil {
+				t.Errorf("the other device: %+v", other)
+			}
+			time.Sleep(time.Minute)
+		}
+		if f.down != 2 {
+			t.Errorf("opened anew %d times", f.down)
+		}
+		f.devices = 1 // which one has gone is not known now
+		f.fail(0, CallUUID, Value{}, GPUIsLost)
+		if s, _ := r.Read(t.Context()).Snapshot(t.Context()); s.Devices[0].UUID != "" {
+			t.Errorf("one of two passes for %s", s.Devices[0].UUID)
+		}
+	})
+}
+
 func TestFieldThatSaysThatTheDeviceIsLostIsBelieved(t *testing.T) {
 	f := newFake(1)
 	f.set(0, CallFields, Value{Refused: map[string]Return{"energy": GPUIsLost}})

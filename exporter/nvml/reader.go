@@ -104,7 +104,7 @@ func (r *Reader) begin() *beginning {
 		return r.ended(fmt.Errorf("%w: %v", ErrUnavailable, r.refused))
 	case r.library == nil || r.library.lost && due && !r.library.busy():
 		r.opening = &beginning{done: make(chan struct{}), since: now, code: r.refused}
-		go r.open(r.opening, r.library != nil)
+		go r.open(r.opening, r.library)
 		return r.opening
 	}
 	b := r.ended(nil)
@@ -139,14 +139,18 @@ func (r *Reader) startReads(l *library) []*read {
 	return reads
 }
 
-// open runs in a thread of its own, since each of its calls may hang too.
-func (r *Reader) open(b *beginning, again bool) {
+// open runs in a thread of its own, since each of its calls may hang too. Before is what is opened anew, nil
+// the first time.
+func (r *Reader) open(b *beginning, before *library) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	if again {
+	if before != nil {
 		r.driver.Shutdown()
 	}
 	library, code := r.load()
+	if before != nil && library != nil {
+		library.succeed(before)
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.opening, r.library, r.refused, b.code = nil, library, code, code
@@ -189,6 +193,16 @@ func (r *Reader) load() (*library, Return) {
 		l.units = append(l.units, newUnit(index, r.driver, r.table, r.options))
 	}
 	return l, Success
+}
+
+// succeed tells the devices who they were. Where their number has changed nobody knows which is which.
+func (l *library) succeed(before *library) {
+	if len(l.units) != len(before.units) {
+		return
+	}
+	for i, u := range l.units {
+		u.succeed(before.units[i])
+	}
 }
 
 // maxDevices bounds what a broken driver or recording can make the reader start.

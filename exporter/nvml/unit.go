@@ -28,6 +28,7 @@ type unit struct {
 	refused map[Call]refusal
 	current *read // nil while nobody is inside the driver
 	lost    Return
+	xids    map[uint64]uint64 // as last told: of a lost device nobody may be left to ask
 }
 
 type refusal struct {
@@ -44,6 +45,14 @@ type keptValue struct {
 func newUnit(index int, driver Driver, calls table, options ReaderOptions) *unit {
 	return &unit{index: index, driver: driver, table: calls, now: options.Now, skip: options.Skip, base: newDraft(index, options),
 		known: map[Call]bool{}, kept: map[Call]keptValue{}, refused: map[Call]refusal{}}
+}
+
+// succeed takes over from the unit of the same place in the last opening of the library what a device that is
+// still lost cannot tell any more: its identity and the errors that say why.
+func (u *unit) succeed(before *unit) {
+	before.mu.Lock()
+	defer before.mu.Unlock()
+	u.base.UUID, u.xids = before.base.UUID, before.xids
 }
 
 // start begins a read, joins the one under way, or says at once why there is none: the thread
@@ -90,12 +99,21 @@ func (u *unit) run(r *read, lose func(Return)) {
 	defer runtime.UnlockOSThread()
 	whole := u.ask(r, u.table.vital)
 	u.publishLists(r)
-	if whole {
+	switch {
+	case whole:
 		u.ask(r, u.table.values)
+	case u.isLost():
+		u.ask(r, u.table.events)
 	}
 	if code := u.end(r); code != Success {
 		lose(code)
 	}
+}
+
+func (u *unit) isLost() bool {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.lost != Success
 }
 
 // ask makes the calls in turn; false when there is no point in going on.
@@ -262,6 +280,12 @@ func (u *unit) end(r *read) Return {
 	defer u.mu.Unlock()
 	u.current = nil
 	u.base.seenEvents = r.draft.seenEvents
+	switch {
+	case r.draft.XIDErrors != nil:
+		u.xids = r.draft.XIDErrors
+	case u.lost != Success:
+		r.draft.XIDErrors = u.xids
+	}
 	r.finish()
 	return r.draft.Return
 }
