@@ -78,7 +78,7 @@ func requestFlags(set flagSet, s *settings) {
 func loadFlags(set flagSet, s *settings) {
 	flag(set, "arrival", "closed (the next request when one ends), or by the clock: constant, poisson, gamma or trace.", string(schedule.Closed), &s.arrival, oneOf(schedule.Arrivals()...))
 	flag(set, "concurrency", "Requests in flight: exactly that many in a closed loop (default 1), a cap otherwise (default none).", "", &s.concurrency, atLeast(1))
-	flag(set, "rate", "Mean arrivals a second, for constant, poisson and gamma.", "", &s.rate, positive)
+	flag(set, "rate", "Mean arrivals a second, for constant, poisson and gamma; of all clients together in multi_turn.", "", &s.rate, positive)
 	flag(set, "burstiness", "Shape of gamma: 1 is poisson, less comes in bursts, more evenly.", "", &s.burstiness, numberWithin(schedule.MinBurstiness, schedule.MaxBurstiness))
 	flag(set, "stages", "Stretches of the measured phase with a level each, such as 30s:10,60s:50: arrivals a second, or requests in flight in a closed loop.", "", &s.stages, schedule.ParseStages)
 	flag(set, "trace", "Trace to replay, with --arrival trace: mooncake JSONL or Azure's CSV of LLM inference.", "", &s.tracePath, text)

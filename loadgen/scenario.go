@@ -42,16 +42,16 @@ type script struct {
 }
 
 // measured is how many requests a phase of so many may have.
-func (s script) measured(planned int) int {
-	if s.most > 0 && (planned == 0 || planned > s.most) {
-		return s.most
+func (made script) measured(planned int) int {
+	if made.most > 0 && (planned == 0 || planned > made.most) {
+		return made.most
 	}
 	return planned
 }
 
 // note adds to the notes.
-func (s *script) note(format string, values ...any) {
-	s.notes = append(s.notes, fmt.Sprintf(format, values...))
+func (made *script) note(format string, values ...any) {
+	made.notes = append(made.notes, fmt.Sprintf(format, values...))
 }
 
 // ask is what one request says.

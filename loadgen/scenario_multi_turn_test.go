@@ -255,6 +255,38 @@ func TestThePlanOfConversationsIsWrittenBeforeTheyBegin(t *testing.T) {
 	}
 }
 
+func TestEndlessConversationsArePlannedBlockByBlockWhicheverClientIsAhead(t *testing.T) {
+	w := talkingWork(t, "--clients=3", "--duration=1h", "--input-tokens=4", "--warmup=0")
+	_, entries := plan(t, w)
+	if len(entries) != planBlock {
+		t.Fatalf("%d lines planned ahead", len(entries))
+	}
+	written := &lockedBuffer{}
+	ctx, cancel := context.WithCancel(t.Context())
+	q := w.prepare(ctx, w.phases[0], written)
+	for range planBlock { // three times as far as the whole block for one client, the others wait
+		<-q[1].jobs
+	}
+	cancel()
+	if err := q.rest(); err != nil {
+		t.Error(err)
+	}
+	next := planBlock
+	for line := range strings.Lines(written.String()) {
+		var e entry
+		if err := json.Unmarshal([]byte(line), &e); err != nil {
+			break // the block that was being written when it was cut
+		}
+		if e.Index != next {
+			t.Fatalf("line of request %d, want %d", e.Index, next)
+		}
+		next++
+	}
+	if next < 3*planBlock {
+		t.Errorf("planned up to request %d only", next)
+	}
+}
+
 func TestConversationsStayBelowTheLimitWithTheirAnswers(t *testing.T) {
 	long := `[{"messages": [{"role": "user", "content": "` + strings.Repeat("word ", 200) + `"}, {"role": "user", "content": "` + strings.Repeat("word ", 200) + `"}]}]`
 	for _, c := range []struct {
