@@ -3,6 +3,7 @@
 package nvml
 
 import (
+	"context"
 	"maps"
 	"runtime"
 	"sync"
@@ -60,32 +61,56 @@ func (l *listeners) read(d nvml.Device) (Value, nvml.Return) {
 	if code != nvml.SUCCESS {
 		return Value{}, code
 	}
+	numbers, code := l.heardOf(one)
+	switch code {
+	case nvml.SUCCESS:
+		return Value{Numbers: numbers}, nvml.SUCCESS
+	case nvml.ERROR_TIMEOUT: // it is still inside its wait
+	default:
+		l.drop(d, one) // the next time it begins anew
+	}
+	return Value{}, code
+}
+
+// heardOf is the counts of a listener by code, as text, or why it does not listen.
+func (l *listeners) heardOf(one *listener) (map[string]uint64, nvml.Return) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch {
 	case one.code == nvml.ERROR_GPU_IS_LOST:
 		// Other calls find that out too. What was counted says why it is lost.
 	case one.code != nvml.SUCCESS:
-		delete(l.open, d) // the next time it begins anew
-		one.set.Free()
-		return Value{}, one.code
+		return nil, one.code
 	case time.Since(one.since) > listenFor+listenGrace:
-		return Value{}, nvml.ERROR_TIMEOUT
+		return nil, nvml.ERROR_TIMEOUT
 	}
 	numbers := map[string]uint64{}
 	for xid, count := range l.counts[one.uuid] {
 		numbers[xidName(xid)] = count
 	}
-	return Value{Numbers: numbers}, nvml.SUCCESS
+	return numbers, nvml.SUCCESS
 }
 
-// listener is that of a device, begun if there is none. Only one thread asks for a device at a time.
+// drop forgets a listener whose thread has ended and frees its set: without the lock, which the other devices
+// need, since that is a call that may hang as well.
+func (l *listeners) drop(d nvml.Device, one *listener) {
+	l.mu.Lock()
+	delete(l.open, d)
+	l.mu.Unlock()
+	one.set.Free()
+}
+
+// listener is that of a device, begun if there is none, or one that ended with an end that did not come
+// about. Only one thread asks for a device at a time.
 func (l *listeners) listener(d nvml.Device) (*listener, nvml.Return) {
 	l.mu.Lock()
 	one := l.open[d]
 	l.mu.Unlock()
-	if one != nil {
+	if one != nil && !one.isStopped() {
 		return one, nvml.SUCCESS
+	}
+	if one != nil {
+		l.drop(d, one)
 	}
 	one, code := l.register(d)
 	if code != nvml.SUCCESS {
@@ -171,8 +196,8 @@ func (l *listeners) count(uuid string, xid uint64) {
 	counts[xid]++
 }
 
-// end ends all listening and frees the sets; false if a wait does not return. Then nothing is freed:
-// neither the set that it waits on nor the library may go.
+// end ends all listening and frees the sets; false if a wait does not return. Then its set is not freed:
+// neither that nor the library may go.
 func (l *listeners) end() bool {
 	l.mu.Lock()
 	ending := maps.Clone(l.open)
@@ -180,22 +205,17 @@ func (l *listeners) end() bool {
 	for _, one := range ending {
 		one.tellToStop()
 	}
-	timer := time.NewTimer(2 * listenFor)
-	defer timer.Stop()
-	for _, one := range ending {
-		select {
-		case <-one.done:
-		case <-timer.C:
-			return false
+	patience, cancel := context.WithTimeout(context.Background(), 2*listenFor)
+	defer cancel()
+	all := true
+	for d, one := range ending {
+		if arrived(patience, one.done) == nil {
+			l.drop(d, one)
+		} else {
+			all = false
 		}
 	}
-	for _, one := range ending {
-		one.set.Free()
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	clear(l.open)
-	return true
+	return all
 }
 
 // tellToStop may be called again after an end that did not come about.
@@ -204,5 +224,20 @@ func (one *listener) tellToStop() {
 	case <-one.stop:
 	default:
 		close(one.stop)
+	}
+}
+
+// isStopped says whether the thread has ended because it was told to.
+func (one *listener) isStopped() bool {
+	select {
+	case <-one.stop:
+	default:
+		return false
+	}
+	select {
+	case <-one.done:
+		return true
+	default:
+		return false
 	}
 }

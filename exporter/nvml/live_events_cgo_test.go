@@ -198,6 +198,58 @@ func TestWaitThatHangsIsToldAndKeepsTheLibraryOpen(t *testing.T) {
 	})
 }
 
+func TestWaitThatHangsDoesNotEndTheListeningForOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		stuck, other := newStation(), newStation()
+		stuck.hang = make(chan struct{})
+		other.device.GetUUIDFunc = func() (string, nvml.Return) { return "GPU-2", nvml.SUCCESS }
+		l := newListeners(stuck)
+		wantCounts(t, l, stuck, map[string]uint64{})
+		synctest.Wait() // inside its wait
+		l.library = other
+		wantCounts(t, l, other, map[string]uint64{})
+		if l.end() || other.freed != 1 || stuck.freed != 0 {
+			t.Errorf("%d and %d sets freed", other.freed, stuck.freed)
+		}
+		time.Sleep(time.Hour)
+		wantCounts(t, l, other, map[string]uint64{})
+		synctest.Wait()
+		other.happen(13)
+		wantCounts(t, l, other, map[string]uint64{"13": 1})
+		close(stuck.hang)
+		synctest.Wait()
+		if !l.end() || stuck.freed != 1 || other.freed != 2 {
+			t.Errorf("%d and %d sets freed", stuck.freed, other.freed)
+		}
+	})
+}
+
+func TestSetThatIsFreedForEverKeepsNobodyElseWaiting(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		stuck, other := newStation(), newStation()
+		freeing := make(chan struct{})
+		l := newListeners(stuck)
+		wantCounts(t, l, stuck, map[string]uint64{})
+		l.open[stuck.device].set = &mock.EventSet{WaitFunc: stuck.wait, FreeFunc: func() nvml.Return {
+			<-freeing
+			return nvml.SUCCESS
+		}}
+		time.Sleep(time.Second)
+		stuck.ends <- nvml.ERROR_UNKNOWN
+		synctest.Wait()
+		go l.read(stuck.device)
+		synctest.Wait()
+		l.library = other
+		if !l.mu.TryLock() {
+			t.Fatal("the other devices wait for the lock")
+		}
+		l.mu.Unlock()
+		close(freeing)
+		synctest.Wait()
+		l.end()
+	})
+}
+
 func TestCodesWithoutEndAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStation()
