@@ -43,7 +43,8 @@ type File struct {
 	SHA256        string         `json:"sha256"`
 	Conversations []Conversation `json:"-"`
 	scale         Scale
-	bytes         int // of all texts
+	bytes         int            // of all texts
+	named         map[string]int // conversations of each name
 }
 
 // Len is the number of prompts, and of conversations.
@@ -255,9 +256,7 @@ func (f *File) add(c Conversation) error {
 	if len(c.Turns) == 0 {
 		return errors.New("nobody asks anything")
 	}
-	if c.ID == "" {
-		c.ID = strconv.Itoa(f.Len())
-	}
+	c.ID = f.name(c.ID)
 	for i := range c.Turns {
 		t := &c.Turns[i]
 		if err := checkText(t.Text); err != nil {
@@ -272,6 +271,20 @@ func (f *File) add(c Conversation) error {
 	}
 	f.Conversations = append(f.Conversations, c)
 	return nil
+}
+
+// name makes the name of a conversation its own: records are told apart by it.
+func (f *File) name(given string) string {
+	if given == "" {
+		return strconv.Itoa(f.Len())
+	}
+	if f.named == nil {
+		f.named = map[string]int{}
+	}
+	if f.named[given]++; f.named[given] == 1 {
+		return given
+	}
+	return given + "#" + strconv.Itoa(f.named[given])
 }
 
 // checkText refuses what no request can carry.

@@ -68,6 +68,13 @@ func TestConversationsOfVLLMAreReadTurnByTurn(t *testing.T) {
 	}
 }
 
+func TestConversationsOfOneNameAreToldApart(t *testing.T) {
+	same := strings.TrimSuffix(multiTurn, "]") + "," + strings.TrimPrefix(multiTurn, "[")
+	if f := readFile(t, same); f.Conversations[0].ID != "a" || f.Conversations[1].ID != "a#2" {
+		t.Errorf("%q and %q", f.Conversations[0].ID, f.Conversations[1].ID)
+	}
+}
+
 func TestRowsAreSentAsTheyStand(t *testing.T) {
 	f := readFile(t, rows)
 	if p := f.Prompt(0); p.Text != "first" || p.OutputTokens != 9 || p.Tokens != 2 {
