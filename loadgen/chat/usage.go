@@ -86,8 +86,8 @@ func (k *chunk) decodeUsage(c *cursor) {
 	k.usageSeen = c.peek() == '{'
 	var u usage
 	var hits, thoughts count
-	eachMember(c, func(name string) {
-		switch name {
+	eachMember(c, func(name []byte) {
+		switch string(name) {
 		case "prompt_tokens":
 			u.prompt = tokenCount(c)
 		case "completion_tokens":
@@ -111,8 +111,8 @@ func (k *chunk) decodeUsage(c *cursor) {
 }
 
 func completionDetails(c *cursor) (reasoning, accepted count) {
-	eachMember(c, func(name string) {
-		switch name {
+	eachMember(c, func(name []byte) {
+		switch string(name) {
 		case "reasoning_tokens":
 			reasoning = tokenCount(c)
 		case "accepted_prediction_tokens":
@@ -126,13 +126,13 @@ func completionDetails(c *cursor) (reasoning, accepted count) {
 
 // decodeExtension reads SGLang's own object, {"cached_tokens_details":{"device":32,"host":16}}.
 func (k *chunk) decodeExtension(c *cursor) {
-	eachMember(c, func(name string) {
-		if name != "cached_tokens_details" {
+	eachMember(c, func(name []byte) {
+		if string(name) != "cached_tokens_details" {
 			c.skip()
 			return
 		}
-		eachMember(c, func(tier string) {
-			switch tier {
+		eachMember(c, func(tier []byte) {
+			switch string(tier) {
 			case "device":
 				k.beside.tiers.device = tokenCount(c)
 			case "host":
@@ -148,21 +148,21 @@ func (k *chunk) decodeExtension(c *cursor) {
 
 // eachMember consumes an object and calls member with each name; it consumes the value. A value that
 // is no object is consumed and tells nothing.
-func eachMember(c *cursor, member func(name string)) {
+func eachMember(c *cursor, member func(name []byte)) {
 	if c.peek() != '{' {
 		c.skip()
 		return
 	}
 	c.enter('{')
 	for name, ok := c.key(); ok; name, ok = c.key() {
-		member(string(name))
+		member(name)
 	}
 }
 
 // memberCount consumes an object and returns one of its members as a count.
 func memberCount(c *cursor, wanted string) (found count) {
-	eachMember(c, func(name string) {
-		if name == wanted {
+	eachMember(c, func(name []byte) {
+		if string(name) == wanted {
 			found = tokenCount(c)
 		} else {
 			c.skip()
@@ -174,8 +174,8 @@ func memberCount(c *cursor, wanted string) (found count) {
 // loggedTokens counts the tokens whose log probabilities are there: the entries of content on the chat
 // endpoint, those of tokens on the other.
 func loggedTokens(c *cursor) (logged count) {
-	eachMember(c, func(name string) {
-		if name == "content" || name == "tokens" {
+	eachMember(c, func(name []byte) {
+		if n := string(name); n == "content" || n == "tokens" {
 			logged = logged.later(countElements(c))
 		} else {
 			c.skip()

@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"encoding/json"
 	"fmt"
 	"reflect"
 	"slices"
@@ -189,4 +190,20 @@ func TestEveryEngineHasItsFields(t *testing.T) {
 	if known, newer := Fields("unheard of", Chat); known != nil || newer != nil {
 		t.Errorf("%v, %v", known, newer)
 	}
+}
+
+// FuzzErrorCode: whatever a server calls its error, a record can hold it.
+func FuzzErrorCode(f *testing.F) {
+	for _, text := range []string{`{"error":{"code":"a","type":"b"}}`, `{"code":"a\u001b[2J"}`, `{"error":"x","type":"b"}`, `{"error":{"error":{"code":"deep"}}}`, `{`, ``} {
+		f.Add([]byte(text))
+	}
+	f.Fuzz(func(t *testing.T, body []byte) {
+		code := errorCode(body)
+		if len(code) > maxNameLength || code != Printable(code, maxNameLength) {
+			t.Errorf("%q gave %q", body, code)
+		}
+		if code != "" && !json.Valid(body) {
+			t.Errorf("%q is no JSON and gave %q", body, code)
+		}
+	})
 }
