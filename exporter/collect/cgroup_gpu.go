@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/umascope/umascope/exporter/kernelfs"
 	"github.com/umascope/umascope/exporter/nvml"
 )
 
@@ -32,7 +33,7 @@ func (s *Sample) gpuHeld(ctx context.Context, memory MemoryReading, memoryErr er
 	held.inPool = memory.Architecture.InPool()
 	held.known = err == nil && len(devices) > 0 && memory.ProcessesTrusted &&
 		!slices.ContainsFunc(devices, func(d nvml.Device) bool { return !d.HeldKnown() }) &&
-		!slices.ContainsFunc(memory.Processes, func(p GPUProcess) bool { return strings.HasPrefix(p.Cgroup, "/..") })
+		!slices.ContainsFunc(memory.Processes, s.isUnplaced)
 	pooled := map[string]bool{}
 	for _, d := range devices {
 		pooled[d.UUID] = d.Architecture.InPool()
@@ -41,6 +42,12 @@ func (s *Sample) gpuHeld(ctx context.Context, memory MemoryReading, memoryErr er
 		held.add(p, pooled[p.UUID])
 	}
 	return held
+}
+
+// isUnplaced says whether a process is in a cgroup that the reader is not told: hidden from it (hidepid), or
+// outside its cgroup namespace.
+func (s *Sample) isUnplaced(p GPUProcess) bool {
+	return strings.HasPrefix(p.Cgroup, "/..") || p.Cgroup == "" && kernelfs.ProcessExists(s.host.Proc, p.PID)
 }
 
 // add leaves out a process that had ended when its cgroup was asked for: it holds nothing any more.

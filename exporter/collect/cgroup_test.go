@@ -14,6 +14,8 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/umascope/umascope/exporter/kernelfs"
 	"github.com/umascope/umascope/exporter/nvml"
 )
@@ -197,6 +199,9 @@ func TestGPUMemoryOfCgroupsIsAbsentWhereItIsNotKnown(t *testing.T) {
 	namespaced.Proc = replaced(replaced(sparkProc(), "6330/cgroup", "0::/../docker-4f5b3a.scope\n"), "self/ns/pid", "")
 	namespaced.Proc.(fstest.MapFS)["self/ns/pid"] = &fstest.MapFile{Data: []byte("pid:[4026531836]"), Mode: fs.ModeSymlink | 0o777}
 
+	hidden := dockerSpark()
+	hidden.Proc = refusing{hidden.Proc.(fstest.MapFS), "/cgroup", unix.EPERM}
+
 	with := func(d nvml.Driver) Host {
 		host := dockerSpark()
 		host.GPU = nvml.NewReader(d, nvml.ReaderOptions{})
@@ -206,6 +211,7 @@ func TestGPUMemoryOfCgroupsIsAbsentWhereItIsNotKnown(t *testing.T) {
 		"in a PID namespace of its own":    container,
 		"GPU of another machine":           foreign,
 		"in a cgroup namespace of its own": namespaced,
+		"cgroups of processes are hidden":  hidden,
 		"no GPU":                           with(driver{opens: nvml.LibraryNotFound}),
 		"driver that does not work":        with(driver{opens: nvml.LibRMVersionMismatch}),
 		"a list that cannot be read":       with(gb10().with(nvml.CallComputeProcesses, nvml.Value{}, nvml.Unknown)),
