@@ -25,6 +25,7 @@ type station struct {
 	events chan nvml.EventData // what happens
 	ends   chan nvml.Return    // waits that end otherwise
 	hang   chan struct{}       // not nil: a wait does not return until it is closed
+	keep   chan struct{}       // not nil: nor does freeing a set
 	made   int
 	freed  int
 	inside int
@@ -46,6 +47,9 @@ func (s *station) EventSetCreate() (nvml.EventSet, nvml.Return) {
 	defer s.mu.Unlock()
 	s.made++
 	return &mock.EventSet{WaitFunc: s.wait, FreeFunc: func() nvml.Return {
+		if s.keep != nil {
+			<-s.keep
+		}
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.freed++
@@ -224,27 +228,21 @@ func TestWaitThatHangsDoesNotEndTheListeningForOthers(t *testing.T) {
 	})
 }
 
-func TestSetThatIsFreedForEverKeepsNobodyElseWaiting(t *testing.T) {
+func TestFreeingASetThatHangsHoldsUpItsDeviceOnly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		stuck, other := newStation(), newStation()
-		freeing := make(chan struct{})
-		l := newListeners(stuck)
-		wantCounts(t, l, stuck, map[string]uint64{})
-		l.open[stuck.device].set = &mock.EventSet{WaitFunc: stuck.wait, FreeFunc: func() nvml.Return {
-			<-freeing
-			return nvml.SUCCESS
-		}}
-		time.Sleep(time.Second)
-		stuck.ends <- nvml.ERROR_UNKNOWN
+		s := newStation()
+		s.keep = make(chan struct{})
+		l := newListeners(s)
+		wantCounts(t, l, s, map[string]uint64{})
+		s.ends <- nvml.ERROR_UNKNOWN
 		synctest.Wait()
-		go l.read(stuck.device)
+		go l.read(s.device)
 		synctest.Wait()
-		l.library = other
 		if !l.mu.TryLock() {
 			t.Fatal("the other devices wait for the lock")
 		}
 		l.mu.Unlock()
-		close(freeing)
+		close(s.keep)
 		synctest.Wait()
 		l.end()
 	})
