@@ -93,9 +93,12 @@ func (r *run) begin(ctx context.Context, halt context.CancelCauseFunc) error {
 	if len(r.sources) == 0 {
 		return nil
 	}
+	if r.snapshots, err = newSnapshots(r.folder); err != nil {
+		return err
+	}
 	r.sampler, err = telemetry.Start(context.WithoutCancel(ctx), telemetry.Options{
 		Sources: r.sources, Interval: r.settings.telemetryInterval,
-		File: r.folder.path(fileTelemetry), Clock: r.clock,
+		File: r.folder.path(fileTelemetry), Clock: r.clock, Page: r.snapshots.add,
 	})
 	return err
 }
@@ -232,7 +235,7 @@ func (r *run) end() error {
 	if r.sampler != nil {
 		stats, err := r.sampler.Stop()
 		r.manifest.Telemetry = &stats
-		errs = append(errs, err)
+		errs = append(errs, err, r.snapshots.close())
 	}
 	return errors.Join(errs...)
 }

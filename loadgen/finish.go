@@ -77,7 +77,7 @@ func (r *run) input(log *telemetry.Log, loadErr error) report.Input {
 		Run: r.id, Scenario: r.settings.scenario.name, Labels: r.settings.labelMap(),
 		Model: r.identity.judge(r.answers.judge(r.server.model)), KVMode: r.settings.expect.judge(r.seeKV(log)), WorkloadSHA256: r.workSHA, BootID: r.manifest.Client.BootID,
 		Warmup:    []string{phaseReady, phaseWarmup, phaseStop},
-		Telemetry: log, TelemetryStats: r.manifest.Telemetry, TelemetryRequested: len(r.settings.telemetry) > 0,
+		Telemetry: log, TelemetryStats: r.manifest.Telemetry, TelemetryRequested: len(r.settings.telemetry)+len(r.settings.scrape) > 0,
 		Client: r.health, Validity: r.limits, SLO: r.settings.slo, Streaming: !r.settings.noStream,
 	}
 	if loadErr != nil {

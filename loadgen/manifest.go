@@ -55,6 +55,8 @@ type manifest struct {
 	Server   serverFacts       `json:"server"`
 	Client   clientFacts       `json:"client"`
 	Machines []machineFacts    `json:"machines,omitempty"`
+	// Pages are those of engines and KV block managers that were read too.
+	Pages []pageFacts `json:"pages,omitempty"`
 	// Telemetry is what the sampler did and cost.
 	Telemetry *telemetry.Stats `json:"telemetry,omitempty"`
 }
@@ -117,6 +119,12 @@ type machineFacts struct {
 	GPUs   []map[string]string `json:"gpus,omitempty"`
 }
 
+// pageFacts are of a page that --scrape named.
+type pageFacts struct {
+	Source string `json:"source"`
+	URL    string `json:"url"`
+}
+
 func (r *run) newManifest() *manifest {
 	s, w := r.settings, r.work
 	m := &manifest{
@@ -156,6 +164,10 @@ func thisMachine() clientFacts {
 // addMachines enters what the exporters said of their machines.
 func (m *manifest) addMachines(log *telemetry.Log) {
 	for _, source := range log.Sources {
+		if source.Foreign {
+			m.Pages = append(m.Pages, pageFacts{source.Name, source.URL})
+			continue
+		}
 		facts := machineFacts{Source: source.Name, URL: source.URL, Mode: source.Mode()}
 		for _, series := range source.Find(metric.HostInfo) {
 			facts.Host = series.Labels

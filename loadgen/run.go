@@ -39,12 +39,13 @@ type run struct {
 	client   *chat.Client
 	sources  []telemetry.Source
 
-	live     *live
-	manifest *manifest
-	answers  *answers
-	clock    chat.Clock
-	loop     *loop
-	sampler  *telemetry.Sampler
+	live      *live
+	manifest  *manifest
+	answers   *answers
+	clock     chat.Clock
+	loop      *loop
+	sampler   *telemetry.Sampler
+	snapshots *snapshots
 	// openLines opens the files of records; a test gives it a full disk.
 	openLines func(path string, failed func(error)) (*lineFile, error)
 	records   *lineFile
@@ -106,7 +107,7 @@ func (r *run) setUp(ctx context.Context) error {
 	if r.server, err = inquire(ctx, s.target, r.log); err != nil {
 		return err
 	}
-	if r.sources, err = r.findTelemetry(ctx); err != nil {
+	if r.sources, err = r.findSources(ctx); err != nil {
 		return err
 	}
 	r.client, err = chat.New(r.clientOptions())
@@ -210,6 +211,22 @@ func (r *run) clientOptions() chat.Options {
 		Connections: connections, RequestTimeout: s.requestTimeout,
 		FirstTokenTimeout: s.firstTokenTimeout, ChunkTimeout: s.chunkTimeout,
 	}
+}
+
+// findSources returns everything that is followed while the run lasts.
+func (r *run) findSources(ctx context.Context) ([]telemetry.Source, error) {
+	sources, err := r.findTelemetry(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, page := range r.settings.scrape {
+		if named(sources, page.Name) {
+			return nil, usage(fmt.Errorf("--scrape: %s is the name of an exporter", page.Name))
+		}
+		page.Foreign = true
+		sources = append(sources, page)
+	}
+	return sources, nil
 }
 
 // findTelemetry returns the exporters to follow: those asked for, which must answer, or the one

@@ -74,6 +74,7 @@ type settings struct {
 
 	labels            []label
 	telemetry         []telemetry.Source
+	scrape            []telemetry.Source
 	telemetryInterval time.Duration
 	expect            kvExpectation
 	slo               report.SLO
@@ -129,11 +130,20 @@ func (s *settings) resolve(host string) error {
 
 func (s *settings) resolveTelemetry() error {
 	for i, source := range s.telemetry {
-		if slices.ContainsFunc(s.telemetry[:i], func(other telemetry.Source) bool { return other.Name == source.Name }) {
+		if named(s.telemetry[:i], source.Name) {
 			return fmt.Errorf("--telemetry: %s is given twice; each source needs a name of its own", source.Name)
 		}
 	}
+	for i, page := range s.scrape {
+		if named(s.scrape[:i], page.Name) || named(s.telemetry, page.Name) {
+			return fmt.Errorf("--scrape: %s is given twice; each source needs a name of its own", page.Name)
+		}
+	}
 	return nil
+}
+
+func named(sources []telemetry.Source, name string) bool {
+	return slices.ContainsFunc(sources, func(s telemetry.Source) bool { return s.Name == name })
 }
 
 // resolveLabels makes sure of the labels that every run has.

@@ -94,7 +94,12 @@ func judgeTelemetryLost(e evidence, limit float64) verdict {
 		return verdict{true, "nothing was recorded"}
 	}
 	var bad []string
+	looked := false
 	for _, s := range sources {
+		if s.Foreign && s.SamplesGot == 0 {
+			continue // that of a manager that is switched off; it is warned about
+		}
+		looked = true
 		lost := s.SamplesWanted - s.SamplesGot
 		if s.SamplesWanted == 0 || float64(lost) > limit*float64(s.SamplesWanted) {
 			bad = append(bad, fmt.Sprintf("%s: %d of %d samples missing", s.Name, lost, s.SamplesWanted))
@@ -103,7 +108,7 @@ func judgeTelemetryLost(e evidence, limit float64) verdict {
 			bad = append(bad, fmt.Sprintf("%s: no sample at the start of %s", s.Name, strings.Join(s.MissingBorders, ", ")))
 		}
 	}
-	return verdict{true, strings.Join(bad, "; ")}
+	return verdict{looked, strings.Join(bad, "; ")}
 }
 
 // telemetryStats is what the sampler counted or, when only its file is left, what that shows.
@@ -116,7 +121,7 @@ func telemetryStats(in Input) []telemetry.SourceStats {
 	}
 	var sources []telemetry.SourceStats
 	for _, s := range in.Telemetry.Sources {
-		stats := telemetry.SourceStats{Name: s.Name, SamplesGot: len(s.Samples), SamplesWanted: len(s.Samples)}
+		stats := telemetry.SourceStats{Name: s.Name, Foreign: s.Foreign, SamplesGot: len(s.Samples), SamplesWanted: len(s.Samples)}
 		for _, gap := range s.Gaps {
 			stats.SamplesWanted += gap.Samples
 		}

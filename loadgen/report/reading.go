@@ -39,6 +39,9 @@ func readings(in Input) []*reading {
 	}
 	var all []*reading
 	for _, source := range in.Telemetry.Sources {
+		if source.Foreign {
+			continue // a page of an engine is no machine
+		}
 		r := &reading{in: in, log: in.Telemetry, source: source}
 		r.Origin = Origin{source.Name, source.Mode()}
 		for _, name := range phaseNames(in.measured()) {
@@ -163,13 +166,29 @@ func (r *reading) swap() {
 	}
 }
 
-// deltas are all counters of the source between the borders of a phase.
-func (r *reading) deltas(phase string) map[string]Delta {
+// deltas are the counters of the measured host, if there is one, and of the pages of engines,
+// between the borders of a phase. Series of a page have its source among their labels.
+func deltas(log *telemetry.Log, host *reading, phase string) map[string]Delta {
+	if log == nil {
+		return nil
+	}
 	deltas := map[string]Delta{}
+	for _, source := range log.Sources {
+		if source.Foreign || (host != nil && source == host.source) {
+			addDeltas(deltas, log, source, phase)
+		}
+	}
+	if len(deltas) == 0 {
+		return nil
+	}
+	return deltas
+}
+
+func addDeltas(deltas map[string]Delta, log *telemetry.Log, source *telemetry.SourceLog, phase string) {
 	counters := counterNames()
-	for _, w := range r.log.Windows(r.source, phase) {
-		for _, series := range r.source.Series {
-			if !counters[series.Name] {
+	for _, w := range log.Windows(source, phase) {
+		for _, series := range source.Series {
+			if !counters[series.Name] && !series.Counter {
 				continue
 			}
 			if grown, reset, ok := series.Increase(w); ok {
@@ -178,7 +197,6 @@ func (r *reading) deltas(phase string) map[string]Delta {
 			}
 		}
 	}
-	return deltas
 }
 
 // counterNames are the names of all counters in the vocabulary.

@@ -131,9 +131,7 @@ func (p phaseAggregates) summaries(in Input, host *reading) map[string]PhaseSumm
 			s.Start = seconds(phase.StartNS)
 		}
 		s.End = seconds(phase.EndNS)
-		if host != nil {
-			s.Deltas = host.deltas(phase.Name)
-		}
+		s.Deltas = deltas(in.Telemetry, host, phase.Name)
 		all[phase.Name] = s
 	}
 	for _, name := range p.names {
@@ -225,12 +223,38 @@ func (in Input) warnings(total *aggregate, machines []*reading, host *reading) [
 	for _, r := range machines {
 		w = append(w, r.warnings()...)
 	}
+	w = append(w, in.pageWarnings()...)
 	switch measured := in.Labels[string(metric.LabelHost)]; {
 	case len(machines) == 0:
 	case host == nil:
 		add("no telemetry source is named like the measured host %q: memory, thermal and energy are not observed", measured)
 	case host.Origin.Source != measured:
 		add("the only telemetry source, %s, is taken for the measured host %q: name it so if it is", host.Origin.Source, measured)
+	}
+	return w
+}
+
+// pageWarnings are of the pages that are no machine's.
+func (in Input) pageWarnings() []string {
+	var w []string
+	if in.Telemetry == nil {
+		return w
+	}
+	for _, source := range in.Telemetry.Sources {
+		if source.Foreign && len(source.Samples) == 0 {
+			w = append(w, fmt.Sprintf("the page %s never answered: nothing of it is observed", source.Name))
+		} else if source.Foreign {
+			w = append(w, dropped(source)...)
+		}
+	}
+	return w
+}
+
+// dropped are the series of a source that found no room.
+func dropped(source *telemetry.SourceLog) []string {
+	var w []string
+	for _, name := range slices.Sorted(maps.Keys(source.Dropped)) {
+		w = append(w, fmt.Sprintf("telemetry of %s: %d series of %s found no room", source.Name, source.Dropped[name], name))
 	}
 	return w
 }
@@ -249,9 +273,7 @@ func (r *reading) warnings() []string {
 	if len(r.kvDiffers) > 0 {
 		add("%s tell of KV caches of different size: its capacity is not known", strings.Join(r.kvDiffers, ", "))
 	}
-	for _, name := range slices.Sorted(maps.Keys(r.source.Dropped)) {
-		add("%d series of %s found no room", r.source.Dropped[name], name)
-	}
+	w = append(w, dropped(r.source)...)
 	if r.log.Torn {
 		add("the file is torn: the last second may be missing")
 	}

@@ -20,9 +20,9 @@ func BenchmarkSample(b *testing.B) {
 		b.Fatal(err)
 	}
 	f := &follower{
-		source:  Source{"spark", "http://spark/metrics"},
+		source:  Source{Name: "spark", URL: "http://spark/metrics"},
 		options: Options{Interval: time.Second, Clock: func() int64 { return 0 }},
-		client:  served.client(), families: kept(), room: SeriesLimit, out: out,
+		client:  served.client(), parse: parser(Source{}), room: SeriesLimit, out: out,
 		series: map[string]int{}, last: map[int]float64{}, dropped: map[string]bool{},
 	}
 	b.ReportAllocs()

@@ -2,14 +2,14 @@ package telemetry
 
 import (
 	"context"
+	"maps"
 	"net/http"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
-
-	"github.com/umascope/umascope/exporter/metric"
 )
 
 const (
@@ -24,14 +24,14 @@ const (
 // follower samples one source on a goroutine of its own, so that a source that hangs costs the
 // others nothing. Everything below borders belongs to that goroutine.
 type follower struct {
-	index    int
-	source   Source
-	options  Options
-	client   *http.Client
-	families []metric.Def
-	room     int // series that this source may have
-	out      *writer
-	borders  chan border
+	index   int
+	source  Source
+	options Options
+	client  *http.Client
+	parse   func(page []byte) ([]observation, error)
+	room    int // series that this source may have
+	out     *writer
+	borders chan border
 
 	series  map[string]int // index by key
 	last    map[int]float64
@@ -104,26 +104,36 @@ func (f *follower) finish(ctx context.Context) {
 }
 
 func (f *follower) sampleBorder(ctx context.Context, b border) {
-	if !f.sample(ctx, &b.index) {
+	if !f.sample(ctx, &b) {
 		f.stats.MissingBorders = append(f.stats.MissingBorders, b.phase)
 	}
 }
 
 // sample scrapes once and writes what changed, or why nothing came.
-func (f *follower) sample(ctx context.Context, border *int) bool {
+func (f *follower) sample(ctx context.Context, border *border) bool {
 	// Shorter than the interval, so that a source that hangs delays no later sample.
 	ctx, cancel := context.WithTimeout(ctx, f.options.Interval*9/10)
 	defer cancel()
 	at := f.options.Clock()
-	observations, err := fetch(ctx, f.client, f.source.URL, f.families)
+	page, err := fetch(ctx, f.client, f.source.URL)
+	var observations []observation
+	if err == nil {
+		observations, err = f.parse(page)
+	}
 	if err != nil {
 		f.out.put(line{Gap: &gapLine{f.index, at, 1, shortened(err.Error())}})
 		return false
 	}
+	sample := sampleLine{Source: f.index, AtNS: at}
 	if border == nil {
 		f.stats.SamplesGot++
+	} else {
+		sample.Border = &border.index
 	}
-	f.out.put(f.encode(observations, sampleLine{Source: f.index, AtNS: at, Border: border})...)
+	f.out.put(f.encode(observations, sample)...)
+	if border != nil && f.options.Page != nil {
+		f.options.Page(f.source.Name, border.index, border.phase, page)
+	}
 	return true
 }
 
@@ -143,7 +153,7 @@ func (f *follower) encode(observations []observation, sample sampleLine) []any {
 			}
 			index = len(f.series)
 			f.series[o.key] = index
-			lines = append(lines, line{Series: &seriesLine{f.index, o.name, o.labels}})
+			lines = append(lines, line{Series: &seriesLine{f.index, o.name, o.labels, o.counter}})
 		}
 		here[index] = true
 		if last, had := f.last[index]; !had || last != o.value {
@@ -180,11 +190,9 @@ func (f *follower) forget(here map[int]bool) []int {
 
 func (f *follower) droppedLines(dropped map[string]int) []any {
 	var lines []any
-	for _, family := range f.families {
-		if n := dropped[family.Name]; n > 0 {
-			f.stats.SeriesDropped += n
-			lines = append(lines, line{Dropped: &droppedLine{f.index, family.Name, n}})
-		}
+	for _, name := range slices.Sorted(maps.Keys(dropped)) {
+		f.stats.SeriesDropped += dropped[name]
+		lines = append(lines, line{Dropped: &droppedLine{f.index, name, dropped[name]}})
 	}
 	return lines
 }

@@ -11,13 +11,15 @@ const schema = "umascope.telemetry/1"
 type header struct {
 	Schema     string         `json:"schema"`
 	IntervalNS int64          `json:"interval_ns"`
-	PerSource  int            `json:"series_per_source"` // at most, for each source
+	PerSource  int            `json:"series_per_source"` // at most, for the source that may have most
 	Sources    []headerSource `json:"sources"`
 }
 
 type headerSource struct {
 	Name string `json:"name"`
 	URL  string `json:"url,omitempty"`
+	// Foreign is true of pages of engines and the like.
+	Foreign bool `json:"foreign,omitempty"`
 }
 
 // line is any later line; exactly one of its parts is there.
@@ -35,6 +37,8 @@ type seriesLine struct {
 	Source int               `json:"source"`
 	Name   string            `json:"name"`
 	Labels map[string]string `json:"labels,omitempty"`
+	// Counter is what a foreign page says; ours are in the vocabulary.
+	Counter bool `json:"counter,omitempty"`
 }
 
 // sampleLine holds what changed: series Index[i] now has Values[i], the series in Gone are no

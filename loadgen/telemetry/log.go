@@ -32,6 +32,8 @@ type SourceLog struct {
 	Name string
 	// URL is where the page was, without user and query.
 	URL string
+	// Foreign says that the page is that of an engine or a KV block manager.
+	Foreign bool
 	// Samples are the offsets at which samples were taken that worked, ascending.
 	Samples []int64
 	// Gaps are the samples that failed, ascending.
@@ -55,6 +57,8 @@ type Gap struct {
 type Series struct {
 	Name   string
 	Labels map[string]string
+	// Counter says that a foreign page calls it one.
+	Counter bool
 
 	source  *SourceLog
 	changes []change

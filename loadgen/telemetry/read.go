@@ -138,7 +138,7 @@ func (r *reader) takeHeader(text []byte) error {
 			return fmt.Errorf("source %q twice", source.Name)
 		}
 		r.log.Sources = append(r.log.Sources, &SourceLog{
-			Name: source.Name, URL: source.URL, Dropped: map[string]int{}, borders: map[int]int64{},
+			Name: source.Name, URL: source.URL, Foreign: source.Foreign, Dropped: map[string]int{}, borders: map[int]int64{},
 		})
 	}
 	return nil
@@ -159,7 +159,7 @@ func (r *reader) takeSeries(l seriesLine) error {
 	if len(source.Series) == SeriesLimit {
 		return fmt.Errorf("more than %d series", SeriesLimit)
 	}
-	source.Series = append(source.Series, &Series{Name: l.Name, Labels: l.Labels, source: source})
+	source.Series = append(source.Series, &Series{Name: l.Name, Labels: l.Labels, Counter: l.Counter, source: source})
 	return nil
 }
 

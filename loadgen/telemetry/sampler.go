@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 )
@@ -33,29 +34,29 @@ func Start(ctx context.Context, o Options) (*Sampler, error) {
 	if err != nil {
 		return nil, err
 	}
-	room := SeriesLimit / len(o.Sources)
-	first := header{Schema: schema, IntervalNS: o.Interval.Nanoseconds(), PerSource: room}
+	first := header{Schema: schema, IntervalNS: o.Interval.Nanoseconds(), PerSource: slices.Max(rooms(o.Sources))}
 	for _, source := range o.Sources {
-		first.Sources = append(first.Sources, headerSource{source.Name, publicURL(source.URL)})
+		first.Sources = append(first.Sources, headerSource{source.Name, publicURL(source.URL), source.Foreign})
 	}
 	out, err := newWriter(o.File, first)
 	if err != nil {
 		return nil, err
 	}
 	s := &Sampler{clock: o.Clock, out: out, stop: make(chan struct{}), missed: map[*follower][]string{}}
-	s.follow(ctx, o, room)
+	s.follow(ctx, o)
 	s.running.Go(func() { s.flush() })
 	return s, nil
 }
 
-func (s *Sampler) follow(ctx context.Context, o Options, room int) {
+func (s *Sampler) follow(ctx context.Context, o Options) {
 	s.client = refusingRedirects(cmp.Or(o.Client, newClient()))
+	room := rooms(o.Sources)
 	for i, source := range o.Sources {
 		f := &follower{
-			index: i, source: source, options: o, client: s.client, families: kept(), room: room,
+			index: i, source: source, options: o, client: s.client, parse: parser(source), room: room[i],
 			out: s.out, borders: make(chan border, borderQueue),
 			series: map[string]int{}, last: map[int]float64{}, dropped: map[string]bool{},
-			stats: SourceStats{Name: source.Name},
+			stats: SourceStats{Name: source.Name, Foreign: source.Foreign},
 		}
 		s.followers = append(s.followers, f)
 		s.running.Go(func() { f.follow(ctx, s.stop) })

@@ -99,7 +99,7 @@ func TestEverySampleIsKeptAndOnlyChangesAreWritten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := options(t, func(_ string, scrape int) (string, error) {
 			return fmt.Sprintf("uma_exporter_mode{mode=\"live\"} 1\numa_memory_pool_bytes 100\numa_memory_dirty_bytes %d\n", scrape), nil
-		}, Source{"spark", "http://spark:10420"})
+		}, Source{Name: "spark", URL: "http://spark:10420"})
 		s := start(t, o)
 		time.Sleep(2500 * time.Millisecond)
 		stats := stop(t, s)
@@ -130,7 +130,7 @@ func TestAFailedSampleIsAGapAndIsNotInterpolated(t *testing.T) {
 				return "", errors.New("hangs")
 			}
 			return "uma_memory_pool_bytes 100\n", nil
-		}, Source{"spark", "http://spark"})
+		}, Source{Name: "spark", URL: "http://spark"})
 		s := start(t, o)
 		time.Sleep(2500 * time.Millisecond)
 		stats := stop(t, s)
@@ -160,7 +160,7 @@ func TestASourceThatHangsDoesNotDelayAnother(t *testing.T) {
 				return "", errors.New("hangs")
 			}
 			return "uma_memory_pool_bytes 100\n", nil
-		}, Source{"a", "http://hung"}, Source{"b", "http://well"})
+		}, Source{Name: "a", URL: "http://hung"}, Source{Name: "b", URL: "http://well"})
 		s := start(t, o)
 		time.Sleep(5500 * time.Millisecond)
 		stats := stop(t, s)
@@ -177,7 +177,7 @@ func TestASeriesThatVanishesIsAbsentNotZero(t *testing.T) {
 				return "uma_memory_pool_bytes 1\n", nil
 			}
 			return "uma_memory_pool_bytes 1\numa_gpu_power_watts{uuid=\"GPU-1\"} 30\n", nil
-		}, Source{"spark", "http://spark"})
+		}, Source{Name: "spark", URL: "http://spark"})
 		s := start(t, o)
 		time.Sleep(2500 * time.Millisecond)
 		stop(t, s)
@@ -200,7 +200,7 @@ func TestPhaseBordersAreSampledAndGiveWindowsAndIncreases(t *testing.T) {
 				swapped -= 40 // reset at 4 s
 			}
 			return fmt.Sprintf("uma_vmstat_swapped_in_bytes_total %g\n", swapped), nil
-		}, Source{"spark", "http://spark"})
+		}, Source{Name: "spark", URL: "http://spark"})
 		s := start(t, o)
 		s.Mark("warmup")
 		time.Sleep(1300 * time.Millisecond)
@@ -239,7 +239,7 @@ func TestABorderWithoutASampleIsNamed(t *testing.T) {
 				return "", errors.New("hangs")
 			}
 			return "uma_memory_pool_bytes 1\n", nil
-		}, Source{"spark", "http://spark"})
+		}, Source{Name: "spark", URL: "http://spark"})
 		s := start(t, o)
 		time.Sleep(time.Millisecond)
 		s.Mark("measure")
@@ -259,7 +259,7 @@ func TestABorderWithoutASampleIsNamed(t *testing.T) {
 
 func TestMarkDoesNotWaitForASource(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		o := options(t, func(string, int) (string, error) { return "", errors.New("hangs") }, Source{"spark", "http://spark"})
+		o := options(t, func(string, int) (string, error) { return "", errors.New("hangs") }, Source{Name: "spark", URL: "http://spark"})
 		s := start(t, o)
 		before := time.Now()
 		for range 2 * borderQueue {
@@ -282,7 +282,7 @@ func TestSeriesBeyondTheLimitAreNamedAndTheVocabularysFirstStay(t *testing.T) {
 			fmt.Fprintf(&page, "uma_gpu_process_memory_bytes{uuid=\"a\",pid=\"%d\",comm=\"x\",cgroup=\"/\"} 1\n", i)
 		}
 		page.WriteString("uma_memory_pool_bytes 1\numa_nvme_read_bytes_total{device=\"nvme0n1\"} 1\n")
-		o := options(t, func(string, int) (string, error) { return page.String(), nil }, Source{"a", "http://a"}, Source{"b", "http://b"})
+		o := options(t, func(string, int) (string, error) { return page.String(), nil }, Source{Name: "a", URL: "http://a"}, Source{Name: "b", URL: "http://b"})
 		s := start(t, o)
 		time.Sleep(1500 * time.Millisecond)
 		stats := stop(t, s)
@@ -305,7 +305,7 @@ func TestSeriesBeyondTheLimitAreNamedAndTheVocabularysFirstStay(t *testing.T) {
 
 func TestARunThatIsKilledIsReadableUpToTheLastSecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		o := options(t, func(string, int) (string, error) { return "uma_memory_pool_bytes 1\n", nil }, Source{"spark", "http://spark"})
+		o := options(t, func(string, int) (string, error) { return "uma_memory_pool_bytes 1\n", nil }, Source{Name: "spark", URL: "http://spark"})
 		s := start(t, o)
 		time.Sleep(10*time.Second + 500*time.Millisecond)
 		synctest.Wait()
@@ -330,7 +330,7 @@ func TestARunThatIsKilledIsReadableUpToTheLastSecond(t *testing.T) {
 func TestSamplingEndsWithTheContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
-		o := options(t, func(string, int) (string, error) { return "uma_memory_pool_bytes 1\n", nil }, Source{"spark", "http://spark"})
+		o := options(t, func(string, int) (string, error) { return "uma_memory_pool_bytes 1\n", nil }, Source{Name: "spark", URL: "http://spark"})
 		s, err := Start(ctx, o)
 		if err != nil {
 			t.Fatal(err)
@@ -346,16 +346,16 @@ func TestSamplingEndsWithTheContext(t *testing.T) {
 
 func TestOptionsThatCannotWorkAreRefused(t *testing.T) {
 	clock := func() int64 { return 0 }
-	well := []Source{{"spark", "http://spark"}}
+	well := []Source{{Name: "spark", URL: "http://spark"}}
 	for name, o := range map[string]Options{
 		"no source":         {Interval: time.Second, Clock: clock},
 		"no clock":          {Sources: well, Interval: time.Second},
 		"too often":         {Sources: well, Interval: time.Millisecond, Clock: clock},
 		"too rarely":        {Sources: well, Interval: time.Minute, Clock: clock},
-		"the same name":     {Sources: []Source{{"a", "http://a"}, {"a", "http://b"}}, Interval: time.Second, Clock: clock},
-		"no name":           {Sources: []Source{{"", "http://a"}}, Interval: time.Second, Clock: clock},
-		"not http":          {Sources: []Source{{"a", "ftp://a"}}, Interval: time.Second, Clock: clock},
-		"no host":           {Sources: []Source{{"a", "http://"}}, Interval: time.Second, Clock: clock},
+		"the same name":     {Sources: []Source{{Name: "a", URL: "http://a"}, {Name: "a", URL: "http://b"}}, Interval: time.Second, Clock: clock},
+		"no name":           {Sources: []Source{{Name: "", URL: "http://a"}}, Interval: time.Second, Clock: clock},
+		"not http":          {Sources: []Source{{Name: "a", URL: "ftp://a"}}, Interval: time.Second, Clock: clock},
+		"no host":           {Sources: []Source{{Name: "a", URL: "http://"}}, Interval: time.Second, Clock: clock},
 		"no such folder":    {Sources: well, Interval: time.Second, Clock: clock, File: "/no/such/folder/telemetry.jsonl.gz"},
 		"the file is there": {Sources: well, Interval: time.Second, Clock: clock, File: "sampler_test.go"},
 	} {
@@ -385,7 +385,7 @@ func TestSecretsOfTheAddressAreNotWritten(t *testing.T) {
 				return "", errors.New("hangs")
 			}
 			return "uma_memory_pool_bytes 1\n", nil
-		}, Source{"spark", "http://me:secret@spark/metrics?token=secret"})
+		}, Source{Name: "spark", URL: "http://me:secret@spark/metrics?token=secret"})
 		s := start(t, o)
 		time.Sleep(1500 * time.Millisecond)
 		stop(t, s)

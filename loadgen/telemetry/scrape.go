@@ -38,6 +38,8 @@ type observation struct {
 	labels map[string]string
 	key    string // name and labels in a canonical form
 	value  float64
+	// counter is what a foreign page says of the series.
+	counter bool
 }
 
 // kept lists the families that a file keeps, in the order of the vocabulary: when the limit is
@@ -70,9 +72,8 @@ func refusingRedirects(client *http.Client) *http.Client {
 	return &own
 }
 
-// fetch reads one page and returns the kept series on it, ordered by family and labels. Its
-// errors do not repeat the address, which may hold a password.
-func fetch(ctx context.Context, client *http.Client, page string, families []metric.Def) ([]observation, error) {
+// fetch reads one page. Its errors do not repeat the address, which may hold a password.
+func fetch(ctx context.Context, client *http.Client, page string) ([]byte, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, page, nil)
 	if err != nil {
 		return nil, errors.New("the address is no URL")
@@ -94,7 +95,7 @@ func fetch(ctx context.Context, client *http.Client, page string, families []met
 	if len(body) > maxPageBytes {
 		return nil, fmt.Errorf("the page is larger than %d MiB", maxPageBytes>>20)
 	}
-	return parse(body, families)
+	return body, nil
 }
 
 // announceDeadline tells the exporter how long we wait, as Prometheus does, so that it serves
@@ -114,19 +115,38 @@ func withoutURL(err error) error {
 	return err
 }
 
-// parse reads the Prometheus text format, such as
-//
-//	uma_memory_ledger_bytes{line="anon"} 1.2e+10
-//
-// and returns the finite values of the families. A value that is not a finite number is absent.
-func parse(page []byte, families []metric.Def) ([]observation, error) {
+// parser is what reads the pages of a source.
+func parser(source Source) func(page []byte) ([]observation, error) {
+	if source.Foreign {
+		return func(page []byte) ([]observation, error) { return parseForeign(page, publicSource(source.URL)) }
+	}
+	families := kept()
+	return func(page []byte) ([]observation, error) { return parse(page, families) }
+}
+
+// families reads the Prometheus text format.
+func families(page []byte) (map[string]*dto.MetricFamily, error) {
 	parser := expfmt.NewTextParser(model.UTF8Validation)
 	found, err := parser.TextToMetricFamilies(bytes.NewReader(page))
 	if err != nil {
 		return nil, fmt.Errorf("the page is not in the Prometheus text format: %w", err)
 	}
+	return found, nil
+}
+
+// parse reads the Prometheus text format, such as
+//
+//	uma_memory_ledger_bytes{line="anon"} 1.2e+10
+//
+// and returns the finite values of the families, ordered by family and labels. A value that is not
+// a finite number is absent.
+func parse(page []byte, wanted []metric.Def) ([]observation, error) {
+	found, err := families(page)
+	if err != nil {
+		return nil, err
+	}
 	var observations []observation
-	for _, family := range families {
+	for _, family := range wanted {
 		var of []observation
 		for _, m := range found[family.Name].GetMetric() {
 			if o, ok := observe(family.Name, m); ok {
@@ -154,7 +174,7 @@ func observe(name string, m *dto.Metric) (observation, bool) {
 	if size > maxLabelBytes {
 		return observation{}, false
 	}
-	return observation{name, labels, seriesKey(name, labels), value}, true
+	return observation{name: name, labels: labels, key: seriesKey(name, labels), value: value}, true
 }
 
 // number is the value of a counter, a gauge, or a series without a TYPE line.
@@ -197,7 +217,11 @@ func Probe(ctx context.Context, address string) error {
 	defer cancel()
 	client := refusingRedirects(newClient())
 	defer client.CloseIdleConnections()
-	found, err := fetch(ctx, client, page.String(), []metric.Def{metric.ExporterBuildInfo.Def(), metric.ExporterMode.Def()})
+	body, err := fetch(ctx, client, page.String())
+	var found []observation
+	if err == nil {
+		found, err = parse(body, []metric.Def{metric.ExporterBuildInfo.Def(), metric.ExporterMode.Def()})
+	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", publicURL(page.String()), err)
 	}

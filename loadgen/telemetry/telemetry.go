@@ -13,11 +13,14 @@ import (
 	"time"
 )
 
-// Source is one exporter, named after the host that it measures.
+// Source is one page: that of an exporter, named after the host that it measures, or a foreign one.
 type Source struct {
 	Name string
 	// URL is the page to scrape. An empty path stands for /metrics.
 	URL string
+	// Foreign says that the page is that of an engine or a KV block manager: its series are kept
+	// under their own names, and it measures no machine.
+	Foreign bool
 }
 
 // Options are what Start needs.
@@ -30,6 +33,10 @@ type Options struct {
 	File string
 	// Clock gives nanoseconds since the start of the run, on the clock of requests.jsonl.
 	Clock func() int64
+	// Page is given every page that was sampled because a phase began, as it came; nil is that
+	// nobody wants it. It is called from the goroutines of the sources, a source's next sample waits
+	// for it, and it must not keep the bytes.
+	Page func(source string, border int, phase string, page []byte)
 	// Client fetches the pages; nil stands for one of our own. Redirects are never followed.
 	Client *http.Client
 }
@@ -57,7 +64,8 @@ type Stats struct {
 
 // SourceStats counts the samples of one source.
 type SourceStats struct {
-	Name string `json:"name"`
+	Name    string `json:"name"`
+	Foreign bool   `json:"foreign,omitempty"`
 	// SamplesWanted counts the moments at which a sample was due, SamplesGot those that gave one.
 	SamplesWanted int `json:"samples_wanted"`
 	SamplesGot    int `json:"samples_got"`
@@ -66,6 +74,33 @@ type SourceStats struct {
 	// SeriesDropped counts series beyond the limit.
 	SeriesDropped int `json:"series_dropped,omitempty"`
 }
+
+// rooms is how many series each source may have. Exporters share what is left by foreign pages, of
+// which a small share is asked for: engines have hundreds of series, and few of them count.
+func rooms(sources []Source) []int {
+	foreign := 0
+	for _, source := range sources {
+		if source.Foreign {
+			foreign++
+		}
+	}
+	exporters := len(sources) - foreign
+	page := SeriesLimit / len(sources)
+	if exporters > 0 {
+		page = min(page, foreignRoom)
+	}
+	rooms := make([]int, len(sources))
+	for i, source := range sources {
+		rooms[i] = page
+		if !source.Foreign {
+			rooms[i] = (SeriesLimit - foreign*page) / exporters
+		}
+	}
+	return rooms
+}
+
+// foreignRoom is how many series a foreign page may have beside an exporter.
+const foreignRoom = 60
 
 // validate checks everything that can be wrong before the first scrape, and completes the URLs.
 func (o Options) validate() (Options, error) {
@@ -89,7 +124,8 @@ func (o Options) validate() (Options, error) {
 		if err != nil {
 			return o, err
 		}
-		completed = append(completed, Source{source.Name, page.String()})
+		source.URL = page.String()
+		completed = append(completed, source)
 	}
 	o.Sources = completed
 	return o, nil

@@ -1,0 +1,112 @@
+package telemetry
+
+import (
+	"cmp"
+	"math"
+	"net/url"
+	"slices"
+	"strings"
+
+	dto "github.com/prometheus/client_model/go"
+
+	"github.com/umascope/umascope/exporter/metric"
+)
+
+// parseForeign reads the page of an engine or a KV block manager, such as
+//
+//	# TYPE kvbm_onboard_blocks_d2d counter
+//	kvbm_onboard_blocks_d2d 1042
+//
+// and returns the series whose names begin like theirs, in the order in which these prefixes
+// matter: when the limit is reached, those further down are left out. Of histograms and summaries
+// only sum and count are kept. Each series gets the label source, as everything read from an
+// endpoint; one that the page has of that name is put aside.
+func parseForeign(page []byte, source string) ([]observation, error) {
+	found, err := families(page)
+	if err != nil {
+		return nil, err
+	}
+	ranks := map[string]int{}
+	var names []string
+	for name := range found {
+		if rank := rankOf(name); rank >= 0 {
+			ranks[name] = rank
+			names = append(names, name)
+		}
+	}
+	slices.SortFunc(names, func(a, b string) int { return cmp.Or(cmp.Compare(ranks[a], ranks[b]), strings.Compare(a, b)) })
+	var observations []observation
+	seen := map[string]bool{}
+	for _, name := range names {
+		var of []observation
+		for _, m := range found[name].GetMetric() {
+			for _, o := range observeForeign(name, m) {
+				// Twice, also where a counter is called like the count of a histogram.
+				if o = from(source, o); !seen[o.key] {
+					seen[o.key] = true
+					of = append(of, o)
+				}
+			}
+		}
+		slices.SortFunc(of, func(a, b observation) int { return cmp.Compare(a.key, b.key) })
+		observations = append(observations, of...)
+	}
+	return observations, nil
+}
+
+// rankOf is the place of a name's prefix; negative if it is of no engine.
+func rankOf(name string) int {
+	return slices.IndexFunc(metric.ForeignPagePrefixes(), func(prefix string) bool { return strings.HasPrefix(name, prefix) })
+}
+
+func observeForeign(name string, m *dto.Metric) []observation {
+	var sum, count float64
+	switch {
+	case m.Histogram != nil:
+		sum, count = m.GetHistogram().GetSampleSum(), float64(m.GetHistogram().GetSampleCount())
+	case m.Summary != nil:
+		sum, count = m.GetSummary().GetSampleSum(), float64(m.GetSummary().GetSampleCount())
+	default:
+		o, ok := observe(name, m)
+		if !ok {
+			return nil
+		}
+		o.counter = m.Counter != nil
+		return []observation{o}
+	}
+	o, ok := observe(name+"_count", &dto.Metric{Label: m.Label, Counter: &dto.Counter{Value: &count}})
+	if !ok {
+		return nil
+	}
+	o.counter = true
+	both := []observation{o}
+	if !math.IsNaN(sum) && !math.IsInf(sum, 0) {
+		// A sum of a histogram may fall if what it observes can be negative; engines observe times and
+		// lengths.
+		both = append(both, observation{name: name + "_sum", labels: o.labels, value: sum, counter: true})
+	}
+	return both
+}
+
+// from completes a series with where it was read.
+func from(source string, o observation) observation {
+	labels := make(map[string]string, len(o.labels)+1)
+	for name, value := range o.labels {
+		if name == string(metric.LabelSource) {
+			name = metric.ForeignExportedPrefix + name
+		}
+		labels[name] = value
+	}
+	labels[string(metric.LabelSource)] = source
+	o.labels, o.key = labels, seriesKey(o.name, labels)
+	return o
+}
+
+// publicSource is host:port/path of an address: what may be told of it.
+func publicSource(address string) string {
+	page, err := url.Parse(address)
+	if err != nil {
+		return ""
+	}
+	return page.Host + page.Path
+}
