@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/loadgen/chat"
@@ -18,6 +19,9 @@ const (
 	weightName   = 2 // what it enters as the owner of its models
 	weightTrait  = 3 // a page, route or answer that only one engine has
 )
+
+// detectTimeout bounds all questions together: a gateway may leave those that it does not know unanswered.
+const detectTimeout = 20 * time.Second
 
 // clue is one thing by which an engine can be told.
 type clue struct {
@@ -42,6 +46,8 @@ type inspection struct {
 // detect tells the engine by what the server does and serves. What cannot be told is openai, whose
 // fields every server accepts.
 func (s *server) detect(ctx context.Context, m model) detection {
+	ctx, cancel := context.WithTimeout(ctx, detectTimeout)
+	defer cancel()
 	i := &inspection{api: s}
 	i.owner(m)
 	i.health(ctx)
@@ -206,9 +212,4 @@ func (i *inspection) manners(ctx context.Context) {
 	case fastAPI && len(said.Error) > 0:
 		i.note("vllm", weightManner, "its errors are wrapped objects of FastAPI")
 	}
-}
-
-// text is what a person reads of the engine.
-func (d detection) text() string {
-	return strings.TrimSpace(d.engine + " " + d.version)
 }

@@ -128,7 +128,11 @@ func (k *kvSeen) moved(source *telemetry.SourceLog) {
 	for _, route := range metric.KVBMRoutes() {
 		for _, prefix := range metric.ForeignKVBMPrefixes() {
 			for _, s := range source.Series {
-				if s.Name == prefix+route.Blocks && highest(s) > 0 {
+				if s.Name != prefix+route.Blocks {
+					continue
+				}
+				k.up = true
+				if highest(s) > 0 {
 					note(route.From, route.To)
 				}
 			}
