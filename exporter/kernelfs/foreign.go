@@ -67,7 +67,8 @@ func FollowForeign(proc fs.FS, pid uint32, name string, read func(file string) (
 	if fresh {
 		offset = file.size - min(file.size, maxForeignBytes)
 	}
-	content, err := file.readAt(offset, maxForeignBytes)
+	// No more room than there is to read: mostly nothing is new.
+	content, err := file.readAt(offset, int(min(file.size-offset, maxForeignBytes)))
 	if err != nil {
 		return "", LogPosition{}, err
 	}
