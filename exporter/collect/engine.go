@@ -48,6 +48,8 @@ func (e *engines) collect(ctx context.Context, batch *Batch) error {
 		batch.Gauge(metric.EngineUp, number(a.Err == nil), a.Source)
 		if a.Err == nil {
 			e.emit(batch, a.Source, a.Value, missed)
+		} else {
+			e.keepMissed(missed, a.Source)
 		}
 	}
 	return errors.Join(targetErr, sourcesOutcome("engines", answers))
@@ -108,6 +110,15 @@ func (e *engines) emitLookups(batch *Batch, family metric.Counter, lookups *engi
 
 // missKey tells the counts of misses apart.
 type missKey struct{ family, source, model string }
+
+// keepMissed keeps the counts of a source that tells nothing now: it may go on where it was.
+func (e *engines) keepMissed(missed map[missKey]missCount, source string) {
+	for key, count := range missed {
+		if key.source == source {
+			e.missed[key] = count
+		}
+	}
+}
 
 // missCount is how many lookups found nothing, and of how many.
 type missCount struct{ total, misses float64 }

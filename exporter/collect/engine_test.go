@@ -133,14 +133,22 @@ func TestCountersOfAnEngineThatRestartsAreShownAsTheyAre(t *testing.T) {
 	}{
 		{"first", 100, 40, 40, 60, true, true},
 		{"hits counted before their lookups", 100, 45, 45, 60, true, true},
+		{"in trouble for a moment", -1, -1, 0, 0, false, false},
+		{"hits counted before their lookups still", 100, 46, 46, 60, true, true},
 		{"caught up", 120, 50, 50, 70, true, true},
 		{"restarted", 10, 4, 4, 6, true, true},
 		{"more hits than lookups, from the start", 0, 5, 5, 0, true, false},
 	} {
 		server["127.0.0.1:8000/metrics"] = lookups(step.queried, step.hit)
+		if !step.there {
+			server["127.0.0.1:8000/metrics"] = "no page of metrics\n"
+		}
 		series := gather(t, mustScrape(t, runner, t.Context()))
 		if series[hits] != step.hits || series[misses] != step.misses {
 			t.Errorf("%s: %v hits, %v misses; want %v and %v", step.what, series[hits], series[misses], step.hits, step.misses)
+		}
+		if _, there := series[hits]; there != step.there {
+			t.Errorf("%s: hits are there: %v", step.what, there)
 		}
 		if _, there := series[misses]; there != step.missed {
 			t.Errorf("%s: misses are there: %v", step.what, there)
