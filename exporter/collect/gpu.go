@@ -108,15 +108,14 @@ func emitGPU(batch *Batch, snapshot nvml.Snapshot, d nvml.Device) {
 }
 
 // emitHung tells of calls that have not returned: the one that the device's thread is in, and a wait
-// for events, which has a thread of its own.
+// for events, which has a thread of its own and is told by a timeout. Other calls that the driver itself
+// ends with a timeout have returned.
 func emitHung(batch *Batch, d nvml.Device) {
 	if d.Hung != "" {
 		batch.Gauge(metric.GPUCallHung, 1, d.UUID, string(d.Hung))
 	}
-	for call, code := range d.Errors {
-		if code == nvml.Timeout && call != d.Hung {
-			batch.Gauge(metric.GPUCallHung, 1, d.UUID, string(call))
-		}
+	if d.Errors[nvml.CallXIDErrors] == nvml.Timeout {
+		batch.Gauge(metric.GPUCallHung, 1, d.UUID, string(nvml.CallXIDErrors))
 	}
 }
 

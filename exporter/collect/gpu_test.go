@@ -159,6 +159,15 @@ func TestWaitForEventsThatHangsIsTold(t *testing.T) {
 	wantAbsent(t, series, "uma_gpu_xid_errors_total")
 }
 
+func TestCallThatReturnsWithATimeoutHasFailedAndDoesNotHang(t *testing.T) {
+	series, outcome := gpuPage(t, sparkWith(everything().with(nvml.CallPower, nvml.Value{}, nvml.Timeout)))
+	if outcome.State != Failed || !strings.Contains(outcome.Err.Error(), "no answer in time") {
+		t.Errorf("%s: %v", outcome.State, outcome.Err)
+	}
+	wantAbsent(t, series, "uma_gpu_call_hung", "uma_gpu_power_watts")
+	wantSeries(t, series, map[string]float64{`uma_gpu_temperature_celsius{uuid="GPU-1"}`: 52})
+}
+
 func TestEveryGPUSeriesIsDeclaredAndEmitted(t *testing.T) {
 	wantDeclared(t, gpuSpec(), "GPU")
 	series, _ := gpuPage(t, withTraffic(everything()))
