@@ -203,6 +203,8 @@ func (e kvExpectation) judge(seen kvSeen) report.KVMode {
 	}{
 		{e == kvOff && seen.host.on != "", "host: " + seen.host.on},
 		{e == kvOff && seen.external != "", seen.external},
+		// Without a tier there would be nothing to manage, and nobody to listen.
+		{e == kvOff && seen.up, "a KV block manager serves its page"},
 		{e != kvCPUDisk && seen.disk.on != "", "disk: " + seen.disk.on},
 		{e != kvOff && seen.host.on == "" && seen.host.off != "", "host: " + seen.host.off},
 		{e == kvCPUDisk && seen.disk.off != "", "disk: " + seen.disk.off},

@@ -1,6 +1,7 @@
 package loadgen
 
 import (
+	"cmp"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -41,14 +42,16 @@ func kvUp(value string) string { return line(metric.KVBMUp, value, "source", "12
 func kvMode(mode string) string { return line(metric.ExporterMode, "1", "mode", mode) }
 
 // sampled is what telemetry keeps of an exporter with this page.
-func sampled(t *testing.T, page string) *telemetry.Log {
+func sampled(t *testing.T, page string) *telemetry.Log { return sampledAs(t, page, false) }
+
+func sampledAs(t *testing.T, page string, foreign bool) *telemetry.Log {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, page) }))
 	defer server.Close()
 	file := filepath.Join(t.TempDir(), fileTelemetry)
 	start := time.Now()
 	sampler, err := telemetry.Start(t.Context(), telemetry.Options{
-		Sources: []telemetry.Source{{Name: "spark1", URL: server.URL}}, Interval: telemetry.MinInterval,
+		Sources: []telemetry.Source{{Name: "spark1", URL: server.URL, Foreign: foreign}}, Interval: telemetry.MinInterval,
 		File: file, Clock: func() int64 { return int64(time.Since(start)) },
 	})
 	if err != nil {
@@ -75,7 +78,7 @@ func TestKVTiersAreSeenAndNotBelieved(t *testing.T) {
 	}{
 		"no telemetry of it":             {"", "", nil},
 		"nobody listens":                 {kvUp("0"), "off", []kvExpectation{kvCPUOnly, kvCPUDisk}},
-		"somebody listens":               {kvUp("1"), "", nil},
+		"somebody listens":               {kvUp("1"), "", []kvExpectation{kvOff}},
 		"both turned off":                {kvUp("1") + kvSize("host", "0") + kvSize("disk", "0"), "off", []kvExpectation{kvCPUOnly, kvCPUDisk}},
 		"host only, by its size":         {kvUp("1") + kvSize("host", "2e10"), "cpu_only", []kvExpectation{kvOff, kvCPUDisk}},
 		"host and disk, by their sizes":  {kvSize("host", "2e10") + kvSize("disk", "5e10"), "cpu_disk", []kvExpectation{kvOff, kvCPUOnly}},
@@ -83,7 +86,7 @@ func TestKVTiersAreSeenAndNotBelieved(t *testing.T) {
 		"sizes, but nobody listens":      {kvUp("0") + kvSize("host", "2e10") + kvSize("disk", "5e10"), "cpu_disk", []kvExpectation{kvOff, kvCPUOnly}},
 		"blocks to host and disk":        {kvBlocks("offload", "device", "host", "9") + kvBlocks("offload", "host", "disk", "4"), "cpu_disk", []kvExpectation{kvOff, kvCPUOnly}},
 		"blocks to host, disk not known": {kvUp("1") + kvBlocks("offload", "device", "host", "9"), "", []kvExpectation{kvOff}},
-		"no blocks yet":                  {kvUp("1") + kvBlocks("offload", "device", "host", "0"), "", nil},
+		"no blocks yet":                  {kvUp("1") + kvBlocks("offload", "device", "host", "0"), "", []kvExpectation{kvOff}},
 		"disk without host":              {kvSize("host", "0") + kvSize("disk", "5e10"), "disk_only", []kvExpectation{kvOff, kvCPUOnly, kvCPUDisk}},
 		"disk, host not known":           {disk, "", []kvExpectation{kvOff, kvCPUOnly}},
 		"host, by the engine's hits":     {kvHit("host", "hit", "4096") + kvSize("disk", "0"), "cpu_only", []kvExpectation{kvOff, kvCPUDisk}},
@@ -107,6 +110,27 @@ func TestKVTiersAreSeenAndNotBelieved(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+func TestKVTiersAreSeenOnKVBMsOwnPageByBothItsPrefixes(t *testing.T) {
+	for _, prefix := range metric.ForeignKVBMPrefixes() {
+		page := func(blocks map[string]string) string {
+			text := ""
+			for _, route := range metric.KVBMRoutes() {
+				text += prefix + route.Blocks + " " + cmp.Or(blocks[route.Op+" "+route.From+" "+route.To], "0") + "\n"
+			}
+			return text
+		}
+		idle := seeKV(sampledAs(t, page(nil), true), false)
+		if mode, _ := idle.mode(); mode != "" || kvOff.judge(idle).Mismatch == "" || kvCPUDisk.judge(idle).Checked {
+			t.Errorf("%q, no block moved: %q, %+v", prefix, mode, idle)
+		}
+		// h2d of offloads is from host to disk, whatever its letters say.
+		busy := seeKV(sampledAs(t, page(map[string]string{"offload device host": "9", "offload host disk": "4"}), true), false)
+		if mode, because := busy.mode(); mode != string(kvCPUDisk) || !strings.Contains(because, "from host to disk") {
+			t.Errorf("%q: %q by %s", prefix, mode, because)
+		}
 	}
 }
 
