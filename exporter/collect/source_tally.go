@@ -10,7 +10,7 @@ const (
 )
 
 // tally adds up foreign series by the labels that are kept of them. Further label sets than
-// maxForeignSeries are added up in those whose last label is other.
+// maxForeignSeries are added up in one whose labels are all other.
 type tally struct {
 	labels [][]string // in the order in which they came
 	sums   map[string]float64
