@@ -96,6 +96,30 @@ func TestDeviceThatIsStillLostWhenTheLibraryIsOpenedAnewIsKnownByItsNameAndItsEr
 	})
 }
 
+func TestPassThatComesLateDoesNotUseALibraryThatIsBeingOpenedAnew(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake(2)
+		r := NewReader(f, ReaderOptions{})
+		late := r.Read(t.Context())
+		synctest.Wait() // it is open, and nobody has come back to begin the reads
+		f.fail(0, CallTemperature, Value{}, GPUIsLost)
+		r.Read(t.Context()).Snapshot(t.Context())
+		time.Sleep(firstRetry)
+		release := f.block(System, CallInit)
+		r.Read(t.Context())
+		synctest.Wait()
+		asked := f.count(1, CallTemperature)
+		if _, err := late.Snapshot(t.Context()); !errors.Is(err, ErrLost) {
+			t.Errorf("error %v", err)
+		}
+		if more := f.count(1, CallTemperature) - asked; f.down != 1 || more != 0 {
+			t.Errorf("%d shut down, %d calls since", f.down, more)
+		}
+		release()
+		synctest.Wait()
+	})
+}
+
 func TestFieldThatSaysThatTheDeviceIsLostIsBelieved(t *testing.T) {
 	f := newFake(1)
 	f.set(0, CallFields, Value{Refused: map[string]Return{"energy": GPUIsLost}})

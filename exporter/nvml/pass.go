@@ -88,8 +88,7 @@ func (p *Pass) wait(ctx context.Context) error {
 	b := p.beginning
 	err := arrived(ctx, b.done)
 	if err == nil {
-		p.reader.startLate(b)
-		return b.err
+		return p.reader.startLate(b)
 	}
 	if !errors.Is(err, context.DeadlineExceeded) {
 		return err

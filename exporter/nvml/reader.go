@@ -122,13 +122,19 @@ func (r *Reader) ended(err error) *beginning {
 func (r *Reader) failed(err error) *Pass { return &Pass{reader: r, beginning: r.ended(err)} }
 
 // startLate begins the reads of a pass that had to wait for the library: only when the first waiter is
-// back, since all may have given up by then.
-func (r *Reader) startLate(b *beginning) {
+// back, since all may have given up by then. Meanwhile the library may have been opened anew: no call may
+// be made in it while it is shut down.
+func (r *Reader) startLate(b *beginning) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if b.library != nil && b.reads == nil {
-		b.reads = r.startReads(b.library)
+	switch {
+	case b.library == nil, b.reads != nil:
+		return b.err
+	case r.closed, r.opening != nil, r.library != b.library:
+		return fmt.Errorf("%w: the library has been opened anew or closed meanwhile", ErrLost)
 	}
+	b.reads = r.startReads(b.library)
+	return nil
 }
 
 func (r *Reader) startReads(l *library) []*read {
