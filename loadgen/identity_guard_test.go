@@ -146,7 +146,9 @@ func TestAModelThatIsGoneStopsTheRunAtOnce(t *testing.T) {
 		info, err := os.Stat(filepath.Join(out, "r1", fileRequests))
 		return err == nil && info.Size() > 0
 	})
-	engine.SetFaults(sim.Faults{ModelGone: true})
+	if err := engine.SetFaults(sim.Faults{ModelGone: true}); err != nil {
+		t.Fatal(err)
+	}
 	if got := <-code; got != exitInvalid || !strings.Contains(stderr.String(), "model_dropped") {
 		t.Errorf("exit %d: %s", got, stderr.String())
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/loadgen/report"
+	"github.com/umascope/umascope/loadgen/sim"
 	"github.com/umascope/umascope/loadgen/telemetry"
 )
 
@@ -180,6 +181,24 @@ func TestOtherTiersThanExpectedMakeTheRunInvalid(t *testing.T) {
 	url := engine(t, 100*time.Microsecond)
 	args := []string{"--url", url, "--requests=3", "--warmup=0", "--output-tokens=4", "--telemetry=spark1=" + exporter.URL, "--telemetry-interval=100ms", "--validity=telemetry_lost=off"}
 	for expected, want := range map[string]int{"kv=cpu_only": exitDone, "kv=cpu_disk": exitInvalid} {
+		code, folder, _, stderr := invoke(t, t.Context(), append(args, "--expect="+expected)...)
+		if code != want || (want == exitInvalid) != strings.Contains(stderr, "kv_mode_mismatch") {
+			t.Errorf("%s: exit %d: %s", expected, code, stderr)
+		}
+		if s := read[report.Summary](t, filepath.Join(folder, fileSummary)); !slices.Contains(s.Checked, "kv_mode") {
+			t.Errorf("%s: checked %v", expected, s.Checked)
+		}
+	}
+}
+
+func TestTheTiersOfASimulatedEngineAreFoundOnItsPageOfKVBM(t *testing.T) {
+	engine, url := simulated(t, func(c *sim.Config) {
+		c.Vendor, c.KV.HostBytes, c.KV.DiskBytes, c.KV.DiskFilter = sim.Dynamo, 16<<30, 64<<30, false
+	})
+	page := httptest.NewServer(engine.KVBMHandler())
+	defer page.Close()
+	args := []string{"--url", url, "--requests=3", "--warmup=0", "--output-tokens=4", "--scrape=kvbm=" + page.URL, "--telemetry-interval=100ms", "--validity=telemetry_lost=off"}
+	for expected, want := range map[string]int{"kv=cpu_disk": exitDone, "kv=cpu_only": exitInvalid, "kv=off": exitInvalid} {
 		code, folder, _, stderr := invoke(t, t.Context(), append(args, "--expect="+expected)...)
 		if code != want || (want == exitInvalid) != strings.Contains(stderr, "kv_mode_mismatch") {
 			t.Errorf("%s: exit %d: %s", expected, code, stderr)
