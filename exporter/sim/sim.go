@@ -22,8 +22,8 @@ package sim
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"io/fs"
 	"path"
 	"strings"
 	"sync"
@@ -311,14 +311,12 @@ func (h *Host) Snapshot() collect.Host {
 	return frozen.Collect()
 }
 
-var errNoFile = errors.New("the simulated machine has no such file")
-
 func (h *Host) cacheResident(_ context.Context, name string) (uint64, error) {
 	h.mu.RLock()
 	defer h.mu.RUnlock()
 	bytes, known := h.machine.residentBytes(name)
 	if !known {
-		return 0, errNoFile
+		return 0, &fs.PathError{Op: "page cache", Path: name, Err: fs.ErrNotExist} // as of a real machine: no fault of who asks
 	}
 	return bytes, nil
 }

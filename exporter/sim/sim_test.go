@@ -3,6 +3,7 @@ package sim
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io/fs"
 	"strings"
 	"sync"
@@ -150,8 +151,8 @@ func TestWhatCannotBeIsRefused(t *testing.T) {
 		}
 	}
 	resident := host.Collect().CacheResident
-	if _, err := resident(t.Context(), "no such file"); err == nil {
-		t.Error("a file that is not there")
+	if _, err := resident(t.Context(), "no such file"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a file that is not there: %v", err)
 	}
 	if n, err := resident(t.Context(), "a"); err != nil || n != 0 {
 		t.Errorf("%d, %v", n, err)
