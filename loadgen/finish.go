@@ -29,13 +29,13 @@ func (r *run) finish(loadErr error) (result, err error) {
 		err = fmt.Errorf("telemetry: %w", err)
 	}
 	err = errors.Join(err, r.folder.writeJSON(fileManifest, r.manifest))
-	summary, summaryErr := report.Summarize(r.input(log, loadErr), report.Records(r.folder.path(fileRequests)))
+	summary, drawn, summaryErr := report.Digest(r.input(log, loadErr), report.Records(r.folder.path(fileRequests)))
 	if summaryErr != nil {
 		return nil, errors.Join(err, summaryErr)
 	}
 	summary.Tokens.InputLengths = r.inputLengths()
 	summary.Warnings = slices.Concat(summary.Warnings, r.answers.warnings(r.work.script), r.identity.warnings(), r.settings.expect.warnings(r.seeKV(log)))
-	err = errors.Join(err, r.write(summary, log), r.print(summary))
+	err = errors.Join(err, r.write(report.Page{Title: r.id, Summary: summary, Drawn: drawn, Telemetry: log}), r.print(summary))
 	return judge(summary), err
 }
 
@@ -89,11 +89,8 @@ func (r *run) input(log *telemetry.Log, loadErr error) report.Input {
 	return in
 }
 
-func (r *run) write(summary report.Summary, log *telemetry.Log) error {
-	page := report.Page{
-		Title: r.id, Summary: summary, Telemetry: log,
-		Requests: report.Records(r.folder.path(fileRequests)),
-	}
+func (r *run) write(page report.Page) error {
+	summary := page.Summary
 	return errors.Join(
 		r.folder.writeJSON(fileSummary, summary),
 		r.folder.write(fileReport, func(w io.Writer) error { return report.Markdown(w, summary) }),

@@ -2,14 +2,11 @@ package report
 
 import (
 	_ "embed"
-	"errors"
 	"html/template"
 	"io"
-	"iter"
 	"slices"
 	"strings"
 
-	"github.com/umascope/umascope/loadgen/chat"
 	"github.com/umascope/umascope/loadgen/telemetry"
 )
 
@@ -17,11 +14,16 @@ import (
 type Page struct {
 	Title   string
 	Summary Summary
-	// Requests are the records of the run, read once more for the figures; nil leaves the
-	// figures of requests out.
-	Requests iter.Seq2[chat.Record, error]
+	// Drawn is what the figures show of the requests; nil leaves them out.
+	Drawn *Drawn
 	// Telemetry is nil when there is none.
 	Telemetry *telemetry.Log
+}
+
+// Drawn is what the figures of a page show of the requests of a run.
+type Drawn struct {
+	total *aggregate // of measured phases
+	line  *timeline  // of all
 }
 
 //go:embed page.html
@@ -35,12 +37,8 @@ func HTML(w io.Writer, p Page) error {
 	if err != nil {
 		return err
 	}
-	v, err := p.view()
-	if err != nil {
-		return err
-	}
 	var text strings.Builder
-	if err := page.Execute(&text, v); err != nil {
+	if err := page.Execute(&text, p.view()); err != nil {
 		return err
 	}
 	for line := range strings.Lines(text.String()) {
@@ -76,7 +74,7 @@ type machineView struct {
 	Figures []figure
 }
 
-func (p Page) view() (view, error) {
+func (p Page) view() view {
 	s := p.Summary
 	v := view{
 		Title: p.Title, Verdict: s.verdictText(), Valid: s.Valid,
@@ -93,44 +91,16 @@ func (p Page) view() (view, error) {
 	if s.Latency.ChunkGap != nil {
 		v.SameRead = s.Latency.ChunkGap.SameRead
 	}
-	if p.Requests != nil {
-		total, line, err := p.figuresOfRequests()
-		if err != nil {
-			return view{}, err
-		}
-		v.Distributions, v.Timeline = distributions(total), line.figures(s.spans())
+	if p.Drawn != nil {
+		v.Distributions, v.Timeline = distributions(p.Drawn.total), p.Drawn.line.figures(s.spans())
 	}
 	v.Machines = p.machines()
-	return v, nil
+	return v
 }
 
 // Name and Value are what the template reads of a fact.
 func (f fact) Name() string  { return f.name }
 func (f fact) Value() string { return f.value }
-
-// figuresOfRequests reads the records: those of measured phases for the distributions, all of
-// them for the figures over time.
-func (p Page) figuresOfRequests() (*aggregate, *timeline, error) {
-	streamed := p.Summary.Latency.TTFT != nil
-	total := newAggregate(&settings{streaming: streamed})
-	line := newTimeline(p.end())
-	for record, err := range p.Requests {
-		if errors.Is(err, ErrTorn) {
-			break // the summary warns about it
-		}
-		if err != nil {
-			return nil, nil, err
-		}
-		if !streamed {
-			record.FirstTokenNS = nil // the arrival of a whole answer is no first token
-		}
-		line.add(record)
-		if p.Summary.Phases[record.Phase].Measured {
-			total.add(record)
-		}
-	}
-	return total, line, nil
-}
 
 // end is when the last phase ended, in seconds.
 func (p Page) end() float64 {

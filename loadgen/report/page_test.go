@@ -32,8 +32,19 @@ func example(t *testing.T, total time.Duration) (Page, Input) {
 	t.Helper()
 	in := exampleInput(t, total)
 	records := loaded(total)
-	s := summarize(t, in, records...)
-	return Page{Title: "Run " + s.Run, Summary: s, Requests: sequence(records...), Telemetry: in.Telemetry}, in
+	page := digest(t, in, records...)
+	page.Title, page.Telemetry = "Run "+in.Run, in.Telemetry
+	return page, in
+}
+
+// digest is the page of a run.
+func digest(t *testing.T, in Input, records ...chat.Record) Page {
+	t.Helper()
+	s, drawn, err := Digest(in, sequence(records...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Page{Summary: s, Drawn: drawn}
 }
 
 // drawings are the SVG elements of a page. That each is well-formed XML is checked.
@@ -210,15 +221,19 @@ func TestAPageWithoutRequestsOrTelemetryIsAPage(t *testing.T) {
 		t.Error("a run without requests")
 	}
 	few := steady(1)
-	drawings(t, render(t, Page{Title: "one", Summary: summarize(t, input(), few...), Requests: sequence(few...)}))
-	broken := func(yield func(chat.Record, error) bool) { yield(chat.Record{}, errors.New("disk")) }
-	if err := HTML(io.Discard, Page{Requests: broken}); err == nil {
-		t.Error("records that cannot be read made a page")
-	}
+	drawings(t, render(t, digest(t, input(), few...)))
 	torn := func(yield func(chat.Record, error) bool) {
 		_ = yield(few[0], nil) && yield(chat.Record{}, ErrTorn)
 	}
-	drawings(t, render(t, Page{Title: "torn", Summary: summarize(t, input(), few...), Requests: torn}))
+	summary, drawn, err := Digest(input(), torn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	drawings(t, render(t, Page{Summary: summary, Drawn: drawn}))
+	broken := func(yield func(chat.Record, error) bool) { yield(chat.Record{}, errors.New("disk")) }
+	if _, _, err := Digest(input(), broken); err == nil {
+		t.Error("records that cannot be read made a page")
+	}
 }
 
 func TestAFirstTokenThatWasNotObservedIsNotShown(t *testing.T) {
@@ -227,8 +242,8 @@ func TestAFirstTokenThatWasNotObservedIsNotShown(t *testing.T) {
 	silent := answered(0, 0, 10, 20)
 	silent.FirstTokenNS, silent.FirstVisibleNS, silent.ArrivalsNS, silent.ReadIDs, silent.ArrivalTokens = nil, nil, nil, nil, nil
 	for name, page := range map[string]Page{
-		"not streamed": {Summary: summarize(t, whole, steady(3)...), Requests: sequence(steady(3)...)},
-		"no output":    {Summary: summarize(t, input(), silent), Requests: sequence(silent)},
+		"not streamed": digest(t, whole, steady(3)...),
+		"no output":    digest(t, input(), silent),
 	} {
 		text := render(t, page)
 		if !strings.Contains(text, "Every request") || strings.Contains(text, "first token after") {

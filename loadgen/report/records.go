@@ -2,7 +2,6 @@ package report
 
 import (
 	"bufio"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -83,7 +82,8 @@ func (b *batch) decode() {
 	b.records = make([]chat.Record, len(b.ends))
 	start := 0
 	for i, end := range b.ends {
-		if err := json.Unmarshal(b.text[start:end], &b.records[i]); err != nil {
+		var err error
+		if b.records[i], err = decodeRecord(b.text[start:end]); err != nil {
 			b.records, b.err = b.records[:i], lineError(b.first+i, err)
 			return
 		}

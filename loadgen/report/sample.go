@@ -109,7 +109,7 @@ type samples struct{ blocks [][]sample }
 
 func (l *samples) add(s sample) {
 	if n := len(l.blocks); n == 0 || len(l.blocks[n-1]) == cap(l.blocks[n-1]) {
-		l.blocks = append(l.blocks, make([]sample, 0, min(blockSamples, 16<<len(l.blocks))))
+		l.blocks = append(l.blocks, make([]sample, 0, min(blockSamples, 16<<min(len(l.blocks), 8))))
 	}
 	last := &l.blocks[len(l.blocks)-1]
 	*last = append(*last, s)

@@ -13,15 +13,26 @@ import (
 	"github.com/umascope/umascope/loadgen/telemetry"
 )
 
-// Summarize makes the summary of a run in one pass over its records. It fails on the first
-// record that cannot be read; a torn last line is left out and warned about.
+// Summarize makes the summary of a run, without what a page draws of it.
 func Summarize(in Input, records iter.Seq2[chat.Record, error]) (Summary, error) {
+	s, _, err := Digest(in, records)
+	return s, err
+}
+
+// Digest makes the summary of a run and what a page draws of its requests, in one pass over its
+// records. It fails on the first record that cannot be read; a torn last line is left out and
+// warned about.
+func Digest(in Input, records iter.Seq2[chat.Record, error]) (Summary, *Drawn, error) {
 	phases, err := aggregates(in, records)
 	torn := errors.Is(err, ErrTorn)
 	if err != nil && !torn {
-		return Summary{}, err
+		return Summary{}, nil, err
 	}
 	total := merged(in.settings(), phases.measured(in))
+	return in.summary(phases, total, torn), &Drawn{total, phases.line}, nil
+}
+
+func (in Input) summary(phases phaseAggregates, total *aggregate, torn bool) Summary {
 	machines := readings(in)
 	host := ofMeasuredHost(machines, in.Labels[string(metric.LabelHost)])
 	// What a recording or a constructed machine shows was not caused by this run: it is reported
@@ -49,7 +60,7 @@ func Summarize(in Input, records iter.Seq2[chat.Record, error]) (Summary, error)
 	if torn {
 		s.Warnings = append(s.Warnings, "the last line of requests.jsonl is torn and left out: the run was killed")
 	}
-	return s, nil
+	return s
 }
 
 // heading is the part of the summary that is known beforehand.
@@ -84,16 +95,26 @@ func (in Input) stallLimit() float64 {
 	return rule.Limit
 }
 
+// end is when the last phase ended, in seconds.
+func (in Input) end() float64 {
+	var end int64
+	for _, phase := range in.Phases {
+		end = max(end, phase.EndNS)
+	}
+	return seconds(end)
+}
+
 func (in Input) counts(phase string) bool { return !slices.Contains(in.Warmup, phase) }
 
 // phaseAggregates has an aggregate for every phase that has records, and their order.
 type phaseAggregates struct {
 	names []string
 	of    map[string]*aggregate
+	line  *timeline // of all phases
 }
 
 func aggregates(in Input, records iter.Seq2[chat.Record, error]) (phaseAggregates, error) {
-	phases := phaseAggregates{of: map[string]*aggregate{}}
+	phases := phaseAggregates{of: map[string]*aggregate{}, line: newTimeline(in.end())}
 	settings := in.settings()
 	for record, err := range records {
 		if err != nil {
@@ -106,6 +127,10 @@ func aggregates(in Input, records iter.Seq2[chat.Record, error]) (phaseAggregate
 			phases.names = append(phases.names, record.Phase)
 		}
 		a.add(record)
+		if !in.Streaming {
+			record.FirstTokenNS = nil // the arrival of a whole answer is no first token
+		}
+		phases.line.add(record)
 	}
 	return phases, nil
 }
