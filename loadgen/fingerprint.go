@@ -50,11 +50,14 @@ type fingerprint struct {
 // that does not answer is not asked the rest.
 func (p *prober) fingerprint(ctx context.Context, url string, m model) fingerprint {
 	f := fingerprint{Endpoint: p.base.Endpoint, MaxTokens: m.MaxTokens, LoadedFrom: printable(m.Root)}
-	if err := p.countProbes(ctx, &f); err != nil {
+	err := p.countProbes(ctx, &f)
+	if err != nil {
 		f.Missing = append(f.Missing, "token counts: "+err.Error())
 	}
-	if err := p.answerOnce(ctx, &f); err != nil {
-		f.Missing = append(f.Missing, "greedy answer: "+err.Error())
+	if err == nil || errors.Is(err, errNoCount) {
+		if err := p.answerOnce(ctx, &f); err != nil {
+			f.Missing = append(f.Missing, "greedy answer: "+err.Error())
+		}
 	}
 	found, err := weightsBehind(url, m.Root)
 	if err != nil {
@@ -65,6 +68,9 @@ func (p *prober) fingerprint(ctx context.Context, url string, m model) fingerpri
 	return f
 }
 
+// errNoCount is why an answer tells nothing of its prompt.
+var errNoCount = errors.New("the server does not count prompt tokens")
+
 func (p *prober) countProbes(ctx context.Context, f *fingerprint) error {
 	var counts []int
 	for _, text := range fingerprintTexts() {
@@ -73,7 +79,7 @@ func (p *prober) countProbes(ctx context.Context, f *fingerprint) error {
 		case err != nil:
 			return err
 		case result.Record.TokensIn == nil:
-			return errors.New("the server does not count prompt tokens")
+			return errNoCount
 		}
 		counts = append(counts, *result.Record.TokensIn)
 	}

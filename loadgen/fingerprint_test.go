@@ -111,6 +111,14 @@ func TestAServerThatCountsNothingHasNoFingerprintAndTheRunGoesOn(t *testing.T) {
 	}
 }
 
+func TestAServerThatDoesNotAnswerIsNotAskedTheRest(t *testing.T) {
+	p := &picky{status: 500}
+	f := fingerprintOf(t, p)
+	if len(f.Missing) != 2 || !strings.HasPrefix(f.Missing[0], "token counts: HTTP 500") || !strings.HasPrefix(f.Missing[1], missingWeights) || f.id() != "" {
+		t.Errorf("%q", f.Missing)
+	}
+}
+
 // modelFolder is a folder of weights of so many bytes.
 func modelFolder(t *testing.T, sizes map[string]int) string {
 	t.Helper()
