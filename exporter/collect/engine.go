@@ -52,7 +52,11 @@ func (e *engines) collect(ctx context.Context, batch *Batch) error {
 			e.keepMissed(missed, a.Source)
 		}
 	}
-	return errors.Join(targetErr, sourcesOutcome("engines", answers))
+	outcome := sourcesOutcome("engines", answers)
+	if targetErr != nil && errors.Is(outcome, ErrAbsent) {
+		return targetErr // whoever names a file wants what is in it: that is a failure, not a machine without engines
+	}
+	return errors.Join(targetErr, outcome)
 }
 
 func (e *engines) emit(batch *Batch, source string, r engine.Reading, missed map[missKey]missCount) {

@@ -189,6 +189,20 @@ func TestABadVersionOfTheTargetsFileKeepsTheLastGoodOne(t *testing.T) {
 	}
 }
 
+// Whoever names a file wants what is in it: that is no machine without engines.
+func TestABadTargetsFileIsAFailureEvenIfNothingElseIsNamed(t *testing.T) {
+	s, write := fileOfTargets(t, SourceOptions{})
+	write("nonsense")
+	host := sparkWith(driver{})
+	host.HTTP = served{}
+	runner := NewRunner(host, Options{Sources: s.options}, []Spec{kvbmSpec(), engineSpec()}, RunnerSettings{})
+	for _, o := range mustScrape(t, runner, t.Context()).Outcomes {
+		if o.State != Failed || !strings.Contains(o.Reason(), "targets file") {
+			t.Errorf("%s is %s: %v", o.Spec.Name, o.State, o.Err)
+		}
+	}
+}
+
 func TestABadTargetsFileIsLoggedOnce(t *testing.T) {
 	s, write := fileOfTargets(t, SourceOptions{})
 	write("nonsense")
