@@ -78,6 +78,10 @@ func TestBadInputIsOneLineThatNamesItAndExitTwo(t *testing.T) {
 		t.Fatal(err)
 	}
 	copied := filepath.Join(unpack(t, "no-gpu"), "proc")
+	pipe := filepath.Join(empty, "pipe")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	tests := []struct {
 		name string
 		args []string
@@ -97,6 +101,7 @@ func TestBadInputIsOneLineThatNamesItAndExitTwo(t *testing.T) {
 		{"unwritable recording of calls", []string{"--once", "--nvml.record=" + filepath.Join(file, "x")}, "--nvml.record " + filepath.Join(file, "x")},
 		{"recording that is not there", []string{"--once", "--nvml.replay=" + filepath.Join(empty, "x")}, "--nvml.replay " + filepath.Join(empty, "x")},
 		{"recording that is none", []string{"--once", "--nvml.replay=" + file}, "--nvml.replay " + file},
+		{"recording that is a pipe", []string{"--once", "--nvml.replay=" + pipe}, "--nvml.replay " + pipe + ": not a regular file"},
 		{"impossible limit", []string{"--web.max-requests=0"}, "--web.max-requests 0"},
 		{"impossible duration", []string{"--once", "--collect.timeout=-1s"}, "--collect.timeout -1s"},
 		{"unknown architecture", []string{"--once", "--gpu.memory-architecture=flat"}, "--gpu.memory-architecture flat"},
@@ -106,6 +111,8 @@ func TestBadInputIsOneLineThatNamesItAndExitTwo(t *testing.T) {
 		{"path that no request can have", []string{"--web.telemetry-path=//metrics"}, "--web.telemetry-path"},
 		{"web configuration missing", []string{"--web.listen-address=127.0.0.1:0", "--web.config.file=" + filepath.Join(empty, "x")}, "--web.config.file " + filepath.Join(empty, "x")},
 		{"health address that is none", []string{"healthcheck", "--url=foo"}, "--url foo"},
+		{"health address of another kind", []string{"healthcheck", "--url=ftp://user:s3cret@host"}, "--url ftp://user:xxxxx@host"},
+		{"health address that cannot be parsed", []string{"healthcheck", "--url=http://user:s3cret@host:port"}, "--url: not an http address"},
 		{"unknown shell", []string{"completion", "tcsh"}, "shell tcsh"},
 	}
 	for _, test := range tests {
@@ -116,6 +123,9 @@ func TestBadInputIsOneLineThatNamesItAndExitTwo(t *testing.T) {
 			}
 			if !strings.HasPrefix(stderr, "uma-exporter: ") || strings.Count(stderr, "\n") != 1 || !strings.Contains(stderr, test.says) {
 				t.Errorf("stderr is not one line that says %q:\n%s", test.says, stderr)
+			}
+			if strings.Contains(stderr, "s3cret") {
+				t.Errorf("stderr tells the password: %s", stderr)
 			}
 		})
 	}

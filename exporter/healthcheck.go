@@ -18,8 +18,11 @@ const healthcheckTimeout = 3 * time.Second
 // the page needs neither.
 func healthcheck(ctx context.Context, address, configFile string, stdout io.Writer) error {
 	target, err := url.Parse(address)
-	if err != nil || target.Host == "" || target.Scheme != "http" && target.Scheme != "https" {
-		return badInput("--url %s: not an http address", address)
+	if err != nil { // which would repeat the address, and that may hold a password
+		return badInput("--url: not an http address")
+	}
+	if target.Host == "" || target.Scheme != "http" && target.Scheme != "https" {
+		return badInput("--url %s: not an http address", target.Redacted())
 	}
 	client, err := healthClient(configFile)
 	if err != nil {

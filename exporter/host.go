@@ -76,7 +76,7 @@ func (l *commandLine) openHost(mustRead bool) (*openedHost, error) {
 func (l *commandLine) driver(opened *openedHost) (nvml.Driver, error) {
 	driver := nvml.Live()
 	if l.replay != "" {
-		file, err := os.Open(l.replay)
+		file, err := openRegular(l.replay)
 		if err != nil {
 			return nil, badInput("--nvml.replay %s: %w", l.replay, reason(err))
 		}

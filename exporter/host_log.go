@@ -18,13 +18,18 @@ func (logFiles) Open(name string) (fs.File, error) {
 	if !fs.ValidPath(name) {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrInvalid}
 	}
-	file, err := os.OpenFile("/"+name, os.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY, 0)
+	return openRegular("/" + name)
+}
+
+// openRegular opens a regular file, and nothing that would have to be waited for.
+func openRegular(path string) (fs.File, error) {
+	file, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY, 0)
 	if err != nil {
 		return nil, err
 	}
 	info, err := file.Stat()
 	if err == nil && !info.Mode().IsRegular() {
-		err = &fs.PathError{Op: "open", Path: "/" + name, Err: errors.New("not a regular file")}
+		err = &fs.PathError{Op: "open", Path: path, Err: errors.New("not a regular file")}
 	}
 	if err != nil {
 		file.Close()
