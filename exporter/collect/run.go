@@ -38,8 +38,8 @@ func margin(whole time.Duration) time.Duration { return min(whole/10, 250*time.M
 
 // returned settles a run with what it read.
 func (r *Runner) returned(one *run, outcome Outcome) {
-	if before, changed := r.settle(one, outcome, true); changed {
-		r.log(outcome, before == "")
+	if tell := r.settle(one, outcome, true); tell != nil {
+		tell()
 	}
 }
 
@@ -50,8 +50,8 @@ func (r *Runner) overdue(runs []*run) {
 	for _, one := range runs {
 		outcome := Outcome{Spec: one.collector.spec, State: Failed, Err: fmt.Errorf(
 			"has not ended by its deadline of %v and is not started again until it does", time.Since(one.started).Round(time.Millisecond))}
-		if before, changed := r.settle(one, outcome, false); changed {
-			news = append(news, func() { r.log(outcome, before == "") })
+		if tell := r.settle(one, outcome, false); tell != nil {
+			news = append(news, tell)
 		}
 	}
 	for _, tell := range news {
@@ -59,10 +59,9 @@ func (r *Runner) overdue(runs []*run) {
 	}
 }
 
-// settle publishes the outcome of a run, unless it has one. It returns the condition before and whether
-// that has changed. A collector that has returned is free in the same moment: nobody may mistake a
-// settled run for one in flight.
-func (r *Runner) settle(one *run, outcome Outcome, returned bool) (before string, changed bool) {
+// settle publishes the outcome of a run, unless it has one. It returns how to log the condition, nil if that is not
+// news. A collector that has returned is free in the same moment: nobody may mistake a settled run for one in flight.
+func (r *Runner) settle(one *run, outcome Outcome, returned bool) (tell func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	c := one.collector
@@ -70,7 +69,7 @@ func (r *Runner) settle(one *run, outcome Outcome, returned bool) (before string
 		c.running = nil
 	}
 	if one.isSettled() {
-		return "", false
+		return nil
 	}
 	outcome.Duration = time.Since(one.started)
 	if outcome.State == OK {
@@ -78,12 +77,33 @@ func (r *Runner) settle(one *run, outcome Outcome, returned bool) (before string
 	}
 	one.outcome = outcome
 	close(one.settled)
-	before, c.condition = c.condition, outcome.condition()
-	return before, before != c.condition
+	before := c.condition
+	if c.condition = outcome.condition(); c.condition == before {
+		return nil
+	}
+	lacks := c.newLacks(outcome)
+	return func() { r.log(outcome, before == "", lacks) }
 }
 
-// log tells of a condition that is news. That a collector works from the first is none.
-func (r *Runner) log(outcome Outcome, first bool) {
+// newLacks are the unmet needs that were not unmet the last time that could be told.
+func (c *collector) newLacks(outcome Outcome) []Need {
+	if outcome.State == Absent || outcome.Met == nil {
+		return nil
+	}
+	before := c.lacking
+	c.lacking = nil
+	var lacks []Need
+	for _, need := range outcome.Unmet() {
+		c.lacking = append(c.lacking, need.Name)
+		if !slices.Contains(before, need.Name) {
+			lacks = append(lacks, need)
+		}
+	}
+	return lacks
+}
+
+// log tells of a condition that is news, and of the needs that are. That a collector works from the first is none.
+func (r *Runner) log(outcome Outcome, first bool, lacks []Need) {
 	level := slog.LevelInfo
 	switch {
 	case outcome.State == Failed:
@@ -99,7 +119,7 @@ func (r *Runner) log(outcome Outcome, first bool) {
 		attrs = append(attrs, slog.String("stack", string(stack)))
 	}
 	r.settings.Logger.LogAttrs(context.Background(), level, "collector changed", attrs...)
-	for _, need := range outcome.Unmet() {
+	for _, need := range lacks {
 		r.settings.Logger.Warn("collector lacks access", "collector", outcome.Spec.Name,
 			"needs", need.Name, "cost", need.Cost, "mend", need.Mend)
 	}

@@ -62,7 +62,8 @@ type collector struct {
 
 	running     *run // the run whose goroutine has not returned
 	lastSuccess time.Time
-	condition   string // as last logged
+	condition   string   // as last logged
+	lacking     []string // names of unmet needs, as last logged
 }
 
 // run is one run of one collector.

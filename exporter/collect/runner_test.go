@@ -389,6 +389,23 @@ func TestNeedIsLoggedWhenItChangesAndOnlyThen(t *testing.T) {
 	})
 }
 
+func TestNeedIsNotLoggedAnewWhenSomethingElseChanges(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log lockedBuffer
+		var fails error
+		spec := scripted("moody", func(context.Context, *Sample, *Batch) error { return fails })
+		spec.Needs = []Need{{Name: "access", Met: func(Host) bool { return false }}}
+		runner := newTestRunner(&log, spec)
+		for _, fails = range []error{nil, errors.New("down"), nil, ErrAbsent, nil} {
+			mustScrape(t, runner, t.Context())
+			synctest.Wait()
+		}
+		if lacks := strings.Count(log.String(), "lacks access"); lacks != 1 {
+			t.Errorf("%d lines on the lack, which never changed:\n%s", lacks, log.String())
+		}
+	})
+}
+
 func TestUnknownCollectorIsRefusedWithTheList(t *testing.T) {
 	_, err := newTestRunner(nil, quick("one"), quick("two")).Scrape(t.Context(), "three")
 	if err == nil || !strings.Contains(err.Error(), `"three"`) || !strings.Contains(err.Error(), "one, two") {
