@@ -64,11 +64,16 @@ func (r *run) load(ctx context.Context) error {
 		case <-cut.Done():
 		}
 	}()
-	err := r.begin(ctx, halt)
+	err := r.capture(ctx, beforeLoad)
+	if err == nil {
+		err = r.begin(ctx, halt)
+	}
 	if err == nil {
 		err = r.drivePhases(stop, cut)
 	}
-	return errors.Join(err, r.end())
+	err = errors.Join(err, r.end())
+	r.keepLog(cut)
+	return errors.Join(err, r.capture(cut, afterLoad))
 }
 
 // begin starts the run's clock and what records against it.

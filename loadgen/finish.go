@@ -34,7 +34,7 @@ func (r *run) finish(loadErr error) (result, err error) {
 		return nil, errors.Join(err, summaryErr)
 	}
 	summary.Tokens.InputLengths = r.inputLengths()
-	summary.Warnings = slices.Concat(summary.Warnings, r.answers.warnings(r.work.script), r.identity.warnings(), r.settings.expect.warnings(r.seeKV(log)))
+	summary.Warnings = slices.Concat(summary.Warnings, captureWarnings(r.manifest.Captures), r.containerWarnings(), r.answers.warnings(r.work.script), r.identity.warnings(), r.settings.expect.warnings(r.seeKV(log)))
 	err = errors.Join(err, r.write(report.Page{Title: r.id, Summary: summary, Drawn: drawn, Telemetry: log}), r.print(summary))
 	return judge(summary), err
 }

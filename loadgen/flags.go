@@ -97,6 +97,8 @@ func recordFlags(set flagSet, s *settings) {
 	flags(set, "label", "NAME=VALUE kept with the run; may be repeated. arm and host are always there.", &s.labels, parseLabel, asGiven)
 	flags(set, "telemetry", "NAME=URL of an exporter on a measured host; may be repeated. The one on this host if it answers, if not given.", &s.telemetry, parseSource, withoutQuery)
 	flags(set, "scrape", "NAME=URL of a page of KVBM or of an engine to keep too; may be repeated. One that never answers is a warning.", &s.scrape, parseSource, withoutQuery)
+	flag(set, "container", "Container that the engine runs in, by docker or podman on this machine: its image and settings, and its log of the run, are kept.", "", &s.container, containerName)
+	flags(set, "capture", "NAME=COMMAND of a shell whose output is kept, before and after the load; may be repeated. Commands are never recorded.", &s.captures, parseCapture, captureName)
 	flag(set, "telemetry-interval", "Time between two samples.", "1s", &s.telemetryInterval, durationWithin(telemetry.MinInterval, telemetry.MaxInterval))
 	flag(set, "expect", "kv=off, kv=cpu_only or kv=cpu_disk: the run is invalid if telemetry shows other tiers of KVBM.", "", &s.expect, parseExpect)
 	flag(set, "slo", "Limits for a good request, such as ttft=500ms,tpot=50ms; from the intended start; exit 4 unless 99 % of the requests keep them.", "", &s.slo, report.ParseSLO)

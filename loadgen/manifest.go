@@ -55,6 +55,10 @@ type manifest struct {
 	Server   serverFacts       `json:"server"`
 	Client   clientFacts       `json:"client"`
 	Machines []machineFacts    `json:"machines,omitempty"`
+	// Container is the one that the engine runs in, if --container names it.
+	Container *containerFacts `json:"container,omitempty"`
+	// Captures are what became of the commands of --capture.
+	Captures []captureFacts `json:"captures,omitempty"`
 	// Pages are those of engines and KV block managers that were read too.
 	Pages []pageFacts `json:"pages,omitempty"`
 	// Telemetry is what the sampler did and cost.

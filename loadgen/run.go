@@ -46,6 +46,7 @@ type run struct {
 	loop      *loop
 	sampler   *telemetry.Sampler
 	snapshots *snapshots
+	container *container
 	// openLines opens the files of records; a test gives it a full disk.
 	openLines func(path string, failed func(error)) (*lineFile, error)
 	records   *lineFile
@@ -124,7 +125,7 @@ func (r *run) setUp(ctx context.Context) error {
 		return err
 	}
 	r.manifest = r.newManifest()
-	return nil
+	return r.findContainer(ctx)
 }
 
 // undo removes what setUp has left of a run that never began.

@@ -75,6 +75,8 @@ type settings struct {
 	labels            []label
 	telemetry         []telemetry.Source
 	scrape            []telemetry.Source
+	container         string
+	captures          []capture
 	telemetryInterval time.Duration
 	expect            kvExpectation
 	slo               report.SLO
@@ -114,7 +116,7 @@ type header struct{ name, value string }
 
 // resolve fills what depends on other settings and refuses what contradicts itself.
 func (s *settings) resolve(host string) error {
-	for _, resolve := range []func() error{s.resolveArrival, s.resolvePrompts, s.resolveScenario, s.resolveTelemetry, func() error { return s.resolveLabels(host) }} {
+	for _, resolve := range []func() error{s.resolveArrival, s.resolvePrompts, s.resolveScenario, s.resolveTelemetry, s.resolveCaptures, func() error { return s.resolveLabels(host) }} {
 		if err := resolve(); err != nil {
 			return err
 		}
@@ -137,6 +139,15 @@ func (s *settings) resolveTelemetry() error {
 	for i, page := range s.scrape {
 		if named(s.scrape[:i], page.Name) || named(s.telemetry, page.Name) {
 			return fmt.Errorf("--scrape: %s is given twice; each source needs a name of its own", page.Name)
+		}
+	}
+	return nil
+}
+
+func (s *settings) resolveCaptures() error {
+	for i, c := range s.captures {
+		if slices.ContainsFunc(s.captures[:i], func(other capture) bool { return other.name == c.name }) {
+			return fmt.Errorf("--capture: %s is given twice; each command needs a name of its own", c.name)
 		}
 	}
 	return nil
