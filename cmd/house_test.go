@@ -39,6 +39,7 @@ var mayImport = map[string][]string{
 	"loadgen/schedule":          {},
 	"loadgen/sheet":             {},
 	"loadgen/prompt":            {},
+	"loadgen/evidence":          {},
 	"loadgen/telemetry":         {"exporter/metric"},
 	"loadgen/report":            {"exporter/metric", "loadgen/chat", "loadgen/sheet", "loadgen/telemetry"},
 	"loadgen/sim/kvcache":       {},

@@ -1,0 +1,202 @@
+package evidence
+
+// Count is how much a counter grew. The zero value is one that was not seen.
+type Count struct {
+	Value float64
+	Known bool
+	// Reset: it fell on the way, so that Value is too low by an unknown amount.
+	Reset bool
+}
+
+// Add adds another count; of two that are not both known nothing is.
+func (c Count) Add(other Count) Count {
+	return Count{c.Value + other.Value, c.Known && other.Known, c.Reset || other.Reset}
+}
+
+// Tiers says which tiers were on, as far as it is known.
+type Tiers struct {
+	// HostOff and DiskOff: something says that the tier was off.
+	HostOff, DiskOff bool
+	// DiskFilter: blocks go to the disk only when they were wanted twice.
+	DiskFilter bool
+}
+
+// Moved is what KVBM's counters say of a stretch of a run.
+type Moved struct {
+	// Seen says whether its page had counters at both ends, Gone that it answered at the first only.
+	Seen, Gone bool
+	// FromDisk are blocks read from the disk: onboards from disk to device, or in version 2 to the host.
+	// FromHost are those from host to device that do not come from the disk in the same step. ToDisk are
+	// offloads from host or device to the disk.
+	FromDisk, FromHost, ToDisk Count
+	// MatchedTokens are prompt tokens found below the device.
+	MatchedTokens Count
+	// BlockBytes is the size of a block; 0 is not known.
+	BlockBytes float64
+}
+
+// Disk is what the machine says of the same stretch, in bytes. Reads and writes are kept apart by who
+// looks at it.
+type Disk struct {
+	// Process is what the engine's processes had the storage layer do, Cgroup what their cgroup did,
+	// Device what the drives did for everybody. Denied: there are processes that may not be looked into.
+	Process, Cgroup, Device Count
+	Denied                  bool
+	// Own is what the load generator itself did on that drive; it is taken off.
+	Own float64
+}
+
+// How far bytes may be from blocks x bytes per block. Processes read in whole blocks but also other files;
+// the drive serves everybody, so that only too little speaks against it.
+const (
+	leastShare  = 0.7
+	mostShare   = 1.5
+	deviceShare = 0.95
+)
+
+// SSDRehydrate says whether KV blocks came back from the SSD in a stretch in which earlier prompts were
+// sent again. Host to device proves nothing of the SSD; only onboards from the disk do, and only if
+// process or cgroup, and the drive, read as many bytes. pressed says whether enough lay between to push
+// the blocks out of the tiers above.
+func SSDRehydrate(kv Moved, read Disk, tiers Tiers, pressed bool) Signal {
+	if reason := kv.blind(tiers, kv.FromDisk); reason != "" {
+		return Unseen(reason)
+	}
+	if kv.FromDisk.Value == 0 {
+		return signal(Contradicted, kv.whyNone(tiers, pressed), kv.blocksWitnesses("kvbm_blocks_from_disk", kv.FromDisk)...)
+	}
+	return kv.graded("kvbm_blocks_from_disk", kv.FromDisk, "read", read)
+}
+
+// SSDOffload says whether KV blocks were written to the SSD.
+func SSDOffload(kv Moved, written Disk, tiers Tiers) Signal {
+	if reason := kv.blind(tiers, kv.ToDisk); reason != "" {
+		return Unseen(reason)
+	}
+	if kv.ToDisk.Value == 0 {
+		reason := PressureTooSmall
+		switch {
+		case tiers.DiskOff:
+			reason = TierOff
+		case tiers.DiskFilter:
+			reason = DiskFilterOn
+		}
+		return signal(Contradicted, reason, witness("kvbm_blocks_to_disk", 0, "blocks", atLeast(1)))
+	}
+	return kv.graded("kvbm_blocks_to_disk", kv.ToDisk, "written", written)
+}
+
+// blind is why nothing can be said by a counter of KVBM's; empty if something can.
+func (kv Moved) blind(tiers Tiers, counter Count) Reason {
+	switch {
+	case counter.Reset:
+		return CountersReset
+	case kv.Gone:
+		return EndpointGone
+	case kv.Seen && counter.Known:
+		return ""
+	case tiers.HostOff && tiers.DiskOff:
+		return TierOff
+	}
+	return CountersAbsent
+}
+
+// whyNone is why no block came from the disk.
+func (kv Moved) whyNone(tiers Tiers, pressed bool) Reason {
+	switch {
+	case tiers.DiskOff:
+		return TierOff
+	case kv.FromHost.Known && kv.FromHost.Value > 0:
+		return ServedFromHost
+	case !pressed:
+		return PressureTooSmall
+	case kv.MatchedTokens.Known && kv.MatchedTokens.Value == 0 && tiers.DiskFilter:
+		return DiskFilterOn
+	case kv.MatchedTokens.Known && kv.MatchedTokens.Value == 0:
+		return NoMatchedTokens
+	}
+	return ServedFromDevice
+}
+
+// blocksWitnesses are the counts of blocks and of what was found.
+func (kv Moved) blocksWitnesses(name string, blocks Count) []Witness {
+	all := []Witness{witness(name, blocks.Value, "blocks", atLeast(1))}
+	if kv.FromHost.Known {
+		// Blocks from the host are no evidence of the disk, whatever their number.
+		all = append(all, witness("kvbm_blocks_from_host", kv.FromHost.Value, "blocks", atLeast(0)))
+	}
+	if kv.MatchedTokens.Known {
+		all = append(all, witness("kvbm_matched_tokens", kv.MatchedTokens.Value, "tokens", atLeast(1)))
+	}
+	return all
+}
+
+// graded holds blocks against bytes.
+func (kv Moved) graded(name string, blocks Count, did string, disk Disk) Signal {
+	witnesses := kv.blocksWitnesses(name, blocks)
+	if kv.BlockBytes <= 0 {
+		return signal(Consistent, CountersAbsent, witnesses...)
+	}
+	bytes := blocks.Value * kv.BlockBytes
+	witnesses = append(witnesses, witness(name+"_bytes", bytes, "bytes", atLeast(kv.BlockBytes)))
+	owner := disk.owners(did, bytes)
+	drive := disk.drives(did, bytes)
+	witnesses = append(witnesses, owner...)
+	witnesses = append(witnesses, drive...)
+	switch {
+	case disk.reset():
+		return signal(NotObservable, CountersReset, witnesses...)
+	case len(owner) > 0 && !anyAgrees(owner), len(drive) > 0 && !anyAgrees(drive):
+		return signal(Contradicted, BytesDisagree, witnesses...)
+	case len(owner) > 0 && len(drive) > 0:
+		return signal(Proven, "", witnesses...)
+	case len(owner) == 0 && disk.Denied:
+		return signal(Consistent, NoPrivilege, witnesses...)
+	}
+	return signal(Consistent, CountersAbsent, witnesses...)
+}
+
+// owners are the witnesses of whose doing it was. Either is enough: I/O of helper threads and through
+// drivers is sometimes charged to the cgroup alone.
+func (d Disk) owners(did string, bytes float64) []Witness {
+	expected := Range{leastShare * bytes, mostShare * bytes}
+	var all []Witness
+	for _, of := range []struct {
+		name  string
+		count Count
+	}{{"process_" + did, d.Process}, {"cgroup_" + did, d.Cgroup}} {
+		if of.count.Known {
+			all = append(all, witness(of.name, of.count.Value, "bytes", expected))
+		}
+	}
+	return all
+}
+
+// drives is the witness of the drive; none without it.
+func (d Disk) drives(did string, bytes float64) []Witness {
+	if !d.Device.Known {
+		return nil
+	}
+	return []Witness{witness("device_"+did, max(0, d.Device.Value-d.Own), "bytes", atLeast(deviceShare*bytes))}
+}
+
+// reset says whether a counter that the verdict needs was reset: the drive's, or that of the owner if
+// there is no other.
+func (d Disk) reset() bool {
+	owners := 0
+	for _, c := range []Count{d.Process, d.Cgroup} {
+		if c.Known && !c.Reset {
+			owners++
+		}
+	}
+	return d.Device.Reset || owners == 0 && (d.Process.Reset || d.Cgroup.Reset)
+}
+
+func anyAgrees(witnesses []Witness) bool {
+	for _, w := range witnesses {
+		if w.Agrees {
+			return true
+		}
+	}
+	return false
+}

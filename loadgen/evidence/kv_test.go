@@ -1,0 +1,180 @@
+package evidence
+
+import (
+	"bytes"
+	"encoding/json"
+	"math"
+	"os"
+	"testing"
+
+	dto "github.com/prometheus/client_model/go"
+	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
+)
+
+func known(value float64) Count { return Count{Value: value, Known: true} }
+
+// page is one of the four samples of the story.
+func page(t *testing.T, name string) map[string]float64 {
+	t.Helper()
+	text, err := os.ReadFile("testdata/kvbm_metrics_v1_" + name + ".prom")
+	if err != nil {
+		t.Fatal(err)
+	}
+	parser := expfmt.NewTextParser(model.LegacyValidation)
+	families, err := parser.TextToMetricFamilies(bytes.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	values := map[string]float64{}
+	for name, family := range families {
+		if family.GetType() == dto.MetricType_COUNTER {
+			values[name] = family.GetMetric()[0].GetCounter().GetValue()
+		}
+	}
+	return values
+}
+
+const storyBlock = 4 << 20
+
+// story is what the counters say between two of the samples.
+func story(t *testing.T, from, to string) Moved {
+	t.Helper()
+	before, after := page(t, from), page(t, to)
+	delta := func(name string) Count { return known(after[name] - before[name]) }
+	return Moved{
+		Seen: true, BlockBytes: storyBlock,
+		FromDisk: delta("kvbm_onboard_blocks_d2d"), FromHost: delta("kvbm_onboard_blocks_h2d"),
+		ToDisk: delta("kvbm_offload_blocks_h2d"), MatchedTokens: delta("kvbm_matched_tokens"),
+	}
+}
+
+func TestTheStoryOfFourSamplesIsToldInBlocksAndBytes(t *testing.T) {
+	replay := story(t, "t2", "t3")
+	const fromDisk = 13220446208.
+	if replay.FromHost.Value != 448 || replay.FromDisk.Value != 3152 || replay.FromDisk.Value*replay.BlockBytes != fromDisk {
+		t.Fatalf("%+v", replay)
+	}
+	if got := replay.MatchedTokens.Value / (replay.FromHost.Value + replay.FromDisk.Value); got != 32 {
+		t.Errorf("%v tokens a block", got)
+	}
+	read := Disk{Process: known(fromDisk), Cgroup: known(fromDisk + 1<<20), Device: known(12608 << 20)}
+	got := SSDRehydrate(replay, read, Tiers{}, true)
+	if got.Grade != Proven || got.Reason != "" {
+		t.Errorf("%+v", got)
+	}
+	for _, stretch := range [][2]string{{"t0", "t1"}, {"t1", "t2"}} {
+		if got := SSDRehydrate(story(t, stretch[0], stretch[1]), read, Tiers{}, true); got.Grade != Contradicted {
+			t.Errorf("%v: nothing came from the disk, and yet %+v", stretch, got)
+		}
+	}
+	written := 9984. * storyBlock
+	if got := SSDOffload(story(t, "t0", "t3"), Disk{Process: known(written), Device: known(written * 1.1)}, Tiers{}); got.Grade != Proven {
+		t.Errorf("offload: %+v", got)
+	}
+}
+
+func TestAnSSDReadIsProvenOnlyByAllWitnessesTogether(t *testing.T) {
+	kv := Moved{Seen: true, BlockBytes: 1000, FromDisk: known(100), FromHost: known(7), ToDisk: known(0), MatchedTokens: known(3200)}
+	all := Disk{Process: known(100e3), Cgroup: known(101e3), Device: known(120e3)}
+	with := func(change func(*Moved, *Disk)) (Moved, Disk) {
+		m, d := kv, all
+		change(&m, &d)
+		return m, d
+	}
+	for name, c := range map[string]struct {
+		change  func(*Moved, *Disk)
+		tiers   Tiers
+		relaxed bool // no pressure
+		grade   Grade
+		reason  Reason
+	}{
+		"all agree":                          {func(*Moved, *Disk) {}, Tiers{}, false, Proven, ""},
+		"the cgroup alone":                   {func(_ *Moved, d *Disk) { d.Process = known(0) }, Tiers{}, false, Proven, ""},
+		"processes may not be looked into":   {func(_ *Moved, d *Disk) { d.Process, d.Cgroup, d.Denied = Count{}, Count{}, true }, Tiers{}, false, Consistent, NoPrivilege},
+		"no processes":                       {func(_ *Moved, d *Disk) { d.Process, d.Cgroup = Count{}, Count{} }, Tiers{}, false, Consistent, CountersAbsent},
+		"no drive":                           {func(_ *Moved, d *Disk) { d.Device = Count{} }, Tiers{}, false, Consistent, CountersAbsent},
+		"no size of a block":                 {func(m *Moved, _ *Disk) { m.BlockBytes = 0 }, Tiers{}, false, Consistent, CountersAbsent},
+		"the process read too little":        {func(_ *Moved, d *Disk) { d.Process, d.Cgroup = known(5e3), known(5e3) }, Tiers{}, false, Contradicted, BytesDisagree},
+		"the process read far more":          {func(_ *Moved, d *Disk) { d.Process, d.Cgroup = known(900e3), known(900e3) }, Tiers{}, false, Contradicted, BytesDisagree},
+		"the drive read nothing":             {func(_ *Moved, d *Disk) { d.Device = known(0) }, Tiers{}, false, Contradicted, BytesDisagree},
+		"KVBM's counters fell":               {func(m *Moved, _ *Disk) { m.FromDisk.Reset = true }, Tiers{}, false, NotObservable, CountersReset},
+		"the drive's counter fell":           {func(_ *Moved, d *Disk) { d.Device.Reset = true }, Tiers{}, false, NotObservable, CountersReset},
+		"the page went away":                 {func(m *Moved, _ *Disk) { m.Seen, m.Gone = false, true }, Tiers{}, false, NotObservable, EndpointGone},
+		"no page":                            {func(m *Moved, _ *Disk) { *m = Moved{} }, Tiers{}, false, NotObservable, CountersAbsent},
+		"no page, and everything is off":     {func(m *Moved, _ *Disk) { *m = Moved{} }, Tiers{HostOff: true, DiskOff: true}, false, NotObservable, TierOff},
+		"host to device is no read":          {func(m *Moved, _ *Disk) { m.FromDisk = known(0) }, Tiers{}, false, Contradicted, ServedFromHost},
+		"the same without a disk":            {func(m *Moved, _ *Disk) { m.FromDisk = known(0) }, Tiers{DiskOff: true}, false, Contradicted, TierOff},
+		"all on the device, for no pressure": {func(m *Moved, _ *Disk) { m.FromDisk, m.FromHost = known(0), known(0) }, Tiers{}, true, Contradicted, PressureTooSmall},
+		"nothing was found":                  {func(m *Moved, _ *Disk) { m.FromDisk, m.FromHost, m.MatchedTokens = known(0), known(0), known(0) }, Tiers{}, false, Contradicted, NoMatchedTokens},
+		"nothing was kept":                   {func(m *Moved, _ *Disk) { m.FromDisk, m.FromHost, m.MatchedTokens = known(0), known(0), known(0) }, Tiers{DiskFilter: true}, false, Contradicted, DiskFilterOn},
+		"found, and brought from nowhere":    {func(m *Moved, _ *Disk) { m.FromDisk, m.FromHost = known(0), known(0) }, Tiers{}, false, Contradicted, ServedFromDevice},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m, d := with(c.change)
+			got := SSDRehydrate(m, d, c.tiers, !c.relaxed)
+			if got.Grade != c.grade || got.Reason != c.reason {
+				t.Errorf("%+v", got)
+			}
+			if got.Witnesses == nil {
+				t.Error("no list of witnesses")
+			}
+		})
+	}
+}
+
+func TestWhatTheLoadGeneratorWroteItselfIsNoOffload(t *testing.T) {
+	kv := Moved{Seen: true, BlockBytes: 1000, ToDisk: known(100)}
+	written := Disk{Process: known(100e3), Device: known(100e3)}
+	if got := SSDOffload(kv, written, Tiers{}); got.Grade != Proven {
+		t.Fatalf("%+v", got)
+	}
+	written.Own = 50e3
+	if got := SSDOffload(kv, written, Tiers{}); got.Grade != Contradicted || got.Reason != BytesDisagree {
+		t.Errorf("%+v", got)
+	}
+	for tiers, reason := range map[Tiers]Reason{{}: PressureTooSmall, {DiskOff: true}: TierOff, {DiskFilter: true}: DiskFilterOn} {
+		if got := SSDOffload(Moved{Seen: true, ToDisk: known(0)}, written, tiers); got.Grade != Contradicted || got.Reason != reason {
+			t.Errorf("%+v: %+v", tiers, got)
+		}
+	}
+}
+
+func TestReuseTakesTheServersWordAndTheClientsClock(t *testing.T) {
+	for name, c := range map[string]struct {
+		reused Reused
+		grade  Grade
+		reason Reason
+	}{
+		"said, and faster":              {Reused{4, 4000, known(3900), Count{}, 1, 0.2}, Proven, ""},
+		"found below, and faster":       {Reused{4, 4000, Count{}, known(3900), 1, 0.2}, Proven, ""},
+		"said, but no faster":           {Reused{4, 4000, known(3900), Count{}, 1, 1}, Consistent, ""},
+		"on the device, KVBM is silent": {Reused{4, 4000, known(3900), known(0), 1, 0.2}, Proven, ""},
+		"the server says no":            {Reused{4, 4000, known(0), known(0), 1, 1}, Contradicted, NoMatchedTokens},
+		"a shared beginning only":       {Reused{4, 4000, known(400), Count{}, 1, 1}, Contradicted, NoMatchedTokens},
+		"KVBM's silence alone":          {Reused{4, 4000, Count{}, known(0), 1, 0.2}, NotObservable, NoMatchedTokens},
+		"only the clock":                {Reused{4, 4000, Count{}, Count{}, 1, 0.2}, NotObservable, CountersAbsent},
+		"a reset":                       {Reused{4, 4000, Count{}, Count{3900, true, true}, 1, 0.2}, NotObservable, CountersReset},
+		"nothing was sent":              {Reused{}, NotObservable, CountersAbsent},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := Reuse(c.reused); got.Grade != c.grade || got.Reason != c.reason {
+				t.Errorf("%+v", got)
+			}
+		})
+	}
+}
+
+func TestARangeWithoutAnEndIsNullInJSON(t *testing.T) {
+	text, err := json.Marshal(atLeast(3))
+	if err != nil || string(text) != "[3,null]" {
+		t.Fatalf("%s, %v", text, err)
+	}
+	var back Range
+	if err := json.Unmarshal(text, &back); err != nil || back[0] != 3 || !math.IsInf(back[1], 1) {
+		t.Errorf("%v, %v", back, err)
+	}
+	if err := json.Unmarshal([]byte(`"x"`), &back); err == nil {
+		t.Error("a word is a range")
+	}
+}

@@ -1,0 +1,113 @@
+package evidence
+
+import "unicode/utf8"
+
+const (
+	// alpha is how unlikely an excess of diverging outputs must be under the engine's own drift.
+	alpha = 0.01
+	// earlyTokens: rounding needs some tokens until two likely ones are close; a wrong cache does not.
+	earlyTokens = 8
+)
+
+// Pair is what one prompt was answered in two passes. Tokens is the length of the first answer; without
+// it (0) characters are taken for tokens of four.
+type Pair struct {
+	First, Second string
+	Tokens        int
+}
+
+// charactersPerToken is that of English text, in the vocabularies in use.
+const charactersPerToken = 4
+
+// diverges returns the token at which the answers part, counted from 0, estimated from the characters
+// before it: streams say how many tokens there are, not where each begins.
+func (p Pair) diverges() (token int, differs bool) {
+	if p.First == p.Second {
+		return 0, false
+	}
+	common := 0
+	for common < min(len(p.First), len(p.Second)) && p.First[common] == p.Second[common] {
+		common++
+	}
+	for common > 0 && common < len(p.First) && !utf8.RuneStart(p.First[common]) {
+		common--
+	}
+	if p.Tokens == 0 || p.First == "" {
+		return common / charactersPerToken, true
+	}
+	return int(float64(common) / float64(len(p.First)) * float64(p.Tokens)), true
+}
+
+// Drift is how often pairs of answers differ.
+type Drift struct {
+	Pairs, Diverging int
+	// Early diverge before token 8.
+	Early int
+	// Earliest is the first token at which any does; -1 if none.
+	Earliest int
+}
+
+// Compare counts.
+func Compare(pairs []Pair) Drift {
+	d := Drift{Pairs: len(pairs), Earliest: -1}
+	for _, p := range pairs {
+		token, differs := p.diverges()
+		if !differs {
+			continue
+		}
+		d.Diverging++
+		if token < earlyTokens {
+			d.Early++
+		}
+		if d.Earliest < 0 || token < d.Earliest {
+			d.Earliest = token
+		}
+	}
+	return d
+}
+
+// OutputMatch says whether answers from a cache are those that were computed: baseline is the same prompts
+// asked twice without a cache, replayed those with one against those without. Engines differ from
+// themselves now and then (rounding), so only more than that counts: a share of diverging prompts above
+// the baseline's by Fisher's exact test, or a divergence before token 8 where the baseline has none.
+func OutputMatch(baseline, replayed Drift) Signal {
+	if baseline.Pairs == 0 || replayed.Pairs == 0 {
+		return Unseen(NoBaseline)
+	}
+	p := Fisher(replayed.Diverging, replayed.Pairs, baseline.Diverging, baseline.Pairs)
+	early := replayed.Early > 0 && baseline.Early == 0
+	witnesses := []Witness{
+		witness("baseline_diverging", float64(baseline.Diverging), "prompts", Range{0, float64(baseline.Pairs)}),
+		witness("replay_diverging", float64(replayed.Diverging), "prompts", Range{0, mostDiverging(baseline, replayed.Pairs)}),
+		witness("excess_by_chance", p, "probability", Range{alpha, 1}),
+		earlyWitness(baseline, replayed),
+	}
+	switch {
+	case early || p < alpha:
+		return signal(Contradicted, OutputsDiffer, witnesses...)
+	case replayed.Diverging == 0:
+		return signal(Proven, "", witnesses...)
+	case Fisher(replayed.Pairs, replayed.Pairs, baseline.Diverging, baseline.Pairs) >= alpha:
+		return signal(NotObservable, DriftTooLarge, witnesses...)
+	}
+	return signal(Consistent, "", witnesses...)
+}
+
+// earlyWitness is the divergences before token 8; any number where the baseline has some.
+func earlyWitness(baseline, replayed Drift) Witness {
+	most := 0.0
+	if baseline.Early > 0 {
+		most = float64(replayed.Pairs)
+	}
+	return witness("replay_diverging_before_token_8", float64(replayed.Early), "prompts", Range{0, most})
+}
+
+// mostDiverging is the most of so many prompts that may diverge under the baseline's drift.
+func mostDiverging(baseline Drift, pairs int) float64 {
+	for k := pairs; k > 0; k-- {
+		if Fisher(k, pairs, baseline.Diverging, baseline.Pairs) >= alpha {
+			return float64(k)
+		}
+	}
+	return 0
+}

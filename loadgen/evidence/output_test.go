@@ -1,0 +1,94 @@
+package evidence
+
+import (
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+// answer has n tokens; another one goes from token at on.
+func answer(n, at int) string {
+	return strings.Repeat(" same", at) + strings.Repeat(" else", n-at)
+}
+
+// pairs are so many of 64 tokens, of which the first few diverge at a token.
+func pairs(n, diverging, at int) []Pair {
+	all := make([]Pair, n)
+	for i := range all {
+		all[i] = Pair{answer(64, 64), answer(64, 64), 64}
+		if i < diverging {
+			all[i].Second = answer(64, at)
+		}
+	}
+	return all
+}
+
+func TestOutputsAreHeldAgainstTheEnginesOwnDrift(t *testing.T) {
+	for name, c := range map[string]struct {
+		baseline, replayed []Pair
+		grade              Grade
+		reason             Reason
+	}{
+		"all equal":                             {pairs(8, 0, 0), pairs(32, 0, 0), Proven, ""},
+		"equal though the engine drifts":        {pairs(8, 3, 20), pairs(32, 0, 0), Proven, ""},
+		"as much as the baseline":               {pairs(8, 2, 20), pairs(32, 8, 20), Consistent, ""},
+		"more, but within chance":               {pairs(8, 1, 20), pairs(32, 10, 20), Consistent, ""},
+		"more than chance":                      {pairs(8, 0, 0), pairs(32, 31, 20), Contradicted, OutputsDiffer},
+		"one prompt, from its first token":      {pairs(8, 0, 0), pairs(32, 1, 0), Contradicted, OutputsDiffer},
+		"early, where the baseline is too":      {pairs(8, 2, 3), pairs(32, 8, 3), Consistent, ""},
+		"token 8 is not early":                  {pairs(8, 0, 0), pairs(32, 1, 8), Consistent, ""},
+		"no baseline":                           {nil, pairs(32, 32, 0), NotObservable, NoBaseline},
+		"nothing replayed":                      {pairs(8, 0, 0), nil, NotObservable, NoBaseline},
+		"an engine that never repeats itself":   {pairs(8, 8, 20), pairs(32, 32, 20), NotObservable, DriftTooLarge},
+		"too few to tell drift from a bad tier": {pairs(2, 0, 0), pairs(2, 2, 20), NotObservable, DriftTooLarge},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := OutputMatch(Compare(c.baseline), Compare(c.replayed))
+			if got.Grade != c.grade || got.Reason != c.reason {
+				t.Errorf("%+v", got)
+			}
+		})
+	}
+}
+
+func TestADivergenceIsWhereTheAnswersPart(t *testing.T) {
+	for _, c := range []struct {
+		pair  Pair
+		token int
+	}{
+		{Pair{answer(64, 64), answer(64, 0), 64}, 0},
+		{Pair{answer(64, 64), answer(64, 40), 64}, 40},
+		{Pair{answer(64, 64), answer(10, 10), 64}, 10}, // one that is cut
+		{Pair{answer(10, 10), answer(64, 64), 10}, 10},
+		{Pair{"", "x", 0}, 0},
+		{Pair{"abcdefgh", "abcdefgx", 0}, 1}, // four characters a token
+		{Pair{"aé", "aè", 2}, 0},             // not inside a character
+	} {
+		token, differs := c.pair.diverges()
+		// One character may belong to the token before or after.
+		if !differs || token < c.token || token > c.token+1 {
+			t.Errorf("%q, %q: token %d, want %d", c.pair.First, c.pair.Second, token, c.token)
+		}
+	}
+}
+
+func FuzzCompareNeverFindsMoreThanThereIs(f *testing.F) {
+	f.Add("a b c", "a b d", 3)
+	f.Add("", "", 0)
+	f.Add("\xff\xfe", "\xff", -4)
+	f.Add("é", "è", 1)
+	f.Fuzz(func(t *testing.T, first, second string, tokens int) {
+		d := Compare([]Pair{{first, second, max(0, tokens)}, {first, first, 1}})
+		switch {
+		case d.Pairs != 2 || d.Early > d.Diverging:
+			t.Errorf("%+v", d)
+		case first == second && (d.Diverging != 0 || d.Earliest != -1):
+			t.Errorf("equal answers diverge: %+v", d)
+		case first != second && (d.Diverging != 1 || d.Earliest < 0):
+			t.Errorf("different answers do not: %+v", d)
+		}
+		if utf8.ValidString(first) && tokens > 0 && d.Earliest > max(0, tokens) {
+			t.Errorf("diverges at token %d of %d", d.Earliest, tokens)
+		}
+	})
+}

@@ -1,0 +1,127 @@
+package evidence
+
+import "fmt"
+
+// Room is how much the tiers of a KV cache hold; 0 is not known, or off if that is said.
+type Room struct {
+	DeviceTokens, HostBytes, DiskBytes float64
+	// TokenBytes is what a token takes in the cache.
+	TokenBytes float64
+	Off        Tiers
+}
+
+// Load is one set of prompts as the cache sees it: tokens with the answers.
+type Load struct {
+	Name     string
+	Requests int
+	Tokens   float64
+}
+
+// Forecast is what must happen, in words, from sizes alone.
+type Forecast struct {
+	// Lines say each set and each tier, and what follows.
+	Lines []string
+	// Warnings are set-ups that hide what is to be seen; Impossible those that cannot show it at all.
+	Warnings, Impossible []string
+	// Pressed says whether the second set pushes the first out of the tiers above the disk; not known is
+	// taken for yes, as nothing speaks against it.
+	Pressed bool
+}
+
+// Tokens is how many tokens of cache the device has, and the host; 0 is not known, or off.
+func (r Room) hostTokens() float64 { return r.inTokens(r.HostBytes) }
+func (r Room) diskTokens() float64 { return r.inTokens(r.DiskBytes) }
+
+func (r Room) inTokens(bytes float64) float64 {
+	if r.TokenBytes <= 0 {
+		return 0
+	}
+	return bytes / r.TokenBytes
+}
+
+// Upper is how many tokens must be sent after a set until nothing of it is above the disk. Tiers are
+// written through, so that what is on the device is in the host too: the larger of both counts. Where no
+// disk is to be reached, it is the device alone. 0 is not known.
+func (r Room) Upper() float64 {
+	if r.Off.DiskOff {
+		return r.DeviceTokens
+	}
+	return max(r.DeviceTokens, r.hostTokens())
+}
+
+// Foretell compares a set and what is sent before it comes again with each tier.
+func Foretell(first, pressure Load, r Room) Forecast {
+	f := Forecast{Pressed: true}
+	say := func(to *[]string, format string, values ...any) { *to = append(*to, fmt.Sprintf(format, values...)) }
+	for _, set := range []Load{first, pressure} {
+		say(&f.Lines, "%s: %d prompts, %s with their answers", set.Name, set.Requests, r.size(set.Tokens))
+	}
+	both := first.Tokens + pressure.Tokens
+	sum := first.Name + "+" + pressure.Name
+	switch {
+	case r.DeviceTokens == 0:
+		say(&f.Lines, "device: size not known; whether anything is evicted cannot be foretold (--set device.tokens=N)")
+	case both <= r.DeviceTokens:
+		f.Pressed = false
+		say(&f.Impossible, "%s is %s, device %s: nothing will be evicted", sum, r.size(both), r.size(r.DeviceTokens))
+	case pressure.Tokens < r.DeviceTokens:
+		f.Pressed = false
+		say(&f.Warnings, "%s is %s, device %s: part of %s stays on the device", pressure.Name, r.size(pressure.Tokens), r.size(r.DeviceTokens), first.Name)
+	default:
+		say(&f.Lines, "%s is %s, device %s: %s is evicted from the device", pressure.Name, r.size(pressure.Tokens), r.size(r.DeviceTokens), first.Name)
+	}
+	f.host(first, pressure, r)
+	f.disk(first, pressure, r)
+	return f
+}
+
+func (f *Forecast) host(first, pressure Load, r Room) {
+	host := r.hostTokens()
+	switch {
+	case r.Off.HostOff:
+		f.Lines = append(f.Lines, "host tier: off")
+	case host == 0:
+		f.Lines = append(f.Lines, "host tier: size not known")
+	case pressure.Tokens < host:
+		if !r.Off.DiskOff {
+			f.Pressed = false
+		}
+		f.Lines = append(f.Lines, fmt.Sprintf("host tier %s: %s comes back from the host, which says nothing of the SSD", r.size(host), first.Name))
+	default:
+		f.Lines = append(f.Lines, fmt.Sprintf("host tier %s: %s is evicted from the host", r.size(host), first.Name))
+	}
+	if host > 0 && r.DeviceTokens > 0 && host < r.DeviceTokens {
+		f.Warnings = append(f.Warnings, fmt.Sprintf("the host tier (%s) is smaller than the device (%s): it only churns", r.size(host), r.size(r.DeviceTokens)))
+	}
+}
+
+func (f *Forecast) disk(first, pressure Load, r Room) {
+	disk, both := r.diskTokens(), first.Tokens+pressure.Tokens
+	switch {
+	case r.Off.DiskOff:
+		f.Lines = append(f.Lines, "disk tier: off; nothing can come back from the SSD")
+		return
+	case disk == 0:
+		f.Lines = append(f.Lines, "disk tier: size not known")
+	case first.Tokens > disk:
+		f.Impossible = append(f.Impossible, fmt.Sprintf("%s is %s, disk tier %s: it cannot hold the set", first.Name, r.size(first.Tokens), r.size(disk)))
+	case both > disk:
+		f.Warnings = append(f.Warnings, fmt.Sprintf("%s+%s is %s, disk tier %s: part of %s is evicted from the disk too", first.Name, pressure.Name, r.size(both), r.size(disk), first.Name))
+	default:
+		f.Lines = append(f.Lines, fmt.Sprintf("disk tier %s: %s stays on it", r.size(disk), first.Name))
+	}
+	if host := r.hostTokens(); disk > 0 && host > disk {
+		f.Warnings = append(f.Warnings, fmt.Sprintf("the disk tier (%s) is smaller than the host (%s): it only churns", r.size(disk), r.size(host)))
+	}
+	if r.Off.DiskFilter {
+		f.Warnings = append(f.Warnings, "the offload filter is on: blocks go to the disk only when they were wanted twice")
+	}
+}
+
+// size writes tokens, with bytes where they are known.
+func (r Room) size(tokens float64) string {
+	if r.TokenBytes <= 0 {
+		return fmt.Sprintf("%.0f tokens", tokens)
+	}
+	return fmt.Sprintf("%.0f tokens (%.2f GiB)", tokens, tokens*r.TokenBytes/(1<<30))
+}
