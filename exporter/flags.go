@@ -118,7 +118,7 @@ func (l *commandLine) defineServe(c *kingpin.CmdClause) {
 	}
 	c.Flag("collector.disable-defaults", "Run only the collectors that are named.").BoolVar(&l.disableDefaults)
 	c.Flag("nvml.record", "Write every driver call with value and return code to this file.").PlaceHolder("FILE").StringVar(&l.nvmlRecord)
-	c.Flag("runtime.gomaxprocs", "How many CPUs the exporter's own code uses at a time. Idle ones that look for work cost a machine with many more than they bring.").Envar("GOMAXPROCS").Default(strconv.Itoa(defaultThreads)).SetValue(value[int]{"--runtime.gomaxprocs", &l.threads, atLeast(1)})
+	c.Flag("runtime.gomaxprocs", "How many CPUs the exporter's own code uses at a time, GOMAXPROCS at most. Idle ones that look for work cost a machine with many more than they bring.").Default(strconv.Itoa(defaultThreads)).SetValue(value[int]{"--runtime.gomaxprocs", &l.threads, atLeast(1)})
 	c.Flag("once", "Print one page and exit.").BoolVar(&l.once)
 	l.web = kingpinflag.AddFlags(c, DefaultAddress)
 	c.GetFlag("web.listen-address").IsSetByUser(&l.explicitAddress)

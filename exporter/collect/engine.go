@@ -52,7 +52,7 @@ func (e *engines) collect(ctx context.Context, batch *Batch) error {
 			e.keepMissed(missed, a.Source)
 		}
 	}
-	outcome := sourcesOutcome("engines", answers)
+	outcome := sourcesOutcome("engines", "--engine.url", answers)
 	if targetErr != nil && errors.Is(outcome, ErrAbsent) {
 		return targetErr // whoever names a file wants what is in it: that is a failure, not a machine without engines
 	}

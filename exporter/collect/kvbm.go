@@ -63,7 +63,7 @@ func (c *kvbmCollector) collect(ctx context.Context, sample *Sample, batch *Batc
 	for _, file := range files {
 		file.emit(batch)
 	}
-	pageErr := sourcesOutcome("pages of KVBM", answers)
+	pageErr := sourcesOutcome("pages of KVBM", "--kvbm.url", answers)
 	return kvbmOutcome(pageErr, configured || len(logged)+len(files) > 0, errors.Join(listErr, logErr, lookErr, filesErr))
 }
 

@@ -118,8 +118,9 @@ func readSources[T any](ctx context.Context, endpoints []*endpoint.Endpoint, rea
 
 // sourcesOutcome is the error of a collector of sources. One where nobody listens is expected to come and
 // go: without any that does there is nothing to read, which is absent. One that answers wrongly is a
-// failure; what the others said is served all the same. What names the sources in the plural.
-func sourcesOutcome[T any](what string, answers []answer[T]) error {
+// failure; what the others said is served all the same. What names the sources in the plural,
+// flag is the one that names them.
+func sourcesOutcome[T any](what, flag string, answers []answer[T]) error {
 	var failed []error
 	var unreachable []string
 	for _, a := range answers {
@@ -134,7 +135,7 @@ func sourcesOutcome[T any](what string, answers []answer[T]) error {
 	case len(failed) > 0:
 		return errors.Join(failed...)
 	case len(answers) == 0:
-		return fmt.Errorf("%w: no %s are named", ErrAbsent, what)
+		return fmt.Errorf("%w: no %s are named (%s or --targets.file names them)", ErrAbsent, what, flag)
 	case len(unreachable) == len(answers):
 		return fmt.Errorf("%w: nobody listens at %s", ErrAbsent, strings.Join(unreachable, ", "))
 	}
