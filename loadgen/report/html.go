@@ -58,12 +58,19 @@ type view struct {
 	Rules           []Rule // those that were applied
 	Warnings        []string
 	Latencies       table
+	Steady          *steadyView
 	Lengths         table
 	Phases          table
 	Distributions   []figure
 	Timeline        []figure
 	Machines        []machineView
 	SameRead        int
+}
+
+// steadyView is the window without ramp and drain.
+type steadyView struct {
+	Says      string
+	Latencies table
 }
 
 // machineView is one telemetry source with its figures.
@@ -82,6 +89,9 @@ func (p Page) view() view {
 		Latencies: table{distributionHeader("latency", "n"), distributionRows(s.Latency.distinct().rows(), formatSeconds)},
 		Lengths:   table{distributionHeader("tokens per request", "n"), distributionRows(s.Tokens.rows(), digits)},
 		Phases:    s.phaseTable(),
+	}
+	if w := s.SteadyState; w != nil {
+		v.Steady = &steadyView{w.says(), table{distributionHeader("latency", "n"), distributionRows(w.Latency.distinct().rows(), formatSeconds)}}
 	}
 	for _, rule := range Rules() {
 		if slices.Contains(s.Checked, rule.Check) {

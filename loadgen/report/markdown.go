@@ -14,6 +14,15 @@ func Markdown(w io.Writer, s Summary) error {
 	m.verdict(s)
 	m.table([]string{"what", "value"}, append(s.identity(), s.facts()...).cells())
 	m.latencies("Latency", s.Latency)
+	if w := s.SteadyState; w != nil {
+		m.latencies("Latency in the steady state", w.Latency)
+		m.line("%s", cell(w.says()))
+	}
+	if s.Signals.asked() {
+		evidence := s.Signals.table()
+		m.line("## Evidence")
+		m.table(evidence.Header, evidence.Rows)
+	}
 	if lengths := s.Tokens.rows(); len(lengths) > 0 {
 		m.line("## Tokens per request")
 		m.table(distributionHeader("", "n"), distributionRows(lengths, digits))

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/umascope/umascope/loadgen/chat"
@@ -50,6 +51,12 @@ func (a *aggregate) steadyState() *SteadyState {
 		s.Throughput.OutputTokensPerSecond = rate(served.output, w.toNS-w.fromNS)
 	}
 	return &s
+}
+
+// says is what the window is, in words.
+func (w SteadyState) says() string {
+	return fmt.Sprintf("From %s to %s, the first and the last moment with %d requests in flight or more, which half of the time had: %d requests were sent then and ended ok; %s output tokens per second.",
+		formatSeconds(w.Start), formatSeconds(w.End), w.InFlight, w.Requests, optional(w.Throughput.OutputTokensPerSecond, digits))
 }
 
 // window is a stretch of a phase in which the level is in flight at its ends.

@@ -3,6 +3,7 @@ package report
 import (
 	"math"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/umascope/umascope/loadgen/chat"
@@ -79,6 +80,25 @@ func TestSeveralMeasuredPhasesHaveASteadyStateEach(t *testing.T) {
 	}
 	if w := summarize(t, input()).SteadyState; w != nil {
 		t.Errorf("no request has a steady state: %+v", w)
+	}
+}
+
+func TestTheSteadyStateStandsInEveryReport(t *testing.T) {
+	page := digest(t, input(), closedLoop(4, 10, 3)...)
+	var md, plain strings.Builder
+	if err := Markdown(&md, page.Summary); err != nil {
+		t.Fatal(err)
+	}
+	if err := Text(&plain, page.Summary); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{"HTML": render(t, page), "Markdown": md.String()} {
+		if !strings.Contains(text, "From 15 ms to 1 s, the first and the last moment with 4 requests in flight") {
+			t.Errorf("%s does not tell the window", name)
+		}
+	}
+	if !strings.Contains(plain.String(), "output tokens per second, steady") {
+		t.Errorf("text %s", plain.String())
 	}
 }
 

@@ -81,10 +81,9 @@ func (s Summary) facts() []fact {
 		facts = append(facts, fact{"within " + g.SLO, fmt.Sprintf("%s of %d, %s", formatRatio(g.Ratio), g.Requests, met)})
 	}
 	if w := s.SteadyState; w != nil {
-		facts = append(facts, fact{"in the steady state", fmt.Sprintf("%s output tokens per second, %s requests in flight, from %s to %s",
-			optional(w.Throughput.OutputTokensPerSecond, digits), strconv.Itoa(w.InFlight), formatSeconds(w.Start), formatSeconds(w.End))})
+		facts = append(facts, fact{"output tokens per second, steady", optional(w.Throughput.OutputTokensPerSecond, digits)})
 	}
-	return append(facts, s.machineFacts()...)
+	return append(append(facts, s.Signals.facts()...), s.machineFacts()...)
 }
 
 func (s Summary) requestCounts() string {
