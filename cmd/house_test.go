@@ -41,7 +41,7 @@ var mayImport = map[string][]string{
 	"loadgen/prompt":            {},
 	"loadgen/evidence":          {},
 	"loadgen/telemetry":         {"exporter/metric"},
-	"loadgen/report":            {"exporter/metric", "loadgen/chat", "loadgen/sheet", "loadgen/telemetry"},
+	"loadgen/report":            {"exporter/metric", "loadgen/chat", "loadgen/evidence", "loadgen/sheet", "loadgen/telemetry"},
 	"loadgen/sim/kvcache":       {},
 	"loadgen/sim":               {"exporter/metric", "loadgen/sim/kvcache"},
 	"loadgen":                   {"exporter/metric", "loadgen/chat", "loadgen/prompt", "loadgen/report", "loadgen/schedule", "loadgen/sheet", "loadgen/telemetry"},

@@ -47,7 +47,7 @@ func schemaPath(name string) string { return filepath.Join("schema", name+".sche
 // TestSchemasAreThoseOfTheTypes keeps the files in the folder schema equal to the Go types, whose
 // comments are their descriptions; -update writes them.
 func TestSchemasAreThoseOfTheTypes(t *testing.T) {
-	comments := readComments(t, ".", "chat", "report", "telemetry", "schedule", "prompt")
+	comments := readComments(t, ".", "chat", "evidence", "report", "telemetry", "schedule", "prompt")
 	for _, d := range described {
 		g := generator{comments: comments, definitions: map[string]any{}}
 		document := map[string]any{

@@ -2,23 +2,23 @@ package report
 
 // The rules that ask what answered: which model, with which KV tiers, and for how long.
 
-func judgeModelMismatch(e evidence, _ float64) verdict {
+func judgeModelMismatch(e grounds, _ float64) verdict {
 	return verdict{e.in.Model.Checked, e.in.Model.Mismatch}
 }
 
-func judgeModelChanged(e evidence, _ float64) verdict {
+func judgeModelChanged(e grounds, _ float64) verdict {
 	return verdict{e.in.Model.Compared || e.in.Model.Changed != "", e.in.Model.Changed}
 }
 
-func judgeModelDropped(e evidence, _ float64) verdict {
+func judgeModelDropped(e grounds, _ float64) verdict {
 	return verdict{e.in.Model.Guarded || e.in.Model.Dropped != "", e.in.Model.Dropped}
 }
 
-func judgePromptLimit(e evidence, _ float64) verdict {
+func judgePromptLimit(e grounds, _ float64) verdict {
 	return verdict{e.in.Model.Guarded || e.in.Model.PromptLimit != "", e.in.Model.PromptLimit}
 }
 
-func judgeKVModeMismatch(e evidence, _ float64) verdict {
+func judgeKVModeMismatch(e grounds, _ float64) verdict {
 	return verdict{e.in.KVMode.Checked, e.in.KVMode.Mismatch}
 }
 

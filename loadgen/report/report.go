@@ -32,6 +32,8 @@ type Input struct {
 	// Validity holds the limits that differ from the defaults.
 	Validity Limits
 	SLO      SLO
+	// Signals are what the run proves about KV tiers and outputs; nil if no scenario asked.
+	Signals *Signals
 	// Stopped says why the run ended before its plan did; empty is that it did not.
 	Stopped string
 	// Engine is what the engine itself said of its memory, read from its log; nil without.

@@ -54,7 +54,7 @@ func (in Input) summary(phases phaseAggregates, total *aggregate, torn bool) Sum
 	s.Phases = phases.summaries(in, measured)
 	s.SteadyState = s.onlySteadyState()
 
-	j := judge(evidence{in, total, measured}, in.Validity)
+	j := judge(grounds{in, total, measured}, in.Validity)
 	s.Valid, s.InvalidReasons, s.Checked = len(j.reasons) == 0, j.reasons, j.checked
 	s.Warnings = slices.Concat([]string{}, j.warnings, in.warnings(total, machines, host))
 	if torn {
@@ -67,7 +67,7 @@ func (in Input) summary(phases phaseAggregates, total *aggregate, torn bool) Sum
 func (in Input) heading() Summary {
 	return Summary{
 		Schema: Schema, Run: in.Run, Scenario: in.Scenario, Labels: maps.Clone(in.Labels),
-		Model: in.Model, WorkloadSHA256: in.WorkloadSHA256, BootID: in.BootID, Signals: notObservable(),
+		Model: in.Model, WorkloadSHA256: in.WorkloadSHA256, BootID: in.BootID, Signals: in.signals(),
 	}
 }
 

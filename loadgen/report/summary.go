@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/umascope/umascope/loadgen/chat"
+	"github.com/umascope/umascope/loadgen/evidence"
 )
 
 // Schema names the form of summary.json.
@@ -123,35 +124,17 @@ type Delta struct {
 
 // Signals say what the run proves about KV tiers and outputs.
 type Signals struct {
-	SSDOffload   Signal `json:"ssd_offload"`
-	SSDRehydrate Signal `json:"ssd_rehydrate"`
-	Reuse        Signal `json:"reuse"`
-	OutputMatch  Signal `json:"output_match"`
-}
-
-// Signal is a graded statement and what it rests on.
-type Signal struct {
-	Grade     string    `json:"grade"`
-	Reason    string    `json:"reason"`
-	Witnesses []Witness `json:"witnesses"`
-}
-
-// Witness is one figure that a signal rests on, and what it should be if the signal holds.
-type Witness struct {
-	Name     string     `json:"name"`
-	Value    float64    `json:"value"`
-	Unit     string     `json:"unit"`
-	Expected [2]float64 `json:"expected"`
-	Agrees   bool       `json:"agrees"`
+	SSDOffload   evidence.Signal `json:"ssd_offload"`
+	SSDRehydrate evidence.Signal `json:"ssd_rehydrate"`
+	Reuse        evidence.Signal `json:"reuse"`
+	OutputMatch  evidence.Signal `json:"output_match"`
 }
 
 // notObservable is the signals of a run that no witness was asked about: neither KVBM's
 // counters nor a second pass over the same prompts.
 func notObservable() Signals {
-	none := func(reason string) Signal {
-		return Signal{Grade: "not_observable", Reason: reason, Witnesses: []Witness{}}
-	}
-	return Signals{none("counters_absent"), none("counters_absent"), none("counters_absent"), none("no_baseline")}
+	absent := evidence.Unseen(evidence.CountersAbsent)
+	return Signals{absent, absent, absent, evidence.Unseen(evidence.NoBaseline)}
 }
 
 func seconds(ns int64) float64 { return time.Duration(ns).Seconds() }

@@ -28,6 +28,7 @@ const (
 	CodeSwapIn             Code = "swap_in"
 	CodeCounterReset       Code = "counter_reset"
 	CodeForeignGPUProcess  Code = "foreign_gpu_process"
+	CodeOutputMismatch     Code = "output_mismatch"
 	CodeStreamBuffered     Code = "stream_buffered"
 	CodeIncomplete         Code = "incomplete"
 )
@@ -42,7 +43,7 @@ type Rule struct {
 	Limit float64
 	// Says is when a run is invalid, in words; %s stands for the limit.
 	Says  string
-	judge func(evidence, float64) verdict
+	judge func(grounds, float64) verdict
 }
 
 // Rules is the validity table. Everything that is not in it is at most a warning.
@@ -62,6 +63,7 @@ func Rules() []Rule {
 		{CodeSwapIn, "swap", LimitBytes, 64 << 20, "more than %s read back from swap", judgeSwapIn},
 		{CodeForeignGPUProcess, "gpu_processes", LimitBytes, 256 << 20, "a process that is not the engine's and holds more than %s of the GPU", judgeForeignGPUProcess},
 		{CodeCounterReset, "counters", LimitNone, 0, "a reset of a counter that a rule or a figure reads", judgeCounterReset},
+		{CodeOutputMismatch, "outputs", LimitNone, 0, "answers from a KV cache that differ from those computed without it beyond the engine's own drift", judgeOutputMatch},
 		{CodeStreamBuffered, "stream", LimitRatio, 0.5, "more than %s of answers arriving in one piece", judgeStreamBuffered},
 		{CodeIncomplete, "plan", LimitNone, 0, "a run that ended before its plan did", judgeIncomplete},
 	}
@@ -199,7 +201,7 @@ type judgement struct {
 
 // judge applies every rule. A word is in checked when each rule under it was applied, except
 // those that were switched off, which are warned about.
-func judge(e evidence, limits Limits) judgement {
+func judge(e grounds, limits Limits) judgement {
 	j := judgement{reasons: []Reason{}, checked: []string{}}
 	unknown := map[string]bool{}
 	for _, rule := range Rules() {

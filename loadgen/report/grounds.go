@@ -9,8 +9,8 @@ import (
 	"github.com/umascope/umascope/loadgen/telemetry"
 )
 
-// evidence is what the rules of validity look at.
-type evidence struct {
+// grounds is what the rules of validity look at.
+type grounds struct {
 	in    Input
 	total *aggregate
 	// machine is the measured host as its telemetry shows it; nil without any.
@@ -22,7 +22,7 @@ type evidence struct {
 const lagP99Minimum = 3
 
 // judgeClientLag reads p99 whatever the number of requests: here too much caution is right.
-func judgeClientLag(e evidence, limit float64) verdict {
+func judgeClientLag(e grounds, limit float64) verdict {
 	lag, first := e.total.sent.values(clientLag), e.total.sent.values(ttft(chat.FromSend))
 	if len(lag) == 0 {
 		return verdict{}
@@ -48,7 +48,7 @@ const (
 	clientBusy   = 0.85
 )
 
-func judgeClientStall(e evidence, limit float64) verdict {
+func judgeClientStall(e grounds, limit float64) verdict {
 	if !e.in.Client.Watched || e.total.total() == 0 {
 		return verdict{}
 	}
@@ -63,7 +63,7 @@ func judgeClientStall(e evidence, limit float64) verdict {
 
 // judgeErrorRate counts every request that did not end ok, also those that were cancelled when
 // the grace after the run was over: leaving them out would leave out the slowest.
-func judgeErrorRate(e evidence, limit float64) verdict {
+func judgeErrorRate(e grounds, limit float64) verdict {
 	total := e.total.total()
 	if total == 0 {
 		return verdict{true, "no request was measured"}
@@ -85,7 +85,7 @@ func failures(requests map[chat.Status]int) string {
 	return strings.Join(parts, ", ")
 }
 
-func judgeTelemetryLost(e evidence, limit float64) verdict {
+func judgeTelemetryLost(e grounds, limit float64) verdict {
 	if !e.in.TelemetryRequested {
 		return verdict{}
 	}
@@ -131,7 +131,7 @@ func telemetryStats(in Input) []telemetry.SourceStats {
 	return sources
 }
 
-func judgeThermalThrottle(e evidence, limit float64) verdict {
+func judgeThermalThrottle(e grounds, limit float64) verdict {
 	if e.machine == nil || e.machine.throttle == nil {
 		return verdict{}
 	}
@@ -147,7 +147,7 @@ func judgeThermalThrottle(e evidence, limit float64) verdict {
 // faultSamples is how many samples a power-delivery fault must show in.
 const faultSamples = 3
 
-func judgePowerDeliveryFault(e evidence, limit float64) verdict {
+func judgePowerDeliveryFault(e grounds, limit float64) verdict {
 	if e.machine == nil || !e.machine.gb10 || e.machine.powerSamples == 0 {
 		return verdict{}
 	}
@@ -158,7 +158,7 @@ func judgePowerDeliveryFault(e evidence, limit float64) verdict {
 	return verdict{true, fmt.Sprintf("busy below 1.4 GHz and 20 W in %d of %d samples: unplug the power supply for a minute and run again", faults, of)}
 }
 
-func judgeSwapIn(e evidence, limit float64) verdict {
+func judgeSwapIn(e grounds, limit float64) verdict {
 	if e.machine == nil || e.machine.swappedIn == nil {
 		return verdict{}
 	}
@@ -168,14 +168,15 @@ func judgeSwapIn(e evidence, limit float64) verdict {
 	return verdict{known: true}
 }
 
-func judgeCounterReset(e evidence, _ float64) verdict {
+func judgeCounterReset(e grounds, _ float64) verdict {
+	reset := e.in.signals().resetSignals()
 	if e.machine == nil || e.machine.countersRead == 0 {
-		return verdict{}
+		return verdict{len(reset) > 0, strings.Join(reset, ", ")}
 	}
-	return verdict{true, strings.Join(e.machine.countersReset, ", ")}
+	return verdict{true, strings.Join(slices.Concat(e.machine.countersReset, reset), ", ")}
 }
 
-func judgeStreamBuffered(e evidence, limit float64) verdict {
+func judgeStreamBuffered(e grounds, limit float64) verdict {
 	if e.total.bufferable == 0 {
 		return verdict{}
 	}
@@ -186,7 +187,7 @@ func judgeStreamBuffered(e evidence, limit float64) verdict {
 }
 
 // judgeForeignGPUProcess looks at what else held memory of the GPUs while it was measured.
-func judgeForeignGPUProcess(e evidence, limit float64) verdict {
+func judgeForeignGPUProcess(e grounds, limit float64) verdict {
 	if e.machine == nil || !e.machine.foreignKnown {
 		return verdict{}
 	}
@@ -201,4 +202,4 @@ func judgeForeignGPUProcess(e evidence, limit float64) verdict {
 
 // judgeIncomplete is what keeps a run that was interrupted, or killed, from passing for one that
 // is as long as it should be.
-func judgeIncomplete(e evidence, _ float64) verdict { return verdict{true, e.in.Stopped} }
+func judgeIncomplete(e grounds, _ float64) verdict { return verdict{true, e.in.Stopped} }

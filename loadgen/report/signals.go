@@ -1,0 +1,120 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/umascope/umascope/loadgen/evidence"
+)
+
+// named lists them with their names.
+func (s Signals) named() []namedSignal {
+	return []namedSignal{
+		{"ssd_offload", "KV blocks were written to the SSD", s.SSDOffload},
+		{"ssd_rehydrate", "KV blocks came back from the SSD", s.SSDRehydrate},
+		{"reuse", "prompts were answered from a cache", s.Reuse},
+		{"output_match", "answers from the cache are those that were computed", s.OutputMatch},
+	}
+}
+
+type namedSignal struct {
+	name, says string
+	evidence.Signal
+}
+
+// table has the signals, each followed by its witnesses.
+func (s Signals) table() table {
+	t := table{Header: []string{"signal", "grade", "witness", "value", "expected", "agrees"}}
+	for _, signal := range s.named() {
+		grade := string(signal.Grade)
+		if signal.Reason != "" {
+			grade += ": " + string(signal.Reason)
+		}
+		t.Rows = append(t.Rows, []string{signal.name, grade, signal.says, none, none, none})
+		for _, w := range signal.Witnesses {
+			agrees := "no"
+			if w.Agrees {
+				agrees = "yes"
+			}
+			t.Rows = append(t.Rows, []string{"", "", w.Name, digits(w.Value) + " " + w.Unit, expected(w.Expected), agrees})
+		}
+	}
+	return t
+}
+
+// expected writes a range.
+func expected(r evidence.Range) string {
+	if math.IsInf(r[1], 1) {
+		return "at least " + digits(r[0])
+	}
+	return digits(r[0]) + " to " + digits(r[1])
+}
+
+// asked says whether there is more to show than that nobody looked.
+func (s Signals) asked() bool {
+	for _, signal := range s.named() {
+		if signal.Grade != evidence.NotObservable || len(signal.Witnesses) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// facts are the grades, for people.
+func (s Signals) facts() []fact {
+	var facts []fact
+	if !s.asked() {
+		return nil
+	}
+	for _, signal := range s.named() {
+		text := strings.ReplaceAll(string(signal.Grade), "_", " ")
+		if signal.Reason != "" {
+			text += fmt.Sprintf(" (%s)", strings.ReplaceAll(string(signal.Reason), "_", " "))
+		}
+		facts = append(facts, fact{signal.says, text})
+	}
+	return facts
+}
+
+// judgeOutputMatch invalidates a run whose answers are not those of the model.
+func judgeOutputMatch(e grounds, _ float64) verdict {
+	signal := e.in.signals().OutputMatch
+	switch signal.Grade {
+	case evidence.NotObservable:
+		return verdict{}
+	case evidence.Contradicted:
+		return verdict{true, differing(signal)}
+	}
+	return verdict{known: true}
+}
+
+// differing says in figures how outputs differ.
+func differing(signal evidence.Signal) string {
+	var parts []string
+	for _, w := range signal.Witnesses {
+		if !w.Agrees {
+			parts = append(parts, fmt.Sprintf("%s is %s, expected %s", strings.ReplaceAll(w.Name, "_", " "), digits(w.Value), expected(w.Expected)))
+		}
+	}
+	return "answers from the cache are not those that were computed: " + strings.Join(parts, "; ")
+}
+
+// resetSignals names the signals that cannot be graded because a counter was reset.
+func (s Signals) resetSignals() []string {
+	var names []string
+	for _, signal := range s.named() {
+		if signal.Reason == evidence.CountersReset {
+			names = append(names, "a counter that "+signal.name+" rests on")
+		}
+	}
+	return names
+}
+
+// signals are those of the run; without any nothing is observable.
+func (in Input) signals() Signals {
+	if in.Signals == nil {
+		return notObservable()
+	}
+	return *in.Signals
+}
