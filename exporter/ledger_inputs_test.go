@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/umascope/umascope/exporter/collect"
@@ -117,7 +118,7 @@ func TestWhatAProcessHoldsMovesItsLineOnlyWhereThatIsMemoryOfThePool(t *testing.
 			t.Fatal(err)
 		}
 		before := ledgerWith(t, name, func(*collect.Host) {})
-		grew := false
+		var grew atomic.Bool // devices are read side by side
 		after := ledgerWith(t, name, func(host *collect.Host) {
 			host.GPU.Close()
 			host.GPU = nvml.NewReader(heldMore{driver, &grew}, nvml.ReaderOptions{})
@@ -126,7 +127,7 @@ func TestWhatAProcessHoldsMovesItsLineOnlyWhereThatIsMemoryOfThePool(t *testing.
 		want := map[string]float64{}
 		_, inPool := before[metric.LineGPUProcess]
 		switch {
-		case !grew:
+		case !grew.Load():
 		case inPool:
 			want = map[string]float64{metric.LineGPUProcess: 1, metric.LineUnattributed: -1}
 			in++
@@ -143,7 +144,7 @@ func TestWhatAProcessHoldsMovesItsLineOnlyWhereThatIsMemoryOfThePool(t *testing.
 // heldMore is a driver whose compute lists begin with a process that holds 1 GiB more.
 type heldMore struct {
 	nvml.Driver
-	grew *bool
+	grew *atomic.Bool
 }
 
 func (h heldMore) Do(device int, call nvml.Call) (nvml.Value, nvml.Return) {
@@ -151,7 +152,7 @@ func (h heldMore) Do(device int, call nvml.Call) (nvml.Value, nvml.Return) {
 	if call == nvml.CallComputeProcesses && len(value.Processes) > 0 && value.Processes[0].UsedBytes != nil {
 		value.Processes = slices.Clone(value.Processes)
 		value.Processes[0].UsedBytes = new(*value.Processes[0].UsedBytes + gibibyte)
-		*h.grew = true
+		h.grew.Store(true)
 	}
 	return value, code
 }
