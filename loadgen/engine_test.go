@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/umascope/umascope/loadgen/sim"
 )
@@ -36,7 +37,28 @@ func simulated(t *testing.T, change func(*sim.Config)) (*sim.Engine, string) {
 		<-ended
 		server.Close()
 	})
+	awaitRunning(t, server.URL)
 	return e, server.URL
+}
+
+// awaitRunning waits until an engine that has been started answers: until then it says 503.
+func awaitRunning(t *testing.T, url string) {
+	t.Helper()
+	for {
+		response, err := http.Get(url + "/v1/models")
+		if err != nil {
+			t.Fatal(err)
+		}
+		response.Body.Close()
+		if response.StatusCode != http.StatusServiceUnavailable {
+			return
+		}
+		select {
+		case <-t.Context().Done():
+			t.Fatal("the engine does not start")
+		case <-time.After(time.Millisecond):
+		}
+	}
 }
 
 // pathServer answers with the text of each path, and with 404 elsewhere.
