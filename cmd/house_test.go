@@ -44,7 +44,7 @@ var mayImport = map[string][]string{
 	"loadgen/report":            {"exporter/metric", "loadgen/chat", "loadgen/evidence", "loadgen/sheet", "loadgen/telemetry"},
 	"loadgen/sim/kvcache":       {},
 	"loadgen/sim":               {"exporter/metric", "loadgen/sim/kvcache"},
-	"loadgen":                   {"exporter/metric", "loadgen/chat", "loadgen/prompt", "loadgen/report", "loadgen/schedule", "loadgen/sheet", "loadgen/telemetry"},
+	"loadgen":                   {"exporter/metric", "loadgen/chat", "loadgen/evidence", "loadgen/prompt", "loadgen/report", "loadgen/schedule", "loadgen/sheet", "loadgen/telemetry"},
 	"dashboards":                {"exporter/metric", "exporter/metric/expr", "exporter/metric/threshold"},
 	"alerts":                    {"exporter/metric", "exporter/metric/expr", "exporter/metric/threshold"},
 	"compose":                   {},

@@ -76,6 +76,14 @@ func (w *clientWatch) end() report.ClientHealth {
 	return health
 }
 
+// together is how the client fared in two phases: the stalls of both, and the busier one's share of the
+// cores.
+func together(a, b report.ClientHealth) report.ClientHealth {
+	return report.ClientHealth{
+		Watched: a.Watched || b.Watched, Stalls: append(a.Stalls, b.Stalls...), CPURatio: max(a.CPURatio, b.CPURatio),
+	}
+}
+
 // processTime is the processor time of this process, user and system.
 func processTime() time.Duration {
 	var usage unix.Rusage

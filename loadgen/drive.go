@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/umascope/umascope/loadgen/chat"
@@ -13,7 +14,11 @@ import (
 // execute sends the load and writes the results. The first error of the run itself wins over
 // what its figures say.
 func (r *run) execute(ctx context.Context) error {
-	names := []string{phaseReady, phaseWarmup, phaseMeasure, phaseStop}
+	names := []string{phaseReady}
+	for _, p := range r.work.phases {
+		names = append(names, p.name)
+	}
+	names = append(names, phaseStop)
 	r.live = newLive(r.id, r.server.model, r.settings, names)
 	stopServing := serve(r.listener, r.live.handler())
 	defer stopServing()
@@ -153,6 +158,14 @@ func (r *run) settle(stop context.Context) {
 	}
 }
 
+// hold waits around the load of a phase whose counters are evidence: the border's sample must be there
+// before the first request, and what the engine still writes after the last answer belongs to the phase.
+func (r *run) hold(stop context.Context, phase string) {
+	if v := r.work.script.verify; v != nil && slices.Contains(v.all, phase) {
+		r.settle(stop)
+	}
+}
+
 func (r *run) enter(phase string) {
 	r.live.enter(phase)
 	if r.sampler != nil {
@@ -167,18 +180,20 @@ func (r *run) drivePhase(stop, cut context.Context, p phase) error {
 	q := r.work.prepare(preparing, p, r.schedule)
 	q.await(stop)
 	r.enter(p.name)
+	r.hold(stop, p.name)
 	progress := &tally{phase: p, planned: r.work.requests(p), since: r.clock()}
 	hide := r.show(progress)
 	var watch *clientWatch
-	if p.name == phaseMeasure {
+	if r.work.counts(p.name) {
 		watch = watchClient(r.clock, shortestStall(r.limits))
 	}
 	driven := r.loop.drive(stop, cut, p, q.lanes(), r.observer(p, progress))
 	if watch != nil {
-		r.health = watch.end()
+		r.health = together(r.health, watch.end())
 	}
 	hide()
 	cancel()
+	r.hold(stop, p.name)
 	return errors.Join(q.rest(), r.passed(driven))
 }
 
@@ -212,7 +227,7 @@ func (r *run) observer(p phase, progress *tally) observer {
 			if r.outputs != nil {
 				r.outputs.Add(output{r.id, p.name, result.Record.Index, result.Output})
 			}
-			if p.name == phaseMeasure {
+			if r.work.counts(p.name) {
 				r.answers.add(result, j.maxTokens, r.work.sampling.IgnoreEOS)
 			}
 			live.ended(j, result)

@@ -104,6 +104,7 @@ func (s *settings) wishes(engine string) []wish {
 			all = append(all, wish{string(field), "", slices.Contains(known, field), grant(field)})
 		}
 	}
+	all = append(all, s.withSalt(known, newer)...)
 	for _, name := range slices.Sorted(maps.Keys(s.extraBody)) {
 		if !length(name) {
 			all = append(all, wish{name, "--extra-body", false, extra(name, s.extraBody[name])})

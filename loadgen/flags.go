@@ -16,6 +16,11 @@ const (
 	scenarioStandard  = "standard"
 	scenarioMultiTurn = "multi_turn"
 
+	scenarioEvictionReplay  = "eviction_replay"
+	scenarioReuseVerify     = "reuse_verify"
+	scenarioRehydrateReplay = "rehydrate_replay"
+	scenarioBurst           = "burst"
+
 	promptsShort = "short"
 	promptsLong  = "long"
 	promptsMixed = "mixed"
@@ -82,11 +87,14 @@ func loadFlags(set flagSet, s *settings) {
 	flag(set, "burstiness", "Shape of gamma: 1 is poisson, less comes in bursts, more evenly.", "", &s.burstiness, numberWithin(schedule.MinBurstiness, schedule.MaxBurstiness))
 	flag(set, "stages", "Stretches of the measured phase with a level each, such as 30s:10,60s:50: arrivals a second, or requests in flight in a closed loop.", "", &s.stages, schedule.ParseStages)
 	flag(set, "trace", "Trace to replay, with --arrival trace: mooncake JSONL or Azure's CSV of LLM inference.", "", &s.tracePath, text)
+	flags(set, "set", "KEY=VALUE, a size of the scenario, such as a.requests=24; may be repeated. A key that it does not have is answered by those that it has.", &s.sizes, parseSize, asGiven)
+	flag(set, "fit-pressure", "Of eviction_replay and rehydrate_replay: send so many times the size of the tiers that must be filled between a set and its replay, such as 1.5.", "", &s.fitPressure, numberWithin(0.1, 100))
+	set.Flag("force", "Run a scenario that cannot show what it is for, by the sizes of the tiers.").BoolVar(&s.force)
 	flag(set, "clients", "Of multi_turn: how many requests are in flight, each by a client with conversations of its own.", "", &s.clients, atMost(schedule.MaxSlots))
 	flag(set, "active-conversations", "Of multi_turn: how many conversations are active, of all clients together; 8 if not given.", "", &s.active, atMost(schedule.MaxSlots))
 	flag(set, "max-turns", "Of multi_turn: most turns of the user in a conversation; the file's if not given, 4 without a file.", "", &s.maxTurns, atMost(prompt.MaxTurns))
 	flag(set, "sampling", "Of multi_turn: which conversation a client goes on with: round_robin or random.", roundRobin, &s.sampling, oneOf(roundRobin, randomOrder)).IsSetByUser(&s.samplingGiven)
-	flag(set, "requests", "Requests to measure; 64 if --duration is not given either.", "", &s.requests, atLeast(1))
+	flag(set, "requests", "Requests to measure; 64 if --duration is not given either.", "", &s.requests, atLeast(1)).IsSetByUser(&s.requestsGiven)
 	flag(set, "duration", "How long to measure; whichever of the two is reached first.", "", &s.duration, positiveDuration)
 	flag(set, "warmup", "Requests, or a time, before the measured ones; in no figure.", "8", &s.warmup, parseWarmup)
 	flag(set, "grace", "How long requests in flight may go on after --duration or an interrupt.", "30s", &s.grace, duration)

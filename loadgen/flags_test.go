@@ -27,7 +27,7 @@ func TestDefaultsAreThoseOfTheContract(t *testing.T) {
 		t.Fatal(err)
 	}
 	limit := schedule.Limit{Requests: 64}
-	phases := s.phases()
+	phases := s.phases(nil)
 	if len(phases) != 2 || phases[0].limit.Requests != 8 || phases[1].limit != limit || phases[1].process.Arrival != schedule.Closed {
 		t.Errorf("phases %+v", phases)
 	}
@@ -53,7 +53,7 @@ func TestDurationAloneReplacesTheDefaultNumberOfRequests(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := s.phases()[1].limit; got != (schedule.Limit{Duration: 90 * time.Second}) {
+	if got := s.phases(nil)[1].limit; got != (schedule.Limit{Duration: 90 * time.Second}) {
 		t.Errorf("limit %+v", got)
 	}
 }
@@ -64,11 +64,11 @@ func TestWarmupIsRequestsOrATimeOrNothing(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := s.phases()[0]; got.name != phaseWarmup || got.limit != want {
+		if got := s.phases(nil)[0]; got.name != phaseWarmup || got.limit != want {
 			t.Errorf("%s: %+v", text, got)
 		}
 	}
-	if s, err := parsed(t, "--warmup=0"); err != nil || len(s.phases()) != 1 {
+	if s, err := parsed(t, "--warmup=0"); err != nil || len(s.phases(nil)) != 1 {
 		t.Errorf("phases %v, %v", s, err)
 	}
 }

@@ -70,8 +70,10 @@ type workloadFacts struct {
 	Sampling sampling     `json:"sampling"`
 	Phases   []phaseFacts `json:"phases"`
 	// Concurrency is the number of slots; 0 is no limit.
-	Concurrency  int            `json:"concurrency"`
-	Script       scriptFacts    `json:"script"`
+	Concurrency int         `json:"concurrency"`
+	Script      scriptFacts `json:"script"`
+	// Pressure is what had to happen to KV caches by their sizes, in words; it was said before the run.
+	Pressure     []string       `json:"pressure,omitempty"`
 	OutputTokens prompt.Lengths `json:"output_tokens"`
 	// InputLengths says how the lengths of prompts come about: exact or estimated, and by what.
 	InputLengths string       `json:"input_lengths"`
@@ -135,7 +137,7 @@ func (r *run) newManifest() *manifest {
 		Schema: schemaManifest, Run: r.id, Scenario: s.scenario.name, Labels: s.labelMap(), State: stateRunning,
 		Program: buildVersion(), Flags: r.flags, Seed: s.seed, Client: thisMachine(),
 		Workload: workloadFacts{
-			SHA256: r.workSHA, Sampling: w.sampling, Concurrency: s.concurrency, Script: w.script.facts, OutputTokens: w.output,
+			SHA256: r.workSHA, Sampling: w.sampling, Concurrency: s.concurrency, Script: w.script.facts, Pressure: w.script.forecast, OutputTokens: w.output,
 			InputLengths: r.inputLengths(), Scale: r.server.scale,
 		},
 		Server: serverFacts{

@@ -121,6 +121,7 @@ func (r *run) setUp(ctx context.Context) error {
 	if err = r.measureText(ctx); err != nil {
 		return err
 	}
+	r.server.tiers = r.seeRoom(ctx)
 	if err = r.plan(ctx); err != nil {
 		return err
 	}
@@ -179,6 +180,9 @@ func (r *run) plan(ctx context.Context) error {
 	}
 	if made.facts.File != nil || !r.server.scale.Exact() {
 		made.note("the lengths asked of prompts are %s", r.inputLengths())
+	}
+	for _, line := range made.forecast {
+		r.log.Info("what must happen", "by_size", line)
 	}
 	for _, note := range made.notes {
 		r.log.Warn(note)

@@ -18,7 +18,9 @@ type scenario struct {
 }
 
 // scenarios lists them all; each has a file of its own.
-func scenarios() []scenario { return []scenario{standard(), multiTurn()} }
+func scenarios() []scenario {
+	return []scenario{standard(), multiTurn(), evictionReplay(), reuseVerify(), rehydrateReplay(), burst()}
+}
 
 // script is what the requests of a run say.
 type script struct {
@@ -38,7 +40,15 @@ type script struct {
 	longest int
 	// distinct says that no two prompts begin alike, so that no answer should come from a cache.
 	distinct bool
-	facts    scriptFacts
+	// phases are those of a scenario that has its own, but for the warm-up; nil stands for one phase
+	// that is measured. Those in unmeasured enter no figure but their own.
+	phases     []phase
+	unmeasured []string
+	// forecast says what must happen, before it does.
+	forecast []string
+	// verify is what the run is evidence of; nil for none.
+	verify *verification
+	facts  scriptFacts
 }
 
 // measured is how many requests a phase of so many may have.
@@ -59,6 +69,8 @@ type ask struct {
 	lane int
 	// draw makes the prompt, or the text of a turn.
 	draw func() prompt.Prompt
+	// salt keeps the request from what the server cached for others, where it knows how to.
+	salt string
 	// conversation and turn, from 1 on, are of a request that goes on with what was said before;
 	// last says that nothing follows it. The number tells apart conversations of one name.
 	conversation string
@@ -78,4 +90,6 @@ type scriptFacts struct {
 	Active             int              `json:"active_conversations,omitempty"`
 	MaxTurns           int              `json:"max_turns,omitempty"`
 	Sampling           string           `json:"conversation_sampling,omitempty"`
+	Sets               []groupFacts     `json:"sets,omitempty"`
+	Bursts             *burstFacts      `json:"bursts,omitempty"`
 }

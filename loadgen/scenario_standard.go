@@ -18,10 +18,8 @@ func standard() scenario {
 }
 
 func resolveStandard(s *settings) error {
-	for flag, given := range map[string]bool{"--clients": s.clients != 0, "--active-conversations": s.active != 0, "--max-turns": s.maxTurns != 0, "--sampling": s.samplingGiven} {
-		if given {
-			return fmt.Errorf("%s: belongs to --scenario %s", flag, scenarioMultiTurn)
-		}
+	if err := refuseConversations(s); err != nil {
+		return err
 	}
 	if s.file != nil && s.target.endpoint == completions && s.template == nil {
 		for i := range s.file.Len() {

@@ -193,15 +193,15 @@ func TestStagesEndTheMeasuredPhaseAndTheWarmupHasTheFirstLevel(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	phases := s.phases()
+	phases := s.phases(nil)
 	if got := phases[1].limit; got != (schedule.Limit{Duration: 20 * time.Second}) {
 		t.Errorf("limit %+v", got)
 	}
 	if p := phases[0].process; p.RatePerSecond != 20 || p.Stages != nil || p.Burstiness != 0.5 || p.Check() != nil {
 		t.Errorf("warm-up %+v", p)
 	}
-	if s, err = parsed(t, "--stages=5s:3,5s:9"); err != nil || s.phases()[0].slots != 3 || s.phases()[1].process.Open() {
-		t.Errorf("closed: %+v, %v", s.phases(), err)
+	if s, err = parsed(t, "--stages=5s:3,5s:9"); err != nil || s.phases(nil)[0].slots != 3 || s.phases(nil)[1].process.Open() {
+		t.Errorf("closed: %+v, %v", s.phases(nil), err)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/umascope/umascope/loadgen/chat"
+	"github.com/umascope/umascope/loadgen/evidence"
 	"github.com/umascope/umascope/loadgen/prompt"
 	"github.com/umascope/umascope/loadgen/report"
 )
@@ -25,6 +26,9 @@ type served struct {
 	// stands for what is known of the vendor.
 	accepted acceptance
 	fields   []chat.Field
+	// tiers is how much the tiers of its KV cache hold, as far as it is known; only scenarios that push
+	// something out of them ask.
+	tiers evidence.Room
 	// scale is how many tokens texts have there.
 	scale prompt.Scale
 }

@@ -66,11 +66,16 @@ type settings struct {
 	warmup      schedule.Limit
 	grace       time.Duration
 	seed        uint64
+	sizes       []size
+	fitPressure float64
+	force       bool
+	sets        *sets // of scenarios that send sets of prompts, once resolved
+	bursts      bursts
 
 	requestTimeout, firstTokenTimeout, chunkTimeout time.Duration
 
 	// What was said on the command line and is not the default's.
-	promptsGiven, outputGiven, samplingGiven, concurrencyGiven bool
+	promptsGiven, outputGiven, samplingGiven, concurrencyGiven, requestsGiven bool
 
 	labels            []label
 	telemetry         []telemetry.Source

@@ -111,8 +111,16 @@ func (s *settings) process() schedule.Process {
 	return schedule.Process{Arrival: s.arrival, RatePerSecond: s.rate, Burstiness: s.burstiness, Stages: s.stages, Trace: s.trace}
 }
 
-// phases lists what the run does, in order.
-func (s *settings) phases() []phase {
+// phases lists what the run does, in order: the warm-up, then the scenario's own phases or, without
+// any, one that is measured.
+func (s *settings) phases(own []phase) []phase {
+	if len(own) > 0 {
+		if s.warmup == (schedule.Limit{}) {
+			return own
+		}
+		process := schedule.Process{Arrival: schedule.Closed}
+		return append([]phase{{name: phaseWarmup, process: process, limit: s.warmup, slots: max(own[0].slots, 1)}}, own...)
+	}
 	measure := phase{name: phaseMeasure, process: s.process(), limit: schedule.Limit{Requests: s.requests, Duration: s.duration}}
 	if len(s.stages) > 0 {
 		measure.limit.Duration = schedule.TotalTime(s.stages)

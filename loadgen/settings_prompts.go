@@ -67,7 +67,20 @@ func (s *settings) resolveTemplate() error {
 }
 
 // resolveScenario lets the scenario have its say, last.
-func (s *settings) resolveScenario() error { return s.scenario.resolve(s) }
+func (s *settings) resolveScenario() error {
+	if err := s.scenario.resolve(s); err != nil {
+		return err
+	}
+	switch {
+	case s.sets == nil && s.fitPressure != 0:
+		return fmt.Errorf("--fit-pressure: --scenario %s has no pressure", s.scenario.name)
+	case s.sets == nil && s.force:
+		return fmt.Errorf("--force: --scenario %s refuses nothing that it could force", s.scenario.name)
+	case s.sets == nil && s.bursts.count == 0:
+		return s.applySizes(nil)
+	}
+	return nil
+}
 
 // promptSet is the set that prompts are made of, but for their lengths.
 func (s *settings) promptSet(scale prompt.Scale) prompt.Set {

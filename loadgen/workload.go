@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
+	"slices"
 	"time"
 
 	"github.com/umascope/umascope/loadgen/chat"
@@ -38,6 +39,8 @@ type sampling struct {
 	Stop        []string       `json:"stop,omitempty"`
 	Seed        *int64         `json:"seed,omitempty"`
 	Extra       map[string]any `json:"extra,omitempty"`
+	// Salt keeps the request from what the server cached for others, where it knows how to.
+	Salt string `json:"cache_salt,omitempty"`
 }
 
 // workload is everything that will be sent, as functions of seed, phase and index.
@@ -78,7 +81,7 @@ func (s *settings) workload(f served, made script) *workload {
 			Endpoint: s.target.endpoint, Template: s.templateName, Stream: !s.noStream, IgnoreEOS: s.ignoreEOS,
 			Temperature: s.temperature, TopP: s.topP, Stop: s.stop, Seed: s.requestSeed, Extra: s.extraBody,
 		},
-		template: s.template, output: s.outputTokens, phases: s.phases(),
+		template: s.template, output: s.outputTokens, phases: s.phases(made.phases),
 	}
 }
 
@@ -149,6 +152,7 @@ type draft struct {
 func (w *workload) draft(p phase, s slot) (draft, error) {
 	made := s.ask.draw()
 	d := draft{prompt: made, sampling: w.sampling, ask: s.ask}
+	d.sampling.Salt = s.ask.salt
 	if d.sampling.MaxTokens = made.OutputTokens; made.OutputTokens == 0 {
 		d.sampling.MaxTokens = w.output.Draw(prompt.Random(w.seed, p.name+outputStream, s.index))
 	}
@@ -226,6 +230,9 @@ func (w *workload) body(s sampling, before []chat.Message, text string) ([]byte,
 		Temperature: s.Temperature, TopP: s.TopP, Stop: s.Stop,
 		Seed: s.Seed, Stream: s.Stream, Extra: s.Extra,
 	}
+	if s.Salt != "" && w.takesSalt() {
+		params.Extra = merged(params.Extra, string(chat.FieldCacheSalt), s.Salt)
+	}
 	if s.IgnoreEOS {
 		params.MinTokens = s.MaxTokens
 	}
@@ -241,4 +248,21 @@ func (w *workload) body(s sampling, before []chat.Message, text string) ([]byte,
 		params.Prompt, params.Messages = rendered, nil
 	}
 	return chat.Body(params)
+}
+
+// takesSalt says whether the server knows the field that keeps caches apart.
+func (w *workload) takesSalt() bool {
+	fields := w.fields
+	if fields == nil {
+		fields, _ = chat.Fields(w.engine, w.sampling.Endpoint)
+	}
+	return slices.Contains(fields, chat.FieldCacheSalt)
+}
+
+// counts says whether a phase enters the figures of the run.
+func (w *workload) counts(phase string) bool { return !slices.Contains(w.uncounted(), phase) }
+
+// uncounted names the phases that do not.
+func (w *workload) uncounted() []string {
+	return append([]string{phaseReady, phaseWarmup, phaseStop}, w.script.unmeasured...)
 }

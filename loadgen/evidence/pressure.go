@@ -28,7 +28,7 @@ type Forecast struct {
 	Pressed bool
 }
 
-// Tokens is how many tokens of cache the device has, and the host; 0 is not known, or off.
+// hostTokens and diskTokens are the sizes of the tiers in tokens; 0 is not known, or off.
 func (r Room) hostTokens() float64 { return r.inTokens(r.HostBytes) }
 func (r Room) diskTokens() float64 { return r.inTokens(r.DiskBytes) }
 
@@ -124,4 +124,22 @@ func (r Room) size(tokens float64) string {
 		return fmt.Sprintf("%.0f tokens", tokens)
 	}
 	return fmt.Sprintf("%.0f tokens (%.2f GiB)", tokens, tokens*r.TokenBytes/(1<<30))
+}
+
+// Filled is the room with what it does not know taken from another.
+func (r Room) Filled(other Room) Room {
+	or := func(own, theirs float64) float64 {
+		if own > 0 {
+			return own
+		}
+		return theirs
+	}
+	return Room{
+		DeviceTokens: or(r.DeviceTokens, other.DeviceTokens), HostBytes: or(r.HostBytes, other.HostBytes),
+		DiskBytes: or(r.DiskBytes, other.DiskBytes), TokenBytes: or(r.TokenBytes, other.TokenBytes),
+		Off: Tiers{
+			HostOff: r.Off.HostOff || other.Off.HostOff, DiskOff: r.Off.DiskOff || other.Off.DiskOff,
+			DiskFilter: r.Off.DiskFilter || other.Off.DiskFilter,
+		},
+	}
 }

@@ -1,0 +1,26 @@
+package loadgen
+
+import "github.com/umascope/umascope/loadgen/prompt"
+
+// rehydrateReplay fills the tiers with few long prompts, thrashes the upper ones with many, and sends the
+// long ones again: what a session costs that comes back after a while.
+func rehydrateReplay() scenario {
+	return scenario{
+		name: scenarioRehydrateReplay, help: "long prompts, many others that push them out of the KV cache, then the long ones again",
+		resolve: resolveRehydrateReplay, write: writeSets,
+	}
+}
+
+func resolveRehydrateReplay(s *settings) error {
+	c := sets{
+		first:      promptGroup{name: "populate", requests: 16, concurrency: 1, lengths: &prompt.Lengths{Min: 4096, Max: 4096}},
+		pressure:   promptGroup{name: "thrash", requests: 96, concurrency: s.concurrency},
+		firstPhase: "populate", pressurePhase: "thrash", replayPhase: "replay", passes: 1,
+	}
+	if s.inputTokens != nil {
+		c.first.lengths = s.inputTokens
+	}
+	return s.resolveSets(c, func(c *sets) []knob {
+		return append(append(c.first.knobs("populate."), c.pressure.knobs("thrash.")...), append(c.knobs(), knobOf("repeats", &c.passes, atMost(mostPasses)))...)
+	})
+}

@@ -1,0 +1,381 @@
+package loadgen
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/umascope/umascope/exporter/metric"
+	"github.com/umascope/umascope/loadgen/chat"
+	"github.com/umascope/umascope/loadgen/evidence"
+	"github.com/umascope/umascope/loadgen/report"
+	"github.com/umascope/umascope/loadgen/sim"
+)
+
+const blockBytes16 = 16 << 10 // of 16 tokens of 1 KiB
+
+// tiered is an engine with 40 blocks on the device, 50 in the host and 600 on the disk, which reads 160
+// tokens in 40 ms and brings blocks back in no time.
+func tiered() sim.Config {
+	c := sim.Default()
+	c.PrefillTokensPerSecond, c.DecodeBase, c.DecodePerSequence, c.JitterRatio = 4000, 500*time.Microsecond, 0, 0
+	c.MaxModelTokens, c.KVCacheTokens = 640, 640
+	c.KV.TokensPerBlock, c.KV.BytesPerToken, c.KV.DiskFilter = 16, 1<<10, false
+	c.KV.HostBytes, c.KV.DiskBytes = 50*blockBytes16, 600*blockBytes16
+	c.KV.Host, c.KV.Disk = sim.Link{BytesPerSecond: math.Inf(1)}, sim.Link{BytesPerSecond: math.Inf(1)}
+	c.Answer.CachedTokens = true
+	return c
+}
+
+// machine is the simulated host of a simulated engine: its page follows what the engine uses.
+type machine struct {
+	config sim.Config
+	// blind: the exporter may not look into processes. idle: the drive reads nothing.
+	blind, idle bool
+
+	mutex sync.Mutex
+	use   sim.Use
+}
+
+func (m *machine) report(use sim.Use) {
+	m.mutex.Lock()
+	defer m.mutex.Unlock()
+	m.use = use
+}
+
+// ServeHTTP shows the last report, which is a tenth of a second old at most: a run holds for longer
+// than that before it looks at a border.
+func (m *machine) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
+	m.mutex.Lock()
+	defer m.mutex.Unlock()
+	_, _ = io.WriteString(w, m.page())
+}
+
+func (m *machine) page() string {
+	number := func(bytes int64) string { return fmt.Sprint(bytes) }
+	read, written := m.use.DiskReadBytes, m.use.DiskWrittenBytes
+	page := line(metric.ExporterBuildInfo, "1", "version", "v1", "revision", "r", "goversion", "go") + kvMode(metric.ModeSimulated) +
+		kvSize(metric.TierHost, number(m.config.KV.HostBytes)) + kvSize(metric.TierDisk, number(m.config.KV.DiskBytes)) +
+		line(metric.ProcessCPUSecondsTotal, "1", "pid", "7", "comm", "engine", "cgroup", "/e")
+	if m.use.DiskTierBytes > 0 {
+		page += line(metric.KVBMDiskFileBytes, number(m.use.DiskTierBytes), "pid", "7", "comm", "engine", "cgroup", "/e", "path", "/kv")
+	}
+	for op, bytes := range map[string]int64{metric.OpRead: read, metric.OpWrite: written} {
+		if !m.blind {
+			page += line(metric.ProcessIOBytesTotal, number(bytes), "pid", "7", "comm", "engine", "cgroup", "/e", "op", op) +
+				line(metric.CgroupIOBytesTotal, number(bytes), "cgroup", "/e", "device", "nvme0n1", "op", op)
+		}
+	}
+	if m.idle {
+		read = 0
+	}
+	// The drive serves others too.
+	return page + line(metric.NVMeReadBytesTotal, number(read+1<<20), "device", "nvme0n1") + line(metric.NVMeWrittenBytesTotal, number(written+1<<20), "device", "nvme0n1")
+}
+
+// stage is an engine, its machine, and the pages of both.
+type stage struct {
+	engine              *sim.Engine
+	url, exporter, kvbm string
+}
+
+func newStage(t *testing.T, m *machine) stage {
+	t.Helper()
+	m.config.OnUse = m.report
+	e, err := sim.New(m.config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = e.Run(ctx)
+	}()
+	serve := func(h http.Handler) string {
+		server := httptest.NewServer(h)
+		t.Cleanup(func() {
+			server.CloseClientConnections()
+			server.Close()
+		})
+		return server.URL
+	}
+	s := stage{e, serve(e.Handler()), serve(m), serve(e.KVBMHandler())}
+	t.Cleanup(func() {
+		cancel()
+		<-ended
+	})
+	return s
+}
+
+// run drives a scenario against the stage.
+func (s stage) run(t *testing.T, args ...string) (code int, folder, stdout, stderr string) {
+	t.Helper()
+	return invoke(t, t.Context(), append([]string{"--url", s.url, "--wait-ready=10s", "--ready-consecutive=1", "--engine=vllm", "--telemetry", "spark=" + s.exporter, "--scrape", "kvbm=" + s.kvbm,
+		"--telemetry-interval=300ms", "--label=host=spark", "--warmup=1", "--output-tokens=16", "--ignore-eos", "--input-tokens=160", "--validity=telemetry_lost=off",
+		"--set=token.bytes=1024", "--set=block.bytes=16384", "--set=device.tokens=640"}, args...)...)
+}
+
+// replayA is a replay whose A is on the disk only when it comes again.
+var replayA = []string{"--scenario=eviction_replay", "--set=a.requests=3", "--set=b.requests=6", "--set=baseline.requests=3"}
+
+func summaryOf(t *testing.T, folder string) report.Summary {
+	t.Helper()
+	return read[report.Summary](t, filepath.Join(folder, fileSummary))
+}
+
+func graded(s evidence.Signal) string {
+	return strings.TrimSpace(string(s.Grade) + " " + string(s.Reason))
+}
+
+func TestAnEvictionReplayProvesWhatCameFromWhere(t *testing.T) {
+	for name, c := range map[string]struct {
+		change                            func(*machine)
+		args                              []string
+		offload, rehydrate, reuse, output string
+	}{
+		"cpu_disk":                        {func(*machine) {}, []string{"--expect=kv=cpu_disk"}, "proven", "proven", "proven", "proven"},
+		"cpu_disk, version 2":             {func(m *machine) { m.config.KV.Page = sim.KVBMv2 }, nil, "proven", "proven", "proven", "proven"},
+		"cpu_disk, the other prefix":      {func(m *machine) { m.config.KV.Page = sim.DynamoPrefixed }, nil, "proven", "proven", "proven", "proven"},
+		"cpu_disk, without privileges":    {func(m *machine) { m.blind = true }, nil, "consistent no_privilege", "consistent no_privilege", "proven", "proven"},
+		"cpu_disk, and the drive is idle": {func(m *machine) { m.idle = true }, nil, "proven", "contradicted bytes_disagree", "proven", "proven"},
+		"cpu_only": {func(m *machine) { m.config.KV.HostBytes, m.config.KV.DiskBytes = 600*blockBytes16, 0 }, []string{"--expect=kv=cpu_only", "--force"},
+			"contradicted tier_off", "contradicted tier_off", "proven", "proven"},
+		"off": {func(m *machine) { m.config.KV.HostBytes, m.config.KV.DiskBytes = 0, 0 }, []string{"--expect=kv=off"},
+			"not_observable tier_off", "not_observable tier_off", "contradicted no_matched_tokens", "proven"},
+		"host large enough": {func(m *machine) { m.config.KV.HostBytes = 600 * blockBytes16 }, nil, "proven", "contradicted served_from_host", "proven", "proven"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			m := &machine{config: tiered()}
+			c.change(m)
+			code, folder, stdout, stderr := newStage(t, m).run(t, slices.Concat(replayA, c.args)...)
+			if code != exitDone {
+				t.Fatalf("exit %d: %s%s", code, stdout, stderr)
+			}
+			s := summaryOf(t, folder)
+			for signal, got := range map[string][2]string{
+				"ssd_offload": {graded(s.Signals.SSDOffload), c.offload}, "ssd_rehydrate": {graded(s.Signals.SSDRehydrate), c.rehydrate},
+				"reuse": {graded(s.Signals.Reuse), c.reuse}, "output_match": {graded(s.Signals.OutputMatch), c.output},
+			} {
+				if got[0] != got[1] {
+					t.Errorf("%s is %q, want %q: %+v", signal, got[0], got[1], s.Signals)
+				}
+			}
+			if !slices.Contains(s.Checked, "outputs") {
+				t.Errorf("checked %v", s.Checked)
+			}
+		})
+	}
+}
+
+func TestTheFolderOfAReplayHasItsPhasesOutputsAndForecast(t *testing.T) {
+	_, folder, _, stderr := newStage(t, &machine{config: tiered()}).run(t, replayA...)
+	want := []string{phaseReady, phaseWarmup, phaseBaseline1, phaseBaseline2, "warm_A", "pressure_B", "replay_A", phaseStop}
+	var names []string
+	for _, p := range read[struct{ Phases []span }](t, filepath.Join(folder, filePhases)).Phases {
+		names = append(names, p.Name)
+	}
+	if !slices.Equal(names, want) {
+		t.Errorf("phases %v", names)
+	}
+	prompts, outputs := map[string][]string{}, map[string][]string{}
+	for _, r := range records(t, folder) {
+		if r.Status != chat.StatusOK {
+			t.Fatalf("%+v", r)
+		}
+		prompts[r.Phase], outputs[r.Phase] = append(prompts[r.Phase], r.PromptSHA256), append(outputs[r.Phase], r.OutputSHA256)
+	}
+	if len(prompts["replay_A"]) != 3 || !slices.Equal(prompts["warm_A"], prompts["replay_A"]) || !slices.Equal(outputs["warm_A"], outputs["replay_A"]) {
+		t.Errorf("A was %v, then %v", prompts["warm_A"], prompts["replay_A"])
+	}
+	if !slices.Equal(prompts[phaseBaseline1], prompts[phaseBaseline2]) || slices.Contains(prompts["warm_A"], prompts[phaseBaseline1][0]) || len(prompts["pressure_B"]) != 6 {
+		t.Errorf("prompts %v", prompts)
+	}
+	if info, err := os.Stat(filepath.Join(folder, fileOutputs)); err != nil || info.Size() == 0 {
+		t.Errorf("outputs: %v", err)
+	}
+	said := strings.Join(read[manifest](t, filepath.Join(folder, fileManifest)).Workload.Pressure, "\n")
+	if !strings.Contains(said, "A is evicted from the host") || !strings.Contains(stderr, "A is evicted from the host") {
+		t.Errorf("foretold %q; printed %s", said, stderr)
+	}
+	s := summaryOf(t, folder)
+	if s.Phases[phaseBaseline2].Measured || !s.Phases["replay_A"].Measured || s.Requests[chat.StatusOK] != 12 {
+		t.Errorf("%d requests measured", s.Requests[chat.StatusOK])
+	}
+}
+
+func TestWrongKVIsCaughtAndNumericDriftIsNotMistakenForIt(t *testing.T) {
+	more := slices.Concat(replayA, []string{"--set=a.requests=4", "--set=baseline.requests=6"})[0:]
+	more = slices.DeleteFunc(more, func(arg string) bool { return arg == "--set=a.requests=3" || arg == "--set=baseline.requests=3" })
+	for seed := range uint64(4) {
+		for name, c := range map[string]struct {
+			faults sim.Faults
+			code   int
+			grades []evidence.Grade
+		}{
+			"wrong KV": {sim.Faults{WrongKV: true, Drift: sim.Drift{Ratio: 0.3 * float64(seed%2), Alone: true, FromToken: 12}}, exitInvalid, []evidence.Grade{evidence.Contradicted}},
+			"drift":    {sim.Faults{Drift: sim.Drift{Ratio: 0.3, Alone: true, FromToken: 12}}, exitDone, []evidence.Grade{evidence.Proven, evidence.Consistent, evidence.NotObservable}},
+		} {
+			t.Run(fmt.Sprint(name, " ", seed), func(t *testing.T) {
+				t.Parallel()
+				m := &machine{config: tiered()}
+				m.config.Seed, m.config.Faults = seed, c.faults
+				code, folder, stdout, stderr := newStage(t, m).run(t, more...)
+				s := summaryOf(t, folder)
+				if code != c.code || !slices.Contains(c.grades, s.Signals.OutputMatch.Grade) {
+					t.Fatalf("exit %d, %+v: %s%s", code, s.Signals.OutputMatch, stdout, stderr)
+				}
+				if caught := strings.Contains(stderr, string(report.CodeOutputMismatch)); caught != (code == exitInvalid) {
+					t.Errorf("%s", stderr)
+				}
+			})
+		}
+	}
+}
+
+func TestOutputsOfBatchesAreNotJudged(t *testing.T) {
+	m := &machine{config: tiered()}
+	m.config.Faults.Drift = sim.Drift{Ratio: 1}
+	code, folder, _, stderr := newStage(t, m).run(t, slices.Concat(replayA, []string{"--set=a.concurrency=3"})...)
+	s := summaryOf(t, folder)
+	if code != exitDone || graded(s.Signals.OutputMatch) != "not_observable no_baseline" || !slices.ContainsFunc(s.Warnings, func(w string) bool { return strings.Contains(w, "in flight") }) {
+		t.Errorf("exit %d, %+v, %v: %s", code, s.Signals.OutputMatch, s.Warnings, stderr)
+	}
+}
+
+func TestACounterThatIsResetInTheReplayIsNeverClamped(t *testing.T) {
+	m := &machine{config: tiered()}
+	s := newStage(t, m)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		// The counters fall when the replay has begun to bring blocks back.
+		for ctx := t.Context(); ctx.Err() == nil; time.Sleep(2 * time.Millisecond) {
+			response, err := http.Get(s.kvbm + "/metrics")
+			if err != nil {
+				return
+			}
+			text, _ := io.ReadAll(response.Body)
+			_ = response.Body.Close()
+			if strings.Contains(string(text), "kvbm_onboard_blocks_d2d ") && !strings.Contains(string(text), "kvbm_onboard_blocks_d2d 0\n") {
+				s.engine.ResetCounters()
+				return
+			}
+		}
+	}()
+	code, folder, _, stderr := s.run(t, replayA...)
+	<-done
+	summary := summaryOf(t, folder)
+	if code != exitInvalid || graded(summary.Signals.SSDRehydrate) != "not_observable counters_reset" || !strings.Contains(stderr, "counter_reset") {
+		t.Errorf("exit %d, %+v: %s", code, summary.Signals.SSDRehydrate, stderr)
+	}
+}
+
+func TestReuseVerifyAndRehydrateReplayHaveTheirPhases(t *testing.T) {
+	for name, c := range map[string]struct {
+		args   []string
+		phases string
+		says   func(report.Signals) string
+		want   string
+	}{
+		"reuse_verify": {[]string{"--scenario=reuse_verify", "--set=requests=2", "--set=baseline.requests=2"},
+			"ready warmup baseline_1 baseline_2 reuse_1 reuse_2 reuse_3 stop", func(s report.Signals) string { return graded(s.Reuse) + ", " + graded(s.OutputMatch) }, "proven, proven"},
+		"rehydrate_replay": {[]string{"--scenario=rehydrate_replay", "--set=populate.requests=2", "--set=thrash.requests=6", "--set=repeats=2", "--set=baseline.requests=0"},
+			"ready warmup populate thrash replay_1 replay_2 stop", func(s report.Signals) string { return graded(s.SSDRehydrate) + ", " + graded(s.OutputMatch) }, "proven, not_observable no_baseline"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			code, folder, _, stderr := newStage(t, &machine{config: tiered()}).run(t, c.args...)
+			var names []string
+			for _, p := range read[struct{ Phases []span }](t, filepath.Join(folder, filePhases)).Phases {
+				names = append(names, p.Name)
+			}
+			if s := summaryOf(t, folder); code != exitDone || strings.Join(names, " ") != c.phases || c.says(s.Signals) != c.want {
+				t.Errorf("exit %d, phases %v, %+v: %s", code, names, s.Signals, stderr)
+			}
+		})
+	}
+}
+
+func TestPressureThatCannotShowAnythingIsRefusedUnlessForced(t *testing.T) {
+	s := newStage(t, &machine{config: tiered()})
+	small := []string{"--scenario=eviction_replay", "--set=a.requests=1", "--set=b.requests=1", "--set=baseline.requests=1"}
+	code, folder, _, stderr := s.run(t, small...)
+	if code != exitUsage || !strings.Contains(stderr, "nothing will be evicted") {
+		t.Errorf("exit %d: %s", code, stderr)
+	}
+	if _, err := os.Stat(folder); err == nil {
+		t.Error("a run that never began left a folder")
+	}
+	code, folder, _, stderr = s.run(t, append(small, "--force")...)
+	if got := graded(summaryOf(t, folder).Signals.SSDRehydrate); code != exitDone || got != "contradicted pressure_too_small" {
+		t.Errorf("exit %d, %s: %s", code, got, stderr)
+	}
+	code, folder, _, stderr = s.run(t, append(small[:2:2], "--fit-pressure=1.5", "--set=baseline.requests=1", "--seed=7")...)
+	sets := read[manifest](t, filepath.Join(folder, fileManifest)).Workload.Script.Sets
+	// 1.5 x 50 blocks of the host are 1200 tokens, of 176 each with the answer.
+	if code != exitDone || sets[len(sets)-1].Requests != 7 {
+		t.Errorf("exit %d, sets %+v: %s", code, sets, stderr)
+	}
+}
+
+func TestSizesAreThoseOfTheScenario(t *testing.T) {
+	url := engine(t, 100*time.Microsecond)
+	for _, c := range []struct {
+		args []string
+		says string
+	}{
+		{[]string{"--set=a.requests=3"}, "--scenario standard has no a.requests"},
+		{[]string{"--scenario=burst", "--set=a.requests=3"}, "it has bursts, requests, every"},
+		{[]string{"--scenario=eviction_replay", "--set=a.requests=0"}, "a.requests"},
+		{[]string{"--scenario=eviction_replay", "--set=a.requests"}, "NAME=VALUE"},
+		{[]string{"--scenario=eviction_replay", "--set=a.requests=3", "--set=a.requests=4"}, "given twice"},
+		{[]string{"--scenario=eviction_replay", "--requests=3"}, "--requests"},
+		{[]string{"--scenario=reuse_verify", "--concurrency=4"}, "--concurrency"},
+		{[]string{"--scenario=reuse_verify", "--set=repeats=1"}, "nothing to reuse"},
+		{[]string{"--scenario=reuse_verify", "--fit-pressure=1.5"}, "no pressure"},
+		{[]string{"--scenario=eviction_replay", "--fit-pressure=1.5"}, "not known"},
+		{[]string{"--force"}, "--force"},
+		{[]string{"--scenario=burst", "--arrival=poisson", "--rate=1"}, "--set says it"},
+	} {
+		code, _, _, stderr := invoke(t, t.Context(), append([]string{"--url", url, "--output-tokens=4"}, c.args...)...)
+		if code != exitUsage || !strings.Contains(stderr, c.says) {
+			t.Errorf("%v: exit %d, no %q in %s", c.args, code, c.says, stderr)
+		}
+	}
+}
+
+func TestABurstIsSentAtOnceAndByTheClock(t *testing.T) {
+	code, folder, _, stderr := invoke(t, t.Context(), "--url", engine(t, time.Millisecond), "--scenario=burst", "--set=bursts=3", "--set=requests=4", "--set=every=200ms",
+		"--warmup=1", "--output-tokens=4", "--engine=vllm", "--ignore-eos")
+	if code != exitDone {
+		t.Fatalf("exit %d: %s", code, stderr)
+	}
+	starts := map[int64]int{}
+	var first int64 = math.MaxInt64
+	for _, r := range records(t, folder) {
+		if r.Phase == phaseBurst {
+			starts[r.IntendedNS]++
+			first = min(first, r.IntendedNS)
+		}
+	}
+	for i := range int64(3) {
+		if got := starts[first+i*int64(200*time.Millisecond)]; got != 4 {
+			t.Errorf("burst %d has %d requests: %v", i, got, starts)
+		}
+	}
+	if s := summaryOf(t, folder); s.Requests[chat.StatusOK] != 12 || s.Signals.Reuse.Grade != evidence.NotObservable {
+		t.Errorf("%+v", s)
+	}
+}
