@@ -29,12 +29,13 @@ func (r *run) finish(loadErr error) (result, err error) {
 		err = fmt.Errorf("telemetry: %w", err)
 	}
 	err = errors.Join(err, r.folder.writeJSON(fileManifest, r.manifest))
+	r.found = r.verify(log)
 	summary, drawn, summaryErr := report.Digest(r.input(log, loadErr), report.Records(r.folder.path(fileRequests)))
 	if summaryErr != nil {
 		return nil, errors.Join(err, summaryErr)
 	}
 	summary.Tokens.InputLengths = r.inputLengths()
-	summary.Warnings = slices.Concat(summary.Warnings, captureWarnings(r.manifest.Captures), r.containerWarnings(), r.answers.warnings(r.work.script), r.verifyWarnings(), r.identity.warnings(), r.settings.expect.warnings(r.seeKV(log)))
+	summary.Warnings = slices.Concat(summary.Warnings, captureWarnings(r.manifest.Captures), r.containerWarnings(), r.answers.warnings(r.work.script), r.found.warnings, r.identity.warnings(), r.settings.expect.warnings(r.seeKV(log)))
 	err = errors.Join(err, r.write(report.Page{Title: r.id, Summary: summary, Drawn: drawn, Telemetry: log}), r.print(summary))
 	return judge(summary), err
 }
@@ -76,7 +77,7 @@ func (r *run) input(log *telemetry.Log, loadErr error) report.Input {
 	in := report.Input{
 		Run: r.id, Scenario: r.settings.scenario.name, Labels: r.settings.labelMap(),
 		Model: r.identity.judge(r.answers.judge(r.server.model)), KVMode: r.settings.expect.judge(r.seeKV(log)), WorkloadSHA256: r.workSHA, BootID: r.manifest.Client.BootID,
-		Warmup: r.work.uncounted(), Signals: r.signals(log),
+		Warmup: r.work.uncounted(), Signals: r.found.signals,
 		Telemetry: log, TelemetryStats: r.manifest.Telemetry, TelemetryRequested: len(r.settings.telemetry)+len(r.settings.scrape) > 0,
 		Client: r.health, Validity: r.limits, SLO: r.settings.slo, Streaming: !r.settings.noStream,
 	}

@@ -53,6 +53,7 @@ type run struct {
 	outputs   *lineFile
 	spans     []span
 	health    report.ClientHealth
+	found     evident
 }
 
 // measure runs the verb run.

@@ -122,7 +122,7 @@ func newStage(t *testing.T, m *machine) stage {
 func (s stage) run(t *testing.T, args ...string) (code int, folder, stdout, stderr string) {
 	t.Helper()
 	return invoke(t, t.Context(), append([]string{"--url", s.url, "--wait-ready=10s", "--ready-consecutive=1", "--engine=vllm", "--telemetry", "spark=" + s.exporter, "--scrape", "kvbm=" + s.kvbm,
-		"--telemetry-interval=300ms", "--label=host=spark", "--warmup=1", "--output-tokens=16", "--ignore-eos", "--input-tokens=160", "--validity=telemetry_lost=off",
+		"--telemetry-interval=200ms", "--label=host=spark", "--warmup=1", "--output-tokens=16", "--ignore-eos", "--input-tokens=160", "--validity=telemetry_lost=off",
 		"--set=token.bytes=1024", "--set=block.bytes=16384", "--set=device.tokens=640"}, args...)...)
 }
 
@@ -149,7 +149,7 @@ func TestAnEvictionReplayProvesWhatCameFromWhere(t *testing.T) {
 		"cpu_disk, the other prefix":      {func(m *machine) { m.config.KV.Page = sim.DynamoPrefixed }, nil, "proven", "proven", "proven", "proven"},
 		"cpu_disk, without privileges":    {func(m *machine) { m.blind = true }, nil, "consistent no_privilege", "consistent no_privilege", "proven", "proven"},
 		"cpu_disk, and the drive is idle": {func(m *machine) { m.idle = true }, nil, "proven", "contradicted bytes_disagree", "proven", "proven"},
-		"cpu_only": {func(m *machine) { m.config.KV.HostBytes, m.config.KV.DiskBytes = 600*blockBytes16, 0 }, []string{"--expect=kv=cpu_only", "--force"},
+		"cpu_only": {func(m *machine) { m.config.KV.HostBytes, m.config.KV.DiskBytes = 600*blockBytes16, 0 }, []string{"--expect=kv=cpu_only"},
 			"contradicted tier_off", "contradicted tier_off", "proven", "proven"},
 		"off": {func(m *machine) { m.config.KV.HostBytes, m.config.KV.DiskBytes = 0, 0 }, []string{"--expect=kv=off"},
 			"not_observable tier_off", "not_observable tier_off", "contradicted no_matched_tokens", "proven"},
@@ -378,4 +378,35 @@ func TestABurstIsSentAtOnceAndByTheClock(t *testing.T) {
 	if s := summaryOf(t, folder); s.Requests[chat.StatusOK] != 12 || s.Signals.Reuse.Grade != evidence.NotObservable {
 		t.Errorf("%+v", s)
 	}
+}
+
+func TestWithoutTelemetryOnlyTheAnswersAreEvidence(t *testing.T) {
+	s := newStage(t, &machine{config: tiered()})
+	args := slices.Concat([]string{"--url", s.url, "--wait-ready=10s", "--ready-consecutive=1", "--engine=vllm", "--warmup=0", "--output-tokens=16", "--ignore-eos", "--input-tokens=160"}, replayA)
+	code, folder, _, stderr := invoke(t, t.Context(), args...)
+	got := summaryOf(t, folder).Signals
+	if code != exitDone || graded(got.SSDRehydrate) != "not_observable counters_absent" || graded(got.SSDOffload) != "not_observable counters_absent" ||
+		graded(got.Reuse) != "proven" || graded(got.OutputMatch) != "proven" {
+		t.Errorf("exit %d, %+v: %s", code, got, stderr)
+	}
+}
+
+func FuzzSizesAreKeysAndValues(f *testing.F) {
+	for _, seed := range []string{"a.requests=24", "every=30s", "=", "a=", "a.b", "a==b", "a b=1", "\x00=1", "n=3"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		given, err := parseSize(text)
+		if err != nil {
+			return
+		}
+		if given.key+"="+given.value != text || !plainName(given.key) {
+			t.Errorf("%q is read as %+v", text, given)
+		}
+		n := 0
+		s := settings{scenario: scenario{name: "x"}, sizes: []size{given}}
+		if err := s.applySizes([]knob{knobOf("n", &n, countUpTo(1, 9))}); err == nil && (given.key != "n" || n < 1 || n > 9) {
+			t.Errorf("%+v sets %d", given, n)
+		}
+	})
 }

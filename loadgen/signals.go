@@ -23,18 +23,24 @@ type answered struct {
 // passes are the requests that ended ok, by phase and number.
 type passes map[string]map[int]answered
 
-// signals grades what the run is evidence of; nil if its scenario asks for nothing.
-func (r *run) signals(log *telemetry.Log) *report.Signals {
+// evident is what a run turned out to be evidence of.
+type evident struct {
+	signals  *report.Signals // nil if its scenario asks for nothing
+	warnings []string
+}
+
+// verify grades what the run is evidence of.
+func (r *run) verify(log *telemetry.Log) evident {
 	v := r.work.script.verify
 	if v == nil {
-		return nil
+		return evident{}
 	}
 	all, err := r.passes()
 	if err != nil {
-		r.log.Warn("the answers cannot be compared", "why", printable(err.Error()))
+		// What the records say otherwise fails for the same reason, and that is the error.
 		all = passes{}
 	}
-	w := witnesses{log, r.server.model.simulated()}
+	w := witnesses{log, r.server.model.simulated(), r.settings.label("host")}
 	tiers := offTiers(r.seeKV(log), r.settings.expect)
 	tiers.DiskFilter = v.told.DiskFilter
 	replayed, whole := w.moved(v.again), w.moved(v.all)
@@ -42,11 +48,14 @@ func (r *run) signals(log *telemetry.Log) *report.Signals {
 	replayed.BlockBytes, whole.BlockBytes = size, size
 	written := w.disk(v.all, metric.OpWrite)
 	written.Own = r.ownBytes()
-	return &report.Signals{
-		SSDOffload:   evidence.SSDOffload(whole, written, tiers),
-		SSDRehydrate: evidence.SSDRehydrate(replayed, w.disk(v.again, metric.OpRead), tiers, v.pressed),
-		Reuse:        evidence.Reuse(v.reused(all, replayed)),
-		OutputMatch:  r.outputMatch(all),
+	return evident{
+		signals: &report.Signals{
+			SSDOffload:   evidence.SSDOffload(whole, written, tiers),
+			SSDRehydrate: evidence.SSDRehydrate(replayed, w.disk(v.again, metric.OpRead), tiers, v.pressed),
+			Reuse:        evidence.Reuse(v.reused(all, replayed)),
+			OutputMatch:  r.outputMatch(all),
+		},
+		warnings: r.verifyWarnings(all),
 	}
 }
 
@@ -220,23 +229,19 @@ func (r *run) ownBytes() float64 {
 	return float64(bytes)
 }
 
-// verifyWarnings says why the answers could not be compared, in words that no reason has.
-func (r *run) verifyWarnings() []string {
+// verifyWarnings says why answers could not be compared, in words that no reason has.
+func (r *run) verifyWarnings(all passes) []string {
 	v := r.work.script.verify
-	if v == nil {
-		return nil
-	}
-	all, err := r.passes()
-	if err != nil {
-		return nil // it was said
-	}
 	var warnings []string
 	if fresh, _ := all.fresh(v.first); !fresh {
 		warnings = append(warnings, fmt.Sprintf("%s came from the server's cache already: it has seen these prompts; restart it or choose another --seed", v.first))
 	}
-	if !v.alone {
-		warnings = append(warnings, "outputs were not compared: with several requests in flight an engine differs from itself; the baseline has one (--set a.concurrency=1)")
-	} else if len(all[phaseBaseline1]) > 0 && !r.uncached(all) {
+	switch {
+	case len(all[phaseBaseline1]) == 0:
+		warnings = append(warnings, "outputs were not compared: there is no baseline of the engine's own drift (--set baseline.requests=8)")
+	case !v.alone:
+		warnings = append(warnings, fmt.Sprintf("outputs were not compared: with several requests in flight in %s an engine differs from itself, and the baseline has one", v.first))
+	case !r.uncached(all):
 		warnings = append(warnings, "outputs were not compared: the server does not let the second pass of the baseline be computed again, or does not say so")
 	}
 	if r.settings.temperature > 0 && r.settings.requestSeed == nil {

@@ -12,9 +12,11 @@ import (
 type witnesses struct {
 	log       *telemetry.Log
 	simulated bool // the engine says that it is, so that a simulated machine may be its own
+	host      string
 }
 
-// sources are those that may speak of this run: not those of another time or of none.
+// sources are those that may speak of this run, not those of another time or of none; the measured host
+// comes first.
 func (w witnesses) sources() []*telemetry.SourceLog {
 	var own []*telemetry.SourceLog
 	if w.log == nil {
@@ -27,7 +29,15 @@ func (w witnesses) sources() []*telemetry.SourceLog {
 		}
 		own = append(own, source)
 	}
+	slices.SortStableFunc(own, func(a, b *telemetry.SourceLog) int { return w.rank(a) - w.rank(b) })
 	return own
+}
+
+func (w witnesses) rank(source *telemetry.SourceLog) int {
+	if source.Name == w.host {
+		return 0
+	}
+	return 1
 }
 
 // grown adds up how much the matching series of a source grew in the phases. Gone: one was there when a
@@ -38,6 +48,7 @@ func (w witnesses) grown(source *telemetry.SourceLog, phases []string, match fun
 		if !match(series) {
 			continue
 		}
+		gone = gone || !whole && silent(source)
 		for _, window := range windows {
 			_, began := series.At(window.FromNS)
 			increase, reset, ok := series.Increase(window)
@@ -50,6 +61,12 @@ func (w witnesses) grown(source *telemetry.SourceLog, phases []string, match fun
 	// Half of a count would be held against the whole of another witness.
 	count.Known = count.Known && whole && !gone
 	return count, gone
+}
+
+// silent says whether the page did not answer any more in the end.
+func silent(source *telemetry.SourceLog) bool {
+	samples, gaps := source.Samples, source.Gaps
+	return len(gaps) > 0 && len(samples) > 0 && gaps[len(gaps)-1].AtNS > samples[len(samples)-1]
 }
 
 // windows are those of the phases. Not whole: a border has no sample of the source.
