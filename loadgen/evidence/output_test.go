@@ -1,6 +1,7 @@
 package evidence
 
 import (
+	"math/rand/v2"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -68,6 +69,36 @@ func TestADivergenceIsWhereTheAnswersPart(t *testing.T) {
 		// One character may belong to the token before or after.
 		if !differs || token < c.token || token > c.token+1 {
 			t.Errorf("%q, %q: token %d, want %d", c.pair.First, c.pair.Second, token, c.token)
+		}
+	}
+}
+
+// Drift is the same thing in the baseline and in the replay, whatever its size; a bad tier is not.
+func TestDriftIsTakenForABadTierAsRarelyAsChanceAllows(t *testing.T) {
+	const seeds = 500
+	for _, ratio := range []float64{0, 0.05, 0.3, 0.7, 1} {
+		mistaken, missed := 0, 0
+		for seed := range uint64(seeds) {
+			random := rand.New(rand.NewPCG(seed, 1))
+			pass := func(n int) []Pair {
+				diverging := 0
+				for range n {
+					if random.Float64() < ratio {
+						diverging++
+					}
+				}
+				return pairs(n, diverging, earlyTokens+random.IntN(40))
+			}
+			baseline := Compare(pass(8))
+			if OutputMatch(baseline, Compare(pass(32))).Grade == Contradicted {
+				mistaken++
+			}
+			if OutputMatch(baseline, Compare(pairs(32, 32, 0))).Grade != Contradicted {
+				missed++
+			}
+		}
+		if mistaken > 2*seeds/100 || missed > 0 {
+			t.Errorf("drift in %v of the answers: taken for wrong %d times, wrong answers missed %d times, of %d", ratio, mistaken, missed, seeds)
 		}
 	}
 }
