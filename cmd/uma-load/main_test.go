@@ -121,7 +121,7 @@ func TestBadInputIsOneClearLineAndExit2(t *testing.T) {
 		{"port in use", []string{"--web.listen-address", "in use"}, []string{"run", "--url", good, "--web.listen-address", taken.Addr().String()}},
 		{"telemetry that does not answer", []string{"--telemetry", "spark1"}, []string{"run", "--url", good, "--telemetry", "spark1=http://127.0.0.1:1"}},
 		{"a request field that is the run's own", []string{"--extra-body", `"n"`}, []string{"run", "--url", good, "--extra-body", `{"n":2}`}},
-		{"unknown scenario", []string{"--scenario", "burst"}, []string{"run", "--url", good, "--scenario", "burst"}},
+		{"unknown scenario", []string{"--scenario", "flood"}, []string{"run", "--url", good, "--scenario", "flood"}},
 		{"unknown flag", []string{"--frobnicate"}, []string{"run", "--url", good, "--frobnicate"}},
 		{"unknown validity rule", []string{"--validity", "luck"}, []string{"run", "--url", good, "--validity", "luck=1"}},
 		{"no such key file", []string{"--api-key-file"}, []string{"run", "--url", good, "--api-key-file", "/nonexistent"}},
