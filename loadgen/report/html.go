@@ -60,6 +60,7 @@ type view struct {
 	Latencies       table
 	Steady          *steadyView
 	Lengths         table
+	Evidence        table
 	Phases          table
 	Distributions   []figure
 	Timeline        []figure
@@ -89,6 +90,9 @@ func (p Page) view() view {
 		Latencies: table{distributionHeader("latency", "n"), distributionRows(s.Latency.distinct().rows(), formatSeconds)},
 		Lengths:   table{distributionHeader("tokens per request", "n"), distributionRows(s.Tokens.rows(), digits)},
 		Phases:    s.phaseTable(),
+	}
+	if s.Signals.asked() {
+		v.Evidence = s.Signals.table()
 	}
 	if w := s.SteadyState; w != nil {
 		v.Steady = &steadyView{w.says(), table{distributionHeader("latency", "n"), distributionRows(w.Latency.distinct().rows(), formatSeconds)}}

@@ -70,6 +70,10 @@ func TestAReportShowsEachSignalWithItsWitnesses(t *testing.T) {
 		t.Errorf("%v: %s", err, short.String())
 	}
 	text.Reset()
+	if err := HTML(&text, Page{Summary: graded(t, &signals)}); err != nil || !strings.Contains(text.String(), "<h2>Evidence</h2>") || !strings.Contains(text.String(), "replay_diverging") {
+		t.Errorf("%v: the page has no evidence", err)
+	}
+	text.Reset()
 	if err := Markdown(&text, graded(t, nil)); err != nil || strings.Contains(text.String(), "## Evidence") {
 		t.Errorf("%v: a run that nobody asked for evidence shows some", err)
 	}
