@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"slices"
 	"time"
 
 	"github.com/umascope/umascope/loadgen/chat"
@@ -158,10 +157,10 @@ func (r *run) settle(stop context.Context) {
 	}
 }
 
-// hold waits around the load of a phase whose counters are evidence: the border's sample must be there
+// hold waits around the load of phases whose counters are evidence: the border's sample must be there
 // before the first request, and what the engine still writes after the last answer belongs to the phase.
-func (r *run) hold(stop context.Context, phase string) {
-	if v := r.work.script.verify; v != nil && slices.Contains(v.all, phase) {
+func (r *run) hold(stop context.Context) {
+	if r.work.script.verify != nil {
 		r.settle(stop)
 	}
 }
@@ -180,7 +179,7 @@ func (r *run) drivePhase(stop, cut context.Context, p phase) error {
 	q := r.work.prepare(preparing, p, r.schedule)
 	q.await(stop)
 	r.enter(p.name)
-	r.hold(stop, p.name)
+	r.hold(stop)
 	progress := &tally{phase: p, planned: r.work.requests(p), since: r.clock()}
 	hide := r.show(progress)
 	var watch *clientWatch
@@ -193,7 +192,7 @@ func (r *run) drivePhase(stop, cut context.Context, p phase) error {
 	}
 	hide()
 	cancel()
-	r.hold(stop, p.name)
+	r.hold(stop)
 	return errors.Join(q.rest(), r.passed(driven))
 }
 

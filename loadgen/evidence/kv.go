@@ -65,7 +65,7 @@ func SSDRehydrate(kv Moved, read Disk, tiers Tiers, pressed bool) Signal {
 	if kv.FromDisk.Value == 0 {
 		return signal(Contradicted, kv.whyNone(tiers, pressed), kv.blocksWitnesses("kvbm_blocks_from_disk", kv.FromDisk)...)
 	}
-	return kv.graded("kvbm_blocks_from_disk", kv.FromDisk, "read", read)
+	return kv.graded("kvbm_blocks_from_disk", kv.FromDisk, kv.blocksWitnesses("kvbm_blocks_from_disk", kv.FromDisk), "read", read)
 }
 
 // SSDOffload says whether KV blocks were written to the SSD.
@@ -83,7 +83,8 @@ func SSDOffload(kv Moved, written Disk, tiers Tiers) Signal {
 		}
 		return signal(Contradicted, reason, witness("kvbm_blocks_to_disk", 0, "blocks", atLeast(1)))
 	}
-	return kv.graded("kvbm_blocks_to_disk", kv.ToDisk, "written", written)
+	blocks := []Witness{witness("kvbm_blocks_to_disk", kv.ToDisk.Value, "blocks", atLeast(1))}
+	return kv.graded("kvbm_blocks_to_disk", kv.ToDisk, blocks, "written", written)
 }
 
 // blind is why nothing can be said by a counter of KVBM's; empty if something can.
@@ -132,8 +133,7 @@ func (kv Moved) blocksWitnesses(name string, blocks Count) []Witness {
 }
 
 // graded holds blocks against bytes.
-func (kv Moved) graded(name string, blocks Count, did string, disk Disk) Signal {
-	witnesses := kv.blocksWitnesses(name, blocks)
+func (kv Moved) graded(name string, blocks Count, witnesses []Witness, did string, disk Disk) Signal {
 	if kv.BlockBytes <= 0 {
 		return signal(Consistent, CountersAbsent, witnesses...)
 	}

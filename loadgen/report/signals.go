@@ -61,8 +61,8 @@ func (s Signals) asked() bool {
 	return false
 }
 
-// facts are the grades, for people.
-func (s Signals) facts() []fact {
+// facts are the grades, for people. What a simulated engine does is proven of the simulation alone.
+func (s Signals) facts(simulated bool) []fact {
 	var facts []fact
 	if !s.asked() {
 		return nil
@@ -71,6 +71,9 @@ func (s Signals) facts() []fact {
 		text := strings.ReplaceAll(string(signal.Grade), "_", " ")
 		if signal.Reason != "" {
 			text += fmt.Sprintf(" (%s)", strings.ReplaceAll(string(signal.Reason), "_", " "))
+		}
+		if simulated {
+			text += ", simulated"
 		}
 		facts = append(facts, fact{signal.says, text})
 	}

@@ -83,7 +83,7 @@ func (s Summary) facts() []fact {
 	if w := s.SteadyState; w != nil {
 		facts = append(facts, fact{"output tokens per second, steady", optional(w.Throughput.OutputTokensPerSecond, digits)})
 	}
-	return append(append(facts, s.Signals.facts()...), s.machineFacts()...)
+	return append(append(facts, s.Signals.facts(s.Model.Simulated)...), s.machineFacts()...)
 }
 
 func (s Summary) requestCounts() string {
