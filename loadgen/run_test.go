@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io/fs"
-	"math"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -25,26 +24,8 @@ import (
 // engine serves a simulated engine; step is the time of a token.
 func engine(t *testing.T, step time.Duration) string {
 	t.Helper()
-	config := sim.Default()
-	config.PrefillTokensPerSecond, config.DecodeBase, config.DecodePerSequence = math.Inf(1), step, 0
-	e, err := sim.New(config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		_ = e.Run(ctx)
-	}()
-	server := httptest.NewServer(e.Handler())
-	t.Cleanup(func() {
-		server.CloseClientConnections()
-		cancel()
-		<-ended
-		server.Close()
-	})
-	return server.URL
+	_, url := simulated(t, func(c *sim.Config) { c.DecodeBase = step })
+	return url
 }
 
 // uncontended switches off the rules that judge how promptly the client's machine runs: the one
