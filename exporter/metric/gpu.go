@@ -13,7 +13,7 @@ var (
 		Help: "Degrees left below a limit of the device; negative when the limit is passed.", Source: "nvmlDeviceGetMarginTemperature every 10 s and limits on its scale by nvmlDeviceGetFieldValues, else nvmlDeviceGetTemperatureThreshold", Labels: []Label{LabelUUID, LabelLimit}})
 	GPUPowerWatts = gauge(Def{Name: "uma_gpu_power_watts", Unit: Watts, Telemetry: true,
 		Help: "Power draw.", Source: "nvmlDeviceGetPowerUsage", Labels: []Label{LabelUUID}})
-	GPUPowerLimitWatts = gauge(Def{Name: "uma_gpu_power_limit_watts", Unit: Watts,
+	GPUPowerLimitWatts = gauge(Def{Name: "uma_gpu_power_limit_watts", Unit: Watts, Telemetry: true,
 		Help: "Power limit in force.", Source: "nvmlDeviceGetEnforcedPowerLimit", Labels: []Label{LabelUUID}})
 	GPUEnergyJoulesTotal = counter(Def{Name: "uma_gpu_energy_joules_total", Unit: Joules, Telemetry: true,
 		Help: "Energy used since the driver was loaded.", Source: "nvmlDeviceGetFieldValues, else nvmlDeviceGetTotalEnergyConsumption", Labels: []Label{LabelUUID}})
@@ -29,7 +29,7 @@ var (
 		Help: "Fan speed asked for, as a share of the maximum.", Source: "nvmlDeviceGetFanSpeed", Labels: []Label{LabelUUID}})
 	GPUSMClockHertz = gauge(Def{Name: "uma_gpu_sm_clock_hertz", Unit: Hertz, Telemetry: true, Sum: SumNever(),
 		Help: "Clock of the multiprocessors.", Source: "nvmlDeviceGetClockInfo SM", Labels: []Label{LabelUUID}})
-	GPUSMClockMaxHertz = gauge(Def{Name: "uma_gpu_sm_clock_max_hertz", Unit: Hertz, Sum: SumNever(),
+	GPUSMClockMaxHertz = gauge(Def{Name: "uma_gpu_sm_clock_max_hertz", Unit: Hertz, Telemetry: true, Sum: SumNever(),
 		Help: "Highest clock of the multiprocessors.", Source: "nvmlDeviceGetMaxClockInfo SM", Labels: []Label{LabelUUID}})
 	GPUMemoryClockHertz = gauge(Def{Name: "uma_gpu_memory_clock_hertz", Unit: Hertz, Sum: SumNever(),
 		Help: "Clock of the device memory.", Source: "nvmlDeviceGetClockInfo MEM", Labels: []Label{LabelUUID}})

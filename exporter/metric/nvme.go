@@ -45,7 +45,7 @@ var (
 	NVMeTemperatureCriticalCelsius = gauge(Def{Name: "uma_nvme_temperature_critical_celsius", Unit: Celsius, Sum: SumNever(),
 		Help:   "Temperature at which the controller protects itself, where it names one.",
 		Source: "hwmon of the controller, temp*_crit", Labels: []Label{LabelController, LabelSensor}})
-	NVMeInfo = gauge(Def{Name: "uma_nvme_info", Unit: Info, Sum: SumNever(),
+	NVMeInfo = gauge(Def{Name: "uma_nvme_info", Unit: Info, Telemetry: true, Sum: SumNever(),
 		Help:   "Which controller serves a device, its model and firmware.",
 		Source: "/sys/class/nvme", Labels: []Label{LabelDevice, LabelController, LabelModel, LabelFirmware}})
 )
