@@ -52,9 +52,6 @@ type answer struct {
 	chunk chunk // the current event, kept for its buffers
 }
 
-// complete says whether the server marked the end of its answer.
-func (a *answer) complete() bool { return a.done || a.finish != "" }
-
 // reset empties the answer and keeps its buffers.
 func (a *answer) reset() {
 	*a = answer{arrivals: a.arrivals[:0], output: a.output[:0], chunk: a.chunk}

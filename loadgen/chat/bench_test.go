@@ -3,6 +3,7 @@ package chat
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"io"
 	"net"
 	"net/http"
@@ -12,7 +13,7 @@ import (
 	"time"
 )
 
-const eventsPerStream = 256
+const eventsPerStream = 100
 
 // reader receives one whole answer and returns how many payload events it saw; bare ones cannot
 // tell. The three below do more and more of the work of a measuring client.
@@ -22,7 +23,7 @@ type reader struct {
 }
 
 func readers() []reader {
-	return []reader{{"bare", receiveBare}, {"ours hot path", receiveHot}, {"ours with decode", receiveAll}}
+	return []reader{{"bare", receiveBare}, {"reading", receiveHot}, {"all", receiveAll}}
 }
 
 // receiveBare is the least that a client can do that times events: net/http, a stamp for each
@@ -80,7 +81,7 @@ func receiveAll(c *Client, clock Clock) error {
 	if result.Record.Status != StatusOK || len(result.Record.ArrivalsNS) != eventsPerStream {
 		return &deadlineError{missed: "no answer: " + result.Record.Error}
 	}
-	return nil
+	return json.NewEncoder(io.Discard).Encode(result.Record)
 }
 
 // tape is a connection that plays the same answer for every write, one piece for each read. It

@@ -14,11 +14,16 @@ const (
 	maxNameLength  = 200
 
 	maxForeignText = 64 << 10 // what is looked at
+
+	ellipsis = "…" // ends a text that was cut
 )
 
 // escapeSequence matches terminal control sequences (ECMA-48): CSI, the strings that end in BEL or
 // ST, and the short ones.
 var escapeSequence = regexp.MustCompile("(?:\x1b\\[|\u009b)[0-?]*[ -/]*[@-~]|\x1b[\\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\\\)?|\x1b[ -/]*[0-~]?")
+
+// LongestForeign bounds, in bytes, what messages and reports repeat of a text that others wrote.
+const LongestForeign = 2000
 
 // Printable makes foreign text fit for a terminal and a log: one line of printable characters and at
 // most limit bytes. Records hold nothing else, so that the rest of the program may print them.
@@ -35,11 +40,11 @@ func Printable(text string, limit int) string {
 	if len(text) <= limit {
 		return text
 	}
-	end := limit - len("…")
+	end := limit - len(ellipsis)
 	for !utf8.RuneStart(text[end]) {
 		end--
 	}
-	return text[:end] + "…"
+	return text[:end] + ellipsis
 }
 
 // report is the text of an error event: its data if that is an error object, else what is there.

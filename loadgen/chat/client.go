@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -33,6 +34,10 @@ type Options struct {
 	// Connections is how many idle connections are kept: the most requests in flight. It limits
 	// nothing; a request that waited in the transport would wait unseen.
 	Connections int
+	// MostOpen is how many connections may be open at once; 0 is no limit. A request that would
+	// need one more ends as StatusConnect. A process has as many descriptors as it is given, and
+	// who sends requests needs some of them to write down what became of those.
+	MostOpen int
 
 	// Deadlines; 0 is none. All but ChunkTimeout count from the dispatch.
 	RequestTimeout    time.Duration // to the end of the body
@@ -53,6 +58,8 @@ type Client struct {
 	options    Options
 	transport  http.RoundTripper
 	receptions sync.Pool // of *reception: their buffers would be most of the garbage
+	// reasons: an answer of the server had a finish_reason, so that one without was cut short.
+	reasons atomic.Bool
 
 	maxEvent, maxBody int // bytes
 	maxEvents         int

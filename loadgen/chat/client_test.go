@@ -1,9 +1,12 @@
 package chat
 
 import (
+	"context"
 	"encoding/pem"
+	"errors"
 	"io"
 	"log"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -132,5 +135,57 @@ func TestManyRequestsAtOnceKeepTheirConnections(t *testing.T) {
 	}
 	if opened > workers {
 		t.Errorf("%d connections for %d workers", opened, workers)
+	}
+}
+
+func TestNoMoreConnectionsAreOpenThanAllowed(t *testing.T) {
+	arrived, answer := make(chan struct{}), make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Connection", "close") // so that each request needs one of its own
+		arrived <- struct{}{}
+		<-answer
+		_, _ = w.Write([]byte(events(textChunk("a"), stopChunk, done)))
+	}))
+	defer server.Close()
+	const most = 3
+	c, err := New(Options{BaseURL: server.URL, Connections: most, MostOpen: most})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	ask := func() Record { return c.Do(t.Context(), Request{Endpoint: Chat}, since(time.Now()), nil).Record }
+	for range 2 { // the second round needs what the first gives back
+		records := make(chan Record)
+		for range most {
+			go func() {
+				// A connection is closed a moment after its answer has been read.
+				r := ask()
+				for ; r.Status == StatusConnect; r = ask() {
+				}
+				records <- r
+			}()
+		}
+		for range most {
+			<-arrived
+		}
+		wantStatus(t, ask(), StatusConnect, "3 connections are open")
+		for range most {
+			answer <- struct{}{}
+		}
+		for range most {
+			wantStatus(t, <-records, StatusOK, "")
+		}
+	}
+}
+
+func TestAConnectionThatFailsIsNotCountedAsOpen(t *testing.T) {
+	c, err := newClient(Options{BaseURL: "http://engine.test", MostOpen: 1}, func(context.Context, string, string) (net.Conn, error) {
+		return nil, errors.New("no route")
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		wantStatus(t, c.Do(t.Context(), Request{Endpoint: Chat}, since(time.Now()), nil).Record, StatusConnect, "no route")
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptrace"
-	"strings"
 )
 
 // Request is what goes to the server.
@@ -35,14 +34,22 @@ type Result struct {
 //
 // onPayload, if not nil, is called for every event that carries payload as far as its bytes tell
 // without decoding (a few more than there are, never fewer), as soon as it has arrived. The clock
-// is read from several goroutines. Nothing is retried, no redirect is followed.
+// is read from several goroutines. No redirect is followed, and nothing is retried but what could not
+// arrive: a request on a kept connection that the server closes at once, without a byte
+// (Record.StaleConnections).
 func (c *Client) Do(ctx context.Context, request Request, clock Clock, onPayload func()) Result {
 	result := Result{Record: Record{DispatchNS: new(clock())}}
+	ctx, giveUp := context.WithCancelCause(ctx)
+	defer giveUp(nil)
 	ctx, limits, stop := watch(ctx, c.options.RequestTimeout, c.options.FirstTokenTimeout, c.options.ChunkTimeout)
 	defer stop()
-	x := exchange{client: c, ctx: ctx, limits: limits, wire: &wire{clock: clock}, onPayload: onPayload, result: &result}
+	x := exchange{client: c, ctx: ctx, limits: limits, wire: &wire{clock: clock, giveUp: giveUp}, onPayload: onPayload, result: &result}
 	x.run(request)
+	if result.Record.EndNS == nil {
+		result.Record.BrokenOffNS = new(clock())
+	}
 	x.wire.fill(&result.Record)
+	result.redact(c.secrets)
 	return result
 }
 
@@ -76,10 +83,7 @@ func (x *exchange) run(request Request) {
 
 // end writes how the request ended: the status, and the reason fit for a record.
 func (x *exchange) end(status Status, reason string) {
-	for _, secret := range x.client.secrets {
-		reason = strings.ReplaceAll(reason, secret, "[redacted]")
-	}
-	reason = Printable(reason, maxErrorLength)
+	reason = Printable(Redact(reason, x.client.secrets), maxErrorLength)
 	if reason == "" && status != StatusOK {
 		reason = "no reason given"
 	}
@@ -108,6 +112,9 @@ func (x *exchange) interrupted(otherwise Status, err error) (Status, string) {
 	cause := context.Cause(x.ctx)
 	if _, ours := errors.AsType[*deadlineError](cause); ours {
 		return StatusTimeout, cause.Error()
+	}
+	if _, lost := errors.AsType[*lostError](cause); lost {
+		return otherwise, cause.Error()
 	}
 	return StatusCancelled, cause.Error()
 }

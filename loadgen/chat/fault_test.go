@@ -289,7 +289,7 @@ func TestRequestCarriesHeadersAndBody(t *testing.T) {
 			c := newEngine(t, o, func(e *engine) bool {
 				seen = e
 				e.begin()
-				e.at(0, events(done))
+				e.at(0, events(stopChunk, done))
 				e.finish()
 				return true
 			})

@@ -11,8 +11,11 @@ const (
 	fromUsage    = "usage"
 	fromTokenIDs = "token_ids"
 	fromLogprobs = "logprobs"
-	fromChunks   = "chunks" // one per payload chunk: a lower bound, for want of anything better
 )
+
+// TokensFromChunks is the Record.TokensSource of an answer whose tokens nobody told: each payload chunk
+// counts as one, which is a lower bound, for want of anything better.
+const TokensFromChunks = "chunks"
 
 // fill writes the answer into the record.
 func (a *answer) fill(r *Record) {
@@ -68,7 +71,7 @@ func (a *answer) fillTokens(r *Record) {
 	case a.ids.n > 0:
 		r.TokensOut, r.TokensSource = a.ids.pointer(), fromTokenIDs
 	case a.streamed && len(a.arrivals) > 0:
-		r.TokensOut, r.TokensSource = new(len(a.arrivals)), fromChunks
+		r.TokensOut, r.TokensSource = new(len(a.arrivals)), TokensFromChunks
 	}
 }
 

@@ -16,6 +16,12 @@ func (c *Client) setHeader(o Options) error {
 		"Accept-Encoding": {"identity"},
 		"Content-Type":    {"application/json"},
 		"User-Agent":      {"uma-load"},
+		// With no value, the key is not sent. It tells net/http that a request may be sent on another
+		// connection if the kept one that it went out on is closed before any byte of an answer.
+		// llama.cpp's server promises to keep connections and closes them after each stream; a request
+		// sent into that moment is not the server's failure, and a generation may be asked for twice.
+		// Nothing else is retried, and the record counts it.
+		"X-Idempotency-Key": nil,
 	}
 	if key := strings.TrimSpace(o.APIKey); key != "" {
 		if !isHeaderValue(key) {
@@ -40,8 +46,8 @@ func (c *Client) overrideHeader(name string, values []string) error {
 		if !isHeaderValue(value) {
 			return fmt.Errorf("value of header %s holds control characters", name)
 		}
-		c.keepSecret(value)
 	}
+	c.secrets = append(c.secrets, Secrets(http.Header{name: values})...)
 	if strings.EqualFold(name, "Host") && len(values) > 0 {
 		c.host = values[0]
 		return nil
@@ -49,19 +55,6 @@ func (c *Client) overrideHeader(name string, values []string) error {
 	c.header[http.CanonicalHeaderKey(name)] = values
 	return nil
 }
-
-// keepSecret remembers a header's value, and each word of it: of "Bearer KEY", servers that refuse
-// the key quote the key alone.
-func (c *Client) keepSecret(value string) {
-	for _, secret := range append([]string{value}, strings.Fields(value)...) {
-		if len(secret) >= minSecretLength {
-			c.secrets = append(c.secrets, secret)
-		}
-	}
-}
-
-// minSecretLength keeps everyday header values ("1", "true") from being cut out of error texts.
-const minSecretLength = 8
 
 func isHeaderName(name string) bool {
 	return name != "" && !strings.ContainsFunc(name, func(r rune) bool {

@@ -120,6 +120,13 @@ func TestTPOTWithoutChunkTokensTakesTheFirstChunkAsOneToken(t *testing.T) {
 	}
 }
 
+func TestTPOTOfTwoTokensIsTheGapBetweenThem(t *testing.T) {
+	two := 2
+	r := Record{TokensOut: &two, ArrivalsNS: []int64{100 * ms, 30 * ms}, ArrivalTokens: []int{1, 1}, ReadIDs: []int{1, 2}}
+	tpot, ok := r.TPOT()
+	wantDuration(t, "tpot", 30*time.Millisecond, tpot, ok)
+}
+
 func TestTPOTIsAbsentBelowTwoTokensOrWithoutLaterTokens(t *testing.T) {
 	one, six := 1, 6
 	for name, change := range map[string]func(*Record){

@@ -40,6 +40,8 @@ type Params struct {
 	// Prompt is the text for Completions; for Chat it is one more user message, after Messages.
 	Prompt   string
 	Messages []Message
+	// PromptIDs are token ids, which Completions take instead of a text.
+	PromptIDs []uint32
 	// MaxTokens caps the output; 0 leaves it to the server (which may cap it very low).
 	MaxTokens int
 	// MinTokens and IgnoreEOS force a length. They are left out where the server does not accept
@@ -99,6 +101,8 @@ func (p Params) check() error {
 		return errors.New("no model")
 	case p.Endpoint == Completions && len(p.Messages) > 0:
 		return errors.New("messages do not go to the completions endpoint")
+	case len(p.PromptIDs) > 0 && (p.Endpoint != Completions || p.Prompt != ""):
+		return errors.New("token ids go to the completions endpoint, and without a text")
 	case p.MaxTokens < 0 || p.MinTokens < 0:
 		return errors.New("negative number of tokens")
 	case p.MaxTokens > 0 && p.MinTokens > p.MaxTokens:
@@ -124,6 +128,9 @@ func (p Params) checkText() error {
 func (p Params) addPrompt(fields map[string]any) {
 	if p.Endpoint == Completions {
 		fields["prompt"] = p.Prompt
+		if len(p.PromptIDs) > 0 {
+			fields["prompt"] = p.PromptIDs
+		}
 		return
 	}
 	messages := p.Messages
@@ -176,9 +183,9 @@ func (p Params) addReports(fields map[string]any, v vendor) {
 }
 
 // CheckExtra refuses fields that decide what is sent and how the answer is read: the record would
-// say one thing and the server do another. Body checks too; this is for who wants to know before.
+// say one thing and the server do another, or take the prompt that it echoes for the first token. Body checks too; this is for who wants to know before.
 func CheckExtra(extra map[string]any) error {
-	for _, name := range []string{"model", "prompt", "messages", "stream", "n", "best_of"} {
+	for _, name := range []string{"model", "prompt", "messages", "stream", "n", "best_of", "echo"} {
 		if _, set := extra[name]; set {
 			return fmt.Errorf("extra body field %q cannot be set", name)
 		}

@@ -120,12 +120,15 @@ func TestBodyErrorsNameTheParameter(t *testing.T) {
 		`endpoint "embeddings"`: func(p *Params) { p.Endpoint = "embeddings" },
 		"no model":              func(p *Params) { p.Model = "" },
 		"messages":              func(p *Params) { p.Endpoint, p.Messages = Completions, []Message{{"user", "x"}} },
+		"token ids go to":       func(p *Params) { p.Prompt, p.PromptIDs = "", []uint32{1} },
+		"without a text":        func(p *Params) { p.Endpoint, p.PromptIDs = Completions, []uint32{1} },
 		"negative":              func(p *Params) { p.MaxTokens = -1 },
 		"at most 64":            func(p *Params) { p.MinTokens = 65 },
 		"prompt is not valid":   func(p *Params) { p.Prompt = "\xff" },
 		"message 0":             func(p *Params) { p.Messages = []Message{{"user", "\xff"}} },
 		`"stream"`:              func(p *Params) { p.Extra = map[string]any{"stream": false} },
 		`"n"`:                   func(p *Params) { p.Extra = map[string]any{"n": 4} },
+		`"echo"`:                func(p *Params) { p.Extra = map[string]any{"echo": true} },
 		"request body":          func(p *Params) { p.Extra = map[string]any{"f": func() {}} },
 	} {
 		t.Run(want, func(t *testing.T) {
@@ -135,5 +138,13 @@ func TestBodyErrorsNameTheParameter(t *testing.T) {
 				t.Errorf("body %s, error %v, want an error with %q", body, err, want)
 			}
 		})
+	}
+}
+
+func TestBodyPassesTokenIDsAsTheyAre(t *testing.T) {
+	p := forced("vllm", Completions)
+	p.Prompt, p.PromptIDs = "", []uint32{1000, 30999, 7}
+	if got := bodyFields(t, p)["prompt"]; !reflect.DeepEqual(got, []any{1000.0, 30999.0, 7.0}) {
+		t.Errorf("prompt %v", got)
 	}
 }

@@ -118,20 +118,36 @@ func (x *exchange) decode(r *reception) {
 }
 
 // verdict says how a request with status 2xx ended. A 200 is no success yet: the server must have
-// reported no error on the way and marked the end of its answer. If it has, it does not matter
-// what became of the connection after that.
+// reported no error on the way and marked the end of its answer, with finish_reason or, if it never
+// gives one, with [DONE] after something. If it has, it does not matter what became of the connection
+// after that.
 func (x *exchange) verdict(r *reception, header http.Header) (Status, string) {
 	switch {
 	case r.answer.failed:
 		return StatusInBand, r.answer.failure
 	case r.tooLong != "":
 		return StatusTruncated, r.tooLong
-	case r.answer.complete():
+	case r.answer.finish != "":
+		x.client.reasons.Store(true)
 		return StatusOK, ""
+	case r.answer.done:
+		return x.unreasoned(r)
 	case r.broken != nil:
 		return x.interrupted(StatusTruncated, fmt.Errorf("connection lost: %w", r.broken))
 	}
 	return StatusTruncated, r.missing(header)
+}
+
+// unreasoned is how an answer ended that is marked as whole and has no finish_reason. Servers that give
+// up an answer, llama-cpp-python for the sake of the next request, end it so too.
+func (x *exchange) unreasoned(r *reception) (Status, string) {
+	switch {
+	case len(r.answer.arrivals) == 0:
+		return StatusTruncated, "[DONE] comes before any answer"
+	case x.client.reasons.Load():
+		return StatusTruncated, "answer ends without the finish_reason that this server gives otherwise"
+	}
+	return StatusOK, ""
 }
 
 // missing explains a body that ended properly and is no answer.

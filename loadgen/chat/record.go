@@ -27,12 +27,15 @@ func Statuses() []Status {
 // Record is one line of requests.jsonl. Fields ending in _ns are offsets in nanoseconds from the
 // run's start on one monotonic clock; absent (nil) is what did not happen.
 type Record struct {
-	Run          string `json:"run"`
+	Run string `json:"run"`
+	// Rank is that of the process that sent it, of those that shared a load; absent where one had it all.
+	Rank         *int   `json:"rank,omitempty"`
 	Phase        string `json:"phase"`
 	Index        int    `json:"index"`
 	Conversation string `json:"conversation,omitempty"`
 	Turn         int    `json:"turn,omitempty"`
-	Session      string `json:"session,omitempty"`
+	// Session is the client that held the conversation, by its number.
+	Session string `json:"session,omitempty"`
 
 	PromptSHA256      string `json:"prompt_sha256"`
 	PrefixSHA256      string `json:"prefix_sha256,omitempty"`
@@ -45,6 +48,9 @@ type Record struct {
 	DispatchNS       *int64 `json:"dispatch_ns,omitempty"`
 	WrittenNS        *int64 `json:"written_ns,omitempty"`
 	ConnectionReused *bool  `json:"connection_reused,omitempty"`
+	// StaleConnections counts kept connections that turned out to be closed by the server: the request
+	// got no byte there and was sent again on another. The time lost is in its latencies.
+	StaleConnections int    `json:"stale_connections,omitempty"`
 	HeadersNS        *int64 `json:"headers_ns,omitempty"`
 	FirstEventNS     *int64 `json:"first_event_ns,omitempty"`
 	FirstEventType   string `json:"first_event_type,omitempty"` // role, payload, usage, comment, error, done, empty
@@ -63,6 +69,9 @@ type Record struct {
 	// ReadIDs numbers the network read that completed each payload chunk.
 	ReadIDs []int  `json:"read_ids,omitempty"`
 	EndNS   *int64 `json:"end_ns,omitempty"` // end of the response body
+	// BrokenOffNS is when a request ended that has no end of body: it ran out of time, was cancelled,
+	// or its connection was refused or lost. Until then it was in flight.
+	BrokenOffNS *int64 `json:"broken_off_ns,omitempty"`
 
 	TokensIn     *int   `json:"tokens_in,omitempty"`
 	TokensOut    *int   `json:"tokens_out,omitempty"`

@@ -56,10 +56,10 @@ func TestEmptyTextIsATokenOnlyIfTheServerSaysSo(t *testing.T) {
 			events(continuous("", 1), continuous("a", 2), continuous("", 3), continuous(" b", 5), usageOf(6), done),
 			[]int{2, 3}, 6, fromUsage,
 		},
-		"neither":                           {events(textChunk(""), textChunk("a"), textChunk(""), textChunk(" b"), done), nil, 2, fromChunks},
+		"neither":                           {events(textChunk(""), textChunk("a"), textChunk(""), textChunk(" b"), done), nil, 2, TokensFromChunks},
 		"token_ids in some chunks only":     {events(ids("a", "[7]"), textChunk(" b"), usageOf(2), done), nil, 2, fromUsage},
 		"token_ids always empty":            {events(ids("a", "[]"), ids(" b", "[]"), usageOf(2), done), nil, 2, fromUsage},
-		"token_ids null":                    {events(ids("a", "null"), ids(" b", "null"), done), nil, 2, fromChunks},
+		"token_ids null":                    {events(ids("a", "null"), ids(" b", "null"), done), nil, 2, TokensFromChunks},
 		"token_ids of the whole text again": {events(ids("a", "[7]"), ids(" b", "[7,8]"), usageOf(2), done), nil, 2, fromUsage},
 		"usage that falls":                  {events(continuous("a", 5), continuous(" b", 2), done), nil, 2, fromUsage},
 	} {

@@ -61,7 +61,41 @@ func TestTimeoutEndsTheRequestWhenItIsDue(t *testing.T) {
 		if took := time.Since(start); took != 5*time.Second {
 			t.Errorf("took %s", took)
 		}
+		wantTime(t, "broken off", r.BrokenOffNS, 5*time.Second)
 	})
+}
+
+func TestARequestHasEitherAnEndOfBodyOrAMomentAtWhichItBrokeOff(t *testing.T) {
+	for name, c := range map[string]struct {
+		answer func(*engine) bool
+		end    time.Duration // 0: broken off after 3 s
+	}{
+		"whole": {func(e *engine) bool {
+			e.begin()
+			e.at(time.Second, events(textChunk("a"), stopChunk))
+			e.finish()
+			return true
+		}, time.Second},
+		"silent":         {func(e *engine) bool { e.silence(); return false }, 0},
+		"silent later":   {func(e *engine) bool { e.begin(); e.at(time.Second, events(textChunk("a"))); e.silence(); return false }, 0},
+		"lost":           {func(e *engine) bool { e.begin(); e.at(3*time.Second, events(textChunk("a"))); return false }, 0},
+		"lost, no bytes": {func(*engine) bool { time.Sleep(3 * time.Second); return false }, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := answerOf(t, Options{RequestTimeout: 3 * time.Second}, c.answer).Record
+			if c.end > 0 {
+				wantTime(t, "end", r.EndNS, c.end)
+				if r.BrokenOffNS != nil {
+					t.Errorf("broken off at %v", valueOf(r.BrokenOffNS))
+				}
+				return
+			}
+			wantTime(t, "broken off", r.BrokenOffNS, 3*time.Second)
+			if r.EndNS != nil {
+				t.Errorf("end %v", valueOf(r.EndNS))
+			}
+		})
+	}
 }
 
 func TestCallerCancels(t *testing.T) {

@@ -8,6 +8,8 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -34,13 +36,18 @@ func newTransport(o Options, dial dialFunc) (*http.Transport, error) {
 	}
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true)
+	open := &openings{most: o.MostOpen}
 	return &http.Transport{
 		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
-			conn, err := dial(ctx, network, address)
-			if err != nil {
+			if err := open.take(); err != nil {
 				return nil, err
 			}
-			return &stampedConn{Conn: conn}, nil
+			conn, err := dial(ctx, network, address)
+			if err != nil {
+				open.give()
+				return nil, err
+			}
+			return &stampedConn{Conn: conn, closed: sync.OnceFunc(open.give)}, nil
 		},
 		Protocols:              protocols,
 		TLSClientConfig:        &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12},
@@ -52,6 +59,24 @@ func newTransport(o Options, dial dialFunc) (*http.Transport, error) {
 		ReadBufferSize:         readBufferBytes,
 	}, nil
 }
+
+// openings counts the connections that are open or being opened.
+type openings struct {
+	most int // 0 is no limit
+	now  atomic.Int64
+}
+
+// take claims one; an error is that there is none left.
+func (o *openings) take() error {
+	if o.now.Add(1) > int64(o.most) && o.most > 0 {
+		o.give()
+		return fmt.Errorf("%d connections are open, and the client may have no more", o.most)
+	}
+	return nil
+}
+
+// give returns one that was closed, or never came about.
+func (o *openings) give() { o.now.Add(-1) }
 
 // certificates adds those of a PEM file to the system's; without a file it returns nil, which
 // stands for the system's alone.

@@ -28,13 +28,13 @@ func TestUsageIsTakenFromWhereverAVendorPutsIt(t *testing.T) {
 		"zeros in every chunk, as of Ollama": {
 			events(withUsage("a", zeroUsage), withUsage("b", zeroUsage), `{"choices":[],"usage":`+final+`}`, done), new(9), new(4), nil, fromUsage,
 		},
-		"zeros and never a figure":   {events(withUsage("a", zeroUsage), withUsage("b", zeroUsage), done), nil, new(2), nil, fromChunks},
-		"prompt counted, answer not": {events(withUsage("a", `{"prompt_tokens":9,"completion_tokens":0}`), textChunk("b"), done), new(9), new(2), nil, fromChunks},
+		"zeros and never a figure":   {events(withUsage("a", zeroUsage), withUsage("b", zeroUsage), done), nil, new(2), nil, TokensFromChunks},
+		"prompt counted, answer not": {events(withUsage("a", `{"prompt_tokens":9,"completion_tokens":0}`), textChunk("b"), done), new(9), new(2), nil, TokensFromChunks},
 		"answer counted, prompt not": {events(textChunk("a"), `{"choices":[],"usage":{"prompt_tokens":0,"completion_tokens":4}}`, done), nil, new(4), nil, fromUsage},
 		"so far, in every chunk": {
 			events(withUsage("a", `{"prompt_tokens":9,"completion_tokens":1}`), withUsage("b", final), done), new(9), new(4), []int{1, 3}, fromUsage,
 		},
-		"none at all": {events(textChunk("a"), textChunk("b"), done), nil, new(2), nil, fromChunks},
+		"none at all": {events(textChunk("a"), textChunk("b"), done), nil, new(2), nil, TokensFromChunks},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := ask(t, pieces(c.stream)).Record

@@ -32,6 +32,7 @@ func TestStreamsInTheWild(t *testing.T) {
 		"CRLF line ends":                          {pieces(crlf(body(""))), eventPayload},
 		"CR line ends":                            {pieces(strings.ReplaceAll(body(""), "\n", "\r")), eventPayload},
 		"CRLF split over two reads":               {pieces(strings.SplitAfter(crlf(body("")), "\r")...), eventPayload},
+		"CRLF split within an event of two lines": {pieces(strings.SplitAfter(crlf(body("data: {\"choices\":\ndata: []}\n\n")), "\r")...), eventEmpty},
 		"several data lines in one event":         {pieces(body("data: {\"choices\":\ndata: []}\n\n")), eventEmpty},
 		"final event without blank line":          {pieces(strings.TrimSuffix(body(""), "\n")), eventPayload},
 		"final event without line end":            {pieces(strings.TrimSuffix(body(""), "\n\n")), eventPayload},

@@ -1,11 +1,14 @@
 package chat
 
 import (
+	"context"
 	"crypto/tls"
+	"fmt"
 	"net"
 	"net/http/httptrace"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // Clock is the time since the run's start in nanoseconds, monotonic.
@@ -14,6 +17,8 @@ type Clock func() int64
 // wire is what one request sees of its connection.
 type wire struct {
 	clock Clock
+	// giveUp ends the request.
+	giveUp context.CancelCauseFunc
 
 	// Written by the connection's reads. One goroutine reads at a time; it may be another one
 	// than the request's, for net/http reads the headers and what comes with them elsewhere.
@@ -23,6 +28,7 @@ type wire struct {
 
 	mu               sync.Mutex // the trace hooks run on goroutines that may outlive the request
 	reused           *bool
+	stale            int // kept connections that were closed when the request came
 	written, headers *int64
 }
 
@@ -30,7 +36,14 @@ type wire struct {
 // so that two of them may serve bytes of one network read, long after it.
 type stampedConn struct {
 	net.Conn
-	user atomic.Pointer[wire] // the request that the connection serves
+	user   atomic.Pointer[wire] // the request that the connection serves
+	closed func()               // told once, when the connection is closed
+}
+
+// Close closes the connection; net/http may do so more than once.
+func (c *stampedConn) Close() error {
+	defer c.closed()
+	return c.Conn.Close()
 }
 
 // Read stamps reads that brought something, on behalf of the request that holds the connection
@@ -57,8 +70,8 @@ func (w *wire) lastRead() (at int64, read int) {
 	return w.at.Load(), int(w.reads.Load())
 }
 
-// trace returns the hooks that fill w. If net/http finds a kept connection dead before it wrote
-// anything, it takes another one and the hooks run again: the later call holds.
+// trace returns the hooks that fill w. If a kept connection turns out to be closed, net/http takes
+// another one and the hooks run again: the later call holds.
 func (w *wire) trace() *httptrace.ClientTrace {
 	return &httptrace.ClientTrace{
 		GotConn: w.gotConn,
@@ -77,6 +90,18 @@ func (w *wire) trace() *httptrace.ClientTrace {
 	}
 }
 
+// longestStale is how long after a request was written its connection may be closed for having been closed
+// already: a few round trips. What is closed later was lost by the server, which may have fallen over in the
+// middle of a prompt; to send that request again would hide it.
+const longestStale = time.Second
+
+// lostError is the end of a request whose connection a server closed too late for it to have been stale.
+type lostError struct{ after time.Duration }
+
+func (e *lostError) Error() string {
+	return fmt.Sprintf("the server closed the connection without an answer, %s after the request was written", e.after.Round(time.Millisecond))
+}
+
 func (w *wire) gotConn(info httptrace.GotConnInfo) {
 	conn := info.Conn
 	if secure, ok := conn.(*tls.Conn); ok {
@@ -88,7 +113,13 @@ func (w *wire) gotConn(info httptrace.GotConnInfo) {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.reused = &info.Reused
+	if w.reused != nil {
+		w.stale++
+		if w.written != nil && time.Duration(w.clock()-*w.written) > longestStale {
+			w.giveUp(&lostError{time.Duration(w.clock() - *w.written)})
+		}
+	}
+	w.reused, w.written = &info.Reused, nil
 }
 
 // sawHeaders notes the response headers, for a transport that calls no hooks.
@@ -112,4 +143,5 @@ func (w *wire) fill(r *Record) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	r.WrittenNS, r.ConnectionReused, r.HeadersNS = w.written, w.reused, w.headers
+	r.StaleConnections = w.stale
 }

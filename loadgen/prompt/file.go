@@ -44,7 +44,7 @@ type File struct {
 	Conversations []Conversation `json:"-"`
 	scale         Scale
 	bytes         int            // of all texts
-	named         map[string]int // conversations of each name
+	named         map[string]int // names in use, with how often each was asked for
 }
 
 // Len is the number of prompts, and of conversations.
@@ -273,18 +273,22 @@ func (f *File) add(c Conversation) error {
 	return nil
 }
 
-// name makes the name of a conversation its own: records are told apart by it.
+// name makes the name of a conversation its own: records are told apart by it. The second one of a
+// name, or of one that was made for another, has a number behind it.
 func (f *File) name(given string) string {
 	if given == "" {
-		return strconv.Itoa(f.Len())
+		given = strconv.Itoa(f.Len())
 	}
 	if f.named == nil {
 		f.named = map[string]int{}
 	}
-	if f.named[given]++; f.named[given] == 1 {
-		return given
+	own := given
+	for f.named[own] > 0 {
+		f.named[given]++
+		own = given + "#" + strconv.Itoa(f.named[given])
 	}
-	return given + "#" + strconv.Itoa(f.named[given])
+	f.named[own] = 1
+	return own
 }
 
 // checkText refuses what no request can carry.

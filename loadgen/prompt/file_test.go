@@ -3,6 +3,7 @@ package prompt
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -72,6 +73,24 @@ func TestConversationsOfOneNameAreToldApart(t *testing.T) {
 	same := strings.TrimSuffix(multiTurn, "]") + "," + strings.TrimPrefix(multiTurn, "[")
 	if f := readFile(t, same); f.Conversations[0].ID != "a" || f.Conversations[1].ID != "a#2" {
 		t.Errorf("%q and %q", f.Conversations[0].ID, f.Conversations[1].ID)
+	}
+	// A name that was made must not be one that is given, before or after it.
+	const hi = `"messages": [{"role": "user", "content": "Hi"}]}`
+	for given, want := range map[string][]string{
+		`a, a#2, a, a`: {"a", "a#2", "a#3", "a#4"},
+		`a, a, a#2`:    {"a", "a#2", "a#2#2"},
+		`1, `:          {"1", "1#2"},
+	} {
+		var items, got []string
+		for id := range strings.SplitSeq(given, ", ") {
+			items = append(items, `{"id": "`+id+`", `+hi)
+		}
+		for _, c := range readFile(t, "["+strings.Join(items, ",")+"]").Conversations {
+			got = append(got, c.ID)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("names of %q are %q, want %q", given, got, want)
+		}
 	}
 }
 
@@ -149,6 +168,9 @@ func TestAPromptFileThatCannotBeReadIsRefusedByPlace(t *testing.T) {
 		{strings.Replace(generated, `"num_conversations": 5`, `"num_conversations": 0`, 1), "num_conversations 0"},
 		{strings.Replace(generated, "generate_conversations", "poem", 1), `filetype "poem"`},
 		{strings.Replace(generated, "prompt_output", "output", 1), "prompt_output"},
+		{strings.Replace(generated, `"average": 50`, `"average": 50, "median_ratio": 2`, 1), "lognormal: median_ratio"},
+		{strings.Replace(generated, `"average": 50`, `"average": 50, "sigma": 2`, 1), "not both"},
+		{strings.Replace(generated, `"average": 50`, `"mean": 99, "sigma": 2`, 1), "lognormal: mean"},
 		{strings.Replace(generated, `"min": 3`, `"least": 3`, 1), "least"},
 		{strings.Replace(generated, `"min": 3`, `"min": 9`, 1), "uniform: min"},
 		{strings.Replace(generated, "lognormal", "cauchy", 1), "cauchy"},

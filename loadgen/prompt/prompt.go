@@ -14,7 +14,8 @@ import (
 	"unicode/utf8"
 )
 
-// Texts below this many tokens are words only: an instruction would be most of them.
+// Texts below this many tokens, or twice those of the instruction, are words only: it would be most of
+// them, and where single bytes are tokens it would leave no word by which prompts differ.
 const shortestInstructed = 64
 
 const (
@@ -43,13 +44,17 @@ type Prompt struct {
 	Before []Message
 	// Text is the user's message, the last one.
 	Text string
+	// IDs are token ids, of a prompt that has no text.
+	IDs []uint32
 	// Tokens is the length of all of it by the scale in use; what a server's template adds is not
 	// in it.
 	Tokens int
 	// OutputTokens is the length asked of the answer; 0 where the prompt does not say.
 	OutputTokens int
-	// SharedBytes is how much of the text's beginning it shares with the other prompts.
+	// SharedBytes is how much of the text's beginning it shares with the other prompts, SharedIDs how
+	// many ids.
 	SharedBytes int
+	SharedIDs   int
 }
 
 // Clip shortens the text, from its end, until the prompt has about the given number of tokens by
@@ -103,6 +108,9 @@ func Random(seed uint64, stream string, index int) *rand.Rand {
 func (s Set) Prompt(stream string, index int) Prompt {
 	random := Random(s.Seed, stream, index)
 	tokens := s.Lengths[random.IntN(len(s.Lengths))].Draw(random)
+	if s.Scale.IDs != nil {
+		return s.ids(random, tokens)
+	}
 	return s.write(random, s.shared(tokens), tokens)
 }
 
@@ -114,7 +122,7 @@ func (s Set) write(random *rand.Rand, beginning text, tokens int) Prompt {
 		body = s.open(body)
 	}
 	scale := s.Scale.orAssumed()
-	ending := tokens >= shortestInstructed
+	ending := tokens >= max(shortestInstructed, 2*scale.InstructionTokens)
 	if ending {
 		until -= scale.InstructionTokens
 	}
@@ -170,6 +178,9 @@ func (s Set) Shared() Prompt {
 // blockTokens each. Prompts that begin with the same names begin with the same text, up to the
 // end of the shorter one. What the names do not cover is the prompt's own.
 func (s Set) Recorded(stream string, index, tokens, blockTokens int, blocks []int64) Prompt {
+	if s.Scale.IDs != nil {
+		return s.recordedIDs(stream, index, tokens, blockTokens, blocks)
+	}
 	body := s.open(text{bytes: make([]byte, 0, 6*tokens+16)})
 	for i, block := range blocks {
 		body = s.words(body, Random(s.Seed, blockStream, int(block)), min((i+1)*blockTokens, tokens))

@@ -95,6 +95,18 @@ func TestSharedTextComesFirstAndBesideAPromptsOwnLength(t *testing.T) {
 	}
 }
 
+func TestSharedTextForOtherPromptsIsThatOfTheSet(t *testing.T) {
+	s := set(t, 5, "100")
+	if got := s.Shared(); got.Text != "" || got.Tokens != 0 || got.SharedBytes != 0 {
+		t.Errorf("a set that shares nothing shares %+v", got)
+	}
+	s.SharedTokens = 40
+	p, made := s.Shared(), s.Prompt("measure", 1)
+	if p.Text != made.Text[:made.SharedBytes]+"\n\n" || p.Tokens != 41 || p.SharedBytes != len(p.Text) {
+		t.Errorf("%d tokens, %d bytes shared: %q", p.Tokens, p.SharedBytes, p.Text)
+	}
+}
+
 func TestPromptsWithEqualBlocksBeginAlike(t *testing.T) {
 	s := set(t, 3, "1")
 	recorded := func(index, tokens int, blocks ...int64) string {

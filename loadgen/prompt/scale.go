@@ -20,6 +20,8 @@ const (
 	ByUsage Basis = "usage"
 	// ByTokenizer: from the server's tokenizer.
 	ByTokenizer Basis = "tokenizer"
+	// ByIDs: prompts are token ids, and there is nothing to be counted.
+	ByIDs Basis = "ids"
 )
 
 // Scale says how many tokens texts have for the server's tokenizer.
@@ -37,6 +39,10 @@ type Scale struct {
 	TokensPerByte float64 `json:"tokens_per_byte,omitempty"`
 	// TemplateTokens is what the server adds to a single message; unknown is nil.
 	TemplateTokens *int `json:"template_tokens,omitempty"`
+	// IDs are those that prompts are made of, where they are no texts.
+	IDs *IDs `json:"ids,omitempty"`
+
+	short int // tokens of the opening with the words of the short probe
 }
 
 // Assumption is the scale of vocabularies in which every common word is one token, as are those
@@ -55,7 +61,7 @@ func (s Scale) orAssumed() Scale {
 
 // Exact says whether the lengths of made texts are the server's own count, and no estimate.
 func (s Scale) Exact() bool {
-	return (s.Basis == ByUsage || s.Basis == ByTokenizer) && (s.TokensPerWord == 1 || s.WordTokens != nil)
+	return s.IDs != nil || (s.Basis == ByUsage || s.Basis == ByTokenizer) && (s.TokensPerWord == 1 || s.WordTokens != nil)
 }
 
 // String says, for manifests and reports, how lengths in tokens come about.
@@ -63,12 +69,14 @@ func (s Scale) String() string {
 	s = s.orAssumed()
 	const template = "; what the server's chat template adds is not counted"
 	switch {
+	case s.IDs != nil:
+		return "exact: prompts are token ids (" + s.IDs.String() + "), and the server counts as many; what they say is noise"
 	case s.Exact() && s.Basis == ByTokenizer:
 		return "exact: counted by the server's tokenizer" + template
 	case s.Exact():
 		return "exact: by the server's own count of probes every word used is one token" + template
 	case s.Basis == Assumed:
-		return "estimated: one token per common word is assumed, the server counted nothing" + template
+		return "estimated: one token per common word is assumed, for want of a count of the server's" + template
 	}
 	return fmt.Sprintf("estimated: %.3f tokens per word, calibrated by the server's own count of probes (%s)%s", s.TokensPerWord, s.Basis, template)
 }
@@ -131,23 +139,24 @@ func NewScale(basis Basis, c Counts) (Scale, error) {
 	perWord := float64(c.Whole-c.Instructed) / float64(len(vocabulary))
 	s := Scale{
 		Basis: basis, InstructionTokens: c.Instructed - c.Short, TokensPerWord: perWord,
-		OpeningTokens: c.Short - (c.One - 1) - int(math.Round(probeWords*perWord)),
-		TokensPerByte: Assumption().TokensPerByte,
+		TokensPerByte: Assumption().TokensPerByte, short: c.Short - (c.One - 1),
 	}
+	// The first words may have fewer tokens than the mean: what is left for the opening is an estimate.
+	s.OpeningTokens = max(s.short-int(math.Round(probeWords*perWord)), 1)
 	if c.One < 1 || perWord < 1 || perWord > mostPerWord || s.InstructionTokens < 1 || s.InstructionTokens > len(instruction) ||
-		s.OpeningTokens < 0 || s.OpeningTokens > len(opening) {
+		s.short <= probeWords || s.OpeningTokens > len(opening) {
 		return Scale{}, fmt.Errorf("counts of %d, %d, %d and %d tokens for texts of %d to %d words are no tokenizer's", c.One, c.Short, c.Instructed, c.Whole, 1, len(vocabulary)+probeWords)
 	}
 	return s, nil
 }
 
-// WithWords returns the scale with the tokens of each word of Words. The opening, which was told
-// from the first words by the mean, is then known too.
+// WithWords returns the scale, which NewScale made, with the tokens of each word of Words. The opening,
+// which was told from the first words by the mean, is then known too.
 func (s Scale) WithWords(tokens []int) (Scale, error) {
 	if len(tokens) != len(vocabulary) || slices.Min(tokens) < 1 || slices.Max(tokens) > mostPerWord {
 		return s, errors.New("the words' counts are no tokenizer's")
 	}
-	s.OpeningTokens += int(math.Round(probeWords * s.TokensPerWord))
+	s.OpeningTokens = s.short
 	for _, n := range tokens[:probeWords] {
 		s.OpeningTokens -= n
 	}

@@ -1,6 +1,7 @@
 package prompt
 
 import (
+	"slices"
 	"strings"
 	"testing"
 )
@@ -38,6 +39,21 @@ func TestLengthsAreExactWhereEveryWordIsOneToken(t *testing.T) {
 	expectLengths(t, scale, tokenizer(0, one), 0)
 }
 
+// A tokenizer of single bytes takes more than 64 tokens for the instruction alone.
+func TestPromptsDifferWhereEveryByteIsAToken(t *testing.T) {
+	scale, err := NewScale(ByUsage, counts(func(text string) int { return len(text) }))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tokens := range []string{"64", "80", "150", "300"} {
+		s := set(t, 5, tokens)
+		s.Scale = scale
+		if a, b := s.Prompt("measure", 1), s.Prompt("measure", 2); a.Text == b.Text {
+			t.Errorf("%s tokens: two prompts are %q", tokens, a.Text)
+		}
+	}
+}
+
 func TestLengthsAreExactWhereTheTokensOfEveryWordAreKnown(t *testing.T) {
 	count := tokenizer(0, twoForLong)
 	scale, err := NewScale(ByTokenizer, counts(count))
@@ -70,6 +86,29 @@ func TestLengthsAreCloseWhereOnlyTheMeanIsKnown(t *testing.T) {
 		t.Errorf("scale %+v", scale)
 	}
 	expectLengths(t, scale, tokenizer(0, twoForLong), 0.02)
+}
+
+// A vocabulary of 4,000 entries has the first words of the alphabet whole, and splits most others.
+func TestLengthsAreCloseWhereTheFirstWordsAreShorterThanTheMean(t *testing.T) {
+	split := func(word string) int {
+		if at := slices.Index(vocabulary[:], word); at >= probeWords {
+			return 2
+		}
+		return 1
+	}
+	scale, err := NewScale(ByUsage, counts(tokenizer(9, split)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	expectLengths(t, scale, tokenizer(0, split), 0.02)
+	var words []int
+	for _, word := range Words() {
+		words = append(words, tokenizer(0, split)(word))
+	}
+	if scale, err = scale.WithWords(words); err != nil || !scale.Exact() {
+		t.Fatalf("scale %+v, %v", scale, err)
+	}
+	expectLengths(t, scale, tokenizer(0, split), 0)
 }
 
 func expectLengths(t *testing.T, scale Scale, count func(string) int, tolerance float64) {

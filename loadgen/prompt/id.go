@@ -1,0 +1,96 @@
+package prompt
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+)
+
+// The range of ids that every vocabulary in use has as ordinary tokens. Special ones stand at its
+// beginning (Mistral's first thousand) or at its end (Llama 3's from 128,000 on); the smallest
+// vocabularies, such as Llama 2's, have 32,000 in all.
+const (
+	firstID = 1000
+	lastID  = 30999
+)
+
+// fewestIDs is how many different ids a table must have: with fewer, blocks of prompts that have
+// nothing in common might be equal.
+const fewestIDs = 64
+
+// IDs are the token ids that prompts are drawn from, where prompts are ids and no texts: their
+// length is then exact without a tokenizer. What they say is noise.
+type IDs struct {
+	// Listed are ids of words, by the server's own tokenizer; without any, First to Last are drawn from.
+	Listed []uint32 `json:"listed,omitempty"`
+	First  uint32   `json:"first,omitempty"`
+	Last   uint32   `json:"last,omitempty"`
+}
+
+// NewIDs returns the ids of words that a tokenizer has told, each once: those of Words that are a
+// single token. Too few are an error.
+func NewIDs(words []uint32) (IDs, error) {
+	listed := slices.Clone(words)
+	slices.Sort(listed)
+	listed = slices.Compact(listed)
+	if len(listed) < fewestIDs {
+		return IDs{}, fmt.Errorf("only %d words are a single token, %d are needed", len(listed), fewestIDs)
+	}
+	if len(listed) > len(vocabulary) {
+		return IDs{}, errors.New("more ids than words")
+	}
+	return IDs{Listed: listed}, nil
+}
+
+// AnyIDs are those of the range that every large vocabulary has.
+func AnyIDs() IDs { return IDs{First: firstID, Last: lastID} }
+
+// String says what the ids are.
+func (v IDs) String() string {
+	if len(v.Listed) > 0 {
+		return fmt.Sprintf("%d of words, by the server's tokenizer", len(v.Listed))
+	}
+	return fmt.Sprintf("%d to %d", v.First, v.Last)
+}
+
+// draw adds n ids.
+func (v IDs) draw(ids []uint32, random *rand.Rand, n int) []uint32 {
+	for range n {
+		if len(v.Listed) > 0 {
+			ids = append(ids, v.Listed[random.IntN(len(v.Listed))])
+		} else {
+			ids = append(ids, v.First+random.Uint32N(v.Last-v.First+1))
+		}
+	}
+	return ids
+}
+
+// idStream keeps the draws of the probe apart from all prompts.
+const idStream = "/ids"
+
+// Probe is a prompt that no run has, of so many ids.
+func (v IDs) Probe(n int) []uint32 { return v.draw(nil, Random(0, idStream, n), n) }
+
+// ScaleOfIDs is the scale of prompts that are ids.
+func ScaleOfIDs(v IDs) Scale { return Scale{Basis: ByIDs, TokensPerWord: 1, IDs: &v} }
+
+// ids puts a prompt of ids behind the shared beginning.
+func (s Set) ids(random *rand.Rand, tokens int) Prompt {
+	all := make([]uint32, 0, s.SharedTokens+tokens)
+	all = s.Scale.IDs.draw(all, Random(s.Seed, sharedStream, 0), s.SharedTokens)
+	all = s.Scale.IDs.draw(all, random, tokens)
+	return Prompt{IDs: all, Tokens: len(all), SharedIDs: s.SharedTokens}
+}
+
+// recordedIDs is Recorded where prompts are ids.
+func (s Set) recordedIDs(stream string, index, tokens, blockTokens int, blocks []int64) Prompt {
+	all := make([]uint32, 0, tokens)
+	for i, block := range blocks {
+		if missing := min((i+1)*blockTokens, tokens) - len(all); missing > 0 {
+			all = s.Scale.IDs.draw(all, Random(s.Seed, blockStream, int(block)), missing)
+		}
+	}
+	all = s.Scale.IDs.draw(all, Random(s.Seed, stream, index), tokens-len(all))
+	return Prompt{IDs: all, Tokens: len(all)}
+}
