@@ -75,7 +75,8 @@ func write(c Config, r request) answer { return writeTwisted(c, r, straight()) }
 // writeTwisted is write with another source of words from some token on.
 func writeTwisted(c Config, r request, t twist) answer {
 	random := r.random(c.Seed)
-	ending := uint64(math.Ceil(math.Exp2(32) / float64(c.MeanAnswerTokens)))
+	ending := uint64(math.Ceil(math.Exp2(32) / float64(max(c.MeanAnswerTokens-1, 1))))
+	least := max(r.minTokens, 1)
 	var text []byte
 	var ends []int
 	for len(ends) < r.maxTokens {
@@ -83,7 +84,7 @@ func writeTwisted(c Config, r request, t twist) answer {
 			random = rand.New(rand.NewPCG(t.key, random.Uint64()))
 		}
 		draw := random.Uint64()
-		if draw>>32 < ending && !r.ignoreEOS && len(ends) >= r.minTokens {
+		if draw>>32 < ending && !r.ignoreEOS && len(ends) >= least {
 			return answer{string(text), append(ends, len(text)), finishStop}
 		}
 		piece := vocabulary[draw%uint64(len(vocabulary))]

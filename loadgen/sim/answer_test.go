@@ -96,6 +96,17 @@ func TestMeanAnswerLengthIsAsConfigured(t *testing.T) {
 	}
 }
 
+// AIPerf and vLLM's multi-turn client call an answer without text an error.
+func TestNoAnswerIsWithoutText(t *testing.T) {
+	c := Default()
+	c.MeanAnswerTokens = 1
+	for i := range 100 {
+		if a := write(c, ask("hello "+string(rune('a'+i)), 10)); a.text == "" || a.tokens() < 2 || a.reason != finishStop {
+			t.Fatalf("%d tokens, %q, %s", a.tokens(), a.text, a.reason)
+		}
+	}
+}
+
 func TestGeneratedTextHasTheTokensItWasWrittenOf(t *testing.T) {
 	for seed := range uint64(50) {
 		c := Default()

@@ -232,7 +232,6 @@ func (b *batch) yield(s *sequence) {
 	b.cache.Release(s.lease)
 	b.running = slices.DeleteFunc(b.running, func(other *sequence) bool { return other == s })
 	b.waiting = slices.Insert(b.waiting, 0, s)
-	s.prefilled, s.complete, s.inStep = 0, 0, false
 }
 
 func (b *batch) free(s *sequence) {

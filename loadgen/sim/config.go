@@ -14,8 +14,9 @@ type Config struct {
 	Model string
 	// Seed decides every answer, together with the request, and the jitter of step times.
 	Seed uint64
-	// MeanAnswerTokens is the mean length of answers that end by themselves: each token is the
-	// last one with a chance of 1 in so many.
+	// MeanAnswerTokens is the mean length of answers that end by themselves: each token but the first is
+	// the last one with the same chance. The first is not: an answer without text is an error to most
+	// clients.
 	MeanAnswerTokens int
 
 	// PrefillTokensPerSecond is how fast prompts are read. +Inf: in no time.
@@ -56,9 +57,11 @@ type Config struct {
 	// Faults are what goes wrong; SetFaults changes them while the engine runs.
 	Faults Faults
 
-	// OnUse, if set, is told what the engine uses every tenth of a second while Run runs, and
-	// a last time, with nothing in use, before Run returns. Calls never overlap.
+	// OnUse, if set, is told what the engine uses every UseInterval while Run runs, and a last time,
+	// with nothing in use, before Run returns. Calls never overlap.
 	OnUse func(Use)
+	// UseInterval is a tenth of a second if it is 0.
+	UseInterval time.Duration
 	// OnLog, if set, gets the lines that KVBM would log about its tiers, without line ends. It must
 	// return at once, and must not call the engine.
 	OnLog func(line string)

@@ -20,7 +20,7 @@ const (
 	maxBodyBytes = 16 << 20
 )
 
-// route is one path and the one method it takes.
+// route is one path and the one method it takes; empty is any.
 type route struct {
 	path, method string
 	serve        http.HandlerFunc
@@ -46,11 +46,14 @@ func (e *Engine) routes() http.Handler {
 
 // vendorRoutes are those that one vendor has and another has not.
 func (e *Engine) vendorRoutes() []route {
+	// The page of prometheus_client, which all of these but Dynamo have, looks at no method: AIPerf asks by
+	// HEAD whether it is there.
 	metrics := func(path string, of func() page) route {
-		return route{path, http.MethodGet, func(w http.ResponseWriter, r *http.Request) { of().handler().ServeHTTP(w, r) }}
+		return route{path, "", func(w http.ResponseWriter, r *http.Request) { of().handler().ServeHTTP(w, r) }}
 	}
 	version := route{metric.ForeignVersionPath, http.MethodGet, e.version}
 	tokenize := route{"/tokenize", http.MethodPost, e.tokenize}
+	retrieve := route{"/v1/models/{model...}", http.MethodGet, e.retrieveModel} // ids have slashes
 	switch e.vendor.name {
 	case VLLM:
 		return []route{metrics("/metrics", e.vllmPage), version, tokenize, {"/reset_prefix_cache", http.MethodPost, e.forget}}
@@ -58,16 +61,18 @@ func (e *Engine) vendorRoutes() []route {
 		return []route{metrics(metric.ForeignTensorRTLLMPagePath, e.tensorRTLLMPage), version,
 			{metric.ForeignTensorRTLLMDrainingPath, http.MethodGet, e.drain}}
 	case SGLang:
-		return []route{metrics("/metrics", e.sglangPage), tokenize, {"/flush_cache", http.MethodPost, e.forget}}
+		return []route{metrics("/metrics", e.sglangPage), tokenize, retrieve, {"/flush_cache", http.MethodPost, e.forget}}
 	case Dynamo:
 		return []route{metrics("/metrics", e.dynamoPage)}
+	case OpenAI:
+		return []route{retrieve} // Ollama has it
 	}
 	return nil
 }
 
 // only refuses other methods, with the error object that clients of this interface can read.
 func (e *Engine) only(r route, w http.ResponseWriter, got *http.Request) {
-	if got.Method != r.method {
+	if r.method != "" && got.Method != r.method {
 		w.Header().Set("Allow", r.method)
 		e.refuse(w, wrongMethod(got.Method, r.method))
 		return

@@ -30,6 +30,24 @@ func TestStockClientListsModels(t *testing.T) {
 	}
 }
 
+func TestStockClientRetrievesAModelWhereTheVendorHasThatRoute(t *testing.T) {
+	for vendor, has := range map[Vendor]bool{SGLang: true, OpenAI: true, VLLM: false} {
+		c := of(vendor)
+		c.Model = "organization/model"
+		_, server := serve(t, c)
+		config := openai.DefaultConfig("no key")
+		config.BaseURL = server.URL + "/v1"
+		client := openai.NewClientWithConfig(config)
+		got, err := client.GetModel(t.Context(), c.Model)
+		if has != (err == nil) || has && (got.ID != c.Model || got.OwnedBy == "" || got.Object != "model") {
+			t.Errorf("%s: %+v, %v", vendor, got, err)
+		}
+		if _, err := client.GetModel(t.Context(), "other"); err == nil || !strings.Contains(err.Error(), "404") {
+			t.Errorf("%s: another model: %v", vendor, err)
+		}
+	}
+}
+
 func chatRequest(c Config) openai.ChatCompletionRequest {
 	return openai.ChatCompletionRequest{
 		Model: c.Model, MaxCompletionTokens: 40, StreamOptions: nil,

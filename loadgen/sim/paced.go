@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -16,8 +17,15 @@ type Paced struct {
 	// FirstToken is the time from the request to the first event, Gap that between two events; both 0
 	// make an instant server, that writes the whole answer at once.
 	FirstToken, Gap time.Duration
+	// Role is the time from the request to an event that has the role and no text, as many engines send
+	// one in front of the first token; 0: there is none. It is not stamped, being no token.
+	Role time.Duration
+	// End is the time from the last token to the usage and the end of the stream.
+	End time.Duration
 	// Tokens is how many events with a token an answer has.
 	Tokens int
+	// NoUsage leaves out the event with the usage, as servers do for clients that did not ask for it.
+	NoUsage bool
 	// Clock stamps events, in nanoseconds; nil: the wall clock, in nanoseconds since 1970. A client in
 	// another process of the same machine has the same one.
 	Clock func() int64
@@ -51,42 +59,86 @@ func (p Paced) Check() error {
 	if p.Tokens < 1 {
 		problems = append(problems, fmt.Errorf("paced server: Tokens is %d: must be at least 1", p.Tokens))
 	}
-	if p.FirstToken < 0 || p.Gap < 0 {
+	if p.FirstToken < 0 || p.Gap < 0 || p.Role < 0 || p.End < 0 {
 		problems = append(problems, errors.New("paced server: a time is negative"))
 	}
 	return errors.Join(problems...)
 }
 
 func (p Paced) stream(w http.ResponseWriter, r *http.Request, begun time.Time) error {
-	clock := p.Clock
-	if clock == nil {
-		clock = func() int64 { return time.Now().UnixNano() }
+	if p.Clock == nil {
+		p.Clock = func() int64 { return time.Now().UnixNano() }
 	}
-	control := http.NewResponseController(w)
-	timer := time.NewTimer(0)
-	defer timer.Stop()
-	var event []byte
-	for i := range p.Tokens {
-		// One write for each event that has a time of its own, one for all if none has.
-		paced := p.Gap > 0 || i == 0 && p.FirstToken > 0
-		if paced && !sleepUntil(r.Context(), timer, begun.Add(p.FirstToken+time.Duration(i)*p.Gap)) {
-			return r.Context().Err()
-		}
-		event = pacedEvent(event[:0], clock(), i == p.Tokens-1)
-		if i == p.Tokens-1 {
-			event = pacedEnd(event, p.Tokens)
-		}
-		if _, err := w.Write(event); err != nil {
+	s := &pacedStream{Paced: p, ctx: r.Context(), w: w, control: http.NewResponseController(w), timer: time.NewTimer(0), begun: begun}
+	defer s.timer.Stop()
+	if p.Role > 0 {
+		if err := s.send(p.Role, pacedRole); err != nil {
 			return err
 		}
-		if p.Gap > 0 {
-			if err := control.Flush(); err != nil {
-				return err
-			}
+	}
+	for i := range p.Tokens {
+		if err := s.token(i); err != nil {
+			return err
 		}
 	}
-	return control.Flush()
+	if p.End > 0 {
+		return s.send(p.FirstToken+time.Duration(p.Tokens-1)*p.Gap+p.End, string(p.end(nil)))
+	}
+	return s.control.Flush()
 }
+
+// pacedStream is one answer on its way.
+type pacedStream struct {
+	Paced
+	ctx     context.Context
+	w       http.ResponseWriter
+	control *http.ResponseController
+	timer   *time.Timer
+	begun   time.Time
+	event   []byte // kept for its space
+}
+
+// token writes an event with a token, at its time if it has one of its own: if none has, all leave in one
+// write.
+func (s *pacedStream) token(i int) error {
+	if s.Gap > 0 || i == 0 && s.FirstToken > 0 {
+		if err := s.wait(s.FirstToken + time.Duration(i)*s.Gap); err != nil {
+			return err
+		}
+	}
+	last := i == s.Tokens-1
+	s.event = pacedEvent(s.event[:0], s.Clock(), last)
+	if last && s.End == 0 {
+		s.event = s.end(s.event)
+	}
+	if _, err := s.w.Write(s.event); err != nil || s.Gap == 0 {
+		return err
+	}
+	return s.control.Flush()
+}
+
+// send writes an event that is no token at its time.
+func (s *pacedStream) send(after time.Duration, event string) error {
+	if err := s.wait(after); err != nil {
+		return err
+	}
+	if _, err := io.WriteString(s.w, event); err != nil {
+		return err
+	}
+	return s.control.Flush()
+}
+
+// wait waits until so long after the request; it may be over.
+func (s *pacedStream) wait(after time.Duration) error {
+	if !sleepUntil(s.ctx, s.timer, s.begun.Add(after)) {
+		return s.ctx.Err()
+	}
+	return nil
+}
+
+const pacedRole = `data: {"id":"chatcmpl-simulated-paced-0123456789abcdef","object":"chat.completion.chunk","created":0,"model":"simulated-paced","choices":[{"index":0,"delta":{"role":"assistant","content":""},"logprobs":null,"finish_reason":null}]}
+
+`
 
 // pacedEvent appends one event with one token of a chat, of the size that vLLM's have. It is put
 // together by hand: an encoder would cost more than all the rest.
@@ -102,11 +154,14 @@ func pacedEvent(to []byte, stamp int64, last bool) []byte {
 	return append(to, "null}]}\n\n"...)
 }
 
-// pacedEnd appends the event with the usage and the end of the stream.
-func pacedEnd(to []byte, tokens int) []byte {
-	to = append(to, `data: {"id":"chatcmpl-simulated-paced-0123456789abcdef","object":"chat.completion.chunk","created":0,"model":"simulated-paced","choices":[],"usage":{"prompt_tokens":1,"completion_tokens":`...)
-	to = strconv.AppendInt(to, int64(tokens), 10)
-	to = append(to, `,"total_tokens":`...)
-	to = strconv.AppendInt(to, int64(tokens)+1, 10)
-	return append(to, "}}\n\ndata: [DONE]\n\n"...)
+// end appends the event with the usage, if it is wanted, and the end of the stream.
+func (p Paced) end(to []byte) []byte {
+	if !p.NoUsage {
+		to = append(to, `data: {"id":"chatcmpl-simulated-paced-0123456789abcdef","object":"chat.completion.chunk","created":0,"model":"simulated-paced","choices":[],"usage":{"prompt_tokens":1,"completion_tokens":`...)
+		to = strconv.AppendInt(to, int64(p.Tokens), 10)
+		to = append(to, `,"total_tokens":`...)
+		to = strconv.AppendInt(to, int64(p.Tokens)+1, 10)
+		to = append(to, "}}\n\n"...)
+	}
+	return append(to, "data: [DONE]\n\n"...)
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -40,11 +41,34 @@ func TestAPacedStreamKeepsToItsSchedule(t *testing.T) {
 	})
 }
 
+func TestRoleAndEndOfAPacedStreamHaveTimesOfTheirOwn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := Paced{Role: 10 * time.Millisecond, FirstToken: 30 * time.Millisecond, Gap: 50 * time.Millisecond, Tokens: 2, End: 20 * time.Millisecond}
+		got := &client{header: http.Header{}, began: time.Now()}
+		p.ServeHTTP(got, httptest.NewRequest(http.MethodPost, "/v1/chat/completions", strings.NewReader("{}")))
+		var at []time.Duration
+		for _, e := range got.events {
+			at = append(at, e.at/time.Millisecond)
+		}
+		if want := []time.Duration{10, 30, 80, 100, 100}; !slices.Equal(at, want) {
+			t.Errorf("events after %d ms, want %d", at, want)
+		}
+		if !strings.Contains(got.events[0].data, `"role"`) || strings.Contains(got.events[0].data, StampField) {
+			t.Errorf("the first is %s", got.events[0].data)
+		}
+	})
+}
+
 func TestAnInstantServerWritesOnce(t *testing.T) {
 	w := httptest.NewRecorder()
 	Paced{Tokens: 3}.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/", nil))
 	if got := strings.Count(w.Body.String(), StampField); got != 3 || !strings.HasSuffix(w.Body.String(), "data: [DONE]\n\n") {
 		t.Errorf("%s", w.Body.String())
+	}
+	w = httptest.NewRecorder()
+	Paced{Tokens: 3, NoUsage: true}.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/", nil))
+	if body := w.Body.String(); strings.Contains(body, "usage") || !strings.HasSuffix(body, "data: [DONE]\n\n") {
+		t.Errorf("without usage: %s", body)
 	}
 	w = httptest.NewRecorder()
 	Paced{Tokens: 3}.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/", nil))

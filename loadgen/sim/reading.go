@@ -38,7 +38,7 @@ func (e *Engine) reading(now time.Time) *reading {
 			r.started++
 		}
 		if s.ready.After(now) {
-			r.onboarding += s.hits.Host + s.hits.Disk
+			r.onboarding += s.found.Host + s.found.Disk
 		}
 	}
 	return r

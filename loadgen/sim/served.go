@@ -46,13 +46,30 @@ func (e *Engine) listModels(w http.ResponseWriter, _ *http.Request) {
 	}
 	models := modelList{"list", []modelInfo{}}
 	if model {
-		info := modelInfo{ID: e.config.Model, Object: "model", Created: time.Now().Unix(), OwnedBy: e.vendor.ownedBy + "-simulated"}
-		if e.vendor.tellsLength {
-			info.MaxModelLen = e.config.MaxModelTokens
-		}
-		models.Data = append(models.Data, info)
+		models.Data = append(models.Data, e.modelInfo())
 	}
 	sendJSON(w, http.StatusOK, models)
+}
+
+func (e *Engine) modelInfo() modelInfo {
+	info := modelInfo{ID: e.config.Model, Object: "model", Created: time.Now().Unix(), OwnedBy: e.vendor.ownedBy + "-simulated"}
+	if e.vendor.tellsLength {
+		info.MaxModelLen = e.config.MaxModelTokens
+	}
+	return info
+}
+
+// retrieveModel has the entry of one model.
+func (e *Engine) retrieveModel(w http.ResponseWriter, r *http.Request) {
+	open, model := e.serves()
+	switch id := r.PathValue("model"); {
+	case !open:
+		e.refuse(w, stopped())
+	case !model || id != e.config.Model:
+		e.refuse(w, unknownModel(id))
+	default:
+		sendJSON(w, http.StatusOK, e.modelInfo())
+	}
 }
 
 // tokenized is the answer of /tokenize, as vLLM has it.

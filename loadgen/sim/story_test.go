@@ -309,6 +309,46 @@ func TestTheWindowForgetsOldRequestsAndIsRenewedEveryFiveSeconds(t *testing.T) {
 	}
 }
 
+func TestTheWindowAsksForNoMoreThanCanBeFound(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := start(t, tiny())
+		askFor(t, e, promptOf("A", 160), "")
+		// 10 full blocks, of which the last has the token that is always computed.
+		if asked := e.tally.window.sum.asked; asked != 9 {
+			t.Errorf("looked for %d blocks below the device, want 9", asked)
+		}
+	})
+}
+
+func TestVersion2ShowsWhatIsBeingBroughtBack(t *testing.T) {
+	for name, change := range map[string]func(*Config){
+		"from the host": func(c *Config) { c.KV.HostBytes, c.KV.Host.Latency = 100*16<<10, 200*time.Millisecond },
+		"from the disk": func(c *Config) { c.KV.HostBytes, c.KV.Disk.Latency = 0, 200*time.Millisecond },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := tiny()
+				c.KV.Page = KVBMv2
+				change(&c)
+				e := start(t, c)
+				for _, prompt := range []string{"A", "Ba", "Bb", "Bc", "Bd"} { // pushes A out of the device
+					askFor(t, e, promptOf(prompt, 161), "")
+				}
+				var all sync.WaitGroup
+				all.Go(func() { askFor(t, e, promptOf("A", 161), "") })
+				time.Sleep(100 * time.Millisecond)
+				if got := kvbmValues(t, e)[metric.ForeignKVBMInflightOnboards]; got != 10 {
+					t.Errorf("%v blocks are being brought back, want 10", got)
+				}
+				all.Wait()
+				if got := kvbmValues(t, e)[metric.ForeignKVBMInflightOnboards]; got != 0 {
+					t.Errorf("%v blocks are being brought back when all are there", got)
+				}
+			})
+		})
+	}
+}
+
 func TestVersion2TellsHowLongOnboardsTook(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := tiny()

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"context"
 	"time"
 )
@@ -33,7 +34,7 @@ const useInterval = 100 * time.Millisecond
 
 // reportUse calls OnUse until the context ends.
 func (e *Engine) reportUse(ctx context.Context) {
-	ticker := time.NewTicker(useInterval)
+	ticker := time.NewTicker(cmp.Or(e.config.UseInterval, useInterval))
 	defer ticker.Stop()
 	last, lastBusy := time.Now(), time.Duration(0)
 	for {

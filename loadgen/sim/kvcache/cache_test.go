@@ -147,6 +147,28 @@ func TestTheOneIdleForLongestGivesWay(t *testing.T) {
 	}
 }
 
+func TestWhatIsUsedAgainStaysOnTheDiskForLonger(t *testing.T) {
+	c := New(Config{Device: 4, Disk: 6})
+	a, b := prompt(1, 2), prompt(2, 2)
+	for _, keys := range [][]uint64{a, b, prompt(3, 2), a, prompt(4, 2)} {
+		serve(t, c, keys)
+	}
+	if !c.disk.has(a[0]) || !c.disk.has(a[1]) || c.disk.has(b[0]) || c.disk.has(b[1]) {
+		t.Error("the disk kept what was used less recently")
+	}
+}
+
+func TestTheDiskIsWrittenFromTheHostAndNotFromWhatIsGoneThere(t *testing.T) {
+	c := New(Config{Device: 6, Host: 2, Disk: 10, Filter: true})
+	a := prompt(1, 2)
+	for _, keys := range [][]uint64{a, prompt(2, 2), a} { // wanted twice, but the host has lost it
+		serve(t, c, keys)
+	}
+	if m := c.Moves(); m.DiskWrites() != 0 {
+		t.Errorf("%+v", m)
+	}
+}
+
 func TestTheEndOfAPrefixGivesWayBeforeItsBeginning(t *testing.T) {
 	c := New(Config{Device: 4, Host: 6})
 	serve(t, c, prompt(1, 4))
@@ -207,6 +229,18 @@ func TestAnOldFavouriteIsForgotten(t *testing.T) {
 	}
 	if got := f.use(1); got != 1 {
 		t.Errorf("then begins with %d", got)
+	}
+}
+
+// A cache larger than the least interval would else forget every block before it comes again.
+func TestManyKeysAgeMoreSlowly(t *testing.T) {
+	f := frequency{counts: map[uint64]uint32{}}
+	const keys = leastAging + 1000
+	for key := range uint64(keys) {
+		f.use(key)
+	}
+	if len(f.counts) != keys {
+		t.Errorf("%d of %d keys are known after one use of each", len(f.counts), keys)
 	}
 }
 
