@@ -1,0 +1,113 @@
+// Package command runs a program as the load of a run: in a process group of its own, so that a signal
+// reaches all of it and only it, with its output passed on as it comes and kept.
+package command
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Options say what to run.
+type Options struct {
+	// Args are the program and its arguments. No shell reads them.
+	Args []string
+	// Stdout and Stderr get what the program writes; each is written to by one goroutine.
+	Stdout, Stderr io.Writer
+}
+
+// Command is a program that runs.
+type Command struct {
+	process *exec.Cmd
+	ended   chan struct{}
+	exit    Exit
+}
+
+// Exit is how a program ended.
+type Exit struct {
+	// Code is what it returned, or 128 and the signal that ended it, as shells have it.
+	Code int
+	// Signal is the name of that signal; empty without one.
+	Signal string
+	// OutputLeft says that something it started still held its output when it had ended.
+	OutputLeft bool
+}
+
+func (e Exit) String() string {
+	if e.Signal != "" {
+		return "ended by " + e.Signal
+	}
+	return fmt.Sprintf("ended with exit code %d", e.Code)
+}
+
+// outputWait is how long output is waited for after the program has ended: what it left running may
+// hold it for ever.
+const outputWait = 2 * time.Second
+
+// Find says whether there is a program of that name, without running it.
+func Find(name string) error {
+	_, err := exec.LookPath(name)
+	if errors.Is(err, exec.ErrDot) {
+		err = fmt.Errorf("%s is found in the current folder only: call it ./%s", name, name)
+	}
+	return err
+}
+
+// Start runs the program. Its standard input is empty: a measured program that waits for a terminal
+// would be stopped for it.
+func Start(o Options) (*Command, error) {
+	c := &Command{process: exec.Command(o.Args[0], o.Args[1:]...), ended: make(chan struct{})}
+	c.process.Stdout, c.process.Stderr, c.process.WaitDelay = o.Stdout, o.Stderr, outputWait
+	c.process.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	c.process.Env = environment()
+	if err := c.process.Start(); err != nil {
+		return nil, err
+	}
+	go c.wait()
+	return c, nil
+}
+
+// environment is ours. Python writes into a pipe by blocks unless it is told not to, and phases would
+// begin when a block is full.
+func environment() []string {
+	const unbuffered = "PYTHONUNBUFFERED"
+	env := os.Environ()
+	for _, one := range env {
+		if strings.HasPrefix(one, unbuffered+"=") {
+			return env
+		}
+	}
+	return append(env, unbuffered+"=1")
+}
+
+func (c *Command) wait() {
+	err := c.process.Wait()
+	c.exit.OutputLeft = errors.Is(err, exec.ErrWaitDelay)
+	c.exit.Code = c.process.ProcessState.ExitCode()
+	if status, ok := c.process.ProcessState.Sys().(syscall.WaitStatus); ok && status.Signaled() {
+		c.exit.Code, c.exit.Signal = 128+int(status.Signal()), unix.SignalName(status.Signal())
+	}
+	close(c.ended)
+}
+
+// Ended is closed once the program has ended and its output has been handed on.
+func (c *Command) Ended() <-chan struct{} { return c.ended }
+
+// Exit is how the program ended; only after Ended.
+func (c *Command) Exit() Exit { return c.exit }
+
+// Interrupt asks the program and what it has started to end, as Ctrl-C does.
+func (c *Command) Interrupt() { c.signal(unix.SIGINT) }
+
+// Kill ends the program and what it has started.
+func (c *Command) Kill() { c.signal(unix.SIGKILL) }
+
+// signal reaches whatever is left of the group; that nothing is left is no error.
+func (c *Command) signal(s unix.Signal) { _ = unix.Kill(-c.process.Process.Pid, s) }

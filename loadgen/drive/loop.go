@@ -1,0 +1,273 @@
+// Package drive knows when requests go out: by the clock or slot by slot, phase by phase, and how
+// late the client itself was. It sends jobs that others have made and hands on what came of them;
+// nothing here knows a prompt, a scenario or a file.
+package drive
+
+import (
+	"context"
+	"math"
+	"sync"
+	"time"
+
+	"github.com/umascope/umascope/loadgen/chat"
+)
+
+// Loop sends the jobs of a phase.
+//
+// The jobs come in lanes, most often a single one. A goroutine a lane dispatches, in the order of
+// the plan, and every request has a goroutine of its own. Slots limit how many of a lane are in
+// flight: in a closed loop the slot sets the pace, in an open one it is a cap, and what waits for
+// it keeps its intended start.
+type Loop struct {
+	Clock chat.Clock
+	// Send is the chat client's Do.
+	Send func(context.Context, chat.Request, chat.Clock, func()) chat.Result
+	// Wait returns when the clock reads until, or with an error when the context is done first.
+	Wait func(ctx context.Context, until int64) error
+	// Slots is the most requests in flight of a lane; 0 is no limit.
+	Slots int
+	// Grace is how long requests in flight may go on once dispatching was stopped.
+	Grace time.Duration
+}
+
+// round is one phase being driven.
+type round struct {
+	*Loop
+	phase    Phase
+	watch    Observer
+	start    int64
+	sending  context.Context
+	requests sync.WaitGroup
+}
+
+// lane is a row of jobs with slots of its own.
+type lane struct {
+	*round
+	slots *slots // nil without a limit
+}
+
+// Drive sends the jobs of a phase, lane by lane, until they end, its duration is over or stop is
+// done, and returns when nothing is in flight. Requests end on their own; they are cancelled when cut is
+// done, the grace after stop, and the grace after the phase's duration.
+func (l *Loop) Drive(stop, cut context.Context, p Phase, lanes []<-chan Job, watch Observer) Span {
+	sending, cancel := context.WithCancel(cut)
+	defer cancel()
+	r := &round{Loop: l, phase: p, watch: watch, start: l.begin(stop, p), sending: sending}
+	var dispatching sync.WaitGroup
+	for _, jobs := range lanes {
+		dispatching.Go(func() { r.lane().dispatch(stop, jobs) })
+	}
+	dispatching.Wait()
+	r.drain(stop, cancel)
+	return Span{Name: p.Name, StartNS: r.start, EndNS: max(r.start, l.Clock())}
+}
+
+// begin waits for the start of a phase that has one, and says when it is. Whoever stops before it finds
+// that out by dispatching nothing.
+func (l *Loop) begin(stop context.Context, p Phase) int64 {
+	if p.StartNS == 0 {
+		return l.Clock()
+	}
+	_ = l.Wait(stop, p.StartNS)
+	return p.StartNS
+}
+
+// lane opens a row of jobs.
+func (r *round) lane() *lane {
+	stages := r.phase.steps()
+	if len(stages) == 0 {
+		n := r.phase.Slots
+		if n == 0 {
+			n = r.Loop.Slots
+		}
+		if n == 0 {
+			return &lane{round: r}
+		}
+		return &lane{r, newSlots(n, 0, r.start)}
+	}
+	most := 0
+	for _, s := range stages {
+		most = max(most, int(s.Level))
+	}
+	return &lane{r, newSlots(int(stages[0].Level), most, r.start)}
+}
+
+// step changes the number of slots at the end of each stage until the phase is over.
+func (l *lane) step(phase context.Context) {
+	at := l.start
+	stages := l.phase.steps()
+	for i := 1; i < len(stages); i++ {
+		at += int64(stages[i-1].Duration)
+		if l.Wait(phase, at) != nil {
+			return
+		}
+		l.slots.resize(int(stages[i-1].Level), int(stages[i].Level), at)
+	}
+}
+
+// dispatch starts jobs until there are none left or the phase is over.
+func (l *lane) dispatch(stop context.Context, jobs <-chan Job) {
+	phase, cancel := context.WithCancel(stop)
+	defer cancel()
+	if l.phase.Limit.Duration > 0 {
+		phase, cancel = context.WithTimeout(stop, l.phase.Limit.Duration)
+		defer cancel()
+	}
+	if len(l.phase.steps()) > 1 {
+		// Cancelled before it is waited for, or else dispatching would take until the last stage.
+		var stepping sync.WaitGroup
+		defer stepping.Wait()
+		defer cancel()
+		stepping.Go(func() { l.step(phase) })
+	}
+	for {
+		select {
+		case j, more := <-jobs:
+			if !more {
+				return
+			}
+			if !l.admit(phase, j) {
+				l.giveUpDue(jobs)
+				return
+			}
+		case <-phase.Done():
+			l.giveUpDue(jobs)
+			return
+		}
+	}
+}
+
+// admit waits until the job is due and a slot is free, and starts it; false when the phase
+// ended first.
+func (l *lane) admit(phase context.Context, j Job) bool {
+	intended := l.start + int64(j.Planned)
+	if l.phase.Process.Open() && l.Wait(phase, intended) != nil {
+		if intended <= l.Clock() {
+			l.giveUp(j)
+		}
+		return false
+	}
+	freed, ok := l.take(phase)
+	switch {
+	case ok && l.phase.Process.Open():
+		l.launch(j, intended, max(intended, freed))
+	case ok:
+		l.launch(j, freed, freed)
+	case l.phase.Process.Open():
+		l.giveUp(j)
+	}
+	return ok
+}
+
+// take gets a slot and says since when it is free.
+func (l *lane) take(phase context.Context) (freed int64, ok bool) {
+	if l.slots == nil {
+		return l.start, true
+	}
+	select {
+	case freed = <-l.slots.free:
+		// A slot that becomes free in the moment in which the phase ends is no longer one of it,
+		// whichever of the two is noticed first.
+		over := l.phase.Limit.Duration > 0 && freed-l.start >= int64(l.phase.Limit.Duration)
+		return freed, !over && phase.Err() == nil
+	case <-phase.Done():
+		return 0, false
+	}
+}
+
+// launch sends the job in a goroutine of its own.
+func (l *lane) launch(j Job, intended, eligible int64) {
+	l.watch.Started()
+	l.requests.Go(func() {
+		result := l.exchange(&j)
+		if j.Heard != nil {
+			j.Heard(result)
+		}
+		// The slot first: nothing that is done with the result may delay the next request.
+		if l.slots != nil {
+			l.slots.release(l.ended(result.Record))
+		}
+		result.Record.IntendedNS, result.Record.EligibleNS = intended, &eligible
+		l.finish(j, result)
+	})
+}
+
+// exchange sends the request, once it is made.
+func (l *lane) exchange(j *Job) chat.Result {
+	if j.Speak != nil {
+		if err := j.Speak(j); err != nil {
+			return chat.Result{Record: chat.Record{DispatchNS: new(l.Clock()), Status: chat.StatusCancelled, Error: "not sent: " + err.Error()}}
+		}
+	}
+	return l.Send(l.sending, j.Request, l.Clock, l.watch.Payload)
+}
+
+// ended is when the server was done with the request. What the client does after that, such as
+// decoding the stream, is its own lag and must not be hidden in front of the next request.
+func (r *round) ended(record chat.Record) int64 {
+	if record.EndNS != nil {
+		return *record.EndNS
+	}
+	return r.Clock()
+}
+
+// giveUpDue records the arrivals that are due but were never sent: a backlog that vanished from
+// the figures would make a server that cannot keep up look well.
+func (r *round) giveUpDue(jobs <-chan Job) {
+	if !r.phase.Process.Open() {
+		return
+	}
+	now := r.Clock()
+	for j := range jobs {
+		if r.start+int64(j.Planned) > now {
+			return
+		}
+		r.giveUp(j)
+	}
+}
+
+// giveUp records an arrival whose turn did not come before dispatching ended.
+func (r *round) giveUp(j Job) {
+	r.watch.Started()
+	r.finish(j, chat.Result{Record: chat.Record{
+		IntendedNS: r.start + int64(j.Planned),
+		Status:     chat.StatusCancelled, Error: "not sent: it waited for a slot until the phase ended",
+	}})
+}
+
+// finish adds what the loop knows of the request and hands the result on.
+func (r *round) finish(j Job, result chat.Result) {
+	record := &result.Record
+	record.Phase, record.Index = r.phase.Name, j.Index
+	record.Conversation, record.Turn, record.Session = j.Conversation, j.Turn, j.Session
+	record.PromptSHA256, record.ParamsSHA256, record.PrefixSHA256 = j.PromptSHA256, j.ParamsSHA256, j.PrefixSHA256
+	record.InputTokensTarget = j.InputTokensTarget
+	r.watch.Ended(j, result)
+}
+
+// drain waits for the requests in flight and cancels them when their time is up.
+func (r *round) drain(stop context.Context, cancel context.CancelFunc) {
+	idle := make(chan struct{})
+	go func() {
+		r.requests.Wait()
+		close(idle)
+	}()
+	var timeUp <-chan time.Time
+	until := int64(math.MaxInt64)
+	if d := r.phase.Limit.Duration; d > 0 {
+		until = r.start + int64(d+r.Grace)
+		timeUp = time.After(time.Duration(until - r.Clock()))
+	}
+	interrupted := stop.Done()
+	for {
+		select {
+		case <-idle:
+			return
+		case <-timeUp:
+			cancel()
+		case <-interrupted:
+			interrupted = nil
+			timeUp = time.After(min(time.Duration(until-r.Clock()), r.Grace))
+		}
+	}
+}

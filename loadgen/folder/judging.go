@@ -1,0 +1,56 @@
+package folder
+
+// Judging is what the figures of a run were judged by beside its records and its telemetry: with it they
+// can be computed again from the folder.
+type Judging struct {
+	// Streaming says whether answers were streamed.
+	Streaming bool `json:"streaming"`
+	// Unmeasured names the phases that enter no figure of the run.
+	Unmeasured []string `json:"unmeasured_phases"`
+	// TelemetryRequested says whether losing telemetry counts.
+	TelemetryRequested bool `json:"telemetry_requested"`
+	// SLO and Validity are the limits, as the flags have them.
+	SLO      string   `json:"slo,omitempty"`
+	Validity []string `json:"validity,omitempty"`
+	// Client and the rest are known at the end of the run only.
+	Client ClientHealth  `json:"client"`
+	Model  ModelFindings `json:"model"`
+	KVMode KVFindings    `json:"kv_mode"`
+	// Stopped says why the run ended before its plan did.
+	Stopped string `json:"stopped,omitempty"`
+	// Warnings are those that no figure shows.
+	Warnings []string `json:"warnings,omitempty"`
+}
+
+// ClientHealth is how the load generator itself fared while it measured.
+type ClientHealth struct {
+	Watched  bool    `json:"watched"`
+	CPURatio float64 `json:"cpu_ratio,omitempty"`
+	Stalls   []Stall `json:"stalls,omitempty"`
+}
+
+// Stall is a time in which the load generator did not run, in nanoseconds since the run's start.
+type Stall struct {
+	FromNS int64 `json:"from_ns"`
+	ToNS   int64 `json:"to_ns"`
+}
+
+// ModelFindings is what was found out of the model; a text says what is wrong, and empty is nothing.
+type ModelFindings struct {
+	Fingerprint string `json:"fingerprint,omitempty"`
+	// Checked, Compared and Guarded say what was looked at: the answers' model, the fingerprints of both
+	// ends, failures while the run went on.
+	Checked     bool   `json:"checked"`
+	Compared    bool   `json:"compared"`
+	Guarded     bool   `json:"guarded"`
+	Mismatch    string `json:"mismatch,omitempty"`
+	Changed     string `json:"changed,omitempty"`
+	Dropped     string `json:"dropped,omitempty"`
+	PromptLimit string `json:"prompt_limit,omitempty"`
+}
+
+// KVFindings is which tiers of the KV cache were seen, against those that were expected.
+type KVFindings struct {
+	Checked  bool   `json:"checked"`
+	Mismatch string `json:"mismatch,omitempty"`
+}

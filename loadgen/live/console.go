@@ -1,0 +1,163 @@
+package live
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/umascope/umascope/loadgen/chat"
+	"github.com/umascope/umascope/loadgen/drive"
+)
+
+// How often the progress line is written: redrawn on a terminal, a new line elsewhere.
+const (
+	redrawInterval = 500 * time.Millisecond
+	lineInterval   = 10 * time.Second
+)
+
+// Tally counts the requests of a phase for the progress line.
+type Tally struct {
+	phase   drive.Phase
+	planned int
+	since   int64
+
+	started, ended, failed atomic.Int64
+}
+
+// NewTally counts a phase of so many requests, 0 while that is unknown, from a time in nanoseconds since
+// the run's start.
+func NewTally(phase drive.Phase, planned int, since int64) *Tally {
+	return &Tally{phase: phase, planned: planned, since: since}
+}
+
+// Observe returns what counts the requests.
+func (t *Tally) Observe() drive.Observer {
+	return drive.Observer{
+		Started: func() { t.started.Add(1) },
+		Payload: func() {},
+		Ended: func(_ drive.Job, result chat.Result) {
+			t.ended.Add(1)
+			if result.Record.Status != chat.StatusOK {
+				t.failed.Add(1)
+			}
+		},
+	}
+}
+
+// line is the progress line at a time in nanoseconds since the run's start.
+func (t *Tally) line(now int64) string {
+	ended, started, failed := t.ended.Load(), t.started.Load(), t.failed.Load()
+	elapsed := time.Duration(now - t.since)
+	total := ""
+	if t.planned > 0 {
+		total = fmt.Sprintf("/%d", t.planned)
+	}
+	rate := 0.0
+	if elapsed > 0 {
+		rate = float64(ended) / elapsed.Seconds()
+	}
+	return fmt.Sprintf("%s: %d%s requests, %.2f/s, %d in flight, %d failed, %s",
+		t.phase.Name, ended, total, rate, started-ended, failed, t.left(elapsed, int(ended)))
+}
+
+// left estimates how long the phase goes on: until its duration is over, or until the requests
+// that are missing have ended at the rate so far, whichever comes first.
+func (t *Tally) left(elapsed time.Duration, ended int) string {
+	const unknown = time.Duration(1<<63 - 1)
+	left := unknown
+	if d := t.phase.Limit.Duration; d > 0 {
+		if left = d - elapsed; left <= 0 {
+			return "waiting for those in flight"
+		}
+	}
+	if t.planned > 0 && ended > 0 {
+		perRequest := elapsed / time.Duration(ended)
+		left = min(left, perRequest*time.Duration(t.planned-ended))
+	}
+	if left == unknown {
+		return "unknown time left"
+	}
+	return left.Round(time.Second).String() + " left"
+}
+
+// Console writes messages and one progress line to the same place: on a terminal the line stays
+// below the messages and is redrawn, elsewhere it is a message like any other.
+type Console struct {
+	out      io.Writer
+	terminal bool
+
+	mutex sync.Mutex
+	line  string
+}
+
+// NewConsole writes to out, which may be a terminal.
+func NewConsole(out io.Writer) *Console {
+	return &Console{out: out, terminal: isTerminal(out)}
+}
+
+func isTerminal(out io.Writer) bool {
+	file, ok := out.(*os.File)
+	if !ok {
+		return false
+	}
+	_, err := unix.IoctlGetTermios(int(file.Fd()), unix.TCGETS)
+	return err == nil
+}
+
+const eraseLine = "\r\x1b[K"
+
+// Write writes a message above the progress line.
+func (c *Console) Write(message []byte) (int, error) {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	if c.line == "" {
+		return c.out.Write(message)
+	}
+	if _, err := io.WriteString(c.out, eraseLine); err != nil {
+		return 0, err
+	}
+	n, err := c.out.Write(message)
+	if err == nil {
+		_, err = io.WriteString(c.out, c.line)
+	}
+	return n, err
+}
+
+// show replaces the progress line; "" removes it.
+func (c *Console) show(line string) {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	if !c.terminal {
+		if line != "" {
+			fmt.Fprintln(c.out, line)
+		}
+		return
+	}
+	c.line = line
+	fmt.Fprint(c.out, eraseLine+line)
+}
+
+// Follow shows the progress of a phase until the context is done.
+func (c *Console) Follow(ctx context.Context, t *Tally, clock chat.Clock) {
+	interval := lineInterval
+	if c.terminal {
+		interval = redrawInterval
+	}
+	tick := time.NewTicker(interval)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+			c.show(t.line(clock()))
+		case <-ctx.Done():
+			c.show("")
+			return
+		}
+	}
+}

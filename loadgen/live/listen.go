@@ -1,0 +1,103 @@
+package live
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"strconv"
+	"syscall"
+	"time"
+)
+
+const (
+	healthPath = "/-/healthy"
+	// nextPorts is how many ports after a default one in use are tried.
+	nextPorts = 100
+)
+
+// Address is where live metrics are served.
+type Address struct {
+	HostPort string
+	// Explicit: somebody asked for this one, and no other will do.
+	Explicit bool
+}
+
+// AddressError says that an address cannot be served on or asked, and names its flag.
+type AddressError struct{ err error }
+
+func (e AddressError) Error() string { return "--web.listen-address: " + e.err.Error() }
+
+func (e AddressError) Unwrap() error { return e.err }
+
+// listen opens the address of the live metrics. A default address in use is no reason not to
+// run: the next free port is taken and said. An address that somebody asked for is one.
+func listen(a Address, log *slog.Logger) (net.Listener, error) {
+	listener, err := net.Listen("tcp", a.HostPort)
+	if err == nil {
+		return listener, nil
+	}
+	if a.Explicit || !errors.Is(err, syscall.EADDRINUSE) {
+		return nil, AddressError{err}
+	}
+	host, port, err := net.SplitHostPort(a.HostPort)
+	if err != nil {
+		return nil, AddressError{err}
+	}
+	first, err := strconv.Atoi(port)
+	if err != nil {
+		return nil, AddressError{err}
+	}
+	for next := first + 1; next <= first+nextPorts; next++ {
+		listener, err = net.Listen("tcp", net.JoinHostPort(host, strconv.Itoa(next)))
+		if err == nil {
+			log.Warn("default address in use; live metrics are on the next free port", "default", a.HostPort, "address", listener.Addr().String())
+			return listener, nil
+		}
+	}
+	return nil, AddressError{fmt.Errorf("%s and the %d ports after it are in use", a.HostPort, nextPorts)}
+}
+
+// serve answers on the listener until the returned function is called.
+func serve(listener net.Listener, handler http.Handler) (stop func()) {
+	server := &http.Server{
+		Handler: handler, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second,
+		WriteTimeout: 30 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		// It ends with ErrServerClosed; anything else leaves a run without live metrics, which
+		// its scrapers notice, and is no reason to lose the run.
+		_ = server.Serve(limitListener(listener, mostReaders))
+	}()
+	return func() {
+		server.Close()
+		<-done
+	}
+}
+
+// Healthcheck asks the program that listens on the address whether it is alive. An AddressError says that
+// nobody can be asked there.
+func Healthcheck(ctx context.Context, a Address) error {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+a.HostPort+healthPath, nil)
+	if err != nil {
+		return AddressError{err}
+	}
+	elsewhere := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	client := &http.Client{CheckRedirect: elsewhere, Transport: &http.Transport{}}
+	defer client.CloseIdleConnections()
+	response, err := client.Do(request)
+	if err != nil {
+		return fmt.Errorf("%s: %w", a.HostPort, errors.Unwrap(err)) // a *url.Error, which repeats the address
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		return fmt.Errorf("%s answered %d", a.HostPort, response.StatusCode)
+	}
+	return nil
+}

@@ -1,0 +1,195 @@
+// Package live shows a run while it lasts: to Prometheus as a page of metrics on a listener of its own, to
+// people as one line of progress and, if they want it, a line for each request.
+package live
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/umascope/umascope/exporter/metric"
+	"github.com/umascope/umascope/loadgen/chat"
+	"github.com/umascope/umascope/loadgen/drive"
+)
+
+// Values of the label direction.
+const (
+	directionInput  = "input"
+	directionOutput = "output"
+)
+
+// mostNativeBuckets bounds a native histogram. Client_golang answers an overflow by coarser
+// buckets or by a reset; 1 us to 1 h at the vocabulary's factor takes a thousand, so neither
+// happens within a run.
+const mostNativeBuckets = 2000
+
+// Facts are what is known of a run when it begins.
+type Facts struct {
+	Run, Host, Arm, Scenario string
+	// Phases are the names of all phases that the run may enter.
+	Phases []string
+	// Version, Revision and GoVersion are those of this program.
+	Version, Revision, GoVersion string
+	// Streaming: answers come token by token, so that they have a first one.
+	Streaming bool
+	// Simulated: the engine says that it is.
+	Simulated bool
+}
+
+// Run is the run as Prometheus sees it while it lasts.
+type Run struct {
+	registry *prometheus.Registry
+	facts    Facts
+
+	firstToken, scheduledFirstToken, perToken, chunkGap *prometheus.HistogramVec
+	duration, scheduledDuration, queueDelay, clientLag  *prometheus.HistogramVec
+	requests, tokens, events                            *prometheus.CounterVec
+	inFlight, active, phase, simulated                  *prometheus.GaugeVec
+}
+
+// New registers the series of a run that begins. Counters exist from the start, at 0: a series that
+// appears with its first event has no rate for it.
+func New(f Facts) *Run {
+	registry := prometheus.NewRegistry()
+	r := &Run{
+		registry: registry, facts: f,
+		firstToken:          newHistogram(registry, metric.LoadTimeToFirstTokenSeconds),
+		scheduledFirstToken: newHistogram(registry, metric.LoadScheduledTimeToFirstTokenSeconds),
+		perToken:            newHistogram(registry, metric.LoadTimePerOutputTokenSeconds),
+		chunkGap:            newHistogram(registry, metric.LoadChunkGapSeconds),
+		duration:            newHistogram(registry, metric.LoadRequestDurationSeconds),
+		scheduledDuration:   newHistogram(registry, metric.LoadScheduledRequestDurationSeconds),
+		queueDelay:          newHistogram(registry, metric.LoadQueueDelaySeconds),
+		clientLag:           newHistogram(registry, metric.LoadClientLagSeconds),
+		requests:            newCounter(registry, metric.LoadRequestsTotal),
+		tokens:              newCounter(registry, metric.LoadTokensTotal),
+		events:              newCounter(registry, metric.LoadStreamEventsTotal),
+		inFlight:            newGauge(registry, metric.LoadRequestsInFlight),
+		active:              newGauge(registry, metric.RunActive),
+		phase:               newGauge(registry, metric.RunPhase),
+		simulated:           newGauge(registry, metric.RunSimulated),
+	}
+	newGauge(registry, metric.LoadBuildInfo).WithLabelValues(f.Version, f.Revision, f.GoVersion).Set(1)
+	r.active.WithLabelValues(f.Host, f.Run, f.Arm, f.Scenario).Set(1)
+	r.simulated.WithLabelValues(f.Host, f.Run).Set(number(f.Simulated))
+	return r
+}
+
+// newHistogram makes a histogram with classic and native buckets at once: text scrapes see the
+// former, Prometheus with native histograms switched on the latter.
+func newHistogram(r *prometheus.Registry, m metric.Histogram) *prometheus.HistogramVec {
+	d := m.Def()
+	vec := prometheus.NewHistogramVec(prometheus.HistogramOpts{
+		Name: d.Name, Help: d.HelpText(), Buckets: m.Buckets(),
+		NativeHistogramBucketFactor:    metric.NativeFactor,
+		NativeHistogramMaxBucketNumber: mostNativeBuckets,
+	}, d.LabelNames())
+	r.MustRegister(vec)
+	return vec
+}
+
+func newCounter(r *prometheus.Registry, m metric.Counter) *prometheus.CounterVec {
+	d := m.Def()
+	vec := prometheus.NewCounterVec(prometheus.CounterOpts{Name: d.Name, Help: d.HelpText()}, d.LabelNames())
+	r.MustRegister(vec)
+	return vec
+}
+
+func newGauge(r *prometheus.Registry, m metric.Gauge) *prometheus.GaugeVec {
+	d := m.Def()
+	vec := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: d.Name, Help: d.HelpText()}, d.LabelNames())
+	r.MustRegister(vec)
+	return vec
+}
+
+// handler serves the page.
+func (r *Run) handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", promhttp.HandlerFor(r.registry, promhttp.HandlerOpts{EnableOpenMetrics: true}))
+	mux.HandleFunc("GET "+healthPath, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) })
+	return mux
+}
+
+// Enter says which phase the run is in.
+func (r *Run) Enter(phase string) {
+	for _, name := range r.facts.Phases {
+		r.phase.WithLabelValues(r.facts.Host, r.facts.Run, name).Set(number(name == phase))
+	}
+}
+
+// number is a statement as the value of a gauge.
+func number(holds bool) float64 {
+	if holds {
+		return 1
+	}
+	return 0
+}
+
+// Leave ends the run on the page: its figures stay, but it is no longer active.
+func (r *Run) Leave() {
+	r.active.Reset()
+	r.Enter("")
+}
+
+// Observe returns what counts the requests of a phase.
+func (r *Run) Observe(phase string) drive.Observer {
+	labels := []string{r.facts.Run, phase}
+	for _, status := range chat.Statuses() {
+		r.requests.WithLabelValues(r.facts.Run, phase, string(status))
+	}
+	input := r.tokens.WithLabelValues(r.facts.Run, phase, directionInput)
+	output := r.tokens.WithLabelValues(r.facts.Run, phase, directionOutput)
+	inFlight := r.inFlight.WithLabelValues(labels...)
+	return drive.Observer{
+		Started: inFlight.Inc,
+		Payload: r.events.WithLabelValues(labels...).Inc,
+		Ended: func(_ drive.Job, result chat.Result) {
+			inFlight.Dec()
+			record := result.Record
+			r.requests.WithLabelValues(r.facts.Run, phase, string(record.Status)).Inc()
+			if record.Status != chat.StatusOK {
+				return
+			}
+			addTokens(input, record.TokensIn)
+			addTokens(output, record.TokensOut)
+			r.latencies(record, labels)
+		},
+	}
+}
+
+func addTokens(counter prometheus.Counter, tokens *int) {
+	if tokens != nil && *tokens > 0 {
+		counter.Add(float64(*tokens))
+	}
+}
+
+// latencies enters the values of a request that ended ok, once, by the contract's definitions.
+func (r *Run) latencies(record chat.Record, labels []string) {
+	enter := func(vec *prometheus.HistogramVec, value time.Duration, known bool) {
+		if known {
+			vec.WithLabelValues(labels...).Observe(value.Seconds())
+		}
+	}
+	both := func(send, scheduled *prometheus.HistogramVec, of func(chat.Origin) (time.Duration, bool)) {
+		value, known := of(chat.FromSend)
+		enter(send, value, known)
+		value, known = of(chat.FromIntended)
+		enter(scheduled, value, known)
+	}
+	if r.facts.Streaming { // else the arrival of the whole answer would pass for one of its first token
+		both(r.firstToken, r.scheduledFirstToken, record.TTFT)
+	}
+	both(r.duration, r.scheduledDuration, record.E2E)
+	perToken, known := record.TPOT()
+	enter(r.perToken, perToken, known)
+	gaps := r.chunkGap.WithLabelValues(labels...)
+	for gap := range record.ChunkGaps() {
+		gaps.Observe(gap.Seconds())
+	}
+	waited, known := record.QueueDelay()
+	enter(r.queueDelay, waited, known)
+	lag, known := record.ClientLag()
+	enter(r.clientLag, lag, known)
+}

@@ -1,0 +1,245 @@
+package live
+
+import (
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
+	dto "github.com/prometheus/client_model/go"
+
+	"github.com/umascope/umascope/exporter/metric"
+	"github.com/umascope/umascope/loadgen/chat"
+	"github.com/umascope/umascope/loadgen/drive"
+	"github.com/umascope/umascope/loadgen/folder"
+)
+
+const ms = int64(time.Millisecond)
+
+// liveRun is a live page after one request that ended ok and one that did not: intended at 0,
+// eligible at 5 ms, sent at 6 ms, payloads at 106, 166 and 206 ms.
+func liveRun(t *testing.T) *Run {
+	t.Helper()
+	l := New(Facts{
+		Run: "r1", Host: "spark1", Arm: "native", Scenario: "standard", Version: "v1", Revision: "r", GoVersion: "go",
+		Phases:    []string{folder.PhaseReady, folder.PhaseWarmup, folder.PhaseMeasure, folder.PhaseStop},
+		Streaming: true, Simulated: true,
+	})
+	l.Enter(folder.PhaseMeasure)
+	watch := l.Observe(folder.PhaseMeasure)
+	watch.Started()
+	watch.Started()
+	watch.Started()
+	for range 3 {
+		watch.Payload()
+	}
+	watch.Ended(drive.Job{}, chat.Result{Record: chat.Record{
+		Status: chat.StatusOK, IntendedNS: 0, EligibleNS: new(5 * ms), DispatchNS: new(6 * ms),
+		FirstTokenNS: new(106 * ms), ArrivalsNS: []int64{106 * ms, 60 * ms, 40 * ms}, ReadIDs: []int{1, 2, 3},
+		TokensIn: new(10), TokensOut: new(6), ArrivalTokens: []int{1, 3, 2},
+	}})
+	watch.Ended(drive.Job{}, chat.Result{Record: chat.Record{Status: chat.StatusTimeout, EligibleNS: new(int64(1)), DispatchNS: new(int64(2))}})
+	return l
+}
+
+func gathered(t *testing.T, l *Run) map[string]*dto.MetricFamily {
+	t.Helper()
+	families, err := l.registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	byName := map[string]*dto.MetricFamily{}
+	for _, f := range families {
+		byName[f.GetName()] = f
+	}
+	return byName
+}
+
+func TestLiveHistogramsHaveTheDefinedValuesInClassicAndNativeBuckets(t *testing.T) {
+	families := gathered(t, liveRun(t))
+	for _, c := range []struct {
+		m   metric.Histogram
+		n   uint64
+		sum float64
+	}{
+		{metric.LoadTimeToFirstTokenSeconds, 1, .100},
+		{metric.LoadScheduledTimeToFirstTokenSeconds, 1, .106},
+		{metric.LoadTimePerOutputTokenSeconds, 1, .020},
+		{metric.LoadChunkGapSeconds, 2, .100},
+		{metric.LoadRequestDurationSeconds, 1, .200},
+		{metric.LoadScheduledRequestDurationSeconds, 1, .206},
+		{metric.LoadQueueDelaySeconds, 1, .005},
+		{metric.LoadClientLagSeconds, 1, .001},
+	} {
+		name := c.m.Def().Name
+		h := families[name].GetMetric()[0].GetHistogram()
+		if h.GetSampleCount() != c.n || h.GetSampleSum() < c.sum-1e-9 || h.GetSampleSum() > c.sum+1e-9 {
+			t.Errorf("%s: %d values, sum %g; want %d and %g", name, h.GetSampleCount(), h.GetSampleSum(), c.n, c.sum)
+		}
+		if len(h.GetBucket()) != len(c.m.Buckets()) || h.GetSchema() != 5 || len(h.GetPositiveSpan()) == 0 {
+			t.Errorf("%s: %d classic buckets, schema %d, %d native spans", name, len(h.GetBucket()), h.GetSchema(), len(h.GetPositiveSpan()))
+		}
+	}
+}
+
+func TestWithoutStreamingThereIsNoLiveFirstTokenOrTimePerToken(t *testing.T) {
+	l := New(Facts{Run: "r1", Phases: []string{folder.PhaseMeasure}})
+	l.Observe(folder.PhaseMeasure).Ended(drive.Job{}, chat.Result{Record: chat.Record{
+		Status: chat.StatusOK, DispatchNS: new(int64(0)), FirstTokenNS: new(106 * ms), ArrivalsNS: []int64{106 * ms}, ReadIDs: []int{1}, TokensOut: new(6),
+	}})
+	families := gathered(t, l)
+	for _, m := range []metric.Histogram{metric.LoadTimeToFirstTokenSeconds, metric.LoadScheduledTimeToFirstTokenSeconds} {
+		if of := families[m.Def().Name]; of != nil {
+			t.Errorf("%v: the whole answer passes for a first token", of)
+		}
+	}
+	if of := families[metric.LoadRequestDurationSeconds.Def().Name].GetMetric(); len(of) != 1 || of[0].GetHistogram().GetSampleCount() != 1 {
+		t.Errorf("durations: %v", of)
+	}
+}
+
+func TestLiveCountersStartAtZeroForEveryStatus(t *testing.T) {
+	families := gathered(t, liveRun(t))
+	counts := map[string]float64{}
+	for _, m := range families[metric.LoadRequestsTotal.Def().Name].GetMetric() {
+		for _, label := range m.GetLabel() {
+			if label.GetName() == string(metric.LabelStatus) {
+				counts[label.GetValue()] = m.GetCounter().GetValue()
+			}
+		}
+	}
+	if len(counts) != len(chat.Statuses()) || counts["ok"] != 1 || counts["timeout"] != 1 || counts["http"] != 0 {
+		t.Errorf("requests by status: %v", counts)
+	}
+}
+
+func TestLiveTokensEventsAndInFlight(t *testing.T) {
+	l := liveRun(t)
+	if got := testutil.ToFloat64(l.tokens.WithLabelValues("r1", folder.PhaseMeasure, directionInput)); got != 10 {
+		t.Errorf("input tokens %v", got)
+	}
+	if got := testutil.ToFloat64(l.tokens.WithLabelValues("r1", folder.PhaseMeasure, directionOutput)); got != 6 {
+		t.Errorf("output tokens %v", got)
+	}
+	if got := testutil.ToFloat64(l.events.WithLabelValues("r1", folder.PhaseMeasure)); got != 3 {
+		t.Errorf("events %v", got)
+	}
+	if got := testutil.ToFloat64(l.inFlight.WithLabelValues("r1", folder.PhaseMeasure)); got != 1 {
+		t.Errorf("in flight %v", got)
+	}
+}
+
+func TestARunIsActiveWhileItLastsAndAbsentAfterwards(t *testing.T) {
+	l := liveRun(t)
+	active, phase := metric.RunActive.Def().Name, metric.RunPhase.Def().Name
+	if got := gathered(t, l)[active].GetMetric(); len(got) != 1 || got[0].GetGauge().GetValue() != 1 || len(got[0].GetLabel()) != 4 {
+		t.Errorf("active: %v", got)
+	}
+	states := func() (sum float64, n int) {
+		for _, m := range gathered(t, l)[phase].GetMetric() {
+			sum += m.GetGauge().GetValue()
+			n++
+		}
+		return sum, n
+	}
+	if sum, n := states(); sum != 1 || n != 4 {
+		t.Errorf("%v of %d phases are on", sum, n)
+	}
+	l.Leave()
+	families := gathered(t, l)
+	if families[active] != nil {
+		t.Error("the run is still active")
+	}
+	if sum, _ := states(); sum != 0 {
+		t.Error("a phase is still on")
+	}
+	if families[metric.LoadRequestsTotal.Def().Name] == nil {
+		t.Error("the last values are gone")
+	}
+}
+
+func TestTheLivePageHasEveryLoadSeriesAndNoOther(t *testing.T) {
+	families := gathered(t, liveRun(t))
+	var subject metric.Subject
+	for _, s := range metric.Subjects() {
+		if s.Title == "Load" {
+			subject = s
+		}
+	}
+	if len(subject.Defs) == 0 || len(families) != len(subject.Defs) {
+		t.Errorf("%d families, %d defined", len(families), len(subject.Defs))
+	}
+	for _, definer := range subject.Defs {
+		d := definer.Def()
+		f := families[d.Name]
+		if f == nil || f.GetHelp() != d.HelpText() || strings.ToLower(f.GetType().String()) != string(d.Kind) {
+			t.Errorf("%s: %v", d.Name, f.GetType())
+		}
+	}
+}
+
+func TestTheLivePagePassesTheLinter(t *testing.T) {
+	server := httptest.NewServer(liveRun(t).handler())
+	defer server.Close()
+	response, err := http.Get(server.URL + "/metrics")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	problems, err := promlint.New(response.Body).Lint()
+	if err != nil || len(problems) > 0 {
+		t.Errorf("%v, %v", problems, err)
+	}
+}
+
+func TestTheLivePageIsServedInTheFormatThatCarriesNativeHistograms(t *testing.T) {
+	server := httptest.NewServer(liveRun(t).handler())
+	defer server.Close()
+	request, err := http.NewRequest(http.MethodGet, server.URL+"/metrics", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("Accept", "application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=delimited")
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	if body, _ := io.ReadAll(response.Body); !strings.Contains(response.Header.Get("Content-Type"), "protobuf") || len(body) == 0 {
+		t.Errorf("content type %s", response.Header.Get("Content-Type"))
+	}
+}
+
+func TestHealthcheckFindsALivePage(t *testing.T) {
+	page, err := OpenPage(Address{HostPort: "127.0.0.1:0", Explicit: true}, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := Address{HostPort: page.listener.Addr().String()}
+	if err := Healthcheck(t.Context(), address); err != nil {
+		t.Error(err)
+	}
+	page.Close()
+	var bad AddressError
+	if err := Healthcheck(t.Context(), address); err == nil || errors.As(err, &bad) {
+		t.Errorf("after it was gone: %v", err)
+	}
+	if err := Healthcheck(t.Context(), Address{HostPort: "a b:1"}); !errors.As(err, &bad) || !strings.Contains(err.Error(), "--web.listen-address") {
+		t.Errorf("no address: %v", err)
+	}
+}
+
+func TestASimulatedEngineIsLabelledOnTheLivePage(t *testing.T) {
+	for simulated, want := range map[bool]float64{true: 1, false: 0} {
+		got := gathered(t, New(Facts{Run: "r1", Simulated: simulated}))[metric.RunSimulated.Def().Name].GetMetric()
+		if len(got) != 1 || got[0].GetGauge().GetValue() != want {
+			t.Errorf("simulated %t: %v, want %v", simulated, got, want)
+		}
+	}
+}

@@ -1,0 +1,46 @@
+package live
+
+import (
+	"log/slog"
+	"net"
+	"net/http"
+	"sync/atomic"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// Page is where live metrics are served: of one run after the other, if there are several, each of
+// which stays until the next is shown.
+type Page struct {
+	listener net.Listener
+	shown    atomic.Pointer[http.Handler]
+	stop     func()
+}
+
+// OpenPage listens; the page has no series until a run is shown. Its error is an AddressError.
+func OpenPage(a Address, log *slog.Logger) (*Page, error) {
+	listener, err := listen(a, log)
+	if err != nil {
+		return nil, err
+	}
+	p := &Page{listener: listener}
+	p.Show(&Run{registry: prometheus.NewRegistry()})
+	p.stop = serve(listener, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { (*p.shown.Load()).ServeHTTP(w, r) }))
+	return p, nil
+}
+
+// Show replaces what the page has.
+func (p *Page) Show(r *Run) {
+	handler := r.handler()
+	p.shown.Store(&handler)
+}
+
+// URL is where the series are.
+func (p *Page) URL() string { return "http://" + p.listener.Addr().String() + "/metrics" }
+
+// Close ends the serving. A page that was never opened is closed.
+func (p *Page) Close() {
+	if p != nil {
+		p.stop()
+	}
+}

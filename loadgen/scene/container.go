@@ -1,0 +1,224 @@
+package scene
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/umascope/umascope/loadgen/chat"
+	"github.com/umascope/umascope/loadgen/folder"
+)
+
+const (
+	// containerTimeout bounds one question to the container engine.
+	containerTimeout = 20 * time.Second
+	// mostInspected bounds what it may answer, mostLogged what of a log is kept.
+	mostInspected = 8 << 20
+	mostLogged    = 64 << 20
+)
+
+// hostConfigKeys are the members of HostConfig (docker inspect) that can change what a run measures.
+func hostConfigKeys() []string {
+	return []string{
+		"Binds", "BlkioWeight", "CapAdd", "CapDrop", "CgroupParent", "CgroupnsMode", "CpuPeriod", "CpuQuota", "CpuShares", "CpusetCpus",
+		"CpusetMems", "DeviceRequests", "Devices", "IpcMode", "Memory", "MemoryReservation", "MemorySwap", "MemorySwappiness", "NanoCpus",
+		"NetworkMode", "OomKillDisable", "OomScoreAdj", "PidMode", "PidsLimit", "Privileged", "ReadonlyRootfs", "Runtime", "SecurityOpt",
+		"ShmSize", "StorageOpt", "Tmpfs", "Ulimits", "UsernsMode",
+	}
+}
+
+// container is a running container and the program to ask about it.
+type container struct {
+	tool string
+	name string
+}
+
+// containerName accepts what docker and podman do, so that a name is never an option to them.
+func containerName(s string) (string, error) {
+	if !regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9_.-]{0,255}$`).MatchString(s) {
+		return "", fmt.Errorf("%q is no name or id of a container", s)
+	}
+	return s, nil
+}
+
+// findContainer asks docker, then podman.
+func findContainer(ctx context.Context, name string) (container, folder.Container, error) {
+	var errs []error
+	for _, tool := range []string{"docker", "podman"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			continue
+		}
+		c := container{tool, name}
+		facts, err := c.inspect(ctx)
+		if err == nil {
+			return c, facts, nil
+		}
+		errs = append(errs, err)
+	}
+	if len(errs) == 0 {
+		return container{}, folder.Container{}, errors.New("neither docker nor podman is installed here")
+	}
+	return container{}, folder.Container{}, errors.Join(errs...)
+}
+
+func (c container) inspect(ctx context.Context) (folder.Container, error) {
+	text, err := c.ask(ctx, "inspect", "--type", "container", c.name)
+	if err != nil {
+		return folder.Container{}, err
+	}
+	facts, err := parseInspected(text)
+	if err != nil {
+		return facts, fmt.Errorf("%s: container %s %w", c.tool, c.name, err)
+	}
+	facts.Name, facts.Tool = c.name, c.tool
+	facts.Digests, err = c.digests(ctx, facts.ImageID)
+	return facts, err
+}
+
+// parseInspected reads what `docker inspect` prints, an array such as
+//
+//	[{"Id":"4f1c","Image":"sha256:9d","State":{"Running":true,"StartedAt":"2026-11-20T10:00:00Z"},"Config":{"Image":"vllm:1"},"HostConfig":{"Memory":0}}]
+func parseInspected(text []byte) (folder.Container, error) {
+	var found []struct {
+		ID    string `json:"Id"`
+		Image string
+		State struct {
+			Running   bool
+			StartedAt time.Time
+		}
+		Config     struct{ Image string }
+		HostConfig map[string]json.RawMessage
+	}
+	if err := json.Unmarshal(text, &found); err != nil || len(found) != 1 {
+		return folder.Container{}, errors.New("is not the description of one container")
+	}
+	one := found[0]
+	if !one.State.Running {
+		return folder.Container{}, errors.New("is not running")
+	}
+	facts := folder.Container{
+		ID: one.ID, Image: one.Config.Image, ImageID: one.Image, StartedAt: one.State.StartedAt, HostConfig: map[string]json.RawMessage{},
+	}
+	for _, key := range hostConfigKeys() {
+		if value, ok := one.HostConfig[key]; ok {
+			facts.HostConfig[key] = value
+		}
+	}
+	return facts, nil
+}
+
+// digests are the names of an image by content, such as vllm/vllm-openai@sha256:9d….
+func (c container) digests(ctx context.Context, image string) ([]string, error) {
+	if _, err := containerName(strings.TrimPrefix(image, "sha256:")); err != nil {
+		return nil, fmt.Errorf("%s: %q is no id of an image", c.tool, image)
+	}
+	text, err := c.ask(ctx, "image", "inspect", image)
+	if err != nil {
+		return nil, err
+	}
+	var found []struct{ RepoDigests []string }
+	if err := json.Unmarshal(text, &found); err != nil || len(found) != 1 {
+		return nil, fmt.Errorf("%s image inspect: not the description of one image", c.tool)
+	}
+	return found[0].RepoDigests, nil
+}
+
+// ask runs the tool and returns what it printed.
+func (c container) ask(ctx context.Context, args ...string) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, containerTimeout)
+	defer cancel()
+	command := exec.CommandContext(ctx, c.tool, args...)
+	printed, complained := bounded{most: mostInspected}, bounded{most: 512}
+	command.Stdout, command.Stderr, command.WaitDelay = &printed, &complained, time.Second
+	if err := command.Run(); err != nil {
+		return nil, fmt.Errorf("%s %s: %w: %s", c.tool, args[0], err, chat.Printable(strings.TrimSpace(complained.String()), chat.LongestForeign))
+	}
+	return printed.Bytes(), nil
+}
+
+// log writes what the container printed in a stretch of time. Output and errors are one stream, as the
+// tool gives them.
+func (c container) log(ctx context.Context, out io.Writer, from, to time.Time, flags ...string) error {
+	ctx, cancel := context.WithTimeout(ctx, containerTimeout)
+	defer cancel()
+	flags = append(flags, "--since", from.UTC().Format(time.RFC3339Nano), "--until", to.UTC().Format(time.RFC3339Nano), c.name)
+	command := exec.CommandContext(ctx, c.tool, append([]string{"logs"}, flags...)...)
+	command.Stdout, command.Stderr, command.WaitDelay = out, out, time.Second
+	if err := command.Run(); err != nil {
+		return fmt.Errorf("%s logs: %w", c.tool, err)
+	}
+	return nil
+}
+
+// bounded keeps the first bytes of what is written to it.
+type bounded struct {
+	bytes.Buffer
+	most int
+}
+
+func (b *bounded) Write(text []byte) (int, error) {
+	b.Buffer.Write(text[:min(len(text), b.most-b.Len())])
+	return len(text), nil
+}
+
+// KeepLog keeps the log of the container from the run's start on. A container that is gone meanwhile
+// is told, and makes no run fail that was measured.
+func (s *Scene) KeepLog(ctx context.Context) {
+	if s.container == nil || s.manifest.StartedAt.IsZero() {
+		return
+	}
+	out, err := s.folder.NewLog(folder.LogsFolder+"/container-"+s.container.name+".log", mostLogged)
+	if err == nil {
+		err = s.container.log(ctx, out, s.manifest.StartedAt, time.Now(), "--timestamps")
+		cut, closeErr := out.Close()
+		if err = errors.Join(err, closeErr); cut && err == nil {
+			err = fmt.Errorf("cut off after %d MiB", mostLogged>>20)
+		}
+	}
+	if err != nil {
+		s.described.LogError = chat.Printable(err.Error(), chat.LongestForeign)
+	}
+}
+
+// mostStart bounds what is read of how the container started.
+const mostStart = 8 << 20
+
+// StartLog hands on what the container printed between its start and that of the run, in which an
+// engine tells of its memory. False is that there is no container.
+func (s *Scene) StartLog(ctx context.Context, out io.Writer) (bool, error) {
+	if s.container == nil || s.manifest.StartedAt.IsZero() {
+		return false, nil
+	}
+	limited := &front{to: out, left: mostStart}
+	err := s.container.log(ctx, limited, s.described.StartedAt, s.manifest.StartedAt)
+	if limited.left == 0 {
+		err = nil // the rest was not wanted
+	}
+	return true, err
+}
+
+// errEnough ends a log of which the front is enough.
+var errEnough = errors.New("enough")
+
+// front passes on the first bytes of what is written to it, and wants no more.
+type front struct {
+	to   io.Writer
+	left int
+}
+
+func (f *front) Write(text []byte) (int, error) {
+	keep := text[:min(len(text), f.left)]
+	f.left -= len(keep)
+	n, err := f.to.Write(keep)
+	if err == nil && f.left == 0 {
+		err = errEnough
+	}
+	return n, err
+}

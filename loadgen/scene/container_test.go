@@ -1,0 +1,54 @@
+package scene
+
+import (
+	"strings"
+	"testing"
+)
+
+// inspected is what docker says of a running container, with what must not be recorded.
+const inspected = `[{"Id":"4f1c0d","Name":"/engine","Path":"vllm","Args":["serve","--api-key","hunter2"],"Image":"sha256:9d8e7f",
+"State":{"Running":true,"StartedAt":"2026-11-20T10:00:00.5Z"},
+"Config":{"Image":"vllm/vllm-openai:v0.12","Env":["HF_TOKEN=hunter2"],"Cmd":["--api-key","hunter2"]},
+"HostConfig":{"Memory":137438953472,"ShmSize":67108864,"IpcMode":"host","Binds":["/data:/data"],"LogConfig":{"Type":"json-file"}}}]`
+
+func TestWhatIsAboveABoundIsDropped(t *testing.T) {
+	kept := bounded{most: 4}
+	for range 3 {
+		if n, err := kept.Write([]byte("xyz")); n != 3 || err != nil {
+			t.Errorf("wrote %d bytes (%v)", n, err)
+		}
+	}
+	if kept.String() != "xyzx" {
+		t.Errorf("kept %q", kept.String())
+	}
+}
+
+// FuzzInspect: whatever the tool prints, the facts are those of one running container with an
+// image, and hold no setting but the listed ones.
+func FuzzInspect(f *testing.F) {
+	for _, seed := range []string{inspected, "[]", "[{}]", "null", `[{"State":{"Running":true}}]`, `[{"State":{"Running":true,"StartedAt":"x"}}]`} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		facts, err := parseInspected(text)
+		if err != nil {
+			return
+		}
+		for key := range facts.HostConfig {
+			if !strings.Contains(strings.Join(hostConfigKeys(), " "), key) {
+				t.Fatalf("setting %q", key)
+			}
+		}
+	})
+}
+
+func TestOfALongLogTheFrontIsEnough(t *testing.T) {
+	var kept strings.Builder
+	f := &front{to: &kept, left: 4}
+	if n, err := f.Write([]byte("abc")); n != 3 || err != nil {
+		t.Errorf("%d %v", n, err)
+	}
+	if n, err := f.Write([]byte("def")); n != 1 || err == nil || kept.String() != "abcd" {
+		t.Errorf("%d %v %q", n, err, kept.String())
+	}
+}

@@ -1,0 +1,33 @@
+package scene
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/telemetry"
+)
+
+// Glance takes one sample of every source, before the run. The sampler writes files, so this one is
+// written beside the run's and removed at once.
+func (s *Scene) Glance(ctx context.Context) (*telemetry.Log, error) {
+	dir, err := os.MkdirTemp("", "uma-load-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	start, file := time.Now(), filepath.Join(dir, folder.TelemetryFile)
+	sampler, err := telemetry.Start(ctx, telemetry.Options{
+		Sources: s.Sources, Interval: telemetry.MinInterval, File: file, Clock: func() int64 { return int64(time.Since(start)) },
+	})
+	if err != nil {
+		return nil, err
+	}
+	sampler.Mark(folder.PhaseReady)
+	if _, err := sampler.Stop(); err != nil {
+		return nil, err
+	}
+	return telemetry.Read(file)
+}

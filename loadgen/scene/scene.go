@@ -1,0 +1,203 @@
+// Package scene keeps what happens around a load, whatever the load is: what exporters and engines say
+// on their pages, with a raw page of each at the borders of phases; the container that the engine runs
+// in, with its log; and what commands print before and after.
+package scene
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/telemetry"
+)
+
+// Settings are what to keep.
+type Settings struct {
+	// Telemetry are exporters, which must answer; the one on this machine, if it does, stands for none.
+	Telemetry []telemetry.Source
+	// Scrape are pages of engines and KV block managers.
+	Scrape   []telemetry.Source
+	Interval time.Duration
+	// Container is the name of the one that the engine runs in; empty is none.
+	Container string
+	Captures  []Capture
+}
+
+// Check refuses names that are given twice. Its errors name the flag.
+func (s Settings) Check() error {
+	for i, source := range s.Telemetry {
+		if named(s.Telemetry[:i], source.Name) {
+			return fmt.Errorf("--telemetry: %s is given twice; each source needs a name of its own", source.Name)
+		}
+	}
+	for i, page := range s.Scrape {
+		if named(s.Scrape[:i], page.Name) || named(s.Telemetry, page.Name) {
+			return fmt.Errorf("--scrape: %s is given twice; each source needs a name of its own", page.Name)
+		}
+	}
+	for i, c := range s.Captures {
+		if slices.ContainsFunc(s.Captures[:i], func(other Capture) bool { return other.name == c.name }) {
+			return fmt.Errorf("--capture: %s is given twice; each command needs a name of its own", c.name)
+		}
+	}
+	return nil
+}
+
+func named(sources []telemetry.Source, name string) bool {
+	return slices.ContainsFunc(sources, func(s telemetry.Source) bool { return s.Name == name })
+}
+
+// Requested says whether telemetry was asked for, so that losing it counts.
+func (s Settings) Requested() bool { return len(s.Telemetry)+len(s.Scrape) > 0 }
+
+// Scene is what is kept around one load.
+type Scene struct {
+	// Sources are everything that is followed; none is no telemetry.
+	Sources []telemetry.Source
+	// Spans are the phases that are over.
+	Spans []folder.Span
+
+	settings  Settings
+	container *container
+	described folder.Container
+	folder    folder.Folder
+	manifest  *folder.Manifest
+	sampler   *telemetry.Sampler
+	snapshots *folder.Snapshots
+}
+
+// Look finds what the settings name, before anything is kept. The page of an exporter on this machine is
+// followed if they name none and it answers; none is looked for if it is empty. Errors name the flag.
+func Look(ctx context.Context, s Settings, exporter string, log *slog.Logger) (*Scene, error) {
+	sources, err := s.sources(ctx, exporter, log)
+	if err != nil {
+		return nil, err
+	}
+	scene := &Scene{Sources: sources, settings: s}
+	if s.Container != "" {
+		c, facts, err := findContainer(ctx, s.Container)
+		if err != nil {
+			return nil, fmt.Errorf("--container: %w", err)
+		}
+		scene.container, scene.described = &c, facts
+	}
+	return scene, nil
+}
+
+// sources returns everything that is to be followed.
+func (s Settings) sources(ctx context.Context, exporter string, log *slog.Logger) ([]telemetry.Source, error) {
+	sources, err := s.exporters(ctx, exporter, log)
+	if err != nil {
+		return nil, err
+	}
+	for _, page := range s.Scrape {
+		if named(sources, page.Name) {
+			return nil, fmt.Errorf("--scrape: %s is the name of an exporter", page.Name)
+		}
+		page.Foreign = true
+		sources = append(sources, page)
+	}
+	return sources, nil
+}
+
+func (s Settings) exporters(ctx context.Context, local string, log *slog.Logger) ([]telemetry.Source, error) {
+	for _, source := range s.Telemetry {
+		if err := telemetry.Probe(ctx, source.URL); err != nil {
+			return nil, fmt.Errorf("--telemetry: %s: %w", source.Name, err)
+		}
+	}
+	if len(s.Telemetry) > 0 {
+		return s.Telemetry, nil
+	}
+	if local == "" || telemetry.Probe(ctx, local) != nil {
+		log.Info("no telemetry: no exporter answers on this host and --telemetry names none", "tried", local)
+		return nil, nil
+	}
+	// Named after this machine, whatever the label host says: that may be another one.
+	host, err := os.Hostname()
+	return []telemetry.Source{{Name: host, URL: local}}, err
+}
+
+// Into says which folder everything goes into, and which manifest tells of it.
+func (s *Scene) Into(f folder.Folder, m *folder.Manifest) {
+	s.folder, s.manifest = f, m
+	if s.container != nil {
+		m.Container = &s.described
+	}
+}
+
+// Follow begins to sample the sources on the clock of the run.
+func (s *Scene) Follow(ctx context.Context, clock func() int64) error {
+	if len(s.Sources) == 0 {
+		return nil
+	}
+	var err error
+	if s.snapshots, err = folder.NewSnapshots(s.folder); err != nil {
+		return err
+	}
+	s.sampler, err = telemetry.Start(context.WithoutCancel(ctx), telemetry.Options{
+		Sources: s.Sources, Interval: s.settings.Interval,
+		File: s.folder.Path(folder.TelemetryFile), Clock: clock, Page: s.snapshots.Add,
+	})
+	return err
+}
+
+// Enter marks that a phase begins.
+func (s *Scene) Enter(phase string) {
+	if s.sampler != nil {
+		s.sampler.Mark(phase)
+	}
+}
+
+// Passed notes a phase that is over, at once: a killed run must be readable too.
+func (s *Scene) Passed(span folder.Span) error {
+	s.Spans = append(s.Spans, span)
+	return s.folder.WriteJSON(folder.PhasesFile, folder.Phases{Schema: folder.PhasesSchema, Phases: s.Spans})
+}
+
+// Settle waits for one interval of the telemetry, so that the machine is seen before and after the load.
+func (s *Scene) Settle(stop context.Context) {
+	if s.sampler == nil {
+		return
+	}
+	select {
+	case <-time.After(s.settings.Interval):
+	case <-stop.Done():
+	}
+}
+
+// Leave ends the telemetry.
+func (s *Scene) Leave() error {
+	if s.sampler == nil {
+		return nil
+	}
+	stats, err := s.sampler.Stop()
+	s.manifest.Telemetry = &stats
+	return errors.Join(err, s.snapshots.Close())
+}
+
+// Log reads the telemetry back: what a report shows is what the folder holds. Nil without telemetry.
+func (s *Scene) Log() (*telemetry.Log, error) {
+	if s.sampler == nil {
+		return nil, nil
+	}
+	log, err := telemetry.Read(s.folder.Path(folder.TelemetryFile))
+	if err != nil {
+		return nil, fmt.Errorf("telemetry: %w", err)
+	}
+	return log, nil
+}
+
+// Warnings are what could not be kept, as far as it makes no run fail.
+func (s *Scene) Warnings() []string {
+	w := captureWarnings(s.manifest.Captures)
+	if c := s.manifest.Container; c != nil && c.LogError != "" {
+		w = append(w, "--container: its log is not complete: "+c.LogError)
+	}
+	return w
+}

@@ -1,0 +1,215 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"github.com/umascope/umascope/loadgen/chat"
+	"github.com/umascope/umascope/loadgen/prompt"
+)
+
+// Calibration is what it takes to measure how many tokens texts have for a server.
+type Calibration struct {
+	Target Target
+	Served Served
+	Client *chat.Client // sends what can only be asked by a request
+	Stream bool
+	// Sample is a text of the user's file, to be counted as well; empty for none.
+	Sample string
+}
+
+// Scale measures it, within a minute: by the server's tokenizer where it has a route for that, else by
+// usage.prompt_tokens of a few requests of one token of answer. The error says why it cannot be had.
+func (c Calibration) Scale(ctx context.Context) (prompt.Scale, error) {
+	ctx, cancel := context.WithTimeout(ctx, slowestCheck)
+	defer cancel()
+	api, err := newAPI(c.Target, c.Served.Key)
+	if err != nil {
+		return prompt.Scale{}, err
+	}
+	defer api.close()
+	return counter{c, api}.scale(ctx)
+}
+
+// counter counts tokens by one server.
+type counter struct {
+	Calibration
+	api *api
+}
+
+// way is one by which the server counts the tokens of a text.
+type way struct {
+	basis prompt.Basis
+	count func(ctx context.Context, text string) (int, error)
+}
+
+// byRequests are the ways by usage. llama-cpp-python counts in whole answers only.
+func (c counter) byRequests() []way {
+	ways := []way{{prompt.ByUsage, c.usage(c.Stream)}}
+	if c.Stream {
+		ways = append(ways, way{prompt.ByUsage, c.usage(false)})
+	}
+	return ways
+}
+
+// firstOf returns the first way that counts the text, and its count. The error is that of the last.
+func firstOf(ctx context.Context, ways []way, text string) (way, int, error) {
+	var err error
+	for _, w := range ways {
+		n := 0
+		if n, err = w.count(ctx, text); err == nil {
+			return w, n, nil
+		}
+	}
+	return way{}, 0, err
+}
+
+func (c counter) scale(ctx context.Context) (prompt.Scale, error) {
+	probes := prompt.NewProbes()
+	best, one, err := firstOf(ctx, append([]way{{prompt.ByTokenizer, c.tokenize}}, c.byRequests()...), probes.One)
+	if err != nil {
+		return prompt.Scale{}, err
+	}
+	scale, err := scaleOf(ctx, best, probes, one)
+	if err != nil {
+		return prompt.Scale{}, err
+	}
+	if best.basis == prompt.ByUsage {
+		added := one - 1
+		scale.TemplateTokens = &added
+	} else if _, used, err := firstOf(ctx, c.byRequests(), probes.One); err == nil && used >= one {
+		added := used - one
+		scale.TemplateTokens = &added
+		scale = c.words(ctx, scale)
+	}
+	return c.file(ctx, scale, best, one), nil
+}
+
+// scaleOf counts the probes.
+func scaleOf(ctx context.Context, by way, probes prompt.Probes, one int) (prompt.Scale, error) {
+	counts := prompt.Counts{One: one}
+	for _, probe := range []struct {
+		text string
+		into *int
+	}{{probes.Short, &counts.Short}, {probes.Instructed, &counts.Instructed}, {probes.Whole, &counts.Whole}} {
+		n, err := by.count(ctx, probe.text)
+		if err != nil {
+			return prompt.Scale{}, err
+		}
+		*probe.into = n
+	}
+	return prompt.NewScale(by.basis, counts)
+}
+
+// words counts every word where not all of them are one token: a tokenizer's route is quick, and
+// lengths are then exact again.
+func (c counter) words(ctx context.Context, scale prompt.Scale) prompt.Scale {
+	if scale.TokensPerWord == 1 {
+		return scale
+	}
+	var counts []int
+	for _, word := range prompt.Words() {
+		n, err := c.tokenize(ctx, word)
+		if err != nil {
+			return scale
+		}
+		counts = append(counts, n)
+	}
+	if exact, err := scale.WithWords(counts); err == nil {
+		return exact
+	}
+	return scale
+}
+
+// file calibrates texts of the user's file by a sample of them.
+func (c counter) file(ctx context.Context, scale prompt.Scale, by way, one int) prompt.Scale {
+	if c.Sample == "" {
+		return scale
+	}
+	if n, err := by.count(ctx, c.Sample); err == nil && n >= one {
+		scale.TokensPerByte = max(float64(n-one+1)/float64(len(c.Sample)), leastPerByte)
+	}
+	return scale
+}
+
+// leastPerByte bounds what is believed of a text that repeats one word.
+const leastPerByte = 0.02
+
+// usage counts a text by a request of its own, with a stream for its answer or without.
+func (c counter) usage(stream bool) func(context.Context, string) (int, error) {
+	return func(ctx context.Context, text string) (int, error) {
+		return c.promptTokens(ctx, chat.Params{Prompt: text, Stream: stream})
+	}
+}
+
+// errUncounted is that of a server whose answers say nothing of the prompt's length.
+var errUncounted = errors.New("the server does not count prompt tokens")
+
+// promptTokens is what the answer to a prompt says of its length.
+func (c counter) promptTokens(ctx context.Context, p chat.Params) (int, error) {
+	p.Endpoint, p.Model, p.Engine, p.Fields = c.Target.Endpoint, c.Served.Model.ID, c.Served.Engine, c.Served.Fields
+	p.MaxTokens, p.TopP = 1, 1
+	body, err := chat.Body(p)
+	if err != nil {
+		return 0, err
+	}
+	clock := func() int64 { return 0 } // nothing is timed
+	record := c.Client.Do(ctx, chat.Request{Endpoint: p.Endpoint, Body: body}, clock, nil).Record
+	switch {
+	case record.Status != chat.StatusOK:
+		return 0, fmt.Errorf("a probe failed: %s", record.Error)
+	case record.TokensIn == nil || *record.TokensIn < 1:
+		return 0, errUncounted
+	}
+	return *record.TokensIn, nil
+}
+
+// tokenize counts a text by the server's tokenizer.
+func (c counter) tokenize(ctx context.Context, text string) (int, error) {
+	answer, err := c.tokenized(ctx, text)
+	if err != nil {
+		return 0, err
+	}
+	return tokensOf(answer)
+}
+
+// tokenized asks the server's tokenizer: POST /tokenize of vLLM and SGLang, which take the text as
+// prompt, and of llama.cpp, which takes it as content; none of them minds the other.
+func (c counter) tokenized(ctx context.Context, text string) ([]byte, error) {
+	body, err := json.Marshal(map[string]any{
+		"model": c.Served.Model.ID, "prompt": text, "content": text, "add_special_tokens": false, "add_special": false,
+	})
+	if err != nil {
+		return nil, err
+	}
+	answer := c.api.send(ctx, http.MethodPost, "/tokenize", body)
+	switch {
+	case answer.err != nil:
+		return nil, answer.err
+	case answer.status != http.StatusOK:
+		return nil, fmt.Errorf("POST /tokenize answered %d", answer.status)
+	}
+	return answer.body, nil
+}
+
+// tokensOf reads the answer: {"count": 2, "tokens": [9906, 1917]}, or only the latter.
+func tokensOf(answer []byte) (int, error) {
+	var said struct {
+		Count  *int  `json:"count"`
+		Tokens []any `json:"tokens"`
+	}
+	if err := json.Unmarshal(answer, &said); err != nil {
+		return 0, fmt.Errorf("POST /tokenize: %w", err)
+	}
+	n := len(said.Tokens)
+	if said.Count != nil {
+		n = *said.Count
+	}
+	if n < 1 {
+		return 0, errors.New("POST /tokenize: no tokens")
+	}
+	return n, nil
+}

@@ -1,0 +1,138 @@
+package server
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/umascope/umascope/loadgen/chat"
+	"github.com/umascope/umascope/loadgen/prompt"
+)
+
+// counting is a server whose tokenizer makes two tokens of long words; its template adds five.
+type counting struct {
+	tokenizer, usage bool
+	wholeUsage       bool // usage only in answers without stream
+	long             int  // from how many letters on
+	completions      atomic.Int64
+}
+
+func (c *counting) tokens(text string) int {
+	n := 0
+	for _, word := range strings.Fields(text) {
+		plain := strings.Trim(word, ".:")
+		n += 1 + len(word) - len(plain)
+		if len(plain) >= c.long {
+			n++
+		}
+	}
+	return n
+}
+
+func (c *counting) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	var body struct {
+		Prompt   string
+		Messages []chat.Message
+		Stream   bool
+	}
+	_ = json.NewDecoder(r.Body).Decode(&body)
+	switch {
+	case r.URL.Path == "/tokenize" && c.tokenizer:
+		fmt.Fprintf(w, `{"count": %d, "tokens": []}`, c.tokens(body.Prompt))
+	case r.URL.Path == "/v1/chat/completions" && c.wholeUsage && !body.Stream:
+		c.completions.Add(1)
+		fmt.Fprintf(w, `{"choices":[{"message":{"content":"x"},"finish_reason":"length"}],"usage":{"prompt_tokens":%d,"completion_tokens":1}}`, 5+c.tokens(body.Messages[0].Content))
+	case r.URL.Path == "/v1/chat/completions":
+		c.completions.Add(1)
+		w.Header().Set("Content-Type", "text/event-stream")
+		fmt.Fprint(w, `data: {"choices":[{"delta":{"content":"x"},"finish_reason":"length"}]}`+"\n\n")
+		if c.usage {
+			fmt.Fprintf(w, `data: {"choices":[],"usage":{"prompt_tokens":%d,"completion_tokens":1}}`+"\n\n", 5+c.tokens(body.Messages[0].Content))
+		}
+		fmt.Fprint(w, "data: [DONE]\n\n")
+	default:
+		http.NotFound(w, r)
+	}
+}
+
+func scaleFrom(t *testing.T, c *counting, sample string) prompt.Scale {
+	t.Helper()
+	upstream := httptest.NewServer(c)
+	defer upstream.Close()
+	client, err := chat.New(chat.Options{
+		BaseURL: upstream.URL, Connections: 1, RequestTimeout: time.Minute, FirstTokenTimeout: time.Minute, ChunkTimeout: time.Minute,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	scale, err := Calibration{
+		Target: Target{URL: upstream.URL, Endpoint: chat.Chat}, Served: Served{Model: Model{ID: "m"}, Engine: "vllm"},
+		Client: client, Stream: true, Sample: sample,
+	}.Scale(t.Context())
+	if err != nil {
+		return prompt.Assumption() // as a run does
+	}
+	return scale
+}
+
+func TestLengthsAreCalibratedByWhateverTheServerCounts(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		server   *counting
+		basis    prompt.Basis
+		exact    bool
+		template int // -1: unknown
+		asked    int64
+	}{
+		{"tokenizer, words of one token", &counting{tokenizer: true, usage: true, long: 99}, prompt.ByTokenizer, true, 5, 1},
+		{"tokenizer, longer words", &counting{tokenizer: true, usage: true, long: 5}, prompt.ByTokenizer, true, 5, 1},
+		{"tokenizer, no usage", &counting{tokenizer: true, long: 99}, prompt.ByTokenizer, true, -1, 2},
+		{"tokenizer, usage of whole answers", &counting{tokenizer: true, wholeUsage: true, long: 99}, prompt.ByTokenizer, true, 5, 2},
+		{"usage, words of one token", &counting{usage: true, long: 99}, prompt.ByUsage, true, 5, 4},
+		{"usage, longer words", &counting{usage: true, long: 5}, prompt.ByUsage, false, 5, 4},
+		{"usage of whole answers (llama-cpp-python)", &counting{wholeUsage: true, long: 99}, prompt.ByUsage, true, 5, 5},
+		{"neither", &counting{long: 99}, prompt.Assumed, false, -1, 2},
+	} {
+		scale := scaleFrom(t, c.server, "")
+		if scale.Basis != c.basis || scale.Exact() != c.exact {
+			t.Errorf("%s: %s, exact %v: %+v", c.name, scale.Basis, scale.Exact(), scale)
+		}
+		if known := scale.TemplateTokens != nil; known != (c.template >= 0) || known && *scale.TemplateTokens != c.template {
+			t.Errorf("%s: template %v", c.name, scale.TemplateTokens)
+		}
+		if got := c.server.completions.Load(); got > c.asked {
+			t.Errorf("%s: %d requests were sent before the run, want %d", c.name, got, c.asked)
+		}
+		if !c.exact {
+			continue
+		}
+		p := prompt.Set{Seed: 1, Lengths: []prompt.Lengths{{Min: 500, Max: 500}}, Scale: scale}.Prompt("measure", 0)
+		if got := c.server.tokens(p.Text); got != 500 {
+			t.Errorf("%s: a prompt of 500 tokens has %d", c.name, got)
+		}
+	}
+}
+
+func TestTextsOfAFileAreCountedByASampleOfThem(t *testing.T) {
+	scale := scaleFrom(t, &counting{tokenizer: true, usage: true, long: 99}, strings.Repeat("abcdefghi ", 300))
+	if scale.TokensPerByte < 0.099 || scale.TokensPerByte > 0.102 { // nine letters and a space
+		t.Errorf("%.3f tokens a byte", scale.TokensPerByte)
+	}
+}
+
+func FuzzTokensOf(f *testing.F) {
+	for _, seed := range []string{`{"count": 2, "tokens": [1, 2]}`, `{"tokens": [1]}`, `{"tokens": [{"id": 1}]}`, `{"count": -1}`, "[]", ""} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, answer string) {
+		if n, err := tokensOf([]byte(answer)); err == nil && n < 1 {
+			t.Fatalf("%q: %d tokens", answer, n)
+		}
+	})
+}

@@ -1,0 +1,260 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/umascope/umascope/loadgen/chat"
+	"github.com/umascope/umascope/loadgen/folder"
+)
+
+// CheckSchema names the form of what check prints as JSON.
+const CheckSchema = "umascope.check/1"
+
+// Finding is one line of check's answer.
+type Finding struct {
+	Name string `json:"name"`
+	// OK is whether a run can rely on it; absent where there is nothing to rely on.
+	OK     *bool  `json:"ok,omitempty"`
+	Detail string `json:"detail"`
+}
+
+// Findings are what check prints as JSON.
+type Findings struct {
+	Schema string `json:"schema"`
+	URL    string `json:"url"`
+	Model  string `json:"model,omitempty"`
+	Engine string `json:"engine,omitempty"`
+	// Version is the engine's own word.
+	Version string `json:"version,omitempty"`
+	// Clues are what the engine was told by.
+	Clues []folder.Clue `json:"engine_clues,omitempty"`
+	// Usable says whether a run on the chosen endpoint can work.
+	Usable bool `json:"usable"`
+	// Accepted is which request fields the server takes, or ignores.
+	Accepted *folder.Acceptance `json:"fields,omitempty"`
+	Findings []Finding          `json:"findings"`
+}
+
+// checkTokens is how long the answers of the check are: enough for several chunks.
+const checkTokens = 32
+
+// checkPrompt is longer than the blocks in which engines keep KV caches, 16 to 64 tokens, so
+// that sending it twice can show cached tokens.
+const checkPrompt = "Count slowly from one to one hundred, and write every number as a word on a line of its own. Do not explain, do not stop early, do not add anything else before or after the numbers, and begin with the word one. " +
+	"This text is sent twice, word for word, by a program that looks at what a server says about itself; it is long so that its beginning fills several blocks of a prefix cache, however large those blocks are."
+
+// checker asks one server.
+type checker struct {
+	target Target
+	found  Findings
+	api    *api
+	probe  *prober
+}
+
+// Check asks the server what it is and what it accepts. The error is what makes a run on the chosen
+// endpoint impossible; there are findings with it, unless the server could not be asked at all.
+func Check(ctx context.Context, t Target) (*Findings, error) {
+	key, err := t.apiKey()
+	if err != nil {
+		return nil, err
+	}
+	api, err := newAPI(t, key)
+	if err != nil {
+		return nil, err
+	}
+	defer api.close()
+	probe, err := newProber(t, key, chat.Params{TopP: 1, Stream: true})
+	if err != nil {
+		return nil, err
+	}
+	defer probe.close()
+	c := &checker{target: t, api: api, probe: probe, found: Findings{Schema: CheckSchema, URL: t.URL}}
+	failure := c.ask(ctx)
+	c.found.Usable = failure == nil
+	return &c.found, failure
+}
+
+// ask goes through all questions; the error is the one that makes a run impossible.
+func (c *checker) ask(ctx context.Context) error {
+	models, err := c.api.models(ctx)
+	if err != nil {
+		c.found.add("models", false, err.Error())
+		return fmt.Errorf("--url: %s: %w", c.target.URL, err)
+	}
+	c.found.add("models", len(models) > 0, namesOf(models))
+	m, err := choose(models, c.target.Model)
+	if err != nil {
+		return err
+	}
+	c.health(ctx)
+	c.engine(ctx, m)
+	c.probe.base.Model, c.probe.base.Engine = m.ID, c.found.Engine
+	c.probe.base.Endpoint, c.probe.base.Fields = c.target.Endpoint, []chat.Field{}
+	if err := c.fields(ctx); err != nil {
+		return err
+	}
+	c.context(ctx, m)
+	return c.complete(ctx)
+}
+
+// context says how long a request may be. A server that does not say may cut prompts without a word.
+func (c *checker) context(ctx context.Context, m Model) {
+	if m.MaxTokens == 0 {
+		m.MaxTokens = c.api.contextOf(ctx, m)
+	}
+	if m.MaxTokens == 0 {
+		c.found.note("longest prompt with answer", "not told: prompts may be cut or refused (--max-input-tokens)")
+		return
+	}
+	c.found.note("longest prompt with answer", fmt.Sprintf("%d tokens", m.MaxTokens))
+}
+
+// engine says what the server seems to be, and why.
+func (c *checker) engine(ctx context.Context, m Model) {
+	seems := c.api.detect(ctx, m)
+	c.found.Model, c.found.Engine, c.found.Version, c.found.Clues = m.ID, c.target.Engine, seems.version, seems.facts()
+	if c.target.Engine == EngineAuto {
+		c.found.Engine = seems.engine
+	}
+	var because []string
+	for _, clue := range seems.clues {
+		if clue.Engine == c.found.Engine {
+			because = append(because, clue.Says)
+		}
+	}
+	detail := strings.TrimSpace(c.found.Engine + " " + seems.version)
+	if len(because) > 0 {
+		detail += ": " + strings.Join(because, ", ")
+	}
+	if against := seems.contradiction(c.found.Engine); against != "" {
+		c.found.add("engine", false, detail+"; but "+against)
+		return
+	}
+	c.found.note("engine", detail)
+}
+
+// health asks the route that most engines have; one that lacks it is no worse for that.
+func (c *checker) health(ctx context.Context) {
+	switch answer := c.api.fetch(ctx, "/health"); {
+	case answer.err != nil:
+		c.found.note("health", answer.err.Error())
+	case answer.status == http.StatusOK:
+		c.found.add("health", true, "GET /health answered 200")
+	default:
+		c.found.note("health", fmt.Sprintf("GET /health answered %d", answer.status))
+	}
+}
+
+// params are those of an ordinary request.
+func (c *checker) params(endpoint chat.Endpoint) chat.Params {
+	params := c.probe.base
+	params.Endpoint, params.Prompt, params.MaxTokens = endpoint, checkPrompt, checkTokens
+	return params
+}
+
+// fields finds out which request fields the server takes, one by one: whoever asks wants to know of
+// each. The error: it takes no request at all on the chosen endpoint.
+func (c *checker) fields(ctx context.Context) error {
+	record, err := c.probe.try(ctx)
+	if err != nil && turnsDown(record) {
+		c.found.add(string(c.target.Endpoint), false, err.Error())
+		return fmt.Errorf("--endpoint: %s: %w", c.target.Endpoint, err)
+	}
+	wishes := features(c.target.Endpoint)
+	found := c.probe.oneByOne(ctx, wishes)
+	c.found.Accepted = &found
+	c.probe.base.Fields = fieldsOf(found, wishes)
+	for _, name := range found.Accepted {
+		c.found.note("accepts "+name, "yes, or ignores it")
+	}
+	for _, r := range found.Refused {
+		c.found.note("accepts "+r.Field, "no: "+r.Says)
+	}
+	if found.Unknown != "" {
+		c.found.note("accepts", "not all could be tried: "+found.Unknown)
+	}
+	return nil
+}
+
+// features lists the fields that check tries, of whatever vendor.
+func features(endpoint chat.Endpoint) []wish {
+	seed := int64(1)
+	all := []wish{
+		{name: "seed", apply: func(p *chat.Params) { p.Seed = &seed }},
+		{name: "stop", apply: func(p *chat.Params) { p.Stop = []string{"\n\n\n"} }},
+	}
+	for _, field := range []chat.Field{
+		chat.FieldIgnoreEOS, chat.FieldMinTokens, chat.FieldContinuousUsage, chat.FieldTokenIDs, chat.FieldCacheSalt, chat.FieldCachedDetails,
+	} {
+		all = append(all, wish{name: string(field), apply: grant(field)})
+	}
+	if endpoint == chat.Chat {
+		all = append(all, wish{name: "max_completion_tokens", apply: extra("max_completion_tokens", probeTokens)})
+	}
+	return append(all, wish{name: "whole answers (no stream)", apply: func(p *chat.Params) { p.Stream = false }})
+}
+
+// complete sends one streaming request to each endpoint and looks closely at the chosen one's.
+func (c *checker) complete(ctx context.Context) error {
+	var chosen error
+	for _, endpoint := range []chat.Endpoint{chat.Chat, chat.Completions} {
+		result, err := c.probe.send(ctx, c.params(endpoint))
+		if err != nil {
+			c.found.add(string(endpoint), false, err.Error())
+			if endpoint == c.target.Endpoint {
+				chosen = fmt.Errorf("--endpoint: %s: %w", endpoint, err)
+			}
+			continue
+		}
+		c.found.add(string(endpoint), true, describe(result.Record))
+		if endpoint == c.target.Endpoint {
+			c.look(ctx, result)
+		}
+	}
+	return chosen
+}
+
+func describe(record chat.Record) string {
+	text := fmt.Sprintf("%d chunks, finished by %q", len(record.ArrivalsNS), record.FinishReason)
+	if ttft, ok := record.TTFT(chat.FromSend); ok {
+		text += fmt.Sprintf(", first token after %s", ttft.Round(time.Millisecond))
+	}
+	return printable(text)
+}
+
+func (f *Findings) add(name string, ok bool, detail string) {
+	f.Findings = append(f.Findings, Finding{name, &ok, printable(detail)})
+}
+
+func (f *Findings) note(name, detail string) {
+	f.Findings = append(f.Findings, Finding{Name: name, Detail: printable(detail)})
+}
+
+// Print writes them as JSON, or one line a finding for people.
+func (f *Findings) Print(out io.Writer, asJSON bool) error {
+	if asJSON {
+		encoder := json.NewEncoder(out)
+		encoder.SetIndent("", "  ")
+		return encoder.Encode(f)
+	}
+	width := 0
+	for _, line := range f.Findings {
+		width = max(width, len(line.Name))
+	}
+	for _, line := range f.Findings {
+		mark := "-"
+		if line.OK != nil {
+			mark = map[bool]string{true: "ok", false: "NO"}[*line.OK]
+		}
+		if _, err := fmt.Fprintf(out, "%-2s  %-*s  %s\n", mark, width, line.Name, line.Detail); err != nil {
+			return err
+		}
+	}
+	return nil
+}

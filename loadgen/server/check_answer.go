@@ -1,0 +1,108 @@
+package server
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/umascope/umascope/loadgen/chat"
+)
+
+// look says what the answer of the chosen endpoint shows.
+func (c *checker) look(ctx context.Context, result chat.Result) {
+	c.streaming(result.Record)
+	c.usage(result.Record)
+	switch {
+	case result.Model == "":
+		c.found.note("model", "answers do not say which model they are from")
+	default:
+		c.found.add("model", Model{ID: c.found.Model}.Named(result.Model), fmt.Sprintf("answers are from %q", result.Model))
+	}
+	again, err := c.probe.send(ctx, c.params(c.target.Endpoint))
+	switch cached := again.Record.TokensCached; {
+	case err != nil:
+		c.found.note("cached tokens", "the same request again: "+err.Error())
+	case cached == nil:
+		c.found.note("cached tokens", "not reported; vLLM does with --enable-prompt-tokens-details, SGLang with --enable-cache-report")
+	default:
+		c.found.note("cached tokens", cachedText(again.Record))
+	}
+	c.greedy(result, again, err)
+}
+
+func (c *checker) streaming(record chat.Record) {
+	if len(record.ArrivalsNS) < 2 {
+		c.found.note("streaming", "one chunk only: nothing to tell from")
+		return
+	}
+	c.found.add("streaming", !buffered(record), streamingText(record))
+}
+
+// usage says what the server counts, and by what.
+func (c *checker) usage(record chat.Record) {
+	if record.TokensSource != "usage" || record.TokensIn == nil || record.TokensOut == nil {
+		c.found.add("usage", false, "the answer does not say how many tokens it has, nor its prompt: a chunk will count as one, and throughput and time per token are wrong where chunks hold several")
+		return
+	}
+	detail := fmt.Sprintf("%d tokens in, %d out", *record.TokensIn, *record.TokensOut)
+	if n := record.TokensReasoning; n != nil && *n > 0 {
+		detail += fmt.Sprintf(", %d of them reasoning", *n)
+	}
+	c.found.add("usage", true, detail)
+	if record.ArrivalTokens == nil {
+		c.found.note("tokens of each chunk", "not told: inter-token latency will be missing")
+		return
+	}
+	most := 0
+	for _, n := range record.ArrivalTokens {
+		most = max(most, n)
+	}
+	c.found.note("tokens of each chunk", fmt.Sprintf("told; at most %d in one", most))
+}
+
+// greedy compares two answers to one prompt at temperature 0.
+func (c *checker) greedy(first, again chat.Result, err error) {
+	if err != nil {
+		return
+	}
+	if first.Output == again.Output {
+		c.found.note("greedy answers", "the same when the same request came again")
+		return
+	}
+	c.found.note("greedy answers", fmt.Sprintf("differ after %d characters when the same request came again: outputs can be compared only against this drift", commonPrefix(first.Output, again.Output)))
+}
+
+func cachedText(record chat.Record) string {
+	text := fmt.Sprintf("%d when the same request came again", *record.TokensCached)
+	if t := record.TokensCachedByTier; t != nil {
+		for _, tier := range []struct {
+			name string
+			n    *int
+		}{{"device", t.Device}, {"host", t.Host}, {"storage", t.Storage}} {
+			if tier.n != nil {
+				text += fmt.Sprintf(", %s %d", tier.name, *tier.n)
+			}
+		}
+	}
+	return text
+}
+
+// buffered says whether several payload chunks all came in one read: something between engine
+// and client collects the stream, and no latency inside it means anything.
+func buffered(record chat.Record) bool {
+	if len(record.ReadIDs) < 2 {
+		return false
+	}
+	for _, id := range record.ReadIDs {
+		if id != record.ReadIDs[0] {
+			return false
+		}
+	}
+	return true
+}
+
+func streamingText(record chat.Record) string {
+	if buffered(record) {
+		return fmt.Sprintf("all %d chunks came in one read: something buffers the stream", len(record.ArrivalsNS))
+	}
+	return fmt.Sprintf("%d chunks, %d of them in a read with the one before", len(record.ArrivalsNS), record.SameReadChunks())
+}

@@ -1,0 +1,125 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
+
+	"github.com/umascope/umascope/exporter/metric"
+	"github.com/umascope/umascope/loadgen/chat"
+)
+
+// Bounds of what is kept of an engine's own settings.
+const (
+	mostSettings   = 64
+	longestSetting = 200 // bytes of a value
+)
+
+// sglangSettings are the members of SGLang's answer (its server arguments, python/sglang/srt/server_args.py)
+// that decide what a run measures. A list of those that may be kept, for the answer has API keys too.
+func sglangSettings() []string {
+	return []string{
+		"attention_backend", "chunked_prefill_size", "context_length", "cuda_graph_max_bs", "decode_attention_backend", "disable_cuda_graph",
+		"disable_overlap_schedule", "disable_radix_cache", "disaggregation_mode", "dp_size", "dtype", "enable_hierarchical_cache",
+		"enable_mixed_chunk", "enable_torch_compile", "ep_size", "hicache_io_backend", "hicache_ratio", "hicache_size",
+		"hicache_storage_backend", "hicache_write_policy", "kv_cache_dtype", "load_format", "max_prefill_tokens", "max_running_requests",
+		"max_total_num_tokens", "max_total_tokens", "mem_fraction_static", "page_size", "pp_size", "prefill_attention_backend",
+		"quantization", "sampling_backend", "schedule_conservativeness", "schedule_policy", "speculative_algorithm",
+		"speculative_eagle_topk", "speculative_num_draft_tokens", "speculative_num_steps", "stream_interval", "tp_size",
+	}
+}
+
+// llamaSettings are those of llama.cpp's GET /props (tools/server/README.md).
+func llamaSettings() []string { return []string{"build_info", "total_slots"} }
+
+// configured asks the engine how it was set up, by its own names: vLLM by the labels of the series
+// that it has for that, SGLang by its server arguments, llama.cpp by its properties. TensorRT-LLM and
+// Dynamo tell nothing of it over HTTP. Nil where nothing is told.
+func (a *api) configured(ctx context.Context, engine string) map[string]string {
+	var told map[string]string
+	switch engine {
+	case "vllm":
+		told = infoLabels(a.fetch(ctx, metricsPath).okBody(), metric.ForeignVLLMCacheConfigInfo)
+	case "sglang":
+		for _, path := range []string{"/server_info", "/get_server_info"} { // the newer name first
+			if told = members(a.fetch(ctx, path).okBody(), sglangSettings()); told != nil {
+				break
+			}
+		}
+	case chat.EngineOpenAI:
+		told = members(a.fetch(ctx, metric.ForeignLlamaCPPPropertiesPath).okBody(), llamaSettings())
+	}
+	for name, value := range told {
+		told[name] = chat.Redact(value, a.secrets)
+	}
+	return told
+}
+
+// infoLabels reads the labels of the series of a page of metrics that has that name and says how
+// something is configured, such as
+//
+//	vllm:cache_config_info{block_size="16",enable_prefix_caching="True",engine="0",num_gpu_blocks="573"} 1.0
+//
+// Of several engines behind one page the values are listed, where they differ.
+func infoLabels(page []byte, name string) map[string]string {
+	var told map[string]string
+	parser := expfmt.NewTextParser(model.UTF8Validation)
+	for line := range bytes.Lines(page) {
+		if !bytes.HasPrefix(line, []byte(name+"{")) {
+			continue
+		}
+		families, err := parser.TextToMetricFamilies(bytes.NewReader(append(bytes.TrimRight(line, "\r\n"), '\n')))
+		if err != nil {
+			continue
+		}
+		for _, series := range families[name].GetMetric() {
+			for _, label := range series.GetLabel() {
+				told = keep(told, label.GetName(), label.GetValue())
+			}
+		}
+	}
+	return told
+}
+
+// members reads members of a JSON object by name, those that are null left out, such as
+//
+//	{"tp_size":1,"page_size":16,"quantization":null,"api_key":"…"}
+func members(body []byte, names []string) map[string]string {
+	var object map[string]json.RawMessage
+	if json.Unmarshal(body, &object) != nil {
+		return nil
+	}
+	var told map[string]string
+	for _, name := range names {
+		value := string(object[name])
+		if text := new(string); json.Unmarshal(object[name], text) == nil {
+			value = *text // which null leaves empty
+		}
+		if value != "" {
+			told = keep(told, name, value)
+		}
+	}
+	return told
+}
+
+// keep adds a value to what is told of a setting.
+func keep(told map[string]string, name, value string) map[string]string {
+	if told == nil {
+		told = map[string]string{}
+	}
+	name, value = chat.Printable(name, longestSetting), chat.Printable(value, longestSetting)
+	before, known := told[name]
+	switch {
+	case name == "" || !known && len(told) >= mostSettings:
+	case !known:
+		told[name] = value
+	case !slices.Contains(strings.Split(before, ", "), value):
+		told[name] = chat.Printable(before+", "+value, longestSetting)
+	}
+	return told
+}

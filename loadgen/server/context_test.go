@@ -1,0 +1,68 @@
+package server
+
+import (
+	"encoding/json"
+	"testing"
+)
+
+func TestContextIsAskedOfServersThatDoNotListIt(t *testing.T) {
+	const ollama = `{"models":[{"name":"other","context_length":1},{"name":"llama3:latest","size_vram":0,"context_length":4096}]}`
+	for name, c := range map[string]struct {
+		texts map[string]string
+		want  int
+	}{
+		"llama.cpp's slot":       {map[string]string{"/props": `{"default_generation_settings":{"params":{"n_predict":-1},"n_ctx":2048},"total_slots":2}`}, 2048},
+		"Ollama's loaded model":  {map[string]string{"/api/ps": ollama}, 4096},
+		"Ollama before 0.10":     {map[string]string{"/api/ps": `{"models":[{"name":"llama3:latest"}]}`}, 0},
+		"Ollama, not loaded":     {map[string]string{"/api/ps": `{"models":[]}`}, 0},
+		"another server's props": {map[string]string{"/props": `{"default_generation_settings":null}`}, 0},
+		"no such figure":         {map[string]string{"/props": `{"default_generation_settings":{"n_ctx":-1}}`}, 0},
+		"a page, no JSON":        {map[string]string{"/props": "<html>", "/api/ps": "<html>"}, 0},
+		"none of both":           {nil, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := pathServer(t, c.texts).contextOf(t.Context(), Model{ID: "llama3:latest"}); got != c.want {
+				t.Errorf("%d tokens, want %d", got, c.want)
+			}
+		})
+	}
+}
+
+// llama.cpp lists the context of a slot, and beside it the one that the model was trained with, which a
+// server with less memory does not have.
+func TestModelListTellsTheContextByTwoNames(t *testing.T) {
+	for text, want := range map[string]int{
+		`{"id":"m","owned_by":"vllm","max_model_len":8192}`:                             8192,
+		`{"id":"m","owned_by":"llamacpp","meta":{"n_ctx":4096,"n_ctx_train":131072}}`:   4096,
+		`{"id":"m","owned_by":"llamacpp","meta":{"n_ctx_train":131072}}`:                0,
+		`{"id":"m","owned_by":"llamacpp","meta":null}`:                                  0,
+		`{"id":"m","owned_by":"me","max_model_len":8192,"meta":{"n_ctx":1}}`:            8192,
+		`{"id":"m","owned_by":"llamacpp","meta":"a text"}`:                              0,
+		`{"id":"m","owned_by":"llamacpp","max_model_len":8192,"meta":{"n_ctx":"4096"}}`: 8192,
+	} {
+		api := pathServer(t, map[string]string{"/v1/models": `{"data":[` + text + `]}`})
+		models, err := api.models(t.Context())
+		if err != nil || len(models) != 1 || models[0].MaxTokens != want || models[0].ID != "m" {
+			t.Errorf("%s: %+v, %v", text, models, err)
+		}
+	}
+}
+
+// FuzzContext: a figure that comes out of a body stands in it, and none is below 0.
+func FuzzContext(f *testing.F) {
+	for _, seed := range []string{
+		`{"default_generation_settings":{"n_ctx":4096}}`, `{"models":[{"name":"m","context_length":4096}]}`,
+		`{"id":"m","meta":{"n_ctx":4096}}`, `{"default_generation_settings":{"n_ctx":-1}}`, `{"models":[{"name":"m","context_length":1e3}]}`, `[`,
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, body []byte) {
+		var listed listedModel
+		_ = json.Unmarshal(body, &listed) // what is no model has no context
+		for _, tokens := range []int{propsContext(body), loadedContext(body, "m"), listed.context()} {
+			if tokens < 0 || tokens > 0 && !json.Valid(body) {
+				t.Errorf("%d tokens from %q", tokens, body)
+			}
+		}
+	})
+}

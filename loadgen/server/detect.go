@@ -1,0 +1,238 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/umascope/umascope/exporter/metric"
+	"github.com/umascope/umascope/loadgen/chat"
+	"github.com/umascope/umascope/loadgen/folder"
+)
+
+// How much a clue to an engine counts. A name is easily given, a page of metrics is not.
+const (
+	weightManner = 1 // the form of an error, which several engines share
+	weightName   = 2 // what it enters as the owner of its models
+	weightTrait  = 3 // a page, route or answer that only one engine has
+)
+
+// detectTimeout bounds all questions together: a gateway may leave those that it does not know unanswered.
+const detectTimeout = 20 * time.Second
+
+// clue is one thing by which an engine can be told.
+type clue struct {
+	folder.Clue
+	weight int
+}
+
+// detection is what a server seems to be.
+type detection struct {
+	engine  string
+	version string // empty where the server does not say
+	clues   []clue
+}
+
+// inspection looks at one server.
+type inspection struct {
+	api   *api
+	clues []clue
+}
+
+// detect tells the engine by what the server does and serves. What cannot be told is openai, whose
+// fields every server accepts.
+func (a *api) detect(ctx context.Context, m Model) detection {
+	ctx, cancel := context.WithTimeout(ctx, detectTimeout)
+	defer cancel()
+	i := &inspection{api: a}
+	i.owner(m)
+	i.health(ctx)
+	i.pages(ctx)
+	i.own(ctx)
+	if i.best().weight < weightName {
+		i.manners(ctx)
+	}
+	return detection{engine: i.best().Engine, version: a.version(ctx), clues: i.clues}
+}
+
+// best is the engine for which most speaks, and how much; the first one named of those equal.
+func (i *inspection) best() clue {
+	sums := map[string]int{}
+	for _, c := range i.clues {
+		sums[c.Engine] += c.weight
+	}
+	best := clue{Clue: folder.Clue{Engine: chat.EngineOpenAI}}
+	for _, c := range i.clues {
+		if sums[c.Engine] > best.weight {
+			best = clue{c.Clue, sums[c.Engine]}
+		}
+	}
+	return best
+}
+
+// facts are the clues without their weights.
+func (d detection) facts() []folder.Clue {
+	var facts []folder.Clue
+	for _, c := range d.clues {
+		facts = append(facts, c.Clue)
+	}
+	return facts
+}
+
+// contradiction names what speaks against an engine; empty is nothing of weight.
+func (d detection) contradiction(engine string) string {
+	var against []string
+	for _, c := range d.clues {
+		if c.Engine != engine && c.weight >= weightName {
+			against = append(against, c.Says+" ("+c.Engine+")")
+		}
+	}
+	return strings.Join(against, ", ")
+}
+
+func (i *inspection) note(engine string, weight int, format string, values ...any) {
+	i.clues = append(i.clues, clue{folder.Clue{Engine: engine, Says: printable(fmt.Sprintf(format, values...))}, weight})
+}
+
+// owner looks at the name that the engine enters as the owner of its models.
+func (i *inspection) owner(m Model) {
+	if engine := engineOfOwner(m.OwnedBy); engine != "" {
+		i.note(engine, weightName, "its models are owned by %q", m.OwnedBy)
+	}
+}
+
+// engineOfOwner knows the owners that engines name; "" is none of them.
+func engineOfOwner(owner string) string {
+	switch strings.ToLower(strings.TrimSuffix(owner, simulatedSuffix)) {
+	case "vllm":
+		return "vllm"
+	case "sglang":
+		return "sglang"
+	case "tensorrt_llm":
+		return "trtllm"
+	case "nvidia":
+		return "dynamo"
+	default:
+		return ""
+	}
+}
+
+// health looks for the workers that Dynamo's frontend lists:
+//
+//	{"status":"healthy","endpoints":["dyn://dynamo.backend.generate"],"instances":[{"component":"backend","instance_id":7}]}
+func (i *inspection) health(ctx context.Context) {
+	answer := i.api.fetch(ctx, "/health")
+	var listed struct {
+		Endpoints []string         `json:"endpoints"`
+		Instances []map[string]any `json:"instances"`
+	}
+	if json.Unmarshal(answer.body, &listed) == nil && (listed.Endpoints != nil || listed.Instances != nil) {
+		i.note("dynamo", weightTrait, "/health lists workers")
+	}
+}
+
+// page is a page of metrics that tells an engine by the names on it.
+type page struct{ path, prefix, engine string }
+
+// pages looks at the pages of metrics. TensorRT-LLM hands out what it has at /metrics once, to the
+// first who asks, and that shall not be us: its other page is looked at first, and nothing else is if
+// it is TensorRT-LLM by then.
+func (i *inspection) pages(ctx context.Context) {
+	if i.has(ctx, page{metric.ForeignTensorRTLLMPagePath, metric.ForeignTensorRTLLMPrefix, "trtllm"}) || i.best().Engine == "trtllm" {
+		return
+	}
+	body := i.api.fetch(ctx, metricsPath).okBody()
+	for _, p := range []page{
+		{metricsPath, metric.ForeignDynamoFrontendPrefix, "dynamo"},
+		{metricsPath, metric.ForeignVLLMPrefix, "vllm"},
+		{metricsPath, metric.ForeignSGLangPrefix, "sglang"},
+		{metricsPath, metric.ForeignLlamaCPPPrefix, chat.EngineOpenAI},
+	} {
+		if p.on(body) {
+			i.note(p.engine, weightTrait, "%s has series %s…", p.path, p.prefix)
+			return // a worker of Dynamo shows its engine's series too
+		}
+	}
+}
+
+// metricsPath is where most servers have their metrics.
+const metricsPath = "/metrics"
+
+func (i *inspection) has(ctx context.Context, p page) bool {
+	found := p.on(i.api.fetch(ctx, p.path).okBody())
+	if found {
+		i.note(p.engine, weightTrait, "%s has series %s…", p.path, p.prefix)
+	}
+	return found
+}
+
+// on says whether a line of the page begins with the prefix, or names it in a comment of its type.
+func (p page) on(body []byte) bool {
+	for line := range bytes.Lines(body) {
+		if bytes.HasPrefix(line, []byte(p.prefix)) || bytes.HasPrefix(line, []byte("# TYPE "+p.prefix)) {
+			return true
+		}
+	}
+	return false
+}
+
+// own looks for answers that only one server gives. Those of servers without fields of their own speak
+// for openai.
+func (i *inspection) own(ctx context.Context) {
+	var info struct {
+		Tokenizer    *string `json:"tokenizer_path"`
+		IsGeneration *bool   `json:"is_generation"`
+	}
+	if json.Unmarshal(i.api.fetch(ctx, "/get_model_info").okBody(), &info) == nil && info.Tokenizer != nil && info.IsGeneration != nil {
+		i.note("sglang", weightTrait, "it answers at /get_model_info")
+	}
+	root := i.api.fetch(ctx, "/")
+	if server := root.header.Get("Server"); strings.EqualFold(server, "llama.cpp") {
+		i.note(chat.EngineOpenAI, weightTrait, "it calls itself llama.cpp")
+	}
+	if string(bytes.TrimSpace(root.okBody())) == "Ollama is running" {
+		i.note(chat.EngineOpenAI, weightTrait, "it calls itself Ollama")
+	}
+}
+
+// manners looks at the error that a request without a prompt gets: no server can answer that one.
+// Python's servers list the fields that are missing, each in an envelope of its own; Dynamo repeats
+// the words of Rust's decoder.
+func (i *inspection) manners(ctx context.Context) {
+	answer := i.api.send(ctx, http.MethodPost, "/v1/chat/completions", []byte("{}"))
+	var said struct {
+		Object string          `json:"object"`
+		Error  json.RawMessage `json:"error"`
+	}
+	if answer.status/100 != 4 {
+		return
+	}
+	_ = json.Unmarshal(answer.body, &said) // what is no JSON has neither
+	fastAPI := bytes.Contains(answer.body, []byte("'missing'"))
+	switch {
+	case bytes.Contains(answer.body, []byte("missing field `m")):
+		i.note("dynamo", weightManner, "its errors are in the words of Rust")
+	case fastAPI && said.Object == "error":
+		i.note("trtllm", weightManner, "its errors are flat objects of FastAPI")
+	case fastAPI && len(said.Error) > 0:
+		i.note("vllm", weightManner, "its errors are wrapped objects of FastAPI")
+	}
+}
+
+// version asks for the engine's version where it has a route for that, as vLLM, TensorRT-LLM and
+// Ollama have; "" otherwise.
+func (a *api) version(ctx context.Context) string {
+	for _, path := range []string{metric.ForeignVersionPath, "/api/version"} {
+		var answer struct {
+			Version string `json:"version"`
+		}
+		if json.Unmarshal(a.fetch(ctx, path).okBody(), &answer) == nil && answer.Version != "" {
+			return printable(chat.Redact(answer.Version, a.secrets))
+		}
+	}
+	return ""
+}

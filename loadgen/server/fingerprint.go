@@ -1,0 +1,161 @@
+package server
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/umascope/umascope/loadgen/chat"
+	"github.com/umascope/umascope/loadgen/folder"
+)
+
+// fingerprintTexts are sent at both ends of a run. Tokenizers and chat templates differ in how many
+// tokens they make of prose, of code and of other scripts. The texts never change: fingerprints of
+// different runs are compared.
+func fingerprintTexts() []string {
+	return []string{
+		"In 1969 the quick brown fox jumped over 13 lazy dogs, unquestionably.",
+		"for (int i = 0; i < n; ++i) { total += values[i] * 0x1f; } // O(n)",
+		"Größe, naïveté, Ελλάδα, Москва, 東京タワー, مرحبا, 🦊🦊.",
+	}
+}
+
+// fingerprintAnswer is how many tokens of a greedy answer are kept a hash of.
+const fingerprintAnswer = 16
+
+// missingWeights begins what is missing of most servers.
+const missingWeights = "weights: "
+
+// fingerprint is one as it was taken, with the answer that its record has only a hash of.
+type fingerprint struct {
+	folder.Fingerprint
+	answer string
+}
+
+// fingerprint takes a model's, one probe after the other. What fails is missing and no error; a server
+// that does not answer is not asked the rest.
+func (p *prober) fingerprint(ctx context.Context, url string, m Model) fingerprint {
+	f := fingerprint{Fingerprint: folder.Fingerprint{Endpoint: p.base.Endpoint, MaxTokens: m.MaxTokens, LoadedFrom: printable(m.Root)}}
+	err := p.countProbes(ctx, &f)
+	if err != nil {
+		f.Missing = append(f.Missing, "token counts: "+err.Error())
+	}
+	if err == nil || errors.Is(err, errNoCount) {
+		if err := p.answerOnce(ctx, &f); err != nil {
+			f.Missing = append(f.Missing, "greedy answer: "+err.Error())
+		}
+	}
+	found, err := weightsBehind(url, m.Root)
+	if err != nil {
+		f.Missing = append(f.Missing, missingWeights+err.Error())
+	} else {
+		f.Weights = &found
+	}
+	return f
+}
+
+// errNoCount is why an answer tells nothing of its prompt.
+var errNoCount = errors.New("the server does not count prompt tokens")
+
+func (p *prober) countProbes(ctx context.Context, f *fingerprint) error {
+	var counts []int
+	for _, text := range fingerprintTexts() {
+		result, err := p.whole(ctx, text, 1)
+		switch {
+		case err != nil:
+			return err
+		case result.Record.TokensIn == nil:
+			return errNoCount
+		}
+		counts = append(counts, *result.Record.TokensIn)
+	}
+	f.ProbeTokens = counts
+	return nil
+}
+
+func (p *prober) answerOnce(ctx context.Context, f *fingerprint) error {
+	result, err := p.whole(ctx, fingerprintTexts()[0], fingerprintAnswer)
+	if err != nil {
+		return err
+	}
+	f.answer, f.AnswerSHA256 = result.Output, sha256Hex([]byte(result.Output))
+	return nil
+}
+
+// whole asks for a greedy answer in one piece.
+func (p *prober) whole(ctx context.Context, text string, tokens int) (chat.Result, error) {
+	params := p.base
+	params.Prompt, params.MaxTokens, params.Stream = text, tokens, false
+	return p.send(ctx, params)
+}
+
+// id is what summaries name a model by: parts that are compared one by one, such as
+//
+//	chat-8f14e45fceea+config-c9f0f895fb98+weights-16060522496
+//
+// The first is of the token counts. An absent part was not observable. Empty: nothing was.
+func (f fingerprint) id() string {
+	var parts []string
+	if f.ProbeTokens != nil {
+		parts = append(parts, string(f.Endpoint)+"-"+short(sha256Hex(fmt.Append(nil, f.ProbeTokens))))
+	}
+	if f.Weights != nil {
+		parts = append(parts, "config-"+short(f.Weights.ConfigSHA256), fmt.Sprintf("weights-%d", f.Weights.Bytes))
+	}
+	return strings.Join(parts, "+")
+}
+
+func sha256Hex(data []byte) string { return fmt.Sprintf("%x", sha256.Sum256(data)) }
+
+// short is as much of a hash as people compare.
+func short(hash string) string { return hash[:min(len(hash), hex.EncodedLen(6))] }
+
+// comparable says whether what decides is known of both.
+func (f fingerprint) comparable(end fingerprint) bool {
+	return f.ProbeTokens != nil && end.ProbeTokens != nil
+}
+
+// changed says what shows that the model at the end is another one; empty is nothing. What was not
+// observed at both ends shows nothing.
+func (f fingerprint) changed(end fingerprint) string {
+	var differences []string
+	note := func(what string, before, after any) {
+		differences = append(differences, fmt.Sprintf("%s were %v and are %v", what, before, after))
+	}
+	if f.comparable(end) && !slices.Equal(f.ProbeTokens, end.ProbeTokens) {
+		note("the tokens of fixed prompts", f.ProbeTokens, end.ProbeTokens)
+	}
+	if f.MaxTokens != end.MaxTokens && f.MaxTokens > 0 && end.MaxTokens > 0 {
+		note("the most tokens of a request", f.MaxTokens, end.MaxTokens)
+	}
+	if f.LoadedFrom != end.LoadedFrom && f.LoadedFrom != "" && end.LoadedFrom != "" {
+		differences = append(differences, fmt.Sprintf("it was loaded from %q and is from %q", f.LoadedFrom, end.LoadedFrom))
+	}
+	if f.Weights != nil && end.Weights != nil && *f.Weights != *end.Weights {
+		differences = append(differences, "configuration or weights on disk are others")
+	}
+	return strings.Join(differences, "; ")
+}
+
+// drift says that the greedy answers differ where nothing else does; empty if they do not.
+func (f fingerprint) drift(end fingerprint) string {
+	if f.AnswerSHA256 == "" || end.AnswerSHA256 == "" || f.AnswerSHA256 == end.AnswerSHA256 || f.changed(end) != "" {
+		return ""
+	}
+	return fmt.Sprintf("the greedy answer to a fixed prompt differs at the end of the run, after the first %d of %d characters, and nothing else of the model's fingerprint does: engines are not bitwise deterministic, so this alone does not say that the model changed",
+		commonPrefix(f.answer, end.answer), len([]rune(f.answer)))
+}
+
+// commonPrefix is how many characters two texts have in common at their beginning.
+func commonPrefix(a, b string) int {
+	left, right := []rune(a), []rune(b)
+	n := 0
+	for n < min(len(left), len(right)) && left[n] == right[n] {
+		n++
+	}
+	return n
+}

@@ -1,0 +1,78 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/umascope/umascope/loadgen/chat"
+	"github.com/umascope/umascope/loadgen/prompt"
+)
+
+// probeIDs is how many ids the probe has: enough to tell a count of tokens from one of anything else.
+const probeIDs = 64
+
+// IDs finds token ids that prompts can be made of: those of our words where the server has a route
+// for its tokenizer, else the range that every large vocabulary has. One request proves that the
+// server takes ids and counts as many tokens; if it does not, the error says what it does.
+func (c Calibration) IDs(ctx context.Context) (prompt.IDs, error) {
+	ctx, cancel := context.WithTimeout(ctx, slowestCheck)
+	defer cancel()
+	api, err := newAPI(c.Target, c.Served.Key)
+	if err != nil {
+		return prompt.IDs{}, err
+	}
+	defer api.close()
+	counter := counter{c, api}
+	ids, err := counter.listed(ctx)
+	if err != nil {
+		ids = prompt.AnyIDs()
+	}
+	return ids, counter.prove(ctx, ids)
+}
+
+// listed asks the tokenizer for the words that are a single token.
+func (c counter) listed(ctx context.Context) (prompt.IDs, error) {
+	var ids []uint32
+	for _, word := range prompt.Words() {
+		answer, err := c.tokenized(ctx, word)
+		if err != nil {
+			return prompt.IDs{}, err
+		}
+		if id, single := singleID(answer); single {
+			ids = append(ids, id)
+		}
+	}
+	return prompt.NewIDs(ids)
+}
+
+// singleID reads the answer to a word that is one token: {"count": 1, "tokens": [2201]}.
+func singleID(answer []byte) (id uint32, single bool) {
+	var said struct {
+		Tokens []uint32 `json:"tokens"`
+	}
+	if json.Unmarshal(answer, &said) != nil || len(said.Tokens) != 1 {
+		return 0, false
+	}
+	return said.Tokens[0], true
+}
+
+// prove sends a prompt of ids and compares.
+func (c counter) prove(ctx context.Context, ids prompt.IDs) error {
+	probe := chat.Params{PromptIDs: ids.Probe(probeIDs), Stream: c.Stream}
+	counted, err := c.promptTokens(ctx, probe)
+	if errors.Is(err, errUncounted) && probe.Stream {
+		probe.Stream = false // llama-cpp-python counts in whole answers only
+		counted, err = c.promptTokens(ctx, probe)
+	}
+	switch {
+	case errors.Is(err, errUncounted):
+		return fmt.Errorf("%w: whether it takes token ids as tokens cannot be shown", err)
+	case err != nil:
+		return fmt.Errorf("the server takes no token ids: %w", err)
+	case counted != probeIDs:
+		return fmt.Errorf("the server counts %d tokens in a prompt of %d token ids", counted, probeIDs)
+	}
+	return nil
+}

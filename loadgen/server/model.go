@@ -1,0 +1,167 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/umascope/umascope/loadgen/chat"
+)
+
+const (
+	// readyInterval is the time between two looks at a server that is starting.
+	readyInterval = time.Second
+	// listedModels is how many model names an error repeats.
+	listedModels = 20
+)
+
+// Model is a model as the server lists it.
+type Model struct {
+	ID      string `json:"id"`
+	OwnedBy string `json:"owned_by"`
+	// MaxTokens is the longest prompt with its output; 0 where the server does not say. vLLM, SGLang
+	// and llama.cpp do.
+	MaxTokens int `json:"max_model_len"`
+	// Root is where vLLM and SGLang have loaded the model from: a folder, or a name at a hub.
+	Root string `json:"root"`
+}
+
+// simulatedSuffix ends the name of an owner that is simulated, as umascope's own simulated engine is.
+const simulatedSuffix = "-simulated"
+
+// Simulated says whether the model's owner calls it so.
+func (m Model) Simulated() bool { return strings.HasSuffix(m.OwnedBy, simulatedSuffix) }
+
+// Named says whether a name that stands in an answer is this model's. transformers serve adds the
+// revision, tiny/random@main.
+func (m Model) Named(name string) bool {
+	return name == m.ID || strings.HasPrefix(name, m.ID+"@")
+}
+
+// models lists the models. A server that answers with another status than 200 is a failure.
+func (a *api) models(ctx context.Context) ([]Model, error) {
+	answer := a.fetch(ctx, "/v1/models")
+	if answer.err != nil {
+		return nil, answer.err
+	}
+	if answer.status != http.StatusOK {
+		return nil, fmt.Errorf("GET /v1/models answered %d", answer.status)
+	}
+	var listed struct {
+		Data []listedModel `json:"data"`
+	}
+	if err := json.Unmarshal(answer.body, &listed); err != nil {
+		return nil, fmt.Errorf("GET /v1/models: no model list: %w", err)
+	}
+	var models []Model
+	for _, m := range listed.Data {
+		if m.ID == "" {
+			continue
+		}
+		// The name of the model is left as it is: requests ask for it, and a header that picks a route
+		// may well have it.
+		m.OwnedBy, m.Root = chat.Redact(m.OwnedBy, a.secrets), chat.Redact(m.Root, a.secrets)
+		m.MaxTokens = m.context()
+		models = append(models, m.Model)
+	}
+	return models, nil
+}
+
+// listedModel is an entry of the list, with what llama.cpp has beside the rest:
+//
+//	{"id":"m","owned_by":"llamacpp","meta":{"n_ctx":4096,"n_ctx_train":131072}}
+type listedModel struct {
+	Model
+	Meta json.RawMessage `json:"meta"` // others may mean anything by it
+}
+
+// context is the longest prompt with its output. n_ctx_train is not: a server may give a slot less.
+func (m listedModel) context() int {
+	var meta struct {
+		Context int `json:"n_ctx"`
+	}
+	if m.MaxTokens <= 0 && json.Unmarshal(m.Meta, &meta) == nil {
+		return max(meta.Context, 0)
+	}
+	return max(m.MaxTokens, 0)
+}
+
+// ready returns the models once the server has listed some, consecutive times in a row, within
+// the time to wait. Engines open their port minutes before they can answer, and a router lists a
+// model before its last worker has it.
+func (a *api) ready(ctx context.Context, t Target, log *slog.Logger) ([]Model, error) {
+	if t.WaitReady == 0 {
+		return a.models(ctx)
+	}
+	waiting, cancel := context.WithTimeout(ctx, t.WaitReady)
+	defer cancel()
+	log.Info("waiting for the server to list a model", "url", t.URL, "at_most", t.WaitReady)
+	var latest error
+	for inRow := 0; ; {
+		models, err := a.models(waiting)
+		if err == nil && len(models) > 0 {
+			if inRow++; inRow >= t.ReadyConsecutive {
+				return models, nil
+			}
+		} else {
+			inRow = 0
+			if waiting.Err() == nil {
+				latest = err
+			}
+		}
+		select {
+		case <-waiting.Done():
+			return nil, notReady(ctx, t.WaitReady, latest)
+		case <-time.After(readyInterval):
+		}
+	}
+}
+
+func notReady(ctx context.Context, waited time.Duration, latest error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if latest == nil {
+		latest = errors.New("no model is listed, or not often enough in a row")
+	}
+	return fmt.Errorf("not ready within %s: %w", waited, latest)
+}
+
+// choose picks the model asked for, or the only one.
+func choose(models []Model, wanted string) (Model, error) {
+	if wanted != "" {
+		for _, m := range models {
+			if m.ID == wanted {
+				return m, nil
+			}
+		}
+		return Model{}, fmt.Errorf("--model: %q is not served; served are: %s", wanted, namesOf(models))
+	}
+	switch len(models) {
+	case 0:
+		return Model{}, errors.New("--url: the server lists no model; --wait-ready waits for one")
+	case 1:
+		return models[0], nil
+	default:
+		return Model{}, fmt.Errorf("--model: choose one of: %s", namesOf(models))
+	}
+}
+
+func namesOf(models []Model) string {
+	if len(models) == 0 {
+		return "none"
+	}
+	var names []string
+	for _, m := range models[:min(len(models), listedModels)] {
+		names = append(names, m.ID)
+	}
+	if more := len(models) - len(names); more > 0 {
+		names = append(names, fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(names, ", ")
+}

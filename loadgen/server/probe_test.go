@@ -1,0 +1,135 @@
+package server
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/umascope/umascope/loadgen/chat"
+	"github.com/umascope/umascope/loadgen/folder"
+)
+
+// picky answers every request with one token, refuses those with a field that it does not take, and
+// remembers all that it answered.
+type picky struct {
+	refused []string
+	status  int // of every answer, if not 0
+	// tokens counts the prompt of a request; nil: one token a byte.
+	tokens func(prompt string) int
+
+	mutex sync.Mutex
+	taken []map[string]any
+}
+
+func (p *picky) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	switch r.URL.Path {
+	case "/v1/models":
+		_, _ = io.WriteString(w, `{"data":[{"id":"m","owned_by":"somebody"}]}`)
+		return
+	case "/v1/chat/completions":
+	default:
+		http.NotFound(w, r)
+		return
+	}
+	var fields map[string]any
+	if json.NewDecoder(r.Body).Decode(&fields) != nil || fields["messages"] == nil {
+		http.Error(w, "no messages", http.StatusBadRequest)
+		return
+	}
+	if p.status != 0 {
+		http.Error(w, "not today", p.status)
+		return
+	}
+	for _, name := range p.refused {
+		if holds(fields, name) {
+			w.WriteHeader(http.StatusUnprocessableEntity)
+			fmt.Fprintf(w, `{"detail":"Extra inputs are not permitted: %s"}`, name)
+			return
+		}
+	}
+	p.answer(w, fields)
+}
+
+func (p *picky) answer(w http.ResponseWriter, fields map[string]any) {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	p.taken = append(p.taken, fields)
+	prompt := fields["messages"].([]any)[0].(map[string]any)["content"].(string)
+	tokens := len(prompt)
+	if p.tokens != nil {
+		tokens = p.tokens(prompt)
+	}
+	const choice = `{"model":"m","choices":[{%q:{"content":"x"},"finish_reason":"stop"}],"usage":{"prompt_tokens":%d,"completion_tokens":1}}`
+	if fields["stream"] == true {
+		w.Header().Set("Content-Type", "text/event-stream")
+		fmt.Fprintf(w, "data: "+choice+"\n\ndata: [DONE]\n\n", "delta", tokens)
+		return
+	}
+	fmt.Fprintf(w, choice, "message", tokens)
+}
+
+// holds looks a field up, one inside an object by its dotted name.
+func holds(fields map[string]any, name string) bool {
+	outer, inner, nested := strings.Cut(name, ".")
+	if object, ok := fields[outer].(map[string]any); ok && nested {
+		return object[inner] != nil
+	}
+	return !nested && fields[name] != nil
+}
+
+func TestFieldsAreProbedTogetherAndOnlyOnRefusalOneByOne(t *testing.T) {
+	asked := func(p *picky, engine string) (int, folder.Acceptance) {
+		server := httptest.NewServer(p)
+		defer server.Close()
+		probe := proberOf(t, server.URL, engine)
+		found, err := probe.accept(t.Context(), Wanted{IgnoreEOS: true, Stream: true}.wishes(engine, chat.Chat))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(p.taken), found
+	}
+	if n, found := asked(&picky{}, "vllm"); n != 1 || len(found.Accepted) != 3 {
+		t.Errorf("%d requests, %+v", n, found)
+	}
+	// Plain, ignore_eos, min_tokens; continuous usage was refused.
+	if n, found := asked(&picky{refused: []string{"stream_options.continuous_usage_stats"}}, "vllm"); n != 3 || len(found.Refused) != 1 {
+		t.Errorf("%d requests, %+v", n, found)
+	}
+}
+
+func proberOf(t *testing.T, url, engine string) *prober {
+	t.Helper()
+	probe, err := newProber(Target{URL: url}, "", chat.Params{Endpoint: chat.Chat, Model: "m", Engine: engine, TopP: 1, Stream: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(probe.close)
+	return probe
+}
+
+func TestAServerThatFailsForAMomentIsNotTakenForOneThatRefuses(t *testing.T) {
+	server := httptest.NewServer(&picky{status: http.StatusServiceUnavailable})
+	defer server.Close()
+	wishes := Wanted{Stream: true}.wishes("vllm", chat.Chat)
+	found, err := proberOf(t, server.URL, "vllm").accept(t.Context(), wishes)
+	if err != nil || !strings.Contains(found.Unknown, "503") || fieldsOf(found, wishes) != nil || missing(found, wishes) != nil {
+		t.Errorf("%+v, %v", found, err)
+	}
+}
+
+func TestFieldsThatDecideALengthAreNotProbed(t *testing.T) {
+	asked := Wanted{Stream: true, Extra: map[string]any{"max_tokens": 4096, "min_tokens": 100, "top_k": 5}}
+	var names []string
+	for _, w := range asked.wishes("openai", chat.Chat) {
+		names = append(names, w.name)
+	}
+	if !slices.Equal(names, []string{"top_k"}) {
+		t.Errorf("%v", names)
+	}
+}

@@ -1,0 +1,59 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+
+	"github.com/umascope/umascope/loadgen/chat"
+	"github.com/umascope/umascope/loadgen/folder"
+)
+
+// Served is what a run found behind its URL.
+type Served struct {
+	Model  Model
+	Engine string
+	// Detected says that the engine was told by what the server does; Clues are what that was.
+	Detected bool
+	Clues    []folder.Clue
+	Version  string // the engine's own word; empty if it has none
+	// Settings are how it says that it is configured, by its own names.
+	Settings map[string]string
+	Key      string // of the API; empty for none
+	// Accepted is which request fields it takes, and Fields those of its vendor's among them; nil
+	// stands for what is known of the vendor. Both are Recognize's to fill.
+	Accepted folder.Acceptance
+	Fields   []chat.Field
+}
+
+// Inquire finds out what is served, and waits for it if the target says so. All that it finds wrong is
+// bad input, unless the context is done.
+func Inquire(ctx context.Context, t Target, log *slog.Logger) (Served, error) {
+	key, err := t.apiKey()
+	if err != nil {
+		return Served{}, err
+	}
+	api, err := newAPI(t, key)
+	if err != nil {
+		return Served{}, err
+	}
+	defer api.close()
+	models, err := api.ready(ctx, t, log)
+	if err != nil {
+		return Served{}, fmt.Errorf("--url: %s: %w", t.URL, err)
+	}
+	s := Served{Engine: t.Engine, Key: key}
+	if s.Model, err = choose(models, t.Model); err != nil {
+		return Served{}, err
+	}
+	seems := api.detect(ctx, s.Model)
+	s.Clues, s.Version = seems.facts(), seems.version
+	if t.Engine == EngineAuto {
+		s.Engine, s.Detected = seems.engine, true
+	}
+	s.Settings = api.configured(ctx, s.Engine)
+	if against := seems.contradiction(s.Engine); against != "" {
+		log.Warn("the server does not look like one engine alone", "taken_for", s.Engine, "but", against)
+	}
+	return s, nil
+}

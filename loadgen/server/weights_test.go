@@ -1,0 +1,84 @@
+package server
+
+import (
+	"net"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/umascope/umascope/loadgen/chat"
+	"github.com/umascope/umascope/loadgen/folder"
+)
+
+// modelFolder is a folder of weights of so many bytes.
+func modelFolder(t *testing.T, sizes map[string]int) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, size := range sizes {
+		if err := os.WriteFile(filepath.Join(dir, name), make([]byte, size), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+func TestWeightsAreMeasuredWhereTheProcessOfALocalServerHasThem(t *testing.T) {
+	server := httptest.NewServer(&picky{}) // its process is this one
+	defer server.Close()
+	dir := modelFolder(t, map[string]int{"config.json": 100, "a.safetensors": 1000, "b.safetensors": 24, "tokenizer.json": 7})
+	if err := os.Symlink("a.safetensors", filepath.Join(dir, "linked.safetensors")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(filepath.Join(dir, "no.safetensors"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	got, err := weightsBehind(server.URL, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Bytes != 2024 || got.Files != 3 || got.ConfigSHA256 != sha256Hex(make([]byte, 100)) {
+		t.Errorf("%+v", got)
+	}
+	f := fingerprint{Fingerprint: folder.Fingerprint{Endpoint: chat.Chat, ProbeTokens: []int{1}, Weights: &got}}
+	if id := f.id(); !strings.HasPrefix(id, "chat-") || !strings.HasSuffix(id, "+weights-2024") {
+		t.Errorf("id %q", id)
+	}
+}
+
+func TestWeightsThatCannotBeSeenAreMissingAndNoError(t *testing.T) {
+	server := httptest.NewServer(&picky{})
+	defer server.Close()
+	pipe := t.TempDir()
+	if err := unix.Mkfifo(filepath.Join(pipe, "config.json"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	closed := httptest.NewServer(&picky{})
+	closed.Close()
+	for name, c := range map[string]struct{ url, folder, says string }{
+		"another machine":    {"http://192.0.2.1:8000", "/m", "loopback"},
+		"a name":             {"http://spark1:8000", "/m", "loopback"},
+		"no folder":          {server.URL, "meta-llama/Llama-3.1-8B", "names no folder"},
+		"nobody listens":     {closed.URL, "/m", "nobody is seen"},
+		"folder is not here": {server.URL, "/no/such/model", "config.json"},
+		"no configuration":   {server.URL, t.TempDir(), "config.json"},
+		"no weights":         {server.URL, modelFolder(t, map[string]int{"config.json": 2, "rank0.engine": 9}), "no files of weights"},
+		"a pipe":             {server.URL, pipe, "config.json"},
+		"too large":          {server.URL, modelFolder(t, map[string]int{"config.json": longestConfig + 1}), "config.json"},
+	} {
+		if _, err := weightsBehind(c.url, c.folder); err == nil || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestLoopbackReachesWhatListensThereOrEverywhere(t *testing.T) {
+	for address, want := range map[string]bool{"127.0.0.1": true, "::1": true, "0.0.0.0": true, "::": true, "192.0.2.1": false, "2001:db8::1": false} {
+		if got := reachable(net.ParseIP(address)); got != want {
+			t.Errorf("%s: %v", address, got)
+		}
+	}
+}

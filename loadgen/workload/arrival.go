@@ -1,0 +1,158 @@
+package workload
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/umascope/umascope/loadgen/drive"
+	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/schedule"
+)
+
+// resolveArrival makes sure of an arrival process and of what ends the phases.
+func (s *Settings) resolveArrival() error {
+	for _, check := range []func() error{s.checkBurstiness, s.checkStages, s.readTrace, s.checkRate} {
+		if err := check(); err != nil {
+			return err
+		}
+	}
+	s.concurrencyGiven = s.Concurrency != 0
+	if s.Arrival == schedule.Closed && s.Concurrency == 0 {
+		s.Concurrency = defaultConcurrency
+	}
+	if s.requests == 0 && s.duration == 0 && len(s.stages) == 0 && s.trace == nil {
+		s.requests = defaultRequests
+	}
+	if err := s.process().Check(); err != nil {
+		return fmt.Errorf("%s: %w", s.levelFlag(), err)
+	}
+	return nil
+}
+
+// levelFlag is the flag that says how much load there is.
+func (s *Settings) levelFlag() string {
+	switch {
+	case s.trace != nil:
+		return "--trace"
+	case len(s.stages) > 0:
+		return "--stages"
+	}
+	return "--rate"
+}
+
+func (s *Settings) checkBurstiness() error {
+	if s.burstiness != 0 && s.Arrival != schedule.Gamma {
+		return errors.New("--burstiness: add --arrival gamma")
+	}
+	if s.Arrival == schedule.Gamma && s.burstiness == 0 {
+		s.burstiness = 1
+	}
+	return nil
+}
+
+func (s *Settings) checkStages() error {
+	switch {
+	case len(s.stages) == 0:
+		return nil
+	case s.Arrival == schedule.Recorded:
+		return errors.New("--stages: a trace has the rate that it was recorded with")
+	case s.rate != 0:
+		return errors.New("--rate: the stages say the rate")
+	case s.duration != 0:
+		return errors.New("--duration: the stages say how long it takes")
+	case s.Arrival == schedule.Closed && s.Concurrency != 0:
+		return errors.New("--concurrency: the stages of a closed loop say how many requests are in flight")
+	}
+	return nil
+}
+
+func (s *Settings) checkRate() error {
+	switch {
+	case s.Arrival == schedule.Closed && s.rate != 0:
+		return errors.New("--rate: a closed loop has no rate; add --arrival constant, poisson or gamma")
+	case s.Arrival == schedule.Recorded && s.rate != 0:
+		return errors.New("--rate: a trace has the rate that it was recorded with")
+	case s.Arrival != schedule.Closed && s.Arrival != schedule.Recorded && s.rate == 0 && len(s.stages) == 0:
+		return fmt.Errorf("--rate: --arrival %s needs one, or --stages", s.Arrival)
+	}
+	return nil
+}
+
+// readTrace reads the trace; what it says of lengths cannot be said again.
+func (s *Settings) readTrace() error {
+	if s.Arrival != schedule.Recorded {
+		if s.TracePath != "" {
+			return errors.New("--trace: add --arrival trace")
+		}
+		return nil
+	}
+	for _, other := range []struct {
+		flag  string
+		given bool
+	}{{"--prompts", s.promptsGiven}, {"--input-tokens", s.inputTokens != nil}, {"--output-tokens", s.outputGiven}, {"--shared-prefix-tokens", s.sharedTokens != 0}} {
+		if other.given {
+			return fmt.Errorf("%s: a trace says it", other.flag)
+		}
+	}
+	if s.TracePath == "" {
+		return errors.New("--trace: --arrival trace needs a file")
+	}
+	file, err := os.Open(s.TracePath)
+	if err != nil {
+		return fmt.Errorf("--trace: %w", err)
+	}
+	defer file.Close()
+	if s.trace, err = schedule.ReadTrace(file); err != nil {
+		return fmt.Errorf("--trace: %s: %w", s.TracePath, err)
+	}
+	return nil
+}
+
+func (s *Settings) process() schedule.Process {
+	return schedule.Process{Arrival: s.Arrival, RatePerSecond: s.rate, Burstiness: s.burstiness, Stages: s.stages, Trace: s.trace}
+}
+
+// phases lists what the run does, in order: the warm-up, then the scenario's own phases or, without
+// any, one that is measured.
+func (s *Settings) phases(own []drive.Phase) []drive.Phase {
+	if len(own) > 0 {
+		if s.warmup == (schedule.Limit{}) {
+			return own
+		}
+		process := schedule.Process{Arrival: schedule.Closed}
+		return append([]drive.Phase{{Name: folder.PhaseWarmup, Process: process, Limit: s.warmup, Slots: max(own[0].Slots, 1)}}, own...)
+	}
+	measure := drive.Phase{Name: folder.PhaseMeasure, Process: s.process(), Limit: schedule.Limit{Requests: s.requests, Duration: s.duration}}
+	if len(s.stages) > 0 {
+		measure.Limit.Duration = schedule.TotalTime(s.stages)
+	}
+	if s.warmup == (schedule.Limit{}) {
+		return []drive.Phase{measure}
+	}
+	warmup := s.warmupProcess()
+	warmup.Name, warmup.Limit = folder.PhaseWarmup, s.warmup
+	return []drive.Phase{warmup, measure}
+}
+
+// warmupProcess is the measured process at the level that it begins with. A trace has none: its
+// warm-up goes slot by slot.
+func (s *Settings) warmupProcess() drive.Phase {
+	p := drive.Phase{Process: s.process()}
+	if s.trace != nil {
+		return drive.Phase{Process: schedule.Process{Arrival: schedule.Closed}, Slots: max(s.Concurrency, 1)}
+	}
+	for _, stage := range s.stages {
+		if stage.Level == 0 {
+			continue
+		}
+		p.Process.Stages = nil
+		if s.Arrival == schedule.Closed {
+			p.Slots = int(stage.Level)
+		} else {
+			p.Process.RatePerSecond = stage.Level
+		}
+		break
+	}
+	return p
+}

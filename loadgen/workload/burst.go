@@ -1,0 +1,73 @@
+package workload
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/umascope/umascope/loadgen/drive"
+	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/option"
+	"github.com/umascope/umascope/loadgen/schedule"
+)
+
+// bursts are the sizes of burst.
+type bursts struct {
+	count, requests int
+	every           time.Duration
+}
+
+const phaseBurst = "burst"
+
+// burst sends requests in bursts, all of one at the same moment, as assistants in editors do. Bursts come
+// by the clock: one that finds the server still busy with the one before waits, and that is a result.
+func burst() Scenario {
+	return Scenario{
+		Name: "burst", help: "bursts of requests at the same moment, by the clock",
+		resolve: resolveBurst, write: writeBurst,
+	}
+}
+
+func resolveBurst(s *Settings) error {
+	if err := resolveStandard(s); err != nil {
+		return err
+	}
+	b := bursts{count: 4, requests: 16, every: 30 * time.Second}
+	knobs := []knob{
+		knobOf("bursts", &b.count, option.Between(1, mostSetRequests)),
+		knobOf("requests", &b.requests, option.AtMost(schedule.MaxSlots)),
+		knobOf("every", &b.every, option.DurationWithin(time.Millisecond, longestEvery)),
+	}
+	if s.Arrival != schedule.Closed || len(s.stages) > 0 || s.duration != 0 || s.requestsGiven {
+		return fmt.Errorf("--arrival, --stages, --duration, --requests: --scenario burst has its own; --set says it (%s)", keysOf(knobs))
+	}
+	if err := s.applySizes(knobs); err != nil {
+		return err
+	}
+	if b.count*b.requests > mostSetRequests {
+		return fmt.Errorf("--set: %d bursts of %d requests are more than %d", b.count, b.requests, mostSetRequests)
+	}
+	if !s.concurrencyGiven {
+		s.Concurrency = 0 // a cap would spread the burst
+	}
+	s.bursts, s.requests = b, b.count*b.requests
+	return nil
+}
+
+func writeBurst(s *Settings, f Server) (Script, error) {
+	made, err := writeStandard(s, f)
+	if err != nil {
+		return Script{}, err
+	}
+	made.phases = []drive.Phase{{Name: phaseBurst, Process: s.bursts.process(), Limit: schedule.Limit{Requests: s.requests}}}
+	made.Facts.Bursts = &folder.Bursts{Bursts: s.bursts.count, Requests: s.bursts.requests, Every: s.bursts.every}
+	return made, nil
+}
+
+// process has an arrival for every request, those of a burst at the same offset.
+func (b bursts) process() schedule.Process {
+	trace := &schedule.Trace{Format: phaseBurst, SHA256: hexSHA256(fmt.Appendf(nil, "%d x %d every %s", b.count, b.requests, b.every))}
+	for i := range b.count * b.requests {
+		trace.Rows = append(trace.Rows, schedule.Row{Offset: time.Duration(i/b.requests) * b.every})
+	}
+	return schedule.Process{Arrival: schedule.Recorded, Trace: trace}
+}

@@ -1,0 +1,23 @@
+package workload
+
+import "github.com/umascope/umascope/loadgen/option"
+
+// evictionReplay sends a set of prompts, pushes it out of the upper tiers with another one, and sends it
+// again: what comes back then comes from below.
+func evictionReplay() Scenario {
+	return Scenario{
+		Name: "eviction_replay", help: "prompts A, others B that push them out of the KV cache, then A again",
+		resolve: resolveEvictionReplay, write: writeSets,
+	}
+}
+
+func resolveEvictionReplay(s *Settings) error {
+	c := sets{
+		first:      promptGroup{name: "A", requests: 32, concurrency: 1},
+		pressure:   promptGroup{name: "B", requests: 64, concurrency: s.Concurrency},
+		firstPhase: "warm_A", pressurePhase: "pressure_B", replayPhase: "replay_A", passes: 1,
+	}
+	return s.resolveSets(c, func(c *sets) []knob {
+		return append(append(c.first.knobs("a."), c.pressure.knobs("b.")...), append(c.knobs(), knobOf("repeats", &c.passes, option.AtMost(mostPasses)))...)
+	})
+}

@@ -1,0 +1,85 @@
+package workload
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/umascope/umascope/loadgen/chat"
+	"github.com/umascope/umascope/loadgen/option"
+	"github.com/umascope/umascope/loadgen/prompt"
+	"github.com/umascope/umascope/loadgen/schedule"
+)
+
+// Flags declares what is said of requests, prompts and load. The order is that of --help.
+func Flags(set option.Set, s *Settings) {
+	requestFlags(set, s)
+	loadFlags(set, s)
+}
+
+func requestFlags(set option.Set, s *Settings) {
+	var kinds []string
+	for _, scenario := range scenarios() {
+		kinds = append(kinds, scenario.Name+": "+scenario.help)
+	}
+	option.Flag(set, "scenario", "What to measure. "+strings.Join(kinds, "; ")+".", ScenarioStandard, &s.Scenario, parseScenario)
+	option.Flag(set, "prompts", "Prompt set: short (512:2048 tokens), long (8192:32768), mixed (either, half of the requests each), or a file: ShareGPT, conversations or a generator file of vLLM's multi-turn benchmark, JSONL with prompt or messages, or text, a prompt a line.", promptsShort, &s.Prompts, option.Text).IsSetByUser(&s.promptsGiven)
+	option.Flag(set, "input-tokens", "Prompt length in tokens, without what the chat template adds: N, MEAN,SD or MIN:MAX. Lengths of a prompt set are kept below the limit, lengths given here are refused above it.", "", &s.inputTokens, parseLengths)
+	set.Flag("prompt-ids", "For completions: send prompts as token ids, so that they have exactly the length asked for, whatever the tokenizer. Refused unless the server counts as many tokens as it is sent. What such prompts say is noise, which speculative decoding and the routing of experts do not treat as they treat text.").BoolVar(&s.PromptIDs)
+	option.Flag(set, "max-input-tokens", "Longest prompt in tokens; what the server's context leaves beside the answer, if not given.", "", &s.maxInputTokens, option.AtLeast(1))
+	option.Flag(set, "token-margin", "Tokens to keep free below that limit: the chat template comes on top, and lengths may be estimates.", "256", &s.tokenMargin, option.AtLeast(0))
+	set.Flag("clip", "Shorten prompts and conversations that are too long, instead of refusing them.").BoolVar(&s.clip)
+	option.Flag(set, "shared-prefix-tokens", "Tokens that all prompts begin with, beside their own length.", "0", &s.sharedTokens, option.Between(0, prompt.MaxTokens))
+	option.Flag(set, "template", "For completions, what makes one text of messages: none, llama3, or a file in the language of Go's text/template with .Messages, each with .Role and .Content.", prompt.TemplateNone, &s.templateFlag, option.Text)
+	option.Flag(set, "output-tokens", "Cap of the output in tokens: N or MIN:MAX. What a prompt file or a trace says goes first.", "256", &s.outputTokens, parseCap).IsSetByUser(&s.outputGiven)
+	set.Flag("ignore-eos", "Ask for exactly that many tokens, where the engine can.").BoolVar(&s.IgnoreEOS)
+	option.Flag(set, "temperature", "Sampling temperature. 0 by default: outputs are hashed and compared.", "0", &s.Temperature, option.NumberWithin(0, 2))
+	option.Flag(set, "top-p", "Nucleus of sampling, above 0.", "1", &s.TopP, option.Share)
+	option.Flags(set, "stop", "Text that ends the output; may be repeated.", &s.Stop, option.Text, option.AsGiven)
+	option.Flag(set, "request-seed", "Sampling seed to send with every request.", "", &s.RequestSeed, option.OptionalInt64)
+	option.Flag(set, "extra-body", "JSON object of further request fields.", "", &s.ExtraBody, parseExtra)
+	set.Flag("no-stream", "Ask for whole answers: no first token is seen then, and no time per token.").BoolVar(&s.NoStream)
+	option.Flag(set, "request-timeout", "Longest time of a request.", "600s", &s.RequestTimeout, option.PositiveDuration)
+	option.Flag(set, "first-token-timeout", "Longest time to its first token; that of --request-timeout if not given.", "", &s.FirstTokenTimeout, option.PositiveDuration)
+	option.Flag(set, "chunk-timeout", "Longest time between two chunks.", "120s", &s.ChunkTimeout, option.PositiveDuration)
+}
+
+func loadFlags(set option.Set, s *Settings) {
+	option.Flag(set, "arrival", "closed (the next request when one ends), or by the clock: constant, poisson, gamma or trace.", string(schedule.Closed), &s.Arrival, option.OneOf(schedule.Arrivals()...))
+	option.Flag(set, "concurrency", "Requests in flight: exactly that many in a closed loop (default 1), a cap otherwise (default none).", "", &s.Concurrency, option.AtLeast(1))
+	option.Flag(set, "rate", "Mean arrivals a second, for constant, poisson and gamma; of all clients together in multi_turn.", "", &s.rate, option.Positive)
+	option.Flag(set, "burstiness", "Shape of gamma: 1 is poisson, less comes in bursts, more evenly.", "", &s.burstiness, option.NumberWithin(schedule.MinBurstiness, schedule.MaxBurstiness))
+	option.Flag(set, "stages", "Stretches of the measured phase with a level each, such as 30s:10,60s:50: arrivals a second, or requests in flight in a closed loop.", "", &s.stages, schedule.ParseStages)
+	option.Flag(set, "trace", "Trace to replay, with --arrival trace: mooncake JSONL or Azure's CSV of LLM inference.", "", &s.TracePath, option.Text)
+	option.Flags(set, "set", "KEY=VALUE, a size of the scenario, such as a.requests=24; may be repeated. A key that it does not have is answered by those that it has.", &s.sizes, parseSize, option.AsGiven)
+	option.Flag(set, "fit-pressure", "Of eviction_replay and rehydrate_replay: send so many times the size of the tiers that must be filled between a set and its replay, such as 1.5.", "", &s.fitPressure, option.NumberWithin(0.1, 100))
+	set.Flag("force", "Run a scenario that cannot show what it is for, by the sizes of the tiers.").BoolVar(&s.force)
+	option.Flag(set, "clients", "Of multi_turn: how many requests are in flight, each by a client with conversations of its own.", "", &s.clients, option.AtMost(schedule.MaxSlots))
+	option.Flag(set, "active-conversations", "Of multi_turn: how many conversations are active, of all clients together; 8 if not given.", "", &s.active, option.AtMost(schedule.MaxSlots))
+	option.Flag(set, "max-turns", "Of multi_turn: most turns of the user in a conversation; the file's if not given, 4 without a file.", "", &s.maxTurns, option.AtMost(prompt.MaxTurns))
+	option.Flag(set, "sampling", "Of multi_turn: which conversation a client goes on with: round_robin or random.", roundRobin, &s.sampling, option.OneOf(roundRobin, randomOrder)).IsSetByUser(&s.samplingGiven)
+	option.Flag(set, "requests", "Requests to measure; 64 if --duration is not given either.", "", &s.requests, option.AtLeast(1)).IsSetByUser(&s.requestsGiven)
+	option.Flag(set, "duration", "How long to measure; whichever of the two is reached first.", "", &s.duration, option.PositiveDuration)
+	option.Flag(set, "warmup", "Requests, or a time, before the measured ones; in no figure.", "8", &s.warmup, parseWarmup)
+	option.Flag(set, "grace", "How long requests in flight may go on after --duration or an interrupt.", "30s", &s.Grace, option.Duration)
+	option.Flag(set, "seed", "Seed of schedule, lengths and prompts.", "1337", &s.Seed, option.Unsigned)
+}
+
+// parseWarmup reads a number of requests or a duration.
+func parseWarmup(s string) (schedule.Limit, error) {
+	if n, err := option.AtLeast(0)(s); err == nil {
+		return schedule.Limit{Requests: n}, nil
+	}
+	if d, err := option.Duration(s); err == nil {
+		return schedule.Limit{Duration: d}, nil
+	}
+	return schedule.Limit{}, fmt.Errorf("%q is neither a number of requests nor a duration", s)
+}
+
+// parseExtra reads the further fields of requests.
+func parseExtra(s string) (map[string]any, error) {
+	extra, err := option.JSONObject(s)
+	if err == nil {
+		err = chat.CheckExtra(extra)
+	}
+	return extra, err
+}

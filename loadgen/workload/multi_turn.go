@@ -1,0 +1,291 @@
+package workload
+
+import (
+	"errors"
+	"fmt"
+	"iter"
+	"math/rand/v2"
+	"strconv"
+
+	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/prompt"
+	"github.com/umascope/umascope/loadgen/schedule"
+)
+
+// Orders in which a client goes on with its conversations.
+const (
+	roundRobin  = "round_robin"
+	randomOrder = "random"
+)
+
+// Defaults of multi_turn.
+const (
+	defaultClients = 1
+	defaultActive  = 8
+	// defaultTurns is how many turns a conversation has that no file says the turns of.
+	defaultTurns = 4
+)
+
+// messageTokens is what a chat template adds to each message of a conversation, at most, by those
+// of the Llama, Qwen and Mistral models.
+const messageTokens = 8
+
+// multiTurn has conversations. A client has several that are active, and one request in flight: it
+// sends the next turn of one of them when the answer before it has ended. The history holds what
+// the server really answered.
+//
+// Conversations are dealt out to the clients before the run, so that the order of a client's
+// requests depends on nothing but the seed, however fast the answers come.
+func multiTurn() Scenario {
+	return Scenario{
+		Name: scenarioMultiTurn, help: "conversations that go on with the server's own answers",
+		resolve: resolveMultiTurn, write: writeMultiTurn,
+	}
+}
+
+func resolveMultiTurn(s *Settings) error {
+	switch {
+	case s.Arrival == schedule.Recorded:
+		return errors.New("--arrival: a trace has no conversations; use --scenario standard")
+	case s.concurrencyGiven:
+		return fmt.Errorf("--concurrency: in --scenario %s it is --clients that says how many requests are in flight", scenarioMultiTurn)
+	case s.Arrival == schedule.Closed && len(s.stages) > 0:
+		return errors.New("--stages: the number of clients does not change; add --arrival poisson for stages of rates")
+	case s.PromptIDs:
+		return errors.New("--prompt-ids: conversations go on with the text of answers")
+	case s.endpoint == completions && s.template == nil:
+		return errors.New("--template: completions take one text; name a template for conversations")
+	}
+	if s.clients == 0 {
+		s.clients = defaultClients
+	}
+	if s.active == 0 {
+		s.active = max(defaultActive, s.clients)
+	}
+	if s.active < s.clients {
+		return fmt.Errorf("--active-conversations: %d are too few for %d clients", s.active, s.clients)
+	}
+	s.Concurrency = s.clients
+	return nil
+}
+
+// talks are the conversations of a run.
+type talks struct {
+	set      prompt.Set // where there is no file
+	file     []prompt.Conversation
+	shared   prompt.Prompt
+	turns    []int // of each conversation of the file
+	maxTurns int   // of the others
+
+	seed       uint64
+	clients    int
+	mostActive int
+	shuffled   bool // the next conversation is drawn, not the one that waited longest
+}
+
+func writeMultiTurn(s *Settings, f Server) (Script, error) {
+	t := talks{seed: s.Seed, clients: s.clients, mostActive: s.active, shuffled: s.sampling == randomOrder}
+	made := Script{lanes: s.clients, Slots: 1, Facts: folder.Script{
+		Scenario: s.Scenario.Name, SharedPrefixTokens: s.sharedTokens, Clients: s.clients, Active: s.active, Sampling: s.sampling,
+	}}
+	t.set = s.promptSet(f.Scale)
+	var err error
+	if s.file != nil {
+		t.file, t.shared = s.file.Conversations, t.set.Shared()
+		made.Facts.File, made.Facts.MaxTurns = s.file, s.maxTurns
+		made.longest, made.Facts.Clipped, err = t.fitFile(s, f)
+	} else {
+		made.longest, err = t.fitSet(s, f)
+		made.Facts.InputTokens, made.Facts.MaxTurns = t.set.Lengths, t.maxTurns
+	}
+	if err != nil {
+		return Script{}, err
+	}
+	for _, turns := range t.turns {
+		made.most += turns
+	}
+	if made.most > 0 && made.most < s.requests {
+		made.note("the prompt file has %d turns; the run ends with them", made.most)
+	}
+	made.asks = t.asks
+	return made, nil
+}
+
+// fitSet makes conversations that stay below the limit, at their longest.
+func (t *talks) fitSet(s *Settings, f Server) (longest int, err error) {
+	if t.set.Lengths, err = f.fit(s, lengthsOf(s), s.outputTokens.Max); err != nil {
+		return 0, err
+	}
+	t.maxTurns = s.maxTurns
+	if t.maxTurns == 0 {
+		t.maxTurns = defaultTurns
+	}
+	longest = longestOf(t.set.Lengths)
+	most, known := f.longestInput(s, s.outputTokens.Max)
+	if !known {
+		return s.sharedTokens + longest, nil
+	}
+	each := longest + s.outputTokens.Max + 2*messageTokens
+	fitting := max(0, (most-s.sharedTokens+s.outputTokens.Max)/each)
+	if fitting < t.maxTurns {
+		if fitting == 0 || s.maxTurns != 0 && !s.clip {
+			return 0, fmt.Errorf("--max-turns: %d turns of up to %d tokens with answers of %d do not fit: %s", t.maxTurns, longest, s.outputTokens.Max, f.room(s, s.outputTokens.Max))
+		}
+		t.maxTurns = fitting
+	}
+	return s.sharedTokens + longest, nil
+}
+
+// fitFile counts how many turns of each conversation stay below the limit with the answers that
+// are asked for.
+func (t *talks) fitFile(s *Settings, f Server) (longest, clipped int, err error) {
+	t.turns = make([]int, len(t.file))
+	for i, c := range t.file {
+		turns := len(c.Turns)
+		if s.maxTurns > 0 {
+			turns = min(turns, s.maxTurns)
+		}
+		fitting := t.fitting(s, f, c, turns)
+		if fitting == 0 || fitting < turns && !s.clip {
+			return 0, 0, fmt.Errorf("--prompts: %s: turn %d of conversation %d is too long with what was said before: %s", s.Prompts, fitting+1, i+1, f.room(s, s.outputTokens.Max))
+		}
+		if fitting < turns {
+			clipped++
+		}
+		t.turns[i] = fitting
+		for _, turn := range c.Turns[:fitting] {
+			longest = max(longest, turn.Tokens+t.shared.Tokens)
+		}
+	}
+	return longest, clipped, nil
+}
+
+// fitting is how many of the first turns of a conversation fit.
+func (t *talks) fitting(s *Settings, f Server, c prompt.Conversation, turns int) int {
+	tokens := t.shared.Tokens
+	for _, m := range c.Before {
+		tokens += f.Scale.Count(m.Content) + messageTokens
+	}
+	for i, turn := range c.Turns[:turns] {
+		output := answerTokens(s, turn.OutputTokens)
+		tokens += turn.Tokens + messageTokens
+		if most, known := f.longestInput(s, output); known && tokens > most {
+			return i
+		}
+		tokens += output + messageTokens
+	}
+	return turns
+}
+
+// asks yields the turns of all clients, one of each client in a row, so that a run that ends after
+// a number of requests ends alike for all of them.
+func (t talks) asks(phase string, first int) iter.Seq[ask] {
+	return func(yield func(ask) bool) {
+		clients := make([]*client, t.clients)
+		for i := range clients {
+			clients[i] = t.client(phase, i)
+		}
+		for index, left := 0, len(clients); left > 0; {
+			left = 0
+			for _, c := range clients {
+				a, ok := c.next()
+				if !ok {
+					continue
+				}
+				left++
+				if index++; index > first && !yield(a) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// client goes through its share of the conversations.
+type client struct {
+	talks
+	phase  string
+	lane   int
+	upNext int // the conversation that it takes up next
+	most   int // how many are active
+	active []progressOf
+	random *rand.Rand
+}
+
+// progressOf is an active conversation with how many of its turns have been taken.
+type progressOf struct{ conversation, taken int }
+
+func (t talks) client(phase string, lane int) *client {
+	return &client{
+		talks: t, phase: phase, lane: lane, upNext: lane, most: (t.mostActive + t.clients - 1 - lane) / t.clients,
+		random: prompt.Random(t.seed, phase+"/client", lane),
+	}
+}
+
+// next takes the next turn; false when there are no more conversations.
+func (c *client) next() (ask, bool) {
+	for len(c.active) < c.most && (c.file == nil || c.upNext < len(c.file)) {
+		c.active = append(c.active, progressOf{c.upNext, 0})
+		c.upNext += c.clients
+	}
+	if len(c.active) == 0 {
+		return ask{}, false
+	}
+	at := 0
+	if c.shuffled {
+		at = c.random.IntN(len(c.active))
+	}
+	now := c.active[at]
+	now.taken++
+	last := now.taken == c.turnsOf(now.conversation)
+	switch {
+	case last:
+		c.active = append(c.active[:at], c.active[at+1:]...)
+	case c.shuffled:
+		c.active[at] = now
+	default:
+		c.active = append(c.active[1:], now)
+	}
+	return ask{
+		lane: c.lane, conversation: c.name(now.conversation), number: now.conversation, turn: now.taken, last: last,
+		draw: func() prompt.Prompt { return c.turn(c.phase, now.conversation, now.taken-1) },
+	}, true
+}
+
+// at is the place in the file of a conversation; the warm-up takes them from the end on.
+func (c *client) at(conversation int) int {
+	if c.phase == folder.PhaseWarmup {
+		return len(c.file) - 1 - conversation
+	}
+	return conversation
+}
+
+func (c *client) turnsOf(conversation int) int {
+	if c.file == nil {
+		return c.maxTurns
+	}
+	return c.turns[c.at(conversation)]
+}
+
+func (c *client) name(conversation int) string {
+	if c.file == nil {
+		return strconv.Itoa(conversation)
+	}
+	return c.file[c.at(conversation)].ID
+}
+
+// turn makes the text of one turn; what stands before the first one comes with it.
+func (c *client) turn(phase string, conversation, turn int) prompt.Prompt {
+	if c.file == nil {
+		made := c.set.Turn(phase, conversation, turn)
+		return prompt.Prompt{Text: made.Text, Tokens: made.Tokens, SharedBytes: made.SharedBytes}
+	}
+	from := c.file[c.at(conversation)]
+	said := from.Turns[turn]
+	p := prompt.Prompt{Text: said.Text, Tokens: said.Tokens, OutputTokens: said.OutputTokens, SharedBytes: said.SharedBytes}
+	if turn > 0 {
+		return p
+	}
+	p.Before = from.Before
+	return joinShared(c.shared, p)
+}

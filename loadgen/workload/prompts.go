@@ -1,0 +1,125 @@
+package workload
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/umascope/umascope/loadgen/prompt"
+)
+
+// completions stands for the endpoint that takes one text.
+const completions = "completions"
+
+// Sets of prompts.
+const (
+	promptsShort = "short"
+	promptsLong  = "long"
+	promptsMixed = "mixed"
+)
+
+// PromptSets are the words of --prompts that name no file.
+func PromptSets() []string { return []string{promptsShort, promptsLong, promptsMixed} }
+
+// resolvePrompts reads the user's files, so that a mistake in one is known before anything else is
+// done.
+func (s *Settings) resolvePrompts() error {
+	switch {
+	case s.inputTokens != nil && s.Prompts == promptsMixed:
+		return errors.New("--input-tokens: mixed prompts have two lengths of their own; use --prompts short or long")
+	case s.inputTokens != nil && !slices.Contains(PromptSets(), s.Prompts):
+		return errors.New("--input-tokens: the prompts of a file have the lengths that they have; --max-input-tokens with --clip cuts them")
+	}
+	if !slices.Contains(PromptSets(), s.Prompts) {
+		if err := s.readPrompts(prompt.Assumption()); err != nil {
+			return err
+		}
+	}
+	if s.PromptIDs {
+		return s.checkIDs()
+	}
+	return s.resolveTemplate()
+}
+
+// checkIDs refuses what needs a text.
+func (s *Settings) checkIDs() error {
+	switch {
+	case s.endpoint != completions:
+		return errors.New("--prompt-ids: the chat endpoint takes messages; add --endpoint completions")
+	case s.templateFlag != prompt.TemplateNone:
+		return errors.New("--prompt-ids: a template makes a text of messages, and token ids are neither")
+	case s.file != nil:
+		return errors.New("--prompt-ids: the prompts of a file are texts; use --prompts short, long or mixed")
+	}
+	return nil
+}
+
+// readPrompts reads the prompt file with the given scale.
+func (s *Settings) readPrompts(scale prompt.Scale) error {
+	var err error
+	if s.file, err = prompt.ReadFile(s.Prompts, scale, s.Seed); err != nil {
+		return fmt.Errorf("--prompts: %s: %w (want %s or a file)", s.Prompts, err, strings.Join(PromptSets(), ", "))
+	}
+	return nil
+}
+
+// resolveTemplate reads the template.
+func (s *Settings) resolveTemplate() error {
+	if s.templateFlag == prompt.TemplateNone {
+		return nil
+	}
+	if s.endpoint != completions {
+		return errors.New("--template: the chat endpoint applies the model's own; add --endpoint completions")
+	}
+	var err error
+	if s.templateName = s.templateFlag; s.templateFlag == prompt.TemplateLlama3 {
+		s.template, err = prompt.Llama3()
+		return err
+	}
+	source, err := os.ReadFile(s.templateFlag)
+	if err != nil {
+		return fmt.Errorf("--template: %w", err)
+	}
+	if s.template, err = prompt.ParseTemplate(string(source)); err != nil {
+		return fmt.Errorf("--template: %s: %w", s.templateFlag, err)
+	}
+	s.templateName = hexSHA256(source)
+	return nil
+}
+
+// promptSet is the set that prompts are made of, but for their lengths.
+func (s *Settings) promptSet(scale prompt.Scale) prompt.Set {
+	return prompt.Set{Seed: s.Seed, SharedTokens: s.sharedTokens, Scale: scale}
+}
+
+// lengthsOf are the lengths that prompts are made with, in tokens. Long ones follow the range that
+// KV-tier studies of unified-memory machines use.
+func lengthsOf(s *Settings) []prompt.Lengths {
+	short, long := prompt.Lengths{Min: 512, Max: 2048}, prompt.Lengths{Min: 8192, Max: 32768}
+	switch {
+	case s.inputTokens != nil:
+		return []prompt.Lengths{*s.inputTokens}
+	case s.Prompts == promptsLong:
+		return []prompt.Lengths{long}
+	case s.Prompts == promptsMixed:
+		return []prompt.Lengths{short, long}
+	default:
+		return []prompt.Lengths{short}
+	}
+}
+
+func parseLengths(s string) (*prompt.Lengths, error) {
+	lengths, err := prompt.ParseLengths(s)
+	return &lengths, err
+}
+
+// parseCap reads the caps of outputs, N or MIN:MAX.
+func parseCap(s string) (prompt.Lengths, error) {
+	lengths, err := prompt.ParseLengths(s)
+	if err == nil && strings.Contains(s, ",") {
+		err = fmt.Errorf("%q is neither N nor MIN:MAX", s)
+	}
+	return lengths, err
+}

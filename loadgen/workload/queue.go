@@ -1,0 +1,151 @@
+package workload
+
+import (
+	"context"
+	"errors"
+	"io"
+	"sync"
+
+	"github.com/umascope/umascope/loadgen/drive"
+)
+
+// How much is prepared ahead: what fits into preparedBytes, within two bounds.
+const (
+	preparedBytes  = 64 << 20
+	bytesPerToken  = 6
+	fewestPrepared = 16
+	mostPrepared   = 4096
+)
+
+// queue is the jobs of one lane of a phase, prepared ahead of their time.
+type queue struct {
+	jobs chan drive.Job
+	// ready is closed once as much is prepared as fits, or everything.
+	ready     chan struct{}
+	markReady func()
+	// err is why the jobs ended early; read it after jobs was closed.
+	err error
+}
+
+// Queues are those of all lanes.
+type Queues []*queue
+
+// Prepare makes the jobs of a phase in a goroutine for each lane that is this process's, so that neither
+// prompts nor JSON are made when a request is due. out is where the schedule of an endless phase goes on.
+func (w *Workload) Prepare(ctx context.Context, p drive.Phase, out io.Writer) Queues {
+	s := &scribe{work: w, phase: p, out: out, written: planBlock}
+	var all Queues
+	for lane := range w.Script.lanes {
+		if w.byLane() && !w.place.Takes(lane) {
+			continue
+		}
+		ready := make(chan struct{})
+		q := &queue{jobs: make(chan drive.Job, w.prepared()), ready: ready, markReady: sync.OnceFunc(func() { close(ready) })}
+		all = append(all, q)
+		go func() {
+			defer close(q.jobs)
+			q.err = w.fill(ctx, p, lane, q, s)
+		}()
+	}
+	return all
+}
+
+// prepared is how many jobs of a lane are kept ready, by the memory that their bodies take.
+func (w *Workload) prepared() int {
+	bytes := preparedBytes / max(w.Script.lanes, 1)
+	least := max(fewestPrepared/max(w.Script.lanes, 1), 1)
+	return min(max(bytes/(bytesPerToken*max(w.Script.longest, 1)), least), mostPrepared)
+}
+
+func (w *Workload) fill(ctx context.Context, p drive.Phase, lane int, q *queue, s *scribe) error {
+	defer q.markReady()
+	talks := map[int]*dialogue{}
+	for slot := range w.slots(p, 0) {
+		if slot.ask.lane != lane || !w.takes(slot) {
+			continue
+		}
+		if err := s.reach(ctx, slot.index); err != nil {
+			return err
+		}
+		d, err := w.draft(p, slot)
+		if err != nil {
+			return err
+		}
+		j, err := w.job(d, dialogueOf(talks, slot.ask))
+		if err != nil {
+			return err
+		}
+		if !q.add(ctx, j) {
+			return nil
+		}
+	}
+	return nil
+}
+
+// dialogueOf is the conversation that a request belongs to, nil for one that stands alone;
+// a conversation is forgotten with its last turn.
+func dialogueOf(talks map[int]*dialogue, a ask) *dialogue {
+	if a.turn == 0 {
+		return nil
+	}
+	talk := talks[a.number]
+	if talk == nil {
+		talk = newDialogue()
+		talks[a.number] = talk
+	}
+	if a.last {
+		delete(talks, a.number)
+	}
+	return talk
+}
+
+// add waits for room; false when the phase is over.
+func (q *queue) add(ctx context.Context, j drive.Job) bool {
+	if len(q.jobs) == cap(q.jobs) {
+		q.markReady()
+	}
+	select {
+	case q.jobs <- j:
+		// Whoever empties the queue of a phase that is over makes room as well.
+		return ctx.Err() == nil
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// rest waits for the preparing goroutine, whose context is done or whose jobs have ended, and
+// returns why the jobs ended early.
+func (q *queue) rest() error {
+	for range q.jobs {
+	}
+	return q.err
+}
+
+// Lanes are the jobs of all queues.
+func (all Queues) Lanes() []<-chan drive.Job {
+	lanes := make([]<-chan drive.Job, len(all))
+	for i, q := range all {
+		lanes[i] = q.jobs
+	}
+	return lanes
+}
+
+// Await waits until all lanes are ready, or the context is done.
+func (all Queues) Await(ctx context.Context) {
+	for _, q := range all {
+		select {
+		case <-q.ready:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// Rest is the rest of all lanes.
+func (all Queues) Rest() error {
+	var errs []error
+	for _, q := range all {
+		errs = append(errs, q.rest())
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,29 @@
+package workload
+
+import (
+	"github.com/umascope/umascope/loadgen/option"
+	"github.com/umascope/umascope/loadgen/prompt"
+)
+
+// rehydrateReplay fills the tiers with few long prompts, thrashes the upper ones with many, and sends the
+// long ones again: what a session costs that comes back after a while.
+func rehydrateReplay() Scenario {
+	return Scenario{
+		Name: "rehydrate_replay", help: "long prompts, many others that push them out of the KV cache, then the long ones again",
+		resolve: resolveRehydrateReplay, write: writeSets,
+	}
+}
+
+func resolveRehydrateReplay(s *Settings) error {
+	c := sets{
+		first:      promptGroup{name: "populate", requests: 16, concurrency: 1, lengths: &prompt.Lengths{Min: 4096, Max: 4096}},
+		pressure:   promptGroup{name: "thrash", requests: 96, concurrency: s.Concurrency},
+		firstPhase: "populate", pressurePhase: "thrash", replayPhase: "replay", passes: 1,
+	}
+	if s.inputTokens != nil {
+		c.first.lengths = s.inputTokens
+	}
+	return s.resolveSets(c, func(c *sets) []knob {
+		return append(append(c.first.knobs("populate."), c.pressure.knobs("thrash.")...), append(c.knobs(), knobOf("repeats", &c.passes, option.AtMost(mostPasses)))...)
+	})
+}

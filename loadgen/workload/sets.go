@@ -1,0 +1,285 @@
+package workload
+
+import (
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+
+	"github.com/umascope/umascope/loadgen/drive"
+	"github.com/umascope/umascope/loadgen/evidence"
+	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/option"
+	"github.com/umascope/umascope/loadgen/prompt"
+	"github.com/umascope/umascope/loadgen/schedule"
+)
+
+// Phases of the drift baseline: the same prompts twice, kept from each other's cache.
+const (
+	PhaseBaseline1 = "baseline_1"
+	PhaseBaseline2 = "baseline_2"
+)
+
+// promptGroup is a numbered set of prompts; two phases that send it send the same texts.
+type promptGroup struct {
+	name        string
+	requests    int
+	concurrency int
+	lengths     *prompt.Lengths // those of the run if nil
+	drawn       []prompt.Lengths
+}
+
+// sets are the sizes of a scenario that sends sets of prompts, some of them again.
+type sets struct {
+	baseline promptGroup
+	// first comes again after pressure, which has no requests where there is none.
+	first, pressure                        promptGroup
+	firstPhase, pressurePhase, replayPhase string
+	// passes is how often first comes again; the phases are numbered from firstNumber on, or not at all
+	// if there is one only and that is 0.
+	passes, firstNumber int
+	room                evidence.Room
+	// blockBytes is the size of a block of KVBM; 0 is to be found out.
+	blockBytes float64
+}
+
+// knobs are the sizes that every such scenario has.
+func (c *sets) knobs() []knob {
+	return []knob{
+		knobOf("baseline.requests", &c.baseline.requests, option.Between(0, mostSetRequests)),
+		knobOf("device.tokens", &c.room.DeviceTokens, option.Positive),
+		knobOf("host.bytes", &c.room.HostBytes, option.Positive),
+		knobOf("disk.bytes", &c.room.DiskBytes, option.Positive),
+		knobOf("disk.filter", &c.room.Off.DiskFilter, option.OneOf(evidence.FilterOn, evidence.FilterOff)),
+		knobOf("token.bytes", &c.room.TokenBytes, option.Positive),
+		knobOf("block.bytes", &c.blockBytes, option.Positive),
+	}
+}
+
+// knobs are those of a set.
+func (g *promptGroup) knobs(prefix string) []knob {
+	return []knob{
+		knobOf(prefix+"requests", &g.requests, option.Between(1, mostSetRequests)),
+		knobOf(prefix+"concurrency", &g.concurrency, option.AtMost(schedule.MaxSlots)),
+		knobOf(prefix+"tokens", &g.lengths, parseLengths),
+	}
+}
+
+// defaultBaseline is how many prompts show the engine's own drift: with none of them diverging, half
+// of the replay's must, until it is no chance.
+const defaultBaseline = 8
+
+// resolveSets refuses the flags that such a scenario has no use for, and gives the others to it.
+func (s *Settings) resolveSets(c sets, knobs func(*sets) []knob) error {
+	if err := refuseConversations(s); err != nil {
+		return err
+	}
+	for _, other := range []struct {
+		flag  string
+		given bool
+	}{
+		{"--arrival", s.Arrival != schedule.Closed}, {"--stages", len(s.stages) > 0}, {"--duration", s.duration != 0},
+		{"--requests", s.requestsGiven}, {"--shared-prefix-tokens", s.sharedTokens > 0},
+	} {
+		if other.given {
+			return fmt.Errorf("%s: --scenario %s has sets of prompts, one slot after the other; --set says their sizes (%s)", other.flag, s.Scenario.Name, keysOf(knobs(&c)))
+		}
+	}
+	if s.file != nil {
+		return fmt.Errorf("--prompts: --scenario %s makes its own sets of prompts, which have nothing in common", s.Scenario.Name)
+	}
+	c.baseline.requests = defaultBaseline
+	if err := s.applySizes(knobs(&c)); err != nil {
+		return err
+	}
+	c.baseline.name, c.baseline.concurrency, c.baseline.lengths = "baseline", 1, c.first.lengths
+	s.sets, s.KeepOutputs = &c, true
+	s.Concurrency = max(c.first.concurrency, c.pressure.concurrency)
+	return nil
+}
+
+// refuseConversations refuses the flags of multi_turn.
+func refuseConversations(s *Settings) error {
+	for flag, given := range map[string]bool{"--clients": s.clients != 0, "--active-conversations": s.active != 0, "--max-turns": s.maxTurns != 0, "--sampling": s.samplingGiven} {
+		if given {
+			return fmt.Errorf("%s: belongs to --scenario %s", flag, scenarioMultiTurn)
+		}
+	}
+	return nil
+}
+
+// step is one phase with the set that it sends.
+type step struct {
+	phase string
+	group *promptGroup
+	salt  string // keeps what it sends from the cache of others
+}
+
+// steps are the phases in their order.
+func (c *sets) steps() []step {
+	var all []step
+	if c.baseline.requests > 0 {
+		all = append(all, step{PhaseBaseline1, &c.baseline, PhaseBaseline1}, step{PhaseBaseline2, &c.baseline, PhaseBaseline2})
+	}
+	all = append(all, step{phase: c.firstPhase, group: &c.first})
+	if c.pressure.requests > 0 {
+		all = append(all, step{phase: c.pressurePhase, group: &c.pressure})
+	}
+	for _, phase := range c.replays() {
+		all = append(all, step{phase: phase, group: &c.first})
+	}
+	return all
+}
+
+// replays names the phases in which the first set comes again.
+func (c *sets) replays() []string {
+	if c.passes == 1 && c.firstNumber == 0 {
+		return []string{c.replayPhase}
+	}
+	var names []string
+	for i := range c.passes {
+		names = append(names, fmt.Sprintf("%s_%d", c.replayPhase, max(c.firstNumber, 1)+i))
+	}
+	return names
+}
+
+// writeSets makes the script of a scenario of sets.
+func writeSets(s *Settings, f Server) (Script, error) {
+	c := *s.sets
+	c.room = c.room.Filled(f.Tiers)
+	for _, g := range []*promptGroup{&c.baseline, &c.first, &c.pressure} {
+		var err error
+		if g.drawn, err = s.groupLengths(f, g); err != nil {
+			return Script{}, err
+		}
+	}
+	set := s.promptSet(f.Scale)
+	if err := c.fit(s, set); err != nil {
+		return Script{}, err
+	}
+	made := Script{lanes: 1, Slots: 1, Facts: folder.Script{Scenario: s.Scenario.Name}, unmeasured: []string{PhaseBaseline1, PhaseBaseline2}}
+	groups := map[string]step{}
+	for _, at := range c.steps() {
+		groups[at.phase] = at
+		made.phases = append(made.phases, drive.Phase{
+			Name: at.phase, Process: schedule.Process{Arrival: schedule.Closed},
+			Limit: schedule.Limit{Requests: at.group.requests}, Slots: at.group.concurrency,
+		})
+		made.longest = max(made.longest, longestOf(at.group.drawn))
+	}
+	made.Facts.Sets = factsOf(c.steps())
+	made.asks = func(phase string, first int) iter.Seq[ask] {
+		return s.groupAsks(set, groups[phase], c.first.drawn, phase, first)
+	}
+	return made, c.foretell(s, set, &made)
+}
+
+// groupLengths are the lengths of a set, below the limit.
+func (s *Settings) groupLengths(f Server, g *promptGroup) ([]prompt.Lengths, error) {
+	asked := *s
+	if g.lengths != nil {
+		asked.inputTokens = g.lengths
+	}
+	return f.fit(&asked, lengthsOf(&asked), s.outputTokens.Max)
+}
+
+// groupAsks yields the requests of a set. The warm-up, which has no set, draws like the first one.
+func (s *Settings) groupAsks(set prompt.Set, at step, warmup []prompt.Lengths, phase string, first int) iter.Seq[ask] {
+	name, lengths := phase, warmup
+	if at.group != nil {
+		name, lengths = at.group.name, at.group.drawn
+	}
+	set.Lengths = lengths
+	return func(yield func(ask) bool) {
+		for index := first; yield(ask{salt: at.salt, draw: func() prompt.Prompt { return s.groupPrompt(set, name, index) }}); index++ {
+		}
+	}
+}
+
+// groupPrompt is a function of set and number, the length of its answer too: what comes again asks
+// for the same.
+func (s *Settings) groupPrompt(set prompt.Set, name string, index int) prompt.Prompt {
+	p := set.Prompt(name, index)
+	p.OutputTokens = s.outputTokens.Draw(prompt.Random(s.Seed, name+outputStream, index))
+	return p
+}
+
+func factsOf(steps []step) []folder.PromptSet {
+	var facts []folder.PromptSet
+	for _, at := range steps {
+		i := slices.IndexFunc(facts, func(f folder.PromptSet) bool { return f.Prompts == at.group.name })
+		if i >= 0 {
+			facts[i].Phases = append(facts[i].Phases, at.phase)
+			continue
+		}
+		facts = append(facts, folder.PromptSet{Phases: []string{at.phase}, Prompts: at.group.name, Requests: at.group.requests, Concurrency: at.group.concurrency, InputTokens: at.group.drawn})
+	}
+	return facts
+}
+
+// load is how many tokens a set takes in the cache.
+func (s *Settings) load(set prompt.Set, g promptGroup) evidence.Load {
+	set.Lengths = g.drawn
+	load := evidence.Load{Name: g.name, Requests: g.requests}
+	for i := range g.requests {
+		p := s.groupPrompt(set, g.name, i)
+		load.Tokens += float64(p.Tokens + p.OutputTokens)
+	}
+	return load
+}
+
+// fit sizes the pressure by --fit-pressure, in the size of the tiers that it must fill.
+func (c *sets) fit(s *Settings, set prompt.Set) error {
+	if s.fitPressure == 0 {
+		return nil
+	}
+	if c.pressure.requests == 0 {
+		return fmt.Errorf("--fit-pressure: --scenario %s has no pressure", s.Scenario.Name)
+	}
+	upper := c.room.Upper()
+	if upper == 0 {
+		return errors.New("--fit-pressure: the size of the device's KV cache is not known: --scrape the engine's page, or --set device.tokens=N")
+	}
+	probe := c.pressure
+	probe.requests = fitSample
+	mean := s.load(set, probe).Tokens / fitSample
+	n := int(s.fitPressure*upper/mean) + 1
+	if n > mostSetRequests {
+		return fmt.Errorf("--fit-pressure: %d prompts of %.0f tokens are too many; make them longer", n, mean)
+	}
+	c.pressure.requests = n
+	return nil
+}
+
+// fitSample is how many prompts the mean length is taken of.
+const fitSample = 64
+
+// foretell says what must happen, and refuses what cannot show anything.
+func (c *sets) foretell(s *Settings, set prompt.Set, made *Script) error {
+	made.Verify = &evidence.Verification{
+		Baseline: [2]string{PhaseBaseline1, PhaseBaseline2},
+		First:    c.firstPhase, Again: c.replays(), Alone: c.first.concurrency == 1, Pressed: true, Told: c.room.Off,
+		BlockBytes: c.blockBytes, TokenBytes: c.room.TokenBytes,
+	}
+	for _, p := range made.phases {
+		if !slices.Contains(made.unmeasured, p.Name) {
+			made.Verify.All = append(made.Verify.All, p.Name)
+		}
+	}
+	if c.pressure.requests == 0 {
+		made.Verify.Pressed = false
+		return nil
+	}
+	f := evidence.Foretell(s.load(set, c.first), s.load(set, c.pressure), c.room)
+	made.Verify.Pressed, made.Forecast = f.Pressed, f.Lines
+	for _, warning := range f.Warnings {
+		made.note("%s", warning)
+	}
+	for _, impossible := range f.Impossible {
+		if !s.force {
+			return fmt.Errorf("--set: %s; --fit-pressure 1.5 sizes the sets, --force runs it as it is", impossible)
+		}
+		made.note("%s", impossible)
+	}
+	return nil
+}

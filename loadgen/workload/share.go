@@ -1,0 +1,78 @@
+package workload
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/umascope/umascope/loadgen/drive"
+	"github.com/umascope/umascope/loadgen/schedule"
+)
+
+// resolveShare refuses a load that cannot be shared out: a rank that had nothing to send, or no slot to
+// send it by, would make the load another one than was asked for.
+func (s *Settings) resolveShare() error {
+	if s.Place.Alone() {
+		return nil
+	}
+	if s.sets != nil || s.bursts.count > 0 {
+		return fmt.Errorf("--world: the phases of --scenario %s follow each other, and ranks do not wait for one another; run it in one process", s.Scenario.Name)
+	}
+	slots := "--concurrency"
+	if s.Arrival == schedule.Closed && len(s.stages) > 0 {
+		slots = "--stages"
+	}
+	for _, shared := range []struct {
+		flag   string
+		amount int // 0 is without limit
+	}{{"--clients", s.clients}, {slots, s.MostInFlight()}, {"--requests", s.requests}} {
+		if shared.amount > 0 && shared.amount < s.Place.World {
+			return fmt.Errorf("%s: %d cannot be shared out over %d ranks", shared.flag, shared.amount, s.Place.World)
+		}
+	}
+	return nil
+}
+
+// byLane says whether lanes are shared out and not requests: a lane is then a client, and what was said in
+// its conversations no other process knows.
+func (w *Workload) byLane() bool { return w.Script.lanes > 1 }
+
+// takes says whether a request is this rank's.
+func (w *Workload) takes(s slot) bool {
+	if w.byLane() {
+		return w.place.Takes(s.ask.lane)
+	}
+	return w.place.Takes(s.index)
+}
+
+// Share is a phase as this rank drives it: with its share of the slots. A lane that is all a rank's own
+// keeps those that it has, and a warm-up with fewer slots than ranks has one on each.
+func (w *Workload) Share(p drive.Phase) drive.Phase {
+	if w.place.Alone() || w.byLane() {
+		return p
+	}
+	if slots := cmp.Or(p.Slots, w.Script.Slots); slots > 0 {
+		p.Slots = max(w.place.Share(slots), 1)
+	}
+	if !p.Process.Open() {
+		p.Process.Stages = slices.Clone(p.Process.Stages)
+		for i := range p.Process.Stages {
+			p.Process.Stages[i].Level = float64(w.place.Share(int(p.Process.Stages[i].Level)))
+		}
+	}
+	return p
+}
+
+// own counts the requests of a phase that are this rank's; 0 when only time ends it.
+func (w *Workload) own(p drive.Phase) int {
+	if p.Endless() {
+		return 0
+	}
+	count := 0
+	for s := range w.slots(p, 0) {
+		if w.takes(s) {
+			count++
+		}
+	}
+	return count
+}

@@ -1,0 +1,157 @@
+package workload
+
+import (
+	"errors"
+	"fmt"
+	"iter"
+
+	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/prompt"
+	"github.com/umascope/umascope/loadgen/schedule"
+)
+
+// standard sends requests that do not depend on each other.
+func standard() Scenario {
+	return Scenario{
+		Name: ScenarioStandard, help: "requests that do not depend on each other",
+		resolve: resolveStandard, write: writeStandard,
+	}
+}
+
+func resolveStandard(s *Settings) error {
+	if err := refuseConversations(s); err != nil {
+		return err
+	}
+	if s.file != nil && s.endpoint == completions && s.template == nil {
+		for i := range s.file.Len() {
+			if len(s.file.Prompt(i).Before) > 0 {
+				return errors.New("--template: --prompts has messages, and completions take one text: name a template")
+			}
+		}
+	}
+	return nil
+}
+
+func writeStandard(s *Settings, f Server) (Script, error) {
+	set := s.promptSet(f.Scale)
+	made := Script{lanes: 1, Slots: s.Concurrency, Facts: folder.Script{Scenario: s.Scenario.Name, SharedPrefixTokens: s.sharedTokens}}
+	switch {
+	case s.Arrival == schedule.Recorded:
+		return made.replay(s, f, set)
+	case s.file != nil:
+		return made.fromFile(s, f, set)
+	}
+	lengths, err := f.fit(s, lengthsOf(s), s.outputTokens.Max)
+	if err != nil {
+		return Script{}, err
+	}
+	set.Lengths = lengths
+	made.Facts.InputTokens = lengths
+	made.longest, made.Distinct = set.SharedTokens+longestOf(lengths), set.SharedTokens == 0
+	made.asks = numbered(set.Prompt)
+	return made, nil
+}
+
+// numbered are requests that are functions of phase and index.
+func numbered(draw func(phase string, index int) prompt.Prompt) func(string, int) iter.Seq[ask] {
+	return func(phase string, first int) iter.Seq[ask] {
+		return func(yield func(ask) bool) {
+			for index := first; yield(ask{draw: func() prompt.Prompt { return draw(phase, index) }}); index++ {
+			}
+		}
+	}
+}
+
+// fromFile takes the prompts of a file in their order; the warm-up takes them from the end on, so
+// that it takes none of the measured ones from a file that is long enough.
+func (made Script) fromFile(s *Settings, f Server, set prompt.Set) (Script, error) {
+	shared, n := set.Shared(), s.file.Len()
+	// Texts are put together when they are drawn: all of them with a long beginning may not fit
+	// into memory.
+	at := func(i int) (p prompt.Prompt, tokens int, fits bool) {
+		p = joinShared(shared, s.file.Prompt(i))
+		tokens = p.Tokens
+		if most, known := f.longestInput(s, answerTokens(s, p.OutputTokens)); known {
+			p, fits = p.Clip(most, f.Scale)
+			return p, tokens, fits
+		}
+		return p, tokens, true
+	}
+	for i := range n {
+		p, tokens, fits := at(i)
+		clipped := p.Tokens < tokens
+		if !fits || clipped && !s.clip {
+			return Script{}, fmt.Errorf("--prompts: %s: prompt %d has about %d tokens, %s", s.Prompts, i+1, tokens, f.room(s, answerTokens(s, p.OutputTokens)))
+		}
+		if clipped {
+			made.Facts.Clipped++
+		}
+		made.longest = max(made.longest, p.Tokens)
+	}
+	if s.requests > n || s.requests == 0 {
+		made.note("the prompt file has %d prompts; they are sent again after the last one, and a prefix cache answers them", n)
+	}
+	made.Facts.File = s.file
+	made.asks = numbered(func(phase string, index int) prompt.Prompt {
+		i := index % n
+		if phase == folder.PhaseWarmup {
+			i = n - 1 - i
+		}
+		p, _, _ := at(i)
+		return p
+	})
+	return made, nil
+}
+
+// answerTokens is the length asked of the answer to a prompt, at most.
+func answerTokens(s *Settings, asked int) int {
+	if asked == 0 {
+		return s.outputTokens.Max
+	}
+	return asked
+}
+
+// joinShared puts a shared beginning before a prompt.
+func joinShared(shared, p prompt.Prompt) prompt.Prompt {
+	if shared.Text == "" {
+		return p
+	}
+	p.Text, p.Tokens, p.SharedBytes = shared.Text+p.Text, shared.Tokens+p.Tokens, len(shared.Text)+p.SharedBytes
+	return p
+}
+
+// replay makes prompts as long and as alike as those of a trace. The warm-up has their lengths
+// and nothing in common with them.
+func (made Script) replay(s *Settings, f Server, set prompt.Set) (Script, error) {
+	rows := make([]schedule.Row, len(s.trace.Rows))
+	for i, row := range s.trace.Rows {
+		if most, known := f.longestInput(s, row.OutputTokens); known && row.InputTokens > most {
+			if !s.clip || most < 1 {
+				return Script{}, fmt.Errorf("--trace: %s: request %d has %d tokens, %s", s.TracePath, i+1, row.InputTokens, f.room(s, row.OutputTokens))
+			}
+			row.InputTokens = most
+			row.Blocks = row.Blocks[:min(len(row.Blocks), (most+schedule.BlockTokens-1)/schedule.BlockTokens)]
+			made.Facts.Clipped++
+		}
+		made.longest = max(made.longest, row.InputTokens)
+		rows[i] = row
+	}
+	made.asks = numbered(func(phase string, index int) prompt.Prompt {
+		row := rows[index%len(rows)]
+		if phase == folder.PhaseWarmup {
+			row.Blocks = nil
+		}
+		p := set.Recorded(phase, index, row.InputTokens, schedule.BlockTokens, row.Blocks)
+		p.OutputTokens = row.OutputTokens
+		return p
+	})
+	return made, nil
+}
+
+func longestOf(lengths []prompt.Lengths) int {
+	longest := 0
+	for _, l := range lengths {
+		longest = max(longest, l.Max)
+	}
+	return longest
+}

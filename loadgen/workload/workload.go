@@ -1,0 +1,233 @@
+package workload
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/umascope/umascope/loadgen/chat"
+	"github.com/umascope/umascope/loadgen/drive"
+	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/prompt"
+	"github.com/umascope/umascope/loadgen/rank"
+)
+
+// outputStream keeps the draws of output lengths apart from those of prompts.
+const outputStream = "/output"
+
+// Workload is everything that will be sent, as functions of seed, phase and index.
+type Workload struct {
+	Phases   []drive.Phase // in their order, the warm-up first
+	Script   Script
+	Sampling folder.Sampling
+	Output   prompt.Lengths // caps of answers that no prompt has one for
+
+	model, engine string
+	run           string
+	fields        []chat.Field // of the vendor's, those that the server takes
+	template      *prompt.Template
+	seed          uint64
+	place         rank.Place
+	keepOutputs   bool
+}
+
+// stream keeps the arrivals of the phases apart.
+func (w *Workload) stream(p drive.Phase) uint64 {
+	if p.Name == folder.PhaseWarmup {
+		return 1
+	}
+	return 0
+}
+
+// slot is one planned request before anything of it is made.
+type slot struct {
+	index  int
+	offset *time.Duration
+	ask    ask
+}
+
+// slots yields the requests of a phase from the given index on.
+func (w *Workload) slots(p drive.Phase, first int) iter.Seq[slot] {
+	return func(yield func(slot) bool) {
+		next, stop := iter.Pull(w.Script.asks(p.Name, first))
+		defer stop()
+		for index, offset := range p.Planned(first, w.seed, w.stream(p)) {
+			a, ok := next()
+			if !ok || !yield(slot{index, offset, a}) {
+				return
+			}
+		}
+	}
+}
+
+// draft is one planned request before its body is made.
+type draft struct {
+	entry    folder.ScheduleLine
+	prompt   prompt.Prompt
+	sampling folder.Sampling
+	ask      ask
+}
+
+// draft draws prompt and output length of one request.
+func (w *Workload) draft(p drive.Phase, s slot) (draft, error) {
+	made := s.ask.draw()
+	d := draft{prompt: made, sampling: w.Sampling, ask: s.ask}
+	d.sampling.Salt = s.ask.salt
+	if d.sampling.MaxTokens = made.OutputTokens; made.OutputTokens == 0 {
+		d.sampling.MaxTokens = w.Output.Draw(prompt.Random(w.seed, p.Name+outputStream, s.index))
+	}
+	params, err := json.Marshal(d.sampling)
+	if err != nil {
+		return draft{}, err
+	}
+	d.entry = folder.ScheduleLine{
+		Phase: p.Name, Index: s.index, PlannedNS: (*int64)(s.offset), Conversation: s.ask.conversation, Turn: s.ask.turn,
+		PromptSHA256: promptHash(made), ParamsSHA256: hexSHA256(params),
+		InputTokensTarget: made.Tokens, MaxTokens: d.sampling.MaxTokens,
+	}
+	switch {
+	case made.SharedIDs > 0:
+		d.entry.PrefixSHA256 = idHash(made.IDs[:made.SharedIDs])
+	case made.SharedBytes > 0:
+		d.entry.PrefixSHA256 = hexSHA256([]byte(made.Text[:made.SharedBytes]))
+	}
+	if s.ask.turn > 0 {
+		d.entry.Client = &d.ask.lane
+	}
+	return d, nil
+}
+
+// promptHash is that of the text, and of what stands before it if anything does; of token ids it is
+// that of the list as JSON has it.
+func promptHash(p prompt.Prompt) string {
+	if len(p.IDs) > 0 {
+		return idHash(p.IDs)
+	}
+	if len(p.Before) == 0 {
+		return hexSHA256([]byte(p.Text))
+	}
+	talk := newDialogue()
+	talk.say(append(messagesOf(p.Before), chat.Message{Role: "user", Content: p.Text})...)
+	return hex.EncodeToString(talk.sum.Sum(nil))
+}
+
+// idHash is that of a list of token ids as it stands in a request, such as [2201,17,905].
+func idHash(ids []uint32) string {
+	text := []byte{'['}
+	for i, id := range ids {
+		if i > 0 {
+			text = append(text, ',')
+		}
+		text = strconv.AppendUint(text, uint64(id), 10)
+	}
+	return hexSHA256(append(text, ']'))
+}
+
+func hexSHA256(data []byte) string {
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
+}
+
+func messagesOf(messages []prompt.Message) []chat.Message {
+	converted := make([]chat.Message, len(messages))
+	for i, m := range messages {
+		converted[i] = chat.Message(m)
+	}
+	return converted
+}
+
+// job makes the request, or what makes it when its turn has come.
+func (w *Workload) job(d draft, talk *dialogue) (drive.Job, error) {
+	j := drive.Job{
+		Index: d.entry.Index, MaxTokens: d.entry.MaxTokens,
+		Conversation: d.entry.Conversation, Turn: d.entry.Turn,
+		PromptSHA256: d.entry.PromptSHA256, ParamsSHA256: d.entry.ParamsSHA256, PrefixSHA256: d.entry.PrefixSHA256,
+		InputTokensTarget: d.entry.InputTokensTarget,
+	}
+	if d.entry.Client != nil {
+		j.Session = strconv.Itoa(*d.entry.Client)
+	}
+	if d.entry.PlannedNS != nil {
+		j.Planned = time.Duration(*d.entry.PlannedNS)
+	}
+	if talk != nil {
+		j.Speak, j.Heard = w.turn(talk, d)
+		return j, nil
+	}
+	body, err := w.body(d.sampling, messagesOf(d.prompt.Before), d.prompt.Text, d.prompt.IDs)
+	j.Request = w.request(d.sampling, body)
+	return j, err
+}
+
+func (w *Workload) request(s folder.Sampling, body []byte) chat.Request {
+	return chat.Request{Endpoint: s.Endpoint, Body: body, KeepOutput: w.keepOutputs}
+}
+
+// body is the request's JSON: the messages before and the user's text after them, through the
+// template where there is one; or token ids, which have neither.
+func (w *Workload) body(s folder.Sampling, before []chat.Message, text string, ids []uint32) ([]byte, error) {
+	params := chat.Params{
+		Endpoint: s.Endpoint, Model: w.model, Engine: w.engine, Fields: w.fields, Prompt: text, Messages: before, PromptIDs: ids,
+		MaxTokens: s.MaxTokens, IgnoreEOS: s.IgnoreEOS,
+		Temperature: s.Temperature, TopP: s.TopP, Stop: s.Stop,
+		Seed: s.Seed, Stream: s.Stream, Extra: s.Extra,
+	}
+	if s.Salt != "" && w.TakesSalt() {
+		params.Extra = map[string]any{}
+		maps.Copy(params.Extra, s.Extra)
+		params.Extra[string(chat.FieldCacheSalt)] = w.run + "/" + s.Salt
+	}
+	if s.IgnoreEOS {
+		params.MinTokens = s.MaxTokens
+	}
+	if w.template != nil {
+		messages := make([]prompt.Message, 0, len(before)+1)
+		for _, m := range before {
+			messages = append(messages, prompt.Message(m))
+		}
+		rendered, err := w.template.Render(append(messages, prompt.Message{Role: "user", Content: text}))
+		if err != nil {
+			return nil, fmt.Errorf("--template: %w", err)
+		}
+		params.Prompt, params.Messages = rendered, nil
+	}
+	return chat.Body(params)
+}
+
+// TakesSalt says whether the server knows the field that keeps caches apart.
+func (w *Workload) TakesSalt() bool {
+	fields := w.fields
+	if fields == nil {
+		fields, _ = chat.Fields(w.engine, w.Sampling.Endpoint)
+	}
+	return slices.Contains(fields, chat.FieldCacheSalt)
+}
+
+// Counts says whether a phase enters the figures of the run.
+func (w *Workload) Counts(phase string) bool { return !slices.Contains(w.Uncounted(), phase) }
+
+// Uncounted names the phases that do not.
+func (w *Workload) Uncounted() []string {
+	return append([]string{folder.PhaseReady, folder.PhaseWarmup, folder.PhaseStop}, w.Script.unmeasured...)
+}
+
+// Requests is how many requests of a phase this process sends, 0 when only time ends it.
+func (w *Workload) Requests(p drive.Phase) int {
+	if !w.place.Alone() {
+		return w.own(p)
+	}
+	if !p.Process.Open() || p.Limit.Duration == 0 && p.Process.Trace == nil {
+		return w.Script.measured(p.Limit.Requests)
+	}
+	count := 0
+	for range p.Planned(0, w.seed, w.stream(p)) {
+		count++
+	}
+	return w.Script.measured(count)
+}
