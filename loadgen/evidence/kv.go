@@ -17,9 +17,19 @@ func (c Count) Add(other Count) Count {
 type Tiers struct {
 	// HostOff and DiskOff: something says that the tier was off.
 	HostOff, DiskOff bool
-	// DiskFilter: blocks go to the disk only when they were wanted twice.
-	DiskFilter bool
+	DiskFilter       Filter
 }
+
+// Filter is the state of KVBM's disk offload filter, with which blocks go to the disk only when they were
+// wanted twice. It is on unless DYN_KVBM_DISABLE_DISK_OFFLOAD_FILTER is set, and no page tells it.
+type Filter string
+
+// The states; FilterUnknown is where nobody said it.
+const (
+	FilterUnknown Filter = ""
+	FilterOn      Filter = "on"
+	FilterOff     Filter = "off"
+)
 
 // Moved is what KVBM's counters say of a stretch of a run.
 type Moved struct {
@@ -46,6 +56,14 @@ type Disk struct {
 	Own float64
 }
 
+// Replay is what is known of a stretch in which earlier prompts were sent again, beside the counters.
+type Replay struct {
+	// Pressed says whether enough lay between to push the blocks out of the tiers above the disk.
+	Pressed bool
+	// Cached says that the answers call the prompts cached, on whatever tier.
+	Cached bool
+}
+
 // How far bytes may be from blocks x bytes per block. Processes read in whole blocks but also other files;
 // the drive serves everybody, so that only too little speaks against it.
 const (
@@ -54,16 +72,14 @@ const (
 	deviceShare = 0.95
 )
 
-// SSDRehydrate says whether KV blocks came back from the SSD in a stretch in which earlier prompts were
-// sent again. Host to device proves nothing of the SSD; only onboards from the disk do, and only if
-// process or cgroup, and the drive, read as many bytes. pressed says whether enough lay between to push
-// the blocks out of the tiers above.
-func SSDRehydrate(kv Moved, read Disk, tiers Tiers, pressed bool) Signal {
+// SSDRehydrate says whether KV blocks came back from the SSD in a replay. Host to device proves nothing of
+// the SSD; only onboards from the disk do, and only if process or cgroup, and the drive, read as many bytes.
+func SSDRehydrate(kv Moved, read Disk, tiers Tiers, replay Replay) Signal {
 	if reason := kv.blind(tiers, kv.FromDisk); reason != "" {
 		return Unseen(reason)
 	}
 	if kv.FromDisk.Value == 0 {
-		return signal(Contradicted, kv.whyNone(tiers, pressed), kv.blocksWitnesses("kvbm_blocks_from_disk", kv.FromDisk)...)
+		return signal(Contradicted, kv.whyNone(tiers, replay), kv.blocksWitnesses("kvbm_blocks_from_disk", kv.FromDisk)...)
 	}
 	return kv.graded("kvbm_blocks_from_disk", kv.FromDisk, kv.blocksWitnesses("kvbm_blocks_from_disk", kv.FromDisk), "read", read)
 }
@@ -78,7 +94,7 @@ func SSDOffload(kv Moved, written Disk, tiers Tiers) Signal {
 		switch {
 		case tiers.DiskOff:
 			reason = TierOff
-		case tiers.DiskFilter:
+		case tiers.DiskFilter == FilterOn:
 			reason = DiskFilterOn
 		}
 		return signal(Contradicted, reason, witness("kvbm_blocks_to_disk", 0, "blocks", atLeast(1)))
@@ -96,27 +112,31 @@ func (kv Moved) blind(tiers Tiers, counter Count) Reason {
 		return EndpointGone
 	case kv.Seen && counter.Known:
 		return ""
-	case tiers.HostOff && tiers.DiskOff:
+	case tiers.DiskOff:
 		return TierOff
 	}
 	return CountersAbsent
 }
 
-// whyNone is why no block came from the disk.
-func (kv Moved) whyNone(tiers Tiers, pressed bool) Reason {
+// whyNone is why no block came from the disk. What was matched below the device, and not read from the
+// disk, was in the host, also where KVBM counts no onboards from there (ai-dynamo/dynamo#4549). What the
+// answers call cached, and KVBM did not match, was on the device.
+func (kv Moved) whyNone(tiers Tiers, replay Replay) Reason {
 	switch {
 	case tiers.DiskOff:
 		return TierOff
-	case kv.FromHost.Known && kv.FromHost.Value > 0:
+	case kv.FromHost.Known && kv.FromHost.Value > 0, kv.MatchedTokens.Known && kv.MatchedTokens.Value > 0:
 		return ServedFromHost
-	case !pressed:
+	case !replay.Pressed:
 		return PressureTooSmall
-	case kv.MatchedTokens.Known && kv.MatchedTokens.Value == 0 && tiers.DiskFilter:
+	case replay.Cached:
+		return ServedFromDevice
+	case !kv.MatchedTokens.Known:
+		return CountersAbsent
+	case tiers.DiskFilter == FilterOn:
 		return DiskFilterOn
-	case kv.MatchedTokens.Known && kv.MatchedTokens.Value == 0:
-		return NoMatchedTokens
 	}
-	return ServedFromDevice
+	return NoMatchedTokens
 }
 
 // blocksWitnesses are the counts of blocks and of what was found.
@@ -157,7 +177,7 @@ func (kv Moved) graded(name string, blocks Count, witnesses []Witness, did strin
 }
 
 // owners are the witnesses of whose doing it was. Either is enough: I/O of helper threads and through
-// drivers is sometimes charged to the cgroup alone.
+// drivers is sometimes charged to the cgroup alone. One that was reset witnesses nothing.
 func (d Disk) owners(did string, bytes float64) []Witness {
 	expected := Range{leastShare * bytes, mostShare * bytes}
 	var all []Witness
@@ -165,7 +185,7 @@ func (d Disk) owners(did string, bytes float64) []Witness {
 		name  string
 		count Count
 	}{{"process_" + did, d.Process}, {"cgroup_" + did, d.Cgroup}} {
-		if of.count.Known {
+		if of.count.Known && !of.count.Reset {
 			all = append(all, witness(of.name, of.count.Value, "bytes", expected))
 		}
 	}
@@ -183,13 +203,9 @@ func (d Disk) drives(did string, bytes float64) []Witness {
 // reset says whether a counter that the verdict needs was reset: the drive's, or that of the owner if
 // there is no other.
 func (d Disk) reset() bool {
-	owners := 0
-	for _, c := range []Count{d.Process, d.Cgroup} {
-		if c.Known && !c.Reset {
-			owners++
-		}
-	}
-	return d.Device.Reset || owners == 0 && (d.Process.Reset || d.Cgroup.Reset)
+	intact := func(c Count) bool { return c.Known && !c.Reset }
+	owned := intact(d.Process) || intact(d.Cgroup)
+	return d.Device.Reset || !owned && (d.Process.Reset || d.Cgroup.Reset)
 }
 
 func anyAgrees(witnesses []Witness) bool {

@@ -59,12 +59,12 @@ func TestTheStoryOfFourSamplesIsToldInBlocksAndBytes(t *testing.T) {
 		t.Errorf("%v tokens a block", got)
 	}
 	read := Disk{Process: known(fromDisk), Cgroup: known(fromDisk + 1<<20), Device: known(12608 << 20)}
-	got := SSDRehydrate(replay, read, Tiers{}, true)
+	got := SSDRehydrate(replay, read, Tiers{}, Replay{Pressed: true})
 	if got.Grade != Proven || got.Reason != "" {
 		t.Errorf("%+v", got)
 	}
 	for _, stretch := range [][2]string{{"t0", "t1"}, {"t1", "t2"}} {
-		if got := SSDRehydrate(story(t, stretch[0], stretch[1]), read, Tiers{}, true); got.Grade != Contradicted {
+		if got := SSDRehydrate(story(t, stretch[0], stretch[1]), read, Tiers{}, Replay{Pressed: true}); got.Grade != Contradicted {
 			t.Errorf("%v: nothing came from the disk, and yet %+v", stretch, got)
 		}
 	}
@@ -94,6 +94,7 @@ func TestAnSSDReadIsProvenOnlyByAllWitnessesTogether(t *testing.T) {
 		"processes may not be looked into":   {func(_ *Moved, d *Disk) { d.Process, d.Cgroup, d.Denied = Count{}, Count{}, true }, Tiers{}, false, Consistent, NoPrivilege},
 		"no processes":                       {func(_ *Moved, d *Disk) { d.Process, d.Cgroup = Count{}, Count{} }, Tiers{}, false, Consistent, CountersAbsent},
 		"no drive":                           {func(_ *Moved, d *Disk) { d.Device = Count{} }, Tiers{}, false, Consistent, CountersAbsent},
+		"no drive, and some are hidden":      {func(_ *Moved, d *Disk) { d.Process, d.Device, d.Denied = Count{}, Count{}, true }, Tiers{}, false, Consistent, CountersAbsent},
 		"no size of a block":                 {func(m *Moved, _ *Disk) { m.BlockBytes = 0 }, Tiers{}, false, Consistent, CountersAbsent},
 		"the process read too little":        {func(_ *Moved, d *Disk) { d.Process, d.Cgroup = known(5e3), known(5e3) }, Tiers{}, false, Contradicted, BytesDisagree},
 		"the process read far more":          {func(_ *Moved, d *Disk) { d.Process, d.Cgroup = known(900e3), known(900e3) }, Tiers{}, false, Contradicted, BytesDisagree},
@@ -103,16 +104,23 @@ func TestAnSSDReadIsProvenOnlyByAllWitnessesTogether(t *testing.T) {
 		"the page went away":                 {func(m *Moved, _ *Disk) { m.Seen, m.Gone = false, true }, Tiers{}, false, NotObservable, EndpointGone},
 		"no page":                            {func(m *Moved, _ *Disk) { *m = Moved{} }, Tiers{}, false, NotObservable, CountersAbsent},
 		"no page, and everything is off":     {func(m *Moved, _ *Disk) { *m = Moved{} }, Tiers{HostOff: true, DiskOff: true}, false, NotObservable, TierOff},
+		"no page, and the disk is off":       {func(m *Moved, _ *Disk) { *m = Moved{} }, Tiers{DiskOff: true}, false, NotObservable, TierOff},
+		"no page, and the host is off":       {func(m *Moved, _ *Disk) { *m = Moved{} }, Tiers{HostOff: true}, false, NotObservable, CountersAbsent},
+		"another's processes are hidden":     {func(_ *Moved, d *Disk) { d.Process, d.Denied = Count{}, true }, Tiers{}, false, Proven, ""},
+		"the process' counter fell":          {func(_ *Moved, d *Disk) { d.Process = Count{5, true, true} }, Tiers{}, false, Proven, ""},
+		"what fell agrees by chance":         {func(_ *Moved, d *Disk) { d.Process.Reset, d.Cgroup = true, known(1) }, Tiers{}, false, Contradicted, BytesDisagree},
+		"all counters of the owner fell":     {func(_ *Moved, d *Disk) { d.Process.Reset, d.Cgroup.Reset = true, true }, Tiers{}, false, NotObservable, CountersReset},
 		"host to device is no read":          {func(m *Moved, _ *Disk) { m.FromDisk = known(0) }, Tiers{}, false, Contradicted, ServedFromHost},
 		"the same without a disk":            {func(m *Moved, _ *Disk) { m.FromDisk = known(0) }, Tiers{DiskOff: true}, false, Contradicted, TierOff},
-		"all on the device, for no pressure": {func(m *Moved, _ *Disk) { m.FromDisk, m.FromHost = known(0), known(0) }, Tiers{}, true, Contradicted, PressureTooSmall},
+		"all on the device, for no pressure": {func(m *Moved, _ *Disk) { m.FromDisk, m.FromHost, m.MatchedTokens = known(0), known(0), known(0) }, Tiers{}, true, Contradicted, PressureTooSmall},
 		"nothing was found":                  {func(m *Moved, _ *Disk) { m.FromDisk, m.FromHost, m.MatchedTokens = known(0), known(0), known(0) }, Tiers{}, false, Contradicted, NoMatchedTokens},
-		"nothing was kept":                   {func(m *Moved, _ *Disk) { m.FromDisk, m.FromHost, m.MatchedTokens = known(0), known(0), known(0) }, Tiers{DiskFilter: true}, false, Contradicted, DiskFilterOn},
-		"found, and brought from nowhere":    {func(m *Moved, _ *Disk) { m.FromDisk, m.FromHost = known(0), known(0) }, Tiers{}, false, Contradicted, ServedFromDevice},
+		"nothing was kept":                   {func(m *Moved, _ *Disk) { m.FromDisk, m.FromHost, m.MatchedTokens = known(0), known(0), known(0) }, Tiers{DiskFilter: FilterOn}, false, Contradicted, DiskFilterOn},
+		"found, and no way counted":          {func(m *Moved, _ *Disk) { m.FromDisk, m.FromHost = known(0), known(0) }, Tiers{}, false, Contradicted, ServedFromHost},
+		"nobody says what was found":         {func(m *Moved, _ *Disk) { m.FromDisk, m.FromHost, m.MatchedTokens = known(0), known(0), Count{} }, Tiers{}, false, Contradicted, CountersAbsent},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m, d := with(c.change)
-			got := SSDRehydrate(m, d, c.tiers, !c.relaxed)
+			got := SSDRehydrate(m, d, c.tiers, Replay{Pressed: !c.relaxed})
 			if got.Grade != c.grade || got.Reason != c.reason {
 				t.Errorf("%+v", got)
 			}
@@ -120,6 +128,74 @@ func TestAnSSDReadIsProvenOnlyByAllWitnessesTogether(t *testing.T) {
 				t.Error("no list of witnesses")
 			}
 		})
+	}
+}
+
+func TestWhatTheAnswersCallCachedAndKVBMDidNotMatchWasOnTheDevice(t *testing.T) {
+	none := Moved{Seen: true, FromDisk: known(0), FromHost: known(0), MatchedTokens: known(0)}
+	for _, c := range []struct {
+		tiers  Tiers
+		replay Replay
+		reason Reason
+	}{
+		{Tiers{}, Replay{Pressed: true, Cached: true}, ServedFromDevice},
+		{Tiers{DiskFilter: FilterOn}, Replay{Pressed: true, Cached: true}, ServedFromDevice},
+		{Tiers{}, Replay{Pressed: false, Cached: true}, PressureTooSmall},
+		{Tiers{DiskOff: true}, Replay{Pressed: true, Cached: true}, TierOff},
+	} {
+		if got := SSDRehydrate(none, Disk{}, c.tiers, c.replay); got.Grade != Contradicted || got.Reason != c.reason {
+			t.Errorf("%+v, %+v: %+v, want %s", c.tiers, c.replay, got, c.reason)
+		}
+	}
+	for _, c := range []struct {
+		reused Reused
+		cached bool
+	}{
+		{Reused{PromptTokens: 4000, Cached: known(2000)}, true},
+		{Reused{PromptTokens: 4000, Cached: known(1999)}, false},
+		{Reused{PromptTokens: 4000, Cached: Count{Value: 4000}}, false},
+		{Reused{Cached: known(0)}, false},
+	} {
+		if got := c.reused.FromCache(); got != c.cached {
+			t.Errorf("%+v: %v", c.reused, got)
+		}
+	}
+}
+
+func TestBytesAgreeAsFarAsToldAndNoFurther(t *testing.T) {
+	kv := Moved{Seen: true, BlockBytes: 1000, FromDisk: known(100), FromHost: known(0), MatchedTokens: known(3200)}
+	for _, c := range []struct {
+		owner, drive float64 // bytes, of 100,000
+		grade        Grade
+	}{
+		{70e3, 95e3, Proven}, {69e3, 95e3, Contradicted}, {70e3, 94e3, Contradicted},
+		{150e3, 150e3, Proven}, {151e3, 151e3, Contradicted}, {100e3, 9e9, Proven},
+	} {
+		got := SSDRehydrate(kv, Disk{Cgroup: known(c.owner), Device: known(c.drive)}, Tiers{}, Replay{Pressed: true})
+		if got.Grade != c.grade {
+			t.Errorf("%v by the owner, %v by the drive: %+v", c.owner, c.drive, got)
+		}
+		// A contradiction names who disagrees; what is only told for the reader never does.
+		for _, w := range got.Witnesses {
+			disagrees := w.Name == "cgroup_read" && (c.owner < 70e3 || c.owner > 150e3) || w.Name == "device_read" && c.drive < 95e3
+			if w.Agrees == disagrees {
+				t.Errorf("%v by the owner, %v by the drive: %+v", c.owner, c.drive, w)
+			}
+		}
+	}
+}
+
+func TestASumIsKnownIfBothArePartsOfIt(t *testing.T) {
+	for _, c := range []struct{ a, b, want Count }{
+		{known(1), known(2), known(3)},
+		{known(1), Count{}, Count{Value: 1}},
+		{Count{}, known(2), Count{Value: 2}},
+		{Count{1, true, true}, known(2), Count{3, true, true}},
+		{known(1), Count{2, true, true}, Count{3, true, true}},
+	} {
+		if got := c.a.Add(c.b); got != c.want {
+			t.Errorf("%+v and %+v are %+v", c.a, c.b, got)
+		}
 	}
 }
 
@@ -133,7 +209,7 @@ func TestWhatTheLoadGeneratorWroteItselfIsNoOffload(t *testing.T) {
 	if got := SSDOffload(kv, written, Tiers{}); got.Grade != Contradicted || got.Reason != BytesDisagree {
 		t.Errorf("%+v", got)
 	}
-	for tiers, reason := range map[Tiers]Reason{{}: PressureTooSmall, {DiskOff: true}: TierOff, {DiskFilter: true}: DiskFilterOn} {
+	for tiers, reason := range map[Tiers]Reason{{}: PressureTooSmall, {DiskOff: true}: TierOff, {DiskFilter: FilterOn}: DiskFilterOn} {
 		if got := SSDOffload(Moved{Seen: true, ToDisk: known(0)}, written, tiers); got.Grade != Contradicted || got.Reason != reason {
 			t.Errorf("%+v: %+v", tiers, got)
 		}
@@ -151,8 +227,17 @@ func TestReuseTakesTheServersWordAndTheClientsClock(t *testing.T) {
 		"said, but no faster":           {Reused{4, 4000, known(3900), Count{}, 1, 1}, Consistent, ""},
 		"on the device, KVBM is silent": {Reused{4, 4000, known(3900), known(0), 1, 0.2}, Proven, ""},
 		"the server says no":            {Reused{4, 4000, known(0), known(0), 1, 1}, Contradicted, NoMatchedTokens},
+		"half of them":                  {Reused{4, 4000, known(2000), Count{}, 1, 0.9}, Proven, ""},
+		"less than half":                {Reused{4, 4000, known(1999), Count{}, 1, 0.2}, Contradicted, NoMatchedTokens},
+		"hardly faster":                 {Reused{4, 4000, known(2000), Count{}, 1, 0.91}, Consistent, ""},
+		"the first pass has no clock":   {Reused{4, 4000, known(3900), Count{}, 0, 0.2}, Consistent, ""},
+		"the second pass has none":      {Reused{4, 4000, known(3900), Count{}, 1, 0}, Consistent, ""},
+		"KVBM's reset does not matter":  {Reused{4, 4000, known(0), Count{3900, true, true}, 1, 0.2}, Contradicted, NoMatchedTokens},
 		"a shared beginning only":       {Reused{4, 4000, known(400), Count{}, 1, 1}, Contradicted, NoMatchedTokens},
 		"KVBM's silence alone":          {Reused{4, 4000, Count{}, known(0), 1, 0.2}, NotObservable, NoMatchedTokens},
+		"part below the device":         {Reused{4, 4000, Count{}, known(300), 1, 0.2}, NotObservable, CountersAbsent},
+		"more than ended well":          {Reused{4, 4000, Count{}, known(4900), 1, 0.2}, Proven, ""},
+		"nobody counts the prompts":     {Reused{4, 0, Count{}, known(0), 1, 0.2}, NotObservable, CountersAbsent},
 		"only the clock":                {Reused{4, 4000, Count{}, Count{}, 1, 0.2}, NotObservable, CountersAbsent},
 		"a reset":                       {Reused{4, 4000, Count{}, Count{3900, true, true}, 1, 0.2}, NotObservable, CountersReset},
 		"nothing was sent":              {Reused{}, NotObservable, CountersAbsent},

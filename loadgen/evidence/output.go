@@ -69,8 +69,10 @@ func Compare(pairs []Pair) Drift {
 // OutputMatch says whether answers from a cache are those that were computed: baseline is the same prompts
 // asked twice without a cache, replayed those with one against those without. Engines differ from
 // themselves now and then (rounding), so only more than that counts: a share of diverging prompts above
-// the baseline's by Fisher's exact test, or a divergence before token 8 where the baseline has none.
-func OutputMatch(baseline, replayed Drift) Signal {
+// the baseline's by Fisher's exact test, or a divergence before token 8 where the baseline has none. computed
+// says that those to compare with were seen to be computed: where nobody tells, they may have come from
+// the cache themselves, and that they are the same proves nothing.
+func OutputMatch(baseline, replayed Drift, computed bool) Signal {
 	if baseline.Pairs == 0 || replayed.Pairs == 0 {
 		return Unseen(NoBaseline)
 	}
@@ -85,6 +87,8 @@ func OutputMatch(baseline, replayed Drift) Signal {
 	switch {
 	case early || p < alpha:
 		return signal(Contradicted, OutputsDiffer, witnesses...)
+	case replayed.Diverging == 0 && !computed:
+		return signal(Consistent, CountersAbsent, witnesses...)
 	case replayed.Diverging == 0:
 		return signal(Proven, "", witnesses...)
 	case Fisher(replayed.Pairs, replayed.Pairs, baseline.Diverging, baseline.Pairs) >= alpha:

@@ -1,6 +1,9 @@
 package evidence
 
-import "fmt"
+import (
+	"cmp"
+	"fmt"
+)
 
 // Room is how much the tiers of a KV cache hold; 0 is not known, or off if that is said.
 type Room struct {
@@ -90,7 +93,7 @@ func (f *Forecast) host(first, pressure Load, r Room) {
 	default:
 		f.Lines = append(f.Lines, fmt.Sprintf("host tier %s: %s is evicted from the host", r.size(host), first.Name))
 	}
-	if host > 0 && r.DeviceTokens > 0 && host < r.DeviceTokens {
+	if host > 0 && host < r.DeviceTokens {
 		f.Warnings = append(f.Warnings, fmt.Sprintf("the host tier (%s) is smaller than the device (%s): it only churns", r.size(host), r.size(r.DeviceTokens)))
 	}
 }
@@ -113,8 +116,11 @@ func (f *Forecast) disk(first, pressure Load, r Room) {
 	if host := r.hostTokens(); disk > 0 && host > disk {
 		f.Warnings = append(f.Warnings, fmt.Sprintf("the disk tier (%s) is smaller than the host (%s): it only churns", r.size(disk), r.size(host)))
 	}
-	if r.Off.DiskFilter {
+	switch {
+	case r.Off.DiskFilter == FilterOn:
 		f.Warnings = append(f.Warnings, "the offload filter is on: blocks go to the disk only when they were wanted twice")
+	case r.Off.DiskFilter == FilterUnknown && disk > 0:
+		f.Warnings = append(f.Warnings, "nothing tells whether the offload filter is on, as KVBM's is by default (blocks go to the disk only when they were wanted twice); --set disk.filter=on or off says it")
 	}
 }
 
@@ -139,7 +145,7 @@ func (r Room) Filled(other Room) Room {
 		DiskBytes: or(r.DiskBytes, other.DiskBytes), TokenBytes: or(r.TokenBytes, other.TokenBytes),
 		Off: Tiers{
 			HostOff: r.Off.HostOff || other.Off.HostOff, DiskOff: r.Off.DiskOff || other.Off.DiskOff,
-			DiskFilter: r.Off.DiskFilter || other.Off.DiskFilter,
+			DiskFilter: cmp.Or(r.Off.DiskFilter, other.Off.DiskFilter),
 		},
 	}
 }

@@ -17,14 +17,16 @@ func TestThePressureIsForetoldFromSizes(t *testing.T) {
 	}{
 		"nothing is evicted":       {Room{DeviceTokens: 62 << 10, TokenBytes: token}, "A+B is 30720 tokens (30.00 GiB), device 63488 tokens (62.00 GiB): nothing will be evicted", true, false, false},
 		"part of it":               {Room{DeviceTokens: 25 << 10, TokenBytes: token}, "part of A stays on the device", false, true, false},
-		"comes back from host":     {Room{DeviceTokens: 8 << 10, HostBytes: 25 << 30, DiskBytes: 64 << 30, TokenBytes: token}, "A comes back from the host", false, false, false},
-		"comes back from disk":     {Room{DeviceTokens: 8 << 10, HostBytes: 12 << 30, DiskBytes: 64 << 30, TokenBytes: token}, "disk tier 65536 tokens (64.00 GiB): A stays on it", false, false, true},
+		"comes back from host":     {Room{DeviceTokens: 8 << 10, HostBytes: 25 << 30, DiskBytes: 64 << 30, TokenBytes: token}, "A comes back from the host", false, true, false},
+		"comes back from disk":     {Room{DeviceTokens: 8 << 10, HostBytes: 12 << 30, DiskBytes: 64 << 30, TokenBytes: token}, "disk tier 65536 tokens (64.00 GiB): A stays on it", false, true, true},
 		"host below device":        {Room{DeviceTokens: 8 << 10, HostBytes: 4 << 30, DiskBytes: 64 << 30, TokenBytes: token}, "the host tier (4096 tokens (4.00 GiB)) is smaller than the device", false, true, true},
 		"disk below host":          {Room{DeviceTokens: 8 << 10, HostBytes: 16 << 30, DiskBytes: 14 << 30, TokenBytes: token}, "is smaller than the host", false, true, true},
-		"disk cannot hold A":       {Room{DeviceTokens: 8 << 10, HostBytes: 9 << 30, DiskBytes: 9 << 30, TokenBytes: token}, "it cannot hold the set", true, false, true},
+		"disk cannot hold A":       {Room{DeviceTokens: 8 << 10, HostBytes: 9 << 30, DiskBytes: 9 << 30, TokenBytes: token}, "it cannot hold the set", true, true, true},
 		"disk loses part of A":     {Room{DeviceTokens: 8 << 10, HostBytes: 9 << 30, DiskBytes: 28 << 30, TokenBytes: token}, "evicted from the disk too", false, true, true},
 		"no disk":                  {Room{DeviceTokens: 8 << 10, HostBytes: 25 << 30, TokenBytes: token, Off: Tiers{DiskOff: true}}, "disk tier: off", false, false, true},
-		"filter":                   {Room{DeviceTokens: 8 << 10, HostBytes: 9 << 30, DiskBytes: 64 << 30, TokenBytes: token, Off: Tiers{DiskFilter: true}}, "wanted twice", false, true, true},
+		"filter":                   {Room{DeviceTokens: 8 << 10, HostBytes: 9 << 30, DiskBytes: 64 << 30, TokenBytes: token, Off: Tiers{DiskFilter: FilterOn}}, "wanted twice", false, true, true},
+		"filter, off":              {Room{DeviceTokens: 8 << 10, HostBytes: 12 << 30, DiskBytes: 64 << 30, TokenBytes: token, Off: Tiers{DiskFilter: FilterOff}}, "A stays on it", false, false, true},
+		"filter, not told":         {Room{DeviceTokens: 8 << 10, HostBytes: 12 << 30, DiskBytes: 64 << 30, TokenBytes: token}, "nothing tells whether the offload filter is on", false, true, true},
 		"nothing is known":         {Room{}, "cannot be foretold", false, false, true},
 		"tokens, but not in bytes": {Room{DeviceTokens: 8 << 10}, "B is 20480 tokens, device 8192 tokens", false, false, true},
 	} {
@@ -38,5 +40,52 @@ func TestThePressureIsForetoldFromSizes(t *testing.T) {
 				t.Errorf("%+v", f)
 			}
 		})
+	}
+}
+
+func TestASetIsEvictedByAsMuchAsTheTierHolds(t *testing.T) {
+	a, b := Load{"A", 10, 100}, Load{"B", 20, 200}
+	for _, c := range []struct {
+		device     float64
+		impossible bool
+		pressed    bool
+	}{{300, true, false}, {299, false, false}, {201, false, false}, {200, false, true}} {
+		f := Foretell(a, b, Room{DeviceTokens: c.device})
+		if len(f.Impossible) > 0 != c.impossible || f.Pressed != c.pressed {
+			t.Errorf("device of %v tokens: %+v", c.device, f)
+		}
+	}
+}
+
+func TestTheUpperTiersAreThoseAboveTheOneToBeReached(t *testing.T) {
+	room := Room{DeviceTokens: 100, HostBytes: 3000, DiskBytes: 9000, TokenBytes: 10}
+	if got := room.Upper(); got != 300 {
+		t.Errorf("above the disk %v", got)
+	}
+	room.Off.DiskOff = true
+	if got := room.Upper(); got != 100 {
+		t.Errorf("above the host %v", got)
+	}
+	if got := (Room{DeviceTokens: 100, HostBytes: 3000}).Upper(); got != 100 {
+		t.Errorf("bytes of unknown tokens count: %v", got)
+	}
+}
+
+func TestAHostIsOnlyComparedWithADeviceThatIsKnown(t *testing.T) {
+	f := Foretell(Load{"A", 1, 10}, Load{"B", 1, 900}, Room{HostBytes: 100, TokenBytes: 1})
+	if len(f.Warnings) > 0 {
+		t.Errorf("%v", f.Warnings)
+	}
+}
+
+func TestWhatARoomDoesNotKnowIsTakenFromTheOther(t *testing.T) {
+	told := Room{DeviceTokens: 1, TokenBytes: 0.5, Off: Tiers{DiskFilter: FilterOn}}
+	seen := Room{DeviceTokens: 2, HostBytes: 3, DiskBytes: 4, TokenBytes: 5, Off: Tiers{HostOff: true, DiskOff: true}}
+	want := Room{DeviceTokens: 1, HostBytes: 3, DiskBytes: 4, TokenBytes: 0.5, Off: Tiers{HostOff: true, DiskOff: true, DiskFilter: FilterOn}}
+	if got := told.Filled(seen); got != want {
+		t.Errorf("%+v", got)
+	}
+	if got := (Room{}).Filled(want); got != want {
+		t.Errorf("%+v", got)
 	}
 }

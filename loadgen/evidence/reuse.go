@@ -2,7 +2,7 @@ package evidence
 
 // Reused is what is known of prompts that were sent before.
 type Reused struct {
-	// Requests is how many were sent again, with PromptTokens tokens.
+	// Requests is how many were sent again, with PromptTokens tokens; 0 tokens are not known.
 	Requests     int
 	PromptTokens float64
 	// Cached are the prompt tokens that the answers call cached, Found those that KVBM found below the
@@ -29,14 +29,7 @@ func Reuse(r Reused) Signal {
 	if r.Found.Reset && !r.Cached.Known {
 		return Unseen(CountersReset)
 	}
-	var said []Witness
-	expected := Range{reusedShare * r.PromptTokens, r.PromptTokens}
-	if r.Cached.Known {
-		said = append(said, witness("cached_tokens", r.Cached.Value, "tokens", expected))
-	}
-	if r.Found.Known && !r.Found.Reset {
-		said = append(said, witness("kvbm_matched_tokens", r.Found.Value, "tokens", expected))
-	}
+	said := r.said()
 	if len(said) == 0 {
 		return signal(NotObservable, CountersAbsent, r.clock()...)
 	}
@@ -47,11 +40,35 @@ func Reuse(r Reused) Signal {
 		return signal(Proven, "", all...)
 	case anyAgrees(said):
 		return signal(Consistent, "", all...)
-	case r.Cached.Known || r.Found.Value > 0:
+	case r.Cached.Known:
 		return signal(Contradicted, NoMatchedTokens, all...)
+	case r.Found.Value > 0:
+		return signal(NotObservable, CountersAbsent, all...)
 	}
-	// KVBM sees nothing of what is found on the device, which its silence does not contradict.
+	// KVBM sees nothing of what is found on the device, so that a small count of its own, or none,
+	// contradicts nothing.
 	return signal(NotObservable, NoMatchedTokens, all...)
+}
+
+// said are the words of the server and of KVBM; none where it is not known of how many tokens they speak.
+func (r Reused) said() []Witness {
+	if r.PromptTokens <= 0 {
+		return nil
+	}
+	var all []Witness
+	if r.Cached.Known {
+		all = append(all, witness("cached_tokens", r.Cached.Value, "tokens", Range{reusedShare * r.PromptTokens, r.PromptTokens}))
+	}
+	if r.Found.Known && !r.Found.Reset {
+		// More than there are is no less of a find: KVBM also counts for requests that did not end well.
+		all = append(all, witness("kvbm_matched_tokens", r.Found.Value, "tokens", atLeast(reusedShare*r.PromptTokens)))
+	}
+	return all
+}
+
+// FromCache says whether the answers themselves call the prompts cached, on whatever tier.
+func (r Reused) FromCache() bool {
+	return r.Cached.Known && r.PromptTokens > 0 && r.Cached.Value >= reusedShare*r.PromptTokens
 }
 
 func (r Reused) clock() []Witness {

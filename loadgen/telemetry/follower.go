@@ -61,14 +61,15 @@ func (f *follower) follow(ctx context.Context, stop <-chan struct{}) {
 	for {
 		select {
 		case <-ctx.Done():
-			f.finish(ctx)
+			f.takeBorders(ctx)
 			return
 		case <-stop:
-			f.finish(ctx)
+			f.takeBorders(ctx)
 			return
 		case b := <-f.borders:
 			f.sampleBorder(ctx, b)
 		case <-timer.C:
+			f.takeBorders(ctx) // they go first: without its border a phase has no figures
 			f.stats.SamplesWanted++
 			f.sample(ctx, nil)
 			due = due.Add(f.options.Interval)
@@ -92,7 +93,8 @@ func (f *follower) skip(due time.Time) time.Time {
 	return due
 }
 
-func (f *follower) finish(ctx context.Context) {
+// takeBorders takes the samples of all borders that are waiting for theirs.
+func (f *follower) takeBorders(ctx context.Context) {
 	for {
 		select {
 		case b := <-f.borders:

@@ -19,7 +19,7 @@ import (
 //
 // and returns the series whose names begin like theirs, in the order in which these prefixes
 // matter: when the limit is reached, those further down are left out. Of histograms and summaries
-// only sum and count are kept. Each series gets the label source, as everything read from an
+// only sum and count are kept, and not when a counter was made. Each series gets the label source, as everything read from an
 // endpoint; one that the page has of that name is put aside.
 func parseForeign(page []byte, source string) ([]observation, error) {
 	found, err := families(page)
@@ -29,7 +29,7 @@ func parseForeign(page []byte, source string) ([]observation, error) {
 	ranks := map[string]int{}
 	var names []string
 	for name := range found {
-		if rank := rankOf(name); rank >= 0 {
+		if rank := rankOf(name); rank >= 0 && !tellsCreation(name, found) {
 			ranks[name] = rank
 			names = append(names, name)
 		}
@@ -52,6 +52,14 @@ func parseForeign(page []byte, source string) ([]observation, error) {
 		observations = append(observations, of...)
 	}
 	return observations, nil
+}
+
+// tellsCreation says whether a gauge only tells when a counter, a histogram or a summary began to count.
+// Python's client writes one beside each of those: a third of a page of vLLM, which would take the room
+// of series that say something.
+func tellsCreation(name string, found map[string]*dto.MetricFamily) bool {
+	of, is := strings.CutSuffix(name, "_created")
+	return is && (found[of] != nil || found[of+"_total"] != nil)
 }
 
 // rankOf is the place of a name's prefix; negative if it is of no engine.

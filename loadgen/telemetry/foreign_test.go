@@ -45,6 +45,40 @@ func TestAForeignPageKeepsTheSeriesOfEnginesWithTheirSource(t *testing.T) {
 	}
 }
 
+func TestAForeignPageKeepsNoTimesOfCreation(t *testing.T) {
+	observations, err := parseForeign([]byte(`# TYPE vllm:prompt_tokens_total counter
+vllm:prompt_tokens_total 5
+# TYPE vllm:prompt_tokens_created gauge
+vllm:prompt_tokens_created 1.7e+09
+# TYPE vllm:e2e_request_latency_seconds summary
+vllm:e2e_request_latency_seconds_sum 3
+vllm:e2e_request_latency_seconds_count 2
+# TYPE vllm:e2e_request_latency_seconds_created gauge
+vllm:e2e_request_latency_seconds_created 1.7e+09
+# TYPE vllm:sessions_created gauge
+vllm:sessions_created 7
+`), "h")
+	var names []string
+	for _, o := range observations {
+		names = append(names, o.name)
+	}
+	want := []string{"vllm:e2e_request_latency_seconds_count", "vllm:e2e_request_latency_seconds_sum", "vllm:prompt_tokens_total", "vllm:sessions_created"}
+	if !slices.Equal(names, want) || err != nil {
+		t.Errorf("kept %q (%v), want %q", names, err, want)
+	}
+}
+
+func TestASeriesWithLabelsWithoutMeasureIsLeftOut(t *testing.T) {
+	page := func(label int) []byte {
+		return fmt.Appendf(nil, "kvbm_onboard_blocks_d2d{x=%q} 5\n", strings.Repeat("a", label))
+	}
+	for label, want := range map[int]int{maxLabelBytes - len("x"): 1, maxLabelBytes: 0} {
+		if got, err := parseForeign(page(label), "h"); len(got) != want || err != nil {
+			t.Errorf("a label of %d bytes: %d series (%v), want %d", label, len(got), err, want)
+		}
+	}
+}
+
 func TestAForeignPageIsFollowedBesideAnExporterAndGivenAtBorders(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := options(t, func(host string, scrape int) (string, error) {

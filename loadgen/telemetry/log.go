@@ -110,6 +110,18 @@ func (l *Log) Windows(source *SourceLog, phase string) []Window {
 	return windows
 }
 
+// Bounded says whether every phase of that name has a window of this source, and there is one: what
+// was counted in some of them is not what was counted in all.
+func (l *Log) Bounded(source *SourceLog, phase string) bool {
+	began := 0
+	for _, p := range l.Phases {
+		if p.Name == phase {
+			began++
+		}
+	}
+	return began > 0 && len(l.Windows(source, phase)) == began
+}
+
 // MissingBorders names the phases whose beginning has no sample of this source.
 func (l *Log) MissingBorders(source *SourceLog) []string {
 	var missing []string

@@ -45,6 +45,9 @@ func TestAFileIsReadAsWritten(t *testing.T) {
 	if got := log.Windows(a, "measure"); !slices.Equal(got, []Window{{7, 9}}) {
 		t.Errorf("windows %v", got)
 	}
+	if !log.Bounded(a, "measure") || log.Bounded(b, "measure") || log.Bounded(a, "never") {
+		t.Error("a phase is bounded where all its borders have a sample of the source, and nowhere else")
+	}
 }
 
 func TestWhatNoSamplerWritesIsRefusedByLine(t *testing.T) {
@@ -56,6 +59,7 @@ func TestWhatNoSamplerWritesIsRefusedByLine(t *testing.T) {
 		"an unknown line":         head + `{"what":1}` + "\n",
 		"an unknown source":       head + `{"series":{"source":7,"name":"x"}}` + "\n",
 		"an unknown series":       head + `{"sample":{"source":0,"at_ns":1,"index":[3],"values":[1]}}` + "\n",
+		"the next series":         head + `{"series":{"source":0,"name":"x"}}` + "\n" + `{"sample":{"source":0,"at_ns":1,"index":[1],"values":[1]}}` + "\n",
 		"an unknown series, gone": head + `{"sample":{"source":0,"at_ns":1,"gone":[-1]}}` + "\n",
 		"a value too few":         head + `{"sample":{"source":0,"at_ns":1,"index":[0],"values":[]}}` + "\n",
 		"time runs back":          head + `{"sample":{"source":0,"at_ns":2}}` + "\n" + `{"sample":{"source":0,"at_ns":1}}` + "\n",

@@ -257,6 +257,37 @@ func TestABorderWithoutASampleIsNamed(t *testing.T) {
 	})
 }
 
+func TestASampleThatABorderTookThePlaceOfIsMissing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := options(t, func(_ string, scrape int) (string, error) {
+			if scrape == 2 || scrape == 3 {
+				return "", errors.New("hangs")
+			}
+			return "uma_memory_pool_bytes 1\n", nil
+		}, Source{Name: "spark", URL: "http://spark"})
+		s := start(t, o)
+		time.Sleep(500 * time.Millisecond)
+		s.Mark("a") // hangs for 0.9 s
+		s.Mark("b") // and this one until 2.3 s: the sample of 1 s comes then, and that of 2 s never
+		time.Sleep(3 * time.Second)
+		stats := stop(t, s)
+		if got := stats.Sources[0]; got.SamplesWanted != 4 || got.SamplesGot != 3 {
+			t.Errorf("counted %+v, want 3 of 4", got)
+		}
+		source := read(t, o.File).Sources[0]
+		if want := []int64{0, 2300 * second / 1000, 3 * second}; !slices.Equal(source.Samples, want) {
+			t.Errorf("samples at %v, want %v", source.Samples, want)
+		}
+		missing := 0
+		for _, gap := range source.Gaps {
+			missing += gap.Samples
+		}
+		if last := source.Gaps[len(source.Gaps)-1]; missing != 3 || last.Reason != "not taken in time" {
+			t.Errorf("gaps %+v, want two borders and one sample", source.Gaps)
+		}
+	})
+}
+
 func TestMarkDoesNotWaitForASource(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := options(t, func(string, int) (string, error) { return "", errors.New("hangs") }, Source{Name: "spark", URL: "http://spark"})

@@ -1,0 +1,113 @@
+package extract
+
+import (
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// Reading is what the lines of one run of a tool have said so far. It is used from one goroutine.
+type Reading struct {
+	tool  Tool
+	phase string
+
+	// Version is the engine's or the tool's own; empty if no line says it.
+	Version string
+	// values are in the order in which they were first read.
+	values []Value
+	ranks  int
+}
+
+// Read begins to read a log.
+func (t Tool) Read() *Reading { return &Reading{tool: t, phase: t.First} }
+
+// Line reads one line of a stream. It returns the phase that begins with it, and the words that say so;
+// or nothing. Of no line more is kept than what is read of it: engines print their settings, and keys
+// are among them.
+func (r *Reading) Line(stream string, l Line) (phase, words string) {
+	text := l.Text
+	if slices.ContainsFunc(r.tool.restarts, func(restart string) bool { return strings.Contains(text, restart) }) {
+		r.values = nil
+	}
+	rank, several := rankIn(text)
+	if several {
+		r.ranks = max(r.ranks, rank+1)
+	}
+	for _, f := range r.tool.figures {
+		// What other ranks than the first say would be added to it, or take its place.
+		if value, words, found := f.in(text); found && rank == 0 {
+			r.keep(f, value, l.From(stream), shortened(words))
+		}
+	}
+	for _, label := range r.tool.versions {
+		if version := versionIn(text, label); version != "" {
+			r.Version = version
+		}
+	}
+	return r.enter(text)
+}
+
+func (r *Reading) enter(text string) (phase, words string) {
+	for _, m := range r.tool.marks {
+		if m.begins(text, r.phase) {
+			r.phase = m.to
+			return m.to, strings.TrimSpace(m.text)
+		}
+	}
+	return "", ""
+}
+
+// keep enters a figure: added to what was read before, or in its place.
+func (r *Reading) keep(f figure, value float64, from, text string) {
+	i := slices.IndexFunc(r.values, func(v Value) bool { return v.Name == f.of && v.Statistic == f.statistic })
+	if i < 0 {
+		i = len(r.values)
+		r.values = append(r.values, newValue(f.of, f.statistic, 0))
+	}
+	v := &r.values[i]
+	if f.sum {
+		value += v.Value
+	}
+	v.Value, v.From, v.Text = value, from, text
+}
+
+// Values are the figures, each once.
+func (r *Reading) Values() []Value { return slices.Clone(r.values) }
+
+// Value returns a figure that has no statistic.
+func (r *Reading) Value(name Name) *float64 {
+	for _, v := range r.values {
+		if v.Name == name && v.Statistic == "" {
+			return &v.Value
+		}
+	}
+	return nil
+}
+
+// Ranks is how many ranks the engine has, as far as its lines show; what one says of its memory is
+// then not all of it. At least 1.
+func (r *Reading) Ranks() int {
+	ranks := max(r.ranks, 1)
+	if tensor, pipeline := r.Value(TensorRanks), r.Value(PipelineRanks); tensor != nil {
+		stages := 1
+		if pipeline != nil {
+			stages = int(*pipeline)
+		}
+		ranks = max(ranks, int(*tensor)*stages)
+	}
+	return ranks
+}
+
+// longestText bounds the words that are kept with a value.
+const longestText = 240
+
+func shortened(text string) string {
+	if len(text) <= longestText {
+		return text
+	}
+	end := longestText
+	for !utf8.RuneStart(text[end]) {
+		end--
+	}
+	return text[:end] + "…"
+}
