@@ -16,11 +16,14 @@ type aggregate struct {
 	spanNS   int64 // time that throughput is counted over, of merged aggregates
 
 	sent          samples
+	unsentNS      []int64 // intended starts of requests that were given up before they were sent
 	chunkGap, itl pool
 	sameRead      int
 
 	buffered, bufferable int // requests that arrived in one read, of those that need not have
 	stalled              int // requests that overlap with a stall
+	guessed              int // answers whose tokens are those of their chunks
+	resent               int // requests that met a connection which the server had closed
 }
 
 // settings are what records are judged by.
@@ -42,6 +45,7 @@ func newAggregate(s *settings) *aggregate {
 func (a *aggregate) add(r chat.Record) {
 	a.requests[r.Status]++
 	if r.DispatchNS == nil {
+		a.unsent(r)
 		return // a backlog that was given up: it counts as what it is, and was never in flight
 	}
 	s := newSample(r, a.settings.streaming)
@@ -56,18 +60,24 @@ func (a *aggregate) add(r chat.Record) {
 	if a.settings.slo.good(r) {
 		a.good++
 	}
-	if touches(a.settings.stalls, s.dispatchNS, s.endNS) {
+	if touches(a.settings.stalls, r.Rank, s.dispatchNS, s.endNS) {
 		a.stalled++
+	}
+	if r.StaleConnections > 0 {
+		a.resent++
 	}
 	if s.ok {
 		a.addArrivals(r)
 	}
+	if s.ok && r.TokensSource == chat.TokensFromChunks {
+		a.guessed++
+	}
 }
 
-// lastMoment is the latest thing that happened to a request that was sent.
+// lastMoment is the latest thing that happened to a request that was sent: until then it was in flight.
 func lastMoment(r chat.Record) int64 {
 	last := *r.DispatchNS
-	for _, event := range []*int64{r.WrittenNS, r.HeadersNS, r.FirstEventNS, r.EndNS} {
+	for _, event := range []*int64{r.WrittenNS, r.HeadersNS, r.FirstEventNS, r.EndNS, r.BrokenOffNS} {
 		if event != nil {
 			last = max(last, *event)
 		}
@@ -75,9 +85,10 @@ func lastMoment(r chat.Record) int64 {
 	return last
 }
 
-func touches(stalls []Stall, fromNS, toNS int64) bool {
+// touches says whether a request met a stall of the process that sent it.
+func touches(stalls []Stall, rank *int, fromNS, toNS int64) bool {
 	for _, stall := range stalls {
-		if stall.FromNS < toNS && stall.ToNS > fromNS {
+		if (rank == nil || stall.Rank == *rank) && stall.FromNS < toNS && stall.ToNS > fromNS {
 			return true
 		}
 	}
@@ -139,12 +150,15 @@ func (a *aggregate) merge(o *aggregate) {
 	a.good += o.good
 	a.spanNS += o.duration()
 	a.sent.join(o.sent)
+	a.unsentNS = append(a.unsentNS, o.unsentNS...)
 	a.chunkGap.merge(&o.chunkGap)
 	a.itl.merge(&o.itl)
 	a.sameRead += o.sameRead
 	a.buffered += o.buffered
 	a.bufferable += o.bufferable
 	a.stalled += o.stalled
+	a.guessed += o.guessed
+	a.resent += o.resent
 }
 
 func (a *aggregate) total() int {

@@ -25,7 +25,8 @@ type measurement struct {
 //	cat runs/*/results.txt | benchstat -col arm -
 //
 // The number of iterations is that of the requests that ended ok; a run without any has no result.
-// Whether the run is valid is a key as well: benchstat -filter valid:true.
+// Whether the run is valid is a key as well: benchstat -filter valid:true. So is whether its engine was
+// simulated: such runs stand in a table of their own.
 func Benchstat(w io.Writer, s Summary) error {
 	var b strings.Builder
 	// No key: those make tables apart, and every run is another. What is no key is skipped.
@@ -35,6 +36,7 @@ func Benchstat(w io.Writer, s Summary) error {
 	}
 	key(&b, "model", s.Model.ID)
 	key(&b, "valid", strconv.FormatBool(s.Valid))
+	key(&b, "simulated", strconv.FormatBool(s.Model.Simulated))
 	result := fmt.Sprintf("BenchmarkLoad/scenario=%s %d", word(s.Scenario), s.Requests[chat.StatusOK])
 	for _, m := range s.measurements() {
 		if m.value == nil {

@@ -43,9 +43,10 @@ type Turn struct {
 type Outputs func(phase string, index int) (*string, error)
 
 // Conversations writes the conversations of a run, one JSON object a line, in the order in which
-// their first turns ended. Requests that belong to none are left out.
-func Conversations(w io.Writer, records iter.Seq2[chat.Record, error], outputs Outputs) error {
-	all, err := conversations(records)
+// their first turns ended. Requests that belong to none are left out. Of answers that were not streamed,
+// as the summary of the run says, no first token was seen.
+func Conversations(w io.Writer, s Summary, records iter.Seq2[chat.Record, error], outputs Outputs) error {
+	all, err := conversations(records, s.Latency.TTFT != nil)
 	if err != nil {
 		return err
 	}
@@ -66,7 +67,7 @@ func Conversations(w io.Writer, records iter.Seq2[chat.Record, error], outputs O
 	return nil
 }
 
-func conversations(records iter.Seq2[chat.Record, error]) ([]*Conversation, error) {
+func conversations(records iter.Seq2[chat.Record, error], streamed bool) ([]*Conversation, error) {
 	type id struct{ phase, conversation, session string }
 	var all []*Conversation
 	known := map[id]*Conversation{}
@@ -87,12 +88,12 @@ func conversations(records iter.Seq2[chat.Record, error]) ([]*Conversation, erro
 			known[key] = c
 			all = append(all, c)
 		}
-		c.Turns = append(c.Turns, newTurn(r))
+		c.Turns = append(c.Turns, newTurn(r, streamed))
 	}
 	return all, nil
 }
 
-func newTurn(r chat.Record) Turn {
+func newTurn(r chat.Record, streamed bool) Turn {
 	t := Turn{
 		Turn: r.Turn, Index: r.Index, Status: r.Status, TokensIn: r.TokensIn, TokensOut: r.TokensOut,
 		TokensCached: r.TokensCached, FinishReason: r.FinishReason, PromptSHA256: r.PromptSHA256, OutputSHA256: r.OutputSHA256,
@@ -101,7 +102,7 @@ func newTurn(r chat.Record) Turn {
 		start := seconds(*r.DispatchNS)
 		t.Start = &start
 	}
-	if d, ok := r.TTFT(chat.FromSend); ok {
+	if d, ok := r.TTFT(chat.FromSend); ok && streamed {
 		t.TTFT = secondsOf(d)
 	}
 	if d, ok := r.TPOT(); ok {

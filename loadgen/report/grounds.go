@@ -64,6 +64,9 @@ func judgeClientStall(e grounds, limit float64) verdict {
 // judgeErrorRate counts every request that did not end ok, also those that were cancelled when
 // the grace after the run was over: leaving them out would leave out the slowest.
 func judgeErrorRate(e grounds, limit float64) verdict {
+	if e.in.Tool != nil {
+		return verdict{}
+	}
 	total := e.total.total()
 	if total == 0 {
 		return verdict{true, "no request was measured"}
@@ -141,7 +144,7 @@ func judgeThermalThrottle(e grounds, limit float64) verdict {
 			return verdict{true, fmt.Sprintf("%s for %s, %s of the measured time", reason, formatSeconds(spent), formatRatio(share))}
 		}
 	}
-	return verdict{known: true}
+	return verdict{known: e.machine.whole}
 }
 
 // faultSamples is how many samples a power-delivery fault must show in.
@@ -165,15 +168,15 @@ func judgeSwapIn(e grounds, limit float64) verdict {
 	if *e.machine.swappedIn > limit {
 		return verdict{true, fmt.Sprintf("%s were read back from swap", formatBytes(*e.machine.swappedIn))}
 	}
-	return verdict{known: true}
+	return verdict{known: e.machine.whole}
 }
 
 func judgeCounterReset(e grounds, _ float64) verdict {
-	reset := e.in.signals().resetSignals()
-	if e.machine == nil || e.machine.countersRead == 0 {
-		return verdict{len(reset) > 0, strings.Join(reset, ", ")}
+	reset, whole := e.in.signals().resetSignals(), false
+	if e.machine != nil && e.machine.countersRead > 0 {
+		reset, whole = slices.Concat(e.machine.countersReset, reset), e.machine.whole
 	}
-	return verdict{true, strings.Join(slices.Concat(e.machine.countersReset, reset), ", ")}
+	return verdict{whole || len(reset) > 0, strings.Join(reset, ", ")}
 }
 
 func judgeStreamBuffered(e grounds, limit float64) verdict {

@@ -26,19 +26,26 @@ type Drawn struct {
 	line  *timeline  // of all
 }
 
-//go:embed page.html
-var pageText string
+var (
+	//go:embed page.html
+	pageText string
+	// partsText is what pages have in common: how figures and tables are written, and the style.
+	//go:embed parts.html
+	partsText string
+)
 
 // HTML writes one self-contained page: no script, nothing loaded from elsewhere. Every text goes
 // through html/template, nothing is declared safe, and characters that do not print are replaced
 // on the way out, once for all.
-func HTML(w io.Writer, p Page) error {
-	page, err := template.New("page").Parse(pageText)
+func HTML(w io.Writer, p Page) error { return writePage(w, pageText, p.view()) }
+
+func writePage(w io.Writer, source string, view any) error {
+	page, err := template.New("page").Parse(partsText + source)
 	if err != nil {
 		return err
 	}
 	var text strings.Builder
-	if err := page.Execute(&text, p.view()); err != nil {
+	if err := page.Execute(&text, view); err != nil {
 		return err
 	}
 	for line := range strings.Lines(text.String()) {
@@ -66,6 +73,8 @@ type view struct {
 	Timeline        []figure
 	Machines        []machineView
 	SameRead        int
+	Recorded        bool  // the load was a command, not ours
+	Reported        table // by that command
 }
 
 // steadyView is the window without ramp and drain.
@@ -90,6 +99,7 @@ func (p Page) view() view {
 		Latencies: table{distributionHeader("latency", "n"), distributionRows(s.Latency.distinct().rows(), formatSeconds)},
 		Lengths:   table{distributionHeader("tokens per request", "n"), distributionRows(s.Tokens.rows(), digits)},
 		Phases:    s.phaseTable(),
+		Recorded:  s.Tool != nil, Reported: s.Tool.table(),
 	}
 	if s.Signals.asked() {
 		v.Evidence = s.Signals.table()
@@ -102,7 +112,7 @@ func (p Page) view() view {
 			v.Rules = append(v.Rules, rule)
 		}
 	}
-	if s.Latency.ChunkGap != nil {
+	if s.Latency != nil && s.Latency.ChunkGap != nil {
 		v.SameRead = s.Latency.ChunkGap.SameRead
 	}
 	if p.Drawn != nil {

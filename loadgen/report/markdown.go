@@ -14,8 +14,13 @@ func Markdown(w io.Writer, s Summary) error {
 	m.verdict(s)
 	m.table([]string{"what", "value"}, append(s.identity(), s.facts()...).cells())
 	m.latencies("Latency", s.Latency)
+	if reported := s.Tool.table(); len(reported.Rows) > 0 {
+		m.line("## Reported by %s", cell(s.Tool.Program))
+		m.line("By the tool's own definitions; none of it was measured here.")
+		m.table(reported.Header, reported.Rows)
+	}
 	if w := s.SteadyState; w != nil {
-		m.latencies("Latency in the steady state", w.Latency)
+		m.latencies("Latency in the steady state", &w.Latency)
 		m.line("%s", cell(w.says()))
 	}
 	if s.Signals.asked() {
@@ -34,7 +39,9 @@ func Markdown(w io.Writer, s Summary) error {
 		m.line("## Phases")
 		m.table(phases.Header, phases.Rows)
 	}
-	m.line("A percentile is given from the number of samples on that supports it (p50: 5, p75: 11, p90: 29, p95: 59, p99: 299, p99.9: 2,995); %s is no figure. Only requests that ended ok enter latencies. “Send” starts when the request was dispatched, “intended start” when it was due.", none)
+	if s.Tool == nil {
+		m.line("A percentile is given from the number of samples on that supports it (p50: 5, p75: 11, p90: 29, p95: 59, p99: 299, p99.9: 2,995); %s is no figure. Only requests that ended ok enter latencies. “Send” starts when the request was dispatched, “intended start” when it was due.", none)
+	}
 	_, err := io.WriteString(w, m.b.String())
 	return err
 }
@@ -70,7 +77,7 @@ func (m *markdown) verdict(s Summary) {
 	m.b.WriteString("\n")
 }
 
-func (m *markdown) latencies(title string, l Latency) {
+func (m *markdown) latencies(title string, l *Latency) {
 	rows := l.distinct().rows()
 	if len(rows) == 0 {
 		return

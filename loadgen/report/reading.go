@@ -15,6 +15,9 @@ type reading struct {
 	log     *telemetry.Log
 	source  *telemetry.SourceLog
 	windows []telemetry.Window
+	// whole says whether the windows are all of the measured time. What a counter says of less is no
+	// proof that nothing happened, and no figure to divide by what was served in all of it.
+	whole bool
 
 	windowSeconds float64
 	throttle      map[string]float64
@@ -42,15 +45,18 @@ func readings(in Input) []*reading {
 		if source.Foreign {
 			continue // a page of an engine is no machine
 		}
-		r := &reading{in: in, log: in.Telemetry, source: source}
+		r := &reading{in: in, log: in.Telemetry, source: source, whole: true}
 		r.Origin = Origin{source.Name, source.Mode()}
 		for _, name := range phaseNames(in.measured()) {
 			r.windows = append(r.windows, r.log.Windows(source, name)...)
+			r.whole = r.whole && r.log.Bounded(source, name)
 		}
 		for _, w := range r.windows {
 			r.windowSeconds += seconds(w.ToNS - w.FromNS)
 		}
-		r.KV = r.kv()
+		if r.KV = r.kv(); r.KV == nil && len(r.kvDiffers) == 0 {
+			r.KV = in.kv(r)
+		}
 		r.Memory = r.memory()
 		r.Thermal = r.thermal()
 		r.Energy = r.energy()
@@ -74,15 +80,24 @@ func phaseNames(phases []Phase) []string {
 	return names
 }
 
-// ofMeasuredHost finds the source that is named like the label host, or the only one.
-func ofMeasuredHost(all []*reading, host string) *reading {
-	for _, r := range all {
-		if r.Origin.Source == host {
-			return r
+// measures says whether a source is that of the measured host: named like the label host, or the only
+// one.
+func (in Input) measures(source string) bool {
+	machines := 0
+	for _, s := range in.Telemetry.Sources {
+		if !s.Foreign {
+			machines++
 		}
 	}
-	if len(all) == 1 {
-		return all[0]
+	return machines == 1 || source == in.Labels[string(metric.LabelHost)]
+}
+
+// ofMeasuredHost finds the source of the measured host.
+func ofMeasuredHost(all []*reading) *reading {
+	for _, r := range all {
+		if r.in.measures(r.source.Name) {
+			return r
+		}
 	}
 	return nil
 }
@@ -167,7 +182,8 @@ func (r *reading) swap() {
 }
 
 // deltas are the counters of the measured host, if there is one, and of the pages of engines,
-// between the borders of a phase. Series of a page have its source among their labels.
+// between the borders of a phase: of a phase that ran several times, in all of them or none. Series of
+// a page have its source among their labels.
 func deltas(log *telemetry.Log, host *reading, phase string) map[string]Delta {
 	if log == nil {
 		return nil
@@ -185,18 +201,30 @@ func deltas(log *telemetry.Log, host *reading, phase string) map[string]Delta {
 }
 
 func addDeltas(deltas map[string]Delta, log *telemetry.Log, source *telemetry.SourceLog, phase string) {
-	counters := counterNames()
-	for _, w := range log.Windows(source, phase) {
-		for _, series := range source.Series {
-			if !counters[series.Name] && !series.Counter {
-				continue
-			}
-			if grown, reset, ok := series.Increase(w); ok {
-				sum := deltas[series.Key()]
-				deltas[series.Key()] = Delta{sum.Delta + grown, sum.Reset || reset}
-			}
+	if !log.Bounded(source, phase) {
+		return
+	}
+	counters, windows := counterNames(), log.Windows(source, phase)
+	for _, series := range source.Series {
+		if !counters[series.Name] && !series.Counter {
+			continue
+		}
+		if sum, ok := deltaOver(series, windows); ok {
+			deltas[series.Key()] = sum
 		}
 	}
+}
+
+// deltaOver adds up windows; there is no sum if one of them has no increase.
+func deltaOver(series *telemetry.Series, windows []telemetry.Window) (sum Delta, ok bool) {
+	for _, w := range windows {
+		grown, reset, ok := series.Increase(w)
+		if !ok {
+			return Delta{}, false
+		}
+		sum = Delta{sum.Delta + grown, sum.Reset || reset}
+	}
+	return sum, true
 }
 
 // counterNames are the names of all counters in the vocabulary.

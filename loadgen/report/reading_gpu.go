@@ -47,7 +47,7 @@ func (r *reading) energy() *Energy {
 		}
 		e.Joules += joules
 	}
-	if len(gpus) == 0 {
+	if len(gpus) == 0 || !r.whole {
 		return nil
 	}
 	return &e

@@ -45,15 +45,23 @@ func (r *reading) ledgerAt(peakNS int64) *LedgerAt {
 }
 
 // readyNS is the moment at which the engine was ready and nothing had been asked of it: the start
-// of the first phase after those.
+// of the first phase after those. Where nothing tells the start of an engine from its work, as in a
+// recorded command whose log is not understood, there is no such moment.
 func (r *reading) readyNS() (int64, bool) {
-	for _, phase := range r.log.Phases {
-		if !starting(phase.Name) && phase.Name != phaseReady {
-			return r.startOf(phase.Name)
+	for i, phase := range r.log.Phases {
+		if starting(phase.Name) || phase.Name == phaseReady {
+			continue
 		}
+		if i > 0 && r.log.Phases[i-1].Name == phaseBefore {
+			return 0, false
+		}
+		return r.startOf(phase.Name)
 	}
 	return 0, false
 }
+
+// phaseBefore is the phase before a recorded command, in which no engine of it is there.
+const phaseBefore = "before"
 
 // phaseReady is the phase in which the engine is ready and nothing is asked of it; its end is
 // the moment that counts.
@@ -61,7 +69,7 @@ const phaseReady = "ready"
 
 // starting says whether the engine is not there yet in a phase.
 func starting(phase string) bool {
-	return phase == "cooldown" || phase == "start" || phase == metric.PhaseLoad
+	return phase == phaseBefore || phase == "cooldown" || phase == "start" || phase == metric.PhaseLoad
 }
 
 func (r *reading) ledgerAtStartOf(phase string) map[string]float64 {

@@ -29,6 +29,31 @@ func TestTheKVCacheIsThatOfTheEnginesPage(t *testing.T) {
 	}
 }
 
+func TestWhatThePhasesBeforeSawIsNoFigureOfTheMeasuredOnes(t *testing.T) {
+	// Warm-up until 5 s: hotter, fuller, with less free for CUDA; and busy without working.
+	warmup := func(at float64, before, after string) string {
+		if at < 5 {
+			return before
+		}
+		return after
+	}
+	page := exporterPage{
+		replace: strings.NewReplacer("uma_gpu_temperature", "other_temperature", "uma_gpu_memory_held", "other_held", "uma_gpu_sm_clock", "other_clock",
+			"TEMPERATURE", "uma_gpu_temperature_celsius", "HELD", "uma_gpu_memory_held_bytes", "CLOCK", "uma_gpu_sm_clock_hertz",
+			"uma_gpu_power", "other_power", "POWER", "uma_gpu_power_watts", "uma_gpu_utilization", "other_utilization", "BUSY", "uma_gpu_utilization_ratio"),
+		per: func(at float64) string {
+			return warmup(at, "TEMPERATURE 90\nHELD 9e10\nCLOCK 1e9\nPOWER 9\nBUSY 0.9\n", "TEMPERATURE 60\nHELD 5e10\nCLOCK 2e9\nPOWER 60\nBUSY 0.9\n")
+		},
+	}
+	s := summarize(t, machine(t, page), steady(40)...)
+	if !near(s.Thermal.StartCelsius, 60) || !near(s.Thermal.MaxCelsius, 60) || !near(s.Memory.GPUHeldPeak, 5e10) || !s.Valid {
+		t.Errorf("thermal %+v, held %v, reasons %v", s.Thermal, *s.Memory.GPUHeldPeak, s.InvalidReasons)
+	}
+	if !strings.Contains(strings.Join(s.Warnings, "\n"), "software power cap for 3.33 s of 10 s") {
+		t.Errorf("warnings %q", s.Warnings)
+	}
+}
+
 func TestPagesThatAgreeAreOneKVCacheAndOthersNone(t *testing.T) {
 	frontend := strings.ReplaceAll(kvPages, "127.0.0.1:8000", "127.0.0.1:9000")
 	s := summarize(t, machine(t, exporterPage{extra: kvPages + frontend}), steady(40)...)

@@ -23,6 +23,12 @@ var ErrTorn = errors.New("the last line is torn")
 // Records reads requests.jsonl, one chat.Record a line. A torn last line comes as ErrTorn, any
 // other line that is no record as an error that names it; both end the sequence.
 func Records(path string) iter.Seq2[chat.Record, error] {
+	return RecordsBy(path, runtime.GOMAXPROCS(0))
+}
+
+// RecordsBy is Records with so many decoders, for a caller who reads many files at once: each decoder
+// holds some batches.
+func RecordsBy(path string, decoders int) iter.Seq2[chat.Record, error] {
 	return func(yield func(chat.Record, error) bool) {
 		file, err := os.Open(path)
 		if err != nil {
@@ -30,7 +36,7 @@ func Records(path string) iter.Seq2[chat.Record, error] {
 			return
 		}
 		defer file.Close()
-		for record, err := range decodeRecords(file) {
+		for record, err := range decodeRecords(file, decoders) {
 			if err != nil {
 				err = fmt.Errorf("%s: %w", path, err)
 			}
@@ -41,11 +47,11 @@ func Records(path string) iter.Seq2[chat.Record, error] {
 	}
 }
 
-// decodeRecords yields the records of a file in its order. Lines are decoded in batches on all
+// decodeRecords yields the records of a file in its order. Lines are decoded in batches on several
 // cores: decoding JSON is nearly all of the work of a summary.
-func decodeRecords(file io.Reader) iter.Seq2[chat.Record, error] {
+func decodeRecords(file io.Reader, decoders int) iter.Seq2[chat.Record, error] {
 	return func(yield func(chat.Record, error) bool) {
-		p := newPipeline()
+		p := newPipeline(decoders)
 		defer p.end()
 		p.start(file)
 		for b := range p.ordered {
@@ -93,8 +99,8 @@ func (b *batch) decode() {
 
 func lineError(number int, err error) error { return fmt.Errorf("line %d: %w", number, err) }
 
-// pipeline hands batches from one reader to as many decoders as there are cores, and keeps
-// their order. Its channels bound how much of the file is in memory.
+// pipeline hands batches from one reader to several decoders, and keeps their order. Its channels bound
+// how much of the file is in memory.
 type pipeline struct {
 	ordered chan *batch
 	work    chan *batch
@@ -102,8 +108,7 @@ type pipeline struct {
 	running sync.WaitGroup
 }
 
-func newPipeline() *pipeline {
-	n := runtime.GOMAXPROCS(0)
+func newPipeline(n int) *pipeline {
 	return &pipeline{ordered: make(chan *batch, n), work: make(chan *batch, n), stop: make(chan struct{})}
 }
 

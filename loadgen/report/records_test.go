@@ -27,7 +27,7 @@ func manyLines(t *testing.T) (string, int) {
 func TestRecordsKeepTheOrderOfTheFile(t *testing.T) {
 	text, n := manyLines(t)
 	next := 0
-	for record, err := range decodeRecords(strings.NewReader(text)) {
+	for record, err := range decodeRecords(strings.NewReader(text), 2) {
 		if err != nil || record.Index != next {
 			t.Fatalf("record %d (%v), want %d", record.Index, err, next)
 		}
@@ -50,7 +50,7 @@ func TestAnErrorComesAfterTheRecordsBeforeIt(t *testing.T) {
 	} {
 		records := 0
 		var last error
-		for _, err := range decodeRecords(strings.NewReader(test.text)) {
+		for _, err := range decodeRecords(strings.NewReader(test.text), 2) {
 			if last = err; err == nil {
 				records++
 			}
@@ -78,7 +78,7 @@ func TestTheLongestAnswerThatAClientTakesCanBeReadBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for record, err := range decodeRecords(bytes.NewReader(append(text, '\n'))) {
+	for record, err := range decodeRecords(bytes.NewReader(append(text, '\n')), 2) {
 		if err != nil || len(record.ArrivalsNS) != chat.MaxEvents {
 			t.Fatalf("%d arrivals, %v", len(record.ArrivalsNS), err)
 		}
@@ -88,7 +88,7 @@ func TestTheLongestAnswerThatAClientTakesCanBeReadBack(t *testing.T) {
 func TestWhoStopsEarlyLeavesNothingRunning(t *testing.T) {
 	text, _ := manyLines(t)
 	synctest.Test(t, func(t *testing.T) {
-		for record := range decodeRecords(strings.NewReader(text)) {
+		for record := range decodeRecords(strings.NewReader(text), 2) {
 			if record.Index == 3 {
 				break
 			}

@@ -24,6 +24,8 @@ type Input struct {
 	Phases []Phase
 	// Warmup names the phases that enter no figure outside phases.
 	Warmup []string
+	// Open names the phases whose requests became due by the clock, and not when one before them ended.
+	Open []string
 	// Telemetry is nil when there is none; TelemetryStats is nil when only the file is left.
 	Telemetry          *telemetry.Log
 	TelemetryStats     *telemetry.Stats
@@ -34,6 +36,9 @@ type Input struct {
 	SLO      SLO
 	// Signals are what the run proves about KV tiers and outputs; nil if no scenario asked.
 	Signals *Signals
+	// Tool is what a recorded command said; nil if the load was ours. With it there are no requests,
+	// and nothing is judged by them.
+	Tool *ToolReport
 	// Stopped says why the run ended before its plan did; empty is that it did not.
 	Stopped string
 	// Engine is what the engine itself said of its memory, read from its log; nil without.
@@ -83,7 +88,12 @@ type ClientHealth struct {
 }
 
 // Stall is one such time, in nanoseconds since the run's start.
-type Stall struct{ FromNS, ToNS int64 }
+type Stall struct {
+	FromNS, ToNS int64
+	// Rank is that of the process that stalled, of those that share a load: no other's requests are
+	// touched by it.
+	Rank int
+}
 
 // measured lists the phases whose requests count.
 func (in Input) measured() []Phase {

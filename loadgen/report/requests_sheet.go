@@ -24,7 +24,7 @@ func requestColumns(streamed bool) []column {
 		{"tpot_ms", onlyIf(streamed, func(r chat.Record) any { return milliseconds(r.TPOT()) })},
 		{"latency_ms", func(r chat.Record) any { return milliseconds(r.E2E(chat.FromSend)) }},
 		{"start_time_ms", func(r chat.Record) any { return offset(r.DispatchNS) }},
-		{"input_num_turns", func(r chat.Record) any { return r.Turn }},
+		{"input_num_turns", func(r chat.Record) any { return nonzero(r.Turn) }},
 		{"input_num_tokens", func(r chat.Record) any { return known(r.TokensIn) }},
 		{"output_num_tokens", func(r chat.Record) any { return known(r.TokensOut) }},
 		{"output_num_chunks", func(r chat.Record) any { return len(r.ArrivalsNS) }},
@@ -41,7 +41,7 @@ func ownColumns(streamed bool) []column {
 		{"phase", func(r chat.Record) any { return r.Phase }},
 		{"index", func(r chat.Record) any { return r.Index }},
 		{"status", func(r chat.Record) any { return string(r.Status) }},
-		{"http_status", func(r chat.Record) any { return r.HTTPStatus }},
+		{"http_status", func(r chat.Record) any { return nonzero(r.HTTPStatus) }},
 		{"error", func(r chat.Record) any { return r.Error }},
 		{"finish_reason", func(r chat.Record) any { return r.FinishReason }},
 		{"intended_ms", func(r chat.Record) any { return offset(&r.IntendedNS) }},
@@ -51,11 +51,12 @@ func ownColumns(streamed bool) []column {
 		{"latency_from_intended_ms", func(r chat.Record) any { return milliseconds(r.E2E(chat.FromIntended)) }},
 		{"queue_delay_ms", func(r chat.Record) any { return milliseconds(r.QueueDelay()) }},
 		{"client_lag_ms", func(r chat.Record) any { return milliseconds(r.ClientLag()) }},
-		{"input_tokens_target", func(r chat.Record) any { return r.InputTokensTarget }},
+		{"input_tokens_target", func(r chat.Record) any { return nonzero(r.InputTokensTarget) }},
 		{"tokens_cached", func(r chat.Record) any { return known(r.TokensCached) }},
 		{"tokens_source", func(r chat.Record) any { return r.TokensSource }},
 		{"same_read_chunks", func(r chat.Record) any { return r.SameReadChunks() }},
 		{"connection_reused", func(r chat.Record) any { return known(r.ConnectionReused) }},
+		{"stale_connections", func(r chat.Record) any { return nonzero(r.StaleConnections) }},
 		{"server_request_id", func(r chat.Record) any { return r.ServerRequestID }},
 		{"prompt_sha256", func(r chat.Record) any { return r.PromptSHA256 }},
 		{"params_sha256", func(r chat.Record) any { return r.ParamsSHA256 }},
@@ -118,6 +119,14 @@ func known[T any](value *T) any {
 		return nil
 	}
 	return *value
+}
+
+// nonzero is a number of which 0 says that there is none.
+func nonzero(n int) any {
+	if n == 0 {
+		return nil
+	}
+	return n
 }
 
 func firstChunkTokens(r chat.Record) any {

@@ -44,6 +44,13 @@ func TestTheSheetOfRequestsBeginsWithTheColumnsOfVLLM(t *testing.T) {
 	if got := rows[1]; got[0] != nil || got[2] != nil || got[slices.Index(table.Header, "status")] != "http" || len(got) != len(table.Header) {
 		t.Errorf("a request that failed: %v", got)
 	}
+	for i, name := range table.Header {
+		if name == "http_status" || name == "input_tokens_target" || name == "input_num_turns" {
+			if got := rows[1][i]; got != nil {
+				t.Errorf("%s of a request that has none is %v", name, got)
+			}
+		}
+	}
 	in := input()
 	in.Streaming = false
 	if got := rowsOf(t, RequestSheet(summarize(t, in, r), sequence(r)))[0]; got[0] != nil || got[1] != nil || got[2] != 200. {
@@ -77,7 +84,7 @@ func TestBenchstatIsAResultWithItsKeys(t *testing.T) {
 	if err := Benchstat(&text, s); err != nil {
 		t.Fatal(err)
 	}
-	for _, line := range []string{`arm: default`, `host: spark`, `model: m`, `valid: true`, `Unit output-tokens/s better=higher`, `Unit ttft-from-send-p99-sec better=lower`,
+	for _, line := range []string{`arm: default`, `host: spark`, `model: m`, `valid: true`, `simulated: false`, `Unit output-tokens/s better=higher`, `Unit ttft-from-send-p99-sec better=lower`,
 		`BenchmarkLoad/scenario=standard 300 .* 0.1 ttft-from-send-p50-sec .*`} {
 		if !regexp.MustCompile(`(?m)^` + line + `$`).MatchString(text.String()) {
 			t.Errorf("no line %s in %s", line, text.String())
@@ -132,7 +139,7 @@ func TestConversationsAreGroupedAndInOrder(t *testing.T) {
 		}
 		return nil, nil
 	}
-	if err := Conversations(&text, sequence(records...), outputs); err != nil {
+	if err := Conversations(&text, summarize(t, input(), records...), sequence(records...), outputs); err != nil {
 		t.Fatal(err)
 	}
 	var got []string
@@ -150,5 +157,14 @@ func TestConversationsAreGroupedAndInOrder(t *testing.T) {
 	}
 	if !strings.Contains(text.String(), `"output":"<answer>"`) || !strings.Contains(text.String(), `"start":null`) {
 		t.Errorf("conversations %s", text.String())
+	}
+	if !strings.Contains(text.String(), `"ttft":0.01,`) {
+		t.Errorf("no first token: %s", text.String())
+	}
+	in := input()
+	in.Streaming = false
+	text.Reset()
+	if err := Conversations(&text, summarize(t, in, records...), sequence(records...), outputs); err != nil || !strings.Contains(text.String(), `"ttft":null,`) || strings.Contains(text.String(), `"ttft":0`) {
+		t.Errorf("a first token of an answer that was not streamed: %s (%v)", text.String(), err)
 	}
 }

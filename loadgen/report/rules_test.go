@@ -26,7 +26,7 @@ func healthy(t *testing.T, page exporterPage) Input {
 // outputs are the signals of a run whose replayed answers differ from a model without drift like this.
 func outputs(replayed evidence.Drift) *Signals {
 	signals := notObservable()
-	signals.OutputMatch = evidence.OutputMatch(evidence.Drift{Pairs: 8, Earliest: -1}, replayed)
+	signals.OutputMatch = evidence.OutputMatch(evidence.Drift{Pairs: 8, Earliest: -1}, replayed, true)
 	return &signals
 }
 

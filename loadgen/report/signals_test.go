@@ -32,7 +32,7 @@ func TestOutputsThatDifferFromTheModelsMakeARunInvalid(t *testing.T) {
 		{evidence.Drift{Pairs: 32, Diverging: 32, Earliest: 20}, true},
 	} {
 		signals := notObservable()
-		signals.OutputMatch = evidence.OutputMatch(baseline, c.replayed)
+		signals.OutputMatch = evidence.OutputMatch(baseline, c.replayed, true)
 		s := graded(t, &signals)
 		if got := slices.Contains(codes(s), CodeOutputMismatch); got != c.bad || !slices.Contains(s.Checked, "outputs") {
 			t.Errorf("%+v: invalid for %v, checked %v", c.replayed, s.InvalidReasons, s.Checked)
@@ -56,7 +56,7 @@ func TestAResetOfACounterThatASignalRestsOnMakesARunInvalid(t *testing.T) {
 
 func TestAReportShowsEachSignalWithItsWitnesses(t *testing.T) {
 	signals := notObservable()
-	signals.OutputMatch = evidence.OutputMatch(evidence.Drift{Pairs: 8}, evidence.Drift{Pairs: 32, Diverging: 1, Early: 1})
+	signals.OutputMatch = evidence.OutputMatch(evidence.Drift{Pairs: 8}, evidence.Drift{Pairs: 32, Diverging: 1, Early: 1}, true)
 	var text, short bytes.Buffer
 	if err := Markdown(&text, graded(t, &signals)); err != nil {
 		t.Fatal(err)

@@ -30,16 +30,17 @@ type Objective struct {
 // objectives lists the latencies that an SLO may name.
 func objectives() []objective {
 	return []objective{
-		{"ttft", func(r chat.Record) (time.Duration, bool) { return r.TTFT(chat.FromIntended) }},
-		{"ttfo", func(r chat.Record) (time.Duration, bool) { return r.TTFO(chat.FromIntended) }},
-		{"tpot", chat.Record.TPOT},
-		{"e2e", func(r chat.Record) (time.Duration, bool) { return r.E2E(chat.FromIntended) }},
+		{"ttft", true, func(r chat.Record) (time.Duration, bool) { return r.TTFT(chat.FromIntended) }},
+		{"ttfo", true, func(r chat.Record) (time.Duration, bool) { return r.TTFO(chat.FromIntended) }},
+		{"tpot", true, chat.Record.TPOT},
+		{"e2e", false, func(r chat.Record) (time.Duration, bool) { return r.E2E(chat.FromIntended) }},
 	}
 }
 
 type objective struct {
-	name string
-	of   func(chat.Record) (time.Duration, bool)
+	name     string
+	streamed bool // whether only an answer that is streamed shows it
+	of       func(chat.Record) (time.Duration, bool)
 }
 
 func findObjective(name string) (objective, error) {
@@ -85,6 +86,17 @@ func (s SLO) String() string {
 		parts = append(parts, o.Latency+"="+o.Limit.String())
 	}
 	return strings.Join(parts, ",")
+}
+
+// NeedsStream names the first latency that only answers show which are streamed; "" if there is none. Of
+// others nobody knows whether they keep it.
+func (s SLO) NeedsStream() string {
+	for _, o := range s {
+		if latency, err := findObjective(o.Latency); err == nil && latency.streamed {
+			return o.Latency
+		}
+	}
+	return ""
 }
 
 // good says whether a record keeps every objective.

@@ -35,6 +35,9 @@ func TestTheSteadyStateLeavesOutRampAndDrain(t *testing.T) {
 	if w.InFlight != 4 || math.Abs(w.Start-.015) > 1e-9 || math.Abs(w.End-1) > 1e-9 {
 		t.Errorf("%d in flight from %v to %v, want 4 from 0.015 to 1", w.InFlight, w.Start, w.End)
 	}
+	if !near(w.Throughput.DurationSeconds, w.End-w.Start) {
+		t.Errorf("throughput over %v s of a window from %v to %v", *w.Throughput.DurationSeconds, w.Start, w.End)
+	}
 	// 4 requests of 10 tokens every 100 ms; 400 tokens a second.
 	if got := *w.Throughput.OutputTokensPerSecond; math.Abs(got-400) > 8 {
 		t.Errorf("%v output tokens a second in the steady state, want about 400", got)
@@ -57,6 +60,38 @@ func TestRequestsThatFailedAreLoadInTheSteadyState(t *testing.T) {
 	w := summarize(t, input(), records...).SteadyState
 	if w == nil || w.InFlight != 2 || w.Requests != 9 {
 		t.Errorf("steady state %+v, want 2 in flight and the 9 requests that were sent meanwhile and ended ok", w)
+	}
+}
+
+// A request that timed out or was cut off was load until then: its last event is long past.
+func TestARequestThatBrokeOffWasInFlightUntilThen(t *testing.T) {
+	records := closedLoop(2, 10, 0)
+	hung := failed(20, 0, chat.StatusTimeout)
+	hung.EndNS, hung.BrokenOffNS = nil, ptr(1500*ms)
+	records = append(records, hung)
+	s := summarize(t, input(), records...)
+	if got := s.Throughput.DurationSeconds; !near(got, 1.5) {
+		t.Errorf("throughput is counted over %v s, want the 1.5 s until the last request broke off", *got)
+	}
+	if w := s.SteadyState; w == nil || w.InFlight != 3 || !near(&w.Start, .005) || !near(&w.End, 1) {
+		t.Errorf("steady state %+v, want 3 in flight from 0.005 to 1", w)
+	}
+	line := newTimeline(4)
+	line.add(hung)
+	if got := line.kept[0].e2e; !near(&got, 1.5) {
+		t.Errorf("the page shows that it took %v s, want 1.5", got)
+	}
+}
+
+func TestTheLevelIsTheMedianOfTheRequestsInFlightByTime(t *testing.T) {
+	// 1 in flight for 3 s, 2 for 1 s, 3 for 5 s, 2 for 1 s; late, so that time since the run's start
+	// does not pass for time spent.
+	begins, ends := []int64{100, 103, 104}, []int64{109, 110, 110}
+	if got := medianInFlight(begins, ends); got != 3 {
+		t.Errorf("level %d, want 3: half of the time had as many", got)
+	}
+	if got := medianInFlight([]int64{100, 103, 104}, []int64{108, 110, 110}); got != 2 {
+		t.Errorf("level %d, want 2: 3 were in flight for 4 of 10 s", got)
 	}
 }
 

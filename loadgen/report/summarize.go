@@ -34,7 +34,7 @@ func Digest(in Input, records iter.Seq2[chat.Record, error]) (Summary, *Drawn, e
 
 func (in Input) summary(phases phaseAggregates, total *aggregate, torn bool) Summary {
 	machines := readings(in)
-	host := ofMeasuredHost(machines, in.Labels[string(metric.LabelHost)])
+	host := ofMeasuredHost(machines)
 	// What a recording or a constructed machine shows was not caused by this run: it is reported
 	// with its mode, but nothing of the run is judged by it or divided by it.
 	measured := host
@@ -46,13 +46,16 @@ func (in Input) summary(phases phaseAggregates, total *aggregate, torn bool) Sum
 	}
 
 	s := in.heading()
-	s.Requests, s.Throughput, s.Latency = total.requests, total.throughput(), total.latency()
+	s.Requests, s.Throughput, s.Latency = total.requests, total.throughput(), in.latency(total)
+	s.Tool = in.Tool
 	s.Tokens = total.tokens()
 	s.Goodput = goodput(in.SLO, total)
 	s.setMachines(machines, host)
 	s.setEngine(in)
 	s.Phases = phases.summaries(in, measured)
-	s.SteadyState = s.onlySteadyState()
+	if only := s.onlyMeasured(); only != nil {
+		s.SteadyState, s.Backlog = only.SteadyState, only.Backlog
+	}
 
 	j := judge(grounds{in, total, measured}, in.Validity)
 	s.Valid, s.InvalidReasons, s.Checked = len(j.reasons) == 0, j.reasons, j.checked
@@ -174,11 +177,23 @@ func (p phaseAggregates) summary(in Input, name string) PhaseSummary {
 	if !ok {
 		a = newAggregate(&settings{})
 	}
-	s := PhaseSummary{Measured: in.counts(name), Requests: a.requests, Latency: a.latency(), Throughput: a.throughput()}
+	s := PhaseSummary{Measured: in.counts(name), Requests: a.requests, Latency: in.latency(a), Throughput: a.throughput()}
 	if s.Measured {
 		s.SteadyState = a.steadyState()
 	}
+	if s.Measured && slices.Contains(in.Open, name) {
+		s.Backlog = a.backlog()
+	}
 	return s
+}
+
+// latency is that of requests; nil where they were not ours.
+func (in Input) latency(a *aggregate) *Latency {
+	if in.Tool != nil {
+		return nil
+	}
+	l := a.latency()
+	return &l
 }
 
 func (s *Summary) setMachines(machines []*reading, host *reading) {
@@ -203,17 +218,17 @@ func (s *Summary) setEngine(in Input) {
 	s.Memory = &memory
 }
 
-// onlySteadyState is that of the measured phase, if there is one only: windows of several phases
+// onlyMeasured is the measured phase, if there is one only that had load: windows of several phases
 // make no window.
-func (s Summary) onlySteadyState() *SteadyState {
-	var only *SteadyState
+func (s Summary) onlyMeasured() *PhaseSummary {
+	var only *PhaseSummary
 	for _, phase := range s.Phases {
 		switch {
 		case phase.SteadyState == nil:
 		case only != nil:
 			return nil
 		default:
-			only = phase.SteadyState
+			only = &phase
 		}
 	}
 	return only
@@ -241,6 +256,12 @@ func (in Input) warnings(total *aggregate, machines []*reading, host *reading) [
 	}
 	if missing := ok - len(total.sent.values(tokensOut)); missing > 0 {
 		add("%d of %d answers have no token count: tokens per second are absent", missing, ok)
+	}
+	if total.guessed > 0 {
+		add("of %d of %d answers the server told no tokens: a chunk counts as one there, and tokens per second and TPOT are wrong if chunks hold several", total.guessed, ok)
+	}
+	if total.resent > 0 {
+		add("%d of %d requests met a kept connection on which the server answered no byte, and were sent again on another: the time lost is in their latencies", total.resent, total.total())
 	}
 	if failed := total.failed(); failed > 0 {
 		add("%d of %d requests did not end ok and are in no latency: %s", failed, total.total(), failures(total.requests))
@@ -297,6 +318,9 @@ func (r *reading) warnings() []string {
 	}
 	if len(r.kvDiffers) > 0 {
 		add("%s tell of KV caches of different size: its capacity is not known", strings.Join(r.kvDiffers, ", "))
+	}
+	if !r.whole {
+		add("a border of the measured phases has no sample: their energy and what else grew is not known")
 	}
 	w = append(w, dropped(r.source)...)
 	if r.log.Torn {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"iter"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -179,6 +180,39 @@ func TestSeveralMeasuredPhasesAreAddedUp(t *testing.T) {
 	}
 }
 
+func TestRulesSeeTheRequestsOfAllMeasuredPhases(t *testing.T) {
+	in := input()
+	in.Phases = []Phase{{Name: "a", EndNS: 1e9}, {Name: "b", StartNS: 1e9, EndNS: 9e9}}
+	in.Client.Stalls = []Stall{{FromNS: 0, ToNS: 400 * ms}}
+	records := altered(20, 20, func(r *chat.Record) {
+		if r.Phase = "a"; r.Index%2 == 0 {
+			r.Phase = "b"
+			inOnePiece(r)
+		}
+		r.TokensSource = chat.TokensFromChunks
+	})
+	records[18].Status, records[19].Status = chat.StatusTimeout, chat.StatusHTTP
+	s := summarize(t, in, records...)
+	details := map[Code]string{}
+	for _, reason := range s.InvalidReasons {
+		details[reason.Code] = reason.Detail
+	}
+	if want := map[Code]string{
+		CodeClientStall: "10 % of requests met a stall of the client longer than 25 ms",
+		CodeErrorRate:   "2 of 20 requests did not end ok (10 %): http 1, timeout 1",
+	}; !maps.Equal(details, want) {
+		t.Errorf("reasons %v, want %v", details, want)
+	}
+	if !slices.ContainsFunc(s.Warnings, func(w string) bool { return strings.Contains(w, "of 18 of 18 answers the server told no tokens") }) {
+		t.Errorf("warnings %q", s.Warnings)
+	}
+	records[19].Status, records[17].Status = chat.StatusOK, chat.StatusHTTP
+	inOnePiece(&records[19])
+	if got := codes(summarize(t, in, records...)); !slices.Contains(got, CodeStreamBuffered) {
+		t.Errorf("10 of 18 answers came in one read: %v", got)
+	}
+}
+
 func TestTokensPerSecondAreAbsentWhenAnAnswerHasNoCount(t *testing.T) {
 	records := steady(3)
 	records[1].TokensOut = nil
@@ -187,6 +221,15 @@ func TestTokensPerSecondAreAbsentWhenAnAnswerHasNoCount(t *testing.T) {
 		t.Errorf("throughput %+v", s.Throughput)
 	}
 	if !slices.ContainsFunc(s.Warnings, func(w string) bool { return strings.Contains(w, "1 of 3 answers have no token count") }) {
+		t.Errorf("warnings %q", s.Warnings)
+	}
+}
+
+func TestTokensThatNobodyCountedAreWarnedAbout(t *testing.T) {
+	records := steady(3)
+	records[1].TokensSource, records[2].TokensSource = chat.TokensFromChunks, "usage"
+	s := summarize(t, input(), records...)
+	if !slices.ContainsFunc(s.Warnings, func(w string) bool { return strings.Contains(w, "of 1 of 3 answers the server told no tokens") }) {
 		t.Errorf("warnings %q", s.Warnings)
 	}
 }
@@ -336,13 +379,13 @@ func FuzzRecords(f *testing.F) {
 	f.Add([]byte("\n\n{}\n"))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		ended := false
-		for _, err := range decodeRecords(strings.NewReader(string(text))) {
+		for _, err := range decodeRecords(strings.NewReader(string(text)), 2) {
 			if ended {
 				t.Fatal("a record after an error")
 			}
 			ended = err != nil
 		}
-		s, err := Summarize(input(), decodeRecords(strings.NewReader(string(text))))
+		s, err := Summarize(input(), decodeRecords(strings.NewReader(string(text)), 2))
 		if err != nil {
 			return
 		}

@@ -28,11 +28,14 @@ type Summary struct {
 
 	Requests   map[chat.Status]int `json:"requests"`
 	Throughput Throughput          `json:"throughput"`
-	Latency    Latency             `json:"latency"`
-	Tokens     Tokens              `json:"tokens"`
-	Goodput    *Goodput            `json:"goodput,omitempty"`
+	// Latency is null where the load was not ours.
+	Latency *Latency `json:"latency"`
+	Tokens  Tokens   `json:"tokens"`
+	Goodput *Goodput `json:"goodput,omitempty"`
 	// SteadyState is that of the measured phase; of several, each has its own under phases.
 	SteadyState *SteadyState `json:"steady_state,omitempty"`
+	// Backlog is that of the measured phase, if its requests became due by the clock.
+	Backlog *Backlog `json:"backlog,omitempty"`
 
 	// Memory, KV, Thermal and Energy are those of the measured host; absent without telemetry of it.
 	Memory  *Memory  `json:"memory,omitempty"`
@@ -42,6 +45,9 @@ type Summary struct {
 	// Machines has the same of every telemetry source, each by itself: a measured machine and a
 	// constructed one never share a figure.
 	Machines []Machine `json:"machines,omitempty"`
+
+	// Tool is what a recorded command reported of itself.
+	Tool *ToolReport `json:"tool_reported,omitempty"`
 
 	Signals Signals                 `json:"signals"`
 	Phases  map[string]PhaseSummary `json:"phases"`
@@ -91,7 +97,8 @@ type ChunkGap struct {
 	SameRead int `json:"same_read"`
 }
 
-// Tokens has the lengths of requests that ended ok, in tokens by the server's count.
+// Tokens has the lengths of requests that ended ok, in tokens by the server's count; where it has none,
+// chunks are counted, and a warning says so.
 type Tokens struct {
 	// InputLengths says how the lengths that prompts were meant to have come about: exact or
 	// estimated, and by what. The distributions are what the server counted.
@@ -108,10 +115,12 @@ type PhaseSummary struct {
 	// Measured says whether the phase's requests enter the figures of the run.
 	Measured   bool                `json:"measured"`
 	Requests   map[chat.Status]int `json:"requests"`
-	Latency    Latency             `json:"latency"`
+	Latency    *Latency            `json:"latency"`
 	Throughput Throughput          `json:"throughput"`
 	// SteadyState is there for phases that are measured.
 	SteadyState *SteadyState `json:"steady_state,omitempty"`
+	// Backlog is there for phases that are measured and whose requests became due by the clock.
+	Backlog *Backlog `json:"backlog,omitempty"`
 	// Deltas has the counters of the measured host between the phase's borders.
 	Deltas map[string]Delta `json:"deltas,omitempty"`
 }

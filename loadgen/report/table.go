@@ -26,7 +26,10 @@ func (f facts) cells() [][]string {
 
 // identity is what ran.
 func (s Summary) identity() facts {
-	f := facts{{"scenario", s.Scenario}, {"model", s.Model.ID}}
+	f := facts{{"scenario", s.Scenario}}
+	if s.Model.ID != "" { // nobody says which one a recorded command uses
+		f = append(f, fact{"model", s.Model.ID})
+	}
 	for _, name := range slices.Sorted(maps.Keys(s.Labels)) {
 		f = append(f, fact{name, s.Labels[name]})
 	}
@@ -108,15 +111,31 @@ func (at LedgerAt) table() table {
 
 // phaseTable has a row for each phase.
 func (s Summary) phaseTable() table {
-	t := table{Header: []string{"phase", "start", "end", "requests", "output tokens per second"}}
+	t := table{Header: []string{"phase", "start", "end", "requests", "output tokens per second", "mean TTFT", "p50 TTFT"}}
+	switch {
+	case s.Tool != nil:
+		t.Header = t.Header[:3] // its requests are not ours to count
+	case s.Latency == nil || s.Latency.TTFT == nil:
+		t.Header = t.Header[:5]
+	}
 	for _, name := range s.phaseOrder() {
 		p := s.Phases[name]
-		t.Rows = append(t.Rows, []string{
+		first := p.firstToken()
+		row := []string{
 			name, formatSeconds(p.Start), formatSeconds(p.End), Summary{Requests: p.Requests}.requestCounts(),
-			optional(p.Throughput.OutputTokensPerSecond, digits),
-		})
+			optional(p.Throughput.OutputTokensPerSecond, digits), optional(first.Mean, formatSeconds), optional(first.P50, formatSeconds),
+		}
+		t.Rows = append(t.Rows, row[:len(t.Header)])
 	}
 	return t
+}
+
+// firstToken is the time to the first token from send; empty if the phase has none.
+func (p PhaseSummary) firstToken() Distribution {
+	if p.Latency == nil || p.Latency.TTFT == nil || p.Latency.TTFT.Send == nil {
+		return Distribution{}
+	}
+	return *p.Latency.TTFT.Send
 }
 
 // table has how long clocks were held down, by reason.

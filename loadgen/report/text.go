@@ -18,8 +18,11 @@ type row struct {
 }
 
 // rows lists the latencies that were observed, in the order of a request's life.
-func (l Latency) rows() []row {
+func (l *Latency) rows() []row {
 	var rows []row
+	if l == nil {
+		return nil
+	}
 	add := func(name, from string, d *Distribution) {
 		if d != nil {
 			rows = append(rows, row{name, from, d})
@@ -50,11 +53,15 @@ func (l Latency) rows() []row {
 
 // distinct leaves out first visible output where it is the first token anyway, as with every
 // model that does not reason.
-func (l Latency) distinct() Latency {
-	if l.TTFO != nil && l.TTFT != nil && same(l.TTFO.Send, l.TTFT.Send) {
-		l.TTFO = nil
+func (l *Latency) distinct() *Latency {
+	if l == nil {
+		return nil
 	}
-	return l
+	one := *l
+	if l.TTFO != nil && l.TTFT != nil && same(l.TTFO.Send, l.TTFT.Send) {
+		one.TTFO = nil
+	}
+	return &one
 }
 
 func same(a, b *Distribution) bool {
@@ -66,6 +73,9 @@ type fact struct{ name, value string }
 
 // facts are the figures that stand above the latencies.
 func (s Summary) facts() []fact {
+	if s.Tool != nil {
+		return append(s.Tool.facts(), s.machineFacts()...)
+	}
 	facts := []fact{
 		{"requests", s.requestCounts()},
 		{"requests per second", optional(s.Throughput.RequestsPerSecond, digits)},
@@ -141,8 +151,10 @@ func (s Summary) engineFacts() []fact {
 		e := m.EngineReported
 		add("peak by the engine", e.Source, e.Peak, formatBytes)
 		add("outside of its framework, by the engine", e.Source, e.NonTorch, formatBytes)
-		add("KV cache by the engine", e.Source, e.KV, formatBytes)
-		add("KV cache by the engine, tokens", e.Source, e.KVTokens, digits)
+		if s.KV == nil || s.KV.Source != e.Source { // else it stands there already
+			add("KV cache by the engine", e.Source, e.KV, formatBytes)
+			add("KV cache by the engine, tokens", e.Source, e.KVTokens, digits)
+		}
 	}
 	return facts
 }
@@ -171,8 +183,17 @@ func Text(w io.Writer, s Summary) error {
 	for _, f := range s.facts() {
 		line(f.name, f.value)
 	}
-	line("")
-	line("latency", "from", "n", "p50", "p90", "p99", "max")
+	if reported := s.Tool.table(); len(reported.Rows) > 0 {
+		line("")
+		line(reported.Header...)
+		for _, row := range reported.Rows {
+			line(row...)
+		}
+	}
+	if s.Latency != nil {
+		line("")
+		line("latency", "from", "n", "p50", "p90", "p99", "max")
+	}
 	for _, r := range s.Latency.distinct().rows() {
 		d := r.values
 		line(r.name, r.from, strconv.Itoa(d.N), optional(d.P50, formatSeconds),

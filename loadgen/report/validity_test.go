@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/umascope/umascope/loadgen/chat"
+	"github.com/umascope/umascope/loadgen/telemetry"
 )
 
 func codes(s Summary) []Code {
@@ -85,7 +86,7 @@ func TestTheLagLimitGrowsWithTTFT(t *testing.T) {
 }
 
 func TestStallsCountByTheRequestsThatTheyTouch(t *testing.T) {
-	stall := func(atMS, lengthMS int64) Stall { return Stall{atMS * ms, (atMS + lengthMS) * ms} }
+	stall := func(atMS, lengthMS int64) Stall { return Stall{FromNS: atMS * ms, ToNS: (atMS + lengthMS) * ms} }
 	for name, test := range map[string]struct {
 		stalls []Stall
 		cpu    float64
@@ -103,6 +104,20 @@ func TestStallsCountByTheRequestsThatTheyTouch(t *testing.T) {
 		if got := codes(summarize(t, in, steady(100)...)); !slices.Equal(got, test.want) {
 			t.Errorf("%s: %v, want %v", name, got, test.want)
 		}
+	}
+}
+
+func TestAStallTouchesTheRequestsOfItsOwnRankOnly(t *testing.T) {
+	in := input()
+	in.Client = ClientHealth{Watched: true, Stalls: []Stall{{FromNS: 0, ToNS: 1 << 40, Rank: 1}}}
+	sentBy := func(rank int) []chat.Record {
+		return altered(100, 100, func(r *chat.Record) { r.Rank = &rank })
+	}
+	if got := codes(summarize(t, in, sentBy(0)...)); len(got) != 0 {
+		t.Errorf("rank 0 while rank 1 stalled: %v", got)
+	}
+	if got := codes(summarize(t, in, sentBy(1)...)); !slices.Equal(got, []Code{CodeClientStall}) {
+		t.Errorf("rank 1: %v", got)
 	}
 }
 
@@ -249,6 +264,52 @@ func TestMachineFiguresAreThoseOfTheMeasuredPhases(t *testing.T) {
 	}
 	if d, ok := s.Phases["measure"].Deltas[`uma_nvme_read_bytes_total{device="nvme0n1"}`]; !ok || d.Delta != 0 || d.Reset {
 		t.Errorf("a counter that stood still: %+v, there %v", d, ok)
+	}
+}
+
+// The energy of one of two phases must not be shared out to the tokens of both.
+func TestWhatGrewInAPartOfTheMeasuredTimeIsNoFigureOfAllOfIt(t *testing.T) {
+	in := input()
+	in.Phases = []Phase{{"warmup", 0, 5e9}, {"measure", 5e9, 10e9}, {"again", 10e9, 20e9}}
+	borders := []telemetry.Phase{{Name: "warmup"}, {Name: "measure", AtNS: 5e9}, {Name: "again", AtNS: 10e9}}
+	seen := func(silentAt float64, swapped string) Summary {
+		page := exporterPage{mode: "live", rest: nothing, silent: func(s float64) bool { return s == silentAt }, per: func(at float64) string {
+			return strings.ReplaceAll(swapped, "AT", fmt.Sprint(at*(20<<20))) + "\n"
+		}}
+		in.Telemetry, _ = sampledPhases(t, map[string]exporterPage{"spark": page}, borders, 20*time.Second)
+		return summarize(t, in, append(steady(40), altered(40, 40, func(r *chat.Record) { r.Phase = "again" })...)...)
+	}
+	const swapped = `uma_vmstat_swapped_in_bytes_total{x="1"} AT`
+	whole := seen(-1, "")
+	if whole.Energy == nil || whole.Energy.JoulesPerOutputToken == nil || !slices.Contains(whole.Checked, "thermal") || !slices.Contains(whole.Checked, "swap") {
+		t.Fatalf("energy %+v, checked %v", whole.Energy, whole.Checked)
+	}
+	cut := seen(20, "") // the border that ends the last measured phase
+	if cut.Energy != nil || !strings.Contains(strings.Join(cut.Warnings, "\n"), "a border of the measured phases has no sample") {
+		t.Errorf("energy %+v, warnings %q", cut.Energy, cut.Warnings)
+	}
+	for _, check := range []string{"thermal", "swap", "counters"} {
+		if slices.Contains(cut.Checked, check) {
+			t.Errorf("%s passes for checked: %v", check, cut.Checked)
+		}
+	}
+	if got := codes(seen(20, swapped)); !slices.Equal(got, []Code{CodeSwapIn}) {
+		t.Errorf("swapped in where it was looked: %v", got)
+	}
+}
+
+func TestDeltasOfAPhaseThatRanTwiceAreThoseOfBothOrNone(t *testing.T) {
+	in := input()
+	in.Phases = []Phase{{"measure", 0, 5e9}, {"between", 5e9, 10e9}, {"measure", 10e9, 20e9}}
+	borders := []telemetry.Phase{{Name: "measure"}, {Name: "between", AtNS: 5e9}, {Name: "measure", AtNS: 10e9}}
+	const energy = `uma_gpu_energy_joules_total{uuid="GPU-1"}`
+	for silentAt, want := range map[float64]bool{-1: true, 10: false} {
+		page := exporterPage{mode: "live", rest: nothing, silent: func(s float64) bool { return s == silentAt }}
+		in.Telemetry, _ = sampledPhases(t, map[string]exporterPage{"spark": page}, borders, 20*time.Second)
+		d, there := summarize(t, in, steady(40)...).Phases["measure"].Deltas[energy]
+		if there != want || there && math.Abs(d.Delta-40*15) > 1e-6 {
+			t.Errorf("silent at %v s: delta %+v, there %v", silentAt, d, there)
+		}
 	}
 }
 

@@ -1,0 +1,386 @@
+package merge
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"hash/fnv"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/alecthomas/kingpin/v2"
+
+	"github.com/umascope/umascope/loadgen/chat"
+	"github.com/umascope/umascope/loadgen/drive"
+	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/rank"
+	"github.com/umascope/umascope/loadgen/report"
+	"github.com/umascope/umascope/loadgen/workload"
+)
+
+// load is the workload of a rank by the command line.
+func load(t *testing.T, place rank.Place, args ...string) *workload.Workload {
+	t.Helper()
+	var s workload.Settings
+	app := kingpin.New("load", "")
+	workload.Flags(app, &s)
+	args = append([]string{"--warmup=0"}, args...)
+	if !slices.Contains(args, "--arrival=trace") {
+		args = append(args, "--input-tokens=20:60")
+	}
+	if _, err := app.Parse(args); err != nil {
+		t.Fatal(err)
+	}
+	s.Place = place
+	if err := s.Resolve(chat.Chat); err != nil {
+		t.Fatal(err)
+	}
+	w, err := s.Write(workload.Server{Model: "m", Engine: "vllm"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+// engine is a server on a virtual clock, one for all ranks: so many requests are served at a time, in the
+// order in which they came, and what is asked decides how long it takes. What one rank sends holds up what
+// another does.
+type engine struct {
+	steady bool // every answer takes the same time
+	mutex  sync.Mutex
+	free   []time.Time // since when each place is free; none is no limit
+	most   int
+	busy   int
+}
+
+// serve says when the first token of an answer comes, how far apart the others are, and how many there are.
+func (e *engine) serve(body []byte) (first time.Time, step time.Duration, tokens int) {
+	sum := fnv.New64a()
+	sum.Write(body)
+	hash := sum.Sum64()
+	prefill, tokens := time.Duration(20_000_000+hash%60_000_000), 3+int(hash>>32%6)
+	step = time.Duration(5_000_000 + hash>>16%9_000_000)
+	if e.steady {
+		prefill, step, tokens = 40*time.Millisecond, 10*time.Millisecond, 4
+	} else {
+		// The way to the server: requests that are sent in one moment come one after the other.
+		time.Sleep(time.Duration(hash >> 40))
+	}
+	first = time.Now()
+	e.mutex.Lock()
+	defer e.mutex.Unlock()
+	if e.busy++; e.busy > e.most {
+		e.most = e.busy
+	}
+	if len(e.free) > 0 {
+		at := 0
+		for i, since := range e.free {
+			if since.Before(e.free[at]) {
+				at = i
+			}
+		}
+		if e.free[at].After(first) {
+			first = e.free[at]
+		}
+		e.free[at] = first.Add(prefill + time.Duration(tokens-1)*step)
+	}
+	return first.Add(prefill), step, tokens
+}
+
+func (e *engine) ended() {
+	e.mutex.Lock()
+	defer e.mutex.Unlock()
+	e.busy--
+}
+
+// send is the chat client's Do, without a network.
+func (e *engine) send(_ context.Context, request chat.Request, clock chat.Clock, _ func()) chat.Result {
+	r := chat.Record{DispatchNS: new(clock()), Status: chat.StatusOK, HTTPStatus: 200, TokensIn: new(len(request.Body) / 4)}
+	first, step, tokens := e.serve(request.Body)
+	defer e.ended()
+	time.Sleep(time.Until(first))
+	r.FirstTokenNS, r.FirstVisibleNS, r.HeadersNS = new(clock()), new(clock()), new(clock())
+	r.ArrivalsNS, r.ReadIDs = []int64{clock()}, []int{0}
+	for i := 1; i < tokens; i++ {
+		time.Sleep(step)
+		r.ArrivalsNS, r.ReadIDs = append(r.ArrivalsNS, step.Nanoseconds()), append(r.ReadIDs, i)
+	}
+	r.EndNS, r.TokensOut, r.ArrivalKinds = new(clock()), &tokens, strings.Repeat("t", tokens)
+	return chat.Result{Record: r, Text: fmt.Sprintf("%d tokens, the first after %s", tokens, first.Sub(first.Truncate(time.Hour)))}
+}
+
+// startsIn is when the measured load of the tests begins, after the first process started.
+const startsIn = 5 * time.Second
+
+// process sends a rank's part of a load and writes its folder.
+func process(t *testing.T, e *engine, w *workload.Workload, place rank.Place, path string) {
+	started := time.Now()
+	clock := func() int64 { return time.Since(started).Nanoseconds() }
+	lateness := startedAfter(place.Rank)
+	loop := &drive.Loop{Clock: clock, Send: e.send, Slots: w.Script.Slots, Grace: time.Minute, Wait: func(ctx context.Context, until int64) error {
+		time.Sleep(time.Duration(until - clock()))
+		return ctx.Err()
+	}}
+	var plan, records bytes.Buffer
+	sum, err := w.Plan(t.Context(), &plan)
+	if err != nil {
+		t.Error(err)
+	}
+	p := w.Phases[0]
+	preparing, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	q := w.Prepare(preparing, p, io.Discard)
+	p = w.Share(p)
+	p.StartNS = (startsIn - lateness).Nanoseconds()
+	var mutex sync.Mutex
+	span := loop.Drive(t.Context(), t.Context(), p, q.Lanes(), drive.Observer{
+		Started: func() {}, Payload: func() {},
+		Ended: func(_ drive.Job, result chat.Result) {
+			mutex.Lock()
+			defer mutex.Unlock()
+			result.Record.Run, result.Record.Rank = place.Run("load"), &place.Rank
+			records.WriteString(jsonLine(t, result.Record))
+		},
+	})
+	cancel()
+	if err := q.Rest(); err != nil {
+		t.Error(err)
+	}
+	m := manifest(place.Rank, max(place.World, 2), 0)
+	m.StartedAt, m.Rank.StartAt = started.UTC(), started.UTC().Add(startsIn-lateness)
+	m.Workload = folder.Workload{SHA256: sum}
+	for _, p := range w.Phases {
+		m.Workload.Phases = append(m.Workload.Phases, folder.PlannedPhase{Name: p.Name, Process: p.Process, Limit: p.Limit})
+	}
+	files{
+		folder.ManifestFile: jsonLine(t, m), folder.ScheduleFile: plan.String(), folder.RequestsFile: records.String(),
+		folder.PhasesFile: jsonLine(t, folder.Phases{Schema: folder.PhasesSchema, Phases: []folder.Span{folder.Span(span)}}),
+	}.write(t, path)
+}
+
+// shared sends a load by so many processes at once, against one engine, and merges what they wrote. One
+// process is not merged: it is what the others are compared with.
+func shared(t *testing.T, e *engine, world int, args ...string) (whole *Whole, path string) {
+	t.Helper()
+	path = t.TempDir()
+	var paths []string
+	synctest.Test(t, func(t *testing.T) {
+		var running sync.WaitGroup
+		for r := range world {
+			place := rank.Place{Rank: r, World: world}
+			own := filepath.Join(path, fmt.Sprint(r))
+			if world == 1 {
+				own = path
+			}
+			paths = append(paths, own)
+			w := load(t, place, args...)
+			running.Go(func() {
+				time.Sleep(startedAfter(r))
+				process(t, e, w, place, own)
+			})
+		}
+		running.Wait()
+	})
+	if world == 1 {
+		return nil, path
+	}
+	whole = open(t, paths)
+	for name, write := range map[string]func(io.Writer) error{
+		folder.ScheduleFile: func(out io.Writer) error { return whole.Schedule(t.Context(), out) },
+		folder.RequestsFile: func(out io.Writer) error {
+			_, err := whole.Requests(t.Context(), "load", out)
+			return err
+		},
+	} {
+		if err := folder.Folder(path).Write(name, write); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return whole, path
+}
+
+// recordsOf are the records of a folder by phase and number, without their ranks.
+func recordsOf(t *testing.T, path string) []chat.Record {
+	t.Helper()
+	var all []chat.Record
+	for r, err := range report.Records(filepath.Join(path, folder.RequestsFile)) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Rank = nil
+		all = append(all, r)
+	}
+	slices.SortFunc(all, func(a, b chat.Record) int { return a.Index - b.Index })
+	return all
+}
+
+func summaryOf(t *testing.T, in report.Input, path string) string {
+	t.Helper()
+	summary, err := report.Summarize(in, report.Records(filepath.Join(path, folder.RequestsFile)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := json.MarshalIndent(summary, "", " ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func read(t *testing.T, path, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(path, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// same compares a merged run with the one of a single process: plan, hash, records and summary.
+func same(t *testing.T, whole *Whole, merged, alone string) {
+	t.Helper()
+	if read(t, merged, folder.ScheduleFile) != read(t, alone, folder.ScheduleFile) {
+		t.Error("another schedule")
+	}
+	var m folder.Manifest
+	if err := readJSON(filepath.Join(alone, folder.ManifestFile), &m); err != nil {
+		t.Fatal(err)
+	}
+	if got := whole.Parts[0].Manifest.Workload.SHA256; got != m.Workload.SHA256 || !whole.StartedAt.Equal(m.StartedAt) {
+		t.Errorf("workload %s started at %v, that of one process is %s, %v", got, whole.StartedAt, m.Workload.SHA256, m.StartedAt)
+	}
+	got, want := recordsOf(t, merged), recordsOf(t, alone)
+	if len(got) != len(want) {
+		t.Fatalf("%d records, want %d", len(got), len(want))
+	}
+	for i := range got {
+		if !reflect.DeepEqual(got[i], want[i]) {
+			t.Fatalf("record %d: %s\nof one process: %s", i, jsonLine(t, got[i]), jsonLine(t, want[i]))
+		}
+	}
+	in, err := whole.Input("load", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	of := in
+	var phases folder.Phases
+	if err := readJSON(filepath.Join(alone, folder.PhasesFile), &phases); err != nil {
+		t.Fatal(err)
+	}
+	of.Phases = []report.Phase{report.Phase(phases.Phases[0])}
+	if got, want := summaryOf(t, in, merged), summaryOf(t, of, alone); got != want {
+		t.Errorf("summary\n%s\nof one process\n%s", got, want)
+	}
+}
+
+// trace is a Mooncake trace whose requests come at moments of their own.
+func trace(t *testing.T) string {
+	t.Helper()
+	var text strings.Builder
+	for i := range 60 {
+		fmt.Fprintf(&text, `{"timestamp": %d, "input_length": %d, "output_length": 5, "hash_ids": [%d]}`+"\n", 13*i+i*i%11, 100+i, i%7)
+	}
+	path := filepath.Join(t.TempDir(), "trace.jsonl")
+	if err := os.WriteFile(path, []byte(text.String()), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// An open load and conversations are the same requests at the same moments, however many processes send
+// them: against a server that serves four at a time, so that they wait for each other across the ranks.
+func TestRanksMergedAreOneRunExactly(t *testing.T) {
+	for name, args := range map[string][]string{
+		"constant":           {"--arrival=constant", "--rate=37", "--requests=120"},
+		"constant, by time":  {"--arrival=constant", "--rate=37", "--duration=3s"},
+		"poisson":            {"--arrival=poisson", "--rate=45", "--requests=150", "--shared-prefix-tokens=20"},
+		"gamma":              {"--arrival=gamma", "--burstiness=0.3", "--rate=40", "--duration=3s"},
+		"stages":             {"--arrival=poisson", "--stages=1s:10,500ms:0,1s:90"},
+		"trace":              {"--arrival=trace", "--trace", trace(t)},
+		"talk, closed":       {"--scenario=multi_turn", "--clients=9", "--active-conversations=12", "--max-turns=4", "--requests=100"},
+		"talk, at random":    {"--scenario=multi_turn", "--clients=8", "--active-conversations=20", "--max-turns=3", "--requests=90", "--sampling=random"},
+		"talk, by the clock": {"--scenario=multi_turn", "--clients=7", "--max-turns=5", "--arrival=poisson", "--rate=20", "--duration=4s"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			four := func() *engine { return &engine{free: make([]time.Time, 4)} }
+			_, alone := shared(t, four(), 1, args...)
+			for _, world := range []int{2, 3, 4, 7} {
+				whole, merged := shared(t, four(), world, args...)
+				same(t, whole, merged, alone)
+				if t.Failed() {
+					t.Fatalf("%d ranks", world)
+				}
+			}
+		})
+	}
+}
+
+// A slot of a closed loop takes the next request of its own rank. If all answers take the same time and
+// every rank has as many slots, that is the request which it would take anyway.
+func TestAClosedLoopIsOneRunExactlyIfAnswersTakeTheSameTime(t *testing.T) {
+	for _, args := range [][]string{
+		{"--concurrency=12", "--requests=120"}, {"--concurrency=12", "--requests=101"}, {"--stages=1s:12,1s:24,1s:12"},
+	} {
+		_, alone := shared(t, &engine{steady: true}, 1, args...)
+		for _, world := range []int{2, 3, 4} {
+			whole, merged := shared(t, &engine{steady: true}, world, args...)
+			if args[0] == "--stages=1s:12,1s:24,1s:12" {
+				// Only the moments are those of one process: which requests come to be sent is a matter of
+				// the rank whose slots they are.
+				if got, want := moments(recordsOf(t, merged)), moments(recordsOf(t, alone)); !maps.Equal(got, want) {
+					t.Errorf("%d ranks: %v\nwant %v", world, got, want)
+				}
+				continue
+			}
+			same(t, whole, merged, alone)
+		}
+	}
+}
+
+// moments counts how many requests were sent when.
+func moments(records []chat.Record) map[int64]int {
+	at := map[int64]int{}
+	for _, r := range records {
+		at[*r.DispatchNS]++
+	}
+	return at
+}
+
+// Whatever answers take, a closed loop sends the same requests, each once, and has no more in flight.
+func TestAClosedLoopOfRanksSendsTheSameRequestsWithAsManyInFlight(t *testing.T) {
+	args := []string{"--concurrency=10", "--requests=137", "--output-tokens=1:50"}
+	e := &engine{}
+	_, alone := shared(t, e, 1, args...)
+	want := asked(recordsOf(t, alone))
+	if e.most != 10 {
+		t.Fatalf("%d in flight of one process", e.most)
+	}
+	for _, world := range []int{2, 3, 4, 7, 10} {
+		e := &engine{}
+		_, merged := shared(t, e, world, args...)
+		if got := asked(recordsOf(t, merged)); !slices.Equal(got, want) {
+			t.Errorf("%d ranks: %d requests, or others", world, len(got))
+		}
+		if e.most != 10 {
+			t.Errorf("%d ranks: %d in flight", world, e.most)
+		}
+	}
+}
+
+func asked(records []chat.Record) []string {
+	var all []string
+	for _, r := range records {
+		all = append(all, fmt.Sprint(r.Index, r.PromptSHA256, r.ParamsSHA256))
+	}
+	return all
+}

@@ -1,0 +1,76 @@
+package merge
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/umascope/umascope/loadgen/folder"
+)
+
+// FuzzOpen reads any manifest as that of a second rank: what is accepted is rank 1 of the same run.
+func FuzzOpen(f *testing.F) {
+	good, err := json.Marshal(manifest(1, 2, 10))
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(good)
+	f.Add(good[:len(good)/2])
+	f.Add(bytes.Replace(good, []byte(`"rank":1`), []byte(`"rank":-1`), 1))
+	f.Add([]byte(`{"schema":"umascope.manifest/1","rank":{"rank":1,"world":2},"judging":{}}`))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		first := rankFiles(t, 0, 2, 4, nil).write(t, filepath.Join(t.TempDir(), "0"))
+		second := files{folder.ManifestFile: string(text)}.write(t, filepath.Join(t.TempDir(), "1"))
+		w, err := Open([]string{second, first}, false)
+		if err != nil {
+			return
+		}
+		if len(w.Parts) != 2 || w.Parts[1].rank() != 1 || w.World != 2 || w.Parts[0].ShiftNS < 0 || w.Parts[1].ShiftNS < 0 {
+			t.Fatalf("%+v", w)
+		}
+		// Whatever else it says must be bearable.
+		if _, err := w.Input("whole", nil); err == nil {
+			_ = w.Manifest("whole", map[string]int{"a": 1})
+		}
+	})
+}
+
+// FuzzSchedule merges any two files: what is accepted is in strict order, and every whole line is there.
+func FuzzSchedule(f *testing.F) {
+	f.Add(scheduleLine(0)+scheduleLine(2), scheduleLine(1)+scheduleLine(3))
+	f.Add(scheduleLine(0), scheduleLine(0))
+	f.Add(scheduleLine(0), scheduleLine(1)[:20])
+	f.Add(`{"phase":"measure"}`+"\n", `{"phase":"measure","index":1e9}`+"\n")
+	f.Fuzz(func(t *testing.T, one, other string) {
+		out := t.TempDir()
+		w := &Whole{}
+		for r, text := range []string{one, other} {
+			path := filepath.Join(out, string(rune('0'+r)))
+			if err := os.Mkdir(path, 0o755); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(filepath.Join(path, folder.ScheduleFile), []byte(text), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			w.Parts = append(w.Parts, Part{Folder: folder.Folder(path), Manifest: manifest(r, 2, 10)})
+		}
+		var got bytes.Buffer
+		if err := w.Schedule(t.Context(), &got); err != nil {
+			return
+		}
+		if strings.Count(got.String(), "\n") != strings.Count(one, "\n")+strings.Count(other, "\n") {
+			t.Fatalf("%q and %q make %q", one, other, got.String())
+		}
+		expected := 0
+		for line := range strings.Lines(got.String()) {
+			var l folder.ScheduleLine
+			if json.Unmarshal([]byte(line), &l) == nil && l.Index != expected {
+				t.Fatalf("request %d where %d is due: %q", l.Index, expected, got.String())
+			}
+			expected++
+		}
+	})
+}

@@ -1,0 +1,255 @@
+package merge
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"os"
+	"runtime"
+	"slices"
+
+	"github.com/umascope/umascope/loadgen/chat"
+	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/report"
+)
+
+// maxLineBytes bounds one line of a schedule or of outputs.
+const maxLineBytes = 256 << 20
+
+// Requests writes the records of all ranks on one clock, in the order in which they ended, under the
+// name of the whole. Of each rank some batches of records are in memory. Torn are the ranks whose last
+// record is half written: they were killed.
+func (w *Whole) Requests(ctx context.Context, run string, out io.Writer) (torn []int, err error) {
+	var parts []iter.Seq2[chat.Record, error]
+	decoders := max(1, runtime.GOMAXPROCS(0)/len(w.Parts))
+	for _, p := range w.Parts {
+		parts = append(parts, func(yield func(chat.Record, error) bool) {
+			for record, err := range report.RecordsBy(p.Path(folder.RequestsFile), decoders) {
+				if errors.Is(err, report.ErrTorn) {
+					torn = append(torn, p.rank())
+					return
+				}
+				record = record.Shifted(p.ShiftNS)
+				record.Run, record.Rank = run, new(p.rank())
+				if !yield(record, err) {
+					return
+				}
+			}
+		})
+	}
+	encoder := json.NewEncoder(out)
+	encoder.SetEscapeHTML(false) // as the ranks wrote them
+	for record, err := range inOrder(func(a, b chat.Record) int { return cmp.Compare(ended(a), ended(b)) }, parts) {
+		if err := errors.Join(err, ctx.Err()); err != nil {
+			return torn, err
+		}
+		if err := encoder.Encode(record); err != nil {
+			return torn, err
+		}
+	}
+	slices.Sort(torn)
+	return torn, nil
+}
+
+// ended is the last that is known of a request.
+func ended(r chat.Record) int64 {
+	for _, moment := range []*int64{r.EndNS, r.BrokenOffNS, r.DispatchNS} {
+		if moment != nil {
+			return *moment
+		}
+	}
+	return r.IntendedNS
+}
+
+// Outputs writes what the model wrote to all ranks, one rank after the other: outputs are found by phase
+// and index, and have no moment. None says that no rank kept any.
+func (w *Whole) Outputs(ctx context.Context, run string, out io.Writer) error {
+	encoder := json.NewEncoder(out)
+	encoder.SetEscapeHTML(false)
+	for _, p := range w.Parts {
+		path := p.Path(folder.OutputsFile)
+		for text, err := range lines(path) {
+			var line folder.OutputLine
+			if err == nil {
+				err = json.Unmarshal(text, &line)
+			}
+			if err := errors.Join(err, ctx.Err()); err != nil {
+				return fmt.Errorf("%s: %w", path, err)
+			}
+			line.Run = run
+			if err := encoder.Encode(line); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// HaveOutputs says whether the ranks kept what the model wrote.
+func (w *Whole) HaveOutputs() bool {
+	return slices.ContainsFunc(w.Parts, func(p Part) bool {
+		_, err := os.Stat(p.Path(folder.OutputsFile))
+		return err == nil
+	})
+}
+
+// planned is a line of a schedule.
+type planned struct {
+	phase, index int // phase by its place in the plan
+	text         []byte
+	part         Part
+}
+
+// Schedule writes the lines of all ranks in the order of the plan, byte for byte. A request that two
+// ranks were to send is an error, and so is one that none was to send unless ranks are missing: then
+// they did not share one load, whatever their manifests say.
+func (w *Whole) Schedule(ctx context.Context, out io.Writer) error {
+	plan := w.plan()
+	var parts []iter.Seq2[planned, error]
+	for _, p := range w.Parts {
+		parts = append(parts, p.planned(plan))
+	}
+	last := planned{phase: -1, index: -1}
+	for next, err := range inOrder(func(a, b planned) int {
+		return cmp.Or(cmp.Compare(a.phase, b.phase), cmp.Compare(a.index, b.index))
+	}, parts) {
+		if err := errors.Join(err, ctx.Err()); err != nil {
+			return err
+		}
+		if err := w.follows(last, next, plan); err != nil {
+			return err
+		}
+		last = next
+		if _, err := out.Write(next.text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// plan names the phases of load in their order, and which of them are planned as they go on.
+func (w *Whole) plan() []folder.PlannedPhase { return w.Parts[0].Manifest.Workload.Phases }
+
+// follows checks that a line comes right after the one before it.
+func (w *Whole) follows(last, next planned, plan []folder.PlannedPhase) error {
+	p := plan[next.phase]
+	expected := 0
+	if next.phase == last.phase {
+		expected = last.index + 1
+	}
+	switch {
+	case next.index < expected:
+		return fmt.Errorf("%s: request %d of %s is planned there and in %s", next.part.Folder, next.index, p.Name, last.part.Folder)
+	case next.index > expected && len(w.Missing) == 0 && (p.Process.Open() || p.Limit.Requests > 0):
+		// A closed loop that ends by time is planned in blocks, and the ranks come to different ones.
+		return fmt.Errorf("%s: request %d of %s is planned by no rank", next.part.Folder, expected, p.Name)
+	}
+	return nil
+}
+
+// planned reads the schedule of a rank.
+func (p Part) planned(plan []folder.PlannedPhase) iter.Seq2[planned, error] {
+	path := p.Path(folder.ScheduleFile)
+	return func(yield func(planned, error) bool) {
+		for text, err := range lines(path) {
+			var key struct {
+				Phase string `json:"phase"`
+				Index int    `json:"index"`
+			}
+			if err == nil {
+				err = json.Unmarshal(text, &key)
+			}
+			phase := slices.IndexFunc(plan, func(known folder.PlannedPhase) bool { return known.Name == key.Phase })
+			if err == nil && phase < 0 {
+				err = fmt.Errorf("%s is no phase of the plan", quoted(key.Phase))
+			}
+			if err != nil {
+				err = fmt.Errorf("%s: %w", path, err)
+			}
+			if !yield(planned{phase, key.Index, text, p}, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// lines yields the whole lines of a file, each with its newline and as memory of its own; a file that
+// is not there has none. A torn last line is left out: the process was killed.
+func lines(path string) iter.Seq2[[]byte, error] {
+	return func(yield func([]byte, error) bool) {
+		file, err := os.Open(path)
+		if errors.Is(err, os.ErrNotExist) {
+			return
+		}
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		defer file.Close()
+		reader := bufio.NewReaderSize(file, 64<<10)
+		for {
+			text, err := line(reader)
+			if errors.Is(err, io.EOF) {
+				return
+			}
+			if !yield(text, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+func line(reader *bufio.Reader) ([]byte, error) {
+	var text []byte
+	for {
+		part, err := reader.ReadSlice('\n')
+		text = append(text, part...)
+		if len(text) > maxLineBytes {
+			return nil, fmt.Errorf("a line is longer than %d MiB", maxLineBytes>>20)
+		}
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			return text, err
+		}
+	}
+}
+
+// inOrder merges sequences that are each in order; of equals, the first sequence's goes first. It ends
+// with the first error.
+func inOrder[T any](compare func(a, b T) int, parts []iter.Seq2[T, error]) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		type head struct {
+			value T
+			err   error
+			next  func() (T, error, bool)
+		}
+		var heads []*head
+		for _, part := range parts {
+			next, stop := iter.Pull2(part)
+			defer stop()
+			if value, err, ok := next(); ok {
+				heads = append(heads, &head{value, err, next})
+			}
+		}
+		for len(heads) > 0 {
+			at := 0
+			for i, h := range heads {
+				if h.err != nil || heads[at].err == nil && compare(h.value, heads[at].value) < 0 {
+					at = i
+				}
+			}
+			h := heads[at]
+			if !yield(h.value, h.err) || h.err != nil {
+				return
+			}
+			var ok bool
+			if h.value, h.err, ok = h.next(); !ok {
+				heads = slices.Delete(heads, at, at+1)
+			}
+		}
+	}
+}

@@ -1,0 +1,218 @@
+// Package merge makes one run of those of the ranks that shared its load: the same files as if one
+// process had sent everything, on one clock.
+//
+// Every duration of a request was taken by one process and stays as it is; so do all counts, and
+// percentiles are computed from the requests anew. What depends on the wall clocks of several machines
+// is how requests of different ranks lie against each other: totals per second, phases, the steady
+// state, what telemetry shows at a moment. The manifest says how much that can be.
+package merge
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/rank"
+)
+
+// maxManifestBytes bounds a manifest.json and a phases.json: folders come from other machines.
+const maxManifestBytes = 64 << 20
+
+// Part is the folder of one rank.
+type Part struct {
+	folder.Folder
+	Manifest folder.Manifest
+	Phases   []folder.Span
+	// ShiftNS is added to its offsets to make them count from the start of the whole.
+	ShiftNS int64
+}
+
+func (p Part) rank() int { return p.Manifest.Rank.Rank }
+
+// Whole is a run whose ranks agree.
+type Whole struct {
+	// Parts are in the order of their ranks.
+	Parts []Part
+	// World is how many ranks there were, Missing those that are not in Parts.
+	World   int
+	Missing []int
+	// StartedAt is when the first of them started: the moment that offsets of the whole count from.
+	StartedAt time.Time
+}
+
+// Open reads what the folders say of themselves and refuses those that are not ranks of one run. Every
+// error begins with the folder that is at fault.
+func Open(paths []string, allowMissing bool) (*Whole, error) {
+	w := &Whole{}
+	for _, path := range paths {
+		part, err := openPart(path)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+		w.Parts = append(w.Parts, part)
+	}
+	if len(w.Parts) == 0 {
+		return nil, errors.New("no folder")
+	}
+	slices.SortStableFunc(w.Parts, func(a, b Part) int { return a.rank() - b.rank() })
+	if err := w.agree(); err != nil {
+		return nil, err
+	}
+	if len(w.Missing) > 0 && !allowMissing {
+		return nil, fmt.Errorf("%s: of its %d ranks %s missing; --allow-missing merges the others to a run that is invalid", w.Parts[0].Folder, w.World, numbered(w.Missing))
+	}
+	w.align()
+	return w, nil
+}
+
+func openPart(path string) (Part, error) {
+	p := Part{Folder: folder.Folder(path)}
+	if err := p.onlyFiles(); err != nil {
+		return p, err
+	}
+	if err := readJSON(p.Path(folder.ManifestFile), &p.Manifest); err != nil {
+		return p, err
+	}
+	m := p.Manifest
+	switch {
+	case m.Schema != folder.ManifestSchema:
+		return p, fmt.Errorf("its manifest is %q and not %q", m.Schema, folder.ManifestSchema)
+	case m.Rank == nil || m.Rank.World < 2:
+		return p, errors.New("it is no rank of a run (--rank, --world)")
+	case m.Rank.Rank < 0 || m.Rank.Rank >= m.Rank.World || m.Rank.World > rank.MaxWorld:
+		return p, fmt.Errorf("it says that it is rank %d of %d", m.Rank.Rank, m.Rank.World)
+	case m.Judging == nil || m.StartedAt.IsZero():
+		return p, errors.New("it never began to send")
+	case m.Rank.StartAt.Sub(m.StartedAt).Abs() > longestLead:
+		return p, fmt.Errorf("it started at %s for a load that began at %s", m.StartedAt.UTC().Format(time.RFC3339), m.Rank.StartAt.UTC().Format(time.RFC3339))
+	}
+	var phases folder.Phases
+	if err := readJSON(p.Path(folder.PhasesFile), &phases); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return p, err
+	}
+	p.Phases = phases.Phases
+	return p, nil
+}
+
+// longestLead is more than any rank waits for the start of its load, whatever its clock is off, and far
+// less than what would not fit into an offset.
+const longestLead = 2 * rank.MaxAhead
+
+// onlyFiles refuses a folder in which something else has the name of a file: a pipe would be waited for
+// for ever.
+func (p Part) onlyFiles() error {
+	for _, name := range []string{folder.ManifestFile, folder.PhasesFile, folder.ScheduleFile, folder.RequestsFile, folder.OutputsFile, folder.TelemetryFile} {
+		if info, err := os.Stat(p.Path(name)); err == nil && !info.Mode().IsRegular() {
+			return fmt.Errorf("%s is no regular file", name)
+		}
+	}
+	return nil
+}
+
+func readJSON(path string, into any) error {
+	file, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	text, err := io.ReadAll(io.LimitReader(file, maxManifestBytes+1))
+	if err != nil {
+		return err
+	}
+	if len(text) > maxManifestBytes {
+		return fmt.Errorf("%s: longer than %d MiB", path, maxManifestBytes>>20)
+	}
+	if err := json.Unmarshal(text, into); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return nil
+}
+
+// agree compares each rank with the first and finds those that are missing.
+func (w *Whole) agree() error {
+	first := w.Parts[0]
+	w.World = first.Manifest.Rank.World
+	for i, part := range w.Parts[1:] {
+		for _, e := range essentials() {
+			if own, others := e.of(part.Manifest), e.of(first.Manifest); own != others {
+				return fmt.Errorf("%s: its %s is %s, and that of %s is %s", part.Folder, e.name, own, first.Folder, others)
+			}
+		}
+		if before := w.Parts[i]; before.rank() == part.rank() {
+			return fmt.Errorf("%s: it is rank %d, and so is %s", part.Folder, part.rank(), before.Folder)
+		}
+	}
+	for rank := range w.World {
+		if !slices.ContainsFunc(w.Parts, func(p Part) bool { return p.rank() == rank }) {
+			w.Missing = append(w.Missing, rank)
+		}
+	}
+	return nil
+}
+
+// essential is what all ranks of a run have in common.
+type essential struct {
+	name string
+	of   func(folder.Manifest) string
+}
+
+// essentials are in the order in which a difference explains itself best: another seed makes another
+// workload too.
+func essentials() []essential {
+	return []essential{
+		{"world", func(m folder.Manifest) string { return fmt.Sprint(m.Rank.World) }},
+		{"start", func(m folder.Manifest) string { return m.Rank.StartAt.UTC().Format(time.RFC3339Nano) }},
+		{"scenario", func(m folder.Manifest) string { return quoted(m.Scenario) }},
+		{"arm", func(m folder.Manifest) string { return quoted(m.Labels["arm"]) }},
+		{"seed", func(m folder.Manifest) string { return fmt.Sprint(m.Seed) }},
+		{"model", func(m folder.Manifest) string { return quoted(m.Server.Model) }},
+		{"workload", func(m folder.Manifest) string { return quoted(m.Workload.SHA256) }},
+		{"--slo", func(m folder.Manifest) string { return quoted(m.Judging.SLO) }},
+		{"--validity", func(m folder.Manifest) string { return quoted(strings.Join(m.Judging.Validity, " ")) }},
+	}
+}
+
+// quoted makes a text of a foreign file fit for one line.
+func quoted(text string) string { return fmt.Sprintf("%.100q", text) }
+
+// align puts all parts on the clock of the one that started first.
+func (w *Whole) align() {
+	w.StartedAt = w.Parts[0].Manifest.StartedAt
+	for _, p := range w.Parts {
+		if p.Manifest.StartedAt.Before(w.StartedAt) {
+			w.StartedAt = p.Manifest.StartedAt
+		}
+	}
+	for i := range w.Parts {
+		w.Parts[i].ShiftNS = w.Parts[i].Manifest.StartedAt.Sub(w.StartedAt).Nanoseconds()
+	}
+}
+
+// numbered lists ranks: "rank 2 is", "ranks 1, 3 are".
+func numbered(ranks []int) string {
+	if len(ranks) == 1 {
+		return fmt.Sprintf("rank %d is", ranks[0])
+	}
+	return "ranks " + commaSeparated(ranks) + " are"
+}
+
+// mostNamed bounds how many ranks a message names.
+const mostNamed = 16
+
+func commaSeparated(ranks []int) string {
+	var names []string
+	for _, rank := range ranks[:min(len(ranks), mostNamed)] {
+		names = append(names, fmt.Sprint(rank))
+	}
+	if more := len(ranks) - mostNamed; more > 0 {
+		names = append(names, fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(names, ", ")
+}

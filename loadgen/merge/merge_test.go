@@ -1,0 +1,352 @@
+package merge
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/umascope/umascope/loadgen/chat"
+	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/rank"
+	"github.com/umascope/umascope/loadgen/schedule"
+)
+
+const ms = int64(time.Millisecond)
+
+// base is when rank 0 of the tests starts, and begin when the measured load does.
+var (
+	base  = time.Date(2026, 11, 21, 15, 0, 0, 0, time.UTC)
+	begin = base.Add(10 * time.Second)
+)
+
+// startedAfter is how much later than rank 0 a rank starts.
+func startedAfter(r int) time.Duration { return time.Duration(r) * 137 * time.Millisecond }
+
+// manifest is that of a rank of a constant load of as many requests.
+func manifest(r, world, requests int) folder.Manifest {
+	place := rank.Place{Rank: r, World: world, Source: "--rank and --world"}
+	return folder.Manifest{
+		Schema: folder.ManifestSchema, Run: place.Run("load"), Scenario: "standard", State: folder.StateComplete,
+		Labels:    map[string]string{"arm": "a", "host": "spark"},
+		StartedAt: base.Add(startedAfter(r)), EndedAt: new(base.Add(time.Minute + startedAfter(r))),
+		Rank:   &folder.Share{Place: place, Of: "load", StartAt: begin, Clock: &rank.Clock{Synchronised: true, MaxErrorSeconds: 0.001}},
+		Flags:  map[string]string{"rate": "10", "rank": fmt.Sprint(r)},
+		Seed:   7,
+		Server: folder.Server{Model: "m"},
+		Client: folder.Client{Hostname: "one", BootID: "boot"},
+		Workload: folder.Workload{SHA256: "w", Phases: []folder.PlannedPhase{{
+			Name: folder.PhaseMeasure, Process: schedule.Process{Arrival: schedule.Constant, RatePerSecond: 10}, Limit: schedule.Limit{Requests: requests},
+		}}},
+		Judging: &folder.Judging{
+			Streaming: true, Unmeasured: []string{folder.PhaseReady, folder.PhaseWarmup, folder.PhaseStop},
+			Client: folder.ClientHealth{Watched: true},
+			Model:  folder.ModelFindings{Checked: true, Compared: true, Guarded: true},
+			KVMode: folder.KVFindings{Checked: true},
+		},
+	}
+}
+
+// record is a request of the constant load as its rank writes it: due every 100 ms, answered in 50.
+func record(r, world, index int) chat.Record {
+	due := int64(begin.Sub(base)-startedAfter(r)) + int64(index)*100*ms
+	return chat.Record{
+		Run: "other", Phase: folder.PhaseMeasure, Index: index, Rank: &r, Status: chat.StatusOK,
+		IntendedNS: due, EligibleNS: &due, DispatchNS: &due, FirstTokenNS: new(due + 20*ms), FirstVisibleNS: new(due + 20*ms),
+		ArrivalsNS: []int64{due + 20*ms, 30 * ms}, ReadIDs: []int{0, 1}, ArrivalKinds: "tt", EndNS: new(due + 50*ms),
+		TokensIn: new(10), TokensOut: new(2), HTTPStatus: 200,
+	}
+}
+
+func scheduleLine(index int) string {
+	return fmt.Sprintf(`{"phase":"measure","index":%d,"planned_ns":%d,"prompt_sha256":"p%d","params_sha256":"q","input_tokens_target":10,"max_tokens":2}`+"\n", index, int64(index)*100*ms, index)
+}
+
+func jsonLine(t testing.TB, value any) string {
+	t.Helper()
+	text, err := json.Marshal(value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text) + "\n"
+}
+
+// files are those of a rank by their names.
+type files map[string]string
+
+// rankFiles are those of a rank of a whole load, altered.
+func rankFiles(t *testing.T, r, world, requests int, alter func(*folder.Manifest)) files {
+	t.Helper()
+	m := manifest(r, world, requests)
+	if alter != nil {
+		alter(&m)
+	}
+	f := files{}
+	measure := int64(begin.Sub(base) - startedAfter(r))
+	f[folder.PhasesFile] = jsonLine(t, folder.Phases{Schema: folder.PhasesSchema, Phases: []folder.Span{
+		{Name: folder.PhaseReady, StartNS: 0, EndNS: 1000 * ms},
+		{Name: folder.PhaseMeasure, StartNS: measure, EndNS: measure + 1000*ms + int64(r)},
+		{Name: folder.PhaseStop, StartNS: measure + 1000*ms + int64(r), EndNS: measure + 2000*ms},
+	}})
+	for index := range requests {
+		if !(rank.Place{Rank: r, World: world}).Takes(index) {
+			continue
+		}
+		f[folder.ScheduleFile] += scheduleLine(index)
+		f[folder.RequestsFile] += jsonLine(t, record(r, world, index))
+		f[folder.OutputsFile] += jsonLine(t, folder.OutputLine{Run: m.Run, Phase: folder.PhaseMeasure, Index: index, Output: fmt.Sprintf("<%d>", index)})
+	}
+	f[folder.ManifestFile] = jsonLine(t, m)
+	return f
+}
+
+func (f files) write(t *testing.T, path string) string {
+	t.Helper()
+	if err := os.MkdirAll(path, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range f {
+		if err := os.WriteFile(filepath.Join(path, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return path
+}
+
+// ranks writes the folders of a whole load of 10 requests, the last rank first.
+func ranks(t *testing.T, world int, alter func(r int, m *folder.Manifest)) []string {
+	t.Helper()
+	out := t.TempDir()
+	var paths []string
+	for r := world - 1; r >= 0; r-- {
+		f := rankFiles(t, r, world, 10, func(m *folder.Manifest) {
+			if alter != nil {
+				alter(r, m)
+			}
+		})
+		paths = append(paths, f.write(t, filepath.Join(out, fmt.Sprintf("r%d", r))))
+	}
+	return paths
+}
+
+func open(t *testing.T, paths []string) *Whole {
+	t.Helper()
+	w, err := Open(paths, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+func TestRanksOfOneRunComeInTheirOrderOnTheClockOfTheFirstToStart(t *testing.T) {
+	w := open(t, ranks(t, 3, func(r int, m *folder.Manifest) {
+		m.StartedAt = base.Add([]time.Duration{20, 5, 0}[r] * time.Millisecond)
+	}))
+	var got []string
+	for _, p := range w.Parts {
+		got = append(got, fmt.Sprint(p.rank(), p.ShiftNS/ms))
+	}
+	if want := []string{"0 20", "1 5", "2 0"}; !slices.Equal(got, want) || !w.StartedAt.Equal(base) || w.World != 3 || w.Name() != "load" || w.Missing != nil {
+		t.Errorf("%v from %v, %+v", got, w.StartedAt, w)
+	}
+}
+
+func TestFoldersThatAreNotRanksOfOneRunAreRefusedByName(t *testing.T) {
+	for name, alter := range map[string]func(m *folder.Manifest){
+		"its world is 5":              func(m *folder.Manifest) { m.Rank.World = 5 },
+		"its start is":                func(m *folder.Manifest) { m.Rank.StartAt = begin.Add(1) },
+		`its scenario is "x"`:         func(m *folder.Manifest) { m.Scenario = "x" },
+		`its arm is "b"`:              func(m *folder.Manifest) { m.Labels["arm"] = "b" },
+		"its seed is 8":               func(m *folder.Manifest) { m.Seed = 8 },
+		`its model is "\x1b[2Jm"`:     func(m *folder.Manifest) { m.Server.Model = "\x1b[2Jm" },
+		`its workload is "v"`:         func(m *folder.Manifest) { m.Workload.SHA256 = "v" },
+		`its --slo is "e2e=1s"`:       func(m *folder.Manifest) { m.Judging.SLO = "e2e=1s" },
+		`its --validity is "a=off"`:   func(m *folder.Manifest) { m.Judging.Validity = []string{"a=off"} },
+		"it is rank 1, and so is":     func(m *folder.Manifest) { m.Rank.Rank = 1 },
+		"no rank of a run":            func(m *folder.Manifest) { m.Rank = nil },
+		"no rank of a run (--rank":    func(m *folder.Manifest) { m.Rank.World = 1 },
+		"it says that it is rank 9 o": func(m *folder.Manifest) { m.Rank.Rank = 9 },
+		"it is rank 2 of 100001":      func(m *folder.Manifest) { m.Rank.World = rank.MaxWorld + 1 },
+		"it started at 9999-":         func(m *folder.Manifest) { m.StartedAt = time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC) },
+		"never began":                 func(m *folder.Manifest) { m.Judging = nil },
+		"never began to":              func(m *folder.Manifest) { m.StartedAt = time.Time{} },
+		`its manifest is "other/1"`:   func(m *folder.Manifest) { m.Schema = "other/1" },
+	} {
+		paths := ranks(t, 3, func(r int, m *folder.Manifest) {
+			if r == 2 {
+				alter(m)
+			}
+		})
+		_, err := Open(paths, false)
+		at := paths[0]
+		if strings.Contains(name, "so is") {
+			at = paths[1] // of two that say the same, the later one on the command line
+		}
+		if err == nil || !strings.HasPrefix(err.Error(), at+": ") || !strings.Contains(err.Error(), name) || strings.ContainsAny(err.Error(), "\n\x1b") {
+			t.Errorf("%q: %v", name, err)
+		}
+	}
+}
+
+func TestAMissingRankIsRefusedUnlessItIsAllowed(t *testing.T) {
+	paths := ranks(t, 4, nil)
+	if _, err := Open(paths[1:3], false); err == nil || !strings.Contains(err.Error(), "ranks 0, 3 are missing") {
+		t.Errorf("%v", err)
+	}
+	w, err := Open(paths[1:3], true)
+	if err != nil || !slices.Equal(w.Missing, []int{0, 3}) {
+		t.Fatalf("%+v, %v", w, err)
+	}
+	if got := w.stopped(); got != "of 4 ranks ranks 0, 3 are missing" {
+		t.Errorf("stopped: %q", got)
+	}
+	if _, err := Open(nil, true); err == nil {
+		t.Error("nothing was merged")
+	}
+}
+
+func TestAFolderThatCannotBeReadIsAnError(t *testing.T) {
+	good := ranks(t, 2, nil)
+	for name, f := range map[string]files{
+		"no manifest":     {},
+		"garbage":         {folder.ManifestFile: "{"},
+		"garbage, phases": {folder.ManifestFile: jsonLine(t, manifest(1, 2, 10)), folder.PhasesFile: "x"},
+	} {
+		path := f.write(t, filepath.Join(t.TempDir(), "r"))
+		if _, err := Open([]string{good[1], path}, false); err == nil || !strings.HasPrefix(err.Error(), path) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestTheScheduleIsThatOfOneRunByteForByte(t *testing.T) {
+	var whole strings.Builder
+	for index := range 10 {
+		whole.WriteString(scheduleLine(index))
+	}
+	for world := 2; world <= 5; world++ {
+		var got bytes.Buffer
+		if err := open(t, ranks(t, world, nil)).Schedule(t.Context(), &got); err != nil || got.String() != whole.String() {
+			t.Errorf("%d ranks: %v\n%s", world, err, got.String())
+		}
+	}
+}
+
+func TestAScheduleWithARequestTwiceOrNeverIsRefused(t *testing.T) {
+	twoRanks := func(change func(files)) (*Whole, []string) {
+		out := t.TempDir()
+		var paths []string
+		for r := range 2 {
+			f := rankFiles(t, r, 2, 4, nil)
+			if r == 1 {
+				change(f)
+			}
+			paths = append(paths, f.write(t, filepath.Join(out, fmt.Sprint(r))))
+		}
+		return open(t, paths), paths
+	}
+	for want, change := range map[string]func(files){
+		"request 2 of measure is planned there and in":  func(f files) { f[folder.ScheduleFile] = scheduleLine(1) + scheduleLine(2) + scheduleLine(3) },
+		"request 1 of measure is planned by no rank":    func(f files) { f[folder.ScheduleFile] = scheduleLine(3) },
+		`"other" is no phase of the plan`:               func(f files) { f[folder.ScheduleFile] = `{"phase":"other","index":0}` + "\n" },
+		"invalid character":                             func(f files) { f[folder.ScheduleFile] = "garbage\n" },
+		"request -1 of measure is planned there and in": func(f files) { f[folder.ScheduleFile] = `{"phase":"measure","index":-1}` + "\n" },
+	} {
+		w, _ := twoRanks(change)
+		if err := w.Schedule(t.Context(), &bytes.Buffer{}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v", want, err)
+		}
+	}
+	// A rank that is known to be missing has its requests, and a torn last line is of a killed process.
+	w, paths := twoRanks(func(f files) { f[folder.ScheduleFile] += `{"phase":"mea` })
+	if err := w.Schedule(t.Context(), &bytes.Buffer{}); err != nil {
+		t.Errorf("torn: %v", err)
+	}
+	alone, err := Open(paths[1:], true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := alone.Schedule(t.Context(), &bytes.Buffer{}); err != nil {
+		t.Errorf("alone: %v", err)
+	}
+	// The ranks of a closed loop that ends by time come to different blocks of the plan.
+	for i := range alone.Parts {
+		alone.Parts[i].Manifest.Workload.Phases[0] = folder.PlannedPhase{Name: folder.PhaseMeasure, Process: schedule.Process{Arrival: schedule.Closed}, Limit: schedule.Limit{Duration: time.Hour}}
+	}
+	alone.Missing = nil
+	if err := alone.Schedule(t.Context(), &bytes.Buffer{}); err != nil {
+		t.Errorf("endless: %v", err)
+	}
+}
+
+func TestRecordsAreThoseOfOneRunOnOneClock(t *testing.T) {
+	paths := ranks(t, 3, nil)
+	torn := filepath.Join(paths[1], folder.RequestsFile)
+	text, err := os.ReadFile(torn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(torn, append(text, `{"run":"x","pha`...), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	var got bytes.Buffer
+	killed, err := open(t, paths).Requests(t.Context(), "whole", &got)
+	if err != nil || !slices.Equal(killed, []int{1}) {
+		t.Fatalf("torn %v, %v", killed, err)
+	}
+	index := 0
+	for line := range strings.Lines(got.String()) {
+		want := record(0, 1, index) // as one process has it that started with rank 0
+		want.Run, want.Rank = "whole", new(index%3)
+		if line != jsonLine(t, want) {
+			t.Errorf("record %d: %s\nwant %s", index, line, jsonLine(t, want))
+		}
+		index++
+	}
+	if index != 10 {
+		t.Errorf("%d records", index)
+	}
+}
+
+func TestOutputsAreKeptUnderTheNameOfTheWhole(t *testing.T) {
+	w := open(t, ranks(t, 3, nil))
+	path := filepath.Join(t.TempDir(), folder.OutputsFile)
+	var got bytes.Buffer
+	if err := w.Outputs(t.Context(), "whole", &got); err != nil || !w.HaveOutputs() {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, got.Bytes(), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	outputs, err := folder.OpenOutputs(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer outputs.Close()
+	for index := range 10 {
+		text, err := outputs.Find(folder.PhaseMeasure, index)
+		if err != nil || text == nil || *text != fmt.Sprintf("<%d>", index) {
+			t.Errorf("output %d: %v, %v", index, text, err)
+		}
+	}
+	if n := strings.Count(got.String(), `{"run":"whole",`); n != 10 || strings.Contains(got.String(), `\u003c`) {
+		t.Errorf("%d lines of the whole: %s", n, got.String())
+	}
+}
+
+func TestAnInterruptEndsAMerge(t *testing.T) {
+	w := open(t, ranks(t, 2, nil))
+	done, cancel := contextDone(t)
+	cancel()
+	_, records := w.Requests(done, "whole", &bytes.Buffer{})
+	for name, err := range map[string]error{"requests": records, "schedule": w.Schedule(done, &bytes.Buffer{}), "outputs": w.Outputs(done, "whole", &bytes.Buffer{})} {
+		if err == nil {
+			t.Errorf("%s: went on", name)
+		}
+	}
+}

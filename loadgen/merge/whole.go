@@ -1,0 +1,189 @@
+package merge
+
+import (
+	"errors"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/telemetry"
+)
+
+// Name is what the ranks call the run that they are parts of.
+func (w *Whole) Name() string { return w.Parts[0].Manifest.Rank.Of }
+
+// Phases are those of the whole. One with load lasts from its first start on any rank to its last end.
+// Before it no rank has sent anything: ready ends with the first rank's, and stop begins when the last
+// rank comes to it.
+func (w *Whole) Phases() []folder.Span {
+	names := []string{folder.PhaseReady}
+	for _, p := range w.plan() {
+		names = append(names, p.Name)
+	}
+	var spans []folder.Span
+	for _, name := range append(names, folder.PhaseStop) {
+		if s, ok := w.span(name); ok {
+			spans = append(spans, s)
+		}
+	}
+	return spans
+}
+
+func (w *Whole) span(name string) (span folder.Span, ok bool) {
+	for _, p := range w.Parts {
+		for _, s := range p.Phases {
+			if s.Name != name {
+				continue
+			}
+			s.StartNS, s.EndNS = s.StartNS+p.ShiftNS, s.EndNS+p.ShiftNS
+			switch {
+			case !ok:
+				span, ok = s, true
+			case name == folder.PhaseReady:
+				span.StartNS, span.EndNS = min(span.StartNS, s.StartNS), min(span.EndNS, s.EndNS)
+			case name == folder.PhaseStop:
+				span.StartNS, span.EndNS = max(span.StartNS, s.StartNS), max(span.EndNS, s.EndNS)
+			default:
+				span.StartNS, span.EndNS = min(span.StartNS, s.StartNS), max(span.EndNS, s.EndNS)
+			}
+		}
+	}
+	return span, ok
+}
+
+// Telemetry writes one file of what the ranks followed; false if they followed nothing.
+func (w *Whole) Telemetry(path string) (telemetry.Merged, bool, error) {
+	var parts []telemetry.Part
+	var of []int // the rank's place of each
+	for i, p := range w.Parts {
+		own := p.Path(folder.TelemetryFile)
+		if _, err := os.Stat(own); errors.Is(err, os.ErrNotExist) {
+			continue
+		}
+		parts = append(parts, telemetry.Part{Path: own, ShiftNS: p.ShiftNS})
+		of = append(of, i)
+	}
+	if len(parts) == 0 {
+		return telemetry.Merged{}, false, nil
+	}
+	var phases []telemetry.Phase
+	for _, s := range w.Phases() {
+		phases = append(phases, telemetry.Phase{Name: s.Name, AtNS: s.StartNS})
+	}
+	merged, err := telemetry.Merge(path, parts, phases)
+	for name, part := range merged.From {
+		merged.From[name] = of[part]
+	}
+	for i, part := range merged.Torn {
+		merged.Torn[i] = of[part]
+	}
+	return merged, true, err
+}
+
+// Manifest is that of the whole: the first rank's where all are alike, and what became of each rank.
+// sources are the places of the ranks that telemetry was taken from, by its source.
+func (w *Whole) Manifest(run string, sources map[string]int) folder.Manifest {
+	m := w.Parts[0].Manifest
+	m.Run, m.State, m.Labels, m.StartedAt, m.EndedAt = run, w.state(), w.labels(), w.StartedAt, w.endedAt()
+	m.Ranks = &folder.Ranks{
+		World: w.World, StartAt: m.Rank.StartAt, Missing: w.Missing, AlignedWithinSeconds: w.alignedWithin(),
+	}
+	m.Rank, m.Machines, m.Pages, m.Telemetry, m.Captures, m.Judging = nil, nil, nil, nil, nil, nil
+	m.Flags = w.commonFlags()
+	m.Server.Answered = w.union(func(m folder.Manifest) []string { return m.Server.Answered })
+	m.Server.Fingerprints = w.union(func(m folder.Manifest) []string { return m.Server.Fingerprints })
+	for i, p := range w.Parts {
+		m.Ranks.Parts = append(m.Ranks.Parts, p.part(m.Flags, sourcesOf(sources, i)))
+		for _, machine := range p.Manifest.Machines {
+			if taken(sources, machine.Source, i) {
+				m.Machines = append(m.Machines, machine)
+			}
+		}
+		for _, page := range p.Manifest.Pages {
+			if taken(sources, page.Source, i) {
+				m.Pages = append(m.Pages, page)
+			}
+		}
+	}
+	return m
+}
+
+// part is what is said of a rank in the manifest of the whole.
+func (p Part) part(common map[string]string, sources []string) folder.Part {
+	m := p.Manifest
+	part := folder.Part{
+		Share: *m.Rank, Run: m.Run, State: m.State, StartedAt: m.StartedAt, EndedAt: m.EndedAt, ShiftNS: p.ShiftNS,
+		Program: m.Program, Client: m.Client, Labels: m.Labels, Sources: sources, Flags: map[string]string{},
+	}
+	for name, value := range m.Flags {
+		if _, alike := common[name]; !alike {
+			part.Flags[name] = value
+		}
+	}
+	return part
+}
+
+func taken(sources map[string]int, name string, part int) bool {
+	from, known := sources[name]
+	return known && from == part
+}
+
+func sourcesOf(sources map[string]int, part int) []string {
+	var names []string
+	for name := range sources {
+		if taken(sources, name, part) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// commonFlags are those that all ranks had alike.
+func (w *Whole) commonFlags() map[string]string {
+	common := map[string]string{}
+	for name, value := range w.Parts[0].Manifest.Flags {
+		if w.alike(func(m folder.Manifest) string { return m.Flags[name] }) {
+			common[name] = value
+		}
+	}
+	return common
+}
+
+// union lists what the ranks list, each thing once.
+func (w *Whole) union(of func(folder.Manifest) []string) []string {
+	var all []string
+	for _, p := range w.Parts {
+		for _, one := range of(p.Manifest) {
+			if !slices.Contains(all, one) {
+				all = append(all, one)
+			}
+		}
+	}
+	return all
+}
+
+// state is the worst of the ranks.
+func (w *Whole) state() string {
+	for _, state := range []string{folder.StateRunning, folder.StateFailed, folder.StateStopped, folder.StateInterrupted} {
+		if slices.ContainsFunc(w.Parts, func(p Part) bool { return p.Manifest.State == state }) {
+			return state
+		}
+	}
+	return folder.StateComplete
+}
+
+// endedAt is when the last rank ended; nil if one of them did not.
+func (w *Whole) endedAt() *time.Time {
+	var last time.Time
+	for _, p := range w.Parts {
+		switch ended := p.Manifest.EndedAt; {
+		case ended == nil:
+			return nil
+		case ended.After(last):
+			last = *ended
+		}
+	}
+	return &last
+}

@@ -1,0 +1,284 @@
+package merge
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/rank"
+	"github.com/umascope/umascope/loadgen/report"
+	"github.com/umascope/umascope/loadgen/telemetry"
+)
+
+func contextDone(t *testing.T) (context.Context, context.CancelFunc) {
+	t.Helper()
+	return context.WithCancel(t.Context())
+}
+
+func TestPhasesAreThoseOfAllRanks(t *testing.T) {
+	w := open(t, ranks(t, 3, nil))
+	want := []folder.Span{
+		{Name: folder.PhaseReady, StartNS: 0, EndNS: 1000 * ms},
+		{Name: folder.PhaseMeasure, StartNS: 10_000 * ms, EndNS: 11_000*ms + 2},
+		{Name: folder.PhaseStop, StartNS: 11_000*ms + 2, EndNS: 12_000 * ms},
+	}
+	if got := w.Phases(); !slices.Equal(got, want) {
+		t.Errorf("%+v\nwant %+v", got, want)
+	}
+}
+
+func TestWhatARankFoundIsFoundOfTheWhole(t *testing.T) {
+	for name, c := range map[string]struct {
+		alter func(*folder.Manifest)
+		check func(report.Input) bool
+	}{
+		"nothing": {func(*folder.Manifest) {}, func(in report.Input) bool {
+			return in.Stopped == "" && in.Client.Watched && in.Model.Checked && in.Model.Compared && in.Model.Guarded && in.KVMode.Checked && in.BootID == "boot" && !in.TelemetryRequested
+		}},
+		"a stall": {func(m *folder.Manifest) { m.Judging.Client.Stalls = []folder.Stall{{FromNS: 5, ToNS: 9}} }, func(in report.Input) bool {
+			shift := startedAfter(1).Nanoseconds()
+			return slices.Equal(in.Client.Stalls, []report.Stall{{FromNS: 5 + shift, ToNS: 9 + shift, Rank: 1}})
+		}},
+		"a busy client":        {func(m *folder.Manifest) { m.Judging.Client.CPURatio = .9 }, func(in report.Input) bool { return in.Client.CPURatio == .9 }},
+		"an unwatched client":  {func(m *folder.Manifest) { m.Judging.Client.Watched = false }, func(in report.Input) bool { return !in.Client.Watched }},
+		"another model":        {func(m *folder.Manifest) { m.Judging.Model.Mismatch = "x" }, func(in report.Input) bool { return in.Model.Mismatch == "rank 1: x" }},
+		"a model that changed": {func(m *folder.Manifest) { m.Judging.Model.Changed = "x" }, func(in report.Input) bool { return in.Model.Changed == "rank 1: x" }},
+		"a model that is gone": {func(m *folder.Manifest) { m.Judging.Model.Dropped = "x" }, func(in report.Input) bool { return in.Model.Dropped == "rank 1: x" }},
+		"a prompt too long":    {func(m *folder.Manifest) { m.Judging.Model.PromptLimit = "x" }, func(in report.Input) bool { return in.Model.PromptLimit == "rank 1: x" }},
+		"an unchecked model":   {func(m *folder.Manifest) { m.Judging.Model = folder.ModelFindings{} }, func(in report.Input) bool { return !in.Model.Checked && !in.Model.Compared && !in.Model.Guarded }},
+		"other tiers":          {func(m *folder.Manifest) { m.Judging.KVMode.Mismatch = "x" }, func(in report.Input) bool { return in.KVMode.Mismatch == "rank 1: x" }},
+		"tiers unseen":         {func(m *folder.Manifest) { m.Judging.KVMode.Checked = false }, func(in report.Input) bool { return !in.KVMode.Checked }},
+		"an interrupt":         {func(m *folder.Manifest) { m.Judging.Stopped = "x" }, func(in report.Input) bool { return in.Stopped == "rank 1: x" }},
+		"a kill":               {func(m *folder.Manifest) { m.State = folder.StateRunning }, func(in report.Input) bool { return strings.Contains(in.Stopped, "killed") }},
+		"a simulation":         {func(m *folder.Manifest) { m.Server.Simulated = true }, func(in report.Input) bool { return in.Model.Simulated }},
+		"telemetry wanted":     {func(m *folder.Manifest) { m.Judging.TelemetryRequested = true }, func(in report.Input) bool { return in.TelemetryRequested }},
+		"another machine":      {func(m *folder.Manifest) { m.Client.BootID = "other" }, func(in report.Input) bool { return in.BootID == "" }},
+		"a host of its own":    {func(m *folder.Manifest) { m.Labels["host"] = "own" }, func(in report.Input) bool { return in.Labels["host"] == "spark" }},
+		"a label of its own":   {func(m *folder.Manifest) { m.Labels["node"] = "own" }, func(in report.Input) bool { return in.Labels["node"] == "" && in.Labels["arm"] == "a" }},
+		"another text splitter": {func(m *folder.Manifest) { m.Server.FingerprintStart = &folder.Fingerprint{ProbeTokens: []int{9}} }, func(in report.Input) bool {
+			return strings.Contains(in.Model.Mismatch, "rank 1 met another model than rank 0")
+		}},
+	} {
+		w := open(t, ranks(t, 3, func(r int, m *folder.Manifest) {
+			m.Server.FingerprintStart = &folder.Fingerprint{ProbeTokens: []int{1, 2}}
+			if r == 1 {
+				c.alter(m)
+			}
+		}))
+		in, err := w.Input("whole", nil)
+		if err != nil || !c.check(in) || in.Run != "whole" || !slices.Equal(in.Open, []string{folder.PhaseMeasure}) || len(in.Phases) != 3 || !in.Streaming {
+			t.Errorf("%s: %+v, %v", name, in, err)
+		}
+	}
+}
+
+func TestLimitsThatCannotBeReadAreAnError(t *testing.T) {
+	for _, alter := range []func(*folder.Manifest){
+		func(m *folder.Manifest) { m.Judging.SLO = "x" },
+		func(m *folder.Manifest) { m.Judging.Validity = []string{"x"} },
+	} {
+		if _, err := open(t, ranks(t, 2, func(_ int, m *folder.Manifest) { alter(m) })).Input("whole", nil); err == nil {
+			t.Error("accepted")
+		}
+	}
+}
+
+// TestAnInputIsKeptWhole breaks when an input gets a field that no manifest keeps.
+func TestAnInputIsKeptWhole(t *testing.T) {
+	limits, err := report.ParseLimits([]string{"client_lag=2ms", "error_rate=off"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	slo, err := report.ParseSLO("ttft=500ms,e2e=2s")
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := report.Input{
+		Run: "whole", Scenario: "standard", Labels: map[string]string{"arm": "a", "host": "spark"}, WorkloadSHA256: "w", BootID: "boot",
+		Model:  report.Model{ID: "m", Fingerprint: "f", Simulated: true, Checked: true, Mismatch: "a", Changed: "b", Compared: true, Guarded: true, Dropped: "c", PromptLimit: "d"},
+		KVMode: report.KVMode{Checked: true, Mismatch: "e"},
+		Phases: []report.Phase{{Name: "measure", StartNS: 10_000 * ms, EndNS: 11_000 * ms}},
+		Warmup: []string{"ready"}, Open: []string{"measure"}, TelemetryRequested: true,
+		Client:   report.ClientHealth{Watched: true, CPURatio: .5, Stalls: []report.Stall{{FromNS: 1, ToNS: 2, Rank: 0}}},
+		Validity: limits, SLO: slo, Stopped: "g", Streaming: true,
+	}
+	// Of a load that one process could have sent too, these are absent: the scenarios that fill Signals
+	// cannot be shared out, a recorded command is no load of ours, and what the sampler counted shows in
+	// its file.
+	absent := []string{"Telemetry", "TelemetryStats", "Signals", "Tool", "Engine"}
+	v := reflect.ValueOf(in)
+	for i := range v.NumField() {
+		if name := v.Type().Field(i).Name; v.Field(i).IsZero() != slices.Contains(absent, name) {
+			t.Errorf("%s: set it, or say why it is absent", name)
+		}
+	}
+	m := manifest(0, 2, 10)
+	m.Server.Simulated = true
+	m.Judging = Judging(in, []string{"client_lag=2ms", "error_rate=off"}, nil)
+	w := &Whole{World: 1, StartedAt: m.StartedAt, Parts: []Part{{Manifest: m, Phases: []folder.Span{{Name: "measure", StartNS: 10_000 * ms, EndNS: 11_000 * ms}}}}}
+	got, err := w.Input("whole", nil)
+	if err != nil || !reflect.DeepEqual(got, in) {
+		t.Errorf("%v\n%+v\nwant\n%+v", err, got, in)
+	}
+}
+
+func TestTheManifestNamesItsParts(t *testing.T) {
+	w := open(t, ranks(t, 3, func(r int, m *folder.Manifest) {
+		m.Machines = []folder.Machine{{Source: "spark", URL: fmt.Sprint(r)}}
+		m.Pages = []folder.Page{{Source: fmt.Sprint("page", r)}}
+		m.Server.Answered = []string{"m", fmt.Sprint("m", r)}
+		if r == 2 {
+			m.State = folder.StateInterrupted
+		}
+	}))
+	m := w.Manifest("whole", map[string]int{"spark": 1, "page2": 2})
+	if m.Run != "whole" || m.State != folder.StateInterrupted || m.Rank != nil || !m.StartedAt.Equal(base) || !m.EndedAt.Equal(base.Add(time.Minute+startedAfter(2))) {
+		t.Errorf("%+v", m)
+	}
+	if !reflect.DeepEqual(m.Flags, map[string]string{"rate": "10"}) || !reflect.DeepEqual(m.Ranks.Parts[2].Flags, map[string]string{"rank": "2"}) {
+		t.Errorf("flags %v and of rank 2 %v", m.Flags, m.Ranks.Parts[2].Flags)
+	}
+	if len(m.Machines) != 1 || m.Machines[0].URL != "1" || len(m.Pages) != 1 || !slices.Equal(m.Server.Answered, []string{"m", "m0", "m1", "m2"}) {
+		t.Errorf("machines %v, pages %v, answered %v", m.Machines, m.Pages, m.Server.Answered)
+	}
+	p := m.Ranks.Parts[1]
+	if m.Ranks.World != 3 || p.Rank != 1 || p.Run != "load-rank1of3" || p.ShiftNS != startedAfter(1).Nanoseconds() || !slices.Equal(p.Sources, []string{"spark"}) || p.Client.BootID != "boot" {
+		t.Errorf("part %+v", p)
+	}
+	if w.Parts[0].Manifest.Rank == nil {
+		t.Error("the rank's own manifest was changed")
+	}
+}
+
+func TestClocksSayHowFarRanksMayBeShifted(t *testing.T) {
+	own := func(r int, m *folder.Manifest) { m.Client.BootID = fmt.Sprint("boot", r) }
+	for name, c := range map[string]struct {
+		alter func(r int, m *folder.Manifest)
+		want  *float64
+		says  string
+	}{
+		"one machine":         {nil, new(0.0), ""},
+		"one, unreadable":     {func(_ int, m *folder.Manifest) { m.Client.BootID, m.Rank.Clock = "", nil }, new(0.0), ""},
+		"several":             {own, new(0.002), "by up to 2ms"},
+		"the two worst":       {func(r int, m *folder.Manifest) { own(r, m); m.Rank.Clock.MaxErrorSeconds = float64(r+1) / 1000 }, new(0.005), "by up to 5ms"},
+		"not synchronised":    {func(r int, m *folder.Manifest) { own(r, m); m.Rank.Clock.Synchronised = r != 1 }, nil, "rank 1 is not synchronised"},
+		"nobody may ask":      {func(r int, m *folder.Manifest) { own(r, m); m.Rank.Clock = nil }, nil, "ranks 0, 1, 2 are not synchronised"},
+		"a clock that is set": {func(r int, m *folder.Manifest) { m.Client.ClockStepSeconds = -float64(r) * 0.0009 }, new(0.0), "clock of rank 2 moved by -1.8ms"},
+	} {
+		w := open(t, ranks(t, 3, c.alter))
+		got := w.alignedWithin()
+		if (got == nil) != (c.want == nil) || got != nil && *got != *c.want {
+			t.Errorf("%s: %v", name, got)
+		}
+		if text := strings.Join(w.Warnings(telemetry.Merged{}, nil), "\n"); (text == "") != (c.says == "") || !strings.Contains(text, c.says) {
+			t.Errorf("%s: warnings %q, want %q", name, text, c.says)
+		}
+	}
+}
+
+func TestWarningsOfRanksAreSaidOnce(t *testing.T) {
+	w := open(t, ranks(t, 3, func(r int, m *folder.Manifest) {
+		m.Judging.Warnings = []string{"all"}
+		if r > 0 {
+			m.Judging.Warnings = append(m.Judging.Warnings, "two")
+		}
+		if r == 2 {
+			m.Judging.Warnings = append(m.Judging.Warnings, "one")
+			m.Labels["host"], m.Program.Version = "own", "v2"
+		}
+	}))
+	got := w.Warnings(telemetry.Merged{From: map[string]int{"spark": 1}, Elsewhere: []string{"spark"}, Torn: []int{2}}, []int{0})
+	want := []string{
+		`the ranks do not agree on which host was measured; taken is "spark", that of rank 0: give all of them --label host=NAME`,
+		"the ranks ran different builds of uma-load",
+		"telemetry of spark: the ranks read it at different addresses; taken is that of rank 1",
+		"telemetry of rank 2 is torn: the last second may be missing",
+		"the last record of rank 0 is torn and left out: it was killed",
+		"all", "ranks 1, 2: two", "rank 2: one",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q\nwant %q", got, want)
+	}
+}
+
+func TestALongListOfRanksIsCutShort(t *testing.T) {
+	var many []int
+	for r := range 1000 {
+		many = append(many, r)
+	}
+	if got := numbered(many); !strings.HasSuffix(got, "14, 15, and 984 more are") {
+		t.Errorf("%s", got)
+	}
+}
+
+func TestSequencesInOrderStayInOrder(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	for range 200 {
+		var all []int
+		var parts []iter.Seq2[int, error]
+		for range random.IntN(6) {
+			part := make([]int, random.IntN(20))
+			for i := range part {
+				part[i] = random.IntN(50)
+			}
+			slices.Sort(part)
+			all = append(all, part...)
+			parts = append(parts, func(yield func(int, error) bool) {
+				for _, n := range part {
+					if !yield(n, nil) {
+						return
+					}
+				}
+			})
+		}
+		slices.Sort(all)
+		var got []int
+		for n, err := range inOrder(func(a, b int) int { return a - b }, parts) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, n)
+		}
+		if !slices.Equal(got, all) {
+			t.Fatalf("%v, want %v", got, all)
+		}
+	}
+}
+
+func TestTheFirstErrorEndsASequence(t *testing.T) {
+	broken := errors.New("broken")
+	ended := 0
+	parts := []iter.Seq2[int, error]{
+		func(yield func(int, error) bool) {
+			defer func() { ended++ }()
+			_ = yield(1, nil) && yield(0, broken) && yield(2, nil)
+		},
+		func(yield func(int, error) bool) {
+			defer func() { ended++ }()
+			_ = yield(5, nil) && yield(6, nil)
+		},
+	}
+	var got []string
+	for n, err := range inOrder(func(a, b int) int { return a - b }, parts) {
+		got = append(got, fmt.Sprint(n, err))
+	}
+	if want := []string{"1 <nil>", "0 broken"}; !slices.Equal(got, want) || ended != 2 {
+		t.Errorf("%v; %d sequences ended", got, ended)
+	}
+}
+
+func TestARankThatIsAloneIsNoMerge(t *testing.T) {
+	place := rank.Place{Rank: 0, World: 1}
+	f := rankFiles(t, 0, 2, 10, func(m *folder.Manifest) { m.Rank.Place = place })
+	if _, err := Open([]string{f.write(t, t.TempDir())}, true); err == nil {
+		t.Error("accepted")
+	}
+}

@@ -1,0 +1,252 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"text/tabwriter"
+)
+
+// Group is several runs side by side that differ in one thing, such as the points of a sweep.
+type Group struct {
+	Title string
+	// Verdict is what became of the whole, in words; Good says whether it may be used as it is.
+	Verdict string
+	Good    bool
+	// Over is what the runs differ in, such as "requests in flight".
+	Over string
+	// Notes are what was found, in sentences.
+	Notes   []string
+	Members []Member
+	// Marks are loads to be marked in the figures.
+	Marks []Mark
+	// RunPage is the name of the page of a run in its folder, which lies beside the group's page and is
+	// called like the run; empty is no links.
+	RunPage string
+}
+
+// Member is one run of a group.
+type Member struct {
+	Run  string
+	Name string // what it has of what the runs differ in
+	// Load is the same as a number; 0 is none.
+	Load float64
+	// State is what became of the run, in a word or two.
+	State string
+	// Summary is nil of a run that has none.
+	Summary *Summary
+}
+
+// Mark is a load with a word or two.
+type Mark struct {
+	Load float64
+	Text string
+}
+
+// groupColumn is a column of the table of a group.
+type groupColumn struct {
+	name string
+	of   func(*Summary) string
+}
+
+// groupColumns are what runs are compared by at a glance; everything else is in their folders.
+func groupColumns() []groupColumn {
+	columns := []groupColumn{
+		{"requests", (*Summary).requestCounts},
+		{"requests/s", func(s *Summary) string { return optional(s.Throughput.RequestsPerSecond, digits) }},
+		{"output tokens/s", func(s *Summary) string { return optional(s.Throughput.OutputTokensPerSecond, digits) }},
+		{"steady", func(s *Summary) string { return optional(s.steadyTokens(), digits) }},
+	}
+	for _, l := range groupLatencies() {
+		columns = append(columns,
+			groupColumn{l.name + " p50", func(s *Summary) string { return l.text(s, func(d *Distribution) *float64 { return d.P50 }) }},
+			groupColumn{l.name + " p95", func(s *Summary) string { return l.text(s, func(d *Distribution) *float64 { return d.P95 }) }})
+	}
+	return append(columns, groupColumn{"within SLO", func(s *Summary) string {
+		if s.Goodput == nil {
+			return none
+		}
+		return formatRatio(s.Goodput.Ratio)
+	}})
+}
+
+// groupLatency is a latency that runs are compared by.
+type groupLatency struct {
+	name  string
+	title string
+	of    func(*Latency) *Distribution
+}
+
+// groupLatencies count from the intended start where there is one, as the SLO does: a server with a
+// backlog is fast from the moment that it is asked.
+func groupLatencies() []groupLatency {
+	intended := func(c *Clocks) *Distribution {
+		if c == nil {
+			return nil
+		}
+		return c.Intended
+	}
+	return []groupLatency{
+		{"TTFT", "Time to first token, from the intended start", func(l *Latency) *Distribution { return intended(l.TTFT) }},
+		{"TPOT", "Time per output token", func(l *Latency) *Distribution {
+			if l.TPOT == nil {
+				return nil
+			}
+			return l.TPOT.Send
+		}},
+		{"E2E", "Duration of a request, from the intended start", func(l *Latency) *Distribution { return intended(l.E2E) }},
+	}
+}
+
+func (g groupLatency) text(s *Summary, of func(*Distribution) *float64) string {
+	return optional(g.value(s, of), formatSeconds)
+}
+
+func (g groupLatency) value(s *Summary, of func(*Distribution) *float64) *float64 {
+	if s == nil || s.Latency == nil {
+		return nil
+	}
+	if d := g.of(s.Latency); d != nil {
+		return of(d)
+	}
+	return nil
+}
+
+// steadyTokens is the throughput of the steady state.
+func (s *Summary) steadyTokens() *float64 {
+	if s.SteadyState == nil {
+		return nil
+	}
+	return s.SteadyState.Throughput.OutputTokensPerSecond
+}
+
+// table has a row for each run, and no column in which no run has a figure: it is wide as it is.
+func (g Group) table() table {
+	t := table{Header: []string{g.Over, "run is"}}
+	columns := slices.DeleteFunc(groupColumns(), func(c groupColumn) bool {
+		return !slices.ContainsFunc(g.Members, func(m Member) bool { return m.Summary != nil && c.of(m.Summary) != none })
+	})
+	for _, c := range columns {
+		t.Header = append(t.Header, c.name)
+	}
+	for _, m := range g.Members {
+		cells := []string{m.Name, m.State}
+		for _, c := range columns {
+			text := none
+			if m.Summary != nil {
+				text = c.of(m.Summary)
+			}
+			cells = append(cells, text)
+		}
+		t.Rows = append(t.Rows, cells)
+	}
+	return t
+}
+
+// page leads to the page of a run; empty without one.
+func (g Group) page(m Member) string {
+	if g.RunPage == "" || m.Summary == nil {
+		return ""
+	}
+	return m.Run + "/" + g.RunPage
+}
+
+// identity is what all runs have in common.
+func (g Group) identity() facts {
+	var common facts
+	first := true
+	for _, m := range g.Members {
+		if m.Summary == nil {
+			continue
+		}
+		if own := m.Summary.identity(); first {
+			common, first = own, false
+		} else {
+			common = slices.DeleteFunc(common, func(f fact) bool { return !slices.Contains(own, f) })
+		}
+	}
+	return common
+}
+
+// warnings are those of the runs, each with where it is of.
+func (g Group) warnings() []string {
+	var texts []string
+	names := map[string][]string{}
+	runs := 0
+	for _, m := range g.Members {
+		if m.Summary == nil {
+			continue
+		}
+		runs++
+		for _, w := range m.Summary.Warnings {
+			if names[w] == nil {
+				texts = append(texts, w)
+			}
+			names[w] = append(names[w], m.Name)
+		}
+	}
+	for i, text := range texts {
+		where := "at " + strings.Join(slices.Compact(names[text]), ", ")
+		if len(names[text]) == runs {
+			where = "everywhere"
+		}
+		texts[i] = where + ": " + text
+	}
+	return texts
+}
+
+// simulated says whether the engine of some run calls itself so.
+func (g Group) simulated() bool {
+	return slices.ContainsFunc(g.Members, func(m Member) bool { return m.Summary != nil && m.Summary.Model.Simulated })
+}
+
+// sentences are what was found, and that an engine was simulated.
+func (g Group) sentences() []string {
+	if g.simulated() {
+		return append(slices.Clone(g.Notes), "The engine is simulated: none of this is a measurement of a real one.")
+	}
+	return g.Notes
+}
+
+// WriteText writes the table for a terminal.
+func (g Group) WriteText(w io.Writer) error {
+	t := g.table()
+	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for _, row := range append([][]string{t.Header}, t.Rows...) {
+		for i, text := range row {
+			row[i] = printable(text)
+		}
+		fmt.Fprintln(out, strings.Join(row, "\t"))
+	}
+	if err := out.Flush(); err != nil {
+		return err
+	}
+	for _, line := range append(g.sentences(), g.Verdict) {
+		if _, err := fmt.Fprintln(w, printable(line)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// WriteMarkdown writes what WriteText does as a document.
+func (g Group) WriteMarkdown(w io.Writer) error {
+	m := markdown{}
+	m.line("# %s", cell(g.Title))
+	m.line("**%s**", cell(g.Verdict))
+	for _, note := range g.sentences() {
+		m.line("%s", cell(note))
+	}
+	if identity := g.identity(); len(identity) > 0 {
+		m.table([]string{"what", "value"}, identity.cells())
+	}
+	t := g.table()
+	m.table(t.Header, t.Rows)
+	for _, warning := range g.warnings() {
+		fmt.Fprintf(&m.b, "- warning: %s\n", cell(warning))
+	}
+	m.line("\nTTFT and E2E count from the intended start. “Steady” is the throughput without ramp and drain. A percentile is given from the number of samples on that supports it; %s is no figure.", none)
+	_, err := io.WriteString(w, m.b.String())
+	return err
+}

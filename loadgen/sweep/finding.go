@@ -1,0 +1,143 @@
+package sweep
+
+import (
+	"fmt"
+
+	"github.com/umascope/umascope/loadgen/report"
+)
+
+// Finding is what a search found: not a number but the two loads that the limit lies between.
+type Finding struct {
+	Search Kind `json:"search"`
+	// Rule is by what a load counts as beyond the limit, in words.
+	Rule string `json:"rule"`
+	// Within is the highest load within the limit below which none was beyond it; Beyond is the lowest
+	// load beyond it. Requests in flight, or requests a second. Absent is one that was not found
+	// between the two ends.
+	Within *float64 `json:"within,omitempty"`
+	Beyond *float64 `json:"beyond,omitempty"`
+	// Tolerance is how far apart the two may lie, as a share of the lower.
+	Tolerance float64 `json:"tolerance_ratio"`
+	// HighestThroughput is the highest of all usable runs, in the unit beside it, and HighestAt the
+	// load of that run. A low load there was measured with too few requests.
+	HighestThroughput *float64 `json:"highest_throughput,omitempty"`
+	HighestAt         *float64 `json:"highest_throughput_at,omitempty"`
+	ThroughputUnit    string   `json:"throughput_unit,omitempty"`
+	// Says is the finding as a sentence.
+	Says string `json:"says"`
+	// Contradictions are what a sharp limit would not show; a limit with many of them is a broad one.
+	Contradictions []string `json:"contradictions,omitempty"`
+}
+
+// Finding is what the search has found so far; nil of a sweep over a list.
+func (p Plan) Finding(done []Trial) *Finding {
+	if p.Search == nil || len(done) == 0 {
+		return nil
+	}
+	s := *p.Search
+	b := s.bracket(done)
+	f := &Finding{
+		Search: s.Kind, Rule: s.Rule(), Within: optional(b.within), Beyond: optional(b.beyond), Tolerance: s.Tolerance,
+		Says: s.says(p.Over, done, b), Contradictions: s.contradictions(done),
+	}
+	if highest, at, m := highestThroughput(done); highest > 0 {
+		f.HighestThroughput, f.HighestAt, f.ThroughputUnit = &highest, &at, m.unit
+	}
+	return f
+}
+
+func optional(load float64) *float64 {
+	if load == 0 {
+		return nil
+	}
+	return &load
+}
+
+func highestThroughput(done []Trial) (highest, at float64, m measure) {
+	m = measureOf(done)
+	for _, t := range done {
+		if v, known := t.throughput(m); known && t.usable() && v > highest {
+			highest, at = v, t.Value.Load
+		}
+	}
+	return highest, at, m
+}
+
+// says is the finding as a sentence.
+func (s Search) says(over Over, done []Trial, b bracket) string {
+	below, above := valueOf(b.within).Text, valueOf(b.beyond).Text
+	var text string
+	switch {
+	case b.within == 0 && b.beyond == 0:
+		text = "No run tells anything of the limit."
+	case b.within == 0:
+		text = fmt.Sprintf("The lowest %s that was measured, %s, %s already.", over.Name, above, s.words(beyond))
+	case b.beyond == 0:
+		text = fmt.Sprintf("%s %s %s; the limit lies above.", over.heading(), below, s.words(within))
+	default:
+		text = fmt.Sprintf("The limit lies between %s %s, which %s, and %s, which %s.", over.Name, below, s.words(within), above, s.words(beyond))
+	}
+	return text + s.unfinished(done)
+}
+
+func (o Over) heading() string {
+	if o.Name == Rate {
+		return "Rate"
+	}
+	return "Concurrency"
+}
+
+// words is what a load on a side of the limit does.
+func (s Search) words(at side) string {
+	switch {
+	case s.Kind == ForSLO && at == within:
+		return "keeps the SLO"
+	case s.Kind == ForSLO:
+		return "misses the SLO"
+	case s.split == nil && at == within:
+		return "does not saturate the server"
+	case s.split == nil:
+		return "saturates the server"
+	case at == within:
+		return "is kept up with"
+	default:
+		return "is not kept up with"
+	}
+}
+
+// unfinished is why a search ended before it was done; empty if it was.
+func (s Search) unfinished(done []Trial) string {
+	last := done[len(done)-1]
+	switch {
+	case !last.usable():
+		return fmt.Sprintf(" The search ended here: the run at %s is %s%s.", last.Value.Text, last.Status, last.codes())
+	case !s.tells(last):
+		return fmt.Sprintf(" The search ended here: the run at %s does not show on which side of the limit it is; measure more requests.", last.Value.Text)
+	}
+	if len(done) >= mostTrials {
+		return fmt.Sprintf(" The search was given up after %d runs.", len(done))
+	}
+	if _, more := s.next(done); more {
+		return " The search was not finished."
+	}
+	return ""
+}
+
+// codes are the reasons for which a run is invalid, in brackets.
+func (t Trial) codes() string {
+	if t.Summary == nil || len(t.Summary.InvalidReasons) == 0 {
+		return ""
+	}
+	return " (" + joinCodes(t.Summary.InvalidReasons, ", ") + ")"
+}
+
+func joinCodes(reasons []report.Reason, separator string) string {
+	text := ""
+	for i, r := range reasons {
+		if i > 0 {
+			text += separator
+		}
+		text += string(r.Code)
+	}
+	return text
+}

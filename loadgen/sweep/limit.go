@@ -1,0 +1,156 @@
+package sweep
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+)
+
+// Kind is what limit a search looks for.
+type Kind string
+
+// What may be looked for.
+const (
+	ForSLO        Kind = "slo"
+	ForSaturation Kind = "saturation"
+)
+
+// Kinds lists them.
+func Kinds() []Kind { return []Kind{ForSLO, ForSaturation} }
+
+// plateau is the share of the highest throughput at which a closed loop counts as saturated, and so
+// much less than all of it that noise is not taken for it.
+const plateau = 0.9
+
+// leastGain is how much more throughput twice the requests in flight must bring, or the server no
+// longer gains by them.
+const leastGain = 0.1
+
+// failing is the share of failed requests at which a server is no longer serving its load.
+const failing = 0.1
+
+// NewSearch looks for a limit on the load of --over.
+func NewSearch(kind Kind, over Over, tolerance float64) (Search, error) {
+	low, high, err := over.Ends()
+	if err != nil {
+		return Search{}, err
+	}
+	s := Search{Kind: kind, Low: low, High: high, Whole: over.whole(), Tolerance: tolerance}
+	switch {
+	case kind == ForSLO:
+		s.split = keepsSLO
+	case over.Name == Rate:
+		s.split = keepsUp
+	default:
+		s.judge = byThroughput
+		return s, nil
+	}
+	s.judge = func(done []Trial) map[float64]side { return byTrial(done, s.split) }
+	return s, nil
+}
+
+// Rule is the rule of a search, in words.
+func (s Search) Rule() string {
+	switch {
+	case s.Kind == ForSLO:
+		return "a load is beyond the limit if the SLO was missed in any of its runs"
+	case s.split == nil:
+		return fmt.Sprintf("a closed loop is saturated from the least concurrency on that has %g %% of the highest throughput, once twice the concurrency brings less than %g %% more", 100*plateau, 100*leastGain)
+	default:
+		return fmt.Sprintf("a rate is beyond the limit if, in the second half of the time in which requests became due, more became due than ended: by 5 %% and by two standard deviations of what chance does; or if %g %% failed", 100*failing)
+	}
+}
+
+// keepsSLO is the side of a run by the SLO.
+func keepsSLO(t Trial) side {
+	switch met, known := t.met(); {
+	case !known:
+		return unknown
+	case met:
+		return within
+	default:
+		return beyond
+	}
+}
+
+// keepsUp is the side of a run with arrivals by the clock: whether as many requests ended as became
+// due. The same is told by requests in flight that grow and grow, which is what other tools look at
+// by the slope of a line; counts at two moments need no model of the noise along it.
+func keepsUp(t Trial) side {
+	switch {
+	case !t.usable():
+		return unknown
+	case t.errorRatio() >= failing:
+		return beyond
+	case t.Summary.Backlog == nil:
+		return unknown
+	case t.Summary.Backlog.Grows:
+		return beyond
+	default:
+		return within
+	}
+}
+
+// byTrial is the side of each load by its runs: beyond the limit if any was.
+func byTrial(done []Trial, split func(Trial) side) map[float64]side {
+	sides := map[float64]side{}
+	for _, t := range done {
+		sides[t.Value.Load] = max(sides[t.Value.Load], split(t))
+	}
+	return sides
+}
+
+// byThroughput is the side of each load of a closed loop. While throughput still grows with load,
+// everything is within the limit; after that, what has nearly the highest throughput is beyond it,
+// and whatever is above the load that has the highest, where some servers do worse again.
+func byThroughput(done []Trial) map[float64]side {
+	means := meanThroughput(done)
+	measured := slices.Sorted(maps.Keys(means)) // not those whose runs told nothing: that is no throughput of 0
+	best, at := 0.0, 0.0
+	for _, load := range measured {
+		if means[load] > best {
+			best, at = means[load], load
+		}
+	}
+	sides := map[float64]side{}
+	flat := flattens(means, measured)
+	for load, mean := range means {
+		sides[load] = within
+		if flat && (mean >= plateau*best || load > at) {
+			sides[load] = beyond
+		}
+	}
+	return sides
+}
+
+// flattens says whether some load brings too little over one below it: less than leastGain for each
+// doubling. Loads closer than half a doubling are left out: their difference is noise. The loads are
+// ascending.
+func flattens(means map[float64]float64, ascending []float64) bool {
+	for i, high := range ascending {
+		for _, low := range ascending[:i] {
+			doublings := math.Log2(high / low)
+			if means[low] > 0 && doublings >= 0.5 && means[high]/means[low] < math.Pow(1+leastGain, doublings) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// meanThroughput is the mean of the usable runs of each load.
+func meanThroughput(done []Trial) map[float64]float64 {
+	m := measureOf(done)
+	sums, counts := map[float64]float64{}, map[float64]float64{}
+	for _, t := range done {
+		if v, known := t.throughput(m); known && t.usable() {
+			sums[t.Value.Load] += v
+			counts[t.Value.Load]++
+		}
+	}
+	for load := range sums {
+		sums[load] /= counts[load]
+	}
+	return sums
+}

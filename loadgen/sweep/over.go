@@ -1,0 +1,245 @@
+// Package sweep measures the same thing at several points. It knows which points there are, with
+// which flags and which seed each is run, when to stop, how to look for the highest load that keeps
+// an SLO or for the load that saturates a server, and what table comes out of it.
+//
+// One run is a function that it is given; nothing here sends a request.
+package sweep
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// What may differ from point to point.
+const (
+	Concurrency = "concurrency"
+	Rate        = "rate"
+	Shapes      = "shape"
+	setPrefix   = "set." // before the name of a size of the scenario
+)
+
+// Bounds of --over.
+const (
+	mostPoints = 100
+	mostLoad   = 1e6
+)
+
+// Over is what differs from point to point, and its values.
+type Over struct {
+	// Name is concurrency, rate, shape or set.KEY.
+	Name  string
+	items []item
+}
+
+// Value is one point's.
+type Value struct {
+	// Text is the value as a flag takes it.
+	Text string
+	// Load is the value as a number: requests in flight, requests a second or the scenario's size.
+	// 0 of a shape and of a size that is no number.
+	Load float64
+}
+
+// item is a value, or a range of numbers.
+type item struct {
+	text      string // of a single value
+	low, high float64
+	step      float64 // added from one to the next; 0 is not said, which is 1
+	factor    float64 // or multiplied; 0 is none
+}
+
+// ParseOver reads NAME=LIST. An item of the list is a value, or a range: A..B by ones, A..B+STEP,
+// A..BxFACTOR, or of shapes T1..T6.
+//
+//	concurrency=1,4,8,16
+//	concurrency=1..64x2
+//	rate=0.5..4+0.5
+//	shape=T1..T6
+//	set.a.requests=8,24
+func ParseOver(text string) (Over, error) {
+	name, list, ok := strings.Cut(text, "=")
+	if !ok || !knownName(name) {
+		return Over{}, fmt.Errorf("%q: want concurrency=LIST, rate=LIST, shape=LIST or set.KEY=LIST", text)
+	}
+	o := Over{Name: name}
+	for part := range strings.SplitSeq(list, ",") {
+		items, err := o.parse(part)
+		if err != nil {
+			return Over{}, fmt.Errorf("%s: %w", name, err)
+		}
+		o.items = append(o.items, items...)
+	}
+	return o, nil
+}
+
+func knownName(name string) bool {
+	key, isSize := strings.CutPrefix(name, setPrefix)
+	if isSize {
+		return regexp.MustCompile(`^[A-Za-z0-9_-][A-Za-z0-9._-]{0,127}$`).MatchString(key)
+	}
+	return slices.Contains([]string{Concurrency, Rate, Shapes}, name)
+}
+
+func (o Over) parse(part string) ([]item, error) {
+	low, rest, isRange := strings.Cut(part, "..")
+	switch {
+	case o.Name == Shapes:
+		return parseShapes(part)
+	case isRange:
+		i, err := o.parseRange(low, rest)
+		if err != nil {
+			err = fmt.Errorf("%q: %w", part, err)
+		}
+		return []item{i}, err
+	case o.size():
+		if part == "" {
+			return nil, errors.New("an empty value")
+		}
+		return []item{{text: part}}, nil
+	}
+	_, err := o.number(part)
+	return []item{{text: part}}, err
+}
+
+// size says whether the scenario's sizes differ, which may be anything that the scenario takes.
+func (o Over) size() bool { return strings.HasPrefix(o.Name, setPrefix) }
+
+// whole says whether values are whole numbers.
+func (o Over) whole() bool { return o.Name == Concurrency }
+
+// decimal is how numbers are written: without sign and exponent, since + and x mean something else.
+var decimal = regexp.MustCompile(`^[0-9]{1,12}(\.[0-9]{1,9})?$`)
+
+// number accepts a load.
+func (o Over) number(text string) (float64, error) {
+	v, err := strconv.ParseFloat(text, 64)
+	switch {
+	case err != nil || !decimal.MatchString(text):
+		return 0, fmt.Errorf("%q is no number", text)
+	case v <= 0 || v > mostLoad:
+		return 0, fmt.Errorf("%s is not above 0 and at most %d", text, int(mostLoad))
+	case o.whole() && v != float64(int(v)):
+		return 0, fmt.Errorf("%s is no whole number", text)
+	}
+	return v, nil
+}
+
+// parseRange reads what stands around the dots of A..B, A..B+STEP and A..BxFACTOR.
+func (o Over) parseRange(low, rest string) (item, error) {
+	at := strings.IndexAny(rest, "+x")
+	high, by := rest, ""
+	if at >= 0 {
+		high, by = rest[:at], rest[at+1:]
+	}
+	var i item
+	var err error
+	if i.low, err = o.number(low); err != nil {
+		return item{}, err
+	}
+	if i.high, err = o.number(high); err != nil {
+		return item{}, err
+	}
+	if i.high <= i.low {
+		return item{}, errors.New("the second number must be the higher one")
+	}
+	if at < 0 {
+		return i, nil
+	}
+	if rest[at] == '+' {
+		i.step, err = o.number(by)
+		return i, err
+	}
+	i.factor, err = Over{Name: Rate}.number(by) // 1.5 is a factor of whole numbers too
+	if err == nil && i.factor < 1.01 {
+		err = fmt.Errorf("x%s is not 1.01 or more", by)
+	}
+	return i, err
+}
+
+// Points lists the values in the order in which they are measured, which is the one they are given
+// in.
+func (o Over) Points() ([]Value, error) {
+	var values []Value
+	for _, i := range o.items {
+		more, err := o.expand(i)
+		if err != nil {
+			return nil, err
+		}
+		values = append(values, more...)
+	}
+	for at, v := range values {
+		if slices.ContainsFunc(values[:at], func(other Value) bool { return other.Text == v.Text || v.Load != 0 && other.Load == v.Load }) {
+			return nil, fmt.Errorf("%s is there twice", v.Text)
+		}
+	}
+	if len(values) > mostPoints {
+		return nil, fmt.Errorf("more than %d points", mostPoints)
+	}
+	return values, nil
+}
+
+// expand lists the values of an item.
+func (o Over) expand(i item) ([]Value, error) {
+	if i.text != "" {
+		v := Value{Text: i.text}
+		if load, err := strconv.ParseFloat(i.text, 64); err == nil && o.Name != Shapes && decimal.MatchString(i.text) {
+			v.Load = load
+		}
+		return []Value{v}, nil
+	}
+	var values []Value
+	for n := range mostPoints + 1 {
+		load := i.at(n, o.whole())
+		if load > i.high*(1+1e-9) {
+			return values, nil
+		}
+		v := valueOf(load)
+		if len(values) == 0 || values[len(values)-1].Text != v.Text {
+			values = append(values, v)
+		}
+	}
+	return nil, fmt.Errorf("more than %d points from %s to %s", mostPoints, valueOf(i.low).Text, valueOf(i.high).Text)
+}
+
+// at is the n-th number of a range.
+func (i item) at(n int, whole bool) float64 {
+	if i.factor != 0 {
+		load := i.low
+		for range n {
+			load *= i.factor
+		}
+		if whole {
+			return float64(int(load + 0.5))
+		}
+		return load
+	}
+	if i.step == 0 {
+		return i.low + float64(n)
+	}
+	return i.low + float64(n)*i.step
+}
+
+// valueOf writes a load with six significant digits at most: nobody sets a rate finer.
+func valueOf(load float64) Value {
+	text := strconv.FormatFloat(load, 'g', 6, 64)
+	rounded, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		rounded = load
+	}
+	return Value{Text: strconv.FormatFloat(rounded, 'f', -1, 64), Load: rounded}
+}
+
+// Ends are the two ends that a search looks between: of one range, without a step.
+func (o Over) Ends() (low, high float64, err error) {
+	if o.Name != Concurrency && o.Name != Rate {
+		return 0, 0, fmt.Errorf("%s is no load", o.Name)
+	}
+	if len(o.items) != 1 || o.items[0].text != "" || o.items[0].step != 0 || o.items[0].factor != 0 {
+		return 0, 0, fmt.Errorf("want two ends, such as --over %s=1..256", o.Name)
+	}
+	return o.items[0].low, o.items[0].high, nil
+}

@@ -1,0 +1,245 @@
+package sweep
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/umascope/umascope/loadgen/report"
+)
+
+// Schema names the form of sweep.json.
+const Schema = "umascope.sweep/1"
+
+// Result is sweep.json: what was asked for, every run with its figures, and what was found. It is
+// written before the first run and after each.
+type Result struct {
+	Schema string `json:"schema"`
+	Sweep  string `json:"sweep"`
+	State  State  `json:"state"`
+	// Reason is why it is stopped, interrupted or failed, in words.
+	Reason    string     `json:"reason,omitempty"`
+	StartedAt time.Time  `json:"started_at"`
+	EndedAt   *time.Time `json:"ended_at,omitempty"`
+
+	// Over is what the runs differ in: concurrency, rate, shape or set.KEY.
+	Over string `json:"over"`
+	// Flags are all flags of the sweep, given or default; secrets are redacted. Those of a run are in
+	// its manifest.
+	Flags map[string]string `json:"flags"`
+	Seed  uint64            `json:"seed"`
+	// SamePrompts says that every run has that seed. Otherwise each has one of its own, made of it and of
+	// what is measured, so that no run is answered from what the one before left in a prefix cache.
+	SamePrompts bool `json:"same_prompts"`
+	// PauseSeconds is the time between two runs.
+	PauseSeconds float64 `json:"pause_seconds"`
+
+	Finding *Finding `json:"finding,omitempty"`
+	Points  []Point  `json:"points"`
+
+	trials []Trial
+}
+
+// State is how far a sweep is.
+type State string
+
+// The states of a sweep.
+const (
+	Running        State = "running" // also of one that was killed
+	Complete       State = "complete"
+	StoppedEarly   State = "stopped" // by a rule of its own
+	WasInterrupted State = "interrupted"
+	HasFailed      State = "failed"
+)
+
+// Point is one run.
+type Point struct {
+	Number int    `json:"number"`
+	Value  string `json:"value"`
+	// Load is the value as a number, if it is one.
+	Load *float64 `json:"load,omitempty"`
+	// Repeat is how often the same value was measured before.
+	Repeat int `json:"repeat"`
+	// Run is the run's name and that of its folder.
+	Run            string        `json:"run"`
+	Seed           uint64        `json:"seed"`
+	Status         Status        `json:"status"`
+	InvalidReasons []report.Code `json:"invalid_reasons"`
+	// Problem is why it failed, in words.
+	Problem string `json:"problem,omitempty"`
+	SLOMet  *bool  `json:"slo_met,omitempty"`
+	// Figures are those of the run's summary by the names of the columns of sweep.csv; what a run does
+	// not have is not there.
+	Figures map[string]float64 `json:"figures"`
+}
+
+// reasons are the codes in one cell.
+func (p Point) reasons() string {
+	var codes []string
+	for _, c := range p.InvalidReasons {
+		codes = append(codes, string(c))
+	}
+	return strings.Join(codes, " ")
+}
+
+// Update enters what was measured so far.
+func (r *Result) Update(p Plan, done []Trial) {
+	r.trials, r.Points, r.Finding = done, []Point{}, p.Finding(done)
+	for _, t := range done {
+		r.Points = append(r.Points, pointOf(t))
+	}
+}
+
+func pointOf(t Trial) Point {
+	p := Point{
+		Number: t.Number, Value: t.Value.Text, Load: optional(t.Value.Load), Repeat: t.Repeat,
+		Run: t.Run, Seed: t.Seed, Status: t.Status, Problem: t.Problem, InvalidReasons: []report.Code{}, Figures: map[string]float64{},
+	}
+	if t.Summary == nil {
+		return p
+	}
+	for _, reason := range t.Summary.InvalidReasons {
+		p.InvalidReasons = append(p.InvalidReasons, reason.Code)
+	}
+	if g := t.Summary.Goodput; g != nil {
+		p.SLOMet = &g.Met
+	}
+	for _, f := range figures() {
+		if v := f.of(t.Summary); v != nil {
+			p.Figures[f.name] = *v
+		}
+	}
+	return p
+}
+
+// Group is the sweep as a page shows it.
+func (r Result) Group(p Plan) report.Group {
+	g := report.Group{Title: "Sweep " + r.Sweep, Over: axisName(p.Over), Notes: r.notes(p), Verdict: r.verdict(p)}
+	g.Good = r.State == Complete && p.Judge(r.trials) != Unsound
+	for _, t := range r.trials {
+		m := report.Member{Run: t.Run, Name: t.Value.Text, Load: t.Value.Load, State: string(t.Status) + t.codes(), Summary: t.Summary}
+		g.Members = append(g.Members, m)
+	}
+	if f := r.Finding; f != nil {
+		for _, mark := range []struct {
+			load *float64
+			text string
+		}{{f.Within, "within"}, {f.Beyond, "beyond"}} {
+			if mark.load != nil {
+				g.Marks = append(g.Marks, report.Mark{Load: *mark.load, Text: mark.text})
+			}
+		}
+	}
+	return g
+}
+
+// axisName is what the runs differ in, with its unit.
+func axisName(o Over) string {
+	switch o.Name {
+	case Concurrency:
+		return "requests in flight"
+	case Rate:
+		return "requests due per second"
+	default:
+		return strings.TrimPrefix(o.Name, setPrefix)
+	}
+}
+
+// verdict is what became of the sweep, in a sentence.
+func (r Result) verdict(p Plan) string {
+	if r.State != Complete && r.State != StoppedEarly {
+		return fmt.Sprintf("This sweep is %s: %s", r.State, r.Reason)
+	}
+	switch judged := p.Judge(r.trials); {
+	case judged == Unmet:
+		return "No run keeps the SLO."
+	case judged == Unsound && p.Search != nil:
+		return "INVALID: the search ended with a run that tells nothing of the limit."
+	case judged == Unsound:
+		return "A run of this sweep is INVALID."
+	case p.Search != nil:
+		return "The runs that the search goes by may be used."
+	default:
+		return "Every run is valid."
+	}
+}
+
+// notes are what was found, in sentences.
+func (r Result) notes(p Plan) []string {
+	var notes []string
+	if f := r.Finding; f != nil {
+		notes = append(notes, f.Says, "Rule: "+f.Rule+".")
+		if f.HighestThroughput != nil {
+			notes = append(notes, fmt.Sprintf("The highest throughput of all usable runs is %.4g %s, at %s.", *f.HighestThroughput, f.ThroughputUnit, valueOf(*f.HighestAt).Text))
+		}
+		for _, c := range f.Contradictions {
+			notes = append(notes, "Not what a sharp limit shows: "+c+".")
+		}
+	} else if best := highestWithin(r.trials); best != "" {
+		notes = append(notes, best)
+	}
+	if few := tooFew(r.trials); few != "" {
+		notes = append(notes, few)
+	}
+	if stopped := p.Stopped(r.trials); stopped != "" {
+		notes = append(notes, "Stopped: "+stopped+".")
+	}
+	for _, t := range r.trials {
+		if t.Problem != "" {
+			notes = append(notes, fmt.Sprintf("%s at %s: %s", t.Status, t.Value.Text, t.Problem))
+		}
+	}
+	return notes
+}
+
+// tooFew names the loads of runs with so few requests that a single one decides whether the SLO is
+// kept; empty if there are none.
+func tooFew(done []Trial) string {
+	var values []string
+	least := 0
+	for _, t := range done {
+		if t.Summary == nil || t.Summary.Goodput == nil {
+			continue
+		}
+		g := t.Summary.Goodput
+		allowed := 1 - g.RequiredRatio
+		if few := float64(g.Requests)*allowed < 1; few && g.Requests > 0 && !slices.Contains(values, t.Value.Text) {
+			values, least = append(values, t.Value.Text), int(math.Round(1/allowed))
+		}
+	}
+	if len(values) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("With fewer than %d requests a single one decides whether the SLO is kept: so it is at %s.", least, strings.Join(values, ", "))
+}
+
+// highestWithin says which is the highest value of a list that keeps the SLO, and whether a lower one
+// misses it; empty without an SLO or a load.
+func highestWithin(done []Trial) string {
+	best, lowestMiss, asked := 0.0, 0.0, false
+	for _, t := range done {
+		load := t.Value.Load
+		met, known := t.met()
+		if !known || load == 0 {
+			continue
+		}
+		asked = true
+		if met {
+			best = max(best, load)
+		} else if lowestMiss == 0 || load < lowestMiss {
+			lowestMiss = load
+		}
+	}
+	switch {
+	case !asked:
+		return ""
+	case best == 0:
+		return "None of these loads keeps the SLO."
+	case lowestMiss != 0 && lowestMiss <= best:
+		return fmt.Sprintf("The highest of these loads that keeps the SLO is %s, though %s misses it.", valueOf(best).Text, valueOf(lowestMiss).Text)
+	default:
+		return fmt.Sprintf("The highest of these loads that keeps the SLO is %s.", valueOf(best).Text)
+	}
+}

@@ -1,0 +1,69 @@
+package sweep
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Shape is a batch of equal requests: so many at once, with so many tokens in and out.
+type Shape struct {
+	Name                 string
+	Batch, Input, Output int
+}
+
+// Iterations of a shape. One generates the whole batch, so that it is as many requests as the batch
+// has; they are sent by as many slots, and not in step.
+const (
+	shapeWarmup     = 10
+	shapeIterations = 100
+)
+
+// ShapePause is how long a machine cools down between two shapes.
+const ShapePause = 30 * time.Second
+
+// AllShapes are T1 to T6, as the comparisons of native and container runs on unified-memory
+// machines were laid out: the first three are longer and longer, the others larger and larger.
+func AllShapes() []Shape {
+	return []Shape{
+		{"T1", 1, 128, 32},
+		{"T2", 1, 512, 128},
+		{"T3", 1, 2048, 512},
+		{"T4", 4, 512, 128},
+		{"T5", 16, 512, 128},
+		{"T6", 32, 512, 128},
+	}
+}
+
+func findShape(name string) (int, error) {
+	at := slices.IndexFunc(AllShapes(), func(s Shape) bool { return s.Name == name })
+	if at < 0 {
+		return 0, fmt.Errorf("%q is none of T1 to T%d", name, len(AllShapes()))
+	}
+	return at, nil
+}
+
+// parseShapes reads a shape or a range of them: T4, or T1..T6.
+func parseShapes(part string) ([]item, error) {
+	first, last, isRange := strings.Cut(part, "..")
+	if !isRange {
+		last = first
+	}
+	from, err := findShape(first)
+	if err != nil {
+		return nil, err
+	}
+	to, err := findShape(last)
+	if err != nil {
+		return nil, err
+	}
+	if to < from {
+		return nil, fmt.Errorf("%q goes backwards", part)
+	}
+	var items []item
+	for _, s := range AllShapes()[from : to+1] {
+		items = append(items, item{text: s.Name})
+	}
+	return items, nil
+}

@@ -1,0 +1,176 @@
+package sweep
+
+import (
+	"io"
+
+	"github.com/umascope/umascope/loadgen/chat"
+	"github.com/umascope/umascope/loadgen/report"
+	"github.com/umascope/umascope/loadgen/sheet"
+)
+
+// figure is a number of a run's summary that stands in the table; its name has the unit.
+type figure struct {
+	name string
+	of   func(*report.Summary) *float64
+}
+
+// figures are the columns that every sweep has, in this order, whatever it found: who reads
+// sweep.csv finds them by name. Latencies count from the moment of sending; those that begin with
+// scheduled count from the intended start.
+func figures() []figure {
+	all := []figure{
+		{"requests_ok", func(s *report.Summary) *float64 { return number(s.Requests[chat.StatusOK]) }},
+		{"requests_failed", failed},
+		{"error_ratio", func(s *report.Summary) *float64 {
+			ratio := Trial{Outcome: Outcome{Summary: s}}.errorRatio()
+			return &ratio
+		}},
+		{"duration_seconds", func(s *report.Summary) *float64 { return s.Throughput.DurationSeconds }},
+		{"requests_per_second", func(s *report.Summary) *float64 { return s.Throughput.RequestsPerSecond }},
+		{"output_tokens_per_second", func(s *report.Summary) *float64 { return s.Throughput.OutputTokensPerSecond }},
+		{"input_tokens_per_second", func(s *report.Summary) *float64 { return s.Throughput.InputTokensPerSecond }},
+		{"steady_requests_per_second", steady(func(t report.Throughput) *float64 { return t.RequestsPerSecond })},
+		{"steady_output_tokens_per_second", steady(func(t report.Throughput) *float64 { return t.OutputTokensPerSecond })},
+		{"due_requests_per_second", backlogged(func(b *report.Backlog) float64 { return b.DuePerSecond })},
+		{"ended_requests_per_second", backlogged(func(b *report.Backlog) float64 { return b.EndedPerSecond })},
+		{"good_ratio", func(s *report.Summary) *float64 {
+			if s.Goodput == nil {
+				return nil
+			}
+			return &s.Goodput.Ratio
+		}},
+		{"good_requests_per_second", func(s *report.Summary) *float64 {
+			if s.Goodput == nil {
+				return nil
+			}
+			return s.Goodput.RequestsPerSecond
+		}},
+	}
+	for _, l := range latencies() {
+		all = append(all, l.figures()...)
+	}
+	return append(all,
+		figure{"input_tokens_mean", func(s *report.Summary) *float64 { return mean(s.Tokens.Input) }},
+		figure{"output_tokens_mean", func(s *report.Summary) *float64 { return mean(s.Tokens.Output) }},
+		figure{"joules_per_output_token", func(s *report.Summary) *float64 {
+			if s.Energy == nil {
+				return nil
+			}
+			return s.Energy.JoulesPerOutputToken
+		}})
+}
+
+func number(n int) *float64 {
+	v := float64(n)
+	return &v
+}
+
+func failed(s *report.Summary) *float64 {
+	all := 0
+	for _, n := range s.Requests {
+		all += n
+	}
+	return number(all - s.Requests[chat.StatusOK])
+}
+
+func steady(of func(report.Throughput) *float64) func(*report.Summary) *float64 {
+	return func(s *report.Summary) *float64 {
+		if s.SteadyState == nil {
+			return nil
+		}
+		return of(s.SteadyState.Throughput)
+	}
+}
+
+func backlogged(of func(*report.Backlog) float64) func(*report.Summary) *float64 {
+	return func(s *report.Summary) *float64 {
+		if s.Backlog == nil {
+			return nil
+		}
+		v := of(s.Backlog)
+		return &v
+	}
+}
+
+func mean(d *report.Distribution) *float64 {
+	if d == nil {
+		return nil
+	}
+	return d.Mean
+}
+
+// latency is one of a summary's distributions of seconds.
+type latency struct {
+	name string
+	of   func(*report.Latency) *report.Distribution
+}
+
+func latencies() []latency {
+	clock := func(c *report.Clocks, intended bool) *report.Distribution {
+		switch {
+		case c == nil:
+			return nil
+		case intended:
+			return c.Intended
+		default:
+			return c.Send
+		}
+	}
+	return []latency{
+		{"ttft", func(l *report.Latency) *report.Distribution { return clock(l.TTFT, false) }},
+		{"scheduled_ttft", func(l *report.Latency) *report.Distribution { return clock(l.TTFT, true) }},
+		{"tpot", func(l *report.Latency) *report.Distribution { return clock(l.TPOT, false) }},
+		{"itl", func(l *report.Latency) *report.Distribution { return clock(l.ITL, false) }},
+		{"e2e", func(l *report.Latency) *report.Distribution { return clock(l.E2E, false) }},
+		{"scheduled_e2e", func(l *report.Latency) *report.Distribution { return clock(l.E2E, true) }},
+		{"queue_delay", func(l *report.Latency) *report.Distribution { return l.QueueDelay }},
+		{"client_lag", func(l *report.Latency) *report.Distribution { return l.ClientLag }},
+	}
+}
+
+func (l latency) figures() []figure {
+	var all []figure
+	for _, part := range []struct {
+		name string
+		of   func(*report.Distribution) *float64
+	}{
+		{"mean", mean},
+		{"p50", func(d *report.Distribution) *float64 { return d.P50 }},
+		{"p95", func(d *report.Distribution) *float64 { return d.P95 }},
+		{"p99", func(d *report.Distribution) *float64 { return d.P99 }},
+	} {
+		all = append(all, figure{l.name + "_" + part.name + "_seconds", func(s *report.Summary) *float64 {
+			if s.Latency == nil || l.of(s.Latency) == nil {
+				return nil
+			}
+			return part.of(l.of(s.Latency))
+		}})
+	}
+	return all
+}
+
+// CSV writes sweep.csv: a row for each run, in the order in which they were measured. What a run does
+// not have is empty.
+func (r Result) CSV(w io.Writer) error {
+	header := []string{"point", "over", "value", "repeat", "run", "seed", "status", "invalid_reasons", "slo_met"}
+	all := figures()
+	for _, f := range all {
+		header = append(header, f.name)
+	}
+	var rows [][]any
+	for _, p := range r.Points {
+		row := []any{p.Number, r.Over, p.Value, p.Repeat, p.Run, p.Seed, string(p.Status), p.reasons(), nil}
+		if p.SLOMet != nil {
+			row[len(row)-1] = *p.SLOMet
+		}
+		for _, f := range all {
+			var cell any
+			if v, known := p.Figures[f.name]; known {
+				cell = v
+			}
+			row = append(row, cell)
+		}
+		rows = append(rows, row)
+	}
+	return sheet.CSV(w, sheet.Sheet{Name: "Sweep", Header: header, Rows: sheet.Rows(rows)})
+}
