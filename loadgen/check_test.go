@@ -13,30 +13,33 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"github.com/umascope/umascope/loadgen/server"
 	"github.com/umascope/umascope/loadgen/sim"
 )
 
-func checked(t *testing.T, url string) (int, findings) {
+func checked(t *testing.T, url string) (int, server.Findings) {
 	t.Helper()
 	var out bytes.Buffer
 	code := Run(t.Context(), []string{"check", "--json", "--url", url}, &out, io.Discard)
-	var f findings
+	var f server.Findings
 	if err := json.Unmarshal(out.Bytes(), &f); err != nil {
 		t.Fatalf("%v: %s", err, out.String())
 	}
 	return code, f
 }
 
-func (f findings) find(name string) finding {
+// lineOf is what was found of a name.
+func lineOf(f server.Findings, name string) server.Finding {
 	for _, line := range f.Findings {
 		if line.Name == name {
 			return line
 		}
 	}
-	return finding{}
+	return server.Finding{}
 }
 
-func (f finding) is(ok bool) bool { return f.OK != nil && *f.OK == ok }
+// says tells whether it was judged so.
+func says(f server.Finding, ok bool) bool { return f.OK != nil && *f.OK == ok }
 
 func TestCheckFindsAWorkingServerUsable(t *testing.T) {
 	code, f := checked(t, engine(t, time.Millisecond))
@@ -44,12 +47,12 @@ func TestCheckFindsAWorkingServerUsable(t *testing.T) {
 		t.Errorf("exit %d: %+v", code, f)
 	}
 	for _, name := range []string{"models", "health", "chat", "completions", "streaming", "usage", "model"} {
-		if !f.find(name).is(true) {
-			t.Errorf("%s: %+v", name, f.find(name))
+		if !says(lineOf(f, name), true) {
+			t.Errorf("%s: %+v", name, lineOf(f, name))
 		}
 	}
 	for _, name := range []string{"accepts seed", "accepts ignore_eos", "cached tokens"} {
-		if f.find(name).Detail == "" {
+		if lineOf(f, name).Detail == "" {
 			t.Errorf("nothing on %s", name)
 		}
 	}
@@ -87,10 +90,10 @@ func oddServer(t *testing.T, status int, text string) string {
 func TestCheckNoticesAStreamThatIsBuffered(t *testing.T) {
 	chunk := `data: {"model":"m","choices":[{"delta":{"content":"x"}}]}` + "\n\n"
 	code, f := checked(t, oddServer(t, http.StatusOK, strings.Repeat(chunk, 8)+"data: [DONE]\n\n"))
-	if code != exitDone || !f.find("streaming").is(false) {
-		t.Errorf("exit %d: %+v", code, f.find("streaming"))
+	if code != exitDone || !says(lineOf(f, "streaming"), false) {
+		t.Errorf("exit %d: %+v", code, lineOf(f, "streaming"))
 	}
-	if !f.find("usage").is(false) || !f.find("completions").is(false) || f.Engine != "vllm" {
+	if !says(lineOf(f, "usage"), false) || !says(lineOf(f, "completions"), false) || f.Engine != "vllm" {
 		t.Errorf("%+v", f)
 	}
 }
@@ -98,7 +101,7 @@ func TestCheckNoticesAStreamThatIsBuffered(t *testing.T) {
 func TestCheckDoesNotVouchForWhatItCannotTell(t *testing.T) {
 	_, f := checked(t, oddServer(t, http.StatusOK, `data: {"choices":[{"delta":{"content":"x"}}]}`+"\n\ndata: [DONE]\n\n"))
 	for _, name := range []string{"streaming", "model"} {
-		if line := f.find(name); line.OK != nil || line.Detail == "" {
+		if line := lineOf(f, name); line.OK != nil || line.Detail == "" {
 			t.Errorf("%s: one chunk without a model's name is judged: %+v", name, line)
 		}
 	}
@@ -119,7 +122,7 @@ func TestCheckSaysWhatTheEngineIsAndWhichFieldsItTakes(t *testing.T) {
 	for _, vendor := range sim.Vendors() {
 		_, url := simulated(t, func(c *sim.Config) { c.Vendor, c.DecodeBase = vendor, time.Millisecond })
 		code, f := checked(t, url)
-		if code != exitDone || f.Schema != checkSchema || f.Engine != string(vendor) || f.Accepted == nil {
+		if code != exitDone || f.Schema != server.CheckSchema || f.Engine != string(vendor) || f.Accepted == nil {
 			t.Fatalf("%s: exit %d: %+v", vendor, code, f)
 		}
 		if strict := vendor == sim.TensorRTLLM; slices.Contains(f.Accepted.Accepted, "return_token_ids") == strict {
@@ -153,17 +156,17 @@ func TestCheckPrintsJSONByItsSchema(t *testing.T) {
 func TestCheckSeesCachedTokensAndGreedyDrift(t *testing.T) {
 	_, url := simulated(t, func(c *sim.Config) { c.DecodeBase = time.Millisecond })
 	_, f := checked(t, url)
-	if detail := f.find("cached tokens").Detail; !strings.Contains(detail, "when the same request came again") || strings.HasPrefix(detail, "0 ") {
+	if detail := lineOf(f, "cached tokens").Detail; !strings.Contains(detail, "when the same request came again") || strings.HasPrefix(detail, "0 ") {
 		t.Errorf("cached tokens: %q", detail)
 	}
-	if detail := f.find("greedy answers").Detail; !strings.HasPrefix(detail, "the same") {
+	if detail := lineOf(f, "greedy answers").Detail; !strings.HasPrefix(detail, "the same") {
 		t.Errorf("greedy answers: %q", detail)
 	}
 	_, drifting := simulated(t, func(c *sim.Config) {
 		c.DecodeBase, c.Faults.Drift = time.Millisecond, sim.Drift{Ratio: 1, Alone: true, FromToken: 2}
 	})
 	_, f = checked(t, drifting)
-	if detail := f.find("greedy answers").Detail; !strings.HasPrefix(detail, "differ after ") {
+	if detail := lineOf(f, "greedy answers").Detail; !strings.HasPrefix(detail, "differ after ") {
 		t.Errorf("greedy answers: %q", detail)
 	}
 }

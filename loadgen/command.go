@@ -10,11 +10,15 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"os"
 	"runtime/debug"
 	"strings"
+	"time"
 
 	"github.com/alecthomas/kingpin/v2"
+
+	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/live"
+	"github.com/umascope/umascope/loadgen/server"
 )
 
 // Exit codes.
@@ -32,10 +36,15 @@ type Program struct {
 	// Cut, once closed, ends what a done context only lets drain: requests in flight are
 	// cancelled at once. Either way the run folder is complete. Nil never cuts.
 	Cut <-chan struct{}
+	// Exporter is the page of an exporter that is followed if no flag names one and it answers; empty is none.
+	Exporter string
 }
 
+// LocalExporter is the page of an exporter on this machine, where it listens by default.
+const LocalExporter = "http://127.0.0.1:10420/metrics"
+
 // Run parses the arguments, without the program's name, does what they say and returns the exit
-// code. When the context is done, no further request is sent and those in flight have the grace
+// code. No exporter is followed but those that they name. When the context is done, no further request is sent and those in flight have the grace
 // to end.
 func Run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return Program{Stdout: stdout, Stderr: stderr}.Run(ctx, args)
@@ -57,14 +66,34 @@ func (p Program) Run(ctx context.Context, args []string) int {
 func (p Program) execute(ctx context.Context, line *commandLine, verb string) error {
 	switch verb {
 	case line.check.FullCommand():
-		return check(ctx, *line.target, line.json, p.Stdout)
+		return p.check(ctx, line)
 	case line.completion.FullCommand():
 		return line.script(p.Stdout)
 	case line.healthcheck.FullCommand():
-		return healthcheck(ctx, line.web.address)
+		return healthcheck(ctx, line.web)
+	case line.sweep.FullCommand():
+		return p.sweep(ctx, line)
+	case line.record.verb.FullCommand():
+		return p.record(ctx, line)
+	case line.merge.verb.FullCommand():
+		return p.merge(ctx, line.merge)
 	default:
 		return p.measure(ctx, line)
 	}
+}
+
+// check runs the verb check.
+func (p Program) check(ctx context.Context, line *commandLine) error {
+	found, failure := server.Check(ctx, *line.target)
+	if found != nil {
+		if err := found.Print(p.Stdout, line.json); err != nil {
+			return err
+		}
+	}
+	if failure != nil {
+		return usage(failure)
+	}
+	return nil
 }
 
 // outcome is an error with its exit code.
@@ -79,6 +108,15 @@ func (o outcome) Unwrap() error { return o.err }
 
 // usage marks bad input or an unusable environment.
 func usage(err error) error { return outcome{exitUsage, err} }
+
+// healthcheck runs the verb healthcheck.
+func healthcheck(ctx context.Context, a live.Address) error {
+	err := live.Healthcheck(ctx, a)
+	if _, bad := errors.AsType[live.AddressError](err); bad {
+		return usage(err)
+	}
+	return err
+}
 
 // report prints the error as one line and returns the exit code.
 func (p Program) report(err error) int {
@@ -95,21 +133,26 @@ func (p Program) report(err error) int {
 
 // commandLine is what the program accepts.
 type commandLine struct {
-	app                                 *kingpin.Application
-	run, check, completion, healthcheck *kingpin.CmdClause
+	app                                        *kingpin.Application
+	run, sweep, check, completion, healthcheck *kingpin.CmdClause
 
-	settings *settings
-	target   *target // of check
-	json     bool
-	shell    string
-	web      web // of healthcheck
+	args      []string
+	settings  *settings
+	sweepRun  *settings // of each run of sweep
+	sweepOver *sweepSettings
+	record    recordLine
+	merge     *mergeLine
+	target    *server.Target // of check
+	json      bool
+	shell     string
+	web       live.Address // of healthcheck
 
 	ended bool // the flag library has printed what was asked for
 }
 
 func newCommandLine(stdout io.Writer) *commandLine {
 	l := &commandLine{app: kingpin.New("uma-load", "Drives OpenAI-compatible servers and measures them.\n\n"+
-		"Exit codes: 0 done; 1 failed while running; 2 bad input or unusable environment; 3 the run finished but is INVALID, as it says; 4 it is valid but --slo was not met."), target: &target{}}
+		"Exit codes: 0 done; 1 failed while running; 2 bad input or unusable environment; 3 the run finished but is INVALID, as it says; 4 it is valid but --slo was not met."), target: &server.Target{}}
 	l.app.UsageWriter(unlessEnded{stdout, l}).ErrorWriter(unlessEnded{stdout, l}).Terminate(func(int) { l.ended = true })
 	l.app.Version(buildVersion().String())
 	l.app.HelpFlag.Short('h')
@@ -117,8 +160,15 @@ func newCommandLine(stdout io.Writer) *commandLine {
 	l.run = l.app.Command("run", "Measure a server and write a run folder.")
 	l.settings = runFlags(l.run)
 
+	l.sweep = l.app.Command("sweep", sweepHelp)
+	l.sweepOver = sweepFlags(l.sweep)
+	l.sweepRun = runFlags(l.sweep)
+
+	l.record = recordFlags(l.app)
+	l.merge = mergeFlags(l.app)
+
 	l.check = l.app.Command("check", "Ask a server what it is and what it accepts.")
-	targetFlags(l.check, l.target)
+	server.Flags(l.check, l.target)
 	l.check.Flag("json", "Print JSON.").BoolVar(&l.json)
 
 	l.completion = l.app.Command("completion", "Print a completion script for a shell.")
@@ -136,11 +186,12 @@ type unlessEnded struct {
 	line *commandLine
 }
 
+// Write has no errors: the library panics at one, and help of which a pager has seen enough is no failure.
 func (u unlessEnded) Write(text []byte) (int, error) {
-	if u.line.ended {
-		return len(text), nil
+	if !u.line.ended {
+		_, _ = u.Writer.Write(text)
 	}
-	return u.Writer.Write(text)
+	return len(text), nil
 }
 
 // parse returns the verb; done when the flag library has printed help or a version.
@@ -148,7 +199,8 @@ func (l *commandLine) parse(args []string) (verb string, done bool, err error) {
 	if len(args) == 0 {
 		return "", false, errors.New("no command; try uma-load --help")
 	}
-	verb, err = l.app.Parse(joinNegative(args))
+	l.args = joinNegative(args)
+	verb, err = l.app.Parse(l.args)
 	return verb, l.ended, err
 }
 
@@ -157,6 +209,9 @@ func (l *commandLine) parse(args []string) (verb string, done bool, err error) {
 func joinNegative(args []string) []string {
 	var joined []string
 	for i, arg := range args {
+		if arg == "--" {
+			return append(joined, args[i:]...) // what follows is another program's
+		}
 		negative := len(arg) > 1 && arg[0] == '-' && arg[1] >= '0' && arg[1] <= '9'
 		if negative && i > 0 && strings.HasPrefix(args[i-1], "--") && !strings.Contains(args[i-1], "=") {
 			joined[len(joined)-1] += "=" + arg
@@ -181,20 +236,9 @@ func (l *commandLine) script(w io.Writer) error {
 	return l.app.UsageForContextWithTemplate(context, 2, template)
 }
 
-// build is the version of this program.
-type build struct {
-	Version   string `json:"version"`
-	Revision  string `json:"revision"`
-	GoVersion string `json:"go"`
-}
-
-func (b build) String() string {
-	return fmt.Sprintf("uma-load %s (%s, %s)", b.Version, b.Revision, b.GoVersion)
-}
-
 // buildVersion reads what the Go tool recorded in the binary.
-func buildVersion() build {
-	b := build{Version: "unknown", Revision: "unknown", GoVersion: "unknown"}
+func buildVersion() folder.Program {
+	b := folder.Program{Version: "unknown", Revision: "unknown", GoVersion: "unknown"}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return b
@@ -223,14 +267,15 @@ func (p Program) logger(level string) *slog.Logger {
 	return slog.New(slog.NewTextHandler(p.Stderr, &slog.HandlerOptions{Level: least}))
 }
 
-// apiKey reads the key from its file or the environment; "" is none.
-func (t target) apiKey() (string, error) {
-	if t.apiKeyFile == "" {
-		return os.Getenv("OPENAI_API_KEY"), nil
+// linger keeps the last values scrapeable.
+func (p Program) linger(ctx context.Context, how time.Duration, log *slog.Logger) {
+	if how == 0 {
+		return
 	}
-	text, err := os.ReadFile(t.apiKeyFile)
-	if err != nil {
-		return "", usage(fmt.Errorf("--api-key-file: %w", err))
+	log.Info("live metrics stay", "for", how)
+	select {
+	case <-time.After(how):
+	case <-ctx.Done():
+	case <-p.Cut:
 	}
-	return strings.TrimSpace(string(text)), nil
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/umascope/umascope/loadgen/folder"
 	"github.com/umascope/umascope/loadgen/report"
 )
 
@@ -35,22 +36,22 @@ func toolAnswers(inspect, logs string) string {
 
 func TestTheContainerOfTheEngineIsInTheManifest(t *testing.T) {
 	tool(t, toolAnswers(inspected, `echo "2026 hello"; echo "2026 trouble" >&2`))
-	code, folder, stdout, stderr := invoke(t, t.Context(), "--url", engine(t, time.Millisecond), "--requests=1", "--warmup=0", "--output-tokens=2", "--engine=vllm", "--container=engine")
+	code, dir, stdout, stderr := invoke(t, t.Context(), "--url", engine(t, time.Millisecond), "--requests=1", "--warmup=0", "--output-tokens=2", "--engine=vllm", "--container=engine")
 	if code != exitDone {
 		t.Fatalf("exit %d: %s%s", code, stdout, stderr)
 	}
-	c := read[manifest](t, filepath.Join(folder, fileManifest)).Container
+	c := read[folder.Manifest](t, filepath.Join(dir, folder.ManifestFile)).Container
 	if c == nil || c.Image != "vllm/vllm-openai:v0.12" || c.ImageID != "sha256:9d8e7f" || len(c.Digests) != 1 || c.ID != "4f1c0d" || string(c.HostConfig["Memory"]) != "137438953472" || c.LogError != "" {
 		t.Errorf("container %+v", c)
 	}
 	if _, there := c.HostConfig["LogConfig"]; there {
 		t.Error("a setting that decides nothing is recorded")
 	}
-	text, err := os.ReadFile(filepath.Join(folder, fileManifest))
+	text, err := os.ReadFile(filepath.Join(dir, folder.ManifestFile))
 	if err != nil || strings.Contains(string(text), "hunter2") {
 		t.Errorf("the manifest holds a secret (%v)", err)
 	}
-	log, err := os.ReadFile(filepath.Join(folder, folderLogs, "container-engine.log"))
+	log, err := os.ReadFile(filepath.Join(dir, folder.LogsFolder, "container-engine.log"))
 	if err != nil || !strings.Contains(string(log), "2026 hello\n") || !strings.Contains(string(log), "2026 trouble\n") {
 		t.Errorf("log %q (%v)", log, err)
 	}
@@ -86,56 +87,34 @@ func TestAContainerThatIsNotThereIsOneClearLine(t *testing.T) {
 
 func TestAContainerThatIsGoneAfterwardsIsAWarning(t *testing.T) {
 	tool(t, toolAnswers(inspected, "echo part; exit 1"))
-	code, folder, stdout, stderr := invoke(t, t.Context(), "--url", engine(t, time.Millisecond), "--requests=1", "--warmup=0", "--output-tokens=2", "--engine=vllm", "--container=engine")
+	code, dir, stdout, stderr := invoke(t, t.Context(), "--url", engine(t, time.Millisecond), "--requests=1", "--warmup=0", "--output-tokens=2", "--engine=vllm", "--container=engine")
 	if code != exitDone {
 		t.Fatalf("exit %d: %s%s", code, stdout, stderr)
 	}
-	if w := read[report.Summary](t, filepath.Join(folder, fileSummary)).Warnings; !strings.Contains(strings.Join(w, "\n"), "--container: its log is not complete") {
+	if w := read[report.Summary](t, filepath.Join(dir, folder.SummaryFile)).Warnings; !strings.Contains(strings.Join(w, "\n"), "--container: its log is not complete") {
 		t.Errorf("warnings %q", w)
 	}
 }
 
-func TestWhatIsAboveABoundIsCutOff(t *testing.T) {
-	var b strings.Builder
-	l := &limited{to: &b, left: 5}
-	for _, text := range []string{"abc", "def", "ghi"} {
-		if n, err := l.Write([]byte(text)); n != 3 || err != nil {
-			t.Errorf("wrote %d bytes (%v)", n, err)
-		}
-	}
-	if b.String() != "abcde" || !l.cut {
-		t.Errorf("kept %q, cut %v", b.String(), l.cut)
-	}
-	kept := bounded{most: 4}
-	for range 3 {
-		if n, err := kept.Write([]byte("xyz")); n != 3 || err != nil {
-			t.Errorf("wrote %d bytes (%v)", n, err)
-		}
-	}
-	if kept.String() != "xyzx" {
-		t.Errorf("kept %q", kept.String())
-	}
-}
-
 func TestCommandsAreCapturedBeforeAndAfterTheLoad(t *testing.T) {
-	code, folder, stdout, stderr := invoke(t, t.Context(), "--url", engine(t, time.Millisecond), "--requests=1", "--warmup=0", "--output-tokens=2", "--engine=vllm",
+	code, dir, stdout, stderr := invoke(t, t.Context(), "--url", engine(t, time.Millisecond), "--requests=1", "--warmup=0", "--output-tokens=2", "--engine=vllm",
 		"--capture=free=echo key-hunter2; echo oops >&2", "--capture=broken=exit 7")
 	if code != exitDone {
 		t.Fatalf("exit %d: %s%s", code, stdout, stderr)
 	}
 	for _, when := range []string{"before", "after"} {
-		if text, err := os.ReadFile(filepath.Join(folder, folderCaptures, "free-"+when+".txt")); err != nil || string(text) != "key-hunter2\noops\n" {
+		if text, err := os.ReadFile(filepath.Join(dir, folder.CapturesFolder, "free-"+when+".txt")); err != nil || string(text) != "key-hunter2\noops\n" {
 			t.Errorf("%s the load: %q (%v)", when, text, err)
 		}
 	}
-	m := read[manifest](t, filepath.Join(folder, fileManifest))
-	if len(m.Captures) != 4 || m.Captures[0] != (captureFacts{"free", "before", 0, m.Captures[0].Seconds, false}) || m.Captures[3].ExitCode != 7 || m.Captures[3].When != "after" {
+	m := read[folder.Manifest](t, filepath.Join(dir, folder.ManifestFile))
+	if len(m.Captures) != 4 || m.Captures[0] != (folder.Capture{Name: "free", When: "before", ExitCode: 0, Seconds: m.Captures[0].Seconds, Cut: false}) || m.Captures[3].ExitCode != 7 || m.Captures[3].When != "after" {
 		t.Errorf("captures %+v", m.Captures)
 	}
-	if text, err := os.ReadFile(filepath.Join(folder, fileManifest)); err != nil || strings.Contains(string(text), "hunter2") {
+	if text, err := os.ReadFile(filepath.Join(dir, folder.ManifestFile)); err != nil || strings.Contains(string(text), "hunter2") {
 		t.Errorf("a command is recorded (%v): %s", err, text)
 	}
-	if w := read[report.Summary](t, filepath.Join(folder, fileSummary)).Warnings; !strings.Contains(strings.Join(w, "\n"), "--capture broken, after the load: exit 7") {
+	if w := read[report.Summary](t, filepath.Join(dir, folder.SummaryFile)).Warnings; !strings.Contains(strings.Join(w, "\n"), "--capture broken, after the load: exit 7") {
 		t.Errorf("warnings %q", w)
 	}
 }
@@ -148,21 +127,18 @@ func TestACaptureThatMakesNoSenseIsRefused(t *testing.T) {
 	}
 }
 
-// FuzzInspect: whatever the tool prints, the facts are those of one running container with an
-// image, and hold no setting but the listed ones.
-func FuzzInspect(f *testing.F) {
-	for _, seed := range []string{inspected, "[]", "[{}]", "null", `[{"State":{"Running":true}}]`, `[{"State":{"Running":true,"StartedAt":"x"}}]`} {
-		f.Add([]byte(seed))
+func TestTheEnginesLogOfItsStartTellsItsMemory(t *testing.T) {
+	log, err := filepath.Abs("extract/testdata/vllm-0.24.0.log")
+	if err != nil {
+		t.Fatal(err)
 	}
-	f.Fuzz(func(t *testing.T, text []byte) {
-		facts, err := parseInspected(text)
-		if err != nil {
-			return
-		}
-		for key := range facts.HostConfig {
-			if !strings.Contains(strings.Join(hostConfigKeys(), " "), key) {
-				t.Fatalf("setting %q", key)
-			}
-		}
-	})
+	tool(t, toolAnswers(inspected, "true")+"\n'logs --since') cat "+log+" >&2;;")
+	code, dir, stdout, stderr := invoke(t, t.Context(), "--url", engine(t, time.Millisecond), "--requests=1", "--warmup=0", "--output-tokens=2", "--engine=vllm", "--container=engine")
+	if code != exitDone {
+		t.Fatalf("exit %d: %s%s", code, stdout, stderr)
+	}
+	e := read[report.Summary](t, filepath.Join(dir, folder.SummaryFile)).Memory.EngineReported
+	if e == nil || *e.KVTokens != 223152 || *e.KV != 11.92*(1<<30) || e.Peak != nil || e.Source != "the log of container engine" {
+		t.Errorf("%+v", e)
+	}
 }

@@ -7,47 +7,39 @@ import (
 	"time"
 
 	"github.com/umascope/umascope/loadgen/chat"
-	"github.com/umascope/umascope/loadgen/telemetry"
+	"github.com/umascope/umascope/loadgen/drive"
+	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/live"
+	"github.com/umascope/umascope/loadgen/report"
+	"github.com/umascope/umascope/loadgen/scene"
 )
 
 // execute sends the load and writes the results. The first error of the run itself wins over
 // what its figures say.
 func (r *run) execute(ctx context.Context) error {
-	names := []string{phaseReady}
-	for _, p := range r.work.phases {
-		names = append(names, p.name)
+	names := []string{folder.PhaseReady}
+	for _, p := range r.work.Phases {
+		names = append(names, p.Name)
 	}
-	names = append(names, phaseStop)
-	r.live = newLive(r.id, r.server.model, r.settings, names)
-	stopServing := serve(r.listener, r.live.handler())
-	defer stopServing()
-	r.log.Info("run", "id", r.id, "folder", string(r.folder), "model", r.server.model.ID, "live", "http://"+r.listener.Addr().String()+"/metrics")
-	if r.server.model.simulated() {
-		r.log.Warn("the engine is simulated", "model", r.server.model.ID, "owner", r.server.model.OwnedBy)
+	names = append(names, folder.PhaseStop)
+	facts := r.settings.facts(r.id, r.settings.Scenario.Name, names)
+	facts.Streaming, facts.Simulated = !r.settings.NoStream, r.server.Model.Simulated()
+	r.live = live.New(facts)
+	r.page.Show(r.live)
+	r.log.Info("run", "id", r.id, "folder", string(r.folder), "model", r.server.Model.ID, "live", r.page.URL())
+	if r.server.Model.Simulated() {
+		r.log.Warn("the engine is simulated", "model", r.server.Model.ID, "owner", r.server.Model.OwnedBy)
 	}
 
 	err := r.load(ctx)
-	r.identity.again(ctx)
+	r.identity.Again(ctx)
 	result, reportErr := r.finish(err)
-	r.live.leave()
+	r.live.Leave()
 	if err = errors.Join(err, reportErr); err != nil {
 		return err
 	}
-	r.linger(ctx)
+	r.program.linger(ctx, r.settings.linger, r.log)
 	return result
-}
-
-// linger keeps the last values scrapeable.
-func (r *run) linger(ctx context.Context) {
-	if r.settings.web.linger == 0 {
-		return
-	}
-	r.log.Info("live metrics stay", "for", r.settings.web.linger)
-	select {
-	case <-time.After(r.settings.web.linger):
-	case <-ctx.Done():
-	case <-r.program.Cut:
-	}
 }
 
 // load drives the phases with everything that watches them around it.
@@ -56,10 +48,16 @@ func (r *run) load(ctx context.Context) error {
 	defer halt(nil)
 	cut, cancelCut := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancelCut()
+	said := make(chan struct{})
 	silence := context.AfterFunc(ctx, func() {
-		r.log.Warn("interrupted: requests in flight may end; interrupt again to cancel them", "at_most", r.settings.grace)
+		defer close(said)
+		r.log.Warn("interrupted: requests in flight may end; interrupt again to cancel them", "at_most", r.settings.Grace)
 	})
-	defer silence()
+	defer func() {
+		if !silence() {
+			<-said // nothing may be written once the run is over: what it writes to is the caller's again
+		}
+	}()
 	go func() {
 		select {
 		case <-r.program.Cut:
@@ -68,7 +66,7 @@ func (r *run) load(ctx context.Context) error {
 		case <-cut.Done():
 		}
 	}()
-	err := r.capture(ctx, beforeLoad)
+	err := r.scene.Capture(ctx, scene.Before)
 	if err == nil {
 		err = r.begin(ctx, halt)
 	}
@@ -76,55 +74,50 @@ func (r *run) load(ctx context.Context) error {
 		err = r.drivePhases(stop, cut)
 	}
 	err = errors.Join(err, r.end())
-	r.keepLog(cut)
-	return errors.Join(err, r.capture(cut, afterLoad))
+	r.scene.KeepLog(cut)
+	r.readEngineLog(cut)
+	return errors.Join(err, r.scene.Capture(cut, scene.After))
 }
 
 // begin starts the run's clock and what records against it.
 func (r *run) begin(ctx context.Context, halt context.CancelCauseFunc) error {
 	start := time.Now()
 	r.clock = func() int64 { return int64(time.Since(start)) }
-	r.loop = &loop{clock: r.clock, send: r.client.Do, wait: pace(r.clock), slots: r.work.script.slots, grace: r.settings.grace}
-	r.identity.watch(ctx, halt)
+	r.loop = &drive.Loop{Clock: r.clock, Send: r.client.Do, Wait: drive.Pace(r.clock), Slots: r.work.Script.Slots, Grace: r.settings.Grace}
+	r.identity.Watch(ctx, halt)
 	r.manifest.StartedAt = start.UTC()
-	if err := r.folder.writeJSON(fileManifest, r.manifest); err != nil {
+	r.meet(start)
+	if err := r.folder.WriteJSON(folder.ManifestFile, r.manifest); err != nil {
 		return err
 	}
 	var err error
-	if r.records, err = r.openLines(r.folder.path(fileRequests), halt); err != nil {
+	if r.records, err = r.openLines(r.folder.Path(folder.RequestsFile), halt); err != nil {
 		return err
 	}
-	if r.settings.saveOutputs {
-		if r.outputs, err = r.openLines(r.folder.path(fileOutputs), halt); err != nil {
+	if r.settings.KeepOutputs {
+		if r.outputs, err = r.openLines(r.folder.Path(folder.OutputsFile), halt); err != nil {
 			return err
 		}
 	}
-	if len(r.sources) == 0 {
-		return nil
-	}
-	if r.snapshots, err = newSnapshots(r.folder); err != nil {
-		return err
-	}
-	r.sampler, err = telemetry.Start(context.WithoutCancel(ctx), telemetry.Options{
-		Sources: r.sources, Interval: r.settings.telemetryInterval,
-		File: r.folder.path(fileTelemetry), Clock: r.clock, Page: r.snapshots.add,
-	})
-	return err
+	return r.scene.Follow(ctx, r.clock)
 }
 
 // drivePhases goes through the phases; ready and stop only mark the time around the load.
 func (r *run) drivePhases(stop, cut context.Context) error {
-	r.enter(phaseReady)
+	r.enter(folder.PhaseReady)
 	ready := r.clock()
-	r.settle(stop)
-	if err := r.passed(span{phaseReady, ready, r.clock()}); err != nil {
+	r.scene.Settle(stop)
+	if err := r.scene.Passed(folder.Span{Name: folder.PhaseReady, StartNS: ready, EndNS: r.clock()}); err != nil {
 		return err
 	}
-	for _, p := range r.work.phases {
+	for _, p := range r.work.Phases {
 		if stop.Err() != nil {
 			break
 		}
-		if err := r.drivePhase(stop, cut, p); err != nil {
+		until, cancel := r.beforeStart(stop, p)
+		err := r.drivePhase(until, cut, p)
+		cancel()
+		if err != nil {
 			return err
 		}
 	}
@@ -134,70 +127,68 @@ func (r *run) drivePhases(stop, cut context.Context) error {
 		// the guard saw, which is a verdict and no failure.
 		err = errInterrupted
 	}
-	r.enter(phaseStop)
+	r.enter(folder.PhaseStop)
 	end := r.clock()
-	r.settle(stop)
-	return errors.Join(err, r.passed(span{phaseStop, end, r.clock()}))
-}
-
-// passed notes a phase that is over, at once: a killed run must be readable too.
-func (r *run) passed(s span) error {
-	r.spans = append(r.spans, s)
-	return r.folder.writeJSON(filePhases, phaseFile{schemaPhases, r.spans})
-}
-
-// settle waits for one telemetry interval, so that the machine is seen before and after the load.
-func (r *run) settle(stop context.Context) {
-	if r.sampler == nil {
-		return
-	}
-	select {
-	case <-time.After(r.settings.telemetryInterval):
-	case <-stop.Done():
-	}
+	r.scene.Settle(stop)
+	return errors.Join(err, r.scene.Passed(folder.Span{Name: folder.PhaseStop, StartNS: end, EndNS: r.clock()}))
 }
 
 // hold waits around the load of phases whose counters are evidence: the border's sample must be there
 // before the first request, and what the engine still writes after the last answer belongs to the phase.
 func (r *run) hold(stop context.Context) {
-	if r.work.script.verify != nil {
-		r.settle(stop)
+	if r.work.Script.Verify != nil {
+		r.scene.Settle(stop)
 	}
 }
 
 func (r *run) enter(phase string) {
-	r.live.enter(phase)
-	if r.sampler != nil {
-		r.sampler.Mark(phase)
-	}
+	r.live.Enter(phase)
+	r.scene.Enter(phase)
 }
 
 // drivePhase prepares and drives one phase of load.
-func (r *run) drivePhase(stop, cut context.Context, p phase) error {
+func (r *run) drivePhase(stop, cut context.Context, p drive.Phase) error {
 	preparing, cancel := context.WithCancel(cut)
 	defer cancel()
-	q := r.work.prepare(preparing, p, r.schedule)
-	q.await(stop)
-	r.enter(p.name)
-	r.hold(stop)
-	progress := &tally{phase: p, planned: r.work.requests(p), since: r.clock()}
-	hide := r.show(progress)
-	var watch *clientWatch
-	if r.work.counts(p.name) {
-		watch = watchClient(r.clock, shortestStall(r.limits))
+	q := r.work.Prepare(preparing, p, r.schedule)
+	q.Await(stop)
+	planned := r.work.Requests(p)
+	p, err := r.share(stop, p)
+	if err != nil {
+		cancel()
+		return errors.Join(err, q.Rest())
 	}
-	driven := r.loop.drive(stop, cut, p, q.lanes(), r.observer(p, progress))
+	r.enter(p.Name)
+	r.hold(stop)
+	progress := live.NewTally(p, planned, r.clock())
+	hide := r.show(progress)
+	var watch *drive.Watch
+	if r.work.Counts(p.Name) {
+		watch = drive.StartWatch(r.clock, shortestStall(r.limits))
+	}
+	driven := r.loop.Drive(stop, cut, p, q.Lanes(), r.observer(p, progress))
 	if watch != nil {
-		r.health = together(r.health, watch.end())
+		r.health = r.health.And(watch.End())
 	}
 	hide()
 	cancel()
 	r.hold(stop)
-	return errors.Join(q.rest(), r.passed(driven))
+	return errors.Join(q.Rest(), r.scene.Passed(folder.Span(driven)))
+}
+
+// usualShortest is the least lateness that is noted unless validity has a lower limit.
+const usualShortest = 10 * time.Millisecond
+
+// shortestStall is the least lateness that must be noted for validity to decide what is too much.
+func shortestStall(limits report.Limits) time.Duration {
+	if own, given := limits[report.CodeClientStall]; given && !own.Off {
+		return min(usualShortest, time.Duration(own.Value*float64(time.Second)))
+	}
+	return usualShortest
 }
 
 // show follows the progress of a phase until the returned function is called.
-func (r *run) show(progress *tally) (hide func()) {
+func (r *run) show(progress *live.Tally) (hide func()) {
 	shown, cancel := context.WithCancel(context.Background())
 	if !r.log.Enabled(shown, slog.LevelInfo) {
 		return cancel
@@ -205,7 +196,7 @@ func (r *run) show(progress *tally) (hide func()) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		r.console.follow(shown, progress, r.clock)
+		r.console.Follow(shown, progress, r.clock)
 	}()
 	return func() {
 		cancel()
@@ -214,59 +205,36 @@ func (r *run) show(progress *tally) (hide func()) {
 }
 
 // observer tells everybody who wants to know of a request.
-func (r *run) observer(p phase, progress *tally) observer {
-	live, counted := r.live.observe(p.name), progress.observe()
-	return observer{
-		started: func() { live.started(); counted.started() },
-		payload: live.payload,
-		ended: func(j job, result chat.Result) {
-			r.identity.guard.saw(result)
-			result.Record.Run = r.id
+func (r *run) observer(p drive.Phase, progress *live.Tally) drive.Observer {
+	shown, counted := r.live.Observe(p.Name), progress.Observe()
+	telling := live.Verbosity{Requests: r.settings.verbose, Content: r.settings.SeeOutputs}
+	return drive.Observer{
+		Started: func() { shown.Started(); counted.Started() },
+		Payload: shown.Payload,
+		Ended: func(j drive.Job, result chat.Result) {
+			r.identity.Saw(result)
+			result.Record.Run, result.Record.Rank = r.id, r.number()
 			r.records.Add(result.Record)
 			if r.outputs != nil {
-				r.outputs.Add(output{r.id, p.name, result.Record.Index, result.Output})
+				r.outputs.Add(folder.OutputLine{Run: r.id, Phase: p.Name, Index: result.Record.Index, Output: result.Output})
 			}
-			if r.work.counts(p.name) {
-				r.answers.add(result, j.maxTokens, r.work.sampling.IgnoreEOS)
+			if r.work.Counts(p.Name) {
+				r.answers.add(result, j.MaxTokens, r.work.Sampling.IgnoreEOS)
 			}
-			live.ended(j, result)
-			counted.ended(j, result)
+			shown.Ended(j, result)
+			counted.Ended(j, result)
+			telling.Tell(r.console, j, result)
 		},
 	}
-}
-
-// output is one line of outputs.jsonl.
-type output struct {
-	Run    string `json:"run"`
-	Phase  string `json:"phase"`
-	Index  int    `json:"index"`
-	Output string `json:"output"`
 }
 
 // end closes what records. Every part is closed, whatever the others say.
 func (r *run) end() error {
 	var errs []error
-	for _, file := range []*lineFile{r.records, r.outputs} {
+	for _, file := range []*folder.Lines{r.records, r.outputs} {
 		if file != nil {
 			errs = append(errs, file.Close())
 		}
 	}
-	if r.sampler != nil {
-		stats, err := r.sampler.Stop()
-		r.manifest.Telemetry = &stats
-		errs = append(errs, err, r.snapshots.close())
-	}
-	return errors.Join(errs...)
-}
-
-// requests is how many requests a phase has, 0 when only time ends it.
-func (w *workload) requests(p phase) int {
-	if !p.process.Open() || p.limit.Duration == 0 && p.process.Trace == nil {
-		return w.script.measured(p.limit.Requests)
-	}
-	count := 0
-	for range p.process.Offsets(p.limit, w.seed, w.stream(p)) {
-		count++
-	}
-	return w.script.measured(count)
+	return errors.Join(append(errs, r.scene.Leave())...)
 }

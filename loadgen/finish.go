@@ -9,6 +9,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/umascope/umascope/loadgen/drive"
+	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/merge"
 	"github.com/umascope/umascope/loadgen/report"
 	"github.com/umascope/umascope/loadgen/telemetry"
 )
@@ -18,93 +21,105 @@ import (
 func (r *run) finish(loadErr error) (result, err error) {
 	ended := time.Now().UTC()
 	r.manifest.EndedAt, r.manifest.State = &ended, stateOf(loadErr)
-	r.identity.record(&r.manifest.Server)
-	if reason := r.identity.guard.stopped(); reason != nil && loadErr == nil {
-		r.manifest.State = stateStopped
+	_, r.manifest.Server.FingerprintEnd = r.identity.Fingerprints()
+	if r.identity.Stopped() && loadErr == nil {
+		r.manifest.State = folder.StateStopped
 	}
 	r.manifest.Server.Answered, r.manifest.Server.Fingerprints = r.answers.models, r.answers.fingerprints
 	r.manifest.Client.CPURatio, r.manifest.Client.Stalls = r.health.CPURatio, len(r.health.Stalls)
-	log, err := r.readTelemetry()
-	if err != nil {
-		err = fmt.Errorf("telemetry: %w", err)
-	}
-	err = errors.Join(err, r.folder.writeJSON(fileManifest, r.manifest))
+	log, err := r.scene.Log()
+	addMachines(r.manifest, log)
+	r.seePlace(log)
 	r.found = r.verify(log)
-	summary, drawn, summaryErr := report.Digest(r.input(log, loadErr), report.Records(r.folder.path(fileRequests)))
+	r.found.Warnings = append(r.found.Warnings, placeWarnings(r.manifest)...)
+	in := r.input(log, loadErr)
+	warnings := slices.Concat(r.scene.Warnings(), r.answers.warnings(r.work, r.scale), r.found.Warnings, r.identity.Warnings(), r.settings.expect.Warnings(r.seeTiers(log)))
+	r.manifest.Judging = merge.Judging(in, r.settings.validity, warnings)
+	err = errors.Join(err, r.folder.WriteJSON(folder.ManifestFile, r.manifest))
+	summary, drawn, summaryErr := report.Digest(in, report.Records(r.folder.Path(folder.RequestsFile)))
 	if summaryErr != nil {
 		return nil, errors.Join(err, summaryErr)
 	}
-	summary.Tokens.InputLengths = r.inputLengths()
-	summary.Warnings = slices.Concat(summary.Warnings, captureWarnings(r.manifest.Captures), r.containerWarnings(), r.answers.warnings(r.work.script), r.found.warnings, r.identity.warnings(), r.settings.expect.warnings(r.seeKV(log)))
-	err = errors.Join(err, r.write(report.Page{Title: r.id, Summary: summary, Drawn: drawn, Telemetry: log}), r.print(summary))
+	summary.Tokens.InputLengths = r.settings.InputLengths(r.scale)
+	summary.Warnings = slices.Concat(summary.Warnings, r.settings.partWarnings(), warnings)
+	r.summary = &summary
+	err = errors.Join(err, writeReports(r.folder, report.Page{Title: r.id, Summary: summary, Drawn: drawn, Telemetry: log}),
+		writeResults(r.folder, r.settings.results, summary), r.program.print(r.folder, summary))
 	return judge(summary), err
-}
-
-// inputLengths says how the lengths of prompts come about.
-func (r *run) inputLengths() string {
-	if r.settings.file == nil {
-		return r.server.scale.String()
-	}
-	return fmt.Sprintf("estimated: %.3f tokens a byte of the prompt file (%s); what the server's chat template adds is not counted", r.server.scale.TokensPerByte, r.server.scale.Basis)
 }
 
 func stateOf(err error) string {
 	switch {
 	case err == nil:
-		return stateComplete
+		return folder.StateComplete
 	case errors.Is(err, errInterrupted):
-		return stateInterrupted
+		return folder.StateInterrupted
 	default:
-		return stateFailed
+		return folder.StateFailed
 	}
-}
-
-// readTelemetry reads the file back: what a report shows is what the folder holds.
-func (r *run) readTelemetry() (*telemetry.Log, error) {
-	if r.sampler == nil {
-		return nil, nil
-	}
-	log, err := telemetry.Read(r.folder.path(fileTelemetry))
-	if err != nil {
-		return nil, err
-	}
-	r.manifest.addMachines(log)
-	return log, nil
 }
 
 // input is what the summary is made of beside the records.
 func (r *run) input(log *telemetry.Log, loadErr error) report.Input {
 	in := report.Input{
-		Run: r.id, Scenario: r.settings.scenario.name, Labels: r.settings.labelMap(),
-		Model: r.identity.judge(r.answers.judge(r.server.model)), KVMode: r.settings.expect.judge(r.seeKV(log)), WorkloadSHA256: r.workSHA, BootID: r.manifest.Client.BootID,
-		Warmup: r.work.uncounted(), Signals: r.found.signals,
-		Telemetry: log, TelemetryStats: r.manifest.Telemetry, TelemetryRequested: len(r.settings.telemetry)+len(r.settings.scrape) > 0,
-		Client: r.health, Validity: r.limits, SLO: r.settings.slo, Streaming: !r.settings.noStream,
+		Run: r.id, Scenario: r.settings.Scenario.Name, Labels: r.settings.labelMap(),
+		Model: r.judgeModel(), KVMode: r.settings.expect.Judge(r.seeTiers(log)), WorkloadSHA256: r.workSHA, BootID: r.manifest.Client.BootID,
+		Warmup: r.work.Uncounted(), Signals: r.found.Signals,
+		Telemetry: log, TelemetryStats: r.manifest.Telemetry, TelemetryRequested: r.settings.scene.Requested(),
+		Client: clientHealth(r.health, r.settings.Place.Rank), Validity: r.limits, SLO: r.settings.slo, Streaming: !r.settings.NoStream,
 	}
+	in.Engine = r.engine
 	if loadErr != nil {
 		in.Stopped = "the run failed or was stopped: " + printable(loadErr.Error())
 	}
-	for _, s := range r.spans {
-		in.Phases = append(in.Phases, report.Phase{Name: s.Name, StartNS: s.StartNS, EndNS: s.EndNS})
+	for _, p := range r.work.Phases {
+		if p.Process.Open() {
+			in.Open = append(in.Open, p.Name)
+		}
 	}
+	in.Phases = reportPhases(r.scene.Spans)
 	return in
 }
 
-func (r *run) write(page report.Page) error {
-	summary := page.Summary
+func reportPhases(spans []folder.Span) []report.Phase {
+	var phases []report.Phase
+	for _, s := range spans {
+		phases = append(phases, report.Phase{Name: s.Name, StartNS: s.StartNS, EndNS: s.EndNS})
+	}
+	return phases
+}
+
+// judgeModel is what answers, fingerprints and failures show of the model.
+func (r *run) judgeModel() report.Model {
+	m, v := r.answers.judge(r.server.Model), r.identity.Verdict()
+	m.Fingerprint, m.Compared, m.Changed = v.Fingerprint, v.Compared, v.Changed
+	m.Guarded, m.Dropped, m.PromptLimit = v.Guarded, v.Dropped, v.PromptLimit
+	return m
+}
+
+// clientHealth is how the client of a rank fared, in the words of the report.
+func clientHealth(h drive.Health, rank int) report.ClientHealth {
+	client := report.ClientHealth{Watched: h.Watched, CPURatio: h.CPURatio}
+	for _, s := range h.Stalls {
+		client.Stalls = append(client.Stalls, report.Stall{FromNS: s.FromNS, ToNS: s.ToNS, Rank: rank})
+	}
+	return client
+}
+
+// writeReports writes the summary and what is read of it by people.
+func writeReports(f folder.Folder, page report.Page) error {
 	return errors.Join(
-		r.folder.writeJSON(fileSummary, summary),
-		r.folder.write(fileReport, func(w io.Writer) error { return report.Markdown(w, summary) }),
-		r.folder.write(fileHTML, func(w io.Writer) error { return report.HTML(w, page) }),
-		r.folder.writeResults(r.settings.results, summary),
+		f.WriteJSON(folder.SummaryFile, page.Summary),
+		f.Write(folder.ReportFile, func(w io.Writer) error { return report.Markdown(w, page.Summary) }),
+		f.Write(folder.HTMLFile, func(w io.Writer) error { return report.HTML(w, page) }),
 	)
 }
 
 // print shows the figures and where the rest is.
-func (r *run) print(summary report.Summary) error {
-	err := report.Text(r.program.Stdout, summary)
+func (p Program) print(f folder.Folder, summary report.Summary) error {
+	err := report.Text(p.Stdout, summary)
 	if err == nil {
-		_, err = fmt.Fprintf(r.program.Stdout, "\nrun folder: %s%c\n", r.folder, os.PathSeparator)
+		_, err = fmt.Fprintf(p.Stdout, "\nrun folder: %s%c\n", f, os.PathSeparator)
 	}
 	return err
 }

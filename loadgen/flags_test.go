@@ -2,13 +2,11 @@ package loadgen
 
 import (
 	"bytes"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/umascope/umascope/loadgen/prompt"
-	"github.com/umascope/umascope/loadgen/schedule"
+	"github.com/umascope/umascope/loadgen/server"
 )
 
 // parsed returns the settings of a command line after run --url.
@@ -26,60 +24,17 @@ func TestDefaultsAreThoseOfTheContract(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	limit := schedule.Limit{Requests: 64}
-	phases := s.phases(nil)
-	if len(phases) != 2 || phases[0].limit.Requests != 8 || phases[1].limit != limit || phases[1].process.Arrival != schedule.Closed {
-		t.Errorf("phases %+v", phases)
-	}
-	if s.target.url != "http://127.0.0.1:8000" || s.target.endpoint != "chat" || s.target.engine != engineAuto || s.target.readyConsecutive != 2 {
+	if s.target.URL != "http://127.0.0.1:8000" || s.target.Endpoint != "chat" || s.target.Engine != server.EngineAuto || s.target.ReadyConsecutive != 2 {
 		t.Errorf("target %+v", s.target)
 	}
-	if s.concurrency != 1 || s.grace != 30*time.Second || s.seed != 1337 || s.temperature != 0 || s.topP != 1 {
+	if s.Concurrency != 1 || s.Grace != 30*time.Second || s.Seed != 1337 || s.Temperature != 0 || s.TopP != 1 {
 		t.Errorf("settings %+v", s)
 	}
-	if s.requestTimeout != 600*time.Second || s.firstTokenTimeout != s.requestTimeout || s.chunkTimeout != 120*time.Second {
-		t.Errorf("timeouts %s, %s, %s", s.requestTimeout, s.firstTokenTimeout, s.chunkTimeout)
+	if s.RequestTimeout != 600*time.Second || s.FirstTokenTimeout != s.RequestTimeout || s.ChunkTimeout != 120*time.Second {
+		t.Errorf("timeouts %s, %s, %s", s.RequestTimeout, s.FirstTokenTimeout, s.ChunkTimeout)
 	}
-	if s.outputTokens != (prompt.Lengths{Min: 256, Max: 256}) || !slices.Equal(lengthsOf(s), []prompt.Lengths{{Min: 512, Max: 2048}}) {
-		t.Errorf("lengths %+v", s)
-	}
-	if s.label("arm") != "default" || s.label("host") != "spark1" || s.out != "runs" || s.web.address != DefaultAddress || s.web.explicit {
+	if s.label("arm") != "default" || s.label("host") != "spark1" || s.out != "runs" || s.web.HostPort != DefaultAddress || s.web.Explicit {
 		t.Errorf("settings %+v", s)
-	}
-}
-
-func TestDurationAloneReplacesTheDefaultNumberOfRequests(t *testing.T) {
-	s, err := parsed(t, "--duration=90s")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := s.phases(nil)[1].limit; got != (schedule.Limit{Duration: 90 * time.Second}) {
-		t.Errorf("limit %+v", got)
-	}
-}
-
-func TestWarmupIsRequestsOrATimeOrNothing(t *testing.T) {
-	for text, want := range map[string]schedule.Limit{"3": {Requests: 3}, "20s": {Duration: 20 * time.Second}} {
-		s, err := parsed(t, "--warmup", text)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := s.phases(nil)[0]; got.name != phaseWarmup || got.limit != want {
-			t.Errorf("%s: %+v", text, got)
-		}
-	}
-	if s, err := parsed(t, "--warmup=0"); err != nil || len(s.phases(nil)) != 1 {
-		t.Errorf("phases %v, %v", s, err)
-	}
-}
-
-func TestAnOpenLoopHasNoCapUnlessOneIsGiven(t *testing.T) {
-	s, err := parsed(t, "--arrival=poisson", "--rate=2.5")
-	if err != nil || s.concurrency != 0 {
-		t.Errorf("concurrency %d, %v", s.concurrency, err)
-	}
-	if s, err = parsed(t, "--arrival=constant", "--rate=2.5", "--concurrency=9"); err != nil || s.concurrency != 9 {
-		t.Errorf("concurrency %d, %v", s.concurrency, err)
 	}
 }
 
@@ -127,6 +82,10 @@ func TestBadFlagsAreRefusedByName(t *testing.T) {
 		{"--prompts", []string{"--arrival=trace", "--trace=x", "--prompts=long"}},
 		{"--output-tokens", []string{"--arrival=trace", "--trace=x", "--output-tokens=256"}},
 		{"--template", []string{"--template=llama3"}},
+		{"--prompt-ids", []string{"--prompt-ids"}},
+		{"--prompt-ids", []string{"--prompt-ids", "--endpoint=completions", "--template=llama3"}},
+		{"--prompt-ids", []string{"--prompt-ids", "--endpoint=completions", "--prompts=flags_test.go"}},
+		{"--prompt-ids", []string{"--prompt-ids", "--endpoint=completions", "--scenario=multi_turn"}},
 		{"--template", []string{"--template=/nonexistent", "--endpoint=completions"}},
 		{"--template", []string{"--scenario=multi_turn", "--endpoint=completions"}},
 		{"--max-input-tokens", []string{"--max-input-tokens=0"}},
@@ -161,6 +120,7 @@ func TestBadFlagsAreRefusedByName(t *testing.T) {
 		{"--telemetry", []string{"--telemetry=a=http://127.0.0.1:1", "--telemetry=a=http://127.0.0.1:2"}},
 		{"--telemetry-interval", []string{"--telemetry-interval=1ms"}},
 		{"--slo", []string{"--slo=speed=1s"}},
+		{"--slo", []string{"--slo=e2e=9s,ttft=1s", "--no-stream"}},
 		{"--run-id", []string{"--run-id=../x"}},
 		{"--run-id", []string{"--run-id=.hidden"}},
 		{"--web.listen-address", []string{"--web.listen-address=nowhere"}},
@@ -191,27 +151,13 @@ func TestManifestsShowFlagsWithoutSecrets(t *testing.T) {
 	if _, _, err := line.parse(args); err != nil {
 		t.Fatal(err)
 	}
-	values := line.flagValues()
+	values := line.flagValues(line.run)
 	for name, want := range map[string]string{
 		"header": "[X-Key:<redacted>] [Y:<redacted>]", "stop": "[a] [b]", "telemetry": "spark1=http://127.0.0.1:1/metrics", "seed": "1337", "ignore-eos": "false",
 	} {
 		if values[name] != want {
 			t.Errorf("%s is %q, want %q", name, values[name], want)
 		}
-	}
-}
-
-func TestRunNamesSortByTimeAndDiffer(t *testing.T) {
-	now := time.Date(2026, 11, 5, 14, 15, 3, 0, time.UTC)
-	first, second := newRunID(now, "native/<b>"), newRunID(now, "native/<b>")
-	if first == second || !strings.HasPrefix(first, "20261105T141503Z-native-b-") || !plainName(first) {
-		t.Errorf("%q, %q", first, second)
-	}
-	if later := newRunID(now.Add(time.Second), "a"); later < first {
-		t.Errorf("%q sorts before %q", later, first)
-	}
-	if long := newRunID(now, strings.Repeat("x", 500)); !plainName(long) {
-		t.Errorf("%q is no plain name", long)
 	}
 }
 
@@ -231,43 +177,15 @@ func FuzzJoinNegative(f *testing.F) {
 }
 
 func FuzzFlagValues(f *testing.F) {
-	for _, seed := range []string{"1", "-1", "60s", "a=b", "a:b", `{"a":1}`, "ttft=1s", "h=http://127.0.0.1:1", "1:2"} {
+	for _, seed := range []string{"1", "-1", "60s", "a=b", "a:b", `{"a":1}`, "ttft=1s", "1:2"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		for name, parse := range map[string]func(string) error{
-			"warmup": func(s string) error {
-				limit, err := parseWarmup(s)
-				if err == nil && (limit.Requests < 0 || limit.Duration < 0) {
-					t.Errorf("%q became %+v", s, limit)
-				}
-				return err
-			},
 			"label": func(s string) error {
 				l, err := parseLabel(s)
 				if err == nil && (!labelName(l.name) || l.value == "") {
 					t.Errorf("%q became %+v", s, l)
-				}
-				return err
-			},
-			"header": func(s string) error {
-				h, err := parseHeader(s)
-				if err == nil && (!headerName(h.name) || strings.ContainsAny(h.value, "\r\n")) {
-					t.Errorf("%q became %+v", s, h)
-				}
-				return err
-			},
-			"source": func(s string) error {
-				source, err := parseSource(s)
-				if err == nil && (source.Name == "" || !strings.HasPrefix(strings.ToLower(source.URL), "http")) {
-					t.Errorf("%q became %+v", s, source)
-				}
-				return err
-			},
-			"rate": func(s string) error {
-				rate, err := positive(s)
-				if err == nil && !(rate > 0) {
-					t.Errorf("%q became %v", s, rate)
 				}
 				return err
 			},

@@ -4,157 +4,46 @@ import (
 	"os"
 	"runtime"
 	"strings"
-	"time"
 
+	"github.com/alecthomas/kingpin/v2"
 	"golang.org/x/sys/unix"
 
 	"github.com/umascope/umascope/exporter/metric"
-	"github.com/umascope/umascope/loadgen/prompt"
-	"github.com/umascope/umascope/loadgen/schedule"
+	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/merge"
+	"github.com/umascope/umascope/loadgen/report"
 	"github.com/umascope/umascope/loadgen/telemetry"
 )
 
-// Names of the forms of files; their JSON Schemas are in the folder schema.
-const (
-	schemaManifest = "umascope.manifest/1"
-	schemaPhases   = "umascope.phases/1"
-)
-
-// phaseFile is phases.json: the phases that are over, in the order in which they began.
-type phaseFile struct {
-	Schema string `json:"schema"`
-	Phases []span `json:"phases"`
-}
-
-// States of a run in its manifest.
-const (
-	stateRunning     = "running" // also of a run that was killed
-	stateComplete    = "complete"
-	stateInterrupted = "interrupted"
-	stateFailed      = "failed"
-	stateStopped     = "stopped" // at once, for a reason that makes it invalid
-)
-
-// manifest is manifest.json: what is needed to repeat the run, and where it happened. It is
-// written before the first request and again at the end.
-type manifest struct {
-	Schema   string            `json:"schema"`
-	Run      string            `json:"run"`
-	Scenario string            `json:"scenario"`
-	Labels   map[string]string `json:"labels"`
-	State    string            `json:"state"`
-	// StartedAt is the moment that all offsets of the run count from.
-	StartedAt time.Time  `json:"started_at"`
-	EndedAt   *time.Time `json:"ended_at,omitempty"`
-
-	Program build `json:"program"`
-	// Flags are all flags of the run, given or default; secrets are redacted.
-	Flags    map[string]string `json:"flags"`
-	Seed     uint64            `json:"seed"`
-	Workload workloadFacts     `json:"workload"`
-	Server   serverFacts       `json:"server"`
-	Client   clientFacts       `json:"client"`
-	Machines []machineFacts    `json:"machines,omitempty"`
-	// Container is the one that the engine runs in, if --container names it.
-	Container *containerFacts `json:"container,omitempty"`
-	// Captures are what became of the commands of --capture.
-	Captures []captureFacts `json:"captures,omitempty"`
-	// Pages are those of engines and KV block managers that were read too.
-	Pages []pageFacts `json:"pages,omitempty"`
-	// Telemetry is what the sampler did and cost.
-	Telemetry *telemetry.Stats `json:"telemetry,omitempty"`
-}
-
-type workloadFacts struct {
-	SHA256   string       `json:"sha256"`
-	Sampling sampling     `json:"sampling"`
-	Phases   []phaseFacts `json:"phases"`
-	// Concurrency is the number of slots; 0 is no limit.
-	Concurrency int         `json:"concurrency"`
-	Script      scriptFacts `json:"script"`
-	// Pressure is what had to happen to KV caches by their sizes, in words; it was said before the run.
-	Pressure     []string       `json:"pressure,omitempty"`
-	OutputTokens prompt.Lengths `json:"output_tokens"`
-	// InputLengths says how the lengths of prompts come about: exact or estimated, and by what.
-	InputLengths string       `json:"input_lengths"`
-	Scale        prompt.Scale `json:"token_scale"`
-}
-
-type phaseFacts struct {
-	Name    string           `json:"name"`
-	Process schedule.Process `json:"process"`
-	Limit   schedule.Limit   `json:"limit"`
-}
-
-type serverFacts struct {
-	URL            string   `json:"url"`
-	Model          string   `json:"model"`
-	OwnedBy        string   `json:"owned_by,omitempty"`
-	Simulated      bool     `json:"simulated,omitempty"`
-	MaxTokens      int      `json:"max_tokens,omitempty"`
-	Engine         string   `json:"engine"`
-	EngineDetected bool     `json:"engine_detected"`
-	Version        string   `json:"version,omitempty"`
-	Answered       []string `json:"answered_as,omitempty"`
-	Fingerprints   []string `json:"system_fingerprints,omitempty"`
-	// EngineClues are what the engine was told by, Fields which request fields the server takes.
-	EngineClues []clue     `json:"engine_clues,omitempty"`
-	Fields      acceptance `json:"fields"`
-	// FingerprintStart and FingerprintEnd are of the model, before the first request and after the last.
-	FingerprintStart *fingerprint `json:"fingerprint_start,omitempty"`
-	FingerprintEnd   *fingerprint `json:"fingerprint_end,omitempty"`
-}
-
-// clientFacts are of the machine that uma-load runs on.
-type clientFacts struct {
-	Hostname string  `json:"hostname"`
-	BootID   string  `json:"boot_id,omitempty"`
-	Kernel   string  `json:"kernel"`
-	Arch     string  `json:"arch"`
-	Cores    int     `json:"cores"`
-	CPURatio float64 `json:"cpu_ratio,omitempty"`
-	Stalls   int     `json:"stalls,omitempty"`
-}
-
-// machineFacts are of a machine that telemetry was read from, by its exporter's word.
-type machineFacts struct {
-	Source string              `json:"source"`
-	URL    string              `json:"url"`
-	Mode   string              `json:"mode"`
-	Host   map[string]string   `json:"host,omitempty"`
-	GPUs   []map[string]string `json:"gpus,omitempty"`
-}
-
-// pageFacts are of a page that --scrape named.
-type pageFacts struct {
-	Source string `json:"source"`
-	URL    string `json:"url"`
-}
-
-func (r *run) newManifest() *manifest {
+func (r *run) newManifest() *folder.Manifest {
 	s, w := r.settings, r.work
-	m := &manifest{
-		Schema: schemaManifest, Run: r.id, Scenario: s.scenario.name, Labels: s.labelMap(), State: stateRunning,
-		Program: buildVersion(), Flags: r.flags, Seed: s.seed, Client: thisMachine(),
-		Workload: workloadFacts{
-			SHA256: r.workSHA, Sampling: w.sampling, Concurrency: s.concurrency, Script: w.script.facts, Pressure: w.script.forecast, OutputTokens: w.output,
-			InputLengths: r.inputLengths(), Scale: r.server.scale,
+	start, _ := r.identity.Fingerprints()
+	m := &folder.Manifest{
+		Schema: folder.ManifestSchema, Run: r.id, Scenario: s.Scenario.Name, Labels: s.labelMap(), State: folder.StateRunning,
+		Rank: r.rankFacts(), Program: buildVersion(), Flags: r.flags, Seed: s.Seed, Client: thisMachine(),
+		Workload: folder.Workload{
+			SHA256: r.workSHA, Sampling: w.Sampling, Concurrency: s.Concurrency, Script: w.Script.Facts, Pressure: w.Script.Forecast, OutputTokens: w.Output,
+			InputLengths: r.settings.InputLengths(r.scale), Scale: r.scale,
 		},
-		Server: serverFacts{
-			URL: s.target.url, Model: r.server.model.ID, OwnedBy: r.server.model.OwnedBy, Simulated: r.server.model.simulated(),
-			MaxTokens: r.server.model.MaxTokens, Engine: r.server.engine,
-			EngineDetected: r.server.detected, Version: r.server.version,
-			EngineClues: r.server.clues, Fields: r.server.accepted, FingerprintStart: &r.identity.start,
+		Server: folder.Server{
+			URL: s.target.URL, Model: r.server.Model.ID, OwnedBy: r.server.Model.OwnedBy, Simulated: r.server.Model.Simulated(),
+			MaxTokens: r.server.Model.MaxTokens, Engine: r.server.Engine,
+			EngineDetected: r.server.Detected, Version: r.server.Version,
+			EngineClues: r.server.Clues, Fields: r.server.Accepted, FingerprintStart: start,
 		},
 	}
-	for _, p := range w.phases {
-		m.Workload.Phases = append(m.Workload.Phases, phaseFacts{p.name, p.process, p.limit})
+	// What a run that is killed was judged by is known as well.
+	m.Judging = merge.Judging(report.Input{
+		Streaming: !s.NoStream, Warmup: w.Uncounted(), TelemetryRequested: s.scene.Requested(), SLO: s.slo,
+	}, s.validity, nil)
+	for _, p := range w.Phases {
+		m.Workload.Phases = append(m.Workload.Phases, folder.PlannedPhase{Name: p.Name, Process: p.Process, Limit: p.Limit})
 	}
 	return m
 }
 
-func thisMachine() clientFacts {
-	facts := clientFacts{Arch: runtime.GOARCH, Cores: runtime.GOMAXPROCS(0)}
+func thisMachine() folder.Client {
+	facts := folder.Client{Arch: runtime.GOARCH, Cores: runtime.GOMAXPROCS(0)}
 	// What cannot be read stays empty: none of it decides anything.
 	facts.Hostname, _ = os.Hostname()
 	if id, err := os.ReadFile("/proc/sys/kernel/random/boot_id"); err == nil {
@@ -168,13 +57,16 @@ func thisMachine() clientFacts {
 }
 
 // addMachines enters what the exporters said of their machines.
-func (m *manifest) addMachines(log *telemetry.Log) {
+func addMachines(m *folder.Manifest, log *telemetry.Log) {
+	if log == nil {
+		return
+	}
 	for _, source := range log.Sources {
 		if source.Foreign {
-			m.Pages = append(m.Pages, pageFacts{source.Name, source.URL})
+			m.Pages = append(m.Pages, folder.Page{Source: source.Name, URL: source.URL})
 			continue
 		}
-		facts := machineFacts{Source: source.Name, URL: source.URL, Mode: source.Mode()}
+		facts := folder.Machine{Source: source.Name, URL: source.URL, Mode: source.Mode()}
 		for _, series := range source.Find(metric.HostInfo) {
 			facts.Host = series.Labels
 		}
@@ -185,10 +77,10 @@ func (m *manifest) addMachines(log *telemetry.Log) {
 	}
 }
 
-// flagValues are the flags of run as they stand, for the manifest.
-func (l *commandLine) flagValues() map[string]string {
+// flagValues are the flags of a verb as they stand, for its records.
+func (l *commandLine) flagValues(verb *kingpin.CmdClause) map[string]string {
 	values := map[string]string{}
-	for _, f := range l.run.Model().Flags {
+	for _, f := range verb.Model().Flags {
 		values[f.Name] = f.Value.String()
 	}
 	return values

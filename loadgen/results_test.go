@@ -12,6 +12,7 @@ import (
 
 	"github.com/xuri/excelize/v2"
 
+	"github.com/umascope/umascope/loadgen/folder"
 	"github.com/umascope/umascope/loadgen/report"
 )
 
@@ -29,12 +30,12 @@ func conversationFile(t *testing.T) string {
 
 func TestTheFurtherFilesHoldEveryRequest(t *testing.T) {
 	url := engine(t, 200*time.Microsecond)
-	code, folder, stdout, stderr := invoke(t, t.Context(), "--url", url, "--requests=4", "--warmup=0", "--output-tokens=6", "--engine=vllm",
+	code, dir, stdout, stderr := invoke(t, t.Context(), "--url", url, "--requests=4", "--warmup=0", "--output-tokens=6", "--engine=vllm",
 		"--scenario=multi_turn", "--prompts", conversationFile(t), "--active-conversations=1", "--save-outputs", "--xlsx", "--csv", "--conversations", "--benchstat")
 	if code != exitDone {
 		t.Fatalf("exit %d: %s%s", code, stdout, stderr)
 	}
-	book, err := excelize.OpenFile(filepath.Join(folder, fileWorkbook))
+	book, err := excelize.OpenFile(filepath.Join(dir, folder.WorkbookFile))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,25 +44,25 @@ func TestTheFurtherFilesHoldEveryRequest(t *testing.T) {
 	if err != nil || len(rows) != 5 || rows[0][0] != "ttft_ms" || !slices.Equal(book.GetSheetList(), []string{"Summary", "Raw data"}) {
 		t.Errorf("workbook: tabs %q, rows %q (%v)", book.GetSheetList(), rows, err)
 	}
-	requests := readCSV(t, filepath.Join(folder, fileRequestsCSV))
+	requests := readCSV(t, filepath.Join(dir, folder.RequestsCSVFile))
 	conversation := slices.Index(requests[0], "conversation_id")
 	if len(requests) != 5 || !strings.HasPrefix(requests[1][conversation], "'=one") {
-		t.Errorf("%s: %q", fileRequestsCSV, requests)
+		t.Errorf("%s: %q", folder.RequestsCSVFile, requests)
 	}
-	figures := readCSV(t, filepath.Join(folder, fileSummaryCSV))
+	figures := readCSV(t, filepath.Join(dir, folder.SummaryCSVFile))
 	if !slices.ContainsFunc(figures, func(row []string) bool { return slices.Equal(row, []string{"requests.ok", "4"}) }) {
-		t.Errorf("%s: %q", fileSummaryCSV, figures)
+		t.Errorf("%s: %q", folder.SummaryCSVFile, figures)
 	}
-	expectConversations(t, folder)
-	text, err := os.ReadFile(filepath.Join(folder, fileBenchstat))
+	expectConversations(t, dir)
+	text, err := os.ReadFile(filepath.Join(dir, folder.BenchstatFile))
 	if err != nil || !strings.Contains(string(text), "\nBenchmarkLoad/scenario=multi_turn 4 ") || !strings.Contains(string(text), "\narm: default\n") {
-		t.Errorf("%s: %s (%v)", fileBenchstat, text, err)
+		t.Errorf("%s: %s (%v)", folder.BenchstatFile, text, err)
 	}
 }
 
-func expectConversations(t *testing.T, folder string) {
+func expectConversations(t *testing.T, dir string) {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(folder, fileConversations))
+	text, err := os.ReadFile(filepath.Join(dir, folder.ConversationsFile))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,12 +100,12 @@ func readCSV(t *testing.T, path string) [][]string {
 
 func TestWithoutFlagsThereAreNoFurtherFiles(t *testing.T) {
 	url := engine(t, 200*time.Microsecond)
-	code, folder, _, stderr := invoke(t, t.Context(), "--url", url, "--requests=1", "--warmup=0", "--output-tokens=2", "--engine=vllm")
+	code, dir, _, stderr := invoke(t, t.Context(), "--url", url, "--requests=1", "--warmup=0", "--output-tokens=2", "--engine=vllm")
 	if code != exitDone {
 		t.Fatalf("exit %d: %s", code, stderr)
 	}
-	for _, name := range []string{fileWorkbook, fileRequestsCSV, fileSummaryCSV, fileConversations, fileBenchstat} {
-		if _, err := os.Stat(filepath.Join(folder, name)); err == nil {
+	for _, name := range []string{folder.WorkbookFile, folder.RequestsCSVFile, folder.SummaryCSVFile, folder.ConversationsFile, folder.BenchstatFile} {
+		if _, err := os.Stat(filepath.Join(dir, name)); err == nil {
 			t.Errorf("%s was not asked for", name)
 		}
 	}

@@ -5,15 +5,23 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
-	"net"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/umascope/umascope/loadgen/chat"
+	"github.com/umascope/umascope/loadgen/drive"
+	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/live"
+	"github.com/umascope/umascope/loadgen/prompt"
 	"github.com/umascope/umascope/loadgen/report"
+	"github.com/umascope/umascope/loadgen/scene"
 	"github.com/umascope/umascope/loadgen/schedule"
-	"github.com/umascope/umascope/loadgen/telemetry"
+	"github.com/umascope/umascope/loadgen/server"
+	"github.com/umascope/umascope/loadgen/witness"
+	"github.com/umascope/umascope/loadgen/workload"
 )
 
 // errInterrupted is why a run ended before its plan did.
@@ -25,35 +33,44 @@ type run struct {
 	settings *settings
 	flags    map[string]string
 	limits   report.Limits
-	console  *console
+	console  *live.Console
 	log      *slog.Logger
 
-	id       string
-	folder   folder
-	listener net.Listener
-	server   served
-	identity *identity
-	work     *workload
+	id string
+	// whole is the name of the run that all ranks share; the run's own where there is one process.
+	whole  string
+	folder folder.Folder
+	// page is where live metrics are served. That of a run alone is its own; the runs of a sweep share one.
+	page     *live.Page
+	ownPage  bool
+	server   server.Served
+	scale    prompt.Scale // how many tokens texts have there
+	identity *server.Identity
+	work     *workload.Workload
 	workSHA  string
 	schedule *os.File
 	client   *chat.Client
-	sources  []telemetry.Source
+	scene    *scene.Scene
 
-	live      *live
-	manifest  *manifest
-	answers   *answers
-	clock     chat.Clock
-	loop      *loop
-	sampler   *telemetry.Sampler
-	snapshots *snapshots
-	container *container
+	live     *live.Run
+	manifest *folder.Manifest
+	answers  *answers
+	clock    chat.Clock
+	// startNS is when the measured load begins; 0 is at once.
+	startNS int64
+	loop    *drive.Loop
 	// openLines opens the files of records; a test gives it a full disk.
-	openLines func(path string, failed func(error)) (*lineFile, error)
-	records   *lineFile
-	outputs   *lineFile
-	spans     []span
-	health    report.ClientHealth
-	found     evident
+	openLines func(path string, failed func(error)) (*folder.Lines, error)
+	// timeOfDay is time.Now; a test sets the clock back.
+	timeOfDay func() time.Time
+	records   *folder.Lines
+	outputs   *folder.Lines
+	health    drive.Health
+	found     witness.Found
+	// engine is what the engine said of its memory when it started; nil if nobody knows.
+	engine *report.EngineReport
+	// summary is nil until the run is over.
+	summary *report.Summary
 }
 
 // measure runs the verb run.
@@ -84,50 +101,74 @@ func (p Program) newRun(line *commandLine) (*run, error) {
 	if err != nil {
 		return nil, usage(fmt.Errorf("--validity: %w", err))
 	}
-	console := newConsole(p.Stderr)
+	console := live.NewConsole(p.Stderr)
 	return &run{
-		program: p, settings: s, limits: limits, flags: line.flagValues(),
+		program: p, settings: s, limits: limits, flags: line.flagValues(line.run),
 		console: console, log: Program{Stderr: console}.logger(s.logLevel),
-		answers: &answers{}, openLines: newLineFile,
+		answers: &answers{}, openLines: folder.NewLines, timeOfDay: time.Now,
 	}, nil
 }
 
 // setUp does all that can fail on bad input or environment, before any request is sent.
 func (r *run) setUp(ctx context.Context) error {
 	s := r.settings
-	r.id = s.runID
-	if r.id == "" {
-		r.id = newRunID(time.Now(), s.label("arm"))
-	}
+	r.whole = s.wholeID()
+	r.id = s.Place.Run(r.whole)
 	var err error
-	if r.folder, err = newFolder(s.out, r.id); err != nil {
+	if r.folder, err = makeFolder(s.out, r.id); err != nil {
 		return err
 	}
-	if r.listener, err = listen(s.web, r.log); err != nil {
-		return err
+	if r.page == nil {
+		if r.page, err = live.OpenPage(s.web, r.log); err != nil {
+			return usage(err)
+		}
+		r.ownPage = true
 	}
-	if r.server, err = inquire(ctx, s.target, r.log); err != nil {
-		return err
+	if r.server, err = server.Inquire(ctx, s.target, r.log); err != nil {
+		return unusable(ctx, err)
 	}
-	if r.sources, err = r.findSources(ctx); err != nil {
-		return err
+	if r.scene, err = scene.Look(ctx, s.scene, r.program.Exporter, r.log); err != nil {
+		return unusable(ctx, err)
 	}
-	r.client, err = chat.New(r.clientOptions())
-	if err != nil {
+	if r.client, err = r.newClient(); err != nil {
 		return usage(err)
 	}
-	if err = r.recognize(ctx); err != nil {
-		return err
+	if r.identity, err = server.Recognize(ctx, s.target, &r.server, s.wanted(), r.log); err != nil {
+		return unusable(ctx, err)
 	}
 	if err = r.measureText(ctx); err != nil {
 		return err
 	}
-	r.server.tiers = r.seeRoom(ctx)
 	if err = r.plan(ctx); err != nil {
 		return err
 	}
 	r.manifest = r.newManifest()
-	return r.findContainer(ctx)
+	r.describePlace(ctx)
+	r.scene.Into(r.folder, r.manifest)
+	if _, err := s.sharing.place(); err != nil { // its start may be over by now
+		return usage(err)
+	}
+	return nil
+}
+
+// makeFolder makes the folder of the run.
+func makeFolder(out, id string) (folder.Folder, error) {
+	made, err := folder.New(out, id)
+	switch {
+	case errors.Is(err, fs.ErrExist):
+		return "", usage(fmt.Errorf("--run-id: %s exists; a run's folder is never written twice", filepath.Join(out, id)))
+	case err != nil:
+		return "", usage(fmt.Errorf("--out: %w", err))
+	}
+	return made, nil
+}
+
+// unusable marks what others said as bad input, unless the user did not wait for the answer.
+func unusable(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return errInterrupted
+	}
+	return usage(err)
 }
 
 // undo removes what setUp has left of a run that never began.
@@ -141,8 +182,8 @@ func (r *run) undo() {
 
 // close frees what the run holds.
 func (r *run) close() {
-	if r.listener != nil {
-		_ = r.listener.Close()
+	if r.ownPage {
+		r.page.Close()
 	}
 	if r.schedule != nil {
 		_ = r.schedule.Close()
@@ -151,108 +192,119 @@ func (r *run) close() {
 		r.client.Close()
 	}
 	if r.identity != nil {
-		r.identity.close()
+		r.identity.Close()
 	}
 }
 
 // measureText finds out how many tokens texts have, and counts those of a file again by that.
 func (r *run) measureText(ctx context.Context) error {
-	r.server.scale = r.calibrate(ctx)
+	var err error
+	if r.settings.PromptIDs {
+		r.scale, err = r.findIDs(ctx)
+	} else {
+		r.scale = r.calibrate(ctx)
+	}
 	if ctx.Err() != nil {
 		return errInterrupted
 	}
-	if r.settings.file == nil {
-		return nil
+	if err != nil {
+		return usage(err)
 	}
-	if err := r.settings.readPrompts(r.server.scale); err != nil {
+	if err := r.settings.Recount(r.scale); err != nil {
 		return usage(err)
 	}
 	return nil
 }
 
+// calibrate measures how many tokens texts have for the server. What cannot be had is assumed, and the
+// scale says so.
+func (r *run) calibrate(ctx context.Context) prompt.Scale {
+	scale, err := r.calibration().Scale(ctx)
+	if err != nil {
+		r.log.Info("the server does not say how many tokens texts have", "why", printable(err.Error()))
+		return prompt.Assumption()
+	}
+	r.log.Debug("prompt lengths", "scale", scale.String())
+	return scale
+}
+
+// findIDs finds token ids that prompts can be made of, and makes sure that the server counts them.
+func (r *run) findIDs(ctx context.Context) (prompt.Scale, error) {
+	ids, err := r.calibration().IDs(ctx)
+	if err != nil {
+		return prompt.Scale{}, fmt.Errorf("--prompt-ids: %w", err)
+	}
+	return prompt.ScaleOfIDs(ids), nil
+}
+
+func (r *run) calibration() server.Calibration {
+	return server.Calibration{
+		Target: r.settings.target, Served: r.server, Client: r.client, Stream: !r.settings.NoStream, Sample: r.settings.Sample(),
+	}
+}
+
 // plan draws the workload and writes it down.
 func (r *run) plan(ctx context.Context) error {
-	made, err := r.settings.scenario.write(r.settings, r.server)
+	var err error
+	r.work, err = r.settings.Write(workload.Server{
+		Model: r.server.Model.ID, Engine: r.server.Engine, Run: r.id, MaxTokens: r.server.Model.MaxTokens, Fields: r.server.Fields,
+		Tiers: r.seeRoom(ctx), Scale: r.scale,
+	})
 	if err != nil {
 		return usage(err)
 	}
-	if made.facts.Clipped > 0 {
-		made.note("%d prompts or conversations were shortened to fit (--clip)", made.facts.Clipped)
-	}
-	if made.facts.File != nil || !r.server.scale.Exact() {
-		made.note("the lengths asked of prompts are %s", r.inputLengths())
-	}
-	for _, line := range made.forecast {
+	for _, line := range r.work.Script.Forecast {
 		r.log.Info("what must happen", "by_size", line)
 	}
-	for _, note := range made.notes {
+	for _, note := range r.work.Script.Notes {
 		r.log.Warn(note)
 	}
-	r.work = r.settings.workload(r.server, made)
-	r.schedule, err = os.OpenFile(r.folder.path(fileSchedule), os.O_CREATE|os.O_EXCL|os.O_WRONLY|os.O_APPEND, 0o644)
+	r.schedule, err = os.OpenFile(r.folder.Path(folder.ScheduleFile), os.O_CREATE|os.O_EXCL|os.O_WRONLY|os.O_APPEND, 0o644)
 	if err != nil {
 		return usage(fmt.Errorf("--out: %w", err))
 	}
 	buffer := bufio.NewWriter(r.schedule)
-	r.workSHA, err = r.work.plan(ctx, buffer)
-	return errors.Join(err, buffer.Flush())
+	if r.workSHA, err = r.work.Plan(ctx, buffer); err == nil {
+		err = buffer.Flush() // which says again what a write before it said
+	}
+	if ctx.Err() != nil {
+		return errInterrupted
+	}
+	if full := (*fs.PathError)(nil); errors.As(err, &full) {
+		return usage(fmt.Errorf("--out: %w", err))
+	}
+	return err
 }
 
 // mostIdle bounds the connections of an open loop without a cap.
 const mostIdle = 4096
 
+// newClient makes what sends the load, if there are descriptors enough for it.
+func (r *run) newClient() (*chat.Client, error) {
+	options := r.clientOptions()
+	needed := 0
+	if r.settings.Arrival == schedule.Closed { // elsewhere it is a cap, which need not be reached
+		needed = options.Connections
+	}
+	limit, err := descriptorLimit()
+	if err != nil {
+		return nil, err
+	}
+	if options.MostOpen, err = mostConnections(limit, needed); err != nil {
+		return nil, err
+	}
+	return chat.New(options)
+}
+
 func (r *run) clientOptions() chat.Options {
 	s := r.settings
-	connections := s.concurrency
-	for _, stage := range s.stages {
-		if s.arrival == schedule.Closed {
-			connections = max(connections, int(stage.Level))
-		}
-	}
+	connections := s.Place.Share(s.MostInFlight())
 	if connections == 0 {
 		connections = mostIdle
 	}
 	return chat.Options{
-		BaseURL: s.target.url, Header: s.target.requestHeader(), APIKey: r.server.key, CAFile: s.target.caFile,
-		Connections: connections, RequestTimeout: s.requestTimeout,
-		FirstTokenTimeout: s.firstTokenTimeout, ChunkTimeout: s.chunkTimeout,
+		BaseURL: s.target.URL, Header: s.target.RequestHeader(), APIKey: r.server.Key, CAFile: s.target.CAFile,
+		Connections: connections, RequestTimeout: s.RequestTimeout,
+		FirstTokenTimeout: s.FirstTokenTimeout, ChunkTimeout: s.ChunkTimeout,
 	}
 }
-
-// findSources returns everything that is followed while the run lasts.
-func (r *run) findSources(ctx context.Context) ([]telemetry.Source, error) {
-	sources, err := r.findTelemetry(ctx)
-	if err != nil {
-		return nil, err
-	}
-	for _, page := range r.settings.scrape {
-		if named(sources, page.Name) {
-			return nil, usage(fmt.Errorf("--scrape: %s is the name of an exporter", page.Name))
-		}
-		page.Foreign = true
-		sources = append(sources, page)
-	}
-	return sources, nil
-}
-
-// findTelemetry returns the exporters to follow: those asked for, which must answer, or the one
-// on this host if it does.
-func (r *run) findTelemetry(ctx context.Context) ([]telemetry.Source, error) {
-	for _, source := range r.settings.telemetry {
-		if err := telemetry.Probe(ctx, source.URL); err != nil {
-			return nil, usage(fmt.Errorf("--telemetry: %s: %w", source.Name, err))
-		}
-	}
-	if len(r.settings.telemetry) > 0 {
-		return r.settings.telemetry, nil
-	}
-	if telemetry.Probe(ctx, localExporter) != nil {
-		r.log.Info("no telemetry: no exporter answers on this host and --telemetry names none", "tried", localExporter)
-		return nil, nil
-	}
-	// Named after this machine, whatever the label host says: that may be another one.
-	return []telemetry.Source{{Name: thisMachine().Hostname, URL: localExporter}}, nil
-}
-
-// localExporter is where an exporter on this host listens by default.
-const localExporter = "http://127.0.0.1:10420/metrics"

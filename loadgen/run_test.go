@@ -3,10 +3,11 @@ package loadgen
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -17,6 +18,8 @@ import (
 	"time"
 
 	"github.com/umascope/umascope/loadgen/chat"
+	"github.com/umascope/umascope/loadgen/drive"
+	"github.com/umascope/umascope/loadgen/folder"
 	"github.com/umascope/umascope/loadgen/report"
 	"github.com/umascope/umascope/loadgen/sim"
 )
@@ -55,10 +58,10 @@ func read[T any](t *testing.T, path string) T {
 	return value
 }
 
-func records(t *testing.T, folder string) []chat.Record {
+func records(t *testing.T, dir string) []chat.Record {
 	t.Helper()
 	var all []chat.Record
-	for r, err := range report.Records(filepath.Join(folder, fileRequests)) {
+	for r, err := range report.Records(filepath.Join(dir, folder.RequestsFile)) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -94,29 +97,29 @@ func TestARunLeavesACompleteFolder(t *testing.T) {
 }
 
 // expectFolder checks that the files of a run of 12 requests after 3 agree with each other.
-func expectFolder(t *testing.T, folder string) {
+func expectFolder(t *testing.T, dir string) {
 	t.Helper()
-	manifest := read[manifest](t, filepath.Join(folder, fileManifest))
-	if manifest.State != stateComplete || manifest.EndedAt == nil || manifest.Labels["arm"] != "default" || manifest.Labels["host"] == "" {
+	manifest := read[folder.Manifest](t, filepath.Join(dir, folder.ManifestFile))
+	if manifest.State != folder.StateComplete || manifest.EndedAt == nil || manifest.Labels["arm"] != "default" || manifest.Labels["host"] == "" {
 		t.Errorf("manifest %+v", manifest)
 	}
-	summary := read[report.Summary](t, filepath.Join(folder, fileSummary))
+	summary := read[report.Summary](t, filepath.Join(dir, folder.SummaryFile))
 	if summary.Requests[chat.StatusOK] != 12 || !summary.Valid || summary.WorkloadSHA256 != manifest.Workload.SHA256 || summary.Run != "r1" {
 		t.Errorf("summary %+v", summary)
 	}
-	planned := map[string]entry{}
-	lines, err := os.ReadFile(filepath.Join(folder, fileSchedule))
+	planned := map[string]folder.ScheduleLine{}
+	lines, err := os.ReadFile(filepath.Join(dir, folder.ScheduleFile))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for line := range strings.Lines(string(lines)) {
-		var e entry
+		var e folder.ScheduleLine
 		if err := json.Unmarshal([]byte(line), &e); err != nil {
 			t.Fatal(err)
 		}
 		planned[e.PromptSHA256] = e
 	}
-	sent := records(t, folder)
+	sent := records(t, dir)
 	if len(sent) != 15 || len(planned) != 15 {
 		t.Errorf("%d requests sent, %d planned", len(sent), len(planned))
 	}
@@ -129,16 +132,16 @@ func expectFolder(t *testing.T, folder string) {
 			t.Errorf("record %+v", r)
 		}
 	}
-	phases := read[struct{ Phases []span }](t, filepath.Join(folder, filePhases)).Phases
+	phases := read[struct{ Phases []drive.Span }](t, filepath.Join(dir, folder.PhasesFile)).Phases
 	var names []string
 	for _, p := range phases {
 		names = append(names, p.Name)
 	}
-	if !slices.Equal(names, []string{phaseReady, phaseWarmup, phaseMeasure, phaseStop}) {
+	if !slices.Equal(names, []string{folder.PhaseReady, folder.PhaseWarmup, folder.PhaseMeasure, folder.PhaseStop}) {
 		t.Errorf("phases %v", names)
 	}
-	for _, name := range []string{fileReport, fileHTML} {
-		if info, err := os.Stat(filepath.Join(folder, name)); err != nil || info.Size() == 0 {
+	for _, name := range []string{folder.ReportFile, folder.HTMLFile} {
+		if info, err := os.Stat(filepath.Join(dir, name)); err != nil || info.Size() == 0 {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -148,8 +151,8 @@ func TestTheSameSeedSendsTheSameWorkload(t *testing.T) {
 	url := engine(t, 100*time.Microsecond)
 	args := []string{"--url", url, "--requests=6", "--warmup=0", "--output-tokens=2:9", "--arrival=poisson", "--rate=200"}
 	hash := func(more ...string) string {
-		_, folder, _, stderr := invoke(t, t.Context(), slices.Concat(args, more)...)
-		sum := read[report.Summary](t, filepath.Join(folder, fileSummary)).WorkloadSHA256
+		_, dir, _, stderr := invoke(t, t.Context(), slices.Concat(args, more)...)
+		sum := read[report.Summary](t, filepath.Join(dir, folder.SummaryFile)).WorkloadSHA256
 		if sum == "" {
 			t.Fatal(stderr)
 		}
@@ -167,11 +170,11 @@ func TestTheSameSeedSendsTheSameWorkload(t *testing.T) {
 func TestOutputsAreKeptOnlyWhenAskedFor(t *testing.T) {
 	url := engine(t, 100*time.Microsecond)
 	_, without, _, _ := invoke(t, t.Context(), "--url", url, "--requests=2", "--warmup=0", "--output-tokens=4")
-	if _, err := os.Stat(filepath.Join(without, fileOutputs)); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Stat(filepath.Join(without, folder.OutputsFile)); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("outputs nobody asked for: %v", err)
 	}
 	_, with, _, _ := invoke(t, t.Context(), "--url", url, "--requests=2", "--warmup=0", "--output-tokens=4", "--save-outputs")
-	text, err := os.ReadFile(filepath.Join(with, fileOutputs))
+	text, err := os.ReadFile(filepath.Join(with, folder.OutputsFile))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -180,11 +183,11 @@ func TestOutputsAreKeptOnlyWhenAskedFor(t *testing.T) {
 		hashes[r.OutputSHA256] = true
 	}
 	for line := range strings.Lines(string(text)) {
-		var o output
+		var o folder.OutputLine
 		if err := json.Unmarshal([]byte(line), &o); err != nil {
 			t.Fatal(err)
 		}
-		if !hashes[hexSHA256([]byte(o.Output))] {
+		if !hashes[fmt.Sprintf("%x", sha256.Sum256([]byte(o.Output)))] {
 			t.Errorf("output %q is of no request", o.Output)
 		}
 	}
@@ -199,16 +202,17 @@ func TestAMissedSLOIsExit4AndAnInvalidRunExit3(t *testing.T) {
 	if code, _, _, _ := invoke(t, t.Context(), append(args, "--slo=e2e=1h")...); code != exitDone {
 		t.Errorf("exit %d with an SLO that was kept", code)
 	}
-	code, folder, _, stderr := invoke(t, t.Context(), append(args, "--request-timeout=1ns", "--slo=e2e=1h")...)
+	code, dir, _, stderr := invoke(t, t.Context(), append(args, "--request-timeout=1ns", "--slo=e2e=1h")...)
 	if code != exitInvalid || !strings.Contains(stderr, "error_rate") {
 		t.Errorf("exit %d: %s", code, stderr)
 	}
-	if got := read[report.Summary](t, filepath.Join(folder, fileSummary)); got.Valid || got.Requests[chat.StatusTimeout] != 4 {
+	if got := read[report.Summary](t, filepath.Join(dir, folder.SummaryFile)); got.Valid || got.Requests[chat.StatusTimeout] != 4 {
 		t.Errorf("summary %+v", got.Requests)
 	}
 }
 
 func TestAnInterruptedRunLeavesACompleteFolder(t *testing.T) {
+	t.Parallel()
 	for _, cut := range []bool{false, true} {
 		url := engine(t, 20*time.Millisecond)
 		ctx, interrupt := context.WithCancel(t.Context())
@@ -219,7 +223,7 @@ func TestAnInterruptedRunLeavesACompleteFolder(t *testing.T) {
 			program.Cut = closed // a second signal on the heels of the first
 		}
 		out := t.TempDir()
-		folder := filepath.Join(out, "r1")
+		dir := filepath.Join(out, "r1")
 		code := make(chan int)
 		go func() {
 			args := []string{"run", "--url", url, "--out", out, "--run-id=r1", "--web.listen-address=127.0.0.1:0",
@@ -228,7 +232,7 @@ func TestAnInterruptedRunLeavesACompleteFolder(t *testing.T) {
 		}()
 		if !cut {
 			await(t, func() bool {
-				info, err := os.Stat(filepath.Join(folder, fileRequests))
+				info, err := os.Stat(filepath.Join(dir, folder.RequestsFile))
 				return err == nil && info.Size() > 0
 			})
 			interrupt()
@@ -240,13 +244,13 @@ func TestAnInterruptedRunLeavesACompleteFolder(t *testing.T) {
 			t.Errorf("cut %v: says what a second interrupt does: %v", cut, said)
 		}
 		interrupt()
-		manifest := read[manifest](t, filepath.Join(folder, fileManifest))
-		summary := read[report.Summary](t, filepath.Join(folder, fileSummary))
+		manifest := read[folder.Manifest](t, filepath.Join(dir, folder.ManifestFile))
+		summary := read[report.Summary](t, filepath.Join(dir, folder.SummaryFile))
 		said := func(r report.Reason) bool { return strings.Contains(r.Detail, "interrupted") }
-		if manifest.State != stateInterrupted || !slices.ContainsFunc(summary.InvalidReasons, said) {
+		if manifest.State != folder.StateInterrupted || !slices.ContainsFunc(summary.InvalidReasons, said) {
 			t.Errorf("cut %v: state %q, invalid for %v", cut, manifest.State, summary.InvalidReasons)
 		}
-		if sent := records(t, folder); !cut && sent[len(sent)-1].Status != chat.StatusOK {
+		if sent := records(t, dir); !cut && sent[len(sent)-1].Status != chat.StatusOK {
 			t.Errorf("the requests in flight were not drained: %s", sent[len(sent)-1].Status)
 		}
 	}
@@ -277,9 +281,9 @@ func TestADiskThatFillsUpFailsTheRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer r.close()
-	r.openLines = func(_ string, failed func(error)) (*lineFile, error) {
+	r.openLines = func(_ string, failed func(error)) (*folder.Lines, error) {
 		full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
-		return writeLines(full, failed), err
+		return folder.WriteLines(full, failed), err
 	}
 	err = r.execute(t.Context())
 	if err == nil || !strings.Contains(err.Error(), "no space left") || !strings.Contains(err.Error(), "are lost") {
@@ -307,8 +311,8 @@ func TestSecretsAreNeverWrittenDown(t *testing.T) {
 		http.Error(w, "bad key "+r.Header.Get("Authorization")+" "+r.Header.Get("X-Token"), http.StatusUnauthorized)
 	}))
 	defer refusing.Close()
-	_, folder, stdout, stderr := invoke(t, t.Context(), "--url", refusing.URL, "--requests=2", "--warmup=0", "--header", "X-Token:"+secret)
-	err := filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
+	_, dir, stdout, stderr := invoke(t, t.Context(), "--url", refusing.URL, "--requests=2", "--warmup=0", "--header", "X-Token:"+secret)
+	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
 			return err
 		}
@@ -324,7 +328,7 @@ func TestSecretsAreNeverWrittenDown(t *testing.T) {
 	if strings.Contains(stdout+stderr, secret) {
 		t.Errorf("printed: %s%s", stdout, stderr)
 	}
-	if got := read[manifest](t, filepath.Join(folder, fileManifest)).Flags["header"]; got != "X-Token:<redacted>" {
+	if got := read[folder.Manifest](t, filepath.Join(dir, folder.ManifestFile)).Flags["header"]; got != "X-Token:<redacted>" {
 		t.Errorf("the manifest says of the header: %q", got)
 	}
 }
@@ -345,40 +349,20 @@ func TestAModelThatAnswersUnderAnotherNameMakesTheRunInvalid(t *testing.T) {
 	}
 }
 
-func TestADefaultAddressInUseMovesToTheNextFreePort(t *testing.T) {
-	taken, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer taken.Close()
-	var log lockedBuffer
-	listener, err := listen(web{address: taken.Addr().String()}, Program{Stderr: &log}.logger("warn"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer listener.Close()
-	if !strings.Contains(log.String(), listener.Addr().String()) {
-		t.Errorf("the new address %s is not in the warning %q", listener.Addr(), log.String())
-	}
-	if _, err := listen(web{address: taken.Addr().String(), explicit: true}, Program{Stderr: &log}.logger("warn")); err == nil || !strings.Contains(err.Error(), "--web.listen-address") {
-		t.Errorf("an address asked for and in use: %v", err)
-	}
-}
-
 func TestASimulatedEngineIsLabelledInLogManifestSummaryAndReport(t *testing.T) {
-	code, folder, stdout, stderr := invoke(t, t.Context(), "--url", engine(t, time.Millisecond), "--requests=2", "--warmup=0", "--output-tokens=4")
+	code, dir, stdout, stderr := invoke(t, t.Context(), "--url", engine(t, time.Millisecond), "--requests=2", "--warmup=0", "--output-tokens=4")
 	if code != exitDone {
 		t.Fatalf("exit %d: %s", code, stderr)
 	}
-	if !read[manifest](t, filepath.Join(folder, fileManifest)).Server.Simulated {
+	if !read[folder.Manifest](t, filepath.Join(dir, folder.ManifestFile)).Server.Simulated {
 		t.Error("the manifest does not say so")
 	}
-	if !read[report.Summary](t, filepath.Join(folder, fileSummary)).Model.Simulated {
+	if !read[report.Summary](t, filepath.Join(dir, folder.SummaryFile)).Model.Simulated {
 		t.Error("the summary does not say so")
 	}
 	texts := map[string]string{"log": stderr, "table": stdout}
-	for _, name := range []string{fileReport, fileHTML} {
-		text, err := os.ReadFile(filepath.Join(folder, name))
+	for _, name := range []string{folder.ReportFile, folder.HTMLFile} {
+		text, err := os.ReadFile(filepath.Join(dir, name))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -392,6 +376,7 @@ func TestASimulatedEngineIsLabelledInLogManifestSummaryAndReport(t *testing.T) {
 }
 
 func TestADeadlineOfTheCallerIsAnInterruption(t *testing.T) {
+	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
 	defer cancel()
 	code, _, _, stderr := invoke(t, ctx, "--url", engine(t, time.Millisecond), "--arrival=constant", "--rate=1", "--requests=1000", "--warmup=0")

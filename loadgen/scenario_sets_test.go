@@ -17,9 +17,12 @@ import (
 
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/loadgen/chat"
+	"github.com/umascope/umascope/loadgen/drive"
 	"github.com/umascope/umascope/loadgen/evidence"
+	"github.com/umascope/umascope/loadgen/folder"
 	"github.com/umascope/umascope/loadgen/report"
 	"github.com/umascope/umascope/loadgen/sim"
+	"github.com/umascope/umascope/loadgen/workload"
 )
 
 const blockBytes16 = 16 << 10 // of 16 tokens of 1 KiB
@@ -34,6 +37,7 @@ func tiered() sim.Config {
 	c.KV.HostBytes, c.KV.DiskBytes = 50*blockBytes16, 600*blockBytes16
 	c.KV.Host, c.KV.Disk = sim.Link{BytesPerSecond: math.Inf(1)}, sim.Link{BytesPerSecond: math.Inf(1)}
 	c.Answer.CachedTokens = true
+	c.UseInterval = 10 * time.Millisecond
 	return c
 }
 
@@ -53,8 +57,8 @@ func (m *machine) report(use sim.Use) {
 	m.use = use
 }
 
-// ServeHTTP shows the last report, which is a tenth of a second old at most: a run holds for longer
-// than that before it looks at a border.
+// ServeHTTP shows the last report, which is a hundredth of a second old at most: a run holds for much
+// longer than that before it looks at a border.
 func (m *machine) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	m.mutex.Lock()
 	defer m.mutex.Unlock()
@@ -126,12 +130,18 @@ func (s stage) run(t *testing.T, args ...string) (code int, folder, stdout, stde
 		"--set=token.bytes=1024", "--set=block.bytes=16384", "--set=device.tokens=640"}, args...)...)
 }
 
+// unwatched drives a scenario against the stage of which no page is read: the answers are all there is.
+func (s stage) unwatched(t *testing.T, args ...string) (code int, folder, stdout, stderr string) {
+	t.Helper()
+	return invoke(t, t.Context(), append([]string{"--url", s.url, "--wait-ready=10s", "--ready-consecutive=1", "--engine=vllm", "--warmup=0", "--output-tokens=16", "--ignore-eos", "--input-tokens=160"}, args...)...)
+}
+
 // replayA is a replay whose A is on the disk only when it comes again.
 var replayA = []string{"--scenario=eviction_replay", "--set=a.requests=3", "--set=b.requests=6", "--set=baseline.requests=3"}
 
-func summaryOf(t *testing.T, folder string) report.Summary {
+func summaryOf(t *testing.T, dir string) report.Summary {
 	t.Helper()
-	return read[report.Summary](t, filepath.Join(folder, fileSummary))
+	return read[report.Summary](t, filepath.Join(dir, folder.SummaryFile))
 }
 
 func graded(s evidence.Signal) string {
@@ -139,6 +149,7 @@ func graded(s evidence.Signal) string {
 }
 
 func TestAnEvictionReplayProvesWhatCameFromWhere(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		change                            func(*machine)
 		args                              []string
@@ -153,7 +164,10 @@ func TestAnEvictionReplayProvesWhatCameFromWhere(t *testing.T) {
 			"contradicted tier_off", "contradicted tier_off", "proven", "proven"},
 		"off": {func(m *machine) { m.config.KV.HostBytes, m.config.KV.DiskBytes = 0, 0 }, []string{"--expect=kv=off"},
 			"not_observable tier_off", "not_observable tier_off", "contradicted no_matched_tokens", "proven"},
-		"host large enough": {func(m *machine) { m.config.KV.HostBytes = 600 * blockBytes16 }, nil, "proven", "contradicted served_from_host", "proven", "proven"},
+		"cpu_disk, and the filter is on": {func(m *machine) { m.config.KV.DiskFilter = true }, []string{"--set=disk.filter=on"},
+			"proven", "contradicted disk_filter_on", "contradicted no_matched_tokens", "proven"},
+		"a device larger than told": {func(m *machine) { m.config.KVCacheTokens = 16_000 }, nil, "proven", "contradicted served_from_device", "proven", "proven"},
+		"host large enough":         {func(m *machine) { m.config.KV.HostBytes = 600 * blockBytes16 }, nil, "proven", "contradicted served_from_host", "proven", "proven"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -180,17 +194,18 @@ func TestAnEvictionReplayProvesWhatCameFromWhere(t *testing.T) {
 }
 
 func TestTheFolderOfAReplayHasItsPhasesOutputsAndForecast(t *testing.T) {
-	_, folder, _, stderr := newStage(t, &machine{config: tiered()}).run(t, replayA...)
-	want := []string{phaseReady, phaseWarmup, phaseBaseline1, phaseBaseline2, "warm_A", "pressure_B", "replay_A", phaseStop}
+	t.Parallel()
+	_, dir, _, stderr := newStage(t, &machine{config: tiered()}).run(t, replayA...)
+	want := []string{folder.PhaseReady, folder.PhaseWarmup, workload.PhaseBaseline1, workload.PhaseBaseline2, "warm_A", "pressure_B", "replay_A", folder.PhaseStop}
 	var names []string
-	for _, p := range read[struct{ Phases []span }](t, filepath.Join(folder, filePhases)).Phases {
+	for _, p := range read[struct{ Phases []drive.Span }](t, filepath.Join(dir, folder.PhasesFile)).Phases {
 		names = append(names, p.Name)
 	}
 	if !slices.Equal(names, want) {
 		t.Errorf("phases %v", names)
 	}
 	prompts, outputs := map[string][]string{}, map[string][]string{}
-	for _, r := range records(t, folder) {
+	for _, r := range records(t, dir) {
 		if r.Status != chat.StatusOK {
 			t.Fatalf("%+v", r)
 		}
@@ -199,23 +214,24 @@ func TestTheFolderOfAReplayHasItsPhasesOutputsAndForecast(t *testing.T) {
 	if len(prompts["replay_A"]) != 3 || !slices.Equal(prompts["warm_A"], prompts["replay_A"]) || !slices.Equal(outputs["warm_A"], outputs["replay_A"]) {
 		t.Errorf("A was %v, then %v", prompts["warm_A"], prompts["replay_A"])
 	}
-	if !slices.Equal(prompts[phaseBaseline1], prompts[phaseBaseline2]) || slices.Contains(prompts["warm_A"], prompts[phaseBaseline1][0]) || len(prompts["pressure_B"]) != 6 {
+	if !slices.Equal(prompts[workload.PhaseBaseline1], prompts[workload.PhaseBaseline2]) || slices.Contains(prompts["warm_A"], prompts[workload.PhaseBaseline1][0]) || len(prompts["pressure_B"]) != 6 {
 		t.Errorf("prompts %v", prompts)
 	}
-	if info, err := os.Stat(filepath.Join(folder, fileOutputs)); err != nil || info.Size() == 0 {
+	if info, err := os.Stat(filepath.Join(dir, folder.OutputsFile)); err != nil || info.Size() == 0 {
 		t.Errorf("outputs: %v", err)
 	}
-	said := strings.Join(read[manifest](t, filepath.Join(folder, fileManifest)).Workload.Pressure, "\n")
+	said := strings.Join(read[folder.Manifest](t, filepath.Join(dir, folder.ManifestFile)).Workload.Pressure, "\n")
 	if !strings.Contains(said, "A is evicted from the host") || !strings.Contains(stderr, "A is evicted from the host") {
 		t.Errorf("foretold %q; printed %s", said, stderr)
 	}
-	s := summaryOf(t, folder)
-	if s.Phases[phaseBaseline2].Measured || !s.Phases["replay_A"].Measured || s.Requests[chat.StatusOK] != 12 {
+	s := summaryOf(t, dir)
+	if s.Phases[workload.PhaseBaseline2].Measured || !s.Phases["replay_A"].Measured || s.Requests[chat.StatusOK] != 12 {
 		t.Errorf("%d requests measured", s.Requests[chat.StatusOK])
 	}
 }
 
 func TestWrongKVIsCaughtAndNumericDriftIsNotMistakenForIt(t *testing.T) {
+	t.Parallel()
 	more := slices.Concat(replayA, []string{"--set=a.requests=4", "--set=baseline.requests=6"})[0:]
 	more = slices.DeleteFunc(more, func(arg string) bool { return arg == "--set=a.requests=3" || arg == "--set=baseline.requests=3" })
 	for seed := range uint64(4) {
@@ -231,7 +247,7 @@ func TestWrongKVIsCaughtAndNumericDriftIsNotMistakenForIt(t *testing.T) {
 				t.Parallel()
 				m := &machine{config: tiered()}
 				m.config.Seed, m.config.Faults = seed, c.faults
-				code, folder, stdout, stderr := newStage(t, m).run(t, more...)
+				code, folder, stdout, stderr := newStage(t, m).unwatched(t, more...)
 				s := summaryOf(t, folder)
 				if code != c.code || !slices.Contains(c.grades, s.Signals.OutputMatch.Grade) {
 					t.Fatalf("exit %d, %+v: %s%s", code, s.Signals.OutputMatch, stdout, stderr)
@@ -244,17 +260,65 @@ func TestWrongKVIsCaughtAndNumericDriftIsNotMistakenForIt(t *testing.T) {
 	}
 }
 
+func warned(s report.Summary, text string) bool {
+	return slices.ContainsFunc(s.Warnings, func(w string) bool { return strings.Contains(w, text) })
+}
+
+// A baseline, or a first pass, that came from a cache itself is no measure: what is wrong there would be
+// wrong in both.
+func TestOutputsAreJudgedByAnswersThatWereComputed(t *testing.T) {
+	t.Parallel()
+	const fromCache, notAgain = "came from the server's cache already", "does not let the second pass of the baseline be computed again"
+	t.Run("prompts that the server has seen", func(t *testing.T) {
+		t.Parallel()
+		s := newStage(t, &machine{config: tiered()})
+		s.unwatched(t, replayA...)
+		_, folder, _, _ := s.unwatched(t, replayA...)
+		got := summaryOf(t, folder)
+		// Nor does the first pass say how long a prompt takes without a cache.
+		timed := slices.ContainsFunc(got.Signals.Reuse.Witnesses, func(w evidence.Witness) bool { return w.Unit == "seconds" })
+		if timed || graded(got.Signals.OutputMatch) != "not_observable no_baseline" || graded(got.Signals.Reuse) != "consistent" || !warned(got, fromCache) {
+			t.Errorf("%+v: %q", got.Signals, got.Warnings)
+		}
+	})
+	for name, c := range map[string]struct {
+		cachedTokens bool
+		engine       string
+		output       string
+		warns        bool
+	}{
+		"no field keeps the passes apart":               {true, "openai", "not_observable no_baseline", true},
+		"nor does anybody say what is cached":           {false, "openai", "not_observable no_baseline", true},
+		"a field does, and nobody says what is cached":  {false, "vllm", "consistent counters_absent", false},
+		"a field does, and answers say what was cached": {true, "vllm", "proven", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			m := &machine{config: tiered()}
+			m.config.Answer.CachedTokens = c.cachedTokens
+			s := newStage(t, m)
+			_, folder, _, _ := invoke(t, t.Context(), slices.Concat([]string{"--url", s.url, "--wait-ready=10s", "--ready-consecutive=1", "--engine=" + c.engine,
+				"--warmup=0", "--output-tokens=16", "--input-tokens=160"}, replayA)...)
+			if got := summaryOf(t, folder); graded(got.Signals.OutputMatch) != c.output || warned(got, notAgain) != c.warns {
+				t.Errorf("%+v: %q", got.Signals.OutputMatch, got.Warnings)
+			}
+		})
+	}
+}
+
 func TestOutputsOfBatchesAreNotJudged(t *testing.T) {
+	t.Parallel()
 	m := &machine{config: tiered()}
 	m.config.Faults.Drift = sim.Drift{Ratio: 1}
 	code, folder, _, stderr := newStage(t, m).run(t, slices.Concat(replayA, []string{"--set=a.concurrency=3"})...)
 	s := summaryOf(t, folder)
-	if code != exitDone || graded(s.Signals.OutputMatch) != "not_observable no_baseline" || !slices.ContainsFunc(s.Warnings, func(w string) bool { return strings.Contains(w, "in flight") }) {
+	if code != exitDone || graded(s.Signals.OutputMatch) != "not_observable no_baseline" || !warned(s, "in flight") {
 		t.Errorf("exit %d, %+v, %v: %s", code, s.Signals.OutputMatch, s.Warnings, stderr)
 	}
 }
 
 func TestACounterThatIsResetInTheReplayIsNeverClamped(t *testing.T) {
+	t.Parallel()
 	m := &machine{config: tiered()}
 	s := newStage(t, m)
 	done := make(chan struct{})
@@ -283,6 +347,7 @@ func TestACounterThatIsResetInTheReplayIsNeverClamped(t *testing.T) {
 }
 
 func TestReuseVerifyAndRehydrateReplayHaveTheirPhases(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		args   []string
 		phases string
@@ -296,12 +361,12 @@ func TestReuseVerifyAndRehydrateReplayHaveTheirPhases(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			code, folder, _, stderr := newStage(t, &machine{config: tiered()}).run(t, c.args...)
+			code, dir, _, stderr := newStage(t, &machine{config: tiered()}).run(t, c.args...)
 			var names []string
-			for _, p := range read[struct{ Phases []span }](t, filepath.Join(folder, filePhases)).Phases {
+			for _, p := range read[struct{ Phases []drive.Span }](t, filepath.Join(dir, folder.PhasesFile)).Phases {
 				names = append(names, p.Name)
 			}
-			if s := summaryOf(t, folder); code != exitDone || strings.Join(names, " ") != c.phases || c.says(s.Signals) != c.want {
+			if s := summaryOf(t, dir); code != exitDone || strings.Join(names, " ") != c.phases || c.says(s.Signals) != c.want {
 				t.Errorf("exit %d, phases %v, %+v: %s", code, names, s.Signals, stderr)
 			}
 		})
@@ -309,21 +374,22 @@ func TestReuseVerifyAndRehydrateReplayHaveTheirPhases(t *testing.T) {
 }
 
 func TestPressureThatCannotShowAnythingIsRefusedUnlessForced(t *testing.T) {
+	t.Parallel()
 	s := newStage(t, &machine{config: tiered()})
 	small := []string{"--scenario=eviction_replay", "--set=a.requests=1", "--set=b.requests=1", "--set=baseline.requests=1"}
-	code, folder, _, stderr := s.run(t, small...)
+	code, dir, _, stderr := s.run(t, small...)
 	if code != exitUsage || !strings.Contains(stderr, "nothing will be evicted") {
 		t.Errorf("exit %d: %s", code, stderr)
 	}
-	if _, err := os.Stat(folder); err == nil {
+	if _, err := os.Stat(dir); err == nil {
 		t.Error("a run that never began left a folder")
 	}
-	code, folder, _, stderr = s.run(t, append(small, "--force")...)
-	if got := graded(summaryOf(t, folder).Signals.SSDRehydrate); code != exitDone || got != "contradicted pressure_too_small" {
+	code, dir, _, stderr = s.run(t, append(small, "--force")...)
+	if got := graded(summaryOf(t, dir).Signals.SSDRehydrate); code != exitDone || got != "contradicted pressure_too_small" {
 		t.Errorf("exit %d, %s: %s", code, got, stderr)
 	}
-	code, folder, _, stderr = s.run(t, append(small[:2:2], "--fit-pressure=1.5", "--set=baseline.requests=1", "--seed=7")...)
-	sets := read[manifest](t, filepath.Join(folder, fileManifest)).Workload.Script.Sets
+	code, dir, _, stderr = s.run(t, append(small[:2:2], "--fit-pressure=1.5", "--set=baseline.requests=1", "--seed=7")...)
+	sets := read[folder.Manifest](t, filepath.Join(dir, folder.ManifestFile)).Workload.Script.Sets
 	// 1.5 x 50 blocks of the host are 1200 tokens, of 176 each with the answer.
 	if code != exitDone || sets[len(sets)-1].Requests != 7 {
 		t.Errorf("exit %d, sets %+v: %s", code, sets, stderr)
@@ -357,6 +423,7 @@ func TestSizesAreThoseOfTheScenario(t *testing.T) {
 }
 
 func TestABurstIsSentAtOnceAndByTheClock(t *testing.T) {
+	t.Parallel()
 	code, folder, _, stderr := invoke(t, t.Context(), "--url", engine(t, time.Millisecond), "--scenario=burst", "--set=bursts=3", "--set=requests=4", "--set=every=200ms",
 		"--warmup=1", "--output-tokens=4", "--engine=vllm", "--ignore-eos")
 	if code != exitDone {
@@ -365,7 +432,7 @@ func TestABurstIsSentAtOnceAndByTheClock(t *testing.T) {
 	starts := map[int64]int{}
 	var first int64 = math.MaxInt64
 	for _, r := range records(t, folder) {
-		if r.Phase == phaseBurst {
+		if r.Phase == "burst" {
 			starts[r.IntendedNS]++
 			first = min(first, r.IntendedNS)
 		}
@@ -381,32 +448,11 @@ func TestABurstIsSentAtOnceAndByTheClock(t *testing.T) {
 }
 
 func TestWithoutTelemetryOnlyTheAnswersAreEvidence(t *testing.T) {
-	s := newStage(t, &machine{config: tiered()})
-	args := slices.Concat([]string{"--url", s.url, "--wait-ready=10s", "--ready-consecutive=1", "--engine=vllm", "--warmup=0", "--output-tokens=16", "--ignore-eos", "--input-tokens=160"}, replayA)
-	code, folder, _, stderr := invoke(t, t.Context(), args...)
+	t.Parallel()
+	code, folder, _, stderr := newStage(t, &machine{config: tiered()}).unwatched(t, replayA...)
 	got := summaryOf(t, folder).Signals
 	if code != exitDone || graded(got.SSDRehydrate) != "not_observable counters_absent" || graded(got.SSDOffload) != "not_observable counters_absent" ||
 		graded(got.Reuse) != "proven" || graded(got.OutputMatch) != "proven" {
 		t.Errorf("exit %d, %+v: %s", code, got, stderr)
 	}
-}
-
-func FuzzSizesAreKeysAndValues(f *testing.F) {
-	for _, seed := range []string{"a.requests=24", "every=30s", "=", "a=", "a.b", "a==b", "a b=1", "\x00=1", "n=3"} {
-		f.Add(seed)
-	}
-	f.Fuzz(func(t *testing.T, text string) {
-		given, err := parseSize(text)
-		if err != nil {
-			return
-		}
-		if given.key+"="+given.value != text || !plainName(given.key) {
-			t.Errorf("%q is read as %+v", text, given)
-		}
-		n := 0
-		s := settings{scenario: scenario{name: "x"}, sizes: []size{given}}
-		if err := s.applySizes([]knob{knobOf("n", &n, countUpTo(1, 9))}); err == nil && (given.key != "n" || n < 1 || n > 9) {
-			t.Errorf("%+v sets %d", given, n)
-		}
-	})
 }

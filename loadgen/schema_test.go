@@ -19,7 +19,10 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/umascope/umascope/loadgen/chat"
+	"github.com/umascope/umascope/loadgen/folder"
 	"github.com/umascope/umascope/loadgen/report"
+	"github.com/umascope/umascope/loadgen/server"
+	"github.com/umascope/umascope/loadgen/sweep"
 )
 
 var update = goflag.Bool("update", false, "write the JSON Schemas anew")
@@ -31,12 +34,13 @@ var described = []struct {
 	form          string // the file's own name of its form; empty of lines
 	value         any
 }{
-	{"summary", "summary.json", fileSummary, report.Schema, report.Summary{}},
-	{"requests", "A line of requests.jsonl", fileRequests, "", chat.Record{}},
-	{"manifest", "manifest.json", fileManifest, schemaManifest, manifest{}},
-	{"phases", "phases.json", filePhases, schemaPhases, phaseFile{}},
-	{"check", "What check --json prints", checkOutput, checkSchema, findings{}},
-	{"conversations", "A line of conversations.jsonl", fileConversations, "", report.Conversation{}},
+	{"summary", "summary.json", folder.SummaryFile, report.Schema, report.Summary{}},
+	{"requests", "A line of requests.jsonl", folder.RequestsFile, "", chat.Record{}},
+	{"manifest", "manifest.json", folder.ManifestFile, folder.ManifestSchema, folder.Manifest{}},
+	{"phases", "phases.json", folder.PhasesFile, folder.PhasesSchema, folder.Phases{}},
+	{"sweep", "sweep.json", folder.SweepFile, sweep.Schema, sweep.Result{}},
+	{"check", "What check --json prints", checkOutput, server.CheckSchema, server.Findings{}},
+	{"conversations", "A line of conversations.jsonl", folder.ConversationsFile, "", report.Conversation{}},
 }
 
 // checkOutput stands for what is printed and no file of a run.
@@ -47,7 +51,7 @@ func schemaPath(name string) string { return filepath.Join("schema", name+".sche
 // TestSchemasAreThoseOfTheTypes keeps the files in the folder schema equal to the Go types, whose
 // comments are their descriptions; -update writes them.
 func TestSchemasAreThoseOfTheTypes(t *testing.T) {
-	comments := readComments(t, ".", "chat", "evidence", "report", "telemetry", "schedule", "prompt")
+	comments := readComments(t, ".", "folder", "server", "chat", "evidence", "extract", "report", "sweep", "telemetry", "schedule", "prompt", "rank")
 	for _, d := range described {
 		g := generator{comments: comments, definitions: map[string]any{}}
 		document := map[string]any{
@@ -265,6 +269,7 @@ func documents(t *testing.T, path string) []any {
 }
 
 func TestTheFilesOfRunsKeepTheirSchemas(t *testing.T) {
+	t.Parallel()
 	schemas := validators(t)
 	url := engine(t, 200*time.Microsecond)
 	page, _ := exporter(t)
@@ -277,15 +282,15 @@ func TestTheFilesOfRunsKeepTheirSchemas(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			args = slices.Concat([]string{"--url", url, "--requests=4", "--warmup=2", "--engine=vllm", "--conversations"}, args)
-			code, folder, stdout, stderr := invoke(t, t.Context(), args...)
+			code, dir, stdout, stderr := invoke(t, t.Context(), args...)
 			if code != exitDone && code != exitInvalid {
 				t.Fatalf("exit %d: %s%s", code, stdout, stderr)
 			}
 			for file, schema := range schemas {
-				if file == checkOutput {
+				if file == checkOutput || file == folder.SweepFile {
 					continue
 				}
-				for _, value := range documents(t, filepath.Join(folder, file)) {
+				for _, value := range documents(t, filepath.Join(dir, file)) {
 					if err := schema.Validate(value); err != nil {
 						t.Errorf("%s: %v", file, err)
 					}
@@ -298,11 +303,11 @@ func TestTheFilesOfRunsKeepTheirSchemas(t *testing.T) {
 func TestASchemaRefusesWhatIsNoRun(t *testing.T) {
 	schemas := validators(t)
 	for file, text := range map[string]string{
-		fileSummary:  `{"schema":"umascope.summary/1"}`,
-		fileRequests: `{"run":"r","status":"fine"}`,
-		fileManifest: `[]`,
-		filePhases:   `{"schema":"umascope.phases/1","phases":[],"more":1}`,
-		checkOutput:  `{"schema":"umascope.check/1","url":"http://127.0.0.1"}`,
+		folder.SummaryFile:  `{"schema":"umascope.summary/1"}`,
+		folder.RequestsFile: `{"run":"r","status":"fine"}`,
+		folder.ManifestFile: `[]`,
+		folder.PhasesFile:   `{"schema":"umascope.phases/1","phases":[],"more":1}`,
+		checkOutput:         `{"schema":"umascope.check/1","url":"http://127.0.0.1"}`,
 	} {
 		value, err := jsonschema.UnmarshalJSON(strings.NewReader(text))
 		if err != nil {

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/umascope/umascope/loadgen/folder"
 	"github.com/umascope/umascope/loadgen/report"
 )
 
@@ -28,23 +29,24 @@ func blockManager(t *testing.T) string {
 }
 
 func TestPagesThatAreScrapedAreInTheDeltasAndTheSnapshots(t *testing.T) {
+	t.Parallel()
 	page := blockManager(t)
-	code, folder, stdout, stderr := invoke(t, t.Context(), "--url", engine(t, 5*time.Millisecond), "--scrape=kvbm="+page, "--telemetry-interval=100ms",
+	code, dir, stdout, stderr := invoke(t, t.Context(), "--url", engine(t, 5*time.Millisecond), "--scrape=kvbm="+page, "--telemetry-interval=100ms",
 		"--requests=4", "--warmup=1", "--output-tokens=20", "--engine=vllm", "--ignore-eos", "--validity=telemetry_lost=off")
 	if code != exitDone {
 		t.Fatalf("exit %d: %s%s", code, stdout, stderr)
 	}
-	summary := read[report.Summary](t, filepath.Join(folder, fileSummary))
+	summary := read[report.Summary](t, filepath.Join(dir, folder.SummaryFile))
 	series := fmt.Sprintf("kvbm_offload_blocks_d2h{source=%q}", strings.TrimPrefix(page, "http://")+"/metrics")
 	if d := summary.Phases["measure"].Deltas[series]; d.Delta < 1 || d.Reset || len(summary.Machines) > 0 {
 		t.Errorf("deltas %+v, machines %+v", summary.Phases["measure"].Deltas, summary.Machines)
 	}
 	for _, name := range []string{"00-ready-kvbm.prom.gz", "01-warmup-kvbm.prom.gz", "02-measure-kvbm.prom.gz", "03-stop-kvbm.prom.gz"} {
-		if text := decompressed(t, filepath.Join(folder, folderSnapshots, name)); !strings.Contains(text, "\nkvbm_offload_blocks_d2h ") {
+		if text := decompressed(t, filepath.Join(dir, folder.SnapshotsFolder, name)); !strings.Contains(text, "\nkvbm_offload_blocks_d2h ") {
 			t.Errorf("%s: %q", name, text)
 		}
 	}
-	if m := read[manifest](t, filepath.Join(folder, fileManifest)); len(m.Pages) != 1 || m.Pages[0].Source != "kvbm" {
+	if m := read[folder.Manifest](t, filepath.Join(dir, folder.ManifestFile)); len(m.Pages) != 1 || m.Pages[0].Source != "kvbm" {
 		t.Errorf("pages of the manifest %+v", m.Pages)
 	}
 }
@@ -70,31 +72,14 @@ func decompressed(t *testing.T, path string) string {
 func TestAPageThatNeverAnswersIsAWarning(t *testing.T) {
 	server := httptest.NewServer(http.NotFoundHandler())
 	server.Close()
-	code, folder, stdout, stderr := invoke(t, t.Context(), "--url", engine(t, time.Millisecond), "--scrape=kvbm="+server.URL, "--telemetry-interval=100ms",
+	code, dir, stdout, stderr := invoke(t, t.Context(), "--url", engine(t, time.Millisecond), "--scrape=kvbm="+server.URL, "--telemetry-interval=100ms",
 		"--requests=2", "--warmup=0", "--output-tokens=2", "--engine=vllm")
 	if code != exitDone {
 		t.Fatalf("exit %d: %s%s", code, stdout, stderr)
 	}
-	summary := read[report.Summary](t, filepath.Join(folder, fileSummary))
+	summary := read[report.Summary](t, filepath.Join(dir, folder.SummaryFile))
 	if !strings.Contains(strings.Join(summary.Warnings, "\n"), "the page kvbm never answered") {
 		t.Errorf("warnings %q", summary.Warnings)
-	}
-}
-
-func TestSnapshotsAreBounded(t *testing.T) {
-	s, err := newSnapshots(folder(t.TempDir()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i := range mostSnapshots + 3 {
-		s.add("kvbm", i, "measure", []byte("x 1\n"))
-	}
-	entries, err := os.ReadDir(s.folder)
-	if err != nil || len(entries) != mostSnapshots {
-		t.Errorf("%d files (%v)", len(entries), err)
-	}
-	if err := s.close(); err == nil || !strings.Contains(err.Error(), "3 pages found no room") {
-		t.Errorf("error %v", err)
 	}
 }
 

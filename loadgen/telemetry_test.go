@@ -16,6 +16,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/umascope/umascope/exporter/metric"
+	"github.com/umascope/umascope/loadgen/folder"
 	"github.com/umascope/umascope/loadgen/report"
 	"github.com/umascope/umascope/loadgen/telemetry"
 )
@@ -39,14 +40,39 @@ func exporter(t *testing.T) (url string, scrapes *atomic.Int64) {
 	return server.URL + "/metrics", scrapes
 }
 
+// What stands for no --telemetry is the exporter of this machine, named after it, if there is one.
+func TestTheExporterOfThisMachineIsFollowedIfItAnswers(t *testing.T) {
+	page, _ := exporter(t)
+	host, err := os.Hostname()
+	if err != nil {
+		t.Fatal(err)
+	}
+	url := engine(t, time.Millisecond)
+	for exporter, want := range map[string]string{page: host, "http://127.0.0.1:1/metrics": "", "": ""} {
+		out, stderr := t.TempDir(), &lockedBuffer{}
+		args := []string{"run", "--url", url, "--out", out, "--run-id=r1", "--web.listen-address=127.0.0.1:0", "--telemetry-interval=100ms", "--requests=2", "--warmup=0", "--output-tokens=4", "--validity=telemetry_lost=off"}
+		if code := (Program{Stdout: &lockedBuffer{}, Stderr: stderr, Exporter: exporter}).Run(t.Context(), append(args, uncontended...)); code != exitDone {
+			t.Fatalf("exit %d: %s", code, stderr.String())
+		}
+		got := ""
+		for _, m := range read[folder.Manifest](t, filepath.Join(out, "r1", folder.ManifestFile)).Machines {
+			got += m.Source
+		}
+		if got != want {
+			t.Errorf("with %q, followed %q, want %q", exporter, got, want)
+		}
+	}
+}
+
 func TestARunKeepsTelemetryAndSaysWhatMachineItIsOf(t *testing.T) {
+	t.Parallel()
 	page, scrapes := exporter(t)
-	code, folder, stdout, stderr := invoke(t, t.Context(), "--url", engine(t, 5*time.Millisecond), "--telemetry", "spark1="+page, "--telemetry-interval=250ms",
+	code, dir, stdout, stderr := invoke(t, t.Context(), "--url", engine(t, 5*time.Millisecond), "--telemetry", "spark1="+page, "--telemetry-interval=250ms",
 		"--label=host=spark1", "--requests=20", "--warmup=1", "--output-tokens=8", "--engine=vllm", "--ignore-eos", "--validity=telemetry_lost=off")
 	if code != exitDone {
 		t.Fatalf("exit %d: %s%s", code, stdout, stderr)
 	}
-	log, err := telemetry.Read(filepath.Join(folder, fileTelemetry))
+	log, err := telemetry.Read(filepath.Join(dir, folder.TelemetryFile))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,15 +87,15 @@ func TestARunKeepsTelemetryAndSaysWhatMachineItIsOf(t *testing.T) {
 	if got := strings.Join(names, " "); got != "ready warmup measure stop" {
 		t.Errorf("phases %s", got)
 	}
-	machines := read[manifest](t, filepath.Join(folder, fileManifest)).Machines
+	machines := read[folder.Manifest](t, filepath.Join(dir, folder.ManifestFile)).Machines
 	if len(machines) != 1 || machines[0].Mode != "constructed" || machines[0].Host["product"] != "Spark" || machines[0].GPUs[0]["driver_version"] != "580.95" {
 		t.Errorf("machines %+v", machines)
 	}
-	summary := read[report.Summary](t, filepath.Join(folder, fileSummary))
+	summary := read[report.Summary](t, filepath.Join(dir, folder.SummaryFile))
 	if len(summary.Machines) != 1 {
 		t.Errorf("machines of the summary: %+v", summary.Machines)
 	}
-	if text, err := os.ReadFile(filepath.Join(folder, fileReport)); err != nil || !strings.Contains(string(text), "constructed") {
+	if text, err := os.ReadFile(filepath.Join(dir, folder.ReportFile)); err != nil || !strings.Contains(string(text), "constructed") {
 		t.Errorf("the report does not say that the machine is constructed: %v", err)
 	}
 }

@@ -1,0 +1,182 @@
+package loadgen
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/umascope/umascope/loadgen/chat"
+	"github.com/umascope/umascope/loadgen/prompt"
+	"github.com/umascope/umascope/loadgen/report"
+	"github.com/umascope/umascope/loadgen/server"
+	"github.com/umascope/umascope/loadgen/witness"
+	"github.com/umascope/umascope/loadgen/workload"
+)
+
+// answers collects what the answers of the measured phase say beside what is timed.
+type answers struct {
+	mutex        sync.Mutex
+	models       []string
+	fingerprints []string
+
+	ok                        int
+	inputTokens, cachedTokens int
+	// targeted counts answers with a count of the prompt, whose prompts were to have targetTokens
+	// and had countedTokens.
+	targeted, targetTokens, countedTokens int
+	longest                               longest
+	// otherLengths counts answers that are not as long as was asked for, in runs that force the
+	// length, and tooLong those beyond the cap, in others.
+	otherLengths, tooLong int
+}
+
+// mostNames bounds what is kept of names that a server makes up as it goes.
+const mostNames = 16
+
+// add takes a result; length is the cap of its answer in tokens, or what it must have if forced.
+func (a *answers) add(result chat.Result, length int, forced bool) {
+	record := result.Record
+	if record.Status != chat.StatusOK {
+		return
+	}
+	a.mutex.Lock()
+	defer a.mutex.Unlock()
+	a.ok++
+	if record.TokensIn != nil && record.TokensCached != nil {
+		a.inputTokens += *record.TokensIn
+		a.cachedTokens += *record.TokensCached
+	}
+	if record.TokensIn != nil && record.InputTokensTarget > 0 {
+		a.targeted++
+		a.targetTokens += record.InputTokensTarget
+		a.countedTokens += *record.TokensIn
+		a.longest.add(*record.TokensIn, record.InputTokensTarget)
+	}
+	if out := record.TokensOut; out != nil && forced && *out != length {
+		a.otherLengths++
+	} else if out != nil && !forced && *out > length {
+		a.tooLong++
+	}
+	a.models = addName(a.models, result.Model)
+	a.fingerprints = addName(a.fingerprints, result.SystemFingerprint)
+}
+
+func addName(names []string, name string) []string {
+	if name == "" || len(names) == mostNames {
+		return names
+	}
+	for _, known := range names {
+		if known == name {
+			return names
+		}
+	}
+	return append(names, name)
+}
+
+// judge compares the answers' model with the one asked for.
+func (a *answers) judge(asked server.Model) report.Model {
+	a.mutex.Lock()
+	defer a.mutex.Unlock()
+	m := report.Model{ID: asked.ID, Simulated: asked.Simulated(), Checked: len(a.models) > 0}
+	for _, name := range a.models {
+		if !asked.Named(name) {
+			m.Mismatch = fmt.Sprintf("answers say they are from %q", name)
+		}
+	}
+	return m
+}
+
+// template is how many tokens the server adds to each prompt, as far as it is known. All prompts have them
+// in common, so that a prefix cache has them whatever else it has.
+func template(scale prompt.Scale) int {
+	if scale.TemplateTokens == nil {
+		return 0
+	}
+	return *scale.TemplateTokens
+}
+
+// warnings says what the answers show that no rule of validity judges. Several fingerprints may
+// be a fleet with several builds as well as a restart in the middle of the run.
+func (a *answers) warnings(w *workload.Workload, scale prompt.Scale) []string {
+	a.mutex.Lock()
+	defer a.mutex.Unlock()
+	var warnings []string
+	if n := len(a.fingerprints); n > 1 {
+		warnings = append(warnings, fmt.Sprintf("answers carry %d different system fingerprints: %s", n, printable(strings.Join(a.fingerprints, ", "))))
+	}
+	warnings = append(warnings, w.Script.Notes...)
+	if warning := a.missed(w); warning != "" {
+		warnings = append(warnings, warning)
+	}
+	if w.Script.Distinct && float64(a.cachedTokens) > witness.CachedRatio*float64(a.inputTokens)+float64(a.ok*template(scale)) {
+		warnings = append(warnings, fmt.Sprintf("%d of %d prompt tokens came from the server's prefix cache, although no two prompts of this run begin alike: it has seen them before; restart it or choose another --seed", a.cachedTokens, a.inputTokens))
+	}
+	if a.tooLong > 0 {
+		warnings = append(warnings, fmt.Sprintf("%d of %d answers are longer than --output-tokens allows: the server does not know the cap by the name that it was sent (--engine)", a.tooLong, a.ok))
+	}
+	if a.otherLengths > 0 {
+		warnings = append(warnings, fmt.Sprintf("%d of %d answers do not have the length that --ignore-eos asks for: the engine does not obey, or was not told (--engine)", a.otherLengths, a.ok))
+	}
+	return warnings
+}
+
+// missed says when prompts were not as long as they were meant to be. What is said in a turn of a
+// conversation is only a part of its prompt, and nothing is to be said of those.
+func (a *answers) missed(w *workload.Workload) string {
+	if a.targeted == 0 || w.Script.Facts.Clients > 0 {
+		return ""
+	}
+	if warning := a.longest.cut(); warning != "" {
+		return warning
+	}
+	allowed := missedRatio * float64(a.targetTokens)
+	off := a.countedTokens - a.targetTokens
+	if float64(off) >= -allowed && float64(off) <= allowed+float64(templateTokens*a.targeted) {
+		return ""
+	}
+	return fmt.Sprintf("prompts have %.0f tokens on average by the server's count, %.0f were asked for: see how lengths come about", float64(a.countedTokens)/float64(a.targeted), float64(a.targetTokens)/float64(a.targeted))
+}
+
+// How far prompts may be from their lengths, in all, before a warning says so: a share, and what
+// chat templates add to each, of which the longest have a system message of their own.
+const (
+	missedRatio    = 0.02
+	templateTokens = 64
+)
+
+// longest are the prompts that have the most tokens by the server's count.
+type longest struct {
+	tokens  int
+	prompts int
+	targets []int // the different lengths that they were to have, at most mostTargets
+}
+
+// mostTargets bounds what is kept; leastTargets different lengths are not made the same by chance.
+const (
+	mostTargets  = 16
+	leastTargets = 3
+)
+
+func (l *longest) add(tokens, target int) {
+	switch {
+	case tokens < l.tokens:
+		return
+	case tokens > l.tokens:
+		*l = longest{tokens: tokens, targets: l.targets[:0]}
+	}
+	l.prompts++
+	if len(l.targets) < mostTargets && !slices.Contains(l.targets, target) {
+		l.targets = append(l.targets, target)
+	}
+}
+
+// cut says when prompts of different lengths have one and the same: Ollama cuts what does not fit its
+// context, and does not say so.
+func (l *longest) cut() string {
+	if len(l.targets) < leastTargets {
+		return ""
+	}
+	return fmt.Sprintf("%d prompts that were to have %d to %d tokens were all counted as %d, the most of any: the server cuts prompts at its context without a word, and did not read the rest (--max-input-tokens)",
+		l.prompts, slices.Min(l.targets), slices.Max(l.targets), l.tokens)
+}

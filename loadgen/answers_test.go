@@ -1,0 +1,119 @@
+package loadgen
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/umascope/umascope/loadgen/chat"
+	"github.com/umascope/umascope/loadgen/prompt"
+	"github.com/umascope/umascope/loadgen/server"
+	"github.com/umascope/umascope/loadgen/workload"
+)
+
+func TestForeignTextCannotDriveTheTerminal(t *testing.T) {
+	got := printable("a\x1b[31mred\r\nnext\u202eevil\u200b \x9b2J \xff " + strings.Repeat("x", 5000))
+	if strings.ContainsAny(got, "\x1b\r\n\u202e\u200b\u009b") || !utf8.ValidString(got) || len(got) > chat.LongestForeign+10 {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestAnswersAreComparedWithTheModelAskedFor(t *testing.T) {
+	answer := func(model, fingerprint string) chat.Result {
+		return chat.Result{Record: chat.Record{Status: chat.StatusOK}, Model: model, SystemFingerprint: fingerprint}
+	}
+	for _, c := range []struct {
+		name            string
+		results         []chat.Result
+		mismatch, warns bool
+		checked         bool
+	}{
+		{"as asked", []chat.Result{answer("m", "f"), answer("m", "f")}, false, false, true},
+		{"silent server", []chat.Result{answer("", "")}, false, false, false},
+		{"with its revision (transformers serve)", []chat.Result{answer("m@main", "")}, false, false, true},
+		{"another model", []chat.Result{answer("m", ""), answer("n", "")}, true, false, true},
+		{"restarted as another", []chat.Result{answer("m", "f"), answer("m", "g")}, false, true, true},
+		{"failed ones do not count", []chat.Result{{Record: chat.Record{Status: chat.StatusInBand}, Model: "n"}}, false, false, false},
+	} {
+		a := &answers{}
+		for _, r := range c.results {
+			a.add(r, 256, false)
+		}
+		m := a.judge(server.Model{ID: "m"})
+		if m.ID != "m" || m.Checked != c.checked || (m.Mismatch != "") != c.mismatch || (len(a.warnings(&workload.Workload{Script: workload.Script{Distinct: true}}, prompt.Scale{})) > 0) != c.warns {
+			t.Errorf("%s: %+v, %v", c.name, m, a.warnings(&workload.Workload{Script: workload.Script{Distinct: true}}, prompt.Scale{}))
+		}
+	}
+	many := &answers{}
+	for i := range 1000 {
+		many.add(answer(fmt.Sprint(i), ""), 256, false)
+	}
+	if len(many.models) != mostNames {
+		t.Errorf("%d names kept", len(many.models))
+	}
+}
+
+func TestWarningsNameWhatTheAnswersShow(t *testing.T) {
+	result := func(cached, out int) chat.Result {
+		return chat.Result{Record: chat.Record{Status: chat.StatusOK, TokensIn: new(100), TokensCached: new(cached), TokensOut: new(out)}}
+	}
+	for _, c := range []struct {
+		name   string
+		result chat.Result
+		forced bool
+		says   string
+	}{
+		{"nothing", result(10, 8), false, ""},
+		{"prompts seen before", result(11, 8), false, "prefix cache"},
+		{"the length asked for", result(0, 8), true, ""},
+		{"another length", result(0, 7), true, "--ignore-eos"},
+		{"shorter than the cap", result(0, 7), false, ""},
+		{"beyond the cap", result(0, 9), false, "--output-tokens"},
+	} {
+		a := &answers{}
+		a.add(c.result, 8, c.forced)
+		if got := strings.Join(a.warnings(&workload.Workload{Script: workload.Script{Distinct: true}}, prompt.Scale{}), ""); (got == "") != (c.says == "") || !strings.Contains(got, c.says) {
+			t.Errorf("%s: %q", c.name, got)
+		}
+	}
+}
+
+// A server finds the chat template in its prefix cache as soon as it has seen one prompt: 35 tokens of each
+// with Llama 3, a third of a short one.
+func TestTheTemplateInTheCacheIsNoPromptSeenBefore(t *testing.T) {
+	template := 35
+	for cached, warns := range map[int]bool{32: false, 45: false, 46: true, 100: true} {
+		a := &answers{}
+		for range 5 {
+			a.add(chat.Result{Record: chat.Record{Status: chat.StatusOK, TokensIn: new(100), TokensCached: new(cached), TokensOut: new(8)}}, 8, false)
+		}
+		got := a.warnings(&workload.Workload{Script: workload.Script{Distinct: true}}, prompt.Scale{TemplateTokens: &template})
+		if (len(got) > 0) != warns {
+			t.Errorf("%d of 100 tokens cached: %q", cached, got)
+		}
+	}
+}
+
+func TestPromptsThatTheServerCutAreNamed(t *testing.T) {
+	type pair struct{ target, counted int }
+	for _, c := range []struct {
+		name  string
+		pairs []pair
+		says  string
+	}{
+		{"each as long as meant", []pair{{500, 510}, {900, 910}, {700, 710}}, ""},
+		{"cut at 2048", []pair{{1500, 1510}, {2300, 2048}, {2900, 2048}, {2600, 2048}}, "3 prompts that were to have 2300 to 2900 tokens were all counted as 2048"},
+		{"cut, and longer than was thought", []pair{{1373, 2048}, {1876, 2048}, {1579, 2048}}, "were all counted as 2048"},
+		{"two by chance", []pair{{500, 510}, {501, 510}, {502, 500}}, ""},
+		{"all meant to be as long", []pair{{500, 510}, {500, 510}, {500, 510}}, ""},
+	} {
+		a := &answers{}
+		for _, p := range c.pairs {
+			a.add(chat.Result{Record: chat.Record{Status: chat.StatusOK, InputTokensTarget: p.target, TokensIn: new(p.counted)}}, 8, false)
+		}
+		if got := strings.Join(a.warnings(&workload.Workload{}, prompt.Scale{}), ""); (got == "") != (c.says == "") || !strings.Contains(got, c.says) {
+			t.Errorf("%s: %q", c.name, got)
+		}
+	}
+}

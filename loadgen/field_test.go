@@ -1,0 +1,193 @@
+package loadgen
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/report"
+	"github.com/umascope/umascope/loadgen/sim"
+)
+
+// picky answers every request with one token, refuses those with a field that it does not take, and
+// remembers all that it answered.
+type picky struct {
+	refused []string
+	status  int // of every answer, if not 0
+	// tokens counts the prompt of a request; nil: one token a byte.
+	tokens func(prompt string) int
+
+	mutex sync.Mutex
+	taken []map[string]any
+}
+
+func (p *picky) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	switch r.URL.Path {
+	case "/v1/models":
+		_, _ = io.WriteString(w, `{"data":[{"id":"m","owned_by":"somebody"}]}`)
+		return
+	case "/v1/chat/completions":
+	default:
+		http.NotFound(w, r)
+		return
+	}
+	var fields map[string]any
+	if json.NewDecoder(r.Body).Decode(&fields) != nil || fields["messages"] == nil {
+		http.Error(w, "no messages", http.StatusBadRequest)
+		return
+	}
+	if p.status != 0 {
+		http.Error(w, "not today", p.status)
+		return
+	}
+	for _, name := range p.refused {
+		if holds(fields, name) {
+			w.WriteHeader(http.StatusUnprocessableEntity)
+			fmt.Fprintf(w, `{"detail":"Extra inputs are not permitted: %s"}`, name)
+			return
+		}
+	}
+	p.answer(w, fields)
+}
+
+func (p *picky) answer(w http.ResponseWriter, fields map[string]any) {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	p.taken = append(p.taken, fields)
+	prompt := fields["messages"].([]any)[0].(map[string]any)["content"].(string)
+	tokens := len(prompt)
+	if p.tokens != nil {
+		tokens = p.tokens(prompt)
+	}
+	const choice = `{"model":"m","choices":[{%q:{"content":"x"},"finish_reason":"stop"}],"usage":{"prompt_tokens":%d,"completion_tokens":1}}`
+	if fields["stream"] == true {
+		w.Header().Set("Content-Type", "text/event-stream")
+		fmt.Fprintf(w, "data: "+choice+"\n\ndata: [DONE]\n\n", "delta", tokens)
+		return
+	}
+	fmt.Fprintf(w, choice, "message", tokens)
+}
+
+// holds looks a field up, one inside an object by its dotted name.
+func holds(fields map[string]any, name string) bool {
+	outer, inner, nested := strings.Cut(name, ".")
+	if object, ok := fields[outer].(map[string]any); ok && nested {
+		return object[inner] != nil
+	}
+	return !nested && fields[name] != nil
+}
+
+// load are the bodies of requests that were part of the load: those with a prompt of its length.
+func (p *picky) load() []map[string]any {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	return slices.DeleteFunc(slices.Clone(p.taken), func(fields map[string]any) bool {
+		return fields["max_completion_tokens"] != 9.0 && fields["max_tokens"] != 9.0
+	})
+}
+
+func (p *picky) run(t *testing.T, args ...string) (code int, folder, stderr string) {
+	t.Helper()
+	server := httptest.NewServer(p)
+	t.Cleanup(server.Close)
+	code, folder, _, stderr = invoke(t, t.Context(), slices.Concat([]string{"--url", server.URL, "--requests=3", "--warmup=0", "--output-tokens=9"}, args)...)
+	return code, folder, stderr
+}
+
+func TestAFieldThatNobodyAskedForIsLeftOutWhereItIsRefused(t *testing.T) {
+	p := &picky{refused: []string{"stream_options.continuous_usage_stats"}}
+	code, dir, stderr := p.run(t, "--engine=vllm")
+	if code != exitDone {
+		t.Fatalf("exit %d: %s", code, stderr)
+	}
+	sent := p.load()
+	if len(sent) != 3 {
+		t.Errorf("%d requests", len(sent))
+	}
+	for _, fields := range sent {
+		if holds(fields, "stream_options.continuous_usage_stats") || !holds(fields, "stream_options.include_usage") {
+			t.Errorf("sent %v", fields)
+		}
+	}
+	found := read[folder.Manifest](t, filepath.Join(dir, folder.ManifestFile)).Server.Fields
+	if len(found.Refused) != 1 || found.Refused[0].Field != "stream_options.continuous_usage_stats" || !strings.Contains(found.Refused[0].Says, "not permitted") {
+		t.Errorf("manifest: %+v", found)
+	}
+	if !strings.Contains(stderr, "level=WARN") || !strings.Contains(stderr, "continuous_usage_stats") {
+		t.Errorf("no warning: %s", stderr)
+	}
+}
+
+func TestAFieldThatAFlagAsksForAndTheServerRefusesEndsTheRunBeforeItBegins(t *testing.T) {
+	for name, c := range map[string]struct {
+		refused string
+		args    []string
+		says    string
+	}{
+		"forced length":     {"ignore_eos", []string{"--ignore-eos"}, "--ignore-eos: the server refuses ignore_eos"},
+		"least tokens":      {"min_tokens", []string{"--ignore-eos", "--engine=vllm"}, "--ignore-eos: the server refuses min_tokens"},
+		"seed":              {"seed", []string{"--request-seed=7"}, "--request-seed: the server refuses seed"},
+		"stop":              {"stop", []string{"--stop=END"}, "--stop: the server refuses stop"},
+		"the user's own":    {"reasoning_effort", []string{`--extra-body={"reasoning_effort":"low"}`}, "--extra-body: the server refuses reasoning_effort"},
+		"whatever is asked": {"messages", nil, "--endpoint: chat"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := &picky{refused: []string{c.refused}}
+			code, folder, stderr := p.run(t, c.args...)
+			if code != exitUsage || !strings.Contains(stderr, c.says) || len(p.load()) != 0 {
+				t.Errorf("exit %d, %d requests: %s", code, len(p.load()), stderr)
+			}
+			if _, err := os.Stat(folder); err == nil {
+				t.Error("a folder was left behind")
+			}
+		})
+	}
+}
+
+func TestForcedLengthsAreSentToAnUnknownServerThatTakesThem(t *testing.T) {
+	p := &picky{}
+	code, _, stderr := p.run(t, "--ignore-eos", "--engine=openai")
+	if code != exitDone {
+		t.Fatalf("exit %d: %s", code, stderr)
+	}
+	for _, fields := range p.load() {
+		if fields["ignore_eos"] != true || fields["min_tokens"] != 9.0 {
+			t.Errorf("sent %v", fields)
+		}
+	}
+}
+
+func TestStrictVendorsGetNoFieldThatTheyRefuse(t *testing.T) {
+	for _, vendor := range sim.Vendors() {
+		for _, endpoint := range []string{"chat", "completions"} {
+			_, url := simulated(t, func(c *sim.Config) { c.Vendor = vendor })
+			code, dir, _, stderr := invoke(t, t.Context(), "--url", url, "--requests=3", "--warmup=0", "--output-tokens=8", "--ignore-eos", "--endpoint", endpoint)
+			if code != exitDone {
+				t.Errorf("%s %s: exit %d: %s", vendor, endpoint, code, stderr)
+				continue
+			}
+			m := read[folder.Manifest](t, filepath.Join(dir, folder.ManifestFile)).Server
+			if m.Engine != string(vendor) || !m.EngineDetected || len(m.Fields.Accepted) < 2 || m.Fields.Unknown != "" {
+				t.Errorf("%s %s: %+v", vendor, endpoint, m)
+			}
+			s := read[report.Summary](t, filepath.Join(dir, folder.SummaryFile))
+			if s.Model.Fingerprint == "" || !slices.Contains(s.Checked, "fingerprint") || !slices.Contains(s.Checked, "serving") {
+				t.Errorf("%s %s: fingerprint %q, checked %v", vendor, endpoint, s.Model.Fingerprint, s.Checked)
+			}
+		}
+	}
+	_, url := simulated(t, func(c *sim.Config) { c.Vendor = sim.TensorRTLLM })
+	code, _, _, stderr := invoke(t, t.Context(), "--url", url, "--requests=3", "--warmup=0", `--extra-body={"return_token_ids":true}`)
+	if code != exitUsage || !strings.Contains(stderr, "--extra-body: the server refuses return_token_ids") {
+		t.Errorf("exit %d: %s", code, stderr)
+	}
+}

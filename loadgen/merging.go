@@ -1,0 +1,149 @@
+package loadgen
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/alecthomas/kingpin/v2"
+
+	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/merge"
+	"github.com/umascope/umascope/loadgen/option"
+	"github.com/umascope/umascope/loadgen/report"
+	"github.com/umascope/umascope/loadgen/telemetry"
+)
+
+const mergeHelp = `Make one run folder of those of the ranks that shared its load.
+
+All ranks have to be there, of the same --start-at, workload, seed, model, arm and limits. For example
+
+  uma-load merge runs/load1-rank*of4
+
+Exit codes are those of run: 2 if the folders do not belong together, 3 if what they make is INVALID.`
+
+// mergeLine is the verb merge on the command line.
+type mergeLine struct {
+	verb         *kingpin.CmdClause
+	folders      []string
+	allowMissing bool
+	out, runID   string
+	results      results
+}
+
+func mergeFlags(app *kingpin.Application) *mergeLine {
+	l := &mergeLine{verb: app.Command("merge", mergeHelp)}
+	l.verb.Arg("folder", "Run folders of the ranks.").Required().StringsVar(&l.folders)
+	l.verb.Flag("allow-missing", "Merge without the ranks that are missing; the run is then invalid.").BoolVar(&l.allowMissing)
+	option.Flag(l.verb, "out", "Folder of run folders.", "runs", &l.out, option.Text)
+	option.Flag(l.verb, "run-id", "Name of the run and its folder; what the ranks call it, if not given.", "", &l.runID, option.Text)
+	resultFlags(l.verb, &l.results)
+	return l
+}
+
+// merging makes one run of several.
+type merging struct {
+	line   *mergeLine
+	whole  *merge.Whole
+	id     string
+	folder folder.Folder
+
+	telemetry telemetry.Merged
+	log       *telemetry.Log // nil if no rank followed anything
+	torn      []int          // ranks
+}
+
+// merge runs the verb merge.
+func (p Program) merge(ctx context.Context, line *mergeLine) error {
+	whole, err := merge.Open(line.folders, line.allowMissing)
+	if err != nil {
+		return usage(err)
+	}
+	m := &merging{line: line, whole: whole, id: cmp.Or(line.runID, whole.Name())}
+	if !option.PlainName(m.id) { // it may come from a folder of another machine
+		return usage(fmt.Errorf("--run-id: %q: want letters, digits, . _ and -, not beginning with a dot, at most 128", m.id))
+	}
+	if m.folder, err = makeFolder(line.out, m.id); err != nil {
+		return err
+	}
+	summary, err := m.write(ctx)
+	if err != nil {
+		// What it holds is in the folders of the ranks too.
+		_ = os.RemoveAll(string(m.folder))
+		return unusable(ctx, err)
+	}
+	if err := p.print(m.folder, summary); err != nil {
+		return err
+	}
+	return judge(summary)
+}
+
+// write writes the folder.
+func (m *merging) write(ctx context.Context) (report.Summary, error) {
+	err := m.writeLines(ctx)
+	if err == nil {
+		err = m.writeTelemetry()
+	}
+	if err == nil {
+		err = m.folder.WriteJSON(folder.PhasesFile, folder.Phases{Schema: folder.PhasesSchema, Phases: m.whole.Phases()})
+	}
+	if err != nil {
+		return report.Summary{}, err
+	}
+	return m.digest()
+}
+
+// digest makes the summary of what was written, and the files that show it.
+func (m *merging) digest() (report.Summary, error) {
+	in, err := m.whole.Input(m.id, m.log)
+	if err != nil {
+		return report.Summary{}, err
+	}
+	manifest := m.whole.Manifest(m.id, m.telemetry.From)
+	warnings := m.whole.Warnings(m.telemetry, m.torn)
+	manifest.Judging = merge.Judging(in, m.whole.Parts[0].Manifest.Judging.Validity, warnings)
+	if err := m.folder.WriteJSON(folder.ManifestFile, manifest); err != nil {
+		return report.Summary{}, err
+	}
+	summary, drawn, err := report.Digest(in, report.Records(m.folder.Path(folder.RequestsFile)))
+	if err != nil {
+		return report.Summary{}, err
+	}
+	summary.Tokens.InputLengths = manifest.Workload.InputLengths
+	summary.Warnings = append(summary.Warnings, warnings...)
+	if err := writeReports(m.folder, report.Page{Title: m.id, Summary: summary, Drawn: drawn, Telemetry: m.log}); err != nil {
+		return report.Summary{}, err
+	}
+	return summary, writeResults(m.folder, m.line.results, summary)
+}
+
+// writeLines writes what has a line for each request.
+func (m *merging) writeLines(ctx context.Context) error {
+	err := m.folder.Write(folder.ScheduleFile, func(w io.Writer) error { return m.whole.Schedule(ctx, w) })
+	if err != nil {
+		return err
+	}
+	err = m.folder.Write(folder.RequestsFile, func(w io.Writer) (err error) {
+		m.torn, err = m.whole.Requests(ctx, m.id, w)
+		return err
+	})
+	if err != nil || !m.whole.HaveOutputs() {
+		return err
+	}
+	return m.folder.Write(folder.OutputsFile, func(w io.Writer) error { return m.whole.Outputs(ctx, m.id, w) })
+}
+
+// writeTelemetry writes what exporters and engines said meanwhile, and reads it back: what a report
+// shows is what the folder holds.
+func (m *merging) writeTelemetry() error {
+	path := m.folder.Path(folder.TelemetryFile)
+	merged, followed, err := m.whole.Telemetry(path)
+	if err != nil || !followed {
+		return err
+	}
+	m.telemetry = merged
+	m.log, err = telemetry.Read(path)
+	return err
+}

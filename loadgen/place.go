@@ -1,0 +1,146 @@
+package loadgen
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/umascope/umascope/exporter/metric"
+	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/storage"
+	"github.com/umascope/umascope/loadgen/telemetry"
+)
+
+// Where the kernel says what chooses the processor's clock, and the power mode of the machine.
+const (
+	governorPath = "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"
+	profilePath  = "/sys/firmware/acpi/platform_profile"
+)
+
+// describePlace enters what is known of the place before the load.
+func (r *run) describePlace(ctx context.Context) {
+	m := r.manifest
+	m.Server.Settings = r.server.Settings
+	m.Client.Governor, m.Client.PowerProfile = firstLine(governorPath), firstLine(profilePath)
+	m.Storage = []folder.Storage{runStorage(r.folder)}
+	m.Git = gitState(ctx, ".")
+}
+
+// seePlace adds what the telemetry and the clocks say of it in the end.
+func (r *run) seePlace(log *telemetry.Log) {
+	m := r.manifest
+	m.Storage = append(m.Storage, kvStorage(m, log)...)
+	for i, machine := range m.Machines {
+		source := log.Source(machine.Source)
+		m.Machines[i].GPULimits = gpuLimits(source)
+		for _, series := range source.Find(metric.NVMeInfo) {
+			m.Machines[i].Drives = append(m.Machines[i].Drives, series.Labels)
+		}
+	}
+	if r.clock != nil {
+		wall := r.timeOfDay().Round(0).Sub(m.StartedAt.Round(0))
+		m.Client.ClockStepSeconds = stepped(time.Duration(r.clock()), wall).Seconds()
+	}
+}
+
+// firstLine is what a file of the kernel says; empty where there is none.
+func firstLine(path string) string {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return ""
+	}
+	line, _, _ := strings.Cut(string(text), "\n")
+	return strings.TrimSpace(line)
+}
+
+// storageOf is what a folder lies on, or why that is not known.
+func storageOf(whose string, find func() (folder.Storage, error)) folder.Storage {
+	found, err := find()
+	found.Of = whose
+	if err != nil {
+		found.Missing = printable(err.Error())
+	}
+	return found
+}
+
+// runStorage is that of the run folder.
+func runStorage(f folder.Folder) folder.Storage {
+	return storageOf(folder.StorageOfRun, func() (folder.Storage, error) { return storage.Of(string(f)) })
+}
+
+// kvStorage is what the disk tier of the KV cache lies on: the folder of the file that exporters found
+// open in a process, which has no name any more. Only of this machine, whose processes can be looked at.
+func kvStorage(m *folder.Manifest, log *telemetry.Log) []folder.Storage {
+	if log == nil || m.Labels["host"] != m.Client.Hostname {
+		return nil
+	}
+	var all []folder.Storage
+	for _, source := range log.Sources {
+		if source.Mode() != metric.ModeLive {
+			continue
+		}
+		for _, series := range source.Find(metric.KVBMDiskFileBytes) {
+			pid, err := strconv.Atoi(series.Labels[string(metric.LabelPID)])
+			dir := path.Dir(series.Labels[string(metric.LabelPath)])
+			if err != nil || slices.ContainsFunc(all, func(s folder.Storage) bool { return s.Path == dir }) {
+				continue
+			}
+			all = append(all, storageOf(folder.StorageOfKV, func() (folder.Storage, error) { return storage.OfProcess(pid, dir) }))
+		}
+	}
+	return all
+}
+
+// sharedDrive names a drive that both the run folder and the KV cache's disk tier lie on.
+func sharedDrive(all []folder.Storage) string {
+	drives := map[string][]string{}
+	for _, s := range all {
+		for _, d := range s.Drives {
+			drives[s.Of] = append(drives[s.Of], d.Device)
+		}
+	}
+	for _, device := range drives[folder.StorageOfRun] {
+		if slices.Contains(drives[folder.StorageOfKV], device) {
+			return device
+		}
+	}
+	return ""
+}
+
+// placeWarnings say what of the place spoils a figure.
+func placeWarnings(m *folder.Manifest) []string {
+	var warnings []string
+	if device := sharedDrive(m.Storage); device != "" {
+		warnings = append(warnings, fmt.Sprintf("the run folder is on %s, and so is the disk tier of the KV cache: what is written to the folder is subtracted in the evidence; --out on another drive avoids it", device))
+	}
+	if step := m.Client.ClockStepSeconds; step != 0 {
+		warnings = append(warnings, stepWarning(step))
+	}
+	return warnings
+}
+
+// gpuLimits are those of a machine, by its exporter: the last value of each.
+func gpuLimits(source *telemetry.SourceLog) []folder.GPULimit {
+	var all []folder.GPULimit
+	enter := func(family metric.Definer, set func(*folder.GPULimit, float64)) {
+		for _, series := range source.Find(family) {
+			uuid := series.Labels[string(metric.LabelUUID)]
+			at := slices.IndexFunc(all, func(l folder.GPULimit) bool { return l.UUID == uuid })
+			if at < 0 {
+				at = len(all)
+				all = append(all, folder.GPULimit{UUID: uuid})
+			}
+			for point := range series.Points() {
+				set(&all[at], point.Value)
+			}
+		}
+	}
+	enter(metric.GPUPowerLimitWatts, func(l *folder.GPULimit, watts float64) { l.PowerWatts = &watts })
+	enter(metric.GPUSMClockMaxHertz, func(l *folder.GPULimit, hertz float64) { l.SMClockHertz = &hertz })
+	return all
+}

@@ -1,0 +1,237 @@
+package loadgen
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/umascope/umascope/loadgen/chat"
+	"github.com/umascope/umascope/loadgen/command"
+	"github.com/umascope/umascope/loadgen/extract"
+	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/live"
+	"github.com/umascope/umascope/loadgen/report"
+	"github.com/umascope/umascope/loadgen/scene"
+)
+
+// scenarioRecord is what stands for the scenario of a run whose load was not ours.
+const scenarioRecord = "record"
+
+// recording is a run whose load is a command, from its flags to its folder.
+type recording struct {
+	program  Program
+	settings *recordSettings
+	flags    map[string]string
+	limits   report.Limits
+	log      *slog.Logger
+
+	id       string
+	folder   folder.Folder
+	page     *live.Page
+	scene    *scene.Scene
+	live     *live.Run
+	manifest *folder.Manifest
+	clock    chat.Clock
+	// openLog opens what the command prints into; a test gives it a full disk.
+	openLog func(name string, most int64) (*folder.Log, error)
+
+	mutex   sync.Mutex // guards the rest: both streams of the command are read at once
+	reading *extract.Reading
+	span    folder.Span // the phase that lasts
+	failed  error       // of a file that tells of phases
+
+	exit command.Exit
+}
+
+// record runs the verb record.
+func (p Program) record(ctx context.Context, line *commandLine) error {
+	r, err := p.newRecording(line)
+	if err != nil {
+		return usage(err)
+	}
+	if err := r.setUp(ctx); err != nil {
+		r.undo()
+		return err
+	}
+	defer r.page.Close()
+	return r.execute(ctx)
+}
+
+// newRecording checks the flags against each other.
+func (p Program) newRecording(line *commandLine) (*recording, error) {
+	host, err := os.Hostname()
+	if err != nil {
+		return nil, err
+	}
+	s := line.record.settings
+	if err := s.resolve(host); err != nil {
+		return nil, err
+	}
+	limits, err := report.ParseLimits(s.validity)
+	if err != nil {
+		return nil, fmt.Errorf("--validity: %w", err)
+	}
+	return &recording{
+		program: p, settings: s, flags: line.flagValues(line.record.verb), limits: limits, log: p.logger(s.logLevel),
+		reading: s.tool.Read(),
+	}, nil
+}
+
+// setUp does all that can fail on bad input or environment, before anything is measured.
+func (r *recording) setUp(ctx context.Context) error {
+	s := r.settings
+	if err := command.Find(s.command[0]); err != nil {
+		return usage(err)
+	}
+	if r.id = s.runID; r.id == "" {
+		r.id = folder.NewID(time.Now(), s.label("arm"))
+	}
+	var err error
+	if r.folder, err = makeFolder(s.out, r.id); err != nil {
+		return err
+	}
+	r.openLog = r.folder.NewLog
+	if r.page, err = live.OpenPage(s.web, r.log); err != nil {
+		return usage(err)
+	}
+	if r.scene, err = scene.Look(ctx, s.scene, r.program.Exporter, r.log); err != nil {
+		return unusable(ctx, err)
+	}
+	r.manifest = r.newManifest()
+	r.scene.Into(r.folder, r.manifest)
+	return nil
+}
+
+// undo removes what is left of a run that never began.
+func (r *recording) undo() {
+	if r.folder != "" {
+		_ = os.RemoveAll(string(r.folder)) // made a moment ago, by this run
+	}
+	r.page.Close()
+}
+
+func (r *recording) newManifest() *folder.Manifest {
+	s := r.settings
+	return &folder.Manifest{
+		Schema: folder.ManifestSchema, Run: r.id, Scenario: scenarioRecord, Labels: s.labelMap(), State: folder.StateRunning,
+		Program: buildVersion(), Flags: r.flags, Client: thisMachine(),
+		Command: &folder.Command{
+			Program: filepath.Base(s.command[0]), Options: optionNames(s.command[1:]), Arguments: len(s.command) - 1, Extractor: s.tool.Name,
+		},
+	}
+}
+
+// longestOption bounds the name of an option.
+const longestOption = 64
+
+// optionNames are the names of the options among the arguments of a command, in their order. Values
+// may be keys, and a word that is no option may be anything.
+func optionNames(args []string) []string {
+	var names []string
+	for _, arg := range args {
+		name, _, _ := strings.Cut(arg, "=")
+		if arg == "--" {
+			break
+		}
+		if !strings.HasPrefix(name, "--") {
+			name = name[:min(len(name), len("-x"))] // what follows one letter may be its value
+		}
+		plain := strings.Trim(strings.ToLower(name), "abcdefghijklmnopqrstuvwxyz0123456789_.-") == ""
+		if len(name) > 1 && name[0] == '-' && (name[1] < '0' || name[1] > '9') && plain && len(name) <= longestOption {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// execute runs the command and writes the results. What the command returned wins over what the
+// figures say.
+func (r *recording) execute(ctx context.Context) error {
+	r.live = live.New(r.settings.facts(r.id, scenarioRecord, recordPhases()))
+	r.page.Show(r.live)
+	r.log.Info("record", "id", r.id, "folder", string(r.folder), "command", r.manifest.Command.Program, "live", r.page.URL())
+	err := r.follow(ctx)
+	if errors.Is(err, errNotStarted) {
+		r.undo()
+		return usage(err)
+	}
+	result, reportErr := r.finish(err)
+	r.live.Leave()
+	if err = errors.Join(err, reportErr); r.exit.Code != 0 {
+		return outcome{r.exit.Code, errors.Join(fmt.Errorf("%s %s", r.manifest.Command.Program, r.exit), err)}
+	}
+	if err != nil {
+		return err
+	}
+	r.program.linger(ctx, r.settings.linger, r.log)
+	return result
+}
+
+// Phases around the command; those of it are extract's.
+const (
+	phaseBefore = "before"
+	phaseAfter  = "after"
+)
+
+func recordPhases() []string {
+	return []string{phaseBefore, extract.PhaseLoad, extract.PhaseReady, extract.PhaseWarmup, extract.PhaseMeasure, extract.PhaseStop, phaseAfter}
+}
+
+// enter ends the phase that lasts and begins another.
+func (r *recording) enter(phase string) {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	r.begin(phase)
+}
+
+// begin is enter for those who hold the mutex. A phase that cannot be noted fails the run at its end:
+// the command goes on.
+func (r *recording) begin(phase string) {
+	r.leave()
+	r.span = folder.Span{Name: phase, StartNS: r.clock()}
+	r.live.Enter(phase)
+	r.scene.Enter(phase)
+}
+
+// leave ends the phase that lasts, for those who hold the mutex.
+func (r *recording) leave() {
+	if r.span.Name == "" {
+		return
+	}
+	r.span.EndNS = r.clock()
+	r.failed = errors.Join(r.failed, r.scene.Passed(r.span))
+	r.span = folder.Span{}
+}
+
+// hear reads a line of the command, as soon as it has ended.
+func (r *recording) hear(stream string, l extract.Line) {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	phase, words := r.reading.Line(stream, l)
+	if phase == "" {
+		return
+	}
+	r.begin(phase)
+	r.manifest.Command.Borders = append(r.manifest.Command.Borders, folder.Border{Phase: phase, From: l.From(stream), Text: words})
+	r.log.Debug("phase", "phase", phase, "line", l.From(stream))
+}
+
+// counted names the phases that enter no figure of the run, and says whether the log told which one is
+// measured. If it did not, the whole command is.
+func uncounted(spans []folder.Span) (names []string, told bool) {
+	told = slices.ContainsFunc(spans, func(s folder.Span) bool { return s.Name == extract.PhaseMeasure })
+	for _, s := range spans {
+		around := s.Name == phaseBefore || s.Name == phaseAfter
+		if around || told && s.Name != extract.PhaseMeasure {
+			names = append(names, s.Name)
+		}
+	}
+	return names, told
+}

@@ -1,0 +1,146 @@
+package loadgen
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/umascope/umascope/loadgen/command"
+	"github.com/umascope/umascope/loadgen/extract"
+	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/scene"
+)
+
+// errNotStarted is why there is no run: the command could not be started.
+var errNotStarted = errors.New("the command could not be started")
+
+// mostPrinted bounds what is kept of each stream of the command.
+const mostPrinted = 256 << 20
+
+// follow goes through the phases, with everything that watches them around them.
+func (r *recording) follow(ctx context.Context) error {
+	cut, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	go func() {
+		select {
+		case <-r.program.Cut:
+			cancel()
+		case <-cut.Done():
+		}
+	}()
+	err := r.scene.Capture(ctx, scene.Before)
+	if err == nil {
+		err = r.runAround(ctx)
+	}
+	err = errors.Join(err, r.scene.Leave(), r.failed)
+	r.scene.KeepLog(cut)
+	return errors.Join(err, r.scene.Capture(cut, scene.After))
+}
+
+// runAround runs the command with a stretch of the machine's rest before and after it.
+func (r *recording) runAround(ctx context.Context) error {
+	start := time.Now()
+	r.clock = func() int64 { return int64(time.Since(start)) }
+	r.manifest.StartedAt = start.UTC()
+	if err := r.folder.WriteJSON(folder.ManifestFile, r.manifest); err != nil {
+		return err
+	}
+	if err := r.scene.Follow(ctx, r.clock); err != nil {
+		return err
+	}
+	r.enter(phaseBefore)
+	err := errInterrupted
+	if r.rest(ctx, phaseBefore, r.settings.before) {
+		err = r.run(ctx)
+	}
+	r.enter(phaseAfter)
+	if err == nil {
+		r.rest(ctx, phaseAfter, r.settings.after)
+	}
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	r.leave()
+	return err
+}
+
+// rest waits, if anybody watches the machine meanwhile; not if it was interrupted. It says so: half a
+// minute in which nothing happens looks like a program that hangs.
+func (r *recording) rest(ctx context.Context, phase string, how time.Duration) bool {
+	if len(r.scene.Sources) == 0 || how == 0 {
+		return ctx.Err() == nil
+	}
+	r.log.Info("watching the machine", "phase", phase, "for", how)
+	select {
+	case <-time.After(how):
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// run runs the command to its end.
+func (r *recording) run(ctx context.Context) error {
+	stdout, err := r.openLog(folder.StdoutFile, mostPrinted)
+	if err != nil {
+		return err
+	}
+	stderr, err := r.openLog(folder.StderrFile, mostPrinted)
+	if err != nil {
+		return errors.Join(err, r.closed("stdout", stdout))
+	}
+	fromStdout := extract.NewLines(func(l extract.Line) { r.hear("stdout", l) })
+	fromStderr := extract.NewLines(func(l extract.Line) { r.hear("stderr", l) })
+	first := r.settings.tool.First
+	if first == "" {
+		first = extract.PhaseMeasure
+	}
+	r.enter(first)
+	c, err := command.Start(command.Options{
+		Args:   r.settings.command,
+		Stdout: command.NewOutput(r.program.Stdout, stdout, fromStdout),
+		Stderr: command.NewOutput(r.program.Stderr, stderr, fromStderr),
+	})
+	if err != nil {
+		return errors.Join(fmt.Errorf("%w: %w", errNotStarted, err), r.closed("stdout", stdout), r.closed("stderr", stderr))
+	}
+	err = r.await(ctx, c)
+	fromStdout.Flush()
+	fromStderr.Flush()
+	r.exit = c.Exit()
+	r.manifest.Command.ExitCode, r.manifest.Command.Signal = &r.exit.Code, r.exit.Signal
+	return errors.Join(err, r.closed("stdout", stdout), r.closed("stderr", stderr))
+}
+
+// await waits for the end of the command. An interrupt is handed on once; a second one, or that it
+// takes too long, kills it.
+func (r *recording) await(ctx context.Context, c *command.Command) error {
+	select {
+	case <-c.Ended():
+		return nil
+	case <-ctx.Done():
+	}
+	r.log.Warn("interrupted: the command may end; interrupt again to kill it", "at_most", r.settings.grace)
+	c.Interrupt()
+	select {
+	case <-c.Ended():
+	case <-time.After(r.settings.grace):
+		c.Kill()
+	case <-r.program.Cut:
+		c.Kill()
+	}
+	<-c.Ended()
+	return errInterrupted
+}
+
+// closed completes the log of a stream.
+func (r *recording) closed(stream string, l *folder.Log) error {
+	cut, err := l.Close()
+	if cut {
+		r.manifest.Command.Cut = append(r.manifest.Command.Cut, stream)
+	}
+	if err != nil {
+		err = fmt.Errorf("logs: %s: %w", stream, err)
+	}
+	return err
+}

@@ -1,0 +1,172 @@
+package loadgen
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/umascope/umascope/loadgen/chat"
+	"github.com/umascope/umascope/loadgen/extract"
+	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/report"
+	"github.com/umascope/umascope/loadgen/sheet"
+	"github.com/umascope/umascope/loadgen/telemetry"
+)
+
+// finish computes the summary from what the folder holds and writes what is read by people. It returns
+// what the figures mean for the exit code, and what went wrong while writing.
+func (r *recording) finish(runErr error) (result, err error) {
+	ended := time.Now().UTC()
+	r.manifest.EndedAt, r.manifest.State = &ended, stateOf(runErr)
+	if r.exit.Code != 0 && runErr == nil {
+		r.manifest.State = folder.StateFailed
+	}
+	r.manifest.Command.Version = r.reading.Version
+	log, err := r.scene.Log()
+	addMachines(r.manifest, log)
+	err = errors.Join(err, r.folder.WriteJSON(folder.ManifestFile, r.manifest))
+	values, warnings := r.results()
+	in := r.input(log, values, runErr)
+	summary, summaryErr := report.Summarize(in, func(func(chat.Record, error) bool) {})
+	if summaryErr != nil {
+		return nil, errors.Join(err, summaryErr)
+	}
+	summary.Warnings = slices.Concat(summary.Warnings, r.scene.Warnings(), r.warnings(), warnings)
+	page := report.Page{Title: r.id, Summary: summary, Telemetry: log}
+	err = errors.Join(err, writeReports(r.folder, page), r.writeSheets(summary), r.print(summary))
+	return judge(summary), err
+}
+
+// input is what the summary is made of.
+func (r *recording) input(log *telemetry.Log, values []extract.Value, runErr error) report.Input {
+	c := r.manifest.Command
+	in := report.Input{
+		Run: r.id, Scenario: scenarioRecord, Labels: r.settings.labelMap(), BootID: r.manifest.Client.BootID,
+		Telemetry: log, TelemetryStats: r.manifest.Telemetry, TelemetryRequested: r.settings.scene.Requested(),
+		Validity: r.limits, Streaming: true,
+		Tool: &report.ToolReport{
+			Program: c.Program, Extractor: c.Extractor, Version: c.Version, ExitCode: c.ExitCode, Ranks: r.reading.Ranks(),
+			Values: slices.Concat([]extract.Value{}, r.reading.Values(), values),
+		},
+		Engine: report.EngineOf(r.reading, "the log of "+c.Program),
+	}
+	in.Warmup, _ = uncounted(r.scene.Spans)
+	switch {
+	case runErr != nil:
+		in.Stopped = "the run failed or was stopped: " + printable(runErr.Error())
+	case r.exit.Code != 0:
+		in.Stopped = c.Program + " " + r.exit.String()
+	}
+	in.Phases = reportPhases(r.scene.Spans)
+	return in
+}
+
+// print shows the figures below what the command printed.
+func (r *recording) print(summary report.Summary) error {
+	_, err := fmt.Fprintln(r.program.Stdout)
+	return errors.Join(err, r.program.print(r.folder, summary))
+}
+
+// writeSheets writes the tables that were asked for.
+func (r *recording) writeSheets(summary report.Summary) error {
+	var errs []error
+	if r.settings.xlsx {
+		errs = append(errs, r.folder.Write(folder.WorkbookFile, func(w io.Writer) error {
+			return sheet.XLSX(w, report.SummarySheet(summary), report.ToolSheet(summary))
+		}))
+	}
+	if r.settings.csv {
+		errs = append(errs, r.folder.Write(folder.SummaryCSVFile, func(w io.Writer) error {
+			figures, err := report.FigureSheet(summary)
+			if err != nil {
+				return err
+			}
+			return sheet.CSV(w, figures)
+		}))
+	}
+	return errors.Join(errs...)
+}
+
+// warnings are what a reader must know of how the command was read.
+func (r *recording) warnings() []string {
+	var w []string
+	if r.manifest.Command.ExitCode == nil {
+		return nil // it never ran
+	}
+	if _, told := uncounted(r.scene.Spans); !told {
+		w = append(w, "the log does not show when the benchmark began: the whole command is measured, the start of its engine too")
+	}
+	if r.reading.Ranks() > 1 {
+		w = append(w, fmt.Sprintf("the engine has %d ranks: what its log says of memory is of the first, and stands for none of the machine's figures", r.reading.Ranks()))
+	}
+	for _, stream := range r.manifest.Command.Cut {
+		w = append(w, fmt.Sprintf("of the command's %s only the first %d MiB are kept", stream, mostPrinted>>20))
+	}
+	if r.exit.OutputLeft {
+		w = append(w, "something that the command started was still there when it had ended, and held its output")
+	}
+	return w
+}
+
+// mostResults bounds the files of results that are read.
+const mostResults = 1000
+
+// results reads the files that --result names: of a folder, those that the command wrote into it.
+func (r *recording) results() (values []extract.Value, warnings []string) {
+	for _, path := range r.settings.resultPaths {
+		found, err := r.resultsIn(path)
+		if err == nil && len(found) == 0 {
+			err = fmt.Errorf("%s: the command wrote no file there that %s is known to write", path, r.settings.tool)
+		}
+		if err != nil {
+			warnings = append(warnings, "--result: "+printable(err.Error()))
+		}
+		values = append(values, found...)
+	}
+	return values, warnings
+}
+
+func (r *recording) resultsIn(path string) ([]extract.Value, error) {
+	var values []extract.Value
+	files, since := 0, r.manifest.StartedAt.Truncate(time.Second) // file systems are not more exact
+	err := filepath.WalkDir(path, func(at string, entry fs.DirEntry, err error) error {
+		if err != nil || !entry.Type().IsRegular() || at != path && filepath.Ext(at) != ".json" {
+			return err
+		}
+		info, err := entry.Info()
+		if err != nil || info.ModTime().Before(since) {
+			return err
+		}
+		if files++; files > mostResults {
+			return fmt.Errorf("%s: more than %d files", path, mostResults)
+		}
+		found, err := r.resultsOf(at)
+		if err != nil && at == path {
+			return err
+		}
+		values = append(values, found...) // a folder may hold what is no result
+		return nil
+	})
+	return values, err
+}
+
+func (r *recording) resultsOf(path string) ([]extract.Value, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	values, err := r.settings.tool.Results(file)
+	for i := range values {
+		values[i].From = printable(filepath.Base(path))
+	}
+	if err != nil {
+		err = fmt.Errorf("%s: %w", path, err)
+	}
+	return values, err
+}

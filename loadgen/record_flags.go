@@ -1,0 +1,73 @@
+package loadgen
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/alecthomas/kingpin/v2"
+
+	"github.com/umascope/umascope/loadgen/extract"
+	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/option"
+)
+
+const recordHelp = `Run a command as the load of a run: for benchmarks without a server.
+
+Telemetry is kept from before the command to after it, phases begin with lines of its log, and the figures that it reports are read from them; latency is null. For example
+
+  uma-load record --label arm=native --extract trtllm -- \
+      trtllm-bench --model nvidia/Llama-3.1-8B-Instruct-FP8 throughput --dataset synthetic.jsonl --backend pytorch
+  uma-load record --label arm=container --extract trtllm --telemetry spark1=http://127.0.0.1:10420 -- \
+      docker run --rm --gpus all -e PYTHONUNBUFFERED=1 -v /data:/data IMAGE trtllm-bench --model /data/m throughput --dataset /data/d.jsonl
+
+The command gets no standard input, its output is shown as it comes and kept in logs/. Its environment is this one, with PYTHONUNBUFFERED=1 unless it is set: Python would hold back lines, and phases begin when a line comes. Its arguments are not recorded, only the names of its options: keys stand in arguments.
+
+Exit codes: that of the command, if it is not 0, or 128 and the signal that ended it; else 1 if it was interrupted, 2 if it could not be started, 3 if the run is INVALID.`
+
+// recordSettings are the flags of record.
+type recordSettings struct {
+	keeping
+	tool          extract.Tool
+	resultPaths   []string
+	before, after time.Duration
+	grace         time.Duration
+	xlsx, csv     bool
+	command       []string
+}
+
+// recordLine is the verb record on the command line.
+type recordLine struct {
+	verb     *kingpin.CmdClause
+	settings *recordSettings
+}
+
+func recordFlags(app *kingpin.Application) recordLine {
+	verb, s := app.Command("record", recordHelp), &recordSettings{}
+	var tools []string
+	for _, tool := range extract.Tools() {
+		tools = append(tools, tool.Name+": "+tool.Help)
+	}
+	option.Flag(verb, "extract", "What reads the log. "+strings.Join(tools, "; ")+".", extract.None, &s.tool, extract.Find)
+	option.Flags(verb, "result", "File that the command writes its results into, or folder of such; may be repeated. Read when it has ended, if --extract knows its form.", &s.resultPaths, option.Text, option.AsGiven)
+	option.Flag(verb, "before", "How long the machine is watched before the command.", "30s", &s.before, option.Duration)
+	option.Flag(verb, "after", "How long it is watched afterwards.", "30s", &s.after, option.Duration)
+	option.Flag(verb, "grace", "How long the command may go on after an interrupt, which is handed on to it.", "30s", &s.grace, option.Duration)
+	keepFlags(verb, &s.keeping)
+	verb.Flag("xlsx", "Write "+folder.WorkbookFile+" too: sheets Summary and Reported.").BoolVar(&s.xlsx)
+	verb.Flag("csv", "Write "+folder.SummaryCSVFile+" too.").BoolVar(&s.csv)
+	verb.Arg("command", "The command and its arguments, after --.").Required().StringsVar(&s.command)
+	return recordLine{verb, s}
+}
+
+// resolve fills what depends on other settings and refuses what contradicts itself.
+func (s *recordSettings) resolve(host string) error {
+	if len(s.command) == 0 || s.command[0] == "" {
+		return errors.New("no command; it comes after --")
+	}
+	if len(s.resultPaths) > 0 && !s.tool.HasResults() {
+		return fmt.Errorf("--result: --extract %s reads no files", s.tool)
+	}
+	return s.keeping.resolve(host)
+}

@@ -1,0 +1,235 @@
+package loadgen
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/live"
+	"github.com/umascope/umascope/loadgen/option"
+	"github.com/umascope/umascope/loadgen/sweep"
+	"github.com/umascope/umascope/loadgen/workload"
+)
+
+// sweeper makes the runs of a sweep. Each is a command line of its own: what its manifest records
+// is what repeats it.
+type sweeper struct {
+	program Program
+	line    *commandLine
+	given   []sweep.Flag
+	plan    sweep.Plan
+	page    *live.Page
+	folder  folder.Folder
+	result  sweep.Result
+	// failure is the error of the last run, with its exit code.
+	failure error
+}
+
+// sweep runs the verb sweep.
+func (p Program) sweep(ctx context.Context, line *commandLine) error {
+	s, err := p.newSweeper(line)
+	if err != nil {
+		return usage(err)
+	}
+	run := line.sweepRun
+	if s.folder, err = makeFolder(run.out, s.result.Sweep); err != nil {
+		return err
+	}
+	if s.page, err = live.OpenPage(run.web, p.logger(run.logLevel)); err != nil {
+		s.undo()
+		return usage(err)
+	}
+	defer s.page.Close()
+	done, err := s.drive(ctx)
+	if err != nil {
+		return err
+	}
+	p.linger(ctx, run.linger, p.logger(run.logLevel))
+	return s.judge(done)
+}
+
+// newSweeper checks the flags of every point before the first is measured.
+func (p Program) newSweeper(line *commandLine) (*sweeper, error) {
+	run := line.sweepRun
+	if err := run.sharing.refuse(); err != nil {
+		return nil, err
+	}
+	plan, err := line.sweepOver.plan(run)
+	if err != nil {
+		return nil, err
+	}
+	given, err := line.given()
+	if err != nil {
+		return nil, err
+	}
+	s := &sweeper{program: p, line: line, given: given, plan: plan}
+	id := run.runID
+	if id == "" {
+		arm := run.label("arm")
+		if arm == "" {
+			arm = defaultArm
+		}
+		id = folder.NewID(time.Now(), arm)
+	}
+	if !option.PlainName(id) || len(id) > sweep.LongestSweepID {
+		return nil, fmt.Errorf("--run-id: %q: want letters, digits, . _ and -, not beginning with a dot, at most %d", id, sweep.LongestSweepID)
+	}
+	s.result = sweep.Result{
+		Schema: sweep.Schema, Sweep: id, State: sweep.Running, StartedAt: time.Now().UTC(), Over: plan.Over.Name,
+		Flags: line.flagValues(line.sweep), Seed: plan.Seed, SamePrompts: plan.SamePrompts, PauseSeconds: plan.Pause.Seconds(),
+	}
+	return s, s.check()
+}
+
+// check parses the command line of every point. What they read from files is the same for all, and
+// read for one only.
+func (s *sweeper) check() error {
+	values := s.plan.Values
+	if s.plan.Search != nil {
+		values = s.plan.Search.Ends()
+	}
+	for i, v := range values {
+		line, err := s.point(sweep.Trial{Number: i + 1, Value: v})
+		if err == nil && (i == 0 || !line.settings.readsFiles()) {
+			_, err = s.program.newRun(line)
+		}
+		if err != nil {
+			return fmt.Errorf("%s %s: %w", s.plan.Over.Name, v.Text, err)
+		}
+	}
+	return nil
+}
+
+// readsFiles says whether resolving the settings reads the user's files.
+func (s *settings) readsFiles() bool {
+	return s.TracePath != "" || !slices.Contains(workload.PromptSets(), s.Prompts)
+}
+
+// point is the command line of a run.
+func (s *sweeper) point(t sweep.Trial) (*commandLine, error) {
+	flags, err := pointFlags(s.given, s.plan.Over, t.Value)
+	if err != nil {
+		return nil, err
+	}
+	line := newCommandLine(io.Discard)
+	flags = append(flags,
+		sweep.Flag{Name: "label", Value: "sweep=" + s.result.Sweep}, sweep.Flag{Name: "seed", Value: strconv.FormatUint(t.Seed, 10)},
+		sweep.Flag{Name: "out", Value: string(s.folder)}, sweep.Flag{Name: "run-id", Value: s.plan.Over.RunID(s.result.Sweep, t)})
+	_, _, err = line.parse(append([]string{line.run.FullCommand()}, line.arguments(flags)...))
+	return line, err
+}
+
+// drive measures the points and writes what they come to.
+func (s *sweeper) drive(ctx context.Context) ([]sweep.Trial, error) {
+	if err := s.keep(nil); err != nil {
+		s.undo()
+		return nil, usage(fmt.Errorf("--out: %w", err))
+	}
+	done, err := s.plan.Drive(ctx, s.measure, s.keep)
+	if s.failure != nil && len(done) == 1 && done[0].Summary == nil {
+		s.undo()
+		return nil, s.failure // nothing was measured: it is that run's error with its exit code
+	}
+	ended := time.Now().UTC()
+	s.result.EndedAt = &ended
+	s.result.State, s.result.Reason = stateOfSweep(err, s.plan.Stopped(done))
+	return done, errors.Join(err, s.keep(done), s.write())
+}
+
+func stateOfSweep(err error, stopped string) (sweep.State, string) {
+	switch {
+	case errors.Is(err, sweep.ErrInterrupted):
+		return sweep.WasInterrupted, err.Error()
+	case err != nil:
+		return sweep.HasFailed, printable(err.Error())
+	case stopped != "":
+		return sweep.StoppedEarly, stopped
+	default:
+		return sweep.Complete, ""
+	}
+}
+
+// measure makes one run. Its figures go to its own folder and the sweep's table, not to the terminal.
+func (s *sweeper) measure(ctx context.Context, t sweep.Trial) sweep.Outcome {
+	line, err := s.point(t)
+	if err != nil {
+		return s.fail(ctx, nil, err)
+	}
+	quiet := Program{Stdout: io.Discard, Stderr: s.program.Stderr, Cut: s.program.Cut, Exporter: s.program.Exporter}
+	r, err := quiet.newRun(line)
+	if err != nil {
+		return s.fail(ctx, nil, err)
+	}
+	r.log.Info("sweep", "point", t.Number, s.plan.Over.Name, t.Value.Text)
+	r.page = s.page
+	if err := r.setUp(ctx); err != nil {
+		r.undo()
+		return s.fail(ctx, r, err)
+	}
+	defer r.close()
+	err = r.execute(ctx)
+	var o outcome
+	switch {
+	case err == nil, errors.As(err, &o) && o.code == exitMissed:
+		return sweep.Outcome{Run: r.id, Status: sweep.Valid, Summary: r.summary}
+	case o.code == exitInvalid:
+		return sweep.Outcome{Run: r.id, Status: sweep.Invalid, Summary: r.summary}
+	default:
+		return s.fail(ctx, r, err)
+	}
+}
+
+// fail is the outcome of a run that did not end as planned.
+func (s *sweeper) fail(ctx context.Context, r *run, err error) sweep.Outcome {
+	s.failure = err
+	failed := sweep.Outcome{Status: sweep.Failed, Problem: printable(err.Error())}
+	if errors.Is(err, errInterrupted) || ctx.Err() != nil {
+		failed.Status = sweep.Interrupted
+	}
+	if r != nil {
+		failed.Run, failed.Summary = r.id, r.summary
+	}
+	return failed
+}
+
+// keep writes what was measured so far.
+func (s *sweeper) keep(done []sweep.Trial) error {
+	s.result.Update(s.plan, done)
+	return errors.Join(s.folder.WriteJSON(folder.SweepFile, s.result), s.folder.Write(folder.SweepCSVFile, s.result.CSV))
+}
+
+// write writes what people read, and prints it.
+func (s *sweeper) write() error {
+	group := s.result.Group(s.plan)
+	group.RunPage = folder.HTMLFile
+	err := errors.Join(s.folder.Write(folder.ReportFile, group.WriteMarkdown), s.folder.Write(folder.HTMLFile, group.WriteHTML), group.WriteText(s.program.Stdout))
+	if err == nil {
+		_, err = fmt.Fprintf(s.program.Stdout, "\nsweep folder: %s%c\n", s.folder, os.PathSeparator)
+	}
+	return err
+}
+
+// judge turns what the runs come to into an outcome.
+func (s *sweeper) judge(done []sweep.Trial) error {
+	switch s.plan.Judge(done) {
+	case sweep.Unsound:
+		why := "the sweep has an invalid run"
+		if s.plan.Search != nil {
+			why = "the search ended with a run that tells nothing of the limit"
+		}
+		return outcome{exitInvalid, errors.New(why + ": see " + folder.SweepCSVFile)}
+	case sweep.Unmet:
+		return outcome{exitMissed, fmt.Errorf("no run keeps --slo %s", s.line.sweepRun.slo)}
+	default:
+		return nil
+	}
+}
+
+// undo removes the folder of a sweep that measured nothing.
+func (s *sweeper) undo() { _ = os.RemoveAll(string(s.folder)) }

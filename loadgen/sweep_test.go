@@ -1,0 +1,433 @@
+package loadgen
+
+import (
+	"bytes"
+	"context"
+	"encoding/csv"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/report"
+	"github.com/umascope/umascope/loadgen/sweep"
+)
+
+// swept runs a sweep with a folder of its own.
+func swept(t *testing.T, ctx context.Context, args ...string) (code int, dir folder.Folder, stdout, stderr string) {
+	t.Helper()
+	out := t.TempDir()
+	printed, complained := &lockedBuffer{}, &lockedBuffer{}
+	args = slices.Concat([]string{"sweep", "--out", out, "--run-id", "s1", "--web.listen-address", "127.0.0.1:0", "--engine=vllm", "--output-tokens=4"}, uncontended, args)
+	code = Run(ctx, args, printed, complained)
+	return code, folder.Folder(filepath.Join(out, "s1")), printed.String(), complained.String()
+}
+
+// shedding is an engine that refuses requests for answers above so many at once.
+func shedding(t *testing.T, most int32) string {
+	t.Helper()
+	target, err := url.Parse(engine(t, 5*time.Millisecond))
+	if err != nil {
+		t.Fatal(err)
+	}
+	proxy := httputil.NewSingleHostReverseProxy(target)
+	proxy.FlushInterval = -1
+	var inFlight atomic.Int32
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, "/completions") {
+			defer inFlight.Add(-1)
+			if inFlight.Add(1) > most {
+				http.Error(w, "busy", http.StatusServiceUnavailable)
+				return
+			}
+		}
+		proxy.ServeHTTP(w, r)
+	}))
+	t.Cleanup(server.Close)
+	return server.URL
+}
+
+// sweepResult reads sweep.json, which must keep its schema.
+func sweepResult(t *testing.T, dir folder.Folder) sweep.Result {
+	t.Helper()
+	path := dir.Path(folder.SweepFile)
+	for _, value := range documents(t, path) {
+		if err := validators(t)[folder.SweepFile].Validate(value); err != nil {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+	return read[sweep.Result](t, path)
+}
+
+// sweepTable reads sweep.csv as a map for each row.
+func sweepTable(t *testing.T, dir folder.Folder) []map[string]string {
+	t.Helper()
+	text, err := os.ReadFile(dir.Path(folder.SweepCSVFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows, err := csv.NewReader(bytes.NewReader(text)).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var named []map[string]string
+	for _, row := range rows[1:] {
+		cells := map[string]string{}
+		for i, cell := range row {
+			cells[rows[0][i]] = cell
+		}
+		named = append(named, cells)
+	}
+	return named
+}
+
+func TestASweepLeavesARunForEveryPointAndATable(t *testing.T) {
+	code, dir, stdout, stderr := swept(t, t.Context(), "--url", engine(t, 0), "--over=concurrency=1,4", "--requests=12", "--warmup=2", "--label=arm=native", "--csv")
+	if code != exitDone {
+		t.Fatalf("exit %d: %s", code, stderr)
+	}
+	result := sweepResult(t, dir)
+	if result.State != sweep.Complete || result.EndedAt == nil || len(result.Points) != 2 || result.Flags["over"] != "concurrency=1,4" {
+		t.Errorf("sweep.json: %+v", result)
+	}
+	for i, row := range sweepTable(t, dir) {
+		run := []string{"s1-01-concurrency-1", "s1-02-concurrency-4"}[i]
+		if row["run"] != run || row["status"] != "valid" || row["requests_ok"] != "12" || row["requests_per_second"] == "" || row["ttft_p50_seconds"] == "" {
+			t.Errorf("row %v", row)
+		}
+		for _, name := range []string{folder.ScheduleFile, folder.RequestsFile, folder.PhasesFile, folder.SummaryFile, folder.ReportFile, folder.HTMLFile, folder.SummaryCSVFile} {
+			if _, err := os.Stat(filepath.Join(string(dir), run, name)); err != nil {
+				t.Error(err)
+			}
+		}
+		manifest := read[folder.Manifest](t, filepath.Join(string(dir), run, folder.ManifestFile))
+		want := map[string]string{"arm": "native", "sweep": "s1", "concurrency": row["value"], "host": manifest.Labels["host"]}
+		for name, value := range want {
+			if manifest.Labels[name] != value {
+				t.Errorf("label %s is %q, want %q", name, manifest.Labels[name], value)
+			}
+		}
+		if manifest.Flags["concurrency"] != row["value"] || manifest.Flags["requests"] != "12" || manifest.Flags["seed"] != row["seed"] {
+			t.Errorf("flags %v", manifest.Flags)
+		}
+	}
+	if text, err := os.ReadFile(dir.Path(folder.HTMLFile)); err != nil || !bytes.Contains(text, []byte(`href="s1-02-concurrency-4/report.html"`)) {
+		t.Errorf("the page does not lead to its runs (%v)", err)
+	}
+	for _, name := range []string{folder.ReportFile, folder.HTMLFile} {
+		if text, err := os.ReadFile(dir.Path(name)); err != nil || !bytes.Contains(text, []byte("simulated")) {
+			t.Errorf("%s: %v, says that the engine is simulated: %t", name, err, bytes.Contains(text, []byte("simulated")))
+		}
+	}
+	if !strings.Contains(stdout, "sweep folder: ") || strings.Contains(stdout, "run folder: ") {
+		t.Errorf("printed %s", stdout)
+	}
+}
+
+// promptsOf are the hashes of what a run asked, in the measured phase.
+func promptsOf(t *testing.T, dir folder.Folder, run string) []string {
+	t.Helper()
+	var hashes []string
+	for _, r := range records(t, filepath.Join(string(dir), run)) {
+		if r.Phase == folder.PhaseMeasure {
+			hashes = append(hashes, r.PromptSHA256)
+		}
+	}
+	slices.Sort(hashes)
+	return hashes
+}
+
+func TestEveryPointAsksSomethingElseUnlessToldOtherwise(t *testing.T) {
+	address := engine(t, 0)
+	for _, same := range []bool{false, true} {
+		args := []string{"--url", address, "--over=concurrency=1,2", "--requests=6", "--warmup=0", "--seed=7"}
+		if same {
+			args = append(args, "--same-prompts")
+		}
+		code, dir, _, stderr := swept(t, t.Context(), args...)
+		if code != exitDone {
+			t.Fatalf("exit %d: %s", code, stderr)
+		}
+		first, second := promptsOf(t, dir, "s1-01-concurrency-1"), promptsOf(t, dir, "s1-02-concurrency-2")
+		shared := slices.ContainsFunc(first, func(hash string) bool { return slices.Contains(second, hash) })
+		if len(first) != 6 || shared != same || same && !slices.Equal(first, second) {
+			t.Errorf("--same-prompts %t: shared %t, %d requests", same, shared, len(first))
+		}
+	}
+}
+
+func TestAShapeSetsItsRequests(t *testing.T) {
+	code, _, _, stderr := swept(t, t.Context(), "--url", engine(t, 0), "--over=shape=T1,T4", "--requests=8", "--warmup=1", "--pause=0s")
+	if code != exitUsage || !strings.Contains(stderr, "--output-tokens") {
+		t.Errorf("a length beside that of the shape: exit %d: %s", code, stderr)
+	}
+	out := t.TempDir()
+	var printed, complained bytes.Buffer
+	args := []string{"sweep", "--out", out, "--run-id=s1", "--web.listen-address=127.0.0.1:0", "--engine=vllm", "--url", engine(t, 0), "--over=shape=T1,T4", "--requests=8", "--warmup=1", "--pause=0s"}
+	if code := Run(t.Context(), slices.Concat(args, uncontended), &printed, &complained); code != exitDone {
+		t.Fatalf("exit %d: %s", code, complained.String())
+	}
+	dir := folder.Folder(filepath.Join(out, "s1"))
+	flags := read[folder.Manifest](t, filepath.Join(string(dir), "s1-02-shape-T4", folder.ManifestFile)).Flags
+	for name, want := range map[string]string{"concurrency": "4", "input-tokens": "512", "output-tokens": "128", "ignore-eos": "true", "requests": "8", "warmup": "1"} {
+		if flags[name] != want {
+			t.Errorf("--%s is %q, want %q", name, flags[name], want)
+		}
+	}
+	if row := sweepTable(t, dir)[1]; row["value"] != "T4" || row["output_tokens_mean"] != "128" {
+		t.Errorf("row %v", row)
+	}
+}
+
+func TestASearchFindsTheConcurrencyThatAServerServes(t *testing.T) {
+	t.Parallel()
+	code, dir, stdout, stderr := swept(t, t.Context(), "--url", shedding(t, 5), "--over=concurrency=1..64", "--search=slo", "--slo=e2e=60s", "--requests=40", "--warmup=0")
+	if code != exitDone {
+		t.Fatalf("exit %d: %s", code, stderr)
+	}
+	found := sweepResult(t, dir).Finding
+	if found == nil || found.Within == nil || *found.Within != 5 || found.Beyond == nil || *found.Beyond != 6 || !strings.Contains(stdout, found.Says) {
+		t.Errorf("found %+v; printed %s", found, stdout)
+	}
+}
+
+func TestWhatASweepComesToIsItsExitCode(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		most    int32
+		args    []string
+		code    int
+		says    string
+		measure int
+	}{
+		"a run is invalid":    {3, []string{"--over=concurrency=2,6", "--stop-error-rate=off"}, exitInvalid, "invalid run", 2},
+		"errors stop it":      {1, []string{"--over=concurrency=4,6,8"}, exitInvalid, "invalid run", 1},
+		"one keeps the SLO":   {9, []string{"--over=concurrency=1,2", "--slo=e2e=60s"}, exitDone, "", 2},
+		"none keeps the SLO":  {9, []string{"--over=concurrency=1,2", "--slo=e2e=1ns"}, exitMissed, "--slo", 2},
+		"a search finds none": {9, []string{"--over=concurrency=1..8", "--search=slo", "--slo=e2e=1ns"}, exitMissed, "--slo", 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			code, dir, _, stderr := swept(t, t.Context(), append(c.args, "--url", shedding(t, c.most), "--requests=24", "--warmup=0")...)
+			if code != c.code || !strings.Contains(stderr, c.says) {
+				t.Errorf("exit %d, want %d: %s", code, c.code, stderr)
+			}
+			if rows := sweepTable(t, dir); len(rows) != c.measure {
+				t.Errorf("%d runs, want %d", len(rows), c.measure)
+			}
+		})
+	}
+}
+
+func TestASearchThatAnInvalidRunEndsIsExit3(t *testing.T) {
+	liar := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/v1/models" {
+			_, _ = w.Write([]byte(`{"data":[{"id":"big"}]}`))
+			return
+		}
+		w.Header().Set("Content-Type", "text/event-stream")
+		_, _ = w.Write([]byte(`data: {"model":"small","choices":[{"delta":{"content":"x"},"finish_reason":"stop"}]}` + "\n\ndata: [DONE]\n\n"))
+	}))
+	defer liar.Close()
+	code, dir, _, stderr := swept(t, t.Context(), "--url", liar.URL, "--over=concurrency=1..8", "--search=slo", "--slo=e2e=60s", "--requests=3", "--warmup=0")
+	if rows := sweepTable(t, dir); code != exitInvalid || len(rows) != 2 || rows[1]["invalid_reasons"] != "model_mismatch" || rows[1]["value"] != "1" || rows[1]["repeat"] != "1" {
+		t.Errorf("exit %d, rows %v: %s", code, rows, stderr)
+	}
+}
+
+func TestTheRateThatWasAchievedStandsBesideTheOneAskedFor(t *testing.T) {
+	one := make(chan struct{}, 1) // a server that answers one request at a time
+	target, err := url.Parse(engine(t, 5*time.Millisecond))
+	if err != nil {
+		t.Fatal(err)
+	}
+	proxy := httputil.NewSingleHostReverseProxy(target)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		one <- struct{}{}
+		defer func() { <-one }()
+		proxy.ServeHTTP(w, r)
+	}))
+	defer server.Close()
+	code, dir, _, stderr := swept(t, t.Context(), "--url", server.URL, "--over=rate=200", "--requests=60", "--warmup=0", "--arrival=constant")
+	if code != exitDone {
+		t.Fatalf("exit %d: %s", code, stderr)
+	}
+	summary := read[report.Summary](t, filepath.Join(string(dir), "s1-01-rate-200", folder.SummaryFile))
+	b := summary.Backlog
+	if b == nil || !b.Grows || b.DuePerSecond < 190 || b.DuePerSecond > 210 || b.EndedPerSecond > 100 {
+		t.Errorf("backlog %+v", b)
+	}
+	if row := sweepTable(t, dir)[0]; row["due_requests_per_second"] == "" || row["ended_requests_per_second"] == "" {
+		t.Errorf("row %v", row)
+	}
+}
+
+func TestAnInterruptedSweepKeepsWhatWasMeasured(t *testing.T) {
+	address := engine(t, 0)
+	out := t.TempDir()
+	dir := folder.Folder(filepath.Join(out, "s1"))
+	ctx, interrupt := context.WithCancel(t.Context())
+	defer interrupt()
+	code := make(chan int)
+	complained := &lockedBuffer{}
+	go func() {
+		code <- Run(ctx, []string{"sweep", "--out", out, "--run-id=s1", "--web.listen-address=127.0.0.1:0", "--engine=vllm", "--url", address, "--over=concurrency=1,2", "--requests=4", "--warmup=0", "--pause=1h"}, &lockedBuffer{}, complained)
+	}()
+	await(t, func() bool {
+		text, err := os.ReadFile(dir.Path(folder.SweepCSVFile))
+		return err == nil && bytes.Count(text, []byte("\n")) == 2
+	})
+	interrupt()
+	if got := <-code; got != exitFailed {
+		t.Errorf("exit %d: %s", got, complained.String())
+	}
+	result := sweepResult(t, dir)
+	if result.State != sweep.WasInterrupted || len(result.Points) != 1 || len(sweepTable(t, dir)) != 1 {
+		t.Errorf("%+v", result)
+	}
+	if _, err := os.Stat(dir.Path(folder.HTMLFile)); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestAServerThatGoesAwayEndsTheSweepWithARowThatSaysSo(t *testing.T) {
+	address := engine(t, 0)
+	gone := httptest.NewServer(http.NotFoundHandler())
+	gone.Close()
+	target, err := url.Parse(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	proxy := httputil.NewSingleHostReverseProxy(target)
+	var asked atomic.Int32
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/v1/models" && asked.Add(1) > 2 {
+			http.Error(w, "gone", http.StatusBadGateway)
+			return
+		}
+		proxy.ServeHTTP(w, r)
+	}))
+	defer server.Close()
+	code, dir, _, stderr := swept(t, t.Context(), "--url", server.URL, "--over=concurrency=1,2,4", "--requests=4", "--warmup=0")
+	rows := sweepTable(t, dir)
+	if code != exitFailed || len(rows) < 2 {
+		t.Fatalf("exit %d, %d rows: %s", code, len(rows), stderr)
+	}
+	if last := rows[len(rows)-1]; last["status"] != "failed" || last["requests_ok"] != "" || rows[0]["status"] != "valid" {
+		t.Errorf("rows %v", rows)
+	}
+	result := sweepResult(t, dir)
+	if result.State != sweep.HasFailed || result.Reason == "" || result.Points[len(rows)-1].Problem == "" {
+		t.Errorf("%+v", result)
+	}
+}
+
+func TestASweepThatCannotBeginLeavesNothing(t *testing.T) {
+	for _, c := range []struct {
+		says string
+		args []string
+	}{
+		{"--over", []string{"--over=concurrency=0"}},
+		{"--over", []string{"--over=seed=1,2"}},
+		{"--concurrency: --over concurrency says it", []string{"--over=concurrency=1,2", "--concurrency=4"}},
+		{"--search", []string{"--over=concurrency=1,2", "--search=saturation"}},
+		{"--search slo: add --slo", []string{"--over=concurrency=1..8", "--search=slo"}},
+		{"--tolerance: add --search", []string{"--over=concurrency=1,2", "--tolerance=5%"}},
+		{"--tolerance", []string{"--over=concurrency=1..8", "--search=saturation", "--tolerance=0"}},
+		{"--stop-error-rate", []string{"--over=concurrency=1,2", "--stop-error-rate=200%"}},
+		{"--rate: a closed loop has no rate", []string{"--over=rate=1,2", "--arrival=closed"}},
+		{"set.a.requests x: --set: a.requests", []string{"--over=set.a.requests=4,x", "--scenario=eviction_replay"}},
+		{"--label: concurrency is given twice", []string{"--over=concurrency=1,2", "--label=concurrency=4"}},
+		{"127.0.0.1:1", []string{"--over=concurrency=1,2"}}, // nothing listens there
+	} {
+		code, dir, _, stderr := swept(t, t.Context(), append(c.args, "--url=http://127.0.0.1:1")...)
+		if code != exitUsage || !strings.Contains(stderr, c.says) {
+			t.Errorf("%q: exit %d: %s", c.args, code, stderr)
+		}
+		if _, err := os.Stat(string(dir)); err == nil {
+			t.Errorf("%q leaves a folder", c.args)
+		}
+	}
+}
+
+func TestOnePageShowsTheRunsOfASweep(t *testing.T) {
+	complained := &lockedBuffer{}
+	ctx, interrupt := context.WithCancel(t.Context())
+	defer interrupt()
+	ended := make(chan int)
+	address, out := engine(t, 0), t.TempDir()
+	go func() {
+		ended <- Run(ctx, slices.Concat([]string{"sweep", "--out", out, "--run-id=s1", "--web.listen-address=127.0.0.1:0", "--web.linger=1h", "--engine=vllm", "--url", address, "--over=concurrency=1,2", "--requests=4", "--warmup=0"}, uncontended), &lockedBuffer{}, complained)
+	}()
+	live := regexp.MustCompile(`live=http://127[^ "]*/metrics`)
+	page := ""
+	await(t, func() bool {
+		response, err := http.Get(strings.TrimPrefix(live.FindString(complained.String()), "live="))
+		if err != nil {
+			return false
+		}
+		defer response.Body.Close()
+		var text bytes.Buffer
+		_, _ = text.ReadFrom(response.Body)
+		page = text.String()
+		return strings.Contains(page, "s1-02-concurrency-2")
+	})
+	if strings.Contains(page, "s1-01-concurrency-1") {
+		t.Error("the page still shows the run before")
+	}
+	if all := slices.Compact(live.FindAllString(complained.String(), -1)); len(all) != 1 {
+		t.Errorf("addresses %q", all)
+	}
+	interrupt()
+	<-ended
+}
+
+func TestTheHelpOfSweepHasItsFlagsAndAnExample(t *testing.T) {
+	var printed bytes.Buffer
+	if code := Run(t.Context(), []string{"sweep", "--help"}, &printed, &printed); code != exitDone {
+		t.Fatalf("exit %d", code)
+	}
+	for _, want := range []string{"--over", "--search", "--tolerance", "--pause", "--stop-error-rate", "same-prompts", "--concurrency", "--slo", "uma-load sweep --url", "Exit codes"} {
+		if !strings.Contains(printed.String(), want) {
+			t.Errorf("%s is not there", want)
+		}
+	}
+}
+
+func TestWhatWasGivenGoesBeforeWhatAPointWouldMeasure(t *testing.T) {
+	for _, c := range []struct {
+		over, value string
+		given       []sweep.Flag
+		want        []string
+	}{
+		{"concurrency", "4", nil, []string{"--concurrency=4", "--requests=100", "--label=concurrency=4"}},
+		{"concurrency", "4", []sweep.Flag{{Name: "duration", Value: "60s"}}, []string{"--duration=60s", "--concurrency=4", "--label=concurrency=4"}},
+		{"concurrency", "4", []sweep.Flag{{Name: "scenario", Value: "burst"}}, []string{"--scenario=burst", "--concurrency=4", "--label=concurrency=4"}},
+		{"rate", "2", []sweep.Flag{{Name: "requests", Value: "7"}, {Name: "pause", Value: "1s"}, {Name: "seed", Value: "3"}}, []string{"--requests=7", "--rate=2", "--arrival=poisson", "--label=rate=2"}},
+		{"rate", "2", []sweep.Flag{{Name: "arrival", Value: "gamma"}}, []string{"--arrival=gamma", "--rate=2", "--requests=120", "--label=rate=2"}},
+		{"set.a.requests", "8", []sweep.Flag{{Name: "set", Value: "b.requests=4"}, {Name: "clip", Value: "false"}}, []string{"--set=b.requests=4", "--no-clip", "--set=a.requests=8", "--label=set_a_requests=8"}},
+		{"shape", "T1", nil, []string{"--concurrency=1", "--input-tokens=128", "--output-tokens=32", "--ignore-eos", "--requests=100", "--warmup=10", "--label=shape=T1"}},
+	} {
+		over, err := sweep.ParseOver(c.over + "=" + c.value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		points, err := over.Points()
+		if err != nil {
+			t.Fatal(err)
+		}
+		flags, err := pointFlags(c.given, over, points[0])
+		if got := newCommandLine(&bytes.Buffer{}).arguments(flags); err != nil || !slices.Equal(got, c.want) {
+			t.Errorf("%s=%s with %v: %q (%v), want %q", c.over, c.value, c.given, got, err, c.want)
+		}
+	}
+}

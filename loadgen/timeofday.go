@@ -1,0 +1,29 @@
+package loadgen
+
+import (
+	"fmt"
+	"time"
+)
+
+// The time of day is slewed all the time, by up to 500 parts in a million (adjtimex(2)): what is less
+// than a second and twice that is no step.
+const (
+	leastStep = time.Second
+	mostSlew  = 0.001
+)
+
+// stepped is by how much the time of day moved against the monotonic clock between two moments, if
+// that is more than slewing explains: it was set, or the machine slept, which stops the other clock.
+func stepped(monotonic, wall time.Duration) time.Duration {
+	step := wall - monotonic
+	if step.Abs() < leastStep+time.Duration(mostSlew*float64(monotonic)) {
+		return 0
+	}
+	return step
+}
+
+// stepWarning says what a step of the time of day spoils.
+func stepWarning(seconds float64) string {
+	return fmt.Sprintf("the time of day moved by %.3f s while the run lasted: it was set, or the machine slept. Figures are of another clock and hold; "+
+		"started_at, ended_at, the log of a container and what Prometheus has of the run may not agree", seconds)
+}
