@@ -37,23 +37,37 @@ var mayImport = map[string][]string{
 	"exporter":                  {"exporter/archive", "exporter/collect", "exporter/endpoint", "exporter/kernelfs", "exporter/ledger", "exporter/metric", "exporter/nvml"},
 	"loadgen/chat":              {},
 	"loadgen/schedule":          {},
+	"loadgen/rank":              {},
 	"loadgen/sheet":             {},
 	"loadgen/prompt":            {},
 	"loadgen/evidence":          {},
+	"loadgen/command":           {},
+	"loadgen/extract":           {},
 	"loadgen/telemetry":         {"exporter/metric"},
-	"loadgen/report":            {"exporter/metric", "loadgen/chat", "loadgen/evidence", "loadgen/sheet", "loadgen/telemetry"},
+	"loadgen/option":            {},
+	"loadgen/drive":             {"loadgen/chat", "loadgen/schedule"},
+	"loadgen/live":              {"exporter/metric", "loadgen/chat", "loadgen/drive"},
+	"loadgen/folder":            {"loadgen/chat", "loadgen/prompt", "loadgen/rank", "loadgen/schedule", "loadgen/telemetry"},
+	"loadgen/server":            {"exporter/metric", "loadgen/chat", "loadgen/folder", "loadgen/option", "loadgen/prompt"},
+	"loadgen/scene":             {"loadgen/chat", "loadgen/folder", "loadgen/option", "loadgen/telemetry"},
+	"loadgen/storage":           {"loadgen/folder"},
+	"loadgen/report":            {"exporter/metric", "loadgen/chat", "loadgen/evidence", "loadgen/extract", "loadgen/sheet", "loadgen/telemetry"},
+	"loadgen/merge":             {"loadgen/chat", "loadgen/folder", "loadgen/rank", "loadgen/report", "loadgen/telemetry"},
+	"loadgen/sweep":             {"loadgen/chat", "loadgen/report", "loadgen/sheet"},
 	"loadgen/sim/kvcache":       {},
 	"loadgen/sim":               {"exporter/metric", "loadgen/sim/kvcache"},
-	"loadgen":                   {"exporter/metric", "loadgen/chat", "loadgen/evidence", "loadgen/prompt", "loadgen/report", "loadgen/schedule", "loadgen/sheet", "loadgen/telemetry"},
+	"loadgen/witness":           {"exporter/metric", "loadgen/chat", "loadgen/evidence", "loadgen/folder", "loadgen/option", "loadgen/report", "loadgen/telemetry"},
+	"loadgen/workload":          {"loadgen/chat", "loadgen/drive", "loadgen/evidence", "loadgen/folder", "loadgen/option", "loadgen/prompt", "loadgen/rank", "loadgen/schedule"},
+	"loadgen":                   {"exporter/metric", "loadgen/chat", "loadgen/command", "loadgen/drive", "loadgen/evidence", "loadgen/extract", "loadgen/folder", "loadgen/live", "loadgen/merge", "loadgen/option", "loadgen/prompt", "loadgen/rank", "loadgen/report", "loadgen/scene", "loadgen/schedule", "loadgen/server", "loadgen/sheet", "loadgen/storage", "loadgen/sweep", "loadgen/telemetry", "loadgen/witness", "loadgen/workload"},
 	"dashboards":                {"exporter/metric", "exporter/metric/expr", "exporter/metric/threshold"},
 	"alerts":                    {"exporter/metric", "exporter/metric/expr", "exporter/metric/threshold"},
 	"compose":                   {},
 	"cmd/internal/gen":          {"alerts", "dashboards", "exporter/metric"},
-	"cmd/internal/demo":         {"exporter", "exporter/collect", "exporter/hosts", "exporter/nvml", "loadgen", "loadgen/sim"},
+	"cmd/internal/demo":         {"exporter", "exporter/collect", "exporter/hosts", "exporter/nvml", "loadgen/sim"},
 	"cmd/uma-exporter":          {"exporter"},
 	"cmd/uma-load":              {"loadgen"},
 	"cmd/uma-gen":               {"cmd/internal/gen"},
-	"cmd/uma-demo":              {"cmd/internal/demo"},
+	"cmd/uma-demo":              {"cmd/internal/demo", "loadgen"},
 }
 
 // mustNotLink names what a binary must not carry: people install the exporter on the machine
@@ -208,7 +222,7 @@ func TestTopLevelIsFixed(t *testing.T) {
 func TestLinksOfDocumentsResolve(t *testing.T) {
 	link := regexp.MustCompile(`\]\(([^)#\s]+)[^)]*\)`)
 	followed := 0
-	for _, document := range []string{"README.md", ".github/CONTRIBUTING.md", "compose/README.md", "alerts/runbooks.md", "exporter/METRICS.md", "exporter/PRIVILEGES.md", "exporter/MEASURED.md"} {
+	for _, document := range []string{"README.md", ".github/CONTRIBUTING.md", "compose/README.md", "alerts/runbooks.md", "exporter/METRICS.md", "exporter/PRIVILEGES.md", "exporter/MEASURED.md", "loadgen/MEASURED.md", "loadgen/RANKS.md"} {
 		path := filepath.Join("..", document)
 		text, err := os.ReadFile(path)
 		if err != nil {

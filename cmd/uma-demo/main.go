@@ -8,6 +8,7 @@ import (
 	"syscall"
 
 	"github.com/umascope/umascope/cmd/internal/demo"
+	"github.com/umascope/umascope/loadgen"
 )
 
 func main() { os.Exit(run()) }
@@ -26,5 +27,6 @@ func run() int {
 		<-signals
 		close(cut)
 	}()
-	return demo.Program{Stdout: os.Stdout, Stderr: os.Stderr, Cut: cut}.Run(ctx, os.Args[1:])
+	load := loadgen.Program{Stdout: os.Stdout, Stderr: os.Stderr, Cut: cut}
+	return demo.Program{Stdout: os.Stdout, Stderr: os.Stderr, Load: load.Run}.Run(ctx, os.Args[1:])
 }

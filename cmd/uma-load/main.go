@@ -13,8 +13,14 @@ import (
 // The first signal lets requests in flight end, the second cancels them; either way the run
 // folder is complete. Whoever cannot wait for that has SIGKILL, which loses a second at most.
 func main() {
+	// Ctrl-C ends a tee that the output goes to as well, and the next message would end this program
+	// in the middle of its folder. Caught, not ignored: commands that it runs would inherit that.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	if !signal.Ignored(syscall.SIGHUP) { // as nohup has it
+		signal.Notify(signals, syscall.SIGHUP)
+	}
 	ctx, stop := context.WithCancel(context.Background())
 	cut := make(chan struct{})
 	go func() {
@@ -23,6 +29,6 @@ func main() {
 		<-signals
 		close(cut)
 	}()
-	program := loadgen.Program{Stdout: os.Stdout, Stderr: os.Stderr, Cut: cut}
+	program := loadgen.Program{Stdout: os.Stdout, Stderr: os.Stderr, Cut: cut, Exporter: loadgen.LocalExporter}
 	os.Exit(program.Run(ctx, os.Args[1:]))
 }

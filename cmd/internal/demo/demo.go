@@ -2,8 +2,7 @@
 //
 // It starts two exporters, one on this host as it really is and one on a constructed DGX Spark, a
 // simulated engine, and a load run against it that keeps the telemetry of both. Real and
-// constructed figures never share a ledger, and each says what it is. It is the only package
-// that may import every wing.
+// constructed figures never share a ledger, and each says what it is.
 package demo
 
 import (
@@ -15,8 +14,6 @@ import (
 	"os"
 	"path/filepath"
 	"time"
-
-	"github.com/umascope/umascope/loadgen"
 )
 
 // Exit codes.
@@ -34,8 +31,9 @@ const reportName = "report.html"
 // Program is one invocation of uma-demo.
 type Program struct {
 	Stdout, Stderr io.Writer
-	// Cut, once closed, ends what a done context only lets drain.
-	Cut <-chan struct{}
+	// Load is uma-load with the same outputs, told what to do by its arguments: its exit code comes
+	// back. The main hands it in, so that the demo stands beside the load generator and not on it.
+	Load func(ctx context.Context, args []string) int
 }
 
 // Run does what the arguments say and returns the exit code. When ctx ends, the load drains, the
@@ -68,8 +66,7 @@ func (p Program) show(ctx context.Context, out string, options options) int {
 	p.introduce(cast, options)
 
 	run := "demo-" + time.Now().UTC().Format("20060102T150405Z")
-	load := loadgen.Program{Stdout: p.Stdout, Stderr: p.Stderr, Cut: p.Cut}
-	switch code := load.Run(ctx, loadArguments(cast, out, run, options)); code {
+	switch code := p.Load(ctx, loadArguments(cast, out, run, options)); code {
 	case exitDone:
 	case exitInvalid:
 		// The demo is no measurement: rules that catch a busy machine are part of what it shows.

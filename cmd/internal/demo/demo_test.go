@@ -3,6 +3,7 @@ package demo
 import (
 	"bytes"
 	"context"
+	"io"
 	"net"
 	"net/url"
 	"os"
@@ -11,13 +12,20 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/umascope/umascope/loadgen"
 )
+
+// program is the demo with the load generator that its main hands in.
+func program(stdout, stderr io.Writer) Program {
+	return Program{Stdout: stdout, Stderr: stderr, Load: loadgen.Program{Stdout: stdout, Stderr: stderr}.Run}
+}
 
 // show runs the demo with that much load.
 func show(t *testing.T, ctx context.Context, out string, load time.Duration) (code int, stdout, stderr string) {
 	t.Helper()
 	var printed, complained bytes.Buffer
-	code = Program{Stdout: &printed, Stderr: &complained}.Run(ctx, []string{"--out", out, "--duration", load.String()})
+	code = program(&printed, &complained).Run(ctx, []string{"--out", out, "--duration", load.String()})
 	return code, printed.String(), complained.String()
 }
 
@@ -113,7 +121,7 @@ func TestBadInputIsOneLineAndExit2(t *testing.T) {
 		{"stray"},
 	} {
 		var stdout, stderr bytes.Buffer
-		code := Program{Stdout: &stdout, Stderr: &stderr}.Run(t.Context(), args)
+		code := program(&stdout, &stderr).Run(t.Context(), args)
 		if code != exitInput || strings.Count(stderr.String(), "\n") != 1 || !strings.HasPrefix(stderr.String(), "uma-demo: ") {
 			t.Errorf("%v: exit %d, stderr %q", args, code, stderr.String())
 		}

@@ -1,0 +1,134 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/umascope/umascope/loadgen/chat"
+	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/report"
+)
+
+// ranks starts as many processes, as a launcher does, and waits for them. Late says whether one of them
+// was not ready when the load began: the machine that runs tests is shared.
+func ranks(t *testing.T, out string, world int, startAt time.Time, args ...string) (late bool) {
+	t.Helper()
+	said := make([]bytes.Buffer, world)
+	processes := make([]*exec.Cmd, world)
+	for r := range processes {
+		c := command(t, append([]string{"run", "--out", out, "--web.listen-address", "127.0.0.1:0", "--start-at", fmt.Sprint(startAt.Unix())}, args...)...)
+		c.Env = append(os.Environ(), fmt.Sprintf("OMPI_COMM_WORLD_RANK=%d", r), fmt.Sprintf("OMPI_COMM_WORLD_SIZE=%d", world))
+		c.Stderr = &said[r]
+		if err := c.Start(); err != nil {
+			t.Fatal(err)
+		}
+		processes[r] = c
+	}
+	for r, c := range processes {
+		if err := c.Wait(); err != nil {
+			if late = strings.Contains(said[r].String(), "--start-at: "); !late {
+				t.Errorf("rank %d: %v: %s", r, err, said[r].String())
+			}
+		}
+	}
+	return late
+}
+
+func TestFourProcessesSendOneLoadToOneEngine(t *testing.T) {
+	const world, requests = 4, 100
+	server := engine(t, time.Millisecond)
+	load := []string{
+		"--url", server.URL, "--arrival=poisson", "--rate=50", fmt.Sprintf("--requests=%d", requests), "--warmup=4", "--input-tokens=10:30", "--output-tokens=3",
+		"--run-id=load", "--label=host=spark", "--validity=client_lag=off", "--validity=client_stall=off", "--validity=stream_buffered=off",
+	}
+	var out string
+	var startAt time.Time
+	for _, lead := range []time.Duration{2, 10, 60} {
+		out, startAt = t.TempDir(), time.Now().Add(lead*time.Second).Truncate(time.Second).Add(time.Second)
+		if !ranks(t, out, world, startAt, load...) {
+			break
+		}
+	}
+	if t.Failed() {
+		t.FailNow()
+	}
+	parts, err := filepath.Glob(filepath.Join(out, "load-rank*of4"))
+	if err != nil || len(parts) != world {
+		t.Fatalf("%v, %v", parts, err)
+	}
+	if text, err := command(t, append([]string{"merge", "--out", out}, parts...)...).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, text)
+	}
+	if text, err := command(t, append([]string{"run", "--out", filepath.Join(out, "alone"), "--web.listen-address", "127.0.0.1:0"}, load...)...).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, text)
+	}
+	checkWhole(t, filepath.Join(out, "load"), filepath.Join(out, "alone", "load"), startAt)
+}
+
+// checkWhole makes sure that every request of the plan of one process was sent once, by any of them, and
+// was due when that plan says.
+func checkWhole(t *testing.T, merged, alone string, startAt time.Time) {
+	t.Helper()
+	var manifest folder.Manifest
+	parse(t, filepath.Join(merged, folder.ManifestFile), &manifest)
+	begin := startAt.Sub(manifest.StartedAt).Nanoseconds()
+	plan, err := os.ReadFile(filepath.Join(alone, folder.ScheduleFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if whole, err := os.ReadFile(filepath.Join(merged, folder.ScheduleFile)); err != nil || !bytes.Equal(whole, plan) {
+		t.Errorf("another plan than that of one process, %v", err)
+	}
+	var want, got []string
+	for line := range bytes.Lines(plan) {
+		var l folder.ScheduleLine
+		if err := json.Unmarshal(line, &l); err != nil {
+			t.Fatal(err)
+		}
+		if l.Phase == folder.PhaseMeasure {
+			want = append(want, fmt.Sprint(l.Index, begin+*l.PlannedNS, l.PromptSHA256))
+		}
+	}
+	by := map[int]int{}
+	for r, err := range report.Records(filepath.Join(merged, folder.RequestsFile)) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Phase == folder.PhaseMeasure && r.Status == chat.StatusOK {
+			got = append(got, fmt.Sprint(r.Index, r.IntendedNS, r.PromptSHA256))
+			by[*r.Rank]++
+		}
+	}
+	slices.Sort(want)
+	slices.Sort(got)
+	if !slices.Equal(got, want) || len(got) != 100 {
+		t.Errorf("%d requests, planned are %d; or they were due at other moments", len(got), len(want))
+	}
+	if len(by) != 4 || by[0] != 25 || by[3] != 25 {
+		t.Errorf("requests by rank: %v", by)
+	}
+	var summary report.Summary
+	parse(t, filepath.Join(merged, folder.SummaryFile), &summary)
+	if !summary.Valid || summary.Requests[chat.StatusOK] != 100 || len(manifest.Ranks.Parts) != 4 || manifest.Ranks.Parts[2].Source != "OMPI_COMM_WORLD_RANK and OMPI_COMM_WORLD_SIZE" {
+		t.Errorf("%+v, %+v", summary, manifest.Ranks)
+	}
+}
+
+func parse(t *testing.T, path string, into any) {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(text, into); err != nil {
+		t.Fatalf("%s: %v", path, err)
+	}
+}
