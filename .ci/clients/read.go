@@ -1,0 +1,160 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"io"
+	"net/http"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// read is the sub-command of the bare reader: the least that a client can do that times events. It sends
+// at fixed distances, keeps the bytes of every answer, and notes when each read returned. It looks for
+// events only when all is over, so nothing of that is in what it costs.
+func read(args []string) error {
+	flags := flag.NewFlagSet("read", flag.ContinueOnError)
+	url := flags.String("url", "", "server")
+	rate := flags.Float64("rate", 0, "requests a second; 0: all at once")
+	warmup := flags.Int("warmup", 0, "requests to leave out first")
+	requests := flags.Int("requests", 1, "requests to keep")
+	tokens := flags.Int("tokens", 1, "tokens of an answer")
+	out := flags.String("out", "", "file of what was read")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	r := newReader(*url, *tokens, *warmup+*requests)
+	if *rate > 0 {
+		r.sendAll(*warmup+*requests, time.Duration(float64(time.Second) / *rate))
+	} else { // the warm-up opens the connections
+		r.sendAll(*warmup, 0)
+		r.sendAll(*requests, 0)
+	}
+	return r.write(*out, *warmup)
+}
+
+type reader struct {
+	url       string
+	body      string
+	transport *http.Transport
+	clock     func() int64
+	all       []taken
+}
+
+// taken is one answer as it came.
+type taken struct {
+	id     string
+	due    int64 // when it was to be sent
+	sent   int64
+	reads  []int64 // when each read returned
+	ends   []int   // how many bytes there were then
+	bytes  []byte
+	failed error
+}
+
+func newReader(url string, tokens, connections int) *reader {
+	start := time.Now()
+	return &reader{
+		url:  url + "/v1/chat/completions",
+		body: `{"model":"` + model + `","stream":true,"max_tokens":` + strconv.Itoa(tokens) + `,"messages":[{"role":"user","content":"token"}]}`,
+		// The settings that the client of uma-load has, so that only what it does itself is compared.
+		transport: &http.Transport{DisableCompression: true, MaxIdleConnsPerHost: connections, ReadBufferSize: 64 << 10},
+		clock:     func() int64 { return int64(time.Since(start)) },
+	}
+}
+
+// sendAll sends so many requests, the given time apart, and waits for the answers.
+func (r *reader) sendAll(requests int, apart time.Duration) {
+	first := len(r.all)
+	r.all = append(r.all, make([]taken, requests)...)
+	begun := r.clock()
+	var sending sync.WaitGroup
+	for i := range requests {
+		one := &r.all[first+i]
+		one.due = begun + int64(i)*int64(apart)
+		time.Sleep(time.Duration(one.due - r.clock()))
+		sending.Go(func() { one.failed = r.take(one) })
+	}
+	sending.Wait()
+}
+
+func (r *reader) take(one *taken) error {
+	one.sent = r.clock()
+	request, err := http.NewRequestWithContext(context.Background(), http.MethodPost, r.url, strings.NewReader(r.body))
+	if err != nil {
+		return err
+	}
+	request.Header.Set("Content-Type", "application/json")
+	response, err := r.transport.RoundTrip(request)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	one.id = response.Header.Get(idHeader)
+	one.bytes = make([]byte, 0, 64<<10)
+	for {
+		if len(one.bytes) == cap(one.bytes) {
+			one.bytes = append(one.bytes, 0)[:len(one.bytes)]
+		}
+		n, err := response.Body.Read(one.bytes[len(one.bytes):cap(one.bytes)])
+		one.bytes = one.bytes[:len(one.bytes)+n]
+		one.reads, one.ends = append(one.reads, r.clock()), append(one.ends, len(one.bytes))
+		if err != nil {
+			return ignoreEnd(err)
+		}
+	}
+}
+
+func ignoreEnd(err error) error {
+	if errors.Is(err, io.EOF) {
+		return nil
+	}
+	return err
+}
+
+// write finds the events in what was kept, and writes a stream a line.
+func (r *reader) write(path string, skip int) error {
+	file, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	encoder := json.NewEncoder(file)
+	for _, one := range r.all[skip:] {
+		if one.failed != nil {
+			return errors.Join(one.failed, file.Close())
+		}
+		if err := encoder.Encode(one.stream()); err != nil {
+			return errors.Join(err, file.Close())
+		}
+	}
+	return file.Close()
+}
+
+// stream is what the answer comes to: an event arrived with the read that brought its end.
+func (t *taken) stream() stream {
+	s := stream{ID: t.id, LagMS: milliseconds(t.sent - t.due)}
+	var last int64
+	end, read := 0, 0
+	for event := range bytes.SplitAfterSeq(t.bytes, []byte("\n\n")) {
+		end += len(event)
+		for read < len(t.ends)-1 && t.ends[read] < end {
+			read++
+		}
+		if !bytes.Contains(event, []byte(`"content":"`)) || bytes.Contains(event, []byte(`"content":""`)) {
+			continue
+		}
+		if at := t.reads[read]; last == 0 {
+			s.TTFTMS, last = milliseconds(at-t.sent), at
+		} else {
+			s.GapsMS, last = append(s.GapsMS, milliseconds(at-last)), at
+		}
+	}
+	s.TotalMS = milliseconds(t.reads[len(t.reads)-1] - t.sent)
+	return s
+}
