@@ -45,6 +45,8 @@ var mayImport = map[string][]string{
 	"loadgen/extract":           {},
 	"loadgen/telemetry":         {"exporter/metric"},
 	"loadgen/option":            {},
+	"loadgen/campaign/plan":     {},
+	"loadgen/compare":           {},
 	"loadgen/drive":             {"loadgen/chat", "loadgen/schedule"},
 	"loadgen/live":              {"exporter/metric", "loadgen/chat", "loadgen/drive"},
 	"loadgen/folder":            {"loadgen/chat", "loadgen/prompt", "loadgen/rank", "loadgen/schedule", "loadgen/telemetry"},
