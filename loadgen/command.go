@@ -11,6 +11,7 @@ import (
 	"io"
 	"log/slog"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"time"
 
@@ -63,8 +64,8 @@ func (p Program) Run(ctx context.Context, args []string) int {
 	return p.report(p.execute(ctx, line, verb))
 }
 
-func (p Program) execute(ctx context.Context, line *commandLine, verb string) error {
-	switch verb {
+func (p Program) execute(ctx context.Context, line *commandLine, verbName string) error {
+	switch verbName {
 	case line.check.FullCommand():
 		return p.check(ctx, line)
 	case line.completion.FullCommand():
@@ -75,11 +76,11 @@ func (p Program) execute(ctx context.Context, line *commandLine, verb string) er
 		return p.sweep(ctx, line)
 	case line.record.verb.FullCommand():
 		return p.record(ctx, line)
-	case line.merge.verb.FullCommand():
-		return p.merge(ctx, line.merge)
-	default:
+	case line.run.FullCommand():
 		return p.measure(ctx, line)
 	}
+	one := slices.IndexFunc(line.verbs, func(v verb) bool { return v.clause.FullCommand() == verbName })
+	return line.verbs[one].do(ctx, p)
 }
 
 // check runs the verb check.
@@ -141,7 +142,7 @@ type commandLine struct {
 	sweepRun  *settings // of each run of sweep
 	sweepOver *sweepSettings
 	record    recordLine
-	merge     *mergeLine
+	verbs     []verb
 	target    *server.Target // of check
 	json      bool
 	shell     string
@@ -165,7 +166,7 @@ func newCommandLine(stdout io.Writer) *commandLine {
 	l.sweepRun = runFlags(l.sweep)
 
 	l.record = recordFlags(l.app)
-	l.merge = mergeFlags(l.app)
+	l.verbs = verbs(l.app)
 
 	l.check = l.app.Command("check", "Ask a server what it is and what it accepts.")
 	server.Flags(l.check, l.target)

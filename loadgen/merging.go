@@ -26,21 +26,21 @@ Exit codes are those of run: 2 if the folders do not belong together, 3 if what 
 
 // mergeLine is the verb merge on the command line.
 type mergeLine struct {
-	verb         *kingpin.CmdClause
 	folders      []string
 	allowMissing bool
 	out, runID   string
 	results      results
 }
 
-func mergeFlags(app *kingpin.Application) *mergeLine {
-	l := &mergeLine{verb: app.Command("merge", mergeHelp)}
-	l.verb.Arg("folder", "Run folders of the ranks.").Required().StringsVar(&l.folders)
-	l.verb.Flag("allow-missing", "Merge without the ranks that are missing; the run is then invalid.").BoolVar(&l.allowMissing)
-	option.Flag(l.verb, "out", "Folder of run folders.", "runs", &l.out, option.Text)
-	option.Flag(l.verb, "run-id", "Name of the run and its folder; what the ranks call it, if not given.", "", &l.runID, option.Text)
-	resultFlags(l.verb, &l.results)
-	return l
+func mergeVerb(app *kingpin.Application) verb {
+	l := &mergeLine{}
+	clause := app.Command("merge", mergeHelp)
+	clause.Arg("folder", "Run folders of the ranks.").Required().StringsVar(&l.folders)
+	clause.Flag("allow-missing", "Merge without the ranks that are missing; the run is then invalid.").BoolVar(&l.allowMissing)
+	option.Flag(clause, "out", "Folder of run folders.", "runs", &l.out, option.Text)
+	option.Flag(clause, "run-id", "Name of the run and its folder; what the ranks call it, if not given.", "", &l.runID, option.Text)
+	resultFlags(clause, &l.results)
+	return verb{clause, func(ctx context.Context, p Program) error { return p.merge(ctx, l) }}
 }
 
 // merging makes one run of several.

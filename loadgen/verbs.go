@@ -1,0 +1,21 @@
+package loadgen
+
+import (
+	"context"
+
+	"github.com/alecthomas/kingpin/v2"
+)
+
+// verb is a command of the program: its clause, and what it does once the command line is parsed.
+type verb struct {
+	clause *kingpin.CmdClause
+	do     func(ctx context.Context, p Program) error
+}
+
+// verbs are the commands that need nothing of the command line but their own flags, in the order of the
+// help. Those that make runs (run, sweep, record) and those of the flag library stand in commandLine.
+func verbs(app *kingpin.Application) []verb {
+	return []verb{
+		mergeVerb(app),
+	}
+}
