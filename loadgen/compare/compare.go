@@ -10,7 +10,9 @@ const Schema = "umascope.comparison/1"
 
 // Run is one run as a comparison sees it.
 type Run struct {
-	ID     string
+	ID string
+	// Path is where it was read from, for messages.
+	Path   string
 	Labels map[string]string
 	// Scenario, Model, Engine and Host can be compared by like labels.
 	Scenario, Model, Engine, Host string
@@ -30,7 +32,7 @@ type Run struct {
 	Simulated bool
 	// Imported is the format of the foreign result that it was read from; empty of our own.
 	Imported string
-	// Metrics are its figures, by the names of Metrics(); one that is unknown is not there.
+	// Metrics are its figures, by the names of Table; one that is unknown is not there.
 	Metrics map[string]float64
 	// EngineReported names the metrics that are an engine's own word and were not measured.
 	EngineReported []string
