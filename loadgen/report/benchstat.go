@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/umascope/umascope/loadgen/chart"
 	"github.com/umascope/umascope/loadgen/chat"
 )
 
@@ -30,7 +31,7 @@ type measurement struct {
 func Benchstat(w io.Writer, s Summary) error {
 	var b strings.Builder
 	// No key: those make tables apart, and every run is another. What is no key is skipped.
-	fmt.Fprintf(&b, "# run %s\n", printable(s.Run))
+	fmt.Fprintf(&b, "# run %s\n", chart.Printable(s.Run))
 	for _, name := range slices.Sorted(maps.Keys(s.Labels)) {
 		key(&b, name, s.Labels[name])
 	}
@@ -91,7 +92,7 @@ func key(b *strings.Builder, name, value string) {
 	if name == "" || name[0] < 'a' || name[0] > 'z' {
 		name = "label-" + name
 	}
-	fmt.Fprintf(b, "%s: %s\n", name, printable(value))
+	fmt.Fprintf(b, "%s: %s\n", name, chart.Printable(value))
 }
 
 // word makes text one word of the format: spaces, colons and what does not print become _.
@@ -101,5 +102,5 @@ func word(text string) string {
 			return '_'
 		}
 		return r
-	}, printable(text))
+	}, chart.Printable(text))
 }

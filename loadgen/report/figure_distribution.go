@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/umascope/umascope/loadgen/chart"
 	"github.com/umascope/umascope/loadgen/chat"
 )
 
@@ -29,9 +30,9 @@ type histogram struct {
 }
 
 // distributions are the figures of how latencies are spread.
-func distributions(a *aggregate) []figure {
+func distributions(a *aggregate) []chart.Figure {
 	l := a.latency()
-	var figures []figure
+	var figures []chart.Figure
 	add := func(h histogram) {
 		if h.summary != nil && h.summary.N > 0 {
 			figures = append(figures, h.figure())
@@ -61,71 +62,71 @@ func distributions(a *aggregate) []figure {
 // The spread from which on a logarithmic axis is the one on which anything can be seen.
 const logSpread = 40
 
-func (h histogram) figure() figure {
-	f := figure{Title: h.title, Caption: h.caption()}
+func (h histogram) figure() chart.Figure {
+	f := chart.Figure{Title: h.title, Caption: h.caption()}
 	if h.other != nil {
-		f.Legend = []legendItem{{"c0", "from send"}, {"outline", "from the intended start"}}
+		f.Legend = []chart.LegendItem{{Class: "c0", Text: "from send"}, {Class: "outline", Text: "from the intended start"}}
 	}
-	return draw(f, h.draw)
+	return f.Draw(h.draw)
 }
 
 func (h histogram) caption() string {
 	d := h.summary
-	text := fmt.Sprintf("n = %d %s, mean %s", d.N, h.counts, optional(d.Mean, formatSeconds))
+	text := fmt.Sprintf("n = %d %s, mean %s", d.N, h.counts, chart.Optional(d.Mean, chart.FormatSeconds))
 	if d.SD != nil {
-		text += ", sd " + formatSeconds(*d.SD)
+		text += ", sd " + chart.FormatSeconds(*d.SD)
 	}
-	text += fmt.Sprintf(", from %s to %s.", optional(d.Min, formatSeconds), optional(d.Max, formatSeconds))
+	text += fmt.Sprintf(", from %s to %s.", chart.Optional(d.Min, chart.FormatSeconds), chart.Optional(d.Max, chart.FormatSeconds))
 	if d.P99 == nil {
 		text += " p99 needs 299 samples."
 	}
 	if o := h.otherSummary; o != nil {
 		text += fmt.Sprintf(" From the intended start: n = %d, mean %s, p50 %s, longest %s.", o.N,
-			optional(o.Mean, formatSeconds), optional(o.P50, formatSeconds), optional(o.Max, formatSeconds))
+			chart.Optional(o.Mean, chart.FormatSeconds), chart.Optional(o.P50, chart.FormatSeconds), chart.Optional(o.Max, chart.FormatSeconds))
 	}
 	return text
 }
 
 // xAxis spans both sets of values.
-func (h histogram) xAxis(n int) axis {
+func (h histogram) xAxis(n int) chart.Axis {
 	lo, hi := *h.summary.Min, *h.summary.Max
 	if h.otherSummary != nil {
 		lo, hi = min(lo, *h.otherSummary.Min), max(hi, *h.otherSummary.Max)
 	}
-	scale, unit := secondsUnit(hi)
+	scale, unit := chart.SecondsUnit(hi)
 	if lo > 0 && hi/lo > logSpread {
-		return logarithmic(unit+", logarithmic", lo*.95, hi*1.05, scale)
+		return chart.Logarithmic(unit+", logarithmic", lo*.95, hi*1.05, scale)
 	}
 	margin := max((hi-lo)*.02, hi*.005)
 	lo, hi = max(0, lo-margin), hi+margin
-	return linear(unit, lo, hi, scale, n).between(lo, hi)
+	return chart.Linear(unit, lo, hi, scale, n).Between(lo, hi)
 }
 
 // binWidth is about how wide a bar is.
 const binWidth = 11
 
-func (h histogram) draw(width, height float64) *chart {
-	x := h.xAxis(ticksFor(width))
-	n := int((width - marginLeft - marginRight) / binWidth)
+func (h histogram) draw(width, height float64) *chart.Drawing {
+	x := h.xAxis(chart.TicksFor(width))
+	n := int((width - chart.MarginLeft - chart.MarginRight) / binWidth)
 	bars, others := binned(h.values, x, n), []int64(nil)
 	most := largestOf(bars)
 	if h.other != nil {
 		others = binned(h.other, x, n)
 		most = max(most, largestOf(others))
 	}
-	y := linear(h.counts, 0, float64(most)*1.25, 1, 4)
-	f := newFrame(width, height, x, y, h.title+": "+h.caption())
-	f.bars(bars, x, h.counts)
-	f.outline(others)
-	f.percentiles(h.summary)
-	return f.chart
+	y := chart.Linear(h.counts, 0, float64(most)*1.25, 1, 4)
+	f := chart.NewFrame(width, height, x, y, h.title+": "+h.caption())
+	drawBars(f, bars, x, h.counts)
+	drawOutline(f, others)
+	drawPercentiles(f, h.summary)
+	return f.Drawing
 }
 
 // binned counts values in n bins of equal width on the axis.
-func binned(values valued, x axis, n int) []int64 {
+func binned(values valued, x chart.Axis, n int) []int64 {
 	bins := make([]int64, n)
 	values(func(value, count int64) {
-		bins[min(n-1, int(float64(n)*x.share(seconds(value))))] += count
+		bins[min(n-1, int(float64(n)*x.Share(seconds(value))))] += count
 	})
 	return bins
 }
@@ -138,41 +139,33 @@ func largestOf(bins []int64) int64 {
 	return most
 }
 
-func (f *frame) bars(bins []int64, x axis, counts string) {
-	width := (f.right - f.left) / float64(len(bins))
+func drawBars(f *chart.Frame, bins []int64, x chart.Axis, counts string) {
+	width := (f.Right - f.Left) / float64(len(bins))
 	for i, n := range bins {
 		if n == 0 {
 			continue
 		}
-		top := f.py(float64(n))
-		f.add(shape{
-			Kind: "rect", Class: "c0", X: tenth(f.left + float64(i)*width + .5), Y: top, W: tenth(width - 1), H: tenth(f.bottom - top),
-			Title: fmt.Sprintf("%s to %s: %d %s", formatSeconds(x.at(float64(i)/float64(len(bins)))), formatSeconds(x.at(float64(i+1)/float64(len(bins)))), n, counts),
+		top := f.PY(float64(n))
+		f.Add(chart.Shape{
+			Kind: "rect", Class: "c0", X: chart.Tenth(f.Left + float64(i)*width + .5), Y: top, W: chart.Tenth(width - 1), H: chart.Tenth(f.Bottom - top),
+			Title: fmt.Sprintf("%s to %s: %d %s", chart.FormatSeconds(x.At(float64(i)/float64(len(bins)))), chart.FormatSeconds(x.At(float64(i+1)/float64(len(bins)))), n, counts),
 		})
 	}
 }
 
-// at is the value at a share of the axis.
-func (a axis) at(share float64) float64 {
-	if a.log {
-		return a.lo * math.Pow(a.hi/a.lo, share)
-	}
-	return a.lo + share*(a.hi-a.lo)
-}
-
-func (f *frame) outline(bins []int64) {
+func drawOutline(f *chart.Frame, bins []int64) {
 	if len(bins) == 0 {
 		return
 	}
-	var edge []place
+	var edge []chart.Place
 	for i, n := range bins {
-		edge = append(edge, place{f.x.at(float64(i) / float64(len(bins))), float64(n)}, place{f.x.at(float64(i+1) / float64(len(bins))), float64(n)})
+		edge = append(edge, chart.Place{X: f.X.At(float64(i) / float64(len(bins))), Y: float64(n)}, chart.Place{X: f.X.At(float64(i+1) / float64(len(bins))), Y: float64(n)})
 	}
-	f.polyline("outline", "", [][]place{edge})
+	f.Polyline("outline", "", [][]chart.Place{edge})
 }
 
 // percentiles are marked one below the other, so that their names never meet.
-func (f *frame) percentiles(d *Distribution) {
+func drawPercentiles(f *chart.Frame, d *Distribution) {
 	row := 0
 	for _, p := range []struct {
 		name  string
@@ -181,13 +174,13 @@ func (f *frame) percentiles(d *Distribution) {
 		if p.value == nil {
 			continue
 		}
-		at, top := f.px(*p.value), f.top+float64(13*row)
-		f.line("mark", at, top, at, f.bottom)
-		text, anchor, x := p.name+" "+formatSeconds(*p.value), "start", at+4
-		if x+letterWidth*float64(len(text)) > f.right {
+		at, top := f.PX(*p.value), f.Top+float64(13*row)
+		f.Line("mark", at, top, at, f.Bottom)
+		text, anchor, x := p.name+" "+chart.FormatSeconds(*p.value), "start", at+4
+		if x+chart.LetterWidth*float64(len(text)) > f.Right {
 			anchor, x = "end", at-4
 		}
-		f.text("mark-text", x, top+9, anchor, text)
+		f.Text("mark-text", x, top+9, anchor, text)
 		row++
 	}
 }

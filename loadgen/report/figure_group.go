@@ -7,6 +7,8 @@ import (
 	"io"
 	"math"
 	"slices"
+
+	"github.com/umascope/umascope/loadgen/chart"
 )
 
 //go:embed group.html
@@ -20,7 +22,7 @@ type groupView struct {
 	Notes, Warnings []string
 	Header          []string
 	Rows            []groupRow
-	Figures         []figure
+	Figures         []chart.Figure
 }
 
 // groupRow is a row of the table, with where the page of its run is; empty without one.
@@ -39,7 +41,7 @@ func (g Group) WriteHTML(w io.Writer) error {
 	for i, cells := range table.Rows {
 		view.Rows = append(view.Rows, groupRow{g.page(g.Members[i]), cells[0], cells[1:]})
 	}
-	return writePage(w, groupText, view)
+	return chart.WritePage(w, groupText, view)
 }
 
 // curve is one line over load.
@@ -49,7 +51,7 @@ type curve struct {
 }
 
 // figures are throughput and latencies over load; none without two runs at different loads.
-func (g Group) figures() []figure {
+func (g Group) figures() []chart.Figure {
 	if len(g.loads()) < 2 {
 		return nil
 	}
@@ -66,7 +68,7 @@ func (g Group) figures() []figure {
 			return s.Goodput.RequestsPerSecond
 		}},
 	}
-	figures := []figure{
+	figures := []chart.Figure{
 		g.figure("Output", "tokens per second", tokens, false),
 		g.figure("Requests", "requests per second", arrivals, false),
 	}
@@ -76,61 +78,61 @@ func (g Group) figures() []figure {
 			{"p95", "c2", func(s *Summary) *float64 { return l.value(s, func(d *Distribution) *float64 { return d.P95 }) }},
 		}, true))
 	}
-	return slices.DeleteFunc(figures, func(f figure) bool { return f.Desk == nil })
+	return slices.DeleteFunc(figures, func(f chart.Figure) bool { return f.Desk == nil })
 }
 
 // figure draws curves over load; empty without a value.
-func (g Group) figure(title, unit string, curves []curve, durations bool) figure {
+func (g Group) figure(title, unit string, curves []curve, durations bool) chart.Figure {
 	lowest, highest := math.Inf(1), 0.0
-	f := figure{Title: title}
+	f := chart.Figure{Title: title}
 	for _, c := range curves {
 		values := g.values(c)
 		if len(values) == 0 {
 			continue
 		}
-		f.Legend = append(f.Legend, legendItem{c.class, c.name})
+		f.Legend = append(f.Legend, chart.LegendItem{Class: c.class, Text: c.name})
 		for _, v := range values {
-			lowest, highest = min(lowest, v.y), max(highest, v.y)
+			lowest, highest = min(lowest, v.Y), max(highest, v.Y)
 		}
 	}
 	if highest == 0 {
 		return f
 	}
 	f.Caption = fmt.Sprintf("n = %d runs, a dot each; the line goes through their means. A cross is an invalid run and on no line.", len(g.Members))
-	return draw(f, func(width, height float64) *chart {
-		frame := newFrame(width, height, g.loadAxis(), valueAxis(unit, lowest, highest, durations), title+": "+f.Caption)
+	return f.Draw(func(width, height float64) *chart.Drawing {
+		frame := chart.NewFrame(width, height, g.loadAxis(), valueAxis(unit, lowest, highest, durations), title+": "+f.Caption)
 		g.mark(frame)
 		for _, c := range curves {
 			g.draw(frame, c, durations)
 		}
-		return frame.chart
+		return frame.Drawing
 	})
 }
 
 // valueAxis begins at 0, but for durations that differ by more than a decade: of those, the short ones
 // would lie on the base. One of 0, such as the time per token where all came at once, is on no
 // logarithmic axis.
-func valueAxis(unit string, lowest, highest float64, durations bool) axis {
+func valueAxis(unit string, lowest, highest float64, durations bool) chart.Axis {
 	if !durations {
-		return linear(unit, 0, highest*1.05, 1, 4)
+		return chart.Linear(unit, 0, highest*1.05, 1, 4)
 	}
-	scale, name := secondsUnit(highest)
+	scale, name := chart.SecondsUnit(highest)
 	if lowest > 0 && highest > 10*lowest {
-		return logarithmic(name+", logarithmic", lowest*0.8, highest*1.2, scale)
+		return chart.Logarithmic(name+", logarithmic", lowest*0.8, highest*1.2, scale)
 	}
-	return linear(name, 0, highest*1.05, scale, 4)
+	return chart.Linear(name, 0, highest*1.05, scale, 4)
 }
 
 // loadAxis has a tick at each load that was measured. Loads that were doubled are as far apart as
 // they are different.
-func (g Group) loadAxis() axis {
+func (g Group) loadAxis() chart.Axis {
 	loads := g.loads()
-	a := axis{title: g.Over, lo: loads[0], hi: loads[len(loads)-1]}
-	if a.log = a.hi/a.lo >= 8; !a.log {
-		a.lo = 0
+	a := chart.Axis{Title: g.Over, Lo: loads[0], Hi: loads[len(loads)-1]}
+	if a.Log = a.Hi/a.Lo >= 8; !a.Log {
+		a.Lo = 0
 	}
 	for _, load := range loads {
-		a.ticks = append(a.ticks, tick{load, number(load)})
+		a.Ticks = append(a.Ticks, chart.Tick{At: load, Text: chart.Number(load)})
 	}
 	return a
 }
@@ -149,7 +151,7 @@ func (g Group) loads() []float64 {
 
 // value is a run's place on a curve.
 type value struct {
-	place
+	chart.Place
 	valid bool
 	run   string
 }
@@ -162,57 +164,57 @@ func (g Group) values(c curve) []value {
 			continue
 		}
 		if y := c.of(m.Summary); y != nil {
-			values = append(values, value{place{m.Load, *y}, m.Summary.Valid, m.Run})
+			values = append(values, value{chart.Place{X: m.Load, Y: *y}, m.Summary.Valid, m.Run})
 		}
 	}
-	slices.SortStableFunc(values, func(a, b value) int { return cmp.Compare(a.x, b.x) })
+	slices.SortStableFunc(values, func(a, b value) int { return cmp.Compare(a.X, b.X) })
 	return values
 }
 
-func (g Group) draw(f *frame, c curve, durations bool) {
+func (g Group) draw(f *chart.Frame, c curve, durations bool) {
 	sums, counts := map[float64]float64{}, map[float64]float64{}
 	for _, v := range g.values(c) {
-		text := digits(v.y)
+		text := chart.Digits(v.Y)
 		if durations {
-			text = formatSeconds(v.y)
+			text = chart.FormatSeconds(v.Y)
 		}
-		title := fmt.Sprintf("%s at %s: %s (%s)", c.name, number(v.x), text, v.run)
-		x, y := f.px(v.x), f.py(v.y)
+		title := fmt.Sprintf("%s at %s: %s (%s)", c.name, chart.Number(v.X), text, v.run)
+		x, y := f.PX(v.X), f.PY(v.Y)
 		if !v.valid {
-			f.add(shape{Kind: "path", Class: "cross", D: fmt.Sprintf("M%g %gl7 7m0-7l-7 7", tenth(x-3.5), tenth(y-3.5)), Title: title + ", invalid"})
+			f.Cross(x, y, title+", invalid")
 			continue
 		}
-		f.add(shape{Kind: "dot", Class: c.class, X: x, Y: y, W: 2.5, Title: title})
-		sums[v.x] += v.y
-		counts[v.x]++
+		f.Add(chart.Shape{Kind: "dot", Class: c.class, X: x, Y: y, W: 2.5, Title: title})
+		sums[v.X] += v.Y
+		counts[v.X]++
 	}
-	var line []place
+	var line []chart.Place
 	for _, load := range g.loads() {
 		if counts[load] > 0 {
-			line = append(line, place{load, sums[load] / counts[load]})
+			line = append(line, chart.Place{X: load, Y: sums[load] / counts[load]})
 		}
 	}
 	if len(line) > 1 {
-		f.polyline("line "+c.class, "", [][]place{line})
+		f.Polyline("line "+c.class, "", [][]chart.Place{line})
 	}
 }
 
 // mark draws the loads that something was found about. Two lie close together: the words of the first
 // end where it is, those of the second begin there.
-func (g Group) mark(f *frame) {
+func (g Group) mark(f *chart.Frame) {
 	for i, m := range g.Marks {
-		if m.Load < f.x.lo || m.Load > f.x.hi {
+		if m.Load < f.X.Lo || m.Load > f.X.Hi {
 			continue
 		}
-		x := f.px(m.Load)
-		f.line("mark", x, f.top, x, f.bottom)
-		switch fits := x+letterWidth*float64(len(m.Text)) < f.chart.Width; {
+		x := f.PX(m.Load)
+		f.Line("mark", x, f.Top, x, f.Bottom)
+		switch fits := x+chart.LetterWidth*float64(len(m.Text)) < f.Drawing.Width; {
 		case i%2 == 0:
-			f.text("mark-text", x, f.top-5, "end", m.Text)
+			f.Text("mark-text", x, f.Top-5, "end", m.Text)
 		case fits:
-			f.text("mark-text", x, f.top-5, "start", m.Text)
+			f.Text("mark-text", x, f.Top-5, "start", m.Text)
 		default:
-			f.text("mark-text", f.chart.Width, f.top-5, "end", m.Text)
+			f.Text("mark-text", f.Drawing.Width, f.Top-5, "end", m.Text)
 		}
 	}
 }

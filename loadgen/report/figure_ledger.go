@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/umascope/umascope/exporter/metric"
+	"github.com/umascope/umascope/loadgen/chart"
 	"github.com/umascope/umascope/loadgen/telemetry"
 )
 
@@ -19,12 +20,12 @@ type balance struct {
 // ledger stacks the lines of the memory ledger up to the pool. The unattributed remainder is
 // signed: above zero it fills the gap below free memory; below zero, where lines count bytes
 // twice, it hangs below the axis by as much as the stack stands above the pool.
-func (t track) ledger() *figure {
+func (t track) ledger() *chart.Figure {
 	runs := t.balances()
 	if len(runs) == 0 {
 		return nil
 	}
-	f := figure{
+	f := chart.Figure{
 		Title: "Where the memory went — " + t.label(), Full: true,
 		Caption: t.sampled() + " The stack is the pool, MemTotal. A line that could not be read is in the unattributed remainder.",
 	}
@@ -33,14 +34,14 @@ func (t track) ledger() *figure {
 	for _, b := range slices.Concat(runs...) {
 		lowest, highest = min(lowest, b.unattributed), max(highest, b.pool, b.pool-b.unattributed)
 	}
-	drawn := draw(f, func(width, height float64) *chart {
-		frame := newFrame(width, height, timeAxis(t.end, ticksFor(width)), bytesAxis(lowest, highest), f.Title+": "+f.Caption)
+	drawn := f.Draw(func(width, height float64) *chart.Drawing {
+		frame := chart.NewFrame(width, height, chart.TimeAxis(t.end, chart.TicksFor(width)), chart.BytesAxis(lowest, highest), f.Title+": "+f.Caption)
 		for _, run := range runs {
-			frame.stack(run)
+			drawStack(frame, run)
 		}
-		frame.line("base", frame.left, frame.py(0), frame.right, frame.py(0))
-		frame.phases(t.phases)
-		return frame.chart
+		frame.Line("base", frame.Left, frame.PY(0), frame.Right, frame.PY(0))
+		frame.Phases(t.phases)
+		return frame.Drawing
 	})
 	return &drawn
 }
@@ -106,8 +107,8 @@ func fullest(runs [][]balance, samples int) [][]balance {
 }
 
 // ledgerLegend names the areas that are there, with the range of each.
-func ledgerLegend(runs [][]balance) []legendItem {
-	var items []legendItem
+func ledgerLegend(runs [][]balance) []chart.LegendItem {
+	var items []chart.LegendItem
 	item := func(class, title string, of func(balance) float64) {
 		var lo, hi *float64
 		for _, b := range slices.Concat(runs...) {
@@ -117,11 +118,11 @@ func ledgerLegend(runs [][]balance) []legendItem {
 		if *lo == 0 && *hi == 0 {
 			return
 		}
-		text := formatBytes(*hi)
-		if low := formatBytes(*lo); low != text {
+		text := chart.FormatBytes(*hi)
+		if low := chart.FormatBytes(*lo); low != text {
 			text = low + " to " + text
 		}
-		items = append(items, legendItem{class, title + " " + text})
+		items = append(items, chart.LegendItem{Class: class, Text: title + " " + text})
 	}
 	for i, band := range bands() {
 		item("band-"+band.name, band.title, func(b balance) float64 { return b.bands[i] })
@@ -132,20 +133,20 @@ func ledgerLegend(runs [][]balance) []legendItem {
 }
 
 // stack draws one run of balances.
-func (f *frame) stack(run []balance) {
+func drawStack(f *chart.Frame, run []balance) {
 	base := make([]float64, len(run))
 	layer := func(class, title string, of func(balance) float64) {
-		lower, upper := make([]place, len(run)), make([]place, len(run))
+		lower, upper := make([]chart.Place, len(run)), make([]chart.Place, len(run))
 		empty := true
 		for i, b := range run {
 			v := max(0, of(b))
 			empty = empty && v == 0
-			lower[i] = place{seconds(b.at), base[i]}
+			lower[i] = chart.Place{X: seconds(b.at), Y: base[i]}
 			base[i] += v
-			upper[i] = place{seconds(b.at), base[i]}
+			upper[i] = chart.Place{X: seconds(b.at), Y: base[i]}
 		}
 		if !empty {
-			f.area(class, fmt.Sprintf("%s, at most %s", title, formatBytes(highestOf(run, of))), lower, upper)
+			f.Area(class, fmt.Sprintf("%s, at most %s", title, chart.FormatBytes(highestOf(run, of))), lower, upper)
 		}
 	}
 	for i, band := range bands() {
@@ -153,8 +154,8 @@ func (f *frame) stack(run []balance) {
 	}
 	layer("band-rest", "unattributed", func(b balance) float64 { return b.unattributed })
 	layer("band-free", "free", func(b balance) float64 { return b.free })
-	f.overcounted(run)
-	f.poolLine(run)
+	drawOvercounted(f, run)
+	drawPoolLine(f, run)
 }
 
 func highestOf(run []balance, of func(balance) float64) float64 {
@@ -166,22 +167,22 @@ func highestOf(run []balance, of func(balance) float64) float64 {
 }
 
 // overcounted draws a negative remainder below the axis.
-func (f *frame) overcounted(run []balance) {
-	lower, upper := make([]place, len(run)), make([]place, len(run))
+func drawOvercounted(f *chart.Frame, run []balance) {
+	lower, upper := make([]chart.Place, len(run)), make([]chart.Place, len(run))
 	below := false
 	for i, b := range run {
-		lower[i], upper[i] = place{seconds(b.at), min(0, b.unattributed)}, place{seconds(b.at), 0}
+		lower[i], upper[i] = chart.Place{X: seconds(b.at), Y: min(0, b.unattributed)}, chart.Place{X: seconds(b.at), Y: 0}
 		below = below || b.unattributed < 0
 	}
 	if below {
-		f.area("band-rest", "unattributed, negative: lines count some bytes twice", lower, upper)
+		f.Area("band-rest", "unattributed, negative: lines count some bytes twice", lower, upper)
 	}
 }
 
-func (f *frame) poolLine(run []balance) {
-	var edge []place
+func drawPoolLine(f *chart.Frame, run []balance) {
+	var edge []chart.Place
 	for _, b := range run {
-		edge = append(edge, place{seconds(b.at), b.pool})
+		edge = append(edge, chart.Place{X: seconds(b.at), Y: b.pool})
 	}
-	f.polyline("pool", fmt.Sprintf("pool %s", formatBytes(run[0].pool)), [][]place{edge})
+	f.Polyline("pool", fmt.Sprintf("pool %s", chart.FormatBytes(run[0].pool)), [][]chart.Place{edge})
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/umascope/umascope/exporter/metric"
+	"github.com/umascope/umascope/loadgen/chart"
 	"github.com/umascope/umascope/loadgen/telemetry"
 )
 
@@ -19,13 +20,13 @@ type track struct {
 	log    *telemetry.Log
 	source *telemetry.SourceLog
 	end    float64 // of the run, in seconds
-	phases []phaseSpan
+	phases []chart.Span
 }
 
 // figures draws what the source has; a machine without a GPU has no figures of one.
-func (t track) figures() []figure {
-	var figures []figure
-	for _, f := range []*figure{
+func (t track) figures() []chart.Figure {
+	var figures []chart.Figure
+	for _, f := range []*chart.Figure{
 		t.ledger(), t.cudaView(),
 		t.lines(measure{"GPU memory held by processes", "GiB", 1. / (1 << 30), 0}, metric.GPUMemoryHeldBytes),
 		t.lines(measure{"GPU utilisation", "% of the time", 100, 100}, metric.GPUUtilizationRatio),
@@ -66,14 +67,14 @@ func (t track) broken(from, to int64) bool {
 }
 
 // runs cuts points where samples are missing, or where the series was not on the page.
-func (t track) runs(points []telemetry.Point, scale float64) [][]place {
-	var runs [][]place
+func (t track) runs(points []telemetry.Point, scale float64) [][]chart.Place {
+	var runs [][]chart.Place
 	for i, p := range points {
 		if i == 0 || t.broken(points[i-1].AtNS, p.AtNS) || t.skips(points[i-1].AtNS, p.AtNS) {
 			runs = append(runs, nil)
 		}
 		last := len(runs) - 1
-		runs[last] = append(runs[last], place{seconds(p.AtNS), p.Value * scale})
+		runs[last] = append(runs[last], chart.Place{X: seconds(p.AtNS), Y: p.Value * scale})
 	}
 	return runs
 }
@@ -85,16 +86,16 @@ func (t track) skips(from, to int64) bool {
 }
 
 // thinned keeps the lowest and the highest point of each stretch of every run.
-func thinned(run []place) []place {
+func thinned(run []chart.Place) []chart.Place {
 	stretch := (2*len(run) + timePoints - 1) / timePoints
 	if stretch <= 2 {
 		return run
 	}
-	var kept []place
+	var kept []chart.Place
 	for part := range slices.Chunk(run, stretch) {
-		byHeight := func(a, b place) int { return cmp.Compare(a.y, b.y) }
+		byHeight := func(a, b chart.Place) int { return cmp.Compare(a.Y, b.Y) }
 		low, high := slices.MinFunc(part, byHeight), slices.MaxFunc(part, byHeight)
-		if low.x > high.x {
+		if low.X > high.X {
 			low, high = high, low
 		}
 		kept = append(kept, low, high)
@@ -114,7 +115,7 @@ type measure struct {
 }
 
 // lines draws one line per series of a family.
-func (t track) lines(m measure, family metric.Definer) *figure {
+func (t track) lines(m measure, family metric.Definer) *chart.Figure {
 	return t.drawLines(m, t.named(t.source.Find(family)))
 }
 
@@ -139,36 +140,36 @@ func (t track) named(all []*telemetry.Series) []labelled {
 	return lines[:min(len(lines), colours)]
 }
 
-func (t track) drawLines(m measure, lines []labelled) *figure {
+func (t track) drawLines(m measure, lines []labelled) *chart.Figure {
 	if len(lines) == 0 {
 		return nil
 	}
-	f := figure{Title: m.title + " — " + t.label(), Caption: t.sampled()}
+	f := chart.Figure{Title: m.title + " — " + t.label(), Caption: t.sampled()}
 	highest := m.most
-	all := make([][][]place, len(lines))
+	all := make([][][]chart.Place, len(lines))
 	for i, l := range lines {
-		f.Legend = append(f.Legend, legendItem{fmt.Sprintf("c%d", i), l.name})
+		f.Legend = append(f.Legend, chart.LegendItem{Class: fmt.Sprintf("c%d", i), Text: l.name})
 		for _, run := range t.runs(slices.Collect(l.series.Points()), m.scale) {
 			all[i] = append(all[i], thinned(run))
 			for _, p := range run {
-				highest = max(highest, p.y)
+				highest = max(highest, p.Y)
 			}
 		}
 	}
-	drawn := draw(f, func(width, height float64) *chart {
-		frame := newFrame(width, height, timeAxis(t.end, ticksFor(width)), linear(m.unit, 0, highest, 1, 4), f.Title+": "+f.Caption)
-		frame.phases(t.phases)
+	drawn := f.Draw(func(width, height float64) *chart.Drawing {
+		frame := chart.NewFrame(width, height, chart.TimeAxis(t.end, chart.TicksFor(width)), chart.Linear(m.unit, 0, highest, 1, 4), f.Title+": "+f.Caption)
+		frame.Phases(t.phases)
 		for i, runs := range all {
-			frame.polyline(fmt.Sprintf("line c%d", i), lines[i].name, runs)
+			frame.Polyline(fmt.Sprintf("line c%d", i), lines[i].name, runs)
 		}
-		return frame.chart
+		return frame.Drawing
 	})
 	return &drawn
 }
 
 // cudaView shows beside each other what new allocations of the CPU could get and what CUDA
 // would be given.
-func (t track) cudaView() *figure {
+func (t track) cudaView() *chart.Figure {
 	var lines []labelled
 	for _, l := range []struct {
 		name   string

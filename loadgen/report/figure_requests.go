@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/umascope/umascope/loadgen/chart"
 	"github.com/umascope/umascope/loadgen/chat"
 )
 
@@ -95,18 +96,18 @@ func (t *timeline) bin(at float64) int {
 	return min(timelineBins-1, max(0, int(at/t.end*timelineBins)))
 }
 
-func (t *timeline) figures(phases []phaseSpan) []figure {
+func (t *timeline) figures(phases []chart.Span) []chart.Figure {
 	if t.seen == 0 || t.end <= 0 {
 		return nil
 	}
-	return []figure{t.latencies(phases), t.inFlight(phases), t.output(phases)}
+	return []chart.Figure{t.latencies(phases), t.inFlight(phases), t.output(phases)}
 }
 
 // latencies shows every request where it was sent.
-func (t *timeline) latencies(phases []phaseSpan) figure {
-	f := figure{Title: "Every request", Full: true, Legend: []legendItem{{"c0", "duration"}}}
+func (t *timeline) latencies(phases []chart.Span) chart.Figure {
+	f := chart.Figure{Title: "Every request", Full: true, Legend: []chart.LegendItem{{Class: "c0", Text: "duration"}}}
 	if slices.ContainsFunc(t.kept, func(s sent) bool { return s.ttft >= 0 }) {
-		f.Legend = append(f.Legend, legendItem{"c4", "time to first token"})
+		f.Legend = append(f.Legend, chart.LegendItem{Class: "c4", Text: "time to first token"})
 	}
 	f.Caption = fmt.Sprintf("n = %d requests of all phases, by when they were sent.", t.seen)
 	if t.every > 1 {
@@ -121,42 +122,38 @@ func (t *timeline) latencies(phases []phaseSpan) figure {
 		}
 	}
 	if failed > 0 {
-		f.Legend = append(f.Legend, legendItem{"c2", "not ok: time until it ended"})
+		f.Legend = append(f.Legend, chart.LegendItem{Class: "c2", Text: "not ok: time until it ended"})
 	}
-	scale, unit := secondsUnit(highest)
-	return draw(f, func(width, height float64) *chart {
-		frame := newFrame(width, height, timeAxis(t.end, ticksFor(width)), linear(unit, 0, highest, scale, 5), f.Title+": "+f.Caption)
-		frame.phases(phases)
+	scale, unit := chart.SecondsUnit(highest)
+	return f.Draw(func(width, height float64) *chart.Drawing {
+		frame := chart.NewFrame(width, height, chart.TimeAxis(t.end, chart.TicksFor(width)), chart.Linear(unit, 0, highest, scale, 5), f.Title+": "+f.Caption)
+		frame.Phases(phases)
 		for _, s := range t.kept {
-			frame.request(s)
+			drawRequest(frame, s)
 		}
-		return frame.chart
+		return frame.Drawing
 	})
 }
 
-func (f *frame) request(s sent) {
-	x := f.px(s.at)
+func drawRequest(f *chart.Frame, s sent) {
+	x := f.PX(s.at)
 	if s.status != chat.StatusOK {
-		y := f.py(s.e2e)
-		f.add(shape{
-			Kind: "path", Class: "cross", D: fmt.Sprintf("M%g %gl7 7m0-7l-7 7", tenth(x-3.5), tenth(y-3.5)),
-			Title: fmt.Sprintf("%s after %s, sent at %s", s.status, formatSeconds(s.e2e), formatSeconds(s.at)),
-		})
+		f.Cross(x, f.PY(s.e2e), fmt.Sprintf("%s after %s, sent at %s", s.status, chart.FormatSeconds(s.e2e), chart.FormatSeconds(s.at)))
 		return
 	}
-	title := "sent at " + formatSeconds(s.at)
+	title := "sent at " + chart.FormatSeconds(s.at)
 	if s.ttft >= 0 {
-		f.add(shape{Kind: "dot", Class: "c4", X: x, Y: f.py(s.ttft), W: 2})
-		title += ", first token after " + formatSeconds(s.ttft)
+		f.Add(chart.Shape{Kind: "dot", Class: "c4", X: x, Y: f.PY(s.ttft), W: 2})
+		title += ", first token after " + chart.FormatSeconds(s.ttft)
 	}
-	f.add(shape{Kind: "dot", Class: "c0", X: x, Y: f.py(s.e2e), W: 2.5, Title: title + ", done after " + formatSeconds(s.e2e)})
+	f.Add(chart.Shape{Kind: "dot", Class: "c0", X: x, Y: f.PY(s.e2e), W: 2.5, Title: title + ", done after " + chart.FormatSeconds(s.e2e)})
 }
 
-func (t *timeline) inFlight(phases []phaseSpan) figure {
+func (t *timeline) inFlight(phases []chart.Span) chart.Figure {
 	return t.curve("Requests in flight", "requests", "c3", t.running, phases)
 }
 
-func (t *timeline) output(phases []phaseSpan) figure {
+func (t *timeline) output(phases []chart.Span) chart.Figure {
 	if t.counted {
 		return t.curve("Output", "tokens per second", "c1", t.tokens, phases)
 	}
@@ -164,22 +161,22 @@ func (t *timeline) output(phases []phaseSpan) figure {
 }
 
 // curve draws one value per bin as an area from 0.
-func (t *timeline) curve(title, unit, class string, bins []float64, phases []phaseSpan) figure {
+func (t *timeline) curve(title, unit, class string, bins []float64, phases []chart.Span) chart.Figure {
 	highest := 0.0
-	var lower, upper []place
+	var lower, upper []chart.Place
 	for i, v := range bins {
 		highest = max(highest, v)
 		for _, at := range []int{i, i + 1} {
 			x := t.end * float64(at) / timelineBins
-			lower, upper = append(lower, place{x, 0}), append(upper, place{x, v})
+			lower, upper = append(lower, chart.Place{X: x, Y: 0}), append(upper, chart.Place{X: x, Y: v})
 		}
 	}
-	f := figure{Title: title}
-	f.Caption = fmt.Sprintf("n = %d requests of all phases; mean over %s at a time, at most %s.", t.seen, formatSeconds(t.end/timelineBins), digits(math.Round(highest*100)/100))
-	return draw(f, func(width, height float64) *chart {
-		frame := newFrame(width, height, timeAxis(t.end, ticksFor(width)), linear(unit, 0, highest*1.1, 1, 4), title+": "+f.Caption)
-		frame.area(class, "", lower, upper)
-		frame.phases(phases)
-		return frame.chart
+	f := chart.Figure{Title: title}
+	f.Caption = fmt.Sprintf("n = %d requests of all phases; mean over %s at a time, at most %s.", t.seen, chart.FormatSeconds(t.end/timelineBins), chart.Digits(math.Round(highest*100)/100))
+	return f.Draw(func(width, height float64) *chart.Drawing {
+		frame := chart.NewFrame(width, height, chart.TimeAxis(t.end, chart.TicksFor(width)), chart.Linear(unit, 0, highest*1.1, 1, 4), title+": "+f.Caption)
+		frame.Area(class, "", lower, upper)
+		frame.Phases(phases)
+		return frame.Drawing
 	})
 }

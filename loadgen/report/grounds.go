@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/umascope/umascope/loadgen/chart"
 	"github.com/umascope/umascope/loadgen/chat"
 	"github.com/umascope/umascope/loadgen/telemetry"
 )
@@ -40,7 +41,7 @@ func judgeClientLag(e grounds, limit float64) verdict {
 	if p99 <= limit || above < lagP99Minimum {
 		return verdict{known: true}
 	}
-	return verdict{true, fmt.Sprintf("p99 of the client's lag is %s, %d of %d requests are above %s", formatSeconds(p99), above, len(lag), formatSeconds(limit))}
+	return verdict{true, fmt.Sprintf("p99 of the client's lag is %s, %d of %d requests are above %s", chart.FormatSeconds(p99), above, len(lag), chart.FormatSeconds(limit))}
 }
 
 const (
@@ -53,10 +54,10 @@ func judgeClientStall(e grounds, limit float64) verdict {
 		return verdict{}
 	}
 	if ratio := float64(e.total.stalled) / float64(e.total.total()); ratio > stalledRatio {
-		return verdict{true, fmt.Sprintf("%s of requests met a stall of the client longer than %s", formatRatio(ratio), formatSeconds(limit))}
+		return verdict{true, fmt.Sprintf("%s of requests met a stall of the client longer than %s", chart.FormatRatio(ratio), chart.FormatSeconds(limit))}
 	}
 	if e.in.Client.CPURatio > clientBusy {
-		return verdict{true, fmt.Sprintf("the client used %s of its cores", formatRatio(e.in.Client.CPURatio))}
+		return verdict{true, fmt.Sprintf("the client used %s of its cores", chart.FormatRatio(e.in.Client.CPURatio))}
 	}
 	return verdict{known: true}
 }
@@ -72,7 +73,7 @@ func judgeErrorRate(e grounds, limit float64) verdict {
 		return verdict{true, "no request was measured"}
 	}
 	if ratio := float64(e.total.failed()) / float64(total); ratio > limit {
-		return verdict{true, fmt.Sprintf("%d of %d requests did not end ok (%s): %s", e.total.failed(), total, formatRatio(ratio), failures(e.total.requests))}
+		return verdict{true, fmt.Sprintf("%d of %d requests did not end ok (%s): %s", e.total.failed(), total, chart.FormatRatio(ratio), failures(e.total.requests))}
 	}
 	return verdict{known: true}
 }
@@ -141,7 +142,7 @@ func judgeThermalThrottle(e grounds, limit float64) verdict {
 	for _, reason := range throttleReasons() {
 		spent, known := e.machine.throttle[reason]
 		if share := spent / e.machine.windowSeconds; known && share > limit {
-			return verdict{true, fmt.Sprintf("%s for %s, %s of the measured time", reason, formatSeconds(spent), formatRatio(share))}
+			return verdict{true, fmt.Sprintf("%s for %s, %s of the measured time", reason, chart.FormatSeconds(spent), chart.FormatRatio(share))}
 		}
 	}
 	return verdict{known: e.machine.whole}
@@ -166,7 +167,7 @@ func judgeSwapIn(e grounds, limit float64) verdict {
 		return verdict{}
 	}
 	if *e.machine.swappedIn > limit {
-		return verdict{true, fmt.Sprintf("%s were read back from swap", formatBytes(*e.machine.swappedIn))}
+		return verdict{true, fmt.Sprintf("%s were read back from swap", chart.FormatBytes(*e.machine.swappedIn))}
 	}
 	return verdict{known: e.machine.whole}
 }

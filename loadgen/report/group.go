@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"text/tabwriter"
+
+	"github.com/umascope/umascope/loadgen/chart"
 )
 
 // Group is several runs side by side that differ in one thing, such as the points of a sweep.
@@ -54,9 +56,9 @@ type groupColumn struct {
 func groupColumns() []groupColumn {
 	columns := []groupColumn{
 		{"requests", (*Summary).requestCounts},
-		{"requests/s", func(s *Summary) string { return optional(s.Throughput.RequestsPerSecond, digits) }},
-		{"output tokens/s", func(s *Summary) string { return optional(s.Throughput.OutputTokensPerSecond, digits) }},
-		{"steady", func(s *Summary) string { return optional(s.steadyTokens(), digits) }},
+		{"requests/s", func(s *Summary) string { return chart.Optional(s.Throughput.RequestsPerSecond, chart.Digits) }},
+		{"output tokens/s", func(s *Summary) string { return chart.Optional(s.Throughput.OutputTokensPerSecond, chart.Digits) }},
+		{"steady", func(s *Summary) string { return chart.Optional(s.steadyTokens(), chart.Digits) }},
 	}
 	for _, l := range groupLatencies() {
 		columns = append(columns,
@@ -65,9 +67,9 @@ func groupColumns() []groupColumn {
 	}
 	return append(columns, groupColumn{"within SLO", func(s *Summary) string {
 		if s.Goodput == nil {
-			return none
+			return chart.None
 		}
-		return formatRatio(s.Goodput.Ratio)
+		return chart.FormatRatio(s.Goodput.Ratio)
 	}})
 }
 
@@ -100,7 +102,7 @@ func groupLatencies() []groupLatency {
 }
 
 func (g groupLatency) text(s *Summary, of func(*Distribution) *float64) string {
-	return optional(g.value(s, of), formatSeconds)
+	return chart.Optional(g.value(s, of), chart.FormatSeconds)
 }
 
 func (g groupLatency) value(s *Summary, of func(*Distribution) *float64) *float64 {
@@ -125,7 +127,7 @@ func (s *Summary) steadyTokens() *float64 {
 func (g Group) table() table {
 	t := table{Header: []string{g.Over, "run is"}}
 	columns := slices.DeleteFunc(groupColumns(), func(c groupColumn) bool {
-		return !slices.ContainsFunc(g.Members, func(m Member) bool { return m.Summary != nil && c.of(m.Summary) != none })
+		return !slices.ContainsFunc(g.Members, func(m Member) bool { return m.Summary != nil && c.of(m.Summary) != chart.None })
 	})
 	for _, c := range columns {
 		t.Header = append(t.Header, c.name)
@@ -133,7 +135,7 @@ func (g Group) table() table {
 	for _, m := range g.Members {
 		cells := []string{m.Name, m.State}
 		for _, c := range columns {
-			text := none
+			text := chart.None
 			if m.Summary != nil {
 				text = c.of(m.Summary)
 			}
@@ -215,7 +217,7 @@ func (g Group) WriteText(w io.Writer) error {
 	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, row := range append([][]string{t.Header}, t.Rows...) {
 		for i, text := range row {
-			row[i] = printable(text)
+			row[i] = chart.Printable(text)
 		}
 		fmt.Fprintln(out, strings.Join(row, "\t"))
 	}
@@ -223,7 +225,7 @@ func (g Group) WriteText(w io.Writer) error {
 		return err
 	}
 	for _, line := range append(g.sentences(), g.Verdict) {
-		if _, err := fmt.Fprintln(w, printable(line)); err != nil {
+		if _, err := fmt.Fprintln(w, chart.Printable(line)); err != nil {
 			return err
 		}
 	}
@@ -246,7 +248,7 @@ func (g Group) WriteMarkdown(w io.Writer) error {
 	for _, warning := range g.warnings() {
 		fmt.Fprintf(&m.b, "- warning: %s\n", cell(warning))
 	}
-	m.line("\nTTFT and E2E count from the intended start. “Steady” is the throughput without ramp and drain. A percentile is given from the number of samples on that supports it; %s is no figure.", none)
+	m.line("\nTTFT and E2E count from the intended start. “Steady” is the throughput without ramp and drain. A percentile is given from the number of samples on that supports it; %s is no figure.", chart.None)
 	_, err := io.WriteString(w, m.b.String())
 	return err
 }

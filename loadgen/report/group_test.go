@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/umascope/umascope/loadgen/chart"
 	"github.com/umascope/umascope/loadgen/chat"
 )
 
@@ -16,15 +17,15 @@ func group(t *testing.T, loads ...float64) Group {
 	g := Group{Title: "Sweep " + hostileName, Verdict: "Every run that counts is valid.", Good: true, Over: "requests in flight", Notes: []string{"found " + hostileName}, Marks: []Mark{{loads[0], "within"}, {loads[len(loads)-1], "beyond"}}}
 	for i, load := range loads {
 		in := input()
-		in.Run, in.Labels = "r", map[string]string{"arm": hostileName, "host": "spark", "concurrency": number(load)}
+		in.Run, in.Labels = "r", map[string]string{"arm": hostileName, "host": "spark", "concurrency": chart.Number(load)}
 		records := steady(12)
 		if i == len(loads)-1 {
 			records = append(records, failed(99, 100, chat.StatusHTTP))
 		}
 		s := summarize(t, in, records...)
 		s.Model.Simulated = i == 0
-		s.Warnings = []string{"all warn", "warning of " + number(load)}
-		g.Members = append(g.Members, Member{Run: "r", Name: number(load), Load: load, State: "valid", Summary: &s})
+		s.Warnings = []string{"all warn", "warning of " + chart.Number(load)}
+		g.Members = append(g.Members, Member{Run: "r", Name: chart.Number(load), Load: load, State: "valid", Summary: &s})
 	}
 	g.Members = append(g.Members, Member{Run: "gone", Name: hostileName, State: "failed"})
 	return g
@@ -57,7 +58,7 @@ func TestAGroupShowsEveryRunAndWhatTheyHaveInCommon(t *testing.T) {
 			t.Errorf("%d dots and %d crosses in %.80s", dots, crosses, picture)
 		}
 	}
-	if rows := g.table().Rows; len(rows) != 4 || rows[3][2] != none || rows[0][2] != "12 ok" {
+	if rows := g.table().Rows; len(rows) != 4 || rows[3][2] != chart.None || rows[0][2] != "12 ok" {
 		t.Errorf("rows %q", rows)
 	}
 }
@@ -68,7 +69,7 @@ func TestAColumnThatNoRunHasIsLeftOut(t *testing.T) {
 		t.Errorf("columns %s", header)
 	}
 	g.Members[1].Summary.Goodput = &Goodput{Ratio: .5}
-	if rows := g.table(); rows.Header[len(rows.Header)-1] != "within SLO" || rows.Rows[0][len(rows.Header)-1] != none || rows.Rows[1][len(rows.Header)-1] != "50 %" {
+	if rows := g.table(); rows.Header[len(rows.Header)-1] != "within SLO" || rows.Rows[0][len(rows.Header)-1] != chart.None || rows.Rows[1][len(rows.Header)-1] != "50 %" {
 		t.Errorf("%q", rows)
 	}
 }
@@ -102,8 +103,8 @@ func TestADurationOfZeroIsDrawnToo(t *testing.T) {
 		g.Members[i].Summary.Latency.TPOT = &Clocks{Send: &Distribution{P50: &p50}}
 	}
 	axis := valueAxis("", 0, .03, true)
-	if axis.log || axis.lo != 0 {
-		t.Errorf("an axis from %g, logarithmic: %t", axis.lo, axis.log)
+	if axis.Log || axis.Lo != 0 {
+		t.Errorf("an axis from %g, logarithmic: %t", axis.Lo, axis.Log)
 	}
 	if figures := g.figures(); len(figures) != 5 {
 		t.Errorf("%d figures", len(figures))
@@ -114,7 +115,7 @@ func TestADurationOfZeroIsDrawnToo(t *testing.T) {
 func TestAMarkAtTheEndOfTheAxisStaysOnTheDrawing(t *testing.T) {
 	g := group(t, 1, 2, 64)
 	f := g.figures()[0]
-	for _, c := range []*chart{f.Desk, f.Phone} {
+	for _, c := range []*chart.Drawing{f.Desk, f.Phone} {
 		for _, s := range c.Shapes {
 			if s.Class == "mark-text" && s.Text == "beyond" && (s.Anchor != "end" || s.X > c.Width) {
 				t.Errorf("it %ss at %g of %g", s.Anchor, s.X, c.Width)

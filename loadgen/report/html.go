@@ -2,11 +2,10 @@ package report
 
 import (
 	_ "embed"
-	"html/template"
 	"io"
 	"slices"
-	"strings"
 
+	"github.com/umascope/umascope/loadgen/chart"
 	"github.com/umascope/umascope/loadgen/telemetry"
 )
 
@@ -26,35 +25,12 @@ type Drawn struct {
 	line  *timeline  // of all
 }
 
-var (
-	//go:embed page.html
-	pageText string
-	// partsText is what pages have in common: how figures and tables are written, and the style.
-	//go:embed parts.html
-	partsText string
-)
+//go:embed page.html
+var pageText string
 
 // HTML writes one self-contained page: no script, nothing loaded from elsewhere. Every text goes
-// through html/template, nothing is declared safe, and characters that do not print are replaced
-// on the way out, once for all.
-func HTML(w io.Writer, p Page) error { return writePage(w, pageText, p.view()) }
-
-func writePage(w io.Writer, source string, view any) error {
-	page, err := template.New("page").Parse(partsText + source)
-	if err != nil {
-		return err
-	}
-	var text strings.Builder
-	if err := page.Execute(&text, view); err != nil {
-		return err
-	}
-	for line := range strings.Lines(text.String()) {
-		if _, err := io.WriteString(w, printable(strings.TrimSuffix(line, "\n"))+"\n"); err != nil {
-			return err
-		}
-	}
-	return nil
-}
+// through html/template.
+func HTML(w io.Writer, p Page) error { return chart.WritePage(w, pageText, p.view()) }
 
 // view is the page as its template reads it.
 type view struct {
@@ -69,8 +45,8 @@ type view struct {
 	Lengths         table
 	Evidence        table
 	Phases          table
-	Distributions   []figure
-	Timeline        []figure
+	Distributions   []chart.Figure
+	Timeline        []chart.Figure
 	Machines        []machineView
 	SameRead        int
 	Recorded        bool  // the load was a command, not ours
@@ -88,7 +64,7 @@ type machineView struct {
 	Machine
 	Live    bool
 	Facts   facts
-	Figures []figure
+	Figures []chart.Figure
 }
 
 func (p Page) view() view {
@@ -96,8 +72,8 @@ func (p Page) view() view {
 	v := view{
 		Title: p.Title, Verdict: s.verdictText(), Valid: s.Valid,
 		Identity: s.identity(), Facts: s.facts(), Reasons: s.InvalidReasons, Warnings: s.Warnings,
-		Latencies: table{distributionHeader("latency", "n"), distributionRows(s.Latency.distinct().rows(), formatSeconds)},
-		Lengths:   table{distributionHeader("tokens per request", "n"), distributionRows(s.Tokens.rows(), digits)},
+		Latencies: table{distributionHeader("latency", "n"), distributionRows(s.Latency.distinct().rows(), chart.FormatSeconds)},
+		Lengths:   table{distributionHeader("tokens per request", "n"), distributionRows(s.Tokens.rows(), chart.Digits)},
 		Phases:    s.phaseTable(),
 		Recorded:  s.Tool != nil, Reported: s.Tool.table(),
 	}
@@ -105,7 +81,7 @@ func (p Page) view() view {
 		v.Evidence = s.Signals.table()
 	}
 	if w := s.SteadyState; w != nil {
-		v.Steady = &steadyView{w.says(), table{distributionHeader("latency", "n"), distributionRows(w.Latency.distinct().rows(), formatSeconds)}}
+		v.Steady = &steadyView{w.says(), table{distributionHeader("latency", "n"), distributionRows(w.Latency.distinct().rows(), chart.FormatSeconds)}}
 	}
 	for _, rule := range Rules() {
 		if slices.Contains(s.Checked, rule.Check) {
@@ -136,10 +112,10 @@ func (p Page) end() float64 {
 }
 
 // spans are the phases for the figures over time.
-func (s Summary) spans() []phaseSpan {
-	var spans []phaseSpan
+func (s Summary) spans() []chart.Span {
+	var spans []chart.Span
 	for _, name := range s.phaseOrder() {
-		spans = append(spans, phaseSpan{name, s.Phases[name].Start, s.Phases[name].End})
+		spans = append(spans, chart.Span{Name: name, Start: s.Phases[name].Start, End: s.Phases[name].End})
 	}
 	return spans
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/umascope/umascope/loadgen/chart"
 )
 
 // Markdown writes report.md: what ran, whether it is valid, and every figure with its number of
@@ -30,7 +32,7 @@ func Markdown(w io.Writer, s Summary) error {
 	}
 	if lengths := s.Tokens.rows(); len(lengths) > 0 {
 		m.line("## Tokens per request")
-		m.table(distributionHeader("", "n"), distributionRows(lengths, digits))
+		m.table(distributionHeader("", "n"), distributionRows(lengths, chart.Digits))
 	}
 	for _, machine := range s.Machines {
 		m.machine(machine)
@@ -40,7 +42,7 @@ func Markdown(w io.Writer, s Summary) error {
 		m.table(phases.Header, phases.Rows)
 	}
 	if s.Tool == nil {
-		m.line("A percentile is given from the number of samples on that supports it (p50: 5, p75: 11, p90: 29, p95: 59, p99: 299, p99.9: 2,995); %s is no figure. Only requests that ended ok enter latencies. “Send” starts when the request was dispatched, “intended start” when it was due.", none)
+		m.line("A percentile is given from the number of samples on that supports it (p50: 5, p75: 11, p90: 29, p95: 59, p99: 299, p99.9: 2,995); %s is no figure. Only requests that ended ok enter latencies. “Send” starts when the request was dispatched, “intended start” when it was due.", chart.None)
 	}
 	_, err := io.WriteString(w, m.b.String())
 	return err
@@ -83,7 +85,7 @@ func (m *markdown) latencies(title string, l *Latency) {
 		return
 	}
 	m.line("## %s", cell(title))
-	m.table(distributionHeader("latency", "n"), distributionRows(rows, formatSeconds))
+	m.table(distributionHeader("latency", "n"), distributionRows(rows, chart.FormatSeconds))
 	if l.ChunkGap != nil && l.ChunkGap.SameRead > 0 {
 		m.line("%d chunks came in one network read with the chunk before them; they are in no chunk gap.", l.ChunkGap.SameRead)
 	}
@@ -113,5 +115,5 @@ func cell(text string) string {
 	return strings.NewReplacer(
 		`\`, `\\`, "|", `\|`, "`", "\\`", "*", `\*`, "_", `\_`, "[", `\[`, "]", `\]`, "#", `\#`, "~", `\~`,
 		"<", "&lt;", ">", "&gt;", "&", "&amp;", "!", `\!`,
-	).Replace(printable(text))
+	).Replace(chart.Printable(text))
 }

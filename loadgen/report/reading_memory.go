@@ -29,8 +29,8 @@ func (r *reading) memory() *Memory {
 // ledgerAt reads the ledger at its three moments.
 func (r *reading) ledgerAt(peakNS int64) *LedgerAt {
 	var at LedgerAt
-	if len(r.log.Phases) > 0 && starting(r.log.Phases[0].Name) {
-		at.Start = r.ledgerAtStartOf(r.log.Phases[0].Name)
+	if phase, known := r.startPhase(); known {
+		at.Start = r.ledgerAtStartOf(phase)
 	}
 	if ns, ok := r.readyNS(); ok {
 		at.Ready = r.ledger(ns)
@@ -43,6 +43,23 @@ func (r *reading) ledgerAt(peakNS int64) *LedgerAt {
 	}
 	return &at
 }
+
+// startPhase is the phase with whose beginning the engine begins to be started, if the run began that
+// early. What a machine cools down from is not what the engine found there.
+func (r *reading) startPhase() (string, bool) {
+	for _, phase := range r.log.Phases {
+		if !starting(phase.Name) {
+			return "", false
+		}
+		if phase.Name != phaseCooldown {
+			return phase.Name, true
+		}
+	}
+	return "", false
+}
+
+// phaseCooldown is the phase in which a campaign waits before it starts the engine.
+const phaseCooldown = "cooldown"
 
 // readyNS is the moment at which the engine was ready and nothing had been asked of it: the start
 // of the first phase after those. Where nothing tells the start of an engine from its work, as in a
@@ -69,7 +86,7 @@ const phaseReady = "ready"
 
 // starting says whether the engine is not there yet in a phase.
 func starting(phase string) bool {
-	return phase == phaseBefore || phase == "cooldown" || phase == "start" || phase == metric.PhaseLoad
+	return phase == phaseBefore || phase == phaseCooldown || phase == "start" || phase == metric.PhaseLoad
 }
 
 func (r *reading) ledgerAtStartOf(phase string) map[string]float64 {

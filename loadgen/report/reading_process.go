@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/umascope/umascope/exporter/metric"
+	"github.com/umascope/umascope/loadgen/chart"
 )
 
 // held is what one process held of the GPUs at most.
@@ -46,7 +47,7 @@ func (p held) group() string {
 }
 
 func (p held) String() string {
-	return fmt.Sprintf("%s (%s) held %s", p.comm, p.pid, formatBytes(p.bytes))
+	return fmt.Sprintf("%s (%s) held %s", p.comm, p.pid, chart.FormatBytes(p.bytes))
 }
 
 // holders lists the processes on the GPUs of the measured phases, with the most that each held.

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/umascope/umascope/loadgen/chart"
 	"github.com/umascope/umascope/loadgen/telemetry"
 )
 
@@ -97,7 +98,7 @@ func TestWhatWasFreeWhenTheKVCacheWasSized(t *testing.T) {
 		in.Telemetry, in.Phases = log, []Phase{{"load", 0, 10e9}, {"measure", 10e9, 15e9}}
 		s := summarize(t, in, steady(40)...)
 		if got := s.Memory.FreeAtKVSizing; (got == nil) != (test.want == nil) || (got != nil && *got != *test.want) {
-			t.Errorf("%s: %s, want %s", name, optional(got, formatBytes), optional(test.want, formatBytes))
+			t.Errorf("%s: %s, want %s", name, chart.Optional(got, chart.FormatBytes), chart.Optional(test.want, chart.FormatBytes))
 		}
 	}
 }

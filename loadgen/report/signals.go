@@ -5,6 +5,7 @@ import (
 	"math"
 	"strings"
 
+	"github.com/umascope/umascope/loadgen/chart"
 	"github.com/umascope/umascope/loadgen/evidence"
 )
 
@@ -31,13 +32,13 @@ func (s Signals) table() table {
 		if signal.Reason != "" {
 			grade += ": " + string(signal.Reason)
 		}
-		t.Rows = append(t.Rows, []string{signal.name, grade, signal.says, none, none, none})
+		t.Rows = append(t.Rows, []string{signal.name, grade, signal.says, chart.None, chart.None, chart.None})
 		for _, w := range signal.Witnesses {
 			agrees := "no"
 			if w.Agrees {
 				agrees = "yes"
 			}
-			t.Rows = append(t.Rows, []string{"", "", w.Name, digits(w.Value) + " " + w.Unit, expected(w.Expected), agrees})
+			t.Rows = append(t.Rows, []string{"", "", w.Name, chart.Digits(w.Value) + " " + w.Unit, expected(w.Expected), agrees})
 		}
 	}
 	return t
@@ -46,9 +47,9 @@ func (s Signals) table() table {
 // expected writes a range.
 func expected(r evidence.Range) string {
 	if math.IsInf(r[1], 1) {
-		return "at least " + digits(r[0])
+		return "at least " + chart.Digits(r[0])
 	}
-	return digits(r[0]) + " to " + digits(r[1])
+	return chart.Digits(r[0]) + " to " + chart.Digits(r[1])
 }
 
 // asked says whether there is more to show than that nobody looked.
@@ -97,7 +98,7 @@ func differing(signal evidence.Signal) string {
 	var parts []string
 	for _, w := range signal.Witnesses {
 		if !w.Agrees {
-			parts = append(parts, fmt.Sprintf("%s is %s, expected %s", strings.ReplaceAll(w.Name, "_", " "), digits(w.Value), expected(w.Expected)))
+			parts = append(parts, fmt.Sprintf("%s is %s, expected %s", strings.ReplaceAll(w.Name, "_", " "), chart.Digits(w.Value), expected(w.Expected)))
 		}
 	}
 	return "answers from the cache are not those that were computed: " + strings.Join(parts, "; ")

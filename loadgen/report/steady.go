@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/umascope/umascope/loadgen/chart"
 	"github.com/umascope/umascope/loadgen/chat"
 )
 
@@ -56,7 +57,7 @@ func (a *aggregate) steadyState() *SteadyState {
 // says is what the window is, in words.
 func (w SteadyState) says() string {
 	return fmt.Sprintf("From %s to %s, the first and the last moment with %d requests in flight or more, which half of the time had: %d requests were sent then and ended ok; %s output tokens per second.",
-		formatSeconds(w.Start), formatSeconds(w.End), w.InFlight, w.Requests, optional(w.Throughput.OutputTokensPerSecond, digits))
+		chart.FormatSeconds(w.Start), chart.FormatSeconds(w.End), w.InFlight, w.Requests, chart.Optional(w.Throughput.OutputTokensPerSecond, chart.Digits))
 }
 
 // window is a stretch of a phase in which the level is in flight at its ends.

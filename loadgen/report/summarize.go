@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/umascope/umascope/exporter/metric"
+	"github.com/umascope/umascope/loadgen/chart"
 	"github.com/umascope/umascope/loadgen/chat"
 	"github.com/umascope/umascope/loadgen/telemetry"
 )
@@ -314,7 +315,7 @@ func (r *reading) warnings() []string {
 		add("%s, not live: its figures are not measurements of this run", r.Mode)
 	}
 	if capped := r.throttle[metric.ReasonSWPowerCap]; capped > 0 && r.live() {
-		add("clocks were held by the software power cap for %s of %s", formatSeconds(capped), formatSeconds(r.windowSeconds))
+		add("clocks were held by the software power cap for %s of %s", chart.FormatSeconds(capped), chart.FormatSeconds(r.windowSeconds))
 	}
 	if len(r.kvDiffers) > 0 {
 		add("%s tell of KV caches of different size: its capacity is not known", strings.Join(r.kvDiffers, ", "))

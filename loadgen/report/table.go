@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/umascope/umascope/loadgen/chart"
 )
 
 // table is a heading row and rows; the first column is text, the others are figures.
@@ -56,7 +58,7 @@ func distributionHeader(first ...string) []string {
 func (d *Distribution) cells(format func(float64) string) []string {
 	cells := []string{fmt.Sprint(d.N)}
 	for _, v := range []*float64{d.Mean, d.SD, d.Min, d.P25, d.P50, d.P75, d.P90, d.P95, d.P99, d.P999, d.Max} {
-		cells = append(cells, optional(v, format))
+		cells = append(cells, chart.Optional(v, format))
 	}
 	return cells
 }
@@ -98,9 +100,9 @@ func (at LedgerAt) table() table {
 			if moment.lines == nil {
 				continue
 			}
-			text := none
+			text := chart.None
 			if v, ok := moment.lines[name]; ok {
-				text = formatBytes(v)
+				text = chart.FormatBytes(v)
 			}
 			row = append(row, text)
 		}
@@ -122,8 +124,8 @@ func (s Summary) phaseTable() table {
 		p := s.Phases[name]
 		first := p.firstToken()
 		row := []string{
-			name, formatSeconds(p.Start), formatSeconds(p.End), Summary{Requests: p.Requests}.requestCounts(),
-			optional(p.Throughput.OutputTokensPerSecond, digits), optional(first.Mean, formatSeconds), optional(first.P50, formatSeconds),
+			name, chart.FormatSeconds(p.Start), chart.FormatSeconds(p.End), Summary{Requests: p.Requests}.requestCounts(),
+			chart.Optional(p.Throughput.OutputTokensPerSecond, chart.Digits), chart.Optional(first.Mean, chart.FormatSeconds), chart.Optional(first.P50, chart.FormatSeconds),
 		}
 		t.Rows = append(t.Rows, row[:len(t.Header)])
 	}
@@ -145,7 +147,7 @@ func (t *Thermal) table() table {
 	}
 	rows := table{Header: []string{"clock held down by", "for"}}
 	for _, reason := range slices.Sorted(maps.Keys(t.ThrottleSeconds)) {
-		rows.Rows = append(rows.Rows, []string{reason, formatSeconds(t.ThrottleSeconds[reason])})
+		rows.Rows = append(rows.Rows, []string{reason, chart.FormatSeconds(t.ThrottleSeconds[reason])})
 	}
 	return rows
 }

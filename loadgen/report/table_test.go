@@ -3,6 +3,8 @@ package report
 import (
 	"slices"
 	"testing"
+
+	"github.com/umascope/umascope/loadgen/chart"
 )
 
 // Whether prompts came from a cache shows in how soon their answers begin: of a pass and of the one that
@@ -17,7 +19,7 @@ func TestEachPhaseHasItsTimeToFirstToken(t *testing.T) {
 	if at < 0 {
 		t.Fatal(table.Header)
 	}
-	for i, want := range []string{"400 ms", "100 ms", none} {
+	for i, want := range []string{"400 ms", "100 ms", chart.None} {
 		if got := table.Rows[i][at]; got != want {
 			t.Errorf("%s: %s, want %s", table.Rows[i][0], got, want)
 		}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/umascope/umascope/loadgen/chart"
 	"github.com/umascope/umascope/loadgen/chat"
 )
 
@@ -78,20 +79,20 @@ func (s Summary) facts() []fact {
 	}
 	facts := []fact{
 		{"requests", s.requestCounts()},
-		{"requests per second", optional(s.Throughput.RequestsPerSecond, digits)},
-		{"output tokens per second", optional(s.Throughput.OutputTokensPerSecond, digits)},
-		{"input tokens per second", optional(s.Throughput.InputTokensPerSecond, digits)},
-		{"measured for", optional(s.Throughput.DurationSeconds, formatSeconds)},
+		{"requests per second", chart.Optional(s.Throughput.RequestsPerSecond, chart.Digits)},
+		{"output tokens per second", chart.Optional(s.Throughput.OutputTokensPerSecond, chart.Digits)},
+		{"input tokens per second", chart.Optional(s.Throughput.InputTokensPerSecond, chart.Digits)},
+		{"measured for", chart.Optional(s.Throughput.DurationSeconds, chart.FormatSeconds)},
 	}
 	if g := s.Goodput; g != nil {
 		met := "not met"
 		if g.Met {
 			met = "met"
 		}
-		facts = append(facts, fact{"within " + g.SLO, fmt.Sprintf("%s of %d, %s", formatRatio(g.Ratio), g.Requests, met)})
+		facts = append(facts, fact{"within " + g.SLO, fmt.Sprintf("%s of %d, %s", chart.FormatRatio(g.Ratio), g.Requests, met)})
 	}
 	if w := s.SteadyState; w != nil {
-		facts = append(facts, fact{"output tokens per second, steady", optional(w.Throughput.OutputTokensPerSecond, digits)})
+		facts = append(facts, fact{"output tokens per second, steady", chart.Optional(w.Throughput.OutputTokensPerSecond, chart.Digits)})
 	}
 	return append(append(facts, s.Signals.facts(s.Model.Simulated)...), s.machineFacts()...)
 }
@@ -118,19 +119,19 @@ func (s Summary) machineFacts() []fact {
 		facts = append(facts, fact{name, text})
 	}
 	if m := s.Memory; m != nil {
-		add(m.Origin, "memory used when ready, KV cache excluded", m.ExcludingKV, formatBytes)
-		add(m.Origin, "free for CUDA when the KV cache was sized", m.FreeAtKVSizing, formatBytes)
-		add(m.Origin, "memory used, peak", m.UsedPeak, formatBytes)
-		add(m.Origin, "GPU-held memory, peak", m.GPUHeldPeak, formatBytes)
-		add(m.Origin, "free for CUDA, least", m.CUDAFreeMin, formatBytes)
+		add(m.Origin, "memory used when ready, KV cache excluded", m.ExcludingKV, chart.FormatBytes)
+		add(m.Origin, "free for CUDA when the KV cache was sized", m.FreeAtKVSizing, chart.FormatBytes)
+		add(m.Origin, "memory used, peak", m.UsedPeak, chart.FormatBytes)
+		add(m.Origin, "GPU-held memory, peak", m.GPUHeldPeak, chart.FormatBytes)
+		add(m.Origin, "free for CUDA, least", m.CUDAFreeMin, chart.FormatBytes)
 	}
 	facts = append(facts, s.engineFacts()...)
 	if t := s.Thermal; t != nil {
-		add(t.Origin, "GPU temperature, highest", t.MaxCelsius, formatCelsius)
+		add(t.Origin, "GPU temperature, highest", t.MaxCelsius, chart.FormatCelsius)
 	}
 	if e := s.Energy; e != nil {
-		add(e.Origin, "energy", &e.Joules, formatJoules)
-		add(e.Origin, "energy per output token", e.JoulesPerOutputToken, formatJoules)
+		add(e.Origin, "energy", &e.Joules, chart.FormatJoules)
+		add(e.Origin, "energy per output token", e.JoulesPerOutputToken, chart.FormatJoules)
 	}
 	return facts
 }
@@ -144,16 +145,16 @@ func (s Summary) engineFacts() []fact {
 		}
 	}
 	if kv := s.KV; kv != nil {
-		add("KV cache", kv.Source, kv.CapacityBytes, formatBytes)
-		add("KV cache, tokens", kv.Source, kv.CapacityTokens, digits)
+		add("KV cache", kv.Source, kv.CapacityBytes, chart.FormatBytes)
+		add("KV cache, tokens", kv.Source, kv.CapacityTokens, chart.Digits)
 	}
 	if m := s.Memory; m != nil && m.EngineReported != nil {
 		e := m.EngineReported
-		add("peak by the engine", e.Source, e.Peak, formatBytes)
-		add("outside of its framework, by the engine", e.Source, e.NonTorch, formatBytes)
+		add("peak by the engine", e.Source, e.Peak, chart.FormatBytes)
+		add("outside of its framework, by the engine", e.Source, e.NonTorch, chart.FormatBytes)
 		if s.KV == nil || s.KV.Source != e.Source { // else it stands there already
-			add("KV cache by the engine", e.Source, e.KV, formatBytes)
-			add("KV cache by the engine, tokens", e.Source, e.KVTokens, digits)
+			add("KV cache by the engine", e.Source, e.KV, chart.FormatBytes)
+			add("KV cache by the engine, tokens", e.Source, e.KVTokens, chart.Digits)
 		}
 	}
 	return facts
@@ -176,7 +177,7 @@ func Text(w io.Writer, s Summary) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	line := func(cells ...string) {
 		for i := range cells {
-			cells[i] = printable(cells[i])
+			cells[i] = chart.Printable(cells[i])
 		}
 		fmt.Fprintln(table, strings.Join(cells, "\t")) // Flush returns what goes wrong
 	}
@@ -196,8 +197,8 @@ func Text(w io.Writer, s Summary) error {
 	}
 	for _, r := range s.Latency.distinct().rows() {
 		d := r.values
-		line(r.name, r.from, strconv.Itoa(d.N), optional(d.P50, formatSeconds),
-			optional(d.P90, formatSeconds), optional(d.P99, formatSeconds), optional(d.Max, formatSeconds))
+		line(r.name, r.from, strconv.Itoa(d.N), chart.Optional(d.P50, chart.FormatSeconds),
+			chart.Optional(d.P90, chart.FormatSeconds), chart.Optional(d.P99, chart.FormatSeconds), chart.Optional(d.Max, chart.FormatSeconds))
 	}
 	line("")
 	line(s.verdictText())

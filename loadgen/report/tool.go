@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/umascope/umascope/loadgen/chart"
 	"github.com/umascope/umascope/loadgen/extract"
 	"github.com/umascope/umascope/loadgen/sheet"
 )
@@ -61,13 +62,13 @@ func named(v extract.Value) string {
 func formatValue(v extract.Value) string {
 	switch v.Unit {
 	case extract.Bytes:
-		return formatBytes(v.Value)
+		return chart.FormatBytes(v.Value)
 	case extract.Seconds:
-		return formatSeconds(v.Value)
+		return chart.FormatSeconds(v.Value)
 	case extract.PerSecond:
-		return digits(v.Value) + " /s"
+		return chart.Digits(v.Value) + " /s"
 	default:
-		return digits(v.Value)
+		return chart.Digits(v.Value)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/umascope/umascope/loadgen/chart"
 	"github.com/umascope/umascope/loadgen/chat"
 	"github.com/umascope/umascope/loadgen/telemetry"
 )
@@ -256,7 +257,7 @@ func TestMachineFiguresAreThoseOfTheMeasuredPhases(t *testing.T) {
 		"delta of the warm-up": {ptr(s.Phases["warmup"].Deltas[`uma_gpu_energy_joules_total{uuid="GPU-1"}`].Delta), 200},
 	} {
 		if test.got == nil || math.Abs(*test.got-test.want) > 1e-5*math.Abs(test.want) {
-			t.Errorf("%s: %v, want %v", name, optional(test.got, digits), test.want)
+			t.Errorf("%s: %v, want %v", name, chart.Optional(test.got, chart.Digits), test.want)
 		}
 	}
 	if s.Memory.LedgerAt.Start != nil {

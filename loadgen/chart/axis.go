@@ -1,0 +1,140 @@
+package chart
+
+import (
+	"math"
+	"slices"
+	"strconv"
+)
+
+// Steps returns about n round numbers from lo to hi: multiples of 1, 2 or 5 times a power of ten.
+func Steps(lo, hi float64, n int) []float64 {
+	if !(hi > lo) || n < 1 {
+		return []float64{lo}
+	}
+	raw := (hi - lo) / float64(n)
+	unit := math.Pow(10, math.Floor(math.Log10(raw)))
+	step := 10 * unit
+	for _, factor := range []float64{1, 2, 5} {
+		if factor*unit >= raw {
+			step = factor * unit
+			break
+		}
+	}
+	var at []float64
+	for i := math.Ceil(lo / step); i*step <= hi*(1+1e-9); i++ {
+		at = append(at, i*step)
+	}
+	return at
+}
+
+// Linear is an axis whose upper end is round, in units of which a value has scale.
+func Linear(title string, lo, hi, scale float64, n int) Axis {
+	if !(hi > lo) {
+		hi = lo + 1/scale
+	}
+	inside := Steps(lo*scale, hi*scale, n)
+	if len(inside) > 1 {
+		step := inside[1] - inside[0]
+		hi = math.Ceil(hi*scale/step-1e-9) * step / scale
+		lo = math.Floor(lo*scale/step+1e-9) * step / scale
+		inside = Steps(lo*scale, hi*scale, n)
+	}
+	a := Axis{Title: title, Lo: lo, Hi: hi}
+	for _, v := range inside {
+		a.Ticks = append(a.Ticks, Tick{At: v / scale, Text: Number(v)})
+	}
+	return a
+}
+
+// Logarithmic is an axis over powers of ten, with ticks at 1, 2 and 5 of each.
+func Logarithmic(title string, lo, hi, scale float64) Axis {
+	a := Axis{Title: title, Lo: lo, Hi: hi, Log: true}
+	for decade := math.Floor(math.Log10(lo * scale)); decade <= math.Log10(hi*scale); decade++ {
+		for _, factor := range []float64{1, 2, 5} {
+			v := factor * math.Pow(10, decade)
+			if v >= lo*scale && v <= hi*scale {
+				a.Ticks = append(a.Ticks, Tick{At: v / scale, Text: Number(v)})
+			}
+		}
+	}
+	return a
+}
+
+// SecondsUnit is the unit in which durations up to hi are written on an axis.
+func SecondsUnit(hi float64) (scale float64, unit string) {
+	switch {
+	case hi < 1e-3:
+		return 1e6, "µs"
+	case hi < 1:
+		return 1e3, "ms"
+	default:
+		return 1, "s"
+	}
+}
+
+// TimeAxis runs from the run's start to its end.
+func TimeAxis(end float64, n int) Axis {
+	if end > 600 {
+		return Linear("minutes since the run's start", 0, end, 1./60, n).Between(0, end)
+	}
+	return Linear("seconds since the run's start", 0, end, 1, n).Between(0, end)
+}
+
+// Between cuts an axis at exactly these values: a run has no time after its end, and a pool is no
+// round number.
+func (a Axis) Between(lo, hi float64) Axis {
+	if hi <= lo {
+		return a
+	}
+	a.Lo, a.Hi = lo, hi
+	a.Ticks = slices.DeleteFunc(a.Ticks, func(t Tick) bool { return t.At < lo || t.At > hi })
+	return a
+}
+
+// BytesAxis is in GiB, or in MiB where all is small, and ends a little beyond the values.
+func BytesAxis(lo, hi float64) Axis {
+	a := Linear("GiB", lo, hi, 1./(1<<30), 5)
+	if hi < 2<<30 {
+		a = Linear("MiB", lo, hi, 1./(1<<20), 5)
+	}
+	return a.Between(lo*1.03, hi*1.03)
+}
+
+// Number writes a tick without the noise of binary fractions.
+func Number(v float64) string {
+	return strconv.FormatFloat(math.Round(v*1e6)/1e6, 'f', -1, 64)
+}
+
+// Axis maps values to a stretch of the drawing.
+type Axis struct {
+	Title  string
+	Lo, Hi float64
+	Log    bool
+	Ticks  []Tick
+}
+
+// Tick is a value that an axis names.
+type Tick struct {
+	At   float64
+	Text string
+}
+
+// Share is where a value lies between the ends of the axis, 0 to 1.
+func (a Axis) Share(v float64) float64 {
+	lo, hi := a.Lo, a.Hi
+	if a.Log {
+		v, lo, hi = math.Log(max(v, lo)), math.Log(lo), math.Log(hi)
+	}
+	if hi <= lo {
+		return 0
+	}
+	return min(1, max(0, (v-lo)/(hi-lo)))
+}
+
+// At is the value at a share of the axis.
+func (a Axis) At(share float64) float64 {
+	if a.Log {
+		return a.Lo * math.Pow(a.Hi/a.Lo, share)
+	}
+	return a.Lo + share*(a.Hi-a.Lo)
+}

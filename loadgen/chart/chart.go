@@ -1,0 +1,63 @@
+// Package chart draws the figures of pages, and writes amounts with their units. It knows axes and
+// shapes, and what pages have in common (parts.html): the style, in light, dark and print, and how a
+// figure and a table stand on a page. What is drawn is decided elsewhere.
+//
+// Drawings are made here instead of by a chart library: a page must hold everything it needs, work
+// without a script, follow the reader's light or dark setting, and be text that a test can read.
+// Shapes are plain data; only html/template turns them into SVG, so that every label is escaped by
+// what writes it.
+package chart
+
+// Drawing is one picture. Lengths are in units of its own view box, which is about as wide in
+// pixels as the drawing is shown.
+type Drawing struct {
+	Width, Height float64
+	Label         string // what a reader who cannot see it is told
+	Shapes        []Shape
+}
+
+// Shape is one element. Class decides about colour, in the style sheet.
+type Shape struct {
+	Kind   string // path, rect, dot, text
+	Class  string
+	D      string // of a path
+	X, Y   float64
+	W, H   float64
+	Text   string
+	Anchor string // start, middle, end
+	Title  string // shown when pointed at
+}
+
+// Figure is one picture with its words. It is drawn twice, for a desk and for a phone, because
+// a drawing that is scaled down is one whose labels cannot be read.
+type Figure struct {
+	Title   string
+	Caption string
+	Full    bool // as wide as the page; otherwise two stand side by side
+	Desk    *Drawing
+	Phone   *Drawing
+	Legend  []LegendItem
+}
+
+// LegendItem is a colour and what it stands for.
+type LegendItem struct{ Class, Text string }
+
+// Sizes of the drawings.
+const (
+	halfWidth, fullWidth, phoneWidth = 500, 1040, 366
+	halfHeight, fullHeight           = 230, 340
+	phoneHeight                      = 250
+)
+
+// Draw renders a figure in both sizes.
+func (f Figure) Draw(drawing func(width, height float64) *Drawing) Figure {
+	width, height := float64(halfWidth), float64(halfHeight)
+	if f.Full {
+		width, height = fullWidth, fullHeight
+	}
+	f.Desk, f.Phone = drawing(width, height), drawing(phoneWidth, phoneHeight)
+	return f
+}
+
+// TicksFor is how many ticks an axis of that length bears.
+func TicksFor(width float64) int { return max(4, int(width/90)) }

@@ -1,0 +1,144 @@
+package chart
+
+import (
+	"fmt"
+	"math"
+	"strings"
+)
+
+// Frame is the drawing area between two axes.
+type Frame struct {
+	Drawing                  *Drawing
+	X, Y                     Axis
+	Left, Top, Right, Bottom float64
+}
+
+// Margins around the drawing area, for the numbers and titles of the axes.
+const (
+	MarginLeft, MarginRight = 52, 12
+	marginTop, marginBottom = 32, 42
+)
+
+// NewFrame draws the axes. The marks come on top of their grid.
+func NewFrame(width, height float64, x, y Axis, label string) *Frame {
+	f := &Frame{
+		Drawing: &Drawing{Width: width, Height: height, Label: label}, X: x, Y: y,
+		Left: MarginLeft, Top: marginTop, Right: width - MarginRight, Bottom: height - marginBottom,
+	}
+	for _, t := range y.Ticks {
+		at := f.PY(t.At)
+		f.Line("grid", f.Left, at, f.Right, at)
+		f.Text("tick", f.Left-6, at+4, "end", t.Text)
+	}
+	for _, t := range f.fitting(x.Ticks) {
+		at := f.PX(t.At)
+		f.Line("grid", at, f.Bottom, at, f.Bottom+4)
+		f.Text("tick", at, f.Bottom+17, "middle", t.Text)
+	}
+	f.Text("axis", (f.Left+f.Right)/2, height-6, "middle", x.Title)
+	f.Text("axis", 4, 12, "start", y.Title)
+	f.Line("base", f.Left, f.Bottom, f.Right, f.Bottom)
+	return f
+}
+
+// tickSpace is how many units a tick's text takes at most.
+const tickSpace = 34
+
+// fitting leaves out ticks that would run into their neighbour.
+func (f *Frame) fitting(ticks []Tick) []Tick {
+	var fit []Tick
+	for _, t := range ticks {
+		if len(fit) == 0 || f.PX(t.At)-f.PX(fit[len(fit)-1].At) >= tickSpace {
+			fit = append(fit, t)
+		}
+	}
+	return fit
+}
+
+// PX is where a value of the horizontal axis is on the drawing.
+func (f *Frame) PX(v float64) float64 { return Tenth(f.Left + (f.Right-f.Left)*f.X.Share(v)) }
+
+// PY is where a value of the vertical axis is on the drawing.
+func (f *Frame) PY(v float64) float64 { return Tenth(f.Bottom - (f.Bottom-f.Top)*f.Y.Share(v)) }
+
+// Tenth rounds to a tenth of a unit: finer is not seen and only makes the page larger.
+func Tenth(v float64) float64 { return math.Round(10*v) / 10 }
+
+// Add draws a shape on top of the others.
+func (f *Frame) Add(s Shape) { f.Drawing.Shapes = append(f.Drawing.Shapes, s) }
+
+// Text writes at a place of the drawing.
+func (f *Frame) Text(class string, x, y float64, anchor, text string) {
+	f.Add(Shape{Kind: "text", Class: class, X: Tenth(x), Y: Tenth(y), Anchor: anchor, Text: text})
+}
+
+// Line joins two places of the drawing.
+func (f *Frame) Line(class string, x1, y1, x2, y2 float64) {
+	f.Add(Shape{Kind: "path", Class: class, D: fmt.Sprintf("M%g %gL%g %g", Tenth(x1), Tenth(y1), Tenth(x2), Tenth(y2))})
+}
+
+// Cross marks a value that must not be taken for one of the others.
+func (f *Frame) Cross(x, y float64, title string) {
+	f.Add(Shape{Kind: "path", Class: "cross", D: fmt.Sprintf("M%g %gl7 7m0-7l-7 7", Tenth(x-3.5), Tenth(y-3.5)), Title: title})
+}
+
+// Place is a point in the units of the axes.
+type Place struct{ X, Y float64 }
+
+// Polyline draws lines through each run of points; between runs there is nothing.
+func (f *Frame) Polyline(class, title string, runs [][]Place) {
+	var d strings.Builder
+	for _, run := range runs {
+		f.trace(&d, "M", run)
+		if len(run) == 1 {
+			d.WriteString("h.1") // one sample between two gaps is a dot, not nothing
+		}
+	}
+	if d.Len() > 0 {
+		f.Add(Shape{Kind: "path", Class: class, D: d.String(), Title: title})
+	}
+}
+
+// Area fills between a lower and an upper edge, which have the same x.
+func (f *Frame) Area(class, title string, lower, upper []Place) {
+	if len(upper) == 0 {
+		return
+	}
+	var d strings.Builder
+	f.trace(&d, "M", upper)
+	reversed := make([]Place, len(lower))
+	for i, p := range lower {
+		reversed[len(lower)-1-i] = p
+	}
+	f.trace(&d, "L", reversed)
+	d.WriteString("Z")
+	f.Add(Shape{Kind: "path", Class: class, D: d.String(), Title: title})
+}
+
+func (f *Frame) trace(d *strings.Builder, first string, points []Place) {
+	command := first
+	for _, p := range points {
+		fmt.Fprintf(d, "%s%g %g", command, f.PX(p.X), f.PY(p.Y))
+		command = "L"
+	}
+}
+
+// LetterWidth is how wide a letter of a label is, about.
+const LetterWidth = 6.5
+
+// Phases marks where each phase begins; its name stands there if there is room.
+func (f *Frame) Phases(phases []Span) {
+	for _, p := range phases {
+		from, to := f.PX(p.Start), f.PX(p.End)
+		f.Line("phase-line", from, f.Top, from, f.Bottom)
+		if to-from > LetterWidth*float64(len(p.Name))+4 {
+			f.Text("phase", from, f.Top-5, "start", p.Name)
+		}
+	}
+}
+
+// Span is a stretch of time with a name, in seconds since the run's start.
+type Span struct {
+	Name       string
+	Start, End float64
+}
