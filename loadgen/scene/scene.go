@@ -63,6 +63,7 @@ type Scene struct {
 	Spans []folder.Span
 
 	settings  Settings
+	away      bool // the engine
 	container *container
 	described folder.Container
 	folder    folder.Folder
@@ -74,19 +75,46 @@ type Scene struct {
 // Look finds what the settings name, before anything is kept. The page of an exporter on this machine is
 // followed if they name none and it answers; none is looked for if it is empty. Errors name the flag.
 func Look(ctx context.Context, s Settings, exporter string, log *slog.Logger) (*Scene, error) {
+	scene, err := LookAtMachines(ctx, s, exporter, log)
+	if err == nil {
+		err = scene.LookAtEngine(ctx)
+	}
+	return scene, err
+}
+
+// LookAtMachines is Look while the engine is not there: nothing is expected of it until LookAtEngine.
+func LookAtMachines(ctx context.Context, s Settings, exporter string, log *slog.Logger) (*Scene, error) {
 	sources, err := s.sources(ctx, exporter, log)
 	if err != nil {
 		return nil, err
 	}
-	scene := &Scene{Sources: sources, settings: s}
-	if s.Container != "" {
-		c, facts, err := findContainer(ctx, s.Container)
+	return &Scene{Sources: sources, settings: s, away: true}, nil
+}
+
+// LookAtEngine finds the container that the engine runs in, and follows its pages from now on.
+func (s *Scene) LookAtEngine(ctx context.Context) error {
+	if s.settings.Container != "" {
+		c, facts, err := findContainer(ctx, s.settings.Container)
 		if err != nil {
-			return nil, fmt.Errorf("--container: %w", err)
+			return fmt.Errorf("--container: %w", err)
 		}
-		scene.container, scene.described = &c, facts
+		s.container, s.described = &c, facts
+		if s.manifest != nil {
+			s.manifest.Container = &s.described
+		}
 	}
-	return scene, nil
+	s.setAway(false)
+	return nil
+}
+
+// EngineGoes ends what is expected of the engine: it is stopped now.
+func (s *Scene) EngineGoes() { s.setAway(true) }
+
+func (s *Scene) setAway(away bool) {
+	s.away = away
+	if s.sampler != nil {
+		s.sampler.Rest(away)
+	}
 }
 
 // sources returns everything that is to be followed.
@@ -142,7 +170,7 @@ func (s *Scene) Follow(ctx context.Context, clock func() int64) error {
 	}
 	s.sampler, err = telemetry.Start(context.WithoutCancel(ctx), telemetry.Options{
 		Sources: s.Sources, Interval: s.settings.Interval,
-		File: s.folder.Path(folder.TelemetryFile), Clock: clock, Page: s.snapshots.Add,
+		File: s.folder.Path(folder.TelemetryFile), Clock: clock, Page: s.snapshots.Add, Away: s.away,
 	})
 	return err
 }

@@ -32,6 +32,7 @@ type follower struct {
 	room    int // series that this source may have
 	out     *writer
 	borders chan border
+	resting func() bool // whether the page is of an engine that is away
 
 	series  map[string]int // index by key
 	last    map[int]float64
@@ -70,8 +71,10 @@ func (f *follower) follow(ctx context.Context, stop <-chan struct{}) {
 			f.sampleBorder(ctx, b)
 		case <-timer.C:
 			f.takeBorders(ctx) // they go first: without its border a phase has no figures
-			f.stats.SamplesWanted++
-			f.sample(ctx, nil)
+			if !f.resting() {
+				f.stats.SamplesWanted++
+				f.sample(ctx, nil)
+			}
 			due = due.Add(f.options.Interval)
 			due = f.skip(due)
 			timer.Reset(time.Until(due))
@@ -86,7 +89,7 @@ func (f *follower) skip(due time.Time) time.Time {
 	for now := time.Now(); due.Before(now); due = due.Add(f.options.Interval) {
 		skipped++
 	}
-	if skipped > 0 {
+	if skipped > 0 && !f.resting() {
 		f.stats.SamplesWanted += skipped
 		f.out.put(line{Gap: &gapLine{f.index, f.options.Clock(), skipped, "not taken in time"}})
 	}
@@ -106,6 +109,9 @@ func (f *follower) takeBorders(ctx context.Context) {
 }
 
 func (f *follower) sampleBorder(ctx context.Context, b border) {
+	if f.resting() {
+		return
+	}
 	if !f.sample(ctx, &b) {
 		f.stats.MissingBorders = append(f.stats.MissingBorders, b.phase)
 	}

@@ -122,11 +122,13 @@ func (l *Log) Bounded(source *SourceLog, phase string) bool {
 	return began > 0 && len(l.Windows(source, phase)) == began
 }
 
-// MissingBorders names the phases whose beginning has no sample of this source.
+// MissingBorders names the phases whose beginning has no sample of this source. That of an engine is not
+// there in phases before its first.
 func (l *Log) MissingBorders(source *SourceLog) []string {
 	var missing []string
 	for i, p := range l.Phases {
-		if _, ok := source.borders[i]; !ok {
+		away := source.Foreign && (len(source.Samples) == 0 || p.AtNS < source.Samples[0])
+		if _, ok := source.borders[i]; !ok && !away {
 			missing = append(missing, p.Name)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -20,6 +21,8 @@ type Sampler struct {
 	followers []*follower
 	stop      chan struct{}
 	running   sync.WaitGroup
+	// resting is set while the engine is not there: nobody expects its pages.
+	resting atomic.Bool
 
 	mutex   sync.Mutex // guards borders
 	borders int
@@ -43,6 +46,7 @@ func Start(ctx context.Context, o Options) (*Sampler, error) {
 		return nil, err
 	}
 	s := &Sampler{clock: o.Clock, out: out, stop: make(chan struct{}), missed: map[*follower][]string{}}
+	s.Rest(o.Away)
 	s.follow(ctx, o)
 	s.running.Go(func() { s.flush() })
 	return s, nil
@@ -54,7 +58,7 @@ func (s *Sampler) follow(ctx context.Context, o Options) {
 	for i, source := range o.Sources {
 		f := &follower{
 			index: i, source: source, options: o, client: s.client, parse: parser(source), room: room[i],
-			out: s.out, borders: make(chan border, borderQueue),
+			out: s.out, borders: make(chan border, borderQueue), resting: func() bool { return source.Foreign && s.resting.Load() },
 			series: map[string]int{}, last: map[int]float64{}, dropped: map[string]bool{},
 			stats: SourceStats{Name: source.Name, Foreign: source.Foreign},
 		}
@@ -92,6 +96,10 @@ func (s *Sampler) Mark(phase string) {
 		}
 	}
 }
+
+// Rest says whether the engine is away: until it is there, and once it has been stopped, its pages are
+// neither asked nor missed. Exporters are followed all the time.
+func (s *Sampler) Rest(away bool) { s.resting.Store(away) }
 
 // Stop takes the border samples that are still due, completes the file and says what was
 // sampled. It must be called exactly once, after the last Mark. The error is that of the file:

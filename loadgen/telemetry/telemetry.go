@@ -37,6 +37,8 @@ type Options struct {
 	// nobody wants it. It is called from the goroutines of the sources, a source's next sample waits
 	// for it, and it must not keep the bytes.
 	Page func(source string, border int, phase string, page []byte)
+	// Away says that the engine is not there yet, as Rest does later.
+	Away bool
 	// Client fetches the pages; nil stands for one of our own. Redirects are never followed.
 	Client *http.Client
 }

@@ -1,0 +1,75 @@
+package telemetry
+
+import (
+	"errors"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func TestThePageOfAnEngineThatIsAwayIsNeitherAskedNorMissed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		there := false
+		asked := 0
+		o := options(t, func(host string, _ int) (string, error) {
+			if host == "spark" {
+				return "uma_memory_pool_bytes 1\n", nil
+			}
+			asked++
+			if !there {
+				return "", errors.New("refused")
+			}
+			return "vllm:num_requests_running 3\n", nil
+		}, Source{Name: "spark", URL: "http://spark"}, Source{Name: "engine", URL: "http://engine", Foreign: true})
+		o.Away = true
+		s := start(t, o)
+		s.Mark("load")
+		time.Sleep(2500 * time.Millisecond)
+		if asked != 0 {
+			t.Errorf("asked %d times while it was away", asked)
+		}
+		there = true
+		s.Rest(false)
+		s.Mark("ready")
+		time.Sleep(2 * time.Second)
+		s.Rest(true)
+		there = false
+		time.Sleep(2 * time.Second)
+		stats := stop(t, s)
+		for _, source := range stats.Sources {
+			if source.SamplesWanted != source.SamplesGot || len(source.MissingBorders) > 0 {
+				t.Errorf("%+v", source)
+			}
+		}
+		if got := stats.Sources[0].SamplesGot; got != 7 {
+			t.Errorf("the exporter was sampled %d times", got)
+		}
+		log := read(t, o.File)
+		engine := log.Source("engine")
+		if missing := log.MissingBorders(engine); len(missing) > 0 || !log.Bounded(engine, "ready") {
+			t.Errorf("missing %v, windows %v", missing, log.Windows(engine, "ready"))
+		}
+	})
+}
+
+func TestAnEngineThatIsMissedBeforeItWentIsSaidToBe(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := options(t, func(_ string, scrape int) (string, error) {
+			if scrape > 1 {
+				return "", errors.New("refused")
+			}
+			return "vllm:num_requests_running 3\n", nil
+		}, Source{Name: "engine", URL: "http://engine", Foreign: true})
+		s := start(t, o)
+		time.Sleep(time.Millisecond)
+		s.Mark("measure")
+		time.Sleep(1500 * time.Millisecond)
+		s.Rest(true)
+		stats := stop(t, s).Sources[0]
+		log := read(t, o.File)
+		if stats.SamplesWanted != 2 || stats.SamplesGot != 1 || !slices.Equal(stats.MissingBorders, []string{"measure"}) || !slices.Equal(log.MissingBorders(log.Sources[0]), []string{"measure"}) {
+			t.Errorf("%+v, in the file %v", stats, log.MissingBorders(log.Sources[0]))
+		}
+	})
+}
