@@ -23,6 +23,7 @@ func Subjects() []Subject {
 		{"Thermal", thermalDefs()},
 		{"Network", networkDefs()},
 		{"Load", loadDefs()},
+		{"Results", resultsDefs()},
 	}
 }
 

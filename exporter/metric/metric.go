@@ -14,11 +14,13 @@ import (
 // Kind is the Prometheus type of a series.
 type Kind string
 
-// The three kinds in use. Summaries are not: quantiles of several processes cannot be added.
+// The kinds in use. What goes on is never a summary: quantiles of several processes cannot be added. A
+// run that is over has quantiles of all its requests, and nothing is added to them.
 const (
 	KindCounter   Kind = "counter"
 	KindGauge     Kind = "gauge"
 	KindHistogram Kind = "histogram"
+	KindSummary   Kind = "summary"
 )
 
 // Def describes one metric family.
@@ -103,7 +105,7 @@ func (d Def) LabelNames() []string {
 // HasLabel says whether the family carries the label.
 func (d Def) HasLabel(label Label) bool { return slices.Contains(d.Labels, label) }
 
-// Definer is any of Counter, Gauge and Histogram.
+// Definer is any of Counter, Gauge, Histogram and Summary.
 type Definer interface{ Def() Def }
 
 // Counter is a family of values that only grow until their source restarts.
@@ -118,6 +120,10 @@ type Histogram struct {
 	buckets []float64
 }
 
+// Summary is a family of quantiles of what is over, which the label quantile tells apart, with their
+// number and their sum.
+type Summary struct{ def Def }
+
 // Def returns the definition.
 func (c Counter) Def() Def { return c.def }
 
@@ -126,6 +132,9 @@ func (g Gauge) Def() Def { return g.def }
 
 // Def returns the definition.
 func (h Histogram) Def() Def { return h.def }
+
+// Def returns the definition.
+func (s Summary) Def() Def { return s.def }
 
 // Buckets returns the classic upper bounds in the unit of the family, ascending, without +Inf.
 func (h Histogram) Buckets() []float64 { return slices.Clone(h.buckets) }
@@ -137,6 +146,8 @@ const NativeFactor = 1.0218971486541166
 func counter(d Def) Counter { d.Kind = KindCounter; return Counter{d} }
 
 func gauge(d Def) Gauge { d.Kind = KindGauge; return Gauge{d} }
+
+func summary(d Def) Summary { d.Kind, d.Sum = KindSummary, SumNever(); return Summary{d} }
 
 func histogram(d Def, buckets []float64) Histogram {
 	d.Kind = KindHistogram

@@ -18,7 +18,10 @@ const (
 	State     Unit = "0 or 1"
 	Info      Unit = "always 1"
 
-	BytesPerSecond Unit = "bytes per second"
+	BytesPerSecond  Unit = "bytes per second"
+	TokensPerSecond Unit = "tokens per second"
+	Quotient        Unit = "candidate / baseline"
+	Deviations      Unit = "standard deviations"
 )
 
 // Suffix is what a series name of this unit ends with, before _total; "" where the unit has none.
@@ -32,6 +35,8 @@ func (u Unit) Suffix() string {
 		return "_celsius"
 	case BytesPerSecond:
 		return "_bytes_per_second"
+	case TokensPerSecond:
+		return "_tokens_per_second"
 	case Ratio:
 		return "_ratio"
 	case Info:

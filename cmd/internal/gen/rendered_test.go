@@ -75,11 +75,13 @@ func parse(t *testing.T, e expression) parser.Expr {
 	return parsed
 }
 
-// definition looks a series up in the vocabulary; classic buckets belong to their histogram.
+// definition looks a series up in the vocabulary; classic buckets belong to their histogram, numbers and
+// sums to their summary.
 func definition(name string) (metric.Def, bool) {
 	for _, definer := range slices.Concat(metric.All(), metric.Foreign()) {
 		d := definer.Def()
-		if d.Name == name || (d.Kind == metric.KindHistogram && d.Name+"_bucket" == name) {
+		if d.Name == name || (d.Kind == metric.KindHistogram && d.Name+"_bucket" == name) ||
+			(d.Kind == metric.KindSummary && (d.Name+"_count" == name || d.Name+"_sum" == name)) {
 			return d, true
 		}
 	}
@@ -89,7 +91,7 @@ func definition(name string) (metric.Def, bool) {
 // carries says whether series of the family can have the label, counting what the scrape job sets.
 func carries(d metric.Def, label string) bool {
 	return label == "__name__" || label == "host" || label == "job" || d.HasLabel(metric.Label(label)) ||
-		(d.Kind == metric.KindHistogram && label == "le")
+		(d.Kind == metric.KindHistogram && label == "le") || (d.Kind == metric.KindSummary && label == "quantile")
 }
 
 func TestEveryExpressionParsesAndNamesOnlyKnownSeriesAndLabels(t *testing.T) {
