@@ -7,33 +7,43 @@ import "time"
 // Schema names the form of a plan file.
 const Schema = "umascope.plan/1"
 
-// Plan is a plan file, checked. Texts of argv, env, cwd, files, urls and flags are templates
-// (text/template) over the values of the plan, the model and the arm until Render fills them in.
+// Plan is a plan file, checked. Texts of argv, env, cwd, files, urls, flags and labels are templates
+// (text/template) over the values of the plan, the model and the arm until Cell fills them in.
+//
+// Beside its name in the file, a field says by the tag "is" what the reader makes of it: required; a
+// template; its own key as a name; flags, whose values may be lists. The tag "one" lists the words that it may be.
 type Plan struct {
-	Schema string `yaml:"schema"`
-	Name   string `yaml:"name"`
+	Schema string `yaml:"schema" is:"required" one:"umascope.plan/1"`
+	// Name is that of the campaign and its folder: the file's, if empty.
+	Name string `yaml:"name" is:"name"`
 	// Values are variables of the whole plan; those of a model, then those of an arm, stand before them.
-	Values     map[string]string `yaml:"values"`
-	Models     []Model           `yaml:"models"`
-	Arms       []Arm             `yaml:"arms"`
-	Scenarios  []Scenario        `yaml:"scenarios"`
-	Iterations int               `yaml:"iterations"`
-	Order      Order             `yaml:"order"`
-	Seed       uint64            `yaml:"seed"`
-	Gates      Gates             `yaml:"gates"`
-	Checks     []Check           `yaml:"checks"`
-	Collect    []Collect         `yaml:"collect"`
-	PageCache  PageCache         `yaml:"page_cache"`
-	OnInvalid  OnInvalid         `yaml:"on_invalid"`
-	AbortIf    []AbortIf         `yaml:"abort_if"`
+	// A list is one line for each of its items.
+	Values    map[string]string `yaml:"values" is:"values"`
+	Models    []Model           `yaml:"models" is:"required"`
+	Arms      []Arm             `yaml:"arms" is:"required"`
+	Scenarios []Scenario        `yaml:"scenarios" is:"required"`
+	// Iterations is how often each scenario is run with each arm and model: 10.
+	Iterations int       `yaml:"iterations"`
+	Order      Order     `yaml:"order" one:"abba sequential random"`
+	Seed       uint64    `yaml:"seed"` // of the order random: 1337
+	Gates      Gates     `yaml:"gates"`
+	Checks     []Check   `yaml:"checks"`
+	Collect    []Collect `yaml:"collect"`
+	PageCache  PageCache `yaml:"page_cache"`
+	OnInvalid  OnInvalid `yaml:"on_invalid"`
+	AbortIf    []AbortIf `yaml:"abort_if"`
 	// Telemetry is NAME=URL of exporters, Scrape NAME=URL of engine pages; as the flags of run.
-	Telemetry []string `yaml:"telemetry"`
-	Scrape    []string `yaml:"scrape"`
-	// Flags are flags of run for every scenario that is one.
-	Flags map[string]string `yaml:"flags"`
-	// EngineRestart says whether the arm's processes are started anew for every run (the default) or
-	// stay up while the next run is of the same arm and model.
+	Telemetry []string `yaml:"telemetry" is:"template"`
+	Scrape    []string `yaml:"scrape" is:"template"`
+	// Flags are flags of run for every scenario that is one. A flag that may be repeated has a list, which
+	// is one line for each of its items.
+	Flags map[string]string `yaml:"flags" is:"flags template"`
+	// KeepUp leaves the arm's processes up while the next run is of the same arm and model. Otherwise
+	// they are started anew for every run.
 	KeepUp bool `yaml:"keep_up"`
+
+	// from is where the plan stands in its file; nil of one that was made otherwise.
+	from *source
 }
 
 // Order is how the runs of the arms follow each other in a cell of model and scenario.
@@ -48,44 +58,48 @@ const (
 
 // Model is one that every arm serves.
 type Model struct {
-	Name   string            `yaml:"name"`
-	Values map[string]string `yaml:"values"`
+	Name   string            `yaml:"name" is:"required name"`
+	Values map[string]string `yaml:"values" is:"values"`
 	// ExpectedBytes is memory that it is expected to need; a gate.
 	ExpectedBytes Bytes `yaml:"expected_memory"`
 }
 
 // Arm is one way to serve.
 type Arm struct {
-	Name      string            `yaml:"name"`
-	Labels    map[string]string `yaml:"labels"`
-	Values    map[string]string `yaml:"values"`
+	Name      string            `yaml:"name" is:"required name"`
+	Labels    map[string]string `yaml:"labels" is:"template"`
+	Values    map[string]string `yaml:"values" is:"values"`
 	Optional  bool              `yaml:"optional"` // one that cannot be started is skipped, and said to be
 	Files     []File            `yaml:"files"`
 	Processes []Process         `yaml:"processes"`
-	// Flags are flags of run while this arm is up.
-	Flags map[string]string `yaml:"flags"`
+	// Flags are flags of run while this arm is up; of record, those that it has too.
+	Flags map[string]string `yaml:"flags" is:"flags template"`
+	// Telemetry and Scrape are pages beside those of the plan.
+	Telemetry []string `yaml:"telemetry" is:"template"`
+	Scrape    []string `yaml:"scrape" is:"template"`
 }
 
 // File is rendered before the arm starts; its SHA-256 goes into the manifest.
 type File struct {
-	Path     string `yaml:"path"`
-	Text     string `yaml:"text"`   // the template itself
-	Source   string `yaml:"source"` // or a file that has it, relative to the plan
-	Mode     string `yaml:"mode"`   // octal; 0644
+	Path     string `yaml:"path" is:"required template"`
+	Text     string `yaml:"text" is:"template"` // the template itself
+	Source   string `yaml:"source"`             // or a file that has it, relative to the plan; read with the plan, into Text
+	Mode     string `yaml:"mode"`               // octal; 0644
 	Optional bool   `yaml:"optional"`
 }
 
 // Process is one that an arm needs, started in the order of the plan and stopped in the reverse.
 type Process struct {
-	Name string            `yaml:"name"`
-	Argv []string          `yaml:"argv"`
-	Env  map[string]string `yaml:"env"`
-	Cwd  string            `yaml:"cwd"`
+	// Name is that of its first word, if empty.
+	Name string            `yaml:"name" is:"name"`
+	Argv []string          `yaml:"argv" is:"required template"`
+	Env  map[string]string `yaml:"env" is:"template"`
+	Cwd  string            `yaml:"cwd" is:"template"`
 	// Container runs it by docker exec in that container, Host over ssh on that machine.
-	Container string `yaml:"container"`
-	Host      string `yaml:"host"`
+	Container string `yaml:"container" is:"template"`
+	Host      string `yaml:"host" is:"template"`
 	// Log is where its output goes; logs/NAME.log of the arm's folder if empty.
-	Log   string        `yaml:"log"`
+	Log   string        `yaml:"log" is:"template"`
 	Ready *Probe        `yaml:"ready"`
 	Alive *Probe        `yaml:"alive"`
 	Stop  Stop          `yaml:"stop"`
@@ -95,10 +109,10 @@ type Process struct {
 
 // Probe asks whether a process is ready or alive: by one of its ways.
 type Probe struct {
-	URL  string   `yaml:"url"`  // 2xx; of .../v1/models also a list that is not empty
-	Log  string   `yaml:"log"`  // a pattern (RE2) in the process's log
-	Port int      `yaml:"port"` // accepts TCP on loopback
-	Argv []string `yaml:"argv"` // exit code 0
+	URL  string   `yaml:"url" is:"template"`  // 2xx; of .../v1/models also a list that is not empty
+	Log  string   `yaml:"log"`                // a pattern (RE2) in the process's log
+	Port int      `yaml:"port"`               // accepts TCP on loopback
+	Argv []string `yaml:"argv" is:"template"` // exit code 0
 	// Timeout is how long until it must hold (ready: 10m), Every the pause between (2s; alive: 10s),
 	// Consecutive how often in a row (2; alive: failures in a row that count as dead, 3).
 	Timeout     time.Duration `yaml:"timeout"`
@@ -108,43 +122,45 @@ type Probe struct {
 
 // Stop is how a process is ended: its argv if it has one, else the signal; SIGKILL after the timeout.
 type Stop struct {
-	Argv    []string      `yaml:"argv"`
-	Signal  string        `yaml:"signal"`  // SIGTERM
-	Timeout time.Duration `yaml:"timeout"` // 30s
+	Argv    []string      `yaml:"argv" is:"template"`
+	Signal  string        `yaml:"signal" one:"SIGTERM SIGINT SIGHUP SIGQUIT SIGKILL SIGUSR1 SIGUSR2"` // SIGTERM
+	Timeout time.Duration `yaml:"timeout"`                                                            // 30s
 }
 
 // Scenario is one load.
 type Scenario struct {
-	Name string `yaml:"name"`
+	Name string `yaml:"name" is:"required name"`
 	// Run are flags of the verb run ("scenario", "requests", …); Record is a command whose run is
 	// recorded. One of the two.
-	Run    map[string]string `yaml:"run"`
+	Run    map[string]string `yaml:"run" is:"flags template"`
 	Record *Record           `yaml:"record"`
+	// Expected is how long a run of it lasts, without the start of the arm: for the dry run, until one was measured.
+	Expected time.Duration `yaml:"expected_duration"`
 }
 
 // Record is a command as the load.
 type Record struct {
-	Argv    []string          `yaml:"argv"`
-	Extract string            `yaml:"extract"`
-	Flags   map[string]string `yaml:"flags"`
+	Argv    []string          `yaml:"argv" is:"required template"`
+	Extract string            `yaml:"extract"` // none
+	Flags   map[string]string `yaml:"flags" is:"flags template"`
 }
 
 // Check is a command that prints one number, before or after every run.
 type Check struct {
-	Name    string        `yaml:"name"`
-	Argv    []string      `yaml:"argv"`
-	When    []string      `yaml:"when"`   // before, after; both if empty
-	Number  string        `yaml:"number"` // a pattern (RE2) whose group 1 is the number; the last number if empty
+	Name    string        `yaml:"name" is:"required name"`
+	Argv    []string      `yaml:"argv" is:"required template"`
+	When    []string      `yaml:"when" one:"before after"` // both if empty
+	Number  string        `yaml:"number"`                  // a pattern (RE2) whose group 1 is the number; the last number if empty
 	Unit    string        `yaml:"unit"`
 	Min     *float64      `yaml:"min"`
 	Max     *float64      `yaml:"max"`
-	Timeout time.Duration `yaml:"timeout"`
+	Timeout time.Duration `yaml:"timeout"` // 5m
 }
 
 // Collect is a command whose output goes into the run folder, once for each arm and model.
 type Collect struct {
-	Name string   `yaml:"name"`
-	Argv []string `yaml:"argv"`
+	Name string   `yaml:"name" is:"required name"`
+	Argv []string `yaml:"argv" is:"required template"`
 }
 
 // Gates are what has to hold before a run. One that does not by its time-out is recorded, and the run
@@ -154,7 +170,7 @@ type Gates struct {
 	Timeout time.Duration `yaml:"timeout"` // of each gate: 30m
 	// Cooldown is the least time between two runs: 5m.
 	Cooldown *time.Duration `yaml:"cooldown"`
-	// GPUCelsius is the temperature to fall to (45), or to within WithinFirstCelsius (2) of the first start.
+	// GPUCelsius is the temperature to fall to (45), or to within WithinFirstCelsius of the first start.
 	GPUCelsius         *float64 `yaml:"gpu_celsius"`
 	WithinFirstCelsius *float64 `yaml:"within_first_celsius"`
 	// CPURatio is the busy share of all cores: 0.1.
@@ -164,34 +180,34 @@ type Gates struct {
 	MemFreeWithin *Bytes `yaml:"mem_free_within"`
 	// SMClockHertz is the least clock under a two-second probe; Probe is the command that loads the GPU meanwhile.
 	SMClock *SMClock `yaml:"sm_clock"`
+	// Off are the gates that would hold by default and shall not.
+	Off []string `yaml:"off" one:"cooldown gpu_celsius cpu_ratio mem_free_within"`
 }
 
 // SMClock is the gate of the clock under load.
 type SMClock struct {
-	MinHertz float64  `yaml:"min_hertz"`
-	Argv     []string `yaml:"argv"`
+	MinHertz float64  `yaml:"min_hertz" is:"required"`
+	Argv     []string `yaml:"argv" is:"required template"`
 }
 
 // PageCache is what is done with the page cache before the arm starts: keep, drop, or evict of paths.
 type PageCache struct {
-	Policy string   `yaml:"policy"` // keep, evict, drop
-	Paths  []string `yaml:"paths"`
+	Policy string   `yaml:"policy" one:"keep evict drop"` // keep
+	Paths  []string `yaml:"paths" is:"template"`
 }
 
 // OnInvalid is what happens when a run is invalid.
 type OnInvalid struct {
-	Repeat int    `yaml:"repeat"` // in its slot, so that the order stays balanced: 2
-	Then   string `yaml:"then"`   // stop or skip: skip
+	Repeat int    `yaml:"repeat"`               // in its slot, so that the order stays balanced: 2
+	Then   string `yaml:"then" one:"skip stop"` // skip
 	// StopAfter is how many slots in a row may stay invalid: 3.
 	StopAfter int `yaml:"stop_after"`
 }
 
 // AbortIf ends the campaign when a signal is not proven.
 type AbortIf struct {
-	Signal      string `yaml:"signal"`
+	Signal string `yaml:"signal" is:"required"`
+	// AbsentAfter is of how many runs of an arm and model none has proven it: 1.
 	AbsentAfter int    `yaml:"absent_after"`
 	Arm         string `yaml:"arm"` // all if empty
 }
-
-// Bytes is a size; in a plan with a unit, such as 60GiB.
-type Bytes uint64

@@ -1,0 +1,45 @@
+package plan
+
+import (
+	"reflect"
+	"strings"
+)
+
+// What the tag "is" of a field may say; Plan tells what of it means.
+const (
+	isRequired = "required"
+	isTemplate = "template"
+	isName     = "name"
+	isValues   = "values"
+	isFlags    = "flags"
+)
+
+// field is a field of the types of a plan.
+type field struct {
+	index int
+	key   string   // in the file
+	is    string   // the tag
+	one   []string // the words that it may be; any if empty
+}
+
+// fieldsOf are the fields that a type has in the file.
+func fieldsOf(t reflect.Type) []field {
+	var fields []field
+	for i := range t.NumField() {
+		f := t.Field(i)
+		if key := f.Tag.Get("yaml"); key != "" {
+			fields = append(fields, field{index: i, key: key, is: f.Tag.Get("is"), one: strings.Fields(f.Tag.Get("one"))})
+		}
+	}
+	return fields
+}
+
+// has says whether a tag has a word.
+func has(is, word string) bool {
+	for one := range strings.FieldsSeq(is) {
+		if one == word {
+			return true
+		}
+	}
+	return false
+}

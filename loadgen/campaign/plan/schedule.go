@@ -1,0 +1,169 @@
+package plan
+
+import (
+	"fmt"
+	"hash/fnv"
+	"math/rand/v2"
+	"slices"
+	"strings"
+)
+
+// Slot is the place of one run in the order of a campaign. A run that is repeated is repeated in its slot.
+type Slot struct {
+	// Number counts from 1 and belongs to the plan: it is the same in every filtered part of it.
+	Number   int    `json:"slot"`
+	Model    string `json:"model"`
+	Arm      string `json:"arm"`
+	Scenario string `json:"scenario"`
+	// Iteration counts the runs of the same model, arm and scenario from 1.
+	Iteration int `json:"iteration"`
+	// Round counts, from 1, the times that every arm had its turn: what a round has of a model and
+	// scenario was made under like conditions and is a pair. 0 if the order has no rounds.
+	Round int `json:"round,omitempty"`
+}
+
+// Pair joins the runs of the arms that were made under like conditions; empty if there is no such order.
+func (s Slot) Pair() string {
+	if s.Round == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s/%s/%d", s.Model, s.Scenario, s.Round)
+}
+
+// String names the slot for a person.
+func (s Slot) String() string {
+	return fmt.Sprintf("slot %d: %s, %s, %s, iteration %d", s.Number, s.Model, s.Arm, s.Scenario, s.Iteration)
+}
+
+// Schedule is every run of the plan in its order, and nothing but a function of the plan: who goes on
+// after a crash finds the same. Models follow each other, because they are not compared; within a model
+// the arms take turns, and a turn has one run of every scenario.
+func (p *Plan) Schedule() []Slot {
+	var slots []Slot
+	for _, m := range p.Models {
+		for _, turn := range p.turns(m.Name) {
+			for _, s := range p.Scenarios {
+				turn.Number, turn.Model, turn.Scenario = len(slots)+1, m.Name, s.Name
+				slots = append(slots, turn)
+			}
+		}
+	}
+	return slots
+}
+
+// turns are the turns of the arms with a model, as slots without a scenario.
+func (p *Plan) turns(model string) []Slot {
+	if p.Order == Sequential {
+		return p.blocks()
+	}
+	arms := make([]string, len(p.Arms))
+	for i, a := range p.Arms {
+		arms[i] = a.Name
+	}
+	shuffled := p.shuffler(model)
+	var turns []Slot
+	for round := 1; round <= p.Iterations; round++ {
+		order := slices.Clone(arms)
+		switch {
+		case p.Order == Random:
+			shuffled.Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
+		case round%2 == 0:
+			slices.Reverse(order)
+		}
+		for _, arm := range order {
+			turns = append(turns, Slot{Arm: arm, Iteration: round, Round: round})
+		}
+	}
+	return turns
+}
+
+// blocks are all turns of an arm, then all of the next.
+func (p *Plan) blocks() []Slot {
+	var turns []Slot
+	for _, a := range p.Arms {
+		for i := 1; i <= p.Iterations; i++ {
+			turns = append(turns, Slot{Arm: a.Name, Iteration: i})
+		}
+	}
+	return turns
+}
+
+// shuffler is seeded by the model's name too, so that a model more or less changes no other's order.
+func (p *Plan) shuffler(model string) *rand.Rand {
+	name := fnv.New64a()
+	_, _ = name.Write([]byte(model)) // a hash takes everything
+	return rand.New(rand.NewPCG(p.Seed, name.Sum64()))
+}
+
+// Filter is a part of a plan. What is empty takes everything.
+type Filter struct {
+	Models, Arms, Scenarios []string
+	// Iterations is how many of each model, arm and scenario, 0 for all.
+	Iterations int
+}
+
+// ParseOnly reads the value of --only: model=NAME, arm=NAME and scenario=NAME with commas between, each
+// as often as needed.
+func ParseOnly(s string) (Filter, error) {
+	var f Filter
+	into := map[string]*[]string{"model": &f.Models, "arm": &f.Arms, "scenario": &f.Scenarios}
+	for _, pair := range strings.Split(s, ",") {
+		kind, name, _ := strings.Cut(strings.TrimSpace(pair), "=")
+		list := into[kind]
+		if list == nil || name == "" {
+			return Filter{}, fmt.Errorf("%q is none of model=NAME, arm=NAME, scenario=NAME", pair)
+		}
+		*list = append(*list, name)
+	}
+	return f, nil
+}
+
+// Select is what the filter takes of the schedule. Slots keep their numbers.
+func (p *Plan) Select(f Filter) ([]Slot, error) {
+	if err := p.has(f); err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(p.Schedule(), func(s Slot) bool { return !f.takes(s) }), nil
+}
+
+func (f Filter) takes(s Slot) bool {
+	among := func(names []string, name string) bool { return len(names) == 0 || slices.Contains(names, name) }
+	return among(f.Models, s.Model) && among(f.Arms, s.Arm) && among(f.Scenarios, s.Scenario) &&
+		(f.Iterations == 0 || s.Iteration <= f.Iterations)
+}
+
+// has says whether there is what the filter names.
+func (p *Plan) has(f Filter) error {
+	for _, named := range []struct {
+		kind        string
+		names, have []string
+	}{{"model", f.Models, p.modelNames()}, {"arm", f.Arms, p.armNames()}, {"scenario", f.Scenarios, p.scenarioNames()}} {
+		for _, name := range named.names {
+			if !slices.Contains(named.have, name) {
+				return fmt.Errorf("--only: the plan has no %s %q%s", named.kind, name, orNearest(name, named.have))
+			}
+		}
+	}
+	if f.Iterations > p.Iterations {
+		return fmt.Errorf("--iterations: %d is more than the %d of the plan: slots would change their numbers", f.Iterations, p.Iterations)
+	}
+	return nil
+}
+
+func (p *Plan) modelNames() []string {
+	return namesOf(p.Models, func(m Model) string { return m.Name })
+}
+
+func (p *Plan) armNames() []string { return namesOf(p.Arms, func(a Arm) string { return a.Name }) }
+
+func (p *Plan) scenarioNames() []string {
+	return namesOf(p.Scenarios, func(s Scenario) string { return s.Name })
+}
+
+func namesOf[T any](list []T, name func(T) string) []string {
+	names := make([]string, len(list))
+	for i, one := range list {
+		names[i] = name(one)
+	}
+	return names
+}
