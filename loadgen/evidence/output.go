@@ -1,6 +1,10 @@
 package evidence
 
-import "unicode/utf8"
+import (
+	"unicode/utf8"
+
+	"github.com/umascope/umascope/loadgen/stats"
+)
 
 const (
 	// alpha is how unlikely an excess of diverging outputs must be under the engine's own drift.
@@ -76,7 +80,7 @@ func OutputMatch(baseline, replayed Drift, computed bool) Signal {
 	if baseline.Pairs == 0 || replayed.Pairs == 0 {
 		return Unseen(NoBaseline)
 	}
-	p := Fisher(replayed.Diverging, replayed.Pairs, baseline.Diverging, baseline.Pairs)
+	p := stats.FisherExact(replayed.Diverging, replayed.Pairs, baseline.Diverging, baseline.Pairs)
 	early := replayed.Early > 0 && baseline.Early == 0
 	witnesses := []Witness{
 		witness("baseline_diverging", float64(baseline.Diverging), "prompts", Range{0, float64(baseline.Pairs)}),
@@ -91,7 +95,7 @@ func OutputMatch(baseline, replayed Drift, computed bool) Signal {
 		return signal(Consistent, CountersAbsent, witnesses...)
 	case replayed.Diverging == 0:
 		return signal(Proven, "", witnesses...)
-	case Fisher(replayed.Pairs, replayed.Pairs, baseline.Diverging, baseline.Pairs) >= alpha:
+	case stats.FisherExact(replayed.Pairs, replayed.Pairs, baseline.Diverging, baseline.Pairs) >= alpha:
 		return signal(NotObservable, DriftTooLarge, witnesses...)
 	}
 	return signal(Consistent, "", witnesses...)
@@ -109,7 +113,7 @@ func earlyWitness(baseline, replayed Drift) Witness {
 // mostDiverging is the most of so many prompts that may diverge under the baseline's drift.
 func mostDiverging(baseline Drift, pairs int) float64 {
 	for k := pairs; k > 0; k-- {
-		if Fisher(k, pairs, baseline.Diverging, baseline.Pairs) >= alpha {
+		if stats.FisherExact(k, pairs, baseline.Diverging, baseline.Pairs) >= alpha {
 			return float64(k)
 		}
 	}

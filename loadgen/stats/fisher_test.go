@@ -1,4 +1,4 @@
-package evidence
+package stats
 
 import (
 	"math"
@@ -22,13 +22,13 @@ func TestFisherGivesKnownValues(t *testing.T) {
 		{2, 3, 0, 3, 3. / 15},           // C(3,2) of C(6,2)
 		{500, 1000, 0, 1000, 7.65e-187}, // no overflow on the way; the order of magnitude is enough
 	} {
-		got := Fisher(c.hits, c.n, c.otherHits, c.otherN)
+		got := FisherExact(c.hits, c.n, c.otherHits, c.otherN)
 		if c.want < 1e-100 {
 			if got <= 0 || got > 1e-100 {
-				t.Errorf("Fisher(%d of %d, %d of %d) = %g", c.hits, c.n, c.otherHits, c.otherN, got)
+				t.Errorf("FisherExact(%d of %d, %d of %d) = %g", c.hits, c.n, c.otherHits, c.otherN, got)
 			}
 		} else if math.Abs(got-c.want) > 1e-9*math.Max(1, 1/c.want)*c.want {
-			t.Errorf("Fisher(%d of %d, %d of %d) = %.10g, want %.10g", c.hits, c.n, c.otherHits, c.otherN, got, c.want)
+			t.Errorf("FisherExact(%d of %d, %d of %d) = %.10g, want %.10g", c.hits, c.n, c.otherHits, c.otherN, got, c.want)
 		}
 	}
 }
@@ -52,13 +52,13 @@ func enumerated(hits, n, otherHits, otherN int) float64 {
 	return p / choose(n+otherN, all)
 }
 
-func TestFisherIsTheSumOverAllTables(t *testing.T) {
+func TestFisherExactIsTheSumOverAllTables(t *testing.T) {
 	for n := range 8 {
 		for m := range 8 {
 			for hits := range n + 1 {
 				for other := range m + 1 {
-					if got, want := Fisher(hits, n, other, m), enumerated(hits, n, other, m); math.Abs(got-want) > 1e-12 {
-						t.Fatalf("Fisher(%d of %d, %d of %d) = %v, want %v", hits, n, other, m, got, want)
+					if got, want := FisherExact(hits, n, other, m), enumerated(hits, n, other, m); math.Abs(got-want) > 1e-12 {
+						t.Fatalf("FisherExact(%d of %d, %d of %d) = %v, want %v", hits, n, other, m, got, want)
 					}
 				}
 			}
@@ -67,7 +67,7 @@ func TestFisherIsTheSumOverAllTables(t *testing.T) {
 }
 
 func TestFisherOfNoCountsIsNoEvidence(t *testing.T) {
-	for _, p := range []float64{Fisher(-1, 2, 0, 2), Fisher(3, 2, 0, 2), Fisher(0, 2, 3, 2), Fisher(0, 0, 0, 0)} {
+	for _, p := range []float64{FisherExact(-1, 2, 0, 2), FisherExact(3, 2, 0, 2), FisherExact(0, 2, 3, 2), FisherExact(0, 0, 0, 0)} {
 		if p != 1 {
 			t.Errorf("p = %v", p)
 		}

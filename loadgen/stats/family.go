@@ -1,0 +1,55 @@
+package stats
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// Holm adjusts the p values of a family of tests, so that with the chance alpha at most any of them is
+// wrongly significant. A p that is not a number counts as 1.
+func Holm(p []float64) []float64 {
+	adjusted, worst := make([]float64, len(p)), 0.0
+	for k, i := range ascending(p) {
+		worst = max(worst, asP(p[i])*float64(len(p)-k))
+		adjusted[i] = min(worst, 1)
+	}
+	return adjusted
+}
+
+// BenjaminiHochberg adjusts p values so that of those at or below alpha a share of alpha is wrong. A p
+// that is not a number counts as 1.
+func BenjaminiHochberg(p []float64) []float64 {
+	adjusted, least := make([]float64, len(p)), 1.0
+	for k, i := range slices.Backward(ascending(p)) {
+		least = min(least, asP(p[i])*float64(len(p))/float64(k+1))
+		adjusted[i] = least
+	}
+	return adjusted
+}
+
+// Bonferroni multiplies p values by their number. A p that is not a number counts as 1.
+func Bonferroni(p []float64) []float64 {
+	adjusted := make([]float64, len(p))
+	for i, v := range p {
+		adjusted[i] = min(asP(v)*float64(len(p)), 1)
+	}
+	return adjusted
+}
+
+func asP(p float64) float64 {
+	if math.IsNaN(p) {
+		return 1
+	}
+	return probability(p)
+}
+
+// ascending are the places of the values from the least on; the same values stay in their order.
+func ascending(p []float64) []int {
+	order := make([]int, len(p))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(asP(p[i]), asP(p[j])) })
+	return order
+}

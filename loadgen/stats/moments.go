@@ -1,0 +1,174 @@
+package stats
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/stat/distuv"
+)
+
+// Moments are what the tests of means need to know of a sample.
+type Moments struct {
+	N    int
+	Mean float64
+	SD   float64 // of the sample: divided by n - 1
+}
+
+// MomentsOf takes the moments of at least two values.
+func MomentsOf(x []float64) (Moments, error) {
+	if err := needs(2, x); err != nil {
+		return Moments{}, err
+	}
+	return momentsOf(x)
+}
+
+// momentsOf takes the moments of finite values in passes that keep all digits: the mean is corrected by
+// the mean of what is left of the values without it, and the squares are of values scaled to 1, so that
+// neither bytes nor nanoseconds overflow or vanish. That is why it is not gonum's. The SD of one is 0.
+func momentsOf(x []float64) (Moments, error) {
+	n := float64(len(x))
+	mean := 0.0
+	for _, v := range x {
+		mean += v / n
+	}
+	rest, largest := 0.0, 0.0
+	for _, v := range x {
+		rest += (v - mean) / n
+	}
+	mean += rest
+	for _, v := range x {
+		largest = max(largest, math.Abs(v-mean))
+	}
+	squares := 0.0
+	for _, v := range x {
+		d := (v - mean) / max(largest, math.SmallestNonzeroFloat64)
+		squares += d * d
+	}
+	m := Moments{N: len(x), Mean: mean}
+	if m.N > 1 && largest > 0 && !isRounding(largest, mean) {
+		m.SD = largest * math.Sqrt(squares/(n-1))
+	}
+	if math.IsNaN(m.SD) || math.IsInf(m.SD, 0) || math.IsInf(mean, 0) {
+		return Moments{}, fmt.Errorf("the values are too large: %w", ErrNotFinite)
+	}
+	return m, nil
+}
+
+// isRounding says whether a spread is no more than what the rounding of values of that size leaves.
+func isRounding(spread, size float64) bool { return spread <= 4*0x1p-52*math.Abs(size) }
+
+// check says whether moments given from outside can be computed with.
+func (m Moments) check() error {
+	if m.N < 2 {
+		return fmt.Errorf("%d of at least 2: %w", m.N, ErrTooFew)
+	}
+	for _, v := range []float64{m.Mean, m.SD} {
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return ErrNotFinite
+		}
+	}
+	if m.SD < 0 {
+		return fmt.Errorf("standard deviation %v: %w", m.SD, ErrRange)
+	}
+	return nil
+}
+
+// Description is a sample at a glance. What one value cannot tell, its spread, is nil.
+type Description struct {
+	N      int
+	Mean   float64
+	Median float64
+	Min    float64
+	Max    float64
+	// SD divides by n - 1, PopulationSD by n.
+	SD           *float64
+	PopulationSD *float64
+	// CV is the SD as a share of the mean's size; nil also where the mean is 0.
+	CV *float64
+}
+
+// Describe describes at least one value.
+func Describe(x []float64) (Description, error) {
+	if err := needs(1, x); err != nil {
+		return Description{}, err
+	}
+	m, err := momentsOf(x)
+	if err != nil {
+		return Description{}, err
+	}
+	d := Description{N: m.N, Mean: m.Mean, Median: Median(x), Min: slices.Min(x), Max: slices.Max(x)}
+	if m.N == 1 {
+		return d, nil
+	}
+	population := m.SD * math.Sqrt(float64(m.N-1)/float64(m.N))
+	d.SD, d.PopulationSD = &m.SD, &population
+	if cv := m.SD / math.Abs(m.Mean); !math.IsNaN(cv) && !math.IsInf(cv, 0) {
+		d.CV = &cv
+	}
+	return d, nil
+}
+
+// Quantile is the type-7 quantile of ascending values, as NumPy and R have by default; p is from 0 to 1.
+// It panics without a value.
+func Quantile(sorted []float64, p float64) float64 {
+	h := float64(len(sorted)-1) * min(max(p, 0), 1)
+	low := int(h)
+	high := min(low+1, len(sorted)-1)
+	share := h - float64(low)
+	// Weighted rather than stepped: the step between two large values of unlike signs overflows.
+	return (1-share)*sorted[low] + share*sorted[high]
+}
+
+// Median is of values in any order; it panics without one.
+func Median(x []float64) float64 {
+	return Quantile(slices.Sorted(slices.Values(x)), .5)
+}
+
+// MeanInterval is the confidence interval of a mean by Student's t.
+func MeanInterval(x []float64, level float64) (Interval, error) {
+	if err := share("level", level); err != nil {
+		return Interval{}, err
+	}
+	m, err := MomentsOf(x)
+	if err != nil {
+		return Interval{}, err
+	}
+	half := tQuantile((1+level)/2, float64(m.N-1)) * m.SD / math.Sqrt(float64(m.N))
+	return Interval{Low: m.Mean - half, High: m.Mean + half}, nil
+}
+
+// MedianBounds are two values of a sample between which the true median lies.
+type MedianBounds struct {
+	Interval
+	// Coverage is how sure that is: at least the level asked for, by steps.
+	Coverage float64
+	// LowRank and HighRank say which values they are in ascending order; the least is 1.
+	LowRank, HighRank int
+}
+
+// MedianInterval is the narrowest symmetric pair of order statistics that covers the median at the level.
+// It supposes no distribution. For 95 % it takes six values.
+func MedianInterval(x []float64, level float64) (MedianBounds, error) {
+	if err := share("level", level); err != nil {
+		return MedianBounds{}, err
+	}
+	if err := needs(1, x); err != nil {
+		return MedianBounds{}, err
+	}
+	below := distuv.Binomial{N: float64(len(x)), P: .5}
+	coverage := func(rank int) float64 { return 1 - 2*below.CDF(float64(rank-1)) }
+	rank := 1
+	for rank+1 <= len(x)/2 && coverage(rank+1) >= level {
+		rank++
+	}
+	if len(x) < 2 || coverage(rank) < level {
+		return MedianBounds{}, fmt.Errorf("%d for the median at %v: %w", len(x), level, ErrTooFew)
+	}
+	sorted := slices.Sorted(slices.Values(x))
+	high := len(x) + 1 - rank
+	return MedianBounds{
+		Interval: Interval{Low: sorted[rank-1], High: sorted[high-1]},
+		Coverage: coverage(rank), LowRank: rank, HighRank: high,
+	}, nil
+}

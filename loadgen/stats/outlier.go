@@ -1,0 +1,77 @@
+package stats
+
+import (
+	"fmt"
+	"math"
+)
+
+// GrubbsTest is of the value that lies farthest from the mean.
+type GrubbsTest struct {
+	At       int     // its place in the sample
+	G        float64 // how far, in standard deviations
+	Critical float64
+	// Outlier says that a normal sample reaches beyond Critical with the chance alpha only.
+	Outlier bool
+}
+
+// Grubbs tests both sides of at least three values for one outlier.
+func Grubbs(x []float64, alpha float64) (GrubbsTest, error) {
+	if err := share("alpha", alpha); err != nil {
+		return GrubbsTest{}, err
+	}
+	if err := needs(3, x); err != nil {
+		return GrubbsTest{}, err
+	}
+	m, err := momentsOf(x)
+	if err != nil {
+		return GrubbsTest{}, err
+	}
+	if m.SD == 0 {
+		return GrubbsTest{}, ErrNoSpread
+	}
+	var t GrubbsTest
+	for i, v := range x {
+		if g := math.Abs(v-m.Mean) / m.SD; g > t.G {
+			t.At, t.G = i, g
+		}
+	}
+	t.Critical = grubbsCritical(len(x), alpha)
+	t.Outlier = t.G > t.Critical
+	return t, nil
+}
+
+// grubbsCritical is of both sides; one side at alpha is both at twice that.
+func grubbsCritical(n int, alpha float64) float64 {
+	size := float64(n)
+	t := -tQuantile(alpha/(2*size), size-2)
+	// In parts: the square of t overflows for an alpha beyond use.
+	return (size - 1) / math.Sqrt(size) / math.Sqrt((size-2)/t/t+1)
+}
+
+// OutlyingZ is the modified z from which on a value is called an outlier (Iglewicz and Hoaglin).
+const OutlyingZ = 3.5
+
+// ModifiedZ says how far each value lies from the median, by the median of these distances: an outlier
+// does not hide itself by widening the spread. Values of which half or more are the same have no such
+// spread.
+func ModifiedZ(x []float64) ([]float64, error) {
+	if err := needs(3, x); err != nil {
+		return nil, err
+	}
+	median := Median(x)
+	distances := make([]float64, len(x))
+	for i, v := range x {
+		distances[i] = math.Abs(v - median)
+	}
+	mad := Median(distances)
+	if mad == 0 || isRounding(mad, median) {
+		return nil, ErrNoSpread
+	}
+	z := make([]float64, len(x))
+	for i, v := range x {
+		if z[i] = 0.6745 * ((v - median) / mad); math.IsInf(z[i], 0) || math.IsNaN(z[i]) {
+			return nil, fmt.Errorf("the values are too large: %w", ErrNotFinite)
+		}
+	}
+	return z, nil
+}

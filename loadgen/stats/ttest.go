@@ -1,0 +1,135 @@
+package stats
+
+import (
+	"fmt"
+	"math"
+
+	"gonum.org/v1/gonum/stat/distuv"
+)
+
+// TTest is a test of the difference of two means, b - a, against none.
+type TTest struct {
+	Difference float64
+	SE         float64 // standard error of the difference
+	T          float64
+	DF         float64 // degrees of freedom
+	P          float64 // two-sided
+}
+
+// Welch tests two samples that need not have the same spread.
+func Welch(a, b []float64) (TTest, error) { return ofSamples(a, b, WelchOf) }
+
+// WelchOf is Welch of samples of which only the moments are known.
+func WelchOf(a, b Moments) (TTest, error) {
+	if err := checkMoments(a, b); err != nil {
+		return TTest{}, err
+	}
+	sa, sb := a.SD/math.Sqrt(float64(a.N)), b.SD/math.Sqrt(float64(b.N))
+	se := math.Hypot(sa, sb)
+	if se == 0 {
+		return TTest{}, ErrNoSpread
+	}
+	// Welch and Satterthwaite, by the shares in the variance: nothing overflows.
+	wa, wb := sa/se*sa/se, sb/se*sb/se
+	return tTest(b.Mean-a.Mean, se, 1/(wa*wa/float64(a.N-1)+wb*wb/float64(b.N-1)), a.Mean, b.Mean)
+}
+
+// Pooled tests two samples taken to have the same spread: Student's own test.
+func Pooled(a, b []float64) (TTest, error) { return ofSamples(a, b, PooledOf) }
+
+// PooledOf is Pooled of samples of which only the moments are known.
+func PooledOf(a, b Moments) (TTest, error) {
+	if err := checkMoments(a, b); err != nil {
+		return TTest{}, err
+	}
+	se := pooledSD(a, b) * math.Sqrt(1/float64(a.N)+1/float64(b.N))
+	return tTest(b.Mean-a.Mean, se, float64(a.N+b.N-2), a.Mean, b.Mean)
+}
+
+// Paired tests two samples of which each value has its partner at the same place in the other.
+func Paired(a, b []float64) (TTest, error) {
+	if err := both(0, a, b); err != nil {
+		return TTest{}, err
+	}
+	if len(a) != len(b) {
+		return TTest{}, fmt.Errorf("%d and %d: %w", len(a), len(b), ErrUnpaired)
+	}
+	differences, size := make([]float64, len(a)), 0.0
+	for i := range a {
+		differences[i] = b[i] - a[i]
+		size = max(size, math.Abs(a[i]), math.Abs(b[i]))
+	}
+	m, err := MomentsOf(differences)
+	if err != nil {
+		return TTest{}, err
+	}
+	return tTest(m.Mean, m.SD/math.Sqrt(float64(m.N)), float64(m.N-1), size, size)
+}
+
+// ofSamples does a test of moments on two samples.
+func ofSamples(a, b []float64, test func(a, b Moments) (TTest, error)) (TTest, error) {
+	ma, err := MomentsOf(a)
+	if err != nil {
+		return TTest{}, err
+	}
+	mb, err := MomentsOf(b)
+	if err != nil {
+		return TTest{}, err
+	}
+	return test(ma, mb)
+}
+
+func checkMoments(a, b Moments) error {
+	if err := a.check(); err != nil {
+		return err
+	}
+	return b.check()
+}
+
+// tTest is the test of a difference with its standard error; sizeA and sizeB are those of the values,
+// beside which a standard error may be nothing but rounding.
+func tTest(difference, se, df, sizeA, sizeB float64) (TTest, error) {
+	if se == 0 || isRounding(se, max(math.Abs(sizeA), math.Abs(sizeB))) {
+		return TTest{}, ErrNoSpread
+	}
+	t := TTest{Difference: difference, SE: se, T: difference / se, DF: df}
+	for _, v := range []float64{t.Difference, t.SE, t.T, t.DF} {
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return TTest{}, fmt.Errorf("the values are too large: %w", ErrNotFinite)
+		}
+	}
+	t.P = probability(2 * tAbove(math.Abs(t.T), df))
+	return t, nil
+}
+
+// Interval is the confidence interval of the difference; level is .95 for 95 %.
+func (t TTest) Interval(level float64) Interval {
+	half := tQuantile((1+min(max(level, 0), 1-0x1p-50))/2, t.DF) * t.SE
+	return Interval{Low: t.Difference - half, High: t.Difference + half}
+}
+
+// Equivalence is two one-sided tests of whether a difference lies within bounds.
+type Equivalence struct {
+	TL, TU float64 // of the difference against the lower and the upper bound
+	PL, PU float64
+	// P is the larger of the two: at or below alpha, the 1 - 2 alpha interval lies within the bounds.
+	P float64
+}
+
+// Equivalent tests whether the difference is smaller than a margin, either way.
+func (t TTest) Equivalent(margin float64) Equivalence { return t.EquivalentBetween(-margin, margin) }
+
+// EquivalentBetween tests whether the difference lies between two bounds, which need not be as far from 0:
+// a ratio within 2 % is between log(.98) and log(1.02) on the log scale.
+func (t TTest) EquivalentBetween(low, high float64) Equivalence {
+	e := Equivalence{TL: (t.Difference - low) / t.SE, TU: (t.Difference - high) / t.SE}
+	e.PL, e.PU = probability(tAbove(e.TL, t.DF)), probability(tAbove(-e.TU, t.DF))
+	e.P = max(e.PL, e.PU)
+	return e
+}
+
+// tAbove is how likely Student's t is above a value.
+func tAbove(t, df float64) float64 { return distuv.StudentsT{Sigma: 1, Nu: df}.Survival(t) }
+
+// tQuantile is the value below which Student's t is with probability p.
+func tQuantile(p, df float64) float64 { return distuv.StudentsT{Sigma: 1, Nu: df}.Quantile(p) }
