@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -123,32 +122,9 @@ func (r *recording) newManifest() *folder.Manifest {
 		Schema: folder.ManifestSchema, Run: r.id, Scenario: scenarioRecord, Labels: s.labelMap(), State: folder.StateRunning,
 		Program: buildVersion(), Flags: r.flags, Client: thisMachine(),
 		Command: &folder.Command{
-			Program: filepath.Base(s.command[0]), Options: optionNames(s.command[1:]), Arguments: len(s.command) - 1, Extractor: s.tool.Name,
+			Program: filepath.Base(s.command[0]), Options: command.OptionNames(s.command[1:]), Arguments: len(s.command) - 1, Extractor: s.tool.Name,
 		},
 	}
-}
-
-// longestOption bounds the name of an option.
-const longestOption = 64
-
-// optionNames are the names of the options among the arguments of a command, in their order. Values
-// may be keys, and a word that is no option may be anything.
-func optionNames(args []string) []string {
-	var names []string
-	for _, arg := range args {
-		name, _, _ := strings.Cut(arg, "=")
-		if arg == "--" {
-			break
-		}
-		if !strings.HasPrefix(name, "--") {
-			name = name[:min(len(name), len("-x"))] // what follows one letter may be its value
-		}
-		plain := strings.Trim(strings.ToLower(name), "abcdefghijklmnopqrstuvwxyz0123456789_.-") == ""
-		if len(name) > 1 && name[0] == '-' && (name[1] < '0' || name[1] > '9') && plain && len(name) <= longestOption {
-			names = append(names, name)
-		}
-	}
-	return names
 }
 
 // execute runs the command and writes the results. What the command returned wins over what the

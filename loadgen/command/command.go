@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -19,8 +20,17 @@ import (
 type Options struct {
 	// Args are the program and its arguments. No shell reads them.
 	Args []string
-	// Stdout and Stderr get what the program writes; each is written to by one goroutine.
+	// Stdout and Stderr get what the program writes; each is written to by one goroutine. A file is
+	// given to the program itself, which goes on writing into it when we have ended.
 	Stdout, Stderr io.Writer
+	// Stdin is what the program reads: nothing, if nil. A measured program that waits for a terminal
+	// would be stopped for it.
+	Stdin *os.File
+	// Env is its environment, ours if nil; Dir the folder that it runs in, ours if empty.
+	Env []string
+	Dir string
+	// Session starts it in a session of its own, so that it outlives us and our terminal.
+	Session bool
 }
 
 // Command is a program that runs.
@@ -60,13 +70,15 @@ func Find(name string) error {
 	return err
 }
 
-// Start runs the program. Its standard input is empty: a measured program that waits for a terminal
-// would be stopped for it.
+// Start runs the program.
 func Start(o Options) (*Command, error) {
 	c := &Command{process: exec.Command(o.Args[0], o.Args[1:]...), ended: make(chan struct{})}
 	c.process.Stdout, c.process.Stderr, c.process.WaitDelay = o.Stdout, o.Stderr, outputWait
-	c.process.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	c.process.Env = environment()
+	c.process.SysProcAttr = &syscall.SysProcAttr{Setpgid: !o.Session, Setsid: o.Session} // a session is a group too
+	c.process.Env, c.process.Dir = environment(o.Env), o.Dir
+	if o.Stdin != nil { // a nil file is no nil reader
+		c.process.Stdin = o.Stdin
+	}
 	if err := c.process.Start(); err != nil {
 		return nil, err
 	}
@@ -74,17 +86,19 @@ func Start(o Options) (*Command, error) {
 	return c, nil
 }
 
-// environment is ours. Python writes into a pipe by blocks unless it is told not to, and phases would
-// begin when a block is full.
-func environment() []string {
+// environment is what was given, or ours. Python writes into a pipe or a file by blocks unless it is
+// told not to, and phases would begin when a block is full.
+func environment(env []string) []string {
 	const unbuffered = "PYTHONUNBUFFERED"
-	env := os.Environ()
+	if env == nil {
+		env = os.Environ()
+	}
 	for _, one := range env {
 		if strings.HasPrefix(one, unbuffered+"=") {
 			return env
 		}
 	}
-	return append(env, unbuffered+"=1")
+	return append(slices.Clip(env), unbuffered+"=1")
 }
 
 func (c *Command) wait() {
@@ -102,6 +116,9 @@ func (c *Command) Ended() <-chan struct{} { return c.ended }
 
 // Exit is how the program ended; only after Ended.
 func (c *Command) Exit() Exit { return c.exit }
+
+// PID is the number of the program's process, and of its group.
+func (c *Command) PID() int { return c.process.Process.Pid }
 
 // Interrupt asks the program and what it has started to end, as Ctrl-C does.
 func (c *Command) Interrupt() { c.signal(unix.SIGINT) }

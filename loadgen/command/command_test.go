@@ -116,6 +116,36 @@ func TestWhatIsSaidOfPythonsBuffersIsKept(t *testing.T) {
 	}
 }
 
+func TestAProgramMayHaveItsOwnEnvironmentFolderInputAndFile(t *testing.T) {
+	folder := t.TempDir()
+	in, err := os.Create(filepath.Join(folder, "in"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	if _, err := in.WriteString("12345"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := in.Seek(0, io.SeekStart); err != nil {
+		t.Fatal(err)
+	}
+	out, err := os.Create(filepath.Join(folder, "out"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer out.Close()
+	c, err := Start(Options{Args: []string{"sh", "-c", `pwd; cat; echo " $WORD $PYTHONUNBUFFERED"; cut -d" " -f6 /proc/$$/stat`}, Stdin: in, Stdout: out, Stderr: out, Env: []string{"PATH=" + os.Getenv("PATH"), "WORD=w"}, Dir: folder, Session: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-c.Ended()
+	text, err := os.ReadFile(out.Name())
+	want := folder + "\n12345 w 1\n" + strconv.Itoa(c.PID())
+	if err != nil || strings.TrimSpace(string(text)) != want {
+		t.Errorf("%q, want %q, %v", text, want, err)
+	}
+}
+
 func TestAnInterruptReachesTheProgramAndKillEndsOneThatIsDeaf(t *testing.T) {
 	for what, want := range map[string]Exit{"wait": {Code: 130, Signal: "SIGINT"}, "deaf": {Code: 137, Signal: "SIGKILL"}} {
 		t.Run(what, func(t *testing.T) {
