@@ -56,6 +56,7 @@ var mayImport = map[string][]string{
 	"loadgen/scene":             {"loadgen/chat", "loadgen/folder", "loadgen/option", "loadgen/telemetry"},
 	"loadgen/storage":           {"loadgen/folder"},
 	"loadgen/report":            {"exporter/metric", "loadgen/chart", "loadgen/chat", "loadgen/evidence", "loadgen/extract", "loadgen/sheet", "loadgen/telemetry"},
+	"loadgen/history":           {"exporter/metric", "loadgen/chat", "loadgen/compare", "loadgen/extract", "loadgen/folder", "loadgen/report", "loadgen/telemetry"},
 	"loadgen/merge":             {"loadgen/chat", "loadgen/folder", "loadgen/rank", "loadgen/report", "loadgen/telemetry"},
 	"loadgen/sweep":             {"loadgen/chat", "loadgen/report", "loadgen/sheet"},
 	"loadgen/sim/kvcache":       {},

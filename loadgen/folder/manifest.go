@@ -50,6 +50,9 @@ type Manifest struct {
 	Client   Client    `json:"client"`
 	Machines []Machine `json:"machines,omitempty"`
 	Judging  *Judging  `json:"judging,omitempty"`
+	// Imported is of a run that another tool measured; what is said of the client is then of the machine
+	// that imported it.
+	Imported *Imported `json:"imported,omitempty"`
 	// Storage is what the run folder lies on, and the disk tier of the KV cache where it can be seen.
 	Storage []Storage `json:"storage,omitempty"`
 	// Git is of the folder that the program was started in, if that is in a repository.
@@ -80,6 +83,17 @@ type Client struct {
 	// ClockStepSeconds is by how much the time of day moved against the clock of the run while that
 	// lasted: it was set, or the machine slept. Offsets are of a clock that nobody sets.
 	ClockStepSeconds float64 `json:"clock_step_seconds,omitempty"`
+}
+
+// Imported is the file of results that a run was read from.
+type Imported struct {
+	// Format is what the file is, by the name that import takes.
+	Format string `json:"format"`
+	File   string `json:"file"` // without the folder that it is in
+	SHA256 string `json:"sha256"`
+	// Key tells the run from the others of its file, by the tool's own word.
+	Key string    `json:"key,omitempty"`
+	At  time.Time `json:"at"`
 }
 
 // Git is a state of a repository.

@@ -77,6 +77,7 @@ type Thermal struct {
 	Origin
 	StartCelsius *float64 `json:"start_celsius,omitempty"`
 	MaxCelsius   *float64 `json:"max_celsius,omitempty"`
+	EndCelsius   *float64 `json:"end_celsius,omitempty"`
 	// ThrottleSeconds is by reason, of the GPU that has most of it.
 	ThrottleSeconds map[string]float64 `json:"throttle_seconds,omitempty"`
 }

@@ -20,6 +20,7 @@ func (r *reading) thermal() *Thermal {
 				t.StartCelsius = &celsius
 			}
 			keepIf(&t.MaxCelsius, celsius, 1)
+			t.EndCelsius = &celsius
 		}
 	})
 	for _, series := range r.source.Find(metric.GPUClockEventSecondsTotal) {

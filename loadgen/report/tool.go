@@ -18,8 +18,10 @@ type ToolReport struct {
 	// Extractor is what read its log, and Version what that says of the engine or the tool.
 	Extractor string `json:"extractor"`
 	Version   string `json:"version,omitempty"`
+	// File is the file of results of a tool that ran elsewhere; empty of a command that was recorded.
+	File string `json:"file,omitempty"`
 	// ExitCode is what the command returned, or 128 and the signal that ended it; absent of one that
-	// never ran.
+	// never ran, and where a file of results does not say.
 	ExitCode *int `json:"exit_code,omitempty"`
 	// Ranks is how many ranks its engine has; figures of memory are then those of the first.
 	Ranks  int             `json:"ranks,omitempty"`
@@ -74,9 +76,15 @@ func formatValue(v extract.Value) string {
 
 // facts say what the command was.
 func (t *ToolReport) facts() facts {
-	f := facts{{"command", t.Program}, {"exit code", "it never ran"}}
-	if t.ExitCode != nil {
-		f[1].value = strconv.Itoa(*t.ExitCode)
+	f := facts{{"command", t.Program}}
+	if t.File != "" {
+		f = facts{{"imported result of", t.Program}, {"file", t.File}}
+	}
+	switch {
+	case t.ExitCode != nil:
+		f = append(f, fact{"exit code", strconv.Itoa(*t.ExitCode)})
+	case t.File == "":
+		f = append(f, fact{"exit code", "it never ran"})
 	}
 	if t.Version != "" {
 		f = append(f, fact{"version, by its log", t.Version})

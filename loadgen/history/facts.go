@@ -1,0 +1,231 @@
+package history
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/umascope/umascope/exporter/metric"
+	"github.com/umascope/umascope/loadgen/compare"
+	"github.com/umascope/umascope/loadgen/folder"
+)
+
+// How much of a difference is none.
+const (
+	celsiusTolerance = 2
+	memoryTolerance  = 1 << 30
+	swapTolerance    = 1 << 20
+	secondsTolerance = 1
+)
+
+// facts are what can differ between arms, in the order in which they are shown. What is not known of a
+// run is not there.
+type facts struct{ all []compare.Fact }
+
+func (f *facts) add(item, value string) {
+	if value != "" {
+		f.all = append(f.all, compare.Fact{Item: item, Value: value})
+	}
+}
+
+// number adds a quantity.
+func (f *facts) number(item string, value *float64, tolerance float64, unit string) {
+	if value != nil {
+		f.all = append(f.all, compare.Fact{Item: item, Value: fmt.Sprintf("%g %s", *value, unit), Number: value, Tolerance: tolerance, Unit: unit})
+	}
+}
+
+// of adds what stands in a map, each under its name behind a word.
+func (f *facts) of(word string, values map[string]string) {
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		f.add(word+name, values[name])
+	}
+}
+
+func (r Run) facts() []compare.Fact {
+	f := &facts{}
+	r.engineFacts(f)
+	r.containerFacts(f)
+	r.machineFacts(f)
+	r.conditionFacts(f)
+	r.storageFacts(f)
+	f.add("client", r.Manifest.Program.Version)
+	f.of("flag --", r.flags())
+	return f.all
+}
+
+// engineFacts say what answered and how it was set up.
+func (r Run) engineFacts(f *facts) {
+	server, command := r.Manifest.Server, r.Manifest.Command
+	switch {
+	case command != nil:
+		f.add("command", command.Program)
+		f.add("options of the command", strings.Join(command.Options, " "))
+		f.add("engine", strings.TrimSpace(r.engine()+" "+command.Version))
+	default:
+		f.add("engine", strings.TrimSpace(server.Engine+" "+server.Version))
+	}
+	f.add("model", r.model())
+	f.add("model fingerprint", r.Summary.Model.Fingerprint)
+	if print := server.FingerprintStart; print != nil && print.Weights != nil {
+		f.add("model weights", fmt.Sprintf("%d bytes in %d files, configuration %.12s", print.Weights.Bytes, print.Weights.Files, print.Weights.ConfigSHA256))
+	}
+	f.of("engine setting ", server.Settings)
+}
+
+// containerFacts say what the engine ran in.
+func (r Run) containerFacts(f *facts) {
+	c := r.Manifest.Container
+	if c == nil {
+		return
+	}
+	f.add("container image", c.Image)
+	if digests := slices.Sorted(slices.Values(c.Digests)); len(digests) > 0 {
+		f.add("container image digest", strings.Join(digests, ", "))
+	} else {
+		f.add("container image digest", c.ImageID)
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.HostConfig)) {
+		f.add("container "+name, compact(c.HostConfig[name]))
+	}
+}
+
+// compact writes JSON in one line.
+func compact(raw json.RawMessage) string {
+	var b bytes.Buffer
+	if json.Compact(&b, raw) != nil {
+		return string(raw)
+	}
+	return b.String()
+}
+
+// machineFacts say what was measured: by the exporter, or by the client where it ran there itself.
+func (r Run) machineFacts(f *facts) {
+	client := r.Manifest.Client
+	local := client.Hostname != "" && r.Summary.Labels[labelHost] == client.Hostname
+	m := r.machine()
+	switch {
+	case m != nil:
+		f.add("telemetry", m.Mode)
+		f.add("machine", m.Host[string(metric.LabelProduct)])
+		f.add("kernel", m.Host[string(metric.LabelKernel)])
+		f.add("architecture", m.Host[string(metric.LabelArch)])
+		for _, of := range []struct {
+			item  string
+			label metric.Label
+		}{{"GPU", metric.LabelName}, {"GPU driver", metric.LabelDriver}, {"CUDA of the driver", metric.LabelCUDAVersion}, {"VBIOS", metric.LabelVBIOS}} {
+			f.add(of.item, distinct(m.GPUs, string(of.label)))
+		}
+		limits(f, m.GPULimits)
+	case local:
+		f.add("kernel", client.Kernel)
+		f.add("architecture", client.Arch)
+	}
+	f.add("boot", r.Summary.BootID)
+	if local {
+		f.add("CPU governor", client.Governor)
+		f.add("power profile", client.PowerProfile)
+	}
+}
+
+// distinct lists the values of a label, each once.
+func distinct(all []map[string]string, label string) string {
+	var values []string
+	for _, labels := range all {
+		if value := labels[label]; value != "" && !slices.Contains(values, value) {
+			values = append(values, value)
+		}
+	}
+	slices.Sort(values)
+	return strings.Join(values, ", ")
+}
+
+// limits say what the GPUs are held to; of several, in their order.
+func limits(f *facts, all []folder.GPULimit) {
+	var watts, hertz []string
+	for _, l := range all {
+		if l.PowerWatts != nil {
+			watts = append(watts, fmt.Sprintf("%g W", *l.PowerWatts))
+		}
+		if l.SMClockHertz != nil {
+			hertz = append(hertz, fmt.Sprintf("%g MHz", *l.SMClockHertz/1e6))
+		}
+	}
+	f.add("GPU power limit", strings.Join(watts, ", "))
+	f.add("GPU clock limit", strings.Join(hertz, ", "))
+}
+
+// conditionFacts say how the machine was when the run began, and what befell it.
+func (r Run) conditionFacts(f *facts) {
+	s := r.Summary
+	if s.Memory != nil && s.Memory.LedgerAt != nil {
+		start := s.Memory.LedgerAt.Start
+		for _, of := range []struct{ item, line string }{{"MemFree at start", metric.LineFree}, {"page cache at start", metric.LinePageCache}} {
+			if bytes, known := start[of.line]; known {
+				f.number(of.item, &bytes, memoryTolerance, "bytes")
+			}
+		}
+	}
+	if t := s.Thermal; t != nil {
+		f.number("GPU temperature at start", t.StartCelsius, celsiusTolerance, "C")
+		for _, reason := range slices.Sorted(maps.Keys(t.ThrottleSeconds)) {
+			spent := t.ThrottleSeconds[reason]
+			f.number("clocks held by "+strings.ReplaceAll(reason, "_", " "), &spent, secondsTolerance, "s")
+		}
+	}
+	f.number("read back from swap", r.swappedIn(), swapTolerance, "bytes")
+}
+
+// swappedIn is over the measured phases; nil where a phase does not say.
+func (r Run) swappedIn() *float64 {
+	var total *float64
+	for _, phase := range r.Summary.Phases {
+		if !phase.Measured {
+			continue
+		}
+		delta, known := phase.Deltas[metric.VmstatSwappedInBytesTotal.Def().Name]
+		if !known || delta.Reset {
+			return nil
+		}
+		if total == nil {
+			total = new(float64)
+		}
+		*total += delta.Delta
+	}
+	return total
+}
+
+// storageFacts say what the disk tier of the KV cache lies on.
+func (r Run) storageFacts(f *facts) {
+	for _, s := range r.Manifest.Storage {
+		if s.Of != folder.StorageOfKV || s.Missing != "" {
+			continue
+		}
+		f.add("file system below the KV cache", strings.TrimSpace(s.FileSystem+" "+strings.Join(s.Options, ",")))
+		var drives []string
+		for _, d := range s.Drives {
+			drives = append(drives, strings.Join(strings.Fields(strings.Join([]string{d.Model, d.Firmware, d.LinkSpeed, d.LinkWidth}, " ")), " "))
+		}
+		f.add("drive below the KV cache", strings.Join(drives, ", "))
+		if s.TotalBytes > 0 {
+			free := float64(s.FreeBytes)
+			f.number("free below the KV cache", &free, memoryTolerance, "bytes")
+		}
+	}
+}
+
+// flags are those that can change what a run measures, with their values. Left out are those that say
+// where it goes, what it is called and what is printed of it, and the start that ranks agree on.
+func (r Run) flags() map[string]string {
+	flags := maps.Clone(r.Manifest.Flags)
+	for _, name := range []string{
+		"out", "run-id", "label", "log-level", "verbose", "print-content", "web.listen-address", "web.linger",
+		"xlsx", "csv", "conversations", "benchstat", "start-at", "help", "version", "notify-url",
+	} {
+		delete(flags, name)
+	}
+	return flags
+}

@@ -1,0 +1,150 @@
+package history
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/umascope/umascope/loadgen/folder"
+)
+
+// Bounds of a search. Runs of a sweep lie in a folder of it, those of a campaign below that of all
+// campaigns, and a pack has its runs in one more.
+const (
+	mostDeep = 8
+	mostRuns = 100_000
+)
+
+// Find lists the folders of runs among the paths and below them, each once and in the order of their
+// paths. A folder of a run has none below it; names that begin with a dot are passed by, for what is
+// half written is called so. A path without a run is an error.
+func Find(paths []string) ([]string, error) {
+	var all []string
+	seen := map[string]bool{}
+	for _, path := range paths {
+		found, err := findBelow(path)
+		if err != nil {
+			return nil, err
+		}
+		if len(found) == 0 {
+			return nil, fmt.Errorf("%s: no folder of a run: none here or below has a %s", path, folder.ManifestFile)
+		}
+		for _, one := range found {
+			place, err := filepath.EvalSymlinks(one)
+			if err == nil {
+				place, err = filepath.Abs(place)
+			}
+			if err != nil {
+				return nil, err
+			}
+			if !seen[place] {
+				seen[place] = true
+				all = append(all, one)
+			}
+		}
+	}
+	return all, nil
+}
+
+// findBelow searches one path, which itself may be a link.
+func findBelow(root string) ([]string, error) {
+	if info, err := os.Stat(root); err != nil {
+		return nil, err
+	} else if !info.IsDir() {
+		return nil, fmt.Errorf("%s: it is no folder", root)
+	}
+	root = filepath.Clean(root)
+	if isRun(root) {
+		return []string{root}, nil
+	}
+	var found []string
+	// The slash lets a link that was named be entered.
+	err := filepath.WalkDir(root+string(filepath.Separator), func(path string, entry fs.DirEntry, err error) error {
+		path = filepath.Clean(path)
+		switch {
+		case path == root && err == nil:
+			return nil
+		case errors.Is(err, fs.ErrNotExist):
+			return nil // it went away meanwhile
+		case err != nil:
+			return err
+		case !entry.IsDir():
+			return nil
+		case strings.HasPrefix(entry.Name(), "."), strings.Count(path[len(root):], string(filepath.Separator)) > mostDeep:
+			return fs.SkipDir
+		case !isRun(path):
+			return nil
+		}
+		if found = append(found, path); len(found) > mostRuns {
+			return fmt.Errorf("%s: more than %d runs", root, mostRuns)
+		}
+		return fs.SkipDir
+	})
+	return found, err
+}
+
+func isRun(path string) bool {
+	info, err := os.Lstat(filepath.Join(path, folder.ManifestFile))
+	return err == nil && info.Mode().IsRegular()
+}
+
+// Opened is what became of opening a folder.
+type Opened struct {
+	Path string
+	Run  Run
+	Err  error
+}
+
+// OpenAll opens folders on all cores. Each has its place in the result.
+func OpenAll(paths []string) []Opened {
+	all := make([]Opened, len(paths))
+	next := make(chan int)
+	var running sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), len(paths)) {
+		running.Go(func() {
+			for i := range next {
+				r, err := Open(paths[i])
+				all[i] = Opened{paths[i], r, err}
+			}
+		})
+	}
+	for i := range paths {
+		next <- i
+	}
+	close(next)
+	running.Wait()
+	return all
+}
+
+// Load finds and opens runs, in the order of their start. What is not finished is left out and told of
+// in skipped; what cannot be read, and two runs of one name, are errors.
+func Load(paths []string) (runs []Run, skipped []error, err error) {
+	found, err := Find(paths)
+	if err != nil {
+		return nil, nil, err
+	}
+	at := map[string]string{}
+	for _, o := range OpenAll(found) {
+		switch {
+		case errors.Is(o.Err, ErrUnfinished), errors.Is(o.Err, ErrShare):
+			skipped = append(skipped, o.Err)
+			continue
+		case o.Err != nil:
+			return nil, nil, o.Err
+		}
+		id := o.Run.Manifest.Run
+		if first, twice := at[id]; twice {
+			return nil, nil, fmt.Errorf("%s: its run is called %q, and so is that of %s", o.Path, id, first)
+		}
+		at[id] = o.Path
+		runs = append(runs, o.Run)
+	}
+	slices.SortStableFunc(runs, func(a, b Run) int { return a.Manifest.StartedAt.Compare(b.Manifest.StartedAt) })
+	return runs, skipped, nil
+}
