@@ -13,7 +13,8 @@ import (
 )
 
 const (
-	healthPath = "/-/healthy"
+	// HealthPath answers 200 while the program lives.
+	HealthPath = "/-/healthy"
 	// nextPorts is how many ports after a default one in use are tried.
 	nextPorts = 100
 )
@@ -84,7 +85,7 @@ func serve(listener net.Listener, handler http.Handler) (stop func()) {
 func Healthcheck(ctx context.Context, a Address) error {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+a.HostPort+healthPath, nil)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+a.HostPort+HealthPath, nil)
 	if err != nil {
 		return AddressError{err}
 	}

@@ -19,12 +19,17 @@ type Page struct {
 
 // OpenPage listens; the page has no series until a run is shown. Its error is an AddressError.
 func OpenPage(a Address, log *slog.Logger) (*Page, error) {
+	return Serve(a, (&Run{registry: prometheus.NewRegistry()}).handler(), log)
+}
+
+// Serve listens, and serves what the handler has. Its error is an AddressError.
+func Serve(a Address, handler http.Handler, log *slog.Logger) (*Page, error) {
 	listener, err := listen(a, log)
 	if err != nil {
 		return nil, err
 	}
 	p := &Page{listener: listener}
-	p.Show(&Run{registry: prometheus.NewRegistry()})
+	p.shown.Store(&handler)
 	p.stop = serve(listener, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { (*p.shown.Load()).ServeHTTP(w, r) }))
 	return p, nil
 }
