@@ -1,0 +1,133 @@
+package plan
+
+import (
+	"errors"
+	"maps"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/umascope/umascope/loadgen/option"
+)
+
+// checkCell checks texts that are filled in. Path is that of the arm.
+func (p *Plan) checkCell(path string, c *Cell) error {
+	for i, f := range c.Arm.Files {
+		if f.Path == "" {
+			return p.errorAt(item(path+".files", i)+".path", "becomes nothing")
+		}
+	}
+	for i, one := range c.Arm.Processes {
+		if err := p.checkRendered(item(path+".processes", i), one); err != nil {
+			return err
+		}
+	}
+	for i, s := range c.Scenarios {
+		if s.Record == nil {
+			continue
+		}
+		if err := p.checkArgv(item("scenarios", i)+".record.argv", s.Record.Argv); err != nil {
+			return err
+		}
+	}
+	if err := p.checkCommands(c); err != nil {
+		return err
+	}
+	for _, list := range []struct {
+		path  string
+		pages []string
+	}{{"telemetry", c.Telemetry}, {"scrape", c.Scrape}} {
+		if err := p.checkPages(list.path, list.pages); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkCommands checks those that are no part of an arm.
+func (p *Plan) checkCommands(c *Cell) error {
+	for i, check := range c.Checks {
+		if err := p.checkArgv(item("checks", i)+".argv", check.Argv); err != nil {
+			return err
+		}
+	}
+	for i, one := range c.Collect {
+		if err := p.checkArgv(item("collect", i)+".argv", one.Argv); err != nil {
+			return err
+		}
+	}
+	if c.Gates.SMClock != nil {
+		return p.checkArgv("gates.sm_clock.argv", c.Gates.SMClock.Argv)
+	}
+	return nil
+}
+
+func (p *Plan) checkRendered(path string, one Process) error {
+	if err := p.checkArgv(path+".argv", one.Argv); err != nil {
+		return err
+	}
+	for _, word := range []struct{ key, text string }{{"container", one.Container}, {"host", one.Host}} {
+		// docker and ssh would take it for an option, or for several words.
+		if word.text != "" && !regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.@:-]*$`).MatchString(word.text) {
+			return p.errorAt(path+"."+word.key, "%q is no name", word.text)
+		}
+	}
+	for _, probe := range []struct {
+		key string
+		*Probe
+	}{{"ready", one.Ready}, {"alive", one.Alive}} {
+		if probe.Probe == nil {
+			continue
+		}
+		if p.given(path + "." + probe.key + ".url") {
+			if err := address(probe.URL); err != nil {
+				return p.errorAt(path+"."+probe.key+".url", "%q: %w", probe.URL, err)
+			}
+		}
+		if p.given(path + "." + probe.key + ".argv") {
+			if err := p.checkArgv(path+"."+probe.key+".argv", probe.Argv); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (p *Plan) checkArgv(path string, argv []string) error {
+	if len(argv) == 0 || argv[0] == "" {
+		return p.errorAt(path, "becomes a command without a first word")
+	}
+	if i := slices.IndexFunc(argv, func(word string) bool { return strings.ContainsRune(word, 0) }); i >= 0 {
+		return p.errorAt(item(path, i), "has a byte 0, which no argument can")
+	}
+	return nil
+}
+
+// checkPages checks pages that are given as NAME=URL.
+func (p *Plan) checkPages(path string, pages []string) error {
+	for _, page := range pages {
+		_, text, err := option.Pair(page, "=", option.PlainName)
+		if err == nil {
+			err = address(text)
+		}
+		if err != nil {
+			return p.errorAt(path, "%q: %w", page, err)
+		}
+	}
+	return nil
+}
+
+// address says why a text is no URL of a server.
+func address(text string) error {
+	u, err := url.Parse(text)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		return errors.New("want a URL such as http://127.0.0.1:8000/v1/models")
+	}
+	if u.User != nil {
+		return errors.New("a URL with user info would be recorded")
+	}
+	return nil
+}
+
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -1,0 +1,220 @@
+package plan
+
+import (
+	"fmt"
+	"math"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"go.yaml.in/yaml/v4"
+
+	"github.com/umascope/umascope/loadgen/option"
+)
+
+// decoder puts nodes into the types of a plan and notes where each key stands.
+type decoder struct {
+	plan  *Plan
+	nodes int
+}
+
+// fault is an error at a node.
+func (d *decoder) fault(path string, node *yaml.Node, format string, args ...any) error {
+	return &Error{File: d.plan.from.file, Line: node.Line, Key: path, Err: fmt.Errorf(format, args...)}
+}
+
+// into decodes a node. What is there without a value is as if it were not there.
+func (d *decoder) into(path string, node *yaml.Node, v reflect.Value, f field) error {
+	if d.nodes++; d.nodes > mostNodes {
+		return d.fault(path, node, "more than %d values, counted as often as aliases repeat them", mostNodes)
+	}
+	if path != "" {
+		d.plan.from.lines[path] = node.Line
+	}
+	node = target(node)
+	if isNull(node) {
+		delete(d.plan.from.lines, path)
+		return nil
+	}
+	switch v.Kind() {
+	case reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		return d.into(path, node, v.Elem(), f)
+	case reflect.Struct:
+		return d.structure(path, node, v)
+	case reflect.Slice:
+		return d.list(path, node, v, f)
+	case reflect.Map:
+		return d.pairs(path, node, v, f)
+	default:
+		return d.scalar(path, node, v, f)
+	}
+}
+
+// keys goes through the keys of a mapping, each of which may be there once.
+func (d *decoder) keys(path string, node *yaml.Node, each func(key, value *yaml.Node, path string) error) error {
+	if node.Kind != yaml.MappingNode {
+		return d.fault(path, node, "want keys with values, found %s", what(node))
+	}
+	seen := map[string]int{}
+	for i := 0; i+1 < len(node.Content); i += 2 {
+		key, value := node.Content[i], node.Content[i+1]
+		if key.Kind != yaml.ScalarNode {
+			return d.fault(path, key, "a key has to be a word, found %s", what(key))
+		}
+		inside := strings.TrimPrefix(path+"."+key.Value, ".")
+		if line, twice := seen[key.Value]; twice {
+			return d.fault(inside, key, "stands in line %d too", line)
+		}
+		seen[key.Value] = key.Line
+		if err := each(key, value, inside); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (d *decoder) structure(path string, node *yaml.Node, v reflect.Value) error {
+	fields := fieldsOf(v.Type())
+	err := d.keys(path, node, func(key, value *yaml.Node, inside string) error {
+		i := slices.IndexFunc(fields, func(f field) bool { return f.key == key.Value })
+		if i < 0 {
+			return d.fault(inside, key, "unknown key%s", orNearest(key.Value, namesOf(fields, func(f field) string { return f.key })))
+		}
+		return d.into(inside, value, v.Field(fields[i].index), fields[i])
+	})
+	if err != nil {
+		return err
+	}
+	for _, f := range fields {
+		if has(f.is, isRequired) && v.Field(f.index).IsZero() {
+			return d.fault(path, node, "%s is missing", f.key)
+		}
+	}
+	return nil
+}
+
+func (d *decoder) list(path string, node *yaml.Node, v reflect.Value, f field) error {
+	if node.Kind != yaml.SequenceNode {
+		return d.fault(path, node, "want a list, found %s", what(node))
+	}
+	list := reflect.MakeSlice(v.Type(), len(node.Content), len(node.Content))
+	for i, one := range node.Content {
+		if isNull(one) {
+			return d.fault(item(path, i), one, "has no value")
+		}
+		if err := d.into(item(path, i), one, list.Index(i), f); err != nil {
+			return err
+		}
+	}
+	if list.Len() > 0 {
+		v.Set(list)
+	}
+	return nil
+}
+
+func (d *decoder) pairs(path string, node *yaml.Node, v reflect.Value, f field) error {
+	pairs := map[string]string{}
+	err := d.keys(path, node, func(key, value *yaml.Node, inside string) error {
+		var text string
+		var err error
+		if target(value).Kind == yaml.SequenceNode && (has(f.is, isFlags) || has(f.is, isValues)) {
+			var list []string
+			err = d.into(inside, value, reflect.ValueOf(&list).Elem(), f)
+			text = strings.Join(list, "\n")
+		} else {
+			err = d.into(inside, value, reflect.ValueOf(&text).Elem(), f)
+		}
+		pairs[key.Value] = text
+		return err
+	})
+	v.Set(reflect.ValueOf(pairs))
+	return err
+}
+
+// scalar decodes a single value from its text as it stands: 1.10 is no number where a text is wanted.
+func (d *decoder) scalar(path string, node *yaml.Node, v reflect.Value, f field) error {
+	if node.Kind != yaml.ScalarNode {
+		return d.fault(path, node, "want a single value, found %s", what(node))
+	}
+	text, problem := node.Value, error(nil)
+	switch v.Type() {
+	case reflect.TypeFor[time.Duration]():
+		var parsed time.Duration
+		parsed, problem = option.Duration(text)
+		v.SetInt(int64(parsed))
+	case reflect.TypeFor[Bytes]():
+		var parsed Bytes
+		parsed, problem = ParseBytes(text)
+		v.SetUint(uint64(parsed))
+	default:
+		problem = plain(text, v, f)
+	}
+	if problem != nil {
+		return d.fault(path, node, "%w", problem)
+	}
+	return nil
+}
+
+// plain decodes what needs no type of its own.
+func plain(text string, v reflect.Value, f field) error {
+	switch v.Kind() {
+	case reflect.String:
+		v.SetString(text)
+		if len(f.one) > 0 && !slices.Contains(f.one, text) {
+			return fmt.Errorf("%q is none of %s", text, strings.Join(f.one, ", "))
+		}
+		if has(f.is, isName) && !option.PlainName(text) {
+			return fmt.Errorf("%q: want letters, digits, . _ and -, not beginning with a dot, at most 128", text)
+		}
+	case reflect.Bool:
+		v.SetBool(text == "true")
+		if text != "true" && text != "false" {
+			return fmt.Errorf("%q is neither true nor false", text)
+		}
+	case reflect.Int:
+		n, err := option.AtLeast(0)(text)
+		v.SetInt(int64(n))
+		return err
+	case reflect.Uint64:
+		n, err := option.Unsigned(text)
+		v.SetUint(n)
+		return err
+	case reflect.Float64:
+		n, err := strconv.ParseFloat(text, 64)
+		v.SetFloat(n)
+		if err != nil || math.IsNaN(n) || math.IsInf(n, 0) {
+			return fmt.Errorf("%q is no number", text)
+		}
+	}
+	return nil
+}
+
+// target is the node that an alias stands for.
+func target(node *yaml.Node) *yaml.Node {
+	for node.Kind == yaml.AliasNode {
+		node = node.Alias
+	}
+	return node
+}
+
+func isNull(node *yaml.Node) bool {
+	node = target(node)
+	return node.Kind == yaml.ScalarNode && node.ShortTag() == "!!null"
+}
+
+// what says what a node is, and what it was probably meant to be.
+func what(node *yaml.Node) string {
+	switch {
+	case target(node).Kind == yaml.SequenceNode:
+		return "a list"
+	case node.Kind == yaml.MappingNode && node.Style&yaml.FlowStyle != 0:
+		return `{…}, which are keys: a template needs quotes, as in "{{.name}}"`
+	case target(node).Kind == yaml.MappingNode:
+		return "keys with values"
+	default:
+		return fmt.Sprintf("%q", node.Value)
+	}
+}
