@@ -198,7 +198,7 @@ func (p *Plan) checkPattern(path, pattern string) error {
 }
 
 func (p *Plan) checkScenarios() error {
-	for i, s := range p.Scenarios {
+	for i := range p.Scenarios {
 		path := item("scenarios", i)
 		if p.given(path+".run") == p.given(path+".record") {
 			return p.errorAt(path, "want run or record, one of the two")
