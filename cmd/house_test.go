@@ -47,7 +47,7 @@ var mayImport = map[string][]string{
 	"loadgen/extract":           {},
 	"loadgen/telemetry":         {"exporter/metric"},
 	"loadgen/option":            {},
-	"loadgen/campaign/plan":     {},
+	"loadgen/campaign/plan":     {"loadgen/option"},
 	"loadgen/compare":           {},
 	"loadgen/drive":             {"loadgen/chat", "loadgen/schedule"},
 	"loadgen/live":              {"exporter/metric", "loadgen/chat", "loadgen/drive"},
