@@ -21,6 +21,9 @@ const (
 	mostRuns = 100_000
 )
 
+// ErrNoRun is of a path that has no run, here or below.
+var ErrNoRun = errors.New("no folder of a run")
+
 // Find lists the folders of runs among the paths and below them, each once and in the order of their
 // paths. A folder of a run has none below it; names that begin with a dot are passed by, for what is
 // half written is called so. A path without a run is an error.
@@ -33,7 +36,7 @@ func Find(paths []string) ([]string, error) {
 			return nil, err
 		}
 		if len(found) == 0 {
-			return nil, fmt.Errorf("%s: no folder of a run: none here or below has a %s", path, folder.ManifestFile)
+			return nil, fmt.Errorf("%s: %w: none here or below has a %s", path, ErrNoRun, folder.ManifestFile)
 		}
 		for _, one := range found {
 			place, err := filepath.EvalSymlinks(one)
