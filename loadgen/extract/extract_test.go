@@ -182,7 +182,7 @@ func TestToolsUseTheVocabularyOnly(t *testing.T) {
 	statistics := []string{"", mean, "min", "max", "p25", "p50", "p75", "p90", "p95", "p99"}
 	for _, tool := range Tools() {
 		for _, f := range tool.figures {
-			if v := newValue(f.of, f.statistic, 1); v.Unit == "" || f.factor == 0 || len(f.after) == 0 || !slices.Contains(statistics, f.statistic) {
+			if v := NewValue(f.of, f.statistic, 1); v.Unit == "" || f.factor == 0 || len(f.after) == 0 || !slices.Contains(statistics, f.statistic) {
 				t.Errorf("%s: %+v", tool.Name, f)
 			}
 		}

@@ -84,7 +84,7 @@ func (run genaiRun) values() []Value {
 	var values []Value
 	add := func(name Name, statistic string, value *float64, factor float64) {
 		if value != nil && *value >= 0 && *value*factor <= largest {
-			v := newValue(name, statistic, *value*factor)
+			v := NewValue(name, statistic, *value*factor)
 			v.Of = run.of()
 			values = append(values, v)
 		}

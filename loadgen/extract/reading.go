@@ -62,7 +62,7 @@ func (r *Reading) keep(f figure, value float64, from, text string) {
 	i := slices.IndexFunc(r.values, func(v Value) bool { return v.Name == f.of && v.Statistic == f.statistic })
 	if i < 0 {
 		i = len(r.values)
-		r.values = append(r.values, newValue(f.of, f.statistic, 0))
+		r.values = append(r.values, NewValue(f.of, f.statistic, 0))
 	}
 	v := &r.values[i]
 	if f.sum {

@@ -117,8 +117,8 @@ type Value struct {
 	Text string `json:"text,omitempty"`
 }
 
-// newValue makes a value of a known quantity.
-func newValue(name Name, statistic string, value float64) Value {
+// NewValue makes a value of a known quantity.
+func NewValue(name Name, statistic string, value float64) Value {
 	v := Value{Name: name, Statistic: statistic, Value: value}
 	for _, q := range Quantities() {
 		if q.Name == name {

@@ -128,6 +128,10 @@ func (s Summary) machineFacts() []fact {
 	facts = append(facts, s.engineFacts()...)
 	if t := s.Thermal; t != nil {
 		add(t.Origin, "GPU temperature, highest", t.MaxCelsius, chart.FormatCelsius)
+		if t.MaxCelsius == nil { // of another tool, which took it twice
+			add(t.Origin, "GPU temperature, start", t.StartCelsius, chart.FormatCelsius)
+			add(t.Origin, "GPU temperature, end", t.EndCelsius, chart.FormatCelsius)
+		}
 	}
 	if e := s.Energy; e != nil {
 		add(e.Origin, "energy", &e.Joules, chart.FormatJoules)

@@ -1,0 +1,101 @@
+package loadgen
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/alecthomas/kingpin/v2"
+
+	"github.com/umascope/umascope/loadgen/foreign"
+	"github.com/umascope/umascope/loadgen/option"
+)
+
+const importHelp = `Make run folders of what other benchmarks wrote of their runs.
+
+compare, report and serve read them like runs of their own; every figure stays the tool's word, apart from what was measured. For example
+
+  uma-load import --format benchmark-spark all_benchmark_results.json
+  uma-load import --format vllm --label arm=container --label host=spark1 results/*.json
+  uma-load compare runs --by arm --within model
+
+A run that was imported before is refused. If a file is damaged nothing is imported.`
+
+// importLine is the verb import on the command line.
+type importLine struct {
+	format foreign.Format
+	out    string
+	labels []label
+	files  []string
+}
+
+func importVerb(app *kingpin.Application) verb {
+	l := &importLine{}
+	clause := app.Command("import", importHelp)
+	var formats []string
+	for _, f := range foreign.Formats() {
+		formats = append(formats, f.Name+": "+f.Help)
+	}
+	option.Flag(clause, "format", "What the files are. "+strings.Join(formats, "; ")+".", "", &l.format, foreign.Find).Required().PlaceHolder("NAME")
+	option.Flag(clause, "out", "Folder of run folders.", "runs", &l.out, option.Text)
+	option.Flags(clause, "label", "NAME=VALUE kept with every run, in place of what its file says; may be repeated.", &l.labels, parseLabel, option.AsGiven)
+	clause.Arg("file", "Files of results.").Required().StringsVar(&l.files)
+	return verb{clause, func(_ context.Context, p Program) error { return p.importRuns(l) }}
+}
+
+// importRuns runs the verb import.
+func (p Program) importRuns(l *importLine) error {
+	labels := map[string]string{}
+	for _, one := range l.labels {
+		if _, twice := labels[one.name]; twice {
+			return usage(fmt.Errorf("--label: %s is given twice", one.name))
+		}
+		labels[one.name] = one.value
+	}
+	made, err := foreign.Order{
+		Format: l.format, Files: l.files, Out: l.out, Labels: labels, Program: buildVersion(), Now: time.Now(),
+	}.Import()
+	if err != nil {
+		return usage(err)
+	}
+	return printImported(p.Stdout, l.out, made)
+}
+
+// printImported lists what was imported, and once each what is to be known of it.
+func printImported(w io.Writer, out string, made []foreign.Imported) error {
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "run\tarm\tmodel\tvalid\tfrom")
+	invalid := 0
+	var results []foreign.Result
+	for _, one := range made {
+		valid := "yes"
+		if !one.Summary.Valid {
+			valid = "NO: " + string(one.Summary.InvalidReasons[0].Code)
+			invalid++
+		}
+		labels := one.Summary.Labels
+		model := labels["model"]
+		if model == "" {
+			model = one.Summary.Model.ID
+		}
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", one.Summary.Run, labels["arm"], model, valid, one.File)
+		results = append(results, one.Result)
+	}
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	for _, warning := range foreign.Warnings(results) {
+		if _, err := fmt.Fprintln(w, "warning:", warning); err != nil {
+			return err
+		}
+	}
+	text := fmt.Sprintf("\n%d runs imported into %s", len(made), out)
+	if invalid > 0 {
+		text += fmt.Sprintf(", %d of them invalid", invalid)
+	}
+	_, err := fmt.Fprintln(w, text)
+	return err
+}
