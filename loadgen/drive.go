@@ -17,22 +17,11 @@ import (
 // execute sends the load and writes the results. The first error of the run itself wins over
 // what its figures say.
 func (r *run) execute(ctx context.Context) error {
-	names := []string{folder.PhaseReady}
-	for _, p := range r.work.Phases {
-		names = append(names, p.Name)
-	}
-	names = append(names, folder.PhaseStop)
-	facts := r.settings.facts(r.id, r.settings.Scenario.Name, names)
-	facts.Streaming, facts.Simulated = !r.settings.NoStream, r.server.Model.Simulated()
-	r.live = live.New(facts)
-	r.page.Show(r.live)
-	r.log.Info("run", "id", r.id, "folder", string(r.folder), "model", r.server.Model.ID, "live", r.page.URL())
-	if r.server.Model.Simulated() {
-		r.log.Warn("the engine is simulated", "model", r.server.Model.ID, "owner", r.server.Model.OwnedBy)
-	}
-
+	r.show()
 	err := r.load(ctx)
-	r.identity.Again(ctx)
+	if r.around == nil {
+		r.identity.Again(ctx)
+	}
 	result, reportErr := r.finish(err)
 	r.live.Leave()
 	if err = errors.Join(err, reportErr); err != nil {
@@ -40,6 +29,30 @@ func (r *run) execute(ctx context.Context) error {
 	}
 	r.program.linger(ctx, r.settings.linger, r.log)
 	return result
+}
+
+// show begins the run's page. Of an engine that is not there yet it has the phases before its load.
+func (r *run) show() {
+	names := append(r.around.phases(), folder.PhaseReady)
+	if r.work != nil {
+		for _, p := range r.work.Phases {
+			names = append(names, p.Name)
+		}
+	}
+	names = append(names, folder.PhaseStop)
+	facts := r.settings.facts(r.id, r.settings.Scenario.Name, names)
+	facts.Streaming, facts.Simulated = !r.settings.NoStream, r.server.Model.Simulated()
+	r.live = live.New(facts)
+	r.page.Show(r.live)
+	r.live.Enter(r.span.Name)
+	if r.work == nil {
+		r.log.Info("run", "id", r.id, "folder", string(r.folder), "live", r.page.URL())
+		return
+	}
+	r.log.Info("run", "id", r.id, "folder", string(r.folder), "model", r.server.Model.ID, "live", r.page.URL())
+	if r.server.Model.Simulated() {
+		r.log.Warn("the engine is simulated", "model", r.server.Model.ID, "owner", r.server.Model.OwnedBy)
+	}
 }
 
 // load drives the phases with everything that watches them around it.
@@ -66,48 +79,63 @@ func (r *run) load(ctx context.Context) error {
 		case <-cut.Done():
 		}
 	}()
+	if r.around != nil {
+		return r.loadAround(stop, cut, halt)
+	}
 	err := r.scene.Capture(ctx, scene.Before)
 	if err == nil {
-		err = r.begin(ctx, halt)
+		err = r.begin(ctx)
+	}
+	if err == nil {
+		err = r.attach(ctx, halt)
 	}
 	if err == nil {
 		err = r.drivePhases(stop, cut)
 	}
-	err = errors.Join(err, r.end())
-	r.scene.KeepLog(cut)
-	r.readEngineLog(cut)
+	err = errors.Join(err, r.leave(), r.end())
+	r.keepEngineLog(cut)
 	return errors.Join(err, r.scene.Capture(cut, scene.After))
 }
 
-// begin starts the run's clock and what records against it.
-func (r *run) begin(ctx context.Context, halt context.CancelCauseFunc) error {
+// keepEngineLog keeps what the engine wrote, where it can be had.
+func (r *run) keepEngineLog(ctx context.Context) {
+	r.scene.KeepLog(ctx)
+	r.readEngineLog(ctx)
+}
+
+// begin starts the run's clock, and to follow the sources on it.
+func (r *run) begin(ctx context.Context) error {
 	start := time.Now()
 	r.clock = func() int64 { return int64(time.Since(start)) }
-	r.loop = &drive.Loop{Clock: r.clock, Send: r.client.Do, Wait: drive.Pace(r.clock), Slots: r.work.Script.Slots, Grace: r.settings.Grace}
-	r.identity.Watch(ctx, halt)
 	r.manifest.StartedAt = start.UTC()
 	r.meet(start)
 	if err := r.folder.WriteJSON(folder.ManifestFile, r.manifest); err != nil {
 		return err
 	}
+	return r.scene.Follow(ctx, r.clock)
+}
+
+// attach makes what sends the load, and what records it.
+func (r *run) attach(ctx context.Context, halt context.CancelCauseFunc) error {
+	r.loop = &drive.Loop{Clock: r.clock, Send: r.client.Do, Wait: drive.Pace(r.clock), Slots: r.work.Script.Slots, Grace: r.settings.Grace}
+	r.identity.Watch(ctx, halt)
 	var err error
 	if r.records, err = r.openLines(r.folder.Path(folder.RequestsFile), halt); err != nil {
 		return err
 	}
 	if r.settings.KeepOutputs {
-		if r.outputs, err = r.openLines(r.folder.Path(folder.OutputsFile), halt); err != nil {
-			return err
-		}
+		r.outputs, err = r.openLines(r.folder.Path(folder.OutputsFile), halt)
 	}
-	return r.scene.Follow(ctx, r.clock)
+	return err
 }
 
 // drivePhases goes through the phases; ready and stop only mark the time around the load.
 func (r *run) drivePhases(stop, cut context.Context) error {
-	r.enter(folder.PhaseReady)
-	ready := r.clock()
+	if err := r.pass(folder.PhaseReady); err != nil {
+		return err
+	}
 	r.scene.Settle(stop)
-	if err := r.scene.Passed(folder.Span{Name: folder.PhaseReady, StartNS: ready, EndNS: r.clock()}); err != nil {
+	if err := r.leave(); err != nil {
 		return err
 	}
 	for _, p := range r.work.Phases {
@@ -127,10 +155,31 @@ func (r *run) drivePhases(stop, cut context.Context) error {
 		// the guard saw, which is a verdict and no failure.
 		err = errInterrupted
 	}
-	r.enter(folder.PhaseStop)
-	end := r.clock()
+	err = errors.Join(err, r.pass(folder.PhaseStop))
 	r.scene.Settle(stop)
-	return errors.Join(err, r.scene.Passed(folder.Span{Name: folder.PhaseStop, StartNS: end, EndNS: r.clock()}))
+	return err
+}
+
+// pass begins a phase without load, unless it is the one that lasts, and notes the one before it.
+func (r *run) pass(phase string) error {
+	if r.span.Name == phase {
+		return nil
+	}
+	err := r.leave()
+	r.enter(phase)
+	r.span = folder.Span{Name: phase, StartNS: r.clock()}
+	return err
+}
+
+// leave notes the phase without load that lasts, if there is one.
+func (r *run) leave() error {
+	if r.span.Name == "" {
+		return nil
+	}
+	span := r.span
+	span.EndNS = r.clock()
+	r.span = folder.Span{}
+	return r.scene.Passed(span)
 }
 
 // hold waits around the load of phases whose counters are evidence: the border's sample must be there
@@ -161,7 +210,7 @@ func (r *run) drivePhase(stop, cut context.Context, p drive.Phase) error {
 	r.enter(p.Name)
 	r.hold(stop)
 	progress := live.NewTally(p, planned, r.clock())
-	hide := r.show(progress)
+	hide := r.follow(progress)
 	var watch *drive.Watch
 	if r.work.Counts(p.Name) {
 		watch = drive.StartWatch(r.clock, shortestStall(r.limits))
@@ -187,8 +236,8 @@ func shortestStall(limits report.Limits) time.Duration {
 	return usualShortest
 }
 
-// show follows the progress of a phase until the returned function is called.
-func (r *run) show(progress *live.Tally) (hide func()) {
+// follow shows the progress of a phase until the returned function is called.
+func (r *run) follow(progress *live.Tally) (hide func()) {
 	shown, cancel := context.WithCancel(context.Background())
 	if !r.log.Enabled(shown, slog.LevelInfo) {
 		return cancel

@@ -19,6 +19,9 @@ import (
 // finish computes the summary from the files of the run and writes what is read by people. It
 // returns what the figures mean for the exit code, and what went wrong while writing.
 func (r *run) finish(loadErr error) (result, err error) {
+	if r.around != nil && r.loop == nil {
+		return nil, r.finishUnserved(loadErr)
+	}
 	ended := time.Now().UTC()
 	r.manifest.EndedAt, r.manifest.State = &ended, stateOf(loadErr)
 	_, r.manifest.Server.FingerprintEnd = r.identity.Fingerprints()
@@ -64,7 +67,7 @@ func (r *run) input(log *telemetry.Log, loadErr error) report.Input {
 	in := report.Input{
 		Run: r.id, Scenario: r.settings.Scenario.Name, Labels: r.settings.labelMap(),
 		Model: r.judgeModel(), KVMode: r.settings.expect.Judge(r.seeTiers(log)), WorkloadSHA256: r.workSHA, BootID: r.manifest.Client.BootID,
-		Warmup: r.work.Uncounted(), Signals: r.found.Signals,
+		Warmup: append(r.around.phases(), r.work.Uncounted()...), Signals: r.found.Signals,
 		Telemetry: log, TelemetryStats: r.manifest.Telemetry, TelemetryRequested: r.settings.scene.Requested(),
 		Client: clientHealth(r.health, r.settings.Place.Rank), Validity: r.limits, SLO: r.settings.slo, Streaming: !r.settings.NoStream,
 	}

@@ -16,21 +16,26 @@ import (
 )
 
 func (r *run) newManifest() *folder.Manifest {
-	s, w := r.settings, r.work
-	start, _ := r.identity.Fingerprints()
-	m := &folder.Manifest{
+	s := r.settings
+	return &folder.Manifest{
 		Schema: folder.ManifestSchema, Run: r.id, Scenario: s.Scenario.Name, Labels: s.labelMap(), State: folder.StateRunning,
 		Rank: r.rankFacts(), Program: buildVersion(), Flags: r.flags, Seed: s.Seed, Client: thisMachine(),
-		Workload: folder.Workload{
-			SHA256: r.workSHA, Sampling: w.Sampling, Concurrency: s.Concurrency, Script: w.Script.Facts, Pressure: w.Script.Forecast, OutputTokens: w.Output,
-			InputLengths: r.settings.InputLengths(r.scale), Scale: r.scale,
-		},
-		Server: folder.Server{
-			URL: s.target.URL, Model: r.server.Model.ID, OwnedBy: r.server.Model.OwnedBy, Simulated: r.server.Model.Simulated(),
-			MaxTokens: r.server.Model.MaxTokens, Engine: r.server.Engine,
-			EngineDetected: r.server.Detected, Version: r.server.Version,
-			EngineClues: r.server.Clues, Fields: r.server.Accepted, FingerprintStart: start,
-		},
+	}
+}
+
+// describeLoad enters what is sent, and to whom.
+func (r *run) describeLoad() {
+	m, s, w := r.manifest, r.settings, r.work
+	start, _ := r.identity.Fingerprints()
+	m.Workload = folder.Workload{
+		SHA256: r.workSHA, Sampling: w.Sampling, Concurrency: s.Concurrency, Script: w.Script.Facts, Pressure: w.Script.Forecast, OutputTokens: w.Output,
+		InputLengths: r.settings.InputLengths(r.scale), Scale: r.scale,
+	}
+	m.Server = folder.Server{
+		URL: s.target.URL, Model: r.server.Model.ID, OwnedBy: r.server.Model.OwnedBy, Simulated: r.server.Model.Simulated(),
+		MaxTokens: r.server.Model.MaxTokens, Engine: r.server.Engine,
+		EngineDetected: r.server.Detected, Version: r.server.Version,
+		EngineClues: r.server.Clues, Fields: r.server.Accepted, FingerprintStart: start,
 	}
 	// What a run that is killed was judged by is known as well.
 	m.Judging = merge.Judging(report.Input{
@@ -39,7 +44,6 @@ func (r *run) newManifest() *folder.Manifest {
 	for _, p := range w.Phases {
 		m.Workload.Phases = append(m.Workload.Phases, folder.PlannedPhase{Name: p.Name, Process: p.Process, Limit: p.Limit})
 	}
-	return m
 }
 
 func thisMachine() folder.Client {

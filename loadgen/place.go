@@ -34,7 +34,10 @@ func (r *run) describePlace(ctx context.Context) {
 // seePlace adds what the telemetry and the clocks say of it in the end.
 func (r *run) seePlace(log *telemetry.Log) {
 	m := r.manifest
-	m.Storage = append(m.Storage, kvStorage(m, log)...)
+	if r.around == nil {
+		r.kvStorage = kvStorage(m, log)
+	}
+	m.Storage = append(m.Storage, r.kvStorage...)
 	for i, machine := range m.Machines {
 		source := log.Source(machine.Source)
 		m.Machines[i].GPULimits = gpuLimits(source)

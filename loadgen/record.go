@@ -31,9 +31,13 @@ type recording struct {
 	limits   report.Limits
 	log      *slog.Logger
 
-	id       string
-	folder   folder.Folder
-	page     *live.Page
+	id     string
+	folder folder.Folder
+	// page is where live metrics are served: the recording's own unless it got one.
+	page    *live.Page
+	ownPage bool
+	// around is what starts an engine for this run and stops it; nil if there is none to start.
+	around   *around
 	scene    *scene.Scene
 	live     *live.Run
 	manifest *folder.Manifest
@@ -59,8 +63,15 @@ func (p Program) record(ctx context.Context, line *commandLine) error {
 		r.undo()
 		return err
 	}
-	defer r.page.Close()
+	defer r.close()
 	return r.execute(ctx)
+}
+
+// close frees what the recording holds.
+func (r *recording) close() {
+	if r.ownPage {
+		r.page.Close()
+	}
 }
 
 // newRecording checks the flags against each other.
@@ -97,10 +108,17 @@ func (r *recording) setUp(ctx context.Context) error {
 		return err
 	}
 	r.openLog = r.folder.NewLog
-	if r.page, err = live.OpenPage(s.web, r.log); err != nil {
-		return usage(err)
+	if r.page == nil {
+		if r.page, err = live.OpenPage(s.web, r.log); err != nil {
+			return usage(err)
+		}
+		r.ownPage = true
 	}
-	if r.scene, err = scene.Look(ctx, s.scene, r.program.Exporter, r.log); err != nil {
+	look := scene.Look
+	if r.around != nil {
+		look = scene.LookAtMachines
+	}
+	if r.scene, err = look(ctx, s.scene, r.program.Exporter, r.log); err != nil {
 		return unusable(ctx, err)
 	}
 	r.manifest = r.newManifest()
@@ -113,7 +131,7 @@ func (r *recording) undo() {
 	if r.folder != "" {
 		_ = os.RemoveAll(string(r.folder)) // made a moment ago, by this run
 	}
-	r.page.Close()
+	r.close()
 }
 
 func (r *recording) newManifest() *folder.Manifest {
@@ -130,7 +148,7 @@ func (r *recording) newManifest() *folder.Manifest {
 // execute runs the command and writes the results. What the command returned wins over what the
 // figures say.
 func (r *recording) execute(ctx context.Context) error {
-	r.live = live.New(r.settings.facts(r.id, scenarioRecord, recordPhases()))
+	r.live = live.New(r.settings.facts(r.id, scenarioRecord, append(r.around.phases(), recordPhases()...)))
 	r.page.Show(r.live)
 	r.log.Info("record", "id", r.id, "folder", string(r.folder), "command", r.manifest.Command.Program, "live", r.page.URL())
 	err := r.follow(ctx)
@@ -157,7 +175,12 @@ const (
 )
 
 func recordPhases() []string {
-	return []string{phaseBefore, extract.PhaseLoad, extract.PhaseReady, extract.PhaseWarmup, extract.PhaseMeasure, extract.PhaseStop, phaseAfter}
+	return slices.Concat([]string{phaseBefore}, commandPhases(), []string{phaseAfter})
+}
+
+// commandPhases are those of the command.
+func commandPhases() []string {
+	return []string{extract.PhaseLoad, extract.PhaseReady, extract.PhaseWarmup, extract.PhaseMeasure, extract.PhaseStop}
 }
 
 // enter ends the phase that lasts and begins another.
@@ -204,7 +227,7 @@ func (r *recording) hear(stream string, l extract.Line) {
 func uncounted(spans []folder.Span) (names []string, told bool) {
 	told = slices.ContainsFunc(spans, func(s folder.Span) bool { return s.Name == extract.PhaseMeasure })
 	for _, s := range spans {
-		around := s.Name == phaseBefore || s.Name == phaseAfter
+		around := !slices.Contains(commandPhases(), s.Name)
 		if around || told && s.Name != extract.PhaseMeasure {
 			names = append(names, s.Name)
 		}

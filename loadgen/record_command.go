@@ -29,39 +29,53 @@ func (r *recording) follow(ctx context.Context) error {
 		case <-cut.Done():
 		}
 	}()
+	if r.around != nil {
+		err := r.followAround(ctx, cut)
+		return errors.Join(err, r.scene.Leave(), r.failed)
+	}
 	err := r.scene.Capture(ctx, scene.Before)
 	if err == nil {
-		err = r.runAround(ctx)
+		err = r.open(ctx)
+	}
+	if err == nil {
+		err = r.watched(ctx, phaseBefore)
+		r.closeSpan()
 	}
 	err = errors.Join(err, r.scene.Leave(), r.failed)
 	r.scene.KeepLog(cut)
 	return errors.Join(err, r.scene.Capture(cut, scene.After))
 }
 
-// runAround runs the command with a stretch of the machine's rest before and after it.
-func (r *recording) runAround(ctx context.Context) error {
+// open starts the run's clock, and to follow the sources on it.
+func (r *recording) open(ctx context.Context) error {
 	start := time.Now()
 	r.clock = func() int64 { return int64(time.Since(start)) }
 	r.manifest.StartedAt = start.UTC()
 	if err := r.folder.WriteJSON(folder.ManifestFile, r.manifest); err != nil {
 		return err
 	}
-	if err := r.scene.Follow(ctx, r.clock); err != nil {
-		return err
-	}
-	r.enter(phaseBefore)
+	return r.scene.Follow(ctx, r.clock)
+}
+
+// watched runs the command with a stretch of the machine's rest before and after it.
+func (r *recording) watched(ctx context.Context, before string) error {
+	r.enter(before)
 	err := errInterrupted
-	if r.rest(ctx, phaseBefore, r.settings.before) {
+	if r.rest(ctx, before, r.settings.before) {
 		err = r.run(ctx)
 	}
 	r.enter(phaseAfter)
 	if err == nil {
 		r.rest(ctx, phaseAfter, r.settings.after)
 	}
+	return err
+}
+
+// closeSpan ends the last phase.
+func (r *recording) closeSpan() {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
 	r.leave()
-	return err
 }
 
 // rest waits, if anybody watches the machine meanwhile; not if it was interrupted. It says so: half a

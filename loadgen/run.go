@@ -41,8 +41,10 @@ type run struct {
 	whole  string
 	folder folder.Folder
 	// page is where live metrics are served. That of a run alone is its own; the runs of a sweep share one.
-	page     *live.Page
-	ownPage  bool
+	page    *live.Page
+	ownPage bool
+	// around is what starts the engine for this run and stops it; nil if it is there by itself.
+	around   *around
 	server   server.Served
 	scale    prompt.Scale // how many tokens texts have there
 	identity *server.Identity
@@ -59,6 +61,7 @@ type run struct {
 	// startNS is when the measured load begins; 0 is at once.
 	startNS int64
 	loop    *drive.Loop
+	span    folder.Span // the phase without load that lasts
 	// openLines opens the files of records; a test gives it a full disk.
 	openLines func(path string, failed func(error)) (*folder.Lines, error)
 	// timeOfDay is time.Now; a test sets the clock back.
@@ -71,6 +74,9 @@ type run struct {
 	engine *report.EngineReport
 	// summary is nil until the run is over.
 	summary *report.Summary
+	// kvStorage is what the disk tier of the KV cache lies on, where it had to be looked at before the
+	// engine was stopped.
+	kvStorage []folder.Storage
 }
 
 // measure runs the verb run.
@@ -109,8 +115,20 @@ func (p Program) newRun(line *commandLine) (*run, error) {
 	}, nil
 }
 
-// setUp does all that can fail on bad input or environment, before any request is sent.
+// setUp does all that can fail on bad input or environment, before any request is sent. What has to
+// be asked of an engine that is started for the run comes later.
 func (r *run) setUp(ctx context.Context) error {
+	if err := r.open(); err != nil {
+		return err
+	}
+	if r.around != nil {
+		return r.lookAround(ctx)
+	}
+	return r.inquire(ctx)
+}
+
+// open makes what the run is kept in and shown by.
+func (r *run) open() error {
 	s := r.settings
 	r.whole = s.wholeID()
 	r.id = s.Place.Run(r.whole)
@@ -124,10 +142,17 @@ func (r *run) setUp(ctx context.Context) error {
 		}
 		r.ownPage = true
 	}
+	return nil
+}
+
+// inquire finds out what is to be measured, and plans the load.
+func (r *run) inquire(ctx context.Context) error {
+	s := r.settings
+	var err error
 	if r.server, err = server.Inquire(ctx, s.target, r.log); err != nil {
 		return unusable(ctx, err)
 	}
-	if r.scene, err = scene.Look(ctx, s.scene, r.program.Exporter, r.log); err != nil {
+	if err = r.look(ctx); err != nil {
 		return unusable(ctx, err)
 	}
 	if r.client, err = r.newClient(); err != nil {
@@ -142,13 +167,26 @@ func (r *run) setUp(ctx context.Context) error {
 	if err = r.plan(ctx); err != nil {
 		return err
 	}
-	r.manifest = r.newManifest()
+	if r.manifest == nil {
+		r.manifest = r.newManifest()
+		r.scene.Into(r.folder, r.manifest)
+	}
+	r.describeLoad()
 	r.describePlace(ctx)
-	r.scene.Into(r.folder, r.manifest)
 	if _, err := s.sharing.place(); err != nil { // its start may be over by now
 		return usage(err)
 	}
 	return nil
+}
+
+// look finds what is kept of the engine and, unless that is known, of the machines.
+func (r *run) look(ctx context.Context) error {
+	if r.scene != nil {
+		return r.scene.LookAtEngine(ctx)
+	}
+	var err error
+	r.scene, err = scene.Look(ctx, r.settings.scene, r.program.Exporter, r.log)
+	return err
 }
 
 // makeFolder makes the folder of the run.

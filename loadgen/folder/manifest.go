@@ -50,6 +50,8 @@ type Manifest struct {
 	Client   Client    `json:"client"`
 	Machines []Machine `json:"machines,omitempty"`
 	Judging  *Judging  `json:"judging,omitempty"`
+	// Campaign is of a run that a campaign made.
+	Campaign *Campaign `json:"campaign,omitempty"`
 	// Imported is of a run that another tool measured; what is said of the client is then of the machine
 	// that imported it.
 	Imported *Imported `json:"imported,omitempty"`

@@ -1,0 +1,166 @@
+package loadgen
+
+import (
+	"context"
+	"errors"
+	"io"
+	"slices"
+	"time"
+
+	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/merge"
+	"github.com/umascope/umascope/loadgen/report"
+	"github.com/umascope/umascope/loadgen/scene"
+)
+
+// Phases of a run whose engine is started for it, before the engine is ready.
+const (
+	phaseCooldown = "cooldown" // the machine comes to rest
+	phaseStart    = "start"    // files are written and processes started
+	phaseLoad     = "load"     // the engine reads its weights and sizes its KV cache
+)
+
+// around is what stands around a run whose engine is started for it, so that what the engine takes
+// while it loads is in the run's own telemetry.
+type around struct {
+	// before gets the machine and the engine ready; enter says which phase begins. What it returns is
+	// done, with the cause, when the engine is lost.
+	before func(ctx context.Context, enter func(phase string)) (engine context.Context, err error)
+	// after stops what before has started, however far that came; at once when the context is done.
+	after func(cut context.Context)
+	// facts are what the manifest says of it, at that moment.
+	facts func() *folder.Campaign
+	// engine says whether there is one that before starts or has kept up.
+	engine bool
+}
+
+// phases are those before the engine is ready.
+func (a *around) phases() []string {
+	if a == nil {
+		return nil
+	}
+	return []string{phaseCooldown, phaseStart, phaseLoad}
+}
+
+// rests is the phase in which a machine rests before a recorded command.
+func (a *around) rests() string {
+	if a.engine {
+		return folder.PhaseReady
+	}
+	return phaseBefore
+}
+
+// lookAround finds what is kept of the machines while the engine is not there.
+func (r *run) lookAround(ctx context.Context) error {
+	var err error
+	if r.scene, err = scene.LookAtMachines(ctx, r.settings.scene, r.program.Exporter, r.log); err != nil {
+		return unusable(ctx, err)
+	}
+	r.manifest = r.newManifest()
+	r.manifest.Campaign = r.around.facts()
+	r.scene.Into(r.folder, r.manifest)
+	return nil
+}
+
+// loadAround starts the engine, drives the phases, and stops it.
+func (r *run) loadAround(stop, cut context.Context, halt context.CancelCauseFunc) error {
+	err := r.begin(stop)
+	if err != nil {
+		return errors.Join(err, r.end())
+	}
+	engine, err := r.raise(stop)
+	if err == nil {
+		lost := context.AfterFunc(engine, func() { halt(context.Cause(engine)) })
+		err = r.driveAround(stop, cut, halt)
+		if lost(); engine.Err() != nil {
+			err = errors.Join(context.Cause(engine), err)
+		}
+	}
+	r.manifest.Campaign = r.around.facts()
+	return errors.Join(err, r.leave(), r.end())
+}
+
+// raise gets the engine ready. It is stopped if that fails.
+func (r *run) raise(stop context.Context) (engine context.Context, err error) {
+	var failed error
+	engine, err = r.around.before(stop, func(phase string) { failed = errors.Join(failed, r.pass(phase)) })
+	if err = errors.Join(err, failed); err == nil {
+		return engine, nil
+	}
+	r.lower(context.WithoutCancel(stop))
+	if context.Cause(stop) != nil {
+		err = errInterrupted
+	}
+	return nil, err
+}
+
+// lower stops the engine, and watches the machine a moment longer.
+func (r *run) lower(cut context.Context) {
+	r.scene.EngineGoes()
+	r.around.after(cut)
+	r.scene.Settle(cut)
+}
+
+// driveAround is what happens while the engine is up.
+func (r *run) driveAround(stop, cut context.Context, halt context.CancelCauseFunc) error {
+	defer r.lower(cut)
+	err := r.pass(folder.PhaseReady)
+	if err == nil {
+		err = r.inquire(stop)
+	}
+	if err == nil {
+		r.manifest.Campaign = r.around.facts()
+		r.show()
+		err = errors.Join(r.folder.WriteJSON(folder.ManifestFile, r.manifest), r.scene.Capture(stop, scene.Before))
+	}
+	if err == nil {
+		err = r.attach(stop, halt)
+	}
+	if err != nil {
+		return errors.Join(err, r.pass(folder.PhaseStop))
+	}
+	err = errors.Join(r.drivePhases(stop, cut), r.pass(folder.PhaseStop))
+	r.keepEngineLog(cut)
+	r.identity.Again(cut)
+	r.seeKVStorage(cut)
+	return errors.Join(err, r.scene.Capture(cut, scene.After))
+}
+
+// seeKVStorage looks for what the disk tier of the KV cache lies on: in the processes that hold its
+// file, as long as they are there.
+func (r *run) seeKVStorage(ctx context.Context) {
+	if len(r.scene.Sources) == 0 {
+		return
+	}
+	log, err := r.scene.Glance(ctx)
+	if err != nil {
+		r.log.Info("what the disk tier of the KV cache lies on could not be looked up", "why", printable(err.Error()))
+		return
+	}
+	r.kvStorage = kvStorage(r.manifest, log)
+}
+
+// finishUnserved writes what there is of a run whose engine never took a load: what the machine did
+// meanwhile, and why it ended.
+func (r *run) finishUnserved(loadErr error) error {
+	ended := time.Now().UTC()
+	r.manifest.EndedAt, r.manifest.State = &ended, stateOf(loadErr)
+	log, err := r.scene.Log()
+	addMachines(r.manifest, log)
+	in := report.Input{
+		Run: r.id, Scenario: r.settings.Scenario.Name, Labels: r.settings.labelMap(), BootID: r.manifest.Client.BootID,
+		Telemetry: log, TelemetryStats: r.manifest.Telemetry, TelemetryRequested: r.settings.scene.Requested(),
+		Validity: r.limits, SLO: r.settings.slo, Streaming: !r.settings.NoStream, Phases: reportPhases(r.scene.Spans),
+		Warmup: append(r.around.phases(), folder.PhaseReady, folder.PhaseStop), Stopped: "nothing was measured: " + printable(loadErr.Error()),
+	}
+	warnings := r.scene.Warnings()
+	r.manifest.Judging = merge.Judging(in, r.settings.validity, warnings)
+	err = errors.Join(err, r.folder.WriteJSON(folder.ManifestFile, r.manifest), r.folder.Write(folder.RequestsFile, func(io.Writer) error { return nil }))
+	summary, drawn, summaryErr := report.Digest(in, report.Records(r.folder.Path(folder.RequestsFile)))
+	if summaryErr != nil {
+		return errors.Join(err, summaryErr)
+	}
+	summary.Warnings = slices.Concat(summary.Warnings, warnings)
+	r.summary = &summary
+	return errors.Join(err, writeReports(r.folder, report.Page{Title: r.id, Summary: summary, Drawn: drawn, Telemetry: log}))
+}

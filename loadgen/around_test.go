@@ -1,0 +1,267 @@
+package loadgen
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/umascope/umascope/loadgen/chat"
+	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/report"
+)
+
+// standing is an arm of one engine, which answers only while it is up.
+type standing struct {
+	up    atomic.Bool
+	url   string
+	live  string       // address of the live page
+	seen  []string     // what the live page said in each phase
+	lost  error        // why the engine goes away once it has answered some
+	asked atomic.Int64 // requests
+	lose  func()
+	never error         // why it is never ready
+	wait  chan struct{} // if not nil, it waits in cooldown until the context is done
+	downs int
+}
+
+func newStanding(t *testing.T) *standing {
+	t.Helper()
+	s := &standing{}
+	target, err := url.Parse(engine(t, time.Millisecond))
+	if err != nil {
+		t.Fatal(err)
+	}
+	proxy := httputil.NewSingleHostReverseProxy(target)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !s.up.Load() {
+			http.Error(w, "not there", http.StatusBadGateway)
+			return
+		}
+		if s.asked.Add(1) == 50 && s.lost != nil {
+			s.lose()
+		}
+		proxy.ServeHTTP(w, r)
+	}))
+	t.Cleanup(server.Close)
+	s.url = server.URL
+	return s
+}
+
+func (s *standing) around() *around {
+	return &around{
+		engine: true,
+		before: func(ctx context.Context, enter func(string)) (context.Context, error) {
+			for _, phase := range []string{phaseCooldown, phaseStart, phaseLoad} {
+				enter(phase)
+				s.seen = append(s.seen, phase+" "+s.shown())
+				if s.wait != nil {
+					close(s.wait)
+					<-ctx.Done()
+					return nil, ctx.Err()
+				}
+			}
+			if s.never != nil {
+				return nil, s.never
+			}
+			s.up.Store(true)
+			engine, lose := context.WithCancelCause(context.WithoutCancel(ctx))
+			context.AfterFunc(ctx, func() { lose(nil) })
+			if s.lost != nil {
+				s.lose = func() { s.up.Store(false); lose(s.lost) }
+			}
+			return engine, nil
+		},
+		after: func(context.Context) { s.downs++; s.up.Store(false) },
+		facts: func() *folder.Campaign { return &folder.Campaign{Name: "c", Slot: 3, EngineKept: s.downs > 0} },
+	}
+}
+
+// shown is the phase that the live page shows.
+func (s *standing) shown() string {
+	response, err := http.Get(s.live)
+	if err != nil {
+		return err.Error()
+	}
+	defer response.Body.Close()
+	var page bytes.Buffer
+	_, _ = page.ReadFrom(response.Body)
+	for line := range strings.Lines(page.String()) {
+		if strings.Contains(line, "run_phase{") && strings.HasSuffix(line, " 1\n") {
+			return line
+		}
+	}
+	return "none"
+}
+
+// aroundRun makes a run with an arm around it.
+func aroundRun(t *testing.T, ctx context.Context, s *standing, args ...string) (dir string, err error) {
+	t.Helper()
+	line, out := newCommandLine(&bytes.Buffer{}), t.TempDir()
+	args = slices.Concat([]string{"run", "--url", s.url, "--out", out, "--run-id=r1", "--engine=vllm", "--web.listen-address=127.0.0.1:0", "--telemetry-interval=100ms"}, uncontended, args)
+	if _, _, err := line.parse(args); err != nil {
+		t.Fatal(err)
+	}
+	r, err := (Program{Stdout: &bytes.Buffer{}, Stderr: &lockedBuffer{}}).newRun(line)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.around = s.around()
+	if err := r.setUp(ctx); err != nil {
+		t.Fatal(err)
+	}
+	defer r.close()
+	s.live = r.page.URL()
+	return filepath.Join(out, "r1"), r.execute(ctx)
+}
+
+func phaseNames(t *testing.T, dir string) (names []string) {
+	t.Helper()
+	for _, span := range read[folder.Phases](t, filepath.Join(dir, folder.PhasesFile)).Phases {
+		if span.EndNS < span.StartNS {
+			t.Errorf("%+v", span)
+		}
+		names = append(names, span.Name)
+	}
+	return names
+}
+
+func TestTheTelemetryOfARunSpansTheStartAndStopOfItsEngine(t *testing.T) {
+	t.Parallel()
+	page, _ := exporter(t)
+	s := newStanding(t)
+	dir, err := aroundRun(t, t.Context(), s, "--requests=8", "--warmup=2", "--validity=telemetry_lost=off", "--telemetry", "spark1="+page, "--label=host=spark1", "--scrape", "engine="+s.url+"/metrics")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"cooldown", "start", "load", "ready", "warmup", "measure", "stop"}
+	if got := phaseNames(t, dir); !slices.Equal(got, want) {
+		t.Errorf("phases %v", got)
+	}
+	for i, phase := range want[:3] {
+		if !strings.Contains(s.seen[i], `phase="`+phase+`"`) {
+			t.Errorf("the live page: %s", s.seen[i])
+		}
+	}
+	summary := read[report.Summary](t, filepath.Join(dir, folder.SummaryFile))
+	if !summary.Valid || summary.Requests[chat.StatusOK] != 8 {
+		t.Errorf("%+v, %v", summary.Requests, summary.InvalidReasons)
+	}
+	manifest := read[folder.Manifest](t, filepath.Join(dir, folder.ManifestFile))
+	if c := manifest.Campaign; c == nil || c.Slot != 3 || !c.EngineKept || manifest.State != folder.StateComplete || manifest.Server.Model == "" {
+		t.Errorf("%+v", manifest)
+	}
+	for _, source := range manifest.Telemetry.Sources {
+		if len(source.MissingBorders) > 0 || source.SamplesGot == 0 {
+			t.Errorf("%+v", source)
+		}
+	}
+	if s.downs != 1 || s.up.Load() {
+		t.Errorf("stopped %d times", s.downs)
+	}
+}
+
+func TestARunWhoseEngineNeverComesKeepsWhatTheMachineDid(t *testing.T) {
+	t.Parallel()
+	page, _ := exporter(t)
+	s := newStanding(t)
+	s.never = errors.New("vllm was never ready")
+	dir, err := aroundRun(t, t.Context(), s, "--requests=8", "--telemetry", "spark1="+page, "--label=host=spark1")
+	if !errors.Is(err, s.never) {
+		t.Fatal(err)
+	}
+	expectUnserved(t, dir, folder.StateFailed, "vllm was never ready")
+	if got := phaseNames(t, dir); !slices.Equal(got, []string{"cooldown", "start", "load"}) || s.downs != 1 {
+		t.Errorf("phases %v, stopped %d times", got, s.downs)
+	}
+	if _, err := filepath.Glob(filepath.Join(dir, folder.SnapshotsFolder, "*start*")); err != nil {
+		t.Error(err)
+	}
+}
+
+// expectUnserved checks the folder of a run that measured nothing.
+func expectUnserved(t *testing.T, dir, state, why string) {
+	t.Helper()
+	manifest := read[folder.Manifest](t, filepath.Join(dir, folder.ManifestFile))
+	summary := read[report.Summary](t, filepath.Join(dir, folder.SummaryFile))
+	if manifest.State != state || manifest.Campaign == nil || summary.Valid || !strings.Contains(fmt.Sprint(summary.InvalidReasons), string(report.CodeIncomplete)) || !strings.Contains(fmt.Sprint(summary.InvalidReasons), why) {
+		t.Errorf("%s, %v", manifest.State, summary.InvalidReasons)
+	}
+	for _, name := range []string{folder.HTMLFile, folder.ReportFile, folder.RequestsFile} {
+		if matches, _ := filepath.Glob(filepath.Join(dir, name)); len(matches) == 0 {
+			t.Errorf("%s is not there", name)
+		}
+	}
+}
+
+func TestAnInterruptWhileTheMachineComesToRestStopsTheEngineToo(t *testing.T) {
+	t.Parallel()
+	s := newStanding(t)
+	s.wait = make(chan struct{})
+	ctx, interrupt := context.WithCancel(t.Context())
+	defer interrupt()
+	go func() { <-s.wait; interrupt() }()
+	dir, err := aroundRun(t, ctx, s, "--requests=8")
+	if !errors.Is(err, errInterrupted) || s.downs != 1 {
+		t.Fatalf("%v, stopped %d times", err, s.downs)
+	}
+	expectUnserved(t, dir, folder.StateInterrupted, errInterrupted.Error())
+}
+
+func TestARunWhoseEngineDiesEndsAtOnceAndSaysWhy(t *testing.T) {
+	t.Parallel()
+	s := newStanding(t)
+	s.lost = errors.New("vllm ended with exit code 137")
+	began := time.Now()
+	dir, err := aroundRun(t, t.Context(), s, "--duration=1h", "--warmup=0", "--output-tokens=4")
+	if !errors.Is(err, s.lost) || time.Since(began) > time.Minute {
+		t.Fatal(err)
+	}
+	summary := read[report.Summary](t, filepath.Join(dir, folder.SummaryFile))
+	if summary.Valid || !strings.Contains(fmt.Sprint(summary.InvalidReasons), "exit code 137") || summary.Requests[chat.StatusOK] == 0 {
+		t.Errorf("%+v, %v", summary.Requests, summary.InvalidReasons)
+	}
+	if state := read[folder.Manifest](t, filepath.Join(dir, folder.ManifestFile)).State; state != folder.StateFailed || s.downs != 1 {
+		t.Errorf("%s, stopped %d times", state, s.downs)
+	}
+}
+
+func TestACommandIsRecordedBesideItsEngine(t *testing.T) {
+	t.Parallel()
+	page, _ := exporter(t)
+	s := newStanding(t)
+	line, out := newCommandLine(&bytes.Buffer{}), t.TempDir()
+	if _, _, err := line.parse([]string{"record", "--out", out, "--run-id=r1", "--web.listen-address=127.0.0.1:0", "--before=100ms", "--after=100ms",
+		"--telemetry-interval=100ms", "--telemetry", "spark1=" + page, "--label=host=spark1", "--", "curl", "-sf", s.url + "/v1/models"}); err != nil {
+		t.Fatal(err)
+	}
+	r, err := (Program{Stdout: &lockedBuffer{}, Stderr: &lockedBuffer{}}).newRecording(line)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.around = s.around()
+	if err := r.setUp(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	defer r.close()
+	if err := r.execute(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(out, "r1")
+	if got, want := phaseNames(t, dir), []string{"cooldown", "start", "load", "ready", "measure", "after"}; !slices.Equal(got, want) {
+		t.Errorf("phases %v", got)
+	}
+	if m := read[folder.Manifest](t, filepath.Join(dir, folder.ManifestFile)); m.Campaign == nil || *m.Command.ExitCode != 0 || s.downs != 1 {
+		t.Errorf("%+v", m)
+	}
+}

@@ -1,0 +1,83 @@
+package folder
+
+// Campaign is what a run is of a campaign, and what was done and found around it.
+type Campaign struct {
+	Name string `json:"name"`
+	// PlanSHA256 is of the plan file as it was read.
+	PlanSHA256 string `json:"plan_sha256"`
+	// Slot is the run's place in the order of the plan, Attempt counts the runs in it.
+	Slot      int    `json:"slot"`
+	Attempt   int    `json:"attempt"`
+	Model     string `json:"model"`
+	Arm       string `json:"arm"`
+	Scenario  string `json:"scenario"`
+	Iteration int    `json:"iteration"`
+	Round     int    `json:"round,omitempty"`
+	// BootID is of the machine that the campaign runs on.
+	BootID string `json:"boot_id,omitempty"`
+	// EngineKept says that the engine was up already, from a run before this one.
+	EngineKept bool        `json:"engine_kept,omitempty"`
+	Gates      []Gate      `json:"gates,omitempty"`
+	PageCache  *PageCache  `json:"page_cache,omitempty"`
+	Checks     []Check     `json:"checks,omitempty"`
+	Collected  []Capture   `json:"collected,omitempty"`
+	Files      []ArmFile   `json:"files,omitempty"`
+	Processes  []ArmMember `json:"processes,omitempty"`
+	// Problems are what went wrong around the run without spoiling it.
+	Problems []string `json:"problems,omitempty"`
+}
+
+// Gate is what was waited for before a run.
+type Gate struct {
+	Name string `json:"name"`
+	// State is passed, timed_out, not_observable or failed: the last if the plan is strict.
+	State string `json:"state"`
+	// Value is what was seen last, Limit what was waited for, both in Unit.
+	Value *float64 `json:"value,omitempty"`
+	Limit *float64 `json:"limit,omitempty"`
+	Unit  string   `json:"unit,omitempty"`
+	// Seconds is how long it was waited for.
+	Seconds float64 `json:"seconds"`
+	Detail  string  `json:"detail,omitempty"`
+}
+
+// PageCache is what was done with the page cache before the engine was started.
+type PageCache struct {
+	Policy string `json:"policy"`
+	// BeforeBytes and AfterBytes are what of the named files was in memory; absent where that is not known.
+	BeforeBytes *float64 `json:"before_bytes,omitempty"`
+	AfterBytes  *float64 `json:"after_bytes,omitempty"`
+	Problem     string   `json:"problem,omitempty"`
+}
+
+// Check is a command that printed one number.
+type Check struct {
+	Name string `json:"name"`
+	// When is before or after the load.
+	When     string   `json:"when"`
+	Value    *float64 `json:"value,omitempty"`
+	Unit     string   `json:"unit,omitempty"`
+	Min      *float64 `json:"min,omitempty"`
+	Max      *float64 `json:"max,omitempty"`
+	Passed   bool     `json:"passed"`
+	ExitCode int      `json:"exit_code"`
+	Seconds  float64  `json:"seconds"`
+	Problem  string   `json:"problem,omitempty"`
+}
+
+// ArmFile is a file that was written for the engine.
+type ArmFile struct {
+	Path   string `json:"path"`
+	SHA256 string `json:"sha256"`
+}
+
+// ArmMember is a process that was started for the engine. Of its arguments only the names of options
+// are kept: keys stand in arguments.
+type ArmMember struct {
+	Name    string   `json:"name"`
+	Program string   `json:"program"`
+	Options []string `json:"options,omitempty"`
+	// Container and Host are where it runs, if not here.
+	Container string `json:"container,omitempty"`
+	Host      string `json:"host,omitempty"`
+}
