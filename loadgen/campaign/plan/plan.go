@@ -90,7 +90,7 @@ type File struct {
 
 // Process is one that an arm needs, started in the order of the plan and stopped in the reverse.
 type Process struct {
-	// Name is that of its first word, if empty.
+	// Name is its first word, without the folder, if empty.
 	Name string            `yaml:"name" is:"name"`
 	Argv []string          `yaml:"argv" is:"required template"`
 	Env  map[string]string `yaml:"env" is:"template"`

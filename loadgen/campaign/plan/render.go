@@ -52,7 +52,7 @@ func (c *Cell) Scenario(name string) (Scenario, bool) {
 // start, ValueFolder among them; they stand before all others.
 //
 // What a template renders to nothing is left out of lists and maps: an option of a command may be a
-// value that is empty. A template that is alone in an item of a list and renders to several lines gives
+// value that is empty. The first word of a command stays. A template that is alone in an item of a list and renders to several lines gives
 // an item for each.
 func (p *Plan) Render(model, arm string, extra map[string]string) (*Cell, error) {
 	m, a := slices.Index(p.modelNames(), model), slices.Index(p.armNames(), arm)
@@ -147,7 +147,8 @@ func (r *renderer) items(path string, v reflect.Value, is string) reflect.Value 
 			words = Lines(one.String())
 		}
 		for _, word := range words {
-			if word != "" {
+			// A command without its program would be another command.
+			if word != "" || i == 0 && strings.HasSuffix(path, "argv") {
 				filled = reflect.Append(filled, reflect.ValueOf(word).Convert(one.Type()))
 			}
 		}

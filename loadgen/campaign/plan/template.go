@@ -22,6 +22,9 @@ var errTooLong = fmt.Errorf("becomes more than %s", Bytes(mostText))
 func (r *renderer) text(path, text string) string {
 	filled, err := expand(text, r.values)
 	if err != nil && r.failed == nil {
+		if of, isText := strings.CutSuffix(path, ".text"); isText && !r.plan.given(path) {
+			path = of + ".source" // that is where the text is from
+		}
 		r.failed = r.plan.errorAt(path, "%w", err)
 	}
 	return filled
