@@ -48,7 +48,7 @@ var mayImport = map[string][]string{
 	"loadgen/telemetry":         {"exporter/metric"},
 	"loadgen/option":            {},
 	"loadgen/campaign/plan":     {"loadgen/option"},
-	"loadgen/compare":           {},
+	"loadgen/compare":           {"loadgen/stats"},
 	"loadgen/drive":             {"loadgen/chat", "loadgen/schedule"},
 	"loadgen/live":              {"exporter/metric", "loadgen/chat", "loadgen/drive"},
 	"loadgen/folder":            {"loadgen/chat", "loadgen/prompt", "loadgen/rank", "loadgen/schedule", "loadgen/telemetry"},

@@ -59,9 +59,11 @@ const (
 
 // Series is a metric over the runs of an arm, in the order of RunRef; nil where a run has none.
 type Series struct {
-	Name   string     `json:"name"`
-	Values []*float64 `json:"values"`
-	Drift  Drift      `json:"drift"`
+	Name string `json:"name"`
+	// EngineReported says that they are an engine's own word.
+	EngineReported bool       `json:"engine_reported,omitempty"`
+	Values         []*float64 `json:"values"`
+	Drift          Drift      `json:"drift"`
 }
 
 // Drift is how a metric goes with time inside an arm; null what cannot be said of so few runs.
@@ -72,12 +74,13 @@ type Drift struct {
 	EffectiveN *float64 `json:"effective_n"`
 	// Significant is of the Spearman correlation with time at 5 %.
 	Significant bool `json:"significant"`
-	// Worst says which is the extreme run of the arm by its place in time: first is 1.
+	// HighestAt and LowestAt say which are the extreme runs of the arm by their place in time: first is 1.
 	HighestAt int `json:"highest_at,omitempty"`
 	LowestAt  int `json:"lowest_at,omitempty"`
 }
 
-// Pair is an arm (b) against the baseline (a): difference is b - a, ratio b / a.
+// Pair is an arm (b) against the baseline (a): difference is b - a, ratio b / a; on the logarithmic scale
+// the ratio is that of the geometric means.
 type Pair struct {
 	A                string      `json:"a"`
 	B                string      `json:"b"`
@@ -116,7 +119,9 @@ type Metrics struct {
 	TOSTP         *float64  `json:"tost_p"`
 	Margin        Margin    `json:"margin"`
 	HolmP         *float64  `json:"holm_p"`
-	MDE           *float64  `json:"mde"`
+	// MDE is the least true difference that a repetition would find with a power of 80 %, as the margin
+	// is: relative to the baseline, or in the unit.
+	MDE *float64 `json:"mde"`
 	// NeedN is how many runs each arm would need, when the verdict is inconclusive.
 	NeedN      *int      `json:"n_needed,omitempty"`
 	Verdict    Verdict   `json:"verdict"`
@@ -177,7 +182,7 @@ const (
 	Worse        Verdict = "worse"
 	Different    Verdict = "different" // of a metric of which neither way is better
 	Inconclusive Verdict = "inconclusive"
-	Undecided    Verdict = "difference_only" // n = 1: nothing but the difference
+	Undecided    Verdict = "difference_only" // nothing but the difference: n = 1, or no spread to test by
 )
 
 // Outlier is a run that stands out in its arm. It is flagged and never left out.
@@ -199,20 +204,22 @@ type Fairness struct {
 
 // LedgerDelta is b - a by line of the ledger, the mean of the runs, in bytes; nil where it was not observed.
 type LedgerDelta struct {
-	Start map[string]float64 `json:"start"`
-	Ready map[string]float64 `json:"ready"`
-	Peak  map[string]float64 `json:"peak"`
+	Start map[string]float64 `json:"start,omitempty"`
+	Ready map[string]float64 `json:"ready,omitempty"`
+	Peak  map[string]float64 `json:"peak,omitempty"`
 }
 
 // Order is how the runs of a stratum followed each other.
 type Order struct {
-	Kind     string   `json:"kind"`     // blocked, abba, random, single, unknown
+	Kind     string   `json:"kind"`     // blocked, abba, alternating, random, single, unknown
 	Sequence []string `json:"sequence"` // arms in the order of time
 	Boots    int      `json:"boots"`    // distinct boot ids
 }
 
 // PairOrder is what the order does to a pair, by metric.
 type PairOrder struct {
+	// Kind is that of the runs of these two arms alone.
+	Kind string `json:"kind"`
 	// AfterSwitch is the first run after a change of arms against the rest of its arm.
 	AfterSwitch []AfterSwitch `json:"after_switch,omitempty"`
 	// Halves are the difference in pairs in which a came first, and in those in which b did.
@@ -223,12 +230,13 @@ type PairOrder struct {
 type AfterSwitch struct {
 	Metric string  `json:"metric"`
 	Arm    string  `json:"arm"`
-	First  float64 `json:"first"`
-	Rest   float64 `json:"rest"` // mean
-	N      int     `json:"n"`    // first runs
+	First  float64 `json:"first"` // mean
+	Rest   float64 `json:"rest"`  // mean
+	N      int     `json:"n"`     // first runs
 	// Extreme says that every first run is the highest (or lowest) of its block.
 	Extreme string `json:"extreme,omitempty"`
-	Stands  bool   `json:"stands_out"`
+	// Stands says that the first runs lie outside of what the rest would have with a chance of 95 %.
+	Stands bool `json:"stands_out"`
 }
 
 // Halves compare the two orders of a pair.

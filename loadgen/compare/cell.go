@@ -1,0 +1,136 @@
+package compare
+
+import (
+	"cmp"
+	"maps"
+	"math"
+	"slices"
+)
+
+// cell is the runs that agree in everything that is named by --within, in the order of their start.
+type cell struct {
+	within map[string]string
+	runs   []*Run
+	arms   map[string]*arm
+}
+
+// arm is the runs of one arm in a cell, in the order of their start. What is invalid enters no figure.
+type arm struct {
+	name            string
+	valid, excluded []*Run
+}
+
+// prepared are copies of runs, in the order of their start, with what follows from their figures.
+func prepared(runs []Run) []*Run {
+	var all []*Run
+	for _, r := range runs {
+		r.Metrics = maps.Clone(r.Metrics)
+		r.addMemoryWithKV()
+		all = append(all, &r)
+	}
+	slices.SortStableFunc(all, func(a, b *Run) int {
+		return cmp.Or(a.StartedAt.Compare(b.StartedAt), cmp.Compare(a.ID, b.ID))
+	})
+	return all
+}
+
+// addMemoryWithKV adds what is used once the engine has its KV cache. It is by the same word as the part
+// without the cache.
+func (r *Run) addMemoryWithKV() {
+	without, known := r.Metrics[MemoryExcludingKV]
+	kv, sized := r.Metrics[KVCapacity]
+	if _, there := r.Metrics[MemoryWithKV]; there || !known || !sized {
+		return
+	}
+	r.Metrics[MemoryWithKV] = without + kv
+	if r.engineSays(MemoryExcludingKV) {
+		r.EngineReported = append(slices.Clone(r.EngineReported), MemoryWithKV)
+	}
+}
+
+func (r *Run) engineSays(metric string) bool { return slices.Contains(r.EngineReported, metric) }
+
+// metric is a figure of the run by one source: measured, or an engine's own word.
+func (r *Run) metric(k key) (float64, bool) {
+	v, known := r.Metrics[k.name]
+	return v, known && r.engineSays(k.name) == k.engine && !math.IsNaN(v) && !math.IsInf(v, 0)
+}
+
+// key is a metric by its source: figures of different source never share a row.
+type key struct {
+	name   string
+	engine bool // by the engine's own word
+}
+
+// keys are all rows that there can be, in the order of the table.
+func keys() []key {
+	var all []key
+	for _, m := range Table() {
+		all = append(all, key{m.Name, false}, key{m.Name, true})
+	}
+	return all
+}
+
+// sample is a metric in an arm.
+type sample struct {
+	runs   []*Run
+	values []float64
+}
+
+func (a *arm) sample(k key) sample {
+	var s sample
+	for _, r := range a.valid {
+		if v, known := r.metric(k); known {
+			s.runs, s.values = append(s.runs, r), append(s.values, v)
+		}
+	}
+	return s
+}
+
+// cellsOf parts runs by the labels of --within; cells are in the order of their labels.
+func cellsOf(runs []*Run, o Options) []*cell {
+	var cells []*cell
+	for _, r := range runs {
+		within := map[string]string{}
+		for _, name := range o.Within {
+			within[name] = r.Label(name)
+		}
+		i := slices.IndexFunc(cells, func(c *cell) bool { return maps.Equal(c.within, within) })
+		if i < 0 {
+			i = len(cells)
+			cells = append(cells, &cell{within: within, arms: map[string]*arm{}})
+		}
+		cells[i].add(r, r.Label(o.By))
+	}
+	slices.SortStableFunc(cells, func(a, b *cell) int {
+		for _, name := range o.Within {
+			if order := naturally(a.within[name], b.within[name]); order != 0 {
+				return order
+			}
+		}
+		return 0
+	})
+	return cells
+}
+
+func (c *cell) add(r *Run, name string) {
+	c.runs = append(c.runs, r)
+	a := c.arms[name]
+	if a == nil {
+		a = &arm{name: name}
+		c.arms[name] = a
+	}
+	if r.Valid {
+		a.valid = append(a.valid, r)
+	} else {
+		a.excluded = append(a.excluded, r)
+	}
+}
+
+// arm is that of a name; one without runs if the cell has none.
+func (c *cell) arm(name string) *arm {
+	if a := c.arms[name]; a != nil {
+		return a
+	}
+	return &arm{name: name}
+}

@@ -1,0 +1,211 @@
+package compare
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Compare sets the arms of an experiment against its baseline, stratum by stratum.
+func Compare(runs []Run, o Options) (Comparison, error) {
+	if err := o.check(); err != nil {
+		return Comparison{}, err
+	}
+	if err := distinct(runs); err != nil {
+		return Comparison{}, err
+	}
+	all := prepared(runs)
+	for _, name := range append([]string{o.By}, o.Within...) {
+		flag := "--within"
+		if name == o.By {
+			flag = "--by"
+		}
+		if err := checkLabel(flag, name, all); err != nil {
+			return Comparison{}, err
+		}
+	}
+	labelled, warnings := withLabels(all, o)
+	c := comparing{options: o, runs: labelled, cells: cellsOf(labelled, o)}
+	if err := c.findArms(); err != nil {
+		return Comparison{}, err
+	}
+	if err := c.checkWorkloads(); err != nil {
+		return Comparison{}, err
+	}
+	return c.compare(warnings)
+}
+
+// comparing is a comparison while it is worked out.
+type comparing struct {
+	options Options
+	runs    []*Run
+	cells   []*cell
+	arms    []string // the baseline first
+}
+
+// distinct refuses two runs of one name: one of them would be counted twice or as the other.
+func distinct(runs []Run) error {
+	if len(runs) == 0 {
+		return fmt.Errorf("there is no finished run to compare")
+	}
+	at := map[string]*Run{}
+	for i := range runs {
+		r := &runs[i]
+		if first, twice := at[r.ID]; twice {
+			return fmt.Errorf("%s: its run is called %q, and so is that of %s", cmp.Or(r.Path, "a run"), r.ID, cmp.Or(first.Path, "another"))
+		}
+		at[r.ID] = r
+	}
+	return nil
+}
+
+// withLabels leaves out runs that lack a label that is asked for, and says so.
+func withLabels(runs []*Run, o Options) ([]*Run, []Warning) {
+	var labelled []*Run
+	warnings := []Warning{}
+	missing := map[string][]string{}
+	for _, r := range runs {
+		lacks := slices.DeleteFunc(append([]string{o.By}, o.Within...), func(name string) bool { return r.Label(name) != "" })
+		if len(lacks) == 0 {
+			labelled = append(labelled, r)
+			continue
+		}
+		missing[lacks[0]] = append(missing[lacks[0]], r.ID)
+	}
+	for _, name := range slices.Sorted(maps.Keys(missing)) {
+		warnings = append(warnings, warn(CodeLabelMissing, "%s without a label %q left out: %s", Runs(len(missing[name])), name, some(missing[name])))
+	}
+	return labelled, warnings
+}
+
+// findArms names the arms, the baseline first and the others by name. Without a baseline that was asked
+// for it is the arm that began.
+func (c *comparing) findArms() error {
+	for _, r := range c.runs {
+		if name := r.Label(c.options.By); !slices.Contains(c.arms, name) {
+			c.arms = append(c.arms, name)
+		}
+	}
+	if len(c.arms) == 0 {
+		return fmt.Errorf("no run has all of the labels %s", strings.Join(append([]string{c.options.By}, c.options.Within...), ", "))
+	}
+	baseline := cmp.Or(c.options.Baseline, c.arms[0])
+	if !slices.Contains(c.arms, baseline) {
+		return fmt.Errorf("--baseline: no run has %s %q; there are %s", c.options.By, baseline, strings.Join(slices.Sorted(slices.Values(c.arms)), ", "))
+	}
+	if len(c.arms) == 1 {
+		return fmt.Errorf("--by %s: all runs have %q: there is nothing to compare it with", c.options.By, baseline)
+	}
+	c.arms = slices.DeleteFunc(c.arms, func(name string) bool { return name == baseline })
+	slices.SortFunc(c.arms, naturally)
+	c.arms = append([]string{baseline}, c.arms...)
+	return nil
+}
+
+// checkWorkloads refuses a stratum whose runs did not do the same work.
+func (c *comparing) checkWorkloads() error {
+	if c.options.AllowDifferentWorkload {
+		return nil
+	}
+	for _, cell := range c.cells {
+		if a, b := unlike(cell.runs); a != nil {
+			return fmt.Errorf("%s and %s did different work (workload_sha256 %s, %s)%s: name what tells them apart by --within, or compare them all the same by --allow-different-workload",
+				a.ID, b.ID, short(a.WorkloadSHA256), short(b.WorkloadSHA256), in(cell.within))
+		}
+	}
+	return nil
+}
+
+// unlike are two runs of different workloads; nil if all agree that are known.
+func unlike(runs []*Run) (a, b *Run) {
+	for _, r := range runs {
+		switch {
+		case r.WorkloadSHA256 == "":
+		case a == nil:
+			a = r
+		case r.WorkloadSHA256 != a.WorkloadSHA256:
+			return a, r
+		}
+	}
+	return nil, nil
+}
+
+func short(sum string) string { return sum[:min(12, len(sum))] }
+
+// in names a stratum: " in model x, scenario y"; empty of the only one.
+func in(within map[string]string) string {
+	if len(within) == 0 {
+		return ""
+	}
+	return " in " + Cell(within)
+}
+
+// Cell names a stratum by its labels: model x, scenario y.
+func Cell(within map[string]string) string {
+	var texts []string
+	for _, name := range slices.Sorted(maps.Keys(within)) {
+		texts = append(texts, name+" "+within[name])
+	}
+	return strings.Join(texts, ", ")
+}
+
+func (c *comparing) compare(warnings []Warning) (Comparison, error) {
+	out := Comparison{
+		Schema: Schema, By: c.options.By, Within: append([]string{}, c.options.Within...),
+		Baseline: c.arms[0], Arms: c.arms, Strata: []Stratum{},
+	}
+	compared := false
+	for _, cell := range c.cells {
+		s := c.stratum(cell)
+		for _, p := range s.Pairs {
+			compared = compared || len(p.Metrics) > 0
+		}
+		out.Strata = append(out.Strata, s)
+	}
+	if !compared {
+		return Comparison{}, c.nothingCommon()
+	}
+	out.KVModel = kvModelOf(c.valid())
+	out.Simulated = slices.ContainsFunc(c.runs, func(r *Run) bool { return r.Simulated || simulatedMode(r.Mode) })
+	out.Warnings = append(warnings, c.warnings(out)...)
+	return out, nil
+}
+
+// valid are the valid runs of all strata.
+func (c *comparing) valid() []*Run {
+	return slices.DeleteFunc(slices.Clone(c.runs), func(r *Run) bool { return !r.Valid })
+}
+
+// nothingCommon says why there is nothing to compare.
+func (c *comparing) nothingCommon() error {
+	var has []string
+	for _, name := range c.arms {
+		names := map[string]bool{}
+		valid := 0
+		for _, cell := range c.cells {
+			for _, r := range cell.arm(name).valid {
+				valid++
+				for metric := range r.Metrics {
+					names[metric] = true
+				}
+			}
+		}
+		what := some(slices.Sorted(maps.Keys(names)))
+		if valid == 0 {
+			what = "no valid run"
+		}
+		has = append(has, fmt.Sprintf("%s has %s", name, cmp.Or(what, "no figure")))
+	}
+	return fmt.Errorf("the arms have no metric in common in any stratum: %s", strings.Join(has, "; "))
+}
+
+// some lists a few names and counts the others.
+func some(names []string) string {
+	const shown = 5
+	if len(names) <= shown {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:shown], ", "), len(names)-shown)
+}

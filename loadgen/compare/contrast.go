@@ -1,0 +1,169 @@
+package compare
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/umascope/umascope/loadgen/stats"
+)
+
+// contrast is a metric of two arms on the scale of its analysis.
+type contrast struct {
+	metric Metric
+	margin Margin
+	a, b   sample
+	meanA  float64 // as it was measured
+	log    bool
+	// x and y are the values on the scale; low and high what does not matter, around 0.
+	x, y      []float64
+	low, high float64
+	// test decides: paired if the runs are, else Welch's.
+	test   stats.TTest
+	welch  *stats.TTest
+	paired *stats.TTest
+	pairs  int
+	notes  []string
+}
+
+// newContrast takes what is known of a metric to the scale of its analysis. It needs a value of each arm.
+func newContrast(m Metric, margin Margin, a, b sample) *contrast {
+	c := &contrast{metric: m, margin: margin, a: a, b: b, x: a.values, y: b.values, meanA: mean(a.values)}
+	// An amount is a distance on the scale as it is; a share is one of logarithms.
+	if m.Scale == ScaleLog && margin.Relative {
+		c.takeLogs()
+	}
+	switch {
+	case c.log:
+		c.low, c.high = math.Log1p(-margin.Value), math.Log1p(margin.Value)
+	case margin.Relative:
+		c.high = margin.Value * math.Abs(c.meanA)
+		c.low = -c.high
+	default:
+		c.low, c.high = -margin.Value, margin.Value
+	}
+	return c
+}
+
+func (c *contrast) takeLogs() {
+	x, errA := stats.Logs(c.a.values)
+	y, errB := stats.Logs(c.b.values)
+	if errA != nil || errB != nil {
+		c.note("a value is not above zero: analysed as it is, not as a logarithm")
+		return
+	}
+	c.x, c.y, c.log = x, y, true
+}
+
+func (c *contrast) note(format string, values ...any) {
+	c.notes = append(c.notes, fmt.Sprintf(format, values...))
+}
+
+// run runs the tests; false if none could be, with a note of why.
+func (c *contrast) run() bool {
+	if min(len(c.x), len(c.y)) < 2 {
+		c.note("one run of an arm: nothing can be said beyond the difference")
+		return false
+	}
+	welch, err := stats.Welch(c.x, c.y)
+	if err != nil {
+		c.note("%s", whyNot(err))
+		return false
+	}
+	c.welch, c.test = &welch, welch
+	c.runPaired()
+	return true
+}
+
+// leastPairs is from how many pairs on they are analysed as such: fewer say less than the runs apart.
+const leastPairs = 3
+
+// runPaired tests the runs by pairs if there are enough of them, and most runs are in one.
+func (c *contrast) runPaired() {
+	x, y, ambiguous := c.inPairs()
+	if ambiguous > 0 {
+		c.note("%d pairs have more than one run of an arm and were not used as pairs", ambiguous)
+	}
+	if len(x) < leastPairs || 2*len(x) <= max(len(c.x), len(c.y)) {
+		return
+	}
+	paired, err := stats.Paired(x, y)
+	if err != nil {
+		c.note("not tested by pairs: %s", whyNot(err))
+		return
+	}
+	if left := len(c.x) + len(c.y) - 2*len(x); left > 0 {
+		c.note("%d runs are in no pair and do not enter the paired test", left)
+	}
+	c.paired, c.test, c.pairs = &paired, paired, len(x)
+}
+
+// inPairs are the values of the runs that share a pair, a and b at the same place.
+func (c *contrast) inPairs() (x, y []float64, ambiguous int) {
+	at := map[string][]int{}
+	for j, r := range c.b.runs {
+		if r.Pair != "" {
+			at[r.Pair] = append(at[r.Pair], j)
+		}
+	}
+	count := map[string]int{}
+	for _, r := range c.a.runs {
+		count[r.Pair]++
+	}
+	for i, r := range c.a.runs {
+		partners := at[r.Pair]
+		switch {
+		case len(partners) == 0:
+		case len(partners) > 1 || count[r.Pair] > 1:
+			ambiguous++
+		default:
+			x, y = append(x, c.x[i]), append(y, c.y[partners[0]])
+		}
+	}
+	return x, y, ambiguous
+}
+
+// whyNot is the outcome of a test that could not be made.
+func whyNot(err error) string {
+	switch {
+	case errors.Is(err, stats.ErrNoSpread):
+		return "no spread: all runs of an arm have the same value in both arms, so there is nothing to test by; the difference stands as it is"
+	case errors.Is(err, stats.ErrTooFew):
+		return "too few runs to test"
+	default:
+		return "not tested: " + err.Error()
+	}
+}
+
+// ratios turns an interval of the scale into one of ratios.
+func ratios(i stats.Interval) *Interval {
+	return &Interval{math.Exp(i.Low), math.Exp(i.High)}
+}
+
+// differences turns an interval of the scale into one in the unit of the metric: of logarithms, by the
+// mean of the baseline.
+func (c *contrast) differences(i stats.Interval) *Interval {
+	if !c.log {
+		return &Interval{i.Low, i.High}
+	}
+	return &Interval{math.Expm1(i.Low) * c.meanA, math.Expm1(i.High) * c.meanA}
+}
+
+// byMargin turns a distance on the scale into what a margin is: a share of the baseline, or an amount.
+func (c *contrast) byMargin(distance float64) float64 {
+	switch {
+	case c.log:
+		return math.Expm1(distance)
+	case c.margin.Relative:
+		return distance / math.Abs(c.meanA)
+	}
+	return distance
+}
+
+func mean(x []float64) float64 {
+	var sum float64
+	for _, v := range x {
+		sum += v / float64(len(x))
+	}
+	return sum
+}

@@ -1,0 +1,137 @@
+package compare
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+)
+
+// notKnown stands for a fact that no run of an arm has.
+const notKnown = "not known"
+
+// fairnessOf sets the facts of two arms side by side, in the order in which the runs have them.
+func fairnessOf(a, b []*Run) []Fairness {
+	all := []Fairness{}
+	for _, item := range itemsOf(slices.Concat(a, b)) {
+		x, y := factsOf(a, item), factsOf(b, item)
+		all = append(all, Fairness{Item: item, A: x.text(), B: y.text(), Differs: x.differs(y)})
+	}
+	return all
+}
+
+// itemsOf lists what runs have facts of: the order of a run holds, and what only later ones have comes
+// behind what stands before it there.
+func itemsOf(runs []*Run) []string {
+	var items []string
+	for _, r := range runs {
+		at := 0
+		for _, f := range r.Facts {
+			if i := slices.Index(items, f.Item); i >= 0 {
+				at = i + 1
+				continue
+			}
+			items = slices.Insert(items, at, f.Item)
+			at++
+		}
+	}
+	return items
+}
+
+// facts are one item over the runs of an arm.
+type facts struct {
+	all  []Fact
+	runs int
+}
+
+func factsOf(runs []*Run, item string) facts {
+	f := facts{runs: len(runs)}
+	for _, r := range runs {
+		if i := slices.IndexFunc(r.Facts, func(f Fact) bool { return f.Item == item }); i >= 0 {
+			f.all = append(f.all, r.Facts[i])
+		}
+	}
+	return f
+}
+
+// numbers are the quantities, if all facts are one.
+func (f facts) numbers() []float64 {
+	var all []float64
+	for _, one := range f.all {
+		if one.Number == nil || math.IsNaN(*one.Number) || math.IsInf(*one.Number, 0) {
+			return nil
+		}
+		all = append(all, *one.Number)
+	}
+	return all
+}
+
+// counts says how many runs have which value.
+func (f facts) counts() map[string]int {
+	count := map[string]int{}
+	for _, one := range f.all {
+		count[one.Value]++
+	}
+	if missing := f.runs - len(f.all); missing > 0 && len(f.all) > 0 {
+		count[notKnown] += missing
+	}
+	return count
+}
+
+// differs says whether two arms differ: quantities by more than their tolerance in the mean, all else in
+// which values there are. What is known of one arm only differs.
+func (f facts) differs(g facts) bool {
+	x, y := f.numbers(), g.numbers()
+	if len(x) == 0 || len(y) == 0 {
+		return !slices.Equal(slices.Sorted(maps.Keys(f.counts())), slices.Sorted(maps.Keys(g.counts())))
+	}
+	return math.Abs(mean(x)-mean(y)) > max(f.all[0].Tolerance, g.all[0].Tolerance)
+}
+
+// text is the value of the arm's runs: a mean and a range of quantities, else every value with its runs.
+func (f facts) text() string {
+	if len(f.all) == 0 {
+		return notKnown
+	}
+	if x := f.numbers(); len(x) > 0 {
+		unit := f.all[0].Unit
+		low, high := inUnit(slices.Min(x), unit), inUnit(slices.Max(x), unit)
+		if low == high {
+			return low
+		}
+		return fmt.Sprintf("%s (%s to %s)", inUnit(mean(x), unit), low, high)
+	}
+	count := f.counts()
+	if len(count) == 1 {
+		return f.all[0].Value
+	}
+	var texts []string
+	for _, value := range slices.Sorted(maps.Keys(count)) {
+		texts = append(texts, fmt.Sprintf("%s (%s)", value, Runs(count[value])))
+	}
+	return strings.Join(texts, ", ")
+}
+
+// inUnit is a quantity of a fact for people.
+func inUnit(v float64, unit string) string {
+	switch unit {
+	case "bytes":
+		return UnitBytes.Text(v)
+	case "C":
+		return UnitCelsius.Text(v)
+	case "s":
+		return UnitSeconds.Text(v)
+	case "":
+		return digits(v)
+	}
+	return digits(v) + " " + unit
+}
+
+// Runs counts runs in words.
+func Runs(n int) string {
+	if n == 1 {
+		return "1 run"
+	}
+	return fmt.Sprintf("%d runs", n)
+}

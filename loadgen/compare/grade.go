@@ -1,0 +1,51 @@
+package compare
+
+import (
+	"fmt"
+	"slices"
+)
+
+// proven is the grade of a signal that independent witnesses agree on.
+const proven = "proven"
+
+// refOf names a run and grades it. Drift is of the metric that decides, in the run's arm.
+func refOf(r *Run, order Order, drift string) RunRef {
+	ref := RunRef{Run: r.ID, StartedAt: r.StartedAt, Grade: GradeInvalid, Why: slices.Clone(r.InvalidReasons)}
+	if !r.Valid {
+		return ref
+	}
+	ref.Why = notDecisive(r, order, drift)
+	if ref.Grade = GradeValid; len(ref.Why) == 0 {
+		ref.Grade = GradeDecision
+	}
+	return ref
+}
+
+// notDecisive is why a valid run is no ground for a decision.
+func notDecisive(r *Run, order Order, drift string) []string {
+	var why []string
+	if r.Simulated || simulatedMode(r.Mode) {
+		why = append(why, "simulated")
+	}
+	if r.Imported != "" {
+		why = append(why, "imported: its validity was not checked here")
+	}
+	if !interleaved(order.Kind) {
+		why = append(why, "order "+order.Kind)
+	}
+	for _, signal := range r.Expected {
+		if grade := r.Signals[signal]; grade != proven {
+			why = append(why, fmt.Sprintf("%s is not proven", signal))
+		}
+	}
+	if drift != "" {
+		why = append(why, drift+" drifts with time in its arm")
+	}
+	return why
+}
+
+// liveMode is the mode of telemetry of a machine as it is now.
+const liveMode = "live"
+
+// simulatedMode says whether telemetry was not of a real machine while the run went on.
+func simulatedMode(mode string) bool { return mode != "" && mode != liveMode }

@@ -1,0 +1,89 @@
+package compare
+
+import (
+	"math"
+	"slices"
+)
+
+// What a KV model can be of.
+const (
+	KVOfFree        = "free_at_sizing"
+	KVOfExcludingKV = "excluding_kv"
+)
+
+// When a model is said to explain the capacities.
+const (
+	leastKVRuns  = 4
+	tinyResidual = 0.01 // of the spread of the capacities
+	leastSpread  = 0.001
+)
+
+// kvModelOf fits the capacity of the KV cache to what was free when it was sized, or to what was in use
+// without it. Where one line holds for all runs, the two figures are one effect seen twice.
+func kvModelOf(runs []*Run) *KVModel {
+	free, capacity := kvPoints(runs, func(kv KV) *float64 { return kv.FreeAtSizingBytes })
+	if m := fitKV(KVOfFree, free, capacity); m != nil {
+		return m
+	}
+	without, capacity := kvPoints(runs, func(kv KV) *float64 { return kv.ExcludingKVBytes })
+	return fitKV(KVOfExcludingKV, without, capacity)
+}
+
+func kvPoints(runs []*Run, of func(KV) *float64) (x, capacity []float64) {
+	for _, r := range runs {
+		if v, kv := of(r.KV), r.KV.CapacityBytes; v != nil && kv != nil && !math.IsNaN(*v+*kv) && !math.IsInf(*v+*kv, 0) {
+			x, capacity = append(x, *v), append(capacity, *kv)
+		}
+	}
+	return x, capacity
+}
+
+// fitKV fits by least squares: capacity = fraction x free, or fraction x (total - what is in use). Nil if
+// the runs are too few or too much alike to tell a line.
+func fitKV(of string, x, capacity []float64) *KVModel {
+	if len(x) < leastKVRuns || !spread(x) || !spread(capacity) {
+		return nil
+	}
+	m := KVModel{N: len(x), Of: of}
+	at := func(x float64) float64 { return m.Fraction * x }
+	if of == KVOfFree {
+		m.Fraction = dot(x, capacity) / dot(x, x)
+	} else {
+		slope, intercept := line(x, capacity)
+		if slope >= 0 {
+			return nil
+		}
+		m.Fraction, m.TotalBytes = -slope, intercept/-slope
+		at = func(x float64) float64 { return m.Fraction * (m.TotalBytes - x) }
+	}
+	for i := range x {
+		m.ResidualBytes = max(m.ResidualBytes, math.Abs(capacity[i]-at(x[i])))
+	}
+	m.Explained = m.ResidualBytes <= tinyResidual*(slices.Max(capacity)-slices.Min(capacity))
+	return &m
+}
+
+// spread says whether values differ by more than their digits.
+func spread(x []float64) bool {
+	return slices.Max(x)-slices.Min(x) > leastSpread*math.Abs(mean(x))
+}
+
+// line is the least-squares line through points.
+func line(x, y []float64) (slope, intercept float64) {
+	meanX, meanY := mean(x), mean(y)
+	var xy, xx float64
+	for i := range x {
+		xy += (x[i] - meanX) * (y[i] - meanY)
+		xx += (x[i] - meanX) * (x[i] - meanX)
+	}
+	slope = xy / xx
+	return slope, meanY - slope*meanX
+}
+
+func dot(x, y []float64) float64 {
+	var sum float64
+	for i := range x {
+		sum += x[i] * y[i]
+	}
+	return sum
+}

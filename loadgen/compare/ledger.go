@@ -1,0 +1,48 @@
+package compare
+
+// ledgerDelta is b - a of the means of the runs, line by line: what an effect on memory is made of.
+func ledgerDelta(a, b []*Run) LedgerDelta {
+	between := func(at func(Ledger) map[string]float64) map[string]float64 {
+		x, y := meanLines(a, at), meanLines(b, at)
+		var delta map[string]float64
+		for line, v := range y {
+			if before, known := x[line]; known {
+				if delta == nil {
+					delta = map[string]float64{}
+				}
+				delta[line] = v - before
+			}
+		}
+		return delta
+	}
+	return LedgerDelta{
+		Start: between(func(l Ledger) map[string]float64 { return l.Start }),
+		Ready: between(func(l Ledger) map[string]float64 { return l.Ready }),
+		Peak:  between(func(l Ledger) map[string]float64 { return l.Peak }),
+	}
+}
+
+// meanLines are the lines over the runs that were observed at that moment. A line that only some of those
+// have would be a mean of other runs than its neighbours: it is left out.
+func meanLines(runs []*Run, at func(Ledger) map[string]float64) map[string]float64 {
+	sum, count, observed := map[string]float64{}, map[string]int{}, 0
+	for _, r := range runs {
+		lines := at(r.Ledger)
+		if lines == nil {
+			continue
+		}
+		observed++
+		for line, v := range lines {
+			sum[line] += v
+			count[line]++
+		}
+	}
+	for line, n := range count {
+		if n != observed {
+			delete(sum, line)
+			continue
+		}
+		sum[line] /= float64(n)
+	}
+	return sum
+}

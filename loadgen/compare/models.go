@@ -1,0 +1,114 @@
+package compare
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/umascope/umascope/loadgen/stats"
+)
+
+// modelsEquivalent tells of an arm in which different models have the same throughput, within the margin
+// that counts as none. Models of different size do not: it was probably one that answered. That a test
+// tells some of them apart does not speak against it, since runs of one model at other times differ too.
+func (c *comparing) modelsEquivalent() []Warning {
+	var all []Warning
+	for _, k := range []key{{name: OutputTokensPerSecond}, {name: ToolOutputTokensPerSecond}} {
+		m, _ := FindMetric(k.name)
+		var texts []string
+		models := 0
+		for _, name := range c.arms {
+			likeness, ok := c.likeModels(k, m, name)
+			if ok {
+				texts = append(texts, fmt.Sprintf("%s (largest |t| %.1f)", name, likeness.largestT))
+				models = max(models, likeness.models)
+			}
+		}
+		if len(texts) > 0 {
+			all = append(all, warn(CodeModelsEquivalent, "%s of %d models of different names is equivalent within %s in %s: the identity of the models is in doubt",
+				m.Title, models, c.options.margin(m).Text(m.Unit), strings.Join(texts, " and ")))
+		}
+	}
+	return all
+}
+
+type likeness struct {
+	models   int
+	largestT float64 // size of the largest t of any two models
+}
+
+// likeModels compares every two models of an arm. Models that are known to answer differently are not in
+// doubt.
+func (c *comparing) likeModels(k key, m Metric, name string) (likeness, bool) {
+	by := map[string][]*Run{}
+	for _, r := range c.valid() {
+		if _, known := r.metric(k); known && r.Label(c.options.By) == name && r.Label(labelModel) != "" {
+			by[r.Label(labelModel)] = append(by[r.Label(labelModel)], r)
+		}
+	}
+	models := sortedKeys(by)
+	if len(models) < 2 || c.options.By == labelModel {
+		return likeness{}, false
+	}
+	like := likeness{models: len(models)}
+	for i, a := range models {
+		for _, b := range models[i+1:] {
+			if proveApart(by[a], by[b]) {
+				return likeness{}, false
+			}
+			t, equivalent := equal(k, m, c.options.margin(m), by[a], by[b])
+			if !equivalent {
+				return likeness{}, false
+			}
+			like.largestT = max(like.largestT, math.Abs(t))
+		}
+	}
+	return like, true
+}
+
+const labelModel = "model"
+
+// equal says whether two groups of runs are equivalent in a metric, with the t of the test against none.
+func equal(k key, m Metric, margin Margin, a, b []*Run) (t float64, equivalent bool) {
+	r := newContrast(m, margin, (&arm{valid: a}).sample(k), (&arm{valid: b}).sample(k))
+	welch, err := stats.Welch(r.x, r.y)
+	if err != nil {
+		return 0, false
+	}
+	return welch.T, welch.EquivalentBetween(r.low, r.high).P <= significance
+}
+
+// fingerprints are those of runs, each once.
+func fingerprints(runs []*Run) []string {
+	var all []string
+	for _, r := range runs {
+		if r.Fingerprint != "" && !slices.Contains(all, r.Fingerprint) {
+			all = append(all, r.Fingerprint)
+		}
+	}
+	return all
+}
+
+// proveApart says whether fingerprints show that two groups of runs were answered by different models.
+func proveApart(a, b []*Run) bool {
+	x, y := fingerprints(a), fingerprints(b)
+	return len(x) > 0 && len(y) > 0 && !slices.ContainsFunc(x, func(print string) bool { return slices.Contains(y, print) })
+}
+
+// fingerprintShared tells of models of different names that answer alike.
+func (c *comparing) fingerprintShared() []Warning {
+	by := map[string][]string{}
+	for _, r := range c.valid() {
+		if r.Fingerprint != "" && r.Model != "" && !slices.Contains(by[r.Fingerprint], r.Model) {
+			by[r.Fingerprint] = append(by[r.Fingerprint], r.Model)
+		}
+	}
+	var all []Warning
+	for _, print := range sortedKeys(by) {
+		if models := by[print]; len(models) > 1 {
+			all = append(all, warn(CodeFingerprintShared, "%s answer with one fingerprint: they are one model under several names", strings.Join(models, ", ")))
+		}
+	}
+	return all
+}

@@ -1,0 +1,119 @@
+package compare
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Options say what is compared.
+type Options struct {
+	// By is the label whose values are the arms. A label of a run comes before its model, engine,
+	// scenario and host of that name.
+	By string
+	// Within are labels that runs have to agree in to be compared.
+	Within []string
+	// Baseline is the arm that all others are held against; that of the earliest run if empty.
+	Baseline string
+	// Margins replace those of the table, by metric.
+	Margins map[string]Margin
+	// Primary is the metric that decides; that of the scenario if empty.
+	Primary string
+	// AllowDifferentWorkload compares what did not do the same work, and says so.
+	AllowDifferentWorkload bool
+	Columns                []Column
+	// Seed is that of the bootstrap.
+	Seed uint64
+}
+
+// Column is something that a comparison states on request.
+type Column string
+
+// The columns on request.
+const (
+	ColumnShapiro    Column = "shapiro"    // Shapiro and Wilk: whether an arm could be of a normal distribution
+	ColumnBonferroni Column = "bonferroni" // p values adjusted by Bonferroni
+	ColumnBH         Column = "bh"         // p values adjusted by Benjamini and Hochberg
+	ColumnBCa        Column = "bca"        // 95 % interval of the difference of the means by bootstrap
+)
+
+// Columns lists them.
+func Columns() []Column { return []Column{ColumnShapiro, ColumnBonferroni, ColumnBH, ColumnBCa} }
+
+// ParseColumn reads the name of a column.
+func ParseColumn(text string) (Column, error) {
+	if column := Column(text); slices.Contains(Columns(), column) {
+		return column, nil
+	}
+	var names []string
+	for _, column := range Columns() {
+		names = append(names, string(column))
+	}
+	return "", fmt.Errorf("%q is none of %s", text, strings.Join(names, ", "))
+}
+
+func (o Options) wants(column Column) bool { return slices.Contains(o.Columns, column) }
+
+// margin is the largest difference of a metric that does not matter.
+func (o Options) margin(m Metric) Margin {
+	if given, ok := o.Margins[m.Name]; ok {
+		return given
+	}
+	return m.Margin
+}
+
+// check refuses what makes no sense whatever the runs are.
+func (o Options) check() error {
+	if o.By == "" {
+		return fmt.Errorf("--by: name the label whose values are to be compared")
+	}
+	for i, name := range o.Within {
+		switch {
+		case name == "":
+			return fmt.Errorf("--within: a label has no name")
+		case name == o.By:
+			return fmt.Errorf("--within %s: that is what --by compares", name)
+		case slices.Contains(o.Within[:i], name):
+			return fmt.Errorf("--within: %s is named twice", name)
+		}
+	}
+	for name, m := range o.Margins {
+		if _, known := FindMetric(name); !known {
+			return unknownMetric("--margin", name)
+		}
+		if m.Value <= 0 || m.Relative && m.Value >= 1 {
+			return fmt.Errorf("--margin %s: want more than nothing and, of a share, less than 100 %%", name)
+		}
+	}
+	if o.Primary != "" {
+		if _, known := FindMetric(o.Primary); !known {
+			return unknownMetric("--primary", o.Primary)
+		}
+	}
+	return nil
+}
+
+func unknownMetric(flag, name string) error {
+	return fmt.Errorf("%s: %q is no metric; near it are %s", flag, name, strings.Join(Near(name), ", "))
+}
+
+// Near are the names of metrics that share most words with a name, at most five.
+func Near(name string) []string {
+	words := strings.Split(strings.ToLower(name), "_")
+	common := func(m Metric) int {
+		n := 0
+		for _, word := range strings.Split(m.Name, "_") {
+			if slices.Contains(words, word) {
+				n++
+			}
+		}
+		return n
+	}
+	all := Table()
+	slices.SortStableFunc(all, func(a, b Metric) int { return common(b) - common(a) })
+	var names []string
+	for _, m := range all[:min(5, len(all))] {
+		names = append(names, m.Name)
+	}
+	return names
+}

@@ -1,0 +1,118 @@
+package compare
+
+import (
+	"math"
+	"slices"
+)
+
+// Kinds of order.
+const (
+	OrderBlocked     = "blocked"     // arms one after another, or in fewer changes than chance makes: arm and time are one
+	OrderABBA        = "abba"        // every round has each arm once and runs against the one before
+	OrderAlternating = "alternating" // every round has each arm once, in the same order
+	OrderRandom      = "random"      // none of these
+	OrderSingle      = "single"      // one run of each arm
+	OrderUnknown     = "unknown"     // a start is not known
+)
+
+// interleaved says whether an order keeps arms apart from time.
+func interleaved(kind string) bool {
+	return kind == OrderABBA || kind == OrderAlternating || kind == OrderRandom
+}
+
+// orderOf is how runs, in the order of their start, followed each other.
+func orderOf(runs []*Run, by string) Order {
+	order := Order{Sequence: []string{}}
+	boots := map[string]bool{}
+	known := true
+	for _, r := range runs {
+		order.Sequence = append(order.Sequence, r.Label(by))
+		if r.BootID != "" {
+			boots[r.BootID] = true
+		}
+		known = known && !r.StartedAt.IsZero()
+	}
+	order.Boots = len(boots)
+	order.Kind = OrderUnknown
+	if known {
+		order.Kind = kindOf(order.Sequence)
+	}
+	return order
+}
+
+// kindOf names the order of a sequence of arms.
+func kindOf(sequence []string) string {
+	count := map[string]int{}
+	for _, name := range sequence {
+		count[name]++
+	}
+	switch arms := len(count); {
+	case len(sequence) == arms:
+		return OrderSingle
+	case changes(sequence) == arms-1:
+		return OrderBlocked
+	case inRounds(sequence, arms, true):
+		return OrderABBA
+	case inRounds(sequence, arms, false):
+		return OrderAlternating
+	case arms == 2 && fewChanges(changes(sequence), count[sequence[0]], len(sequence)-count[sequence[0]]) < significance:
+		return OrderBlocked
+	}
+	return OrderRandom
+}
+
+// changes counts how often the arm changes.
+func changes(sequence []string) int {
+	n := 0
+	for i := 1; i < len(sequence); i++ {
+		if sequence[i] != sequence[i-1] {
+			n++
+		}
+	}
+	return n
+}
+
+// inRounds says whether a sequence is made of rounds in each of which every arm has one run, each in the
+// order of the round before or in the reverse of it. The last may have been cut off.
+func inRounds(sequence []string, arms int, reversed bool) bool {
+	round := slices.Clone(sequence[:arms])
+	if distinct := slices.Compact(slices.Sorted(slices.Values(round))); len(distinct) != arms {
+		return false
+	}
+	for rest := sequence[arms:]; len(rest) > 0; rest = rest[min(arms, len(rest)):] {
+		if reversed {
+			slices.Reverse(round)
+		}
+		if here := rest[:min(arms, len(rest))]; !slices.Equal(here, round[:len(here)]) {
+			return false
+		}
+	}
+	return true
+}
+
+// fewChanges is how likely a random order of m and n runs changes arms so seldom or more seldom (the
+// runs test of Wald and Wolfowitz, exact).
+func fewChanges(changes, m, n int) float64 {
+	all := choose(m+n, m)
+	var p float64
+	for stretches := 2; stretches <= changes+1; stretches++ {
+		k := stretches / 2
+		if stretches%2 == 0 {
+			p += math.Exp(math.Log(2) + choose(m-1, k-1) + choose(n-1, k-1) - all)
+		} else {
+			p += math.Exp(choose(m-1, k)+choose(n-1, k-1)-all) + math.Exp(choose(m-1, k-1)+choose(n-1, k)-all)
+		}
+	}
+	return p
+}
+
+// choose is the logarithm of the binomial coefficient.
+func choose(n, k int) float64 {
+	if k < 0 || k > n {
+		return math.Inf(-1)
+	}
+	a, _ := math.Lgamma(float64(n + 1))
+	b, _ := math.Lgamma(float64(k + 1))
+	c, _ := math.Lgamma(float64(n - k + 1))
+	return a - b - c
+}

@@ -1,0 +1,133 @@
+package compare
+
+import "slices"
+
+// stratum sets every arm of a cell against the baseline.
+func (c *comparing) stratum(cell *cell) Stratum {
+	valid := slices.DeleteFunc(slices.Clone(cell.runs), func(r *Run) bool { return !r.Valid })
+	s := Stratum{
+		Within: cell.within, Arms: map[string]Arm{}, Pairs: []Pair{},
+		Order: orderOf(valid, c.options.By), KVModel: kvModelOf(valid), Warnings: []Warning{},
+	}
+	primary := c.primary(cell)
+	for name, a := range cell.arms {
+		s.Arms[name] = armOf(a, s.Order, primary)
+	}
+	base := cell.arm(c.arms[0])
+	for _, name := range c.arms[1:] {
+		if b := cell.arm(name); len(base.valid) > 0 && len(b.valid) > 0 {
+			s.Pairs = append(s.Pairs, c.pair(cell, base, b, primary))
+		}
+	}
+	s.Warnings = append(s.Warnings, c.stratumWarnings(cell, s)...)
+	return s
+}
+
+// primary is the metric that decides in a cell: the one that was asked for, else the first of those of
+// its scenario that every arm has.
+func (c *comparing) primary(cell *cell) key {
+	wanted := primaries(commonScenario(cell.runs))
+	if c.options.Primary != "" {
+		wanted = []string{c.options.Primary}
+	}
+	for _, name := range wanted {
+		for _, k := range []key{{name, false}, {name, true}} {
+			lacking := func(name string) bool {
+				a := cell.arm(name)
+				return len(a.valid) > 0 && len(a.sample(k).values) == 0
+			}
+			if !slices.ContainsFunc(c.arms, lacking) {
+				return k
+			}
+		}
+	}
+	return key{}
+}
+
+// commonScenario is that of all runs; empty if they differ.
+func commonScenario(runs []*Run) string {
+	for _, r := range runs {
+		if r.Scenario != runs[0].Scenario {
+			return ""
+		}
+	}
+	return runs[0].Scenario
+}
+
+func armOf(a *arm, order Order, primary key) Arm {
+	drift := ""
+	if m, known := FindMetric(primary.name); known && driftOf(a.sample(primary)).Significant {
+		drift = m.Title
+	}
+	out := Arm{Runs: []RunRef{}, Metrics: seriesOf(a)}
+	for _, r := range a.valid {
+		out.Runs = append(out.Runs, refOf(r, order, drift))
+	}
+	for _, r := range a.excluded {
+		out.Excluded = append(out.Excluded, refOf(r, order, ""))
+	}
+	return out
+}
+
+// pair sets an arm against the baseline.
+func (c *comparing) pair(cell *cell, a, b *arm, primary key) Pair {
+	both := slices.DeleteFunc(slices.Clone(cell.runs), func(r *Run) bool {
+		return !slices.Contains(a.valid, r) && !slices.Contains(b.valid, r)
+	})
+	blocks := blocksOf(cell.runs, c.options.By)
+	p := Pair{
+		A: a.name, B: b.name, Metrics: []Metrics{}, Fairness: fairnessOf(a.valid, b.valid),
+		LedgerDifference: ledgerDelta(a.valid, b.valid), Order: PairOrder{Kind: orderOf(both, c.options.By).Kind},
+	}
+	var rows []*row
+	for _, k := range keys() {
+		m, _ := FindMetric(k.name)
+		x, y := a.sample(k), b.sample(k)
+		if len(x.values) == 0 || len(y.values) == 0 {
+			continue
+		}
+		r := newRow(k, m, c.options, x, y)
+		r.out.Primary = k == primary
+		r.out.Outliers = append(r.out.Outliers, outliersOf(x, a.name, begins(blocks))...)
+		r.out.Outliers = append(r.out.Outliers, outliersOf(y, b.name, begins(blocks))...)
+		rows = append(rows, r)
+		p.Order.add(k, a, b, blocks)
+	}
+	verdicts(rows, c.options)
+	for _, r := range rows {
+		r.out.Confounded = r.confounded(p.Order.Kind)
+		r.out.Notes = r.notes
+		p.Metrics = append(p.Metrics, r.out)
+	}
+	p.Warnings = c.pairWarnings(a, b, p)
+	return p
+}
+
+// add states what order does to a metric, where anything can be said.
+func (o *PairOrder) add(k key, a, b *arm, blocks []block) {
+	for _, name := range []string{a.name, b.name} {
+		if s, ok := afterSwitch(blocks, k, name); ok {
+			o.AfterSwitch = append(o.AfterSwitch, s)
+		}
+	}
+	if h, ok := halvesOf(k, a.sample(k), b.sample(k)); ok {
+		o.Halves = append(o.Halves, h)
+	}
+}
+
+// begins says of a run whether it is the first after a change of arms.
+func begins(blocks []block) func(*Run) bool {
+	return func(r *Run) bool {
+		return slices.ContainsFunc(blocks, func(b block) bool { return b.changed && len(b.runs) > 0 && b.runs[0] == r })
+	}
+}
+
+// confounded says whether what is found could as well be a thing of time: the arms ran one after the
+// other, or one of them drifts.
+func (r *row) confounded(order string) bool {
+	switch r.out.Verdict {
+	case Better, Worse, Different:
+		return order == OrderBlocked || driftOf(r.a).Significant || driftOf(r.b).Significant
+	}
+	return false
+}

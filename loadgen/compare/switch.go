@@ -1,0 +1,163 @@
+package compare
+
+import (
+	"math"
+	"slices"
+
+	"github.com/umascope/umascope/loadgen/stats"
+)
+
+// block is runs of one arm that follow each other, with what came between left out of the figures.
+type block struct {
+	arm  string
+	runs []*Run
+	// changed says that another arm ran just before its first run, and that this run is valid.
+	changed bool
+}
+
+// blocksOf parts the runs of a cell, invalid ones too, since they leave their traces in the machine.
+func blocksOf(runs []*Run, by string) []block {
+	var blocks []block
+	for _, r := range runs {
+		if r.StartedAt.IsZero() {
+			return nil
+		}
+		name, last := r.Label(by), len(blocks)-1
+		if last < 0 || blocks[last].arm != name {
+			blocks = append(blocks, block{arm: name, changed: last >= 0 && r.Valid})
+			last++
+		}
+		if r.Valid {
+			blocks[last].runs = append(blocks[last].runs, r)
+		}
+	}
+	return blocks
+}
+
+// afterSwitch sets the first runs after a change of arms against the other runs of their arm.
+func afterSwitch(blocks []block, k key, name string) (AfterSwitch, bool) {
+	var first, rest []float64
+	for _, b := range blocks {
+		if b.arm != name {
+			continue
+		}
+		for i, r := range b.runs {
+			v, known := r.metric(k)
+			switch {
+			case !known:
+			case i == 0 && b.changed:
+				first = append(first, v)
+			default:
+				rest = append(rest, v)
+			}
+		}
+	}
+	if len(first) == 0 || len(rest) == 0 {
+		return AfterSwitch{}, false
+	}
+	s := AfterSwitch{Metric: k.name, Arm: name, First: mean(first), Rest: mean(rest), N: len(first)}
+	s.Extreme = extreme(blocks, k, name)
+	s.Stands = outside(s.First, len(first), rest)
+	return s, true
+}
+
+// outside says whether the mean of some values lies where that of as many more of the rest would with a
+// chance of 5 % only.
+func outside(first float64, n int, rest []float64) bool {
+	i, err := stats.MeanInterval(rest, 1-significance)
+	if err != nil {
+		return false
+	}
+	// The interval of a mean is t s / sqrt(m); that of the difference from a mean of n more is wider.
+	half := (i.High - i.Low) / 2 * math.Sqrt(1+float64(len(rest))/float64(n))
+	return math.Abs(first-mean(rest)) > half
+}
+
+// firsts counts in how many blocks, of those that follow a change of arms and have more than one run, the
+// first run is the highest or the lowest, and by what chance that would be so in each.
+type firsts struct {
+	highest, lowest int
+	chances         []float64
+}
+
+func (f *firsts) add(blocks []block, k key, name string) {
+	for _, b := range blocks {
+		var values []float64
+		for i, r := range b.runs {
+			v, known := r.metric(k)
+			if i == 0 && !known {
+				break
+			}
+			if known {
+				values = append(values, v)
+			}
+		}
+		if b.arm != name || !b.changed || len(values) < 2 {
+			continue
+		}
+		f.chances = append(f.chances, 1/float64(len(values)))
+		if slices.Max(values[1:]) < values[0] {
+			f.highest++
+		}
+		if slices.Min(values[1:]) > values[0] {
+			f.lowest++
+		}
+	}
+}
+
+// p is how likely as many first runs or more are the highest (or, if there are more of them, the lowest)
+// when order means nothing: blocks are independent, each with its own chance. Both ways count.
+func (f firsts) p() float64 {
+	// of[j] is how likely j of the blocks so far begin with their highest run.
+	of := []float64{1}
+	for _, chance := range f.chances {
+		next := make([]float64, len(of)+1)
+		for j, p := range of {
+			next[j] += p * (1 - chance)
+			next[j+1] += p * chance
+		}
+		of = next
+	}
+	var p float64
+	for j := max(f.highest, f.lowest); j < len(of); j++ {
+		p += of[j]
+	}
+	return min(2*p, 1)
+}
+
+// extreme says what every first run is in its block: highest or lowest; empty if neither.
+func extreme(blocks []block, k key, name string) string {
+	var f firsts
+	f.add(blocks, k, name)
+	switch n := len(f.chances); {
+	case n > 0 && f.highest == n:
+		return "highest"
+	case n > 0 && f.lowest == n:
+		return "lowest"
+	}
+	return ""
+}
+
+// halvesOf sets the pairs in which a came first against those in which b did.
+func halvesOf(k key, a, b sample) (Halves, bool) {
+	h := Halves{Metric: k.name}
+	var first, second []float64 // differences
+	for i, r := range a.runs {
+		j := slices.IndexFunc(b.runs, func(other *Run) bool { return r.Pair != "" && other.Pair == r.Pair })
+		switch {
+		case j < 0:
+		case r.StartedAt.Before(b.runs[j].StartedAt):
+			first = append(first, b.values[j]-a.values[i])
+		default:
+			second = append(second, b.values[j]-a.values[i])
+		}
+	}
+	if len(first) == 0 || len(second) == 0 {
+		return h, false
+	}
+	h.AB, h.BA = pointer(mean(first)), pointer(mean(second))
+	if test, err := stats.Welch(first, second); err == nil {
+		h.P, h.Suspect = &test.P, test.P <= significance
+	}
+	return h, true
+}

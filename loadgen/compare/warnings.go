@@ -1,0 +1,251 @@
+package compare
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Codes of warnings. They do not change.
+const (
+	CodeBlockedOrder      = "blocked_order"
+	CodeOrderUnknown      = "order_unknown"
+	CodeDrift             = "drift"
+	CodeFirstAfterSwitch  = "first_after_switch"
+	CodeOrderEffect       = "order_effect"
+	CodeIterationRepeated = "iteration_repeated"
+	CodeUnequalN          = "unequal_n"
+	CodeOutliers          = "outliers"
+	CodeDifferentBoots    = "different_boots"
+	CodeInvalidExcluded   = "invalid_excluded"
+	CodeArmMissing        = "arm_missing"
+	CodeLabelMissing      = "label_missing"
+	CodeMetricUnknown     = "metric_unknown"
+	CodeSourcesDiffer     = "sources_differ"
+
+	CodeKVExplained       = "kv_explained"
+	CodeMemoryWithKVEqual = "memory_with_kv_equal"
+	CodeLedgerAbsent      = "ledger_absent"
+
+	CodeModelsEquivalent   = "models_equivalent"
+	CodeFingerprintShared  = "fingerprint_shared"
+	CodeFingerprintsDiffer = "fingerprints_differ"
+	CodeWorkloadDifferent  = "workload_different"
+	CodeWorkloadUnknown    = "workload_unknown"
+	CodeEngineReported     = "engine_reported"
+	CodeToolReported       = "tool_reported"
+	CodeSimulated          = "simulated"
+	CodeMixedModes         = "mixed_modes"
+)
+
+func warn(code, format string, values ...any) Warning {
+	return Warning{Code: code, Text: fmt.Sprintf(format, values...)}
+}
+
+// warnings are those of the comparison as a whole.
+func (c *comparing) warnings(out Comparison) []Warning {
+	return slices.Concat(
+		c.kvExplained(out), c.memoryWithKVEqual(out), c.blockedEverywhere(out), c.firstEverywhere(),
+		c.modelsEquivalent(), c.fingerprintShared(), c.ledgerAbsent(out), c.reportedByOthers(out),
+		c.simulation(), c.workloadUnknown(), c.metricUnknown(),
+	)
+}
+
+// stratumWarnings are those of a stratum, whatever the pair.
+func (c *comparing) stratumWarnings(cell *cell, s Stratum) []Warning {
+	var all []Warning
+	switch s.Order.Kind {
+	case OrderBlocked:
+		all = append(all, warn(CodeBlockedOrder, "the arms ran in blocks, %s first: arm and time are confounded", s.Order.Sequence[0]))
+	case OrderUnknown:
+		all = append(all, warn(CodeOrderUnknown, "the start of a run is not known: nothing can be said of order and drift"))
+	}
+	for _, name := range c.arms {
+		a, there := cell.arms[name]
+		if !there || len(a.valid) == 0 {
+			all = append(all, warn(CodeArmMissing, "%s has no valid run: it is not compared", name))
+			continue
+		}
+		all = append(all, driftWarning(name, s.Arms[name])...)
+		all = append(all, c.repeated(cell, a)...)
+		all = append(all, excludedWarning(a)...)
+	}
+	if a, b := unlike(cell.runs); a != nil {
+		all = append(all, warn(CodeWorkloadDifferent, "%s and %s did different work: what differs may be that", a.ID, b.ID))
+	}
+	return all
+}
+
+// driftWarning tells which metrics of an arm go with time.
+func driftWarning(name string, a Arm) []Warning {
+	var texts []string
+	for _, s := range a.Metrics {
+		if m, known := FindMetric(s.Name); known && s.Drift.Significant {
+			texts = append(texts, fmt.Sprintf("%s %s (Spearman %.2f, p %.2g)", m.Title, direction(*s.Drift.Spearman), *s.Drift.Spearman, *s.Drift.P))
+		}
+	}
+	if len(texts) == 0 {
+		return nil
+	}
+	return []Warning{warn(CodeDrift, "%s drifts with time over %s: %s", name, Runs(len(a.Runs)), strings.Join(texts, "; "))}
+}
+
+func direction(rho float64) string {
+	if rho < 0 {
+		return "falls"
+	}
+	return "rises"
+}
+
+// labelIteration is the label that campaigns and others count the runs of a cell by.
+const labelIteration = "iteration"
+
+// repeated finds an iteration that an arm has several times: it was started anew, which nobody may have
+// told.
+func (c *comparing) repeated(cell *cell, a *arm) []Warning {
+	count := map[string]int{}
+	for _, r := range a.valid {
+		if iteration := r.Labels[labelIteration]; iteration != "" {
+			count[iteration]++
+		}
+	}
+	var texts []string
+	for iteration, n := range count {
+		if n > 1 {
+			texts = append(texts, fmt.Sprintf("iteration %s %d times", iteration, n))
+		}
+	}
+	if len(texts) == 0 {
+		return nil
+	}
+	slices.SortFunc(texts, naturally)
+	text := fmt.Sprintf("%s has %s, %s in all", a.name, strings.Join(texts, ", "), Runs(len(a.valid)))
+	for _, name := range c.arms {
+		if other := cell.arm(name); name != a.name && len(other.valid) > 0 {
+			text += fmt.Sprintf(", %s has %d", name, len(other.valid))
+		}
+	}
+	return []Warning{warn(CodeIterationRepeated, "%s: a restart that nothing tells of?", text)}
+}
+
+func excludedWarning(a *arm) []Warning {
+	if len(a.excluded) == 0 {
+		return nil
+	}
+	var texts []string
+	for _, r := range a.excluded {
+		texts = append(texts, fmt.Sprintf("%s (%s)", r.ID, strings.Join(r.InvalidReasons, ", ")))
+	}
+	return []Warning{warn(CodeInvalidExcluded, "%s of %s invalid and in no figure: %s", Runs(len(a.excluded)), a.name, some(texts))}
+}
+
+// pairWarnings are those of two arms.
+func (c *comparing) pairWarnings(a, b *arm, p Pair) []Warning {
+	all := []Warning{}
+	if len(a.valid) != len(b.valid) {
+		all = append(all, warn(CodeUnequalN, "%s has %s, %s has %d", a.name, Runs(len(a.valid)), b.name, len(b.valid)))
+	}
+	all = append(all, p.Order.warnings()...)
+	all = append(all, bootWarning(a, b)...)
+	all = append(all, outlierWarning(p)...)
+	all = append(all, sourceWarning(a, b)...)
+	all = append(all, fingerprintWarning(a, b)...)
+	return all
+}
+
+func (o PairOrder) warnings() []Warning {
+	var all []Warning
+	for _, s := range o.AfterSwitch {
+		if m, known := FindMetric(s.Metric); known && s.Stands && s.Extreme != "" {
+			all = append(all, warn(CodeFirstAfterSwitch, "%s of %s is %s after a change of arms (%s) and %s otherwise",
+				m.Title, s.Arm, m.Unit.Text(s.First), Runs(s.N), m.Unit.Text(s.Rest)))
+		}
+	}
+	for _, h := range o.Halves {
+		if m, known := FindMetric(h.Metric); known && h.Suspect {
+			all = append(all, warn(CodeOrderEffect, "%s: the difference depends on which arm comes first: %s if the baseline does, %s if not (p %.2g)",
+				m.Title, m.Unit.Text(*h.AB), m.Unit.Text(*h.BA), *h.P))
+		}
+	}
+	return all
+}
+
+// bootWarning tells when a reboot stands between the arms.
+func bootWarning(a, b *arm) []Warning {
+	boots := func(runs []*Run) []string {
+		var ids []string
+		for _, r := range runs {
+			if r.BootID != "" && !slices.Contains(ids, r.BootID) {
+				ids = append(ids, r.BootID)
+			}
+		}
+		return ids
+	}
+	x, y := boots(a.valid), boots(b.valid)
+	shared := slices.ContainsFunc(x, func(id string) bool { return slices.Contains(y, id) })
+	switch {
+	case len(x) == 0 || len(y) == 0 || len(x) == 1 && slices.Equal(x, y):
+		return nil
+	case !shared:
+		return []Warning{warn(CodeDifferentBoots, "no boot of the machine has runs of both arms: arm and boot are confounded")}
+	}
+	return []Warning{warn(CodeDifferentBoots, "the machine was rebooted between runs: %s has runs of %d boots, %s of %d", a.name, len(x), b.name, len(y))}
+}
+
+func outlierWarning(p Pair) []Warning {
+	flagged := map[string][]string{}
+	var runs []string
+	for _, m := range p.Metrics {
+		for _, o := range m.Outliers {
+			if flagged[o.Run] == nil {
+				runs = append(runs, o.Run)
+			}
+			flagged[o.Run] = append(flagged[o.Run], m.Name)
+		}
+	}
+	if len(runs) == 0 {
+		return nil
+	}
+	var texts []string
+	for _, run := range runs {
+		texts = append(texts, fmt.Sprintf("%s (%s)", run, some(flagged[run])))
+	}
+	return []Warning{warn(CodeOutliers, "%s stand out in their arm and were kept: %s", Runs(len(runs)), some(texts))}
+}
+
+// sourceWarning tells of metrics that are measured in one arm and an engine's word in the other.
+func sourceWarning(a, b *arm) []Warning {
+	var all []Warning
+	for _, m := range Table() {
+		measured, said := key{m.Name, false}, key{m.Name, true}
+		has := func(arm *arm, k key) bool { return len(arm.sample(k).values) > 0 }
+		for _, one := range []struct{ measured, said *arm }{{a, b}, {b, a}} {
+			if has(one.measured, measured) && has(one.said, said) && !has(one.said, measured) && !has(one.measured, said) {
+				all = append(all, warn(CodeSourcesDiffer, "%s is measured in %s and the engine's own word in %s: not compared", m.Title, one.measured.name, one.said.name))
+			}
+		}
+	}
+	return all
+}
+
+// fingerprintWarning tells when what goes by one name in two arms does not answer alike.
+func fingerprintWarning(a, b *arm) []Warning {
+	prints := func(runs []*Run) map[string][]string {
+		by := map[string][]string{}
+		for _, r := range runs {
+			if r.Model != "" && r.Fingerprint != "" && !slices.Contains(by[r.Model], r.Fingerprint) {
+				by[r.Model] = append(by[r.Model], r.Fingerprint)
+			}
+		}
+		return by
+	}
+	x, y := prints(a.valid), prints(b.valid)
+	var all []Warning
+	for _, model := range sortedKeys(x) {
+		if len(y[model]) == 0 || slices.ContainsFunc(x[model], func(print string) bool { return slices.Contains(y[model], print) }) {
+			continue
+		}
+		all = append(all, warn(CodeFingerprintsDiffer, "%s answers with other fingerprints in %s than in %s: it may not be the same model", model, a.name, b.name))
+	}
+	return all
+}
