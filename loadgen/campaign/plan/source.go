@@ -25,8 +25,11 @@ func (e *Error) Error() string {
 	if e.Key != "" {
 		text.WriteString(e.Key + ": ")
 	}
-	return text.String() + e.Err.Error()
+	return strings.Join(strings.FieldsFunc(text.String()+e.Err.Error(), lineEnd), "; ")
 }
+
+// lineEnd tells what would make two lines of one: keys may have it.
+func lineEnd(r rune) bool { return r == '\n' || r == '\r' }
 
 func (e *Error) Unwrap() error { return e.Err }
 
