@@ -20,39 +20,36 @@ func MomentsOf(x []float64) (Moments, error) {
 	if err := needs(2, x); err != nil {
 		return Moments{}, err
 	}
-	return momentsOf(x)
+	return momentsOf(x), nil
 }
 
 // momentsOf takes the moments of finite values in passes that keep all digits: the mean is corrected by
 // the mean of what is left of the values without it, and the squares are of values scaled to 1, so that
-// neither bytes nor nanoseconds overflow or vanish. That is why it is not gonum's. The SD of one is 0.
-func momentsOf(x []float64) (Moments, error) {
+// the smallest do not vanish. That is why it is not gonum's. The SD of one is 0.
+func momentsOf(x []float64) Moments {
 	n := float64(len(x))
-	mean := 0.0
+	mean, rest, farthest := 0.0, 0.0, 0.0
 	for _, v := range x {
 		mean += v / n
 	}
-	rest, largest := 0.0, 0.0
 	for _, v := range x {
 		rest += (v - mean) / n
 	}
 	mean += rest
 	for _, v := range x {
-		largest = max(largest, math.Abs(v-mean))
+		farthest = max(farthest, math.Abs(v-mean))
+	}
+	m := Moments{N: len(x), Mean: mean}
+	if m.N == 1 || isRounding(farthest, mean) {
+		return m
 	}
 	squares := 0.0
 	for _, v := range x {
-		d := (v - mean) / max(largest, math.SmallestNonzeroFloat64)
+		d := (v - mean) / farthest
 		squares += d * d
 	}
-	m := Moments{N: len(x), Mean: mean}
-	if m.N > 1 && largest > 0 && !isRounding(largest, mean) {
-		m.SD = largest * math.Sqrt(squares/(n-1))
-	}
-	if math.IsNaN(m.SD) || math.IsInf(m.SD, 0) || math.IsInf(mean, 0) {
-		return Moments{}, fmt.Errorf("the values are too large: %w", ErrNotFinite)
-	}
-	return m, nil
+	m.SD = farthest * math.Sqrt(squares/(n-1))
+	return m
 }
 
 // isRounding says whether a spread is no more than what the rounding of values of that size leaves.
@@ -63,12 +60,10 @@ func (m Moments) check() error {
 	if m.N < 2 {
 		return fmt.Errorf("%d of at least 2: %w", m.N, ErrTooFew)
 	}
-	for _, v := range []float64{m.Mean, m.SD} {
-		if math.IsNaN(v) || math.IsInf(v, 0) {
-			return ErrNotFinite
-		}
-	}
-	if m.SD < 0 {
+	switch {
+	case !usable(m.Mean) || !usable(m.SD):
+		return fmt.Errorf("mean %v, standard deviation %v: %w", m.Mean, m.SD, ErrNotFinite)
+	case m.SD < 0:
 		return fmt.Errorf("standard deviation %v: %w", m.SD, ErrRange)
 	}
 	return nil
@@ -93,10 +88,7 @@ func Describe(x []float64) (Description, error) {
 	if err := needs(1, x); err != nil {
 		return Description{}, err
 	}
-	m, err := momentsOf(x)
-	if err != nil {
-		return Description{}, err
-	}
+	m := momentsOf(x)
 	d := Description{N: m.N, Mean: m.Mean, Median: Median(x), Min: slices.Min(x), Max: slices.Max(x)}
 	if m.N == 1 {
 		return d, nil
@@ -115,9 +107,7 @@ func Quantile(sorted []float64, p float64) float64 {
 	h := float64(len(sorted)-1) * min(max(p, 0), 1)
 	low := int(h)
 	high := min(low+1, len(sorted)-1)
-	share := h - float64(low)
-	// Weighted rather than stepped: the step between two large values of unlike signs overflows.
-	return (1-share)*sorted[low] + share*sorted[high]
+	return min(sorted[low]+(h-float64(low))*(sorted[high]-sorted[low]), sorted[high]) // a sum may round up
 }
 
 // Median is of values in any order; it panics without one.

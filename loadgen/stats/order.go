@@ -127,10 +127,7 @@ func Lag1(x []float64) (float64, error) {
 	if err := needs(3, x); err != nil {
 		return 0, err
 	}
-	m, err := momentsOf(x)
-	if err != nil {
-		return 0, err
-	}
+	m := momentsOf(x)
 	if m.SD == 0 {
 		return 0, ErrNoSpread
 	}

@@ -22,10 +22,7 @@ func Grubbs(x []float64, alpha float64) (GrubbsTest, error) {
 	if err := needs(3, x); err != nil {
 		return GrubbsTest{}, err
 	}
-	m, err := momentsOf(x)
-	if err != nil {
-		return GrubbsTest{}, err
-	}
+	m := momentsOf(x)
 	if m.SD == 0 {
 		return GrubbsTest{}, ErrNoSpread
 	}

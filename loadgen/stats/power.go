@@ -126,10 +126,11 @@ func tostPower(margin, n, alpha float64) float64 {
 	if high <= low {
 		return 0
 	}
-	return quad.Fixed(func(sd float64) float64 {
+	power := quad.Fixed(func(sd float64) float64 {
 		density := 2 * df * sd * variance.Prob(df*sd*sd)
 		return density * math.Erf((margin/se-critical*sd)/math.Sqrt2)
 	}, low, high, 200, quad.Legendre{}, 0)
+	return min(power, 1) // the density of a million runs has nine digits
 }
 
 // smallest finds where a power that rises from low to high reaches what is wanted.

@@ -26,10 +26,7 @@ func ShapiroWilk(x []float64) (Normality, error) {
 	if len(x) > mostNormal {
 		return Normality{}, fmt.Errorf("%d values, at most %d: %w", len(x), mostNormal, ErrRange)
 	}
-	m, err := momentsOf(x)
-	if err != nil {
-		return Normality{}, err
-	}
+	m := momentsOf(x)
 	if m.SD == 0 {
 		return Normality{}, ErrNoSpread
 	}

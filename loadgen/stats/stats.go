@@ -17,8 +17,8 @@ var (
 	ErrTooFew = errors.New("too few values")
 	// ErrNoSpread is of values that are all the same, up to the rounding of their sum.
 	ErrNoSpread = errors.New("no spread: the values are all the same")
-	// ErrNotFinite is of values that are not numbers, or too large to be computed with.
-	ErrNotFinite = errors.New("a value is not a finite number")
+	// ErrNotFinite is of values that are not numbers, or too large to be computed with: above 1e150.
+	ErrNotFinite = errors.New("not a finite number that can be computed with")
 	// ErrNotPositive is of values that have no logarithm.
 	ErrNotPositive = errors.New("a value is not above zero")
 	// ErrUnpaired is of two samples of which not every value has its partner.
@@ -44,11 +44,17 @@ const leastP = 0x1p-1022
 // probability keeps a p value above 0 and at most 1.
 func probability(p float64) float64 { return min(max(p, leastP), 1) }
 
+// largest is the size above which the square of a value is none.
+const largest = 1e150
+
+// usable says whether a value can be computed with.
+func usable(v float64) bool { return math.Abs(v) <= largest } // not so of NaN
+
 // needs says whether a sample has at least n values, all of them finite.
 func needs(n int, x []float64) error {
 	for i, v := range x {
-		if math.IsNaN(v) || math.IsInf(v, 0) {
-			return fmt.Errorf("value %d of %d: %w", i+1, len(x), ErrNotFinite)
+		if !usable(v) {
+			return fmt.Errorf("value %d of %d is %v: %w", i+1, len(x), v, ErrNotFinite)
 		}
 	}
 	if len(x) < n {

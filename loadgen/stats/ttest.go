@@ -92,14 +92,8 @@ func tTest(difference, se, df, sizeA, sizeB float64) (TTest, error) {
 	if se == 0 || isRounding(se, max(math.Abs(sizeA), math.Abs(sizeB))) {
 		return TTest{}, ErrNoSpread
 	}
-	t := TTest{Difference: difference, SE: se, T: difference / se, DF: df}
-	for _, v := range []float64{t.Difference, t.SE, t.T, t.DF} {
-		if math.IsNaN(v) || math.IsInf(v, 0) {
-			return TTest{}, fmt.Errorf("the values are too large: %w", ErrNotFinite)
-		}
-	}
-	t.P = probability(2 * tAbove(math.Abs(t.T), df))
-	return t, nil
+	t := difference / se
+	return TTest{Difference: difference, SE: se, T: t, DF: df, P: probability(2 * tAbove(math.Abs(t), df))}, nil
 }
 
 // Interval is the confidence interval of the difference; level is .95 for 95 %.

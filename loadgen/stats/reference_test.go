@@ -1,0 +1,212 @@
+package stats
+
+import (
+	"math"
+	"slices"
+	"testing"
+)
+
+// The values here are SciPy 1.17.1's. W and p of ShapiroWilk are those of scipy.stats.shapiro.
+func TestShapiroWilkIsAsSciPyHasIt(t *testing.T) {
+	skewed := []float64{1.073, 0.308, 5.375, 0.366, 0.115, 1.8, 0.499, 0.551, 0.03, 0.764, 1.041, 0.231, 1.677,
+		0.209, 0.786, 0.129, 0.923, 0.462, 0.689, 2.649, 1.115, 0.899, 2.84, 2.031, 1.166}
+	var many []float64
+	for i := range 300 {
+		many = append(many, float64(i*7919%1009)/10)
+	}
+	for _, c := range []struct {
+		name string
+		x    []float64
+		w, p float64
+	}{
+		{"sleep 1", sleepA, 0.9258060286233032, 0.4079287935393071},
+		{"sleep 2", sleepB, 0.9192977011993819, 0.35113468473328946},
+		{"gob old", gobOld, 0.47185913328663875, 1.7041333534985868e-06},
+		{"gob new", gobNew, 0.7199799568255902, 0.0015393457997585572},
+		{"json old", jsonOld, 0.7989934265146408, 0.0140958308764422},
+		{"Grubbs", grubbs, 0.48465005194538935, 6.745012893723918e-06},
+		{"three", []float64{1, 2, 4}, 0.9642857142857142, 0.6368868450289689},
+		{"four", []float64{1, 2, 4, 4.5}, 0.9156860679675836, 0.5130400900610478},
+		{"five", []float64{3, 1, 4, 1, 5}, 0.8939244932314427, 0.3772224660924305},
+		{"six", []float64{2, 7, 1, 8, 2, 8}, 0.7935239790205142, 0.051354187299008626},
+		{"skewed", skewed, 0.7646158835099108, 6.17330400648585e-05},
+		{"many", many, 0.9543362981836598, 4.638082078199871e-08},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			n := must[Normality](t)(ShapiroWilk(c.x))
+			nearly(t, "W", n.W, c.w, 1e-8)
+			nearly(t, "p", n.P, c.p, 1e-6)
+		})
+	}
+}
+
+// p is the share of all permutations whose correlation is as far from 0, counted one by one in NumPy.
+func TestSpearmanCountsAllOrders(t *testing.T) {
+	places := func(n int) (x []float64) {
+		for i := range n {
+			x = append(x, float64(i))
+		}
+		return x
+	}
+	for _, c := range []struct {
+		name string
+		x, y []float64
+		r, p float64
+	}{
+		{"with time", sleepA[:8], places(8), 0.6666666666666669, 0.08308531746031746},
+		{"two figures", sleepA[:8], sleepB[:8], 0.8095238095238096, 0.02177579365079365},
+		{"ties in both", []float64{1, 2, 2, 3, 3}, []float64{2, 1, 1, 5, 4}, 0.6488856845230502, 0.3333333333333333},
+		{"rising", grubbs, []float64{3, 1, 2, 5, 4, 8, 6, 7}, 0.8333333333333335, 0.015376984126984126},
+		{"nine with ties", jsonOld[:9], places(9), -0.27122540144832413, 0.48273809523809524},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got := must[Correlation](t)(Spearman(c.x, c.y))
+			near(t, "r", got.R, c.r, 14)
+			near(t, "p", got.P, c.p, 14)
+			if !got.Exact || got.Permutations != 0 || got.N != len(c.x) {
+				t.Errorf("%+v", got)
+			}
+		})
+	}
+	near(t, "r of ten", must[Correlation](t)(Spearman(gobOld, gobNew)).R, -0.6360886012685448, 14)
+	near(t, "r of sleep", must[Correlation](t)(Spearman(sleepA, sleepB)).R, 0.7818181818181817, 14)
+}
+
+// More than ten are drawn: the estimate is the same every time and near what is true of it.
+func TestSpearmanDrawsTheOrdersOfMany(t *testing.T) {
+	x, y := slices.Concat(sleepA, []float64{9, -3}), slices.Concat(sleepB, []float64{0, 1.5})
+	drawn := must[Correlation](t)(Spearman(x, y))
+	if drawn.Exact || drawn.Permutations != 9999 || drawn.Seed == 0 {
+		t.Errorf("%+v", drawn)
+	}
+	if again := must[Correlation](t)(Spearman(x, y)); again != drawn {
+		t.Errorf("%+v, then %+v", drawn, again)
+	}
+	if exact := exactOrder(centredRanks(x), centredRanks(y), products(centredRanks(x), centredRanks(y))); math.Abs(drawn.P-exact) > .015 {
+		t.Errorf("drawn p = %v, of all orders %v", drawn.P, exact)
+	}
+}
+
+// samples of 30 and 28: beyond the exact test of ranks.
+var (
+	thirty      = []float64{100.0, 100.6, 99.45, 98.22, 99.09, 98.02, 100.12, 102.68, 99.02, 98.76, 100.98, 100.71, 100.21, 98.14, 99.94, 101.39, 97.31, 99.08, 96.2, 97.42, 96.32, 99.53, 97.47, 100.54, 100.31, 99.63, 94.97, 98.92, 99.9, 100.23}
+	twentyEight = []float64{96.41, 99.57, 98.06, 98.57, 104.18, 98.58, 100.9, 103.65, 99.25, 100.66, 101.33, 101.19, 97.32, 101.23, 105.08, 96.36, 103.58, 101.36, 99.08, 107.0, 103.29, 97.4, 101.22, 102.73, 100.43, 103.05, 100.8, 103.0}
+)
+
+func TestLargeSamplesAreAsSciPyHasThem(t *testing.T) {
+	ranks := must[RankTest](t)(MannWhitney(thirty, twentyEight))
+	near(t, "U", ranks.U, 595.5, 15)
+	nearly(t, "p of ranks", ranks.P, 0.006466497627304414, 1e-12)
+	if ranks.Exact {
+		t.Error("30 and 28 count as exact")
+	}
+	near(t, "shift", must[float64](t)(HodgesLehmann(thirty, twentyEight)), 1.65, 13)
+	w := must[TTest](t)(Welch(thirty, twentyEight))
+	nearly(t, "t", w.T, 2.9392002659364658, 1e-12)
+	nearly(t, "df", w.DF, 44.83478940151629, 1e-12)
+	nearly(t, "p", w.P, 0.005184832256349596, 1e-11)
+	ci := w.Interval(.9)
+	nearly(t, "low", ci.Low, 0.7417874039180133, 1e-11)
+	nearly(t, "high", ci.High, 2.71992688179628, 1e-11)
+}
+
+// On the log scale a difference is a ratio, and the bounds of a ratio are not as far from 0.
+func TestRatiosAreTestedOnTheLogScale(t *testing.T) {
+	a, b := must[[]float64](t)(Logs(jsonOld)), must[[]float64](t)(Logs(jsonNew))
+	w := must[TTest](t)(Welch(a, b))
+	nearly(t, "t", w.T, -42.73506230184696, 1e-9)
+	nearly(t, "df", w.DF, 14.818831247009316, 1e-9)
+	nearly(t, "p", w.P, 6.215579716172896e-17, 1e-7)
+	e := w.EquivalentBetween(math.Log(.8), math.Log(.85))
+	nearly(t, "tL", e.TL, (w.Difference-math.Log(.8))/w.SE, 1e-12)
+	if ci := w.Interval(.9); (e.P <= .05) != ci.Inside(math.Log(.8), math.Log(.85)) || e.P > .05 {
+		t.Errorf("p = %v, interval of ratios %v to %v", e.P, math.Exp(ci.Low), math.Exp(ci.High))
+	}
+}
+
+// SciPy: nct.sf(t.ppf(1 - alpha/2, df), df, d sqrt(n/2)), and quadrature of the density of the standard
+// deviation for two one-sided tests.
+func TestPowerIsAsSciPyHasIt(t *testing.T) {
+	for _, c := range []struct{ d, n, alpha, want float64 }{
+		{1, 20, .05, 0.8689528016921273}, {.5, 10, .05, 0.18383752956641344},
+		{1.325, 10, .05, 0.8000301650066585}, {3, 3, .01, 0.3777765706935057},
+	} {
+		nearly(t, "power", must[float64](t)(Power(c.d, c.n, c.alpha)), c.want, 1e-9)
+	}
+	for _, c := range []struct{ margin, n, want float64 }{
+		{1, 10, 0.39093922216291666}, {.5, 10, 0.0009725035583374308}, {1.5, 10, 0.8857272718726364},
+		{2, 5, 0.7835798746854916}, {.3, 200, 0.8229973260559386},
+	} {
+		nearly(t, "power of equivalence", must[float64](t)(EquivalencePower(c.margin, c.n, .05)), c.want, 1e-8)
+	}
+	w := must[TTest](t)(Pooled(sleepA, sleepB))
+	nearly(t, "detectable", must[float64](t)(w.Detectable(.8, .05)), 1.3249488954670048*pooledSD(
+		must[Moments](t)(MomentsOf(sleepA)), must[Moments](t)(MomentsOf(sleepB))), 1e-8)
+}
+
+// SciPy's own BCa intervals with 99,999 resamples; the draws are others, so that the ends agree to the
+// noise of 9,999.
+func TestBCaIsAsSciPyHasIt(t *testing.T) {
+	means := func(a, b []float64) float64 { return mean(b) - mean(a) }
+	medians := func(a, b []float64) float64 { return Median(b) / Median(a) }
+	for _, c := range []struct {
+		name      string
+		a, b      []float64
+		figure    func(a, b []float64) float64
+		level     float64
+		low, high float64
+		within    float64
+	}{
+		{"means", sleepA, sleepB, means, .95, 0, 3.15, .08},
+		{"means at 99 %", sleepA, sleepB, means, .99, -.48, 3.63, .15},
+		{"ratio of medians", jsonOld, jsonNew, medians, .95, 0.820081253627394, 0.8345049794961921, 1e-3},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got := must[Bootstrap](t)(BCa(c.a, c.b, c.figure, 9999, c.level, 7))
+			if math.Abs(got.Low-c.low) > c.within || math.Abs(got.High-c.high) > c.within {
+				t.Errorf("%v to %v, want %v to %v", got.Low, got.High, c.low, c.high)
+			}
+			if got.Seed != 7 || got.Resamples != 9999 || got.Estimate != c.figure(c.a, c.b) {
+				t.Errorf("%+v", got)
+			}
+			if again := must[Bootstrap](t)(BCa(c.a, c.b, c.figure, 9999, c.level, 7)); again != got {
+				t.Errorf("%+v, then %+v", got, again)
+			}
+		})
+	}
+}
+
+// Of a difference of means the acceleration is the skewness of all distances from their means, each by its
+// share; of a symmetric sample it is 0.
+func TestBCaAcceleratesBySkewness(t *testing.T) {
+	means := func(a, b []float64) float64 { return mean(b) - mean(a) }
+	cubes, squares := 0.0, 0.0
+	for sign, x := range map[float64][]float64{-1: gobOld, 1: gobNew[:7]} {
+		for _, v := range x {
+			d := sign * (v - mean(x)) / float64(len(x))
+			cubes += d * d * d
+			squares += d * d
+		}
+	}
+	got := must[Bootstrap](t)(BCa(gobOld, gobNew[:7], means, 999, .95, 1))
+	nearly(t, "acceleration", got.Acceleration, cubes/(6*math.Pow(squares, 1.5)), 1e-9)
+	even := must[Bootstrap](t)(BCa([]float64{1, 2, 3}, []float64{4, 6, 8}, means, 999, .95, 1))
+	near(t, "acceleration of symmetric samples", even.Acceleration, 0, 12)
+}
+
+func mean(x []float64) float64 {
+	sum := 0.0
+	for _, v := range x {
+		sum += v
+	}
+	return sum / float64(len(x))
+}
+
+// scipy.stats.t, where degrees of freedom and tails are far from the usual.
+func TestStudentsTHoldsFarOut(t *testing.T) {
+	nearly(t, "df 1e6", tQuantile(.975, 1e6), 1.959966356814107, 1e-9)
+	nearly(t, "df 1", tQuantile(.975, 1), 12.706204736174694, 1e-9)
+	nearly(t, "df 2.5", tQuantile(.9995, 2.5), 18.277893528131457, 1e-9)
+	nearly(t, "t 60", 2*tAbove(60, 9), 5.001190471672901e-13, 1e-9)
+	nearly(t, "t 8", 2*tAbove(8, 300.5), 2.7226662134584223e-14, 1e-9)
+}
