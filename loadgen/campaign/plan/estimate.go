@@ -1,0 +1,239 @@
+package plan
+
+import (
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Facts are what an estimate needs beside the plan. What is not known is zero.
+type Facts struct {
+	// Measured is how long a slot like this one took, from the end of its cooldown to the end of its arm.
+	Measured func(Slot) (time.Duration, bool)
+	// BytesOfRun is the size of a run folder of the plan so far.
+	BytesOfRun uint64
+	// MemTotalBytes is of the machine, FreeBytes of the disk that takes the runs.
+	MemTotalBytes, FreeBytes uint64
+}
+
+// Estimate is what a campaign takes. Least is if every gate opens and every engine is ready at once;
+// most is if all of them take their time-outs.
+type Estimate struct {
+	Plan        *Plan
+	Slots       []SlotTime
+	Least, Most time.Duration
+	// Unknown counts the slots of which nobody knows how long the load lasts: it is in neither sum.
+	Unknown int
+	// DiskBytes is for all run folders; 0 if not even a bound is known.
+	DiskBytes uint64
+	FreeBytes uint64
+	// Root is what needs root, Never the gates that cannot open, Notes what else should be known before.
+	Root, Never, Notes []string
+}
+
+// SlotTime is how long a slot takes. After is when it begins at the earliest.
+type SlotTime struct {
+	Slot
+	After, Least, Most time.Duration
+	Unknown            bool
+}
+
+// Telemetry writes at most so much a minute for each exporter, and no run of the reference is smaller than
+// the rest of its folder.
+const (
+	telemetryBytesAMinute = 5e6
+	leastRunBytes         = 2e6
+)
+
+// Estimate says what the slots take.
+func (p *Plan) Estimate(slots []Slot, facts Facts) (*Estimate, error) {
+	e := &Estimate{Plan: p, FreeBytes: facts.FreeBytes}
+	cells := map[[2]string]*Cell{}
+	for i, s := range slots {
+		key := [2]string{s.Model, s.Arm}
+		if cells[key] == nil {
+			c, err := p.Render(s.Model, s.Arm, map[string]string{ValueFolder: ValueFolder})
+			if err != nil {
+				return nil, err
+			}
+			cells[key] = c
+		}
+		starts := i == 0 || !p.KeepUp || slots[i-1].Arm != s.Arm || slots[i-1].Model != s.Model
+		ends := i == len(slots)-1 || !p.KeepUp || slots[i+1].Arm != s.Arm || slots[i+1].Model != s.Model
+		e.add(s, cells[key], facts, i == 0, starts, ends)
+	}
+	e.Root = p.root()
+	e.Never = p.never(facts)
+	e.Notes = p.notes(facts)
+	if e.FreeBytes > 0 && e.DiskBytes > e.FreeBytes {
+		e.Notes = append(e.Notes, "the disk has "+Bytes(e.FreeBytes).String()+" free, which may not be enough")
+	}
+	return e, nil
+}
+
+// add adds a slot at the end.
+func (e *Estimate) add(s Slot, c *Cell, facts Facts, first, starts, ends bool) {
+	g := c.Gates
+	t := SlotTime{Slot: s, After: e.Least}
+	var cooldown time.Duration
+	if !first && g.Cooldown != nil {
+		cooldown = *g.Cooldown
+	}
+	t.After += cooldown
+	load, known, whole := e.Plan.load(s, c, facts)
+	t.Least, t.Most, t.Unknown = cooldown+load, cooldown+load, !known
+	if !whole {
+		t.Least += e.Plan.leastAround(c, starts)
+		t.Most += e.Plan.mostAround(c, starts, ends)
+	}
+	t.Most += time.Duration(g.waits()) * g.Timeout
+	e.Slots = append(e.Slots, t)
+	e.Least, e.Most = e.Least+t.Least, e.Most+t.Most
+	if t.Unknown {
+		e.Unknown++
+	}
+	e.DiskBytes += diskOf(t, c, facts)
+}
+
+func diskOf(t SlotTime, c *Cell, facts Facts) uint64 {
+	if facts.BytesOfRun > 0 {
+		return facts.BytesOfRun
+	}
+	pages := max(1, len(c.Telemetry)) // without any, the exporter of this machine is followed if it answers
+	return leastRunBytes + uint64(t.Least.Minutes()*telemetryBytesAMinute)*uint64(pages)
+}
+
+// load is how long the load of a slot lasts; whole if that is the slot from cooldown to the end of the arm.
+func (p *Plan) load(s Slot, c *Cell, facts Facts) (d time.Duration, known, whole bool) {
+	if facts.Measured != nil {
+		if d, known = facts.Measured(s); known {
+			return d, true, true
+		}
+	}
+	scenario, _ := c.Scenario(s.Scenario)
+	if scenario.Expected > 0 {
+		return scenario.Expected, true, false
+	}
+	text, given := scenario.Run["duration"]
+	if !given && scenario.Record == nil {
+		text = c.Flags["duration"]
+	}
+	d, err := time.ParseDuration(text)
+	return max(d, 0), err == nil, false
+}
+
+// leastAround is what the plan itself makes a slot wait.
+func (p *Plan) leastAround(c *Cell, starts bool) time.Duration {
+	var d time.Duration
+	for _, one := range c.Arm.Processes {
+		if starts {
+			d += one.Delay
+		}
+		if starts && one.Ready != nil {
+			d += time.Duration(one.Ready.Consecutive-1) * one.Ready.Every
+		}
+	}
+	return d
+}
+
+// mostAround is until every time-out of the arm and the checks has passed.
+func (p *Plan) mostAround(c *Cell, starts, ends bool) time.Duration {
+	var d time.Duration
+	for _, one := range c.Arm.Processes {
+		if starts {
+			d += one.Delay
+		}
+		if starts && one.Ready != nil {
+			d += one.Ready.Timeout
+		}
+		if ends {
+			d += one.Stop.Timeout
+		}
+	}
+	for _, check := range c.Checks {
+		d += time.Duration(len(check.When)) * check.Timeout
+	}
+	return d
+}
+
+// waits counts the gates that may wait for something other than the clock.
+func (g Gates) waits() int {
+	n := 0
+	for _, waits := range []bool{g.GPUCelsius != nil || g.WithinFirstCelsius != nil, g.CPURatio != nil, g.MemFree > 0, g.MemFreeWithin != nil, g.SMClock != nil} {
+		if waits {
+			n++
+		}
+	}
+	return n
+}
+
+// root is what needs root, by its key.
+func (p *Plan) root() []string {
+	var needs []string
+	if p.PageCache.Policy == "drop" {
+		needs = append(needs, "page_cache.policy: drop")
+	}
+	for i, a := range p.Arms {
+		for j, one := range a.Processes {
+			if one.Root || one.Argv[0] == "sudo" {
+				needs = append(needs, item(item("arms", i)+".processes", j)+": "+one.Name+" of "+a.Name)
+			}
+		}
+	}
+	return needs
+}
+
+// never are the gates that cannot open, however long one waits.
+func (p *Plan) never(facts Facts) []string {
+	var gates []string
+	g, total := p.Gates, Bytes(facts.MemTotalBytes)
+	if g.Cooldown != nil && *g.Cooldown > g.Timeout {
+		gates = append(gates, "gates.cooldown: "+g.Cooldown.String()+" is longer than gates.timeout, "+g.Timeout.String())
+	}
+	if total > 0 && g.MemFree > total {
+		gates = append(gates, "gates.mem_free: "+g.MemFree.String()+" is more than this machine has, "+total.String())
+	}
+	for i, m := range p.Models {
+		if total > 0 && m.ExpectedBytes > total {
+			gates = append(gates, item("models", i)+".expected_memory: "+m.ExpectedBytes.String()+" is more than this machine has, "+total.String())
+		}
+	}
+	if g.GPUCelsius != nil && *g.GPUCelsius < coldestRoom {
+		gates = append(gates, "gates.gpu_celsius: "+strconv.FormatFloat(*g.GPUCelsius, 'g', -1, 64)+" C is colder than a room")
+	}
+	return gates
+}
+
+// coldestRoom is what no GPU cools down to by itself.
+const coldestRoom = 15
+
+// notes are what makes a campaign say less than it could.
+func (p *Plan) notes(facts Facts) []string {
+	var notes []string
+	several := len(p.Arms) > 1
+	if several && p.Order == Sequential {
+		notes = append(notes, "order: sequential confounds arm and time: whatever changes meanwhile looks like a difference between arms; abba does not")
+	}
+	if several && p.Order == ABBA && p.Iterations%2 == 1 {
+		notes = append(notes, "iterations: "+strconv.Itoa(p.Iterations)+" is odd: the last way forth has no way back, and drift does not cancel")
+	}
+	if several && p.Iterations < 3 {
+		notes = append(notes, "iterations: "+strconv.Itoa(p.Iterations)+" for each arm is too few for a verdict: campaign power says how many it takes")
+	}
+	if !several {
+		notes = append(notes, "arms: there is one, so there is nothing to compare")
+	}
+	if g := p.Gates; len(p.Telemetry) == 0 && (g.GPUCelsius != nil || g.WithinFirstCelsius != nil || g.SMClock != nil) {
+		notes = append(notes, "telemetry: none is named: unless an exporter answers on this machine, temperature and clock are not observable and their gates are passed over")
+	}
+	var optional []string
+	for _, a := range p.Arms {
+		if a.Optional {
+			optional = append(optional, a.Name)
+		}
+	}
+	if len(optional) > 0 {
+		notes = append(notes, "optional: "+strings.Join(optional, ", ")+": an arm that cannot be started is skipped")
+	}
+	return notes
+}

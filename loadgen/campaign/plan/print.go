@@ -1,0 +1,100 @@
+package plan
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+	"time"
+)
+
+// Write writes the estimate for a person: the order of the runs, then what they take and need.
+func (e *Estimate) Write(w io.Writer) error {
+	var text bytes.Buffer
+	p := e.Plan
+	fmt.Fprintf(&text, "%s: %s: %s x %s x %s x %s, order %s\n\n", p.Name, count(len(e.Slots), "run"),
+		count(len(p.Models), "model"), count(len(p.Arms), "arm"), count(len(p.Scenarios), "scenario"), count(p.Iterations, "iteration"), p.Order)
+	if err := e.writeSlots(&text); err != nil {
+		return err
+	}
+	fmt.Fprintf(&text, "\nduration: %s\n", e.duration())
+	fmt.Fprintf(&text, "disk: %s\n", e.disk())
+	section(&text, "root", "none needed", e.Root)
+	section(&text, "gates that cannot open", "none", e.Never)
+	section(&text, "notes", "", e.Notes)
+	_, err := w.Write(text.Bytes())
+	return err
+}
+
+func (e *Estimate) writeSlots(text *bytes.Buffer) error {
+	table := tabwriter.NewWriter(text, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "slot\tafter\tmodel\tarm\tscenario\titeration\t")
+	for _, s := range e.Slots {
+		fmt.Fprintf(table, "%d\t%s\t%s\t%s\t%s\t%d\t\n", s.Number, plainDuration(s.After), s.Model, s.Arm, s.Scenario, s.Iteration)
+	}
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	// The last column is padded too.
+	lines := strings.Split(text.String(), "\n")
+	for i, line := range lines {
+		lines[i] = strings.TrimRight(line, " ")
+	}
+	text.Reset()
+	text.WriteString(strings.Join(lines, "\n"))
+	return nil
+}
+
+func (e *Estimate) duration() string {
+	text := plainDuration(e.Least) + " at least, " + plainDuration(e.Most) + " if every gate, start and stop takes its time-out"
+	if e.Unknown > 0 {
+		text += fmt.Sprintf("; besides, the load of %s, of which the plan does not say how long it lasts (duration or expected_duration)", count(e.Unknown, "run"))
+	}
+	return text
+}
+
+func (e *Estimate) disk() string {
+	text := "about " + Bytes(e.DiskBytes).String() + " for the run folders"
+	if e.FreeBytes > 0 {
+		text += ", " + Bytes(e.FreeBytes).String() + " free"
+	}
+	return text
+}
+
+// section writes a heading with what belongs under it.
+func section(w io.Writer, heading, none string, lines []string) {
+	switch {
+	case len(lines) > 0:
+		fmt.Fprintf(w, "%s:\n  %s\n", heading, strings.Join(lines, "\n  "))
+	case none != "":
+		fmt.Fprintf(w, "%s: %s\n", heading, none)
+	}
+}
+
+func count(n int, what string) string {
+	if n != 1 {
+		what += "s"
+	}
+	return fmt.Sprintf("%d %s", n, what)
+}
+
+// plainDuration is a duration in the two largest of days, hours, minutes and seconds.
+func plainDuration(d time.Duration) string {
+	d = d.Round(time.Second)
+	parts := []struct {
+		unit string
+		of   time.Duration
+	}{{"d", 24 * time.Hour}, {"h", time.Hour}, {"min", time.Minute}, {"s", time.Second}}
+	for i, part := range parts {
+		if d < part.of {
+			continue
+		}
+		text := fmt.Sprintf("%d %s", d/part.of, part.unit)
+		if i+1 < len(parts) && d%part.of >= parts[i+1].of {
+			text += fmt.Sprintf(" %d %s", d%part.of/parts[i+1].of, parts[i+1].unit)
+		}
+		return text
+	}
+	return "0 s"
+}
