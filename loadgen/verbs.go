@@ -18,5 +18,6 @@ func verbs(app *kingpin.Application) []verb {
 	return []verb{
 		importVerb(app),
 		mergeVerb(app),
+		serveVerb(app),
 	}
 }

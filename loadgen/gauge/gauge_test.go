@@ -1,0 +1,443 @@
+package gauge
+
+import (
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
+
+	"github.com/umascope/umascope/exporter/metric"
+	"github.com/umascope/umascope/loadgen/compare"
+	"github.com/umascope/umascope/loadgen/report"
+)
+
+var update = flag.Bool("update", false, "write the golden page anew")
+
+var (
+	errUnfinished = errors.New("it goes on")
+	noon          = time.Date(2026, 11, 5, 12, 0, 0, 0, time.UTC)
+)
+
+// bench is a shelf of runs that are given, by the paths of their folders.
+type bench struct {
+	*Shelf
+	runs   map[string]Run
+	errs   map[string]error
+	opened int
+	now    time.Time
+}
+
+func newBench(t *testing.T) *bench {
+	t.Helper()
+	b := &bench{runs: map[string]Run{}, errs: map[string]error{}, now: noon}
+	b.Shelf = &Shelf{
+		Root: t.TempDir(), PerCell: 10, Most: 500, Files: []string{"summary.json"},
+		Find: func() ([]string, error) {
+			var all []string
+			for path := range b.runs {
+				all = append(all, path)
+			}
+			slices.Sort(all)
+			return all, nil
+		},
+		Open:       func(path string) (Run, error) { b.opened++; return b.runs[path], b.errs[path] },
+		Unfinished: func(err error) bool { return errors.Is(err, errUnfinished) },
+		Now:        func() time.Time { return b.now },
+	}
+	return b
+}
+
+// put puts runs on the shelf, a minute after each other.
+func (b *bench) put(runs ...Run) {
+	for _, r := range runs {
+		b.runs[filepath.Join(b.Root, fmt.Sprintf("%04d", len(b.runs)))] = r
+	}
+}
+
+func (b *bench) handler(t *testing.T) http.Handler {
+	t.Helper()
+	h, err := Handler(b.Shelf, Program{"v1.2.3", "abc", "go1.26"}, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+func get(t *testing.T, h http.Handler, path string) (int, string) {
+	t.Helper()
+	answer := httptest.NewRecorder()
+	h.ServeHTTP(answer, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil))
+	body, err := io.ReadAll(answer.Result().Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return answer.Code, string(body)
+}
+
+func (b *bench) page(t *testing.T) string {
+	t.Helper()
+	code, page := get(t, b.handler(t), "/metrics")
+	if code != http.StatusOK {
+		t.Fatalf("%d: %s", code, page)
+	}
+	return page
+}
+
+func distribution(n int, mean float64, quantiles ...*float64) *report.Distribution {
+	d := &report.Distribution{N: n, Mean: &mean}
+	for i, into := range []**float64{&d.P50, &d.P90, &d.P95, &d.P99, &d.P999} {
+		if i < len(quantiles) {
+			*into = quantiles[i]
+		}
+	}
+	return d
+}
+
+// whole is a run that has every figure.
+func whole(id string, minute int) (compare.Run, report.Summary) {
+	started := noon.Add(time.Duration(minute) * time.Minute)
+	o := compare.Run{
+		ID: id, Host: "spark-1", Scenario: "standard", Engine: "vllm", Model: "llama-8b", Labels: map[string]string{"arm": "native", "host": "spark-1", "round": "1"},
+		StartedAt: started, EndedAt: started.Add(30 * time.Second), Valid: true, Mode: metric.ModeLive, WorkloadSHA256: "aa",
+		Metrics: map[string]float64{compare.OutputTokensPerSecond: 120.5 + float64(minute)/10, meanPower: 61.5},
+	}
+	summary := report.Summary{
+		Latency: &report.Latency{
+			TTFT: &report.Clocks{Send: distribution(64, 0.125, new(0.1), new(0.2), new(0.25)), Intended: distribution(64, 0.25, new(0.2))},
+			TPOT: &report.Clocks{Send: distribution(64, 0.01, new(0.009))},
+			E2E:  &report.Clocks{Send: distribution(3000, 2.5, new(2.4), new(3.), new(3.5), new(4.), new(5.)), Intended: distribution(3, 2.75)},
+		},
+		Memory: &report.Memory{ExcludingKV: new(70.47 * (1 << 30)), UsedPeak: new(114.8 * (1 << 30)), EngineReported: &report.EngineReport{Peak: new(70e9)}},
+		KV:     &report.KV{CapacityBytes: new(44.31 * (1 << 30)), CapacityTokens: new(363008.)}, Thermal: &report.Thermal{MaxCelsius: new(71.)},
+	}
+	summary.Throughput.OutputTokensPerSecond = new(120.5)
+	return o, summary
+}
+
+func saved(t *testing.T, root, name string, c compare.Comparison) string {
+	t.Helper()
+	text, err := json.Marshal(c)
+	if err == nil {
+		err = os.MkdirAll(filepath.Join(root, ComparisonsFolder), 0o755)
+	}
+	path := filepath.Join(root, ComparisonsFolder, name+".json")
+	if err == nil {
+		err = os.WriteFile(path, text, 0o644)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func twoArms() compare.Comparison {
+	return compare.Comparison{Schema: compare.Schema, By: "arm", Baseline: "native", Simulated: true, Strata: []compare.Stratum{{
+		Within: map[string]string{"scenario": "standard", "model": "llama-8b"},
+		Pairs: []compare.Pair{{A: "native", B: "container", Metrics: []compare.Metrics{
+			{Name: compare.OutputTokensPerSecond, Ratio: new(0.97), RatioCI95: &compare.Interval{0.96, 0.98}, Verdict: compare.Worse, Confounded: true},
+			{Name: compare.MemoryExcludingKV, Ratio: new(1.4), Verdict: compare.Worse},
+		}}},
+	}}}
+}
+
+// golden is a shelf on which every series is seen.
+func golden(t *testing.T) *bench {
+	b := newBench(t)
+	for i := range 7 {
+		o, s := whole(fmt.Sprintf("run-%d", i), i)
+		b.put(Of(o, s))
+	}
+	b.put(Of(compare.Run{ID: "bare", StartedAt: noon, Simulated: true, Mode: metric.ModeConstructed}, report.Summary{}))
+	b.PerCell = 2
+	for i, err := range []error{errUnfinished, errors.New("half\x1b[2J a page")} {
+		path := filepath.Join(b.Root, fmt.Sprint("broken", i))
+		b.runs[path], b.errs[path] = Run{}, err
+	}
+	saved(t, b.Root, "native-container", twoArms())
+	return b
+}
+
+func TestTheGoldenPage(t *testing.T) {
+	page := golden(t).page(t)
+	path := filepath.Join("testdata", "results.prom")
+	if *update {
+		if err := os.WriteFile(path, []byte(page), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil || string(want) != page {
+		t.Errorf("the page is not %s (%v): go test ./loadgen/gauge -update, and read what changed\n%s", path, err, page)
+	}
+}
+
+// TestEverySeriesIsOnTheGoldenPage, so that none is forgotten here or in the vocabulary.
+func TestEverySeriesIsOnTheGoldenPage(t *testing.T) {
+	page := golden(t).page(t)
+	for _, subject := range metric.Subjects() {
+		if subject.Title != "Results" {
+			continue
+		}
+		for _, definer := range subject.Defs {
+			if name := definer.Def().Name; !strings.Contains(page, "\n# TYPE "+name+" "+string(definer.Def().Kind)+"\n") {
+				t.Errorf("no %s", name)
+			}
+		}
+	}
+}
+
+func TestPromtoolHasNothingToSayOfThePage(t *testing.T) {
+	problems, err := promlint.New(strings.NewReader(golden(t).page(t))).Lint()
+	if err != nil || len(problems) > 0 {
+		t.Errorf("%v (%v)", problems, err)
+	}
+}
+
+func TestAbsentIsAbsent(t *testing.T) {
+	b := newBench(t)
+	b.put(Of(compare.Run{ID: "bare", StartedAt: noon}, report.Summary{Latency: &report.Latency{TTFT: &report.Clocks{Send: distribution(3, 1)}}}))
+	page := b.page(t)
+	for _, absent := range []string{"quantile=", "uma_run_end_", "uma_run_memory", "uma_run_kv", "uma_run_gpu", "uma_run_output", "uma_run_telemetry_mode", "uma_run_zscore", "uma_comparison", "NaN"} {
+		if strings.Contains(page, absent) {
+			t.Errorf("%s is there: %s", absent, page)
+		}
+	}
+	for _, there := range []string{`uma_run_time_to_first_token_seconds_count{run="bare"} 3`, `uma_run_valid{run="bare"} 0`, `uma_run_start_timestamp_seconds{run="bare"} 1.79388e+09`} {
+		if !strings.Contains(page, there+"\n") {
+			t.Errorf("%s is missing: %s", there, page)
+		}
+	}
+}
+
+func TestHostileNamesMakeAPageThatCanBeRead(t *testing.T) {
+	b := newBench(t)
+	hostile := "a\x1b[31m\"\\\n{}\xff<script>" + strings.Repeat("x", 5000)
+	for i := range 3 { // three runs of one name, and labels that are one when they can be printed
+		o, s := whole(hostile, i)
+		o.Host, o.Scenario, o.Engine, o.Model, o.Mode = hostile, hostile, hostile, hostile, hostile
+		o.Labels = map[string]string{"arm": hostile, "a": "1", "a\x01": "1", hostile: hostile}
+		for n := range 500 {
+			o.Labels[fmt.Sprint("l", n)] = "x"
+		}
+		b.put(Of(o, s))
+	}
+	c := twoArms()
+	c.Strata = append(c.Strata, c.Strata[0], compare.Stratum{Within: map[string]string{hostile: hostile}, Pairs: c.Strata[0].Pairs})
+	c.Strata[0].Pairs[0].A, c.Strata[0].Pairs[0].Metrics[0].Name = hostile, hostile
+	saved(t, b.Root, "a<b>", c)
+	page := b.page(t)
+	if problems, err := promlint.New(strings.NewReader(page)).Lint(); err != nil || len(problems) > 0 {
+		t.Errorf("%v (%v)", problems, err)
+	}
+	if strings.Contains(page, "\x1b") || !utf8.ValidString(page) || strings.Count(page, "\numa_run_info{") != 1 || strings.Count(page, "\numa_run_label{") != mostLabels {
+		t.Errorf("page %.3000q", page)
+	}
+	code, index := get(t, b.handler(t), "/")
+	if code != http.StatusOK || strings.Contains(index, "<script") || strings.Contains(index, "a<b>") {
+		t.Errorf("%d %.3000q", code, index)
+	}
+}
+
+func TestTheNewestOfACellAreShown(t *testing.T) {
+	b := newBench(t)
+	b.PerCell, b.Most = 2, 3
+	for i := range 4 {
+		for _, arm := range []string{"a", "b"} {
+			o, s := whole(fmt.Sprint(arm, i), i)
+			o.Labels = map[string]string{"arm": arm}
+			b.put(Of(o, s))
+		}
+	}
+	shown := b.Look()
+	var names []string
+	for _, r := range shown.Runs {
+		names = append(names, r.info.run)
+	}
+	if want := []string{"b3", "a3", "b2"}; !slices.Equal(names, want) || shown.LeftOut != 5 {
+		t.Errorf("%v, %d left out", names, shown.LeftOut)
+	}
+}
+
+func TestAScoreIsOfRunsBeforeThatDidTheSame(t *testing.T) {
+	b := newBench(t)
+	put := func(minute int, tokens float64, change func(*compare.Run)) {
+		o, s := whole(fmt.Sprint("r", minute), minute)
+		o.Metrics = map[string]float64{"tokens": tokens}
+		change(&o)
+		b.put(Of(o, s))
+	}
+	same := func(*compare.Run) {}
+	for i, tokens := range []float64{98, 99, 100, 101, 102} {
+		put(i, tokens, same)
+	}
+	// None of these says anything of the run that follows.
+	put(5, 1000, func(o *compare.Run) { o.Valid = false })
+	put(6, 1000, func(o *compare.Run) { o.Simulated = true })
+	put(7, 1000, func(o *compare.Run) { o.Mode = metric.ModeReplay })
+	put(8, 1000, func(o *compare.Run) { o.WorkloadSHA256 = "bb" })
+	put(9, 1000, func(o *compare.Run) { o.Host = "another" })
+	put(10, 110, same)
+	put(11, 1000, same) // later
+	shown := b.Look()
+	if z := shown.Scores["r10"]["tokens"]; z < 10/asDeviation-1e-9 || z > 10/asDeviation+1e-9 {
+		t.Errorf("score %v", z)
+	}
+	for _, none := range []string{"r0", "r4", "r5", "r6", "r7", "r8", "r9"} {
+		if len(shown.Scores[none]) > 0 {
+			t.Errorf("%s has a score: %v", none, shown.Scores[none])
+		}
+	}
+}
+
+func TestAScoreHasAFloorAndIsNeverInfinite(t *testing.T) {
+	for _, c := range []struct {
+		x      float64
+		others []float64
+		want   float64
+		known  bool
+	}{
+		{102, []float64{100, 100, 100, 100, 100}, 2, true},
+		{1, []float64{0, 0, 0, 0, 0}, 0, false},
+		{0, []float64{0, 0, 0, 0, 0}, 0, false},
+		{1, []float64{1, 1, 1, 1}, 0, false},
+		{-102, []float64{-100, -100, -100, -100, -100}, -2, true},
+	} {
+		if z, ok := zScore(c.x, c.others); ok != c.known || ok && (z < c.want-1e-9 || z > c.want+1e-9) {
+			t.Errorf("%v against %v: %v, %v", c.x, c.others, z, ok)
+		}
+	}
+}
+
+func TestOnlyWhatChangedIsReadAgain(t *testing.T) {
+	b := newBench(t)
+	for i := range 3 {
+		o, s := whole(fmt.Sprint("r", i), i)
+		b.put(Of(o, s))
+	}
+	path := filepath.Join(b.Root, "0001")
+	b.errs[path] = errUnfinished
+	look := func(after time.Duration, wantOpened, wantRuns int) {
+		t.Helper()
+		b.now = b.now.Add(after)
+		b.opened = 0
+		if shown := b.Look(); b.opened != wantOpened || len(shown.Runs) != wantRuns {
+			t.Errorf("%d read, %d shown", b.opened, len(shown.Runs))
+		}
+	}
+	look(0, 3, 2)
+	look(lookEvery, 0, 2)
+	// The run ends: its summary is written.
+	delete(b.errs, path)
+	if err := errors.Join(os.Mkdir(path, 0o755), os.WriteFile(filepath.Join(path, "summary.json"), []byte("{}"), 0o644)); err != nil {
+		t.Fatal(err)
+	}
+	look(lookEvery/2, 0, 2) // a moment after the last look
+	look(lookEvery/2, 1, 3)
+	look(-time.Hour, 0, 3) // the clock was set
+	delete(b.runs, path)
+	look(lookEvery, 0, 2)
+}
+
+func TestTheNewestComparisonsAreShown(t *testing.T) {
+	b := newBench(t)
+	for i := range mostComparisons + 5 {
+		path := saved(t, b.Root, fmt.Sprintf("c%02d", i), twoArms())
+		at := noon.Add(time.Duration(i) * time.Minute)
+		if err := os.Chtimes(path, at, at); err != nil {
+			t.Fatal(err)
+		}
+	}
+	damaged := saved(t, b.Root, "damaged", compare.Comparison{Schema: "umascope.comparison/9"})
+	if err := os.Chtimes(damaged, noon.Add(time.Hour), noon.Add(time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	shown := b.Look()
+	if n := len(shown.Comparisons); n != mostComparisons-1 || shown.Comparisons[0].Name != "c24" || shown.Comparisons[n-1].Name != "c06" {
+		t.Errorf("%d comparisons", n)
+	}
+	if len(shown.Problems) != 1 || !strings.Contains(shown.Problems[0], damaged) || !strings.Contains(shown.Problems[0], "umascope.comparison/9") {
+		t.Errorf("problems %q", shown.Problems)
+	}
+}
+
+func TestAComparisonIsBounded(t *testing.T) {
+	c := twoArms()
+	for i := range mostRows {
+		c.Strata[0].Pairs[0].Metrics = append(c.Strata[0].Pairs[0].Metrics, compare.Metrics{Name: fmt.Sprint("m", i)})
+	}
+	if kept := ofComparison("c", c); len(kept.Rows) != mostRows || kept.left != 2 {
+		t.Errorf("%d rows, %d left out", len(kept.Rows), kept.left)
+	}
+}
+
+func TestThePageForPeopleSaysWhatIsSimulated(t *testing.T) {
+	b := golden(t)
+	code, index := get(t, b.handler(t), "/")
+	for _, part := range []string{"run-6", "120.50", "simulated engine", "telemetry constructed", "native-container", "confounded with time", "3 runs", "half a page", "1 unfinished, 1 unreadable"} {
+		if !strings.Contains(index, part) {
+			t.Errorf("%d: %q is missing in %s", code, part, index)
+		}
+	}
+	if code, _ := get(t, b.handler(t), "/-/healthy"); code != http.StatusOK {
+		t.Errorf("health %d", code)
+	}
+	if code, _ := get(t, b.handler(t), "/etc/passwd"); code != http.StatusNotFound {
+		t.Errorf("another path: %d", code)
+	}
+}
+
+func TestARootThatIsNoFolderIsRefused(t *testing.T) {
+	s := &Shelf{Root: filepath.Join(t.TempDir(), "none")}
+	if err := s.Check(); err == nil || !strings.Contains(err.Error(), s.Root) {
+		t.Errorf("error %v", err)
+	}
+	s.Root = t.TempDir()
+	if err := s.Check(); err != nil {
+		t.Error(err)
+	}
+}
+
+// FuzzSavedComparison: whatever lies in the folder, there is a page that can be read.
+func FuzzSavedComparison(f *testing.F) {
+	text, err := json.Marshal(twoArms())
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(text)
+	f.Add([]byte(`{"schema":"umascope.comparison/1","strata":[{"within":{"":"\u0000"},"pairs":[{"a":"","metrics":[{"name":"","ratio":1e308},{}]}]}]}`))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		path := filepath.Join(t.TempDir(), "c.json")
+		if err := os.WriteFile(path, text, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		c, err := openComparison(path)
+		if err != nil {
+			if !strings.Contains(err.Error(), path) {
+				t.Errorf("the error does not name the file: %v", err)
+			}
+			return
+		}
+		if len(c.Rows) > mostRows {
+			t.Errorf("%d rows", len(c.Rows))
+		}
+		b := &bench{Shelf: &Shelf{Find: func() ([]string, error) { return nil, nil }, Now: time.Now, Root: filepath.Join(path, "none")}}
+		b.shown, b.looked = &Shown{Comparisons: []comparison{c}}, time.Now()
+		page := b.page(t)
+		if strings.Contains(page, "NaN") {
+			t.Error(page)
+		}
+	})
+}

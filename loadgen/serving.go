@@ -1,0 +1,102 @@
+package loadgen
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/alecthomas/kingpin/v2"
+
+	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/gauge"
+	"github.com/umascope/umascope/loadgen/history"
+	"github.com/umascope/umascope/loadgen/live"
+	"github.com/umascope/umascope/loadgen/option"
+)
+
+// DefaultResultsAddress is where finished runs are served unless a flag says otherwise.
+const DefaultResultsAddress = "127.0.0.1:10422"
+
+const serveHelp = `Serve finished runs and saved comparisons to Prometheus, until it is interrupted.
+
+The newest runs of every cell of host, arm, scenario, engine and model are shown, and what compare --save
+saved beside them. For example
+
+  uma-load serve --runs runs
+  uma-load healthcheck --web.listen-address 127.0.0.1:10422
+
+Scrape it with honor_labels: true: the label host is the machine that was measured. A page for people is at /.
+What is added to the folder is seen by the next scrape; a run that goes on is passed by until it has a summary.`
+
+// serveLine is the verb serve on the command line.
+type serveLine struct {
+	runs          string
+	web           live.Address
+	perCell, most int
+	logLevel      string
+}
+
+func serveVerb(app *kingpin.Application) verb {
+	l := &serveLine{}
+	clause := app.Command("serve", serveHelp)
+	option.Flag(clause, "runs", "Folder that the folders of runs lie in, or in folders of it.", "runs", &l.runs, option.Text)
+	option.Flag(clause, "web.listen-address", "Address of the page.", DefaultResultsAddress, &l.web.HostPort, parseListenAddress).IsSetByUser(&l.web.Explicit)
+	option.Flag(clause, "runs-per-cell", "How many runs of a cell are shown, the newest.", "10", &l.perCell, option.AtLeast(1))
+	option.Flag(clause, "max-runs", "How many runs are shown in all, the newest.", "500", &l.most, option.AtLeast(1))
+	option.Flag(clause, "log-level", "Least severe messages to print: debug, info, warn or error.", "info", &l.logLevel, option.OneOf("debug", "info", "warn", "error"))
+	return verb{clause, func(ctx context.Context, p Program) error { return p.serve(ctx, l) }}
+}
+
+// serve runs the verb serve.
+func (p Program) serve(ctx context.Context, line *serveLine) error {
+	shelf, log := line.shelf(), p.logger(line.logLevel)
+	if err := shelf.Check(); err != nil {
+		return usage(fmt.Errorf("--runs: %w", err))
+	}
+	build := buildVersion()
+	handler, err := gauge.Handler(shelf, gauge.Program{Version: build.Version, Revision: build.Revision, GoVersion: build.GoVersion}, log)
+	if err != nil {
+		return err
+	}
+	page, err := live.Serve(line.web, handler, log)
+	if err != nil {
+		return usage(err)
+	}
+	defer page.Close()
+	first := shelf.Look()
+	for _, problem := range first.Problems {
+		log.Warn("not shown", "problem", problem)
+	}
+	log.LogAttrs(ctx, slog.LevelInfo, "serving", slog.String("url", page.URL()), slog.Int("runs", len(first.Runs)), slog.Int("comparisons", len(first.Comparisons)))
+	select {
+	case <-ctx.Done():
+	case <-p.Cut:
+	}
+	return nil
+}
+
+// shelf is where the runs lie.
+func (l *serveLine) shelf() *gauge.Shelf {
+	return &gauge.Shelf{
+		Root: l.runs, PerCell: l.perCell, Most: l.most, Files: []string{folder.ManifestFile, folder.SummaryFile}, Now: time.Now,
+		Find: func() ([]string, error) {
+			found, err := history.Find([]string{l.runs})
+			if errors.Is(err, history.ErrNoRun) {
+				return nil, nil // there will be some
+			}
+			return found, err
+		},
+		Open: func(path string) (gauge.Run, error) {
+			r, err := history.Open(path)
+			if err != nil {
+				return gauge.Run{}, err
+			}
+			return gauge.Of(r.Observation(), r.Summary), nil
+		},
+		Unfinished: func(err error) bool {
+			return errors.Is(err, history.ErrUnfinished) || errors.Is(err, history.ErrShare)
+		},
+	}
+}
