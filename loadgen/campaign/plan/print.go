@@ -13,7 +13,11 @@ import (
 func (e *Estimate) Write(w io.Writer) error {
 	var text bytes.Buffer
 	p := e.Plan
-	fmt.Fprintf(&text, "%s: %s: %s x %s x %s x %s, order %s\n\n", p.Name, count(len(e.Slots), "run"),
+	runs, all := count(len(e.Slots), "run"), len(p.Models)*len(p.Arms)*len(p.Scenarios)*p.Iterations
+	if len(e.Slots) != all {
+		runs = fmt.Sprintf("%d of %s", len(e.Slots), count(all, "run"))
+	}
+	fmt.Fprintf(&text, "%s: %s: %s x %s x %s x %s, order %s\n\n", p.Name, runs,
 		count(len(p.Models), "model"), count(len(p.Arms), "arm"), count(len(p.Scenarios), "scenario"), count(p.Iterations, "iteration"), p.Order)
 	if err := e.writeSlots(&text); err != nil {
 		return err
