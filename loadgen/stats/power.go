@@ -43,14 +43,40 @@ func MinimumDetectable(n, power, alpha float64) (float64, error) {
 	return shift * math.Sqrt(2/n), err
 }
 
+// Power is how likely a repetition of the test would find a true difference, in its unit, at alpha. Of a
+// test that was never made, SE and DF are what a plan expects.
+func (t TTest) Power(difference, alpha float64) (float64, error) {
+	if err := t.planned(difference, alpha); err != nil {
+		return 0, err
+	}
+	return tPower(difference/t.SE, t.DF, alpha), nil
+}
+
 // Detectable is the least true difference that a repetition of the test would find with the given power
 // at alpha, in the unit of the difference.
 func (t TTest) Detectable(power, alpha float64) (float64, error) {
-	if err := share("alpha", alpha); err != nil {
+	if err := t.planned(t.SE, alpha); err != nil {
 		return 0, err
 	}
 	shift, err := detectable(t.DF, power, alpha)
 	return shift * t.SE, err
+}
+
+// EquivalencePower is how likely a repetition of the test would show two equal arms to be within a margin,
+// in the unit of the difference.
+func (t TTest) EquivalencePower(margin, alpha float64) (float64, error) {
+	if err := t.planned(margin, alpha); err != nil {
+		return 0, err
+	}
+	return tostPower(margin/t.SE, t.DF, alpha), nil
+}
+
+// planned says whether what a test would find of a difference makes sense.
+func (t TTest) planned(difference, alpha float64) error {
+	if shift := difference / t.SE; !(shift > 0 && shift <= mostShift) || !(t.DF > 0) {
+		return fmt.Errorf("a difference of %v with a standard error of %v and %v degrees of freedom: %w", difference, t.SE, t.DF, ErrRange)
+	}
+	return share("alpha", alpha)
 }
 
 // EquivalencePower is how likely two equal arms are shown to be within a margin of each other, by two
@@ -59,7 +85,7 @@ func EquivalencePower(margin, n, alpha float64) (float64, error) {
 	if err := planned(margin, n, alpha); err != nil {
 		return 0, err
 	}
-	return tostPower(margin, n, alpha), nil
+	return tostPower(margin*math.Sqrt(n/2), 2*n-2, alpha), nil
 }
 
 // EquivalenceMargin is the least margin within which n runs of two equal arms are shown to be, with the
@@ -68,9 +94,10 @@ func EquivalenceMargin(n, power, alpha float64) (float64, error) {
 	if err := planned(1, n, alpha); err != nil {
 		return 0, err
 	}
-	return smallest("a margin", power, 0, mostShift, func(margin float64) float64 {
-		return tostPower(margin, n, alpha)
+	shift, err := smallest("a margin", power, 0, mostShift, func(shift float64) float64 {
+		return tostPower(shift, 2*n-2, alpha)
 	})
+	return shift * math.Sqrt(2/n), err
 }
 
 // EquivalenceSampleSize is the runs that each of two equal arms needs to be shown within a margin with
@@ -80,7 +107,7 @@ func EquivalenceSampleSize(margin, power, alpha float64) (float64, error) {
 		return 0, err
 	}
 	return smallest("runs", power, 2, mostRuns, func(n float64) float64 {
-		return tostPower(margin, n, alpha)
+		return tostPower(margin*math.Sqrt(n/2), 2*n-2, alpha)
 	})
 }
 
@@ -112,23 +139,22 @@ func tPower(shift, df, alpha float64) float64 {
 	return min(max(p, 0), 1)
 }
 
-// tostPower integrates over what the standard deviation may come out as: given that, the difference has
-// to lie where both tests reject, a symmetric range of the normal distribution. The shortcut by one
-// noncentral t is wrong where power is low, which is where one looks.
-func tostPower(margin, n, alpha float64) float64 {
-	df := 2*n - 2
-	se := math.Sqrt(2 / n)
+// tostPower is how likely both one-sided tests reject that the difference reaches a margin of so many
+// standard errors, when there is none. It integrates over what the estimate of the standard error may
+// come out as: given that, the difference has to lie in a symmetric range of the normal distribution. The
+// shortcut by one noncentral t is wrong where power is low, which is where one looks.
+func tostPower(margin, df, alpha float64) float64 {
 	critical := tQuantile(1-alpha, df)
 	variance := distuv.ChiSquared{K: df}
 	const tail = 1e-12
 	low, high := math.Sqrt(variance.Quantile(tail)/df), math.Sqrt(variance.Quantile(1-tail)/df)
-	high = min(high, margin/critical/se)
+	high = min(high, margin/critical)
 	if high <= low {
 		return 0
 	}
-	power := quad.Fixed(func(sd float64) float64 {
-		density := 2 * df * sd * variance.Prob(df*sd*sd)
-		return density * math.Erf((margin/se-critical*sd)/math.Sqrt2)
+	power := quad.Fixed(func(se float64) float64 {
+		density := 2 * df * se * variance.Prob(df*se*se)
+		return density * math.Erf((margin-critical*se)/math.Sqrt2)
 	}, low, high, 200, quad.Legendre{}, 0)
 	return min(power, 1) // the density of a million runs has nine digits
 }

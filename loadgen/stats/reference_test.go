@@ -139,6 +139,10 @@ func TestPowerIsAsSciPyHasIt(t *testing.T) {
 	} {
 		nearly(t, "power of equivalence", must[float64](t)(EquivalencePower(c.margin, c.n, .05)), c.want, 1e-8)
 	}
+	// A test of two equal samples says the same in the unit of its difference.
+	ten := TTest{SE: 2 * math.Sqrt(2./10), DF: 18} // standard deviation 2
+	nearly(t, "power of a test", must[float64](t)(ten.Power(1, .05)), 0.18383752956641344, 1e-9)
+	nearly(t, "equivalence of a test", must[float64](t)(ten.EquivalencePower(3, .05)), 0.8857272718726364, 1e-8)
 	w := must[TTest](t)(Pooled(sleepA, sleepB))
 	nearly(t, "detectable", must[float64](t)(w.Detectable(.8, .05)), 1.3249488954670048*pooledSD(
 		must[Moments](t)(MomentsOf(sleepA)), must[Moments](t)(MomentsOf(sleepB))), 1e-8)
