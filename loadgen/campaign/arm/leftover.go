@@ -1,0 +1,234 @@
+package arm
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/umascope/umascope/loadgen/campaign/plan"
+)
+
+// Kinds of what may be left of an arm.
+const (
+	KindProcess   = "process"
+	KindContainer = "container"
+	KindMount     = "mount"
+	KindFile      = "file"
+	KindUnknown   = "unknown" // its place could not be asked
+)
+
+// Leftover is something that an arm left running or standing.
+type Leftover struct {
+	Kind string
+	// Process is the process of the plan that it belongs to; empty for files and mounts.
+	Process string
+	// What names it: numbers of processes and where, a container, a path.
+	What string
+}
+
+// runs says whether it runs, or may: a file and a mount keep nobody from starting anew.
+func (l Leftover) runs() bool { return l.Kind != KindFile && l.Kind != KindMount }
+
+func (l Leftover) String() string {
+	if l.Process == "" {
+		return l.Kind + " " + l.What
+	}
+	return fmt.Sprintf("%s (%s %s)", l.Process, l.Kind, l.What)
+}
+
+// Leftovers says what is left of the last start of an arm that was not brought down, such as that of
+// an invocation that was killed. Nothing is left of one that was. Mounts are those that have come since
+// and that spec names; Down does not take them away.
+func Leftovers(ctx context.Context, spec plan.Arm, dir string) ([]Leftover, error) {
+	state, err := readState(dir)
+	if err != nil || state == nil {
+		return nil, err
+	}
+	k := newKeeper(dir, nil)
+	k.state = state
+	return k.leftovers(ctx, spec)
+}
+
+func (k *keeper) leftovers(ctx context.Context, spec plan.Arm) ([]Leftover, error) {
+	if k.state == nil || k.state.DownAt != nil {
+		return nil, nil
+	}
+	var left []Leftover
+	for _, one := range k.state.Processes {
+		if one.StoppedAt == nil {
+			left = append(left, k.leftOf(ctx, one)...)
+		}
+	}
+	for _, file := range k.state.Files {
+		if sum, err := hashOf(file.Path); err == nil && sum == file.SHA256 && !file.Found {
+			left = append(left, Leftover{KindFile, "", file.Path})
+		}
+	}
+	mounts, err := k.mounts(spec)
+	return append(left, mounts...), err
+}
+
+// leftOf is what is left of a process. What cannot be asked may be left.
+func (k *keeper) leftOf(ctx context.Context, one Started) []Leftover {
+	var left []Leftover
+	unknown := func(err error) {
+		if err != nil {
+			left = append(left, Leftover{KindUnknown, one.Name, fmt.Sprintf("%s: %v", one.place(), err)})
+		}
+	}
+	here := k.state.BootID == k.boot()
+	if here {
+		members, err := family{one.Leader, mark(k.state.Token, one.Name)}.members()
+		unknown(err)
+		if len(members) > 0 {
+			left = append(left, Leftover{KindProcess, one.Name, join(pids(members))})
+		}
+		names, err := one.ran(ctx, k.state.Token)
+		unknown(err)
+		for _, name := range names {
+			left = append(left, Leftover{KindContainer, one.Name, name})
+		}
+	}
+	if p := one.place(); p.away() && (here || p.host != "") {
+		pids, err := k.leftThere(ctx, one)
+		unknown(err)
+		if len(pids) > 0 {
+			left = append(left, Leftover{KindProcess, one.Name, join(pids) + " in " + p.String()})
+		}
+	}
+	return left
+}
+
+// leftThere asks the place of a process; nothing is left in a container that does not run.
+func (k *keeper) leftThere(ctx context.Context, one Started) ([]int, error) {
+	p := one.place()
+	pids, err := p.leftThere(ctx, k.state.Token, one.Name)
+	if err != nil && p.container != "" {
+		if running, runErr := p.running(ctx); runErr == nil && !running {
+			return nil, nil
+		}
+	}
+	return pids, err
+}
+
+// mounts are the mount points that were not there before the arm and that it names, or that are in its folder.
+func (k *keeper) mounts(spec plan.Arm) ([]Leftover, error) {
+	if k.state.BootID != k.boot() {
+		return nil, nil
+	}
+	now, err := mountPoints()
+	if err != nil {
+		return nil, err
+	}
+	named := append(pathsOf(spec), k.dir)
+	var left []Leftover
+	for _, point := range now {
+		below := func(path string) bool { return point == path || strings.HasPrefix(point, path+"/") }
+		if !slices.Contains(k.state.Mounts, point) && slices.ContainsFunc(named, below) {
+			left = append(left, Leftover{KindMount, "", clean(point)})
+		}
+	}
+	return left, nil
+}
+
+// pathsOf are the paths that the processes of an arm name, wherever they stand in their words.
+func pathsOf(spec plan.Arm) []string {
+	var texts []string
+	for _, p := range spec.Processes {
+		texts = append(texts, p.Cwd)
+		texts = append(texts, p.Argv...)
+		texts = append(texts, p.Stop.Argv...)
+		for _, value := range p.Env {
+			texts = append(texts, value)
+		}
+	}
+	var paths []string
+	for _, text := range texts {
+		for _, word := range strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(" \t\n=,:;'\"", r) }) {
+			if path := strings.TrimRight(word, "/"); strings.HasPrefix(path, "/") {
+				paths = append(paths, path)
+			}
+		}
+	}
+	return paths
+}
+
+// Row is a process of an arm as it is now.
+type Row struct {
+	Process, Where string
+	PID            int // of the leader
+	Since          time.Time
+	ReadyAt        *time.Time
+	// State is alive, ended, stopped or unknown.
+	State string
+	// Note says more, such as which probe does not hold.
+	Note string
+}
+
+// States of a process.
+const (
+	StateAlive   = "alive"
+	StateEnded   = "ended" // by itself, or killed by somebody
+	StateStopped = "stopped"
+	StateUnknown = "unknown"
+)
+
+// Look says what the processes of an arm do. Those that spec has a probe for are asked. There are none
+// if the arm was never started in the folder.
+func Look(ctx context.Context, spec plan.Arm, dir string) ([]Row, error) {
+	state, err := readState(dir)
+	if err != nil || state == nil {
+		return nil, err
+	}
+	k := newKeeper(dir, nil)
+	k.state = state
+	var rows []Row
+	for _, one := range state.Processes {
+		rows = append(rows, k.look(ctx, one, spec))
+	}
+	return rows, nil
+}
+
+func (k *keeper) look(ctx context.Context, one Started, spec plan.Arm) Row {
+	row := Row{Process: one.Name, Where: one.place().String(), PID: one.Leader.PID, Since: one.StartedAt, ReadyAt: one.ReadyAt, State: StateEnded}
+	if one.StoppedAt != nil {
+		row.State = StateStopped
+		return row
+	}
+	for _, left := range k.leftOf(ctx, one) {
+		if left.Kind == KindUnknown {
+			row.State, row.Note = StateUnknown, left.What
+			return row
+		}
+		row.State = StateAlive
+	}
+	at := slices.IndexFunc(spec.Processes, func(p plan.Process) bool { return p.Name == one.Name })
+	if row.State != StateAlive || at < 0 || spec.Processes[at].Ready == nil {
+		return row
+	}
+	p := &process{spec: spec.Processes[at], place: one.place(), started: one}
+	row.Note = "ready"
+	if err := p.ask(ctx, *p.spec.Ready); err != nil {
+		row.Note = fmt.Sprintf("not ready: %s: %v", probeName(*p.spec.Ready), err)
+	}
+	return row
+}
+
+// Tails are the ends of the logs of the processes of an arm, of their last start.
+func Tails(dir string, lines int) ([]Tail, error) {
+	state, err := readState(dir)
+	if err != nil || state == nil {
+		return nil, err
+	}
+	var tails []Tail
+	for _, one := range state.Processes {
+		tail, err := one.tail(lines)
+		if err != nil {
+			return nil, err
+		}
+		tails = append(tails, tail)
+	}
+	return tails, nil
+}

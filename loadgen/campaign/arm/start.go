@@ -1,0 +1,161 @@
+package arm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/umascope/umascope/loadgen/campaign/plan"
+	"github.com/umascope/umascope/loadgen/command"
+)
+
+// process is one that we have started.
+type process struct {
+	spec    plan.Process
+	index   int     // in the state
+	started Started // as it was then
+	place   place
+	client  *command.Command
+	log     *reader // nil if no probe reads it
+}
+
+// start starts a process. The state has it before it runs, and its number at once after.
+func (k *keeper) start(ctx context.Context, spec plan.Process) (*process, error) {
+	where, err := k.placeOf(spec).find(ctx)
+	if err != nil {
+		return nil, err
+	}
+	p := &process{spec: spec, place: where, index: len(k.seen().Processes)}
+	out, err := k.openLog(p)
+	if err != nil {
+		return nil, err
+	}
+	defer out.Close() // the process has its own
+	o := command.Options{Stdout: out, Stderr: out, Session: true}
+	if err := k.dress(p, &o); err != nil {
+		return nil, err
+	}
+	if o.Stdin != nil {
+		defer o.Stdin.Close()
+	}
+	if err := k.note(func(s *State) { s.Processes = append(s.Processes, p.started) }); err != nil {
+		return nil, err
+	}
+	if p.client, err = command.Start(o); err != nil {
+		return nil, err
+	}
+	leader, err := identify(p.client.PID())
+	if err != nil { // not even a zombie: proc is not ours to read
+		p.client.Kill()
+		return nil, err
+	}
+	p.started.Leader = leader
+	return p, k.note(func(s *State) { s.Processes[p.index].Leader = leader })
+}
+
+// placeOf is where the process runs. Root itself needs no sudo.
+func (k *keeper) placeOf(p plan.Process) place {
+	return place{host: p.Host, container: p.Container, root: p.Root && (!k.root || p.Host != "")}
+}
+
+// dress makes the command of a process.
+func (k *keeper) dress(p *process, o *command.Options) error {
+	spec, token := p.spec, k.state.Token
+	marked := markVariable + "=" + mark(token, spec.Name)
+	o.Env = environment(nil, marked)
+	if p.place.away() {
+		var err error
+		o.Args = p.place.shell()
+		o.Stdin, err = input(scriptOf(spec, token))
+		return err
+	}
+	path, err := program(spec.Argv[0], spec.Cwd, spec.Env)
+	if err != nil {
+		return err
+	}
+	at := runsContainer(spec.Argv)
+	o.Args = append([]string{path}, spec.Argv[1:]...)
+	if at > 0 {
+		p.started.Runs = path
+		o.Args = slices.Insert(o.Args, at+1, "--label", label(token))
+	}
+	o.Env, o.Dir = environment(spec.Env, marked), spec.Cwd
+	if p.place.root {
+		keep := append(p.started.Env, markVariable)
+		o.Args = append([]string{"sudo", "-n", "--preserve-env=" + strings.Join(keep, ","), "--"}, o.Args...)
+	}
+	return nil
+}
+
+// input is a file in memory: the program has it though we have ended.
+func input(text string) (*os.File, error) {
+	fd, err := unix.MemfdCreate("script", unix.MFD_CLOEXEC)
+	if err != nil {
+		return nil, err
+	}
+	file := os.NewFile(uintptr(fd), "script")
+	_, err = file.WriteString(text)
+	if err == nil {
+		_, err = file.Seek(0, 0)
+	}
+	if err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	return file, nil
+}
+
+// openLog opens the log of a process for appending; its entry in the state says from where on it is ours.
+func (k *keeper) openLog(p *process) (*os.File, error) {
+	path := p.spec.Log
+	if path == "" {
+		path = filepath.Join(LogsFolder, p.spec.Name+".log")
+	}
+	path = k.path(path)
+	p.started = newStarted(p.spec, p.place, path)
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return nil, err
+	}
+	// A pipe without a reader would hold us up for ever.
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE|unix.O_NONBLOCK, 0o644)
+	if err != nil {
+		return nil, fmt.Errorf("log: %w", err)
+	}
+	info, err := file.Stat()
+	if err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	if info.Mode().IsRegular() {
+		p.started.LogFrom = info.Size()
+	}
+	return file, nil
+}
+
+// runsContainer is where the word "run" stands in a command of docker or podman that runs a container,
+// and 0 if it is none. Ending that command does not end the container.
+func runsContainer(argv []string) int {
+	if !slices.Contains(containerTools(), filepath.Base(argv[0])) {
+		return 0
+	}
+	withValue := []string{"-c", "-H", "--context", "--config", "--host", "--connection", "--url", "--log-level"}
+	for i := 1; i < len(argv); i++ {
+		switch word := argv[i]; {
+		case slices.Contains(withValue, word):
+			i++
+		case strings.HasPrefix(word, "-") || word == "container":
+		case word == "run":
+			return i
+		default:
+			return 0
+		}
+	}
+	return 0
+}
+
+// label is what containers that a process runs are found by.
+func label(token string) string { return "umascope.arm=" + token }

@@ -1,0 +1,253 @@
+package arm
+
+import (
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/prometheus/procfs"
+	"golang.org/x/sys/unix"
+
+	"github.com/umascope/umascope/loadgen/campaign/plan"
+	"github.com/umascope/umascope/loadgen/command"
+)
+
+// Files and folders in the folder of an arm.
+const (
+	StateFile  = "arm.json"
+	LogsFolder = "logs"
+	lockFile   = "arm.lock"
+)
+
+// StateSchema names the form of arm.json.
+const StateSchema = "umascope.arm/1"
+
+// mostState bounds what is read of a state.
+const mostState = 1 << 20
+
+// State is what arm.json says: what was started, and how to find it again. It has no values of options
+// and of the environment, which may be keys.
+type State struct {
+	Schema string `json:"schema"`
+	Arm    string `json:"arm"`
+	// Token is in the mark of everything that this start of the arm has started.
+	Token string `json:"token"`
+	// BootID is the boot of the machine: of another one, nothing is left here.
+	BootID    string    `json:"boot_id"`
+	StartedAt time.Time `json:"started_at"`
+	// DownAt is when it was ended, with nothing left.
+	DownAt    *time.Time `json:"down_at,omitempty"`
+	Processes []Started  `json:"processes"`
+	Files     []Written  `json:"files,omitempty"`
+	// Mounts are the mount points before the start: those that are there later and not here are its.
+	Mounts []string `json:"mounts,omitempty"`
+}
+
+// Started is a process of the arm that was started, or was about to be.
+type Started struct {
+	Name    string `json:"name"`
+	Program string `json:"program"` // without its folder
+	// Options are names of options in their order, Arguments how many arguments there are in all.
+	Options   []string `json:"options,omitempty"`
+	Arguments int      `json:"arguments"`
+	// Env are the names of the variables that the plan sets.
+	Env       []string `json:"env,omitempty"`
+	Container string   `json:"container,omitempty"`
+	Tool      string   `json:"tool,omitempty"` // docker or podman
+	Host      string   `json:"host,omitempty"`
+	Root      bool     `json:"root,omitempty"`
+	// Runs is the program that runs containers of its own, which carry the token as a label.
+	Runs string `json:"runs,omitempty"`
+
+	// Leader is the process here: the program itself, or the client that runs it elsewhere. It is 0
+	// until it is known; what runs is then found by its mark.
+	Leader Identity `json:"leader"`
+	Log    string   `json:"log"`
+	// LogFrom is how long the log was before.
+	LogFrom     int64      `json:"log_from"`
+	StartedAt   time.Time  `json:"started_at"`
+	ReadyAt     *time.Time `json:"ready_at,omitempty"`
+	StoppedAt   *time.Time `json:"stopped_at,omitempty"`
+	Signal      string     `json:"stop_signal"`
+	StopSeconds float64    `json:"stop_seconds"`
+	// StopCommand says that the plan has a command that stops it.
+	StopCommand bool `json:"stop_command,omitempty"`
+}
+
+// Written is a file that was rendered.
+type Written struct {
+	Path   string `json:"path"`
+	SHA256 string `json:"sha256"`
+	Bytes  int    `json:"bytes"`
+	// Found says that it was there before, with this content; it stays when the arm goes down.
+	Found bool `json:"found,omitempty"`
+}
+
+func newState(spec plan.Arm) (*State, error) {
+	boot, err := bootID()
+	if err != nil {
+		return nil, err
+	}
+	mounts, err := mountPoints()
+	return &State{
+		Schema: StateSchema, Arm: spec.Name, Token: strings.ToLower(rand.Text()[:16]), BootID: boot, StartedAt: time.Now(), Mounts: mounts,
+	}, err
+}
+
+func bootID() (string, error) {
+	text, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	return strings.TrimSpace(string(text)), err
+}
+
+func mountPoints() ([]string, error) {
+	mounts, err := procfs.GetMounts()
+	if err != nil {
+		return nil, err
+	}
+	points := make([]string, len(mounts))
+	for i, one := range mounts {
+		points[i] = one.MountPoint
+	}
+	slices.Sort(points)
+	return slices.Compact(points), nil
+}
+
+// newStarted is a process before it is started.
+func newStarted(p plan.Process, where place, log string) Started {
+	return Started{
+		Name: p.Name, Program: filepath.Base(p.Argv[0]), Options: command.OptionNames(p.Argv[1:]), Arguments: len(p.Argv) - 1,
+		Env: slices.Sorted(maps.Keys(p.Env)), Container: where.container, Tool: where.tool, Host: where.host, Root: p.Root,
+		Log: log, StartedAt: time.Now(), Signal: signalOf(p.Stop), StopSeconds: patience(p.Stop).Seconds(), StopCommand: len(p.Stop.Argv) > 0,
+	}
+}
+
+// spec is what is known of the process without the plan.
+func (s *Started) spec() plan.Process {
+	return plan.Process{
+		Name: s.Name, Container: s.Container, Host: s.Host, Root: s.Root,
+		Stop: plan.Stop{Signal: s.Signal, Timeout: time.Duration(s.StopSeconds * float64(time.Second))},
+	}
+}
+
+func (s *Started) place() place {
+	return place{container: s.Container, tool: s.Tool, host: s.Host, root: s.Root}
+}
+
+func (s State) clone() State {
+	s.Processes, s.Files, s.Mounts = slices.Clone(s.Processes), slices.Clone(s.Files), slices.Clone(s.Mounts)
+	return s
+}
+
+// open makes the folder, takes it for us and reads what an earlier start left.
+func (k *keeper) open() error {
+	var err error
+	if k.dir, err = filepath.Abs(k.dir); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Join(k.dir, LogsFolder), 0o755); err != nil {
+		return err
+	}
+	if k.lock, err = os.OpenFile(filepath.Join(k.dir, lockFile), os.O_RDWR|os.O_CREATE, 0o644); err != nil {
+		return err
+	}
+	if err := unix.Flock(int(k.lock.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		holder, _ := io.ReadAll(io.LimitReader(k.lock, 20))
+		k.close()
+		return fmt.Errorf("%s: in use by process %s", k.dir, strings.TrimSpace(string(holder)))
+	}
+	err = errors.Join(k.lock.Truncate(0), k.hold())
+	if err == nil {
+		k.state, err = readState(k.dir)
+	}
+	if err != nil {
+		k.close()
+	}
+	return err
+}
+
+// hold says in the lock who has it.
+func (k *keeper) hold() error {
+	_, err := k.lock.WriteAt(fmt.Appendf(nil, "%d\n", os.Getpid()), 0)
+	return err
+}
+
+// close lets go of the folder.
+func (k *keeper) close() {
+	if k.lock != nil {
+		_ = k.lock.Close()
+		k.lock = nil
+	}
+}
+
+// readState returns nil if no arm was ever started in the folder.
+func readState(dir string) (*State, error) {
+	path := filepath.Join(dir, StateFile)
+	file, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	text, err := io.ReadAll(io.LimitReader(file, mostState))
+	if err != nil {
+		return nil, err
+	}
+	state, err := parseState(text)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return state, nil
+}
+
+// parseState refuses what would make us signal processes that are no arm's.
+func parseState(text []byte) (*State, error) {
+	state := &State{}
+	if err := json.Unmarshal(text, state); err != nil {
+		return nil, err
+	}
+	if state.Schema != StateSchema {
+		return nil, fmt.Errorf("schema %q, want %s", state.Schema, StateSchema)
+	}
+	if !plainName(state.Token) || state.BootID == "" {
+		return nil, errors.New("has no token or no boot_id")
+	}
+	for _, one := range state.Processes {
+		if !plainName(one.Name) || one.Leader.PID < 0 || one.Leader.PID == 1 || one.Leader.PID > 0 && one.Leader.Start == 0 {
+			return nil, fmt.Errorf("process %q is none that was started", one.Name)
+		}
+		if err := one.place().check(); err != nil {
+			return nil, err
+		}
+	}
+	return state, nil
+}
+
+// note changes the state and writes it.
+func (k *keeper) note(change func(*State)) error {
+	k.mutex.Lock()
+	defer k.mutex.Unlock()
+	change(k.state)
+	text, err := json.MarshalIndent(k.state, "", "  ")
+	if err != nil {
+		return err
+	}
+	return put(filepath.Join(k.dir, StateFile), append(text, '\n'), 0o644, os.Rename)
+}
+
+// seen is the state as it is now.
+func (k *keeper) seen() State {
+	k.mutex.Lock()
+	defer k.mutex.Unlock()
+	return k.state.clone()
+}
