@@ -1,0 +1,107 @@
+package exhibit
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/umascope/umascope/loadgen/chart"
+	"github.com/umascope/umascope/loadgen/compare"
+)
+
+// moments are when ledgers are compared, with their colour.
+var moments = []struct {
+	name, class string
+	of          func(compare.LedgerDelta) map[string]float64
+}{
+	{"start", "c7", func(d compare.LedgerDelta) map[string]float64 { return d.Start }},
+	{"ready", "c5", func(d compare.LedgerDelta) map[string]float64 { return d.Ready }},
+	{"peak", "c0", func(d compare.LedgerDelta) map[string]float64 { return d.Peak }},
+}
+
+// leastLedger is how many bytes a line must differ by to be drawn.
+const leastLedger = 32 << 20
+
+// ledgerFigure draws by how much each line of the memory ledger differs; nil where none was observed,
+// or none differs.
+func ledgerFigure(c compare.Comparison, s compare.Stratum, pair compare.Pair) *chart.Figure {
+	largest := map[string]float64{}
+	extent := span{}
+	f := chart.Figure{Title: "Where the memory differs: " + pair.B + " − " + pair.A, Full: true}
+	lines := map[string]bool{}
+	for _, m := range moments {
+		delta := m.of(pair.LedgerDifference)
+		if delta != nil {
+			f.Legend = append(f.Legend, chart.LegendItem{Class: m.class, Text: "at " + m.name})
+		}
+		for line, bytes := range delta {
+			lines[line] = true
+			if math.Abs(bytes) >= leastLedger {
+				largest[line] = max(largest[line], math.Abs(bytes))
+				extent.take(bytes)
+			}
+		}
+	}
+	var names []string
+	for line := range largest {
+		names = append(names, line)
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	slices.SortFunc(names, func(a, b string) int { return cmp.Or(cmp.Compare(largest[b], largest[a]), cmp.Compare(a, b)) })
+	f.Caption = counts(c, func(arm string) int {
+		if arm != pair.A && arm != pair.B {
+			return 0
+		}
+		return len(s.Arms[arm].Runs)
+	}) + fmt.Sprintf("; means by line of the ledger, GiB. Right of 0, %s has more. Of %d lines, %d differ by 32 MiB or more.", pair.B, len(lines), len(names))
+	drawn := f.DrawTall(74+30*float64(len(names)), 74+46*float64(len(names)), func(width, height float64) *chart.Drawing {
+		return drawLedger(names, extent, pair.LedgerDifference, width, height, f.Title+": "+f.Caption)
+	})
+	return &drawn
+}
+
+func drawLedger(names []string, extent span, delta compare.LedgerDelta, width, height float64, label string) *chart.Drawing {
+	margins := chart.Margins{Left: 12, Right: 12, Top: 10, Bottom: 42}
+	if width >= wide {
+		margins.Left, margins.Right = 190, 90
+	}
+	x := chart.Linear("GiB", extent.lo, extent.hi, 1./(1<<30), chart.TicksFor(width))
+	if max(extent.hi, -extent.lo) < 2<<30 {
+		x = chart.Linear("MiB", extent.lo, extent.hi, 1./(1<<20), chart.TicksFor(width))
+	}
+	frame := chart.NewFrameIn(margins, width, height, x, chart.Axis{Lo: 0, Hi: 1}, label)
+	each := (frame.Bottom - frame.Top) / float64(len(names))
+	for i, line := range names {
+		top := frame.Top + float64(i)*each + 3
+		if width >= wide {
+			frame.Text("row", frame.Left-10, top+each/2, "end", chart.Shorten(line, frame.Left-14))
+		} else {
+			frame.Text("row", frame.Left, top+9, "start", line)
+			top += 15
+		}
+		thick := (frame.Top + float64(i+1)*each - top - 3) / float64(len(moments))
+		for k, m := range moments {
+			if bytes, ok := m.of(delta)[line]; ok {
+				drawDelta(frame, m.class, line+" at "+m.name, bytes, top+float64(k)*thick, thick)
+			}
+		}
+	}
+	frame.Line("base", frame.PX(0), frame.Top, frame.PX(0), frame.Bottom)
+	return frame.Drawing
+}
+
+func drawDelta(f *chart.Frame, class, name string, bytes, top, thick float64) {
+	from, to := f.PX(min(0, bytes)), f.PX(max(0, bytes))
+	f.Add(chart.Shape{Kind: "rect", Class: class, X: from, Y: chart.Tenth(top), W: chart.Tenth(max(.5, to-from)), H: chart.Tenth(thick - 1), Title: name + ": " + signedBytes(bytes)})
+}
+
+func signedBytes(b float64) string {
+	text := compare.UnitBytes.Text(b)
+	if b > 0 {
+		text = "+" + text
+	}
+	return text
+}

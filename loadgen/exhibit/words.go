@@ -1,0 +1,219 @@
+package exhibit
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/umascope/umascope/loadgen/compare"
+)
+
+// verdict is a sentence on one metric, with the class that colours it.
+type verdict struct {
+	Class string // good, bad, note
+	Where string // the stratum
+	Text  string // what was found
+	Means string // what that does and does not say
+}
+
+// decisive are the verdicts of the primary metrics of all strata.
+func decisive(c compare.Comparison) []verdict {
+	var all []verdict
+	for _, s := range c.Strata {
+		for _, pair := range s.Pairs {
+			for _, m := range pair.Metrics {
+				if m.Primary {
+					all = append(all, newVerdict(stratumName(c, s), pair, m, s.Order))
+				}
+			}
+		}
+	}
+	return all[:min(len(all), mostStrata)]
+}
+
+func newVerdict(where string, pair compare.Pair, m compare.Metrics, order compare.Order) verdict {
+	v := verdict{Class: "note", Where: where}
+	unit := compare.Unit(m.Unit)
+	v.Text = fmt.Sprintf("%s, %s against %s: %s", keyOf(m).title(), pair.B, pair.A, verdictText(m))
+	if m.A.Mean != nil && m.B.Mean != nil {
+		v.Text += fmt.Sprintf(". %s against %s", unit.Text(*m.B.Mean), unit.Text(*m.A.Mean))
+	}
+	if change := changeWords(m); change != "" {
+		v.Text += ", " + change
+	}
+	v.Text += fmt.Sprintf(", n = %d and %d runs.", m.B.N, m.A.N)
+	v.Means = meaning(m)
+	switch {
+	case m.Confounded:
+		v.Means += " The runs " + orderAs(order) + ": whatever changed with time is in this difference too, and these runs cannot tell the two apart."
+	case m.Verdict == compare.Equivalent || m.Verdict == compare.Irrelevant || m.Verdict == compare.Better:
+		v.Class = "good"
+	case m.Verdict == compare.Worse:
+		v.Class = "bad"
+	}
+	return v
+}
+
+// changeWords is the difference with its interval, relative where it is analysed so.
+func changeWords(m compare.Metrics) string {
+	unit := compare.Unit(m.Unit)
+	switch {
+	case m.RatioCI95 != nil && m.Ratio != nil:
+		return fmt.Sprintf("%s (95 %% CI %s to %s)", compare.Change(*m.Ratio), compare.Change(m.RatioCI95[0]), compare.Change(m.RatioCI95[1]))
+	case m.CI95 != nil && m.Difference != nil:
+		return fmt.Sprintf("%s (95 %% CI %s to %s)", signed(unit, *m.Difference), signed(unit, m.CI95[0]), signed(unit, m.CI95[1]))
+	case m.Difference != nil:
+		return signed(unit, *m.Difference)
+	default:
+		return ""
+	}
+}
+
+func signed(unit compare.Unit, v float64) string {
+	if v > 0 {
+		return "+" + unit.Text(v)
+	}
+	return unit.Text(v)
+}
+
+// meaning is what a verdict says to somebody who doubts it.
+func meaning(m compare.Metrics) string {
+	margin := "±" + m.Margin.Text(compare.Unit(m.Unit))
+	switch m.Verdict {
+	case compare.Equivalent:
+		return "The difference is less than the margin of " + margin + ", which was fixed as what matters."
+	case compare.Irrelevant:
+		return "There is a difference, and it is less than the margin of " + margin + ", which was fixed as what matters."
+	case compare.Better, compare.Worse, compare.Different:
+		return "The interval leaves out no difference, and reaches beyond the margin of " + margin + "."
+	case compare.Inconclusive:
+		text := "These runs show neither a difference nor, within " + margin + ", that there is none."
+		if m.NeedN != nil {
+			text += fmt.Sprintf(" About %d runs of each arm would tell.", *m.NeedN)
+		}
+		return text
+	default:
+		return "A difference and no more: with one run of an arm, or without any spread, nothing can be tested."
+	}
+}
+
+// verdictText is a verdict with what it depends on.
+func verdictText(m compare.Metrics) string {
+	text := strings.ReplaceAll(string(m.Verdict), "_", " ")
+	if m.Confounded {
+		text += ", confounded with time"
+	}
+	return text
+}
+
+// verdictClass is the colour of a verdict in figures; its word always stands beside it.
+func verdictClass(m compare.Metrics) string {
+	switch m.Verdict {
+	case compare.Better:
+		return "c1"
+	case compare.Worse:
+		return "c2"
+	case compare.Different:
+		return "c3"
+	case compare.Equivalent, compare.Irrelevant:
+		return "c0"
+	default:
+		return "c7"
+	}
+}
+
+// orderAs says in which order runs were made, of the runs.
+func orderAs(o compare.Order) string {
+	switch o.Kind {
+	case compare.OrderBlocked:
+		return "were made in blocks, one arm after the other"
+	case compare.OrderABBA:
+		return "were made forth and back (ABBA), and still drift"
+	case compare.OrderAlternating:
+		return "alternate, and still drift"
+	case compare.OrderRandom:
+		return "were made in random order, and still drift"
+	default:
+		return "have no known order"
+	}
+}
+
+// orderWords says the order of a stratum with its sequence.
+func orderWords(o compare.Order) string {
+	text := "Order " + o.Kind + ": " + sequence(o.Sequence) + "."
+	if o.Boots > 1 {
+		text += fmt.Sprintf(" The machine was booted %d times.", o.Boots)
+	}
+	return text
+}
+
+// sequence shortens repetitions: native ×10, container ×10.
+func sequence(arms []string) string {
+	var parts []string
+	for i := 0; i < len(arms); {
+		n := i
+		for n < len(arms) && arms[n] == arms[i] {
+			n++
+		}
+		if n-i > 1 {
+			parts = append(parts, fmt.Sprintf("%s ×%d", arms[i], n-i))
+		} else {
+			parts = append(parts, arms[i])
+		}
+		i = n
+	}
+	if len(parts) > 24 {
+		parts = append(parts[:24], fmt.Sprintf("… (%d runs)", len(arms)))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// stratumName is what the runs of a stratum have in common; all of them without --within.
+func stratumName(c compare.Comparison, s compare.Stratum) string {
+	var parts []string
+	for _, label := range c.Within {
+		parts = append(parts, s.Within[label])
+	}
+	if len(parts) == 0 {
+		return "All runs"
+	}
+	return strings.Join(parts, ", ")
+}
+
+// identity is what was compared.
+func identity(c compare.Comparison) []item {
+	runs, excluded := 0, 0
+	for _, s := range c.Strata {
+		for _, a := range s.Arms {
+			runs += len(a.Runs)
+			excluded += len(a.Excluded)
+		}
+	}
+	items := []item{{"compared by", c.By}, {"baseline", c.Baseline}, {"arms", strings.Join(c.Arms, ", ")}}
+	if len(c.Within) > 0 {
+		items = append(items, item{"within", strings.Join(c.Within, ", ")}, item{"strata", fmt.Sprint(len(c.Strata))})
+	}
+	items = append(items, item{"runs", fmt.Sprint(runs)})
+	if excluded > 0 {
+		items = append(items, item{"left out as invalid", fmt.Sprint(excluded)})
+	}
+	return items
+}
+
+// notes are what stands in the way of figures, each with its metrics.
+func notes(pair compare.Pair) []string {
+	var texts []string
+	names := map[string][]string{}
+	for _, m := range pair.Metrics {
+		for _, note := range m.Notes {
+			if names[note] == nil {
+				texts = append(texts, note)
+			}
+			names[note] = append(names[note], m.Name)
+		}
+	}
+	for i, text := range texts {
+		texts[i] = strings.Join(slices.Compact(names[text]), ", ") + ": " + text
+	}
+	return texts
+}
