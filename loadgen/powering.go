@@ -1,0 +1,120 @@
+package loadgen
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/alecthomas/kingpin/v2"
+
+	"github.com/umascope/umascope/loadgen/campaign/power"
+	"github.com/umascope/umascope/loadgen/compare"
+	"github.com/umascope/umascope/loadgen/history"
+	"github.com/umascope/umascope/loadgen/option"
+)
+
+const powerHelp = `Say how many runs of each arm a campaign takes.
+
+Two things are wanted of it: that arms that are alike are shown to be within a margin, and that a difference is found if there is one. Both depend on how much runs of one arm differ, their coefficient of variation; without --cv it is taken from earlier runs, within their arms. For example
+
+  uma-load campaign power --cv 1.5% --margin 2%
+  uma-load campaign power --cv 1.5% --margin 2% --difference 5% --power 90%
+  uma-load campaign power --from runs/pilot --metric output_tokens_per_second
+
+Runs of one arm show that they differ little only if they are many: with --from the CV has its confidence interval, and the high end is what to plan with.`
+
+// powerLine is campaign power on the command line.
+type powerLine struct {
+	cv, margin, difference, power, alpha float64
+	from                                 []string
+	metric, by                           string
+}
+
+// powerVerb adds the sub-command to campaign.
+func powerVerb(campaign *kingpin.CmdClause) verb {
+	l := &powerLine{}
+	clause := campaign.Command("power", powerHelp)
+	share := percentWithin(1e-6, 0.9999)
+	option.Flag(clause, "cv", "How much runs of one arm differ: their standard deviation as a share of their mean.", "", &l.cv, percentWithin(1e-6, 10)).PlaceHolder("1.5%")
+	option.Flag(clause, "margin", "Within which two arms are as good as equal.", "2%", &l.margin, share)
+	option.Flag(clause, "difference", "What shall be found if it is there; as much as --margin, if not given.", "", &l.difference, percentWithin(1e-6, 10)).PlaceHolder("2%")
+	option.Flag(clause, "power", "How often either shall succeed.", "80%", &l.power, share)
+	option.Flag(clause, "alpha", "How often a verdict may be wrong.", "5%", &l.alpha, percentWithin(1e-6, 0.5))
+	option.Flags(clause, "from", "Earlier runs, or a folder that has them below, to take the CV from; may be repeated.", &l.from, option.Text, option.AsGiven).PlaceHolder("DIR")
+	option.Flag(clause, "metric", "With --from: which figure of the runs.", compare.OutputTokensPerSecond, &l.metric, parseMetric)
+	option.Flag(clause, "by", "With --from: the label that tells the arms.", "arm", &l.by, option.Text).PlaceHolder("LABEL")
+	return verb{clause, func(_ context.Context, p Program) error { return p.askPower(l) }}
+}
+
+// parseMetric accepts what runs are compared by.
+func parseMetric(text string) (string, error) {
+	if _, known := compare.FindMetric(text); !known {
+		return "", fmt.Errorf("%q is no metric; near it are %s", text, option.Join(compare.Near(text)))
+	}
+	return text, nil
+}
+
+// askPower runs campaign power.
+func (p Program) askPower(l *powerLine) error {
+	cv := l.cv
+	switch {
+	case cv > 0 && len(l.from) > 0:
+		return usage(errors.New("--cv and --from: one of the two"))
+	case cv == 0 && len(l.from) == 0:
+		return usage(errors.New("--cv: say how much runs differ, such as 1.5%, or take it from earlier ones by --from"))
+	case cv == 0:
+		spread, err := l.spread()
+		if err != nil {
+			return usage(fmt.Errorf("--from: %w", err))
+		}
+		if _, err := fmt.Fprintf(p.Stdout, "%s of runs with equal %s, model, engine, scenario and host: CV %s, 95 %% interval %s to %s (%d groups, %d degrees of freedom)\n\n",
+			l.metric, l.by, showPercent(spread.CV), showPercent(spread.Low), showPercent(spread.High), spread.Groups, spread.Freedom); err != nil {
+			return err
+		}
+		cv = spread.CV
+	}
+	answer, err := power.Ask(power.Question{
+		CV: cv, Margin: l.margin, Difference: cmp.Or(l.difference, l.margin), Power: l.power, Alpha: l.alpha,
+	})
+	if err != nil {
+		return usage(err)
+	}
+	return answer.Write(p.Stdout)
+}
+
+// showPercent is a share with three digits.
+func showPercent(share float64) string { return strconv.FormatFloat(100*share, 'g', 3, 64) + " %" }
+
+// spread is how much the valid runs of the folders differ within their arms.
+func (l *powerLine) spread() (power.Spread, error) {
+	runs, _, err := history.Load(l.from)
+	if err != nil {
+		return power.Spread{}, err
+	}
+	type cell struct{ arm, model, engine, scenario, host string }
+	groups := map[cell][]float64{}
+	var order []cell // sums of floats depend on it
+	for _, r := range runs {
+		o := r.Observation()
+		v, there := o.Metrics[l.metric]
+		if !there || !o.Valid {
+			continue
+		}
+		c := cell{o.Labels[l.by], o.Model, o.Engine, o.Scenario, o.Host}
+		if groups[c] == nil {
+			order = append(order, c)
+		}
+		groups[c] = append(groups[c], v)
+	}
+	values := make([][]float64, len(order))
+	for i, c := range order {
+		values[i] = groups[c]
+	}
+	spread, err := power.Pool(values)
+	if errors.Is(err, power.ErrNoRepeats) {
+		err = fmt.Errorf("%w: of %d runs none has another valid one of its arm with a figure %s", err, len(runs), l.metric)
+	}
+	return spread, err
+}
