@@ -67,7 +67,7 @@ var mayImport = map[string][]string{
 	"loadgen/sim":               {"exporter/metric", "loadgen/sim/kvcache"},
 	"loadgen/witness":           {"exporter/metric", "loadgen/chat", "loadgen/evidence", "loadgen/folder", "loadgen/option", "loadgen/report", "loadgen/telemetry"},
 	"loadgen/workload":          {"loadgen/chat", "loadgen/drive", "loadgen/evidence", "loadgen/folder", "loadgen/option", "loadgen/prompt", "loadgen/rank", "loadgen/schedule"},
-	"loadgen":                   {"exporter/metric", "loadgen/campaign/power", "loadgen/chat", "loadgen/command", "loadgen/drive", "loadgen/evidence", "loadgen/extract", "loadgen/folder", "loadgen/foreign", "loadgen/gauge", "loadgen/history", "loadgen/live", "loadgen/merge", "loadgen/option", "loadgen/prompt", "loadgen/rank", "loadgen/report", "loadgen/scene", "loadgen/schedule", "loadgen/server", "loadgen/sheet", "loadgen/storage", "loadgen/sweep", "loadgen/telemetry", "loadgen/witness", "loadgen/workload"},
+	"loadgen":                   {"exporter/metric", "loadgen/campaign/power", "loadgen/chat", "loadgen/command", "loadgen/compare", "loadgen/drive", "loadgen/evidence", "loadgen/exhibit", "loadgen/extract", "loadgen/folder", "loadgen/foreign", "loadgen/gauge", "loadgen/history", "loadgen/live", "loadgen/merge", "loadgen/option", "loadgen/prompt", "loadgen/rank", "loadgen/report", "loadgen/scene", "loadgen/schedule", "loadgen/server", "loadgen/sheet", "loadgen/storage", "loadgen/sweep", "loadgen/telemetry", "loadgen/witness", "loadgen/workload"},
 	"dashboards":                {"exporter/metric", "exporter/metric/expr", "exporter/metric/threshold"},
 	"alerts":                    {"exporter/metric", "exporter/metric/expr", "exporter/metric/threshold"},
 	"compose":                   {},

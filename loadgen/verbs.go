@@ -16,6 +16,7 @@ type verb struct {
 // help. Those that make runs (run, sweep, record) and those of the flag library stand in commandLine.
 func verbs(app *kingpin.Application) []verb {
 	return []verb{
+		compareVerb(app),
 		importVerb(app),
 		mergeVerb(app),
 		serveVerb(app),

@@ -108,7 +108,7 @@ func (c *comparing) firstEverywhere() []Warning {
 			}
 		}
 	}
-	var warnings []Warning
+	texts := map[string][]string{}
 	for i, adjusted := range stats.Holm(p) {
 		f := all[i]
 		if adjusted > significance {
@@ -118,8 +118,11 @@ func (c *comparing) firstEverywhere() []Warning {
 		if f.lowest > n {
 			n, which = f.lowest, "lowest"
 		}
-		warnings = append(warnings, warn(CodeFirstAfterSwitch, "the first run of %s after a change of arms has the %s %s in %d of %d blocks (by chance: p %.2g): something is carried over",
-			f.arm, which, f.metric.Title, n, len(f.chances), p[i]))
+		texts[f.arm] = append(texts[f.arm], fmt.Sprintf("the %s %s in %d of %d blocks (by chance: p %.2g)", which, f.metric.Title, n, len(f.chances), p[i]))
+	}
+	var warnings []Warning
+	for _, name := range sortedKeys(texts) {
+		warnings = append(warnings, warn(CodeFirstAfterSwitch, "the first run of %s after a change of arms has %s: something is carried over", name, strings.Join(texts[name], ", ")))
 	}
 	return warnings
 }

@@ -6,54 +6,69 @@ import (
 	"strings"
 )
 
-// Text is a figure of the unit for people: 70.47 GiB, 119.79 /s. It has two digits after the point where
-// it can, so that figures that were published can be found in it.
-func (u Unit) Text(v float64) string {
-	switch u {
-	case UnitSeconds:
-		return scaled(v, step{1, "s"}, step{1e-3, "ms"}, step{1e-6, "µs"})
-	case UnitBytes:
-		return scaled(v, step{1 << 30, "GiB"}, step{1 << 20, "MiB"}, step{1 << 10, "KiB"}, step{1, "B"})
-	case UnitPerSecond:
-		return digits(v) + " /s"
-	case UnitRatio:
-		return Percent(v)
-	case UnitCelsius:
-		return strconv.FormatFloat(v, 'f', 1, 64) + " °C"
-	case UnitWatts:
-		return digits(v) + " W"
-	case UnitJoules:
-		return digits(v) + " J"
-	default:
-		return digits(v)
-	}
-}
-
-// step is a unit by its size in the unit of the figure.
+// step is a unit for people, by its size in the unit of the figure.
 type step struct {
 	size float64
 	name string
 }
 
-// scaled writes a figure in the largest of the steps that it fills, or in the smallest; nothing in its
-// own unit.
-func scaled(v float64, steps ...step) string {
-	for i, s := range steps {
-		if math.Abs(v) >= s.size || v == 0 && s.size == 1 || v != 0 && i == len(steps)-1 {
-			return digits(v/s.size) + " " + s.name
+// steps are the units that a figure is written in, the largest first.
+func (u Unit) steps() []step {
+	switch u {
+	case UnitSeconds:
+		return []step{{1, " s"}, {1e-3, " ms"}, {1e-6, " µs"}}
+	case UnitBytes:
+		return []step{{1 << 30, " GiB"}, {1 << 20, " MiB"}, {1 << 10, " KiB"}, {1, " B"}}
+	case UnitPerSecond:
+		return []step{{1, " /s"}}
+	case UnitRatio:
+		return []step{{0.01, " %"}}
+	case UnitCelsius:
+		return []step{{1, " °C"}}
+	case UnitWatts:
+		return []step{{1, " W"}}
+	case UnitJoules:
+		return []step{{1, " J"}}
+	default:
+		return []step{{1, ""}}
+	}
+}
+
+// step is the largest that a figure fills, or the smallest; of nothing it is the unit itself.
+func (u Unit) step(v float64) step {
+	steps := u.steps()
+	for _, s := range steps {
+		if math.Abs(v) >= s.size || v == 0 && s.size == 1 {
+			return s
 		}
 	}
-	return digits(v)
+	return steps[len(steps)-1]
+}
+
+// Text is a figure of the unit for people: 70.47 GiB, 119.79 /s. It has two digits after the point where
+// it can, so that figures that were published can be found in it.
+func (u Unit) Text(v float64) string {
+	s := u.step(v)
+	return u.digits(v/s.size) + s.name
+}
+
+// Beside is a figure as it stands beside another: in the same unit, which is not repeated. A spread of
+// 0.94 belongs to 70.47 GiB.
+func (u Unit) Beside(v, other float64) string { return u.digits(v / u.step(other).size) }
+
+func (u Unit) digits(v float64) string {
+	switch u {
+	case UnitCelsius:
+		return strconv.FormatFloat(v, 'f', 1, 64)
+	case UnitRatio:
+		return trimmed(digits(v))
+	default:
+		return digits(v)
+	}
 }
 
 // Percent is a share for people: 2 %, 0.75 %.
-func Percent(share float64) string {
-	text := digits(100 * share)
-	if strings.Contains(text, ".") && !strings.Contains(text, "e") {
-		text = strings.TrimRight(strings.TrimRight(text, "0"), ".")
-	}
-	return text + " %"
-}
+func Percent(share float64) string { return UnitRatio.Text(share) }
 
 // Change is a ratio as a change for people: +1.25 %.
 func Change(ratio float64) string {
@@ -76,4 +91,12 @@ func digits(v float64) string {
 	default:
 		return strconv.FormatFloat(v, 'g', 3, 64)
 	}
+}
+
+// trimmed is a number without the zeros that end it.
+func trimmed(text string) string {
+	if !strings.Contains(text, ".") || strings.Contains(text, "e") {
+		return text
+	}
+	return strings.TrimRight(strings.TrimRight(text, "0"), ".")
 }

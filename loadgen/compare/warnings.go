@@ -2,6 +2,7 @@ package compare
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 )
@@ -145,7 +146,7 @@ func (c *comparing) pairWarnings(a, b *arm, p Pair) []Warning {
 	if len(a.valid) != len(b.valid) {
 		all = append(all, warn(CodeUnequalN, "%s has %s, %s has %d", a.name, Runs(len(a.valid)), b.name, len(b.valid)))
 	}
-	all = append(all, p.Order.warnings()...)
+	all = append(all, p.orderWarnings()...)
 	all = append(all, bootWarning(a, b)...)
 	all = append(all, outlierWarning(p)...)
 	all = append(all, sourceWarning(a, b)...)
@@ -153,21 +154,42 @@ func (c *comparing) pairWarnings(a, b *arm, p Pair) []Warning {
 	return all
 }
 
-func (o PairOrder) warnings() []Warning {
+// orderWarnings tell what order does to a pair, where that is more than the margin of the metric.
+func (p Pair) orderWarnings() []Warning {
 	var all []Warning
-	for _, s := range o.AfterSwitch {
-		if m, known := FindMetric(s.Metric); known && s.Stands && s.Extreme != "" {
-			all = append(all, warn(CodeFirstAfterSwitch, "%s of %s is %s after a change of arms (%s) and %s otherwise",
-				m.Title, s.Arm, m.Unit.Text(s.First), Runs(s.N), m.Unit.Text(s.Rest)))
+	for _, name := range []string{p.A, p.B} {
+		var texts []string
+		for _, s := range p.Order.AfterSwitch {
+			m, known := FindMetric(s.Metric)
+			if known && s.Arm == name && s.Stands && s.Extreme != "" && p.matters(s.Metric, s.First-s.Rest, s.Rest) {
+				texts = append(texts, fmt.Sprintf("%s is %s in %s, %s otherwise", m.Title, m.Unit.Text(s.First), Runs(s.N), m.Unit.Text(s.Rest)))
+			}
+		}
+		if len(texts) > 0 {
+			all = append(all, warn(CodeFirstAfterSwitch, "%s after a change of arms: %s", name, strings.Join(texts, "; ")))
 		}
 	}
-	for _, h := range o.Halves {
+	var texts []string
+	for _, h := range p.Order.Halves {
 		if m, known := FindMetric(h.Metric); known && h.Suspect {
-			all = append(all, warn(CodeOrderEffect, "%s: the difference depends on which arm comes first: %s if the baseline does, %s if not (p %.2g)",
-				m.Title, m.Unit.Text(*h.AB), m.Unit.Text(*h.BA), *h.P))
+			texts = append(texts, fmt.Sprintf("%s by %s if %s comes first, by %s if not (p %.2g)", m.Title, m.Unit.Text(*h.AB), p.A, m.Unit.Text(*h.BA), *h.P))
 		}
+	}
+	if len(texts) > 0 {
+		all = append(all, warn(CodeOrderEffect, "the difference depends on which arm comes first: %s", strings.Join(texts, "; ")))
 	}
 	return all
+}
+
+// matters says whether a difference in a metric is more than its margin.
+func (p Pair) matters(metric string, difference, of float64) bool {
+	return slices.ContainsFunc(p.Metrics, func(m Metrics) bool {
+		limit := m.Margin.Value
+		if m.Margin.Relative {
+			limit *= math.Abs(of)
+		}
+		return m.Name == metric && math.Abs(difference) > limit
+	})
 }
 
 // bootWarning tells when a reboot stands between the arms.
@@ -210,7 +232,7 @@ func outlierWarning(p Pair) []Warning {
 	for _, run := range runs {
 		texts = append(texts, fmt.Sprintf("%s (%s)", run, some(flagged[run])))
 	}
-	return []Warning{warn(CodeOutliers, "%s stand out in their arm and were kept: %s", Runs(len(runs)), some(texts))}
+	return []Warning{warn(CodeOutliers, "standing out in their arm, and kept: %s", some(texts))}
 }
 
 // sourceWarning tells of metrics that are measured in one arm and an engine's word in the other.

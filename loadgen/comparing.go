@@ -1,0 +1,226 @@
+package loadgen
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/alecthomas/kingpin/v2"
+
+	"github.com/umascope/umascope/loadgen/compare"
+	"github.com/umascope/umascope/loadgen/exhibit"
+	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/gauge"
+	"github.com/umascope/umascope/loadgen/history"
+	"github.com/umascope/umascope/loadgen/option"
+)
+
+const compareHelp = `Say what differs between the arms of an experiment, how sure that is, and what could explain it beside the arms.
+
+Every value of a label (or of model, engine, scenario, host) is an arm and held against the baseline; runs are taken apart by --within. For example
+
+  uma-load compare runs --by arm --within model
+  uma-load compare runs/native* runs/container* --by arm --baseline native --margin memory_used_peak_bytes=2GiB --html comparison.html
+  uma-load compare runs --by kv --within scenario,concurrency --md > comparison.md
+  uma-load compare before after --by version --fail-on worse
+
+A verdict goes by the margin, which says what matters, and by the 95 % interval of the difference: equivalent (the interval lies within the margin and holds 0), irrelevant (within, without 0), better or worse (it leaves out 0 and reaches beyond the margin), else inconclusive, with the runs that would tell. A metric is the primary one of its scenario (*); the others are adjusted for being many (Holm). Beside every verdict stands what could be behind it: the order of the runs and drift, what else was not the same in both arms, where the memory went.
+
+Exit codes: 2 if the runs cannot be compared; 4 if --fail-on was met.`
+
+// compareLine is the verb compare on the command line.
+type compareLine struct {
+	folders             []string
+	options             compare.Options
+	margins             []margin
+	failOn              string
+	asJSON, asCSV, asMD bool
+	html                string
+	save                bool
+}
+
+// margin is a --margin.
+type margin struct {
+	metric string
+	value  compare.Margin
+}
+
+func parseMargin(text string) (m margin, err error) {
+	m.metric, m.value, err = compare.ParseMargin(text)
+	return m, err
+}
+
+// What --fail-on takes.
+const (
+	failOnWorse        = "worse"
+	failOnInconclusive = "inconclusive"
+)
+
+func compareVerb(app *kingpin.Application) verb {
+	l := &compareLine{}
+	clause := app.Command("compare", compareHelp)
+	clause.Arg("folder", "Run folders, or folders that have them below: of sweeps, campaigns and packs too.").Required().StringsVar(&l.folders)
+	option.Flag(clause, "by", "Label whose values are the arms.", "", &l.options.By, option.Text).Required().PlaceHolder("LABEL")
+	option.Flag(clause, "within", "Labels in which runs have to agree to be compared.", "", &l.options.Within, parseLabels).PlaceHolder("LABEL,...")
+	option.Flag(clause, "baseline", "Arm that the others are held against; that of the earliest run, if not given.", "", &l.options.Baseline, option.Text).PlaceHolder("VALUE")
+	option.Flags(clause, "margin", "Largest difference of a metric that does not matter: METRIC=2%, or an amount as in memory_used_peak_bytes=1GiB; may be repeated. Latency and throughput have 2 %, memory 1 GiB, temperature 2 C.", &l.margins, parseMargin, option.AsGiven)
+	option.Flag(clause, "primary", "Metric that decides and is not adjusted for being one of many; that of the scenario, if not given.", "", &l.options.Primary, option.Text).PlaceHolder("METRIC")
+	clause.Flag("allow-different-workload", "Compare runs that did different work, and say so.").BoolVar(&l.options.AllowDifferentWorkload)
+	option.Flag(clause, "columns", "State these too: shapiro, bonferroni, bh, bca.", "", &l.options.Columns, parseColumns).PlaceHolder("NAME,...")
+	clause.Flag("seed", "Seed of the bootstrap.").Default("1337").Uint64Var(&l.options.Seed)
+	clause.Flag("fail-on", "Exit with 4 if any metric is worse; or (inconclusive) also if a primary one is not decided.").EnumVar(&l.failOn, failOnWorse, failOnInconclusive)
+	clause.Flag("json", "Print JSON.").BoolVar(&l.asJSON)
+	clause.Flag("csv", "Print CSV: a row for each metric.").BoolVar(&l.asCSV)
+	clause.Flag("md", "Print Markdown.").BoolVar(&l.asMD)
+	option.Flag(clause, "html", "Write one page of HTML with its figures.", "", &l.html, option.Text).PlaceHolder("FILE")
+	clause.Flag("save", "Keep the comparison in the folder "+gauge.ComparisonsFolder+" beside the runs, from which serve shows it.").BoolVar(&l.save)
+	return verb{clause, func(_ context.Context, p Program) error { return p.compare(l) }}
+}
+
+func parseLabels(text string) ([]string, error) {
+	var names []string
+	for _, name := range strings.Split(text, ",") {
+		names = append(names, strings.TrimSpace(name))
+	}
+	return names, nil
+}
+
+func parseColumns(text string) ([]compare.Column, error) {
+	var columns []compare.Column
+	for _, name := range strings.Split(text, ",") {
+		column, err := compare.ParseColumn(strings.TrimSpace(name))
+		if err != nil {
+			return nil, err
+		}
+		columns = append(columns, column)
+	}
+	return columns, nil
+}
+
+// compare runs the verb compare.
+func (p Program) compare(l *compareLine) error {
+	if err := l.check(); err != nil {
+		return usage(err)
+	}
+	runs, skipped, err := history.Load(l.folders)
+	if err != nil {
+		return usage(err)
+	}
+	for _, why := range skipped {
+		fmt.Fprintln(p.Stderr, "uma-load: left out:", printable(why.Error()))
+	}
+	var observed []compare.Run
+	for _, r := range runs {
+		observed = append(observed, r.Observation())
+	}
+	c, err := compare.Compare(observed, l.options)
+	if err != nil {
+		return usage(err)
+	}
+	if err := l.write(p, c); err != nil {
+		return err
+	}
+	return l.judge(c)
+}
+
+// check refuses flags that contradict each other, and takes the margins together.
+func (l *compareLine) check() error {
+	if kinds := count(l.asJSON, l.asCSV, l.asMD); kinds > 1 {
+		return fmt.Errorf("--json, --csv, --md: they are printed: want one of them")
+	}
+	l.options.Margins = map[string]compare.Margin{}
+	for _, m := range l.margins {
+		if _, twice := l.options.Margins[m.metric]; twice {
+			return fmt.Errorf("--margin: %s is given twice", m.metric)
+		}
+		l.options.Margins[m.metric] = m.value
+	}
+	return nil
+}
+
+func count(conditions ...bool) int {
+	n := 0
+	for _, is := range conditions {
+		if is {
+			n++
+		}
+	}
+	return n
+}
+
+// write writes the files that were asked for, then prints.
+func (l *compareLine) write(p Program, c compare.Comparison) error {
+	title := "Comparison by " + c.By + " against " + c.Baseline
+	if l.html != "" {
+		dir, name := filepath.Split(l.html)
+		err := folder.Folder(filepath.Clean(dir)).Write(name, func(w io.Writer) error { return exhibit.HTML(w, title, c) })
+		if err != nil {
+			return usage(fmt.Errorf("--html: %w", err))
+		}
+	}
+	if l.save {
+		path, err := l.keep(c)
+		if err != nil {
+			return usage(fmt.Errorf("--save: %w", err))
+		}
+		fmt.Fprintln(p.Stderr, "uma-load: saved as", printable(path))
+	}
+	switch {
+	case l.asJSON:
+		encoder := json.NewEncoder(p.Stdout)
+		encoder.SetIndent("", "  ")
+		return encoder.Encode(c)
+	case l.asCSV:
+		return exhibit.CSV(p.Stdout, c)
+	case l.asMD:
+		return exhibit.Markdown(p.Stdout, title, c)
+	}
+	return exhibit.Text(p.Stdout, c)
+}
+
+// keep writes the comparison beside the runs: into the folder that was named first, or, of a run, into
+// the one that it lies in.
+func (l *compareLine) keep(c compare.Comparison) (string, error) {
+	root := filepath.Clean(l.folders[0])
+	if _, err := os.Stat(filepath.Join(root, folder.ManifestFile)); err == nil {
+		root = filepath.Dir(root)
+	}
+	dir := filepath.Join(root, gauge.ComparisonsFolder)
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return "", err
+	}
+	name := folder.NewID(time.Now(), c.By+"-"+c.Baseline) + ".json"
+	return filepath.Join(dir, name), folder.Folder(dir).WriteJSON(name, c)
+}
+
+// judge is what --fail-on says of the verdicts. One that is confounded with time counts: it is no reason
+// to let something pass.
+func (l *compareLine) judge(c compare.Comparison) error {
+	if l.failOn == "" {
+		return nil
+	}
+	var missed []string
+	for _, s := range c.Strata {
+		for _, pair := range s.Pairs {
+			for _, m := range pair.Metrics {
+				undecided := m.Verdict == compare.Inconclusive || m.Verdict == compare.Undecided
+				if m.Verdict == compare.Worse || l.failOn == failOnInconclusive && m.Primary && undecided {
+					missed = append(missed, fmt.Sprintf("%s of %s is %s", m.Name, strings.TrimSuffix(pair.B+", "+compare.Cell(s.Within), ", "), m.Verdict))
+				}
+			}
+		}
+	}
+	if len(missed) == 0 {
+		return nil
+	}
+	more := ""
+	if n := len(missed) - 1; n > 0 {
+		more = fmt.Sprintf(", and %d more", n)
+	}
+	return outcome{exitMissed, fmt.Errorf("--fail-on %s: %s%s", l.failOn, missed[0], more)}
+}
