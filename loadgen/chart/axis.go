@@ -33,6 +33,10 @@ func Linear(title string, lo, hi, scale float64, n int) Axis {
 		hi = lo + 1/scale
 	}
 	inside := Steps(lo*scale, hi*scale, n)
+	for len(inside) < 2 && n < 16 { // one tick gives no measure
+		n *= 2
+		inside = Steps(lo*scale, hi*scale, n)
+	}
 	if len(inside) > 1 {
 		step := inside[1] - inside[0]
 		hi = math.Ceil(hi*scale/step-1e-9) * step / scale
@@ -100,9 +104,33 @@ func BytesAxis(lo, hi float64) Axis {
 	return a.Between(lo*1.03, hi*1.03)
 }
 
-// Number writes a tick without the noise of binary fractions.
+// Number writes a tick without the noise of binary fractions. Nothing is never less than nothing.
 func Number(v float64) string {
-	return strconv.FormatFloat(math.Round(v*1e6)/1e6, 'f', -1, 64)
+	return strconv.FormatFloat(math.Round(v*1e6)/1e6+0, 'f', -1, 64)
+}
+
+// Durations begins at 0, but where they differ by more than a decade: the short ones would lie on the
+// base. One of 0, such as the time per token where all came at once, is on no logarithmic axis.
+func Durations(lowest, highest float64) Axis {
+	scale, name := SecondsUnit(highest)
+	if lowest > 0 && highest > 10*lowest {
+		return Logarithmic(name+", logarithmic", lowest*0.8, highest*1.2, scale)
+	}
+	return Linear(name, 0, highest*1.05, scale, 4)
+}
+
+// Loads has a tick at each load that was measured. Loads that were doubled are as far apart as they
+// are different.
+func Loads(title string, loads []float64) Axis {
+	loads = slices.Compact(slices.Sorted(slices.Values(loads)))
+	a := Axis{Title: title, Lo: loads[0], Hi: loads[len(loads)-1]}
+	if a.Log = a.Hi/a.Lo >= 8; !a.Log {
+		a.Lo = 0
+	}
+	for _, load := range loads {
+		a.Ticks = append(a.Ticks, Tick{load, Number(load)})
+	}
+	return a
 }
 
 // Axis maps values to a stretch of the drawing.
@@ -110,7 +138,18 @@ type Axis struct {
 	Title  string
 	Lo, Hi float64
 	Log    bool
-	Ticks  []Tick
+	// Names says that the ticks are categories: all of them are shown.
+	Names bool
+	Ticks []Tick
+}
+
+// Categories is an axis with a place for each name, at 0, 1, 2 and so on.
+func Categories(title string, names []string) Axis {
+	a := Axis{Title: title, Lo: -0.5, Hi: float64(len(names)) - 0.5, Names: true}
+	for i, name := range names {
+		a.Ticks = append(a.Ticks, Tick{float64(i), name})
+	}
+	return a
 }
 
 // Tick is a value that an axis names.

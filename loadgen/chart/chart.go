@@ -51,11 +51,19 @@ const (
 
 // Draw renders a figure in both sizes.
 func (f Figure) Draw(drawing func(width, height float64) *Drawing) Figure {
-	width, height := float64(halfWidth), float64(halfHeight)
 	if f.Full {
-		width, height = fullWidth, fullHeight
+		return f.DrawTall(fullHeight, phoneHeight, drawing)
 	}
-	f.Desk, f.Phone = drawing(width, height), drawing(phoneWidth, phoneHeight)
+	return f.DrawTall(halfHeight, phoneHeight, drawing)
+}
+
+// DrawTall renders a figure that has heights of its own, such as one with a row for each of many.
+func (f Figure) DrawTall(desk, phone float64, drawing func(width, height float64) *Drawing) Figure {
+	width := float64(halfWidth)
+	if f.Full {
+		width = fullWidth
+	}
+	f.Desk, f.Phone = drawing(width, desk), drawing(phoneWidth, phone)
 	return f
 }
 

@@ -19,6 +19,7 @@ func TestAxesHaveRoundTicksInside(t *testing.T) {
 		{TimeAxis(47, 5), "0 10 20 30 40"},
 		{TimeAxis(3600, 6), "0 10 20 30 40 50 60"},
 		{BytesAxis(-2*gib, 119*gib), "0 50 100"},
+		{Linear("", -21*gib, 49*gib, 1/gib, 3), "-40 -20 0 20 40 60"},
 		{Logarithmic("", .01, 1, 1e3), "10 20 50 100 200 500 1000"},
 	} {
 		var ticks []string

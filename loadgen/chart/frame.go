@@ -19,11 +19,19 @@ const (
 	marginTop, marginBottom = 32, 42
 )
 
+// Margins are the room that a frame leaves around its drawing area.
+type Margins struct{ Left, Right, Top, Bottom float64 }
+
 // NewFrame draws the axes. The marks come on top of their grid.
 func NewFrame(width, height float64, x, y Axis, label string) *Frame {
+	return NewFrameIn(Margins{MarginLeft, MarginRight, marginTop, marginBottom}, width, height, x, y, label)
+}
+
+// NewFrameIn does so with margins of its own.
+func NewFrameIn(m Margins, width, height float64, x, y Axis, label string) *Frame {
 	f := &Frame{
 		Drawing: &Drawing{Width: width, Height: height, Label: label}, X: x, Y: y,
-		Left: MarginLeft, Top: marginTop, Right: width - MarginRight, Bottom: height - marginBottom,
+		Left: m.Left, Top: m.Top, Right: width - m.Right, Bottom: height - m.Bottom,
 	}
 	for _, t := range y.Ticks {
 		at := f.PY(t.At)
@@ -44,8 +52,11 @@ func NewFrame(width, height float64, x, y Axis, label string) *Frame {
 // tickSpace is how many units a tick's text takes at most.
 const tickSpace = 34
 
-// fitting leaves out ticks that would run into their neighbour.
+// fitting leaves out ticks that would run into their neighbour; of categories, it shortens the names.
 func (f *Frame) fitting(ticks []Tick) []Tick {
+	if f.X.Names {
+		return f.shortened(ticks)
+	}
 	var fit []Tick
 	for _, t := range ticks {
 		if len(fit) == 0 || f.PX(t.At)-f.PX(fit[len(fit)-1].At) >= tickSpace {
@@ -53,6 +64,25 @@ func (f *Frame) fitting(ticks []Tick) []Tick {
 		}
 	}
 	return fit
+}
+
+// shortened cuts the names of categories to the room that each has.
+func (f *Frame) shortened(ticks []Tick) []Tick {
+	room := (f.Right - f.Left) / max(1, f.X.Hi-f.X.Lo)
+	var short []Tick
+	for _, t := range ticks {
+		short = append(short, Tick{t.At, Shorten(t.Text, room)})
+	}
+	return short
+}
+
+// Shorten cuts a text to a width, and says that it did by an ellipsis.
+func Shorten(text string, width float64) string {
+	letters, room := []rune(text), int(width/LetterWidth)
+	if len(letters) <= room {
+		return text
+	}
+	return string(letters[:max(1, room-1)]) + "…"
 }
 
 // PX is where a value of the horizontal axis is on the drawing.
@@ -80,6 +110,29 @@ func (f *Frame) Line(class string, x1, y1, x2, y2 float64) {
 // Cross marks a value that must not be taken for one of the others.
 func (f *Frame) Cross(x, y float64, title string) {
 	f.Add(Shape{Kind: "path", Class: "cross", D: fmt.Sprintf("M%g %gl7 7m0-7l-7 7", Tenth(x-3.5), Tenth(y-3.5)), Title: title})
+}
+
+// Whisker draws an error bar: a vertical line between two values, with a cap at either end.
+func (f *Frame) Whisker(class string, x, lo, hi, cap float64, title string) {
+	low, high := f.PY(lo), f.PY(hi)
+	f.Add(Shape{Kind: "path", Class: class, Title: title, D: fmt.Sprintf("M%g %gh%gm%g 0V%gm%g 0h%g",
+		Tenth(x-cap), low, Tenth(2*cap), Tenth(-cap), high, Tenth(-cap), Tenth(2*cap))})
+}
+
+// Mark draws a value as a shape that is told by its form too, of which there are four.
+func (f *Frame) Mark(form int, class string, x, y float64, title string) {
+	s := Shape{Kind: "path", Class: class, Title: title}
+	switch x, y = Tenth(x), Tenth(y); form % 4 {
+	case 0:
+		s.Kind, s.X, s.Y, s.W = "dot", x, y, 3.2
+	case 1:
+		s.D = fmt.Sprintf("M%g %gh6v6h-6z", Tenth(x-3), Tenth(y-3))
+	case 2:
+		s.D = fmt.Sprintf("M%g %gl4 7h-8z", x, Tenth(y-4))
+	default:
+		s.D = fmt.Sprintf("M%g %gl4.2 4.2l-4.2 4.2l-4.2-4.2z", x, Tenth(y-4.2))
+	}
+	f.Add(s)
 }
 
 // Place is a point in the units of the axes.

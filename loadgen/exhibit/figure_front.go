@@ -100,7 +100,7 @@ func drawBar(f *chart.Frame, c compare.Comparison, k key, g group) {
 		f.Whisker("whisker strong", left+each/2, g.mean.ci.Low, g.mean.ci.High, 5, title)
 		highest = min(highest, f.PY(g.mean.ci.High))
 	}
-	if text := barText(k.unit(), g.mean.value); chart.LetterWidth*float64(len(text)) < each+6 {
+	if text := barText(k.unit(), g.mean.value); chart.LetterWidth*float64(len(text)) < each+1 {
 		f.Text("value", left+each/2, highest-7, "middle", text)
 	}
 }

@@ -23,7 +23,7 @@ func decisiveGrid(c compare.Comparison) *grid {
 		for _, pair := range s.Pairs {
 			name := stratumName(c, s)
 			if !two {
-				name += ", " + pair.B
+				name = strings.TrimPrefix(name+", "+pair.B, allRuns+", ")
 			}
 			for _, m := range pair.Metrics {
 				if !m.Primary && !slices.Contains([]string{compare.MemoryExcludingKV, compare.KVCapacity, compare.MemoryWithKV, compare.TimeToFirstToken}, m.Name) {

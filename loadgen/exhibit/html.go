@@ -141,7 +141,7 @@ func newPair(c compare.Comparison, s compare.Stratum, pair compare.Pair, drawn b
 		Metrics: metricsGrid(pair), Order: orderGrid(pair), Outliers: outlierGrid(pair), Notes: notes(pair),
 	}
 	for _, m := range pair.Metrics {
-		if m.Primary {
+		if m.Primary && len(c.Strata) > 1 { // else it stands at the top
 			v.Verdicts = append(v.Verdicts, newVerdict("", pair, m, s.Order))
 		}
 	}

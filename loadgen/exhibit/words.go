@@ -3,6 +3,7 @@ package exhibit
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/umascope/umascope/loadgen/compare"
@@ -168,14 +169,21 @@ func sequence(arms []string) string {
 	return strings.Join(parts, ", ")
 }
 
-// stratumName is what the runs of a stratum have in common; all of them without --within.
+// allRuns is the stratum of a comparison without --within.
+const allRuns = "All runs"
+
+// stratumName is what the runs of a stratum have in common. A number says nothing without its label.
 func stratumName(c compare.Comparison, s compare.Stratum) string {
 	var parts []string
 	for _, label := range c.Within {
-		parts = append(parts, s.Within[label])
+		text := s.Within[label]
+		if _, err := strconv.ParseFloat(text, 64); err == nil {
+			text = label + " " + text
+		}
+		parts = append(parts, text)
 	}
 	if len(parts) == 0 {
-		return "All runs"
+		return allRuns
 	}
 	return strings.Join(parts, ", ")
 }
