@@ -100,7 +100,7 @@ func (g Group) figure(title, unit string, curves []curve, durations bool) chart.
 	}
 	f.Caption = fmt.Sprintf("n = %d runs, a dot each; the line goes through their means. A cross is an invalid run and on no line.", len(g.Members))
 	return f.Draw(func(width, height float64) *chart.Drawing {
-		frame := chart.NewFrame(width, height, g.loadAxis(), valueAxis(unit, lowest, highest, durations), title+": "+f.Caption)
+		frame := chart.NewFrame(width, height, chart.Loads(g.Over, g.loads()), valueAxis(unit, lowest, highest, durations), title+": "+f.Caption)
 		g.mark(frame)
 		for _, c := range curves {
 			g.draw(frame, c, durations)
@@ -109,32 +109,12 @@ func (g Group) figure(title, unit string, curves []curve, durations bool) chart.
 	})
 }
 
-// valueAxis begins at 0, but for durations that differ by more than a decade: of those, the short ones
-// would lie on the base. One of 0, such as the time per token where all came at once, is on no
-// logarithmic axis.
+// valueAxis is of durations, or begins at 0.
 func valueAxis(unit string, lowest, highest float64, durations bool) chart.Axis {
-	if !durations {
-		return chart.Linear(unit, 0, highest*1.05, 1, 4)
+	if durations {
+		return chart.Durations(lowest, highest)
 	}
-	scale, name := chart.SecondsUnit(highest)
-	if lowest > 0 && highest > 10*lowest {
-		return chart.Logarithmic(name+", logarithmic", lowest*0.8, highest*1.2, scale)
-	}
-	return chart.Linear(name, 0, highest*1.05, scale, 4)
-}
-
-// loadAxis has a tick at each load that was measured. Loads that were doubled are as far apart as
-// they are different.
-func (g Group) loadAxis() chart.Axis {
-	loads := g.loads()
-	a := chart.Axis{Title: g.Over, Lo: loads[0], Hi: loads[len(loads)-1]}
-	if a.Log = a.Hi/a.Lo >= 8; !a.Log {
-		a.Lo = 0
-	}
-	for _, load := range loads {
-		a.Ticks = append(a.Ticks, chart.Tick{At: load, Text: chart.Number(load)})
-	}
-	return a
+	return chart.Linear(unit, 0, highest*1.05, 1, 4)
 }
 
 // loads are those of the runs that have figures, ascending.
