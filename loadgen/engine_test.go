@@ -14,7 +14,7 @@ import (
 )
 
 // simulated serves a quick simulated engine, changed as the test wants it.
-func simulated(t *testing.T, change func(*sim.Config)) (*sim.Engine, string) {
+func simulated(t testing.TB, change func(*sim.Config)) (*sim.Engine, string) {
 	t.Helper()
 	config := sim.Default()
 	config.PrefillTokensPerSecond, config.DecodeBase, config.DecodePerSequence = math.Inf(1), 0, 0
@@ -41,7 +41,7 @@ func simulated(t *testing.T, change func(*sim.Config)) (*sim.Engine, string) {
 }
 
 // awaitRunning waits until an engine that has been started answers: until then it says 503.
-func awaitRunning(t *testing.T, url string) {
+func awaitRunning(t testing.TB, url string) {
 	t.Helper()
 	for {
 		response, err := http.Get(url + "/v1/models")

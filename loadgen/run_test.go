@@ -25,7 +25,7 @@ import (
 )
 
 // engine serves a simulated engine; step is the time of a token.
-func engine(t *testing.T, step time.Duration) string {
+func engine(t testing.TB, step time.Duration) string {
 	t.Helper()
 	_, url := simulated(t, func(c *sim.Config) { c.DecodeBase = step })
 	return url
