@@ -44,7 +44,7 @@ func Spearman(x, y []float64) (Correlation, error) {
 	c := Correlation{N: len(x), R: float64(sxy) / math.Sqrt(float64(sxx)) / math.Sqrt(float64(syy))}
 	c.R = min(max(c.R, -1), 1)
 	if len(x) <= exactOrders {
-		c.Exact, c.P = true, exactOrder(rx, ry, sxy)
+		c.Exact, c.P = true, exactOrder(rx, ry)
 		return c, nil
 	}
 	c.Permutations, c.Seed = drawnOrders, drawnSeed
@@ -72,34 +72,62 @@ func products(x, y []int) int {
 // exactOrder is the share of all orders of y whose products with x sum to at least as much, either way.
 // It counts them without visiting each: what the first places of x can sum to depends only on which
 // ranks of y are used, 1,024 sets for ten values and not 3,628,800 orders.
-func exactOrder(x, y []int, observed int) float64 {
-	farthest := max(abs(slices.Min(y)), abs(slices.Max(y)))
-	reach := make([]int, len(x)+1) // how far the sum of so many places can lie from 0
+func exactOrder(x, y []int) float64 {
+	x, y = fromZero(x), fromZero(y)
+	observed := products(x, y)
+	slices.Sort(x) // the sums stay small for most sets
+	reach := make([]int, len(x)+1)
 	for i, v := range x {
-		reach[i+1] = reach[i] + abs(v)*farthest
+		reach[i+1] = reach[i] + v*slices.Max(y)
 	}
-	zero := reach[len(x)]
-	width := 2*zero + 1
+	width := reach[len(x)] + 1
 	ways := make([]uint32, width<<len(y)) // by set of used ranks, then by sum
-	ways[zero] = 1
+	ways[0] = 1
 	for used := range 1<<len(y) - 1 {
 		place := bits.OnesCount(uint(used))
-		from := ways[used*width+zero-reach[place] : used*width+zero+reach[place]+1]
+		from := ways[used*width : used*width+reach[place]+1]
 		for j, rank := range y {
 			if used>>j&1 == 1 {
 				continue
 			}
-			start := (used|1<<j)*width + zero - reach[place] + x[place]*rank
+			start := (used|1<<j)*width + x[place]*rank
 			to := ways[start : start+len(from)]
 			for s, w := range from {
 				to[s] += w
 			}
 		}
 	}
+	return shareBeyond(ways[len(ways)-width:], x, y, observed)
+}
+
+// fromZero are the same ranks in the least whole numbers.
+func fromZero(ranks []int) []int {
+	least, odd := slices.Min(ranks), 0
+	shifted := make([]int, len(ranks))
+	for i, r := range ranks {
+		shifted[i] = r - least
+		odd |= shifted[i] & 1
+	}
+	if odd == 0 {
+		for i := range shifted {
+			shifted[i] /= 2
+		}
+	}
+	return shifted
+}
+
+// shareBeyond is the share of orders, counted by their sum, that lie as far from the mean sum as observed.
+func shareBeyond(ways []uint32, x, y []int, observed int) float64 {
+	n, sumX, sumY := len(x), 0, 0
+	for i := range x {
+		sumX += x[i]
+		sumY += y[i]
+	}
+	off := func(s int) int { return abs(n*s - sumX*sumY) } // times n, so that it is whole
 	all, extreme := 0.0, 0.0
-	for s, w := range ways[len(ways)-width:] {
+	for s, w := range ways {
 		all += float64(w)
-		if abs(s-zero) >= abs(observed) {
+		if off(s) >= off(observed) {
 			extreme += float64(w)
 		}
 	}

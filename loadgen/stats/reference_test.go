@@ -2,6 +2,7 @@ package stats
 
 import (
 	"math"
+	"math/rand/v2"
 	"slices"
 	"testing"
 )
@@ -82,7 +83,7 @@ func TestSpearmanDrawsTheOrdersOfMany(t *testing.T) {
 	if again := must[Correlation](t)(Spearman(x, y)); again != drawn {
 		t.Errorf("%+v, then %+v", drawn, again)
 	}
-	if exact := exactOrder(centredRanks(x), centredRanks(y), products(centredRanks(x), centredRanks(y))); math.Abs(drawn.P-exact) > .015 {
+	if exact := exactOrder(centredRanks(x), centredRanks(y)); math.Abs(drawn.P-exact) > .015 {
 		t.Errorf("drawn p = %v, of all orders %v", drawn.P, exact)
 	}
 }
@@ -196,6 +197,49 @@ func TestBCaAcceleratesBySkewness(t *testing.T) {
 	nearly(t, "acceleration", got.Acceleration, cubes/(6*math.Pow(squares, 1.5)), 1e-9)
 	even := must[Bootstrap](t)(BCa([]float64{1, 2, 3}, []float64{4, 6, 8}, means, 999, .95, 1))
 	near(t, "acceleration of symmetric samples", even.Acceleration, 0, 12)
+}
+
+// What the tables promise is what happens: of 20,000 made-up experiments as many find the difference, show
+// equality and hold the truth in their interval as the arithmetic says, to four standard deviations of
+// such a count.
+func TestExperimentsGoAsTheArithmeticSays(t *testing.T) {
+	const experiments, n, shift, margin = 20_000, 8, 1.2, 1.6
+	random := rand.New(rand.NewPCG(1, 1))
+	found, equal, held, pairs := 0, 0, 0, 0
+	a, b := make([]float64, n), make([]float64, n)
+	for range experiments {
+		for i := range n {
+			a[i], b[i] = random.NormFloat64(), random.NormFloat64()
+		}
+		w := must[TTest](t)(Pooled(a, b))
+		if ci := w.Interval(.95); ci.Holds(0) {
+			held++
+		}
+		if w.Equivalent(margin).P <= .05 {
+			equal++
+		}
+		if w.Interval(.95).Low+shift > 0 { // as if b were larger by the shift
+			found++
+		}
+		if must[TTest](t)(Paired(a, b)).Equivalent(margin).P <= .05 {
+			pairs++
+		}
+	}
+	paired := TTest{SE: math.Sqrt(2. / n), DF: n - 1}
+	for _, c := range []struct {
+		what string
+		n    int
+		want float64
+	}{
+		{"interval holds the truth", held, .95},
+		{"difference found", found, must[float64](t)(Power(shift, n, .05))},
+		{"shown equal", equal, must[float64](t)(EquivalencePower(margin, n, .05))},
+		{"shown equal by pairs", pairs, must[float64](t)(paired.EquivalencePower(margin, .05))},
+	} {
+		if off := math.Abs(float64(c.n) - experiments*c.want); off > 4*math.Sqrt(experiments*c.want*(1-c.want)) {
+			t.Errorf("%s in %d of %d, the arithmetic says %.0f", c.what, c.n, experiments, experiments*c.want)
+		}
+	}
 }
 
 func mean(x []float64) float64 {
