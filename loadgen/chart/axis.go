@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // Steps returns about n round numbers from lo to hi: multiples of 1, 2 or 5 times a power of ten.
@@ -60,6 +61,16 @@ func Logarithmic(title string, lo, hi, scale float64) Axis {
 				a.Ticks = append(a.Ticks, Tick{At: v / scale, Text: Number(v)})
 			}
 		}
+	}
+	return a
+}
+
+// Spaced leaves out ticks that would run into each other on an axis of that height: of 1, 2 and 5, all
+// but 1.
+func (a Axis) Spaced(height float64) Axis {
+	room := (height - marginTop - marginBottom) / 14
+	if float64(len(a.Ticks)) > room {
+		a.Ticks = slices.DeleteFunc(slices.Clone(a.Ticks), func(t Tick) bool { return strings.Trim(t.Text, "0.") != "1" })
 	}
 	return a
 }

@@ -24,6 +24,9 @@ type timeline struct {
 	running []float64 // requests in flight, mean by bin
 	tokens  []float64 // output tokens, or chunks, by bin
 	counted bool      // whether the server counted the tokens of every answer
+	// first, whole and gaps are the times to the first token, the durations and the gaps between chunks,
+	// of all requests.
+	first, whole, gaps heat
 }
 
 // sent is one request: when, and its latencies, in seconds.
@@ -41,15 +44,17 @@ func (t *timeline) add(r chat.Record) {
 		return // never in flight
 	}
 	t.addLoad(r)
-	if t.seen++; (t.seen-1)%t.every != 0 {
-		return
-	}
 	s := sent{at: seconds(*r.DispatchNS), ttft: -1, e2e: seconds(lastMoment(r) - *r.DispatchNS), status: r.Status}
 	if d, ok := r.TTFT(chat.FromSend); ok {
 		s.ttft = d.Seconds()
+		t.first.add(t.bin(s.at), d.Nanoseconds())
 	}
 	if d, ok := r.E2E(chat.FromSend); ok && r.Status == chat.StatusOK {
 		s.e2e = d.Seconds()
+		t.whole.add(t.bin(s.at), d.Nanoseconds())
+	}
+	if t.seen++; (t.seen-1)%t.every != 0 {
+		return
 	}
 	if t.kept = append(t.kept, s); len(t.kept) == 2*dots {
 		t.thin()
@@ -88,11 +93,18 @@ func (t *timeline) addLoad(r chat.Record) {
 		} else if r.TokensOut != nil {
 			weight = float64(*r.TokensOut) / float64(len(r.ArrivalsNS))
 		}
-		t.tokens[t.bin(seconds(at))] += weight / width
+		bin := t.bin(seconds(at))
+		t.tokens[bin] += weight / width
+		if i > 0 && r.Status == chat.StatusOK && (i >= len(r.ReadIDs) || r.ReadIDs[i] != r.ReadIDs[i-1]) {
+			t.gaps.add(bin, step)
+		}
 	}
 }
 
 func (t *timeline) bin(at float64) int {
+	if t.end <= 0 {
+		return 0
+	}
 	return min(timelineBins-1, max(0, int(at/t.end*timelineBins)))
 }
 
@@ -100,7 +112,20 @@ func (t *timeline) figures(phases []chart.Span) []chart.Figure {
 	if t.seen == 0 || t.end <= 0 {
 		return nil
 	}
-	return []chart.Figure{t.latencies(phases), t.inFlight(phases), t.output(phases)}
+	figures := []chart.Figure{t.latencies(phases), t.inFlight(phases), t.output(phases)}
+	for _, h := range []struct {
+		title, counts string
+		of            *heat
+	}{
+		{"Time to first token over time", "requests", &t.first},
+		{"Request duration over time", "requests", &t.whole},
+		{"Gaps between chunks over time", "gaps", &t.gaps},
+	} {
+		if f, ok := h.of.figure(h.title, h.counts, t.end, phases); ok {
+			figures = append(figures, f)
+		}
+	}
+	return figures
 }
 
 // latencies shows every request where it was sent.
