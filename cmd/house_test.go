@@ -58,7 +58,7 @@ var mayImport = map[string][]string{
 	"loadgen/scene":             {"loadgen/chat", "loadgen/folder", "loadgen/option", "loadgen/telemetry"},
 	"loadgen/storage":           {"loadgen/folder"},
 	"loadgen/report":            {"exporter/metric", "loadgen/chart", "loadgen/chat", "loadgen/evidence", "loadgen/extract", "loadgen/sheet", "loadgen/telemetry"},
-	"loadgen/foreign":           {"loadgen/chat", "loadgen/extract", "loadgen/folder", "loadgen/report"},
+	"loadgen/foreign":           {"loadgen/chat", "loadgen/extract", "loadgen/folder", "loadgen/report", "loadgen/stats"},
 	"loadgen/history":           {"exporter/metric", "loadgen/chat", "loadgen/compare", "loadgen/extract", "loadgen/folder", "loadgen/report", "loadgen/telemetry"},
 	"loadgen/exhibit":           {"loadgen/chart", "loadgen/compare", "loadgen/sheet", "loadgen/stats"},
 	"loadgen/gauge":             {"exporter/metric", "loadgen/chat", "loadgen/compare", "loadgen/live", "loadgen/report", "loadgen/stats"},

@@ -36,10 +36,10 @@ const largestResults = 256 << 20
 // genaiRun is what is read of such a file (genai_bench/metrics/aggregated_metrics_collector.py, save).
 type genaiRun struct {
 	Aggregated *struct {
-		Scenario      string `json:"scenario"`
-		IterationType string `json:"iteration_type"`
-		Concurrency   int    `json:"num_concurrency"`
-		BatchSize     int    `json:"batch_size"`
+		Scenario      string  `json:"scenario"`
+		IterationType string  `json:"iteration_type"`
+		Concurrency   float64 `json:"num_concurrency"` // a rate, where those are sent
+		BatchSize     int     `json:"batch_size"`
 
 		Duration  *float64 `json:"run_duration"` // seconds, whatever the time unit
 		Requests  *float64 `json:"num_completed_requests"`
@@ -121,5 +121,8 @@ func (run genaiRun) of() string {
 	if a.IterationType == "batch_size" {
 		return fmt.Sprintf("%s, batch size %d", scenario, a.BatchSize)
 	}
-	return fmt.Sprintf("%s, concurrency %d", scenario, a.Concurrency)
+	if a.IterationType == "request_rate" {
+		return fmt.Sprintf("%s, %g requests per second", scenario, a.Concurrency)
+	}
+	return fmt.Sprintf("%s, concurrency %g", scenario, a.Concurrency)
 }

@@ -55,6 +55,19 @@ func TestMillisecondsOfGenAIBenchBecomeSeconds(t *testing.T) {
 	}
 }
 
+func TestTheConcurrencyOfGenAIBenchMayBeARate(t *testing.T) {
+	for text, of := range map[string]string{
+		`"num_concurrency":4.0`:                                   "D(1,1), concurrency 4",
+		`"iteration_type":"request_rate","num_concurrency":2.5`:   "D(1,1), 2.5 requests per second",
+		`"iteration_type":"num_concurrency","num_concurrency":16`: "D(1,1), concurrency 16",
+	} {
+		values, err := results(t, `{"aggregated_metrics":{"scenario":"D(1,1)",`+text+`,"requests_per_second":2,"stats":{}}}`)
+		if err != nil || len(values) != 1 || values[0].Of != of {
+			t.Errorf("%s: %+v, %v", text, values, err)
+		}
+	}
+}
+
 func TestAFileThatIsNoneOfGenAIBenchIsRefused(t *testing.T) {
 	for name, text := range map[string]string{
 		"no JSON": "hello", "metadata": `{"cmd":"genai-bench"}`, "a list": `[]`, "no figures": `{"aggregated_metrics":{}}`,

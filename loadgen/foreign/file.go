@@ -38,6 +38,9 @@ func openFile(path string) (*file, error) {
 	return &file{path, printable(filepath.Base(path), longestLabel), text, hex.EncodeToString(sum[:])}, nil
 }
 
+// base is its name as it is, without the folder.
+func (f *file) base() string { return filepath.Base(f.path) }
+
 // beside reads a file in the same folder; nil if there is none.
 func (f *file) beside(name string) ([]byte, error) {
 	text, err := readFile(filepath.Join(filepath.Dir(f.path), name), mostBytesBeside)
@@ -79,6 +82,14 @@ func decode(text []byte, into any) error {
 	default:
 		return err
 	}
+}
+
+// decodeBoth reads JSON into what is known of it, and by its members.
+func decodeBoth(text []byte, known any, members *map[string]json.RawMessage) error {
+	if err := decode(text, known); err != nil {
+		return err
+	}
+	return decode(text, members)
 }
 
 func cmpOr(text, otherwise string) string {

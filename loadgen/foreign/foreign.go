@@ -31,7 +31,7 @@ type Format struct {
 // Formats lists them in the order of the help.
 func Formats() []Format {
 	return []Format{
-		benchmarkSpark(),
+		benchmarkSpark(), trtllmLog(), vllm(), aiperf(), genaiBench(), guidellm(), vllmMultiTurn(), sparkHarness(),
 	}
 }
 
