@@ -23,6 +23,9 @@ type groupView struct {
 	Header          []string
 	Rows            []groupRow
 	Figures         []chart.Figure
+	Sections        []Section
+	Panels          []panels
+	Shown           int // runs over time, of all
 }
 
 // groupRow is a row of the table, with where the page of its run is; empty without one.
@@ -37,9 +40,15 @@ func (g Group) WriteHTML(w io.Writer) error {
 	view := groupView{
 		Title: g.Title, Verdict: g.Verdict, Good: g.Good, Identity: g.identity(),
 		Notes: g.sentences(), Warnings: g.warnings(), Header: table.Header, Figures: g.figures(),
+		Sections: g.Sections, Panels: g.panels(),
 	}
 	for i, cells := range table.Rows {
 		view.Rows = append(view.Rows, groupRow{g.page(g.Members[i]), cells[0], cells[1:]})
+	}
+	for _, m := range g.Members {
+		if m.Course != nil {
+			view.Shown++
+		}
 	}
 	return chart.WritePage(w, groupText, view)
 }

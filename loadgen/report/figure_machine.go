@@ -86,8 +86,10 @@ func (t track) skips(from, to int64) bool {
 }
 
 // thinned keeps the lowest and the highest point of each stretch of every run.
-func thinned(run []chart.Place) []chart.Place {
-	stretch := (2*len(run) + timePoints - 1) / timePoints
+func thinned(run []chart.Place) []chart.Place { return thinnedTo(run, timePoints) }
+
+func thinnedTo(run []chart.Place, most int) []chart.Place {
+	stretch := (2*len(run) + most - 1) / most
 	if stretch <= 2 {
 		return run
 	}

@@ -23,6 +23,8 @@ type Group struct {
 	Members []Member
 	// Marks are loads to be marked in the figures.
 	Marks []Mark
+	// Sections stand behind the figures over load.
+	Sections []Section
 	// RunPage is the name of the page of a run in its folder, which lies beside the group's page and is
 	// called like the run; empty is no links.
 	RunPage string
@@ -38,6 +40,15 @@ type Member struct {
 	State string
 	// Summary is nil of a run that has none.
 	Summary *Summary
+	// Course is nil without telemetry, or where it is not shown.
+	Course *Course
+}
+
+// Section is a part of a group's page that others draw, such as its runs by arm.
+type Section struct {
+	Title   string
+	Says    string
+	Figures []chart.Figure
 }
 
 // Mark is a load with a word or two.
@@ -126,7 +137,7 @@ func (s *Summary) steadyTokens() *float64 {
 // table has a row for each run, and no column in which no run has a figure: it is wide as it is.
 func (g Group) table() table {
 	t := table{Header: []string{g.Over, "run is"}}
-	columns := slices.DeleteFunc(groupColumns(), func(c groupColumn) bool {
+	columns := slices.DeleteFunc(slices.Concat(groupColumns(), g.computedColumns()), func(c groupColumn) bool {
 		return !slices.ContainsFunc(g.Members, func(m Member) bool { return m.Summary != nil && c.of(m.Summary) != chart.None })
 	})
 	for _, c := range columns {
@@ -144,6 +155,26 @@ func (g Group) table() table {
 		t.Rows = append(t.Rows, cells)
 	}
 	return t
+}
+
+// computedColumns are those of the figures that were added to the summaries, by the first run that has any.
+func (g Group) computedColumns() []groupColumn {
+	for _, m := range g.Members {
+		if m.Summary == nil || len(m.Summary.computed) == 0 {
+			continue
+		}
+		var columns []groupColumn
+		for i, c := range m.Summary.computed {
+			columns = append(columns, groupColumn{c.Name, func(s *Summary) string {
+				if i >= len(s.computed) {
+					return chart.None
+				}
+				return s.computed[i].text()
+			}})
+		}
+		return columns
+	}
+	return nil
 }
 
 // page leads to the page of a run; empty without one.

@@ -51,6 +51,8 @@ type Summary struct {
 
 	Signals Signals                 `json:"signals"`
 	Phases  map[string]PhaseSummary `json:"phases"`
+
+	computed []Computed // shown beside the others
 }
 
 // Reason is why a run is invalid.

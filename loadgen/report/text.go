@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -75,7 +76,7 @@ type fact struct{ name, value string }
 // facts are the figures that stand above the latencies.
 func (s Summary) facts() []fact {
 	if s.Tool != nil {
-		return append(s.Tool.facts(), s.machineFacts()...)
+		return slices.Concat(s.computedFacts(), s.Tool.facts(), s.machineFacts())
 	}
 	facts := []fact{
 		{"requests", s.requestCounts()},
@@ -94,7 +95,7 @@ func (s Summary) facts() []fact {
 	if w := s.SteadyState; w != nil {
 		facts = append(facts, fact{"output tokens per second, steady", chart.Optional(w.Throughput.OutputTokensPerSecond, chart.Digits)})
 	}
-	return append(append(facts, s.Signals.facts(s.Model.Simulated)...), s.machineFacts()...)
+	return slices.Concat(facts, s.computedFacts(), s.Signals.facts(s.Model.Simulated), s.machineFacts())
 }
 
 func (s Summary) requestCounts() string {

@@ -1,0 +1,193 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/umascope/umascope/exporter/metric"
+	"github.com/umascope/umascope/loadgen/chart"
+	"github.com/umascope/umascope/loadgen/telemetry"
+)
+
+// MostCourses is how many runs of a group are shown over time, evenly chosen: of more, no page can be
+// read.
+const MostCourses = 24
+
+// Course is what a group's page shows of the telemetry of one run: a few points of each figure, whatever
+// the length of the run.
+type Course struct {
+	source   string
+	samples  int
+	end      float64 // seconds since the run's start
+	phases   []chart.Span
+	balances [][]balance
+	// lines are by the place of their figure in courseFigures, each in runs without a gap.
+	lines [][][]chart.Place
+}
+
+// coursePoints is how many moments of a run a small figure shows.
+const coursePoints = 110
+
+// courseFigure is a figure of lines; the ledger stands before them.
+type courseFigure struct {
+	measure
+	family metric.Definer
+}
+
+func courseFigures() []courseFigure {
+	return []courseFigure{
+		{measure{"GPU temperature", "°C", 1, 0}, metric.GPUTemperatureCelsius},
+		{measure{"GPU power", "W", 1, 0}, metric.GPUPowerWatts},
+		{measure{"GPU utilisation", "% of the time", 100, 100}, metric.GPUUtilizationRatio},
+		{measure{"GPU memory held by processes", "GiB", 1. / (1 << 30), 0}, metric.GPUMemoryHeldBytes},
+	}
+}
+
+// NewCourse reads the telemetry of the measured host of a run; nil without any.
+func NewCourse(s Summary, log *telemetry.Log) *Course {
+	if log == nil {
+		return nil
+	}
+	for _, m := range s.Machines {
+		source := log.Source(m.Source)
+		if source == nil || len(source.Samples) == 0 {
+			continue
+		}
+		end := max(Page{Summary: s}.end(), seconds(source.Samples[len(source.Samples)-1]))
+		t := track{log, source, end, s.spans()}
+		c := &Course{source: t.label(), samples: len(source.Samples), end: end, phases: t.phases}
+		for _, run := range t.balances() {
+			c.balances = append(c.balances, every(run, (len(source.Samples)+coursePoints-1)/coursePoints))
+		}
+		for _, f := range courseFigures() {
+			c.lines = append(c.lines, t.course(f))
+		}
+		return c
+	}
+	return nil
+}
+
+// course is the first series of a family, thinned.
+func (t track) course(f courseFigure) [][]chart.Place {
+	lines := t.named(t.source.Find(f.family))
+	if len(lines) == 0 {
+		return nil
+	}
+	var runs [][]chart.Place
+	for _, run := range t.runs(slices.Collect(lines[0].series.Points()), f.scale) {
+		runs = append(runs, thinnedTo(run, coursePoints))
+	}
+	return runs
+}
+
+// every keeps the moment at which least was free of each so many.
+func every(run []balance, n int) []balance {
+	var kept []balance
+	for part := range slices.Chunk(run, max(1, n)) {
+		kept = append(kept, slices.MinFunc(part, func(a, b balance) int {
+			switch {
+			case a.free < b.free:
+				return -1
+			case a.free > b.free:
+				return 1
+			}
+			return 0
+		}))
+	}
+	return kept
+}
+
+// Chosen are the places of the members whose course is shown, evenly among all.
+func (g Group) Chosen() []int {
+	n := min(len(g.Members), MostCourses)
+	var chosen []int
+	for i := range n {
+		chosen = append(chosen, i*len(g.Members)/n)
+	}
+	return chosen
+}
+
+// panels is a row of small figures, one for each run that is shown, on the same scale.
+type panels struct {
+	Title   string
+	Legend  []chart.LegendItem
+	Figures []panel
+}
+
+type panel struct {
+	Name    string
+	Caption string
+	Drawing *chart.Drawing
+}
+
+// panels are the rows of small figures of a group; none without telemetry.
+func (g Group) panels() []panels {
+	var members []Member
+	var balances [][]balance
+	for _, m := range g.Members {
+		if m.Course != nil {
+			members = append(members, m)
+			balances = append(balances, m.Course.balances...)
+		}
+	}
+	var rows []panels
+	if len(slices.Concat(balances...)) > 0 {
+		rows = append(rows, ledgerPanels(members, balances))
+	}
+	for i, f := range courseFigures() {
+		if row := linePanels(members, i, f); len(row.Figures) > 0 {
+			rows = append(rows, row)
+		}
+	}
+	return rows
+}
+
+func ledgerPanels(members []Member, all [][]balance) panels {
+	row := panels{Title: "Where the memory went", Legend: ledgerLegend(all)}
+	lowest, highest := 0.0, 0.0
+	for _, b := range slices.Concat(all...) {
+		lowest, highest = min(lowest, b.unattributed), max(highest, b.pool, b.pool-b.unattributed)
+	}
+	for _, m := range members {
+		if len(m.Course.balances) == 0 {
+			continue
+		}
+		row.add(m, chart.BytesAxis(lowest, highest), func(f *chart.Frame) {
+			for _, run := range m.Course.balances {
+				drawStack(f, run)
+			}
+		})
+	}
+	return row
+}
+
+func linePanels(members []Member, which int, figure courseFigure) panels {
+	row := panels{Title: figure.title}
+	highest := figure.most
+	for _, m := range members {
+		for _, p := range slices.Concat(m.Course.lines[which]...) {
+			highest = max(highest, p.Y)
+		}
+	}
+	for _, m := range members {
+		if len(m.Course.lines[which]) == 0 {
+			continue
+		}
+		row.add(m, chart.Linear(figure.unit, 0, highest, 1, 4), func(f *chart.Frame) {
+			f.Polyline("line c0", "", m.Course.lines[which])
+		})
+	}
+	return row
+}
+
+// Sizes of a small figure.
+const panelWidth, panelHeight = 330, 190
+
+func (p *panels) add(m Member, y chart.Axis, draw func(*chart.Frame)) {
+	c := m.Course
+	caption := fmt.Sprintf("n = %d samples of %s", c.samples, c.source)
+	frame := chart.NewFrame(panelWidth, panelHeight, chart.TimeAxis(c.end, chart.TicksFor(panelWidth)), y, p.Title+", "+m.Name+": "+caption)
+	draw(frame)
+	frame.Phases(c.phases)
+	p.Figures = append(p.Figures, panel{m.Name, caption, frame.Drawing})
+}
