@@ -36,12 +36,12 @@ type powerLine struct {
 func powerVerb(campaign *kingpin.CmdClause) verb {
 	l := &powerLine{}
 	clause := campaign.Command("power", powerHelp)
-	share := percentWithin(1e-6, 0.9999)
-	option.Flag(clause, "cv", "How much runs of one arm differ: their standard deviation as a share of their mean.", "", &l.cv, percentWithin(1e-6, 10)).PlaceHolder("1.5%")
+	share := percentWithin(1e-4, 0.9999)
+	option.Flag(clause, "cv", "How much runs of one arm differ: their standard deviation as a share of their mean.", "", &l.cv, percentWithin(1e-4, 10)).PlaceHolder("1.5%")
 	option.Flag(clause, "margin", "Within which two arms are as good as equal.", "2%", &l.margin, share)
-	option.Flag(clause, "difference", "What shall be found if it is there; as much as --margin, if not given.", "", &l.difference, percentWithin(1e-6, 10)).PlaceHolder("2%")
+	option.Flag(clause, "difference", "What shall be found if it is there; as much as --margin, if not given.", "", &l.difference, percentWithin(1e-4, 10)).PlaceHolder("2%")
 	option.Flag(clause, "power", "How often either shall succeed.", "80%", &l.power, share)
-	option.Flag(clause, "alpha", "How often a verdict may be wrong.", "5%", &l.alpha, percentWithin(1e-6, 0.5))
+	option.Flag(clause, "alpha", "How often a verdict may be wrong.", "5%", &l.alpha, percentWithin(1e-4, 0.5))
 	option.Flags(clause, "from", "Earlier runs, or a folder that has them below, to take the CV from; may be repeated.", &l.from, option.Text, option.AsGiven).PlaceHolder("DIR")
 	option.Flag(clause, "metric", "With --from: which figure of the runs.", compare.OutputTokensPerSecond, &l.metric, parseMetric)
 	option.Flag(clause, "by", "With --from: the label that tells the arms.", "arm", &l.by, option.Text).PlaceHolder("LABEL")

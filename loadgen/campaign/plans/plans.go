@@ -8,6 +8,7 @@ import (
 	"embed"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"text/tabwriter"
 )
@@ -25,6 +26,7 @@ func Names() []string {
 	for i, entry := range entries {
 		names[i] = strings.TrimSuffix(entry.Name(), ".yaml")
 	}
+	slices.Sort(names) // files are sorted with what their names end in
 	return names
 }
 

@@ -139,7 +139,7 @@ func TestReadyPlansAreListedOneALine(t *testing.T) {
 		t.Fatal(err)
 	}
 	lines := strings.Split(strings.TrimSuffix(text.String(), "\n"), "\n")
-	if len(lines) != len(plans.Names()) {
+	if len(lines) != len(plans.Names()) || !slices.IsSorted(plans.Names()) {
 		t.Errorf("%d lines of %d plans", len(lines), len(plans.Names()))
 	}
 	for i, line := range lines {
