@@ -183,6 +183,11 @@ func (r *Running) State() State { return r.keeper.seen() }
 // already is no error.
 func (r *Running) Down(ctx context.Context) error {
 	r.unwatch()
+	if r.keeper.lock == nil { // ended or left before: somebody else may have it now
+		if err := r.keeper.open(); err != nil {
+			return err
+		}
+	}
 	defer r.keeper.close()
 	specs := map[string]plan.Process{}
 	for _, p := range r.processes {

@@ -112,6 +112,7 @@ until_gone() {
 	while [ -n "$(left)" ] && [ "$(date +%s)" -lt $end ]; do pause; done
 }
 send() { for p in $(left); do kill -s "$1" "$p" 2>/dev/null; done; }
+[ -z "$(left)" ] || echo "umascope-found"
 [ "$gently" = 0 ] || { [ -z "$signal" ] || send "$signal"; until_gone "$gently"; }
 [ -z "$(left)" ] || { echo "umascope-killed"; send KILL; until_gone 10; }
 [ -n "$(left)" ] || for d in ` + folders + `; do rm -f "$d/$pidfile"; done
@@ -134,18 +135,24 @@ func (p place) leftThere(ctx context.Context, token, name string) ([]int, error)
 	return parseLeft(out)
 }
 
-// endThere ends a process, by a signal if there is one and by force, and says whether it had to be killed
-// and what lives even so.
-func (p place) endThere(ctx context.Context, token, name, signal string, gently time.Duration) (killed bool, left []int, err error) {
+// ended is what a place says of a process that it was to end.
+type ended struct {
+	found  bool  // something of it lived
+	killed bool  // it had to be killed
+	left   []int // what lives even so
+}
+
+// endThere ends a process, by a signal if there is one and by force.
+func (p place) endThere(ctx context.Context, token, name, signal string, gently time.Duration) (ended, error) {
 	settings := fmt.Sprintf("signal=%s\ngently=%d\n", quote(strings.TrimPrefix(signal, "SIG")), int(math.Ceil(gently.Seconds())))
 	ctx, cancel := context.WithTimeout(ctx, gently+placeTimeout)
 	defer cancel()
 	out, err := askAsLongAs(ctx, question{args: p.shell(), input: ahead(token, name) + settings + endScript + "echo \"" + answerLine + " $(left)\"\n"})
 	if err != nil {
-		return false, nil, err
+		return ended{}, err
 	}
-	left, err = parseLeft(out)
-	return strings.Contains(out, "umascope-killed"), left, err
+	left, err := parseLeft(out)
+	return ended{strings.Contains(out, "umascope-found"), strings.Contains(out, "umascope-killed"), left}, err
 }
 
 // parseLeft reads the last answer among what a shell printed.

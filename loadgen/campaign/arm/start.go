@@ -130,6 +130,9 @@ func (k *keeper) openLog(p *process) (*os.File, error) {
 	if err != nil {
 		return nil, errors.Join(err, file.Close())
 	}
+	if !info.Mode().IsRegular() && p.spec.Ready != nil && p.spec.Ready.Log != "" {
+		return nil, errors.Join(fmt.Errorf("log: %s is no file that can be read for a line", path), file.Close())
+	}
 	if info.Mode().IsRegular() {
 		p.started.LogFrom = info.Size()
 	}

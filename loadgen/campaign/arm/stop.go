@@ -47,11 +47,16 @@ func (k *keeper) stop(ctx context.Context, one Started, spec plan.Process) error
 		ending.family.leader = Identity{}
 	}
 	ending.command(ctx)
-	var err error
-	if ending.place.away() {
-		err = ending.there(ctx)
+	if !ending.place.away() {
+		return errors.Join(ending.here(ctx), ending.containers(ctx))
 	}
-	return errors.Join(err, ending.here(ctx), ending.containers(ctx))
+	found, err := ending.there(ctx)
+	err = errors.Join(err, ending.here(ctx))
+	if !found && err == nil { // it may have been about to start; its client is gone now
+		ending.asked = false
+		_, err = ending.there(ctx)
+	}
+	return err
 }
 
 // boot is that of the machine now; empty is none that a state has.
@@ -94,27 +99,28 @@ func (e *ending) command(ctx context.Context) {
 	}
 }
 
-// there ends what runs in a container or on another machine.
-func (e *ending) there(ctx context.Context) error {
+// there ends what runs in a container or on another machine, and says whether something did.
+func (e *ending) there(ctx context.Context) (found bool, err error) {
 	gently, signal := e.left(ctx), signalOf(e.spec.Stop)
 	if e.asked {
 		signal = ""
 	}
-	killed, left, err := e.place.endThere(context.WithoutCancel(ctx), e.keeper.state.Token, e.one.Name, signal, gently)
+	ctx = context.WithoutCancel(ctx)
+	end, err := e.place.endThere(ctx, e.keeper.state.Token, e.one.Name, signal, gently)
 	if err != nil {
-		if running, runErr := e.place.running(context.WithoutCancel(ctx)); e.place.container != "" && runErr == nil && !running {
-			return nil // with its container everything in it has ended
+		if running, runErr := e.place.running(ctx); e.place.container != "" && runErr == nil && !running {
+			return true, nil // with its container everything in it has ended
 		}
-		return fmt.Errorf("%s cannot be asked, so it may still run there: %w", e.place, err)
+		return false, fmt.Errorf("%s cannot be asked, so it may still run there: %w", e.place, err)
 	}
 	e.asked = true // the client ends with it
-	if killed {
+	if end.killed {
 		e.sayKilled()
 	}
-	if len(left) > 0 {
-		return fmt.Errorf("process %s lives on in %s though it was killed", join(left), e.place)
+	if len(end.left) > 0 {
+		return true, fmt.Errorf("process %s lives on in %s though it was killed", join(end.left), e.place)
 	}
-	return nil
+	return end.found, nil
 }
 
 // here ends what runs on this machine.

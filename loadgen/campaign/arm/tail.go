@@ -117,8 +117,8 @@ func (r *reader) find() (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	if file == nil {
-		return false, fmt.Errorf("%s: is no file that can be read", r.path)
+	if file == nil { // somebody has removed it
+		return false, fmt.Errorf("%s: %w", r.path, fs.ErrNotExist)
 	}
 	defer file.Close()
 	if info, err := file.Stat(); err == nil && info.Size() < r.at { // somebody has emptied it

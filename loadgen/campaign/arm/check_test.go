@@ -1,0 +1,145 @@
+package arm
+
+import (
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/umascope/umascope/loadgen/campaign/plan"
+)
+
+func TestCheckNamesEverythingThatKeepsAnArmFromComingUp(t *testing.T) {
+	fakes(t)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	theirs := in(t, "theirs")
+	appendTo(theirs, "theirs")
+	spec := plan.Arm{
+		Name:  "a",
+		Files: []plan.File{{Path: theirs, Text: "ours"}, {Path: theirs, Text: "theirs"}, {Path: theirs, Text: "ours", Optional: true}, {Path: in(t, "new"), Text: "x"}},
+		Processes: []plan.Process{
+			{Name: "missing", Argv: []string{"no-such-engine"}},
+			{Name: "nowhere", Argv: []string{"sh"}, Cwd: "/no/such/folder"},
+			{Name: "unasked", Argv: []string{"sh"}, Ready: &plan.Probe{Argv: []string{"no-such-probe"}}},
+			{Name: "unstopped", Argv: []string{"sh"}, Stop: plan.Stop{Argv: []string{"no-such-stop"}}},
+			{Name: "background", Argv: []string{"docker", "run", "-d", "x"}},
+			{Name: "there", Argv: []string{"no-such-engine"}, Host: "node2"},
+			{Name: "answered", Argv: []string{"sh"}, Ready: &plan.Probe{Port: l.Addr().(*net.TCPAddr).Port}},
+			{Name: "good", Argv: []string{"sh"}, Host: "node2", Ready: &plan.Probe{Log: "x"}},
+		},
+	}
+	var got []string
+	for _, p := range Check(t.Context(), spec, 1<<60) {
+		got = append(got, p.String())
+	}
+	for _, want := range []string{
+		"expected_memory is 1073741824.0 GiB and the machine has ", theirs + ": is there already with other content", `missing: exec: "no-such-engine"`,
+		"nowhere: cwd /no/such/folder: is no folder", `unasked: exec: "no-such-probe"`, `unstopped: exec: "no-such-stop"`, "background: a container that runs in the background",
+		`there: node2: "no-such-engine": exit status 127`, "arm a: answered answers at port ",
+	} {
+		if !slices.ContainsFunc(got, func(g string) bool { return strings.HasPrefix(g, want) }) {
+			t.Errorf("no %q", want)
+		}
+	}
+	if len(got) != 9 {
+		t.Errorf("%d problems: %q", len(got), got)
+	}
+}
+
+func TestAnArmThatCannotBeFoundAgainIsRefused(t *testing.T) {
+	good := plan.Process{Name: "p", Argv: []string{"true"}}
+	with := func(change func(*plan.Process)) plan.Arm {
+		p := good
+		change(&p)
+		return armOf(p)
+	}
+	for want, spec := range map[string]plan.Arm{
+		`process "a/b": the name wants`:                   with(func(p *plan.Process) { p.Name = "a/b" }),
+		"argv is empty":                                   with(func(p *plan.Process) { p.Argv = nil }),
+		`env "A B" is no variable`:                        with(func(p *plan.Process) { p.Env = map[string]string{"A B": ""} }),
+		`stop.signal "SIGNOTHING" is no signal`:           with(func(p *plan.Process) { p.Stop.Signal = "SIGNOTHING" }),
+		`host "-x" is no name`:                            with(func(p *plan.Process) { p.Host = "-x" }),
+		"ready: want one of url, log, port and argv":      with(func(p *plan.Process) { p.Ready = &plan.Probe{} }),
+		"alive: want one of url, log, port and argv":      with(func(p *plan.Process) { p.Alive = &plan.Probe{Port: 1, URL: "http://h"} }),
+		"ready: url: want http:// or https://":            with(func(p *plan.Process) { p.Ready = &plan.Probe{URL: "h:80"} }),
+		"ready: log: error parsing regexp":                with(func(p *plan.Process) { p.Ready = &plan.Probe{Log: "("} }),
+		"ready: port 70000":                               with(func(p *plan.Process) { p.Ready = &plan.Probe{Port: 70000} }),
+		"alive: a line in a log":                          with(func(p *plan.Process) { p.Alive = &plan.Probe{Log: "x"} }),
+		"there are two of that name":                      armOf(good, good),
+		`file "": has no path`:                            {Name: "a", Files: []plan.File{{}}},
+		`file "x": mode "9": want octal digits up to 777`: {Name: "a", Files: []plan.File{{Path: "x", Mode: "9"}}},
+	} {
+		dir := in(t, "arm")
+		_, err := Up(t.Context(), spec, dir, nil)
+		if err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "arm a: ") {
+			t.Errorf("%q: %v", want, err)
+		}
+		if _, err := os.Stat(dir); err == nil {
+			t.Errorf("%q: a folder was made", want)
+		}
+		if problems := Check(t.Context(), spec, 0); len(problems) != 1 {
+			t.Errorf("%q: %v", want, problems)
+		}
+	}
+	if err := validate(armOf(good)); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestAMountThatTheArmNamesAndThatCameSinceIsLeftOver(t *testing.T) {
+	dir := t.TempDir()
+	leave(t, dir, Started{}, "")
+	state, err := readState(dir)
+	if err != nil || !slices.Contains(state.Mounts, "/proc") {
+		t.Fatalf("%v, %v", state, err)
+	}
+	k := newKeeper(dir, nil)
+	k.state = state
+	names := func(word string) plan.Arm { return armOf(plan.Process{Name: "p", Argv: []string{"x", word}}) }
+	if left, err := k.mounts(names("--dir=/proc/")); len(left) > 0 || err != nil {
+		t.Errorf("it was there before: %v, %v", left, err)
+	}
+	k.state.Mounts = nil // all have come since
+	if left, err := k.mounts(names("/no/such/place")); len(left) > 0 || err != nil {
+		t.Errorf("none is named: %v, %v", left, err)
+	}
+	left, err := k.mounts(names("--dir=/proc/"))
+	if err != nil || !slices.Contains(left, Leftover{KindMount, "", "/proc"}) {
+		t.Errorf("%v, %v", left, err)
+	}
+	k.state.BootID = "another"
+	if left, err := k.mounts(names("/proc")); len(left) > 0 || err != nil {
+		t.Errorf("of another boot: %v, %v", left, err)
+	}
+}
+
+func TestPathsAreFoundWhereverTheyStand(t *testing.T) {
+	p := plan.Process{Name: "p", Cwd: "/a", Argv: []string{"x", "type=bind,src=/b/,dst=/c", "-v", "/d:/e:ro", "'/f'"}, Env: map[string]string{"K": "/g"}, Stop: plan.Stop{Argv: []string{"umount", "/h"}}}
+	got := pathsOf(armOf(p))
+	slices.Sort(got)
+	if strings.Join(got, "") != "/a/b/c/d/e/f/g/h" {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestTheDelayOfAProcessIsBeforeTheNext(t *testing.T) {
+	first := doing("first", "wait", "DIARY", os.DevNull)
+	first.Delay = 100 * time.Millisecond
+	dir := t.TempDir()
+	r := upIn(t, dir, armOf(first, doing("second", "wait", "DIARY", os.DevNull)))
+	s := r.State().Processes
+	if waited := s[1].StartedAt.Sub(s[0].StartedAt); waited < first.Delay {
+		t.Errorf("%v", waited)
+	}
+	tails, err := Tails(dir, 5)
+	if err != nil || len(tails) != 2 || tails[1].Log != filepath.Join(dir, LogsFolder, "second.log") || !slices.Equal(tails[1].Lines, []string{"it is ready"}) {
+		t.Errorf("%+v, %v", tails, err)
+	}
+}
