@@ -18,6 +18,7 @@ type cell struct {
 type arm struct {
 	name            string
 	valid, excluded []*Run
+	drifts          map[key]Drift // as far as they were asked for
 }
 
 // prepared are copies of runs, in the order of their start, with what follows from their figures.
@@ -53,8 +54,14 @@ func (r *Run) engineSays(metric string) bool { return slices.Contains(r.EngineRe
 // metric is a figure of the run by one source: measured, or an engine's own word.
 func (r *Run) metric(k key) (float64, bool) {
 	v, known := r.Metrics[k.name]
-	return v, known && r.engineSays(k.name) == k.engine && !math.IsNaN(v) && !math.IsInf(v, 0)
+	return v, known && r.engineSays(k.name) == k.engine && usable(v)
 }
+
+// largest is beyond any figure of a run; products of larger ones are no numbers.
+const largest = 1e100
+
+// usable says whether a figure can be computed with.
+func usable(v float64) bool { return math.Abs(v) <= largest }
 
 // key is a metric by its source: figures of different source never share a row.
 type key struct {
@@ -87,6 +94,21 @@ func (a *arm) sample(k key) sample {
 	return s
 }
 
+// drift is how a metric goes with time in the arm. It is asked for more than once, and takes its time.
+func (a *arm) drift(k key) Drift {
+	d, known := a.drifts[k]
+	if !known {
+		d = driftOf(a.sample(k))
+		a.drifts[k] = d
+	}
+	return d
+}
+
+// validOf are the valid ones of runs.
+func validOf(runs []*Run) []*Run {
+	return slices.DeleteFunc(slices.Clone(runs), func(r *Run) bool { return !r.Valid })
+}
+
 // cellsOf parts runs by the labels of --within; cells are in the order of their labels.
 func cellsOf(runs []*Run, o Options) []*cell {
 	var cells []*cell
@@ -117,7 +139,7 @@ func (c *cell) add(r *Run, name string) {
 	c.runs = append(c.runs, r)
 	a := c.arms[name]
 	if a == nil {
-		a = &arm{name: name}
+		a = &arm{name: name, drifts: map[key]Drift{}}
 		c.arms[name] = a
 	}
 	if r.Valid {
@@ -132,5 +154,5 @@ func (c *cell) arm(name string) *arm {
 	if a := c.arms[name]; a != nil {
 		return a
 	}
-	return &arm{name: name}
+	return &arm{name: name, drifts: map[key]Drift{}}
 }

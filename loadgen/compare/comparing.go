@@ -110,7 +110,7 @@ func (c *comparing) checkWorkloads() error {
 		return nil
 	}
 	for _, cell := range c.cells {
-		if a, b := unlike(cell.runs); a != nil {
+		if a, b := unlike(validOf(cell.runs)); a != nil {
 			return fmt.Errorf("%s and %s did different work (workload_sha256 %s, %s)%s: name what tells them apart by --within, or compare them all the same by --allow-different-workload",
 				a.ID, b.ID, short(a.WorkloadSHA256), short(b.WorkloadSHA256), in(cell.within))
 		}
@@ -167,15 +167,27 @@ func (c *comparing) compare(warnings []Warning) (Comparison, error) {
 	if !compared {
 		return Comparison{}, c.nothingCommon()
 	}
+	if c.options.Primary != "" && !decided(out) {
+		return Comparison{}, fmt.Errorf("--primary %s: in no stratum do all arms have it", c.options.Primary)
+	}
 	out.KVModel = kvModelOf(c.valid())
 	out.Simulated = slices.ContainsFunc(c.runs, func(r *Run) bool { return r.Simulated || simulatedMode(r.Mode) })
 	out.Warnings = append(warnings, c.warnings(out)...)
 	return out, nil
 }
 
+// decided says whether any pair has a primary metric.
+func decided(out Comparison) bool {
+	return slices.ContainsFunc(out.Strata, func(s Stratum) bool {
+		return slices.ContainsFunc(s.Pairs, func(p Pair) bool {
+			return slices.ContainsFunc(p.Metrics, func(m Metrics) bool { return m.Primary })
+		})
+	})
+}
+
 // valid are the valid runs of all strata.
 func (c *comparing) valid() []*Run {
-	return slices.DeleteFunc(slices.Clone(c.runs), func(r *Run) bool { return !r.Valid })
+	return validOf(c.runs)
 }
 
 // nothingCommon says why there is nothing to compare.

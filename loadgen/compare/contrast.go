@@ -136,17 +136,23 @@ func whyNot(err error) string {
 }
 
 // ratios turns an interval of the scale into one of ratios.
-func ratios(i stats.Interval) *Interval {
-	return &Interval{math.Exp(i.Low), math.Exp(i.High)}
+func ratios(i stats.Interval) *Interval { return interval(math.Exp(i.Low), math.Exp(i.High)) }
+
+// interval is nil of ends that JSON cannot hold.
+func interval(low, high float64) *Interval {
+	if finite(low) == nil || finite(high) == nil {
+		return nil
+	}
+	return &Interval{low, high}
 }
 
 // differences turns an interval of the scale into one in the unit of the metric: of logarithms, by the
 // mean of the baseline.
 func (c *contrast) differences(i stats.Interval) *Interval {
 	if !c.log {
-		return &Interval{i.Low, i.High}
+		return interval(i.Low, i.High)
 	}
-	return &Interval{math.Expm1(i.Low) * c.meanA, math.Expm1(i.High) * c.meanA}
+	return interval(math.Expm1(i.Low)*c.meanA, math.Expm1(i.High)*c.meanA)
 }
 
 // byMargin turns a distance on the scale into what a margin is: a share of the baseline, or an amount.

@@ -14,7 +14,7 @@ func seriesOf(a *arm) []Series {
 		if len(s.values) == 0 {
 			continue
 		}
-		series := Series{Name: k.name, EngineReported: k.engine, Drift: driftOf(s)}
+		series := Series{Name: k.name, EngineReported: k.engine, Drift: a.drift(k)}
 		for _, r := range a.valid {
 			if v, known := r.metric(k); known {
 				series.Values = append(series.Values, &v)

@@ -32,21 +32,21 @@ const smallBeside = 5
 // memoryWithKVEqual tells when arms that differ without the KV cache hardly do with it.
 func (c *comparing) memoryWithKVEqual(out Comparison) []Warning {
 	var with, without float64
-	found := 0
+	pairs := 0
 	for _, s := range out.Strata {
 		for _, p := range s.Pairs {
 			w, o := change(p, MemoryWithKV), change(p, MemoryExcludingKV)
 			if w == nil || o == nil || math.Abs(*o) < twoPercent.Value {
 				continue
 			}
-			found++
+			pairs++
 			with, without = max(with, math.Abs(*w)), max(without, math.Abs(*o))
 			if math.Abs(*w)*smallBeside > math.Abs(*o) {
 				return nil
 			}
 		}
 	}
-	if found == 0 {
+	if pairs == 0 {
 		return nil
 	}
 	return []Warning{warn(CodeMemoryWithKVEqual, "memory used once the KV cache is there differs by %s at most between arms; without the cache it is up to %s: the cache takes what is left",
@@ -130,8 +130,7 @@ func (c *comparing) firstEverywhere() []Warning {
 // memoryDiffers says whether a finding of a pair is one of memory.
 func memoryDiffers(p Pair) bool {
 	return slices.ContainsFunc(p.Metrics, func(m Metrics) bool {
-		found := m.Verdict == Better || m.Verdict == Worse || m.Verdict == Different
-		return found && m.Unit == string(UnitBytes)
+		return found(m.Verdict) && m.Unit == string(UnitBytes)
 	})
 }
 
@@ -221,18 +220,24 @@ func (c *comparing) workloadUnknown() []Warning {
 	return []Warning{warn(CodeWorkloadUnknown, "%s of %d have no workload_sha256: that they did the same work is taken on trust", Runs(n), len(c.runs))}
 }
 
-// metricUnknown tells of figures that the table does not have.
+// metricUnknown tells of figures that the table does not have, and of those that are none.
 func (c *comparing) metricUnknown() []Warning {
-	unknown := map[string]bool{}
+	unknown, unusable := map[string]bool{}, map[string]bool{}
 	for _, r := range c.runs {
-		for name := range r.Metrics {
+		for name, v := range r.Metrics {
 			if _, known := FindMetric(name); !known {
 				unknown[name] = true
+			} else if !usable(v) {
+				unusable[name+" of "+r.ID] = true
 			}
 		}
 	}
-	if len(unknown) == 0 {
-		return nil
+	var all []Warning
+	if len(unknown) > 0 {
+		all = append(all, warn(CodeMetricUnknown, "not compared, since nothing says which way is better: %s", some(sortedKeys(unknown))))
 	}
-	return []Warning{warn(CodeMetricUnknown, "not compared, since nothing says which way is better: %s", some(sortedKeys(unknown)))}
+	if len(unusable) > 0 {
+		all = append(all, warn(CodeValueUnusable, "left out, since it cannot be a figure of a run: %s", some(sortedKeys(unusable))))
+	}
+	return all
 }

@@ -31,7 +31,7 @@ func kvModelOf(runs []*Run) *KVModel {
 
 func kvPoints(runs []*Run, of func(KV) *float64) (x, capacity []float64) {
 	for _, r := range runs {
-		if v, kv := of(r.KV), r.KV.CapacityBytes; v != nil && kv != nil && !math.IsNaN(*v+*kv) && !math.IsInf(*v+*kv, 0) {
+		if v, kv := of(r.KV), r.KV.CapacityBytes; v != nil && kv != nil && usable(*v) && usable(*kv) {
 			x, capacity = append(x, *v), append(capacity, *kv)
 		}
 	}
@@ -50,7 +50,7 @@ func fitKV(of string, x, capacity []float64) *KVModel {
 		m.Fraction = dot(x, capacity) / dot(x, x)
 	} else {
 		slope, intercept := line(x, capacity)
-		if slope >= 0 {
+		if !(slope < 0) {
 			return nil
 		}
 		m.Fraction, m.TotalBytes = -slope, intercept/-slope
@@ -58,6 +58,9 @@ func fitKV(of string, x, capacity []float64) *KVModel {
 	}
 	for i := range x {
 		m.ResidualBytes = max(m.ResidualBytes, math.Abs(capacity[i]-at(x[i])))
+	}
+	if finite(m.Fraction) == nil || finite(m.TotalBytes) == nil || finite(m.ResidualBytes) == nil {
+		return nil // of values so near to each other that a line cannot be told
 	}
 	m.Explained = m.ResidualBytes <= tinyResidual*(slices.Max(capacity)-slices.Min(capacity))
 	return &m

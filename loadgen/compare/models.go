@@ -2,6 +2,7 @@ package compare
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -38,33 +39,49 @@ type likeness struct {
 	largestT float64 // size of the largest t of any two models
 }
 
-// likeModels compares every two models of an arm. Models that are known to answer differently are not in
-// doubt.
+// likeModels compares every two models of an arm that were asked the same. Models that are known to answer
+// differently are not in doubt.
 func (c *comparing) likeModels(k key, m Metric, name string) (likeness, bool) {
-	by := map[string][]*Run{}
-	for _, r := range c.valid() {
-		if _, known := r.metric(k); known && r.Label(c.options.By) == name && r.Label(labelModel) != "" {
-			by[r.Label(labelModel)] = append(by[r.Label(labelModel)], r)
-		}
-	}
-	models := sortedKeys(by)
-	if len(models) < 2 || c.options.By == labelModel {
+	if c.options.By == labelModel {
 		return likeness{}, false
 	}
-	like := likeness{models: len(models)}
-	for i, a := range models {
-		for _, b := range models[i+1:] {
-			if proveApart(by[a], by[b]) {
-				return likeness{}, false
+	like := likeness{}
+	for _, by := range c.modelsAskedAlike(k, name) {
+		models := sortedKeys(by)
+		like.models = max(like.models, len(models))
+		for i, a := range models {
+			for _, b := range models[i+1:] {
+				t, equivalent := equal(k, m, c.options.margin(m), by[a], by[b])
+				if !equivalent || proveApart(by[a], by[b]) {
+					return likeness{}, false
+				}
+				like.largestT = max(like.largestT, math.Abs(t))
 			}
-			t, equivalent := equal(k, m, c.options.margin(m), by[a], by[b])
-			if !equivalent {
-				return likeness{}, false
-			}
-			like.largestT = max(like.largestT, math.Abs(t))
 		}
 	}
-	return like, true
+	return like, like.models > 1
+}
+
+// modelsAskedAlike are the runs of an arm by model, for each scenario and what else --within tells apart.
+func (c *comparing) modelsAskedAlike(k key, name string) map[string]map[string][]*Run {
+	groups := map[string]map[string][]*Run{}
+	for _, cell := range c.cells {
+		for _, r := range cell.arm(name).valid {
+			model := r.Label(labelModel)
+			if _, known := r.metric(k); !known || model == "" {
+				continue
+			}
+			asked := map[string]string{"scenario": r.Scenario}
+			maps.Copy(asked, cell.within)
+			delete(asked, labelModel)
+			group := Cell(asked)
+			if groups[group] == nil {
+				groups[group] = map[string][]*Run{}
+			}
+			groups[group][model] = append(groups[group][model], r)
+		}
+	}
+	return groups
 }
 
 const labelModel = "model"

@@ -49,9 +49,9 @@ func (r *row) setDifference() {
 	r.out.Difference = &difference
 	switch {
 	case r.tested && r.log:
-		r.out.Ratio = pointer(math.Exp(r.test.Difference))
+		r.out.Ratio = finite(math.Exp(r.test.Difference))
 	case r.meanA > 0:
-		r.out.Ratio = pointer(meanB / r.meanA)
+		r.out.Ratio = finite(meanB / r.meanA)
 	}
 }
 

@@ -4,7 +4,7 @@ import "slices"
 
 // stratum sets every arm of a cell against the baseline.
 func (c *comparing) stratum(cell *cell) Stratum {
-	valid := slices.DeleteFunc(slices.Clone(cell.runs), func(r *Run) bool { return !r.Valid })
+	valid := validOf(cell.runs)
 	s := Stratum{
 		Within: cell.within, Arms: map[string]Arm{}, Pairs: []Pair{},
 		Order: orderOf(valid, c.options.By), KVModel: kvModelOf(valid), Warnings: []Warning{},
@@ -56,7 +56,7 @@ func commonScenario(runs []*Run) string {
 
 func armOf(a *arm, order Order, primary key) Arm {
 	drift := ""
-	if m, known := FindMetric(primary.name); known && driftOf(a.sample(primary)).Significant {
+	if m, known := FindMetric(primary.name); known && a.drift(primary).Significant {
 		drift = m.Title
 	}
 	out := Arm{Runs: []RunRef{}, Metrics: seriesOf(a)}
@@ -95,7 +95,7 @@ func (c *comparing) pair(cell *cell, a, b *arm, primary key) Pair {
 	}
 	verdicts(rows, c.options)
 	for _, r := range rows {
-		r.out.Confounded = r.confounded(p.Order.Kind)
+		r.out.Confounded = found(r.out.Verdict) && (p.Order.Kind == OrderBlocked || a.drift(r.key).Significant || b.drift(r.key).Significant)
 		r.out.Notes = r.notes
 		p.Metrics = append(p.Metrics, r.out)
 	}
@@ -122,12 +122,6 @@ func begins(blocks []block) func(*Run) bool {
 	}
 }
 
-// confounded says whether what is found could as well be a thing of time: the arms ran one after the
-// other, or one of them drifts.
-func (r *row) confounded(order string) bool {
-	switch r.out.Verdict {
-	case Better, Worse, Different:
-		return order == OrderBlocked || driftOf(r.a).Significant || driftOf(r.b).Significant
-	}
-	return false
-}
+// found says whether a verdict is a finding. One that is found could as well be a thing of time where the
+// arms ran one after the other, or one of them drifts.
+func found(v Verdict) bool { return v == Better || v == Worse || v == Different }

@@ -22,6 +22,7 @@ const (
 	CodeArmMissing        = "arm_missing"
 	CodeLabelMissing      = "label_missing"
 	CodeMetricUnknown     = "metric_unknown"
+	CodeValueUnusable     = "value_unusable"
 	CodeSourcesDiffer     = "sources_differ"
 
 	CodeKVExplained       = "kv_explained"
@@ -71,7 +72,7 @@ func (c *comparing) stratumWarnings(cell *cell, s Stratum) []Warning {
 		all = append(all, c.repeated(cell, a)...)
 		all = append(all, excludedWarning(a)...)
 	}
-	if a, b := unlike(cell.runs); a != nil {
+	if a, b := unlike(validOf(cell.runs)); a != nil {
 		all = append(all, warn(CodeWorkloadDifferent, "%s and %s did different work: what differs may be that", a.ID, b.ID))
 	}
 	return all

@@ -1,0 +1,265 @@
+package compare_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/umascope/umascope/loadgen/compare"
+)
+
+// grid has four runs of each arm in each of two models, the larger one half as fast.
+func grid(arms ...string) experiment {
+	var e experiment
+	for i := range 4 {
+		for _, model := range []string{"small", "large"} {
+			for place, arm := range arms {
+				value := (100 + float64(i) + 10*float64(place))
+				if model == "large" {
+					value /= 2
+				}
+				e.run(arm, map[string]float64{compare.OutputTokensPerSecond: value}, func(r *compare.Run) {
+					r.Model, r.WorkloadSHA256 = model, "work of "+model
+				})
+			}
+		}
+	}
+	return e
+}
+
+func TestEveryArmIsHeldAgainstTheBaselineInEveryStratum(t *testing.T) {
+	c := mustCompare(t, grid("native", "shm8", "shm32").runs, compare.Options{Within: []string{"model"}, Baseline: "shm8"})
+	if want := []string{"shm8", "native", "shm32"}; !slices.Equal(c.Arms, want) || c.Baseline != "shm8" {
+		t.Errorf("arms %v", c.Arms)
+	}
+	if len(c.Strata) != 2 || c.Strata[0].Within["model"] != "large" || c.Strata[1].Within["model"] != "small" {
+		t.Fatalf("strata %v", c.Strata)
+	}
+	for _, s := range c.Strata {
+		var pairs []string
+		for _, p := range s.Pairs {
+			pairs = append(pairs, p.A+"/"+p.B)
+		}
+		if !slices.Equal(pairs, []string{"shm8/native", "shm8/shm32"}) {
+			t.Errorf("pairs %v", pairs)
+		}
+	}
+	m := c.Strata[0].Pairs[1].Metrics[0]
+	if m.A.N != 4 || *m.A.Mean != 55.75 || *m.B.Mean != 60.75 || *m.Difference != 5 {
+		t.Errorf("%v runs of %v against %v", m.A.N, *m.A.Mean, *m.B.Mean)
+	}
+}
+
+func TestWithoutABaselineItIsTheArmThatBegan(t *testing.T) {
+	if c := mustCompare(t, grid("native", "container").runs, compare.Options{Within: []string{"model"}}); c.Baseline != "native" {
+		t.Errorf("baseline %s", c.Baseline)
+	}
+}
+
+func TestStrataOfNumbersComeBySize(t *testing.T) {
+	var e experiment
+	for _, concurrency := range []string{"16", "4", "128"} {
+		for _, arm := range order("abba") {
+			e.run(arm, map[string]float64{compare.OutputTokensPerSecond: 100 + float64(len(e.runs))}, func(r *compare.Run) { r.Labels["concurrency"] = concurrency })
+		}
+	}
+	var got []string
+	for _, s := range mustCompare(t, e.runs, compare.Options{Within: []string{"concurrency"}}).Strata {
+		got = append(got, s.Within["concurrency"])
+	}
+	if !slices.Equal(got, []string{"4", "16", "128"}) {
+		t.Errorf("strata %v", got)
+	}
+}
+
+func TestWhatCannotBeComparedIsSaidInOneLine(t *testing.T) {
+	ok := compare.Options{By: "arm", Within: []string{"model"}}
+	for name, c := range map[string]struct {
+		change  func(*experiment)
+		options func(*compare.Options)
+		want    []string
+	}{
+		"no label":           {options: func(o *compare.Options) { o.By = "kv" }, want: []string{"--by", `"kv"`, "arm, model, scenario"}},
+		"no label within":    {options: func(o *compare.Options) { o.Within = []string{"kv"} }, want: []string{"--within", `"kv"`, "arm, model, scenario"}},
+		"by and within":      {options: func(o *compare.Options) { o.Within = []string{"arm"} }, want: []string{"--within arm"}},
+		"within twice":       {options: func(o *compare.Options) { o.Within = []string{"model", "model"} }, want: []string{"model", "twice"}},
+		"no by":              {options: func(o *compare.Options) { o.By = "" }, want: []string{"--by"}},
+		"unknown baseline":   {options: func(o *compare.Options) { o.Baseline = "docker" }, want: []string{"--baseline", `"docker"`, "container, native"}},
+		"unknown metric":     {options: func(o *compare.Options) { o.Margins = map[string]compare.Margin{"memory_peak_bytes": {Value: 1}} }, want: []string{"--margin", `"memory_peak_bytes"`, "memory_used_peak_bytes"}},
+		"margin of nothing":  {options: func(o *compare.Options) { o.Margins = map[string]compare.Margin{compare.KVCapacity: {}} }, want: []string{"--margin", compare.KVCapacity}},
+		"unknown primary":    {options: func(o *compare.Options) { o.Primary = "ttft" }, want: []string{"--primary", `"ttft"`, "near it are"}},
+		"primary not there":  {options: func(o *compare.Options) { o.Primary = compare.KVCapacity }, want: []string{"--primary", compare.KVCapacity}},
+		"no runs":            {change: func(e *experiment) { e.runs = nil }, want: []string{"no finished run"}},
+		"one arm":            {change: func(e *experiment) { each(e, func(r *compare.Run) { r.Labels["arm"] = "native" }) }, want: []string{"--by arm", `"native"`, "nothing to compare"}},
+		"two runs of one id": {change: func(e *experiment) { e.runs[5].ID = "run001" }, want: []string{"runs/run001", "runs/run006", `"run001"`}},
+		"different work":     {change: func(e *experiment) { e.runs[5].WorkloadSHA256 = "0123456789abcdef" }, want: []string{"run006", "0123456789ab)", "--within", "--allow-different-workload", "model"}},
+		"nothing in common": {change: func(e *experiment) {
+			each(e, func(r *compare.Run) {
+				if r.Labels["arm"] == "native" {
+					r.Metrics = map[string]float64{compare.KVCapacity: 1}
+				}
+			})
+		}, want: []string{"no metric in common", "native has " + compare.KVCapacity, "container has " + compare.OutputTokensPerSecond}},
+		"no valid run of an arm": {change: func(e *experiment) {
+			each(e, func(r *compare.Run) { r.Valid = r.Labels["arm"] == "native" })
+		}, want: []string{"container has no valid run"}},
+		"no run has all labels": {change: func(e *experiment) {
+			each(e, func(r *compare.Run) {
+				if r.Labels["arm"] == "native" {
+					r.Model = ""
+				} else {
+					r.Labels = nil
+				}
+			})
+		}, want: []string{"arm, model"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e, o := grid("native", "container"), ok
+			if c.change != nil {
+				c.change(&e)
+			}
+			if c.options != nil {
+				c.options(&o)
+			}
+			_, err := compare.Compare(e.runs, o)
+			if err == nil {
+				t.Fatal("it was compared")
+			}
+			for _, want := range c.want {
+				if !strings.Contains(err.Error(), want) {
+					t.Errorf("%q does not say %q", err, want)
+				}
+			}
+			if strings.Contains(err.Error(), "\n") {
+				t.Errorf("%q has more than a line", err)
+			}
+		})
+	}
+}
+
+func each(e *experiment, change func(*compare.Run)) {
+	for i := range e.runs {
+		change(&e.runs[i])
+	}
+}
+
+func TestDifferentWorkIsComparedIfThatIsWanted(t *testing.T) {
+	e := grid("native", "container")
+	c := mustCompare(t, e.runs, compare.Options{AllowDifferentWorkload: true})
+	if told := codes(c)[compare.CodeWorkloadDifferent]; len(c.Strata) != 1 || len(told) != 1 || !strings.Contains(told[0], "run001") {
+		t.Errorf("told %q", told)
+	}
+	// What is invalid enters no figure, so its work does not matter.
+	e.runs[1].WorkloadSHA256, e.runs[1].Valid = "another", false
+	if _, err := compare.Compare(e.runs, compare.Options{By: "arm", Within: []string{"model"}}); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestARunWithoutTheLabelIsLeftOutAndToldOf(t *testing.T) {
+	e := grid("native", "container")
+	delete(e.runs[3].Labels, "arm")
+	c := mustCompare(t, e.runs, compare.Options{Within: []string{"model"}})
+	if told := codes(c)[compare.CodeLabelMissing]; len(told) != 1 || !strings.Contains(told[0], "run004") || !strings.Contains(told[0], `"arm"`) {
+		t.Errorf("told %q", told)
+	}
+}
+
+func TestWhatIsInvalidEntersNoFigure(t *testing.T) {
+	e := grid("native", "container")
+	for i := range e.runs {
+		if e.runs[i].ID == "run001" {
+			e.runs[i].Valid, e.runs[i].InvalidReasons = false, []string{"client_lag"}
+			e.runs[i].Metrics[compare.OutputTokensPerSecond] = 1e9
+		}
+	}
+	c := mustCompare(t, e.runs, compare.Options{Within: []string{"model"}})
+	s := c.Strata[1]
+	if a := s.Arms["native"]; len(a.Runs) != 3 || len(a.Excluded) != 1 || a.Excluded[0].Grade != compare.GradeInvalid || a.Excluded[0].Why[0] != "client_lag" {
+		t.Errorf("%+v", a)
+	}
+	if m := s.Pairs[0].Metrics[0]; m.A.N != 3 || *m.A.Max > 1000 {
+		t.Errorf("%+v", m.A)
+	}
+	if told := codes(c)[compare.CodeInvalidExcluded]; len(told) != 1 || !strings.Contains(told[0], "run001 (client_lag)") {
+		t.Errorf("told %q", told)
+	}
+}
+
+func TestAStratumWithoutAnArmIsToldOf(t *testing.T) {
+	e := grid("native", "container")
+	e.runs = slices.DeleteFunc(e.runs, func(r compare.Run) bool { return r.Model == "large" && r.Labels["arm"] == "container" })
+	c := mustCompare(t, e.runs, compare.Options{Within: []string{"model"}})
+	if len(c.Strata) != 2 || len(c.Strata[0].Pairs) != 0 || len(c.Strata[1].Pairs) != 1 || codes(c)[compare.CodeArmMissing] == nil {
+		t.Errorf("%v", codes(c))
+	}
+}
+
+// Figures of different source never share a row.
+func TestAnEnginesWordAndAMeasurementAreApart(t *testing.T) {
+	said := func(r *compare.Run) { r.EngineReported = []string{compare.MemoryExcludingKV} }
+	var e experiment
+	for i, arm := range order("abbaabba") {
+		metrics := map[string]float64{compare.OutputTokensPerSecond: 100 + float64(i), compare.MemoryExcludingKV: 1 << 36, compare.KVCapacity: 1 << 35}
+		if arm == "a" {
+			e.run(arm, metrics)
+		} else {
+			e.run(arm, metrics, said)
+		}
+	}
+	c := mustCompare(t, e.runs, compare.Options{})
+	for _, m := range c.Strata[0].Pairs[0].Metrics {
+		if m.Name == compare.MemoryExcludingKV || m.Name == compare.MemoryWithKV {
+			t.Errorf("%s has a row of two sources", m.Name)
+		}
+	}
+	if told := codes(c)[compare.CodeSourcesDiffer]; len(told) != 2 || !strings.Contains(told[0], "measured in a and the engine's own word in b") {
+		t.Errorf("told %q", told)
+	}
+	for i := range e.runs {
+		said(&e.runs[i])
+	}
+	c = mustCompare(t, e.runs, compare.Options{})
+	if m := metricOf(t, c, compare.MemoryWithKV); !m.EngineReported || *m.A.Mean != 1<<36+1<<35 {
+		t.Errorf("%+v", m)
+	}
+	if codes(c)[compare.CodeEngineReported] == nil {
+		t.Error("nobody says that it is the engine's word")
+	}
+}
+
+// The order in which folders are found is none of the experiment.
+func TestTheOrderOfTheInputDoesNotMatter(t *testing.T) {
+	e := grid("native", "shm8", "shm32")
+	write := func(runs []compare.Run) string {
+		text, err := json.Marshal(mustCompare(t, runs, compare.Options{Within: []string{"model"}}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	want := write(e.runs)
+	random := rand.New(rand.NewPCG(1, 2))
+	for range 5 {
+		random.Shuffle(len(e.runs), func(i, j int) { e.runs[i], e.runs[j] = e.runs[j], e.runs[i] })
+		if write(e.runs) != want {
+			t.Fatal("another order of the same runs is another comparison")
+		}
+	}
+}
+
+func TestTheRunsThatAreGivenStayAsTheyAre(t *testing.T) {
+	e := grid("native", "container")
+	for i := range e.runs {
+		e.runs[i].Metrics[compare.MemoryExcludingKV], e.runs[i].Metrics[compare.KVCapacity] = 1<<36, 1<<35
+		e.runs[i].EngineReported = []string{compare.MemoryExcludingKV}
+	}
+	before := fmt.Sprintf("%+v", e.runs)
+	mustCompare(t, e.runs, compare.Options{Within: []string{"model"}})
+	if after := fmt.Sprintf("%+v", e.runs); after != before {
+		t.Error("comparing changes what is compared")
+	}
+}

@@ -1,0 +1,219 @@
+package compare_test
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/umascope/umascope/loadgen/compare"
+)
+
+func TestAnOrderIsToldByItsSequence(t *testing.T) {
+	for sequence, want := range map[string]string{
+		"ab":               compare.OrderSingle,
+		"aaabbb":           compare.OrderBlocked,
+		"aab":              compare.OrderBlocked,
+		"abba":             compare.OrderABBA,
+		"abbaabba":         compare.OrderABBA,
+		"abbaab":           compare.OrderABBA, // the last round was cut off
+		"abab":             compare.OrderAlternating,
+		"abaabbab":         compare.OrderRandom,
+		"aaaaabbbbbaaaaab": compare.OrderBlocked, // chance changes arms more often
+		"aaabbbaaabbb":     compare.OrderRandom,
+		"abccba":           compare.OrderABBA,
+		"abcabc":           compare.OrderAlternating,
+		"aabbcc":           compare.OrderBlocked,
+		"abc":              compare.OrderSingle,
+	} {
+		var e experiment
+		e.throughput(order(sequence), map[string][]float64{"a": noise, "b": noise, "c": noise})
+		c := mustCompare(t, e.runs, compare.Options{})
+		if got := c.Strata[0].Order; got.Kind != want || strings.Join(got.Sequence, "") != sequence {
+			t.Errorf("%s is %s by %v, want %s", sequence, got.Kind, got.Sequence, want)
+		}
+	}
+}
+
+func TestAStartThatIsNotKnownIsNoOrder(t *testing.T) {
+	var e experiment
+	e.throughput(order("aaaabbbb"), map[string][]float64{"a": shifted(0, 1), "b": shifted(9, 1)})
+	e.runs[2].StartedAt = time.Time{}
+	c := mustCompare(t, e.runs, compare.Options{})
+	s := c.Strata[0]
+	if s.Order.Kind != compare.OrderUnknown || codes(c)[compare.CodeOrderUnknown] == nil {
+		t.Errorf("order %s, warnings %v", s.Order.Kind, codes(c))
+	}
+	for _, series := range s.Arms["a"].Metrics {
+		if series.Drift.Spearman != nil || series.Drift.Significant {
+			t.Errorf("%s drifts by %v with times that are not known", series.Name, *series.Drift.Spearman)
+		}
+	}
+}
+
+func TestBlocksAndDriftConfoundAFinding(t *testing.T) {
+	falling := []float64{110, 109, 108, 107, 106, 105}
+	level := []float64{100.2, 99.9, 100.1, 99.8, 100, 100.15}
+	for name, c := range map[string]struct {
+		order      string
+		b          []float64
+		confounded bool
+	}{
+		"in blocks":                 {"aaaaaabbbbbb", []float64{110.2, 109.9, 110.1, 109.8, 110, 110.15}, true},
+		"forth and back":            {"abbaabbaabba", []float64{110.2, 109.9, 110.1, 109.8, 110, 110.15}, false},
+		"forth and back, one falls": {"abbaabbaabba", falling, true},
+	} {
+		var e experiment
+		e.throughput(order(c.order), map[string][]float64{"a": level, "b": c.b})
+		got := mustCompare(t, e.runs, compare.Options{})
+		if m := metricOf(t, got, compare.OutputTokensPerSecond); m.Verdict != compare.Better || m.Confounded != c.confounded {
+			t.Errorf("%s: %s, confounded %v", name, m.Verdict, m.Confounded)
+		}
+		if _, told := codes(got)[compare.CodeDrift]; told != slices.Equal(c.b, falling) {
+			t.Errorf("%s: drift told: %v", name, told)
+		}
+	}
+}
+
+// What is no finding is not confounded.
+func TestWhatIsEquivalentIsNotConfounded(t *testing.T) {
+	var e experiment
+	e.throughput(order("aaaabbbb"), map[string][]float64{"a": shifted(0, 0.1), "b": shifted(0.1, 0.1)})
+	if m := metricOf(t, mustCompare(t, e.runs, compare.Options{}), compare.OutputTokensPerSecond); m.Verdict != compare.Equivalent || m.Confounded {
+		t.Errorf("%s, confounded %v", m.Verdict, m.Confounded)
+	}
+}
+
+func TestDriftHasItsCorrelationAndWhatTheRunsAreWorth(t *testing.T) {
+	var e experiment
+	e.throughput(order("aaaaaab"), map[string][]float64{"a": {110, 108, 109, 106, 104, 103}, "b": {100}})
+	d := mustCompare(t, e.runs, compare.Options{}).Strata[0].Arms["a"].Metrics[0].Drift
+	// 6 (d^2) of ranks 6 4 5 3 2 1 against 1..6: sum d^2 = 25+4+4+1+9+25 = 68; 1 - 6*68/210 = -0.942857
+	if math.Abs(*d.Spearman+0.942857) > 1e-6 || !d.Significant || d.HighestAt != 1 || d.LowestAt != 6 {
+		t.Errorf("Spearman %v, significant %v, highest %d, lowest %d", *d.Spearman, d.Significant, d.HighestAt, d.LowestAt)
+	}
+	if *d.Lag1 <= 0 || *d.EffectiveN >= 6 {
+		t.Errorf("lag-1 %v, effective n %v", *d.Lag1, *d.EffectiveN)
+	}
+}
+
+// Each block of b begins high and falls, as reclaimable memory does after another engine used it.
+func carryOver(blocks int) experiment {
+	var e experiment
+	for block := range blocks {
+		for i := range 4 {
+			e.run("a", map[string]float64{compare.MemoryExcludingKV: (70 + 0.1*float64((i+block)%4)) * (1 << 30)})
+		}
+		for i := range 4 {
+			carried := 12 * math.Exp(-1.5*float64(i))
+			e.run("b", map[string]float64{compare.MemoryExcludingKV: (80 + carried + 0.1*float64((i+2*block)%4)) * (1 << 30)})
+		}
+	}
+	return e
+}
+
+func TestTheFirstRunAfterAChangeOfArmsIsSetAgainstTheRest(t *testing.T) {
+	c := mustCompare(t, carryOver(3).runs, compare.Options{})
+	var found compare.AfterSwitch
+	for _, s := range c.Strata[0].Pairs[0].Order.AfterSwitch {
+		if s.Arm == "b" && s.Metric == compare.MemoryExcludingKV {
+			found = s
+		}
+	}
+	if found.N != 3 || found.Extreme != "highest" || !found.Stands || found.First < found.Rest+8*(1<<30) {
+		t.Errorf("%+v", found)
+	}
+	if told := codes(c)[compare.CodeFirstAfterSwitch]; len(told) == 0 || !strings.Contains(strings.Join(told, "\n"), "b after a change of arms") {
+		t.Errorf("told: %q", told)
+	}
+}
+
+func TestFirstRunsThatAreHighestInEveryBlockAreNoChance(t *testing.T) {
+	// In each of several strata b is one block after a, and begins with its highest run: by chance one
+	// in four each.
+	strata := func(n int, change func(i int) float64) experiment {
+		var all experiment
+		for stratum := range n {
+			for block := range 2 {
+				for i := range 4 {
+					value := 70 + 0.1*float64((i*3+stratum)%4)
+					if block == 1 {
+						value = 80 + change(i) + 0.1*float64((i*3+stratum)%4)
+					}
+					all.run([]string{"a", "b"}[block], map[string]float64{compare.MemoryExcludingKV: value * (1 << 30)},
+						func(r *compare.Run) { r.Model = fmt.Sprintf("model%d", stratum) })
+				}
+			}
+		}
+		return all
+	}
+	falling := func(i int) float64 { return 12 * math.Exp(-1.5*float64(i)) }
+	within := compare.Options{Within: []string{"model"}}
+	for n, want := range map[int]bool{2: false, 4: true} { // 2 x 4^-2, 2 x 4^-4
+		c := mustCompare(t, strata(n, falling).runs, within)
+		var told []string
+		for _, w := range c.Warnings {
+			if w.Code == compare.CodeFirstAfterSwitch {
+				told = append(told, w.Text)
+			}
+		}
+		if (len(told) == 1) != want {
+			t.Errorf("%d strata: %q", n, told)
+		}
+		if want && !strings.Contains(told[0], "of b ") || want && !strings.Contains(told[0], "highest memory excluding the KV cache in 4 of 4 blocks") {
+			t.Errorf("%q", told)
+		}
+	}
+	c := mustCompare(t, strata(4, func(int) float64 { return 0 }).runs, within)
+	for _, w := range c.Warnings {
+		if w.Code == compare.CodeFirstAfterSwitch {
+			t.Errorf("without any carry-over: %s", w.Text)
+		}
+	}
+}
+
+func TestTheHalvesOfPairsShowWhetherOrderMatters(t *testing.T) {
+	for name, c := range map[string]struct {
+		late    float64 // what the second run of a pair has more
+		suspect bool
+	}{"it does": {5, true}, "it does not": {0, false}} {
+		var e experiment
+		for i, letter := range "abbaabbaabbaabba" {
+			value := 100 + 0.2*float64((i*7)%5)
+			if letter == 'b' {
+				value += 10
+			}
+			if i%2 == 1 {
+				value += c.late
+			}
+			e.run(string(letter), map[string]float64{compare.OutputTokensPerSecond: value}, func(r *compare.Run) { r.Pair = fmt.Sprint("p", i/2) })
+		}
+		got := mustCompare(t, e.runs, compare.Options{})
+		halves := got.Strata[0].Pairs[0].Order.Halves
+		if len(halves) != 1 || halves[0].Suspect != c.suspect || halves[0].P == nil {
+			t.Fatalf("%s: %+v", name, halves)
+		}
+		if c.suspect && *halves[0].AB-*halves[0].BA < 8 {
+			t.Errorf("a first: %v, b first: %v", *halves[0].AB, *halves[0].BA)
+		}
+		if _, told := codes(got)[compare.CodeOrderEffect]; told != c.suspect {
+			t.Errorf("%s: told %v", name, told)
+		}
+	}
+}
+
+// An invalid run leaves its traces in the machine: what comes after it is not the first after a change.
+func TestAnInvalidRunComesBetween(t *testing.T) {
+	var e experiment
+	e.throughput(order("aaabbbb"), map[string][]float64{"a": noise, "b": {130, 110, 110.2, 110.1}})
+	e.runs[3].Valid = false
+	c := mustCompare(t, e.runs, compare.Options{})
+	if after := c.Strata[0].Pairs[0].Order.AfterSwitch; len(after) != 0 {
+		t.Errorf("%+v", after)
+	}
+	if len(c.Strata[0].Arms["b"].Excluded) != 1 || metricOf(t, c, compare.OutputTokensPerSecond).B.N != 3 {
+		t.Error("an invalid run enters a figure")
+	}
+}
