@@ -1,0 +1,97 @@
+package chart
+
+import (
+	"fmt"
+	"io"
+	"strings"
+)
+
+// Sizes of what stands around a figure in a file of its own.
+const (
+	svgEdge   = 12 // around everything
+	svgTitle  = 26
+	svgLine   = 17
+	svgSwatch = 11
+)
+
+// svgText is a figure as a file: what the page says around it in words is part of the picture.
+const svgText = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {{.Width}} {{.Height}}" role="img" aria-label="{{.Figure.Desk.Label}}">
+<title>{{.Figure.Title}}</title>
+{{template "style"}}
+<style>
+svg { font: 12px system-ui, sans-serif; }
+svg .head { font-size: 15px; font-weight: 600; fill: var(--ink); }
+.ground { fill: var(--ground); }
+</style>
+{{template "hatch"}}
+<rect class="ground" width="{{.Width}}" height="{{.Height}}"></rect>
+<text class="head" x="{{.Edge}}" y="{{.Edge}}" dy="12">{{.Figure.Title}}</text>
+{{range .Legend}}<rect class="{{.Class}}" x="{{.X}}" y="{{.SwatchY}}" width="{{.Size}}" height="{{.Size}}"></rect><text x="{{.TextX}}" y="{{.Y}}">{{.Text}}</text>
+{{end}}<svg x="{{.Edge}}" y="{{.Top}}" style="width:{{.Figure.Desk.Width}}px;height:{{.Figure.Desk.Height}}px">{{template "chart" .Figure.Desk}}</svg>
+{{range .Caption}}<text x="{{$.Edge}}" y="{{.Y}}">{{.Text}}</text>
+{{end}}</svg>
+`
+
+// svgPage is a figure as svgText reads it.
+type svgPage struct {
+	Figure             Figure
+	Width, Height, Top float64
+	Edge               int
+	Legend             []svgLegend
+	Caption            []svgWords
+}
+
+type svgLegend struct {
+	LegendItem
+	X, Y, TextX, SwatchY, Size float64
+}
+
+type svgWords struct {
+	Y    float64
+	Text string
+}
+
+// WriteSVG writes a figure as a file of its own, in the size of a desk, with its title, legend and caption.
+// Style is that of the classes that pages have beside those of all.
+func WriteSVG(w io.Writer, f Figure, style string) error {
+	if f.Desk == nil {
+		return fmt.Errorf("%s: it is not drawn", f.Title)
+	}
+	p := svgPage{Figure: f, Width: f.Desk.Width + 2*svgEdge, Edge: svgEdge, Top: svgEdge + svgTitle}
+	x, y := float64(svgEdge), p.Top+svgSwatch
+	for _, item := range f.Legend {
+		wide := svgSwatch + 6 + LetterWidth*float64(len([]rune(item.Text)))
+		if x > svgEdge && x+wide > p.Width-svgEdge {
+			x, y = svgEdge, y+svgLine
+		}
+		p.Legend = append(p.Legend, svgLegend{item, x, y, x + svgSwatch + 5, y - svgSwatch + 1, svgSwatch})
+		x += wide + 14
+		p.Top = y + 8
+	}
+	y = p.Top + f.Desk.Height
+	for _, line := range wrap(f.Caption, int((p.Width-2*svgEdge)/LetterWidth)) {
+		y += svgLine
+		p.Caption = append(p.Caption, svgWords{y, line})
+	}
+	p.Height = y + svgEdge
+	var text strings.Builder
+	if err := WritePage(&text, strings.Replace(svgText, "<style>", "<style>\n"+style, 1), p); err != nil {
+		return err
+	}
+	_, err := io.WriteString(w, strings.TrimLeft(text.String(), "\n"))
+	return err
+}
+
+// wrap breaks a text into lines of so many characters at most, where a word allows it.
+func wrap(text string, most int) []string {
+	var lines []string
+	for _, word := range strings.Fields(text) {
+		last := len(lines) - 1
+		if last < 0 || len([]rune(lines[last]))+1+len([]rune(word)) > most {
+			lines = append(lines, word)
+			continue
+		}
+		lines[last] += " " + word
+	}
+	return lines
+}
