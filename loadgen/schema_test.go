@@ -19,6 +19,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/umascope/umascope/loadgen/chat"
+	"github.com/umascope/umascope/loadgen/compare"
 	"github.com/umascope/umascope/loadgen/folder"
 	"github.com/umascope/umascope/loadgen/report"
 	"github.com/umascope/umascope/loadgen/server"
@@ -40,18 +41,22 @@ var described = []struct {
 	{"phases", "phases.json", folder.PhasesFile, folder.PhasesSchema, folder.Phases{}},
 	{"sweep", "sweep.json", folder.SweepFile, sweep.Schema, sweep.Result{}},
 	{"check", "What check --json prints", checkOutput, server.CheckSchema, server.Findings{}},
+	{"comparison", "What compare --json prints", compareOutput, compare.Schema, compare.Comparison{}},
 	{"conversations", "A line of conversations.jsonl", folder.ConversationsFile, "", report.Conversation{}},
 }
 
-// checkOutput stands for what is printed and no file of a run.
-const checkOutput = "check --json"
+// These stand for what is printed and no file of a run.
+const (
+	checkOutput   = "check --json"
+	compareOutput = "compare --json"
+)
 
 func schemaPath(name string) string { return filepath.Join("schema", name+".schema.json") }
 
 // TestSchemasAreThoseOfTheTypes keeps the files in the folder schema equal to the Go types, whose
 // comments are their descriptions; -update writes them.
 func TestSchemasAreThoseOfTheTypes(t *testing.T) {
-	comments := readComments(t, ".", "folder", "server", "chat", "evidence", "extract", "report", "sweep", "telemetry", "schedule", "prompt", "rank")
+	comments := readComments(t, ".", "folder", "server", "chat", "compare", "evidence", "extract", "report", "sweep", "telemetry", "schedule", "prompt", "rank")
 	for _, d := range described {
 		g := generator{comments: comments, definitions: map[string]any{}}
 		document := map[string]any{
@@ -108,7 +113,11 @@ func (g generator) of(t reflect.Type) map[string]any {
 	case reflect.Map:
 		return map[string]any{"type": "object", "additionalProperties": g.of(t.Elem())}
 	case reflect.Slice:
-		return map[string]any{"type": "array", "items": g.of(t.Elem())}
+		items := g.of(t.Elem())
+		if t.Elem().Kind() == reflect.Pointer {
+			items = map[string]any{"anyOf": []any{items, map[string]any{"type": "null"}}}
+		}
+		return map[string]any{"type": "array", "items": items}
 	case reflect.Array:
 		return map[string]any{"type": "array", "items": g.of(t.Elem()), "minItems": t.Len(), "maxItems": t.Len()}
 	case reflect.String:
@@ -287,7 +296,7 @@ func TestTheFilesOfRunsKeepTheirSchemas(t *testing.T) {
 				t.Fatalf("exit %d: %s%s", code, stdout, stderr)
 			}
 			for file, schema := range schemas {
-				if file == checkOutput || file == folder.SweepFile {
+				if slices.Contains([]string{checkOutput, compareOutput, folder.SweepFile}, file) {
 					continue
 				}
 				for _, value := range documents(t, filepath.Join(dir, file)) {
@@ -308,6 +317,7 @@ func TestASchemaRefusesWhatIsNoRun(t *testing.T) {
 		folder.ManifestFile: `[]`,
 		folder.PhasesFile:   `{"schema":"umascope.phases/1","phases":[],"more":1}`,
 		checkOutput:         `{"schema":"umascope.check/1","url":"http://127.0.0.1"}`,
+		compareOutput:       `{"schema":"umascope.comparison/1","by":"arm","baseline":"native","strata":[]}`,
 	} {
 		value, err := jsonschema.UnmarshalJSON(strings.NewReader(text))
 		if err != nil {
