@@ -1,0 +1,231 @@
+package publish
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"regexp"
+	"strings"
+)
+
+// cleaner takes out of the files of runs what is not told.
+type cleaner struct {
+	*scrubber
+	runs  map[string]string // names of runs, by what they were
+	taken map[string]bool
+}
+
+func newCleaner(keep []Kind, known []Identity) *cleaner {
+	return &cleaner{newScrubber(newNames(keep), known), map[string]string{}, map[string]bool{}}
+}
+
+// run is the name of a run; what is left of two different ones stays different.
+func (c *cleaner) run(id string) string {
+	if id == "" {
+		return id
+	}
+	name, known := c.runs[id]
+	if known {
+		return name
+	}
+	name = plainName(c.text(id))
+	for i := 2; c.taken[name]; i++ {
+		name = fmt.Sprintf("%s-%d", plainName(c.text(id)), i)
+	}
+	c.runs[id], c.taken[name] = name, true
+	return name
+}
+
+// plainName may be the name of a folder.
+func plainName(text string) string {
+	name := strings.TrimLeft(regexp.MustCompile(`[^A-Za-z0-9._-]+`).ReplaceAllString(text, "-"), ".")
+	if name == "" {
+		return "run"
+	}
+	return name[:min(len(name), 120)]
+}
+
+// identity is what stands for what says whose machine it was. A path or an identity that is known already
+// by another kind has that name, so that it can be known again.
+func (c *cleaner) identity(kind Kind, v string) string {
+	if known, ok := c.kindOf[strings.ToLower(v)]; ok {
+		return c.name(known, c.asKnown(v))
+	}
+	if v == "/" || everybodys(v) {
+		return v
+	}
+	if c.keep[kind] {
+		return c.text(v)
+	}
+	return c.name(kind, v)
+}
+
+// address is a URL, or HOST:PORT/PATH as a source is called.
+func (c *cleaner) address(v string) string {
+	switch {
+	case v == "" || strings.HasPrefix(v, "/"):
+		return c.identity(KindPath, v)
+	case strings.Contains(v, "://"):
+		return c.url(v)
+	case c.keep[KindAddress]:
+		return c.text(v)
+	}
+	host, _, _ := strings.Cut(v, "/")
+	return c.hostPort(host)
+}
+
+// image is that of a container, without the registry that it came from.
+func (c *cleaner) image(v string) string {
+	parts := imagePattern.FindStringSubmatch(v)
+	if parts == nil || c.keep[KindImage] || sumPattern.MatchString(v) {
+		return sum(c, "", v)
+	}
+	if parts[1] == "" {
+		return c.words(v)
+	}
+	return c.name(KindAddress, parts[1]) + "/" + c.words(parts[2])
+}
+
+// clean is a value of a JSON file after its rules.
+func (c *cleaner) clean(t *table, key string, value any, inherited *rule) (any, bool) {
+	if t == nil {
+		t = &table{}
+	}
+	here := inherited
+	if t.rule != nil {
+		here = t.rule
+	}
+	if t.rule != nil && t.rule.all != nil {
+		return t.rule.all(c, key, value), true
+	}
+	switch v := value.(type) {
+	case map[string]any:
+		return c.object(t, v, here), len(t.children) > 0 || here != nil
+	case []any:
+		kept := make([]any, 0, len(v))
+		for _, element := range v {
+			if clean, ok := c.clean(t, key, element, inherited); ok {
+				kept = append(kept, clean)
+			}
+		}
+		return kept, t.rule != nil || len(t.children) > 0 || here != nil
+	case string:
+		if t.rule == nil || t.rule.text == nil {
+			return nil, false
+		}
+		clean := t.rule.text(c, key, v)
+		return clean, clean != "" || v == ""
+	default:
+		return v, here != nil && here.figures || t.rule != nil
+	}
+}
+
+func (c *cleaner) object(t *table, members map[string]any, here *rule) map[string]any {
+	kept := make(map[string]any, len(members))
+	if here != nil && !here.figures {
+		here = nil
+	}
+	for key, value := range members {
+		child, named := t.children[key]
+		if !named {
+			child = t.children["*"]
+		}
+		clean, ok := c.clean(child, key, value, here)
+		if !ok {
+			continue
+		}
+		if !named {
+			key = c.text(key)
+		}
+		kept[key] = clean
+	}
+	return kept
+}
+
+// foreign is what somebody else's JSON says: its figures, and whether its texts are equal.
+func (c *cleaner) foreign(_ string, value any) any {
+	switch v := value.(type) {
+	case map[string]any:
+		kept := make(map[string]any, len(v))
+		for key, member := range v {
+			kept[c.text(key)] = c.foreign(key, member)
+		}
+		return kept
+	case []any:
+		kept := make([]any, len(v))
+		for i, element := range v {
+			kept[i] = c.foreign("", element)
+		}
+		return kept
+	case string:
+		return c.anything(v)
+	default:
+		return v
+	}
+}
+
+// setting is of a container: its words are the engine's, its paths are the user's.
+func (c *cleaner) setting(_ string, value any) any {
+	switch v := value.(type) {
+	case map[string]any:
+		kept := make(map[string]any, len(v))
+		for key, member := range v {
+			name, _ := c.setting("", key).(string)
+			kept[name] = c.setting(key, member)
+		}
+		return kept
+	case []any:
+		kept := make([]any, len(v))
+		for i, element := range v {
+			kept[i] = c.setting("", element)
+		}
+		return kept
+	case string:
+		if strings.ContainsRune(v, '/') {
+			return c.identity(KindPath, v)
+		}
+		return c.text(v)
+	default:
+		return v
+	}
+}
+
+// anything is a text that may be one: a word or a figure stays what it is if nobody's machine is called so.
+func (c *cleaner) anything(v string) string {
+	if plainFigure.MatchString(v) {
+		return v
+	}
+	return c.identity(KindValue, v)
+}
+
+// json writes a JSON file as its rules leave it.
+func (c *cleaner) json(from io.Reader, to io.Writer, t *table) error {
+	decoder := json.NewDecoder(from)
+	decoder.UseNumber()
+	var value any
+	if err := decoder.Decode(&value); err != nil {
+		return err
+	}
+	clean, _ := c.clean(t, "", value, nil)
+	encoder := json.NewEncoder(to)
+	encoder.SetIndent("", "  ")
+	encoder.SetEscapeHTML(false)
+	return encoder.Encode(clean)
+}
+
+// line is a line of a file of lines.
+func (c *cleaner) line(text []byte, t *table) ([]byte, error) {
+	var out bytes.Buffer
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.UseNumber()
+	var value any
+	if err := decoder.Decode(&value); err != nil {
+		return nil, err
+	}
+	clean, _ := c.clean(t, "", value, nil)
+	encoder := json.NewEncoder(&out)
+	encoder.SetEscapeHTML(false)
+	err := encoder.Encode(clean)
+	return out.Bytes(), err
+}

@@ -1,0 +1,113 @@
+package publish
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"os"
+	"strings"
+
+	"github.com/umascope/umascope/exporter/metric"
+	"github.com/umascope/umascope/loadgen/folder"
+)
+
+// identities are the names of machines, people and containers that the manifest of a run knows: they are
+// looked for in every text, so that a warning does not tell what a member beside it hides.
+func identities(f folder.Folder) ([]Identity, error) {
+	m, err := manifestOf(f)
+	if err != nil {
+		return nil, err
+	}
+	text, err := json.Marshal(m)
+	if err != nil {
+		return nil, err
+	}
+	var all []Identity
+	said := map[string]bool{m.Server.Engine: true, m.Scenario: true, m.Labels[string(metric.LabelArm)]: true}
+	add := func(kind Kind, names ...string) {
+		for _, name := range names {
+			if name != "" && !said[name] {
+				all = append(all, Identity{kind, name})
+			}
+		}
+	}
+	host := func(name string) {
+		add(KindHost, name)
+		// Of spark-1.lab.example the first part is enough to know the machine.
+		if short, _, more := strings.Cut(name, "."); more && !addressLike(name) {
+			add(KindHost, short)
+		}
+	}
+	host(m.Labels[string(metric.LabelHost)])
+	host(m.Client.Hostname)
+	host(hostOf(m.Server.URL))
+	add(KindBoot, m.Client.BootID)
+	for _, machine := range m.Machines {
+		host(machine.Source)
+		host(hostOf(machine.URL))
+		for _, labels := range append(append([]map[string]string{machine.Host}, machine.GPUs...), machine.Drives...) {
+			for name, value := range labels {
+				if strings.Contains(name, "serial") {
+					add(KindSerial, value)
+				}
+			}
+		}
+	}
+	for _, page := range m.Pages {
+		host(hostOf(page.URL))
+	}
+	if m.Ranks != nil {
+		for _, part := range m.Ranks.Parts {
+			host(part.Client.Hostname)
+			host(part.Labels[string(metric.LabelHost)])
+			add(KindBoot, part.Client.BootID)
+		}
+	}
+	if c := m.Container; c != nil {
+		add(KindContainer, c.ID, c.ID[:min(12, len(c.ID))], unusual(c.Name))
+	}
+	if m.Campaign != nil {
+		add(KindBoot, m.Campaign.BootID)
+		for _, process := range m.Campaign.Processes {
+			host(process.Host)
+			add(KindContainer, unusual(process.Container))
+		}
+	}
+	for _, home := range homePattern.FindAllStringSubmatch(string(text), -1) {
+		add(KindUser, home[2])
+	}
+	return all, nil
+}
+
+func manifestOf(f folder.Folder) (folder.Manifest, error) {
+	var m folder.Manifest
+	text, err := os.ReadFile(f.Path(folder.ManifestFile))
+	if err == nil {
+		err = json.Unmarshal(text, &m)
+	}
+	if err != nil {
+		return m, fmt.Errorf("%s: %w", f.Path(folder.ManifestFile), err)
+	}
+	return m, nil
+}
+
+// hostOf is the host of a URL that has a name; addresses are found by their form.
+func hostOf(text string) string {
+	u, err := url.Parse(text)
+	if err != nil || addressLike(u.Hostname()) {
+		return ""
+	}
+	return u.Hostname()
+}
+
+func addressLike(name string) bool {
+	return strings.Contains(name, ":") || ipv4Pattern.MatchString(name)
+}
+
+// unusual is a name that is no word: a container may be called engine, which texts are full of.
+func unusual(name string) string {
+	if strings.ContainsAny(name, "0123456789-_.") {
+		return name
+	}
+	return ""
+}

@@ -1,0 +1,113 @@
+package publish
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/umascope/umascope/exporter/metric"
+)
+
+// kindOfLabel is what the values of labels of series are that say whose machine it was. The other labels of
+// the vocabulary say what was measured; those of nobody's vocabulary may say anything.
+func kindOfLabel() map[metric.Label]Kind {
+	return map[metric.Label]Kind{
+		metric.LabelHost: KindHost, metric.LabelUUID: KindUUID, metric.LabelMIGUUID: KindUUID,
+		metric.LabelContainer: KindContainer, metric.LabelContainerID: KindContainer, metric.LabelPod: KindContainer, metric.LabelPodUID: KindUUID,
+		metric.LabelNamespace: KindValue, metric.LabelCgroup: KindCgroup, metric.LabelParent: KindCgroup, metric.LabelPath: KindPath,
+		metric.LabelAgent: KindValue, metric.LabelSource: KindAddress, metric.LabelImage: KindImage, metric.LabelValue: KindValue,
+	}
+}
+
+// vocabulary are all labels of series that are known.
+func vocabulary() map[string]bool {
+	known := map[string]bool{"__name__": true}
+	for _, definer := range slices.Concat(metric.All(), metric.Foreign()) {
+		for _, label := range definer.Def().Labels {
+			known[string(label)] = true
+		}
+	}
+	return known
+}
+
+// secretName is of labels and settings whose value opens a door.
+var secretName = regexp.MustCompile(`(?i)(?:^|[_.-])(?:api_?key|key|token|secret|password|passwd|auth(?:orization)?|cookie|credentials?)$`)
+
+// label is one that a run was given.
+func (c *cleaner) label(name, value string) string {
+	switch {
+	case name == string(metric.LabelHost):
+		return c.identity(KindHost, value)
+	case slices.Contains([]string{"user", "owner", "operator", "author"}, name):
+		return c.identity(KindUser, value)
+	case secretName.MatchString(name):
+		return ""
+	default:
+		return c.text(value)
+	}
+}
+
+// seriesLabel is one of a series.
+func (c *cleaner) seriesLabel(name, value string) string {
+	kind, named := kindOfLabel()[metric.Label(name)]
+	switch {
+	case strings.Contains(name, "serial"):
+		return c.identity(KindSerial, value)
+	case !named && vocabulary()[name]:
+		return c.text(value)
+	case !named:
+		return c.anything(value)
+	case kind == KindAddress:
+		return c.address(value)
+	case kind == KindImage:
+		return c.image(value)
+	default:
+		return c.identity(kind, value)
+	}
+}
+
+// saidFlags are the flags of runs whose values say what was measured and nothing of whose machine it was,
+// as far as a text may be trusted; those of any other flag are told apart and not told.
+func saidFlags() []string {
+	return []string{
+		"model", "endpoint", "engine", "scenario", "prompts", "input-tokens", "output-tokens", "template", "arrival", "stages", "set", "sampling",
+		"expect", "slo", "validity", "telemetry", "scrape", "label", "extract", "log-level", "over", "search", "rate", "concurrency", "format",
+	}
+}
+
+// flag is one of the command line that made the run.
+func (c *cleaner) flag(name, value string) string {
+	switch {
+	case value == "" || plainFigure.MatchString(value):
+		return value
+	case name == "header" || name == "notify-url" || secretName.MatchString(name):
+		return gone
+	case name == "url":
+		return c.address(value)
+	case name == "run-id":
+		return c.run(value)
+	case name == "container":
+		return c.identity(KindContainer, value)
+	case slices.Contains(saidFlags(), name):
+		return c.text(value)
+	default:
+		return c.anything(value)
+	}
+}
+
+// mounted is what a file system is on: a device, or what another machine lends.
+func (c *cleaner) mounted(_, value string) string {
+	if strings.HasPrefix(value, "/dev/") || !strings.ContainsAny(value, "/:@") {
+		return c.text(value)
+	}
+	return c.identity(KindPath, value)
+}
+
+// mountOption may name folders and machines in its value.
+func (c *cleaner) mountOption(_, value string) string {
+	name, of, has := strings.Cut(value, "=")
+	if !has {
+		return c.text(value)
+	}
+	return c.text(name) + "=" + c.anything(of)
+}

@@ -1,0 +1,124 @@
+package publish
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+
+	"github.com/umascope/umascope/loadgen/chat"
+	"github.com/umascope/umascope/loadgen/folder"
+)
+
+// word is what our own words are made of: states, kinds, names of phases.
+var word = regexp.MustCompile(`^[A-Za-z0-9_.-]{0,64}$`)
+
+// conversations number those of a run: their names may be those of a file that nobody else has.
+type conversations map[string]string
+
+func (c conversations) name(what string) string {
+	if what == "" {
+		return ""
+	}
+	name, known := c[what]
+	if !known {
+		name = fmt.Sprintf("c%d", len(c)+1)
+		c[what] = name
+	}
+	return name
+}
+
+// record is a line of requests.jsonl without what was said: neither the server's words nor its names for
+// requests. Sums of prompts stay, so that it can be seen that two arms were asked the same.
+func (c *cleaner) record(r *chat.Record, of conversations) {
+	r.Run, r.Conversation, r.Session = c.run(r.Run), of.name(r.Conversation), of.name(r.Session)
+	r.Error, r.ServerRequestID = "", ""
+	for _, sum := range []*string{&r.PromptSHA256, &r.PrefixSHA256, &r.ParamsSHA256, &r.OutputSHA256} {
+		if !sumPattern.MatchString(*sum) {
+			*sum = ""
+		}
+	}
+	status := string(r.Status)
+	for _, own := range []*string{&r.Phase, &r.FirstEventType, &r.TokensSource, &r.FinishReason, &status} {
+		*own = c.word(*own)
+	}
+	r.Status = chat.Status(status)
+	if !regexp.MustCompile(`^[a-z]*$`).MatchString(r.ArrivalKinds) {
+		r.ArrivalKinds = ""
+	}
+}
+
+// scheduled is a line of schedule.jsonl.
+func (c *cleaner) scheduled(l *folder.ScheduleLine, of conversations) {
+	l.Phase, l.Conversation = c.word(l.Phase), of.name(l.Conversation)
+	for _, sum := range []*string{&l.PromptSHA256, &l.PrefixSHA256, &l.ParamsSHA256} {
+		if !sumPattern.MatchString(*sum) {
+			*sum = ""
+		}
+	}
+}
+
+// word keeps what is one.
+func (c *cleaner) word(text string) string {
+	if !word.MatchString(text) {
+		return ""
+	}
+	return c.text(text)
+}
+
+// longestLine bounds a line of requests: a hundred thousand arrivals are a few megabytes.
+const longestLine = 256 << 20
+
+// eachLine passes every line on. The last one of a run that was killed may be torn, and is left out.
+func eachLine(from io.Reader, to io.Writer, change func([]byte) ([]byte, error)) error {
+	lines := bufio.NewReaderSize(from, 1<<20)
+	for number := 1; ; number++ {
+		text, err := readLine(lines)
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err == nil {
+			text, err = change(text)
+		}
+		if err == nil {
+			_, err = to.Write(text)
+		}
+		if err != nil {
+			return fmt.Errorf("line %d: %w", number, err)
+		}
+	}
+}
+
+// readLine reads a line with its end; without one it is torn, and the end of the file.
+func readLine(lines *bufio.Reader) ([]byte, error) {
+	var whole []byte
+	for {
+		part, err := lines.ReadSlice('\n')
+		whole = append(whole, part...)
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			return whole, err
+		}
+		if len(whole) > longestLine {
+			return nil, fmt.Errorf("longer than %d MiB", longestLine>>20)
+		}
+	}
+}
+
+// typed changes a line of a known type.
+func typed[T any](change func(*T)) func([]byte) ([]byte, error) {
+	return func(text []byte) ([]byte, error) {
+		var line T
+		if err := json.Unmarshal(text, &line); err != nil {
+			return nil, err
+		}
+		change(&line)
+		var out bytes.Buffer
+		encoder := json.NewEncoder(&out)
+		encoder.SetEscapeHTML(false)
+		err := encoder.Encode(line)
+		return out.Bytes(), err
+	}
+}

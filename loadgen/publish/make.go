@@ -1,0 +1,184 @@
+package publish
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/umascope/umascope/loadgen/compare"
+	"github.com/umascope/umascope/loadgen/exhibit"
+	"github.com/umascope/umascope/loadgen/folder"
+)
+
+// Settings say what a pack is made of, and how.
+type Settings struct {
+	// Out is the folder of the pack. A pack that is there is replaced.
+	Out string
+	// Raw takes nothing out; Keep are the kinds of names that are told although the others are not.
+	Raw  bool
+	Keep []Kind
+	// With are files of the runs that are left out unless they are asked for.
+	With []Extra
+	// Title, Authors and License are for those who cite it.
+	Title   string
+	Authors []string
+	License string
+	// Known are names of this machine and of who works on it.
+	Known []Identity
+	// Compare says what is compared; nothing is where there is one arm only.
+	Compare compare.Options
+	Program folder.Program
+	Now     time.Time
+	// Read reads the runs of folders, as a comparison sees them.
+	Read func(paths []string) ([]compare.Run, error)
+}
+
+// builder makes one pack, in a folder beside the one where it is to be.
+type builder struct {
+	Settings
+	stage string
+	clean *cleaner
+	pack  Pack
+
+	runs       []compare.Run // as the pack has them
+	manifests  []folder.Manifest
+	comparison *compare.Comparison
+	// uncompared says why there is no comparison.
+	uncompared string
+}
+
+// Make makes a pack of the runs of some folders and returns what is in it.
+func Make(ctx context.Context, sources []folder.Folder, s Settings) (Pack, error) {
+	if err := CheckOut(s.Out); err != nil {
+		return Pack{}, err
+	}
+	out := filepath.Clean(s.Out)
+	if err := os.MkdirAll(filepath.Dir(out), 0o755); err != nil {
+		return Pack{}, err
+	}
+	stage, err := os.MkdirTemp(filepath.Dir(out), "."+filepath.Base(out)+".*")
+	if err != nil {
+		return Pack{}, err
+	}
+	b := &builder{Settings: s, stage: stage, pack: Pack{
+		Schema: Schema, Title: s.Title, CreatedAt: s.Now.UTC().Truncate(time.Second), Program: s.Program, Redacted: !s.Raw, Kept: s.Keep, Runs: []string{},
+	}}
+	if err := b.build(ctx, sources); err != nil {
+		return Pack{}, errors.Join(err, os.RemoveAll(stage))
+	}
+	if err := errors.Join(os.Chmod(stage, 0o755), replace(stage, out)); err != nil {
+		return Pack{}, errors.Join(err, os.RemoveAll(stage))
+	}
+	return b.pack, nil
+}
+
+func (b *builder) build(ctx context.Context, sources []folder.Folder) error {
+	if err := b.learn(sources); err != nil {
+		return err
+	}
+	if err := b.packRuns(ctx, sources); err != nil {
+		return err
+	}
+	if err := b.compare(); err != nil {
+		return err
+	}
+	slices.Sort(b.pack.LeftOut)
+	if err := b.writeTables(); err != nil {
+		return err
+	}
+	if err := b.writeWords(); err != nil {
+		return err
+	}
+	return b.pack.seal(b.stage)
+}
+
+// learn finds out what is not to be told.
+func (b *builder) learn(sources []folder.Folder) error {
+	if b.Raw {
+		return nil
+	}
+	known := slices.Clone(b.Known)
+	for _, f := range sources {
+		of, err := identities(f)
+		if err != nil {
+			return err
+		}
+		known = append(known, of...)
+	}
+	b.clean = newCleaner(b.Keep, known)
+	b.Title, b.pack.Title = b.clean.text(b.Title), b.clean.text(b.Title)
+	b.Compare.Baseline = b.clean.text(b.Compare.Baseline)
+	return nil
+}
+
+// packRuns puts all runs into the pack and reads them there: what is shown is what the pack says.
+func (b *builder) packRuns(ctx context.Context, sources []folder.Folder) error {
+	var paths []string
+	for _, f := range sources {
+		m, err := manifestOf(f)
+		if err != nil {
+			return err
+		}
+		name := m.Run
+		if !b.Raw {
+			name = b.clean.run(name)
+		}
+		to, err := b.packRun(ctx, f, plainName(name))
+		if err != nil {
+			return err
+		}
+		paths = append(paths, string(to))
+		if m, err = manifestOf(to); err != nil {
+			return err
+		}
+		b.manifests = append(b.manifests, m)
+	}
+	var err error
+	if b.runs, err = b.Read(paths); err != nil {
+		return err
+	}
+	slices.SortStableFunc(b.runs, func(x, y compare.Run) int { return x.StartedAt.Compare(y.StartedAt) })
+	for _, r := range b.runs {
+		b.pack.Runs = append(b.pack.Runs, r.ID)
+		b.pack.Simulated = b.pack.Simulated || r.Simulated || r.Mode != "" && r.Mode != "live"
+	}
+	return nil
+}
+
+// compare compares the arms, if there are several.
+func (b *builder) compare() error {
+	arms := map[string]bool{}
+	for i := range b.runs {
+		if b.runs[i].Valid {
+			arms[b.runs[i].Label(b.Compare.By)] = true
+		}
+	}
+	delete(arms, "")
+	if len(arms) < 2 {
+		b.uncompared = fmt.Sprintf("There is nothing to compare: of the label %s the valid runs have %d values.", b.Compare.By, len(arms))
+		return nil
+	}
+	c, err := compare.Compare(b.runs, b.Compare)
+	if err != nil {
+		return err
+	}
+	b.comparison = &c
+	if err := folder.Folder(b.stage).WriteJSON(ComparisonJSON, c); err != nil {
+		return err
+	}
+	return b.write(ComparisonFile, func(w io.Writer) error { return exhibit.HTML(w, b.Title, c) })
+}
+
+// write makes a file of the pack.
+func (b *builder) write(name string, render func(io.Writer) error) error {
+	path := filepath.Join(b.stage, filepath.FromSlash(name))
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	return folder.Folder(filepath.Dir(path)).Write(filepath.Base(path), render)
+}

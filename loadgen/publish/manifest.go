@@ -1,0 +1,175 @@
+package publish
+
+// manifestRules are of manifest.json.
+func manifestRules() rules {
+	r := rules{
+		"schema": texts, "run": runName, "scenario": texts, "labels.*": labels, "state": texts, "started_at": moments, "ended_at": moments,
+		"program.version": version, "program.revision": texts, "program.go": texts,
+		"flags.*": flags, "seed": figures,
+		"git.commit": sums, "git.modified": figures,
+		"captures": figures, "captures.name": texts, "captures.when": texts,
+		"pages.source": named(KindHost), "pages.url": urls,
+		"telemetry": figures, "telemetry.sources.name": named(KindHost), "telemetry.sources.missing_borders": texts,
+		"imported.format": texts, "imported.file": texts, "imported.sha256": sums, "imported.key": texts, "imported.at": moments,
+	}
+	return r.with(shareRules().below("rank"), ranksRules(), workloadRules(), serverRules(), clientRules().below("client"),
+		machineRules(), judgingRules(), storageRules(), containerRules(), commandRules(), campaignRules())
+}
+
+func shareRules() rules {
+	return rules{
+		"rank": figures, "world": figures, "source": texts, "of": runName, "start_at": moments, "clock": figures,
+	}
+}
+
+func ranksRules() rules {
+	parts := rules{
+		"run": runName, "state": texts, "started_at": moments, "ended_at": moments, "shift_ns": figures,
+		"program.version": version, "program.revision": texts, "program.go": texts,
+		"labels.*": labels, "flags.*": flags, "telemetry_sources": named(KindHost),
+	}.with(shareRules(), clientRules().below("client"))
+	return rules{"ranks": figures, "ranks.start_at": moments}.with(parts.below("ranks.parts"))
+}
+
+func clientRules() rules {
+	return rules{
+		"hostname": named(KindHost), "boot_id": named(KindBoot), "kernel": texts, "arch": texts, "cores": figures,
+		"cpu_governor": texts, "power_profile": texts, "cpu_ratio": figures, "stalls": figures, "clock_step_seconds": figures,
+	}
+}
+
+func workloadRules() rules {
+	return rules{
+		"sha256":   sums,
+		"sampling": figures, "sampling.endpoint": texts, "sampling.template": sums, "sampling.stop": {text: func(c *cleaner, _, v string) string { return c.anything(v) }},
+		"sampling.extra": foreign, "sampling.cache_salt": named(KindValue),
+		"phases": figures, "phases.name": texts, "phases.process.arrival": texts,
+		"phases.process.trace.format": texts, "phases.process.trace.sha256": sums,
+		"concurrency": figures,
+		"script":      figures, "script.scenario": texts, "script.file.format": texts, "script.file.sha256": sums,
+		"script.conversation_sampling": texts, "script.sets.phases": texts, "script.sets.prompts": texts,
+		"pressure": texts, "output_tokens": figures, "input_lengths": texts, "token_scale": figures, "token_scale.basis": texts,
+	}.below("workload")
+}
+
+func serverRules() rules {
+	fingerprint := rules{
+		"": figures, "endpoint": texts, "loaded_from": texts, "answer_sha256": sums, "weights.config_sha256": sums, "missing": texts,
+	}
+	r := rules{
+		"url": urls, "model": texts, "owned_by": texts, "simulated": figures, "max_tokens": figures, "engine": texts, "engine_detected": figures,
+		"version": version, "settings.*": {text: (*cleaner).engineSetting}, "answered_as": texts, "system_fingerprints": texts,
+		"engine_clues.engine": texts, "engine_clues.says": texts, "fields.accepted": texts, "fields.refused.field": texts, "fields.unknown": texts,
+	}
+	for _, at := range []string{"fingerprint_start", "fingerprint_end"} {
+		r[at] = fingerprint[""]
+		for path, one := range fingerprint {
+			if path != "" {
+				r[at+"."+path] = one
+			}
+		}
+	}
+	return r.below("server")
+}
+
+// engineSetting is one of an engine, by its own names.
+func (c *cleaner) engineSetting(name, value string) string {
+	if secretName.MatchString(name) {
+		return gone
+	}
+	return c.text(value)
+}
+
+func machineRules() rules {
+	return rules{
+		"source": named(KindHost), "url": urls, "mode": texts, "host.*": series, "gpus.*": series,
+		"gpu_limits": figures, "gpu_limits.uuid": named(KindUUID), "drives.*": series,
+	}.below("machines")
+}
+
+func judgingRules() rules {
+	return rules{
+		"streaming": figures, "unmeasured_phases": texts, "telemetry_requested": figures, "slo": texts, "validity": texts, "client": figures,
+		"model": figures, "model.fingerprint": sums, "model.mismatch": texts, "model.changed": texts, "model.dropped": texts, "model.prompt_limit": texts,
+		"kv_mode": figures, "kv_mode.mismatch": texts, "stopped": texts, "warnings": texts,
+	}.below("judging")
+}
+
+func storageRules() rules {
+	return rules{
+		"of": texts, "path": named(KindPath), "source": {text: (*cleaner).mounted}, "file_system": texts, "options": {text: (*cleaner).mountOption},
+		"total_bytes": figures, "free_bytes": figures, "missing": texts,
+		"drives.device": texts, "drives.model": texts, "drives.firmware": texts, "drives.link_speed": texts, "drives.link_width": texts,
+	}.below("storage")
+}
+
+func containerRules() rules {
+	return rules{
+		"name": named(KindContainer), "tool": texts, "id": named(KindContainer), "image": images, "image_id": sums, "digests": digests,
+		"started_at": moments, "host_config": settings, "log_error": texts,
+	}.below("container")
+}
+
+func commandRules() rules {
+	return rules{
+		"program": texts, "options": texts, "arguments": figures, "extractor": texts, "version": version, "exit_code": figures, "signal": texts,
+		"cut": texts, "borders.phase": texts, "borders.from": texts,
+	}.below("command")
+}
+
+// campaignRules leave out what commands printed: it is not asked for, and may be anything.
+func campaignRules() rules {
+	return rules{
+		"name": texts, "plan_sha256": sums, "slot": figures, "attempt": figures, "model": texts, "arm": texts, "scenario": texts,
+		"iteration": figures, "round": figures, "boot_id": named(KindBoot), "engine_kept": figures,
+		"gates": figures, "gates.name": texts, "gates.state": texts, "gates.unit": texts, "gates.detail": texts,
+		"page_cache": figures, "page_cache.policy": texts, "page_cache.problem": texts,
+		"checks": figures, "checks.name": texts, "checks.when": texts, "checks.unit": texts, "checks.problem": texts,
+		"collected": figures, "collected.name": texts, "collected.file": texts, "collected.sha256": sums, "collected.problem": texts,
+		"files.path": named(KindPath), "files.sha256": sums,
+		"processes.name": texts, "processes.program": texts, "processes.options": texts,
+		"processes.container": named(KindContainer), "processes.host": named(KindHost), "problems": texts,
+	}.below("campaign")
+}
+
+// summaryRules are of summary.json.
+func summaryRules() rules {
+	r := rules{
+		"schema": texts, "run": runName, "scenario": texts, "labels.*": labels,
+		"model.id": texts, "model.fingerprint": sums, "model.simulated": figures, "workload_sha256": sums, "boot_id": named(KindBoot),
+		"valid": figures, "invalid_reasons.code": texts, "invalid_reasons.detail": texts, "warnings": texts, "checked": texts,
+		"requests": figures, "throughput": figures, "latency": figures, "tokens": figures, "tokens.input_lengths": texts,
+		"goodput": figures, "goodput.slo": texts, "steady_state": figures, "backlog": figures, "phases": figures,
+		"machines.source": named(KindHost), "machines.mode": texts,
+		"tool_reported": figures, "tool_reported.program": texts, "tool_reported.extractor": texts, "tool_reported.version": version,
+		"tool_reported.file": texts,
+		"signals":            figures, "signals.*.grade": texts, "signals.*.reason": texts, "signals.*.witnesses.name": texts, "signals.*.witnesses.unit": texts,
+	}
+	for _, name := range []string{"name", "unit", "meaning", "statistic", "of", "from", "text"} {
+		r["tool_reported.values."+name] = texts
+	}
+	return r.with(readingRules(), readingRules().below("machines"))
+}
+
+func readingRules() rules {
+	r := rules{"memory.engine_reported.source": texts, "kv": figures, "kv.source": urls}
+	for _, of := range []string{"memory", "thermal", "energy"} {
+		r[of], r[of+".source"], r[of+".mode"] = figures, named(KindHost), texts
+	}
+	return r
+}
+
+// phasesRules are of phases.json.
+func phasesRules() rules {
+	return rules{"schema": texts, "phases": figures, "phases.name": texts}
+}
+
+// telemetryRules are of a line of telemetry.jsonl.gz.
+func telemetryRules() rules {
+	return rules{
+		"schema": texts, "interval_ns": figures, "series_per_source": figures,
+		"sources": figures, "sources.name": named(KindHost), "sources.url": urls,
+		"series": figures, "series.name": texts, "series.labels.*": series, "sample": figures,
+		"gap": figures, "gap.reason": texts, "phase": figures, "phase.name": texts, "dropped": figures, "dropped.name": texts, "end": figures,
+	}
+}

@@ -1,0 +1,261 @@
+package publish
+
+import (
+	"bufio"
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/umascope/umascope/loadgen/chat"
+	"github.com/umascope/umascope/loadgen/folder"
+)
+
+// Extra is a file, or a folder of files, of a run that is in no pack unless it is asked for: what was said,
+// and what others printed.
+type Extra string
+
+// The extras.
+const (
+	ExtraOutputs       Extra = "outputs"
+	ExtraConversations Extra = "conversations"
+	ExtraLogs          Extra = "logs"
+	ExtraCaptures      Extra = "captures"
+	ExtraSnapshots     Extra = "snapshots"
+)
+
+// Extras lists them.
+func Extras() []Extra {
+	return []Extra{ExtraOutputs, ExtraConversations, ExtraLogs, ExtraCaptures, ExtraSnapshots}
+}
+
+// ParseExtra reads the name of an extra.
+func ParseExtra(text string) (Extra, error) {
+	if extra := Extra(text); slices.Contains(Extras(), extra) {
+		return extra, nil
+	}
+	var names []string
+	for _, extra := range Extras() {
+		names = append(names, string(extra))
+	}
+	return "", fmt.Errorf("%q is none of %s", text, strings.Join(names, ", "))
+}
+
+// extraOf is which extra a file of a run folder is.
+func extraOf(path string) (Extra, bool) {
+	top, _, _ := strings.Cut(path, "/")
+	extra, is := map[string]Extra{
+		folder.OutputsFile: ExtraOutputs, folder.ConversationsFile: ExtraConversations,
+		folder.LogsFolder: ExtraLogs, folder.CapturesFolder: ExtraCaptures, folder.SnapshotsFolder: ExtraSnapshots,
+	}[top]
+	return extra, is
+}
+
+// member is a file of a run folder that a pack has, and how its content is changed on the way.
+type member struct {
+	path   string // with slashes, without .gz
+	packs  bool   // compressed
+	change func(from io.Reader, to io.Writer) error
+}
+
+// members are the files of a run folder that go into a pack, in the order of their paths; the others are
+// left out.
+func (b *builder) members(dir string) (in []member, out []string, err error) {
+	paths, err := filesOf(dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	of := conversations{}
+	for _, path := range paths {
+		m, known := b.member(path, of)
+		info, err := os.Lstat(filepath.Join(dir, filepath.FromSlash(path)))
+		if err != nil {
+			return nil, nil, err
+		}
+		if !known || !info.Mode().IsRegular() {
+			out = append(out, path)
+			continue
+		}
+		in = append(in, m)
+	}
+	return in, out, nil
+}
+
+// member says what becomes of a file of a run.
+func (b *builder) member(path string, of conversations) (member, bool) {
+	bare := strings.TrimSuffix(path, ".gz")
+	m := member{path: bare, packs: true, change: copied}
+	if extra, is := extraOf(bare); is {
+		m.change = b.changed(b.lines)
+		return m, slices.Contains(b.With, extra)
+	}
+	switch bare {
+	case folder.ManifestFile:
+		m.packs, m.change = false, b.changed(b.object(manifestRules()))
+	case folder.SummaryFile:
+		m.packs, m.change = false, b.changed(b.object(summaryRules()))
+	case folder.PhasesFile:
+		m.packs, m.change = false, b.changed(b.object(phasesRules()))
+	case folder.ScheduleFile:
+		m.change = b.changed(perLine(typed(func(l *folder.ScheduleLine) { b.clean.scheduled(l, of) })))
+	case folder.RequestsFile:
+		m.change = b.changed(perLine(typed(func(r *chat.Record) { b.clean.record(r, of) })))
+	case strings.TrimSuffix(folder.TelemetryFile, ".gz"):
+		rules := telemetryRules().table()
+		m.change = b.changed(perLine(func(text []byte) ([]byte, error) { return b.clean.line(text, rules) }))
+	default:
+		return m, b.Raw && (bare == folder.HTMLFile || bare == folder.ReportFile)
+	}
+	return m, true
+}
+
+// changed is how a file goes into a pack: of one that tells everything, as it is.
+func (b *builder) changed(how func(io.Reader, io.Writer) error) func(io.Reader, io.Writer) error {
+	if b.Raw {
+		return copied
+	}
+	return how
+}
+
+func copied(from io.Reader, to io.Writer) error {
+	_, err := io.Copy(to, from)
+	return err
+}
+
+func (b *builder) object(r rules) func(io.Reader, io.Writer) error {
+	return func(from io.Reader, to io.Writer) error { return b.clean.json(from, to, r.table()) }
+}
+
+func perLine(change func([]byte) ([]byte, error)) func(io.Reader, io.Writer) error {
+	return func(from io.Reader, to io.Writer) error { return eachLine(from, to, change) }
+}
+
+// lines are those of a text that has no form of ours: the patterns and the identities that are known are
+// taken out of it, which is all that can be done.
+func (b *builder) lines(from io.Reader, to io.Writer) error {
+	lines := bufio.NewReaderSize(from, 1<<20)
+	for {
+		text, err := readLine(lines)
+		if err != nil && !errors.Is(err, io.EOF) {
+			return err
+		}
+		if _, writeErr := io.WriteString(to, b.clean.text(string(text))); writeErr != nil || err != nil {
+			return writeErr
+		}
+	}
+}
+
+// packRun puts a run into the pack.
+func (b *builder) packRun(ctx context.Context, from folder.Folder, name string) (folder.Folder, error) {
+	in, out, err := b.members(string(from))
+	if err != nil {
+		return "", err
+	}
+	for _, path := range out {
+		top, _, _ := strings.Cut(path, "/")
+		if !b.Raw { // a name of somebody else's
+			top = b.clean.text(top)
+		}
+		if !slices.Contains(b.pack.LeftOut, top) {
+			b.pack.LeftOut = append(b.pack.LeftOut, top)
+		}
+	}
+	to := filepath.Join(b.stage, RunsFolder, name)
+	for _, m := range in {
+		if err := ctx.Err(); err != nil {
+			return "", err
+		}
+		if err := b.packFile(string(from), to, m); err != nil {
+			return "", fmt.Errorf("%s: %s: %w", from, m.path, err)
+		}
+	}
+	return folder.Folder(to), nil
+}
+
+// packFile writes a file of a run: what is compressed is read so, and whatever is long is written so.
+func (b *builder) packFile(from, to string, m member) error {
+	content, err := open(filepath.Join(from, filepath.FromSlash(m.path)))
+	if err != nil {
+		return err
+	}
+	defer content.Close()
+	path := m.path
+	if m.packs {
+		path += ".gz"
+	}
+	if !b.Raw {
+		path = b.clean.fileName(path)
+	}
+	full := filepath.Join(to, filepath.FromSlash(path))
+	if err := os.MkdirAll(filepath.Dir(full), 0o755); err != nil {
+		return err
+	}
+	file, err := os.OpenFile(full, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	return errors.Join(written(file, m, content), file.Close())
+}
+
+func written(file *os.File, m member, content io.Reader) error {
+	buffer := bufio.NewWriterSize(file, 256<<10)
+	if !m.packs {
+		return errors.Join(m.change(content, buffer), buffer.Flush())
+	}
+	compress := gzip.NewWriter(buffer)
+	return errors.Join(m.change(content, compress), compress.Close(), buffer.Flush())
+}
+
+// content is a file as it was before it was compressed.
+type content struct {
+	io.Reader
+	file *os.File
+}
+
+func (c content) Close() error { return c.file.Close() }
+
+// open opens a file that lies as it is, or compressed.
+func open(path string) (io.ReadCloser, error) {
+	file, err := os.Open(path)
+	if err == nil {
+		return file, nil
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	if file, err = os.Open(path + ".gz"); err != nil {
+		return nil, err
+	}
+	plain, err := gzip.NewReader(bufio.NewReader(file))
+	if err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	return content{tolerant{plain}, file}, nil
+}
+
+// tolerant reads what a run that was killed compressed, up to where it ends.
+type tolerant struct{ io.Reader }
+
+func (t tolerant) Read(into []byte) (int, error) {
+	n, err := t.Reader.Read(into)
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		err = io.EOF
+	}
+	return n, err
+}
+
+// fileName is a path of a run folder without what it tells: snapshots and logs are called after machines
+// and containers.
+func (c *cleaner) fileName(path string) string {
+	parts := strings.Split(path, "/")
+	for i, part := range parts {
+		parts[i] = plainName(c.text(part))
+	}
+	return strings.Join(parts, "/")
+}

@@ -1,0 +1,292 @@
+package publish
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/umascope/umascope/loadgen/compare"
+	"github.com/umascope/umascope/loadgen/sheet"
+	"github.com/umascope/umascope/loadgen/stats"
+)
+
+// writeTables writes the tables, in base units. An empty field is a value that is not there.
+func (b *builder) writeTables() error {
+	return errors.Join(
+		b.writeSheet(RunsFile, b.runsTable()),
+		b.writeSheet(SummaryFile, b.summaryTable()),
+		b.writeSheet(DeltasFile, b.deltasTable()),
+	)
+}
+
+func (b *builder) writeSheet(name string, s sheet.Sheet) error {
+	return b.write(name, func(w io.Writer) error { return sheet.CSV(w, s) })
+}
+
+// figure is a metric, apart from what an engine says of it.
+type figure struct {
+	compare.Metric
+	reported bool
+}
+
+func (f figure) of(r compare.Run) (float64, bool) {
+	v, known := r.Metrics[f.Name]
+	return v, known && slices.Contains(r.EngineReported, f.Name) == f.reported
+}
+
+// figures are those that a run has, in the order of the table of metrics.
+func (b *builder) figures() []figure {
+	var all []figure
+	for _, m := range compare.Table() {
+		for _, reported := range []bool{false, true} {
+			f := figure{m, reported}
+			if slices.ContainsFunc(b.runs, func(r compare.Run) bool { _, known := f.of(r); return known }) {
+				all = append(all, f)
+			}
+		}
+	}
+	return all
+}
+
+// labelNames are those of all runs that have no column of their own.
+func (b *builder) labelNames() []string {
+	names := map[string]bool{}
+	for _, r := range b.runs {
+		for name := range r.Labels {
+			names[name] = true
+		}
+	}
+	for _, own := range []string{"host", "model", "engine", "scenario"} {
+		delete(names, own)
+	}
+	return slices.Sorted(maps.Keys(names))
+}
+
+// runsTable has a row for each run, in the order of time.
+func (b *builder) runsTable() sheet.Sheet {
+	labels, figures := b.labelNames(), b.figures()
+	s := sheet.Sheet{Name: "Runs", Header: []string{
+		"run", "started_at", "ended_at", "host", "model", "engine", "scenario", "valid", "invalid_reasons", "simulated", "telemetry_mode", "imported", "workload_sha256", "model_fingerprint", "boot",
+	}}
+	for _, name := range labels {
+		s.Header = append(s.Header, "label_"+name)
+	}
+	for _, f := range figures {
+		s.Header = append(s.Header, f.column())
+	}
+	var rows [][]any
+	for _, r := range b.runs {
+		row := []any{
+			r.ID, moment8601(r.StartedAt), moment8601(r.EndedAt), r.Host, r.Model, r.Engine, r.Scenario, r.Valid, strings.Join(r.InvalidReasons, " "),
+			r.Simulated, r.Mode, r.Imported, r.WorkloadSHA256, r.Fingerprint, r.BootID,
+		}
+		for _, name := range labels {
+			row = append(row, r.Labels[name])
+		}
+		for _, f := range figures {
+			row = append(row, number(f.of(r)))
+		}
+		rows = append(rows, row)
+	}
+	s.Rows = sheet.Rows(rows)
+	return s
+}
+
+// column is the heading of a metric; what an engine says of it has one of its own.
+func (f figure) column() string {
+	if f.reported {
+		return f.Name + " (engine reported)"
+	}
+	return f.Name
+}
+
+func number(v float64, known bool) any {
+	if !known {
+		return nil
+	}
+	return v
+}
+
+func moment8601(at time.Time) any {
+	if at.IsZero() {
+		return nil
+	}
+	return at.UTC().Format(time.RFC3339)
+}
+
+// cell is runs that agree in what is named by --within, and in the arm.
+type cell struct {
+	within []string
+	arm    string
+	runs   []compare.Run // valid ones
+}
+
+// cells are those of the valid runs, in the order in which they began.
+func (b *builder) cells() []cell {
+	var all []cell
+	for i := range b.runs {
+		r := b.runs[i]
+		if !r.Valid {
+			continue
+		}
+		c := cell{arm: r.Label(b.Compare.By)}
+		for _, name := range b.Compare.Within {
+			c.within = append(c.within, r.Label(name))
+		}
+		at := slices.IndexFunc(all, func(o cell) bool { return o.arm == c.arm && slices.Equal(o.within, c.within) })
+		if at < 0 {
+			at = len(all)
+			all = append(all, c)
+		}
+		all[at].runs = append(all[at].runs, r)
+	}
+	slices.SortStableFunc(all, func(x, y cell) int { return slices.Compare(x.within, y.within) })
+	return all
+}
+
+// summaryTable describes each metric in each cell; invalid runs enter no figure.
+func (b *builder) summaryTable() sheet.Sheet {
+	s := sheet.Sheet{Name: "Summary", Header: append(slices.Clone(b.Compare.Within), b.Compare.By,
+		"metric", "unit", "engine_reported", "n", "mean", "sd", "population_sd", "cv", "median", "min", "max", "mean_ci95_low", "mean_ci95_high")}
+	var rows [][]any
+	for _, c := range b.cells() {
+		for _, f := range b.figures() {
+			var values []float64
+			for _, r := range c.runs {
+				if v, known := f.of(r); known {
+					values = append(values, v)
+				}
+			}
+			d, err := stats.Describe(values)
+			if err != nil {
+				continue // nothing to describe
+			}
+			row := append(anys(c.within), c.arm, f.Name, string(f.Unit), f.reported, d.N, d.Mean, optional(d.SD), optional(d.PopulationSD), optional(d.CV), d.Median, d.Min, d.Max)
+			var low, high any
+			if interval, err := stats.MeanInterval(values, 0.95); err == nil {
+				low, high = interval.Low, interval.High
+			}
+			rows = append(rows, append(row, low, high))
+		}
+	}
+	s.Rows = sheet.Rows(rows)
+	return s
+}
+
+func anys(texts []string) []any {
+	row := make([]any, len(texts))
+	for i, text := range texts {
+		row[i] = text
+	}
+	return row
+}
+
+func optional(v *float64) any {
+	if v == nil {
+		return nil
+	}
+	return *v
+}
+
+// deltasTable has what differs between an arm (b) and the baseline (a): of the means of each metric, and of
+// every pair of runs that was made under the same conditions.
+func (b *builder) deltasTable() sheet.Sheet {
+	s := sheet.Sheet{Name: "Deltas"}
+	var within []string
+	if b.comparison != nil {
+		within = b.comparison.Within
+	}
+	s.Header = append(slices.Clone(within), "baseline", "candidate", "of", "pair", "run_a", "run_b", "metric", "unit", "engine_reported", "a", "b", "difference", "ratio", "verdict", "confounded_with_time")
+	var rows [][]any
+	if b.comparison != nil {
+		for _, stratum := range b.comparison.Strata {
+			for _, pair := range stratum.Pairs {
+				head := []any{}
+				for _, name := range within {
+					head = append(head, stratum.Within[name])
+				}
+				head = append(head, pair.A, pair.B)
+				rows = append(rows, meansOf(head, pair)...)
+				rows = append(rows, b.pairsOf(head, stratum, pair)...)
+			}
+		}
+	}
+	s.Rows = sheet.Rows(rows)
+	return s
+}
+
+func meansOf(head []any, pair compare.Pair) [][]any {
+	var rows [][]any
+	for _, m := range pair.Metrics {
+		rows = append(rows, append(slices.Clone(head), "means", nil, nil, nil, m.Name, m.Unit, m.EngineReported,
+			optional(m.A.Mean), optional(m.B.Mean), optional(m.Difference), optional(m.Ratio), string(m.Verdict), m.Confounded))
+	}
+	return rows
+}
+
+// pairsOf are the runs that the comparison takes together: one of each arm, of one round.
+func (b *builder) pairsOf(head []any, stratum compare.Stratum, pair compare.Pair) [][]any {
+	baseline, candidate := b.byPair(stratum.Arms[pair.A]), b.byPair(stratum.Arms[pair.B])
+	var rows [][]any
+	for i, key := range slices.Sorted(maps.Keys(baseline)) {
+		x, y := baseline[key], candidate[key]
+		if y == nil {
+			continue
+		}
+		for _, f := range b.figures() {
+			from, known := f.of(*x)
+			to, both := f.of(*y)
+			if !known || !both {
+				continue
+			}
+			var ratio any
+			if from != 0 {
+				ratio = to / from
+			}
+			rows = append(rows, append(slices.Clone(head), "pair", i+1, x.ID, y.ID, f.Name, string(f.Unit), f.reported, from, to, to-from, ratio, nil, nil))
+		}
+	}
+	return rows
+}
+
+// byPair are the runs of an arm by what pairs them; a name that two of them have pairs neither.
+func (b *builder) byPair(arm compare.Arm) map[string]*compare.Run {
+	found, twice := map[string]*compare.Run{}, map[string]bool{}
+	for _, ref := range arm.Runs {
+		at := slices.IndexFunc(b.runs, func(r compare.Run) bool { return r.ID == ref.Run })
+		if at < 0 || b.runs[at].Pair == "" {
+			continue
+		}
+		r := &b.runs[at]
+		twice[r.Pair] = twice[r.Pair] || found[r.Pair] != nil
+		found[r.Pair] = r
+	}
+	maps.DeleteFunc(found, func(key string, _ *compare.Run) bool { return twice[key] })
+	return found
+}
+
+// span is when the runs were.
+func (b *builder) span() string {
+	if len(b.runs) == 0 {
+		return ""
+	}
+	first, last := b.runs[0].StartedAt, b.runs[0].StartedAt
+	for _, r := range b.runs {
+		if last = cmp.Or(last, r.EndedAt); r.EndedAt.After(last) {
+			last = r.EndedAt
+		}
+		if r.StartedAt.After(last) {
+			last = r.StartedAt
+		}
+	}
+	const day = "2006-01-02"
+	if first.UTC().Format(day) == last.UTC().Format(day) {
+		return first.UTC().Format(day)
+	}
+	return fmt.Sprintf("%s to %s", first.UTC().Format(day), last.UTC().Format(day))
+}

@@ -1,0 +1,168 @@
+package loadgen
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/user"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/alecthomas/kingpin/v2"
+
+	"github.com/umascope/umascope/loadgen/compare"
+	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/history"
+	"github.com/umascope/umascope/loadgen/option"
+	"github.com/umascope/umascope/loadgen/publish"
+)
+
+const publishHelp = `Make a pack of runs, for everybody to see: a folder for any static web server.
+
+It has a page, tables of runs, of arms and of differences, the figures, how all came about, how to cite it, the runs themselves and the SHA-256 of every file. For example
+
+  uma-load publish campaigns/native-container --out pack
+  uma-load publish runs/a runs/b --by arm --within model --title "Native and container" --author "A. Tester" --out pack
+  uma-load publish --verify pack
+
+What says whose machine it was is taken out: names of hosts and people, paths, addresses, serial numbers, UUIDs, containers. Each is replaced by its kind and a number, so that what was equal stays equal and compare of the pack says what compare of the runs says. Prompts, outputs, logs and what commands printed are left out unless --with asks for them; texts are then searched for such names, which is all that can be done with them: read them first.
+
+A pack that is there is replaced at once; anything else is not. Exit codes: 1 if --verify finds a file that is not the one that was packed; 2 if there is nothing to publish, or something else in the way.`
+
+// publishLine is the verb publish on the command line.
+type publishLine struct {
+	folders  []string
+	verify   string
+	settings publish.Settings
+}
+
+func publishVerb(app *kingpin.Application) verb {
+	l := &publishLine{}
+	s := &l.settings
+	clause := app.Command("publish", publishHelp)
+	clause.Arg("folder", "Run folders, or folders that have them below: of sweeps and campaigns too.").StringsVar(&l.folders)
+	option.Flag(clause, "out", "Folder of the pack.", "", &s.Out, option.Text).PlaceHolder("DIR")
+	option.Flag(clause, "verify", "Check the sums of a pack instead of making one.", "", &l.verify, option.Text).PlaceHolder("DIR")
+	option.Flag(clause, "by", "Label whose values are the arms.", "arm", &s.Compare.By, option.Text)
+	option.Flag(clause, "within", "Labels in which runs have to agree to be compared.", "model,scenario", &s.Compare.Within, parseLabels)
+	option.Flag(clause, "baseline", "Arm that the others are held against; that of the earliest run, if not given.", "", &s.Compare.Baseline, option.Text).PlaceHolder("VALUE")
+	clause.Flag("allow-different-workload", "Compare runs that did different work, and say so.").BoolVar(&s.Compare.AllowDifferentWorkload)
+	option.Flag(clause, "title", "Title of the page and of its citation.", "Benchmark runs", &s.Title, option.Text)
+	option.Flags(clause, "author", "Who is to be cited; may be repeated.", &s.Authors, option.Text, option.AsGiven)
+	option.Flag(clause, "license", "SPDX identifier of the licence of the pack, such as CC-BY-4.0.", "", &s.License, option.Text).PlaceHolder("NAME")
+	option.Flag(clause, "keep", "Kinds of names to tell all the same: "+option.Join(publish.Kinds())+".", "", &s.Keep, eachOf(publish.ParseKind)).PlaceHolder("KIND,...")
+	option.Flag(clause, "with", "Files of runs to put in too: "+option.Join(publish.Extras())+".", "", &s.With, eachOf(publish.ParseExtra)).PlaceHolder("NAME,...")
+	clause.Flag("no-redact", "Take nothing out.").BoolVar(&s.Raw)
+	return verb{clause, func(ctx context.Context, p Program) error { return p.publish(ctx, l) }}
+}
+
+// eachOf reads a list of words.
+func eachOf[T any](parse func(string) (T, error)) func(string) ([]T, error) {
+	return func(text string) ([]T, error) {
+		var all []T
+		for _, word := range strings.Split(text, ",") {
+			one, err := parse(strings.TrimSpace(word))
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, one)
+		}
+		return all, nil
+	}
+}
+
+// publish runs the verb publish.
+func (p Program) publish(ctx context.Context, l *publishLine) error {
+	if l.verify != "" {
+		return p.verify(l)
+	}
+	if err := l.check(); err != nil {
+		return usage(err)
+	}
+	if err := publish.CheckOut(l.settings.Out); err != nil {
+		return usage(fmt.Errorf("--out: %w", err))
+	}
+	runs, skipped, err := history.Load(l.folders)
+	if err != nil {
+		return usage(err)
+	}
+	for _, why := range skipped {
+		fmt.Fprintln(p.Stderr, "uma-load: left out:", printable(why.Error()))
+	}
+	if len(runs) == 0 {
+		return usage(fmt.Errorf("%s: no run that is finished", strings.Join(l.folders, " ")))
+	}
+	var sources []folder.Folder
+	for _, r := range runs {
+		sources = append(sources, r.Folder)
+	}
+	s := l.settings
+	s.Known, s.Program, s.Now, s.Read = thisPlace(), buildVersion(), time.Now(), observations
+	pack, err := publish.Make(ctx, sources, s)
+	if err != nil {
+		return unusable(ctx, err)
+	}
+	fmt.Fprintf(p.Stdout, "%s: %d runs in %d files\n", printable(filepath.Join(s.Out, publish.IndexFile)), len(pack.Runs), len(pack.Files)+1)
+	for _, name := range pack.LeftOut {
+		fmt.Fprintf(p.Stdout, "left out: %s\n", printable(name))
+	}
+	return nil
+}
+
+// check refuses flags that contradict each other.
+func (l *publishLine) check() error {
+	switch {
+	case len(l.folders) == 0:
+		return errors.New("publish: name the folders of runs; try uma-load publish --help")
+	case l.settings.Out == "":
+		return errors.New("--out: name the folder of the pack")
+	case l.settings.Raw && len(l.settings.Keep) > 0:
+		return errors.New("--keep: --no-redact keeps all")
+	}
+	return nil
+}
+
+// verify checks the sums of a pack.
+func (p Program) verify(l *publishLine) error {
+	if len(l.folders) > 0 || l.settings.Out != "" {
+		return usage(errors.New("--verify: it takes no folders of runs and no --out"))
+	}
+	pack, problems, err := publish.Verify(l.verify)
+	if err != nil {
+		return usage(fmt.Errorf("--verify: %w", err))
+	}
+	for _, problem := range problems {
+		fmt.Fprintln(p.Stdout, printable(problem))
+	}
+	if len(problems) > 0 {
+		return fmt.Errorf("%s: %d of its files are not as they were packed", l.verify, len(problems))
+	}
+	fmt.Fprintf(p.Stdout, "%s: %d files are as they were packed\n", printable(l.verify), len(pack.Files))
+	return nil
+}
+
+// observations reads runs as a comparison sees them.
+func observations(paths []string) ([]compare.Run, error) {
+	var runs []compare.Run
+	for _, o := range history.OpenAll(paths) {
+		if o.Err != nil {
+			return nil, o.Err
+		}
+		runs = append(runs, o.Run.Observation())
+	}
+	return runs, nil
+}
+
+// thisPlace are the names of this machine and of who works on it, which texts of runs made here may have.
+func thisPlace() []publish.Identity {
+	var known []publish.Identity
+	if name, err := os.Hostname(); err == nil {
+		known = append(known, publish.Identity{Kind: publish.KindHost, Name: name})
+	}
+	if who, err := user.Current(); err == nil {
+		known = append(known, publish.Identity{Kind: publish.KindUser, Name: who.Username})
+	}
+	return known
+}
