@@ -1,0 +1,75 @@
+package pagecache
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+func identify(info fs.FileInfo) inode {
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return inode{}
+	}
+	return inode{uint64(stat.Dev), stat.Ino}
+}
+
+// errNotTold is of a file whose pages the kernel shows only to those who may write it.
+var errNotTold = errors.New("the kernel does not say what of it is in memory")
+
+// resident is how many bytes of a file are in memory, in whole pages.
+func resident(file *os.File, size int64) (uint64, error) {
+	if size == 0 {
+		return 0, nil
+	}
+	var stat unix.Cachestat_t
+	err := unix.Cachestat(uint(file.Fd()), &unix.CachestatRange{}, &stat, 0)
+	switch {
+	case err == nil:
+		return stat.Cache * uint64(os.Getpagesize()), nil
+	case errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.EOPNOTSUPP): // before Linux 6.5, and of huge pages
+		return mincore(file, size)
+	}
+	return 0, errNotTold
+}
+
+// window is how much is mapped at once.
+const window = 1 << 30
+
+// mincore asks as older kernels can be asked. To one who may not write the file they answer that all
+// of it is in memory, which is no answer.
+func mincore(file *os.File, size int64) (uint64, error) {
+	if unix.Faccessat(unix.AT_FDCWD, file.Name(), unix.W_OK, unix.AT_EACCESS) != nil {
+		return 0, errNotTold
+	}
+	page := int64(os.Getpagesize())
+	var pages uint64
+	for at := int64(0); at < size; at += window {
+		length := min(window, size-at)
+		mapped, err := unix.Mmap(int(file.Fd()), at, int(length), unix.PROT_READ, unix.MAP_SHARED)
+		if err != nil {
+			return 0, err
+		}
+		answer := make([]byte, (length+page-1)/page)
+		// The package that has the other calls has not this one.
+		_, _, errno := unix.Syscall(unix.SYS_MINCORE, uintptr(unsafe.Pointer(&mapped[0])), uintptr(length), uintptr(unsafe.Pointer(&answer[0])))
+		if err := unix.Munmap(mapped); err != nil || errno != 0 {
+			return 0, errors.Join(err, errnoError(errno))
+		}
+		for _, one := range answer {
+			pages += uint64(one & 1)
+		}
+	}
+	return pages * uint64(page), nil
+}
+
+func errnoError(e syscall.Errno) error {
+	if e == 0 {
+		return nil
+	}
+	return e
+}
