@@ -1,0 +1,280 @@
+package history
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"testing"
+
+	"github.com/umascope/umascope/exporter/metric"
+	"github.com/umascope/umascope/loadgen/chat"
+	"github.com/umascope/umascope/loadgen/compare"
+	"github.com/umascope/umascope/loadgen/evidence"
+	"github.com/umascope/umascope/loadgen/extract"
+	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/report"
+)
+
+const gib = 1 << 30
+
+// observed is a run of our own with telemetry of its host.
+func observed() Run {
+	r := complete("r1")
+	d := func(v float64) *report.Distribution { return &report.Distribution{N: 100, P50: &v, P95: new(2 * v)} }
+	live := report.Origin{Source: "spark1", Mode: metric.ModeLive}
+	s := &r.Summary
+	s.Model = report.Model{ID: "m", Fingerprint: "f"}
+	s.BootID = "boot1"
+	s.Requests = map[chat.Status]int{chat.StatusOK: 99, chat.StatusHTTP: 1}
+	s.Throughput = report.Throughput{OutputTokensPerSecond: new(120.), RequestsPerSecond: new(0.9)}
+	s.Latency = &report.Latency{TTFT: &report.Clocks{Send: d(.1), Intended: d(.2)}, TPOT: &report.Clocks{Send: d(.01)}, E2E: &report.Clocks{Intended: d(3)}}
+	s.Memory = &report.Memory{
+		Origin: live, ExcludingKV: new(70. * gib), FreeAtKVSizing: new(49. * gib), EngineReported: &report.EngineReport{Peak: new(69. * gib), KV: new(44. * gib), Source: "a log"},
+		LedgerAt: &report.LedgerAt{Start: map[string]float64{metric.LineFree: 100 * gib, metric.LinePageCache: 5 * gib}},
+	}
+	s.KV = &report.KV{CapacityBytes: new(44. * gib), Source: "a page"}
+	s.Thermal = &report.Thermal{Origin: live, StartCelsius: new(40.), MaxCelsius: new(61.), EndCelsius: new(60.), ThrottleSeconds: map[string]float64{metric.ReasonSWPowerCap: 12}}
+	s.Energy = &report.Energy{Origin: live, Joules: 600}
+	s.Phases = map[string]report.PhaseSummary{
+		"warmup":  {Start: 0, End: 5, Deltas: map[string]report.Delta{metric.VmstatSwappedInBytesTotal.Def().Name: {Delta: 9 << 30}}},
+		"measure": {Start: 5, End: 15, Measured: true, Deltas: map[string]report.Delta{metric.VmstatSwappedInBytesTotal.Def().Name: {Delta: 4096}}},
+	}
+	s.Signals.SSDRehydrate = evidence.Signal{Grade: evidence.Proven}
+	m := &r.Manifest
+	m.Server = folder.Server{Engine: "vllm", Version: "0.24", Settings: map[string]string{"block_size": "16"}}
+	m.Client = folder.Client{Hostname: "spark1", Kernel: "6.17", Arch: "arm64", Governor: "performance"}
+	m.Flags = map[string]string{"rate": "2", "out": "runs", "label": "[arm=a]", "run-id": "x", "expect": "kv=cpu_disk"}
+	m.Container = &folder.Container{Image: "i:1", Digests: []string{"sha256:b", "sha256:a"}, HostConfig: map[string]json.RawMessage{"ShmSize": json.RawMessage("{ \"a\": 1 }")}}
+	m.Machines = []folder.Machine{{
+		Source: "spark1", Mode: metric.ModeLive, Host: map[string]string{"kernel": "6.17-nv", "arch": "aarch64", "product": "DGX"},
+		GPUs:      []map[string]string{{"name": "GB10", "driver_version": "580", "vbios": "v1", "cuda_version": "13"}},
+		GPULimits: []folder.GPULimit{{SMClockHertz: new(2.4e9)}},
+	}}
+	m.Storage = []folder.Storage{{Of: folder.StorageOfRun, FileSystem: "xfs"}, {Of: folder.StorageOfKV, FileSystem: "ext4", Options: []string{"rw"}, Drives: []folder.Drive{{Model: "SSD", LinkSpeed: "16.0 GT/s"}}}}
+	return r
+}
+
+func TestARunIsComparedByWhatWasMeasured(t *testing.T) {
+	o := observed().Observation()
+	want := map[string]float64{
+		compare.OutputTokensPerSecond: 120, "requests_per_second": .9, "failed_ratio": .01,
+		"time_to_first_token_p50_seconds": .2, "time_to_first_token_p95_seconds": .4, "time_to_first_token_send_p50_seconds": .1,
+		"time_per_output_token_p50_seconds": .01, "time_per_output_token_p95_seconds": .02,
+		"request_duration_p50_seconds": 3, "request_duration_p95_seconds": 6,
+		compare.MemoryExcludingKV: 70 * gib, compare.KVCapacity: 44 * gib, compare.MemoryWithKV: 114 * gib, "free_at_kv_sizing_bytes": 49 * gib,
+		"engine_reported_peak_bytes": 69 * gib, "engine_reported_kv_bytes": 44 * gib,
+		"gpu_start_celsius": 40, "gpu_end_celsius": 60, "gpu_max_celsius": 61, "energy_joules": 600, "gpu_power_mean_watts": 60,
+	}
+	if !maps.Equal(o.Metrics, want) {
+		t.Errorf("%v\nwant %v", o.Metrics, want)
+	}
+	if len(o.EngineReported) != 0 || o.Mode != metric.ModeLive || o.Engine != "vllm" || o.Model != "m" || o.Host != "spark1" || o.Signals["ssd_rehydrate"] != "proven" {
+		t.Errorf("%+v", o)
+	}
+	if o.KV.ExcludingKVBytes == nil || *o.KV.ExcludingKVBytes != 70*gib || *o.KV.FreeAtSizingBytes != 49*gib || o.Ledger.Start[metric.LineFree] != 100*gib {
+		t.Errorf("%+v, %+v", o.KV, o.Ledger)
+	}
+}
+
+// TestEveryMetricOfTheTableCanBeFilled: a name that no run could ever have is a mistake in one of the two.
+func TestEveryMetricOfTheTableCanBeFilled(t *testing.T) {
+	own, foreign := complete("r1"), complete("r2")
+	d := &report.Distribution{N: 9, P50: new(1.), P95: new(1.), P99: new(1.)}
+	both := &report.Clocks{Send: d, Intended: d}
+	one := new(1.)
+	through := report.Throughput{DurationSeconds: one, RequestsPerSecond: one, OutputTokensPerSecond: one, InputTokensPerSecond: one}
+	own.Summary.Requests = map[chat.Status]int{chat.StatusOK: 1}
+	own.Summary.Throughput, own.Summary.SteadyState = through, &report.SteadyState{Throughput: through}
+	own.Summary.Goodput = &report.Goodput{Requests: 1, RequestsPerSecond: one}
+	own.Summary.Latency = &report.Latency{TTFT: both, TTFO: both, TPOT: both, ITL: both, E2E: both, QueueDelay: d}
+	own.Summary.Memory = &report.Memory{
+		ExcludingKV: one, UsedPeak: one, CUDAFreeMin: one, FreeAtKVSizing: one, GPUHeldPeak: one,
+		EngineReported: &report.EngineReport{Peak: one, NonTorch: one, KV: one, KVTokens: one},
+	}
+	own.Summary.KV = &report.KV{CapacityBytes: one, CapacityTokens: one}
+	own.Summary.Thermal = &report.Thermal{StartCelsius: one, MaxCelsius: one, EndCelsius: one}
+	own.Summary.Energy = &report.Energy{Joules: 1, JoulesPerOutputToken: one}
+	own.Summary.Phases = map[string]report.PhaseSummary{"measure": {End: 1, Measured: true}}
+	foreign.Summary.Tool = &report.ToolReport{}
+	for _, q := range extract.Quantities() {
+		for _, statistic := range []string{"", "mean", "p50", "p95", "p99"} {
+			foreign.Summary.Tool.Values = append(foreign.Summary.Tool.Values, extract.NewValue(q.Name, statistic, 1))
+		}
+	}
+	filled := own.Observation().Metrics
+	maps.Copy(filled, foreign.Observation().Metrics)
+	for _, m := range compare.Table() {
+		if _, there := filled[m.Name]; !there {
+			t.Errorf("%s is in the table and never filled", m.Name)
+		}
+		delete(filled, m.Name)
+	}
+	if len(filled) > 0 {
+		t.Errorf("filled and not in the table: %v", slices.Sorted(maps.Keys(filled)))
+	}
+}
+
+func TestTheWordOfAnEngineIsMarkedWhereNothingWasMeasured(t *testing.T) {
+	r := complete("r1")
+	r.Manifest.Imported = &folder.Imported{Format: "benchmark-spark"}
+	r.Manifest.Server.Engine = "trtllm"
+	imported := report.Origin{Source: "trtllm-bench", Mode: "imported"}
+	r.Summary.Memory = &report.Memory{Origin: imported, EngineReported: &report.EngineReport{Peak: new(70. * gib), KV: new(44. * gib)}}
+	r.Summary.KV = &report.KV{CapacityBytes: new(44. * gib)}
+	r.Summary.Thermal = &report.Thermal{Origin: imported, EndCelsius: new(60.)}
+	r.Summary.Tool = &report.ToolReport{Values: []extract.Value{extract.NewValue(extract.OutputTokensPerSecond, "", 120), extract.NewValue(extract.TTFTSeconds, "p50", 2)}}
+	o := r.Observation()
+	want := map[string]float64{
+		compare.MemoryExcludingKV: 70 * gib, compare.KVCapacity: 44 * gib, compare.MemoryWithKV: 114 * gib, "gpu_end_celsius": 60,
+		compare.ToolOutputTokensPerSecond: 120, "tool_reported_time_to_first_token_p50_seconds": 2,
+	}
+	if !maps.Equal(o.Metrics, want) {
+		t.Errorf("%v\nwant %v", o.Metrics, want)
+	}
+	if marked := []string{compare.KVCapacity, compare.MemoryExcludingKV, compare.MemoryWithKV}; !slices.Equal(o.EngineReported, marked) {
+		t.Errorf("%q, want %q", o.EngineReported, marked)
+	}
+	if o.Imported != "benchmark-spark" || o.Mode != "" || o.KV.ExcludingKVBytes == nil || o.Engine != "trtllm" {
+		t.Errorf("%+v", o)
+	}
+}
+
+func TestFiguresOfSeveralPartsAreNoFigureOfTheRun(t *testing.T) {
+	r := complete("r1")
+	part := func(of string, value float64) extract.Value {
+		v := extract.NewValue(extract.RequestsPerSecond, "", value)
+		v.Of = of
+		return v
+	}
+	r.Summary.Tool = &report.ToolReport{Values: []extract.Value{part("concurrency 1", 1)}}
+	if got := r.Observation().Metrics["tool_reported_requests_per_second"]; got != 1 {
+		t.Errorf("of one part: %v", got)
+	}
+	r.Summary.Tool.Values = append(r.Summary.Tool.Values, part("concurrency 2", 2))
+	if got, there := r.Observation().Metrics["tool_reported_requests_per_second"]; there {
+		t.Errorf("of two parts: %v", got)
+	}
+}
+
+// TestFactsSayWhatCanDifferBetweenArms: conditions with how much of a difference is none, and of flags those
+// that change what is measured.
+func TestFactsSayWhatCanDifferBetweenArms(t *testing.T) {
+	got := map[string]compare.Fact{}
+	for _, f := range observed().Observation().Facts {
+		if _, twice := got[f.Item]; twice {
+			t.Errorf("%s stands there twice", f.Item)
+		}
+		got[f.Item] = f
+	}
+	for item, value := range map[string]string{
+		"engine": "vllm 0.24", "engine setting block_size": "16", "model": "m", "model fingerprint": "f",
+		"container image": "i:1", "container image digest": "sha256:a, sha256:b", "container ShmSize": `{"a":1}`,
+		"kernel": "6.17-nv", "architecture": "aarch64", "machine": "DGX", "GPU": "GB10", "GPU driver": "580", "VBIOS": "v1", "CUDA of the driver": "13", "GPU clock limit": "2400 MHz",
+		"telemetry": "live", "boot": "boot1", "CPU governor": "performance", "flag --rate": "2", "file system below the KV cache": "ext4 rw", "drive below the KV cache": "SSD 16.0 GT/s",
+	} {
+		if got[item].Value != value {
+			t.Errorf("%s: %q, want %q", item, got[item].Value, value)
+		}
+	}
+	for item, want := range map[string]compare.Fact{
+		"MemFree at start": {Number: new(100. * gib), Tolerance: gib}, "page cache at start": {Number: new(5. * gib), Tolerance: gib},
+		"GPU temperature at start": {Number: new(40.), Tolerance: 2}, "clocks held by sw power cap": {Number: new(12.), Tolerance: 1},
+		"read back from swap": {Number: new(4096.), Tolerance: 1 << 20},
+	} {
+		if f := got[item]; f.Number == nil || *f.Number != *want.Number || f.Tolerance != want.Tolerance || f.Unit == "" {
+			t.Errorf("%s: %+v", item, f)
+		}
+	}
+	for _, item := range []string{"flag --out", "flag --label", "flag --run-id", "file system below the run"} {
+		if f, there := got[item]; there {
+			t.Errorf("%+v says nothing of what was measured", f)
+		}
+	}
+}
+
+func TestWhatTheClientIsSaysNothingOfAnotherHost(t *testing.T) {
+	r := observed()
+	r.Manifest.Machines, r.Manifest.Client.Hostname = nil, "laptop"
+	for _, f := range r.Observation().Facts {
+		if f.Item == "kernel" || f.Item == "CPU governor" || f.Item == "architecture" {
+			t.Errorf("%+v is of the client", f)
+		}
+	}
+	r.Manifest.Client.Hostname = "spark1"
+	if !slices.ContainsFunc(r.Observation().Facts, func(f compare.Fact) bool { return f.Item == "kernel" && f.Value == "6.17" }) {
+		t.Error("the kernel of the host itself is missing")
+	}
+}
+
+func TestSwapIsUnknownWhereAPhaseDoesNotSay(t *testing.T) {
+	r := observed()
+	for name, deltas := range map[string]map[string]report.Delta{"reset": {metric.VmstatSwappedInBytesTotal.Def().Name: {Reset: true}}, "absent": nil} {
+		r.Summary.Phases["again"] = report.PhaseSummary{Measured: true, Deltas: deltas}
+		if slices.ContainsFunc(r.Observation().Facts, func(f compare.Fact) bool { return f.Item == "read back from swap" }) {
+			t.Errorf("%s: what one phase read back is told as that of all", name)
+		}
+	}
+}
+
+// TestWhatAScenarioIsThereToShow: from which tier something comes back depends on those that are on.
+func TestWhatAScenarioIsThereToShow(t *testing.T) {
+	for _, c := range []struct {
+		scenario, expect string
+		want             []string
+	}{
+		{"standard", "", nil}, {"reuse_verify", "off", []string{"reuse"}}, {"rehydrate_replay", "cpu_disk", []string{"ssd_rehydrate"}},
+		{"rehydrate_replay", "", []string{"ssd_rehydrate"}}, {"eviction_replay", "cpu_only", nil}, {"eviction_replay", "off", nil}, {"eviction_replay", "kv=cpu_disk", []string{"ssd_rehydrate"}},
+	} {
+		r := complete("r1")
+		r.Summary.Scenario, r.Manifest.Flags = c.scenario, map[string]string{"expect": c.expect}
+		if got := r.Observation().Expected; !slices.Equal(got, c.want) {
+			t.Errorf("%s %s: %q, want %q", c.scenario, c.expect, got, c.want)
+		}
+	}
+}
+
+// TestRunsOfARoundArePairs: of the same campaign, model, scenario and round, whatever the arm.
+func TestRunsOfARoundArePairs(t *testing.T) {
+	run := func(labels map[string]string) string {
+		r := complete("r1")
+		r.Summary.Labels = labels
+		return r.Observation().Pair
+	}
+	a := run(map[string]string{"campaign": "c", "model": "m", "round": "1", "arm": "a"})
+	if b := run(map[string]string{"campaign": "c", "model": "m", "round": "1", "arm": "b"}); a == "" || a != b {
+		t.Errorf("%q, %q", a, b)
+	}
+	for _, other := range []map[string]string{{"campaign": "c", "model": "m", "round": "2"}, {"campaign": "d", "model": "m", "round": "1"}, {"campaign": "c", "model": "n", "round": "1"}} {
+		if got := run(other); got == a || got == "" {
+			t.Errorf("%v: %q", other, got)
+		}
+	}
+	if got := run(map[string]string{"round": "1"}); got != "" {
+		t.Errorf("without a campaign: %q", got)
+	}
+}
+
+func TestARecordedCommandIsOfTheEngineWhoseLogWasRead(t *testing.T) {
+	r := complete("r1")
+	r.Manifest.Command = &folder.Command{Program: "trtllm-bench", Extractor: "trtllm", Version: "1.1", Options: []string{"--model"}}
+	r.Summary.Labels["model"] = "deepseek"
+	if o := r.Observation(); o.Engine != "trtllm" || o.Model != "deepseek" || o.Facts[2].Value != "trtllm 1.1" {
+		t.Errorf("%+v", o)
+	}
+	r.Manifest.Command.Extractor = extract.None
+	if o := r.Observation(); o.Engine != "" {
+		t.Errorf("%q", o.Engine)
+	}
+}
+
+func TestModeIsOfTelemetryAlone(t *testing.T) {
+	r := complete("r1")
+	r.Summary.Memory = &report.Memory{Origin: report.Origin{Mode: "unknown"}}
+	if mode := r.Observation().Mode; mode != "" {
+		t.Errorf("of an engine's word: %q", mode)
+	}
+	r.Summary.Thermal = &report.Thermal{Origin: report.Origin{Mode: metric.ModeSimulated}}
+	if mode := r.Observation().Mode; mode != metric.ModeSimulated {
+		t.Errorf("%q", mode)
+	}
+}
