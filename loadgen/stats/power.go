@@ -127,16 +127,21 @@ const mostShift = 1e4
 
 // detectable is the noncentrality at which a test has the power.
 func detectable(df, power, alpha float64) (float64, error) {
+	critical := tQuantile(1-alpha/2, df)
 	return smallest("a difference", power, 0, mostShift, func(shift float64) float64 {
-		return tPower(shift, df, alpha)
+		return shiftedAbove(critical, shift, df)
 	})
 }
 
 // tPower is how likely t lies above its critical value when its true centre is shifted. The other side,
 // where a test would find the opposite of what is true, is not power.
 func tPower(shift, df, alpha float64) float64 {
-	p := 1 - distuv.NoncentralT{Nu: df, Mu: shift}.CDF(tQuantile(1-alpha/2, df))
-	return min(max(p, 0), 1)
+	return shiftedAbove(tQuantile(1-alpha/2, df), shift, df)
+}
+
+// shiftedAbove is how likely t, its centre shifted, is above a value.
+func shiftedAbove(t, shift, df float64) float64 {
+	return min(max(1-distuv.NoncentralT{Nu: df, Mu: shift}.CDF(t), 0), 1)
 }
 
 // tostPower is how likely both one-sided tests reject that the difference reaches a margin of so many
