@@ -52,8 +52,7 @@ type Manifest struct {
 	Judging  *Judging  `json:"judging,omitempty"`
 	// Campaign is of a run that a campaign made.
 	Campaign *Campaign `json:"campaign,omitempty"`
-	// Imported is of a run that another tool measured; what is said of the client is then of the machine
-	// that imported it.
+	// Imported is of a run that another tool measured: of its client nothing is known.
 	Imported *Imported `json:"imported,omitempty"`
 	// Storage is what the run folder lies on, and the disk tier of the KV cache where it can be seen.
 	Storage []Storage `json:"storage,omitempty"`
