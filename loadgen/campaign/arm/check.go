@@ -54,8 +54,12 @@ func (k *keeper) check(ctx context.Context, spec plan.Arm, expected plan.Bytes) 
 		say("", checkFile(file))
 	}
 	say("", silent(ctx, spec))
+	var made []string
 	for _, p := range spec.Processes {
-		say(p.Name, k.checkProcess(ctx, p))
+		if !slices.Contains(made, p.Container) { // else there is nothing in it to look for yet
+			say(p.Name, k.checkProcess(ctx, p))
+		}
+		made = append(made, runsNamed(p.Argv)...)
 	}
 	return problems
 }
@@ -96,7 +100,7 @@ func (k *keeper) checkProcess(ctx context.Context, p plan.Process) error {
 	if err != nil {
 		return err
 	}
-	if at := runsContainer(p.Argv); at > 0 && !where.away() && detaches(p.Argv[at:]) {
+	if at := runsContainer(p.Argv); at > 0 && detaches(p.Argv[at:]) {
 		return errors.New("a container that runs in the background (-d) is not a process of the arm: let it run in the foreground")
 	}
 	programs := []string{p.Argv[0]}
@@ -118,6 +122,23 @@ func argvOf(p *plan.Probe) []string {
 		return nil
 	}
 	return p.Argv
+}
+
+// runsNamed is the name of the container that a command runs, if it gives it one.
+func runsNamed(argv []string) []string {
+	at := runsContainer(argv)
+	if at == 0 {
+		return nil
+	}
+	for i, word := range argv[at:] {
+		if name, ok := strings.CutPrefix(word, "--name="); ok {
+			return []string{name}
+		}
+		if word == "--name" && at+i+1 < len(argv) {
+			return []string{argv[at+i+1]}
+		}
+	}
+	return nil
 }
 
 // detaches says whether a command "run ..." of docker returns while its container runs.

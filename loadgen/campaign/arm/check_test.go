@@ -33,6 +33,8 @@ func TestCheckNamesEverythingThatKeepsAnArmFromComingUp(t *testing.T) {
 			{Name: "there", Argv: []string{"no-such-engine"}, Host: "node2"},
 			{Name: "answered", Argv: []string{"sh"}, Ready: &plan.Probe{Port: l.Addr().(*net.TCPAddr).Port}},
 			{Name: "good", Argv: []string{"sh"}, Host: "node2", Ready: &plan.Probe{Log: "x"}},
+			{Name: "makes", Argv: []string{"docker", "run", "--rm", "--name=made", "x"}},
+			{Name: "inside", Argv: []string{"only-in-there"}, Container: "made"},
 		},
 	}
 	var got []string

@@ -85,13 +85,16 @@ func (k *keeper) leftOf(ctx context.Context, one Started) []Leftover {
 		if len(members) > 0 {
 			left = append(left, Leftover{KindProcess, one.Name, join(pids(members))})
 		}
+	}
+	p := one.place()
+	if here || p.host != "" {
 		names, err := one.ran(ctx, k.state.Token)
 		unknown(err)
 		for _, name := range names {
 			left = append(left, Leftover{KindContainer, one.Name, name})
 		}
 	}
-	if p := one.place(); p.away() && (here || p.host != "") {
+	if p.away() && (here || p.host != "") {
 		pids, err := k.leftThere(ctx, one)
 		unknown(err)
 		if len(pids) > 0 {

@@ -1,6 +1,7 @@
 package arm
 
 import (
+	"cmp"
 	"errors"
 	"os"
 	"os/exec"
@@ -147,22 +148,26 @@ func TestWithItsContainerAProcessHasEnded(t *testing.T) {
 }
 
 func TestAContainerThatOutlivesTheCommandThatRanItIsFoundByItsLabelAndStopped(t *testing.T) {
-	folder, said := fakes(t)
-	p := plan.Process{Name: "engine", Argv: []string{"docker", "--context", "spark", "run", "--rm", "vllm:1"}, Ready: logged("it is ready")}
-	dir := t.TempDir()
-	r := upIn(t, dir, armOf(p))
-	if !strings.Contains(said(), "docker --context spark run --label "+label(r.State().Token)+" --rm vllm:1\n") {
-		t.Fatal(said())
-	}
-	left, err := Leftovers(t.Context(), armOf(p), dir)
-	if err != nil || len(left) != 2 || left[1] != (Leftover{KindContainer, "engine", "box"}) {
-		t.Errorf("%v, %v", left, err)
-	}
-	if err := r.Down(t.Context()); err != nil || !regexp.MustCompile(`docker stop -t [0-9]+ box\n`).MatchString(said()) {
-		t.Errorf("%v: %s", err, said())
-	}
-	if _, err := os.Stat(filepath.Join(folder, "box")); err == nil {
-		t.Error("the container is left")
+	for _, host := range []string{"", "node2"} {
+		t.Run(cmp.Or(host, "here"), func(t *testing.T) {
+			folder, said := fakes(t)
+			p := plan.Process{Name: "engine", Argv: []string{"docker", "--context", "spark", "run", "--rm", "vllm:1"}, Host: host, Ready: logged("it is ready")}
+			dir := t.TempDir()
+			r := upIn(t, dir, armOf(p))
+			if !strings.Contains(said(), "docker --context spark run --label "+label(r.State().Token)+" --rm vllm:1\n") {
+				t.Fatal(said())
+			}
+			left, err := Leftovers(t.Context(), armOf(p), dir)
+			if err != nil || !slices.Contains(left, Leftover{KindContainer, "engine", "box"}) {
+				t.Errorf("%v, %v", left, err)
+			}
+			if err := r.Down(t.Context()); err != nil || !regexp.MustCompile(`docker stop -t [0-9]+ box\n`).MatchString(said()) {
+				t.Errorf("%v: %s", err, said())
+			}
+			if _, err := os.Stat(filepath.Join(folder, "box")); err == nil {
+				t.Error("the container is left")
+			}
+		})
 	}
 }
 

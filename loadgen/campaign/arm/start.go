@@ -68,6 +68,10 @@ func (k *keeper) placeOf(p plan.Process) place {
 func (k *keeper) dress(p *process, o *command.Options) error {
 	spec, token := p.spec, k.state.Token
 	marked := markVariable + "=" + mark(token, spec.Name)
+	if at := runsContainer(spec.Argv); at > 0 && spec.Container == "" {
+		p.started.Runs = filepath.Base(spec.Argv[0])
+		spec.Argv = slices.Insert(slices.Clone(spec.Argv), at+1, "--label", label(token))
+	}
 	o.Env = environment(nil, marked)
 	if p.place.away() {
 		var err error
@@ -79,12 +83,7 @@ func (k *keeper) dress(p *process, o *command.Options) error {
 	if err != nil {
 		return err
 	}
-	at := runsContainer(spec.Argv)
 	o.Args = append([]string{path}, spec.Argv[1:]...)
-	if at > 0 {
-		p.started.Runs = path
-		o.Args = slices.Insert(o.Args, at+1, "--label", label(token))
-	}
 	o.Env, o.Dir = environment(spec.Env, marked), spec.Cwd
 	if p.place.root {
 		keep := append(p.started.Env, markVariable)

@@ -65,7 +65,7 @@ type Started struct {
 	Tool      string   `json:"tool,omitempty"` // docker or podman
 	Host      string   `json:"host,omitempty"`
 	Root      bool     `json:"root,omitempty"`
-	// Runs is the program that runs containers of its own, which carry the token as a label.
+	// Runs is docker or podman if the process runs a container of its own, which carries the token as a label.
 	Runs string `json:"runs,omitempty"`
 
 	// Leader is the process here: the program itself, or the client that runs it elsewhere. It is 0
@@ -228,6 +228,9 @@ func parseState(text []byte) (*State, error) {
 		}
 		if err := one.place().check(); err != nil {
 			return nil, err
+		}
+		if one.Runs != "" && !slices.Contains(containerTools(), one.Runs) {
+			return nil, fmt.Errorf("%q runs no containers", one.Runs)
 		}
 	}
 	return state, nil

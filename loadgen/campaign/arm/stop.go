@@ -44,7 +44,7 @@ func (k *keeper) stop(ctx context.Context, one Started, spec plan.Process) error
 		if one.Host == "" {
 			return nil // the machine was started anew since
 		}
-		ending.family.leader = Identity{}
+		ending.family.leader = Identity{} // what has the number now is another's
 	}
 	ending.command(ctx)
 	if !ending.place.away() {
@@ -56,7 +56,7 @@ func (k *keeper) stop(ctx context.Context, one Started, spec plan.Process) error
 		ending.asked = false
 		_, err = ending.there(ctx)
 	}
-	return err
+	return errors.Join(err, ending.containers(ctx))
 }
 
 // boot is that of the machine now; empty is none that a state has.
