@@ -141,18 +141,5 @@ func pointFlags(given []sweep.Flag, over sweep.Over, v sweep.Value) ([]sweep.Fla
 	return append(flags, sweep.Flag{Name: "label", Value: over.Label() + "=" + v.Text}), nil
 }
 
-// arguments writes flags as a command line has them.
-func (l *commandLine) arguments(flags []sweep.Flag) []string {
-	var args []string
-	for _, f := range flags {
-		switch clause := l.run.GetFlag(f.Name); {
-		case clause == nil || !clause.Model().IsBoolFlag():
-			args = append(args, "--"+f.Name+"="+f.Value)
-		case f.Value == "true":
-			args = append(args, "--"+f.Name)
-		default:
-			args = append(args, "--no-"+f.Name)
-		}
-	}
-	return args
-}
+// arguments writes flags as the command line of a run has them.
+func (l *commandLine) arguments(flags []sweep.Flag) []string { return argumentsOf(l.run, flags) }

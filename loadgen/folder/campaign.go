@@ -20,7 +20,7 @@ type Campaign struct {
 	Gates      []Gate      `json:"gates,omitempty"`
 	PageCache  *PageCache  `json:"page_cache,omitempty"`
 	Checks     []Check     `json:"checks,omitempty"`
-	Collected  []Capture   `json:"collected,omitempty"`
+	Collected  []Collected `json:"collected,omitempty"`
 	Files      []ArmFile   `json:"files,omitempty"`
 	Processes  []ArmMember `json:"processes,omitempty"`
 	// Problems are what went wrong around the run without spoiling it.
@@ -44,10 +44,16 @@ type Gate struct {
 // PageCache is what was done with the page cache before the engine was started.
 type PageCache struct {
 	Policy string `json:"policy"`
-	// BeforeBytes and AfterBytes are what of the named files was in memory; absent where that is not known.
-	BeforeBytes *float64 `json:"before_bytes,omitempty"`
-	AfterBytes  *float64 `json:"after_bytes,omitempty"`
-	Problem     string   `json:"problem,omitempty"`
+	// Files and Bytes are what was looked at.
+	Files int    `json:"files,omitempty"`
+	Bytes uint64 `json:"bytes,omitempty"`
+	// BeforeBytes and AfterBytes are what of them was in memory; absent where that is not known.
+	BeforeBytes *uint64 `json:"resident_before_bytes,omitempty"`
+	AfterBytes  *uint64 `json:"resident_after_bytes,omitempty"`
+	// Unread are files that could not be opened, so that nothing of them was taken away.
+	Unread  int     `json:"unread,omitempty"`
+	Seconds float64 `json:"seconds,omitempty"`
+	Problem string  `json:"problem,omitempty"`
 }
 
 // Check is a command that printed one number.
@@ -63,6 +69,19 @@ type Check struct {
 	ExitCode int      `json:"exit_code"`
 	Seconds  float64  `json:"seconds"`
 	Problem  string   `json:"problem,omitempty"`
+}
+
+// Collected is what a command said once of an arm with a model, such as pip freeze.
+type Collected struct {
+	Name string `json:"name"`
+	// File is where all of it lies in the run folder, SHA256 is of that.
+	File     string `json:"file"`
+	SHA256   string `json:"sha256"`
+	ExitCode int    `json:"exit_code"`
+	Problem  string `json:"problem,omitempty"`
+	// Output is what it printed; Cut says that more of it is in the file.
+	Output string `json:"output"`
+	Cut    bool   `json:"cut,omitempty"`
 }
 
 // ArmFile is a file that was written for the engine.

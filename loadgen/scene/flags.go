@@ -7,15 +7,15 @@ import (
 
 // Flags declares the flags of what is kept around a load.
 func Flags(set option.Set, s *Settings) {
-	option.Flags(set, "telemetry", "NAME=URL of an exporter on a measured host; may be repeated. The one on this host if it answers, if not given.", &s.Telemetry, parseSource, option.WithoutQuery)
-	option.Flags(set, "scrape", "NAME=URL of a page of KVBM or of an engine to keep too; may be repeated. One that never answers is a warning.", &s.Scrape, parseSource, option.WithoutQuery)
+	option.Flags(set, "telemetry", "NAME=URL of an exporter on a measured host; may be repeated. The one on this host if it answers, if not given.", &s.Telemetry, ParseSource, option.WithoutQuery)
+	option.Flags(set, "scrape", "NAME=URL of a page of KVBM or of an engine to keep too; may be repeated. One that never answers is a warning.", &s.Scrape, ParseSource, option.WithoutQuery)
 	option.Flag(set, "container", "Container that the engine runs in, by docker or podman on this machine: its image and settings, and its log of the run, are kept.", "", &s.Container, containerName)
 	option.Flags(set, "capture", "NAME=COMMAND of a shell whose output is kept, before and after the load; may be repeated. Commands are never recorded.", &s.Captures, parseCapture, captureName)
 	option.Flag(set, "telemetry-interval", "Time between two samples.", "1s", &s.Interval, option.DurationWithin(telemetry.MinInterval, telemetry.MaxInterval))
 }
 
-// parseSource reads NAME=URL, such as spark1=http://10.0.0.1:10420.
-func parseSource(s string) (telemetry.Source, error) {
+// ParseSource reads NAME=URL, such as spark1=http://10.0.0.1:10420.
+func ParseSource(s string) (telemetry.Source, error) {
 	name, where, err := option.Pair(s, "=", option.PlainName)
 	if err != nil {
 		return telemetry.Source{}, err

@@ -30,7 +30,7 @@ func FuzzFlags(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		source, err := parseSource(text)
+		source, err := ParseSource(text)
 		if err == nil && (!plain(source.Name) || !strings.HasPrefix(strings.ToLower(source.URL), "http")) {
 			t.Errorf("%q became %+v", text, source)
 		}

@@ -1,0 +1,213 @@
+package campaign
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"github.com/umascope/umascope/loadgen/campaign/plan"
+	"github.com/umascope/umascope/loadgen/folder"
+)
+
+// attempt is one run in its slot.
+type attempt struct {
+	r      *runner
+	slot   plan.Slot
+	number int
+	run    string
+	cell   *plan.Cell
+	facts  folder.Campaign
+	// upFailed is why the arm did not come up; nil if it did, or that was not tried.
+	upFailed error
+	// stopping is done when the campaign is to end.
+	stopping context.Context
+}
+
+// standing is an engine that is up.
+type standing struct {
+	cell   cell
+	engine Engine
+}
+
+func (a *attempt) of() cell { return cell{a.slot.Model, a.slot.Arm} }
+
+// order is what the run is made by.
+func (a *attempt) order(scenario plan.Scenario) Order {
+	o := Order{
+		Slot: a.slot, Attempt: a.number, Run: a.run, Dir: a.r.c.Dir, Cell: a.cell, Scenario: scenario, Labels: a.labels(),
+		Around: Around{Before: a.before, After: a.after, Facts: a.manifest, Engine: a.hasEngine()},
+	}
+	return o
+}
+
+func (a *attempt) hasEngine() bool { return len(a.cell.Arm.Processes)+len(a.cell.Arm.Files) > 0 }
+
+// labels are those that every run of a campaign has; those of the arm stand behind them.
+func (a *attempt) labels() map[string]string {
+	labels := map[string]string{}
+	for name, value := range a.cell.Arm.Labels {
+		labels[name] = value
+	}
+	own := map[string]string{
+		"arm": a.slot.Arm, "model": a.slot.Model, "campaign": a.r.c.Plan.Name, "slot": fmt.Sprint(a.slot.Number), "iteration": fmt.Sprint(a.slot.Iteration), "scenario": a.slot.Scenario,
+	}
+	if a.slot.Round > 0 {
+		own["round"], own["pair"] = fmt.Sprint(a.slot.Round), a.slot.Pair()
+	}
+	for name, value := range own {
+		labels[name] = value
+	}
+	return labels
+}
+
+// manifest is a copy: the attempt goes on.
+func (a *attempt) manifest() *folder.Campaign {
+	facts := a.facts
+	return &facts
+}
+
+// before gets the machine to rest and the engine up.
+func (a *attempt) before(ctx context.Context, enter func(string)) (context.Context, error) {
+	enter(PhaseCooldown)
+	kept := a.r.standsFor(a.of())
+	if !kept {
+		a.r.lower(ctx, a)
+	}
+	a.facts.EngineKept = kept
+	if err := a.rest(ctx, kept); err != nil {
+		return nil, err
+	}
+	if kept || !a.hasEngine() {
+		return a.ready(ctx)
+	}
+	enter(PhaseStart)
+	enter(PhaseLoad)
+	if err := a.raise(ctx); err != nil {
+		return nil, err
+	}
+	return a.ready(ctx)
+}
+
+// rest waits for the machine, with all that is done to it before the engine is started.
+func (a *attempt) rest(ctx context.Context, kept bool) error {
+	k := &gatekeeper{hands: a.r.c.Hands, cell: a.cell, gates: a.cell.Gates, known: a.r.known, kept: kept}
+	err := k.rest(ctx)
+	if err == nil {
+		err = a.check(ctx, whenBefore)
+	}
+	if err == nil {
+		err = k.clock(ctx)
+	}
+	if err == nil && !kept {
+		done := a.r.c.Hands.PageCache(ctx, a.cell.PageCache)
+		if a.facts.PageCache = &done; done.Problem != "" {
+			a.problem("page cache: " + done.Problem)
+		}
+	}
+	if err == nil {
+		err = k.open(ctx)
+	}
+	a.facts.Gates = k.passed
+	for _, g := range k.passed {
+		if g.State != gatePassed {
+			a.problem("gate " + gateText(g))
+		}
+	}
+	if ctx.Err() == nil {
+		k.last = k.hands.Machine(ctx, a.cell)
+	}
+	e := a.event(eventGates)
+	e.Gates, e.Celsius = k.passed, k.last.Celsius
+	if !kept {
+		e.MemFree = k.last.MemFreeBytes
+	}
+	a.r.note(e)
+	return errors.Join(err, a.r.failure)
+}
+
+// check makes the checks of a time. Of a strict plan, one that does not pass before the load fails the run.
+func (a *attempt) check(ctx context.Context, at string) error {
+	for _, c := range a.cell.Checks {
+		if !when(c, at) || ctx.Err() != nil {
+			continue
+		}
+		facts := check(ctx, a.r.c.Hands, c, at)
+		a.facts.Checks = append(a.facts.Checks, facts)
+		if !facts.Passed && ctx.Err() == nil {
+			a.r.c.Log.Warn(checkText(facts))
+			if at == whenBefore && a.cell.Gates.Strict {
+				return fmt.Errorf("%w: %s", ErrGate, checkText(facts))
+			}
+		}
+	}
+	return ctx.Err()
+}
+
+// raise brings the engine up.
+func (a *attempt) raise(ctx context.Context) error {
+	began := time.Now()
+	// Ended with the context only while it comes up: later it is brought down in order.
+	coming, stop := context.WithCancelCause(context.WithoutCancel(ctx))
+	unbind := context.AfterFunc(ctx, func() { stop(context.Cause(ctx)) })
+	engine, err := a.r.c.Hands.Up(coming, a.cell.Arm, a.r.armDir(a.of()))
+	unbind()
+	if ctx.Err() != nil && err != nil {
+		return ctx.Err()
+	}
+	if err != nil {
+		a.upFailed = err
+		return err
+	}
+	a.r.up = &standing{a.of(), engine}
+	e := a.event(eventUp)
+	e.Second = time.Since(began).Seconds()
+	a.r.note(e)
+	return a.r.failure
+}
+
+// ready is what is done once the engine is up: what is collected of it, and what the manifest says.
+func (a *attempt) ready(ctx context.Context) (context.Context, error) {
+	lost := context.WithoutCancel(ctx)
+	if up := a.r.up; up != nil {
+		lost, a.facts.Files, a.facts.Processes = up.engine.Lost, up.engine.Files, up.engine.Members
+	}
+	if _, known := a.r.collected[a.of()]; !known && len(a.cell.Collect) > 0 {
+		a.r.collected[a.of()] = collect(ctx, a.r.c.Hands, a.cell.Collect)
+	}
+	for _, one := range a.r.collected[a.of()] {
+		if err := one.keep(folder.Folder(filepath.Join(a.r.c.Dir, a.run))); err != nil {
+			return nil, err
+		}
+		a.facts.Collected = append(a.facts.Collected, one.facts())
+	}
+	return lost, ctx.Err()
+}
+
+// after stops the engine, unless the next run is of the same.
+func (a *attempt) after(cut context.Context) {
+	if !a.stays() {
+		a.r.lower(cut, a)
+	}
+	if a.stopping.Err() == nil {
+		_ = a.check(cut, whenAfter) // after the load none stops anything
+	}
+}
+
+// stays says whether the engine stays up for the run that comes next.
+func (a *attempt) stays() bool {
+	return a.r.c.Plan.KeepUp && a.stopping.Err() == nil && a.r.standsFor(a.of()) && a.r.nextIs(a.slot, a.of())
+}
+
+func (a *attempt) problem(text string) {
+	a.facts.Problems = append(a.facts.Problems, text)
+	a.r.c.Log.Warn(text, "slot", a.slot.Number)
+}
+
+// event is one of this run.
+func (a *attempt) event(name string) Event {
+	return Event{
+		Event: name, Slot: a.slot.Number, Attempt: a.number, Run: a.run, Model: a.slot.Model, Arm: a.slot.Arm, Scenario: a.slot.Scenario, Iteration: a.slot.Iteration,
+	}
+}

@@ -1,0 +1,133 @@
+package campaign
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/umascope/umascope/loadgen/campaign/plan"
+	"github.com/umascope/umascope/loadgen/folder"
+)
+
+// When checks are made.
+const (
+	whenBefore = "before"
+	whenAfter  = "after"
+)
+
+const (
+	// collectTimeout bounds a command whose output is kept.
+	collectTimeout = 5 * time.Minute
+	// mostCollected bounds what of an output stands in the manifest; the file has all that was read.
+	mostCollected = 64 << 10
+)
+
+// check runs a command and reads its number.
+func check(ctx context.Context, hands Hands, c plan.Check, when string) folder.Check {
+	facts := folder.Check{Name: c.Name, When: when, Unit: c.Unit, Min: c.Min, Max: c.Max}
+	printed := hands.Command(ctx, c.Argv, c.Timeout)
+	facts.ExitCode, facts.Seconds, facts.Problem = printed.ExitCode, printed.Seconds, printed.Problem
+	if facts.Problem == "" && printed.ExitCode != 0 {
+		facts.Problem = fmt.Sprintf("it ended with exit code %d", printed.ExitCode)
+	}
+	if facts.Problem == "" {
+		value, err := findNumber(printed.Text, c.Number)
+		if err != nil {
+			facts.Problem = err.Error()
+			return facts
+		}
+		facts.Value = &value
+		facts.Passed = (c.Min == nil || value >= *c.Min) && (c.Max == nil || value <= *c.Max)
+	}
+	return facts
+}
+
+// findNumber is group 1 of a pattern or, without one, the last number of a text.
+func findNumber(text, pattern string) (float64, error) {
+	const anyNumber = `(?:^|[^\w.+-])([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)`
+	last := pattern == ""
+	re, err := regexp.Compile(cmp.Or(pattern, anyNumber))
+	if err != nil {
+		return 0, err
+	}
+	found := re.FindAllStringSubmatch(text, -1)
+	if len(found) == 0 || len(found[0]) < 2 {
+		return 0, errors.New("it printed no number")
+	}
+	one := found[0][1]
+	if last {
+		one = found[len(found)-1][1]
+	}
+	value, err := strconv.ParseFloat(one, 64)
+	if err != nil || math.IsInf(value, 0) || math.IsNaN(value) {
+		return 0, fmt.Errorf("%.40q is no number", one)
+	}
+	return value, nil
+}
+
+// checkText is a check that did not pass, for a person.
+func checkText(c folder.Check) string {
+	if c.Problem != "" {
+		return fmt.Sprintf("check %s %s the load: %s", c.Name, c.When, c.Problem)
+	}
+	var bounds []string
+	if c.Min != nil {
+		bounds = append(bounds, fmt.Sprintf("at least %g", *c.Min))
+	}
+	if c.Max != nil {
+		bounds = append(bounds, fmt.Sprintf("at most %g", *c.Max))
+	}
+	return strings.TrimSpace(fmt.Sprintf("check %s %s the load: %g %s", c.Name, c.When, *c.Value, c.Unit)) + ", wanted " + strings.Join(bounds, " and ")
+}
+
+// credentials are user and password in an address.
+var credentials = regexp.MustCompile(`://[^/\s@]+@`)
+
+// collect keeps the output of commands in the folder of the run. Addresses in it lose their credentials.
+func collect(ctx context.Context, hands Hands, all []plan.Collect) []collected {
+	var kept []collected
+	for _, one := range all {
+		printed := hands.Command(ctx, one.Argv, collectTimeout)
+		kept = append(kept, collected{
+			name: one.Name, text: credentials.ReplaceAllString(printed.Text, "://<redacted>@"), printed: printed,
+		})
+	}
+	return kept
+}
+
+// collected is the output of a command, for all runs of an arm with a model.
+type collected struct {
+	name, text string
+	printed    Printed
+}
+
+// file is where the output lies in the folder of a run.
+func (c collected) file() string { return folder.CapturesFolder + "/" + c.name + ".txt" }
+
+func (c collected) facts() folder.Collected {
+	cut := c.text[:min(len(c.text), mostCollected)]
+	return folder.Collected{
+		Name: c.name, File: c.file(), ExitCode: c.printed.ExitCode, Problem: c.printed.Problem, SHA256: sha256Of(c.text),
+		Output: strings.ToValidUTF8(cut, "?"), Cut: len(cut) < len(c.text),
+	}
+}
+
+// keep writes the output into the folder of a run.
+func (c collected) keep(run folder.Folder) error {
+	if err := os.MkdirAll(filepath.Dir(run.Path(c.file())), 0o755); err != nil {
+		return err
+	}
+	return os.WriteFile(run.Path(c.file()), []byte(c.text), 0o644)
+}
+
+// when says whether a check is made at a time.
+func when(c plan.Check, at string) bool { return len(c.When) == 0 || slices.Contains(c.When, at) }

@@ -1,0 +1,296 @@
+package campaign
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/umascope/umascope/loadgen/campaign/plan"
+	"github.com/umascope/umascope/loadgen/folder"
+)
+
+// How waiting for a gate ends.
+const (
+	gatePassed        = "passed"
+	gateTimedOut      = "timed_out"
+	gateFailed        = "failed" // timed out, of a plan that is strict
+	gateNotObservable = "not_observable"
+)
+
+// Names of gates, as the plan has them.
+const (
+	gateCooldown      = "cooldown"
+	gateSMClock       = "sm_clock"
+	gateGPUCelsius    = "gpu_celsius"
+	gateCPURatio      = "cpu_ratio"
+	gateMemFree       = "mem_free"
+	gateMemFreeWithin = "mem_free_within"
+	gateExpected      = "expected_memory"
+)
+
+const (
+	// askEvery is the time between two looks at what a gate waits for.
+	askEvery = 5 * time.Second
+	// clockProbe is how long the GPU is loaded before its clock is read.
+	clockProbe = 2 * time.Second
+	// steadyFor is how long memory stands still before it is not waited for any more: nobody gives it back.
+	steadyFor   = time.Minute
+	steadyBytes = 64 << 20
+)
+
+// ErrGate is why a run of a strict plan did not begin.
+var ErrGate = errors.New("a gate did not open")
+
+// gatekeeper waits for the machine before a run.
+type gatekeeper struct {
+	hands  Hands
+	cell   *plan.Cell
+	gates  plan.Gates
+	known  *progress
+	kept   bool // the engine is up already: what it holds is no question
+	passed []folder.Gate
+	last   Machine
+}
+
+// gate is one thing to wait for.
+type gate struct {
+	name, unit string
+	limit      float64
+	// ask says what is seen and whether that will do; nil is that it cannot be seen. Why is for a person.
+	ask func(Machine) (value *float64, ok bool, why string)
+	// patient gates wait for their time-out even if nothing moves.
+	patient bool
+}
+
+// rest is the least time since the machine was last loaded.
+func (k *gatekeeper) rest(ctx context.Context) error {
+	if k.gates.Cooldown == nil || k.known.lastEnd.IsZero() {
+		return ctx.Err()
+	}
+	want := *k.gates.Cooldown
+	left := min(max(want-time.Since(k.known.lastEnd), 0), want)
+	err := sleep(ctx, left)
+	k.note(folder.Gate{Name: gateCooldown, State: gatePassed, Limit: number(want.Seconds()), Unit: "seconds", Seconds: left.Seconds()})
+	return err
+}
+
+// open waits for all gates but the rest, one after the other.
+func (k *gatekeeper) open(ctx context.Context) error {
+	for _, g := range k.list() {
+		if err := k.wait(ctx, g); err != nil {
+			return err
+		}
+	}
+	return ctx.Err()
+}
+
+func (k *gatekeeper) note(g folder.Gate) { k.passed = append(k.passed, g) }
+
+// list are the gates that the plan has, in their order. What a kept engine holds is no question to memory.
+func (k *gatekeeper) list() []gate {
+	var all []gate
+	if limit, has := k.celsius(); has {
+		all = append(all, gate{gateGPUCelsius, "celsius", limit, func(m Machine) (*float64, bool, string) {
+			return m.Celsius, m.Celsius != nil && *m.Celsius <= limit, ""
+		}, true})
+	}
+	if k.gates.CPURatio != nil {
+		all = append(all, gate{gateCPURatio, "ratio", *k.gates.CPURatio, k.busy(*k.gates.CPURatio), true})
+	}
+	if k.kept {
+		return all
+	}
+	atLeast := func(name string, least plan.Bytes) {
+		if least > 0 {
+			all = append(all, gate{name, "bytes", float64(least), func(m Machine) (*float64, bool, string) {
+				return m.MemFreeBytes, m.MemFreeBytes != nil && *m.MemFreeBytes >= float64(least), ""
+			}, false})
+		}
+	}
+	atLeast(gateExpected, k.cell.Model.ExpectedBytes)
+	atLeast(gateMemFree, k.gates.MemFree)
+	if k.gates.MemFreeWithin != nil {
+		all = append(all, gate{gateMemFreeWithin, "bytes", float64(*k.gates.MemFreeWithin), k.like(float64(*k.gates.MemFreeWithin)), false})
+	}
+	return all
+}
+
+// celsius is the temperature to fall to: the absolute one or that of the first start, whichever is higher.
+func (k *gatekeeper) celsius() (limit float64, has bool) {
+	limit = math.Inf(-1)
+	if k.gates.GPUCelsius != nil {
+		limit, has = *k.gates.GPUCelsius, true
+	}
+	if within := k.gates.WithinFirstCelsius; within != nil && k.known.celsius != nil {
+		limit, has = max(limit, *k.known.celsius+*within), true
+	}
+	return limit, has
+}
+
+// busy asks for the share of processor time since it was asked last.
+func (k *gatekeeper) busy(most float64) func(Machine) (*float64, bool, string) {
+	var before Machine
+	return func(now Machine) (*float64, bool, string) {
+		if now.BusySeconds == nil || now.TotalSeconds == nil {
+			return nil, false, ""
+		}
+		defer func() { before = now }()
+		if before.TotalSeconds == nil || *now.TotalSeconds <= *before.TotalSeconds {
+			return number(math.NaN()), false, "" // two looks make a share
+		}
+		share := (*now.BusySeconds - *before.BusySeconds) / (*now.TotalSeconds - *before.TotalSeconds)
+		return &share, share <= most, ""
+	}
+}
+
+// like asks for the distance of MemFree from that at the last starts of the other arms.
+func (k *gatekeeper) like(most float64) func(Machine) (*float64, bool, string) {
+	return func(m Machine) (*float64, bool, string) {
+		if m.MemFreeBytes == nil {
+			return nil, false, ""
+		}
+		var widest float64
+		why := "no other arm has been started yet"
+		for arm, free := range k.known.memFree {
+			if away := math.Abs(*m.MemFreeBytes - free); arm != k.cell.Arm.Name && away >= widest {
+				widest, why = away, fmt.Sprintf("%s is free, %s was when %s was started", plan.Bytes(*m.MemFreeBytes), plan.Bytes(free), arm)
+			}
+		}
+		return &widest, widest <= most, why
+	}
+}
+
+// wait waits for one gate, and notes what became of it. Its error is the context's, or ErrGate.
+func (k *gatekeeper) wait(ctx context.Context, g gate) error {
+	began := time.Now()
+	moved, at := began, math.NaN()
+	facts := folder.Gate{Name: g.name, Unit: g.unit, Limit: &g.limit}
+	for {
+		k.last = k.hands.Machine(ctx, k.cell)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		value, ok, why := g.ask(k.last)
+		facts.Detail, facts.Seconds = why, time.Since(began).Seconds()
+		if value != nil && !math.IsNaN(*value) {
+			facts.Value = value
+			if !(math.Abs(*value-at) < steadyBytes) {
+				moved, at = time.Now(), *value
+			}
+		}
+		facts.State = k.judge(g, value, ok, time.Since(began), time.Since(moved))
+		if facts.State != "" {
+			break
+		}
+		if err := sleep(ctx, askEvery); err != nil {
+			return err
+		}
+	}
+	k.note(facts)
+	if facts.State == gateFailed {
+		return fmt.Errorf("%w: %s", ErrGate, gateText(facts))
+	}
+	return nil
+}
+
+// judge says how the waiting ends; empty if it goes on.
+func (k *gatekeeper) judge(g gate, value *float64, ok bool, waited, stood time.Duration) string {
+	switch {
+	case value == nil && k.gates.Strict && waited >= k.gates.Timeout:
+		return gateFailed
+	case value == nil && !k.gates.Strict:
+		return gateNotObservable
+	case ok:
+		return gatePassed
+	case waited < k.gates.Timeout && (g.patient || stood < steadyFor):
+		return ""
+	case k.gates.Strict:
+		return gateFailed
+	default:
+		return gateTimedOut
+	}
+}
+
+// clock loads the GPU for a moment and reads its clock meanwhile.
+func (k *gatekeeper) clock(ctx context.Context) error {
+	probe := k.gates.SMClock
+	if probe == nil {
+		return nil
+	}
+	began := time.Now()
+	loading, stop := context.WithCancel(ctx)
+	defer stop()
+	ended := make(chan Printed, 1)
+	go func() { ended <- k.hands.Command(loading, probe.Argv, k.gates.Timeout) }()
+	facts := folder.Gate{Name: gateSMClock, Unit: "hertz", Limit: &probe.MinHertz, State: gateTimedOut}
+	select {
+	case <-time.After(clockProbe):
+		facts.Value = k.hands.Machine(ctx, k.cell).SMClockHertz
+		stop()
+		<-ended
+	case printed := <-ended:
+		facts.Detail = fmt.Sprintf("the probe ended before the clock was read: exit code %d %s", printed.ExitCode, printed.Problem)
+	}
+	switch facts.Seconds = time.Since(began).Seconds(); {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case facts.Value == nil:
+		facts.State = gateNotObservable
+	case *facts.Value >= probe.MinHertz:
+		facts.State = gatePassed
+	}
+	if facts.State != gatePassed && k.gates.Strict {
+		facts.State = gateFailed
+	}
+	k.note(facts)
+	if facts.State == gateFailed {
+		return fmt.Errorf("%w: %s", ErrGate, gateText(facts))
+	}
+	return nil
+}
+
+// gateText is a gate for a person.
+func gateText(g folder.Gate) string {
+	text := g.Name + " " + g.State
+	if g.Value != nil && g.Limit != nil {
+		text += fmt.Sprintf(" at %s, %s wanted", quantity(*g.Value, g.Unit), quantity(*g.Limit, g.Unit))
+	}
+	if g.Detail != "" {
+		text += " (" + g.Detail + ")"
+	}
+	return text
+}
+
+func quantity(v float64, unit string) string {
+	switch unit {
+	case "bytes":
+		return plan.Bytes(max(v, 0)).String()
+	case "celsius":
+		return fmt.Sprintf("%.4g C", v)
+	case "ratio":
+		return fmt.Sprintf("%.3g %%", 100*v)
+	case "hertz":
+		return fmt.Sprintf("%.4g MHz", v/1e6)
+	default:
+		return fmt.Sprintf("%.4g %s", v, unit)
+	}
+}
+
+func number(v float64) *float64 { return &v }
+
+// sleep waits, or less if the context is done first.
+func sleep(ctx context.Context, how time.Duration) error {
+	if how <= 0 {
+		return ctx.Err()
+	}
+	timer := time.NewTimer(how)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

@@ -1,0 +1,125 @@
+package campaign
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/umascope/umascope/loadgen/campaign/plan"
+	"github.com/umascope/umascope/loadgen/folder"
+)
+
+// Open takes the folder over and finds out where to go on. Its errors are of what is given.
+func (c *Campaign) Open() (*Invocation, error) {
+	slots, err := c.Plan.Select(c.Only)
+	if err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(c.Dir, 0o755); err != nil {
+		return nil, err
+	}
+	r := &runner{c: c, slots: slots, started: time.Now(), collected: map[cell][]collected{}}
+	if r.lock, err = lock(c.Dir); err != nil {
+		return nil, err
+	}
+	if err := r.open(); err != nil {
+		r.close()
+		return nil, err
+	}
+	return &Invocation{r}, nil
+}
+
+// Invocation is a campaign that is about to go on.
+type Invocation struct{ r *runner }
+
+// Resumed says how many of the selected slots are over already.
+func (i *Invocation) Resumed() int { return i.r.overSlots() }
+
+// Slots is how many slots are selected.
+func (i *Invocation) Slots() int { return len(i.r.slots) }
+
+// Close gives the folder back.
+func (i *Invocation) Close() { i.r.close() }
+
+// Run makes the runs that are missing. Its error is why it could not go on.
+func (i *Invocation) Run(ctx context.Context) (Outcome, error) { return i.r.run(ctx) }
+
+func (r *runner) close() {
+	if r.journal != nil {
+		_ = r.journal.close() // every line is durable already
+	}
+	_ = r.lock.Close()
+}
+
+// open reads the journal, holds the plan against it, and sets half runs aside.
+func (r *runner) open() error {
+	var events []Event
+	var err error
+	if r.journal, events, err = openJournal(r.c.Dir); err != nil {
+		return err
+	}
+	r.known = replay(events)
+	if err := r.holdPlan(); err != nil {
+		return err
+	}
+	if err := r.setAside(); err != nil {
+		return err
+	}
+	if r.c.Retry {
+		r.known.renew()
+	}
+	_ = os.Remove(filepath.Join(r.c.Dir, stopFile)) // of an invocation that has ended
+	return folder.Folder(r.c.Dir).Write(PlanFile, func(w io.Writer) error {
+		_, err := w.Write(r.c.Text)
+		return err
+	})
+}
+
+// holdPlan refuses a plan that is not the one that the campaign began with.
+func (r *runner) holdPlan() error {
+	if !r.known.began || r.known.plan == r.c.SHA256 {
+		return nil
+	}
+	if !r.c.Changed {
+		return fmt.Errorf("%s: the campaign began with another plan: sha256 %.12s there, %.12s now; %s has the old one. Give another --out, or --plan-changed to go on with the new one",
+			r.c.Dir, r.known.plan, r.c.SHA256, filepath.Join(r.c.Dir, PlanFile))
+	}
+	schedule := r.c.Plan.Schedule()
+	for _, number := range slices.Sorted(maps.Keys(r.known.slots)) {
+		s := r.known.slots[number]
+		if number > len(schedule) || !sameSlot(schedule[number-1], s.slot) {
+			return fmt.Errorf("%s: --plan-changed: slot %d was of %s, %s, %s and is another's in the new plan: its run would stand in the wrong place. Give another --out",
+				r.c.Dir, number, s.slot.Model, s.slot.Arm, s.slot.Scenario)
+		}
+	}
+	return nil
+}
+
+func sameSlot(a, b plan.Slot) bool {
+	return a.Model == b.Model && a.Arm == b.Arm && a.Scenario == b.Scenario && a.Iteration == b.Iteration
+}
+
+// setAside marks runs that were cut off: their folders stay, and are no runs any more. A comparison
+// would find two in one slot.
+func (r *runner) setAside() error {
+	for _, s := range r.known.slots {
+		if !s.open {
+			continue
+		}
+		half := folder.Folder(filepath.Join(r.c.Dir, s.run))
+		for _, step := range [][2]string{
+			{half.Path(folder.ManifestFile), half.Path("manifest" + AbortedSuffix + ".json")}, {string(half), string(half) + AbortedSuffix},
+		} {
+			if err := os.Rename(step[0], step[1]); err != nil && !errors.Is(err, os.ErrNotExist) {
+				return err
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,290 @@
+package campaign
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/umascope/umascope/loadgen/campaign/plan"
+	"github.com/umascope/umascope/loadgen/folder"
+)
+
+// runner is one invocation of a campaign.
+type runner struct {
+	c       *Campaign
+	lock    *os.File
+	journal *journal
+	known   *progress
+	slots   []plan.Slot // that are selected, in order
+	started time.Time
+	up      *standing
+	// collected is what commands said, by arm and model.
+	collected map[cell][]collected
+	// unsound counts the slots in a row that ended without a valid run.
+	unsound int
+	// failure is why nothing can be written down any more.
+	failure error
+}
+
+// Outcome is what an invocation came to.
+type Outcome struct {
+	State  State
+	Reason string
+	// Slots counts those that are selected, Counts them by how they ended.
+	Slots  int
+	Counts map[Status]int
+}
+
+// note writes an event down. What cannot be written down did not happen: the campaign ends by it.
+func (r *runner) note(e Event) {
+	e.At = time.Now().UTC()
+	if r.failure == nil {
+		if err := r.journal.add(e); err != nil {
+			r.failure = err
+			return
+		}
+	}
+	r.known.take(e)
+}
+
+// run goes through the slots.
+func (r *runner) run(ctx context.Context) (Outcome, error) {
+	r.note(Event{Event: eventBegin, BootID: r.c.Hands.Boot, PID: os.Getpid(), Plan: r.c.SHA256, Selected: len(r.slots)})
+	for _, s := range r.known.slots { // those that were open when the last invocation ended
+		if s.open {
+			r.note(Event{Event: eventRun, Slot: s.slot.Number, Attempt: s.attempts, Run: s.run, Model: s.slot.Model, Arm: s.slot.Arm, Scenario: s.slot.Scenario,
+				Iteration: s.slot.Iteration, Status: Aborted, Text: "the campaign was cut off; the folder is kept as " + s.run + AbortedSuffix})
+		}
+	}
+	err := r.endLeftovers(ctx)
+	state, reason := Stopped, "interrupted"
+	if err == nil {
+		state, reason, err = r.drive(ctx)
+	}
+	r.lower(context.WithoutCancel(ctx), nil)
+	if err != nil {
+		state, reason = Broken, err.Error()
+	}
+	r.note(Event{Event: eventEnd, State: state, Text: reason})
+	err = errors.Join(err, r.failure, r.keep())
+	return r.tell(r.outcome(state, reason)), err
+}
+
+// endLeftovers ends what an invocation that was killed has left running, and names it.
+func (r *runner) endLeftovers(ctx context.Context) error {
+	for _, c := range r.cells() {
+		dir := r.armDir(c)
+		if _, err := os.Stat(dir); err != nil {
+			continue
+		}
+		rendered, err := r.c.Plan.Render(c.model, c.arm, map[string]string{plan.ValueFolder: dir})
+		if err != nil {
+			return err
+		}
+		left, err := r.c.Hands.Leftovers(ctx, rendered.Arm, dir)
+		if err != nil {
+			return fmt.Errorf("arm %s: what is left of it is not known: %w", c.arm, err)
+		}
+		for _, what := range left {
+			r.c.Log.Warn("left over from an invocation before this one", "arm", c.arm, "model", c.model, "what", what)
+			r.note(Event{Event: eventLeftover, Model: c.model, Arm: c.arm, Text: what})
+		}
+		if err := r.c.Hands.Down(ctx, rendered.Arm, dir); err != nil {
+			return fmt.Errorf("arm %s: what is left of it could not be ended: %w", c.arm, err)
+		}
+	}
+	return ctx.Err()
+}
+
+// cells are the arms with models of the whole plan, in order.
+func (r *runner) cells() []cell {
+	var all []cell
+	for _, s := range r.c.Plan.Schedule() {
+		if c := (cell{s.Model, s.Arm}); !slices.Contains(all, c) {
+			all = append(all, c)
+		}
+	}
+	return all
+}
+
+func (r *runner) armDir(c cell) string { return ArmFolder(r.c.Dir, c.model, c.arm) }
+
+// ArmFolder is the folder of an arm with a model, for its state and its logs, in that of a campaign.
+func ArmFolder(dir, model, arm string) string { return filepath.Join(dir, armsFolder, model, arm) }
+
+// drive makes the runs that are missing, one after the other.
+func (r *runner) drive(ctx context.Context) (State, string, error) {
+	for _, slot := range r.slots {
+		for !r.known.over(slot.Number, r.c.Plan.OnInvalid.Repeat) {
+			if state, reason := r.stopNow(ctx); state != "" {
+				return state, reason, nil
+			}
+			if why, skipped := r.known.skipped[cell{slot.Model, slot.Arm}]; skipped {
+				r.note(Event{Event: eventSkip, Slot: slot.Number, Model: slot.Model, Arm: slot.Arm, Scenario: slot.Scenario, Iteration: slot.Iteration, Text: why})
+				break
+			}
+			if err := r.attempt(ctx, slot); err != nil {
+				return "", "", err
+			}
+			if state, reason := r.judge(ctx, slot); state != "" {
+				return state, reason, nil
+			}
+		}
+	}
+	return Complete, "", r.failure
+}
+
+// stopNow says whether somebody wants the campaign to end.
+func (r *runner) stopNow(ctx context.Context) (State, string) {
+	if ctx.Err() != nil {
+		return Stopped, "interrupted"
+	}
+	if os.Remove(filepath.Join(r.c.Dir, stopFile)) == nil {
+		return Stopped, "asked to stop when the run was over"
+	}
+	return "", ""
+}
+
+// attempt makes one run.
+func (r *runner) attempt(ctx context.Context, slot plan.Slot) error {
+	c := cell{slot.Model, slot.Arm}
+	rendered, err := r.c.Plan.Render(slot.Model, slot.Arm, map[string]string{plan.ValueFolder: r.armDir(c)})
+	if err != nil {
+		return err
+	}
+	scenario, _ := rendered.Scenario(slot.Scenario)
+	number := 1
+	if s := r.known.slots[slot.Number]; s != nil {
+		number = s.attempts + 1
+	}
+	a := &attempt{r: r, slot: slot, number: number, run: r.c.Hands.Name(slot), cell: rendered, stopping: ctx, facts: folder.Campaign{
+		Name: r.c.Plan.Name, PlanSHA256: r.c.SHA256, Slot: slot.Number, Attempt: number, Model: slot.Model, Arm: slot.Arm, Scenario: slot.Scenario,
+		Iteration: slot.Iteration, Round: slot.Round, BootID: r.c.Hands.Boot,
+	}}
+	began := time.Now()
+	e := a.event(eventSlot)
+	e.BootID = r.c.Hands.Boot
+	r.note(e)
+	if err := errors.Join(r.failure, r.keep()); err != nil {
+		return err
+	}
+	settled := r.watch(a)
+	result := r.c.Hands.Measure(ctx, a.order(scenario))
+	settled()
+	r.finish(a, result, time.Since(began))
+	if result.Full {
+		return fmt.Errorf("no other run can be kept: %s", result.Problem)
+	}
+	return errors.Join(r.failure, r.keep())
+}
+
+// finish notes how a run ended.
+func (r *runner) finish(a *attempt, result Result, took time.Duration) {
+	if result.Status != Finished && !r.standsFor(a.of()) {
+		r.lower(context.WithoutCancel(a.stopping), a) // of an engine that is lost, the rest
+	}
+	e := a.event(eventRun)
+	e.Status, e.Text, e.Proven, e.Second = result.Status, result.Problem, result.Proven, took.Seconds()
+	r.note(e)
+	r.c.Log.Info("slot", "number", a.slot.Number, "of", len(r.c.Plan.Schedule()), "model", a.slot.Model, "arm", a.slot.Arm, "scenario", a.slot.Scenario,
+		"run", a.run, "status", string(result.Status), "took", took.Round(time.Second))
+	if a.upFailed != nil && a.cell.Arm.Optional && result.Status == Failed {
+		e := a.event(eventSkip)
+		e.Text = "the arm is optional and cannot be started: " + a.upFailed.Error()
+		r.note(e)
+		r.c.Log.Warn("arm is skipped", "arm", a.slot.Arm, "model", a.slot.Model, "why", a.upFailed)
+	}
+}
+
+// judge says whether the plan ends the campaign after a run.
+func (r *runner) judge(ctx context.Context, slot plan.Slot) (State, string) {
+	if ctx.Err() != nil {
+		return Stopped, "interrupted"
+	}
+	if signal := r.known.absent(r.c.Plan.AbortIf, cell{slot.Model, slot.Arm}); signal != "" && r.known.slots[slot.Number].last == Finished {
+		return Gaveup, fmt.Sprintf("no run of arm %s with model %s has proven %s", slot.Arm, slot.Model, signal)
+	}
+	switch r.known.status(slot.Number, r.c.Plan.OnInvalid.Repeat) {
+	case Finished, Skipped:
+		r.unsound = 0
+	case Invalid, Failed:
+		r.unsound++
+		if r.c.Plan.OnInvalid.Then == "stop" {
+			return Ended, fmt.Sprintf("slot %d has no valid run, and the plan says to stop then", slot.Number)
+		}
+		if most := r.c.Plan.OnInvalid.StopAfter; most > 0 && r.unsound >= most {
+			return Ended, fmt.Sprintf("%d slots in a row have no valid run", r.unsound)
+		}
+	}
+	return "", ""
+}
+
+// standsFor says whether the engine of a cell is up.
+func (r *runner) standsFor(c cell) bool {
+	return r.up != nil && r.up.cell == c && r.up.engine.Lost.Err() == nil
+}
+
+// nextIs says whether the next run is of a cell: a repetition of this slot counts for one.
+func (r *runner) nextIs(slot plan.Slot, c cell) bool {
+	at := slices.IndexFunc(r.slots, func(s plan.Slot) bool { return s.Number == slot.Number })
+	for _, next := range r.slots[at+1:] {
+		if !r.known.over(next.Number, r.c.Plan.OnInvalid.Repeat) {
+			return cell{next.Model, next.Arm} == c
+		}
+	}
+	return false
+}
+
+// lower brings the engine down that is up, if there is one.
+func (r *runner) lower(ctx context.Context, a *attempt) {
+	if r.up == nil {
+		return
+	}
+	up := r.up
+	r.up = nil
+	e := Event{Model: up.cell.model, Arm: up.cell.arm}
+	if a != nil {
+		e = a.event(eventDown)
+	}
+	e.Event = eventDown
+	began := time.Now()
+	if err := up.engine.Down(ctx); err != nil {
+		e.Text = err.Error()
+		r.c.Log.Error("arm is not down", "arm", up.cell.arm, "error", err)
+		if a != nil {
+			a.problem("arm is not down: " + err.Error())
+		}
+	}
+	e.Second = time.Since(began).Seconds()
+	r.note(e)
+}
+
+func (r *runner) overSlots() int {
+	n := 0
+	for _, s := range r.slots {
+		if r.known.over(s.Number, r.c.Plan.OnInvalid.Repeat) {
+			n++
+		}
+	}
+	return n
+}
+
+func (r *runner) outcome(state State, reason string) Outcome {
+	o := Outcome{State: state, Reason: reason, Slots: len(r.slots), Counts: map[Status]int{}}
+	for _, s := range r.slots {
+		o.Counts[r.known.status(s.Number, r.c.Plan.OnInvalid.Repeat)]++
+	}
+	delete(o.Counts, "")
+	return o
+}
+
+func sha256Of(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:])
+}

@@ -1,0 +1,268 @@
+package campaign
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/umascope/umascope/loadgen/campaign/plan"
+	"github.com/umascope/umascope/loadgen/chat"
+)
+
+// Look is what can be seen of a campaign from outside.
+type Look struct {
+	Facts
+	// Holder is the process that carries it out; 0 if none does.
+	Holder int
+	known  *progress
+	now    time.Time
+	log    string // the file that was written to last
+	line   string // its last line
+}
+
+// LookAt reads the folder of a campaign; it takes nothing over.
+func LookAt(dir string) (*Look, error) {
+	facts, err := ReadFacts(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%s: no campaign is there", dir)
+	}
+	if err != nil {
+		return nil, err
+	}
+	l := &Look{Facts: facts, now: time.Now()}
+	if l.Holder, err = holder(dir); err != nil {
+		return nil, err
+	}
+	events, _, err := readJournal(filepath.Join(dir, JournalFile))
+	if err != nil {
+		return nil, err
+	}
+	l.known = replay(events)
+	l.log, l.line = lastLine(dir)
+	return l, nil
+}
+
+// open is the slot that a run is made in.
+func (l *Look) open() *slotProgress {
+	for _, s := range l.known.slots {
+		if s.open {
+			return s
+		}
+	}
+	return nil
+}
+
+// since is when the last event was that the slot began with.
+func (l *Look) since(s *slotProgress) time.Duration {
+	for i := len(l.known.events) - 1; i >= 0; i-- {
+		if e := l.known.events[i]; e.Event == eventSlot && e.Slot == s.slot.Number {
+			return l.now.Sub(e.At)
+		}
+	}
+	return 0
+}
+
+// Stalled says why a campaign does not seem to go on; empty if it does.
+func (l *Look) Stalled() string {
+	s := l.open()
+	switch {
+	case l.Holder == 0 && l.known.state == Running:
+		return "the process that carried it out is gone: campaign run goes on where it ended"
+	case l.Holder == 0 || s == nil:
+		return ""
+	}
+	usual, known := l.known.expected(s.slot)
+	most := stallUnknown
+	if known {
+		most = max(stallFactor*usual, stallLeast)
+	}
+	if took := l.since(s); took > most {
+		return fmt.Sprintf("%s runs for %s", s.slot, took.Round(time.Minute))
+	}
+	return ""
+}
+
+// Measured is how long a slot like this one took, from its beginning to the end of its arm.
+func (l *Look) Measured(s plan.Slot) (time.Duration, bool) { return l.known.expected(s) }
+
+// Over says whether a slot needs no other run; repeat is that of the plan.
+func (l *Look) Over(s plan.Slot, repeat int) bool { return l.known.over(s.Number, repeat) }
+
+// BytesOfRun is the mean size of the folders of runs that are over; 0 if there is none.
+func (l *Look) BytesOfRun(dir string) uint64 {
+	var sum, n int64
+	for _, s := range l.known.slots {
+		if s.open || s.last != Finished {
+			continue
+		}
+		n++
+		_ = filepath.WalkDir(filepath.Join(dir, s.run), func(_ string, entry fs.DirEntry, err error) error {
+			if err != nil || !entry.Type().IsRegular() {
+				return nil // a folder that was moved away counts for nothing
+			}
+			if info, err := entry.Info(); err == nil {
+				sum += info.Size()
+			}
+			return nil
+		})
+	}
+	return uint64(sum / max(n, 1))
+}
+
+// Left is how long what is left will take, by the runs that were measured; false if none was.
+func (l *Look) Left() (left time.Duration, slots int, known bool) {
+	known = true
+	for _, s := range l.Slots {
+		if s.Unselected || s.Status != slotPending && s.Status != slotRunning && s.Status != Aborted {
+			continue
+		}
+		slots++
+		usual, measured := l.known.expected(s.Slot)
+		known = known && measured
+		if s.Status == slotRunning {
+			usual = max(usual-l.since(l.known.slots[s.Number]), 0)
+		}
+		left += usual
+	}
+	return left, slots, known
+}
+
+// Print writes the status for a person.
+func (l *Look) Print(w io.Writer) error {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "campaign %s: %s\n", chat.Printable(l.Campaign, chat.LongestForeign), l.headline())
+	fmt.Fprintf(&b, "order %s, plan %.12s, began %s\n\n", l.Order, l.PlanSHA256, l.StartedAt.Format(time.RFC3339))
+	l.table(&b)
+	b.WriteByte('\n')
+	if s := l.open(); s != nil && l.Holder != 0 {
+		fmt.Fprintf(&b, "now   %s, attempt %d, for %s\n", s.slot, s.attempts, l.since(s).Round(time.Second))
+	}
+	switch left, slots, known := l.Left(); {
+	case slots == 0:
+	case known:
+		fmt.Fprintf(&b, "left  %d slots, about %s by the runs so far\n", slots, left.Round(time.Minute))
+	default:
+		fmt.Fprintf(&b, "left  %d slots; how long they take is not known before one was measured\n", slots)
+	}
+	l.troubles(&b)
+	if l.line != "" {
+		fmt.Fprintf(&b, "log   %s: %s\n", l.log, l.line)
+	}
+	if why := l.Stalled(); why != "" {
+		fmt.Fprintf(&b, "STALLED  %s\n", why)
+	}
+	_, err := w.Write(b.Bytes())
+	return err
+}
+
+func (l *Look) headline() string {
+	switch {
+	case l.Holder != 0:
+		return fmt.Sprintf("running as process %d", l.Holder)
+	case l.known.state == Running:
+		return "cut off"
+	case l.Reason != "":
+		return fmt.Sprintf("%s: %s", l.State, chat.Printable(l.Reason, chat.LongestForeign))
+	default:
+		return string(l.State)
+	}
+}
+
+// row counts the slots of a cell.
+type row struct {
+	model, arm, scenario string
+	counts               map[Status]int
+}
+
+// table counts the slots by model, arm and scenario.
+func (l *Look) table(w io.Writer) {
+	var rows []*row
+	for _, s := range l.Slots {
+		if s.Unselected {
+			continue
+		}
+		var one *row
+		for _, r := range rows {
+			if r.model == s.Model && r.arm == s.Arm && r.scenario == s.Scenario {
+				one = r
+			}
+		}
+		if one == nil {
+			one = &row{s.Model, s.Arm, s.Scenario, map[Status]int{}}
+			rows = append(rows, one)
+		}
+		one.counts[s.Status]++
+	}
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "model\tarm\tscenario\tfinished\tinvalid\tfailed\tskipped\tleft")
+	for _, r := range rows {
+		left := r.counts[slotPending] + r.counts[slotRunning] + r.counts[Aborted]
+		fmt.Fprintf(t, "%s\t%s\t%s\t%d\t%d\t%d\t%d\t%d\n", r.model, r.arm, r.scenario, r.counts[Finished], r.counts[Invalid], r.counts[Failed], r.counts[Skipped], left)
+	}
+	_ = t.Flush() // into memory
+}
+
+// mostTroubles bounds the slots that are named for what went wrong in them.
+const mostTroubles = 10
+
+// troubles names the last slots without a valid run, and gates that did not pass.
+func (l *Look) troubles(w io.Writer) {
+	var lines []string
+	for _, s := range l.Slots {
+		if s.Problem != "" && s.Status != Finished {
+			lines = append(lines, fmt.Sprintf("%-8s %s: %s", s.Status, s.Slot, chat.Printable(s.Problem, chat.LongestForeign)))
+		}
+		if len(s.Gates) > 0 {
+			lines = append(lines, fmt.Sprintf("%-8s %s: %s", "gates", s.Slot, strings.Join(s.Gates, ", ")))
+		}
+	}
+	if cut := len(lines) - mostTroubles; cut > 0 {
+		fmt.Fprintf(w, "      %d more before these\n", cut)
+		lines = lines[cut:]
+	}
+	for _, line := range lines {
+		fmt.Fprintln(w, line)
+	}
+}
+
+// mostLine bounds the part of a log's end that is looked at.
+const mostLine = 4 << 10
+
+// lastLine finds the log of an engine, or of the campaign, that was written to last, and its last line.
+func lastLine(dir string) (name, line string) {
+	paths, _ := filepath.Glob(filepath.Join(dir, armsFolder, "*", "*", "logs", "*.log")) // the pattern is ours
+	var newest time.Time
+	for _, path := range append(paths, filepath.Join(dir, LogFile)) {
+		info, err := os.Stat(path)
+		if err != nil || info.Size() == 0 || info.ModTime().Before(newest) {
+			continue
+		}
+		if text := tail(path, info.Size()); text != "" {
+			newest, line = info.ModTime(), text
+			name, _ = filepath.Rel(dir, path)
+		}
+	}
+	return name, line
+}
+
+// tail is the last line of a file that has words, as a terminal may show it.
+func tail(path string, size int64) string {
+	file, err := os.Open(path)
+	if err != nil {
+		return ""
+	}
+	defer file.Close()
+	text, err := io.ReadAll(io.NewSectionReader(file, max(size-mostLine, 0), mostLine))
+	if err != nil {
+		return ""
+	}
+	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
+	return chat.Printable(strings.TrimSpace(lines[len(lines)-1]), chat.LongestForeign)
+}

@@ -1,0 +1,86 @@
+package campaign
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+)
+
+const (
+	// stallFactor is how much longer than usual a run takes before somebody is told.
+	stallFactor = 3
+	// stallLeast is how long a run may take at least, and stallUnknown if nothing is known of its like.
+	stallLeast   = 30 * time.Minute
+	stallUnknown = 6 * time.Hour
+)
+
+// patience is how long a run may take before it is called stalled.
+func (r *runner) patience(a *attempt) time.Duration {
+	if usual, known := r.known.expected(a.slot); known {
+		return max(stallFactor*usual, stallLeast)
+	}
+	return stallUnknown
+}
+
+// watch tells somebody, once, if a run takes far longer than its like, until the returned function is called.
+func (r *runner) watch(a *attempt) (settled func()) {
+	most := r.patience(a)
+	message := r.message("stall", fmt.Sprintf("stalled: %s runs for more than %s", a.slot, most.Round(time.Minute)))
+	watching, stop := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		if sleep(watching, most) == nil {
+			r.c.Log.Warn(message.Text)
+			r.send(watching, message)
+		}
+	}()
+	return func() { stop(); <-done }
+}
+
+// message is one of this campaign.
+func (r *runner) message(event, text string) Message {
+	host, _ := os.Hostname() // without it, somebody is told as well
+	return Message{Campaign: r.c.Plan.Name, Event: event, Text: text, Host: host, Slots: len(r.slots)}
+}
+
+// send tells somebody; if that fails it is said here.
+func (r *runner) send(ctx context.Context, m Message) {
+	if err := r.c.Notify.Tell(ctx, m); err != nil {
+		r.c.Log.Warn("nobody could be told", "why", err)
+	}
+}
+
+// tell says how the invocation ended.
+func (r *runner) tell(o Outcome) Outcome {
+	m := r.message("end", o.String())
+	if o.State != Complete {
+		m.Event = "stop"
+	}
+	if o.State == Ended {
+		m.Event = "invalid"
+	}
+	m.State, m.Counts = o.State, o.Counts
+	r.send(context.Background(), m)
+	return o
+}
+
+// String says what an invocation came to, in a line.
+func (o Outcome) String() string {
+	text := string(o.State)
+	if o.Reason != "" {
+		text += ": " + o.Reason
+	}
+	var counts []string
+	for _, s := range []Status{Finished, Invalid, Failed, Skipped} {
+		if n := o.Counts[s]; n > 0 || s == Finished {
+			counts = append(counts, fmt.Sprintf("%d %s", n, s))
+		}
+	}
+	return fmt.Sprintf("%s; of %d slots %s", text, o.Slots, strings.Join(counts, ", "))
+}
+
+// Sound says whether every slot that is selected has a valid run, or an arm that may be missing.
+func (o Outcome) Sound() bool { return o.Counts[Finished]+o.Counts[Skipped] == o.Slots }

@@ -1,0 +1,121 @@
+package loadgen
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/prometheus/procfs"
+
+	"github.com/umascope/umascope/loadgen/campaign"
+	"github.com/umascope/umascope/loadgen/campaign/pagecache"
+	"github.com/umascope/umascope/loadgen/campaign/plan"
+	"github.com/umascope/umascope/loadgen/command"
+	"github.com/umascope/umascope/loadgen/folder"
+)
+
+// mostSaid bounds what is kept of what a check or a collecting command prints.
+const mostSaid = 4 << 20
+
+// said keeps the first bytes of what is written to it.
+type said struct {
+	mutex sync.Mutex
+	bytes.Buffer
+	most int
+}
+
+func (s *said) Write(text []byte) (int, error) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	s.Buffer.Write(text[:min(len(text), s.most-s.Len())])
+	return len(text), nil
+}
+
+// complaintShown bounds what is shown of the last words of a command that failed.
+const complaintShown = 200
+
+// runCommand runs a command of a plan to its end, or to its time-out, and returns what it printed.
+func runCommand(ctx context.Context, argv []string, most time.Duration) campaign.Printed {
+	printed, complained := &said{most: mostSaid}, &said{most: mostSaid}
+	began := time.Now()
+	c, err := command.Start(command.Options{Args: argv, Stdout: printed, Stderr: complained})
+	if err != nil {
+		return campaign.Printed{ExitCode: -1, Problem: printable(err.Error())}
+	}
+	p := campaign.Printed{}
+	timer := time.NewTimer(most)
+	defer timer.Stop()
+	select {
+	case <-c.Ended():
+	case <-timer.C:
+		p.Problem = fmt.Sprintf("it had not ended after %s", most)
+	case <-ctx.Done():
+		p.Problem = "it was cut off"
+	}
+	c.Kill() // what it left running too
+	<-c.Ended()
+	p.Text, p.ExitCode, p.Seconds = printed.String(), c.Exit().Code, time.Since(began).Seconds()
+	if words := bytes.TrimSpace(complained.Bytes()); p.Problem == "" && p.ExitCode != 0 {
+		p.Problem = c.Exit().String()
+		if len(words) > 0 {
+			p.Problem += ": " + printable(string(words[max(0, len(words)-complaintShown):]))
+		}
+	}
+	return p
+}
+
+// planSum is the SHA-256 of a plan file as it was read; of one that takes files from elsewhere, of these too.
+func planSum(text []byte, planned *plan.Plan) string {
+	sum := sha256.New()
+	sum.Write(text)
+	for _, a := range planned.Arms {
+		for _, f := range a.Files {
+			if f.Source != "" {
+				fmt.Fprintf(sum, "\x00%s\x00%s", f.Source, f.Text)
+			}
+		}
+	}
+	return hex.EncodeToString(sum.Sum(nil))
+}
+
+// memTotal is the memory of this machine; 0 if that is not known.
+func memTotal() uint64 {
+	kernel, err := procfs.NewDefaultFS()
+	if err != nil {
+		return 0
+	}
+	info, err := kernel.Meminfo()
+	if err != nil || info.MemTotalBytes == nil {
+		return 0
+	}
+	return *info.MemTotalBytes
+}
+
+// existing is the folder or the nearest one above it that is there.
+func existing(dir string) string {
+	for {
+		if _, err := os.Stat(dir); err == nil || !errors.Is(err, os.ErrNotExist) || filepath.Dir(dir) == dir {
+			return dir
+		}
+		dir = filepath.Dir(dir)
+	}
+}
+
+// treatPageCache does what the plan says with the page cache. That it cannot is told, and no run is failed.
+func treatPageCache(ctx context.Context, c plan.PageCache) folder.PageCache {
+	done, err := pagecache.Apply(ctx, c)
+	facts := folder.PageCache{
+		Policy: c.Policy, Files: done.Files, Bytes: done.Bytes, BeforeBytes: done.BeforeBytes, AfterBytes: done.AfterBytes, Unread: done.Unread, Seconds: done.Seconds,
+	}
+	if err != nil {
+		facts.Problem = printable(err.Error())
+	}
+	return facts
+}

@@ -1,0 +1,68 @@
+package loadgen
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+
+	"github.com/umascope/umascope/loadgen/compare"
+	"github.com/umascope/umascope/loadgen/exhibit"
+	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/history"
+)
+
+// Files of a comparison in the folder of a campaign.
+const (
+	comparisonFile     = "comparison.json"
+	comparisonPageFile = "comparison.html"
+	comparisonTextFile = "comparison.md"
+)
+
+// compareArms compares the arms of a campaign by the runs that are there, keeps that in its folder and
+// prints it. A campaign without two arms that have runs has nothing to compare, which is said.
+func (p Program) compareArms(l *campaignLine, dir string) error {
+	if len(l.planned.Arms) < 2 {
+		return nil
+	}
+	runs, _, err := history.Load([]string{dir})
+	if err != nil {
+		return errNoArms
+	}
+	var observed []compare.Run
+	var arms []string
+	for _, r := range runs {
+		one := r.Observation()
+		observed = append(observed, one)
+		if arm := one.Label("arm"); one.Valid && !slices.Contains(arms, arm) {
+			arms = append(arms, arm)
+		}
+	}
+	if len(arms) < 2 {
+		return errNoArms
+	}
+	baseline := l.planned.Arms[0].Name
+	if !slices.Contains(arms, baseline) {
+		baseline = ""
+	}
+	c, err := compare.Compare(observed, compare.Options{By: "arm", Within: []string{"model", "scenario"}, Baseline: baseline})
+	if err != nil {
+		return err
+	}
+	into, title := folder.Folder(dir), "Campaign "+l.planned.Name
+	err = errors.Join(
+		into.WriteJSON(comparisonFile, c),
+		into.Write(comparisonPageFile, func(w io.Writer) error { return exhibit.HTML(w, title, c) }),
+		into.Write(comparisonTextFile, func(w io.Writer) error { return exhibit.Markdown(w, title, c) }),
+	)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(p.Stdout)
+	if err := exhibit.Text(p.Stdout, c); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(p.Stdout, "\ncomparison: %s\n", filepath.Join(dir, comparisonPageFile))
+	return err
+}

@@ -1,0 +1,110 @@
+package loadgen
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/umascope/umascope/loadgen/campaign"
+	"github.com/umascope/umascope/loadgen/command"
+)
+
+// takenOver bounds how long a campaign that was detached may need to take its folder over.
+const takenOver = 30 * time.Second
+
+// arguments are those of a command line that carries out the same campaign. The address of somebody to tell
+// goes by the environment: command lines can be read by everybody.
+func (l *campaignLine) arguments() []string {
+	args := []string{"campaign", "run", l.planFile, "--out=" + l.out}
+	for _, only := range l.onlyText {
+		args = append(args, "--only="+only)
+	}
+	if l.iterations > 0 {
+		args = append(args, "--iterations="+strconv.Itoa(l.iterations))
+	}
+	return args
+}
+
+// detached are the arguments of the process in the background.
+func (l *campaignLine) detached() []string {
+	args := l.arguments()
+	if l.retry {
+		args = append(args, "--retry")
+	}
+	if l.changed {
+		args = append(args, "--plan-changed")
+	}
+	if l.web.Explicit {
+		args = append(args, "--web.listen-address="+l.web.HostPort)
+	}
+	return append(args, "--web.linger="+l.linger.String(), "--log-level="+l.logLevel)
+}
+
+// detach carries the campaign out in a process of its own, which ends neither with us nor with the terminal.
+func (p Program) detach(ctx context.Context, l *campaignLine, dir string) error {
+	if holder, err := campaign.Holder(dir); err != nil || holder != 0 {
+		return usage(errors.Join(err, fmt.Errorf("%s: a campaign runs there already, as process %d", dir, holder)))
+	}
+	program, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return usage(fmt.Errorf("--out: %w", err))
+	}
+	path := filepath.Join(dir, campaign.LogFile)
+	log, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	if err != nil {
+		return usage(fmt.Errorf("--out: %w", err))
+	}
+	defer log.Close()
+	from, _ := log.Seek(0, 2) // what was there before is not its word
+	c, err := command.Start(command.Options{
+		Args: append([]string{program}, l.detached()...), Stdout: log, Stderr: log, Session: true, Env: append(os.Environ(), notifyVariable+"="+l.notify),
+	})
+	if err != nil {
+		return err
+	}
+	return p.awaitHolder(ctx, c, dir, path, from)
+}
+
+// awaitHolder waits until the process in the background has taken the folder over.
+func (p Program) awaitHolder(ctx context.Context, c *command.Command, dir, log string, from int64) error {
+	for began := time.Now(); time.Since(began) < takenOver; {
+		holder, err := campaign.Holder(dir)
+		if err == nil && holder != 0 {
+			_, err = fmt.Fprintf(p.Stdout, "campaign runs as process %d\nfollow:  tail -f %s\nstatus:  uma-load campaign status %s\nstop:    uma-load campaign stop %s\n", holder, log, dir, dir)
+			return err
+		}
+		select {
+		case <-c.Ended():
+			return p.endedAtOnce(c, log, from)
+		case <-time.After(50 * time.Millisecond):
+		case <-ctx.Done():
+			c.Interrupt()
+			<-c.Ended()
+			return errInterrupted
+		}
+	}
+	return fmt.Errorf("the campaign has not begun after %s: see %s", takenOver, log)
+}
+
+// endedAtOnce says how a campaign ended that had nothing to do, or could not begin.
+func (p Program) endedAtOnce(c *command.Command, log string, from int64) error {
+	text, err := os.ReadFile(log)
+	if err != nil {
+		return err
+	}
+	words := strings.TrimSpace(string(text[min(int(from), len(text)):]))
+	last := words[strings.LastIndexByte(words, '\n')+1:]
+	if c.Exit().Code == exitDone {
+		_, err = fmt.Fprintln(p.Stdout, words)
+		return err
+	}
+	return outcome{c.Exit().Code, errors.New(strings.TrimPrefix(last, "uma-load: "))}
+}

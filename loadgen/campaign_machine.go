@@ -1,0 +1,111 @@
+package loadgen
+
+import (
+	"context"
+	"log/slog"
+	"net/netip"
+	"net/url"
+	"os"
+
+	"github.com/prometheus/procfs"
+
+	"github.com/umascope/umascope/exporter/metric"
+	"github.com/umascope/umascope/loadgen/campaign"
+	"github.com/umascope/umascope/loadgen/campaign/plan"
+	"github.com/umascope/umascope/loadgen/scene"
+	"github.com/umascope/umascope/loadgen/telemetry"
+)
+
+// machineSense asks the measured machine how it is: exporters for what only they see, the kernel for the
+// rest, if the machine is this one.
+type machineSense struct {
+	exporter string // of this machine, where no plan names one
+	proc     string // where the kernel says it
+}
+
+// ask is what the machine says now. What cannot be asked is not known.
+func (m machineSense) ask(ctx context.Context, cell *plan.Cell) campaign.Machine {
+	var now campaign.Machine
+	var settings scene.Settings
+	for _, text := range cell.Telemetry {
+		source, err := scene.ParseSource(text)
+		if err != nil {
+			return now // the flags of the run refuse it, with its name
+		}
+		settings.Telemetry = append(settings.Telemetry, source)
+	}
+	around, err := scene.LookAtMachines(ctx, settings, m.exporter, slog.New(slog.DiscardHandler))
+	local := len(settings.Telemetry) == 0
+	if err == nil && len(around.Sources) > 0 {
+		source := measuredSource(around.Sources)
+		local = onThisMachine(source)
+		if log, err := around.Glance(ctx); err == nil {
+			readMachine(log.Source(source.Name), &now)
+		}
+	}
+	if local {
+		m.readKernel(&now)
+	}
+	return now
+}
+
+// measuredSource is the exporter of this machine if it is among them, else the first.
+func measuredSource(sources []telemetry.Source) telemetry.Source {
+	host, _ := os.Hostname() // without it, none is called like this machine
+	for _, s := range sources {
+		if s.Name == host {
+			return s
+		}
+	}
+	return sources[0]
+}
+
+// onThisMachine says whether an exporter is on this machine, by its address or its name.
+func onThisMachine(source telemetry.Source) bool {
+	if host, err := os.Hostname(); err == nil && host == source.Name {
+		return true
+	}
+	u, err := url.Parse(source.URL)
+	if err != nil {
+		return false
+	}
+	address, err := netip.ParseAddr(u.Hostname())
+	return u.Hostname() == "localhost" || err == nil && address.IsLoopback()
+}
+
+// readMachine reads the last sample of an exporter. A picture of a machine says nothing of now.
+func readMachine(source *telemetry.SourceLog, now *campaign.Machine) {
+	if source == nil || source.Mode() != metric.ModeLive && source.Mode() != metric.ModeSimulated {
+		return
+	}
+	extreme := func(family metric.Definer, into **float64, less func(a, b float64) bool) {
+		for _, series := range source.Find(family) {
+			for point := range series.Points() {
+				if value := point.Value; *into == nil || less(value, **into) {
+					*into = &value
+				}
+			}
+		}
+	}
+	extreme(metric.GPUTemperatureCelsius, &now.Celsius, func(a, b float64) bool { return a > b })
+	extreme(metric.GPUSMClockHertz, &now.SMClockHertz, func(a, b float64) bool { return a < b })
+	extreme(metric.MemoryCUDAFreeBytes, &now.MemFreeBytes, func(a, b float64) bool { return a < b })
+}
+
+// readKernel reads what this machine's kernel says.
+func (m machineSense) readKernel(now *campaign.Machine) {
+	kernel, err := procfs.NewFS(m.proc)
+	if err != nil {
+		return
+	}
+	if info, err := kernel.Meminfo(); err == nil && info.MemFreeBytes != nil && now.MemFreeBytes == nil {
+		free := float64(*info.MemFreeBytes)
+		now.MemFreeBytes = &free
+	}
+	if stat, err := kernel.Stat(); err == nil {
+		c := stat.CPUTotal // guests are in user and nice already
+		busy := c.User + c.Nice + c.System + c.IRQ + c.SoftIRQ + c.Steal
+		total := busy + c.Idle + c.Iowait
+		now.BusySeconds, now.TotalSeconds = &busy, &total
+	}
+}

@@ -1,0 +1,270 @@
+package loadgen
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/alecthomas/kingpin/v2"
+
+	"github.com/umascope/umascope/loadgen/campaign"
+	"github.com/umascope/umascope/loadgen/campaign/plan"
+	"github.com/umascope/umascope/loadgen/evidence"
+	"github.com/umascope/umascope/loadgen/extract"
+	"github.com/umascope/umascope/loadgen/live"
+	"github.com/umascope/umascope/loadgen/report"
+	"github.com/umascope/umascope/loadgen/sweep"
+)
+
+// campaignRuns makes the runs of a campaign. Each is a command line of its own: what its manifest records
+// is what repeats it.
+type campaignRuns struct {
+	program Program
+	page    *live.Page
+}
+
+// ofCampaign are flags that say something of the campaign, not of its runs.
+func ofCampaign() []string {
+	return []string{"out", "run-id", "telemetry", "scrape", "web.listen-address", "web.linger", "rank", "world", "start-at"}
+}
+
+// measure makes one run.
+func (c *campaignRuns) measure(ctx context.Context, o campaign.Order) campaign.Result {
+	line, err := orderLine(o)
+	if err != nil {
+		return failed(ctx, err)
+	}
+	// Its figures go to its own folder, not to the terminal.
+	quiet := Program{Stdout: io.Discard, Stderr: c.program.Stderr, Cut: c.program.Cut, Exporter: c.program.Exporter}
+	stands := &around{before: o.Around.Before, after: o.Around.After, facts: o.Around.Facts, engine: o.Around.Engine}
+	if o.Scenario.Record != nil {
+		return c.record(ctx, quiet, line, stands)
+	}
+	r, err := quiet.newRun(line)
+	if err != nil {
+		return failed(ctx, err)
+	}
+	r.page, r.around = c.page, stands
+	if err := r.setUp(ctx); err != nil {
+		r.undo()
+		return failed(ctx, err)
+	}
+	defer r.close()
+	err = r.execute(ctx)
+	return resultOf(ctx, err, r.summary)
+}
+
+// record makes one run whose load is a command.
+func (c *campaignRuns) record(ctx context.Context, quiet Program, line *commandLine, stands *around) campaign.Result {
+	r, err := quiet.newRecording(line)
+	if err != nil {
+		return failed(ctx, err)
+	}
+	r.page, r.around = c.page, stands
+	if err := r.setUp(ctx); err != nil {
+		r.undo()
+		return failed(ctx, err)
+	}
+	defer r.close()
+	err = r.execute(ctx)
+	if r.exit.Code != 0 { // its codes are not ours
+		return failed(ctx, err)
+	}
+	return resultOf(ctx, err, nil)
+}
+
+// resultOf is what came of a run that was measured. A missed SLO is a finding.
+func resultOf(ctx context.Context, err error, summary *report.Summary) campaign.Result {
+	var o outcome
+	switch {
+	case err == nil, errors.As(err, &o) && o.code == exitMissed:
+		return campaign.Result{Status: campaign.Finished, Proven: provenBy(summary)}
+	case o.code == exitInvalid:
+		return campaign.Result{Status: campaign.Invalid, Problem: printable(err.Error())}
+	default:
+		return failed(ctx, err)
+	}
+}
+
+// failed is what came of a run that did not end as planned.
+func failed(ctx context.Context, err error) campaign.Result {
+	r := campaign.Result{Status: campaign.Failed, Problem: printable(strings.ReplaceAll(err.Error(), "\n", "; "))}
+	if errors.Is(err, errInterrupted) || ctx.Err() != nil {
+		r.Status = campaign.Aborted
+	}
+	r.Full = errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
+	return r
+}
+
+// provenBy are the signals that a run is proof of.
+func provenBy(summary *report.Summary) []string {
+	if summary == nil {
+		return nil
+	}
+	var names []string
+	for name, signal := range signalsOf(summary.Signals) {
+		if signal.Grade == evidence.Proven {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// signalsOf are signals by their names in summary.json.
+func signalsOf(s report.Signals) map[string]evidence.Signal {
+	return map[string]evidence.Signal{"ssd_offload": s.SSDOffload, "ssd_rehydrate": s.SSDRehydrate, "reuse": s.Reuse, "output_match": s.OutputMatch}
+}
+
+// orderLine is the command line of a run.
+func orderLine(o campaign.Order) (*commandLine, error) {
+	line := newCommandLine(io.Discard)
+	verb := line.run
+	if o.Scenario.Record != nil {
+		verb = line.record.verb
+	}
+	args := append([]string{verb.FullCommand()}, argumentsOf(verb, orderFlags(o, verb))...)
+	if record := o.Scenario.Record; record != nil {
+		args = append(append(args, "--"), record.Argv...)
+	}
+	if _, _, err := line.parse(args); err != nil {
+		return nil, err
+	}
+	if o.Scenario.Record == nil {
+		return line, line.settings.sharing.refuse()
+	}
+	return line, nil
+}
+
+// orderFlags are the flags of a run: of those that a plan gives to all runs, record has some.
+func orderFlags(o campaign.Order, verb *kingpin.CmdClause) []sweep.Flag {
+	given := maps.Clone(o.Cell.Flags)
+	own := o.Scenario.Run
+	if record := o.Scenario.Record; record != nil {
+		maps.DeleteFunc(given, func(name, _ string) bool { return verb.GetFlag(name) == nil })
+		own = map[string]string{"extract": record.Extract}
+		maps.Copy(own, record.Flags)
+	}
+	if given == nil {
+		given = map[string]string{}
+	}
+	maps.Copy(given, own)
+	var flags []sweep.Flag
+	add := func(name string, values ...string) {
+		for _, value := range values {
+			flags = append(flags, sweep.Flag{Name: name, Value: value})
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		if name != "label" {
+			add(name, plan.Lines(given[name])...)
+		}
+	}
+	add("label", orderLabels(o.Labels, plan.Lines(given["label"]))...)
+	add("telemetry", o.Cell.Telemetry...)
+	add("scrape", o.Cell.Scrape...)
+	add("out", o.Dir)
+	add("run-id", o.Run)
+	return flags
+}
+
+// orderLabels are labels as flags have them. Those of the campaign stand before those of flags.
+func orderLabels(own map[string]string, given []string) []string {
+	var all []string
+	for _, one := range given {
+		if name, _, _ := strings.Cut(one, "="); one != "" && own[name] == "" {
+			all = append(all, one)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(own)) {
+		if own[name] != "" {
+			all = append(all, name+"="+own[name])
+		}
+	}
+	return all
+}
+
+// argumentsOf writes flags as the command line of a verb has them.
+func argumentsOf(verb *kingpin.CmdClause, flags []sweep.Flag) []string {
+	var args []string
+	for _, f := range flags {
+		switch clause := verb.GetFlag(f.Name); {
+		case clause == nil || !clause.Model().IsBoolFlag():
+			args = append(args, "--"+f.Name+"="+f.Value)
+		case f.Value == "true":
+			args = append(args, "--"+f.Name)
+		default:
+			args = append(args, "--no-"+f.Name)
+		}
+	}
+	return args
+}
+
+// checkOrders makes sure of the command lines of a plan before its first run.
+func (p Program) checkOrders(planned *plan.Plan, slots []plan.Slot) error {
+	seen := map[[3]string]bool{}
+	for _, slot := range slots {
+		key := [3]string{slot.Model, slot.Arm, slot.Scenario}
+		if seen[key] {
+			continue
+		}
+		seen[key] = true
+		cell, err := planned.Render(slot.Model, slot.Arm, map[string]string{plan.ValueFolder: plan.ValueFolder})
+		if err != nil {
+			return err
+		}
+		scenario, _ := cell.Scenario(slot.Scenario)
+		err = p.checkOrder(campaign.Order{Slot: slot, Run: "check", Dir: "runs", Cell: cell, Scenario: scenario, Labels: cell.Arm.Labels})
+		if err != nil {
+			return fmt.Errorf("arm %s, model %s, scenario %s: %w", slot.Arm, slot.Model, slot.Scenario, err)
+		}
+	}
+	return nil
+}
+
+func (p Program) checkOrder(o campaign.Order) error {
+	line, err := orderLine(o)
+	if err != nil {
+		return err
+	}
+	quiet := Program{Stdout: io.Discard, Stderr: io.Discard}
+	if o.Scenario.Record != nil {
+		_, err = quiet.newRecording(line)
+		return err
+	}
+	_, err = quiet.newRun(line)
+	return err
+}
+
+// flagNames are the names of the flags of a verb.
+func flagNames(verb *kingpin.CmdClause) []string {
+	var names []string
+	for _, f := range verb.Model().Flags {
+		names = append(names, f.Name)
+	}
+	return names
+}
+
+// checkNames makes sure of what a plan names that others know.
+func checkNames(planned *plan.Plan) error {
+	line := newCommandLine(io.Discard)
+	known := plan.Known{
+		RunFlags: flagNames(line.run), RecordFlags: flagNames(line.record.verb), Own: ofCampaign(),
+		Signals: slices.Sorted(maps.Keys(signalsOf(report.Signals{}))), Extractors: extractorNames(),
+	}
+	return planned.CheckNames(known)
+}
+
+// extractorNames are the names of all that read logs of commands.
+func extractorNames() []string {
+	var names []string
+	for _, tool := range extract.Tools() {
+		names = append(names, tool.Name)
+	}
+	return names
+}

@@ -1,0 +1,134 @@
+package loadgen
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/alecthomas/kingpin/v2"
+
+	"github.com/umascope/umascope/loadgen/campaign"
+	"github.com/umascope/umascope/loadgen/campaign/plans"
+	"github.com/umascope/umascope/loadgen/option"
+)
+
+// campaignFolder is the folder that was named, or the campaign in a folder of runs that was written to last.
+func campaignFolder(named, out string) (string, error) {
+	if named != "" {
+		return named, nil
+	}
+	found, err := filepath.Glob(filepath.Join(out, "*", campaign.JournalFile))
+	if err != nil {
+		return "", fmt.Errorf("--out: %w", err)
+	}
+	newest, when := "", time.Time{}
+	for _, path := range found {
+		if info, err := os.Stat(path); err == nil && info.ModTime().After(when) {
+			newest, when = filepath.Dir(path), info.ModTime()
+		}
+	}
+	if newest == "" {
+		return "", fmt.Errorf("no campaign is below %s: name its folder", out)
+	}
+	return newest, nil
+}
+
+// folderFlags say which campaign is meant.
+func folderFlags(clause *kingpin.CmdClause) (dir, out *string) {
+	dir, out = new(string), new(string)
+	clause.Arg("folder", "Folder of the campaign; the one below --out that was written to last, if not given.").StringVar(dir)
+	option.Flag(clause, "out", "Folder of campaign folders.", "runs", out, option.Text)
+	return dir, out
+}
+
+func campaignStatusVerb(campaignClause *kingpin.CmdClause) verb {
+	clause := campaignClause.Command("status", "Say how far a campaign is: slots by model, arm and scenario, what runs now, how long the rest takes by the runs so far, what went wrong, the last line of the logs, and whether it stalls.")
+	dir, out := folderFlags(clause)
+	return verb{clause, func(_ context.Context, p Program) error {
+		found, err := campaignFolder(*dir, *out)
+		if err != nil {
+			return usage(err)
+		}
+		look, err := campaign.LookAt(found)
+		if err != nil {
+			return usage(err)
+		}
+		return look.Print(p.Stdout)
+	}}
+}
+
+const campaignStopHelp = `Stop a campaign: its run ends with a complete folder, its arm comes down. campaign run goes on later.
+
+Exit codes: 1 if it still runs after --timeout, 2 if none runs.`
+
+func campaignStopVerb(campaignClause *kingpin.CmdClause) verb {
+	clause := campaignClause.Command("stop", campaignStopHelp)
+	dir, out := folderFlags(clause)
+	afterRun := clause.Flag("after-run", "Let the run that is made come to its end.").Bool()
+	var timeout time.Duration
+	option.Flag(clause, "timeout", "How long to wait until it has stopped; 0s does not wait.", "10m", &timeout, option.Duration)
+	return verb{clause, func(ctx context.Context, p Program) error {
+		found, err := campaignFolder(*dir, *out)
+		if err != nil {
+			return usage(err)
+		}
+		return p.stopCampaign(ctx, found, *afterRun, timeout)
+	}}
+}
+
+// stopCampaign asks the process that has the campaign to stop, and waits for it.
+func (p Program) stopCampaign(ctx context.Context, dir string, afterRun bool, most time.Duration) error {
+	pid, err := campaign.Stop(dir, afterRun)
+	if err != nil {
+		return usage(err)
+	}
+	if pid == 0 {
+		return usage(fmt.Errorf("%s: no campaign runs there", dir))
+	}
+	fmt.Fprintf(p.Stdout, "asked process %d to stop\n", pid)
+	if afterRun && most > 0 {
+		fmt.Fprintln(p.Stdout, "it does when its run is over")
+		return nil
+	}
+	for began := time.Now(); time.Since(began) < most; {
+		holder, err := campaign.Holder(dir)
+		if err != nil {
+			return err
+		}
+		if holder == 0 {
+			fmt.Fprintln(p.Stdout, "stopped")
+			return nil
+		}
+		select {
+		case <-time.After(100 * time.Millisecond):
+		case <-ctx.Done():
+			return errInterrupted
+		}
+	}
+	if most == 0 {
+		return nil
+	}
+	return fmt.Errorf("process %d still runs after %s; kill -INT %d cuts its run off", pid, most, pid)
+}
+
+func campaignPlansVerb(campaignClause *kingpin.CmdClause) verb {
+	clause := campaignClause.Command("plans", "List the plans that are ready to be used, or print one: campaign plans native-container > plan.yaml.")
+	name := clause.Arg("name", "Plan to print.").HintOptions(plans.Names()...).String()
+	return verb{clause, func(_ context.Context, p Program) error {
+		if *name == "" {
+			return plans.Write(p.Stdout)
+		}
+		text, err := plans.Text(*name)
+		if err != nil {
+			return usage(err)
+		}
+		_, err = p.Stdout.Write(text)
+		return err
+	}}
+}
+
+// errNoArms is why there is nothing to compare.
+var errNoArms = errors.New("no two arms have a run")
