@@ -20,6 +20,7 @@ func verbs(app *kingpin.Application) []verb {
 		importVerb(app),
 		mergeVerb(app),
 		publishVerb(app),
+		reportVerb(app),
 		serveVerb(app),
 	)
 }

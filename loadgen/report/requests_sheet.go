@@ -67,7 +67,7 @@ func ownColumns(streamed bool) []column {
 // RequestSheet is the table of all requests, those that failed and those of warm-up phases
 // included, in the order in which they ended. A torn last line is left out.
 func RequestSheet(s Summary, records iter.Seq2[chat.Record, error]) sheet.Sheet {
-	columns := requestColumns(s.Latency.TTFT != nil)
+	columns := requestColumns(s.Latency != nil && s.Latency.TTFT != nil)
 	table := sheet.Sheet{Name: "Raw data"}
 	for _, c := range columns {
 		table.Header = append(table.Header, c.name)

@@ -1,0 +1,234 @@
+package loadgen
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/alecthomas/kingpin/v2"
+
+	"github.com/umascope/umascope/loadgen/arithmetic"
+	"github.com/umascope/umascope/loadgen/compare"
+	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/history"
+	"github.com/umascope/umascope/loadgen/option"
+	"github.com/umascope/umascope/loadgen/report"
+)
+
+const reportHelp = `Show what a run came to, or many of them side by side.
+
+A folder of one run gives its report; several, or one that has runs below it (of a sweep, a campaign, a pack), a table of them and, as HTML, their figures: over load, by arm, over time. For example
+
+  uma-load report runs/20261101T120000Z-native-4f1c
+  uma-load report runs/20261101T120000Z-native-4f1c --format html --out report.html
+  uma-load report runs/sweep1 --format html --out runs/sweep1/all.html
+  uma-load report runs --xlsx results.xlsx
+  uma-load report runs --metric tokens_per_joule=output_tokens_per_second/gpu_power_mean_watts
+  uma-load report runs --format benchstat | benchstat -col arm -
+
+A run that was killed has no summary: its figures are computed of the requests and the telemetry that it wrote, and it is invalid. What differs between arms, and how sure that is, says uma-load compare.
+
+Exit codes: 2 if a folder cannot be read.`
+
+// Forms of a report.
+const (
+	formTable     = "table"
+	formMarkdown  = "md"
+	formHTML      = "html"
+	formJSON      = "json"
+	formBenchstat = "benchstat"
+)
+
+// reportLine is the verb report on the command line.
+type reportLine struct {
+	folders   []string
+	format    string
+	metrics   []computedMetric
+	xlsx, out string
+	recompute bool
+}
+
+// computedMetric is a --metric.
+type computedMetric struct {
+	name string
+	of   arithmetic.Expression
+}
+
+func reportVerb(app *kingpin.Application) verb {
+	l := &reportLine{}
+	clause := app.Command("report", reportHelp)
+	clause.Arg("folder", "Run folder, several, or folders that have them below: of sweeps, campaigns and packs too.").Required().StringsVar(&l.folders)
+	clause.Flag("format", "What to print: table, md, html, json or benchstat.").Default(formTable).EnumVar(&l.format, formTable, formMarkdown, formHTML, formJSON, formBenchstat)
+	option.Flags(clause, "metric", "Compute a figure of others and show it too: NAME=EXPRESSION of + - * /, brackets and the metrics of uma-load compare, as in tokens_per_joule=output_tokens_per_second/gpu_power_mean_watts; may be repeated.", &l.metrics, parseComputed, option.AsGiven)
+	option.Flag(clause, "xlsx", "Write a workbook too: Summary, Raw data and, of many runs, a sheet for each cell and Parameters.", "", &l.xlsx, option.Text).PlaceHolder("FILE")
+	option.Flag(clause, "out", "Write to this file instead of printing.", "", &l.out, option.Text).PlaceHolder("FILE")
+	clause.Flag("recompute", "Compute all figures of the requests and the telemetry anew, even of a run that has its summary.").BoolVar(&l.recompute)
+	return verb{clause, func(_ context.Context, p Program) error { return p.reportOn(l) }}
+}
+
+// parseComputed reads NAME=EXPRESSION. Names that nothing is called are said at once.
+func parseComputed(text string) (computedMetric, error) {
+	name, expression, found := strings.Cut(text, "=")
+	name = strings.TrimSpace(name)
+	if !found || !option.PlainName(name) {
+		return computedMetric{}, fmt.Errorf("%q: want NAME=EXPRESSION, as in tokens_per_joule=output_tokens_per_second/gpu_power_mean_watts", text)
+	}
+	if _, taken := compare.FindMetric(name); taken {
+		return computedMetric{}, fmt.Errorf("%q: %s is the name of a metric already", text, name)
+	}
+	f, err := arithmetic.Parse(strings.TrimSpace(expression))
+	if err != nil {
+		return computedMetric{}, err
+	}
+	for _, of := range f.Names() {
+		if _, known := compare.FindMetric(of); !known {
+			return computedMetric{}, fmt.Errorf("%q: %q is no metric; near it are %s", text, of, strings.Join(compare.Near(of), ", "))
+		}
+	}
+	return computedMetric{name, f}, nil
+}
+
+// compute computes the metrics that were asked for.
+func (l *reportLine) compute(figures map[string]float64) []report.Computed {
+	var all []report.Computed
+	for _, m := range l.metrics {
+		all = append(all, report.Computed{Name: m.name, Value: m.of.Value(figures)})
+	}
+	return all
+}
+
+// check refuses a name that two expressions have, and files that cannot be written.
+func (l *reportLine) check() error {
+	for flag, path := range map[string]string{"--out": l.out, "--xlsx": l.xlsx} {
+		if info, err := os.Stat(filepath.Dir(path)); path != "" && err != nil {
+			return fmt.Errorf("%s: %w", flag, err)
+		} else if path != "" && !info.IsDir() {
+			return fmt.Errorf("%s %s: %s is no folder", flag, path, filepath.Dir(path))
+		}
+	}
+	seen := map[string]bool{}
+	for _, m := range l.metrics {
+		if seen[m.name] {
+			return fmt.Errorf("--metric: %s is given twice", m.name)
+		}
+		seen[m.name] = true
+	}
+	return nil
+}
+
+// reportOn runs the verb report.
+func (p Program) reportOn(l *reportLine) error {
+	if err := l.check(); err != nil {
+		return usage(err)
+	}
+	paths, err := history.Find(l.folders)
+	if err != nil {
+		return usage(err)
+	}
+	if len(paths) == 1 {
+		return p.reportRun(l, paths[0])
+	}
+	return p.reportGroup(l, paths)
+}
+
+// openRun reads a finished run, and computes the figures of one that was killed. Page is nil unless it had
+// to be computed anyway.
+func (l *reportLine) openRun(path string) (history.Run, *report.Page, error) {
+	if !l.recompute {
+		r, err := history.Open(path)
+		if !errors.Is(err, history.ErrUnfinished) {
+			return r, nil, err
+		}
+	}
+	r, page, err := history.Recompute(path)
+	return r, &page, err
+}
+
+// reportRun shows one run.
+func (p Program) reportRun(l *reportLine, path string) error {
+	r, page, err := l.openRun(path)
+	if err != nil {
+		return usage(err)
+	}
+	if r.Manifest.State == folder.StateRunning {
+		fmt.Fprintf(p.Stderr, "uma-load: %s: the run has not ended, or was killed: its figures are of what it wrote\n", printable(path))
+	}
+	r.Summary = r.Summary.With(l.compute(r.Observation().Metrics))
+	if page == nil && l.format == formHTML {
+		drawn, err := r.Page()
+		if err != nil {
+			return usage(err)
+		}
+		page = &drawn
+	}
+	if err := l.writeWorkbook(func(w io.Writer) error { return runWorkbook(w, r) }); err != nil {
+		return err
+	}
+	return l.write(p, func(w io.Writer) error {
+		switch l.format {
+		case formMarkdown:
+			return report.Markdown(w, r.Summary)
+		case formHTML:
+			page.Summary = r.Summary
+			return report.HTML(w, *page)
+		case formJSON:
+			return writeIndented(w, newReported(r.Summary))
+		case formBenchstat:
+			return report.Benchstat(w, r.Summary)
+		}
+		return report.Text(w, r.Summary)
+	})
+}
+
+// write prints, or writes --out.
+func (l *reportLine) write(p Program, render func(io.Writer) error) error {
+	if l.out == "" {
+		return render(p.Stdout)
+	}
+	return writeFile("--out", l.out, render)
+}
+
+func (l *reportLine) writeWorkbook(render func(io.Writer) error) error {
+	if l.xlsx == "" {
+		return nil
+	}
+	return writeFile("--xlsx", l.xlsx, render)
+}
+
+// writeFile writes a file as a whole or not at all.
+func writeFile(flag, path string, render func(io.Writer) error) error {
+	dir, name := filepath.Split(path)
+	if err := folder.Folder(filepath.Clean(dir)).Write(name, render); err != nil {
+		return fmt.Errorf("%s: %w", flag, err)
+	}
+	return nil
+}
+
+func writeIndented(w io.Writer, value any) error {
+	encoder := json.NewEncoder(w)
+	encoder.SetIndent("", "  ")
+	return encoder.Encode(value)
+}
+
+// reported is a summary as --format json prints it: with the figures of --metric, of which one that is
+// not there is null.
+type reported struct {
+	report.Summary
+	Metrics map[string]*float64 `json:"metrics,omitempty"`
+}
+
+func newReported(s report.Summary) reported {
+	one := reported{Summary: s}
+	for _, c := range s.Computed() {
+		if one.Metrics == nil {
+			one.Metrics = map[string]*float64{}
+		}
+		one.Metrics[c.Name] = c.Value
+	}
+	return one
+}
