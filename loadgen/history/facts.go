@@ -52,7 +52,9 @@ func (r Run) facts() []compare.Fact {
 	r.machineFacts(f)
 	r.conditionFacts(f)
 	r.storageFacts(f)
-	f.add("client", r.Manifest.Program.Version)
+	if r.Manifest.Imported == nil { // which was written by another program than what measured
+		f.add("uma-load", r.Manifest.Program.Version)
+	}
 	f.of("flag --", r.flags())
 	return f.all
 }
