@@ -140,12 +140,12 @@ func (p *Plan) has(f Filter) error {
 	}{{"model", f.Models, p.modelNames()}, {"arm", f.Arms, p.armNames()}, {"scenario", f.Scenarios, p.scenarioNames()}} {
 		for _, name := range named.names {
 			if !slices.Contains(named.have, name) {
-				return fmt.Errorf("--only: the plan has no %s %q%s", named.kind, name, orNearest(name, named.have))
+				return fmt.Errorf("the plan has no %s %q%s", named.kind, name, orNearest(name, named.have))
 			}
 		}
 	}
 	if f.Iterations > p.Iterations {
-		return fmt.Errorf("--iterations: %d is more than the %d of the plan: slots would change their numbers", f.Iterations, p.Iterations)
+		return fmt.Errorf("of %d --iterations the plan has %d: with more, slots would change their numbers", f.Iterations, p.Iterations)
 	}
 	return nil
 }

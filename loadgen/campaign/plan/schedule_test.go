@@ -161,8 +161,8 @@ func TestAFilterThatNamesNothingSaysSo(t *testing.T) {
 		"model=":       `"model=" is none of model=NAME, arm=NAME, scenario=NAME`,
 		"model=m1,":    `"" is none of model=NAME, arm=NAME, scenario=NAME`,
 		"":             `"" is none of model=NAME, arm=NAME, scenario=NAME`,
-		"scenario=ss1": `--only: the plan has no scenario "ss1"; did you mean s1?`,
-		"arm=nothing":  `--only: the plan has no arm "nothing"; there are a, b`,
+		"scenario=ss1": `the plan has no scenario "ss1"; did you mean s1?`,
+		"arm=nothing":  `the plan has no arm "nothing"; there are a, b`,
 	} {
 		f, err := ParseOnly(text)
 		if err == nil {
@@ -173,7 +173,7 @@ func TestAFilterThatNamesNothingSaysSo(t *testing.T) {
 		}
 	}
 	_, err := campaign(1, 2, 1, 3, ABBA).Select(Filter{Iterations: 4})
-	if want := "--iterations: 4 is more than the 3 of the plan: slots would change their numbers"; err == nil || err.Error() != want {
+	if want := "of 4 --iterations the plan has 3: with more, slots would change their numbers"; err == nil || err.Error() != want {
 		t.Errorf("%v, want %s", err, want)
 	}
 }
