@@ -52,6 +52,7 @@ func (r Run) facts() []compare.Fact {
 	r.machineFacts(f)
 	r.conditionFacts(f)
 	r.storageFacts(f)
+	r.campaignFacts(f)
 	if r.Manifest.Imported == nil { // which was written by another program than what measured
 		f.add("uma-load", r.Manifest.Program.Version)
 	}

@@ -2,7 +2,6 @@ package history
 
 import (
 	"cmp"
-	"fmt"
 	"strings"
 
 	"github.com/umascope/umascope/exporter/metric"
@@ -13,12 +12,10 @@ import (
 	"github.com/umascope/umascope/loadgen/telemetry"
 )
 
-// Labels that runs are known by. A campaign puts its own on them.
+// Labels that runs are known by.
 const (
-	labelHost     = string(metric.LabelHost)
-	labelModel    = string(metric.LabelModel)
-	labelCampaign = "campaign"
-	labelRound    = "round"
+	labelHost  = string(metric.LabelHost)
+	labelModel = string(metric.LabelModel)
 )
 
 // Observation is the run as a comparison sees it.
@@ -106,15 +103,6 @@ func (r Run) mode() string {
 		}
 	}
 	return ""
-}
-
-// pair names the round of a campaign, in which every arm has a run of the same model and scenario.
-func (r Run) pair() string {
-	l := r.Summary.Labels
-	if l[labelCampaign] == "" || l[labelRound] == "" {
-		return ""
-	}
-	return fmt.Sprintf("%q %q %q %s", l[labelCampaign], cmp.Or(l[labelModel], r.model()), r.Summary.Scenario, l[labelRound])
 }
 
 // kv is what the engine sized its KV cache from. Of figures that were measured and reported, the

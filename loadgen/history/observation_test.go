@@ -192,6 +192,34 @@ func TestFactsSayWhatCanDifferBetweenArms(t *testing.T) {
 	}
 }
 
+// TestWhatACampaignDidAroundARunIsFact: files by their hash, processes by their options, what gates and
+// checks saw.
+func TestWhatACampaignDidAroundARunIsFact(t *testing.T) {
+	r := complete("r1")
+	r.Manifest.Campaign = &folder.Campaign{
+		Processes: []folder.ArmMember{{Name: "serve", Program: "vllm", Options: []string{"--model", "-p"}, Container: "c1", Host: "spark2"}},
+		Files:     []folder.ArmFile{{Path: "/etc/x/engine.yaml", SHA256: "0123456789abcdef"}},
+		Collected: []folder.Collected{{Name: "pip", SHA256: "fedcba9876543210"}},
+		PageCache: &folder.PageCache{Policy: "evict", AfterBytes: new(uint64(4096))},
+		Gates:     []folder.Gate{{Name: "mem_free", Value: new(9e10), Unit: "bytes"}, {Name: "cooldown", Value: new(300.), Unit: "seconds"}, {Name: "gpu_celsius", Unit: "celsius"}},
+		Checks:    []folder.Check{{Name: "matmul", When: "before", Value: new(-50.), Unit: "TFLOPS"}, {Name: "none", When: "after"}},
+	}
+	want := map[string]string{
+		"process serve": "vllm --model -p in c1 on spark2", "file engine.yaml": "0123456789ab", "collected pip": "fedcba987654", "page cache before the engine": "evict",
+		"files in the page cache before the engine": "4096 bytes", "gate mem_free": "9e+10 bytes", "check matmul before": "-50 TFLOPS",
+	}
+	got := map[string]string{}
+	for _, f := range r.Observation().Facts {
+		got[f.Item] = f.Value
+		if f.Item == "check matmul before" && (f.Number == nil || f.Tolerance != 1) {
+			t.Errorf("%+v", f)
+		}
+	}
+	if !maps.Equal(got, want) {
+		t.Errorf("%v\nwant %v", got, want)
+	}
+}
+
 func TestWhatTheClientIsSaysNothingOfAnotherHost(t *testing.T) {
 	r := observed()
 	r.Manifest.Machines, r.Manifest.Client.Hostname = nil, "laptop"
@@ -248,6 +276,10 @@ func TestRunsOfARoundArePairs(t *testing.T) {
 		if got := run(other); got == a || got == "" {
 			t.Errorf("%v: %q", other, got)
 		}
+	}
+	own := run(map[string]string{"campaign": "c", "pair": "m/s/1", "round": "1", "arm": "a"})
+	if own == "" || own != run(map[string]string{"campaign": "c", "pair": "m/s/1", "round": "1", "arm": "b"}) || own == run(map[string]string{"campaign": "d", "pair": "m/s/1"}) {
+		t.Errorf("by the campaign's own word: %q", own)
 	}
 	if got := run(map[string]string{"round": "1"}); got != "" {
 		t.Errorf("without a campaign: %q", got)
