@@ -11,8 +11,10 @@ import (
 	"time"
 
 	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/history"
 	"github.com/umascope/umascope/loadgen/live"
 	"github.com/umascope/umascope/loadgen/option"
+	"github.com/umascope/umascope/loadgen/report"
 	"github.com/umascope/umascope/loadgen/sweep"
 	"github.com/umascope/umascope/loadgen/workload"
 )
@@ -208,11 +210,28 @@ func (s *sweeper) keep(done []sweep.Trial) error {
 func (s *sweeper) write() error {
 	group := s.result.Group(s.plan)
 	group.RunPage = folder.HTMLFile
-	err := errors.Join(s.folder.Write(folder.ReportFile, group.WriteMarkdown), s.folder.Write(folder.HTMLFile, group.WriteHTML), group.WriteText(s.program.Stdout))
+	err := s.addCourses(&group)
+	err = errors.Join(err, s.folder.Write(folder.ReportFile, group.WriteMarkdown), s.folder.Write(folder.HTMLFile, group.WriteHTML), group.WriteText(s.program.Stdout))
 	if err == nil {
 		_, err = fmt.Fprintf(s.program.Stdout, "\nsweep folder: %s%c\n", s.folder, os.PathSeparator)
 	}
 	return err
+}
+
+// addCourses reads the telemetry of the runs that the page shows over time.
+func (s *sweeper) addCourses(g *report.Group) error {
+	for _, i := range g.Chosen() {
+		m := &g.Members[i]
+		if m.Summary == nil {
+			continue
+		}
+		log, err := history.Run{Folder: folder.Folder(s.folder.Path(m.Run))}.Telemetry()
+		if err != nil {
+			return err
+		}
+		m.Course = report.NewCourse(*m.Summary, log)
+	}
+	return nil
 }
 
 // judge turns what the runs come to into an outcome.

@@ -142,7 +142,7 @@ func newPair(c compare.Comparison, s compare.Stratum, pair compare.Pair, drawn b
 	}
 	for _, m := range pair.Metrics {
 		if m.Primary && len(c.Strata) > 1 { // else it stands at the top
-			v.Verdicts = append(v.Verdicts, newVerdict("", pair, m, s.Order))
+			v.Verdicts = append(v.Verdicts, newVerdict("", s, pair, m))
 		}
 	}
 	v.Differs, v.Same = fairness(pair)

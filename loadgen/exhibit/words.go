@@ -24,7 +24,7 @@ func decisive(c compare.Comparison) []verdict {
 		for _, pair := range s.Pairs {
 			for _, m := range pair.Metrics {
 				if m.Primary {
-					all = append(all, newVerdict(stratumName(c, s), pair, m, s.Order))
+					all = append(all, newVerdict(stratumName(c, s), s, pair, m))
 				}
 			}
 		}
@@ -32,7 +32,7 @@ func decisive(c compare.Comparison) []verdict {
 	return all[:min(len(all), mostStrata)]
 }
 
-func newVerdict(where string, pair compare.Pair, m compare.Metrics, order compare.Order) verdict {
+func newVerdict(where string, s compare.Stratum, pair compare.Pair, m compare.Metrics) verdict {
 	v := verdict{Class: "note", Where: where}
 	unit := compare.Unit(m.Unit)
 	v.Text = fmt.Sprintf("%s, %s against %s: %s", keyOf(m).title(), pair.B, pair.A, verdictText(m))
@@ -46,13 +46,45 @@ func newVerdict(where string, pair compare.Pair, m compare.Metrics, order compar
 	v.Means = meaning(m)
 	switch {
 	case m.Confounded:
-		v.Means += " The runs " + orderAs(order) + ": whatever changed with time is in this difference too, and these runs cannot tell the two apart."
+		v.Means += " The runs " + orderAs(s.Order) + ": whatever changed with time is in this difference too, and these runs cannot tell the two apart."
 	case m.Verdict == compare.Equivalent || m.Verdict == compare.Irrelevant || m.Verdict == compare.Better:
 		v.Class = "good"
 	case m.Verdict == compare.Worse:
 		v.Class = "bad"
 	}
+	carry, says := gradeWords(s, pair)
+	if v.Means += " " + says; !carry && v.Class == "good" {
+		v.Class = "note"
+	}
 	return v
+}
+
+// gradeWords says how many runs of a pair carry a decision, and why the others do not. Carry is false if
+// none does.
+func gradeWords(s compare.Stratum, pair compare.Pair) (carry bool, says string) {
+	why := map[string]int{}
+	runs := slices.Concat(s.Arms[pair.A].Runs, s.Arms[pair.B].Runs)
+	decision := 0
+	for _, r := range runs {
+		if r.Grade == compare.GradeDecision {
+			decision++
+		}
+		for _, reason := range r.Why {
+			why[reason]++
+		}
+	}
+	switch {
+	case decision == len(runs):
+		return true, "All runs are of decision grade."
+	case decision == 0:
+		says = "No run is of decision grade"
+	default:
+		says = fmt.Sprintf("%d of %d runs are of decision grade", decision, len(runs))
+	}
+	if reasons := commonest(why); reasons != "" {
+		says += ": " + reasons
+	}
+	return decision > 0, says + "."
 }
 
 // changeWords is the difference with its interval, relative where it is analysed so.

@@ -66,7 +66,12 @@ type groupColumn struct {
 // groupColumns are what runs are compared by at a glance; everything else is in their folders.
 func groupColumns() []groupColumn {
 	columns := []groupColumn{
-		{"requests", (*Summary).requestCounts},
+		{"requests", func(s *Summary) string {
+			if s.Tool != nil {
+				return chart.None // not ours to count
+			}
+			return s.requestCounts()
+		}},
 		{"requests/s", func(s *Summary) string { return chart.Optional(s.Throughput.RequestsPerSecond, chart.Digits) }},
 		{"output tokens/s", func(s *Summary) string { return chart.Optional(s.Throughput.OutputTokensPerSecond, chart.Digits) }},
 		{"steady", func(s *Summary) string { return chart.Optional(s.steadyTokens(), chart.Digits) }},
@@ -76,12 +81,13 @@ func groupColumns() []groupColumn {
 			groupColumn{l.name + " p50", func(s *Summary) string { return l.text(s, func(d *Distribution) *float64 { return d.P50 }) }},
 			groupColumn{l.name + " p95", func(s *Summary) string { return l.text(s, func(d *Distribution) *float64 { return d.P95 }) }})
 	}
-	return append(columns, groupColumn{"within SLO", func(s *Summary) string {
+	columns = append(columns, groupColumn{"within SLO", func(s *Summary) string {
 		if s.Goodput == nil {
 			return chart.None
 		}
 		return chart.FormatRatio(s.Goodput.Ratio)
 	}})
+	return slices.Concat(columns, toolColumns(), machineColumns())
 }
 
 // groupLatency is a latency that runs are compared by.

@@ -1,0 +1,78 @@
+package report
+
+import (
+	"github.com/umascope/umascope/loadgen/chart"
+	"github.com/umascope/umascope/loadgen/extract"
+)
+
+// toolColumns are what a recorded or foreign tool says of its load; it shares no column with what was
+// measured.
+func toolColumns() []groupColumn {
+	tool := func(title string, name extract.Name) groupColumn {
+		return groupColumn{title + ", by the tool", func(s *Summary) string {
+			if s.Tool == nil {
+				return chart.None
+			}
+			for _, v := range s.Tool.Values {
+				if v.Name == name && v.Statistic == "" && v.Of == "" {
+					return chart.Digits(v.Value)
+				}
+			}
+			return chart.None
+		}}
+	}
+	return []groupColumn{tool("output tokens/s", extract.OutputTokensPerSecond), tool("requests/s", extract.RequestsPerSecond)}
+}
+
+// machineColumns are of the measured host. What is no measurement of it as it was is marked.
+func machineColumns() []groupColumn {
+	memory := func(title string, of func(*Memory) *float64) groupColumn {
+		return groupColumn{title, func(s *Summary) string {
+			if s.Memory == nil {
+				return chart.None
+			}
+			return s.Memory.marked(of(s.Memory), chart.FormatBytes)
+		}}
+	}
+	heat := func(title string, of func(*Thermal) *float64) groupColumn {
+		return groupColumn{title, func(s *Summary) string {
+			if s.Thermal == nil {
+				return chart.None
+			}
+			return s.Thermal.marked(of(s.Thermal), chart.FormatCelsius)
+		}}
+	}
+	return []groupColumn{
+		memory("memory excluding KV", func(m *Memory) *float64 { return m.ExcludingKV }),
+		memory("memory used, peak", func(m *Memory) *float64 { return m.UsedPeak }),
+		memory("peak by the engine", func(m *Memory) *float64 {
+			if m.EngineReported == nil {
+				return nil
+			}
+			return m.EngineReported.Peak
+		}),
+		{"KV cache", func(s *Summary) string {
+			if s.KV == nil {
+				return chart.None
+			}
+			if s.Memory != nil {
+				return s.Memory.marked(s.KV.CapacityBytes, chart.FormatBytes)
+			}
+			return chart.Optional(s.KV.CapacityBytes, chart.FormatBytes)
+		}},
+		heat("GPU start", func(t *Thermal) *float64 { return t.StartCelsius }),
+		heat("GPU end", func(t *Thermal) *float64 { return t.EndCelsius }),
+		heat("GPU highest", func(t *Thermal) *float64 { return t.MaxCelsius }),
+	}
+}
+
+// marked is a figure with the mode of its source, unless that is live or a file of results.
+func (o Origin) marked(value *float64, format func(float64) string) string {
+	if value == nil {
+		return chart.None
+	}
+	if o.live() || o.Mode == "" {
+		return format(*value)
+	}
+	return format(*value) + " (" + o.Mode + ")"
+}
