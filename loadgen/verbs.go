@@ -15,7 +15,7 @@ type verb struct {
 // verbs are the commands that need nothing of the command line but their own flags, in the order of the
 // help. Those that make runs (run, sweep, record) and those of the flag library stand in commandLine.
 func verbs(app *kingpin.Application) []verb {
-	return append(campaignVerbs(app),
+	return append(append(armVerbs(app), campaignVerbs(app)...),
 		compareVerb(app),
 		importVerb(app),
 		mergeVerb(app),

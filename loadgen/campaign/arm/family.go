@@ -34,6 +34,19 @@ func identify(pid int) (Identity, error) {
 	return Identity{pid, stat.Starttime}, err
 }
 
+// ended says whether the process is a zombie, or not there.
+func (i Identity) ended() bool {
+	p, err := procfs.NewProc(i.PID)
+	if err != nil {
+		return true
+	}
+	stat, err := p.Stat()
+	return err != nil || over(stat)
+}
+
+// over is of zombies: they have ended, and wait only for their parent to hear of it.
+func over(stat procfs.ProcStat) bool { return stat.State == "Z" || stat.State == "X" }
+
 // family is what belongs to a process that led a session of its own: its group, its session, those
 // that descend from it and those that carry its mark.
 type family struct {
@@ -54,7 +67,7 @@ type relative struct {
 	stat procfs.ProcStat
 }
 
-// members are those that live. Zombies have ended, and wait only for their parent to hear of it.
+// members are those that live.
 func (f family) members() ([]member, error) {
 	all, err := f.relatives()
 	if err != nil {
@@ -71,7 +84,7 @@ func (f family) members() ([]member, error) {
 	var members []member
 	for pid := range found {
 		stat := all[pid].stat
-		if stat.State != "Z" && stat.State != "X" {
+		if !over(stat) {
 			members = append(members, member{Identity{pid, stat.Starttime}, known && stat.PGRP == f.leader.PID, stat.State})
 		}
 	}

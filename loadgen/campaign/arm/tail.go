@@ -27,6 +27,7 @@ type Tail struct {
 	Process string
 	Log     string // the path
 	Lines   []string
+	end     int64 // how long the log was
 }
 
 // WriteTails prints the ends of logs, each under its name.
@@ -54,6 +55,7 @@ func (s *Started) tail(lines int) (Tail, error) {
 	if err != nil {
 		return t, err
 	}
+	t.end = info.Size()
 	from := max(min(s.LogFrom, info.Size()), info.Size()-mostTail)
 	text, err := io.ReadAll(io.NewSectionReader(file, from, info.Size()-from))
 	all := strings.Split(strings.TrimRight(string(text), "\n"), "\n")

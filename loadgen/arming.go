@@ -1,0 +1,208 @@
+package loadgen
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/alecthomas/kingpin/v2"
+
+	"github.com/umascope/umascope/loadgen/campaign"
+	"github.com/umascope/umascope/loadgen/campaign/arm"
+	"github.com/umascope/umascope/loadgen/campaign/plan"
+	"github.com/umascope/umascope/loadgen/option"
+)
+
+const armHelp = `Use one arm of a plan by hand: bring its processes up, look at them, end them.
+
+It is what a campaign does with it, without gates and page cache; the state lies where the campaign has it, OUT/PLAN/arms/MODEL/ARM. For example
+
+  uma-load arm up native --plan plan.yaml --model llama8b
+  uma-load arm status native --plan plan.yaml --model llama8b
+  uma-load run --url http://127.0.0.1:8000
+  uma-load arm logs native --plan plan.yaml --model llama8b -f
+  uma-load arm down native --plan plan.yaml --model llama8b
+
+The model may be left out if the plan has one only. What an invocation that was killed left running is found and ended by arm down.`
+
+// armLine is a sub-command of arm on the command line.
+type armLine struct {
+	name, planFile, model, out string
+
+	process string
+	lines   int
+	follow  bool
+}
+
+// armVerbs are the sub-commands of arm.
+func armVerbs(app *kingpin.Application) []verb {
+	clause := app.Command("arm", armHelp)
+	one := func(name, help string, do func(p Program, ctx context.Context, l *armLine) error, more ...func(*kingpin.CmdClause, *armLine)) verb {
+		l := &armLine{}
+		sub := clause.Command(name, help)
+		sub.Arg("name", "Arm of the plan.").Required().StringVar(&l.name)
+		option.Flag(sub, "plan", "Plan file.", "", &l.planFile, option.Text).Required().PlaceHolder("FILE")
+		option.Flag(sub, "model", "Model of the plan; the only one, if not given.", "", &l.model, option.Text).PlaceHolder("NAME")
+		option.Flag(sub, "out", "Folder of campaign folders.", "runs", &l.out, option.Text)
+		for _, flags := range more {
+			flags(sub, l)
+		}
+		return verb{sub, func(ctx context.Context, p Program) error { return do(p, ctx, l) }}
+	}
+	return []verb{
+		one("up", "Write the arm's files and start its processes, each when the one before it is ready. Returns when all are, and leaves them running.\n\nExit codes: 1 if one did not get ready, with the ends of the logs and nothing left running; 2 if it cannot be started here.", Program.armUp),
+		one("down", "End the arm's processes in reverse order, and take its files away. Nothing to end is no error.\n\nExit codes: 1 if something could not be ended, which is named.", Program.armDown),
+		one("status", "Say what the arm's processes do.\n\nExit codes: 0 if all are alive and ready, or the arm is down; 1 if not.", Program.armStatus),
+		one("logs", "Print the ends of the logs of the arm's last start.", Program.armLogs, armLogFlags),
+	}
+}
+
+func armLogFlags(clause *kingpin.CmdClause, l *armLine) {
+	option.Flag(clause, "lines", "Lines of each log.", "40", &l.lines, option.AtLeast(0)).Short('n')
+	clause.Flag("follow", "Go on printing what comes, until interrupted.").Short('f').BoolVar(&l.follow)
+	option.Flag(clause, "process", "Only that of this process.", "", &l.process, option.Text).PlaceHolder("NAME")
+}
+
+// find reads the plan: the arm with its texts filled in, the memory that the model needs, and the folder.
+func (l *armLine) find() (*plan.Cell, string, error) {
+	planned, err := plan.Read(l.planFile)
+	if err != nil {
+		return nil, "", err
+	}
+	model := l.model
+	if model == "" && len(planned.Models) == 1 {
+		model = planned.Models[0].Name
+	}
+	if model == "" {
+		var names []string
+		for _, m := range planned.Models {
+			names = append(names, m.Name)
+		}
+		return nil, "", fmt.Errorf("--model: the plan has %s: name one", strings.Join(names, ", "))
+	}
+	out, err := filepath.Abs(l.out)
+	if err != nil {
+		return nil, "", err
+	}
+	dir := campaign.ArmFolder(filepath.Join(out, planned.Name), model, l.name)
+	cell, err := planned.Render(model, l.name, map[string]string{plan.ValueFolder: dir})
+	return cell, dir, err
+}
+
+func (p Program) armUp(ctx context.Context, l *armLine) error {
+	cell, dir, err := l.find()
+	if err != nil {
+		return usage(err)
+	}
+	if err := readyToStart(ctx, cell, dir); err != nil {
+		return unusable(ctx, err)
+	}
+	running, err := arm.Up(ctx, cell.Arm, dir, p.logger("warn"))
+	if failure, ok := errors.AsType[*arm.Failure](err); ok {
+		return errors.Join(failure, failure.Write(p.Stderr))
+	}
+	if err != nil {
+		return unusable(ctx, err)
+	}
+	running.Leave()
+	return p.showArm(ctx, cell.Arm, dir)
+}
+
+// readyToStart says why an arm cannot be started here; of one that is up, only that it is.
+func readyToStart(ctx context.Context, cell *plan.Cell, dir string) error {
+	left, err := arm.Leftovers(ctx, cell.Arm, dir)
+	if err != nil || len(left) > 0 {
+		return err // Up says what is left, if it stands in the way
+	}
+	for _, problem := range arm.Check(ctx, cell.Arm, cell.Model.ExpectedBytes) {
+		return fmt.Errorf("arm %s: %s", cell.Arm.Name, problem)
+	}
+	return arm.Root(ctx, []plan.Arm{cell.Arm})
+}
+
+func (p Program) armDown(ctx context.Context, l *armLine) error {
+	cell, dir, err := l.find()
+	if err != nil {
+		return usage(err)
+	}
+	if err := arm.Down(ctx, cell.Arm, dir, p.logger("warn")); err != nil {
+		return fmt.Errorf("arm %s: %w", l.name, err)
+	}
+	_, err = fmt.Fprintf(p.Stdout, "arm %s is down\n", printable(l.name))
+	return err
+}
+
+func (p Program) armStatus(ctx context.Context, l *armLine) error {
+	cell, dir, err := l.find()
+	if err != nil {
+		return usage(err)
+	}
+	return p.showArm(ctx, cell.Arm, dir)
+}
+
+// showArm prints what the processes of an arm do. One that does not is an error.
+func (p Program) showArm(ctx context.Context, spec plan.Arm, dir string) error {
+	rows, err := arm.Look(ctx, spec, dir)
+	if err != nil {
+		return usage(err)
+	}
+	if !slices.ContainsFunc(rows, func(r arm.Row) bool { return r.State != arm.StateStopped }) {
+		_, err := fmt.Fprintf(p.Stdout, "arm %s is down\n", printable(spec.Name))
+		return err
+	}
+	if err := printRows(p.Stdout, rows); err != nil {
+		return err
+	}
+	for _, row := range rows {
+		if row.State != arm.StateAlive || row.Note != "" {
+			return fmt.Errorf("arm %s: %s is %s", spec.Name, row.Process, stateOfRow(row))
+		}
+	}
+	return nil
+}
+
+func stateOfRow(r arm.Row) string { return strings.TrimSuffix(r.State+": "+r.Note, ": ") }
+
+func printRows(w io.Writer, rows []arm.Row) error {
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "PROCESS\tWHERE\tPID\tSINCE\tREADY AFTER\tSTATE")
+	for _, r := range rows {
+		pid, ready := "-", "-"
+		if r.PID > 0 {
+			pid = strconv.Itoa(r.PID)
+		}
+		if r.ReadyAt != nil {
+			ready = r.ReadyAt.Sub(r.Since).Round(100 * time.Millisecond).String()
+		}
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\n", r.Process, printable(r.Where), pid, r.Since.Local().Format(time.DateTime), ready, printable(stateOfRow(r)))
+	}
+	return table.Flush()
+}
+
+func (p Program) armLogs(ctx context.Context, l *armLine) error {
+	_, dir, err := l.find()
+	if err != nil {
+		return usage(err)
+	}
+	tails, err := arm.Tails(dir, l.lines)
+	if err != nil {
+		return usage(err)
+	}
+	if l.process != "" {
+		tails = slices.DeleteFunc(tails, func(t arm.Tail) bool { return t.Process != l.process })
+	}
+	if len(tails) == 0 {
+		return usage(fmt.Errorf("arm %s: no process %s has ever been started in %s", l.name, l.process, dir))
+	}
+	if err := arm.WriteTails(p.Stdout, tails); err != nil || !l.follow {
+		return err
+	}
+	return arm.Follow(ctx, p.Stdout, tails)
+}
