@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strings"
 )
 
 // cell is the runs that agree in everything that is named by --within, in the order of their start.
@@ -67,6 +68,22 @@ func usable(v float64) bool { return math.Abs(v) <= largest }
 type key struct {
 	name   string
 	engine bool // by the engine's own word
+}
+
+// byTool says whether a tool reported it, by its own definition.
+func (k key) byTool() bool { return strings.HasPrefix(k.name, toolReported) }
+
+// toolsOf are the tools whose figures are in the arms: what two of them call by one name is not one figure.
+func toolsOf(arms ...*arm) []string {
+	tools := map[string]bool{}
+	for _, a := range arms {
+		for _, r := range a.valid {
+			if r.Tool != "" {
+				tools[r.Tool] = true
+			}
+		}
+	}
+	return slices.Sorted(maps.Keys(tools))
 }
 
 // keys are all rows that there can be, in the order of the table.

@@ -34,6 +34,8 @@ type Run struct {
 	Imported string
 	// Metrics are its figures, by the names of Table; one that is unknown is not there.
 	Metrics map[string]float64
+	// Tool is by whose definitions the metrics are that a tool reported; empty without any.
+	Tool string
 	// EngineReported names the metrics that are an engine's own word and were not measured.
 	EngineReported []string
 	// Facts are what can differ between arms beside what is meant to, in the order they are shown.

@@ -231,6 +231,30 @@ func TestAnEnginesWordAndAMeasurementAreApart(t *testing.T) {
 	}
 }
 
+// What two tools call by one name is not one figure; what was measured beside it is compared all the same.
+func TestFiguresOfTwoToolsAreApart(t *testing.T) {
+	var e experiment
+	for i, arm := range order("abbaabba") {
+		e.run(arm, map[string]float64{compare.ToolOutputTokensPerSecond: 100 + float64(i), "gpu_max_celsius": 60 + float64(i%2)}, func(r *compare.Run) {
+			r.Tool = map[string]string{"a": "aiperf", "b": "guidellm"}[arm]
+		})
+	}
+	c := mustCompare(t, e.runs, compare.Options{})
+	rows := c.Strata[0].Pairs[0].Metrics
+	if len(rows) != 1 || rows[0].Name != "gpu_max_celsius" {
+		t.Errorf("%+v", rows)
+	}
+	if told := codes(c)[compare.CodeSourcesDiffer]; len(told) != 1 || !strings.Contains(told[0], "aiperf and guidellm: not compared") {
+		t.Errorf("told %q", told)
+	}
+	for i := range e.runs {
+		e.runs[i].Tool = "aiperf"
+	}
+	if rows := mustCompare(t, e.runs, compare.Options{}).Strata[0].Pairs[0].Metrics; len(rows) != 2 {
+		t.Errorf("of one tool: %+v", rows)
+	}
+}
+
 // The order in which folders are found is none of the experiment.
 func TestTheOrderOfTheInputDoesNotMatter(t *testing.T) {
 	e := grid("native", "shm8", "shm32")

@@ -80,7 +80,11 @@ func (c *comparing) pair(cell *cell, a, b *arm, primary key) Pair {
 		LedgerDifference: ledgerDelta(a.valid, b.valid), Order: PairOrder{Kind: orderOf(both, c.options.By).Kind},
 	}
 	var rows []*row
+	apart := len(toolsOf(a, b)) > 1
 	for _, k := range keys() {
+		if apart && k.byTool() {
+			continue // they mean different things by the same word
+		}
 		m, _ := FindMetric(k.name)
 		x, y := a.sample(k), b.sample(k)
 		if len(x.values) == 0 || len(y.values) == 0 {

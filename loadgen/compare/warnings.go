@@ -236,9 +236,13 @@ func outlierWarning(p Pair) []Warning {
 	return []Warning{warn(CodeOutliers, "standing out in their arm, and kept: %s", some(texts))}
 }
 
-// sourceWarning tells of metrics that are measured in one arm and an engine's word in the other.
+// sourceWarning tells of metrics that are measured in one arm and an engine's word in the other, or that
+// different tools report.
 func sourceWarning(a, b *arm) []Warning {
 	var all []Warning
+	if tools := toolsOf(a, b); len(tools) > 1 {
+		all = append(all, warn(CodeSourcesDiffer, "what tools report is by the definitions of %s: not compared", strings.Join(tools, " and ")))
+	}
 	for _, m := range Table() {
 		measured, said := key{m.Name, false}, key{m.Name, true}
 		has := func(arm *arm, k key) bool { return len(arm.sample(k).values) > 0 }

@@ -147,21 +147,25 @@ func (run vllmRun) failed() *float64 {
 	return &failed
 }
 
-var vllmLatency = regexp.MustCompile(`^(mean|median|std|p25|p75|p90|p95|p99)_(ttft|tpot|itl|e2el)_ms$`)
-
 func vllmLatencies(r *Result, members map[string]json.RawMessage) error {
-	names := map[string]extract.Name{"ttft": extract.TTFTSeconds, "tpot": extract.TPOTSeconds, "itl": extract.ITLSeconds, "e2el": extract.E2ESeconds}
-	for _, key := range slices.Sorted(maps.Keys(members)) {
-		parts := vllmLatency.FindStringSubmatch(key)
-		if parts == nil {
-			continue
+	for _, of := range []struct {
+		key  string
+		name extract.Name
+	}{{"ttft", extract.TTFTSeconds}, {"tpot", extract.TPOTSeconds}, {"itl", extract.ITLSeconds}, {"e2el", extract.E2ESeconds}} {
+		for _, s := range []struct{ key, statistic string }{
+			{"mean", "mean"}, {"std", "sd"}, {"p25", "p25"}, {"median", "p50"}, {"p75", "p75"}, {"p90", "p90"}, {"p95", "p95"}, {"p99", "p99"},
+		} {
+			key := s.key + "_" + of.key + "_ms"
+			raw, there := members[key]
+			if !there {
+				continue
+			}
+			var value *float64
+			if err := decode(raw, &value); err != nil {
+				return fmt.Errorf("%s: %w", key, err)
+			}
+			r.add(of.name, s.statistic, value, 1e-3)
 		}
-		var value *float64
-		if err := decode(members[key], &value); err != nil {
-			return fmt.Errorf("%s: %w", key, err)
-		}
-		statistic := strings.NewReplacer("median", "p50", "std", "sd").Replace(parts[1])
-		r.add(names[parts[2]], statistic, value, 1e-3)
 	}
 	return nil
 }

@@ -71,6 +71,9 @@ func (r Run) engineFacts(f *facts) {
 	default:
 		f.add("engine", strings.TrimSpace(server.Engine+" "+server.Version))
 	}
+	if tool := r.Summary.Tool; tool != nil && r.Manifest.Imported != nil {
+		f.add("tool", strings.TrimSpace(tool.Program+" "+tool.Version))
+	}
 	f.add("model", r.model())
 	f.add("model fingerprint", r.Summary.Model.Fingerprint)
 	if print := server.FingerprintStart; print != nil && print.Weights != nil {

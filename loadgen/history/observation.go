@@ -38,6 +38,7 @@ func (r Run) Observation() compare.Run {
 	if m.Imported != nil {
 		o.Imported = m.Imported.Format
 	}
+	o.Tool = r.tool()
 	if s.Memory != nil && s.Memory.LedgerAt != nil {
 		o.Ledger = compare.Ledger(*s.Memory.LedgerAt)
 	}
@@ -53,6 +54,20 @@ func (r Run) engine() string {
 		return c.Extractor
 	}
 	return r.Manifest.Server.Engine
+}
+
+// tool names by whose definitions the figures are that a tool reported; empty without any. A log is read
+// by the same extractor whether it was recorded or imported.
+func (r Run) tool() string {
+	t := r.Summary.Tool
+	if t == nil || len(t.Values) == 0 {
+		return ""
+	}
+	switch t.Extractor {
+	case "benchmark-spark", "trtllm-log":
+		return "trtllm"
+	}
+	return t.Extractor
 }
 
 func grades(s report.Signals) map[string]string {

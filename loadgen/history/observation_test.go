@@ -299,6 +299,21 @@ func TestARecordedCommandIsOfTheEngineWhoseLogWasRead(t *testing.T) {
 	}
 }
 
+// TestATrtllmBenchIsOneToolHoweverItsFiguresCameHere: recorded, imported from its log or from a table.
+func TestATrtllmBenchIsOneToolHoweverItsFiguresCameHere(t *testing.T) {
+	for extractor, want := range map[string]string{"trtllm": "trtllm", "trtllm-log": "trtllm", "benchmark-spark": "trtllm", "aiperf": "aiperf"} {
+		r := complete("r1")
+		r.Summary.Tool = &report.ToolReport{Extractor: extractor}
+		if got := r.Observation().Tool; got != "" {
+			t.Errorf("%s without figures: %q", extractor, got)
+		}
+		r.Summary.Tool.Values = []extract.Value{extract.NewValue(extract.Requests, "", 1)}
+		if got := r.Observation().Tool; got != want {
+			t.Errorf("%s: %q, want %q", extractor, got, want)
+		}
+	}
+}
+
 func TestModeIsOfTelemetryAlone(t *testing.T) {
 	r := complete("r1")
 	r.Summary.Memory = &report.Memory{Origin: report.Origin{Mode: "unknown"}}

@@ -86,7 +86,11 @@ func (t *ToolReport) facts() facts {
 	case t.File == "":
 		f = append(f, fact{"exit code", "it never ran"})
 	}
-	if t.Version != "" {
+	switch {
+	case t.Version == "":
+	case t.File != "":
+		f = append(f, fact{"version", t.Version})
+	default:
 		f = append(f, fact{"version, by its log", t.Version})
 	}
 	return f
