@@ -134,6 +134,9 @@ func (d *decoder) pairs(path string, node *yaml.Node, v reflect.Value, f field) 
 	return err
 }
 
+// mostDuration bounds a time of a plan: what takes longer was meant otherwise.
+const mostDuration = 7 * 24 * time.Hour
+
 // scalar decodes a single value from its text as it stands: 1.10 is no number where a text is wanted.
 func (d *decoder) scalar(path string, node *yaml.Node, v reflect.Value, f field) error {
 	if node.Kind != yaml.ScalarNode {
@@ -143,7 +146,7 @@ func (d *decoder) scalar(path string, node *yaml.Node, v reflect.Value, f field)
 	switch v.Type() {
 	case reflect.TypeFor[time.Duration]():
 		var parsed time.Duration
-		parsed, problem = option.Duration(text)
+		parsed, problem = option.DurationWithin(0, mostDuration)(text)
 		v.SetInt(int64(parsed))
 	case reflect.TypeFor[Bytes]():
 		var parsed Bytes

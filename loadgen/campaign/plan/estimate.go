@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -74,12 +75,12 @@ func (p *Plan) Estimate(slots []Slot, facts Facts) (*Estimate, error) {
 // add adds a slot at the end.
 func (e *Estimate) add(s Slot, c *Cell, facts Facts, first, starts, ends bool) {
 	g := c.Gates
-	t := SlotTime{Slot: s, After: e.Least}
+	t := SlotTime{Slot: s}
 	var cooldown time.Duration
 	if !first && g.Cooldown != nil {
 		cooldown = *g.Cooldown
 	}
-	t.After += cooldown
+	t.After = plus(e.Least, cooldown)
 	load, known, whole := e.Plan.load(s, c, facts)
 	t.Least, t.Most, t.Unknown = cooldown+load, cooldown+load, !known
 	if !whole {
@@ -88,11 +89,19 @@ func (e *Estimate) add(s Slot, c *Cell, facts Facts, first, starts, ends bool) {
 	}
 	t.Most += time.Duration(g.waits()) * g.Timeout
 	e.Slots = append(e.Slots, t)
-	e.Least, e.Most = e.Least+t.Least, e.Most+t.Most
+	e.Least, e.Most = plus(e.Least, t.Least), plus(e.Most, t.Most)
 	if t.Unknown {
 		e.Unknown++
 	}
 	e.DiskBytes += diskOf(t, c, facts)
+}
+
+// plus adds times up to the longest that there is.
+func plus(a, b time.Duration) time.Duration {
+	if a > math.MaxInt64-b {
+		return math.MaxInt64
+	}
+	return a + b
 }
 
 func diskOf(t SlotTime, c *Cell, facts Facts) uint64 {
@@ -119,7 +128,7 @@ func (p *Plan) load(s Slot, c *Cell, facts Facts) (d time.Duration, known, whole
 		text = c.Flags["duration"]
 	}
 	d, err := time.ParseDuration(text)
-	return max(d, 0), err == nil, false
+	return min(max(d, 0), mostDuration), err == nil, false
 }
 
 // leastAround is what the plan itself makes a slot wait.

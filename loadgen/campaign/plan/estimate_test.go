@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -83,6 +84,13 @@ func TestAnArmThatStaysUpIsStartedOncePerTurn(t *testing.T) {
 	}
 	if got := anew.Most - stays.Most; got <= 4*10*time.Minute {
 		t.Errorf("staying up saves at most %s", got)
+	}
+}
+
+func TestACampaignWithoutAnEndIsLongAndNotNegative(t *testing.T) {
+	long := strings.NewReplacer("timeout: 30m", "timeout: 168h", "iterations: 3", "iterations: 9000", "cooldown: 5m", "cooldown: 168h").Replace(timed)
+	if e := estimated(t, parsed(t, long), Facts{}); e.Most != math.MaxInt64 || e.Least < 0 {
+		t.Errorf("%s to %s", e.Least, e.Most)
 	}
 }
 

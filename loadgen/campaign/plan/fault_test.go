@@ -21,6 +21,7 @@ func TestWhatIsWrongIsNamedWithItsLineAndKey(t *testing.T) {
 		{"iterations: 2", "keep_up: yes", `plan.yaml:34: keep_up: "yes" is neither true nor false`},
 		{"iterations: 2", "seed: -1", `plan.yaml:34: seed: "-1" is not a whole number from 0 on`},
 		{"iterations: 2", "gates: {cooldown: 5}", `plan.yaml:34: gates.cooldown: "5" is not a duration of 0s or more, such as 90s or 5m`},
+		{"iterations: 2", "gates: {cooldown: 1000h}", "plan.yaml:34: gates.cooldown: 1000h is outside 0s..168h0m0s"},
 		{"iterations: 2", "gates: {mem_free: 60}", `plan.yaml:34: gates.mem_free: "60" is no size with a unit, such as 60GiB or 512MiB`},
 		{"iterations: 2", "gates: {gpu_celsius: .nan}", `plan.yaml:34: gates.gpu_celsius: ".nan" is no number`},
 		{"iterations: 2", "gates: {cpu_ratio: 10}", "plan.yaml:34: gates.cpu_ratio: 10 is no share above 0 up to 1: 0.1 is a tenth of all cores"},

@@ -14,6 +14,7 @@ func FuzzParse(f *testing.F) {
 	f.Add(small)
 	f.Add("schema: umascope.plan/1\nmodels: [&m {name: a}, *m]\narms: [{name: a}]\nscenarios: [{name: a, run: {}}]\n")
 	f.Add("a: &a [*a]\n")
+	f.Add(timed)
 	f.Add("schema: umascope.plan/1\nvalues: {a: {{.b}}}\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		p, err := Parse("plan.yaml", []byte(text))
@@ -31,6 +32,10 @@ func FuzzParse(f *testing.F) {
 		slots := p.Schedule()
 		if len(slots) != len(p.Models)*len(p.Arms)*len(p.Scenarios)*p.Iterations || len(slots) > mostSlots {
 			t.Errorf("%d slots", len(slots))
+		}
+		e, err := p.Estimate(slots, Facts{MemTotalBytes: 1 << 37})
+		if err != nil || e.Least < 0 || e.Most < e.Least {
+			t.Errorf("it takes %s to %s, %v", e.Least, e.Most, err)
 		}
 		for _, m := range p.Models {
 			for _, a := range p.Arms {
