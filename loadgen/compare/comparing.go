@@ -195,10 +195,13 @@ func (c *comparing) nothingCommon() error {
 	var has []string
 	for _, name := range c.arms {
 		names := map[string]bool{}
-		valid := 0
+		valid, by := 0, ""
 		for _, cell := range c.cells {
 			for _, r := range cell.arm(name).valid {
 				valid++
+				if r.Tool != "" {
+					by = " by the definitions of " + r.Tool
+				}
 				for metric := range r.Metrics {
 					names[metric] = true
 				}
@@ -208,7 +211,7 @@ func (c *comparing) nothingCommon() error {
 		if valid == 0 {
 			what = "no valid run"
 		}
-		has = append(has, fmt.Sprintf("%s has %s", name, cmp.Or(what, "no figure")))
+		has = append(has, fmt.Sprintf("%s has %s%s", name, cmp.Or(what, "no figure"), by))
 	}
 	return fmt.Errorf("the arms have no metric in common in any stratum: %s", strings.Join(has, "; "))
 }

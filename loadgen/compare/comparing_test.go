@@ -103,6 +103,11 @@ func TestWhatCannotBeComparedIsSaidInOneLine(t *testing.T) {
 				}
 			})
 		}, want: []string{"no metric in common", "native has " + compare.KVCapacity, "container has " + compare.OutputTokensPerSecond}},
+		"nothing but what two tools say": {change: func(e *experiment) {
+			each(e, func(r *compare.Run) {
+				r.Tool, r.Metrics = "tool of "+r.Labels["arm"], map[string]float64{compare.ToolOutputTokensPerSecond: 1}
+			})
+		}, want: []string{"no metric in common", "native has " + compare.ToolOutputTokensPerSecond + " by the definitions of tool of native", "by the definitions of tool of container"}},
 		"no valid run of an arm": {change: func(e *experiment) {
 			each(e, func(r *compare.Run) { r.Valid = r.Labels["arm"] == "native" })
 		}, want: []string{"container has no valid run"}},
