@@ -5,8 +5,10 @@ import (
 	"errors"
 	"io"
 	"slices"
+	"strings"
 	"time"
 
+	"github.com/umascope/umascope/loadgen/campaign"
 	"github.com/umascope/umascope/loadgen/folder"
 	"github.com/umascope/umascope/loadgen/merge"
 	"github.com/umascope/umascope/loadgen/report"
@@ -32,6 +34,28 @@ type around struct {
 	facts func() *folder.Campaign
 	// engine says whether there is one that before starts or has kept up.
 	engine bool
+}
+
+// checksOf is what the checks of a campaign came to.
+func checksOf(c *folder.Campaign) report.Checks {
+	if c == nil {
+		return report.Checks{}
+	}
+	var failed []string
+	for _, one := range c.Checks {
+		if !one.Passed {
+			failed = append(failed, printable(campaign.CheckText(one)))
+		}
+	}
+	return report.Checks{Made: len(c.Checks) > 0, Failed: strings.Join(failed, "; ")}
+}
+
+// problemsOf is what went wrong around a run without spoiling it.
+func problemsOf(c *folder.Campaign) []string {
+	if c == nil {
+		return nil
+	}
+	return c.Problems
 }
 
 // phases are those before the engine is ready.
@@ -153,7 +177,8 @@ func (r *run) finishUnserved(loadErr error) error {
 		Validity: r.limits, SLO: r.settings.slo, Streaming: !r.settings.NoStream, Phases: reportPhases(r.scene.Spans),
 		Warmup: append(r.around.phases(), folder.PhaseReady, folder.PhaseStop), Stopped: "nothing was measured: " + printable(loadErr.Error()),
 	}
-	warnings := r.scene.Warnings()
+	in.Checks = checksOf(r.manifest.Campaign)
+	warnings := append(r.scene.Warnings(), problemsOf(r.manifest.Campaign)...)
 	r.manifest.Judging = merge.Judging(in, r.settings.validity, warnings)
 	err = errors.Join(err, r.folder.WriteJSON(folder.ManifestFile, r.manifest), r.folder.Write(folder.RequestsFile, func(io.Writer) error { return nil }))
 	summary, drawn, summaryErr := report.Digest(in, report.Records(r.folder.Path(folder.RequestsFile)))

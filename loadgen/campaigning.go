@@ -1,6 +1,7 @@
 package loadgen
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -174,7 +175,7 @@ func (p Program) campaign(ctx context.Context, l *campaignLine) error {
 	}
 	defer invocation.Close()
 	fmt.Fprintf(p.Stdout, "campaign %s: %d slots, %d of them over\nfolder: %s%c\n", l.planned.Name, invocation.Slots(), invocation.Resumed(), dir, os.PathSeparator)
-	log.Info("campaign", "name", l.planned.Name, "live", page.URL(), "tells", l.notifier.String())
+	log.Info("campaign", "name", l.planned.Name, "live", page.URL(), "tells", cmp.Or(l.notifier.String(), "nobody"))
 	outcome, err := invocation.Run(ctx)
 	err = p.conclude(l, dir, outcome, err)
 	p.linger(ctx, l.linger, log)

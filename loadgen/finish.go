@@ -36,7 +36,7 @@ func (r *run) finish(loadErr error) (result, err error) {
 	r.found = r.verify(log)
 	r.found.Warnings = append(r.found.Warnings, placeWarnings(r.manifest)...)
 	in := r.input(log, loadErr)
-	warnings := slices.Concat(r.scene.Warnings(), r.answers.warnings(r.work, r.scale), r.found.Warnings, r.identity.Warnings(), r.settings.expect.Warnings(r.seeTiers(log)))
+	warnings := slices.Concat(r.scene.Warnings(), r.answers.warnings(r.work, r.scale), r.found.Warnings, r.identity.Warnings(), problemsOf(r.manifest.Campaign), r.settings.expect.Warnings(r.seeTiers(log)))
 	r.manifest.Judging = merge.Judging(in, r.settings.validity, warnings)
 	err = errors.Join(err, r.folder.WriteJSON(folder.ManifestFile, r.manifest))
 	summary, drawn, summaryErr := report.Digest(in, report.Records(r.folder.Path(folder.RequestsFile)))
@@ -71,7 +71,7 @@ func (r *run) input(log *telemetry.Log, loadErr error) report.Input {
 		Telemetry: log, TelemetryStats: r.manifest.Telemetry, TelemetryRequested: r.settings.scene.Requested(),
 		Client: clientHealth(r.health, r.settings.Place.Rank), Validity: r.limits, SLO: r.settings.slo, Streaming: !r.settings.NoStream,
 	}
-	in.Engine = r.engine
+	in.Engine, in.Checks = r.engine, checksOf(r.manifest.Campaign)
 	if loadErr != nil {
 		in.Stopped = "the run failed or was stopped: " + printable(loadErr.Error())
 	}

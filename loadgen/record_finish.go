@@ -36,7 +36,7 @@ func (r *recording) finish(runErr error) (result, err error) {
 	if summaryErr != nil {
 		return nil, errors.Join(err, summaryErr)
 	}
-	summary.Warnings = slices.Concat(summary.Warnings, r.scene.Warnings(), r.warnings(), warnings)
+	summary.Warnings = slices.Concat(summary.Warnings, r.scene.Warnings(), r.warnings(), warnings, problemsOf(r.manifest.Campaign))
 	page := report.Page{Title: r.id, Summary: summary, Telemetry: log}
 	err = errors.Join(err, writeReports(r.folder, page), r.writeSheets(summary), r.print(summary))
 	return judge(summary), err
@@ -55,6 +55,7 @@ func (r *recording) input(log *telemetry.Log, values []extract.Value, runErr err
 		},
 		Engine: report.EngineOf(r.reading, "the log of "+c.Program),
 	}
+	in.Checks = checksOf(r.manifest.Campaign)
 	in.Warmup, _ = uncounted(r.scene.Spans)
 	switch {
 	case runErr != nil:

@@ -92,7 +92,7 @@ func (a *attempt) before(ctx context.Context, enter func(string)) (context.Conte
 
 // rest waits for the machine, with all that is done to it before the engine is started.
 func (a *attempt) rest(ctx context.Context, kept bool) error {
-	k := &gatekeeper{hands: a.r.c.Hands, cell: a.cell, gates: a.cell.Gates, known: a.r.known, kept: kept}
+	k := &gatekeeper{hands: a.r.c.Hands, log: a.r.c.Log, cell: a.cell, gates: a.cell.Gates, known: a.r.known, kept: kept}
 	err := k.rest(ctx)
 	if err == nil {
 		err = a.check(ctx, whenBefore)
@@ -111,7 +111,12 @@ func (a *attempt) rest(ctx context.Context, kept bool) error {
 	}
 	a.facts.Gates = k.passed
 	for _, g := range k.passed {
-		if g.State != gatePassed {
+		switch g.State {
+		case gatePassed:
+		case gateNotObservable:
+			a.facts.Problems = append(a.facts.Problems, "gate "+gateText(g))
+			a.r.c.Log.Info("gate "+gateText(g), "slot", a.slot.Number)
+		default:
 			a.problem("gate " + gateText(g))
 		}
 	}
@@ -136,9 +141,9 @@ func (a *attempt) check(ctx context.Context, at string) error {
 		facts := check(ctx, a.r.c.Hands, c, at)
 		a.facts.Checks = append(a.facts.Checks, facts)
 		if !facts.Passed && ctx.Err() == nil {
-			a.r.c.Log.Warn(checkText(facts))
+			a.r.c.Log.Warn(CheckText(facts))
 			if at == whenBefore && a.cell.Gates.Strict {
-				return fmt.Errorf("%w: %s", ErrGate, checkText(facts))
+				return fmt.Errorf("%w: %s", ErrGate, CheckText(facts))
 			}
 		}
 	}

@@ -74,8 +74,8 @@ func findNumber(text, pattern string) (float64, error) {
 	return value, nil
 }
 
-// checkText is a check that did not pass, for a person.
-func checkText(c folder.Check) string {
+// CheckText is a check that did not pass, for a person.
+func CheckText(c folder.Check) string {
 	if c.Problem != "" {
 		return fmt.Sprintf("check %s %s the load: %s", c.Name, c.When, c.Problem)
 	}

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"math"
+	"strings"
 	"time"
 
 	"github.com/umascope/umascope/loadgen/campaign/plan"
@@ -46,6 +48,7 @@ var ErrGate = errors.New("a gate did not open")
 // gatekeeper waits for the machine before a run.
 type gatekeeper struct {
 	hands  Hands
+	log    *slog.Logger
 	cell   *plan.Cell
 	gates  plan.Gates
 	known  *progress
@@ -165,7 +168,7 @@ func (k *gatekeeper) like(most float64) func(Machine) (*float64, bool, string) {
 // wait waits for one gate, and notes what became of it. Its error is the context's, or ErrGate.
 func (k *gatekeeper) wait(ctx context.Context, g gate) error {
 	began := time.Now()
-	moved, at := began, math.NaN()
+	moved, at, told := began, math.NaN(), false
 	facts := folder.Gate{Name: g.name, Unit: g.unit, Limit: &g.limit}
 	for {
 		k.last = k.hands.Machine(ctx, k.cell)
@@ -183,6 +186,10 @@ func (k *gatekeeper) wait(ctx context.Context, g gate) error {
 		facts.State = k.judge(g, value, ok, time.Since(began), time.Since(moved))
 		if facts.State != "" {
 			break
+		}
+		if facts.Value != nil && !told {
+			told = true
+			k.log.Info("waiting for gate "+gateText(facts), "at_most", k.gates.Timeout)
 		}
 		if err := sleep(ctx, askEvery); err != nil {
 			return err
@@ -253,7 +260,7 @@ func (k *gatekeeper) clock(ctx context.Context) error {
 
 // gateText is a gate for a person.
 func gateText(g folder.Gate) string {
-	text := g.Name + " " + g.State
+	text := strings.TrimSpace(g.Name + " " + g.State)
 	if g.Value != nil && g.Limit != nil {
 		text += fmt.Sprintf(" at %s, %s wanted", quantity(*g.Value, g.Unit), quantity(*g.Limit, g.Unit))
 	}

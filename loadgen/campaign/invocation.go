@@ -109,16 +109,23 @@ func sameSlot(a, b plan.Slot) bool {
 // would find two in one slot.
 func (r *runner) setAside() error {
 	for _, s := range r.known.slots {
-		if !s.open {
-			continue
-		}
-		half := folder.Folder(filepath.Join(r.c.Dir, s.run))
-		for _, step := range [][2]string{
-			{half.Path(folder.ManifestFile), half.Path("manifest" + AbortedSuffix + ".json")}, {string(half), string(half) + AbortedSuffix},
-		} {
-			if err := os.Rename(step[0], step[1]); err != nil && !errors.Is(err, os.ErrNotExist) {
+		if s.open {
+			if err := setAside(r.c.Dir, s.run); err != nil {
 				return err
 			}
+		}
+	}
+	return nil
+}
+
+// setAside marks a run that was cut off. One that is marked already stays so.
+func setAside(dir, run string) error {
+	half := folder.Folder(filepath.Join(dir, run))
+	for _, step := range [][2]string{
+		{half.Path(folder.ManifestFile), half.Path("manifest" + AbortedSuffix + ".json")}, {string(half), string(half) + AbortedSuffix},
+	} {
+		if err := os.Rename(step[0], step[1]); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return err
 		}
 	}
 	return nil

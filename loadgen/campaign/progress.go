@@ -52,6 +52,7 @@ type slotProgress struct {
 	run      string // of the last one
 	open     bool   // it has not ended
 	problem  string
+	doing    string // what goes on in one that is open
 	runs     []string
 	gates    []string // that did not pass, of the last run
 }
@@ -83,12 +84,15 @@ func (p *progress) take(e Event) {
 	case eventSlot:
 		s := p.slot(e)
 		s.attempts++
-		s.open, s.run, s.gates = true, e.Run, nil
+		s.open, s.run, s.gates, s.doing = true, e.Run, nil, "the machine comes to rest"
 		s.runs = append(s.runs, e.Run)
 	case eventGates:
 		p.takeGates(e)
 	case eventUp, eventDown:
 		p.lastEnd = e.At
+		if s := p.slots[e.Slot]; s != nil && s.open {
+			s.doing = map[string]string{eventUp: "it measures", eventDown: "its arm is down, and it is written down"}[e.Event]
+		}
 	case eventRun:
 		p.takeRun(e)
 	case eventSkip:
@@ -110,8 +114,9 @@ func (p *progress) slot(e Event) *slotProgress {
 
 func (p *progress) takeGates(e Event) {
 	s := p.slot(e)
+	s.doing = "its arm comes up"
 	for _, g := range e.Gates {
-		if g.State != gatePassed {
+		if g.State == gateTimedOut || g.State == gateFailed {
 			s.gates = append(s.gates, g.Name+" "+g.State)
 		}
 	}

@@ -216,7 +216,7 @@ func TestAnInterruptEndsTheRunAndTheArmAndTheRestIsMadeLater(t *testing.T) {
 		if err != nil || o.State != Stopped || o.Counts[Finished] != 1 {
 			t.Fatalf("%+v (%v)", o, err)
 		}
-		if _, err := os.Stat(filepath.Join(w.dir, "r002-2-b", folder.ManifestFile)); err != nil {
+		if _, err := os.Stat(filepath.Join(w.dir, "r002-2-b"+AbortedSuffix)); err != nil {
 			t.Errorf("what was measured before the interrupt: %v", err)
 		}
 		w.during = nil

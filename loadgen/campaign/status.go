@@ -142,24 +142,39 @@ func (l *Look) Print(w io.Writer) error {
 	l.table(&b)
 	b.WriteByte('\n')
 	if s := l.open(); s != nil && l.Holder != 0 {
-		fmt.Fprintf(&b, "now   %s, attempt %d, for %s\n", s.slot, s.attempts, l.since(s).Round(time.Second))
+		fmt.Fprintf(&b, "now   %s, attempt %d, for %s: %s\n", s.slot, s.attempts, l.since(s).Round(time.Second), s.doing)
 	}
 	switch left, slots, known := l.Left(); {
 	case slots == 0:
 	case known:
-		fmt.Fprintf(&b, "left  %d slots, about %s by the runs so far\n", slots, left.Round(time.Minute))
+		fmt.Fprintf(&b, "left  %s, about %s by the runs so far\n", counted(slots), rounded(left))
 	default:
-		fmt.Fprintf(&b, "left  %d slots; how long they take is not known before one was measured\n", slots)
+		fmt.Fprintf(&b, "left  %s; how long that takes is not known before one was measured\n", counted(slots))
 	}
 	l.troubles(&b)
 	if l.line != "" {
-		fmt.Fprintf(&b, "log   %s: %s\n", l.log, l.line)
+		fmt.Fprintf(&b, "log   %s: %s\n", chat.Printable(l.log, chat.LongestForeign), l.line)
 	}
 	if why := l.Stalled(); why != "" {
 		fmt.Fprintf(&b, "STALLED  %s\n", why)
 	}
 	_, err := w.Write(b.Bytes())
 	return err
+}
+
+func counted(slots int) string {
+	if slots == 1 {
+		return "1 slot"
+	}
+	return fmt.Sprintf("%d slots", slots)
+}
+
+// rounded is a duration without what nobody can foretell.
+func rounded(d time.Duration) string {
+	if d < 10*time.Minute {
+		return d.Round(time.Second).String()
+	}
+	return strings.TrimSuffix(d.Round(time.Minute).String(), "0s")
 }
 
 func (l *Look) headline() string {

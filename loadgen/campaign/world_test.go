@@ -224,5 +224,3 @@ func events(t *testing.T, dir string) []Event {
 func named(all []Event, name string) []Event {
 	return slices.DeleteFunc(slices.Clone(all), func(e Event) bool { return e.Event != name })
 }
-
-func ptr[T any](v T) *T { return &v }

@@ -16,6 +16,7 @@ type Judging struct {
 	Client ClientHealth  `json:"client"`
 	Model  ModelFindings `json:"model"`
 	KVMode KVFindings    `json:"kv_mode"`
+	Checks CheckFindings `json:"checks,omitzero"`
 	// Stopped says why the run ended before its plan did.
 	Stopped string `json:"stopped,omitempty"`
 	// Warnings are those that no figure shows.
@@ -53,4 +54,10 @@ type ModelFindings struct {
 type KVFindings struct {
 	Checked  bool   `json:"checked"`
 	Mismatch string `json:"mismatch,omitempty"`
+}
+
+// CheckFindings is what the checks of a campaign came to; a text says what is wrong, and empty is nothing.
+type CheckFindings struct {
+	Made   bool   `json:"made"`
+	Failed string `json:"failed,omitempty"`
 }

@@ -18,7 +18,7 @@ func Judging(in report.Input, validity, warnings []string) *folder.Judging {
 		Streaming: in.Streaming, Unmeasured: in.Warmup, TelemetryRequested: in.TelemetryRequested,
 		SLO: in.SLO.String(), Validity: validity, Stopped: in.Stopped, Warnings: warnings,
 		Client: folder.ClientHealth{Watched: in.Client.Watched, CPURatio: in.Client.CPURatio},
-		KVMode: folder.KVFindings(in.KVMode),
+		KVMode: folder.KVFindings(in.KVMode), Checks: folder.CheckFindings(in.Checks),
 		Model: folder.ModelFindings{
 			Fingerprint: in.Model.Fingerprint, Checked: in.Model.Checked, Compared: in.Model.Compared, Guarded: in.Model.Guarded,
 			Mismatch: in.Model.Mismatch, Changed: in.Model.Changed, Dropped: in.Model.Dropped, PromptLimit: in.Model.PromptLimit,
@@ -38,7 +38,7 @@ func (w *Whole) Input(run string, log *telemetry.Log) (report.Input, error) {
 	in := report.Input{
 		Run: run, Scenario: first.Scenario, Labels: w.labels(), WorkloadSHA256: first.Workload.SHA256, BootID: w.bootID(),
 		Warmup: j.Unmeasured, Streaming: j.Streaming, Telemetry: log,
-		Model: w.model(), KVMode: w.kvMode(), Client: w.client(), Stopped: w.stopped(),
+		Model: w.model(), KVMode: w.kvMode(), Checks: w.checks(), Client: w.client(), Stopped: w.stopped(),
 		TelemetryRequested: slices.ContainsFunc(w.Parts, func(p Part) bool { return p.Manifest.Judging.TelemetryRequested }),
 	}
 	for _, p := range w.plan() {
@@ -145,6 +145,14 @@ func (w *Whole) kvMode() report.KVMode {
 	return report.KVMode{
 		Checked:  !slices.ContainsFunc(w.Parts, func(p Part) bool { return !p.Manifest.Judging.KVMode.Checked }),
 		Mismatch: w.each(func(m folder.Manifest) string { return m.Judging.KVMode.Mismatch }),
+	}
+}
+
+// checks are made around every rank, or not at all.
+func (w *Whole) checks() report.Checks {
+	return report.Checks{
+		Made:   slices.ContainsFunc(w.Parts, func(p Part) bool { return p.Manifest.Judging.Checks.Made }),
+		Failed: w.each(func(m folder.Manifest) string { return m.Judging.Checks.Failed }),
 	}
 }
 

@@ -104,7 +104,7 @@ func TestAnInputIsKeptWhole(t *testing.T) {
 	in := report.Input{
 		Run: "whole", Scenario: "standard", Labels: map[string]string{"arm": "a", "host": "spark"}, WorkloadSHA256: "w", BootID: "boot",
 		Model:  report.Model{ID: "m", Fingerprint: "f", Simulated: true, Checked: true, Mismatch: "a", Changed: "b", Compared: true, Guarded: true, Dropped: "c", PromptLimit: "d"},
-		KVMode: report.KVMode{Checked: true, Mismatch: "e"},
+		KVMode: report.KVMode{Checked: true, Mismatch: "e"}, Checks: report.Checks{Made: true, Failed: "h"},
 		Phases: []report.Phase{{Name: "measure", StartNS: 10_000 * ms, EndNS: 11_000 * ms}},
 		Warmup: []string{"ready"}, Open: []string{"measure"}, TelemetryRequested: true,
 		Client:   report.ClientHealth{Watched: true, CPURatio: .5, Stalls: []report.Stall{{FromNS: 1, ToNS: 2, Rank: 0}}},

@@ -204,6 +204,11 @@ func judgeForeignGPUProcess(e grounds, limit float64) verdict {
 	return verdict{true, strings.Join(large, ", ")}
 }
 
+// judgeCheckFailed is what a campaign found out before and after the load.
+func judgeCheckFailed(e grounds, _ float64) verdict {
+	return verdict{e.in.Checks.Made, e.in.Checks.Failed}
+}
+
 // judgeIncomplete is what keeps a run that was interrupted, or killed, from passing for one that
 // is as long as it should be.
 func judgeIncomplete(e grounds, _ float64) verdict { return verdict{true, e.in.Stopped} }

@@ -43,6 +43,8 @@ type Input struct {
 	Stopped string
 	// Engine is what the engine itself said of its memory, read from its log; nil without.
 	Engine *EngineReport
+	// Checks are those of a campaign around the run.
+	Checks Checks
 	// Streaming says whether answers were streamed. Without it there is one arrival per
 	// request, and first-token and per-token latencies do not exist.
 	Streaming bool
@@ -67,6 +69,13 @@ type Model struct {
 	Guarded     bool   `json:"-"`
 	Dropped     string `json:"-"`
 	PromptLimit string `json:"-"`
+}
+
+// Checks are commands around the load that a campaign judges by a number, such as the speed of the GPU.
+type Checks struct {
+	// Made says whether there were any; Failed names those that did not pass, and why.
+	Made   bool
+	Failed string
 }
 
 // Phase is a stretch of the run; offsets are nanoseconds since its start.

@@ -20,6 +20,7 @@ func healthy(t *testing.T, page exporterPage) Input {
 	in := machine(t, page)
 	in.Model.Checked, in.Model.Compared, in.Model.Guarded, in.KVMode.Checked = true, true, true, true
 	in.Signals = outputs(evidence.Drift{Pairs: 32, Earliest: -1})
+	in.Checks.Made = true
 	return in
 }
 
@@ -61,6 +62,7 @@ func wrong() map[Code]func(t *testing.T) (Input, []chat.Record) {
 		CodeModelDropped:    with(func(in *Input) { in.Model.Dropped = "gone" }),
 		CodePromptLimit:     with(func(in *Input) { in.Model.PromptLimit = "8193 tokens" }),
 		CodeKVModeMismatch:  with(func(in *Input) { in.KVMode.Mismatch = "cpu_only" }),
+		CodeCheckFailed:     with(func(in *Input) { in.Checks.Failed = "matmul before the load: 3 TFLOPS, wanted at least 5" }),
 		CodeIncomplete:      with(func(in *Input) { in.Stopped = "interrupted" }),
 		CodeOutputMismatch:  with(func(in *Input) { in.Signals = outputs(evidence.Drift{Pairs: 32, Diverging: 32, Earliest: 20}) }),
 		CodeTelemetryLost:   shown(exporterPage{silent: func(s float64) bool { return s > 9.5 && s < 12.5 }}),

@@ -30,6 +30,7 @@ const (
 	CodeForeignGPUProcess  Code = "foreign_gpu_process"
 	CodeOutputMismatch     Code = "output_mismatch"
 	CodeStreamBuffered     Code = "stream_buffered"
+	CodeCheckFailed        Code = "check_failed"
 	CodeIncomplete         Code = "incomplete"
 )
 
@@ -65,6 +66,7 @@ func Rules() []Rule {
 		{CodeCounterReset, "counters", LimitNone, 0, "a reset of a counter that a rule or a figure reads", judgeCounterReset},
 		{CodeOutputMismatch, "outputs", LimitNone, 0, "answers from a KV cache that differ from those computed without it beyond the engine's own drift", judgeOutputMatch},
 		{CodeStreamBuffered, "stream", LimitRatio, 0.5, "more than %s of answers arriving in one piece", judgeStreamBuffered},
+		{CodeCheckFailed, "checks", LimitNone, 0, "a check of the campaign, before or after the load, that printed no number or one outside of its bounds", judgeCheckFailed},
 		{CodeIncomplete, "plan", LimitNone, 0, "a run that ended before its plan did", judgeIncomplete},
 	}
 }
