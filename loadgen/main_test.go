@@ -15,6 +15,9 @@ import (
 const atOnce = 6
 
 func TestMain(m *testing.M) {
+	if address := os.Getenv(engineAt); address != "" {
+		panic(serveEngine(address))
+	}
 	flag.Parse()
 	given := false
 	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "test.parallel" })
