@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -82,9 +84,9 @@ func (c *cleaner) image(v string) string {
 		return sum(c, "", v)
 	}
 	if parts[1] == "" {
-		return c.words(v)
+		return c.text(v)
 	}
-	return c.name(KindAddress, parts[1]) + "/" + c.words(parts[2])
+	return c.name(KindAddress, parts[1]) + "/" + c.text(parts[2])
 }
 
 // clean is a value of a JSON file after its rules.
@@ -126,7 +128,9 @@ func (c *cleaner) object(t *table, members map[string]any, here *rule) map[strin
 	if here != nil && !here.figures {
 		here = nil
 	}
-	for key, value := range members {
+	// In the order of names: what is found first has the first number.
+	for _, key := range slices.Sorted(maps.Keys(members)) {
+		value := members[key]
 		child, named := t.children[key]
 		if !named {
 			child = t.children["*"]
@@ -148,8 +152,8 @@ func (c *cleaner) foreign(_ string, value any) any {
 	switch v := value.(type) {
 	case map[string]any:
 		kept := make(map[string]any, len(v))
-		for key, member := range v {
-			kept[c.text(key)] = c.foreign(key, member)
+		for _, key := range slices.Sorted(maps.Keys(v)) {
+			kept[c.text(key)] = c.foreign(key, v[key])
 		}
 		return kept
 	case []any:
@@ -170,9 +174,9 @@ func (c *cleaner) setting(_ string, value any) any {
 	switch v := value.(type) {
 	case map[string]any:
 		kept := make(map[string]any, len(v))
-		for key, member := range v {
+		for _, key := range slices.Sorted(maps.Keys(v)) {
 			name, _ := c.setting("", key).(string)
-			kept[name] = c.setting(key, member)
+			kept[name] = c.setting(key, v[key])
 		}
 		return kept
 	case []any:

@@ -3,8 +3,10 @@ package publish
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/umascope/umascope/exporter/metric"
@@ -46,9 +48,9 @@ func identities(f folder.Folder) ([]Identity, error) {
 		host(machine.Source)
 		host(hostOf(machine.URL))
 		for _, labels := range append(append([]map[string]string{machine.Host}, machine.GPUs...), machine.Drives...) {
-			for name, value := range labels {
+			for _, name := range slices.Sorted(maps.Keys(labels)) {
 				if strings.Contains(name, "serial") {
-					add(KindSerial, value)
+					add(KindSerial, labels[name])
 				}
 			}
 		}

@@ -20,10 +20,14 @@ type indexPage struct {
 	Uncompared      string
 	Warnings        []string
 	Figures         []indexFigure
+	Left            int // figures that are not on this page
 	Files           []indexFile
 	Runs            indexTable
 	Redacted        bool
 }
+
+// mostShown is how many figures the page in front has; all of them are files.
+const mostShown = 12
 
 type indexFigure struct{ Path, Title, Caption string }
 
@@ -45,7 +49,8 @@ func (b *builder) index(w io.Writer, figures []exhibit.Named) error {
 		}
 		p.Files = append(p.Files, indexFile{ComparisonFile, "the whole comparison, with every figure and table"}, indexFile{ComparisonJSON, "the same for programs"})
 	}
-	for _, f := range figures {
+	p.Left = max(0, len(figures)-mostShown)
+	for _, f := range figures[:len(figures)-p.Left] {
 		p.Figures = append(p.Figures, indexFigure{FiguresFolder + "/" + f.Name + ".svg", f.Title, f.Caption})
 	}
 	p.Files = append(p.Files,

@@ -91,7 +91,7 @@ func judgingRules() rules {
 	return rules{
 		"streaming": figures, "unmeasured_phases": texts, "telemetry_requested": figures, "slo": texts, "validity": texts, "client": figures,
 		"model": figures, "model.fingerprint": sums, "model.mismatch": texts, "model.changed": texts, "model.dropped": texts, "model.prompt_limit": texts,
-		"kv_mode": figures, "kv_mode.mismatch": texts, "stopped": texts, "warnings": texts,
+		"kv_mode": figures, "kv_mode.mismatch": texts, "checks": figures, "checks.failed": texts, "stopped": texts, "warnings": texts,
 	}.below("judging")
 }
 

@@ -1,6 +1,7 @@
 package publish
 
 import (
+	"crypto/sha256"
 	"net/netip"
 	"net/url"
 	"regexp"
@@ -11,14 +12,14 @@ import (
 // Patterns of what a text may hold that says whose machine it was, or opens a door. They stand beside the
 // rules by member: a warning or the name of a model may have any of them.
 var (
-	addressPattern = regexp.MustCompile(`\b[A-Za-z][A-Za-z0-9+.-]*://[^\s"'<>)\]]+`)
+	addressPattern = regexp.MustCompile(`\b[A-Za-z][A-Za-z0-9+.-]*://(?:[^\s"'<>)\]/@]*@)?(?:\[[0-9A-Fa-f:.]+\])?[^\s"'<>)\]]*`)
 	mailPattern    = regexp.MustCompile(`[A-Za-z0-9._%+-]+@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+`)
 	homePattern    = regexp.MustCompile(`(/(?:home|Users|var/home)/)([^/\s"':,;]+)`)
 	uuidPattern    = regexp.MustCompile(`(?i)\b(?:(?:GPU|MIG)-)?[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b`)
 	macPattern     = regexp.MustCompile(`(?i)\b[0-9a-f]{2}(?:[:-][0-9a-f]{2}){5}\b`)
 	ipv4Pattern    = regexp.MustCompile(`\b\d{1,3}(?:\.\d{1,3}){3}\b`)
 	ipv6Pattern    = regexp.MustCompile(`(?i)[0-9a-f]{0,4}(?::[0-9a-f]{0,4}){2,}(?:%[a-z0-9]+)?`)
-	hexPattern     = regexp.MustCompile(`(?:sha256:)?\b[0-9a-f]{64}\b`)
+	hexPattern     = regexp.MustCompile(`\b(?:sha256:)?[0-9a-f]{64}\b`)
 	serialPattern  = regexp.MustCompile(`(?i)(\b(?:serial(?:[ _-]?(?:number|no))?|s/n)\b["']?\s*[:=#]?\s*["']?)([A-Za-z0-9][A-Za-z0-9_-]{4,})`)
 	// secretPattern is of what opens doors: its value is gone, whatever is kept.
 	secretPattern = regexp.MustCompile(`(?i)(\b(?:authorization|proxy-authorization|x-api-key|api[_-]?key|token|password|passwd|secret|cookie)\b["']?\s*[:=]\s*["']?)(?:(?:bearer|basic)\s+)?[^\s"',;&]+`)
@@ -31,9 +32,11 @@ const gone = "(redacted)"
 // scrubber takes out of texts what the patterns find, and the identities that are known.
 type scrubber struct {
 	*names
-	known    *regexp.Regexp // nil if there are none
-	kindOf   map[string]Kind
-	shortest int
+	known  *regexp.Regexp // nil if there are none
+	lower  []string       // the same, to look for quickly
+	kindOf map[string]Kind
+	// spelled is how an identity was first written, by its lower case.
+	spelled map[string]string
 }
 
 // shortestIdentity is the length from which on a name is looked for in texts: shorter ones are words.
@@ -41,19 +44,20 @@ const shortestIdentity = 3
 
 // newScrubber knows identities; of several of one name the first counts.
 func newScrubber(n *names, known []Identity) *scrubber {
-	s := &scrubber{names: n, kindOf: map[string]Kind{}}
+	s := &scrubber{names: n, kindOf: map[string]Kind{}, spelled: map[string]string{}}
 	var all []string
 	for _, id := range known {
 		lower := strings.ToLower(id.Name)
 		if _, twice := s.kindOf[lower]; twice || n.keep[id.Kind] || len(id.Name) < shortestIdentity || everybodys(id.Name) {
 			continue
 		}
-		s.kindOf[lower] = id.Kind
+		s.kindOf[lower], s.spelled[lower] = id.Kind, id.Name
+		s.lower = append(s.lower, lower)
 		all = append(all, regexp.QuoteMeta(id.Name))
 	}
 	if len(all) > 0 {
 		// Longer ones first: of spark-1 and spark-1.lab the whole is one identity.
-		slices.SortFunc(all, func(a, b string) int { return len(b) - len(a) })
+		slices.SortStableFunc(all, func(a, b string) int { return len(b) - len(a) })
 		s.known = regexp.MustCompile(`(?i)` + strings.Join(all, "|"))
 	}
 	return s
@@ -77,38 +81,95 @@ func (s *scrubber) text(text string) string {
 	if text == "" {
 		return text
 	}
-	text = secretPattern.ReplaceAllString(text, "${1}"+gone)
-	text = bearerPattern.ReplaceAllString(text, "$1 "+gone)
-	text = keyPattern.ReplaceAllString(text, gone)
-	text = addressPattern.ReplaceAllStringFunc(text, s.url)
-	text = mailPattern.ReplaceAllStringFunc(text, s.one(KindAddress))
-	text = homePattern.ReplaceAllStringFunc(text, func(home string) string {
-		parts := homePattern.FindStringSubmatch(home)
-		return parts[1] + s.name(KindUser, parts[2])
-	})
-	text = uuidPattern.ReplaceAllStringFunc(text, s.one(KindUUID))
-	text = macPattern.ReplaceAllStringFunc(text, s.one(KindAddress))
-	text = ipv4Pattern.ReplaceAllStringFunc(text, s.ip)
-	text = ipv6Pattern.ReplaceAllStringFunc(text, s.ip)
-	text = hexPattern.ReplaceAllStringFunc(text, func(id string) string {
-		if strings.HasPrefix(id, "sha256:") {
-			return id // a sum, of an image or a file
+	for _, p := range patterns() {
+		if p.mayBeIn(text) {
+			text = p.what.ReplaceAllStringFunc(text, func(found string) string { return p.by(s, found) })
 		}
-		return s.name(KindContainer, id)
-	})
-	text = serialPattern.ReplaceAllStringFunc(text, func(serial string) string {
-		parts := serialPattern.FindStringSubmatch(serial)
-		if !strings.ContainsAny(parts[2], "0123456789") {
-			return serial // a word
-		}
-		return parts[1] + s.name(KindSerial, parts[2])
-	})
+	}
 	return s.words(text)
+}
+
+// pattern is something to be found in texts.
+type pattern struct {
+	what *regexp.Regexp
+	// mayBeIn is quick and says no where there is nothing to be found: of a log that is most of it.
+	mayBeIn func(text string) bool
+	by      func(s *scrubber, found string) string
+}
+
+// patterns are in an order: what opens doors first, addresses before the hosts in them.
+func patterns() []pattern {
+	return []pattern{
+		{secretPattern, anyOf("auth", "api", "key", "token", "pass", "secret", "cookie"), func(_ *scrubber, found string) string {
+			return secretPattern.ReplaceAllString(found, "${1}"+gone)
+		}},
+		{bearerPattern, anyOf("bearer", "basic"), func(_ *scrubber, found string) string { return bearerPattern.ReplaceAllString(found, "$1 "+gone) }},
+		{keyPattern, anyOf("sk", "hf", "gh", "glpat", "nvapi", "xox", "akia"), func(*scrubber, string) string { return gone }},
+		{addressPattern, anyOf("://"), (*scrubber).url},
+		{mailPattern, anyOf("@"), (*scrubber).mail},
+		{homePattern, anyOf("/home/", "/users/"), (*scrubber).home},
+		{uuidPattern, times("-", 4), func(s *scrubber, found string) string { return s.name(KindUUID, found) }},
+		{macPattern, func(text string) bool { return times(":", 5)(text) || times("-", 5)(text) }, (*scrubber).mail},
+		{ipv4Pattern, times(".", 3), (*scrubber).ip},
+		{ipv6Pattern, times(":", 2), (*scrubber).ip},
+		{hexPattern, hexRun, (*scrubber).id},
+		{serialPattern, anyOf("serial", "s/n"), (*scrubber).serial},
+	}
+}
+
+// anyOf says whether a text has one of some words, which are of small letters.
+func anyOf(words ...string) func(string) bool {
+	return func(text string) bool {
+		lower := strings.ToLower(text)
+		return slices.ContainsFunc(words, func(word string) bool { return strings.Contains(lower, word) })
+	}
+}
+
+func times(sign string, n int) func(string) bool {
+	return func(text string) bool { return strings.Count(text, sign) >= n }
+}
+
+// hexRun says whether there are digits enough in a row for the id of a container.
+func hexRun(text string) bool {
+	run := 0
+	for i := range len(text) {
+		if c := text[i]; c >= '0' && c <= '9' || c >= 'a' && c <= 'f' {
+			if run++; run == sha256.Size*2 {
+				return true
+			}
+			continue
+		}
+		run = 0
+	}
+	return false
+}
+
+func (s *scrubber) mail(found string) string { return s.name(KindAddress, found) }
+
+func (s *scrubber) home(found string) string {
+	parts := homePattern.FindStringSubmatch(found)
+	return parts[1] + s.name(KindUser, parts[2])
+}
+
+// id is that of a container; a sum, of an image or a file, says that it is one.
+func (s *scrubber) id(found string) string {
+	if strings.HasPrefix(found, "sha256:") {
+		return found
+	}
+	return s.name(KindContainer, found)
+}
+
+func (s *scrubber) serial(found string) string {
+	parts := serialPattern.FindStringSubmatch(found)
+	if !strings.ContainsAny(parts[2], "0123456789") {
+		return found // a word
+	}
+	return parts[1] + s.name(KindSerial, parts[2])
 }
 
 // words is a text without the identities that are known.
 func (s *scrubber) words(text string) string {
-	if s.known == nil {
+	if s.known == nil || !anyOf(s.lower...)(text) {
 		return text
 	}
 	var b strings.Builder
@@ -127,10 +188,8 @@ func (s *scrubber) words(text string) string {
 
 // asKnown is the spelling under which an identity has its name: host names are told apart by no case.
 func (s *scrubber) asKnown(what string) string {
-	for name := range s.given[s.kindOf[strings.ToLower(what)]] {
-		if strings.EqualFold(name, what) {
-			return name
-		}
+	if name, known := s.spelled[strings.ToLower(what)]; known {
+		return name
 	}
 	return what
 }
@@ -141,10 +200,6 @@ func inWord(text string, from, to int) bool {
 		return i >= 0 && i < len(text) && (text[i] >= '0' && text[i] <= '9' || text[i] >= 'a' && text[i] <= 'z' || text[i] >= 'A' && text[i] <= 'Z')
 	}
 	return letter(from-1) && letter(from) || letter(to) && letter(to-1)
-}
-
-func (s *scrubber) one(kind Kind) func(string) string {
-	return func(what string) string { return s.name(kind, what) }
 }
 
 // ip replaces what is an address; versions and times of day look like some.

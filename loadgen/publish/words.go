@@ -72,7 +72,11 @@ func (b *builder) authors() []string {
 }
 
 func (b *builder) abstract() string {
-	text := fmt.Sprintf("%d runs of %s, measured %s with %s.", len(b.runs), strings.Join(b.distinct(func(r compare.Run) string { return r.Model }), ", "), b.span(), b.Program)
+	how := "measured"
+	if b.distinct(func(r compare.Run) string { return r.Imported }) != nil {
+		how = "measured or taken over from other tools' results"
+	}
+	text := fmt.Sprintf("%d runs of %s, made %s, %s with %s.", len(b.runs), strings.Join(b.distinct(func(r compare.Run) string { return r.Model }), ", "), b.span(), how, b.Program)
 	if b.pack.Simulated {
 		text += " At least one of them is of a simulated, replayed or constructed engine or machine: that is no measurement of a real one."
 	}
