@@ -92,7 +92,11 @@ func printImported(w io.Writer, out string, made []foreign.Imported) error {
 			return err
 		}
 	}
-	text := fmt.Sprintf("\n%d runs imported into %s", len(made), out)
+	runs := "runs"
+	if len(made) == 1 {
+		runs = "run"
+	}
+	text := fmt.Sprintf("\n%d %s imported into %s", len(made), runs, out)
 	if invalid > 0 {
 		text += fmt.Sprintf(", %d of them invalid", invalid)
 	}

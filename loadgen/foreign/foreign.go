@@ -49,8 +49,9 @@ func Find(name string) (Format, error) {
 
 // Result is a run of a foreign tool.
 type Result struct {
-	// Key tells the run from all others of its tool, by the tool's own word: mostly its time.
-	Key string
+	// Key tells the run from all others of its tool, by the tool's own word: mostly its time. Namer is who
+	// chose it, if that is not the format: a run of which there are files of two formats is one run.
+	Key, Namer string
 	// StartedAt orders runs; EndedAt is zero where it is not known.
 	StartedAt, EndedAt time.Time
 	// Labels tell arms apart; what the file does not say is not there.

@@ -82,7 +82,7 @@ func (o Order) read() ([]found, error) {
 		}
 		for _, r := range results {
 			maps.Copy(r.labels(), o.Labels)
-			one := found{folder.SharedID(r.StartedAt, r.Labels["arm"], o.Format.Name, r.Key), f, r}
+			one := found{folder.SharedID(r.StartedAt, r.Labels["arm"], cmp.Or(r.Namer, o.Format.Name), r.Key), f, r}
 			if first, twice := runs[one.id]; twice {
 				return nil, fmt.Errorf("%s: it has a second run of %s in the arm %q; the first is in %s", path, printable(r.Key, longestLabel), r.Labels["arm"], first)
 			}

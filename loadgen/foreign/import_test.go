@@ -123,6 +123,18 @@ func TestWhatWasImportedBeforeIsRefusedByItsName(t *testing.T) {
 	}
 }
 
+// TestARunOfTwoFormatsIsOneRun: benchmark-spark has a log of every run in its table.
+func TestARunOfTwoFormatsIsOneRun(t *testing.T) {
+	out := t.TempDir()
+	if _, err := order(t, "benchmark-spark", out, written(t, "all.json", sparkJSON)).Import(); err != nil {
+		t.Fatal(err)
+	}
+	log := written(t, "n.log", "TensorRT-LLM version: 1.1\nRequest Throughput (req/sec): 1.5\n", "n_metadata.json", `{"environment":"native","model_name":"small","timestamp":"20251109_022626","exit_code":0}`)
+	if _, err := order(t, "trtllm-log", out, log).Import(); err == nil || !strings.Contains(err.Error(), "its run of 20251109_022626 is there already, from another file") {
+		t.Error(err)
+	}
+}
+
 func TestOneRunInTwoFilesIsRefused(t *testing.T) {
 	a, b := written(t, "a.json", sparkJSON), written(t, "b.json", strings.Replace(sparkJSON, "0.5", "0.6", 1))
 	for name, c := range map[string]struct {

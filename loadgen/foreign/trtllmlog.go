@@ -79,7 +79,8 @@ func besideLog(f *file, r *Result) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
-	r.Key, r.StartedAt, r.Labels, r.Model, r.ExitCode = told.Key, told.StartedAt, told.Labels, told.Model, told.ExitCode
+	r.Key, r.Namer = told.Key, benchmarkSpark().Name
+	r.StartedAt, r.Labels, r.Model, r.ExitCode = told.StartedAt, told.Labels, told.Model, told.ExitCode
 	r.StartCelsius, r.EndCelsius = told.StartCelsius, told.EndCelsius
 	return nil
 }
