@@ -28,6 +28,10 @@ const act = "ARM_TEST_ACT"
 func TestMain(m *testing.M) {
 	switch os.Getenv(act) {
 	case "":
+		// The race detector lets every program that ends wait for a second.
+		if err := os.Setenv("GORACE", "atexit_sleep_ms=0"); err != nil {
+			panic(err)
+		}
 		os.Exit(m.Run())
 	case "wait": // writes down what ends it
 		heard := make(chan os.Signal, 1)
