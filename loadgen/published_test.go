@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -30,28 +29,38 @@ func importPublished(t *testing.T) string {
 	return runs
 }
 
-var publishedOnce struct {
-	sync.Once
-	text string
-	code int
-}
-
-// published is what compare --json prints of the published runs.
-func published(t *testing.T) compare.Comparison {
-	t.Helper()
-	publishedOnce.Do(func() {
-		publishedOnce.code, publishedOnce.text, _ = invokeVerb(t, "compare", importPublished(t), "--by=arm", "--within=model", "--json")
-	})
-	if publishedOnce.code != exitDone {
-		t.Fatalf("exit %d", publishedOnce.code)
+// TestPublishedRuns imports them once for all that is said of them.
+func TestPublishedRuns(t *testing.T) {
+	t.Parallel()
+	runs := importPublished(t)
+	code, printed, stderr := invokeVerb(t, "compare", runs, "--by=arm", "--within=model", "--json")
+	if code != exitDone || stderr != "" {
+		t.Fatalf("exit %d: %s", code, stderr)
 	}
 	var c compare.Comparison
-	decoder := json.NewDecoder(strings.NewReader(publishedOnce.text))
+	decoder := json.NewDecoder(strings.NewReader(printed))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(&c); err != nil {
 		t.Fatal(err)
 	}
-	return c
+	t.Run("the table is recomputed", func(t *testing.T) { tableIsRecomputed(t, c) })
+	t.Run("they earn their warnings", func(t *testing.T) { earnTheirWarnings(t, c) })
+	t.Run("order stands beside the verdict", func(t *testing.T) { orderStandsBeside(t, c) })
+	t.Run("what a person reads is golden", func(t *testing.T) { textIsGolden(t, runs) })
+	t.Run("it keeps its schema", func(t *testing.T) {
+		value, err := jsonschema.UnmarshalJSON(strings.NewReader(printed))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := validators(t)[compareOutput].Validate(value); err != nil {
+			t.Error(err)
+		}
+	})
+	for name, test := range map[string]func(*testing.T, string){
+		"every form": shownInEveryForm, "a pipeline": failsAPipeline, "kept": keptBesideTheRuns, "refused": refusedByName,
+	} {
+		t.Run(name, func(t *testing.T) { test(t, runs) })
+	}
 }
 
 // cellOf is a metric of the stratum of a model.
@@ -78,9 +87,7 @@ func near(t *testing.T, what string, got *float64, want, within float64) {
 	}
 }
 
-func TestPublishedTableIsRecomputed(t *testing.T) {
-	t.Parallel()
-	c := published(t)
+func tableIsRecomputed(t *testing.T, c compare.Comparison) {
 	if c.Baseline != "native" || len(c.Strata) != 3 {
 		t.Fatalf("baseline %s, %d strata", c.Baseline, len(c.Strata))
 	}
@@ -125,9 +132,7 @@ func TestPublishedTableIsRecomputed(t *testing.T) {
 	}
 }
 
-func TestPublishedRunsEarnTheirWarnings(t *testing.T) {
-	t.Parallel()
-	c := published(t)
+func earnTheirWarnings(t *testing.T, c compare.Comparison) {
 	says := func(warnings []compare.Warning, code string, texts ...string) {
 		t.Helper()
 		i := slices.IndexFunc(warnings, func(w compare.Warning) bool {
@@ -159,9 +164,7 @@ func TestPublishedRunsEarnTheirWarnings(t *testing.T) {
 	says(byModel["gpt120b"].Pairs[0].Warnings, compare.CodeUnequalN, "13 runs")
 }
 
-func TestPublishedOrderStandsBesideTheVerdict(t *testing.T) {
-	t.Parallel()
-	c := published(t)
+func orderStandsBeside(t *testing.T, c compare.Comparison) {
 	m := c.KVModel
 	if m == nil || m.N != 63 || !m.Explained || math.Abs(m.Fraction-0.9) > 0.0005 || math.Abs(m.TotalBytes/(1<<30)-119.71) > 0.01 || m.ResidualBytes/(1<<30) > 0.01 {
 		t.Errorf("%+v", m)
@@ -221,35 +224,20 @@ func driftOfMemory(t *testing.T, a compare.Arm) compare.Drift {
 	return compare.Drift{}
 }
 
-// TestPublishedComparisonIsGolden keeps what a person reads of it; -update writes it.
-func TestPublishedComparisonIsGolden(t *testing.T) {
-	t.Parallel()
-	runs := importPublished(t)
-	for name, flags := range map[string][]string{"comparison.txt": nil, "comparison.md": {"--md"}} {
-		code, stdout, stderr := invokeVerb(t, slices.Concat([]string{"compare", runs, "--by=arm", "--within=model"}, flags)...)
-		if code != exitDone || stderr != "" {
-			t.Fatalf("exit %d: %s", code, stderr)
-		}
-		path := filepath.Join(publishedRuns, name)
-		if *update {
-			if err := os.WriteFile(path, []byte(stdout), 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if want, err := os.ReadFile(path); err != nil || string(want) != stdout {
-			t.Errorf("%s is another: run go test ./loadgen -run Published -update and read what changed (%v)\n%s", path, err, stdout)
+// textIsGolden keeps what a person reads of it; -update writes it.
+func textIsGolden(t *testing.T, runs string) {
+	t.Helper()
+	code, stdout, stderr := invokeVerb(t, "compare", runs, "--by=arm", "--within=model")
+	if code != exitDone || stderr != "" {
+		t.Fatalf("exit %d: %s", code, stderr)
+	}
+	path := filepath.Join(publishedRuns, "comparison.txt")
+	if *update {
+		if err := os.WriteFile(path, []byte(stdout), 0o644); err != nil {
+			t.Fatal(err)
 		}
 	}
-}
-
-func TestPublishedComparisonKeepsItsSchema(t *testing.T) {
-	t.Parallel()
-	published(t)
-	value, err := jsonschema.UnmarshalJSON(strings.NewReader(publishedOnce.text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := validators(t)[compareOutput].Validate(value); err != nil {
-		t.Error(err)
+	if want, err := os.ReadFile(path); err != nil || string(want) != stdout {
+		t.Errorf("%s is another: run go test ./loadgen -run Published -update and read what changed (%v)\n%s", path, err, stdout)
 	}
 }

@@ -127,7 +127,7 @@ func (c *contrast) inPairs() (x, y []float64, ambiguous int) {
 func whyNot(err error) string {
 	switch {
 	case errors.Is(err, stats.ErrNoSpread):
-		return "no spread: all runs of an arm have the same value in both arms, so there is nothing to test by; the difference stands as it is"
+		return "no spread: in both arms every run has the same value, so there is nothing to test by; the difference stands as it is"
 	case errors.Is(err, stats.ErrTooFew):
 		return "too few runs to test"
 	default:
@@ -169,7 +169,7 @@ func (c *contrast) byMargin(distance float64) float64 {
 func mean(x []float64) float64 {
 	var sum float64
 	for _, v := range x {
-		sum += v / float64(len(x))
+		sum += v
 	}
-	return sum
+	return sum / float64(len(x))
 }

@@ -174,6 +174,22 @@ func TestFirstRunsThatAreHighestInEveryBlockAreNoChance(t *testing.T) {
 	}
 }
 
+func TestAFirstRunThatIsLikeTheOthersDoesNotStandOut(t *testing.T) {
+	for first, want := range map[float64]bool{40: false, 40.7: true} {
+		var e experiment
+		e.throughput(order("aaaabbbbbbbbbb"), map[string][]float64{"a": noise, "b": {first, 40.1, 40.1, 40.1, 40.1, 40.1, 40.1, 40.1, 40.1, 40.1}})
+		if first == 40 {
+			for i := range e.runs[4:] {
+				e.runs[4+i].Metrics[compare.OutputTokensPerSecond] = 40.1 // no spread at all
+			}
+		}
+		after := mustCompare(t, e.runs, compare.Options{}).Strata[0].Pairs[0].Order.AfterSwitch
+		if len(after) != 1 || after[0].Stands != want {
+			t.Errorf("%v: %+v", first, after)
+		}
+	}
+}
+
 func TestTheHalvesOfPairsShowWhetherOrderMatters(t *testing.T) {
 	for name, c := range map[string]struct {
 		late    float64 // what the second run of a pair has more

@@ -70,7 +70,8 @@ func outside(first float64, n int, rest []float64) bool {
 	}
 	// The interval of a mean is t s / sqrt(m); that of the difference from a mean of n more is wider.
 	half := (i.High - i.Low) / 2 * math.Sqrt(1+float64(len(rest))/float64(n))
-	return math.Abs(first-mean(rest)) > half
+	rounding := 1e-9 * math.Abs(first) // of values that do not differ at all
+	return math.Abs(first-mean(rest)) > max(half, rounding)
 }
 
 // firsts counts in how many blocks, of those that follow a change of arms and have more than one run, the
