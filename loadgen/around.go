@@ -94,11 +94,7 @@ func (r *run) loadAround(stop, cut context.Context, halt context.CancelCauseFunc
 	}
 	engine, err := r.raise(stop)
 	if err == nil {
-		lost := context.AfterFunc(engine, func() { halt(context.Cause(engine)) })
-		err = r.driveAround(stop, cut, halt)
-		if lost(); engine.Err() != nil {
-			err = errors.Join(context.Cause(engine), err)
-		}
+		err = r.driveAround(stop, cut, engine, halt)
 	}
 	r.manifest.Campaign = r.around.facts()
 	return errors.Join(err, r.leave(), r.end())
@@ -125,9 +121,19 @@ func (r *run) lower(cut context.Context) {
 	r.scene.Settle(cut)
 }
 
-// driveAround is what happens while the engine is up.
-func (r *run) driveAround(stop, cut context.Context, halt context.CancelCauseFunc) error {
+// driveAround is what happens while the engine is up. Whether it was lost is seen before it is stopped,
+// after which it is gone in any case.
+func (r *run) driveAround(stop, cut, engine context.Context, halt context.CancelCauseFunc) error {
 	defer r.lower(cut)
+	unbind := context.AfterFunc(engine, func() { halt(context.Cause(engine)) })
+	err := r.serveAround(stop, cut, halt)
+	if unbind(); engine.Err() != nil {
+		err = errors.Join(context.Cause(engine), err)
+	}
+	return err
+}
+
+func (r *run) serveAround(stop, cut context.Context, halt context.CancelCauseFunc) error {
 	err := r.pass(folder.PhaseReady)
 	if err == nil {
 		err = r.inquire(stop)

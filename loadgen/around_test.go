@@ -30,8 +30,9 @@ type standing struct {
 	lost  error        // why the engine goes away once it has answered some
 	asked atomic.Int64 // requests
 	lose  func()
-	never error         // why it is never ready
-	wait  chan struct{} // if not nil, it waits in cooldown until the context is done
+	gone  context.CancelCauseFunc // of an engine that nobody watches any more, as after an arm came down
+	never error                   // why it is never ready
+	wait  chan struct{}           // if not nil, it waits in cooldown until the context is done
 	downs int
 }
 
@@ -76,13 +77,20 @@ func (s *standing) around() *around {
 			}
 			s.up.Store(true)
 			engine, lose := context.WithCancelCause(context.WithoutCancel(ctx))
+			s.gone = lose
 			context.AfterFunc(ctx, func() { lose(nil) })
 			if s.lost != nil {
 				s.lose = func() { s.up.Store(false); lose(s.lost) }
 			}
 			return engine, nil
 		},
-		after: func(context.Context) { s.downs++; s.up.Store(false) },
+		after: func(context.Context) {
+			s.downs++
+			s.up.Store(false)
+			if s.gone != nil {
+				s.gone(errors.New("nobody watches it any more"))
+			}
+		},
 		facts: func() *folder.Campaign { return &folder.Campaign{Name: "c", Slot: 3, EngineKept: s.downs > 0} },
 	}
 }
