@@ -56,8 +56,10 @@ func TestTheCommandsOfThePageOnCampaignsDoWhatItSays(t *testing.T) {
 		t.Fatal(err)
 	}
 	example := blocks(t, page, "yaml")[0]
-	quick := strings.NewReplacer("port: 8000", "port: "+freePort(t), "cooldown: 2m ", "cooldown: 0s ", "iterations: 12", "iterations: 2",
-		"off: [gpu_celsius]", "off: [gpu_celsius, cpu_ratio, mem_free_within]", "output-tokens: 128", "output-tokens: 4", "timeout: 15m", "timeout: 15m, every: 20ms").Replace(example)
+	quick := strings.NewReplacer(
+		"port: 8000", "port: "+freePort(t), "cooldown: 2m ", "cooldown: 0s ", "iterations: 12", "iterations: 2",
+		"off: [gpu_celsius]", "off: [gpu_celsius, cpu_ratio, mem_free_within]", "output-tokens: 128", "output-tokens: 4", "timeout: 15m", "timeout: 15m, every: 20ms",
+		"flags: {url", "flags: {validity: ["+strings.ReplaceAll(strings.Join(uncontended, ", "), "--validity=", "")+"], url").Replace(example)
 	if strings.Count(quick, "\n") != strings.Count(example, "\n") || len(quick) == len(example) {
 		t.Fatal("the plan of the page has changed: say anew what makes it quick")
 	}
