@@ -90,6 +90,7 @@ func readAIPerf(f *file) ([]Result, error) {
 	if r.EndedAt, err = timeOf(aiperfTime, "end_time", run.EndTime); err != nil {
 		return nil, err
 	}
+	r.EndKnown = true
 	if run.Cancelled {
 		r.Stopped = "AIPerf was cancelled"
 	}

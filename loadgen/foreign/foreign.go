@@ -63,8 +63,9 @@ type Result struct {
 	// Model, Engine and URL are of what answered.
 	Model, Engine, EngineVersion, URL string
 	ExitCode                          *int
-	// Stopped is why its figures must not be used; empty is nothing.
-	Stopped string
+	// Stopped is why its figures must not be used; empty is nothing. EndKnown says that the file would tell.
+	Stopped  string
+	EndKnown bool
 	// Values are the tool's figures, Memory what the engine says of its own.
 	Values []extract.Value
 	Memory *report.EngineReport

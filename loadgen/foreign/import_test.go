@@ -282,6 +282,25 @@ func TestFailedRequestsOfTheToolMakeARunInvalid(t *testing.T) {
 	}
 }
 
+// TestWhetherARunCameToItsEndIsCheckedWhereItsFileTells: by an exit code, or a word for it.
+func TestWhetherARunCameToItsEndIsCheckedWhereItsFileTells(t *testing.T) {
+	for format, c := range map[string]struct {
+		path  string
+		check bool
+	}{
+		"benchmark-spark": {written(t, "all.json", sparkJSON), true}, "aiperf": {"testdata/aiperf-0.13.0.json", true},
+		"spark-harness": {written(t, "summary.json", harnessJSON), true}, "guidellm": {"testdata/guidellm-0.8.1.json", false}, "vllm": {"testdata/vllm-0.33.0.json", false},
+	} {
+		made, err := order(t, format, t.TempDir(), c.path).Import()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if last := made[len(made)-1].Summary; slices.Contains(last.Checked, "plan") != c.check || !last.Valid {
+			t.Errorf("%s: valid %v, checked %q", format, last.Valid, last.Checked)
+		}
+	}
+}
+
 func TestNumbersThatAreNoneAreAbsent(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"a":NaN,"b":[-Infinity,Infinity,1]}`: `{"a":null,"b":[null,null,1]}`,

@@ -85,6 +85,7 @@ func readSparkHarness(f *file) ([]Result, error) {
 	if r.StartedAt = cmpTime(run.started(), ended); r.StartedAt.IsZero() {
 		return nil, errors.New("it has no created_utc")
 	}
+	r.EndKnown = true
 	if !*run.Valid {
 		r.Stopped = "dgx-spark-harness calls it invalid: " + cmp.Or(printable(run.Reason, longestLabel), "it does not say why")
 	}

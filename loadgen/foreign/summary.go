@@ -40,6 +40,9 @@ func (one found) summary(format Format) (report.Summary, error) {
 	if r.StartCelsius != nil || r.MaxCelsius != nil || r.EndCelsius != nil {
 		s.Thermal = &report.Thermal{Origin: origin, StartCelsius: r.StartCelsius, MaxCelsius: r.MaxCelsius, EndCelsius: r.EndCelsius}
 	}
+	if r.ExitCode == nil && r.Stopped == "" && !r.EndKnown {
+		s.Checked = slices.DeleteFunc(s.Checked, func(check string) bool { return check == ruleOf(report.CodeIncomplete).Check })
+	}
 	judgeErrors(&s, r)
 	s.Warnings = slices.Concat(s.Warnings, []string{fmt.Sprintf("imported from %s: every figure is the word of %s, none was measured here", one.file.name, r.Program)}, r.Warnings)
 	return s, nil
@@ -74,14 +77,16 @@ func judgeErrors(s *report.Summary, r Result) {
 	if !known || ok+failed == 0 {
 		return
 	}
-	for _, rule := range report.Rules() {
-		if rule.Code != report.CodeErrorRate {
-			continue
-		}
-		s.Checked = append(s.Checked, rule.Check)
-		if failed/(ok+failed) > rule.Limit {
-			s.Valid = false
-			s.InvalidReasons = append(s.InvalidReasons, report.Reason{Code: rule.Code, Detail: fmt.Sprintf("%g of %g requests failed, by %s", failed, ok+failed, r.Program)})
-		}
+	rule := ruleOf(report.CodeErrorRate)
+	s.Checked = append(s.Checked, rule.Check)
+	if failed/(ok+failed) > rule.Limit {
+		s.Valid = false
+		s.InvalidReasons = append(s.InvalidReasons, report.Reason{Code: rule.Code, Detail: fmt.Sprintf("%g of %g requests failed, by %s", failed, ok+failed, r.Program)})
 	}
+}
+
+// ruleOf returns the rule of a code.
+func ruleOf(code report.Code) report.Rule {
+	rules := report.Rules()
+	return rules[slices.IndexFunc(rules, func(r report.Rule) bool { return r.Code == code })]
 }
