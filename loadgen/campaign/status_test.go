@@ -1,0 +1,106 @@
+package campaign
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// seen is what the status of a campaign says to a person.
+func seen(t *testing.T, dir string) string {
+	t.Helper()
+	look, err := LookAt(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	if err := look.Print(&b); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+func TestTheStatusOfACampaignThatRuns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		var during, stalled string
+		w.says = func(o Order) Result {
+			if o.Slot.Number == 2 {
+				return Result{Status: Invalid, Problem: "swap_in \x1b[31m"}
+			}
+			if o.Slot.Number != 4 {
+				return Result{Status: Finished}
+			}
+			logs := filepath.Join(ArmFolder(w.dir, "m", "a"), "logs")
+			if err := os.MkdirAll(logs, 0o755); err != nil {
+				t.Error(err)
+			}
+			if err := os.WriteFile(filepath.Join(logs, "engine.log"), []byte("loading\nready \x1b]0;x\x07now\n\n"), 0o644); err != nil {
+				t.Error(err)
+			}
+			during = seen(t, w.dir)
+			time.Sleep(2 * time.Hour)
+			stalled = seen(t, w.dir)
+			return Result{Status: Finished}
+		}
+		if _, err := w.run(t.Context(), w.campaign(parsed(t, "iterations: 3\non_invalid: {repeat: 0}\ngates: {gpu_celsius: 45, cooldown: 0s}\n"))); err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range []string{
+			"campaign c: running as process ", "order abba, plan 5ha, began ",
+			"m      a    s         1         0        0       0        2", "m      b    s         1         1        0       0        1",
+			"now   slot 4: m, a, s, iteration 2, attempt 1, for 12m0s: it measures", "left  3 slots, about 24m by the runs so far",
+			"invalid  slot 2: m, b, s, iteration 1: swap_in", "log   arms/m/a/logs/engine.log: ready", "now\n",
+		} {
+			if !strings.Contains(during, want) {
+				t.Errorf("%q is not in\n%s", want, during)
+			}
+		}
+		if strings.ContainsAny(during, "\x1b\x07") || strings.Contains(during, "STALLED") {
+			t.Errorf("%q", during)
+		}
+		if !strings.Contains(stalled, "STALLED  slot 4: m, a, s, iteration 2 runs for 2h12m0s") {
+			t.Error(stalled)
+		}
+		if over := seen(t, w.dir); !strings.Contains(over, "campaign c: complete\n") || strings.Contains(over, "left ") || strings.Contains(over, "now ") {
+			t.Error(over)
+		}
+	})
+}
+
+func TestTheStatusOfACampaignThatWasCutOff(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		i, err := w.campaign(parsed(t, "iterations: 1\n")).Open()
+		if err != nil {
+			t.Fatal(err)
+		}
+		i.r.note(Event{Event: eventBegin})
+		i.r.note(Event{Event: eventSlot, Slot: 1, Model: "m", Arm: "a", Scenario: "s", Iteration: 1, Run: "r"})
+		if err := i.r.keep(); err != nil {
+			t.Fatal(err)
+		}
+		i.Close()
+		text := seen(t, w.dir)
+		if !strings.Contains(text, "campaign c: cut off\n") || !strings.Contains(text, "left  2 slots; how long that takes is not known") || !strings.Contains(text, "STALLED  the process that carried it out is gone") {
+			t.Error(text)
+		}
+	})
+}
+
+func TestAFolderWithoutACampaignSaysSo(t *testing.T) {
+	dir := t.TempDir()
+	if _, err := LookAt(dir); err == nil || !strings.Contains(err.Error(), dir+": no campaign is there") {
+		t.Error(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, StateFile), []byte(`{"schema":"other/1"}`), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := LookAt(dir); err == nil || !strings.Contains(err.Error(), `its form is "other/1"`) {
+		t.Error(err)
+	}
+}
