@@ -79,7 +79,8 @@ type Arm struct {
 	Scrape    []string `yaml:"scrape" is:"template"`
 }
 
-// File is rendered before the arm starts; its SHA-256 goes into the manifest.
+// File is rendered before the arm starts and taken away when it is down; its SHA-256 goes into the
+// manifest. It never replaces a file that was there with other content.
 type File struct {
 	Path     string `yaml:"path" is:"required template"`
 	Text     string `yaml:"text" is:"template"` // the template itself
@@ -99,11 +100,12 @@ type Process struct {
 	Container string `yaml:"container" is:"template"`
 	Host      string `yaml:"host" is:"template"`
 	// Log is where its output goes; logs/NAME.log of the arm's folder if empty.
-	Log   string        `yaml:"log" is:"template"`
-	Ready *Probe        `yaml:"ready"`
-	Alive *Probe        `yaml:"alive"`
-	Stop  Stop          `yaml:"stop"`
-	Root  bool          `yaml:"root"` // by sudo -n
+	Log   string `yaml:"log" is:"template"`
+	Ready *Probe `yaml:"ready"`
+	Alive *Probe `yaml:"alive"`
+	Stop  Stop   `yaml:"stop"`
+	Root  bool   `yaml:"root"` // by sudo -n
+	// Delay is how long after it is ready the next one is started.
 	Delay time.Duration `yaml:"delay"`
 }
 
@@ -112,7 +114,7 @@ type Probe struct {
 	URL  string   `yaml:"url" is:"template"`  // 2xx; of .../v1/models also a list that is not empty
 	Log  string   `yaml:"log"`                // a pattern (RE2) in the process's log
 	Port int      `yaml:"port"`               // accepts TCP on loopback
-	Argv []string `yaml:"argv" is:"template"` // exit code 0
+	Argv []string `yaml:"argv" is:"template"` // exit code 0; run where the process runs, with its environment
 	// Timeout is how long until it must hold (ready: 10m), Every the pause between (2s; alive: 10s),
 	// Consecutive how often in a row (2; alive: failures in a row that count as dead, 3).
 	Timeout     time.Duration `yaml:"timeout"`
@@ -120,7 +122,8 @@ type Probe struct {
 	Consecutive int           `yaml:"consecutive"`
 }
 
-// Stop is how a process is ended: its argv if it has one, else the signal; SIGKILL after the timeout.
+// Stop is how a process is ended: its argv if it has one, which is run where the process runs, else the
+// signal; SIGKILL after the timeout.
 type Stop struct {
 	Argv    []string      `yaml:"argv" is:"template"`
 	Signal  string        `yaml:"signal" one:"SIGTERM SIGINT SIGHUP SIGQUIT SIGKILL SIGUSR1 SIGUSR2"` // SIGTERM
