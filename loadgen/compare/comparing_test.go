@@ -240,13 +240,15 @@ func TestAnEnginesWordAndAMeasurementAreApart(t *testing.T) {
 func TestFiguresOfTwoToolsAreApart(t *testing.T) {
 	var e experiment
 	for i, arm := range order("abbaabba") {
-		e.run(arm, map[string]float64{compare.ToolOutputTokensPerSecond: 100 + float64(i), "gpu_max_celsius": 60 + float64(i%2)}, func(r *compare.Run) {
+		e.run(arm, map[string]float64{
+			compare.ToolOutputTokensPerSecond: 100 + float64(i), "requests_per_second": 3 + float64(i%3), "gpu_max_celsius": 60 + float64(i%2),
+		}, func(r *compare.Run) {
 			r.Tool = map[string]string{"a": "aiperf", "b": "guidellm"}[arm]
 		})
 	}
 	c := mustCompare(t, e.runs, compare.Options{})
 	rows := c.Strata[0].Pairs[0].Metrics
-	if len(rows) != 1 || rows[0].Name != "gpu_max_celsius" {
+	if len(rows) != 2 || rows[0].Name != "requests_per_second" || !rows[0].Primary || rows[1].Name != "gpu_max_celsius" {
 		t.Errorf("%+v", rows)
 	}
 	if told := codes(c)[compare.CodeSourcesDiffer]; len(told) != 1 || !strings.Contains(told[0], "aiperf and guidellm: not compared") {
@@ -255,7 +257,7 @@ func TestFiguresOfTwoToolsAreApart(t *testing.T) {
 	for i := range e.runs {
 		e.runs[i].Tool = "aiperf"
 	}
-	if rows := mustCompare(t, e.runs, compare.Options{}).Strata[0].Pairs[0].Metrics; len(rows) != 2 {
+	if rows := mustCompare(t, e.runs, compare.Options{}).Strata[0].Pairs[0].Metrics; len(rows) != 3 {
 		t.Errorf("of one tool: %+v", rows)
 	}
 }

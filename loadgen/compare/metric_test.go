@@ -51,6 +51,7 @@ func TestFiguresAreWrittenForPeople(t *testing.T) {
 		"70.47 GiB": compare.UnitBytes.Text(70.47 * gib),
 		"-1.50 MiB": compare.UnitBytes.Text(-1.5 * (1 << 20)),
 		"0 B":       compare.UnitBytes.Text(0),
+		"0 B ":      compare.UnitBytes.Text(3e-5) + " ",
 		"512.00 B":  compare.UnitBytes.Text(512),
 		"119.79 /s": compare.UnitPerSecond.Text(119.79),
 		"2.41 s":    compare.UnitSeconds.Text(2.41),

@@ -20,22 +20,31 @@ func interleaved(kind string) bool {
 	return kind == OrderABBA || kind == OrderAlternating || kind == OrderRandom
 }
 
-// orderOf is how runs, in the order of their start, followed each other.
+// orderOf is how runs, in the order of their start, followed each other. It is that of the valid ones; a
+// plan that an invalid run left a hole in, and that was not repeated, is still that plan.
 func orderOf(runs []*Run, by string) Order {
 	order := Order{Sequence: []string{}}
 	boots := map[string]bool{}
+	var all []string
 	known := true
 	for _, r := range runs {
+		all = append(all, r.Label(by))
+		known = known && !r.StartedAt.IsZero()
+		if !r.Valid {
+			continue
+		}
 		order.Sequence = append(order.Sequence, r.Label(by))
 		if r.BootID != "" {
 			boots[r.BootID] = true
 		}
-		known = known && !r.StartedAt.IsZero()
 	}
 	order.Boots = len(boots)
 	order.Kind = OrderUnknown
 	if known {
 		order.Kind = kindOf(order.Sequence)
+	}
+	if planned := kindOf(all); order.Kind == OrderRandom && (planned == OrderABBA || planned == OrderAlternating) {
+		order.Kind = planned
 	}
 	return order
 }

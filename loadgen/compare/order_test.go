@@ -37,6 +37,25 @@ func TestAnOrderIsToldByItsSequence(t *testing.T) {
 	}
 }
 
+// A plan of which a run is invalid is still that plan, whether the run was repeated in its place or not.
+func TestAnInvalidRunLeavesThePlanAsItWas(t *testing.T) {
+	for sequence, invalid := range map[string]int{"abbaabba": 3, "abbbaabba": 2} {
+		var e experiment
+		e.throughput(order(sequence), map[string][]float64{"a": noise, "b": noise})
+		e.runs[invalid].Valid = false
+		s := mustCompare(t, e.runs, compare.Options{}).Strata[0]
+		if s.Order.Kind != compare.OrderABBA || s.Pairs[0].Order.Kind != compare.OrderABBA || len(s.Order.Sequence) != len(sequence)-1 {
+			t.Errorf("%s without run %d is %s, the pair %s, by %v", sequence, invalid+1, s.Order.Kind, s.Pairs[0].Order.Kind, s.Order.Sequence)
+		}
+	}
+	var e experiment // and what is in blocks without its invalid run is in blocks
+	e.throughput(order("aaaabbbba"), map[string][]float64{"a": noise, "b": noise})
+	e.runs[8].Valid = false
+	if s := mustCompare(t, e.runs, compare.Options{}).Strata[0]; s.Order.Kind != compare.OrderBlocked {
+		t.Errorf("it is %s", s.Order.Kind)
+	}
+}
+
 func TestAStartThatIsNotKnownIsNoOrder(t *testing.T) {
 	var e experiment
 	e.throughput(order("aaaabbbb"), map[string][]float64{"a": shifted(0, 1), "b": shifted(9, 1)})

@@ -48,6 +48,9 @@ func (u Unit) step(v float64) step {
 // Text is a figure of the unit for people: 70.47 GiB, 119.79 /s. It has two digits after the point where
 // it can, so that figures that were published can be found in it.
 func (u Unit) Text(v float64) string {
+	if u == UnitBytes && math.Abs(v) < 0.5 {
+		v = 0 // of rounding: there is no part of a byte
+	}
 	s := u.step(v)
 	return u.digits(v/s.size) + s.name
 }

@@ -1,13 +1,16 @@
 package compare
 
-import "slices"
+import (
+	"maps"
+	"slices"
+)
 
 // stratum sets every arm of a cell against the baseline.
 func (c *comparing) stratum(cell *cell) Stratum {
 	valid := validOf(cell.runs)
 	s := Stratum{
 		Within: cell.within, Arms: map[string]Arm{}, Pairs: []Pair{},
-		Order: orderOf(valid, c.options.By), KVModel: kvModelOf(valid), Warnings: []Warning{},
+		Order: orderOf(cell.runs, c.options.By), KVModel: kvModelOf(valid), Warnings: []Warning{},
 	}
 	primary := c.primary(cell)
 	for name, a := range cell.arms {
@@ -27,11 +30,15 @@ func (c *comparing) stratum(cell *cell) Stratum {
 // its scenario that every arm has.
 func (c *comparing) primary(cell *cell) key {
 	wanted := primaries(commonScenario(cell.runs))
+	apart := len(toolsOf(slices.Collect(maps.Values(cell.arms))...)) > 1
 	if c.options.Primary != "" {
 		wanted = []string{c.options.Primary}
 	}
 	for _, name := range wanted {
 		for _, k := range []key{{name, false}, {name, true}} {
+			if apart && k.byTool() {
+				continue // no row of it
+			}
 			lacking := func(name string) bool {
 				a := cell.arm(name)
 				return len(a.valid) > 0 && len(a.sample(k).values) == 0
@@ -72,7 +79,7 @@ func armOf(a *arm, order Order, primary key) Arm {
 // pair sets an arm against the baseline.
 func (c *comparing) pair(cell *cell, a, b *arm, primary key) Pair {
 	both := slices.DeleteFunc(slices.Clone(cell.runs), func(r *Run) bool {
-		return !slices.Contains(a.valid, r) && !slices.Contains(b.valid, r)
+		return r.Label(c.options.By) != a.name && r.Label(c.options.By) != b.name
 	})
 	blocks := blocksOf(cell.runs, c.options.By)
 	p := Pair{

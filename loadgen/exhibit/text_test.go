@@ -1,0 +1,187 @@
+package exhibit
+
+import (
+	"bytes"
+	"encoding/csv"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/umascope/umascope/loadgen/compare"
+)
+
+func textOf(t *testing.T, c compare.Comparison) string {
+	t.Helper()
+	var out bytes.Buffer
+	if err := Text(&out, c); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
+}
+
+func TestATerminalShowsTheVerdictsFirstAndThenWhatIsBehindThem(t *testing.T) {
+	e := published()
+	e.blocked = false
+	text := textOf(t, compared(t, e, compare.Options{Within: []string{"model"}}))
+	last := -1
+	for _, part := range []string{
+		"57 runs by arm within model, against native", "deepseek-7b: container against native", "verdict", "* Output tokens per second", "Memory excluding the KV cache",
+		"\norder", "abba", "runs of native", "\nfairness", "2 of 3 items differ", "what differs besides, deepseek-7b", "sha256:4f1c", "memory ledger, container less native, deepseek-7b", "page_cache", "+15.00 GiB",
+		"KV cache: ", "\nwarnings", "kv_explained",
+	} {
+		at := strings.Index(text[max(last, 0):], part)
+		if at < 0 {
+			t.Fatalf("no %q after the part before it:\n%s", part, text)
+		}
+		last = max(last, 0) + at
+	}
+}
+
+func TestATerminalShowsOfManyMetricsWhatIsFoundAndCountsTheRest(t *testing.T) {
+	e := published()
+	e.models, e.runs = nil, 4
+	for i := range 12 {
+		e.models = append(e.models, "model"+strconv.Itoa(i))
+	}
+	c := compared(t, e, compare.Options{Within: []string{"model"}})
+	rows, shown := 0, 0
+	for _, s := range c.Strata {
+		for _, m := range s.Pairs[0].Metrics {
+			rows++
+			if m.Primary || found(m) {
+				shown++
+			}
+		}
+	}
+	text := textOf(t, c)
+	if rows <= mostRows || shown == rows || !strings.Contains(text, strconv.Itoa(rows-shown)+" metrics without a finding are not shown") {
+		t.Errorf("%d of %d rows:\n%s", shown, rows, text)
+	}
+	if n := strings.Count(text, "* Output tokens per second"); n != 12 {
+		t.Errorf("%d primary metrics of 12 strata", n)
+	}
+}
+
+func TestWarningsThatAreSummedUpAreNotRepeated(t *testing.T) {
+	text := textOf(t, compared(t, published(), compare.Options{Within: []string{"model"}}))
+	if n := strings.Count(text, "blocked_order: "); n != 1 {
+		t.Errorf("blocked_order is told %d times", n)
+	}
+	c := compared(t, published(), compare.Options{Within: []string{"model"}})
+	c.Warnings = nil
+	if n := strings.Count(textOf(t, c), "blocked_order: "); n != 3 {
+		t.Errorf("without a sum blocked_order is told %d times", n)
+	}
+}
+
+func TestWhatIsSimulatedIsCalledSo(t *testing.T) {
+	c := compared(t, published(), compare.Options{Within: []string{"model"}})
+	c.Simulated = true
+	var markdown bytes.Buffer
+	if err := Markdown(&markdown, "title", c); err != nil {
+		t.Fatal(err)
+	}
+	for form, text := range map[string]string{"text": textOf(t, c), "Markdown": markdown.String()} {
+		if !strings.Contains(text, "SIMULATED") {
+			t.Errorf("%s does not say so", form)
+		}
+	}
+}
+
+func TestTextOfOthersActsOnNoTerminalTableOrSpreadsheet(t *testing.T) {
+	e := published()
+	e.hostile = "\x1b[31m|<b>*x*</b>\r\n=1+1"
+	c := compared(t, e, compare.Options{Within: []string{"model"}})
+	text := textOf(t, c)
+	if strings.ContainsAny(text, "\x1b\r") {
+		t.Error("an escape reaches the terminal")
+	}
+	var markdown, table bytes.Buffer
+	if err := Markdown(&markdown, "title"+e.hostile, c); err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(markdown.String(), "<b>") || strings.Contains(markdown.String(), " *x*") || strings.ContainsRune(markdown.String(), '\x1b') {
+		t.Error("text is markup in Markdown")
+	}
+	columns := -1
+	for _, line := range strings.Split(markdown.String(), "\n") {
+		if !strings.HasPrefix(line, "| ") {
+			columns = -1
+			continue
+		}
+		n := strings.Count(strings.ReplaceAll(line, `\|`, ""), "|")
+		if columns >= 0 && n != columns {
+			t.Errorf("a row has %d borders and its heading %d: %s", n, columns, line)
+		}
+		columns = n
+	}
+	if err := CSV(&table, c); err != nil {
+		t.Fatal(err)
+	}
+	rows, err := csv.NewReader(&table).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range rows {
+		for _, field := range row {
+			if strings.HasPrefix(field, "=") || strings.ContainsRune(field, '\x1b') {
+				t.Errorf("%q is no text to a spreadsheet", field)
+			}
+		}
+	}
+}
+
+func TestATableForProgramsHasWhatTheComparisonHas(t *testing.T) {
+	c := compared(t, published(), compare.Options{Within: []string{"model"}, Columns: compare.Columns()})
+	var out bytes.Buffer
+	if err := CSV(&out, c); err != nil {
+		t.Fatal(err)
+	}
+	rows, err := csv.NewReader(&out).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := func(row []string, name string) string {
+		i := slices.Index(rows[0], name)
+		if i < 0 {
+			t.Fatalf("no column %s", name)
+		}
+		return row[i]
+	}
+	line := 1
+	for _, s := range c.Strata {
+		for _, p := range s.Pairs {
+			for _, m := range p.Metrics {
+				row := rows[line]
+				line++
+				if at(row, "model") != s.Within["model"] || at(row, "candidate") != p.B || at(row, "metric") != m.Name || at(row, "verdict") != string(m.Verdict) || at(row, "n_b") != strconv.Itoa(m.B.N) {
+					t.Errorf("row %q is not %s of %s", row, m.Name, s.Within["model"])
+				}
+				for name, v := range map[string]*float64{
+					"mean_a": m.A.Mean, "population_sd_b": m.B.PopulationSD, "difference": m.Difference, "ratio": m.Ratio, "welch_p": m.WelchP,
+					"tost_p": m.TOSTP, "holm_p": m.HolmP, "mde": m.MDE, "shapiro_wilk_p_a": m.ShapiroA, "bonferroni_p": m.BonferroniP,
+				} {
+					want := ""
+					if v != nil {
+						want = strconv.FormatFloat(*v, 'g', -1, 64)
+					}
+					if got := at(row, name); got != want {
+						t.Errorf("%s of %s is %q, want %q", name, m.Name, got, want)
+					}
+				}
+			}
+		}
+	}
+	if line != len(rows) {
+		t.Errorf("%d rows, want %d", len(rows), line)
+	}
+}
+
+func TestALedgerDifferenceHasItsLargestLinesFirst(t *testing.T) {
+	d := compare.LedgerDelta{Ready: map[string]float64{"anon": gib, "page_cache": -20 * gib, "shmem": 3 * gib}, Peak: map[string]float64{"anon": 5 * gib}}
+	g := ledgerGrid(d, 2)
+	if len(g.Rows) != 2 || !slices.Equal(g.Rows[0].texts(), []string{"page_cache", "–", "-20.00 GiB", "–"}) || !slices.Equal(g.Rows[1].texts(), []string{"anon", "–", "+1.00 GiB", "+5.00 GiB"}) {
+		t.Errorf("%v", g.Rows)
+	}
+}
