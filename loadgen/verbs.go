@@ -2,6 +2,7 @@ package loadgen
 
 import (
 	"context"
+	"slices"
 
 	"github.com/alecthomas/kingpin/v2"
 )
@@ -15,7 +16,7 @@ type verb struct {
 // verbs are the commands that need nothing of the command line but their own flags, in the order of the
 // help. Those that make runs (run, sweep, record) and those of the flag library stand in commandLine.
 func verbs(app *kingpin.Application) []verb {
-	return append(append(armVerbs(app), campaignVerbs(app)...),
+	return append(slices.Concat(armVerbs(app), campaignVerbs(app), runsVerbs(app)),
 		compareVerb(app),
 		importVerb(app),
 		mergeVerb(app),

@@ -1,0 +1,77 @@
+package shelf
+
+import (
+	"fmt"
+	"io"
+	"text/tabwriter"
+
+	"github.com/umascope/umascope/loadgen/chart"
+)
+
+// longest is how much of a name a table shows.
+const longest = 60
+
+// Print lists runs as a table.
+func Print(w io.Writer, all []Entry) error {
+	table := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
+	fmt.Fprintln(table, "RUN\tSTART (UTC)\tARM\tMODEL\tSCENARIO\tSTATE\tSIZE\tIN")
+	var total int64
+	for _, e := range all {
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", cut(e.Run), moment(e), cut(e.Arm), cut(e.Model), cut(e.Scenario), stateOf(e), chart.FormatBytes(float64(e.Bytes)), cut(e.Group))
+		total += e.Bytes
+	}
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(w, "%d runs, %s\n", len(all), chart.FormatBytes(float64(total)))
+	return err
+}
+
+// PrintChoices lists what goes and what stays, and why.
+func PrintChoices(w io.Writer, all []Choice) error {
+	table := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
+	fmt.Fprintln(table, "\tRUN\tSTART (UTC)\tSIZE\tWHY")
+	var goes int
+	var bytes int64
+	for _, c := range all {
+		what := "stays"
+		if c.Goes {
+			what = "goes"
+			goes++
+			bytes += c.Bytes
+		}
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", what, cut(c.Run), moment(c.Entry), chart.FormatBytes(float64(c.Bytes)), chart.Printable(c.Why))
+	}
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(w, "%d of %d runs go, %s\n", goes, len(all), chart.FormatBytes(float64(bytes)))
+	return err
+}
+
+// cut is a name that others gave, in a table.
+func cut(name string) string {
+	runes := []rune(chart.Printable(name))
+	if len(runes) > longest {
+		return string(runes[:longest-1]) + "…"
+	}
+	return string(runes)
+}
+
+func moment(e Entry) string {
+	if e.StartedAt == nil {
+		return "-"
+	}
+	return e.StartedAt.UTC().Format("2006-01-02 15:04:05")
+}
+
+func stateOf(e Entry) string {
+	state := string(e.State)
+	if e.Valid != nil {
+		state = map[bool]string{true: "valid", false: "INVALID"}[*e.Valid]
+	}
+	if e.Pinned {
+		state += ", pinned"
+	}
+	return state
+}

@@ -1,0 +1,255 @@
+package loadgen
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/alecthomas/kingpin/v2"
+
+	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/history"
+	"github.com/umascope/umascope/loadgen/option"
+	"github.com/umascope/umascope/loadgen/shelf"
+)
+
+const runsHelp = `Keep the folders of runs: list, pin, prune and archive them. For example
+
+  uma-load runs list
+  uma-load runs pin 20261105T141503Z-native-a1b2c3
+  uma-load runs prune --keep 50 --older-than 30d        says what would go
+  uma-load runs prune --keep 50 --older-than 30d --yes  removes it
+  uma-load runs archive runs/a runs/b --to old.tar.gz --delete
+  tar -xzf old.tar.gz -C runs                           brings them back`
+
+const pruneHelp = `Remove runs that are both older than the newest ones and old enough. Without --yes it only says which.
+
+Never removed are runs that are pinned, that may still go on, that cannot be read, that have a file which no run writes, and those of sweeps, campaigns and packs, which are kept whole.`
+
+const archiveHelp = `Write folders of runs, or of sweeps and campaigns, into one .tar.gz. It is read again and held against the disk before it gets its name; with --delete the folders go then. tar -xzf brings them back.`
+
+// shelfLine is the verb runs on the command line.
+type shelfLine struct {
+	root   string
+	names  []string
+	asJSON bool
+	rule   shelf.Rule
+	yes    bool
+	to     string
+	delete bool
+}
+
+func runsVerbs(app *kingpin.Application) []verb {
+	runs := app.Command("runs", runsHelp)
+	l := &shelfLine{}
+	root := func(clause *kingpin.CmdClause) *kingpin.CmdClause {
+		option.Flag(clause, "runs", "Folder of run folders.", "runs", &l.root, option.Text)
+		return clause
+	}
+	named := func(clause *kingpin.CmdClause) *kingpin.CmdClause {
+		clause.Arg("run", "Folder of a run, or the name of one in --runs.").Required().StringsVar(&l.names)
+		return root(clause)
+	}
+	list := root(runs.Command("list", "List runs, the oldest first."))
+	list.Flag("json", "Print JSON.").BoolVar(&l.asJSON)
+	pin, unpin := named(runs.Command("pin", "Keep runs from being pruned.")), named(runs.Command("unpin", "Let runs be pruned again."))
+	prune := root(runs.Command("prune", pruneHelp))
+	option.Flag(prune, "keep", "How many of the newest runs stay.", "", &l.rule.Keep, option.AtLeast(0)).PlaceHolder("N")
+	option.Flag(prune, "older-than", "How old a run is that goes, such as 30d or 12h.", "", &l.rule.OlderThan, parseAge).PlaceHolder("AGE")
+	prune.Flag("yes", "Do it.").BoolVar(&l.yes)
+	archive := named(runs.Command("archive", archiveHelp))
+	option.Flag(archive, "to", "The archive; one that is there is not replaced.", "", &l.to, option.Text).Required().PlaceHolder("FILE.tar.gz")
+	archive.Flag("delete", "Remove the folders once the archive was verified.").BoolVar(&l.delete)
+	l.rule.Keep = -1
+	return []verb{
+		{list, func(_ context.Context, p Program) error { return p.listRuns(l) }},
+		{pin, func(context.Context, Program) error { return l.each(shelf.Pin) }},
+		{unpin, func(context.Context, Program) error { return l.each(shelf.Unpin) }},
+		{prune, func(ctx context.Context, p Program) error { return p.pruneRuns(ctx, l) }},
+		{archive, func(ctx context.Context, p Program) error { return p.archiveRuns(ctx, l) }},
+	}
+}
+
+// parseAge accepts days too.
+func parseAge(text string) (time.Duration, error) {
+	if days, is := strings.CutSuffix(text, "d"); is {
+		n, err := strconv.Atoi(days)
+		if err == nil && n > 0 && n < 100_000 {
+			return time.Duration(n) * 24 * time.Hour, nil
+		}
+	}
+	age, err := option.PositiveDuration(text)
+	if err != nil {
+		return 0, fmt.Errorf("%q is not an age above 0, such as 30d or 12h", text)
+	}
+	return age, nil
+}
+
+// entries are the runs on the shelf, the oldest first.
+func (l *shelfLine) entries() ([]shelf.Entry, error) {
+	found, err := history.Find([]string{l.root})
+	if errors.Is(err, history.ErrNoRun) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, usage(fmt.Errorf("--runs: %w", err))
+	}
+	all := make([]shelf.Entry, 0, len(found))
+	for _, o := range history.OpenAll(found) {
+		e, err := entryOf(o)
+		if err == nil {
+			err = e.Measure(l.root, time.Now())
+		}
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, e)
+	}
+	return shelf.Oldest(all), nil
+}
+
+// entryOf is what a folder says of its run.
+func entryOf(o history.Opened) (shelf.Entry, error) {
+	e := shelf.Entry{Run: filepath.Base(o.Path), Path: o.Path, State: shelf.Finished}
+	m, s := o.Run.Manifest, o.Run.Summary
+	switch {
+	case o.Err == nil:
+		e.Valid = &s.Valid
+	case errors.Is(o.Err, history.ErrUnfinished), errors.Is(o.Err, history.ErrShare):
+		// Its manifest can be read all the same.
+		text, err := os.ReadFile(folder.Folder(o.Path).Path(folder.ManifestFile))
+		if err == nil {
+			err = json.Unmarshal(text, &m)
+		}
+		if err != nil {
+			return e, err
+		}
+		if m.State == folder.StateRunning {
+			e.State = shelf.Unfinished
+		}
+	default:
+		e.State, e.Problem = shelf.Unreadable, printable(o.Err.Error())
+		return e, nil
+	}
+	e.Run, e.StartedAt, e.Scenario, e.Arm = m.Run, &m.StartedAt, m.Scenario, m.Labels["arm"]
+	if e.Model = m.Server.Model; e.Model == "" {
+		e.Model = m.Labels["model"]
+	}
+	return e, nil
+}
+
+// listRuns runs the verb runs list.
+func (p Program) listRuns(l *shelfLine) error {
+	all, err := l.entries()
+	if err != nil {
+		return err
+	}
+	if !l.asJSON {
+		return shelf.Print(p.Stdout, all)
+	}
+	encoder := json.NewEncoder(p.Stdout)
+	encoder.SetIndent("", "  ")
+	return encoder.Encode(append([]shelf.Entry{}, all...))
+}
+
+// paths are the folders that were named.
+func (l *shelfLine) paths() ([]string, error) {
+	var paths []string
+	for _, name := range l.names {
+		path := name
+		if _, err := os.Stat(path); err != nil {
+			path = filepath.Join(l.root, name)
+		}
+		if _, err := history.Find([]string{path}); err != nil {
+			return nil, usage(fmt.Errorf("%s: %w", name, err))
+		}
+		paths = append(paths, path)
+	}
+	return paths, nil
+}
+
+// each does something with the run folders that were named.
+func (l *shelfLine) each(do func(path string) error) error {
+	paths, err := l.paths()
+	if err != nil {
+		return err
+	}
+	for _, path := range paths {
+		if _, err := os.Stat(filepath.Join(path, folder.ManifestFile)); err != nil {
+			return usage(fmt.Errorf("%s: it is no folder of a run", path))
+		}
+		if err := do(path); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// pruneRuns runs the verb runs prune.
+func (p Program) pruneRuns(ctx context.Context, l *shelfLine) error {
+	if l.rule.Keep < 0 && l.rule.OlderThan == 0 {
+		return usage(errors.New("runs prune: say which runs go: --keep, --older-than or both"))
+	}
+	all, err := l.entries()
+	if err != nil {
+		return err
+	}
+	choices := l.rule.Choose(all, time.Now())
+	if err := shelf.PrintChoices(p.Stdout, choices); err != nil {
+		return err
+	}
+	if !l.yes {
+		fmt.Fprintln(p.Stderr, "uma-load: nothing was removed: --yes does it")
+		return nil
+	}
+	var errs []error
+	for _, c := range choices {
+		if c.Goes && ctx.Err() == nil {
+			errs = append(errs, c.Remove(time.Now()))
+		}
+	}
+	return errors.Join(append(errs, ctx.Err())...)
+}
+
+// archiveRuns runs the verb runs archive.
+func (p Program) archiveRuns(ctx context.Context, l *shelfLine) error {
+	paths, err := l.paths()
+	if err != nil {
+		return err
+	}
+	for _, path := range paths {
+		if err := ended(path); err != nil {
+			return usage(err)
+		}
+	}
+	files, err := shelf.Archive(ctx, paths, l.to)
+	if err != nil {
+		return unusable(ctx, err)
+	}
+	fmt.Fprintf(p.Stdout, "%s: %d files and folders, held against the disk\n", printable(l.to), files)
+	if !l.delete {
+		return nil
+	}
+	return shelf.Remove(ctx, paths, l.to)
+}
+
+// ended says whether all runs of a folder are over.
+func ended(path string) error {
+	of := &shelfLine{root: path}
+	all, err := of.entries()
+	if err != nil {
+		return err
+	}
+	for _, e := range all {
+		if e.State == shelf.Running {
+			return fmt.Errorf("%s: the run goes on, or was killed less than %s ago", e.Path, shelf.Quiet)
+		}
+	}
+	return nil
+}
