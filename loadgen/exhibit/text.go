@@ -1,3 +1,5 @@
+// Package exhibit shows a comparison: as text for a terminal, as Markdown, as CSV and as one page of HTML with
+// its figures. It computes nothing that the comparison does not say, and every text in it is somebody else's.
 package exhibit
 
 import (
