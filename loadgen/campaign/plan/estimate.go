@@ -63,7 +63,7 @@ func (p *Plan) Estimate(slots []Slot, facts Facts) (*Estimate, error) {
 		ends := i == len(slots)-1 || !p.KeepUp || slots[i+1].Arm != s.Arm || slots[i+1].Model != s.Model
 		e.add(s, cells[key], facts, i == 0, starts, ends)
 	}
-	e.Root = p.root()
+	e.Root = p.root(slots, cells)
 	e.Never = p.never(facts)
 	e.Notes = p.notes(facts)
 	if e.FreeBytes > 0 && e.DiskBytes > e.FreeBytes {
@@ -174,22 +174,6 @@ func (g Gates) waits() int {
 		}
 	}
 	return n
-}
-
-// root is what needs root, by its key.
-func (p *Plan) root() []string {
-	var needs []string
-	if p.PageCache.Policy == "drop" {
-		needs = append(needs, "page_cache.policy: drop")
-	}
-	for i, a := range p.Arms {
-		for j, one := range a.Processes {
-			if one.Root || one.Argv[0] == "sudo" {
-				needs = append(needs, item(item("arms", i)+".processes", j)+": "+one.Name+" of "+a.Name)
-			}
-		}
-	}
-	return needs
 }
 
 // never are the gates that cannot open, however long one waits.

@@ -116,9 +116,25 @@ func TestGatesThatCannotOpenAreFoundBefore(t *testing.T) {
 
 func TestWhatNeedsRootIsNamed(t *testing.T) {
 	e := estimated(t, parsed(t, timed+"page_cache: {policy: drop}\n"), Facts{})
-	want := []string{"page_cache.policy: drop", "arms[1].processes[0]: engine of b", "arms[1].processes[1]: agent of b"}
+	want := []string{"page_cache.policy: drop", "arms[1].processes[0]: engine, of b", "arms[1].processes[1]: agent, of b"}
 	if !slices.Equal(e.Root, want) {
 		t.Errorf("%q, want %q", e.Root, want)
+	}
+	p := parsed(t, strings.NewReplacer(
+		"- name: a\n", "- name: a\n    values: {as: [sudo, -n]}\n", "optional: true", "values: {as: env}",
+		"{name: open, run: {url: \"http://127.0.0.1:8000\", requests: 10}}", "{name: open, record: {argv: [\"{{.as}}\", bench]}}",
+	).Replace(timed)+"checks: [{name: clock, argv: [\"{{.as}}\", clock]}]\ncollect: [{name: list, argv: [sudo, list]}]\n")
+	slots, err := p.Select(Filter{Arms: []string{"a"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	part, err := p.Estimate(slots, Facts{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want = []string{"scenarios[1].record: open, of a", "checks[0]: clock, of a", "collect[0]: list, of a"}
+	if !slices.Equal(part.Root, want) {
+		t.Errorf("of a part %q, want %q", part.Root, want)
 	}
 }
 
@@ -171,8 +187,8 @@ duration: 17 min at least, 6 h 23 min if every gate, start and stop takes its ti
 disk: about 88.69 MiB for the run folders, 1 TiB free
 root:
   page_cache.policy: drop
-  arms[1].processes[0]: engine of b
-  arms[1].processes[1]: agent of b
+  arms[1].processes[0]: engine, of b
+  arms[1].processes[1]: agent, of b
 gates that cannot open:
   models[0].expected_memory: 20 GiB is more than this machine has, 1 GiB
 notes:

@@ -1,0 +1,56 @@
+package plan
+
+import "slices"
+
+// root is what needs root in these slots, by its key.
+func (p *Plan) root(slots []Slot, cells map[[2]string]*Cell) []string {
+	var needs []string
+	need := func(what string) {
+		if !slices.Contains(needs, what) {
+			needs = append(needs, what)
+		}
+	}
+	if p.PageCache.Policy == "drop" {
+		need("page_cache.policy: drop")
+	}
+	for i, a := range p.Arms {
+		for _, s := range slots {
+			if s.Arm != a.Name {
+				continue
+			}
+			for _, key := range cells[[2]string{s.Model, s.Arm}].asRoot(item("arms", i), p.scenarioNames()) {
+				need(key + ", of " + a.Name)
+			}
+		}
+	}
+	return needs
+}
+
+// asRoot are the keys of what a cell starts as root. Arm is the path of its arm.
+func (c *Cell) asRoot(arm string, scenarios []string) []string {
+	var keys []string
+	note := func(key string, argv []string) {
+		if len(argv) > 0 && argv[0] == "sudo" {
+			keys = append(keys, key)
+		}
+	}
+	for i, one := range c.Arm.Processes {
+		if one.Root {
+			keys = append(keys, item(arm+".processes", i)+": "+one.Name)
+		} else {
+			note(item(arm+".processes", i)+": "+one.Name, one.Argv)
+		}
+	}
+	for i, s := range c.Scenarios {
+		if s.Record != nil {
+			note(item("scenarios", i)+".record: "+scenarios[i], s.Record.Argv)
+		}
+	}
+	for i, check := range c.Checks {
+		note(item("checks", i)+": "+check.Name, check.Argv)
+	}
+	for i, one := range c.Collect {
+		note(item("collect", i)+": "+one.Name, one.Argv)
+	}
+	return keys
+}
