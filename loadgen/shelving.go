@@ -28,7 +28,7 @@ const runsHelp = `Keep the folders of runs: list, pin, prune and archive them. F
   uma-load runs archive runs/a runs/b --to old.tar.gz --delete
   tar -xzf old.tar.gz -C runs                           brings them back`
 
-const pruneHelp = `Remove runs that are both older than the newest ones and old enough. Without --yes it only says which.
+const pruneHelp = `Remove runs that are not among the newest and are old enough, as far as either is said. Without --yes it only says which.
 
 Never removed are runs that are pinned, that may still go on, that cannot be read, that have a file which no run writes, and those of sweeps, campaigns and packs, which are kept whole.`
 
