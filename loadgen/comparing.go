@@ -68,7 +68,7 @@ func compareVerb(app *kingpin.Application) verb {
 	option.Flag(clause, "by", "Label whose values are the arms.", "", &l.options.By, option.Text).Required().PlaceHolder("LABEL")
 	option.Flag(clause, "within", "Labels in which runs have to agree to be compared.", "", &l.options.Within, parseLabels).PlaceHolder("LABEL,...")
 	option.Flag(clause, "baseline", "Arm that the others are held against; that of the earliest run, if not given.", "", &l.options.Baseline, option.Text).PlaceHolder("VALUE")
-	option.Flags(clause, "margin", "Largest difference of a metric that does not matter: METRIC=2%, or an amount as in memory_used_peak_bytes=1GiB; may be repeated. Latency and throughput have 2 %, memory 1 GiB, temperature 2 C.", &l.margins, parseMargin, option.AsGiven)
+	option.Flags(clause, "margin", "Largest difference of a metric that does not matter: METRIC=2%, or an amount as in memory_used_peak_bytes=1GiB, with METRIC as --csv calls it; may be repeated. Latency and throughput have 2 %, memory 1 GiB, temperature 2 C.", &l.margins, parseMargin, option.AsGiven)
 	option.Flag(clause, "primary", "Metric that decides and is not adjusted for being one of many; that of the scenario, if not given.", "", &l.options.Primary, option.Text).PlaceHolder("METRIC")
 	clause.Flag("allow-different-workload", "Compare runs that did different work, and say so.").BoolVar(&l.options.AllowDifferentWorkload)
 	option.Flag(clause, "columns", "State these too: shapiro, bonferroni, bh, bca.", "", &l.options.Columns, parseColumns).PlaceHolder("NAME,...")

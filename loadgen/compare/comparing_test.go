@@ -90,7 +90,7 @@ func TestWhatCannotBeComparedIsSaidInOneLine(t *testing.T) {
 		"unknown baseline":   {options: func(o *compare.Options) { o.Baseline = "docker" }, want: []string{"--baseline", `"docker"`, "container, native"}},
 		"unknown metric":     {options: func(o *compare.Options) { o.Margins = map[string]compare.Margin{"memory_peak_bytes": {Value: 1}} }, want: []string{"--margin", `"memory_peak_bytes"`, "memory_used_peak_bytes"}},
 		"margin of nothing":  {options: func(o *compare.Options) { o.Margins = map[string]compare.Margin{compare.KVCapacity: {}} }, want: []string{"--margin", compare.KVCapacity}},
-		"unknown primary":    {options: func(o *compare.Options) { o.Primary = "ttft" }, want: []string{"--primary", `"ttft"`, "near it are"}},
+		"unknown primary":    {options: func(o *compare.Options) { o.Primary = "ttft" }, want: []string{"--primary", `"ttft"`, "near it are output_tokens_per_second"}},
 		"primary not there":  {options: func(o *compare.Options) { o.Primary = compare.KVCapacity }, want: []string{"--primary", compare.KVCapacity}},
 		"no runs":            {change: func(e *experiment) { e.runs = nil }, want: []string{"no finished run"}},
 		"one arm":            {change: func(e *experiment) { each(e, func(r *compare.Run) { r.Labels["arm"] = "native" }) }, want: []string{"--by arm", `"native"`, "nothing to compare"}},

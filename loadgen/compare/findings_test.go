@@ -67,6 +67,12 @@ func TestFindingsComeOfTheirCauses(t *testing.T) {
 		}, compare.CodeFingerprintsDiffer, []string{"m answers with other fingerprints in a than in b"}, nil},
 		"an iteration again": {func(e *experiment) { e.runs[3].Labels["iteration"] = "0" },
 			compare.CodeIterationRepeated, []string{"a has iteration 0 2 times, 4 runs in all, b has 4"}, nil},
+		"two models as one": {func(e *experiment) {
+			for i := range e.runs[4:] {
+				e.runs[4+i].Model = "n"
+				e.runs[4+i].Metrics[compare.OutputTokensPerSecond] *= 0.9
+			}
+		}, compare.CodePooled, []string{"differ in model", "(m, n)", "--within model"}, nil},
 		"a run more": {func(e *experiment) { e.runs = e.runs[:7] },
 			compare.CodeUnequalN, []string{"a has 3 runs, b has 4"}, nil},
 		"an outlier": {func(e *experiment) { e.runs[2].Metrics[compare.OutputTokensPerSecond] = 90 },

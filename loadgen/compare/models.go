@@ -71,7 +71,7 @@ func (c *comparing) modelsAskedAlike(k key, name string) map[string]map[string][
 			if _, known := r.metric(k); !known || model == "" {
 				continue
 			}
-			asked := map[string]string{"scenario": r.Scenario}
+			asked := map[string]string{labelScenario: r.Scenario}
 			maps.Copy(asked, cell.within)
 			delete(asked, labelModel)
 			group := Cell(asked)
@@ -84,7 +84,11 @@ func (c *comparing) modelsAskedAlike(k key, name string) map[string]map[string][
 	return groups
 }
 
-const labelModel = "model"
+// What runs are told apart by, whether by label or by their own word.
+const (
+	labelModel    = "model"
+	labelScenario = "scenario"
+)
 
 // equal says whether two groups of runs are equivalent in a metric, with the t of the test against none.
 func equal(k key, m Metric, margin Margin, a, b []*Run) (t float64, equivalent bool) {

@@ -97,7 +97,8 @@ func unknownMetric(flag, name string) error {
 	return fmt.Errorf("%s: %q is no metric; near it are %s", flag, name, strings.Join(Near(name), ", "))
 }
 
-// Near are the names of metrics that share most words with a name, at most five.
+// Near are the names of metrics that share most words with a name, at most five; well-known ones if none
+// shares any.
 func Near(name string) []string {
 	words := strings.Split(strings.ToLower(name), "_")
 	common := func(m Metric) int {
@@ -111,6 +112,9 @@ func Near(name string) []string {
 	}
 	all := Table()
 	slices.SortStableFunc(all, func(a, b Metric) int { return common(b) - common(a) })
+	if common(all[0]) == 0 {
+		return []string{OutputTokensPerSecond, TimeToFirstToken, TimePerOutputToken, MemoryExcludingKV, "gpu_end_celsius"}
+	}
 	var names []string
 	for _, m := range all[:min(5, len(all))] {
 		names = append(names, m.Name)

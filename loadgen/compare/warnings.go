@@ -21,6 +21,7 @@ const (
 	CodeInvalidExcluded   = "invalid_excluded"
 	CodeArmMissing        = "arm_missing"
 	CodeLabelMissing      = "label_missing"
+	CodePooled            = "pooled"
 	CodeMetricUnknown     = "metric_unknown"
 	CodeValueUnusable     = "value_unusable"
 	CodeSourcesDiffer     = "sources_differ"
@@ -72,8 +73,24 @@ func (c *comparing) stratumWarnings(cell *cell, s Stratum) []Warning {
 		all = append(all, c.repeated(cell, a)...)
 		all = append(all, excludedWarning(a)...)
 	}
+	all = append(all, c.pooled(cell)...)
 	if a, b := unlike(validOf(cell.runs)); a != nil {
 		all = append(all, warn(CodeWorkloadDifferent, "%s and %s did different work: what differs may be that", a.ID, b.ID))
+	}
+	return all
+}
+
+// pooled tells when runs of several models or scenarios are taken for runs of one thing.
+func (c *comparing) pooled(cell *cell) []Warning {
+	var all []Warning
+	for _, name := range []string{labelModel, labelScenario} {
+		values := map[string]bool{}
+		for _, r := range validOf(cell.runs) {
+			values[r.Label(name)] = true
+		}
+		if _, within := cell.within[name]; len(values) > 1 && !within && c.options.By != name {
+			all = append(all, warn(CodePooled, "runs that differ in %s are taken together (%s): --within %s sets like against like", name, some(sortedKeys(values)), name))
+		}
 	}
 	return all
 }
@@ -102,19 +119,20 @@ func direction(rho float64) string {
 // labelIteration is the label that campaigns and others count the runs of a cell by.
 const labelIteration = "iteration"
 
-// repeated finds an iteration that an arm has several times: it was started anew, which nobody may have
-// told.
+// repeated finds an iteration that an arm has several times of one model and scenario: it was started
+// anew, which nobody may have told.
 func (c *comparing) repeated(cell *cell, a *arm) []Warning {
-	count := map[string]int{}
+	type one struct{ iteration, model, scenario string }
+	count := map[one]int{}
 	for _, r := range a.valid {
 		if iteration := r.Labels[labelIteration]; iteration != "" {
-			count[iteration]++
+			count[one{iteration, r.Label(labelModel), r.Label(labelScenario)}]++
 		}
 	}
 	var texts []string
-	for iteration, n := range count {
+	for what, n := range count {
 		if n > 1 {
-			texts = append(texts, fmt.Sprintf("iteration %s %d times", iteration, n))
+			texts = append(texts, fmt.Sprintf("iteration %s %d times", what.iteration, n))
 		}
 	}
 	if len(texts) == 0 {

@@ -267,13 +267,16 @@ func (t terminal) warnings(c compare.Comparison) {
 func warningsBelow(c compare.Comparison) []compare.Warning {
 	var all []compare.Warning
 	for _, s := range c.Strata {
-		name := stratumName(c, s)
+		where := ""
+		if len(c.Within) > 0 {
+			where = stratumName(c, s) + ": "
+		}
 		for _, w := range s.Warnings {
-			all = append(all, compare.Warning{Code: w.Code, Text: name + ": " + w.Text})
+			all = append(all, compare.Warning{Code: w.Code, Text: where + w.Text})
 		}
 		for _, p := range s.Pairs {
 			for _, w := range p.Warnings {
-				all = append(all, compare.Warning{Code: w.Code, Text: fmt.Sprintf("%s, %s against %s: %s", name, p.B, p.A, w.Text)})
+				all = append(all, compare.Warning{Code: w.Code, Text: fmt.Sprintf("%s%s against %s: %s", where, p.B, p.A, w.Text)})
 			}
 		}
 	}
