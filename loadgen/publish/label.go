@@ -75,6 +75,30 @@ func saidFlags() []string {
 	}
 }
 
+// hiddenFlags are the other flags of runs that are known. Figures among their values are told all the same.
+func hiddenFlags() []string {
+	return []string{
+		"api-key-file", "ca-file", "header", "capture", "container", "extra-body", "out", "result", "run-id", "stop", "trace", "url", "web.listen-address",
+		"before", "after", "grace", "telemetry-interval", "requests", "duration", "warmup", "seed", "rank", "world", "start-at", "clients", "active-conversations",
+		"max-turns", "burstiness", "fit-pressure", "force", "temperature", "top-p", "request-seed", "no-stream", "request-timeout", "first-token-timeout",
+		"chunk-timeout", "wait-ready", "ready-consecutive", "prompt-ids", "max-input-tokens", "token-margin", "clip", "shared-prefix-tokens", "ignore-eos",
+		"web.linger", "save-outputs", "xlsx", "csv", "conversations", "benchstat", "verbose", "print-content", "tolerance", "pause", "stop-error-rate",
+		"same-prompts",
+	}
+}
+
+// JudgedFlags are the flags of runs by their names, and whether a pack tells their values, texts too.
+func JudgedFlags() map[string]bool {
+	judged := map[string]bool{}
+	for _, name := range hiddenFlags() {
+		judged[name] = false
+	}
+	for _, name := range saidFlags() {
+		judged[name] = true
+	}
+	return judged
+}
+
 // flag is one of the command line that made the run.
 func (c *cleaner) flag(name, value string) string {
 	switch {
