@@ -1,6 +1,7 @@
 package chart
 
 import (
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -45,5 +46,61 @@ func TestFiguresAreWrittenForPeople(t *testing.T) {
 		if got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
+	}
+}
+
+func TestNamesOfCategoriesAreAllThereHoweverLittleRoom(t *testing.T) {
+	names := []string{"native", "a-very-long-name-of-an-arm", "日本語のアーム名です", "b"}
+	f := NewFrame(220, 200, Categories("arm", names), Linear("", 0, 1, 1, 4), "")
+	var shown []string
+	for _, s := range f.Drawing.Shapes {
+		if s.Class == "tick" && s.Anchor == "middle" {
+			shown = append(shown, s.Text)
+		}
+	}
+	if got := strings.Join(shown, " "); got != "native a-ve… 日本語の… b" {
+		t.Error(got)
+	}
+	if f.PX(0) <= f.Left || f.PX(3) >= f.Right {
+		t.Errorf("categories at %g and %g, from %g to %g", f.PX(0), f.PX(3), f.Left, f.Right)
+	}
+}
+
+func TestAWhiskerReachesFromValueToValue(t *testing.T) {
+	f := NewFrame(300, 200, Linear("", 0, 10, 1, 4), Linear("", 0, 100, 1, 4), "")
+	before := len(f.Drawing.Shapes)
+	f.Whisker("whisker", 100, 20, 80, 5, "title")
+	for form := range 5 {
+		f.Mark(form, "c0", 50, 60, "")
+	}
+	added := f.Drawing.Shapes[before:]
+	if want := fmt.Sprintf("M95 %gh10m-5 0V%gm-5 0h10", f.PY(20), f.PY(80)); added[0].D != want || added[0].Title != "title" {
+		t.Errorf("%s, want %s", added[0].D, want)
+	}
+	forms := map[string]int{}
+	for _, s := range added[1:] {
+		forms[s.Kind+s.D]++
+	}
+	if len(forms) != 4 || forms["dot"] != 2 {
+		t.Errorf("%d forms of five marks: %v", len(forms), forms)
+	}
+}
+
+func TestAnAxisOfLoadsHasATickAtEach(t *testing.T) {
+	for want, loads := range map[string][]float64{"1 2 4 8": {8, 1, 2, 4, 1}, "4 6": {6, 4}} {
+		a := Loads("concurrency", loads)
+		var ticks []string
+		for _, tick := range a.Ticks {
+			ticks = append(ticks, tick.Text)
+		}
+		if got := strings.Join(ticks, " "); got != want || a.Log != (want == "1 2 4 8") {
+			t.Errorf("ticks %s, want %s; logarithmic %t", got, want, a.Log)
+		}
+	}
+	if a := Durations(0, .03); a.Log || a.Lo != 0 {
+		t.Error("an axis that has 0 is logarithmic")
+	}
+	if a := Durations(.001, 2); !a.Log {
+		t.Error("an axis over three decades is not logarithmic")
 	}
 }
