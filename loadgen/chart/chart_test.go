@@ -58,7 +58,7 @@ func TestNamesOfCategoriesAreAllThereHoweverLittleRoom(t *testing.T) {
 			shown = append(shown, s.Text)
 		}
 	}
-	if got := strings.Join(shown, " "); got != "native a-ve… 日本語の… b" {
+	if got := strings.Join(shown, " "); got != "native a-ver… 日本語のア… b" {
 		t.Error(got)
 	}
 	if f.PX(0) <= f.Left || f.PX(3) >= f.Right {
