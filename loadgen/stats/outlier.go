@@ -14,12 +14,16 @@ type GrubbsTest struct {
 	Outlier bool
 }
 
-// Grubbs tests both sides of at least three values for one outlier.
+// leastGrubbs is the smallest sample that Grubbs is asked of. Of three, one is called an outlier just when
+// the other two are closer than a thirtieth of the way to it: 60, 60 and 61 degrees. That is rounding.
+const leastGrubbs = 4
+
+// Grubbs tests both sides of at least four values for one outlier.
 func Grubbs(x []float64, alpha float64) (GrubbsTest, error) {
 	if err := share("alpha", alpha); err != nil {
 		return GrubbsTest{}, err
 	}
-	if err := needs(3, x); err != nil {
+	if err := needs(leastGrubbs, x); err != nil {
 		return GrubbsTest{}, err
 	}
 	m := momentsOf(x)

@@ -7,10 +7,12 @@ import (
 	"testing"
 )
 
+// skewed is drawn from an exponential distribution.
+var skewed = []float64{1.073, 0.308, 5.375, 0.366, 0.115, 1.8, 0.499, 0.551, 0.03, 0.764, 1.041, 0.231, 1.677,
+	0.209, 0.786, 0.129, 0.923, 0.462, 0.689, 2.649, 1.115, 0.899, 2.84, 2.031, 1.166}
+
 // The values here are SciPy 1.17.1's. W and p of ShapiroWilk are those of scipy.stats.shapiro.
 func TestShapiroWilkIsAsSciPyHasIt(t *testing.T) {
-	skewed := []float64{1.073, 0.308, 5.375, 0.366, 0.115, 1.8, 0.499, 0.551, 0.03, 0.764, 1.041, 0.231, 1.677,
-		0.209, 0.786, 0.129, 0.923, 0.462, 0.689, 2.649, 1.115, 0.899, 2.84, 2.031, 1.166}
 	var many []float64
 	for i := range 300 {
 		many = append(many, float64(i*7919%1009)/10)
@@ -149,11 +151,14 @@ func TestPowerIsAsSciPyHasIt(t *testing.T) {
 		must[Moments](t)(MomentsOf(sleepA)), must[Moments](t)(MomentsOf(sleepB))), 1e-8)
 }
 
-// SciPy's own BCa intervals with 99,999 resamples; the draws are others, so that the ends agree to the
+// SciPy's own BCa intervals with 99,999 resamples or more; the draws are others, so that the ends agree to the
 // noise of 9,999.
 func TestBCaIsAsSciPyHasIt(t *testing.T) {
 	means := func(a, b []float64) float64 { return mean(b) - mean(a) }
 	medians := func(a, b []float64) float64 { return Median(b) / Median(a) }
+	spreads := func(a, b []float64) float64 { return momentsOf(b).SD / max(momentsOf(a).SD, 1e-9) }
+	spread := func(_, b []float64) float64 { return momentsOf(b).SD }
+	digits := []float64{3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8}
 	for _, c := range []struct {
 		name      string
 		a, b      []float64
@@ -164,6 +169,10 @@ func TestBCaIsAsSciPyHasIt(t *testing.T) {
 	}{
 		{"means", sleepA, sleepB, means, .95, 0, 3.15, .08},
 		{"means at 99 %", sleepA, sleepB, means, .99, -.48, 3.63, .15},
+		// Without the corrections it is 0.215 to 0.880.
+		{"ratio of spreads", digits, skewed, spreads, .95, 0.2350, 0.9994, .04},
+		// Without them it is 0.554 to 1.677.
+		{"spread", digits, skewed, spread, .95, 0.6934, 2.0134, .06},
 		{"ratio of medians", jsonOld, jsonNew, medians, .95, 0.820081253627394, 0.8345049794961921, 1e-3},
 	} {
 		t.Run(c.name, func(t *testing.T) {
