@@ -8,12 +8,12 @@ import (
 	"time"
 )
 
-// ran are the containers that a process runs and that are still there, by their label: name and id.
-func (s *Started) ran(ctx context.Context, token string) ([]string, error) {
+// ran are the names of the containers that a process there runs and that are still there, by their label.
+func (p place) ran(ctx context.Context, s Started, token string) ([]string, error) {
 	if s.Runs == "" {
 		return nil, nil
 	}
-	out, err := ask(ctx, question{args: s.place().command(s.Runs, "ps", "--no-trunc", "--filter", "label="+label(token), "--format", "{{.Names}}")})
+	out, err := ask(ctx, question{args: p.command(s.Runs, "ps", "--no-trunc", "--filter", "label="+label(token), "--format", "{{.Names}}")})
 	if err != nil {
 		return nil, fmt.Errorf("containers of %s: %w", s.Name, err)
 	}
@@ -23,7 +23,7 @@ func (s *Started) ran(ctx context.Context, token string) ([]string, error) {
 // containers ends the containers that have outlived the command that ran them.
 func (e *ending) containers(ctx context.Context) error {
 	asking := context.WithoutCancel(ctx)
-	names, err := e.one.ran(asking, e.keeper.state.Token)
+	names, err := e.place.ran(asking, e.one, e.keeper.state.Token)
 	if err != nil || len(names) == 0 {
 		return err
 	}

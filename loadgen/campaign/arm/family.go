@@ -52,7 +52,12 @@ func over(stat procfs.ProcStat) bool { return stat.State == "Z" || stat.State ==
 type family struct {
 	leader Identity // PID 0 if it is not known
 	mark   string
+	// seen are members of earlier looks. Of one of root's that has left its session, nothing else tells
+	// us to whom it belongs once its parent has ended.
+	seen map[Identity]bool
 }
+
+func newFamily(leader Identity, mark string) family { return family{leader, mark, map[Identity]bool{}} }
 
 // member is a process of a family that has not ended.
 type member struct {
@@ -76,7 +81,8 @@ func (f family) members() ([]member, error) {
 	known := f.leader.PID != 0 && !all.reused(f.leader)
 	found := map[int]bool{}
 	for pid, one := range all {
-		if known && (one.stat.PGRP == f.leader.PID || one.stat.Session == f.leader.PID) || f.marked(one.proc) {
+		grouped := known && (one.stat.PGRP == f.leader.PID || one.stat.Session == f.leader.PID)
+		if grouped || f.seen[Identity{pid, one.stat.Starttime}] || f.marked(one.proc) {
 			found[pid] = true
 		}
 	}
@@ -85,6 +91,7 @@ func (f family) members() ([]member, error) {
 	for pid := range found {
 		stat := all[pid].stat
 		if !over(stat) {
+			f.seen[Identity{pid, stat.Starttime}] = true
 			members = append(members, member{Identity{pid, stat.Starttime}, known && stat.PGRP == f.leader.PID, stat.State})
 		}
 	}

@@ -74,20 +74,20 @@ func (k *keeper) leftOf(ctx context.Context, one Started) []Leftover {
 	var left []Leftover
 	unknown := func(err error) {
 		if err != nil {
-			left = append(left, Leftover{KindUnknown, one.Name, fmt.Sprintf("%s: %v", one.place(), err)})
+			left = append(left, Leftover{KindUnknown, one.Name, fmt.Sprintf("%s: %v", k.placeOfStarted(one), err)})
 		}
 	}
 	here := k.state.BootID == k.boot()
 	if here {
-		members, err := family{one.Leader, mark(k.state.Token, one.Name)}.members()
+		members, err := newFamily(one.Leader, mark(k.state.Token, one.Name)).members()
 		unknown(err)
 		if len(members) > 0 {
 			left = append(left, Leftover{KindProcess, one.Name, join(pids(members))})
 		}
 	}
-	p := one.place()
+	p := k.placeOfStarted(one)
 	if here || p.host != "" {
-		names, err := one.ran(ctx, k.state.Token)
+		names, err := p.ran(ctx, one, k.state.Token)
 		unknown(err)
 		for _, name := range names {
 			left = append(left, Leftover{KindContainer, one.Name, name})
@@ -105,7 +105,7 @@ func (k *keeper) leftOf(ctx context.Context, one Started) []Leftover {
 
 // leftThere asks the place of a process; nothing is left in a container that does not run.
 func (k *keeper) leftThere(ctx context.Context, one Started) ([]int, error) {
-	p := one.place()
+	p := k.placeOfStarted(one)
 	pids, err := p.leftThere(ctx, k.state.Token, one.Name)
 	if err != nil && p.container != "" {
 		if running, runErr := p.running(ctx); runErr == nil && !running {

@@ -44,7 +44,7 @@ func Look(ctx context.Context, spec plan.Arm, dir string) ([]Row, error) {
 }
 
 func (k *keeper) look(ctx context.Context, one Started, spec plan.Arm) Row {
-	row := Row{Process: one.Name, Where: one.place().String(), PID: one.Leader.PID, Since: one.StartedAt, ReadyAt: one.ReadyAt, State: StateEnded}
+	row := Row{Process: one.Name, Where: k.placeOfStarted(one).String(), PID: one.Leader.PID, Since: one.StartedAt, ReadyAt: one.ReadyAt, State: StateEnded}
 	if one.StoppedAt != nil {
 		row.State = StateStopped
 		return row
@@ -64,14 +64,14 @@ func (k *keeper) look(ctx context.Context, one Started, spec plan.Arm) Row {
 
 // lookCloser asks one of which something lives.
 func (k *keeper) lookCloser(ctx context.Context, one Started, spec plan.Arm) (state, note string) {
-	if now, err := identify(one.Leader.PID); !one.place().away() && (err != nil || now != one.Leader || now.ended()) {
+	if now, err := identify(one.Leader.PID); !k.placeOfStarted(one).away() && (err != nil || now != one.Leader || now.ended()) {
 		return StateEnded, "what it started lives on"
 	}
 	at := slices.IndexFunc(spec.Processes, func(p plan.Process) bool { return p.Name == one.Name })
 	if at < 0 || spec.Processes[at].Ready == nil {
 		return StateAlive, ""
 	}
-	p := &process{spec: spec.Processes[at], place: one.place(), started: one}
+	p := &process{spec: spec.Processes[at], place: k.placeOfStarted(one), started: one}
 	if err := p.ask(ctx, *p.spec.Ready); err != nil {
 		return StateAlive, fmt.Sprintf("not ready: %s: %v", probeName(*p.spec.Ready), err)
 	}

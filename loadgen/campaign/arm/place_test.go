@@ -206,6 +206,43 @@ func TestRootIsBySudoWhichPassesSignalsOn(t *testing.T) {
 	}
 }
 
+func TestWhatOutlivesWhatSudoRanGetsTheSignalToo(t *testing.T) {
+	_, said := fakes(t)
+	child := in(t, "child")
+	k := newKeeper(t.TempDir(), testLog(t))
+	k.root = false
+	p := doing("engine", "wait", "DIARY", os.DevNull)
+	p.Root = true
+	p.Argv = []string{"sh", "-c", `env -i setsid sh -c 'echo $$ >"$0"; exec sleep 3600' ` + child + ` & until [ -s ` + child + ` ]; do :; done; exec "$0"`, os.Args[0]}
+	r, err := k.up(t.Context(), armOf(p))
+	if err != nil {
+		t.Fatal(err)
+	}
+	begun := time.Now()
+	if err := r.Down(t.Context()); err != nil || lives(pidsIn(t, child)[0]) || time.Since(begun) > stopTimeout/2 {
+		t.Errorf("%v after %v", err, time.Since(begun))
+	}
+	if last := "sudo -n kill -s TERM -- " + strconv.Itoa(pidsIn(t, child)[0]) + "\n"; !strings.HasSuffix(said(), last) {
+		t.Errorf("%s", said())
+	}
+}
+
+func TestRootItselfNeedsNoSudo(t *testing.T) {
+	_, said := fakes(t)
+	diary := in(t, "diary")
+	k := newKeeper(t.TempDir(), testLog(t))
+	k.root = true
+	p := doing("engine", "wait", "DIARY", diary)
+	p.Root = true
+	r, err := k.up(t.Context(), armOf(p))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Down(t.Context()); err != nil || read(t, diary) != "engine SIGTERM\n" || said() != "" {
+		t.Errorf("%v, %q, %q", err, read(t, diary), said())
+	}
+}
+
 func TestWithoutRootTheLineForSudoersIsSaid(t *testing.T) {
 	folder, _ := fakes(t)
 	k := newKeeper("", nil)

@@ -138,8 +138,9 @@ func (s *Started) spec() plan.Process {
 	}
 }
 
-func (s *Started) place() place {
-	return place{container: s.Container, tool: s.Tool, host: s.Host, root: s.Root}
+// placeOfStarted is where a process runs that was started. Root itself needs no sudo here.
+func (k *keeper) placeOfStarted(s Started) place {
+	return place{container: s.Container, tool: s.Tool, host: s.Host, root: s.Root && (!k.root || s.Host != "")}
 }
 
 func (s State) clone() State {
@@ -226,7 +227,7 @@ func parseState(text []byte) (*State, error) {
 		if !plainName(one.Name) || one.Leader.PID < 0 || one.Leader.PID == 1 || one.Leader.PID > 0 && one.Leader.Start == 0 {
 			return nil, fmt.Errorf("process %q is none that was started", one.Name)
 		}
-		if err := one.place().check(); err != nil {
+		if err := (place{container: one.Container, tool: one.Tool, host: one.Host}).check(); err != nil {
 			return nil, err
 		}
 		if one.Runs != "" && !slices.Contains(containerTools(), one.Runs) {

@@ -38,14 +38,15 @@ func inOwnGroup(c *exec.Cmd) {
 // stop ends a process: by its command or a signal, and by force when its time is up or the context is
 // done. Nothing of it is left, or the error says what.
 func (k *keeper) stop(ctx context.Context, one Started, spec plan.Process) error {
-	ending := &ending{keeper: k, one: one, spec: spec, place: one.place(), until: time.Now().Add(patience(spec.Stop))}
-	ending.family = family{one.Leader, mark(k.state.Token, one.Name)}
+	ending := &ending{keeper: k, one: one, spec: spec, place: k.placeOfStarted(one), until: time.Now().Add(patience(spec.Stop))}
+	ending.family = newFamily(one.Leader, mark(k.state.Token, one.Name))
 	if k.state.BootID != k.boot() {
 		if one.Host == "" {
 			return nil // the machine was started anew since
 		}
 		ending.family.leader = Identity{} // what has the number now is another's
 	}
+	_, _ = ending.family.members() // to have seen them before any of them ends; here says what goes wrong
 	ending.command(ctx)
 	if !ending.place.away() {
 		return errors.Join(ending.here(ctx), ending.containers(ctx))
@@ -149,16 +150,11 @@ func (e *ending) sayKilled() {
 	e.keeper.log.Warn("process did not end by itself: killed", "process", e.one.Name, "within", patience(e.spec.Stop), "of", signalOf(e.spec.Stop))
 }
 
-// gently sends the signal. The group gets it at once, since a process would take a second one for
-// haste. What sudo runs gets it from sudo.
+// gently sends the signal. The group gets it at once, since a process would take a second one for haste.
 func (e *ending) gently(ctx context.Context, members []member) error {
 	s := unix.SignalNum(signalOf(e.spec.Stop))
 	if e.place.root {
-		leads := slices.ContainsFunc(members, func(m member) bool { return m.Identity == e.one.Leader })
-		if leads {
-			return sudoKill(ctx, s, []int{e.one.Leader.PID})
-		}
-		return sudoKill(ctx, s, pids(members))
+		return e.gentlyAsRoot(ctx, s, members)
 	}
 	var errs []error
 	if slices.ContainsFunc(members, func(m member) bool { return m.grouped }) {
@@ -170,6 +166,27 @@ func (e *ending) gently(ctx context.Context, members []member) error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// gentlyAsRoot sends the signal to sudo, which passes it on to what it runs, and then to what has
+// outlived that.
+func (e *ending) gentlyAsRoot(ctx context.Context, s unix.Signal, members []member) error {
+	if slices.ContainsFunc(members, func(m member) bool { return m.Identity == e.one.Leader }) {
+		if err := sudoKill(ctx, s, []int{e.one.Leader.PID}); err != nil {
+			return err
+		}
+		for !e.one.Leader.ended() && e.left(ctx) > 0 {
+			time.Sleep(goneEvery)
+		}
+		if !e.one.Leader.ended() {
+			return nil // its time is up
+		}
+	}
+	rest, err := e.family.members()
+	if err != nil || len(rest) == 0 {
+		return err
+	}
+	return sudoKill(ctx, s, pids(rest))
 }
 
 // gone waits until nothing is left.

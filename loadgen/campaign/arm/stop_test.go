@@ -69,6 +69,21 @@ func TestWhatAProcessHasStartedEndsWithIt(t *testing.T) {
 	}
 }
 
+func TestAChildWithoutAMarkThatOutlivesItsParentEndsToo(t *testing.T) {
+	diary := in(t, "diary")
+	p := doing("engine", "wait", "DIARY", os.DevNull, "CHILD", diary)
+	p.Argv = []string{"sh", "-c", `env -i setsid sh -c 'trap "" TERM; echo $$ >"$0"; exec sleep 3600' "$CHILD" & until [ -s "$CHILD" ]; do :; done; exec "$0"`, os.Args[0]}
+	p.Stop.Timeout = time.Second
+	r := upIn(t, t.TempDir(), armOf(p))
+	child := pidsIn(t, diary)[0]
+	if sid, err := unix.Getsid(child); err != nil || sid != child {
+		t.Fatalf("the child does not lead a session: %d, %v", sid, err)
+	}
+	if err := r.Down(t.Context()); err != nil || lives(child) {
+		t.Errorf("%v, %d lives %t", err, child, lives(child))
+	}
+}
+
 func TestAProcessMayBeStoppedByACommandInItsOwnPlace(t *testing.T) {
 	diary := in(t, "diary")
 	p := doing("engine", "wait", "DIARY", diary)
