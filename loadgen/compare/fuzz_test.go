@@ -15,7 +15,7 @@ import (
 func runsOf(data []byte) []compare.Run {
 	const size = 10
 	var e experiment
-	for ; len(data) >= size && len(e.runs) < 40; data = data[size:] {
+	for ; len(data) >= size && len(e.runs) < 16; data = data[size:] {
 		value := math.Float64frombits(binary.LittleEndian.Uint64(data[2:]))
 		metrics := map[string]float64{compare.OutputTokensPerSecond: value, compare.MemoryExcludingKV: float64(data[2]) * gib}
 		if data[0]&8 != 0 {
