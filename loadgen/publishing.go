@@ -46,7 +46,7 @@ func publishVerb(app *kingpin.Application) verb {
 	option.Flag(clause, "out", "Folder of the pack.", "", &s.Out, option.Text).PlaceHolder("DIR")
 	option.Flag(clause, "verify", "Check the sums of a pack instead of making one.", "", &l.verify, option.Text).PlaceHolder("DIR")
 	option.Flag(clause, "by", "Label whose values are the arms.", "arm", &s.Compare.By, option.Text)
-	option.Flag(clause, "within", "Labels in which runs have to agree to be compared.", "model,scenario", &s.Compare.Within, parseLabels)
+	option.Flag(clause, "within", "Labels in which runs have to agree to be compared; model and scenario if there are several of them and nothing is given.", "", &s.Compare.Within, parseLabels).PlaceHolder("LABEL,...")
 	option.Flag(clause, "baseline", "Arm that the others are held against; that of the earliest run, if not given.", "", &s.Compare.Baseline, option.Text).PlaceHolder("VALUE")
 	clause.Flag("allow-different-workload", "Compare runs that did different work, and say so.").BoolVar(&s.Compare.AllowDifferentWorkload)
 	option.Flag(clause, "title", "Title of the page and of its citation.", "Benchmark runs", &s.Title, option.Text)

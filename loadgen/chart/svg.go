@@ -27,7 +27,7 @@ svg .head { font-size: 15px; font-weight: 600; fill: var(--ink); }
 <rect class="ground" width="{{.Width}}" height="{{.Height}}"></rect>
 <text class="head" x="{{.Edge}}" y="{{.Edge}}" dy="12">{{.Figure.Title}}</text>
 {{range .Legend}}<rect class="{{.Class}}" x="{{.X}}" y="{{.SwatchY}}" width="{{.Size}}" height="{{.Size}}"></rect><text x="{{.TextX}}" y="{{.Y}}">{{.Text}}</text>
-{{end}}<svg x="{{.Edge}}" y="{{.Top}}" style="width:{{.Figure.Desk.Width}}px;height:{{.Figure.Desk.Height}}px">{{template "chart" .Figure.Desk}}</svg>
+{{end}}<g transform="translate({{.Edge}} {{.Top}})">{{template "shapes" .Figure.Desk}}</g>
 {{range .Caption}}<text x="{{$.Edge}}" y="{{.Y}}">{{.Text}}</text>
 {{end}}</svg>
 `

@@ -161,9 +161,20 @@ func furtherCells(within map[string]string) []string {
 	return cells
 }
 
+// engineReported begins the name of what an engine says of itself.
+const engineReported = "engine_reported_"
+
+// metricName keeps what an engine says of itself from what was measured, which has the same name.
+func metricName(m compare.Metrics) string {
+	if m.EngineReported && !strings.HasPrefix(m.Name, engineReported) {
+		return engineReported + m.Name
+	}
+	return m.Name
+}
+
 func newRow(of string, within map[string]string, pair compare.Pair, m compare.Metrics) row {
 	r := row{
-		Of: of, Metric: shown(m.Name), Baseline: shown(pair.A), Candidate: shown(pair.B),
+		Of: of, Metric: shown(metricName(m)), Baseline: shown(pair.A), Candidate: shown(pair.B),
 		Scenario: shown(within[string(metric.LabelScenario)]), Model: shown(within[string(metric.LabelModel)]),
 		Verdict: shown(string(m.Verdict)), Confounded: m.Confounded, Ratio: m.Ratio,
 	}

@@ -30,7 +30,8 @@ type Settings struct {
 	License string
 	// Known are names of this machine and of who works on it.
 	Known []Identity
-	// Compare says what is compared; nothing is where there is one arm only.
+	// Compare says what is compared; nothing is where there is one arm only. Where it is not said in what
+	// runs have to agree, that is model and scenario, if there are several.
 	Compare compare.Options
 	Program folder.Program
 	Now     time.Time
@@ -152,6 +153,9 @@ func (b *builder) packRuns(ctx context.Context, sources []folder.Folder) error {
 
 // compare compares the arms, if there are several.
 func (b *builder) compare() error {
+	if b.Compare.Within == nil {
+		b.Compare.Within = b.several("model", "scenario")
+	}
 	arms := map[string]bool{}
 	for i := range b.runs {
 		if b.runs[i].Valid {
@@ -172,6 +176,17 @@ func (b *builder) compare() error {
 		return err
 	}
 	return b.write(ComparisonFile, func(w io.Writer) error { return exhibit.HTML(w, b.Title, c) })
+}
+
+// several are the labels of which the runs have more than one value.
+func (b *builder) several(names ...string) []string {
+	several := []string{}
+	for _, name := range names {
+		if name != b.Compare.By && len(b.distinct(func(r compare.Run) string { return r.Label(name) })) > 1 {
+			several = append(several, name)
+		}
+	}
+	return several
 }
 
 // write makes a file of the pack.

@@ -281,6 +281,22 @@ func TestThePackCanBeReadByOthers(t *testing.T) {
 	}
 }
 
+func TestRunsAreTakenApartByWhatThereAreSeveralOf(t *testing.T) {
+	s := settingsFor(filepath.Join(t.TempDir(), "pack"))
+	s.Compare.Within = nil
+	runs := plainRuns(t, 8, func(i int, m *folder.Manifest, s *report.Summary) {
+		m.Labels["model"] = []string{"small", "large"}[i/4]
+		s.Labels = m.Labels
+	})
+	if _, err := Make(t.Context(), runs, s); err != nil {
+		t.Fatal(err)
+	}
+	row := rowsOf(t, filepath.Join(s.Out, SummaryFile))[0]
+	if _, scenario := row["scenario"]; scenario || row["model"] != "large" {
+		t.Errorf("%v", row)
+	}
+}
+
 func TestASingleArmIsPublishedWithoutAComparison(t *testing.T) {
 	s := settingsFor(filepath.Join(t.TempDir(), "pack"))
 	pack, err := Make(t.Context(), plainRuns(t, 1, unchanged), s)
