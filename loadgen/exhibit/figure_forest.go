@@ -88,7 +88,7 @@ func drawForest(rows []ratioRow, extent span, width, height float64, label strin
 	margins := chart.Margins{Left: 12, Right: 12, Top: 10, Bottom: 42}
 	names := width >= wide
 	if names {
-		margins.Left, margins.Right = 250, 290
+		margins.Left, margins.Right = 350, 274
 	}
 	x := ratioAxis(extent, width-margins.Left-margins.Right)
 	frame := chart.NewFrameIn(margins, width, height, x, chart.Axis{Lo: 0, Hi: 1}, label)
