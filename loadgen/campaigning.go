@@ -243,16 +243,47 @@ func (p Program) raiseArm(ctx context.Context, spec plan.Arm, dir string, log *s
 }
 
 // checkMachine looks for what would keep arms from coming up, before the first run: a night is lost soon.
+// What an invocation that was killed has left is no obstacle: it is ended first.
 func (l *campaignLine) checkMachine(ctx context.Context, dir string) error {
-	var arms []plan.Arm
+	cells, err := l.cells(dir, l.only)
+	if err != nil {
+		return err
+	}
+	all, err := l.cells(dir, plan.Filter{})
+	if err != nil {
+		return err
+	}
 	var more []string
 	if l.planned.PageCache.Policy == pagecache.Drop {
 		more = append(more, pagecache.SudoCommand)
 	}
-	slots, err := l.planned.Select(l.only)
-	if err != nil {
+	var arms []plan.Arm
+	for _, c := range cells {
+		arms = append(arms, c.Arm)
+	}
+	left := false
+	for _, c := range all {
+		found, err := arm.Leftovers(ctx, c.Arm, campaign.ArmFolder(dir, c.Model.Name, c.Arm.Name))
+		left = left || err != nil || len(found) > 0
+	}
+	if err := arm.Root(ctx, arms, more...); err != nil || left {
 		return err
 	}
+	for _, c := range cells {
+		if problems := arm.Check(ctx, c.Arm, c.Model.ExpectedBytes); len(problems) > 0 && !c.Arm.Optional {
+			return fmt.Errorf("arm %s, model %s: %s", c.Arm.Name, c.Model.Name, printable(problems[0].String()))
+		}
+	}
+	return nil
+}
+
+// cells are the arms with models that are selected, with their texts filled in.
+func (l *campaignLine) cells(dir string, only plan.Filter) ([]*plan.Cell, error) {
+	slots, err := l.planned.Select(only)
+	if err != nil {
+		return nil, err
+	}
+	var all []*plan.Cell
 	seen := map[[2]string]bool{}
 	for _, s := range slots {
 		key := [2]string{s.Model, s.Arm}
@@ -262,33 +293,11 @@ func (l *campaignLine) checkMachine(ctx context.Context, dir string) error {
 		seen[key] = true
 		cell, err := l.planned.Render(s.Model, s.Arm, map[string]string{plan.ValueFolder: campaign.ArmFolder(dir, s.Model, s.Arm)})
 		if err != nil {
-			return err
+			return nil, err
 		}
-		arms = append(arms, cell.Arm)
-		if cell.Arm.Optional {
-			continue // it is skipped, and said to be
-		}
-		if holder, err := campaign.Holder(dir); err == nil && holder != 0 {
-			continue // its arms are up; who holds the folder is said in a moment
-		}
-		if problems := l.newProblems(ctx, cell, dir); len(problems) > 0 {
-			return fmt.Errorf("arm %s, model %s: %s", s.Arm, s.Model, strings.Join(problems, "; "))
-		}
+		all = append(all, cell)
 	}
-	return arm.Root(ctx, arms, more...)
-}
-
-// newProblems are those of an arm that is not left over from an invocation that was killed: what it left is
-// ended first.
-func (l *campaignLine) newProblems(ctx context.Context, cell *plan.Cell, dir string) []string {
-	if left, err := arm.Leftovers(ctx, cell.Arm, campaign.ArmFolder(dir, cell.Model.Name, cell.Arm.Name)); err == nil && len(left) > 0 {
-		return nil
-	}
-	var texts []string
-	for _, problem := range arm.Check(ctx, cell.Arm, cell.Model.ExpectedBytes) {
-		texts = append(texts, printable(problem.String()))
-	}
-	return slices.Compact(texts)
+	return all, nil
 }
 
 // dryRun prints what a campaign would take.

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -18,7 +19,7 @@ func lock(dir string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+	if err := flock(file); err != nil {
 		defer file.Close()
 		if errors.Is(err, unix.EWOULDBLOCK) {
 			pid, _ := holder(dir)
@@ -34,6 +35,19 @@ func lock(dir string) (*os.File, error) {
 		}
 	}
 	return file, nil
+}
+
+// lockPatience is how long a lock is waited for that somebody has for a moment: who looks whether there is
+// a holder, or a process that a killed holder was about to start, until it is a program of its own.
+const lockPatience = time.Second
+
+func flock(file *os.File) error {
+	for began := time.Now(); ; time.Sleep(lockPatience / 20) {
+		err := unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+		if !errors.Is(err, unix.EWOULDBLOCK) || time.Since(began) > lockPatience {
+			return err
+		}
+	}
 }
 
 // holder is the process that carries out the campaign of a folder; 0 if none does.
