@@ -55,6 +55,7 @@ func (p Program) compareArms(l *campaignLine, dir string) error {
 		into.WriteJSON(comparisonFile, c),
 		into.Write(comparisonPageFile, func(w io.Writer) error { return exhibit.HTML(w, title, c) }),
 		into.Write(comparisonTextFile, func(w io.Writer) error { return exhibit.Markdown(w, title, c) }),
+		writeRunsPage(filepath.Join(dir, folder.HTMLFile), runs),
 	)
 	if err != nil {
 		return err
@@ -63,6 +64,6 @@ func (p Program) compareArms(l *campaignLine, dir string) error {
 	if err := exhibit.Text(p.Stdout, c); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(p.Stdout, "\ncomparison: %s\n", filepath.Join(dir, comparisonPageFile))
+	_, err = fmt.Fprintf(p.Stdout, "\ncomparison: %s\nruns, over time: %s\n", filepath.Join(dir, comparisonPageFile), filepath.Join(dir, folder.HTMLFile))
 	return err
 }

@@ -62,6 +62,13 @@ func (p Program) reportGroup(l *reportLine, paths []string) error {
 	return l.write(p, s.render)
 }
 
+// writeRunsPage writes a page of runs: a table of them, by arm and over time.
+func writeRunsPage(path string, runs []history.Run) error {
+	s := &several{line: &reportLine{folders: []string{filepath.Dir(path)}, format: formHTML, out: path}, runs: runs}
+	s.over = s.axis()
+	return writeFile(filepath.Base(path), path, s.render)
+}
+
 // render writes the runs in the form that was asked for.
 func (s *several) render(w io.Writer) error {
 	switch s.line.format {
