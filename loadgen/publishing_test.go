@@ -45,6 +45,19 @@ func TestRunsArePublishedAndVerified(t *testing.T) {
 			t.Errorf("%v: %s", of, content)
 		}
 	}
+	// Its files have the forms of all others.
+	schemas := validators(t)
+	for file, path := range map[string]string{
+		publish.PackFile: filepath.Join(pack, publish.PackFile), folder.ManifestFile: filepath.Join(pack, "runs", "native0", folder.ManifestFile),
+		folder.SummaryFile: filepath.Join(pack, "runs", "native0", folder.SummaryFile), folder.PhasesFile: filepath.Join(pack, "runs", "native0", folder.PhasesFile),
+		compareOutput: filepath.Join(pack, publish.ComparisonJSON),
+	} {
+		for _, value := range documents(t, path) {
+			if err := schemas[file].Validate(value); err != nil {
+				t.Errorf("%s: %v", path, err)
+			}
+		}
+	}
 	// The pack says what the runs say, to the letter where nothing was taken out.
 	raw := filepath.Join(t.TempDir(), "raw")
 	if code, _, stderr := invokeVerb(t, "publish", runs, "--out", raw, "--no-redact", "--with=outputs"); code != exitDone {

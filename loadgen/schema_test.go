@@ -21,6 +21,7 @@ import (
 	"github.com/umascope/umascope/loadgen/chat"
 	"github.com/umascope/umascope/loadgen/compare"
 	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/publish"
 	"github.com/umascope/umascope/loadgen/report"
 	"github.com/umascope/umascope/loadgen/server"
 	"github.com/umascope/umascope/loadgen/sweep"
@@ -42,6 +43,7 @@ var described = []struct {
 	{"sweep", "sweep.json", folder.SweepFile, sweep.Schema, sweep.Result{}},
 	{"check", "What check --json prints", checkOutput, server.CheckSchema, server.Findings{}},
 	{"comparison", "What compare --json prints", compareOutput, compare.Schema, compare.Comparison{}},
+	{"pack", "pack.json", publish.PackFile, publish.Schema, publish.Pack{}},
 	{"conversations", "A line of conversations.jsonl", folder.ConversationsFile, "", report.Conversation{}},
 }
 
@@ -56,7 +58,7 @@ func schemaPath(name string) string { return filepath.Join("schema", name+".sche
 // TestSchemasAreThoseOfTheTypes keeps the files in the folder schema equal to the Go types, whose
 // comments are their descriptions; -update writes them.
 func TestSchemasAreThoseOfTheTypes(t *testing.T) {
-	comments := readComments(t, ".", "folder", "server", "chat", "compare", "evidence", "extract", "report", "sweep", "telemetry", "schedule", "prompt", "rank")
+	comments := readComments(t, ".", "folder", "server", "chat", "compare", "evidence", "extract", "publish", "report", "sweep", "telemetry", "schedule", "prompt", "rank")
 	for _, d := range described {
 		g := generator{comments: comments, definitions: map[string]any{}}
 		document := map[string]any{
@@ -296,7 +298,7 @@ func TestTheFilesOfRunsKeepTheirSchemas(t *testing.T) {
 				t.Fatalf("exit %d: %s%s", code, stdout, stderr)
 			}
 			for file, schema := range schemas {
-				if slices.Contains([]string{checkOutput, compareOutput, folder.SweepFile}, file) {
+				if slices.Contains([]string{checkOutput, compareOutput, folder.SweepFile, publish.PackFile}, file) {
 					continue
 				}
 				for _, value := range documents(t, filepath.Join(dir, file)) {

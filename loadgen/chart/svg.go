@@ -8,10 +8,11 @@ import (
 
 // Sizes of what stands around a figure in a file of its own.
 const (
-	svgEdge   = 12 // around everything
-	svgTitle  = 26
-	svgLine   = 17
-	svgSwatch = 11
+	svgEdge      = 12 // around everything
+	svgHead      = 18
+	svgHeadWidth = 8.6 // of a letter of the title, about
+	svgLine      = 17
+	svgSwatch    = 11
 )
 
 // svgText is a figure as a file: what the page says around it in words is part of the picture.
@@ -25,8 +26,8 @@ svg .head { font-size: 15px; font-weight: 600; fill: var(--ink); }
 </style>
 {{template "hatch"}}
 <rect class="ground" width="{{.Width}}" height="{{.Height}}"></rect>
-<text class="head" x="{{.Edge}}" y="{{.Edge}}" dy="12">{{.Figure.Title}}</text>
-{{range .Legend}}<rect class="{{.Class}}" x="{{.X}}" y="{{.SwatchY}}" width="{{.Size}}" height="{{.Size}}"></rect><text x="{{.TextX}}" y="{{.Y}}">{{.Text}}</text>
+{{range .Title}}<text class="head" x="{{$.Edge}}" y="{{.Y}}">{{.Text}}</text>
+{{end}}{{range .Legend}}<rect class="{{.Class}}" x="{{.X}}" y="{{.SwatchY}}" width="{{.Size}}" height="{{.Size}}"></rect><text x="{{.TextX}}" y="{{.Y}}">{{.Text}}</text>
 {{end}}<g transform="translate({{.Edge}} {{.Top}})">{{template "shapes" .Figure.Desk}}</g>
 {{range .Caption}}<text x="{{$.Edge}}" y="{{.Y}}">{{.Text}}</text>
 {{end}}</svg>
@@ -38,7 +39,7 @@ type svgPage struct {
 	Width, Height, Top float64
 	Edge               int
 	Legend             []svgLegend
-	Caption            []svgWords
+	Title, Caption     []svgWords
 }
 
 type svgLegend struct {
@@ -57,7 +58,12 @@ func WriteSVG(w io.Writer, f Figure, style string) error {
 	if f.Desk == nil {
 		return fmt.Errorf("%s: it is not drawn", f.Title)
 	}
-	p := svgPage{Figure: f, Width: f.Desk.Width + 2*svgEdge, Edge: svgEdge, Top: svgEdge + svgTitle}
+	p := svgPage{Figure: f, Width: f.Desk.Width + 2*svgEdge, Edge: svgEdge, Top: svgEdge}
+	for _, line := range wrap(f.Title, int((p.Width-2*svgEdge)/svgHeadWidth)) {
+		p.Top += svgHead
+		p.Title = append(p.Title, svgWords{p.Top - 6, line})
+	}
+	p.Top += 8
 	x, y := float64(svgEdge), p.Top+svgSwatch
 	for _, item := range f.Legend {
 		wide := svgSwatch + 6 + LetterWidth*float64(len([]rune(item.Text)))

@@ -13,8 +13,12 @@ import (
 	"github.com/umascope/umascope/loadgen/folder"
 )
 
-// word is what our own words are made of: states, kinds, names of phases.
-var word = regexp.MustCompile(`^[A-Za-z0-9_.-]{0,64}$`)
+var (
+	// word is what our own words are made of: states, kinds, names of phases.
+	word = regexp.MustCompile(`^[A-Za-z0-9_.-]{0,64}$`)
+	// letters are the kinds of chunks.
+	letters = regexp.MustCompile(`^[a-z]*$`)
+)
 
 // conversations number those of a run: their names may be those of a file that nobody else has.
 type conversations map[string]string
@@ -46,7 +50,7 @@ func (c *cleaner) record(r *chat.Record, of conversations) {
 		*own = c.word(*own)
 	}
 	r.Status = chat.Status(status)
-	if !regexp.MustCompile(`^[a-z]*$`).MatchString(r.ArrivalKinds) {
+	if !letters.MatchString(r.ArrivalKinds) {
 		r.ArrivalKinds = ""
 	}
 }

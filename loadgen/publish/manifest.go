@@ -59,7 +59,7 @@ func serverRules() rules {
 	r := rules{
 		"url": urls, "model": texts, "owned_by": texts, "simulated": figures, "max_tokens": figures, "engine": texts, "engine_detected": figures,
 		"version": version, "settings.*": {text: (*cleaner).engineSetting}, "answered_as": texts, "system_fingerprints": texts,
-		"engine_clues.engine": texts, "engine_clues.says": texts, "fields.accepted": texts, "fields.refused.field": texts, "fields.unknown": texts,
+		"engine_clues.engine": texts, "engine_clues.says": texts, "fields.accepted": texts, "fields.refused.field": texts, "fields.refused.says": withheld, "fields.unknown": texts,
 	}
 	for _, at := range []string{"fingerprint_start", "fingerprint_end"} {
 		r[at] = fingerprint[""]
@@ -113,11 +113,10 @@ func containerRules() rules {
 func commandRules() rules {
 	return rules{
 		"program": texts, "options": texts, "arguments": figures, "extractor": texts, "version": version, "exit_code": figures, "signal": texts,
-		"cut": texts, "borders.phase": texts, "borders.from": texts,
+		"cut": texts, "borders.phase": texts, "borders.from": texts, "borders.text": withheld,
 	}.below("command")
 }
 
-// campaignRules leave out what commands printed: it is not asked for, and may be anything.
 func campaignRules() rules {
 	return rules{
 		"name": texts, "plan_sha256": sums, "slot": figures, "attempt": figures, "model": texts, "arm": texts, "scenario": texts,
@@ -125,7 +124,7 @@ func campaignRules() rules {
 		"gates": figures, "gates.name": texts, "gates.state": texts, "gates.unit": texts, "gates.detail": texts,
 		"page_cache": figures, "page_cache.policy": texts, "page_cache.problem": texts,
 		"checks": figures, "checks.name": texts, "checks.when": texts, "checks.unit": texts, "checks.problem": texts,
-		"collected": figures, "collected.name": texts, "collected.file": texts, "collected.sha256": sums, "collected.problem": texts,
+		"collected": figures, "collected.name": texts, "collected.file": texts, "collected.sha256": sums, "collected.problem": texts, "collected.output": withheld,
 		"files.path": named(KindPath), "files.sha256": sums,
 		"processes.name": texts, "processes.program": texts, "processes.options": texts,
 		"processes.container": named(KindContainer), "processes.host": named(KindHost), "problems": texts,

@@ -67,13 +67,15 @@ func (r rules) with(more ...rules) rules {
 var (
 	figures = rule{figures: true}
 	texts   = rule{text: func(c *cleaner, _, v string) string { return c.text(v) }}
-	moments = rule{text: moment}
-	sums    = rule{text: sum}
-	version = rule{text: versionText}
-	urls    = rule{text: func(c *cleaner, _, v string) string { return c.address(v) }}
-	runName = rule{text: func(c *cleaner, _, v string) string { return c.run(v) }}
-	images  = rule{text: func(c *cleaner, _, v string) string { return c.image(v) }}
-	digests = rule{text: digest}
+	// withheld is what engines and commands printed, in their own words.
+	withheld = rule{text: func(_ *cleaner, _, v string) string { return strings.Repeat(gone, min(1, len(v))) }}
+	moments  = rule{text: moment}
+	sums     = rule{text: sum}
+	version  = rule{text: versionText}
+	urls     = rule{text: func(c *cleaner, _, v string) string { return c.address(v) }}
+	runName  = rule{text: func(c *cleaner, _, v string) string { return c.run(v) }}
+	images   = rule{text: func(c *cleaner, _, v string) string { return c.image(v) }}
+	digests  = rule{text: digest}
 	// labels are those that a run was given, series those of a series of an exporter or an engine.
 	labels  = rule{text: (*cleaner).label}
 	series  = rule{text: (*cleaner).seriesLabel}

@@ -1,0 +1,32 @@
+package publish
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"testing"
+
+	"github.com/umascope/umascope/loadgen/chat"
+)
+
+// BenchmarkRequests takes out of a thousand records of 32 arrivals what is not told.
+func BenchmarkRequests(b *testing.B) {
+	record := chat.Record{Run: "r", Phase: "measure", PromptSHA256: "0123456789abcdef", Status: chat.StatusOK, ArrivalKinds: "tttttttttttttttttttttttttttttttt", Conversation: "c"}
+	for i := range 32 {
+		record.ArrivalsNS = append(record.ArrivalsNS, int64(i)*1e6)
+		record.ReadIDs = append(record.ReadIDs, i)
+		record.ArrivalTokens = append(record.ArrivalTokens, 1)
+	}
+	text, err := json.Marshal(record)
+	if err != nil {
+		b.Fatal(err)
+	}
+	text = bytes.Repeat(append(text, '\n'), 1000)
+	c, of := newCleaner(nil, known()), conversations{}
+	b.SetBytes(int64(len(text)))
+	for b.Loop() {
+		if err := eachLine(bytes.NewReader(text), io.Discard, typed(func(r *chat.Record) { c.record(r, of) })); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
