@@ -18,3 +18,19 @@ func BenchmarkMannWhitneyOfTwentyFive(b *testing.B) {
 		}
 	}
 }
+
+func BenchmarkDetectable(b *testing.B) {
+	for b.Loop() {
+		if _, err := MinimumDetectable(10, .8, .05); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkEquivalenceSampleSize(b *testing.B) {
+	for b.Loop() {
+		if _, err := EquivalenceSampleSize(1.4, .8, .05); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

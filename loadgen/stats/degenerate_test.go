@@ -178,6 +178,7 @@ func TestParametersOutOfRangeAreRefused(t *testing.T) {
 		"NaN margin":                            second(EquivalencePower(math.NaN(), 10, .05)),
 		"beyond a million runs":                 second(SampleSize(1e-4, .8, .05)),
 		"beyond a million runs for equivalence": second(EquivalenceSampleSize(1e-4, .8, .05)),
+		"alpha of one half":                     second(EquivalencePower(1, 10, .5)),
 		"no test":                               second(TTest{}.Power(1, .05)),
 		"no test to detect":                     second(TTest{}.Detectable(.8, .05)),
 		"no margin of a test":                   second(TTest{SE: 1, DF: 9}.EquivalencePower(0, .05)),

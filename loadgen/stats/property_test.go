@@ -215,6 +215,7 @@ func FuzzPower(f *testing.F) {
 	f.Add(1., 10., .05)
 	f.Add(.2, 3., .01)
 	f.Add(40., 2., .001)
+	f.Add(.9333333333333336, 196., .5)         // once not a number
 	f.Add(62.7, 972039., .0007142857142857144) // once above 1
 	f.Fuzz(func(t *testing.T, d, n, alpha float64) {
 		d, n, alpha = math.Abs(d), math.Abs(n), math.Abs(alpha)

@@ -90,6 +90,17 @@ func TestSpearmanDrawsTheOrdersOfMany(t *testing.T) {
 	}
 }
 
+// An order that no random one comes near has the least p that so many draws can show.
+func TestSpearmanOfManyIsNeverCertain(t *testing.T) {
+	sorted := slices.Sorted(slices.Values(thirty))
+	down := mapped(sorted, func(v float64) float64 { return -v })
+	for _, c := range []Correlation{must[Correlation](t)(Spearman(sorted, sorted)), must[Correlation](t)(Spearman(sorted, down))} {
+		if math.Abs(c.R) != 1 || c.P != 1./(drawnOrders+1) {
+			t.Errorf("%+v", c)
+		}
+	}
+}
+
 // samples of 30 and 28: beyond the exact test of ranks.
 var (
 	thirty      = []float64{100.0, 100.6, 99.45, 98.22, 99.09, 98.02, 100.12, 102.68, 99.02, 98.76, 100.98, 100.71, 100.21, 98.14, 99.94, 101.39, 97.31, 99.08, 96.2, 97.42, 96.32, 99.53, 97.47, 100.54, 100.31, 99.63, 94.97, 98.92, 99.9, 100.23}
@@ -142,6 +153,9 @@ func TestPowerIsAsSciPyHasIt(t *testing.T) {
 	} {
 		nearly(t, "power of equivalence", must[float64](t)(EquivalencePower(c.margin, c.n, .05)), c.want, 1e-8)
 	}
+	// Two runs of each arm show next to nothing.
+	nearly(t, "detectable by two", must[float64](t)(MinimumDetectable(2, .9, .01)), 15.179114046287607, 1e-9)
+	nearly(t, "detectable by two at .001", must[float64](t)(MinimumDetectable(2, .8, .001)), 40.11535906753486, 1e-9)
 	// A test of two equal samples says the same in the unit of its difference.
 	ten := TTest{SE: 2 * math.Sqrt(2./10), DF: 18} // standard deviation 2
 	nearly(t, "power of a test", must[float64](t)(ten.Power(1, .05)), 0.18383752956641344, 1e-9)
