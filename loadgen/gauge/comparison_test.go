@@ -1,0 +1,89 @@
+package gauge
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/umascope/umascope/loadgen/compare"
+)
+
+func TestTheNewestComparisonsAreShown(t *testing.T) {
+	b := newBench(t)
+	for i := range mostComparisons + 5 {
+		path := saved(t, b.Root, fmt.Sprintf("c%02d", i), twoArms())
+		at := noon.Add(time.Duration(i) * time.Minute)
+		if err := os.Chtimes(path, at, at); err != nil {
+			t.Fatal(err)
+		}
+	}
+	damaged := saved(t, b.Root, "damaged", compare.Comparison{Schema: "umascope.comparison/9"})
+	if err := os.Chtimes(damaged, noon.Add(time.Hour), noon.Add(time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	shown := b.Look()
+	if n := len(shown.Comparisons); n != mostComparisons-1 || shown.Comparisons[0].Name != "c24" || shown.Comparisons[n-1].Name != "c06" {
+		t.Errorf("%d comparisons", n)
+	}
+	if len(shown.Problems) != 1 || !strings.Contains(shown.Problems[0], damaged) || !strings.Contains(shown.Problems[0], "umascope.comparison/9") {
+		t.Errorf("problems %q", shown.Problems)
+	}
+}
+
+func TestWhatAnEngineSaysIsNoMeasurement(t *testing.T) {
+	c := twoArms()
+	metrics := &c.Strata[0].Pairs[0].Metrics
+	*metrics = append(*metrics, compare.Metrics{Name: compare.MemoryExcludingKV, EngineReported: true, Ratio: new(2.)}, compare.Metrics{Name: "engine_reported_kv_bytes", EngineReported: true})
+	var names []string
+	for _, r := range ofComparison("c", c).Rows {
+		names = append(names, r.Metric)
+	}
+	if got := strings.Join(names, " "); got != "output_tokens_per_second memory_excluding_kv_bytes engine_reported_memory_excluding_kv_bytes engine_reported_kv_bytes" {
+		t.Error(got)
+	}
+}
+
+func TestAComparisonIsBounded(t *testing.T) {
+	c := twoArms()
+	for i := range mostRows {
+		c.Strata[0].Pairs[0].Metrics = append(c.Strata[0].Pairs[0].Metrics, compare.Metrics{Name: fmt.Sprint("m", i)})
+	}
+	if kept := ofComparison("c", c); len(kept.Rows) != mostRows || kept.left != 2 {
+		t.Errorf("%d rows, %d left out", len(kept.Rows), kept.left)
+	}
+}
+
+func FuzzSavedComparison(f *testing.F) {
+	text, err := json.Marshal(twoArms())
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(text)
+	f.Add([]byte(`{"schema":"umascope.comparison/1","strata":[{"within":{"":"\u0000"},"pairs":[{"a":"","metrics":[{"name":"","ratio":1e308},{}]}]}]}`))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		path := filepath.Join(t.TempDir(), "c.json")
+		if err := os.WriteFile(path, text, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		c, err := openComparison(path)
+		if err != nil {
+			if !strings.Contains(err.Error(), path) {
+				t.Errorf("the error does not name the file: %v", err)
+			}
+			return
+		}
+		if len(c.Rows) > mostRows {
+			t.Errorf("%d rows", len(c.Rows))
+		}
+		b := &bench{Shelf: &Shelf{Find: func() ([]string, error) { return nil, nil }, Now: time.Now, Root: filepath.Join(path, "none")}}
+		b.shown, b.looked = &Shown{Comparisons: []comparison{c}}, time.Now()
+		page := b.page(t)
+		if strings.Contains(page, "NaN") {
+			t.Error(page)
+		}
+	})
+}
