@@ -124,4 +124,3 @@ func TestARootThatIsNoFolderIsRefused(t *testing.T) {
 		t.Error(err)
 	}
 }
-
