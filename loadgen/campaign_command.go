@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"sync"
 	"time"
 
 	"github.com/prometheus/procfs"
@@ -24,17 +23,12 @@ import (
 // mostSaid bounds what is kept of what a check or a collecting command prints.
 const mostSaid = 4 << 20
 
-// said keeps the first bytes of what is written to it.
-type said struct {
-	mutex sync.Mutex
-	bytes.Buffer
-	most int
-}
+// said keeps the first bytes of what is written to it. It is no buffer itself: one would read from a
+// pipe without a bound.
+type said struct{ kept bytes.Buffer }
 
 func (s *said) Write(text []byte) (int, error) {
-	s.mutex.Lock()
-	defer s.mutex.Unlock()
-	s.Buffer.Write(text[:min(len(text), s.most-s.Len())])
+	s.kept.Write(text[:min(len(text), mostSaid-s.kept.Len())])
 	return len(text), nil
 }
 
@@ -43,7 +37,7 @@ const complaintShown = 200
 
 // runCommand runs a command of a plan to its end, or to its time-out, and returns what it printed.
 func runCommand(ctx context.Context, argv []string, most time.Duration) campaign.Printed {
-	printed, complained := &said{most: mostSaid}, &said{most: mostSaid}
+	printed, complained := &said{}, &said{}
 	began := time.Now()
 	c, err := command.Start(command.Options{Args: argv, Stdout: printed, Stderr: complained})
 	if err != nil {
@@ -61,8 +55,8 @@ func runCommand(ctx context.Context, argv []string, most time.Duration) campaign
 	}
 	c.Kill() // what it left running too
 	<-c.Ended()
-	p.Text, p.ExitCode, p.Seconds = printed.String(), c.Exit().Code, time.Since(began).Seconds()
-	if words := bytes.TrimSpace(complained.Bytes()); p.Problem == "" && p.ExitCode != 0 {
+	p.Text, p.ExitCode, p.Seconds = printed.kept.String(), c.Exit().Code, time.Since(began).Seconds()
+	if words := bytes.TrimSpace(complained.kept.Bytes()); p.Problem == "" && p.ExitCode != 0 {
 		p.Problem = c.Exit().String()
 		if len(words) > 0 {
 			p.Problem += ": " + printable(string(words[max(0, len(words)-complaintShown):]))

@@ -138,9 +138,9 @@ func (c container) ask(ctx context.Context, args ...string) ([]byte, error) {
 	printed, complained := bounded{most: mostInspected}, bounded{most: 512}
 	command.Stdout, command.Stderr, command.WaitDelay = &printed, &complained, time.Second
 	if err := command.Run(); err != nil {
-		return nil, fmt.Errorf("%s %s: %w: %s", c.tool, args[0], err, chat.Printable(strings.TrimSpace(complained.String()), chat.LongestForeign))
+		return nil, fmt.Errorf("%s %s: %w: %s", c.tool, args[0], err, chat.Printable(strings.TrimSpace(complained.kept.String()), chat.LongestForeign))
 	}
-	return printed.Bytes(), nil
+	return printed.kept.Bytes(), nil
 }
 
 // log writes what the container printed in a stretch of time. Output and errors are one stream, as the
@@ -157,14 +157,15 @@ func (c container) log(ctx context.Context, out io.Writer, from, to time.Time, f
 	return nil
 }
 
-// bounded keeps the first bytes of what is written to it.
+// bounded keeps the first bytes of what is written to it. It is no buffer itself: one would read from a
+// pipe without a bound.
 type bounded struct {
-	bytes.Buffer
+	kept bytes.Buffer
 	most int
 }
 
 func (b *bounded) Write(text []byte) (int, error) {
-	b.Buffer.Write(text[:min(len(text), b.most-b.Len())])
+	b.kept.Write(text[:min(len(text), b.most-b.kept.Len())])
 	return len(text), nil
 }
 

@@ -159,22 +159,23 @@ func askAsLongAs(ctx context.Context, q question) (string, error) {
 		err = context.Cause(ctx)
 	}
 	if err != nil {
-		if last := lastLine(complaint.String()); last != "" {
+		if last := lastLine(complaint.kept.String()); last != "" {
 			err = fmt.Errorf("%w: %s", err, last)
 		}
 	}
-	return out.String(), err
+	return out.kept.String(), err
 }
 
-// bounded keeps the beginning of what is written.
+// bounded keeps the beginning of what is written. It is no buffer itself: one would read from a pipe
+// without a bound.
 type bounded struct {
-	bytes.Buffer
+	kept bytes.Buffer
 	most int
 }
 
 func (b *bounded) Write(text []byte) (int, error) {
-	_, err := b.Buffer.Write(text[:min(len(text), b.most-b.Len())])
-	return len(text), err
+	b.kept.Write(text[:min(len(text), b.most-b.kept.Len())])
+	return len(text), nil
 }
 
 // lastLine is the last that says something.

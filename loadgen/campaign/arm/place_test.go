@@ -345,3 +345,10 @@ func FuzzAShellReadsAQuotedWordAsItIs(f *testing.F) {
 		}
 	})
 }
+
+func TestOfALongAnswerTheBeginningIsKept(t *testing.T) {
+	text, err := ask(t.Context(), question{args: []string{"head", "-c", "4000000", "/dev/zero"}})
+	if err != nil || len(text) != mostAnswer {
+		t.Errorf("kept %d bytes (%v)", len(text), err)
+	}
+}

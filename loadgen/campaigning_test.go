@@ -1,0 +1,242 @@
+package loadgen
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/umascope/umascope/loadgen/campaign"
+	"github.com/umascope/umascope/loadgen/campaign/plan"
+	"github.com/umascope/umascope/loadgen/campaign/plans"
+)
+
+// planned reads a plan of one arm, with more.
+func planned(t *testing.T, more string) *plan.Plan {
+	t.Helper()
+	p, err := plan.Parse("plan.yaml", []byte("schema: umascope.plan/1\nname: c\nmodels: [{name: m}]\narms: [{name: a, labels: {tier: ssd}}]\n"+more))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// orderOf is the first run of a plan.
+func orderOf(t *testing.T, p *plan.Plan) campaign.Order {
+	t.Helper()
+	slot := p.Schedule()[0]
+	cell, err := p.Render(slot.Model, slot.Arm, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	scenario, _ := cell.Scenario(slot.Scenario)
+	return campaign.Order{Slot: slot, Run: "r1", Dir: "d", Cell: cell, Scenario: scenario, Labels: map[string]string{"arm": "a", "model": "m", "empty": ""}}
+}
+
+func TestARunOfACampaignHasTheFlagsOfPlanArmAndScenario(t *testing.T) {
+	o := orderOf(t, planned(t, `scenarios: [{name: s, run: {requests: 7, ignore-eos: true, set: [a.x=1, b.y=2]}}]
+flags: {url: "http://127.0.0.1:1", requests: 5, label: [arm=other, note=x], verbose: false}
+telemetry: [spark=http://127.0.0.1:10420]
+scrape: [engine=http://127.0.0.1:8000/metrics]
+`))
+	line := newCommandLine(&bytes.Buffer{})
+	got := argumentsOf(line.run, orderFlags(o, line.run))
+	want := []string{
+		"--ignore-eos", "--requests=7", "--set=a.x=1", "--set=b.y=2", "--url=http://127.0.0.1:1", "--no-verbose", "--label=note=x", "--label=arm=a", "--label=model=m",
+		"--telemetry=spark=http://127.0.0.1:10420", "--scrape=engine=http://127.0.0.1:8000/metrics", "--out=d", "--run-id=r1",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestARecordedRunOfACampaignTakesOfTheFlagsWhatRecordHas(t *testing.T) {
+	o := orderOf(t, planned(t, `scenarios: [{name: s, record: {argv: [bench, --url, x], extract: trtllm, flags: {before: 5s}}}]
+flags: {requests: 5, container: engine}
+`))
+	line := newCommandLine(&bytes.Buffer{})
+	if got, want := argumentsOf(line.record.verb, orderFlags(o, line.record.verb)), []string{"--before=5s", "--container=engine", "--extract=trtllm", "--label=arm=a", "--label=model=m", "--out=d", "--run-id=r1"}; !slices.Equal(got, want) {
+		t.Errorf("%q", got)
+	}
+	parsed, err := orderLine(o)
+	if err != nil || !slices.Equal(parsed.record.settings.command, []string{"bench", "--url", "x"}) {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestReadyPlansAreAccepted holds every ready plan against the flags that runs have.
+func TestReadyPlansAreAccepted(t *testing.T) {
+	for _, name := range plans.Names() {
+		path := filepath.Join(t.TempDir(), name+".yaml")
+		text, err := plans.Text(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, text, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		code, stdout, stderr := invokeVerb(t, "campaign", "run", path, "--dry-run")
+		if code != exitDone || !strings.Contains(stdout, "duration: ") || !strings.Contains(stdout, "root") {
+			t.Errorf("%s: exit %d: %s%s", name, code, stdout, stderr)
+		}
+	}
+}
+
+func TestWhatIsWrongWithACampaignIsOneLine(t *testing.T) {
+	dir := t.TempDir()
+	good := "schema: umascope.plan/1\nname: c\nmodels: [{name: m}]\narms: [{name: a}]\nscenarios: [{name: s, run: {requests: 1}}]\nflags: {url: \"http://127.0.0.1:1\"}\n"
+	for _, c := range []struct {
+		old, new, says string
+		args           []string
+	}{
+		{"", "", "--only: ", []string{"--only=arm=z"}},
+		{"", "", `--only: "host=x" is none of model=NAME`, []string{"--only=host=x"}},
+		{"", "", "--iterations", []string{"--iterations=0"}},
+		{"", "", "--notify-url: not an address", []string{"--notify-url=mail:secret"}},
+		{"requests: 1", "requests: many", `arm a, model m, scenario s: --requests: "many"`, nil},
+		{"requests: 1", "out: x", "the campaign sets it itself", nil},
+		{"requests: 1", "arrival: poisson", "arm a, model m, scenario s: --rate", nil},
+		{"name: c", "name: ../c", "name", nil},
+		{"schema: umascope.plan/1", "schema: other/1", "plan.yaml:1", nil},
+	} {
+		path := filepath.Join(dir, "plan.yaml")
+		if err := os.WriteFile(path, []byte(strings.Replace(good, c.old, c.new, 1)), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		code, _, stderr := invokeVerb(t, slices.Concat([]string{"campaign", "run", path, "--out", filepath.Join(dir, "runs")}, c.args)...)
+		if code != exitUsage || !strings.Contains(stderr, c.says) || strings.Count(stderr, "\n") != 1 || strings.Contains(stderr, "secret") {
+			t.Errorf("%q: exit %d: %s", c.says, code, stderr)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(dir, "runs")); err == nil {
+		t.Error("a folder is left")
+	}
+	for _, args := range [][]string{{"campaign", "status", dir}, {"campaign", "status", "--out", dir}, {"campaign", "stop", dir}, {"campaign", "plans", "nothing"}} {
+		if code, _, stderr := invokeVerb(t, args...); code != exitUsage || strings.Count(stderr, "\n") != 1 {
+			t.Errorf("%v: exit %d: %s", args, code, stderr)
+		}
+	}
+}
+
+func TestACommandOfAPlanEndsWithAllItStartedByItsTimeOut(t *testing.T) {
+	t.Parallel()
+	if p := runCommand(t.Context(), []string{"sh", "-c", "echo 12.5; echo so >&2"}, time.Minute); p.Text != "12.5\n" || p.ExitCode != 0 || p.Problem != "" || p.Seconds <= 0 {
+		t.Errorf("%+v", p)
+	}
+	if p := runCommand(t.Context(), []string{"sh", "-c", "echo no memory >&2; exit 3"}, time.Minute); p.ExitCode != 3 || p.Problem != "ended with exit code 3: no memory" {
+		t.Errorf("%+v", p)
+	}
+	if p := runCommand(t.Context(), []string{"/nonexistent"}, time.Minute); p.Problem == "" || p.ExitCode != -1 {
+		t.Errorf("%+v", p)
+	}
+	began := time.Now()
+	if p := runCommand(t.Context(), []string{"sh", "-c", "sleep 600 & sleep 600"}, 100*time.Millisecond); !strings.Contains(p.Problem, "had not ended after 100ms") || time.Since(began) > 30*time.Second {
+		t.Errorf("%+v after %s", p, time.Since(began))
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if p := runCommand(ctx, []string{"sleep", "600"}, time.Minute); p.Problem != "it was cut off" {
+		t.Errorf("%+v", p)
+	}
+	if p := runCommand(t.Context(), []string{"sh", "-c", "head -c 6000000 /dev/zero"}, time.Minute); len(p.Text) != mostSaid || p.Problem != "" {
+		t.Errorf("%d bytes are kept, %s", len(p.Text), p.Problem)
+	}
+}
+
+// kernelFolder is a /proc of a machine.
+func kernelFolder(t *testing.T, free, busy, idle int) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"meminfo": fmt.Sprintf("MemTotal: 1000 kB\nMemFree: %d kB\n", free), "stat": fmt.Sprintf("cpu %d 0 0 %d 0 0 0 0 0 0\n", 100*busy, 100*idle),
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+func TestTheMachineIsAskedByItsExporterAndItsKernel(t *testing.T) {
+	t.Parallel()
+	mode := "live"
+	page := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprintf(w, "uma_exporter_mode{mode=%q} 1\numa_gpu_temperature_celsius{uuid=\"a\"} 41\numa_gpu_temperature_celsius{uuid=\"b\"} 47\numa_gpu_sm_clock_hertz{uuid=\"a\"} 2e9\numa_gpu_sm_clock_hertz{uuid=\"b\"} 1e9\numa_memory_cuda_free_bytes 5e9\n", mode)
+	}))
+	defer page.Close()
+	sense := machineSense{proc: kernelFolder(t, 700, 3, 9)}
+	named := &plan.Cell{Telemetry: []string{"x=" + page.URL}}
+	now := sense.ask(t.Context(), named)
+	if *now.Celsius != 47 || *now.SMClockHertz != 1e9 || *now.MemFreeBytes != 5e9 || *now.BusySeconds != 3 || *now.TotalSeconds != 12 {
+		t.Errorf("%+v", now)
+	}
+	mode = "replay" // a picture says nothing of now
+	if now = sense.ask(t.Context(), named); now.Celsius != nil || *now.MemFreeBytes != 700<<10 {
+		t.Errorf("%+v", now)
+	}
+	if now = sense.ask(t.Context(), &plan.Cell{}); now.Celsius != nil || *now.MemFreeBytes != 700<<10 || now.BusySeconds == nil {
+		t.Errorf("%+v", now)
+	}
+	// Of another machine, this one's kernel says nothing.
+	if now = sense.ask(t.Context(), &plan.Cell{Telemetry: []string{"x=http://192.0.2.1:1"}}); now != (campaign.Machine{}) {
+		t.Errorf("%+v", now)
+	}
+	if now = (machineSense{proc: "/nonexistent"}).ask(t.Context(), &plan.Cell{}); now != (campaign.Machine{}) {
+		t.Errorf("%+v", now)
+	}
+}
+
+func TestAUnitGoesOnWithTheCampaignAndIsNeverAnothers(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("XDG_CONFIG_HOME", filepath.Join(dir, "config"))
+	t.Setenv("PATH", "/usr/bin:/odd $x%d")
+	t.Chdir(dir)
+	text := "schema: umascope.plan/1\nname: night\nmodels: [{name: m}]\narms: [{name: a}]\nscenarios: [{name: s, run: {requests: 1}}]\nflags: {url: \"http://127.0.0.1:1\"}\n"
+	if err := os.WriteFile("my plan.yaml", []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	install := []string{"campaign", "install", "my plan.yaml", "--only=arm=a", "--notify-url=https://somebody/secret"}
+	code, unit, stderr := invokeVerb(t, append(install, "--print")...)
+	if code != exitDone {
+		t.Fatal(stderr)
+	}
+	for _, want := range []string{
+		unitMark + "\n", `"campaign" "run" "` + dir + `/my plan.yaml" "--out=` + dir + `/runs" "--only=arm=a"` + "\n", "WorkingDirectory=" + dir + "\n",
+		`Environment="PATH=/usr/bin:/odd $x%%d"` + "\n", "KillSignal=SIGINT\n", "Restart=on-abnormal\n", "WantedBy=default.target\n", notifyVariable,
+	} {
+		if !strings.Contains(unit, want) {
+			t.Errorf("%q is not in\n%s", want, unit)
+		}
+	}
+	if strings.Contains(unit, "secret") {
+		t.Error("the unit has a secret")
+	}
+	path := filepath.Join(dir, "config", "systemd", "user", "umascope-campaign-night.service")
+	if _, err := os.Stat(path); err == nil {
+		t.Error("printing writes")
+	}
+	for range 2 { // ours is replaced
+		if code, stdout, stderr := invokeVerb(t, install...); code != exitDone || !strings.Contains(stdout, path) || !strings.Contains(stdout, "systemctl --user enable --now umascope-campaign-night.service") {
+			t.Fatalf("exit %d: %s%s", code, stdout, stderr)
+		}
+	}
+	if written, err := os.ReadFile(path); err != nil || string(written) != unit {
+		t.Errorf("%s (%v)", written, err)
+	}
+	if err := os.WriteFile(path, []byte("[Unit]\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if code, _, stderr := invokeVerb(t, install...); code != exitUsage || !strings.Contains(stderr, "not ours") {
+		t.Errorf("exit %d: %s", code, stderr)
+	}
+	if kept, err := os.ReadFile(path); err != nil || string(kept) != "[Unit]\n" {
+		t.Errorf("%s (%v)", kept, err)
+	}
+}
