@@ -112,19 +112,26 @@ func openComparison(path string) (comparison, error) {
 	if err == nil && len(text) > mostBytes {
 		err = fmt.Errorf("longer than %d MiB", mostBytes>>20)
 	}
-	var c compare.Comparison
+	var kept comparison
 	if err == nil {
-		err = json.Unmarshal(text, &c)
-	}
-	if err == nil && c.Schema != compare.Schema {
-		err = fmt.Errorf("its form is %q and not %q", c.Schema, compare.Schema)
+		kept, err = parseComparison(strings.TrimSuffix(filepath.Base(path), ".json"), text)
 	}
 	if err != nil {
 		return comparison{}, fmt.Errorf("%s: %w", path, err)
 	}
-	kept := ofComparison(strings.TrimSuffix(filepath.Base(path), ".json"), c)
 	kept.modified = info.ModTime()
 	return kept, nil
+}
+
+func parseComparison(name string, text []byte) (comparison, error) {
+	var c compare.Comparison
+	if err := json.Unmarshal(text, &c); err != nil {
+		return comparison{}, err
+	}
+	if c.Schema != compare.Schema {
+		return comparison{}, fmt.Errorf("its form is %q and not %q", c.Schema, compare.Schema)
+	}
+	return ofComparison(name, c), nil
 }
 
 // ofComparison keeps what is shown of a comparison.

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -65,21 +64,14 @@ func FuzzSavedComparison(f *testing.F) {
 	f.Add(text)
 	f.Add([]byte(`{"schema":"umascope.comparison/1","strata":[{"within":{"":"\u0000"},"pairs":[{"a":"","metrics":[{"name":"","ratio":1e308},{}]}]}]}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		path := filepath.Join(t.TempDir(), "c.json")
-		if err := os.WriteFile(path, text, 0o644); err != nil {
-			t.Fatal(err)
-		}
-		c, err := openComparison(path)
+		c, err := parseComparison("c", text)
 		if err != nil {
-			if !strings.Contains(err.Error(), path) {
-				t.Errorf("the error does not name the file: %v", err)
-			}
 			return
 		}
 		if len(c.Rows) > mostRows {
 			t.Errorf("%d rows", len(c.Rows))
 		}
-		b := &bench{Shelf: &Shelf{Find: func() ([]string, error) { return nil, nil }, Now: time.Now, Root: filepath.Join(path, "none")}}
+		b := &bench{Shelf: &Shelf{Find: func() ([]string, error) { return nil, nil }, Now: time.Now, Root: "none"}}
 		b.shown, b.looked = &Shown{Comparisons: []comparison{c}}, time.Now()
 		page := b.page(t)
 		if strings.Contains(page, "NaN") {

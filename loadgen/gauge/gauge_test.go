@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 	"unicode/utf8"
@@ -36,7 +37,7 @@ type bench struct {
 	*Shelf
 	runs   map[string]Run
 	errs   map[string]error
-	opened int
+	opened atomic.Int64
 	now    time.Time
 }
 
@@ -53,7 +54,7 @@ func newBench(t *testing.T) *bench {
 			slices.Sort(all)
 			return all, nil
 		},
-		Open:       func(path string) (Run, error) { b.opened++; return b.runs[path], b.errs[path] },
+		Open:       func(path string) (Run, error) { b.opened.Add(1); return b.runs[path], b.errs[path] },
 		Unfinished: func(err error) bool { return errors.Is(err, errUnfinished) },
 		Now:        func() time.Time { return b.now },
 	}

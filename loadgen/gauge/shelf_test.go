@@ -92,12 +92,12 @@ func TestOnlyWhatChangedIsReadAgain(t *testing.T) {
 	}
 	path := filepath.Join(b.Root, "0001")
 	b.errs[path] = errUnfinished
-	look := func(after time.Duration, wantOpened, wantRuns int) {
+	look := func(after time.Duration, wantOpened int64, wantRuns int) {
 		t.Helper()
 		b.now = b.now.Add(after)
-		b.opened = 0
-		if shown := b.Look(); b.opened != wantOpened || len(shown.Runs) != wantRuns {
-			t.Errorf("%d read, %d shown", b.opened, len(shown.Runs))
+		b.opened.Store(0)
+		if shown := b.Look(); b.opened.Load() != wantOpened || len(shown.Runs) != wantRuns {
+			t.Errorf("%d read, %d shown", b.opened.Load(), len(shown.Runs))
 		}
 	}
 	look(0, 3, 2)
