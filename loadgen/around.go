@@ -92,7 +92,7 @@ func (r *run) loadAround(stop, cut context.Context, halt context.CancelCauseFunc
 	if err != nil {
 		return errors.Join(err, r.end())
 	}
-	engine, err := r.raise(stop)
+	engine, err := r.raise(stop, cut)
 	if err == nil {
 		err = r.driveAround(stop, cut, engine, halt)
 	}
@@ -101,13 +101,13 @@ func (r *run) loadAround(stop, cut context.Context, halt context.CancelCauseFunc
 }
 
 // raise gets the engine ready. It is stopped if that fails.
-func (r *run) raise(stop context.Context) (engine context.Context, err error) {
+func (r *run) raise(stop, cut context.Context) (engine context.Context, err error) {
 	var failed error
 	engine, err = r.around.before(stop, func(phase string) { failed = errors.Join(failed, r.pass(phase)) })
 	if err = errors.Join(err, failed); err == nil {
 		return engine, nil
 	}
-	r.lower(context.WithoutCancel(stop))
+	r.lower(cut)
 	if context.Cause(stop) != nil {
 		err = errInterrupted
 	}

@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
 	"github.com/umascope/umascope/loadgen/campaign"
 	"github.com/umascope/umascope/loadgen/campaign/plan"
 	"github.com/umascope/umascope/loadgen/campaign/plans"
@@ -238,5 +240,82 @@ func TestAUnitGoesOnWithTheCampaignAndIsNeverAnothers(t *testing.T) {
 	}
 	if kept, err := os.ReadFile(path); err != nil || string(kept) != "[Unit]\n" {
 		t.Errorf("%s (%v)", kept, err)
+	}
+}
+
+// TestACampaignAgainstAServerThatIsThere needs no processes: its arms are labels and flags.
+func TestACampaignAgainstAServerThatIsThere(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	messages := make(chan string, 8)
+	somebody := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		var body bytes.Buffer
+		_, _ = body.ReadFrom(r.Body)
+		messages <- body.String()
+	}))
+	defer somebody.Close()
+	path := filepath.Join(dir, "plan.yaml")
+	text := fmt.Sprintf(`schema: umascope.plan/1
+name: there
+models: [{name: m}]
+arms: [{name: one, flags: {grace: 1s}}, {name: two, flags: {grace: 2s}}]
+scenarios: [{name: s, run: {requests: 4, warmup: 0, output-tokens: 4}}]
+flags: {url: %q, engine: vllm, validity: [client_lag=off, client_stall=off, stream_buffered=off]}
+iterations: 1
+gates: {off: [cooldown, gpu_celsius, cpu_ratio, mem_free_within]}
+checks: [{name: speed, argv: [sh, -c, "echo 3"], min: 5, unit: TFLOPS, when: [after]}]
+on_invalid: {repeat: 1, stop_after: 5}
+`, engine(t, time.Millisecond))
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	run := []string{"campaign", "run", path, "--out", dir, "--web.listen-address=127.0.0.1:0", "--notify-url=" + somebody.URL}
+	code, stdout, stderr := invokeVerb(t, run...)
+	if code != exitInvalid || !strings.Contains(stderr, "of 2 slots 0 finished, 2 invalid") {
+		t.Fatalf("exit %d: %s%s", code, stdout, stderr)
+	}
+	facts, err := campaign.ReadFacts(filepath.Join(dir, "there"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range facts.Slots {
+		if len(s.Runs) != 2 || !strings.Contains(s.Problem, "check_failed (check speed after the load: 3 TFLOPS, wanted at least 5)") {
+			t.Errorf("%+v", s)
+		}
+	}
+	if err := os.WriteFile(path, []byte(strings.Replace(text, "min: 5", "min: 2", 1)), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if code, _, stderr := invokeVerb(t, run...); code != exitUsage || !strings.Contains(stderr, "--plan-changed") {
+		t.Errorf("exit %d: %s", code, stderr)
+	}
+	if code, stdout, stderr := invokeVerb(t, append(run, "--plan-changed", "--retry")...); code != exitDone || !strings.Contains(stdout, "comparison.html") {
+		t.Fatalf("exit %d: %s%s", code, stdout, stderr)
+	}
+	expectSchemas(t, filepath.Join(dir, "there"), messages)
+}
+
+// expectSchemas holds the files of a campaign against their schemas, and what somebody was told.
+func expectSchemas(t *testing.T, dir string, messages chan string) {
+	t.Helper()
+	schemas := validators(t)
+	for _, file := range []string{campaign.StateFile, campaign.JournalFile} {
+		for _, value := range documents(t, filepath.Join(dir, file)) {
+			if err := schemas[file].Validate(value); err != nil {
+				t.Errorf("%s: %v", file, err)
+			}
+		}
+	}
+	if len(messages) != 2 {
+		t.Errorf("%d messages", len(messages))
+	}
+	for range len(messages) {
+		value, err := jsonschema.UnmarshalJSON(strings.NewReader(<-messages))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := schemas[noticeOutput].Validate(value); err != nil {
+			t.Error(err)
+		}
 	}
 }

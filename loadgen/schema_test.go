@@ -18,6 +18,7 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"github.com/umascope/umascope/loadgen/campaign"
 	"github.com/umascope/umascope/loadgen/chat"
 	"github.com/umascope/umascope/loadgen/compare"
 	"github.com/umascope/umascope/loadgen/folder"
@@ -41,6 +42,9 @@ var described = []struct {
 	{"manifest", "manifest.json", folder.ManifestFile, folder.ManifestSchema, folder.Manifest{}},
 	{"phases", "phases.json", folder.PhasesFile, folder.PhasesSchema, folder.Phases{}},
 	{"sweep", "sweep.json", folder.SweepFile, sweep.Schema, sweep.Result{}},
+	{"campaign", "campaign.json", campaign.StateFile, campaign.Schema, campaign.Facts{}},
+	{"journal", "A line of journal.jsonl", campaign.JournalFile, "", campaign.Event{}},
+	{"notice", "What --notify-url is sent", noticeOutput, campaign.MessageSchema, campaign.Message{}},
 	{"check", "What check --json prints", checkOutput, server.CheckSchema, server.Findings{}},
 	{"comparison", "What compare --json prints", compareOutput, compare.Schema, compare.Comparison{}},
 	{"pack", "pack.json", publish.PackFile, publish.Schema, publish.Pack{}},
@@ -51,6 +55,7 @@ var described = []struct {
 const (
 	checkOutput   = "check --json"
 	compareOutput = "compare --json"
+	noticeOutput  = "--notify-url"
 )
 
 func schemaPath(name string) string { return filepath.Join("schema", name+".schema.json") }
@@ -58,7 +63,7 @@ func schemaPath(name string) string { return filepath.Join("schema", name+".sche
 // TestSchemasAreThoseOfTheTypes keeps the files in the folder schema equal to the Go types, whose
 // comments are their descriptions; -update writes them.
 func TestSchemasAreThoseOfTheTypes(t *testing.T) {
-	comments := readComments(t, ".", "folder", "server", "chat", "compare", "evidence", "extract", "publish", "report", "sweep", "telemetry", "schedule", "prompt", "rank")
+	comments := readComments(t, ".", "campaign", "campaign/plan", "folder", "server", "chat", "compare", "evidence", "extract", "publish", "report", "sweep", "telemetry", "schedule", "prompt", "rank")
 	for _, d := range described {
 		g := generator{comments: comments, definitions: map[string]any{}}
 		document := map[string]any{
@@ -298,7 +303,7 @@ func TestTheFilesOfRunsKeepTheirSchemas(t *testing.T) {
 				t.Fatalf("exit %d: %s%s", code, stdout, stderr)
 			}
 			for file, schema := range schemas {
-				if slices.Contains([]string{checkOutput, compareOutput, folder.SweepFile, publish.PackFile}, file) {
+				if slices.Contains([]string{checkOutput, compareOutput, noticeOutput, folder.SweepFile, publish.PackFile, campaign.StateFile, campaign.JournalFile}, file) {
 					continue
 				}
 				for _, value := range documents(t, filepath.Join(dir, file)) {
