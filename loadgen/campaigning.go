@@ -151,7 +151,7 @@ func (p Program) campaign(ctx context.Context, l *campaignLine) error {
 		return usage(err)
 	}
 	if l.dryRun {
-		return p.dryRun(l, dir)
+		return p.dryRun(ctx, l, dir)
 	}
 	log := p.logger(l.logLevel)
 	if err := l.checkMachine(ctx, dir); err != nil {
@@ -301,7 +301,7 @@ func (l *campaignLine) cells(dir string, only plan.Filter) ([]*plan.Cell, error)
 }
 
 // dryRun prints what a campaign would take.
-func (p Program) dryRun(l *campaignLine, dir string) error {
+func (p Program) dryRun(ctx context.Context, l *campaignLine, dir string) error {
 	slots, err := l.planned.Select(l.only)
 	if err != nil {
 		return usage(err)
@@ -320,5 +320,29 @@ func (p Program) dryRun(l *campaignLine, dir string) error {
 	if err != nil {
 		return usage(err)
 	}
-	return estimate.Write(p.Stdout)
+	if err := estimate.Write(p.Stdout); err != nil {
+		return err
+	}
+	return p.printObstacles(ctx, l, dir)
+}
+
+// printObstacles prints what would keep arms from coming up here and now.
+func (p Program) printObstacles(ctx context.Context, l *campaignLine, dir string) error {
+	cells, err := l.cells(dir, l.only)
+	if err != nil {
+		return usage(err)
+	}
+	var lines []string
+	for _, c := range cells {
+		for _, problem := range arm.Check(ctx, c.Arm, c.Model.ExpectedBytes) {
+			if line := fmt.Sprintf("  arm %s: %s\n", c.Arm.Name, printable(problem.String())); !slices.Contains(lines, line) {
+				lines = append(lines, line)
+			}
+		}
+	}
+	if len(lines) == 0 {
+		return nil
+	}
+	_, err = fmt.Fprint(p.Stdout, "what would keep arms from starting on this machine now:\n", strings.Join(lines, ""))
+	return err
 }
