@@ -87,7 +87,9 @@ func resultOf(ctx context.Context, err error, summary *report.Summary) campaign.
 	case o.code == exitInvalid:
 		return campaign.Result{Status: campaign.Invalid, Problem: printable(err.Error())}
 	default:
-		return failed(ctx, err)
+		result := failed(ctx, err)
+		result.Torn = summary != nil && summary.Valid
+		return result
 	}
 }
 

@@ -87,6 +87,8 @@ type Result struct {
 	Proven []string
 	// Full says that a disk was full: no other run can be kept either.
 	Full bool
+	// Torn says that the folder is not whole, though its figures may pass for those of a valid run.
+	Torn bool
 }
 
 // Engine is an arm that is up.
@@ -134,7 +136,7 @@ type Hands struct {
 	Boot string
 }
 
-// Program and its files in the folder of a campaign.
+// Files in the folder of a campaign.
 const (
 	PlanFile    = "plan.yaml"
 	StateFile   = "campaign.json"
@@ -143,6 +145,6 @@ const (
 	lockFile    = "campaign.lock"
 	stopFile    = "stop-after-run"
 	armsFolder  = "arms"
-	// AbortedSuffix is of the folders of runs that were cut off: they are kept, and are no runs any more.
+	// AbortedSuffix is of the folders of runs that were cut off, or not kept whole: they stay, and are no runs any more.
 	AbortedSuffix = ".aborted"
 )

@@ -189,7 +189,7 @@ func (r *runner) finish(a *attempt, result Result, took time.Duration) {
 	if result.Status != Finished && !r.standsFor(a.of()) {
 		r.lower(context.WithoutCancel(a.stopping), a) // of an engine that is lost, the rest
 	}
-	if result.Status == Aborted {
+	if result.Status == Aborted || result.Full || result.Torn {
 		if err := setAside(r.c.Dir, a.run); err != nil {
 			r.c.Log.Warn("a run that was cut off is not marked", "run", a.run, "why", err)
 		}

@@ -253,6 +253,9 @@ func TestAFullDiskEndsTheCampaignWithItsArmDownAndAJournalThatCanBeRead(t *testi
 		if last := events(t, w.dir); last[len(last)-1].State != Broken {
 			t.Errorf("%+v", last)
 		}
+		if _, err := os.Stat(filepath.Join(w.dir, "r001-1-a"+AbortedSuffix)); err != nil {
+			t.Errorf("what passes for a run: %v", err)
+		}
 	})
 }
 
