@@ -88,7 +88,7 @@ func metricsGrid(pair compare.Pair) *grid {
 			name += " (primary)"
 		}
 		cells := []string{
-			name, string(m.Direction), verdictText(m), chart.Optional(m.A.Mean, unit.Text), spread(m.A, unit), fmt.Sprint(m.A.N), chart.Optional(m.B.Mean, unit.Text), spread(m.B, unit), fmt.Sprint(m.B.N),
+			name, string(m.Direction), verdictText(m), chart.Optional(m.A.Mean, unit.Text), deviation(m.A, unit), fmt.Sprint(m.A.N), chart.Optional(m.B.Mean, unit.Text), deviation(m.B, unit), fmt.Sprint(m.B.N),
 			chart.Optional(m.Difference, func(v float64) string { return signed(unit, v) }), ratioText(m), anyInterval(m), "±" + m.Margin.Text(unit),
 		}
 		if paired {
@@ -101,15 +101,6 @@ func metricsGrid(pair compare.Pair) *grid {
 		g.add(rowClass(m), cells...)
 	}
 	return g
-}
-
-// spread is the standard deviation of a sample, with that of a population beside it: both are published.
-func spread(m compare.Moments, unit compare.Unit) string {
-	text := chart.Optional(m.SD, unit.Text)
-	if m.PopulationSD != nil {
-		text += " (" + unit.Text(*m.PopulationSD) + ")"
-	}
-	return text
 }
 
 func probability(p float64) string { return fmt.Sprintf("%.3g", p) }
