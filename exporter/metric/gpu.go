@@ -33,7 +33,7 @@ var (
 		Help: "Highest clock of the multiprocessors.", Source: "nvmlDeviceGetMaxClockInfo SM", Labels: []Label{LabelUUID}})
 	GPUMemoryClockHertz = gauge(Def{Name: "uma_gpu_memory_clock_hertz", Unit: Hertz, Sum: SumNever(),
 		Help: "Clock of the device memory.", Source: "nvmlDeviceGetClockInfo MEM", Labels: []Label{LabelUUID}})
-	GPUPerformanceState = gauge(Def{Name: "uma_gpu_performance_state", Unit: Index, Sum: SumNever(),
+	GPUPerformanceState = gauge(Def{Name: "uma_gpu_performance_state", Unit: Index, Telemetry: true, Sum: SumNever(),
 		Help: "Performance state: 0 is the fastest, 15 the slowest; absent when the driver does not know.", Source: "nvmlDeviceGetPerformanceState", Labels: []Label{LabelUUID}})
 	GPUClockEventActive = gauge(Def{Name: "uma_gpu_clock_event_active", Unit: State, Sum: SumNever(),
 		Help: "Whether the driver gives this reason for the present clock. Reads 0 at times while uma_gpu_clock_event_seconds_total climbs: alert on that. Of a device that does not say which reasons it knows, those that it has given or whose time it counts.", Source: "nvmlDeviceGetCurrentClocksEventReasons", Labels: []Label{LabelUUID, LabelReason}})

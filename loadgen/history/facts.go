@@ -177,6 +177,7 @@ func (r Run) conditionFacts(f *facts) {
 	}
 	if t := s.Thermal; t != nil {
 		f.number("GPU temperature at start", t.StartCelsius, celsiusTolerance, "C")
+		f.number("GPU performance state in the warm-up", t.WarmupPerformanceState, 0, "")
 		for _, reason := range slices.Sorted(maps.Keys(t.ThrottleSeconds)) {
 			spent := t.ThrottleSeconds[reason]
 			f.number("clocks held by "+strings.ReplaceAll(reason, "_", " "), &spent, secondsTolerance, "s")

@@ -78,6 +78,9 @@ type Thermal struct {
 	StartCelsius *float64 `json:"start_celsius,omitempty"`
 	MaxCelsius   *float64 `json:"max_celsius,omitempty"`
 	EndCelsius   *float64 `json:"end_celsius,omitempty"`
+	// WarmupPerformanceState is the fastest state that a GPU was in during the warm-up, of 0, the fastest, to
+	// 15; absent where the driver does not know or there was no warm-up.
+	WarmupPerformanceState *float64 `json:"warmup_performance_state,omitempty"`
 	// ThrottleSeconds is by reason, of the GPU that has most of it.
 	ThrottleSeconds map[string]float64 `json:"throttle_seconds,omitempty"`
 }

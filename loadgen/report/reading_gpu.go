@@ -32,10 +32,36 @@ func (r *reading) thermal() *Thermal {
 	if len(t.ThrottleSeconds) > 0 {
 		r.throttle = t.ThrottleSeconds
 	}
-	if t.StartCelsius == nil && r.throttle == nil {
+	t.WarmupPerformanceState = r.warmupState()
+	if t.StartCelsius == nil && r.throttle == nil && t.WarmupPerformanceState == nil {
 		return nil
 	}
 	return &t
+}
+
+// The phase in which a server warms up, and the slowest performance state of a GPU that works: GeForce
+// cards compute in P2, an idle GB10 is in P8.
+const (
+	phaseWarmup   = "warmup"
+	slowestAtWork = 2
+)
+
+// warmupState is the fastest performance state of any GPU in the warm-up: of several, an engine may use one.
+func (r *reading) warmupState() *float64 {
+	var fastest *float64
+	for _, w := range r.log.Windows(r.source, phaseWarmup) {
+		for _, series := range r.source.Find(metric.GPUPerformanceState) {
+			for point := range series.Between(w.FromNS, w.ToNS) {
+				keepIf(&fastest, point.Value, -1)
+			}
+		}
+	}
+	return fastest
+}
+
+// asleep says that no GPU was at full speed when measuring began.
+func (t *Thermal) asleep() bool {
+	return t != nil && t.WarmupPerformanceState != nil && *t.WarmupPerformanceState > slowestAtWork
 }
 
 func (r *reading) energy() *Energy {

@@ -55,6 +55,32 @@ func TestWhatThePhasesBeforeSawIsNoFigureOfTheMeasuredOnes(t *testing.T) {
 	}
 }
 
+func TestAGPUThatSleepsThroughTheWarmUpIsTold(t *testing.T) {
+	for name, test := range map[string]struct {
+		state func(at float64) int
+		want  *float64
+		told  bool
+	}{
+		"asleep until it measures": {func(at float64) int { return map[bool]int{true: 8, false: 0}[at < 7] }, new(8.), true},
+		"awake within the warm-up": {func(at float64) int { return map[bool]int{true: 8, false: 0}[at < 3] }, new(0.), false},
+		"a GeForce card computes":  {func(float64) int { return 2 }, new(2.), false},
+	} {
+		page := exporterPage{per: func(at float64) string {
+			return fmt.Sprintf("uma_gpu_performance_state{uuid=\"GPU-1\"} %d\n", test.state(at))
+		}}
+		s := summarize(t, machine(t, page), steady(40)...)
+		if got := s.Thermal.WarmupPerformanceState; got == nil || *got != *test.want {
+			t.Errorf("%s: fastest state %v, want %v", name, got, *test.want)
+		}
+		if told := strings.Contains(strings.Join(s.Warnings, "\n"), "performance state P8"); told != test.told {
+			t.Errorf("%s: warnings %q", name, s.Warnings)
+		}
+	}
+	if s := summarize(t, machine(t, exporterPage{}), steady(40)...); s.Thermal.WarmupPerformanceState != nil {
+		t.Error("a state that the driver does not tell is there")
+	}
+}
+
 func TestPagesThatAgreeAreOneKVCacheAndOthersNone(t *testing.T) {
 	frontend := strings.ReplaceAll(kvPages, "127.0.0.1:8000", "127.0.0.1:9000")
 	s := summarize(t, machine(t, exporterPage{extra: kvPages + frontend}), steady(40)...)

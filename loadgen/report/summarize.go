@@ -317,6 +317,9 @@ func (r *reading) warnings() []string {
 	if capped := r.throttle[metric.ReasonSWPowerCap]; capped > 0 && r.live() {
 		add("clocks were held by the software power cap for %s of %s", chart.FormatSeconds(capped), chart.FormatSeconds(r.windowSeconds))
 	}
+	if r.Thermal.asleep() && r.live() {
+		add("no GPU left performance state P%.0f in the warm-up: it was not at work when measuring began", *r.Thermal.WarmupPerformanceState)
+	}
 	if len(r.kvDiffers) > 0 {
 		add("%s tell of KV caches of different size: its capacity is not known", strings.Join(r.kvDiffers, ", "))
 	}
