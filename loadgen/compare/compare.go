@@ -42,9 +42,14 @@ type Run struct {
 	Facts  []Fact
 	Ledger Ledger
 	KV     KV
-	// Pair joins a run of one arm with one of another made under the same conditions: the slot of a
-	// campaign. Empty is none.
+	// Pair joins a run of one arm with one of another made under the same conditions: the round of a
+	// campaign, within one boot of the machine. Empty is none.
 	Pair string
+}
+
+// sameBoot says whether nothing tells that the machine was rebooted between two runs.
+func (r *Run) sameBoot(other *Run) bool {
+	return r.BootID == "" || other.BootID == "" || r.BootID == other.BootID
 }
 
 // Fact is something that was the case in a run.

@@ -80,7 +80,10 @@ const leastPairs = 3
 
 // runPaired tests the runs by pairs if there are enough of them, and most runs are in one.
 func (c *contrast) runPaired() {
-	x, y, ambiguous := c.inPairs()
+	x, y, ambiguous, rebooted := c.inPairs()
+	if rebooted > 0 {
+		c.note("not used as pairs, with a reboot within: %d", rebooted)
+	}
 	if ambiguous > 0 {
 		c.note("%d pairs have more than one run of an arm and were not used as pairs", ambiguous)
 	}
@@ -98,8 +101,9 @@ func (c *contrast) runPaired() {
 	c.paired, c.test, c.pairs = &paired, paired, len(x)
 }
 
-// inPairs are the values of the runs that share a pair, a and b at the same place.
-func (c *contrast) inPairs() (x, y []float64, ambiguous int) {
+// inPairs are the values of the runs that share a pair, a and b at the same place. A boot of the machine
+// is a block: runs of two boots share no conditions.
+func (c *contrast) inPairs() (x, y []float64, ambiguous, rebooted int) {
 	at := map[string][]int{}
 	for j, r := range c.b.runs {
 		if r.Pair != "" {
@@ -116,11 +120,13 @@ func (c *contrast) inPairs() (x, y []float64, ambiguous int) {
 		case len(partners) == 0:
 		case len(partners) > 1 || count[r.Pair] > 1:
 			ambiguous++
+		case !r.sameBoot(c.b.runs[partners[0]]):
+			rebooted++
 		default:
 			x, y = append(x, c.x[i]), append(y, c.y[partners[0]])
 		}
 	}
-	return x, y, ambiguous
+	return x, y, ambiguous, rebooted
 }
 
 // whyNot is the outcome of a test that could not be made.

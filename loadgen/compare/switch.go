@@ -144,7 +144,7 @@ func halvesOf(k key, a, b sample) (Halves, bool) {
 	h := Halves{Metric: k.name}
 	var first, second []float64 // differences
 	for i, r := range a.runs {
-		j := slices.IndexFunc(b.runs, func(other *Run) bool { return r.Pair != "" && other.Pair == r.Pair })
+		j := slices.IndexFunc(b.runs, func(other *Run) bool { return r.Pair != "" && other.Pair == r.Pair && r.sameBoot(other) })
 		switch {
 		case j < 0:
 		case r.StartedAt.Before(b.runs[j].StartedAt):

@@ -1,6 +1,7 @@
 package compare_test
 
 import (
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -176,6 +177,22 @@ func TestPairsTakeOutWhatTheyShare(t *testing.T) {
 	}
 	if m := metricOf(t, mustCompare(t, e.runs, compare.Options{}), compare.OutputTokensPerSecond); m.Paired || m.Verdict != compare.Inconclusive {
 		t.Errorf("without pairs: paired %v, %s", m.Paired, m.Verdict)
+	}
+}
+
+func TestAPairWithARebootWithinIsNone(t *testing.T) {
+	var e experiment
+	for i := range 10 {
+		e.run([]string{"a", "b"}[i%2], map[string]float64{compare.OutputTokensPerSecond: 100 + float64(i)}, func(r *compare.Run) {
+			r.Pair = fmt.Sprint(i / 2)
+			if i >= 5 {
+				r.BootID = "boot2"
+			}
+		})
+	}
+	m := metricOf(t, mustCompare(t, e.runs, compare.Options{}), compare.OutputTokensPerSecond)
+	if m.Pairs != 4 || !strings.Contains(strings.Join(m.Notes, "; "), "a reboot within") {
+		t.Errorf("%d pairs, notes %q", m.Pairs, m.Notes)
 	}
 }
 
