@@ -64,7 +64,8 @@ func kindOf(sequence []string) string {
 		return OrderABBA
 	case inRounds(sequence, arms, false):
 		return OrderAlternating
-	case arms == 2 && fewChanges(changes(sequence), count[sequence[0]], len(sequence)-count[sequence[0]]) < significance:
+	case arms == 2 && fewChanges(changes(sequence), count[sequence[0]], len(sequence)-count[sequence[0]]) < significance,
+		arms > 2 && fewChangesOfMany(changes(sequence), count) < significance:
 		return OrderBlocked
 	}
 	return OrderRandom
@@ -113,6 +114,20 @@ func fewChanges(changes, m, n int) float64 {
 		}
 	}
 	return p
+}
+
+// fewChangesOfMany is the same of three arms or more, by the normal distribution (Barton and David): the
+// exact count of their orders is far longer.
+func fewChangesOfMany(changes int, count map[string]int) float64 {
+	var n, squares, cubes float64
+	for _, runs := range count {
+		x := float64(runs)
+		n, squares, cubes = n+x, squares+x*x, cubes+x*x*x
+	}
+	mean := n - squares/n
+	variance := (squares*(squares+n*(n+1)) - 2*n*cubes - n*n*n) / (n * n * (n - 1))
+	const continuity = 0.5
+	return math.Erfc((mean-float64(changes)-continuity)/math.Sqrt(2*variance)) / 2
 }
 
 // choose is the logarithm of the binomial coefficient.

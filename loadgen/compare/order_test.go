@@ -27,6 +27,9 @@ func TestAnOrderIsToldByItsSequence(t *testing.T) {
 		"abcabc":           compare.OrderAlternating,
 		"aabbcc":           compare.OrderBlocked,
 		"abc":              compare.OrderSingle,
+		"aaaaabbbbbccccca": compare.OrderBlocked, // of three arms as of two
+		"abcbcacabacb":     compare.OrderRandom,
+		"abccab":           compare.OrderRandom,
 	} {
 		var e experiment
 		e.throughput(order(sequence), map[string][]float64{"a": noise, "b": noise, "c": noise})
