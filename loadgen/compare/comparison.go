@@ -235,7 +235,11 @@ type AfterSwitch struct {
 	N      int     `json:"n"`     // first runs
 	// Extreme says that every first run is the highest (or lowest) of its block.
 	Extreme string `json:"extreme,omitempty"`
-	// Stands says that the first runs lie outside of what the rest would have with a chance of 95 %.
+	// P is how likely the mean of as many runs of the rest would lie as far off; null where the rest has no
+	// spread, or is one run.
+	P *float64 `json:"p"`
+	// Stands says that the first runs lie outside of what the rest would have with a chance of 95 %, given
+	// how many figures of the pair are looked at (Holm).
 	Stands bool `json:"stands_out"`
 }
 
@@ -245,7 +249,8 @@ type Halves struct {
 	AB     *float64 `json:"a_first"`
 	BA     *float64 `json:"b_first"`
 	P      *float64 `json:"p"`
-	// Suspect says that the difference depends on which came first.
+	// Suspect says that the difference depends on which came first: p is at most 5 %, given how many figures
+	// of the pair are looked at (Holm).
 	Suspect bool `json:"suspect"`
 }
 

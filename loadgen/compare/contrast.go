@@ -80,13 +80,14 @@ const leastPairs = 3
 
 // runPaired tests the runs by pairs if there are enough of them, and most runs are in one.
 func (c *contrast) runPaired() {
-	x, y, ambiguous, rebooted := c.inPairs()
-	if rebooted > 0 {
-		c.note("not used as pairs, with a reboot within: %d", rebooted)
+	pairs := pairsOf(c.a.runs, c.b.runs)
+	if pairs.rebooted > 0 {
+		c.note("not used as pairs, with a reboot within: %d", pairs.rebooted)
 	}
-	if ambiguous > 0 {
-		c.note("%d pairs have more than one run of an arm and were not used as pairs", ambiguous)
+	if pairs.ambiguous > 0 {
+		c.note("not used as pairs, with more than one run of an arm: %d", pairs.ambiguous)
 	}
+	x, y := at(pairs.a, c.x), at(pairs.b, c.y)
 	if len(x) < leastPairs || 2*len(x) <= max(len(c.x), len(c.y)) {
 		return
 	}
@@ -99,34 +100,6 @@ func (c *contrast) runPaired() {
 		c.note("%d runs are in no pair and do not enter the paired test", left)
 	}
 	c.paired, c.test, c.pairs = &paired, paired, len(x)
-}
-
-// inPairs are the values of the runs that share a pair, a and b at the same place. A boot of the machine
-// is a block: runs of two boots share no conditions.
-func (c *contrast) inPairs() (x, y []float64, ambiguous, rebooted int) {
-	at := map[string][]int{}
-	for j, r := range c.b.runs {
-		if r.Pair != "" {
-			at[r.Pair] = append(at[r.Pair], j)
-		}
-	}
-	count := map[string]int{}
-	for _, r := range c.a.runs {
-		count[r.Pair]++
-	}
-	for i, r := range c.a.runs {
-		partners := at[r.Pair]
-		switch {
-		case len(partners) == 0:
-		case len(partners) > 1 || count[r.Pair] > 1:
-			ambiguous++
-		case !r.sameBoot(c.b.runs[partners[0]]):
-			rebooted++
-		default:
-			x, y = append(x, c.x[i]), append(y, c.y[partners[0]])
-		}
-	}
-	return x, y, ambiguous, rebooted
 }
 
 // whyNot is the outcome of a test that could not be made.

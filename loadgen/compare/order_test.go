@@ -3,6 +3,7 @@ package compare_test
 import (
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -253,5 +254,43 @@ func TestAnInvalidRunComesBetween(t *testing.T) {
 	}
 	if len(c.Strata[0].Arms["b"].Excluded) != 1 || metricOf(t, c, compare.OutputTokensPerSecond).B.N != 3 {
 		t.Error("an invalid run enters a figure")
+	}
+}
+
+// Equal arms of many figures: what order does to each of them is a test, and one in twenty tests is wrong.
+func TestOfManyFiguresOfNoiseOrderDoesNothing(t *testing.T) {
+	const experiments = 40
+	told := map[string]int{}
+	for seed := range uint64(experiments) {
+		random := rand.New(rand.NewPCG(seed, 1))
+		var e experiment
+		for i, letter := range "abbaabbaabbaabba" {
+			metrics := map[string]float64{}
+			for _, m := range compare.Table()[:12] {
+				metrics[m.Name] = 100 * math.Exp(.03*random.NormFloat64())
+			}
+			e.run(string(letter), metrics, func(r *compare.Run) { r.Pair = fmt.Sprint("p", i/2) })
+		}
+		for code := range codes(mustCompare(t, e.runs, compare.Options{})) {
+			told[code]++
+		}
+	}
+	for _, code := range []string{compare.CodeOrderEffect, compare.CodeFirstAfterSwitch} {
+		if told[code] > 6 { // 5 % are 2
+			t.Errorf("%s is told of %d of %d experiments of noise", code, told[code], experiments)
+		}
+	}
+}
+
+// A pair with two runs of an arm is no pair, here as in the test of the difference.
+func TestHalvesAreOfPairsOfTwoRuns(t *testing.T) {
+	var e experiment
+	e.run("b", map[string]float64{compare.OutputTokensPerSecond: 900}, func(r *compare.Run) { r.Pair = "p1" })
+	for i, letter := range "abbaabba" {
+		e.run(string(letter), map[string]float64{compare.OutputTokensPerSecond: 100 + float64(i)}, func(r *compare.Run) { r.Pair = fmt.Sprint("p", i/2) })
+	}
+	halves := mustCompare(t, e.runs, compare.Options{Baseline: "a"}).Strata[0].Pairs[0].Order.Halves
+	if len(halves) != 1 || *halves[0].AB != 1 || *halves[0].BA != -1 {
+		t.Errorf("%+v", halves)
 	}
 }

@@ -104,6 +104,7 @@ func (c *comparing) pair(cell *cell, a, b *arm, primary key) Pair {
 		rows = append(rows, r)
 		p.Order.add(k, a, b, blocks)
 	}
+	p.Order.judge()
 	verdicts(rows, c.options)
 	for _, r := range rows {
 		r.out.Confounded = found(r.out.Verdict) && (p.Order.Kind == OrderBlocked || a.drift(r.key).Significant || b.drift(r.key).Significant)

@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"errors"
 	"math"
 	"slices"
 
@@ -57,21 +58,41 @@ func afterSwitch(blocks []block, k key, name string) (AfterSwitch, bool) {
 	}
 	s := AfterSwitch{Metric: k.name, Arm: name, First: mean(first), Rest: mean(rest), N: len(first)}
 	s.Extreme = extreme(blocks, k, name)
-	s.Stands = outside(s.First, len(first), rest)
+	test, err := stats.Beside(rest, first)
+	switch {
+	case err == nil:
+		s.P = &test.P
+	case errors.Is(err, stats.ErrNoSpread): // whatever differs from values that never do
+		rounding := 1e-9 * math.Abs(s.First)
+		s.Stands = math.Abs(s.First-s.Rest) > rounding
+	}
 	return s, true
 }
 
-// outside says whether the mean of some values lies where that of as many more of the rest would with a
-// chance of 5 % only.
-func outside(first float64, n int, rest []float64) bool {
-	i, err := stats.MeanInterval(rest, 1-significance)
-	if err != nil {
-		return false
+// judge says what of all that was looked at in a pair is no chance: of a hundred tests five are wrong.
+func (o *PairOrder) judge() {
+	var first, halves []float64
+	for _, s := range o.AfterSwitch {
+		first = append(first, orOne(s.P))
 	}
-	// The interval of a mean is t s / sqrt(m); that of the difference from a mean of n more is wider.
-	half := (i.High - i.Low) / 2 * math.Sqrt(1+float64(len(rest))/float64(n))
-	rounding := 1e-9 * math.Abs(first) // of values that do not differ at all
-	return math.Abs(first-mean(rest)) > max(half, rounding)
+	for _, h := range o.Halves {
+		halves = append(halves, orOne(h.P))
+	}
+	for i, p := range stats.Holm(first) {
+		s := &o.AfterSwitch[i]
+		s.Stands = s.Stands || p <= significance
+	}
+	for i, p := range stats.Holm(halves) {
+		o.Halves[i].Suspect = p <= significance
+	}
+}
+
+// orOne is the p value of a test that could not be made.
+func orOne(p *float64) float64 {
+	if p == nil {
+		return 1
+	}
+	return *p
 }
 
 // firsts counts in how many blocks, of those that follow a change of arms and have more than one run, the
@@ -143,13 +164,12 @@ func extreme(blocks []block, k key, name string) string {
 func halvesOf(k key, a, b sample) (Halves, bool) {
 	h := Halves{Metric: k.name}
 	var first, second []float64 // differences
-	for i, r := range a.runs {
-		j := slices.IndexFunc(b.runs, func(other *Run) bool { return r.Pair != "" && other.Pair == r.Pair && r.sameBoot(other) })
-		switch {
-		case j < 0:
-		case r.StartedAt.Before(b.runs[j].StartedAt):
+	pairs := pairsOf(a.runs, b.runs)
+	for n, i := range pairs.a {
+		j := pairs.b[n]
+		if a.runs[i].StartedAt.Before(b.runs[j].StartedAt) {
 			first = append(first, b.values[j]-a.values[i])
-		default:
+		} else {
 			second = append(second, b.values[j]-a.values[i])
 		}
 	}
@@ -158,7 +178,7 @@ func halvesOf(k key, a, b sample) (Halves, bool) {
 	}
 	h.AB, h.BA = pointer(mean(first)), pointer(mean(second))
 	if test, err := stats.Welch(first, second); err == nil {
-		h.P, h.Suspect = &test.P, test.P <= significance
+		h.P = &test.P
 	}
 	return h, true
 }

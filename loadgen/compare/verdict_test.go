@@ -214,7 +214,7 @@ func TestPairsThatAreNoneAreToldOf(t *testing.T) {
 		note  string
 	}{
 		"ppqqrr--": {3, "2 runs are in no pair"},
-		"ppqqrrpp": {0, "2 pairs have more than one run"},
+		"ppqqrrpp": {0, "with more than one run of an arm: 1"},
 		"ppqq----": {0, ""}, // fewer than are worth it
 	} {
 		m := metricOf(t, mustCompare(t, pairOf(names).runs, compare.Options{}), compare.OutputTokensPerSecond)

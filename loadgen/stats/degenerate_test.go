@@ -31,6 +31,7 @@ var outcomes = map[string]func(a, b []float64) (p, other []float64, err error){
 	"Welch":  ofTTest(Welch),
 	"Pooled": ofTTest(Pooled),
 	"Paired": ofTTest(Paired),
+	"Beside": ofTTest(Beside),
 	"MannWhitney": func(a, b []float64) ([]float64, []float64, error) {
 		r, err := MannWhitney(a, b)
 		return []float64{r.P, r.Less, r.Greater}, []float64{r.U}, err

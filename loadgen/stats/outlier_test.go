@@ -2,6 +2,9 @@ package stats
 
 import (
 	"errors"
+	"math"
+	"math/rand/v2"
+	"slices"
 	"testing"
 )
 
@@ -39,9 +42,32 @@ func TestGrubbsLeavesOrdinarySamplesAlone(t *testing.T) {
 	}
 }
 
-// Two runs that came out the same are no evidence against the third.
-func TestGrubbsIsNotAskedOfThree(t *testing.T) {
+// Two runs that came out about the same are no evidence against the third.
+func TestNoOutlierIsLookedForAmongThree(t *testing.T) {
 	if g, err := Grubbs([]float64{60, 60, 61}, .05); !errors.Is(err, ErrTooFew) {
 		t.Errorf("%+v, %v", g, err)
+	}
+	if z, err := ModifiedZ([]float64{60, 60.1, 61}); !errors.Is(err, ErrTooFew) {
+		t.Errorf("%v, %v", z, err)
+	}
+}
+
+// The comment of ModifiedZ says how often chance alone makes an outlier.
+func TestModifiedZIsWrongAsOftenAsItSays(t *testing.T) {
+	const samples = 4000
+	for n, want := range map[int]float64{5: .21, 10: .13, 30: .09} {
+		random, flagged := rand.New(rand.NewPCG(uint64(n), 0)), 0
+		for range samples {
+			x := make([]float64, n)
+			for i := range x {
+				x[i] = random.NormFloat64()
+			}
+			if slices.ContainsFunc(must[[]float64](t)(ModifiedZ(x)), func(z float64) bool { return math.Abs(z) > OutlyingZ }) {
+				flagged++
+			}
+		}
+		if share := float64(flagged) / samples; math.Abs(share-want) > .02 {
+			t.Errorf("of %d values: %.3f, want %.2f", n, share, want)
+		}
 	}
 }

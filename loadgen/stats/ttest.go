@@ -66,6 +66,21 @@ func Paired(a, b []float64) (TTest, error) {
 	return tTest(m.Mean, m.SD/math.Sqrt(float64(m.N)), float64(m.N-1), size, size)
 }
 
+// Beside tests whether the mean of a few values, or one, is that of a sample, by the spread of the sample
+// alone. The difference is that of the values less that of the sample.
+func Beside(sample, values []float64) (TTest, error) {
+	if err := needs(1, values); err != nil {
+		return TTest{}, err
+	}
+	m, err := MomentsOf(sample)
+	if err != nil {
+		return TTest{}, err
+	}
+	v := momentsOf(values)
+	se := m.SD * math.Sqrt(1/float64(m.N)+1/float64(v.N))
+	return tTest(v.Mean-m.Mean, se, float64(m.N-1), m.Mean, v.Mean)
+}
+
 // ofSamples does a test of moments on two samples.
 func ofSamples(a, b []float64, test func(a, b Moments) (TTest, error)) (TTest, error) {
 	ma, err := MomentsOf(a)

@@ -1,6 +1,7 @@
 package stats
 
 import (
+	"errors"
 	"math"
 	"slices"
 	"testing"
@@ -226,6 +227,25 @@ func TestVector17StudentsQuantiles(t *testing.T) {
 	near(t, "df 9", tQuantile(.975, 9), 2.2621572, 7)
 	near(t, "df 18", tQuantile(.975, 18), 2.1009220, 7)
 	near(t, "df 18, one-sided", tQuantile(.95, 18), 1.7340636, 7)
+}
+
+// One value as far from ten as Student's quantile of 9 degrees of freedom has a p of 5 %; two values may
+// be as far as the smaller error of their mean has it.
+func TestAValueBesideASampleIsByTheSpreadOfTheSample(t *testing.T) {
+	const mean, sd, quantile = .75, 1.7890097, 2.2621572
+	for n, values := range map[float64][]float64{1: {quantile}, 2: {quantile - .3, quantile + .3}} {
+		se := sd * math.Sqrt(1./10+1/n)
+		for i, v := range values {
+			values[i] = mean + v*se
+		}
+		test := must[TTest](t)(Beside(sleepA, values))
+		near(t, "p", test.P, .05, 6)
+		near(t, "t", test.T, quantile, 6)
+		near(t, "degrees of freedom", test.DF, 9, 9)
+	}
+	if _, err := Beside(sleepA[:1], sleepB); !errors.Is(err, ErrTooFew) {
+		t.Errorf("beside one value: %v", err)
+	}
 }
 
 func TestVector18MeanOfFiveRuns(t *testing.T) {
