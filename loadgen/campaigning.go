@@ -119,6 +119,9 @@ func (l *campaignLine) read(p Program) error {
 	} else if len(l.onlyText) == 0 {
 		l.only = plan.Filter{}
 	}
+	if l.iterations > l.planned.Iterations {
+		return fmt.Errorf("--iterations: the plan has %d of them: with %d, slots would change their numbers", l.planned.Iterations, l.iterations)
+	}
 	l.only.Iterations = l.iterations
 	slots, err := l.planned.Select(l.only)
 	if err != nil {

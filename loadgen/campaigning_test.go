@@ -101,6 +101,7 @@ func TestWhatIsWrongWithACampaignIsOneLine(t *testing.T) {
 		{"", "", "--only: ", []string{"--only=arm=z"}},
 		{"", "", `--only: "host=x" is none of model=NAME`, []string{"--only=host=x"}},
 		{"", "", "--iterations", []string{"--iterations=0"}},
+		{"", "", "uma-load: --iterations: the plan has 10 of them: with 11,", []string{"--iterations=11"}},
 		{"", "", "--notify-url: not an address", []string{"--notify-url=mail:secret"}},
 		{"requests: 1", "requests: many", `arm a, model m, scenario s: --requests: "many"`, nil},
 		{"requests: 1", "out: x", "the campaign sets it itself", nil},

@@ -202,7 +202,21 @@ func (l *commandLine) parse(args []string) (verb string, done bool, err error) {
 	}
 	l.args = joinNegative(args)
 	verb, err = l.app.Parse(l.args)
-	return verb, l.ended, err
+	return verb, l.ended, l.withHelp(err)
+}
+
+// withHelp adds where to read on to what the flag library says of a line that lacks something.
+func (l *commandLine) withHelp(err error) error {
+	if err == nil || !strings.HasPrefix(err.Error(), "required ") && !strings.HasPrefix(err.Error(), "must select ") {
+		return err
+	}
+	verb := ""
+	for _, clause := range l.app.Model().Commands {
+		if clause.Name == l.args[0] {
+			verb = " " + clause.Name
+		}
+	}
+	return fmt.Errorf("%w; try uma-load%s --help", err, verb)
 }
 
 // joinNegative turns "--rate -1" into "--rate=-1": the flag library takes "-1" for a flag and

@@ -72,8 +72,8 @@ func compareVerb(app *kingpin.Application) verb {
 	option.Flag(clause, "primary", "Metric that decides and is not adjusted for being one of many; that of the scenario, if not given.", "", &l.options.Primary, option.Text).PlaceHolder("METRIC")
 	clause.Flag("allow-different-workload", "Compare runs that did different work, and say so.").BoolVar(&l.options.AllowDifferentWorkload)
 	option.Flag(clause, "columns", "State these too: shapiro, bonferroni, bh, bca.", "", &l.options.Columns, parseColumns).PlaceHolder("NAME,...")
-	clause.Flag("seed", "Seed of the bootstrap.").Default("1337").Uint64Var(&l.options.Seed)
-	clause.Flag("fail-on", "Exit with 4 if any metric is worse; or (inconclusive) also if a primary one is not decided.").EnumVar(&l.failOn, failOnWorse, failOnInconclusive)
+	option.Flag(clause, "seed", "Seed of the bootstrap.", "1337", &l.options.Seed, option.Unsigned)
+	option.Flag(clause, "fail-on", "Exit with 4 if any metric is worse; or (inconclusive) also if a primary one is not decided.", "", &l.failOn, option.OneOf(failOnWorse, failOnInconclusive)).PlaceHolder("worse|inconclusive")
 	clause.Flag("json", "Print JSON.").BoolVar(&l.asJSON)
 	clause.Flag("csv", "Print CSV: a row for each metric.").BoolVar(&l.asCSV)
 	clause.Flag("md", "Print Markdown.").BoolVar(&l.asMD)
@@ -132,6 +132,9 @@ func (p Program) compare(l *compareLine) error {
 func (l *compareLine) check() error {
 	if kinds := count(l.asJSON, l.asCSV, l.asMD); kinds > 1 {
 		return fmt.Errorf("--json, --csv, --md: they are printed: want one of them")
+	}
+	if err := checkPlace("--html", l.html); err != nil {
+		return err
 	}
 	l.options.Margins = map[string]compare.Margin{}
 	for _, m := range l.margins {

@@ -109,8 +109,11 @@ func refusedByName(t *testing.T, runs string) {
 		"a margin twice":        {[]string{runs, "--by=arm", "--margin=gpu_end_celsius=1C", "--margin=gpu_end_celsius=2C"}, "gpu_end_celsius is given twice"},
 		"two forms":             {[]string{runs, "--by=arm", "--json", "--md"}, "--json, --csv, --md"},
 		"an unknown column":     {[]string{runs, "--by=arm", "--columns=p"}, "shapiro, bonferroni, bh, bca"},
-		"a page in no folder":   {[]string{runs, "--by=arm", "--html", filepath.Join(empty, "none", "page.html")}, "--html"},
-		"no --by":               {[]string{runs}, "by"},
+		"a page in no folder":   {[]string{runs, "--by=arm", "--html", filepath.Join(empty, "none", "page.html")}, "--html: stat " + filepath.Join(empty, "none") + ": "},
+		"no --by":               {[]string{runs}, "'--by' not provided; try uma-load compare --help"},
+		"a seed that is none":   {[]string{runs, "--by=arm", "--seed=x"}, `--seed: "x"`},
+		"an unknown --fail-on":  {[]string{runs, "--by=arm", "--fail-on=maybe"}, `--fail-on: "maybe" is none of worse, inconclusive`},
+		"a page that is there":  {[]string{runs, "--by=arm", "--html", empty}, "--html: " + empty + ": it is a folder"},
 	} {
 		code, _, stderr := invokeVerb(t, append([]string{"compare"}, c.args...)...)
 		if code != exitUsage || !strings.Contains(stderr, c.says) || strings.Count(stderr, "\n") != 1 {

@@ -63,7 +63,7 @@ func reportVerb(app *kingpin.Application) verb {
 	l := &reportLine{}
 	clause := app.Command("report", reportHelp)
 	clause.Arg("folder", "Run folder, several, or folders that have them below: of sweeps, campaigns and packs too.").Required().StringsVar(&l.folders)
-	clause.Flag("format", "What to print: table, md, html, json or benchstat.").Default(formTable).EnumVar(&l.format, formTable, formMarkdown, formHTML, formJSON, formBenchstat)
+	option.Flag(clause, "format", "What to print: table, md, html, json or benchstat.", formTable, &l.format, option.OneOf(formTable, formMarkdown, formHTML, formJSON, formBenchstat))
 	option.Flags(clause, "metric", "Compute a figure of others and show it too: NAME=EXPRESSION of + - * /, brackets and the metrics of uma-load compare, as in tokens_per_joule=output_tokens_per_second/gpu_power_mean_watts; may be repeated.", &l.metrics, parseComputed, option.AsGiven)
 	option.Flag(clause, "xlsx", "Write a workbook too: Summary, Raw data and, of many runs, a sheet for each cell and Parameters.", "", &l.xlsx, option.Text).PlaceHolder("FILE")
 	option.Flag(clause, "out", "Write to this file instead of printing.", "", &l.out, option.Text).PlaceHolder("FILE")
@@ -105,10 +105,8 @@ func (l *reportLine) compute(figures map[string]float64) []report.Computed {
 // check refuses a name that two expressions have, and files that cannot be written.
 func (l *reportLine) check() error {
 	for flag, path := range map[string]string{"--out": l.out, "--xlsx": l.xlsx} {
-		if info, err := os.Stat(filepath.Dir(path)); path != "" && err != nil {
-			return fmt.Errorf("%s: %w", flag, err)
-		} else if path != "" && !info.IsDir() {
-			return fmt.Errorf("%s %s: %s is no folder", flag, path, filepath.Dir(path))
+		if err := checkPlace(flag, path); err != nil {
+			return err
 		}
 	}
 	seen := map[string]bool{}
@@ -117,6 +115,22 @@ func (l *reportLine) check() error {
 			return fmt.Errorf("--metric: %s is given twice", m.name)
 		}
 		seen[m.name] = true
+	}
+	return nil
+}
+
+// checkPlace says why no file can be written at the path of a flag; nothing of an empty one.
+func checkPlace(flag, path string) error {
+	if path == "" {
+		return nil
+	}
+	if info, err := os.Stat(filepath.Dir(path)); err != nil {
+		return fmt.Errorf("%s: %w", flag, err)
+	} else if !info.IsDir() {
+		return fmt.Errorf("%s %s: %s is no folder", flag, path, filepath.Dir(path))
+	}
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		return fmt.Errorf("%s: %s: it is a folder", flag, path)
 	}
 	return nil
 }

@@ -209,7 +209,7 @@ func TestWhatCannotBeReportedIsRefusedByName(t *testing.T) {
 		"a place that is not there":    {[]string{runs, "--out", filepath.Join(none, "x.html")}, "--out"},
 		"a workbook in a file":         {[]string{runs, "--xlsx", filepath.Join(broken, folder.ManifestFile, "x.xlsx")}, "--xlsx"},
 		"one run in two folders":       {[]string{runs, twice(t, runs)}, "and so is that of"},
-		"a form that does not exist":   {[]string{runs, "--format=pdf"}, "pdf"},
+		"a form that does not exist":   {[]string{runs, "--format=pdf"}, `--format: "pdf" is none of table, md,`},
 		"to compute what was imported": {[]string{first(t, runs), "--recompute"}, "its load was not ours"},
 	} {
 		code, stdout, stderr := invokeVerb(t, append([]string{"report"}, c.args...)...)

@@ -64,7 +64,7 @@ func runsVerbs(app *kingpin.Application) []verb {
 	option.Flag(prune, "older-than", "How old a run is that goes, such as 30d or 12h.", "", &l.rule.OlderThan, parseAge).PlaceHolder("AGE")
 	prune.Flag("yes", "Do it.").BoolVar(&l.yes)
 	archive := named(runs.Command("archive", archiveHelp))
-	option.Flag(archive, "to", "The archive; one that is there is not replaced.", "", &l.to, option.Text).Required().PlaceHolder("FILE.tar.gz")
+	option.Flag(archive, "to", "The archive; one that is there is not replaced.", "", &l.to, parseArchive).Required().PlaceHolder("FILE.tar.gz")
 	archive.Flag("delete", "Remove the folders once the archive was verified.").BoolVar(&l.delete)
 	l.rule.Keep = -1
 	return []verb{
@@ -89,6 +89,14 @@ func parseAge(text string) (time.Duration, error) {
 		return 0, fmt.Errorf("%q is not an age above 0, such as 30d or 12h", text)
 	}
 	return age, nil
+}
+
+// parseArchive accepts names that say what the file will be.
+func parseArchive(path string) (string, error) {
+	if !strings.HasSuffix(path, ".tar.gz") && !strings.HasSuffix(path, ".tgz") {
+		return "", fmt.Errorf("%q: want a name that ends in .tar.gz", path)
+	}
+	return path, nil
 }
 
 // entries are the runs on the shelf, the oldest first.
@@ -219,6 +227,9 @@ func (p Program) pruneRuns(ctx context.Context, l *shelfLine) error {
 
 // archiveRuns runs the verb runs archive.
 func (p Program) archiveRuns(ctx context.Context, l *shelfLine) error {
+	if err := checkPlace("--to", l.to); err != nil {
+		return usage(err)
+	}
 	paths, err := l.paths()
 	if err != nil {
 		return err

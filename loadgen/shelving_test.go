@@ -128,7 +128,9 @@ func TestRunsRefusesWhatItDoesNotFind(t *testing.T) {
 	for says, args := range map[string][]string{
 		"none":       {"list", "--runs", filepath.Join(root, "none")},
 		"empty":      {"pin", "--runs", root, "empty"},
-		"nowhere":    {"archive", "--runs", root, "nowhere", "--to", "x"},
+		"nowhere":    {"archive", "--runs", root, "nowhere", "--to", "x.tar.gz"},
+		".tar.gz":    {"archive", "--runs", root, "a", "--to", filepath.Join(root, "x.zip")},
+		"--to: stat": {"archive", "--runs", root, "a", "--to", filepath.Join(root, "none", "x.tar.gz")},
 		"--keep":     {"prune", "--runs", root},
 		"older-than": {"prune", "--runs", root, "--older-than=0d"},
 		"--to":       {"archive", "--runs", root, "a"},
