@@ -25,6 +25,9 @@ Two things are wanted of it: that arms that are alike are shown to be within a m
 
 Runs of one arm show that they differ little only if they are many: with --from the CV has its confidence interval, and the high end is what to plan with.`
 
+// defaultArmLabel tells the arms of runs unless --by names another. Runs without it are of one arm.
+const defaultArmLabel = "arm"
+
 // powerLine is campaign power on the command line.
 type powerLine struct {
 	cv, margin, difference, power, alpha float64
@@ -44,7 +47,7 @@ func powerVerb(campaign *kingpin.CmdClause) verb {
 	option.Flag(clause, "alpha", "How often a verdict may be wrong.", "5%", &l.alpha, percentWithin(1e-4, 0.5))
 	option.Flags(clause, "from", "Earlier runs, or a folder that has them below, to take the CV from; may be repeated.", &l.from, option.Text, option.AsGiven).PlaceHolder("DIR")
 	option.Flag(clause, "metric", "With --from: which figure of the runs.", compare.OutputTokensPerSecond, &l.metric, parseMetric)
-	option.Flag(clause, "by", "With --from: the label that tells the arms.", "arm", &l.by, option.Text).PlaceHolder("LABEL")
+	option.Flag(clause, "by", "With --from: the label that tells the arms.", defaultArmLabel, &l.by, option.Text).PlaceHolder("LABEL")
 	return verb{clause, func(_ context.Context, p Program) error { return p.askPower(l) }}
 }
 
@@ -96,8 +99,10 @@ func (l *powerLine) spread() (power.Spread, error) {
 	type cell struct{ arm, model, engine, scenario, host string }
 	groups := map[cell][]float64{}
 	var order []cell // sums of floats depend on it
+	labelled := l.by == defaultArmLabel
 	for _, r := range runs {
 		o := r.Observation()
+		labelled = labelled || o.Labels[l.by] != ""
 		v, there := o.Metrics[l.metric]
 		if !there || !o.Valid {
 			continue
@@ -107,6 +112,9 @@ func (l *powerLine) spread() (power.Spread, error) {
 			order = append(order, c)
 		}
 		groups[c] = append(groups[c], v)
+	}
+	if !labelled {
+		return power.Spread{}, fmt.Errorf("no run has a label %q, which --by names", l.by)
 	}
 	values := make([][]float64, len(order))
 	for i, c := range order {

@@ -82,6 +82,9 @@ func TestCampaignPowerTakesTheSpreadOfEarlierRunsWithinTheirArms(t *testing.T) {
 	if code != exitDone || !strings.HasPrefix(stdout, want) {
 		t.Errorf("exit %d: %s%s\nwant %s", code, stdout, stderr, want)
 	}
+	if code, _, stderr := invokeVerb(t, "campaign", "power", "--from", out, "--by", "colour"); code != exitUsage || stderr != "uma-load: --from: no run has a label \"colour\", which --by names\n" {
+		t.Errorf("arms that no run tells: exit %d: %s", code, stderr)
+	}
 	measured("a9", "a", 1, false) // one that is invalid says nothing
 	if _, again, _ := invokeVerb(t, "campaign", "power", "--from", out); again != stdout {
 		t.Errorf("with an invalid run: %s", again)

@@ -105,8 +105,8 @@ func (p Program) publish(ctx context.Context, l *publishLine) error {
 		return unusable(ctx, err)
 	}
 	fmt.Fprintf(p.Stdout, "%s: %d runs in %d files\n", printable(filepath.Join(s.Out, publish.IndexFile)), len(pack.Runs), len(pack.Files)+1)
-	for _, name := range pack.LeftOut {
-		fmt.Fprintf(p.Stdout, "left out: %s\n", printable(name))
+	if len(pack.LeftOut) > 0 {
+		fmt.Fprintf(p.Stdout, "left out of the runs: %s\n", printable(strings.Join(pack.LeftOut, ", ")))
 	}
 	return nil
 }
@@ -121,7 +121,29 @@ func (l *publishLine) check() error {
 	case l.settings.Raw && len(l.settings.Keep) > 0:
 		return errors.New("--keep: --no-redact keeps all")
 	}
-	return nil
+	out, err := real(l.settings.Out)
+	for _, dir := range l.folders {
+		from, failure := real(dir)
+		err = errors.Join(err, failure)
+		if way, _ := filepath.Rel(from, out); filepath.IsLocal(way) {
+			return fmt.Errorf("--out: %s lies in %s: its runs would then be there twice", l.settings.Out, dir)
+		}
+	}
+	return err
+}
+
+// real is an absolute path without links; of what is not there yet, below what is.
+func real(path string) (string, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return "", err
+	}
+	there := existing(path)
+	linked, err := filepath.EvalSymlinks(there)
+	if err != nil {
+		return "", err
+	}
+	return linked + strings.TrimPrefix(path, there), nil
 }
 
 // verify checks the sums of a pack.
@@ -137,7 +159,11 @@ func (p Program) verify(l *publishLine) error {
 		fmt.Fprintln(p.Stdout, printable(problem))
 	}
 	if len(problems) > 0 {
-		return fmt.Errorf("%s: %d of its files are not as they were packed", l.verify, len(problems))
+		said := "1 file is not as it was packed"
+		if n := len(problems); n > 1 {
+			said = fmt.Sprintf("%d files are not as they were packed", n)
+		}
+		return fmt.Errorf("%s: %s", l.verify, said)
 	}
 	fmt.Fprintf(p.Stdout, "%s: %d files are as they were packed\n", printable(l.verify), len(pack.Files))
 	return nil

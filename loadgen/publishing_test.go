@@ -34,7 +34,7 @@ func TestRunsArePublishedAndVerified(t *testing.T) {
 	runs := measured(t, "native", "container", "native", "container")
 	pack := filepath.Join(t.TempDir(), "pack")
 	code, stdout, stderr := invokeVerb(t, "publish", runs, "--out", pack, "--title=Two arms", "--author=A. Tester")
-	if code != exitDone || !strings.Contains(stdout, "4 runs in") || !strings.Contains(stdout, "left out: outputs.jsonl") {
+	if code != exitDone || !strings.Contains(stdout, "4 runs in") || !strings.Contains(stdout, "left out of the runs: captures, outputs.jsonl") {
 		t.Fatalf("exit %d: %s%s", code, stdout, stderr)
 	}
 	if code, stdout, stderr := invokeVerb(t, "publish", "--verify", pack); code != exitDone || !strings.Contains(stdout, "as they were packed") {
@@ -81,7 +81,7 @@ func TestRunsArePublishedAndVerified(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(pack, publish.RunsFile), []byte("x"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if code, stdout, _ := invokeVerb(t, "publish", "--verify", pack); code != exitFailed || !strings.Contains(stdout, publish.RunsFile) {
+	if code, stdout, stderr := invokeVerb(t, "publish", "--verify", pack); code != exitFailed || !strings.Contains(stdout, publish.RunsFile) || !strings.Contains(stderr, "1 file is not as it was packed") {
 		t.Errorf("verify: exit %d: %s", code, stdout)
 	}
 	if code, _, stderr := invokeVerb(t, "publish", runs, "--out", pack); code != exitDone {
@@ -119,6 +119,7 @@ func TestPublishRefusesWhatItCannotDo(t *testing.T) {
 		"--with":            {root, "--out", out, "--with=everything"},
 		"--no-redact keeps": {root, "--out", out, "--keep=host", "--no-redact"},
 		"pack.json":         {"--verify", mine},
+		"lies in " + root:   {root, "--out", filepath.Join(root, "pack")},
 		"takes no folders":  {"--verify", mine, root},
 	} {
 		code, _, stderr := invokeVerb(t, append([]string{"publish"}, args...)...)
