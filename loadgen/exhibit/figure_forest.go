@@ -93,15 +93,20 @@ func drawForest(rows []ratioRow, extent span, width, height float64, label strin
 	x := ratioAxis(extent, width-margins.Left-margins.Right)
 	frame := chart.NewFrameIn(margins, width, height, x, chart.Axis{Lo: 0, Hi: 1}, label)
 	each := (frame.Bottom - frame.Top) / float64(len(rows))
-	frame.Line("mark", frame.PX(1), frame.Top, frame.PX(1), frame.Bottom)
+	one := frame.PX(1)
+	if names {
+		frame.Line("mark", one, frame.Top, one, frame.Bottom)
+	}
 	for i, r := range rows {
 		y := frame.Top + (float64(i)+0.5)*each
 		if names {
 			frame.Text("row", frame.Left-10, y+4, "end", chart.Shorten(r.name, frame.Left-14))
 			frame.Text("row", frame.Right+10, y+4, "start", chart.Shorten(r.says, width-frame.Right-14))
 		} else {
-			frame.Text("row", frame.Left, y-6, "start", chart.Shorten(r.name+"  "+r.says, frame.Right-frame.Left))
+			room := frame.Right - frame.Left - chart.LetterWidth*float64(len([]rune(r.says))+2)
+			frame.Text("row", frame.Left, y-6, "start", chart.Shorten(r.name, room)+"  "+r.says)
 			y += 7
+			frame.Line("mark", one, y-10, one, y+10)
 		}
 		drawRatio(frame, r, y)
 	}

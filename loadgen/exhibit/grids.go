@@ -14,7 +14,7 @@ import (
 // decisiveGrid has a row for each primary metric of each stratum, and for the figures of memory that are
 // usually published.
 func decisiveGrid(c compare.Comparison) *grid {
-	g := &grid{Header: []string{"", "metric", "verdict", c.Baseline, "b", "b − a", "b / a", "95 % CI"}, words: []int{1, 2}}
+	g := &grid{Header: []string{"", "metric", "verdict", c.Baseline, "other arm", "difference", "change", "95 % CI"}, words: []int{1, 2}}
 	two := len(c.Arms) == 2
 	if two {
 		g.Header[4] = c.Arms[1]
@@ -38,7 +38,7 @@ func decisiveGrid(c compare.Comparison) *grid {
 	return g
 }
 
-// ratioText is b / a as a change; of a temperature that says nothing.
+// ratioText is the ratio as a change; of a temperature that says nothing.
 func ratioText(m compare.Metrics) string {
 	if compare.Unit(m.Unit) == compare.UnitCelsius {
 		return chart.None
@@ -75,7 +75,7 @@ func rowClass(m compare.Metrics) string {
 func metricsGrid(pair compare.Pair) *grid {
 	g := &grid{words: []int{1, 2}, Header: []string{
 		"metric", "better is", "verdict", "mean " + pair.A, "sd (population)", "n", "mean " + pair.B, "sd (population)", "n",
-		"b − a", "b / a", "95 % CI", "margin", "Welch p", "Mann-Whitney p", "Hedges g", "TOST p", "Holm p", "detectable",
+		"difference", "change", "95 % CI", "margin", "Welch p", "Mann-Whitney p", "Hedges g", "TOST p", "Holm p", "detectable",
 	}}
 	paired := slices.ContainsFunc(pair.Metrics, func(m compare.Metrics) bool { return m.PairedP != nil })
 	if paired {
@@ -212,7 +212,7 @@ func orderGrid(pair compare.Pair) *grid {
 		if h.Suspect {
 			finding = "depends on the order"
 		}
-		g.add(doubtIf(h.Suspect), key{name: h.Metric}.title(), finding+", p "+chart.Optional(h.P, probability), "b − a by which arm came first",
+		g.add(doubtIf(h.Suspect), key{name: h.Metric}.title(), finding+", p "+chart.Optional(h.P, probability), "difference by which arm came first",
 			pair.A+" first "+chart.Optional(h.AB, text), pair.B+" first "+chart.Optional(h.BA, text))
 	}
 	return g

@@ -247,3 +247,34 @@ func TestRepetitionsInASequenceAreCounted(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// A phone has no room for both: the name is cut, what was found is not, and the line of no change does not
+// go through either.
+func TestANarrowForestCutsNamesAndNoVerdicts(t *testing.T) {
+	says := "+43.75 %  worse, confounded with time"
+	row := ratioRow{name: strings.Repeat("a metric of a long name ", 5), says: says, at: 1.4, lo: 1.3, hi: 1.5, marginLow: 0.98, marginHigh: 1.02}
+	drawing := drawForest([]ratioRow{row, row}, span{0.98, 1.5}, 340, 154, "x")
+	var lines, texts []chart.Shape
+	for _, s := range drawing.Shapes {
+		switch {
+		case s.Class == "mark":
+			lines = append(lines, s)
+		case s.Class == "row":
+			texts = append(texts, s)
+		}
+	}
+	for _, text := range texts {
+		if !strings.HasSuffix(text.Text, "…  "+says) || float64(len([]rune(text.Text)))*chart.LetterWidth > 340 {
+			t.Errorf("%q", text.Text)
+		}
+		for _, line := range lines {
+			var x, top, bottom float64
+			if _, err := fmt.Sscanf(line.D, "M%g %gL%g %g", &x, &top, &x, &bottom); err != nil || top < text.Y && bottom > text.Y-10 {
+				t.Errorf("a line %s goes through the text at %g (%v)", line.D, text.Y, err)
+			}
+		}
+	}
+	if len(texts) != 2 || len(lines) != 2 {
+		t.Errorf("%d texts and %d lines for 2 rows", len(texts), len(lines))
+	}
+}

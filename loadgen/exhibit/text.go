@@ -113,6 +113,10 @@ func (t terminal) verdicts(c compare.Comparison) {
 			t.grid(g)
 		}
 	}
+	if rows > 0 {
+		t.line("")
+		t.line("* decides; sd: standard deviation of the runs, in the unit of their mean (in brackets by n, not n - 1); n: runs")
+	}
 	if left > 0 {
 		t.line(fmt.Sprintf("%d metrics without a finding are not shown; --md, --csv and --json have them", left))
 	}
@@ -132,7 +136,7 @@ func verdictGrid(p compare.Pair, short bool) (g *grid, left int) {
 			name = "* " + name
 		}
 		change, ci := chart.Optional(m.Ratio, compare.Change), ends(m.RatioCI95, compare.Change)
-		if m.RatioCI95 == nil {
+		if m.RatioCI95 == nil && (m.CI95 != nil || m.Ratio == nil || !m.Margin.Relative) {
 			signs := func(v float64) string { return signed(unit, v) }
 			change, ci = chart.Optional(m.Difference, signs), ends(m.CI95, signs)
 		}
@@ -161,7 +165,7 @@ func (t terminal) order(c compare.Comparison) {
 	}
 	for _, r := range gradesGrid(c).Rows {
 		cells := r.texts()
-		text := fmt.Sprintf("%s for decisions, %s valid, %s invalid", cells[1], cells[2], cells[3])
+		text := fmt.Sprintf("%s of decision grade, %s valid, %s invalid", cells[1], cells[2], cells[3])
 		t.line("  runs of "+cells[0], text, cells[4])
 	}
 }

@@ -3,6 +3,7 @@ package exhibit
 import (
 	"bytes"
 	"encoding/csv"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -26,7 +27,7 @@ func TestATerminalShowsTheVerdictsFirstAndThenWhatIsBehindThem(t *testing.T) {
 	text := textOf(t, compared(t, e, compare.Options{Within: []string{"model"}}))
 	last := -1
 	for _, part := range []string{
-		"57 runs by arm within model, against native", "deepseek-7b: container against native", "verdict", "* Output tokens per second", "Memory excluding the KV cache",
+		"57 runs by arm within model, against native", "deepseek-7b: container against native", "verdict", "* Output tokens per second", "Memory excluding the KV cache", "* decides; sd: ",
 		"\norder", "abba", "runs of native", "\nfairness", "2 of 3 items differ", "what differs besides, deepseek-7b", "sha256:4f1c", "memory ledger, container less native, deepseek-7b", "page_cache", "+15.00 GiB",
 		"KV cache: ", "\nwarnings", "kv_explained",
 	} {
@@ -35,6 +36,26 @@ func TestATerminalShowsTheVerdictsFirstAndThenWhatIsBehindThem(t *testing.T) {
 			t.Fatalf("no %q after the part before it:\n%s", part, text)
 		}
 		last = max(last, 0) + at
+	}
+}
+
+// One run of an arm has no interval; its change stands in the unit of the margin beside it all the same.
+func TestTheChangeIsInTheUnitOfItsMargin(t *testing.T) {
+	e := published()
+	e.runs = 1
+	found := false
+	for _, line := range strings.Split(textOf(t, compared(t, e, compare.Options{Within: []string{"model"}})), "\n") {
+		if !strings.HasPrefix(line, "* Output tokens per second") {
+			continue
+		}
+		found = true
+		cells := regexp.MustCompile("  +").Split(line, -1)
+		if change, margin := cells[7], cells[9]; !strings.HasSuffix(change, "%") || margin != "±2 %" {
+			t.Errorf("change %q beside margin %q: %s", change, margin, line)
+		}
+	}
+	if !found {
+		t.Error("no line of the primary metric")
 	}
 }
 
