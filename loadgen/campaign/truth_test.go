@@ -11,11 +11,10 @@ import (
 )
 
 // Whether what a campaign is compared by finds the truth can only be seen where the truth is known: on a
-// machine that is made up. The runner carries out 200 campaigns of two arms and ten rounds in each order,
+// machine that is made up. The runner carries out 200 campaigns (seeds) of two arms and ten rounds in each order,
 // on a virtual clock; each machine below then says what their runs would have measured, and they are
 // compared as any campaign is.
 const (
-	seeds  = 200
 	rounds = 10
 	// alpha is that of an interval of 95 %, half of it on each side.
 	alpha = .05
