@@ -1,7 +1,9 @@
 package compare
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/umascope/umascope/loadgen/stats"
 )
@@ -50,4 +52,44 @@ func driftOf(s sample) Drift {
 		d.EffectiveN = pointer(stats.EffectiveN(len(s.values), rho))
 	}
 	return d
+}
+
+// driftWarning tells which metrics of an arm go with time, and of how many: one in twenty does by chance.
+func driftWarning(name string, a Arm) []Warning {
+	var texts []string
+	looked := 0
+	for _, s := range a.Metrics {
+		m, known := FindMetric(s.Name)
+		if !known || s.Drift.P == nil {
+			continue
+		}
+		if looked++; s.Drift.Significant {
+			texts = append(texts, m.Title+" "+s.Drift.text(len(a.Runs)))
+		}
+	}
+	if len(texts) == 0 {
+		return nil
+	}
+	return []Warning{warn(CodeDrift, "%s drifts with time over %s: %s; of %s looked at, one in 20 would by chance",
+		name, Runs(len(a.Runs)), strings.Join(texts, "; "), figures(looked))}
+}
+
+// text says where a metric goes, and what so many runs are worth if each is like the one before.
+func (d Drift) text(runs int) string {
+	direction := "rises"
+	if *d.Spearman < 0 {
+		direction = "falls"
+	}
+	worth := ""
+	if d.EffectiveN != nil && *d.EffectiveN < float64(runs) {
+		worth = fmt.Sprintf(", %s worth %.1f", Runs(runs), *d.EffectiveN)
+	}
+	return fmt.Sprintf("%s (Spearman %.2f, p %.2g%s)", direction, *d.Spearman, *d.P, worth)
+}
+
+func figures(n int) string {
+	if n == 1 {
+		return "1 figure"
+	}
+	return fmt.Sprintf("%d figures", n)
 }

@@ -8,6 +8,40 @@ import (
 	"strings"
 )
 
+// Facts that have to be known of both arms before it can be said that they were alike.
+const (
+	FactEngine      = "engine"
+	FactFingerprint = "model fingerprint"
+	FactKernel      = "kernel"
+	FactDriver      = "GPU driver"
+	FactBoot        = "boot"
+	FactMemFree     = "MemFree at start"
+	FactPageCache   = "page cache at start"
+	FactTemperature = "GPU temperature at start"
+	FactSwap        = "read back from swap"
+)
+
+// Essentials lists them.
+func Essentials() []string {
+	return []string{FactEngine, FactFingerprint, FactKernel, FactDriver, FactBoot, FactMemFree, FactPageCache, FactTemperature, FactSwap}
+}
+
+// fairnessUnknown tells what no run of either arm says: that nothing differs says nothing of it.
+func (c *comparing) fairnessUnknown(out Comparison) []Warning {
+	known := func(p Pair, item string) bool {
+		return slices.ContainsFunc(p.Fairness, func(f Fairness) bool { return f.Item == item })
+	}
+	unknown := slices.DeleteFunc(Essentials(), func(item string) bool {
+		return !slices.ContainsFunc(out.Strata, func(s Stratum) bool {
+			return slices.ContainsFunc(s.Pairs, func(p Pair) bool { return !known(p, item) })
+		})
+	})
+	if len(unknown) == 0 {
+		return nil
+	}
+	return []Warning{warn(CodeFairnessUnknown, "not known of either arm: %s; that they were alike in these is taken on trust", strings.Join(unknown, ", "))}
+}
+
 // notKnown stands for a fact that no run of an arm has.
 const notKnown = "not known"
 

@@ -122,7 +122,7 @@ func (c *comparing) firstEverywhere() []Warning {
 	}
 	var warnings []Warning
 	for _, name := range sortedKeys(texts) {
-		warnings = append(warnings, warn(CodeFirstAfterSwitch, "the first run of %s after a change of arms has %s: something is carried over", name, strings.Join(texts[name], ", ")))
+		warnings = append(warnings, warn(CodeFirstAfterSwitch, "the first run of %s after a change of arms has %s: something may be carried over", name, strings.Join(texts[name], ", ")))
 	}
 	return warnings
 }

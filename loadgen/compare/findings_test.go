@@ -13,7 +13,8 @@ import (
 
 const gib = 1 << 30
 
-// quiet is an experiment of which nothing is to be told: interleaved, equal n, one boot, with a ledger.
+// quiet is an experiment of which nothing is to be told: interleaved, equal n, one boot, with a ledger and
+// with what has to be known of both arms.
 func quiet() experiment {
 	var e experiment
 	for i, arm := range order("abbaabba") {
@@ -22,6 +23,9 @@ func quiet() experiment {
 		e.run(arm, map[string]float64{compare.OutputTokensPerSecond: value}, func(r *compare.Run) {
 			r.Mode = "live"
 			r.Ledger.Peak = map[string]float64{"anon": gib}
+			for _, item := range compare.Essentials() {
+				r.Facts = append(r.Facts, compare.Fact{Item: item, Value: "the same"})
+			}
 			r.Labels["iteration"] = fmt.Sprint(i / 2)
 		})
 	}
@@ -76,7 +80,7 @@ func TestFindingsComeOfTheirCauses(t *testing.T) {
 		"a run more": {func(e *experiment) { e.runs = e.runs[:7] },
 			compare.CodeUnequalN, []string{"a has 3 runs, b has 4"}, nil},
 		"an outlier": {func(e *experiment) { e.runs[2].Metrics[compare.OutputTokensPerSecond] = 90 },
-			compare.CodeOutliers, []string{"run003 (output_tokens_per_second)"}, nil},
+			compare.CodeOutliers, []string{"run003 (output_tokens_per_second)", "of 2 samples, one in seven has one by chance"}, nil},
 		"work that nobody can tell": {ofArm("a", func(r *compare.Run) { r.WorkloadSHA256 = "" }),
 			compare.CodeWorkloadUnknown, []string{"4 runs of 8"}, nil},
 		"a figure that the table does not have": {func(e *experiment) { e.runs[0].Metrics["jokes"] = 1 },

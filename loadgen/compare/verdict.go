@@ -26,7 +26,7 @@ func verdicts(rows []*row, o Options) {
 	for _, r := range rows {
 		r.out.Verdict = r.verdict()
 		if r.out.Verdict == Inconclusive {
-			r.out.NeedN = r.need()
+			r.out.NeedN = r.need(len(family))
 		}
 	}
 }
@@ -73,8 +73,13 @@ const mostNeeded = 100_000
 
 // need is how many runs each arm would need for a verdict: for two equal arms to be shown equivalent, and
 // a difference as large as the margin to be found, in four of five repetitions. Where there are as many
-// already, the difference lies about where the margin ends, and it is what tells it from there.
-func (r *row) need() *int {
+// already, the difference lies about where the margin ends, and it is what tells it from there. One of a
+// family has to be found among all of it.
+func (r *row) need(family int) *int {
+	alpha := significance
+	if !r.out.Primary {
+		alpha /= float64(family)
+	}
 	n := 2 / (1/float64(len(r.x)) + 1/float64(len(r.y)))
 	if r.paired != nil {
 		n = float64(r.pairs)
@@ -82,14 +87,14 @@ func (r *row) need() *int {
 	sd := r.test.SE * math.Sqrt(n/2)
 	margin := min(-r.low, r.high) / sd
 	equal, errEqual := stats.EquivalenceSampleSize(margin, wantedPower, significance)
-	found, errFound := stats.SampleSize(margin, wantedPower, significance)
+	found, errFound := stats.SampleSize(margin, wantedPower, alpha)
 	if errEqual != nil || errFound != nil {
 		return nil
 	}
 	needed := max(equal, found)
 	if needed <= n {
 		edge := math.Abs(math.Abs(r.test.Difference)-min(-r.low, r.high)) / sd
-		apart, err := stats.SampleSize(edge, wantedPower, significance)
+		apart, err := stats.SampleSize(edge, wantedPower, alpha)
 		if err != nil {
 			return nil
 		}

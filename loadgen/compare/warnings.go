@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"github.com/umascope/umascope/loadgen/stats"
 )
 
 // Codes of warnings. They do not change.
@@ -25,6 +27,8 @@ const (
 	CodeMetricUnknown     = "metric_unknown"
 	CodeValueUnusable     = "value_unusable"
 	CodeSourcesDiffer     = "sources_differ"
+	CodeFairnessUnknown   = "fairness_unknown"
+	CodeManyTests         = "many_tests"
 
 	CodeKVExplained       = "kv_explained"
 	CodeMemoryWithKVEqual = "memory_with_kv_equal"
@@ -50,7 +54,7 @@ func (c *comparing) warnings(out Comparison) []Warning {
 	return slices.Concat(
 		c.kvExplained(out), c.memoryWithKVEqual(out), c.blockedEverywhere(out), c.firstEverywhere(),
 		c.modelsEquivalent(), c.fingerprintShared(), c.ledgerAbsent(out), c.reportedByOthers(out),
-		c.simulation(), c.workloadUnknown(), c.metricUnknown(),
+		c.simulation(), c.workloadUnknown(), c.fairnessUnknown(out), manyTests(out), c.metricUnknown(),
 	)
 }
 
@@ -93,27 +97,6 @@ func (c *comparing) pooled(cell *cell) []Warning {
 		}
 	}
 	return all
-}
-
-// driftWarning tells which metrics of an arm go with time.
-func driftWarning(name string, a Arm) []Warning {
-	var texts []string
-	for _, s := range a.Metrics {
-		if m, known := FindMetric(s.Name); known && s.Drift.Significant {
-			texts = append(texts, fmt.Sprintf("%s %s (Spearman %.2f, p %.2g)", m.Title, direction(*s.Drift.Spearman), *s.Drift.Spearman, *s.Drift.P))
-		}
-	}
-	if len(texts) == 0 {
-		return nil
-	}
-	return []Warning{warn(CodeDrift, "%s drifts with time over %s: %s", name, Runs(len(a.Runs)), strings.Join(texts, "; "))}
-}
-
-func direction(rho float64) string {
-	if rho < 0 {
-		return "falls"
-	}
-	return "rises"
 }
 
 // labelIteration is the label that campaigns and others count the runs of a cell by.
@@ -233,10 +216,18 @@ func bootWarning(a, b *arm) []Warning {
 	return []Warning{warn(CodeDifferentBoots, "the machine was rebooted between runs: %s has runs of %d boots, %s of %d", a.name, len(x), b.name, len(y))}
 }
 
+// outlierWarning tells which runs stand out. By Grubbs or the modified z one in seven samples of normal
+// runs has one: 21 of 100 of five, 14 of ten, 11 of thirty.
 func outlierWarning(p Pair) []Warning {
 	flagged := map[string][]string{}
 	var runs []string
+	samples := 0
 	for _, m := range p.Metrics {
+		for _, n := range []int{m.A.N, m.B.N} {
+			if n >= stats.LeastForOutlier {
+				samples++
+			}
+		}
 		for _, o := range m.Outliers {
 			if flagged[o.Run] == nil {
 				runs = append(runs, o.Run)
@@ -251,7 +242,7 @@ func outlierWarning(p Pair) []Warning {
 	for _, run := range runs {
 		texts = append(texts, fmt.Sprintf("%s (%s)", run, some(flagged[run])))
 	}
-	return []Warning{warn(CodeOutliers, "standing out in their arm, and kept: %s", some(texts))}
+	return []Warning{warn(CodeOutliers, "standing out in their arm, and kept: %s; of %d samples, one in seven has one by chance", some(texts), samples)}
 }
 
 // sourceWarning tells of metrics that are measured in one arm and an engine's word in the other, or that

@@ -208,7 +208,7 @@ func orderGrid(pair compare.Pair) *grid {
 		}
 		unit := key{name: h.Metric}.unit()
 		text := func(v float64) string { return signed(unit, v) }
-		finding := "does not depend on the order"
+		finding := "not shown to depend on the order"
 		if h.Suspect {
 			finding = "depends on the order"
 		}

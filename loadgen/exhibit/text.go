@@ -176,7 +176,7 @@ func (t terminal) fairness(c compare.Comparison) {
 		for _, p := range s.Pairs {
 			differs, same := fairness(p)
 			where := strings.TrimPrefix(stratumName(c, s)+", "+p.B+" against "+p.A, "All runs, ")
-			t.line("  "+where, fmt.Sprintf("%d of %d items differ", len(differs.Rows), len(differs.Rows)+len(same.Rows)))
+			t.line("  "+where, fmt.Sprintf("%d of %d known items differ", len(differs.Rows), len(differs.Rows)+len(same.Rows)))
 		}
 	}
 	for _, s := range c.Strata {

@@ -114,9 +114,9 @@ func meaning(m compare.Metrics) string {
 	margin := "±" + m.Margin.Text(compare.Unit(m.Unit))
 	switch m.Verdict {
 	case compare.Equivalent:
-		return "The difference is less than the margin of " + margin + ", which was fixed as what matters."
+		return "That the difference is less than the margin of " + margin + " is shown at 5 %: if there is one, it does not matter."
 	case compare.Irrelevant:
-		return "There is a difference, and it is less than the margin of " + margin + ", which was fixed as what matters."
+		return "There is a difference, and that it is less than the margin of " + margin + " is shown at 5 %: it does not matter."
 	case compare.Better, compare.Worse, compare.Different:
 		return "The interval leaves out no difference, and reaches beyond the margin of " + margin + "."
 	case compare.Inconclusive:

@@ -67,15 +67,15 @@ func (r Run) engineFacts(f *facts) {
 	case command != nil:
 		f.add("command", command.Program)
 		f.add("options of the command", strings.Join(command.Options, " "))
-		f.add("engine", strings.TrimSpace(r.engine()+" "+command.Version))
+		f.add(compare.FactEngine, strings.TrimSpace(r.engine()+" "+command.Version))
 	default:
-		f.add("engine", strings.TrimSpace(server.Engine+" "+server.Version))
+		f.add(compare.FactEngine, strings.TrimSpace(server.Engine+" "+server.Version))
 	}
 	if tool := r.Summary.Tool; tool != nil && r.Manifest.Imported != nil {
 		f.add("tool", strings.TrimSpace(tool.Program+" "+tool.Version))
 	}
 	f.add("model", r.model())
-	f.add("model fingerprint", r.Summary.Model.Fingerprint)
+	f.add(compare.FactFingerprint, r.Summary.Model.Fingerprint)
 	if print := server.FingerprintStart; print != nil && print.Weights != nil {
 		f.add("model weights", fmt.Sprintf("%d bytes in %d files, configuration %.12s", print.Weights.Bytes, print.Weights.Files, print.Weights.ConfigSHA256))
 	}
@@ -117,20 +117,20 @@ func (r Run) machineFacts(f *facts) {
 	case m != nil:
 		f.add("telemetry", m.Mode)
 		f.add("machine", m.Host[string(metric.LabelProduct)])
-		f.add("kernel", m.Host[string(metric.LabelKernel)])
+		f.add(compare.FactKernel, m.Host[string(metric.LabelKernel)])
 		f.add("architecture", m.Host[string(metric.LabelArch)])
 		for _, of := range []struct {
 			item  string
 			label metric.Label
-		}{{"GPU", metric.LabelName}, {"GPU driver", metric.LabelDriver}, {"CUDA of the driver", metric.LabelCUDAVersion}, {"VBIOS", metric.LabelVBIOS}} {
+		}{{"GPU", metric.LabelName}, {compare.FactDriver, metric.LabelDriver}, {"CUDA of the driver", metric.LabelCUDAVersion}, {"VBIOS", metric.LabelVBIOS}} {
 			f.add(of.item, distinct(m.GPUs, string(of.label)))
 		}
 		limits(f, m.GPULimits)
 	case local:
-		f.add("kernel", client.Kernel)
+		f.add(compare.FactKernel, client.Kernel)
 		f.add("architecture", client.Arch)
 	}
-	f.add("boot", r.Summary.BootID)
+	f.add(compare.FactBoot, r.Summary.BootID)
 	if local {
 		f.add("CPU governor", client.Governor)
 		f.add("power profile", client.PowerProfile)
@@ -169,21 +169,21 @@ func (r Run) conditionFacts(f *facts) {
 	s := r.Summary
 	if s.Memory != nil && s.Memory.LedgerAt != nil {
 		start := s.Memory.LedgerAt.Start
-		for _, of := range []struct{ item, line string }{{"MemFree at start", metric.LineFree}, {"page cache at start", metric.LinePageCache}} {
+		for _, of := range []struct{ item, line string }{{compare.FactMemFree, metric.LineFree}, {compare.FactPageCache, metric.LinePageCache}} {
 			if bytes, known := start[of.line]; known {
 				f.number(of.item, &bytes, memoryTolerance, "bytes")
 			}
 		}
 	}
 	if t := s.Thermal; t != nil {
-		f.number("GPU temperature at start", t.StartCelsius, celsiusTolerance, "C")
+		f.number(compare.FactTemperature, t.StartCelsius, celsiusTolerance, "C")
 		f.number("GPU performance state in the warm-up", t.WarmupPerformanceState, 0, "")
 		for _, reason := range slices.Sorted(maps.Keys(t.ThrottleSeconds)) {
 			spent := t.ThrottleSeconds[reason]
 			f.number("clocks held by "+strings.ReplaceAll(reason, "_", " "), &spent, secondsTolerance, "s")
 		}
 	}
-	f.number("read back from swap", r.swappedIn(), swapTolerance, "bytes")
+	f.number(compare.FactSwap, r.swappedIn(), swapTolerance, "bytes")
 }
 
 // swappedIn is over the measured phases; nil where a phase does not say.

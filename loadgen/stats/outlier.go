@@ -14,17 +14,17 @@ type GrubbsTest struct {
 	Outlier bool
 }
 
-// leastForOutlier is the smallest sample of which one is asked for. Of three, Grubbs calls one an outlier
+// LeastForOutlier is the smallest sample of which one is asked for. Of three, Grubbs calls one an outlier
 // just when the other two are closer than a thirtieth of the way to it: 60, 60 and 61 degrees, which is
 // rounding. The modified z does when they are closer than a fifth, which chance makes of 29 in 100.
-const leastForOutlier = 4
+const LeastForOutlier = 4
 
 // Grubbs tests both sides of at least four values for one outlier.
 func Grubbs(x []float64, alpha float64) (GrubbsTest, error) {
 	if err := share("alpha", alpha); err != nil {
 		return GrubbsTest{}, err
 	}
-	if err := needs(leastForOutlier, x); err != nil {
+	if err := needs(LeastForOutlier, x); err != nil {
 		return GrubbsTest{}, err
 	}
 	m := momentsOf(x)
@@ -58,7 +58,7 @@ const OutlyingZ = 3.5
 // same have no such spread. Chance alone makes an outlier by it in 21 of 100 normal samples of five, 13 of
 // ten and 9 of thirty; Grubbs at 5 % in 5.
 func ModifiedZ(x []float64) ([]float64, error) {
-	if err := needs(leastForOutlier, x); err != nil {
+	if err := needs(LeastForOutlier, x); err != nil {
 		return nil, err
 	}
 	median := Median(x)

@@ -1,0 +1,95 @@
+package compare_test
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/umascope/umascope/loadgen/compare"
+)
+
+// arms makes runs of a baseline and so many arms, of which b is slower by a share.
+func arms(n int, slower float64) experiment {
+	var e experiment
+	for round := range 4 {
+		for i := range n + 1 {
+			value := noise[(round+i)%4]
+			if i == 1 {
+				value *= 1 - slower
+			}
+			e.run(string(rune('a'+i)), map[string]float64{compare.OutputTokensPerSecond: value})
+		}
+	}
+	return e
+}
+
+// With seven arms the chance that one of them is found wrongly is not 5 %.
+func TestAFindingThatIsOneOfManyIsToldOf(t *testing.T) {
+	for name, c := range map[string]struct {
+		arms   int
+		slower float64
+		told   bool
+	}{
+		"alone":                           {1, .022, false},
+		"one of seven":                    {7, .022, true},
+		"one of seven, beyond any chance": {7, .2, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := mustCompare(t, arms(c.arms, c.slower).runs, compare.Options{Baseline: "a"})
+			if m := metricOf(t, got, compare.OutputTokensPerSecond); m.Verdict != compare.Worse {
+				t.Fatalf("%s, p %v", m.Verdict, *m.WelchP)
+			}
+			told := strings.Join(codes(got)[compare.CodeManyTests], "\n")
+			if (told != "") != c.told || c.told && (!strings.Contains(told, "output tokens per second of b") || !strings.Contains(told, "7 tests")) {
+				t.Errorf("told %q", told)
+			}
+		})
+	}
+}
+
+// What a verdict asks of one metric of many is asked of its plan too.
+func TestOneOfManyMetricsNeedsMoreRuns(t *testing.T) {
+	need := map[int]int{}
+	for _, n := range []int{1, 10} {
+		var e experiment
+		for i, arm := range order("abbaabba") {
+			metrics := map[string]float64{compare.OutputTokensPerSecond: noise[i%4]}
+			for k, m := range compare.Table()[1 : n+1] {
+				metrics[m.Name] = 100 * math.Exp(.05*float64((i*(k+3)+k)%5))
+			}
+			e.run(arm, metrics)
+		}
+		m := metricOf(t, mustCompare(t, e.runs, compare.Options{}), compare.Table()[1].Name)
+		if m.NeedN == nil {
+			t.Fatalf("%d metrics: %s", n, m.Verdict)
+		}
+		need[n] = *m.NeedN
+	}
+	if need[10] <= need[1] {
+		t.Errorf("one of 10 needs %d runs, alone it needs %d", need[10], need[1])
+	}
+}
+
+// Chance makes one in twenty drift: how many were looked at belongs to it, and so does what the runs are worth.
+func TestDriftIsToldWithHowMuchWasLookedAt(t *testing.T) {
+	var e experiment
+	for i, arm := range order("abbaabbaabbaabba") {
+		e.run(arm, map[string]float64{compare.OutputTokensPerSecond: 100 - float64(i), compare.TimeToFirstToken: 1 + .1*float64(i*5%7), compare.TimePerOutputToken: .02})
+	}
+	told := codes(mustCompare(t, e.runs, compare.Options{}))[compare.CodeDrift]
+	for _, want := range []string{"p 5e-05, 8 runs worth 2.2)", "of 2 figures looked at"} { // the third has no spread
+		if len(told) != 2 || !strings.Contains(told[0], want) {
+			t.Errorf("no %q in %q", want, told)
+		}
+	}
+}
+
+func TestWhatIsNotKnownOfEitherArmIsTold(t *testing.T) {
+	e := quiet()
+	each(&e, func(r *compare.Run) { r.Facts = r.Facts[:2] })
+	got := codes(mustCompare(t, e.runs, compare.Options{}))[compare.CodeFairnessUnknown]
+	if text := fmt.Sprint(got); len(got) != 1 || !strings.Contains(text, compare.FactMemFree) || !strings.Contains(text, compare.FactKernel) || strings.Contains(text, compare.FactEngine) {
+		t.Errorf("told %q", got)
+	}
+}
