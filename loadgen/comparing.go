@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -73,7 +74,7 @@ func compareVerb(app *kingpin.Application) verb {
 	clause.Flag("allow-different-workload", "Compare runs that did different work, and say so.").BoolVar(&l.options.AllowDifferentWorkload)
 	option.Flag(clause, "columns", "State these too: shapiro, bonferroni, bh, bca.", "", &l.options.Columns, parseColumns).PlaceHolder("NAME,...")
 	option.Flag(clause, "seed", "Seed of the bootstrap.", "1337", &l.options.Seed, option.Unsigned)
-	option.Flag(clause, "fail-on", "Exit with 4 if any metric is worse; or (inconclusive) also if a primary one is not decided.", "", &l.failOn, option.OneOf(failOnWorse, failOnInconclusive)).PlaceHolder("worse|inconclusive")
+	option.Flag(clause, "fail-on", "Exit with 4 if any metric is worse; or (inconclusive) also if a primary one is not decided or an arm not compared.", "", &l.failOn, option.OneOf(failOnWorse, failOnInconclusive)).PlaceHolder("worse|inconclusive")
 	clause.Flag("json", "Print JSON.").BoolVar(&l.asJSON)
 	clause.Flag("csv", "Print CSV: a row for each metric.").BoolVar(&l.asCSV)
 	clause.Flag("md", "Print Markdown.").BoolVar(&l.asMD)
@@ -209,13 +210,8 @@ func (l *compareLine) judge(c compare.Comparison) error {
 	}
 	var missed []string
 	for _, s := range c.Strata {
-		for _, pair := range s.Pairs {
-			for _, m := range pair.Metrics {
-				undecided := m.Verdict == compare.Inconclusive || m.Verdict == compare.Undecided
-				if m.Verdict == compare.Worse || l.failOn == failOnInconclusive && m.Primary && undecided {
-					missed = append(missed, fmt.Sprintf("%s of %s is %s", m.Name, strings.TrimSuffix(pair.B+", "+compare.Cell(s.Within), ", "), m.Verdict))
-				}
-			}
+		for _, name := range c.Arms[1:] {
+			missed = append(missed, l.missed(s, name)...)
 		}
 	}
 	if len(missed) == 0 {
@@ -226,4 +222,30 @@ func (l *compareLine) judge(c compare.Comparison) error {
 		more = fmt.Sprintf(", and %d more", n)
 	}
 	return outcome{exitMissed, fmt.Errorf("--fail-on %s: %s%s", l.failOn, missed[0], more)}
+}
+
+// missed is what --fail-on says of an arm in a stratum. What was not compared at all is not decided either.
+func (l *compareLine) missed(s compare.Stratum, name string) []string {
+	where := strings.TrimSuffix(name+", "+compare.Cell(s.Within), ", ")
+	decides := l.failOn == failOnInconclusive
+	i := slices.IndexFunc(s.Pairs, func(p compare.Pair) bool { return p.B == name })
+	if i < 0 {
+		if decides {
+			return []string{where + " is not compared: an arm has no valid run"}
+		}
+		return nil
+	}
+	var missed []string
+	primary := false
+	for _, m := range s.Pairs[i].Metrics {
+		primary = primary || m.Primary
+		undecided := m.Verdict == compare.Inconclusive || m.Verdict == compare.Undecided
+		if m.Verdict == compare.Worse || decides && m.Primary && undecided {
+			missed = append(missed, fmt.Sprintf("%s of %s is %s", m.Name, where, m.Verdict))
+		}
+	}
+	if decides && !primary {
+		missed = append(missed, where+" has no primary metric")
+	}
+	return missed
 }
