@@ -164,8 +164,8 @@ func (s *several) title() string {
 	return "Runs of " + strings.Join(s.line.folders, ", ")
 }
 
-// notNames are labels that tell runs apart without saying what they differ in.
-var notNames = []string{"campaign", "sweep", "slot", "round"}
+// notNames are labels that tell runs apart without saying what they differ in, or are made of others.
+var notNames = []string{"campaign", "sweep", "slot", "round", "pair"}
 
 // setting is a label of a run, or the flag of that name.
 func (s *several) setting(r history.Run, name string) string {
@@ -223,7 +223,8 @@ func (s *several) labels() []string {
 func (s *several) names() []string {
 	var differ []func(history.Run) string
 	add := func(of func(history.Run) string) {
-		if slices.ContainsFunc(s.runs, func(r history.Run) bool { return of(r) != of(s.runs[0]) }) {
+		told := slices.ContainsFunc(differ, func(other func(history.Run) string) bool { return s.tellTheSame(other, of) })
+		if !told && slices.ContainsFunc(s.runs, func(r history.Run) bool { return of(r) != of(s.runs[0]) }) {
 			differ = append(differ, of)
 		}
 	}
@@ -257,6 +258,22 @@ func (s *several) names() []string {
 		}
 	}
 	return names
+}
+
+// tellTheSame says whether two settings part the runs alike.
+func (s *several) tellTheSame(a, b func(history.Run) string) bool {
+	ofA, ofB := map[string]string{}, map[string]string{}
+	for _, r := range s.runs {
+		x, y := a(r), b(r)
+		if other, seen := ofA[x]; seen && other != y {
+			return false
+		}
+		if other, seen := ofB[y]; seen && other != x {
+			return false
+		}
+		ofA[x], ofB[y] = y, x
+	}
+	return true
 }
 
 // linked says whether the page can lead to those of its runs: it is a file, and all of them have one.

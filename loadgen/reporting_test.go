@@ -15,6 +15,7 @@ import (
 	"github.com/xuri/excelize/v2"
 
 	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/history"
 	"github.com/umascope/umascope/loadgen/report"
 )
 
@@ -152,6 +153,19 @@ func TestManyRunsAreReportedSideBySide(t *testing.T) {
 	}
 	if _, stdout, _ = invokeVerb(t, "report", runs, "--format=md"); strings.Count(stdout, "12 ok") != 8 {
 		t.Errorf("Markdown: %s", stdout)
+	}
+}
+
+// Runs of a campaign have several labels that tell the same of them, and one that is made of others.
+func TestRunsOfACampaignAreNamedOnceByWhatTheyDifferIn(t *testing.T) {
+	s := &several{}
+	for i, arm := range []string{"native", "container", "container", "native"} {
+		iteration := strconv.Itoa(1 + i/2)
+		labels := map[string]string{"arm": arm, "environment": "the " + arm, "campaign": "c", "model": "m", "pair": "m/s/" + iteration, "iteration": iteration, "round": iteration, "slot": strconv.Itoa(i)}
+		s.runs = append(s.runs, history.Run{Summary: report.Summary{Labels: labels}})
+	}
+	if got, want := s.names(), []string{"native, 1", "container, 1", "container, 2", "native, 2"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
 	}
 }
 

@@ -74,7 +74,7 @@ func groupColumns() []groupColumn {
 		}},
 		{"requests/s", func(s *Summary) string { return chart.Optional(s.Throughput.RequestsPerSecond, chart.Digits) }},
 		{"output tokens/s", func(s *Summary) string { return chart.Optional(s.Throughput.OutputTokensPerSecond, chart.Digits) }},
-		{"steady", func(s *Summary) string { return chart.Optional(s.steadyTokens(), chart.Digits) }},
+		{"steady tokens/s", func(s *Summary) string { return chart.Optional(s.steadyTokens(), chart.Digits) }},
 	}
 	for _, l := range groupLatencies() {
 		columns = append(columns,

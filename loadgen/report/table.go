@@ -32,8 +32,16 @@ func (s Summary) identity() facts {
 	if s.Model.ID != "" { // nobody says which one a recorded command uses
 		f = append(f, fact{"model", s.Model.ID})
 	}
+	known := f
 	for _, name := range slices.Sorted(maps.Keys(s.Labels)) {
-		f = append(f, fact{name, s.Labels[name]})
+		named := fact{name, s.Labels[name]}
+		if slices.Contains(known, named) {
+			continue
+		}
+		if slices.ContainsFunc(known, func(k fact) bool { return k.name == name }) {
+			named.name = "label " + name
+		}
+		f = append(f, named)
 	}
 	return f
 }

@@ -29,3 +29,12 @@ func TestEachPhaseHasItsTimeToFirstToken(t *testing.T) {
 		t.Errorf("answers were not streamed: %v", table.Header)
 	}
 }
+
+func TestALabelIsNotTakenForWhatTheServerSays(t *testing.T) {
+	s := Summary{Scenario: "standard", Labels: map[string]string{"model": "llama", "scenario": "standard", "arm": "native"}}
+	s.Model.ID = "meta/llama"
+	want := facts{{"scenario", "standard"}, {"model", "meta/llama"}, {"arm", "native"}, {"label model", "llama"}}
+	if got := s.identity(); !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
