@@ -69,13 +69,19 @@ type gate struct {
 
 // rest is the least time since the machine was last loaded.
 func (k *gatekeeper) rest(ctx context.Context) error {
-	if k.gates.Cooldown == nil || k.known.lastEnd.IsZero() {
+	if k.gates.Cooldown == nil {
 		return ctx.Err()
 	}
 	want := *k.gates.Cooldown
+	facts := folder.Gate{Name: gateCooldown, State: gatePassed, Limit: number(want.Seconds()), Unit: "seconds"}
+	if k.known.lastEnd.IsZero() {
+		facts.Detail = "it is the first run"
+		want = 0
+	}
 	left := min(max(want-time.Since(k.known.lastEnd), 0), want)
 	err := sleep(ctx, left)
-	k.note(folder.Gate{Name: gateCooldown, State: gatePassed, Limit: number(want.Seconds()), Unit: "seconds", Seconds: left.Seconds()})
+	facts.Seconds = left.Seconds()
+	k.note(facts)
 	return err
 }
 

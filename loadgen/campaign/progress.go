@@ -26,12 +26,15 @@ type progress struct {
 	plan     string // sha256
 	began    bool
 	state    State
+	reason   string    // why it ended
 	lastEnd  time.Time // of the last thing that loaded the machine
+	cooldown float64   // seconds that every run waits before anything else, by the last one
 	celsius  *float64  // of the first start
 	memFree  map[string]float64
 	measured []measured
 	proven   map[cell]*tally
 	skipped  map[cell]string
+	came     map[cell]bool // up, at least once
 }
 
 // cell is an arm with a model.
@@ -52,12 +55,13 @@ type slotProgress struct {
 	run      string // of the last one
 	open     bool   // it has not ended
 	problem  string
-	doing    string // what goes on in one that is open
+	doing    string  // what goes on in one that is open
+	rested   float64 // seconds, of the last run
 	runs     []string
 	gates    []string // that did not pass, of the last run
 }
 
-// measured is how long a run took, with all that stands around it.
+// measured is how long a run took, with all that stands around it but its rest.
 type measured struct {
 	cell     cell
 	scenario string
@@ -66,7 +70,7 @@ type measured struct {
 
 // replay makes the progress of events.
 func replay(events []Event) *progress {
-	p := &progress{slots: map[int]*slotProgress{}, memFree: map[string]float64{}, proven: map[cell]*tally{}, skipped: map[cell]string{}}
+	p := &progress{slots: map[int]*slotProgress{}, memFree: map[string]float64{}, proven: map[cell]*tally{}, skipped: map[cell]string{}, came: map[cell]bool{}}
 	for _, e := range events {
 		p.take(e)
 	}
@@ -78,18 +82,19 @@ func (p *progress) take(e Event) {
 	p.events = append(p.events, e)
 	switch e.Event {
 	case eventBegin:
-		p.began, p.plan, p.state = true, e.Plan, Running
+		p.began, p.plan, p.state, p.reason = true, e.Plan, Running, ""
 	case eventEnd:
-		p.state = e.State
+		p.state, p.reason = e.State, e.Text
 	case eventSlot:
 		s := p.slot(e)
 		s.attempts++
-		s.open, s.run, s.gates, s.doing = true, e.Run, nil, "the machine comes to rest"
+		s.open, s.run, s.gates, s.doing, s.rested = true, e.Run, nil, "the machine comes to rest", 0
 		s.runs = append(s.runs, e.Run)
 	case eventGates:
 		p.takeGates(e)
 	case eventUp, eventDown:
 		p.lastEnd = e.At
+		p.came[cell{e.Model, e.Arm}] = p.came[cell{e.Model, e.Arm}] || e.Event == eventUp
 		if s := p.slots[e.Slot]; s != nil && s.open {
 			s.doing = map[string]string{eventUp: "it measures", eventDown: "its arm is down, and it is written down"}[e.Event]
 		}
@@ -119,6 +124,9 @@ func (p *progress) takeGates(e Event) {
 		if g.State == gateTimedOut || g.State == gateFailed {
 			s.gates = append(s.gates, g.Name+" "+g.State)
 		}
+		if g.Name == gateCooldown && g.Limit != nil {
+			s.rested, p.cooldown = g.Seconds, *g.Limit
+		}
 	}
 	if p.celsius == nil {
 		p.celsius = e.Celsius
@@ -135,7 +143,7 @@ func (p *progress) takeRun(e Event) {
 		s.spent++
 	}
 	if e.Status == Finished || e.Status == Invalid {
-		p.measured = append(p.measured, measured{cell{e.Model, e.Arm}, e.Scenario, e.Second})
+		p.measured = append(p.measured, measured{cell{e.Model, e.Arm}, e.Scenario, e.Second - s.rested})
 	}
 	if e.Status != Finished {
 		return
@@ -184,7 +192,8 @@ func (p *progress) renew() {
 	clear(p.skipped)
 }
 
-// expected is how long a run of the slot takes, by those that were measured: of its like, else of all.
+// expected is how long a run of the slot takes behind its rest, by those that were measured: of its like,
+// else of all.
 func (p *progress) expected(s plan.Slot) (time.Duration, bool) {
 	like := func(m measured) bool { return m.scenario == s.Scenario && m.cell == cell{s.Model, s.Arm} }
 	for _, among := range []func(measured) bool{like, func(m measured) bool { return m.scenario == s.Scenario }, func(measured) bool { return true }} {
@@ -199,6 +208,12 @@ func (p *progress) expected(s plan.Slot) (time.Duration, bool) {
 		}
 	}
 	return 0, false
+}
+
+// usual is how long a run of the slot takes with its rest.
+func (p *progress) usual(s plan.Slot) (time.Duration, bool) {
+	d, known := p.expected(s)
+	return d + time.Duration(p.cooldown*float64(time.Second)), known
 }
 
 // absent names the signal for whose absence the plan ends the campaign; empty if there is none.

@@ -43,13 +43,15 @@ type Outcome struct {
 
 // note writes an event down. What cannot be written down did not happen: the campaign ends by it.
 func (r *runner) note(e Event) {
-	e.At = time.Now().UTC()
+	now := time.Now()
+	e.At = now.UTC()
 	if r.failure == nil {
 		if err := r.journal.add(e); err != nil {
 			r.failure = err
 			return
 		}
 	}
+	e.At = now // UTC has no monotonic clock, by which a rest is measured though the other one jumps
 	r.known.take(e)
 }
 
@@ -99,7 +101,7 @@ func (r *runner) endLeftovers(ctx context.Context) error {
 			return fmt.Errorf("arm %s: what is left of it could not be ended: %w", c.arm, err)
 		}
 	}
-	return ctx.Err()
+	return nil
 }
 
 // cells are the arms with models of the whole plan, in order.
@@ -189,7 +191,10 @@ func (r *runner) finish(a *attempt, result Result, took time.Duration) {
 	if result.Status != Finished && !r.standsFor(a.of()) {
 		r.lower(context.WithoutCancel(a.stopping), a) // of an engine that is lost, the rest
 	}
-	if result.Status == Aborted || result.Full || result.Torn {
+	if result.Full && result.Status == Failed {
+		result.Status = Aborted // by nothing that the run or its arm can help: the slot gets another
+	}
+	if result.Status == Aborted || result.Torn {
 		if err := setAside(r.c.Dir, a.run); err != nil {
 			r.c.Log.Warn("a run that was cut off is not marked", "run", a.run, "why", err)
 		}
@@ -199,7 +204,7 @@ func (r *runner) finish(a *attempt, result Result, took time.Duration) {
 	r.note(e)
 	r.c.Log.Info("slot", "number", a.slot.Number, "of", len(r.c.Plan.Schedule()), "model", a.slot.Model, "arm", a.slot.Arm, "scenario", a.slot.Scenario,
 		"run", a.run, "status", string(result.Status), "took", took.Round(time.Second))
-	if a.upFailed != nil && a.cell.Arm.Optional && result.Status == Failed {
+	if a.upFailed != nil && a.cell.Arm.Optional && result.Status == Failed && !r.known.came[a.of()] {
 		e := a.event(eventSkip)
 		e.Text = "the arm is optional and cannot be started: " + a.upFailed.Error()
 		r.note(e)

@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/umascope/umascope/loadgen/campaign/plan"
 	"github.com/umascope/umascope/loadgen/folder"
 )
 
@@ -227,6 +228,37 @@ func TestAnInterruptEndsTheRunAndTheArmAndTheRestIsMadeLater(t *testing.T) {
 	})
 }
 
+func TestAnInterruptWhileLeftoversAreEndedIsNoFailure(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		dir := ArmFolder(w.dir, "m", "a")
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		w.left[dir] = []string{"engine (process 4711)"}
+		ctx, interrupt := context.WithCancel(t.Context())
+		c := w.campaign(parsed(t, "iterations: 1\n"))
+		end := c.Hands.Down
+		c.Hands.Down = func(ctx context.Context, a plan.Arm, dir string) error { interrupt(); return end(ctx, a, dir) }
+		o, err := w.run(ctx, c)
+		if err != nil || o.State != Stopped || o.Reason != "interrupted" || len(w.ordered()) > 0 || !slices.Contains(w.did, "end leftovers of a") {
+			t.Errorf("%+v (%v) %v", o, err, w.did)
+		}
+	})
+}
+
+func TestTheRestIsMeasuredByAClockThatDoesNotJump(t *testing.T) {
+	i, err := newWorld(t).campaign(parsed(t, "iterations: 1\n")).Open() // virtual clocks have no monotonic one
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer i.Close()
+	i.r.note(Event{Event: eventRun, Slot: 1, Status: Finished})
+	if at := i.r.known.lastEnd; !strings.Contains(at.String(), "m=") {
+		t.Errorf("%s is of the wall clock only", at)
+	}
+}
+
 func TestACampaignThatIsAskedToStopsWhenItsRunIsOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
@@ -255,6 +287,46 @@ func TestAFullDiskEndsTheCampaignWithItsArmDownAndAJournalThatCanBeRead(t *testi
 		}
 		if _, err := os.Stat(filepath.Join(w.dir, "r001-1-a"+AbortedSuffix)); err != nil {
 			t.Errorf("what passes for a run: %v", err)
+		}
+	})
+}
+
+func TestAFullDiskCostsASlotNoneOfItsRunsAndAnOptionalArmNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		p := parsed(t, "iterations: 1\non_invalid: {repeat: 0}\n")
+		p.Arms[0].Optional = true
+		w.cannot["a"] = errors.New("arm.json: no space left on device")
+		c := w.campaign(p)
+		c.Hands.Measure = func(ctx context.Context, o Order) Result {
+			result := w.measure(ctx, o)
+			result.Full = w.cannot["a"] != nil
+			return result
+		}
+		if o, err := w.run(t.Context(), c); err == nil || o.State != Broken || o.Counts[Skipped] != 0 {
+			t.Fatalf("%+v (%v)", o, err)
+		}
+		w.cannot = nil // somebody has made room
+		if o, err := w.run(t.Context(), c); err != nil || o.Counts[Finished] != 2 || !slices.Equal(w.ordered(), []string{"1-a", "2-b"}) {
+			t.Errorf("%+v (%v) %v", o, err, w.ordered())
+		}
+	})
+}
+
+func TestAnOptionalArmThatWasUpBeforeIsNotSkippedForOneBadStart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		p := parsed(t, "iterations: 2\nkeep_up: false\n")
+		p.Arms[1].Optional = true
+		w.during = func(_ context.Context, o Order) {
+			if o.Slot.Number == 2 {
+				w.cannot["b"] = errors.New("the port is still taken")
+				time.AfterFunc(20*time.Minute, func() { delete(w.cannot, "b") })
+			}
+		}
+		o, err := w.run(t.Context(), w.campaign(p))
+		if err != nil || o.Counts[Finished] != 4 || o.Counts[Skipped] != 0 {
+			t.Errorf("%+v (%v) %v", o, err, w.ordered())
 		}
 	})
 }

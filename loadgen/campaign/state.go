@@ -58,11 +58,8 @@ func (r *runner) keep() error { return folder.Folder(r.c.Dir).WriteJSON(StateFil
 
 func (r *runner) facts() Facts {
 	f := Facts{
-		Schema: Schema, Campaign: r.c.Plan.Name, State: r.known.state, PlanSHA256: r.c.SHA256, Order: string(r.c.Plan.Order), PID: os.Getpid(), BootID: r.c.Hands.Boot,
-		StartedAt: r.known.events[0].At, InvocationAt: r.started.UTC(), UpdatedAt: time.Now().UTC(),
-	}
-	if last := r.known.events[len(r.known.events)-1]; last.Event == eventEnd {
-		f.Reason = last.Text
+		Schema: Schema, Campaign: r.c.Plan.Name, State: r.known.state, Reason: r.known.reason, PlanSHA256: r.c.SHA256, Order: string(r.c.Plan.Order), PID: os.Getpid(), BootID: r.c.Hands.Boot,
+		StartedAt: r.known.events[0].At.UTC(), InvocationAt: r.started.UTC(), UpdatedAt: time.Now().UTC(),
 	}
 	for _, slot := range r.c.Plan.Schedule() {
 		one := r.known.facts(slot)

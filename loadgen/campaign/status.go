@@ -45,8 +45,21 @@ func LookAt(dir string) (*Look, error) {
 		return nil, err
 	}
 	l.known = replay(events)
+	l.follow()
 	l.log, l.line = lastLine(dir)
 	return l, nil
+}
+
+// follow takes over what the journal says: it is ahead of campaign.json when the program was killed, or when the disk
+// was full.
+func (l *Look) follow() {
+	if l.known.began {
+		l.State, l.Reason = l.known.state, l.known.reason
+	}
+	for i, s := range l.Slots {
+		l.Slots[i] = l.known.facts(s.Slot)
+		l.Slots[i].Unselected = s.Unselected
+	}
 }
 
 // open is the slot that a run is made in.
@@ -78,7 +91,7 @@ func (l *Look) Stalled() string {
 	case l.Holder == 0 || s == nil:
 		return ""
 	}
-	usual, known := l.known.expected(s.slot)
+	usual, known := l.known.usual(s.slot)
 	most := stallUnknown
 	if known {
 		most = max(stallFactor*usual, stallLeast)
@@ -89,7 +102,7 @@ func (l *Look) Stalled() string {
 	return ""
 }
 
-// Measured is how long a slot like this one took, from its beginning to the end of its arm.
+// Measured is how long a slot like this one took, from the end of its cooldown to the end of its arm.
 func (l *Look) Measured(s plan.Slot) (time.Duration, bool) { return l.known.expected(s) }
 
 // Over says whether a slot needs no other run; repeat is that of the plan.
@@ -124,9 +137,9 @@ func (l *Look) Left() (left time.Duration, slots int, known bool) {
 			continue
 		}
 		slots++
-		usual, measured := l.known.expected(s.Slot)
+		usual, measured := l.known.usual(s.Slot)
 		known = known && measured
-		if s.Status == slotRunning {
+		if s.Status == slotRunning && l.Holder != 0 {
 			usual = max(usual-l.since(l.known.slots[s.Number]), 0)
 		}
 		left += usual
@@ -252,16 +265,16 @@ const mostLine = 4 << 10
 
 // lastLine finds the log of an engine, or of the campaign, that was written to last, and its last line.
 func lastLine(dir string) (name, line string) {
-	paths, _ := filepath.Glob(filepath.Join(dir, armsFolder, "*", "*", "logs", "*.log")) // the pattern is ours
+	paths, _ := fs.Glob(os.DirFS(dir), armsFolder+"/*/*/logs/*.log") // the pattern is ours
 	var newest time.Time
-	for _, path := range append(paths, filepath.Join(dir, LogFile)) {
+	for _, at := range append(paths, LogFile) {
+		path := filepath.Join(dir, at)
 		info, err := os.Stat(path)
 		if err != nil || info.Size() == 0 || info.ModTime().Before(newest) {
 			continue
 		}
 		if text := tail(path, info.Size()); text != "" {
-			newest, line = info.ModTime(), text
-			name, _ = filepath.Rel(dir, path)
+			newest, name, line = info.ModTime(), at, text
 		}
 	}
 	return name, line

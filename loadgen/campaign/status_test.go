@@ -2,6 +2,7 @@ package campaign
 
 import (
 	"bytes"
+	"context"
 	"os"
 	"path/filepath"
 	"strings"
@@ -102,5 +103,77 @@ func TestAFolderWithoutACampaignSaysSo(t *testing.T) {
 	}
 	if _, err := LookAt(dir); err == nil || !strings.Contains(err.Error(), `its form is "other/1"`) {
 		t.Error(err)
+	}
+}
+
+// TestTheStatusOfACampaignIsThatOfItsJournal: campaign.json is behind when the program was killed between the
+// two, and when a full disk took the one and not the other.
+func TestTheStatusOfACampaignIsThatOfItsJournal(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		var behind []byte
+		w.during = func(_ context.Context, o Order) {
+			var err error
+			if behind, err = os.ReadFile(filepath.Join(w.dir, StateFile)); err != nil {
+				t.Error(err)
+			}
+		}
+		w.says = func(Order) Result { return Result{Status: Aborted, Problem: "no room", Full: true} }
+		if _, err := w.run(t.Context(), w.campaign(parsed(t, "iterations: 1\n"))); err == nil {
+			t.Fatal("the disk was full")
+		}
+		if err := os.WriteFile(filepath.Join(w.dir, StateFile), behind, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		text := seen(t, w.dir)
+		if !strings.Contains(text, "campaign c: failed: no other run can be kept: no room\n") || !strings.Contains(text, "aborted  slot 1: m, a, s, iteration 1: no room") {
+			t.Error(text)
+		}
+		if err := os.Remove(filepath.Join(w.dir, JournalFile)); err != nil {
+			t.Fatal(err)
+		}
+		if text := seen(t, w.dir); !strings.Contains(text, "left  2 slots") {
+			t.Error(text)
+		}
+	})
+}
+
+// TestTheTimeThatIsLeftHasTheCooldownOfEveryRunThatIsLeft: the first run, which all is known by, has none.
+func TestTheTimeThatIsLeftHasTheCooldownOfEveryRunThatIsLeft(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		var during []string
+		w.during = func(_ context.Context, o Order) { during = append(during, seen(t, w.dir)) }
+		p := parsed(t, "iterations: 2\ngates: {cooldown: 1h, off: [gpu_celsius, cpu_ratio, mem_free_within]}\n")
+		if _, err := w.run(t.Context(), w.campaign(p)); err != nil {
+			t.Fatal(err)
+		}
+		// A run takes 12 minutes, of which 2 are over when it measures, and its cooldown.
+		for at, want := range map[int]string{1: "left  3 slots, about 2h34m by", 2: "left  2 slots, about 1h22m by", 3: "left  1 slot, about 10m by"} {
+			if !strings.Contains(during[at], want) {
+				t.Errorf("%q is not in\n%s", want, during[at])
+			}
+		}
+		look, err := LookAt(w.dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d, known := look.Measured(p.Schedule()[1]); !known || d != 12*time.Minute {
+			t.Errorf("behind its cooldown a run took %s", d)
+		}
+	})
+}
+
+func TestTheLastLineIsFoundWhateverTheFolderIsCalled(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "night [1]*")
+	logs := filepath.Join(ArmFolder(dir, "m", "a"), "logs")
+	if err := os.MkdirAll(logs, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(logs, "engine.log"), []byte("ready\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if name, line := lastLine(dir); name != "arms/m/a/logs/engine.log" || line != "ready" {
+		t.Errorf("%q %q", name, line)
 	}
 }

@@ -18,7 +18,7 @@ const (
 
 // patience is how long a run may take before it is called stalled.
 func (r *runner) patience(a *attempt) time.Duration {
-	if usual, known := r.known.expected(a.slot); known {
+	if usual, known := r.known.usual(a.slot); known {
 		return max(stallFactor*usual, stallLeast)
 	}
 	return stallUnknown
