@@ -86,6 +86,11 @@ func toolsOf(arms ...*arm) []string {
 	return slices.Sorted(maps.Keys(tools))
 }
 
+// sentByUs says whether the throughput of any run was measured here.
+func (a *arm) sentByUs() bool {
+	return len(a.sample(key{name: OutputTokensPerSecond}).values)+len(a.sample(key{name: "requests_per_second"}).values) > 0
+}
+
 // keys are all rows that there can be, in the order of the table.
 func keys() []key {
 	var all []key

@@ -92,6 +92,16 @@ func TestFindingsComeOfTheirCauses(t *testing.T) {
 				r.Metrics = map[string]float64{compare.ToolOutputTokensPerSecond: r.Metrics[compare.OutputTokensPerSecond]}
 			})
 		}, compare.CodeToolReported, []string{compare.ToolOutputTokensPerSecond}, nil},
+		"a tool's word beside what was measured": {func(e *experiment) {
+			each(e, func(r *compare.Run) {
+				r.Metrics["gpu_end_celsius"] = 60 + r.Metrics[compare.OutputTokensPerSecond]/100
+				if r.Labels["arm"] == "b" {
+					r.Tool = "vllm"
+					r.Metrics[compare.ToolOutputTokensPerSecond] = r.Metrics[compare.OutputTokensPerSecond]
+					delete(r.Metrics, compare.OutputTokensPerSecond)
+				}
+			})
+		}, compare.CodeSourcesDiffer, []string{"vllm of b", "measured of a"}, nil},
 		"memory without a ledger": {func(e *experiment) {
 			for i := range e.runs {
 				r := &e.runs[i]

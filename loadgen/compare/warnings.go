@@ -252,6 +252,12 @@ func sourceWarning(a, b *arm) []Warning {
 	if tools := toolsOf(a, b); len(tools) > 1 {
 		all = append(all, warn(CodeSourcesDiffer, "what tools report is by the definitions of %s: not compared", strings.Join(tools, " and ")))
 	}
+	for _, one := range []struct{ tool, measured *arm }{{a, b}, {b, a}} {
+		if tools := toolsOf(one.tool); len(tools) > 0 && !one.tool.sentByUs() && len(toolsOf(one.measured)) == 0 && one.measured.sentByUs() {
+			all = append(all, warn(CodeSourcesDiffer, "load and latency are by the definitions of %s of %s, and were measured of %s: not compared",
+				strings.Join(tools, " and "), one.tool.name, one.measured.name))
+		}
+	}
 	for _, m := range Table() {
 		measured, said := key{m.Name, false}, key{m.Name, true}
 		has := func(arm *arm, k key) bool { return len(arm.sample(k).values) > 0 }
