@@ -17,7 +17,7 @@ import (
 	"github.com/umascope/umascope/loadgen/compare"
 )
 
-// ComparisonsFolder is where saved comparisons lie, in the folder of all runs.
+// ComparisonsFolder is where saved comparisons lie: in the folder of all runs, or in one of some of them.
 const ComparisonsFolder = "comparisons"
 
 // Bounds of the comparisons.
@@ -47,11 +47,16 @@ type row struct {
 }
 
 // lookAtComparisons adds the newest ones.
-func (s *Shelf) lookAtComparisons(shown *Shown) {
-	paths, err := newestFiles(filepath.Join(s.Root, ComparisonsFolder))
-	if err != nil {
-		shown.problem(err)
+func (s *Shelf) lookAtComparisons(shown *Shown, runs []string) {
+	var all []savedFile
+	for _, dir := range s.foldersOf(runs) {
+		found, err := savedIn(filepath.Join(dir, ComparisonsFolder))
+		if err != nil {
+			shown.problem(err)
+		}
+		all = append(all, found...)
 	}
+	paths := newestFiles(all)
 	s.comparisons = refresh(paths, s.comparisons, stampOfFile, openComparison)
 	for _, path := range paths {
 		k := s.comparisons[path]
@@ -69,8 +74,28 @@ func (s *Shelf) lookAtComparisons(shown *Shown) {
 	slices.SortStableFunc(shown.Comparisons, func(a, b comparison) int { return b.modified.Compare(a.modified) })
 }
 
-// newestFiles are the comparisons of a folder, as many as are shown; none where there is no folder.
-func newestFiles(dir string) ([]string, error) {
+// foldersOf are the root and the folders below it that runs lie in.
+func (s *Shelf) foldersOf(runs []string) []string {
+	root := filepath.Clean(s.Root)
+	all := []string{root}
+	seen := map[string]bool{root: true}
+	for _, path := range runs {
+		for dir := filepath.Dir(path); !seen[dir] && dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
+			seen[dir] = true
+			all = append(all, dir)
+		}
+	}
+	return all
+}
+
+// savedFile is a comparison on disk.
+type savedFile struct {
+	path string
+	at   time.Time
+}
+
+// savedIn are the comparisons of a folder; none where there is no folder.
+func savedIn(dir string) ([]savedFile, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
@@ -78,23 +103,28 @@ func newestFiles(dir string) ([]string, error) {
 		}
 		return nil, err
 	}
-	type found struct {
-		path string
-		at   time.Time
-	}
-	var all []found
+	var all []savedFile
 	for _, entry := range entries {
 		info, err := entry.Info()
 		if err == nil && info.Mode().IsRegular() && strings.HasSuffix(entry.Name(), ".json") && !strings.HasPrefix(entry.Name(), ".") {
-			all = append(all, found{filepath.Join(dir, entry.Name()), info.ModTime()})
+			all = append(all, savedFile{filepath.Join(dir, entry.Name()), info.ModTime()})
 		}
 	}
-	slices.SortFunc(all, func(a, b found) int { return cmp.Or(b.at.Compare(a.at), cmp.Compare(a.path, b.path)) })
+	return all, nil
+}
+
+// newestFiles are as many as are shown, each name once: a folder may be a copy.
+func newestFiles(all []savedFile) []string {
+	slices.SortFunc(all, func(a, b savedFile) int { return cmp.Or(b.at.Compare(a.at), cmp.Compare(a.path, b.path)) })
 	var paths []string
-	for _, f := range all[:min(len(all), mostComparisons)] {
-		paths = append(paths, f.path)
+	taken := map[string]bool{}
+	for _, f := range all {
+		if name := filepath.Base(f.path); !taken[name] && len(paths) < mostComparisons {
+			taken[name] = true
+			paths = append(paths, f.path)
+		}
 	}
-	return paths, nil
+	return paths
 }
 
 // openComparison reads a saved comparison.

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -30,6 +32,26 @@ func TestTheNewestComparisonsAreShown(t *testing.T) {
 	}
 	if len(shown.Problems) != 1 || !strings.Contains(shown.Problems[0], damaged) || !strings.Contains(shown.Problems[0], "umascope.comparison/9") {
 		t.Errorf("problems %q", shown.Problems)
+	}
+}
+
+// compare --save puts a comparison beside the runs that it was told of: of one campaign, or of all.
+func TestComparisonsOfFoldersBelowAreShownOnce(t *testing.T) {
+	b := newBench(t)
+	campaign := filepath.Join(b.Root, "night", "campaign")
+	b.runs[filepath.Join(campaign, "run")] = Run{}
+	saved(t, campaign, "of-the-campaign", twoArms())
+	saved(t, filepath.Join(b.Root, "night"), "of-the-night", twoArms())
+	saved(t, b.Root, "of-all", twoArms())
+	saved(t, b.Root, "of-the-campaign", twoArms()) // a copy
+	saved(t, filepath.Dir(b.Root), "of-others", twoArms())
+	var names []string
+	for _, c := range b.Look().Comparisons {
+		names = append(names, c.Name)
+	}
+	slices.Sort(names)
+	if want := []string{"of-all", "of-the-campaign", "of-the-night"}; !slices.Equal(names, want) {
+		t.Errorf("%v, want %v", names, want)
 	}
 }
 

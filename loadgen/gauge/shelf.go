@@ -16,7 +16,7 @@ const lookEvery = 5 * time.Second
 
 // Shelf is where finished runs lie, and what is shown of them.
 type Shelf struct {
-	// Root is the folder that runs lie below; comparisons lie in a folder of it.
+	// Root is the folder that runs lie below; comparisons lie in folders beside them.
 	Root string
 	// PerCell and Most bound how many runs are shown: of a cell, and in all.
 	PerCell, Most int
@@ -74,7 +74,7 @@ func (s *Shelf) look() *Shown {
 	s.runs = refresh(paths, s.runs, s.stampOf, s.Open)
 	all := s.sort(shown, paths)
 	s.choose(shown, all)
-	s.lookAtComparisons(shown)
+	s.lookAtComparisons(shown, paths)
 	return shown
 }
 
