@@ -186,6 +186,22 @@ func TestTheKVCacheIsHeldAgainstWhatWasFreeWhereThatIsKnown(t *testing.T) {
 	}
 }
 
+// 1, 2, 3 and 6 GiB that were free gave 1, 2, 3 and 5: least squares through nothing is 44/50, where the
+// ratio of the means would be 11/12.
+func TestTheFractionOfWhatWasFreeIsByLeastSquares(t *testing.T) {
+	var e experiment
+	for i, arm := range order("abba") {
+		free, kv := []float64{1, 2, 3, 6}[i], []float64{1, 2, 3, 5}[i]
+		e.run(arm, map[string]float64{compare.OutputTokensPerSecond: 100 + float64(i%3)}, func(r *compare.Run) {
+			r.KV = compare.KV{FreeAtSizingBytes: &free, CapacityBytes: &kv}
+		})
+	}
+	m := mustCompare(t, e.runs, compare.Options{}).KVModel
+	if m == nil || math.Abs(m.Fraction-.88) > 1e-12 || math.Abs(m.ResidualBytes-.36) > 1e-12 || m.Explained {
+		t.Errorf("%+v", m)
+	}
+}
+
 // Runs that do not differ, or too few of them, lie on any line.
 func TestALineThroughWhatDoesNotDifferIsNoModel(t *testing.T) {
 	same := sized(0)

@@ -97,6 +97,14 @@ func TestOneRunOfAnArmSaysADifferenceAndNoMore(t *testing.T) {
 	}
 }
 
+func TestOfOneRunEachRanksSayNothing(t *testing.T) {
+	var e experiment
+	e.throughput(order("ab"), map[string][]float64{"a": {100}, "b": {120}})
+	if m := metricOf(t, mustCompare(t, e.runs, compare.Options{}), compare.OutputTokensPerSecond); m.MannWhitneyP != nil || m.HodgesLehmann != nil {
+		t.Errorf("Mann-Whitney p %v, Hodges-Lehmann %v", m.MannWhitneyP, m.HodgesLehmann)
+	}
+}
+
 func TestWithoutAnySpreadNothingIsTested(t *testing.T) {
 	for _, b := range []float64{100, 150} {
 		var e experiment
