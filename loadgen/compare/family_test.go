@@ -48,6 +48,29 @@ func TestAFindingThatIsOneOfManyIsToldOf(t *testing.T) {
 	}
 }
 
+// A finding stands among many by the test that it was found by: of pairs, where the runs are in pairs.
+func TestAmongManyAFindingGoesByItsOwnTest(t *testing.T) {
+	e := arms(7, .05)
+	for i := range e.runs {
+		r := &e.runs[i]
+		round := i / 8
+		r.Pair = fmt.Sprint(round)
+		for name := range r.Metrics { // rounds differ far more than the arms in them
+			r.Metrics[name] = math.Pow(1.2, float64(round)) * (100 + .1*noise[(i+round)%4])
+			if r.Labels["arm"] == "b" {
+				r.Metrics[name] *= .95
+			}
+		}
+	}
+	got := mustCompare(t, e.runs, compare.Options{Baseline: "a"})
+	if m := metricOf(t, got, compare.OutputTokensPerSecond); m.Verdict != compare.Worse || *m.WelchP < .5 || *m.PairedP > .001 {
+		t.Fatalf("%s, Welch p %v, paired p %v", m.Verdict, *m.WelchP, *m.PairedP)
+	}
+	if told := codes(got)[compare.CodeManyTests]; told != nil {
+		t.Errorf("told %q", told)
+	}
+}
+
 // What a verdict asks of one metric of many is asked of its plan too.
 func TestOneOfManyMetricsNeedsMoreRuns(t *testing.T) {
 	need := map[int]int{}

@@ -165,6 +165,18 @@ func TestAKVCacheThatFollowsFromWhatIsFreeIsOneEffect(t *testing.T) {
 	if len(told[compare.CodeMemoryWithKVEqual]) != 1 {
 		t.Errorf("told %q", told[compare.CodeMemoryWithKVEqual])
 	}
+	for with, want := range map[float64]int{2: 0, 12: 1} { // of 25 GiB the cache takes back all but 12, and all but 2
+		e := sized(0)
+		each(&e, func(r *compare.Run) {
+			r.Metrics[compare.MemoryWithKV] = 114 * gib
+			if r.Labels["arm"] == "b" {
+				r.Metrics[compare.MemoryWithKV] += 24 / with * gib
+			}
+		})
+		if told := codes(mustCompare(t, e.runs, compare.Options{}))[compare.CodeMemoryWithKVEqual]; len(told) != want {
+			t.Errorf("%v GiB of 25 are left: %q", 24/with, told)
+		}
+	}
 	if m := mustCompare(t, sized(2).runs, compare.Options{}); m.KVModel.Explained || codes(m)[compare.CodeKVExplained] != nil {
 		t.Errorf("with a residual of 2 GiB: %+v", m.KVModel)
 	}

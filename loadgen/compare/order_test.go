@@ -31,6 +31,7 @@ func TestAnOrderIsToldByItsSequence(t *testing.T) {
 		"aaaaabbbbbccccca": compare.OrderBlocked, // of three arms as of two
 		"abcbcacabacb":     compare.OrderRandom,
 		"abccab":           compare.OrderRandom,
+		"aabbccaabb":       compare.OrderRandom, // chance alone changes arms as seldom in 8 of 100
 	} {
 		var e experiment
 		e.throughput(order(sequence), map[string][]float64{"a": noise, "b": noise, "c": noise})
@@ -284,13 +285,15 @@ func TestOfManyFiguresOfNoiseOrderDoesNothing(t *testing.T) {
 
 // A pair with two runs of an arm is no pair, here as in the test of the difference.
 func TestHalvesAreOfPairsOfTwoRuns(t *testing.T) {
-	var e experiment
-	e.run("b", map[string]float64{compare.OutputTokensPerSecond: 900}, func(r *compare.Run) { r.Pair = "p1" })
-	for i, letter := range "abbaabba" {
-		e.run(string(letter), map[string]float64{compare.OutputTokensPerSecond: 100 + float64(i)}, func(r *compare.Run) { r.Pair = fmt.Sprint("p", i/2) })
-	}
-	halves := mustCompare(t, e.runs, compare.Options{Baseline: "a"}).Strata[0].Pairs[0].Order.Halves
-	if len(halves) != 1 || *halves[0].AB != 1 || *halves[0].BA != -1 {
-		t.Errorf("%+v", halves)
+	for _, more := range []string{"a", "b"} {
+		var e experiment
+		e.run(more, map[string]float64{compare.OutputTokensPerSecond: 900}, func(r *compare.Run) { r.Pair = "p1" })
+		for i, letter := range "abbaabba" {
+			e.run(string(letter), map[string]float64{compare.OutputTokensPerSecond: 100 + float64(i)}, func(r *compare.Run) { r.Pair = fmt.Sprint("p", i/2) })
+		}
+		halves := mustCompare(t, e.runs, compare.Options{Baseline: "a"}).Strata[0].Pairs[0].Order.Halves
+		if len(halves) != 1 || *halves[0].AB != 1 || *halves[0].BA != -1 {
+			t.Errorf("a run more of %s: %+v", more, halves)
+		}
 	}
 }
