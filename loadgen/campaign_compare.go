@@ -27,8 +27,11 @@ func (p Program) compareArms(l *campaignLine, dir string) error {
 		return nil
 	}
 	runs, _, err := history.Load([]string{dir})
-	if err != nil {
+	if errors.Is(err, history.ErrNoRun) {
 		return errNoArms
+	}
+	if err != nil {
+		return err
 	}
 	var observed []compare.Run
 	var arms []string

@@ -46,31 +46,31 @@ func (l *campaignLine) detached() []string {
 }
 
 // detach carries the campaign out in a process of its own, which ends neither with us nor with the terminal.
-func (p Program) detach(ctx context.Context, l *campaignLine, dir string) error {
-	if holder, err := campaign.Holder(dir); err != nil || holder != 0 {
-		return usage(errors.Join(err, fmt.Errorf("%s: a campaign runs there already, as process %d", dir, holder)))
+// Whether the folder can be taken over is seen here: who takes it over to be refused has it for a moment, too.
+func (p Program) detach(ctx context.Context, l *campaignLine, c *campaign.Campaign) error {
+	invocation, err := c.Open()
+	if err != nil {
+		return usage(err)
 	}
+	invocation.Close()
 	program, err := os.Executable()
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return usage(fmt.Errorf("--out: %w", err))
-	}
-	path := filepath.Join(dir, campaign.LogFile)
+	path := filepath.Join(c.Dir, campaign.LogFile)
 	log, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	if err != nil {
 		return usage(fmt.Errorf("--out: %w", err))
 	}
 	defer log.Close()
 	from, _ := log.Seek(0, 2) // what was there before is not its word
-	c, err := command.Start(command.Options{
+	process, err := command.Start(command.Options{
 		Args: append([]string{program}, l.detached()...), Stdout: log, Stderr: log, Session: true, Env: append(os.Environ(), notifyVariable+"="+l.notify),
 	})
 	if err != nil {
 		return err
 	}
-	return p.awaitHolder(ctx, c, dir, path, from)
+	return p.awaitHolder(ctx, process, c.Dir, path, from)
 }
 
 // awaitHolder waits until the process in the background has taken the folder over.

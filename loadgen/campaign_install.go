@@ -154,6 +154,8 @@ EnvironmentFile=-%%h/.config/umascope/environment
 KillMode=mixed
 KillSignal=SIGINT
 TimeoutStopSec=15min
+# An engine that the kernel ends for want of memory is a failed run, not the end of the campaign.
+OOMPolicy=continue
 # After a crash or a kill it goes on where it ended; not after it has stopped itself.
 Restart=on-abnormal
 RestartSec=30s

@@ -99,8 +99,22 @@ func failed(ctx context.Context, err error) campaign.Result {
 	if errors.Is(err, errInterrupted) || ctx.Err() != nil {
 		r.Status = campaign.Aborted
 	}
-	r.Full = errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
+	for _, full := range []syscall.Errno{syscall.ENOSPC, syscall.EDQUOT} {
+		if errors.Is(err, full) {
+			r.Full, r.Problem = true, printable(firstThat(err.Error(), full.Error()))
+		}
+	}
 	return r
+}
+
+// firstThat is the first line that says something: when a disk is full, every file of a run has one.
+func firstThat(text, says string) string {
+	for line := range strings.Lines(text) {
+		if strings.Contains(line, says) {
+			return strings.TrimSpace(line)
+		}
+	}
+	return says
 }
 
 // provenBy are the signals that a run is proof of.

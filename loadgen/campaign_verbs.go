@@ -20,14 +20,12 @@ func campaignFolder(named, out string) (string, error) {
 	if named != "" {
 		return named, nil
 	}
-	found, err := filepath.Glob(filepath.Join(out, "*", campaign.JournalFile))
-	if err != nil {
-		return "", fmt.Errorf("--out: %w", err)
-	}
+	found, _ := os.ReadDir(out) // where nothing can be read no campaign is
 	newest, when := "", time.Time{}
-	for _, path := range found {
-		if info, err := os.Stat(path); err == nil && info.ModTime().After(when) {
-			newest, when = filepath.Dir(path), info.ModTime()
+	for _, entry := range found {
+		dir := filepath.Join(out, entry.Name())
+		if info, err := os.Stat(filepath.Join(dir, campaign.JournalFile)); err == nil && info.ModTime().After(when) {
+			newest, when = dir, info.ModTime()
 		}
 	}
 	if newest == "" {

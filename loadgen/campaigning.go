@@ -160,18 +160,18 @@ func (p Program) campaign(ctx context.Context, l *campaignLine) error {
 	if err := l.checkMachine(ctx, dir); err != nil {
 		return usage(err)
 	}
+	c := &campaign.Campaign{
+		Plan: l.planned, Text: l.text, SHA256: l.sha, Only: l.only, Dir: dir, Retry: l.retry, Changed: l.changed, Log: log, Notify: l.notifier,
+	}
 	if l.detach {
-		return p.detach(ctx, l, dir)
+		return p.detach(ctx, l, c)
 	}
 	page, err := live.OpenPage(l.web, log)
 	if err != nil {
 		return usage(err)
 	}
 	defer page.Close()
-	c := &campaign.Campaign{
-		Plan: l.planned, Text: l.text, SHA256: l.sha, Only: l.only, Dir: dir, Retry: l.retry, Changed: l.changed, Log: log, Notify: l.notifier,
-		Hands: p.hands(page, log),
-	}
+	c.Hands = p.hands(page, log)
 	invocation, err := c.Open()
 	if err != nil {
 		return usage(err)

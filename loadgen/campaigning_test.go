@@ -3,13 +3,16 @@ package loadgen
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -18,6 +21,7 @@ import (
 	"github.com/umascope/umascope/loadgen/campaign"
 	"github.com/umascope/umascope/loadgen/campaign/plan"
 	"github.com/umascope/umascope/loadgen/campaign/plans"
+	"github.com/umascope/umascope/loadgen/folder"
 )
 
 // planned reads a plan of one arm, with more.
@@ -212,7 +216,7 @@ func TestAUnitGoesOnWithTheCampaignAndIsNeverAnothers(t *testing.T) {
 	}
 	for _, want := range []string{
 		unitMark + "\n", `"campaign" "run" "` + dir + `/my plan.yaml" "--out=` + dir + `/runs" "--only=arm=a"` + "\n", "WorkingDirectory=" + dir + "\n",
-		`Environment="PATH=/usr/bin:/odd $x%%d"` + "\n", "KillSignal=SIGINT\n", "Restart=on-abnormal\n", "WantedBy=default.target\n", notifyVariable,
+		`Environment="PATH=/usr/bin:/odd $x%%d"` + "\n", "KillSignal=SIGINT\n", "OOMPolicy=continue\n", "Restart=on-abnormal\n", "WantedBy=default.target\n", notifyVariable,
 	} {
 		if !strings.Contains(unit, want) {
 			t.Errorf("%q is not in\n%s", want, unit)
@@ -294,6 +298,44 @@ on_invalid: {repeat: 1, stop_after: 5}
 		t.Fatalf("exit %d: %s%s", code, stdout, stderr)
 	}
 	expectSchemas(t, filepath.Join(dir, "there"), messages)
+	damaged := filepath.Join(dir, "there", facts.Slots[0].Runs[0], folder.SummaryFile)
+	if err := os.WriteFile(damaged, []byte("{"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if code, _, stderr := invokeVerb(t, append(run, "--plan-changed")...); code != exitDone || !strings.Contains(stderr, "the arms are not compared: "+filepath.Dir(damaged)) {
+		t.Errorf("exit %d: %s", code, stderr)
+	}
+}
+
+func TestAFullDiskIsOneLineThoughEveryFileSaysSo(t *testing.T) {
+	full := &fs.PathError{Op: "write", Path: "/runs/a/requests.jsonl", Err: syscall.ENOSPC}
+	r := failed(t.Context(), errors.Join(errors.New("client: gone"), fmt.Errorf("records: %w", full), fmt.Errorf("summary.json: %w", full)))
+	if !r.Full || r.Problem != "records: write /runs/a/requests.jsonl: no space left on device" {
+		t.Errorf("%+v", r)
+	}
+	if r := failed(t.Context(), errors.New("a\nb")); r.Full || r.Problem != "a; b" {
+		t.Errorf("%+v", r)
+	}
+}
+
+func TestTheCampaignThatWasWrittenToLastIsMeantIfNoneIsNamed(t *testing.T) {
+	out := filepath.Join(t.TempDir(), "runs [1]")
+	for i, name := range []string{"new", "old", "none"} {
+		dir := filepath.Join(out, name)
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if name == "none" {
+			continue
+		}
+		journal, when := filepath.Join(dir, campaign.JournalFile), time.Unix(1e9-int64(i), 0)
+		if err := errors.Join(os.WriteFile(journal, nil, 0o644), os.Chtimes(journal, when, when)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if dir, err := campaignFolder("", out); err != nil || dir != filepath.Join(out, "new") {
+		t.Errorf("%q (%v)", dir, err)
+	}
 }
 
 // expectSchemas holds the files of a campaign against their schemas, and what somebody was told.
