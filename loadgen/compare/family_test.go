@@ -3,6 +3,7 @@ package compare_test
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -18,7 +19,7 @@ func arms(n int, slower float64) experiment {
 			if i == 1 {
 				value *= 1 - slower
 			}
-			e.run(string(rune('a'+i)), map[string]float64{compare.OutputTokensPerSecond: value})
+			e.run(string(rune('a'+i)), map[string]float64{compare.OutputTokensPerSecond: value, compare.TimeToFirstToken: noise[(3*round+i)%4]})
 		}
 	}
 	return e
@@ -41,7 +42,7 @@ func TestAFindingThatIsOneOfManyIsToldOf(t *testing.T) {
 				t.Fatalf("%s, p %v", m.Verdict, *m.WelchP)
 			}
 			told := strings.Join(codes(got)[compare.CodeManyTests], "\n")
-			if (told != "") != c.told || c.told && (!strings.Contains(told, "output tokens per second of b") || !strings.Contains(told, "7 tests")) {
+			if (told != "") != c.told || c.told && (!strings.Contains(told, "output tokens per second of b") || !strings.Contains(told, "7 tests of primary metrics")) {
 				t.Errorf("told %q", told)
 			}
 		})
@@ -55,12 +56,11 @@ func TestAmongManyAFindingGoesByItsOwnTest(t *testing.T) {
 		r := &e.runs[i]
 		round := i / 8
 		r.Pair = fmt.Sprint(round)
-		for name := range r.Metrics { // rounds differ far more than the arms in them
-			r.Metrics[name] = math.Pow(1.2, float64(round)) * (100 + .1*noise[(i+round)%4])
-			if r.Labels["arm"] == "b" {
-				r.Metrics[name] *= .95
-			}
+		value := math.Pow(1.2, float64(round)) * (100 + .1*noise[(i+round)%4]) // rounds differ far more than arms
+		if r.Labels["arm"] == "b" {
+			value *= .95
 		}
+		r.Metrics[compare.OutputTokensPerSecond] = value
 	}
 	got := mustCompare(t, e.runs, compare.Options{Baseline: "a"})
 	if m := metricOf(t, got, compare.OutputTokensPerSecond); m.Verdict != compare.Worse || *m.WelchP < .5 || *m.PairedP > .001 {
@@ -114,5 +114,27 @@ func TestWhatIsNotKnownOfEitherArmIsTold(t *testing.T) {
 	got := codes(mustCompare(t, e.runs, compare.Options{}))[compare.CodeFairnessUnknown]
 	if text := fmt.Sprint(got); len(got) != 1 || !strings.Contains(text, compare.FactMemFree) || !strings.Contains(text, compare.FactKernel) || strings.Contains(text, compare.FactEngine) {
 		t.Errorf("told %q", got)
+	}
+}
+
+// What comes first after a change of arms is told of if it stands out, always the same way, by more than
+// what matters.
+func TestAFirstRunIsToldOfOnlyIfItMatters(t *testing.T) {
+	for name, c := range map[string]struct {
+		firsts [2]float64
+		told   bool
+	}{
+		"far off":                  {[2]float64{130, 131}, true},
+		"less than the margin off": {[2]float64{101, 101.1}, false},
+		"once, and once not":       {[2]float64{130, 100}, false},
+	} {
+		var e experiment
+		rest := []float64{100.05, 100.1, 99.95, 100.15, 99.9, 100.02}
+		e.throughput(order("aaaabbbbaaaabbbb"), map[string][]float64{
+			"a": {100.1, 99.9, 100.05, 99.95}, "b": slices.Concat(c.firsts[:1], rest[:3], c.firsts[1:], rest[3:]),
+		})
+		if told := codes(mustCompare(t, e.runs, compare.Options{}))[compare.CodeFirstAfterSwitch]; (len(told) > 0) != c.told {
+			t.Errorf("%s: told %q", name, told)
+		}
 	}
 }
