@@ -33,6 +33,20 @@ func awkward(t *testing.T, w *world) *plan.Plan {
 	return p
 }
 
+func TestARunThatIsNotFinishedSaysWhyAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		if _, err := w.run(t.Context(), w.campaign(awkward(t, w))); err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range []string{"why=swap_in", `why="the server went away"`} {
+			if log := w.log.String(); !strings.Contains(log, want) {
+				t.Errorf("no %s in\n%s", want, log)
+			}
+		}
+	})
+}
+
 // tries counts the runs that were measured in a slot.
 func (w *world) tries(slot int) int {
 	n := 0

@@ -202,8 +202,12 @@ func (r *runner) finish(a *attempt, result Result, took time.Duration) {
 	e := a.event(eventRun)
 	e.Status, e.Text, e.Proven, e.Second = result.Status, result.Problem, result.Proven, took.Seconds()
 	r.note(e)
-	r.c.Log.Info("slot", "number", a.slot.Number, "of", len(r.c.Plan.Schedule()), "model", a.slot.Model, "arm", a.slot.Arm, "scenario", a.slot.Scenario,
-		"run", a.run, "status", string(result.Status), "took", took.Round(time.Second))
+	told := []any{"number", a.slot.Number, "of", len(r.c.Plan.Schedule()), "model", a.slot.Model, "arm", a.slot.Arm, "scenario", a.slot.Scenario,
+		"run", a.run, "status", string(result.Status), "took", took.Round(time.Second)}
+	if result.Problem != "" {
+		told = append(told, "why", result.Problem)
+	}
+	r.c.Log.Info("slot", told...)
 	if a.upFailed != nil && a.cell.Arm.Optional && result.Status == Failed && !r.known.came[a.of()] {
 		e := a.event(eventSkip)
 		e.Text = "the arm is optional and cannot be started: " + a.upFailed.Error()
