@@ -7,8 +7,10 @@ import (
 	"os"
 	"os/user"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/alecthomas/kingpin/v2"
 
@@ -35,6 +37,7 @@ A pack that is there is replaced at once; anything else is not. Exit codes: 1 if
 type publishLine struct {
 	folders  []string
 	verify   string
+	byGiven  bool
 	settings publish.Settings
 }
 
@@ -45,17 +48,27 @@ func publishVerb(app *kingpin.Application) verb {
 	clause.Arg("folder", "Run folders, or folders that have them below: of sweeps and campaigns too.").StringsVar(&l.folders)
 	option.Flag(clause, "out", "Folder of the pack.", "", &s.Out, option.Text).PlaceHolder("DIR")
 	option.Flag(clause, "verify", "Check the sums of a pack instead of making one.", "", &l.verify, option.Text).PlaceHolder("DIR")
-	option.Flag(clause, "by", "Label whose values are the arms.", "arm", &s.Compare.By, option.Text)
+	option.Flag(clause, "by", "Label whose values are the arms.", "arm", &s.Compare.By, option.Text).IsSetByUser(&l.byGiven)
 	option.Flag(clause, "within", "Labels in which runs have to agree to be compared; model and scenario if there are several of them and nothing is given.", "", &s.Compare.Within, parseLabels).PlaceHolder("LABEL,...")
 	option.Flag(clause, "baseline", "Arm that the others are held against; that of the earliest run, if not given.", "", &s.Compare.Baseline, option.Text).PlaceHolder("VALUE")
 	clause.Flag("allow-different-workload", "Compare runs that did different work, and say so.").BoolVar(&s.Compare.AllowDifferentWorkload)
 	option.Flag(clause, "title", "Title of the page and of its citation.", "Benchmark runs", &s.Title, option.Text)
 	option.Flags(clause, "author", "Who is to be cited; may be repeated.", &s.Authors, option.Text, option.AsGiven)
-	option.Flag(clause, "license", "SPDX identifier of the licence of the pack, such as CC-BY-4.0.", "", &s.License, option.Text).PlaceHolder("NAME")
+	option.Flag(clause, "license", "SPDX identifier of the licence of the pack, such as CC-BY-4.0.", "", &s.License, parseLicense).PlaceHolder("NAME")
 	option.Flag(clause, "keep", "Kinds of names to tell all the same: "+option.Join(publish.Kinds())+".", "", &s.Keep, eachOf(publish.ParseKind)).PlaceHolder("KIND,...")
 	option.Flag(clause, "with", "Files of runs to put in too: "+option.Join(publish.Extras())+".", "", &s.With, eachOf(publish.ParseExtra)).PlaceHolder("NAME,...")
 	clause.Flag("no-redact", "Take nothing out.").BoolVar(&s.Raw)
 	return verb{clause, func(ctx context.Context, p Program) error { return p.publish(ctx, l) }}
+}
+
+// parseLicense accepts what an identifier of SPDX may have.
+func parseLicense(text string) (string, error) {
+	for _, r := range text {
+		if r != '-' && r != '.' && r != '+' && (r > unicode.MaxASCII || !unicode.IsLetter(r) && !unicode.IsDigit(r)) {
+			return "", fmt.Errorf("%q is no SPDX identifier, such as CC-BY-4.0", text)
+		}
+	}
+	return text, nil
 }
 
 // eachOf reads a list of words.
@@ -94,6 +107,9 @@ func (p Program) publish(ctx context.Context, l *publishLine) error {
 	if len(runs) == 0 {
 		return usage(fmt.Errorf("%s: no run that is finished", strings.Join(l.folders, " ")))
 	}
+	if by := l.settings.Compare.By; l.byGiven && !slices.ContainsFunc(runs, func(r history.Run) bool { return labelOf(r, by) != "" }) {
+		return usage(fmt.Errorf("--by: no run has a label %q", by))
+	}
 	var sources []folder.Folder
 	for _, r := range runs {
 		sources = append(sources, r.Folder)
@@ -109,6 +125,12 @@ func (p Program) publish(ctx context.Context, l *publishLine) error {
 		fmt.Fprintf(p.Stdout, "left out of the runs: %s\n", printable(strings.Join(pack.LeftOut, ", ")))
 	}
 	return nil
+}
+
+// labelOf is a label of a run, or what a comparison takes for one.
+func labelOf(r history.Run, name string) string {
+	o := r.Observation()
+	return o.Label(name)
 }
 
 // check refuses flags that contradict each other.

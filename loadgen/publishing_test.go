@@ -116,6 +116,8 @@ func TestPublishRefusesWhatItCannotDo(t *testing.T) {
 		mine:                {root, "--out", mine},
 		"no folder of a":    {mine, "--out", out},
 		"--keep":            {root, "--out", out, "--keep=hosts"},
+		"--by: no run":      {root, "--out", out, "--by=colour"},
+		"--license":         {root, "--out", out, "--license=what ever"},
 		"--with":            {root, "--out", out, "--with=everything"},
 		"--no-redact keeps": {root, "--out", out, "--keep=host", "--no-redact"},
 		"pack.json":         {"--verify", mine},
