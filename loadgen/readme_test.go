@@ -1,0 +1,25 @@
+package loadgen
+
+import (
+	"io"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// TestTheCommandsOfTheReadmeAreOnes parses what a reader is told to type: verbs and flags are there. What
+// runs of campaigns do is tried by their own page.
+func TestTheCommandsOfTheReadmeAreOnes(t *testing.T) {
+	typed := 0
+	for _, match := range regexp.MustCompile("(?m)(?:^|`)(?:go run ./cmd/)?uma-load ([a-z]+ [^`\\n]*)").FindAllStringSubmatch(text(t, "../README.md"), -1) {
+		line, _, _ := strings.Cut(match[1], "  #")
+		line, _, _ = strings.Cut(line, " > ")
+		if _, _, err := newCommandLine(io.Discard).parse(strings.Fields(line)); err != nil {
+			t.Errorf("uma-load %s: %v", line, err)
+		}
+		typed++
+	}
+	if typed < 15 {
+		t.Errorf("%d commands were found", typed)
+	}
+}
