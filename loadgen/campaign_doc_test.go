@@ -92,7 +92,7 @@ func TestTheCommandsOfThePageOnCampaignsDoWhatItSays(t *testing.T) {
 			}
 		}
 	}
-	if want := "campaign plans,campaign plans,campaign power,arm up,arm status,arm down,campaign run,campaign run,campaign run,campaign status,compare runs/prefix-cache,campaign power,arm up,arm status,arm logs,arm down"; strings.Join(typed, ",") != want {
+	if want := "campaign plans,campaign plans,campaign power,campaign run,campaign run,campaign run,campaign status,compare runs/prefix-cache,campaign power,arm up,arm status,arm logs,arm down"; strings.Join(typed, ",") != want {
 		t.Errorf("typed were %v", typed)
 	}
 }
