@@ -153,7 +153,7 @@ type commandLine struct {
 
 func newCommandLine(stdout io.Writer) *commandLine {
 	l := &commandLine{app: kingpin.New("uma-load", "Drives OpenAI-compatible servers and measures them.\n\n"+
-		"Exit codes: 0 done; 1 failed while running; 2 bad input or unusable environment; 3 the run finished but is INVALID, as it says; 4 it is valid but --slo was not met."), target: &server.Target{}}
+		"Exit codes: 0 done; 1 failed while running; 2 bad input or unusable environment; 3 the run finished but is INVALID, as it says; 4 --slo was not met, or --fail-on was."), target: &server.Target{}}
 	l.app.UsageWriter(unlessEnded{stdout, l}).ErrorWriter(unlessEnded{stdout, l}).Terminate(func(int) { l.ended = true })
 	l.app.Version(buildVersion().String())
 	l.app.HelpFlag.Short('h')
