@@ -160,7 +160,7 @@ func earnTheirWarnings(t *testing.T, c compare.Comparison) {
 	}
 	says(byModel["gpt120b"].Warnings, compare.CodeDrift, "native", "memory excluding the KV cache falls (Spearman -0.86")
 	says(byModel["qwen72b"].Warnings, compare.CodeDrift, "container", "memory excluding the KV cache falls (Spearman -0.67")
-	says(byModel["gpt120b"].Warnings, compare.CodeIterationRepeated, "native has iteration 1 4 times, 13 runs in all, container has 10")
+	says(byModel["gpt120b"].Warnings, compare.CodeIterationRepeated, "native has 4 runs of iteration 1, 13 in all, container has 10")
 	says(byModel["gpt120b"].Pairs[0].Warnings, compare.CodeUnequalN, "13 runs")
 }
 

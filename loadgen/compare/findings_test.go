@@ -70,7 +70,7 @@ func TestFindingsComeOfTheirCauses(t *testing.T) {
 			each(e, func(r *compare.Run) { r.Fingerprint = "print of " + r.Labels["arm"] })
 		}, compare.CodeFingerprintsDiffer, []string{"m answers with other fingerprints in a than in b"}, nil},
 		"an iteration again": {func(e *experiment) { e.runs[3].Labels["iteration"] = "0" },
-			compare.CodeIterationRepeated, []string{"a has iteration 0 2 times, 4 runs in all, b has 4"}, nil},
+			compare.CodeIterationRepeated, []string{"a has 2 runs of iteration 0, 4 in all, b has 4"}, nil},
 		"two models as one": {func(e *experiment) {
 			for i := range e.runs[4:] {
 				e.runs[4+i].Model = "n"

@@ -115,14 +115,14 @@ func (c *comparing) repeated(cell *cell, a *arm) []Warning {
 	var texts []string
 	for what, n := range count {
 		if n > 1 {
-			texts = append(texts, fmt.Sprintf("iteration %s %d times", what.iteration, n))
+			texts = append(texts, fmt.Sprintf("%s of iteration %s", Runs(n), what.iteration))
 		}
 	}
 	if len(texts) == 0 {
 		return nil
 	}
 	slices.SortFunc(texts, naturally)
-	text := fmt.Sprintf("%s has %s, %s in all", a.name, strings.Join(texts, ", "), Runs(len(a.valid)))
+	text := fmt.Sprintf("%s has %s, %d in all", a.name, strings.Join(texts, ", "), len(a.valid))
 	for _, name := range c.arms {
 		if other := cell.arm(name); name != a.name && len(other.valid) > 0 {
 			text += fmt.Sprintf(", %s has %d", name, len(other.valid))

@@ -133,10 +133,25 @@ func meaning(m compare.Metrics) string {
 // verdictText is a verdict with what it depends on.
 func verdictText(m compare.Metrics) string {
 	text := strings.ReplaceAll(string(m.Verdict), "_", " ")
+	if m.Verdict == compare.Undecided {
+		text += " (" + whyUndecided(m) + ")"
+	}
 	if m.Confounded {
 		text += ", confounded with time"
 	}
 	return text
+}
+
+// whyUndecided is what keeps anything from being said beyond a difference.
+func whyUndecided(m compare.Metrics) string {
+	flat := func(m compare.Moments) bool { return m.SD != nil && *m.SD == 0 }
+	switch {
+	case min(m.A.N, m.B.N) < 2:
+		return "n = 1"
+	case flat(m.A) && flat(m.B):
+		return "runs do not vary"
+	}
+	return "not tested"
 }
 
 // verdictClass is the colour of a verdict in figures; its word always stands beside it.
