@@ -47,6 +47,7 @@ func TestPublishedRuns(t *testing.T) {
 	t.Run("they earn their warnings", func(t *testing.T) { earnTheirWarnings(t, c) })
 	t.Run("order stands beside the verdict", func(t *testing.T) { orderStandsBeside(t, c) })
 	t.Run("what a person reads is golden", func(t *testing.T) { textIsGolden(t, runs) })
+	t.Run("the page on them quotes it", pageQuotes)
 	t.Run("it keeps its schema", func(t *testing.T) {
 		value, err := jsonschema.UnmarshalJSON(strings.NewReader(printed))
 		if err != nil {
@@ -60,6 +61,36 @@ func TestPublishedRuns(t *testing.T) {
 		"every form": shownInEveryForm, "a pipeline": failsAPipeline, "kept": keptBesideTheRuns, "refused": refusedByName,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, runs) })
+	}
+}
+
+// pageQuotes holds PUBLISHED.md to what compare prints: its tables and findings are that, word by word.
+func pageQuotes(t *testing.T) {
+	page, err := os.ReadFile("PUBLISHED.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	printed, err := os.ReadFile(filepath.Join(publishedRuns, "comparison.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	quoted := 0
+	for i, block := range strings.Split(string(page), "```text\n") {
+		if i == 0 {
+			continue
+		}
+		text, _, closed := strings.Cut(block, "```")
+		if !closed {
+			t.Fatal("a block is not closed")
+		}
+		for line := range strings.Lines(text) {
+			if quoted++; !strings.Contains(string(printed), strings.TrimSpace(line)) {
+				t.Errorf("compare does not print %q", line)
+			}
+		}
+	}
+	if quoted < 10 {
+		t.Errorf("%d lines are quoted", quoted)
 	}
 }
 
