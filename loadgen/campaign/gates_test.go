@@ -64,6 +64,8 @@ func TestAGateOpensWhenTheMachineIsAsItShouldBe(t *testing.T) {
 			[]Event{{Event: eventGates, Slot: 9, Arm: "b", MemFree: number(100 * gib)}}, gateMemFreeWithin, gateTimedOut, 60},
 		"its own start is no measure": {"{mem_free_within: 1GiB}", func(float64) Machine { return Machine{MemFreeBytes: number(90 * gib)} },
 			[]Event{{Event: eventGates, Slot: 9, Arm: "a", MemFree: number(100 * gib)}}, gateMemFreeWithin, gatePassed, 0},
+		"the first start counts, not the last": {"{within_first_celsius: 2}", func(s float64) Machine { return Machine{Celsius: number(60 - s/10)} },
+			[]Event{{Event: eventGates, Slot: 9, Celsius: number(53)}, {Event: eventGates, Slot: 9, Celsius: number(58)}}, gateGPUCelsius, gatePassed, 50},
 		"the clock is up under load": {"{sm_clock: {min_hertz: 2e9, argv: [burn]}}", func(float64) Machine { return Machine{SMClockHertz: number(2.4e9)} }, nil, gateSMClock, gatePassed, 2},
 		"the clock stays down":       {"{sm_clock: {min_hertz: 2e9, argv: [burn]}}", func(float64) Machine { return Machine{SMClockHertz: number(5e8)} }, nil, gateSMClock, gateTimedOut, 2},
 		"the probe does not run":     {"{sm_clock: {min_hertz: 2e9, argv: [other]}}", func(float64) Machine { return Machine{SMClockHertz: number(5e8)} }, nil, gateSMClock, gateNotObservable, 0},

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/umascope/umascope/loadgen/campaign/plan"
@@ -270,9 +271,9 @@ func (r *runner) lower(ctx context.Context, a *attempt) {
 	began := time.Now()
 	if err := up.engine.Down(ctx); err != nil {
 		e.Text = err.Error()
-		r.c.Log.Error("arm is not down", "arm", up.cell.arm, "error", err)
+		r.c.Log.Error("arm did not go down as it should", "arm", up.cell.arm, "error", err)
 		if a != nil {
-			a.problem("arm is not down: " + err.Error())
+			a.facts.Problems = append(a.facts.Problems, "the arm did not go down as it should: "+strings.ReplaceAll(err.Error(), "\n", "; "))
 		}
 	}
 	e.Second = time.Since(began).Seconds()

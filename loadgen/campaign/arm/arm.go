@@ -251,7 +251,9 @@ func (k *keeper) down(ctx context.Context, specs map[string]plan.Process) error 
 			continue
 		}
 		now := time.Now()
-		errs = append(errs, k.note(func(s *State) { s.Processes[i].StoppedAt = &now }))
+		if err := k.note(func(s *State) { s.Processes[i].StoppedAt = &now }); err != nil {
+			errs = append(errs, fmt.Errorf("%s has ended, which cannot be written down: %w", one.Name, err))
+		}
 	}
 	errs = append(errs, k.removeFiles())
 	if errors.Join(errs...) == nil {

@@ -228,6 +228,22 @@ func TestALogThatTakesNothingHoldsUpNoArm(t *testing.T) {
 	}
 }
 
+func TestAProcessThatHasEndedIsNotSaidToLiveSinceItCannotBeWrittenDown(t *testing.T) {
+	dir, diary := t.TempDir(), in(t, "diary")
+	r, err := Up(t.Context(), armOf(doing("engine", "wait", "DIARY", diary)), dir, testLog(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	pid := r.State().Processes[0].Leader.PID
+	path := filepath.Join(dir, StateFile)
+	if err := errors.Join(os.Remove(path), os.Mkdir(path, 0o755)); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Down(t.Context()); err == nil || !strings.Contains(err.Error(), "engine has ended, which cannot be written down: ") || lives(pid) {
+		t.Errorf("%v, lives: %v", err, lives(pid))
+	}
+}
+
 func TestAStateThatCannotBeWrittenStartsNothing(t *testing.T) {
 	dir, made := t.TempDir(), in(t, "made")
 	if err := os.Mkdir(filepath.Join(dir, StateFile), 0o755); err != nil {
