@@ -64,8 +64,10 @@ func TestAnotherNodesMemoryIsNotTakenForOnes(t *testing.T) {
 	}
 }
 
-// TestNodesOfThisMachineAddUpToItsMemory is what tells memory of a GPU that is in MemTotal.
-func TestNodesOfThisMachineAddUpToItsMemory(t *testing.T) {
+// TestNodesOfThisMachineHaveNoMoreThanItsMemory reads the files of a real kernel. Their sum is MemTotal but
+// in machines that are given memory while they run: a guest that was grown has more than its nodes say,
+// which is why whoever takes a node for a part of MemTotal compares first.
+func TestNodesOfThisMachineHaveNoMoreThanItsMemory(t *testing.T) {
 	nodes, err := ReadNodes(Dir("/sys"))
 	if errors.Is(err, fs.ErrNotExist) {
 		nodes = []Node{{Meminfo: must(t, ReadMeminfo, Dir("/proc"))}} // a kernel without NUMA is one node
@@ -76,7 +78,7 @@ func TestNodesOfThisMachineAddUpToItsMemory(t *testing.T) {
 	for _, node := range nodes {
 		sum += node.Meminfo["MemTotal"]
 	}
-	if total := must(t, ReadMeminfo, Dir("/proc"))["MemTotal"]; sum != total {
+	if total := must(t, ReadMeminfo, Dir("/proc"))["MemTotal"]; sum == 0 || sum > total {
 		t.Errorf("the nodes have %d bytes, the machine %d", sum, total)
 	}
 }
