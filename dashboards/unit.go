@@ -26,6 +26,9 @@ func grafanaUnit(unit expr.Unit) (string, error) {
 		{Base: metric.Ratio}:                    units.PercentUnit,
 		{Base: metric.Count}:                    units.Short,
 		{Base: metric.Count, PerSecond: true}:   units.CountsPerSecond,
+		{Base: metric.TokensPerSecond}:          "suffix: tokens/s", // Grafana knows no tokens; a suffix is a unit of one's own
+		{Base: metric.Quotient}:                 "suffix: ×",
+		{Base: metric.Deviations}:               "suffix: σ",
 		{Base: metric.Index}:                    units.NoUnit,
 		{Base: metric.State}:                    units.NoUnit,
 		{Base: metric.Info}:                     units.NoUnit,
