@@ -16,7 +16,6 @@ import (
 
 	"github.com/umascope/umascope/loadgen/campaign"
 	"github.com/umascope/umascope/loadgen/campaign/arm"
-	"github.com/umascope/umascope/loadgen/campaign/pagecache"
 	"github.com/umascope/umascope/loadgen/campaign/plan"
 	"github.com/umascope/umascope/loadgen/folder"
 	"github.com/umascope/umascope/loadgen/live"
@@ -245,41 +244,6 @@ func (p Program) raiseArm(ctx context.Context, spec plan.Arm, dir string, log *s
 	return engine, nil
 }
 
-// checkMachine looks for what would keep arms from coming up, before the first run: a night is lost soon.
-// What an invocation that was killed has left is no obstacle: it is ended first.
-func (l *campaignLine) checkMachine(ctx context.Context, dir string) error {
-	cells, err := l.cells(dir, l.only)
-	if err != nil {
-		return err
-	}
-	all, err := l.cells(dir, plan.Filter{})
-	if err != nil {
-		return err
-	}
-	var more []string
-	if l.planned.PageCache.Policy == pagecache.Drop {
-		more = append(more, pagecache.SudoCommand)
-	}
-	var arms []plan.Arm
-	for _, c := range cells {
-		arms = append(arms, c.Arm)
-	}
-	left := false
-	for _, c := range all {
-		found, err := arm.Leftovers(ctx, c.Arm, campaign.ArmFolder(dir, c.Model.Name, c.Arm.Name))
-		left = left || err != nil || len(found) > 0
-	}
-	if err := arm.Root(ctx, arms, more...); err != nil || left {
-		return err
-	}
-	for _, c := range cells {
-		if problems := arm.Check(ctx, c.Arm, c.Model.ExpectedBytes); len(problems) > 0 && !c.Arm.Optional {
-			return fmt.Errorf("arm %s, model %s: %s", c.Arm.Name, c.Model.Name, printable(problems[0].String()))
-		}
-	}
-	return nil
-}
-
 // cells are the arms with models that are selected, with their texts filled in.
 func (l *campaignLine) cells(dir string, only plan.Filter) ([]*plan.Cell, error) {
 	slots, err := l.planned.Select(only)
@@ -327,25 +291,4 @@ func (p Program) dryRun(ctx context.Context, l *campaignLine, dir string) error 
 		return err
 	}
 	return p.printObstacles(ctx, l, dir)
-}
-
-// printObstacles prints what would keep arms from coming up here and now.
-func (p Program) printObstacles(ctx context.Context, l *campaignLine, dir string) error {
-	cells, err := l.cells(dir, l.only)
-	if err != nil {
-		return usage(err)
-	}
-	var lines []string
-	for _, c := range cells {
-		for _, problem := range arm.Check(ctx, c.Arm, c.Model.ExpectedBytes) {
-			if line := fmt.Sprintf("  arm %s: %s\n", c.Arm.Name, printable(problem.String())); !slices.Contains(lines, line) {
-				lines = append(lines, line)
-			}
-		}
-	}
-	if len(lines) == 0 {
-		return nil
-	}
-	_, err = fmt.Fprint(p.Stdout, "what would keep arms from starting on this machine now:\n", strings.Join(lines, ""))
-	return err
 }

@@ -112,6 +112,7 @@ func TestWhatIsWrongWithACampaignIsOneLine(t *testing.T) {
 		{"requests: 1", "arrival: poisson", "arm a, model m, scenario s: --rate", nil},
 		{"name: c", "name: ../c", "name", nil},
 		{"schema: umascope.plan/1", "schema: other/1", "plan.yaml:1", nil},
+		{"flags:", "telemetry: [spark=http://127.0.0.1:1/metrics]\nflags:", "telemetry: spark: http://127.0.0.1:1/metrics: ", nil},
 	} {
 		path := filepath.Join(dir, "plan.yaml")
 		if err := os.WriteFile(path, []byte(strings.Replace(good, c.old, c.new, 1)), 0o644); err != nil {

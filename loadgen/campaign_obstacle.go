@@ -1,0 +1,100 @@
+package loadgen
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/umascope/umascope/loadgen/campaign"
+	"github.com/umascope/umascope/loadgen/campaign/arm"
+	"github.com/umascope/umascope/loadgen/campaign/pagecache"
+	"github.com/umascope/umascope/loadgen/campaign/plan"
+	"github.com/umascope/umascope/loadgen/scene"
+	"github.com/umascope/umascope/loadgen/telemetry"
+)
+
+// checkMachine looks for what would keep arms from coming up, before the first run: a night is lost soon.
+// What an invocation that was killed has left is no obstacle: it is ended first.
+func (l *campaignLine) checkMachine(ctx context.Context, dir string) error {
+	cells, err := l.cells(dir, l.only)
+	if err != nil {
+		return err
+	}
+	all, err := l.cells(dir, plan.Filter{})
+	if err != nil {
+		return err
+	}
+	var more []string
+	if l.planned.PageCache.Policy == pagecache.Drop {
+		more = append(more, pagecache.SudoCommand)
+	}
+	var arms []plan.Arm
+	for _, c := range cells {
+		arms = append(arms, c.Arm)
+	}
+	left := false
+	for _, c := range all {
+		found, err := arm.Leftovers(ctx, c.Arm, campaign.ArmFolder(dir, c.Model.Name, c.Arm.Name))
+		left = left || err != nil || len(found) > 0
+	}
+	if err := arm.Root(ctx, arms, more...); err != nil || left {
+		return err
+	}
+	if silent := silentExporters(ctx, cells); len(silent) > 0 {
+		return errors.New(silent[0])
+	}
+	for _, c := range cells {
+		if problems := arm.Check(ctx, c.Arm, c.Model.ExpectedBytes); len(problems) > 0 && !c.Arm.Optional {
+			return fmt.Errorf("arm %s, model %s: %s", c.Arm.Name, c.Model.Name, printable(problems[0].String()))
+		}
+	}
+	return nil
+}
+
+// silentExporters are those that a plan names and that do not answer: every run would fail for them.
+func silentExporters(ctx context.Context, cells []*plan.Cell) []string {
+	var asked, silent []string
+	for _, c := range cells {
+		for _, text := range c.Telemetry {
+			if slices.Contains(asked, text) {
+				continue
+			}
+			asked = append(asked, text)
+			source, err := scene.ParseSource(text)
+			if err == nil {
+				err = telemetry.Probe(ctx, source.URL)
+			}
+			if err != nil {
+				name, _, _ := strings.Cut(text, "=")
+				silent = append(silent, fmt.Sprintf("telemetry: %s: %s", printable(name), printable(err.Error())))
+			}
+		}
+	}
+	return silent
+}
+
+// printObstacles prints what would keep runs from being made here and now.
+func (p Program) printObstacles(ctx context.Context, l *campaignLine, dir string) error {
+	cells, err := l.cells(dir, l.only)
+	if err != nil {
+		return usage(err)
+	}
+	var lines []string
+	for _, one := range silentExporters(ctx, cells) {
+		lines = append(lines, "  "+one+"\n")
+	}
+	for _, c := range cells {
+		for _, problem := range arm.Check(ctx, c.Arm, c.Model.ExpectedBytes) {
+			if line := fmt.Sprintf("  arm %s: %s\n", c.Arm.Name, printable(problem.String())); !slices.Contains(lines, line) {
+				lines = append(lines, line)
+			}
+		}
+	}
+	if len(lines) == 0 {
+		return nil
+	}
+	_, err = fmt.Fprint(p.Stdout, "what would keep runs from being made now:\n", strings.Join(lines, ""))
+	return err
+}
