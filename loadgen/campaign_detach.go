@@ -65,7 +65,7 @@ func (p Program) detach(ctx context.Context, l *campaignLine, c *campaign.Campai
 	defer log.Close()
 	from, _ := log.Seek(0, 2) // what was there before is not its word
 	process, err := command.Start(command.Options{
-		Args: append([]string{program}, l.detached()...), Stdout: log, Stderr: log, Session: true, Env: append(os.Environ(), notifyVariable+"="+l.notify),
+		Args: append([]string{program}, l.detached()...), Stdout: log, Stderr: log, Session: true, Env: append(os.Environ(), command.NotifyVariable+"="+l.notify),
 	})
 	if err != nil {
 		return err

@@ -162,7 +162,7 @@ RestartSec=30s
 
 [Install]
 WantedBy=%s
-`, unitMark, l.planned.Name, strings.Join(words, " "), unitEscape(here), unitWord("PATH="+os.Getenv("PATH")), notifyVariable, wanted)
+`, unitMark, l.planned.Name, strings.Join(words, " "), unitEscape(here), unitWord("PATH="+os.Getenv("PATH")), command.NotifyVariable, wanted)
 	return b.Bytes(), nil
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/umascope/umascope/loadgen/campaign"
 	"github.com/umascope/umascope/loadgen/campaign/arm"
 	"github.com/umascope/umascope/loadgen/campaign/plan"
+	"github.com/umascope/umascope/loadgen/command"
 	"github.com/umascope/umascope/loadgen/folder"
 	"github.com/umascope/umascope/loadgen/live"
 	"github.com/umascope/umascope/loadgen/option"
@@ -93,12 +94,9 @@ func planFlags(clause *kingpin.CmdClause, l *campaignLine) {
 	option.Flag(clause, "out", "Folder of campaign folders; this one's is called like the plan.", "runs", &l.out, option.Text)
 	option.Flags(clause, "only", "Make only the runs of model=NAME, arm=NAME or scenario=NAME; several with commas between.", &l.onlyText, option.Text, option.AsGiven).PlaceHolder("model=NAME,arm=NAME")
 	option.Flag(clause, "iterations", "Make only so many runs of each model, arm and scenario.", "", &l.iterations, option.AtLeast(1)).PlaceHolder("N")
-	option.Flag(clause, "notify-url", "Tell somebody when the campaign ends, stops or stalls: an address that takes JSON, or one of ntfy or Slack (ntfy+https://..., slack+https://...). "+notifyVariable+" may have it instead, which keeps it out of the list of processes.", "", &l.notify, option.Text).
-		Envar(notifyVariable).PlaceHolder("URL")
+	option.Flag(clause, "notify-url", "Tell somebody when the campaign ends, stops or stalls: an address that takes JSON, or one of ntfy or Slack (ntfy+https://..., slack+https://...). "+command.NotifyVariable+" may have it instead, which keeps it out of the list of processes.", "", &l.notify, option.Text).
+		Envar(command.NotifyVariable).PlaceHolder("URL")
 }
-
-// notifyVariable is where the address may be that is a secret.
-const notifyVariable = "UMA_LOAD_NOTIFY_URL"
 
 // read reads the plan and checks everything about it that can be checked without the machine.
 func (l *campaignLine) read(p Program) error {

@@ -21,6 +21,7 @@ import (
 	"github.com/umascope/umascope/loadgen/campaign"
 	"github.com/umascope/umascope/loadgen/campaign/plan"
 	"github.com/umascope/umascope/loadgen/campaign/plans"
+	"github.com/umascope/umascope/loadgen/command"
 	"github.com/umascope/umascope/loadgen/folder"
 )
 
@@ -217,7 +218,7 @@ func TestAUnitGoesOnWithTheCampaignAndIsNeverAnothers(t *testing.T) {
 	}
 	for _, want := range []string{
 		unitMark + "\n", `"campaign" "run" "` + dir + `/my plan.yaml" "--out=` + dir + `/runs" "--only=arm=a"` + "\n", "WorkingDirectory=" + dir + "\n",
-		`Environment="PATH=/usr/bin:/odd $x%%d"` + "\n", "KillSignal=SIGINT\n", "OOMPolicy=continue\n", "Restart=on-abnormal\n", "WantedBy=default.target\n", notifyVariable,
+		`Environment="PATH=/usr/bin:/odd $x%%d"` + "\n", "KillSignal=SIGINT\n", "OOMPolicy=continue\n", "Restart=on-abnormal\n", "WantedBy=default.target\n", command.NotifyVariable,
 	} {
 		if !strings.Contains(unit, want) {
 			t.Errorf("%q is not in\n%s", want, unit)

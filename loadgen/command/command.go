@@ -91,7 +91,7 @@ func Start(o Options) (*Command, error) {
 func environment(env []string) []string {
 	const unbuffered = "PYTHONUNBUFFERED"
 	if env == nil {
-		env = os.Environ()
+		env = Inherited()
 	}
 	for _, one := range env {
 		if strings.HasPrefix(one, unbuffered+"=") {
@@ -99,6 +99,15 @@ func environment(env []string) []string {
 		}
 	}
 	return append(slices.Clip(env), unbuffered+"=1")
+}
+
+// NotifyVariable names the environment variable with the address of notices, which has a secret in it.
+const NotifyVariable = "UMA_LOAD_NOTIFY_URL"
+
+// Inherited is our environment without what is meant for us alone: a program that we start may print all
+// that it has, and be kept for it.
+func Inherited() []string {
+	return slices.DeleteFunc(os.Environ(), func(one string) bool { return strings.HasPrefix(one, NotifyVariable+"=") })
 }
 
 func (c *Command) wait() {

@@ -116,6 +116,20 @@ func TestWhatIsSaidOfPythonsBuffersIsKept(t *testing.T) {
 	}
 }
 
+func TestWhatIsMeantForUsAloneIsNotInherited(t *testing.T) {
+	t.Setenv(NotifyVariable, "https://hooks.example/secret")
+	t.Setenv("WORD", "w")
+	var stdout bytes.Buffer
+	c, err := Start(Options{Args: []string{"env"}, Stdout: &stdout, Stderr: io.Discard})
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-c.Ended()
+	if text := stdout.String(); strings.Contains(text, "secret") || !strings.Contains(text, "WORD=w\n") {
+		t.Errorf("%s", text)
+	}
+}
+
 func TestAProgramMayHaveItsOwnEnvironmentFolderInputAndFile(t *testing.T) {
 	folder := t.TempDir()
 	in, err := os.Create(filepath.Join(folder, "in"))

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/umascope/umascope/loadgen/campaign/plan"
+	"github.com/umascope/umascope/loadgen/command"
 )
 
 func TestCheckNamesEverythingThatKeepsAnArmFromComingUp(t *testing.T) {
@@ -143,5 +144,13 @@ func TestTheDelayOfAProcessIsBeforeTheNext(t *testing.T) {
 	tails, err := Tails(dir, 5)
 	if err != nil || len(tails) != 2 || tails[1].Log != filepath.Join(dir, LogsFolder, "second.log") || !slices.Equal(tails[1].Lines, []string{"it is ready"}) {
 		t.Errorf("%+v, %v", tails, err)
+	}
+}
+
+func TestAProcessIsNotGivenTheAddressOfNotices(t *testing.T) {
+	t.Setenv(command.NotifyVariable, "https://hooks.example/secret")
+	env := strings.Join(environment(map[string]string{"WORD": "w"}), "\n")
+	if strings.Contains(env, "secret") || !strings.Contains(env, "WORD=w") || !strings.Contains(env, "PATH=") {
+		t.Errorf("%s", env)
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -184,9 +183,9 @@ func lastLine(text string) string {
 	return clean(lines[len(lines)-1])
 }
 
-// environment is ours and what the plan adds, for commands here.
+// environment is ours, less what is for us alone, and what the plan adds, for commands here.
 func environment(plan map[string]string, more ...string) []string {
-	env := os.Environ()
+	env := command.Inherited()
 	for _, key := range slices.Sorted(maps.Keys(plan)) {
 		env = append(env, key+"="+plan[key])
 	}
