@@ -18,8 +18,8 @@ import (
 // Phases of a run whose engine is started for it, before the engine is ready.
 const (
 	phaseCooldown = "cooldown" // the machine comes to rest
-	phaseStart    = "start"    // files are written and processes started
-	phaseLoad     = "load"     // the engine reads its weights and sizes its KV cache
+	phaseStart    = "start"    // the moment before the engine is started; the ledger at start is of it
+	phaseLoad     = "load"     // processes are started; the engine reads its weights and sizes its KV cache
 )
 
 // around is what stands around a run whose engine is started for it, so that what the engine takes

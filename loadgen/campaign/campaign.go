@@ -74,8 +74,8 @@ type Around struct {
 // Phases of a run before its engine is ready.
 const (
 	PhaseCooldown = "cooldown" // the machine comes to rest
-	PhaseStart    = "start"    // files are written and processes started
-	PhaseLoad     = "load"     // the engine reads its weights and sizes its KV cache
+	PhaseStart    = "start"    // the moment before the engine is started; the ledger at start is of it
+	PhaseLoad     = "load"     // processes are started; the engine reads its weights and sizes its KV cache
 )
 
 // Result is what came of a run.
