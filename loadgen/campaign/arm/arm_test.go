@@ -141,6 +141,16 @@ func TestAProcessThatDiesBeforeItIsReadyIsToldAtOnce(t *testing.T) {
 	}
 }
 
+func TestAProcessThatIsOverBeforeAnybodyLooksIsToldLikeAnyOther(t *testing.T) {
+	for range 100 { // most are looked at before they are over
+		p := plan.Process{Name: "engine", Argv: []string{"false"}, Ready: &plan.Probe{Port: 1, Timeout: time.Hour}}
+		_, err := Up(t.Context(), armOf(p), t.TempDir(), testLog(t))
+		if err == nil || err.Error() != "arm a: engine ended with exit code 1 before the arm was up" {
+			t.Fatalf("%v", err)
+		}
+	}
+}
+
 func TestAProcessThatDiesDuringTheRunIsTheCauseOfTheContext(t *testing.T) {
 	at := address(t)
 	server := doing("engine", "serve", "ADDRESS", at)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -51,7 +52,11 @@ func (k *keeper) start(ctx context.Context, spec plan.Process) (*process, error)
 		return nil, err
 	}
 	leader, err := identify(p.client.PID())
-	if err != nil { // not even a zombie: proc is not ours to read
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ESRCH) {
+		<-p.client.Ended() // it is over already: whoever waits for it to be ready says how it ended
+		return p, nil
+	}
+	if err != nil { // proc is not ours to read
 		p.client.Kill()
 		return nil, err
 	}
