@@ -73,3 +73,48 @@ func TestAnEngineThatIsMissedBeforeItWentIsSaidToBe(t *testing.T) {
 		}
 	})
 }
+
+func TestABorderIsTakenBeforeTheEngineGoes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		gone := false
+		o := options(t, func(_ string, scrape int) (string, error) {
+			if scrape == 1 {
+				time.Sleep(500 * time.Millisecond) // the borders wait for that
+			}
+			if gone {
+				return "", errors.New("refused")
+			}
+			return "vllm:num_requests_running 3\n", nil
+		}, Source{Name: "engine", URL: "http://engine", Foreign: true})
+		s := start(t, o)
+		time.Sleep(1100 * time.Millisecond)
+		s.Mark("measure")
+		s.Mark("stop")
+		s.Rest(true)
+		gone = true
+		stats := stop(t, s).Sources[0]
+		log := read(t, o.File)
+		if len(stats.MissingBorders) > 0 || !log.Bounded(log.Sources[0], "measure") {
+			t.Errorf("%+v, bounded %v", stats, log.Bounded(log.Sources[0], "measure"))
+		}
+	})
+}
+
+func TestAnEngineThatHangsKeepsNobodyFromGoingOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := options(t, func(string, int) (string, error) {
+			time.Sleep(time.Hour)
+			return "", nil
+		}, Source{Name: "engine", URL: "http://engine", Foreign: true})
+		s := start(t, o)
+		for range 5 {
+			s.Mark("measure")
+		}
+		began := time.Now()
+		s.Rest(true)
+		if took := time.Since(began); took > o.Interval {
+			t.Errorf("it took %s", took)
+		}
+		stop(t, s)
+	})
+}

@@ -32,6 +32,7 @@ type follower struct {
 	room    int // series that this source may have
 	out     *writer
 	borders chan border
+	taken   func()      // is called for every border that was, or could not be, sampled
 	resting func() bool // whether the page is of an engine that is away
 
 	series  map[string]int // index by key
@@ -109,6 +110,7 @@ func (f *follower) takeBorders(ctx context.Context) {
 }
 
 func (f *follower) sampleBorder(ctx context.Context, b border) {
+	defer f.taken()
 	if f.resting() {
 		return
 	}

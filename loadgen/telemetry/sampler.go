@@ -24,6 +24,11 @@ type Sampler struct {
 	// resting is set while the engine is not there: nobody expects its pages.
 	resting atomic.Bool
 
+	// wait is how long borders are waited for before an engine goes.
+	wait time.Duration
+	// untaken are borders whose sample of an engine's page is still to come.
+	untaken sync.WaitGroup
+
 	mutex   sync.Mutex // guards borders
 	borders int
 	missed  map[*follower][]string // borders that found a full queue
@@ -45,7 +50,7 @@ func Start(ctx context.Context, o Options) (*Sampler, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Sampler{clock: o.Clock, out: out, stop: make(chan struct{}), missed: map[*follower][]string{}}
+	s := &Sampler{clock: o.Clock, out: out, stop: make(chan struct{}), missed: map[*follower][]string{}, wait: o.Interval}
 	s.Rest(o.Away)
 	s.follow(ctx, o)
 	s.running.Go(func() { s.flush() })
@@ -58,7 +63,11 @@ func (s *Sampler) follow(ctx context.Context, o Options) {
 	for i, source := range o.Sources {
 		f := &follower{
 			index: i, source: source, options: o, client: s.client, parse: parser(source), room: room[i],
-			out: s.out, borders: make(chan border, borderQueue), resting: func() bool { return source.Foreign && s.resting.Load() },
+			out: s.out, borders: make(chan border, borderQueue), taken: func() {
+				if source.Foreign {
+					s.untaken.Done()
+				}
+			}, resting: func() bool { return source.Foreign && s.resting.Load() },
 			series: map[string]int{}, last: map[int]float64{}, dropped: map[string]bool{},
 			stats: SourceStats{Name: source.Name, Foreign: source.Foreign},
 		}
@@ -89,17 +98,41 @@ func (s *Sampler) Mark(phase string) {
 	b := border{s.borders, phase}
 	s.borders++
 	for _, f := range s.followers {
+		if f.source.Foreign {
+			s.untaken.Add(1)
+		}
 		select {
 		case f.borders <- b:
 		default:
+			f.taken()
 			s.missed[f] = append(s.missed[f], phase)
 		}
 	}
 }
 
 // Rest says whether the engine is away: until it is there, and once it has been stopped, its pages are
-// neither asked nor missed. Exporters are followed all the time.
-func (s *Sampler) Rest(away bool) { s.resting.Store(away) }
+// neither asked nor missed. Exporters are followed all the time. Before the engine goes, the borders that
+// were marked while it was there get their samples, for an interval at most.
+func (s *Sampler) Rest(away bool) {
+	if away {
+		s.takeEngineBorders()
+	}
+	s.resting.Store(away)
+}
+
+func (s *Sampler) takeEngineBorders() {
+	taken := make(chan struct{})
+	go func() {
+		s.untaken.Wait()
+		close(taken)
+	}()
+	timer := time.NewTimer(s.wait)
+	defer timer.Stop()
+	select {
+	case <-taken:
+	case <-timer.C:
+	}
+}
 
 // Stop takes the border samples that are still due, completes the file and says what was
 // sampled. It must be called exactly once, after the last Mark. The error is that of the file:
