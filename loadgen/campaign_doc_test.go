@@ -3,11 +3,13 @@ package loadgen
 import (
 	"context"
 	"math"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -35,16 +37,17 @@ func serveEngine(address string) error {
 // freePort is one that nobody listened at a moment ago.
 func freePort(t *testing.T) string {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	// Below the ports that the kernel hands out by itself: one of those may be another's a moment later.
+	for range 100 {
+		port := strconv.Itoa(10000 + rand.IntN(20000))
+		listener, err := net.Listen("tcp", "127.0.0.1:"+port)
+		if err == nil {
+			listener.Close()
+			return port
+		}
 	}
-	defer listener.Close()
-	_, port, err := net.SplitHostPort(listener.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return port
+	t.Fatal("no port is free")
+	return ""
 }
 
 // TestTheCommandsOfThePageOnCampaignsDoWhatItSays does what a reader of the page does: writes its plan, and

@@ -320,8 +320,14 @@ func TestAnOptionalArmThatWasUpBeforeIsNotSkippedForOneBadStart(t *testing.T) {
 		p.Arms[1].Optional = true
 		w.during = func(_ context.Context, o Order) {
 			if o.Slot.Number == 2 {
+				w.mutex.Lock()
+				defer w.mutex.Unlock()
 				w.cannot["b"] = errors.New("the port is still taken")
-				time.AfterFunc(20*time.Minute, func() { delete(w.cannot, "b") })
+				time.AfterFunc(20*time.Minute, func() {
+					w.mutex.Lock()
+					defer w.mutex.Unlock()
+					delete(w.cannot, "b")
+				})
 			}
 		}
 		o, err := w.run(t.Context(), w.campaign(p))

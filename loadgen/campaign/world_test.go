@@ -143,8 +143,11 @@ func (w *world) raise(ctx context.Context, a plan.Arm, dir string) (Engine, erro
 	if err := sleep(ctx, 2*time.Minute); err != nil {
 		return Engine{}, err
 	}
-	if err := w.cannot[a.Name]; err != nil {
-		return Engine{}, err
+	w.mutex.Lock()
+	cannot := w.cannot[a.Name]
+	w.mutex.Unlock()
+	if cannot != nil {
+		return Engine{}, cannot
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return Engine{}, err

@@ -3,6 +3,7 @@ package telemetry
 import (
 	"errors"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -10,14 +11,14 @@ import (
 
 func TestThePageOfAnEngineThatIsAwayIsNeitherAskedNorMissed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		there := false
-		asked := 0
+		var there atomic.Bool
+		var asked atomic.Int64
 		o := options(t, func(host string, _ int) (string, error) {
 			if host == "spark" {
 				return "uma_memory_pool_bytes 1\n", nil
 			}
-			asked++
-			if !there {
+			asked.Add(1)
+			if !there.Load() {
 				return "", errors.New("refused")
 			}
 			return "vllm:num_requests_running 3\n", nil
@@ -26,15 +27,15 @@ func TestThePageOfAnEngineThatIsAwayIsNeitherAskedNorMissed(t *testing.T) {
 		s := start(t, o)
 		s.Mark("load")
 		time.Sleep(2500 * time.Millisecond)
-		if asked != 0 {
-			t.Errorf("asked %d times while it was away", asked)
+		if n := asked.Load(); n != 0 {
+			t.Errorf("asked %d times while it was away", n)
 		}
-		there = true
+		there.Store(true)
 		s.Rest(false)
 		s.Mark("ready")
 		time.Sleep(2 * time.Second)
 		s.Rest(true)
-		there = false
+		there.Store(false)
 		time.Sleep(2 * time.Second)
 		stats := stop(t, s)
 		for _, source := range stats.Sources {
@@ -76,12 +77,12 @@ func TestAnEngineThatIsMissedBeforeItWentIsSaidToBe(t *testing.T) {
 
 func TestABorderIsTakenBeforeTheEngineGoes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		gone := false
+		var gone atomic.Bool
 		o := options(t, func(_ string, scrape int) (string, error) {
 			if scrape == 1 {
 				time.Sleep(500 * time.Millisecond) // the borders wait for that
 			}
-			if gone {
+			if gone.Load() {
 				return "", errors.New("refused")
 			}
 			return "vllm:num_requests_running 3\n", nil
@@ -91,7 +92,7 @@ func TestABorderIsTakenBeforeTheEngineGoes(t *testing.T) {
 		s.Mark("measure")
 		s.Mark("stop")
 		s.Rest(true)
-		gone = true
+		gone.Store(true)
 		stats := stop(t, s).Sources[0]
 		log := read(t, o.File)
 		if len(stats.MissingBorders) > 0 || !log.Bounded(log.Sources[0], "measure") {
