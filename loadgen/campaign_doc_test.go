@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/umascope/umascope/loadgen/campaign/plan"
 	"github.com/umascope/umascope/loadgen/sim"
@@ -31,6 +32,7 @@ func serveEngine(address string) error {
 		return err
 	}
 	go func() { _ = e.Run(context.Background()) }()
+	time.AfterFunc(5*time.Minute, func() { os.Exit(1) }) // of a test that failed
 	return http.ListenAndServe(address, e.Handler())
 }
 
