@@ -24,6 +24,7 @@ func Subjects() []Subject {
 		{"Network", networkDefs()},
 		{"Load", loadDefs()},
 		{"Results", resultsDefs()},
+		{"Comparisons", comparisonDefs()},
 	}
 }
 
@@ -35,3 +36,6 @@ func All() []Definer {
 	}
 	return slices.Concat(all...)
 }
+
+// Everything lists every series: umascope's own, what rules record, and those of others.
+func Everything() []Definer { return slices.Concat(All(), Recorded(), Foreign()) }

@@ -37,6 +37,8 @@ var (
 		Help: "From the moment a request could go out until it did: the client's own fault." + lagsBehind, Source: loadSource}, delayBuckets)
 	LoadRequestsTotal = counter(Def{Name: "uma_load_requests_total", Unit: Count, Labels: []Label{LabelRun, LabelPhase, LabelStatus},
 		Help: "Requests ended, by status.", Source: loadSource})
+	LoadGoodRequestsTotal = counter(Def{Name: "uma_load_good_requests_total", Unit: Count, Labels: runPhase,
+		Help: "Requests ended ok that met every objective of --slo; absent without objectives. Over all requests of uma_load_requests_total it is the goodput.", Source: loadSource})
 	LoadTokensTotal = counter(Def{Name: "uma_load_tokens_total", Unit: Count, Labels: []Label{LabelRun, LabelPhase, LabelDirection}, Sum: SumKeeping(LabelDirection),
 		Help: "Tokens of requests that ended ok, by direction (input, output), as the server counted them.", Source: "usage object of the response"})
 	LoadStreamEventsTotal = counter(Def{Name: "uma_load_stream_events_total", Unit: Count, Labels: runPhase,
@@ -57,7 +59,7 @@ func loadDefs() []Definer {
 	return []Definer{
 		LoadTimeToFirstTokenSeconds, LoadScheduledTimeToFirstTokenSeconds, LoadTimePerOutputTokenSeconds,
 		LoadChunkGapSeconds, LoadRequestDurationSeconds, LoadScheduledRequestDurationSeconds,
-		LoadQueueDelaySeconds, LoadClientLagSeconds, LoadRequestsTotal, LoadTokensTotal,
+		LoadQueueDelaySeconds, LoadClientLagSeconds, LoadRequestsTotal, LoadGoodRequestsTotal, LoadTokensTotal,
 		LoadStreamEventsTotal, LoadRequestsInFlight, LoadBuildInfo, RunActive, RunPhase, RunSimulated,
 	}
 }

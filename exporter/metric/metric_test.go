@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-func everything() []Definer { return slices.Concat(All(), Foreign()) }
+func everything() []Definer { return Everything() }
 
 func TestEveryNameIsUniqueAndHasItsUnit(t *testing.T) {
 	seen := map[string]bool{}

@@ -1,16 +1,10 @@
 package metric
 
-const (
-	runSource        = "summary.json of the run"
-	comparisonSource = "a saved comparison"
-)
+const runSource = "summary.json of the run"
 
-var (
-	ofRun        = []Label{LabelRun}
-	ofComparison = []Label{LabelComparison, LabelMetric, LabelBaseline, LabelCandidate, LabelScenario, LabelModel}
-)
+var ofRun = []Label{LabelRun}
 
-// Finished runs and comparisons, as uma-load serve shows them. Nothing here moves: a value that changes is
+// Finished runs, as uma-load serve shows them. Nothing here moves: a value that changes is
 // another run.
 var (
 	RunInfo = gauge(Def{Name: "uma_run_info", Unit: Info, Sum: SumNever(), Labels: []Label{LabelHost, LabelRun, LabelArm, LabelScenario, LabelEngine, LabelModel},
@@ -57,20 +51,37 @@ var (
 		Help:   "How far a metric of the run is from the median of the valid runs before it in its cell (host, arm, scenario, engine, model and workload), in 1.4826 median absolute deviations of theirs, or 1 % of their median if that is more; absent with fewer than 5.",
 		Source: runSource})
 
-	ComparisonRatio = gauge(Def{Name: "uma_comparison_ratio", Unit: Quotient, Sum: SumNever(), Labels: ofComparison,
-		Help: "A metric of the candidate over that of the baseline.", Source: comparisonSource})
-	ComparisonRatioLower = gauge(Def{Name: "uma_comparison_ratio_lower", Unit: Quotient, Sum: SumNever(), Labels: ofComparison,
-		Help: "Lower end of the 95 % confidence interval of the ratio; absent where the analysis is not of ratios.", Source: comparisonSource})
-	ComparisonRatioUpper = gauge(Def{Name: "uma_comparison_ratio_upper", Unit: Quotient, Sum: SumNever(), Labels: ofComparison,
-		Help: "Upper end of the 95 % confidence interval of the ratio; absent where the analysis is not of ratios.", Source: comparisonSource})
-	ComparisonVerdict = gauge(Def{Name: "uma_comparison_verdict", Unit: State, Sum: SumNever(), Labels: append(ofComparison[:len(ofComparison):len(ofComparison)], LabelVerdict),
-		Help: "1 for what can be said of the metric: equivalent, irrelevant, better, worse, different, inconclusive or difference_only.", Source: comparisonSource})
-	ComparisonConfounded = gauge(Def{Name: "uma_comparison_confounded", Unit: State, Sum: SumNever(), Labels: ofComparison,
-		Help: "Whether the runs followed each other in a way in which time explains the difference as well as the arms do.", Source: comparisonSource})
-	ComparisonSimulated = gauge(Def{Name: "uma_comparison_simulated", Unit: State, Sum: SumNever(), Labels: []Label{LabelComparison},
-		Help: "Whether a run of the comparison was of a simulated engine or machine; it then says nothing of any hardware.", Source: comparisonSource})
+	RunStartGPUTemperatureCelsius = gauge(Def{Name: "uma_run_start_gpu_temperature_celsius", Unit: Celsius, Sum: SumNever(), Labels: ofRun,
+		Help: "Temperature of the hottest GPU when the run started: a machine that is warm already throttles sooner.", Source: runSource})
+	RunThrottleSeconds = gauge(Def{Name: "uma_run_throttle_seconds", Unit: Seconds, Sum: SumKeeping(LabelReason), Labels: []Label{LabelRun, LabelReason},
+		Help: "Time that the clock was held down for this reason while the run measured.", Source: runSource})
+	RunEnergyJoules = gauge(Def{Name: "uma_run_energy_joules", Unit: Joules, Labels: ofRun,
+		Help: "Energy that all GPUs used while the run measured.", Source: runSource})
+	RunRequests = gauge(Def{Name: "uma_run_requests", Unit: Count, Labels: []Label{LabelRun, LabelStatus},
+		Help: "Measured requests of the run, by how they ended.", Source: runSource})
+	RunAchievedRequestsPerSecond = gauge(Def{Name: "uma_run_achieved_requests_per_second", Unit: RequestsPerSecond, Sum: SumNever(), Labels: ofRun,
+		Help: "Requests ended ok, over the time that the measured load took.", Source: runSource})
+	RunGoodputRatio = gauge(Def{Name: "uma_run_goodput_ratio", Unit: Ratio, Sum: SumNever(), Labels: ofRun,
+		Help: "Share of the measured requests that met every objective of --slo; absent without objectives.", Source: runSource})
+	RunFreeAtKVSizingBytes = gauge(Def{Name: "uma_run_free_at_kv_sizing_bytes", Unit: Bytes, Sum: SumNever(), Labels: ofRun,
+		Help: "Free memory when the engine sized its KV cache, from which the cache follows.", Source: runSource})
+	RunLedgerBytes = gauge(Def{Name: "uma_run_ledger_bytes", Unit: Bytes, Sum: SumKeeping(LabelRun, LabelMoment), Labels: []Label{LabelRun, LabelMoment, LabelLine},
+		Help: "The ledger of the pool at moments of the run: start, ready (the engine answers) and peak (least memory free while it measured).", Source: runSource})
+	RunInvalidReason = gauge(Def{Name: "uma_run_invalid_reason", Unit: State, Sum: SumNever(), Labels: []Label{LabelRun, LabelCode},
+		Help: "1 for each rule that makes the run invalid.", Source: runSource})
+	RunWarnings = gauge(Def{Name: "uma_run_warnings", Unit: Count, Labels: ofRun,
+		Help: "Warnings in the report of the run.", Source: runSource})
+	RunSignalGrade = gauge(Def{Name: "uma_run_signal_grade", Unit: State, Sum: SumNever(), Labels: []Label{LabelRun, LabelSignal, LabelGrade, LabelReason},
+		Help: "1 for how well each signal of the KV cache is shown: proven, consistent, contradicted or not_observable, and why.", Source: runSource})
 	ResultsRuns = gauge(Def{Name: "uma_results_runs", Unit: Count, Labels: []Label{LabelState},
 		Help: "Folders of runs by what became of them: shown, left_out (older than those that are shown), unfinished (going on, or killed), unreadable.", Source: "uma-load serve"})
+)
+
+// Values of LabelMoment.
+const (
+	MomentStart = "start"
+	MomentReady = "ready"
+	MomentPeak  = "peak"
 )
 
 // Values of LabelState on folders of runs.
@@ -88,7 +99,8 @@ func resultsDefs() []Definer {
 		RunRequestDurationSeconds, RunScheduledRequestDurationSeconds, RunOutputTokensPerSecond,
 		RunMemoryExcludingKVBytes, RunEngineReportedPeakBytes, RunMemoryUsedPeakBytes, RunKVCapacityBytes, RunKVCapacityTokens,
 		RunGPUTemperatureCelsius, RunGPUPowerWatts, RunZScore,
-		ComparisonRatio, ComparisonRatioLower, ComparisonRatioUpper, ComparisonVerdict, ComparisonConfounded, ComparisonSimulated,
+		RunStartGPUTemperatureCelsius, RunThrottleSeconds, RunEnergyJoules, RunRequests, RunAchievedRequestsPerSecond, RunGoodputRatio,
+		RunFreeAtKVSizingBytes, RunLedgerBytes, RunInvalidReason, RunWarnings, RunSignalGrade,
 		ResultsRuns,
 	}
 }

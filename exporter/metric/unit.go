@@ -18,10 +18,14 @@ const (
 	State     Unit = "0 or 1"
 	Info      Unit = "always 1"
 
-	BytesPerSecond  Unit = "bytes per second"
-	TokensPerSecond Unit = "tokens per second"
-	Quotient        Unit = "candidate / baseline"
-	Deviations      Unit = "standard deviations"
+	BytesPerSecond    Unit = "bytes per second"
+	TokensPerSecond   Unit = "tokens per second"
+	RequestsPerSecond Unit = "requests per second"
+	CountPerSecond    Unit = "count per second"
+	Correlation       Unit = "correlation, -1 to 1"
+	OfMetric          Unit = "that of the metric"
+	Quotient          Unit = "candidate / baseline"
+	Deviations        Unit = "standard deviations"
 )
 
 // Suffix is what a series name of this unit ends with, before _total; "" where the unit has none.
@@ -37,6 +41,12 @@ func (u Unit) Suffix() string {
 		return "_bytes_per_second"
 	case TokensPerSecond:
 		return "_tokens_per_second"
+	case RequestsPerSecond:
+		return "_requests_per_second"
+	case CountPerSecond:
+		return "_per_second"
+	case Correlation:
+		return "_correlation"
 	case Ratio:
 		return "_ratio"
 	case Info:

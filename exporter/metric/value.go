@@ -74,8 +74,17 @@ const MinBlockHuge = "2097152"
 // ResourceMemory is the value of LabelResource for waits for memory.
 const ResourceMemory = "memory"
 
-// PhaseLoad is the value of LabelPhase while a server loads its model.
-const PhaseLoad = "load"
+// Values of LabelPhase on phases that every run of a campaign has, in their order. A scenario has its own
+// instead of measure.
+const (
+	PhaseCooldown = "cooldown"
+	PhaseStart    = "start" // of the engine's processes
+	PhaseLoad     = "load"  // a server loads its model
+	PhaseReady    = "ready" // it answers
+	PhaseWarmup   = "warmup"
+	PhaseMeasure  = "measure"
+	PhaseStop     = "stop"
+)
 
 // AlertFiring is the value of LabelAlertState on alerts that fire.
 const AlertFiring = "firing"
@@ -84,6 +93,7 @@ const AlertFiring = "firing"
 const (
 	JobExporter = "uma-exporter"
 	JobLoad     = "uma-load"
+	JobResults  = "uma-results"
 )
 
 // Values of LabelMode. Live is the machine as it is now; every other mode must be labelled wherever

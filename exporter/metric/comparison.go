@@ -1,0 +1,54 @@
+package metric
+
+import "slices"
+
+const comparisonSource = "a saved comparison"
+
+// ofPair are the labels of what is said of a pair of arms, ofComparison of one metric of it.
+func ofPair(more ...Label) []Label {
+	return slices.Concat([]Label{LabelComparison, LabelBaseline, LabelCandidate, LabelScenario, LabelModel}, more)
+}
+
+var ofComparison = []Label{LabelComparison, LabelMetric, LabelBaseline, LabelCandidate, LabelScenario, LabelModel}
+
+// Saved comparisons, as uma-load serve shows them. A comparison of several strata has one name for each.
+var (
+	ComparisonRatio = gauge(Def{Name: "uma_comparison_ratio", Unit: Quotient, Sum: SumNever(), Labels: ofComparison,
+		Help: "A metric of the candidate over that of the baseline.", Source: comparisonSource})
+	ComparisonRatioLower = gauge(Def{Name: "uma_comparison_ratio_lower", Unit: Quotient, Sum: SumNever(), Labels: ofComparison,
+		Help: "Lower end of the 95 % confidence interval of the ratio; absent where the analysis is not of ratios.", Source: comparisonSource})
+	ComparisonRatioUpper = gauge(Def{Name: "uma_comparison_ratio_upper", Unit: Quotient, Sum: SumNever(), Labels: ofComparison,
+		Help: "Upper end of the 95 % confidence interval of the ratio; absent where the analysis is not of ratios.", Source: comparisonSource})
+	ComparisonVerdict = gauge(Def{Name: "uma_comparison_verdict", Unit: State, Sum: SumNever(), Labels: append(ofComparison[:len(ofComparison):len(ofComparison)], LabelVerdict),
+		Help: "1 for what can be said of the metric: equivalent, irrelevant, better, worse, different, inconclusive or difference_only.", Source: comparisonSource})
+	ComparisonConfounded = gauge(Def{Name: "uma_comparison_confounded", Unit: State, Sum: SumNever(), Labels: ofComparison,
+		Help: "Whether the runs followed each other in a way in which time explains the difference as well as the arms do.", Source: comparisonSource})
+	ComparisonSimulated = gauge(Def{Name: "uma_comparison_simulated", Unit: State, Sum: SumNever(), Labels: []Label{LabelComparison},
+		Help: "Whether a run of the comparison was of a simulated engine or machine; it then says nothing of any hardware.", Source: comparisonSource})
+	ComparisonMean = gauge(Def{Name: "uma_comparison_mean", Unit: OfMetric, Sum: SumNever(), Labels: append(ofComparison[:len(ofComparison):len(ofComparison)], LabelArm),
+		Help: "Mean of a metric over the runs of an arm, in the unit that the name of the metric ends with.", Source: comparisonSource})
+	ComparisonRuns = gauge(Def{Name: "uma_comparison_runs", Unit: Count, Sum: SumKeeping(LabelComparison), Labels: ofPair(LabelArm),
+		Help: "Runs of an arm that enter the comparison.", Source: comparisonSource})
+	ComparisonOrderInfo = gauge(Def{Name: "uma_comparison_order_info", Unit: Info, Sum: SumNever(), Labels: ofPair(LabelOrder),
+		Help: "How the runs of the two arms followed each other: blocked, abba, alternating, random, single or unknown. Blocked order cannot tell an arm from the time at which it ran.", Source: comparisonSource})
+	ComparisonDriftCorrelation = gauge(Def{Name: "uma_comparison_drift_correlation", Unit: Correlation, Sum: SumNever(), Labels: append(ofComparison[:len(ofComparison):len(ofComparison)], LabelArm),
+		Help: "Spearman correlation of a metric with time among the runs of an arm.", Source: comparisonSource})
+	ComparisonDriftSignificant = gauge(Def{Name: "uma_comparison_drift_significant", Unit: State, Sum: SumNever(), Labels: append(ofComparison[:len(ofComparison):len(ofComparison)], LabelArm),
+		Help: "Whether that correlation is one that chance would give in less than 5 % of experiments.", Source: comparisonSource})
+	ComparisonAfterSwitchStandsOut = gauge(Def{Name: "uma_comparison_after_switch_stands_out", Unit: State, Sum: SumNever(), Labels: append(ofComparison[:len(ofComparison):len(ofComparison)], LabelArm),
+		Help: "Whether the first runs after a change of arms stand out from the others of their arm, as they do when the arm before leaves something behind.", Source: comparisonSource})
+	ComparisonFairnessDiffers = gauge(Def{Name: "uma_comparison_fairness_differs", Unit: State, Sum: SumNever(), Labels: ofPair(LabelItem, LabelBaselineValue, LabelCandidateValue),
+		Help: "Whether the arms differ in something that should be the same, with what each has. At most 100 items of a pair, those that differ first.", Source: comparisonSource})
+	ComparisonLedgerDifferenceBytes = gauge(Def{Name: "uma_comparison_ledger_difference_bytes", Unit: Bytes, Sum: SumKeeping(LabelComparison, LabelMoment), Labels: ofPair(LabelMoment, LabelLine),
+		Help: "Candidate less baseline by line of the ledger, means of the runs, at start, ready and peak.", Source: comparisonSource})
+	ComparisonWarning = gauge(Def{Name: "uma_comparison_warning", Unit: State, Sum: SumNever(), Labels: []Label{LabelComparison, LabelCode, LabelDetail},
+		Help: "1 for each warning of a comparison, its strata and its pairs; at most 100.", Source: comparisonSource})
+)
+
+func comparisonDefs() []Definer {
+	return []Definer{
+		ComparisonRatio, ComparisonRatioLower, ComparisonRatioUpper, ComparisonVerdict, ComparisonConfounded, ComparisonSimulated,
+		ComparisonMean, ComparisonRuns, ComparisonOrderInfo, ComparisonDriftCorrelation, ComparisonDriftSignificant,
+		ComparisonAfterSwitchStandsOut, ComparisonFairnessDiffers, ComparisonLedgerDifferenceBytes, ComparisonWarning,
+	}
+}
