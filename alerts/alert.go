@@ -19,12 +19,24 @@ type Severity string
 const (
 	Critical Severity = "critical" // now
 	Warning  Severity = "warning"  // today
+	Info     Severity = "info"     // when something else is looked at
+	None     Severity = "none"     // never: it is there for Alertmanager, which mutes others while it fires
 )
 
-// Group is the alerts of one subject: one rule file.
+// Group is the rules of one subject: one rule file.
 type Group struct {
-	Name   string // of the file and the rule group
-	Alerts []Alert
+	Name string // of the file and the rule group
+	// Every is how often the rules are evaluated, 0 for as often as Prometheus does by itself.
+	Every time.Duration
+	// Recordings are evaluated before the alerts, which may read them.
+	Recordings []Recording
+	Alerts     []Alert
+}
+
+// Recording keeps the value of an expression as a series of its own.
+type Recording struct {
+	As   metric.Gauge // of metric.Recorded
+	Expr expr.Expr
 }
 
 // Alert is one thing that can be wrong.
@@ -35,12 +47,30 @@ type Alert struct {
 	// Rules are the severities of the alert, most urgent last.
 	Rules   []Rule
 	Runbook Runbook
+	// About says whose figures the rules read, and with it where their label mode comes from.
+	About About
+	// ExpectedInRuns says that a run on the host brings the state about on purpose: while one lasts,
+	// Alertmanager keeps the warning and what is less to itself.
+	ExpectedInRuns bool
 }
+
+// About is whose figures an alert reads.
+type About int
+
+// What alerts are about.
+const (
+	AboutHost       About = iota // the machine as its exporter shows it now
+	AboutTarget                  // a host whose exporter may be gone: its mode is the last one seen, if any
+	AboutRun                     // a finished run
+	AboutLiveRun                 // a run that goes on, whatever exporter there is
+	AboutComparison              // a saved comparison, of no one host
+	AboutStack                   // the monitoring itself: of no host
+)
 
 // Rule is an alert at one severity.
 type Rule struct {
 	Severity Severity
-	// Expr gives one series per host that the rule fires for.
+	// Expr gives one series per host (or run, or comparison) that the rule fires for.
 	Expr expr.Expr
 	// For is how long the expression must hold, KeepFiringFor how long the alert stays after it
 	// has ceased to: against flapping and lost scrapes.
@@ -56,26 +86,10 @@ type Runbook struct {
 	Action  string // what to do
 }
 
-// Groups lists the groups: the table of contents.
-func Groups() []Group {
-	return []Group{memoryGroup()}
-}
-
 // URL is where the runbook of an alert is published.
 func (a Alert) URL() string {
 	return "https://github.com/umascope/umascope/blob/main/" + runbookPath + "#" + anchor(a.Name)
 }
-
-// labelled gives the alert the mode of its source, so that an alert about a machine that is
-// constructed, replayed or simulated cannot be taken for one about a real one. The modes stand on
-// the left, where several of them on one host are two alerts and not a failed evaluation.
-func labelled(e expr.Expr) expr.Expr {
-	modes := expr.Select(metric.ExporterMode).Equals(expr.Number(1)).Max(expr.By(metric.LabelHost, metric.LabelMode))
-	return modes.Times(e, expr.On(metric.LabelHost).GroupLeft())
-}
-
-// onHost begins every description.
-const onHost = `{{ $labels.host }}{{ if ne $labels.mode "` + metric.ModeLive + `" }} ({{ $labels.mode }} source, no live machine){{ end }}: `
 
 // check says what is wrong with an alert.
 func (a Alert) check() error {
@@ -86,12 +100,44 @@ func (a Alert) check() error {
 		if err := rule.Expr.Err(); err != nil {
 			return fmt.Errorf("alert %s: %w", a.Name, err)
 		}
-		if !rule.Expr.HasLabel(metric.LabelHost) {
-			return fmt.Errorf("alert %s: its series do not say which host they are about", a.Name)
+		for _, label := range a.About.needs() {
+			if !rule.Expr.HasLabel(label) {
+				return fmt.Errorf("alert %s: its series do not say which %s they are about", a.Name, label)
+			}
 		}
 		if rule.Description == "" {
 			return errors.New("alert " + a.Name + " has a rule without description")
 		}
 	}
 	return nil
+}
+
+// check says what is wrong with a recording: it must give what its definition says.
+func (r Recording) check() error {
+	d := r.As.Def()
+	problems := []error{r.Expr.Err()}
+	for _, label := range d.Labels {
+		if !r.Expr.HasLabel(label) {
+			problems = append(problems, fmt.Errorf("its series lack the label %s", label))
+		}
+	}
+	if unit := r.Expr.Unit(); unit.Base != "" && unit != (expr.Unit{Base: d.Unit}) && unit != perSecond(d.Unit) {
+		problems = append(problems, fmt.Errorf("it is in %s, its definition in %s", unit, d.Unit))
+	}
+	if err := errors.Join(problems...); err != nil {
+		return fmt.Errorf("recording %s: %w", d.Name, err)
+	}
+	return nil
+}
+
+// perSecond is the unit of an expression that a recorded rate has.
+func perSecond(u metric.Unit) expr.Unit {
+	switch u {
+	case metric.CountPerSecond:
+		return expr.Unit{Base: metric.Count, PerSecond: true}
+	case metric.Ratio, metric.Count: // seconds per second: a share of time, or how many at a time
+		return expr.Unit{Base: metric.Seconds, PerSecond: true}
+	default:
+		return expr.Unit{Base: u}
+	}
 }

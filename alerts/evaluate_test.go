@@ -12,11 +12,13 @@ import (
 	"time"
 
 	"github.com/prometheus/common/model"
+	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/model/rulefmt"
 	"github.com/prometheus/prometheus/model/timestamp"
 	"github.com/prometheus/prometheus/promql"
 	"github.com/prometheus/prometheus/promql/parser"
 	"github.com/prometheus/prometheus/promql/promqltest"
+	"github.com/prometheus/prometheus/storage"
 	"github.com/prometheus/prometheus/template"
 )
 
@@ -62,8 +64,8 @@ func load(t *testing.T, contents ...[]byte) rulebook {
 // interval, and calls at after each evaluation. A rule that fails to evaluate fails the test.
 func (b rulebook) replay(t *testing.T, series string, end, interval time.Duration, at func(time.Duration)) {
 	t.Helper()
-	storage := promqltest.LoadedStorage(t, series)
-	defer storage.Close()
+	stored := promqltest.LoadedStorage(t, series)
+	defer stored.Close()
 	// The options of the server, not of Prometheus' own tests.
 	engine := promqltest.NewTestEngineWithOpts(t, promql.EngineOpts{
 		MaxSamples: 1e6, Timeout: time.Minute, LookbackDelta: 5 * time.Minute,
@@ -72,18 +74,37 @@ func (b rulebook) replay(t *testing.T, series string, end, interval time.Duratio
 	for offset := time.Duration(0); offset <= end; offset += interval {
 		now := time.Unix(0, 0).UTC().Add(offset)
 		for _, rule := range b {
-			query, err := engine.NewInstantQuery(t.Context(), storage, nil, rule.Expr, now)
+			query, err := engine.NewInstantQuery(t.Context(), stored, nil, rule.Expr, now)
 			if err != nil {
 				t.Fatal(err)
 			}
 			vector, err := query.Exec(t.Context()).Vector()
 			if err != nil {
-				t.Fatalf("%s at %s: %v", rule.Alert, offset, err)
+				t.Fatalf("%s%s at %s: %v", rule.Record, rule.Alert, offset, err)
 			}
-			rule.update(t, vector, now)
+			if rule.Record != "" {
+				record(t, stored, rule.Record, vector, now)
+			} else {
+				rule.update(t, vector, now)
+			}
 			query.Close()
 		}
 		at(offset)
+	}
+}
+
+// record keeps the result of a recording rule, so that rules after it read it.
+func record(t *testing.T, into storage.Storage, name string, vector promql.Vector, now time.Time) {
+	t.Helper()
+	appender := into.Appender(t.Context())
+	for _, sample := range vector {
+		named := labels.NewBuilder(sample.Metric).Set(labels.MetricName, name).Labels()
+		if _, err := appender.Append(0, named, now.UnixMilli(), sample.F); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+	}
+	if err := appender.Commit(); err != nil {
+		t.Fatalf("%s: %v", name, err)
 	}
 }
 
@@ -116,10 +137,10 @@ func (r *activeRule) update(t *testing.T, vector promql.Vector, now time.Time) {
 
 // alert is the alert of one result, its templates filled in.
 func (r *activeRule) alert(t *testing.T, sample promql.Sample, now time.Time) *activeAlert {
-	labels := sample.Metric.Map()
-	delete(labels, "__name__")
+	identity := sample.Metric.Map()
+	delete(identity, "__name__")
 	data := template.AlertTemplateData(sample.Metric.Map(), nil, "", sample)
-	maps.Copy(labels, r.Labels)
+	maps.Copy(identity, r.Labels)
 	annotations := map[string]string{}
 	for name, text := range r.Annotations {
 		const variables = "{{$labels := .Labels}}{{$value := .Value}}"
@@ -130,7 +151,7 @@ func (r *activeRule) alert(t *testing.T, sample promql.Sample, now time.Time) *a
 		}
 		annotations[name] = filled
 	}
-	return &activeAlert{labels: labels, annotations: annotations, since: now}
+	return &activeAlert{labels: identity, annotations: annotations, since: now}
 }
 
 // firing writes the alerts of a name that fire, or of every name if it is "", in one sorted text.

@@ -36,16 +36,18 @@ type (
 		Groups []ruleGroup `yaml:"groups"`
 	}
 	ruleGroup struct {
-		Name  string      `yaml:"name"`
-		Rules []alertRule `yaml:"rules"`
+		Name     string     `yaml:"name"`
+		Interval string     `yaml:"interval,omitempty"`
+		Rules    []fileRule `yaml:"rules"`
 	}
-	alertRule struct {
-		Alert         string            `yaml:"alert"`
+	fileRule struct {
+		Record        string            `yaml:"record,omitempty"`
+		Alert         string            `yaml:"alert,omitempty"`
 		Expr          string            `yaml:"expr"`
 		For           string            `yaml:"for,omitempty"`
 		KeepFiringFor string            `yaml:"keep_firing_for,omitempty"`
-		Labels        map[string]string `yaml:"labels"`
-		Annotations   map[string]string `yaml:"annotations"`
+		Labels        map[string]string `yaml:"labels,omitempty"`
+		Annotations   map[string]string `yaml:"annotations,omitempty"`
 	}
 )
 
@@ -53,12 +55,21 @@ const generated = "# Written by uma-gen from package alerts; change it there.\n"
 
 // rules renders a group.
 func (g Group) rules() ([]byte, error) {
-	written := ruleGroup{Name: "umascope-" + g.Name}
+	written := ruleGroup{Name: "umascope-" + g.Name, Interval: duration(g.Every)}
+	for _, recording := range g.Recordings {
+		if err := recording.check(); err != nil {
+			return nil, err
+		}
+		written.Rules = append(written.Rules, fileRule{Record: recording.As.Def().Name, Expr: recording.Expr.String()})
+	}
 	for _, alert := range g.Alerts {
 		if err := alert.check(); err != nil {
 			return nil, err
 		}
 		for _, rule := range alert.Rules {
+			if err := alert.About.labelled(rule.Expr).Err(); err != nil {
+				return nil, fmt.Errorf("alert %s: %w", alert.Name, err)
+			}
 			written.Rules = append(written.Rules, rule.of(alert))
 		}
 	}
@@ -70,16 +81,16 @@ func (g Group) rules() ([]byte, error) {
 }
 
 // of is the rule as the file has it, with what every rule has.
-func (r Rule) of(alert Alert) alertRule {
-	return alertRule{
+func (r Rule) of(alert Alert) fileRule {
+	return fileRule{
 		Alert:         alert.Name,
-		Expr:          labelled(r.Expr).String(),
+		Expr:          alert.About.labelled(r.Expr).String(),
 		For:           duration(r.For),
 		KeepFiringFor: duration(r.KeepFiringFor),
 		Labels:        map[string]string{string(metric.LabelSeverity): string(r.Severity)},
 		Annotations: map[string]string{
 			"summary":     alert.Summary,
-			"description": onHost + r.Description,
+			"description": alert.About.subject() + r.Description,
 			"runbook_url": alert.URL(),
 		},
 	}

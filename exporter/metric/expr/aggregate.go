@@ -91,6 +91,23 @@ func (e Expr) Quantile(q float64, g Grouping) Expr {
 	return e
 }
 
+// TopK keeps the k largest values within each group, with all their labels.
+func (e Expr) TopK(k int, g Grouping) Expr { return e.pick("topk", k, g) }
+
+// BottomK keeps the k smallest values within each group, with all their labels.
+func (e Expr) BottomK(k int, g Grouping) Expr { return e.pick("bottomk", k, g) }
+
+// pick keeps some series of each group as they are.
+func (e Expr) pick(function string, k int, g Grouping) Expr {
+	if k < 1 {
+		e = e.refused("", "%s of %d", function, k)
+	}
+	labels, addends := e.labels, e.addends
+	e = e.aggregate(function, g, number(float64(k)))
+	e.labels, e.addends = labels, addends
+	return e
+}
+
 // reduce aggregates by anything that does not add, so that what it takes away was not summed.
 func (e Expr) reduce(function string, g Grouping, parameters ...string) Expr {
 	lost := slices.DeleteFunc(slices.Clone(e.labels), func(label metric.Label) bool {

@@ -60,6 +60,24 @@ func built() []struct {
 		{"offset reaches every selector", Rate(metric.VmstatOOMKillsTotal, Over(time.Minute)).DividedBy(Rate(metric.VmstatMajorPageFaultsTotal, Over(time.Minute))).Offset(time.Hour).Offset(time.Second),
 			`rate(uma_vmstat_oom_kills_total[1m] offset 1h0m1s) / rate(uma_vmstat_major_page_faults_total[1m] offset 1h0m1s)`},
 		{"offset into the future", available.Offset(-5 * time.Minute), `uma_memory_available_bytes offset -5m`},
+		{"offset of a variable reaches every selector", available.DividedBy(pool).OffsetBy("shift"), `uma_memory_available_bytes offset ${shift} / uma_memory_pool_bytes offset ${shift}`},
+		{"over time", MaxOverTime(metric.MemoryDirtyBytes, Over(time.Hour)).Minus(MinOverTime(metric.MemoryDirtyBytes, Over(time.Hour))).Plus(LastOverTime(metric.MemoryDirtyBytes, Over(time.Hour))),
+			`(max_over_time(uma_memory_dirty_bytes[1h]) - min_over_time(uma_memory_dirty_bytes[1h])) + last_over_time(uma_memory_dirty_bytes[1h])`},
+		{"count over time", CountOverTime(metric.Up, Over(time.Hour)), `count_over_time(up[1h])`},
+		{"quantile over time", QuantileOverTime(0.5, metric.MemoryDirtyBytes, Over(7*24*time.Hour)), `quantile_over_time(0.5, uma_memory_dirty_bytes[1w])`},
+		{"quantile of a summary", Select(metric.RunRequestDurationSeconds, Is(metric.LabelQuantile, "0.5")).Max(By(metric.LabelRun, metric.LabelQuantile)),
+			`max by (run, quantile) (uma_run_request_duration_seconds{quantile="0.5"})`},
+		{"largest and smallest", ledger.TopK(3, byHost).BottomK(1, By()), `bottomk by () (1, topk by (host) (3, uma_memory_ledger_bytes{host="$host"}))`},
+		{"absolute", available.Minus(pool).Abs(), `abs(uma_memory_available_bytes - uma_memory_pool_bytes)`},
+		{"label of a fixed value", available.Labelled(metric.LabelMode, "a\"b"), `label_replace(uma_memory_available_bytes, "mode", "a\"b", "", "")`},
+		{"one", One(), `vector(1)`},
+		{"age", Select(metric.RunEndTimestampSeconds).Age().Above(Number(30)), `(time() - (uma_run_end_timestamp_seconds)) > 30`},
+		{"milliseconds", Select(metric.RunEndTimestampSeconds).Milliseconds(), `uma_run_end_timestamp_seconds * 1000`},
+		{"mean of a histogram", HistogramMean(metric.LoadClientLagSeconds, RateInterval, nil), `histogram_avg(sum by () (rate(uma_load_client_lag_seconds[$__rate_interval])))`},
+		{"distribution in either form", Distribution(metric.LoadClientLagSeconds, RateInterval),
+			`sum by () (rate(uma_load_client_lag_seconds[$__rate_interval])) or on () sum by (le) (rate(uma_load_client_lag_seconds_bucket[$__rate_interval]))`},
+		{"quantile in either form", EitherQuantile(0.5, metric.LoadClientLagSeconds, Over(time.Minute), []metric.Label{metric.LabelRun}),
+			`histogram_quantile(0.5, sum by (run) (rate(uma_load_client_lag_seconds[1m]))) or on (run) histogram_quantile(0.5, sum by (le, run) (rate(uma_load_client_lag_seconds_bucket[1m])))`},
 		{"quantile of a native histogram", HistogramQuantile(0.9, metric.LoadTimeToFirstTokenSeconds, RateInterval, []metric.Label{metric.LabelRun}),
 			`histogram_quantile(0.9, sum by (run) (rate(uma_load_time_to_first_token_seconds[$__rate_interval])))`},
 		{"quantile of a classic histogram", BucketQuantile(0.9, metric.VLLME2ERequestLatencySeconds, RateInterval, []metric.Label{metric.LabelModelName}),
@@ -78,7 +96,7 @@ func TestExpressionsHaveTheTextThatPrometheusParses(t *testing.T) {
 		if got != strings.ReplaceAll(b.want, "1h0m1s", "1h1s") {
 			t.Errorf("%s:\n got %s\nwant %s", b.name, got, b.want)
 		}
-		if _, err := grammar.ParseExpr(strings.ReplaceAll(got, string(RateInterval), "1m")); err != nil {
+		if _, err := grammar.ParseExpr(strings.NewReplacer(string(RateInterval), "1m", "${shift}", "-60.5").Replace(got)); err != nil {
 			t.Errorf("%s: %v", b.name, err)
 		}
 	}

@@ -1,6 +1,10 @@
 package expr
 
-import "github.com/umascope/umascope/exporter/metric"
+import (
+	"strconv"
+
+	"github.com/umascope/umascope/exporter/metric"
+)
 
 // Clamp keeps values within two bounds.
 func (e Expr) Clamp(low, high float64) Expr { return e.call("clamp", low, high) }
@@ -23,30 +27,40 @@ func (e Expr) call(function string, arguments ...float64) Expr {
 	return e.wrapped(function+"(", after)
 }
 
-// HistogramQuantile is the q-quantile of a histogram in its native form within the window: one
-// for every combination of the labels in by. Series of our own are stored in that form.
-func HistogramQuantile(q float64, h metric.Histogram, window Window, by []metric.Label, matchers ...Matcher) Expr {
-	return quantileOf(over("rate", selector{def: h.Def(), window: window, matchers: matchers}), q, By(by...))
-}
+// Abs is the values without their signs.
+func (e Expr) Abs() Expr { return e.call("abs") }
 
-// BucketQuantile is the same of a histogram in its classic form, which is the only one that most
-// engines serve. It is interpolated within a bucket: no better than the bounds are.
-func BucketQuantile(q float64, h metric.Histogram, window Window, by []metric.Label, matchers ...Matcher) Expr {
-	buckets := selector{def: h.Def(), suffix: "_bucket", window: window, matchers: matchers}
-	return quantileOf(over("rate", buckets, metric.LabelLE), q, By(append([]metric.Label{metric.LabelLE}, by...)...))
-}
-
-// quantileOf is the quantile of summed rates of histograms.
-func quantileOf(rates Expr, q float64, g Grouping) Expr {
-	unit, family := rates.unit, rates.families()
-	e := rates.Sum(g).wrapped("histogram_quantile("+number(q)+", ", ")")
-	e.labels = without(e.labels, metric.LabelLE)
-	e.unit, e.percentile = unit, true
-	e.addends = []addend{{family: family, rule: metric.SumNever()}}
-	if q < 0 || q > 1 {
-		e = e.refused("", "quantile %v is not within 0 and 1", q)
+// Labelled gives every series a label of a fixed value, in place of one that it may have.
+func (e Expr) Labelled(label metric.Label, value string) Expr {
+	if e.scalar {
+		e = e.failed(errScalar("label_replace"))
 	}
+	e = e.wrapped("label_replace(", ", "+strconv.Quote(string(label))+", "+strconv.Quote(value)+`, "", "")`)
+	e.labels = union(e.labels, []metric.Label{label})
 	return e
+}
+
+// One is 1, a series without labels that is always there.
+func One() Expr {
+	return Expr{parts: []part{{text: "vector(1)"}}, unit: Unit{Base: metric.State}, addends: []addend{{family: "vector(1)", rule: metric.SumNever()}}}
+}
+
+// Age is how many seconds ago the times are that a series tells.
+func (e Expr) Age() Expr {
+	if e.unit != (Unit{Base: metric.Timestamp}) {
+		e = e.refused("", "an age is of a time, not of %s", e.unit)
+	}
+	e = e.wrapped("time() - (", ")")
+	e.loose, e.unit = true, Unit{Base: metric.Seconds}
+	return e
+}
+
+// Milliseconds is a time as Grafana's links and tables want it.
+func (e Expr) Milliseconds() Expr {
+	if e.unit != (Unit{Base: metric.Timestamp}) {
+		e = e.refused("", "milliseconds since 1970 are of a time, not of %s", e.unit)
+	}
+	return e.Times(Number(1000))
 }
 
 // DuringRuns keeps host series while a run lasts on that host and lends them its run and arm.

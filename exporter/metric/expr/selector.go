@@ -2,7 +2,6 @@ package expr
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -29,6 +28,7 @@ type selector struct {
 	matchers []Matcher
 	window   Window
 	offset   time.Duration
+	shift    string // Grafana variable that holds an offset in seconds
 }
 
 // text writes the selector.
@@ -45,6 +45,8 @@ func (s *selector) text() string {
 		text += "[" + string(s.window) + "]"
 	}
 	switch {
+	case s.shift != "":
+		text += " offset ${" + s.shift + "}" // without a unit it is in seconds, and may have a fraction
 	case s.offset > 0:
 		text += " offset " + model.Duration(s.offset).String()
 	case s.offset < 0:
@@ -60,6 +62,9 @@ func targetLabels() []metric.Label { return []metric.Label{metric.LabelHost, met
 // expr is the selector as an expression.
 func (s selector) expr(extra ...metric.Label) Expr {
 	labels := slices.Concat(s.def.Labels, targetLabels(), extra)
+	if s.def.Kind == metric.KindSummary {
+		labels = append(labels, metric.LabelQuantile)
+	}
 	slices.Sort(labels)
 	e := Expr{parts: []part{{selector: &s}}, labels: slices.Compact(labels), unit: Unit{Base: s.def.Unit}}
 	sums := addend{family: s.def.Name, rule: s.def.Sum}
@@ -83,46 +88,6 @@ func Select(d metric.Definer, matchers ...Matcher) Expr {
 	return selector{def: d.Def(), matchers: matchers}.expr()
 }
 
-// over applies a function to the values that the selector finds within its window.
-func over(function string, s selector, extra ...metric.Label) Expr {
-	e := s.expr(extra...).wrapped(function+"(", ")")
-	if s.window == "" || s.window == "0s" || strings.HasPrefix(string(s.window), "-") {
-		e = e.refused("", "%s needs a window, not %q", function, s.window)
-	}
-	return e
-}
-
-// Rate is the growth of a counter per second.
-func Rate(c metric.Counter, window Window, matchers ...Matcher) Expr {
-	e := over("rate", selector{def: c.Def(), window: window, matchers: matchers})
-	e.unit.PerSecond = true
-	return e
-}
-
-// Increase is the growth of a counter within the window.
-func Increase(c metric.Counter, window Window, matchers ...Matcher) Expr {
-	return over("increase", selector{def: c.Def(), window: window, matchers: matchers})
-}
-
-// Delta is the change of a gauge within the window.
-func Delta(g metric.Gauge, window Window, matchers ...Matcher) Expr {
-	return over("delta", selector{def: g.Def(), window: window, matchers: matchers})
-}
-
-// Changes is how many times a gauge changed within the window.
-func Changes(g metric.Gauge, window Window, matchers ...Matcher) Expr {
-	e := over("changes", selector{def: g.Def(), window: window, matchers: matchers})
-	e.unit = Unit{Base: metric.Count}
-	return e
-}
-
-// PredictLinear is the value that a gauge will have in a while if it goes on as within the window.
-func PredictLinear(g metric.Gauge, window Window, ahead time.Duration, matchers ...Matcher) Expr {
-	e := over("predict_linear", selector{def: g.Def(), window: window, matchers: matchers})
-	e.parts[len(e.parts)-1].text = fmt.Sprintf(", %s)", number(ahead.Seconds()))
-	return e
-}
-
 // Absent is 1 if no series is selected, with the labels that are matched by value.
 func Absent(d metric.Definer, matchers ...Matcher) Expr {
 	e := Select(d, matchers...).wrapped("absent(", ")")
@@ -141,10 +106,31 @@ func (e Expr) Offset(d time.Duration) Expr {
 	e.parts = slices.Clone(e.parts)
 	for i, p := range e.parts {
 		if p.selector != nil {
+			if p.selector.shift != "" {
+				e = e.failed(errors.New("offset: moved already, by a variable"))
+			}
 			moved := *p.selector
 			moved.offset += d
 			e.parts[i].selector = &moved
 		}
+	}
+	return e
+}
+
+// OffsetBy is the expression as it was as many seconds ago as a variable of the dashboard says, in every
+// selector. The variable may be negative.
+func (e Expr) OffsetBy(variable string) Expr {
+	e.parts = slices.Clone(e.parts)
+	for i, p := range e.parts {
+		if p.selector == nil {
+			continue
+		}
+		if p.selector.offset != 0 || p.selector.shift != "" {
+			e = e.failed(errors.New("offset: moved already, by a time or another variable"))
+		}
+		moved := *p.selector
+		moved.shift = variable
+		e.parts[i].selector = &moved
 	}
 	return e
 }

@@ -1,0 +1,74 @@
+package alerts
+
+import (
+	"time"
+
+	"github.com/umascope/umascope/exporter/metric"
+	"github.com/umascope/umascope/exporter/metric/expr"
+)
+
+// seenWithin is how long ago the mode of a host may have been seen that an alert about it carries.
+const seenWithin = 24 * time.Hour
+
+// needs are the labels without which an alert would not say what it is about.
+func (a About) needs() []metric.Label {
+	switch a {
+	case AboutRun, AboutLiveRun:
+		return []metric.Label{metric.LabelHost, metric.LabelRun}
+	case AboutComparison:
+		return []metric.Label{metric.LabelComparison}
+	case AboutStack:
+		return nil
+	default:
+		return []metric.Label{metric.LabelHost}
+	}
+}
+
+// labelled gives the alert the mode of its source, so that an alert about a machine that is constructed,
+// replayed or simulated cannot be taken for one about a real one. Of a host the modes stand on the left,
+// where several of them on one host are two alerts and not a failed evaluation.
+func (a About) labelled(e expr.Expr) expr.Expr {
+	host, run := expr.On(metric.LabelHost), expr.On(metric.LabelRun)
+	one := expr.Number(1)
+	simulated := func(marks expr.Expr) expr.Expr { return marks.Labelled(metric.LabelMode, metric.ModeSimulated) }
+	switch a {
+	case AboutHost:
+		modes := expr.Select(metric.ExporterMode).Equals(one).Max(expr.By(metric.LabelHost, metric.LabelMode))
+		return modes.Times(e, host.GroupLeft())
+	case AboutTarget:
+		modes := expr.LastOverTime(metric.ExporterMode, expr.Over(seenWithin)).Equals(one).Max(expr.By(metric.LabelHost, metric.LabelMode))
+		return modes.Times(e, host.GroupLeft()).Or(e, host)
+	case AboutRun:
+		// An engine that is simulated counts for more than a machine that is not.
+		engines := simulated(expr.Select(metric.RunSimulated).Equals(one).Max(expr.By(metric.LabelRun)))
+		modes := expr.Select(metric.RunTelemetryMode).Equals(one).Max(expr.By(metric.LabelRun, metric.LabelMode))
+		origin := engines.Or(modes, run)
+		return e.Times(origin, run.GroupLeft(metric.LabelMode)).Or(e, run)
+	case AboutLiveRun:
+		engines := simulated(expr.Select(metric.RunSimulated).Equals(one).Max(expr.By(metric.LabelRun)))
+		return e.Times(engines, run.GroupLeft(metric.LabelMode)).Or(e, run)
+	case AboutComparison:
+		of := expr.On(metric.LabelComparison)
+		marks := simulated(expr.Select(metric.ComparisonSimulated).Equals(one).Max(expr.By(metric.LabelComparison)))
+		return e.Times(marks, of.GroupLeft(metric.LabelMode)).Or(e, of)
+	default:
+		return e
+	}
+}
+
+// subject begins every description: what the alert is about, and whether it is real.
+func (a About) subject() string {
+	const mode = `{{ if and $labels.mode (ne $labels.mode "` + metric.ModeLive + `") }} ({{ $labels.mode }} source, no live machine){{ end }}: `
+	switch a {
+	case AboutRun, AboutLiveRun:
+		return `{{ $labels.host }}, run {{ $labels.run }}` + mode
+	case AboutComparison:
+		return `{{ $labels.comparison }}` + mode
+	case AboutStack:
+		return ""
+	case AboutTarget:
+		return `{{ $labels.host }}` + mode
+	default:
+		return `{{ $labels.host }}{{ if ne $labels.mode "` + metric.ModeLive + `" }} ({{ $labels.mode }} source, no live machine){{ end }}: `
+	}
+}

@@ -1,0 +1,6 @@
+package alerts
+
+// Groups lists the groups: the table of contents.
+func Groups() []Group {
+	return []Group{memoryGroup()}
+}
