@@ -3,6 +3,7 @@ package dashboards
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -69,11 +70,26 @@ type renderedPanel struct {
 			Matcher struct{ ID, Options string }
 		}
 	}
+	Transformations []struct {
+		ID      string
+		Options struct {
+			RenameByName map[string]string
+		}
+	}
 	Options struct {
 		Legend        *struct{ ShowLegend bool }
 		Tooltip       *struct{ Mode, Sort string }
 		ReduceOptions *struct{ Calcs []string }
 	}
+}
+
+// columns are the titles that a table gives its columns.
+func (p renderedPanel) columns() []string {
+	var titles []string
+	for _, t := range p.Transformations {
+		titles = slices.AppendSeq(titles, maps.Values(t.Options.RenameByName))
+	}
+	return titles
 }
 
 func renderAll(t *testing.T) map[string]rendered {
@@ -187,7 +203,9 @@ func TestQueriesAreNumberedAndUseTheDatasourceVariable(t *testing.T) {
 				t.Errorf("query %+v", q)
 			}
 			refs[q.RefID] = true
-			if (p.Type == "table") != (q.Format == "table") || (p.Type == "timeseries") != q.Range {
+			table := p.Type == "table" || p.Type == "barchart"
+			overTime := p.Type == "timeseries" || p.Type == "heatmap" || p.Type == "state-timeline"
+			if table != (q.Format == "table") || overTime != q.Range || (p.Type == "heatmap") != (q.Format == "heatmap") {
 				t.Errorf("a %s panel asks with %+v", p.Type, q)
 			}
 		}
@@ -197,14 +215,18 @@ func TestQueriesAreNumberedAndUseTheDatasourceVariable(t *testing.T) {
 func TestLegendsTooltipsAndThresholdsAreSet(t *testing.T) {
 	forPanels(t, func(t *testing.T, p renderedPanel) {
 		switch p.Type {
-		case "timeseries":
+		case "timeseries", "barchart":
 			if p.Options.Legend == nil || !p.Options.Legend.ShowLegend || p.Options.Tooltip == nil || p.Options.Tooltip.Mode == "" || p.Options.Tooltip.Sort == "" {
 				t.Errorf("legend %+v, tooltip %+v", p.Options.Legend, p.Options.Tooltip)
 			}
 			for _, q := range p.Targets {
-				if q.LegendFormat == "" {
+				if q.LegendFormat == "" && q.Format != "table" {
 					t.Errorf("query %s has no name in the legend", q.RefID)
 				}
+			}
+		case "heatmap", "state-timeline":
+			if p.Options.Tooltip == nil || p.Options.Tooltip.Mode == "" {
+				t.Errorf("tooltip %+v", p.Options.Tooltip)
 			}
 		case "stat":
 			if p.Options.ReduceOptions == nil || len(p.Options.ReduceOptions.Calcs) == 0 {
@@ -224,7 +246,7 @@ func TestOverridesMeetASeriesOfTheirPanel(t *testing.T) {
 			for _, q := range p.Targets {
 				switch o.Matcher.ID {
 				case "byName":
-					meets = meets || q.LegendFormat == o.Matcher.Options
+					meets = meets || q.LegendFormat == o.Matcher.Options || slices.Contains(p.columns(), o.Matcher.Options)
 				case "byRegexp":
 					example := strings.NewReplacer("{{host}}", "spark", "{{mode}}", metric.ModeLive).Replace(q.LegendFormat)
 					meets = meets || regexp.MustCompile(strings.Trim(o.Matcher.Options, "/")).MatchString(example)
@@ -235,74 +257,6 @@ func TestOverridesMeetASeriesOfTheirPanel(t *testing.T) {
 			}
 		}
 	})
-}
-
-// variableUse finds $name and ${name:format}; not $1, and not a dollar that ends a pattern.
-var variableUse = regexp.MustCompile(`\$\{?([a-zA-Z_]+)`)
-
-func TestVariablesThatAreUsedAreDeclaredAndTheOtherWayRound(t *testing.T) {
-	files, err := Files()
-	if err != nil {
-		t.Fatal(err)
-	}
-	all := renderAll(t)
-	for _, f := range files {
-		used := map[string]bool{}
-		for _, match := range variableUse.FindAllSubmatch(f.Content, -1) {
-			used[string(match[1])] = true
-		}
-		declared := map[string]bool{"__rate_interval": true}
-		for _, v := range all[f.Name].Templating.List {
-			declared[v.Name] = true
-			if !used[v.Name] {
-				t.Errorf("%s: variable %s is not used", f.Name, v.Name)
-			}
-			if v.Type == "query" && (v.Refresh != 2 || v.Datasource == nil || v.Datasource.UID != "${datasource}") {
-				t.Errorf("%s: variable %s: refresh %d, datasource %v", f.Name, v.Name, v.Refresh, v.Datasource)
-			}
-			if v.Type == "datasource" && (v.Current != nil || v.Label != "Data source") {
-				t.Errorf("%s: data source %v, label %q", f.Name, v.Current, v.Label)
-			}
-		}
-		for name := range used {
-			if !declared[name] {
-				t.Errorf("%s: variable %s is not declared", f.Name, name)
-			}
-		}
-	}
-}
-
-func TestEveryQueryIsOfTheChosenHostAndNoneOfAnAddress(t *testing.T) {
-	selector := regexp.MustCompile(`[a-zA-Z_:]+\{[^}]*\}`)
-	for name, d := range renderAll(t) {
-		expressions := []string{}
-		for _, p := range d.Panels {
-			for _, q := range p.Targets {
-				expressions = append(expressions, q.Expr)
-			}
-		}
-		for _, a := range d.Annotations.List {
-			expressions = append(expressions, a.Expr)
-		}
-		for _, e := range expressions {
-			for _, definer := range append(metric.All(), metric.Foreign()...) {
-				// Every mention of a series must be a selector with the matcher.
-				mentions := regexp.MustCompile(`\b`+regexp.QuoteMeta(definer.Def().Name)+`\b`).FindAllString(e, -1)
-				chosen := 0
-				for _, s := range selector.FindAllString(e, -1) {
-					if strings.HasPrefix(s, definer.Def().Name+"{") && strings.Contains(s, `host="$host"`) {
-						chosen++
-					}
-				}
-				if len(mentions) != chosen {
-					t.Errorf("%s: %s reads %s of other hosts", name, e, definer.Def().Name)
-				}
-			}
-			if strings.Contains(e, "instance") {
-				t.Errorf("%s: %s depends on an address", name, e)
-			}
-		}
-	}
 }
 
 func TestLinksCarryTimeAndVariablesAndShow(t *testing.T) {
@@ -342,11 +296,8 @@ func TestTheLedgerDrawsEveryLineOnce(t *testing.T) {
 }
 
 func TestUnitsOfTheVocabularyHaveAGrafanaUnit(t *testing.T) {
-	for _, definer := range append(metric.All(), metric.Foreign()...) {
+	for _, definer := range metric.Everything() {
 		unit := expr.Unit{Base: definer.Def().Unit}
-		if unit.Base == metric.Timestamp {
-			continue // shown as an age or converted to milliseconds, never as it is
-		}
 		if _, err := grafanaUnit(unit); err != nil {
 			t.Error(err)
 		}
@@ -359,13 +310,15 @@ func TestAPanelThatLacksSomethingIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	cases := map[string]func(s *subject){
-		"no title":       func(s *subject) { s.title = "" },
-		"no meaning":     func(s *subject) { s.means = "" },
-		"nothing wrong":  func(s *subject) { s.wrong = "" },
-		"no no-data":     func(s *subject) { s.noData = "" },
-		"no queries":     func(s *subject) { s.queries = nil },
-		"two units":      func(s *subject) { s.queries = append(s.queries, query{"x", one(metric.GPUTemperatureCelsius)}) },
-		"unknown unit":   func(s *subject) { s.queries = []query{{"x", one(metric.CollectorLastSuccessTimestampSeconds)}} },
+		"no title":      func(s *subject) { s.title = "" },
+		"no meaning":    func(s *subject) { s.means = "" },
+		"nothing wrong": func(s *subject) { s.wrong = "" },
+		"no no-data":    func(s *subject) { s.noData = "" },
+		"no queries":    func(s *subject) { s.queries = nil },
+		"two units":     func(s *subject) { s.queries = append(s.queries, query{"x", one(metric.GPUTemperatureCelsius)}) },
+		"unknown unit": func(s *subject) {
+			s.queries = []query{{"x", one(metric.MemoryPoolBytes).Times(one(metric.GPUPowerWatts))}}
+		},
 		"refused query":  func(s *subject) { s.queries = []query{{"x", expr.Select(metric.GPUTemperatureCelsius).Sum(byHost())}} },
 		"too many":       func(s *subject) { s.queries = slices.Repeat(s.queries, 27) },
 		"empty querying": func(s *subject) { s.queries = []query{{}} },

@@ -1,7 +1,6 @@
 package dashboards
 
 import (
-	"github.com/grafana/grafana-foundation-sdk/go/cog"
 	"github.com/grafana/grafana-foundation-sdk/go/common"
 	"github.com/grafana/grafana-foundation-sdk/go/dashboard"
 
@@ -46,11 +45,7 @@ func ledger() panel {
 	}
 	s.queries = append(s.queries, query{"pool", one(metric.MemoryPoolBytes)})
 	built := areas(s).
-		Legend(common.NewVizLegendOptionsBuilder().
-			ShowLegend(true).
-			DisplayMode(common.LegendDisplayModeTable).
-			Placement(common.LegendPlacementRight).
-			Calcs([]string{"lastNotNull", "max"})).
+		Legend(legend(common.LegendPlacementRight)).
 		OverrideByName("pool", limit("text"))
 	for _, l := range ledgerLines() {
 		built = built.OverrideByName(l.title, []dashboard.DynamicConfigValue{colored(l.color)})
@@ -74,21 +69,15 @@ func holders() panel {
 }
 
 func holderList() panel {
-	columns := map[string]any{
-		"excludeByName": map[string]bool{"Time": true},
-		"indexByName":   map[string]int{string(metric.LabelComm): 0, string(metric.LabelPID): 1, string(metric.LabelCgroup): 2, "Value": 3},
-		"renameByName": map[string]string{string(metric.LabelComm): "Process", string(metric.LabelPID): "PID",
-			string(metric.LabelCgroup): "Cgroup", "Value": "GPU memory"},
-	}
-	return list(subject{
+	return list(board{
 		title:   "Holders now",
 		means:   "The processes that hold GPU memory at the end of the time range, with the cgroup (container or service) they run in. None of it is charged to that cgroup.",
 		wrong:   "a cgroup holds more than its memory limit: the limit does not cover GPU memory and will not stop it.",
 		noData:  noHolder,
-		queries: []query{{"", expr.Select(metric.GPUProcessMemoryBytes, onHost()).Sum(byHolder())}},
-	}).
-		SortBy([]cog.Builder[common.TableSortByFieldState]{common.NewTableSortByFieldStateBuilder().DisplayName("GPU memory").Desc(true)}).
-		WithTransformation(dashboard.DataTransformerConfig{Id: "organize", Options: columns})
+		keys:    []key{{label: metric.LabelComm, title: "Process"}, {label: metric.LabelPID, title: "PID"}, {label: metric.LabelCgroup, title: "Cgroup"}},
+		figures: []figure{{title: "GPU memory", expr: expr.Select(metric.GPUProcessMemoryBytes, onHost()).Sum(byHolder())}},
+		sortBy:  "GPU memory", desc: true,
+	})
 }
 
 func processList() panel {

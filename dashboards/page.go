@@ -8,10 +8,13 @@ package dashboards
 //lint:file-ignore SA1019 the SDK calls the classic schema deprecated in favour of v2, which Grafana's file provisioning refuses
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/grafana/grafana-foundation-sdk/go/cog"
 	"github.com/grafana/grafana-foundation-sdk/go/dashboard"
+
+	"github.com/umascope/umascope/exporter/metric"
 )
 
 // gridWidth is the width of a dashboard in grid columns, rowHeight the height of a row's title.
@@ -28,8 +31,17 @@ type page struct {
 	name        string // of the file and, after "umascope-", the uid
 	title       string
 	description string
-	rows        []row
+	// hosts is the series whose hosts can be chosen; the memory pool of an exporter if it is nil.
+	hosts metric.Definer
+	// variables are those beside data source and host, each after those that its query names.
+	variables []variable
+	// from is how far back the page looks when it is opened, 30 minutes if it is empty.
+	from string
+	rows []row
 }
+
+// variable is a choice at the top of a page.
+type variable = cog.Builder[dashboard.VariableModel]
 
 // row is a titled line of tiles; they flow from left to right and wrap.
 type row struct {
@@ -69,17 +81,21 @@ func (p page) build() (dashboard.Dashboard, error) {
 
 // frame is everything but the panels.
 func (p page) frame() *dashboard.DashboardBuilder {
-	return dashboard.NewDashboardBuilder(p.title).
+	built := dashboard.NewDashboardBuilder(p.title).
 		Uid(tag+"-"+p.name).
 		Description(p.description).
 		Tags([]string{tag}).
 		Readonly().
 		Timezone("browser").
-		Time("now-30m", "now").
+		Time(cmp.Or(p.from, "now-30m"), "now").
 		Refresh("10s").
 		Tooltip(dashboard.DashboardCursorSyncCrosshair).
 		WithVariable(datasourceVariable()).
-		WithVariable(hostVariable()).
+		WithVariable(hostVariable(p.hosts))
+	for _, v := range p.variables {
+		built = built.WithVariable(v)
+	}
+	return built.
 		Annotation(runAnnotation()).
 		Annotation(alertAnnotation()).
 		Link(otherDashboards())

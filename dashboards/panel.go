@@ -10,8 +10,8 @@ import (
 	"github.com/grafana/grafana-foundation-sdk/go/dashboard"
 	"github.com/grafana/grafana-foundation-sdk/go/prometheus"
 	"github.com/grafana/grafana-foundation-sdk/go/stat"
-	"github.com/grafana/grafana-foundation-sdk/go/table"
 	"github.com/grafana/grafana-foundation-sdk/go/timeseries"
+	"github.com/grafana/grafana-foundation-sdk/go/units"
 
 	"github.com/umascope/umascope/exporter/metric/expr"
 )
@@ -24,6 +24,10 @@ type subject struct {
 	// noData says why there may be nothing to show.
 	noData  string
 	queries []query
+	// as is the unit where the expressions do not tell it, such as of a quotient of different units.
+	as expr.Unit
+	// perColumn says that every query is a column with a unit of its own.
+	perColumn bool
 }
 
 // query is one expression and the name of its series in the legend, with labels in double braces.
@@ -67,6 +71,12 @@ func furnish[B furnishable[B]](builder B, s subject, shape func(*prometheus.Data
 	return builder
 }
 
+// What panels of some types lack.
+var (
+	errOneQuery = errors.New("a heat map shows one distribution")
+	errNoKey    = errors.New("bars need a label to stand for")
+)
+
 // check says what the subject lacks.
 func (s subject) check() error {
 	var problems []error
@@ -86,7 +96,10 @@ func (s subject) check() error {
 func (s subject) unit() (string, error) {
 	var found string
 	for _, q := range s.queries {
-		unit, err := grafanaUnit(q.expr.Unit())
+		if s.perColumn {
+			return units.NoUnit, nil
+		}
+		unit, err := s.unitOf(q)
 		if err != nil {
 			return "", err
 		}
@@ -98,17 +111,22 @@ func (s subject) unit() (string, error) {
 	return found, nil
 }
 
+// unitOf is the unit of one query: its own, or what the subject says where it has none.
+func (s subject) unitOf(q query) (string, error) {
+	unit := q.expr.Unit()
+	if unit.Base == "" {
+		unit = s.as
+	} else if s.as.Base != "" && s.as != unit {
+		return "", fmt.Errorf("%s is said to be in %s", unit, s.as)
+	}
+	return grafanaUnit(unit)
+}
+
 // series is a panel of lines over time.
 func series(s subject) *timeseries.PanelBuilder {
 	return furnish(timeseries.NewPanelBuilder(), s, func(q *prometheus.DataqueryBuilder) { q.Range() }).
-		Legend(common.NewVizLegendOptionsBuilder().
-			ShowLegend(true).
-			DisplayMode(common.LegendDisplayModeTable).
-			Placement(common.LegendPlacementBottom).
-			Calcs([]string{"lastNotNull", "max"})).
-		Tooltip(common.NewVizTooltipOptionsBuilder().
-			Mode(common.TooltipDisplayModeMulti).
-			Sort(common.SortOrderDescending)).
+		Legend(legend(common.LegendPlacementBottom)).
+		Tooltip(tooltip()).
 		ColorScheme(dashboard.NewFieldColorBuilder().Mode(dashboard.FieldColorModeIdPaletteClassic)).
 		LineInterpolation(common.LineInterpolationLinear).
 		ShowPoints(common.VisibilityModeNever).
@@ -143,13 +161,4 @@ func names(s subject, thresholds *dashboard.ThresholdsConfigBuilder) *stat.Panel
 		ColorMode(common.BigValueColorModeBackground).
 		ColorScheme(dashboard.NewFieldColorBuilder().Mode(dashboard.FieldColorModeIdThresholds)).
 		Thresholds(thresholds)
-}
-
-// list is a table of present values, one line per series.
-func list(s subject) *table.PanelBuilder {
-	return furnish(table.NewPanelBuilder(), s, func(q *prometheus.DataqueryBuilder) {
-		q.Instant().Format(prometheus.PromQueryFormatTable)
-	}).
-		ShowHeader(true).
-		Footer(common.NewTableFooterOptionsBuilder().Show(false).Reducer([]string{})) // null unless set
 }

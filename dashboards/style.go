@@ -49,3 +49,30 @@ func worded(zero, one string) []dashboard.ValueMapping {
 		},
 	}}}
 }
+
+// dashed draws a series as a dashed line, such as the run that another is held against.
+func dashed() []dashboard.DynamicConfigValue {
+	return []dashboard.DynamicConfigValue{{Id: "custom.lineStyle", Value: map[string]any{"fill": "dash", "dash": []int{8, 8}}}, {Id: "custom.fillOpacity", Value: 0}}
+}
+
+// cells colours the background of a column's cells by thresholds.
+func cells(below string, above ...dashboard.Threshold) []dashboard.DynamicConfigValue {
+	return []dashboard.DynamicConfigValue{
+		{Id: "custom.cellOptions", Value: map[string]string{"type": "color-background"}},
+		{Id: "color", Value: map[string]string{"mode": string(dashboard.FieldColorModeIdThresholds)}},
+		{Id: "thresholds", Value: dashboard.ThresholdsConfig{Mode: dashboard.ThresholdsModeAbsolute, Steps: append([]dashboard.Threshold{{Color: below}}, above...)}},
+	}
+}
+
+// textCells colours the background of a column's cells by their texts, and writes other texts in their place.
+func textCells(shades ...shade) []dashboard.DynamicConfigValue {
+	return []dashboard.DynamicConfigValue{
+		{Id: "custom.cellOptions", Value: map[string]string{"type": "color-background"}},
+		{Id: "mappings", Value: shaded(shades...)},
+	}
+}
+
+// width fixes the width of a column, in pixels.
+func width(pixels int) dashboard.DynamicConfigValue {
+	return dashboard.DynamicConfigValue{Id: "custom.width", Value: pixels}
+}

@@ -27,6 +27,11 @@ func grafanaUnit(unit expr.Unit) (string, error) {
 		{Base: metric.Count}:                    units.Short,
 		{Base: metric.Count, PerSecond: true}:   units.CountsPerSecond,
 		{Base: metric.TokensPerSecond}:          "suffix: tokens/s", // Grafana knows no tokens; a suffix is a unit of one's own
+		{Base: metric.RequestsPerSecond}:        units.RequestsPerSecond,
+		{Base: metric.CountPerSecond}:           units.CountsPerSecond,
+		{Base: metric.Correlation}:              units.NoUnit,
+		{Base: metric.OfMetric}:                 units.NoUnit,    // its name ends with it
+		{Base: metric.Timestamp}:                "dateTimeAsIso", // which wants milliseconds: expr.Milliseconds
 		{Base: metric.Quotient}:                 "suffix: ×",
 		{Base: metric.Deviations}:               "suffix: σ",
 		{Base: metric.Index}:                    units.NoUnit,

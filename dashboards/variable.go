@@ -21,16 +21,53 @@ func datasourceVariable() *dashboard.DatasourceVariableBuilder {
 	return dashboard.NewDatasourceVariableBuilder("datasource").Label("Data source").Type("prometheus")
 }
 
-// hostVariable chooses one host: the figures of two machines never add up to one picture.
-func hostVariable() *dashboard.QueryVariableBuilder {
-	query := fmt.Sprintf("label_values(%s, %s)", metric.MemoryPoolBytes.Def().Name, metric.LabelHost)
-	return dashboard.NewQueryVariableBuilder("host").
-		Label("Host").
+// hostVariable chooses one host of those that a series is of: the figures of two machines never add up to
+// one picture.
+func hostVariable(of metric.Definer) *dashboard.QueryVariableBuilder {
+	if of == nil {
+		of = metric.MemoryPoolBytes
+	}
+	return choice("host", "Host", expr.Select(of), metric.LabelHost).Sort(dashboard.VariableSortNaturalAsc)
+}
+
+// choice lets one value of a label be chosen, of the series that an expression selects.
+func choice(name, label string, of expr.Expr, values metric.Label) *dashboard.QueryVariableBuilder {
+	built := queried(name, label, fmt.Sprintf("label_values(%s, %s)", of, values))
+	if err := of.Err(); err != nil {
+		built.RecordError(name, err)
+	}
+	if !of.HasLabel(values) {
+		built.RecordError(name, fmt.Errorf("no label %s to choose", values))
+	}
+	return built
+}
+
+// choices lets several values be chosen; all of them if none is. Expressions match it by a pattern.
+func choices(name, label string, of expr.Expr, values metric.Label) *dashboard.QueryVariableBuilder {
+	return choice(name, label, of, values).Multi(true).IncludeAll(true).AllValue(".+").
+		Current(dashboard.VariableOption{Text: dashboard.StringOrArrayOfString{String: cog.ToPtr("All")}, Value: dashboard.StringOrArrayOfString{String: cog.ToPtr("$__all")}})
+}
+
+// worked is a variable that nobody chooses: the value of an expression that is one number.
+func worked(name string, e expr.Expr) *dashboard.QueryVariableBuilder {
+	// Grafana writes an answer as labels, value and time; the value is what is kept.
+	built := queried(name, name, fmt.Sprintf("query_result(%s)", e)).
+		Regex(`/.* ([^\s]+) [0-9.]+$/`).
+		Hide(dashboard.VariableHideHideVariable)
+	if err := e.Err(); err != nil {
+		built.RecordError(name, err)
+	}
+	return built
+}
+
+// queried is a variable whose values Prometheus knows, asked for again when the time range changes.
+func queried(name, label, query string) *dashboard.QueryVariableBuilder {
+	return dashboard.NewQueryVariableBuilder(name).
+		Label(label).
 		Query(dashboard.StringOrMap{String: &query}).
 		Definition(query).
 		Datasource(datasource()).
-		Refresh(dashboard.VariableRefreshOnTimeRangeChanged).
-		Sort(dashboard.VariableSortNaturalAsc)
+		Refresh(dashboard.VariableRefreshOnTimeRangeChanged)
 }
 
 // onHost keeps what belongs to the chosen host.
