@@ -35,6 +35,8 @@ func (a About) labelled(e expr.Expr) expr.Expr {
 	case AboutHost:
 		modes := expr.Select(metric.ExporterMode).Equals(one).Max(expr.By(metric.LabelHost, metric.LabelMode))
 		return modes.Times(e, host.GroupLeft())
+	case AboutPart:
+		return ofEachMode(e)
 	case AboutTarget:
 		modes := expr.LastOverTime(metric.ExporterMode, expr.Over(seenWithin)).Equals(one).Max(expr.By(metric.LabelHost, metric.LabelMode))
 		return modes.Times(e, host.GroupLeft()).Or(e, host)
@@ -54,6 +56,21 @@ func (a About) labelled(e expr.Expr) expr.Expr {
 	default:
 		return e
 	}
+}
+
+// ofEachMode gives the series of a host the mode of its source where there are several of them. PromQL
+// has no product of many with many, so each mode is joined by itself: two on one host are two alerts.
+func ofEachMode(e expr.Expr) expr.Expr {
+	of := func(mode string) expr.Expr {
+		sources := expr.Select(metric.ExporterMode, expr.Is(metric.LabelMode, mode)).Equals(expr.Number(1))
+		return e.And(sources, expr.On(metric.LabelHost)).Labelled(metric.LabelMode, mode)
+	}
+	modes := metric.Modes()
+	all := of(modes[0])
+	for _, mode := range modes[1:] {
+		all = all.Or(of(mode))
+	}
+	return all
 }
 
 // subject begins every description: what the alert is about, and whether it is real.

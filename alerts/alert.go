@@ -59,7 +59,8 @@ type About int
 
 // What alerts are about.
 const (
-	AboutHost       About = iota // the machine as its exporter shows it now
+	AboutHost       About = iota // the machine as its exporter shows it now: one series per host
+	AboutPart                    // a part of it: a GPU, a drive, a cgroup; any number of series per host
 	AboutTarget                  // a host whose exporter may be gone: its mode is the last one seen, if any
 	AboutRun                     // a finished run
 	AboutLiveRun                 // a run that goes on, whatever exporter there is

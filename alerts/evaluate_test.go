@@ -20,6 +20,8 @@ import (
 	"github.com/prometheus/prometheus/promql/promqltest"
 	"github.com/prometheus/prometheus/storage"
 	"github.com/prometheus/prometheus/template"
+
+	"github.com/umascope/umascope/exporter/metric"
 )
 
 // This is what package rules of Prometheus does with an alert. That package is not used because it
@@ -154,12 +156,14 @@ func (r *activeRule) alert(t *testing.T, sample promql.Sample, now time.Time) *a
 	return &activeAlert{labels: identity, annotations: annotations, since: now}
 }
 
-// firing writes the alerts of a name that fire, or of every name if it is "", in one sorted text.
+// firing writes the alerts of a name that fire, in one sorted text; if it is "" those of every name, less
+// what is there for Alertmanager only.
 func (b rulebook) firing(name string) string {
 	var lines []string
 	for _, rule := range b {
 		for _, alert := range rule.alerts {
-			if alert.firing && (name == "" || rule.Alert == name) {
+			forPeople := alert.labels[string(metric.LabelSeverity)] != string(None)
+			if alert.firing && (rule.Alert == name || name == "" && forPeople) {
 				lines = append(lines, describe(rule.Alert, alert.labels, alert.annotations))
 			}
 		}

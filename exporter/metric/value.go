@@ -104,3 +104,12 @@ const (
 	ModeConstructed = "constructed"
 	ModeSimulated   = "simulated"
 )
+
+// Modes lists the values of LabelMode.
+func Modes() []string { return []string{ModeLive, ModeReplay, ModeConstructed, ModeSimulated} }
+
+// Values of LabelArm by convention: how the engine of an arm runs.
+const (
+	ArmNative    = "native"    // as a process of the host
+	ArmContainer = "container" // in a container
+)
