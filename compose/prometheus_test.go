@@ -1,6 +1,7 @@
 package compose
 
 import (
+	"net"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -15,6 +16,7 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"github.com/umascope/umascope/exporter/metric"
+	"github.com/umascope/umascope/loadgen"
 )
 
 // fileTargets finds file-based discovery. Its package is not linked (it watches files, which needs
@@ -79,15 +81,16 @@ func TestPrometheusScrapesTheJobsThatTheCodeNames(t *testing.T) {
 			t.Errorf("job %s takes pages of any size", job.JobName)
 		}
 	}
-	for _, job := range []string{metric.JobExporter, metric.JobLoad} {
+	for _, job := range []string{metric.JobExporter, metric.JobLoad, metric.JobResults} {
 		if _, exists := honors[job]; !exists {
 			t.Errorf("no job %s", job)
 		}
 	}
-	if honors[metric.JobExporter] || !honors[metric.JobLoad] {
+	if honors[metric.JobExporter] || !honors[metric.JobLoad] || !honors[metric.JobResults] {
 		t.Error("only series of runs carry the host themselves")
 	}
-	want := []string{"/etc/umascope/prometheus/targets/exporter.yml", "/etc/umascope/prometheus/targets/load.yml"}
+	const folder = "/etc/umascope/prometheus/targets/"
+	want := []string{folder + "exporter.yml", folder + "load.yml", folder + "results.yml"}
 	if !slices.Equal(files, want) {
 		t.Errorf("target files %v", files)
 	}
@@ -109,6 +112,37 @@ func TestEveryTargetNamesItsHost(t *testing.T) {
 	}
 	if len(names) != 1 {
 		t.Errorf("runs and machine would not be joined: %v", names)
+	}
+}
+
+// TestFinishedRunsAreOfNoOneHost: most of their series have a run and no host, and would be given that of the
+// target, which is not the machine that was measured.
+func TestFinishedRunsAreOfNoOneHost(t *testing.T) {
+	groups := targetGroups(t, "results.yml")
+	if len(groups) != 1 || len(groups[0].Targets) != 1 || len(groups[0].Labels) > 0 {
+		t.Errorf("targets %v", groups)
+	}
+	if _, port, err := net.SplitHostPort(groups[0].Targets[0]); err != nil || port != portOf(t, loadgen.DefaultResultsAddress) {
+		t.Errorf("%s is not where uma-load serve listens: %v", groups[0].Targets[0], err)
+	}
+}
+
+// seriesOfARun is how many series uma-load serve has of a finished run, about.
+const seriesOfARun = 90
+
+func TestAFullShelfOfRunsIsNotCutOff(t *testing.T) {
+	parsed, _ := configuration(t)
+	for _, job := range parsed.ScrapeConfigs {
+		if job.JobName == metric.JobResults && job.SampleLimit < 2*500*seriesOfARun {
+			t.Errorf("%d samples, and 500 runs with comparisons have %d", job.SampleLimit, 2*500*seriesOfARun)
+		}
+	}
+}
+
+func TestAlertsAreSentToAlertmanager(t *testing.T) {
+	parsed, _ := configuration(t)
+	if n := len(parsed.AlertingConfig.AlertmanagerConfigs); n != 1 {
+		t.Errorf("%d Alertmanagers", n)
 	}
 }
 
