@@ -17,10 +17,10 @@ type Severity string
 // The severities in use. One alert can have both: the critical rule then holds only when the
 // warning does too.
 const (
-	Critical Severity = "critical" // now
-	Warning  Severity = "warning"  // today
-	Info     Severity = "info"     // when something else is looked at
-	None     Severity = "none"     // never: it is there for Alertmanager, which mutes others while it fires
+	Critical Severity = metric.SeverityCritical // now
+	Warning  Severity = metric.SeverityWarning  // today
+	Info     Severity = metric.SeverityInfo     // when something else is looked at
+	None     Severity = metric.SeverityNone     // never: it is there for Alertmanager, which mutes others while it fires
 )
 
 // Group is the rules of one subject: one rule file.

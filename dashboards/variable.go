@@ -91,11 +91,14 @@ func alertAnnotation() *dashboard.AnnotationQueryBuilder {
 		TextFormat("{{severity}}, {{mode}} source")
 }
 
-// firing are the alerts that fire for the host.
+// firing are the alerts that fire for the host; those for Alertmanager only tell people nothing.
 func firing() expr.Expr {
-	alerts := expr.Select(metric.Alerts, expr.Is(metric.LabelAlertState, metric.AlertFiring), onHost())
+	alerts := expr.Select(metric.Alerts, expr.Is(metric.LabelAlertState, metric.AlertFiring), forPeople(), onHost())
 	return alerts.Max(expr.By(metric.LabelAlertName, metric.LabelSeverity, metric.LabelMode))
 }
+
+// forPeople keeps alerts that somebody should read.
+func forPeople() expr.Matcher { return expr.IsNot(metric.LabelSeverity, metric.SeverityNone) }
 
 // annotation marks the times at which an expression has series.
 func annotation(name, color string, e expr.Expr) *dashboard.AnnotationQueryBuilder {

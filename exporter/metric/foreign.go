@@ -8,6 +8,8 @@ var (
 		Help: "Whether the last scrape of the target worked.", Source: "Prometheus"})
 	Alerts = gauge(Def{Name: "ALERTS", Unit: State, Labels: []Label{LabelAlertName, LabelAlertState, LabelSeverity, LabelMode}, Sum: SumNever(),
 		Help: "1 for every alert that is pending or firing, with the labels of the alert.", Source: "Prometheus, rules"})
+	AlertsForState = gauge(Def{Name: "ALERTS_FOR_STATE", Unit: Timestamp, Labels: []Label{LabelAlertName, LabelSeverity, LabelMode}, Sum: SumNever(),
+		Help: "Since when the condition of an alert holds, of every alert that is pending or firing.", Source: "Prometheus, rules"})
 	VLLMNumRequestsRunning = gauge(Def{Name: "vllm:num_requests_running", Unit: Count, Labels: []Label{LabelModelName},
 		Help: "Requests in the running batch.", Source: vllm})
 	VLLMNumRequestsWaiting = gauge(Def{Name: "vllm:num_requests_waiting", Unit: Count, Labels: []Label{LabelModelName},
@@ -30,6 +32,14 @@ var (
 		Help: "From the arrival of a request to its end.", Source: vllm}, vllmDurationBuckets)
 )
 
+// Values of LabelSeverity. None is for Alertmanager only: such an alert mutes others while it fires.
+const (
+	SeverityCritical = "critical"
+	SeverityWarning  = "warning"
+	SeverityInfo     = "info"
+	SeverityNone     = "none"
+)
+
 // Labels of foreign series.
 const (
 	LabelAlertName      Label = "alertname"
@@ -49,7 +59,7 @@ var (
 // Foreign lists the series of others.
 func Foreign() []Definer {
 	return []Definer{
-		Up, Alerts, VLLMNumRequestsRunning, VLLMNumRequestsWaiting, VLLMKVCacheUsagePerc, VLLMPromptTokensTotal,
+		Up, Alerts, AlertsForState, VLLMNumRequestsRunning, VLLMNumRequestsWaiting, VLLMKVCacheUsagePerc, VLLMPromptTokensTotal,
 		VLLMGenerationTokensTotal, VLLMRequestSuccessTotal, VLLMTimeToFirstTokenSeconds,
 		VLLMRequestQueueTimeSeconds, VLLMRequestTimePerOutputTokenSeconds, VLLME2ERequestLatencySeconds,
 	}

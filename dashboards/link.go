@@ -1,0 +1,30 @@
+package dashboards
+
+import "github.com/grafana/grafana-foundation-sdk/go/dashboard"
+
+// Names of the pages that others lead to.
+const (
+	runPageName = "run-detail"
+)
+
+// linked makes the cells of a column, or the points of a series, lead to an address, in which Grafana fills
+// in its variables.
+func linked(title, url string) dashboard.DynamicConfigValue {
+	return dashboard.DynamicConfigValue{Id: "links", Value: []map[string]any{{"title": title, "url": url, "targetBlank": false}}}
+}
+
+// toRun makes the cells of a column of runs lead to the page of the run, in the time in which it ran. The
+// same line has to have columns of these titles with its start and end, in milliseconds.
+func toRun(start, end string) dashboard.DynamicConfigValue {
+	return linked("Details of the run", "/d/"+tag+"-"+runPageName+
+		"?from=${__data.fields["+quoted(start)+"].numeric}&to=${__data.fields["+quoted(end)+"].numeric}"+
+		"&var-run=${__value.raw:percentencode}&${datasource:queryparam}&${host:queryparam}")
+}
+
+// toPage leads to another page, in the same time and of the same host.
+func toPage(name, title string) dashboard.DynamicConfigValue {
+	return linked(title, "/d/"+tag+"-"+name+"?${__url_time_range}&${datasource:queryparam}&${host:queryparam}")
+}
+
+// quoted writes the title of a column as an index.
+func quoted(title string) string { return `"` + title + `"` }
