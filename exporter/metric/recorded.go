@@ -1,5 +1,7 @@
 package metric
 
+import "slices"
+
 // recordedSource is where recorded series come from.
 const recordedSource = "recording rule"
 
@@ -27,7 +29,7 @@ var (
 	NVMeBusyRatio5m = gauge(Def{Name: "host_device:uma_nvme_busy_ratio:rate5m", Unit: Ratio, Sum: SumNever(), Labels: perDrive,
 		Help: "Share of the last 5 minutes with a request in flight: %util of iostat. A drive that serves many at once is not full at 1.", Source: recordedSource})
 	NVMeOperationSeconds7d = gauge(Def{Name: "host_device:uma_nvme_operation_seconds:median7d", Unit: Seconds, Sum: SumNever(), Labels: perDrive,
-		Help: "Median over 7 days of the mean time of a read or write.", Source: recordedSource})
+		Help: "Median over 7 days of the mean time of a read or write, of the times in which the drive had something to do. Absent until there are enough of them.", Source: recordedSource})
 	GPUThermalThrottleRatio5m = gauge(Def{Name: "host_uuid:uma_gpu_thermal_throttle_ratio:rate5m", Unit: Ratio, Sum: SumNever(), Labels: perGPU,
 		Help: "Share of the last 5 minutes in which heat held the clock down, by the reason that did so longest.", Source: recordedSource})
 	GPUPowerCapRatio5m = gauge(Def{Name: "host_uuid:uma_gpu_power_cap_ratio:rate5m", Unit: Ratio, Sum: SumNever(), Labels: perGPU,
@@ -42,9 +44,9 @@ var (
 
 // Recorded lists the series that rules record.
 func Recorded() []Definer {
-	return []Definer{
+	return slices.Concat([]Definer{
 		NVMeReadAwaitSeconds5m, NVMeWriteAwaitSeconds5m, NVMeOperationSeconds5m, NVMeOperationsPerSecond5m,
 		NVMeQueueLength5m, NVMeBusyRatio5m, NVMeOperationSeconds7d, GPUThermalThrottleRatio5m, GPUPowerCapRatio5m,
 		RunPowerWattsMedian, RunTemperatureCelsiusMedian, RunKVCapacityTokensMedian,
-	}
+	}, machineRecorded())
 }

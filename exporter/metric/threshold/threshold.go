@@ -59,6 +59,8 @@ type Thresholds struct {
 	// process holds GPU memory.
 	UnattributedGrowthBytes float64
 	UnattributedWindow      time.Duration
+
+	Machine
 }
 
 // Table is the one table of thresholds.
@@ -72,6 +74,7 @@ func Table() Thresholds {
 		FillingHorizon:          10 * time.Minute,
 		UnattributedGrowthBytes: 1 * gib,
 		UnattributedWindow:      time.Hour,
+		Machine:                 machine(),
 	}
 }
 

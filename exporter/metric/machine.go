@@ -1,0 +1,59 @@
+package metric
+
+// GPUNameGB10 matches the value of LabelName of the GPU of a DGX Spark, whoever built the machine around it.
+const GPUNameGB10 = `.*\bGB10\b.*`
+
+// LimitShutdown is the value of LabelLimit above which a GPU may switch itself off.
+const LimitShutdown = "shutdown"
+
+// SensorComposite is the value of LabelSensor of the temperature that the limits of a drive refer to.
+const SensorComposite = "composite"
+
+// CollectorGPU is the value of LabelCollector of the collector of GPUs.
+const CollectorGPU = "gpu"
+
+// CollectorFailed is the value of LabelState of a collector that has not read what there is.
+const CollectorFailed = "failed"
+
+// Phases around a command that is recorded, beside those that every run of a campaign has.
+const (
+	PhaseBefore = "before"
+	PhaseAfter  = "after"
+)
+
+// PhasesWithoutEngine lists the phases in which nobody wonders that an engine does not answer: it is not there
+// yet, about to answer, or being stopped.
+func PhasesWithoutEngine() []string {
+	return []string{PhaseBefore, PhaseCooldown, PhaseStart, PhaseLoad, PhaseReady, PhaseStop, PhaseAfter}
+}
+
+// SMARTFailing lists the values of LabelKind with which a controller says that it fails at keeping data. Heat and
+// spare blocks are in series of their own.
+func SMARTFailing() []string { return []string{"reliability", "read_only", "volatile_backup"} }
+
+// HardwareXIDs lists those of KnownXIDs that a program cannot bring about by a fault of its own: memory that is
+// lost, a link, the power management or the system processor that has failed, a GPU that is gone. After such an
+// error somebody has to look at the machine.
+func HardwareXIDs() []uint64 {
+	return []uint64{48, 62, 64, 74, 79, 95, 119, 120, 140, 143, 149, 158, 171, 172, 173}
+}
+
+// ReasonsOfHeat lists the values of LabelReason that say that heat held the clock down.
+func ReasonsOfHeat() []string { return []string{ReasonSWThermal, ReasonHWThermal} }
+
+var perSource = []Label{LabelHost, LabelRun, LabelSource}
+
+// Series that rules record of the machine and remember of its sources.
+var (
+	EngineAnswered = gauge(Def{Name: "host_run_source:uma_engine_up:answered", Unit: State, Sum: SumNever(), Labels: perSource,
+		Help: "1 for every page of an engine that has answered in a warm-up or a measured phase of a run that goes on. Of several runs at a time on a host, those of one.", Source: recordedSource})
+	KVBMAnswered = gauge(Def{Name: "host_run_source:uma_kvbm_up:answered", Unit: State, Sum: SumNever(), Labels: perSource,
+		Help: "The same of pages of KV block managers.", Source: recordedSource})
+	NVMeLoadedOperationSeconds5m = gauge(Def{Name: "host_device:uma_nvme_loaded_operation_seconds:rate5m", Unit: Seconds, Sum: SumNever(), Labels: perDrive,
+		Help: "Mean time of a read or write, waiting included, over 5 minutes in which the drive had something to do; absent otherwise. A drive at rest answers in other times than one at work.", Source: recordedSource})
+)
+
+// machineRecorded lists them.
+func machineRecorded() []Definer {
+	return []Definer{NVMeLoadedOperationSeconds5m, EngineAnswered, KVBMAnswered}
+}

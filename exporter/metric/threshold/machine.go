@@ -1,0 +1,54 @@
+package threshold
+
+import "time"
+
+// Machine are the thresholds of GPU, drives and the exporter itself.
+type Machine struct {
+	// ThrottledWarning and ThrottledCritical bound the share of time in which heat holds the clock down. On GB10
+	// 28 s of it had piled up after a session at 91 to 92 C (field report): a hundredth of the time is past chance,
+	// a fifth is a figure that cannot be compared with anything.
+	ThrottledWarning, ThrottledCritical float64
+	// MarginCelsius is how near a GPU may come to a limit that the driver gives (contract).
+	MarginCelsius float64
+	// GB10WarningCelsius and GB10CriticalCelsius are for GB10, of which no limit is known: 83 to 86 C are seen in
+	// normal load, throttling from 91 to 92 C (field reports).
+	GB10WarningCelsius, GB10CriticalCelsius float64
+	// PowerCappedRatio bounds the share of time in which the power cap holds the clock down. Normal under load on
+	// GB10.
+	PowerCappedRatio float64
+	// BusyRatio is the utilisation above which a GPU is said to work.
+	BusyRatio float64
+	// StuckHertz and StuckWatts tell a GB10 that works from one whose power delivery has failed: that one works at
+	// 500 to 850 MHz and 14 to 18 W, a sound one at 2400 MHz and 59 to 78 W (field reports).
+	StuckHertz, StuckWatts float64
+	// SlowShare is the share of its usual power below which a working GPU is in a slow state (contract; seen: 15
+	// to 20 W in place of 31 to 36 W at the same clock).
+	SlowShare float64
+	// SampleAge is how old the last good reading of the GPUs may be (contract).
+	SampleAge time.Duration
+	// NVMeWarningCelsius and NVMeCriticalCelsius are for drives that give no limit of their own.
+	NVMeWarningCelsius, NVMeCriticalCelsius float64
+	// NVMeOperations is how many reads and writes a second are load: below it their mean time is that of a few
+	// (contract). NVMeLatencyFactor bounds it, in medians of its last 7 days (contract). NVMeLatencySamples is how
+	// many values a median must be of: an hour of load at 15 s (our own choice).
+	NVMeOperations, NVMeLatencyFactor, NVMeLatencySamples float64
+	// NVMeUsedRatio bounds the share of its endurance that a drive has used up.
+	NVMeUsedRatio float64
+}
+
+// machine are the numbers.
+func machine() Machine {
+	return Machine{
+		ThrottledWarning: 0.01, ThrottledCritical: 0.20,
+		MarginCelsius:      5,
+		GB10WarningCelsius: 88, GB10CriticalCelsius: 92,
+		PowerCappedRatio: 0.5,
+		BusyRatio:        0.8,
+		StuckHertz:       1.4e9, StuckWatts: 20,
+		SlowShare:          0.6,
+		SampleAge:          30 * time.Second,
+		NVMeWarningCelsius: 70, NVMeCriticalCelsius: 80,
+		NVMeOperations: 50, NVMeLatencyFactor: 4, NVMeLatencySamples: 240,
+		NVMeUsedRatio: 0.80,
+	}
+}
