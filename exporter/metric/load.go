@@ -17,6 +17,29 @@ const (
 
 var runPhase = []Label{LabelRun, LabelPhase}
 
+// Values of LabelStatus on requests that the load generator sent: how they ended. Only those that ended ok
+// enter any latency figure.
+const (
+	RequestOK        = "ok"
+	RequestHTTP      = "http"      // answered with a status other than 2xx
+	RequestInBand    = "in_band"   // an error inside a stream that began well
+	RequestTruncated = "truncated" // the stream ended without saying so
+	RequestTimeout   = "timeout"
+	RequestCancelled = "cancelled"
+	RequestConnect   = "connect" // no connection, or lost before headers
+)
+
+// RequestStatuses lists them all.
+func RequestStatuses() []string {
+	return []string{RequestOK, RequestHTTP, RequestInBand, RequestTruncated, RequestTimeout, RequestCancelled, RequestConnect}
+}
+
+// Values of LabelDirection on tokens of the load generator.
+const (
+	DirectionInput  = "input"
+	DirectionOutput = "output"
+)
+
 // The load generator, live.
 var (
 	LoadTimeToFirstTokenSeconds = histogram(Def{Name: "uma_load_time_to_first_token_seconds", Unit: Seconds, Labels: runPhase,

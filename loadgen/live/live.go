@@ -14,12 +14,6 @@ import (
 	"github.com/umascope/umascope/loadgen/drive"
 )
 
-// Values of the label direction.
-const (
-	directionInput  = "input"
-	directionOutput = "output"
-)
-
 // mostNativeBuckets bounds a native histogram. Client_golang answers an overflow by coarser
 // buckets or by a reset; 1 us to 1 h at the vocabulary's factor takes a thousand, so neither
 // happens within a run.
@@ -139,8 +133,8 @@ func (r *Run) Observe(phase string) drive.Observer {
 	for _, status := range chat.Statuses() {
 		r.requests.WithLabelValues(r.facts.Run, phase, string(status))
 	}
-	input := r.tokens.WithLabelValues(r.facts.Run, phase, directionInput)
-	output := r.tokens.WithLabelValues(r.facts.Run, phase, directionOutput)
+	input := r.tokens.WithLabelValues(r.facts.Run, phase, metric.DirectionInput)
+	output := r.tokens.WithLabelValues(r.facts.Run, phase, metric.DirectionOutput)
 	inFlight := r.inFlight.WithLabelValues(labels...)
 	return drive.Observer{
 		Started: inFlight.Inc,

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -121,10 +122,10 @@ func TestLiveCountersStartAtZeroForEveryStatus(t *testing.T) {
 
 func TestLiveTokensEventsAndInFlight(t *testing.T) {
 	l := liveRun(t)
-	if got := testutil.ToFloat64(l.tokens.WithLabelValues("r1", folder.PhaseMeasure, directionInput)); got != 10 {
+	if got := testutil.ToFloat64(l.tokens.WithLabelValues("r1", folder.PhaseMeasure, metric.DirectionInput)); got != 10 {
 		t.Errorf("input tokens %v", got)
 	}
-	if got := testutil.ToFloat64(l.tokens.WithLabelValues("r1", folder.PhaseMeasure, directionOutput)); got != 6 {
+	if got := testutil.ToFloat64(l.tokens.WithLabelValues("r1", folder.PhaseMeasure, metric.DirectionOutput)); got != 6 {
 		t.Errorf("output tokens %v", got)
 	}
 	if got := testutil.ToFloat64(l.events.WithLabelValues("r1", folder.PhaseMeasure)); got != 3 {
@@ -241,5 +242,15 @@ func TestASimulatedEngineIsLabelledOnTheLivePage(t *testing.T) {
 		if len(got) != 1 || got[0].GetGauge().GetValue() != want {
 			t.Errorf("simulated %t: %v, want %v", simulated, got, want)
 		}
+	}
+}
+
+func TestRequestsEndAsTheVocabularySays(t *testing.T) {
+	var statuses []string
+	for _, status := range chat.Statuses() {
+		statuses = append(statuses, string(status))
+	}
+	if known := metric.RequestStatuses(); !slices.Equal(statuses, known) {
+		t.Errorf("requests end as %v, panels know %v", statuses, known)
 	}
 }
