@@ -27,22 +27,22 @@ var (
 		Help: "Whether a run of the comparison was of a simulated engine or machine; it then says nothing of any hardware.", Source: comparisonSource})
 	ComparisonMean = gauge(Def{Name: "uma_comparison_mean", Unit: OfMetric, Sum: SumNever(), Labels: append(ofComparison[:len(ofComparison):len(ofComparison)], LabelArm),
 		Help: "Mean of a metric over the runs of an arm, in the unit that the name of the metric ends with.", Source: comparisonSource})
-	ComparisonRuns = gauge(Def{Name: "uma_comparison_runs", Unit: Count, Sum: SumKeeping(LabelComparison), Labels: ofPair(LabelArm),
-		Help: "Runs of an arm that enter the comparison.", Source: comparisonSource})
+	ComparisonRuns = gauge(Def{Name: "uma_comparison_runs", Unit: Count, Sum: SumKeeping(LabelComparison, LabelBaseline, LabelCandidate), Labels: ofPair(LabelArm),
+		Help: "Valid runs of an arm, which are those that enter the comparison.", Source: comparisonSource})
 	ComparisonOrderInfo = gauge(Def{Name: "uma_comparison_order_info", Unit: Info, Sum: SumNever(), Labels: ofPair(LabelOrder),
 		Help: "How the runs of the two arms followed each other: blocked, abba, alternating, random, single or unknown. Blocked order cannot tell an arm from the time at which it ran.", Source: comparisonSource})
 	ComparisonDriftCorrelation = gauge(Def{Name: "uma_comparison_drift_correlation", Unit: Correlation, Sum: SumNever(), Labels: append(ofComparison[:len(ofComparison):len(ofComparison)], LabelArm),
-		Help: "Spearman correlation of a metric with time among the runs of an arm.", Source: comparisonSource})
+		Help: "Spearman correlation of a metric with the start of its runs among those of an arm; absent of so few that nothing can be said.", Source: comparisonSource})
 	ComparisonDriftSignificant = gauge(Def{Name: "uma_comparison_drift_significant", Unit: State, Sum: SumNever(), Labels: append(ofComparison[:len(ofComparison):len(ofComparison)], LabelArm),
-		Help: "Whether that correlation is one that chance would give in less than 5 % of experiments.", Source: comparisonSource})
+		Help: "Whether that correlation, or a stronger one, is what chance would give in 5 % of experiments at most. Of many metrics some are.", Source: comparisonSource})
 	ComparisonAfterSwitchStandsOut = gauge(Def{Name: "uma_comparison_after_switch_stands_out", Unit: State, Sum: SumNever(), Labels: append(ofComparison[:len(ofComparison):len(ofComparison)], LabelArm),
-		Help: "Whether the first runs after a change of arms stand out from the others of their arm, as they do when the arm before leaves something behind.", Source: comparisonSource})
+		Help: "Whether the first runs after a change of arms stand out from the others of their arm, as they do when the arm before leaves something behind; absent where that could not be tested.", Source: comparisonSource})
 	ComparisonFairnessDiffers = gauge(Def{Name: "uma_comparison_fairness_differs", Unit: State, Sum: SumNever(), Labels: ofPair(LabelItem, LabelBaselineValue, LabelCandidateValue),
 		Help: "Whether the arms differ in something that should be the same, with what each has. At most 100 items of a pair, those that differ first.", Source: comparisonSource})
-	ComparisonLedgerDifferenceBytes = gauge(Def{Name: "uma_comparison_ledger_difference_bytes", Unit: Bytes, Sum: SumKeeping(LabelComparison, LabelMoment), Labels: ofPair(LabelMoment, LabelLine),
+	ComparisonLedgerDifferenceBytes = gauge(Def{Name: "uma_comparison_ledger_difference_bytes", Unit: Bytes, Sum: SumKeeping(LabelComparison, LabelBaseline, LabelCandidate, LabelScenario, LabelModel, LabelMoment), Labels: ofPair(LabelMoment, LabelLine),
 		Help: "Candidate less baseline by line of the ledger, means of the runs, at start, ready and peak.", Source: comparisonSource})
 	ComparisonWarning = gauge(Def{Name: "uma_comparison_warning", Unit: State, Sum: SumNever(), Labels: []Label{LabelComparison, LabelCode, LabelDetail},
-		Help: "1 for each warning of a comparison, its strata and its pairs; at most 100.", Source: comparisonSource})
+		Help: "1 for each warning of a comparison, its strata and its pairs; at most 100 of a name.", Source: comparisonSource})
 )
 
 func comparisonDefs() []Definer {

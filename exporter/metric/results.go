@@ -40,9 +40,9 @@ var (
 	RunMemoryUsedPeakBytes = gauge(Def{Name: "uma_run_memory_used_peak_bytes", Unit: Bytes, Sum: SumNever(), Labels: ofRun,
 		Help: "The largest pool less available memory while the run measured.", Source: runSource})
 	RunKVCapacityBytes = gauge(Def{Name: "uma_run_kv_capacity_bytes", Unit: Bytes, Sum: SumNever(), Labels: ofRun,
-		Help: "Room of the engine's KV cache on the GPU.", Source: runSource})
+		Help: "Room of the engine's KV cache on the GPU, by the page of the engine when it was ready; absent of imported runs, which have another's word.", Source: runSource})
 	RunKVCapacityTokens = gauge(Def{Name: "uma_run_kv_capacity_tokens", Unit: Count, Sum: SumNever(), Labels: ofRun,
-		Help: "Tokens that the engine's KV cache on the GPU has room for.", Source: runSource})
+		Help: "Tokens that the engine's KV cache on the GPU has room for, by the page of the engine when it was ready; absent of imported runs.", Source: runSource})
 	RunGPUTemperatureCelsius = gauge(Def{Name: "uma_run_gpu_temperature_celsius", Unit: Celsius, Sum: SumNever(), Labels: ofRun,
 		Help: "The highest temperature of the hottest GPU while the run measured.", Source: runSource})
 	RunGPUPowerWatts = gauge(Def{Name: "uma_run_gpu_power_watts", Unit: Watts, Sum: SumNever(), Labels: ofRun,
@@ -52,21 +52,21 @@ var (
 		Source: runSource})
 
 	RunStartGPUTemperatureCelsius = gauge(Def{Name: "uma_run_start_gpu_temperature_celsius", Unit: Celsius, Sum: SumNever(), Labels: ofRun,
-		Help: "Temperature of the hottest GPU when the run started: a machine that is warm already throttles sooner.", Source: runSource})
+		Help: "Temperature of the hottest GPU when the run began to measure: a machine that is warm already throttles sooner.", Source: runSource})
 	RunThrottleSeconds = gauge(Def{Name: "uma_run_throttle_seconds", Unit: Seconds, Sum: SumKeeping(LabelReason), Labels: []Label{LabelRun, LabelReason},
-		Help: "Time that the clock was held down for this reason while the run measured.", Source: runSource})
+		Help: "Time that the clock of a GPU was held down for this reason while the run measured, of the GPU that has most of it. 0 is counted.", Source: runSource})
 	RunEnergyJoules = gauge(Def{Name: "uma_run_energy_joules", Unit: Joules, Labels: ofRun,
 		Help: "Energy that all GPUs used while the run measured.", Source: runSource})
 	RunRequests = gauge(Def{Name: "uma_run_requests", Unit: Count, Labels: []Label{LabelRun, LabelStatus},
-		Help: "Measured requests of the run, by how they ended.", Source: runSource})
+		Help: "Measured requests of the run, by how they ended; absent of a load that was not ours.", Source: runSource})
 	RunAchievedRequestsPerSecond = gauge(Def{Name: "uma_run_achieved_requests_per_second", Unit: RequestsPerSecond, Sum: SumNever(), Labels: ofRun,
 		Help: "Requests ended ok, over the time that the measured load took.", Source: runSource})
 	RunGoodputRatio = gauge(Def{Name: "uma_run_goodput_ratio", Unit: Ratio, Sum: SumNever(), Labels: ofRun,
-		Help: "Share of the measured requests that met every objective of --slo; absent without objectives.", Source: runSource})
+		Help: "Share of the measured requests, failed ones included, that met every objective of --slo; absent without objectives.", Source: runSource})
 	RunFreeAtKVSizingBytes = gauge(Def{Name: "uma_run_free_at_kv_sizing_bytes", Unit: Bytes, Sum: SumNever(), Labels: ofRun,
-		Help: "Free memory when the engine sized its KV cache, from which the cache follows.", Source: runSource})
+		Help: "Memory that CUDA saw as free when the engine sized its KV cache, from which the cache follows; absent unless the telemetry shows the cache being taken.", Source: runSource})
 	RunLedgerBytes = gauge(Def{Name: "uma_run_ledger_bytes", Unit: Bytes, Sum: SumKeeping(LabelRun, LabelMoment), Labels: []Label{LabelRun, LabelMoment, LabelLine},
-		Help: "The ledger of the pool at moments of the run: start, ready (the engine answers) and peak (least memory free while it measured).", Source: runSource})
+		Help: "The ledger of the pool at moments of the run: start (before the engine; absent if the run began later), ready (the engine answers and nothing was asked of it) and peak (least memory available while it measured).", Source: runSource})
 	RunInvalidReason = gauge(Def{Name: "uma_run_invalid_reason", Unit: State, Sum: SumNever(), Labels: []Label{LabelRun, LabelCode},
 		Help: "1 for each rule that makes the run invalid.", Source: runSource})
 	RunWarnings = gauge(Def{Name: "uma_run_warnings", Unit: Count, Labels: ofRun,

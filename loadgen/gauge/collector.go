@@ -17,7 +17,7 @@ func (c collector) Describe(chan<- *prometheus.Desc) {}
 
 // Collect sends the series of what lies on the shelf now.
 func (c collector) Collect(into chan<- prometheus.Metric) {
-	shown, out := c.shelf.Look(), emitter{into}
+	shown, out := c.shelf.Look(), emitter{into, map[string]*prometheus.Desc{}}
 	for _, r := range shown.Runs {
 		out.run(r)
 		for name, z := range shown.Scores[r.info.run] {
@@ -25,7 +25,7 @@ func (c collector) Collect(into chan<- prometheus.Metric) {
 		}
 	}
 	for _, c := range shown.Comparisons {
-		out.comparison(c)
+		out.all(c.series)
 	}
 	for state, n := range map[string]int{
 		metric.ResultsShown: len(shown.Runs), metric.ResultsLeftOut: shown.LeftOut,
@@ -36,23 +36,33 @@ func (c collector) Collect(into chan<- prometheus.Metric) {
 }
 
 // emitter writes series by their definitions.
-type emitter struct{ into chan<- prometheus.Metric }
+type emitter struct {
+	into  chan<- prometheus.Metric
+	descs map[string]*prometheus.Desc // by name: a page has thousands of series of a family
+}
 
-func describe(d metric.Def) *prometheus.Desc {
-	return prometheus.NewDesc(d.Name, d.HelpText(), d.LabelNames(), nil)
+func (e emitter) describe(d metric.Def) *prometheus.Desc {
+	desc, known := e.descs[d.Name]
+	if !known {
+		desc = prometheus.NewDesc(d.Name, d.HelpText(), d.LabelNames(), nil)
+		e.descs[d.Name] = desc
+	}
+	return desc
 }
 
 func (e emitter) gauge(m metric.Gauge, v float64, labels ...string) {
-	e.into <- prometheus.MustNewConstMetric(describe(m.Def()), prometheus.GaugeValue, v, labels...)
+	e.into <- prometheus.MustNewConstMetric(e.describe(m.Def()), prometheus.GaugeValue, v, labels...)
+}
+
+func (e emitter) all(values []series) {
+	for _, s := range values {
+		e.gauge(*s.family, s.value, s.labels...)
+	}
 }
 
 // state is a statement as a gauge.
 func (e emitter) state(m metric.Gauge, holds bool, labels ...string) {
-	v := 0.0
-	if holds {
-		v = 1
-	}
-	e.gauge(m, v, labels...)
+	e.gauge(m, number(holds), labels...)
 }
 
 func (e emitter) run(r Run) {
@@ -69,33 +79,14 @@ func (e emitter) run(r Run) {
 	e.moment(metric.RunStartTimestampSeconds, r.started, i.run)
 	e.moment(metric.RunEndTimestampSeconds, r.ended, i.run)
 	for _, l := range r.latencies {
-		e.into <- prometheus.MustNewConstSummary(describe(l.family.Def()), l.requests, l.sum, l.quantiles, i.run)
+		e.into <- prometheus.MustNewConstSummary(e.describe(l.family.Def()), l.requests, l.sum, l.quantiles, i.run)
 	}
-	for _, v := range r.values {
-		e.gauge(v.family, v.value, i.run)
-	}
+	e.all(r.figures)
 }
 
 // moment is a time of day; none if it is not known.
 func (e emitter) moment(m metric.Gauge, at time.Time, labels ...string) {
 	if !at.IsZero() {
 		e.gauge(m, float64(at.UnixMilli())/1e3, labels...)
-	}
-}
-
-func (e emitter) comparison(c comparison) {
-	e.state(metric.ComparisonSimulated, c.Simulated, c.Name)
-	for _, r := range c.Rows {
-		labels := []string{r.Of, r.Metric, r.Baseline, r.Candidate, r.Scenario, r.Model}
-		for _, of := range []struct {
-			family metric.Gauge
-			value  *float64
-		}{{metric.ComparisonRatio, r.Ratio}, {metric.ComparisonRatioLower, r.Lower}, {metric.ComparisonRatioUpper, r.Upper}} {
-			if of.value != nil {
-				e.gauge(of.family, *of.value, labels...)
-			}
-		}
-		e.state(metric.ComparisonConfounded, r.Confounded, labels...)
-		e.gauge(metric.ComparisonVerdict, 1, append(labels, r.Verdict)...)
 	}
 }

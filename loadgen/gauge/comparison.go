@@ -13,7 +13,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/loadgen/compare"
 )
 
@@ -24,7 +23,10 @@ const ComparisonsFolder = "comparisons"
 const (
 	mostComparisons = 20
 	mostBytes       = 64 << 20 // of a file
-	mostRows        = 2000     // of one comparison
+	mostPairs       = 200      // of one comparison, and as many strata
+	mostRows        = 1000     // of one comparison
+	mostSeries      = 20_000   // of one comparison
+	mostSeriesInAll = 40_000   // of all comparisons: a scrape has a limit, and who passes it loses the runs too
 )
 
 // comparison is what is kept of a saved comparison.
@@ -32,18 +34,10 @@ type comparison struct {
 	Name      string
 	Simulated bool
 	Rows      []row
-	left      int // rows that found no room
+	names     []string // values of the label comparison
+	series    []series
+	left      int // rows and series that found no room
 	modified  time.Time
-}
-
-// row is a metric of a candidate against the baseline.
-type row struct {
-	// Of is the comparison, with what tells its stratum from others of the same scenario and model.
-	Of                                           string
-	Metric, Baseline, Candidate, Scenario, Model string
-	Verdict                                      string
-	Confounded                                   bool
-	Ratio, Lower, Upper                          *float64
 }
 
 // lookAtComparisons adds the newest ones.
@@ -67,11 +61,33 @@ func (s *Shelf) lookAtComparisons(shown *Shown, runs []string) {
 		default:
 			shown.Comparisons = append(shown.Comparisons, k.what)
 			if k.what.left > 0 {
-				shown.problem(fmt.Errorf("%s: %d rows found no room", path, k.what.left))
+				shown.problem(fmt.Errorf("%s: %d figures found no room", path, k.what.left))
 			}
 		}
 	}
 	slices.SortStableFunc(shown.Comparisons, func(a, b comparison) int { return b.modified.Compare(a.modified) })
+	shown.boundComparisons()
+}
+
+// boundComparisons leaves out comparisons that newer ones leave no room for, or no name: files of two names
+// may be called the same when they can be printed.
+func (s *Shown) boundComparisons() {
+	taken, room := map[string]bool{}, mostSeriesInAll
+	s.Comparisons = slices.DeleteFunc(s.Comparisons, func(c comparison) bool {
+		switch {
+		case slices.ContainsFunc(c.names, func(name string) bool { return taken[name] }):
+			s.problem(fmt.Errorf("%s: another comparison has its name; that is shown", c.Name))
+			return true
+		case len(c.series) > room:
+			s.problem(fmt.Errorf("%s: newer comparisons left no room for its %d series", c.Name, len(c.series)))
+			return true
+		}
+		for _, name := range c.names {
+			taken[name] = true
+		}
+		room -= len(c.series)
+		return false
+	})
 }
 
 // foldersOf are the root and the folders below it that runs lie in.
@@ -162,61 +178,4 @@ func parseComparison(name string, text []byte) (comparison, error) {
 		return comparison{}, fmt.Errorf("its form is %q and not %q", c.Schema, compare.Schema)
 	}
 	return ofComparison(name, c), nil
-}
-
-// ofComparison keeps what is shown of a comparison.
-func ofComparison(name string, c compare.Comparison) comparison {
-	kept := comparison{Name: shown(name), Simulated: c.Simulated}
-	taken := map[string]bool{}
-	for _, stratum := range c.Strata {
-		of := shown(strings.Join(append([]string{name}, furtherCells(stratum.Within)...), " "))
-		for _, pair := range stratum.Pairs {
-			for _, m := range pair.Metrics {
-				r := newRow(of, stratum.Within, pair, m)
-				key := fmt.Sprintf("%q", []string{r.Of, r.Metric, r.Baseline, r.Candidate, r.Scenario, r.Model})
-				if taken[key] || len(kept.Rows) == mostRows {
-					kept.left++
-					continue
-				}
-				taken[key] = true
-				kept.Rows = append(kept.Rows, r)
-			}
-		}
-	}
-	return kept
-}
-
-// furtherCells names what a stratum is of beside scenario and model, which have labels of their own.
-func furtherCells(within map[string]string) []string {
-	var cells []string
-	for name, value := range within {
-		if name != string(metric.LabelScenario) && name != string(metric.LabelModel) {
-			cells = append(cells, name+"="+value)
-		}
-	}
-	slices.Sort(cells)
-	return cells
-}
-
-// engineReported begins the name of what an engine says of itself.
-const engineReported = "engine_reported_"
-
-// metricName keeps what an engine says of itself from what was measured, which has the same name.
-func metricName(m compare.Metrics) string {
-	if m.EngineReported && !strings.HasPrefix(m.Name, engineReported) {
-		return engineReported + m.Name
-	}
-	return m.Name
-}
-
-func newRow(of string, within map[string]string, pair compare.Pair, m compare.Metrics) row {
-	r := row{
-		Of: of, Metric: shown(metricName(m)), Baseline: shown(pair.A), Candidate: shown(pair.B),
-		Scenario: shown(within[string(metric.LabelScenario)]), Model: shown(within[string(metric.LabelModel)]),
-		Verdict: shown(string(m.Verdict)), Confounded: m.Confounded, Ratio: m.Ratio,
-	}
-	if m.RatioCI95 != nil {
-		r.Lower, r.Upper = &m.RatioCI95[0], &m.RatioCI95[1]
-	}
-	return r
 }

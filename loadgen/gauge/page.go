@@ -88,9 +88,9 @@ func newIndex(s *Shelf, p Program) index {
 			Run: r.info.run, Started: r.started.UTC().Format("2006-01-02 15:04:05"), Arm: r.info.arm, Scenario: r.info.scenario,
 			Engine: r.info.engine, Model: r.info.model, Host: r.info.host, Mode: r.mode, Valid: r.valid, Simulated: r.simulated,
 		}
-		for _, v := range r.values {
-			if v.family.Def().Name == metric.RunOutputTokensPerSecond.Def().Name {
-				line.Tokens = &v.value
+		for _, f := range r.figures {
+			if f.family == &metric.RunOutputTokensPerSecond {
+				line.Tokens = &f.value
 			}
 		}
 		i.Rows = append(i.Rows, line)

@@ -38,7 +38,7 @@ type Run struct {
 	workload  string
 
 	latencies []latency
-	values    []value
+	figures   []series
 	metrics   map[string]float64 // by their names in comparisons
 }
 
@@ -55,12 +55,6 @@ type latency struct {
 	quantiles map[float64]float64
 }
 
-// value is a figure of a run that has one.
-type value struct {
-	family metric.Gauge
-	value  float64
-}
-
 // Of keeps what is shown of a run: as a comparison sees it, and its summary.
 func Of(o compare.Run, s report.Summary) Run {
 	r := Run{
@@ -69,14 +63,11 @@ func Of(o compare.Run, s report.Summary) Run {
 			scenario: shown(o.Scenario), engine: shown(o.Engine), model: shown(o.Model),
 		},
 		started: o.StartedAt, ended: o.EndedAt, valid: o.Valid, simulated: o.Simulated, mode: shown(o.Mode), workload: o.WorkloadSHA256,
-		metrics: o.Metrics,
 	}
 	r.labels = labelsOf(o.Labels)
 	r.latencies = latencies(s.Latency)
-	r.values = values(s)
-	if watts, known := o.Metrics[meanPower]; known {
-		r.values = append(r.values, value{metric.RunGPUPowerWatts, watts})
-	}
+	r.figures = figuresOf(o, s)
+	r.metrics = metricsOf(o)
 	return r
 }
 
@@ -132,32 +123,6 @@ func quantiles(d *report.Distribution) map[float64]float64 {
 		}
 	}
 	return known
-}
-
-// values are the single figures that a run has.
-func values(s report.Summary) []value {
-	var all []value
-	enter := func(family metric.Gauge, v *float64) {
-		if v != nil {
-			all = append(all, value{family, *v})
-		}
-	}
-	enter(metric.RunOutputTokensPerSecond, s.Throughput.OutputTokensPerSecond)
-	if m := s.Memory; m != nil {
-		enter(metric.RunMemoryExcludingKVBytes, m.ExcludingKV)
-		enter(metric.RunMemoryUsedPeakBytes, m.UsedPeak)
-		if m.EngineReported != nil {
-			enter(metric.RunEngineReportedPeakBytes, m.EngineReported.Peak)
-		}
-	}
-	if s.KV != nil {
-		enter(metric.RunKVCapacityBytes, s.KV.CapacityBytes)
-		enter(metric.RunKVCapacityTokens, s.KV.CapacityTokens)
-	}
-	if s.Thermal != nil {
-		enter(metric.RunGPUTemperatureCelsius, s.Thermal.MaxCelsius)
-	}
-	return all
 }
 
 // newer puts the newest run first.

@@ -9,9 +9,9 @@ import (
 	"github.com/umascope/umascope/loadgen/evidence"
 )
 
-// named lists them with their names.
-func (s Signals) named() []namedSignal {
-	return []namedSignal{
+// Named lists them with their names, in the order in which they are shown.
+func (s Signals) Named() []NamedSignal {
+	return []NamedSignal{
 		{"ssd_offload", "KV blocks were written to the SSD", s.SSDOffload},
 		{"ssd_rehydrate", "KV blocks came back from the SSD", s.SSDRehydrate},
 		{"reuse", "prompts were answered from a cache", s.Reuse},
@@ -19,20 +19,21 @@ func (s Signals) named() []namedSignal {
 	}
 }
 
-type namedSignal struct {
-	name, says string
+// NamedSignal is a signal with its name in summary.json, and what it says if it is proven.
+type NamedSignal struct {
+	Name, Says string
 	evidence.Signal
 }
 
 // table has the signals, each followed by its witnesses.
 func (s Signals) table() table {
 	t := table{Header: []string{"signal", "grade", "witness", "value", "expected", "agrees"}}
-	for _, signal := range s.named() {
+	for _, signal := range s.Named() {
 		grade := string(signal.Grade)
 		if signal.Reason != "" {
 			grade += ": " + string(signal.Reason)
 		}
-		t.Rows = append(t.Rows, []string{signal.name, grade, signal.says, chart.None, chart.None, chart.None})
+		t.Rows = append(t.Rows, []string{signal.Name, grade, signal.Says, chart.None, chart.None, chart.None})
 		for _, w := range signal.Witnesses {
 			agrees := "no"
 			if w.Agrees {
@@ -54,7 +55,7 @@ func expected(r evidence.Range) string {
 
 // asked says whether there is more to show than that nobody looked.
 func (s Signals) asked() bool {
-	for _, signal := range s.named() {
+	for _, signal := range s.Named() {
 		if signal.Grade != evidence.NotObservable || len(signal.Witnesses) > 0 {
 			return true
 		}
@@ -68,7 +69,7 @@ func (s Signals) facts(simulated bool) []fact {
 	if !s.asked() {
 		return nil
 	}
-	for _, signal := range s.named() {
+	for _, signal := range s.Named() {
 		text := strings.ReplaceAll(string(signal.Grade), "_", " ")
 		if signal.Reason != "" {
 			text += fmt.Sprintf(" (%s)", strings.ReplaceAll(string(signal.Reason), "_", " "))
@@ -76,7 +77,7 @@ func (s Signals) facts(simulated bool) []fact {
 		if simulated {
 			text += ", simulated"
 		}
-		facts = append(facts, fact{signal.says, text})
+		facts = append(facts, fact{signal.Says, text})
 	}
 	return facts
 }
@@ -107,9 +108,9 @@ func differing(signal evidence.Signal) string {
 // resetSignals names the signals that cannot be graded because a counter was reset.
 func (s Signals) resetSignals() []string {
 	var names []string
-	for _, signal := range s.named() {
+	for _, signal := range s.Named() {
 		if signal.Reason == evidence.CountersReset {
-			names = append(names, "a counter that "+signal.name+" rests on")
+			names = append(names, "a counter that "+signal.Name+" rests on")
 		}
 	}
 	return names

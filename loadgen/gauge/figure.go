@@ -1,0 +1,134 @@
+package gauge
+
+import (
+	"maps"
+	"strings"
+
+	"github.com/umascope/umascope/exporter/metric"
+	"github.com/umascope/umascope/loadgen/compare"
+	"github.com/umascope/umascope/loadgen/report"
+)
+
+// Bounds of the figures of one run. Files may be damaged, or written by others: a real run has far fewer.
+const (
+	mostLines    = 32 // of a ledger
+	mostStatuses = 16
+	mostReasons  = 32
+	mostFigures  = 256 // in all
+)
+
+// figuresOf are the single figures that a run has.
+func figuresOf(o compare.Run, s report.Summary) []series {
+	c, run := newCollection(mostFigures), shown(o.ID)
+	c.load(run, s)
+	c.memory(run, o, s)
+	c.heat(run, o, s)
+	c.judgement(run, s)
+	return c.all
+}
+
+// load is what was asked and answered. Of a load that was not ours nothing was counted.
+func (c *collection) load(run string, s report.Summary) {
+	c.known(&metric.RunOutputTokensPerSecond, s.Throughput.OutputTokensPerSecond, run)
+	c.known(&metric.RunAchievedRequestsPerSecond, s.Throughput.RequestsPerSecond, run)
+	if s.Latency != nil {
+		for _, status := range firstKeys(s.Requests, mostStatuses) {
+			c.add(&metric.RunRequests, float64(s.Requests[status]), run, shown(string(status)))
+		}
+	}
+	if g := s.Goodput; g != nil && g.Requests > 0 {
+		c.add(&metric.RunGoodputRatio, g.Ratio, run)
+	}
+}
+
+// memory is what was measured, and what an engine says of itself under names of its own. The KV cache of
+// an imported run is its engine's word too, and no series is for that.
+func (c *collection) memory(run string, o compare.Run, s report.Summary) {
+	if kv := s.KV; kv != nil && o.Imported == "" {
+		c.known(&metric.RunKVCapacityBytes, kv.CapacityBytes, run)
+		c.known(&metric.RunKVCapacityTokens, kv.CapacityTokens, run)
+	}
+	m := s.Memory
+	if m == nil {
+		return
+	}
+	c.known(&metric.RunMemoryExcludingKVBytes, m.ExcludingKV, run)
+	c.known(&metric.RunMemoryUsedPeakBytes, m.UsedPeak, run)
+	c.known(&metric.RunFreeAtKVSizingBytes, m.FreeAtKVSizing, run)
+	if m.EngineReported != nil {
+		c.known(&metric.RunEngineReportedPeakBytes, m.EngineReported.Peak, run)
+	}
+	if at := m.LedgerAt; at != nil {
+		c.ledger(&metric.RunLedgerBytes, compare.Ledger(*at), run)
+	}
+}
+
+// ledger adds the lines of a ledger at its moments, behind other labels.
+func (c *collection) ledger(family *metric.Gauge, at compare.Ledger, labels ...string) {
+	for _, moment := range []struct {
+		name  string
+		lines map[string]float64
+	}{{metric.MomentStart, at.Start}, {metric.MomentReady, at.Ready}, {metric.MomentPeak, at.Peak}} {
+		for _, line := range firstKeys(moment.lines, mostLines) {
+			c.add(family, moment.lines[line], with(labels, moment.name, shown(line))...)
+		}
+	}
+}
+
+// heat is heat and energy.
+func (c *collection) heat(run string, o compare.Run, s report.Summary) {
+	if t := s.Thermal; t != nil {
+		c.known(&metric.RunStartGPUTemperatureCelsius, t.StartCelsius, run)
+		c.known(&metric.RunGPUTemperatureCelsius, t.MaxCelsius, run)
+		for _, reason := range firstKeys(t.ThrottleSeconds, mostReasons) {
+			c.add(&metric.RunThrottleSeconds, t.ThrottleSeconds[reason], run, shown(reason))
+		}
+	}
+	if s.Energy != nil {
+		c.add(&metric.RunEnergyJoules, s.Energy.Joules, run)
+	}
+	if watts, known := o.Metrics[meanPower]; known {
+		c.add(&metric.RunGPUPowerWatts, watts, run)
+	}
+}
+
+// judgement is what the report says of the run's worth.
+func (c *collection) judgement(run string, s report.Summary) {
+	for i, reason := range s.InvalidReasons {
+		if i < mostReasons {
+			c.add(&metric.RunInvalidReason, 1, run, shown(string(reason.Code)))
+		}
+	}
+	c.add(&metric.RunWarnings, float64(len(s.Warnings)), run)
+	for _, signal := range s.Signals.Named() {
+		if signal.Grade != "" {
+			c.add(&metric.RunSignalGrade, 1, run, signal.Name, shown(string(signal.Grade)), shown(string(signal.Reason)))
+		}
+	}
+}
+
+// engineReported begins the name of what an engine says of itself.
+const engineReported = "engine_reported_"
+
+// ownWord keeps what an engine says of itself from what was measured, which has the same name.
+func ownWord(name string) string {
+	if strings.HasPrefix(name, engineReported) {
+		return name
+	}
+	return engineReported + name
+}
+
+// metricsOf are the figures of a run by their names in comparisons.
+func metricsOf(o compare.Run) map[string]float64 {
+	if len(o.EngineReported) == 0 {
+		return o.Metrics
+	}
+	all := maps.Clone(o.Metrics)
+	for _, name := range o.EngineReported {
+		if v, known := all[name]; known {
+			delete(all, name)
+			all[ownWord(name)] = v
+		}
+	}
+	return all
+}
