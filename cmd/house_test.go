@@ -76,6 +76,7 @@ var mayImport = map[string][]string{
 	"loadgen/workload":           {"loadgen/chat", "loadgen/drive", "loadgen/evidence", "loadgen/folder", "loadgen/option", "loadgen/prompt", "loadgen/rank", "loadgen/schedule"},
 	"loadgen":                    {"exporter/metric", "loadgen/arithmetic", "loadgen/campaign", "loadgen/campaign/arm", "loadgen/campaign/pagecache", "loadgen/campaign/plan", "loadgen/campaign/plans", "loadgen/campaign/power", "loadgen/chat", "loadgen/command", "loadgen/compare", "loadgen/drive", "loadgen/evidence", "loadgen/exhibit", "loadgen/extract", "loadgen/folder", "loadgen/foreign", "loadgen/gauge", "loadgen/history", "loadgen/live", "loadgen/merge", "loadgen/option", "loadgen/prompt", "loadgen/publish", "loadgen/rank", "loadgen/report", "loadgen/scene", "loadgen/schedule", "loadgen/server", "loadgen/sheet", "loadgen/shelf", "loadgen/stats", "loadgen/storage", "loadgen/sweep", "loadgen/telemetry", "loadgen/witness", "loadgen/workload"},
 	"dashboards":                 {"exporter/metric", "exporter/metric/expr", "exporter/metric/threshold"},
+	"dashboards/grafana":         {},
 	"alerts":                     {"exporter/metric", "exporter/metric/expr", "exporter/metric/threshold"},
 	"compose":                    {},
 	"cmd/internal/gen":           {"alerts", "dashboards", "exporter/metric"},
