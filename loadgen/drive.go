@@ -42,6 +42,9 @@ func (r *run) show() {
 	names = append(names, folder.PhaseStop)
 	facts := r.settings.facts(r.id, r.settings.Scenario.Name, names)
 	facts.Streaming, facts.Simulated = !r.settings.NoStream, r.server.Model.Simulated()
+	if objectives := r.settings.slo; len(objectives) > 0 {
+		facts.Good = objectives.Good
+	}
 	r.live = live.New(facts)
 	r.page.Show(r.live)
 	r.live.Enter(r.span.Name)

@@ -30,6 +30,8 @@ type Facts struct {
 	Streaming bool
 	// Simulated: the engine says that it is.
 	Simulated bool
+	// Good says of a request that ended ok whether it met every objective; nil without objectives.
+	Good func(chat.Record) bool
 }
 
 // Run is the run as Prometheus sees it while it lasts.
@@ -39,7 +41,7 @@ type Run struct {
 
 	firstToken, scheduledFirstToken, perToken, chunkGap *prometheus.HistogramVec
 	duration, scheduledDuration, queueDelay, clientLag  *prometheus.HistogramVec
-	requests, tokens, events                            *prometheus.CounterVec
+	requests, good, tokens, events                      *prometheus.CounterVec
 	inFlight, active, phase, simulated                  *prometheus.GaugeVec
 }
 
@@ -58,6 +60,7 @@ func New(f Facts) *Run {
 		queueDelay:          newHistogram(registry, metric.LoadQueueDelaySeconds),
 		clientLag:           newHistogram(registry, metric.LoadClientLagSeconds),
 		requests:            newCounter(registry, metric.LoadRequestsTotal),
+		good:                newCounter(registry, metric.LoadGoodRequestsTotal),
 		tokens:              newCounter(registry, metric.LoadTokensTotal),
 		events:              newCounter(registry, metric.LoadStreamEventsTotal),
 		inFlight:            newGauge(registry, metric.LoadRequestsInFlight),
@@ -136,6 +139,7 @@ func (r *Run) Observe(phase string) drive.Observer {
 	input := r.tokens.WithLabelValues(r.facts.Run, phase, metric.DirectionInput)
 	output := r.tokens.WithLabelValues(r.facts.Run, phase, metric.DirectionOutput)
 	inFlight := r.inFlight.WithLabelValues(labels...)
+	countGood := r.goodRequests(labels)
 	return drive.Observer{
 		Started: inFlight.Inc,
 		Payload: r.events.WithLabelValues(labels...).Inc,
@@ -146,10 +150,25 @@ func (r *Run) Observe(phase string) drive.Observer {
 			if record.Status != chat.StatusOK {
 				return
 			}
+			countGood(record)
 			addTokens(input, record.TokensIn)
 			addTokens(output, record.TokensOut)
 			r.latencies(record, labels)
 		},
+	}
+}
+
+// goodRequests returns what counts a request that ended ok if it met every objective. Without objectives
+// there is no such series.
+func (r *Run) goodRequests(labels []string) func(chat.Record) {
+	if r.facts.Good == nil {
+		return func(chat.Record) {}
+	}
+	good := r.good.WithLabelValues(labels...)
+	return func(record chat.Record) {
+		if r.facts.Good(record) {
+			good.Inc()
+		}
 	}
 }
 

@@ -30,7 +30,7 @@ func liveRun(t *testing.T) *Run {
 	l := New(Facts{
 		Run: "r1", Host: "spark1", Arm: "native", Scenario: "standard", Version: "v1", Revision: "r", GoVersion: "go",
 		Phases:    []string{folder.PhaseReady, folder.PhaseWarmup, folder.PhaseMeasure, folder.PhaseStop},
-		Streaming: true, Simulated: true,
+		Streaming: true, Simulated: true, Good: func(chat.Record) bool { return true },
 	})
 	l.Enter(folder.PhaseMeasure)
 	watch := l.Observe(folder.PhaseMeasure)
@@ -252,5 +252,36 @@ func TestRequestsEndAsTheVocabularySays(t *testing.T) {
 	}
 	if known := metric.RequestStatuses(); !slices.Equal(statuses, known) {
 		t.Errorf("requests end as %v, panels know %v", statuses, known)
+	}
+}
+
+// record is a request that took so long to its first token.
+func record(status chat.Status, firstToken int64) chat.Result {
+	return chat.Result{Record: chat.Record{Status: status, DispatchNS: new(int64(0)), FirstTokenNS: new(firstToken), ArrivalsNS: []int64{firstToken}, ReadIDs: []int{1}}}
+}
+
+func TestGoodRequestsAreThoseThatKeepEveryObjective(t *testing.T) {
+	fast := func(r chat.Record) bool { return r.Status == chat.StatusOK && *r.FirstTokenNS <= 100*ms }
+	l := New(Facts{Run: "r1", Phases: []string{folder.PhaseWarmup, folder.PhaseMeasure}, Good: fast})
+	good := func(phase string) float64 { return testutil.ToFloat64(l.good.WithLabelValues("r1", phase)) }
+	watch := l.Observe(folder.PhaseMeasure)
+	if got := gathered(t, l)[metric.LoadGoodRequestsTotal.Def().Name].GetMetric(); len(got) != 1 || got[0].GetCounter().GetValue() != 0 {
+		t.Errorf("before the first request: %v, want a 0 that a rate can begin from", got)
+	}
+	for _, result := range []chat.Result{record(chat.StatusOK, 90*ms), record(chat.StatusOK, 110*ms), record(chat.StatusTimeout, 90*ms), record(chat.StatusOK, 100*ms)} {
+		watch.Started()
+		watch.Ended(drive.Job{}, result)
+	}
+	l.Observe(folder.PhaseWarmup).Ended(drive.Job{}, record(chat.StatusOK, 90*ms))
+	if measured, warm := good(folder.PhaseMeasure), good(folder.PhaseWarmup); measured != 2 || warm != 1 {
+		t.Errorf("%v good while measuring, %v in the warm-up", measured, warm)
+	}
+}
+
+func TestWithoutObjectivesNoRequestIsGood(t *testing.T) {
+	l := New(Facts{Run: "r1", Phases: []string{folder.PhaseMeasure}})
+	l.Observe(folder.PhaseMeasure).Ended(drive.Job{}, record(chat.StatusOK, 90*ms))
+	if of := gathered(t, l)[metric.LoadGoodRequestsTotal.Def().Name]; of != nil {
+		t.Errorf("%v, and nobody said what good is", of)
 	}
 }

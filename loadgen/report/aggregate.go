@@ -57,7 +57,7 @@ func (a *aggregate) add(r chat.Record) {
 		a.lastNS = s.endNS
 	}
 	a.sent.add(s)
-	if a.settings.slo.good(r) {
+	if a.settings.slo.Good(r) {
 		a.good++
 	}
 	if touches(a.settings.stalls, r.Rank, s.dispatchNS, s.endNS) {

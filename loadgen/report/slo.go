@@ -99,8 +99,8 @@ func (s SLO) NeedsStream() string {
 	return ""
 }
 
-// good says whether a record keeps every objective.
-func (s SLO) good(record chat.Record) bool {
+// Good says whether a request ended ok and keeps every objective.
+func (s SLO) Good(record chat.Record) bool {
 	if record.Status != chat.StatusOK {
 		return false
 	}
