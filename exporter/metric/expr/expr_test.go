@@ -34,6 +34,7 @@ func built() []struct {
 		{"matchers", Select(metric.MemoryLedgerBytes, Is(metric.LabelLine, "free"), IsNot(metric.LabelHost, "a"), Matches(metric.LabelHost, "$host"), MatchesNot(metric.LabelJob, "x.*")),
 			`uma_memory_ledger_bytes{line="free",host!="a",host=~"$host",job!~"x.*"}`},
 		{"literal alternatives", Select(metric.MemoryLedgerBytes, OneOf(metric.LabelLine, "a.b", "c")), `uma_memory_ledger_bytes{line=~"a\\.b|c"}`},
+		{"no literal alternative", Select(metric.MemoryLedgerBytes, NoneOf(metric.LabelLine, "a.b", "c")), `uma_memory_ledger_bytes{line!~"a\\.b|c"}`},
 		{"foreign series", Select(metric.VLLMKVCacheUsagePerc), `vllm:kv_cache_usage_perc`},
 		{"rate", Rate(metric.VmstatOOMKillsTotal, RateInterval), `rate(uma_vmstat_oom_kills_total[$__rate_interval])`},
 		{"increase", Increase(metric.VmstatOOMKillsTotal, Over(10*time.Minute)), `increase(uma_vmstat_oom_kills_total[10m])`},

@@ -30,12 +30,18 @@ func Matches(label metric.Label, pattern string) Matcher { return Matcher{label,
 func MatchesNot(label metric.Label, pattern string) Matcher { return Matcher{label, "!~", pattern} }
 
 // OneOf keeps series whose label has one of these values, taken literally.
-func OneOf(label metric.Label, values ...string) Matcher {
+func OneOf(label metric.Label, values ...string) Matcher { return Matches(label, anyOf(values)) }
+
+// NoneOf keeps series whose label has none of these values, taken literally.
+func NoneOf(label metric.Label, values ...string) Matcher { return MatchesNot(label, anyOf(values)) }
+
+// anyOf is the regular expression of values.
+func anyOf(values []string) string {
 	quoted := make([]string, len(values))
 	for i, value := range values {
 		quoted[i] = regexp.QuoteMeta(value)
 	}
-	return Matches(label, strings.Join(quoted, "|"))
+	return strings.Join(quoted, "|")
 }
 
 // text writes the matcher; strconv.Quote's escapes are those of a PromQL string.
