@@ -87,7 +87,7 @@ func (e Expr) combine(c class, operator string, other Expr, given []Matching) Ex
 		labels:     resultLabels(c, operator, e, other, m),
 		addends:    resultAddends(c, operator, e, other),
 		percentile: e.percentile || (other.percentile && (c != membership || operator == "or")),
-		unit:       resultUnit(c, e, other),
+		unit:       resultUnit(c, operator, e, other),
 		err:        errors.Join(e.Err(), other.Err(), err, checkMatching(c, m, e, other), checkKinds(c, operator, e, other)),
 	}
 	sameUnit := c == additive || c == comparison || operator == "or"
@@ -108,9 +108,13 @@ func checkKinds(c class, operator string, e, other Expr) error {
 	return nil
 }
 
-// resultUnit is the unit of a binary operation; a number takes that of the other side.
-func resultUnit(c class, e, other Expr) Unit {
+// resultUnit is the unit of a binary operation; a number takes that of the other side, and between two moments
+// lie seconds.
+func resultUnit(c class, operator string, e, other Expr) Unit {
+	moment := Unit{Base: metric.Timestamp}
 	switch {
+	case operator == "-" && e.unit == moment && other.unit == moment:
+		return Unit{Base: metric.Seconds}
 	case other.scalar:
 		return e.unit
 	case e.scalar && c == quotient:

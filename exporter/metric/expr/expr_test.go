@@ -73,6 +73,8 @@ func built() []struct {
 		{"label of a fixed value", available.Labelled(metric.LabelMode, "a\"b"), `label_replace(uma_memory_available_bytes, "mode", "a\"b", "", "")`},
 		{"label copied", ledger.Copied(metric.LabelLine, `(..).*`, metric.LabelName, "$1"), `label_replace(uma_memory_ledger_bytes{host="$host"}, "name", "$1", "line", "(..).*")`},
 		{"one", One(), `vector(1)`},
+		{"zero where there is none", pool.Max(By()).OrZero().Times(Number(2)), `((max by () (uma_memory_pool_bytes)) or vector(0)) * 2`},
+		{"mean of a metric that is in bytes", Select(metric.ComparisonMean, Matches(metric.LabelMetric, ".+_bytes")).In(metric.Bytes).Minus(pool), `uma_comparison_mean{metric=~".+_bytes"} - uma_memory_pool_bytes`},
 		{"age", Select(metric.RunEndTimestampSeconds).Age().Above(Number(30)), `(time() - (uma_run_end_timestamp_seconds)) > 30`},
 		{"milliseconds", Select(metric.RunEndTimestampSeconds).Milliseconds(), `uma_run_end_timestamp_seconds * 1000`},
 		{"mean of a histogram", HistogramMean(metric.LoadClientLagSeconds, RateInterval, nil), `histogram_avg(sum by () (rate(uma_load_client_lag_seconds[$__rate_interval])))`},
@@ -131,6 +133,8 @@ func TestTheVocabularyRefuses(t *testing.T) {
 		{"label that a one-to-one match took", temperature.Above(Select(metric.NVMeTemperatureCelsius), On(metric.LabelHost)).Max(By(metric.LabelUUID)), "uma_gpu_temperature_celsius, uma_nvme_temperature_celsius", metric.LabelUUID, "grouped by"},
 		{"broken pattern", Select(metric.MemoryPoolBytes, Matches(metric.LabelHost, "(")), "uma_memory_pool_bytes", metric.LabelHost, "missing closing"},
 		{"value that is not UTF-8", Select(metric.MemoryPoolBytes, Is(metric.LabelHost, "\xff")), "uma_memory_pool_bytes", metric.LabelHost, "UTF-8"},
+		{"unit of what has one", available.In(metric.Seconds), "uma_memory_available_bytes", "", "not in the unit of a metric"},
+		{"zero beside labels", available.OrZero(), "uma_memory_available_bytes", "", "beside series with labels"},
 		{"unknown label copied", available.Copied(metric.LabelPID, ".*", metric.LabelName, "$0"), "uma_memory_available_bytes", metric.LabelPID, "no such label"},
 		{"broken pattern copied", available.Copied(metric.LabelHost, "(", metric.LabelName, "$0"), "uma_memory_available_bytes", metric.LabelHost, "missing closing"},
 		{"degrees plus bytes", available.Plus(temperature), "uma_memory_available_bytes, uma_gpu_temperature_celsius", "", "bytes + degrees Celsius"},
@@ -155,7 +159,7 @@ func TestTheVocabularyRefuses(t *testing.T) {
 func TestNumbersAreNotSeries(t *testing.T) {
 	one, pool := Number(1), Select(metric.MemoryPoolBytes)
 	cases := map[string]Expr{
-		"aggregated": one.Max(By()), "clamped": one.Clamp(0, 1), "compared": one.Above(one), "in a set": pool.And(one),
+		"aggregated": one.Max(By()), "filled up": one.OrZero(), "clamped": one.Clamp(0, 1), "compared": one.Above(one), "in a set": pool.And(one),
 		"matched": pool.Times(one, On(metric.LabelHost)), "not a number": Number(math.NaN()), "infinite": pool.Above(Number(math.Inf(1))),
 		"grouped set": pool.And(pool, On(metric.LabelHost).GroupLeft()), "two matchings": pool.Plus(pool, On(), On()),
 		"group without on": pool.Plus(pool, Matching{}.GroupLeft()), "empty": {}, "empty inside": pool.Plus(Expr{}), "empty below": Expr{}.Max(By()),
@@ -200,6 +204,8 @@ func TestUnitsFollowTheArithmetic(t *testing.T) {
 		want Unit
 	}{
 		{"plain", bytes, Unit{Base: metric.Bytes}},
+		{"between two moments", Select(metric.RunEndTimestampSeconds).Minus(Select(metric.RunStartTimestampSeconds)), Unit{Base: metric.Seconds}},
+		{"moment moved by a number", Select(metric.RunEndTimestampSeconds).Minus(Number(1)), Unit{Base: metric.Timestamp}},
 		{"rate", reads, Unit{Base: metric.Bytes, PerSecond: true}},
 		{"increase", Increase(metric.NVMeReadBytesTotal, RateInterval), Unit{Base: metric.Bytes}},
 		{"ratio", ratio, Unit{Base: metric.Ratio}},
