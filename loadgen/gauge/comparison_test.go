@@ -76,6 +76,12 @@ func TestAComparisonIsBounded(t *testing.T) {
 	if kept := ofComparison("c", c); len(kept.Rows) != mostRows || kept.left != 2 {
 		t.Errorf("%d rows, %d left out", len(kept.Rows), kept.left)
 	}
+	for range mostPairs {
+		c.Strata = append(c.Strata, c.Strata[0])
+	}
+	if kept := ofComparison("c", c); len(kept.Rows) != mostRows || len(kept.series) > mostSeries || kept.left <= 2 {
+		t.Errorf("%d rows, %d series, %d left out", len(kept.Rows), len(kept.series), kept.left)
+	}
 }
 
 func FuzzSavedComparison(f *testing.F) {
@@ -90,8 +96,8 @@ func FuzzSavedComparison(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if len(c.Rows) > mostRows {
-			t.Errorf("%d rows", len(c.Rows))
+		if len(c.Rows) > mostRows || len(c.series) > mostSeries {
+			t.Errorf("%d rows, %d series", len(c.Rows), len(c.series))
 		}
 		b := &bench{Shelf: &Shelf{Find: func() ([]string, error) { return nil, nil }, Now: time.Now, Root: "none"}}
 		b.shown, b.looked = &Shown{Comparisons: []comparison{c}}, time.Now()

@@ -41,7 +41,7 @@ type bench struct {
 	now    time.Time
 }
 
-func newBench(t *testing.T) *bench {
+func newBench(t testing.TB) *bench {
 	t.Helper()
 	b := &bench{runs: map[string]Run{}, errs: map[string]error{}, now: noon}
 	b.Shelf = &Shelf{
@@ -68,7 +68,7 @@ func (b *bench) put(runs ...Run) {
 	}
 }
 
-func (b *bench) handler(t *testing.T) http.Handler {
+func (b *bench) handler(t testing.TB) http.Handler {
 	t.Helper()
 	h, err := Handler(b.Shelf, Program{"v1.2.3", "abc", "go1.26"}, slog.New(slog.DiscardHandler))
 	if err != nil {
@@ -77,7 +77,7 @@ func (b *bench) handler(t *testing.T) http.Handler {
 	return h
 }
 
-func get(t *testing.T, h http.Handler, path string) (int, string) {
+func get(t testing.TB, h http.Handler, path string) (int, string) {
 	t.Helper()
 	answer := httptest.NewRecorder()
 	h.ServeHTTP(answer, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil))
@@ -97,7 +97,7 @@ func (b *bench) page(t *testing.T) string {
 	return page
 }
 
-func saved(t *testing.T, root, name string, c compare.Comparison) string {
+func saved(t testing.TB, root, name string, c compare.Comparison) string {
 	t.Helper()
 	text, err := json.Marshal(c)
 	if err == nil {
