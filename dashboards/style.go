@@ -76,3 +76,8 @@ func textCells(shades ...shade) []dashboard.DynamicConfigValue {
 func width(pixels int) dashboard.DynamicConfigValue {
 	return dashboard.DynamicConfigValue{Id: "custom.width", Value: pixels}
 }
+
+// below draws a series below zero, such as what is sent under what is received.
+func below() []dashboard.DynamicConfigValue {
+	return []dashboard.DynamicConfigValue{{Id: "custom.transform", Value: "negative-Y"}}
+}

@@ -1,0 +1,95 @@
+package dashboards
+
+import (
+	"github.com/umascope/umascope/exporter/metric"
+	"github.com/umascope/umascope/exporter/metric/expr"
+)
+
+// Reasons why a panel about the KV cache may be empty.
+const (
+	noEngine    = "no page of an engine is read, or it does not tell this (`uma-exporter doctor`)"
+	noKVBM      = "no page of a KV block manager is read, or it does not tell this"
+	noDrive     = "no NVMe drive, or no exporter answers"
+	noDriveRule = "no such operation within 5 minutes, no NVMe drive, or Prometheus does not evaluate the recording rules"
+)
+
+// storagePage shows whether the KV cache is large enough, where prompts are found again, and whether the SSD was
+// really read for it.
+func storagePage() page {
+	return page{
+		name:        "kv-cache-and-storage",
+		title:       "KV cache and storage",
+		description: "How full the KV cache is, from which tier prompts are found again, and whether the bytes that an SSD tier claims to read were really read from the drive.",
+		rows: []row{
+			{"Now", []tile{{12, 3, sourceBanner()}, {12, 3, firingAlerts()},
+				{6, 4, kvInUseNow()}, {6, 4, foundNow()}, {6, 4, readBackNow()}, {6, 4, readTimeNow()}}},
+			{"Was the SSD really read", []tile{{8, 10, offloads()}, {8, 10, onboards()}, {8, 10, readsOfTier()}}},
+			{"KV cache of the engine", []tile{{12, 8, kvRoom()}, {12, 8, kvInUse()},
+				{12, 8, promptTokens()}, {6, 8, tierBytes()}, {6, 8, preemptions()}}},
+			{"KV block manager", []tile{{12, 8, readsAgree()}, {12, 8, foundByTier()},
+				{8, 8, transferTimes()}, {8, 8, inFlight()}, {8, 8, transferErrors()}, {24, 6, tiers()}}},
+			{"Between GPU memory and files", []tile{{12, 7, waysToFiles()}, {12, 7, directBytes()}, {24, 6, processesOfFiles()}}},
+			{"The drives", []tile{{12, 8, driveBytes()}, {12, 8, driveTimes()},
+				{8, 7, driveOperations()}, {8, 7, driveQueue()}, {8, 7, driveBusy()},
+				{12, 7, driveTemperatures()}, {12, 7, driveWear()}}},
+			{"Between machines", []tile{{24, 7, networkBytes()}}},
+		},
+	}
+}
+
+// tierColors are the colours of tiers on all pages: what is on the GPU as GPU memory, what is in memory of the
+// CPU as that.
+func tierColors() map[string]string {
+	return map[string]string{
+		metric.TierDevice: "dark-green", metric.TierHost: "dark-blue", metric.TierDisk: "dark-orange",
+		metric.TierObject: "dark-purple", metric.TierExternal: "light-orange", metric.TierAny: "light-green", metric.TierNone: "#808080",
+	}
+}
+
+// prefixShare is the share of looked-up prompt tokens that a cache had, by engine. A frontend counts what the
+// engines behind it count, so that sources are never added up.
+func prefixShare() expr.Expr {
+	tokens := metric.EnginePrefixCacheTokensTotal
+	hits := eachPerSecond(tokens, expr.Is(metric.LabelResult, metric.ResultHit)).Sum(by(metric.LabelSource))
+	return shareOf(hits, eachPerSecond(tokens).Sum(by(metric.LabelSource)))
+}
+
+func kvInUseNow() panel {
+	return number(subject{
+		title:   "KV cache in use",
+		means:   "Share of the KV cache that requests hold; of several engines, the fullest.",
+		wrong:   "it stays near 100 %: requests wait or are thrown out and computed again.",
+		noData:  noEngine,
+		queries: []query{{"in use", each(metric.EngineKVUsedRatio).Max(byHost())}},
+	})
+}
+
+func foundNow() panel {
+	return number(subject{
+		title:   "Prompt tokens found in a cache",
+		means:   "Share of the prompt tokens that need not be computed because a tier of the cache has them, by the engine's own count; of several engines, the one that finds most.",
+		wrong:   "it is 0 in a workload that repeats its prompts, or high in one that should not: then the answers are faster than the machine.",
+		noData:  "no prompts just now, or the engine does not count what it finds",
+		queries: []query{{"found", prefixShare().Max(byHost())}},
+	})
+}
+
+func readBackNow() panel {
+	return number(subject{
+		title:   "Read back from the SSD tier",
+		means:   "KV blocks that the block manager brought back from disk, in bytes.",
+		wrong:   "it is 0 while a run is said to use the SSD tier: nothing proves that it does.",
+		noData:  "no KV block manager, or the size of its blocks is unknown (--kvbm.bytes-per-block)",
+		queries: []query{{"onboarded from disk", kvbmFromDisk()}},
+	})
+}
+
+func readTimeNow() panel {
+	return number(subject{
+		title:   "Time of a read of the drive",
+		means:   "Mean time of a read, waiting included (r_await of iostat), over 5 minutes; of several drives, the slowest.",
+		wrong:   "it is far above what the drive usually takes: see *Time of an operation*.",
+		noData:  noDriveRule,
+		queries: []query{{"read", each(metric.NVMeReadAwaitSeconds5m).Max(byHost())}},
+	})
+}

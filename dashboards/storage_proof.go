@@ -1,0 +1,140 @@
+package dashboards
+
+import (
+	"time"
+
+	"github.com/grafana/grafana-foundation-sdk/go/dashboard"
+
+	"github.com/umascope/umascope/exporter/metric"
+	"github.com/umascope/umascope/exporter/metric/expr"
+)
+
+// lettersMislead is said wherever blocks go from tier to tier.
+const lettersMislead = " KVBM's own letters mislead: its `h2d` is host to disk when offloading and host to device when onboarding. Tiers are spelt out here, from `uma_kvbm_blocks_total`; a block that goes by the host to or from the disk is counted on both legs."
+
+// flow is a way of KV blocks as it is drawn.
+type flow struct{ op, from, to, color string }
+
+// flows are the ways that blocks go, those of one operation in the order in which they are stacked. The colour is
+// that of the slower tier; the way past the host is lighter.
+func flows() []flow {
+	tiers := tierColors()
+	return []flow{
+		{metric.OpOffload, metric.TierDevice, metric.TierHost, tiers[metric.TierHost]},
+		{metric.OpOffload, metric.TierHost, metric.TierDisk, tiers[metric.TierDisk]},
+		{metric.OpOffload, metric.TierDevice, metric.TierDisk, "light-orange"},
+		{metric.OpOffload, metric.TierDevice, metric.TierObject, tiers[metric.TierObject]},
+		{metric.OpOnboard, metric.TierHost, metric.TierDevice, tiers[metric.TierHost]},
+		{metric.OpOnboard, metric.TierDisk, metric.TierHost, tiers[metric.TierDisk]},
+		{metric.OpOnboard, metric.TierDisk, metric.TierDevice, "light-orange"},
+		{metric.OpOnboard, metric.TierObject, metric.TierDevice, tiers[metric.TierObject]},
+	}
+}
+
+// title is how the way is called.
+func (f flow) title() string { return f.from + " to " + f.to }
+
+// flowing is a panel of the blocks of one operation, stacked by way.
+func flowing(op string, s subject) panel {
+	for _, f := range flows() {
+		if f.op == op {
+			blocks := eachPerSecond(metric.KVBMBlocksTotal, expr.Is(metric.LabelOp, op), expr.Is(metric.LabelFrom, f.from), expr.Is(metric.LabelTo, f.to))
+			s.queries = append(s.queries, query{f.title(), blocks.Sum(byHost())})
+		}
+	}
+	built := areas(s)
+	for _, f := range flows() {
+		if f.op == op {
+			built = built.OverrideByName(f.title(), []dashboard.DynamicConfigValue{colored(f.color)})
+		}
+	}
+	return built
+}
+
+func offloads() panel {
+	return flowing(metric.OpOffload, subject{
+		title:  "Blocks offloaded",
+		means:  "KV blocks copied to a slower tier, by from and to." + lettersMislead,
+		wrong:  "nothing goes to *disk* while the run is said to have an SSD tier, or blocks go on being written that nobody reads back.",
+		noData: noKVBM,
+	})
+}
+
+func onboards() panel {
+	return flowing(metric.OpOnboard, subject{
+		title:  "Blocks onboarded",
+		means:  "KV blocks brought back from a slower tier. Only what comes from *disk* proves that the SSD was read: disk to device in version 1 of KVBM, disk to host in version 2 (`uma_kvbm_info`)." + lettersMislead,
+		wrong:  "there are hits of the disk tier but nothing comes from *disk*.",
+		noData: noKVBM,
+	})
+}
+
+// kvbmFromDisk are the bytes per second that the KV block manager says it read from disk. A page counts them on
+// one way or the other, by its version.
+func kvbmFromDisk() expr.Expr {
+	return eachPerSecond(metric.KVBMBytesTotal, fromDisk()...).Sum(by(metric.LabelTo)).Max(byHost())
+}
+
+func fromDisk() []expr.Matcher {
+	return []expr.Matcher{expr.Is(metric.LabelOp, metric.OpOnboard), expr.Is(metric.LabelFrom, metric.TierDisk)}
+}
+
+func ofReads() expr.Matcher { return expr.Is(metric.LabelOp, metric.OpRead) }
+
+// withTier keeps what is of a cgroup in which the file of a disk tier is open.
+func withTier(e expr.Expr) expr.Expr {
+	return e.And(each(metric.KVBMDiskFileBytes), expr.On(metric.LabelHost, metric.LabelCgroup))
+}
+
+func readsOfTier() panel {
+	cgroups := eachPerSecond(metric.CgroupIOBytesTotal, ofReads())
+	return series(subject{
+		title:  "Bytes read, by who counts them",
+		means:  "The same reads counted by five who do not know of each other: the KV block manager (blocks times their size), the processes and the cgroup in which the file of the disk tier is open (`uma_process_io_bytes_total`, `uma_cgroup_io_bytes_total`; of several cgroups, the one that reads most), nvidia-fs, and the drives.",
+		wrong:  "the block manager counts reads and the others do not: they were answered from memory or never made. The drives may count more: they serve all of the machine. Whether reads through nvidia-fs are in the figures of process and cgroup is not documented.",
+		noData: "none of them is there: no drive, no KV block manager, no file of a disk tier",
+		queries: []query{
+			{"block manager", kvbmFromDisk()},
+			{"its processes", withTier(eachPerSecond(metric.ProcessIOBytesTotal, ofReads())).Sum(byHost())},
+			{"their cgroup", withTier(cgroups).Max(byHost())},
+			{"nvidia-fs", eachPerSecond(metric.CuFileNVFSBytesTotal, ofReads()).Max(byHost())},
+			{"drives", eachPerSecond(metric.NVMeReadBytesTotal).Sum(byHost())},
+		},
+	}).
+		Min(0).
+		OverrideByName("block manager", []dashboard.DynamicConfigValue{colored("dark-orange"), {Id: "custom.lineWidth", Value: 3}}).
+		OverrideByName("its processes", []dashboard.DynamicConfigValue{colored("dark-blue")}).
+		OverrideByName("their cgroup", []dashboard.DynamicConfigValue{colored("light-blue")}).
+		OverrideByName("nvidia-fs", []dashboard.DynamicConfigValue{colored("dark-purple")}).
+		OverrideByName("drives", append(dashed(), colored("text")))
+}
+
+// agreementWindow evens out that a block is counted when it has arrived and its bytes when they are asked for.
+const agreementWindow = 5 * time.Minute
+
+// grown is by how much a counter of the host grew within the window of agreement.
+func grown(c metric.Counter, matchers ...expr.Matcher) expr.Expr {
+	on := append([]expr.Matcher{onHost()}, matchers...)
+	return expr.Increase(c, expr.Over(agreementWindow), on...).Max(byOwnLabels(c))
+}
+
+func readsAgree() panel {
+	claimed := grown(metric.KVBMBytesTotal, fromDisk()...).Sum(by(metric.LabelTo)).Max(byHost())
+	return series(subject{
+		title:  "Bytes read for each byte claimed",
+		means:  "What others counted within 5 minutes, over what the KV block manager says it read from the SSD. Near 100 % (dashed) of the processes and their cgroup proves the claim; near 0 refutes it: those bytes were in memory. The drives serve others too and prove nothing by being above.",
+		wrong:  "processes and cgroup are far below 100 % while O_DIRECT is on (table *Tiers*), or all are far above it: more is read than is used.",
+		noData: "nothing was onboarded from disk within 5 minutes, or the size of a block is unknown",
+		queries: []query{
+			{"its processes", shareOf(withTier(grown(metric.ProcessIOBytesTotal, ofReads())).Sum(byHost()), claimed)},
+			{"their cgroup", shareOf(withTier(grown(metric.CgroupIOBytesTotal, ofReads())).Max(byHost()), claimed)},
+			{"drives", shareOf(grown(metric.NVMeReadBytesTotal).Sum(byHost()), claimed)},
+		},
+	}).
+		Min(0).
+		Thresholds(steps("transparent", from(1, "text"))).
+		ThresholdsStyle(dashedLine()).
+		OverrideByName("its processes", []dashboard.DynamicConfigValue{colored("dark-blue")}).
+		OverrideByName("their cgroup", []dashboard.DynamicConfigValue{colored("light-blue")}).
+		OverrideByName("drives", append(dashed(), colored("text")))
+}
