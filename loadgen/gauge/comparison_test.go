@@ -84,6 +84,24 @@ func TestAComparisonIsBounded(t *testing.T) {
 	}
 }
 
+func TestAComparisonHasSoManyStrataAndPairsAtMost(t *testing.T) {
+	var c compare.Comparison
+	for i := range mostPairs + 5 {
+		c.Strata = append(c.Strata, compare.Stratum{Within: map[string]string{"engine": fmt.Sprint(i)}, Pairs: make([]compare.Pair, 2)})
+	}
+	kept, left := bounded(c)
+	pairs := 0
+	for _, s := range kept.Strata {
+		pairs += len(s.Pairs)
+	}
+	if len(kept.Strata) != mostPairs || pairs != mostPairs || left != 5+mostPairs || len(c.Strata[mostPairs-1].Pairs) != 2 {
+		t.Errorf("%d strata, %d pairs, %d left", len(kept.Strata), pairs, left)
+	}
+	if of := ofComparison("c", c); len(of.names) != mostPairs || of.left != left {
+		t.Errorf("%d names, %d left", len(of.names), of.left)
+	}
+}
+
 func FuzzSavedComparison(f *testing.F) {
 	text, err := json.Marshal(twoArms())
 	if err != nil {
