@@ -7,7 +7,7 @@ import (
 
 // pages lists the dashboards: the table of contents.
 func pages() []page {
-	return []page{memoryPage(), storagePage()}
+	return []page{memoryPage(), thermalPage(), storagePage()}
 }
 
 // File is a file to be written into this package's folder.

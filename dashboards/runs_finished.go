@@ -1,0 +1,101 @@
+package dashboards
+
+import (
+	"github.com/grafana/grafana-foundation-sdk/go/dashboard"
+
+	"github.com/umascope/umascope/exporter/metric"
+	"github.com/umascope/umascope/exporter/metric/expr"
+)
+
+// newest is how many finished runs a table shows.
+const newest = 12
+
+// noRuns is why a table of finished runs may be empty.
+const noRuns = "no finished run of this host, or `uma-load serve` is not scraped"
+
+// finishedRuns chooses among the finished runs of the host; all unless somebody chooses.
+func finishedRuns() variable {
+	return choices("run", "Finished runs", expr.Select(metric.RunInfo, onHost()), metric.LabelRun)
+}
+
+// chosenRuns keeps the chosen runs.
+func chosenRuns() expr.Matcher { return expr.Matches(metric.LabelRun, "$run") }
+
+// ofRuns is a figure of the newest of the chosen runs of the host.
+func ofRuns(d metric.Definer, matchers ...expr.Matcher) expr.Expr {
+	byRun := expr.By(metric.LabelRun)
+	here := expr.Select(metric.RunInfo, onHost()).Max(byRun)
+	latest := expr.Select(metric.RunStartTimestampSeconds, chosenRuns()).Max(byRun).
+		And(here, expr.On(metric.LabelRun)).TopK(newest, expr.By())
+	figures := expr.Select(d, append([]expr.Matcher{chosenRuns()}, matchers...)...).Max(byRun)
+	return figures.And(latest, expr.On(metric.LabelRun))
+}
+
+// runKeys are the columns that say which run a line is of; the run leads to its page.
+func runKeys() []key {
+	return []key{
+		{label: metric.LabelRun, title: "Run", look: []dashboard.DynamicConfigValue{toRun("Started", "Ended"), width(210)}},
+		{label: metric.LabelArm, title: "Arm"}, {label: metric.LabelScenario, title: "Scenario"},
+		{label: metric.LabelEngine, title: "Engine"}, {label: metric.LabelModel, title: "Model"},
+	}
+}
+
+// runTimes are the columns of start and end, of which the link to a run takes its time. The start lends the
+// line what the run was of.
+func runTimes() []figure {
+	of := []metric.Label{metric.LabelArm, metric.LabelScenario, metric.LabelEngine, metric.LabelModel}
+	info := expr.Select(metric.RunInfo, onHost()).Max(expr.By(append([]metric.Label{metric.LabelRun}, of...)...))
+	started := ofRuns(metric.RunStartTimestampSeconds).Times(info, expr.On(metric.LabelRun).GroupLeft(of...))
+	return []figure{
+		{title: "Started", expr: started.Milliseconds(), look: []dashboard.DynamicConfigValue{width(160)}},
+		{title: "Ended", expr: ofRuns(metric.RunEndTimestampSeconds).Milliseconds(), look: []dashboard.DynamicConfigValue{width(160)}},
+	}
+}
+
+// trust are the columns that say whether the figures of a run may be used, and of what they are.
+func trust() []figure {
+	return []figure{
+		{title: "Valid", expr: ofRuns(metric.RunValid), look: textCells(shade{"0", "invalid", "#D55E00"}, shade{"1", "valid", "transparent"})},
+		{title: "Engine simulated", expr: ofRuns(metric.RunSimulated), look: textCells(shade{"0", "no", "transparent"}, shade{"1", "simulated", "#E69F00"})},
+	}
+}
+
+func latestRuns() panel {
+	quantile := func(q string) expr.Expr {
+		return ofRuns(metric.RunTimeToFirstTokenSeconds, expr.Is(metric.LabelQuantile, q))
+	}
+	figures := append(runTimes(), trust()...)
+	return list(board{
+		title:  "Finished runs",
+		means:  "The newest finished runs of this host, the newest first; a click on a run opens its page in the time in which it ran. First token counts from sending the request, median and the slowest hundredth; a quantile that too few requests support is absent.",
+		wrong:  "a run is invalid (its page says why), or one of a simulated engine stands among real ones and you compare them. One run against one run is no verdict.",
+		noData: noRuns,
+		keys:   runKeys(),
+		figures: append(figures,
+			figure{title: "First token p50", expr: quantile("0.5")},
+			figure{title: "First token p99", expr: quantile("0.99")},
+			figure{title: "Tokens per second", expr: ofRuns(metric.RunOutputTokensPerSecond)}),
+		sortBy: "Started", desc: true,
+	})
+}
+
+func heatOfRuns() panel {
+	heat := ofRuns(metric.RunThrottleSeconds, expr.OneOf(metric.LabelReason, metric.ReasonSWThermal, metric.ReasonHWThermal))
+	capped := ofRuns(metric.RunThrottleSeconds, expr.Is(metric.LabelReason, metric.ReasonSWPowerCap))
+	figures := append(runTimes(), trust()...)
+	return list(board{
+		title:  "Heat and energy of finished runs",
+		means:  "What the newest runs of this host used while they measured: energy and mean power of all GPUs together, temperature of the hottest GPU at the start and at most, and for how long heat (the thermal reason that did so longest) and the power cap held the clock down.",
+		wrong:  "runs that you compare start at different temperatures, or one was held down by heat.",
+		noData: noRuns,
+		keys:   runKeys(),
+		figures: append(figures,
+			figure{title: "Energy", expr: ofRuns(metric.RunEnergyJoules)},
+			figure{title: "Mean power", expr: ofRuns(metric.RunGPUPowerWatts)},
+			figure{title: "At the start", expr: ofRuns(metric.RunStartGPUTemperatureCelsius)},
+			figure{title: "Hottest", expr: ofRuns(metric.RunGPUTemperatureCelsius)},
+			figure{title: "Held down by heat", expr: heat},
+			figure{title: "Capped by power", expr: capped}),
+		sortBy: "Started", desc: true,
+	})
+}

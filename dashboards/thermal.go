@@ -1,0 +1,143 @@
+package dashboards
+
+import (
+	"github.com/grafana/grafana-foundation-sdk/go/common"
+
+	"github.com/umascope/umascope/exporter/metric"
+	"github.com/umascope/umascope/exporter/metric/expr"
+	"github.com/umascope/umascope/exporter/metric/threshold"
+)
+
+// Reasons why a panel of the GPU may be empty.
+const (
+	noGPU     = "no GPU, its driver does not answer, or no exporter does"
+	noMargin  = "the driver names no limits (GB10 does not), or there is no GPU"
+	noThermal = "this machine shows none, or no exporter answers"
+)
+
+// thermalPageName is what others link to.
+const thermalPageName = "thermal-and-power"
+
+// thermalPage shows how hot the machine is, what it does about it, and what that costs.
+func thermalPage() page {
+	return page{
+		name:        thermalPageName,
+		title:       "Thermal and power",
+		description: "How hot the machine is, how far from its limits, what holds its clock down, and what it draws.",
+		variables:   []variable{finishedRuns()},
+		rows: []row{
+			{"Now", []tile{{12, 3, sourceBanner()}, {12, 3, firingAlerts()},
+				{4, 4, temperatureNow()}, {4, 4, marginNow()}, {4, 4, heatNow()},
+				{4, 4, clockNow()}, {4, 4, powerNow()}, {4, 4, powerCapNow()}}},
+			{"How hot, and what it does", []tile{{12, 9, gpuTemperature()}, {12, 9, heldDown()}}},
+			{"Clock and power", []tile{{8, 9, gpuClock()}, {8, 9, gpuPower()}, {8, 9, rails()},
+				{12, 9, stuckLow()}, {12, 9, reasons()}}},
+			{"Temperatures beside the GPU", []tile{{8, 9, zones()}, {8, 9, sensors()}, {8, 9, driveTemperature()}}},
+			{"Runs", []tile{{10, 9, temperatureOfRuns()}, {14, 9, heatOfRuns()}, {24, 7, utilisation()}}},
+		},
+	}
+}
+
+// numbered lends series of GPUs the number of their GPU, which people know, unlike its UUID.
+func numbered(e expr.Expr) expr.Expr {
+	info := expr.Select(metric.GPUInfo, onHost()).Max(by(metric.LabelUUID, metric.LabelGPU))
+	return e.Times(info, expr.On(metric.LabelHost, metric.LabelUUID).GroupLeft(metric.LabelGPU))
+}
+
+// clockShare is the clock of each GPU over its highest.
+func clockShare() expr.Expr {
+	return shareOf(each(metric.GPUSMClockHertz), each(metric.GPUSMClockMaxHertz))
+}
+
+// isGB10 keeps series of GPUs that are a GB10.
+func isGB10(e expr.Expr) expr.Expr {
+	gb10 := expr.Select(metric.GPUInfo, onHost(), expr.Matches(metric.LabelName, metric.GPUNameGB10))
+	return e.And(gb10, expr.On(metric.LabelHost, metric.LabelUUID))
+}
+
+func gpuTemperature() panel {
+	t := threshold.Table()
+	// A GB10 names no limits, so that the alert has levels of its own for it.
+	level := func(celsius float64) expr.Expr {
+		unlimited := isGB10(each(metric.GPUTemperatureCelsius)).Unless(each(metric.GPUTemperatureMarginCelsius), expr.On(metric.LabelHost, metric.LabelUUID))
+		return unlimited.Clamp(celsius, celsius).Max(byHost())
+	}
+	limits := each(metric.GPUTemperatureMarginCelsius).Plus(numbered(each(metric.GPUTemperatureCelsius)), expr.On(metric.LabelHost, metric.LabelUUID).GroupLeft(metric.LabelGPU))
+	return series(subject{
+		title:  "Temperature of the GPU",
+		means:  "Temperature of each GPU's die. Dashed are the driver's limits, worked out from the margin that it gives, so that they may waver by a degree. GB10 gives none: there the dashed lines are where GPUHot fires; 83 to 86 °C are usual under load, throttling was seen from 91 °C on.",
+		wrong:  "a line comes near a dashed one, or is higher than in earlier runs of the same load: dust, the room, or what stands beside the machine.",
+		noData: noGPU,
+		queries: []query{
+			{"GPU {{gpu}}", numbered(each(metric.GPUTemperatureCelsius))},
+			{"limit {{limit}} of GPU {{gpu}}", limits},
+			{"GPUHot, warning", level(t.GB10WarningCelsius)},
+			{"GPUHot, critical", level(t.GB10CriticalCelsius)},
+		},
+	}).
+		OverrideByRegexp("/^limit /", limit("text")).
+		OverrideByName("GPUHot, warning", limit("orange")).
+		OverrideByName("GPUHot, critical", limit("red"))
+}
+
+func zones() panel {
+	return series(subject{
+		title:  "Thermal zones",
+		means:  "Temperatures that the firmware reports to the kernel (`uma_thermal_zone_celsius`), dashed the temperature at which the kernel acts: *active* cools, *passive* slows down, *critical* switches off. No document says which part of a machine each zone is.",
+		wrong:  "a zone comes near a trip point, or one climbs away from the others.",
+		noData: noThermal,
+		queries: []query{
+			{"zone {{zone}} ({{type}})", each(metric.ThermalZoneCelsius)},
+			{"trip point of zone {{zone}}: {{type}}", each(metric.ThermalTripCelsius).Min(by(metric.LabelZone, metric.LabelType))},
+		},
+	}).OverrideByRegexp("/^trip point /", limit("text"))
+}
+
+func sensors() panel {
+	return series(subject{
+		title:   "Sensors",
+		means:   "Temperatures of other chips (`uma_hwmon_temperature_celsius`): network adapters, and with the driver spbm the rails of a DGX Spark, by the maker's names. *tj_max* of that driver is a limit and no temperature.",
+		wrong:   "a network adapter is above 100 °C, or a sensor climbs while the GPU is idle.",
+		noData:  noThermal,
+		queries: []query{{"{{sensor}} ({{chip}})", each(metric.HwmonTemperatureCelsius)}},
+	})
+}
+
+func driveTemperature() panel {
+	return series(subject{
+		title:  "Temperature of drives",
+		means:  "Temperatures of the NVMe controllers, up to half a minute old; dashed what the controller itself calls its limits, which are about the sensor *composite*.",
+		wrong:  "*composite* nears the warning limit: the drive slows down, and a KV cache on it with it.",
+		noData: "no NVMe drive that shows its temperature, or no exporter answers",
+		queries: []query{
+			{"{{controller}}, {{sensor}}", each(metric.NVMeTemperatureCelsius)},
+			{"warning limit of {{controller}}", each(metric.NVMeTemperatureWarningCelsius).Min(by(metric.LabelController))},
+			{"critical limit of {{controller}}", each(metric.NVMeTemperatureCriticalCelsius).Min(by(metric.LabelController))},
+		},
+	}).
+		OverrideByRegexp("/^warning limit /", limit("orange")).
+		OverrideByRegexp("/^critical limit /", limit("red"))
+}
+
+func temperatureOfRuns() panel {
+	return series(subject{
+		title:   "Temperature while runs last",
+		means:   "Temperature of the hottest GPU, drawn only while a run lasts on this host (`uma_run_active`), with the arm and the run that it belongs to.",
+		wrong:   "the runs of one arm begin warmer than those of another: then arm and heat are confounded. Let the machine cool down before each run.",
+		noData:  "no run lasted on this host in this time, or there is no GPU",
+		queries: []query{{"{{arm}}, run {{run}}", one(metric.GPUTemperatureCelsius).DuringRuns(onHost())}},
+	})
+}
+
+func utilisation() panel {
+	return series(subject{
+		title:  "Utilisation and fan",
+		means:  "Share of the time in which a kernel ran on each GPU, which says nothing about how much of the GPU it used, and the fan speed that is asked for where the driver knows it.",
+		wrong:  "it is low while requests wait: the GPU waits for the CPU, a disk or the network.",
+		noData: noGPU,
+		queries: []query{
+			{"utilisation of GPU {{gpu}}", numbered(each(metric.GPUUtilizationRatio))},
+			{"fan of GPU {{gpu}}", numbered(each(metric.GPUFanRatio))},
+		},
+	}).Min(0).Max(1).LineInterpolation(common.LineInterpolationStepAfter)
+}

@@ -1,0 +1,95 @@
+package dashboards
+
+import (
+	"time"
+
+	"github.com/umascope/umascope/exporter/metric"
+	"github.com/umascope/umascope/exporter/metric/expr"
+	"github.com/umascope/umascope/exporter/metric/threshold"
+)
+
+func heldDown() panel {
+	t := threshold.Table()
+	return series(subject{
+		title:  "Share of time that the clock is held down",
+		means:  "How much of the time each reason held the clock down, from the cumulative counters. *sw_power_cap* under load is normal on GB10; *sw_thermal* and *hw_thermal* are heat. Reasons overlap: do not add them.",
+		wrong:  "a thermal reason is above " + percent(t.ThrottledWarning) + " during a run (GPUThermalThrottling), or *hw_power_brake* ever: the power supply asks for it.",
+		noData: "the driver counts no times, or no exporter answers",
+		queries: []query{
+			{"{{reason}}, GPU {{gpu}}", numbered(eachPerSecond(metric.GPUClockEventSecondsTotal))},
+		},
+	}).Min(0)
+}
+
+func reasons() panel {
+	return states(subject{
+		title:  "Reasons given for the clock",
+		means:  "Whether the driver gives a reason for the present clock at the moment of the scrape, and whether the firmware of a DGX Spark throttles the processor for heat (PROCHOT, by the driver spbm). These bits may read *no* while the time in *Share of time that the clock is held down* climbs: believe the time.",
+		wrong:  "a thermal reason, *hw_slowdown*, *hw_power_brake* or PROCHOT is given.",
+		noData: noGPU,
+		queries: []query{
+			{"{{reason}}, GPU {{gpu}}", numbered(each(metric.GPUClockEventActive))},
+			{"PROCHOT ({{chip}})", each(metric.SPBMProcHot)},
+		},
+	}, shaded(shade{"0", "no", "#80808040"}, shade{"1", "given", "#E69F00"}))
+}
+
+func gpuClock() panel {
+	return series(subject{
+		title:  "Clock of the GPU",
+		means:  "Clock of the multiprocessors of each GPU; dashed the highest that it can have.",
+		wrong:  "it stays low while the GPU is busy, or differs between runs of one load.",
+		noData: noGPU,
+		queries: []query{
+			{"GPU {{gpu}}", numbered(each(metric.GPUSMClockHertz))},
+			{"highest of GPU {{gpu}}", numbered(each(metric.GPUSMClockMaxHertz))},
+		},
+	}).Min(0).OverrideByRegexp("/^highest of /", limit("text"))
+}
+
+func gpuPower() panel {
+	return series(subject{
+		title:  "Power of the GPU",
+		means:  "Power draw of each GPU as the driver gives it, the mean since the last scrape from its energy counter, and dashed the limit in force. GB10 gives no limit.",
+		wrong:  "the mean and the present value stay apart, or power falls while the load does not.",
+		noData: noGPU,
+		queries: []query{
+			{"GPU {{gpu}}", numbered(each(metric.GPUPowerWatts))},
+			{"mean of GPU {{gpu}}, from energy", numbered(eachPerSecond(metric.GPUEnergyJoulesTotal))},
+			{"limit of GPU {{gpu}}", numbered(each(metric.GPUPowerLimitWatts))},
+		},
+	}).Min(0).OverrideByRegexp("/^limit of /", limit("text"))
+}
+
+func rails() panel {
+	return series(subject{
+		title:  "Power rails",
+		means:  "Power of the rails that the machine shows (`uma_hwmon_power_watts`; on a DGX Spark with the driver spbm), by the maker's names, and dashed what the chip keeps them to. Rails contain each other: do not add them.",
+		wrong:  "*sys_total* or *dc_input* nears what the power supply can give.",
+		noData: noThermal,
+		queries: []query{
+			{"{{sensor}} ({{chip}})", each(metric.HwmonPowerWatts)},
+			{"limit {{sensor}} ({{chip}})", each(metric.HwmonPowerLimitWatts)},
+		},
+	}).Min(0).OverrideByRegexp("/^limit /", limit("text"))
+}
+
+func stuckLow() panel {
+	day := expr.Over(24 * time.Hour)
+	most := expr.MaxOverTime(metric.GPUPowerWatts, day, onHost()).Max(by(metric.LabelUUID))
+	t := threshold.Table()
+	return series(subject{
+		title:  "Busy, but slow?",
+		means:  "Utilisation, clock over its highest, and power over the most of the last day, of each GPU. A healthy machine under load has all three high. GB10 can get stuck at low power with no reason given: GPUStuckLowPower fires there above " + percent(t.BusyRatio) + " busy, below " + threshold.Decimal(t.StuckHertz/1e9) + " GHz and " + threshold.Decimal(t.StuckWatts) + " W.",
+		wrong:  "*busy* is high while *clock* and *power* lie at the bottom: power delivery. The runbook of that alert says what to do.",
+		noData: noGPU,
+		queries: []query{
+			{"busy, GPU {{gpu}}", numbered(each(metric.GPUUtilizationRatio))},
+			{"clock, GPU {{gpu}}", numbered(clockShare())},
+			{"power, GPU {{gpu}}", numbered(shareOf(each(metric.GPUPowerWatts), most))},
+		},
+	}).Min(0).OverrideByRegexp("/^busy/", dashed())
+}
+
+// percent writes a share as people do.
+func percent(share float64) string { return threshold.Decimal(share*100) + " %" }
