@@ -1,0 +1,97 @@
+package dashboards
+
+import (
+	"slices"
+
+	"github.com/grafana/grafana-foundation-sdk/go/common"
+	"github.com/grafana/grafana-foundation-sdk/go/dashboard"
+
+	"github.com/umascope/umascope/exporter/metric"
+	"github.com/umascope/umascope/exporter/metric/expr"
+)
+
+// noComparison is why a panel of a comparison may be empty.
+const noComparison = "no saved comparison: `uma-load compare --save` keeps one, and `uma-load serve` shows it"
+
+// comparePage shows what a saved comparison says of two arms, whether it may say so, the runs that it rests on,
+// and two runs one over the other.
+func comparePage() page {
+	return page{
+		name:  comparePageName,
+		title: "Compare runs",
+		description: "What can be said of two arms, whether they were alike and in what order they ran, their runs, and two runs laid over each other. " +
+			"The run is the unit of comparison: verdicts are those of `uma-load compare`, over all runs of an arm. One run against one run is no verdict, and *not different* is not *equal*.",
+		hosts:     metric.RunInfo,
+		variables: compareVariables(),
+		from:      "now-6h",
+		rows: []row{
+			{"Verdict", []tile{{8, 3, sourceBanner()}, {8, 3, firingAlerts()}, {8, 3, compareSimulated()},
+				{24, 6, verdictOfMemory()}, {24, 6, verdictOfLatency()}, {24, 6, verdictOfTheRest()}}},
+			{"Were the arms alike, and can time explain it", []tile{{12, 7, compareOrder()}, {12, 7, compareWarnings()},
+				{12, 9, compareFairness()}, {12, 9, compareDrift()}}},
+			{"Runs of this host", []tile{{24, 9, compareRuns()}, {12, 8, memoryByRun()}, {12, 8, capacityByRun()}}},
+			{"By model", []tile{{12, 8, memoryByModel()}, {12, 8, wordByModel()}}},
+			{"Run A over run B", []tile{{12, 9, overLatency()}, {12, 9, overMemory()}, {8, 8, overTemperature()}, {8, 8, overPower()}, {8, 8, overClock()}}},
+			{"Where the memory of the two runs went", []tile{{8, 10, twoLedgers()}, {8, 10, twoLedgerLines()}, {8, 10, armLedgers()}}},
+		},
+	}
+}
+
+// compareVariables choose a comparison, one of its candidates, the runs in tables, and two runs for the curves.
+func compareVariables() []variable {
+	verdicts := expr.Select(metric.ComparisonVerdict, inComparison())
+	ofHost := expr.Select(metric.RunInfo, onHost())
+	return []variable{
+		choice("comparison", "Comparison", expr.Select(metric.ComparisonVerdict), metric.LabelComparison).Sort(dashboard.VariableSortNaturalDesc),
+		choice("baseline", "Baseline arm", verdicts, metric.LabelBaseline).Hide(dashboard.VariableHideHideVariable),
+		choice("candidate", "Candidate arm", verdicts, metric.LabelCandidate).Sort(dashboard.VariableSortNaturalAsc),
+		choices("runs", "Runs in tables", ofHost, metric.LabelRun).Sort(dashboard.VariableSortNaturalDesc),
+		choice("run_a", "Run A (baseline)", ofHost, metric.LabelRun).Sort(dashboard.VariableSortNaturalAsc),
+		choice("run_b", "Run B (candidate)", ofHost, metric.LabelRun).Sort(dashboard.VariableSortNaturalDesc),
+		worked("shift", shift()),
+	}
+}
+
+// shift is by how many seconds run A has to be moved to begin with run B; 0 where one of them is not known.
+func shift() expr.Expr {
+	started := func(run expr.Matcher) expr.Expr {
+		return expr.Select(metric.RunStartTimestampSeconds, run).Max(expr.By())
+	}
+	return started(isRunB()).Minus(started(isRunA())).OrZero()
+}
+
+// isRunA and isRunB keep what belongs to one of the two runs.
+func isRunA() expr.Matcher { return expr.Is(metric.LabelRun, "$run_a") }
+func isRunB() expr.Matcher { return expr.Is(metric.LabelRun, "$run_b") }
+
+// inComparison keeps what the chosen comparison says, ofPair what it says of the chosen candidate.
+func inComparison() expr.Matcher { return expr.Is(metric.LabelComparison, "$comparison") }
+func ofPair(d metric.Definer, matchers ...expr.Matcher) expr.Expr {
+	return expr.Select(d, append([]expr.Matcher{inComparison(), expr.Is(metric.LabelCandidate, "$candidate")}, matchers...)...)
+}
+
+// ofBaseline and ofCandidate keep one arm of the pair.
+func ofBaseline() expr.Matcher  { return expr.Is(metric.LabelArm, "$baseline") }
+func ofCandidate() expr.Matcher { return expr.Is(metric.LabelArm, "$candidate") }
+
+// stratumLabels tell the parts of a comparison apart that are compared each for itself.
+func stratumLabels(further ...metric.Label) []metric.Label {
+	return slices.Concat(further, []metric.Label{metric.LabelModel, metric.LabelScenario})
+}
+
+// stratumKeys are their columns, behind others.
+func stratumKeys(before ...key) []key {
+	return append(before, key{label: metric.LabelModel, title: "Model"}, key{label: metric.LabelScenario, title: "Scenario"})
+}
+
+func compareSimulated() panel {
+	return number(subject{
+		title:   "What the comparison is of",
+		means:   "Whether any of its runs was of a simulated engine or machine.",
+		wrong:   "it says simulated: then no figure below says anything of hardware.",
+		noData:  noComparison,
+		queries: []query{{"simulated", expr.Select(metric.ComparisonSimulated, inComparison()).Max(expr.By(metric.LabelComparison))}},
+	}).
+		Mappings(shaded(shade{"0", "real machines and engines", colorGood}, shade{"1", "simulated: no finding about hardware", colorDoubt})).
+		ColorMode(common.BigValueColorModeBackground)
+}

@@ -1,0 +1,104 @@
+package dashboards
+
+import (
+	"github.com/grafana/grafana-foundation-sdk/go/common"
+	"github.com/grafana/grafana-foundation-sdk/go/dashboard"
+
+	"github.com/umascope/umascope/exporter/metric"
+	"github.com/umascope/umascope/exporter/metric/expr"
+)
+
+// Colours of the two arms, and of the two runs, wherever they stand side by side: orange and blue, which
+// everybody tells apart; pale for the second thing that is shown of each.
+const (
+	colorOfA     = "#E69F00"
+	colorOfB     = "#0072B2"
+	paleColorOfA = "#F6D58E"
+	paleColorOfB = "#8CC4EA"
+)
+
+// ofHistory is a figure of the runs that were chosen for the tables.
+func ofHistory(d metric.Definer, matchers ...expr.Matcher) expr.Expr {
+	return expr.Select(d, append([]expr.Matcher{expr.Matches(metric.LabelRun, "$runs")}, matchers...)...).Max(expr.By(metric.LabelRun))
+}
+
+// onThisHost keeps figures of runs that measured the chosen host, of an arm if one is given.
+func onThisHost(e expr.Expr, arm ...expr.Matcher) expr.Expr {
+	return e.And(expr.Select(metric.RunInfo, append([]expr.Matcher{onHost()}, arm...)...), expr.On(metric.LabelRun))
+}
+
+// isArm keeps runs of an arm of the comparison.
+func isArm(variable string) expr.Matcher { return expr.Is(metric.LabelArm, variable) }
+
+// bar draws a column's cells as bars beside their values.
+func bar(color string) []dashboard.DynamicConfigValue {
+	return []dashboard.DynamicConfigValue{
+		{Id: "custom.cellOptions", Value: map[string]string{"type": "gauge", "mode": "basic", "valueDisplayMode": "text"}},
+		colored(color),
+		{Id: "min", Value: 0},
+	}
+}
+
+func compareRuns() panel {
+	of := []metric.Label{metric.LabelArm, metric.LabelScenario, metric.LabelEngine, metric.LabelModel}
+	info := expr.Select(metric.RunInfo, onHost()).Max(expr.By(append([]metric.Label{metric.LabelRun}, of...)...))
+	mode := expr.Select(metric.RunTelemetryMode, expr.Matches(metric.LabelRun, "$runs")).Equals(expr.Number(1)).Max(expr.By(metric.LabelRun, metric.LabelMode))
+	simulated := onThisHost(ofHistory(metric.RunSimulated))
+	figureOf := func(title string, d metric.Definer, look []dashboard.DynamicConfigValue, m ...expr.Matcher) figure {
+		return figure{title: title, expr: onThisHost(ofHistory(d, m...)), look: look}
+	}
+	farthest := expr.Select(metric.RunZScore, expr.Matches(metric.LabelRun, "$runs")).Abs().Max(expr.By(metric.LabelRun))
+	return list(board{
+		title: "Runs",
+		means: "The finished runs of this host that `uma-load serve` shows, the newest first. A click on a run opens it, or takes it as A or B of the curves below; as B it sets the time range too. " +
+			"*First token* is the median from the intended start; *farthest* is the largest distance of any of its metrics from the runs before it in its cell, in deviations.",
+		wrong:  "runs of one arm do not agree among themselves, or the first after a change of arms stands out: then a mean of the arm says little.",
+		noData: noRuns,
+		keys: []key{
+			{label: metric.LabelRun, title: "Run", look: []dashboard.DynamicConfigValue{width(230), pathsFrom(
+				path{"Take it as run A (baseline)", addressOfOtherA},
+				path{"Take it as run B (candidate)", addressOfOtherB("Started", "Ended")},
+				path{"Details of the run", addressOfRun("Started", "Ended")})}},
+			{label: metric.LabelArm, title: "Arm"}, {label: metric.LabelScenario, title: "Scenario"},
+			{label: metric.LabelEngine, title: "Engine"}, {label: metric.LabelModel, title: "Model"}, {label: metric.LabelMode, title: "Telemetry"},
+		},
+		figures: []figure{
+			{title: "Started", expr: ofHistory(metric.RunStartTimestampSeconds).Times(info, expr.On(metric.LabelRun).GroupLeft(of...)).Milliseconds()},
+			{title: "Ended", expr: onThisHost(ofHistory(metric.RunEndTimestampSeconds)).Milliseconds()},
+			figureOf("Valid", metric.RunValid, textCells(shade{"0", "invalid", colorBad}, shade{"1", "valid", "transparent"})),
+			{title: "Engine simulated", look: yesOrNo(colorDoubt),
+				expr: simulated.Times(mode, expr.On(metric.LabelRun).GroupLeft(metric.LabelMode)).Or(simulated, expr.On(metric.LabelRun))},
+			figureOf("Without KV cache", metric.RunMemoryExcludingKVBytes, bar(colorOther)),
+			figureOf("KV cache", metric.RunKVCapacityBytes, bar(colorNeutral)),
+			figureOf("First token", metric.RunScheduledTimeToFirstTokenSeconds, nil, expr.Is(metric.LabelQuantile, "0.5")),
+			figureOf("Output", metric.RunOutputTokensPerSecond, nil),
+			{title: "Farthest", expr: onThisHost(farthest)},
+		},
+		sortBy: "Started", desc: true,
+	})
+}
+
+// barsOfRuns are bars of one figure, a bar for every run in the order of time, coloured by arm.
+func barsOfRuns(title, means, wrong string, d metric.Definer) panel {
+	of := func(title, arm, color string) figure {
+		return figure{title: title, expr: onThisHost(ofHistory(d), isArm(arm)), look: []dashboard.DynamicConfigValue{colored(color)}}
+	}
+	return bars(board{
+		title: title, means: means, wrong: wrong,
+		noData:  "no run of this host whose label arm is one of the comparison's, or not measured",
+		keys:    []key{{label: metric.LabelRun, title: "Run"}},
+		figures: []figure{of("baseline arm", "$baseline", colorOfA), of("candidate arm", "$candidate", colorOfB)},
+	}).Stacking(common.StackingModeNormal) // of two figures each run has one: beside each other they would leave gaps
+}
+
+func memoryByRun() panel {
+	return barsOfRuns("Memory without KV cache, by run",
+		"Pool less free memory less the KV cache when the engine was ready, measured, of every run in the order of time; names of runs begin with it.",
+		"the bars of an arm rise or fall with time, or its first one after a change stands out: that is not the arm.", metric.RunMemoryExcludingKVBytes)
+}
+
+func capacityByRun() panel {
+	return barsOfRuns("KV cache, by run",
+		"Room that the engine made for its KV cache on the GPU, of every run in the order of time.",
+		"it mirrors the bars of *memory without KV cache*: the cache is what is left, so that the two are one finding.", metric.RunKVCapacityBytes)
+}

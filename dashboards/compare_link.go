@@ -1,0 +1,34 @@
+package dashboards
+
+import "github.com/grafana/grafana-foundation-sdk/go/dashboard"
+
+// path is where a cell leads to, one of several.
+type path struct{ title, address string }
+
+// pathsFrom makes the cells of a column lead to several addresses.
+func pathsFrom(paths ...path) dashboard.DynamicConfigValue {
+	var links []map[string]any
+	for _, p := range paths {
+		links = append(links, map[string]any{"title": p.title, "url": p.address, "targetBlank": false})
+	}
+	return dashboard.DynamicConfigValue{Id: "links", Value: links}
+}
+
+// addressOfCandidate is the address of the comparison in which the run that a cell names is B, in the time in
+// which it ran: that of the curves.
+func addressOfCandidate(start, end string) string {
+	return "/d/" + tag + "-" + comparePageName + during(start, end) + "&var-run_b=${__value.raw:percentencode}&${datasource:queryparam}&${host:queryparam}"
+}
+
+// Addresses of the page of comparisons from itself: what was chosen stays but for one run.
+const (
+	keepComparison   = "&${comparison:queryparam}&${candidate:queryparam}&${datasource:queryparam}&${host:queryparam}"
+	addressOfOtherA  = "/d/" + tag + "-" + comparePageName + "?${__url_time_range}&var-run_a=${__value.raw:percentencode}&${run_b:queryparam}" + keepComparison
+	runBKeepingRunA  = "&var-run_b=${__value.raw:percentencode}&${run_a:queryparam}" + keepComparison
+	beginningOfOther = "/d/" + tag + "-" + comparePageName
+)
+
+// addressOfOtherB chooses another B, and the time in which it ran.
+func addressOfOtherB(start, end string) string {
+	return beginningOfOther + during(start, end) + runBKeepingRunA
+}

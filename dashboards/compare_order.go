@@ -1,0 +1,82 @@
+package dashboards
+
+import (
+	"github.com/umascope/umascope/exporter/metric"
+	"github.com/umascope/umascope/exporter/metric/expr"
+)
+
+// orderShades are the orders in which arms can follow each other, in words and colours.
+func orderShades() []shade {
+	return []shade{
+		{"blocked", "blocked: arm and time are one", colorDoubt},
+		{"abba", "ABBA", colorGood}, {"alternating", "alternating", colorGood}, {"random", "random", colorGood},
+		{"single", "one run of each", colorUnknown}, {"unknown", "not known", colorUnknown},
+	}
+}
+
+func compareOrder() panel {
+	each := stratumLabels()
+	runs := func(arm expr.Matcher) expr.Expr { return ofPair(metric.ComparisonRuns, arm).Max(expr.By(each...)) }
+	order := ofPair(metric.ComparisonOrderInfo).Max(expr.By(stratumLabels(metric.LabelOrder)...))
+	items := ofPair(metric.ComparisonFairnessDiffers).Max(expr.By(stratumLabels(metric.LabelItem)...))
+	differing := items.Equals(expr.Number(1)).Count(expr.By(each...)).
+		Or(items.Count(expr.By(each...)).Times(expr.Number(0)), expr.On(each...))
+	return list(board{
+		title:  "Order of the runs",
+		means:  "How the runs of the two arms followed each other, how many there are, and in how many things that should be the same the arms differ.",
+		wrong:  "the order is *blocked*: whatever changed with time (page cache, heat, a reboot) looks like the arm. An arm has only a few runs, or the arms differ in what is not the arm itself.",
+		noData: noComparison,
+		keys:   stratumKeys(key{label: metric.LabelOrder, title: "Order", look: textCells(orderShades()...)}),
+		figures: []figure{
+			{title: "Runs of A", expr: runs(ofBaseline()).Times(order, expr.On(each...).GroupLeft(metric.LabelOrder))},
+			{title: "Runs of B", expr: runs(ofCandidate())},
+			{title: "Items that differ", expr: differing},
+		},
+		sortBy: "Model",
+	})
+}
+
+func compareWarnings() panel {
+	said := expr.Select(metric.ComparisonWarning, inComparison()).Max(expr.By(metric.LabelCode, metric.LabelDetail))
+	return list(board{
+		title:   "Warnings of the comparison",
+		means:   "What `uma-load compare` found that speaks against reading the verdicts as they stand: of the whole comparison, its strata and its pairs, at most 100.",
+		wrong:   "*blocked_order*, *drift*, *first_after_switch* or *mixed_modes* is among them: then the arms may not be why the figures differ.",
+		noData:  "no warning, or " + noComparison,
+		keys:    []key{{label: metric.LabelCode, title: "Code"}, {label: metric.LabelDetail, title: "What it found"}},
+		figures: []figure{{title: "Said", expr: said}},
+		sortBy:  "Code",
+	}).WithTransformation(unshown("Said"))
+}
+
+func compareFairness() panel {
+	items := ofPair(metric.ComparisonFairnessDiffers).
+		Max(expr.By(stratumLabels(metric.LabelItem, metric.LabelBaselineValue, metric.LabelCandidateValue)...))
+	return list(board{
+		title:  "Were the arms alike",
+		means:  "What should be the same in both arms, with what each had; what differs comes first. Quantities are means with their range over the runs of the arm. At most 100 items are shown.",
+		wrong:  "something differs that the arms were not meant to differ in: free memory and page cache at the start, temperature, clock cap, driver, model. Then that may be the cause.",
+		noData: noComparison,
+		keys: stratumKeys(key{label: metric.LabelItem, title: "Item"}, key{label: metric.LabelBaselineValue, title: "A"},
+			key{label: metric.LabelCandidateValue, title: "B"}),
+		figures: []figure{{title: "Differs", expr: items, look: yesOrNo(colorDoubt)}},
+		sortBy:  "Differs", desc: true,
+	})
+}
+
+func compareDrift() panel {
+	each := expr.By(stratumLabels(metric.LabelMetric, metric.LabelArm)...)
+	return list(board{
+		title:  "Does time show inside an arm",
+		means:  "Whether a metric goes with time among the runs of one arm (Spearman's correlation, -1 to 1), and whether the first runs after a change of arms stand out from the others. Of many that are looked at, one in 20 is beyond chance by chance.",
+		wrong:  "a metric that the verdict is about goes with time, or stands out after a change: something is carried over from run to run, and it is not the arm.",
+		noData: "fewer runs than a correlation needs, or " + noComparison,
+		keys:   stratumKeys(key{label: metric.LabelMetric, title: "Metric"}, key{label: metric.LabelArm, title: "Arm"}),
+		figures: []figure{
+			{title: "With time", expr: ofPair(metric.ComparisonDriftCorrelation).Max(each)},
+			{title: "Beyond chance", expr: ofPair(metric.ComparisonDriftSignificant).Max(each), look: yesOrNo(colorDoubt)},
+			{title: "Stands out after a change", expr: ofPair(metric.ComparisonAfterSwitchStandsOut).Max(each), look: yesOrNo(colorDoubt)},
+		},
+		sortBy: "Beyond chance", desc: true,
+	})
+}

@@ -1,0 +1,138 @@
+package dashboards
+
+import (
+	"github.com/grafana/grafana-foundation-sdk/go/dashboard"
+
+	"github.com/umascope/umascope/exporter/metric"
+	"github.com/umascope/umascope/exporter/metric/expr"
+)
+
+// Colours that have a meaning on the pages of runs. People who see no red or green tell them apart, and a
+// word stands beside each.
+const (
+	colorGood    = "#009E73"
+	colorBad     = "#D55E00"
+	colorDoubt   = "#E69F00"
+	colorNeutral = "#56B4E9"
+	colorOther   = "#CC79A7"
+	colorUnknown = "#808080"
+)
+
+// Reasons why a panel of a run may be empty.
+const (
+	noSuchRun  = "no such run is shown: `uma-load serve` is not scraped, or the run is too old for it"
+	noCurves   = "Prometheus did not scrape the run's own page (job uma-load) or this host while the run lasted, or the time range is another"
+	notOfRun   = "not known of this run"
+	noLiveLoad = "Prometheus did not scrape the run's own page (job uma-load), no request has ended in this time, or the time range is another"
+)
+
+// runPage shows one run: what it was of, whether its figures may be used, what they are, and the machine while
+// it lasted.
+func runPage() page {
+	return page{
+		name:  runPageName,
+		title: "Run detail",
+		description: "One finished run: what it was of, whether its figures may be used, what it measured, and the machine while it lasted. " +
+			"One run is no finding: what differs between two is shown by several of each, on the page of comparisons.",
+		hosts:     metric.RunInfo,
+		variables: []variable{choice("run", "Run", expr.Select(metric.RunInfo, onHost()), metric.LabelRun).Sort(dashboard.VariableSortNaturalDesc)},
+		from:      "now-6h",
+		rows: []row{
+			{"What it was, and whether it counts", []tile{{6, 3, sourceBanner()}, {6, 3, firingAlerts()}, {6, 3, runSource()}, {6, 3, runInvalid()},
+				{24, 4, runOf()}}},
+			{"What it measured", []tile{{12, 7, runLatency()}, {12, 4, runThroughput()}, {12, 3, runHeat()},
+				{14, 4, runMemory()}, {10, 4, runRequests()}}},
+			{"Memory at start, when ready and at its peak", []tile{{24, 9, runLedger()}}},
+			{"How far it can be trusted", []tile{{12, 6, runGrades()}, {6, 6, runScores()}, {6, 6, runThrottle()}, {24, 6, runLabels()}}},
+			{"While it ran", []tile{{24, 4, runPhases()}, {12, 9, runLatencyCurve()}, {12, 9, runTokenCurve()}, {24, 10, runLedgerCurve()},
+				{8, 8, runTemperatureCurve()}, {8, 8, runPowerCurve()}, {8, 8, runClockCurve()}, {12, 8, runKVCurve()}, {12, 8, runDriveCurve()}}},
+		},
+	}
+}
+
+// isRun keeps what belongs to the chosen run.
+func isRun() expr.Matcher { return expr.Is(metric.LabelRun, "$run") }
+
+// thisRun is a figure of the chosen run, by further labels.
+func thisRun(d metric.Definer, further ...metric.Label) expr.Expr {
+	return expr.Select(d, isRun()).Max(expr.By(append([]metric.Label{metric.LabelRun}, further...)...))
+}
+
+// holds is what is said of the chosen run, by the labels that say it.
+func holds(d metric.Definer, further ...metric.Label) expr.Expr {
+	return thisRun(d, further...).Equals(expr.Number(1))
+}
+
+// unshown leaves a column out of a table whose labels say it all.
+func unshown(title string) dashboard.DataTransformerConfig {
+	return dashboard.DataTransformerConfig{Id: "organize", Options: map[string]any{
+		"excludeByName": map[string]bool{title: true}, "indexByName": map[string]int{}, "renameByName": map[string]string{},
+	}}
+}
+
+func runSource() panel {
+	real := []dashboard.DynamicConfigValue{colored("green")}
+	return names(subject{
+		title:  "What the run was of",
+		means:  "The machine whose telemetry the run kept (*live* is a real one as it ran), and whether the engine said that it is simulated.",
+		wrong:  "anything but *live* and *real* is shown and you look for what hardware does: then the figures say nothing of it.",
+		noData: noSuchRun,
+		queries: []query{
+			{"telemetry: {{mode}}", holds(metric.RunTelemetryMode, metric.LabelMode)},
+			{"engine: simulated", holds(metric.RunSimulated)},
+			{"engine: real", thisRun(metric.RunSimulated).Equals(expr.Number(0))},
+		},
+	}, steps("orange")).
+		OverrideByRegexp("/: "+metric.ModeLive+"$/", real).
+		OverrideByName("engine: real", real)
+}
+
+func runInvalid() panel {
+	return names(subject{
+		title:  "Valid, or why not",
+		means:  "Whether the figures of the run may be used; if not, the rules that it broke, by their codes. Its report says what each found.",
+		wrong:  "a code is shown. The figures below are then what was measured, and no result.",
+		noData: noSuchRun,
+		queries: []query{
+			{"valid", holds(metric.RunValid)},
+			{"invalid: {{code}}", holds(metric.RunInvalidReason, metric.LabelCode)},
+		},
+	}, steps(colorBad)).OverrideByName("valid", []dashboard.DynamicConfigValue{colored(colorGood)})
+}
+
+func runOf() panel {
+	of := []metric.Label{metric.LabelArm, metric.LabelScenario, metric.LabelEngine, metric.LabelModel}
+	info := expr.Select(metric.RunInfo, onHost(), isRun()).Max(expr.By(append([]metric.Label{metric.LabelRun}, of...)...))
+	started, ended := thisRun(metric.RunStartTimestampSeconds), thisRun(metric.RunEndTimestampSeconds)
+	return list(board{
+		title:  "The run",
+		means:  "What the run was of. A click on it sets the time range to the time in which it ran, which the curves below need, or sets it against another. Warnings are those of its report.",
+		wrong:  "the model or the engine is not what you meant: names are what was asked for, and the report says what answered.",
+		noData: noSuchRun,
+		keys: []key{
+			{label: metric.LabelRun, title: "Run", look: []dashboard.DynamicConfigValue{pathsFrom(
+				path{"Show the time of this run", addressOfRun("Started", "Ended")},
+				path{"Compare it with another run", addressOfCandidate("Started", "Ended")})}},
+			{label: metric.LabelArm, title: "Arm"}, {label: metric.LabelScenario, title: "Scenario"},
+			{label: metric.LabelEngine, title: "Engine"}, {label: metric.LabelModel, title: "Model"},
+		},
+		figures: []figure{
+			{title: "Started", expr: started.Times(info, expr.On(metric.LabelRun).GroupLeft(of...)).Milliseconds()},
+			{title: "Ended", expr: ended.Milliseconds()},
+			{title: "Took", expr: ended.Minus(started)},
+			{title: "Warnings", expr: thisRun(metric.RunWarnings)},
+		},
+	})
+}
+
+func runLabels() panel {
+	return list(board{
+		title:   "Labels of the run",
+		means:   "The labels that the run was given on its command line or by its campaign.",
+		wrong:   "a label that sets arms apart is missing: a comparison by it leaves the run out.",
+		noData:  "the run was given none, or " + noSuchRun,
+		keys:    []key{{label: metric.LabelName, title: "Label"}, {label: metric.LabelValue, title: "Value"}},
+		figures: []figure{{title: "Given", expr: holds(metric.RunLabel, metric.LabelName, metric.LabelValue)}},
+		sortBy:  "Label",
+	}).WithTransformation(unshown("Given"))
+}

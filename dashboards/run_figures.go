@@ -1,0 +1,174 @@
+package dashboards
+
+import (
+	"github.com/grafana/grafana-foundation-sdk/go/barchart"
+	"github.com/grafana/grafana-foundation-sdk/go/common"
+	"github.com/grafana/grafana-foundation-sdk/go/dashboard"
+
+	"github.com/umascope/umascope/exporter/metric"
+	"github.com/umascope/umascope/exporter/metric/expr"
+)
+
+// column is a figure of the chosen run, for a table of one line.
+func column(title string, d metric.Definer) figure {
+	return figure{title: title, expr: thisRun(d)}
+}
+
+func runLatency() panel {
+	of := func(title string, d metric.Summary) figure {
+		return figure{title: title, expr: expr.Select(d, isRun(), expr.Matches(metric.LabelQuantile, ".+")).Max(expr.By(metric.LabelQuantile))}
+	}
+	return list(board{
+		title: "Latency",
+		means: "Quantiles over the measured requests that ended ok, by two clocks: from *sending* the request, and from its *intended* start, which is what a user waits when the server is busy. " +
+			"A quantile that too few requests support is absent. Time per token is one value a request, from its first to its last payload.",
+		wrong:  "*intended* is far above *sent*: requests waited for a free slot, and the rate asked for was more than the server gives.",
+		noData: "no measured request ended ok, the load was not ours, or " + noSuchRun,
+		keys:   []key{{label: metric.LabelQuantile, title: "Quantile"}},
+		figures: []figure{
+			of("First token, sent", metric.RunTimeToFirstTokenSeconds),
+			of("First token, intended", metric.RunScheduledTimeToFirstTokenSeconds),
+			of("Per token", metric.RunTimePerOutputTokenSeconds),
+			of("Whole, sent", metric.RunRequestDurationSeconds),
+			of("Whole, intended", metric.RunScheduledRequestDurationSeconds),
+		},
+		sortBy: "Quantile",
+	})
+}
+
+func runThroughput() panel {
+	return list(board{
+		title:  "Throughput",
+		means:  "What requests that ended ok got, over the time that the measured load took; goodput is the share of all measured requests that met every objective of `--slo`, and the KV cache is the room that the engine made on the GPU.",
+		wrong:  "requests per second are below the rate that was asked for: the server was the limit, and its latencies are those of a queue.",
+		noData: notOfRun,
+		keys:   []key{{label: metric.LabelRun, title: "Run"}},
+		figures: []figure{
+			column("Output", metric.RunOutputTokensPerSecond),
+			column("Requests", metric.RunAchievedRequestsPerSecond),
+			column("Goodput", metric.RunGoodputRatio),
+			column("KV cache, tokens", metric.RunKVCapacityTokens),
+		},
+	})
+}
+
+func runRequests() panel {
+	ended := expr.Select(metric.RunRequests, isRun()).Max(expr.By(metric.LabelStatus))
+	return list(board{
+		title:   "Requests by how they ended",
+		means:   "Measured requests by status. An answer of HTTP 200 with an error in its stream is *in_band*, one that broke off *truncated*; only those that are *ok* enter latencies.",
+		wrong:   "many are not *ok*: the latencies are those of the requests that the server could serve.",
+		noData:  "the load was not ours, or " + noSuchRun,
+		keys:    []key{{label: metric.LabelStatus, title: "Status"}},
+		figures: []figure{{title: "Requests", expr: ended}},
+		sortBy:  "Requests", desc: true,
+	})
+}
+
+func runHeat() panel {
+	return list(board{
+		title:  "Heat and energy",
+		means:  "The hottest GPU at the start and at most, mean power and energy of all GPUs, while the run measured.",
+		wrong:  "it started warmer than the runs it is held against, or came near the temperature at which the clock is held down.",
+		noData: "no telemetry of a GPU was kept with the run",
+		keys:   []key{{label: metric.LabelRun, title: "Run"}},
+		figures: []figure{
+			column("At start", metric.RunStartGPUTemperatureCelsius),
+			column("Hottest", metric.RunGPUTemperatureCelsius),
+			column("Power", metric.RunGPUPowerWatts),
+			column("Energy", metric.RunEnergyJoules),
+		},
+	})
+}
+
+func runMemory() panel {
+	return list(board{
+		title: "Memory",
+		means: "*Without KV cache* is the pool less free memory less the KV cache when the engine was ready, measured; *free at KV sizing* is what the engine sized its cache from. " +
+			"*Engine's own word* is what it says in its log that it held at most before its KV cache; nobody measured it.",
+		wrong:  "*without KV cache* is larger than in runs of the same model: compare the ledgers below before anything is blamed. What an engine is told to fill it fills, so *most used* says little.",
+		noData: "no telemetry was kept with the run, and its engine said nothing",
+		keys:   []key{{label: metric.LabelRun, title: "Run"}},
+		figures: []figure{
+			column("Without KV cache", metric.RunMemoryExcludingKVBytes),
+			column("KV cache", metric.RunKVCapacityBytes),
+			column("Free at KV sizing", metric.RunFreeAtKVSizingBytes),
+			column("Most used", metric.RunMemoryUsedPeakBytes),
+			column("Engine's own word", metric.RunEngineReportedPeakBytes),
+		},
+	})
+}
+
+// fallingBy sorts lines by a column, the last of the alphabet first: *start*, *ready* and *peak* then come in
+// the order of time.
+func fallingBy(title string) dashboard.DataTransformerConfig {
+	return dashboard.DataTransformerConfig{Id: "sortBy", Options: map[string]any{"sort": []any{map[string]any{"field": title, "desc": true}}}}
+}
+
+// stacked are bars of which every one is the pool, split into the lines of the ledger by the colours that they
+// have over time.
+func stacked(b board, of func(line string) expr.Expr) *barchart.PanelBuilder {
+	for _, l := range ledgerLines() {
+		b.figures = append(b.figures, figure{title: l.title, expr: of(l.line), look: []dashboard.DynamicConfigValue{colored(l.color)}})
+	}
+	return bars(b).
+		Stacking(common.StackingModeNormal).
+		Legend(legend(common.LegendPlacementRight))
+}
+
+func runLedger() panel {
+	return stacked(board{
+		title:  "Ledger of the run",
+		means:  "The pool, split into lines that add up to it, at three moments: *start*, before the engine (or the run, if the engine was there before); *ready*, when the engine answers; *peak*, the moment of least free memory while it measured.",
+		wrong:  "*page cache* is large when the engine sizes its KV cache, which it does between *start* and *ready*: the cache comes out smaller for no other reason.",
+		noData: "no ledger was kept with the run",
+		keys:   []key{{label: metric.LabelMoment, title: "Moment"}},
+	}, func(line string) expr.Expr {
+		return expr.Select(metric.RunLedgerBytes, isRun(), expr.Is(metric.LabelLine, line)).Max(expr.By(metric.LabelMoment))
+	}).WithTransformation(fallingBy("Moment"))
+}
+
+// gradeShades are the words of how well something is shown.
+func gradeShades() []shade {
+	return []shade{
+		{"proven", "proven", colorGood}, {"consistent", "consistent, not proven", colorNeutral},
+		{"contradicted", "contradicted", colorBad}, {"not_observable", "not observable", colorUnknown},
+	}
+}
+
+func runGrades() panel {
+	return list(board{
+		title:  "Evidence",
+		means:  "How well it is shown that KV blocks were written to the SSD and came back, that prompts were answered from a cache, and that such answers are those that were computed. *Proven* needs independent witnesses that agree; *consistent* fits, but a witness is missing. Of a simulated engine it proves the simulation alone.",
+		wrong:  "a signal that the run is about is *contradicted* or *not observable*: its name then says what it was to show, and nothing shows that it did.",
+		noData: noSuchRun,
+		keys: []key{{label: metric.LabelSignal, title: "Signal"}, {label: metric.LabelGrade, title: "Grade", look: textCells(gradeShades()...)},
+			{label: metric.LabelReason, title: "Why not better"}},
+		figures: []figure{{title: "Said", expr: holds(metric.RunSignalGrade, metric.LabelSignal, metric.LabelGrade, metric.LabelReason)}},
+		sortBy:  "Signal",
+	}).WithTransformation(unshown("Said"))
+}
+
+func runScores() panel {
+	return list(board{
+		title:   "Against its cell",
+		means:   "How far each metric of the run is from the median of the valid runs before it of the same host, arm, scenario, engine, model and work, in deviations of theirs. Absent with fewer than 5 such runs.",
+		wrong:   "a metric is many deviations off: look what was different about this run before it is put among the others.",
+		noData:  "fewer than 5 runs of its cell came before it",
+		keys:    []key{{label: metric.LabelMetric, title: "Metric"}},
+		figures: []figure{{title: "Deviations", expr: expr.Select(metric.RunZScore, isRun()).Max(expr.By(metric.LabelMetric))}},
+		sortBy:  "Metric",
+	})
+}
+
+func runThrottle() panel {
+	return list(board{
+		title:   "Clock held down",
+		means:   "For how long each reason held the clock down while the run measured, of the GPU that it held longest. `sw_power_cap` is normal under load on GB10.",
+		wrong:   "a thermal reason or a power brake is not 0: the run measured a machine that was slowed down.",
+		noData:  "the driver gave no such times, or no telemetry was kept with the run",
+		keys:    []key{{label: metric.LabelReason, title: "Reason"}},
+		figures: []figure{{title: "Time", expr: expr.Select(metric.RunThrottleSeconds, isRun()).Max(expr.By(metric.LabelReason))}},
+		sortBy:  "Time", desc: true,
+	})
+}
