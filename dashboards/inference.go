@@ -1,0 +1,119 @@
+package dashboards
+
+import (
+	"github.com/grafana/grafana-foundation-sdk/go/dashboard"
+
+	"github.com/umascope/umascope/exporter/metric"
+	"github.com/umascope/umascope/exporter/metric/expr"
+)
+
+// Reasons why a panel about inference may be empty.
+const (
+	noLoad = "no run of uma-load in this time, or Prometheus does not scrape it"
+	noVLLM = "Prometheus does not scrape the engine itself, or it is not vLLM"
+	noRun  = "no run just now"
+)
+
+// inferencePage shows what those who ask see (rate, errors, duration), and beside it what the engine says of itself.
+func inferencePage() page {
+	return page{
+		name:        "inference",
+		title:       "Inference",
+		description: "Requests of the load generator while they go on: how many, how many failed, how long they took on both clocks, and what the engine itself says of them.",
+		variables: []variable{
+			// Runs are those of the host: All is their list and no pattern, because the series of a run do not name its host.
+			choices("run", "Run", expr.Select(metric.RunActive, onHost()), metric.LabelRun).AllValue(""),
+			choices("phase", "Phase", expr.Select(metric.LoadRequestsTotal, ofChosenRuns()), metric.LabelPhase),
+		},
+		rows: []row{
+			{"Now", []tile{{8, 3, sourceBanner()}, {8, 3, runsNow()}, {8, 3, firingAlerts()}}},
+			{"Rate, errors, duration", []tile{{8, 8, requestsByStatus()}, {8, 8, failedShare()}, {8, 8, durations()}}},
+			{"What a user waits for", []tile{{12, 8, firstTokens()}, {12, 8, firstTokenHeat()},
+				{12, 8, perTokens()}, {12, 8, perTokenHeat()}, {12, 8, durationHeat()}, {6, 8, queueDelays()}, {6, 8, clientLags()}}},
+			{"Throughput", []tile{{6, 8, outputTokens()}, {6, 8, inputTokens()}, {6, 8, requestsInFlight()}, {6, 8, goodput()}}},
+			{"Client and engine side by side", []tile{{8, 8, firstTokenBeside()}, {8, 8, perTokenBeside()}, {8, 8, durationBeside()},
+				{12, 8, engineHeat()}, {6, 8, prefixShares()}, {6, 8, preemptions()}}},
+		},
+	}
+}
+
+// ofChosenRuns keeps what is of the chosen runs, ofChosen what is of the chosen phases of theirs.
+func ofChosenRuns() expr.Matcher { return expr.Matches(metric.LabelRun, "$run") }
+
+func ofChosen(more ...expr.Matcher) []expr.Matcher {
+	return append([]expr.Matcher{ofChosenRuns(), expr.Matches(metric.LabelPhase, "$phase")}, more...)
+}
+
+// loadPerSecond is the rate of a counter of the load generator. Those of several processes that share a load add
+// up to that of the run.
+func loadPerSecond(c metric.Counter, keep expr.Grouping, more ...expr.Matcher) expr.Expr {
+	return expr.Rate(c, expr.RateInterval, ofChosen(more...)...).Sum(keep)
+}
+
+// byRun keeps runs apart, of all together none.
+func byRun() expr.Grouping { return expr.By(metric.LabelRun) }
+
+func allRuns() expr.Grouping { return expr.By() }
+
+func runsNow() panel {
+	active := expr.Select(metric.RunActive, onHost()).Equals(expr.Number(1)).Max(expr.By(metric.LabelRun, metric.LabelArm, metric.LabelScenario))
+	simulated := expr.Select(metric.RunSimulated, onHost()).Equals(expr.Number(1)).Max(byRun())
+	same := expr.On(metric.LabelRun)
+	return names(subject{
+		title:  "Runs now",
+		means:  "The runs that go on on this host, with their arm and scenario, and whether the engine says that it is simulated.",
+		wrong:  "it says *simulated engine*: then no figure of this page says anything of hardware. Or two runs go on at once: each disturbs the other.",
+		noData: noRun,
+		queries: []query{
+			{"{{run}}: {{arm}}, {{scenario}}", active.Unless(simulated, same)},
+			{"{{run}}: simulated engine", simulated.And(active, same)},
+		},
+	}, steps("blue")).OverrideByRegexp("/simulated engine$/", []dashboard.DynamicConfigValue{colored("orange")})
+}
+
+func requestsByStatus() panel {
+	looks := []struct{ status, title, color string }{
+		{metric.RequestOK, "ok", "dark-blue"},
+		{metric.RequestHTTP, "refused with an HTTP status", "dark-orange"},
+		{metric.RequestInBand, "error inside the stream", "light-orange"},
+		{metric.RequestTruncated, "stream cut off", "dark-yellow"},
+		{metric.RequestTimeout, "timed out", "dark-red"},
+		{metric.RequestCancelled, "cancelled", "#808080"},
+		{metric.RequestConnect, "not connected", "dark-purple"},
+	}
+	s := subject{
+		title:  "Requests ended, by status",
+		means:  "Requests that ended, by how they ended, stacked. An HTTP status of 200 alone is not *ok*: the stream has to end well too.",
+		wrong:  "anything but *ok* is there, or the rate is below what the run asks for.",
+		noData: noLoad,
+	}
+	for _, l := range looks {
+		s.queries = append(s.queries, query{l.title, loadPerSecond(metric.LoadRequestsTotal, allRuns(), expr.Is(metric.LabelStatus, l.status))})
+	}
+	built := areas(s)
+	for _, l := range looks {
+		built = built.OverrideByName(l.title, []dashboard.DynamicConfigValue{colored(l.color)})
+	}
+	return built
+}
+
+func failedShare() panel {
+	failed := loadPerSecond(metric.LoadRequestsTotal, byRun(), expr.IsNot(metric.LabelStatus, metric.RequestOK))
+	return series(subject{
+		title:   "Share that failed",
+		means:   "Requests that ended otherwise than ok, over all that ended, by run.",
+		wrong:   "it is not 0: latencies are of those that ended ok only, and look better the more fail.",
+		noData:  "no request ended in this time",
+		queries: []query{{"{{run}}", shareOf(failed, loadPerSecond(metric.LoadRequestsTotal, byRun()))}},
+	}).Min(0)
+}
+
+func goodput() panel {
+	return series(subject{
+		title:   "Goodput",
+		means:   "Share of the requests that met every objective of `--slo`, of all that ended, by run (`uma_load_good_requests_total` over `uma_load_requests_total`).",
+		wrong:   "it falls while throughput still climbs: the machine is past the load that it can serve well.",
+		noData:  "no request ended, or the run has no objectives (--slo)",
+		queries: []query{{"{{run}}", shareOf(loadPerSecond(metric.LoadGoodRequestsTotal, byRun()), loadPerSecond(metric.LoadRequestsTotal, byRun()))}},
+	}).Min(0).Max(1)
+}

@@ -1,0 +1,148 @@
+package dashboards
+
+import (
+	"github.com/grafana/grafana-foundation-sdk/go/dashboard"
+
+	"github.com/umascope/umascope/exporter/metric"
+	"github.com/umascope/umascope/exporter/metric/expr"
+)
+
+// engineTokens are the tokens per second of the engine that counts most: a frontend and the engines behind it
+// count the same.
+func engineTokens(direction string) expr.Expr {
+	return eachPerSecond(metric.EngineTokensTotal, expr.Is(metric.LabelDirection, direction)).Sum(by(metric.LabelSource)).Max(byHost())
+}
+
+func outputTokens() panel {
+	return series(subject{
+		title:  "Output tokens",
+		means:  "Tokens of answers that ended ok, counted when they ended, as the server reports them; stream events as they arrive, which carry one or more tokens each; and dashed what the engine itself counts (`uma_engine_tokens_total`), for all who ask it.",
+		wrong:  "the engine generates much more than the client receives: somebody else uses it, or answers are thrown away.",
+		noData: noLoad,
+		queries: []query{
+			{"client, of answers that ended", loadPerSecond(metric.LoadTokensTotal, allRuns(), expr.Is(metric.LabelDirection, metric.DirectionOutput))},
+			{"client, stream events", loadPerSecond(metric.LoadStreamEventsTotal, allRuns())},
+			{"engine", engineTokens(metric.DirectionGeneration)},
+		},
+	}).
+		Min(0).
+		OverrideByName("client, of answers that ended", []dashboard.DynamicConfigValue{colored("dark-blue")}).
+		OverrideByName("client, stream events", []dashboard.DynamicConfigValue{colored("light-blue")}).
+		OverrideByName("engine", append(dashed(), colored("dark-green")))
+}
+
+func inputTokens() panel {
+	return series(subject{
+		title:  "Prompt tokens",
+		means:  "Tokens of the prompts of answers that ended ok, as the server reports them, and dashed what the engine counts, those found in a cache included where it counts these.",
+		wrong:  "the engine takes in much more than the client sends: somebody else uses it, or prompts are computed twice.",
+		noData: noLoad,
+		queries: []query{
+			{"client", loadPerSecond(metric.LoadTokensTotal, allRuns(), expr.Is(metric.LabelDirection, metric.DirectionInput))},
+			{"engine", engineTokens(metric.DirectionPrompt)},
+		},
+	}).
+		Min(0).
+		OverrideByName("client", []dashboard.DynamicConfigValue{colored("dark-blue")}).
+		OverrideByName("engine", append(dashed(), colored("dark-green")))
+}
+
+func requestsInFlight() panel {
+	in := func(state string) expr.Expr {
+		return each(metric.EngineRequests, expr.Is(metric.LabelState, state)).Sum(by(metric.LabelSource)).Max(byHost())
+	}
+	return series(subject{
+		title:  "Requests in flight",
+		means:  "Requests that the client has sent and that have not ended, and dashed those that the engine says are in its batch, wait for a place in it, or were put off for lack of KV cache; of several engines, the largest figure.",
+		wrong:  "the engine's are more than the client's: others use it too. Or many wait while the batch is small.",
+		noData: noLoad + ", and no engine tells",
+		queries: []query{
+			{"client", expr.Select(metric.LoadRequestsInFlight, ofChosen()...).Sum(allRuns())},
+			{"engine, running", in(metric.RequestsRunning)},
+			{"engine, waiting", in(metric.RequestsWaiting)},
+			{"engine, put off", in(metric.RequestsPaused)},
+			{"engine, either", in(metric.RequestsInFlight)},
+		},
+	}).
+		Min(0).
+		OverrideByName("client", []dashboard.DynamicConfigValue{colored("dark-blue")}).
+		OverrideByName("engine, running", append(dashed(), colored("dark-green"))).
+		OverrideByName("engine, waiting", append(dashed(), colored("dark-orange"))).
+		OverrideByName("engine, put off", append(dashed(), colored("dark-purple"))).
+		OverrideByName("engine, either", append(dashed(), colored("light-green")))
+}
+
+// vllmQuantile is a quantile of a histogram of vLLM on the chosen host, of all its models together. It is
+// interpolated within vLLM's own buckets.
+func vllmQuantile(q float64, h metric.Histogram) expr.Expr {
+	return expr.BucketQuantile(q, h, expr.RateInterval, []metric.Label{metric.LabelHost}, onHost())
+}
+
+// coarse is said where both sides of a latency are drawn.
+const coarse = " The engine's lines (dashed) are as fine as its buckets, and count all who ask it; the client's are of the send clock, of all chosen runs."
+
+// beside are the queries of a latency that client and engine both measure.
+func beside(client, engine metric.Histogram) []query {
+	of := func(q float64) expr.Expr {
+		return expr.EitherQuantile(q, client, expr.RateInterval, nil, ofChosen()...)
+	}
+	return []query{
+		{"p50 client", of(median)},
+		{"p99 client", of(slow)},
+		{"p50 engine", vllmQuantile(median, engine)},
+		{"p99 engine", vllmQuantile(slow, engine)},
+	}
+}
+
+func firstTokenBeside() panel {
+	s := subject{
+		title:   "First token, client and engine",
+		means:   "The same wait measured on both sides, and what of it the engine spent queueing, from vLLM's own histograms." + coarse,
+		wrong:   "the client's lines are far above the engine's: the time is lost between them, in the network, a frontend or the client.",
+		noData:  noLoad + "; " + noVLLM,
+		queries: beside(metric.LoadTimeToFirstTokenSeconds, metric.VLLMTimeToFirstTokenSeconds),
+	}
+	s.queries = append(s.queries, query{"p99 queueing in the engine", vllmQuantile(slow, metric.VLLMRequestQueueTimeSeconds)})
+	return quantiles(s, "/engine/").
+		OverrideByName("p99 queueing in the engine", []dashboard.DynamicConfigValue{colored("dark-purple")})
+}
+
+func perTokenBeside() panel {
+	return quantiles(subject{
+		title:   "Per token, client and engine",
+		means:   "Time per output token of a request, measured on both sides." + coarse,
+		wrong:   "the client's lines are above the engine's by more than a bucket: tokens wait on their way, or come in bursts.",
+		noData:  noLoad + "; " + noVLLM,
+		queries: beside(metric.LoadTimePerOutputTokenSeconds, metric.VLLMRequestTimePerOutputTokenSeconds),
+	}, "/engine/")
+}
+
+func durationBeside() panel {
+	return quantiles(subject{
+		title:   "Duration, client and engine",
+		means:   "From a request's arrival to its end, measured on both sides." + coarse,
+		wrong:   "the client's lines are far above the engine's: requests wait before the engine has them.",
+		noData:  noLoad + "; " + noVLLM,
+		queries: beside(metric.LoadRequestDurationSeconds, metric.VLLME2ERequestLatencySeconds),
+	}, "/engine/")
+}
+
+func engineHeat() panel {
+	return heat(subject{
+		title:   "Time to first token, by the engine",
+		means:   "How many requests waited how long for their first token, by vLLM's own clock and buckets, for all who ask it. Lighter is more.",
+		wrong:   "it looks unlike the client's heat map above by more than its coarser buckets.",
+		noData:  noVLLM,
+		queries: []query{{"{{le}}", expr.Buckets(metric.VLLMTimeToFirstTokenSeconds, expr.RateInterval, onHost())}},
+	})
+}
+
+func prefixShares() panel {
+	return series(subject{
+		title:   "Prompt tokens found",
+		means:   "Share of the prompt tokens that a cache had, by engine; a frontend tells of the engines behind it again. From which tier is on the page KV cache and storage.",
+		wrong:   "it differs between runs that are compared, or is high where every prompt should be new.",
+		noData:  "no prompts in this time, or the engine does not count what it finds",
+		queries: []query{{"{{source}}", prefixShare()}},
+	}).Min(0).Max(1)
+}

@@ -1,0 +1,138 @@
+package dashboards
+
+import (
+	"github.com/grafana/grafana-foundation-sdk/go/dashboard"
+	"github.com/grafana/grafana-foundation-sdk/go/timeseries"
+
+	"github.com/umascope/umascope/exporter/metric"
+	"github.com/umascope/umascope/exporter/metric/expr"
+)
+
+// bothClocks is said of latencies that have two.
+const bothClocks = " Solid lines count from the moment the request was sent; dashed ones from the moment it should have been, which is what a user waited who came then. A request is counted when it has ended, and only if it ended ok."
+
+// Quantiles that are drawn; the median is blue, the slow end orange.
+const (
+	median = 0.5
+	slow   = 0.99
+)
+
+// loadQuantile is a quantile of a histogram of the load generator, by run.
+func loadQuantile(q float64, h metric.Histogram) expr.Expr {
+	return expr.EitherQuantile(q, h, expr.RateInterval, []metric.Label{metric.LabelRun}, ofChosen()...)
+}
+
+// loadHeat is a distribution of the load generator over time.
+func loadHeat(s subject, h metric.Histogram) panel {
+	s.queries = []query{{"{{le}}", expr.Distribution(h, expr.RateInterval, ofChosen()...)}}
+	return heat(s)
+}
+
+// quantiles draws p50 and p99 in their colours, and dashes what a pattern finds in the legend.
+func quantiles(s subject, dash string) *timeseries.PanelBuilder {
+	built := series(s).Min(0).
+		OverrideByRegexp("/^p50/", []dashboard.DynamicConfigValue{colored("dark-blue")}).
+		OverrideByRegexp("/^p99/", []dashboard.DynamicConfigValue{colored("dark-orange")})
+	if dash != "" {
+		built = built.OverrideByRegexp(dash, dashed())
+	}
+	return built
+}
+
+// onBothClocks are the queries of a latency that has two.
+func onBothClocks(sent, scheduled metric.Histogram) []query {
+	return []query{
+		{"p50 {{run}}", loadQuantile(median, sent)},
+		{"p99 {{run}}", loadQuantile(slow, sent)},
+		{"p50 scheduled {{run}}", loadQuantile(median, scheduled)},
+		{"p99 scheduled {{run}}", loadQuantile(slow, scheduled)},
+	}
+}
+
+func durations() panel {
+	return quantiles(subject{
+		title:   "Duration",
+		means:   "From the request to its last payload, median and 99th percentile." + bothClocks,
+		wrong:   "dashed lines leave solid ones: requests pile up before they are sent, and the engine looks faster than it is for its users.",
+		noData:  noLoad,
+		queries: onBothClocks(metric.LoadRequestDurationSeconds, metric.LoadScheduledRequestDurationSeconds),
+	}, "/scheduled/")
+}
+
+func firstTokens() panel {
+	return quantiles(subject{
+		title:   "Time to first token",
+		means:   "From the request to its first text, reasoning or tool fragment: an empty first chunk is no token." + bothClocks,
+		wrong:   "dashed lines leave solid ones (the engine is behind), or p99 is many times the median: some prompts wait for others.",
+		noData:  noLoad + "; answers that are not streamed have no first token",
+		queries: onBothClocks(metric.LoadTimeToFirstTokenSeconds, metric.LoadScheduledTimeToFirstTokenSeconds),
+	}, "/scheduled/")
+}
+
+func firstTokenHeat() panel {
+	return loadHeat(subject{
+		title:  "Time to first token, as scheduled, all requests",
+		means:  "How many requests waited how long for their first token, counted from the moment they should have been sent. Lighter is more. Two bands are two kinds of requests: found in the cache and not.",
+		wrong:  "the band climbs steadily (the engine falls behind), or splits.",
+		noData: noLoad + "; answers that are not streamed have no first token",
+	}, metric.LoadScheduledTimeToFirstTokenSeconds)
+}
+
+func perTokens() panel {
+	return quantiles(subject{
+		title:  "Time per output token",
+		means:  "From first to last payload, per token after the first chunk, one value for each request; dashed, the time between two chunks, which may carry several tokens.",
+		wrong:  "it climbs with heat or with prompts that others send; or the gaps are much longer than the time per token: the text comes in bursts.",
+		noData: noLoad + "; answers of one chunk have none",
+		queries: []query{
+			{"p50 {{run}}", loadQuantile(median, metric.LoadTimePerOutputTokenSeconds)},
+			{"p99 {{run}}", loadQuantile(slow, metric.LoadTimePerOutputTokenSeconds)},
+			{"p50 between chunks {{run}}", loadQuantile(median, metric.LoadChunkGapSeconds)},
+			{"p99 between chunks {{run}}", loadQuantile(slow, metric.LoadChunkGapSeconds)},
+		},
+	}, "/between chunks/")
+}
+
+func perTokenHeat() panel {
+	return loadHeat(subject{
+		title:  "Time per output token, all requests",
+		means:  "How many requests had which time per output token. Lighter is more.",
+		wrong:  "the band widens or climbs during a run: later requests are not like earlier ones.",
+		noData: noLoad + "; answers of one chunk have none",
+	}, metric.LoadTimePerOutputTokenSeconds)
+}
+
+func durationHeat() panel {
+	return loadHeat(subject{
+		title:  "Duration, as scheduled, all requests",
+		means:  "How many requests took how long, counted from the moment they should have been sent. Lighter is more.",
+		wrong:  "there is a second band far above: some requests waited for something.",
+		noData: noLoad,
+	}, metric.LoadScheduledRequestDurationSeconds)
+}
+
+func queueDelays() panel {
+	return quantiles(subject{
+		title:  "Waiting for a slot",
+		means:  "From the moment a request should have been sent until one of the slots (`--concurrency`) was free: waiting for a busy server. It is a result, not a fault of the client.",
+		wrong:  "it grows all the time: the machine serves less than is asked of it, and latencies depend on how long the run lasts.",
+		noData: noLoad,
+		queries: []query{
+			{"p50 {{run}}", loadQuantile(median, metric.LoadQueueDelaySeconds)},
+			{"p99 {{run}}", loadQuantile(slow, metric.LoadQueueDelaySeconds)},
+		},
+	}, "")
+}
+
+func clientLags() panel {
+	return quantiles(subject{
+		title:  "Lag of the client",
+		means:  "From the moment a request could go out until it did: the load generator's own fault, and nothing of the server.",
+		wrong:  "it is more than a few milliseconds: the client is too slow or shares the CPU with the engine, and the run may be judged invalid (rule client_lag).",
+		noData: noLoad,
+		queries: []query{
+			{"p50 {{run}}", loadQuantile(median, metric.LoadClientLagSeconds)},
+			{"p99 {{run}}", loadQuantile(slow, metric.LoadClientLagSeconds)},
+		},
+	}, "")
+}
