@@ -168,3 +168,10 @@ func TestConversationsAreGroupedAndInOrder(t *testing.T) {
 		t.Errorf("a first token of an answer that was not streamed: %s (%v)", text.String(), err)
 	}
 }
+
+func TestARunWithoutWarningsHasAnEmptyListOfThem(t *testing.T) {
+	s := summarize(t, input(), steady(40)...)
+	if s.Warnings == nil || len(s.Warnings) > 0 {
+		t.Errorf("warnings %#v: the schema of summary.json wants a list", s.Warnings)
+	}
+}

@@ -60,7 +60,8 @@ func (in Input) summary(phases phaseAggregates, total *aggregate, torn bool) Sum
 
 	j := judge(grounds{in, total, measured}, in.Validity)
 	s.Valid, s.InvalidReasons, s.Checked = len(j.reasons) == 0, j.reasons, j.checked
-	s.Warnings = slices.Concat([]string{}, j.warnings, in.warnings(total, machines, host))
+	s.Warnings = append([]string{}, j.warnings...) // a list, even of none
+	s.Warnings = append(s.Warnings, in.warnings(total, machines, host)...)
 	if torn {
 		s.Warnings = append(s.Warnings, "the last line of requests.jsonl is torn and left out: the run was killed")
 	}
