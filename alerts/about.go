@@ -1,6 +1,7 @@
 package alerts
 
 import (
+	"slices"
 	"time"
 
 	"github.com/umascope/umascope/exporter/metric"
@@ -41,11 +42,10 @@ func (a About) labelled(e expr.Expr) expr.Expr {
 		modes := expr.LastOverTime(metric.ExporterMode, expr.Over(seenWithin)).Equals(one).Max(expr.By(metric.LabelHost, metric.LabelMode))
 		return modes.Times(e, host.GroupLeft()).Or(e, host)
 	case AboutRun:
-		// An engine that is simulated counts for more than a machine that is not.
-		engines := simulated(expr.Select(metric.RunSimulated).Equals(one).Max(expr.By(metric.LabelRun)))
-		modes := expr.Select(metric.RunTelemetryMode).Equals(one).Max(expr.By(metric.LabelRun, metric.LabelMode))
-		origin := engines.Or(modes, run)
-		return e.Times(origin, run.GroupLeft(metric.LabelMode)).Or(e, run)
+		if e.HasLabel(metric.LabelMode) { // from the recorded cell of the run
+			return e
+		}
+		return withOrigin(e)
 	case AboutLiveRun:
 		engines := simulated(expr.Select(metric.RunSimulated).Equals(one).Max(expr.By(metric.LabelRun)))
 		return e.Times(engines, run.GroupLeft(metric.LabelMode)).Or(e, run)
@@ -56,6 +56,21 @@ func (a About) labelled(e expr.Expr) expr.Expr {
 	default:
 		return e
 	}
+}
+
+// withOrigin gives series of finished runs the mode of what was measured. An engine that is simulated counts
+// for more than a machine that is not, and of two modes that are said of one run one is taken: what is
+// not live must not pass for it, and a run has one origin.
+func withOrigin(e expr.Expr) expr.Expr {
+	byRun, run, one := expr.By(metric.LabelRun), expr.On(metric.LabelRun), expr.Number(1)
+	origin := expr.Select(metric.RunSimulated).Equals(one).Max(byRun).Labelled(metric.LabelMode, metric.ModeSimulated)
+	modes := metric.Modes()
+	slices.Reverse(modes)
+	for _, mode := range modes {
+		telemetry := expr.Select(metric.RunTelemetryMode, expr.Is(metric.LabelMode, mode)).Equals(one).Max(byRun)
+		origin = origin.Or(telemetry.Labelled(metric.LabelMode, mode), run)
+	}
+	return e.Times(origin, run.GroupLeft(metric.LabelMode)).Or(e, run)
 }
 
 // ofEachMode gives the series of a host the mode of its source where there are several of them. PromQL

@@ -52,7 +52,19 @@ type Alert struct {
 	// ExpectedInRuns says that a run on the host brings the state about on purpose: while one lasts,
 	// Alertmanager keeps the warning and what is less to itself.
 	ExpectedInRuns bool
+	// Mutes is what Alertmanager keeps to itself while this alert fires.
+	Mutes Mutes
 }
+
+// Mutes is what an alert keeps from being told, of its own host.
+type Mutes int
+
+// What an alert can mute.
+const (
+	MutesNothing  Mutes = iota
+	MutesHost           // every other alert about the host: without its exporter none of them is news
+	MutesExpected       // warnings and information that runs bring about on purpose
+)
 
 // About is whose figures an alert reads.
 type About int

@@ -56,14 +56,15 @@ func TestEveryAlertIsWellFormed(t *testing.T) {
 			if strings.Contains(alert.Summary, "{{") || !strings.HasSuffix(alert.Summary, ".") {
 				t.Errorf("%s: summary %q is not a constant sentence", alert.Name, alert.Summary)
 			}
+			urgency := []Severity{None, Info, Warning, Critical}
 			for i, rule := range alert.Rules {
-				if !slices.Contains([]Severity{None, Info, Warning, Critical}, rule.Severity) {
+				if !slices.Contains(urgency, rule.Severity) {
 					t.Errorf("%s: severity %q", alert.Name, rule.Severity)
 				}
-				if i > 0 && (rule.Severity != Critical || alert.Rules[i-1].Severity == Critical) {
+				if i > 0 && slices.Index(urgency, rule.Severity) <= slices.Index(urgency, alert.Rules[i-1].Severity) {
 					t.Errorf("%s: the most urgent severity must come last, each once", alert.Name)
 				}
-				if rule.KeepFiringFor == 0 && rule.Severity != None && alert.About == AboutHost {
+				if rule.KeepFiringFor == 0 && rule.Severity != None && alert.About != AboutStack && alert.About != AboutTarget {
 					t.Errorf("%s: one lost scrape ends it", alert.Name)
 				}
 			}

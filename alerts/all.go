@@ -2,5 +2,5 @@ package alerts
 
 // Groups lists the groups: the table of contents.
 func Groups() []Group {
-	return []Group{memoryGroup()}
+	return []Group{memoryGroup(), containerGroup(), runGroup(), resultGroup(), comparisonGroup()}
 }

@@ -30,6 +30,8 @@ func memoryAvailableLow(t threshold.Thresholds) Alert {
 	return Alert{
 		Name:    "MemoryAvailableLow",
 		Summary: "The pool that CPU and GPU share is nearly used up.",
+		// An engine fills the pool with its KV cache, as it is told to.
+		ExpectedInRuns: true,
 		Rules: []Rule{
 			{Severity: Warning, Expr: below(t.AvailableWarning), For: time.Minute, KeepFiringFor: 5 * time.Minute,
 				Description: "{{ $value | humanize1024 }}B available, less than " + t.AvailableWarning.String() + "."},
@@ -73,6 +75,8 @@ func memoryFillingUp(t threshold.Thresholds) Alert {
 	return Alert{
 		Name:    "MemoryFillingUp",
 		Summary: "Available memory falls steadily and will soon be used up.",
+		// An engine fills the pool with its KV cache, as it is told to.
+		ExpectedInRuns: true,
 		Rules: []Rule{{
 			Severity: Warning, For: 2 * time.Minute, KeepFiringFor: 5 * time.Minute,
 			Expr:        threshold.InPool(near.And(full, expr.On(metric.LabelHost))),

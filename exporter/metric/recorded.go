@@ -9,7 +9,8 @@ const recordedSource = "recording rule"
 var (
 	perDrive    = []Label{LabelHost, LabelDevice}
 	perGPU      = []Label{LabelHost, LabelUUID}
-	perCell     = []Label{LabelHost, LabelArm, LabelScenario, LabelEngine, LabelModel}
+	perCell     = []Label{LabelHost, LabelArm, LabelScenario, LabelEngine, LabelModel, LabelMode}
+	perRun      = append([]Label{LabelRun}, perCell...)
 	perLiveCell = []Label{LabelHost, LabelArm, LabelScenario}
 )
 
@@ -35,11 +36,17 @@ var (
 	GPUPowerCapRatio5m = gauge(Def{Name: "host_uuid:uma_gpu_power_cap_ratio:rate5m", Unit: Ratio, Sum: SumNever(), Labels: perGPU,
 		Help: "Share of the last 5 minutes in which the software power cap held the clock down. Normal under load on GB10.", Source: recordedSource})
 	RunPowerWattsMedian = gauge(Def{Name: "host_arm_scenario:uma_run_gpu_power_watts:median5", Unit: Watts, Sum: SumNever(), Labels: perLiveCell,
-		Help: "Median power of the last 5 valid runs of a cell; the least one where cells differ in engine or model only. Absent with fewer.", Source: recordedSource})
-	RunTemperatureCelsiusMedian = gauge(Def{Name: "host_arm_scenario_engine_model:uma_run_gpu_temperature_celsius:median5", Unit: Celsius, Sum: SumNever(), Labels: perCell,
-		Help: "Median of the highest temperatures of the 5 valid runs of a cell before its newest. Absent with fewer.", Source: recordedSource})
-	RunKVCapacityTokensMedian = gauge(Def{Name: "host_arm_scenario_engine_model:uma_run_kv_capacity_tokens:median5", Unit: Count, Sum: SumNever(), Labels: perCell,
-		Help: "Median KV capacity of the 5 valid runs of a cell before its newest. Absent with fewer.", Source: recordedSource})
+		Help: "Median power of the last 5 valid runs of a cell that were measured of what the exporter of the host shows now (a live machine, say); the least one where cells differ in engine or model only. Absent with fewer.", Source: recordedSource})
+	RunCellInfo = gauge(Def{Name: "host_run_arm_scenario_engine_model_mode:uma_run_info:max", Unit: Info, Sum: SumNever(), Labels: perRun,
+		Help: "A finished run with its cell, and what it was measured of: the mode is simulated if its engine or its machine was, else that of its telemetry; no mode without telemetry.", Source: recordedSource})
+	RunValidStartTimestampSeconds = gauge(Def{Name: "host_run_arm_scenario_engine_model_mode:uma_run_start_timestamp_seconds:valid", Unit: Timestamp, Sum: SumNever(), Labels: perRun,
+		Help: "When each valid finished run started, with its cell and mode.", Source: recordedSource})
+	RunNewestInfo = gauge(Def{Name: "host_run_arm_scenario_engine_model_mode:uma_run_info:newest", Unit: Info, Sum: SumNever(), Labels: perRun,
+		Help: "The newest valid run of each cell and mode.", Source: recordedSource})
+	RunTemperatureCelsiusMedian = gauge(Def{Name: "host_arm_scenario_engine_model_mode:uma_run_gpu_temperature_celsius:median5", Unit: Celsius, Sum: SumNever(), Labels: perCell,
+		Help: "Median of the highest temperatures of the last 5 valid runs of a cell and mode before its newest. Absent with fewer.", Source: recordedSource})
+	RunKVCapacityTokensMedian = gauge(Def{Name: "host_arm_scenario_engine_model_mode:uma_run_kv_capacity_tokens:median5", Unit: Count, Sum: SumNever(), Labels: perCell,
+		Help: "Median KV capacity of the last 5 valid runs of a cell and mode before its newest. Absent with fewer.", Source: recordedSource})
 )
 
 // Recorded lists the series that rules record.
@@ -47,6 +54,6 @@ func Recorded() []Definer {
 	return slices.Concat([]Definer{
 		NVMeReadAwaitSeconds5m, NVMeWriteAwaitSeconds5m, NVMeOperationSeconds5m, NVMeOperationsPerSecond5m,
 		NVMeQueueLength5m, NVMeBusyRatio5m, NVMeOperationSeconds7d, GPUThermalThrottleRatio5m, GPUPowerCapRatio5m,
-		RunPowerWattsMedian, RunTemperatureCelsiusMedian, RunKVCapacityTokensMedian,
+		RunCellInfo, RunValidStartTimestampSeconds, RunNewestInfo, RunPowerWattsMedian, RunTemperatureCelsiusMedian, RunKVCapacityTokensMedian,
 	}, machineRecorded())
 }

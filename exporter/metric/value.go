@@ -86,6 +86,13 @@ const (
 	PhaseStop     = "stop"
 )
 
+// VerdictWorse is the value of LabelVerdict that says that the candidate of a comparison is worse, by more
+// than matters and than chance would make it.
+const VerdictWorse = "worse"
+
+// EventOOMKill is the value of LabelEvent for processes that were killed because memory ran out.
+const EventOOMKill = "oom_kill"
+
 // AlertFiring is the value of LabelAlertState on alerts that fire.
 const AlertFiring = "firing"
 

@@ -216,6 +216,7 @@ func TestUnitsFollowTheArithmetic(t *testing.T) {
 		{"unlike quotient", bytes.DividedBy(watts), Unit{}},
 		{"joined", watts.Times(info, On(metric.LabelUUID).GroupLeft(metric.LabelName)), Unit{Base: metric.Watts}},
 		{"joined from the left", info.Times(watts, On(metric.LabelUUID).GroupLeft()), Unit{Base: metric.Watts}},
+		{"one mark joined with another", info.Times(Select(metric.GPULost), On(metric.LabelUUID)), Unit{Base: metric.Info}},
 		{"count", watts.Count(byHost), Unit{Base: metric.Count}},
 		{"absent", Absent(metric.Up), Unit{Base: metric.State}},
 		{"compared and aggregated", reads.Above(Number(1)).Max(byHost).Clamp(0, 9), Unit{Base: metric.Bytes, PerSecond: true}},

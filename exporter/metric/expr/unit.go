@@ -32,10 +32,10 @@ func (u Unit) marks() bool {
 // times is the unit of a product.
 func (u Unit) times(other Unit) Unit {
 	switch {
+	case other.marks(): // of two marks that of the left is kept
+		return u
 	case u.marks():
 		return other
-	case other.marks():
-		return u
 	case u == (Unit{Base: metric.Ratio}):
 		return other
 	case other == (Unit{Base: metric.Ratio}):

@@ -60,6 +60,9 @@ type Thresholds struct {
 	UnattributedGrowthBytes float64
 	UnattributedWindow      time.Duration
 
+	Container Containers
+	Run       Runs
+
 	Machine
 }
 
@@ -74,6 +77,8 @@ func Table() Thresholds {
 		FillingHorizon:          10 * time.Minute,
 		UnattributedGrowthBytes: 1 * gib,
 		UnattributedWindow:      time.Hour,
+		Container:               containers(),
+		Run:                     runs(),
 		Machine:                 machine(),
 	}
 }

@@ -1,0 +1,90 @@
+package alerts
+
+import (
+	"github.com/umascope/umascope/exporter/metric"
+	"github.com/umascope/umascope/exporter/metric/expr"
+	"github.com/umascope/umascope/exporter/metric/threshold"
+)
+
+// earlierRuns is how many runs say what is usual in a cell: fewer say nothing, and more reach back to a
+// machine that may have been another one.
+const earlierRuns = 5
+
+// cellOfRun are the labels of what runs must have in common to be held against each other. The mode is among
+// them, so that a run of a simulated engine or machine never meets one of a live machine.
+func cellOfRun() []metric.Label {
+	return []metric.Label{metric.LabelHost, metric.LabelArm, metric.LabelScenario, metric.LabelEngine, metric.LabelModel, metric.LabelMode}
+}
+
+// acrossArms are the same for runs of different arms.
+func acrossArms() []metric.Label {
+	return []metric.Label{metric.LabelHost, metric.LabelScenario, metric.LabelEngine, metric.LabelModel, metric.LabelMode}
+}
+
+func onRun() expr.Matching { return expr.On(metric.LabelRun) }
+
+// figure is a figure of each run, once however many servers show it.
+func figure(of metric.Gauge) expr.Expr { return expr.Select(of).Max(expr.By(metric.LabelRun)) }
+
+// inCells gives a figure of runs the labels of their cells.
+func inCells(of metric.Gauge, matchers ...expr.Matcher) expr.Expr {
+	return expr.Select(metric.RunCellInfo, matchers...).Times(figure(of), onRun().GroupLeft())
+}
+
+// ofNewest is a figure of the newest valid run of each cell; none of a cell whose newest run lacks it.
+func ofNewest(of metric.Gauge, matchers ...expr.Matcher) expr.Expr {
+	return expr.Select(metric.RunNewestInfo, matchers...).Times(figure(of), onRun().GroupLeft())
+}
+
+// validStarts are when the valid runs of all cells started: what medians and the newest are chosen by.
+func validStarts() expr.Expr { return expr.Select(metric.RunValidStartTimestampSeconds) }
+
+// cellInfo is what metric.RunCellInfo records.
+func cellInfo() expr.Expr {
+	labels := []metric.Label{metric.LabelHost, metric.LabelRun, metric.LabelArm, metric.LabelScenario, metric.LabelEngine, metric.LabelModel}
+	return withOrigin(expr.Select(metric.RunInfo).Max(expr.By(labels...)))
+}
+
+// validStart is what metric.RunValidStartTimestampSeconds records.
+func validStart() expr.Expr {
+	return inCells(metric.RunStartTimestampSeconds).And(figure(metric.RunValid).Equals(expr.Number(1)), onRun())
+}
+
+// newestInfo is what metric.RunNewestInfo records.
+func newestInfo() expr.Expr {
+	newest := validStarts().TopK(1, expr.By(cellOfRun()...))
+	return expr.Select(metric.RunCellInfo).And(newest, expr.On(append(cellOfRun(), metric.LabelRun)...))
+}
+
+// medianOf is the median of a figure over the newest runs of each cell among those whose starts are given,
+// absent where they are too few.
+func medianOf(of metric.Gauge, starts expr.Expr) expr.Expr {
+	byCell, onCell := expr.By(cellOfRun()...), expr.On(cellOfRun()...)
+	last := starts.And(figure(of), onRun()).TopK(earlierRuns, byCell)
+	enough := last.Count(byCell).Equals(expr.Number(earlierRuns))
+	return inCells(of).And(last, onRun()).Quantile(0.5, byCell).And(enough, onCell)
+}
+
+// medianBefore is the median over the valid runs of each cell before its newest.
+func medianBefore(of metric.Gauge) expr.Expr {
+	return medianOf(of, validStarts().Unless(expr.Select(metric.RunNewestInfo), onRun()))
+}
+
+// powerMedian is what metric.RunPowerWattsMedian records.
+func powerMedian() expr.Expr {
+	now := expr.Select(metric.ExporterMode).Equals(expr.Number(1))
+	ofSuchHost := medianOf(metric.RunGPUPowerWatts, validStarts()).And(now, expr.On(metric.LabelHost, metric.LabelMode))
+	return ofSuchHost.Min(expr.By(metric.LabelHost, metric.LabelArm, metric.LabelScenario))
+}
+
+// nativeMedian is the median of a figure over the valid native runs of what a container is held against.
+func nativeMedian(of metric.Gauge) expr.Expr {
+	native := inCells(of, expr.Is(metric.LabelArm, metric.ArmNative))
+	return native.And(validStarts(), onRun()).Quantile(0.5, expr.By(acrossArms()...))
+}
+
+// whileFresh keeps what is said of runs that are news.
+func whileFresh(e expr.Expr, t threshold.Thresholds) expr.Expr {
+	started := figure(metric.RunStartTimestampSeconds)
+	return e.And(started.Age().Below(expr.Number(t.Run.Fresh.Seconds())), onRun())
+}

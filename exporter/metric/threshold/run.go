@@ -1,0 +1,37 @@
+package threshold
+
+import "time"
+
+// Containers are the numbers of alerts about containers.
+type Containers struct {
+	// UncoveredRatio bounds the share of a container's memory that its limit does not count. Our own
+	// choice: below a tenth the limit still says about how much the container takes.
+	UncoveredRatio float64
+	// OverheadShare and OverheadBytes bound together how much more memory without the KV cache a run in a
+	// container takes than native ones: a share of what they take, and bytes, so that neither a small
+	// engine nor the noise of a large one fires.
+	OverheadShare, OverheadBytes float64
+}
+
+// Runs are the numbers of alerts about runs and comparisons.
+type Runs struct {
+	// Fresh is how long a result is news. A run never changes, so that an alert about one would else last
+	// until its cell is run again, which may be never.
+	Fresh time.Duration
+	// HotterCelsius bounds how much hotter a run may be than those before it, at a power that is at most
+	// SamePower times theirs: heat follows power, and more load is no fault of the cooling. Our own choices;
+	// the driver's reading is in whole degrees, and a room changes by three.
+	HotterCelsius, SamePower float64
+	// KVShare bounds the tokens that the KV cache has room for, as a share of what it had room for before.
+	KVShare float64
+	// StalledAfter is how long a run may go on without an answer to any request, and without a part of one.
+	StalledAfter time.Duration
+}
+
+func containers() Containers {
+	return Containers{UncoveredRatio: 0.10, OverheadShare: 0.10, OverheadBytes: 2 * gib}
+}
+
+func runs() Runs {
+	return Runs{Fresh: 14 * 24 * time.Hour, HotterCelsius: 5, SamePower: 1.1, KVShare: 0.9, StalledAfter: 2 * time.Minute}
+}
