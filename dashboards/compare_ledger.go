@@ -10,19 +10,21 @@ func whenReady(run expr.Matcher, matchers ...expr.Matcher) expr.Expr {
 	return expr.Select(metric.RunLedgerBytes, append([]expr.Matcher{run, expr.Is(metric.LabelMoment, metric.MomentReady)}, matchers...)...)
 }
 
+// lineOfTwo is a line of the ledgers of both runs, which are told apart by their part and not by their names.
+func lineOfTwo(line string) expr.Expr {
+	is, perRun := expr.Is(metric.LabelLine, line), expr.By(metric.LabelRun)
+	a := whenReady(isRunA(), is).Max(perRun).Labelled(metric.LabelRun, "A (baseline)")
+	return a.Or(whenReady(isRunB(), is).Max(perRun).Labelled(metric.LabelRun, "B (candidate)"))
+}
+
 func twoLedgers() panel {
-	perRun := expr.By(metric.LabelRun)
 	return stacked(board{
 		title:  "Ledgers of the two runs",
 		means:  "The pool of run A and of run B when their engines answered, split into lines that add up to it, in the colours of the page *Unified memory*.",
 		wrong:  "one line takes what another lacks and nobody wanted it: *page cache* that a run before left behind, or *unattributed*.",
 		noData: "no ledger was kept with these runs, or none is chosen",
 		keys:   []key{{label: metric.LabelRun, title: "Run"}},
-	}, func(line string) expr.Expr {
-		is := expr.Is(metric.LabelLine, line)
-		a := whenReady(isRunA(), is).Max(perRun).Labelled(metric.LabelRun, "A (baseline)")
-		return a.Or(whenReady(isRunB(), is).Max(perRun).Labelled(metric.LabelRun, "B (candidate)"))
-	})
+	}, lineOfTwo)
 }
 
 func twoLedgerLines() panel {

@@ -14,13 +14,18 @@ func orderShades() []shade {
 	}
 }
 
+// differing is how many items the arms differ in, of those that are known.
+func differing() expr.Expr {
+	each := stratumLabels()
+	items := ofPair(metric.ComparisonFairnessDiffers).Max(expr.By(stratumLabels(metric.LabelItem)...))
+	return items.Equals(expr.Number(1)).Count(expr.By(each...)).
+		Or(items.Count(expr.By(each...)).Times(expr.Number(0)), expr.On(each...))
+}
+
 func compareOrder() panel {
 	each := stratumLabels()
 	runs := func(arm expr.Matcher) expr.Expr { return ofPair(metric.ComparisonRuns, arm).Max(expr.By(each...)) }
 	order := ofPair(metric.ComparisonOrderInfo).Max(expr.By(stratumLabels(metric.LabelOrder)...))
-	items := ofPair(metric.ComparisonFairnessDiffers).Max(expr.By(stratumLabels(metric.LabelItem)...))
-	differing := items.Equals(expr.Number(1)).Count(expr.By(each...)).
-		Or(items.Count(expr.By(each...)).Times(expr.Number(0)), expr.On(each...))
 	return list(board{
 		title:  "Order of the runs",
 		means:  "How the runs of the two arms followed each other, how many there are, and in how many things that should be the same the arms differ.",
@@ -30,7 +35,7 @@ func compareOrder() panel {
 		figures: []figure{
 			{title: "Runs of A", expr: runs(ofBaseline()).Times(order, expr.On(each...).GroupLeft(metric.LabelOrder))},
 			{title: "Runs of B", expr: runs(ofCandidate())},
-			{title: "Items that differ", expr: differing},
+			{title: "Items that differ", expr: differing()},
 		},
 		sortBy: "Model",
 	})

@@ -116,6 +116,11 @@ func stacked(b board, of func(line string) expr.Expr) *barchart.PanelBuilder {
 		Legend(legend(common.LegendPlacementRight))
 }
 
+// lineAtMoments is a line of the ledger of the chosen run, by moment.
+func lineAtMoments(line string) expr.Expr {
+	return expr.Select(metric.RunLedgerBytes, isRun(), expr.Is(metric.LabelLine, line)).Max(expr.By(metric.LabelMoment))
+}
+
 func runLedger() panel {
 	return stacked(board{
 		title:  "Ledger of the run",
@@ -123,9 +128,7 @@ func runLedger() panel {
 		wrong:  "*page cache* is large when the engine sizes its KV cache, which it does between *start* and *ready*: the cache comes out smaller for no other reason.",
 		noData: "no ledger was kept with the run",
 		keys:   []key{{label: metric.LabelMoment, title: "Moment"}},
-	}, func(line string) expr.Expr {
-		return expr.Select(metric.RunLedgerBytes, isRun(), expr.Is(metric.LabelLine, line)).Max(expr.By(metric.LabelMoment))
-	}).WithTransformation(fallingBy("Moment"))
+	}, lineAtMoments).WithTransformation(fallingBy("Moment"))
 }
 
 // gradeShades are the words of how well something is shown.
