@@ -7,7 +7,7 @@ import (
 
 // pages lists the dashboards: the table of contents.
 func pages() []page {
-	return []page{memoryPage(), thermalPage(), storagePage(), inferencePage(), runPage(), comparePage()}
+	return []page{overviewPage(), memoryPage(), containersPage(), thermalPage(), storagePage(), inferencePage(), runPage(), comparePage()}
 }
 
 // File is a file to be written into this package's folder.

@@ -13,13 +13,14 @@ const newest = 12
 // noRuns is why a table of finished runs may be empty.
 const noRuns = "no finished run of this host, or `uma-load serve` is not scraped"
 
-// finishedRuns chooses among the finished runs of the host; all unless somebody chooses.
+// finishedRuns chooses among the finished runs of the host; all unless somebody chooses. It is not the variable
+// of pages about one run: links between pages take variables along by their names.
 func finishedRuns() variable {
-	return choices("run", "Finished runs", expr.Select(metric.RunInfo, onHost()), metric.LabelRun)
+	return choices("runs", "Finished runs", expr.Select(metric.RunInfo, onHost()), metric.LabelRun)
 }
 
 // chosenRuns keeps the chosen runs.
-func chosenRuns() expr.Matcher { return expr.Matches(metric.LabelRun, "$run") }
+func chosenRuns() expr.Matcher { return expr.Matches(metric.LabelRun, "$runs") }
 
 // ofRuns is a figure of the newest of the chosen runs of the host.
 func ofRuns(d metric.Definer, matchers ...expr.Matcher) expr.Expr {

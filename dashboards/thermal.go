@@ -49,20 +49,28 @@ func clockShare() expr.Expr {
 	return shareOf(each(metric.GPUSMClockHertz), each(metric.GPUSMClockMaxHertz))
 }
 
-// isGB10 keeps series of GPUs that are a GB10.
-func isGB10(e expr.Expr) expr.Expr {
+// levelOfGB10 is a temperature as a line, on hosts with a GB10: it names no limits, so that the alert has
+// levels of its own for it.
+func levelOfGB10(celsius float64) expr.Expr {
+	limits := each(metric.GPUTemperatureMarginCelsius)
+	unlimited := onGB10(each(metric.GPUTemperatureCelsius)).Unless(limits, expr.On(metric.LabelHost, metric.LabelUUID))
+	return unlimited.Clamp(celsius, celsius).Max(byHost())
+}
+
+// onGB10 keeps series of GPUs that are a GB10.
+func onGB10(e expr.Expr) expr.Expr {
 	gb10 := expr.Select(metric.GPUInfo, onHost(), expr.Matches(metric.LabelName, metric.GPUNameGB10))
 	return e.And(gb10, expr.On(metric.LabelHost, metric.LabelUUID))
 }
 
+// limitsOfGPU are the temperatures at which the margins of the driver would be used up.
+func limitsOfGPU() expr.Expr {
+	temperature := numbered(each(metric.GPUTemperatureCelsius))
+	return each(metric.GPUTemperatureMarginCelsius).Plus(temperature, expr.On(metric.LabelHost, metric.LabelUUID).GroupLeft(metric.LabelGPU))
+}
+
 func gpuTemperature() panel {
 	t := threshold.Table()
-	// A GB10 names no limits, so that the alert has levels of its own for it.
-	level := func(celsius float64) expr.Expr {
-		unlimited := isGB10(each(metric.GPUTemperatureCelsius)).Unless(each(metric.GPUTemperatureMarginCelsius), expr.On(metric.LabelHost, metric.LabelUUID))
-		return unlimited.Clamp(celsius, celsius).Max(byHost())
-	}
-	limits := each(metric.GPUTemperatureMarginCelsius).Plus(numbered(each(metric.GPUTemperatureCelsius)), expr.On(metric.LabelHost, metric.LabelUUID).GroupLeft(metric.LabelGPU))
 	return series(subject{
 		title:  "Temperature of the GPU",
 		means:  "Temperature of each GPU's die. Dashed are the driver's limits, worked out from the margin that it gives, so that they may waver by a degree. GB10 gives none: there the dashed lines are where GPUHot fires; 83 to 86 °C are usual under load, throttling was seen from 91 °C on.",
@@ -70,9 +78,9 @@ func gpuTemperature() panel {
 		noData: noGPU,
 		queries: []query{
 			{"GPU {{gpu}}", numbered(each(metric.GPUTemperatureCelsius))},
-			{"limit {{limit}} of GPU {{gpu}}", limits},
-			{"GPUHot, warning", level(t.GB10WarningCelsius)},
-			{"GPUHot, critical", level(t.GB10CriticalCelsius)},
+			{"limit {{limit}} of GPU {{gpu}}", limitsOfGPU()},
+			{"GPUHot, warning", levelOfGB10(t.GB10WarningCelsius)},
+			{"GPUHot, critical", levelOfGB10(t.GB10CriticalCelsius)},
 		},
 	}).
 		OverrideByRegexp("/^limit /", limit("text")).

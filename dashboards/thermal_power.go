@@ -1,8 +1,6 @@
 package dashboards
 
 import (
-	"time"
-
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/exporter/metric/expr"
 	"github.com/umascope/umascope/exporter/metric/threshold"
@@ -75,20 +73,28 @@ func rails() panel {
 }
 
 func stuckLow() panel {
-	day := expr.Over(24 * time.Hour)
-	most := expr.MaxOverTime(metric.GPUPowerWatts, day, onHost()).Max(by(metric.LabelUUID))
 	t := threshold.Table()
 	return series(subject{
-		title:  "Busy, but slow?",
-		means:  "Utilisation, clock over its highest, and power over the most of the last day, of each GPU. A healthy machine under load has all three high. GB10 can get stuck at low power with no reason given: GPUStuckLowPower fires there above " + percent(t.BusyRatio) + " busy, below " + threshold.Decimal(t.StuckHertz/1e9) + " GHz and " + threshold.Decimal(t.StuckWatts) + " W.",
-		wrong:  "*busy* is high while *clock* and *power* lie at the bottom: power delivery. The runbook of that alert says what to do.",
-		noData: noGPU,
+		title: "Busy, but slow?",
+		means: "Utilisation, clock and power of a GB10, each over the level that GPUStuckLowPower holds it against (" + percent(t.BusyRatio) + " busy, " +
+			threshold.Decimal(t.StuckHertz/1e9) + " GHz, " + threshold.Decimal(t.StuckWatts) + " W), cut off at twice that. A GB10 can get stuck at low power, and the driver gives no reason then.",
+		wrong:  "*busy* is above the line while *clock* and *power* are below it: power delivery. The runbook of that alert says what to do.",
+		noData: "no GB10, its driver does not answer, or no exporter does",
 		queries: []query{
-			{"busy, GPU {{gpu}}", numbered(each(metric.GPUUtilizationRatio))},
-			{"clock, GPU {{gpu}}", numbered(clockShare())},
-			{"power, GPU {{gpu}}", numbered(shareOf(each(metric.GPUPowerWatts), most))},
+			{"busy, GPU {{gpu}}", overLevel(metric.GPUUtilizationRatio, t.BusyRatio)},
+			{"clock, GPU {{gpu}}", overLevel(metric.GPUSMClockHertz, t.StuckHertz)},
+			{"power, GPU {{gpu}}", overLevel(metric.GPUPowerWatts, t.StuckWatts)},
 		},
-	}).Min(0).OverrideByRegexp("/^busy/", dashed())
+	}).Min(0).Max(2).
+		Thresholds(steps("transparent", from(1, "orange"))).
+		ThresholdsStyle(dashedLine()).
+		OverrideByRegexp("/^busy/", dashed())
+}
+
+// overLevel is a value of GB10s over a level of it, cut off at twice the level.
+func overLevel(d metric.Definer, level float64) expr.Expr {
+	value := each(d)
+	return numbered(onGB10(value.DividedBy(value.Clamp(level, level)).ClampMax(2)))
 }
 
 // percent writes a share as people do.

@@ -1,0 +1,126 @@
+package dashboards
+
+import (
+	"slices"
+
+	"github.com/umascope/umascope/exporter/metric"
+	"github.com/umascope/umascope/exporter/metric/expr"
+)
+
+// Reasons why a panel of containers may be empty.
+const (
+	noCgroups     = "the tree of cgroups cannot be read (it has to be version 2), or no exporter answers"
+	noLimits      = "none of the chosen cgroups has such a limit of its own"
+	noCgroupShare = "no chosen cgroup has a limit, or GPU memory is not in the pool of this host"
+	noProcess     = "no process uses the GPU or is named by --process"
+)
+
+// blind is said wherever a limit or a charge is shown.
+const blind = "Memory that a GPU process holds is charged to no cgroup: limits do not stop it, and `docker stats` does not show it."
+
+// containersPageName is what others link to.
+const containersPageName = "containers"
+
+// containersPage shows which container, pod or service takes what, and what its limit does not see.
+func containersPage() page {
+	return page{
+		name:        containersPageName,
+		title:       "Containers",
+		description: "Which container, pod or service takes what: memory that is charged to it, GPU memory that is not, and what its limit does not see.",
+		variables:   []variable{choices("cgroup", "Cgroup", expr.Select(metric.CgroupInfo, onHost()), metric.LabelCgroup)},
+		rows: []row{
+			{"Now", []tile{{12, 3, sourceBanner()}, {12, 3, firingAlerts()},
+				{24, 9, cgroupList()},
+				{6, 3, heldNow()}, {6, 3, availableNow()}, {6, 3, processList()}, {6, 3, cgroupsLeftOut()}}},
+			{"Charged and not charged", []tile{{12, 9, footprints()}, {12, 9, chargedAndNot()}}},
+			{"Limits, and what they do not see", []tile{{8, 8, limitUncovered()}, {8, 8, limitUsed()}, {8, 8, memoryEvents()}}},
+			{"What the charge is made of", []tile{{12, 9, chargeKinds()}, {12, 9, cgroupCache()},
+				{12, 7, kernelOther()}, {12, 7, cgroupSwap()}}},
+			{"Waiting and storage", []tile{{8, 8, cgroupWaiting()}, {8, 8, cgroupStalled()}, {8, 8, cgroupIO()}}},
+			{"Processes of engines", []tile{{8, 8, processResident()}, {8, 8, processCPU()}, {8, 8, processIO()}}},
+		},
+	}
+}
+
+// chosenCgroups keeps the chosen cgroups.
+func chosenCgroups() expr.Matcher { return expr.Matches(metric.LabelCgroup, "$cgroup") }
+
+// ofCgroups are the series of the chosen cgroups, named as people know them.
+func ofCgroups(d metric.Definer, matchers ...expr.Matcher) expr.Expr {
+	return named(each(d, slices.Concat([]expr.Matcher{chosenCgroups()}, matchers)...))
+}
+
+// cgroupPerSecond is the rate of a counter of the chosen cgroups, named likewise.
+func cgroupPerSecond(c metric.Counter, matchers ...expr.Matcher) expr.Expr {
+	return named(eachPerSecond(c, slices.Concat([]expr.Matcher{chosenCgroups()}, matchers)...))
+}
+
+// named gives series of cgroups a name, in label name: that of the container where a container runtime tells
+// it, with its pod in parentheses; else the path, of which only the end with the first 12 digits of the id is
+// left where it is that of a container.
+func named(e expr.Expr) expr.Expr {
+	info := expr.Select(metric.CgroupInfo, onHost()).Max(by(metric.LabelCgroup, metric.LabelContainer, metric.LabelPod))
+	return e.Times(info, expr.On(metric.LabelHost, metric.LabelCgroup).GroupLeft(metric.LabelContainer, metric.LabelPod)).
+		Copied(metric.LabelCgroup, `(.*)`, metric.LabelName, "$1").
+		Copied(metric.LabelCgroup, `(?:.*/)?([^/]*?[0-9a-f]{12})[0-9a-f]{52}(?:\.scope)?`, metric.LabelName, "$1").
+		Copied(metric.LabelContainer, `(.+)`, metric.LabelName, "$1").
+		Copied(metric.LabelPod, `(.+)`, metric.LabelPod, " ($1)")
+}
+
+func cgroupList() panel {
+	return list(board{
+		title:  "Who takes what",
+		means:  "Each cgroup with all below it, so that lines contain each other. *Footprint* is what it takes from the pool for good: charged memory without page cache that is easily given back, and GPU memory. " + blind + " *Not seen by the limit* is the share of its memory that is held so.",
+		wrong:  "*GPU memory* is large where a limit is set: the limit protects nobody from this container.",
+		noData: noCgroups,
+		keys:   []key{{label: metric.LabelName, title: "Container or cgroup"}, {label: metric.LabelPod, title: "Pod"}, {label: metric.LabelCgroup, title: "Path"}},
+		figures: []figure{
+			{title: "Footprint", expr: listed(metric.CgroupFootprintBytes)},
+			{title: "GPU memory, not charged", expr: listed(metric.CgroupGPUMemoryBytes)},
+			{title: "Charged", expr: listed(metric.CgroupMemoryCurrentBytes)},
+			{title: "Limit", expr: listed(metric.CgroupMemoryMaxBytes)},
+			{title: "Not seen by the limit", expr: listed(metric.CgroupLimitUncoveredRatio), look: cells("transparent", from(uncovered(), "orange"))},
+			{title: "Page cache", expr: listed(metric.CgroupMemoryStatBytes, expr.Is(metric.LabelKind, metric.CgroupKindFile))},
+			{title: "Most ever charged", expr: listed(metric.CgroupMemoryPeakBytes)},
+		},
+		sortBy: "Footprint", desc: true,
+	})
+}
+
+// listed is a figure of the table: one line for a name and path.
+func listed(d metric.Definer, matchers ...expr.Matcher) expr.Expr {
+	return ofCgroups(d, matchers...).Max(expr.By(metric.LabelName, metric.LabelPod, metric.LabelCgroup))
+}
+
+func cgroupsLeftOut() panel {
+	return number(subject{
+		title:   "Cgroups left out",
+		means:   "Cgroups that are not shown because there are more than `--cgroup.limit` of them; the exporter keeps those with the most memory.",
+		wrong:   "it is above 0 and a container is missing here: raise the limit.",
+		noData:  noCgroups,
+		queries: []query{{"left out", one(metric.CgroupExcluded)}},
+	})
+}
+
+func footprints() panel {
+	return series(subject{
+		title:   "Footprint",
+		means:   "What each cgroup takes from the pool for good: charged memory without page cache that is easily given back, and GPU memory (`uma_cgroup_footprint_bytes`). For ranking, not for limits. A slice contains what is in it: do not add the lines.",
+		wrong:   "one grows while its engine does nothing, or stays after it has stopped.",
+		noData:  "GPU memory is not in the pool of this host, the driver's process list is incomplete, or the cgroups cannot be read",
+		queries: []query{{"{{name}}{{pod}}", ofCgroups(metric.CgroupFootprintBytes)}},
+	}).Min(0)
+}
+
+func chargedAndNot() panel {
+	return series(subject{
+		title:  "Charged memory and GPU memory",
+		means:  "The two sides of a container, which together are what it holds: what the kernel charges to it (`memory.current`, with page cache that it was first to touch), and dashed the GPU memory of its processes. " + blind + " The two do not overlap, but for CUDA managed memory, which is charged.",
+		wrong:  "you size a container by the charge alone: the GPU memory comes on top.",
+		noData: noCgroups,
+		queries: []query{
+			{"charged: {{name}}{{pod}}", ofCgroups(metric.CgroupMemoryCurrentBytes)},
+			{"GPU memory: {{name}}{{pod}}", ofCgroups(metric.CgroupGPUMemoryBytes)},
+		},
+	}).Min(0).OverrideByRegexp("/^GPU memory: /", dashed())
+}

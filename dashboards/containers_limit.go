@@ -1,0 +1,94 @@
+package dashboards
+
+import (
+	"github.com/umascope/umascope/exporter/metric"
+	"github.com/umascope/umascope/exporter/metric/expr"
+	"github.com/umascope/umascope/exporter/metric/threshold"
+)
+
+func limitUncovered() panel {
+	return series(subject{
+		title:   "Share that the limit does not see",
+		means:   "GPU memory over all memory of a container that has a limit (`uma_cgroup_limit_uncovered_ratio`). " + blind + " The dashed line is where ContainerLimitUncovered fires.",
+		wrong:   "it is above the line: the container can take the whole machine without reaching its limit. Bound it in the engine (a memory fraction, a fixed KV cache).",
+		noData:  noCgroupShare,
+		queries: []query{{"{{name}}{{pod}}", ofCgroups(metric.CgroupLimitUncoveredRatio)}},
+	}).Min(0).Max(1).
+		Thresholds(steps("transparent", from(uncovered(), "orange"))).
+		ThresholdsStyle(dashedLine())
+}
+
+func limitUsed() panel {
+	return series(subject{
+		title:  "Charge over the limit",
+		means:  "How much of its limits (`memory.max`, which kills, and dashed `memory.high`, which slows down) the charge of a cgroup reaches. GPU memory is in neither side. Page cache counts and is given back when it must be.",
+		wrong:  "it stays near 1: the cgroup lives by giving page cache back, and its files are read again and again.",
+		noData: noLimits,
+		queries: []query{
+			{"of the limit: {{name}}{{pod}}", named(shareOf(chargeOf(), each(metric.CgroupMemoryMaxBytes, chosenCgroups())))},
+			{"of the soft limit: {{name}}{{pod}}", named(shareOf(chargeOf(), each(metric.CgroupMemoryHighBytes, chosenCgroups())))},
+		},
+	}).Min(0).OverrideByRegexp("/^of the soft limit: /", dashed())
+}
+
+// chargeOf is what is charged to each chosen cgroup.
+func chargeOf() expr.Expr { return each(metric.CgroupMemoryCurrentBytes, chosenCgroups()) }
+
+func memoryEvents() panel {
+	return series(subject{
+		title:   "Run into limits",
+		means:   "How often a second the charge of a cgroup ran into a protection or limit: *high* slowed it down, *max* made it give memory back, *oom* found none, *oom_kill* ended a process. GPU memory causes none of these.",
+		wrong:   "*oom* or *oom_kill* rise at all, or *high* and *max* climb during a run.",
+		noData:  noCgroups,
+		queries: []query{{"{{event}}: {{name}}{{pod}}", cgroupPerSecond(metric.CgroupMemoryEventsTotal)}},
+	}).Min(0)
+}
+
+func chargeKinds() panel {
+	return series(subject{
+		title:   "Charged memory by kind",
+		means:   "Lines of `memory.stat` of each cgroup. They overlap, so do not add them: *shmem* and *inactive_file* are part of *file*; *slab*, *pagetables*, *percpu* and *vmalloc* are part of *kernel*. Up to two seconds old.",
+		wrong:   "*anon* grows without end (a leak), or *shmem* is large and nobody set up a host tier of the KV cache.",
+		noData:  noCgroups,
+		queries: []query{{"{{kind}}: {{name}}{{pod}}", ofCgroups(metric.CgroupMemoryStatBytes)}},
+	}).Min(0)
+}
+
+func cgroupCache() panel {
+	kind := func(k string) expr.Expr {
+		return ofCgroups(metric.CgroupMemoryStatBytes, expr.Is(metric.LabelKind, k))
+	}
+	return series(subject{
+		title:  "Page cache by container",
+		means:  "Files and shared memory in the page cache that are charged to the cgroup which touched them first (*file*), and dashed the part that is given back before anything else (*inactive_file*). It hides memory from CUDA, which counts only free memory.",
+		wrong:  "a container holds the weights in the cache while the KV cache of its engine is sized: the cache will be smaller for it.",
+		noData: noCgroups,
+		queries: []query{
+			{"cache: {{name}}{{pod}}", kind(metric.CgroupKindFile)},
+			{"easily given back: {{name}}{{pod}}", kind(metric.CgroupKindInactiveFile)},
+		},
+	}).Min(0).OverrideByRegexp("/^easily given back: /", dashed())
+}
+
+func kernelOther() panel {
+	return series(subject{
+		title:   "Kernel memory of no named kind",
+		means:   "Charged kernel memory less all kinds that `memory.stat` names, signed (`uma_cgroup_kernel_other_bytes`): CUDA managed memory and the page tables of the GPU are here.",
+		wrong:   "it is gigabytes in a container whose engine does not use managed memory.",
+		noData:  "the kernel is older than Linux 5.18, or the cgroups cannot be read",
+		queries: []query{{"{{name}}{{pod}}", ofCgroups(metric.CgroupKernelOtherBytes)}},
+	})
+}
+
+func cgroupSwap() panel {
+	return series(subject{
+		title:   "Swap by container",
+		means:   "Swap space that each cgroup uses. GPU memory cannot be swapped: it is the CPU side of an engine that waits.",
+		wrong:   "it grows during a run.",
+		noData:  "the kernel does not account swap by cgroup, or the cgroups cannot be read",
+		queries: []query{{"{{name}}{{pod}}", ofCgroups(metric.CgroupSwapBytes)}},
+	}).Min(0)
+}
+
+// uncovered is from where on a limit is said to miss too much.
+func uncovered() float64 { return threshold.Table().Container.UncoveredRatio }

@@ -1,0 +1,191 @@
+package dashboards
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/prometheus/promql"
+	"github.com/prometheus/prometheus/promql/parser"
+	"github.com/prometheus/prometheus/promql/promqltest"
+
+	"github.com/umascope/umascope/exporter/metric"
+	"github.com/umascope/umascope/exporter/metric/expr"
+)
+
+// answered are the values that an expression has for host h with everything chosen, by the labels that are
+// asked for.
+func answered(t *testing.T, series string, e expr.Expr, labels ...metric.Label) map[string]float64 {
+	t.Helper()
+	if err := e.Err(); err != nil {
+		t.Fatal(err)
+	}
+	storage := promqltest.LoadedStorage(t, "load 15s\n"+series)
+	defer storage.Close()
+	engine := promqltest.NewTestEngineWithOpts(t, promql.EngineOpts{
+		MaxSamples: 1e6, Timeout: time.Minute, LookbackDelta: 5 * time.Minute, Parser: parser.NewParser(parser.Options{}),
+	})
+	text := strings.NewReplacer("$host", "h", "$cgroup", ".+", "$runs", ".+", "$__rate_interval", "1m").Replace(e.String())
+	query, err := engine.NewInstantQuery(t.Context(), storage, nil, text, time.Unix(300, 0))
+	if err != nil {
+		t.Fatalf("%s: %v", text, err)
+	}
+	defer query.Close()
+	vector, err := query.Exec(t.Context()).Vector()
+	if err != nil {
+		t.Fatalf("%s: %v", text, err)
+	}
+	found := map[string]float64{}
+	for _, sample := range vector {
+		var name []string
+		for _, label := range labels {
+			name = append(name, sample.Metric.Get(string(label)))
+		}
+		key := strings.Join(name, "|")
+		if _, twice := found[key]; twice {
+			t.Errorf("%s: two series for %s", text, key)
+		}
+		found[key] = sample.F
+	}
+	return found
+}
+
+func TestThePartsOfThePoolHoldEveryLineOfTheLedgerOnce(t *testing.T) {
+	var drawn []string
+	colors := map[string]bool{}
+	for _, p := range poolParts() {
+		drawn = append(drawn, p.lines...)
+		if colors[p.color] {
+			t.Errorf("two parts are %s", p.color)
+		}
+		colors[p.color] = true
+	}
+	want := metric.LedgerLines()
+	slices.Sort(drawn)
+	slices.Sort(want)
+	if !slices.Equal(drawn, want) {
+		t.Errorf("drawn %v, want %v", drawn, want)
+	}
+}
+
+// A part has the colour that its largest line has on the page of the ledger.
+func TestThePartsOfThePoolHaveTheColoursOfTheLedger(t *testing.T) {
+	for _, p := range poolParts() {
+		found := false
+		for _, l := range ledgerLines() {
+			found = found || (l.color == p.color && slices.Contains(p.lines, l.line))
+		}
+		if !found {
+			t.Errorf("%s is %s, which no line of it is", p.title, p.color)
+		}
+	}
+}
+
+func TestContainersAreCalledWhatPeopleCallThem(t *testing.T) {
+	id := strings.Repeat("0123456789ab", 5) + "cdef"
+	paths := map[string]string{ // by what has to be shown
+		"/user.slice":         "/user.slice",
+		"docker-0123456789ab": "/system.slice/docker-" + id + ".scope",
+		"0123456789ab":        "/docker/" + id,
+		"engine":              "/system.slice/docker-" + strings.Replace(id, "0", "f", 1) + ".scope",
+		"server (llm-7)":      "/kubepods.slice/kubepods-pod1.slice/cri-containerd-" + id + ".scope",
+	}
+	runtime := map[string]string{"engine": `container="engine",pod=""`, "server (llm-7)": `container="server",pod="llm-7"`}
+	var series strings.Builder
+	for name, path := range paths {
+		told := runtime[name]
+		if told == "" {
+			told = `container="",pod=""`
+		}
+		// Two exporters of one host give one line.
+		for _, job := range []string{"a", "b"} {
+			series.WriteString(`  uma_cgroup_info{host="h",job="` + job + `",cgroup="` + path + `",` + told + "} 1x40\n")
+			series.WriteString(`  uma_cgroup_footprint_bytes{host="h",job="` + job + `",cgroup="` + path + "\"} 7x40\n")
+		}
+	}
+	found := answered(t, series.String(), ofCgroups(metric.CgroupFootprintBytes), metric.LabelName, metric.LabelPod)
+	var got, want []string
+	for key := range maps.Keys(found) {
+		got = append(got, strings.ReplaceAll(key, "|", ""))
+	}
+	want = slices.Sorted(maps.Keys(paths))
+	slices.Sort(got)
+	if !slices.Equal(got, want) {
+		t.Errorf("shown %q, want %q", got, want)
+	}
+}
+
+func TestATableOfRunsShowsTheNewestOfTheHost(t *testing.T) {
+	var series strings.Builder
+	for i, run := range "abcdefghijklmno" {
+		name := string(run)
+		host := "h"
+		if name == "c" {
+			host = "other"
+		}
+		start := 1000 + 10*i
+		if name == "a" {
+			start = 5000 // it is of the same folder as the others, and the newest
+		}
+		for _, line := range []string{
+			`uma_run_info{host="` + host + `",run="` + name + `",arm="native",scenario="standard",engine="vllm",model="m"} 1x40`,
+			`uma_run_start_timestamp_seconds{run="` + name + `"} ` + strconv.Itoa(start) + "x40",
+			`uma_run_energy_joules{run="` + name + `"} ` + strconv.Itoa(i) + "x40",
+		} {
+			series.WriteString("  " + line + "\n")
+		}
+	}
+	started := answered(t, series.String(), runTimes()[0].expr, metric.LabelRun, metric.LabelArm, metric.LabelModel)
+	if len(started) != newest || started["a|native|m"] != 5000*1000 || started["o|native|m"] == 0 {
+		t.Errorf("%d runs: %v", len(started), started)
+	}
+	energy := answered(t, series.String(), ofRuns(metric.RunEnergyJoules), metric.LabelRun)
+	for _, gone := range []string{"b", "c"} { // the oldest, and one of another host
+		if _, shown := energy[gone]; shown {
+			t.Errorf("run %s is shown", gone)
+		}
+	}
+	if len(energy) != newest || energy["a"] != 0 || energy["o"] != 14 {
+		t.Errorf("energy %v", energy)
+	}
+}
+
+func TestAnEngineThatDoesNotAnswerStaysInTheTable(t *testing.T) {
+	const series = `  uma_engine_up{host="h",source="a"} 1x40
+  uma_engine_up{host="h",source="b"} 0x40
+  uma_engine_info{host="h",source="a",engine="vllm",model="m",version="1"} 1x40
+  uma_engine_info{host="h",source="a",engine="vllm",model="n",version="1"} 1x40
+`
+	found := answered(t, series, engineAnswers(), metric.LabelSource, metric.LabelModel)
+	if want := map[string]float64{"a|m": 1, "a|n": 1, "b|": 0}; !maps.Equal(found, want) {
+		t.Errorf("%v, want %v", found, want)
+	}
+}
+
+func TestLevelsOfTheAlertAreDrawnOfAGB10WithoutLimitsOnly(t *testing.T) {
+	gpu := func(uuid, name string) string {
+		return `  uma_gpu_info{host="h",uuid="` + uuid + `",gpu="0",name="` + name + `"} 1x40` + "\n" +
+			`  uma_gpu_temperature_celsius{host="h",uuid="` + uuid + `"} 60x40` + "\n"
+	}
+	const margin = `  uma_gpu_temperature_margin_celsius{host="h",uuid="1",limit="slowdown"} 27x40` + "\n"
+	cases := map[string]struct {
+		series string
+		want   map[string]float64
+	}{
+		"GB10":              {gpu("1", "NVIDIA GB10"), map[string]float64{"h": 88}},
+		"H200":              {gpu("1", "NVIDIA H200"), map[string]float64{}},
+		"GB10 with a limit": {gpu("1", "NVIDIA GB10") + margin, map[string]float64{}},
+	}
+	for name, c := range cases {
+		if found := answered(t, c.series, levelOfGB10(88), metric.LabelHost); !maps.Equal(found, c.want) {
+			t.Errorf("%s: %v, want %v", name, found, c.want)
+		}
+	}
+	limits := answered(t, gpu("1", "NVIDIA H200")+margin, limitsOfGPU(), metric.LabelGPU, metric.LabelLimit)
+	if want := map[string]float64{"0|slowdown": 87}; !maps.Equal(limits, want) {
+		t.Errorf("limits %v, want %v", limits, want)
+	}
+}

@@ -1,0 +1,170 @@
+package dashboards
+
+import (
+	"github.com/grafana/grafana-foundation-sdk/go/common"
+	"github.com/grafana/grafana-foundation-sdk/go/dashboard"
+
+	"github.com/umascope/umascope/exporter/metric"
+	"github.com/umascope/umascope/exporter/metric/expr"
+	"github.com/umascope/umascope/exporter/metric/threshold"
+)
+
+// Names of the pages that the overview leads to, beside those of link.go.
+const (
+	memoryPageName    = "unified-memory"
+	storagePageName   = "kv-cache-and-storage"
+	inferencePageName = "inference"
+)
+
+// overviewPage shows the machine in ten seconds, and leads to the other pages.
+func overviewPage() page {
+	return page{
+		name:        "overview",
+		title:       "Overview",
+		description: "The machine in ten seconds: where the memory is, how hot it is, which engine and which run it is busy with, and what cannot be seen.",
+		variables:   []variable{finishedRuns()},
+		rows: []row{
+			{"Now", []tile{{8, 4, sourceBanner()}, {16, 7, alertList()}, {8, 3, runNow()},
+				{3, 4, availableNow()}, {3, 4, heldNow()}, {3, 4, kvNow()}, {3, 4, temperatureNow()},
+				{3, 4, marginNow()}, {3, 4, powerNow()}, {3, 4, busyNow()}, {3, 4, clockNow()},
+				{24, 6, engines()}}},
+			{"Memory, heat and power", []tile{{12, 10, poolSplit()}, {12, 10, gpuTemperature()},
+				{8, 8, gpuPower()}, {8, 8, shares()}, {8, 8, phases()}}},
+			{"Runs that have ended", []tile{{24, 9, latestRuns()}}},
+			{"What cannot be seen", []tile{{8, 7, failedCollectors()}, {8, 7, lackingPrivileges()},
+				{8, 3, processList()}, {8, 4, unknownLines()}}},
+		},
+	}
+}
+
+func alertList() panel {
+	since := expr.Select(metric.AlertsForState, forPeople(), onHost()).Max(expr.By(metric.LabelAlertName, metric.LabelSeverity, metric.LabelMode))
+	same := expr.On(metric.LabelAlertName, metric.LabelSeverity, metric.LabelMode)
+	return list(board{
+		title:  "Alerts that fire",
+		means:  "The alerts that fire for this host, how soon somebody should look, since when their condition holds, and the mode of the source that they are about. The runbook says of each what it means and what to do.",
+		wrong:  "any is shown; of a source that is not live it says nothing about a machine. Nothing is shown either if Prometheus does not evaluate the rules.",
+		noData: "none fires",
+		keys: []key{
+			{label: metric.LabelAlertName, title: "Alert"},
+			{label: metric.LabelSeverity, title: "Severity", look: textCells(
+				shade{metric.SeverityCritical, "critical: now", "#D55E00"}, shade{metric.SeverityWarning, "warning: today", "#E69F00"}, shade{metric.SeverityInfo, "info", "#0072B2"})},
+			{label: metric.LabelMode, title: "Source", look: textCells(shade{metric.ModeReplay, metric.ModeReplay, "#E69F00"},
+				shade{metric.ModeConstructed, metric.ModeConstructed, "#E69F00"}, shade{metric.ModeSimulated, metric.ModeSimulated, "#E69F00"})},
+		},
+		figures: []figure{{title: "Since", expr: since.And(firing(), same).Milliseconds()}},
+		sortBy:  "Severity",
+	})
+}
+
+func runNow() panel {
+	phase := expr.Select(metric.RunPhase, onHost()).Equals(expr.Number(1)).Max(by(metric.LabelRun, metric.LabelPhase))
+	run := expr.Select(metric.RunActive, onHost()).Equals(expr.Number(1)).Max(by(metric.LabelRun, metric.LabelArm, metric.LabelScenario))
+	simulated := expr.Select(metric.RunSimulated, onHost()).Equals(expr.Number(1)).Max(by(metric.LabelRun))
+	return names(subject{
+		title:  "Run now",
+		means:  "The run that lasts on this host, its arm and scenario, and the phase that it is in. An engine that says of itself that it is simulated is named.",
+		wrong:  "two runs last at once: neither measures anything; or it says simulated while you look for a real engine.",
+		noData: "no run now",
+		queries: []query{
+			{"{{arm}}, {{scenario}}: {{phase}}", phase.Times(run, expr.On(metric.LabelHost, metric.LabelRun).GroupLeft(metric.LabelArm, metric.LabelScenario))},
+			{"engine of the run is simulated", simulated.And(run, expr.On(metric.LabelHost, metric.LabelRun))},
+		},
+	}, steps("#0072B2")).OverrideByName("engine of the run is simulated", []dashboard.DynamicConfigValue{colored("#E69F00")})
+}
+
+func kvNow() panel {
+	return number(subject{
+		title:   "KV cache in use",
+		means:   "Share of the KV cache that requests hold, of the engine that is fullest. What is kept for reuse only counts as free in vLLM and SGLang.",
+		wrong:   "it stays at 100 %: requests wait, or are thrown out of the batch and computed again.",
+		noData:  "no engine tells",
+		queries: []query{{"KV cache", one(metric.EngineKVUsedRatio)}},
+	}).OverrideByName("KV cache", leadingTo(storagePageName, "KV cache and storage"))
+}
+
+func busyNow() panel {
+	return number(subject{
+		title:   "Utilisation",
+		means:   "Share of the time in which a kernel ran, of the busiest GPU. It says nothing about how much of the GPU it used.",
+		wrong:   "it is low while requests wait, or high while none is there.",
+		noData:  "no GPU",
+		queries: []query{{"utilisation", one(metric.GPUUtilizationRatio)}},
+	}).OverrideByName("utilisation", leadingTo(thermalPageName, "Thermal and power"))
+}
+
+// engineAnswers says of each page of an engine whether it answers, and of those that do what is served there.
+func engineAnswers() expr.Expr {
+	same := expr.On(metric.LabelSource)
+	up := expr.Select(metric.EngineUp, onHost()).Max(expr.By(metric.LabelSource))
+	info := expr.Select(metric.EngineInfo, onHost()).Max(expr.By(metric.LabelSource, metric.LabelEngine, metric.LabelModel, metric.LabelVersion))
+	return up.Times(info, same.GroupRight()).Or(up, same)
+}
+
+func engines() panel {
+	bySource := expr.By(metric.LabelSource)
+	requests := func(state string) expr.Expr {
+		return each(metric.EngineRequests, expr.Is(metric.LabelState, state)).Sum(bySource)
+	}
+	return list(board{
+		title:  "Engines",
+		means:  "The engines whose pages the exporter reads, which models they say they serve, their requests, and the share of the KV cache that these hold. A name proves nothing about the weights. A frontend and the engines behind it count the same requests.",
+		wrong:  "an engine does not answer while a run measures, another model is served than you think, or requests wait while few run.",
+		noData: "no engine is set up in the exporter (`--engine`), or no exporter answers",
+		keys: []key{{label: metric.LabelEngine, title: "Engine", look: leadingTo(inferencePageName, "Inference")}, {label: metric.LabelModel, title: "Model"},
+			{label: metric.LabelVersion, title: "Version"}, {label: metric.LabelSource, title: "Page"}},
+		figures: []figure{
+			{title: "Answers", expr: engineAnswers(),
+				look: textCells(shade{"0", "no", "#E69F00"}, shade{"1", "yes", "transparent"})},
+			{title: "Running", expr: requests(metric.RequestsRunning)},
+			{title: "Waiting", expr: requests(metric.RequestsWaiting)},
+			{title: "KV cache in use", expr: expr.Select(metric.EngineKVUsedRatio, onHost()).Max(bySource)},
+		},
+		sortBy: "Engine",
+	})
+}
+
+// poolPart is some lines of the ledger that are drawn as one.
+type poolPart struct {
+	title, color string
+	lines        []string
+}
+
+// poolParts are the lines of the ledger in a few words, from below, in the colours of the ledger.
+func poolParts() []poolPart {
+	return []poolPart{
+		{"held by the GPU", "dark-green", []string{metric.LineGPUProcess, metric.LineManaged}},
+		{"processes of the CPU", "dark-blue", []string{metric.LineAnon, metric.LineShmem, metric.LineHugetlb}},
+		{"kernel", "dark-purple", []string{metric.LineSlabUnreclaimable, metric.LineKernelStack, metric.LinePageTables, metric.LinePercpu, metric.LineZFSArc}},
+		{"unattributed", "dark-red", []string{metric.LineUnattributed}},
+		{"cache", "dark-yellow", []string{metric.LinePageCache, metric.LineSwapCache, metric.LineSlabReclaimable}},
+		{"free", "#808080", []string{metric.LineFree}},
+	}
+}
+
+func poolSplit() panel {
+	t := threshold.Table()
+	floor := func(f threshold.Floor) expr.Expr { return threshold.InPool(f.Expr(onHost()), onHost()) }
+	s := subject{
+		title:  "Where the pool is",
+		means:  "The pool in a few parts that add up to it, and as lines what the CPU can still get (*available*) with the floors at which alerts fire (" + t.AvailableWarning.String() + "; " + t.AvailableCritical.String() + "). The page *Unified memory* has every line of the ledger.",
+		wrong:  "*available* nears a floor, *cache* takes what a server is about to need, or *unattributed* grows while nothing starts.",
+		noData: noExporter,
+	}
+	for _, p := range poolParts() {
+		s.queries = append(s.queries, query{p.title, each(metric.MemoryLedgerBytes, expr.OneOf(metric.LabelLine, p.lines...)).Sum(byHost())})
+	}
+	s.queries = append(s.queries,
+		query{"available", one(metric.MemoryAvailableBytes)},
+		query{"warning floor", floor(t.AvailableWarning)},
+		query{"critical floor", floor(t.AvailableCritical)})
+	built := areas(s).
+		Legend(legend(common.LegendPlacementRight)).
+		OverrideByName("available", limit("text")).
+		OverrideByName("warning floor", limit("orange")).
+		OverrideByName("critical floor", limit("red"))
+	for _, p := range poolParts() {
+		built = built.OverrideByName(p.title, []dashboard.DynamicConfigValue{colored(p.color), toPage(memoryPageName, "Unified memory")})
+	}
+	return built
+}
