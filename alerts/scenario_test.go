@@ -140,7 +140,8 @@ func TestEveryAlertHasAFiringAndASilentCase(t *testing.T) {
 	}
 	for _, group := range Groups() {
 		for _, alert := range group.Alerts {
-			if !silent[alert.Name] {
+			// What reads no series cannot keep silent: the watchdog.
+			if reads := len(alert.Rules[0].Expr.Metrics()) > 0; reads && !silent[alert.Name] {
 				t.Errorf("%s has no silent case", alert.Name)
 			}
 			for _, rule := range alert.Rules {

@@ -46,7 +46,7 @@ var perSource = []Label{LabelHost, LabelRun, LabelSource}
 // Series that rules record of the machine and remember of its sources.
 var (
 	EngineAnswered = gauge(Def{Name: "host_run_source:uma_engine_up:answered", Unit: State, Sum: SumNever(), Labels: perSource,
-		Help: "1 for every page of an engine that has answered in a warm-up or a measured phase of a run that goes on. Of several runs at a time on a host, those of one.", Source: recordedSource})
+		Help: "1 for every page of an engine that has answered in a warm-up or a measured phase of the one run that goes on on the host. Absent while there are several.", Source: recordedSource})
 	KVBMAnswered = gauge(Def{Name: "host_run_source:uma_kvbm_up:answered", Unit: State, Sum: SumNever(), Labels: perSource,
 		Help: "The same of pages of KV block managers.", Source: recordedSource})
 	NVMeLoadedOperationSeconds5m = gauge(Def{Name: "host_device:uma_nvme_loaded_operation_seconds:rate5m", Unit: Seconds, Sum: SumNever(), Labels: perDrive,

@@ -1,0 +1,144 @@
+package alerts
+
+import (
+	"time"
+
+	"github.com/umascope/umascope/exporter/metric"
+	"github.com/umascope/umascope/exporter/metric/expr"
+)
+
+// exporterGroup is about the monitoring itself, and about what it reads over the network.
+func exporterGroup() Group {
+	return Group{Name: "exporter",
+		Recordings: []Recording{
+			{metric.EngineAnswered, answered(metric.EngineAnswered, metric.EngineUp)},
+			{metric.KVBMAnswered, answered(metric.KVBMAnswered, metric.KVBMUp)},
+		},
+		Alerts: []Alert{exporterDown(), exporterAbsent(), collectorFailing(), engineDown(), kvbmDown(), watchdog()},
+	}
+}
+
+// ofExporters are the targets that are exporters. Load generators come and go with their runs.
+func ofExporters() expr.Matcher { return expr.Is(metric.LabelJob, metric.JobExporter) }
+
+func exporterDown() Alert {
+	return Alert{
+		Name: "ExporterDown", About: AboutTarget, Mutes: MutesHost,
+		Summary: "Prometheus gets no page from the exporter of a host.",
+		Rules: []Rule{{
+			Severity: Critical, For: 2 * time.Minute, KeepFiringFor: 2 * time.Minute,
+			// Of several exporters of a host one is enough.
+			Expr:        expr.Select(metric.Up, ofExporters()).Max(byHost()).Equals(expr.Number(0)),
+			Description: "no page of its exporter for 2m. Nothing is known of the host, and no other alert about it can fire.",
+		}},
+		Runbook: Runbook{
+			Meaning: "The exporter does not run, takes longer than the scrape may last, or is not reached; or the whole host does not answer. A unified-memory machine that runs out of memory can stop like that without an OOM kill. It is not about load generators, which are up only while a run lasts.",
+			Check:   "Does the host answer (`ping`, `ssh`)? Then there: `systemctl status uma-exporter` or `docker ps -a`, `journalctl -u uma-exporter --since -15m`, `uma-exporter healthcheck`, and `curl -s http://ADDRESS:10420/metrics | head`. From Prometheus's page /targets comes the error of the scrape. The dashboard Unified memory shows what was left before the last page.",
+			Action:  "Start the exporter again. If the host hangs, it has to be reset; then look at the last minutes of available and contiguous memory, see MemoryAvailableLow and MemoryFragmented. If a page takes too long, `uma-exporter doctor` names the collector.",
+		},
+	}
+}
+
+func exporterAbsent() Alert {
+	return Alert{
+		Name: "ExporterAbsent", About: AboutStack,
+		Summary: "Prometheus knows of no exporter at all.",
+		Rules: []Rule{{
+			Severity: Critical, For: 10 * time.Minute,
+			Expr:        expr.Absent(metric.Up, ofExporters()),
+			Description: "Prometheus has had no target of the job " + metric.JobExporter + " for 10m: 0 hosts are watched.",
+		}},
+		Runbook: Runbook{
+			Meaning: "Not that an exporter is down, but that Prometheus was not told of any: the file of targets is empty, missing or not read, or the job has another name. No other alert about a host can fire.",
+			Check:   "Prometheus's page /targets, and its log. In the compose stack the targets are in `compose/prometheus/targets/exporter.yml`; `promtool check config compose/prometheus/prometheus.yml` finds mistakes.",
+			Action:  "Put the targets back, each with a label `host`. Prometheus follows the file by itself. If the job has been renamed, give it back the name " + metric.JobExporter + ".",
+		},
+	}
+}
+
+func collectorFailing() Alert {
+	failed := expr.Select(metric.CollectorState, expr.Is(metric.LabelState, metric.CollectorFailed))
+	return Alert{
+		Name: "CollectorFailing", About: AboutPart,
+		Summary: "Part of what the exporter should read of a host cannot be read.",
+		Rules: []Rule{{
+			Severity: Warning, For: 10 * time.Minute, KeepFiringFor: 5 * time.Minute,
+			Expr:        failed.Max(expr.By(metric.LabelHost, metric.LabelCollector)).Equals(expr.Number(1)),
+			Description: "the collector {{ $labels.collector }} has failed in every scrape of the last 10m.",
+		}},
+		Runbook: Runbook{
+			Meaning: "Series of that collector are absent or not all there; those of others are right. Alerts that read them cannot fire. It is not a machine that has nothing to read, such as one without a GPU: that state is called absent and alerts nobody.",
+			Check:   "`uma-exporter doctor` says what failed, what that costs and what mends it. `journalctl -u uma-exporter --since -1h` has each change of state once.",
+			Action:  "Do what doctor says: mostly a right that is missing, a mount that a container lacks, or a driver that was updated without a reboot.",
+		},
+	}
+}
+
+// answered latches that a page has answered while a run needed it, for as long as the run lasts. PromQL cannot join
+// many pages with many runs, and which page belongs to which of several runs nobody says: hosts with one run count.
+func answered(latch, up metric.Gauge) expr.Expr {
+	ofRun := expr.On(metric.LabelHost, metric.LabelRun)
+	single := activeRuns().And(activeRuns().Count(byHost()).Equals(expr.Number(1)), expr.On(metric.LabelHost))
+	pages := expr.Select(up).Equals(expr.Number(1)).Max(expr.By(metric.LabelHost, metric.LabelSource))
+	now := pages.Times(single.And(serving(), ofRun), expr.On(metric.LabelHost).GroupLeft(metric.LabelRun))
+	before := expr.Select(latch).And(single, ofRun)
+	page := []metric.Label{metric.LabelHost, metric.LabelRun, metric.LabelSource}
+	return now.Max(expr.By(page...)).Or(before.Max(expr.By(page...)), expr.On(page...))
+}
+
+// silent are pages that have answered in the run and no longer do, while it needs them.
+func silent(latch, up metric.Gauge) expr.Expr {
+	down := expr.Select(up).Max(expr.By(metric.LabelHost, metric.LabelSource)).Equals(expr.Number(0))
+	return expr.Select(latch).And(down, expr.On(metric.LabelHost, metric.LabelSource)).
+		And(serving(), expr.On(metric.LabelHost, metric.LabelRun))
+}
+
+func engineDown() Alert {
+	return Alert{
+		Name: "EngineDown", About: AboutLiveRun,
+		Summary: "An engine no longer answers in the middle of a run.",
+		Rules: []Rule{{
+			Severity: Warning, For: time.Minute, KeepFiringFor: 5 * time.Minute,
+			Expr:        silent(metric.EngineAnswered, metric.EngineUp),
+			Description: "the page of metrics of the engine at {{ $labels.source }} answered earlier in this run, and has not for 1m.",
+		}},
+		Runbook: Runbook{
+			Meaning: "The page that the exporter reads, not the one that requests go to: the engine has ended, hangs, or is too busy to answer. Nobody is told while an arm starts, loads, is ready or stops, nor of a page that has not answered in this run yet: an address that is wrong is in `uma-exporter doctor`. While several runs go on at a time on the host, nobody can say whose page it is, and this stays silent.",
+			Check:   "`curl -sS http://SOURCE | head -3` on the host. Does the process live (`ps`, `docker ps -a`)? `journalctl -k -g 'oom|NVRM' --since -15m`, and the engine's log. The dashboard Inference shows whether requests still end ok.",
+			Action:  "If requests fail, stop the run: it cannot become valid. Look at OOMKill, MemoryAvailableLow, XID and NVMLCallHung first, then at the log. If requests still end ok, the run is valid, but its KV cache figures have a gap.",
+		},
+	}
+}
+
+func kvbmDown() Alert {
+	return Alert{
+		Name: "KVBMDown", About: AboutLiveRun,
+		Summary: "The KV block manager no longer answers in the middle of a run.",
+		Rules: []Rule{{
+			Severity: Warning, For: time.Minute, KeepFiringFor: 5 * time.Minute,
+			Expr:        silent(metric.KVBMAnswered, metric.KVBMUp),
+			Description: "the page of KVBM at {{ $labels.source }} answered earlier in this run, and has not for 1m.",
+		}},
+		Runbook: Runbook{
+			Meaning: "Without that page nothing proves that blocks went to the CPU or SSD tier, or came back. It is not about an engine that was started without KVBM, where nobody listens from the start, and nobody is told while an arm starts, loads, is ready or stops.",
+			Check:   "`curl -sS http://SOURCE | grep ^kvbm_` on the host. EngineDown for the same host: the process that serves both has ended. The dashboard KV cache and storage shows when the counters stopped.",
+			Action:  "If the engine has ended, see EngineDown. If it goes on, the run's latencies hold, but what it says of the tiers has a gap: repeat it, with the metrics port of KVBM free (DYN_KVBM_METRICS_PORT).",
+		},
+	}
+}
+
+func watchdog() Alert {
+	return Alert{
+		Name: "Watchdog", About: AboutStack,
+		Summary: "Always fires, to show that alerts get through.",
+		Rules: []Rule{{
+			Severity: None, Expr: expr.One(),
+			Description: "alerts are evaluated and sent; it is the end of this one that would mean something.",
+		}},
+		Runbook: Runbook{
+			Meaning: "Nothing is wrong. It goes to nobody, unless a receiver is set up that calls when it has not come for a while: a dead man's switch, outside this machine.",
+			Check:   "It is in Alertmanager's list (`amtool alert query alertname=Watchdog`). If it is not, Prometheus or the way to Alertmanager is broken.",
+			Action:  "If it is missing: `curl -s http://127.0.0.1:9090/-/healthy`, the log of Prometheus, and its page /status for the Alertmanagers that it has found.",
+		},
+	}
+}
