@@ -84,8 +84,11 @@ func generate(only string) ([]file, error) {
 
 // Run is the program; it returns the exit code.
 func Run(args []string, stdout, stderr io.Writer) int {
+	if len(args) > 0 && args[0] == previewName {
+		return runPreview(args[1:], stdout, stderr)
+	}
 	ended := false
-	app := kingpin.New("uma-gen", "Writes the files that are generated from the vocabulary: dashboards, alert rules with their runbook, the metric reference.")
+	app := kingpin.New("uma-gen", "Writes the files that are generated from the vocabulary: dashboards, alert rules with their runbook, the metric reference. uma-gen preview shows the dashboards without Grafana.")
 	app.Terminate(func(int) { ended = true }).UsageWriter(stdout).ErrorWriter(stderr)
 	app.HelpFlag.Short('h')
 	var names []string

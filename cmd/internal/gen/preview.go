@@ -1,0 +1,139 @@
+package gen
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"time"
+
+	"github.com/alecthomas/kingpin/v2"
+
+	"github.com/umascope/umascope/dashboards/preview"
+)
+
+const (
+	previewName    = "preview"
+	previewAddress = "127.0.0.1:10429"
+	// portsTried is how many ports after the default one are tried.
+	portsTried = 100
+	// headerTimeout and leaveTimeout bound what a slow reader can hold.
+	headerTimeout = 5 * time.Second
+	leaveTimeout  = 3 * time.Second
+)
+
+// previewFlags are the flags of the sub-command.
+type previewFlags struct {
+	prometheus, listen, dir string
+	explicit                bool
+	scrape                  time.Duration
+}
+
+// runPreview shows the dashboards until it is interrupted.
+func runPreview(args []string, stdout, stderr io.Writer) int {
+	flags, ended, err := parsePreview(args, stdout, stderr)
+	switch {
+	case ended:
+		return exitDone
+	case err != nil:
+		return fail(stderr, exitInput, err)
+	}
+	if _, err := os.Stat(filepath.Join(flags.dir, "go.mod")); err != nil {
+		return fail(stderr, exitInput, fmt.Errorf("--dir %s: no checkout: %w", flags.dir, err))
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	return servePreview(ctx, flags, stdout, stderr)
+}
+
+func parsePreview(args []string, stdout, stderr io.Writer) (flags previewFlags, ended bool, err error) {
+	app := kingpin.New("uma-gen preview", "Shows the dashboards without Grafana, as pages that ask one Prometheus. It is a preview: no editing, no zooming, no other data sources.")
+	app.Terminate(func(int) { ended = true }).UsageWriter(stdout).ErrorWriter(stderr)
+	app.HelpFlag.Short('h')
+	app.Flag("prometheus", "Address of the Prometheus that is asked.").Default("http://127.0.0.1:9090").StringVar(&flags.prometheus)
+	app.Flag("listen", "Address to listen on. Only of the loopback are other names of this machine refused.").Default(previewAddress).IsSetByUser(&flags.explicit).StringVar(&flags.listen)
+	app.Flag("dir", "Root of the checkout.").Default(".").StringVar(&flags.dir)
+	app.Flag("scrape-interval", "Scrape interval, from which Grafana works out steps and rates.").Default("5s").DurationVar(&flags.scrape)
+	_, err = app.Parse(args)
+	return flags, ended, err
+}
+
+// servePreview listens and serves until the context ends.
+func servePreview(ctx context.Context, flags previewFlags, stdout, stderr io.Writer) int {
+	listener, err := listenPreview(flags, stderr)
+	if err != nil {
+		return fail(stderr, exitInput, err)
+	}
+	handler, err := preview.New(preview.Config{
+		Folder: filepath.Join(flags.dir, "dashboards"), Prometheus: flags.prometheus, Scrape: flags.scrape, AnyHost: !onLoopback(listener),
+	})
+	if err != nil {
+		listener.Close()
+		return fail(stderr, exitInput, fmt.Errorf("--prometheus: %w", err))
+	}
+	fmt.Fprintf(stdout, "dashboards on http://%s (a preview, not Grafana); interrupt to end\n", listener.Addr())
+	server := &http.Server{Handler: handler, ReadHeaderTimeout: headerTimeout}
+	ended := context.AfterFunc(ctx, func() {
+		limited, cancel := context.WithTimeout(context.Background(), leaveTimeout)
+		defer cancel()
+		if server.Shutdown(limited) != nil {
+			server.Close()
+		}
+	})
+	defer ended()
+	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+		return fail(stderr, exitFailed, err)
+	}
+	return exitDone
+}
+
+// listenPreview opens the address. One that was asked for and is taken is an error; the default
+// one gives way to the next free port, with a warning.
+func listenPreview(flags previewFlags, stderr io.Writer) (net.Listener, error) {
+	listener, err := net.Listen("tcp", flags.listen)
+	if errors.Is(err, syscall.EADDRINUSE) && !flags.explicit {
+		if listener, err = listenNext(flags.listen); err == nil {
+			fmt.Fprintf(stderr, "uma-gen: warning: %s is in use, listening on %s instead\n", flags.listen, listener.Addr())
+		}
+	}
+	var failed *net.OpError
+	if errors.As(err, &failed) {
+		err = failed.Err // the address is said once
+	}
+	if err != nil {
+		return nil, fmt.Errorf("--listen %s: %w", flags.listen, err)
+	}
+	return listener, nil
+}
+
+// listenNext tries the ports after that of an address.
+func listenNext(address string) (net.Listener, error) {
+	host, first, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, err
+	}
+	port, err := strconv.Atoi(first)
+	if err != nil {
+		return nil, err
+	}
+	for next := port + 1; next <= port+portsTried; next++ {
+		listener, err := net.Listen("tcp", net.JoinHostPort(host, strconv.Itoa(next)))
+		if !errors.Is(err, syscall.EADDRINUSE) {
+			return listener, err
+		}
+	}
+	return nil, fmt.Errorf("this port and the %d after it are in use", portsTried)
+}
+
+// onLoopback says whether a listener can be reached from this machine only.
+func onLoopback(listener net.Listener) bool {
+	address, is := listener.Addr().(*net.TCPAddr)
+	return is && address.IP.IsLoopback()
+}

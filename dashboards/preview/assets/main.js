@@ -1,0 +1,103 @@
+// Loads a dashboard as its answers come, a line of JSON at a time, and shows it.
+import "./theme.js";
+import { el } from "./dom.js";
+import { openPanel, place } from "./panel.js";
+import { controls, links } from "./controls.js";
+
+const grid = document.getElementById("grid");
+const problems = document.getElementById("problems");
+const form = document.getElementById("controls");
+const state = { pause: 0, timer: 0, asking: null, panels: new Map(), load, setPause };
+const page = { events: [], window: [0, 0] };
+
+form.addEventListener("submit", (e) => e.preventDefault());
+
+function complain(text) { problems.append(el("p", {}, text)); }
+
+function setPause(seconds) {
+  state.pause = seconds;
+  clearInterval(state.timer);
+  if (seconds > 0) state.timer = setInterval(() => { if (!state.asking && !document.hidden) load(); }, seconds * 1000);
+}
+
+function go(address) {
+  history.pushState(null, "", address);
+  load();
+}
+
+function question() {
+  const parameters = new URLSearchParams(window.location.search);
+  const phone = window.matchMedia("(max-width: 720px)").matches;
+  parameters.set("width", Math.max(200, Math.min(8000, Math.round(grid.clientWidth))));
+  parameters.set("columns", phone ? 1 : 24);
+  return `/render/${encodeURIComponent(document.body.dataset.uid)}?${parameters}`;
+}
+
+function describe(d) {
+  page.window = d.window;
+  document.getElementById("title").textContent = d.title;
+  problems.replaceChildren();
+  for (const v of d.variables) if (v.problem && v.hidden) complain(`variable ${v.name}: ${v.problem}`);
+  const failed = d.variables.filter((v) => v.problem);
+  if (failed.length && failed.every((v) => v.problem.includes("does not answer"))) complain(failed[0].problem);
+  controls(form, d, state, go);
+  links(document.getElementById("links"), d.links);
+  const shape = JSON.stringify([d.rows, d.panels]);
+  if (shape === state.shape) return; // the same panels: they keep what they show until the answers come
+  state.shape = shape;
+  state.panels.clear();
+  grid.replaceChildren();
+  const things = [...d.rows.map((r) => ({ row: r, at: r.place })), ...d.panels.map((p) => ({ panel: p, at: p.place }))];
+  things.sort((a, b) => a.at.Y - b.at.Y || a.at.X - b.at.X);
+  for (const thing of things) {
+    if (thing.row) {
+      const node = el("h2", { class: "row" }, thing.row.title);
+      place(node, thing.at);
+      grid.append(node);
+      continue;
+    }
+    const opened = openPanel(thing.panel, page);
+    state.panels.set(thing.panel.id, opened);
+    grid.append(opened.node);
+  }
+}
+
+function take(line) {
+  const found = JSON.parse(line);
+  if (found.kind === "dashboard") describe(found);
+  if (found.kind === "panel") state.panels.get(found.id)?.show(found);
+  if (found.kind === "events") {
+    found.problems.forEach(complain);
+    page.events = found.events;
+    for (const opened of state.panels.values()) opened.redraw();
+  }
+  if (found.kind === "end") document.body.dataset.loaded = String(Date.now());
+}
+
+async function load() {
+  state.asking?.abort();
+  const asking = state.asking = new AbortController();
+  delete document.body.dataset.loaded;
+  try {
+    const response = await fetch(question(), { signal: asking.signal });
+    if (!response.ok) throw new Error(await response.text());
+    const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+    let rest = "";
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) break;
+      const lines = (rest + value).split("\n");
+      rest = lines.pop();
+      lines.filter(Boolean).forEach(take);
+    }
+  } catch (e) {
+    if (e.name === "AbortError") return;
+    problems.replaceChildren();
+    complain(e.message.trim() || "the preview does not answer");
+    document.body.dataset.loaded = "failed";
+  }
+  if (state.asking === asking) state.asking = null;
+}
+
+window.addEventListener("popstate", load);
+load();

@@ -1,0 +1,73 @@
+// One panel: its frame, its description, what went wrong, and what it draws.
+import { el, link, prose } from "./dom.js";
+import { timeseries } from "./timeseries.js";
+import { stat } from "./stat.js";
+import { table } from "./table.js";
+import { heatmap } from "./heatmap.js";
+import { timeline } from "./timeline.js";
+import { bar } from "./bar.js";
+import { xy } from "./xy.js";
+
+const painters = { timeseries, stat, gauge: stat, bargauge: stat, table, heatmap, "state-timeline": timeline, "status-history": timeline, barchart: bar, xychart: xy };
+
+// openPanel makes the frame of a panel; show fills it with an answer.
+export function openPanel(panel, page) {
+  const body = el("div", { class: "body" });
+  const warned = el("button", { class: "warned", type: "button", hidden: true, "aria-label": "Warnings" }, "⚠");
+  const about = el("button", { type: "button", "aria-label": "What this panel means", "aria-expanded": "false" }, "ⓘ");
+  const head = el("div", { class: "head" }, el("h2", { title: panel.title }, panel.title), ...panel.links.map((l) => link(l.title, l.url)), warned, about);
+  const node = el("section", { class: "panel", "data-panel": panel.id }, head, body);
+  place(node, panel.place);
+  let close = () => {};
+  let answer = null;
+  let note = null;
+  const toggle = (fill, button) => {
+    const was = note?.button;
+    note?.remove();
+    note = null;
+    about.setAttribute("aria-expanded", "false");
+    if (was === button) return;
+    note = el("div", { class: "note" }, fill());
+    note.button = button;
+    button.setAttribute("aria-expanded", "true");
+    node.append(note);
+  };
+  about.addEventListener("click", () => toggle(() => description(panel, answer), about));
+  warned.addEventListener("click", () => toggle(() => el("div", {}, ...answer.warnings.map((w) => el("p", {}, w))), warned));
+  const show = (found) => {
+    answer = found;
+    close();
+    body.replaceChildren();
+    body.classList.remove("beside");
+    warned.hidden = !found.warnings.length;
+    close = fill(body, panel, found, page) ?? (() => {});
+  };
+  if (panel.type === "text") body.append(el("div", { class: "prose" }, prose(panel.options?.content)));
+  else body.append(el("p", { class: "empty" }, "…"));
+  return { node, show: panel.type === "text" ? () => {} : show, redraw: () => answer && show(answer) };
+}
+
+export function place(node, p) {
+  node.style.gridColumn = `${p.X + 1} / span ${p.W}`;
+  node.style.gridRow = `${p.Y + 1} / span ${p.H}`;
+  node.style.setProperty("--tall", p.H);
+}
+
+function description(panel, answer) {
+  const out = el("div", {}, prose(panel.description));
+  for (const frame of answer?.frames ?? []) out.append(el("pre", {}, `${frame.refId}: ${frame.expr}`));
+  return out;
+}
+
+function fill(body, panel, found, page) {
+  body.append(...found.problems.map((p) => el("p", { class: "error" }, p)));
+  if (panel.repeat) body.append(el("p", { class: "error" }, `Grafana shows this panel once for every value of ${panel.repeat}, this preview only once.`));
+  const paint = painters[panel.type];
+  if (!paint) {
+    body.append(el("p", { class: "empty" }, `This preview does not draw panels of the type ${panel.type}; Grafana does.`));
+    return null;
+  }
+  const close = paint(body, panel, found.frames, page);
+  if (!close && !found.problems.length) body.append(el("p", { class: "empty" }, panel.fieldConfig?.defaults?.noValue || "No data"));
+  return close;
+}

@@ -1,0 +1,48 @@
+// Present values in large type.
+import { el } from "./dom.js";
+import { configOf, display } from "./field.js";
+import { colourOf } from "./field.js";
+import { reduce } from "./reduce.js";
+import { onTop } from "./colour.js";
+
+function cell(panel, config, name, value) {
+  const o = panel.options ?? {};
+  const shown = display(config, value);
+  const colour = shown.colour ?? colourOf(config, 0, value, "thresholds");
+  const mode = o.textMode ?? "auto";
+  const background = o.colorMode === "background" || o.colorMode === "background_solid";
+  const coloured = o.colorMode === "value" || o.colorMode === undefined;
+  const named = mode === "name" || mode === "value_and_name";
+  const style = background && colour !== "transparent" ? { background: colour, color: onTop(colour) } : coloured ? { color: colour } : {};
+  const out = el("div", { class: mode === "name" ? "stat named" : "stat", style });
+  if (mode === "name") out.append(el("span", { class: "value" }, name));
+  else if (mode !== "none") {
+    if (named) out.append(el("span", { class: "label" }, name));
+    out.append(el("span", { class: "value" }, shown.text));
+  }
+  return out;
+}
+
+export function stat(body, panel, frames) {
+  const calc = panel.options?.reduceOptions?.calcs?.[0] ?? "lastNotNull";
+  const cells = [];
+  const many = frames.reduce((n, f) => n + f.series.length, 0) > 1;
+  const place = el("div", { class: panel.options?.orientation === "horizontal" ? "stats across" : "stats down" });
+  const draw = () => {
+    cells.length = 0;
+    for (const frame of frames) {
+      for (const s of frame.series) {
+        const config = configOf(panel.fieldConfig, { name: s.name, refId: frame.refId, type: "number" });
+        const value = reduce((s.points ?? []).map((p) => Number(p[1])), calc);
+        const shown = many && (panel.options?.textMode ?? "auto") === "auto" ? { ...panel, options: { ...panel.options, textMode: "value_and_name" } } : panel;
+        if (value !== null || (s.points ?? []).length) cells.push(cell(shown, config, config.displayName || s.name, value ?? NaN));
+      }
+    }
+    place.replaceChildren(...cells);
+  };
+  draw();
+  if (!cells.length) return null;
+  body.append(place);
+  window.addEventListener("themechange", draw);
+  return () => window.removeEventListener("themechange", draw);
+}

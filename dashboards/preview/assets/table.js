@@ -1,0 +1,62 @@
+// Tables of present values.
+import { el, link } from "./dom.js";
+import { configOf, display } from "./field.js";
+import { onTop } from "./colour.js";
+import { addressOf } from "./datalink.js";
+import { transformed, sortRows } from "./transform.js";
+
+function paint(cell, kind, colour) {
+  if (!colour || colour === "transparent") return;
+  if (kind === "color-text") cell.style.color = colour;
+  if (kind === "color-background" || kind === "gauge") Object.assign(cell.style, { background: colour, color: onTop(colour) });
+}
+
+function rowOf(columns, i) {
+  const row = columns.map((c) => {
+    const value = c.values[i];
+    const shown = c.type === "time" && !c.config.own.has("unit") ? { text: value === null ? "" : new Date(value).toLocaleString("en-GB") } : display(c.config, value);
+    return { name: c.name, value, text: shown.text, colour: shown.colour, labels: c.labels };
+  });
+  return el("tr", {}, ...row.map((cell, j) => {
+    const c = columns[j];
+    const first = c.config.links?.[0];
+    const td = el("td", { class: c.type === "number" ? "num" : "", title: cell.text }, first && cell.text !== "" ? link(cell.text, addressOf(first.url, cell, row)) : cell.text);
+    paint(td, c.config.custom.cellOptions?.type ?? c.config.custom.displayMode, cell.colour);
+    if (c.config.custom.width) td.style.maxWidth = td.style.minWidth = `${c.config.custom.width}px`;
+    return td;
+  }));
+}
+
+const mostRows = 1000;
+
+export function table(body, panel, frames) {
+  const { tables, unknown } = transformed(frames, panel.transformations);
+  const place = el("div", { class: "scroll" });
+  let some = false;
+  for (const found of tables) {
+    if (!found.length || !found[0].values.length) continue;
+    some = true;
+    place.append(...one(found, panel));
+  }
+  if (unknown.length) body.append(el("p", { class: "error" }, `This preview does not know the transformation ${unknown.join(", ")}; Grafana does.`));
+  if (!some) return null;
+  body.append(place);
+  return () => {};
+}
+
+function one(found, panel) {
+  let columns = found.map((c) => ({ ...c, config: configOf(panel.fieldConfig, c) })).filter((c) => !c.config.custom.hidden && !c.config.custom.hideFrom?.viz);
+  let sort = panel.options?.sortBy?.[0] && { name: panel.options.sortBy[0].displayName, desc: panel.options.sortBy[0].desc };
+  const head = el("tr", {});
+  const lines = el("tbody", {});
+  const note = el("p", { class: "quiet" });
+  const draw = () => {
+    if (sort && columns.some((c) => c.name === sort.name)) columns = sortRows(columns, sort.name, sort.desc);
+    head.replaceChildren(...columns.map((c) => el("th", { onclick: () => { sort = { name: c.name, desc: sort?.name === c.name && !sort.desc }; draw(); } }, (c.config.displayName || c.name) + (sort?.name === c.name ? (sort.desc ? " ▾" : " ▴") : ""))));
+    const count = columns[0]?.values.length ?? 0;
+    lines.replaceChildren(...Array.from({ length: Math.min(count, mostRows) }, (_, i) => rowOf(columns, i)));
+    note.textContent = count > mostRows ? `${count - mostRows} more lines are not shown.` : "";
+  };
+  draw();
+  return [el("table", { class: "data" }, el("thead", {}, panel.options?.showHeader === false ? "" : head), lines), note];
+}

@@ -1,0 +1,175 @@
+// Lines, areas, bars and points over time.
+import { el } from "./dom.js";
+import { configOf, colourOf, display } from "./field.js";
+import { format, time } from "./unit.js";
+import { named } from "./colour.js";
+import { openChart, axisStyle, timeAxis, tooltipStyle, tip } from "./chart.js";
+import { scaleOf } from "./scale.js";
+import { legend } from "./legend.js";
+
+// gridOf are the times of a frame, every step from the first to the last, so that what is
+// missing is a gap.
+function gridOf(frame) {
+  let [first, last] = [Infinity, -Infinity];
+  for (const s of frame.series) {
+    if (!s.points?.length) continue;
+    first = Math.min(first, s.points[0][0]);
+    last = Math.max(last, s.points.at(-1)[0]);
+  }
+  const grid = [];
+  for (let t = first; t <= last && grid.length <= 11000; t += frame.step || 1) grid.push(t);
+  return grid;
+}
+
+// fieldsOf are the series of a panel with their settings and values.
+export function fieldsOf(panel, frames) {
+  const fields = [];
+  for (const frame of frames) {
+    const grid = frame.instant ? null : gridOf(frame);
+    for (const s of frame.series) {
+      const points = new Map((s.points ?? []).map(([t, v]) => [t, Number(v)]));
+      const times = grid ?? [...points.keys()];
+      const config = configOf(panel.fieldConfig, { name: s.name, refId: frame.refId, type: "number" });
+      const sign = config.custom.transform === "negative-Y" ? -1 : 1;
+      const values = times.map((t) => (points.has(t) && Number.isFinite(points.get(t)) ? sign * points.get(t) : null));
+      fields.push({ name: config.displayName || s.name, labels: s.labels, refId: frame.refId, step: frame.step, config, times, values });
+    }
+  }
+  fields.forEach((f, i) => { f.colour = colourOf(f.config, i, f.values.findLast((v) => v !== null)); f.index = i; });
+  return fields;
+}
+
+function dashOf(style) {
+  if (style?.fill === "dash") return style.dash ?? [10, 10];
+  return style?.fill === "dot" ? [2, 4] : "solid";
+}
+
+// shape is one series for the chart library.
+function shape(field, scale, axis, alone) {
+  const c = field.config.custom;
+  const stacking = c.stacking ?? { mode: "none" };
+  const stacked = stacking.mode === "normal" || stacking.mode === "percent";
+  const opacity = (c.fillOpacity ?? 0) / 100;
+  const draw = c.drawStyle ?? "line";
+  return {
+    name: field.name,
+    type: draw === "bars" ? "bar" : draw === "points" ? "scatter" : "line",
+    yAxisIndex: axis,
+    data: field.times.map((t, i) => [t, scale.to(field.values[i])]),
+    stack: stacked ? `stack-${stacking.group ?? "A"}` : undefined,
+    stackStrategy: "all",
+    step: { stepAfter: "end", stepBefore: "start" }[c.lineInterpolation],
+    smooth: c.lineInterpolation === "smooth" ? 0.3 : false,
+    connectNulls: c.spanNulls === true,
+    showSymbol: draw === "points" || c.showPoints === "always" || alone,
+    symbol: "circle",
+    symbolSize: c.pointSize ?? 5,
+    barMaxWidth: 12,
+    itemStyle: { color: field.colour },
+    lineStyle: { color: field.colour, width: c.lineWidth ?? 1, type: dashOf(c.lineStyle), opacity: (c.lineWidth ?? 1) > 0 ? 1 : 0 },
+    areaStyle: opacity > 0 && draw === "line" ? { color: field.colour, opacity } : undefined,
+    emphasis: { disabled: true },
+    animation: false,
+    sampling: field.values.length > 3000 ? "lttb" : undefined,
+  };
+}
+
+// limits are the thresholds that are drawn as lines or areas.
+function limits(panel, scale) {
+  const config = panel.fieldConfig?.defaults ?? {};
+  const mode = config.custom?.thresholdsStyle?.mode ?? "off";
+  const steps = (config.thresholds?.steps ?? []).filter((s) => typeof s.value === "number");
+  if (mode === "off" || !steps.length) return {};
+  const line = { type: mode.startsWith("dashed") ? [8, 6] : "solid", width: 1 };
+  const out = {};
+  if (mode !== "area") out.markLine = { silent: true, symbol: "none", label: { show: false }, animation: false, data: steps.map((s) => ({ yAxis: scale.to(s.value), lineStyle: { ...line, color: named(s.color) } })) };
+  return out;
+}
+
+// marks draws the annotations, as areas with a line at each end.
+function marks(events, window_) {
+  const shown = events.filter((e) => e.to >= window_[0] && e.from <= window_[1]).slice(0, 200);
+  return {
+    name: " events", type: "line", data: [], silent: true, animation: false, tooltip: { show: false },
+    markArea: { silent: true, animation: false, data: shown.map((e) => [{ xAxis: Math.max(e.from, window_[0]), itemStyle: { color: named(e.color), opacity: 0.08 } }, { xAxis: Math.min(e.to, window_[1]) }]) },
+    markLine: { silent: true, symbol: ["none", "triangle"], symbolSize: 6, label: { show: false }, animation: false, data: shown.flatMap((e) => [e.from, e.to]).filter((t) => t >= window_[0] && t <= window_[1]).map((t) => ({ xAxis: t, lineStyle: { color: color_(shown, t), type: [3, 3], width: 1, opacity: 0.7 } })) },
+  };
+}
+
+function color_(events, t) { return named(events.find((e) => e.from === t || e.to === t)?.color); }
+
+// axesOf are the vertical axes: one on each side where a unit or an override asks for it.
+function axesOf(fields) {
+  const axes = [];
+  for (const f of fields) {
+    const right = f.config.custom.axisPlacement === "right";
+    const key = `${f.config.unit ?? ""}|${right}`;
+    let i = axes.findIndex((a) => a.key === key);
+    if (i < 0) { i = axes.length; axes.push({ key, right: right || axes.some((a) => !a.right), config: f.config, scale: scaleOf(f.config.custom.scaleDistribution) }); }
+    f.axis = i;
+  }
+  return axes;
+}
+
+function axisOptions(axis) {
+  const c = axis.config;
+  const style = axisStyle();
+  const min = c.min ?? c.custom.axisSoftMin;
+  return {
+    type: "value",
+    position: axis.right ? "right" : "left",
+    scale: axis.scale.name !== "linear",
+    minInterval: axis.scale.name === "linear" ? undefined : 1,
+    min: min === undefined || min === null ? undefined : (e) => (c.min ?? null) !== null ? axis.scale.to(c.min) : Math.min(axis.scale.to(min), e.min),
+    max: (c.max ?? null) !== null ? axis.scale.to(c.max) : c.custom.axisSoftMax === undefined ? undefined : (e) => Math.max(axis.scale.to(c.custom.axisSoftMax), e.max),
+    name: c.custom.axisLabel || undefined,
+    ...style,
+    splitLine: axis.right ? { show: false } : style.splitLine,
+    axisLabel: { ...style.axisLabel, formatter: (v) => format(tidy(axis.scale.from(v)), c.unit, c.decimals ?? undefined) },
+  };
+}
+
+// tidy takes off the noise of ticks such as 0.30000000000000004.
+function tidy(v) { return Number(v.toPrecision(12)); }
+
+function tooltip(panel, fields, events, hidden) {
+  const sort = panel.options?.tooltip?.sort;
+  return (params) => {
+    const at = params[0]?.axisValue;
+    if (at === undefined) return "";
+    let lines = fields.filter((f) => !hidden.has(f.index)).map((f) => ({ f, v: f.values[f.times.indexOf(at)] })).filter((l) => l.v !== null && l.v !== undefined);
+    if (sort === "desc") lines.sort((a, b) => b.v - a.v);
+    if (sort === "asc") lines.sort((a, b) => a.v - b.v);
+    const more = lines.length - 25;
+    lines = lines.slice(0, 25).map(({ f, v }) => ({ name: f.name, colour: f.colour, dashed: Boolean(f.config.custom.lineStyle?.fill === "dash"), value: display(f.config, v).text }));
+    const near = (fields[0]?.step || 15000) * 1.5;
+    const notes = events.filter((e) => e.from - near <= at && e.to + near >= at).slice(0, 6).map((e) => `${e.title}${e.text ? `: ${e.text}` : ""}`);
+    if (more > 0) notes.unshift(`and ${more} more`);
+    return tip(time(at), lines, notes);
+  };
+}
+
+// timeseries fills a panel's body; it says how to close it.
+export function timeseries(body, panel, frames, page) {
+  const fields = fieldsOf(panel, frames).filter((f) => !f.config.custom.hideFrom?.viz);
+  if (!fields.length) return null;
+  const axes = axesOf(fields);
+  const hidden = new Set();
+  const place = el("div", { class: "chart" });
+  body.classList.toggle("beside", panel.options?.legend?.placement === "right");
+  body.append(place);
+  const make = () => {
+    fields.forEach((f) => { f.colour = colourOf(f.config, f.index, f.values.findLast((v) => v !== null)); });
+    const series = fields.filter((f) => !hidden.has(f.index)).map((f) => shape(f, axes[f.axis].scale, f.axis, f.values.filter((v) => v !== null).length === 1));
+    series.push(marks(page.events, page.window));
+    Object.assign(series[0], series[0].markArea ? {} : limits(panel, axes[0].scale));
+    return {
+      grid: { left: 6, right: 10, top: axes.some((a) => a.config.custom.axisLabel) ? 22 : 10, bottom: 2, containLabel: true },
+      xAxis: timeAxis(page.window), yAxis: axes.map(axisOptions), series,
+      tooltip: { trigger: "axis", axisPointer: { type: "line", animation: false }, ...tooltipStyle(), formatter: tooltip(panel, fields, page.events, hidden) },
+    };
+  };
+  const opened = openChart(place, make);
+  const closeLegend = legend(body, panel, fields, hidden, opened.draw);
+  return () => { closeLegend(); opened.close(); };
+}

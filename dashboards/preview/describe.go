@@ -1,0 +1,184 @@
+package preview
+
+import (
+	"encoding/json"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/umascope/umascope/dashboards/grafana"
+)
+
+// description is what the page needs to know of a dashboard before the answers come.
+type description struct {
+	Kind        string       `json:"kind"`
+	UID         string       `json:"uid"`
+	Title       string       `json:"title"`
+	Description string       `json:"description"`
+	From        string       `json:"from"`
+	To          string       `json:"to"`
+	Window      [2]int64     `json:"window"` // milliseconds
+	Rows        []rowOf      `json:"rows"`
+	Panels      []panelOf    `json:"panels"`
+	Variables   []variableOf `json:"variables"`
+	Links       []linkOf     `json:"links"`
+	Problems    []string     `json:"problems"`
+	Source      string       `json:"source"`
+}
+
+type rowOf struct {
+	Title string        `json:"title"`
+	Place grafana.Place `json:"place"`
+}
+
+type panelOf struct {
+	ID              int             `json:"id"`
+	Type            string          `json:"type"`
+	Title           string          `json:"title"`
+	Description     string          `json:"description"`
+	Place           grafana.Place   `json:"place"`
+	Repeat          string          `json:"repeat"`
+	Links           []linkOf        `json:"links"`
+	FieldConfig     json.RawMessage `json:"fieldConfig"`
+	Options         json.RawMessage `json:"options"`
+	Transformations json.RawMessage `json:"transformations"`
+}
+
+type variableOf struct {
+	Name    string           `json:"name"`
+	Label   string           `json:"label"`
+	Kind    string           `json:"kind"`
+	Hidden  bool             `json:"hidden"`
+	Multi   bool             `json:"multi"`
+	All     bool             `json:"all"`
+	Options []grafana.Option `json:"options"`
+	Current []string         `json:"current"`
+	Problem string           `json:"problem"`
+}
+
+type linkOf struct {
+	Title string `json:"title"`
+	URL   string `json:"url"`
+}
+
+// describe writes the variables into everything that is shown.
+func describe(d grafana.Dashboard, all []grafana.Dashboard, l look, scope grafana.Scope) description {
+	out := description{
+		Kind: "dashboard", UID: d.UID, Title: scope.Titled(d.Title), Description: d.Description, From: l.from, To: l.to,
+		Window: [2]int64{l.window.From.UnixMilli(), l.window.To.UnixMilli()},
+		Rows:   []rowOf{}, Panels: []panelOf{}, Variables: []variableOf{}, Links: otherPages(d, all, l, scope), Problems: []string{},
+	}
+	for _, r := range d.Rows {
+		out.Rows = append(out.Rows, rowOf{scope.Titled(r.Title), r.Place})
+	}
+	for _, p := range d.Panels {
+		out.Panels = append(out.Panels, describePanel(p, scope))
+	}
+	for _, v := range scope.Variables {
+		out.Variables = append(out.Variables, describeVariable(v))
+	}
+	return out
+}
+
+func describePanel(p grafana.Panel, scope grafana.Scope) panelOf {
+	out := panelOf{
+		ID: p.ID, Type: p.Type, Title: scope.Titled(p.Title), Description: scope.Titled(p.Description), Place: p.Place, Repeat: p.Repeat,
+		FieldConfig: filledIn(p.FieldConfig, scope), Options: filledIn(p.Options, scope), Transformations: p.Transformations, Links: []linkOf{},
+	}
+	if len(out.Transformations) == 0 {
+		out.Transformations = json.RawMessage("[]")
+	}
+	for _, link := range p.Links {
+		out.Links = append(out.Links, linkOf{scope.Titled(link.Title), scope.Written(link.URL)})
+	}
+	return out
+}
+
+func describeVariable(v grafana.Resolved) variableOf {
+	out := variableOf{
+		Name: v.Name, Label: v.Label, Kind: v.Kind, Hidden: v.Hide == 2 || v.Kind == grafana.KindConstant, Multi: v.Multi, All: v.IncludeAll,
+		Options: v.Options, Current: v.Current,
+	}
+	if out.Label == "" {
+		out.Label = v.Name
+	}
+	if out.Options == nil {
+		out.Options = []grafana.Option{}
+	}
+	if v.Err != nil {
+		out.Problem = v.Err.Error()
+	}
+	return out
+}
+
+// filledIn writes the dashboard's variables into the texts of a panel's settings; what only a
+// cell knows, such as its value in a link, is left to the page.
+func filledIn(raw json.RawMessage, scope grafana.Scope) json.RawMessage {
+	var tree any
+	if len(raw) == 0 || json.Unmarshal(raw, &tree) != nil {
+		return json.RawMessage("{}")
+	}
+	out, err := json.Marshal(fill(tree, scope))
+	if err != nil {
+		return json.RawMessage("{}")
+	}
+	return out
+}
+
+func fill(node any, scope grafana.Scope) any {
+	switch n := node.(type) {
+	case string:
+		return scope.Written(n)
+	case []any:
+		for i := range n {
+			n[i] = fill(n[i], scope)
+		}
+	case map[string]any:
+		for key := range n {
+			n[key] = fill(n[key], scope)
+		}
+	}
+	return node
+}
+
+// otherPages are the links of a dashboard: one to every dashboard that shares a tag, or an
+// address; with the time range and the variables where the link says so.
+func otherPages(d grafana.Dashboard, all []grafana.Dashboard, l look, scope grafana.Scope) []linkOf {
+	links := []linkOf{}
+	for _, link := range d.Links {
+		parameters := url.Values{}
+		if link.IncludeVars {
+			parameters = scope.Address()
+		}
+		if link.KeepTime {
+			parameters.Set("from", l.from)
+			parameters.Set("to", l.to)
+		}
+		if link.Type == "link" {
+			links = append(links, linkOf{scope.Titled(link.Title), withParameters(scope.Written(link.URL), parameters)})
+			continue
+		}
+		for _, other := range all {
+			if other.UID != d.UID && shareTag(link.Tags, other.Tags) {
+				links = append(links, linkOf{other.Title, withParameters("/d/"+url.PathEscape(other.UID), parameters)})
+			}
+		}
+	}
+	return links
+}
+
+// shareTag says whether a dashboard has all tags of a link, as Grafana's search asks for them.
+func shareTag(wanted, has []string) bool {
+	return !slices.ContainsFunc(wanted, func(tag string) bool { return !slices.Contains(has, tag) })
+}
+
+func withParameters(address string, parameters url.Values) string {
+	if len(parameters) == 0 {
+		return address
+	}
+	separator := "?"
+	if strings.Contains(address, "?") {
+		separator = "&"
+	}
+	return address + separator + parameters.Encode()
+}

@@ -1,0 +1,52 @@
+package preview
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/umascope/umascope/dashboards/grafana"
+)
+
+// dashboardLimit is how many bytes a dashboard file may have.
+const dashboardLimit = 8 << 20
+
+// readFolder reads every dashboard of a folder, by title. They are read anew for every page, so
+// that a reload shows what was generated since.
+func readFolder(folder string) ([]grafana.Dashboard, error) {
+	paths, err := filepath.Glob(filepath.Join(folder, "*.json"))
+	if err != nil {
+		return nil, err
+	}
+	var all []grafana.Dashboard
+	var problems []error
+	for _, path := range paths {
+		d, err := readDashboard(path)
+		if err != nil {
+			problems = append(problems, fmt.Errorf("%s: %w", filepath.Base(path), err))
+			continue
+		}
+		all = append(all, d)
+	}
+	if len(paths) == 0 {
+		problems = append(problems, fmt.Errorf("there are no dashboards in %s", folder))
+	}
+	slices.SortFunc(all, func(a, b grafana.Dashboard) int { return strings.Compare(a.Title, b.Title) })
+	return all, errors.Join(problems...)
+}
+
+func readDashboard(path string) (grafana.Dashboard, error) {
+	if info, err := os.Stat(path); err != nil {
+		return grafana.Dashboard{}, err
+	} else if info.Size() > dashboardLimit {
+		return grafana.Dashboard{}, fmt.Errorf("it is longer than %d MiB", dashboardLimit>>20)
+	}
+	content, err := os.ReadFile(path)
+	if err != nil {
+		return grafana.Dashboard{}, err
+	}
+	return grafana.Read(content)
+}

@@ -1,0 +1,72 @@
+package preview
+
+import (
+	"bytes"
+	"embed"
+	"html/template"
+	"io/fs"
+	"net/http"
+
+	"github.com/umascope/umascope/dashboards/grafana"
+)
+
+// embedded are the pages with their scripts and styles, and the chart library with its licence.
+//
+//go:embed assets page.html index.html
+var embedded embed.FS
+
+// assetServer serves scripts and styles.
+func assetServer() http.Handler {
+	assets, err := fs.Sub(embedded, "assets")
+	if err != nil {
+		return http.NotFoundHandler() // the folder is embedded, or the program would not have been built
+	}
+	files := http.StripPrefix("/assets/", http.FileServerFS(assets))
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Cache-Control", "no-cache")
+		files.ServeHTTP(w, r)
+	})
+}
+
+// shell is what the pages show before their scripts run.
+type shell struct {
+	Dashboard  grafana.Dashboard
+	Dashboards []grafana.Dashboard
+	Prometheus string
+	Problem    string
+}
+
+// page answers with the frame of a dashboard; the script fills it.
+func (s *server) page(w http.ResponseWriter, r *http.Request) {
+	d, all, err := s.find(r)
+	if err != nil {
+		s.answer(w, http.StatusNotFound, "index.html", shell{Dashboards: all, Prometheus: s.asks.String(), Problem: err.Error()})
+		return
+	}
+	s.answer(w, http.StatusOK, "page.html", shell{Dashboard: d, Dashboards: all, Prometheus: s.asks.String()})
+}
+
+// index lists the dashboards.
+func (s *server) index(w http.ResponseWriter, _ *http.Request) {
+	all, err := readFolder(s.config.Folder)
+	out := shell{Dashboards: all, Prometheus: s.asks.String()}
+	if err != nil {
+		out.Problem = err.Error()
+	}
+	s.answer(w, http.StatusOK, "index.html", out)
+}
+
+func (s *server) answer(w http.ResponseWriter, status int, name string, with shell) {
+	var page bytes.Buffer
+	parsed, err := template.ParseFS(embedded, name)
+	if err == nil {
+		err = parsed.Execute(&page, with)
+	}
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.WriteHeader(status)
+	_, _ = w.Write(page.Bytes()) // a reader that has gone needs no answer
+}

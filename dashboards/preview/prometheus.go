@@ -1,0 +1,190 @@
+package preview
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/umascope/umascope/dashboards/grafana"
+)
+
+// Bounds of what is taken from Prometheus.
+const (
+	// answerTimeout is how long one answer may take, from the first byte sent to the last read.
+	answerTimeout = 20 * time.Second
+	// answerLimit is how many bytes one answer may have: 11 000 points of some hundred series.
+	answerLimit = 32 << 20
+	// askedAtOnce is how many questions are under way at once, so that a page full of panels is
+	// no burden on a Prometheus that also scrapes.
+	askedAtOnce = 4
+)
+
+// prometheus asks one Prometheus over its HTTP API.
+type prometheus struct {
+	base    *url.URL
+	client  *http.Client
+	timeout time.Duration
+	slots   chan struct{}
+}
+
+// openPrometheus checks the address; nothing is asked yet.
+func openPrometheus(address string, timeout time.Duration) (*prometheus, error) {
+	base, err := url.Parse(address)
+	if err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https" || base.RawQuery != "" || base.Fragment != "" {
+		return nil, fmt.Errorf("%q is no address of a Prometheus: want http://host:port", redacted(address))
+	}
+	client := &http.Client{
+		Timeout: timeout, // of the whole exchange, the body included: a dripping answer ends too
+		CheckRedirect: func(*http.Request, []*http.Request) error {
+			return errors.New("it redirects, which is not followed")
+		},
+	}
+	return &prometheus{base: base, client: client, timeout: timeout, slots: make(chan struct{}, askedAtOnce)}, nil
+}
+
+// redacted hides what may be a password, also of an address that cannot be read.
+func redacted(address string) string {
+	if scheme, rest, found := strings.Cut(address, "://"); found {
+		if at := strings.LastIndex(rest, "@"); at >= 0 {
+			return scheme + "://…" + rest[at:]
+		}
+	}
+	return address
+}
+
+// String is the address as it may be shown.
+func (p *prometheus) String() string { return redacted(p.base.String()) }
+
+// reply is the frame of every answer.
+type reply struct {
+	Status, ErrorType, Error string
+	Warnings, Infos          []string
+	Data                     json.RawMessage
+}
+
+// ask sends a question as a form and reads the reply.
+func (p *prometheus) ask(ctx context.Context, path string, form url.Values) (reply, error) {
+	select {
+	case p.slots <- struct{}{}:
+		defer func() { <-p.slots }()
+	case <-ctx.Done():
+		return reply{}, ctx.Err()
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, p.base.JoinPath(path).String(), strings.NewReader(form.Encode()))
+	if err != nil {
+		return reply{}, err
+	}
+	request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	return p.exchange(request)
+}
+
+// get asks where Prometheus takes no form: for the values of labels.
+func (p *prometheus) get(ctx context.Context, path string, form url.Values) (reply, error) {
+	address := p.base.JoinPath(path)
+	address.RawQuery = form.Encode()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address.String(), nil)
+	if err != nil {
+		return reply{}, err
+	}
+	return p.exchange(request)
+}
+
+func (p *prometheus) exchange(request *http.Request) (reply, error) {
+	response, err := p.client.Do(request)
+	if err != nil {
+		return reply{}, fmt.Errorf("the Prometheus at %s does not answer: %w", p, cause(err))
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(response.Body, answerLimit+1))
+	if err != nil {
+		return reply{}, fmt.Errorf("the Prometheus at %s does not answer to the end: %w", p, cause(err))
+	}
+	if len(body) > answerLimit {
+		return reply{}, fmt.Errorf("the answer of Prometheus at %s is longer than %d MiB", p, answerLimit>>20)
+	}
+	var r reply
+	if json.Unmarshal(body, &r) != nil || r.Status == "" {
+		return reply{}, fmt.Errorf("%s answers with %s and is no Prometheus", p, response.Status)
+	}
+	if r.Status != "success" {
+		return r, fmt.Errorf("%s: %s", r.ErrorType, r.Error)
+	}
+	return r, nil
+}
+
+// cause takes the address off an error: it is said once, without a password.
+func cause(err error) error {
+	var wrapped *url.Error
+	if errors.As(err, &wrapped) {
+		if wrapped.Timeout() {
+			return errors.New("it takes too long")
+		}
+		return wrapped.Err
+	}
+	return err
+}
+
+// source answers the questions of variables.
+func (p *prometheus) source() grafana.Source {
+	return grafana.Source{LabelValues: p.labelValues, Instant: p.instant}
+}
+
+func (p *prometheus) labelValues(ctx context.Context, label, selector string, window grafana.Window) ([]string, error) {
+	form := url.Values{"start": {unix(window.From)}, "end": {unix(window.To)}}
+	if selector != "" {
+		form.Set("match[]", selector)
+	}
+	r, err := p.get(ctx, "api/v1/label/"+url.PathEscape(label)+"/values", form)
+	if err != nil {
+		return nil, err
+	}
+	var values []string
+	return values, json.Unmarshal(r.Data, &values)
+}
+
+func (p *prometheus) instant(ctx context.Context, expression string, at time.Time) (grafana.Answer, error) {
+	result, err := p.query(ctx, grafana.Query{Expr: expression, Instant: true, To: at})
+	if err != nil {
+		return grafana.Answer{}, err
+	}
+	answer := grafana.Answer{Scalar: result.scalar}
+	for _, s := range result.series {
+		if len(s.Points) > 0 {
+			last := s.Points[len(s.Points)-1]
+			answer.Samples = append(answer.Samples, grafana.Sample{Labels: s.Labels, Value: last.value, Time: last.at})
+		}
+	}
+	return answer, nil
+}
+
+// query sends a query of a panel.
+func (p *prometheus) query(ctx context.Context, q grafana.Query) (result, error) {
+	form := url.Values{"query": {q.Expr}, "timeout": {strconv.FormatFloat(p.timeout.Seconds(), 'f', -1, 64) + "s"}}
+	path := "api/v1/query"
+	if q.Instant {
+		form.Set("time", unix(q.To))
+	} else {
+		path = "api/v1/query_range"
+		form.Set("start", unix(q.From))
+		form.Set("end", unix(q.To))
+		form.Set("step", strconv.FormatFloat(q.Step.Seconds(), 'f', -1, 64))
+	}
+	r, err := p.ask(ctx, path, form)
+	if err != nil {
+		return result{}, err
+	}
+	found, err := decode(r.Data)
+	found.warnings = append(r.Warnings, r.Infos...)
+	return found, err
+}
+
+func unix(t time.Time) string {
+	return strconv.FormatFloat(float64(t.UnixMilli())/1000, 'f', 3, 64)
+}

@@ -1,0 +1,175 @@
+// Package preview shows the dashboards to people who have no Grafana: it reads the dashboard
+// files, asks one Prometheus and draws pages. It is a preview and says so: it draws what the
+// dashboards of this project use, and is no substitute for Grafana.
+//
+// It only reads. It talks to the Prometheus that it was told and to nothing else, and the pages
+// load nothing from anywhere else.
+package preview
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/umascope/umascope/dashboards/grafana"
+)
+
+// Config is what a preview is made of.
+type Config struct {
+	// Folder holds the dashboards' JSON files.
+	Folder string
+	// Prometheus is the address of the Prometheus that is asked.
+	Prometheus string
+	// Scrape is the scrape interval that Grafana's data source is told, 0 for Grafana's own 15 s.
+	Scrape time.Duration
+	// AnyHost answers to any host name. Without it only names of the loopback are answered to,
+	// so that no web page can read through a name that it controls.
+	AnyHost bool
+	// Timeout is how long one answer of Prometheus may take, 0 for 20 s.
+	Timeout time.Duration
+}
+
+// sourceUID stands for the data source in addresses; the compose stack's Grafana has the same.
+const sourceUID = "prometheus"
+
+// renderTimeout is how long all answers of one page may take together.
+const renderTimeout = 2 * time.Minute
+
+// server shows dashboards.
+type server struct {
+	config Config
+	asks   *prometheus
+	assets http.Handler
+}
+
+// New makes the handler of a preview. It asks nothing yet: a Prometheus that does not answer is
+// told on the pages.
+func New(config Config) (http.Handler, error) {
+	if config.Timeout == 0 {
+		config.Timeout = answerTimeout
+	}
+	asks, err := openPrometheus(config.Prometheus, config.Timeout)
+	if err != nil {
+		return nil, err
+	}
+	s := &server{config: config, asks: asks, assets: assetServer()}
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /{$}", s.index)
+	mux.HandleFunc("GET /d/{uid}", s.page)
+	mux.HandleFunc("GET /d/{uid}/{slug}", s.page)
+	mux.HandleFunc("GET /render/{uid}", s.render)
+	mux.Handle("GET /assets/", s.assets)
+	return s.guarded(mux), nil
+}
+
+// policy keeps pages from loading anything from elsewhere, from running what is written into
+// them, and from being framed. Styles are set by scripts and never written into pages.
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+
+// guarded sets what every answer says and refuses requests that come through other names or
+// from other sites.
+func (s *server) guarded(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		header := w.Header()
+		header.Set("Content-Security-Policy", policy)
+		header.Set("X-Content-Type-Options", "nosniff")
+		header.Set("Referrer-Policy", "no-referrer")
+		header.Set("Cross-Origin-Resource-Policy", "same-origin")
+		header.Set("Cache-Control", "no-store")
+		if !s.config.AnyHost && !isLoopback(r.Host) {
+			http.Error(w, "this preview answers to names of this machine's loopback only", http.StatusForbidden)
+			return
+		}
+		if strings.HasPrefix(r.URL.Path, "/render/") && r.Header.Get("Sec-Fetch-Site") == "cross-site" {
+			http.Error(w, "another site asks", http.StatusForbidden)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// isLoopback says whether a Host header names the loopback.
+func isLoopback(host string) bool {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	host = strings.Trim(host, "[]")
+	ip := net.ParseIP(host)
+	return strings.EqualFold(host, "localhost") || ip != nil && ip.IsLoopback()
+}
+
+// find reads the folder and the dashboard of a request. Files that cannot be read are told
+// only where the dashboard is not found: they may be the one.
+func (s *server) find(r *http.Request) (found grafana.Dashboard, all []grafana.Dashboard, err error) {
+	all, problems := readFolder(s.config.Folder)
+	for _, d := range all {
+		if d.UID == r.PathValue("uid") {
+			return d, all, nil
+		}
+	}
+	return found, all, errors.Join(errors.New("there is no such dashboard"), problems)
+}
+
+// render answers a page's questions, a line of JSON at a time: first what the dashboard is,
+// then its annotations and its panels as Prometheus answers.
+func (s *server) render(w http.ResponseWriter, r *http.Request) {
+	d, all, err := s.find(r)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusNotFound)
+		return
+	}
+	look, err := readLook(r.URL.Query(), d, time.Now())
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), renderTimeout)
+	defer cancel()
+	settings := grafana.Settings{Source: sourceUID, Scrape: s.config.Scrape, Window: look.window, Chosen: look.chosen}
+	scope := grafana.Resolve(ctx, d, settings, s.asks.source())
+	out := describe(d, all, look, scope)
+	out.Source = s.asks.String()
+	w.Header().Set("Content-Type", "application/x-ndjson")
+	lines := &lineWriter{to: w}
+	lines.write(out)
+	s.answerAll(ctx, lines, d, scope, look)
+	lines.write(struct {
+		Kind string `json:"kind"`
+	}{"end"})
+}
+
+// answerAll asks for everything at once, as far as Prometheus may be asked at once.
+func (s *server) answerAll(ctx context.Context, lines *lineWriter, d grafana.Dashboard, scope grafana.Scope, l look) {
+	var asking sync.WaitGroup
+	asking.Go(func() { lines.write(s.asks.answerEvents(ctx, scope, d)) })
+	for _, p := range d.Panels {
+		asking.Go(func() { lines.write(s.asks.answerPanel(ctx, scope, p, l.points(p))) })
+	}
+	asking.Wait()
+}
+
+// lineWriter writes values as lines, each at once.
+type lineWriter struct {
+	mu sync.Mutex
+	to http.ResponseWriter
+}
+
+func (l *lineWriter) write(value any) {
+	line, err := json.Marshal(value)
+	if err != nil {
+		line = []byte(`{"kind":"failed"}`)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if _, err := l.to.Write(append(line, '\n')); err != nil {
+		return // the page has gone; the context ends the rest
+	}
+	if flusher, can := l.to.(http.Flusher); can {
+		flusher.Flush()
+	}
+}
