@@ -16,7 +16,7 @@ type File struct {
 	Content []byte
 }
 
-// Files renders the rule files, one per group, and the runbook.
+// Files renders the rule files, one per group, the configuration of Alertmanager, and the runbook.
 func Files() ([]File, error) {
 	var files []File
 	for _, group := range Groups() {
@@ -26,7 +26,11 @@ func Files() ([]File, error) {
 		}
 		files = append(files, File{Name: group.Name + ".yaml", Content: content})
 	}
-	return append(files, File{Name: runbookName, Content: runbook(Groups())}), nil
+	routing, err := alertmanager(Groups())
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", alertmanagerName, err)
+	}
+	return append(files, File{Name: alertmanagerName, Content: routing}, File{Name: runbookName, Content: runbook(Groups())}), nil
 }
 
 // The rule file of Prometheus. These are our own structs because Prometheus' own ones would link
