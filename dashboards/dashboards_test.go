@@ -33,6 +33,8 @@ type rendered struct {
 			Name, Type, Label string
 			Query             any
 			Refresh           int
+			AllValue          string
+			IncludeAll        bool
 			Datasource        *renderedSource
 			Current           any
 		}
@@ -66,9 +68,7 @@ type renderedPanel struct {
 			Unit, NoValue string
 			Thresholds    struct{ Steps []struct{ Value *float64 } }
 		}
-		Overrides []struct {
-			Matcher struct{ ID, Options string }
-		}
+		Overrides []renderedOverride
 	}
 	Transformations []struct {
 		ID      string
@@ -81,6 +81,11 @@ type renderedPanel struct {
 		Tooltip       *struct{ Mode, Sort string }
 		ReduceOptions *struct{ Calcs []string }
 	}
+}
+
+type renderedOverride struct {
+	Matcher    struct{ ID, Options string }
+	Properties json.RawMessage
 }
 
 // columns are the titles that a table gives its columns.

@@ -118,18 +118,23 @@ func grown(c metric.Counter, matchers ...expr.Matcher) expr.Expr {
 	return expr.Increase(c, expr.Over(agreementWindow), on...).Max(byOwnLabels(c))
 }
 
-func readsAgree() panel {
+// readForClaimed is what others counted for each byte that the KV block manager says it read from disk.
+func readForClaimed() []query {
 	claimed := grown(metric.KVBMBytesTotal, fromDisk()...).Sum(by(metric.LabelTo)).Max(byHost())
+	return []query{
+		{"its processes", shareOf(withTier(grown(metric.ProcessIOBytesTotal, ofReads())).Sum(byHost()), claimed)},
+		{"their cgroup", shareOf(withTier(grown(metric.CgroupIOBytesTotal, ofReads())).Max(byHost()), claimed)},
+		{"drives", shareOf(grown(metric.NVMeReadBytesTotal).Sum(byHost()), claimed)},
+	}
+}
+
+func readsAgree() panel {
 	return series(subject{
-		title:  "Bytes read for each byte claimed",
-		means:  "What others counted within 5 minutes, over what the KV block manager says it read from the SSD. Near 100 % (dashed) of the processes and their cgroup proves the claim; near 0 refutes it: those bytes were in memory. The drives serve others too and prove nothing by being above.",
-		wrong:  "processes and cgroup are far below 100 % while O_DIRECT is on (table *Tiers*), or all are far above it: more is read than is used.",
-		noData: "nothing was onboarded from disk within 5 minutes, or the size of a block is unknown",
-		queries: []query{
-			{"its processes", shareOf(withTier(grown(metric.ProcessIOBytesTotal, ofReads())).Sum(byHost()), claimed)},
-			{"their cgroup", shareOf(withTier(grown(metric.CgroupIOBytesTotal, ofReads())).Max(byHost()), claimed)},
-			{"drives", shareOf(grown(metric.NVMeReadBytesTotal).Sum(byHost()), claimed)},
-		},
+		title:   "Bytes read for each byte claimed",
+		means:   "What others counted within 5 minutes, over what the KV block manager says it read from the SSD. Near 100 % (dashed) of the processes and their cgroup proves the claim; near 0 refutes it: those bytes were in memory. The drives serve others too and prove nothing by being above.",
+		wrong:   "processes and cgroup are far below 100 % while O_DIRECT is on (table *Tiers*), or all are far above it: more is read than is used.",
+		noData:  "nothing was onboarded from disk within 5 minutes, or the size of a block is unknown",
+		queries: readForClaimed(),
 	}).
 		Min(0).
 		Thresholds(steps("transparent", from(1, "text"))).

@@ -1,0 +1,77 @@
+package dashboards
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/umascope/umascope/exporter/metric"
+)
+
+func TestEveryStatusOfRequestsIsDrawnOnce(t *testing.T) {
+	p := panelOf(t, "inference.json", "Requests ended, by status")
+	for _, status := range metric.RequestStatuses() {
+		drawn := 0
+		for _, q := range p.Targets {
+			drawn += strings.Count(q.Expr, fmt.Sprintf("status=%q", status))
+		}
+		if drawn != 1 {
+			t.Errorf("%s is drawn %d times", status, drawn)
+		}
+	}
+	if len(p.Targets) != len(metric.RequestStatuses()) || len(p.FieldConfig.Overrides) != len(p.Targets) {
+		t.Errorf("%d queries and %d colours for %d statuses", len(p.Targets), len(p.FieldConfig.Overrides), len(metric.RequestStatuses()))
+	}
+}
+
+// Series of a run do not name the machine: only the list of its runs keeps those of others away.
+func TestAllRunsAreThoseOfTheHost(t *testing.T) {
+	found := false
+	for _, v := range renderAll(t)["inference.json"].Templating.List {
+		if v.Name != "run" {
+			continue
+		}
+		found = true
+		if v.AllValue != "" || !v.IncludeAll || !strings.Contains(fmt.Sprint(v.Query), `host="$host"`) {
+			t.Errorf("all runs are %q of %v", v.AllValue, v.Query)
+		}
+	}
+	if !found {
+		t.Error("no run can be chosen")
+	}
+}
+
+func TestLatenciesShowBothClocksAndSayWhichIsWhich(t *testing.T) {
+	for title, families := range map[string][2]metric.Histogram{
+		"Time to first token": {metric.LoadTimeToFirstTokenSeconds, metric.LoadScheduledTimeToFirstTokenSeconds},
+		"Duration":            {metric.LoadRequestDurationSeconds, metric.LoadScheduledRequestDurationSeconds},
+	} {
+		p := panelOf(t, "inference.json", title)
+		for _, q := range p.Targets {
+			family := families[0].Def().Name
+			if strings.Contains(q.LegendFormat, "scheduled") {
+				family = families[1].Def().Name
+			}
+			if !strings.Contains(q.Expr, "("+family+"{") || !strings.Contains(q.Expr, "("+family+"_bucket{") {
+				t.Errorf("%s: %s is not of %s in both forms: %s", title, q.LegendFormat, family, q.Expr)
+			}
+		}
+		if len(p.Targets) != 4 || !strings.Contains(p.Description, "dashed ones from the moment it should have been") {
+			t.Errorf("%s: %d lines, %q", title, len(p.Targets), p.Description)
+		}
+	}
+}
+
+func TestAnAnswerOfASimulatedEngineIsSaidToBeOne(t *testing.T) {
+	p := panelOf(t, "inference.json", "Runs now")
+	var of []string
+	for _, q := range p.Targets {
+		of = append(of, q.LegendFormat)
+		if strings.Contains(q.LegendFormat, "simulated") == strings.Contains(q.Expr, " unless ") {
+			t.Errorf("%s: %s", q.LegendFormat, q.Expr)
+		}
+	}
+	if len(of) != 2 {
+		t.Errorf("runs are shown as %q", of)
+	}
+}
