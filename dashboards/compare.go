@@ -20,7 +20,7 @@ func comparePage() page {
 		name:  comparePageName,
 		title: "Compare runs",
 		description: "What can be said of two arms, whether they were alike and in what order they ran, their runs, and two runs laid over each other. " +
-			"The run is the unit of comparison: verdicts are those of `uma-load compare`, over all runs of an arm. One run against one run is no verdict, and *not different* is not *equal*.",
+			"The run is the unit of comparison: verdicts are those of uma-load compare, over all runs of an arm. One run against one run is no verdict, and what is not shown to differ is not shown to be equal.",
 		hosts:     metric.RunInfo,
 		variables: compareVariables(),
 		from:      "now-6h",

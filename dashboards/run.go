@@ -100,6 +100,11 @@ func runInvalid() panel {
 	}, steps(colorBad)).OverrideByName("valid", []dashboard.DynamicConfigValue{colored(colorGood)})
 }
 
+// took is how long the chosen run lasted.
+func took() expr.Expr {
+	return thisRun(metric.RunEndTimestampSeconds).Minus(thisRun(metric.RunStartTimestampSeconds))
+}
+
 func runOf() panel {
 	of := []metric.Label{metric.LabelArm, metric.LabelScenario, metric.LabelEngine, metric.LabelModel}
 	info := expr.Select(metric.RunInfo, onHost(), isRun()).Max(expr.By(append([]metric.Label{metric.LabelRun}, of...)...))
@@ -119,7 +124,7 @@ func runOf() panel {
 		figures: []figure{
 			{title: "Started", expr: started.Times(info, expr.On(metric.LabelRun).GroupLeft(of...)).Milliseconds()},
 			{title: "Ended", expr: ended.Milliseconds()},
-			{title: "Took", expr: ended.Minus(started)},
+			{title: "Took", expr: took()},
 			{title: "Warnings", expr: thisRun(metric.RunWarnings)},
 		},
 	})

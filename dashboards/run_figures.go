@@ -14,10 +14,13 @@ func column(title string, d metric.Definer) figure {
 	return figure{title: title, expr: thisRun(d)}
 }
 
+// quantilesOf are the quantiles of a summary of the chosen run.
+func quantilesOf(d metric.Summary) expr.Expr {
+	return expr.Select(d, isRun()).Max(expr.By(metric.LabelQuantile))
+}
+
 func runLatency() panel {
-	of := func(title string, d metric.Summary) figure {
-		return figure{title: title, expr: expr.Select(d, isRun(), expr.Matches(metric.LabelQuantile, ".+")).Max(expr.By(metric.LabelQuantile))}
-	}
+	of := func(title string, d metric.Summary) figure { return figure{title: title, expr: quantilesOf(d)} }
 	return list(board{
 		title: "Latency",
 		means: "Quantiles over the measured requests that ended ok, by two clocks: from *sending* the request, and from its *intended* start, which is what a user waits when the server is busy. " +
