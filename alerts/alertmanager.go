@@ -1,6 +1,7 @@
 package alerts
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -88,16 +89,21 @@ func alertsOf(groups []Group) []Alert {
 // nobody; an alert without a mode is of the monitoring itself, or of something whose mode is not known.
 func routes(alerts []Alert) route {
 	toPeople := matchOneOf(metric.LabelSeverity, string(Warning), string(Critical))
-	about := func(a Alert) bool { return a.About == AboutRun || a.About == AboutComparison }
 	return route{
 		Receiver: receiverNone, GroupBy: labelNames(metric.LabelAlertName, metric.LabelHost),
 		GroupWait: duration(groupWait), GroupInterval: duration(groupInterval), RepeatInterval: duration(repeatState),
 		Routes: []route{
 			{Receiver: receiverNone, Matchers: []string{matchNot(metric.LabelMode, ""), matchNot(metric.LabelMode, metric.ModeLive)}},
-			{Receiver: receiverPeople, Matchers: []string{toPeople, matchOneOf(metric.LabelAlertName, named(alerts, about)...)}, RepeatInterval: duration(repeatResult)},
+			{Receiver: receiverPeople, Matchers: []string{toPeople, matchOneOf(metric.LabelAlertName, named(alerts, Alert.repeats)...)}, RepeatInterval: duration(repeatResult)},
 			{Receiver: receiverPeople, Matchers: []string{toPeople}},
 		},
 	}
+}
+
+// repeats says whether people are told of the alert again after days only, because it is about a result.
+func (a Alert) repeats() bool {
+	told := func(r Rule) bool { return r.Severity == Warning || r.Severity == Critical }
+	return (a.About == AboutRun || a.About == AboutComparison) && slices.ContainsFunc(a.Rules, told)
 }
 
 // inhibitions says what is not told while something else fires. Where a label that must be equal is missing on both

@@ -72,28 +72,6 @@ func TestEveryAlertIsWellFormed(t *testing.T) {
 	}
 }
 
-// TestEveryAlertLeadsToItsSectionOfTheRunbook follows runbook_url as GitHub would.
-func TestEveryAlertLeadsToItsSectionOfTheRunbook(t *testing.T) {
-	texts := render(t)
-	headings := regexp.MustCompile(`(?m)^## (.+)$`).FindAllStringSubmatch(texts[runbookName], -1)
-	sections := map[string]bool{}
-	for _, heading := range headings {
-		sections["https://github.com/umascope/umascope/blob/main/alerts/runbooks.md#"+strings.ToLower(heading[1])] = true
-	}
-	linked := map[string]bool{}
-	for name, text := range texts {
-		for _, match := range regexp.MustCompile(`runbook_url: (\S+)`).FindAllStringSubmatch(text, -1) {
-			linked[match[1]] = true
-			if !sections[match[1]] {
-				t.Errorf("%s: no section for %s", name, match[1])
-			}
-		}
-	}
-	if len(linked) != len(sections) || len(sections) == 0 {
-		t.Errorf("%d alerts link to %d sections", len(linked), len(sections))
-	}
-}
-
 func TestAnAlertThatLacksSomethingIsRefused(t *testing.T) {
 	good := func() Alert {
 		a := oomKill()

@@ -100,7 +100,7 @@ func record(t *testing.T, into storage.Storage, name string, vector promql.Vecto
 	t.Helper()
 	appender := into.Appender(t.Context())
 	for _, sample := range vector {
-		named := labels.NewBuilder(sample.Metric).Set(labels.MetricName, name).Labels()
+		named := labels.NewBuilder(sample.Metric).Set(model.MetricNameLabel, name).Labels()
 		if _, err := appender.Append(0, named, now.UnixMilli(), sample.F); err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}

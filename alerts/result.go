@@ -96,7 +96,7 @@ func thermalHeadroomShrinking(t threshold.Thresholds) Alert {
 		Runbook: Runbook{
 			Meaning: "The highest temperature of the newest valid run of a cell is well above that of the five before it, while its mean power is not more than a tenth above theirs: the heat leaves worse than before. Dust, a fan, thermal paste, or simply a warmer room. The GPU need not throttle yet; it will sooner. A run that asked more of the GPU does not fire this.",
 			Check:   "`uma_run_start_gpu_temperature_celsius`: a run that began warm ends warm. The temperature of the room; other sensors (`uma_hwmon_temperature_celsius`, NVMe) that have risen too speak for the room or the fan, the GPU alone for its cooler.",
-			Action:  "Let the machine cool down (`--cooldown`) and repeat the run. If it stays: free the air inlets, check that the fan turns, give the machine room. Results before and after are not comparable once clocks fall.",
+			Action:  "Let the machine cool down (gate `cooldown` of a campaign) and repeat the run. If it stays: free the air inlets, check that the fan turns, give the machine room. Results before and after are not comparable once clocks fall.",
 		},
 	}
 }

@@ -3,6 +3,7 @@ package alerts
 import (
 	"fmt"
 	"strings"
+	"time"
 )
 
 const (
@@ -10,29 +11,110 @@ const (
 	runbookPath = "alerts/" + runbookName
 )
 
-// anchor is the fragment that GitHub gives a heading of one word.
-func anchor(heading string) string { return strings.ToLower(heading) }
+const runbookHead = `<!-- Written by uma-gen from package alerts; change it there. -->
 
-// runbook renders one section per alert, with the rules as they are.
+# Runbooks
+
+What each alert means, how to see it for oneself, and what to do. An alert whose label ` + "`mode`" + ` is not ` + "`live`" + `
+is about a machine that is replayed, constructed or simulated: nothing real is wrong, and nobody is told.
+How to use the rules, who is told of what, and what mutes what: [README.md](README.md).
+
+Critical means now, warning today, info when something else is looked at anyway; alerts of severity none are there for
+Alertmanager. An alert waits as long as its state must hold before it fires, and stays after the state has ended.
+
+## Contents
+`
+
+// anchor is the fragment that GitHub gives a heading of one word.
+func anchor(heading string) string {
+	return strings.Map(func(r rune) rune {
+		if r == '.' {
+			return -1
+		}
+		return r
+	}, strings.ToLower(heading))
+}
+
+// runbook renders the contents by group and severity, and one section per alert with the rules as they are.
 func runbook(groups []Group) []byte {
 	var b strings.Builder
-	b.WriteString("<!-- Written by uma-gen from package alerts; change it there. -->\n\n# Runbooks\n\n" +
-		"What each alert means, how to see it for oneself, and what to do. An alert whose label `mode` is not `live`\n" +
-		"is about a machine that is replayed, constructed or simulated: nothing real is wrong.\n")
+	b.WriteString(runbookHead)
 	for _, group := range groups {
-		for _, alert := range group.Alerts {
-			alert.section(&b)
-		}
+		group.contents(&b)
+	}
+	for _, group := range groups {
+		group.section(&b)
 	}
 	return []byte(b.String())
 }
 
+// file is the name of the rule file.
+func (g Group) file() string { return g.Name + ".yaml" }
+
+// contents lists the alerts of a group, if it has any.
+func (g Group) contents(b *strings.Builder) {
+	if len(g.Alerts) == 0 {
+		return
+	}
+	fmt.Fprintf(b, "\n[%s](#%s)\n\n| Alert | Says | Severity | Waits | Stays |\n|---|---|---|---|---|\n", g.file(), anchor(g.file()))
+	for _, a := range g.Alerts {
+		for i, r := range a.Rules {
+			name, summary := "", ""
+			if i == 0 {
+				name, summary = fmt.Sprintf("[%s](#%s)", a.Name, anchor(a.Name)), a.Summary
+			}
+			fmt.Fprintf(b, "| %s | %s | %s | %s | %s |\n", name, summary, r.Severity, orDash(r.For), orDash(r.KeepFiringFor))
+		}
+	}
+}
+
+func orDash(d time.Duration) string {
+	if d == 0 {
+		return "-"
+	}
+	return duration(d)
+}
+
+// section renders what a group records, and its alerts.
+func (g Group) section(b *strings.Builder) {
+	fmt.Fprintf(b, "\n## %s\n", g.file())
+	if len(g.Recordings) > 0 {
+		b.WriteString("\nRecords, for alerts and panels:\n\n")
+	}
+	for _, r := range g.Recordings {
+		d := r.As.Def()
+		fmt.Fprintf(b, "- `%s`: %s\n", d.Name, d.Help)
+	}
+	for _, a := range g.Alerts {
+		a.section(b)
+	}
+}
+
 // section renders one alert.
 func (a Alert) section(b *strings.Builder) {
-	fmt.Fprintf(b, "\n## %s\n\n%s\n\n", a.Name, a.Summary)
+	fmt.Fprintf(b, "\n### %s\n\n%s\n\n", a.Name, a.Summary)
 	fmt.Fprintf(b, "**Meaning.** %s\n\n**Check.** %s\n\n**Do.** %s\n", a.Runbook.Meaning, a.Runbook.Check, a.Runbook.Action)
+	if told := a.told(); told != "" {
+		fmt.Fprintf(b, "\n**Alertmanager.** %s\n", told)
+	}
 	for _, rule := range a.Rules {
 		fmt.Fprintf(b, "\nFires as %s %s:\n\n```promql\n%s\n```\n", rule.Severity, lasting(rule), rule.Expr)
+	}
+}
+
+// told says how this alert differs from others in who is told when.
+func (a Alert) told() string {
+	switch {
+	case a.Mutes == MutesHost:
+		return "While this fires nothing else is told about the host."
+	case a.Mutes == MutesExpected:
+		return "While this fires nobody is told, as a warning or as information, of what runs bring about on purpose."
+	case a.ExpectedInRuns:
+		return "Runs bring this about on purpose: while one lasts on the host, nobody is told of less than critical."
+	case a.repeats():
+		return "This is about figures that do not change any more: people are told again after " + duration(repeatResult) + ", not after " + duration(repeatState) + "."
+	default:
+		return ""
 	}
 }
 
