@@ -101,6 +101,7 @@ const (
 	JobExporter = "uma-exporter"
 	JobLoad     = "uma-load"
 	JobResults  = "uma-results"
+	JobEngine   = "engine" // histograms of engines, which no collector hands on
 )
 
 // Values of LabelMode. Live is the machine as it is now; every other mode must be labelled wherever

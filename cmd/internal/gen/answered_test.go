@@ -1,84 +1,241 @@
 package gen
 
 import (
+	"context"
 	"fmt"
-	"os"
-	"path/filepath"
-	"regexp"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/prometheus/prometheus/promql"
+	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/promql/parser"
-	"github.com/prometheus/prometheus/promql/promqltest"
+
+	"github.com/umascope/umascope/dashboards/grafana"
+	"github.com/umascope/umascope/exporter/metric"
 )
 
-// emptyOnAHealthyHost are parts of expressions that rightly find nothing there.
-func emptyOnAHealthyHost() map[string]string {
+// TestWhatDashboardsShowOfAStory plays the story once for all that is asked of it.
+func TestWhatDashboardsShowOfAStory(t *testing.T) {
+	s := tell(t)
+	t.Run("the story has happened", s.hasHappened)
+	t.Run("every panel shows something", s.everyPanelShowsSomething)
+	t.Run("annotations are answered", s.annotationsAreAnswered)
+}
+
+// mayBeEmpty are panels, as page/panel or page/panel/query, that rightly show nothing in the whole story, with
+// the reason. A page is its file without the ending.
+func mayBeEmpty() map[string]string {
+	const (
+		noZFS       = "no host of the story has ZFS"
+		allLive     = "every run that the story drives is simulated, and those that are not are over, or native"
+		fewRequests = "the 99th percentile needs more requests than the runs of the story have"
+		byRatio     = "bytes are compared by their difference, not by their ratio"
+		oneDay      = "a median of seven days is recorded once there is a day of values"
+	)
 	return map[string]string{
-		`line="zfs_arc"`:                "the host has no ZFS",
-		`uma_memory_ledger_line_known{`: "every line is known",
-		`ALERTS{`:                       "no alert fires",
+		"unified-memory/Ledger of the pool/F":                   noZFS,
+		"run-detail/Ledger of the pool while it ran/F":          noZFS,
+		"run-detail/Ledger of the run/F":                        noZFS,
+		"compare-runs/Ledgers of the two runs/F":                noZFS,
+		"thermal-and-power/Utilisation and fan/B":               "the GPUs of the story are cooled by fans of their machines",
+		"kv-cache-and-storage/Tiers/A":                          "no process of the story has the variables of KVBM in its environment",
+		"kv-cache-and-storage/Tiers/B":                          "no process of the story has the variables of KVBM in its environment",
+		"kv-cache-and-storage/Time of an operation/C":           oneDay,
+		"kv-cache-and-storage/Time of an operation/D":           oneDay,
+		"overview/Finished runs/F":                              fewRequests,
+		"overview/Collectors that failed/B":                     "no collector of the story worked and then failed",
+		"inference/Runs now/A":                                  allLive,
+		"compare-runs/Memory and KV cache by model, measured/B": allLive,
+		"compare-runs/Memory and KV cache by model, measured/D": allLive,
+		"compare-runs/Memory/E":                                 byRatio,
+		"compare-runs/Memory/F":                                 byRatio,
 	}
 }
 
-// TestEveryPanelShowsSomethingOnALoadedSpark asks all queries of the dashboards about the page of
-// a host, because a label value that no exporter gives is a mistake that no parser finds.
-func TestEveryPanelShowsSomethingOnALoadedSpark(t *testing.T) {
-	const host = "gb10-load"
-	page, err := os.ReadFile(filepath.Join(root, "exporter/testdata", host+".prom"))
-	if err != nil {
-		t.Fatal(err)
+// everyPanelShowsSomething asks every query of every dashboard as Grafana would, of every host and run of the story until
+// one has an answer: a label value that nobody gives, or a join that finds no partner, is a mistake that no
+// parser finds.
+func (s *story) everyPanelShowsSomething(t *testing.T) {
+	excused := mayBeEmpty()
+	for _, d := range s.dashboards(t) {
+		empty := map[string]string{} // queries by where they stand
+		first := true
+		for _, scope := range s.scopes(t, d) {
+			for _, p := range d.Panels {
+				s.askPanel(t, d, p, scope, empty, first)
+			}
+			if first = false; len(empty) == 0 {
+				break
+			}
+		}
+		for _, where := range slices.Sorted(maps.Keys(empty)) {
+			panel := where[:strings.LastIndex(where, "/")]
+			if excused[where] == "" && excused[panel] == "" {
+				t.Errorf("%s shows nothing: %s", where, empty[where])
+			}
+			delete(excused, where)
+			defer delete(excused, panel)
+		}
 	}
-	storage := promqltest.LoadedStorage(t, "load 15s\n"+standing(string(page), host)+
-		fmt.Sprintf("  uma_run_active{host=%q,run=\"r\",arm=\"native\",scenario=\"standard\"} 1x80\n", host))
-	defer storage.Close()
-	engine := promqltest.NewTestEngineWithOpts(t, promql.EngineOpts{
-		MaxSamples: 1e6, Timeout: time.Minute, LookbackDelta: 5 * time.Minute, Parser: parser.NewParser(parser.Options{}),
+	t.Cleanup(func() {
+		for where := range excused {
+			t.Errorf("%s shows something, or is not there: no excuse is needed", where)
+		}
 	})
-	asked := 0
-	for _, e := range renderedExpressions(t) {
-		if !strings.HasPrefix(e.where, "dashboards/") {
+}
+
+// askPanel asks the queries of a panel that no host before had an answer to; first is the first host.
+func (s *story) askPanel(t *testing.T, d grafana.Dashboard, p grafana.Panel, scope grafana.Scope, empty map[string]string, first bool) {
+	t.Helper()
+	queries, err := scope.Queries(p, 500)
+	if err != nil {
+		t.Errorf("%s, %s: %v", d.Title, p.Title, err)
+	}
+	for _, q := range queries {
+		where := strings.TrimPrefix(d.UID, "umascope-") + "/" + p.Title + "/" + q.RefID
+		if _, asked := empty[where]; !asked && !first {
 			continue
 		}
-		asked++
-		text := strings.NewReplacer("$host", host, "$__rate_interval", "1m").Replace(e.text)
-		query, err := engine.NewInstantQuery(t.Context(), storage, nil, text, time.Unix(0, 0).Add(15*time.Minute))
-		if err != nil {
-			t.Fatalf("%s: %v", text, err)
+		var found int
+		if q.Instant {
+			found = len(s.instant(t, q.Expr, q.To))
+		} else {
+			found = s.points(t, q.Expr, q.From, q.To, q.Step)
 		}
-		vector, err := query.Exec(t.Context()).Vector()
-		if err != nil {
-			t.Errorf("%s: %v", text, err)
+		if found > 0 {
+			delete(empty, where)
+		} else {
+			empty[where] = q.Expr
 		}
-		if len(vector) == 0 && !mayBeEmpty(text) {
-			t.Errorf("%s shows nothing: %s", e.where, text)
-		}
-		query.Close()
-	}
-	if asked == 0 {
-		t.Error("no dashboard asks anything")
 	}
 }
 
-func mayBeEmpty(text string) bool {
-	for part := range emptyOnAHealthyHost() {
-		if strings.Contains(text, part) {
-			return true
+// annotationsAreAnswered: that they find something depends on what happens.
+func (s *story) annotationsAreAnswered(t *testing.T) {
+	marked := 0
+	for _, d := range s.dashboards(t) {
+		scope := s.lookAt(t, d, spark, s.ended, 0)
+		for _, a := range d.Annotations {
+			q, err := scope.Annotation(a)
+			if err != nil {
+				t.Errorf("%s, %s: %v", d.Title, a.Name, err)
+				continue
+			}
+			// In steps of a minute, as Grafana asks, a story of seconds has one moment at most.
+			marked += len(s.instant(t, q.Expr, s.midst))
 		}
 	}
-	return false
+	if marked == 0 {
+		t.Error("no run is marked on any page")
+	}
 }
 
-// standing writes every sample of a page as a series that keeps its value for 20 minutes.
-func standing(page, host string) string {
-	sample := regexp.MustCompile(`^([a-zA-Z_:][a-zA-Z0-9_:]*)(?:\{(.*)\})? (\S+)$`)
-	var b strings.Builder
-	for _, line := range strings.Split(page, "\n") {
-		if match := sample.FindStringSubmatch(line); match != nil {
-			fmt.Fprintf(&b, "  %s{host=%q,job=\"uma-exporter\",instance=\"a:10420\",%s} %sx80\n", match[1], host, match[2], match[3])
+// dashboards are all that are generated, read as Grafana reads them.
+func (s *story) dashboards(t *testing.T) []grafana.Dashboard {
+	t.Helper()
+	files, err := generate("dashboards")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%d dashboards: %v", len(files), err)
+	}
+	var all []grafana.Dashboard
+	for _, f := range files {
+		d, err := grafana.Read(f.content)
+		if err != nil {
+			t.Fatalf("%s: %v", f.path, err)
+		}
+		all = append(all, d)
+	}
+	return all
+}
+
+// hosts are all machines of the story, the simulated one first.
+func (s *story) hosts(t *testing.T) []string {
+	t.Helper()
+	names := map[string]bool{}
+	for _, sample := range s.instant(t, `count by (host) ({host!=""})`, s.ended) {
+		names[sample.Metric.Get(string(metric.LabelHost))] = true
+	}
+	delete(names, spark)
+	return append([]string{spark}, slices.Sorted(maps.Keys(names))...)
+}
+
+// scopes are all ways to look at a dashboard: every host, and of what else is chosen one value after the other,
+// at the end of the story and while a run went on.
+func (s *story) scopes(t *testing.T, d grafana.Dashboard) []grafana.Scope {
+	t.Helper()
+	var all []grafana.Scope
+	for _, until := range []time.Time{s.ended, s.midst} {
+		for _, host := range s.hosts(t) {
+			for i, most := 0, 1; i < most; i++ {
+				scope := s.lookAt(t, d, host, until, i)
+				for _, v := range scope.Variables {
+					if v.Kind == grafana.KindQuery && v.Name != "host" && !v.Multi {
+						most = max(most, len(v.Options))
+					}
+				}
+				all = append(all, scope)
+			}
 		}
 	}
-	return b.String()
+	return all
+}
+
+// lookAt opens a dashboard for a host. Of every variable the option is chosen that has this place in its list;
+// run_b counts from the end, so that two runs are not the same.
+func (s *story) lookAt(t *testing.T, d grafana.Dashboard, host string, until time.Time, place int) grafana.Scope {
+	t.Helper()
+	settings := grafana.Settings{
+		Source: "prometheus", Scrape: 500 * time.Millisecond,
+		Window: grafana.Window{From: s.began, To: until}, Chosen: map[string][]string{"host": {host}},
+	}
+	scope := grafana.Resolve(t.Context(), d, settings, s.source(t))
+	for _, v := range scope.Variables {
+		if n := len(v.Options); n > 0 && v.Kind == grafana.KindQuery && v.Name != "host" && !v.Multi {
+			at := place % n
+			if v.Name == "run_b" {
+				at = n - 1 - at
+			}
+			settings.Chosen[v.Name] = []string{v.Options[at].Value}
+		}
+	}
+	scope = grafana.Resolve(t.Context(), d, settings, s.source(t))
+	if err := scope.Err(); err != nil {
+		t.Errorf("%s: %v", d.Title, err)
+	}
+	return scope
+}
+
+// source answers what variables ask.
+func (s *story) source(t *testing.T) grafana.Source {
+	return grafana.Source{
+		LabelValues: func(ctx context.Context, label, selector string, window grafana.Window) ([]string, error) {
+			return s.labelValues(ctx, label, selector, window)
+		},
+		Instant: func(_ context.Context, expression string, at time.Time) (grafana.Answer, error) {
+			var answer grafana.Answer
+			for _, sample := range s.instant(t, expression, at) {
+				answer.Samples = append(answer.Samples, grafana.Sample{Labels: sample.Metric.Map(), Value: number(sample.F), Time: at})
+			}
+			return answer, nil
+		},
+	}
+}
+
+// labelValues is Prometheus' own search for the values of a label.
+func (s *story) labelValues(ctx context.Context, label, selector string, window grafana.Window) ([]string, error) {
+	querier, err := s.Querier(window.From.UnixMilli(), window.To.UnixMilli())
+	if err != nil {
+		return nil, err
+	}
+	defer querier.Close()
+	var matchers []*labels.Matcher
+	if selector != "" {
+		if matchers, err = parser.NewParser(parser.Options{}).ParseMetricSelector(selector); err != nil {
+			return nil, fmt.Errorf("%s: %w", selector, err)
+		}
+	}
+	values, _, err := querier.LabelValues(ctx, label, nil, matchers...)
+	return values, err
 }

@@ -22,6 +22,7 @@ which labels adding means something; *kept* marks what a load run keeps in its f
 	for _, subject := range metric.Subjects() {
 		section(&b, subject)
 	}
+	section(&b, metric.Subject{Title: "Recorded by rules", Defs: metric.Recorded()})
 	section(&b, metric.Subject{Title: "Series of others", Defs: metric.Foreign()})
 	ledger(&b)
 	return []byte(b.String())
@@ -38,7 +39,7 @@ func section(b *strings.Builder, subject metric.Subject) {
 		if d.Telemetry {
 			kept = "yes"
 		}
-		cells := []string{code(d.Name), string(d.Kind), string(d.Unit), labels(d), d.Help, d.Source, sums(d), kept}
+		cells := []string{code(d.Name), string(d.Kind), string(d.Unit), labelCells(d), d.Help, d.Source, sums(d), kept}
 		for i, cell := range cells {
 			cells[i] = escape(cell)
 		}
@@ -57,8 +58,8 @@ func ledger(b *strings.Builder) {
 
 func code(text string) string { return "`" + text + "`" }
 
-// labels lists the labels of a family.
-func labels(d metric.Def) string {
+// labelCells lists the labels of a family.
+func labelCells(d metric.Def) string {
 	names := d.LabelNames()
 	for i, name := range names {
 		names[i] = code(name)

@@ -1,0 +1,301 @@
+package gen
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/umascope/umascope/exporter"
+	"github.com/umascope/umascope/exporter/collect"
+	"github.com/umascope/umascope/exporter/endpoint"
+	"github.com/umascope/umascope/exporter/metric"
+	hostsim "github.com/umascope/umascope/exporter/sim"
+	"github.com/umascope/umascope/loadgen"
+	enginesim "github.com/umascope/umascope/loadgen/sim"
+)
+
+const (
+	spark   = "spark" // the simulated host of the story
+	weights = "/models/weights"
+)
+
+// story is a short time on a simulated DGX Spark, as Prometheus sees it: an engine with a cache on disk, two runs of
+// each of two arms, their comparison, finished runs and recorded machines beside it. Its times are the wall
+// clock's, because the load generator's are.
+type story struct {
+	*database
+	began, ended time.Time
+	midst        time.Time // while the last run went on
+	scrapes      int
+	golden       map[string][]byte
+	results      []byte
+	targets      []target
+	out          string
+	engineURL    string
+	exporterURL  string
+	prompts      string // a file
+}
+
+// tell plays the story; it takes some fifteen seconds.
+func tell(t *testing.T) *story {
+	t.Helper()
+	s := &story{database: newDatabase(t), golden: goldenPages(t), out: t.TempDir(), began: time.Now()}
+	var err error
+	if s.results, err = os.ReadFile(filepath.Join(root, "loadgen/gauge/testdata/results.prom")); err != nil {
+		t.Fatal(err)
+	}
+	s.prompts = fewPrompts(t)
+	s.furnish(t)
+	for _, arm := range []string{metric.ArmNative, metric.ArmContainer, metric.ArmContainer, metric.ArmNative} {
+		s.during(t, func(ctx context.Context, live string) int { return s.drive(ctx, arm, live) })
+	}
+	published := t.TempDir()
+	s.command(t, "import", "--format", "benchmark-spark", "--out", published, filepath.Join(root, "loadgen/testdata/published/all_benchmark_results.json"))
+	s.command(t, "compare", s.out, "--by", "arm", "--save")
+	s.command(t, "compare", published, "--by", "arm", "--within", "model", "--save")
+	s.serve(t, s.out)
+	s.serve(t, published)
+	s.scrapeAll(t)
+	s.ended = time.Now()
+	return s
+}
+
+// fewPrompts writes prompts that come again when only the disk has their blocks still.
+func fewPrompts(t *testing.T) string {
+	t.Helper()
+	var lines strings.Builder
+	for i := range 20 {
+		fmt.Fprintf(&lines, "{\"prompt\": %q}\n", strings.Repeat(fmt.Sprintf("prompt %d ", i), 140))
+	}
+	path := filepath.Join(t.TempDir(), "prompts.jsonl")
+	if err := os.WriteFile(path, []byte(lines.String()), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// command is uma-load with these arguments.
+func (s *story) command(t *testing.T, args ...string) {
+	t.Helper()
+	var stderr strings.Builder
+	if code := loadgen.Run(t.Context(), args, io.Discard, &stderr); code != 0 {
+		t.Fatalf("uma-load %s: exit %d, %s", strings.Join(args, " "), code, stderr.String())
+	}
+}
+
+// furnish starts the machine, its engine and its exporter.
+func (s *story) furnish(t *testing.T) {
+	t.Helper()
+	host, err := hostsim.New(hostsim.Config{Seed: 1, Start: s.began.UTC(), SwapBytes: 16 << 30, RailSensors: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const scope = "/system.slice/docker-00000000000100000000000000000000000000000000000000000000000000ab.scope"
+	if err := host.SetLimits(scope, hostsim.Limits{MaxBytes: 32 << 30}); err != nil {
+		t.Fatal(err)
+	}
+	if err := host.AddFile(weights, 40<<30); err != nil {
+		t.Fatal(err)
+	}
+	process, err := host.Start(hostsim.Program{Comm: "VLLM::EngineCor", Cgroup: scope, Threads: 84,
+		OpenFiles: []hostsim.OpenFile{{Target: "/tmp/dynamo-kvbm-disk-cache-f00d (deleted)", Bytes: 24 << 30, Direct: true}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	engine := startEngine(t, process)
+	ctx, stop := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	running.Go(func() { host.Run(ctx, 20) })
+	t.Cleanup(func() { stop(); running.Wait() })
+	server, kvbm := httptest.NewServer(engine.Handler()), httptest.NewServer(engine.KVBMHandler())
+	t.Cleanup(server.Close)
+	t.Cleanup(kvbm.Close)
+	s.engineURL = server.URL
+	sources := collect.Targets{Engines: endpoints(t, server.URL+"/metrics"), KVBM: endpoints(t, kvbm.URL+"/metrics")}
+	machine := host.Collect()
+	machine.HTTP = http.DefaultTransport
+	e, err := exporter.New(machine, exporter.Settings{Options: collect.Options{ProcessLimit: 20, CachePaths: []string{weights}, Sources: collect.SourceOptions{
+		Targets: sources, BytesPerBlock: map[string]uint64{"": 16 * 128 << 10}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := httptest.NewServer(e.Handler())
+	t.Cleanup(page.Close)
+	s.exporterURL = page.URL + exporter.DefaultTelemetryPath
+	s.targets = append(s.targets, target{page: e.Handler(), path: exporter.DefaultTelemetryPath, job: metric.JobExporter, host: spark},
+		target{page: engine.Handler(), path: "/metrics", job: metric.JobEngine, host: spark})
+}
+
+// startEngine starts an engine whose small cache spills over to memory of the host and to a disk.
+func startEngine(t *testing.T, process *hostsim.Process) *enginesim.Engine {
+	t.Helper()
+	config := enginesim.Default()
+	config.DecodeBase, config.DecodePerSequence, config.PrefillTokensPerSecond = 3*time.Millisecond, 100*time.Microsecond, 60000
+	config.MaxModelTokens, config.KVCacheTokens = 1024, 2048
+	config.KV.HostBytes, config.KV.DiskBytes, config.KV.DiskFilter = 128<<20, 4<<30, false
+	var last enginesim.Use
+	config.OnUse = func(u enginesim.Use) {
+		read := max(0, u.DiskReadBytes-last.DiskReadBytes)
+		written := max(0, u.DiskWrittenBytes-last.DiskWrittenBytes)
+		last = u
+		const reportsPerSecond = 10
+		process.Demand(hostsim.Demand{
+			DeviceBytes: 60<<30 + u.DeviceBytes, PinnedBytes: u.PinnedBytes, ManagedBytes: 256 << 20, AnonBytes: 4 << 30, ShmemBytes: 1 << 30,
+			Read:      hostsim.FileTransfer{File: weights, BytesPerSecond: 1 << 30},
+			BusyRatio: u.BusyRatio, CPUs: 2, DirectReadBytesPerSecond: read * reportsPerSecond, DirectWriteBytesPerSecond: written * reportsPerSecond,
+		})
+	}
+	engine, err := enginesim.New(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	running.Go(func() { _ = engine.Run(ctx) }) // its only error is being started twice
+	t.Cleanup(func() { stop(); running.Wait() })
+	return engine
+}
+
+func endpoints(t *testing.T, raw string) []*endpoint.Endpoint {
+	t.Helper()
+	parsed, err := endpoint.Parse(raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return []*endpoint.Endpoint{parsed}
+}
+
+// drive is one run of an arm.
+func (s *story) drive(ctx context.Context, arm, live string) int {
+	return loadgen.Run(ctx, []string{"run", "--url", s.engineURL, "--engine", "vllm", "--telemetry", spark + "=" + s.exporterURL,
+		"--concurrency", "6", "--requests", "48", "--warmup", "6", "--prompts", s.prompts, "--output-tokens", "16:32",
+		"--slo", "ttft=2s,tpot=200ms", "--label", "arm=" + arm, "--label", "host=" + spark,
+		"--validity", "client_lag=off", "--validity", "client_stall=off", // the machine is busy with other tests
+		"--out", s.out, "--web.listen-address", live, "--log-level", "error"}, io.Discard, io.Discard)
+}
+
+// during scrapes everything, the load generator's page too, while work is done.
+func (s *story) during(t *testing.T, work func(ctx context.Context, live string) int) {
+	t.Helper()
+	live := freeAddress(t)
+	base := &url.URL{Scheme: "http", Host: live}
+	loadPage := target{page: httputil.NewSingleHostReverseProxy(base), path: "/metrics", job: metric.JobLoad, host: "client", honorLabels: true}
+	done := make(chan int, 1)
+	go func() { done <- work(t.Context(), live) }()
+	for seen := 0; ; {
+		select {
+		case code := <-done:
+			if code != 0 && code != 3 {
+				t.Fatalf("uma-load: exit %d", code)
+			}
+			if seen < 4 {
+				t.Fatalf("the run was over after %d scrapes", seen)
+			}
+			s.vanish(t, loadPage, time.Now())
+			return
+		case <-time.After(200 * time.Millisecond):
+			s.scrapeAll(t)
+			if answers(live) {
+				s.scrape(t, loadPage, time.Now())
+				s.midst = time.Now()
+				seen++
+			}
+		}
+	}
+}
+
+// answers says whether a page is there yet, or still.
+func answers(address string) bool {
+	response, err := http.Get("http://" + address + "/metrics")
+	if err != nil {
+		return false
+	}
+	response.Body.Close()
+	return response.StatusCode == http.StatusOK
+}
+
+// scrapeAll scrapes every target and every recorded machine, and lets the rules record.
+func (s *story) scrapeAll(t *testing.T) {
+	t.Helper()
+	now := time.Now()
+	s.scrapes++
+	for _, each := range s.targets {
+		s.scrape(t, each, now)
+	}
+	// Time passes on recorded machines too: else nothing that is shown per second, or per operation, would be.
+	growth := 1 + float64(s.scrapes)/1000
+	for name, page := range s.golden {
+		s.store(t, page, "text/plain; version=0.0.4", target{job: metric.JobExporter, host: name, growth: growth}, now)
+	}
+	s.store(t, s.results, "text/plain; version=0.0.4", target{job: metric.JobResults, host: "archive", honorLabels: true}, now)
+	s.record(t, now)
+	s.alert(t, now)
+}
+
+// serve adds the page of finished runs.
+func (s *story) serve(t *testing.T, runs string) {
+	t.Helper()
+	address := freeAddress(t)
+	ctx, stop := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	running.Go(func() {
+		loadgen.Run(ctx, []string{"serve", "--runs", runs, "--web.listen-address", address, "--log-level", "error"}, io.Discard, io.Discard)
+	})
+	t.Cleanup(func() { stop(); running.Wait() })
+	for deadline := time.Now().Add(30 * time.Second); !answers(address); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("uma-load serve does not answer")
+		}
+	}
+	page := httputil.NewSingleHostReverseProxy(&url.URL{Scheme: "http", Host: address})
+	s.targets = append(s.targets, target{page: page, path: "/metrics", job: metric.JobResults, host: filepath.Base(runs), honorLabels: true})
+}
+
+// freeAddress is an address below the ports that the kernel hands out by itself: one of those may be another's a
+// moment later.
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	for range 100 {
+		address := "127.0.0.1:" + strconv.Itoa(10000+rand.IntN(20000))
+		if listener, err := net.Listen("tcp", address); err == nil {
+			listener.Close()
+			return address
+		}
+	}
+	t.Fatal("no port is free")
+	return ""
+}
+
+// hasHappened keeps the tests of dashboards from passing on an empty database.
+func (s *story) hasHappened(t *testing.T) {
+	for _, series := range []string{
+		`uma_run_active{host="spark",arm="container"} offset 0s or last_over_time(uma_run_active{host="spark",arm="container"}[1m])`,
+		`uma_memory_ledger_bytes{host="spark",line="gpu_process"} > 0`,
+		`histogram_count(last_over_time(uma_load_time_to_first_token_seconds[1m])) > 0`,
+		`uma_kvbm_blocks_total{host="spark",op="onboard",from="disk"} > 0`,
+		`uma_engine_up{host="spark"} == 1`,
+		`count(uma_run_info{host="spark"}) == 4`,
+		`uma_comparison_verdict{baseline="native",candidate="container"} == 1`,
+		`uma_gpu_power_watts{host="h200-load"} > 600`,
+	} {
+		if len(s.instant(t, series, s.ended)) == 0 {
+			t.Errorf("nothing: %s", series)
+		}
+	}
+	if gone := s.instant(t, `uma_run_active`, s.ended); len(gone) > 0 {
+		t.Errorf("runs go on after they have ended: %s", strings.TrimSpace(gone.String()))
+	}
+}
