@@ -19,12 +19,28 @@ var (
 		Help: "Lower end of the 95 % confidence interval of the ratio; absent where the analysis is not of ratios.", Source: comparisonSource})
 	ComparisonRatioUpper = gauge(Def{Name: "uma_comparison_ratio_upper", Unit: Quotient, Sum: SumNever(), Labels: ofComparison,
 		Help: "Upper end of the 95 % confidence interval of the ratio; absent where the analysis is not of ratios.", Source: comparisonSource})
+	ComparisonDifference = gauge(Def{Name: "uma_comparison_difference", Unit: OfMetric, Sum: SumNever(), Labels: ofComparison,
+		Help: "A metric of the candidate less that of the baseline, means over their runs, in the unit that the name of the metric ends with.", Source: comparisonSource})
+	ComparisonDifferenceLower = gauge(Def{Name: "uma_comparison_difference_lower", Unit: OfMetric, Sum: SumNever(), Labels: ofComparison,
+		Help: "Lower end of the 95 % confidence interval of the difference; where the analysis is of ratios, that of the change times the mean of the baseline. Absent where there was nothing to test by.", Source: comparisonSource})
+	ComparisonDifferenceUpper = gauge(Def{Name: "uma_comparison_difference_upper", Unit: OfMetric, Sum: SumNever(), Labels: ofComparison,
+		Help: "Upper end of the 95 % confidence interval of the difference; where the analysis is of ratios, that of the change times the mean of the baseline. Absent where there was nothing to test by.", Source: comparisonSource})
 	ComparisonVerdict = gauge(Def{Name: "uma_comparison_verdict", Unit: State, Sum: SumNever(), Labels: append(ofComparison[:len(ofComparison):len(ofComparison)], LabelVerdict),
 		Help: "1 for what can be said of the metric: equivalent, irrelevant, better, worse, different, inconclusive or difference_only.", Source: comparisonSource})
 	ComparisonConfounded = gauge(Def{Name: "uma_comparison_confounded", Unit: State, Sum: SumNever(), Labels: ofComparison,
 		Help: "Whether the runs followed each other in a way in which time explains the difference as well as the arms do.", Source: comparisonSource})
+	ComparisonPrimary = gauge(Def{Name: "uma_comparison_primary", Unit: State, Sum: SumNever(), Labels: ofComparison,
+		Help: "Whether the metric is the one that decides: it was chosen before any figure was seen, and the verdicts of all others are held to what chance gives among many.", Source: comparisonSource})
+	ComparisonNeededRuns = gauge(Def{Name: "uma_comparison_needed_runs", Unit: Count, Sum: SumNever(), Labels: ofComparison,
+		Help: "About how many runs of each arm a verdict would need, with the spread that there is; absent unless the verdict is inconclusive, and where it is beyond 100,000.", Source: comparisonSource})
 	ComparisonSimulated = gauge(Def{Name: "uma_comparison_simulated", Unit: State, Sum: SumNever(), Labels: []Label{LabelComparison},
 		Help: "Whether a run of the comparison was of a simulated engine or machine; it then says nothing of any hardware.", Source: comparisonSource})
+	ComparisonInfo = gauge(Def{Name: "uma_comparison_info", Unit: Info, Sum: SumNever(), Labels: []Label{LabelComparison, LabelComparedBy},
+		Help: "A saved comparison, and the label of runs whose values are its arms: arm, or another that was named by --by.", Source: comparisonSource})
+	ComparisonSavedTimestampSeconds = gauge(Def{Name: "uma_comparison_saved_timestamp_seconds", Unit: Timestamp, Sum: SumNever(), Labels: []Label{LabelComparison},
+		Help: "When the comparison was saved.", Source: "time of the file of the comparison: a copy may have that of copying"})
+	ComparisonRunInfo = gauge(Def{Name: "uma_comparison_run_info", Unit: Info, Sum: SumNever(), Labels: []Label{LabelComparison, LabelScenario, LabelModel, LabelArm, LabelRun, LabelGrade, LabelDetail},
+		Help: "A run that the comparison knows, by its arm and what its figures may be used for: decision, valid, or invalid, which enters no figure; the detail is why it is no more than that. At most 1,000 of a comparison.", Source: comparisonSource})
 	ComparisonMean = gauge(Def{Name: "uma_comparison_mean", Unit: OfMetric, Sum: SumNever(), Labels: append(ofComparison[:len(ofComparison):len(ofComparison)], LabelArm),
 		Help: "Mean of a metric over the runs of an arm, in the unit that the name of the metric ends with.", Source: comparisonSource})
 	ComparisonRuns = gauge(Def{Name: "uma_comparison_runs", Unit: Count, Sum: SumKeeping(LabelComparison, LabelBaseline, LabelCandidate), Labels: ofPair(LabelArm),
@@ -47,7 +63,9 @@ var (
 
 func comparisonDefs() []Definer {
 	return []Definer{
-		ComparisonRatio, ComparisonRatioLower, ComparisonRatioUpper, ComparisonVerdict, ComparisonConfounded, ComparisonSimulated,
+		ComparisonRatio, ComparisonRatioLower, ComparisonRatioUpper, ComparisonDifference, ComparisonDifferenceLower, ComparisonDifferenceUpper,
+		ComparisonVerdict, ComparisonConfounded, ComparisonPrimary, ComparisonNeededRuns,
+		ComparisonSimulated, ComparisonInfo, ComparisonSavedTimestampSeconds, ComparisonRunInfo,
 		ComparisonMean, ComparisonRuns, ComparisonOrderInfo, ComparisonDriftCorrelation, ComparisonDriftSignificant,
 		ComparisonAfterSwitchStandsOut, ComparisonFairnessDiffers, ComparisonLedgerDifferenceBytes, ComparisonWarning,
 	}

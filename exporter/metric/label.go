@@ -20,8 +20,9 @@ const (
 	LabelCode           Label = "code" // of a rule or a warning, in a word
 	LabelChip           Label = "chip" // hwmon chip
 	LabelCollector      Label = "collector"
-	LabelComparison     Label = "comparison" // name of a saved comparison
-	LabelComm           Label = "comm"       // kernel's short process name, at most 15 bytes
+	LabelComparedBy     Label = "compared_by" // label of runs whose values are the arms
+	LabelComparison     Label = "comparison"  // name of a saved comparison
+	LabelComm           Label = "comm"        // kernel's short process name, at most 15 bytes
 	LabelComputeInst    Label = "compute_instance"
 	LabelContainer      Label = "container" // name of a container
 	LabelContainerID    Label = "container_id"

@@ -2,8 +2,10 @@ package gauge
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/loadgen/chat"
@@ -14,17 +16,19 @@ import (
 const (
 	mostFacts     = 100 // that should be the same, of a pair
 	mostWarnings  = 100 // of what has one name
+	mostRuns      = 1000
 	longestFact   = 128 // bytes of what an arm has of one
 	longestDetail = 512 // bytes of a warning
 )
 
-// ofComparison keeps what is shown of a comparison. What the rest is worth little without comes first.
-func ofComparison(name string, c compare.Comparison) comparison {
-	kept, all := comparison{Name: shown(name), Simulated: c.Simulated}, newCollection(mostSeries)
+// ofComparison keeps what is shown of a comparison that was saved then. What the rest is worth little
+// without comes first.
+func ofComparison(name string, c compare.Comparison, saved time.Time) comparison {
+	kept, all := comparison{Name: shown(name), Simulated: c.Simulated, modified: saved}, newCollection(mostSeries)
 	c, kept.left = bounded(c)
 	kept.names = namesOf(name, c)
 	for _, of := range kept.names {
-		all.state(&metric.ComparisonSimulated, c.Simulated, of)
+		all.whole(of, c, saved)
 	}
 	taken := map[string]bool{}
 	for _, stratum := range c.Strata {
@@ -48,6 +52,7 @@ func ofComparison(name string, c compare.Comparison) comparison {
 			all.pair(newScope(name, stratum, pair), stratum, pair)
 		}
 	}
+	all.runs(name, c)
 	all.warnings(name, c)
 	kept.series, kept.left = all.all, kept.left+all.left
 	return kept
@@ -117,6 +122,39 @@ func (s scope) with(more ...string) []string {
 
 // with are values of labels, and further ones behind them.
 func with(labels []string, more ...string) []string { return slices.Concat(labels, more) }
+
+// whole adds what is said of a comparison whatever its strata, by one of its names.
+func (c *collection) whole(of string, whole compare.Comparison, saved time.Time) {
+	c.state(&metric.ComparisonSimulated, whole.Simulated, of)
+	c.add(&metric.ComparisonSavedTimestampSeconds, float64(saved.UnixMilli())/1e3, of)
+	if whole.By != "" {
+		c.add(&metric.ComparisonInfo, 1, of, shown(whole.By))
+	}
+}
+
+// runs adds the runs of all arms, those that enter no figure too. Each stands once under a name, so that
+// others can be joined to it.
+func (c *collection) runs(name string, whole compare.Comparison) {
+	taken, room := map[string]bool{}, mostRuns
+	for _, s := range whole.Strata {
+		of := nameOf(name, s)
+		scenario, model := shown(s.Within[string(metric.LabelScenario)]), shown(s.Within[string(metric.LabelModel)])
+		for _, arm := range slices.Sorted(maps.Keys(s.Arms)) {
+			for _, r := range slices.Concat(s.Arms[arm].Runs, s.Arms[arm].Excluded) {
+				run := shown(r.Run)
+				switch key := fmt.Sprintf("%q %q", of, run); {
+				case taken[key]:
+				case room == 0:
+					c.left++
+				default:
+					taken[key] = true
+					room--
+					c.add(&metric.ComparisonRunInfo, 1, of, scenario, model, shown(arm), run, shown(string(r.Grade)), shown(strings.Join(r.Why, ", ")))
+				}
+			}
+		}
+	}
+}
 
 // pair adds what is said of two arms, whatever the metric.
 func (c *collection) pair(of scope, s compare.Stratum, p compare.Pair) {

@@ -27,7 +27,7 @@ func TestEveryNameOfAComparisonSaysWhetherItIsSimulated(t *testing.T) {
 	for _, engine := range []string{"vllm", "trtllm"} {
 		c.Strata = append(c.Strata, compare.Stratum{Within: map[string]string{"scenario": "standard", "engine": engine}, Pairs: c.Strata[0].Pairs})
 	}
-	kept := ofComparison("night", c)
+	kept := ofComparison("night", c, noon)
 	said := kept.of(&metric.ComparisonSimulated)
 	if want := []string{"night", "night engine=vllm", "night engine=trtllm"}; len(said) != 3 || !slices.Equal(kept.names, want) {
 		t.Errorf("simulated is said of %v, names are %q, want %q", said, kept.names, want)
@@ -38,7 +38,7 @@ func TestEveryNameOfAComparisonSaysWhetherItIsSimulated(t *testing.T) {
 			t.Errorf("%s%q: nothing says that it is simulated", s.family.Def().Name, s.labels)
 		}
 	}
-	if said := ofComparison("empty", compare.Comparison{}).of(&metric.ComparisonSimulated); len(said) != 1 || said["empty"] != 0 {
+	if said := ofComparison("empty", compare.Comparison{}, noon).of(&metric.ComparisonSimulated); len(said) != 1 || said["empty"] != 0 {
 		t.Errorf("a comparison of nothing: %v", said)
 	}
 }
@@ -75,7 +75,7 @@ func TestFactsThatDifferComeFirstAndShort(t *testing.T) {
 	}
 	long := "\x1b[31m" + strings.Repeat("y", 1000)
 	pair.Fairness = append(pair.Fairness, compare.Fairness{Item: "kernel", A: long, B: "z", Differs: true})
-	facts := ofComparison("c", c).of(&metric.ComparisonFairnessDiffers)
+	facts := ofComparison("c", c, noon).of(&metric.ComparisonFairnessDiffers)
 	differ := "c|native|container|standard|llama-8b|kernel|" + cut(long) + "|z"
 	if facts[differ] != 1 || len(facts) != mostFacts || len(cut(long)) > longestFact {
 		t.Errorf("%d facts, want one to be %q", len(facts), differ)
@@ -98,7 +98,7 @@ func TestWhatRunsCannotTellOfOrderIsAbsent(t *testing.T) {
 	c.Strata[0].Pairs[0].Order = compare.PairOrder{AfterSwitch: []compare.AfterSwitch{
 		{Metric: tokens, Arm: "native"}, {Metric: tokens, Arm: "container", P: new(0.4)}, {Metric: compare.MemoryExcludingKV, Arm: "native", Stands: true},
 	}}
-	kept := ofComparison("c", c)
+	kept := ofComparison("c", c, noon)
 	for family, want := range map[*metric.Gauge]map[string]float64{
 		&metric.ComparisonRuns:                  {"c|native|container|standard|llama-8b|native": 2, "c|native|container|standard|llama-8b|container": 9},
 		&metric.ComparisonDriftCorrelation:      {"c|" + tokens + "|native|container|standard|llama-8b|container": -0.9},
@@ -127,7 +127,7 @@ func TestOrderIsNotTakenForThatOfAnEnginesOwnWord(t *testing.T) {
 	pair := &c.Strata[0].Pairs[0]
 	pair.Metrics = append(pair.Metrics, compare.Metrics{Name: compare.MemoryExcludingKV, EngineReported: true, A: compare.Moments{Mean: new(7.)}})
 	pair.Order.AfterSwitch = []compare.AfterSwitch{{Metric: compare.MemoryExcludingKV, Arm: "native", Stands: true}}
-	kept := ofComparison("c", c)
+	kept := ofComparison("c", c, noon)
 	if got := kept.of(&metric.ComparisonAfterSwitchStandsOut); len(got) != 0 {
 		t.Errorf("after a change of arms: %v, and nobody knows of which", got)
 	}
@@ -146,7 +146,7 @@ func TestWarningsStandUnderTheNameThatTheyAreOf(t *testing.T) {
 	other := compare.Stratum{Within: map[string]string{"engine": "vllm"}, Pairs: []compare.Pair{{Warnings: []compare.Warning{{Code: compare.CodeUnequalN, Text: "5 and 3"}}}}}
 	c.Strata[0].Warnings = []compare.Warning{{Code: compare.CodeDrift, Text: strings.Repeat("long ", 1000)}}
 	c.Strata = append(c.Strata, other)
-	warnings := ofComparison("c", c).of(&metric.ComparisonWarning)
+	warnings := ofComparison("c", c, noon).of(&metric.ComparisonWarning)
 	for _, want := range []string{"c|simulated|all of it", "c engine=vllm|simulated|all of it", "c engine=vllm|unequal_n|engine vllm: 5 and 3"} {
 		if warnings[want] != 1 {
 			t.Errorf("%q is missing in %v", want, warnings)
@@ -160,7 +160,7 @@ func TestWarningsStandUnderTheNameThatTheyAreOf(t *testing.T) {
 	for i := range 2 * mostWarnings {
 		c.Warnings = append(c.Warnings, compare.Warning{Code: compare.CodeOutliers, Text: fmt.Sprint(i)})
 	}
-	if n := len(ofComparison("c", c).of(&metric.ComparisonWarning)); n != 2*mostWarnings {
+	if n := len(ofComparison("c", c, noon).of(&metric.ComparisonWarning)); n != 2*mostWarnings {
 		t.Errorf("%d warnings of two names", n)
 	}
 }

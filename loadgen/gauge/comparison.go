@@ -160,16 +160,15 @@ func openComparison(path string) (comparison, error) {
 	}
 	var kept comparison
 	if err == nil {
-		kept, err = parseComparison(strings.TrimSuffix(filepath.Base(path), ".json"), text)
+		kept, err = parseComparison(strings.TrimSuffix(filepath.Base(path), ".json"), text, info.ModTime())
 	}
 	if err != nil {
 		return comparison{}, fmt.Errorf("%s: %w", path, err)
 	}
-	kept.modified = info.ModTime()
 	return kept, nil
 }
 
-func parseComparison(name string, text []byte) (comparison, error) {
+func parseComparison(name string, text []byte, saved time.Time) (comparison, error) {
 	var c compare.Comparison
 	if err := json.Unmarshal(text, &c); err != nil {
 		return comparison{}, err
@@ -177,5 +176,5 @@ func parseComparison(name string, text []byte) (comparison, error) {
 	if c.Schema != compare.Schema {
 		return comparison{}, fmt.Errorf("its form is %q and not %q", c.Schema, compare.Schema)
 	}
-	return ofComparison(name, c), nil
+	return ofComparison(name, c, saved), nil
 }

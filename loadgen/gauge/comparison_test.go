@@ -60,7 +60,7 @@ func TestWhatAnEngineSaysIsNoMeasurement(t *testing.T) {
 	metrics := &c.Strata[0].Pairs[0].Metrics
 	*metrics = append(*metrics, compare.Metrics{Name: compare.MemoryExcludingKV, EngineReported: true, Ratio: new(2.)}, compare.Metrics{Name: "engine_reported_kv_bytes", EngineReported: true})
 	var names []string
-	for _, r := range ofComparison("c", c).Rows {
+	for _, r := range ofComparison("c", c, noon).Rows {
 		names = append(names, r.Metric)
 	}
 	if got := strings.Join(names, " "); got != "output_tokens_per_second memory_excluding_kv_bytes engine_reported_memory_excluding_kv_bytes engine_reported_kv_bytes" {
@@ -73,13 +73,13 @@ func TestAComparisonIsBounded(t *testing.T) {
 	for i := range mostRows {
 		c.Strata[0].Pairs[0].Metrics = append(c.Strata[0].Pairs[0].Metrics, compare.Metrics{Name: fmt.Sprint("m", i)})
 	}
-	if kept := ofComparison("c", c); len(kept.Rows) != mostRows || kept.left != 2 {
+	if kept := ofComparison("c", c, noon); len(kept.Rows) != mostRows || kept.left != 2 {
 		t.Errorf("%d rows, %d left out", len(kept.Rows), kept.left)
 	}
 	for range mostPairs {
 		c.Strata = append(c.Strata, c.Strata[0])
 	}
-	if kept := ofComparison("c", c); len(kept.Rows) != mostRows || len(kept.series) > mostSeries || kept.left <= 2 {
+	if kept := ofComparison("c", c, noon); len(kept.Rows) != mostRows || len(kept.series) > mostSeries || kept.left <= 2 {
 		t.Errorf("%d rows, %d series, %d left out", len(kept.Rows), len(kept.series), kept.left)
 	}
 }
@@ -97,7 +97,7 @@ func TestAComparisonHasSoManyStrataAndPairsAtMost(t *testing.T) {
 	if len(kept.Strata) != mostPairs || pairs != mostPairs || left != 5+mostPairs || len(c.Strata[mostPairs-1].Pairs) != 2 {
 		t.Errorf("%d strata, %d pairs, %d left", len(kept.Strata), pairs, left)
 	}
-	if of := ofComparison("c", c); len(of.names) != mostPairs || of.left != left {
+	if of := ofComparison("c", c, noon); len(of.names) != mostPairs || of.left != left {
 		t.Errorf("%d names, %d left", len(of.names), of.left)
 	}
 }
@@ -110,7 +110,7 @@ func FuzzSavedComparison(f *testing.F) {
 	f.Add(text)
 	f.Add([]byte(`{"schema":"umascope.comparison/1","strata":[{"within":{"":"\u0000"},"pairs":[{"a":"","metrics":[{"name":"","ratio":1e308},{}]}]}]}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		c, err := parseComparison("c", text)
+		c, err := parseComparison("c", text, noon)
 		if err != nil {
 			return
 		}

@@ -113,6 +113,14 @@ func saved(t testing.TB, root, name string, c compare.Comparison) string {
 	return path
 }
 
+// savedAt makes a file one of that time.
+func savedAt(t testing.TB, at time.Time, path string) {
+	t.Helper()
+	if err := os.Chtimes(path, at, at); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func TestTheGoldenPage(t *testing.T) {
 	page := golden(t).page(t)
 	path := filepath.Join("testdata", "results.prom")

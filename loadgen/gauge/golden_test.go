@@ -127,6 +127,26 @@ func compared(t *testing.T, models ...string) compare.Comparison {
 	return c
 }
 
+// upgraded is what compare makes of runs on the shelf before and after a driver was changed: too few to say
+// anything, and one of them invalid.
+func upgraded(t *testing.T) compare.Comparison {
+	t.Helper()
+	var runs []compare.Run
+	for i, driver := range []string{"580", "580", "580", "580", "590", "590", "590"} {
+		r, _ := whole(fmt.Sprint("run-", i), i)
+		r.Labels = map[string]string{"driver": driver}
+		r.Metrics = map[string]float64{compare.OutputTokensPerSecond: 120 + 4*float64(i*i%5), meanPower: 61 + float64(i%2)/10}
+		runs = append(runs, r)
+	}
+	hot, _ := whole("hot", 8)
+	hot.Valid, hot.InvalidReasons, hot.Labels = false, []string{string(report.CodeThermalThrottle)}, map[string]string{"driver": "590"}
+	c, err := compare.Compare(append(runs, hot), compare.Options{By: "driver", Within: []string{"scenario", "model"}, Baseline: "580"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
 // golden is a shelf on which every series is seen.
 func golden(t *testing.T) *bench {
 	t.Helper()
@@ -146,6 +166,7 @@ func golden(t *testing.T) *bench {
 		path := filepath.Join(b.Root, fmt.Sprint("broken", i))
 		b.runs[path], b.errs[path] = Run{}, err
 	}
-	saved(t, b.Root, "native-container", compared(t, "llama-8b"))
+	savedAt(t, noon.Add(time.Hour), saved(t, b.Root, "driver-upgrade", upgraded(t)))
+	savedAt(t, noon.Add(2*time.Hour), saved(t, b.Root, "native-container", compared(t, "llama-8b")))
 	return b
 }

@@ -40,7 +40,16 @@ func (c *collection) row(r row, m compare.Metrics, b beside) {
 	c.known(&metric.ComparisonRatio, r.Ratio, r.labels()...)
 	c.known(&metric.ComparisonRatioLower, r.Lower, r.labels()...)
 	c.known(&metric.ComparisonRatioUpper, r.Upper, r.labels()...)
+	c.known(&metric.ComparisonDifference, m.Difference, r.labels()...)
+	if m.CI95 != nil {
+		c.add(&metric.ComparisonDifferenceLower, m.CI95[0], r.labels()...)
+		c.add(&metric.ComparisonDifferenceUpper, m.CI95[1], r.labels()...)
+	}
 	c.state(&metric.ComparisonConfounded, r.Confounded, r.labels()...)
+	c.state(&metric.ComparisonPrimary, m.Primary, r.labels()...)
+	if m.NeedN != nil {
+		c.add(&metric.ComparisonNeededRuns, float64(*m.NeedN), r.labels()...)
+	}
 	c.add(&metric.ComparisonVerdict, 1, r.labels(r.Verdict)...)
 	c.known(&metric.ComparisonMean, m.A.Mean, r.labels(r.Baseline)...)
 	c.known(&metric.ComparisonMean, m.B.Mean, r.labels(r.Candidate)...)
