@@ -20,6 +20,8 @@ func resultGroup() Group {
 	t := threshold.Table()
 	return Group{
 		Name: "result",
+		// Results change when a run ends, and to go through 500 of them takes a tenth of a second.
+		Every: time.Minute,
 		Recordings: []Recording{
 			{metric.RunCellInfo, cellInfo()},
 			{metric.RunValidStartTimestampSeconds, validStart()},
