@@ -3,6 +3,8 @@ package dashboards
 import (
 	"slices"
 
+	"github.com/grafana/grafana-foundation-sdk/go/dashboard"
+
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/exporter/metric/expr"
 )
@@ -34,7 +36,7 @@ func containersPage() page {
 				{6, 3, heldNow()}, {6, 3, availableNow()}, {6, 3, processList()}, {6, 3, cgroupsLeftOut()}}},
 			{"Charged and not charged", []tile{{12, 9, footprints()}, {12, 9, chargedAndNot()}}},
 			{"Limits, and what they do not see", []tile{{8, 8, limitUncovered()}, {8, 8, limitUsed()}, {8, 8, memoryEvents()}}},
-			{"What the charge is made of", []tile{{12, 9, chargeKinds()}, {12, 9, cgroupCache()},
+			{"What the charge is made of", []tile{{24, 7, chargeKinds()}, {12, 8, ownMemory()}, {12, 8, cgroupCache()},
 				{12, 7, kernelOther()}, {12, 7, cgroupSwap()}}},
 			{"Waiting and storage", []tile{{8, 8, cgroupWaiting()}, {8, 8, cgroupStalled()}, {8, 8, cgroupIO()}}},
 			{"Processes of engines", []tile{{8, 8, processResident()}, {8, 8, processCPU()}, {8, 8, processIO()}}},
@@ -70,18 +72,18 @@ func named(e expr.Expr) expr.Expr {
 func cgroupList() panel {
 	return list(board{
 		title:  "Who takes what",
-		means:  "Each cgroup with all below it, so that lines contain each other. *Footprint* is what it takes from the pool for good: charged memory without page cache that is easily given back, and GPU memory. " + blind + " *Not seen by the limit* is the share of its memory that is held so.",
-		wrong:  "*GPU memory* is large where a limit is set: the limit protects nobody from this container.",
+		means:  "Each cgroup with all below it, so that lines contain each other. *Footprint* is what it takes from the pool for good: charged memory without page cache that is easily given back, and GPU memory. " + blind + " *Limit misses* is the share of its memory that is held so.",
+		wrong:  "*GPU, not charged* is large where a limit is set: the limit protects nobody from this container.",
 		noData: noCgroups,
-		keys:   []key{{label: metric.LabelName, title: "Container or cgroup"}, {label: metric.LabelPod, title: "Pod"}, {label: metric.LabelCgroup, title: "Path"}},
+		keys:   []key{{label: metric.LabelName, title: "Container or cgroup"}, {label: metric.LabelPod, title: "Pod"}, {label: metric.LabelCgroup, title: "Path", look: []dashboard.DynamicConfigValue{width(260)}}},
 		figures: []figure{
 			{title: "Footprint", expr: listed(metric.CgroupFootprintBytes)},
-			{title: "GPU memory, not charged", expr: listed(metric.CgroupGPUMemoryBytes)},
+			{title: "GPU, not charged", expr: listed(metric.CgroupGPUMemoryBytes)},
 			{title: "Charged", expr: listed(metric.CgroupMemoryCurrentBytes)},
 			{title: "Limit", expr: listed(metric.CgroupMemoryMaxBytes)},
-			{title: "Not seen by the limit", expr: listed(metric.CgroupLimitUncoveredRatio), look: cells("transparent", from(uncovered(), "orange"))},
+			{title: "Limit misses", expr: listed(metric.CgroupLimitUncoveredRatio), look: cells("transparent", from(uncovered(), "orange"))},
 			{title: "Page cache", expr: listed(metric.CgroupMemoryStatBytes, expr.Is(metric.LabelKind, metric.CgroupKindFile))},
-			{title: "Most ever charged", expr: listed(metric.CgroupMemoryPeakBytes)},
+			{title: "Peak charge", expr: listed(metric.CgroupMemoryPeakBytes)},
 		},
 		sortBy: "Footprint", desc: true,
 	})
@@ -103,7 +105,7 @@ func cgroupsLeftOut() panel {
 }
 
 func footprints() panel {
-	return series(subject{
+	return lines(subject{
 		title:   "Footprint",
 		means:   "What each cgroup takes from the pool for good: charged memory without page cache that is easily given back, and GPU memory (`uma_cgroup_footprint_bytes`). For ranking, not for limits. A slice contains what is in it: do not add the lines.",
 		wrong:   "one grows while its engine does nothing, or stays after it has stopped.",
@@ -113,7 +115,7 @@ func footprints() panel {
 }
 
 func chargedAndNot() panel {
-	return series(subject{
+	return lines(subject{
 		title:  "Charged memory and GPU memory",
 		means:  "The two sides of a container, which together are what it holds: what the kernel charges to it (`memory.current`, with page cache that it was first to touch), and dashed the GPU memory of its processes. " + blind + " The two do not overlap, but for CUDA managed memory, which is charged.",
 		wrong:  "you size a container by the charge alone: the GPU memory comes on top.",

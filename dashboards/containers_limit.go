@@ -1,13 +1,15 @@
 package dashboards
 
 import (
+	"github.com/grafana/grafana-foundation-sdk/go/dashboard"
+
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/exporter/metric/expr"
 	"github.com/umascope/umascope/exporter/metric/threshold"
 )
 
 func limitUncovered() panel {
-	return series(subject{
+	return lines(subject{
 		title:   "Share that the limit does not see",
 		means:   "GPU memory over all memory of a container that has a limit (`uma_cgroup_limit_uncovered_ratio`). " + blind + " The dashed line is where ContainerLimitUncovered fires.",
 		wrong:   "it is above the line: the container can take the whole machine without reaching its limit. Bound it in the engine (a memory fraction, a fixed KV cache).",
@@ -19,7 +21,7 @@ func limitUncovered() panel {
 }
 
 func limitUsed() panel {
-	return series(subject{
+	return lines(subject{
 		title:  "Charge over the limit",
 		means:  "How much of its limits (`memory.max`, which kills, and dashed `memory.high`, which slows down) the charge of a cgroup reaches. GPU memory is in neither side. Page cache counts and is given back when it must be.",
 		wrong:  "it stays near 1: the cgroup lives by giving page cache back, and its files are read again and again.",
@@ -35,22 +37,60 @@ func limitUsed() panel {
 func chargeOf() expr.Expr { return each(metric.CgroupMemoryCurrentBytes, chosenCgroups()) }
 
 func memoryEvents() panel {
-	return series(subject{
+	events := expr.OneOf(metric.LabelEvent, metric.EventHigh, metric.EventMax, metric.EventOOM, metric.EventOOMKill)
+	return lines(subject{
 		title:   "Run into limits",
-		means:   "How often a second the charge of a cgroup ran into a protection or limit: *high* slowed it down, *max* made it give memory back, *oom* found none, *oom_kill* ended a process. GPU memory causes none of these.",
+		means:   "How often a second the charge of a cgroup ran into a limit: *high* slowed it down, *max* made it give memory back, *oom* found none, *oom_kill* ended a process. GPU memory causes none of these.",
 		wrong:   "*oom* or *oom_kill* rise at all, or *high* and *max* climb during a run.",
 		noData:  noCgroups,
-		queries: []query{{"{{event}}: {{name}}{{pod}}", cgroupPerSecond(metric.CgroupMemoryEventsTotal)}},
+		queries: []query{{"{{event}}: {{name}}{{pod}}", cgroupPerSecond(metric.CgroupMemoryEventsTotal, events)}},
 	}).Min(0)
 }
 
+// chargeKind is a line of memory.stat as a column.
+type chargeKind struct{ kind, title string }
+
+// chargeKindColumns are all kinds, each after what it is a part of.
+func chargeKindColumns() []chargeKind {
+	return []chargeKind{
+		{metric.CgroupKindAnon, "anon"},
+		{metric.CgroupKindFile, "file"},
+		{metric.CgroupKindShmem, "in file: shmem"},
+		{metric.CgroupKindInactiveFile, "in file: inactive"},
+		{metric.CgroupKindKernel, "kernel"},
+		{metric.CgroupKindSlab, "in kernel: slab"},
+		{metric.CgroupKindPagetables, "in kernel: page tables"},
+		{metric.CgroupKindSecPagetables, "in kernel: of devices"},
+		{metric.CgroupKindPercpu, "in kernel: per-CPU"},
+		{metric.CgroupKindVmalloc, "in kernel: vmalloc"},
+	}
+}
+
 func chargeKinds() panel {
-	return series(subject{
-		title:   "Charged memory by kind",
-		means:   "Lines of `memory.stat` of each cgroup. They overlap, so do not add them: *shmem* and *inactive_file* are part of *file*; *slab*, *pagetables*, *percpu* and *vmalloc* are part of *kernel*. Up to two seconds old.",
-		wrong:   "*anon* grows without end (a leak), or *shmem* is large and nobody set up a host tier of the KV cache.",
+	b := board{
+		title:  "Charged memory by kind",
+		means:  "Lines of `memory.stat` of each cgroup, up to two seconds old. They overlap, so do not add them: what begins with *in file* is part of *file*, what begins with *in kernel* part of *kernel*. *No named kind* is the rest of *kernel*, signed: CUDA managed memory and the page tables of the GPU.",
+		wrong:  "*shmem* is large and nobody set up a host tier of the KV cache, or *no named kind* is gigabytes in a container whose engine does not use managed memory.",
+		noData: noCgroups,
+		keys:   []key{{label: metric.LabelName, title: "Container or cgroup"}, {label: metric.LabelPod, title: "Pod"}, {label: metric.LabelCgroup, title: "Path", look: []dashboard.DynamicConfigValue{width(200)}}},
+		sortBy: "Charged", desc: true,
+		figures: []figure{{title: "Charged", expr: listed(metric.CgroupMemoryCurrentBytes)}},
+	}
+	for _, c := range chargeKindColumns() {
+		b.figures = append(b.figures, figure{title: c.title, expr: listed(metric.CgroupMemoryStatBytes, expr.Is(metric.LabelKind, c.kind))})
+	}
+	b.figures = append(b.figures, figure{title: "in kernel: no named kind", expr: listed(metric.CgroupKernelOtherBytes)})
+	return list(b)
+}
+
+func ownMemory() panel {
+	kinds := expr.OneOf(metric.LabelKind, metric.CgroupKindAnon, metric.CgroupKindShmem)
+	return lines(subject{
+		title:   "Memory of the processes of a container",
+		means:   "Charged memory that processes themselves made: *anon* their own, *shmem* shared, of tmpfs, or pinned for a GPU (on discrete GPUs; on integrated ones that is not verified).",
+		wrong:   "*anon* grows without end: a leak.",
 		noData:  noCgroups,
-		queries: []query{{"{{kind}}: {{name}}{{pod}}", ofCgroups(metric.CgroupMemoryStatBytes)}},
+		queries: []query{{"{{kind}}: {{name}}{{pod}}", ofCgroups(metric.CgroupMemoryStatBytes, kinds)}},
 	}).Min(0)
 }
 
@@ -58,7 +98,7 @@ func cgroupCache() panel {
 	kind := func(k string) expr.Expr {
 		return ofCgroups(metric.CgroupMemoryStatBytes, expr.Is(metric.LabelKind, k))
 	}
-	return series(subject{
+	return lines(subject{
 		title:  "Page cache by container",
 		means:  "Files and shared memory in the page cache that are charged to the cgroup which touched them first (*file*), and dashed the part that is given back before anything else (*inactive_file*). It hides memory from CUDA, which counts only free memory.",
 		wrong:  "a container holds the weights in the cache while the KV cache of its engine is sized: the cache will be smaller for it.",
@@ -71,7 +111,7 @@ func cgroupCache() panel {
 }
 
 func kernelOther() panel {
-	return series(subject{
+	return lines(subject{
 		title:   "Kernel memory of no named kind",
 		means:   "Charged kernel memory less all kinds that `memory.stat` names, signed (`uma_cgroup_kernel_other_bytes`): CUDA managed memory and the page tables of the GPU are here.",
 		wrong:   "it is gigabytes in a container whose engine does not use managed memory.",
@@ -81,7 +121,7 @@ func kernelOther() panel {
 }
 
 func cgroupSwap() panel {
-	return series(subject{
+	return lines(subject{
 		title:   "Swap by container",
 		means:   "Swap space that each cgroup uses. GPU memory cannot be swapped: it is the CPU side of an engine that waits.",
 		wrong:   "it grows during a run.",

@@ -2,6 +2,9 @@ package dashboards
 
 import (
 	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -187,5 +190,45 @@ func TestLevelsOfTheAlertAreDrawnOfAGB10WithoutLimitsOnly(t *testing.T) {
 	limits := answered(t, gpu("1", "NVIDIA H200")+margin, limitsOfGPU(), metric.LabelGPU, metric.LabelLimit)
 	if want := map[string]float64{"0|slowdown": 87}; !maps.Equal(limits, want) {
 		t.Errorf("limits %v, want %v", limits, want)
+	}
+}
+
+func TestEveryKindOfChargedMemoryIsAColumn(t *testing.T) {
+	var shown []string
+	for _, c := range chargeKindColumns() {
+		shown = append(shown, c.kind)
+	}
+	want := metric.CgroupKinds()
+	slices.Sort(shown)
+	slices.Sort(want)
+	if !slices.Equal(shown, want) {
+		t.Errorf("shown %v, want %v", shown, want)
+	}
+}
+
+// The driver counts the time of these reasons; what else it gives as a reason is among the states.
+func TestEveryReasonWhoseTimeIsCountedIsDrawn(t *testing.T) {
+	counted := regexp.MustCompile(metric.GPUClockEventSecondsTotal.Def().Name + `\{reason="([a-z_]+)"`)
+	pages, err := filepath.Glob("../exporter/testdata/*.prom")
+	if err != nil || len(pages) == 0 {
+		t.Fatalf("no pages: %v", err)
+	}
+	want := map[string]bool{}
+	for _, path := range pages {
+		page, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, match := range counted.FindAllSubmatch(page, -1) {
+			want[string(match[1])] = true
+		}
+	}
+	drawn, colors := map[string]bool{}, map[string]bool{}
+	for _, r := range heldReasons() {
+		drawn[r.reason] = true
+		colors[r.color] = true
+	}
+	if len(want) == 0 || !maps.Equal(drawn, want) || len(colors) != len(drawn) {
+		t.Errorf("drawn %v in %d colours, want %v", drawn, len(colors), want)
 	}
 }

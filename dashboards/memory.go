@@ -28,10 +28,10 @@ func memoryPage() page {
 			{"Now", []tile{{8, 3, sourceBanner()}, {4, 3, gpuMemoryIs()}, {12, 3, firingAlerts()},
 				{4, 4, poolNow()}, {4, 4, heldNow()}, {4, 4, availableNow()},
 				{4, 4, cudaFreeNow()}, {4, 4, hiddenNow()}, {4, 4, unattributedNow()}}},
-			{"Where the pool went", []tile{{17, 12, ledger()}, {7, 12, ledgerNow()}}},
+			{"Where the pool went", []tile{{17, 13, ledger()}, {7, 13, ledgerNow()}}},
 			{"What is left, and can it be used", []tile{{12, 9, leftOver()}, {12, 9, contiguous()}}},
-			{"Who holds GPU memory", []tile{{12, 9, holders()}, {12, 9, holderList()},
-				{8, 3, processList()}, {16, 3, unknownLines()}, {24, 7, gpuOwnMemory()}}},
+			{"Who holds GPU memory", []tile{{8, 9, holders()}, {10, 9, holderList()}, {6, 9, gpuOwnMemory()},
+				{8, 3, processList()}, {16, 3, unknownLines()}}},
 			{"Whose page cache, and which containers", []tile{{12, 9, pageCacheOwners()}, {12, 9, cgroupShares()}}},
 			{"Signs of trouble", []tile{{12, 8, unattributed()}, {12, 8, pressure()},
 				{6, 7, swap()}, {6, 7, compaction()}, {6, 7, majorFaults()}, {6, 7, oomKills()}}},
@@ -62,13 +62,21 @@ func sourceBanner() panel {
 }
 
 func firingAlerts() panel {
+	of := func(severity string) query {
+		return query{"{{alertname}} (" + severity + ")", firing(expr.Is(metric.LabelSeverity, severity))}
+	}
+	// Info is red nowhere: some of it is always there on some machines.
+	blue := []dashboard.DynamicConfigValue{colored("#0072B2")}
+	orange := []dashboard.DynamicConfigValue{colored("#E69F00")}
 	return names(subject{
 		title:   "Alerts",
 		means:   "The alerts that fire for this host; the runbook says what each means and what to do.",
-		wrong:   "any is shown. Nothing is shown either if Prometheus does not evaluate the rules.",
+		wrong:   "one is *critical* (now) or a *warning* (today); *info* is for when something else is looked at. Nothing is shown either if Prometheus does not evaluate the rules.",
 		noData:  "none fires",
-		queries: []query{{"{{alertname}} ({{severity}})", firing()}},
-	}, steps("red"))
+		queries: []query{of(metric.SeverityCritical), of(metric.SeverityWarning), of(metric.SeverityInfo)},
+	}, steps("red")).
+		OverrideByRegexp(`/\(`+metric.SeverityWarning+`\)$/`, orange).
+		OverrideByRegexp(`/\(`+metric.SeverityInfo+`\)$/`, blue)
 }
 
 func poolNow() panel {

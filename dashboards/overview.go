@@ -24,15 +24,15 @@ func overviewPage() page {
 		description: "The machine in ten seconds: where the memory is, how hot it is, which engine and which run it is busy with, and what cannot be seen.",
 		variables:   []variable{finishedRuns()},
 		rows: []row{
-			{"Now", []tile{{8, 4, sourceBanner()}, {16, 7, alertList()}, {8, 3, runNow()},
-				{3, 4, availableNow()}, {3, 4, heldNow()}, {3, 4, kvNow()}, {3, 4, temperatureNow()},
-				{3, 4, marginNow()}, {3, 4, powerNow()}, {3, 4, busyNow()}, {3, 4, clockNow()},
-				{24, 6, engines()}}},
-			{"Memory, heat and power", []tile{{12, 10, poolSplit()}, {12, 10, gpuTemperature()},
+			{"Now", []tile{{5, 5, sourceBanner()}, {8, 5, runNow()}, {11, 5, alertList()},
+				{3, 3, availableNow()}, {4, 3, heldNow()}, {3, 3, kvNow()}, {3, 3, temperatureNow()},
+				{3, 3, marginNow()}, {2, 3, powerNow()}, {3, 3, busyNow()}, {3, 3, clockNow()},
+				{24, 4, engines()}}},
+			{"Memory, heat and power", []tile{{12, 9, poolSplit()}, {12, 9, gpuTemperature()},
 				{8, 8, gpuPower()}, {8, 8, shares()}, {8, 8, phases()}}},
 			{"Runs that have ended", []tile{{24, 9, latestRuns()}}},
-			{"What cannot be seen", []tile{{8, 7, failedCollectors()}, {8, 7, lackingPrivileges()},
-				{8, 3, processList()}, {8, 4, unknownLines()}}},
+			{"What cannot be seen", []tile{{7, 6, failedCollectors()}, {7, 6, lackingPrivileges()},
+				{5, 6, processList()}, {5, 6, unknownLines()}}},
 		},
 	}
 }

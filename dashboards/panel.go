@@ -133,6 +133,9 @@ func series(s subject) *timeseries.PanelBuilder {
 		FillOpacity(10)
 }
 
+// lines is a panel of many lines over time: without anything below them, which would hide the others.
+func lines(s subject) *timeseries.PanelBuilder { return series(s).FillOpacity(0) }
+
 // areas is a panel of lines that are stacked into a whole.
 func areas(s subject) *timeseries.PanelBuilder {
 	return series(s).

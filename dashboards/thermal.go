@@ -33,7 +33,7 @@ func thermalPage() page {
 			{"Clock and power", []tile{{8, 9, gpuClock()}, {8, 9, gpuPower()}, {8, 9, rails()},
 				{12, 9, stuckLow()}, {12, 9, reasons()}}},
 			{"Temperatures beside the GPU", []tile{{8, 9, zones()}, {8, 9, sensors()}, {8, 9, driveTemperature()}}},
-			{"Runs", []tile{{10, 9, temperatureOfRuns()}, {14, 9, heatOfRuns()}, {24, 7, utilisation()}}},
+			{"Runs", []tile{{12, 8, temperatureOfRuns()}, {12, 8, utilisation()}, {24, 8, heatOfRuns()}}},
 		},
 	}
 }
@@ -89,7 +89,7 @@ func gpuTemperature() panel {
 }
 
 func zones() panel {
-	return series(subject{
+	return lines(subject{
 		title:  "Thermal zones",
 		means:  "Temperatures that the firmware reports to the kernel (`uma_thermal_zone_celsius`), dashed the temperature at which the kernel acts: *active* cools, *passive* slows down, *critical* switches off. No document says which part of a machine each zone is.",
 		wrong:  "a zone comes near a trip point, or one climbs away from the others.",
@@ -102,7 +102,7 @@ func zones() panel {
 }
 
 func sensors() panel {
-	return series(subject{
+	return lines(subject{
 		title:   "Sensors",
 		means:   "Temperatures of other chips (`uma_hwmon_temperature_celsius`): network adapters, and with the driver spbm the rails of a DGX Spark, by the maker's names. *tj_max* of that driver is a limit and no temperature.",
 		wrong:   "a network adapter is above 100 °C, or a sensor climbs while the GPU is idle.",
@@ -112,7 +112,7 @@ func sensors() panel {
 }
 
 func driveTemperature() panel {
-	return series(subject{
+	return lines(subject{
 		title:  "Temperature of drives",
 		means:  "Temperatures of the NVMe controllers, up to half a minute old; dashed what the controller itself calls its limits, which are about the sensor *composite*.",
 		wrong:  "*composite* nears the warning limit: the drive slows down, and a KV cache on it with it.",

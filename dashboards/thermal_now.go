@@ -21,7 +21,7 @@ func temperatureNow() panel {
 func marginNow() panel {
 	margin := each(metric.GPUTemperatureMarginCelsius)
 	return number(subject{
-		title:   "Margin to the next limit",
+		title:   "Margin to limit",
 		means:   "Degrees that are left below the nearest limit that the driver names, of the GPU that is closest to it.",
 		wrong:   "it is below " + threshold.Decimal(threshold.Table().MarginCelsius) + " °C (GPUHot), or negative.",
 		noData:  "no limits named",

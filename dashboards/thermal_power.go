@@ -1,22 +1,46 @@
 package dashboards
 
 import (
+	"regexp"
+
+	"github.com/grafana/grafana-foundation-sdk/go/dashboard"
+
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/exporter/metric/expr"
 	"github.com/umascope/umascope/exporter/metric/threshold"
 )
 
+// heldReason is a reason for which the driver counts the time that the clock was held down.
+type heldReason struct{ reason, title, color string }
+
+// heldReasons are drawn in colours of their own, so that heat is told from power at a glance.
+func heldReasons() []heldReason {
+	return []heldReason{
+		{metric.ReasonHWThermal, "heat (hardware)", "#D55E00"},
+		{metric.ReasonSWThermal, "heat (software)", "#E69F00"},
+		{metric.ReasonHWPowerBrake, "power brake (hardware)", "#CC79A7"},
+		{metric.ReasonSWPowerCap, "power cap (software)", "#0072B2"},
+		{metric.ReasonSyncBoost, "sync boost", "#999999"},
+	}
+}
+
 func heldDown() panel {
 	t := threshold.Table()
-	return series(subject{
+	s := subject{
 		title:  "Share of time that the clock is held down",
-		means:  "How much of the time each reason held the clock down, from the cumulative counters. *sw_power_cap* under load is normal on GB10; *sw_thermal* and *hw_thermal* are heat. Reasons overlap: do not add them.",
-		wrong:  "a thermal reason is above " + percent(t.ThrottledWarning) + " during a run (GPUThermalThrottling), or *hw_power_brake* ever: the power supply asks for it.",
+		means:  "How much of the time each reason held the clock down, from the cumulative counters. The software power cap under load is normal on GB10. Reasons overlap: do not add them.",
+		wrong:  "one of *heat* is above " + percent(t.ThrottledWarning) + " during a run (GPUThermalThrottling), or the power brake is ever: the power supply asks for it.",
 		noData: "the driver counts no times, or no exporter answers",
-		queries: []query{
-			{"{{reason}}, GPU {{gpu}}", numbered(eachPerSecond(metric.GPUClockEventSecondsTotal))},
-		},
-	}).Min(0)
+	}
+	for _, r := range heldReasons() {
+		held := eachPerSecond(metric.GPUClockEventSecondsTotal, expr.Is(metric.LabelReason, r.reason))
+		s.queries = append(s.queries, query{r.title + ", GPU {{gpu}}", numbered(held)})
+	}
+	built := lines(s).Min(0)
+	for _, r := range heldReasons() {
+		built = built.OverrideByRegexp("/^"+regexp.QuoteMeta(r.title)+", /", []dashboard.DynamicConfigValue{colored(r.color)})
+	}
+	return built
 }
 
 func reasons() panel {
@@ -60,7 +84,7 @@ func gpuPower() panel {
 }
 
 func rails() panel {
-	return series(subject{
+	return lines(subject{
 		title:  "Power rails",
 		means:  "Power of the rails that the machine shows (`uma_hwmon_power_watts`; on a DGX Spark with the driver spbm), by the maker's names, and dashed what the chip keeps them to. Rails contain each other: do not add them.",
 		wrong:  "*sys_total* or *dc_input* nears what the power supply can give.",

@@ -92,8 +92,9 @@ func alertAnnotation() *dashboard.AnnotationQueryBuilder {
 }
 
 // firing are the alerts that fire for the host; those for Alertmanager only tell people nothing.
-func firing() expr.Expr {
-	alerts := expr.Select(metric.Alerts, expr.Is(metric.LabelAlertState, metric.AlertFiring), forPeople(), onHost())
+func firing(further ...expr.Matcher) expr.Expr {
+	matchers := append([]expr.Matcher{expr.Is(metric.LabelAlertState, metric.AlertFiring), forPeople(), onHost()}, further...)
+	alerts := expr.Select(metric.Alerts, matchers...)
 	return alerts.Max(expr.By(metric.LabelAlertName, metric.LabelSeverity, metric.LabelMode))
 }
 

@@ -30,6 +30,14 @@ const (
 	OpDiscard = "discard"
 )
 
+// Values of LabelEvent on uma_cgroup_memory_events_total beside EventOOMKill: the charge was slowed down, had to
+// give memory back, or found none to give.
+const (
+	EventHigh = "high"
+	EventMax  = "max"
+	EventOOM  = "oom"
+)
+
 // perCgroup is the rule of amounts that a cgroup has together with all below it: summed over cgroups
 // they would count twice.
 func perCgroup(more ...Label) SumRule { return SumKeeping(append([]Label{LabelCgroup}, more...)...) }
