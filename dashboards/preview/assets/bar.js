@@ -1,10 +1,18 @@
 // Bars: a group for every line of a table, a bar for every column of numbers.
 import { el } from "./dom.js";
 import { configOf, colourOf, display } from "./field.js";
-import { format } from "./unit.js";
+import { tick } from "./unit.js";
 import { transformed } from "./transform.js";
+import { nice } from "./scale.js";
 import { openChart, axisStyle, tooltipStyle, tip } from "./chart.js";
 import { legend } from "./legend.js";
+
+// tallest is the tallest bar, or stack of bars.
+function tallest(fields, stacked) {
+  const sizes = fields.map((f) => f.values.map((v) => (Number.isFinite(v) ? Math.abs(v) : 0)));
+  if (!stacked) return sizes.flat().reduce((a, b) => Math.max(a, b), 0);
+  return (sizes[0] ?? []).reduce((most, _, i) => Math.max(most, sizes.reduce((sum, s) => sum + s[i], 0)), 0);
+}
 
 export function bar(body, panel, frames) {
   const { tables, unknown } = transformed(frames, panel.transformations);
@@ -23,7 +31,7 @@ export function bar(body, panel, frames) {
   const opened = openChart(place, () => {
     const style = axisStyle();
     const words = { type: "category", data: groups, ...style, splitLine: { show: false }, axisLabel: { ...style.axisLabel, width: 130, overflow: "truncate" }, inverse: across };
-    const values = { type: "value", ...style, min: fields[0].config.min ?? undefined, max: fields[0].config.max ?? undefined, axisLabel: { ...style.axisLabel, formatter: (v) => format(v, fields[0].config.unit) } };
+    const values = { type: "value", ...style, min: fields[0].config.min ?? undefined, max: fields[0].config.max ?? undefined, interval: nice(tallest(fields, stacked), fields[0].config.unit), axisLabel: { ...style.axisLabel, formatter: (v) => tick(v, fields[0].config.unit) } };
     return {
       grid: { left: 6, right: 14, top: 10, bottom: 2, containLabel: true },
       xAxis: across ? values : words, yAxis: across ? words : values,

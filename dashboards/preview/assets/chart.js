@@ -16,7 +16,8 @@ export function openChart(place, make) {
   return {
     chart,
     draw,
-    close: () => { sized.disconnect(); window.removeEventListener("themechange", draw); chart.dispose(); },
+    // The chart library paints a little later what it was told, and fails if it is gone by then.
+    close: () => { sized.disconnect(); window.removeEventListener("themechange", draw); setTimeout(() => chart.dispose(), 1000); },
   };
 }
 

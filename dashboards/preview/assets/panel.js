@@ -13,8 +13,8 @@ const painters = { timeseries, stat, gauge: stat, bargauge: stat, table, heatmap
 // openPanel makes the frame of a panel; show fills it with an answer.
 export function openPanel(panel, page) {
   const body = el("div", { class: "body" });
-  const warned = el("button", { class: "warned", type: "button", hidden: true, "aria-label": "Warnings" }, "⚠");
-  const about = el("button", { type: "button", "aria-label": "What this panel means", "aria-expanded": "false" }, "ⓘ");
+  const warned = el("button", { class: "warned", type: "button", hidden: true, "aria-label": "Warnings" }, "!");
+  const about = el("button", { class: "about", type: "button", "aria-label": "What this panel means", "aria-expanded": "false" }, "i");
   const head = el("div", { class: "head" }, el("h2", { title: panel.title }, panel.title), ...panel.links.map((l) => link(l.title, l.url)), warned, about);
   const node = el("section", { class: "panel", "data-panel": panel.id }, head, body);
   place(node, panel.place);
@@ -44,7 +44,7 @@ export function openPanel(panel, page) {
   };
   if (panel.type === "text") body.append(el("div", { class: "prose" }, prose(panel.options?.content)));
   else body.append(el("p", { class: "empty" }, "…"));
-  return { node, show: panel.type === "text" ? () => {} : show, redraw: () => answer && show(answer) };
+  return { node, show: panel.type === "text" ? () => {} : show, redraw: () => answer && panel.type === "timeseries" && show(answer) };
 }
 
 export function place(node, p) {

@@ -3,6 +3,7 @@ import { el, link } from "./dom.js";
 import { configOf, display } from "./field.js";
 import { onTop } from "./colour.js";
 import { addressOf } from "./datalink.js";
+import { time } from "./unit.js";
 import { transformed, sortRows } from "./transform.js";
 
 function paint(cell, kind, colour) {
@@ -14,7 +15,7 @@ function paint(cell, kind, colour) {
 function rowOf(columns, i) {
   const row = columns.map((c) => {
     const value = c.values[i];
-    const shown = c.type === "time" && !c.config.own.has("unit") ? { text: value === null ? "" : new Date(value).toLocaleString("en-GB") } : display(c.config, value);
+    const shown = c.type === "time" && !c.config.own.has("unit") ? { text: value === null ? "" : time(value) } : display(c.config, value);
     return { name: c.name, value, text: shown.text, colour: shown.colour, labels: c.labels };
   });
   return el("tr", {}, ...row.map((cell, j) => {

@@ -1,10 +1,10 @@
 // Lines, areas, bars and points over time.
 import { el } from "./dom.js";
 import { configOf, colourOf, display } from "./field.js";
-import { format, time } from "./unit.js";
+import { tick, time } from "./unit.js";
 import { named } from "./colour.js";
 import { openChart, axisStyle, timeAxis, tooltipStyle, tip } from "./chart.js";
-import { scaleOf } from "./scale.js";
+import { nice, scaleOf } from "./scale.js";
 import { legend } from "./legend.js";
 
 // gridOf are the times of a frame, every step from the first to the last, so that what is
@@ -111,26 +111,59 @@ function axesOf(fields) {
   return axes;
 }
 
-function axisOptions(axis) {
+// reachOf is how far the values of an axis go up and down, of stacks their sums.
+function reachOf(fields) {
+  const sums = new Map();
+  const reach = { up: 0, down: 0 };
+  for (const f of fields) {
+    const stack = f.config.custom.stacking;
+    const stacked = stack?.mode === "normal" || stack?.mode === "percent";
+    f.values.forEach((v, i) => {
+      if (v === null) return;
+      const key = stacked ? `${stack.group ?? "A"}|${f.times[i]}` : null;
+      const sum = v + (key ? sums.get(key) ?? 0 : 0);
+      if (key) sums.set(key, sum);
+      reach.up = Math.max(reach.up, sum);
+      reach.down = Math.min(reach.down, sum);
+    });
+  }
+  return reach;
+}
+
+// bounds are the ends and the step of a linear axis that begins at 0.
+function bounds(c, fields) {
+  const reach = reachOf(fields);
+  const up = Math.max(reach.up, c.max ?? 0, c.custom.axisSoftMax ?? 0);
+  const down = Math.min(reach.down, c.min ?? 0, c.custom.axisSoftMin ?? 0);
+  const interval = nice(up - down, c.unit);
+  if (!interval) return {};
+  return { interval, min: Math.floor((down * 1.02) / interval) * interval, max: Math.ceil((up * 1.02) / interval) * interval };
+}
+
+// fixed are the ends that the settings of a scale that is not linear ask for.
+function fixed(c, scale) {
+  const end = (v) => (v === undefined || v === null ? undefined : scale.to(v) ?? undefined);
+  return { min: end(c.min), max: end(c.max), scale: true, minInterval: 1 };
+}
+
+function axisOptions(axis, fields) {
   const c = axis.config;
   const style = axisStyle();
-  const min = c.min ?? c.custom.axisSoftMin;
+  const linear = axis.scale.name === "linear";
+  const ends = linear ? bounds(c, fields) : fixed(c, axis.scale);
+  if (linear && (c.min ?? null) !== null) ends.min = c.min;
+  if (linear && (c.max ?? null) !== null) ends.max = c.max;
   return {
     type: "value",
     position: axis.right ? "right" : "left",
-    scale: axis.scale.name !== "linear",
-    minInterval: axis.scale.name === "linear" ? undefined : 1,
-    min: min === undefined || min === null ? undefined : (e) => (c.min ?? null) !== null ? axis.scale.to(c.min) : Math.min(axis.scale.to(min), e.min),
-    max: (c.max ?? null) !== null ? axis.scale.to(c.max) : c.custom.axisSoftMax === undefined ? undefined : (e) => Math.max(axis.scale.to(c.custom.axisSoftMax), e.max),
+    ...ends,
     name: c.custom.axisLabel || undefined,
     ...style,
     splitLine: axis.right ? { show: false } : style.splitLine,
-    axisLabel: { ...style.axisLabel, formatter: (v) => format(tidy(axis.scale.from(v)), c.unit, c.decimals ?? undefined) },
+    axisLabel: { ...style.axisLabel, formatter: (v) => tick(axis.scale.from(v), c.unit) },
   };
 }
 
-// tidy takes off the noise of ticks such as 0.30000000000000004.
-function tidy(v) { return Number(v.toPrecision(12)); }
 
 function tooltip(panel, fields, events, hidden) {
   const sort = panel.options?.tooltip?.sort;
@@ -165,7 +198,7 @@ export function timeseries(body, panel, frames, page) {
     Object.assign(series[0], series[0].markArea ? {} : limits(panel, axes[0].scale));
     return {
       grid: { left: 6, right: 10, top: axes.some((a) => a.config.custom.axisLabel) ? 22 : 10, bottom: 2, containLabel: true },
-      xAxis: timeAxis(page.window), yAxis: axes.map(axisOptions), series,
+      xAxis: timeAxis(page.window), yAxis: axes.map((a, i) => axisOptions(a, fields.filter((f) => f.axis === i && !hidden.has(f.index)))), series,
       tooltip: { trigger: "axis", axisPointer: { type: "line", animation: false }, ...tooltipStyle(), formatter: tooltip(panel, fields, page.events, hidden) },
     };
   };

@@ -12,6 +12,8 @@ function decimalsFor(value) {
 }
 
 function plain(value, decimals) {
+  const size = Math.abs(value);
+  if (size > 0 && size < 1e-4 && (decimals ?? null) === null) return value.toExponential(2);
   return value.toFixed(decimals ?? decimalsFor(value));
 }
 
@@ -36,7 +38,8 @@ function duration(value, decimals) {
 
 const when = { year: "numeric", month: "2-digit", day: "2-digit", hour: "2-digit", minute: "2-digit", second: "2-digit", hour12: false };
 
-export function time(ms) { return new Date(ms).toLocaleString("en-GB", when); }
+// time is a time in the reader's zone, in the order of ISO 8601.
+export function time(ms) { return new Date(ms).toLocaleString("sv-SE", when); }
 
 const known = {
   bytes: (v, d) => binary(v, "B", d),
@@ -70,4 +73,10 @@ export function format(value, unit, decimals) {
   if (unit?.startsWith("suffix:")) return scaled(value, short, "", decimals, "") + unit.slice(7);
   if (unit?.startsWith("prefix:")) return unit.slice(7) + plain(value, decimals);
   return plain(value, decimals) + (unit && !["none", "string", "locale"].includes(unit) ? ` ${unit}` : "");
+}
+
+// tick is format for the marks of an axis: without the noise of 0.30000000000000004 and without
+// zeros at the end.
+export function tick(value, unit) {
+  return format(Number(value.toPrecision(12)), unit).replace(/(\d\.\d*?)0+(?=\D|$)/, "$1").replace(/(\d)\.(?=\D|$)/, "$1");
 }

@@ -1,7 +1,7 @@
 // Points of two columns against each other.
 import { el } from "./dom.js";
 import { configOf, colourOf, display } from "./field.js";
-import { format } from "./unit.js";
+import { tick } from "./unit.js";
 import { transformed } from "./transform.js";
 import { openChart, axisStyle, tooltipStyle, tip } from "./chart.js";
 import { legend } from "./legend.js";
@@ -36,7 +36,7 @@ export function xy(body, panel, frames) {
   body.append(place);
   const opened = openChart(place, () => {
     const style = axisStyle();
-    const axis = (config, name) => ({ type: "value", scale: true, name, nameLocation: "middle", nameGap: 26, ...style, axisLabel: { ...style.axisLabel, formatter: (v) => format(v, config.unit) } });
+    const axis = (config, name) => ({ type: "value", scale: true, name, nameLocation: "middle", nameGap: 26, ...style, axisLabel: { ...style.axisLabel, formatter: (v) => tick(v, config.unit) } });
     return {
       grid: { left: 16, right: 14, top: 12, bottom: 22, containLabel: true },
       xAxis: axis(x, x.custom.axisLabel || pairs[0].x.name), yAxis: { ...axis(fields[0].config, ""), nameGap: 50 },
