@@ -1,0 +1,174 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/umascope/umascope/dashboards/grafana"
+)
+
+// panelPixels is how wide a panel is taken to be, which decides the steps of its queries.
+const panelPixels = 800
+
+// census counts what was asked of dashboards, and what for no answer was had.
+type census struct {
+	dashboards, variables, queries, annotations, withData int
+	excused                                               map[string]bool // keys of the list that were met without data
+	problems                                              []error
+}
+
+// dashboards sends every query of every dashboard as Grafana would, with spark chosen as host. None may fail or
+// have a warning, and all must have data but those that are listed with a reason.
+func (p *proof) dashboards(ctx context.Context) (string, error) {
+	paths, err := filepath.Glob(filepath.Join(p.files.checkout, "dashboards", "*.json"))
+	if err != nil || len(paths) == 0 {
+		return "", fmt.Errorf("no dashboards: %w", err)
+	}
+	c := &census{excused: map[string]bool{}}
+	for _, path := range paths {
+		content, err := os.ReadFile(path)
+		if err != nil {
+			return "", err
+		}
+		read, err := grafana.Read(content)
+		if err != nil {
+			return "", fmt.Errorf("%s: %w", path, err)
+		}
+		c.dashboards++
+		p.stage.look(ctx, read, c)
+	}
+	for key, reason := range queriesWithout() {
+		if !c.excused[key] {
+			c.problems = append(c.problems, fmt.Errorf("%s is listed as one without data (%s), and is no such query", key, reason))
+		}
+	}
+	for key := range c.excused {
+		p.notes = append(p.notes, "no data: "+key+": "+queriesWithout()[key])
+	}
+	slices.Sort(p.notes)
+	return fmt.Sprintf("%d dashboards, %d variables, %d queries, %d annotations; %d with data, %d without for a written reason",
+		c.dashboards, c.variables, c.queries, c.annotations, c.withData, len(c.excused)), errors.Join(c.problems...)
+}
+
+// look sends the queries of one dashboard.
+func (s *stage) look(ctx context.Context, d grafana.Dashboard, c *census) {
+	now := time.Now()
+	window, err := grafana.ParseWindow(d.From, d.To, now)
+	if err != nil {
+		c.problems = append(c.problems, fmt.Errorf("%s: %w", d.UID, err))
+		return
+	}
+	scrape, _ := time.ParseDuration(interval) // our own constant
+	scope := grafana.Resolve(ctx, d, grafana.Settings{
+		Source: "umascope", Scrape: scrape, Window: window, Chosen: map[string][]string{"host": {spark}},
+	}, grafana.Source{LabelValues: s.labelValues, Instant: s.answer})
+	for _, v := range scope.Variables {
+		c.variables++
+		empty := v.Kind == grafana.KindQuery && len(v.Options) == 0
+		c.judge(d.UID+" / $"+v.Name, !empty, v.Err)
+	}
+	for _, panel := range d.Panels {
+		queries, err := scope.Queries(panel, panelPixels)
+		if err != nil {
+			c.problems = append(c.problems, fmt.Errorf("%s / %s: %w", d.UID, panel.Title, err))
+		}
+		for _, q := range queries {
+			c.queries++
+			data, err := s.ask(ctx, q)
+			c.judge(d.UID+" / "+panel.Title+" / "+q.RefID, data, err)
+		}
+	}
+	for _, annotation := range d.Annotations {
+		if annotation.Expr == "" {
+			continue // Grafana's own, of its own store
+		}
+		c.annotations++
+		q, err := scope.Annotation(annotation)
+		data := false
+		if err == nil {
+			data, err = s.ask(ctx, q)
+		}
+		c.judge(d.UID+" / annotation "+annotation.Name, data, err)
+	}
+}
+
+// judge notes what came of a query.
+func (c *census) judge(key string, data bool, err error) {
+	reason, listed := queriesWithout()[key]
+	switch {
+	case err != nil:
+		c.problems = append(c.problems, fmt.Errorf("%s: %w", key, err))
+	case data && listed:
+		c.problems = append(c.problems, fmt.Errorf("%s is listed as one without data (%s), and has data", key, reason))
+	case data:
+		c.withData++
+	case listed:
+		c.excused[key] = true
+	default:
+		c.problems = append(c.problems, fmt.Errorf("%s: no data", key))
+	}
+}
+
+// ask sends a query. A warning or a remark of Prometheus is an error.
+func (s *stage) ask(ctx context.Context, q grafana.Query) (data bool, err error) {
+	var r result
+	if q.Instant {
+		r, err = s.prometheus.instant(ctx, q.Expr, q.To)
+	} else {
+		r, err = s.prometheus.over(ctx, q.Expr, q.From, q.To, q.Step)
+	}
+	if err != nil {
+		return false, fmt.Errorf("%w: %s", err, q.Expr)
+	}
+	if len(r.warnings) > 0 {
+		return false, fmt.Errorf("%s: %s", strings.Join(r.warnings, "; "), q.Expr)
+	}
+	all, err := r.series()
+	for _, one := range all {
+		if len(one.Value) > 0 || len(one.Values) > 0 || len(one.Histogram) > 0 || len(one.Histograms) > 0 {
+			return true, err
+		}
+	}
+	return false, err
+}
+
+// labelValues answers a variable's question about a label.
+func (s *stage) labelValues(ctx context.Context, label, selector string, window grafana.Window) ([]string, error) {
+	query := url.Values{"start": {stamp(window.From)}, "end": {stamp(window.To)}}
+	if selector != "" {
+		query.Set("match[]", selector)
+	}
+	var values []string
+	warnings, err := s.prometheus.get(ctx, "/api/v1/label/"+url.PathEscape(label)+"/values?"+query.Encode(), nil, &values)
+	if err == nil && len(warnings) > 0 {
+		err = errors.New(strings.Join(warnings, "; "))
+	}
+	return values, err
+}
+
+// answer answers a variable's query.
+func (s *stage) answer(ctx context.Context, expression string, at time.Time) (grafana.Answer, error) {
+	r, err := s.prometheus.instant(ctx, expression, at)
+	if err == nil && len(r.warnings) > 0 {
+		err = fmt.Errorf("%s: %s", strings.Join(r.warnings, "; "), expression)
+	}
+	if err != nil {
+		return grafana.Answer{}, err
+	}
+	all, err := r.series()
+	a := grafana.Answer{Scalar: r.Type == "scalar"}
+	for _, one := range all {
+		if value, ok := one.number(); ok {
+			a.Samples = append(a.Samples, grafana.Sample{Labels: one.Metric, Value: strconv.FormatFloat(value, 'f', -1, 64), Time: at})
+		}
+	}
+	return a, err
+}

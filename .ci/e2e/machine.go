@@ -1,0 +1,127 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/umascope/umascope/exporter"
+	"github.com/umascope/umascope/exporter/collect"
+	"github.com/umascope/umascope/exporter/endpoint"
+	"github.com/umascope/umascope/exporter/sim"
+)
+
+const gib = 1 << 30
+
+// machine is a simulated Spark on its own clock, driven by the wall clock, with the project's exporter.
+type machine struct {
+	name, address string
+	host          *sim.Host
+	seen          collect.Host
+	handler       http.Handler
+
+	server  *http.Server // nil while the exporter is down
+	stopped context.CancelFunc
+	running sync.WaitGroup
+}
+
+// newMachine makes a machine that has been on for a while. What it did before, if anything, is past when its clock
+// has come to that of the wall.
+func newMachine(name, address string, config sim.Config, sources collect.SourceOptions, past time.Duration, before func(*sim.Host) error) (*machine, error) {
+	config.Start = time.Now().Add(-past)
+	host, err := sim.New(config)
+	if err != nil {
+		return nil, err
+	}
+	if before != nil {
+		if err := before(host); err != nil {
+			return nil, err
+		}
+	}
+	host.Advance(past)
+	m := &machine{name: name, address: address, host: host, seen: host.Collect()}
+	m.seen.HTTP = endpoint.Transport() // to the engine, which is none of the machine's files
+	e, err := exporter.New(m.seen, exporter.Settings{Options: collect.Options{ProcessLimit: 20, Sources: sources}})
+	if err != nil {
+		m.seen.GPU.Close()
+		return nil, fmt.Errorf("exporter of %s: %w", name, err)
+	}
+	m.handler = e.Handler()
+	ctx, stop := context.WithCancel(context.Background())
+	m.stopped = stop
+	m.running.Go(func() { host.Run(ctx, 1) })
+	return m, nil
+}
+
+// up begins to serve, also again after down.
+func (m *machine) up() error {
+	listener, err := net.Listen("tcp", m.address)
+	if err != nil {
+		return err
+	}
+	m.server = &http.Server{Handler: m.handler, ReadHeaderTimeout: time.Second}
+	server := m.server
+	m.running.Go(func() { _ = server.Serve(listener) }) // ends with ErrServerClosed
+	return nil
+}
+
+// down is the end of the exporter, not of the machine.
+func (m *machine) down() {
+	if m.server != nil {
+		m.server.Close()
+		m.server = nil
+	}
+}
+
+func (m *machine) stop() {
+	m.down()
+	m.stopped()
+	m.running.Wait()
+	m.seen.GPU.Close()
+}
+
+// url is the page of the exporter.
+func (m *machine) url() string { return "http://" + m.address + exporter.DefaultTelemetryPath }
+
+// process starts a process on the machine.
+func (m *machine) process(comm, cgroup string, threads int, demand sim.Demand) (*sim.Process, error) {
+	p, err := m.host.Start(sim.Program{Comm: comm, Cgroup: cgroup, Threads: threads})
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", m.name, err)
+	}
+	p.Demand(demand)
+	return p, nil
+}
+
+// freeAddress is one of the loopback where nobody listens at the moment.
+func freeAddress() (string, error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	return listener.Addr().String(), listener.Close()
+}
+
+// freeAddresses are several, all different.
+func freeAddresses(n int) ([]string, error) {
+	var open []net.Listener
+	var addresses []string
+	var problems []error
+	for range n {
+		listener, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			problems = append(problems, err)
+			break
+		}
+		open = append(open, listener)
+		addresses = append(addresses, listener.Addr().String())
+	}
+	for _, listener := range open {
+		problems = append(problems, listener.Close())
+	}
+	return addresses, errors.Join(problems...)
+}

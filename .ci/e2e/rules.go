@@ -1,0 +1,130 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/prometheus/prometheus/promql/parser"
+)
+
+// ruleGroup is a group of rules as Prometheus tells of it.
+type ruleGroup struct {
+	Name  string
+	Rules []struct{ Name, Query, Health, LastError string }
+}
+
+func (s *stage) ruleGroups(ctx context.Context) ([]ruleGroup, error) {
+	var answer struct{ Groups []ruleGroup }
+	_, err := s.prometheus.get(ctx, "/api/v1/rules", nil, &answer)
+	return answer.Groups, err
+}
+
+// rulesHealthy asks what became of all evaluations.
+func (s *stage) rulesHealthy(ctx context.Context) (string, error) {
+	groups, err := s.ruleGroups(ctx)
+	if err != nil {
+		return "", err
+	}
+	var problems []error
+	rules := 0
+	for _, group := range groups {
+		for _, rule := range group.Rules {
+			rules++
+			if rule.Health != "ok" || rule.LastError != "" {
+				problems = append(problems, fmt.Errorf("%s: %s is %s: %s", group.Name, rule.Name, rule.Health, rule.LastError))
+			}
+		}
+	}
+	own, err := s.ownMetrics(ctx)
+	if err != nil {
+		return "", err
+	}
+	for _, name := range []string{
+		"prometheus_rule_evaluation_failures_total", "prometheus_rule_group_iterations_missed_total",
+		"prometheus_notifications_errors_total", "prometheus_notifications_dropped_total",
+		"prometheus_target_scrapes_exceeded_sample_limit_total", "prometheus_target_scrapes_exceeded_body_size_limit_total",
+		"prometheus_target_scrapes_sample_duplicate_timestamp_total", "prometheus_target_scrapes_sample_out_of_order_total",
+	} {
+		if total, there := own[name]; !there || total != 0 {
+			problems = append(problems, fmt.Errorf("%s is %v (%v)", name, total, there))
+		}
+	}
+	evaluations := own["prometheus_rule_evaluations_total"]
+	if evaluations == 0 || rules == 0 {
+		problems = append(problems, errors.New("nothing was evaluated"))
+	}
+	return fmt.Sprintf("%d rules in %d groups, %.0f evaluations", rules, len(groups), evaluations), errors.Join(problems...)
+}
+
+// ownMetrics adds up Prometheus' own counters by name.
+func (s *stage) ownMetrics(ctx context.Context) (map[string]float64, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, s.prometheus.base+"/metrics", nil)
+	if err != nil {
+		return nil, err
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return nil, err
+	}
+	defer response.Body.Close()
+	totals := map[string]float64{}
+	lines := bufio.NewScanner(response.Body)
+	for lines.Scan() {
+		name, _, _ := strings.Cut(strings.Fields(lines.Text() + " ")[0], "{")
+		value, err := strconv.ParseFloat(lines.Text()[strings.LastIndexByte(lines.Text(), ' ')+1:], 64)
+		if err == nil && name != "#" {
+			totals[name] += value
+		}
+	}
+	return totals, lines.Err()
+}
+
+// rulesNames asks for every name that a rule reads. One that nothing has is a rule that never can fire, unless it is
+// listed why it cannot be here.
+func (p *proof) rulesNames(ctx context.Context) (string, error) {
+	groups, err := p.stage.ruleGroups(ctx)
+	if err != nil {
+		return "", err
+	}
+	names := map[string][]string{} // the rules that read it
+	for _, group := range groups {
+		for _, rule := range group.Rules {
+			expression, err := parser.NewParser(parser.Options{}).ParseExpr(rule.Query)
+			if err != nil {
+				return "", fmt.Errorf("%s: %w", rule.Name, err)
+			}
+			parser.Inspect(expression, func(node parser.Node, _ []parser.Node) error {
+				if selector, ok := node.(*parser.VectorSelector); ok && selector.Name != "" {
+					names[selector.Name] = append(names[selector.Name], rule.Name)
+				}
+				return nil
+			})
+		}
+	}
+	var problems []error
+	missing := 0
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		var series []map[string]string
+		if _, err := p.stage.prometheus.get(ctx, "/api/v1/series", url.Values{"match[]": {name}, "limit": {"1"}}, &series); err != nil {
+			return "", fmt.Errorf("%s: %w", name, err)
+		}
+		reason, excused := namesWithout()[name]
+		switch {
+		case len(series) == 0 && !excused:
+			problems = append(problems, fmt.Errorf("%s has no series, and %s reads it", name, strings.Join(slices.Compact(names[name]), ", ")))
+		case len(series) > 0 && excused:
+			problems = append(problems, fmt.Errorf("%s is listed as one that cannot be here (%s), and is", name, reason))
+		case len(series) == 0:
+			missing++
+		}
+	}
+	return fmt.Sprintf("%d names, %d of them not here for a written reason", len(names), missing), errors.Join(problems...)
+}

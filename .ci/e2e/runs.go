@@ -1,0 +1,221 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/umascope/umascope/exporter/metric"
+)
+
+// Exit codes of uma-load that are none of a failure here: a busy machine makes runs invalid or slow, as they say.
+const (
+	exitInvalid = 3
+	exitSLO     = 4
+)
+
+// longest is how long the run may last that goes on while the rest is looked at; it is ended before.
+const longest = 5 * time.Minute
+
+// command is a run of an arm.
+func (s *stage) command(arm, name string, duration time.Duration) []string {
+	return []string{
+		s.files.umaLoad, "run", "--url", "http://" + s.inference.address, "--engine", "vllm", "--wait-ready", "30s", "--ready-consecutive", "1",
+		"--scenario", "multi_turn", "--clients", "6", "--active-conversations", "12", "--max-turns", "4",
+		"--input-tokens", "200", "--output-tokens", "24", "--ignore-eos", "--duration", duration.String(), "--warmup", "2",
+		"--slo", "ttft=500ms,tpot=100ms", "--telemetry", spark + "=" + s.machines[spark].url(),
+		// This machine is busy with all the rest: what runs measure here is nothing, that they get through is.
+		"--validity", "client_lag=off", "--validity", "client_stall=off",
+		"--label", "arm=" + arm, "--label", "host=" + spark, "--label", "engine=vllm", "--out", s.path("runs"), "--run-id", name,
+		"--web.listen-address", s.loadAddress,
+	}
+}
+
+// The arms, by the convention of the project, with the cgroup of each.
+func arms() map[string]string {
+	return map[string]string{
+		"native":    "/user.slice/user-1000.slice/session-3.scope",
+		"container": containerScope,
+	}
+}
+
+// order is that of the runs: one arm after the other, which compare will say of it.
+func order() []string { return []string{"native", "container", "container", "native"} }
+
+const runDuration = 8 * time.Second
+
+// runs does the runs, each with its engine started for it, and compares them.
+func (s *stage) runs(ctx context.Context) (string, error) {
+	for i, arm := range order() {
+		if err := s.restart(ctx, arm); err != nil {
+			return "", err
+		}
+		name := fmt.Sprintf("%s-%d", arm, i)
+		run, err := launch(s.path(name+".log"), s.command(arm, name, runDuration)...)
+		if err != nil {
+			return "", err
+		}
+		if err := run.wait(ctx, exitInvalid, exitSLO); err != nil {
+			return "", err
+		}
+	}
+	compare, err := launch(s.path("compare.log"), s.files.umaLoad, "compare", s.path("runs"), "--by", "arm", "--baseline", "native", "--save")
+	if err != nil {
+		return "", err
+	}
+	if err := compare.wait(ctx); err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("%d runs of %v", len(order()), runDuration), nil
+}
+
+// restart begins the engine anew where the arm runs it.
+func (s *stage) restart(ctx context.Context, arm string) error {
+	s.inference.finish()
+	if err := s.inference.begin(arms()[arm]); err != nil {
+		return err
+	}
+	return until(ctx, time.Minute, func(ctx context.Context) error { return s.answers(ctx, "http://"+s.inference.address+"/health") })
+}
+
+// beginLongRun begins a run that goes on until it is ended, and waits until Prometheus has seen it.
+func (s *stage) beginLongRun(ctx context.Context) (string, error) {
+	run, err := launch(s.path("long.log"), s.command("container", "long", longest)...)
+	if err != nil {
+		return "", err
+	}
+	s.longRun = run
+	measuring := metric.RunPhase.Def().Name + `{run="long",phase="measure"} == 1`
+	if _, err := s.prometheus.eventually(ctx, time.Minute, measuring); err != nil {
+		return "", errors.Join(err, run.running())
+	}
+	good := fmt.Sprintf(`rate(%s{run="long"}[1m]) > 0`, metric.LoadRequestsTotal.Def().Name)
+	_, err = s.prometheus.eventually(ctx, time.Minute, good)
+	return "", err
+}
+
+// endLongRun interrupts it, as a person would.
+func (s *stage) endLongRun(ctx context.Context) error {
+	if err := s.longRun.command.Process.Signal(os.Interrupt); err != nil {
+		return err
+	}
+	return s.longRun.wait(ctx, 1, exitInvalid, exitSLO) // 1: it was interrupted
+}
+
+// targetsAnswer waits until every target of Prometheus is up, but those that cannot be: nobody, by its name, and
+// uma-load, which is there while a run lasts.
+func (s *stage) targetsAnswer(ctx context.Context) (note string, err error) {
+	expected := map[string]bool{nobody: true, clients: true}
+	err = until(ctx, time.Minute, func(ctx context.Context) error {
+		var answer struct {
+			ActiveTargets []struct {
+				Labels            map[string]string
+				Health, LastError string
+			}
+			DroppedTargets []any
+		}
+		if _, err := s.prometheus.get(ctx, "/api/v1/targets", nil, &answer); err != nil {
+			return err
+		}
+		up := 0
+		for _, t := range answer.ActiveTargets {
+			if t.Health == "up" {
+				up++
+			} else if !expected[t.Labels["host"]] {
+				return fmt.Errorf("%v is %s: %s", t.Labels, t.Health, t.LastError)
+			}
+		}
+		if want := len(s.machines) + 2; up < want { // and serve, and Prometheus
+			return fmt.Errorf("%d targets are up, want %d", up, want)
+		}
+		note = fmt.Sprintf("%d up, %d down on purpose", up, len(answer.ActiveTargets)-up)
+		return nil
+	})
+	return note, err
+}
+
+// joined asks for host series beside the run that goes on, as dashboards do. uma-load is scraped at another
+// address and as another host than the machine: only its own label host joins them.
+func (s *stage) joined(ctx context.Context) (string, error) {
+	run := fmt.Sprintf(`max by (host, run, arm) (%s == 1)`, metric.RunActive.Def().Name)
+	host := []metric.Definer{metric.GPUPowerWatts, metric.MemoryAvailableBytes, metric.GPUTemperatureCelsius, metric.KVBMUp}
+	for _, d := range host {
+		query := fmt.Sprintf("%s * on (host) group_left (run, arm) %s", d.Def().Name, run)
+		found, err := s.prometheus.some(ctx, query)
+		if err != nil {
+			return "", err
+		}
+		for _, one := range found {
+			if one.Metric["host"] != spark || one.Metric["run"] != "long" || one.Metric["arm"] != "container" {
+				return "", fmt.Errorf("%s gives %v", query, one.Metric)
+			}
+		}
+	}
+	up, err := s.prometheus.some(ctx, `up{job="`+metric.JobLoad+`"} == 1`)
+	if err == nil && up[0].Metric["host"] != clients {
+		err = fmt.Errorf("uma-load is scraped as %v: the join would prove nothing", up[0].Metric)
+	}
+	return fmt.Sprintf("%d joins", len(host)), err
+}
+
+// nativeHistograms looks for values that are histograms, which classic buckets are not.
+func (s *stage) nativeHistograms(ctx context.Context) (string, error) {
+	families := 0
+	for _, d := range metric.All() {
+		name := d.Def().Name
+		if _, histogram := d.(metric.Histogram); !histogram || !strings.HasPrefix(name, "uma_load_") {
+			continue
+		}
+		families++
+		found, err := s.prometheus.some(ctx, name+`{run="long"}`)
+		if err != nil {
+			return "", err
+		}
+		for _, one := range found {
+			if len(one.Histogram) != 2 {
+				return "", fmt.Errorf("%v is no native histogram", one.Metric)
+			}
+		}
+		classic := url.Values{"match[]": {name + "_bucket"}}
+		var kept []map[string]string
+		if _, err := s.prometheus.get(ctx, "/api/v1/series", classic, &kept); err != nil || len(kept) > 0 {
+			return "", fmt.Errorf("%s_bucket is kept too, %d series: %v", name, len(kept), err)
+		}
+	}
+	if families == 0 {
+		return "", errors.New("no histograms are defined")
+	}
+	return fmt.Sprintf("%d families", families), nil
+}
+
+// results waits for the finished runs and what compare has kept.
+func (s *stage) results(ctx context.Context) (string, error) {
+	of := fmt.Sprintf(`%s{host=%q,job=%q}`, metric.RunInfo.Def().Name, spark, metric.JobResults)
+	var runs []sample
+	err := until(ctx, time.Minute, func(ctx context.Context) (err error) {
+		runs, err = s.prometheus.some(ctx, of)
+		if err == nil && len(runs) != len(order()) {
+			err = fmt.Errorf("%d finished runs", len(runs))
+		}
+		return err
+	})
+	if err != nil {
+		return "", err
+	}
+	for _, query := range []string{
+		metric.RunKVCapacityTokens.Def().Name + " * on (run) group_left (arm) " + of,
+		metric.RunGPUPowerWatts.Def().Name + " * on (run) group_left (arm) " + of,
+		metric.ComparisonVerdict.Def().Name + ` == 1`,
+		metric.ComparisonSimulated.Def().Name + ` == 1`,
+		metric.RunSimulated.Def().Name + ` == 1`,
+	} {
+		if _, err := s.prometheus.some(ctx, query); err != nil {
+			return "", err
+		}
+	}
+	return fmt.Sprintf("%d runs", len(runs)), nil
+}
