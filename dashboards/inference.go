@@ -29,7 +29,7 @@ func inferencePage() page {
 			{"Now", []tile{{8, 3, sourceBanner()}, {8, 3, runsNow()}, {8, 3, firingAlerts()}}},
 			{"Rate, errors, duration", []tile{{8, 8, requestsByStatus()}, {8, 8, failedShare()}, {8, 8, durations()}}},
 			{"What a user waits for", []tile{{12, 8, firstTokens()}, {12, 8, firstTokenHeat()},
-				{12, 8, perTokens()}, {12, 8, perTokenHeat()}, {12, 8, durationHeat()}, {6, 8, queueDelays()}, {6, 8, clientLags()}}},
+				{12, 8, perTokens()}, {12, 8, perTokenHeat()}, {8, 8, durationHeat()}, {8, 8, queueDelays()}, {8, 8, clientLags()}}},
 			{"Throughput", []tile{{6, 8, outputTokens()}, {6, 8, inputTokens()}, {6, 8, requestsInFlight()}, {6, 8, goodput()}}},
 			{"Client and engine side by side", []tile{{8, 8, firstTokenBeside()}, {8, 8, perTokenBeside()}, {8, 8, durationBeside()},
 				{12, 8, engineHeat()}, {6, 8, prefixShares()}, {6, 8, preemptions()}}},
@@ -98,14 +98,23 @@ func requestsByStatus() panel {
 }
 
 func failedShare() panel {
-	failed := loadPerSecond(metric.LoadRequestsTotal, byRun(), expr.IsNot(metric.LabelStatus, metric.RequestOK))
+	all := loadPerSecond(metric.LoadRequestsTotal, byRun())
+	var failures []string
+	for _, status := range metric.RequestStatuses() {
+		if status != metric.RequestOK && status != metric.RequestCancelled {
+			failures = append(failures, status)
+		}
+	}
 	return series(subject{
-		title:   "Share that failed",
-		means:   "Requests that ended otherwise than ok, over all that ended, by run.",
-		wrong:   "it is not 0: latencies are of those that ended ok only, and look better the more fail.",
-		noData:  "no request ended in this time",
-		queries: []query{{"{{run}}", shareOf(failed, loadPerSecond(metric.LoadRequestsTotal, byRun()))}},
-	}).Min(0)
+		title:  "Share that failed",
+		means:  "Requests that failed, over all that ended, by run; and dashed those that the client itself gave up, such as those that were waiting or going on when a phase ended. The rule error_rate of a run counts both.",
+		wrong:  "failures are not 0: latencies are of those that ended ok only, and look better the more fail.",
+		noData: "no request ended in this time",
+		queries: []query{
+			{"failed {{run}}", shareOf(loadPerSecond(metric.LoadRequestsTotal, byRun(), expr.OneOf(metric.LabelStatus, failures...)), all)},
+			{"given up {{run}}", shareOf(loadPerSecond(metric.LoadRequestsTotal, byRun(), expr.Is(metric.LabelStatus, metric.RequestCancelled)), all)},
+		},
+	}).Min(0).OverrideByRegexp("/^given up/", dashed())
 }
 
 func goodput() panel {

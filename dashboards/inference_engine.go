@@ -134,7 +134,7 @@ func engineHeat() panel {
 		wrong:   "it looks unlike the client's heat map above by more than its coarser buckets.",
 		noData:  noVLLM,
 		queries: []query{{"{{le}}", expr.Buckets(metric.VLLMTimeToFirstTokenSeconds, expr.RateInterval, onHost())}},
-	})
+	}).MaxDataPoints(heatColumns)
 }
 
 func prefixShares() panel {

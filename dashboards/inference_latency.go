@@ -22,15 +22,19 @@ func loadQuantile(q float64, h metric.Histogram) expr.Expr {
 	return expr.EitherQuantile(q, h, expr.RateInterval, []metric.Label{metric.LabelRun}, ofChosen()...)
 }
 
+// heatColumns is how many columns a heat map has at most: each has to hold so many requests that their
+// distribution shows, and our native buckets are 2 % wide.
+const heatColumns = 60
+
 // loadHeat is a distribution of the load generator over time.
 func loadHeat(s subject, h metric.Histogram) panel {
 	s.queries = []query{{"{{le}}", expr.Distribution(h, expr.RateInterval, ofChosen()...)}}
-	return heat(s)
+	return heat(s).MaxDataPoints(heatColumns)
 }
 
 // quantiles draws p50 and p99 in their colours, and dashes what a pattern finds in the legend.
 func quantiles(s subject, dash string) *timeseries.PanelBuilder {
-	built := series(s).Min(0).
+	built := series(s).Min(0).FillOpacity(0).
 		OverrideByRegexp("/^p50/", []dashboard.DynamicConfigValue{colored("dark-blue")}).
 		OverrideByRegexp("/^p99/", []dashboard.DynamicConfigValue{colored("dark-orange")})
 	if dash != "" {

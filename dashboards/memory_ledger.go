@@ -74,7 +74,7 @@ func holderList() panel {
 		means:   "The processes that hold GPU memory at the end of the time range, with the cgroup (container or service) they run in. None of it is charged to that cgroup.",
 		wrong:   "a cgroup holds more than its memory limit: the limit does not cover GPU memory and will not stop it.",
 		noData:  noHolder,
-		keys:    []key{{label: metric.LabelComm, title: "Process"}, {label: metric.LabelPID, title: "PID"}, {label: metric.LabelCgroup, title: "Cgroup"}},
+		keys:    []key{{label: metric.LabelComm, title: "Process"}, {label: metric.LabelPID, title: "PID", look: wide(60)}, {label: metric.LabelCgroup, title: "Cgroup", look: wide(150)}},
 		figures: []figure{{title: "GPU memory", expr: expr.Select(metric.GPUProcessMemoryBytes, onHost()).Sum(byHolder())}},
 		sortBy:  "GPU memory", desc: true,
 	})

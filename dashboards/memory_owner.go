@@ -75,28 +75,27 @@ func pageCacheOwners() panel {
 		noData: "no path is watched (--memory.cache-path), and no cgroup has page cache worth a line",
 		queries: []query{
 			{"{{path}}", each(metric.PageCacheResidentBytes)},
-			{"cgroup {{cgroup}}", pageCacheOf().Above(enough, expr.On(metric.LabelHost).GroupLeft())},
+			{"cgroup {{name}}{{pod}}", named(pageCacheOf().Above(enough, expr.On(metric.LabelHost).GroupLeft()))},
 		},
 	}).Min(0).OverrideByRegexp("/^cgroup/", dashed())
 }
 
 func cgroupShares() panel {
-	of := func(e expr.Expr) expr.Expr { return e.Max(expr.By(metric.LabelCgroup)) }
+	of := func(e expr.Expr) expr.Expr { return named(e).Max(expr.By(metric.LabelName, metric.LabelPod)) }
 	footprint := each(metric.CgroupFootprintBytes)
 	share := footprint.DividedBy(one(metric.MemoryPoolBytes).Above(expr.Number(0)), expr.On(metric.LabelHost).GroupLeft())
-	column := []dashboard.DynamicConfigValue{width(110)}
 	return list(board{
 		title:  "Share of each cgroup",
 		means:  "What cgroups (containers, services, users) have of the pool at the end of the time range; each contains those below it, so that lines do not add up. *Charged* is what their limits count, *GPU* what no limit counts; *footprint* is charged memory without cache that is easily dropped, and GPU memory. Footprint and share are there only where GPU memory comes from the pool.",
 		wrong:  "a container that has ended still has a share, or two containers together have more than the pool can give.",
 		noData: "no cgroup is shown, or no exporter answers",
-		keys:   []key{{label: metric.LabelCgroup, title: "Cgroup"}},
+		keys:   []key{{label: metric.LabelName, title: "Container or cgroup", look: wide(190)}, {label: metric.LabelPod, title: "Pod", look: wide(60)}},
 		figures: []figure{
-			{title: "Share", expr: of(share), look: append([]dashboard.DynamicConfigValue{{Id: "decimals", Value: 1}}, width(80))},
-			{title: "Footprint", expr: of(footprint), look: column},
-			{title: "GPU", expr: of(each(metric.CgroupGPUMemoryBytes)), look: column},
-			{title: "Charged", expr: of(each(metric.CgroupMemoryCurrentBytes)), look: column},
-			{title: "Page cache", expr: of(pageCacheOf()), look: column},
+			{title: "Share", expr: of(share), look: append([]dashboard.DynamicConfigValue{{Id: "decimals", Value: 1}}, width(70))},
+			{title: "Footprint", expr: of(footprint), look: wide(85)},
+			{title: "GPU", expr: of(each(metric.CgroupGPUMemoryBytes)), look: wide(85)},
+			{title: "Charged", expr: of(each(metric.CgroupMemoryCurrentBytes)), look: wide(85)},
+			{title: "Page cache", expr: of(pageCacheOf()), look: wide(85)},
 		},
 		sortBy: "Footprint", desc: true,
 	})

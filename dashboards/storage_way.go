@@ -17,8 +17,8 @@ func waysToFiles() panel {
 		title:   "Processes by their way to files",
 		means:   "Processes that may be an engine's, by how they get at files: *nvfs* cuFile through nvidia-fs, *p2pdma* through the kernel's peer-to-peer DMA, *compat* cuFile with a copy by the CPU, *posix* O_DIRECT without cuFile, *absent* neither, *unknown* where nothing that can be seen decides. Judged from mappings, descriptors, configuration and log.",
 		wrong:   "*compat* or *posix* is shown where GPUDirect Storage is said to be on. On GB10 these are the expected ways.",
-		noData:  "no exporter answers, or it may not look into the processes of others",
-		queries: []query{{"{{mode}}", each(metric.CuFileProcesses)}},
+		noData:  "no process that may be an engine's, or the exporter may not look into those of others",
+		queries: []query{{"{{mode}}", each(metric.CuFileProcesses).Above(expr.Number(0))}},
 	}).ColorScheme(dashboard.NewFieldColorBuilder().Mode(dashboard.FieldColorModeIdPaletteClassicByName))
 }
 
@@ -46,7 +46,7 @@ func processesOfFiles() panel {
 		means:  "What each process on the GPU reads and writes at the storage layer (what the page cache answers is not in it), and for those that have libcufile mapped by which way and what decided so. PyTorch maps the library without using it.",
 		wrong:  "an engine with an SSD tier reads nothing, or its way is *compat*: then the CPU copies every byte.",
 		noData: "no process on the GPU, or the exporter may not look into the processes of others",
-		keys: []key{{label: metric.LabelComm, title: "Process"}, {label: metric.LabelPID, title: "PID"}, {label: metric.LabelCgroup, title: "Cgroup"},
+		keys: []key{{label: metric.LabelComm, title: "Process"}, {label: metric.LabelPID, title: "PID", look: wide(80)}, {label: metric.LabelCgroup, title: "Cgroup", look: wide(420)},
 			{label: metric.LabelMode, title: "Way"}, {label: metric.LabelEvidence, title: "Judged from"}},
 		figures: []figure{
 			{title: "Reads", expr: moved(metric.OpRead)},

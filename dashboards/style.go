@@ -72,6 +72,11 @@ func textCells(shades ...shade) []dashboard.DynamicConfigValue {
 	}
 }
 
+// wide is the look of a column of a fixed width, in pixels.
+func wide(pixels int) []dashboard.DynamicConfigValue {
+	return []dashboard.DynamicConfigValue{width(pixels)}
+}
+
 // width fixes the width of a column, in pixels.
 func width(pixels int) dashboard.DynamicConfigValue {
 	return dashboard.DynamicConfigValue{Id: "custom.width", Value: pixels}
