@@ -58,13 +58,15 @@ func cgroupPerSecond(c metric.Counter, matchers ...expr.Matcher) expr.Expr {
 }
 
 // named gives series of cgroups a name, in label name: that of the container where a container runtime tells
-// it, with its pod in parentheses; else the path, of which only the end with the first 12 digits of the id is
-// left where it is that of a container.
+// it, with its pod in parentheses; else the end of the path, with the first 12 digits of the id of a container or
+// the first 8 of a pod's.
 func named(e expr.Expr) expr.Expr {
 	info := expr.Select(metric.CgroupInfo, onHost()).Max(by(metric.LabelCgroup, metric.LabelContainer, metric.LabelPod))
 	return e.Times(info, expr.On(metric.LabelHost, metric.LabelCgroup).GroupLeft(metric.LabelContainer, metric.LabelPod)).
 		Copied(metric.LabelCgroup, `(.*)`, metric.LabelName, "$1").
-		Copied(metric.LabelCgroup, `(?:.*/)?([^/]*?[0-9a-f]{12})[0-9a-f]{52}(?:\.scope)?`, metric.LabelName, "$1").
+		Copied(metric.LabelCgroup, `.*/([^/]+)`, metric.LabelName, "$1").
+		Copied(metric.LabelName, `(.*?[0-9a-f]{12})[0-9a-f]{52}(?:\.scope)?`, metric.LabelName, "$1").
+		Copied(metric.LabelName, `(.*pod[0-9a-f]{8})[-_][0-9a-f_-]{27}(?:\.slice)?`, metric.LabelName, "$1").
 		Copied(metric.LabelContainer, `(.+)`, metric.LabelName, "$1").
 		Copied(metric.LabelPod, `(.+)`, metric.LabelPod, " ($1)")
 }

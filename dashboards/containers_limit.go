@@ -55,31 +55,31 @@ func chargeKindColumns() []chargeKind {
 	return []chargeKind{
 		{metric.CgroupKindAnon, "anon"},
 		{metric.CgroupKindFile, "file"},
-		{metric.CgroupKindShmem, "in file: shmem"},
-		{metric.CgroupKindInactiveFile, "in file: inactive"},
+		{metric.CgroupKindShmem, "» shmem"},
+		{metric.CgroupKindInactiveFile, "» inactive"},
 		{metric.CgroupKindKernel, "kernel"},
-		{metric.CgroupKindSlab, "in kernel: slab"},
-		{metric.CgroupKindPagetables, "in kernel: page tables"},
-		{metric.CgroupKindSecPagetables, "in kernel: of devices"},
-		{metric.CgroupKindPercpu, "in kernel: per-CPU"},
-		{metric.CgroupKindVmalloc, "in kernel: vmalloc"},
+		{metric.CgroupKindSlab, "» slab"},
+		{metric.CgroupKindPagetables, "» page tables"},
+		{metric.CgroupKindSecPagetables, "» of devices"},
+		{metric.CgroupKindPercpu, "» per-CPU"},
+		{metric.CgroupKindVmalloc, "» vmalloc"},
 	}
 }
 
 func chargeKinds() panel {
 	b := board{
 		title:  "Charged memory by kind",
-		means:  "Lines of `memory.stat` of each cgroup, up to two seconds old. They overlap, so do not add them: what begins with *in file* is part of *file*, what begins with *in kernel* part of *kernel*. *No named kind* is the rest of *kernel*, signed: CUDA managed memory and the page tables of the GPU.",
-		wrong:  "*shmem* is large and nobody set up a host tier of the KV cache, or *no named kind* is gigabytes in a container whose engine does not use managed memory.",
+		means:  "Lines of `memory.stat` of each cgroup, up to two seconds old. They overlap, so do not add them: columns with » are parts of *file* or *kernel* before them. *No kind* is the rest of *kernel*, signed: CUDA managed memory and the page tables of the GPU.",
+		wrong:  "*shmem* is large and nobody set up a host tier of the KV cache, or *no kind* is gigabytes in a container whose engine does not use managed memory.",
 		noData: noCgroups,
-		keys:   []key{{label: metric.LabelName, title: "Container or cgroup"}, {label: metric.LabelPod, title: "Pod"}, {label: metric.LabelCgroup, title: "Path", look: []dashboard.DynamicConfigValue{width(200)}}},
+		keys:   []key{{label: metric.LabelName, title: "Container or cgroup"}, {label: metric.LabelPod, title: "Pod"}, {label: metric.LabelCgroup, title: "Path", look: []dashboard.DynamicConfigValue{width(120)}}},
 		sortBy: "Charged", desc: true,
 		figures: []figure{{title: "Charged", expr: listed(metric.CgroupMemoryCurrentBytes)}},
 	}
 	for _, c := range chargeKindColumns() {
 		b.figures = append(b.figures, figure{title: c.title, expr: listed(metric.CgroupMemoryStatBytes, expr.Is(metric.LabelKind, c.kind))})
 	}
-	b.figures = append(b.figures, figure{title: "in kernel: no named kind", expr: listed(metric.CgroupKernelOtherBytes)})
+	b.figures = append(b.figures, figure{title: "» no kind", expr: listed(metric.CgroupKernelOtherBytes)})
 	return list(b)
 }
 

@@ -90,11 +90,15 @@ func TestThePartsOfThePoolHaveTheColoursOfTheLedger(t *testing.T) {
 func TestContainersAreCalledWhatPeopleCallThem(t *testing.T) {
 	id := strings.Repeat("0123456789ab", 5) + "cdef"
 	paths := map[string]string{ // by what has to be shown
-		"/user.slice":         "/user.slice",
-		"docker-0123456789ab": "/system.slice/docker-" + id + ".scope",
-		"0123456789ab":        "/docker/" + id,
-		"engine":              "/system.slice/docker-" + strings.Replace(id, "0", "f", 1) + ".scope",
-		"server (llm-7)":      "/kubepods.slice/kubepods-pod1.slice/cri-containerd-" + id + ".scope",
+		"/":                              "/",
+		"user.slice":                     "/user.slice",
+		"session-2.scope":                "/user.slice/user-1000.slice/session-2.scope",
+		"kubepods-burstable-pod0123abcd": "/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod0123abcd_0000_4000_8000_000000000001.slice",
+		"podfeed0123":                    "/kubepods/besteffort/podfeed0123-0000-4000-8000-000000000001",
+		"docker-0123456789ab":            "/system.slice/docker-" + id + ".scope",
+		"0123456789ab":                   "/docker/" + id,
+		"engine":                         "/system.slice/docker-" + strings.Replace(id, "0", "f", 1) + ".scope",
+		"server (llm-7)":                 "/kubepods.slice/kubepods-pod1.slice/cri-containerd-" + id + ".scope",
 	}
 	runtime := map[string]string{"engine": `container="engine",pod=""`, "server (llm-7)": `container="server",pod="llm-7"`}
 	var series strings.Builder

@@ -27,7 +27,7 @@ func phases() panel {
 		wrong:   "a phase takes much longer than in other runs, or phases of two runs overlap.",
 		noData:  "no run lasted on this host in this time",
 		queries: []query{{"{{phase}}", phase}},
-	}, shaded(shade{"1", "in it", "#0072B2"}))
+	}, shaded(shade{"1", "on", "#0072B2"}))
 }
 
 func failedCollectors() panel {

@@ -35,7 +35,7 @@ func ofRuns(d metric.Definer, matchers ...expr.Matcher) expr.Expr {
 // runKeys are the columns that say which run a line is of; the run leads to its page.
 func runKeys() []key {
 	return []key{
-		{label: metric.LabelRun, title: "Run", look: []dashboard.DynamicConfigValue{toRun("Started", "Ended"), width(210)}},
+		{label: metric.LabelRun, title: "Run", look: []dashboard.DynamicConfigValue{toRun("Started", "Ended"), width(260)}},
 		{label: metric.LabelArm, title: "Arm"}, {label: metric.LabelScenario, title: "Scenario"},
 		{label: metric.LabelEngine, title: "Engine"}, {label: metric.LabelModel, title: "Model"},
 	}
