@@ -88,10 +88,10 @@ func compareSimulated() panel {
 	return number(subject{
 		title:   "What the comparison is of",
 		means:   "Whether any of its runs was of a simulated engine or machine.",
-		wrong:   "it says simulated: then no figure below says anything of hardware.",
+		wrong:   "it says simulated: then no verdict below says anything of hardware.",
 		noData:  noComparison,
 		queries: []query{{"simulated", expr.Select(metric.ComparisonSimulated, inComparison()).Max(expr.By(metric.LabelComparison))}},
 	}).
-		Mappings(shaded(shade{"0", "real machines and engines", colorGood}, shade{"1", "simulated: no finding about hardware", colorDoubt})).
+		Mappings(shaded(shade{"0", "real", colorGood}, shade{"1", "simulated", colorDoubt})).
 		ColorMode(common.BigValueColorModeBackground)
 }

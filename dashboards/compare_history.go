@@ -30,15 +30,6 @@ func onThisHost(e expr.Expr, arm ...expr.Matcher) expr.Expr {
 // isArm keeps runs of an arm of the comparison.
 func isArm(variable string) expr.Matcher { return expr.Is(metric.LabelArm, variable) }
 
-// bar draws a column's cells as bars beside their values.
-func bar(color string) []dashboard.DynamicConfigValue {
-	return []dashboard.DynamicConfigValue{
-		{Id: "custom.cellOptions", Value: map[string]string{"type": "gauge", "mode": "basic", "valueDisplayMode": "text"}},
-		colored(color),
-		{Id: "min", Value: 0},
-	}
-}
-
 func compareRuns() panel {
 	of := []metric.Label{metric.LabelArm, metric.LabelScenario, metric.LabelEngine, metric.LabelModel}
 	info := expr.Select(metric.RunInfo, onHost()).Max(expr.By(append([]metric.Label{metric.LabelRun}, of...)...))
@@ -51,7 +42,7 @@ func compareRuns() panel {
 	return list(board{
 		title: "Runs",
 		means: "The finished runs of this host that `uma-load serve` shows, the newest first. A click on a run opens it, or takes it as A or B of the curves below; as B it sets the time range too. " +
-			"*First token* is the median from the intended start; *farthest* is the largest distance of any of its metrics from the runs before it in its cell, in deviations.",
+			"*Simulated* is the engine's own word, *telemetry* what the machine was. *First token* is the median from the intended start; *farthest* is the largest distance of any of its metrics from the runs before it in its cell, in deviations.",
 		wrong:  "runs of one arm do not agree among themselves, or the first after a change of arms stands out: then a mean of the arm says little.",
 		noData: noRuns,
 		keys: []key{
@@ -59,17 +50,18 @@ func compareRuns() panel {
 				path{"Take it as run A (baseline)", addressOfOtherA},
 				path{"Take it as run B (candidate)", addressOfOtherB("Started", "Ended")},
 				path{"Details of the run", addressOfRun("Started", "Ended")})}},
-			{label: metric.LabelArm, title: "Arm"}, {label: metric.LabelScenario, title: "Scenario"},
-			{label: metric.LabelEngine, title: "Engine"}, {label: metric.LabelModel, title: "Model"}, {label: metric.LabelMode, title: "Telemetry"},
+			{label: metric.LabelArm, title: "Arm", look: ofWidth(80)}, {label: metric.LabelScenario, title: "Scenario", look: ofWidth(95)},
+			{label: metric.LabelEngine, title: "Engine", look: ofWidth(70)}, {label: metric.LabelModel, title: "Model", look: ofWidth(150)},
+			{label: metric.LabelMode, title: "Telemetry", look: ofWidth(85)},
 		},
 		figures: []figure{
-			{title: "Started", expr: ofHistory(metric.RunStartTimestampSeconds).Times(info, expr.On(metric.LabelRun).GroupLeft(of...)).Milliseconds()},
-			{title: "Ended", expr: onThisHost(ofHistory(metric.RunEndTimestampSeconds)).Milliseconds()},
-			figureOf("Valid", metric.RunValid, textCells(shade{"0", "invalid", colorBad}, shade{"1", "valid", "transparent"})),
-			{title: "Engine simulated", look: yesOrNo(colorDoubt),
+			{title: "Started", expr: ofHistory(metric.RunStartTimestampSeconds).Times(info, expr.On(metric.LabelRun).GroupLeft(of...)).Milliseconds(), look: []dashboard.DynamicConfigValue{width(150)}},
+			{title: "Ended", expr: onThisHost(ofHistory(metric.RunEndTimestampSeconds)).Milliseconds(), look: []dashboard.DynamicConfigValue{width(150)}},
+			figureOf("Valid", metric.RunValid, append(textCells(shade{"0", "invalid", colorBad}, shade{"1", "valid", "transparent"}), width(65))),
+			{title: "Simulated", look: append(yesOrNo(colorDoubt), width(80)),
 				expr: simulated.Times(mode, expr.On(metric.LabelRun).GroupLeft(metric.LabelMode)).Or(simulated, expr.On(metric.LabelRun))},
-			figureOf("Without KV cache", metric.RunMemoryExcludingKVBytes, bar(colorOther)),
-			figureOf("KV cache", metric.RunKVCapacityBytes, bar(colorNeutral)),
+			figureOf("Without KV cache", metric.RunMemoryExcludingKVBytes, nil),
+			figureOf("KV cache", metric.RunKVCapacityBytes, nil),
 			figureOf("First token", metric.RunScheduledTimeToFirstTokenSeconds, nil, expr.Is(metric.LabelQuantile, "0.5")),
 			figureOf("Output", metric.RunOutputTokensPerSecond, nil),
 			{title: "Farthest", expr: onThisHost(farthest)},

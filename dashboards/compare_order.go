@@ -1,9 +1,21 @@
 package dashboards
 
 import (
+	"github.com/grafana/grafana-foundation-sdk/go/dashboard"
+
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/exporter/metric/expr"
 )
+
+// inspectable lets people open cells whose text is longer than their column.
+func inspectable() dashboard.DynamicConfigValue {
+	return dashboard.DynamicConfigValue{Id: "custom.inspect", Value: true}
+}
+
+// ofWidth is the look of a column of texts of any length.
+func ofWidth(pixels int) []dashboard.DynamicConfigValue {
+	return []dashboard.DynamicConfigValue{width(pixels), inspectable()}
+}
 
 // orderShades are the orders in which arms can follow each other, in words and colours.
 func orderShades() []shade {
@@ -33,8 +45,8 @@ func compareOrder() panel {
 		noData: noComparison,
 		keys:   stratumKeys(key{label: metric.LabelOrder, title: "Order", look: textCells(orderShades()...)}),
 		figures: []figure{
-			{title: "Runs of A", expr: runs(ofBaseline()).Times(order, expr.On(each...).GroupLeft(metric.LabelOrder))},
-			{title: "Runs of B", expr: runs(ofCandidate())},
+			{title: "Baseline, runs", expr: runs(ofBaseline()).Times(order, expr.On(each...).GroupLeft(metric.LabelOrder))},
+			{title: "Candidate, runs", expr: runs(ofCandidate())},
 			{title: "Items that differ", expr: differing()},
 		},
 		sortBy: "Model",
@@ -48,7 +60,7 @@ func compareWarnings() panel {
 		means:   "What `uma-load compare` found that speaks against reading the verdicts as they stand: of the whole comparison, its strata and its pairs, at most 100.",
 		wrong:   "*blocked_order*, *drift*, *first_after_switch* or *mixed_modes* is among them: then the arms may not be why the figures differ.",
 		noData:  "no warning, or " + noComparison,
-		keys:    []key{{label: metric.LabelCode, title: "Code"}, {label: metric.LabelDetail, title: "What it found"}},
+		keys:    []key{{label: metric.LabelCode, title: "Code", look: ofWidth(170)}, {label: metric.LabelDetail, title: "What it found", look: []dashboard.DynamicConfigValue{inspectable()}}},
 		figures: []figure{{title: "Said", expr: said}},
 		sortBy:  "Code",
 	}).WithTransformation(unshown("Said"))
@@ -62,9 +74,10 @@ func compareFairness() panel {
 		means:  "What should be the same in both arms, with what each had; what differs comes first. Quantities are means with their range over the runs of the arm. At most 100 items are shown.",
 		wrong:  "something differs that the arms were not meant to differ in: free memory and page cache at the start, temperature, clock cap, driver, model. Then that may be the cause.",
 		noData: noComparison,
-		keys: stratumKeys(key{label: metric.LabelItem, title: "Item"}, key{label: metric.LabelBaselineValue, title: "A"},
-			key{label: metric.LabelCandidateValue, title: "B"}),
-		figures: []figure{{title: "Differs", expr: items, look: yesOrNo(colorDoubt)}},
+		keys: stratumKeys(key{label: metric.LabelItem, title: "Item", look: ofWidth(230)},
+			key{label: metric.LabelBaselineValue, title: "Baseline", look: ofWidth(190)},
+			key{label: metric.LabelCandidateValue, title: "Candidate", look: ofWidth(190)}),
+		figures: []figure{{title: "Differs", expr: items, look: append(yesOrNo(colorDoubt), width(80))}},
 		sortBy:  "Differs", desc: true,
 	})
 }
@@ -73,14 +86,14 @@ func compareDrift() panel {
 	each := expr.By(stratumLabels(metric.LabelMetric, metric.LabelArm)...)
 	return list(board{
 		title:  "Does time show inside an arm",
-		means:  "Whether a metric goes with time among the runs of one arm (Spearman's correlation, -1 to 1), and whether the first runs after a change of arms stand out from the others. Of many that are looked at, one in 20 is beyond chance by chance.",
+		means:  "Whether a metric goes with time among the runs of one arm (Spearman's correlation, -1 to 1), and whether the first runs after a change of arms stand out from the others (*after a change*). Of many that are looked at, one in 20 is beyond chance by chance.",
 		wrong:  "a metric that the verdict is about goes with time, or stands out after a change: something is carried over from run to run, and it is not the arm.",
 		noData: "fewer runs than a correlation needs, or " + noComparison,
 		keys:   stratumKeys(key{label: metric.LabelMetric, title: "Metric"}, key{label: metric.LabelArm, title: "Arm"}),
 		figures: []figure{
 			{title: "With time", expr: ofPair(metric.ComparisonDriftCorrelation).Max(each)},
 			{title: "Beyond chance", expr: ofPair(metric.ComparisonDriftSignificant).Max(each), look: yesOrNo(colorDoubt)},
-			{title: "Stands out after a change", expr: ofPair(metric.ComparisonAfterSwitchStandsOut).Max(each), look: yesOrNo(colorDoubt)},
+			{title: "After a change", expr: ofPair(metric.ComparisonAfterSwitchStandsOut).Max(each), look: yesOrNo(colorDoubt)},
 		},
 		sortBy: "Beyond chance", desc: true,
 	})

@@ -55,18 +55,18 @@ func verdictTable(title, means string, of expr.Matcher, unit metric.Unit) panel 
 		Times(verdict, expr.On(stratumLabels(metric.LabelMetric)...).GroupLeft(metric.LabelVerdict))
 	return list(board{
 		title: title,
-		means: means + " A is the mean over the runs of the baseline arm, B over those of the candidate; the ratio is B over A with its 95 % interval, which there is only where the analysis is of ratios. " +
+		means: means + " Both figures are means over the runs of the arm; the ratio is that of the candidate over the baseline, with its 95 % interval, which there is only where the analysis is of ratios. " +
 			"*Equivalent* was tested for, it is not the absence of a difference. Names that begin with *engine_reported* or *tool_reported* are the word of others.",
 		wrong:  "a verdict is *worse*. If it is *confounded with time* the arms ran in an order in which time explains the difference as well: that is no finding about the arms.",
 		noData: noComparison,
-		keys:   stratumKeys(key{label: metric.LabelMetric, title: "Metric"}, key{label: metric.LabelVerdict, title: "Verdict", look: textCells(verdictShades()...)}),
+		keys:   stratumKeys(key{label: metric.LabelMetric, title: "Metric"}, key{label: metric.LabelVerdict, title: "Verdict", look: append(textCells(verdictShades()...), width(260))}),
 		figures: []figure{
 			{title: "Confounded", expr: byTime, look: yesOrNo(colorDoubt)},
-			{title: "A", expr: mean(ofBaseline())},
-			{title: "B", expr: mean(ofCandidate())},
-			{title: "B / A", expr: ofPair(metric.ComparisonRatio, of).Max(each)},
-			{title: "from", expr: ofPair(metric.ComparisonRatioLower, of).Max(each)},
-			{title: "to", expr: ofPair(metric.ComparisonRatioUpper, of).Max(each)},
+			{title: "Baseline", expr: mean(ofBaseline())},
+			{title: "Candidate", expr: mean(ofCandidate())},
+			{title: "Ratio", expr: ofPair(metric.ComparisonRatio, of).Max(each)},
+			{title: "Ratio, from", expr: ofPair(metric.ComparisonRatioLower, of).Max(each)},
+			{title: "Ratio, to", expr: ofPair(metric.ComparisonRatioUpper, of).Max(each)},
 		},
 		sortBy: "Metric",
 	})

@@ -40,9 +40,8 @@ func runPage() page {
 		rows: []row{
 			{"What it was, and whether it counts", []tile{{6, 3, sourceBanner()}, {6, 3, firingAlerts()}, {6, 3, runSource()}, {6, 3, runInvalid()},
 				{24, 4, runOf()}}},
-			{"What it measured", []tile{{12, 7, runLatency()}, {12, 4, runThroughput()}, {12, 3, runHeat()},
-				{14, 4, runMemory()}, {10, 4, runRequests()}}},
-			{"Memory at start, when ready and at its peak", []tile{{24, 9, runLedger()}}},
+			{"What it measured", []tile{{14, 6, runLatency()}, {10, 6, runRequests()}, {12, 4, runThroughput()}, {12, 4, runHeat()}, {24, 4, runMemory()}}},
+			{"Memory at start, when ready and at its peak", []tile{{14, 10, runLedger()}, {10, 10, runLedgerLines()}}},
 			{"How far it can be trusted", []tile{{12, 6, runGrades()}, {6, 6, runScores()}, {6, 6, runThrottle()}, {24, 6, runLabels()}}},
 			{"While it ran", []tile{{24, 4, runPhases()}, {12, 9, runLatencyCurve()}, {12, 9, runTokenCurve()}, {24, 10, runLedgerCurve()},
 				{8, 8, runTemperatureCurve()}, {8, 8, runPowerCurve()}, {8, 8, runClockCurve()}, {12, 8, runKVCurve()}, {12, 8, runDriveCurve()}}},
@@ -58,9 +57,12 @@ func thisRun(d metric.Definer, further ...metric.Label) expr.Expr {
 	return expr.Select(d, isRun()).Max(expr.By(append([]metric.Label{metric.LabelRun}, further...)...))
 }
 
-// holds is what is said of the chosen run, by the labels that say it.
-func holds(d metric.Definer, further ...metric.Label) expr.Expr {
-	return thisRun(d, further...).Equals(expr.Number(1))
+// holds is what is said of the chosen run, by the labels that say it; by the run where there are none.
+func holds(d metric.Definer, said ...metric.Label) expr.Expr {
+	if len(said) == 0 {
+		return thisRun(d).Equals(expr.Number(1))
+	}
+	return expr.Select(d, isRun()).Max(expr.By(said...)).Equals(expr.Number(1))
 }
 
 // unshown leaves a column out of a table whose labels say it all.

@@ -19,7 +19,7 @@ func drawn() expr.Expr {
 func slowest() expr.Expr { return expr.Select(metric.GPUSMClockHertz, onHost()).Min(byHost()) }
 
 func runPhases() panel {
-	phase := holds(metric.RunPhase, metric.LabelPhase).Max(expr.By(metric.LabelPhase))
+	phase := holds(metric.RunPhase, metric.LabelPhase)
 	return states(subject{
 		title:   "Phase",
 		means:   "What the run was doing. Start and load are of the engine, which only a campaign or a command of the run sees.",

@@ -134,6 +134,25 @@ func runLedger() panel {
 	}, lineAtMoments).WithTransformation(fallingBy("Moment"))
 }
 
+func runLedgerLines() panel {
+	at := func(moment string) expr.Expr {
+		return expr.Select(metric.RunLedgerBytes, isRun(), expr.Is(metric.LabelMoment, moment)).Max(expr.By(metric.LabelLine))
+	}
+	return list(board{
+		title:  "Ledger of the run, by line",
+		means:  "The same in figures. Start less ready is what the engine took, and where from.",
+		wrong:  "*unattributed* grew while the engine loaded, or *free* shrank by more than *gpu_process* grew.",
+		noData: "no ledger was kept with the run",
+		keys:   []key{{label: metric.LabelLine, title: "Line"}},
+		figures: []figure{
+			{title: "Start", expr: at(metric.MomentStart)},
+			{title: "Ready", expr: at(metric.MomentReady)},
+			{title: "Peak", expr: at(metric.MomentPeak)},
+		},
+		sortBy: "Peak", desc: true,
+	})
+}
+
 // gradeShades are the words of how well something is shown.
 func gradeShades() []shade {
 	return []shade{
