@@ -115,8 +115,9 @@ func inhibitions(alerts []Alert) []inhibit {
 	rules := []inhibit{{
 		SourceMatchers: []string{match(metric.LabelSeverity, string(Critical)), hasHost},
 		TargetMatchers: []string{lesser},
-		// One host name may be that of a live and of a simulated source.
-		Equal: labelNames(metric.LabelAlertName, metric.LabelHost, metric.LabelMode),
+		// One host name may be that of a live and of a simulated source, and one GPU or drive be critical beside
+		// another.
+		Equal: labelNames(metric.LabelAlertName, metric.LabelHost, metric.LabelMode, metric.LabelUUID, metric.LabelController),
 	}}
 	for _, source := range alerts {
 		rule := inhibit{SourceMatchers: []string{match(metric.LabelAlertName, source.Name), hasHost}, Equal: labelNames(metric.LabelHost)}

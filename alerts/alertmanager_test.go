@@ -136,6 +136,21 @@ func TestEveryRouteLeadsToAReceiver(t *testing.T) {
 	}
 }
 
+// TestACriticalPartDoesNotHideAnotherOne: a drive that fails is no reason not to tell of the one beside it.
+func TestACriticalPartDoesNotHideAnotherOne(t *testing.T) {
+	c := rendered(t, Groups())
+	for label, name := range map[string]string{"uuid": "GPUHot", "controller": "NVMeHot"} {
+		critical := labelled(name, Critical, "spark", metric.ModeLive).with(label, "first")
+		warning := labelled(name, Warning, "spark", metric.ModeLive)
+		if !c.muted(t, warning.with(label, "first"), critical) {
+			t.Errorf("%s: the warning about the same part is told too", name)
+		}
+		if c.muted(t, warning.with(label, "second"), critical) {
+			t.Errorf("%s: the warning about another part is hidden", name)
+		}
+	}
+}
+
 // TestEveryNameInTheConfigurationIsThatOfAnAlert, because Alertmanager would not miss it.
 func TestEveryNameInTheConfigurationIsThatOfAnAlert(t *testing.T) {
 	text, err := alertmanager(Groups())

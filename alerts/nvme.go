@@ -98,9 +98,9 @@ func nvmeLatency(t threshold.Thresholds) Alert {
 				" times its median of 7d, at more than " + threshold.Decimal(t.NVMeOperations) + " a second.",
 		}},
 		Runbook: Runbook{
-			Meaning: "The mean over reads and writes, waiting in the queue included, against the median of the same drive in the last 7 days, of the times only in which it was under load. The drive may be hot, full, or worn; or the load is another one: deep queues and large blocks take longer on a sound drive too. A drive that is 100 % busy is not full: it serves many requests at once.",
-			Check:   "`iostat -x 5 /dev/nvme0n1`: r_await, w_await, aqu-sz, and the size of requests. The dashboard KV cache and storage shows them with temperature and bytes. `df -h`, `sudo fstrim -v /` and `sudo nvme smart-log /dev/nvme0` tell of a full, an untrimmed and a failing drive.",
-			Action:  "If it is hot, see NVMeHot. If it is nearly full, free a tenth of it and trim. If a second program uses the drive, stop it during runs. If the load has changed for good, do nothing: the median follows within days. Treat runs with a disk tier of that time as not comparable.",
+			Meaning: "The mean over reads and writes, waiting in the queue included, against the median of the same drive over the last 7 days, in both only while it was under load: at rest it answers in other times. The drive may be hot, full, or worn; or the load is another one: deep queues and large blocks take longer on a sound drive too. A drive that is 100 % busy is not full: it serves many requests at once.",
+			Check:   "`iostat -x 5 /dev/nvme0n1`: r_await, w_await, aqu-sz, and the size of requests. The dashboard KV cache and storage shows them with temperature and bytes. `df -h` and `sudo nvme smart-log /dev/nvme0` tell of a full and of a failing drive.",
+			Action:  "If it is hot, see NVMeHot. If it is nearly full, free a tenth of it and tell the drive so (`sudo fstrim -v /`). If a second program uses the drive, stop it during runs. If the load has changed for good, do nothing: the median follows within days. Treat runs with a disk tier of that time as not comparable.",
 		},
 	}
 }
