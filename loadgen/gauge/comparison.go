@@ -40,6 +40,9 @@ type comparison struct {
 	modified  time.Time
 }
 
+// Saved is when the comparison was saved, for people.
+func (c comparison) Saved() string { return c.modified.UTC().Format(time.DateTime) }
+
 // lookAtComparisons adds the newest ones.
 func (s *Shelf) lookAtComparisons(shown *Shown, runs []string) {
 	var all []savedFile

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"strconv"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
@@ -85,7 +86,7 @@ func newIndex(s *Shelf, p Program) index {
 	i := index{Shown: s.Look(), Program: p, Root: s.Root}
 	for _, r := range i.Runs {
 		line := indexRow{
-			Run: r.info.run, Started: r.started.UTC().Format("2006-01-02 15:04:05"), Arm: r.info.arm, Scenario: r.info.scenario,
+			Run: r.info.run, Started: r.started.UTC().Format(time.DateTime), Arm: r.info.arm, Scenario: r.info.scenario,
 			Engine: r.info.engine, Model: r.info.model, Host: r.info.host, Mode: r.mode, Valid: r.valid, Simulated: r.simulated,
 		}
 		for _, f := range r.figures {

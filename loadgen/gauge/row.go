@@ -5,13 +5,16 @@ import (
 	"github.com/umascope/umascope/loadgen/compare"
 )
 
-// row is a metric of a candidate against the baseline.
+// row is a metric of a candidate against the baseline, as the page for people shows it.
 type row struct {
 	scope
-	Metric              string
-	Verdict             string
-	Confounded          bool
-	Ratio, Lower, Upper *float64
+	Metric     string
+	Verdict    string
+	Confounded bool
+	Primary    bool
+	Ratio      *float64
+	Interval   string // of the ratio, or of the difference where there is none of the ratio
+	Needed     *int
 }
 
 // metricName keeps what an engine says of itself from what was measured, which has the same name.
@@ -23,11 +26,28 @@ func metricName(m compare.Metrics) string {
 }
 
 func newRow(of scope, m compare.Metrics) row {
-	r := row{scope: of, Metric: shown(metricName(m)), Verdict: shown(string(m.Verdict)), Confounded: m.Confounded, Ratio: m.Ratio}
-	if m.RatioCI95 != nil {
-		r.Lower, r.Upper = &m.RatioCI95[0], &m.RatioCI95[1]
+	return row{
+		scope: of, Metric: shown(metricName(m)), Verdict: shown(string(m.Verdict)), Confounded: m.Confounded, Primary: m.Primary,
+		Ratio: m.Ratio, Interval: intervalOf(m), Needed: m.NeedN,
 	}
-	return r
+}
+
+// intervalOf is what a verdict rests on: of ratios as numbers, of differences in their unit.
+func intervalOf(m compare.Metrics) string {
+	switch unit := compare.Unit(m.Unit); {
+	case m.RatioCI95 != nil:
+		return figure(4, &m.RatioCI95[0]) + " to " + figure(4, &m.RatioCI95[1])
+	case m.CI95 != nil:
+		return signed(unit, m.CI95[0]) + " to " + signed(unit, m.CI95[1])
+	}
+	return ""
+}
+
+func signed(unit compare.Unit, v float64) string {
+	if v > 0 {
+		return "+" + unit.Text(v)
+	}
+	return unit.Text(v)
 }
 
 // labels are the values of the labels of a metric, and further ones behind them.
@@ -38,13 +58,9 @@ func (r row) labels(more ...string) []string {
 // row adds what is said of a metric of two arms.
 func (c *collection) row(r row, m compare.Metrics, b beside) {
 	c.known(&metric.ComparisonRatio, r.Ratio, r.labels()...)
-	c.known(&metric.ComparisonRatioLower, r.Lower, r.labels()...)
-	c.known(&metric.ComparisonRatioUpper, r.Upper, r.labels()...)
+	c.interval(&metric.ComparisonRatioLower, &metric.ComparisonRatioUpper, m.RatioCI95, r)
 	c.known(&metric.ComparisonDifference, m.Difference, r.labels()...)
-	if m.CI95 != nil {
-		c.add(&metric.ComparisonDifferenceLower, m.CI95[0], r.labels()...)
-		c.add(&metric.ComparisonDifferenceUpper, m.CI95[1], r.labels()...)
-	}
+	c.interval(&metric.ComparisonDifferenceLower, &metric.ComparisonDifferenceUpper, m.CI95, r)
 	c.state(&metric.ComparisonConfounded, r.Confounded, r.labels()...)
 	c.state(&metric.ComparisonPrimary, m.Primary, r.labels()...)
 	if m.NeedN != nil {
@@ -62,6 +78,14 @@ func (c *collection) row(r row, m compare.Metrics, b beside) {
 		if s, tested := b.afterSwitch[of]; tested {
 			c.state(&metric.ComparisonAfterSwitchStandsOut, s.Stands, r.labels(shown(name))...)
 		}
+	}
+}
+
+// interval adds both ends of one that there is.
+func (c *collection) interval(lower, upper *metric.Gauge, i *compare.Interval, r row) {
+	if i != nil {
+		c.add(lower, i[0], r.labels()...)
+		c.add(upper, i[1], r.labels()...)
 	}
 }
 
