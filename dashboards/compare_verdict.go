@@ -49,26 +49,31 @@ func verdictTable(title, means string, of expr.Matcher, unit metric.Unit) panel 
 		}
 		return e
 	}
+	figures := []figure{
+		{title: "Baseline", expr: mean(ofBaseline())},
+		{title: "Candidate", expr: mean(ofCandidate())},
+		{title: "Ratio", expr: ofPair(metric.ComparisonRatio, of).Max(each)},
+	}
+	// Bytes are compared by their difference: no interval of a ratio is ever worked out.
+	if unit != metric.Bytes {
+		means += " The interval of the ratio holds 95 %; there is none where the analysis is not of ratios."
+		figures = append(figures,
+			figure{title: "Ratio, from", expr: ofPair(metric.ComparisonRatioLower, of).Max(each)},
+			figure{title: "Ratio, to", expr: ofPair(metric.ComparisonRatioUpper, of).Max(each)})
+	}
 	verdict := verdicts(of)
 	// The label of the verdict is lent to a figure that every line has.
 	byTime := ofPair(metric.ComparisonConfounded, of).Max(each).
 		Times(verdict, expr.On(stratumLabels(metric.LabelMetric)...).GroupLeft(metric.LabelVerdict))
 	return list(board{
 		title: title,
-		means: means + " Both figures are means over the runs of the arm; the ratio is that of the candidate over the baseline, with its 95 % interval, which there is only where the analysis is of ratios. " +
+		means: means + " Both figures are means over the runs of the arm; the ratio is that of the candidate over the baseline. " +
 			"*Equivalent* was tested for, it is not the absence of a difference. Names that begin with *engine_reported* or *tool_reported* are the word of others.",
-		wrong:  "a verdict is *worse*. If it is *confounded with time* the arms ran in an order in which time explains the difference as well: that is no finding about the arms.",
-		noData: noComparison,
-		keys:   stratumKeys(key{label: metric.LabelMetric, title: "Metric"}, key{label: metric.LabelVerdict, title: "Verdict", look: append(textCells(verdictShades()...), width(260))}),
-		figures: []figure{
-			{title: "Confounded", expr: byTime, look: yesOrNo(colorDoubt)},
-			{title: "Baseline", expr: mean(ofBaseline())},
-			{title: "Candidate", expr: mean(ofCandidate())},
-			{title: "Ratio", expr: ofPair(metric.ComparisonRatio, of).Max(each)},
-			{title: "Ratio, from", expr: ofPair(metric.ComparisonRatioLower, of).Max(each)},
-			{title: "Ratio, to", expr: ofPair(metric.ComparisonRatioUpper, of).Max(each)},
-		},
-		sortBy: "Metric",
+		wrong:   "a verdict is *worse*. If it is *confounded with time* the arms ran in an order in which time explains the difference as well: that is no finding about the arms.",
+		noData:  noComparison,
+		keys:    stratumKeys(key{label: metric.LabelMetric, title: "Metric"}, key{label: metric.LabelVerdict, title: "Verdict", look: append(textCells(verdictShades()...), width(260))}),
+		figures: append([]figure{{title: "Confounded", expr: byTime, look: yesOrNo(colorDoubt)}}, figures...),
+		sortBy:  "Metric",
 	})
 }
 
