@@ -17,6 +17,7 @@ import (
 
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/exporter/metric/expr"
+	"github.com/umascope/umascope/exporter/metric/threshold"
 )
 
 // answered are the values that an expression has for host h with everything chosen, by the labels that are
@@ -234,5 +235,26 @@ func TestEveryReasonWhoseTimeIsCountedIsDrawn(t *testing.T) {
 	}
 	if len(want) == 0 || !maps.Equal(drawn, want) || len(colors) != len(drawn) {
 		t.Errorf("drawn %v in %d colours, want %v", drawn, len(colors), want)
+	}
+}
+
+func TestAGB10ThatIsStuckAtLowPowerIsBusyAboveTheLineAndSlowBelowIt(t *testing.T) {
+	const stuck = `  uma_gpu_info{host="h",uuid="1",gpu="0",name="NVIDIA GB10"} 1x40
+  uma_gpu_info{host="h",uuid="2",gpu="1",name="NVIDIA H200"} 1x40
+  uma_gpu_sm_clock_hertz{host="h",uuid="1"} 700000000x40
+  uma_gpu_sm_clock_hertz{host="h",uuid="2"} 700000000x40
+  uma_gpu_power_watts{host="h",uuid="1"} 15x40
+  uma_gpu_utilization_ratio{host="h",uuid="1"} 1x40
+`
+	machine := threshold.Table().Machine
+	for _, c := range []struct {
+		of    metric.Definer
+		level float64
+		above bool
+	}{{metric.GPUUtilizationRatio, machine.BusyRatio, true}, {metric.GPUSMClockHertz, machine.StuckHertz, false}, {metric.GPUPowerWatts, machine.StuckWatts, false}} {
+		found := answered(t, stuck, overLevel(c.of, c.level), metric.LabelGPU)
+		if value, drawn := found["0"]; len(found) != 1 || !drawn || (value > 1) != c.above {
+			t.Errorf("%s: %v", c.of.Def().Name, found)
+		}
 	}
 }
