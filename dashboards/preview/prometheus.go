@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -121,11 +122,12 @@ func (p *prometheus) exchange(request *http.Request) (reply, error) {
 
 // cause takes the address off an error: it is said once, without a password.
 func cause(err error) error {
+	var slow net.Error
+	if errors.As(err, &slow) && slow.Timeout() {
+		return errors.New("it takes too long")
+	}
 	var wrapped *url.Error
 	if errors.As(err, &wrapped) {
-		if wrapped.Timeout() {
-			return errors.New("it takes too long")
-		}
 		return wrapped.Err
 	}
 	return err

@@ -53,7 +53,7 @@ export function tooltipStyle() {
 
 // swatch is the mark of a series in legends and tooltips.
 export function swatch(colour, dashed) {
-  return el("span", { class: dashed ? "swatch dash" : "swatch", style: dashed ? { borderTopColor: colour } : { background: colour } });
+  return el("span", { class: "swatch", style: { background: dashed ? `repeating-linear-gradient(90deg, ${colour} 0 4px, transparent 4px 6px)` : colour } });
 }
 
 // tip is the content of a tooltip: a title and lines of mark, name and value.

@@ -75,7 +75,7 @@ export function heatmap(body, panel, frames, page) {
       xAxis: { type: "category", data: times, ...style, splitLine: { show: false }, axisLabel: { ...style.axisLabel, interval: Math.max(0, Math.ceil(times.length / 6) - 1), formatter: (t) => clock(Number(t)) } },
       yAxis: { type: "category", data: rows.map((b) => `≤ ${spoken(b.to)}`), ...style, splitLine: { show: false }, axisLabel: { ...style.axisLabel, interval: Math.max(0, Math.ceil(rows.length / 7) - 1) } },
       visualMap: { min: 0, max: most ** 0.5, orient: "horizontal", left: "center", bottom: 0, itemHeight: 120, itemWidth: 8, calculable: false, dimension: 3, inRange: { color: cividis }, text: [format(most, panel.options?.cellValues?.unit), "0"], textStyle: { color: color("--quiet"), fontSize: 10 } },
-      series: [{ type: "heatmap", animation: false, progressive: 0, itemStyle: { borderWidth: 0.5, borderColor: color("--panel") }, data }],
+      series: [{ type: "heatmap", animation: false, progressive: 0, itemStyle: { borderWidth: times.length > 100 ? 0 : 1, borderColor: color("--panel") }, data }],
       tooltip: { trigger: "item", ...tooltipStyle(), formatter: ({ value, color: colour }) => { const b = rows[value[1]]; return tip(time(times[value[0]]), [{ colour, name: `${spoken(b.from)} to ${spoken(b.to)}`, value: format(value[2], panel.options?.cellValues?.unit) }]); } },
     };
   });

@@ -1,7 +1,6 @@
 // Present values in large type.
 import { el } from "./dom.js";
-import { configOf, display } from "./field.js";
-import { colourOf } from "./field.js";
+import { configOf, colourOf, display } from "./field.js";
 import { reduce } from "./reduce.js";
 import { onTop } from "./colour.js";
 
@@ -18,7 +17,9 @@ function cell(panel, config, name, value) {
   if (mode === "name") out.append(el("span", { class: "value" }, name));
   else if (mode !== "none") {
     if (named) out.append(el("span", { class: "label" }, name));
-    out.append(el("span", { class: "value" }, shown.text));
+    const text = el("span", { class: "value" }, shown.text);
+    text.style.setProperty("--signs", shown.text.length);
+    out.append(text);
   }
   return out;
 }

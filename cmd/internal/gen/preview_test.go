@@ -1,0 +1,93 @@
+package gen
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestThePreviewRefusesBadInputInOneLine(t *testing.T) {
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	address := taken.Addr().String()
+	for want, args := range map[string][]string{
+		"--listen " + address:         {"--dir", root, "--listen", address},
+		"--listen 127.0.0.1:99999":    {"--dir", root, "--listen", "127.0.0.1:99999"},
+		"--dir /nowhere: no checkout": {"--dir", "/nowhere"},
+		`--prometheus: "nine" is no`:  {"--dir", root, "--listen", "127.0.0.1:0", "--prometheus", "nine"},
+		"unknown long flag":           {"--grafana"},
+	} {
+		code, stdout, stderr := run(t, append([]string{"preview"}, args...)...)
+		if code != exitInput || strings.Count(stderr, "\n") != 1 || !strings.Contains(stderr, want) || stdout != "" {
+			t.Errorf("%v: exit %d, %q, %q", args, code, stdout, stderr)
+		}
+	}
+	if code, stdout, _ := run(t, "preview", "--help"); code != exitDone || !strings.Contains(stdout, "--prometheus") {
+		t.Errorf("help: exit %d, %q", code, stdout)
+	}
+}
+
+func TestTheDefaultPortOfThePreviewGivesWay(t *testing.T) {
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	var warning strings.Builder
+	listener, err := listenPreview(previewFlags{listen: taken.Addr().String()}, &warning)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	if !strings.Contains(warning.String(), "is in use, listening on "+listener.Addr().String()) {
+		t.Errorf("warning %q", warning.String())
+	}
+}
+
+// told hands what is printed to the test as it comes.
+type told chan string
+
+func (c told) Write(text []byte) (int, error) {
+	c <- string(text)
+	return len(text), nil
+}
+
+func TestThePreviewServesTheCheckoutUntilItIsInterrupted(t *testing.T) {
+	ctx, interrupt := context.WithCancel(context.Background())
+	defer interrupt()
+	stdout, ended := make(told, 1), make(chan int, 1)
+	var stderr strings.Builder
+	flags := previewFlags{dir: root, listen: "127.0.0.1:0", explicit: true, prometheus: "http://127.0.0.1:1"}
+	go func() { ended <- servePreview(ctx, flags, stdout, &stderr) }()
+	var line string
+	select {
+	case line = <-stdout:
+	case code := <-ended:
+		t.Fatalf("exit %d: %s", code, stderr.String())
+	}
+	_, rest, found := strings.Cut(line, "http://")
+	address, _, _ := strings.Cut(rest, " ")
+	if !found || !strings.Contains(line, "a preview, not Grafana") {
+		t.Fatalf("told %q", line)
+	}
+	client := http.Client{Timeout: 10 * time.Second}
+	response, err := client.Get("http://" + address + "/d/umascope-unified-memory")
+	if err != nil {
+		t.Fatal(err)
+	}
+	response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		t.Errorf("status %s", response.Status)
+	}
+	client.CloseIdleConnections()
+	interrupt()
+	if code := <-ended; code != exitDone {
+		t.Errorf("exit %d: %s", code, stderr.String())
+	}
+}

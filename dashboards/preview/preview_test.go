@@ -1,0 +1,236 @@
+package preview
+
+import (
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestAPageAsksWhatGrafanaWouldAskAndGetsFrames(t *testing.T) {
+	prometheus := newFake(t, answering)
+	handler := open(t, Config{Prometheus: prometheus.URL, Scrape: 5 * time.Second})
+	answer := get(t, handler, "/render/b?from=1700000000000&to=1700001800000&width=1000")
+	if answer.Code != http.StatusOK || answer.Header().Get("Content-Type") != "application/x-ndjson" {
+		t.Fatalf("%d %s: %s", answer.Code, answer.Header().Get("Content-Type"), answer.Body)
+	}
+	parts := lines(t, answer.Body.String())
+	if at(t, parts["dashboard"], "variables", 0, "current", 0) != hostile || at(t, parts["dashboard"], "window", 0) != 1.7e12 {
+		t.Errorf("dashboard %v", parts["dashboard"])
+	}
+	frame := at(t, parts["panel2"], "frames", 0)
+	if at(t, frame, "series", 0, "name") != hostile || at(t, frame, "step") != 5000.0 {
+		t.Errorf("frame %v", frame)
+	}
+	if at(t, frame, "series", 0, "points", 1, 0) != 1700000015500.0 || at(t, frame, "series", 0, "points", 1, 1) != "NaN" {
+		t.Errorf("points %v", at(t, frame, "series", 0, "points"))
+	}
+	if at(t, frame, "series", 0, "histograms", 0, 1, 0, 2) != "3" {
+		t.Errorf("histograms %v", at(t, frame, "series", 0, "histograms"))
+	}
+	instant := at(t, parts["panel2"], "frames", 1)
+	if at(t, instant, "instant") != true || at(t, instant, "format") != "table" || at(t, instant, "expr") != "rate(m[20s])" {
+		t.Errorf("frame %v", instant)
+	}
+	if warning := at(t, parts["panel2"], "warnings", 0); warning != "query A: mind "+hostile {
+		t.Errorf("warning %v", warning)
+	}
+	if at(t, parts["events"], "events", 0, "title") != "of "+hostile || len(at(t, parts["events"], "events").([]any)) != 1 {
+		t.Errorf("events %v", parts["events"])
+	}
+	heard := strings.Join(prometheus.heard, "\n")
+	for _, want := range []string{
+		"GET /api/v1/label/host/values end=1700001800.000&match%5B%5D=up&start=1700000000.000",
+		"POST /api/v1/query_range end=1700001800.000&query=m%7Bhost%3D%22%3Cscript%3Ealert%281%29%3C%2Fscript%3E%5C%22%27%5C%5C%60%22%7D&start=1700000000.000&step=5&timeout=20s",
+	} {
+		if !strings.Contains(heard, want) {
+			t.Errorf("not asked: %s; asked\n%s", want, heard)
+		}
+	}
+	if strings.Contains(heard, "never") {
+		t.Error("an annotation that is switched off was asked")
+	}
+}
+
+func TestLinksKeepTimeAndVariables(t *testing.T) {
+	handler := open(t, Config{Prometheus: newFake(t, answering).URL})
+	parts := lines(t, get(t, handler, "/render/b?from=now-1h&to=now-1m&var-host=a%26b").Body.String())
+	if got := at(t, parts["dashboard"], "links", 0, "url"); got != "/d/c?from=now-1h&to=now-1m&var-host=a%26b" {
+		t.Errorf("link %v", got)
+	}
+	if got := at(t, parts["dashboard"], "links", 1, "url"); got != "/x?a=a&b" {
+		t.Errorf("link %v", got)
+	}
+	config := at(t, parts["dashboard"], "panels", 0, "fieldConfig", "defaults", "links", 0, "url")
+	if config != "/d/c?v=${__value.raw}&h=a%26b" {
+		t.Errorf("link of a cell %v", config)
+	}
+	if got := at(t, parts["dashboard"], "panels", 0, "title"); got != "On a&b" {
+		t.Errorf("title %v", got)
+	}
+}
+
+func TestAQueryThatFailsIsToldAndLeavesTheOthersAlone(t *testing.T) {
+	prometheus := newFake(t, func(w http.ResponseWriter, r *http.Request) {
+		if strings.Contains(r.Form.Get("query"), "m{a=") {
+			w.WriteHeader(http.StatusBadRequest)
+			_, _ = w.Write([]byte(`{"status":"error","errorType":"bad_data","error":"parse error at char 5"}`))
+			return
+		}
+		answering(w, r)
+	})
+	parts := lines(t, get(t, open(t, Config{Prometheus: prometheus.URL}), "/render/b").Body.String())
+	if got := at(t, parts["panel3"], "problems", 0); got != "query A: bad_data: parse error at char 5" {
+		t.Errorf("problem %v", got)
+	}
+	if len(at(t, parts["panel2"], "problems").([]any)) != 0 || parts["end"] == nil {
+		t.Errorf("panel %v", parts["panel2"])
+	}
+}
+
+// badSources are addresses where no good Prometheus is, with what a page says of each.
+func TestAPrometheusThatDoesNotAnswerIsNamedOnThePage(t *testing.T) {
+	elsewhere := newFake(t, answering)
+	for want, handler := range map[string]func(w http.ResponseWriter, r *http.Request){
+		"it redirects, which is not followed": func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, elsewhere.URL+r.URL.Path, http.StatusTemporaryRedirect)
+		},
+		"it takes too long": func(w http.ResponseWriter, r *http.Request) {
+			for r.Context().Err() == nil { // a drop now and then, without end
+				if _, err := w.Write([]byte(" ")); err != nil {
+					return
+				}
+				w.(http.Flusher).Flush()
+				time.Sleep(soon / 10)
+			}
+		},
+		"is no Prometheus": func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("<html>hello")) },
+		"longer than 32 MiB": func(w http.ResponseWriter, _ *http.Request) {
+			block := []byte(strings.Repeat(" ", 1<<20))
+			for range 40 {
+				if _, err := w.Write(block); err != nil {
+					return
+				}
+			}
+		},
+	} {
+		prometheus := newFake(t, handler)
+		began := time.Now()
+		timeout := soon
+		if strings.HasPrefix(want, "longer") {
+			timeout = 10 * time.Second
+		}
+		parts := lines(t, get(t, open(t, Config{Prometheus: prometheus.URL, Timeout: timeout}), "/render/c").Body.String())
+		if parts["end"] == nil {
+			t.Errorf("%s: no end", want)
+		}
+		parts = lines(t, get(t, open(t, Config{Prometheus: prometheus.URL, Timeout: timeout, Folder: variableOnly(t)}), "/render/v").Body.String())
+		problem, _ := at(t, parts["dashboard"], "variables", 0, "problem").(string)
+		if !strings.Contains(problem, want) || !strings.Contains(problem, prometheus.URL) {
+			t.Errorf("%s: %q", want, problem)
+		}
+		if took := time.Since(began); took > 30*time.Second {
+			t.Errorf("%s took %s", want, took)
+		}
+	}
+	if len(elsewhere.heard) != 0 {
+		t.Errorf("a redirect was followed: %q", elsewhere.heard)
+	}
+}
+
+// variableOnly is a folder with a dashboard that asks one question.
+func variableOnly(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	content := `{"uid":"v","title":"V","schemaVersion":42,"time":{"from":"now-1h","to":"now"},"templating":{"list":[{"name":"host","type":"query","query":"label_values(host)"}]}}`
+	if err := os.WriteFile(filepath.Join(dir, "v.json"), []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+func TestNobodyListeningIsToldWithoutThePassword(t *testing.T) {
+	gone := newFake(t, answering)
+	address := strings.Replace(gone.URL, "http://", "http://me:secret@", 1)
+	gone.Close()
+	body := get(t, open(t, Config{Prometheus: address}), "/render/b").Body.String()
+	if !strings.Contains(body, "does not answer") || !strings.Contains(body, gone.Listener.Addr().String()) || strings.Contains(body, "secret") {
+		t.Errorf("page %s", body)
+	}
+}
+
+func TestWhatTheAddressAsksForIsChecked(t *testing.T) {
+	handler := open(t, Config{Prometheus: newFake(t, answering).URL})
+	for path, want := range map[string]int{
+		"/render/b?from=yesterday":         http.StatusBadRequest,
+		"/render/b?from=now&to=now-1h":     http.StatusBadRequest,
+		"/render/b?from=0&to=now":          http.StatusBadRequest,
+		"/render/b?width=1":                http.StatusBadRequest,
+		"/render/b?width=1e9":              http.StatusBadRequest,
+		"/render/b?columns=0":              http.StatusBadRequest,
+		"/render/nothing":                  http.StatusNotFound,
+		"/d/nothing":                       http.StatusNotFound,
+		"/d/..%2F..%2Fgo.mod":              http.StatusNotFound,
+		"/assets/../server.go":             http.StatusTemporaryRedirect,
+		"/assets/nothing.js":               http.StatusNotFound,
+		"/d/b":                             http.StatusOK,
+		"/d/b/any-name":                    http.StatusOK,
+		"/assets/main.js":                  http.StatusOK,
+		"/assets/echarts/LICENSE":          http.StatusOK,
+		"/":                                http.StatusOK,
+		"/other":                           http.StatusNotFound,
+		"/render/b?var-nobody=x&columns=1": http.StatusOK,
+	} {
+		if got := get(t, handler, path); got.Code != want {
+			t.Errorf("%s: %d, want %d (%s)", path, got.Code, want, strings.TrimSpace(got.Body.String()))
+		}
+	}
+}
+
+func TestOtherNamesAndOtherSitesAreRefused(t *testing.T) {
+	prometheus := newFake(t, answering)
+	handler := open(t, Config{Prometheus: prometheus.URL})
+	for _, host := range []string{"evil.example", "evil.example:10429", "127.0.0.1.evil.example", "10.0.0.1:10429"} {
+		if got := get(t, handler, "/d/b", "Host", host); got.Code != http.StatusForbidden {
+			t.Errorf("%s: %d", host, got.Code)
+		}
+	}
+	for _, host := range []string{"localhost:10429", "127.0.0.1", "[::1]:10429", "LOCALHOST"} {
+		if got := get(t, handler, "/d/b", "Host", host); got.Code != http.StatusOK {
+			t.Errorf("%s: %d", host, got.Code)
+		}
+	}
+	if got := get(t, handler, "/render/b", "Sec-Fetch-Site", "cross-site"); got.Code != http.StatusForbidden || len(prometheus.heard) > 0 {
+		t.Errorf("another site: %d, asked %q", got.Code, prometheus.heard)
+	}
+	if got := get(t, open(t, Config{Prometheus: prometheus.URL, AnyHost: true}), "/d/b", "Host", "spark.lan:10429"); got.Code != http.StatusOK {
+		t.Errorf("a name of a listener that is not of the loopback: %d", got.Code)
+	}
+}
+
+func TestAnAddressThatIsNoPrometheusIsRefused(t *testing.T) {
+	for _, address := range []string{"", "localhost:9090", "ftp://x", "http://", "http://x?y=1", "http://x#y", "http://a b", "http://me:secret@x?y"} {
+		if _, err := New(Config{Prometheus: address}); err == nil || strings.Contains(err.Error(), "secret") {
+			t.Errorf("%q: %v", address, err)
+		}
+	}
+}
+
+func TestAFileThatIsNoDashboardIsNamed(t *testing.T) {
+	dir := folder(t)
+	if err := os.WriteFile(filepath.Join(dir, "broken.json"), []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	handler := open(t, Config{Folder: dir, Prometheus: "http://127.0.0.1:1"})
+	for path, want := range map[string]string{"/": "broken.json: not a dashboard", "/d/gone": "there is no such dashboard"} {
+		body := get(t, handler, path).Body.String()
+		if !strings.Contains(body, want) || !strings.Contains(body, `href="/d/c"`) {
+			t.Errorf("%s: %s", path, body)
+		}
+	}
+	if body := get(t, open(t, Config{Folder: t.TempDir(), Prometheus: "http://127.0.0.1:1"}), "/").Body.String(); !strings.Contains(body, "there are no dashboards") {
+		t.Errorf("an empty folder: %s", body)
+	}
+}
