@@ -131,7 +131,7 @@ func readForClaimed() []query {
 func readsAgree() panel {
 	return series(subject{
 		title:   "Bytes read for each byte claimed",
-		means:   "What others counted within 5 minutes, over what the KV block manager says it read from the SSD. Near 100 % (dashed) of the processes and their cgroup proves the claim; near 0 refutes it: those bytes were in memory. The drives serve others too and prove nothing by being above. The scale ends at 200 %: a model that is being loaded is read as well.",
+		means:   "What others counted within 5 minutes, over what the KV block manager says it read from the SSD. Near 100 % (dashed) of the processes and their cgroup proves the claim; near 0 refutes it: those bytes were in memory. The drives serve others too and prove nothing by being above. Where reading begins or ends the window cuts it and the share strays for a moment. The scale ends at 200 %: a model that is being loaded is read as well.",
 		wrong:   "processes and cgroup are far below 100 % while O_DIRECT is on (table *Tiers*), or all are far above it: more is read than is used.",
 		noData:  "nothing was onboarded from disk within 5 minutes, or the size of a block is unknown",
 		queries: readForClaimed(),
