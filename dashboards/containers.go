@@ -109,7 +109,7 @@ func cgroupsLeftOut() panel {
 func footprints() panel {
 	return lines(subject{
 		title:   "Footprint",
-		means:   "What each cgroup takes from the pool for good: charged memory without page cache that is easily given back, and GPU memory (`uma_cgroup_footprint_bytes`). For ranking, not for limits. A slice contains what is in it: do not add the lines.",
+		means:   "What each cgroup takes from the pool for good: charged memory without page cache that is easily given back, and GPU memory (" + called(metric.CgroupFootprintBytes) + "). For ranking, not for limits. A slice contains what is in it: do not add the lines.",
 		wrong:   "one grows while its engine does nothing, or stays after it has stopped.",
 		noData:  "GPU memory is not in the pool of this host, the driver's process list is incomplete, or the cgroups cannot be read",
 		queries: []query{{"{{name}}{{pod}}", ofCgroups(metric.CgroupFootprintBytes)}},

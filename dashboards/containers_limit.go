@@ -11,7 +11,7 @@ import (
 func limitUncovered() panel {
 	return lines(subject{
 		title:   "Share that the limit does not see",
-		means:   "GPU memory over all memory of a container that has a limit (`uma_cgroup_limit_uncovered_ratio`). " + blind + " The dashed line is where ContainerLimitUncovered fires.",
+		means:   "GPU memory over all memory of a container that has a limit (" + called(metric.CgroupLimitUncoveredRatio) + "). " + blind + " The dashed line is where ContainerLimitUncovered fires.",
 		wrong:   "it is above the line: the container can take the whole machine without reaching its limit. Bound it in the engine (a memory fraction, a fixed KV cache).",
 		noData:  noCgroupShare,
 		queries: []query{{"{{name}}{{pod}}", ofCgroups(metric.CgroupLimitUncoveredRatio)}},
@@ -113,7 +113,7 @@ func cgroupCache() panel {
 func kernelOther() panel {
 	return lines(subject{
 		title:   "Kernel memory of no named kind",
-		means:   "Charged kernel memory less all kinds that `memory.stat` names, signed (`uma_cgroup_kernel_other_bytes`): CUDA managed memory and the page tables of the GPU are here.",
+		means:   "Charged kernel memory less all kinds that `memory.stat` names, signed (" + called(metric.CgroupKernelOtherBytes) + "): CUDA managed memory and the page tables of the GPU are here.",
 		wrong:   "it is gigabytes in a container whose engine does not use managed memory.",
 		noData:  "the kernel is older than Linux 5.18, or the cgroups cannot be read",
 		queries: []query{{"{{name}}{{pod}}", ofCgroups(metric.CgroupKernelOtherBytes)}},

@@ -13,6 +13,7 @@ import (
 	"github.com/grafana/grafana-foundation-sdk/go/timeseries"
 	"github.com/grafana/grafana-foundation-sdk/go/units"
 
+	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/exporter/metric/expr"
 )
 
@@ -70,6 +71,9 @@ func furnish[B furnishable[B]](builder B, s subject, shape func(*prometheus.Data
 	}
 	return builder
 }
+
+// called is the name of a family as descriptions write it.
+func called(d metric.Definer) string { return "`" + d.Def().Name + "`" }
 
 // What panels of some types lack.
 var (

@@ -91,7 +91,7 @@ func gpuTemperature() panel {
 func zones() panel {
 	return lines(subject{
 		title:  "Thermal zones",
-		means:  "Temperatures that the firmware reports to the kernel (`uma_thermal_zone_celsius`), dashed the temperature at which the kernel acts: *active* cools, *passive* slows down, *critical* switches off. No document says which part of a machine each zone is.",
+		means:  "Temperatures that the firmware reports to the kernel (" + called(metric.ThermalZoneCelsius) + "), dashed the temperature at which the kernel acts: *active* cools, *passive* slows down, *critical* switches off. No document says which part of a machine each zone is.",
 		wrong:  "a zone comes near a trip point, or one climbs away from the others.",
 		noData: noThermal,
 		queries: []query{
@@ -104,7 +104,7 @@ func zones() panel {
 func sensors() panel {
 	return lines(subject{
 		title:   "Sensors",
-		means:   "Temperatures of other chips (`uma_hwmon_temperature_celsius`): network adapters, and with the driver spbm the rails of a DGX Spark, by the maker's names. *tj_max* of that driver is a limit and no temperature.",
+		means:   "Temperatures of other chips (" + called(metric.HwmonTemperatureCelsius) + "): network adapters, and with the driver spbm the rails of a DGX Spark, by the maker's names. *tj_max* of that driver is a limit and no temperature.",
 		wrong:   "a network adapter is above 100 °C, or a sensor climbs while the GPU is idle.",
 		noData:  noThermal,
 		queries: []query{{"{{sensor}} ({{chip}})", each(metric.HwmonTemperatureCelsius)}},
@@ -130,7 +130,7 @@ func driveTemperature() panel {
 func temperatureOfRuns() panel {
 	return series(subject{
 		title:   "Temperature while runs last",
-		means:   "Temperature of the hottest GPU, drawn only while a run lasts on this host (`uma_run_active`), with the arm and the run that it belongs to.",
+		means:   "Temperature of the hottest GPU, drawn only while a run lasts on this host (" + called(metric.RunActive) + "), with the arm and the run that it belongs to.",
 		wrong:   "the runs of one arm begin warmer than those of another: then arm and heat are confounded. Let the machine cool down before each run.",
 		noData:  "no run lasted on this host in this time, or there is no GPU",
 		queries: []query{{"{{arm}}, run {{run}}", one(metric.GPUTemperatureCelsius).DuringRuns(onHost())}},

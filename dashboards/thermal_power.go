@@ -86,7 +86,7 @@ func gpuPower() panel {
 func rails() panel {
 	return lines(subject{
 		title:  "Power rails",
-		means:  "Power of the rails that the machine shows (`uma_hwmon_power_watts`; on a DGX Spark with the driver spbm), by the maker's names, and dashed what the chip keeps them to. Rails contain each other: do not add them.",
+		means:  "Power of the rails that the machine shows (" + called(metric.HwmonPowerWatts) + "; on a DGX Spark with the driver spbm), by the maker's names, and dashed what the chip keeps them to. Rails contain each other: do not add them.",
 		wrong:  "*sys_total* or *dc_input* nears what the power supply can give.",
 		noData: noThermal,
 		queries: []query{
