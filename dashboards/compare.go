@@ -29,6 +29,7 @@ func comparePage() page {
 				{24, 6, verdictOfMemory()}, {24, 6, verdictOfLatency()}, {24, 6, verdictOfTheRest()}}},
 			{"Were the arms alike, and can time explain it", []tile{{12, 7, compareOrder()}, {12, 7, compareWarnings()},
 				{12, 9, compareFairness()}, {12, 9, compareDrift()}}},
+			{"What the comparison rests on", []tile{{16, 9, comparedRuns()}, {8, 9, savedComparisons()}}},
 			{"Runs of this host", []tile{{24, 9, compareRuns()}, {12, 8, memoryByRun()}, {12, 8, capacityByRun()}}},
 			{"By model", []tile{{12, 8, memoryByModel()}, {12, 8, wordByModel()}}},
 			{"Run A over run B", []tile{{12, 9, overLatency()}, {12, 9, overMemory()}, {8, 8, overTemperature()}, {8, 8, overPower()}, {8, 8, overClock()}}},
@@ -81,17 +82,17 @@ func stratumLabels(further ...metric.Label) []metric.Label {
 
 // stratumKeys are their columns, behind others.
 func stratumKeys(before ...key) []key {
-	return append(before, key{label: metric.LabelModel, title: "Model"}, key{label: metric.LabelScenario, title: "Scenario"})
+	return append(before, key{label: metric.LabelModel, title: "Model", look: ofWidth(100)}, key{label: metric.LabelScenario, title: "Scenario", look: ofWidth(90)})
 }
 
 func compareSimulated() panel {
 	return number(subject{
 		title:   "What the comparison is of",
-		means:   "Whether any of its runs was of a simulated engine or machine.",
+		means:   "Whether any of its runs was of a simulated engine or machine, as far as its files tell.",
 		wrong:   "it says simulated: then no verdict below says anything of hardware.",
 		noData:  noComparison,
 		queries: []query{{"simulated", expr.Select(metric.ComparisonSimulated, inComparison()).Max(expr.By(metric.LabelComparison))}},
 	}).
-		Mappings(shaded(shade{"0", "real", colorGood}, shade{"1", "simulated", colorDoubt})).
+		Mappings(shaded(shade{"0", "not simulated", colorNeutral}, shade{"1", "simulated", colorDoubt})).
 		ColorMode(common.BigValueColorModeBackground)
 }

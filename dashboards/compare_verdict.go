@@ -1,6 +1,8 @@
 package dashboards
 
 import (
+	"slices"
+
 	"github.com/grafana/grafana-foundation-sdk/go/dashboard"
 
 	"github.com/umascope/umascope/exporter/metric"
@@ -42,39 +44,73 @@ func verdicts(of expr.Matcher) expr.Expr {
 // verdictTable is what a comparison says of metrics of one unit; without one, of all others.
 func verdictTable(title, means string, of expr.Matcher, unit metric.Unit) panel {
 	each := expr.By(stratumLabels(metric.LabelMetric)...)
-	mean := func(arm expr.Matcher) expr.Expr {
-		e := ofPair(metric.ComparisonMean, of, arm).Max(each)
-		if unit != "" {
-			e = e.In(unit)
-		}
-		return e
-	}
-	figures := []figure{
-		{title: "Baseline", expr: mean(ofBaseline())},
-		{title: "Candidate", expr: mean(ofCandidate())},
-		{title: "Ratio", expr: ofPair(metric.ComparisonRatio, of).Max(each)},
-	}
-	// Bytes are compared by their difference: no interval of a ratio is ever worked out.
-	if unit != metric.Bytes {
-		means += " The interval of the ratio holds 95 %; there is none where the analysis is not of ratios."
-		figures = append(figures,
-			figure{title: "Ratio, from", expr: ofPair(metric.ComparisonRatioLower, of).Max(each)},
-			figure{title: "Ratio, to", expr: ofPair(metric.ComparisonRatioUpper, of).Max(each)})
-	}
-	verdict := verdicts(of)
 	// The label of the verdict is lent to a figure that every line has.
-	byTime := ofPair(metric.ComparisonConfounded, of).Max(each).
-		Times(verdict, expr.On(stratumLabels(metric.LabelMetric)...).GroupLeft(metric.LabelVerdict))
+	decides := ofPair(metric.ComparisonPrimary, of).Max(each).
+		Times(verdicts(of), expr.On(stratumLabels(metric.LabelMetric)...).GroupLeft(metric.LabelVerdict))
+	needed := ofPair(metric.ComparisonNeededRuns, of).Max(each)
+	figures := slices.Concat(
+		[]figure{{title: "Decides", expr: decides, look: append(yesOrNo(colorNeutral), width(75))}},
+		verdictMeans(of, unit), verdictRatios(of, unit), verdictDifferences(of, unit),
+		[]figure{{title: "Runs needed", expr: needed, look: wide(100)}})
 	return list(board{
 		title: title,
-		means: means + " Both figures are means over the runs of the arm; the ratio is that of the candidate over the baseline. " +
+		means: means + " The figures of the arms are means over their runs; ratio and difference are of the candidate to the baseline, from where to where they lie with 95 %. " +
+			"The metric that *decides* was chosen before any figure was seen. *Runs needed* are those of each arm, about, that an inconclusive verdict lacks. " +
 			"*Equivalent* was tested for, it is not the absence of a difference. Names that begin with *engine_reported* or *tool_reported* are the word of others.",
-		wrong:   "a verdict is *worse*. If it is *confounded with time* the arms ran in an order in which time explains the difference as well: that is no finding about the arms.",
-		noData:  noComparison,
-		keys:    stratumKeys(key{label: metric.LabelMetric, title: "Metric"}, key{label: metric.LabelVerdict, title: "Verdict", look: append(textCells(verdictShades()...), width(260))}),
-		figures: append([]figure{{title: "Confounded", expr: byTime, look: yesOrNo(colorDoubt)}}, figures...),
+		wrong:  "a verdict is *worse*. If it is *confounded with time* the arms ran in an order in which time explains the difference as well: that is no finding about the arms.",
+		noData: noComparison,
+		keys: stratumKeys(key{label: metric.LabelMetric, title: "Metric", look: ofWidth(240)},
+			key{label: metric.LabelVerdict, title: "Verdict", look: append(textCells(verdictShades()...), width(260))}),
+		figures: figures,
 		sortBy:  "Metric",
 	})
+}
+
+// verdictFigure is a figure of every line, in a unit if all lines have the same.
+func verdictFigure(title string, d metric.Definer, unit metric.Unit, matchers ...expr.Matcher) figure {
+	e := ofPair(d, matchers...).Max(expr.By(stratumLabels(metric.LabelMetric)...))
+	if unit != "" && d.Def().Unit == metric.OfMetric {
+		e = e.In(unit)
+	}
+	return figure{title: title, expr: e}
+}
+
+func verdictMeans(of expr.Matcher, unit metric.Unit) []figure {
+	return []figure{
+		verdictFigure("Baseline", metric.ComparisonMean, unit, of, ofBaseline()),
+		verdictFigure("Candidate", metric.ComparisonMean, unit, of, ofCandidate()),
+	}
+}
+
+// verdictRatios are the ratio and its interval. Bytes are compared by their difference: no interval of a
+// ratio is ever worked out.
+func verdictRatios(of expr.Matcher, unit metric.Unit) []figure {
+	all := []figure{
+		verdictFigure("Ratio", metric.ComparisonRatio, unit, of),
+		verdictFigure("Ratio, from", metric.ComparisonRatioLower, unit, of),
+		verdictFigure("Ratio, to", metric.ComparisonRatioUpper, unit, of),
+	}
+	if unit == metric.Bytes {
+		return all[:1]
+	}
+	return all
+}
+
+// verdictDifferences are the difference and its interval, where the verdict rests on it and not on the ratio.
+func verdictDifferences(of expr.Matcher, unit metric.Unit) []figure {
+	all := []figure{
+		verdictFigure("Difference", metric.ComparisonDifference, unit, of),
+		verdictFigure("Difference, from", metric.ComparisonDifferenceLower, unit, of),
+		verdictFigure("Difference, to", metric.ComparisonDifferenceUpper, unit, of),
+	}
+	if unit == metric.Bytes {
+		return all
+	}
+	ofRatios := ofPair(metric.ComparisonRatioLower, of).Max(expr.By(stratumLabels(metric.LabelMetric)...))
+	for i := range all {
+		all[i].expr = all[i].expr.Unless(ofRatios, expr.On(stratumLabels(metric.LabelMetric)...))
+	}
+	return all
 }
 
 // yesOrNo writes 0 and 1 as words, with a colour where it is so.

@@ -77,16 +77,16 @@ func runSource() panel {
 	return names(subject{
 		title:  "What the run was of",
 		means:  "The machine whose telemetry the run kept (*live* is a real one as it ran), and whether the engine said that it is simulated.",
-		wrong:  "anything but *live* and *real* is shown and you look for what hardware does: then the figures say nothing of it.",
+		wrong:  "anything but *live* and *not simulated* is shown and you look for what hardware does: then the figures say nothing of it.",
 		noData: noSuchRun,
 		queries: []query{
 			{"telemetry: {{mode}}", holds(metric.RunTelemetryMode, metric.LabelMode)},
 			{"engine: simulated", holds(metric.RunSimulated)},
-			{"engine: real", thisRun(metric.RunSimulated).Equals(expr.Number(0))},
+			{"engine: not simulated", thisRun(metric.RunSimulated).Equals(expr.Number(0))},
 		},
 	}, steps("orange")).
 		OverrideByRegexp("/: "+metric.ModeLive+"$/", real).
-		OverrideByName("engine: real", real)
+		OverrideByName("engine: not simulated", real)
 }
 
 func runInvalid() panel {
