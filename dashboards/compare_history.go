@@ -56,7 +56,6 @@ func compareRuns() panel {
 		},
 		figures: []figure{
 			{title: "Started", expr: ofHistory(metric.RunStartTimestampSeconds).Times(info, expr.On(metric.LabelRun).GroupLeft(of...)).Milliseconds(), look: []dashboard.DynamicConfigValue{width(165)}},
-			{title: "Ended", expr: onThisHost(ofHistory(metric.RunEndTimestampSeconds)).Milliseconds(), look: []dashboard.DynamicConfigValue{width(165)}},
 			figureOf("Valid", metric.RunValid, append(textCells(shade{"0", "invalid", colorBad}, shade{"1", "valid", "transparent"}), width(65))),
 			{title: "Simulated", look: append(yesOrNo(colorDoubt), width(80)),
 				expr: simulated.Times(mode, expr.On(metric.LabelRun).GroupLeft(metric.LabelMode)).Or(simulated, expr.On(metric.LabelRun))},
@@ -65,6 +64,7 @@ func compareRuns() panel {
 			figureOf("First token", metric.RunScheduledTimeToFirstTokenSeconds, nil, expr.Is(metric.LabelQuantile, "0.5")),
 			figureOf("Output", metric.RunOutputTokensPerSecond, nil),
 			{title: "Farthest", expr: onThisHost(farthest)},
+			{title: "Ended", expr: onThisHost(ofHistory(metric.RunEndTimestampSeconds)).Milliseconds(), look: []dashboard.DynamicConfigValue{width(165)}},
 		},
 		sortBy: "Started", desc: true,
 	})

@@ -22,7 +22,7 @@ func verdictShades() []shade {
 		{metric.VerdictWorse, "worse", colorBad},
 		{"different", "different", colorOther},
 		{"inconclusive", "inconclusive: more runs", colorUnknown},
-		{"difference_only", "too few runs to say", colorUnknown},
+		{"difference_only", "difference only, not tested", colorUnknown},
 	}
 	all := plain
 	for _, s := range plain {
@@ -58,7 +58,7 @@ func verdictTable(title, means string, of expr.Matcher, unit metric.Unit) panel 
 			"The metric that *decides* was chosen before any figure was seen. *Runs needed* are those of each arm, about, that an inconclusive verdict lacks. " +
 			"*Equivalent* was tested for, it is not the absence of a difference. Names that begin with *engine_reported* or *tool_reported* are the word of others.",
 		wrong:  "a verdict is *worse*. If it is *confounded with time* the arms ran in an order in which time explains the difference as well: that is no finding about the arms.",
-		noData: noComparison,
+		noData: "the comparison has no such metric, or " + noComparison,
 		keys: stratumKeys(key{label: metric.LabelMetric, title: "Metric", look: ofWidth(240)},
 			key{label: metric.LabelVerdict, title: "Verdict", look: append(textCells(verdictShades()...), width(260))}),
 		figures: figures,
