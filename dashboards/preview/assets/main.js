@@ -1,7 +1,7 @@
 // Loads a dashboard as its answers come, a line of JSON at a time, and shows it.
 import "./theme.js";
 import { el } from "./dom.js";
-import { openPanel, place } from "./panel.js";
+import { openPanel, place, unreachable } from "./panel.js";
 import { controls, links } from "./controls.js";
 
 const grid = document.getElementById("grid");
@@ -12,7 +12,10 @@ const page = { events: [], window: [0, 0] };
 
 form.addEventListener("submit", (e) => e.preventDefault());
 
-function complain(text) { problems.append(el("p", {}, text)); }
+// complain says what is wrong with the page as a whole, once.
+function complain(text) {
+  if (![...problems.children].some((p) => text.endsWith(p.textContent))) problems.append(el("p", {}, text));
+}
 
 function setPause(seconds) {
   state.pause = seconds;
@@ -37,9 +40,10 @@ function describe(d) {
   page.window = d.window;
   document.getElementById("title").textContent = d.title;
   problems.replaceChildren();
-  for (const v of d.variables) if (v.problem && v.hidden) complain(`variable ${v.name}: ${v.problem}`);
-  const failed = d.variables.filter((v) => v.problem);
-  if (failed.length && failed.every((v) => v.problem.includes("does not answer"))) complain(failed[0].problem);
+  for (const v of d.variables) {
+    if (v.problem && (v.hidden || unreachable(v.problem))) complain(unreachable(v.problem) ? v.problem : `variable ${v.name}: ${v.problem}`);
+    if (unreachable(v.problem)) v.problem = "";
+  }
   controls(form, d, state, go);
   links(document.getElementById("links"), d.links);
   const shape = JSON.stringify([d.rows, d.panels]);

@@ -20,18 +20,7 @@ export function openPanel(panel, page) {
   place(node, panel.place);
   let close = () => {};
   let answer = null;
-  let note = null;
-  const toggle = (fill, button) => {
-    const was = note?.button;
-    note?.remove();
-    note = null;
-    about.setAttribute("aria-expanded", "false");
-    if (was === button) return;
-    note = el("div", { class: "note" }, fill());
-    note.button = button;
-    button.setAttribute("aria-expanded", "true");
-    node.append(note);
-  };
+  const toggle = notes(node, about, panel.place.X + panel.place.W / 2 > 12);
   about.addEventListener("click", () => toggle(() => description(panel, answer), about));
   warned.addEventListener("click", () => toggle(() => el("div", {}, ...answer.warnings.map((w) => el("p", {}, w))), warned));
   const show = (found) => {
@@ -47,11 +36,34 @@ export function openPanel(panel, page) {
   return { node, show: panel.type === "text" ? () => {} : show, redraw: () => answer && panel.type === "timeseries" && show(answer) };
 }
 
+// notes opens and closes what is told over a panel: one at a time on the whole page, closed by
+// its button, by a click elsewhere or by Escape.
+function notes(node, about, flip) {
+  let note = null;
+  const shut = () => { note?.remove(); note = null; about.setAttribute("aria-expanded", "false"); document.removeEventListener("pointerdown", outside, true); document.removeEventListener("keydown", escape); };
+  const outside = (e) => { if (!note?.contains(e.target) && e.target !== note?.button) shut(); };
+  const escape = (e) => { if (e.key === "Escape") shut(); };
+  return (fill, button) => {
+    const again = note?.button === button;
+    shut();
+    if (again) return;
+    note = el("div", { class: flip ? "note flip" : "note" }, fill());
+    note.button = button;
+    button.setAttribute("aria-expanded", "true");
+    node.append(note);
+    document.addEventListener("pointerdown", outside, true);
+    document.addEventListener("keydown", escape);
+  };
+}
+
 export function place(node, p) {
   node.style.gridColumn = `${p.X + 1} / span ${p.W}`;
   node.style.gridRow = `${p.Y + 1} / span ${p.H}`;
   node.style.setProperty("--tall", p.H);
 }
+
+// unreachable says whether a problem is that nobody answers.
+export function unreachable(problem) { return problem.includes("does not answer: "); }
 
 function description(panel, answer) {
   const out = el("div", {}, prose(panel.description));
@@ -60,6 +72,10 @@ function description(panel, answer) {
 }
 
 function fill(body, panel, found, page) {
+  if (found.problems.length && found.problems.every(unreachable)) {
+    body.append(el("p", { class: "empty" }, "Prometheus does not answer.")); // the page says where and why
+    return null;
+  }
   body.append(...found.problems.map((p) => el("p", { class: "error" }, p)));
   if (panel.repeat) body.append(el("p", { class: "error" }, `Grafana shows this panel once for every value of ${panel.repeat}, this preview only once.`));
   const paint = painters[panel.type];
