@@ -90,7 +90,7 @@ func TestPrometheusScrapesTheJobsThatTheCodeNames(t *testing.T) {
 		t.Error("only series of runs carry the host themselves")
 	}
 	const folder = "/etc/umascope/prometheus/targets/"
-	want := []string{folder + "exporter.yml", folder + "load.yml", folder + "results.yml"}
+	want := []string{folder + "exporter.yml", folder + "load.yml", folder + "results.yml", folder + "engine.yml"}
 	if !slices.Equal(files, want) {
 		t.Errorf("target files %v", files)
 	}

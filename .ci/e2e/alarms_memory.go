@@ -25,49 +25,48 @@ func (a *alarms) memoryWarned(ctx context.Context) (string, error) {
 }
 
 // memoryCritical leaves hardly any memory to the machine with the run, which mutes the alert about that no more
-// than anything else does. That one in turn mutes the warning when the run has ended, and not that of the other
-// machine.
+// than anything else does.
 func (a *alarms) memoryCritical(ctx context.Context) (_ string, err error) {
-	critical := who{memoryLow, "critical", spark}
 	if _, err = a.squeeze(ctx, spark, a.hog, hardlyAny); err != nil {
 		return "", err
 	}
-	told, err := a.inbox.awaits(ctx, toTest, critical, "firing", 2*time.Minute)
+	told, err := a.inbox.awaits(ctx, toTest, critical(), "firing", 2*time.Minute)
 	if err != nil {
 		return "", err
 	}
-	if err := a.complete(told); err != nil {
-		return "", err
-	}
+	return told.Annotations["description"], a.complete(told)
+}
+
+func critical() who { return who{memoryLow, "critical", spark} }
+
+// memoryEnds ends the run, so that it is the critical alert alone that mutes the warning of its machine, and not that
+// of the other one. Then it gives the memory back and waits until everybody who was told of it is told of its end.
+//
+// Nobody was told that the muted alert fires. Its end may be told beside that of the one that muted it, which has
+// the same group: Alertmanager looks at what mutes an alert now, and nothing does any more.
+func (a *alarms) memoryEnds(ctx context.Context) (string, error) {
 	if err := a.endLongRun(ctx); err != nil {
 		return "", err
 	}
-	if err := a.muted(ctx, warned(spark), critical, time.Minute); err != nil {
+	if err := a.muted(ctx, warned(spark), critical(), time.Minute); err != nil {
 		return "", err
 	}
 	if err := a.unmuted(ctx, warned(oven)); err != nil {
 		return "", err
 	}
-	return told.Annotations["description"], a.memoryEnds(ctx, warned(oven), critical, warned(spark))
-}
-
-// memoryEnds gives the memory back and waits until everybody who was told of it is told of its end. Nobody was told
-// that the alert fires that was muted. Its end may be told beside that of the one that muted it, which has the
-// same group: Alertmanager looks at what mutes an alert now, and nothing does any more.
-func (a *alarms) memoryEnds(ctx context.Context, first, second, silent who) error {
 	a.hog.Stop()
 	a.smallHog.Stop()
-	for _, w := range []who{first, second} {
+	for _, w := range []who{warned(oven), critical()} {
 		if _, err := a.inbox.awaits(ctx, toTest, w, "resolved", 2*time.Minute); err != nil {
-			return err
+			return "", err
 		}
 	}
 	for _, n := range a.inbox.all(toTest) {
-		if silent.is(n.Labels) && n.Status == "firing" {
-			return fmt.Errorf("%s was muted and was told of all the same: %v", silent, n)
+		if warned(spark).is(n.Labels) && n.Status == "firing" {
+			return "", fmt.Errorf("%s was muted and was told of all the same: %v", warned(spark), n)
 		}
 	}
-	return nil
+	return "", nil
 }
 
 // unmuted is an error unless Alertmanager has an alert and nothing keeps it back.

@@ -25,6 +25,10 @@ type census struct {
 	problems                                              []error
 }
 
+// The time that dashboards are looked at: that of the test. Their own are of hours, whose steps are longer than
+// the runs here last, and the run that goes on does not get far.
+const lookedAtFrom, lookedAtTo = "now-5m", "now"
+
 // dashboards sends every query of every dashboard as Grafana would, with spark chosen as host. None may fail or
 // have a warning, and all must have data but those that are listed with a reason.
 func (p *proof) dashboards(ctx context.Context) (string, error) {
@@ -61,7 +65,7 @@ func (p *proof) dashboards(ctx context.Context) (string, error) {
 // look sends the queries of one dashboard.
 func (s *stage) look(ctx context.Context, d grafana.Dashboard, c *census) {
 	now := time.Now()
-	window, err := grafana.ParseWindow(d.From, d.To, now)
+	window, err := grafana.ParseWindow(lookedAtFrom, lookedAtTo, now)
 	if err != nil {
 		c.problems = append(c.problems, fmt.Errorf("%s: %w", d.UID, err))
 		return
@@ -73,7 +77,7 @@ func (s *stage) look(ctx context.Context, d grafana.Dashboard, c *census) {
 	for _, v := range scope.Variables {
 		c.variables++
 		empty := v.Kind == grafana.KindQuery && len(v.Options) == 0
-		c.judge(d.UID+" / $"+v.Name, !empty, v.Err)
+		c.judge(d.UID+" / $"+v.Name, v.Query, !empty, v.Err)
 	}
 	for _, panel := range d.Panels {
 		queries, err := scope.Queries(panel, panelPixels)
@@ -83,7 +87,7 @@ func (s *stage) look(ctx context.Context, d grafana.Dashboard, c *census) {
 		for _, q := range queries {
 			c.queries++
 			data, err := s.ask(ctx, q)
-			c.judge(d.UID+" / "+panel.Title+" / "+q.RefID, data, err)
+			c.judge(d.UID+" / "+panel.Title+" / "+q.RefID, q.Expr, data, err)
 		}
 	}
 	for _, annotation := range d.Annotations {
@@ -96,16 +100,16 @@ func (s *stage) look(ctx context.Context, d grafana.Dashboard, c *census) {
 		if err == nil {
 			data, err = s.ask(ctx, q)
 		}
-		c.judge(d.UID+" / annotation "+annotation.Name, data, err)
+		c.judge(d.UID+" / annotation "+annotation.Name, q.Expr, data, err)
 	}
 }
 
 // judge notes what came of a query.
-func (c *census) judge(key string, data bool, err error) {
+func (c *census) judge(key, query string, data bool, err error) {
 	reason, listed := queriesWithout()[key]
 	switch {
 	case err != nil:
-		c.problems = append(c.problems, fmt.Errorf("%s: %w", key, err))
+		c.problems = append(c.problems, fmt.Errorf("%s: %w: %s", key, err, query))
 	case data && listed:
 		c.problems = append(c.problems, fmt.Errorf("%s is listed as one without data (%s), and has data", key, reason))
 	case data:
@@ -113,7 +117,7 @@ func (c *census) judge(key string, data bool, err error) {
 	case listed:
 		c.excused[key] = true
 	default:
-		c.problems = append(c.problems, fmt.Errorf("%s: no data", key))
+		c.problems = append(c.problems, fmt.Errorf("%s: no data: %s", key, query))
 	}
 }
 
@@ -126,10 +130,10 @@ func (s *stage) ask(ctx context.Context, q grafana.Query) (data bool, err error)
 		r, err = s.prometheus.over(ctx, q.Expr, q.From, q.To, q.Step)
 	}
 	if err != nil {
-		return false, fmt.Errorf("%w: %s", err, q.Expr)
+		return false, err
 	}
 	if len(r.warnings) > 0 {
-		return false, fmt.Errorf("%s: %s", strings.Join(r.warnings, "; "), q.Expr)
+		return false, errors.New(strings.Join(r.warnings, "; "))
 	}
 	all, err := r.series()
 	for _, one := range all {

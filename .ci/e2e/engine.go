@@ -77,6 +77,7 @@ func (i *inference) begin(cgroup string) error {
 	config.PrefillTokensPerSecond, config.DecodeBase = 20_000, 8*time.Millisecond
 	config.MaxModelTokens = 2048
 	config.KV.BytesPerToken, config.KV.HostBytes, config.KV.DiskBytes, config.KV.DiskFilter = bytesPerToken, hostTier, diskTier, false
+	config.KV.Page = sim.KVBMv2
 	config.KV.FreeBytes = func() int64 { return i.machine.host.CUDAFreeBytes() - 24*gib } // leaves room to the tier in the host's memory
 	config.Memory = sim.Memory{WeightBytes: weightBytes, LoadBytesPerSecond: loadRate, OverheadBytes: gib}
 	config.OnUse = i.follow

@@ -42,7 +42,7 @@ func (p *proof) do(ctx context.Context, name string, what func(context.Context) 
 	}
 	one := step{name, time.Since(began), note, err}
 	p.steps = append(p.steps, one)
-	fmt.Fprintf(p.out, "%-8s %s\n", one.result(), name)
+	fmt.Fprintf(p.out, "%-8s %6.1f s  %s\n", one.result(), one.took.Seconds(), name)
 	return err == nil
 }
 
@@ -71,8 +71,9 @@ func (p *proof) prove(ctx context.Context) {
 	p.do(ctx, "finished runs and comparisons are there", p.stage.results)
 	p.do(ctx, "heat: alert, delivery, end", alarms.heat)
 	p.do(ctx, "little memory: alert, delivery, muted by a run", alarms.memoryWarned)
+	p.do(ctx, "hardly any memory: alert, delivery", alarms.memoryCritical)
 	p.do(ctx, "every query of every dashboard", p.dashboards)
-	p.do(ctx, "hardly any memory: alert, delivery, mutes the warning, end", alarms.memoryCritical)
+	p.do(ctx, "memory: what the critical alert mutes, end", alarms.memoryEnds)
 	p.do(ctx, "exporter down: alert, delivery, what it mutes, end", alarms.down)
 	p.do(ctx, "who is told: people of nothing that is simulated", alarms.people)
 	p.do(ctx, "names in rules exist", p.rulesNames)

@@ -29,7 +29,7 @@ func (s *stage) command(arm, name string, duration time.Duration) []string {
 		"--input-tokens", "200", "--output-tokens", "24", "--ignore-eos", "--duration", duration.String(), "--warmup", "2",
 		"--slo", "ttft=500ms,tpot=100ms", "--telemetry", spark + "=" + s.machines[spark].url(),
 		// This machine is busy with all the rest: what runs measure here is nothing, that they get through is.
-		"--validity", "client_lag=off", "--validity", "client_stall=off",
+		"--validity", "client_lag=off", "--validity", "client_stall=off", "--validity", "telemetry_lost=off",
 		"--label", "arm=" + arm, "--label", "host=" + spark, "--label", "engine=vllm", "--out", s.path("runs"), "--run-id", name,
 		"--web.listen-address", s.loadAddress,
 	}
@@ -84,6 +84,9 @@ func (s *stage) restart(ctx context.Context, arm string) error {
 
 // beginLongRun begins a run that goes on until it is ended, and waits until Prometheus has seen it.
 func (s *stage) beginLongRun(ctx context.Context) (string, error) {
+	if err := s.restart(ctx, "container"); err != nil {
+		return "", err
+	}
 	run, err := launch(s.path("long.log"), s.command("container", "long", longest)...)
 	if err != nil {
 		return "", err
@@ -129,7 +132,7 @@ func (s *stage) targetsAnswer(ctx context.Context) (note string, err error) {
 				return fmt.Errorf("%v is %s: %s", t.Labels, t.Health, t.LastError)
 			}
 		}
-		if want := len(s.machines) + 2; up < want { // and serve, and Prometheus
+		if want := len(s.machines) + 3; up < want { // and serve, the engine, and Prometheus
 			return fmt.Errorf("%d targets are up, want %d", up, want)
 		}
 		note = fmt.Sprintf("%d up, %d down on purpose", up, len(answer.ActiveTargets)-up)

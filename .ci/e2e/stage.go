@@ -111,7 +111,7 @@ func (s *stage) makeFolders() error {
 			return err
 		}
 	}
-	targets := map[string]string{"load.yml": target(s.loadAddress, clients), "results.yml": target(s.resultsAddress, ""), "exporter.yml": ""}
+	targets := map[string]string{"load.yml": target(s.loadAddress, clients), "results.yml": target(s.resultsAddress, ""), "engine.yml": target(s.inference.address, spark), "exporter.yml": ""}
 	for host, address := range s.addresses {
 		targets["exporter.yml"] += target(address, host)
 	}
@@ -166,7 +166,7 @@ func (s *stage) startMachines() error {
 		}
 	}
 	s.inference.machine = s.machines[spark]
-	if err := s.machines[spark].host.SetLimits(containerScope, sim.Limits{MaxBytes: 64 * gib}); err != nil {
+	if err := s.machines[spark].host.SetLimits(containerScope, sim.Limits{MaxBytes: 64 * gib, HighBytes: 60 * gib}); err != nil {
 		return err
 	}
 	if err := s.inference.serve(); err != nil {
