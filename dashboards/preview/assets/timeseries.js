@@ -92,11 +92,11 @@ function marks(events, window_) {
   return {
     name: " events", type: "line", data: [], silent: true, animation: false, tooltip: { show: false },
     markArea: { silent: true, animation: false, data: shown.map((e) => [{ xAxis: Math.max(e.from, window_[0]), itemStyle: { color: named(e.color), opacity: 0.08 } }, { xAxis: Math.min(e.to, window_[1]) }]) },
-    markLine: { silent: true, symbol: ["none", "triangle"], symbolSize: 6, label: { show: false }, animation: false, data: shown.flatMap((e) => [e.from, e.to]).filter((t) => t >= window_[0] && t <= window_[1]).map((t) => ({ xAxis: t, lineStyle: { color: color_(shown, t), type: [3, 3], width: 1, opacity: 0.7 } })) },
+    markLine: { silent: true, symbol: ["none", shown.length > 6 ? "none" : "triangle"], symbolSize: 6, label: { show: false }, animation: false, data: shown.flatMap((e) => [e.from, e.to]).filter((t) => t >= window_[0] && t <= window_[1]).map((t) => ({ xAxis: t, lineStyle: { color: markColour(shown, t), type: [3, 3], width: 1, opacity: shown.length > 6 ? 0.35 : 0.7 } })) },
   };
 }
 
-function color_(events, t) { return named(events.find((e) => e.from === t || e.to === t)?.color); }
+function markColour(events, t) { return named(events.find((e) => e.from === t || e.to === t)?.color); }
 
 // axesOf are the vertical axes: one on each side where a unit or an override asks for it.
 function axesOf(fields) {
