@@ -82,7 +82,7 @@ func stratumLabels(further ...metric.Label) []metric.Label {
 
 // stratumKeys are their columns, behind others.
 func stratumKeys(before ...key) []key {
-	return append(before, key{label: metric.LabelModel, title: "Model", look: ofWidth(100)}, key{label: metric.LabelScenario, title: "Scenario", look: ofWidth(90)})
+	return append(before, key{label: metric.LabelModel, title: "Model", look: ofWidth(90)}, key{label: metric.LabelScenario, title: "Scenario", look: ofWidth(80)})
 }
 
 func compareSimulated() panel {

@@ -22,13 +22,18 @@ func ofHistory(d metric.Definer, matchers ...expr.Matcher) expr.Expr {
 	return expr.Select(d, append([]expr.Matcher{expr.Matches(metric.LabelRun, "$runs")}, matchers...)...).Max(expr.By(metric.LabelRun))
 }
 
-// onThisHost keeps figures of runs that measured the chosen host, of an arm if one is given.
-func onThisHost(e expr.Expr, arm ...expr.Matcher) expr.Expr {
-	return e.And(expr.Select(metric.RunInfo, append([]expr.Matcher{onHost()}, arm...)...), expr.On(metric.LabelRun))
+// onThisHost keeps figures of runs that measured the chosen host.
+func onThisHost(e expr.Expr) expr.Expr {
+	return e.And(expr.Select(metric.RunInfo, onHost()), expr.On(metric.LabelRun))
 }
 
-// isArm keeps runs of an arm of the comparison.
-func isArm(variable string) expr.Matcher { return expr.Is(metric.LabelArm, variable) }
+// ofArm keeps figures of runs of an arm of the comparison: of those that have the arm as the value of the label
+// that the comparison is by, which need not be called arm.
+func ofArm(e expr.Expr, arm string) expr.Expr {
+	by := expr.Select(metric.ComparisonInfo, inComparison()).Copied(metric.LabelComparedBy, "(.+)", metric.LabelName, "$1")
+	labelled := expr.Select(metric.RunLabel, expr.Matches(metric.LabelRun, "$runs"), expr.Is(metric.LabelValue, arm))
+	return e.And(labelled.And(by, expr.On(metric.LabelName)), expr.On(metric.LabelRun))
+}
 
 func compareRuns() panel {
 	of := []metric.Label{metric.LabelArm, metric.LabelScenario, metric.LabelEngine, metric.LabelModel}
@@ -73,11 +78,11 @@ func compareRuns() panel {
 // barsOfRuns are bars of one figure, a bar for every run in the order of time, coloured by arm.
 func barsOfRuns(title, means, wrong string, d metric.Definer) panel {
 	of := func(title, arm, color string) figure {
-		return figure{title: title, expr: onThisHost(ofHistory(d), isArm(arm)), look: []dashboard.DynamicConfigValue{colored(color)}}
+		return figure{title: title, expr: ofArm(onThisHost(ofHistory(d)), arm), look: []dashboard.DynamicConfigValue{colored(color)}}
 	}
 	return bars(board{
 		title: title, means: means, wrong: wrong,
-		noData:  "no run of this host whose label arm is one of the comparison's, or not measured",
+		noData:  "no run of this host is of an arm of the comparison, or it was not measured",
 		keys:    []key{{label: metric.LabelRun, title: "Run"}},
 		figures: []figure{of("baseline arm", "$baseline", colorOfA), of("candidate arm", "$candidate", colorOfB)},
 	}).Stacking(common.StackingModeNormal) // of two figures each run has one: beside each other they would leave gaps

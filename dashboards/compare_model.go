@@ -13,7 +13,7 @@ const notLive = " (not live)"
 // modelsOf lends the runs of an arm their model; of those that are not live its name says so.
 func modelsOf(arm string) expr.Expr {
 	byModel := expr.By(metric.LabelRun, metric.LabelModel)
-	info := expr.Select(metric.RunInfo, onHost(), isArm(arm)).Max(byModel)
+	info := ofArm(expr.Select(metric.RunInfo, onHost()).Max(byModel), arm)
 	elsewhere := expr.Select(metric.RunTelemetryMode, expr.Matches(metric.LabelRun, "$runs"), expr.IsNot(metric.LabelMode, metric.ModeLive)).
 		Equals(expr.Number(1)).Max(expr.By(metric.LabelRun))
 	unreal := ofHistory(metric.RunSimulated).Equals(expr.Number(1)).Or(elsewhere)
@@ -52,7 +52,7 @@ func memoryByModel() panel {
 		title:   "Memory and KV cache by model, measured",
 		means:   "Medians over the valid runs of this host, by model and arm: memory without the KV cache when the engine was ready, and the KV cache. Models whose runs were not of a live machine and a real engine say so.",
 		wrong:   "the arms differ, and nothing above says what the memory went to. The two figures of an arm add up to about the same in both: what one takes the other lacks.",
-		noData:  "no valid run of this host whose label arm is one of the comparison's, or no telemetry was kept",
+		noData:  "no valid run of this host is of an arm of the comparison, or no telemetry was kept",
 		keys:    []key{{label: metric.LabelModel, title: "Model"}},
 		figures: sideBySide(memory("$baseline"), memory("$candidate"), cache("$baseline"), cache("$candidate")),
 	})

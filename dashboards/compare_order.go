@@ -89,9 +89,9 @@ func compareDrift() panel {
 		means:  "Whether a metric goes with time among the runs of one arm (Spearman's correlation, -1 to 1), and whether the first runs after a change of arms stand out from the others (*after a change*). Of many that are looked at, one in 20 is beyond chance by chance.",
 		wrong:  "a metric that the verdict is about goes with time, or stands out after a change: something is carried over from run to run, and it is not the arm.",
 		noData: "fewer runs than a correlation needs, or " + noComparison,
-		keys:   stratumKeys(key{label: metric.LabelMetric, title: "Metric", look: ofWidth(205)}, key{label: metric.LabelArm, title: "Arm", look: ofWidth(80)}),
+		keys:   stratumKeys(key{label: metric.LabelMetric, title: "Metric", look: ofWidth(185)}, key{label: metric.LabelArm, title: "Arm", look: ofWidth(75)}),
 		figures: []figure{
-			{title: "With time", expr: ofPair(metric.ComparisonDriftCorrelation).Max(each)},
+			{title: "With time", expr: ofPair(metric.ComparisonDriftCorrelation).Max(each), look: []dashboard.DynamicConfigValue{width(85)}},
 			{title: "Beyond chance", expr: ofPair(metric.ComparisonDriftSignificant).Max(each), look: append(yesOrNo(colorDoubt), width(115))},
 			{title: "After a change", expr: ofPair(metric.ComparisonAfterSwitchStandsOut).Max(each), look: yesOrNo(colorDoubt)},
 		},

@@ -98,9 +98,12 @@ func TestTheShiftIsTheTimeBetweenTheStarts(t *testing.T) {
 
 func TestMediansByModelAreOfValidRunsOfTheHostAndSayWhatIsNotLive(t *testing.T) {
 	var series []string
+	series = append(series, `uma_comparison_info{comparison="c",compared_by="way"} 1x20`)
 	run := func(name, host, arm, model, valid, simulated, mode, kv string) {
+		// Another label of the same value makes nobody a run of the arm.
+		series = append(series, `uma_run_label{run="`+name+`",name="way",value="`+arm+`"} 1x20`, `uma_run_label{run="`+name+`",name="tier",value="native"} 1x20`)
 		series = append(series,
-			`uma_run_info{host="`+host+`",run="`+name+`",arm="`+arm+`",model="`+model+`",scenario="s",engine="e"} 1x20`,
+			`uma_run_info{host="`+host+`",run="`+name+`",arm="",model="`+model+`",scenario="s",engine="e"} 1x20`,
 			`uma_run_valid{run="`+name+`"} `+valid+`x20`,
 			`uma_run_simulated{host="`+host+`",run="`+name+`"} `+simulated+`x20`,
 			`uma_run_kv_capacity_bytes{run="`+name+`"} `+kv+`x20`)
@@ -116,7 +119,7 @@ func TestMediansByModelAreOfValidRunsOfTheHostAndSayWhatIsNotLive(t *testing.T) 
 	run("6", "other", "native", "m", "1", "0", "live", "1000")
 	run("7", "h", "native", "m", "1", "1", "live", "7")
 	run("8", "h", "native", "m", "1", "0", "constructed", "9")
-	a := stored(t, map[string]string{"host": "h", "runs": ".+", "baseline": "native"}, series...)
+	a := stored(t, map[string]string{"host": "h", "runs": ".+", "baseline": "native", "comparison": "c"}, series...)
 	same(t, "medians", a.ask(t, medianByModel(metric.RunKVCapacityBytes, "$baseline"), time.Minute), map[string]float64{
 		`{model="m"}`: 20, `{model="m (not live)"}`: 8,
 	})

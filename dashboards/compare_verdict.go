@@ -60,7 +60,7 @@ func verdictTable(title, means string, of expr.Matcher, unit metric.Unit) panel 
 		wrong:  "a verdict is *worse*. If it is *confounded with time* the arms ran in an order in which time explains the difference as well: that is no finding about the arms.",
 		noData: "the comparison has no such metric, or " + noComparison,
 		keys: stratumKeys(key{label: metric.LabelMetric, title: "Metric", look: ofWidth(240)},
-			key{label: metric.LabelVerdict, title: "Verdict", look: append(textCells(verdictShades()...), width(260))}),
+			key{label: metric.LabelVerdict, title: "Verdict", look: append(textCells(verdictShades()...), width(230))}),
 		figures: figures,
 		sortBy:  "Metric",
 	})
@@ -103,8 +103,11 @@ func verdictDifferences(of expr.Matcher, unit metric.Unit) []figure {
 		verdictFigure("Difference, from", metric.ComparisonDifferenceLower, unit, of),
 		verdictFigure("Difference, to", metric.ComparisonDifferenceUpper, unit, of),
 	}
-	if unit == metric.Bytes {
+	switch unit {
+	case metric.Bytes:
 		return all
+	case metric.Seconds: // always by ratios
+		return nil
 	}
 	ofRatios := ofPair(metric.ComparisonRatioLower, of).Max(expr.By(stratumLabels(metric.LabelMetric)...))
 	for i := range all {
