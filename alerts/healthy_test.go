@@ -61,9 +61,10 @@ func whileItStands(t *testing.T, host, page string, at func(time.Duration, ruleb
 	if !strings.Contains(series, `uma_exporter_mode{host=`) {
 		t.Fatalf("no modes in\n%s", series)
 	}
+	texts := render(t)
 	var rules [][]byte
 	for _, group := range Groups() {
-		rules = append(rules, []byte(render(t)[group.Name+".yaml"]))
+		rules = append(rules, []byte(texts[group.Name+".yaml"]))
 	}
 	book := load(t, rules...)
 	book.replay(t, series, 30*time.Minute, 30*time.Second, func(now time.Duration) { at(now, book) })
