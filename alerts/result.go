@@ -74,7 +74,7 @@ func kvCapacityRegression(t threshold.Thresholds) Alert {
 		}},
 		Runbook: Runbook{
 			Meaning: "The newest valid run of a cell (host, arm, scenario, engine, model) against the median of the five valid ones before it, and, if it ran in a container, against native ones. Most engines take a share of what is free when they start: less free memory at that moment is a smaller cache, with fewer requests at a time and more of them recomputed. The machine need not have less memory: page cache is enough.",
-			Check:   "`uma_run_free_at_kv_sizing_bytes` of this run and of those before it; the ledger at `ready` of both. If free memory was the same, a setting of the engine has changed: its version, the memory fraction, the type of the cache, CUDA graphs.",
+			Check:   called(metric.RunFreeAtKVSizingBytes) + " of this run and of those before it; the ledger at `ready` of both. If free memory was the same, a setting of the engine has changed: its version, the memory fraction, the type of the cache, CUDA graphs.",
 			Action:  "Drop the page cache before the engine starts (`sync; echo 1 > /proc/sys/vm/drop_caches`), stop what else holds memory, or give the engine a fixed size of the cache. The alert ends with the next run that is as before.",
 		},
 	}
@@ -97,7 +97,7 @@ func thermalHeadroomShrinking(t threshold.Thresholds) Alert {
 		}},
 		Runbook: Runbook{
 			Meaning: "The highest temperature of the newest valid run of a cell is well above that of the five before it, while its mean power is not more than a tenth above theirs: the heat leaves worse than before. Dust, a fan, thermal paste, or simply a warmer room. The GPU need not throttle yet; it will sooner. A run that asked more of the GPU does not fire this.",
-			Check:   "`uma_run_start_gpu_temperature_celsius`: a run that began warm ends warm. The temperature of the room; other sensors (`uma_hwmon_temperature_celsius`, NVMe) that have risen too speak for the room or the fan, the GPU alone for its cooler.",
+			Check:   called(metric.RunStartGPUTemperatureCelsius) + ": a run that began warm ends warm. The temperature of the room; other sensors (" + called(metric.HwmonTemperatureCelsius) + ", NVMe) that have risen too speak for the room or the fan, the GPU alone for its cooler.",
 			Action:  "Let the machine cool down (gate `cooldown` of a campaign) and repeat the run. If it stays: free the air inlets, check that the fan turns, give the machine room. Results before and after are not comparable once clocks fall.",
 		},
 	}
@@ -117,7 +117,7 @@ func runInvalid(t threshold.Thresholds) Alert {
 		}},
 		Runbook: Runbook{
 			Meaning: "The run has ended, but something happened that makes its figures useless: throttling, swap, a restarted engine, lost telemetry, a load that was not what was asked for, or Ctrl-C. No alert about results reads it.",
-			Check:   "`uma_run_invalid_reason{run=\"...\"}` names the rules; the first lines of the run's `report.md` say what they found.",
+			Check:   called(metric.RunInvalidReason) + " of the run names the rules; the first lines of the run's `report.md` say what they found.",
 			Action:  "Remove the cause and repeat the run. The alert ends with the next valid run of the same host, arm, scenario, engine and model.",
 		},
 	}

@@ -30,8 +30,8 @@ func runInProgress() Alert {
 		}},
 		Runbook: Runbook{
 			Meaning: "Nothing is wrong. This alert is there for Alertmanager, which keeps warnings to itself that a run brings about on purpose, such as little memory being left. It reaches nobody.",
-			Check:   "`max by (host, run) (uma_run_active)` in Prometheus, or the dashboard of the run.",
-			Action:  "Nothing. If it stays without a run, a `uma-load` hangs: `uma_run_phase` says in which phase.",
+			Check:   called(metric.RunActive) + " in Prometheus, or the dashboard of the run.",
+			Action:  "Nothing. If it stays without a run, a `uma-load` hangs: " + called(metric.RunPhase) + " says in which phase.",
 		},
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/umascope/umascope/exporter/metric"
 )
 
 const (
@@ -125,3 +127,6 @@ func lasting(rule Rule) string {
 	}
 	return "when this has held for " + duration(rule.For)
 }
+
+// called is the name of a family as runbooks write it.
+func called(d metric.Definer) string { return "`" + d.Def().Name + "`" }

@@ -22,7 +22,7 @@ func inferencePage() page {
 		description: "Requests of the load generator while they go on: how many, how many failed, how long they took on both clocks, and what the engine itself says of them.",
 		variables: []variable{
 			// Runs are those of the host: All is their list and no pattern, because the series of a run do not name its host.
-			choices("run", "Run", expr.Select(metric.RunActive, onHost()), metric.LabelRun).AllValue(""),
+			choices("runs", "Runs", expr.Select(metric.RunActive, onHost()), metric.LabelRun).AllValue(""),
 			choices("phase", "Phase", expr.Select(metric.LoadRequestsTotal, ofChosenRuns()), metric.LabelPhase),
 		},
 		rows: []row{
@@ -38,7 +38,7 @@ func inferencePage() page {
 }
 
 // ofChosenRuns keeps what is of the chosen runs, ofChosen what is of the chosen phases of theirs.
-func ofChosenRuns() expr.Matcher { return expr.Matches(metric.LabelRun, "$run") }
+func ofChosenRuns() expr.Matcher { return expr.Matches(metric.LabelRun, "$runs") }
 
 func ofChosen(more ...expr.Matcher) []expr.Matcher {
 	return append([]expr.Matcher{ofChosenRuns(), expr.Matches(metric.LabelPhase, "$phase")}, more...)
@@ -120,7 +120,7 @@ func failedShare() panel {
 func goodput() panel {
 	return series(subject{
 		title:   "Goodput",
-		means:   "Share of the requests that met every objective of `--slo`, of all that ended, by run (`uma_load_good_requests_total` over `uma_load_requests_total`).",
+		means:   "Share of the requests that met every objective of `--slo`, of all that ended, by run (" + called(metric.LoadGoodRequestsTotal) + " over " + called(metric.LoadRequestsTotal) + ").",
 		wrong:   "it falls while throughput still climbs: the machine is past the load that it can serve well.",
 		noData:  "no request ended, or the run has no objectives (--slo)",
 		queries: []query{{"{{run}}", shareOf(loadPerSecond(metric.LoadGoodRequestsTotal, byRun()), loadPerSecond(metric.LoadRequestsTotal, byRun()))}},

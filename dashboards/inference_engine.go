@@ -16,7 +16,7 @@ func engineTokens(direction string) expr.Expr {
 func outputTokens() panel {
 	return series(subject{
 		title:  "Output tokens",
-		means:  "Tokens of answers that ended ok, counted when they ended, as the server reports them; stream events as they arrive, which carry one or more tokens each; and dashed what the engine itself counts (`uma_engine_tokens_total`), for all who ask it.",
+		means:  "Tokens of answers that ended ok, counted when they ended, as the server reports them; stream events as they arrive, which carry one or more tokens each; and dashed what the engine itself counts (" + called(metric.EngineTokensTotal) + "), for all who ask it.",
 		wrong:  "the engine generates much more than the client receives: somebody else uses it, or answers are thrown away.",
 		noData: noLoad,
 		queries: []query{

@@ -28,7 +28,7 @@ func TestEveryStatusOfRequestsIsDrawnOnce(t *testing.T) {
 func TestAllRunsAreThoseOfTheHost(t *testing.T) {
 	found := false
 	for _, v := range renderAll(t)["inference.json"].Templating.List {
-		if v.Name != "run" {
+		if v.Name != "runs" {
 			continue
 		}
 		found = true

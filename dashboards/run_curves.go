@@ -80,7 +80,7 @@ func runLedgerCurve() panel {
 func runTemperatureCurve() panel {
 	return series(subject{
 		title:   "Temperature while it ran",
-		means:   "The hottest GPU of the host (`uma_gpu_temperature_celsius`).",
+		means:   "The hottest GPU of the host (" + called(metric.GPUTemperatureCelsius) + ").",
 		wrong:   "it still climbs when the run ends: a longer run would have been slower.",
 		noData:  noCurves,
 		queries: []query{{"hottest GPU", inRun(hottest())}},
@@ -90,7 +90,7 @@ func runTemperatureCurve() panel {
 func runPowerCurve() panel {
 	return series(subject{
 		title:   "Power while it ran",
-		means:   "All GPUs of the host together (`uma_gpu_power_watts`).",
+		means:   "All GPUs of the host together (" + called(metric.GPUPowerWatts) + ").",
 		wrong:   "it falls while the load stays the same: the clock is held down.",
 		noData:  noCurves,
 		queries: []query{{"GPUs", inRun(drawn())}},
@@ -100,7 +100,7 @@ func runPowerCurve() panel {
 func runClockCurve() panel {
 	return series(subject{
 		title:   "Clock while it ran",
-		means:   "SM clock of the slowest GPU of the host (`uma_gpu_sm_clock_hertz`).",
+		means:   "SM clock of the slowest GPU of the host (" + called(metric.GPUSMClockHertz) + ").",
 		wrong:   "it steps down under load; the page *Thermal and power* says for which reason.",
 		noData:  noCurves,
 		queries: []query{{"slowest GPU", inRun(slowest())}},

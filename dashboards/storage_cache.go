@@ -47,7 +47,7 @@ func foundIn() []struct{ tier, title string } {
 func promptTokens() panel {
 	s := subject{
 		title:  "Prompt tokens, by where they were found",
-		means:  "Prompt tokens looked up in the prefix cache, by the tier that had them, as the engine counts; of several engines the one with most. The dashed line is what KVBM counts as found in its tiers (`uma_kvbm_matched_tokens_total`).",
+		means:  "Prompt tokens looked up in the prefix cache, by the tier that had them, as the engine counts; of several engines the one with most. The dashed line is what KVBM counts as found in its tiers (" + called(metric.KVBMMatchedTokensTotal) + ").",
 		wrong:  "prompts that repeat are *computed* again, or the dashed line is far from what the connector is said to have had.",
 		noData: noEngine,
 	}

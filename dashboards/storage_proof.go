@@ -10,7 +10,9 @@ import (
 )
 
 // lettersMislead is said wherever blocks go from tier to tier.
-const lettersMislead = " KVBM's own letters mislead: its `h2d` is host to disk when offloading and host to device when onboarding. Tiers are spelt out here, from `uma_kvbm_blocks_total`; a block that goes by the host to or from the disk is counted on both legs."
+func lettersMislead() string {
+	return " KVBM's own letters mislead: its `h2d` is host to disk when offloading and host to device when onboarding. Tiers are spelt out here, from " + called(metric.KVBMBlocksTotal) + "; a block that goes by the host to or from the disk is counted on both legs."
+}
 
 // flow is a way of KV blocks as it is drawn.
 type flow struct{ op, from, to, color string }
@@ -54,7 +56,7 @@ func flowing(op string, s subject) panel {
 func offloads() panel {
 	return flowing(metric.OpOffload, subject{
 		title:  "Blocks offloaded",
-		means:  "KV blocks copied to a slower tier, by from and to." + lettersMislead,
+		means:  "KV blocks copied to a slower tier, by from and to." + lettersMislead(),
 		wrong:  "nothing goes to *disk* while the run is said to have an SSD tier, or blocks go on being written that nobody reads back.",
 		noData: noKVBM,
 	})
@@ -63,7 +65,7 @@ func offloads() panel {
 func onboards() panel {
 	return flowing(metric.OpOnboard, subject{
 		title:  "Blocks onboarded",
-		means:  "KV blocks brought back from a slower tier. Only what comes from *disk* proves that the SSD was read: disk to device in version 1 of KVBM, disk to host in version 2 (`uma_kvbm_info`)." + lettersMislead,
+		means:  "KV blocks brought back from a slower tier. Only what comes from *disk* proves that the SSD was read: disk to device in version 1 of KVBM, disk to host in version 2 (" + called(metric.KVBMInfo) + ")." + lettersMislead(),
 		wrong:  "there are hits of the disk tier but nothing comes from *disk*.",
 		noData: noKVBM,
 	})
@@ -90,7 +92,7 @@ func readsOfTier() panel {
 	cgroups := eachPerSecond(metric.CgroupIOBytesTotal, ofReads())
 	return series(subject{
 		title:  "Bytes read, by who counts them",
-		means:  "The same reads counted by five who do not know of each other: the KV block manager (blocks times their size), the processes and the cgroup in which the file of the disk tier is open (`uma_process_io_bytes_total`, `uma_cgroup_io_bytes_total`; of several cgroups, the one that reads most), nvidia-fs, and the drives.",
+		means:  "The same reads counted by five who do not know of each other: the KV block manager (blocks times their size), the processes and the cgroup in which the file of the disk tier is open (" + called(metric.ProcessIOBytesTotal) + ", " + called(metric.CgroupIOBytesTotal) + "; of several cgroups, the one that reads most), nvidia-fs, and the drives.",
 		wrong:  "the block manager counts reads and the others do not: they were answered from memory or never made. The drives may count more: they serve all of the machine. Whether reads through nvidia-fs are in the figures of process and cgroup is not documented.",
 		noData: "none of them is there: no drive, no KV block manager, no file of a disk tier",
 		queries: []query{

@@ -25,7 +25,7 @@ func waysToFiles() panel {
 func directBytes() panel {
 	return series(subject{
 		title:  "Moved by nvidia-fs and NIXL",
-		means:  "Bytes that the kernel module nvidia-fs moved (only while it counts: `uma_cufile_nvfs_rw_stats_enabled`), and that NIXL moved: *tx* is its operation WRITE, *rx* its READ, of all its backends.",
+		means:  "Bytes that the kernel module nvidia-fs moved (only while it counts: " + called(metric.CuFileNVFSRWStatsEnabled) + "), and that NIXL moved: *tx* is its operation WRITE, *rx* its READ, of all its backends.",
 		wrong:  "nvidia-fs moves nothing while a process is said to use it: only its counters prove that data goes that way.",
 		noData: "no nvidia-fs that counts, and no page of NIXL",
 		queries: []query{

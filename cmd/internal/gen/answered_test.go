@@ -31,7 +31,6 @@ func mayBeEmpty() map[string]string {
 		noZFS       = "no host of the story has ZFS"
 		allLive     = "every run that the story drives is simulated, and those that are not are over, or native"
 		fewRequests = "the 99th percentile needs more requests than the runs of the story have"
-		byRatio     = "bytes are compared by their difference, not by their ratio"
 		oneDay      = "a median of seven days is recorded once there is a day of values"
 	)
 	return map[string]string{
@@ -49,8 +48,16 @@ func mayBeEmpty() map[string]string {
 		"inference/Runs now/A":                                  allLive,
 		"compare-runs/Memory and KV cache by model, measured/B": allLive,
 		"compare-runs/Memory and KV cache by model, measured/D": allLive,
-		"compare-runs/Memory/E":                                 byRatio,
-		"compare-runs/Memory/F":                                 byRatio,
+	}
+}
+
+// dependOnChance are queries that show something in some tellings of the story only, with the reason.
+func dependOnChance() map[string]string {
+	const inconclusive = "how many runs are needed is told where the verdict is open, which the noise of four runs decides"
+	return map[string]string{
+		"compare-runs/Latency/J":                       inconclusive,
+		"compare-runs/Memory/H":                        inconclusive,
+		"compare-runs/Throughput, heat and the rest/J": inconclusive,
 	}
 }
 
@@ -72,7 +79,7 @@ func (s *story) everyPanelShowsSomething(t *testing.T) {
 		}
 		for _, where := range slices.Sorted(maps.Keys(empty)) {
 			panel := where[:strings.LastIndex(where, "/")]
-			if excused[where] == "" && excused[panel] == "" {
+			if excused[where] == "" && excused[panel] == "" && dependOnChance()[where] == "" {
 				t.Errorf("%s shows nothing: %s", where, empty[where])
 			}
 			delete(excused, where)
@@ -187,7 +194,7 @@ func (s *story) scopes(t *testing.T, d grafana.Dashboard) []grafana.Scope {
 func (s *story) lookAt(t *testing.T, d grafana.Dashboard, host string, until time.Time, place int) grafana.Scope {
 	t.Helper()
 	settings := grafana.Settings{
-		Source: "prometheus", Scrape: 500 * time.Millisecond,
+		Source: "prometheus", Scrape: max(500*time.Millisecond, s.slowest.Truncate(time.Second)+time.Second),
 		Window: grafana.Window{From: s.began, To: until}, Chosen: map[string][]string{"host": {host}},
 	}
 	scope := grafana.Resolve(t.Context(), d, settings, s.source(t))

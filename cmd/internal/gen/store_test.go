@@ -98,13 +98,30 @@ func (d *database) scrape(t *testing.T, from target, at time.Time) {
 	if answer.Code != http.StatusOK {
 		t.Fatalf("%s of %s: %s", from.job, from.host, answer.Result().Status)
 	}
-	d.store(t, answer.Body.Bytes(), answer.Header().Get("Content-Type"), from, at)
+	d.store(t, decode(t, answer.Body.Bytes(), answer.Header().Get("Content-Type")), from, at)
+}
+
+// decode reads a page.
+func decode(t *testing.T, page []byte, contentType string) []*dto.MetricFamily {
+	t.Helper()
+	decoder := expfmt.NewDecoder(bytes.NewReader(page), expfmt.ResponseFormat(http.Header{"Content-Type": {contentType}}))
+	var families []*dto.MetricFamily
+	for {
+		family := &dto.MetricFamily{}
+		err := decoder.Decode(family)
+		if errors.Is(err, io.EOF) {
+			return families
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		families = append(families, family)
+	}
 }
 
 // store appends the samples of a page.
-func (d *database) store(t *testing.T, page []byte, contentType string, from target, at time.Time) {
+func (d *database) store(t *testing.T, page []*dto.MetricFamily, from target, at time.Time) {
 	t.Helper()
-	decoder := expfmt.NewDecoder(bytes.NewReader(page), expfmt.ResponseFormat(http.Header{"Content-Type": {contentType}}))
 	appender, now := d.Appender(t.Context()), map[string]labels.Labels{}
 	put := func(series labels.Labels, v float64, h *histogram.Histogram) {
 		var err error
@@ -123,16 +140,8 @@ func (d *database) store(t *testing.T, page []byte, contentType string, from tar
 		put(series, v, h)
 	}
 	keep(labels.FromStrings(labels.MetricName, "up"), 1, nil)
-	for {
-		var family dto.MetricFamily
-		err := decoder.Decode(&family)
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			t.Fatalf("%s of %s: %v", from.job, from.host, err)
-		}
-		samples(&family, from.growth, keep)
+	for _, family := range page {
+		samples(family, from.growth, keep)
 	}
 	key := from.job + " " + from.host
 	for name, series := range d.seen[key] {
@@ -189,18 +198,14 @@ func (d *database) record(t *testing.T, at time.Time) {
 	}
 }
 
-// alert marks what alert rules find, as Prometheus does; those that wait are pending all the time.
+// alert marks what alert rules find, as Prometheus does, but without waiting: the story is too short for that.
 func (d *database) alert(t *testing.T, at time.Time) {
 	t.Helper()
 	for _, rule := range d.rising {
-		state := metric.AlertFiring
-		if rule.For > 0 {
-			state = "pending"
-		}
 		appender := d.Appender(t.Context())
 		for _, sample := range d.instant(t, rule.Expr, at) {
 			series := labels.NewBuilder(sample.Metric).Set(labels.MetricName, metric.Alerts.Def().Name).
-				Set(string(metric.LabelAlertName), rule.Alert).Set(string(metric.LabelAlertState), state)
+				Set(string(metric.LabelAlertName), rule.Alert).Set(string(metric.LabelAlertState), metric.AlertFiring)
 			for name, text := range rule.Labels {
 				series.Set(name, text)
 			}
@@ -262,19 +267,24 @@ func (d *database) points(t *testing.T, text string, from, to time.Time, step ti
 }
 
 // goldenPages are the pages of recorded, constructed and simulated hosts, by the name of the host.
-func goldenPages(t *testing.T) map[string][]byte {
+func goldenPages(t *testing.T) map[string][]*dto.MetricFamily {
 	t.Helper()
 	paths, err := filepath.Glob(filepath.Join(root, "exporter/testdata/*.prom"))
 	if err != nil || len(paths) < 10 {
 		t.Fatalf("%d golden pages in exporter/testdata: %v", len(paths), err)
 	}
-	pages := map[string][]byte{}
+	pages := map[string][]*dto.MetricFamily{}
 	for _, path := range paths {
-		page, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		pages[strings.TrimSuffix(filepath.Base(path), ".prom")] = page
+		pages[strings.TrimSuffix(filepath.Base(path), ".prom")] = goldenPage(t, path)
 	}
 	return pages
+}
+
+func goldenPage(t *testing.T, path string) []*dto.MetricFamily {
+	t.Helper()
+	page, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return decode(t, page, "text/plain; version=0.0.4")
 }

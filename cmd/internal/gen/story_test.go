@@ -18,6 +18,8 @@ import (
 	"testing"
 	"time"
 
+	dto "github.com/prometheus/client_model/go"
+
 	"github.com/umascope/umascope/exporter"
 	"github.com/umascope/umascope/exporter/collect"
 	"github.com/umascope/umascope/exporter/endpoint"
@@ -40,8 +42,11 @@ type story struct {
 	began, ended time.Time
 	midst        time.Time // while the last run went on
 	scrapes      int
-	golden       map[string][]byte
-	results      []byte
+	golden       map[string][]*dto.MetricFamily
+	results      []*dto.MetricFamily
+	slowest      time.Duration // between two scrapes
+	last         time.Time
+	runLength    time.Duration
 	targets      []target
 	out          string
 	engineURL    string
@@ -53,12 +58,12 @@ type story struct {
 func tell(t *testing.T) *story {
 	t.Helper()
 	s := &story{database: newDatabase(t), golden: goldenPages(t), out: t.TempDir(), began: time.Now()}
-	var err error
-	if s.results, err = os.ReadFile(filepath.Join(root, "loadgen/gauge/testdata/results.prom")); err != nil {
-		t.Fatal(err)
-	}
+	s.results = goldenPage(t, filepath.Join(root, "loadgen/gauge/testdata/results.prom"))
 	s.prompts = fewPrompts(t)
 	s.furnish(t)
+	s.scrapeAll(t)
+	s.scrapeAll(t)
+	s.runLength = max(2*time.Second, 6*s.slowest) // room for some scrapes, however slow the machine is
 	for _, arm := range []string{metric.ArmNative, metric.ArmContainer, metric.ArmContainer, metric.ArmNative} {
 		s.during(t, func(ctx context.Context, live string) int { return s.drive(ctx, arm, live) })
 	}
@@ -68,6 +73,7 @@ func tell(t *testing.T) *story {
 	s.command(t, "compare", published, "--by", "arm", "--within", "model", "--save")
 	s.serve(t, s.out)
 	s.serve(t, published)
+	s.scrapes = 7 // alerts are looked for
 	s.scrapeAll(t)
 	s.ended = time.Now()
 	return s
@@ -181,9 +187,9 @@ func endpoints(t *testing.T, raw string) []*endpoint.Endpoint {
 // drive is one run of an arm.
 func (s *story) drive(ctx context.Context, arm, live string) int {
 	return loadgen.Run(ctx, []string{"run", "--url", s.engineURL, "--engine", "vllm", "--telemetry", spark + "=" + s.exporterURL,
-		"--concurrency", "6", "--requests", "48", "--warmup", "6", "--prompts", s.prompts, "--output-tokens", "16:32",
+		"--concurrency", "6", "--duration", s.runLength.String(), "--warmup", "6", "--prompts", s.prompts, "--output-tokens", "16:32",
 		"--slo", "ttft=2s,tpot=200ms", "--label", "arm=" + arm, "--label", "host=" + spark,
-		"--validity", "client_lag=off", "--validity", "client_stall=off", // the machine is busy with other tests
+		"--validity", "client_lag=off", "--validity", "client_stall=off", "--validity", "telemetry_lost=off", "--validity", "stream_buffered=off", // the machine is busy with other tests
 		"--out", s.out, "--web.listen-address", live, "--log-level", "error"}, io.Discard, io.Discard)
 }
 
@@ -238,11 +244,17 @@ func (s *story) scrapeAll(t *testing.T) {
 	// Time passes on recorded machines too: else nothing that is shown per second, or per operation, would be.
 	growth := 1 + float64(s.scrapes)/1000
 	for name, page := range s.golden {
-		s.store(t, page, "text/plain; version=0.0.4", target{job: metric.JobExporter, host: name, growth: growth}, now)
+		s.store(t, page, target{job: metric.JobExporter, host: name, growth: growth}, now)
 	}
-	s.store(t, s.results, "text/plain; version=0.0.4", target{job: metric.JobResults, host: "archive", honorLabels: true}, now)
+	s.store(t, s.results, target{job: metric.JobResults, host: "archive", honorLabels: true}, now)
 	s.record(t, now)
-	s.alert(t, now)
+	if s.scrapes%8 == 0 {
+		s.alert(t, now)
+	}
+	if !s.last.IsZero() {
+		s.slowest = max(s.slowest, time.Since(s.last))
+	}
+	s.last = time.Now()
 }
 
 // serve adds the page of finished runs.
@@ -294,6 +306,9 @@ func (s *story) hasHappened(t *testing.T) {
 		if len(s.instant(t, series, s.ended)) == 0 {
 			t.Errorf("nothing: %s", series)
 		}
+	}
+	for _, invalid := range s.instant(t, `uma_run_invalid_reason * on (run) group_left () uma_run_info{host="spark"}`, s.ended) {
+		t.Errorf("invalid: %s", invalid.Metric)
 	}
 	if gone := s.instant(t, `uma_run_active`, s.ended); len(gone) > 0 {
 		t.Errorf("runs go on after they have ended: %s", strings.TrimSpace(gone.String()))
