@@ -59,7 +59,7 @@ func verdictTable(title, means string, of expr.Matcher, unit metric.Unit) panel 
 			"*Equivalent* was tested for, it is not the absence of a difference. Names that begin with *engine_reported* or *tool_reported* are the word of others.",
 		wrong:  "a verdict is *worse*. If it is *confounded with time* the arms ran in an order in which time explains the difference as well: that is no finding about the arms.",
 		noData: "the comparison has no such metric, or " + noComparison,
-		keys: stratumKeys(key{label: metric.LabelMetric, title: "Metric", look: ofWidth(240)},
+		keys: stratumKeys(key{label: metric.LabelMetric, title: "Metric", look: ofWidth(265)},
 			key{label: metric.LabelVerdict, title: "Verdict", look: append(textCells(verdictShades()...), width(230))}),
 		figures: figures,
 		sortBy:  "Metric",
@@ -96,18 +96,16 @@ func verdictRatios(of expr.Matcher, unit metric.Unit) []figure {
 	return all
 }
 
-// verdictDifferences are the difference and its interval, where the verdict rests on it and not on the ratio.
+// verdictDifferences are the difference and its interval, where the verdict rests on it and not on the ratio. A
+// latency does where it is 0 in a run, such as the wait of a queue that was empty.
 func verdictDifferences(of expr.Matcher, unit metric.Unit) []figure {
 	all := []figure{
 		verdictFigure("Difference", metric.ComparisonDifference, unit, of),
 		verdictFigure("Difference, from", metric.ComparisonDifferenceLower, unit, of),
 		verdictFigure("Difference, to", metric.ComparisonDifferenceUpper, unit, of),
 	}
-	switch unit {
-	case metric.Bytes:
+	if unit == metric.Bytes {
 		return all
-	case metric.Seconds: // always by ratios
-		return nil
 	}
 	ofRatios := ofPair(metric.ComparisonRatioLower, of).Max(expr.By(stratumLabels(metric.LabelMetric)...))
 	for i := range all {
