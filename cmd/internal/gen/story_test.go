@@ -197,8 +197,7 @@ func (s *story) drive(ctx context.Context, arm, live string) int {
 func (s *story) during(t *testing.T, work func(ctx context.Context, live string) int) {
 	t.Helper()
 	live := freeAddress(t)
-	base := &url.URL{Scheme: "http", Host: live}
-	loadPage := target{page: httputil.NewSingleHostReverseProxy(base), path: "/metrics", job: metric.JobLoad, host: "client", honorLabels: true}
+	loadPage := target{job: metric.JobLoad, host: "client", honorLabels: true}
 	done := make(chan int, 1)
 	go func() { done <- work(t.Context(), live) }()
 	for seen := 0; ; {
@@ -214,8 +213,8 @@ func (s *story) during(t *testing.T, work func(ctx context.Context, live string)
 			return
 		case <-time.After(200 * time.Millisecond):
 			s.scrapeAll(t)
-			if answers(live) {
-				s.scrape(t, loadPage, time.Now())
+			if page, contentType, there := fetch(live); there {
+				s.store(t, decode(t, page, contentType), loadPage, time.Now())
 				s.midst = time.Now()
 				seen++
 			}
@@ -223,14 +222,20 @@ func (s *story) during(t *testing.T, work func(ctx context.Context, live string)
 	}
 }
 
-// answers says whether a page is there yet, or still.
-func answers(address string) bool {
-	response, err := http.Get("http://" + address + "/metrics")
+// fetch asks for a page that may not be there yet, or no longer.
+func fetch(address string) (page []byte, contentType string, there bool) {
+	request, err := http.NewRequest(http.MethodGet, "http://"+address+"/metrics", nil)
 	if err != nil {
-		return false
+		return nil, "", false
 	}
-	response.Body.Close()
-	return response.StatusCode == http.StatusOK
+	request.Header.Set("Accept", protobuf)
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return nil, "", false
+	}
+	defer response.Body.Close()
+	page, err = io.ReadAll(response.Body)
+	return page, response.Header.Get("Content-Type"), err == nil && response.StatusCode == http.StatusOK
 }
 
 // scrapeAll scrapes every target and every recorded machine, and lets the rules record.
@@ -267,7 +272,10 @@ func (s *story) serve(t *testing.T, runs string) {
 		loadgen.Run(ctx, []string{"serve", "--runs", runs, "--web.listen-address", address, "--log-level", "error"}, io.Discard, io.Discard)
 	})
 	t.Cleanup(func() { stop(); running.Wait() })
-	for deadline := time.Now().Add(30 * time.Second); !answers(address); time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		if _, _, there := fetch(address); there {
+			break
+		}
 		if time.Now().After(deadline) {
 			t.Fatal("uma-load serve does not answer")
 		}
