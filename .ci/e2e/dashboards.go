@@ -21,7 +21,8 @@ const panelPixels = 800
 // census counts what was asked of dashboards, and what for no answer was had.
 type census struct {
 	dashboards, variables, queries, annotations, withData int
-	excused                                               map[string]bool // keys of the list that were met without data
+	without                                               int             // data, for a written reason
+	used                                                  map[string]bool // of the written reasons
 	problems                                              []error
 }
 
@@ -36,7 +37,7 @@ func (p *proof) dashboards(ctx context.Context) (string, error) {
 	if err != nil || len(paths) == 0 {
 		return "", fmt.Errorf("no dashboards: %w", err)
 	}
-	c := &census{excused: map[string]bool{}}
+	c := &census{used: map[string]bool{}}
 	for _, path := range paths {
 		content, err := os.ReadFile(path)
 		if err != nil {
@@ -49,17 +50,14 @@ func (p *proof) dashboards(ctx context.Context) (string, error) {
 		c.dashboards++
 		p.stage.look(ctx, read, c)
 	}
-	for key, reason := range queriesWithout() {
-		if !c.excused[key] {
-			c.problems = append(c.problems, fmt.Errorf("%s is listed as one without data (%s), and is no such query", key, reason))
+	for _, q := range quiet() {
+		if !q.chance && !c.used[q.panel] {
+			c.problems = append(c.problems, fmt.Errorf("%s is listed as one without data (%s), and has it or is no panel", q.panel, q.why))
 		}
 	}
-	for key := range c.excused {
-		p.notes = append(p.notes, "no data: "+key+": "+queriesWithout()[key])
-	}
-	slices.Sort(p.notes)
+	p.used = c.used
 	return fmt.Sprintf("%d dashboards, %d variables, %d queries, %d annotations; %d with data, %d without for a written reason",
-		c.dashboards, c.variables, c.queries, c.annotations, c.withData, len(c.excused)), errors.Join(c.problems...)
+		c.dashboards, c.variables, c.queries, c.annotations, c.withData, c.without), errors.Join(c.problems...)
 }
 
 // look sends the queries of one dashboard.
@@ -77,7 +75,7 @@ func (s *stage) look(ctx context.Context, d grafana.Dashboard, c *census) {
 	for _, v := range scope.Variables {
 		c.variables++
 		empty := v.Kind == grafana.KindQuery && len(v.Options) == 0
-		c.judge(d.UID+" / $"+v.Name, v.Query, !empty, v.Err)
+		s.judge(ctx, c, asked{d.UID, "$" + v.Name, v.Query}, !empty, v.Err)
 	}
 	for _, panel := range d.Panels {
 		queries, err := scope.Queries(panel, panelPixels)
@@ -87,7 +85,7 @@ func (s *stage) look(ctx context.Context, d grafana.Dashboard, c *census) {
 		for _, q := range queries {
 			c.queries++
 			data, err := s.ask(ctx, q)
-			c.judge(d.UID+" / "+panel.Title+" / "+q.RefID, q.Expr, data, err)
+			s.judge(ctx, c, asked{d.UID, panel.Title, q.Expr}, data, err)
 		}
 	}
 	for _, annotation := range d.Annotations {
@@ -100,24 +98,38 @@ func (s *stage) look(ctx context.Context, d grafana.Dashboard, c *census) {
 		if err == nil {
 			data, err = s.ask(ctx, q)
 		}
-		c.judge(d.UID+" / annotation "+annotation.Name, q.Expr, data, err)
+		s.judge(ctx, c, asked{d.UID, "annotation " + annotation.Name, q.Expr}, data, err)
 	}
 }
 
-// judge notes what came of a query.
-func (c *census) judge(key, query string, data bool, err error) {
-	reason, listed := queriesWithout()[key]
+// asked is where a query stands, and what it is.
+type asked struct{ dashboard, panel, query string }
+
+func (a asked) at() string { return a.dashboard + " / " + a.panel }
+
+// judge notes what came of a query. Without data it must read what is listed as absent, or be listed itself.
+func (s *stage) judge(ctx context.Context, c *census, a asked, data bool, err error) {
+	if err != nil {
+		c.problems = append(c.problems, fmt.Errorf("%s: %w: %s", a.at(), err, a.query))
+		return
+	}
+	if data {
+		c.withData++
+		return
+	}
+	listed, excused, err := s.excuse(ctx, a.query)
+	silent := slices.ContainsFunc(quiet(), func(q silence) bool { return q.panel == a.at() })
 	switch {
 	case err != nil:
-		c.problems = append(c.problems, fmt.Errorf("%s: %w: %s", key, err, query))
-	case data && listed:
-		c.problems = append(c.problems, fmt.Errorf("%s is listed as one without data (%s), and has data", key, reason))
-	case data:
-		c.withData++
-	case listed:
-		c.excused[key] = true
+		c.problems = append(c.problems, fmt.Errorf("%s: %w", a.at(), err))
+	case excused:
+		c.without++
+		c.used[listed.selector()] = true
+	case silent:
+		c.without++
+		c.used[a.at()] = true
 	default:
-		c.problems = append(c.problems, fmt.Errorf("%s: no data: %s", key, query))
+		c.problems = append(c.problems, fmt.Errorf("%s: no data: %s", a.at(), a.query))
 	}
 }
 

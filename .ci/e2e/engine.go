@@ -66,6 +66,11 @@ func (i *inference) serve() error {
 
 // begin starts the engine in a cgroup of the machine.
 func (i *inference) begin(cgroup string) error {
+	if cgroup == containerScope { // whose limits went with the last process in it
+		if err := i.machine.host.SetLimits(cgroup, hostsim.Limits{MaxBytes: 64 * gib, HighBytes: 60 * gib}); err != nil {
+			return err
+		}
+	}
 	process, err := i.machine.host.Start(hostsim.Program{
 		Comm: "VLLM::EngineCor", Cgroup: cgroup, Threads: 60,
 		OpenFiles: []hostsim.OpenFile{{Target: tierFile, Bytes: diskTier, Direct: true}},

@@ -97,15 +97,6 @@ func (m *machine) process(comm, cgroup string, threads int, demand sim.Demand) (
 	return p, nil
 }
 
-// freeAddress is one of the loopback where nobody listens at the moment.
-func freeAddress() (string, error) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	return listener.Addr().String(), listener.Close()
-}
-
 // freeAddresses are several, all different.
 func freeAddresses(n int) ([]string, error) {
 	var open []net.Listener

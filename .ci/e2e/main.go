@@ -64,7 +64,7 @@ func run(ctx context.Context, f files, folder string) (err error) {
 	} else if err := os.MkdirAll(folder, 0o755); err != nil {
 		return err
 	}
-	p := &proof{files: f, folder: folder, out: os.Stdout}
+	p := &proof{files: f, folder: folder, out: os.Stdout, used: map[string]bool{}}
 	defer p.end()
 	p.prove(ctx)
 	p.table()

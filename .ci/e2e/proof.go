@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"strings"
 	"text/tabwriter"
 	"time"
 )
@@ -18,7 +19,7 @@ type proof struct {
 
 	stage *stage
 	steps []step
-	notes []string // printed below the table
+	used  map[string]bool // of the reasons for which something has no data
 }
 
 // step is a line of the table.
@@ -76,7 +77,7 @@ func (p *proof) prove(ctx context.Context) {
 	p.do(ctx, "memory: what the critical alert mutes, end", alarms.memoryEnds)
 	p.do(ctx, "exporter down: alert, delivery, what it mutes, end", alarms.down)
 	p.do(ctx, "who is told: people of nothing that is simulated", alarms.people)
-	p.do(ctx, "names in rules exist", p.rulesNames)
+	p.do(ctx, "names in rules exist, and what is said to be absent is", p.rulesNames)
 	p.do(ctx, "rules were evaluated without a failure or a gap", p.stage.rulesHealthy)
 }
 
@@ -98,9 +99,9 @@ func (p *proof) table() {
 	}
 	fmt.Fprintf(w, "all\t%.1f\t\t\n", total.Seconds())
 	w.Flush()
-	for _, note := range p.notes {
-		fmt.Fprintln(p.out, note)
-	}
+	fmt.Fprintf(p.out, "\nChanged in the copies: scraped every %s, not 5s; %s kept for %s after their end, and waits of Alertmanager of seconds;\n"+
+		"addresses and paths; a route to the test before the others. Expressions, how long they must hold, and all else are the project's.\n",
+		interval, strings.Join(ending(), ", "), keptFor)
 }
 
 // verdict joins what failed.

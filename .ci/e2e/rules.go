@@ -7,12 +7,9 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/prometheus/prometheus/promql/parser"
 )
 
 // ruleGroup is a group of rules as Prometheus tells of it.
@@ -88,43 +85,58 @@ func (s *stage) ownMetrics(ctx context.Context) (map[string]float64, error) {
 }
 
 // rulesNames asks for every name that a rule reads. One that nothing has is a rule that never can fire, unless it is
-// listed why it cannot be here.
+// listed why it cannot be here. Then it asks for all that is listed.
 func (p *proof) rulesNames(ctx context.Context) (string, error) {
 	groups, err := p.stage.ruleGroups(ctx)
 	if err != nil {
 		return "", err
 	}
-	names := map[string][]string{} // the rules that read it
+	readers := map[string]string{} // a rule that reads the name
 	for _, group := range groups {
 		for _, rule := range group.Rules {
-			expression, err := parser.NewParser(parser.Options{}).ParseExpr(rule.Query)
+			read, err := selectorsOf(rule.Query)
 			if err != nil {
 				return "", fmt.Errorf("%s: %w", rule.Name, err)
 			}
-			parser.Inspect(expression, func(node parser.Node, _ []parser.Node) error {
-				if selector, ok := node.(*parser.VectorSelector); ok && selector.Name != "" {
-					names[selector.Name] = append(names[selector.Name], rule.Name)
-				}
-				return nil
-			})
+			for _, one := range read {
+				readers[one.name] = rule.Name
+			}
 		}
 	}
 	var problems []error
 	missing := 0
-	for _, name := range slices.Sorted(maps.Keys(names)) {
-		var series []map[string]string
-		if _, err := p.stage.prometheus.get(ctx, "/api/v1/series", url.Values{"match[]": {name}, "limit": {"1"}}, &series); err != nil {
-			return "", fmt.Errorf("%s: %w", name, err)
+	for _, name := range slices.Sorted(maps.Keys(readers)) {
+		there, err := p.stage.exists(ctx, name)
+		if err != nil {
+			return "", err
 		}
-		reason, excused := namesWithout()[name]
+		if there {
+			continue
+		}
+		missing++
+		listed, excused, err := p.stage.excuse(ctx, name)
+		if err != nil || !excused {
+			problems = append(problems, fmt.Errorf("%s has no series, and %s reads it: %w", name, readers[name], err))
+		}
+		p.used[listed.selector()] = true
+	}
+	return fmt.Sprintf("%d names, %d of them not here for a written reason", len(readers), missing), errors.Join(append(problems, p.stillAbsent(ctx))...)
+}
+
+// stillAbsent is an error about whatever is listed as absent and is here, or is asked for by nothing.
+func (p *proof) stillAbsent(ctx context.Context) error {
+	var problems []error
+	for _, listed := range absent() {
+		there, err := p.stage.exists(ctx, listed.selector())
 		switch {
-		case len(series) == 0 && !excused:
-			problems = append(problems, fmt.Errorf("%s has no series, and %s reads it", name, strings.Join(slices.Compact(names[name]), ", ")))
-		case len(series) > 0 && excused:
-			problems = append(problems, fmt.Errorf("%s is listed as one that cannot be here (%s), and is", name, reason))
-		case len(series) == 0:
-			missing++
+		case listed.chance:
+		case err != nil:
+			problems = append(problems, err)
+		case there:
+			problems = append(problems, fmt.Errorf("%s is listed as absent (%s), and is here", listed.selector(), listed.why))
+		case !p.used[listed.selector()]:
+			problems = append(problems, fmt.Errorf("%s is listed as absent, and nothing asks for it", listed.selector()))
 		}
 	}
-	return fmt.Sprintf("%d names, %d of them not here for a written reason", len(names), missing), errors.Join(problems...)
+	return errors.Join(problems...)
 }

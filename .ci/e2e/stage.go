@@ -166,9 +166,6 @@ func (s *stage) startMachines() error {
 		}
 	}
 	s.inference.machine = s.machines[spark]
-	if err := s.machines[spark].host.SetLimits(containerScope, sim.Limits{MaxBytes: 64 * gib, HighBytes: 60 * gib}); err != nil {
-		return err
-	}
 	if err := s.inference.serve(); err != nil {
 		return err
 	}
