@@ -152,10 +152,11 @@ func (f *follower) encode(observations []observation, sample sampleLine) []any {
 	var lines []any
 	dropped := map[string]int{}
 	here := make(map[int]bool, len(observations))
+	admitted := f.admitted(observations)
 	for _, o := range observations {
 		index, known := f.series[o.key]
 		if !known {
-			if len(f.series) == f.room {
+			if !admitted[o.key] {
 				if f.firstDrop(o.key) {
 					dropped[o.name]++
 				}
@@ -175,6 +176,20 @@ func (f *follower) encode(observations []observation, sample sampleLine) []any {
 	sample.Gone = f.forget(here)
 	lines = append(lines, f.droppedLines(dropped)...)
 	return append(lines, line{Sample: &sample})
+}
+
+// admitted are the keys of new series that find room; on most pages there are none.
+func (f *follower) admitted(observations []observation) map[string]bool {
+	if len(f.series) == f.room {
+		return nil
+	}
+	var fresh []observation
+	for _, o := range observations {
+		if _, known := f.series[o.key]; !known {
+			fresh = append(fresh, o)
+		}
+	}
+	return admit(fresh, f.room-len(f.series))
 }
 
 // firstDrop says whether a series is left out for the first time.
