@@ -55,7 +55,8 @@ function shape(field, scale, axis, alone) {
     name: field.name,
     type: draw === "bars" ? "bar" : draw === "points" ? "scatter" : "line",
     yAxisIndex: axis,
-    data: field.times.map((t, i) => [t, scale.to(field.values[i])]),
+    // A gap in a stack is nothing to put on top of: the library would leave out all that lie above it.
+    data: field.times.map((t, i) => [t, scale.to(stacked ? field.values[i] ?? 0 : field.values[i])]),
     stack: stacked ? `stack-${stacking.group ?? "A"}` : undefined,
     stackStrategy: "all",
     step: { stepAfter: "end", stepBefore: "start" }[c.lineInterpolation],
