@@ -20,8 +20,9 @@ func latencyRegression(t threshold.Thresholds) Alert {
 	one := expr.Number(1)
 	worse := expr.Select(metric.ComparisonVerdict, expr.Is(metric.LabelVerdict, metric.VerdictWorse), expr.Matches(metric.LabelMetric, requestMetrics)).
 		Equals(one).Max(expr.By(row...))
-	// A saved comparison has no time, so it is news until Prometheus has known it for that long.
-	news := worse.Unless(worse.Offset(t.Run.Fresh), expr.On(row...))
+	// By the time of its file: what Prometheus has stored of it has a gap wherever it was away.
+	saved := expr.Select(metric.ComparisonSavedTimestampSeconds).Max(expr.By(metric.LabelComparison))
+	news := worse.Unless(saved.Age().AtLeast(expr.Number(t.Run.Fresh.Seconds())), expr.On(metric.LabelComparison))
 	confounded := expr.Select(metric.ComparisonConfounded).Equals(one)
 	const found = "{{ $labels.metric }} of {{ $labels.candidate }} is worse than that of {{ $labels.baseline }} ({{ $labels.scenario }}, {{ $labels.model }})"
 	return Alert{
