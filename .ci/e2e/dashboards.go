@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/umascope/umascope/dashboards/grafana"
+	"github.com/umascope/umascope/exporter/metric"
 )
 
 // panelPixels is how wide a panel is taken to be, which decides the steps of its queries.
@@ -37,6 +38,9 @@ func (p *proof) dashboards(ctx context.Context) (string, error) {
 	if err != nil || len(paths) == 0 {
 		return "", fmt.Errorf("no dashboards: %w", err)
 	}
+	if err := p.stage.marked(ctx); err != nil {
+		return "", err
+	}
 	c := &census{used: map[string]bool{}}
 	for _, path := range paths {
 		content, err := os.ReadFile(path)
@@ -58,6 +62,23 @@ func (p *proof) dashboards(ctx context.Context) (string, error) {
 	p.used = c.used
 	return fmt.Sprintf("%d dashboards, %d variables, %d queries, %d annotations; %d with data, %d without for a written reason",
 		c.dashboards, c.variables, c.queries, c.annotations, c.withData, c.without), errors.Join(c.problems...)
+}
+
+// marked waits until an alert about spark has been firing over a full minute: annotations are asked for in steps of
+// one, and do not see what begins and ends between two.
+func (s *stage) marked(ctx context.Context) error {
+	firing := fmt.Sprintf(`ALERTS{alertstate=%q,severity="critical",host=%q}`, metric.AlertFiring, spark)
+	return until(ctx, 2*time.Minute, func(ctx context.Context) error {
+		r, err := s.prometheus.instant(ctx, firing, time.Now().Truncate(time.Minute))
+		if err != nil {
+			return err
+		}
+		found, err := r.series()
+		if err == nil && len(found) == 0 {
+			err = errors.New("no alert was firing when the minute began")
+		}
+		return err
+	})
 }
 
 // look sends the queries of one dashboard.

@@ -73,9 +73,9 @@ func (p *proof) prove(ctx context.Context) {
 	p.do(ctx, "heat: alert, delivery, end", alarms.heat)
 	p.do(ctx, "little memory: alert, delivery, muted by a run", alarms.memoryWarned)
 	p.do(ctx, "hardly any memory: alert, delivery", alarms.memoryCritical)
+	p.do(ctx, "exporter down: alert, delivery, what it mutes, end", alarms.down)
 	p.do(ctx, "every query of every dashboard", p.dashboards)
 	p.do(ctx, "memory: what the critical alert mutes, end", alarms.memoryEnds)
-	p.do(ctx, "exporter down: alert, delivery, what it mutes, end", alarms.down)
 	p.do(ctx, "who is told: people of nothing that is simulated", alarms.people)
 	p.do(ctx, "names in rules exist, and what is said to be absent is", p.rulesNames)
 	p.do(ctx, "rules were evaluated without a failure or a gap", p.stage.rulesHealthy)
@@ -99,7 +99,7 @@ func (p *proof) table() {
 	}
 	fmt.Fprintf(w, "all\t%.1f\t\t\n", total.Seconds())
 	w.Flush()
-	fmt.Fprintf(p.out, "\nChanged in the copies: scraped every %s, not 5s; %s kept for %s after their end, and waits of Alertmanager of seconds;\n"+
+	fmt.Fprintf(p.out, "\nChanged in the copies: scraped every %s, not 5s or 30s; %s kept for %s after their end, and waits of Alertmanager of seconds;\n"+
 		"addresses and paths; a route to the test before the others. Expressions, how long they must hold, and all else are the project's.\n",
 		interval, strings.Join(ending(), ", "), keptFor)
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -113,7 +114,9 @@ func (s *stage) endLongRun(ctx context.Context) error {
 // uma-load, which is there while a run lasts.
 func (s *stage) targetsAnswer(ctx context.Context) (note string, err error) {
 	expected := map[string]bool{nobody: true, clients: true}
-	err = until(ctx, time.Minute, func(ctx context.Context) error {
+	var last error // what was waited for, if anything
+	err = until(ctx, time.Minute, func(ctx context.Context) (problem error) {
+		defer func() { last = cmp.Or(problem, last) }()
 		var answer struct {
 			ActiveTargets []struct {
 				Labels            map[string]string
@@ -135,7 +138,7 @@ func (s *stage) targetsAnswer(ctx context.Context) (note string, err error) {
 		if want := len(s.machines) + 3; up < want { // and serve, the engine, and Prometheus
 			return fmt.Errorf("%d targets are up, want %d", up, want)
 		}
-		note = fmt.Sprintf("%d up, %d down on purpose", up, len(answer.ActiveTargets)-up)
+		note = fmt.Sprintf("%d up, %d down on purpose; waited for: %v", up, len(answer.ActiveTargets)-up, last)
 		return nil
 	})
 	return note, err

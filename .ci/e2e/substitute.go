@@ -37,7 +37,7 @@ func replace(text string, all []substitution) (string, error) {
 	return text, nil
 }
 
-// interval is how often the copy scrapes; the project's own interval is 5 s. Rules are evaluated as often as ever.
+// interval is how often the copy scrapes; the project's own interval is 5 s, of finished runs 30 s. Rules are evaluated as often as ever.
 const interval = "2s"
 
 // prometheusSubstitutions make the configuration of the stack one of this machine.
@@ -45,6 +45,8 @@ func (s *stage) prometheusSubstitutions() []substitution {
 	return []substitution{
 		{"scrape_interval: 5s", "scrape_interval: " + interval, "the test has minutes"},
 		{"scrape_timeout: 5s", "scrape_timeout: " + interval, "must not be above the interval"},
+		{"scrape_interval: 30s", "scrape_interval: " + interval, "of finished runs, of which there are few here"},
+		{"scrape_timeout: 20s", "scrape_timeout: " + interval, "must not be above the interval"},
 		{"/etc/umascope/alerts/", s.path("alerts") + "/", "the rules are mounted there in the container"},
 		{"/etc/umascope/prometheus/targets/", s.path("targets") + "/", "targets of this test"},
 		{`"alertmanager:9093"`, `"` + s.alertmanagerAddress + `"`, "the name is one of the stack's network"},

@@ -39,6 +39,7 @@ func absent() []absence {
 		all(metric.ComparisonAfterSwitchStandsOut, tooFewRuns), all(metric.RunPowerWattsMedian, tooFewRuns),
 		all(metric.RunTemperatureCelsiusMedian, tooFewRuns), all(metric.RunKVCapacityTokensMedian, tooFewRuns),
 		{metric.RunTimeToFirstTokenSeconds.Def().Name, string(metric.LabelQuantile), "0.99", "fewer than 100 requests of a run do not support it", true},
+		{metric.ComparisonNeededRuns.Def().Name, "", "", "nothing is undecided that more runs would decide", true},
 		with(metric.RunLedgerBytes, metric.LabelMoment, metric.MomentStart, noCampaign),
 		with(metric.ComparisonLedgerDifferenceBytes, metric.LabelMoment, metric.MomentStart, noCampaign),
 
