@@ -67,6 +67,7 @@ type renderedPanel struct {
 		Defaults struct {
 			Unit, NoValue string
 			Thresholds    struct{ Steps []struct{ Value *float64 } }
+			Custom        struct{ MinWidth float64 }
 		}
 		Overrides []renderedOverride
 	}
@@ -187,8 +188,8 @@ func TestEveryPanelSaysWhatItMeansAndWhatWouldBeWrong(t *testing.T) {
 		if p.Title == "" || !found || !strings.HasSuffix(means, ".") || !strings.HasSuffix(wrong, ".") {
 			t.Errorf("description %q", p.Description)
 		}
-		if p.FieldConfig.Defaults.NoValue == "" {
-			t.Error("no text for no data")
+		if text := p.FieldConfig.Defaults.NoValue; text == "" || strings.Contains(text, "`") {
+			t.Errorf("text for no data %q, which Grafana shows as it is", text)
 		}
 		if p.FieldConfig.Defaults.Unit == "" {
 			t.Error("no unit")
@@ -240,6 +241,31 @@ func TestLegendsTooltipsAndThresholdsAreSet(t *testing.T) {
 		}
 		if steps := p.FieldConfig.Defaults.Thresholds.Steps; len(steps) > 0 && steps[0].Value != nil {
 			t.Error("the first threshold is not minus infinity")
+		}
+	})
+}
+
+// Grafana writes the text for no data into every cell and every figure of a legend that has no value.
+func TestTheTextForNoDataIsOfTheWholePanelOnly(t *testing.T) {
+	forPanels(t, func(t *testing.T, p renderedPanel) {
+		if p.Type != "table" && p.Type != "timeseries" && p.Type != "barchart" {
+			return
+		}
+		for _, o := range p.FieldConfig.Overrides {
+			var properties []struct{ ID, Value string }
+			if o.Matcher.ID == "byRegexp" && o.Matcher.Options == "/.*/" && json.Unmarshal(o.Properties, &properties) == nil &&
+				len(properties) == 1 && properties[0].ID == "noValue" && properties[0].Value == "" {
+				return
+			}
+		}
+		t.Errorf("a value that is not there reads %q", p.FieldConfig.Defaults.NoValue)
+	})
+}
+
+func TestColumnsOfATableFitALaptop(t *testing.T) {
+	forPanels(t, func(t *testing.T, p renderedPanel) {
+		if least := p.FieldConfig.Defaults.Custom.MinWidth; p.Type == "table" && (least == 0 || least > 100) {
+			t.Errorf("columns are at least %v pixels wide", least)
 		}
 	})
 }

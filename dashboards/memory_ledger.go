@@ -64,7 +64,7 @@ func holders() panel {
 		means:   "GPU memory that each process has allocated, touched or not. Only the largest holders have a series of their own.",
 		wrong:   "a process is there that should have ended, or one grows while its server answers nothing.",
 		noData:  noHolder,
-		queries: []query{{"{{comm}} ({{pid}})", expr.Select(metric.GPUProcessMemoryBytes, onHost()).Sum(byHolder())}},
+		queries: []query{{"{{comm}} ({{pid}})", each(metric.GPUProcessMemoryBytes).Sum(byHolder())}},
 	})
 }
 
@@ -75,7 +75,7 @@ func holderList() panel {
 		wrong:   "a cgroup holds more than its memory limit: the limit does not cover GPU memory and will not stop it.",
 		noData:  noHolder,
 		keys:    []key{{label: metric.LabelComm, title: "Process"}, {label: metric.LabelPID, title: "PID", look: wide(60)}, {label: metric.LabelCgroup, title: "Cgroup", look: wide(150)}},
-		figures: []figure{{title: "GPU memory", expr: expr.Select(metric.GPUProcessMemoryBytes, onHost()).Sum(byHolder())}},
+		figures: []figure{{title: "GPU memory", expr: each(metric.GPUProcessMemoryBytes).Sum(byHolder())}},
 		sortBy:  "GPU memory", desc: true,
 	})
 }

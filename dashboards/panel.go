@@ -3,6 +3,7 @@ package dashboards
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/grafana/grafana-foundation-sdk/go/cog"
 	"github.com/grafana/grafana-foundation-sdk/go/cog/variants"
@@ -54,7 +55,7 @@ func furnish[B furnishable[B]](builder B, s subject, shape func(*prometheus.Data
 	builder = builder.Title(s.title).
 		Description(s.means + "\n\n**Wrong if** " + s.wrong).
 		Datasource(datasource()).
-		NoValue(s.noData)
+		NoValue(strings.ReplaceAll(s.noData, "`", "")) // shown as it is, unlike the description
 	unit, err := s.unit()
 	if err = errors.Join(err, s.check()); err != nil {
 		builder = builder.RecordError(s.title, err)
@@ -134,7 +135,17 @@ func series(s subject) *timeseries.PanelBuilder {
 		ColorScheme(dashboard.NewFieldColorBuilder().Mode(dashboard.FieldColorModeIdPaletteClassic)).
 		LineInterpolation(common.LineInterpolationLinear).
 		ShowPoints(common.VisibilityModeNever).
-		FillOpacity(10)
+		FillOpacity(10).
+		OverrideByRegexp(everyField, blank())
+}
+
+// everyField is the pattern of all series or columns of a panel.
+const everyField = "/.*/"
+
+// blank leaves empty what has no value, such as a cell of a table or a figure of the legend. Otherwise Grafana
+// writes there, too, why there is nothing in the whole panel.
+func blank() []dashboard.DynamicConfigValue {
+	return []dashboard.DynamicConfigValue{{Id: "noValue", Value: ""}}
 }
 
 // lines is a panel of many lines over time: without anything below them, which would hide the others.

@@ -94,12 +94,18 @@ func (b board) columns() (titles []string, looks [][]dashboard.DynamicConfigValu
 	return titles, looks, nil
 }
 
+// leastWidth of a column in pixels, if nothing else says it: with Grafana's own, 150, tables of more than eight
+// columns do not fit a laptop.
+const leastWidth = 64
+
 // list is the board as a table.
 func list(b board) *table.PanelBuilder {
 	built := furnish(table.NewPanelBuilder(), b.subject(), func(q *prometheus.DataqueryBuilder) {
 		q.Instant().Format(prometheus.PromQueryFormatTable)
 	}).
 		ShowHeader(true).
+		MinWidth(leastWidth).
+		OverrideByRegexp(everyField, blank()).
 		Footer(common.NewTableFooterOptionsBuilder().Show(false).Reducer([]string{})) // null unless set
 	for _, t := range b.transformations() {
 		built = built.WithTransformation(t)
@@ -132,7 +138,8 @@ func bars(b board) *barchart.PanelBuilder {
 		BarWidth(0.9).
 		GroupWidth(0.8).
 		FillOpacity(80).
-		XTickLabelMaxLength(24)
+		XTickLabelMaxLength(24).
+		OverrideByRegexp(everyField, blank())
 	if len(b.keys) == 0 {
 		return built.RecordError(b.title, errNoKey)
 	}

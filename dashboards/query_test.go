@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/prometheus/prometheus/promql/parser"
+
 	"github.com/umascope/umascope/exporter/metric"
 )
 
@@ -107,4 +109,54 @@ func TestEveryQueryIsOfTheChosenHostOrRunAndNoneOfAnAddress(t *testing.T) {
 			}
 		}
 	}
+}
+
+// A host may have two exporters, one with and one without privileges: sums count series of the machine once only
+// if the largest of each is taken first. Quantiles do not change when all buckets double.
+func TestSumsOverSeriesOfAMachineCountTwoExportersOnce(t *testing.T) {
+	fixed := regexp.MustCompile(`\$__rate_interval|\$\{shift\}`)
+	sums := 0
+	forPanels(t, func(t *testing.T, p renderedPanel) {
+		for _, q := range p.Targets {
+			e, err := parser.NewParser(parser.Options{}).ParseExpr(fixed.ReplaceAllString(q.Expr, "1m"))
+			if err != nil {
+				t.Fatalf("%s: %v", q.Expr, err)
+			}
+			parser.Inspect(e, func(n parser.Node, path []parser.Node) error {
+				sum, is := n.(*parser.AggregateExpr)
+				if !is || sum.Op != parser.SUM || slices.Contains(sum.Grouping, string(metric.LabelLE)) {
+					return nil
+				}
+				sums++
+				if raw := summedRaw(sum.Expr); raw != "" {
+					t.Errorf("%s is summed over exporters in %s", raw, q.Expr)
+				}
+				return nil
+			})
+		}
+	})
+	if sums == 0 {
+		t.Error("no sums are looked at")
+	}
+}
+
+// summedRaw is the family of the chosen host that a sum is of as it is scraped, "" if there is none.
+func summedRaw(e parser.Expr) string {
+	switch e := e.(type) {
+	case *parser.ParenExpr:
+		return summedRaw(e.Expr)
+	case *parser.Call:
+		return summedRaw(e.Args[0])
+	case *parser.MatrixSelector:
+		return summedRaw(e.VectorSelector)
+	case *parser.BinaryExpr:
+		return summedRaw(e.LHS)
+	case *parser.VectorSelector:
+		for _, m := range e.LabelMatchers {
+			if m.Name == string(metric.LabelHost) {
+				return e.Name
+			}
+		}
+	}
+	return ""
 }
