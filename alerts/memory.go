@@ -67,10 +67,12 @@ func memFreeLowWhileLoading(t threshold.Thresholds) Alert {
 }
 
 func memoryFillingUp(t threshold.Thresholds) Alert {
-	window := expr.Over(t.FillingHorizon)
-	predicted := expr.PredictLinear(metric.MemoryAvailableBytes, window, t.FillingHorizon).Min(byHost())
+	fullBy := func(trendOf time.Duration) expr.Expr {
+		predicted := expr.PredictLinear(metric.MemoryAvailableBytes, expr.Over(trendOf), t.FillingHorizon).Min(byHost())
+		return predicted.Below(t.AvailableCritical.Expr(), expr.On(metric.LabelHost))
+	}
+	full := fullBy(t.FillingHorizon).And(fullBy(t.FillingRecent), expr.On(metric.LabelHost))
 	level := t.AvailableWarning.Twice()
-	full := predicted.Below(t.AvailableCritical.Expr(), expr.On(metric.LabelHost))
 	near := available().Below(level.Expr(), expr.On(metric.LabelHost))
 	return Alert{
 		Name:    "MemoryFillingUp",
@@ -78,12 +80,13 @@ func memoryFillingUp(t threshold.Thresholds) Alert {
 		// An engine fills the pool with its KV cache, as it is told to.
 		ExpectedInRuns: true,
 		Rules: []Rule{{
-			Severity: Warning, For: 2 * time.Minute, KeepFiringFor: 5 * time.Minute,
+			// Longer than a fall is seen that has ended.
+			Severity: Warning, For: t.FillingRecent + time.Minute, KeepFiringFor: 5 * time.Minute,
 			Expr:        threshold.InPool(near.And(full, expr.On(metric.LabelHost))),
-			Description: "{{ $value | humanize1024 }}B available and falling: at the rate of the last " + duration(t.FillingHorizon) + " the critical floor (" + t.AvailableCritical.String() + ") is passed within " + duration(t.FillingHorizon) + ".",
+			Description: "{{ $value | humanize1024 }}B available and falling: at the rate of the last " + duration(t.FillingHorizon) + ", and of the last " + duration(t.FillingRecent) + ", the critical floor (" + t.AvailableCritical.String() + ") is passed within " + duration(t.FillingHorizon) + ".",
 		}},
 		Runbook: Runbook{
-			Meaning: "The trend of some minutes, not a level alone: something takes memory without giving it back. It says nothing about loading a model, which fills the pool faster than any trend can tell.",
+			Meaning: "The trend of some minutes, not a level alone: something takes memory without giving it back. It says nothing about loading a model, which fills the pool faster than any trend can tell, nor about a server that has taken its share and stays at that.",
 			Check:   "In the dashboard, find the ledger line that grows: `anon` is a process (a leak in Python or a host KV tier), `shmem` shared memory or a tmpfs, `gpu_process` the engine, `unattributed` the driver.",
 			Action:  "Restart what grows before the floor is reached; a run in progress is not comparable with others.",
 		},

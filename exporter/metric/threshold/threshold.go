@@ -53,8 +53,9 @@ type Thresholds struct {
 	// tenth of the time is past any noise, and a benchmark on such a host measures the waiting.
 	StalledRatio float64
 	// FillingHorizon is how far the fall of MemAvailable is extrapolated. Loading a model takes
-	// 17 to 19 GiB in 10 s, so this finds leaks and is bounded by a level as well.
-	FillingHorizon time.Duration
+	// 17 to 19 GiB in 10 s, so this finds leaks and is bounded by a level as well. FillingRecent is for how
+	// long it must have been falling of late: a server that has just started took memory and stopped at that.
+	FillingHorizon, FillingRecent time.Duration
 	// UnattributedGrowthBytes bounds the growth of the remainder in UnattributedWindow while no
 	// process holds GPU memory.
 	UnattributedGrowthBytes float64
@@ -75,6 +76,7 @@ func Table() Thresholds {
 		FragmentedBytes:         512 * mib,
 		StalledRatio:            0.10,
 		FillingHorizon:          10 * time.Minute,
+		FillingRecent:           2 * time.Minute,
 		UnattributedGrowthBytes: 1 * gib,
 		UnattributedWindow:      time.Hour,
 		Container:               containers(),
