@@ -2,14 +2,10 @@ package alerts
 
 import (
 	"slices"
-	"time"
 
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/exporter/metric/expr"
 )
-
-// seenWithin is how long ago the mode of a host may have been seen that an alert about it carries.
-const seenWithin = 24 * time.Hour
 
 // needs are the labels without which an alert would not say what it is about.
 func (a About) needs() []metric.Label {
@@ -39,8 +35,7 @@ func (a About) labelled(e expr.Expr) expr.Expr {
 	case AboutPart:
 		return ofEachMode(e)
 	case AboutTarget:
-		modes := expr.LastOverTime(metric.ExporterMode, expr.Over(seenWithin)).Equals(one).Max(expr.By(metric.LabelHost, metric.LabelMode))
-		return modes.Times(e, host.GroupLeft()).Or(e, host)
+		return expr.Select(metric.ExporterModeSeen).Times(e, host.GroupLeft()).Or(e, host)
 	case AboutRun:
 		if e.HasLabel(metric.LabelMode) { // from the recorded cell of the run
 			return e

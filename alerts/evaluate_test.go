@@ -66,7 +66,9 @@ func load(t *testing.T, contents ...[]byte) rulebook {
 // interval, and calls at after each evaluation. A rule that fails to evaluate fails the test.
 func (b rulebook) replay(t *testing.T, series string, end, interval time.Duration, at func(time.Duration)) {
 	t.Helper()
-	stored := promqltest.LoadedStorage(t, series)
+	loaded, records := promqltest.LoadedStorage(t, series), promqltest.LoadedStorage(t, "")
+	// A storage that holds a day already takes nothing from before its last hour.
+	stored := storage.NewFanout(slog.New(slog.DiscardHandler), records, loaded)
 	defer stored.Close()
 	// The options of the server, not of Prometheus' own tests.
 	engine := promqltest.NewTestEngineWithOpts(t, promql.EngineOpts{
@@ -85,7 +87,7 @@ func (b rulebook) replay(t *testing.T, series string, end, interval time.Duratio
 				t.Fatalf("%s%s at %s: %v", rule.Record, rule.Alert, offset, err)
 			}
 			if rule.Record != "" {
-				record(t, stored, rule.Record, vector, now)
+				record(t, records, rule.Record, vector, now)
 			} else {
 				rule.update(t, vector, now)
 			}

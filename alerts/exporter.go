@@ -11,6 +11,7 @@ import (
 func exporterGroup() Group {
 	return Group{Name: "exporter",
 		Recordings: []Recording{
+			{metric.ExporterModeSeen, modeSeen()},
 			{metric.EngineAnswered, answered(metric.EngineAnswered, metric.EngineUp)},
 			{metric.KVBMAnswered, answered(metric.KVBMAnswered, metric.KVBMUp)},
 		},
@@ -20,6 +21,17 @@ func exporterGroup() Group {
 
 // ofExporters are the targets that are exporters. Load generators come and go with their runs.
 func ofExporters() expr.Matcher { return expr.Is(metric.LabelJob, metric.JobExporter) }
+
+// modeSeen remembers what the exporter of a target showed for as long as nobody answers there: a simulated machine
+// that has been away for a week is still none to wake anybody for. Prometheus itself may have been away for a day.
+func modeSeen() expr.Expr {
+	ofModes, host := expr.By(metric.LabelHost, metric.LabelMode), expr.On(metric.LabelHost)
+	now := expr.Select(metric.ExporterMode).Equals(expr.Number(1)).Max(ofModes)
+	targets := expr.Select(metric.Up, ofExporters())
+	before := expr.Select(metric.ExporterModeSeen).And(targets, host).Max(ofModes)
+	lately := expr.LastOverTime(metric.ExporterModeSeen, expr.Over(24*time.Hour)).And(targets, host).Max(ofModes)
+	return now.Or(before, host).Or(lately, host)
+}
 
 func exporterDown() Alert {
 	return Alert{
