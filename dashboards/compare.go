@@ -43,12 +43,13 @@ func compareVariables() []variable {
 	verdicts := expr.Select(metric.ComparisonVerdict, inComparison())
 	ofHost := expr.Select(metric.RunInfo, onHost())
 	return []variable{
-		choice("comparison", "Comparison", expr.Select(metric.ComparisonVerdict), metric.LabelComparison).Sort(dashboard.VariableSortNaturalDesc),
-		choice("baseline", "Baseline arm", verdicts, metric.LabelBaseline).Hide(dashboard.VariableHideHideVariable),
-		choice("candidate", "Candidate arm", verdicts, metric.LabelCandidate).Sort(dashboard.VariableSortNaturalAsc),
-		choices("runs", "Runs in tables", ofHost, metric.LabelRun).Sort(dashboard.VariableSortNaturalDesc),
-		choice("run_a", "Run A (baseline)", ofHost, metric.LabelRun).Sort(dashboard.VariableSortNaturalAsc),
-		choice("run_b", "Run B (candidate)", ofHost, metric.LabelRun).Sort(dashboard.VariableSortNaturalDesc),
+		later(),
+		choiceServed("comparison", "Comparison", expr.Select(metric.ComparisonVerdict), metric.LabelComparison).Sort(dashboard.VariableSortNaturalDesc),
+		choiceServed("baseline", "Baseline arm", verdicts, metric.LabelBaseline).Hide(dashboard.VariableHideHideVariable),
+		choiceServed("candidate", "Candidate arm", verdicts, metric.LabelCandidate).Sort(dashboard.VariableSortNaturalAsc),
+		choicesServed("runs", "Runs in tables", ofHost, metric.LabelRun).Sort(dashboard.VariableSortNaturalDesc),
+		choiceServed("run_a", "Run A (baseline)", ofHost, metric.LabelRun).Sort(dashboard.VariableSortNaturalAsc),
+		choiceServed("run_b", "Run B (candidate)", ofHost, metric.LabelRun).Sort(dashboard.VariableSortNaturalDesc),
 		worked("shift", shift()),
 	}
 }
@@ -58,7 +59,7 @@ func shift() expr.Expr {
 	started := func(run expr.Matcher) expr.Expr {
 		return expr.Select(metric.RunStartTimestampSeconds, run).Max(expr.By())
 	}
-	return started(isRunB()).Minus(started(isRunA())).OrZero()
+	return started(isRunB()).Minus(started(isRunA())).OffsetBy(laterName).OrZero()
 }
 
 // isRunA and isRunB keep what belongs to one of the two runs.
@@ -86,13 +87,13 @@ func stratumKeys(before ...key) []key {
 }
 
 func compareSimulated() panel {
-	return number(subject{
+	return number(servedLater(subject{
 		title:   "What the comparison is of",
 		means:   "Whether any of its runs was of a simulated engine or machine, as far as its files tell.",
 		wrong:   "it says simulated: then no verdict below says anything of hardware.",
 		noData:  noComparison,
 		queries: []query{{"simulated", expr.Select(metric.ComparisonSimulated, inComparison()).Max(expr.By(metric.LabelComparison))}},
-	}).
+	})).
 		Mappings(shaded(shade{"0", "not simulated", colorNeutral}, shade{"1", "simulated", colorDoubt})).
 		ColorMode(common.BigValueColorModeBackground)
 }

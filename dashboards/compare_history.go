@@ -44,7 +44,7 @@ func compareRuns() panel {
 		return figure{title: title, expr: onThisHost(ofHistory(d, m...)), look: look}
 	}
 	farthest := expr.Select(metric.RunZScore, expr.Matches(metric.LabelRun, "$runs")).Abs().Max(expr.By(metric.LabelRun))
-	return list(board{
+	return servedList(board{
 		title: "Runs",
 		means: "The finished runs of this host that `uma-load serve` shows, the newest first. A click on a run opens it, or takes it as A or B of the curves below; as B it sets the time range too. " +
 			"*Simulated* is the engine's own word, *telemetry* what the machine was. *First token* is the median from the intended start; *farthest* is the largest distance of any of its metrics from the runs before it in its cell, in deviations.",
@@ -80,7 +80,7 @@ func barsOfRuns(title, means, wrong string, d metric.Definer) panel {
 	of := func(title, arm, color string) figure {
 		return figure{title: title, expr: ofArm(onThisHost(ofHistory(d)), arm), look: []dashboard.DynamicConfigValue{colored(color)}}
 	}
-	return bars(board{
+	return servedBars(board{
 		title: title, means: means, wrong: wrong,
 		noData:  "no run of this host is of an arm of the comparison, or it was not measured",
 		keys:    []key{{label: metric.LabelRun, title: "Run"}},

@@ -30,7 +30,7 @@ func twoLedgers() panel {
 func twoLedgerLines() panel {
 	byLine := expr.By(metric.LabelLine)
 	a, b := whenReady(isRunA()).Max(byLine), whenReady(isRunB()).Max(byLine)
-	return list(board{
+	return servedList(board{
 		title:  "Difference by line, when ready",
 		means:  "The same in figures: B less A, the largest growth first. Differences of all lines add up to the difference of the pools, which is 0 on one machine.",
 		wrong:  "a line differs that has nothing to do with what was changed.",
@@ -49,7 +49,7 @@ func armLedgers() panel {
 	at := func(moment string) expr.Expr {
 		return ofPair(metric.ComparisonLedgerDifferenceBytes, expr.Is(metric.LabelMoment, moment)).Max(expr.By(stratumLabels(metric.LabelLine)...))
 	}
-	return list(board{
+	return servedList(board{
 		title:  "Difference by line between the arms",
 		means:  "Candidate less baseline, means over all runs of the arms, at the three moments of a run. What differs at *start* was there before the engine was.",
 		wrong:  "a line differs at *start* already: the arms did not begin alike.",

@@ -48,7 +48,7 @@ func sideBySide(memoryA, memoryB, cacheA, cacheB expr.Expr) []figure {
 func memoryByModel() panel {
 	memory := func(arm string) expr.Expr { return medianByModel(metric.RunMemoryExcludingKVBytes, arm) }
 	cache := func(arm string) expr.Expr { return medianByModel(metric.RunKVCapacityBytes, arm) }
-	return bars(board{
+	return servedBars(board{
 		title:   "Memory and KV cache by model, measured",
 		means:   "Medians over the valid runs of this host, by model and arm: memory without the KV cache when the engine was ready, and the KV cache. Models whose runs were not of a live machine and a real engine say so.",
 		wrong:   "the arms differ, and nothing above says what the memory went to. The two figures of an arm add up to about the same in both: what one takes the other lacks.",
@@ -60,7 +60,7 @@ func memoryByModel() panel {
 
 func wordByModel() panel {
 	const before, cache = "engine_reported_(memory_excluding_kv|peak)_bytes", "engine_reported_kv(_capacity)?_bytes"
-	return bars(board{
+	return servedBars(board{
 		title:   "Memory and KV cache by model, as engines report it",
 		means:   "The same by the engines' own word, which nobody measured: what they say that they held before their KV cache, and the cache. Means over the runs of the comparison; of a model in several scenarios the largest.",
 		wrong:   "it is taken for memory that was used: once the KV cache is there both arms hold about the same.",

@@ -38,7 +38,7 @@ func compareOrder() panel {
 	each := stratumLabels()
 	runs := func(arm expr.Matcher) expr.Expr { return ofPair(metric.ComparisonRuns, arm).Max(expr.By(each...)) }
 	order := ofPair(metric.ComparisonOrderInfo).Max(expr.By(stratumLabels(metric.LabelOrder)...))
-	return list(board{
+	return servedList(board{
 		title:  "Order of the runs",
 		means:  "How the runs of the two arms followed each other, how many there are, and in how many things that should be the same the arms differ.",
 		wrong:  "the order is *blocked*: whatever changed with time (page cache, heat, a reboot) looks like the arm. An arm has only a few runs, or the arms differ in what is not the arm itself.",
@@ -55,7 +55,7 @@ func compareOrder() panel {
 
 func compareWarnings() panel {
 	said := expr.Select(metric.ComparisonWarning, inComparison()).Max(expr.By(metric.LabelCode, metric.LabelDetail))
-	return list(board{
+	return servedList(board{
 		title:   "Warnings of the comparison",
 		means:   "What `uma-load compare` found that speaks against reading the verdicts as they stand: of the whole comparison, its strata and its pairs, at most 100.",
 		wrong:   "*blocked_order*, *drift*, *first_after_switch* or *mixed_modes* is among them: then the arms may not be why the figures differ.",
@@ -69,7 +69,7 @@ func compareWarnings() panel {
 func compareFairness() panel {
 	items := ofPair(metric.ComparisonFairnessDiffers).
 		Max(expr.By(stratumLabels(metric.LabelItem, metric.LabelBaselineValue, metric.LabelCandidateValue)...))
-	return list(board{
+	return servedList(board{
 		title:  "Were the arms alike",
 		means:  "What should be the same in both arms, with what each had; what differs comes first. Quantities are means with their range over the runs of the arm. At most 100 items are shown.",
 		wrong:  "something differs that the arms were not meant to differ in: free memory and page cache at the start, temperature, clock cap, driver, model. Then that may be the cause.",
@@ -84,7 +84,7 @@ func compareFairness() panel {
 
 func compareDrift() panel {
 	each := expr.By(stratumLabels(metric.LabelMetric, metric.LabelArm)...)
-	return list(board{
+	return servedList(board{
 		title:  "Does time show inside an arm",
 		means:  "Whether a metric goes with time among the runs of one arm (Spearman's correlation, -1 to 1), and whether the first runs after a change of arms stand out from the others (*after a change*). Of many that are looked at, one in 20 is beyond chance by chance.",
 		wrong:  "a metric that the verdict is about goes with time, or stands out after a change: something is carried over from run to run, and it is not the arm.",

@@ -35,7 +35,7 @@ func timesOfPair(d metric.Definer) expr.Expr {
 }
 
 func comparedRuns() panel {
-	return list(board{
+	return servedList(board{
 		title: "Runs of the two arms",
 		means: "The runs that the comparison knows of the two arms, and what their figures may be used for: *for decisions* are valid ones that took turns, whose evidence is proven and whose arm does not drift; why a run is less stands beside it. " +
 			"A click on a run opens it, or takes it as A or B of the curves below. A run that `uma-load serve` does not show has no times here, and no page.",
@@ -62,7 +62,7 @@ func savedComparisons() panel {
 	byName := expr.By(metric.LabelComparison)
 	by := expr.Select(metric.ComparisonInfo).Max(expr.By(metric.LabelComparison, metric.LabelComparedBy))
 	saved := expr.Select(metric.ComparisonSavedTimestampSeconds).Max(byName)
-	return list(board{
+	return servedList(board{
 		title:  "Saved comparisons",
 		means:  "All comparisons that `uma-load serve` shows, the newest first, and the label of runs that each is by; a click chooses one. Parts that are compared each for itself have names of their own.",
 		wrong:  "the one that is chosen above is not the newest, and you took it for that.",

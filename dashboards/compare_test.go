@@ -88,7 +88,7 @@ func TestCurvesOfTwoRunsLieOverEachOther(t *testing.T) {
 }
 
 func TestTheShiftIsTheTimeBetweenTheStarts(t *testing.T) {
-	a := twoRuns(t, map[string]string{})
+	a := twoRuns(t, map[string]string{laterName: "0"})
 	same(t, "known", a.ask(t, shift(), time.Minute), map[string]float64{`{}`: 3600})
 	a.chosen["run_b"] = "nothing"
 	same(t, "unknown", a.ask(t, shift(), time.Minute), map[string]float64{`{}`: 0})

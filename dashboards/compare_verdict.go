@@ -52,7 +52,7 @@ func verdictTable(title, means string, of expr.Matcher, unit metric.Unit) panel 
 		[]figure{{title: "Decides", expr: decides, look: append(yesOrNo(colorNeutral), width(75))}},
 		verdictMeans(of, unit), verdictRatios(of, unit), verdictDifferences(of, unit),
 		[]figure{{title: "Runs needed", expr: needed, look: wide(100)}})
-	return list(board{
+	return servedList(board{
 		title: title,
 		means: means + " The figures of the arms are means over their runs; ratio and difference are of the candidate to the baseline, from where to where they lie with 95 %. " +
 			"The metric that *decides* was chosen before any figure was seen. *Runs needed* are those of each arm, about, that an inconclusive verdict lacks. " +

@@ -35,7 +35,7 @@ func runPage() page {
 		description: "One finished run: what it was of, whether its figures may be used, what it measured, and the machine while it lasted. " +
 			"One run is no finding: what differs between two is shown by several of each, on the page of comparisons.",
 		hosts:     metric.RunInfo,
-		variables: []variable{choice("run", "Run", expr.Select(metric.RunInfo, onHost()), metric.LabelRun).Sort(dashboard.VariableSortNaturalDesc)},
+		variables: []variable{later(), choiceServed("run", "Run", expr.Select(metric.RunInfo, onHost()), metric.LabelRun).Sort(dashboard.VariableSortNaturalDesc)},
 		from:      "now-6h",
 		rows: []row{
 			{"What it was, and whether it counts", []tile{{6, 3, sourceBanner()}, {6, 3, firingAlerts()}, {6, 3, runSource()}, {6, 3, runInvalid()},
@@ -74,7 +74,7 @@ func unshown(title string) dashboard.DataTransformerConfig {
 
 func runSource() panel {
 	real := []dashboard.DynamicConfigValue{colored("green")}
-	return names(subject{
+	return names(servedLater(subject{
 		title:  "What the run was of",
 		means:  "The machine whose telemetry the run kept (*live* is a real one as it ran), and whether the engine said that it is simulated.",
 		wrong:  "anything but *live* and *not simulated* is shown and you look for what hardware does: then the figures say nothing of it.",
@@ -84,13 +84,13 @@ func runSource() panel {
 			{"engine: simulated", holds(metric.RunSimulated)},
 			{"engine: not simulated", thisRun(metric.RunSimulated).Equals(expr.Number(0))},
 		},
-	}, steps("orange")).
+	}), steps("orange")).
 		OverrideByRegexp("/: "+metric.ModeLive+"$/", real).
 		OverrideByName("engine: not simulated", real)
 }
 
 func runInvalid() panel {
-	return names(subject{
+	return names(servedLater(subject{
 		title:  "Valid, or why not",
 		means:  "Whether the figures of the run may be used; if not, the rules that it broke, by their codes. Its report says what each found.",
 		wrong:  "a code is shown. The figures below are then what was measured, and no result.",
@@ -99,7 +99,7 @@ func runInvalid() panel {
 			{"valid", holds(metric.RunValid)},
 			{"invalid: {{code}}", holds(metric.RunInvalidReason, metric.LabelCode)},
 		},
-	}, steps(colorBad)).OverrideByName("valid", []dashboard.DynamicConfigValue{colored(colorGood)})
+	}), steps(colorBad)).OverrideByName("valid", []dashboard.DynamicConfigValue{colored(colorGood)})
 }
 
 // took is how long the chosen run lasted.
@@ -111,7 +111,7 @@ func runOf() panel {
 	of := []metric.Label{metric.LabelArm, metric.LabelScenario, metric.LabelEngine, metric.LabelModel}
 	info := expr.Select(metric.RunInfo, onHost(), isRun()).Max(expr.By(append([]metric.Label{metric.LabelRun}, of...)...))
 	started, ended := thisRun(metric.RunStartTimestampSeconds), thisRun(metric.RunEndTimestampSeconds)
-	return list(board{
+	return servedList(board{
 		title:  "The run",
 		means:  "What the run was of. A click on it sets the time range to the time in which it ran, which the curves below need, or sets it against another. Warnings are those of its report.",
 		wrong:  "the model or the engine is not what you meant: names are what was asked for, and the report says what answered.",
@@ -133,7 +133,7 @@ func runOf() panel {
 }
 
 func runLabels() panel {
-	return list(board{
+	return servedList(board{
 		title:   "Labels of the run",
 		means:   "The labels that the run was given on its command line or by its campaign.",
 		wrong:   "a label that sets arms apart is missing: a comparison by it leaves the run out.",

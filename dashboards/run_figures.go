@@ -21,7 +21,7 @@ func quantilesOf(d metric.Summary) expr.Expr {
 
 func runLatency() panel {
 	of := func(title string, d metric.Summary) figure { return figure{title: title, expr: quantilesOf(d)} }
-	return list(board{
+	return servedList(board{
 		title: "Latency",
 		means: "Quantiles over the measured requests that ended ok, by two clocks: from *sending* the request, and from its *intended* start, which is what a user waits when the server is busy. " +
 			"A quantile that too few requests support is absent. Time per token is one value a request, from its first to its last payload.",
@@ -40,7 +40,7 @@ func runLatency() panel {
 }
 
 func runThroughput() panel {
-	return list(board{
+	return servedList(board{
 		title:  "Throughput",
 		means:  "What requests that ended ok got, over the time that the measured load took; goodput is the share of all measured requests that met every objective of `--slo`, and the KV cache is the room that the engine made on the GPU.",
 		wrong:  "requests per second are below the rate that was asked for: the server was the limit, and its latencies are those of a queue.",
@@ -57,7 +57,7 @@ func runThroughput() panel {
 
 func runRequests() panel {
 	ended := expr.Select(metric.RunRequests, isRun()).Max(expr.By(metric.LabelStatus))
-	return list(board{
+	return servedList(board{
 		title:   "Requests by how they ended",
 		means:   "Measured requests by status. An answer of HTTP 200 with an error in its stream is *in_band*, one that broke off *truncated*; only those that are *ok* enter latencies.",
 		wrong:   "many are not *ok*: the latencies are those of the requests that the server could serve.",
@@ -69,7 +69,7 @@ func runRequests() panel {
 }
 
 func runHeat() panel {
-	return list(board{
+	return servedList(board{
 		title:  "Heat and energy",
 		means:  "The hottest GPU at the start and at most, mean power and energy of all GPUs, while the run measured.",
 		wrong:  "it started warmer than the runs it is held against, or came near the temperature at which the clock is held down.",
@@ -85,7 +85,7 @@ func runHeat() panel {
 }
 
 func runMemory() panel {
-	return list(board{
+	return servedList(board{
 		title: "Memory",
 		means: "*Without KV cache* is the pool less free memory less the KV cache when the engine was ready, measured; *free at KV sizing* is what the engine sized its cache from. " +
 			"*Engine's own word* is what it says in its log that it held at most before its KV cache; nobody measured it.",
@@ -114,7 +114,7 @@ func stacked(b board, of func(line string) expr.Expr) *barchart.PanelBuilder {
 	for _, l := range ledgerLines() {
 		b.figures = append(b.figures, figure{title: l.title, expr: of(l.line), look: []dashboard.DynamicConfigValue{colored(l.color)}})
 	}
-	return bars(b).
+	return servedBars(b).
 		Stacking(common.StackingModeNormal).
 		Legend(legend(common.LegendPlacementRight))
 }
@@ -138,7 +138,7 @@ func runLedgerLines() panel {
 	at := func(moment string) expr.Expr {
 		return expr.Select(metric.RunLedgerBytes, isRun(), expr.Is(metric.LabelMoment, moment)).Max(expr.By(metric.LabelLine))
 	}
-	return list(board{
+	return servedList(board{
 		title:  "Ledger of the run, by line",
 		means:  "The same in figures. Start less ready is what the engine took, and where from.",
 		wrong:  "*unattributed* grew while the engine loaded, or *free* shrank by more than *gpu_process* grew.",
@@ -162,7 +162,7 @@ func gradeShades() []shade {
 }
 
 func runGrades() panel {
-	return list(board{
+	return servedList(board{
 		title:  "Evidence",
 		means:  "How well it is shown that KV blocks were written to the SSD and came back, that prompts were answered from a cache, and that such answers are those that were computed. *Proven* needs independent witnesses that agree; *consistent* fits, but a witness is missing. Of a simulated engine it proves the simulation alone.",
 		wrong:  "a signal that the run is about is *contradicted* or *not observable*: its name then says what it was to show, and nothing shows that it did.",
@@ -175,7 +175,7 @@ func runGrades() panel {
 }
 
 func runScores() panel {
-	return list(board{
+	return servedList(board{
 		title:   "Against its cell",
 		means:   "How far each metric of the run is from the median of the valid runs before it of the same host, arm, scenario, engine, model and work, in deviations of theirs. Absent with fewer than 5 such runs.",
 		wrong:   "a metric is many deviations off: look what was different about this run before it is put among the others.",
@@ -187,7 +187,7 @@ func runScores() panel {
 }
 
 func runThrottle() panel {
-	return list(board{
+	return servedList(board{
 		title:   "Clock held down",
 		means:   "For how long each reason held the clock down while the run measured, of the GPU that it held longest. `sw_power_cap` is normal under load on GB10.",
 		wrong:   "a thermal reason or a power brake is not 0: the run measured a machine that was slowed down.",

@@ -48,6 +48,9 @@ func choices(name, label string, of expr.Expr, values metric.Label) *dashboard.Q
 		Current(dashboard.VariableOption{Text: dashboard.StringOrArrayOfString{String: cog.ToPtr("All")}, Value: dashboard.StringOrArrayOfString{String: cog.ToPtr("$__all")}})
 }
 
+// choosable is a variable whose values Prometheus knows.
+type choosable = *dashboard.QueryVariableBuilder
+
 // worked is a variable that nobody chooses: the value of an expression that is one number.
 func worked(name string, e expr.Expr) *dashboard.QueryVariableBuilder {
 	// Grafana writes an answer as labels, value and time; the value is what is kept.
@@ -62,12 +65,15 @@ func worked(name string, e expr.Expr) *dashboard.QueryVariableBuilder {
 
 // queried is a variable whose values Prometheus knows, asked for again when the time range changes.
 func queried(name, label, query string) *dashboard.QueryVariableBuilder {
-	return dashboard.NewQueryVariableBuilder(name).
+	return asking(dashboard.NewQueryVariableBuilder(name), query).
 		Label(label).
-		Query(dashboard.StringOrMap{String: &query}).
-		Definition(query).
 		Datasource(datasource()).
 		Refresh(dashboard.VariableRefreshOnTimeRangeChanged)
+}
+
+// asking gives a variable its question.
+func asking(built choosable, query string) choosable {
+	return built.Query(dashboard.StringOrMap{String: &query}).Definition(query)
 }
 
 // onHost keeps what belongs to the chosen host.

@@ -68,7 +68,7 @@ func expressionsIn(tree any, where string) []expression {
 // parse reads an expression as Prometheus does, with Grafana's window and the offset of an overlay filled in.
 func parse(t *testing.T, e expression) parser.Expr {
 	t.Helper()
-	filled := strings.NewReplacer("$__rate_interval", "1m", "${shift}", "-60.5").Replace(e.text)
+	filled := strings.NewReplacer("$__rate_interval", "1m", "${shift}", "-60.5", "${later}", "-60.5").Replace(e.text)
 	parsed, err := parser.NewParser(parser.Options{}).ParseExpr(filled)
 	if err != nil {
 		t.Fatalf("%s: %s: %v", e.where, e.text, err)

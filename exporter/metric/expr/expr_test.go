@@ -64,6 +64,7 @@ func built() []struct {
 		{"offset of a variable reaches every selector", available.DividedBy(pool).OffsetBy("shift"), `uma_memory_available_bytes offset ${shift} / uma_memory_pool_bytes offset ${shift}`},
 		{"over time", MaxOverTime(metric.MemoryDirtyBytes, Over(time.Hour)).Minus(MinOverTime(metric.MemoryDirtyBytes, Over(time.Hour))).Plus(LastOverTime(metric.MemoryDirtyBytes, Over(time.Hour))),
 			`(max_over_time(uma_memory_dirty_bytes[1h]) - min_over_time(uma_memory_dirty_bytes[1h])) + last_over_time(uma_memory_dirty_bytes[1h])`},
+		{"last scraped, an hour ahead", LastScraped(metric.Up, Over(time.Hour), Over(time.Minute)).Offset(-time.Hour).Age(), `time() - (max_over_time(timestamp(up offset -1h)[1h:1m]))`},
 		{"count over time", CountOverTime(metric.Up, Over(time.Hour)), `count_over_time(up[1h])`},
 		{"quantile over time", QuantileOverTime(0.5, metric.MemoryDirtyBytes, Over(7*24*time.Hour)), `quantile_over_time(0.5, uma_memory_dirty_bytes[1w])`},
 		{"quantile of a summary", Select(metric.RunRequestDurationSeconds, Is(metric.LabelQuantile, "0.5")).Max(By(metric.LabelRun, metric.LabelQuantile)),

@@ -63,6 +63,14 @@ func LastOverTime(d metric.Definer, window Window, matchers ...Matcher) Expr {
 	return over("last_over_time", selector{def: d.Def(), window: window, matchers: matchers})
 }
 
+// LastScraped is when a family was last scraped within the window, looked for at every step of it.
+func LastScraped(d metric.Definer, window, step Window, matchers ...Matcher) Expr {
+	e := Select(d, matchers...).wrapped("max_over_time(timestamp(", ")["+string(window)+":"+string(step)+"])")
+	e.unit = Unit{Base: metric.Timestamp}
+	e.addends = []addend{{family: d.Def().Name, rule: metric.SumNever()}}
+	return e
+}
+
 // CountOverTime is the number of samples within the window.
 func CountOverTime(d metric.Definer, window Window, matchers ...Matcher) Expr {
 	e := over("count_over_time", selector{def: d.Def(), window: window, matchers: matchers})
