@@ -42,7 +42,7 @@ func overlay(s subject, curves ...curve) *timeseries.PanelBuilder {
 func overLatency() panel {
 	quantile := func(q float64, h metric.Histogram) func(expr.Matcher) expr.Expr {
 		return func(run expr.Matcher) expr.Expr {
-			return expr.EitherQuantile(q, h, expr.RateInterval, []metric.Label{metric.LabelRun}, run)
+			return latency(q, h, []metric.Label{metric.LabelRun}, run)
 		}
 	}
 	return overlay(subject{

@@ -84,7 +84,7 @@ const coarse = " The engine's lines (dashed) are as fine as its buckets, and cou
 // beside are the queries of a latency that client and engine both measure.
 func beside(client, engine metric.Histogram) []query {
 	of := func(q float64) expr.Expr {
-		return expr.EitherQuantile(q, client, expr.RateInterval, nil, ofChosen()...)
+		return latency(q, client, nil, ofChosen()...)
 	}
 	return []query{
 		{"p50 client", of(median)},

@@ -19,7 +19,13 @@ const (
 
 // loadQuantile is a quantile of a histogram of the load generator, by run.
 func loadQuantile(q float64, h metric.Histogram) expr.Expr {
-	return expr.EitherQuantile(q, h, expr.RateInterval, []metric.Label{metric.LabelRun}, ofChosen()...)
+	return latency(q, h, []metric.Label{metric.LabelRun}, ofChosen()...)
+}
+
+// latency is a quantile of a histogram of the load generator within each step, to the microsecond: of what is
+// exactly 0, such as the wait for a free slot, Prometheus makes 10^-39 s.
+func latency(q float64, h metric.Histogram, by []metric.Label, matchers ...expr.Matcher) expr.Expr {
+	return expr.EitherQuantile(q, h, expr.RateInterval, by, matchers...).Rounded(1e-6)
 }
 
 // heatColumns is how many columns a heat map has at most: each has to hold so many requests that their

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/umascope/umascope/exporter/metric"
 )
@@ -80,4 +81,11 @@ func TestAnAnswerOfASimulatedEngineIsSaidToBeOne(t *testing.T) {
 	if len(of) != 2 {
 		t.Errorf("runs are shown as %q", of)
 	}
+}
+
+// The zero bucket of a native histogram reaches from 0 to 10^-39 and a quantile within it is something between.
+func TestARequestThatDidNotWaitWaitedZeroSeconds(t *testing.T) {
+	a := stored(t, map[string]string{"runs": ".+", "phase": ".+"},
+		`uma_load_queue_delay_seconds{run="r",phase="measure"} {{schema:3 sum:0 count:0 z_bucket:0 z_bucket_w:2.9e-39}}+{{schema:3 sum:0 count:9 z_bucket:9 z_bucket_w:2.9e-39}}x20`)
+	same(t, "wait", a.ask(t, loadQuantile(slow, metric.LoadQueueDelaySeconds), 4*time.Minute), map[string]float64{`{run="r"}`: 0})
 }

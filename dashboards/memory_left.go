@@ -31,16 +31,23 @@ func leftOver() panel {
 		OverrideByName("critical floor", limit("red"))
 }
 
+// blocks are the sizes for which the exporter tells how much memory is free in one piece.
+func blocks() []struct{ bytes, title string } {
+	return []struct{ bytes, title string }{{"65536", "64 KiB"}, {"2097152", "2 MiB"}, {"4194304", "4 MiB"}}
+}
+
 func contiguous() panel {
-	blocks := expr.Select(metric.MemoryFreeContiguousBytes, onHost()).Max(expr.By(metric.LabelMinBlock))
 	t := threshold.Table()
-	return series(subject{
-		title:   "Free memory by size of block",
-		means:   "Free memory in contiguous blocks of at least so many bytes; each line contains the next. The driver asks for blocks of 2 MiB first. The scale is logarithmic above 64 MiB; the dashed line is where MemoryFragmented fires.",
-		wrong:   "the lines of large blocks fall away from that of small ones: memory is free but in pieces.",
-		noData:  noExporter,
-		queries: []query{{"blocks of {{min_block_bytes}} B or more", blocks}},
-	}).
+	s := subject{
+		title:  "Free memory by size of block",
+		means:  "Free memory in contiguous blocks of at least such a size; each line contains the next. The driver asks for blocks of 2 MiB first. The scale is logarithmic above 64 MiB; the dashed line is where MemoryFragmented fires.",
+		wrong:  "the lines of large blocks fall away from that of small ones: memory is free but in pieces.",
+		noData: noExporter,
+	}
+	for _, b := range blocks() {
+		s.queries = append(s.queries, query{"blocks of " + b.title + " or more", one(metric.MemoryFreeContiguousBytes, expr.Is(metric.LabelMinBlock, b.bytes))})
+	}
+	return series(s).
 		Min(0).
 		ScaleDistribution(common.NewScaleDistributionConfigBuilder().
 			Type(common.ScaleDistributionSymlog).Log(2).LinearThreshold(64 << 20)).

@@ -31,7 +31,7 @@ func runPhases() panel {
 
 func runLatencyCurve() panel {
 	quantile := func(q float64, h metric.Histogram) expr.Expr {
-		return expr.EitherQuantile(q, h, expr.RateInterval, []metric.Label{metric.LabelPhase}, isRun())
+		return latency(q, h, []metric.Label{metric.LabelPhase}, isRun())
 	}
 	return series(subject{
 		title:  "Latency while it ran",

@@ -58,6 +58,7 @@ func built() []struct {
 		{"group right", pool.Times(ledger, On(metric.LabelHost).GroupRight(metric.LabelJob)), `uma_memory_pool_bytes * on (host) group_right (job) uma_memory_ledger_bytes{host="$host"}`},
 		{"join with runs", available.DuringRuns(), `uma_memory_available_bytes * on (host) group_left (run, arm) max by (host, run, arm) (uma_run_active == 1)`},
 		{"clamp", available.Clamp(0, 1).ClampMin(0.5), `clamp_min(clamp(uma_memory_available_bytes, 0, 1), 0.5)`},
+		{"rounded", available.Rounded(0.001), `round(uma_memory_available_bytes, 0.001)`},
 		{"offset reaches every selector", Rate(metric.VmstatOOMKillsTotal, Over(time.Minute)).DividedBy(Rate(metric.VmstatMajorPageFaultsTotal, Over(time.Minute))).Offset(time.Hour).Offset(time.Second),
 			`rate(uma_vmstat_oom_kills_total[1m] offset 1h0m1s) / rate(uma_vmstat_major_page_faults_total[1m] offset 1h0m1s)`},
 		{"offset into the future", available.Offset(-5 * time.Minute), `uma_memory_available_bytes offset -5m`},

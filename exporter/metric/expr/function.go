@@ -15,6 +15,9 @@ func (e Expr) ClampMin(low float64) Expr { return e.call("clamp_min", low) }
 // ClampMax lowers values to at most the bound.
 func (e Expr) ClampMax(high float64) Expr { return e.call("clamp_max", high) }
 
+// Rounded rounds to whole multiples of a step.
+func (e Expr) Rounded(step float64) Expr { return e.call("round", step) }
+
 // call applies a function of a vector and numbers.
 func (e Expr) call(function string, arguments ...float64) Expr {
 	if e.scalar {
