@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/umascope/umascope/exporter/metric"
+	"github.com/umascope/umascope/exporter/sim"
 )
 
 // Exit codes of uma-load that are none of a failure here: a busy machine makes runs invalid or slow, as they say.
@@ -49,9 +50,18 @@ func order() []string { return []string{"native", "container", "container", "nat
 
 const runDuration = 8 * time.Second
 
+// others is the memory that others than the engine take on the machine, by run: without a difference between the runs
+// of an arm there is no interval.
+func others() []int64 { return []int64{3 * gib / 2, 3 * gib, 2 * gib, 5 * gib / 2} }
+
 // runs does the runs, each with its engine started for it, and compares them.
 func (s *stage) runs(ctx context.Context) (string, error) {
+	desktop, err := s.machines[spark].process("desktop", "/user.slice/user-1000.slice/session-2.scope", 8, sim.Demand{})
+	if err != nil {
+		return "", err
+	}
 	for i, arm := range order() {
+		desktop.Demand(sim.Demand{AnonBytes: others()[i]})
 		if err := s.restart(ctx, arm); err != nil {
 			return "", err
 		}
