@@ -124,15 +124,23 @@ func inhibitions(alerts []Alert) []inhibit {
 		switch source.Mutes {
 		case MutesHost:
 			rule.TargetMatchers = []string{matchNot(metric.LabelAlertName, source.Name)}
+			rules = append(rules, rule)
 		case MutesExpected:
 			expected := func(a Alert) bool { return a.ExpectedInRuns }
 			rule.TargetMatchers = []string{matchOneOf(metric.LabelAlertName, named(alerts, expected)...), lesser}
-		default:
-			continue
+			rules = append(rules, rule.byWhatIsReal()...)
 		}
-		rules = append(rules, rule)
 	}
 	return rules
+}
+
+// byWhatIsReal keeps what is simulated from muting what is live: a simulated engine fills no memory and works no GPU.
+func (i inhibit) byWhatIsReal() []inhibit {
+	actual, simulated := i, i
+	actual.SourceMatchers = append(slices.Clone(i.SourceMatchers), matchNot(metric.LabelMode, metric.ModeSimulated))
+	simulated.SourceMatchers = append(slices.Clone(i.SourceMatchers), match(metric.LabelMode, metric.ModeSimulated))
+	simulated.TargetMatchers = append(slices.Clone(i.TargetMatchers), matchNot(metric.LabelMode, metric.ModeLive))
+	return []inhibit{actual, simulated}
 }
 
 // named are the names of alerts, in the order of the groups.

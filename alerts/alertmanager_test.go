@@ -227,6 +227,27 @@ func TestARunMutesWhatItBringsAboutAndNothingElse(t *testing.T) {
 	}
 }
 
+// TestARunOfASimulatedEngineMutesNothingOfALiveMachine: it fills no memory and works no GPU, so that what happens there
+// has another cause.
+func TestARunOfASimulatedEngineMutesNothingOfALiveMachine(t *testing.T) {
+	c := rendered(t, Groups())
+	warning := labelled("MemoryAvailableLow", Warning, "spark", metric.ModeLive)
+	run := labelled("RunInProgress", None, "spark", "").with("run", "r1")
+	for name, c2 := range map[string]struct {
+		target, source set
+		want           bool
+	}{
+		"a live machine, an engine":              {warning, run, true},
+		"a live machine, a simulated engine":     {warning, run.with("mode", metric.ModeSimulated), false},
+		"a simulated machine, as its engine":     {warning.with("mode", metric.ModeSimulated), run.with("mode", metric.ModeSimulated), true},
+		"a constructed machine, as no engine is": {warning.with("mode", metric.ModeConstructed), run.with("mode", metric.ModeSimulated), true},
+	} {
+		if got := c.muted(t, c2.target, c2.source); got != c2.want {
+			t.Errorf("%s: muted %v", name, got)
+		}
+	}
+}
+
 // TestHeatIsNeverExpected: a run that throttles is invalid, and somebody should know.
 func TestHeatIsNeverExpected(t *testing.T) {
 	everyRule(func(a Alert, r Rule) {
