@@ -149,8 +149,8 @@ func watchdog() Alert {
 		}},
 		Runbook: Runbook{
 			Meaning: "Nothing is wrong. It goes to nobody, unless a receiver is set up that calls when it has not come for a while: a dead man's switch, outside this machine.",
-			Check:   "It is in Alertmanager's list (`amtool alert query alertname=Watchdog`). If it is not, Prometheus or the way to Alertmanager is broken.",
-			Action:  "If it is missing: `curl -s http://127.0.0.1:9090/-/healthy`, the log of Prometheus, and its page /status for the Alertmanagers that it has found.",
+			Check:   "It is in Alertmanager's list (`amtool --alertmanager.url=http://127.0.0.1:9093 alert query alertname=Watchdog`, where Alertmanager runs). If it is not, Prometheus or the way to Alertmanager is broken.",
+			Action:  "If it is missing: `curl -s http://127.0.0.1:9090/-/healthy`, the log of Prometheus, and `curl -s http://127.0.0.1:9090/api/v1/alertmanagers` for the Alertmanagers that it has found.",
 		},
 	}
 }

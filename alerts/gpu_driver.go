@@ -81,8 +81,8 @@ func nvmlCallHung() Alert {
 		}},
 		Runbook: Runbook{
 			Meaning: "The driver holds whoever asks. Inference on that GPU often hangs too, and what the dashboards show of it is absent. The exporter itself goes on: it asks the device again only when the call before has returned. A call that is slow, such as the one for PCIe traffic, returns within seconds and is not meant.",
-			Check:   "`timeout 10 nvidia-smi; echo $?` answers 124 if the driver hangs for everybody. `journalctl -k -g 'NVRM|Xid|hung' --since -1h`: XID 119 and 120 are the usual cause. `ps -eo pid,stat,wchan:32,comm | awk '$2 ~ /D/'` shows who waits in the kernel.",
-			Action:  "If `nvidia-smi` answers, restart the exporter (`systemctl restart uma-exporter`). If it hangs too, stop what uses the GPU; a process in state D cannot be killed: reboot. Discard the run.",
+			Check:   "`nvidia-smi & sleep 10; kill -0 $! && echo hangs` says whether the driver hangs for everybody (`timeout` would hang with it, because what waits in the driver cannot be ended). `journalctl -k -g 'NVRM|Xid|hung' --since -1h`: XID 119 and 120 are the usual cause. `ps -eo pid,stat,wchan:32,comm | awk '$2 ~ /D/'` shows who waits in the kernel.",
+			Action:  "If `nvidia-smi` answers, restart the exporter (`sudo systemctl restart uma-exporter`). If it hangs too, stop what uses the GPU; a process in state D cannot be killed: reboot. Discard the run.",
 		},
 	}
 }

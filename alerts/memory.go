@@ -61,7 +61,7 @@ func memFreeLowWhileLoading(t threshold.Thresholds) Alert {
 		Runbook: Runbook{
 			Meaning: "What CUDA calls free is MemFree: memory that holds page cache does not count. A load reads the weights through the page cache and so takes that memory away from itself; the KV cache is then sized from what is left.",
 			Check:   "Compare the lines `free` and `page_cache` in `uma-exporter explain`, or the dashboard's panel of memory free for CUDA against memory available.",
-			Action:  "Drop the page cache before the server starts (`sync; echo 1 > /proc/sys/vm/drop_caches`), or load with direct I/O. Do the same in every arm of a comparison, or the arms differ by it.",
+			Action:  "Drop the page cache before the server starts (`sync; echo 1 | sudo tee /proc/sys/vm/drop_caches`), or load with direct I/O. Do the same in every arm of a comparison, or the arms differ by it.",
 		},
 	}
 }
@@ -106,7 +106,7 @@ func memoryFragmented(t threshold.Thresholds) Alert {
 		Runbook: Runbook{
 			Meaning: "The GPU driver asks for large blocks first. When they run out it takes small ones, slowly, or fails, although memory is free; hosts have stopped answering in this state without an OOM kill.",
 			Check:   "`cat /proc/buddyinfo`: the columns from the tenth on are blocks of 2 MiB and more (with 4 KiB pages). Climbing compaction stalls in the dashboard mean that the kernel is already moving pages to make blocks.",
-			Action:  "Before the next load: `sync; echo 1 > /proc/sys/vm/drop_caches; echo 1 > /proc/sys/vm/compact_memory`. If it comes back within hours, reboot between campaigns.",
+			Action:  "Before the next load: `sync; echo 1 | sudo tee /proc/sys/vm/drop_caches /proc/sys/vm/compact_memory`. If it comes back within hours, reboot between campaigns.",
 		},
 	}
 }
@@ -143,7 +143,7 @@ func swapActive() Alert {
 		Runbook: Runbook{
 			Meaning: "Part of what the measured processes need is on disk. GPU memory cannot be swapped, so it is always the CPU side that pays: tokenizer, scheduler, HTTP server.",
 			Check:   "`vmstat 1`, column `si`; `grep VmSwap /proc/*/status` shows whose memory it is.",
-			Action:  "Repeat the run with swap off (`swapoff -a`) or with more memory left to the CPU side.",
+			Action:  "Repeat the run with swap off (`sudo swapoff -a`) or with more memory left to the CPU side.",
 		},
 	}
 }
@@ -185,7 +185,7 @@ func unattributedMemoryGrowth(t threshold.Thresholds) Alert {
 		Runbook: Runbook{
 			Meaning: "Neither the kernel nor the driver's process list names this memory. Known causes: free-page pools of driver 590 and later, which keep what a process gave back; network rings and display surfaces; a leak in a driver.",
 			Check:   "`uma-exporter explain` with no GPU process running. `nvidia-smi` and `cat /proc/driver/nvidia/version` give the driver's version; with 590 and later the pools shrink under memory pressure, a leak does not.",
-			Action:  "If it does not shrink when memory is short, unload the driver (`modprobe -r nvidia_uvm`) or reboot before the next run, and report it to the driver's maker with two outputs of `uma-exporter record`.",
+			Action:  "If it does not shrink when memory is short, unload the driver (`sudo modprobe -r nvidia_uvm`) or reboot before the next run, and report it to the driver's maker with two outputs of `uma-exporter record`.",
 		},
 	}
 }

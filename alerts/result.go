@@ -75,7 +75,7 @@ func kvCapacityRegression(t threshold.Thresholds) Alert {
 		Runbook: Runbook{
 			Meaning: "The newest valid run of a cell (host, arm, scenario, engine, model) against the median of the five valid ones before it, and, if it ran in a container, against native ones. Most engines take a share of what is free when they start: less free memory at that moment is a smaller cache, with fewer requests at a time and more of them recomputed. The machine need not have less memory: page cache is enough.",
 			Check:   called(metric.RunFreeAtKVSizingBytes) + " of this run and of those before it; the ledger at `ready` of both. If free memory was the same, a setting of the engine has changed: its version, the memory fraction, the type of the cache, CUDA graphs.",
-			Action:  "Drop the page cache before the engine starts (`sync; echo 1 > /proc/sys/vm/drop_caches`), stop what else holds memory, or give the engine a fixed size of the cache. The alert ends with the next run that is as before.",
+			Action:  "Drop the page cache before the engine starts (`sync; echo 1 | sudo tee /proc/sys/vm/drop_caches`), stop what else holds memory, or give the engine a fixed size of the cache. The alert ends with the next run that is as before.",
 		},
 	}
 }
