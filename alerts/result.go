@@ -93,10 +93,10 @@ func thermalHeadroomShrinking(t threshold.Thresholds) Alert {
 			Severity: Warning, For: resultFor, KeepFiringFor: resultKeep,
 			Expr: whileFresh(hotter.Unless(busier, onRun()), t),
 			Description: `{{ printf "%.0f" $value }} C at most in the newest run of {{ $labels.scenario }}, more than ` + threshold.Decimal(t.Run.HotterCelsius) +
-				" C above the median of the runs before it, at a power that is not higher.",
+				" C above the median of the runs before it; its power, where it was measured, is not higher.",
 		}},
 		Runbook: Runbook{
-			Meaning: "The highest temperature of the newest valid run of a cell is well above that of the five before it, while its mean power is not more than a tenth above theirs: the heat leaves worse than before. Dust, a fan, thermal paste, or simply a warmer room. The GPU need not throttle yet; it will sooner. A run that asked more of the GPU does not fire this.",
+			Meaning: "The highest temperature of the newest valid run of a cell is well above that of the five before it, while its mean power is not more than a tenth above theirs: the heat leaves worse than before. Dust, a fan, thermal paste, or simply a warmer room. The GPU need not throttle yet; it will sooner. A run that asked more of the GPU does not fire this. One whose power was not measured does.",
 			Check:   called(metric.RunStartGPUTemperatureCelsius) + ": a run that began warm ends warm. The temperature of the room; other sensors (" + called(metric.HwmonTemperatureCelsius) + ", NVMe) that have risen too speak for the room or the fan, the GPU alone for its cooler.",
 			Action:  "Let the machine cool down (gate `cooldown` of a campaign) and repeat the run. If it stays: free the air inlets, check that the fan turns, give the machine room. Results before and after are not comparable once clocks fall.",
 		},
