@@ -19,7 +19,7 @@ const (
 
 // ofHistory is a figure of the runs that were chosen for the tables.
 func ofHistory(d metric.Definer, matchers ...expr.Matcher) expr.Expr {
-	return expr.Select(d, append([]expr.Matcher{expr.Matches(metric.LabelRun, "$runs")}, matchers...)...).Max(expr.By(metric.LabelRun))
+	return expr.Select(d, append([]expr.Matcher{chosenRuns()}, matchers...)...).Max(expr.By(metric.LabelRun))
 }
 
 // onThisHost keeps figures of runs that measured the chosen host.
@@ -31,19 +31,19 @@ func onThisHost(e expr.Expr) expr.Expr {
 // that the comparison is by, which need not be called arm.
 func ofArm(e expr.Expr, arm string) expr.Expr {
 	by := expr.Select(metric.ComparisonInfo, inComparison()).Copied(metric.LabelComparedBy, "(.+)", metric.LabelName, "$1")
-	labelled := expr.Select(metric.RunLabel, expr.Matches(metric.LabelRun, "$runs"), expr.Is(metric.LabelValue, arm))
+	labelled := expr.Select(metric.RunLabel, chosenRuns(), expr.Is(metric.LabelValue, arm))
 	return e.And(labelled.And(by, expr.On(metric.LabelName)), expr.On(metric.LabelRun))
 }
 
 func compareRuns() panel {
 	of := []metric.Label{metric.LabelArm, metric.LabelScenario, metric.LabelEngine, metric.LabelModel}
 	info := expr.Select(metric.RunInfo, onHost()).Max(expr.By(append([]metric.Label{metric.LabelRun}, of...)...))
-	mode := expr.Select(metric.RunTelemetryMode, expr.Matches(metric.LabelRun, "$runs")).Equals(expr.Number(1)).Max(expr.By(metric.LabelRun, metric.LabelMode))
+	mode := expr.Select(metric.RunTelemetryMode, chosenRuns()).Equals(expr.Number(1)).Max(expr.By(metric.LabelRun, metric.LabelMode))
 	simulated := onThisHost(ofHistory(metric.RunSimulated))
 	figureOf := func(title string, d metric.Definer, look []dashboard.DynamicConfigValue, m ...expr.Matcher) figure {
 		return figure{title: title, expr: onThisHost(ofHistory(d, m...)), look: look}
 	}
-	farthest := expr.Select(metric.RunZScore, expr.Matches(metric.LabelRun, "$runs")).Abs().Max(expr.By(metric.LabelRun))
+	farthest := expr.Select(metric.RunZScore, chosenRuns()).Abs().Max(expr.By(metric.LabelRun))
 	return servedList(board{
 		title: "Runs",
 		means: "The finished runs of this host that `uma-load serve` shows, the newest first. A click on a run opens it, or takes it as A or B of the curves below; as B it sets the time range too. " +

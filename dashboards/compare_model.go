@@ -14,7 +14,7 @@ const notLive = " (not live)"
 func modelsOf(arm string) expr.Expr {
 	byModel := expr.By(metric.LabelRun, metric.LabelModel)
 	info := ofArm(expr.Select(metric.RunInfo, onHost()).Max(byModel), arm)
-	elsewhere := expr.Select(metric.RunTelemetryMode, expr.Matches(metric.LabelRun, "$runs"), expr.IsNot(metric.LabelMode, metric.ModeLive)).
+	elsewhere := expr.Select(metric.RunTelemetryMode, chosenRuns(), expr.IsNot(metric.LabelMode, metric.ModeLive)).
 		Equals(expr.Number(1)).Max(expr.By(metric.LabelRun))
 	unreal := ofHistory(metric.RunSimulated).Equals(expr.Number(1)).Or(elsewhere)
 	return info.Unless(unreal, expr.On(metric.LabelRun)).

@@ -23,7 +23,7 @@ func inferencePage() page {
 		variables: []variable{
 			// Runs are those of the host: All is their list and no pattern, because the series of a run do not name its host.
 			choices("runs", "Runs", expr.Select(metric.RunActive, onHost()), metric.LabelRun).AllValue(""),
-			choices("phase", "Phase", expr.Select(metric.LoadRequestsTotal, ofChosenRuns()), metric.LabelPhase),
+			choices("phase", "Phase", expr.Select(metric.LoadRequestsTotal, chosenRuns()), metric.LabelPhase),
 		},
 		rows: []row{
 			{"Now", []tile{{8, 3, sourceBanner()}, {8, 3, runsNow()}, {8, 3, firingAlerts()}}},
@@ -37,11 +37,9 @@ func inferencePage() page {
 	}
 }
 
-// ofChosenRuns keeps what is of the chosen runs, ofChosen what is of the chosen phases of theirs.
-func ofChosenRuns() expr.Matcher { return expr.Matches(metric.LabelRun, "$runs") }
-
+// ofChosen keeps what is of the chosen phases of the chosen runs.
 func ofChosen(more ...expr.Matcher) []expr.Matcher {
-	return append([]expr.Matcher{ofChosenRuns(), expr.Matches(metric.LabelPhase, "$phase")}, more...)
+	return append([]expr.Matcher{chosenRuns(), expr.Matches(metric.LabelPhase, "$phase")}, more...)
 }
 
 // loadPerSecond is the rate of a counter of the load generator. Those of several processes that share a load add
@@ -68,7 +66,7 @@ func runsNow() panel {
 			{"{{run}}: {{arm}}, {{scenario}}", active.Unless(simulated, same)},
 			{"{{run}}: simulated engine", simulated.And(active, same)},
 		},
-	}, steps("blue")).OverrideByRegexp("/simulated engine$/", []dashboard.DynamicConfigValue{colored("orange")})
+	}, steps(colorInfo)).OverrideByRegexp("/simulated engine$/", []dashboard.DynamicConfigValue{colored(colorDoubt)})
 }
 
 func requestsByStatus() panel {

@@ -35,5 +35,10 @@ func toPage(name, title string) dashboard.DynamicConfigValue {
 	return linked(title, "/d/"+tag+"-"+name+"?${__url_time_range}&${datasource:queryparam}&${host:queryparam}")
 }
 
+// leadingTo makes a number lead to a page.
+func leadingTo(name, title string) []dashboard.DynamicConfigValue {
+	return []dashboard.DynamicConfigValue{toPage(name, title)}
+}
+
 // quoted writes the title of a column as an index.
 func quoted(title string) string { return `"` + title + `"` }

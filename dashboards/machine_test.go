@@ -258,3 +258,42 @@ func TestAGB10ThatIsStuckAtLowPowerIsBusyAboveTheLineAndSlowBelowIt(t *testing.T
 		}
 	}
 }
+
+func TestAlertsStandInTheOrderInWhichSomebodyShouldLook(t *testing.T) {
+	var series strings.Builder
+	for _, severity := range []string{"info", "none", "warning", "critical"} {
+		series.WriteString(`  ALERTS{alertstate="firing",host="h",mode="live",alertname="` + severity + `",severity="` + severity + "\"} 1x40\n")
+	}
+	found := answered(t, series.String(), byUrgency(), metric.LabelAlertName)
+	if want := map[string]float64{"critical": 1, "warning": 2, "info": 3}; !maps.Equal(found, want) {
+		t.Errorf("order %v, want %v", found, want)
+	}
+}
+
+// On a machine whose GPUs have memory of their own the ledger says nothing of it.
+func TestTheGPUMemoryThatIsHeldIsShownWhereverItComesFrom(t *testing.T) {
+	own := `  uma_gpu_memory_used_bytes{host="h",uuid="a",job="x"} 5x40
+  uma_gpu_memory_used_bytes{host="h",uuid="a",job="y"} 5x40
+  uma_gpu_memory_used_bytes{host="h",uuid="b",job="x"} 7x40
+`
+	pool := `  uma_memory_ledger_bytes{host="h",line="gpu_process"} 3x40` + "\n"
+	for name, c := range map[string]struct {
+		series string
+		want   float64
+	}{"of its own": {own, 12}, "in the pool": {pool, 3}, "in the pool as a node": {own + pool, 3}} {
+		if found := answered(t, c.series, heldOfGPUs(), metric.LabelHost); len(found) != 1 || found["h"] != c.want {
+			t.Errorf("%s: held %v, want %v", name, found, c.want)
+		}
+	}
+}
+
+func TestRunsThatLastAtOnceAreBothDrawn(t *testing.T) {
+	found := answered(t, `  uma_gpu_temperature_celsius{host="h",uuid="a"} 50x40
+  uma_gpu_temperature_celsius{host="h",uuid="b"} 60x40
+  uma_run_active{host="h",run="r",arm="native",scenario="s"} 1x40
+  uma_run_active{host="h",run="q",arm="container",scenario="s"} 1x40
+`, hottestByRun(), metric.LabelRun, metric.LabelArm)
+	if want := map[string]float64{"r|native": 60, "q|container": 60}; !maps.Equal(found, want) {
+		t.Errorf("drawn %v, want %v", found, want)
+	}
+}

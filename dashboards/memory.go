@@ -39,46 +39,6 @@ func memoryPage() page {
 	}
 }
 
-// one is the one value of a family on the chosen host.
-func one(d metric.Definer, matchers ...expr.Matcher) expr.Expr {
-	return expr.Select(d, append([]expr.Matcher{onHost()}, matchers...)...).Max(byHost())
-}
-
-// perSecond is the rate of a counter on the chosen host.
-func perSecond(c metric.Counter, matchers ...expr.Matcher) expr.Expr {
-	return expr.Rate(c, expr.RateInterval, append([]expr.Matcher{onHost()}, matchers...)...).Max(byHost())
-}
-
-func sourceBanner() panel {
-	mode := expr.Select(metric.ExporterMode, onHost()).Equals(expr.Number(1)).Max(expr.By(metric.LabelHost, metric.LabelMode))
-	live := []dashboard.DynamicConfigValue{colored("green")}
-	return names(subject{
-		title:   "Source",
-		means:   "Where the figures of this page come from; *live* is this machine now.",
-		wrong:   "it says replay, constructed or simulated while you look for a real machine, or shows several: then sources of different kinds share one host name.",
-		noData:  noExporter,
-		queries: []query{{"{{host}}: {{mode}}", mode}},
-	}, steps("orange")).OverrideByRegexp("/: "+metric.ModeLive+"$/", live)
-}
-
-func firingAlerts() panel {
-	of := func(severity string) query {
-		return query{"{{alertname}} (" + severity + ")", firing(expr.Is(metric.LabelSeverity, severity))}
-	}
-	// Info is red nowhere: some of it is always there on some machines.
-	blue := []dashboard.DynamicConfigValue{colored("#0072B2")}
-	orange := []dashboard.DynamicConfigValue{colored("#E69F00")}
-	return names(subject{
-		title:   "Alerts",
-		means:   "The alerts that fire for this host; the runbook says what each means and what to do.",
-		wrong:   "one is *critical* (now) or a *warning* (today); *info* is for when something else is looked at. Nothing is shown either if Prometheus does not evaluate the rules.",
-		noData:  "none fires",
-		queries: []query{of(metric.SeverityCritical), of(metric.SeverityWarning), of(metric.SeverityInfo)},
-	}, steps("red")).
-		OverrideByRegexp(`/\(`+metric.SeverityWarning+`\)$/`, orange).
-		OverrideByRegexp(`/\(`+metric.SeverityInfo+`\)$/`, blue)
-}
-
 func poolNow() panel {
 	return number(subject{
 		title:   "Pool",
@@ -89,14 +49,19 @@ func poolNow() panel {
 	})
 }
 
+// heldOfGPUs is the GPU memory of all processes where it is in the pool, else what is in use of the GPUs' own.
+func heldOfGPUs() expr.Expr {
+	inPool := one(metric.MemoryLedgerBytes, expr.Is(metric.LabelLine, metric.LineGPUProcess))
+	return inPool.Or(each(metric.GPUMemoryUsedBytes).Sum(byHost()), expr.On(metric.LabelHost))
+}
+
 func heldNow() panel {
-	held := expr.Select(metric.MemoryLedgerBytes, onHost(), expr.Is(metric.LabelLine, metric.LineGPUProcess))
 	return number(subject{
-		title:   "Held by GPU processes",
-		means:   "GPU memory of all processes, by the driver. It is charged to no container, so no limit and no `docker stats` shows it.",
-		wrong:   "it is not 0 before a server is started, or does not return to 0 after it has stopped.",
-		noData:  "unknown, or GPU memory is not in the pool",
-		queries: []query{{"GPU processes", held.Max(byHost())}},
+		title:   "GPU memory held",
+		means:   "GPU memory of all processes, by the driver, where it comes from the pool; else what is in use of the memory that the GPUs have of their own. It is charged to no container, so no limit and no `docker stats` shows it.",
+		wrong:   "it is not what it was before a server was started, once that has stopped.",
+		noData:  "no GPU, or its driver does not tell",
+		queries: []query{{"GPU memory", heldOfGPUs()}},
 	})
 }
 

@@ -91,7 +91,7 @@ func processList() panel {
 		Mappings(worded("incomplete", "complete")).
 		ColorMode(common.BigValueColorModeBackground).
 		ColorScheme(dashboard.NewFieldColorBuilder().Mode(dashboard.FieldColorModeIdThresholds)).
-		Thresholds(steps("orange", from(1, "green")))
+		Thresholds(steps(colorDoubt, from(1, colorGood)))
 }
 
 func unknownLines() panel {
@@ -102,5 +102,5 @@ func unknownLines() panel {
 		wrong:   "any is shown; `uma-exporter doctor` says what is missing.",
 		noData:  "none, or no exporter answers",
 		queries: []query{{"{{line}}", unknown}},
-	}, steps("orange"))
+	}, steps(colorDoubt))
 }

@@ -31,7 +31,7 @@ func gpuMemoryIs() panel {
 			{"its own", kind(discreteMemory, coherentDriver)},
 			{"no GPU, or not known", kind(noGPUMemory, unknownGPUMemory)},
 		},
-	}, steps("blue"))
+	}, steps(colorInfo))
 }
 
 func ledgerNow() panel {
@@ -108,8 +108,8 @@ func gpuOwnMemory() panel {
 		wrong:  "something is in use before a server is started, or after it has stopped.",
 		noData: "the GPU has no memory of its own (it takes from the pool), or there is no GPU",
 		queries: []query{
-			{"in use {{uuid}}", each(metric.GPUMemoryUsedBytes)},
-			{"all of {{uuid}}", each(metric.GPUMemoryTotalBytes)},
+			{"in use, GPU {{gpu}}", numbered(each(metric.GPUMemoryUsedBytes))},
+			{"all of GPU {{gpu}}", numbered(each(metric.GPUMemoryTotalBytes))},
 		},
 	}).Min(0).OverrideByRegexp("/^all of/", limit("text"))
 }

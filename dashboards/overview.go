@@ -1,12 +1,10 @@
 package dashboards
 
 import (
-	"github.com/grafana/grafana-foundation-sdk/go/common"
 	"github.com/grafana/grafana-foundation-sdk/go/dashboard"
 
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/exporter/metric/expr"
-	"github.com/umascope/umascope/exporter/metric/threshold"
 )
 
 // Names of the pages that the overview leads to, beside those of link.go.
@@ -38,6 +36,7 @@ func overviewPage() page {
 }
 
 func alertList() panel {
+	urgency := byUrgency()
 	since := expr.Select(metric.AlertsForState, forPeople(), onHost()).Max(expr.By(metric.LabelAlertName, metric.LabelSeverity, metric.LabelMode))
 	same := expr.On(metric.LabelAlertName, metric.LabelSeverity, metric.LabelMode)
 	return list(board{
@@ -47,14 +46,25 @@ func alertList() panel {
 		noData: "none fires",
 		keys: []key{
 			{label: metric.LabelAlertName, title: "Alert"},
-			{label: metric.LabelSeverity, title: "Severity", look: textCells(
-				shade{metric.SeverityCritical, "critical: now", "#D55E00"}, shade{metric.SeverityWarning, "warning: today", "#E69F00"}, shade{metric.SeverityInfo, "info", "#0072B2"})},
-			{label: metric.LabelMode, title: "Source", look: textCells(shade{metric.ModeReplay, metric.ModeReplay, "#E69F00"},
-				shade{metric.ModeConstructed, metric.ModeConstructed, "#E69F00"}, shade{metric.ModeSimulated, metric.ModeSimulated, "#E69F00"})},
+			{label: metric.LabelSeverity, title: "Severity"},
+			{label: metric.LabelMode, title: "Source", look: textCells(shade{metric.ModeReplay, metric.ModeReplay, colorDoubt},
+				shade{metric.ModeConstructed, metric.ModeConstructed, colorDoubt}, shade{metric.ModeSimulated, metric.ModeSimulated, colorDoubt})},
 		},
-		figures: []figure{{title: "Since", expr: since.And(firing(), same).Milliseconds()}},
-		sortBy:  "Severity",
+		figures: []figure{
+			{title: "Look", expr: urgency, look: textCells(shade{"1", "now", colorBad}, shade{"2", "today", colorDoubt}, shade{"3", "when you can", colorInfo})},
+			{title: "Since", expr: since.And(firing(), same).Milliseconds(), look: []dashboard.DynamicConfigValue{width(160)}},
+		},
+		sortBy: "Look",
 	})
+}
+
+// byUrgency are the alerts that fire, in the order in which somebody should look: of a severity's letters critical,
+// info and warning would follow each other.
+func byUrgency() expr.Expr {
+	as := func(rank float64, severity string) expr.Expr {
+		return firing(expr.Is(metric.LabelSeverity, severity)).Clamp(rank, rank)
+	}
+	return as(1, metric.SeverityCritical).Or(as(2, metric.SeverityWarning)).Or(as(3, metric.SeverityInfo))
 }
 
 func runNow() panel {
@@ -70,7 +80,7 @@ func runNow() panel {
 			{"{{arm}}, {{scenario}}: {{phase}}", phase.Times(run, expr.On(metric.LabelHost, metric.LabelRun).GroupLeft(metric.LabelArm, metric.LabelScenario))},
 			{"engine of the run is simulated", simulated.And(run, expr.On(metric.LabelHost, metric.LabelRun))},
 		},
-	}, steps("#0072B2")).OverrideByName("engine of the run is simulated", []dashboard.DynamicConfigValue{colored("#E69F00")})
+	}, steps(colorInfo)).OverrideByName("engine of the run is simulated", []dashboard.DynamicConfigValue{colored(colorDoubt)})
 }
 
 func kvNow() panel {
@@ -115,56 +125,11 @@ func engines() panel {
 			{label: metric.LabelVersion, title: "Version"}, {label: metric.LabelSource, title: "Page"}},
 		figures: []figure{
 			{title: "Answers", expr: engineAnswers(),
-				look: textCells(shade{"0", "no", "#E69F00"}, shade{"1", "yes", "transparent"})},
+				look: textCells(shade{"0", "no", colorDoubt}, shade{"1", "yes", "transparent"})},
 			{title: "Running", expr: requests(metric.RequestsRunning)},
 			{title: "Waiting", expr: requests(metric.RequestsWaiting)},
 			{title: "KV cache in use", expr: expr.Select(metric.EngineKVUsedRatio, onHost()).Max(bySource)},
 		},
 		sortBy: "Engine",
 	})
-}
-
-// poolPart is some lines of the ledger that are drawn as one.
-type poolPart struct {
-	title, color string
-	lines        []string
-}
-
-// poolParts are the lines of the ledger in a few words, from below, in the colours of the ledger.
-func poolParts() []poolPart {
-	return []poolPart{
-		{"held by the GPU", "dark-green", []string{metric.LineGPUProcess, metric.LineManaged}},
-		{"processes of the CPU", "dark-blue", []string{metric.LineAnon, metric.LineShmem, metric.LineHugetlb}},
-		{"kernel", "dark-purple", []string{metric.LineSlabUnreclaimable, metric.LineKernelStack, metric.LinePageTables, metric.LinePercpu, metric.LineZFSArc}},
-		{"unattributed", "dark-red", []string{metric.LineUnattributed}},
-		{"cache", "dark-yellow", []string{metric.LinePageCache, metric.LineSwapCache, metric.LineSlabReclaimable}},
-		{"free", "#808080", []string{metric.LineFree}},
-	}
-}
-
-func poolSplit() panel {
-	t := threshold.Table()
-	floor := func(f threshold.Floor) expr.Expr { return threshold.InPool(f.Expr(onHost()), onHost()) }
-	s := subject{
-		title:  "Where the pool is",
-		means:  "The pool in a few parts that add up to it, and as lines what the CPU can still get (*available*) with the floors at which alerts fire (" + t.AvailableWarning.String() + "; " + t.AvailableCritical.String() + "). The page *Unified memory* has every line of the ledger.",
-		wrong:  "*available* nears a floor, *cache* takes what a server is about to need, or *unattributed* grows while nothing starts.",
-		noData: noExporter,
-	}
-	for _, p := range poolParts() {
-		s.queries = append(s.queries, query{p.title, each(metric.MemoryLedgerBytes, expr.OneOf(metric.LabelLine, p.lines...)).Sum(byHost())})
-	}
-	s.queries = append(s.queries,
-		query{"available", one(metric.MemoryAvailableBytes)},
-		query{"warning floor", floor(t.AvailableWarning)},
-		query{"critical floor", floor(t.AvailableCritical)})
-	built := areas(s).
-		Legend(legend(common.LegendPlacementRight)).
-		OverrideByName("available", limit("text")).
-		OverrideByName("warning floor", limit("orange")).
-		OverrideByName("critical floor", limit("red"))
-	for _, p := range poolParts() {
-		built = built.OverrideByName(p.title, []dashboard.DynamicConfigValue{colored(p.color), toPage(memoryPageName, "Unified memory")})
-	}
-	return built
 }

@@ -7,17 +7,6 @@ import (
 	"github.com/umascope/umascope/exporter/metric/expr"
 )
 
-// Colours that have a meaning on the pages of runs. People who see no red or green tell them apart, and a
-// word stands beside each.
-const (
-	colorGood    = "#009E73"
-	colorBad     = "#D55E00"
-	colorDoubt   = "#E69F00"
-	colorNeutral = "#56B4E9"
-	colorOther   = "#CC79A7"
-	colorUnknown = "#808080"
-)
-
 // Reasons why a panel of a run may be empty.
 const (
 	noSuchRun  = "no such run is shown: `uma-load serve` is not scraped, or the run is too old for it"
@@ -73,7 +62,7 @@ func unshown(title string) dashboard.DataTransformerConfig {
 }
 
 func runSource() panel {
-	real := []dashboard.DynamicConfigValue{colored("green")}
+	real := []dashboard.DynamicConfigValue{colored(colorGood)}
 	return names(servedLater(subject{
 		title:  "What the run was of",
 		means:  "The machine whose telemetry the run kept (*live* is a real one as it ran), and whether the engine said that it is simulated.",
@@ -84,7 +73,7 @@ func runSource() panel {
 			{"engine: simulated", holds(metric.RunSimulated)},
 			{"engine: not simulated", thisRun(metric.RunSimulated).Equals(expr.Number(0))},
 		},
-	}), steps("orange")).
+	}), steps(colorDoubt)).
 		OverrideByRegexp("/: "+metric.ModeLive+"$/", real).
 		OverrideByName("engine: not simulated", real)
 }

@@ -12,10 +12,8 @@ func inRun(e expr.Expr) expr.Expr { return e.DuringRuns(isRun()) }
 
 // hottest is the temperature of the hottest GPU of the host, drawn the power of all of them, and slowest the
 // clock of the slowest.
-func hottest() expr.Expr { return expr.Select(metric.GPUTemperatureCelsius, onHost()).Max(byHost()) }
-func drawn() expr.Expr {
-	return expr.Select(metric.GPUPowerWatts, onHost()).Max(expr.By(metric.LabelHost, metric.LabelUUID)).Sum(byHost())
-}
+func hottest() expr.Expr { return one(metric.GPUTemperatureCelsius) }
+func drawn() expr.Expr   { return each(metric.GPUPowerWatts).Sum(byHost()) }
 func slowest() expr.Expr { return expr.Select(metric.GPUSMClockHertz, onHost()).Min(byHost()) }
 
 func runPhases() panel {
@@ -108,20 +106,18 @@ func runClockCurve() panel {
 }
 
 func runKVCurve() panel {
-	used := expr.Select(metric.EngineKVUsedRatio, onHost()).Max(byHost())
 	return series(subject{
 		title:   "KV cache in use while it ran",
 		means:   "Share of the engine's KV cache on the GPU that is in use, by its own metrics; of several engines the fullest.",
 		wrong:   "it stays at the top: the engine preempts or makes requests wait.",
 		noData:  "no engine of this host that shows it, or " + noCurves,
-		queries: []query{{"in use", inRun(used)}},
+		queries: []query{{"in use", inRun(one(metric.EngineKVUsedRatio))}},
 	}).Min(0).Max(1)
 }
 
 func runDriveCurve() panel {
 	moved := func(c metric.Counter) expr.Expr {
-		drives := expr.Rate(c, expr.RateInterval, onHost()).Max(expr.By(metric.LabelHost, metric.LabelDevice))
-		return inRun(drives.Sum(byHost()))
+		return inRun(eachPerSecond(c).Sum(byHost()))
 	}
 	return series(subject{
 		title:  "NVMe drives while it ran",

@@ -35,7 +35,7 @@ func ofRuns(d metric.Definer, matchers ...expr.Matcher) expr.Expr {
 // runKeys are the columns that say which run a line is of; the run leads to its page.
 func runKeys() []key {
 	return []key{
-		{label: metric.LabelRun, title: "Run", look: []dashboard.DynamicConfigValue{toRun("Started", "Ended"), width(260)}},
+		{label: metric.LabelRun, title: "Run", look: []dashboard.DynamicConfigValue{toRun("Started", "Ended"), width(200)}},
 		{label: metric.LabelArm, title: "Arm"}, {label: metric.LabelScenario, title: "Scenario"},
 		{label: metric.LabelEngine, title: "Engine"}, {label: metric.LabelModel, title: "Model"},
 	}
@@ -48,16 +48,16 @@ func runTimes() []figure {
 	info := expr.Select(metric.RunInfo, onHost()).Max(expr.By(append([]metric.Label{metric.LabelRun}, of...)...))
 	started := ofRuns(metric.RunStartTimestampSeconds).Times(info, expr.On(metric.LabelRun).GroupLeft(of...))
 	return []figure{
-		{title: "Started", expr: started.Milliseconds(), look: []dashboard.DynamicConfigValue{width(160)}},
-		{title: "Ended", expr: ofRuns(metric.RunEndTimestampSeconds).Milliseconds(), look: []dashboard.DynamicConfigValue{width(160)}},
+		{title: "Started", expr: started.Milliseconds(), look: []dashboard.DynamicConfigValue{width(150)}},
+		{title: "Ended", expr: ofRuns(metric.RunEndTimestampSeconds).Milliseconds(), look: []dashboard.DynamicConfigValue{width(150)}},
 	}
 }
 
 // trust are the columns that say whether the figures of a run may be used, and of what they are.
 func trust() []figure {
 	return []figure{
-		{title: "Valid", expr: ofRuns(metric.RunValid), look: textCells(shade{"0", "invalid", "#D55E00"}, shade{"1", "valid", "transparent"})},
-		{title: "Engine simulated", expr: ofRuns(metric.RunSimulated), look: textCells(shade{"0", "no", "transparent"}, shade{"1", "simulated", "#E69F00"})},
+		{title: "Valid", expr: ofRuns(metric.RunValid), look: textCells(shade{"0", "invalid", colorBad}, shade{"1", "valid", "transparent"})},
+		{title: "Engine simulated", expr: ofRuns(metric.RunSimulated), look: textCells(shade{"0", "no", "transparent"}, shade{"1", "simulated", colorDoubt})},
 	}
 }
 

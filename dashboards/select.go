@@ -18,6 +18,16 @@ func eachPerSecond(c metric.Counter, matchers ...expr.Matcher) expr.Expr {
 	return expr.Rate(c, expr.RateInterval, slices.Concat([]expr.Matcher{onHost()}, matchers)...).Max(byOwnLabels(c))
 }
 
+// one is the one value of a family on the chosen host.
+func one(d metric.Definer, matchers ...expr.Matcher) expr.Expr {
+	return expr.Select(d, append([]expr.Matcher{onHost()}, matchers...)...).Max(byHost())
+}
+
+// perSecond is the rate of a counter on the chosen host.
+func perSecond(c metric.Counter, matchers ...expr.Matcher) expr.Expr {
+	return expr.Rate(c, expr.RateInterval, append([]expr.Matcher{onHost()}, matchers...)...).Max(byHost())
+}
+
 // byOwnLabels keeps the host and the labels that a family has of its own.
 func byOwnLabels(d metric.Definer) expr.Grouping {
 	return by(d.Def().Labels...)

@@ -22,7 +22,7 @@ func storagePage() page {
 		description: "How full the KV cache is, from which tier prompts are found again, and whether the bytes that an SSD tier claims to read were really read from the drive.",
 		rows: []row{
 			{"Now", []tile{{12, 3, sourceBanner()}, {12, 3, firingAlerts()},
-				{6, 4, kvInUseNow()}, {6, 4, foundNow()}, {6, 4, readBackNow()}, {6, 4, readTimeNow()}}},
+				{6, 4, kvNow()}, {6, 4, foundNow()}, {6, 4, readBackNow()}, {6, 4, readTimeNow()}}},
 			{"Was the SSD really read", []tile{{6, 10, offloads()}, {6, 10, onboards()}, {6, 10, readsOfTier()}, {6, 10, readsAgree()}}},
 			{"KV cache of the engine", []tile{{12, 8, kvRoom()}, {12, 8, kvInUse()},
 				{12, 8, promptTokens()}, {6, 8, tierBytes()}, {6, 8, preemptions()}}},
@@ -31,7 +31,7 @@ func storagePage() page {
 			{"Between GPU memory and files", []tile{{12, 7, waysToFiles()}, {12, 7, directBytes()}, {24, 5, processesOfFiles()}}},
 			{"The drives", []tile{{12, 8, driveBytes()}, {12, 8, driveTimes()},
 				{8, 7, driveOperations()}, {8, 7, driveQueue()}, {8, 7, driveBusy()},
-				{12, 7, driveTemperatures()}, {12, 7, driveWear()}}},
+				{12, 7, driveTemperature()}, {12, 7, driveWear()}}},
 			{"Between machines", []tile{{24, 7, networkBytes()}}},
 		},
 	}
@@ -52,16 +52,6 @@ func prefixShare() expr.Expr {
 	tokens := metric.EnginePrefixCacheTokensTotal
 	hits := eachPerSecond(tokens, expr.Is(metric.LabelResult, metric.ResultHit)).Sum(by(metric.LabelSource))
 	return shareOf(hits, eachPerSecond(tokens).Sum(by(metric.LabelSource)))
-}
-
-func kvInUseNow() panel {
-	return number(subject{
-		title:   "KV cache in use",
-		means:   "Share of the KV cache that requests hold; of several engines, the fullest.",
-		wrong:   "it stays near 100 %: requests wait or are thrown out and computed again.",
-		noData:  noEngine,
-		queries: []query{{"in use", each(metric.EngineKVUsedRatio).Max(byHost())}},
-	})
 }
 
 func foundNow() panel {

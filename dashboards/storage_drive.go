@@ -74,23 +74,6 @@ func driveBusy() panel {
 	}).Min(0).Max(1)
 }
 
-func driveTemperatures() panel {
-	composite := expr.Is(metric.LabelSensor, metric.SensorComposite)
-	return series(subject{
-		title:  "Temperature of the drives",
-		means:  "Temperature of the controllers, and the limits that they name (dashed): above the first they warn and may slow down, at the second they protect themselves.",
-		wrong:  "a limit is near: what the SSD tier then takes is the drive's heat, not the tier.",
-		noData: noDrive,
-		queries: []query{
-			{"{{controller}}", each(metric.NVMeTemperatureCelsius, composite)},
-			{"warning {{controller}}", each(metric.NVMeTemperatureWarningCelsius, composite)},
-			{"critical {{controller}}", each(metric.NVMeTemperatureCriticalCelsius, composite)},
-		},
-	}).
-		OverrideByRegexp("/^warning/", limit("orange")).
-		OverrideByRegexp("/^critical/", limit("red"))
-}
-
 func driveWear() panel {
 	return series(subject{
 		title:  "Wear",

@@ -6,6 +6,18 @@ import (
 	"github.com/grafana/grafana-foundation-sdk/go/dashboard"
 )
 
+// Colours that have a meaning on all pages. People who see no red or green tell them apart, and a word stands
+// beside each.
+const (
+	colorGood    = "#009E73"
+	colorBad     = "#D55E00"
+	colorDoubt   = "#E69F00"
+	colorInfo    = "#0072B2"
+	colorNeutral = "#56B4E9"
+	colorOther   = "#CC79A7"
+	colorUnknown = "#808080"
+)
+
 // steps colours values from thresholds on upwards; the first colour holds below all of them.
 func steps(below string, above ...dashboard.Threshold) *dashboard.ThresholdsConfigBuilder {
 	return dashboard.NewThresholdsConfigBuilder().

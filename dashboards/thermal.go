@@ -133,8 +133,15 @@ func temperatureOfRuns() panel {
 		means:   "Temperature of the hottest GPU, drawn only while a run lasts on this host (" + called(metric.RunActive) + "), with the arm and the run that it belongs to.",
 		wrong:   "the runs of one arm begin warmer than those of another: then arm and heat are confounded. Let the machine cool down before each run.",
 		noData:  "no run lasted on this host in this time, or there is no GPU",
-		queries: []query{{"{{arm}}, run {{run}}", one(metric.GPUTemperatureCelsius).DuringRuns(onHost())}},
+		queries: []query{{"{{arm}}, run {{run}}", hottestByRun()}},
 	})
+}
+
+// hottestByRun is the temperature of the hottest GPU, by the runs that last. Here several may last at once, which
+// should not be and has to be seen.
+func hottestByRun() expr.Expr {
+	active := expr.Select(metric.RunActive, onHost()).Equals(expr.Number(1)).Max(by(metric.LabelRun, metric.LabelArm))
+	return active.Times(hottest(), expr.On(metric.LabelHost).GroupLeft())
 }
 
 func utilisation() panel {

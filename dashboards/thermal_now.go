@@ -40,7 +40,7 @@ func heatNow() panel {
 	}).
 		ColorMode(common.BigValueColorModeBackground).
 		ColorScheme(dashboard.NewFieldColorBuilder().Mode(dashboard.FieldColorModeIdThresholds)).
-		Thresholds(steps("transparent", from(t.ThrottledWarning, "orange"), from(t.ThrottledCritical, "red")))
+		Thresholds(steps("transparent", from(t.ThrottledWarning, colorDoubt), from(t.ThrottledCritical, colorBad)))
 }
 
 func powerCapNow() panel {
@@ -69,11 +69,6 @@ func powerNow() panel {
 		means:   "Power draw of all GPUs of the host together. On GB10 that is the GPU's part of the chip only.",
 		wrong:   "it is some ten watts while the GPU is busy: power delivery or a slow state.",
 		noData:  "no GPU",
-		queries: []query{{"power", each(metric.GPUPowerWatts).Sum(byHost())}},
+		queries: []query{{"power", drawn()}},
 	}).OverrideByName("power", leadingTo(thermalPageName, "Thermal and power"))
-}
-
-// leadingTo makes a number lead to a page.
-func leadingTo(name, title string) []dashboard.DynamicConfigValue {
-	return []dashboard.DynamicConfigValue{toPage(name, title)}
 }

@@ -16,10 +16,10 @@ type heldReason struct{ reason, title, color string }
 // heldReasons are drawn in colours of their own, so that heat is told from power at a glance.
 func heldReasons() []heldReason {
 	return []heldReason{
-		{metric.ReasonHWThermal, "heat (hardware)", "#D55E00"},
-		{metric.ReasonSWThermal, "heat (software)", "#E69F00"},
+		{metric.ReasonHWThermal, "heat (hardware)", colorBad},
+		{metric.ReasonSWThermal, "heat (software)", colorDoubt},
 		{metric.ReasonHWPowerBrake, "power brake (hardware)", "#CC79A7"},
-		{metric.ReasonSWPowerCap, "power cap (software)", "#0072B2"},
+		{metric.ReasonSWPowerCap, "power cap (software)", colorInfo},
 		{metric.ReasonSyncBoost, "sync boost", "#999999"},
 	}
 }
@@ -36,7 +36,7 @@ func heldDown() panel {
 		held := eachPerSecond(metric.GPUClockEventSecondsTotal, expr.Is(metric.LabelReason, r.reason))
 		s.queries = append(s.queries, query{r.title + ", GPU {{gpu}}", numbered(held)})
 	}
-	built := lines(s).Min(0)
+	built := lines(s).Min(0).Max(1)
 	for _, r := range heldReasons() {
 		built = built.OverrideByRegexp("/^"+regexp.QuoteMeta(r.title)+", /", []dashboard.DynamicConfigValue{colored(r.color)})
 	}
@@ -53,7 +53,7 @@ func reasons() panel {
 			{"{{reason}}, GPU {{gpu}}", numbered(each(metric.GPUClockEventActive))},
 			{"PROCHOT ({{chip}})", each(metric.SPBMProcHot)},
 		},
-	}, shaded(shade{"0", "no", "#80808040"}, shade{"1", "given", "#E69F00"}))
+	}, shaded(shade{"0", "no", "#80808040"}, shade{"1", "given", colorDoubt}))
 }
 
 func gpuClock() panel {

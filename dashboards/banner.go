@@ -1,0 +1,40 @@
+package dashboards
+
+import (
+	"github.com/grafana/grafana-foundation-sdk/go/dashboard"
+
+	"github.com/umascope/umascope/exporter/metric"
+	"github.com/umascope/umascope/exporter/metric/expr"
+)
+
+// sourceBanner says on every page what its figures are of.
+func sourceBanner() panel {
+	mode := expr.Select(metric.ExporterMode, onHost()).Equals(expr.Number(1)).Max(expr.By(metric.LabelHost, metric.LabelMode))
+	live := []dashboard.DynamicConfigValue{colored(colorGood)}
+	return names(subject{
+		title:   "Source",
+		means:   "Where the figures of this page come from; *live* is this machine now.",
+		wrong:   "it says replay, constructed or simulated while you look for a real machine, or shows several: then sources of different kinds share one host name.",
+		noData:  noExporter,
+		queries: []query{{"{{host}}: {{mode}}", mode}},
+	}, steps(colorDoubt)).OverrideByRegexp("/: "+metric.ModeLive+"$/", live)
+}
+
+// firingAlerts are the alerts of the host, on every page.
+func firingAlerts() panel {
+	of := func(severity string) query {
+		return query{"{{alertname}} (" + severity + ")", firing(expr.Is(metric.LabelSeverity, severity))}
+	}
+	// Info is red nowhere: some of it is always there on some machines.
+	blue := []dashboard.DynamicConfigValue{colored(colorInfo)}
+	orange := []dashboard.DynamicConfigValue{colored(colorDoubt)}
+	return names(subject{
+		title:   "Alerts",
+		means:   "The alerts that fire for this host; the runbook says what each means and what to do.",
+		wrong:   "one is *critical* (now) or a *warning* (today); *info* is for when something else is looked at. Nothing is shown either if Prometheus does not evaluate the rules.",
+		noData:  "none fires",
+		queries: []query{of(metric.SeverityCritical), of(metric.SeverityWarning), of(metric.SeverityInfo)},
+	}, steps(colorBad)).
+		OverrideByRegexp(`/\(`+metric.SeverityWarning+`\)$/`, orange).
+		OverrideByRegexp(`/\(`+metric.SeverityInfo+`\)$/`, blue)
+}

@@ -1,0 +1,80 @@
+package dashboards
+
+import (
+	"github.com/grafana/grafana-foundation-sdk/go/common"
+	"github.com/grafana/grafana-foundation-sdk/go/dashboard"
+
+	"github.com/umascope/umascope/exporter/metric"
+	"github.com/umascope/umascope/exporter/metric/expr"
+	"github.com/umascope/umascope/exporter/metric/threshold"
+)
+
+// poolPart is some lines of the ledger that are drawn as one.
+type poolPart struct {
+	title, color string
+	lines        []string
+}
+
+// poolParts are the lines of the ledger in a few words, from below, in the colours of the ledger.
+func poolParts() []poolPart {
+	return []poolPart{
+		{"held by the GPU", "dark-green", []string{metric.LineGPUProcess, metric.LineManaged}},
+		{"processes of the CPU", "dark-blue", []string{metric.LineAnon, metric.LineShmem, metric.LineHugetlb}},
+		{"kernel", "dark-purple", []string{metric.LineSlabUnreclaimable, metric.LineKernelStack, metric.LinePageTables, metric.LinePercpu, metric.LineZFSArc}},
+		{"unattributed", "dark-red", []string{metric.LineUnattributed}},
+		{"cache", "dark-yellow", []string{metric.LinePageCache, metric.LineSwapCache, metric.LineSlabReclaimable}},
+		{"free", "#808080", []string{metric.LineFree}},
+	}
+}
+
+func poolSplit() panel {
+	t := threshold.Table()
+	floor := func(f threshold.Floor) expr.Expr { return threshold.InPool(f.Expr(onHost()), onHost()) }
+	s := subject{
+		title:  "Where the memory is",
+		means:  "The pool in a few parts that add up to it, and as lines what the CPU can still get (*available*) with the floors at which alerts fire (" + t.AvailableWarning.String() + "; " + t.AvailableCritical.String() + "). The page *Unified memory* has every line of the ledger.",
+		wrong:  "*available* nears a floor, *cache* takes what a server is about to need, or *unattributed* grows while nothing starts.",
+		noData: noExporter,
+	}
+	for _, p := range poolParts() {
+		s.queries = append(s.queries, query{p.title, each(metric.MemoryLedgerBytes, expr.OneOf(metric.LabelLine, p.lines...)).Sum(byHost())})
+	}
+	s.queries = append(s.queries,
+		query{"available", one(metric.MemoryAvailableBytes)},
+		query{"warning floor", floor(t.AvailableWarning)},
+		query{"critical floor", floor(t.AvailableCritical)})
+	built := areas(s).
+		Legend(legend(common.LegendPlacementRight)).
+		OverrideByName("available", limit("text")).
+		OverrideByName("warning floor", limit("orange")).
+		OverrideByName("critical floor", limit("red"))
+	for _, p := range poolParts() {
+		built = built.OverrideByName(p.title, []dashboard.DynamicConfigValue{colored(p.color), toPage(memoryPageName, "Unified memory")})
+	}
+	return built
+}
+
+func shares() panel {
+	return series(subject{
+		title:  "Busy, clock and KV cache",
+		means:  "Of each GPU the share of time in which a kernel ran and its clock over its highest, and dashed the share of the KV cache that requests hold, of each engine.",
+		wrong:  "a GPU is busy at a low clock, or idle while the KV cache is full.",
+		noData: noGPU,
+		queries: []query{
+			{"busy, GPU {{gpu}}", numbered(each(metric.GPUUtilizationRatio))},
+			{"clock, GPU {{gpu}}", numbered(clockShare())},
+			{"KV cache, {{source}}", expr.Select(metric.EngineKVUsedRatio, onHost()).Max(expr.By(metric.LabelSource))},
+		},
+	}).Min(0).Max(1).OverrideByRegexp("/^KV cache/", dashed())
+}
+
+func phases() panel {
+	phase := expr.Select(metric.RunPhase, onHost()).Equals(expr.Number(1)).Max(by(metric.LabelPhase))
+	return states(subject{
+		title:   "Phases of runs",
+		means:   "Which phase a run on this host was in at each moment: *start* of the engine, *load* of its model, *ready*, *warmup*, then what is measured.",
+		wrong:   "a phase takes much longer than in other runs, or phases of two runs overlap.",
+		noData:  "no run lasted on this host in this time",
+		queries: []query{{"{{phase}}", phase}},
+	}, shaded(shade{"1", "on", colorInfo}))
+}
