@@ -69,17 +69,23 @@ func exporterAbsent() Alert {
 }
 
 func collectorFailing() Alert {
-	failed := expr.Select(metric.CollectorState, expr.Is(metric.LabelState, metric.CollectorFailed))
+	inState := expr.Is(metric.LabelState, metric.CollectorFailed)
+	one, by := expr.Number(1), []metric.Label{metric.LabelHost, metric.LabelCollector}
+	failed := expr.Select(metric.CollectorState, inState).Max(expr.By(by...)).Equals(one)
+	// An engine that loads a model may answer with an error for as long as that takes.
+	ofEngines := expr.OneOf(metric.LabelCollector, metric.CollectorEngine, metric.CollectorKVBM)
+	starting := inPhases(expr.OneOf(metric.LabelPhase, metric.PhasesWithoutEngine()...))
+	excused := expr.Select(metric.CollectorState, inState, ofEngines).And(starting, expr.On(metric.LabelHost))
 	return Alert{
 		Name: "CollectorFailing", About: AboutPart,
 		Summary: "Part of what the exporter should read of a host cannot be read.",
 		Rules: []Rule{{
 			Severity: Warning, For: 10 * time.Minute, KeepFiringFor: 5 * time.Minute,
-			Expr:        failed.Max(expr.By(metric.LabelHost, metric.LabelCollector)).Equals(expr.Number(1)),
+			Expr:        failed.Unless(excused, expr.On(by...)),
 			Description: "the collector {{ $labels.collector }} has failed in every scrape of the last 10m.",
 		}},
 		Runbook: Runbook{
-			Meaning: "Series of that collector are absent or not all there; those of others are right. Alerts that read them cannot fire. It is not a machine that has nothing to read, such as one without a GPU: that state is called absent and alerts nobody.",
+			Meaning: "Series of that collector are absent or not all there; those of others are right. Alerts that read them cannot fire. It is not a machine that has nothing to read, such as one without a GPU: that state is called absent and alerts nobody. Of pages of engines and of KVBM nobody is told while an arm starts, loads, is ready or stops.",
 			Check:   "`uma-exporter doctor` says what failed, what that costs and what mends it. `journalctl -u uma-exporter --since -1h` has each change of state once.",
 			Action:  "Do what doctor says: mostly a right that is missing, a mount that a container lacks, or a driver that was updated without a reboot.",
 		},

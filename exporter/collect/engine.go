@@ -12,7 +12,7 @@ import (
 // engineSpec is the collector of inference engines.
 func engineSpec() Spec {
 	return Spec{
-		Name:    "engine",
+		Name:    metric.CollectorEngine,
 		Help:    "KV cache, prefix cache and queues of vLLM, TensorRT-LLM, SGLang, Dynamo, llama.cpp, LMCache.",
 		Metrics: engineMetrics(),
 		Open: func(host Host, options Options) Collect {

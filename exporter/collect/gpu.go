@@ -16,7 +16,7 @@ import (
 // gpuSpec is the collector of GPUs: what the driver library says of every device.
 func gpuSpec() Spec {
 	return Spec{
-		Name:    "gpu",
+		Name:    metric.CollectorGPU,
 		Help:    "GPUs by the NVIDIA driver library: memory held, power, clocks, temperature, what the driver does not support.",
 		Metrics: gpuMetrics(),
 		Needs: []Need{{

@@ -12,7 +12,7 @@ import (
 // kvbmSpec is the collector of KV block managers.
 func kvbmSpec() Spec {
 	return Spec{
-		Name:    "kvbm",
+		Name:    metric.CollectorKVBM,
 		Help:    "KV blocks moved between device, host and disk by Dynamo KVBM, and its disk-tier files.",
 		Metrics: kvbmMetrics(),
 		Needs:   []Need{inspectNeed("the tiers of other users' engines are not found: the file of the disk tier has no name, only the descriptors that they hold, and sizes are in their environment")},

@@ -9,8 +9,12 @@ const LimitShutdown = "shutdown"
 // SensorComposite is the value of LabelSensor of the temperature that the limits of a drive refer to.
 const SensorComposite = "composite"
 
-// CollectorGPU is the value of LabelCollector of the collector of GPUs.
-const CollectorGPU = "gpu"
+// Values of LabelCollector of collectors that alerts know.
+const (
+	CollectorGPU    = "gpu"
+	CollectorEngine = "engine"
+	CollectorKVBM   = "kvbm"
+)
 
 // CollectorFailed is the value of LabelState of a collector that has not read what there is.
 const CollectorFailed = "failed"
