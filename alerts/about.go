@@ -33,7 +33,7 @@ func (a About) labelled(e expr.Expr) expr.Expr {
 		modes := expr.Select(metric.ExporterMode).Equals(one).Max(expr.By(metric.LabelHost, metric.LabelMode))
 		return modes.Times(e, host.GroupLeft())
 	case AboutPart:
-		return ofEachMode(e)
+		return ofHost(e)
 	case AboutTarget:
 		return expr.Select(metric.ExporterModeSeen).Times(e, host.GroupLeft()).Or(e, host)
 	case AboutRun:
@@ -68,19 +68,20 @@ func withOrigin(e expr.Expr) expr.Expr {
 	return e.Times(origin, run.GroupLeft(metric.LabelMode)).Or(e, run)
 }
 
-// ofEachMode gives the series of a host the mode of its source where there are several of them. PromQL
-// has no product of many with many, so each mode is joined by itself: two on one host are two alerts.
-func ofEachMode(e expr.Expr) expr.Expr {
+// ofHost gives the series of a host the mode of its source where there are several of them. PromQL has no
+// product of many with many, so a host has one mode here; of several, live counts: better told of a real
+// machine beside a simulated one of its name than not.
+func ofHost(e expr.Expr) expr.Expr {
+	host := expr.On(metric.LabelHost)
 	of := func(mode string) expr.Expr {
-		sources := expr.Select(metric.ExporterMode, expr.Is(metric.LabelMode, mode)).Equals(expr.Number(1))
-		return e.And(sources, expr.On(metric.LabelHost)).Labelled(metric.LabelMode, mode)
+		return expr.Select(metric.ExporterMode, expr.Is(metric.LabelMode, mode)).Equals(expr.Number(1)).Max(expr.By(metric.LabelHost, metric.LabelMode))
 	}
 	modes := metric.Modes()
-	all := of(modes[0])
+	source := of(modes[0])
 	for _, mode := range modes[1:] {
-		all = all.Or(of(mode))
+		source = source.Or(of(mode), host)
 	}
-	return all
+	return e.Times(source, host.GroupLeft(metric.LabelMode))
 }
 
 // subject begins every description: what the alert is about, and whether it is real.

@@ -10,7 +10,8 @@ import (
 )
 
 // TestAlertsAboutPartsOfAHostSayTheirMode: several parts of a host of several sources, the case in which a
-// product would fail to be evaluated.
+// product of both would fail to be evaluated. A host that is live and simulated under one name counts as
+// live, with one alert for each part; one that is only simulated says so.
 func TestAlertsAboutPartsOfAHostSayTheirMode(t *testing.T) {
 	alert := Alert{
 		Name: "PartIsBad", Summary: "A part is bad.", About: AboutPart, Runbook: Runbook{Meaning: "m", Check: "c", Action: "a"},
@@ -24,7 +25,7 @@ func TestAlertsAboutPartsOfAHostSayTheirMode(t *testing.T) {
 	var series strings.Builder
 	series.WriteString("load 15s\n")
 	for _, exporter := range []struct{ host, instance, mode string }{
-		{"spark", "a:1", metric.ModeLive}, {"spark", "a:2", metric.ModeSimulated}, {"thor", "b:1", metric.ModeReplay},
+		{"spark", "a:1", metric.ModeLive}, {"spark", "a:2", metric.ModeSimulated}, {"thor", "b:1", metric.ModeReplay}, {"stage", "c:1", metric.ModeSimulated},
 	} {
 		of := `{host="` + exporter.host + `",instance="` + exporter.instance + `",`
 		for _, mode := range metric.Modes() {
@@ -43,9 +44,9 @@ func TestAlertsAboutPartsOfAHostSayTheirMode(t *testing.T) {
 	book.replay(t, series.String(), time.Minute, 15*time.Second, func(time.Duration) {})
 	fired := book.firing("PartIsBad")
 	if n := strings.Count(fired, "PartIsBad"); n != 6 {
-		t.Errorf("%d alerts, want one for each of 2 cgroups of 3 sources:\n%s", n, fired)
+		t.Errorf("%d alerts, want one for each of 2 cgroups of 3 hosts:\n%s", n, fired)
 	}
-	for _, part := range []string{"spark: /a is bad.", "spark (simulated source, no live machine): /b is bad.", "thor (replay source, no live machine): /a is bad."} {
+	for _, part := range []string{"spark: /a is bad.", "spark: /b is bad.", "stage (simulated source, no live machine): /b is bad.", "thor (replay source, no live machine): /a is bad."} {
 		if !strings.Contains(fired, part) {
 			t.Errorf("%q is missing in\n%s", part, fired)
 		}
