@@ -13,7 +13,7 @@ import (
 const (
 	noCgroups     = "the tree of cgroups cannot be read (it has to be version 2), or no exporter answers"
 	noLimits      = "none of the chosen cgroups has such a limit of its own"
-	noCgroupShare = "no chosen cgroup has a limit, or GPU memory is not in the pool of this host"
+	noCgroupShare = "no chosen cgroup has a limit, or the GPU of this host has memory of its own"
 	noProcess     = "no process uses the GPU or is named by --process"
 )
 
@@ -111,7 +111,7 @@ func footprints() panel {
 		title:   "Footprint",
 		means:   "What each cgroup takes from the pool for good: charged memory without page cache that is easily given back, and GPU memory (" + called(metric.CgroupFootprintBytes) + "). For ranking, not for limits. A slice contains what is in it: do not add the lines.",
 		wrong:   "one grows while its engine does nothing, or stays after it has stopped.",
-		noData:  "GPU memory is not in the pool of this host, the driver's process list is incomplete, or the cgroups cannot be read",
+		noData:  "the GPU of this host has memory of its own, the driver's process list is incomplete, or the cgroups cannot be read",
 		queries: []query{{"{{name}}{{pod}}", ofCgroups(metric.CgroupFootprintBytes)}},
 	}).Min(0)
 }

@@ -151,6 +151,32 @@ func TestADashboardIsFindableReadOnlyAndProvisionable(t *testing.T) {
 	}
 }
 
+func TestEveryPageIsOfOneHostAndBeginsWithItsSourceAndItsAlerts(t *testing.T) {
+	for name, d := range renderAll(t) {
+		one := false
+		for _, v := range d.Templating.List {
+			one = one || (v.Name == string(metric.LabelHost) && !v.IncludeAll)
+		}
+		if !one {
+			t.Errorf("%s: no host is chosen, or several", name)
+		}
+		// The first panel is row 0's, which is a title.
+		var top strings.Builder
+		for _, p := range d.Panels {
+			if p.GridPos.Y == d.Panels[1].GridPos.Y {
+				for _, q := range p.Targets {
+					top.WriteString(q.Expr)
+				}
+			}
+		}
+		for what, series := range map[string]metric.Definer{"source": metric.ExporterMode, "alerts": metric.Alerts} {
+			if !strings.Contains(top.String(), series.Def().Name+"{") {
+				t.Errorf("%s does not begin with its %s", name, what)
+			}
+		}
+	}
+}
+
 func TestIDsAreUniqueAndPanelsNeitherOverlapNorOverflow(t *testing.T) {
 	for name, d := range renderAll(t) {
 		ids, titles, taken := map[int]bool{}, map[string]bool{}, map[[2]int]string{}

@@ -297,3 +297,16 @@ func TestRunsThatLastAtOnceAreBothDrawn(t *testing.T) {
 		t.Errorf("drawn %v, want %v", found, want)
 	}
 }
+
+func TestAnAlertFiresSinceTheFirstOfWhatItIsAbout(t *testing.T) {
+	found := answered(t, `  ALERTS{alertstate="firing",host="h",mode="live",alertname="a",severity="warning",uuid="1"} 1x40
+  ALERTS{alertstate="pending",host="h",mode="live",alertname="a",severity="warning",uuid="2"} 1x40
+  ALERTS{alertstate="pending",host="h",mode="live",alertname="b",severity="warning"} 1x40
+  ALERTS_FOR_STATE{host="h",mode="live",alertname="a",severity="warning",uuid="1"} 100x40
+  ALERTS_FOR_STATE{host="h",mode="live",alertname="a",severity="warning",uuid="2"} 200x40
+  ALERTS_FOR_STATE{host="h",mode="live",alertname="b",severity="warning"} 200x40
+`, firingSince(), metric.LabelAlertName)
+	if want := map[string]float64{"a": 100}; !maps.Equal(found, want) {
+		t.Errorf("since %v, want %v", found, want)
+	}
+}

@@ -11,7 +11,7 @@ import (
 // Reasons why a panel may be empty.
 const (
 	noExporter = "no exporter answers for this host"
-	notInPool  = "GPU memory is not in the pool of this host, or no exporter answers"
+	notInPool  = "the GPU of this host has memory of its own, or no exporter answers"
 	noHolder   = "no process holds GPU memory, or the driver's list cannot be read"
 )
 

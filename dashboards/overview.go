@@ -23,8 +23,8 @@ func overviewPage() page {
 		variables:   []variable{finishedRuns()},
 		rows: []row{
 			{"Now", []tile{{5, 5, sourceBanner()}, {8, 5, runNow()}, {11, 5, alertList()},
-				{3, 3, availableNow()}, {4, 3, heldNow()}, {3, 3, kvNow()}, {3, 3, temperatureNow()},
-				{3, 3, marginNow()}, {2, 3, powerNow()}, {3, 3, busyNow()}, {3, 3, clockNow()},
+				{3, 3, availableNow()}, {3, 3, heldNow()}, {3, 3, kvNow()}, {3, 3, temperatureNow()},
+				{3, 3, marginNow()}, {3, 3, powerNow()}, {3, 3, busyNow()}, {3, 3, clockNow()},
 				{24, 4, engines()}}},
 			{"Memory, heat and power", []tile{{12, 9, poolSplit()}, {12, 9, gpuTemperature()},
 				{8, 8, gpuPower()}, {8, 8, shares()}, {8, 8, phases()}}},
@@ -36,9 +36,6 @@ func overviewPage() page {
 }
 
 func alertList() panel {
-	urgency := byUrgency()
-	since := expr.Select(metric.AlertsForState, forPeople(), onHost()).Max(expr.By(metric.LabelAlertName, metric.LabelSeverity, metric.LabelMode))
-	same := expr.On(metric.LabelAlertName, metric.LabelSeverity, metric.LabelMode)
 	return list(board{
 		title:  "Alerts that fire",
 		means:  "The alerts that fire for this host, how soon somebody should look, since when their condition holds, and the mode of the source that they are about. The runbook says of each what it means and what to do.",
@@ -51,8 +48,8 @@ func alertList() panel {
 				shade{metric.ModeConstructed, metric.ModeConstructed, colorDoubt}, shade{metric.ModeSimulated, metric.ModeSimulated, colorDoubt})},
 		},
 		figures: []figure{
-			{title: "Look", expr: urgency, look: textCells(shade{"1", "now", colorBad}, shade{"2", "today", colorDoubt}, shade{"3", "when you can", colorInfo})},
-			{title: "Since", expr: since.And(firing(), same).Milliseconds(), look: []dashboard.DynamicConfigValue{width(160)}},
+			{title: "Look", expr: byUrgency(), look: textCells(shade{"1", "now", colorBad}, shade{"2", "today", colorDoubt}, shade{"3", "when you can", colorInfo})},
+			{title: "Since", expr: firingSince().Milliseconds(), look: []dashboard.DynamicConfigValue{width(160)}},
 		},
 		sortBy: "Look",
 	})
@@ -65,6 +62,13 @@ func byUrgency() expr.Expr {
 		return firing(expr.Is(metric.LabelSeverity, severity)).Clamp(rank, rank)
 	}
 	return as(1, metric.SeverityCritical).Or(as(2, metric.SeverityWarning)).Or(as(3, metric.SeverityInfo))
+}
+
+// firingSince is since when the condition of each alert that fires holds: of what it is about, the first, because
+// others may only be pending.
+func firingSince() expr.Expr {
+	alert := []metric.Label{metric.LabelAlertName, metric.LabelSeverity, metric.LabelMode}
+	return expr.Select(metric.AlertsForState, forPeople(), onHost()).Min(expr.By(alert...)).And(firing(), expr.On(alert...))
 }
 
 func runNow() panel {

@@ -18,7 +18,7 @@ type poolPart struct {
 // poolParts are the lines of the ledger in a few words, from below, in the colours of the ledger.
 func poolParts() []poolPart {
 	return []poolPart{
-		{"held by the GPU", "dark-green", []string{metric.LineGPUProcess, metric.LineManaged}},
+		{"held for the GPU", "dark-green", []string{metric.LineGPUProcess, metric.LineManaged}},
 		{"processes of the CPU", "dark-blue", []string{metric.LineAnon, metric.LineShmem, metric.LineHugetlb}},
 		{"kernel", "dark-purple", []string{metric.LineSlabUnreclaimable, metric.LineKernelStack, metric.LinePageTables, metric.LinePercpu, metric.LineZFSArc}},
 		{"unattributed", "dark-red", []string{metric.LineUnattributed}},

@@ -35,7 +35,7 @@ func ofRuns(d metric.Definer, matchers ...expr.Matcher) expr.Expr {
 // runKeys are the columns that say which run a line is of; the run leads to its page.
 func runKeys() []key {
 	return []key{
-		{label: metric.LabelRun, title: "Run", look: []dashboard.DynamicConfigValue{toRun("Started", "Ended"), width(200)}},
+		{label: metric.LabelRun, title: "Run", look: []dashboard.DynamicConfigValue{toRun("Started", "Ended"), width(180)}},
 		{label: metric.LabelArm, title: "Arm"}, {label: metric.LabelScenario, title: "Scenario"},
 		{label: metric.LabelEngine, title: "Engine"}, {label: metric.LabelModel, title: "Model"},
 	}
@@ -48,8 +48,8 @@ func runTimes() []figure {
 	info := expr.Select(metric.RunInfo, onHost()).Max(expr.By(append([]metric.Label{metric.LabelRun}, of...)...))
 	started := ofRuns(metric.RunStartTimestampSeconds).Times(info, expr.On(metric.LabelRun).GroupLeft(of...))
 	return []figure{
-		{title: "Started", expr: started.Milliseconds(), look: []dashboard.DynamicConfigValue{width(150)}},
-		{title: "Ended", expr: ofRuns(metric.RunEndTimestampSeconds).Milliseconds(), look: []dashboard.DynamicConfigValue{width(150)}},
+		{title: "Started", expr: started.Milliseconds(), look: []dashboard.DynamicConfigValue{width(165)}},
+		{title: "Ended", expr: ofRuns(metric.RunEndTimestampSeconds).Milliseconds(), look: []dashboard.DynamicConfigValue{width(165)}},
 	}
 }
 
@@ -57,7 +57,7 @@ func runTimes() []figure {
 func trust() []figure {
 	return []figure{
 		{title: "Valid", expr: ofRuns(metric.RunValid), look: textCells(shade{"0", "invalid", colorBad}, shade{"1", "valid", "transparent"})},
-		{title: "Engine simulated", expr: ofRuns(metric.RunSimulated), look: textCells(shade{"0", "no", "transparent"}, shade{"1", "simulated", colorDoubt})},
+		{title: "Simulated", expr: ofRuns(metric.RunSimulated), look: textCells(shade{"0", "no", "transparent"}, shade{"1", "simulated", colorDoubt})},
 	}
 }
 
@@ -68,7 +68,7 @@ func latestRuns() panel {
 	figures := append(runTimes(), trust()...)
 	return list(board{
 		title:  "Finished runs",
-		means:  "The newest finished runs of this host, the newest first; a click on a run opens its page in the time in which it ran. First token counts from sending the request, median and the slowest hundredth; a quantile that too few requests support is absent.",
+		means:  "The newest finished runs of this host, the newest first; a click on a run opens its page in the time in which it ran. *Simulated* is what the engine says of itself. First token counts from sending the request, median and the slowest hundredth; a quantile that too few requests support is absent.",
 		wrong:  "a run is invalid (its page says why), or one of a simulated engine stands among real ones and you compare them. One run against one run is no verdict.",
 		noData: noRuns,
 		keys:   runKeys(),
@@ -86,7 +86,7 @@ func heatOfRuns() panel {
 	figures := append(runTimes(), trust()...)
 	return list(board{
 		title:  "Heat and energy of finished runs",
-		means:  "What the newest runs of this host used while they measured: energy and mean power of all GPUs together, temperature of the hottest GPU at the start and at most, and for how long heat (the thermal reason that did so longest) and the power cap held the clock down.",
+		means:  "What the newest runs of this host used while they measured (*simulated* is what the engine says of itself): energy and mean power of all GPUs together, temperature of the hottest GPU at the start and at most, and for how long heat (the thermal reason that did so longest) and the power cap held the clock down.",
 		wrong:  "runs that you compare start at different temperatures, or one was held down by heat.",
 		noData: noRuns,
 		keys:   runKeys(),

@@ -30,8 +30,7 @@ func storagePage() page {
 				{12, 7, inFlight()}, {12, 7, transferErrors()}, {24, 5, tiers()}}},
 			{"Between GPU memory and files", []tile{{12, 7, waysToFiles()}, {12, 7, directBytes()}, {24, 5, processesOfFiles()}}},
 			{"The drives", []tile{{12, 8, driveBytes()}, {12, 8, driveTimes()},
-				{8, 7, driveOperations()}, {8, 7, driveQueue()}, {8, 7, driveBusy()},
-				{12, 7, driveTemperature()}, {12, 7, driveWear()}}},
+				{6, 7, driveOperations()}, {6, 7, driveQueue()}, {6, 7, driveBusy()}, {6, 7, driveWear()}}},
 			{"Between machines", []tile{{24, 7, networkBytes()}}},
 		},
 	}

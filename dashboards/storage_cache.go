@@ -148,7 +148,7 @@ func tiers() panel {
 		wrong:  "a tier that should be on is not here, or the file does not bypass the page cache: then the tier takes the memory that it is there to spare.",
 		noData: "no process has a tier of KVBM, or the exporter may not look into the processes of others",
 		keys: []key{{label: metric.LabelComm, title: "Process"}, {label: metric.LabelPID, title: "PID", look: wide(60)},
-			{label: metric.LabelCgroup, title: "Cgroup", look: wide(230)}, {label: metric.LabelPath, title: "File, deleted", look: wide(230)}},
+			{label: metric.LabelCgroup, title: "Cgroup", look: wide(200)}, {label: metric.LabelPath, title: "File, deleted", look: wide(200)}},
 		figures: []figure{
 			{title: "Host tier, configured", expr: configured(metric.TierHost), look: wide(140)},
 			{title: "Disk tier, configured", expr: configured(metric.TierDisk), look: wide(140)},

@@ -40,7 +40,7 @@ func driveTimes() panel {
 	return series(subject{
 		title:  "Time of an operation",
 		means:  fmt.Sprintf("Mean time of a read (r_await of iostat) and of a write (w_await), waiting included, over 5 minutes. Dashed: the median of the last 7 days, and %s times it, where NVMeLatency fires if there is load.", threshold.Decimal(t.NVMeLatencyFactor)),
-		wrong:  "reads take several times as long as usual: the drive is hot, full or busy with writes, and requests wait for it.",
+		wrong:  "reads take several times as long as usual: the drive is hot (page *Thermal and power*), full or busy with writes, and requests wait for it.",
 		noData: noDriveRule,
 		queries: []query{
 			{"read {{device}}", each(metric.NVMeReadAwaitSeconds5m)},
