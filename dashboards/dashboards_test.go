@@ -393,6 +393,18 @@ func TestAPanelThatLacksSomethingIsRefused(t *testing.T) {
 	}
 }
 
+func TestATableWithALabelThatHasNoColumnIsRefused(t *testing.T) {
+	b := board{title: "x", means: "x.", wrong: "x.", noData: "x", keys: []key{{label: metric.LabelHost, title: "Host"}},
+		figures: []figure{{title: "Clock", expr: each(metric.GPUSMClockHertz)}}}
+	if _, err := list(b).Build(); err == nil || !strings.Contains(err.Error(), "label uuid of Clock is no key") {
+		t.Errorf("built: %v", err)
+	}
+	b.keys = append(b.keys, key{label: metric.LabelUUID, title: "GPU"})
+	if _, err := list(b).Build(); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestTilesWrapWhereTheyDoNotFit(t *testing.T) {
 	var c placer
 	var got []string

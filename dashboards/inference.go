@@ -112,7 +112,9 @@ func failedShare() panel {
 			{"failed {{run}}", shareOf(loadPerSecond(metric.LoadRequestsTotal, byRun(), expr.OneOf(metric.LabelStatus, failures...)), all)},
 			{"given up {{run}}", shareOf(loadPerSecond(metric.LoadRequestsTotal, byRun(), expr.Is(metric.LabelStatus, metric.RequestCancelled)), all)},
 		},
-	}).Min(0).OverrideByRegexp("/^given up/", dashed())
+	}).Min(0).
+		OverrideByRegexp("/^failed/", []dashboard.DynamicConfigValue{colored(colorBad)}).
+		OverrideByRegexp("/^given up/", append(dashed(), colored(colorUnknown)))
 }
 
 func goodput() panel {

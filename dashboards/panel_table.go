@@ -1,6 +1,10 @@
 package dashboards
 
 import (
+	"errors"
+	"fmt"
+	"slices"
+
 	"github.com/grafana/grafana-foundation-sdk/go/barchart"
 	"github.com/grafana/grafana-foundation-sdk/go/cog"
 	"github.com/grafana/grafana-foundation-sdk/go/common"
@@ -76,6 +80,19 @@ func (b board) transformations() []dashboard.DataTransformerConfig {
 	}
 }
 
+// strayLabels says which labels of figures are no keys: Grafana makes columns of them all the same.
+func (b board) strayLabels() error {
+	var problems []error
+	for _, f := range b.figures {
+		for _, label := range f.expr.Labels() {
+			if !slices.ContainsFunc(b.keys, func(k key) bool { return k.label == label }) {
+				problems = append(problems, fmt.Errorf("%s: label %s of %s is no key", b.title, label, f.title))
+			}
+		}
+	}
+	return errors.Join(problems...)
+}
+
 // columns are the overrides of the columns by their titles.
 func (b board) columns() (titles []string, looks [][]dashboard.DynamicConfigValue, err error) {
 	for _, k := range b.keys {
@@ -111,7 +128,7 @@ func list(b board) *table.PanelBuilder {
 		built = built.WithTransformation(t)
 	}
 	titles, looks, err := b.columns()
-	if err != nil {
+	if err = errors.Join(err, b.strayLabels()); err != nil {
 		return built.RecordError(b.title, err)
 	}
 	for i, title := range titles {

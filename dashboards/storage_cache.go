@@ -137,8 +137,8 @@ func inFlight() panel {
 }
 
 func tiers() panel {
-	owner := by(metric.LabelComm, metric.LabelPID, metric.LabelCgroup)
-	file := by(metric.LabelComm, metric.LabelPID, metric.LabelCgroup, metric.LabelPath)
+	owner := expr.By(metric.LabelComm, metric.LabelPID, metric.LabelCgroup)
+	file := expr.By(metric.LabelComm, metric.LabelPID, metric.LabelCgroup, metric.LabelPath)
 	configured := func(tier string) expr.Expr {
 		return expr.Select(metric.KVBMConfiguredCacheBytes, onHost(), expr.Is(metric.LabelTier, tier)).Max(owner)
 	}

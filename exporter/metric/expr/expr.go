@@ -106,6 +106,9 @@ func (e Expr) Unit() Unit { return e.unit }
 // HasLabel says whether the series of the expression can carry the label.
 func (e Expr) HasLabel(label metric.Label) bool { return slices.Contains(e.labels, label) }
 
+// Labels are those that the series of the expression can carry.
+func (e Expr) Labels() []metric.Label { return slices.Clone(e.labels) }
+
 // families names the series in use, for messages.
 func (e Expr) families() string {
 	var names []string
