@@ -5,7 +5,7 @@ import { tick } from "./unit.js";
 import { transformed } from "./transform.js";
 import { nice } from "./scale.js";
 import { openChart, axisStyle, tooltipStyle, tip } from "./chart.js";
-import { legend } from "./legend.js";
+import { hiddenOf, legend } from "./legend.js";
 
 // tallest is the tallest bar, or stack of bars.
 function tallest(fields, stacked) {
@@ -25,7 +25,7 @@ export function bar(body, panel, frames) {
   const across = panel.options?.orientation === "horizontal";
   const stacked = ["normal", "percent"].includes(panel.options?.stacking);
   const groups = key.values.map((v) => display(configOf(panel.fieldConfig, key), v).text || "(none)");
-  const hidden = new Set();
+  const hidden = hiddenOf(panel, fields);
   const place = el("div", { class: "chart" });
   body.append(place);
   const opened = openChart(place, () => {

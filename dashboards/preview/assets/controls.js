@@ -1,5 +1,5 @@
 // The line of controls: variables, time range, refresh. Every change is a new address.
-import { el, link } from "./dom.js";
+import { el, keepFocus, link } from "./dom.js";
 
 const ranges = ["5m", "15m", "30m", "1h", "3h", "6h", "12h", "24h", "2d", "7d", "30d", "90d"];
 const pauses = [["0", "off"], ["5", "5 s"], ["10", "10 s"], ["30", "30 s"], ["60", "1 min"]];
@@ -31,7 +31,10 @@ function choice(v, go) {
 
 function input(name, value, go, attributes = {}) {
   const node = el("input", { name, value, ...attributes });
-  node.addEventListener("change", () => go(address({ [name]: node.value.trim() })));
+  node.addEventListener("change", () => {
+    node.defaultValue = node.value; // it is an address now, and no longer half a word
+    go(address({ [name]: node.value.trim() }));
+  });
   return node;
 }
 
@@ -41,24 +44,40 @@ function variable(v, go) {
   return el("label", {}, v.label, control, v.problem ? el("span", { class: "problem" }, v.problem) : "");
 }
 
-// controls fills the form; go is called with the address that a change leads to.
+// halfTyped is what somebody writes right now and has not yet asked for.
+function halfTyped(form) {
+  const node = document.activeElement;
+  return form.contains(node) && node.tagName === "INPUT" && node.value !== node.defaultValue ? node : null;
+}
+
+// controls fills the form, if what it offers has changed: a list that is open and a word that is half typed
+// outlive a refresh. go is called with the address that a change leads to.
 export function controls(form, described, state, go) {
+  const offered = JSON.stringify([described.variables, described.from, described.to]);
+  if (offered === state.offered) return;
+  state.offered = offered;
+  const typed = halfTyped(form);
+  keepFocus(form, () => form.replaceChildren(...fields(described, state, go)));
+  if (typed && form.elements[typed.name]) form.elements[typed.name].value = typed.value;
+}
+
+function fields(described, state, go) {
   const known = ranges.find((r) => described.from === `now-${r}` && described.to === "now");
   const quick = el("select", { name: "range" }, el("option", { value: "", selected: !known }, "from … to …"), ...ranges.map((r) => el("option", { value: r, selected: r === known }, `last ${r}`)));
   quick.addEventListener("change", () => { if (quick.value) go(address({ from: `now-${quick.value}`, to: "now" })); });
   const pause = el("select", { name: "refresh" }, ...pauses.map(([s, text]) => el("option", { value: s, selected: Number(s) === state.pause }, text)));
   pause.addEventListener("change", () => state.setPause(Number(pause.value)));
-  form.replaceChildren(
+  return [
     ...described.variables.filter((v) => !v.hidden).map((v) => variable(v, go)).filter(Boolean),
     el("label", {}, "Time range", quick),
     el("label", {}, "From", input("from", described.from, go, { class: "time" })),
     el("label", {}, "To", input("to", described.to, go, { class: "time" })),
     el("label", {}, "Refresh", pause),
-    el("button", { type: "button", onclick: () => state.load() }, "Reload"),
-  );
+    el("button", { type: "button", name: "reload", onclick: () => state.load() }, "Reload"),
+  ];
 }
 
 // links fills the menu of other dashboards.
 export function links(nav, found) {
-  nav.replaceChildren(...found.map((l) => link(l.title, l.url)));
+  keepFocus(nav, () => nav.replaceChildren(...found.map((l) => link(l.title, l.url))));
 }

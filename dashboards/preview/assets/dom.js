@@ -11,6 +11,18 @@ export function el(tag, attributes = {}, ...children) {
   return node;
 }
 
+// keepFocus lets a node be filled anew and gives the focus back to what then stands where it was: who has
+// only a keyboard would start at the top of the page after every answer.
+export function keepFocus(node, fill) {
+  const reached = () => [...node.querySelectorAll("a[href], button, input, select, [tabindex]")];
+  const old = node.contains(document.activeElement) ? document.activeElement : null;
+  const at = reached().indexOf(old);
+  fill();
+  if (!old || old.isConnected) return;
+  const now = reached();
+  (now.find((n) => old.name && n.name === old.name) ?? now[at])?.focus({ preventScroll: true });
+}
+
 // safeURL lets addresses of this site and of the web through, and nothing that runs.
 export function safeURL(text) {
   try {

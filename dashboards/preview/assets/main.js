@@ -46,8 +46,11 @@ function describe(d) {
   }
   controls(form, d, state, go);
   links(document.getElementById("links"), d.links);
-  const shape = JSON.stringify([d.rows, d.panels]);
-  if (shape === state.shape) return; // the same panels: they keep what they show until the answers come
+  const shape = JSON.stringify([d.rows, d.panels.map((p) => ({ ...p, fieldConfig: null }))]);
+  if (shape === state.shape) { // the same panels: they keep what they show until the answers come
+    for (const p of d.panels) state.panels.get(p.id)?.renew(p.fieldConfig);
+    return;
+  }
   state.shape = shape;
   state.panels.clear();
   grid.replaceChildren();
@@ -64,6 +67,13 @@ function describe(d) {
     state.panels.set(thing.panel.id, opened);
     grid.append(opened.node);
   }
+}
+
+// leaveOpen offers another time where the address asks for one that there is not: nothing else is known yet.
+function leaveOpen() {
+  const asked = new URLSearchParams(window.location.search);
+  controls(form, { variables: [], from: asked.get("from") ?? "", to: asked.get("to") ?? "" }, state, go);
+  grid.replaceChildren();
 }
 
 function take(line) {
@@ -98,6 +108,8 @@ async function load() {
     if (e.name === "AbortError") return;
     problems.replaceChildren();
     complain(e.message.trim() || "the preview does not answer");
+    if (!state.shape) leaveOpen();
+    state.offered = ""; // what the form shows is not what the page shows
     document.body.dataset.loaded = "failed";
   }
   if (state.asking === asking) state.asking = null;

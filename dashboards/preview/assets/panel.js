@@ -1,5 +1,5 @@
 // One panel: its frame, its description, what went wrong, and what it draws.
-import { el, link, prose } from "./dom.js";
+import { el, keepFocus, link, prose } from "./dom.js";
 import { timeseries } from "./timeseries.js";
 import { stat } from "./stat.js";
 import { table } from "./table.js";
@@ -10,7 +10,8 @@ import { xy } from "./xy.js";
 
 const painters = { timeseries, stat, gauge: stat, bargauge: stat, table, heatmap, "state-timeline": timeline, "status-history": timeline, barchart: bar, xychart: xy };
 
-// openPanel makes the frame of a panel; show fills it with an answer.
+// openPanel makes the frame of a panel; show fills it with an answer. What a panel's fields say is told anew with
+// every answer, since links hold the time: renew takes it.
 export function openPanel(panel, page) {
   const body = el("div", { class: "body" });
   const warned = el("button", { class: "warned", type: "button", hidden: true, "aria-label": "Warnings" }, "!");
@@ -23,17 +24,18 @@ export function openPanel(panel, page) {
   const toggle = notes(node, about, panel.place.X + panel.place.W / 2 > 12);
   about.addEventListener("click", () => toggle(() => description(panel, answer), about));
   warned.addEventListener("click", () => toggle(() => el("div", {}, ...answer.warnings.map((w) => el("p", {}, w))), warned));
-  const show = (found) => {
+  const show = (found) => keepFocus(body, () => {
     answer = found;
     close();
     body.replaceChildren();
     body.classList.remove("beside");
     warned.hidden = !found.warnings.length;
     close = fill(body, panel, found, page) ?? (() => {});
-  };
+  });
   if (panel.type === "text") body.append(el("div", { class: "prose" }, prose(panel.options?.content)));
   else body.append(el("p", { class: "empty" }, "…"));
-  return { node, show: panel.type === "text" ? () => {} : show, redraw: () => answer && panel.type === "timeseries" && show(answer) };
+  const renew = (fieldConfig) => { panel.fieldConfig = fieldConfig; };
+  return { node, renew, show: panel.type === "text" ? () => {} : show, redraw: () => answer && panel.type === "timeseries" && show(answer) };
 }
 
 // notes opens and closes what is told over a panel: one at a time on the whole page, closed by

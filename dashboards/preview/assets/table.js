@@ -1,5 +1,5 @@
-// Tables of present values.
-import { el, link } from "./dom.js";
+// Tables of present values. The way that somebody has sorted one outlives a refresh.
+import { el, keepFocus, link } from "./dom.js";
 import { configOf, display } from "./field.js";
 import { onTop } from "./colour.js";
 import { addressOf } from "./datalink.js";
@@ -45,15 +45,29 @@ export function table(body, panel, frames) {
   return () => {};
 }
 
+// headOf is the title of a column, by which a click, Enter or the space bar sorts.
+function headOf(c, sort, by) {
+  const chosen = sort?.name === c.name;
+  const press = () => by({ name: c.name, desc: chosen && !sort.desc });
+  const key = (e) => {
+    if (e.key !== "Enter" && e.key !== " ") return;
+    e.preventDefault();
+    press();
+  };
+  return el("th", { tabindex: 0, "aria-sort": chosen ? (sort.desc ? "descending" : "ascending") : undefined, onclick: press, onkeydown: key }, (c.config.displayName || c.name) + (chosen ? (sort.desc ? " ▾" : " ▴") : ""));
+}
+
 function one(found, panel) {
   let columns = found.map((c) => ({ ...c, config: configOf(panel.fieldConfig, c) })).filter((c) => !c.config.custom.hidden && !c.config.custom.hideFrom?.viz);
-  let sort = panel.options?.sortBy?.[0] && { name: panel.options.sortBy[0].displayName, desc: panel.options.sortBy[0].desc };
+  const own = panel.options?.sortBy?.[0];
+  let sort = panel.sorted ?? (own && { name: own.displayName, desc: own.desc });
   const head = el("tr", {});
   const lines = el("tbody", {});
   const note = el("p", { class: "quiet" });
   const draw = () => {
     if (sort && columns.some((c) => c.name === sort.name)) columns = sortRows(columns, sort.name, sort.desc);
-    head.replaceChildren(...columns.map((c) => el("th", { onclick: () => { sort = { name: c.name, desc: sort?.name === c.name && !sort.desc }; draw(); } }, (c.config.displayName || c.name) + (sort?.name === c.name ? (sort.desc ? " ▾" : " ▴") : ""))));
+    const by = (chosen) => { sort = panel.sorted = chosen; draw(); };
+    keepFocus(head, () => head.replaceChildren(...columns.map((c) => headOf(c, sort, by))));
     const count = columns[0]?.values.length ?? 0;
     lines.replaceChildren(...Array.from({ length: Math.min(count, mostRows) }, (_, i) => rowOf(columns, i)));
     note.textContent = count > mostRows ? `${count - mostRows} more lines are not shown.` : "";

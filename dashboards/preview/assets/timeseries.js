@@ -5,7 +5,7 @@ import { tick, time } from "./unit.js";
 import { named } from "./colour.js";
 import { openChart, axisStyle, timeAxis, tooltipStyle, tip } from "./chart.js";
 import { nice, scaleOf } from "./scale.js";
-import { legend } from "./legend.js";
+import { hiddenOf, legend } from "./legend.js";
 
 // gridOf are the times of a frame, every step from the first to the last, so that what is
 // missing is a gap.
@@ -188,7 +188,7 @@ export function timeseries(body, panel, frames, page) {
   const fields = fieldsOf(panel, frames).filter((f) => !f.config.custom.hideFrom?.viz);
   if (!fields.length) return null;
   const axes = axesOf(fields);
-  const hidden = new Set();
+  const hidden = hiddenOf(panel, fields);
   const place = el("div", { class: "chart" });
   body.classList.toggle("beside", panel.options?.legend?.placement === "right");
   body.append(place);
