@@ -31,7 +31,7 @@ func runPage() page {
 				{24, 4, runOf()}}},
 			{"What it measured", []tile{{14, 6, runLatency()}, {10, 6, runRequests()}, {12, 4, runThroughput()}, {12, 4, runHeat()}, {24, 4, runMemory()}}},
 			{"Memory at start, when ready and at its peak", []tile{{14, 10, runLedger()}, {10, 10, runLedgerLines()}}},
-			{"How far it can be trusted", []tile{{12, 6, runGrades()}, {6, 6, runScores()}, {6, 6, runThrottle()}, {24, 6, runLabels()}}},
+			{"How far it can be trusted", []tile{{9, 6, runGrades()}, {9, 6, runScores()}, {6, 6, runThrottle()}, {24, 6, runLabels()}}},
 			{"While it ran", []tile{{24, 4, runPhases()}, {12, 9, runLatencyCurve()}, {12, 9, runTokenCurve()}, {24, 10, runLedgerCurve()},
 				{8, 8, runTemperatureCurve()}, {8, 8, runPowerCurve()}, {8, 8, runClockCurve()}, {12, 8, runKVCurve()}, {12, 8, runDriveCurve()}}},
 		},
