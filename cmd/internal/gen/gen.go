@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/alecthomas/kingpin/v2"
@@ -33,14 +35,17 @@ type file struct {
 type subject struct {
 	name  string
 	files func() ([]file, error)
+	// loaded is what others load from the checkout, a pattern of paths, "" if nothing is: a file that no
+	// longer is generated would go on to have its effect there.
+	loaded string
 }
 
 // subjects lists the kinds, in the order in which they are written.
 func subjects() []subject {
 	return []subject{
-		{"dashboards", dashboardFiles},
-		{"alerts", alertFiles},
-		{"docs", docFiles},
+		{"dashboards", dashboardFiles, "dashboards/*.json"},
+		{"alerts", alertFiles, "alerts/*.yaml"},
+		{"docs", docFiles, ""},
 	}
 }
 
@@ -91,11 +96,7 @@ func Run(args []string, stdout, stderr io.Writer) int {
 	app := kingpin.New("uma-gen", "Writes the files that are generated from the vocabulary: dashboards, alert rules with their runbook, the metric reference. uma-gen preview shows the dashboards without Grafana.")
 	app.Terminate(func(int) { ended = true }).UsageWriter(stdout).ErrorWriter(stderr)
 	app.HelpFlag.Short('h')
-	var names []string
-	for _, s := range subjects() {
-		names = append(names, s.name)
-	}
-	what := app.Arg("what", strings.Join(names, ", ")+"; all of them if none is named.").Enum(names...)
+	what := app.Arg("what", names()+"; all of them if none is named.").String()
 	check := app.Flag("check", "Write nothing; exit 1 if a file is not what the code generates.").Bool()
 	dir := app.Flag("dir", "Root of the checkout.").Default(".").String()
 	_, err := app.Parse(args)
@@ -104,13 +105,15 @@ func Run(args []string, stdout, stderr io.Writer) int {
 		return exitDone
 	case err != nil:
 		return fail(stderr, exitInput, err)
+	case *what != "" && !slices.ContainsFunc(subjects(), func(s subject) bool { return s.name == *what }):
+		return fail(stderr, exitInput, fmt.Errorf("%q is none of %s; the pages are shown by uma-gen preview, flags after it", *what, names()))
 	}
 	if _, err := os.Stat(filepath.Join(*dir, "go.mod")); err != nil {
 		return fail(stderr, exitInput, fmt.Errorf("--dir %s: no checkout: %w", *dir, err))
 	}
 	generated, err := generate(*what)
 	if err == nil && *check {
-		err = compare(*dir, generated)
+		err = errors.Join(compare(*dir, generated), leftOver(*dir, *what, generated))
 	} else if err == nil {
 		err = write(*dir, generated, stdout)
 	}
@@ -118,6 +121,15 @@ func Run(args []string, stdout, stderr io.Writer) int {
 		return fail(stderr, exitFailed, err)
 	}
 	return exitDone
+}
+
+// names lists the subjects.
+func names() string {
+	var all []string
+	for _, s := range subjects() {
+		all = append(all, s.name)
+	}
+	return strings.Join(all, ", ")
 }
 
 // fail prints why, one problem a line.
@@ -149,6 +161,24 @@ func compare(dir string, generated []file) error {
 			problems = append(problems, err)
 		} else if line := firstDifference(found, f.content); line > 0 {
 			problems = append(problems, fmt.Errorf("%s:%d is not what the code generates: go generate ./... writes it", f.path, line))
+		}
+	}
+	return errors.Join(problems...)
+}
+
+// leftOver names files that others load although nothing generates them.
+func leftOver(dir, only string, generated []file) error {
+	var problems []error
+	for _, s := range subjects() {
+		if s.loaded == "" || only != "" && only != s.name {
+			continue
+		}
+		found, err := fs.Glob(os.DirFS(dir), s.loaded)
+		problems = append(problems, err)
+		for _, path := range found {
+			if !slices.ContainsFunc(generated, func(f file) bool { return f.path == path }) {
+				problems = append(problems, fmt.Errorf("%s: nothing generates it, but it would be loaded: remove it", path))
+			}
 		}
 	}
 	return errors.Join(problems...)

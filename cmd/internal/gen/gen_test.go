@@ -78,6 +78,40 @@ func TestCheckNamesAMissingFile(t *testing.T) {
 	}
 }
 
+// Prometheus loads alerts/*.yaml, and the preview dashboards/*.json: what a renamed group leaves behind would go on.
+func TestCheckNamesAFileThatNothingGenerates(t *testing.T) {
+	dir := checkout(t)
+	if code, _, stderr := run(t, "--dir", dir); code != exitDone {
+		t.Fatalf("exit %d: %s", code, stderr)
+	}
+	for _, left := range []string{"alerts/old.yaml", "dashboards/old.json"} {
+		if err := os.WriteFile(filepath.Join(dir, left), []byte("{}"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	code, _, stderr := run(t, "--dir", dir, "--check")
+	want := "uma-gen: dashboards/old.json: nothing generates it, but it would be loaded: remove it\n" +
+		"uma-gen: alerts/old.yaml: nothing generates it, but it would be loaded: remove it\n"
+	if code != exitFailed || stderr != want {
+		t.Errorf("exit %d, %q", code, stderr)
+	}
+	if code, _, stderr := run(t, "alerts", "--dir", dir, "--check"); code != exitFailed || strings.Contains(stderr, "dashboards") {
+		t.Errorf("alerts alone: exit %d, %q", code, stderr)
+	}
+	if code, _, stderr := run(t, "docs", "--dir", dir, "--check"); code != exitDone {
+		t.Errorf("docs alone: exit %d, %q", code, stderr)
+	}
+}
+
+func TestAWordThatIsNoneOfThemIsToldWhatThereIs(t *testing.T) {
+	for _, args := range [][]string{{"posters"}, {"--dir", root, "preview"}} {
+		code, _, stderr := run(t, args...)
+		if code != exitInput || !strings.Contains(stderr, args[len(args)-1]) || !strings.Contains(stderr, "uma-gen preview, flags after it") {
+			t.Errorf("%v: exit %d, %q", args, code, stderr)
+		}
+	}
+}
+
 func TestBadInputIsOneLineAndExit2(t *testing.T) {
 	for _, args := range [][]string{{"posters"}, {"--frobnicate"}, {"--dir", "/nowhere"}, {"alerts", "dashboards"}} {
 		code, _, stderr := run(t, args...)

@@ -60,9 +60,27 @@ func parsePreview(args []string, stdout, stderr io.Writer) (flags previewFlags, 
 	app.Flag("prometheus", "Address of the Prometheus that is asked.").Default("http://127.0.0.1:9090").StringVar(&flags.prometheus)
 	app.Flag("listen", "Address to listen on. Only of the loopback are other names of this machine refused.").Default(previewAddress).IsSetByUser(&flags.explicit).StringVar(&flags.listen)
 	app.Flag("dir", "Root of the checkout.").Default(".").StringVar(&flags.dir)
-	app.Flag("scrape-interval", "Scrape interval, from which Grafana works out steps and rates.").Default("5s").DurationVar(&flags.scrape)
-	_, err = app.Parse(args)
-	return flags, ended, err
+	interval := app.Flag("scrape-interval", "Scrape interval, from which Grafana works out steps and rates.").Default("5s").String()
+	if _, err = app.Parse(args); err != nil || ended {
+		return flags, ended, err
+	}
+	if flags.listen == "" { // which would be any port of every address
+		return flags, false, errors.New(`--listen "": want HOST:PORT`)
+	}
+	flags.scrape, err = readInterval(*interval)
+	return flags, false, err
+}
+
+// readInterval reads the scrape interval; errors of the flag library do not name the flag.
+func readInterval(text string) (time.Duration, error) {
+	interval, err := time.ParseDuration(text)
+	if err != nil {
+		return 0, fmt.Errorf("--scrape-interval: %w", err)
+	}
+	if interval <= 0 {
+		return 0, fmt.Errorf("--scrape-interval %s: want a time above 0, such as 5s", text)
+	}
+	return interval, nil
 }
 
 // servePreview listens and serves until the context ends.
@@ -109,6 +127,9 @@ func listenPreview(flags previewFlags, stderr io.Writer) (net.Listener, error) {
 	}
 	if err != nil {
 		return nil, fmt.Errorf("--listen %s: %w", flags.listen, err)
+	}
+	if !onLoopback(listener) {
+		fmt.Fprintf(stderr, "uma-gen: warning: %s is not of the loopback: the whole Prometheus can be read by whoever reaches it\n", listener.Addr())
 	}
 	return listener, nil
 }

@@ -17,11 +17,15 @@ func TestThePreviewRefusesBadInputInOneLine(t *testing.T) {
 	defer taken.Close()
 	address := taken.Addr().String()
 	for want, args := range map[string][]string{
-		"--listen " + address:         {"--dir", root, "--listen", address},
-		"--listen 127.0.0.1:99999":    {"--dir", root, "--listen", "127.0.0.1:99999"},
-		"--dir /nowhere: no checkout": {"--dir", "/nowhere"},
-		`--prometheus: "nine" is no`:  {"--dir", root, "--listen", "127.0.0.1:0", "--prometheus", "nine"},
-		"unknown long flag":           {"--grafana"},
+		"--listen " + address:                                {"--dir", root, "--listen", address},
+		"--listen 127.0.0.1:99999":                           {"--dir", root, "--listen", "127.0.0.1:99999"},
+		"--dir /nowhere: no checkout":                        {"--dir", "/nowhere"},
+		`--prometheus: "nine" is no`:                         {"--dir", root, "--listen", "127.0.0.1:0", "--prometheus", "nine"},
+		"unknown long flag":                                  {"--grafana"},
+		`--listen "": want HOST:PORT`:                        {"--dir", root, "--listen="},
+		"--scrape-interval: time: invalid duration \"soon\"": {"--dir", root, "--scrape-interval", "soon"},
+		"--scrape-interval 0s: want a time above 0":          {"--dir", root, "--scrape-interval", "0s"},
+		"--scrape-interval -5s: want a time above 0":         {"--dir", root, "--scrape-interval=-5s"},
 	} {
 		code, stdout, stderr := run(t, append([]string{"preview"}, args...)...)
 		if code != exitInput || strings.Count(stderr, "\n") != 1 || !strings.Contains(stderr, want) || stdout != "" {
@@ -47,6 +51,21 @@ func TestTheDefaultPortOfThePreviewGivesWay(t *testing.T) {
 	defer listener.Close()
 	if !strings.Contains(warning.String(), "is in use, listening on "+listener.Addr().String()) {
 		t.Errorf("warning %q", warning.String())
+	}
+}
+
+// Whoever reaches the port reads the Prometheus, of which nobody thinks who only wanted to look from a phone.
+func TestAPreviewThatOthersCanReachSaysSo(t *testing.T) {
+	for address, want := range map[string]bool{"0.0.0.0:0": true, ":0": true, "127.0.0.1:0": false, "localhost:0": false} {
+		var warning strings.Builder
+		listener, err := listenPreview(previewFlags{listen: address, explicit: true}, &warning)
+		if err != nil {
+			t.Fatal(err)
+		}
+		listener.Close()
+		if got := strings.Contains(warning.String(), "can be read by whoever reaches it"); got != want || strings.Count(warning.String(), "\n") > 1 {
+			t.Errorf("%s: warning %q", address, warning.String())
+		}
 	}
 }
 
