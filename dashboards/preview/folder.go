@@ -23,12 +23,17 @@ func readFolder(folder string) ([]grafana.Dashboard, error) {
 	}
 	var all []grafana.Dashboard
 	var problems []error
+	owners := map[string]string{}
 	for _, path := range paths {
 		d, err := readDashboard(path)
+		if owner, taken := owners[d.UID]; err == nil && taken {
+			err = fmt.Errorf("its uid is that of %s", owner)
+		}
 		if err != nil {
 			problems = append(problems, fmt.Errorf("%s: %w", filepath.Base(path), err))
 			continue
 		}
+		owners[d.UID] = filepath.Base(path)
 		all = append(all, d)
 	}
 	if len(paths) == 0 {
@@ -41,6 +46,8 @@ func readFolder(folder string) ([]grafana.Dashboard, error) {
 func readDashboard(path string) (grafana.Dashboard, error) {
 	if info, err := os.Stat(path); err != nil {
 		return grafana.Dashboard{}, err
+	} else if !info.Mode().IsRegular() {
+		return grafana.Dashboard{}, errors.New("it is no plain file")
 	} else if info.Size() > dashboardLimit {
 		return grafana.Dashboard{}, fmt.Errorf("it is longer than %d MiB", dashboardLimit>>20)
 	}

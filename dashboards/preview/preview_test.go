@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -106,6 +107,12 @@ func TestAPrometheusThatDoesNotAnswerIsNamedOnThePage(t *testing.T) {
 				time.Sleep(soon / 10)
 			}
 		},
+		"answers with 503 Service Unavailable": func(w http.ResponseWriter, _ *http.Request) {
+			http.Error(w, "still starting", http.StatusServiceUnavailable) // a Prometheus that reads its log, or one behind a password
+		},
+		"answers with other data than was asked for": func(w http.ResponseWriter, _ *http.Request) {
+			_, _ = w.Write([]byte(`{"status":"success","data":{}}`))
+		},
 		"is no Prometheus": func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("<html>hello")) },
 		"longer than 32 MiB": func(w http.ResponseWriter, _ *http.Request) {
 			block := []byte(strings.Repeat(" ", 1<<20))
@@ -149,6 +156,32 @@ func variableOnly(t *testing.T) string {
 		t.Fatal(err)
 	}
 	return dir
+}
+
+// A page of ten variables would else stand empty for ten times as long.
+func TestVariablesOfAPrometheusThatHangsTakeNoLongerThanOne(t *testing.T) {
+	release := make(chan struct{})
+	prometheus := newFake(t, func(http.ResponseWriter, *http.Request) { <-release })
+	t.Cleanup(func() { close(release) })
+	dir := t.TempDir()
+	variable := func(name string) string { return `{"name":"` + name + `","type":"query","query":"label_values(host)"}` }
+	content := `{"uid":"v","title":"V","schemaVersion":42,"time":{"from":"now-1h","to":"now"},"templating":{"list":[` +
+		strings.Join([]string{variable("a"), variable("b"), variable("c"), variable("d"), variable("e"), variable("f")}, ",") + `]}}`
+	if err := os.WriteFile(filepath.Join(dir, "v.json"), []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	parts := lines(t, get(t, open(t, Config{Prometheus: prometheus.URL, Timeout: soon, Folder: dir}), "/render/v").Body.String())
+	for i := range 6 {
+		problem, _ := at(t, parts["dashboard"], "variables", i, "problem").(string)
+		if !strings.Contains(problem, "does not answer: it takes too long") || !strings.Contains(problem, prometheus.URL) {
+			t.Errorf("variable %d: %q", i, problem)
+		}
+	}
+	prometheus.mu.Lock()
+	defer prometheus.mu.Unlock()
+	if len(prometheus.heard) > 2 {
+		t.Errorf("asked %d times, each of which is waited for", len(prometheus.heard))
+	}
 }
 
 func TestNobodyListeningIsToldWithoutThePassword(t *testing.T) {
@@ -215,6 +248,29 @@ func TestAnAddressThatIsNoPrometheusIsRefused(t *testing.T) {
 		if _, err := New(Config{Prometheus: address}); err == nil || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%q: %v", address, err)
 		}
+	}
+}
+
+// A pipe would be waited for until somebody writes into it.
+func TestWhatIsNoPlainFileIsNotRead(t *testing.T) {
+	dir := folder(t)
+	if err := syscall.Mkfifo(filepath.Join(dir, "pipe.json"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	body := get(t, open(t, Config{Folder: dir, Prometheus: "http://127.0.0.1:1"}), "/").Body.String()
+	if !strings.Contains(body, "pipe.json: it is no plain file") || !strings.Contains(body, `href="/d/c"`) {
+		t.Errorf("page %s", body)
+	}
+}
+
+func TestTwoFilesOfOneDashboardAreTold(t *testing.T) {
+	dir := folder(t)
+	if err := os.WriteFile(filepath.Join(dir, "copy.json"), []byte(board), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	body := get(t, open(t, Config{Folder: dir, Prometheus: "http://127.0.0.1:1"}), "/").Body.String()
+	if !strings.Contains(body, "copy.json: its uid is that of b.json") || strings.Count(body, `href="/d/b"`) != 1 {
+		t.Errorf("page %s", body)
 	}
 }
 

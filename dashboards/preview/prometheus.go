@@ -76,7 +76,7 @@ func (p *prometheus) ask(ctx context.Context, path string, form url.Values) (rep
 	case p.slots <- struct{}{}:
 		defer func() { <-p.slots }()
 	case <-ctx.Done():
-		return reply{}, ctx.Err()
+		return reply{}, p.silent(ctx.Err())
 	}
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, p.base.JoinPath(path).String(), strings.NewReader(form.Encode()))
 	if err != nil {
@@ -100,7 +100,7 @@ func (p *prometheus) get(ctx context.Context, path string, form url.Values) (rep
 func (p *prometheus) exchange(request *http.Request) (reply, error) {
 	response, err := p.client.Do(request)
 	if err != nil {
-		return reply{}, fmt.Errorf("the Prometheus at %s does not answer: %w", p, cause(err))
+		return reply{}, p.silent(err)
 	}
 	defer response.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(response.Body, answerLimit+1))
@@ -112,12 +112,26 @@ func (p *prometheus) exchange(request *http.Request) (reply, error) {
 	}
 	var r reply
 	if json.Unmarshal(body, &r) != nil || r.Status == "" {
-		return reply{}, fmt.Errorf("%s answers with %s and is no Prometheus", p, response.Status)
+		return reply{}, p.strange(response)
 	}
 	if r.Status != "success" {
 		return r, fmt.Errorf("%s: %s", r.ErrorType, r.Error)
 	}
 	return r, nil
+}
+
+// silent is the error of a Prometheus that says nothing.
+func (p *prometheus) silent(err error) error {
+	return fmt.Errorf("the Prometheus at %s does not answer: %w", p, cause(err))
+}
+
+// strange is the error of an answer that is not one of Prometheus' programming interface. One that fails may
+// yet come from a Prometheus: from one that is starting, or what stands before it and wants a password.
+func (p *prometheus) strange(response *http.Response) error {
+	if response.StatusCode >= http.StatusBadRequest {
+		return fmt.Errorf("the Prometheus at %s answers with %s", p, response.Status)
+	}
+	return fmt.Errorf("%s answers with %s and is no Prometheus", p, response.Status)
 }
 
 // cause takes the address off an error: it is said once, without a password.
@@ -148,7 +162,10 @@ func (p *prometheus) labelValues(ctx context.Context, label, selector string, wi
 		return nil, err
 	}
 	var values []string
-	return values, json.Unmarshal(r.Data, &values)
+	if err := json.Unmarshal(r.Data, &values); err != nil {
+		return nil, fmt.Errorf("the Prometheus at %s answers with other data than was asked for: %w", p, err)
+	}
+	return values, nil
 }
 
 func (p *prometheus) instant(ctx context.Context, expression string, at time.Time) (grafana.Answer, error) {

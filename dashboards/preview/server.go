@@ -131,7 +131,7 @@ func (s *server) render(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), renderTimeout)
 	defer cancel()
 	settings := grafana.Settings{Source: sourceUID, Scrape: s.config.Scrape, Window: look.window, Chosen: look.chosen}
-	scope := grafana.Resolve(ctx, d, settings, s.asks.source())
+	scope := s.resolve(ctx, d, settings)
 	out := describe(d, all, look, scope)
 	out.Source = s.asks.String()
 	w.Header().Set("Content-Type", "application/x-ndjson")
@@ -141,6 +141,14 @@ func (s *server) render(w http.ResponseWriter, r *http.Request) {
 	lines.write(struct {
 		Kind string `json:"kind"`
 	}{"end"})
+}
+
+// resolve asks for the values of all variables, in the time that one answer may take: where nobody answers, a
+// page need not wait as often as it has variables before it says so.
+func (s *server) resolve(ctx context.Context, d grafana.Dashboard, settings grafana.Settings) grafana.Scope {
+	limited, cancel := context.WithTimeout(ctx, s.config.Timeout)
+	defer cancel()
+	return grafana.Resolve(limited, d, settings, s.asks.source())
 }
 
 // answerAll asks for everything at once, as far as Prometheus may be asked at once.
