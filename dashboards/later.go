@@ -50,6 +50,7 @@ func (b board) later() board {
 }
 
 func servedLater(s subject) subject {
+	s.queries = slices.Clone(s.queries)
 	for i, q := range s.queries {
 		s.queries[i].expr = q.expr.OffsetBy(laterName)
 	}
