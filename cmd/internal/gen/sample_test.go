@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	dto "github.com/prometheus/client_model/go"
+	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/histogram"
 	"github.com/prometheus/prometheus/model/labels"
 )
@@ -14,7 +15,7 @@ import (
 func samples(family *dto.MetricFamily, growth float64, keep func(labels.Labels, float64, *histogram.Histogram)) {
 	for _, m := range family.GetMetric() {
 		named := func(suffix string, more ...string) labels.Labels {
-			built := labels.NewBuilder(labels.FromStrings(append(more, labels.MetricName, family.GetName()+suffix)...))
+			built := labels.NewBuilder(labels.FromStrings(append(more, model.MetricNameLabel, family.GetName()+suffix)...))
 			for _, pair := range m.GetLabel() {
 				built.Set(pair.GetName(), pair.GetValue())
 			}

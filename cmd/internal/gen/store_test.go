@@ -139,7 +139,7 @@ func (d *database) store(t *testing.T, page []*dto.MetricFamily, from target, at
 		now[series.String()] = series
 		put(series, v, h)
 	}
-	keep(labels.FromStrings(labels.MetricName, "up"), 1, nil)
+	keep(labels.FromStrings(model.MetricNameLabel, "up"), 1, nil)
 	for _, family := range page {
 		samples(family, from.growth, keep)
 	}
@@ -187,7 +187,7 @@ func (d *database) record(t *testing.T, at time.Time) {
 	for _, rule := range d.rules {
 		appender := d.Appender(t.Context())
 		for _, sample := range d.instant(t, rule.Expr, at) {
-			series := labels.NewBuilder(sample.Metric).Set(labels.MetricName, rule.Record).Labels()
+			series := labels.NewBuilder(sample.Metric).Set(model.MetricNameLabel, rule.Record).Labels()
 			if _, err := appender.Append(0, series, at.UnixMilli(), sample.F); err != nil {
 				t.Fatalf("%s: %v", rule.Record, err)
 			}
@@ -204,14 +204,14 @@ func (d *database) alert(t *testing.T, at time.Time) {
 	for _, rule := range d.rising {
 		appender := d.Appender(t.Context())
 		for _, sample := range d.instant(t, rule.Expr, at) {
-			series := labels.NewBuilder(sample.Metric).Set(labels.MetricName, metric.Alerts.Def().Name).
+			series := labels.NewBuilder(sample.Metric).Set(model.MetricNameLabel, metric.Alerts.Def().Name).
 				Set(string(metric.LabelAlertName), rule.Alert).Set(string(metric.LabelAlertState), metric.AlertFiring)
 			for name, text := range rule.Labels {
 				series.Set(name, text)
 			}
 			_, err := appender.Append(0, series.Labels(), at.UnixMilli(), 1)
 			if err == nil {
-				series.Del(string(metric.LabelAlertState)).Set(labels.MetricName, metric.AlertsForState.Def().Name)
+				series.Del(string(metric.LabelAlertState)).Set(model.MetricNameLabel, metric.AlertsForState.Def().Name)
 				_, err = appender.Append(0, series.Labels(), at.UnixMilli(), float64(at.Unix()))
 			}
 			if err != nil {
