@@ -32,7 +32,7 @@ func firingAlerts() panel {
 		title:   "Alerts",
 		means:   "The alerts that fire for this host; the runbook says what each means and what to do.",
 		wrong:   "one is *critical* (now) or a *warning* (today); *info* is for when something else is looked at. Nothing is shown either if Prometheus does not evaluate the rules.",
-		noData:  "none fires",
+		noData:  "none fires, or Prometheus evaluates no rules",
 		queries: []query{of(metric.SeverityCritical), of(metric.SeverityWarning), of(metric.SeverityInfo)},
 	}, steps(colorBad)).
 		OverrideByRegexp(`/\(`+metric.SeverityWarning+`\)$/`, orange).

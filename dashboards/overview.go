@@ -40,7 +40,7 @@ func alertList() panel {
 		title:  "Alerts that fire",
 		means:  "The alerts that fire for this host, how soon somebody should look, since when their condition holds, and the mode of the source that they are about. The runbook says of each what it means and what to do.",
 		wrong:  "any is shown; of a source that is not live it says nothing about a machine. Nothing is shown either if Prometheus does not evaluate the rules.",
-		noData: "none fires",
+		noData: "none fires, or Prometheus evaluates no rules",
 		keys: []key{
 			{label: metric.LabelAlertName, title: "Alert"},
 			{label: metric.LabelSeverity, title: "Severity"},
