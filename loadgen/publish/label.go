@@ -16,6 +16,7 @@ func kindOfLabel() map[metric.Label]Kind {
 		metric.LabelContainer: KindContainer, metric.LabelContainerID: KindContainer, metric.LabelPod: KindContainer, metric.LabelPodUID: KindUUID,
 		metric.LabelNamespace: KindValue, metric.LabelCgroup: KindCgroup, metric.LabelParent: KindCgroup, metric.LabelPath: KindPath,
 		metric.LabelAgent: KindValue, metric.LabelSource: KindAddress, metric.LabelImage: KindImage, metric.LabelValue: KindValue,
+		metric.LabelBaselineValue: KindValue, metric.LabelCandidateValue: KindValue, metric.LabelDetail: KindValue,
 	}
 }
 

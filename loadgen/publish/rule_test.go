@@ -162,7 +162,7 @@ func TestEveryLabelOfTheVocabularyIsJudged(t *testing.T) {
 		metric.LabelRuntime, metric.LabelScenario, metric.LabelSensor, metric.LabelSetting, metric.LabelState, metric.LabelStatus, metric.LabelTier,
 		metric.LabelTo, metric.LabelTrip, metric.LabelType, metric.LabelVBIOS, metric.LabelVendor, metric.LabelVerdict, metric.LabelVersion,
 		metric.LabelXID, metric.LabelZone, metric.LabelModelName, metric.LabelFinishedReason, metric.LabelAlertName, metric.LabelAlertState,
-		metric.LabelSeverity,
+		metric.LabelSeverity, metric.LabelCode, metric.LabelComparedBy, metric.LabelGrade, metric.LabelItem, metric.LabelMoment, metric.LabelOrder, metric.LabelSignal,
 	}
 	for name := range vocabulary() {
 		_, named := kindOfLabel()[metric.Label(name)]
