@@ -189,7 +189,7 @@ func goldenFamilies(t *testing.T) (families map[string]bool, pages []byte) {
 func exporterDefinitions() []metric.Definer {
 	var all []metric.Definer
 	for _, subject := range metric.Subjects() {
-		if subject.Title != "Load" && subject.Title != "Results" {
+		if !slices.Contains([]string{"Load", "Results", "Comparisons"}, subject.Title) {
 			all = append(all, subject.Defs...)
 		}
 	}
