@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -55,6 +56,16 @@ func finished(t *testing.T) []string {
 // ask answers an expression at a moment: values by their labels, which stand in the order of their names.
 func (a archive) ask(t *testing.T, e expr.Expr, at time.Duration) map[string]float64 {
 	t.Helper()
+	answers := map[string]float64{}
+	for _, s := range a.samples(t, e, at) {
+		answers[s.Metric.String()] = s.F
+	}
+	return answers
+}
+
+// samples answers an expression at a moment, with what was chosen on the page.
+func (a archive) samples(t *testing.T, e expr.Expr, at time.Duration) promql.Vector {
+	t.Helper()
 	if err := e.Err(); err != nil {
 		t.Fatal(err)
 	}
@@ -74,11 +85,7 @@ func (a archive) ask(t *testing.T, e expr.Expr, at time.Duration) map[string]flo
 	if err != nil {
 		t.Fatalf("%s: %v", text, err)
 	}
-	answers := map[string]float64{}
-	for _, s := range vector {
-		answers[s.Metric.String()] = s.F
-	}
-	return answers
+	return slices.Clone(vector) // the query owns it
 }
 
 // same fails unless the answers are those that are wanted.

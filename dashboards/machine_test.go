@@ -11,10 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/prometheus/prometheus/promql"
-	"github.com/prometheus/prometheus/promql/parser"
-	"github.com/prometheus/prometheus/promql/promqltest"
-
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/exporter/metric/expr"
 	"github.com/umascope/umascope/exporter/metric/threshold"
@@ -24,33 +20,16 @@ import (
 // asked for.
 func answered(t *testing.T, series string, e expr.Expr, labels ...metric.Label) map[string]float64 {
 	t.Helper()
-	if err := e.Err(); err != nil {
-		t.Fatal(err)
-	}
-	storage := promqltest.LoadedStorage(t, "load 15s\n"+series)
-	defer storage.Close()
-	engine := promqltest.NewTestEngineWithOpts(t, promql.EngineOpts{
-		MaxSamples: 1e6, Timeout: time.Minute, LookbackDelta: 5 * time.Minute, Parser: parser.NewParser(parser.Options{}),
-	})
-	text := strings.NewReplacer("$host", "h", "$cgroup", ".+", "$runs", ".+", "$__rate_interval", "1m").Replace(e.String())
-	query, err := engine.NewInstantQuery(t.Context(), storage, nil, text, time.Unix(300, 0))
-	if err != nil {
-		t.Fatalf("%s: %v", text, err)
-	}
-	defer query.Close()
-	vector, err := query.Exec(t.Context()).Vector()
-	if err != nil {
-		t.Fatalf("%s: %v", text, err)
-	}
+	page := stored(t, map[string]string{"host": "h", "cgroup": ".+", "runs": ".+"}, series)
 	found := map[string]float64{}
-	for _, sample := range vector {
+	for _, sample := range page.samples(t, e, 5*time.Minute) {
 		var name []string
 		for _, label := range labels {
 			name = append(name, sample.Metric.Get(string(label)))
 		}
 		key := strings.Join(name, "|")
 		if _, twice := found[key]; twice {
-			t.Errorf("%s: two series for %s", text, key)
+			t.Errorf("%s: two series for %s", e, key)
 		}
 		found[key] = sample.F
 	}

@@ -94,9 +94,6 @@ func (e Expr) Quantile(q float64, g Grouping) Expr {
 // TopK keeps the k largest values within each group, with all their labels.
 func (e Expr) TopK(k int, g Grouping) Expr { return e.pick("topk", k, g) }
 
-// BottomK keeps the k smallest values within each group, with all their labels.
-func (e Expr) BottomK(k int, g Grouping) Expr { return e.pick("bottomk", k, g) }
-
 // pick keeps some series of each group as they are.
 func (e Expr) pick(function string, k int, g Grouping) Expr {
 	if k < 1 {

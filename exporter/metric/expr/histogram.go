@@ -33,16 +33,6 @@ func Buckets(h metric.Histogram, window Window, matchers ...Matcher) Expr {
 	return over("rate", selector{def: h.Def(), suffix: "_bucket", window: window, matchers: matchers}, metric.LabelLE).Sum(By(metric.LabelLE))
 }
 
-// HistogramMean is the mean of what a native histogram has observed within the window.
-func HistogramMean(h metric.Histogram, window Window, by []metric.Label, matchers ...Matcher) Expr {
-	e := over("rate", selector{def: h.Def(), window: window, matchers: matchers})
-	unit, family := e.unit, e.families()
-	e = e.Sum(By(by...)).wrapped("histogram_avg(", ")")
-	e.unit = Unit{Base: unit.Base}
-	e.addends = []addend{{family: family, rule: metric.SumNever()}}
-	return e
-}
-
 // quantileOf is the quantile of summed rates of histograms.
 func quantileOf(rates Expr, q float64, g Grouping) Expr {
 	unit, family := rates.unit, rates.families()

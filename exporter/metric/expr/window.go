@@ -48,16 +48,6 @@ func PredictLinear(g metric.Gauge, window Window, ahead time.Duration, matchers 
 	return e
 }
 
-// MaxOverTime is the largest value of a gauge within the window.
-func MaxOverTime(g metric.Gauge, window Window, matchers ...Matcher) Expr {
-	return over("max_over_time", selector{def: g.Def(), window: window, matchers: matchers})
-}
-
-// MinOverTime is the smallest value of a gauge within the window.
-func MinOverTime(g metric.Gauge, window Window, matchers ...Matcher) Expr {
-	return over("min_over_time", selector{def: g.Def(), window: window, matchers: matchers})
-}
-
 // LastOverTime is the newest value within the window, of series that have ended too.
 func LastOverTime(d metric.Definer, window Window, matchers ...Matcher) Expr {
 	return over("last_over_time", selector{def: d.Def(), window: window, matchers: matchers})
