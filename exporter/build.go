@@ -15,14 +15,19 @@ type build struct {
 	CGO bool
 }
 
-// readBuild needs no linker flags: go build and go install stamp version and revision.
+// linkedVersion and linkedRevision are set by the linker where the sources come without their version control, as in
+// the build of an image (compose/exporter.Dockerfile). Nothing else writes them.
+var linkedVersion, linkedRevision string
+
+// readBuild needs no linker flags where there is version control: go build and go install stamp version and revision.
 func readBuild() build {
 	b := build{Build: collect.Build{Version: "unknown", Revision: "unknown", GoVersion: runtime.Version()}}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return b
 	}
-	b.Version = cmp.Or(info.Main.Version, b.Version)
+	b.Version = cmp.Or(linkedVersion, info.Main.Version, b.Version)
+	b.Revision = cmp.Or(linkedRevision, b.Revision)
 	for _, setting := range info.Settings {
 		switch setting.Key {
 		case "vcs.revision":

@@ -5,6 +5,7 @@
 package loadgen
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -251,6 +252,10 @@ func (l *commandLine) script(w io.Writer) error {
 	return l.app.UsageForContextWithTemplate(context, 2, template)
 }
 
+// linkedVersion and linkedRevision are set by the linker where the sources come without their version control, as in
+// the build of an image (compose/load.Dockerfile). Nothing else writes them.
+var linkedVersion, linkedRevision string
+
 // buildVersion reads what the Go tool recorded in the binary.
 func buildVersion() folder.Program {
 	b := folder.Program{Version: "unknown", Revision: "unknown", GoVersion: "unknown"}
@@ -258,7 +263,8 @@ func buildVersion() folder.Program {
 	if !ok {
 		return b
 	}
-	b.Version, b.GoVersion = info.Main.Version, info.GoVersion
+	b.Version, b.GoVersion = cmp.Or(linkedVersion, info.Main.Version, b.Version), info.GoVersion
+	b.Revision = cmp.Or(linkedRevision, b.Revision)
 	modified := false
 	for _, setting := range info.Settings {
 		switch setting.Key {
