@@ -24,6 +24,10 @@ type Demand struct {
 	Read, Write FileTransfer
 	// DirectReadBytesPerSecond and DirectWriteBytesPerSecond pass by the page cache (O_DIRECT).
 	DirectReadBytesPerSecond, DirectWriteBytesPerSecond int64
+
+	// RDMAReceiveBytesPerSecond and RDMATransmitBytesPerSecond go over the cable to the other machine
+	// (Config.Cable), as far as the link can; without one they go nowhere. No interface counts them.
+	RDMAReceiveBytesPerSecond, RDMATransmitBytesPerSecond int64
 }
 
 // FileTransfer is a sequential pass over a file that the host knows (Host.AddFile).
@@ -39,6 +43,7 @@ type want struct {
 	milliCPUs               int64
 	read, write             FileTransfer
 	directRead, directWrite int64 // bytes per second
+	received, transmitted   int64 // by RDMA, bytes per second
 }
 
 const millionths = 1_000_000
@@ -48,6 +53,7 @@ func (d *Demand) want() want {
 		busy: ratio(d.BusyRatio, millionths), milliCPUs: ratio(d.CPUs/cpus, cpus*1000),
 		read: d.Read, write: d.Write,
 		directRead: bounded(d.DirectReadBytesPerSecond), directWrite: bounded(d.DirectWriteBytesPerSecond),
+		received: bounded(d.RDMAReceiveBytesPerSecond), transmitted: bounded(d.RDMATransmitBytesPerSecond),
 	}
 	w.held[device] = pages(d.DeviceBytes)
 	w.held[pinned] = pages(d.PinnedBytes)

@@ -27,6 +27,9 @@ func (m *machine) sysFiles() *node {
 	if m.config.RailSensors {
 		m.railFiles(sys)
 	}
+	if m.config.Cable {
+		m.cable.files(sys)
+	}
 	return sys
 }
 

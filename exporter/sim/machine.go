@@ -37,6 +37,7 @@ type machine struct {
 	files     []*file
 	cache     []*extent
 	disk      disk
+	cable     cable
 	cpu       cpuTimes
 	gpu       gpu
 	heat      heat
@@ -67,6 +68,7 @@ func (m *machine) step() {
 		}
 	}
 	m.moveFiles()
+	m.moveRDMA()
 	m.writeBackOld()
 	m.settle()
 	m.runCPUs()

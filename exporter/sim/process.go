@@ -47,6 +47,8 @@ const (
 	fileWrite
 	directRead
 	directWrite
+	rdmaReceive
+	rdmaTransmit
 	transfers
 )
 

@@ -65,6 +65,9 @@ type Config struct {
 	AmbientCelsius float64
 	// RailSensors adds the sensors of the out-of-tree driver spbm.
 	RailSensors bool
+	// Cable joins one of the two ConnectX ports to another machine: the link is up and moves what processes
+	// demand by RDMA. Without it the machine shows no network at all.
+	Cable bool
 }
 
 // Host is a simulated machine. Its methods may be called from several goroutines.

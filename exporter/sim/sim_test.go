@@ -35,13 +35,13 @@ func everything(t testing.TB, host collect.Host) string {
 // play is the same short story every time, told in steps of that length.
 func play(t testing.TB, seed uint64, step time.Duration) *Host {
 	t.Helper()
-	host := newHost(t, Config{Seed: seed, SwapBytes: 8 << 30})
+	host := newHost(t, Config{Seed: seed, SwapBytes: 8 << 30, Cable: true})
 	addFile(t, host, "weights", 30*gib)
 	p := start(t, host, "engine", container)
 	for _, demand := range []Demand{
 		{Read: FileTransfer{"weights", 3 * gib}, AnonBytes: 3 * gib},
 		{DeviceBytes: 95 * gib, AnonBytes: 9 * gib, BusyRatio: 0.7, CPUs: 3, DirectWriteBytesPerSecond: 123_456_789},
-		{DeviceBytes: 20 * gib, BusyRatio: 0.2},
+		{DeviceBytes: 20 * gib, BusyRatio: 0.2, RDMAReceiveBytesPerSecond: 234_567_891},
 	} {
 		p.Demand(demand)
 		for range 20 * time.Second / step {

@@ -1,0 +1,69 @@
+package sim
+
+import "strconv"
+
+// linkBytesPerSecond is what the link carries each way: 200 Gb/s. What of it a ConnectX-7 of a DGX Spark reaches
+// behind its PCIe lanes depends on how it is used, which this model knows nothing of.
+const linkBytesPerSecond = 200e9 / 8
+
+// cable is the ConnectX port that leads to another machine, in bytes since boot. Every byte of RDMA is in
+// the counters of the port, and none in those of its network interface.
+type cable struct{ received, transmitted int64 }
+
+// moveRDMA moves what processes send and receive. Who comes first, and so gets what the link can do, changes from
+// tick to tick, as with files.
+func (m *machine) moveRDMA() {
+	if !m.config.Cable {
+		return
+	}
+	const budget = linkBytesPerSecond / int64(ticksPerSecond)
+	in, out := budget, budget
+	for i := range m.processes {
+		p := m.processes[(int(m.ticks)+i)%len(m.processes)]
+		if !p.alive {
+			continue
+		}
+		in -= moveOver(&m.cable.received, p.want.received, &p.carry[rdmaReceive], in)
+		out -= moveOver(&m.cable.transmitted, p.want.transmitted, &p.carry[rdmaTransmit], out)
+	}
+}
+
+// moveOver adds what a rate makes in this tick, in whole pages, as far as there is room on the link.
+func moveOver(total *int64, bytesPerSecond int64, carry *int64, room int64) int64 {
+	n := min(inTick(bytesPerSecond, carry)*pageBytes, room)
+	*total += n
+	return n
+}
+
+// files are the port and its interface, under the names that a DGX Spark gives them. The cable is the only
+// thing that this machine has on a network, so that the interface itself stands still.
+func (c *cable) files(sys *node) {
+	const (
+		function  = "devices/pci0000:00/0000:00:00.0/0000:01:00.1"
+		rdma      = "rocep1s0f1"
+		netdev    = "enp1s0f1np1"
+		port      = function + "/infiniband/" + rdma + "/ports/1/"
+		wordBytes = 4 // the unit of the port's counters
+	)
+	sys.constant(port+"state", "4: ACTIVE")
+	sys.constant(port+"rate", "200 Gb/sec (4X HDR)")
+	sys.file(port+"counters/port_rcv_data", number(func() int64 { return c.received / wordBytes }))
+	sys.file(port+"counters/port_xmit_data", number(func() int64 { return c.transmitted / wordBytes }))
+	for _, quiet := range []string{
+		"counters/port_rcv_errors", "counters/port_xmit_discards", "counters/symbol_error", "counters/link_downed",
+		"hw_counters/out_of_sequence", "hw_counters/packet_seq_err", "hw_counters/local_ack_timeout_err",
+		"hw_counters/rnr_nak_retry_err", "hw_counters/out_of_buffer",
+	} {
+		sys.constant(port+quiet, "0")
+	}
+	at := sys.at(function + "/net/" + netdev)
+	at.constant("operstate", "up")
+	at.constant("speed", strconv.Itoa(200_000))
+	for _, quiet := range []string{"rx_bytes", "rx_dropped", "rx_errors", "rx_missed_errors", "tx_bytes", "tx_dropped", "tx_errors"} {
+		at.constant("statistics/"+quiet, "0")
+	}
+	device := sys.at(function + "/infiniband/" + rdma)
+	device.link("device", "../../../0000:01:00.1", sys.at(function))
+	sys.link("class/infiniband/"+rdma, "../../"+function+"/infiniband/"+rdma, device)
+	sys.link("class/net/"+netdev, "../../"+function+"/net/"+netdev, at)
+}
