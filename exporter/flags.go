@@ -41,6 +41,8 @@ type commandLine struct {
 	threads                         int
 	recordPath, description         string
 	shell, healthURL, healthConfig  string
+	secureFolder                    string
+	secureNames                     []string
 }
 
 // collectorFlag is --[no-]collector.NAME.
@@ -64,6 +66,7 @@ func parse(args []string, stdout, stderr io.Writer) (*commandLine, error) {
 	l.defineHost(l.app.Command("doctor", "Print what each collector lacks, what that costs and what mends it."))
 	l.defineRecord(l.app.Command("record", "Record this host in one masked text file: kernel files by an allow-list, and every driver call."))
 	l.defineHealthcheck(l.app.Command("healthcheck", "Ask a running exporter whether it answers; exit 1 if not."))
+	l.defineSecure(l.app.Command("secure", "Make what a page needs for TLS and a password: a folder for --web.config.file, and for whoever reads the page."))
 	l.defineCompletion(l.app.Command("completion", "Print a completion script."))
 	command, err := l.app.Parse(args)
 	l.command = command

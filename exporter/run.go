@@ -49,6 +49,8 @@ func (l *commandLine) run(ctx context.Context, stdout, stderr io.Writer) error {
 		return l.record(ctx, stdout)
 	case "healthcheck":
 		return healthcheck(ctx, l.healthURL, l.healthConfig, stdout)
+	case "secure":
+		return l.secure(stdout)
 	case "completion":
 		return l.completion(stdout)
 	default:

@@ -1,0 +1,36 @@
+package exporter
+
+import (
+	"fmt"
+	"io"
+	"path/filepath"
+	"time"
+
+	"github.com/alecthomas/kingpin/v2"
+
+	"github.com/umascope/umascope/exporter/secure"
+)
+
+func (l *commandLine) defineSecure(c *kingpin.CmdClause) {
+	c.Flag("name", "Name or address by which readers reach a machine that serves with it; may be repeated.").PlaceHolder("NAME").StringsVar(&l.secureNames)
+	c.Arg("folder", "Folder to make; it must not exist.").Required().StringVar(&l.secureFolder)
+}
+
+// secure makes the folder, and says what to do with it. The password is in a file and nowhere else.
+func (l *commandLine) secure(stdout io.Writer) error {
+	folder, err := filepath.Abs(l.secureFolder)
+	if err != nil {
+		return badInput("%s: %w", l.secureFolder, err)
+	}
+	if err := secure.Folder(folder, l.secureNames, time.Now()); err != nil {
+		return badInput("%s: %w", l.secureFolder, reason(err))
+	}
+	in := func(name string) string { return printable(filepath.Join(folder, name)) }
+	fmt.Fprintf(stdout, `made %s: a certificate for two years, its key, and a password
+serve:   --web.config.file=%s
+read:    --http.config.file=%s
+         or its lines, with scheme: https, in a scrape job of Prometheus
+Readers need %s, %s and %s, and not %s.
+`, printable(folder), in(secure.ServeFile), in(secure.ReadFile), secure.ReadFile, secure.PasswordFile, secure.CertificateFile, secure.KeyFile)
+	return nil
+}
