@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"slices"
 	"strings"
 	"time"
 
@@ -191,7 +190,7 @@ func (r *run) finishUnserved(loadErr error) error {
 	if summaryErr != nil {
 		return errors.Join(err, summaryErr)
 	}
-	summary.Warnings = slices.Concat(summary.Warnings, warnings)
+	summary.Warnings = append(summary.Warnings, warnings...)
 	r.summary = &summary
 	return errors.Join(err, writeReports(r.folder, report.Page{Title: r.id, Summary: summary, Drawn: drawn, Telemetry: log}))
 }

@@ -44,7 +44,7 @@ func (r *run) finish(loadErr error) (result, err error) {
 		return nil, errors.Join(err, summaryErr)
 	}
 	summary.Tokens.InputLengths = r.settings.InputLengths(r.scale)
-	summary.Warnings = slices.Concat(summary.Warnings, r.settings.partWarnings(), warnings)
+	summary.Warnings = append(summary.Warnings, slices.Concat(r.settings.partWarnings(), warnings)...)
 	r.summary = &summary
 	err = errors.Join(err, writeReports(r.folder, report.Page{Title: r.id, Summary: summary, Drawn: drawn, Telemetry: log}),
 		writeResults(r.folder, r.settings.results, summary), r.program.print(r.folder, summary))

@@ -2,6 +2,7 @@ package loadgen
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -42,6 +43,27 @@ func TestLabelsThatEveryRunHasCanBeGiven(t *testing.T) {
 	s, err := parsed(t, "--label", "arm=native", "--label", "host=spark2", "--label", "kv=off")
 	if err != nil || s.label("arm") != "native" || s.label("host") != "spark2" || s.labelMap()["kv"] != "off" {
 		t.Errorf("labels %v, %v", s.labels, err)
+	}
+}
+
+// Whoever sends load to machines elsewhere is not what is measured, and need not say so.
+func TestTheMeasuredHostIsTheFirstThatTelemetryNames(t *testing.T) {
+	for _, c := range []struct {
+		flags []string
+		want  []string
+	}{
+		{nil, []string{"spark1"}},
+		{[]string{"--telemetry=spark2=http://10.0.0.2:10420", "--telemetry=spark3=http://10.0.0.3:10420"}, []string{"spark2", "spark3"}},
+		{[]string{"--telemetry=spark2=http://10.0.0.2:10420", "--telemetry=spark1=http://10.0.0.1:10420"}, []string{"spark1", "spark2"}},
+		{[]string{"--telemetry=here=http://127.0.0.1:10420", "--telemetry=spark2=http://10.0.0.2:10420"}, []string{"spark1", "here", "spark2"}},
+		{[]string{"--telemetry=here=http://[::1]:10420"}, []string{"spark1", "here"}},
+		{[]string{"--telemetry=here=http://localhost:10420"}, []string{"spark1", "here"}},
+		{[]string{"--label=host=spark3", "--telemetry=spark2=http://10.0.0.2:10420", "--telemetry=spark3=http://10.0.0.3:10420"}, []string{"spark3", "spark2"}},
+	} {
+		s, err := parsed(t, c.flags...)
+		if err != nil || !slices.Equal(s.hosts(), c.want) {
+			t.Errorf("%v: %v, want %v (%v)", c.flags, s.hosts(), c.want, err)
+		}
 	}
 }
 

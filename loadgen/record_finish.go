@@ -36,7 +36,7 @@ func (r *recording) finish(runErr error) (result, err error) {
 	if summaryErr != nil {
 		return nil, errors.Join(err, summaryErr)
 	}
-	summary.Warnings = slices.Concat(summary.Warnings, r.scene.Warnings(), r.warnings(), warnings, problemsOf(r.manifest.Campaign))
+	summary.Warnings = append(summary.Warnings, slices.Concat(r.scene.Warnings(), r.warnings(), warnings, problemsOf(r.manifest.Campaign))...)
 	page := report.Page{Title: r.id, Summary: summary, Telemetry: log}
 	err = errors.Join(err, writeReports(r.folder, page), r.writeSheets(summary), r.print(summary))
 	return judge(summary), err

@@ -88,6 +88,9 @@ func (s *keeping) resolveLabels(host string) error {
 			return fmt.Errorf("--label: %s is given twice", l.name)
 		}
 	}
+	if first := s.scene.Elsewhere(host); first != "" {
+		host = first
+	}
 	for _, l := range []label{{"arm", defaultArm}, {"host", host}} {
 		if s.label(l.name) == "" {
 			s.labels = append(s.labels, l)
@@ -113,6 +116,18 @@ func (s *keeping) labelMap() map[string]string {
 	return labels
 }
 
+// hosts are the machines that are measured: the one of the label, and all others whose telemetry was asked for. An
+// engine that lies on several has an exporter named for each.
+func (s *keeping) hosts() []string {
+	all := []string{s.label("host")}
+	for _, source := range s.scene.Telemetry {
+		if !slices.Contains(all, source.Name) {
+			all = append(all, source.Name)
+		}
+	}
+	return all
+}
+
 func labelName(s string) bool {
 	return regexp.MustCompile(`^[a-z_][a-z0-9_]{0,63}$`).MatchString(s)
 }
@@ -136,7 +151,7 @@ func parseListenAddress(s string) (string, error) {
 func (s *keeping) facts(run, scenario string, phases []string) live.Facts {
 	b := buildVersion()
 	return live.Facts{
-		Run: run, Host: s.label("host"), Arm: s.label("arm"), Scenario: scenario, Phases: phases,
+		Run: run, Hosts: s.hosts(), Arm: s.label("arm"), Scenario: scenario, Phases: phases,
 		Version: b.Version, Revision: b.Revision, GoVersion: b.GoVersion,
 	}
 }

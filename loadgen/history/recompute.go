@@ -105,7 +105,7 @@ func (r Run) digest(log *telemetry.Log) (report.Page, error) {
 	}
 	m := r.Manifest
 	summary.Tokens.InputLengths = m.Workload.InputLengths
-	summary.Warnings = slices.Concat(summary.Warnings, m.Judging.Warnings)
+	summary.Warnings = append(summary.Warnings, m.Judging.Warnings...)
 	return report.Page{Title: m.Run, Summary: summary, Drawn: drawn, Telemetry: log}, nil
 }
 

@@ -22,7 +22,7 @@ var update = flag.Bool("update", false, "write the golden page anew")
 // every half a second, of which one was refused, one took too long and two are under way.
 func goldenRun() *Run {
 	l := New(Facts{
-		Run: "20261105T120000-native-0001", Host: "spark-1", Arm: metric.ArmNative, Scenario: "standard",
+		Run: "20261105T120000-native-0001", Hosts: []string{"spark-1"}, Arm: metric.ArmNative, Scenario: "standard",
 		Version: "v1.2.3", Revision: "abc", GoVersion: "go1.26", Streaming: true, Simulated: true,
 		Phases: []string{folder.PhaseReady, folder.PhaseWarmup, folder.PhaseMeasure, folder.PhaseStop},
 		Good:   func(r chat.Record) bool { return *r.FirstTokenNS-*r.DispatchNS <= 250*ms },

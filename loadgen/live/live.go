@@ -21,7 +21,10 @@ const mostNativeBuckets = 2000
 
 // Facts are what is known of a run when it begins.
 type Facts struct {
-	Run, Host, Arm, Scenario string
+	Run, Arm, Scenario string
+	// Hosts are the machines that the run measures: an engine may lie on several, and what happens on each is
+	// joined to the run by its name. The first is the one that the run is filed under.
+	Hosts []string
 	// Phases are the names of all phases that the run may enter.
 	Phases []string
 	// Version, Revision and GoVersion are those of this program.
@@ -69,8 +72,10 @@ func New(f Facts) *Run {
 		simulated:           newGauge(registry, metric.RunSimulated),
 	}
 	newGauge(registry, metric.LoadBuildInfo).WithLabelValues(f.Version, f.Revision, f.GoVersion).Set(1)
-	r.active.WithLabelValues(f.Host, f.Run, f.Arm, f.Scenario).Set(1)
-	r.simulated.WithLabelValues(f.Host, f.Run).Set(number(f.Simulated))
+	for _, host := range f.Hosts {
+		r.active.WithLabelValues(host, f.Run, f.Arm, f.Scenario).Set(1)
+		r.simulated.WithLabelValues(host, f.Run).Set(number(f.Simulated))
+	}
 	return r
 }
 
@@ -111,8 +116,10 @@ func (r *Run) handler() http.Handler {
 
 // Enter says which phase the run is in.
 func (r *Run) Enter(phase string) {
-	for _, name := range r.facts.Phases {
-		r.phase.WithLabelValues(r.facts.Host, r.facts.Run, name).Set(number(name == phase))
+	for _, host := range r.facts.Hosts {
+		for _, name := range r.facts.Phases {
+			r.phase.WithLabelValues(host, r.facts.Run, name).Set(number(name == phase))
+		}
 	}
 }
 

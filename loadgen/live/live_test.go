@@ -28,7 +28,7 @@ const ms = int64(time.Millisecond)
 func liveRun(t *testing.T) *Run {
 	t.Helper()
 	l := New(Facts{
-		Run: "r1", Host: "spark1", Arm: "native", Scenario: "standard", Version: "v1", Revision: "r", GoVersion: "go",
+		Run: "r1", Hosts: []string{"spark1"}, Arm: "native", Scenario: "standard", Version: "v1", Revision: "r", GoVersion: "go",
 		Phases:    []string{folder.PhaseReady, folder.PhaseWarmup, folder.PhaseMeasure, folder.PhaseStop},
 		Streaming: true, Simulated: true, Good: func(chat.Record) bool { return true },
 	})
@@ -165,6 +165,29 @@ func TestARunIsActiveWhileItLastsAndAbsentAfterwards(t *testing.T) {
 	}
 }
 
+// An engine over two machines: what either does is joined to the run by the name of the machine.
+func TestARunIsActiveOnEveryMachineThatItMeasures(t *testing.T) {
+	l := New(Facts{Run: "r1", Hosts: []string{"spark1", "spark2"}, Arm: "a", Scenario: "standard", Phases: []string{folder.PhaseReady, folder.PhaseMeasure}, Simulated: true})
+	l.Enter(folder.PhaseMeasure)
+	families := gathered(t, l)
+	for _, of := range []metric.Gauge{metric.RunActive, metric.RunPhase, metric.RunSimulated} {
+		on := map[string]float64{}
+		for _, m := range families[of.Def().Name].GetMetric() {
+			for _, label := range m.GetLabel() {
+				if label.GetName() == string(metric.LabelHost) {
+					on[label.GetValue()] += m.GetGauge().GetValue()
+				}
+			}
+		}
+		if len(on) != 2 || on["spark1"] != 1 || on["spark2"] != 1 {
+			t.Errorf("%s: %v", of.Def().Name, on)
+		}
+	}
+	if l.Leave(); gathered(t, l)[metric.RunActive.Def().Name] != nil {
+		t.Error("the run is still active somewhere")
+	}
+}
+
 func TestTheLivePageHasEveryLoadSeriesAndNoOther(t *testing.T) {
 	families := gathered(t, liveRun(t))
 	var subject metric.Subject
@@ -217,28 +240,9 @@ func TestTheLivePageIsServedInTheFormatThatCarriesNativeHistograms(t *testing.T)
 	}
 }
 
-func TestHealthcheckFindsALivePage(t *testing.T) {
-	page, err := OpenPage(Address{HostPort: "127.0.0.1:0", Explicit: true}, slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
-	address := Address{HostPort: page.listener.Addr().String()}
-	if err := Healthcheck(t.Context(), address); err != nil {
-		t.Error(err)
-	}
-	page.Close()
-	var bad AddressError
-	if err := Healthcheck(t.Context(), address); err == nil || errors.As(err, &bad) {
-		t.Errorf("after it was gone: %v", err)
-	}
-	if err := Healthcheck(t.Context(), Address{HostPort: "a b:1"}); !errors.As(err, &bad) || !strings.Contains(err.Error(), "--web.listen-address") {
-		t.Errorf("no address: %v", err)
-	}
-}
-
 func TestASimulatedEngineIsLabelledOnTheLivePage(t *testing.T) {
 	for simulated, want := range map[bool]float64{true: 1, false: 0} {
-		got := gathered(t, New(Facts{Run: "r1", Simulated: simulated}))[metric.RunSimulated.Def().Name].GetMetric()
+		got := gathered(t, New(Facts{Run: "r1", Hosts: []string{"spark1"}, Simulated: simulated}))[metric.RunSimulated.Def().Name].GetMetric()
 		if len(got) != 1 || got[0].GetGauge().GetValue() != want {
 			t.Errorf("simulated %t: %v, want %v", simulated, got, want)
 		}
