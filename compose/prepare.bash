@@ -1,0 +1,195 @@
+# What up does, step by step. It is a file of its own so that each can be read alone.
+# shellcheck shell=bash
+
+# need_docker says which of the things that nothing works without is missing.
+need_docker() {
+  command -v docker >/dev/null || fail "docker is not installed: see https://docs.docker.com/engine/install/"
+  local version
+  version=$(docker compose version --short 2>/dev/null) || fail "docker has no compose: install the package docker-compose-plugin"
+  version=${version#v}
+  # 2.24 is the first that can replace lists, as the files here do. A version that is no number was built by hand.
+  if [[ $version =~ ^([0-9]+)\.([0-9]+) ]] && ((BASH_REMATCH[1] * 1000 + BASH_REMATCH[2] < 2024)); then
+    fail "docker compose is $version, and 2.24 or later is needed"
+  fi
+  local trouble
+  trouble=$(docker info --format '{{.ServerVersion}}' 2>&1 >/dev/null) || fail "the Docker engine does not answer: ${trouble##*$'\n'}"
+}
+
+# setting is what compose takes a variable from: the environment, else .env, else what compose.yaml has without
+# either, which .env.example repeats.
+setting() {
+  local value=${!1-}
+  [ -n "$value" ] || [ ! -r .env ] || value=$(sed -n "s/^$1=//p" .env | tail -n 1)
+  [ -n "$value" ] || value=$(sed -n "s/^$1=//p" .env.example | tail -n 1)
+  printf '%s\n' "$value"
+}
+
+# make_env writes .env for this machine and the profile, if there is none.
+make_env() {
+  [ ! -e .env ] || return 0
+  local uid=${SUDO_UID:-$(id -u)} gid=${SUDO_GID:-$(id -g)}
+  if [ "$uid" = 0 ]; then # runs of root are written as nobody: no container needs root for them
+    uid=65534 gid=65534
+    chown "$uid:$gid" runs || fail "the folder runs cannot be given to user $uid"
+  fi
+  local files
+  files=$(gpu_files)
+  sed -e "s/^COMPOSE_PROFILES=.*/COMPOSE_PROFILES=$1/" -e "s/^COMPOSE_FILE=.*/COMPOSE_FILE=$files/" \
+    -e "s/^UMASCOPE_HOST=.*/UMASCOPE_HOST=$(uname -n)/" \
+    -e "s/^UMASCOPE_UID=.*/UMASCOPE_UID=$uid/" -e "s/^UMASCOPE_GID=.*/UMASCOPE_GID=$gid/" .env.example >.env.new
+  mv .env.new .env
+  give_to_caller .env
+  echo "Wrote .env; this machine is called $(uname -n) in it."
+  [ "$files" = compose.yaml ] || echo "COMPOSE_FILE in it is $files."
+}
+
+# gpu_files are the compose files that fit the way Docker gets at GPUs here.
+gpu_files() {
+  if command -v nvidia-container-runtime-hook >/dev/null || docker info --format '{{json .Runtimes}}' | grep -q nvidia; then
+    echo compose.yaml
+  elif compgen -G '/etc/cdi/nvidia*' >/dev/null || compgen -G '/var/run/cdi/nvidia*' >/dev/null; then
+    echo compose.yaml:cdi.yaml
+  else
+    echo "Docker has no NVIDIA runtime: no-gpu.yaml is added, and there will be no GPU figures." >&2
+    [ ! -e /dev/nvidiactl ] || echo "There is a GPU: install the NVIDIA container toolkit, then set COMPOSE_FILE=compose.yaml in .env." >&2
+    echo compose.yaml:no-gpu.yaml
+  fi
+}
+
+# give_to_caller lets whoever called sudo change what was made.
+give_to_caller() { [ -z "${SUDO_UID:-}" ] || chown "$SUDO_UID:${SUDO_GID:-$SUDO_UID}" "$@"; }
+
+# make_files writes what the profile mounts and is not there.
+make_files() {
+  case $1 in
+    sim) return ;; # it needs nothing
+    default | hub) make_secrets ;;
+  esac
+  case $1 in
+    default | exporter)
+      if [ ! -e engines/engines.yml ]; then
+        { echo "# Engines of this machine; see example.yml. None:"; echo "[]"; } >engines/engines.yml
+        share engines/engines.yml
+      fi
+      ;;
+  esac
+  if [ "$1" = default ]; then make_targets; fi
+  if [ "$1" = exporter ] && [ -z "$(setting UMASCOPE_EXPORTER_ADDRESS)" ]; then
+    fail "say in .env at which address of this machine the hub reaches it: UMASCOPE_EXPORTER_ADDRESS=ADDRESS (here are: $(hostname -I 2>/dev/null || echo 'see ip address'))"
+  fi
+}
+
+# share makes a file readable for the users that containers run as.
+share() {
+  chmod 644 "$@"
+  give_to_caller "$@"
+}
+
+# make_secrets: the folder keeps other users of this machine out, and the files in it are readable since each is
+# mounted alone into the one container that needs it, which runs as another user.
+make_secrets() {
+  chmod 700 secrets
+  if [ ! -s secrets/grafana-password ]; then
+    head -c 18 /dev/urandom | base64 >secrets/grafana-password
+    share secrets/grafana-password
+    echo "Wrote a random password to secrets/grafana-password."
+  fi
+  local url
+  url=$(setting UMA_ALERT_URL)
+  if [ ! -e secrets/alert-receiver ] || { [ ! -s secrets/alert-receiver ] && [ -n "$url" ]; }; then
+    printf '%s' "$url" >secrets/alert-receiver
+    share secrets/alert-receiver
+  elif [ -n "$url" ] && [ "$url" != "$(cat secrets/alert-receiver)" ]; then
+    echo "secrets/alert-receiver is not UMA_ALERT_URL of .env; it stays. To take over the new one, remove it and run this again." >&2
+  fi
+  [ -s secrets/alert-receiver ] || echo "No alert is told to anybody yet: set UMA_ALERT_URL in .env and run this again."
+}
+
+written='# Written by compose/up from .env; without this line it is left alone.'
+
+# make_targets names this machine to Prometheus. The files follow .env, unless somebody took them over.
+make_targets() {
+  local host network name
+  host=$(setting UMASCOPE_HOST)
+  network=$(setting UMASCOPE_NETWORK)
+  [[ $host =~ ^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$ ]] || fail "UMASCOPE_HOST=$host in .env: a name is letters, digits, dots, - and _"
+  [[ $network =~ ^[0-9]+\.[0-9]+\.[0-9]+$ ]] || fail "UMASCOPE_NETWORK=$network in .env: three numbers, such as 172.30.104"
+  for name in exporter:10420 load:10421; do
+    local file=prometheus/targets/${name%:*}.yml
+    if [ -e "$file" ] && [ "$(head -n 1 "$file")" != "$written" ]; then continue; fi
+    printf '%s\n- targets: ["%s.1:%s"]\n  labels: {host: %s}\n' "$written" "$network" "${name#*:}" "$host" >"$file.new"
+    share "$file.new"
+    mv "$file.new" "$file"
+  done
+}
+
+# need_readable: a checkout made with umask 077 has files that containers of other users cannot read.
+need_readable() {
+  local closed
+  closed=$(find prometheus grafana engines ../alerts ../dashboards \( -type d ! -perm -005 -o -type f ! -perm -004 \) -print -quit)
+  [ -z "$closed" ] || fail "containers cannot read $closed: chmod -R o+rX $(cd .. && pwd)/{alerts,dashboards,compose/{prometheus,grafana,engines}}"
+}
+
+# published are the variables of the ports that a profile publishes.
+published() { [ "$1" = exporter ] || echo UMASCOPE_GRAFANA_PORT UMASCOPE_PROMETHEUS_PORT UMASCOPE_ALERTMANAGER_PORT UMASCOPE_RESULTS_PORT; }
+
+# need_room looks whether somebody else has a port, or the network, of the stack.
+need_room() {
+  [ -z "$(docker compose --profile "$1" ps --quiet 2>/dev/null)" ] || return 0 # what is taken is taken by itself
+  local other variable port
+  other=$(docker compose --profile '*' ps --services 2>/dev/null | head -n 1)
+  [ -z "$other" ] || fail "$other of another profile runs; end it first: docker compose --profile '*' down" 1
+  for variable in $(published "$1"); do
+    port=$(setting "$variable")
+    if (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null; then fail "port $port is taken: set $variable in .env to another one"; fi
+  done
+  case $1 in default | hub) need_network ;; esac
+}
+
+# need_network: Docker says only that some network overlaps with some other.
+need_network() {
+  # shellcheck disable=SC2016 # the dollars are of the template
+  local format='{{$n := .Name}}{{range .IPAM.Config}}{{$n}} {{.Subnet}}{{"\n"}}{{end}}'
+  local wanted name subnet
+  wanted=$(setting UMASCOPE_NETWORK)
+  while read -r name subnet; do
+    if [ "$name" != umascope_monitoring ] && overlaps "$subnet" "$wanted.0/24"; then
+      fail "network $wanted.0/24 is taken by Docker's network $name ($subnet): set UMASCOPE_NETWORK in .env to another one"
+    fi
+  done < <(docker network ls --quiet | xargs --no-run-if-empty docker network inspect --format "$format")
+}
+
+# overlaps compares two IPv4 networks; of others it says no.
+overlaps() {
+  [[ $1 =~ ^([0-9]+)\.([0-9]+)\.([0-9]+)\.([0-9]+)/([0-9]+)$ ]] || return 1
+  local a=$((BASH_REMATCH[1] << 24 | BASH_REMATCH[2] << 16 | BASH_REMATCH[3] << 8 | BASH_REMATCH[4])) bits=${BASH_REMATCH[5]}
+  [[ $2 =~ ^([0-9]+)\.([0-9]+)\.([0-9]+)\.([0-9]+)/([0-9]+)$ ]] || return 1
+  local b=$((BASH_REMATCH[1] << 24 | BASH_REMATCH[2] << 16 | BASH_REMATCH[3] << 8 | BASH_REMATCH[4]))
+  if ((BASH_REMATCH[5] < bits)); then bits=${BASH_REMATCH[5]}; fi
+  (((a ^ b) >> (32 - bits) == 0))
+}
+
+# tell_trouble prints, of every service that is not healthy, the last line that it said.
+tell_trouble() {
+  local service state
+  while read -r service state; do
+    case $state in *running*healthy*) [[ $state == *unhealthy* ]] || continue ;; esac
+    echo "up: $service is $state: $(docker compose --profile "$1" logs --no-log-prefix --tail 1 "$service" 2>&1)" >&2
+  done < <(docker compose --profile "$1" ps --all --format '{{.Service}} {{.State}} {{.Health}}')
+}
+
+# tell_where says what to open.
+tell_where() {
+  if [ "$1" = exporter ]; then
+    echo "Exporter    http://$(setting UMASCOPE_EXPORTER_ADDRESS):10420/metrics, for the hub"
+  else
+    echo "Grafana     http://127.0.0.1:$(setting UMASCOPE_GRAFANA_PORT)"
+    [ "$1" = sim ] || echo "            user admin, the password is in $PWD/secrets/grafana-password"
+    echo "Prometheus  http://127.0.0.1:$(setting UMASCOPE_PROMETHEUS_PORT)"
+    echo "Alerts      http://127.0.0.1:$(setting UMASCOPE_ALERTMANAGER_PORT)"
+    echo "Runs        http://127.0.0.1:$(setting UMASCOPE_RESULTS_PORT)"
+  fi
+  [ "$1" != hub ] || echo "Name the machines that it watches in prometheus/targets/exporter-NAME.yml: README.md, A hub"
+  [ "$1" != sim ] || echo "All of it is simulated; the first figures are there in half a minute, the first run after some minutes."
+  echo "End it with: docker compose --profile $1 down"
+}
