@@ -42,6 +42,9 @@ func (l *campaignLine) detached() []string {
 	if l.web.Explicit {
 		args = append(args, "--web.listen-address="+l.web.HostPort)
 	}
+	if l.web.ConfigFile != "" {
+		args = append(args, "--web.config.file="+l.web.ConfigFile)
+	}
 	return append(args, "--web.linger="+l.linger.String(), "--log-level="+l.logLevel)
 }
 

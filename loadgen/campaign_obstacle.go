@@ -62,17 +62,26 @@ func silentExporters(ctx context.Context, cells []*plan.Cell) []string {
 				continue
 			}
 			asked = append(asked, text)
-			source, err := scene.ParseSource(text)
-			if err == nil {
-				err = telemetry.Probe(ctx, source.URL)
-			}
-			if err != nil {
+			if err := probe(ctx, text, c.Flags[scene.AccessFlag]); err != nil {
 				name, _, _ := strings.Cut(text, "=")
 				silent = append(silent, fmt.Sprintf("telemetry: %s: %s", printable(name), printable(err.Error())))
 			}
 		}
 	}
 	return silent
+}
+
+// probe says whether an exporter answers whoever has what the file says; no file is nothing.
+func probe(ctx context.Context, text, access string) error {
+	source, err := scene.ParseSource(text)
+	if err != nil {
+		return err
+	}
+	admitted, err := telemetry.Admitted([]telemetry.Source{source}, access)
+	if err != nil {
+		return fmt.Errorf("--%s %s: %w", scene.AccessFlag, access, err)
+	}
+	return telemetry.Probe(ctx, admitted[0])
 }
 
 // printObstacles prints what would keep runs from being made here and now.

@@ -72,7 +72,7 @@ func (p Program) execute(ctx context.Context, line *commandLine, verbName string
 	case line.completion.FullCommand():
 		return line.script(p.Stdout)
 	case line.healthcheck.FullCommand():
-		return healthcheck(ctx, line.web)
+		return healthcheck(ctx, line.health)
 	case line.sweep.FullCommand():
 		return p.sweep(ctx, line)
 	case line.record.verb.FullCommand():
@@ -112,9 +112,12 @@ func (o outcome) Unwrap() error { return o.err }
 func usage(err error) error { return outcome{exitUsage, err} }
 
 // healthcheck runs the verb healthcheck.
-func healthcheck(ctx context.Context, a live.Address) error {
-	err := live.Healthcheck(ctx, a)
-	if _, bad := errors.AsType[live.AddressError](err); bad {
+func healthcheck(ctx context.Context, h live.Health) error {
+	err := live.Healthcheck(ctx, h)
+	_, address := errors.AsType[live.AddressError](err)
+	_, url := errors.AsType[live.URLError](err)
+	_, config := errors.AsType[live.ConfigError](err)
+	if address || url || config {
 		return usage(err)
 	}
 	return err
@@ -147,7 +150,7 @@ type commandLine struct {
 	target    *server.Target // of check
 	json      bool
 	shell     string
-	web       live.Address // of healthcheck
+	health    live.Health
 
 	ended bool // the flag library has printed what was asked for
 }
@@ -177,7 +180,7 @@ func newCommandLine(stdout io.Writer) *commandLine {
 	l.completion.Arg("shell", "bash or zsh.").Required().EnumVar(&l.shell, "bash", "zsh")
 
 	l.healthcheck = l.app.Command("healthcheck", "Ask a run on this machine whether it is alive: exit 0 if it is.")
-	webFlags(l.healthcheck, &l.web)
+	healthFlags(l.healthcheck, &l.health)
 	return l
 }
 

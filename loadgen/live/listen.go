@@ -1,7 +1,6 @@
 package live
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -24,6 +23,8 @@ type Address struct {
 	HostPort string
 	// Explicit: somebody asked for this one, and no other will do.
 	Explicit bool
+	// ConfigFile says what readers need: TLS, passwords; empty is nothing.
+	ConfigFile string
 }
 
 // AddressError says that an address cannot be served on or asked, and names its flag.
@@ -62,7 +63,7 @@ func listen(a Address, log *slog.Logger) (net.Listener, error) {
 }
 
 // serve answers on the listener until the returned function is called.
-func serve(listener net.Listener, handler http.Handler) (stop func()) {
+func serve(listener net.Listener, handler http.Handler, guard protection, log *slog.Logger) (stop func()) {
 	server := &http.Server{
 		Handler: handler, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second,
 		WriteTimeout: 30 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
@@ -72,33 +73,10 @@ func serve(listener net.Listener, handler http.Handler) (stop func()) {
 		defer close(done)
 		// It ends with ErrServerClosed; anything else leaves a run without live metrics, which
 		// its scrapers notice, and is no reason to lose the run.
-		_ = server.Serve(limitListener(listener, mostReaders))
+		_ = guard.serve(limitListener(listener, mostReaders), server, log)
 	}()
 	return func() {
 		server.Close()
 		<-done
 	}
-}
-
-// Healthcheck asks the program that listens on the address whether it is alive. An AddressError says that
-// nobody can be asked there.
-func Healthcheck(ctx context.Context, a Address) error {
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
-	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+a.HostPort+HealthPath, nil)
-	if err != nil {
-		return AddressError{err}
-	}
-	elsewhere := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	client := &http.Client{CheckRedirect: elsewhere, Transport: &http.Transport{}}
-	defer client.CloseIdleConnections()
-	response, err := client.Do(request)
-	if err != nil {
-		return fmt.Errorf("%s: %w", a.HostPort, errors.Unwrap(err)) // a *url.Error, which repeats the address
-	}
-	defer response.Body.Close()
-	if response.StatusCode != http.StatusOK {
-		return fmt.Errorf("%s answered %d", a.HostPort, response.StatusCode)
-	}
-	return nil
 }

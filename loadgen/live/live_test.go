@@ -1,9 +1,7 @@
 package live
 
 import (
-	"errors"
 	"io"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"slices"

@@ -13,24 +13,29 @@ import (
 // which stays until the next is shown.
 type Page struct {
 	listener net.Listener
+	guard    protection
 	shown    atomic.Pointer[http.Handler]
 	stop     func()
 }
 
-// OpenPage listens; the page has no series until a run is shown. Its error is an AddressError.
+// OpenPage listens; the page has no series until a run is shown. Its error is an AddressError or a ConfigError.
 func OpenPage(a Address, log *slog.Logger) (*Page, error) {
 	return Serve(a, (&Run{registry: prometheus.NewRegistry()}).handler(), log)
 }
 
-// Serve listens, and serves what the handler has. Its error is an AddressError.
+// Serve listens, and serves what the handler has. Its error is an AddressError or a ConfigError.
 func Serve(a Address, handler http.Handler, log *slog.Logger) (*Page, error) {
+	guard, err := protect(a.ConfigFile)
+	if err != nil {
+		return nil, err
+	}
 	listener, err := listen(a, log)
 	if err != nil {
 		return nil, err
 	}
-	p := &Page{listener: listener}
+	p := &Page{listener: listener, guard: guard}
 	p.shown.Store(&handler)
-	p.stop = serve(listener, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { (*p.shown.Load()).ServeHTTP(w, r) }))
+	p.stop = serve(listener, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { (*p.shown.Load()).ServeHTTP(w, r) }), guard, log)
 	return p, nil
 }
 
@@ -41,7 +46,9 @@ func (p *Page) Show(r *Run) {
 }
 
 // URL is where the series are.
-func (p *Page) URL() string { return "http://" + p.listener.Addr().String() + "/metrics" }
+func (p *Page) URL() string {
+	return p.guard.scheme() + "://" + p.listener.Addr().String() + "/metrics"
+}
 
 // Close ends the serving. A page that was never opened is closed.
 func (p *Page) Close() {

@@ -20,6 +20,8 @@ import (
 type Settings struct {
 	// Telemetry are exporters, which must answer; the one on this machine, if it does, stands for none.
 	Telemetry []telemetry.Source
+	// Access is the file of what these ask of whoever reads them; empty is nothing.
+	Access string
 	// Scrape are pages of engines and KV block managers.
 	Scrape   []telemetry.Source
 	Interval time.Duration
@@ -134,15 +136,19 @@ func (s Settings) sources(ctx context.Context, exporter string, log *slog.Logger
 }
 
 func (s Settings) exporters(ctx context.Context, local string, log *slog.Logger) ([]telemetry.Source, error) {
-	for _, source := range s.Telemetry {
-		if err := telemetry.Probe(ctx, source.URL); err != nil {
+	named, err := telemetry.Admitted(s.Telemetry, s.Access)
+	if err != nil {
+		return nil, fmt.Errorf("--%s %s: %w", AccessFlag, s.Access, err)
+	}
+	for _, source := range named {
+		if err := telemetry.Probe(ctx, source); err != nil {
 			return nil, fmt.Errorf("--telemetry: %s: %w", source.Name, err)
 		}
 	}
-	if len(s.Telemetry) > 0 {
-		return s.Telemetry, nil
+	if len(named) > 0 {
+		return named, nil
 	}
-	if local == "" || telemetry.Probe(ctx, local) != nil {
+	if local == "" || telemetry.Probe(ctx, telemetry.Source{URL: local}) != nil {
 		log.Info("no telemetry: no exporter answers on this host and --telemetry names none", "tried", local)
 		return nil, nil
 	}

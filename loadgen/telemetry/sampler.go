@@ -61,8 +61,12 @@ func (s *Sampler) follow(ctx context.Context, o Options) {
 	s.client = refusingRedirects(cmp.Or(o.Client, newClient()))
 	room := rooms(o.Sources)
 	for i, source := range o.Sources {
+		client := s.client
+		if source.Client != nil {
+			client = refusingRedirects(source.Client)
+		}
 		f := &follower{
-			index: i, source: source, options: o, client: s.client, parse: parser(source), room: room[i],
+			index: i, source: source, options: o, client: client, parse: parser(source), room: room[i],
 			out: s.out, borders: make(chan border, borderQueue), taken: func() {
 				if source.Foreign {
 					s.untaken.Done()

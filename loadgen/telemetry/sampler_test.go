@@ -455,12 +455,12 @@ func TestProbeKnowsAnExporterFromAnythingElse(t *testing.T) {
 		}, false},
 	} {
 		server := httptest.NewServer(test.handler)
-		if err := Probe(t.Context(), server.URL); (err == nil) != test.want {
+		if err := Probe(t.Context(), Source{URL: server.URL}); (err == nil) != test.want {
 			t.Errorf("%s: %v", name, err)
 		}
 		server.Close()
 	}
-	if err := Probe(t.Context(), "http://127.0.0.1:1"); err == nil {
+	if err := Probe(t.Context(), Source{URL: "http://127.0.0.1:1"}); err == nil {
 		t.Error("nobody is there, and was found")
 	}
 }

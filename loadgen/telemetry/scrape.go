@@ -207,15 +207,15 @@ func seriesKey(name string, labels map[string]string) string {
 	return b.String()
 }
 
-// Probe says whether one of our exporters answers at the address within two seconds.
-func Probe(ctx context.Context, address string) error {
-	page, err := pageURL(address)
+// Probe says whether the source is one of our exporters and answers within two seconds.
+func Probe(ctx context.Context, source Source) error {
+	page, err := pageURL(source.URL)
 	if err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
-	client := refusingRedirects(newClient())
+	client := refusingRedirects(cmp.Or(source.Client, newClient()))
 	defer client.CloseIdleConnections()
 	body, err := fetch(ctx, client, page.String())
 	var found []observation

@@ -21,6 +21,9 @@ type Source struct {
 	// Foreign says that the page is that of an engine or a KV block manager: its series are kept
 	// under their own names, and it measures no machine.
 	Foreign bool
+	// Client fetches the page, with what it asks for; nil is that of the options. It is asked for no other
+	// page, so that nobody else is sent its password.
+	Client *http.Client
 }
 
 // Options are what Start needs.

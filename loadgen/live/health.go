@@ -1,0 +1,91 @@
+package live
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/prometheus/common/config"
+)
+
+const healthTimeout = 5 * time.Second
+
+// Health is whom to ask whether a program is alive, and how.
+type Health struct {
+	Address Address
+	// URL is asked instead of the health page at the address, if it is not empty.
+	URL string
+	// ConfigFile has TLS and credentials, in the form that promtool has for its --http.config.file.
+	ConfigFile string
+}
+
+// URLError says that an address is none that can be asked, and names its flag.
+type URLError struct{ err error }
+
+func (e URLError) Error() string { return "--url: " + e.err.Error() }
+
+func (e URLError) Unwrap() error { return e.err }
+
+// Healthcheck asks a program whether it is alive. An AddressError, a URLError or a ConfigError says that
+// nobody can be asked.
+func Healthcheck(ctx context.Context, h Health) error {
+	request, name, err := h.request(ctx)
+	if err != nil {
+		return err
+	}
+	client, err := h.client()
+	if err != nil {
+		return err
+	}
+	defer client.CloseIdleConnections()
+	client.Timeout = healthTimeout
+	response, err := client.Do(request)
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, errors.Unwrap(err)) // a *url.Error, which repeats the address
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		return fmt.Errorf("%s answered %d", name, response.StatusCode)
+	}
+	return nil
+}
+
+// request is what is asked, and the name of whom it is asked: without what may be secret.
+func (h Health) request(ctx context.Context) (request *http.Request, name string, err error) {
+	if h.URL == "" {
+		request, err = http.NewRequestWithContext(ctx, http.MethodGet, "http://"+h.Address.HostPort+HealthPath, http.NoBody)
+		if err != nil {
+			return nil, "", AddressError{err}
+		}
+		return request, h.Address.HostPort, nil
+	}
+	target, err := url.Parse(h.URL)
+	if err != nil || target.Host == "" || target.Scheme != "http" && target.Scheme != "https" {
+		return nil, "", URLError{errors.New("not an http or https address")} // it is not repeated: it may hold a password
+	}
+	request, err = http.NewRequestWithContext(ctx, http.MethodGet, h.URL, http.NoBody)
+	if err != nil {
+		return nil, "", URLError{errors.New("not an http or https address")}
+	}
+	return request, target.Host, nil
+}
+
+// client follows no redirect, whatever the file says: another server's health is no answer.
+func (h Health) client() (*http.Client, error) {
+	settings := &config.HTTPClientConfig{}
+	if h.ConfigFile != "" {
+		var err error
+		if settings, _, err = config.LoadHTTPConfigFile(h.ConfigFile); err != nil {
+			return nil, ConfigError{"http.config.file", h.ConfigFile, withoutPath(err)}
+		}
+	}
+	settings.FollowRedirects = false
+	client, err := config.NewClientFromConfig(*settings, "healthcheck")
+	if err != nil {
+		return nil, ConfigError{"http.config.file", h.ConfigFile, err}
+	}
+	return client, nil
+}
