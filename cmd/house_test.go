@@ -82,7 +82,7 @@ var mayImport = map[string][]string{
 	"alerts":                     {"exporter/metric", "exporter/metric/expr", "exporter/metric/threshold"},
 	"compose":                    {},
 	"cmd/internal/gen":           {"alerts", "dashboards", "dashboards/preview", "exporter/metric"},
-	"cmd/internal/demo":          {"exporter", "exporter/collect", "exporter/hosts", "exporter/nvml", "loadgen/sim"},
+	"cmd/internal/demo":          {"exporter", "exporter/collect", "exporter/endpoint", "exporter/hosts", "exporter/kernelfs", "exporter/metric", "exporter/nvml", "exporter/sim", "loadgen/folder", "loadgen/gauge", "loadgen/history", "loadgen/report", "loadgen/sim"},
 	"cmd/uma-exporter":           {"exporter"},
 	"cmd/uma-load":               {"loadgen"},
 	"cmd/uma-gen":                {"cmd/internal/gen"},

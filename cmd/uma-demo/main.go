@@ -3,6 +3,7 @@ package main
 
 import (
 	"context"
+	"io"
 	"os"
 	"os/signal"
 	"syscall"
@@ -27,6 +28,8 @@ func run() int {
 		<-signals
 		close(cut)
 	}()
-	load := loadgen.Program{Stdout: os.Stdout, Stderr: os.Stderr, Cut: cut}
-	return demo.Program{Stdout: os.Stdout, Stderr: os.Stderr, Load: load.Run}.Run(ctx, os.Args[1:])
+	load := func(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+		return loadgen.Program{Stdout: stdout, Stderr: stderr, Cut: cut}.Run(ctx, args)
+	}
+	return demo.Program{Stdout: os.Stdout, Stderr: os.Stderr, Load: load}.Run(ctx, os.Args[1:])
 }

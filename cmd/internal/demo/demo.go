@@ -31,21 +31,30 @@ const reportName = "report.html"
 // Program is one invocation of uma-demo.
 type Program struct {
 	Stdout, Stderr io.Writer
-	// Load is uma-load with the same outputs, told what to do by its arguments: its exit code comes
-	// back. The main hands it in, so that the demo stands beside the load generator and not on it.
-	Load func(ctx context.Context, args []string) int
+	// Load is uma-load, told what to do by its arguments: its exit code comes back. The main hands it in, so
+	// that the demo stands beside the load generator and not on it.
+	Load func(ctx context.Context, args []string, stdout, stderr io.Writer) int
 }
 
 // Run does what the arguments say and returns the exit code. When ctx ends, the load drains, the
 // report is still written, and everything that was started is stopped.
 func (p Program) Run(ctx context.Context, args []string) int {
-	options, done, err := parse(args, p.Stdout)
+	line, err := parse(args, p.Stdout)
 	switch {
-	case done:
+	case line.ended:
 		return exitDone
 	case err != nil:
 		return p.fail(exitInput, err)
+	case line.command == commandSimulate:
+		return p.simulate(ctx, line.simulate)
+	case line.command == commandHealthcheck:
+		return p.healthcheck(ctx, line.health)
 	}
+	return p.demo(ctx, line.show)
+}
+
+// demo makes the folder that everything is written to, and shows.
+func (p Program) demo(ctx context.Context, options options) int {
 	out, err := filepath.Abs(options.out)
 	if err == nil {
 		err = os.MkdirAll(out, 0o755)
@@ -66,7 +75,7 @@ func (p Program) show(ctx context.Context, out string, options options) int {
 	p.introduce(cast, options)
 
 	run := "demo-" + time.Now().UTC().Format("20060102T150405Z")
-	switch code := p.Load(ctx, loadArguments(cast, out, run, options)); code {
+	switch code := p.Load(ctx, loadArguments(cast, out, run, options), p.Stdout, p.Stderr); code {
 	case exitDone:
 	case exitInvalid:
 		// The demo is no measurement: rules that catch a busy machine are part of what it shows.

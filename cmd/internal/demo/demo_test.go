@@ -18,7 +18,7 @@ import (
 
 // program is the demo with the load generator that its main hands in.
 func program(stdout, stderr io.Writer) Program {
-	return Program{Stdout: stdout, Stderr: stderr, Load: loadgen.Program{Stdout: stdout, Stderr: stderr}.Run}
+	return Program{Stdout: stdout, Stderr: stderr, Load: loadgen.Run}
 }
 
 // show runs the demo with that much load.

@@ -1,0 +1,54 @@
+package demo
+
+import (
+	"github.com/umascope/umascope/exporter/metric"
+	hostsim "github.com/umascope/umascope/exporter/sim"
+)
+
+// arm is one way to run the engine on the machine. What differs between arms is what differs on a real machine: the
+// cgroup and its limits, what is read before the engine is there, shared memory. No figure of a run is in it.
+type arm struct {
+	name   string
+	cgroup string
+	limits hostsim.Limits
+	// reads is a file, or a tree of files, that is read through the page cache while the arm starts.
+	reads      string
+	shmemBytes int64
+	// dropsCaches empties the page cache before the arm starts, as people do who want arms to begin alike. Without
+	// it an arm finds what the one before it has read.
+	dropsCaches bool
+}
+
+// Files of the machine, each a tree that is read as one. The layers of an image are as large as those of images with
+// CUDA, PyTorch and an engine are.
+const (
+	weightsFile = "/models/simulated-7b"
+	imageFile   = "/var/lib/docker/overlay2/simulated-engine"
+	homeFile    = "/home/spark"
+
+	imageBytes = 22 * gib
+	homeBytes  = 6 * gib
+)
+
+// userScope is where a program runs that somebody has started from a shell.
+const userScope = "/user.slice/user-1000.slice/session-3.scope"
+
+// dockerScope is a cgroup as Docker with systemd names it; digits make containers differ.
+func dockerScope(digits string) string {
+	const zeros = "0000000000000000000000000000000000000000000000000000000000000000"
+	return "/system.slice/docker-" + zeros[len(digits):] + digits + ".scope"
+}
+
+// nativeArm runs the engine as a process of a user.
+func nativeArm() arm {
+	return arm{name: metric.ArmNative, cgroup: userScope, dropsCaches: true}
+}
+
+// containerArm runs it by Docker with a limit, which the memory of the GPU is not counted by.
+func containerArm() arm {
+	return arm{
+		name: metric.ArmContainer, cgroup: dockerScope("51300001"), dropsCaches: true,
+		limits: hostsim.Limits{MaxBytes: 64 * gib, HighBytes: 60 * gib},
+		reads:  imageFile, shmemBytes: 2 * gib,
+	}
+}

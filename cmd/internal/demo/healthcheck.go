@@ -1,0 +1,41 @@
+package demo
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"time"
+)
+
+const healthcheckTimeout = 3 * time.Second
+
+// healthcheck asks a health page, for containers without curl. Redirects are not followed and no proxy is used: only
+// the page that was named can answer for itself.
+func (p Program) healthcheck(ctx context.Context, address string) int {
+	target, err := url.Parse(address)
+	if err != nil || target.Host == "" || target.Scheme != "http" && target.Scheme != "https" {
+		return p.fail(exitInput, fmt.Errorf("--url: want an address such as %s", defaultHealthURL))
+	}
+	ctx, cancel := context.WithTimeout(ctx, healthcheckTimeout)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, target.String(), http.NoBody)
+	if err != nil {
+		return p.fail(exitInput, fmt.Errorf("--url: %w", err))
+	}
+	client := &http.Client{
+		Transport:     &http.Transport{},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+	defer client.CloseIdleConnections()
+	response, err := client.Do(request)
+	if err != nil {
+		return p.fail(exitFailed, err)
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		return p.fail(exitFailed, fmt.Errorf("%s answers %s", target.Redacted(), response.Status))
+	}
+	fmt.Fprintln(p.Stdout, "ok")
+	return exitDone
+}

@@ -1,0 +1,165 @@
+package demo
+
+import (
+	"context"
+	"math"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	hostsim "github.com/umascope/umascope/exporter/sim"
+	"github.com/umascope/umascope/loadgen/sim"
+)
+
+// The engine is a model of 7 billion parameters without grouped heads, as the published runs had one: 480 KiB of KV
+// cache a token, so that tens of thousands of tokens fill the memory and short runs push blocks out to the drive.
+const (
+	modelName     = "simulated-7b"
+	weightBytes   = 16 * gib
+	loadRate      = 4 * gib // bytes per second
+	bytesPerToken = 480 << 10
+	blockTokens   = 16
+	blockBytes    = bytesPerToken * blockTokens
+	hostTier      = 8 * gib
+	diskTier      = 128 * gib
+	tierFile      = "/tmp/dynamo-kvbm-disk-cache-simulated (deleted)"
+	contextTokens = 4096
+
+	// notForKV is what the engine leaves free beside its KV cache: its own tier in the host's memory, and room for others.
+	notForKV = hostTier + 4*gib
+	kvShare  = 0.9
+)
+
+// imageRate is how fast the layers of an image are read.
+const imageRate = 5 * gib
+
+// It is looked every so often whether a file was read, and the machine has taken up a demand after so long on its clock.
+const (
+	lookPause = 20 * time.Millisecond
+	takenUp   = 300 * time.Millisecond
+)
+
+// inference is the engine on the machine. It is started anew for every arm.
+type inference struct {
+	host    *hostsim.Host
+	current atomic.Pointer[sim.Engine] // nil: nobody answers in its place
+
+	process *hostsim.Process
+	arm     arm
+	stop    context.CancelFunc // nil: no engine
+	running sync.WaitGroup
+
+	// Of the last report of the engine, which makes one at a time; when it was on the machine's clock.
+	read, written int64
+	reported      time.Time
+}
+
+// engineConfig is the engine of an arm; the seed makes the times of its steps differ.
+func engineConfig(seed uint64) sim.Config {
+	c := sim.Default()
+	c.Model, c.Seed = modelName, seed
+	c.PrefillTokensPerSecond, c.PrefillChunkTokens = 12_000, 1024
+	c.MaxModelTokens = contextTokens
+	c.KV.TokensPerBlock, c.KV.BytesPerToken = blockTokens, bytesPerToken
+	c.KV.HostBytes, c.KV.DiskBytes, c.KV.DiskFilter = hostTier, diskTier, false
+	c.KV.Page, c.KV.FreeRatio = sim.KVBMv2, kvShare
+	c.Memory = sim.Memory{WeightBytes: weightBytes, LoadBytesPerSecond: loadRate, OverheadBytes: 4 * gib}
+	return c
+}
+
+// begin starts the engine in the cgroup of an arm and returns when it loads its weights.
+func (i *inference) begin(ctx context.Context, a arm, seed uint64) error {
+	if a.limits != (hostsim.Limits{}) { // which go with the last process of the scope
+		if err := i.host.SetLimits(a.cgroup, a.limits); err != nil {
+			return err
+		}
+	}
+	process, err := i.host.Start(hostsim.Program{
+		Comm: "VLLM::EngineCor", Cgroup: a.cgroup, Threads: 60,
+		OpenFiles: []hostsim.OpenFile{{Target: tierFile, Bytes: diskTier, Direct: true}},
+	})
+	if err != nil {
+		return err
+	}
+	if err := i.readWhole(ctx, process, a.reads); err != nil {
+		process.Stop()
+		return err
+	}
+	config := engineConfig(seed)
+	config.KV.FreeBytes = func() int64 { return i.host.CUDAFreeBytes() - notForKV }
+	config.OnUse = i.follow
+	engine, err := sim.New(config)
+	if err != nil {
+		process.Stop()
+		return err
+	}
+	i.process, i.arm, i.read, i.written, i.reported = process, a, 0, 0, i.host.Now()
+	running, stop := context.WithCancel(context.Background())
+	i.stop = stop
+	i.running.Go(func() { _ = engine.Run(running) }) // whether it serves is seen from outside
+	i.current.Store(engine)
+	return nil
+}
+
+// readWhole reads a file once through the page cache.
+func (i *inference) readWhole(ctx context.Context, process *hostsim.Process, file string) error {
+	if file == "" {
+		return nil
+	}
+	process.Demand(hostsim.Demand{AnonBytes: gib, CPUs: 2, Read: hostsim.FileTransfer{File: file, BytesPerSecond: imageRate}})
+	for asked := i.host.Now(); ; {
+		if err := pause(ctx, lookPause); err != nil {
+			return err
+		}
+		if i.host.Now().Sub(asked) >= takenUp && process.Status().ReadLeftBytes == 0 {
+			return nil
+		}
+	}
+}
+
+// follow makes the process want what the engine uses.
+func (i *inference) follow(use sim.Use) {
+	now := i.host.Now()
+	elapsed := max(now.Sub(i.reported).Seconds(), 0.01)
+	rate := func(bytes, before int64) int64 { return int64(math.Max(0, float64(bytes-before)/elapsed)) }
+	demand := hostsim.Demand{
+		DeviceBytes: use.DeviceBytes, PinnedBytes: use.PinnedBytes, ManagedBytes: use.ManagedBytes, ShmemBytes: i.arm.shmemBytes,
+		AnonBytes: 3 * gib, BusyRatio: use.BusyRatio, CPUs: 1 + 2*use.BusyRatio,
+		DirectReadBytesPerSecond: rate(use.DiskReadBytes, i.read), DirectWriteBytesPerSecond: rate(use.DiskWrittenBytes, i.written),
+	}
+	if use.WeightsRead < weightBytes {
+		demand.Read = hostsim.FileTransfer{File: weightsFile, BytesPerSecond: loadRate}
+	}
+	i.read, i.written, i.reported = use.DiskReadBytes, use.DiskWrittenBytes, now
+	i.process.Demand(demand)
+}
+
+// end ends the engine and its process, if there is one.
+func (i *inference) end() {
+	if i.stop == nil {
+		return
+	}
+	i.stop()
+	i.running.Wait()
+	i.current.Store(nil)
+	i.process.Stop()
+	i.stop = nil
+}
+
+// serve answers by the engine that is there.
+func (i *inference) serve(of func(*sim.Engine) http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if engine := i.current.Load(); engine != nil {
+			of(engine).ServeHTTP(w, r)
+			return
+		}
+		http.Error(w, "no engine", http.StatusServiceUnavailable)
+	})
+}
+
+// engineHandler is the engine's server: what clients ask, and its page of metrics.
+func (s *stage) engineHandler() http.Handler { return s.inference.serve((*sim.Engine).Handler) }
+
+// kvbmHandler is the page of its KV block manager.
+func (s *stage) kvbmHandler() http.Handler { return s.inference.serve((*sim.Engine).KVBMHandler) }

@@ -1,0 +1,93 @@
+package demo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/gauge"
+	"github.com/umascope/umascope/loadgen/history"
+)
+
+// keptComparisons is how many saved comparisons are kept. All of them are of the same runs, so that older ones are
+// worth no more than to show how verdicts came about.
+const keptComparisons = 12
+
+// compare compares the arms over all runs that are kept.
+func (s *simulation) compare(ctx context.Context) error {
+	code, said := s.load(ctx, []string{"compare", s.options.runs, "--by", "arm", "--within", "scenario", "--baseline", baselineArm, "--save"})
+	if code != exitDone {
+		return errors.New(said)
+	}
+	return nil
+}
+
+// nextTurn is the number of the turn to go on with: the one after the last that was finished, or that one again if
+// it was interrupted. What cannot be read is passed by.
+func nextTurn(runs string) (number int, err error) {
+	found, err := history.Find([]string{runs})
+	if errors.Is(err, history.ErrNoRun) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	for _, o := range history.OpenAll(found) {
+		last, err := strconv.Atoi(o.Run.Manifest.Labels[turnLabel])
+		if o.Err != nil || err != nil || last < 0 {
+			continue
+		}
+		if o.Run.Manifest.State == folder.StateComplete {
+			last++
+		}
+		number = max(number, last)
+	}
+	return number, nil
+}
+
+// tidy removes runs and comparisons that are older than those that are kept.
+func (s *simulation) tidy(ctx context.Context) error {
+	code, said := s.load(ctx, []string{"runs", "prune", "--runs", s.options.runs, "--keep", strconv.Itoa(s.options.keep), "--yes"})
+	if code != exitDone && ctx.Err() == nil {
+		return errors.New(said)
+	}
+	return tidyComparisons(filepath.Join(s.options.runs, gauge.ComparisonsFolder), keptComparisons)
+}
+
+// tidyComparisons keeps the newest comparisons of the arms. Their names begin with the time; what else lies there is
+// somebody else's.
+func tidyComparisons(dir string, keep int) error {
+	entries, err := os.ReadDir(dir) // in order of names
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	ours := slices.DeleteFunc(entries, func(e fs.DirEntry) bool {
+		return !strings.Contains(e.Name(), "-arm-"+baselineArm+"-") || !strings.HasSuffix(e.Name(), ".json")
+	})
+	for _, old := range ours[:max(0, len(ours)-keep)] {
+		err = errors.Join(err, os.Remove(filepath.Join(dir, old.Name())))
+	}
+	return err
+}
+
+// checkRuns makes sure that runs can be written.
+func checkRuns(runs string) error {
+	err := os.MkdirAll(runs, 0o755)
+	if err == nil {
+		var probe *os.File
+		if probe, err = os.CreateTemp(runs, ".probe-*"); err == nil {
+			err = errors.Join(probe.Close(), os.Remove(probe.Name()))
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("--runs %s: %w", runs, cause(err))
+	}
+	return nil
+}

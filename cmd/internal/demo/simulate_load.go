@@ -1,0 +1,128 @@
+package demo
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/history"
+	"github.com/umascope/umascope/loadgen/report"
+)
+
+// turnLabel is the label of a run that says which turn of the programme it was.
+const turnLabel = "turn"
+
+// runArguments is the uma-load command line of a turn, such as a person could give.
+func (s *simulation) runArguments(t turn, run string) []string {
+	args := []string{
+		"run", "--url", "http://" + s.at.engine, "--engine", "vllm", "--wait-ready", "60s", "--ready-consecutive", "1",
+		"--telemetry", s.options.host + "=" + s.exporterURL(),
+		"--label", "arm=" + t.arm.name, "--label", "host=" + s.options.host, "--label", "engine=vllm", "--label", turnLabel + "=" + strconv.Itoa(t.number),
+		"--out", s.options.runs, "--run-id", run, "--seed", strconv.FormatUint(s.options.seed, 10),
+		"--grace", drainTime.String(), "--web.listen-address", s.options.load, "--log-level", "error",
+		"--scenario", t.scenario,
+		// Client, engine and machine share what may be a laptop, and no figure here is of a real machine: what
+		// the client may lag is wider than where somebody measures. The report says so.
+		"--validity", "client_lag=20ms", "--validity", "client_stall=250ms",
+	}
+	return append(args, s.pace.load(t.scenario)...)
+}
+
+// drainTime is how long requests in flight may go on when the run ends early: less than what Docker gives a container
+// to stop, with time to write the report after it.
+const drainTime = 4 * time.Second
+
+// pace is how long things take; a test makes it shorter.
+type pace struct {
+	every time.Duration
+	// load are the sizes of a scenario, as flags of uma-load.
+	load func(scenario string) []string
+	// eventsEvery is how long after the beginning of an event the next one comes.
+	eventsEvery time.Duration
+	// speed is that of the machine's clock.
+	speed float64
+}
+
+// usualPace has runs of about 45 seconds. They load two cores by less than a tenth, as a client that measures must.
+func usualPace(every time.Duration) pace {
+	return pace{every: every, eventsEvery: 15 * time.Minute, speed: 1, load: func(scenario string) []string {
+		if scenario == scenarioEviction {
+			// By the sizes of inference.go the second set is larger than what the engine and the tier above the drive hold
+			// in any arm: the same work for both.
+			return []string{
+				"--warmup", "4", "--output-tokens", "16", "--ignore-eos", "--input-tokens", "2000",
+				"--set", "a.requests=8", "--set", "b.requests=88", "--set", "b.concurrency=8", "--set", "baseline.requests=4",
+				"--set", "disk.filter=off", "--set", "token.bytes=" + strconv.Itoa(bytesPerToken), "--set", "block.bytes=" + strconv.Itoa(blockBytes),
+				"--set", "host.bytes=" + strconv.Itoa(hostTier), "--set", "disk.bytes=" + strconv.Itoa(diskTier),
+				"--expect", "kv=cpu_disk",
+			}
+		}
+		return []string{
+			"--warmup", "8", "--arrival", "poisson", "--rate", "3", "--duration", "40s",
+			"--input-tokens", "64:768", "--output-tokens", "24:96", "--slo", "ttft=500ms,tpot=100ms",
+		}
+	}}
+}
+
+// result is what came of a run.
+type result struct {
+	run, folder string
+	// verdict is valid, invalid or interrupted; of a run that has not come about it is failed, and why says what uma-load
+	// says of it, in one line.
+	verdict, why string
+}
+
+// Verdicts beside those of uma-load.
+const (
+	verdictValid       = "valid"
+	verdictInvalid     = "invalid"
+	verdictInterrupted = "interrupted"
+	verdictFailed      = "failed"
+)
+
+// measure makes the run of a turn. When ctx ends it drains, and its folder is complete all the same.
+func (s *simulation) measure(ctx context.Context, t turn) result {
+	r := result{run: folder.NewID(time.Now(), t.arm.name)}
+	r.folder = filepath.Join(s.options.runs, r.run)
+	_, said := s.load(ctx, s.runArguments(t, r.run))
+	finished, err := history.Open(r.folder)
+	switch {
+	case err != nil && ctx.Err() != nil:
+		r.verdict, r.folder = verdictInterrupted, "" // before it began
+	case err != nil:
+		r.verdict, r.why = verdictFailed, cmp.Or(said, err.Error())
+	case finished.Manifest.State == folder.StateInterrupted:
+		r.verdict = verdictInterrupted
+	case finished.Manifest.State == folder.StateFailed:
+		r.verdict, r.why = verdictFailed, said
+	case finished.Summary.Valid:
+		r.verdict = verdictValid
+	default:
+		r.verdict, r.why = verdictInvalid, reasons(finished.Summary)
+	}
+	return r
+}
+
+// reasons says in a line why a run is invalid.
+func reasons(s report.Summary) string {
+	var all []string
+	for _, reason := range s.InvalidReasons {
+		all = append(all, fmt.Sprintf("%s: %s", reason.Code, reason.Detail))
+	}
+	return strings.Join(all, "; ")
+}
+
+// load runs uma-load and returns its exit code and the last line that it complains with.
+func (s *simulation) load(ctx context.Context, args []string) (code int, said string) {
+	var complaints bytes.Buffer
+	code = s.program.Load(ctx, args, io.Discard, &complaints)
+	lines := strings.Split(strings.TrimSpace(complaints.String()), "\n")
+	return code, lines[len(lines)-1]
+}
