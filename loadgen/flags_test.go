@@ -39,6 +39,24 @@ func TestDefaultsAreThoseOfTheContract(t *testing.T) {
 	}
 }
 
+// TestTheAddressOfLiveMetricsCanStandInTheEnvironment: it is a default there, which gives way to the next free port
+// and to the flag.
+func TestTheAddressOfLiveMetricsCanStandInTheEnvironment(t *testing.T) {
+	t.Setenv(AddressVariable, "127.0.0.1:7777")
+	s, err := parsed(t)
+	if err != nil || s.web.HostPort != "127.0.0.1:7777" || s.web.Explicit {
+		t.Errorf("address %+v, %v", s.web, err)
+	}
+	s, err = parsed(t, "--web.listen-address", "127.0.0.1:7778")
+	if err != nil || s.web.HostPort != "127.0.0.1:7778" || !s.web.Explicit {
+		t.Errorf("address %+v, %v", s.web, err)
+	}
+	t.Setenv(AddressVariable, "nowhere")
+	if _, err := parsed(t); err == nil || !strings.Contains(err.Error(), "--web.listen-address") {
+		t.Errorf("a bad address in the environment is taken: %v", err)
+	}
+}
+
 func TestLabelsThatEveryRunHasCanBeGiven(t *testing.T) {
 	s, err := parsed(t, "--label", "arm=native", "--label", "host=spark2", "--label", "kv=off")
 	if err != nil || s.label("arm") != "native" || s.label("host") != "spark2" || s.labelMap()["kv"] != "off" {
