@@ -32,6 +32,9 @@ type KV struct {
 	Host, Disk Link
 	// Page is which names KVBM's page has.
 	Page KVBMPage
+	// TellBytes puts the size of the cache into vLLM's page, as where it is told how large to make it
+	// (--kv-cache-memory-bytes). Without it the page tells tokens alone.
+	TellBytes bool
 	// NoReuse turns prefix caching off: every prompt is read whole.
 	NoReuse bool
 }

@@ -108,6 +108,22 @@ func TestEveryPageHasTheNamesOfTheVocabularyAndSaysThatItIsSimulated(t *testing.
 	}
 }
 
+func TestVLLMTellsTheSizeOfItsCacheInBytesWhereItIsToldSo(t *testing.T) {
+	c := paced()
+	for _, tells := range []bool{false, true} {
+		c.KV.TellBytes = tells
+		told := map[string]string{}
+		for _, label := range pageOf(t, start(t, c))[metric.ForeignVLLMCacheConfigInfo].GetMetric()[0].GetLabel() {
+			told[label.GetName()] = label.GetValue()
+		}
+		bytes, has := told[metric.ForeignVLLMLabelBytes]
+		want := strconv.Itoa(c.KVCacheTokens / c.KV.TokensPerBlock * int(c.KV.BlockBytes()))
+		if has != tells || tells && bytes != want {
+			t.Errorf("asked %v: it tells %q of %v, want %s", tells, bytes, told, want)
+		}
+	}
+}
+
 // What the vocabulary defines of vLLM's with kind and labels is served just so.
 func TestThePageOfVLLMIsAsDefined(t *testing.T) {
 	families := pageOf(t, start(t, paced()))

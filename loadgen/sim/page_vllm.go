@@ -50,14 +50,18 @@ func (e *Engine) vllmPage() page {
 // vllmCacheConfig has its values in its labels. The number of blocks is known when the engine has
 // started: until then it is what was configured.
 func (e *Engine) vllmCacheConfig() series {
+	blocks := e.blocksNow()
+	labels := prometheus.Labels{
+		metric.ForeignVLLMLabelEngine:    engineNumber,
+		metric.ForeignVLLMLabelBlockSize: strconv.Itoa(e.config.KV.TokensPerBlock),
+		metric.ForeignVLLMLabelBlocks:    strconv.Itoa(blocks),
+	}
+	if e.config.KV.TellBytes {
+		labels[metric.ForeignVLLMLabelBytes] = strconv.FormatInt(int64(blocks)*e.config.KV.BlockBytes(), 10)
+	}
 	return series{
 		name: metric.ForeignVLLMCacheConfigInfo, help: "Configuration of the KV cache, in the labels.", kind: prometheus.GaugeValue,
-		labels: prometheus.Labels{
-			metric.ForeignVLLMLabelEngine:    engineNumber,
-			metric.ForeignVLLMLabelBlockSize: strconv.Itoa(e.config.KV.TokensPerBlock),
-			metric.ForeignVLLMLabelBlocks:    strconv.Itoa(e.blocksNow()),
-		},
-		read: func(*reading) float64 { return 1 },
+		labels: labels, read: func(*reading) float64 { return 1 },
 	}
 }
 
