@@ -153,7 +153,7 @@ need_network() {
   local wanted name subnet
   wanted=$(setting UMASCOPE_NETWORK)
   while read -r name subnet; do
-    if [ "$name" != umascope_monitoring ] && overlaps "$subnet" "$wanted.0/24"; then
+    if [ "$name" != "${COMPOSE_PROJECT_NAME:-umascope}_monitoring" ] && overlaps "$subnet" "$wanted.0/24"; then
       fail "network $wanted.0/24 is taken by Docker's network $name ($subnet): set UMASCOPE_NETWORK in .env to another one"
     fi
   done < <(docker network ls --quiet | xargs --no-run-if-empty docker network inspect --format "$format")
