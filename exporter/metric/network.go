@@ -34,7 +34,7 @@ var (
 	InfiniBandPortErrorsTotal = counter(Def{Name: "uma_infiniband_port_errors_total", Unit: Count, Telemetry: true, Sum: SumKeeping(LabelKind),
 		Help:   "Signs of trouble on a port, kind in the driver's words: damaged or dropped packets, lost links, and for RoCE packets lost, late or refused and sent anew.",
 		Source: infinibandClass + " counters, hw_counters", Labels: []Label{LabelDevice, LabelPort, LabelKind}})
-	InfiniBandPortUp = gauge(Def{Name: "uma_infiniband_port_up", Unit: State, Sum: SumNever(),
+	InfiniBandPortUp = gauge(Def{Name: "uma_infiniband_port_up", Unit: State, Sum: SumNever(), Telemetry: true,
 		Help:   "Whether the port is in state active.",
 		Source: infinibandClass + " state", Labels: []Label{LabelDevice, LabelPort}})
 	InfiniBandPortRateBytesPerSecond = gauge(Def{Name: "uma_infiniband_port_rate_bytes_per_second", Unit: BytesPerSecond, Sum: SumKeeping(LabelDevice, LabelPort),

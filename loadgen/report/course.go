@@ -74,7 +74,7 @@ func (t track) course(f courseFigure) [][]chart.Place {
 		return nil
 	}
 	var runs [][]chart.Place
-	for _, run := range t.runs(slices.Collect(lines[0].series.Points()), f.scale) {
+	for _, run := range t.runs(lines[0].points, f.scale) {
 		runs = append(runs, thinnedTo(run, coursePoints))
 	}
 	return runs

@@ -33,6 +33,7 @@ func (t track) figures() []chart.Figure {
 		t.lines(measure{"GPU power", "W", 1, 0}, metric.GPUPowerWatts),
 		t.lines(measure{"GPU temperature", "°C", 1, 0}, metric.GPUTemperatureCelsius),
 		t.lines(measure{"GPU clock (SM)", "GHz", 1e-9, 0}, metric.GPUSMClockHertz),
+		t.rdma(),
 	} {
 		if f != nil {
 			figures = append(figures, *f)
@@ -121,10 +122,10 @@ func (t track) lines(m measure, family metric.Definer) *chart.Figure {
 	return t.drawLines(m, t.named(t.source.Find(family)))
 }
 
-// labelled is a series and what the legend calls it.
+// labelled are the points of a line and what the legend calls it.
 type labelled struct {
 	name   string
-	series *telemetry.Series
+	points []telemetry.Point
 }
 
 // named gives the series of GPUs the index that people know them by.
@@ -136,7 +137,7 @@ func (t track) named(all []*telemetry.Series) []labelled {
 	var lines []labelled
 	for _, series := range all {
 		uuid := series.Labels[string(metric.LabelUUID)]
-		lines = append(lines, labelled{cmp.Or(names[uuid], uuid), series})
+		lines = append(lines, labelled{cmp.Or(names[uuid], uuid), slices.Collect(series.Points())})
 	}
 	slices.SortStableFunc(lines, func(a, b labelled) int { return cmp.Compare(a.name, b.name) })
 	return lines[:min(len(lines), colours)]
@@ -151,7 +152,7 @@ func (t track) drawLines(m measure, lines []labelled) *chart.Figure {
 	all := make([][][]chart.Place, len(lines))
 	for i, l := range lines {
 		f.Legend = append(f.Legend, chart.LegendItem{Class: fmt.Sprintf("c%d", i), Text: l.name})
-		for _, run := range t.runs(slices.Collect(l.series.Points()), m.scale) {
+		for _, run := range t.runs(l.points, m.scale) {
 			all[i] = append(all[i], thinned(run))
 			for _, p := range run {
 				highest = max(highest, p.Y)
@@ -178,7 +179,7 @@ func (t track) cudaView() *chart.Figure {
 		family metric.Definer
 	}{{"available to the kernel", metric.MemoryAvailableBytes}, {"free for CUDA", metric.MemoryCUDAFreeBytes}} {
 		for _, series := range t.source.Find(l.family) {
-			lines = append(lines, labelled{l.name, series})
+			lines = append(lines, labelled{l.name, slices.Collect(series.Points())})
 		}
 	}
 	if len(lines) < 2 {

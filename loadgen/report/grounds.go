@@ -14,9 +14,32 @@ import (
 type grounds struct {
 	in    Input
 	total *aggregate
-	// machine is the measured host as its telemetry shows it; nil without any.
-	machine *reading
+	// machines are those that are measured, as their telemetry shows them; none without any. What is wrong with one
+	// is wrong with the run: the others of an engine wait for it.
+	machines []*reading
 }
+
+// each asks every measured machine. A rule is known of a run if it is known of each machine that it applies to.
+func (e grounds) each(applies func(*reading) bool, look func(*reading) verdict) verdict {
+	var bad []string
+	known, asked := true, false
+	for _, r := range e.machines {
+		if !applies(r) {
+			continue
+		}
+		v := look(r)
+		asked, known = true, known && v.known
+		if v.bad != "" && len(e.machines) > 1 {
+			v.bad = r.Origin.Source + ": " + v.bad
+		}
+		if v.bad != "" {
+			bad = append(bad, v.bad)
+		}
+	}
+	return verdict{asked && (known || len(bad) > 0), strings.Join(bad, "; ")}
+}
+
+func always(*reading) bool { return true }
 
 // lagP99Minimum is how many requests must be above the limit of client_lag, so that one
 // outlier among few does not decide.
@@ -136,48 +159,57 @@ func telemetryStats(in Input) []telemetry.SourceStats {
 }
 
 func judgeThermalThrottle(e grounds, limit float64) verdict {
-	if e.machine == nil || e.machine.throttle == nil {
-		return verdict{}
-	}
-	for _, reason := range throttleReasons() {
-		spent, known := e.machine.throttle[reason]
-		if share := spent / e.machine.windowSeconds; known && share > limit {
-			return verdict{true, fmt.Sprintf("%s for %s, %s of the measured time", reason, chart.FormatSeconds(spent), chart.FormatRatio(share))}
+	return e.each(always, func(r *reading) verdict {
+		if r.throttle == nil {
+			return verdict{}
 		}
-	}
-	return verdict{known: e.machine.whole}
+		for _, reason := range throttleReasons() {
+			spent, known := r.throttle[reason]
+			if share := spent / r.windowSeconds; known && share > limit {
+				return verdict{true, fmt.Sprintf("%s for %s, %s of the measured time", reason, chart.FormatSeconds(spent), chart.FormatRatio(share))}
+			}
+		}
+		return verdict{known: r.whole}
+	})
 }
 
 // faultSamples is how many samples a power-delivery fault must show in.
 const faultSamples = 3
 
 func judgePowerDeliveryFault(e grounds, limit float64) verdict {
-	if e.machine == nil || !e.machine.gb10 || e.machine.powerSamples == 0 {
-		return verdict{}
-	}
-	faults, of := e.machine.powerFaults, e.machine.powerSamples
-	if faults < faultSamples || float64(faults) <= limit*float64(of) {
-		return verdict{known: true}
-	}
-	return verdict{true, fmt.Sprintf("busy below 1.4 GHz and 20 W in %d of %d samples: unplug the power supply for a minute and run again", faults, of)}
+	return e.each(func(r *reading) bool { return r.gb10 }, func(r *reading) verdict {
+		faults, of := r.powerFaults, r.powerSamples
+		if faults < faultSamples || float64(faults) <= limit*float64(of) {
+			return verdict{known: of > 0}
+		}
+		return verdict{true, fmt.Sprintf("busy below 1.4 GHz and 20 W in %d of %d samples: unplug the power supply for a minute and run again", faults, of)}
+	})
 }
 
 func judgeSwapIn(e grounds, limit float64) verdict {
-	if e.machine == nil || e.machine.swappedIn == nil {
-		return verdict{}
-	}
-	if *e.machine.swappedIn > limit {
-		return verdict{true, fmt.Sprintf("%s were read back from swap", chart.FormatBytes(*e.machine.swappedIn))}
-	}
-	return verdict{known: e.machine.whole}
+	return e.each(always, func(r *reading) verdict {
+		switch {
+		case r.swappedIn == nil:
+			return verdict{}
+		case *r.swappedIn > limit:
+			return verdict{true, fmt.Sprintf("%s were read back from swap", chart.FormatBytes(*r.swappedIn))}
+		}
+		return verdict{known: r.whole}
+	})
 }
 
 func judgeCounterReset(e grounds, _ float64) verdict {
-	reset, whole := e.in.signals().resetSignals(), false
-	if e.machine != nil && e.machine.countersRead > 0 {
-		reset, whole = slices.Concat(e.machine.countersReset, reset), e.machine.whole
+	machines := e.each(always, func(r *reading) verdict {
+		if r.countersRead == 0 {
+			return verdict{}
+		}
+		return verdict{r.whole, strings.Join(r.countersReset, ", ")}
+	})
+	reset := e.in.signals().resetSignals()
+	if machines.bad != "" {
+		reset = slices.Insert(reset, 0, machines.bad)
 	}
-	return verdict{whole || len(reset) > 0, strings.Join(reset, ", ")}
+	return verdict{machines.known || len(reset) > 0, strings.Join(reset, ", ")}
 }
 
 func judgeStreamBuffered(e grounds, limit float64) verdict {
@@ -192,16 +224,15 @@ func judgeStreamBuffered(e grounds, limit float64) verdict {
 
 // judgeForeignGPUProcess looks at what else held memory of the GPUs while it was measured.
 func judgeForeignGPUProcess(e grounds, limit float64) verdict {
-	if e.machine == nil || !e.machine.foreignKnown {
-		return verdict{}
-	}
-	var large []string
-	for _, p := range e.machine.foreign {
-		if p.bytes > limit {
-			large = append(large, p.String())
+	return e.each(always, func(r *reading) verdict {
+		var large []string
+		for _, p := range r.foreign {
+			if p.bytes > limit {
+				large = append(large, p.String())
+			}
 		}
-	}
-	return verdict{true, strings.Join(large, ", ")}
+		return verdict{r.foreignKnown, strings.Join(large, ", ")}
+	})
 }
 
 // judgeCheckFailed is what a campaign found out before and after the load.

@@ -140,6 +140,9 @@ func (p Page) machines() []machineView {
 	return views
 }
 
+// Traffic is what went between this machine and others.
+func (m machineView) Traffic() table { return m.Network.table() }
+
 // Ledger is the ledger at the moments that were observed.
 func (m machineView) Ledger() table {
 	if m.Memory == nil || m.Memory.LedgerAt == nil {

@@ -9,6 +9,7 @@ type Machine struct {
 	KV      *KV      `json:"kv,omitempty"`
 	Thermal *Thermal `json:"thermal,omitempty"`
 	Energy  *Energy  `json:"energy,omitempty"`
+	Network *Network `json:"network,omitempty"`
 }
 
 // Origin says whose figures these are, and whether they are live, replayed, constructed or
@@ -89,6 +90,6 @@ type Thermal struct {
 type Energy struct {
 	Origin
 	Joules float64 `json:"joules"`
-	// JoulesPerOutputToken is there for the measured host only.
+	// JoulesPerOutputToken is there for the measured host only, and only if it is the only one.
 	JoulesPerOutputToken *float64 `json:"joules_per_output_token,omitempty"`
 }

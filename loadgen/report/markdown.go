@@ -105,6 +105,9 @@ func (m *markdown) machine(x Machine) {
 		ledger := x.Memory.LedgerAt.table()
 		m.table(ledger.Header, ledger.Rows)
 	}
+	if network := x.Network.table(); len(network.Rows) > 0 {
+		m.table(network.Header, network.Rows)
+	}
 	if throttle := x.Thermal.table(); len(throttle.Rows) > 0 {
 		m.table(throttle.Header, throttle.Rows)
 	}

@@ -2,6 +2,7 @@ package report
 
 import (
 	"cmp"
+	"slices"
 
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/loadgen/telemetry"
@@ -60,6 +61,7 @@ func readings(in Input) []*reading {
 		r.Memory = r.memory()
 		r.Thermal = r.thermal()
 		r.Energy = r.energy()
+		r.Network = r.network()
 		r.swap()
 		r.power()
 		r.processes()
@@ -100,6 +102,26 @@ func ofMeasuredHost(all []*reading) *reading {
 		}
 	}
 	return nil
+}
+
+// measuredMachines are those that the run is judged by, the measured host first: it, and every other one whose telemetry
+// was asked for, since an engine may lie on several. Those that were only found, and those that are not live, are none.
+func measuredMachines(in Input, all []*reading) []*reading {
+	host := ofMeasuredHost(all)
+	if host == nil {
+		return nil
+	}
+	var measured []*reading
+	for _, r := range all {
+		switch {
+		case !r.live():
+		case r == host:
+			measured = slices.Insert(measured, 0, r)
+		case in.TelemetryRequested:
+			measured = append(measured, r)
+		}
+	}
+	return measured
 }
 
 // over visits the moments of the measured phases at which the source was sampled.

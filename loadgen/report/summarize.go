@@ -42,7 +42,8 @@ func (in Input) summary(phases phaseAggregates, total *aggregate, torn bool) Sum
 	if host != nil && !host.live() {
 		measured = nil
 	}
-	if measured != nil {
+	together := measuredMachines(in, machines)
+	if measured != nil && len(together) == 1 {
 		measured.Energy.share(knownTokens(total))
 	}
 
@@ -52,16 +53,18 @@ func (in Input) summary(phases phaseAggregates, total *aggregate, torn bool) Sum
 	s.Tokens = total.tokens()
 	s.Goodput = goodput(in.SLO, total)
 	s.setMachines(machines, host)
+	s.Together = togetherOf(together, knownTokens(total))
 	s.setEngine(in)
 	s.Phases = phases.summaries(in, measured)
 	if only := s.onlyMeasured(); only != nil {
 		s.SteadyState, s.Backlog = only.SteadyState, only.Backlog
 	}
 
-	j := judge(grounds{in, total, measured}, in.Validity)
+	j := judge(grounds{in, total, together}, in.Validity)
 	s.Valid, s.InvalidReasons, s.Checked = len(j.reasons) == 0, j.reasons, j.checked
 	s.Warnings = append([]string{}, j.warnings...) // a list, even of none
 	s.Warnings = append(s.Warnings, in.warnings(total, machines, host)...)
+	s.Warnings = append(s.Warnings, unlinked(together)...)
 	if torn {
 		s.Warnings = append(s.Warnings, "the last line of requests.jsonl is torn and left out: the run was killed")
 	}
@@ -323,6 +326,9 @@ func (r *reading) warnings() []string {
 	}
 	if len(r.kvDiffers) > 0 {
 		add("%s tell of KV caches of different size: its capacity is not known", strings.Join(r.kvDiffers, ", "))
+	}
+	for _, trouble := range r.Network.troubles() {
+		add("%s", trouble)
 	}
 	if !r.whole {
 		add("a border of the measured phases has no sample: their energy and what else grew is not known")

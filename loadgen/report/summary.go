@@ -45,6 +45,8 @@ type Summary struct {
 	// Machines has the same of every telemetry source, each by itself: a measured machine and a
 	// constructed one never share a figure.
 	Machines []Machine `json:"machines,omitempty"`
+	// Together is there where the run measured several machines.
+	Together *Together `json:"together,omitempty"`
 
 	// Tool is what a recorded command reported of itself.
 	Tool *ToolReport `json:"tool_reported,omitempty"`

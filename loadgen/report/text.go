@@ -76,7 +76,7 @@ type fact struct{ name, value string }
 // facts are the figures that stand above the latencies.
 func (s Summary) facts() []fact {
 	if s.Tool != nil {
-		return slices.Concat(s.computedFacts(), s.Tool.facts(), s.machineFacts())
+		return slices.Concat(s.computedFacts(), s.Tool.facts(), s.Together.facts(), s.machineFacts())
 	}
 	facts := []fact{
 		{"requests", s.requestCounts()},
@@ -95,7 +95,7 @@ func (s Summary) facts() []fact {
 	if w := s.SteadyState; w != nil {
 		facts = append(facts, fact{"output tokens per second, steady", chart.Optional(w.Throughput.OutputTokensPerSecond, chart.Digits)})
 	}
-	return slices.Concat(facts, s.computedFacts(), s.Signals.facts(s.Model.Simulated), s.machineFacts())
+	return slices.Concat(facts, s.computedFacts(), s.Signals.facts(s.Model.Simulated), s.Together.facts(), s.machineFacts())
 }
 
 func (s Summary) requestCounts() string {
