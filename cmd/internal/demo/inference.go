@@ -24,6 +24,7 @@ const (
 	hostTier      = 8 * gib
 	diskTier      = 128 * gib
 	tierFile      = "/tmp/dynamo-kvbm-disk-cache-simulated (deleted)"
+	driveRate     = 10e9 // a fast drive: less would bring blocks back more slowly than they are computed again
 	contextTokens = 4096
 
 	// notForKV is what the engine leaves free beside its KV cache: its own tier in the host's memory, and room for others.
@@ -43,6 +44,7 @@ const (
 // inference is the engine on the machine. It is started anew for every arm.
 type inference struct {
 	host    *hostsim.Host
+	speed   float64 // of the host's clock, by which weights are loaded
 	current atomic.Pointer[sim.Engine] // nil: nobody answers in its place
 
 	process *hostsim.Process
@@ -63,7 +65,8 @@ func engineConfig(seed uint64) sim.Config {
 	c.MaxModelTokens = contextTokens
 	c.KV.TokensPerBlock, c.KV.BytesPerToken = blockTokens, bytesPerToken
 	c.KV.HostBytes, c.KV.DiskBytes, c.KV.DiskFilter = hostTier, diskTier, false
-	c.KV.Page, c.KV.FreeRatio = sim.KVBMv2, kvShare
+	c.KV.Disk.BytesPerSecond = driveRate
+	c.KV.Page, c.KV.FreeRatio, c.KV.TellBytes = sim.KVBMv2, kvShare, true
 	c.Memory = sim.Memory{WeightBytes: weightBytes, LoadBytesPerSecond: loadRate, OverheadBytes: 4 * gib}
 	return c
 }
@@ -87,6 +90,7 @@ func (i *inference) begin(ctx context.Context, a arm, seed uint64) error {
 		return err
 	}
 	config := engineConfig(seed)
+	config.Memory.LoadBytesPerSecond *= i.speed
 	config.KV.FreeBytes = func() int64 { return i.host.CUDAFreeBytes() - notForKV }
 	config.OnUse = i.follow
 	engine, err := sim.New(config)
