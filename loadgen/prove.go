@@ -19,7 +19,7 @@ func (r *run) seeRoom(ctx context.Context) evidence.Room {
 		r.log.Warn("the size of the KV cache could not be looked up", "why", printable(err.Error()))
 		return evidence.Room{}
 	}
-	return witness.Room(log, r.settings.label("host"), r.server.Model.Simulated(), r.settings.expect)
+	return witness.Room(log, r.settings.hosts(), r.server.Model.Simulated(), r.settings.expect)
 }
 
 // seeTiers looks for tiers of the KV cache in what was sampled.
@@ -32,7 +32,7 @@ func (r *run) verify(log *telemetry.Log) witness.Found {
 	s, host := r.settings, r.settings.label("host")
 	over := witness.Run{
 		Folder: r.folder, Telemetry: log, Verification: r.work.Script.Verify, Expect: s.expect,
-		Host: host, Own: host == r.manifest.Client.Hostname, Simulated: r.server.Model.Simulated(),
+		Hosts: s.hosts(), Own: host == r.manifest.Client.Hostname, Simulated: r.server.Model.Simulated(),
 		Streamed: !s.NoStream, Separable: r.work.TakesSalt(), Drawn: s.Temperature > 0 && s.RequestSeed == nil,
 		TemplateTokens: template(r.scale), Log: r.log,
 	}

@@ -12,11 +12,12 @@ import (
 type counters struct {
 	log       *telemetry.Log
 	simulated bool // the engine says that it is, so that a simulated machine may be its own
-	host      string
+	// hosts are the machines that are measured, that of the run first.
+	hosts []string
 }
 
-// sources are those that may speak of this run, not those of another time or of none; the measured host
-// comes first.
+// sources are those that may speak of this run, not those of another time or of none; the measured
+// machines come first.
 func (w counters) sources() []*telemetry.SourceLog {
 	var own []*telemetry.SourceLog
 	if w.log == nil {
@@ -34,10 +35,10 @@ func (w counters) sources() []*telemetry.SourceLog {
 }
 
 func (w counters) rank(source *telemetry.SourceLog) int {
-	if source.Name == w.host {
-		return 0
+	if at := slices.Index(w.hosts, source.Name); at >= 0 {
+		return at
 	}
-	return 1
+	return len(w.hosts)
 }
 
 // grown adds up how much the matching series of a source grew in the phases. Gone: one was there when a
@@ -124,7 +125,8 @@ type vocabulary struct {
 }
 
 // moved is what KVBM's counters say. The first source that has any is believed: an exporter and a page
-// of --scrape tell of the same blocks.
+// of --scrape tell of the same blocks. If it is an exporter, so are those of other measured machines that have a
+// page of their own.
 func (w counters) moved(phases []string) evidence.Moved {
 	var gone evidence.Moved
 	for _, source := range w.sources() {
@@ -135,7 +137,7 @@ func (w counters) moved(phases []string) evidence.Moved {
 			m := w.movedBy(source, phases, words)
 			switch {
 			case m.Seen:
-				return m
+				return w.withOthers(m, source, phases, words)
 			case m.Gone:
 				gone = m
 			}
@@ -151,9 +153,6 @@ func (w counters) movedBy(source *telemetry.SourceLog, phases []string, words vo
 		m.Gone = m.Gone || gone
 		m.Seen = m.Seen || count.Known
 		return count
-	}
-	either := func(a, b evidence.Count) evidence.Count {
-		return evidence.Count{Value: a.Value + b.Value, Known: a.Known || b.Known, Reset: a.Reset || b.Reset}
 	}
 	toHost := read(words.route(metric.OpOnboard, metric.TierDisk, metric.TierHost))
 	m.FromDisk = either(read(words.route(metric.OpOnboard, metric.TierDisk, metric.TierDevice)), toHost)
@@ -177,6 +176,11 @@ func (w counters) movedBy(source *telemetry.SourceLog, phases []string, words vo
 	return m
 }
 
+// either adds up counts of which one may not be told, since there is nothing of it.
+func either(a, b evidence.Count) evidence.Count {
+	return evidence.Count{Value: a.Value + b.Value, Known: a.Known || b.Known, Reset: a.Reset || b.Reset}
+}
+
 // blockBytes is the size of a block by the bytes that an exporter worked out; 0 if it did not.
 func blockBytes(source *telemetry.SourceLog) float64 {
 	key := func(s *telemetry.Series) [4]string {
@@ -191,28 +195,6 @@ func blockBytes(source *telemetry.SourceLog) float64 {
 		}
 	}
 	return 0
-}
-
-// disk is what the machine says of reads or writes, the operation in our exporter's words.
-func (w counters) disk(phases []string, op string) evidence.Disk {
-	var d evidence.Disk
-	for _, source := range w.sources() {
-		if source.Foreign {
-			continue
-		}
-		drive := metric.NVMeReadBytesTotal
-		if op == metric.OpWrite {
-			drive = metric.NVMeWrittenBytesTotal
-		}
-		device, _ := w.grown(source, phases, labelled(drive))
-		process, groups := w.processes(source, phases, op)
-		d = evidence.Disk{Process: process, Cgroup: w.cgroups(source, phases, op, groups), Device: device}
-		d.Denied = len(source.Find(metric.ProcessIOBytesTotal)) == 0 && len(source.Find(metric.ProcessCPUSecondsTotal)) > 0
-		if d.Device.Known || d.Process.Known {
-			return d
-		}
-	}
-	return d
 }
 
 // processes adds up the I/O of the processes that may have the disk tier open: the one that it is shown

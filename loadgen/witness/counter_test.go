@@ -21,6 +21,12 @@ import (
 // another when it ends; an empty one is an answer of 404.
 func turned(t *testing.T, exporter, page [2]string) *telemetry.Log {
 	t.Helper()
+	return turnedPages(t, map[string][2]string{"spark": exporter}, page)
+}
+
+// turnedPages is of several exporters.
+func turnedPages(t *testing.T, exporters map[string][2]string, page [2]string) *telemetry.Log {
+	t.Helper()
 	var at atomic.Int32
 	serve := func(texts [2]string) string {
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -36,8 +42,18 @@ func turned(t *testing.T, exporter, page [2]string) *telemetry.Log {
 	}
 	file, start := filepath.Join(t.TempDir(), folder.TelemetryFile), time.Now()
 	seen := make(chan struct{}, 8)
+	sources, answering := []telemetry.Source{{Name: "kvbm", URL: serve(page), Foreign: true}}, 0
+	for name, exporter := range exporters {
+		sources = append(sources, telemetry.Source{Name: name, URL: serve(exporter)})
+		if exporter[0] != "" {
+			answering++
+		}
+	}
+	if page[0] != "" {
+		answering++
+	}
 	sampler, err := telemetry.Start(t.Context(), telemetry.Options{
-		Sources:  []telemetry.Source{{Name: "spark", URL: serve(exporter)}, {Name: "kvbm", URL: serve(page), Foreign: true}},
+		Sources:  sources,
 		Interval: telemetry.MaxInterval, File: file, Clock: func() int64 { return int64(time.Since(start)) },
 		Page: func(string, int, string, []byte) { seen <- struct{}{} },
 	})
@@ -45,10 +61,8 @@ func turned(t *testing.T, exporter, page [2]string) *telemetry.Log {
 		t.Fatal(err)
 	}
 	sampler.Mark("a")
-	for _, text := range []string{exporter[0], page[0]} {
-		if text != "" {
-			<-seen
-		}
+	for range answering {
+		<-seen
 	}
 	at.Store(1)
 	sampler.Mark("b")
@@ -96,7 +110,7 @@ func TestBlocksAreReadInKVBMsWordsAndOurs(t *testing.T) {
 		"a simulated machine":  {exporter: [2]string{of(metric.ModeSimulated, "1"), of(metric.ModeSimulated, "9")}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := counters{turned(t, c.exporter, c.page), false, "spark"}.moved([]string{"a"})
+			got := counters{turned(t, c.exporter, c.page), false, []string{"spark"}}.moved([]string{"a"})
 			if got.Seen != c.seen || got.Gone != c.gone || got.BlockBytes != c.block || got.FromDisk.Reset != c.reset {
 				t.Errorf("%+v", got)
 			}
@@ -128,7 +142,7 @@ func TestTheStoryOfFourSamplesIsReadOffThePage(t *testing.T) {
 	} {
 		for _, prefix := range metric.ForeignKVBMPrefixes() {
 			pages := [2]string{strings.ReplaceAll(page(c.from), "kvbm_", prefix+"kvbm_"), strings.ReplaceAll(page(c.to), "kvbm_", prefix+"kvbm_")}
-			if got := (counters{turned(t, [2]string{}, pages), false, "spark"}).moved([]string{"a"}); got != c.want {
+			if got := (counters{turned(t, [2]string{}, pages), false, []string{"spark"}}).moved([]string{"a"}); got != c.want {
 				t.Errorf("%s to %s as %skvbm_…: %+v, want %+v", c.from, c.to, prefix, got, c.want)
 			}
 		}
@@ -150,7 +164,7 @@ func TestBytesAreThoseOfTheProcessesThatMayHaveTheTierOpen(t *testing.T) {
 	before := tier + process("7", "/e", "100") + process("9", "/e", "0") + process("8", "/other", "0") + cgroup("/e", "nvme0n1", "0") + cgroup("/e", "dm-0", "0") + cgroup("/other", "nvme0n1", "0") + drive("nvme0n1", "5") + drive("nvme1n1", "5")
 	after := tier + process("7", "/e", "100") + process("9", "/e", "1000") + process("8", "/other", "9000") + cgroup("/e", "nvme0n1", "1050") + cgroup("/e", "dm-0", "1040") + cgroup("/other", "nvme0n1", "7777") + drive("nvme0n1", "2005") + drive("nvme1n1", "305")
 	read := func(before, after string) evidence.Disk {
-		return counters{turned(t, [2]string{before, after}, [2]string{}), false, "spark"}.disk([]string{"a"}, metric.OpRead)
+		return counters{turned(t, [2]string{before, after}, [2]string{}), false, []string{"spark"}}.disk([]string{"a"}, metric.OpRead)
 	}
 	if got := read(before, after); got.Process.Value != 1000 || got.Cgroup.Value != 1050 || got.Device.Value != 2300 || got.Denied {
 		t.Errorf("%+v", got)

@@ -10,9 +10,9 @@ import (
 
 // Room reads the sizes of the tiers. A frontend and the engines behind it tell of the same cache, so
 // that the largest of several counts, never their sum.
-func Room(log *telemetry.Log, host string, simulated bool, expect Expectation) evidence.Room {
+func Room(log *telemetry.Log, hosts []string, simulated bool, expect Expectation) evidence.Room {
 	room := evidence.Room{Off: offTiers(SeeTiers(log, simulated), expect)}
-	for _, source := range (counters{log, simulated, host}).sources() {
+	for _, source := range (counters{log, simulated, hosts}).sources() {
 		tokens := largestOf(source.Find(metric.EngineKVCapacityTokens))
 		room.DeviceTokens = max(room.DeviceTokens, tokens, pageTokens(source))
 		if bytes := largestOf(source.Find(metric.EngineKVCapacityBytes)); bytes > 0 && tokens > 0 {

@@ -21,7 +21,7 @@ func TestTheSizeOfTheDeviceIsReadOffThePageOfEveryEngine(t *testing.T) {
 			config := sim.Default()
 			config.Vendor, config.KVCacheTokens = vendor, 48_000
 			log := sampledAs(t, pageOf(t, config, path), true)
-			room := Room(log, "spark1", true, "")
+			room := Room(log, []string{"spark1"}, true, "")
 			if room != (evidence.Room{DeviceTokens: 48_000}) {
 				t.Errorf("%+v", room)
 			}
@@ -84,7 +84,7 @@ func TestARoomIsReadOffWhatAnExporterShows(t *testing.T) {
 		"a simulated machine": {kvMode(metric.ModeSimulated) + page, evidence.Room{}},
 	} {
 		log := sampled(t, c.page)
-		if got := Room(log, "spark1", false, ""); got != c.want {
+		if got := Room(log, []string{"spark1"}, false, ""); got != c.want {
 			t.Errorf("%s: %+v, want %+v", name, got, c.want)
 		}
 	}
@@ -97,7 +97,7 @@ func TestLabelsThatAreNoSizesAreNone(t *testing.T) {
 		`block_size="1e10",num_gpu_blocks="1e10"`,
 	} {
 		log := sampledAs(t, metric.ForeignVLLMCacheConfigInfo+"{"+labels+"} 1\n", true)
-		if got := Room(log, "spark1", false, ""); got != (evidence.Room{}) {
+		if got := Room(log, []string{"spark1"}, false, ""); got != (evidence.Room{}) {
 			t.Errorf("%s: %+v", labels, got)
 		}
 	}

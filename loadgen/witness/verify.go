@@ -39,9 +39,10 @@ type Run struct {
 	// Verification is what the scenario compares; nil if it asks for nothing.
 	Verification *evidence.Verification
 	Expect       Expectation
-	// Host is the measured machine. Own: it is this one, so that the run's files may lie on its drive.
-	Host string
-	Own  bool
+	// Hosts are the measured machines, that of the run first. Own: that is this one, so that the run's files may
+	// lie on its drive.
+	Hosts []string
+	Own   bool
 	// Simulated: the engine says that it is, so that a simulated machine may be its own.
 	Simulated bool
 	// Streamed: answers came token by token, so that they have a first one.
@@ -72,7 +73,7 @@ func (r *Run) Verify() Found {
 		// What the records say otherwise fails for the same reason, and that is the error.
 		all = passes{}
 	}
-	w := counters{r.Telemetry, r.Simulated, r.Host}
+	w := counters{r.Telemetry, r.Simulated, r.Hosts}
 	tiers := offTiers(SeeTiers(r.Telemetry, r.Simulated), r.Expect)
 	tiers.DiskFilter = v.Told.DiskFilter
 	replayed, whole := w.moved(v.Again), w.moved(v.All)
