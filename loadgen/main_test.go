@@ -1,6 +1,7 @@
 package loadgen
 
 import (
+	"context"
 	"flag"
 	"fmt"
 	"os"
@@ -17,6 +18,9 @@ const atOnce = 6
 func TestMain(m *testing.M) {
 	if address := os.Getenv(engineAt); address != "" {
 		panic(serveEngine(address))
+	}
+	if os.Getenv(asCommand) != "" {
+		os.Exit(Run(context.Background(), os.Args[1:], os.Stdout, os.Stderr))
 	}
 	flag.Parse()
 	given := false
