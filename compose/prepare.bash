@@ -28,10 +28,7 @@ setting() {
 make_env() {
   [ ! -e .env ] || return 0
   local uid=${SUDO_UID:-$(id -u)} gid=${SUDO_GID:-$(id -g)}
-  if [ "$uid" = 0 ]; then # runs of root are written as nobody: no container needs root for them
-    uid=65534 gid=65534
-    chown "$uid:$gid" runs || fail "the folder runs cannot be given to user $uid"
-  fi
+  if [ "$uid" = 0 ]; then uid=65534 gid=65534; fi # no container needs root to write runs
   local files
   files=$(gpu_files)
   sed -e "s/^COMPOSE_PROFILES=.*/COMPOSE_PROFILES=$1/" -e "s/^COMPOSE_FILE=.*/COMPOSE_FILE=$files/" \
@@ -73,6 +70,7 @@ make_files() {
       fi
       ;;
   esac
+  case $1 in default | hub) make_runs ;; esac
   if [ "$1" = default ]; then make_targets; fi
   if [ "$1" = exporter ] && [ -z "$(setting UMASCOPE_EXPORTER_ADDRESS)" ]; then
     fail "say in .env at which address of this machine the hub reaches it: UMASCOPE_EXPORTER_ADDRESS=ADDRESS (here are: $(hostname -I 2>/dev/null || echo 'see ip address'))"
@@ -105,6 +103,15 @@ make_secrets() {
   [ -s secrets/alert-receiver ] || echo "No alert is told to anybody yet: set UMA_ALERT_URL in .env and run this again."
 }
 
+# make_runs: the folder of runs must be the user's that uma-load runs as, or no run can be kept.
+make_runs() {
+  local runs uid
+  runs=$(setting UMASCOPE_RUNS) uid=$(setting UMASCOPE_UID)
+  [ -d "$runs" ] || { mkdir -p "$runs" && chmod 755 "$runs"; } || fail "the folder of runs, $runs, cannot be made"
+  [ "$(stat -c %u "$runs")" = "$uid" ] || chown "$uid:$(setting UMASCOPE_GID)" "$runs" 2>/dev/null ||
+    fail "$runs belongs to user $(stat -c %u "$runs"), and runs are written as UMASCOPE_UID=$uid in .env: make both the same"
+}
+
 written='# Written by compose/up from .env; without this line it is left alone.'
 
 # make_targets names this machine to Prometheus. The files follow .env, unless somebody took them over.
@@ -135,10 +142,12 @@ published() { [ "$1" = exporter ] || echo UMASCOPE_GRAFANA_PORT UMASCOPE_PROMETH
 
 # need_room looks whether somebody else has a port, or the network, of the stack.
 need_room() {
-  [ -z "$(docker compose --profile "$1" ps --quiet 2>/dev/null)" ] || return 0 # what is taken is taken by itself
-  local other variable port
-  other=$(docker compose --profile '*' ps --services 2>/dev/null | head -n 1)
-  [ -z "$other" ] || fail "$other of another profile runs; end it first: docker compose --profile '*' down" 1
+  local running own other variable port
+  running=$(docker compose ps --services)
+  own=$(docker compose --profile "$1" config --services)
+  other=$(grep -vxF "$own" <<<"$running" | head -n 1) || true
+  [ -z "$other" ] || fail "$other runs, which is not of profile $1; end it first: docker compose --profile '*' down" 1
+  [ -z "$running" ] || return 0 # what is taken is taken by itself
   for variable in $(published "$1"); do
     port=$(setting "$variable")
     if (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null; then fail "port $port is taken: set $variable in .env to another one"; fi
