@@ -18,6 +18,7 @@ type verb struct {
 func verbs(app *kingpin.Application) []verb {
 	return append(slices.Concat(armVerbs(app), campaignVerbs(app), runsVerbs(app)),
 		compareVerb(app),
+		hostsVerb(app),
 		importVerb(app),
 		mergeVerb(app),
 		publishVerb(app),

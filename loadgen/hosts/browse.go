@@ -1,0 +1,192 @@
+package hosts
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/net/ipv4"
+	"golang.org/x/net/ipv6"
+	"golang.org/x/sys/unix"
+)
+
+// port is where multicast DNS is spoken.
+const port = 5353
+
+// pauses are how long to wait before asking again: the first packet of a link is often lost, and who was
+// told of may not have been resolved.
+var pauses = []time.Duration{time.Second, 2 * time.Second, 4 * time.Second}
+
+// Browse asks on one link until the context is done, and returns what was heard. An error means that the
+// link could not be asked at all.
+func Browse(ctx context.Context, link Link) ([]Heard, error) { return browse(ctx, link, port) }
+
+func browse(ctx context.Context, link Link, port int) ([]Heard, error) {
+	sockets, err := open(ctx, link, port)
+	if err != nil {
+		return nil, err
+	}
+	ctx, stop := context.WithCancel(ctx)
+	packets := make(chan []byte)
+	var readers sync.WaitGroup
+	for _, s := range sockets {
+		readers.Go(func() { s.read(ctx, link, packets) })
+	}
+	defer func() {
+		stop()
+		for _, s := range sockets {
+			s.conn.Close()
+		}
+		readers.Wait()
+	}()
+
+	told := newRecords()
+	err = askAll(sockets, told)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", link.Name, err)
+	}
+	round := 0
+	again := time.NewTimer(pauses[round])
+	defer again.Stop()
+	for {
+		select {
+		case packet := <-packets:
+			_ = told.take(packet) // what is not ours or broken tells nothing
+		case <-again.C:
+			_ = askAll(sockets, told) // the link may have gone; what it told before is still true
+			if round++; round < len(pauses) {
+				again.Reset(pauses[round])
+			}
+		case <-ctx.Done():
+			return told.heard(link), nil
+		}
+	}
+}
+
+// askAll sends the questions through each socket. It fails only if none could send.
+func askAll(sockets []socket, told *records) error {
+	packet, err := told.questions()
+	if err != nil {
+		return err
+	}
+	var failed []error
+	for _, s := range sockets {
+		if err := s.send(packet); err != nil {
+			failed = append(failed, err)
+		}
+	}
+	if len(failed) < len(sockets) {
+		return nil
+	}
+	return errors.Join(failed...)
+}
+
+// socket is one family's on one link.
+type socket struct {
+	conn net.PacketConn
+	send func([]byte) error
+}
+
+// read hands over packets that came from the link, until the socket is closed.
+func (s socket) read(ctx context.Context, link Link, packets chan<- []byte) {
+	buffer := make([]byte, largestPacket)
+	for {
+		n, from, err := s.conn.ReadFrom(buffer)
+		if errors.Is(err, net.ErrClosed) {
+			return
+		}
+		if err != nil || !local(link, from) {
+			continue
+		}
+		select {
+		case packets <- append([]byte(nil), buffer[:n]...):
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// local tells whether a packet came from a machine on the link: nobody else may answer (RFC 6762, 11).
+func local(link Link, from net.Addr) bool {
+	udp, is := from.(*net.UDPAddr)
+	if !is {
+		return false
+	}
+	addr, valid := netip.AddrFromSlice(udp.IP)
+	return valid && link.Holds(addr.Unmap())
+}
+
+// open makes a socket for each family that the link has addresses of.
+func open(ctx context.Context, link Link, port int) ([]socket, error) {
+	var sockets []socket
+	var failed []error
+	device := &net.Interface{Index: link.Index, Name: link.Name}
+	for _, family := range []struct {
+		has  func(netip.Addr) bool
+		open func(context.Context, *net.Interface, int) (socket, error)
+	}{{netip.Addr.Is4, open4}, {netip.Addr.Is6, open6}} {
+		has := false
+		for _, p := range link.Prefixes {
+			has = has || family.has(p.Addr())
+		}
+		if !has {
+			continue
+		}
+		s, err := family.open(ctx, device, port)
+		if err != nil {
+			failed = append(failed, err)
+			continue
+		}
+		sockets = append(sockets, s)
+	}
+	if len(sockets) == 0 {
+		return nil, fmt.Errorf("%s: %w", link.Name, errors.Join(failed...))
+	}
+	return sockets, nil
+}
+
+func open4(ctx context.Context, device *net.Interface, port int) (socket, error) {
+	group := &net.UDPAddr{IP: net.IPv4(224, 0, 0, 251), Port: port}
+	conn, err := listen(ctx, "udp4", group, unix.IPPROTO_IP, unix.IP_MULTICAST_ALL)
+	if err != nil {
+		return socket{}, err
+	}
+	p := ipv4.NewPacketConn(conn)
+	err = errors.Join(p.JoinGroup(device, group), p.SetMulticastInterface(device), p.SetMulticastTTL(255), p.SetMulticastLoopback(true))
+	if err != nil {
+		conn.Close()
+		return socket{}, err
+	}
+	return socket{conn, func(packet []byte) error { _, err := conn.WriteTo(packet, group); return err }}, nil
+}
+
+func open6(ctx context.Context, device *net.Interface, port int) (socket, error) {
+	group := &net.UDPAddr{IP: net.ParseIP("ff02::fb"), Port: port, Zone: device.Name}
+	conn, err := listen(ctx, "udp6", group, unix.IPPROTO_IPV6, unix.IPV6_MULTICAST_ALL)
+	if err != nil {
+		return socket{}, err
+	}
+	p := ipv6.NewPacketConn(conn)
+	err = errors.Join(p.JoinGroup(device, group), p.SetMulticastInterface(device), p.SetMulticastHopLimit(255), p.SetMulticastLoopback(true))
+	if err != nil {
+		conn.Close()
+		return socket{}, err
+	}
+	return socket{conn, func(packet []byte) error { _, err := conn.WriteTo(packet, group); return err }}, nil
+}
+
+// listen shares the port with whoever speaks multicast DNS on this machine already. The option keeps out
+// what other programs joined on other links, which would be taken for this link's.
+func listen(ctx context.Context, network string, group *net.UDPAddr, level, option int) (net.PacketConn, error) {
+	config := net.ListenConfig{Control: func(_, _ string, raw syscall.RawConn) error {
+		var failed error
+		err := raw.Control(func(fd uintptr) { failed = unix.SetsockoptInt(int(fd), level, option, 0) })
+		return errors.Join(err, failed)
+	}}
+	return config.ListenPacket(ctx, network, group.String())
+}

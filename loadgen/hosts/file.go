@@ -1,0 +1,140 @@
+package hosts
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v4"
+)
+
+// Format is what is made of the hosts.
+type Format string
+
+// The formats.
+const (
+	Table      Format = "table"
+	MPI        Format = "mpi"
+	Prometheus Format = "prometheus"
+	JSON       Format = "json"
+)
+
+// Formats lists them.
+func Formats() []Format { return []Format{Table, MPI, Prometheus, JSON} }
+
+// Mark is the first line of a file of ours in that format: a file without it is somebody else's.
+func Mark(f Format) string {
+	return "# Written by uma-load hosts --format " + string(f) + ", which replaces it: keep what is yours in another file."
+}
+
+// ErrForeign is of a file that was not written here.
+var ErrForeign = errors.New("was not written by uma-load hosts in this format and is left as it is; name another file, or remove it")
+
+// Ours tells whether a file may be replaced: its text begins with the mark of the format, or there is none.
+func Ours(text []byte, f Format) bool {
+	line, _, _ := bytes.Cut(text, []byte("\n"))
+	return len(text) == 0 || string(bytes.TrimRight(line, "\r")) == Mark(f)
+}
+
+// Hostfile is the hosts as Open MPI reads them.
+func Hostfile(hosts []Host, slots int) []byte {
+	var b bytes.Buffer
+	fmt.Fprintln(&b, Mark(MPI))
+	for _, h := range hosts {
+		if addr, is := h.MPI(); is {
+			fmt.Fprintf(&b, "# %s\n%s slots=%d\n", h.Name, addr, slots)
+		}
+	}
+	return b.Bytes()
+}
+
+// Target is a machine as Prometheus is told of it.
+type Target struct {
+	Host string
+	At   netip.AddrPort
+}
+
+// Targets are the hosts as Prometheus is told of them.
+func Targets(hosts []Host, port int) []Target {
+	var all []Target
+	for _, h := range hosts {
+		if addr, is := h.Target(); is {
+			all = append(all, Target{h.Name, netip.AddrPortFrom(addr, uint16(port))})
+		}
+	}
+	return all
+}
+
+// Discovery is targets as Prometheus reads them from a file (file_sd_configs). Every value is quoted: a
+// host may be called 7 or true.
+func Discovery(targets []Target) []byte {
+	var b bytes.Buffer
+	fmt.Fprintln(&b, Mark(Prometheus))
+	for _, t := range targets {
+		fmt.Fprintf(&b, "- targets: [%s]\n  labels: {host: %s}\n", strconv.Quote(t.At.String()), strconv.Quote(t.Host))
+	}
+	if len(targets) == 0 {
+		fmt.Fprintln(&b, "[]")
+	}
+	return b.Bytes()
+}
+
+// ParseDiscovery reads what Discovery wrote, though people may have been at it since. An entry such as
+//
+//   - targets: ["192.168.1.20:10420"]
+//     labels: {host: "spark-1"}
+//
+// has one target, an address and a port, and no label but host.
+func ParseDiscovery(text []byte) ([]Target, error) {
+	var entries []struct {
+		Targets []string          `yaml:"targets"`
+		Labels  map[string]string `yaml:"labels"`
+	}
+	if err := yaml.Unmarshal(text, &entries); err != nil {
+		return nil, err
+	}
+	var all []Target
+	for i, e := range entries {
+		name := e.Labels["host"]
+		if len(e.Targets) != 1 || len(e.Labels) != 1 || !plainName.MatchString(name) {
+			return nil, fmt.Errorf("entry %d: want one target, and the label host alone", i+1)
+		}
+		at, err := netip.ParseAddrPort(e.Targets[0])
+		if err != nil || at.Port() == 0 || at.Addr().Zone() != "" || !at.Addr().IsPrivate() && !at.Addr().IsLinkLocalUnicast() {
+			return nil, fmt.Errorf("entry %d: %+q is not a private address with a port", i+1, e.Targets[0])
+		}
+		all = append(all, Target{name, at})
+	}
+	return all, nil
+}
+
+// Keep adds to what was found the targets of the file that are neither found nor replaced, so that a
+// machine that is off does not leave the alerts as well. They are returned by themselves too.
+func Keep(found, written []Target) (all, kept []Target) {
+	all = slices.Clone(found)
+	for _, w := range written {
+		replaced := slices.ContainsFunc(all, func(t Target) bool {
+			return strings.EqualFold(t.Host, w.Host) || t.At == w.At
+		})
+		if !replaced {
+			all, kept = append(all, w), append(kept, w)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b Target) int { return strings.Compare(strings.ToLower(a.Host), strings.ToLower(b.Host)) })
+	return all, kept
+}
+
+// LoginLines are the commands that let this machine log in to the others: keys are spread by people.
+func LoginLines(hosts []Host, user string) []string {
+	var lines []string
+	for _, h := range hosts {
+		if addr, is := h.MPI(); is && !h.Self {
+			lines = append(lines, fmt.Sprintf("ssh-copy-id %s@%s   # %s", user, addr, h.Name))
+		}
+	}
+	return lines
+}

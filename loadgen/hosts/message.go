@@ -1,0 +1,192 @@
+package hosts
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"golang.org/x/net/dns/dnsmessage"
+)
+
+// service is what Sparks announce.
+const service = "_ssh._tcp.local."
+
+// What one network may tell in one look, so that a hostile one costs neither memory nor time.
+const (
+	mostInstances = 512
+	mostAddresses = 16
+	mostQuestions = 32 // of names that were told of but not resolved
+	largestPacket = 9000
+)
+
+// cacheFlush is the bit of a record's class by which responders say that it replaces older ones.
+const cacheFlush = 1 << 15
+
+// records are what answers told: instances of the service, the host of each, the addresses of a host.
+// Names are compared in lower case, as multicast DNS has it, and kept as they came.
+type records struct {
+	instances map[string]string       // as it came, by the lower case of it
+	hosts     map[string]string       // of an instance, as it came
+	addresses map[string][]netip.Addr // of a host
+}
+
+func newRecords() *records {
+	return &records{map[string]string{}, map[string]string{}, map[string][]netip.Addr{}}
+}
+
+// errQuestion is of a packet that tells nothing, because it asks.
+var errQuestion = errors.New("a question")
+
+// take reads a packet. What it tells before it breaks off is taken: responders put what was asked first.
+func (r *records) take(packet []byte) error {
+	var p dnsmessage.Parser
+	header, err := p.Start(packet)
+	if err != nil {
+		return err
+	}
+	if !header.Response {
+		return errQuestion
+	}
+	if err := p.SkipAllQuestions(); err != nil {
+		return err
+	}
+	for _, section := range []struct {
+		header func() (dnsmessage.ResourceHeader, error)
+		skip   func() error
+	}{{p.AnswerHeader, p.SkipAnswer}, {p.AuthorityHeader, p.SkipAuthority}, {p.AdditionalHeader, p.SkipAdditional}} {
+		for {
+			h, err := section.header()
+			if errors.Is(err, dnsmessage.ErrSectionDone) {
+				break
+			}
+			if err == nil {
+				err = r.takeRecord(&p, h, section.skip)
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// takeRecord reads one record, whose header was read.
+func (r *records) takeRecord(p *dnsmessage.Parser, h dnsmessage.ResourceHeader, skip func() error) error {
+	if h.Class&^cacheFlush != dnsmessage.ClassINET || h.TTL == 0 { // 0: it is going away
+		return skip()
+	}
+	name := strings.ToLower(h.Name.String())
+	switch h.Type {
+	case dnsmessage.TypePTR:
+		body, err := p.PTRResource()
+		if err == nil && name == service {
+			r.addInstance(body.PTR.String())
+		}
+		return err
+	case dnsmessage.TypeSRV:
+		body, err := p.SRVResource()
+		if err == nil && strings.HasSuffix(name, "."+service) {
+			r.addInstance(h.Name.String())
+			if _, known := r.instances[name]; known {
+				r.hosts[name] = body.Target.String()
+			}
+		}
+		return err
+	case dnsmessage.TypeA:
+		body, err := p.AResource()
+		if err == nil {
+			r.addAddress(name, netip.AddrFrom4(body.A))
+		}
+		return err
+	case dnsmessage.TypeAAAA:
+		body, err := p.AAAAResource()
+		if err == nil {
+			r.addAddress(name, netip.AddrFrom16(body.AAAA).Unmap())
+		}
+		return err
+	}
+	return skip()
+}
+
+func (r *records) addInstance(name string) {
+	key := strings.ToLower(name)
+	if _, known := r.instances[key]; !known && len(r.instances) < mostInstances && strings.HasSuffix(key, "."+service) {
+		r.instances[key] = name
+	}
+}
+
+func (r *records) addAddress(host string, addr netip.Addr) {
+	known, is := r.addresses[host]
+	if !is && len(r.addresses) >= mostInstances || len(known) >= mostAddresses || slices.Contains(known, addr) {
+		return
+	}
+	r.addresses[host] = append(known, addr)
+}
+
+// questions are the packet that asks for the service, and for what is still missing of what was told of.
+func (r *records) questions() ([]byte, error) {
+	b := dnsmessage.NewBuilder(nil, dnsmessage.Header{})
+	b.EnableCompression()
+	if err := b.StartQuestions(); err != nil {
+		return nil, err
+	}
+	asked := 0
+	ask := func(name string, kind dnsmessage.Type) error {
+		n, err := dnsmessage.NewName(name)
+		if err != nil || asked > mostQuestions {
+			return nil // a name that cannot be asked for is foreign text, and stays unresolved
+		}
+		asked++
+		return b.Question(dnsmessage.Question{Name: n, Type: kind, Class: dnsmessage.ClassINET})
+	}
+	err := ask(service, dnsmessage.TypePTR)
+	for _, key := range sortedKeys(r.instances) {
+		host, told := r.hosts[key]
+		switch {
+		case !told:
+			err = errors.Join(err, ask(r.instances[key], dnsmessage.TypeSRV))
+		case len(r.addresses[strings.ToLower(host)]) == 0:
+			err = errors.Join(err, ask(host, dnsmessage.TypeA), ask(host, dnsmessage.TypeAAAA))
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("question: %w", err)
+	}
+	return b.Finish()
+}
+
+// Heard is what one link told of one host.
+type Heard struct {
+	Link Link
+	// Name is as it came: it has not been judged.
+	Name  string
+	Addrs []netip.Addr
+}
+
+// heard is what the records say in the end, a host once, sorted by its name.
+func (r *records) heard(link Link) []Heard {
+	byHost := map[string]Heard{}
+	for _, key := range sortedKeys(r.hosts) {
+		host := r.hosts[key]
+		lower := strings.ToLower(host)
+		if _, known := byHost[lower]; !known {
+			byHost[lower] = Heard{link, host, r.addresses[lower]}
+		}
+	}
+	all := make([]Heard, 0, len(byHost))
+	for _, key := range sortedKeys(byHost) {
+		all = append(all, byHost[key])
+	}
+	return all
+}
+
+func sortedKeys[V any](m map[string]V) []string {
+	keys := make([]string, 0, len(m))
+	for key := range m {
+		keys = append(keys, key)
+	}
+	slices.Sort(keys)
+	return keys
+}

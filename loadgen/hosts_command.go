@@ -1,0 +1,254 @@
+package loadgen
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/user"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/alecthomas/kingpin/v2"
+
+	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/hosts"
+	"github.com/umascope/umascope/loadgen/option"
+)
+
+const hostsHelp = `Find Sparks by multicast DNS, as they announce ssh, on every interface that is up, ConnectX first.
+
+  uma-load hosts                                            what is there, and the commands that spread your key
+  uma-load hosts --match 'spark-*' --interface enp1s0f0np0  only these, only there
+  uma-load hosts --format mpi --write hosts.mpi             a hostfile for mpirun
+  uma-load hosts --format prometheus --write compose/prometheus/targets/exporter-found.yml
+                                                            targets for the Prometheus of the stack
+
+Only private addresses of the network that they were heard on are taken, and only plain host names. Whoever is on that network can claim any name: ssh shows you the key of a machine before you trust it. --write replaces its own files and no others, and nothing is written if nobody was found.
+
+Exit codes: 1 if nobody was found, 2 if nobody could be asked or the file is not ours.`
+
+// usualNames is what Sparks are called out of the box: NVIDIA's and ASUS'.
+func usualNames() []string { return []string{"spark*", "gx10*"} }
+
+// hostsLine is the verb hosts on the command line.
+type hostsLine struct {
+	match            []hosts.Pattern
+	interfaces       []string
+	timeout          time.Duration
+	format           hosts.Format
+	write            string
+	slots, port      int
+	user             string
+	probe            bool
+	withSelf, forget bool
+}
+
+func hostsVerb(app *kingpin.Application) verb {
+	clause := app.Command("hosts", hostsHelp)
+	l := hostsFlags(clause)
+	return verb{clause, func(ctx context.Context, p Program) error { return p.hosts(ctx, l) }}
+}
+
+func hostsFlags(clause *kingpin.CmdClause) *hostsLine {
+	l := &hostsLine{}
+	option.Flags(clause, "match", "Names that are meant, without .local: a glob, or a regular expression between slashes; may be repeated. Default: "+strings.Join(usualNames(), " and ")+".", &l.match, hosts.ParsePattern, option.AsGiven).PlaceHolder("PATTERN")
+	clause.Flag("interface", "Ask on this interface alone; may be repeated.").PlaceHolder("NAME").StringsVar(&l.interfaces)
+	option.Flag(clause, "timeout", "How long to listen.", "3s", &l.timeout, option.PositiveDuration)
+	option.Flag(clause, "format", "What to print: "+option.Join(hosts.Formats())+".", string(hosts.Table), &l.format, option.OneOf(hosts.Formats()...))
+	option.Flag(clause, "write", "Write it to this file, of --format mpi or prometheus, instead of printing it.", "", &l.write, option.Text).PlaceHolder("FILE")
+	option.Flag(clause, "slots", "Ranks that each host of the hostfile takes.", "1", &l.slots, option.Between(1, 1024))
+	option.Flag(clause, "port", "Port of the exporters.", "10420", &l.port, option.Between(1, 65535))
+	option.Flag(clause, "user", "User on the hosts, for the ssh-copy-id lines. Default: your own name.", "", &l.user, parseUser).PlaceHolder("NAME")
+	clause.Flag("probe", "Look for an exporter on each host.").Default("true").BoolVar(&l.probe)
+	clause.Flag("self", "Give Prometheus this machine too: the stack has it among its own targets.").BoolVar(&l.withSelf)
+	clause.Flag("forget", "Drop the targets of --write that do not answer now; without it they stay, so that what is off is missed.").BoolVar(&l.forget)
+	return l
+}
+
+// plainUser is what a name of a user may be where it stands in a command that people copy.
+var plainUser = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]{0,31}$`)
+
+func parseUser(name string) (string, error) {
+	if !plainUser.MatchString(name) {
+		return "", fmt.Errorf("%+q is not the name of a user", name)
+	}
+	return name, nil
+}
+
+// check fills in what was not said, and refuses what does not go together.
+func (l *hostsLine) check() error {
+	if l.write != "" && l.format != hosts.MPI && l.format != hosts.Prometheus {
+		return errors.New("--write: say --format mpi or --format prometheus too")
+	}
+	if len(l.match) == 0 {
+		for _, name := range usualNames() {
+			p, err := hosts.ParsePattern(name)
+			if err != nil {
+				return err
+			}
+			l.match = append(l.match, p)
+		}
+	}
+	if l.user == "" {
+		l.user = "USER"
+		if me, err := user.Current(); err == nil && plainUser.MatchString(me.Username) {
+			l.user = me.Username
+		}
+	}
+	return nil
+}
+
+// hosts runs the verb hosts on the interfaces of this machine.
+func (p Program) hosts(ctx context.Context, l *hostsLine) error {
+	interfaces, err := hosts.System()
+	if err != nil {
+		return usage(err)
+	}
+	return p.findHosts(ctx, l, hosts.Links(os.DirFS("/sys"), interfaces), hosts.Browse)
+}
+
+// findHosts runs it on any.
+func (p Program) findHosts(ctx context.Context, l *hostsLine, links []hosts.Link, browse func(context.Context, hosts.Link) ([]hosts.Heard, error)) error {
+	if err := l.check(); err != nil {
+		return usage(err)
+	}
+	chosen, err := hosts.Choose(links, l.interfaces)
+	if err != nil {
+		return usage(err)
+	}
+	file, err := l.open()
+	if err != nil {
+		return usage(fmt.Errorf("--write: %w", err))
+	}
+	f := finding{links: links, answers: hosts.Ask(ctx, chosen, l.timeout, browse)}
+	if ctx.Err() != nil {
+		return errors.New("interrupted: nothing was written")
+	}
+	var heard []hosts.Heard
+	for _, a := range f.answers {
+		heard = append(heard, a.Heard...)
+	}
+	f.hosts, f.refused = hosts.Gather(heard, links, l.match)
+	if l.probe {
+		hosts.Probe(ctx, f.hosts, l.port)
+	}
+	f.note(p.Stderr, l)
+	switch {
+	case f.unasked():
+		return usage(errors.New("no interface could be asked"))
+	case len(f.hosts) == 0 && l.format == hosts.JSON:
+		return errors.Join(f.print(p.Stdout, l), f.nobody(l))
+	case len(f.hosts) == 0:
+		return f.nobody(l)
+	case l.write != "":
+		return p.writeHosts(l, file, f)
+	}
+	return f.print(p.Stdout, l)
+}
+
+// largestFile is more than any of ours has.
+const largestFile = 1 << 20
+
+// writtenFile is what is where --write points.
+type writtenFile struct {
+	text    []byte
+	targets []hosts.Target // of ours for Prometheus
+}
+
+// open looks at the file before anybody is asked: whoever names somebody else's file learns it at once.
+func (l *hostsLine) open() (writtenFile, error) {
+	if l.write == "" {
+		return writtenFile{}, nil
+	}
+	info, err := os.Lstat(l.write)
+	if errors.Is(err, os.ErrNotExist) {
+		return writtenFile{}, nil
+	}
+	if err != nil {
+		return writtenFile{}, err
+	}
+	if !info.Mode().IsRegular() || info.Size() > largestFile {
+		return writtenFile{}, fmt.Errorf("%s is not a small plain file and is left as it is", l.write)
+	}
+	var file writtenFile
+	if file.text, err = os.ReadFile(l.write); err != nil {
+		return writtenFile{}, err
+	}
+	if !hosts.Ours(file.text, l.format) {
+		return writtenFile{}, fmt.Errorf("%s %w", l.write, hosts.ErrForeign)
+	}
+	if l.format == hosts.Prometheus {
+		if file.targets, err = hosts.ParseDiscovery(file.text); err != nil {
+			return writtenFile{}, fmt.Errorf("%s cannot be read and is left as it is: %w", l.write, err)
+		}
+	}
+	return file, nil
+}
+
+// writeHosts replaces the file in one step, if it says something else.
+func (p Program) writeHosts(l *hostsLine, file writtenFile, f finding) error {
+	text, kept := f.render(l, file.targets)
+	for _, t := range kept {
+		fmt.Fprintf(p.Stderr, "%s at %s was not found now and stays in the file; --forget drops it\n", t.Host, t.At)
+	}
+	if text == nil {
+		return fmt.Errorf("no host has an address that other programs can use: %s is left as it is", l.write)
+	}
+	if string(text) == string(file.text) {
+		fmt.Fprintf(p.Stdout, "%s says so already\n", l.write)
+		return nil
+	}
+	err := folder.Folder(filepath.Dir(l.write)).Write(filepath.Base(l.write), func(w io.Writer) error {
+		_, err := w.Write(text)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("--write: %w", err)
+	}
+	fmt.Fprintf(p.Stdout, "wrote %s\n", l.write)
+	return nil
+}
+
+// hostsSchema names the form of --format json.
+const hostsSchema = "umascope.hosts/1"
+
+// asJSON is what --format json prints.
+type asJSON struct {
+	Schema     string          `json:"schema"`
+	Hosts      []hosts.Host    `json:"hosts"`
+	Refused    []hosts.Refusal `json:"refused"`
+	Interfaces []linkJSON      `json:"interfaces"`
+}
+
+// linkJSON is one interface: asked or not, and why.
+type linkJSON struct {
+	Name   string   `json:"name"`
+	Driver string   `json:"driver,omitempty"`
+	RDMA   []string `json:"rdma,omitempty"`
+	Asked  bool     `json:"asked"`
+	Why    string   `json:"why,omitempty"`
+}
+
+// json is the finding in that form: no list is null.
+func (f finding) json() ([]byte, error) {
+	out := asJSON{hostsSchema, append([]hosts.Host{}, f.hosts...), append([]hosts.Refusal{}, f.refused...), []linkJSON{}}
+	for _, link := range f.links {
+		one := linkJSON{Name: link.Name, Driver: link.Driver, RDMA: link.RDMA, Why: link.Idle}
+		for _, a := range f.answers {
+			if a.Link.Name == link.Name {
+				one.Asked = a.Err == nil
+				if a.Err != nil {
+					one.Why = printable(a.Err.Error())
+				}
+			}
+		}
+		out.Interfaces = append(out.Interfaces, one)
+	}
+	text, err := json.MarshalIndent(out, "", "  ")
+	return append(text, '\n'), err
+}

@@ -1,0 +1,170 @@
+package loadgen
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/umascope/umascope/loadgen/hosts"
+)
+
+// finding is what the verb hosts found out.
+type finding struct {
+	links   []hosts.Link
+	answers []hosts.Answer
+	hosts   []hosts.Host
+	refused []hosts.Refusal
+}
+
+// unasked tells whether every interface failed.
+func (f finding) unasked() bool {
+	for _, a := range f.answers {
+		if a.Err == nil {
+			return false
+		}
+	}
+	return true
+}
+
+// nobody says why no host was found.
+func (f finding) nobody(l *hostsLine) error {
+	var names []string
+	for _, a := range f.answers {
+		names = append(names, a.Link.String())
+	}
+	why := fmt.Sprintf("no host found in %s on %s", l.timeout, strings.Join(names, ", "))
+	if len(f.refused) > 0 {
+		return fmt.Errorf("%s, only what is named above; --match says which are meant", why)
+	}
+	return errors.New(why + ": nobody announces ssh there; is avahi-daemon running on the others, and does a firewall let UDP 5353 in?")
+}
+
+// note says what was not found, and why.
+func (f finding) note(w io.Writer, l *hostsLine) {
+	for _, link := range f.links {
+		if link.Idle != "" && !link.Minor && len(l.interfaces) == 0 {
+			fmt.Fprintf(w, "%s was not asked: %s\n", link, link.Idle)
+		}
+	}
+	for _, a := range f.answers {
+		switch {
+		case a.Err != nil:
+			fmt.Fprintf(w, "%s could not be asked: %s\n", a.Link, printable(a.Err.Error()))
+		case len(a.Heard) == 0:
+			fmt.Fprintf(w, "%s: nobody answered\n", a.Link)
+		}
+	}
+	var others []string // a whole office announces ssh
+	for _, r := range f.refused {
+		if r.Why == hosts.NotMeant {
+			others = append(others, r.Name)
+			continue
+		}
+		fmt.Fprintf(w, "left out %s: %s\n", printable(r.Name), printable(r.Why))
+	}
+	if len(others) > 0 {
+		fmt.Fprintf(w, "left out, as %s: %s\n", hosts.NotMeant, printable(strings.Join(others, ", ")))
+	}
+	self := false
+	for _, h := range f.hosts {
+		self = self || h.Self
+		if _, is := h.MPI(); !is {
+			fmt.Fprintf(w, "%s has link-local IPv6 addresses alone, which a hostfile or Prometheus cannot use\n", h.Name)
+		}
+		switch {
+		case h.Exporter == nil || h.Exporter.Found && h.Exporter.Mode == "live":
+		case h.Exporter.Found:
+			fmt.Fprintf(w, "%s: its exporter says that its figures are %s\n", h.Name, cmp.Or(h.Exporter.Mode, "of no known mode"))
+		default:
+			fmt.Fprintf(w, "%s: no exporter: %s\n", h.Name, h.Exporter.Why)
+		}
+	}
+	switch {
+	case l.format == hosts.Prometheus && self && !l.withSelf:
+		fmt.Fprintln(w, "this machine is left out, which the stack has among its own targets; --self puts it in")
+	case l.format == hosts.MPI && !self && len(f.hosts) > 0:
+		fmt.Fprintln(w, "this machine is not among them: it does not announce ssh by a name that is meant")
+	}
+}
+
+// print prints what was found in the format that was asked for.
+func (f finding) print(w io.Writer, l *hostsLine) error {
+	var text []byte
+	var err error
+	switch l.format {
+	case hosts.JSON:
+		text, err = f.json()
+	case hosts.Table:
+		return f.table(w, l)
+	default:
+		if text, _ = f.render(l, nil); text == nil {
+			err = errors.New("no host has an address that other programs can use")
+		}
+	}
+	if err == nil {
+		_, err = w.Write(text)
+	}
+	return err
+}
+
+// render makes the text of a file, and says what of the old one is kept. Nil if it would hold no host.
+func (f finding) render(l *hostsLine, written []hosts.Target) (text []byte, kept []hosts.Target) {
+	if l.format == hosts.MPI {
+		for _, h := range f.hosts {
+			if _, is := h.MPI(); is {
+				return hosts.Hostfile(f.hosts, l.slots), nil
+			}
+		}
+		return nil, nil
+	}
+	var others []hosts.Host
+	for _, h := range f.hosts {
+		if !h.Self || l.withSelf {
+			others = append(others, h)
+		}
+	}
+	targets := hosts.Targets(others, l.port)
+	if !l.forget {
+		targets, kept = hosts.Keep(targets, written)
+	}
+	if len(targets) == 0 {
+		return nil, nil
+	}
+	return hosts.Discovery(targets), kept
+}
+
+// table prints the hosts for people, and what they do next.
+func (f finding) table(w io.Writer, l *hostsLine) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "HOST\tADDRESS\tINTERFACE\tEXPORTER")
+	for _, h := range f.hosts {
+		name := h.Name
+		if h.Self {
+			name += " (this machine)"
+		}
+		for _, a := range h.Addresses {
+			link := a.Link
+			if a.Fabric {
+				link += " (fabric)"
+			}
+			exporter := "-"
+			if h.Exporter != nil && h.Exporter.Found && h.Exporter.Addr == a.Addr {
+				exporter = fmt.Sprintf(":%d %s", l.port, cmp.Or(h.Exporter.Mode, "of no known mode"))
+			}
+			fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", name, a.Addr, link, exporter)
+			name = ""
+		}
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	lines := hosts.LoginLines(f.hosts, l.user)
+	if len(lines) > 0 {
+		lines = append([]string{"", "To log in without a password, as mpirun must, on each machine:"}, lines...)
+	}
+	_, err := fmt.Fprint(w, strings.Join(lines, "\n")+strings.Repeat("\n", min(len(lines), 1)))
+	return err
+}
