@@ -41,7 +41,9 @@ type Run struct {
 	// Facts are what can differ between arms beside what is meant to, in the order they are shown.
 	Facts  []Fact
 	Ledger Ledger
-	KV     KV
+	// Ledgers are those of further machines that the run measured, by their names.
+	Ledgers map[string]Ledger
+	KV      KV
 	// Pair joins a run of one arm with one of another made under the same conditions: the round of a
 	// campaign, within one boot of the machine. Empty is none.
 	Pair string

@@ -88,7 +88,9 @@ type Pair struct {
 	Order            PairOrder   `json:"order"`
 	Fairness         []Fairness  `json:"fairness"`
 	LedgerDifference LedgerDelta `json:"ledger_difference"`
-	Warnings         []Warning   `json:"warnings"`
+	// LedgerDifferenceOn is the same of further machines that both arms measured, by their names.
+	LedgerDifferenceOn map[string]LedgerDelta `json:"ledger_difference_on,omitempty"`
+	Warnings           []Warning              `json:"warnings"`
 }
 
 // Metrics is one metric of a pair.

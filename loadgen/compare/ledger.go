@@ -2,8 +2,31 @@ package compare
 
 // ledgerDelta is b - a of the means of the runs, line by line: what an effect on memory is made of.
 func ledgerDelta(a, b []*Run) LedgerDelta {
+	return ledgerDeltaOf(a, b, func(r *Run) Ledger { return r.Ledger })
+}
+
+// ledgerDeltas are those of further machines that both arms measured; nil without any.
+func ledgerDeltas(a, b []*Run) map[string]LedgerDelta {
+	var all map[string]LedgerDelta
+	for _, r := range b {
+		for host := range r.Ledgers {
+			d := ledgerDeltaOf(a, b, func(r *Run) Ledger { return r.Ledgers[host] })
+			if len(d.Start)+len(d.Ready)+len(d.Peak) == 0 {
+				continue
+			}
+			if all == nil {
+				all = map[string]LedgerDelta{}
+			}
+			all[host] = d
+		}
+	}
+	return all
+}
+
+func ledgerDeltaOf(a, b []*Run, of func(*Run) Ledger) LedgerDelta {
 	between := func(at func(Ledger) map[string]float64) map[string]float64 {
-		x, y := meanLines(a, at), meanLines(b, at)
+		mean := func(r *Run) map[string]float64 { return at(of(r)) }
+		x, y := meanLines(a, mean), meanLines(b, mean)
 		var delta map[string]float64
 		for line, v := range y {
 			if before, known := x[line]; known {
@@ -24,10 +47,10 @@ func ledgerDelta(a, b []*Run) LedgerDelta {
 
 // meanLines are the lines over the runs that were observed at that moment. A line that only some of those
 // have would be a mean of other runs than its neighbours: it is left out.
-func meanLines(runs []*Run, at func(Ledger) map[string]float64) map[string]float64 {
+func meanLines(runs []*Run, at func(*Run) map[string]float64) map[string]float64 {
 	sum, count, observed := map[string]float64{}, map[string]int{}, 0
 	for _, r := range runs {
-		lines := at(r.Ledger)
+		lines := at(r)
 		if lines == nil {
 			continue
 		}

@@ -84,7 +84,7 @@ func (c *comparing) pair(cell *cell, a, b *arm, primary key) Pair {
 	blocks := blocksOf(cell.runs, c.options.By)
 	p := Pair{
 		A: a.name, B: b.name, Metrics: []Metrics{}, Fairness: fairnessOf(a.valid, b.valid),
-		LedgerDifference: ledgerDelta(a.valid, b.valid), Order: PairOrder{Kind: orderOf(both, c.options.By).Kind},
+		LedgerDifference: ledgerDelta(a.valid, b.valid), LedgerDifferenceOn: ledgerDeltas(a.valid, b.valid), Order: PairOrder{Kind: orderOf(both, c.options.By).Kind},
 	}
 	var rows []*row
 	apart := len(toolsOf(a, b)) > 1

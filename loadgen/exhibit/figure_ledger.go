@@ -3,6 +3,7 @@ package exhibit
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 
@@ -23,15 +24,30 @@ var moments = []struct {
 // leastLedger is how many bytes a line must differ by to be drawn.
 const leastLedger = 32 << 20
 
+// ledgerFigures are those of the host of the runs and of every further machine that both arms measured.
+func ledgerFigures(c compare.Comparison, s compare.Stratum, pair compare.Pair) []*chart.Figure {
+	var all []*chart.Figure
+	add := func(f *chart.Figure) {
+		if f != nil {
+			all = append(all, f)
+		}
+	}
+	add(ledgerFigure(c, s, pair, "", pair.LedgerDifference))
+	for _, host := range slices.Sorted(maps.Keys(pair.LedgerDifferenceOn)) {
+		add(ledgerFigure(c, s, pair, " on "+host, pair.LedgerDifferenceOn[host]))
+	}
+	return all
+}
+
 // ledgerFigure draws by how much each line of the memory ledger differs; nil where none was observed,
 // or none differs.
-func ledgerFigure(c compare.Comparison, s compare.Stratum, pair compare.Pair) *chart.Figure {
+func ledgerFigure(c compare.Comparison, s compare.Stratum, pair compare.Pair, where string, difference compare.LedgerDelta) *chart.Figure {
 	largest := map[string]float64{}
 	extent := span{}
-	f := chart.Figure{Title: "Where the memory differs: " + pair.B + " − " + pair.A, Full: true}
+	f := chart.Figure{Title: "Where the memory differs" + where + ": " + pair.B + " − " + pair.A, Full: true}
 	lines := map[string]bool{}
 	for _, m := range moments {
-		delta := m.of(pair.LedgerDifference)
+		delta := m.of(difference)
 		if delta != nil {
 			f.Legend = append(f.Legend, chart.LegendItem{Class: m.class, Text: "at " + m.name})
 		}
@@ -58,7 +74,7 @@ func ledgerFigure(c compare.Comparison, s compare.Stratum, pair compare.Pair) *c
 		return len(s.Arms[arm].Runs)
 	}) + fmt.Sprintf("; means by line of the ledger, GiB. Right of 0, %s has more. Of %d lines, %d differ by 32 MiB or more.", pair.B, len(lines), len(names))
 	drawn := f.DrawTall(74+30*float64(len(names)), 74+46*float64(len(names)), func(width, height float64) *chart.Drawing {
-		return drawLedger(names, extent, pair.LedgerDifference, width, height, f.Title+": "+f.Caption)
+		return drawLedger(names, extent, difference, width, height, f.Title+": "+f.Caption)
 	})
 	return &drawn
 }

@@ -59,7 +59,7 @@ func Figures(c compare.Comparison) []Named {
 			add(s.Name, s.KV.Figure)
 		}
 		for _, pair := range s.Pairs {
-			add(s.Name+" "+pair.Name, pair.Forest, pair.Ledger)
+			add(s.Name+" "+pair.Name, append([]*chart.Figure{pair.Forest}, pair.Ledgers...)...)
 		}
 	}
 	return all

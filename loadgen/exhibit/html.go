@@ -99,7 +99,7 @@ type pairView struct {
 	Order    *grid
 	Differs  *grid
 	Same     *grid
-	Ledger   *chart.Figure
+	Ledgers  []*chart.Figure
 	Outliers *grid
 	Notes    []string
 }
@@ -147,7 +147,7 @@ func newPair(c compare.Comparison, s compare.Stratum, pair compare.Pair, drawn b
 	}
 	v.Differs, v.Same = fairness(pair)
 	if drawn {
-		v.Forest, v.Ledger = forest(c, s, pair), ledgerFigure(c, s, pair)
+		v.Forest, v.Ledgers = forest(c, s, pair), ledgerFigures(c, s, pair)
 	}
 	return v
 }

@@ -3,7 +3,9 @@ package exhibit
 import (
 	"fmt"
 	"io"
+	"maps"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/umascope/umascope/loadgen/chart"
@@ -103,6 +105,9 @@ func (m *markdown) pair(p compare.Pair) {
 	m.grid("Not the same in both arms, "+name, differs)
 	m.grid("The same in both arms, "+name, same)
 	m.grid("Memory ledger, "+p.B+" less "+p.A, ledgerGrid(p.LedgerDifference, math.MaxInt))
+	for _, host := range slices.Sorted(maps.Keys(p.LedgerDifferenceOn)) {
+		m.grid("Memory ledger of "+host+", "+p.B+" less "+p.A, ledgerGrid(p.LedgerDifferenceOn[host], math.MaxInt))
+	}
 	m.grid("Runs that stand out, "+name, outlierGrid(p))
 }
 

@@ -206,6 +206,10 @@ func (t terminal) ledger(c compare.Comparison) {
 				t.part(fmt.Sprintf("memory ledger, %s less %s, %s", p.B, p.A, stratumName(c, s)))
 				t.grid(g)
 			}
+			for _, host := range slices.Sorted(maps.Keys(p.LedgerDifferenceOn)) {
+				t.part(fmt.Sprintf("memory ledger of %s, %s less %s, %s", host, p.B, p.A, stratumName(c, s)))
+				t.grid(ledgerGrid(p.LedgerDifferenceOn[host], mostLedger))
+			}
 		}
 	}
 }

@@ -206,3 +206,17 @@ func TestALedgerDifferenceHasItsLargestLinesFirst(t *testing.T) {
 		t.Errorf("%v", g.Rows)
 	}
 }
+
+func TestTheLedgerOfEveryMachineIsShown(t *testing.T) {
+	c := compared(t, experiment{arms: []string{"native", "container"}, models: []string{"m"}, runs: 5}, compare.Options{})
+	c.Strata[0].Pairs[0].LedgerDifferenceOn = map[string]compare.LedgerDelta{"spark-2": {Ready: map[string]float64{"page_cache": 9 * gib}}}
+	var md strings.Builder
+	if err := Markdown(&md, "x", c); err != nil {
+		t.Fatal(err)
+	}
+	for name, shown := range map[string]string{"text": textOf(t, c), "Markdown": md.String(), "page": render(t, "x", c)} {
+		if !strings.Contains(strings.ToLower(shown), "ledger of spark-2") && !strings.Contains(shown, "Where the memory differs on spark-2") {
+			t.Errorf("%s does not show the second machine", name)
+		}
+	}
+}

@@ -51,6 +51,7 @@ func (r Run) facts() []compare.Fact {
 	r.containerFacts(f)
 	r.machineFacts(f)
 	r.conditionFacts(f)
+	r.furtherFacts(f)
 	r.storageFacts(f)
 	r.campaignFacts(f)
 	if r.Manifest.Imported == nil { // which was written by another program than what measured
@@ -116,16 +117,7 @@ func (r Run) machineFacts(f *facts) {
 	switch {
 	case m != nil:
 		f.add("telemetry", m.Mode)
-		f.add("machine", m.Host[string(metric.LabelProduct)])
-		f.add(compare.FactKernel, m.Host[string(metric.LabelKernel)])
-		f.add("architecture", m.Host[string(metric.LabelArch)])
-		for _, of := range []struct {
-			item  string
-			label metric.Label
-		}{{"GPU", metric.LabelName}, {compare.FactDriver, metric.LabelDriver}, {"CUDA of the driver", metric.LabelCUDAVersion}, {"VBIOS", metric.LabelVBIOS}} {
-			f.add(of.item, distinct(m.GPUs, string(of.label)))
-		}
-		limits(f, m.GPULimits)
+		f.machine("", m)
 	case local:
 		f.add(compare.FactKernel, client.Kernel)
 		f.add("architecture", client.Arch)
@@ -149,40 +141,9 @@ func distinct(all []map[string]string, label string) string {
 	return strings.Join(values, ", ")
 }
 
-// limits say what the GPUs are held to; of several, in their order.
-func limits(f *facts, all []folder.GPULimit) {
-	var watts, hertz []string
-	for _, l := range all {
-		if l.PowerWatts != nil {
-			watts = append(watts, fmt.Sprintf("%g W", *l.PowerWatts))
-		}
-		if l.SMClockHertz != nil {
-			hertz = append(hertz, fmt.Sprintf("%g MHz", *l.SMClockHertz/1e6))
-		}
-	}
-	f.add("GPU power limit", strings.Join(watts, ", "))
-	f.add("GPU clock limit", strings.Join(hertz, ", "))
-}
-
 // conditionFacts say how the machine was when the run began, and what befell it.
 func (r Run) conditionFacts(f *facts) {
-	s := r.Summary
-	if s.Memory != nil && s.Memory.LedgerAt != nil {
-		start := s.Memory.LedgerAt.Start
-		for _, of := range []struct{ item, line string }{{compare.FactMemFree, metric.LineFree}, {compare.FactPageCache, metric.LinePageCache}} {
-			if bytes, known := start[of.line]; known {
-				f.number(of.item, &bytes, memoryTolerance, "bytes")
-			}
-		}
-	}
-	if t := s.Thermal; t != nil {
-		f.number(compare.FactTemperature, t.StartCelsius, celsiusTolerance, "C")
-		f.number("GPU performance state in the warm-up", t.WarmupPerformanceState, 0, "")
-		for _, reason := range slices.Sorted(maps.Keys(t.ThrottleSeconds)) {
-			spent := t.ThrottleSeconds[reason]
-			f.number("clocks held by "+strings.ReplaceAll(reason, "_", " "), &spent, secondsTolerance, "s")
-		}
-	}
+	f.conditions("", r.Summary.Memory, r.Summary.Thermal)
 	f.number(compare.FactSwap, r.swappedIn(), swapTolerance, "bytes")
 }
 

@@ -160,12 +160,12 @@ func (r Run) machineFigures(f *figures) {
 		f.set("gpu_end_celsius", t.EndCelsius)
 		f.set("gpu_max_celsius", t.MaxCelsius)
 	}
-	e := r.Summary.Energy
-	if e == nil {
+	joules, perToken := r.energy()
+	if joules == nil {
 		return
 	}
-	f.set("energy_joules", &e.Joules)
-	f.set("joules_per_output_token", e.JoulesPerOutputToken)
+	f.set("energy_joules", joules)
+	f.set("joules_per_output_token", perToken)
 	var measured float64
 	for phase := range maps.Values(r.Summary.Phases) {
 		if phase.Measured {
@@ -173,9 +173,21 @@ func (r Run) machineFigures(f *figures) {
 		}
 	}
 	if measured > 0 {
-		mean := e.Joules / measured
+		mean := *joules / measured
 		f.set("gpu_power_mean_watts", &mean)
 	}
+}
+
+// energy is that of all machines that were measured: of an engine on several one uses a part of it. Memory and heat are those
+// of the host of the run, since they are no sum.
+func (r Run) energy() (joules, perToken *float64) {
+	if t := r.Summary.Together; t != nil {
+		return t.Joules, t.JoulesPerOutputToken
+	}
+	if e := r.Summary.Energy; e != nil {
+		return &e.Joules, e.JoulesPerOutputToken
+	}
+	return nil, nil
 }
 
 // toolFigures are what a recorded command or a foreign tool says of its load, by its own definitions.

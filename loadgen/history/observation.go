@@ -42,6 +42,7 @@ func (r Run) Observation() compare.Run {
 	if s.Memory != nil && s.Memory.LedgerAt != nil {
 		o.Ledger = compare.Ledger(*s.Memory.LedgerAt)
 	}
+	o.Ledgers = r.furtherLedgers()
 	return o
 }
 

@@ -325,3 +325,45 @@ func TestModeIsOfTelemetryAlone(t *testing.T) {
 		t.Errorf("%q", mode)
 	}
 }
+
+// An engine on two machines: its energy is that of both, its memory that of each, and either may be what is unfair.
+func TestARunOnTwoMachinesIsComparedByBoth(t *testing.T) {
+	r := observed()
+	live := report.Origin{Source: "spark2", Mode: metric.ModeLive}
+	s := &r.Summary
+	s.Labels["host"] = "spark1"
+	s.Together = &report.Together{Hosts: []string{"spark1", "spark2"}, Joules: new(1300.), JoulesPerOutputToken: new(1.3)}
+	s.Machines = []report.Machine{
+		{Origin: report.Origin{Source: "spark1", Mode: metric.ModeLive}, Memory: s.Memory},
+		{Origin: live, Memory: &report.Memory{Origin: live, LedgerAt: &report.LedgerAt{Start: map[string]float64{metric.LineFree: 80 * gib}, Ready: map[string]float64{metric.LineAnon: gib}}},
+			Thermal: &report.Thermal{Origin: live, StartCelsius: new(58.)}},
+		{Origin: report.Origin{Source: "client", Mode: metric.ModeLive}, Memory: &report.Memory{LedgerAt: &report.LedgerAt{Ready: map[string]float64{metric.LineAnon: gib}}}},
+	}
+	r.Manifest.Machines = append(r.Manifest.Machines, folder.Machine{Source: "spark2", Host: map[string]string{"kernel": "6.11"}, GPUs: []map[string]string{{"driver_version": "570"}}})
+	o := r.Observation()
+	if o.Metrics["energy_joules"] != 1300 || o.Metrics["joules_per_output_token"] != 1.3 || o.Metrics["gpu_power_mean_watts"] != 130 {
+		t.Errorf("%v", o.Metrics)
+	}
+	if len(o.Ledgers) != 1 || o.Ledgers["spark2"].Ready[metric.LineAnon] != gib {
+		t.Errorf("ledgers %v", o.Ledgers)
+	}
+	facts := map[string]string{}
+	for _, f := range o.Facts {
+		facts[f.Item] = f.Value
+	}
+	for item, want := range map[string]string{
+		"measured machines": "spark1, spark2", "kernel": "6.17-nv", "spark2: kernel": "6.11", "GPU driver": "580", "spark2: GPU driver": "570", "spark2: GPU temperature at start": "58 C",
+	} {
+		if facts[item] != want {
+			t.Errorf("%s is %q, want %q", item, facts[item], want)
+		}
+	}
+	if s.Together.Joules, s.Together.JoulesPerOutputToken = nil, nil; len(r.Observation().Metrics) == 0 || hasMetric(r.Observation(), "energy_joules") {
+		t.Error("the energy of one machine passes for that of the engine")
+	}
+}
+
+func hasMetric(o compare.Run, name string) bool {
+	_, has := o.Metrics[name]
+	return has
+}

@@ -107,6 +107,21 @@ type renamed struct {
 	diffs    []string
 }
 
+// key is what a key of one is called in the other: the same, or the only one there that is not here, as the name of
+// a machine is.
+func (r *renamed) key(path, key string, a, b map[string]any) string {
+	if _, same := b[key]; same {
+		return key
+	}
+	for name := range b {
+		if _, here := a[name]; !here {
+			r.walk(path+" (key)", key, name)
+			return name
+		}
+	}
+	return key
+}
+
 func (r *renamed) walk(path string, a, b any) {
 	switch a := a.(type) {
 	case map[string]any:
@@ -116,7 +131,7 @@ func (r *renamed) walk(path string, a, b any) {
 			return
 		}
 		for key, value := range a {
-			r.walk(path+"."+key, value, other[key])
+			r.walk(path+"."+key, value, other[r.key(path, key, a, other)])
 		}
 	case []any:
 		other, is := b.([]any)
@@ -153,6 +168,8 @@ func TestAComparisonOfThePackIsThatOfTheRuns(t *testing.T) {
 		m.Flags["ca-file"], m.Flags["concurrency"] = fmt.Sprintf("/home/%s/%d.pem", secretUser, i%2), fmt.Sprint(8+i%2)
 		m.Server.Version, m.Server.Engine = fmt.Sprintf("0.11.%d", i%2), "vllm"
 		m.Container.Image = fmt.Sprintf("registry.lab.example/vllm:%d", i%2)
+		// An engine on two machines: the second has facts and a ledger under its name.
+		m.Machines[0].Source, s.Machines[0].Source, s.Together.Hosts = "athena-8f", "athena-8f", []string{s.Labels["host"], "athena-8f"}
 	})
 	want := comparisonOf(t, pathsOf(runs))
 	s := settingsFor(filepath.Join(t.TempDir(), "pack"))
@@ -162,6 +179,9 @@ func TestAComparisonOfThePackIsThatOfTheRuns(t *testing.T) {
 	}
 	r := &renamed{to: map[string]string{}, from: map[string]string{}}
 	r.walk("", want, comparisonOf(t, pathsInPack(s.Out, pack)))
+	if name := r.to["athena-8f"]; !strings.HasPrefix(name, "host-") {
+		t.Errorf("the second machine is called %q in the pack", name)
+	}
 	if len(r.diffs) > 0 || len(r.to) < 20 {
 		t.Errorf("%d texts; %s", len(r.to), strings.Join(r.diffs, "\n"))
 	}

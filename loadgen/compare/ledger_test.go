@@ -1,0 +1,35 @@
+package compare_test
+
+import (
+	"testing"
+
+	"github.com/umascope/umascope/loadgen/compare"
+)
+
+// Of an engine on two machines, what differs on the second is not the business of the first.
+func TestTheLedgerDifferenceOfFurtherMachinesIsOfThoseThatBothArmsMeasured(t *testing.T) {
+	var e experiment
+	for i, arm := range order("abba") {
+		page := 10.
+		if arm == "b" {
+			page = 25
+		}
+		e.run(arm, map[string]float64{compare.OutputTokensPerSecond: 100 + float64(i)}, func(r *compare.Run) {
+			r.Ledger.Ready = map[string]float64{"page_cache": 1 * gib}
+			r.Ledgers = map[string]compare.Ledger{"spark-2": {Ready: map[string]float64{"page_cache": page * gib}}}
+			if arm == "b" {
+				r.Ledgers["spark-3"] = compare.Ledger{Ready: map[string]float64{"page_cache": gib}}
+			}
+		})
+	}
+	p := mustCompare(t, e.runs, compare.Options{}).Strata[0].Pairs[0]
+	if p.LedgerDifference.Ready["page_cache"] != 0 || len(p.LedgerDifferenceOn) != 1 || p.LedgerDifferenceOn["spark-2"].Ready["page_cache"] != 15*gib {
+		t.Errorf("%+v and %+v", p.LedgerDifference, p.LedgerDifferenceOn)
+	}
+	for i := range e.runs {
+		e.runs[i].Ledgers = nil
+	}
+	if p := mustCompare(t, e.runs, compare.Options{}).Strata[0].Pairs[0]; p.LedgerDifferenceOn != nil {
+		t.Errorf("%+v of runs on one machine", p.LedgerDifferenceOn)
+	}
+}
