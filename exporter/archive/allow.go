@@ -81,7 +81,7 @@ func allowedSys() []allowed {
 // cgroupFiles are the files of one cgroup.
 func cgroupFiles() []string {
 	return []string{"memory.stat", "memory.current", "memory.max", "memory.high", "memory.peak",
-		"memory.swap.current", "memory.events", "memory.pressure", "io.stat", "io.pressure", "cpu.pressure"}
+		"memory.swap.current", "memory.events", "memory.pressure", "io.stat", "io.pressure", "cpu.pressure", "cpu.stat", "pids.current"}
 }
 
 // allowedCgroup lists the files of a cgroup; the path is "" or ends with a slash.

@@ -37,6 +37,11 @@ func (e *cgroupEmitter) emit(c cgroupReading) {
 	e.emitMemory(c)
 	e.emitGPU(c)
 	e.emitIO(c)
+	for mode, seconds := range map[string]*float64{metric.CPUModeUser: c.files.CPU.User, metric.CPUModeSystem: c.files.CPU.System} {
+		if seconds != nil {
+			e.batch.Counter(metric.CgroupCPUSecondsTotal, *seconds, c.path, mode)
+		}
+	}
 	for event, count := range c.files.Events {
 		e.batch.Counter(metric.CgroupMemoryEventsTotal, float64(count), c.path, event)
 	}
@@ -54,8 +59,8 @@ func (e *cgroupEmitter) emit(c cgroupReading) {
 
 func (e *cgroupEmitter) emitMemory(c cgroupReading) {
 	for _, row := range cgroupGauges() {
-		if bytes := row.value(c.files); bytes != nil {
-			e.batch.Gauge(row.metric, float64(*bytes), c.path)
+		if amount := row.value(c.files); amount != nil {
+			e.batch.Gauge(row.metric, float64(*amount), c.path)
 		}
 	}
 	for _, kind := range e.kinds {
@@ -127,6 +132,7 @@ func cgroupGauges() []cgroupGauge {
 		{metric.CgroupMemoryMaxBytes, func(c kernelfs.Cgroup) *uint64 { return c.Max }},
 		{metric.CgroupMemoryHighBytes, func(c kernelfs.Cgroup) *uint64 { return c.High }},
 		{metric.CgroupSwapBytes, func(c kernelfs.Cgroup) *uint64 { return c.Swap }},
+		{metric.CgroupTasks, func(c kernelfs.Cgroup) *uint64 { return c.Tasks }},
 	}
 }
 
@@ -134,7 +140,7 @@ func cgroupMetrics() []metric.Definer {
 	definers := []metric.Definer{
 		metric.CgroupInfo, metric.CgroupExcluded, metric.CgroupMemoryStatBytes, metric.CgroupKernelOtherBytes,
 		metric.CgroupMemoryEventsTotal, metric.CgroupPressureWaitingSecondsTotal, metric.CgroupPressureStalledSecondsTotal,
-		metric.CgroupIOBytesTotal, metric.CgroupIOOperationsTotal, metric.CgroupGPUMemoryBytes,
+		metric.CgroupIOBytesTotal, metric.CgroupIOOperationsTotal, metric.CgroupCPUSecondsTotal, metric.CgroupGPUMemoryBytes,
 		metric.CgroupFootprintBytes, metric.CgroupLimitUncoveredRatio,
 	}
 	for _, row := range cgroupGauges() {

@@ -115,6 +115,9 @@ func TestCgroupsOfASparkWorkedOutByHand(t *testing.T) {
 		of("memory_events_total", engineScope, "event=low"):                         0,
 		of("pressure_waiting_seconds_total", engineScope, "resource=cpu"):           10.481234,
 		of("pressure_stalled_seconds_total", engineScope, "resource=cpu"):           9.481234,
+		of("cpu_seconds_total", engineScope, "mode=user"):                           0.8001,
+		of("cpu_seconds_total", engineScope, "mode=system"):                         0.2425,
+		of("tasks", engineScope):                                                    152,
 		of("io_bytes_total", engineScope, "device=nvme0n1", "op=read"):              13220446208,
 		of("io_bytes_total", engineScope, "device=nvme0n1", "op=discard"):           8192,
 		of("io_operations_total", engineScope, "device=nvme0n1", "op=write"):        40124,
@@ -440,6 +443,7 @@ func containerFiles() map[string]string {
 		"memory.swap.current": "4096\n", "memory.events": "low 0\nhigh 12\nmax 3\noom 1\noom_kill 1\noom_group_kill 0\n",
 		"memory.stat": containerMemoryStat, "io.stat": "259:0 rbytes=13220446208 wbytes=41908961280 rios=12608 wios=40124 dbytes=8192 dios=2\n",
 		"memory.pressure": pressure, "io.pressure": pressure, "cpu.pressure": pressure,
+		"cpu.stat": "usage_usec 1042600\nuser_usec 800100\nsystem_usec 242500\n", "pids.current": "152\n",
 	}
 }
 

@@ -25,6 +25,9 @@ type Cgroup struct {
 	Events map[string]uint64
 	// Pressure by resource: cpu, io, memory.
 	Pressure map[string]Pressure
+	// CPU is what its tasks computed, Tasks how many there are, threads counted each.
+	CPU   CPUTime
+	Tasks *uint64
 	// IO by device. A device that nothing was done to is not in it.
 	IO []DeviceIO
 }
@@ -35,6 +38,7 @@ type Cgroup struct {
 //	memory.current       9663676416
 //	memory.max           max
 //	memory.events        oom_kill 0
+//	pids.current         152
 func ReadCgroup(cgroups fs.FS, cgroup string) (Cgroup, error) {
 	r := cgroupReader{cgroups: cgroups, cgroup: cgroup}
 	read := Cgroup{
@@ -44,6 +48,8 @@ func ReadCgroup(cgroups fs.FS, cgroup string) (Cgroup, error) {
 		Max:     readPart(&r, "memory.max", parseLimit),
 		High:    readPart(&r, "memory.high", parseLimit),
 		Events:  readPart(&r, "memory.events", parseKeyed),
+		CPU:     readPart(&r, "cpu.stat", parseCPUStat),
+		Tasks:   readPart(&r, "pids.current", parseLimit),
 		IO:      readPart(&r, "io.stat", parseIOStat),
 	}
 	for _, resource := range cgroupResources() {
@@ -63,6 +69,30 @@ func ReadCgroup(cgroups fs.FS, cgroup string) (Cgroup, error) {
 // cgroupResources are the resources whose pressure is read. A fourth, irq, is the time that
 // interrupts took from the cgroup, which says nothing about what it lacks.
 func cgroupResources() []string { return []string{"cpu", "io", "memory"} }
+
+// CPUTime is time on CPUs, in seconds; what is nil is not told.
+type CPUTime struct{ User, System *float64 }
+
+// parseCPUStat parses cpu.stat, of which the times by mode are read; there are others, and with a quota
+// counts of it.
+//
+//	usage_usec 1042600
+//	user_usec 800100
+//	system_usec 242500
+func parseCPUStat(text string) (CPUTime, error) {
+	values, err := parseKeyed(text)
+	if err != nil {
+		return CPUTime{}, err
+	}
+	seconds := func(key string) *float64 {
+		microseconds, told := values[key]
+		if !told {
+			return nil
+		}
+		return new(float64(microseconds) / 1e6)
+	}
+	return CPUTime{User: seconds("user_usec"), System: seconds("system_usec")}, nil
+}
 
 // cgroupReader reads the files of one cgroup.
 type cgroupReader struct {

@@ -33,7 +33,7 @@ func engineFiles() map[string]string {
 		"memory.current": "9663676416\n", "memory.peak": "10737418240\n", "memory.max": "34359738368\n", "memory.high": "max\n",
 		"memory.swap.current": "0\n", "memory.events": sampleMemoryEvents, "memory.stat": sampleMemoryStat, "io.stat": sampleIOStat,
 		"memory.pressure": samplePressure, "io.pressure": samplePressure, "cpu.pressure": samplePressure, "cgroup.controllers": "memory io\n",
-		"cpu.stat": "usage_usec 1\n", // without which containerd does not look at the rest of cpu
+		"cpu.stat": "usage_usec 1042600\nuser_usec 800100\nsystem_usec 242500\nnr_periods 0\n", "pids.current": "152\n", "pids.max": "max\n",
 	} {
 		contents["system.slice/engine.scope/"+file] = text
 	}
@@ -50,6 +50,8 @@ func TestCgroupTellsWhatItsFilesSay(t *testing.T) {
 		Current: new(uint64(9663676416)), Peak: new(uint64(10737418240)), Swap: new(uint64(0)), Max: new(uint64(34359738368)),
 		Events:   map[string]uint64{"low": 0, "high": 12, "max": 3, "oom": 1, "oom_kill": 1, "oom_group_kill": 0},
 		Pressure: map[string]Pressure{"cpu": pressure, "io": pressure, "memory": pressure},
+		CPU:      CPUTime{User: new(0.8001), System: new(0.2425)},
+		Tasks:    new(uint64(152)),
 		IO: []DeviceIO{
 			{"259:0", IOCount{13220446208, 12608}, IOCount{41908961280, 40124}, IOCount{8192, 2}},
 			{"8:16", IOCount{1, 3}, IOCount{2, 4}, IOCount{}},
@@ -78,11 +80,12 @@ func TestAFileThatCannotBeReadCostsItsValuesOnly(t *testing.T) {
 	contents := engineFiles()
 	contents["system.slice/engine.scope/memory.peak"] = "many\n"
 	contents["system.slice/engine.scope/io.stat"] = "259:0 rbytes=x\n"
+	contents["system.slice/engine.scope/cpu.stat"] = "usage_usec 3\nuser_usec -1\n"
 	got, err := ReadCgroup(files(contents), "/system.slice/engine.scope")
-	if got.Current == nil || got.Events["high"] != 12 || got.Peak != nil || got.IO != nil {
+	if got.Current == nil || got.Events["high"] != 12 || got.Peak != nil || got.IO != nil || got.CPU != (CPUTime{}) || *got.Tasks != 152 {
 		t.Errorf("%+v", got)
 	}
-	for _, name := range []string{"engine.scope/memory.peak", "engine.scope/io.stat: line 1"} {
+	for _, name := range []string{"engine.scope/memory.peak", "engine.scope/io.stat: line 1", "engine.scope/cpu.stat: line 2"} {
 		if err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("%v does not name %s", err, name)
 		}
@@ -189,6 +192,18 @@ func TestCgroupAgreesWithContainerdWhereThatReadsIt(t *testing.T) {
 		if microseconds := *got.Pressure[resource].Full * 1e6; math.Abs(microseconds-float64(oracle.GetTotal())) > 0.5 {
 			t.Errorf("pressure of %s: %v, containerd has %d", resource, microseconds, oracle.GetTotal())
 		}
+	}
+	cpu := stats.GetCPU()
+	for mode, pair := range map[string]struct {
+		seconds      float64
+		microseconds uint64
+	}{"user": {*got.CPU.User, cpu.GetUserUsec()}, "system": {*got.CPU.System, cpu.GetSystemUsec()}} {
+		if pair.microseconds == 0 || math.Abs(pair.seconds*1e6-float64(pair.microseconds)) > 0.5 {
+			t.Errorf("CPU time in mode %s: %v s, containerd has %d microseconds", mode, pair.seconds, pair.microseconds)
+		}
+	}
+	if *got.Tasks != stats.GetPids().GetCurrent() {
+		t.Errorf("%d tasks, containerd has %d", *got.Tasks, stats.GetPids().GetCurrent())
 	}
 	if entries := stats.GetIo().GetUsage(); len(entries) != len(got.IO) {
 		t.Errorf("%d devices, containerd has %d", len(got.IO), len(entries))

@@ -105,6 +105,25 @@ func FuzzPressure(f *testing.F) {
 	})
 }
 
+func FuzzCPUStat(f *testing.F) {
+	addSeeds(f, "usage_usec 1042600\nuser_usec 800100\nsystem_usec 242500\nnr_periods 0\n", "user_usec 18446744073709551615\n")
+	f.Fuzz(func(t *testing.T, text string, cut uint16) {
+		whole, err := parseCPUStat(text)
+		if err != nil {
+			return
+		}
+		for key, seconds := range map[string]*float64{"user_usec ": whole.User, "system_usec ": whole.System} {
+			if told := strings.HasPrefix(text, key) || strings.Contains(text, "\n"+key); told != (seconds != nil) || told && !(*seconds >= 0) {
+				t.Errorf("%q: %v", text, seconds)
+			}
+		}
+		part, err := parseCPUStat(text[:min(int(cut), len(text))])
+		if err == nil && (part.User != nil && whole.User == nil || part.System != nil && whole.System == nil) {
+			t.Error("a part has a line that the whole has not")
+		}
+	})
+}
+
 func FuzzProcessCgroup(f *testing.F) {
 	addSeeds(f, "0::/system.slice/docker-4f5b3a.scope\n", "4:memory:/x\n0::/a (deleted)\n0::/b\n")
 	f.Fuzz(func(t *testing.T, text string, cut uint16) {

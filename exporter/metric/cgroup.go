@@ -30,6 +30,12 @@ const (
 	OpDiscard = "discard"
 )
 
+// Values of LabelMode on uma_cgroup_cpu_seconds_total.
+const (
+	CPUModeUser   = "user"
+	CPUModeSystem = "system"
+)
+
 // Values of LabelEvent on uma_cgroup_memory_events_total beside EventOOMKill: the charge was slowed down, had to
 // give memory back, or found none to give.
 const (
@@ -89,6 +95,12 @@ var (
 	CgroupIOOperationsTotal = counter(Def{Name: "uma_cgroup_io_operations_total", Unit: Count, Telemetry: true, Sum: perCgroup(LabelDevice, LabelOp),
 		Help:   "Requests of the cgroup to a whole block device.",
 		Source: "io.stat", Labels: []Label{LabelCgroup, LabelDevice, LabelOp}})
+	CgroupCPUSecondsTotal = counter(Def{Name: "uma_cgroup_cpu_seconds_total", Unit: Seconds, Sum: perCgroup(),
+		Help:   "Time that tasks of the cgroup computed, in mode user or system. 1 a second is one CPU, which other tools call 100 %.",
+		Source: "cpu.stat", Labels: []Label{LabelCgroup, LabelMode}})
+	CgroupTasks = gauge(Def{Name: "uma_cgroup_tasks", Unit: Count, Sum: perCgroup(),
+		Help:   "Tasks of the cgroup: every thread is one, unlike in a list of processes. Absent where the kernel does not count them.",
+		Source: "pids.current", Labels: []Label{LabelCgroup}})
 	CgroupGPUMemoryBytes = gauge(Def{Name: "uma_cgroup_gpu_memory_bytes", Unit: Bytes, Telemetry: true, Sum: perCgroup(),
 		Help:   "GPU memory held by processes of the cgroup and of those below it. It is not charged: no limit of a cgroup counts or stops it. Absent where the driver's process lists may be incomplete.",
 		Source: "nvmlDeviceGet{Compute,Graphics,MPSCompute}RunningProcesses, /proc/<pid>/cgroup", Labels: []Label{LabelCgroup}})
@@ -105,6 +117,6 @@ func cgroupDefs() []Definer {
 		CgroupInfo, CgroupExcluded, CgroupMemoryCurrentBytes, CgroupMemoryPeakBytes, CgroupMemoryMaxBytes, CgroupMemoryHighBytes,
 		CgroupSwapBytes, CgroupMemoryStatBytes, CgroupKernelOtherBytes, CgroupMemoryEventsTotal,
 		CgroupPressureWaitingSecondsTotal, CgroupPressureStalledSecondsTotal, CgroupIOBytesTotal, CgroupIOOperationsTotal,
-		CgroupGPUMemoryBytes, CgroupFootprintBytes, CgroupLimitUncoveredRatio,
+		CgroupCPUSecondsTotal, CgroupTasks, CgroupGPUMemoryBytes, CgroupFootprintBytes, CgroupLimitUncoveredRatio,
 	}
 }

@@ -22,8 +22,20 @@ type group struct {
 	max, high int64 // pages, or noLimit
 	events    memoryEvents
 	io        diskCounts
+	cpu       computed
 	stalls    [resources]stall
 	processes int // in the group itself
+}
+
+// computed is CPU time in microseconds.
+type computed struct{ user, system int64 }
+
+// compute counts CPU time here and in all groups above. The root has that of the whole machine, as in the kernel.
+func (g *group) compute(user, system int64) {
+	for at := g; at != nil; at = at.parent {
+		at.cpu.user += user
+		at.cpu.system += system
+	}
 }
 
 // memoryEvents are the counts of memory.events.

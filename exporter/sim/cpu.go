@@ -34,14 +34,21 @@ func (m *machine) runCPUs() {
 			got = got * room / sum
 			p.group.stallFor(cpuTime, tickMicroseconds*(sum-room)/sum, 0)
 		}
-		p.user += got * tickMicroseconds / 1000 * 7 / 8
-		p.system += got * tickMicroseconds / 1000 / 8
+		inUser, inSystem := got*tickMicroseconds/1000*7/8, got*tickMicroseconds/1000/8
+		p.user += inUser
+		p.system += inSystem
+		p.group.compute(inUser, inSystem)
 		user += got * 7 / 8
 		system += got / 8
 	}
 	m.cpu.account(user, system, m.disk.moved[reading] > 0)
 	// Even with CPUs to spare, tasks wait for one another's a little.
 	m.root.stallFor(cpuTime, tickMicroseconds*m.cpu.milliCPUs/most/50, 0)
+}
+
+// computed is what the kernel tells of the root of the cgroups.
+func (c *cpuTimes) computed() computed {
+	return computed{user: c.user, system: c.system + c.irq + c.softIRQ}
 }
 
 func (c *cpuTimes) account(user, system int64, waiting bool) {

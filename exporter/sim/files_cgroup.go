@@ -21,6 +21,12 @@ func (m *machine) groupFiles(at *node, g *group) {
 	at.file("cgroup.procs", func() string { return m.procs(g) })
 	at.file("memory.stat", g.memoryStat)
 	at.file("io.stat", func() string { return g.io.text() })
+	at.file("cpu.stat", func() string {
+		if g.parent == nil {
+			return m.cpu.computed().text()
+		}
+		return g.cpu.text()
+	})
 	if g.parent != nil {
 		at.file("memory.current", number(func() int64 { return g.memory.charged() * pageBytes }))
 		at.file("memory.peak", number(func() int64 { return g.peak * pageBytes }))
@@ -29,6 +35,7 @@ func (m *machine) groupFiles(at *node, g *group) {
 		at.file("memory.swap.current", number(func() int64 { return g.memory[swapped] * pageBytes }))
 		at.file("memory.swap.max", func() string { return limitText(noLimit) })
 		at.file("memory.events", g.eventsText)
+		at.file("pids.current", number(func() int64 { return m.tasks(g) }))
 		at.file("cpu.pressure", func() string { return g.stalls[cpuTime].text() })
 		at.file("io.pressure", func() string { return g.stalls[diskTraffic].text() })
 		at.file("memory.pressure", func() string { return g.stalls[memoryShort].text() })
@@ -53,6 +60,22 @@ func (m *machine) procs(g *group) string {
 		}
 	}
 	return t.String()
+}
+
+// tasks counts the threads of a group and of those below it.
+func (m *machine) tasks(g *group) int64 {
+	var n int64
+	for _, p := range m.processes {
+		if g.holds(p.group) {
+			n += int64(p.program.Threads)
+		}
+	}
+	return n
+}
+
+// text is cpu.stat of a group without a quota.
+func (c computed) text() string {
+	return fmt.Sprintf("usage_usec %d\nuser_usec %d\nsystem_usec %d\nnice_usec 0\n", c.user+c.system, c.user, c.system)
 }
 
 // memoryStat is memory.stat, in the order of the kernel (memory_stats in mm/memcontrol.c).
