@@ -42,7 +42,7 @@ func TestGrafanaHasOneFixedDatasourceWithTheScrapeInterval(t *testing.T) {
 	if source.Type != "prometheus" || source.UID != "prometheus" || !source.IsDefault || source.Editable || source.URL != "http://prometheus:9090" {
 		t.Errorf("datasource %+v", source)
 	}
-	if _, exists := project(t, "compose.yaml").Services["prometheus"].Networks["monitoring"]; !exists {
+	if _, exists := project(t, stackFile).Services["prometheus"].Networks["monitoring"]; !exists {
 		t.Error("Grafana cannot resolve the name prometheus")
 	}
 	parsed, _ := configuration(t)
@@ -75,7 +75,7 @@ func TestGrafanaProvisionsTheGeneratedDashboardsAndKeepsThem(t *testing.T) {
 	if err != nil || len(found) == 0 {
 		t.Errorf("no dashboards in %s: %v", provider.Options.Path, err)
 	}
-	home := project(t, "compose.yaml").Services["grafana"].Environment["GF_DASHBOARDS_DEFAULT_HOME_DASHBOARD_PATH"]
+	home := project(t, stackFile).Services["grafana"].Environment["GF_DASHBOARDS_DEFAULT_HOME_DASHBOARD_PATH"]
 	if _, err := os.Stat(inContainer(t, "grafana", *home)); err != nil {
 		t.Error(err)
 	}
@@ -83,7 +83,7 @@ func TestGrafanaProvisionsTheGeneratedDashboardsAndKeepsThem(t *testing.T) {
 
 // TestDashboardsMayRefreshAsOftenAsTheyAsk: Grafana's own minimum is longer than some want.
 func TestDashboardsMayRefreshAsOftenAsTheyAsk(t *testing.T) {
-	minimum, err := time.ParseDuration(*project(t, "compose.yaml").Services["grafana"].Environment["GF_DASHBOARDS_MIN_REFRESH_INTERVAL"])
+	minimum, err := time.ParseDuration(*project(t, stackFile).Services["grafana"].Environment["GF_DASHBOARDS_MIN_REFRESH_INTERVAL"])
 	if err != nil || minimum > 5*time.Second {
 		t.Errorf("minimum %s, %v", minimum, err)
 	}

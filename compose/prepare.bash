@@ -31,6 +31,7 @@ make_env() {
   if [ "$uid" = 0 ]; then uid=65534 gid=65534; fi # no container needs root to write runs
   local files
   files=$(gpu_files)
+  [ ! -e digests.yaml ] || files=$files:digests.yaml # a release
   sed -e "s/^COMPOSE_PROFILES=.*/COMPOSE_PROFILES=$1/" -e "s/^COMPOSE_FILE=.*/COMPOSE_FILE=$files/" \
     -e "s/^UMASCOPE_HOST=.*/UMASCOPE_HOST=$(uname -n)/" \
     -e "s/^UMASCOPE_UID=.*/UMASCOPE_UID=$uid/" -e "s/^UMASCOPE_GID=.*/UMASCOPE_GID=$gid/" .env.example >.env.new
@@ -116,15 +117,16 @@ written='# Written by compose/up from .env; without this line it is left alone.'
 
 # make_targets names this machine to Prometheus. The files follow .env, unless somebody took them over.
 make_targets() {
-  local host network name
+  local host network address name
   host=$(setting UMASCOPE_HOST)
   network=$(setting UMASCOPE_NETWORK)
   [[ $host =~ ^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$ ]] || fail "UMASCOPE_HOST=$host in .env: a name is letters, digits, dots, - and _"
   [[ $network =~ ^[0-9]+\.[0-9]+\.[0-9]+$ ]] || fail "UMASCOPE_NETWORK=$network in .env: three numbers, such as 172.30.104"
-  for name in exporter:10420 load:10421; do
-    local file=prometheus/targets/${name%:*}.yml
+  address=$(setting UMASCOPE_EXPORTER_ADDRESS)
+  for name in "exporter ${address:-$network.1}:10420" "load $network.1:10421"; do
+    local file=prometheus/targets/${name% *}.yml
     if [ -e "$file" ] && [ "$(head -n 1 "$file")" != "$written" ]; then continue; fi
-    printf '%s\n- targets: ["%s.1:%s"]\n  labels: {host: %s}\n' "$written" "$network" "${name#*:}" "$host" >"$file.new"
+    printf '%s\n- targets: ["%s"]\n  labels: {host: %s}\n' "$written" "${name#* }" "$host" >"$file.new"
     share "$file.new"
     mv "$file.new" "$file"
   done
