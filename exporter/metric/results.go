@@ -46,7 +46,7 @@ var (
 	RunGPUTemperatureCelsius = gauge(Def{Name: "uma_run_gpu_temperature_celsius", Unit: Celsius, Sum: SumNever(), Labels: ofRun,
 		Help: "The highest temperature of the hottest GPU while the run measured.", Source: runSource})
 	RunGPUPowerWatts = gauge(Def{Name: "uma_run_gpu_power_watts", Unit: Watts, Sum: SumNever(), Labels: ofRun,
-		Help: "Mean power of all GPUs together while the run measured.", Source: "summary.json of the run: energy over the time of the measured phases"})
+		Help: "Mean power of all GPUs of the run's host together while the run measured.", Source: "summary.json of the run: energy over the time of the measured phases"})
 	RunZScore = gauge(Def{Name: "uma_run_zscore", Unit: Deviations, Sum: SumNever(), Labels: []Label{LabelRun, LabelMetric},
 		Help:   "How far a metric of the run is from the median of the valid runs before it in its cell (host, arm, scenario, engine, model and workload), in 1.4826 median absolute deviations of theirs, or 1 % of their median if that is more; absent with fewer than 5.",
 		Source: runSource})
@@ -56,7 +56,7 @@ var (
 	RunThrottleSeconds = gauge(Def{Name: "uma_run_throttle_seconds", Unit: Seconds, Sum: SumKeeping(LabelReason), Labels: []Label{LabelRun, LabelReason},
 		Help: "Time that the clock of a GPU was held down for this reason while the run measured, of the GPU that has most of it. 0 is counted.", Source: runSource})
 	RunEnergyJoules = gauge(Def{Name: "uma_run_energy_joules", Unit: Joules, Labels: ofRun,
-		Help: "Energy that all GPUs used while the run measured.", Source: runSource})
+		Help: "Energy that all GPUs used while the run measured, those of further machines of the engine too.", Source: runSource})
 	RunRequests = gauge(Def{Name: "uma_run_requests", Unit: Count, Labels: []Label{LabelRun, LabelStatus},
 		Help: "Measured requests of the run, by how they ended; absent of a load that was not ours.", Source: runSource})
 	RunAchievedRequestsPerSecond = gauge(Def{Name: "uma_run_achieved_requests_per_second", Unit: RequestsPerSecond, Sum: SumNever(), Labels: ofRun,

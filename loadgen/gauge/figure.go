@@ -84,10 +84,10 @@ func (c *collection) heat(run string, o compare.Run, s report.Summary) {
 			c.add(&metric.RunThrottleSeconds, t.ThrottleSeconds[reason], run, shown(reason))
 		}
 	}
-	if s.Energy != nil {
-		c.add(&metric.RunEnergyJoules, s.Energy.Joules, run)
+	if joules, _ := s.EnergyOfAll(); joules != nil {
+		c.add(&metric.RunEnergyJoules, *joules, run)
 	}
-	if watts, known := o.Metrics[meanPower]; known {
+	if watts, known := powerOfHost(o, s); known {
 		c.add(&metric.RunGPUPowerWatts, watts, run)
 	}
 }
@@ -131,4 +131,18 @@ func metricsOf(o compare.Run) map[string]float64 {
 		}
 	}
 	return all
+}
+
+// powerOfHost is that of the GPUs of the host of the run: an alert holds what this host draws against it, and not what it
+// draws together with the other machines of an engine.
+func powerOfHost(o compare.Run, s report.Summary) (watts float64, known bool) {
+	watts, known = o.Metrics[meanPower]
+	all, _ := s.EnergyOfAll()
+	if !known || s.Together == nil || all == nil || *all == 0 {
+		return watts, known
+	}
+	if s.Energy == nil {
+		return 0, false
+	}
+	return watts * s.Energy.Joules / *all, true
 }

@@ -160,7 +160,8 @@ func (r Run) machineFigures(f *figures) {
 		f.set("gpu_end_celsius", t.EndCelsius)
 		f.set("gpu_max_celsius", t.MaxCelsius)
 	}
-	joules, perToken := r.energy()
+	// Memory and heat are those of the host of the run, since they are no sum.
+	joules, perToken := r.Summary.EnergyOfAll()
 	if joules == nil {
 		return
 	}
@@ -176,18 +177,6 @@ func (r Run) machineFigures(f *figures) {
 		mean := *joules / measured
 		f.set("gpu_power_mean_watts", &mean)
 	}
-}
-
-// energy is that of all machines that were measured: of an engine on several one uses a part of it. Memory and heat are those
-// of the host of the run, since they are no sum.
-func (r Run) energy() (joules, perToken *float64) {
-	if t := r.Summary.Together; t != nil {
-		return t.Joules, t.JoulesPerOutputToken
-	}
-	if e := r.Summary.Energy; e != nil {
-		return &e.Joules, e.JoulesPerOutputToken
-	}
-	return nil, nil
 }
 
 // toolFigures are what a recorded command or a foreign tool says of its load, by its own definitions.

@@ -81,7 +81,8 @@ func (s Summary) measurements() []measurement {
 		all = append(all, lower("memory-excluding-kv-bytes", m.ExcludingKV), lower("memory-used-peak-bytes", m.UsedPeak))
 	}
 	if e := s.Energy; e != nil && e.live() {
-		all = append(all, lower("J/output-token", e.JoulesPerOutputToken))
+		_, perToken := s.EnergyOfAll()
+		all = append(all, lower("J/output-token", perToken))
 	}
 	return all
 }

@@ -37,6 +37,18 @@ func togetherOf(machines []*reading, outputTokens int64) *Together {
 	return t
 }
 
+// EnergyOfAll is that of all machines that were measured: of the host of the run, or of it and the others together. Nil is not
+// known.
+func (s Summary) EnergyOfAll() (joules, perOutputToken *float64) {
+	if t := s.Together; t != nil {
+		return t.Joules, t.JoulesPerOutputToken
+	}
+	if e := s.Energy; e != nil {
+		return &e.Joules, e.JoulesPerOutputToken
+	}
+	return nil, nil
+}
+
 // facts stand above those of the measured host.
 func (t *Together) facts() []fact {
 	if t == nil {

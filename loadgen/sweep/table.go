@@ -53,10 +53,8 @@ func figures() []figure {
 		figure{"input_tokens_mean", func(s *report.Summary) *float64 { return mean(s.Tokens.Input) }},
 		figure{"output_tokens_mean", func(s *report.Summary) *float64 { return mean(s.Tokens.Output) }},
 		figure{"joules_per_output_token", func(s *report.Summary) *float64 {
-			if s.Energy == nil {
-				return nil
-			}
-			return s.Energy.JoulesPerOutputToken
+			_, perToken := s.EnergyOfAll()
+			return perToken
 		}})
 }
 
