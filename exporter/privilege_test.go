@@ -236,7 +236,7 @@ Three ways to start it are tested, each with what it then shows:
 
 | started as | user | capabilities | ` + "`ptrace`" + ` |
 | --- | --- | --- | --- |
-| native service ([unit](uma-exporter.service)) | its own user, ` + "`NoNewPrivileges=yes`" + ` | ambient ` + "`CAP_SYS_PTRACE CAP_DAC_READ_SEARCH`" + ` | yes |
+| native service ([unit](../compose/native/uma-exporter.service)) | its own user, ` + "`NoNewPrivileges=yes`" + ` | ambient ` + "`CAP_SYS_PTRACE CAP_DAC_READ_SEARCH`" + ` | yes |
 | container ([compose](../compose/compose.yaml)) | root without the other capabilities, ` + "`no-new-privileges`" + `, host's /proc and /sys mounted, its PID and cgroup namespaces | ` + "`SYS_PTRACE`, `DAC_READ_SEARCH`" + ` | yes |
 | unprivileged ([compose](../compose/unprivileged.yaml), or any shell) | any, such as 65534 | none | no |
 

@@ -167,9 +167,9 @@ func output(t *testing.T, c *exec.Cmd) string {
 // TestFilesStartTheExporterAsTheVariantsDo holds the unit and the compose file to what is tried here.
 func TestFilesStartTheExporterAsTheVariantsDo(t *testing.T) {
 	for file, lines := range map[string][]string{
-		"uma-exporter.service": {
+		"../compose/native/uma-exporter.service": {
 			"AmbientCapabilities=CAP_SYS_PTRACE CAP_DAC_READ_SEARCH\n", "CapabilityBoundingSet=CAP_SYS_PTRACE CAP_DAC_READ_SEARCH\n",
-			"NoNewPrivileges=yes\n", "DynamicUser=yes\n",
+			"NoNewPrivileges=yes\n", "User=umascope\n",
 		},
 		"../compose/compose.yaml": {
 			"cap_drop: [ALL]\n", "cap_add: [SYS_PTRACE, DAC_READ_SEARCH]\n", "user: \"0:0\"\n", "- --path.procfs=/host/proc\n", "no-new-privileges:true",

@@ -1,0 +1,171 @@
+// Package native is the install without containers: units, a Debian package, an archive. It has no code; its tests hold
+// the files to the programs that they start and to each other. That they work where they belong is proven by
+// .ci/native/prove, in a machine with systemd.
+package native_test
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"go.yaml.in/yaml/v4"
+
+	"github.com/umascope/umascope/exporter"
+	"github.com/umascope/umascope/loadgen"
+)
+
+func read(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// setting is the last value of a key in a unit or a file of variables, "" if it has none.
+func setting(text, key string) (value string) {
+	for line := range strings.Lines(text) {
+		if rest, ok := strings.CutPrefix(strings.TrimSpace(line), key+"="); ok {
+			value = rest
+		}
+	}
+	return value
+}
+
+// arguments are those of a unit's program, with what the file of variables gives for $ARGS.
+func arguments(t *testing.T, unit, variables string) []string {
+	t.Helper()
+	words := strings.Fields(setting(read(t, unit), "ExecStart"))
+	if len(words) < 2 || words[len(words)-1] != "$ARGS" {
+		t.Fatalf("%s starts %q", unit, words)
+	}
+	return append(words[1:len(words)-1], strings.Fields(strings.Trim(variables, `"`))...)
+}
+
+// TestProgramsTakeWhatUnitsSay: every command line that is shipped, those of the examples too, is understood by its program.
+func TestProgramsTakeWhatUnitsSay(t *testing.T) {
+	example := regexp.MustCompile(`(?m)^#?ARGS="(.*)"$`)
+	for _, folder := range []string{".", "user"} {
+		for _, name := range []string{"exporter", "results", "run"} {
+			lines := example.FindAllStringSubmatch(read(t, name+".env"), -1)
+			if len(lines) < 2 {
+				t.Fatalf("%s.env: %d lines of ARGS, want a default and an example", name, len(lines))
+			}
+			for _, line := range lines {
+				args := arguments(t, filepath.Join(folder, "uma-"+name+".service"), line[1])
+				var said bytes.Buffer
+				code := 0
+				if name == "exporter" {
+					code = exporter.Run(t.Context(), append(args, "--help"), &said, &said)
+				} else {
+					code = loadgen.Run(t.Context(), append(args, "--help"), &said, &said)
+				}
+				if code != 0 {
+					t.Errorf("%s %q: exit %d: %s", name, args, code, &said)
+				}
+			}
+		}
+	}
+}
+
+// TestUnitsOfAUserDoWhatThoseOfTheSystemDo holds two files of each service to each other.
+func TestUnitsOfAUserDoWhatThoseOfTheSystemDo(t *testing.T) {
+	home := strings.NewReplacer("%h/.local/bin/", "/usr/bin/", "%h/.local/state/umascope", "/var/lib/umascope", "%h/.config/umascope", "/etc/umascope")
+	for _, name := range []string{"uma-exporter.service", "uma-results.service", "uma-run.service"} {
+		system, user := read(t, name), read(t, filepath.Join("user", name))
+		for _, key := range []string{"ExecStart", "EnvironmentFile", "Type", "Restart", "RestartSec", "RestartPreventExitStatus", "SuccessExitStatus",
+			"KillMode", "KillSignal", "TimeoutStopSec", "TimeoutStartSec", "ConditionPathExists", "NoNewPrivileges", "MemoryMax"} {
+			if a, b := setting(system, key), home.Replace(setting(user, key)); a != b {
+				t.Errorf("%s: %s is %q for the system and %q for a user", name, key, a, b)
+			}
+		}
+	}
+}
+
+// TestARunThatIsInvalidIsNoFailedUnit: 3 and 4 are results of a run that was made.
+func TestARunThatIsInvalidIsNoFailedUnit(t *testing.T) {
+	if got := setting(read(t, "uma-run.service"), "SuccessExitStatus"); got != "3 4" {
+		t.Errorf("%q", got)
+	}
+}
+
+// TestSystemdUnderstandsTheUnits asks systemd, where there is one.
+func TestSystemdUnderstandsTheUnits(t *testing.T) {
+	analyze, err := exec.LookPath("systemd-analyze")
+	if err != nil {
+		t.Skip("needs systemd-analyze")
+	}
+	// Verify wants the programs to be there.
+	dir, bin := t.TempDir(), t.TempDir()
+	for _, program := range []string{"uma-exporter", "uma-load"} {
+		if err := os.WriteFile(filepath.Join(bin, program), []byte("#!/bin/sh\n"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	units := []string{"verify", "--man=no"}
+	for _, unit := range []string{"uma-exporter.service", "uma-results.service", "uma-run.service", "uma-run.timer"} {
+		text := strings.ReplaceAll(read(t, unit), "=/usr/bin/", "="+bin+"/")
+		if err := os.WriteFile(filepath.Join(dir, unit), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		units = append(units, filepath.Join(dir, unit))
+	}
+	said, err := exec.Command(analyze, units...).CombinedOutput()
+	for line := range strings.Lines(string(said)) {
+		if strings.Contains(line, "uma-") {
+			t.Errorf("%v: %s", err, line)
+		}
+	}
+}
+
+// TestThePackageHasEveryFile: a unit or a setting that is added here is installed by package and archive alike.
+func TestThePackageHasEveryFile(t *testing.T) {
+	var config struct {
+		Contents []struct{ Src, Dst, Type string }
+		Scripts  map[string]string
+	}
+	if err := yaml.Unmarshal([]byte(read(t, "nfpm.yaml")), &config); err != nil {
+		t.Fatal(err)
+	}
+	packed := slices.Collect(func(yield func(string) bool) {
+		for _, c := range config.Contents {
+			if strings.HasPrefix(c.Dst, "/etc/") != (c.Type == "config") {
+				t.Errorf("%s: type %q; what is in /etc, and nothing else, is a setting that an update leaves", c.Dst, c.Type)
+			}
+			if !yield(c.Src) {
+				return
+			}
+		}
+		for _, path := range config.Scripts {
+			if !yield(path) {
+				return
+			}
+		}
+	})
+	notPacked := []string{"README.md", "install", "native_test.go", "install_test.go", "nfpm.yaml", "deb", "user"}
+	entries, err := os.ReadDir(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	install := read(t, "install")
+	for _, entry := range entries {
+		name := entry.Name()
+		if !slices.Contains(notPacked, name) && !slices.Contains(packed, name) {
+			t.Errorf("%s is not in the package", name)
+		}
+		if strings.HasPrefix(name, "uma-") && !strings.Contains(install, name) {
+			t.Errorf("%s is not installed by install", name)
+		}
+	}
+	for _, src := range packed {
+		if _, err := os.Stat(src); err != nil && !strings.HasPrefix(src, "${STAGE}/") {
+			t.Error(err)
+		}
+	}
+}
