@@ -4,6 +4,8 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -59,4 +61,99 @@ func unpinned(stack, release *types.Project) (faults []string) {
 		}
 	}
 	return faults
+}
+
+// registry answers what pin asks of docker: what the stack is, and what digest an image has.
+const registry = `#!/usr/bin/env bash
+case "$*" in
+  compose*config) cat "$STACK" ;;
+  "buildx imagetools inspect ${MISSING:-nothing} "*) echo "not found" >&2; exit 1 ;;
+  "buildx imagetools inspect "*) echo "${DIGEST-sha256:$(printf '%s' "$4" | sha256sum | cut -d ' ' -f 1)}" ;;
+  *) echo "unexpected: $*" >&2; exit 99 ;;
+esac
+`
+
+// pin runs ./pin in a folder of its own and returns the file that it wrote, if it did.
+func pin(t *testing.T, environment []string, args ...string) (file, output string, code int) {
+	t.Helper()
+	folder := t.TempDir()
+	stack, err := project(t, stackFile).MarshalYAML()
+	if err != nil {
+		t.Fatal(err)
+	}
+	script, err := os.ReadFile("pin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{"pin": string(script), "stack": string(stack), "docker": registry} {
+		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	command := exec.CommandContext(t.Context(), filepath.Join(folder, "pin"), args...)
+	command.Env = append(os.Environ(), append(environment, "PATH="+folder+":"+os.Getenv("PATH"), "STACK="+filepath.Join(folder, "stack"))...)
+	text, err := command.CombinedOutput()
+	var ended *exec.ExitError
+	if err != nil && !errors.As(err, &ended) {
+		t.Fatal(err)
+	}
+	return filepath.Join(folder, digestsFile), string(text), command.ProcessState.ExitCode()
+}
+
+func TestPinGivesEveryImageItsDigest(t *testing.T) {
+	file, output, code := pin(t, nil, "v1.2.3", "example/umascope")
+	if code != 0 {
+		t.Fatalf("exit %d, %s", code, output)
+	}
+	release := project(t, stackFile, file)
+	for _, fault := range unpinned(project(t, stackFile), release) {
+		t.Error(fault)
+	}
+	if image := release.Services["sim-results"].Image; !strings.HasPrefix(image, "example/umascope/uma-load:v1.2.3@sha256:") {
+		t.Errorf("results of the simulation are of %s", image)
+	}
+	if a, b := release.Services["prometheus"].Image, release.Services["sim-prometheus"].Image; a != b {
+		t.Errorf("%s and %s", a, b)
+	}
+}
+
+func TestAnImageWithoutADigestIsNoRelease(t *testing.T) {
+	file, output, code := pin(t, nil, "v1.2.3")
+	if code != 0 {
+		t.Fatalf("exit %d, %s", code, output)
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole := project(t, stackFile)
+	for name, change := range map[string]func(string) string{
+		"no digest":      func(s string) string { return regexp.MustCompile(`@sha256:\w+"`).ReplaceAllString(s, `"`) },
+		"a service less": func(s string) string { return regexp.MustCompile(`(?m)^  grafana: .*\n`).ReplaceAllString(s, "") },
+		"another version": func(s string) string {
+			return strings.ReplaceAll(s, "prom/prometheus:v3.15.0", "prom/prometheus:v3.15.1")
+		},
+		"still built": func(s string) string { return strings.Replace(s, ", build: !reset null, pull_policy: missing", "", 1) },
+	} {
+		if err := os.WriteFile(file, []byte(change(string(text))), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if len(unpinned(whole, project(t, stackFile, file))) == 0 {
+			t.Errorf("%s: nothing is said", name)
+		}
+	}
+}
+
+func TestPinWritesNothingWhenTheRegistryDoesNotKnow(t *testing.T) {
+	for says, environment := range map[string]string{
+		"the registry does not know grafana/grafana:13.2.0": "MISSING=grafana/grafana:13.2.0", "has no digest: latest": "DIGEST=latest",
+	} {
+		file, output, code := pin(t, []string{environment}, "v1.2.3")
+		if _, err := os.Stat(file); code != 1 || !strings.Contains(output, says) || err == nil {
+			t.Errorf("exit %d, file %v, %s", code, err, output)
+		}
+	}
+	if _, output, code := pin(t, nil, "latest"); code != 2 || !strings.Contains(output, "usage") {
+		t.Errorf("exit %d, %s", code, output)
+	}
 }
