@@ -3,6 +3,9 @@
 // It starts two exporters, one on this host as it really is and one on a constructed DGX Spark, a
 // simulated engine, and a load run against it that keeps the telemetry of both. Real and
 // constructed figures never share a ledger, and each says what it is.
+//
+// Beside it there is a stage, a simulated Spark that serves a simulated engine in one arm or another, and a simulation
+// that keeps such a stage in use for dashboards and alerts.
 package demo
 
 import (

@@ -17,6 +17,7 @@ import (
 const (
 	modelName     = "simulated-7b"
 	weightBytes   = 16 * gib
+	overheadBytes = 4 * gib // of CUDA, graphs and workspaces
 	loadRate      = 4 * gib // bytes per second
 	bytesPerToken = 480 << 10
 	blockTokens   = 16
@@ -44,7 +45,7 @@ const (
 // inference is the engine on the machine. It is started anew for every arm.
 type inference struct {
 	host    *hostsim.Host
-	speed   float64 // of the host's clock, by which weights are loaded
+	speed   float64                    // of the host's clock, by which weights are loaded
 	current atomic.Pointer[sim.Engine] // nil: nobody answers in its place
 
 	process *hostsim.Process
@@ -67,7 +68,7 @@ func engineConfig(seed uint64) sim.Config {
 	c.KV.HostBytes, c.KV.DiskBytes, c.KV.DiskFilter = hostTier, diskTier, false
 	c.KV.Disk.BytesPerSecond = driveRate
 	c.KV.Page, c.KV.FreeRatio, c.KV.TellBytes = sim.KVBMv2, kvShare, true
-	c.Memory = sim.Memory{WeightBytes: weightBytes, LoadBytesPerSecond: loadRate, OverheadBytes: 4 * gib}
+	c.Memory = sim.Memory{WeightBytes: weightBytes, LoadBytesPerSecond: loadRate, OverheadBytes: overheadBytes}
 	return c
 }
 
@@ -89,21 +90,34 @@ func (i *inference) begin(ctx context.Context, a arm, seed uint64) error {
 		process.Stop()
 		return err
 	}
+	running, stop := context.WithCancel(context.Background())
 	config := engineConfig(seed)
 	config.Memory.LoadBytesPerSecond *= i.speed
-	config.KV.FreeBytes = func() int64 { return i.host.CUDAFreeBytes() - notForKV }
+	config.KV.FreeBytes = func() int64 { return i.freeForKV(running, process) }
 	config.OnUse = i.follow
 	engine, err := sim.New(config)
 	if err != nil {
+		stop()
 		process.Stop()
 		return err
 	}
+	process.Demand(hostsim.Demand{AnonBytes: gib, CPUs: 2, Read: loading()})
 	i.process, i.arm, i.read, i.written, i.reported = process, a, 0, 0, i.host.Now()
-	running, stop := context.WithCancel(context.Background())
 	i.stop = stop
 	i.running.Go(func() { _ = engine.Run(running) }) // whether it serves is seen from outside
 	i.current.Store(engine)
 	return nil
+}
+
+// freeForKV is what the engine finds free for its KV cache once the machine has read the weights and given the memory for
+// them, which takes it some tenths of a second longer than the engine.
+func (i *inference) freeForKV(ctx context.Context, process *hostsim.Process) int64 {
+	for status := process.Status(); status.Alive && status.Refusals == 0; status = process.Status() {
+		if status.DeviceBytes >= weightBytes+overheadBytes && status.ReadLeftBytes == 0 || pause(ctx, lookPause) != nil {
+			break
+		}
+	}
+	return i.host.CUDAFreeBytes() - notForKV
 }
 
 // readWhole reads a file once through the page cache.
@@ -122,6 +136,11 @@ func (i *inference) readWhole(ctx context.Context, process *hostsim.Process, fil
 	}
 }
 
+// loading is the read of the weights. The machine reads a file once for as long as a process goes on to want it.
+func loading() hostsim.FileTransfer {
+	return hostsim.FileTransfer{File: weightsFile, BytesPerSecond: loadRate}
+}
+
 // follow makes the process want what the engine uses.
 func (i *inference) follow(use sim.Use) {
 	now := i.host.Now()
@@ -131,9 +150,7 @@ func (i *inference) follow(use sim.Use) {
 		DeviceBytes: use.DeviceBytes, PinnedBytes: use.PinnedBytes, ManagedBytes: use.ManagedBytes, ShmemBytes: i.arm.shmemBytes,
 		AnonBytes: 3 * gib, BusyRatio: use.BusyRatio, CPUs: 1 + 2*use.BusyRatio,
 		DirectReadBytesPerSecond: rate(use.DiskReadBytes, i.read), DirectWriteBytesPerSecond: rate(use.DiskWrittenBytes, i.written),
-	}
-	if use.WeightsRead < weightBytes {
-		demand.Read = hostsim.FileTransfer{File: weightsFile, BytesPerSecond: loadRate}
+		Read: loading(),
 	}
 	i.read, i.written, i.reported = use.DiskReadBytes, use.DiskWrittenBytes, now
 	i.process.Demand(demand)

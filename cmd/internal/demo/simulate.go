@@ -45,8 +45,11 @@ const healthyPath = "/-/healthy"
 
 // simulate runs until ctx ends. The run in flight then ends as uma-load ends it.
 func (p Program) simulate(ctx context.Context, o simulateOptions) int {
-	s := &simulation{program: p, options: o, pace: usualPace(o.every), log: slog.New(slog.NewTextHandler(p.Stdout, nil))}
-	return s.run(ctx)
+	return p.newSimulation(o, usualPace(o.every)).run(ctx)
+}
+
+func (p Program) newSimulation(o simulateOptions, pace pace) *simulation {
+	return &simulation{program: p, options: o, pace: pace, log: slog.New(slog.NewTextHandler(p.Stdout, nil))}
 }
 
 func (s *simulation) run(ctx context.Context) int {

@@ -8,15 +8,18 @@ import (
 // perform goes through the programme from a turn on until ctx ends. The first cycle of an empty folder has no pauses, so
 // that there is something to compare before anybody has lost patience.
 func (s *simulation) perform(ctx context.Context, first int) {
-	for number := first; ctx.Err() == nil; number++ {
+	for number := first; ctx.Err() == nil; {
 		t, began := turnOf(number), time.Now()
-		verdict := s.take(ctx, t)
-		if verdict == verdictInterrupted {
+		switch s.take(ctx, t) {
+		case verdictInterrupted:
 			return
+		case verdictFailed: // the turn is taken again: a turn left out would make one arm come more often
+			s.rest(ctx, began.Add(s.pace.every))
+			continue
 		}
 		s.keepHouse(ctx, t)
 		s.eventIfDue(ctx)
-		if first > 0 || number >= cycle-1 || verdict == verdictFailed {
+		if number++; first > 0 || number >= cycle {
 			s.rest(ctx, began.Add(s.pace.every))
 		}
 	}

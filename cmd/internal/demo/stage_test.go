@@ -1,0 +1,175 @@
+package demo
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
+
+	"github.com/umascope/umascope/exporter"
+	"github.com/umascope/umascope/exporter/metric"
+)
+
+// play opens a stage on a fast clock whose pages are served.
+func play(t *testing.T, speed float64) *stage {
+	t.Helper()
+	var s *stage
+	serve := func(handler func() http.Handler) string {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { handler().ServeHTTP(w, r) }))
+		t.Cleanup(server.Close)
+		return server.URL + pagePath
+	}
+	enginePage := serve(func() http.Handler { return s.engineHandler() })
+	kvbmPage := serve(func() http.Handler { return s.kvbmHandler() })
+	s, err := openStage(stageSettings{seed: 1, speed: speed, enginePage: enginePage, kvbmPage: kvbmPage})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.close)
+	return s
+}
+
+// ready begins an arm and waits until its engine serves.
+func (s *stage) ready(t *testing.T, a arm) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	if err := s.begin(ctx, a, 1); err != nil {
+		t.Fatal(err)
+	}
+	for {
+		w := httptest.NewRecorder()
+		s.engineHandler().ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/health", nil))
+		if w.Code == http.StatusOK {
+			break
+		}
+		if err := pause(ctx, 10*time.Millisecond); err != nil {
+			t.Fatal("the engine does not serve: ", err)
+		}
+	}
+	if err := pause(ctx, 300*time.Millisecond); err != nil { // until the machine has what the engine has
+		t.Fatal(err)
+	}
+}
+
+// page is what the exporter shows now.
+type page map[string]float64
+
+// look reads the page: a value by the name of its series and labels, as they are written.
+func (s *stage) look(t *testing.T) page {
+	t.Helper()
+	w := httptest.NewRecorder()
+	s.exporterHandler().ServeHTTP(w, httptest.NewRequest(http.MethodGet, exporter.DefaultTelemetryPath, nil))
+	parser := expfmt.NewTextParser(model.LegacyValidation)
+	families, err := parser.TextToMetricFamilies(w.Body)
+	if err != nil || w.Code != http.StatusOK {
+		t.Fatalf("status %d, %v", w.Code, err)
+	}
+	values := page{}
+	for name, family := range families {
+		for _, m := range family.GetMetric() {
+			var labels []string
+			for _, l := range m.GetLabel() {
+				labels = append(labels, l.GetName()+"="+l.GetValue())
+			}
+			values[name+"{"+strings.Join(labels, ",")+"}"] = m.GetGauge().GetValue() + m.GetCounter().GetValue() + m.GetUntyped().GetValue()
+		}
+	}
+	return values
+}
+
+// sum adds up the series of a metric that have all these labels.
+func (p page) sum(d metric.Definer, labels ...string) (sum float64, found bool) {
+	for series, value := range p {
+		if !strings.HasPrefix(series, d.Def().Name+"{") {
+			continue
+		}
+		all := true
+		for _, label := range labels {
+			all = all && strings.Contains(series, label)
+		}
+		if all {
+			sum, found = sum+value, true
+		}
+	}
+	return sum, found
+}
+
+// must is sum of series that have to be there.
+func (p page) must(t *testing.T, d metric.Definer, labels ...string) float64 {
+	t.Helper()
+	sum, found := p.sum(d, labels...)
+	if !found {
+		t.Fatalf("no %s %v", d.Def().Name, labels)
+	}
+	return sum
+}
+
+// testSpeed is that of the machine's clock in tests.
+const testSpeed = 30
+
+func TestArmsDifferByWhatIsReadAndNotByAnyFigureOfTheirs(t *testing.T) {
+	s := play(t, testSpeed)
+	pages, cached := map[string]page{}, map[string]map[string]int64{}
+	for _, a := range []arm{nativeArm(), containerArm()} {
+		s.ready(t, a)
+		pages[a.name], cached[a.name] = s.look(t), s.host.Truth().CachedBytes
+	}
+	native, container := pages[metric.ArmNative], pages[metric.ArmContainer]
+	for name, p := range pages {
+		if p.must(t, metric.ExporterMode, "mode=simulated") != 1 || p.must(t, metric.EngineUp) != 1 || p.must(t, metric.KVBMUp) != 1 {
+			t.Errorf("%s: mode simulated, engine and KVBM are not all 1", name)
+		}
+		if weights := cached[name][weightsFile]; weights != weightBytes {
+			t.Errorf("%s: only %d bytes of the weights are in the page cache", name, weights)
+		}
+	}
+	if without, with := cached[metric.ArmNative][imageFile], cached[metric.ArmContainer][imageFile]; without != 0 || with != imageBytes {
+		t.Errorf("layers of the image in the page cache: %d bytes for the native arm, %d for the container", without, with)
+	}
+	// The engine takes a share of what it finds free: of what the layers took and the shared memory, it lacks that share.
+	lost := native.must(t, metric.EngineKVCapacityBytes) - container.must(t, metric.EngineKVCapacityBytes)
+	want := kvShare * (imageBytes + float64(containerArm().shmemBytes))
+	if lost < want-2*gib || lost > want+2*gib {
+		t.Errorf("the KV cache is %.1f GiB smaller in the container, want about %.1f", lost/gib, want/gib)
+	}
+	if _, limited := native.sum(metric.CgroupLimitUncoveredRatio); limited {
+		t.Error("a limit is told of the native arm")
+	}
+	if uncovered := container.must(t, metric.CgroupLimitUncoveredRatio); uncovered < 0.5 {
+		t.Errorf("the limit of the container covers all but %.2f of its memory", uncovered)
+	}
+}
+
+func TestBetweenTwoEnginesNobodyAnswersInTheirPlace(t *testing.T) {
+	s := play(t, testSpeed)
+	s.ready(t, nativeArm())
+	s.inference.end()
+	for name, handler := range map[string]http.Handler{"engine": s.engineHandler(), "KVBM": s.kvbmHandler()} {
+		w := httptest.NewRecorder()
+		handler.ServeHTTP(w, httptest.NewRequest(http.MethodGet, pagePath, nil))
+		if w.Code != http.StatusServiceUnavailable {
+			t.Errorf("%s: status %d", name, w.Code)
+		}
+	}
+	if up := s.look(t).must(t, metric.EngineUp); up != 0 {
+		t.Errorf("the exporter says up %v", up)
+	}
+}
+
+func TestAnArmThatIsNotWaitedForLeavesNoProcess(t *testing.T) {
+	s := play(t, 1)
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	if err := s.begin(ctx, containerArm(), 1); err == nil {
+		t.Fatal("22 GiB were read in no time")
+	}
+	if held, there := s.look(t).sum(metric.CgroupLimitUncoveredRatio); there {
+		t.Errorf("the container is there still: %v", held)
+	}
+}
