@@ -67,11 +67,13 @@ type Script struct {
 
 // PromptSet is a numbered set of prompts, and the phases that send it.
 type PromptSet struct {
-	Phases      []string         `json:"phases"`
-	Prompts     string           `json:"prompts"`
-	Requests    int              `json:"requests"`
-	Concurrency int              `json:"concurrency"`
-	InputTokens []prompt.Lengths `json:"input_tokens"`
+	Phases      []string `json:"phases"`
+	Prompts     string   `json:"prompts"`
+	Requests    int      `json:"requests"`
+	Concurrency int      `json:"concurrency"`
+	// ReplayConcurrency is that of the phases after the first, if it is another.
+	ReplayConcurrency int              `json:"replay_concurrency,omitempty"`
+	InputTokens       []prompt.Lengths `json:"input_tokens"`
 }
 
 // Bursts are requests that are due at the same moment, again and again.

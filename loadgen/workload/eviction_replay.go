@@ -1,6 +1,6 @@
 package workload
 
-import "github.com/umascope/umascope/loadgen/option"
+import "slices"
 
 // evictionReplay sends a set of prompts, pushes it out of the upper tiers with another one, and sends it
 // again: what comes back then comes from below.
@@ -18,6 +18,6 @@ func resolveEvictionReplay(s *Settings) error {
 		firstPhase: "warm_A", pressurePhase: "pressure_B", replayPhase: "replay_A", passes: 1,
 	}
 	return s.resolveSets(c, func(c *sets) []knob {
-		return append(append(c.first.knobs("a."), c.pressure.knobs("b.")...), append(c.knobs(), knobOf("repeats", &c.passes, option.AtMost(mostPasses)))...)
+		return slices.Concat(c.first.knobs("a."), c.pressure.knobs("b."), c.knobs(), c.replayKnobs())
 	})
 }

@@ -1,7 +1,8 @@
 package workload
 
 import (
-	"github.com/umascope/umascope/loadgen/option"
+	"slices"
+
 	"github.com/umascope/umascope/loadgen/prompt"
 )
 
@@ -24,6 +25,6 @@ func resolveRehydrateReplay(s *Settings) error {
 		c.first.lengths = s.inputTokens
 	}
 	return s.resolveSets(c, func(c *sets) []knob {
-		return append(append(c.first.knobs("populate."), c.pressure.knobs("thrash.")...), append(c.knobs(), knobOf("repeats", &c.passes, option.AtMost(mostPasses)))...)
+		return slices.Concat(c.first.knobs("populate."), c.pressure.knobs("thrash."), c.knobs(), c.replayKnobs())
 	})
 }

@@ -1,6 +1,7 @@
 package workload
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"iter"
@@ -38,7 +39,9 @@ type sets struct {
 	// passes is how often first comes again; the phases are numbered from firstNumber on, or not at all
 	// if there is one only and that is 0.
 	passes, firstNumber int
-	room                evidence.Room
+	// replaySlots is how many requests of a replay are in flight, 0: as many as when first came first.
+	replaySlots int
+	room        evidence.Room
 	// blockBytes is the size of a block of KVBM; 0 is to be found out.
 	blockBytes float64
 }
@@ -53,6 +56,15 @@ func (c *sets) knobs() []knob {
 		knobOf("disk.filter", &c.room.Off.DiskFilter, option.OneOf(evidence.FilterOn, evidence.FilterOff)),
 		knobOf("token.bytes", &c.room.TokenBytes, option.Positive),
 		knobOf("block.bytes", &c.blockBytes, option.Positive),
+	}
+}
+
+// replayKnobs are those of scenarios in which a set comes again after pressure. That it comes at another
+// concurrency leaves what is in the tiers before it as it is.
+func (c *sets) replayKnobs() []knob {
+	return []knob{
+		knobOf("replay.concurrency", &c.replaySlots, option.AtMost(schedule.MaxSlots)),
+		knobOf("repeats", &c.passes, option.AtMost(mostPasses)),
 	}
 }
 
@@ -94,7 +106,7 @@ func (s *Settings) resolveSets(c sets, knobs func(*sets) []knob) error {
 	}
 	c.baseline.name, c.baseline.concurrency, c.baseline.lengths = "baseline", 1, c.first.lengths
 	s.sets, s.KeepOutputs = &c, true
-	s.Concurrency = max(c.first.concurrency, c.pressure.concurrency)
+	s.Concurrency = max(c.first.concurrency, c.pressure.concurrency, c.replaySlots)
 	return nil
 }
 
@@ -113,23 +125,28 @@ type step struct {
 	phase string
 	group *promptGroup
 	salt  string // keeps what it sends from the cache of others
+	slots int
 }
 
 // steps are the phases in their order.
 func (c *sets) steps() []step {
 	var all []step
 	if c.baseline.requests > 0 {
-		all = append(all, step{PhaseBaseline1, &c.baseline, PhaseBaseline1}, step{PhaseBaseline2, &c.baseline, PhaseBaseline2})
+		for _, phase := range []string{PhaseBaseline1, PhaseBaseline2} {
+			all = append(all, step{phase: phase, group: &c.baseline, salt: phase, slots: c.baseline.concurrency})
+		}
 	}
-	all = append(all, step{phase: c.firstPhase, group: &c.first})
+	all = append(all, step{phase: c.firstPhase, group: &c.first, slots: c.first.concurrency})
 	if c.pressure.requests > 0 {
-		all = append(all, step{phase: c.pressurePhase, group: &c.pressure})
+		all = append(all, step{phase: c.pressurePhase, group: &c.pressure, slots: c.pressure.concurrency})
 	}
 	for _, phase := range c.replays() {
-		all = append(all, step{phase: phase, group: &c.first})
+		all = append(all, step{phase: phase, group: &c.first, slots: c.replayConcurrency()})
 	}
 	return all
 }
+
+func (c *sets) replayConcurrency() int { return cmp.Or(c.replaySlots, c.first.concurrency) }
 
 // replays names the phases in which the first set comes again.
 func (c *sets) replays() []string {
@@ -163,7 +180,7 @@ func writeSets(s *Settings, f Server) (Script, error) {
 		groups[at.phase] = at
 		made.phases = append(made.phases, drive.Phase{
 			Name: at.phase, Process: schedule.Process{Arrival: schedule.Closed},
-			Limit: schedule.Limit{Requests: at.group.requests}, Slots: at.group.concurrency,
+			Limit: schedule.Limit{Requests: at.group.requests}, Slots: at.slots,
 		})
 		made.longest = max(made.longest, longestOf(at.group.drawn))
 	}
@@ -210,6 +227,9 @@ func factsOf(steps []step) []folder.PromptSet {
 		i := slices.IndexFunc(facts, func(f folder.PromptSet) bool { return f.Prompts == at.group.name })
 		if i >= 0 {
 			facts[i].Phases = append(facts[i].Phases, at.phase)
+			if at.slots != facts[i].Concurrency {
+				facts[i].ReplayConcurrency = at.slots
+			}
 			continue
 		}
 		facts = append(facts, folder.PromptSet{Phases: []string{at.phase}, Prompts: at.group.name, Requests: at.group.requests, Concurrency: at.group.concurrency, InputTokens: at.group.drawn})
@@ -258,7 +278,7 @@ const fitSample = 64
 func (c *sets) foretell(s *Settings, set prompt.Set, made *Script) error {
 	made.Verify = &evidence.Verification{
 		Baseline: [2]string{PhaseBaseline1, PhaseBaseline2},
-		First:    c.firstPhase, Again: c.replays(), Alone: c.first.concurrency == 1, Pressed: true, Told: c.room.Off,
+		First:    c.firstPhase, Again: c.replays(), Alone: c.first.concurrency == 1 && c.replayConcurrency() == 1, Pressed: true, Told: c.room.Off,
 		BlockBytes: c.blockBytes, TokenBytes: c.room.TokenBytes,
 	}
 	for _, p := range made.phases {
