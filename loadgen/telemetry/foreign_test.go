@@ -125,10 +125,11 @@ func TestSourcesShareTheSeriesOfAFile(t *testing.T) {
 		want    []int
 	}{
 		{[]Source{own}, []int{300}},
-		{[]Source{own, own}, []int{150, 150}},
+		{[]Source{own, own}, []int{300, 300}},
+		{slices.Repeat([]Source{own}, 5), []int{240, 240, 240, 240, 240}},
 		{[]Source{page}, []int{300}},
 		{[]Source{own, page}, []int{240, 60}},
-		{[]Source{own, page, own, page}, []int{90, 60, 90, 60}},
+		{[]Source{own, page, own, page}, []int{180, 60, 180, 60}},
 	} {
 		if got := rooms(test.sources); !slices.Equal(got, test.want) {
 			t.Errorf("%d sources have %v, want %v", len(test.sources), got, test.want)
@@ -140,8 +141,17 @@ func TestSourcesShareTheSeriesOfAFile(t *testing.T) {
 		for _, room := range rooms(sources) {
 			sum += room
 		}
-		if sum > SeriesLimit {
+		if sum > 2*SeriesLimit || slices.Min(rooms(sources)) < 1 {
 			t.Errorf("%d sources may have %d series", len(sources), sum)
+		}
+	}
+	for n := 1; n < 60; n++ {
+		sum := 0
+		for _, room := range rooms(slices.Repeat([]Source{own}, n)) {
+			sum += room
+		}
+		if sum > machinesInFull*SeriesLimit {
+			t.Errorf("%d machines may have %d series", n, sum)
 		}
 	}
 }

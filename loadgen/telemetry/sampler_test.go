@@ -319,16 +319,16 @@ func TestSeriesBeyondTheLimitAreNamedAndFamiliesOfFewStay(t *testing.T) {
 		stats := stop(t, s)
 		log := read(t, o.File)
 		for i, source := range log.Sources {
-			if len(source.Series) != SeriesLimit/2 {
+			if len(source.Series) != SeriesLimit {
 				t.Errorf("%d series of source %d", len(source.Series), i)
 			}
-			want := map[string]int{"uma_gpu_process_memory_bytes": 2*SeriesLimit - SeriesLimit/2 + 2}
+			want := map[string]int{"uma_gpu_process_memory_bytes": SeriesLimit + 2}
 			if fmt.Sprint(source.Dropped) != fmt.Sprint(want) {
 				t.Errorf("dropped %v, want %v", source.Dropped, want)
 			}
 			only(t, source, metric.MemoryPoolBytes)
 			only(t, source, metric.NVMeReadBytesTotal)
-			if stats.Sources[i].SeriesDropped != 2*SeriesLimit-SeriesLimit/2+2 {
+			if stats.Sources[i].SeriesDropped != SeriesLimit+2 {
 				t.Errorf("counted %d dropped", stats.Sources[i].SeriesDropped)
 			}
 		}

@@ -53,9 +53,13 @@ const (
 	MaxInterval = 10 * time.Second
 )
 
-// SeriesLimit is how many series one file holds, shared evenly by its sources. What does not
-// fit is named and counted in the file.
+// SeriesLimit is how many series a file holds of one machine and of the pages beside it. What does not fit is named
+// and counted in the file.
 const SeriesLimit = 300
+
+// machinesInFull is how many machines of a file may each have so many. A machine has some two hundred: of two that shared
+// the room of one, neither would have its ledger whole.
+const machinesInFull = 4
 
 // Stats is what a Sampler did, for the manifest and for judging whether telemetry was lost.
 type Stats struct {
@@ -80,8 +84,8 @@ type SourceStats struct {
 	SeriesDropped int `json:"series_dropped,omitempty"`
 }
 
-// rooms is how many series each source may have. Exporters share what is left by foreign pages, of
-// which a small share is asked for: engines have hundreds of series, and few of them count.
+// rooms is how many series each source may have. Exporters have what is left by foreign pages, of which a small share is
+// asked for: engines have hundreds of series, and few of them count.
 func rooms(sources []Source) []int {
 	foreign := 0
 	for _, source := range sources {
@@ -90,15 +94,19 @@ func rooms(sources []Source) []int {
 		}
 	}
 	exporters := len(sources) - foreign
-	page := SeriesLimit / len(sources)
+	page := SeriesLimit / (foreign + min(exporters, 1))
 	if exporters > 0 {
 		page = min(page, foreignRoom)
+	}
+	own := SeriesLimit - foreign*page
+	if exporters > machinesInFull {
+		own = own * machinesInFull / exporters
 	}
 	rooms := make([]int, len(sources))
 	for i, source := range sources {
 		rooms[i] = page
 		if !source.Foreign {
-			rooms[i] = (SeriesLimit - foreign*page) / exporters
+			rooms[i] = own
 		}
 	}
 	return rooms
