@@ -1,0 +1,141 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// docker is the docker program, with the engine of this pass and the compose of its tools.
+type docker struct {
+	environment []string
+	folder      string // where it is called
+}
+
+// client is docker towards an engine. Its compose is the one of the tools, which people have as a plug-in too.
+func (e *engine) client(tools string) docker {
+	config := filepath.Join(e.folder, "docker")
+	if tools != "" {
+		plugins := filepath.Join(config, "cli-plugins")
+		// What goes wrong here shows in the first call of compose.
+		_ = os.MkdirAll(plugins, 0o755)
+		_ = os.Symlink(filepath.Join(tools, "docker-compose"), filepath.Join(plugins, "docker-compose"))
+	}
+	return docker{folder: e.folder, environment: append(os.Environ(), "DOCKER_HOST="+e.socket(), "DOCKER_CONFIG="+config,
+		"UMASCOPE_VERSION="+provenVersion, "UMASCOPE_REVISION="+provenRevision, "BUILDKIT_PROGRESS=plain", "COMPOSE_ANSI=never")}
+}
+
+// in is docker, called in another folder.
+func (d docker) in(folder string) docker {
+	d.folder = folder
+	return d
+}
+
+// with is docker with more in its environment.
+func (d docker) with(variables ...string) docker {
+	d.environment = append(append([]string{}, d.environment...), variables...)
+	return d
+}
+
+// output runs a program with the environment of docker. An error has the end of what it said, and exit codes stay known.
+func (d docker) output(ctx context.Context, command ...string) (stdout, stderr string, err error) {
+	c := exec.CommandContext(ctx, command[0], command[1:]...)
+	// Asked first, so that compose ends what it has begun.
+	c.Cancel = func() error { return c.Process.Signal(os.Interrupt) }
+	c.WaitDelay = 30 * time.Second
+	c.Dir, c.Env = d.folder, d.environment
+	var out, problems bytes.Buffer
+	c.Stdout, c.Stderr = &out, &problems
+	if err = c.Run(); err != nil {
+		all := strings.TrimSpace(out.String() + problems.String())
+		err = fmt.Errorf("%s: %w: %s", strings.Join(command, " "), err, all[max(0, len(all)-1500):])
+	}
+	return out.String(), problems.String(), err
+}
+
+// say is what a call of docker prints.
+func (d docker) say(ctx context.Context, arguments ...string) (string, error) {
+	out, _, err := d.output(ctx, append([]string{"docker"}, arguments...)...)
+	return strings.TrimSpace(out), err
+}
+
+func (d docker) quiet(ctx context.Context, arguments ...string) error {
+	_, err := d.say(ctx, arguments...)
+	return err
+}
+
+// exitCode of an error of output, -1 if there is none in it.
+func exitCode(err error) int {
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		return exit.ExitCode()
+	}
+	return -1
+}
+
+// container is what docker inspect tells, as far as it matters here.
+type container struct {
+	Name  string
+	Image string
+	State struct {
+		Pid    int
+		Status string
+		Health *struct {
+			Status string
+			Log    []struct{ Output string }
+		}
+	}
+	RestartCount int
+	HostConfig   struct {
+		Memory      int64
+		NanoCpus    int64
+		PidsLimit   *int64
+		NetworkMode string
+	}
+	Config struct {
+		User   string
+		Labels map[string]string
+	}
+}
+
+func (c container) service() string { return c.Config.Labels["com.docker.compose.service"] }
+
+// containers of the stack, running or not.
+func (d docker) containers(ctx context.Context) ([]container, error) {
+	ids, err := d.say(ctx, "ps", "--all", "--quiet", "--filter", "label=com.docker.compose.project=umascope")
+	if err != nil || ids == "" {
+		return nil, err
+	}
+	text, err := d.say(ctx, append([]string{"inspect"}, strings.Fields(ids)...)...)
+	if err != nil {
+		return nil, err
+	}
+	var all []container
+	return all, json.Unmarshal([]byte(text), &all)
+}
+
+// everything lists containers, volumes and networks, without the networks that every engine has.
+func (d docker) everything(ctx context.Context) ([]string, error) {
+	var all []string
+	for _, kind := range [][]string{
+		{"container", "ls", "--all", "--format", "container {{.Names}}"},
+		{"volume", "ls", "--format", "volume {{.Name}}"},
+		{"network", "ls", "--filter", "type=custom", "--format", "network {{.Name}}"},
+	} {
+		text, err := d.say(ctx, kind...)
+		if err != nil {
+			return nil, err
+		}
+		for line := range strings.Lines(text) {
+			all = append(all, strings.TrimSpace(line))
+		}
+	}
+	return all, nil
+}
