@@ -2,7 +2,6 @@ package loadgen
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/alecthomas/kingpin/v2"
 
+	"github.com/umascope/umascope/loadgen/chat"
 	"github.com/umascope/umascope/loadgen/compare"
 	"github.com/umascope/umascope/loadgen/exhibit"
 	"github.com/umascope/umascope/loadgen/folder"
@@ -176,9 +176,7 @@ func (l *compareLine) write(p Program, c compare.Comparison) error {
 	}
 	switch {
 	case l.asJSON:
-		encoder := json.NewEncoder(p.Stdout)
-		encoder.SetIndent("", "  ")
-		return encoder.Encode(c)
+		return chat.PrintJSON(p.Stdout, c)
 	case l.asCSV:
 		return exhibit.CSV(p.Stdout, c)
 	case l.asMD:

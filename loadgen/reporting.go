@@ -2,7 +2,6 @@ package loadgen
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -13,6 +12,7 @@ import (
 	"github.com/alecthomas/kingpin/v2"
 
 	"github.com/umascope/umascope/loadgen/arithmetic"
+	"github.com/umascope/umascope/loadgen/chat"
 	"github.com/umascope/umascope/loadgen/compare"
 	"github.com/umascope/umascope/loadgen/folder"
 	"github.com/umascope/umascope/loadgen/history"
@@ -191,7 +191,7 @@ func (p Program) reportRun(l *reportLine, path string) error {
 			page.Summary = r.Summary
 			return report.HTML(w, *page)
 		case formJSON:
-			return writeIndented(w, newReported(r.Summary))
+			return chat.PrintJSON(w, newReported(r.Summary))
 		case formBenchstat:
 			return report.Benchstat(w, r.Summary)
 		}
@@ -221,12 +221,6 @@ func writeFile(flag, path string, render func(io.Writer) error) error {
 		return fmt.Errorf("%s: %w", flag, err)
 	}
 	return nil
-}
-
-func writeIndented(w io.Writer, value any) error {
-	encoder := json.NewEncoder(w)
-	encoder.SetIndent("", "  ")
-	return encoder.Encode(value)
 }
 
 // reported is a summary as --format json prints it: with the figures of --metric, of which one that is

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/umascope/umascope/loadgen/chat"
 	"github.com/umascope/umascope/loadgen/compare"
 	"github.com/umascope/umascope/loadgen/exhibit"
 	"github.com/umascope/umascope/loadgen/folder"
@@ -86,7 +87,7 @@ func (s *several) render(w io.Writer) error {
 		for _, r := range s.runs {
 			all = append(all, newReported(r.Summary))
 		}
-		return writeIndented(w, all)
+		return chat.PrintJSON(w, all)
 	case formBenchstat:
 		for _, r := range s.runs {
 			if err := report.Benchstat(w, r.Summary); err != nil {

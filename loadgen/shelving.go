@@ -13,6 +13,7 @@ import (
 
 	"github.com/alecthomas/kingpin/v2"
 
+	"github.com/umascope/umascope/loadgen/chat"
 	"github.com/umascope/umascope/loadgen/folder"
 	"github.com/umascope/umascope/loadgen/history"
 	"github.com/umascope/umascope/loadgen/option"
@@ -161,9 +162,7 @@ func (p Program) listRuns(l *shelfLine) error {
 	if !l.asJSON {
 		return shelf.Print(p.Stdout, all)
 	}
-	encoder := json.NewEncoder(p.Stdout)
-	encoder.SetIndent("", "  ")
-	return encoder.Encode(append([]shelf.Entry{}, all...))
+	return chat.PrintJSON(p.Stdout, append([]shelf.Entry{}, all...))
 }
 
 // paths are the folders that were named.

@@ -10,6 +10,7 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
+	"github.com/umascope/umascope/loadgen/chart"
 	"github.com/umascope/umascope/loadgen/compare"
 	"github.com/umascope/umascope/loadgen/exhibit"
 	"github.com/umascope/umascope/loadgen/folder"
@@ -53,11 +54,11 @@ func (b *builder) citation(w io.Writer) error {
 		Date     string   `yaml:"date-released"`
 		License  string   `yaml:"license,omitempty"`
 	}{
-		Version: "1.2.0", Message: "If you use these runs, please cite them.", Type: "dataset", Title: b.Title,
-		Abstract: b.abstract(), Date: b.pack.CreatedAt.Format("2006-01-02"), License: b.License,
+		Version: "1.2.0", Message: "If you use these runs, please cite them.", Type: "dataset", Title: chart.Printable(b.Title),
+		Abstract: chart.Printable(b.abstract()), Date: b.pack.CreatedAt.Format("2006-01-02"), License: b.License,
 	}
 	for _, name := range b.authors() {
-		c.Authors = append(c.Authors, author{name})
+		c.Authors = append(c.Authors, author{chart.Printable(name)})
 	}
 	encoder := yaml.NewEncoder(w)
 	return errors.Join(encoder.Encode(c), encoder.Close())

@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -239,9 +238,7 @@ func (f *Findings) note(name, detail string) {
 // Print writes them as JSON, or one line a finding for people.
 func (f *Findings) Print(out io.Writer, asJSON bool) error {
 	if asJSON {
-		encoder := json.NewEncoder(out)
-		encoder.SetIndent("", "  ")
-		return encoder.Encode(f)
+		return chat.PrintJSON(out, f)
 	}
 	width := 0
 	for _, line := range f.Findings {
