@@ -81,8 +81,8 @@ func useMemoryUp(ctx context.Context, s *stage) error {
 // Heat: how long it takes until the GPU is above 92 degrees and has stayed there for a minute that was seen, and until
 // it is as warm again as a run finds it.
 const (
-	heating = 7 * time.Minute
-	cooling = 5 * time.Minute
+	heating = 390 * time.Second
+	cooling = 3 * time.Minute
 )
 
 // The rooms of the machine.

@@ -36,7 +36,7 @@ type simulation struct {
 
 	// trouble is why the last run has not come about, and what the health page says.
 	trouble   atomic.Pointer[string]
-	events    int       // so many were played
+	events    int       // counts them
 	nextEvent time.Time // when the next one is due
 }
 
@@ -64,6 +64,7 @@ func (s *simulation) run(ctx context.Context) int {
 	}
 	s.log.Info("simulated, all of it: no figure here is of a real machine", "host", s.options.host, "exporter", s.exporterURL(),
 		"engine", "http://"+s.at.engine, "kvbm", "http://"+s.at.kvbm+pagePath, "runs", s.options.runs, "first_turn", first)
+	s.events = first // so that one that is started again and again does not play the same event every time
 	s.perform(ctx, first)
 	s.log.Info("ended")
 	return exitDone
