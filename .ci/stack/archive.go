@@ -120,7 +120,6 @@ func (r root) libraries(program string) error {
 	if err != nil {
 		return err
 	}
-	// The loader looks for libraries beside itself too, wherever this machine has them.
 	at := strings.TrimRight(string(name), "\x00")
 	paths := map[string]string{strings.TrimPrefix(at, "/"): at}
 	for _, library := range needed {
@@ -128,7 +127,7 @@ func (r root) libraries(program string) error {
 		if err != nil || len(found) == 0 {
 			return fmt.Errorf("%s needs %s, which is not in /lib/*-linux-gnu", program, library)
 		}
-		paths["lib64/"+library] = found[0]
+		paths[strings.TrimPrefix(found[0], "/")] = found[0]
 	}
 	for path, from := range paths {
 		if r.made[path] {

@@ -29,7 +29,7 @@ func (e *engine) client(tools string) docker {
 		_ = os.Symlink(filepath.Join(tools, "docker-compose"), filepath.Join(plugins, "docker-compose"))
 	}
 	return docker{folder: e.folder, environment: append(os.Environ(), "DOCKER_HOST="+e.socket(), "DOCKER_CONFIG="+config,
-		"UMASCOPE_VERSION="+provenVersion, "UMASCOPE_REVISION="+provenRevision, "BUILDKIT_PROGRESS=plain", "COMPOSE_ANSI=never")}
+		"UMASCOPE_VERSION="+provenVersion, "UMASCOPE_REVISION="+provenRevision, "BUILDKIT_PROGRESS=quiet", "COMPOSE_ANSI=never")}
 }
 
 // in is docker, called in another folder.

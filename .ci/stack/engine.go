@@ -75,14 +75,20 @@ func (e *engine) stop() error {
 		return nil
 	}
 	_ = e.command.Process.Signal(syscall.SIGTERM) // it may have ended
+	var err error
 	select {
 	case <-e.ended:
-		return nil
 	case <-time.After(time.Minute):
 		_ = e.command.Process.Kill()
 		<-e.ended
-		return errors.New("dockerd did not end within a minute and was killed")
+		err = errors.New("dockerd did not end within a minute and was killed")
 	}
+	// The network of host containers stays mounted, and a folder in use cannot be removed.
+	if unmount := syscall.Unmount(filepath.Join(e.folder, "exec", "netns", "default"), syscall.MNT_DETACH); unmount != nil &&
+		!errors.Is(unmount, syscall.EINVAL) && !errors.Is(unmount, syscall.ENOENT) {
+		err = errors.Join(err, unmount)
+	}
+	return err
 }
 
 // engineRuns is the first step.

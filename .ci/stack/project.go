@@ -24,8 +24,13 @@ func (p *proof) up(ctx context.Context, c checkout, of profile) (string, error) 
 	if err != nil {
 		return strings.TrimSpace(out), err
 	}
-	said := out
-	for line := range strings.Lines(stderr) { // compose's progress is there too
+	var said string
+	for line := range strings.Lines(out) { // compose's progress is on both
+		if !strings.HasPrefix(line, "#") && strings.TrimSpace(line) != "" {
+			said += line
+		}
+	}
+	for line := range strings.Lines(stderr) {
 		if strings.HasPrefix(line, "up: ") || strings.Contains(line, "NVIDIA") {
 			said += line
 		}
