@@ -22,7 +22,6 @@ require (
 	go.yaml.in/yaml/v4 v4.0.0
 	golang.org/x/crypto v0.57.0
 	golang.org/x/net v0.59.0
-	golang.org/x/net v0.59.0
 	golang.org/x/sys v0.49.0
 	golang.org/x/tools v0.49.0
 	gonum.org/v1/gonum v0.17.0
