@@ -197,7 +197,7 @@ func (p Program) writeHosts(l *hostsLine, file writtenFile, f finding) error {
 		fmt.Fprintf(p.Stderr, "%s at %s was not found now and stays in the file; --forget drops it\n", t.Host, t.At)
 	}
 	if text == nil {
-		return fmt.Errorf("no host has an address that other programs can use: %s is left as it is", l.write)
+		return fmt.Errorf("%w: %s is left as it is", f.useless(), l.write)
 	}
 	if string(text) == string(file.text) {
 		fmt.Fprintf(p.Stdout, "%s says so already\n", l.write)

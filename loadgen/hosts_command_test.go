@@ -125,6 +125,7 @@ func TestWhereNobodyIsFoundHostsSaysWhy(t *testing.T) {
 		"nobody of the name":     {sparks(), []string{"--match=jetson-*"}, exitFailed, []string{"nas, spark-1", "--match says which are meant"}},
 		"one link cannot be":     {network{"eth0": nil}, nil, exitFailed, []string{"enp1s0f0np0 (mlx5_core) could not be asked", "no host found"}},
 		"no link can be":         {network{}, nil, exitUsage, []string{"no interface could be asked"}},
+		"this machine alone":     {network{"eth0": sparks()["eth0"][:1], "enp1s0f0np0": nil}, []string{"--format=prometheus"}, exitFailed, []string{"only this machine was found", "--self puts it in"}},
 		"that interface is down": {sparks(), []string{"--interface=enp1s0f1np1"}, exitUsage, []string{"enp1s0f1np1 (mlx5_core) cannot be asked: down"}},
 		"no such interface":      {sparks(), []string{"--interface=eth7"}, exitUsage, []string{`"eth7": this machine has no such interface`}},
 		"a broken pattern":       {sparks(), []string{"--match=["}, exitUsage, []string{`--match: "[" is neither`}},

@@ -83,7 +83,7 @@ func (f finding) note(w io.Writer, l *hostsLine) {
 		}
 	}
 	switch {
-	case l.format == hosts.Prometheus && self && !l.withSelf:
+	case l.format == hosts.Prometheus && self && !l.withSelf && len(f.hosts) > 1:
 		fmt.Fprintln(w, "this machine is left out, which the stack has among its own targets; --self puts it in")
 	case l.format == hosts.MPI && !self && len(f.hosts) > 0:
 		fmt.Fprintln(w, "this machine is not among them: it does not announce ssh by a name that is meant")
@@ -101,7 +101,7 @@ func (f finding) print(w io.Writer, l *hostsLine) error {
 		return f.table(w, l)
 	default:
 		if text, _ = f.render(l, nil); text == nil {
-			err = errors.New("no host has an address that other programs can use")
+			err = f.useless()
 		}
 	}
 	if err == nil {
@@ -134,6 +134,16 @@ func (f finding) render(l *hostsLine, written []hosts.Target) (text []byte, kept
 		return nil, nil
 	}
 	return hosts.Discovery(targets), kept
+}
+
+// useless says why none of the hosts that were found is written.
+func (f finding) useless() error {
+	for _, h := range f.hosts {
+		if _, is := h.Target(); is {
+			return errors.New("only this machine was found, which the stack has among its own targets; --self puts it in")
+		}
+	}
+	return errors.New("no host has an address that other programs can use")
 }
 
 // table prints the hosts for people, and what they do next.

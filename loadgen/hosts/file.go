@@ -133,7 +133,11 @@ func LoginLines(hosts []Host, user string) []string {
 	var lines []string
 	for _, h := range hosts {
 		if addr, is := h.MPI(); is && !h.Self {
-			lines = append(lines, fmt.Sprintf("ssh-copy-id %s@%s   # %s", user, addr, h.Name))
+			port := ""
+			if h.Port != 0 && h.Port != 22 {
+				port = fmt.Sprintf("-p %d ", h.Port)
+			}
+			lines = append(lines, fmt.Sprintf("ssh-copy-id %s%s@%s   # %s", port, user, addr, h.Name))
 		}
 	}
 	return lines

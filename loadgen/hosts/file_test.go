@@ -35,7 +35,7 @@ func TestOnlyFilesOfTheFormatAreOurs(t *testing.T) {
 func TestHostsAreWrittenAsTheirReadersHaveThem(t *testing.T) {
 	hosts := []Host{
 		{Name: "spark-1", Addresses: []Address{{netip.MustParseAddr("192.168.100.1"), "enp1s0f0np0", true}, {netip.MustParseAddr("10.0.0.1"), "eth0", false}}, Self: true},
-		{Name: "true", Addresses: []Address{{netip.MustParseAddr("fd00::2"), "eth0", false}}},
+		{Name: "true", Port: 2222, Addresses: []Address{{netip.MustParseAddr("fd00::2"), "eth0", false}}},
 		{Name: "linklocal", Addresses: []Address{{netip.MustParseAddr("fe80::2%eth0"), "eth0", false}}},
 	}
 	if got, want := string(Hostfile(hosts, 2)), Mark(MPI)+"\n# spark-1\n192.168.100.1 slots=2\n# true\nfd00::2 slots=2\n"; got != want {
@@ -50,7 +50,7 @@ func TestHostsAreWrittenAsTheirReadersHaveThem(t *testing.T) {
 	if got := string(Discovery(Targets(hosts, 10420))); got != want {
 		t.Errorf("targets are\n%s\nwant\n%s", got, want)
 	}
-	if got := LoginLines(hosts, "me"); !slices.Equal(got, []string{"ssh-copy-id me@fd00::2   # true"}) {
+	if got := LoginLines(hosts, "me"); !slices.Equal(got, []string{"ssh-copy-id -p 2222 me@fd00::2   # true"}) {
 		t.Errorf("keys are spread by %q", got)
 	}
 	if got, err := ParseDiscovery(Discovery(nil)); err != nil || len(got) != 0 {

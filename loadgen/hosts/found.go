@@ -15,6 +15,8 @@ type Host struct {
 	Name string `json:"name"`
 	// Addresses are sorted: fabric first, IPv4 before IPv6, what the network gave before link-local.
 	Addresses []Address `json:"addresses"`
+	// Port is where it says that ssh listens.
+	Port uint16 `json:"ssh_port"`
 	// Self is this machine.
 	Self bool `json:"self"`
 	// Exporter is what answered at the exporter's port; nil if nobody asked.
@@ -77,7 +79,7 @@ func Gather(heard []Heard, links []Link, patterns []Pattern) ([]Host, []Refusal)
 		}
 		host := byName[strings.ToLower(name)]
 		if host == nil {
-			host = &Host{Name: name}
+			host = &Host{Name: name, Port: h.Port}
 		}
 		for _, addr := range h.Addrs {
 			if why := unfit(addr, h.Link); why != "" {

@@ -42,24 +42,24 @@ func TestWhatIsHeardBecomesHostsOrIsRefusedWithAReason(t *testing.T) {
 		hosts, others string
 	}{
 		"on two links, fabric first": {
-			[]Heard{{lan, "spark-2.local.", addrs("fe80::2", "192.168.1.6")}, {fabric, "Spark-2.local.", addrs("192.168.100.6")}}, nil,
+			[]Heard{{lan, "spark-2.local.", addrs("fe80::2", "192.168.1.6"), 22}, {fabric, "Spark-2.local.", addrs("192.168.100.6"), 22}}, nil,
 			"spark-2 192.168.100.6 192.168.1.6 fe80::2%eth0", "",
 		},
-		"this machine":                            {[]Heard{{lan, "spark-1.local.", addrs("192.168.1.5")}}, nil, "spark-1* 192.168.1.5", ""},
-		"of no pattern":                           {[]Heard{{lan, "nas.local.", addrs("192.168.1.9")}}, nil, "", "nas: no --match means it"},
-		"a public address":                        {[]Heard{{lan, "spark-2.local.", addrs("203.0.113.9", "192.168.1.6")}}, nil, "spark-2 192.168.1.6", `"spark-2.local.": 203.0.113.9: not a private address`},
-		"an address of another net":               {[]Heard{{lan, "spark-2.local.", addrs("10.1.1.1")}}, nil, "", `"spark-2.local.": 10.1.1.1: not of a network of eth0, where it was heard`},
-		"the bridge of its containers":            {[]Heard{{lan, "spark-2.local.", addrs("172.17.0.1", "192.168.1.6")}}, nil, "spark-2 192.168.1.6", `"spark-2.local.": 172.17.0.1: not of a network of eth0, where it was heard`},
-		"loopback, which would be this machine":   {[]Heard{{lan, "spark-2.local.", addrs("127.0.0.1", "::1")}}, nil, "", `"spark-2.local.": 127.0.0.1: not a private address; "spark-2.local.": ::1: not a private address`},
-		"no address":                              {[]Heard{{lan, "spark-2.local.", nil}}, nil, "", `"spark-2.local.": it told no address on eth0`},
-		"a name of another tree":                  {[]Heard{{lan, "spark-2.example.com.", addrs("192.168.1.6")}}, nil, "", `"spark-2.example.com.": it does not end in .local (on eth0)`},
-		"a name with a command":                   {[]Heard{{lan, "spark-$(reboot).local.", addrs("192.168.1.6")}}, nil, "", `"spark-$(reboot).local.": no host can be called so (on eth0)`},
-		"a name with a line of a hostfile":        {[]Heard{{lan, "spark-2 slots=9\nevil.local.", addrs("192.168.1.6")}}, nil, "", `"spark-2 slots=9\nevil.local.": no host can be called so (on eth0)`},
-		"a name that writes on the terminal":      {[]Heard{{lan, "spark\x1b]0;x\x07.local.", addrs("192.168.1.6")}}, nil, "", `"spark\x1b]0;x\a.local.": no host can be called so (on eth0)`},
-		"a name that runs the other way":          {[]Heard{{lan, "spark\u202e.local.", addrs("192.168.1.6")}}, nil, "", `"spark\u202e.local.": no host can be called so (on eth0)`},
-		"an option of ssh":                        {[]Heard{{lan, "-oProxyCommand=x.local.", addrs("192.168.1.6")}}, []string{"*"}, "", `"-oProxyCommand=x.local.": no host can be called so (on eth0)`},
-		"two labels, which would be two machines": {[]Heard{{lan, "spark.2.local.", addrs("192.168.1.6")}}, nil, "", `"spark.2.local.": no host can be called so (on eth0)`},
-		"nothing before .local":                   {[]Heard{{lan, ".local.", addrs("192.168.1.6")}}, []string{"*"}, "", `".local.": no host can be called so (on eth0)`},
+		"this machine":                            {[]Heard{{lan, "spark-1.local.", addrs("192.168.1.5"), 22}}, nil, "spark-1* 192.168.1.5", ""},
+		"of no pattern":                           {[]Heard{{lan, "nas.local.", addrs("192.168.1.9"), 22}}, nil, "", "nas: no --match means it"},
+		"a public address":                        {[]Heard{{lan, "spark-2.local.", addrs("203.0.113.9", "192.168.1.6"), 22}}, nil, "spark-2 192.168.1.6", `"spark-2.local.": 203.0.113.9: not a private address`},
+		"an address of another net":               {[]Heard{{lan, "spark-2.local.", addrs("10.1.1.1"), 22}}, nil, "", `"spark-2.local.": 10.1.1.1: not of a network of eth0, where it was heard`},
+		"the bridge of its containers":            {[]Heard{{lan, "spark-2.local.", addrs("172.17.0.1", "192.168.1.6"), 22}}, nil, "spark-2 192.168.1.6", `"spark-2.local.": 172.17.0.1: not of a network of eth0, where it was heard`},
+		"loopback, which would be this machine":   {[]Heard{{lan, "spark-2.local.", addrs("127.0.0.1", "::1"), 22}}, nil, "", `"spark-2.local.": 127.0.0.1: not a private address; "spark-2.local.": ::1: not a private address`},
+		"no address":                              {[]Heard{{lan, "spark-2.local.", nil, 22}}, nil, "", `"spark-2.local.": it told no address on eth0`},
+		"a name of another tree":                  {[]Heard{{lan, "spark-2.example.com.", addrs("192.168.1.6"), 22}}, nil, "", `"spark-2.example.com.": it does not end in .local (on eth0)`},
+		"a name with a command":                   {[]Heard{{lan, "spark-$(reboot).local.", addrs("192.168.1.6"), 22}}, nil, "", `"spark-$(reboot).local.": no host can be called so (on eth0)`},
+		"a name with a line of a hostfile":        {[]Heard{{lan, "spark-2 slots=9\nevil.local.", addrs("192.168.1.6"), 22}}, nil, "", `"spark-2 slots=9\nevil.local.": no host can be called so (on eth0)`},
+		"a name that writes on the terminal":      {[]Heard{{lan, "spark\x1b]0;x\x07.local.", addrs("192.168.1.6"), 22}}, nil, "", `"spark\x1b]0;x\a.local.": no host can be called so (on eth0)`},
+		"a name that runs the other way":          {[]Heard{{lan, "spark\u202e.local.", addrs("192.168.1.6"), 22}}, nil, "", `"spark\u202e.local.": no host can be called so (on eth0)`},
+		"an option of ssh":                        {[]Heard{{lan, "-oProxyCommand=x.local.", addrs("192.168.1.6"), 22}}, []string{"*"}, "", `"-oProxyCommand=x.local.": no host can be called so (on eth0)`},
+		"two labels, which would be two machines": {[]Heard{{lan, "spark.2.local.", addrs("192.168.1.6"), 22}}, nil, "", `"spark.2.local.": no host can be called so (on eth0)`},
+		"nothing before .local":                   {[]Heard{{lan, ".local.", addrs("192.168.1.6"), 22}}, []string{"*"}, "", `".local.": no host can be called so (on eth0)`},
 	} {
 		match := test.match
 		if match == nil {
@@ -110,7 +110,7 @@ func TestPatterns(t *testing.T) {
 
 // TestRanksUseTheFabricAndPrometheusDoesNot: what is scraped must not be part of what is measured.
 func TestRanksUseTheFabricAndPrometheusDoesNot(t *testing.T) {
-	found, _ := Gather([]Heard{{lan, "spark-2.local.", addrs("192.168.1.6")}, {fabric, "spark-2.local.", addrs("192.168.100.6", "fe80::66")}}, both, patterns(t, "*"))
+	found, _ := Gather([]Heard{{lan, "spark-2.local.", addrs("192.168.1.6"), 22}, {fabric, "spark-2.local.", addrs("192.168.100.6", "fe80::66"), 22}}, both, patterns(t, "*"))
 	h := found[0]
 	mpi, _ := h.MPI()
 	target, _ := h.Target()
@@ -121,7 +121,7 @@ func TestRanksUseTheFabricAndPrometheusDoesNot(t *testing.T) {
 	if target, _ := h.Target(); target.String() != "192.168.100.6" {
 		t.Errorf("an exporter answered on the fabric alone, and Prometheus is sent to %s", target)
 	}
-	only, _ := Gather([]Heard{{lan, "spark-3.local.", addrs("fe80::3")}}, both, patterns(t, "*"))
+	only, _ := Gather([]Heard{{lan, "spark-3.local.", addrs("fe80::3"), 22}}, both, patterns(t, "*"))
 	if addr, is := only[0].MPI(); is {
 		t.Errorf("a hostfile is given %s", addr)
 	}

@@ -28,12 +28,18 @@ const cacheFlush = 1 << 15
 // Names are compared in lower case, as multicast DNS has it, and kept as they came.
 type records struct {
 	instances map[string]string       // as it came, by the lower case of it
-	hosts     map[string]string       // of an instance, as it came
+	hosts     map[string]place        // of an instance
 	addresses map[string][]netip.Addr // of a host
 }
 
+// place is where an instance of the service is, as it came.
+type place struct {
+	host string
+	port uint16
+}
+
 func newRecords() *records {
-	return &records{map[string]string{}, map[string]string{}, map[string][]netip.Addr{}}
+	return &records{map[string]string{}, map[string]place{}, map[string][]netip.Addr{}}
 }
 
 // errQuestion is of a packet that tells nothing, because it asks.
@@ -90,7 +96,7 @@ func (r *records) takeRecord(p *dnsmessage.Parser, h dnsmessage.ResourceHeader, 
 		if err == nil && strings.HasSuffix(name, "."+service) {
 			r.addInstance(h.Name.String())
 			if _, known := r.instances[name]; known {
-				r.hosts[name] = body.Target.String()
+				r.hosts[name] = place{body.Target.String(), body.Port}
 			}
 		}
 		return err
@@ -143,12 +149,12 @@ func (r *records) questions() ([]byte, error) {
 	}
 	err := ask(service, dnsmessage.TypePTR)
 	for _, key := range sortedKeys(r.instances) {
-		host, told := r.hosts[key]
+		at, told := r.hosts[key]
 		switch {
 		case !told:
 			err = errors.Join(err, ask(r.instances[key], dnsmessage.TypeSRV))
-		case len(r.addresses[strings.ToLower(host)]) == 0:
-			err = errors.Join(err, ask(host, dnsmessage.TypeA), ask(host, dnsmessage.TypeAAAA))
+		case len(r.addresses[strings.ToLower(at.host)]) == 0:
+			err = errors.Join(err, ask(at.host, dnsmessage.TypeA), ask(at.host, dnsmessage.TypeAAAA))
 		}
 	}
 	if err != nil {
@@ -163,16 +169,17 @@ type Heard struct {
 	// Name is as it came: it has not been judged.
 	Name  string
 	Addrs []netip.Addr
+	Port  uint16 // of ssh
 }
 
 // heard is what the records say in the end, a host once, sorted by its name.
 func (r *records) heard(link Link) []Heard {
 	byHost := map[string]Heard{}
 	for _, key := range sortedKeys(r.hosts) {
-		host := r.hosts[key]
-		lower := strings.ToLower(host)
+		at := r.hosts[key]
+		lower := strings.ToLower(at.host)
 		if _, known := byHost[lower]; !known {
-			byHost[lower] = Heard{link, host, r.addresses[lower]}
+			byHost[lower] = Heard{link, at.host, r.addresses[lower], at.port}
 		}
 	}
 	all := make([]Heard, 0, len(byHost))
