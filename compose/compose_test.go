@@ -1,6 +1,7 @@
 package compose
 
 import (
+	"fmt"
 	"log/slog"
 	"net"
 	"os"
@@ -114,6 +115,9 @@ func TestPortsArePublishedOnLoopbackOnly(t *testing.T) {
 			for _, port := range s.Ports {
 				if port.HostIP != "127.0.0.1" || published[port.Published] {
 					t.Errorf("%s publishes %s on %q", name, port.Published, port.HostIP)
+				}
+				if port.Published != fmt.Sprint(port.Target) { // unless .env says so
+					t.Errorf("%s: port %d is found at %s", name, port.Target, port.Published)
 				}
 				published[port.Published] = true
 			}

@@ -72,7 +72,7 @@ make_files() {
       ;;
   esac
   case $1 in default | hub) make_runs ;; esac
-  if [ "$1" = default ]; then make_targets; fi
+  case $1 in default | hub) make_targets "$1" ;; esac
   if [ "$1" = exporter ] && [ -z "$(setting UMASCOPE_EXPORTER_ADDRESS)" ]; then
     fail "say in .env at which address of this machine the hub reaches it: UMASCOPE_EXPORTER_ADDRESS=ADDRESS (here are: $(hostname -I 2>/dev/null || echo 'see ip address'))"
   fi
@@ -115,7 +115,8 @@ make_runs() {
 
 written='# Written by compose/up from .env; without this line it is left alone.'
 
-# make_targets names this machine to Prometheus. The files follow .env, unless somebody took them over.
+# make_targets names this machine to Prometheus. The files follow .env, unless somebody took them over. A hub has no
+# exporter, and one that is looked for would be an alert.
 make_targets() {
   local host network address name
   host=$(setting UMASCOPE_HOST)
@@ -126,6 +127,7 @@ make_targets() {
   for name in "exporter ${address:-$network.1}:10420" "load $network.1:10421"; do
     local file=prometheus/targets/${name% *}.yml
     if [ -e "$file" ] && [ "$(head -n 1 "$file")" != "$written" ]; then continue; fi
+    if [ "$1 $file" = "hub prometheus/targets/exporter.yml" ]; then rm -f "$file"; continue; fi
     printf '%s\n- targets: ["%s"]\n  labels: {host: %s}\n' "$written" "${name#* }" "$host" >"$file.new"
     share "$file.new"
     mv "$file.new" "$file"

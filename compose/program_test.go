@@ -89,6 +89,35 @@ func TestHealthIsAskedWhereTheProgramListens(t *testing.T) {
 	}
 }
 
+// TestProgramsOfOthersAreAskedForTheirHealthToo, with what their images have.
+func TestProgramsOfOthersAreAskedForTheirHealthToo(t *testing.T) {
+	services := project(t, stackFile).Services
+	for name, want := range map[string]string{
+		"prometheus":   "CMD promtool check healthy",
+		"alertmanager": "CMD wget -q -O /dev/null http://127.0.0.1:9093/-/healthy",
+		"grafana":      "CMD wget -q -O /dev/null http://127.0.0.1:3000/api/health",
+	} {
+		if got := strings.Join(services[name].HealthCheck.Test, " "); got != want {
+			t.Errorf("%s: %s, want %s", name, got, want)
+		}
+	}
+}
+
+// TestWhatIsKeptLiesInAVolume: a container that is made anew would else begin with nothing.
+func TestWhatIsKeptLiesInAVolume(t *testing.T) {
+	services := project(t, stackFile).Services
+	for name, path := range map[string]string{
+		"prometheus": argument(services["prometheus"].Command, "storage.tsdb.path"), "alertmanager": argument(services["alertmanager"].Command, "storage.path"),
+		"grafana": "/var/lib/grafana", "sim": argument(services["sim"].Command, "runs"),
+	} {
+		if !slices.ContainsFunc(services[name].Volumes, func(v types.ServiceVolumeConfig) bool {
+			return v.Type == types.VolumeTypeVolume && v.Source != "" && v.Target == path && !v.ReadOnly
+		}) {
+			t.Errorf("%s keeps its data in %q, which is no volume", name, path)
+		}
+	}
+}
+
 // TestRunsAreReadWhereTheyAreWritten: both have the same folder, and the one who writes needs no flag for it.
 func TestRunsAreReadWhereTheyAreWritten(t *testing.T) {
 	p := project(t, stackFile)

@@ -36,14 +36,11 @@ esac
 
 // upTools are the programs that up may use; docker is not one of them, so that it can be missing.
 func upTools() []string {
-	return []string{"bash", "env", "sed", "tail", "head", "base64", "uname", "id", "mv", "cat", "chmod", "mkdir", "stat", "chown", "find", "grep", "xargs", "dirname"}
+	return []string{"bash", "env", "sed", "tail", "head", "base64", "uname", "id", "mv", "cat", "chmod", "mkdir", "stat", "chown", "find", "grep", "xargs", "dirname", "rm"}
 }
 
 // checkout is a copy of what up works on.
-type checkout struct {
-	compose, bin, asked string
-	environment         []string
-}
+type checkout struct{ compose, bin, asked string }
 
 func newCheckout(t *testing.T) checkout {
 	t.Helper()
@@ -236,6 +233,24 @@ func TestUpChoosesHowToGetAtGPUs(t *testing.T) {
 	}
 	c := newCheckout(t)
 	if _, stderr, code := c.up(t, nil, "--prepare"); code != 0 || !strings.Contains(stderr, "no-gpu.yaml is added") || !strings.Contains(c.read(t, ".env"), "COMPOSE_FILE=compose.yaml:no-gpu.yaml\n") {
+		t.Errorf("exit %d, %s", code, stderr)
+	}
+}
+
+// TestAHubLooksForNoExporterOfItsOwn: the one that default has would be missed, and somebody woken.
+func TestAHubLooksForNoExporterOfItsOwn(t *testing.T) {
+	c := prepared(t)
+	targets := filepath.Join(c.compose, "prometheus/targets")
+	c.write(t, "prometheus/targets/exporter-found.yml", "[]\n", 0o644)
+	if _, stderr, code := c.up(t, nil, "hub"); code != 0 {
+		t.Fatalf("exit %d, %s", code, stderr)
+	}
+	left, err := filepath.Glob(targets + "/*.yml")
+	if err != nil || !slices.Equal(left, []string{targets + "/exporter-found.yml", targets + "/load.yml"}) {
+		t.Errorf("targets %v, %v", left, err)
+	}
+	c.write(t, "prometheus/targets/exporter.yml", "# mine\n[]\n", 0o644)
+	if _, stderr, code := c.up(t, nil, "hub"); code != 0 || c.read(t, "prometheus/targets/exporter.yml") == "" {
 		t.Errorf("exit %d, %s", code, stderr)
 	}
 }
