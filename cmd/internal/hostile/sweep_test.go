@@ -130,7 +130,7 @@ func TestNothingOfOthersGetsOutOfItsText(t *testing.T) {
 	}
 	t.Chdir(root)
 	t.Setenv("OPENAI_API_KEY", secrets["the environment's key"])
-	t.Setenv("UMA_NOTIFY_URL", "https://127.0.0.1:1/"+secrets["an address of notices"])
+	t.Setenv("UMA_LOAD_NOTIFY_URL", "https://127.0.0.1:1/"+secrets["an address of notices"])
 	s := &session{t, map[string]int{}, map[string]bool{}}
 	url, series := engine(t, false), page(t)
 	label := func(name string) string { return "--label=" + name + "=" + printable }
