@@ -107,7 +107,11 @@ func TestOverridesChangeWhatTheySay(t *testing.T) {
 	} {
 		want := privilegesOf(project(t, stackFile).Services["exporter"])
 		change(&want)
-		comparePrivileges(t, file, privilegesOf(project(t, stackFile, file).Services["exporter"]), want)
+		changed := project(t, stackFile, file).Services["exporter"]
+		comparePrivileges(t, file, privilegesOf(changed), want)
+		if asks := file != "no-gpu.yaml" && file != "cdi.yaml"; (len(changed.Environment) > 0) != asks { // which the NVIDIA runtime reads
+			t.Errorf("%s: environment %v", file, changed.Environment)
+		}
 	}
 	device := project(t, stackFile, "cdi.yaml").Services["exporter"].Deploy.Resources.Reservations.Devices[0]
 	if device.Driver != "cdi" || !slices.Equal(device.IDs, []string{"nvidia.com/gpu=all"}) || device.Count != 0 {
