@@ -159,7 +159,7 @@ func (p *proof) load(ctx context.Context, c checkout) (note string, err error) {
 	if e != nil {
 		return "", e
 	}
-	return fmt.Sprintf("%s, %s, %s; Prometheus has it, and that its engine is simulated", run, verdict, about.Mode()), err
+	return fmt.Sprintf("%s, %s%s, %s; Prometheus has it, and that its engine is simulated", run, verdict, invalidFor(ctx), about.Mode()), err
 }
 
 // peopleAreTold posts alerts to Alertmanager as Prometheus does, and looks which of them the shipped routes tell, by the

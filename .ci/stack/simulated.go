@@ -45,8 +45,14 @@ func (p *proof) simulation(ctx context.Context, c checkout) {
 		p.do(ctx, "sim: all of it says that it is simulated", p.saysSimulated)
 		p.do(ctx, "sim: provisioning, and every query of every dashboard", p.dashboards)
 		p.do(ctx, "sim: rules are evaluated without a failure", p.rulesHealthy)
+		before, err := finishedRuns(ctx)
 		p.restarts(ctx, c, of)
-		p.do(ctx, "sim: runs go on after the restarts", p.runsGoOn)
+		p.do(ctx, "sim: runs go on after the restarts", func(ctx context.Context) (string, error) {
+			if err != nil {
+				return "", err
+			}
+			return p.runsGoOn(ctx, len(before))
+		})
 	}
 	p.do(ctx, "sim: down leaves nothing", func(ctx context.Context) (string, error) { return p.down(ctx, c, of) })
 }
@@ -111,7 +117,26 @@ func (p *proof) runFinishes(ctx context.Context) (string, error) {
 	if err == nil && live != 1 {
 		err = errors.New("no live page of a run was ever read")
 	}
-	return fmt.Sprintf("%s; valid: %.0f of %d; %v", strings.Join(names, ", "), valid, len(names), info[0].Metric), err
+	about := info[0].Metric
+	return fmt.Sprintf("%s, arm %s, scenario %s, model %s; valid: %.0f of %d%s", strings.Join(names, ", "), about["arm"], about["scenario"], about["model"],
+		valid, len(names), invalidFor(ctx)), err
+}
+
+// invalidFor says why runs are not valid: on a machine that is busy otherwise a client may stall, and a run says so.
+func invalidFor(ctx context.Context) string {
+	all, err := query(ctx, fmt.Sprintf("group by (reason) (%s == 1)", metric.RunInvalidReason.Def().Name))
+	if err != nil {
+		return ", " + err.Error()
+	}
+	var reasons []string
+	for _, s := range all {
+		reasons = append(reasons, s.Metric["reason"])
+	}
+	if len(reasons) == 0 {
+		return ""
+	}
+	slices.Sort(reasons)
+	return ", invalid for " + strings.Join(reasons, ", ")
 }
 
 // alertDelivered waits for an alert that matters to people, about the simulated machine.
@@ -218,12 +243,8 @@ func (p *proof) rulesHealthy(ctx context.Context) (string, error) {
 	return fmt.Sprintf("%.0f evaluations", evaluated), err
 }
 
-// runsGoOn waits for one more run than there was before.
-func (p *proof) runsGoOn(ctx context.Context) (string, error) {
-	before, err := finishedRuns(ctx)
-	if err != nil {
-		return "", err
-	}
-	after, err := atLeast(ctx, len(before)+1, 4*time.Minute)
-	return fmt.Sprintf("%d, then %d", len(before), len(after)), err
+// runsGoOn waits for one more run than there were before the restarts.
+func (p *proof) runsGoOn(ctx context.Context, before int) (string, error) {
+	after, err := atLeast(ctx, before+1, 5*time.Minute)
+	return fmt.Sprintf("%d, then %d", before, len(after)), err
 }
