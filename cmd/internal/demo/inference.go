@@ -2,12 +2,13 @@ package demo
 
 import (
 	"context"
-	"math"
+	"io/fs"
 	"net/http"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/umascope/umascope/exporter/kernelfs"
 	hostsim "github.com/umascope/umascope/exporter/sim"
 	"github.com/umascope/umascope/loadgen/sim"
 )
@@ -53,9 +54,8 @@ type inference struct {
 	stop    context.CancelFunc // nil: no engine
 	running sync.WaitGroup
 
-	// Of the last report of the engine, which makes one at a time; when it was on the machine's clock.
-	read, written int64
-	reported      time.Time
+	proc          fs.FS // of the host
+	read, written tierTraffic
 }
 
 // engineConfig is the engine of an arm; the seed makes the times of its steps differ.
@@ -102,7 +102,7 @@ func (i *inference) begin(ctx context.Context, a arm, seed uint64) error {
 		return err
 	}
 	process.Demand(hostsim.Demand{AnonBytes: gib, CPUs: 2, Read: loading()})
-	i.process, i.arm, i.read, i.written, i.reported = process, a, 0, 0, i.host.Now()
+	i.process, i.arm, i.read, i.written = process, a, tierTraffic{}, tierTraffic{}
 	i.stop = stop
 	i.running.Go(func() { _ = engine.Run(running) }) // whether it serves is seen from outside
 	i.current.Store(engine)
@@ -141,19 +141,37 @@ func loading() hostsim.FileTransfer {
 	return hostsim.FileTransfer{File: weightsFile, BytesPerSecond: loadRate}
 }
 
-// follow makes the process want what the engine uses.
+// follow makes the process want what the engine uses. The engine makes one report at a time.
 func (i *inference) follow(use sim.Use) {
-	now := i.host.Now()
-	elapsed := max(now.Sub(i.reported).Seconds(), 0.01)
-	rate := func(bytes, before int64) int64 { return int64(math.Max(0, float64(bytes-before)/elapsed)) }
 	demand := hostsim.Demand{
 		DeviceBytes: use.DeviceBytes, PinnedBytes: use.PinnedBytes, ManagedBytes: use.ManagedBytes, ShmemBytes: i.arm.shmemBytes,
-		AnonBytes: 3 * gib, BusyRatio: use.BusyRatio, CPUs: 1 + 2*use.BusyRatio,
-		DirectReadBytesPerSecond: rate(use.DiskReadBytes, i.read), DirectWriteBytesPerSecond: rate(use.DiskWrittenBytes, i.written),
-		Read: loading(),
+		AnonBytes: 3 * gib, BusyRatio: use.BusyRatio, CPUs: 1 + 2*use.BusyRatio, Read: loading(),
 	}
-	i.read, i.written, i.reported = use.DiskReadBytes, use.DiskWrittenBytes, now
+	if moved, err := kernelfs.ReadProcessIO(i.proc, i.process.PID); err == nil { // else it was killed
+		demand.DirectReadBytesPerSecond = i.read.owed(use.DiskReadBytes, moved.Read, i.speed)
+		demand.DirectWriteBytesPerSecond = i.written.owed(use.DiskWrittenBytes, moved.Written, i.speed)
+	}
 	i.process.Demand(demand)
+}
+
+// tierTraffic is what the engine says that it moves to or from its tier on the drive, which the machine has to move.
+// Reports come at uneven times: a rate alone would lose some of it, or move it twice.
+type tierTraffic struct {
+	before uint64 // what the process had moved before the engine moved anything
+}
+
+// settling is in what time the machine makes up for what it owes: two reports, so that one that is late does not
+// move too much.
+const settling = 200 * time.Millisecond
+
+// owed is the rate at which the machine comes to what the engine has moved, from what the process has.
+func (t *tierTraffic) owed(engine int64, process uint64, speed float64) (bytesPerSecond int64) {
+	if engine == 0 {
+		t.before = process
+		return 0
+	}
+	owed := engine - int64(process-t.before)
+	return int64(float64(max(0, owed)) / settling.Seconds() / speed)
 }
 
 // end ends the engine and its process, if there is one.

@@ -66,7 +66,7 @@ func openStage(settings stageSettings) (*stage, error) {
 	}
 	host.Advance(uptime)
 	s := &stage{host: host, speed: settings.speed, seen: host.Collect()}
-	s.inference.host, s.inference.speed = host, settings.speed
+	s.inference.host, s.inference.proc, s.inference.speed = host, s.seen.Proc, settings.speed
 	s.seen.HTTP = endpoint.Transport() // to the engine, which is none of the machine's files
 	s.exporter, err = exporter.New(s.seen, exporter.Settings{Options: collect.Options{
 		ProcessLimit: shownProcesses, CachePaths: []string{weightsFile, imageFile}, Sources: sources,
