@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"debug/buildinfo"
 	"errors"
 	"fmt"
 	"os"
@@ -16,6 +17,7 @@ import (
 type standIn struct {
 	repository string // the tag is the one that compose.yaml names
 	what       string
+	module     string            // of the first program, whose version is told, "" for one of ours
 	programs   map[string]string // path in the image: program of the tools
 	folders    map[string]owner  // that the image's user may write
 	changes    []string          // as docker import takes them
@@ -29,14 +31,14 @@ const nobody = 65534
 func standIns() []standIn {
 	return []standIn{
 		{
-			repository: "prom/prometheus", what: "Prometheus' own program",
+			repository: "prom/prometheus", what: "Prometheus' own program", module: "github.com/prometheus/prometheus",
 			programs: map[string]string{"bin/prometheus": "prometheus", "bin/promtool": "promtool"},
 			folders:  map[string]owner{"prometheus": {nobody, nobody}, "etc/prometheus": {nobody, nobody}},
 			changes: []string{"USER nobody", "WORKDIR /prometheus", "VOLUME /prometheus", "EXPOSE 9090", `ENTRYPOINT ["/bin/prometheus"]`,
 				`CMD ["--config.file=/etc/prometheus/prometheus.yml","--storage.tsdb.path=/prometheus"]`},
 		},
 		{
-			repository: "prom/alertmanager", what: "Alertmanager's own program",
+			repository: "prom/alertmanager", what: "Alertmanager's own program", module: "github.com/prometheus/alertmanager",
 			programs: map[string]string{"bin/alertmanager": "alertmanager", "bin/amtool": "amtool"},
 			folders:  map[string]owner{"alertmanager": {nobody, nobody}, "etc/alertmanager": {nobody, nobody}},
 			changes: []string{"USER nobody", "WORKDIR /alertmanager", "VOLUME /alertmanager", "EXPOSE 9093", `ENTRYPOINT ["/bin/alertmanager"]`,
@@ -115,10 +117,33 @@ func (p *proof) makeBases(ctx context.Context) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		notes = append(notes, image+": "+s.what)
+		version, err := s.version(p.files.tools)
+		if err != nil {
+			return "", err
+		}
+		notes = append(notes, image+": "+s.what+version)
 	}
 	slices.Sort(notes)
 	return strings.Join(notes, "\n"), nil
+}
+
+// version is that of the module that the programs were built from, which may be another one than the image's name says.
+func (s standIn) version(tools string) (string, error) {
+	if s.module == "" {
+		return "", nil
+	}
+	for _, program := range s.programs {
+		info, err := buildinfo.ReadFile(filepath.Join(tools, program))
+		if err != nil {
+			return "", err
+		}
+		for _, dep := range info.Deps {
+			if dep.Path == s.module {
+				return ", module " + dep.Version, nil
+			}
+		}
+	}
+	return "", fmt.Errorf("the programs of %s are not built from %s", s.repository, s.module)
 }
 
 // makeStandIn makes an image under the name that the stack uses.

@@ -124,13 +124,13 @@ func (p *proof) runFinishes(ctx context.Context) (string, error) {
 
 // invalidFor says why runs are not valid: on a machine that is busy otherwise a client may stall, and a run says so.
 func invalidFor(ctx context.Context) string {
-	all, err := query(ctx, fmt.Sprintf("group by (reason) (%s == 1)", metric.RunInvalidReason.Def().Name))
+	all, err := query(ctx, fmt.Sprintf("group by (%s) (%s == 1)", metric.LabelCode, metric.RunInvalidReason.Def().Name))
 	if err != nil {
 		return ", " + err.Error()
 	}
 	var reasons []string
 	for _, s := range all {
-		reasons = append(reasons, s.Metric["reason"])
+		reasons = append(reasons, s.Metric[string(metric.LabelCode)])
 	}
 	if len(reasons) == 0 {
 		return ""
