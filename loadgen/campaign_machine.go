@@ -26,7 +26,7 @@ type machineSense struct {
 // ask is what the machine says now. What cannot be asked is not known.
 func (m machineSense) ask(ctx context.Context, cell *plan.Cell) campaign.Machine {
 	var now campaign.Machine
-	var settings scene.Settings
+	settings := scene.Settings{Access: cell.Flags[scene.AccessFlag]}
 	for _, text := range cell.Telemetry {
 		source, err := scene.ParseSource(text)
 		if err != nil {

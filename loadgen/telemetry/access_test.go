@@ -3,12 +3,15 @@ package telemetry
 import (
 	"encoding/pem"
 	"fmt"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 )
 
 const accessSecret = "s3cret-0123456789"
@@ -96,6 +99,43 @@ func TestAPasswordGoesToNobodyElse(t *testing.T) {
 	for range len(told) {
 		if header := <-told; header != "" {
 			t.Errorf("told %q", header)
+		}
+	}
+}
+
+// Gates of a campaign look at a machine again and again: every look must close what it opened.
+func TestNoConnectionStaysAfterSampling(t *testing.T) {
+	var open atomic.Int64
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprint(w, "uma_exporter_build_info{version=\"v1\"} 1\numa_memory_pool_bytes 100\n")
+	}))
+	server.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+		switch state {
+		case http.StateNew:
+			open.Add(1)
+		case http.StateClosed:
+			open.Add(-1)
+		}
+	}
+	server.StartTLS()
+	defer server.Close()
+	dir := t.TempDir()
+	keep(t, dir, "ca.pem", string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})))
+	admitted, err := Admitted([]Source{{Name: "spark", URL: server.URL}}, keep(t, dir, "client.yml", "tls_config: {ca_file: ca.pem}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	sampler, err := Start(t.Context(), Options{Sources: admitted, Interval: MinInterval, File: filepath.Join(dir, "telemetry.jsonl.gz"), Clock: func() int64 { return 0 }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	sampler.Mark("ready")
+	if stats, err := sampler.Stop(); err != nil || stats.Sources[0].SamplesGot == 0 {
+		t.Fatal(stats, err)
+	}
+	for deadline := time.Now().Add(5 * time.Second); open.Load() > 0; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("%d connections are open", open.Load())
 		}
 	}
 }

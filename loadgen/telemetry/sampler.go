@@ -148,6 +148,7 @@ func (s *Sampler) Stop() (Stats, error) {
 	var stats Stats
 	s.client.CloseIdleConnections()
 	for _, f := range s.followers {
+		f.client.CloseIdleConnections() // one of the source's own
 		f.stats.MissingBorders = append(f.stats.MissingBorders, s.missed[f]...)
 		stats.Sources = append(stats.Sources, f.stats)
 		stats.CPUSeconds += f.cpu.Seconds()
