@@ -17,6 +17,8 @@ var (
 	homePattern    = regexp.MustCompile(`(/(?:home|Users|var/home)/)([^/\s"':,;]+)`)
 	uuidPattern    = regexp.MustCompile(`(?i)\b(?:(?:GPU|MIG)-)?[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b`)
 	macPattern     = regexp.MustCompile(`(?i)\b[0-9a-f]{2}(?:[:-][0-9a-f]{2}){5}\b`)
+	// macNamePattern is of interfaces that are named by their address, as those on USB are.
+	macNamePattern = regexp.MustCompile(`\b(?:en|wl|ww)x[0-9a-f]{12}\b`)
 	ipv4Pattern    = regexp.MustCompile(`\b\d{1,3}(?:\.\d{1,3}){3}\b`)
 	ipv6Pattern    = regexp.MustCompile(`(?i)[0-9a-f]{0,4}(?::[0-9a-f]{0,4}){2,}(?:%[a-z0-9]+)?`)
 	hexPattern     = regexp.MustCompile(`\b(?:sha256:)?[0-9a-f]{64}\b`)
@@ -110,6 +112,7 @@ func patterns() []pattern {
 		{homePattern, anyOf("/home/", "/users/"), (*scrubber).home},
 		{uuidPattern, times("-", 4), func(s *scrubber, found string) string { return s.name(KindUUID, found) }},
 		{macPattern, func(text string) bool { return times(":", 5)(text) || times("-", 5)(text) }, (*scrubber).mail},
+		{macNamePattern, anyOf("enx", "wlx", "wwx"), (*scrubber).mail},
 		{ipv4Pattern, times(".", 3), (*scrubber).ip},
 		{ipv6Pattern, times(":", 2), (*scrubber).ip},
 		{hexPattern, hexRun, (*scrubber).id},

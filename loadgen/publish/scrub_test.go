@@ -28,6 +28,7 @@ func TestTextsLoseNamesAndKeepTheRest(t *testing.T) {
 		{"10.1.2.3 and 10.1.2.3:80", "address-2 and address-2:80"},
 		{"fe80::1%eth0", "address-3"},
 		{"0.0.0.0:8000", "0.0.0.0:8000"},
+		{"enx00e04c680001 sent, wlx00e04c680002 did not, nor enxyz and enp1s0f0np0", "address-4 sent, address-5 did not, nor enxyz and enp1s0f0np0"},
 		{"/home/mweber/a and /Users/eva/b", "/home/user-1/a and /Users/user-2/b"},
 		{"S/N: ABC12345, serial number XYZ98765", "S/N: serial-1, serial number serial-2"},
 		{"serial execution of kernels", "serial execution of kernels"},
