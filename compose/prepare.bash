@@ -41,6 +41,33 @@ make_env() {
   [ "$files" = compose.yaml ] || echo "COMPOSE_FILE in it is $files."
 }
 
+# keep_profile makes .env mean the profile that was asked for, or docker compose down, ps and logs would mean another one.
+# What is no single profile of ours is somebody's own and stays.
+keep_profile() {
+  local said
+  said=$(sed -n 's/^COMPOSE_PROFILES=//p' .env | tail -n 1)
+  case $said in
+    "$1") ;;
+    default | exporter | hub | sim)
+      sed "s/^COMPOSE_PROFILES=$said\$/COMPOSE_PROFILES=$1/" .env >.env.new
+      cat .env.new >.env # whose it is stays too
+      rm .env.new
+      echo "COMPOSE_PROFILES in .env is now $1; it was $said."
+      ;;
+    *) echo "COMPOSE_PROFILES=$said in .env stays, and is what docker compose means without --profile $1." >&2 ;;
+  esac
+}
+
+# need_settings looks at what Compose would complain of without naming it, or would silently take for something else.
+need_settings() {
+  local variable port
+  if grep -q '^COMPOSE_FILE=[[:space:]]*$' .env; then fail "COMPOSE_FILE in .env is empty: compose.yaml, or what .env.example says"; fi
+  for variable in $(published "$1"); do
+    port=$(setting "$variable")
+    if ! [[ $port =~ ^[1-9][0-9]{0,4}$ ]] || ((port > 65535)); then fail "$variable=$port in .env: a port is a number up to 65535"; fi
+  done
+}
+
 # gpu_files are the compose files that fit the way Docker gets at GPUs here.
 gpu_files() {
   if command -v nvidia-container-runtime-hook >/dev/null || docker info --format '{{json .Runtimes}}' | grep -q nvidia; then
@@ -48,7 +75,7 @@ gpu_files() {
   elif compgen -G '/etc/cdi/nvidia*' >/dev/null || compgen -G '/var/run/cdi/nvidia*' >/dev/null; then
     echo compose.yaml:cdi.yaml
   else
-    echo "Docker has no NVIDIA runtime: no-gpu.yaml is added, and there will be no GPU figures." >&2
+    echo "Docker has no NVIDIA runtime: no-gpu.yaml is added, and there will be no figures of a GPU of this machine." >&2
     [ ! -e /dev/nvidiactl ] || echo "There is a GPU: install the NVIDIA container toolkit, then set COMPOSE_FILE=compose.yaml in .env." >&2
     echo compose.yaml:no-gpu.yaml
   fi
@@ -85,7 +112,8 @@ share() {
 }
 
 # make_secrets: the folder keeps other users of this machine out, and the files in it are readable since each is
-# mounted alone into the one container that needs it, which runs as another user.
+# mounted alone into the one container that needs it, which runs as another user. A file is written, never replaced: a
+# container that runs would keep the old one.
 make_secrets() {
   chmod 700 secrets
   if [ ! -s secrets/grafana-password ]; then
@@ -99,8 +127,11 @@ make_secrets() {
     printf '%s' "$url" >secrets/alert-receiver
     share secrets/alert-receiver
   elif [ -n "$url" ] && [ "$url" != "$(cat secrets/alert-receiver)" ]; then
-    echo "secrets/alert-receiver is not UMA_ALERT_URL of .env; it stays. To take over the new one, remove it and run this again." >&2
+    echo "secrets/alert-receiver is not UMA_ALERT_URL of .env; it stays. To take over the new one, run : >secrets/alert-receiver and this again." >&2
   fi
+  local closed
+  closed=$(find secrets -type f ! -name '.*' ! -perm -004 -print -quit)
+  [ -z "$closed" ] || fail "containers cannot read $closed: chmod o+r $PWD/$closed (the folder keeps other users out)"
   [ -s secrets/alert-receiver ] || echo "No alert is told to anybody yet: set UMA_ALERT_URL in .env and run this again."
 }
 
@@ -121,8 +152,10 @@ make_targets() {
   local host network address name
   host=$(setting UMASCOPE_HOST)
   network=$(setting UMASCOPE_NETWORK)
+  [ "$host" != this-machine ] || fail "UMASCOPE_HOST in .env is not set: the name of this machine, such as $(uname -n)"
   [[ $host =~ ^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$ ]] || fail "UMASCOPE_HOST=$host in .env: a name is letters, digits, dots, - and _"
-  [[ $network =~ ^[0-9]+\.[0-9]+\.[0-9]+$ ]] || fail "UMASCOPE_NETWORK=$network in .env: three numbers, such as 172.30.104"
+  local byte='(25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])'
+  [[ $network =~ ^$byte\.$byte\.$byte$ ]] || fail "UMASCOPE_NETWORK=$network in .env: three numbers, such as 172.30.104"
   address=$(setting UMASCOPE_EXPORTER_ADDRESS)
   for name in "exporter ${address:-$network.1}:10420" "load $network.1:10421"; do
     local file=prometheus/targets/${name% *}.yml
@@ -146,17 +179,17 @@ published() { [ "$1" = exporter ] || echo UMASCOPE_GRAFANA_PORT UMASCOPE_PROMETH
 
 # need_room looks whether somebody else has a port, or the network, of the stack.
 need_room() {
-  local running own other variable port
+  local running own other variable port service
   running=$(docker compose ps --services)
   own=$(docker compose --profile "$1" config --services)
   other=$(grep -vxF "$own" <<<"$running" | head -n 1) || true
   [ -z "$other" ] || fail "$other runs, which is not of profile $1; end it first: docker compose --profile '*' down" 1
-  [ -z "$running" ] || return 0 # what is taken is taken by itself
   for variable in $(published "$1"); do
-    port=$(setting "$variable")
+    port=$(setting "$variable") service=${variable#UMASCOPE_} service=${service%_PORT}
+    if grep -qxE "(sim-)?${service,,}" <<<"$running"; then continue; fi # what is taken is taken by itself
     if (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null; then fail "port $port is taken: set $variable in .env to another one"; fi
   done
-  case $1 in default | hub) need_network ;; esac
+  [ -n "$running" ] || case $1 in default | hub) need_network ;; esac
 }
 
 # need_network: Docker says only that some network overlaps with some other.
@@ -204,5 +237,5 @@ tell_where() {
   fi
   [ "$1" != hub ] || echo "Name the machines that it watches in prometheus/targets/exporter-NAME.yml: README.md, A hub"
   [ "$1" != sim ] || echo "All of it is simulated; the first figures are there in half a minute, the first run after some minutes."
-  echo "End it with: docker compose --profile $1 down"
+  echo "End it, in $PWD, with: docker compose --profile $1 down"
 }

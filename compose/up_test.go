@@ -3,6 +3,7 @@ package compose
 import (
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"os/exec"
@@ -225,6 +226,58 @@ func TestUpTakesTheAddressOfAlertsOnce(t *testing.T) {
 	if strings.Contains(stdout+stderr, "example") {
 		t.Errorf("an address, which may have a key in it, is printed: %s%s", stdout, stderr)
 	}
+	// What it says to do: a container that runs has the file mounted, and would keep the old one if it were replaced.
+	const empty = ": >secrets/alert-receiver"
+	if !strings.Contains(stderr, empty) {
+		t.Errorf("it does not say %q: %s", empty, stderr)
+	}
+	path := filepath.Join(c.compose, "secrets/alert-receiver")
+	mounted, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer mounted.Close()
+	if err := os.Truncate(path, 0); err != nil {
+		t.Fatal(err)
+	}
+	_, stderr, code = c.up(t, nil)
+	if text, err := io.ReadAll(mounted); err != nil || code != 0 || string(text) != "https://two.example/hook" {
+		t.Errorf("exit %d, %s: whoever has the file open reads %q, %v", code, stderr, text, err)
+	}
+}
+
+// TestTheProfileAskedForIsThatOfDockerCompose: else its down, ps and logs would mean the one of the first time.
+func TestTheProfileAskedForIsThatOfDockerCompose(t *testing.T) {
+	c := newCheckout(t)
+	for _, profile := range []string{"sim", "default", "hub"} {
+		if _, stderr, code := c.up(t, nil, profile); code != 0 || !strings.Contains(c.read(t, ".env"), "\nCOMPOSE_PROFILES="+profile+"\n") {
+			t.Errorf("%s: exit %d, %s\n%s", profile, code, stderr, c.read(t, ".env"))
+		}
+	}
+	if _, stderr, code := c.up(t, []string{"RUNNING=grafana\n"}, "sim"); code != 1 || !strings.Contains(c.read(t, ".env"), "COMPOSE_PROFILES=hub\n") {
+		t.Errorf("a profile that is not started is in .env: exit %d, %s", code, stderr)
+	}
+	c.set(t, "COMPOSE_PROFILES", "hub,load")
+	if _, stderr, code := c.up(t, nil, "hub"); code != 0 || !strings.Contains(stderr, "COMPOSE_PROFILES=hub,load in .env stays") || !strings.Contains(c.read(t, ".env"), "COMPOSE_PROFILES=hub,load\n") {
+		t.Errorf("exit %d, %s", code, stderr)
+	}
+}
+
+// TestAPortThatIsTakenByWhatRunsIsNoTrouble, and one of a service that could not be started is.
+func TestAPortThatIsTakenByWhatRunsIsNoTrouble(t *testing.T) {
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	environment := []string{"UMASCOPE_GRAFANA_PORT=" + portOf(t, taken.Addr().String()), "OWN=grafana\nprometheus"}
+	c := prepared(t)
+	if _, stderr, code := c.up(t, append(environment, "RUNNING=grafana\n")); code != 0 {
+		t.Errorf("exit %d, %s", code, stderr)
+	}
+	if _, stderr, code := c.up(t, append(environment, "RUNNING=prometheus\n")); code != 2 || !strings.Contains(stderr, "is taken: set UMASCOPE_GRAFANA_PORT") {
+		t.Errorf("exit %d, %s", code, stderr)
+	}
 }
 
 func TestUpChoosesHowToGetAtGPUs(t *testing.T) {
@@ -289,7 +342,18 @@ func TestUpSaysInOneLineWhatIsWrong(t *testing.T) {
 		"another profile": {environment: []string{"RUNNING=sim\n"}, says: "sim runs, which is not of profile default", code: 1},
 		"bad name":        {environment: []string{"UMASCOPE_HOST=a: b"}, says: "UMASCOPE_HOST=a: b", code: 2},
 		"bad network":     {environment: []string{"UMASCOPE_NETWORK=172.30"}, says: "UMASCOPE_NETWORK=172.30", code: 2},
-		"no address":      {args: []string{"exporter"}, says: "say in .env at which address", code: 2},
+		"no number":       {environment: []string{"UMASCOPE_NETWORK=172.30.256"}, says: "UMASCOPE_NETWORK=172.30.256", code: 2},
+		"no name":         {change: func(t *testing.T, c checkout) { c.set(t, "UMASCOPE_HOST", "") }, says: "UMASCOPE_HOST in .env is not set", code: 2},
+		"no files":        {change: func(t *testing.T, c checkout) { c.set(t, "COMPOSE_FILE", "") }, says: "COMPOSE_FILE in .env is empty", code: 2},
+		"bad port":        {environment: []string{"UMASCOPE_GRAFANA_PORT=web"}, says: "UMASCOPE_GRAFANA_PORT=web in .env", code: 2},
+		"high port":       {environment: []string{"UMASCOPE_RESULTS_PORT=65536"}, says: "UMASCOPE_RESULTS_PORT=65536 in .env", code: 2},
+		"closed secret": {change: func(t *testing.T, c checkout) {
+			c.write(t, "secrets/alert-receiver", "https://one.example/hook", 0o600)
+			if err := os.Chmod(filepath.Join(c.compose, "secrets/alert-receiver"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}, says: "containers cannot read secrets/alert-receiver: chmod o+r", code: 2},
+		"no address": {args: []string{"exporter"}, says: "say in .env at which address", code: 2},
 		"closed files": {change: func(t *testing.T, c checkout) {
 			c.write(t, "prometheus/prometheus.yml", "", 0o600)
 		}, says: "containers cannot read prometheus/prometheus.yml: chmod", code: 2},
