@@ -109,11 +109,13 @@ func (p Program) hosts(ctx context.Context, l *hostsLine) error {
 	if err != nil {
 		return usage(err)
 	}
-	return p.findHosts(ctx, l, hosts.Links(os.DirFS("/sys"), interfaces), hosts.Browse)
+	return p.findHosts(ctx, l, hosts.Links(os.DirFS("/sys"), interfaces), hosts.Browse, hosts.Probe)
 }
 
+var errNothingWritten = errors.New("interrupted: nothing was written")
+
 // findHosts runs it on any.
-func (p Program) findHosts(ctx context.Context, l *hostsLine, links []hosts.Link, browse func(context.Context, hosts.Link) ([]hosts.Heard, error)) error {
+func (p Program) findHosts(ctx context.Context, l *hostsLine, links []hosts.Link, browse func(context.Context, hosts.Link) ([]hosts.Heard, error), probe func(context.Context, []hosts.Host, int)) error {
 	if err := l.check(); err != nil {
 		return usage(err)
 	}
@@ -127,7 +129,7 @@ func (p Program) findHosts(ctx context.Context, l *hostsLine, links []hosts.Link
 	}
 	f := finding{links: links, answers: hosts.Ask(ctx, chosen, l.timeout, browse)}
 	if ctx.Err() != nil {
-		return errors.New("interrupted: nothing was written")
+		return errNothingWritten
 	}
 	var heard []hosts.Heard
 	for _, a := range f.answers {
@@ -135,7 +137,10 @@ func (p Program) findHosts(ctx context.Context, l *hostsLine, links []hosts.Link
 	}
 	f.hosts, f.refused = hosts.Gather(heard, links, l.match)
 	if l.probe {
-		hosts.Probe(ctx, f.hosts, l.port)
+		probe(ctx, f.hosts, l.port)
+		if ctx.Err() != nil {
+			return errNothingWritten
+		}
 	}
 	f.note(p.Stderr, l)
 	switch {

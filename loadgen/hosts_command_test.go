@@ -49,17 +49,22 @@ func (n network) links() []hosts.Link {
 // look runs the verb on the network, without a probe: nobody is there to answer one.
 func (n network) look(t *testing.T, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
+	return n.lookAndProbe(t, t.Context(), func(context.Context, []hosts.Host, int) { t.Error("somebody is asked for an exporter") }, append(args, "--no-probe")...)
+}
+
+func (n network) lookAndProbe(t *testing.T, ctx context.Context, probe func(context.Context, []hosts.Host, int), args ...string) (code int, stdout, stderr string) {
+	t.Helper()
 	app := kingpin.New("uma-load", "").Terminate(nil).UsageWriter(io.Discard).ErrorWriter(io.Discard)
 	line := hostsFlags(app.Command("hosts", hostsHelp))
 	if !strings.Contains(strings.Join(args, " "), "--user") {
 		args = append(args, "--user=me")
 	}
-	if _, err := app.Parse(append([]string{"hosts", "--timeout=1ms", "--no-probe"}, args...)); err != nil {
+	if _, err := app.Parse(append([]string{"hosts", "--timeout=1ms"}, args...)); err != nil {
 		return exitUsage, "", err.Error()
 	}
 	var out, told bytes.Buffer
 	p := Program{Stdout: &out, Stderr: &told}
-	code = p.report(p.findHosts(t.Context(), line, n.links(), func(_ context.Context, l hosts.Link) ([]hosts.Heard, error) {
+	code = p.report(p.findHosts(ctx, line, n.links(), func(_ context.Context, l hosts.Link) ([]hosts.Heard, error) {
 		heard, is := n[l.Name]
 		if !is {
 			return nil, errors.New(l.Name + ": no such device\x1b[2J")
@@ -68,7 +73,7 @@ func (n network) look(t *testing.T, args ...string) (code int, stdout, stderr st
 			heard[i].Link = l
 		}
 		return heard, nil
-	}))
+	}, probe))
 	return code, out.String(), told.String()
 }
 
@@ -213,4 +218,15 @@ func TestHostsLeavesFilesThatAreNotItsOwn(t *testing.T) {
 		}
 		contains(t, name, stderr, "--write: ", "found.yml")
 	}
+}
+
+// Whoever gives up while exporters are looked for must not find addresses in the file that nobody has answered at.
+func TestHostsThatIsInterruptedWritesNothing(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "found.yml")
+	ctx, interrupt := context.WithCancel(t.Context())
+	code, stdout, stderr := sparks().lookAndProbe(t, ctx, func(context.Context, []hosts.Host, int) { interrupt() }, "--format=prometheus", "--write="+path)
+	if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) || code != exitFailed || stdout != "" {
+		t.Errorf("exit code %d, %q, the file: %v", code, stdout, err)
+	}
+	contains(t, "the rest", stderr, "interrupted: nothing was written")
 }

@@ -21,6 +21,9 @@ import (
 const (
 	// probeTime is how long an exporter has to answer: it is on the same link.
 	probeTime = 2 * time.Second
+	// probesTime is how long all of them have together: a network may name hundreds of hosts on addresses that
+	// swallow what they are asked.
+	probesTime = 20 * time.Second
 	// largestPage is more than an exporter's page has.
 	largestPage = 8 << 20
 	// mostProbes is how many hosts are asked at a time.
@@ -38,7 +41,11 @@ type Exporter struct {
 }
 
 // Probe looks for an exporter on every host, in place.
-func Probe(ctx context.Context, hosts []Host, port int) {
+func Probe(ctx context.Context, hosts []Host, port int) { probeWithin(ctx, hosts, port, probesTime) }
+
+func probeWithin(ctx context.Context, hosts []Host, port int, total time.Duration) {
+	ctx, cancel := context.WithTimeout(ctx, total)
+	defer cancel()
 	client := &http.Client{
 		Transport:     &http.Transport{Proxy: nil, DisableKeepAlives: true, MaxResponseHeaderBytes: 64 << 10},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
@@ -48,8 +55,12 @@ func Probe(ctx context.Context, hosts []Host, port int) {
 	for i := range hosts {
 		all.Go(func() {
 			places <- struct{}{}
+			defer func() { <-places }()
+			if ctx.Err() != nil {
+				hosts[i].Exporter = &Exporter{Why: "it was not asked: others that do not answer took all of the time"}
+				return
+			}
 			hosts[i].Exporter = probe(ctx, client, hosts[i].candidates(), port)
-			<-places
 		})
 	}
 	all.Wait()

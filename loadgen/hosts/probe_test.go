@@ -11,6 +11,7 @@ import (
 	"net/netip"
 	"strings"
 	"testing"
+	"time"
 )
 
 const livePage = `# HELP uma_exporter_build_info Version of this exporter.
@@ -84,6 +85,37 @@ func TestWhoRefusesIsToldWhatMayBeTheReason(t *testing.T) {
 	}
 	if e := hosts[1].Exporter; e.Found || !strings.Contains(e.Why, "no address") {
 		t.Errorf("%+v", e)
+	}
+}
+
+// A network may name hundreds of hosts on addresses that swallow what they are asked.
+func TestSilentHostsCostNoMoreTimeThanThereIs(t *testing.T) {
+	silent, err := net.Listen("tcp", "127.0.0.1:0") // whoever connects waits
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer silent.Close()
+	at := netip.MustParseAddrPort(silent.Addr().String())
+	hosts := make([]Host, 3*mostProbes)
+	for i := range hosts {
+		hosts[i] = Host{Addresses: []Address{{Addr: at.Addr()}, {Addr: at.Addr()}}}
+	}
+	began := time.Now()
+	probeWithin(t.Context(), hosts, int(at.Port()), 200*time.Millisecond)
+	if took := time.Since(began); took > probeTime {
+		t.Errorf("they cost %s", took)
+	}
+	unasked := 0
+	for _, h := range hosts {
+		if h.Exporter == nil || h.Exporter.Found || h.Exporter.Why == "" {
+			t.Fatalf("%+v", h.Exporter)
+		}
+		if strings.Contains(h.Exporter.Why, "not asked") {
+			unasked++
+		}
+	}
+	if unasked != 2*mostProbes {
+		t.Errorf("%d are said not to be asked", unasked)
 	}
 }
 
