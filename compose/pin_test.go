@@ -26,9 +26,16 @@ func TestImagesArePinnedToExactVersions(t *testing.T) {
 		if !exactly.MatchString(s.Image) || strings.HasSuffix(s.Image, ":dev") != (s.Build != nil) {
 			t.Errorf("%s: image %s", name, s.Image)
 		}
-		if s.Build != nil && s.PullPolicy != types.PullPolicyBuild {
+		if s.Build != nil && s.PullPolicy != types.PullPolicyBuild && s.PullPolicy != types.PullPolicyNever {
 			t.Errorf("%s: whoever takes the name %s at a registry would be run here", name, s.Image)
 		}
+	}
+}
+
+// TestWhatARunPrintsIsItsOwn: Compose prints what it builds on stdout, where whoever reads the answer of a verb has it.
+func TestWhatARunPrintsIsItsOwn(t *testing.T) {
+	if policy := project(t, stackFile).Services["load"].PullPolicy; policy != types.PullPolicyNever {
+		t.Errorf("pull_policy of load is %s: each run of it begins with the log of a build", policy)
 	}
 }
 
