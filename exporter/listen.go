@@ -24,6 +24,9 @@ func listen(addresses []string, explicit bool, stderr io.Writer) ([]net.Listener
 		}
 		if err != nil {
 			closeAll(open)
+			if errors.Is(err, syscall.EADDRNOTAVAIL) { // its link may bring it: whoever starts this is to try again
+				return nil, fmt.Errorf("--web.listen-address %s: this machine has no such address, or not yet", address)
+			}
 			return nil, badInput("--web.listen-address %s: %w", address, cause(err))
 		}
 		if actual := listener.Addr().String(); !explicit && actual != address {

@@ -45,6 +45,17 @@ func TestDefaultAddressInUseGivesWayWithAWarning(t *testing.T) {
 	}
 }
 
+// TestAnAddressThatALinkBringsLaterIsNoBadInput: a service that ends with bad input is not started again, and after a
+// boot the link to another machine may be later than the service.
+func TestAnAddressThatALinkBringsLaterIsNoBadInput(t *testing.T) {
+	const nowhere = "203.0.113.1:10420" // of no network (RFC 5737)
+	_, err := listen([]string{nowhere}, true, &bytes.Buffer{})
+	var input inputError
+	if err == nil || errors.As(err, &input) || !strings.Contains(err.Error(), "--web.listen-address "+nowhere) {
+		t.Errorf("got %v", err)
+	}
+}
+
 func TestAddressThatIsNoneIsABadInput(t *testing.T) {
 	_, err := listen([]string{"no port here"}, false, &bytes.Buffer{})
 	var input inputError

@@ -5,13 +5,16 @@ package native_test
 
 import (
 	"bytes"
+	"context"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"go.yaml.in/yaml/v4"
 
@@ -79,11 +82,37 @@ func TestUnitsOfAUserDoWhatThoseOfTheSystemDo(t *testing.T) {
 	home := strings.NewReplacer("%h/.local/bin/", "/usr/bin/", "%h/.local/state/umascope", "/var/lib/umascope", "%h/.config/umascope", "/etc/umascope")
 	for _, name := range []string{"uma-exporter.service", "uma-results.service", "uma-run.service"} {
 		system, user := read(t, name), read(t, filepath.Join("user", name))
-		for _, key := range []string{"ExecStart", "EnvironmentFile", "Type", "Restart", "RestartSec", "RestartPreventExitStatus", "SuccessExitStatus",
+		for _, key := range []string{"ExecStart", "EnvironmentFile", "Type", "Restart", "RestartSec", "RestartPreventExitStatus", "StartLimitIntervalSec", "SuccessExitStatus",
 			"KillMode", "KillSignal", "TimeoutStopSec", "TimeoutStartSec", "ConditionPathExists", "NoNewPrivileges", "MemoryMax"} {
 			if a, b := setting(system, key), home.Replace(setting(user, key)); a != b {
 				t.Errorf("%s: %s is %q for the system and %q for a user", name, key, a, b)
 			}
+		}
+	}
+}
+
+// TestTheSandboxLeavesTheDevicesOfGPUs: what closes /dev, or any device of it, leaves the driver's library blind.
+// ProtectClock= did, before systemd 252, by allowing the clock and thereby nothing else.
+func TestTheSandboxLeavesTheDevicesOfGPUs(t *testing.T) {
+	for _, unit := range []string{"uma-exporter.service", "uma-run.service", "user/uma-exporter.service", "user/uma-run.service"} {
+		for _, key := range []string{"PrivateDevices", "DevicePolicy", "DeviceAllow", "ProtectClock"} {
+			if value := setting(read(t, unit), key); value != "" {
+				t.Errorf("%s: %s=%s", unit, key, value)
+			}
+		}
+	}
+}
+
+// TestAnExporterWhoseAddressComesLaterIsTriedAgain: it ends with 1 then, which systemd must not count.
+func TestAnExporterWhoseAddressComesLaterIsTriedAgain(t *testing.T) {
+	limited, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	var said bytes.Buffer
+	code := exporter.Run(limited, []string{"--web.listen-address=203.0.113.1:10420"}, &said, &said) // of no network (RFC 5737)
+	for _, unit := range []string{"uma-exporter.service", "user/uma-exporter.service"} {
+		text := read(t, unit)
+		if code == 0 || setting(text, "RestartPreventExitStatus") == strconv.Itoa(code) || setting(text, "StartLimitIntervalSec") != "0" || setting(text, "Restart") != "on-failure" {
+			t.Errorf("%s: it ends with %d: %s", unit, code, &said)
 		}
 	}
 }
