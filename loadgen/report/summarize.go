@@ -64,7 +64,7 @@ func (in Input) summary(phases phaseAggregates, total *aggregate, torn bool) Sum
 	s.Valid, s.InvalidReasons, s.Checked = len(j.reasons) == 0, j.reasons, j.checked
 	s.Warnings = append([]string{}, j.warnings...) // a list, even of none
 	s.Warnings = append(s.Warnings, in.warnings(total, machines, host)...)
-	s.Warnings = append(s.Warnings, unlinked(together)...)
+	s.Warnings = append(s.Warnings, slices.Concat(twice(together), unlinked(together))...)
 	if torn {
 		s.Warnings = append(s.Warnings, "the last line of requests.jsonl is torn and left out: the run was killed")
 	}

@@ -12,7 +12,8 @@ import (
 type Together struct {
 	// Hosts are the machines that were measured, the one that the run is filed under first.
 	Hosts []string `json:"hosts"`
-	// Joules are of all GPUs of these, over the measured phases; absent unless known of every one.
+	// Joules are of all GPUs of these, over the measured phases; absent unless known of every one, and if two are one
+	// machine under two names.
 	Joules               *float64 `json:"joules,omitempty"`
 	JoulesPerOutputToken *float64 `json:"joules_per_output_token,omitempty"`
 }
@@ -22,7 +23,7 @@ func togetherOf(machines []*reading, outputTokens int64) *Together {
 	if len(machines) < 2 {
 		return nil
 	}
-	t, known := &Together{}, true
+	t, known := &Together{}, len(twice(machines)) == 0
 	all := Energy{}
 	for _, r := range machines {
 		t.Hosts = append(t.Hosts, r.Origin.Source)
@@ -35,6 +36,19 @@ func togetherOf(machines []*reading, outputTokens int64) *Together {
 		t.Joules, t.JoulesPerOutputToken = &all.Joules, all.JoulesPerOutputToken
 	}
 	return t
+}
+
+// twice are warnings of machines that were named by two names.
+func twice(machines []*reading) []string {
+	var w []string
+	for i, b := range machines {
+		for _, a := range machines[:i] {
+			if b.source.SameMachine(a.source) {
+				w = append(w, fmt.Sprintf("%s and %s show the same GPU: it is one machine that --telemetry names twice, and what machines use together is not known", a.Origin.Source, b.Origin.Source))
+			}
+		}
+	}
+	return w
 }
 
 // EnergyOfAll is that of all machines that were measured: of the host of the run, or of it and the others together. Nil is not

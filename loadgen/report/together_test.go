@@ -41,6 +41,9 @@ func two(t *testing.T, first, second exporterPage) Input {
 		if page.rest == nil {
 			page.rest = nothing
 		}
+		if page.replace == nil && name == "spark-2" {
+			page.replace = strings.NewReplacer("GPU-1", "GPU-9") // no two machines have the same
+		}
 		pages[name] = page
 	}
 	log, stats := sampled(t, 15*time.Second, pages, "spark-2", "spark-1")
@@ -127,6 +130,23 @@ func TestTheEnergyOfAllIsUnknownWithoutThatOfOne(t *testing.T) {
 	s := summarize(t, two(t, linked(), blind), steady(40)...)
 	if s.Together == nil || s.Together.Joules != nil || s.Together.JoulesPerOutputToken != nil || s.Energy == nil {
 		t.Errorf("together %+v, energy of the host %+v", s.Together, s.Energy)
+	}
+}
+
+// An exporter in a container and one beside it, or a machine by two of its addresses: its energy must not count twice.
+func TestAMachineUnderTwoNamesIsSaid(t *testing.T) {
+	again := linked()
+	again.replace = strings.NewReplacer()
+	s := summarize(t, two(t, linked(), again), steady(40)...)
+	if s.Together == nil || s.Together.Joules != nil || s.Energy == nil {
+		t.Errorf("together %+v, energy of the host %+v", s.Together, s.Energy)
+	}
+	said := func(w string) bool { return strings.Contains(w, "spark-1 and spark-2 show the same GPU") }
+	if !slices.ContainsFunc(s.Warnings, said) {
+		t.Errorf("%q", s.Warnings)
+	}
+	if s := summarize(t, two(t, linked(), linked()), steady(40)...); slices.ContainsFunc(s.Warnings, said) {
+		t.Errorf("%q", s.Warnings)
 	}
 }
 

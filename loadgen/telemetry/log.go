@@ -158,6 +158,16 @@ func (s *Series) everOne() bool {
 	return slices.ContainsFunc(s.changes, func(c change) bool { return !c.gone && c.value == 1 })
 }
 
+// SameMachine says whether two sources show the same GPU: they are two exporters of one machine, or one of its
+// exporters by two addresses.
+func (s *SourceLog) SameMachine(as *SourceLog) bool {
+	uuid := string(metric.LabelUUID)
+	theirs := as.Find(metric.GPUInfo)
+	return slices.ContainsFunc(s.Find(metric.GPUInfo), func(own *Series) bool {
+		return own.Labels[uuid] != "" && slices.ContainsFunc(theirs, func(t *Series) bool { return t.Labels[uuid] == own.Labels[uuid] })
+	})
+}
+
 // Find returns the source's series of a family.
 func (s *SourceLog) Find(family metric.Definer) []*Series {
 	name := family.Def().Name

@@ -41,11 +41,11 @@ func (w counters) disk(phases []string, op string) evidence.Disk {
 }
 
 // parts are the measured machines that an engine lies on, by the processes that the exporter shows: those with a GPU, or
-// with a tier of the KV cache open. None if there are not several.
+// with a tier of the KV cache open. One under two names is one. None if there are not several.
 func (w counters) parts() []*telemetry.SourceLog {
 	var parts []*telemetry.SourceLog
 	for _, source := range w.sources() {
-		if source.Foreign || !slices.Contains(w.hosts, source.Name) {
+		if source.Foreign || !slices.Contains(w.hosts, source.Name) || slices.ContainsFunc(parts, source.SameMachine) {
 			continue
 		}
 		if slices.ContainsFunc([]metric.Definer{metric.KVBMDiskFileBytes, metric.ProcessIOBytesTotal, metric.ProcessCPUSecondsTotal, metric.GPUProcessMemoryBytes},
@@ -77,14 +77,14 @@ func (w counters) withOthers(m evidence.Moved, first *telemetry.SourceLog, phase
 	if first.Foreign || !slices.Contains(w.hosts, first.Name) {
 		return m
 	}
-	known := pagesOf(first)
+	known, taken := pagesOf(first), []*telemetry.SourceLog{first}
 	for _, source := range w.sources() {
 		pages := pagesOf(source)
-		if source == first || source.Foreign || !slices.Contains(w.hosts, source.Name) || len(pages) == 0 ||
+		if source == first || source.Foreign || !slices.Contains(w.hosts, source.Name) || len(pages) == 0 || slices.ContainsFunc(taken, source.SameMachine) ||
 			slices.ContainsFunc(pages, func(page string) bool { return slices.Contains(known, page) }) {
 			continue
 		}
-		known = append(known, pages...)
+		known, taken = append(known, pages...), append(taken, source)
 		more := w.movedBy(source, phases, words)
 		m.Seen, m.Gone = m.Seen && more.Seen, m.Gone || more.Gone
 		m.FromDisk, m.FromHost = m.FromDisk.Add(more.FromDisk), m.FromHost.Add(more.FromHost)

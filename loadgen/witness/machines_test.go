@@ -72,6 +72,20 @@ func TestHalfOfTheReadsProvesNothing(t *testing.T) {
 	}
 }
 
+// One machine under two names has one drive, and one page on its own address.
+func TestReadsOfAMachineUnderTwoNamesCountOnce(t *testing.T) {
+	gpu := line(metric.GPUInfo, "1", "uuid", "GPU-1")
+	same := [2]string{gpu + half("0", "0", "10", "127.0.0.1:6880/metrics"), gpu + half("1000", "1100", "30", "127.0.0.1:6880/metrics")}
+	log := turnedPages(t, map[string][2]string{"spark-1": same, "again": same}, [2]string{})
+	w := counters{log, false, []string{"spark-1", "again"}}
+	if d := w.disk([]string{"a"}, metric.OpRead); d.Process.Value != 1000 || d.Device.Value != 1100 {
+		t.Errorf("%+v", d)
+	}
+	if m := w.moved([]string{"a"}); m.FromDisk.Value != 20 {
+		t.Errorf("%+v", m)
+	}
+}
+
 func TestBlocksOfPagesOfTheirOwnAddUpAndThoseOfOneDoNot(t *testing.T) {
 	for name, c := range map[string]struct {
 		first, second string
