@@ -11,6 +11,10 @@ need_docker() {
   if [[ $version =~ ^([0-9]+)\.([0-9]+) ]] && ((BASH_REMATCH[1] * 1000 + BASH_REMATCH[2] < 2024)); then
     fail "docker compose is $version, and 2.24 or later is needed"
   fi
+  # From 5 on compose builds with buildx alone, and without it by a builder that does not know our Dockerfiles' language.
+  if [[ $version =~ ^([0-9]+)\. ]] && ((BASH_REMATCH[1] >= 5)) && [ ! -e digests.yaml ]; then
+    docker buildx version >/dev/null 2>&1 || fail "docker has no buildx, which builds the images: install the package docker-buildx-plugin (docker-buildx of Debian and Ubuntu)"
+  fi
   local trouble
   trouble=$(docker info --format '{{.ServerVersion}}' 2>&1 >/dev/null) || fail "the Docker engine does not answer: ${trouble##*$'\n'}"
 }
@@ -19,7 +23,14 @@ need_docker() {
 # either, which .env.example repeats.
 setting() {
   local value=${!1-}
-  [ -n "$value" ] || [ ! -r .env ] || value=$(sed -n "s/^$1=//p" .env | tail -n 1)
+  if [ -z "$value" ] && [ -r .env ]; then
+    value=$(sed -n "s/^$1=//p" .env | tail -n 1)
+    case $value in # as compose reads it: without quotes, or without spaces and a comment after it
+      \"*\"*) value=${value#\"} value=${value%%\"*} ;;
+      \'*\'*) value=${value#\'} value=${value%%\'*} ;;
+      *) value=${value%%[[:space:]]#*} value=${value%"${value##*[![:space:]]}"} ;;
+    esac
+  fi
   [ -n "$value" ] || value=$(sed -n "s/^$1=//p" .env.example | tail -n 1)
   printf '%s\n' "$value"
 }
@@ -157,7 +168,7 @@ make_targets() {
   local byte='(25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])'
   [[ $network =~ ^$byte\.$byte\.$byte$ ]] || fail "UMASCOPE_NETWORK=$network in .env: three numbers, such as 172.30.104"
   address=$(setting UMASCOPE_EXPORTER_ADDRESS)
-  for name in "exporter ${address:-$network.1}:10420" "load $network.1:10421"; do
+  for name in "exporter ${address:-$network.1}:10420" "load ${address:-$network.1}:10421"; do
     local file=prometheus/targets/${name% *}.yml
     if [ -e "$file" ] && [ "$(head -n 1 "$file")" != "$written" ]; then continue; fi
     if [ "$1 $file" = "hub prometheus/targets/exporter.yml" ]; then rm -f "$file"; continue; fi
@@ -167,10 +178,11 @@ make_targets() {
   done
 }
 
-# need_readable: a checkout made with umask 077 has files that containers of other users cannot read.
+# need_readable: a checkout made with umask 077 has files that containers of other users cannot read. What TLS.md puts into
+# prometheus/tls may be Prometheus' alone.
 need_readable() {
   local closed
-  closed=$(find prometheus grafana engines ../alerts ../dashboards \( -type d ! -perm -005 -o -type f ! -perm -004 \) -print -quit)
+  closed=$(find prometheus grafana engines ../alerts ../dashboards -path prometheus/tls -prune -o \( -type d ! -perm -005 -o -type f ! -perm -004 \) -print -quit)
   [ -z "$closed" ] || fail "containers cannot read $closed: chmod -R o+rX $(cd .. && pwd)/{alerts,dashboards,compose/{prometheus,grafana,engines}}"
 }
 
@@ -222,6 +234,15 @@ tell_trouble() {
     case $state in *running*healthy*) [[ $state == *unhealthy* ]] || continue ;; esac
     echo "up: $service is $state: $(docker compose --profile "$1" logs --no-log-prefix --tail 1 "$service" 2>&1)" >&2
   done < <(docker compose --profile "$1" ps --all --format '{{.Service}} {{.State}} {{.Health}}')
+}
+
+# reload lets Alertmanager read its configuration again, which an update may have changed while compose.yaml stayed as it
+# was. Prometheus and Grafana look by themselves.
+reload() {
+  local service=alertmanager
+  case $1 in exporter) return ;; sim) service=sim-alertmanager ;; esac
+  docker compose --profile "$1" kill --signal HUP "$service" >/dev/null 2>&1 ||
+    echo "Alertmanager was not told to read its configuration again: docker compose restart $service" >&2
 }
 
 # tell_where says what to open.
