@@ -196,7 +196,7 @@ func objectNamed(t *testing.T, kind, name string) object {
 }
 
 // TestMonitorsMakeTheJobsAndHostsThatRulesKnow: dashboards and alerts know jobs by these names and machines by host, and
-// series of runs carry theirs themselves.
+// series of runs carry theirs themselves. What uma-load serve tells is of no one machine, as in compose.
 func TestMonitorsMakeTheJobsAndHostsThatRulesKnow(t *testing.T) {
 	for job, honors := range map[string]bool{metric.JobExporter: false, metric.JobLoad: true, metric.JobResults: true} {
 		endpoints, _ := objectNamed(t, "PodMonitor", job).in("spec", "podMetricsEndpoints").([]any)
@@ -213,7 +213,7 @@ func TestMonitorsMakeTheJobsAndHostsThatRulesKnow(t *testing.T) {
 			pattern, _ := rule["regex"].(string)
 			drops = drops || rule["action"] == "labeldrop" && strings.Contains(pattern, string(metric.LabelNamespace))
 		}
-		if !calls || !tells || !drops || (one["honorLabels"] == true) != honors || one["port"] != "metrics" {
+		if !calls || tells != (job != metric.JobResults) || !drops || (one["honorLabels"] == true) != honors || one["port"] != "metrics" {
 			t.Errorf("%s: job %v, host %v, drops what pods carry %v, honors labels %v", job, calls, tells, drops, one["honorLabels"])
 		}
 	}
@@ -270,12 +270,13 @@ func TestPodsOfOursAreHeldTight(t *testing.T) {
 	}
 }
 
-// TestTheIndexedJobIsOneLoad: as many ranks as pods at once, none of which comes again, and all of them are merged.
+// TestTheIndexedJobIsOneLoad: as many ranks as pods at once, none of which comes again or, if it fails, ends the others, and all
+// of them are merged.
 func TestTheIndexedJobIsOneLoad(t *testing.T) {
 	job, merge := workloads(t)["uma-load"], workloads(t)["uma-load-merge"]
 	_, container := job.pod(t)
 	n := portText(job.in("spec", "completions"))
-	if job.in("spec", "completionMode") != "Indexed" || portText(job.in("spec", "parallelism")) != n || argument(stringsOf(container["args"]), "world") != n || portText(job.in("spec", "backoffLimit")) != "0" {
+	if job.in("spec", "completionMode") != "Indexed" || portText(job.in("spec", "parallelism")) != n || argument(stringsOf(container["args"]), "world") != n || portText(job.in("spec", "backoffLimitPerIndex")) != "0" || job.in("spec", "backoffLimit") != nil {
 		t.Errorf("%s completions, spec %v", n, job["spec"])
 	}
 	_, merging := merge.pod(t)
