@@ -81,6 +81,7 @@ func TestTheIndexedJobOfRanksIsAcceptedAndWhole(t *testing.T) {
 			CompletionMode           string `yaml:"completionMode"`
 			Completions, Parallelism int
 			BackoffLimit             *int `yaml:"backoffLimit"`
+			BackoffLimitPerIndex     *int `yaml:"backoffLimitPerIndex"`
 			Template                 struct {
 				Spec struct {
 					RestartPolicy string `yaml:"restartPolicy"`
@@ -94,7 +95,8 @@ func TestTheIndexedJobOfRanksIsAcceptedAndWhole(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := job.Spec
-	if job.APIVersion != "batch/v1" || job.Kind != "Job" || s.CompletionMode != "Indexed" || s.Completions != 4 || s.Parallelism != s.Completions || s.BackoffLimit == nil || *s.BackoffLimit != 0 || s.Template.Spec.RestartPolicy != "Never" {
+	if job.APIVersion != "batch/v1" || job.Kind != "Job" || s.CompletionMode != "Indexed" || s.Completions != 4 || s.Parallelism != s.Completions || s.BackoffLimit != nil ||
+		s.BackoffLimitPerIndex == nil || *s.BackoffLimitPerIndex != 0 || s.Template.Spec.RestartPolicy != "Never" {
 		t.Errorf("%+v", job)
 	}
 	command := s.Template.Spec.Containers[0].Command
