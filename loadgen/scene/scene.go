@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/umascope/umascope/loadgen/folder"
@@ -142,7 +143,7 @@ func (s Settings) exporters(ctx context.Context, local string, log *slog.Logger)
 	}
 	for _, source := range named {
 		if err := telemetry.Probe(ctx, source); err != nil {
-			return nil, fmt.Errorf("--telemetry: %s: %w", source.Name, err)
+			return nil, fmt.Errorf("--telemetry: %s: %w%s", source.Name, err, s.lacks(source))
 		}
 	}
 	if len(named) > 0 {
@@ -155,6 +156,14 @@ func (s Settings) exporters(ctx context.Context, local string, log *slog.Logger)
 	// Named after this machine, whatever the label host says: that may be another one.
 	host, err := os.Hostname()
 	return []telemetry.Source{{Name: host, URL: local}}, err
+}
+
+// lacks is what may be missing to read a page that is not for everybody.
+func (s Settings) lacks(source telemetry.Source) string {
+	if s.Access != "" || !strings.HasPrefix(source.URL, "https://") {
+		return ""
+	}
+	return fmt.Sprintf(" (without --%s no password is sent, and no certificate of one's own is trusted)", AccessFlag)
 }
 
 // Into says which folder everything goes into, and which manifest tells of it.
