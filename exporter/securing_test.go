@@ -17,6 +17,12 @@ func TestTheFolderOfSecureServesAndReads(t *testing.T) {
 	if code != 0 || stderr != "" {
 		t.Fatalf("exit %d: %s", code, stderr)
 	}
+	if !strings.Contains(stdout, "for:     spark-1 and loopback\n") {
+		t.Errorf("it does not say by which names it can be read: %s", stdout)
+	}
+	if _, stdout, _ := run(t, "secure", filepath.Join(dir, "unnamed")); !strings.Contains(stdout, "loopback only") {
+		t.Errorf("it does not say that no other machine can read it: %s", stdout)
+	}
 	flag := func(prefix string) string {
 		_, rest, found := strings.Cut(stdout, prefix)
 		if !found {
