@@ -22,7 +22,8 @@ type Network struct {
 	// all stood still.
 	Ports []Port `json:"ports"`
 
-	rdmaUp bool // a port of RDMA is up
+	// A port of RDMA is up; and what all of them moved is known, which without moving is none of Ports.
+	rdmaUp, rdmaKnown bool
 }
 
 // Port is one of them. Bytes that are not known are absent.
@@ -70,11 +71,20 @@ func (r *reading) network() *Network {
 		return nil
 	}
 	n := &Network{Origin: r.Origin, Seconds: r.windowSeconds, Ports: []Port{}, rdmaUp: r.rdmaUp()}
+	uncounted, counted := 0, 0 // ports of RDMA
 	for _, p := range seen {
+		switch {
+		case p.Port == "":
+		case p.ReceivedBytes == nil || p.SentBytes == nil:
+			uncounted++
+		default:
+			counted++
+		}
 		if p.moved() > 0 || len(p.Errors) > 0 {
 			n.Ports = append(n.Ports, *p)
 		}
 	}
+	n.rdmaKnown = counted > 0 && uncounted == 0
 	slices.SortFunc(n.Ports, func(a, b Port) int {
 		return cmp.Or(-cmp.Compare(min(len(a.Port), 1), min(len(b.Port), 1)), cmp.Compare(a.Device, b.Device), cmp.Compare(a.Port, b.Port))
 	})

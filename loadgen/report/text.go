@@ -106,7 +106,8 @@ func (s Summary) requestCounts() string {
 	return text
 }
 
-// machineFacts are the figures of the measured host, labelled unless they are live.
+// machineFacts are the figures of the measured host, labelled unless they are live, and by its name if it is not
+// the only one.
 func (s Summary) machineFacts() []fact {
 	var facts []fact
 	add := func(o Origin, name string, value *float64, format func(float64) string) {
@@ -114,6 +115,9 @@ func (s Summary) machineFacts() []fact {
 			return
 		}
 		text := format(*value)
+		if s.Together != nil {
+			text += " on " + o.Source
+		}
 		if !o.live() {
 			text += " (" + o.Mode + ")"
 		}

@@ -89,7 +89,7 @@ func unlinked(machines []*reading) []string {
 		return nil
 	}
 	for _, r := range machines {
-		if n := r.Network; n != nil && n.rdmaUp && n.rdma() == 0 && n.interfaces() > unlinkedBytes {
+		if n := r.Network; n != nil && n.rdmaUp && n.rdmaKnown && n.rdma() == 0 && n.interfaces() > unlinkedBytes {
 			w = append(w, fmt.Sprintf("telemetry of %s: %s went over network interfaces and nothing by RDMA, although a port is up: the machines of the engine may talk over the slow way (NCCL_SOCKET_IFNAME, NCCL_IB_HCA)", r.Origin.Source, chart.FormatBytes(n.interfaces())))
 		}
 	}

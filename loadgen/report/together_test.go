@@ -72,6 +72,10 @@ func TestARunOnTwoMachinesHasALedgerOfEachAndTheEnergyOfBoth(t *testing.T) {
 	if j := s.Together.Joules; j == nil || math.Abs(*j-800) > 1e-6 || math.Abs(*s.Together.JoulesPerOutputToken-800./320) > 1e-9 {
 		t.Errorf("together %+v", s.Together)
 	}
+	var text bytes.Buffer
+	if err := Text(&text, s); err != nil || !strings.Contains(text.String(), " J on spark-1\n") || !strings.Contains(text.String(), " GiB on spark-1\n") {
+		t.Errorf("it is not said whose memory and energy it is: %v\n%s", err, &text)
+	}
 	for _, check := range []string{"thermal", "power", "swap", "counters", "telemetry"} {
 		if !slices.Contains(s.Checked, check) {
 			t.Errorf("%s is not checked: %v", check, s.Checked)
@@ -216,14 +220,19 @@ func TestTheSlowWayBetweenMachinesIsWarnedOf(t *testing.T) {
 	const says = "the machines of the engine may talk over the slow way"
 	slow := exporterPage{per: cabled(0, 50e6, "0")}
 	down := exporterPage{per: cabled(0, 50e6, "0"), replace: strings.NewReplacer(`uma_infiniband_port_up{device="rocep1s0f1",port="1"} 1`, `uma_infiniband_port_up{device="rocep1s0f1",port="1"} 0`)}
+	uncounted := exporterPage{per: cabled(0, 50e6, "0"), replace: strings.NewReplacer("uma_infiniband_port_data_", "other_")}
+	untold := uncounted
+	untold.replace = strings.NewReplacer("uma_infiniband_port_data_", "other_", "uma_infiniband_port_errors", "more")
 	for name, c := range map[string]struct {
 		in   Input
 		want int
 	}{
-		"both slow":   {two(t, slow, slow), 2},
-		"by RDMA":     {two(t, linked(), linked()), 0},
-		"no link":     {two(t, down, down), 0},
-		"one machine": {machine(t, slow), 0},
+		"both slow":            {two(t, slow, slow), 2},
+		"by RDMA":              {two(t, linked(), linked()), 0},
+		"no link":              {two(t, down, down), 0},
+		"nobody counts there":  {two(t, uncounted, uncounted), 0},
+		"nothing but the link": {two(t, untold, untold), 0},
+		"one machine":          {machine(t, slow), 0},
 	} {
 		if got := strings.Count(strings.Join(summarize(t, c.in, steady(40)...).Warnings, "\n"), says); got != c.want {
 			t.Errorf("%s: warned %d times, want %d", name, got, c.want)
