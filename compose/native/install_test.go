@@ -1,6 +1,7 @@
 package native_test
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -93,7 +94,7 @@ func TestAUserInstallsUpdatesAndUninstallsWithoutRoot(t *testing.T) {
 		t.Errorf("%d files: %q", len(all), all)
 	}
 	settings := filepath.Join(a.home, ".config/umascope/exporter.env")
-	if text := read(t, settings); !strings.Contains(text, "systemctl --user restart uma-exporter") || strings.Contains(text, "/etc/umascope") {
+	if text := read(t, settings); !strings.Contains(text, "systemctl --user restart uma-exporter") || strings.Contains(text, "/etc/umascope") || strings.Contains(text, "user umascope") {
 		t.Errorf("settings speak of the system: %s", text)
 	}
 	if err := os.WriteFile(settings, []byte("ARGS=mine\n"), 0o600); err != nil {
@@ -111,6 +112,12 @@ func TestAUserInstallsUpdatesAndUninstallsWithoutRoot(t *testing.T) {
 	}
 	if left := strings.Join(a.files(), " "); left != ".config/umascope/exporter.env .config/umascope/results.env .config/umascope/run.env" {
 		t.Errorf("left: %s", left)
+	}
+	if err := errors.Join(os.RemoveAll(filepath.Dir(settings)), os.RemoveAll(filepath.Join(a.home, ".local/state"))); err != nil {
+		t.Fatal(err)
+	}
+	if code, said := a.install("--user", "--uninstall"); code != 0 || strings.Contains(said, "left") {
+		t.Errorf("exit %d, and what is not there is called left: %s", code, said)
 	}
 	asked := read(t, filepath.Join(a.path, "asked"))
 	for _, want := range []string{"--user enable --now uma-exporter.service", "--user try-restart uma-exporter.service uma-results.service", "--user disable --now uma-run.timer"} {
