@@ -174,8 +174,14 @@ func TestNoPasswordIsCommitted(t *testing.T) {
 			t.Errorf("%s is not ignored by git: %q, %v", folder, ignored, err)
 		}
 	}
-	if ignored, err := os.ReadFile(".gitignore"); err != nil || !slices.Contains(strings.Fields(string(ignored)), ".env") {
-		t.Errorf(".env is not ignored by git: %q, %v", ignored, err)
+	ignored, err := os.ReadFile(".gitignore")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{".env", "tls/"} { // passwords and keys
+		if !slices.Contains(strings.Fields(string(ignored)), name) {
+			t.Errorf("%s is not ignored by git: %q", name, ignored)
+		}
 	}
 	p := project(t, stackFile)
 	for name, s := range p.Services {
