@@ -3,8 +3,6 @@ package loadgen
 import (
 	"context"
 	"log/slog"
-	"net/netip"
-	"net/url"
 	"os"
 
 	"github.com/prometheus/procfs"
@@ -37,8 +35,9 @@ func (m machineSense) ask(ctx context.Context, cell *plan.Cell) campaign.Machine
 	around, err := scene.LookAtMachines(ctx, settings, m.exporter, slog.New(slog.DiscardHandler))
 	local := len(settings.Telemetry) == 0
 	if err == nil && len(around.Sources) > 0 {
-		source := measuredSource(around.Sources)
-		local = onThisMachine(source)
+		host, _ := os.Hostname() // without it, none is called like this machine
+		source := measuredSource(around.Sources, host)
+		local = scene.IsOf(host, source)
 		if log, err := around.Glance(ctx); err == nil {
 			readMachine(log.Source(source.Name), &now)
 		}
@@ -50,27 +49,13 @@ func (m machineSense) ask(ctx context.Context, cell *plan.Cell) campaign.Machine
 }
 
 // measuredSource is the exporter of this machine if it is among them, else the first.
-func measuredSource(sources []telemetry.Source) telemetry.Source {
-	host, _ := os.Hostname() // without it, none is called like this machine
+func measuredSource(sources []telemetry.Source, host string) telemetry.Source {
 	for _, s := range sources {
 		if s.Name == host {
 			return s
 		}
 	}
 	return sources[0]
-}
-
-// onThisMachine says whether an exporter is on this machine, by its address or its name.
-func onThisMachine(source telemetry.Source) bool {
-	if host, err := os.Hostname(); err == nil && host == source.Name {
-		return true
-	}
-	u, err := url.Parse(source.URL)
-	if err != nil {
-		return false
-	}
-	address, err := netip.ParseAddr(u.Hostname())
-	return u.Hostname() == "localhost" || err == nil && address.IsLoopback()
 }
 
 // readMachine reads the last sample of an exporter. A picture of a machine says nothing of now.
