@@ -15,7 +15,7 @@ import (
 )
 
 // machineSense asks the measured machine how it is: exporters for what only they see, the kernel for the
-// rest, if the machine is this one.
+// rest, if the machine is this one. Of an engine on several machines the hottest counts, and all else is of the first.
 type machineSense struct {
 	exporter string // of this machine, where no plan names one
 	proc     string // where the kernel says it
@@ -40,6 +40,9 @@ func (m machineSense) ask(ctx context.Context, cell *plan.Cell) campaign.Machine
 		local = scene.IsOf(host, source)
 		if log, err := around.Glance(ctx); err == nil {
 			readMachine(log.Source(source.Name), &now)
+			for _, s := range around.Sources { // further machines of the engine
+				readHeat(log.Source(s.Name), &now)
+			}
 		}
 	}
 	if local {
@@ -58,23 +61,30 @@ func measuredSource(sources []telemetry.Source, host string) telemetry.Source {
 	return sources[0]
 }
 
-// readMachine reads the last sample of an exporter. A picture of a machine says nothing of now.
+// readMachine reads the last sample of an exporter.
 func readMachine(source *telemetry.SourceLog, now *campaign.Machine) {
+	readHeat(source, now)
+	extreme(source, metric.GPUSMClockHertz, &now.SMClockHertz, func(a, b float64) bool { return a < b })
+	extreme(source, metric.MemoryCUDAFreeBytes, &now.MemFreeBytes, func(a, b float64) bool { return a < b })
+}
+
+// readHeat keeps the temperature of the hottest GPU.
+func readHeat(source *telemetry.SourceLog, now *campaign.Machine) {
+	extreme(source, metric.GPUTemperatureCelsius, &now.Celsius, func(a, b float64) bool { return a > b })
+}
+
+// extreme keeps the least or largest value of a family. A picture of a machine says nothing of now.
+func extreme(source *telemetry.SourceLog, family metric.Definer, into **float64, better func(a, b float64) bool) {
 	if source == nil || source.Mode() != metric.ModeLive && source.Mode() != metric.ModeSimulated {
 		return
 	}
-	extreme := func(family metric.Definer, into **float64, less func(a, b float64) bool) {
-		for _, series := range source.Find(family) {
-			for point := range series.Points() {
-				if value := point.Value; *into == nil || less(value, **into) {
-					*into = &value
-				}
+	for _, series := range source.Find(family) {
+		for point := range series.Points() {
+			if value := point.Value; *into == nil || better(value, **into) {
+				*into = &value
 			}
 		}
 	}
-	extreme(metric.GPUTemperatureCelsius, &now.Celsius, func(a, b float64) bool { return a > b })
-	extreme(metric.GPUSMClockHertz, &now.SMClockHertz, func(a, b float64) bool { return a < b })
-	extreme(metric.MemoryCUDAFreeBytes, &now.MemFreeBytes, func(a, b float64) bool { return a < b })
 }
 
 // readKernel reads what this machine's kernel says.

@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/umascope/umascope/loadgen/campaign"
@@ -46,5 +47,23 @@ func TestGatesAskAnExporterThatWantsAPassword(t *testing.T) {
 	cell.Flags = map[string]string{"telemetry-config": access}
 	if now := sense.ask(t.Context(), cell); now.Celsius == nil || *now.Celsius != 47 {
 		t.Errorf("with it: %+v", now)
+	}
+}
+
+// An engine on two machines begins as cool as the warmer of them is; what is free is compared with what was free on the
+// same machine.
+func TestGatesWaitForTheHottestOfTheMachines(t *testing.T) {
+	var cell plan.Cell
+	for name, celsius := range map[string]int{"first": 41, "second": 58} {
+		page := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			fmt.Fprintf(w, "uma_exporter_build_info{version=\"v1\"} 1\numa_exporter_mode{mode=\"live\"} 1\numa_gpu_temperature_celsius{uuid=%q} %d\numa_memory_cuda_free_bytes %d\n", name, celsius, celsius)
+		}))
+		defer page.Close()
+		cell.Telemetry = append(cell.Telemetry, name+"="+page.URL)
+	}
+	slices.Sort(cell.Telemetry)
+	now := machineSense{proc: "/nonexistent"}.ask(t.Context(), &cell)
+	if now.Celsius == nil || *now.Celsius != 58 || *now.MemFreeBytes != 41 {
+		t.Errorf("%+v", now)
 	}
 }

@@ -102,7 +102,7 @@ type Engine struct {
 
 // Machine is what the measured machine says of itself. What nobody knows is nil.
 type Machine struct {
-	// Celsius is of the hottest GPU, SMClockHertz of the slowest.
+	// Celsius is of the hottest GPU of all machines, SMClockHertz of the slowest of the first.
 	Celsius, SMClockHertz *float64
 	// MemFreeBytes is what CUDA sees as free in a shared pool.
 	MemFreeBytes *float64
