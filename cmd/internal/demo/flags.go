@@ -72,7 +72,7 @@ func simulateFlags(c *kingpin.CmdClause, o *simulateOptions) {
 	c.Flag("load.listen-address", "Address of the live metrics of runs, while they last.").Default("127.0.0.1:10421").StringVar(&o.load)
 	c.Flag("engine.listen-address", "Address of the engine.").Default("127.0.0.1:8000").StringVar(&o.engine)
 	c.Flag("kvbm.listen-address", "Address of the metrics of its KV block manager.").Default("127.0.0.1:6880").StringVar(&o.kvbm)
-	c.Flag("runs", "Folder of run folders, for this alone: older runs in it are removed.").Default("runs").StringVar(&o.runs)
+	c.Flag("runs", "Folder of run folders, for this alone, since older runs in it are removed: one with other runs is refused.").Default("runs").StringVar(&o.runs)
 	c.Flag("every", "Time from one run to the next. A run takes about a minute.").Default("3m").DurationVar(&o.every)
 	c.Flag("keep", "How many runs are kept, about 1 MB each.").Default("40").IntVar(&o.keep)
 	c.Flag("seed", "Seed of machine, engine and load.").Default("1").Uint64Var(&o.seed)

@@ -79,7 +79,7 @@ func (s *simulation) open() (firstTurn int, err error) {
 		return 0, err
 	}
 	if firstTurn, err = nextTurn(s.options.runs); err != nil {
-		return 0, fmt.Errorf("--runs: %w", err)
+		return 0, fmt.Errorf("--runs %s: %w", s.options.runs, err)
 	}
 	if err := s.checkLoadAddress(); err != nil {
 		return 0, err

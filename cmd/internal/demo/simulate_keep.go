@@ -30,7 +30,8 @@ func (s *simulation) compare(ctx context.Context) error {
 }
 
 // nextTurn is the number of the turn to go on with: the one after the last that was finished, or that one again if
-// it was interrupted. What cannot be read is passed by.
+// it was interrupted. What cannot be read is passed by, as prune does; a run of somebody else is an error, since it
+// would be removed some day.
 func nextTurn(runs string) (number int, err error) {
 	found, err := history.Find([]string{runs})
 	if errors.Is(err, history.ErrNoRun) {
@@ -40,9 +41,12 @@ func nextTurn(runs string) (number int, err error) {
 		return 0, err
 	}
 	for _, o := range history.OpenAll(found) {
-		last, err := strconv.Atoi(o.Run.Manifest.Labels[turnLabel])
-		if o.Err != nil || err != nil || last < 0 {
+		if o.Err != nil {
 			continue
+		}
+		last, err := strconv.Atoi(o.Run.Manifest.Labels[turnLabel])
+		if err != nil || last < 0 {
+			return 0, fmt.Errorf("%s is no run of the simulation, which removes older runs: name a folder of its own", filepath.Base(o.Path))
 		}
 		if o.Run.Manifest.State == folder.StateComplete {
 			last++
@@ -52,8 +56,11 @@ func nextTurn(runs string) (number int, err error) {
 	return number, nil
 }
 
-// tidy removes runs and comparisons that are older than those that are kept.
+// tidy removes runs and comparisons that are older than those that are kept, and none while there is a run of somebody else.
 func (s *simulation) tidy(ctx context.Context) error {
+	if _, err := nextTurn(s.options.runs); err != nil {
+		return err
+	}
 	code, said := s.load(ctx, []string{"runs", "prune", "--runs", s.options.runs, "--keep", strconv.Itoa(s.options.keep), "--yes"})
 	if code != exitDone && ctx.Err() == nil {
 		return errors.New(said)

@@ -1,0 +1,44 @@
+package demo
+
+import (
+	"bytes"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/umascope/umascope/loadgen/folder"
+)
+
+// TestRunsOfSomebodyElseAreNotRemoved: the folder has by default the name that uma-load run gives its own.
+func TestRunsOfSomebodyElseAreNotRemoved(t *testing.T) {
+	t.Parallel() // most of it is waiting
+	runs := t.TempDir()
+	r := rehearse(t, runs, nil)
+	r.prints(t, 1, finishedRun)
+	r.ends(t)
+	var measured string
+	for _, run := range runsIn(t, runs) {
+		measured = run.Path(folder.ManifestFile)
+	}
+	text, err := os.ReadFile(measured)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := bytes.ReplaceAll(text, []byte(`"`+turnLabel+`":`), []byte(`"by":`))
+	if bytes.Equal(text, other) {
+		t.Fatal("the manifest has no label of the turn")
+	}
+	if err := os.WriteFile(measured, other, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.tidy(t.Context()); err == nil || !strings.Contains(err.Error(), "is no run of the simulation") {
+		t.Errorf("it tidies up: %v", err)
+	}
+	var said bytes.Buffer
+	options := r.options
+	options.exporter, options.load, options.engine, options.kvbm = "127.0.0.1:0", "127.0.0.1:0", "127.0.0.1:0", "127.0.0.1:0"
+	code := program(&said, &said).newSimulation(options, quickPace()).run(t.Context())
+	if code != exitInput || !strings.HasPrefix(said.String(), "uma-demo: --runs "+runs+": ") || strings.Count(said.String(), "\n") != 1 {
+		t.Errorf("exit %d: %s", code, &said)
+	}
+}
