@@ -138,7 +138,7 @@ make_secrets() {
     printf '%s' "$url" >secrets/alert-receiver
     share secrets/alert-receiver
   elif [ -n "$url" ] && [ "$url" != "$(cat secrets/alert-receiver)" ]; then
-    echo "secrets/alert-receiver is not UMA_ALERT_URL of .env; it stays. To take over the new one, run : >secrets/alert-receiver and this again." >&2
+    echo "secrets/alert-receiver is not UMA_ALERT_URL of .env; it stays. To take over the new one, empty it (: >secrets/alert-receiver) and run this again." >&2
   fi
   local closed
   closed=$(find secrets -type f ! -name '.*' ! -perm -004 -print -quit)
