@@ -199,7 +199,11 @@ func objectNamed(t *testing.T, kind, name string) object {
 // series of runs carry theirs themselves. What uma-load serve tells is of no one machine, as in compose.
 func TestMonitorsMakeTheJobsAndHostsThatRulesKnow(t *testing.T) {
 	for job, honors := range map[string]bool{metric.JobExporter: false, metric.JobLoad: true, metric.JobResults: true} {
-		endpoints, _ := objectNamed(t, "PodMonitor", job).in("spec", "podMetricsEndpoints").([]any)
+		monitor := objectNamed(t, "PodMonitor", job)
+		if monitor.in("spec", "scrapeNativeHistograms") != true {
+			t.Errorf("%s: latencies lose their buckets", job)
+		}
+		endpoints, _ := monitor.in("spec", "podMetricsEndpoints").([]any)
 		if len(endpoints) != 1 {
 			t.Fatalf("%s has %d endpoints", job, len(endpoints))
 		}
