@@ -109,7 +109,7 @@ make_files() {
       fi
       ;;
   esac
-  case $1 in default | hub) make_runs ;; esac
+  case $1 in default | exporter | hub) make_runs ;; esac # on a measured machine runs are made too
   case $1 in default | hub) make_targets "$1" ;; esac
   if [ "$1" = exporter ] && [ -z "$(setting UMASCOPE_EXPORTER_ADDRESS)" ]; then
     fail "say in .env at which address of this machine the hub reaches it: UMASCOPE_EXPORTER_ADDRESS=ADDRESS (here are: $(hostname -I 2>/dev/null || echo 'see ip address'))"

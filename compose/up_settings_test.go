@@ -119,3 +119,12 @@ func TestThePasswordOfAnotherMachineMayBePrometheusAlone(t *testing.T) {
 		t.Errorf("exit %d, %s", code, stderr)
 	}
 }
+
+// TestRunsCanBeMadeWhereOnlyTheExporterIs: measured machines are where most are made.
+func TestRunsCanBeMadeWhereOnlyTheExporterIs(t *testing.T) {
+	c := prepared(t)
+	_, stderr, code := c.up(t, []string{"UMASCOPE_EXPORTER_ADDRESS=192.168.100.10", "UMASCOPE_RUNS=./more/runs"}, "exporter")
+	if info, err := os.Stat(filepath.Join(c.compose, "more/runs")); code != 0 || err != nil || info.Mode().Perm() != 0o755 {
+		t.Errorf("exit %d, %s: %v", code, stderr, err)
+	}
+}
