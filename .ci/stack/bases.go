@@ -137,9 +137,10 @@ func (s standIn) version(tools string) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		for _, dep := range info.Deps {
-			if dep.Path == s.module {
-				return ", module " + dep.Version, nil
+		// A program of the module itself has it as main, whichever module it was asked to be built from.
+		for _, module := range append(info.Deps, &info.Main) {
+			if module.Path == s.module {
+				return ", module " + module.Version, nil
 			}
 		}
 	}

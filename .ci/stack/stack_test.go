@@ -168,3 +168,20 @@ func TestStandInsHaveWhatTheyNeedToStart(t *testing.T) {
 		t.Errorf("the folder of its data is %+v", own)
 	}
 }
+
+func TestTheModuleOfAStandInIsFoundAsMainAndAsDependency(t *testing.T) {
+	here, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, module := range []string{"github.com/umascope/umascope/ci/stack", "github.com/umascope/umascope"} {
+		s := standIn{repository: "a/b", programs: []string{filepath.Base(here)}, module: module}
+		if version, err := s.version(filepath.Dir(here)); err != nil || !strings.HasPrefix(version, ", module ") {
+			t.Errorf("%s: %q, %v", module, version, err)
+		}
+	}
+	other := standIn{repository: "a/b", programs: []string{filepath.Base(here)}, module: "example.com/other"}
+	if version, err := other.version(filepath.Dir(here)); err == nil {
+		t.Errorf("found in what is not built from it: %q", version)
+	}
+}
