@@ -175,12 +175,12 @@ func TestTheModuleOfAStandInIsFoundAsMainAndAsDependency(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, module := range []string{"github.com/umascope/umascope/ci/stack", "github.com/umascope/umascope"} {
-		s := standIn{repository: "a/b", programs: []string{filepath.Base(here)}, module: module}
+		s := standIn{repository: "a/b", programs: map[string]string{"bin/a": filepath.Base(here)}, module: module}
 		if version, err := s.version(filepath.Dir(here)); err != nil || !strings.HasPrefix(version, ", module ") {
 			t.Errorf("%s: %q, %v", module, version, err)
 		}
 	}
-	other := standIn{repository: "a/b", programs: []string{filepath.Base(here)}, module: "example.com/other"}
+	other := standIn{repository: "a/b", programs: map[string]string{"bin/a": filepath.Base(here)}, module: "example.com/other"}
 	if version, err := other.version(filepath.Dir(here)); err == nil {
 		t.Errorf("found in what is not built from it: %q", version)
 	}
