@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"syscall"
 	"time"
 
 	"github.com/alecthomas/kingpin/v2"
@@ -62,6 +63,9 @@ func (p Program) serve(ctx context.Context, line *serveLine) error {
 		return err
 	}
 	page, err := live.Serve(line.web, handler, log)
+	if errors.Is(err, syscall.EADDRNOTAVAIL) { // its link may bring it: whoever starts this is to try again
+		return fmt.Errorf("--web.listen-address %s: this machine has no such address, or not yet", line.web.HostPort)
+	}
 	if err != nil {
 		return usage(err)
 	}

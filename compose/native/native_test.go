@@ -6,6 +6,7 @@ package native_test
 import (
 	"bytes"
 	"context"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -103,16 +104,24 @@ func TestTheSandboxLeavesTheDevicesOfGPUs(t *testing.T) {
 	}
 }
 
-// TestAnExporterWhoseAddressComesLaterIsTriedAgain: it ends with 1 then, which systemd must not count.
-func TestAnExporterWhoseAddressComesLaterIsTriedAgain(t *testing.T) {
+// TestAServiceWhoseAddressComesLaterIsTriedAgain: it ends with 1 then, which systemd must not count.
+func TestAServiceWhoseAddressComesLaterIsTriedAgain(t *testing.T) {
 	limited, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
-	var said bytes.Buffer
-	code := exporter.Run(limited, []string{"--web.listen-address=203.0.113.1:10420"}, &said, &said) // of no network (RFC 5737)
-	for _, unit := range []string{"uma-exporter.service", "user/uma-exporter.service"} {
-		text := read(t, unit)
-		if code == 0 || setting(text, "RestartPreventExitStatus") == strconv.Itoa(code) || setting(text, "StartLimitIntervalSec") != "0" || setting(text, "Restart") != "on-failure" {
-			t.Errorf("%s: it ends with %d: %s", unit, code, &said)
+	const nowhere = "--web.listen-address=203.0.113.1:10420" // of no network (RFC 5737)
+	for name, service := range map[string]func(stdout, stderr io.Writer) int{
+		"uma-exporter.service": func(stdout, stderr io.Writer) int { return exporter.Run(limited, []string{nowhere}, stdout, stderr) },
+		"uma-results.service": func(stdout, stderr io.Writer) int {
+			return loadgen.Run(limited, []string{"serve", "--runs=" + t.TempDir(), nowhere}, stdout, stderr)
+		},
+	} {
+		var said bytes.Buffer
+		code := service(&said, &said)
+		for _, unit := range []string{name, "user/" + name} {
+			text := read(t, unit)
+			if code == 0 || setting(text, "RestartPreventExitStatus") == strconv.Itoa(code) || setting(text, "StartLimitIntervalSec") != "0" || setting(text, "Restart") != "on-failure" {
+				t.Errorf("%s: it ends with %d: %s", unit, code, &said)
+			}
 		}
 	}
 }
