@@ -231,6 +231,19 @@ func awaitLines(t *testing.T, path string) {
 	}
 }
 
+// awaitText waits until the file has the text, for a minute at most.
+func awaitText(t *testing.T, path, text string) {
+	t.Helper()
+	var read []byte
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+		read, _ = os.ReadFile(path) // it may not be there yet
+		if strings.Contains(string(read), text) {
+			return
+		}
+	}
+	t.Fatalf("%q was not said, only %s", text, read)
+}
+
 // silent is an engine whose long prompts are never answered, but for so many.
 func silent(t *testing.T, answers int) *httptest.Server {
 	t.Helper()
@@ -263,12 +276,21 @@ func silent(t *testing.T, answers int) *httptest.Server {
 func TestASecondSignalCancelsWhatIsInFlight(t *testing.T) {
 	for _, sent := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP} {
 		run := running(t, silent(t, 4).URL, "--no-stream", "--duration=1h", "--concurrency=3", "--grace=1h")
+		said := filepath.Join(t.TempDir(), "said")
+		file, err := os.Create(said)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer file.Close()
+		run.Stderr = file
 		underWay(t, run)
-		for range 2 {
-			if err := run.Process.Signal(sent); err != nil {
-				t.Fatal(err)
-			}
-			time.Sleep(50 * time.Millisecond) // two of one kind at once are one to the kernel
+		// Two of one kind at once are one to the kernel: the second is sent once the first is known to have come.
+		if err := run.Process.Signal(sent); err != nil {
+			t.Fatal(err)
+		}
+		awaitText(t, said, "interrupt again")
+		if err := run.Process.Signal(sent); err != nil {
+			t.Fatal(err)
 		}
 		_ = run.Wait() // until it is killed, if the second one does nothing
 		if code := run.ProcessState.ExitCode(); code != 1 {
