@@ -235,12 +235,18 @@ func TestAPortThatIsTakenByWhatRunsIsNoTrouble(t *testing.T) {
 }
 
 func TestUpChoosesHowToGetAtGPUs(t *testing.T) {
-	if found, _ := filepath.Glob("/etc/cdi/nvidia*"); len(found) > 0 {
-		t.Skip("this machine has CDI")
+	files, said := "compose.yaml:no-gpu.yaml", "no-gpu.yaml is added"
+	for _, specifications := range []string{"/etc/cdi/nvidia*", "/var/run/cdi/nvidia*"} {
+		if found, err := filepath.Glob(specifications); err != nil {
+			t.Fatal(err)
+		} else if len(found) > 0 {
+			files, said = "compose.yaml:cdi.yaml", "cdi.yaml"
+		}
 	}
 	c := newCheckout(t)
-	if _, stderr, code := c.up(t, nil, "--prepare"); code != 0 || !strings.Contains(stderr, "no-gpu.yaml is added") || !strings.Contains(c.read(t, ".env"), "COMPOSE_FILE=compose.yaml:no-gpu.yaml\n") {
-		t.Errorf("exit %d, %s", code, stderr)
+	stdout, stderr, code := c.up(t, nil, "--prepare")
+	if code != 0 || !strings.Contains(stdout+stderr, said) || !strings.Contains(c.read(t, ".env"), "COMPOSE_FILE="+files+"\n") {
+		t.Errorf("want %s: exit %d, %s%s", files, code, stdout, stderr)
 	}
 }
 
