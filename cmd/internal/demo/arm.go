@@ -11,9 +11,10 @@ type arm struct {
 	name   string
 	cgroup string
 	limits hostsim.Limits
-	// reads is a file, or a tree of files, that is read through the page cache while the arm starts.
-	reads      string
-	shmemBytes int64
+	// layers and weights are trees of files that are read through the page cache while the arm starts, in this order.
+	// No layers: "".
+	layers, weights string
+	shmemBytes      int64
 	// dropsCaches empties the page cache before the arm starts, as people do who want arms to begin alike. Without
 	// it an arm finds what the one before it has read.
 	dropsCaches bool
@@ -22,9 +23,10 @@ type arm struct {
 // Files of the machine, each a tree that is read as one. The layers of an image are as large as those of images with
 // CUDA, PyTorch and an engine are.
 const (
-	weightsFile = "/models/simulated-7b"
-	imageFile   = "/var/lib/docker/overlay2/simulated-engine"
-	homeFile    = "/home/spark"
+	weightsFile          = "/models/simulated-7b"
+	containerWeightsFile = "/var/lib/docker/volumes/model-cache/_data/simulated-7b" // a copy, of other pages than the native one
+	imageFile            = "/var/lib/docker/overlay2/simulated-engine"
+	homeFile             = "/home/spark"
 
 	imageBytes = 22 * gib
 	homeBytes  = 6 * gib
@@ -41,14 +43,14 @@ func dockerScope(digits string) string {
 
 // nativeArm runs the engine as a process of a user.
 func nativeArm() arm {
-	return arm{name: metric.ArmNative, cgroup: userScope, dropsCaches: true}
+	return arm{name: metric.ArmNative, cgroup: userScope, weights: weightsFile}
 }
 
 // containerArm runs it by Docker with a limit, which the memory of the GPU is not counted by.
 func containerArm() arm {
 	return arm{
-		name: metric.ArmContainer, cgroup: dockerScope("51300001"), dropsCaches: true,
+		name: metric.ArmContainer, cgroup: dockerScope("51300001"),
 		limits: hostsim.Limits{MaxBytes: 64 * gib, HighBytes: 60 * gib},
-		reads:  imageFile, shmemBytes: 2 * gib,
+		layers: imageFile, weights: containerWeightsFile, shmemBytes: 2 * gib,
 	}
 }

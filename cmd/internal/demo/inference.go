@@ -54,14 +54,23 @@ type inference struct {
 	stop    context.CancelFunc // nil: no engine
 	running sync.WaitGroup
 
+	accounting sync.Mutex // guards accounts
+	accounts   []account
+
 	proc          fs.FS // of the host
 	read, written tierTraffic
 }
 
-// engineConfig is the engine of an arm; the seed makes the times of its steps differ.
-func engineConfig(seed uint64) sim.Config {
+// engineOptions are what may differ from one start of an engine to the next, whatever the arm.
+type engineOptions struct {
+	seed   uint64 // makes the times of its steps differ
+	faults sim.Faults
+}
+
+// engineConfig is the engine of every arm.
+func engineConfig(o engineOptions) sim.Config {
 	c := sim.Default()
-	c.Model, c.Seed = modelName, seed
+	c.Model, c.Seed, c.Faults = modelName, o.seed, o.faults
 	c.PrefillTokensPerSecond, c.PrefillChunkTokens = 12_000, 1024
 	c.MaxModelTokens = contextTokens
 	c.KV.TokensPerBlock, c.KV.BytesPerToken = blockTokens, bytesPerToken
@@ -73,7 +82,7 @@ func engineConfig(seed uint64) sim.Config {
 }
 
 // begin starts the engine in the cgroup of an arm and returns when it loads its weights.
-func (i *inference) begin(ctx context.Context, a arm, seed uint64) error {
+func (i *inference) begin(ctx context.Context, a arm, o engineOptions) error {
 	if a.limits != (hostsim.Limits{}) { // which go with the last process of the scope
 		if err := i.host.SetLimits(a.cgroup, a.limits); err != nil {
 			return err
@@ -86,12 +95,12 @@ func (i *inference) begin(ctx context.Context, a arm, seed uint64) error {
 	if err != nil {
 		return err
 	}
-	if err := i.readWhole(ctx, process, a.reads); err != nil {
+	if err := i.readWhole(ctx, process, a.layers); err != nil {
 		process.Stop()
 		return err
 	}
 	running, stop := context.WithCancel(context.Background())
-	config := engineConfig(seed)
+	config := engineConfig(o)
 	config.Memory.LoadBytesPerSecond *= i.speed
 	config.KV.FreeBytes = func() int64 { return i.freeForKV(running, process) }
 	config.OnUse = i.follow
@@ -101,7 +110,7 @@ func (i *inference) begin(ctx context.Context, a arm, seed uint64) error {
 		process.Stop()
 		return err
 	}
-	process.Demand(hostsim.Demand{AnonBytes: gib, CPUs: 2, Read: loading()})
+	process.Demand(hostsim.Demand{AnonBytes: gib, CPUs: 2, Read: loading(a)})
 	i.process, i.arm, i.read, i.written = process, a, tierTraffic{}, tierTraffic{}
 	i.stop = stop
 	i.running.Go(func() { _ = engine.Run(running) }) // whether it serves is seen from outside
@@ -137,15 +146,15 @@ func (i *inference) readWhole(ctx context.Context, process *hostsim.Process, fil
 }
 
 // loading is the read of the weights. The machine reads a file once for as long as a process goes on to want it.
-func loading() hostsim.FileTransfer {
-	return hostsim.FileTransfer{File: weightsFile, BytesPerSecond: loadRate}
+func loading(a arm) hostsim.FileTransfer {
+	return hostsim.FileTransfer{File: a.weights, BytesPerSecond: loadRate}
 }
 
 // follow makes the process want what the engine uses. The engine makes one report at a time.
 func (i *inference) follow(use sim.Use) {
 	demand := hostsim.Demand{
 		DeviceBytes: use.DeviceBytes, PinnedBytes: use.PinnedBytes, ManagedBytes: use.ManagedBytes, ShmemBytes: i.arm.shmemBytes,
-		AnonBytes: 3 * gib, BusyRatio: use.BusyRatio, CPUs: 1 + 2*use.BusyRatio, Read: loading(),
+		AnonBytes: 3 * gib, BusyRatio: use.BusyRatio, CPUs: 1 + 2*use.BusyRatio, Read: loading(i.arm),
 	}
 	if moved, err := kernelfs.ReadProcessIO(i.proc, i.process.PID); err == nil { // else it was killed
 		demand.DirectReadBytesPerSecond = i.read.owed(use.DiskReadBytes, moved.Read, i.speed)

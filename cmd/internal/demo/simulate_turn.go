@@ -27,7 +27,7 @@ func (s *simulation) perform(ctx context.Context, first int) {
 
 // take makes the run of a turn and tells what came of it.
 func (s *simulation) take(ctx context.Context, t turn) string {
-	if err := s.stage.begin(ctx, t.arm, s.options.seed+uint64(t.number)); err != nil {
+	if err := s.stage.begin(ctx, t.arm, engineOptions{seed: s.options.seed + uint64(t.number)}); err != nil {
 		if ctx.Err() != nil {
 			return verdictInterrupted
 		}

@@ -59,7 +59,7 @@ func openStage(settings stageSettings) (*stage, error) {
 	if err != nil {
 		return nil, err
 	}
-	for name, bytes := range map[string]int64{weightsFile: weightBytes, imageFile: imageBytes, homeFile: homeBytes} {
+	for name, bytes := range map[string]int64{weightsFile: weightBytes, containerWeightsFile: weightBytes, imageFile: imageBytes, homeFile: homeBytes} {
 		if err := host.AddFile(name, bytes); err != nil {
 			return nil, err
 		}
@@ -69,7 +69,7 @@ func openStage(settings stageSettings) (*stage, error) {
 	s.inference.host, s.inference.proc, s.inference.speed = host, s.seen.Proc, settings.speed
 	s.seen.HTTP = endpoint.Transport() // to the engine, which is none of the machine's files
 	s.exporter, err = exporter.New(s.seen, exporter.Settings{Options: collect.Options{
-		ProcessLimit: shownProcesses, CachePaths: []string{weightsFile, imageFile}, Sources: sources,
+		ProcessLimit: shownProcesses, CachePaths: []string{weightsFile, containerWeightsFile, imageFile}, Sources: sources,
 	}})
 	if err != nil {
 		s.seen.GPU.Close()
@@ -98,14 +98,17 @@ func sourcesAt(enginePage, kvbmPage string) (collect.SourceOptions, error) {
 func (s *stage) exporterHandler() http.Handler { return s.exporter.Handler() }
 
 // begin ends the engine that is there and starts one for an arm. It returns when the engine loads its weights.
-func (s *stage) begin(ctx context.Context, a arm, seed uint64) error {
-	s.inference.end()
+func (s *stage) begin(ctx context.Context, a arm, o engineOptions) error {
+	s.end()
 	if a.dropsCaches {
 		s.host.Sync()
 		s.host.DropCaches()
 	}
-	return s.inference.begin(ctx, a, seed)
+	return s.inference.begin(ctx, a, o)
 }
+
+// end ends the engine, if there is one. The machine stays, with all that it has in its page cache.
+func (s *stage) end() { s.inference.end() }
 
 // wait lets so much time pass on the machine's clock.
 func (s *stage) wait(ctx context.Context, d time.Duration) error {

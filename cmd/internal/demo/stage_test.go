@@ -39,7 +39,7 @@ func (s *stage) ready(t *testing.T, a arm) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
-	if err := s.begin(ctx, a, 1); err != nil {
+	if err := s.begin(ctx, a, engineOptions{seed: 1}); err != nil {
 		t.Fatal(err)
 	}
 	for {
@@ -149,7 +149,7 @@ func TestArmsDifferByWhatIsReadAndNotByAnyFigureOfTheirs(t *testing.T) {
 func TestBetweenTwoEnginesNobodyAnswersInTheirPlace(t *testing.T) {
 	s := play(t, testSpeed)
 	s.ready(t, nativeArm())
-	s.inference.end()
+	s.end()
 	for name, handler := range map[string]http.Handler{"engine": s.engineHandler(), "KVBM": s.kvbmHandler()} {
 		w := httptest.NewRecorder()
 		handler.ServeHTTP(w, httptest.NewRequest(http.MethodGet, pagePath, nil))
@@ -166,7 +166,7 @@ func TestAnArmThatIsNotWaitedForLeavesNoProcess(t *testing.T) {
 	s := play(t, 1)
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
-	if err := s.begin(ctx, containerArm(), 1); err == nil {
+	if err := s.begin(ctx, containerArm(), engineOptions{seed: 1}); err == nil {
 		t.Fatal("22 GiB were read in no time")
 	}
 	if held, there := s.look(t).sum(metric.CgroupLimitUncoveredRatio); there {

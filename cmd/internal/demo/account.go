@@ -1,0 +1,32 @@
+package demo
+
+import (
+	"maps"
+	"slices"
+	"time"
+)
+
+// account is what the simulator itself knows of the start of an engine, at the moment at which the engine sized its KV
+// cache. No program of the project reads it: it is what their figures are held against.
+type account struct {
+	arm string
+	at  time.Time // on the machine's clock
+	// freeBytes is what CUDA called free, kvBytes what the engine took of it for its KV cache, and excludingKVBytes all
+	// of the pool that was not free.
+	freeBytes, kvBytes, excludingKVBytes int64
+	cachedBytes                          map[string]int64 // page cache by file
+	// shmemBytes is the engine's shared memory, deviceBytes its weights and workspaces, pinnedBytes its tier in the host's
+	// memory.
+	shmemBytes, deviceBytes, pinnedBytes int64
+}
+
+// accounts are those of all starts, in order.
+func (s *stage) accounts() []account {
+	s.inference.accounting.Lock()
+	defer s.inference.accounting.Unlock()
+	all := slices.Clone(s.inference.accounts)
+	for i := range all {
+		all[i].cachedBytes = maps.Clone(all[i].cachedBytes)
+	}
+	return all
+}
