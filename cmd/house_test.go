@@ -84,6 +84,7 @@ var mayImport = map[string][]string{
 	"compose":                    {},
 	"cmd/internal/gen":           {"alerts", "dashboards", "dashboards/preview", "exporter/metric"},
 	"cmd/internal/demo":          {"exporter", "exporter/collect", "exporter/endpoint", "exporter/hosts", "exporter/kernelfs", "exporter/metric", "exporter/nvml", "exporter/sim", "loadgen/folder", "loadgen/gauge", "loadgen/history", "loadgen/report", "loadgen/sim"},
+	"cmd/internal/demo/timeline": {},
 	"cmd/uma-exporter":           {"exporter"},
 	"cmd/uma-load":               {"loadgen"},
 	"cmd/uma-gen":                {"cmd/internal/gen"},
@@ -97,6 +98,11 @@ var mustNotLink = map[string][]string{
 	"cmd/uma-load":     {"github.com/prometheus/prometheus", "github.com/compose-spec/compose-go", "github.com/NVIDIA/go-nvml", module + "exporter/hosts", module + "exporter/sim", module + "exporter/collect"},
 	"cmd/uma-gen":      {"github.com/prometheus/prometheus", "github.com/compose-spec/compose-go"},
 }
+
+// queryEngine is what only the demo may link: it plays a Prometheus, and everything else talks to a real one.
+const queryEngine = "github.com/prometheus/prometheus/promql"
+
+var mayLinkQueryEngine = []string{"cmd/internal/demo", "cmd/internal/demo/timeline", "cmd/uma-demo"}
 
 // bannedNames say nothing about what a package knows.
 var bannedNames = []string{"util", "utils", "common", "helper", "helpers", "type", "types", "lib", "misc", "base", "shared", "testutil", "testutils"}
@@ -204,6 +210,20 @@ func TestBinariesLinkOnlyWhatTheyNeed(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+func TestOnlyTheDemoLinksAQueryEngine(t *testing.T) {
+	linked := false
+	for name, p := range listPackages(t) {
+		links := slices.Contains(p.Deps, queryEngine)
+		linked = linked || links
+		if links && !slices.Contains(mayLinkQueryEngine, name) {
+			t.Errorf("%s links %s", name, queryEngine)
+		}
+	}
+	if !linked {
+		t.Errorf("nobody links %s: it is looked for under a wrong name", queryEngine)
 	}
 }
 
