@@ -19,6 +19,17 @@ type options struct {
 	duration time.Duration
 }
 
+// showOptions is the command line of show.
+type showOptions struct {
+	out  string
+	seed uint64
+	// quick makes less of everything, serve keeps it open at listen until an interrupt; explicit says that listen was
+	// asked for.
+	quick, serve bool
+	listen       string
+	explicit     bool
+}
+
 const about = "Shows umascope on this machine in about 40 seconds: no GPU, no Docker, nothing installed.\n\n" +
 	"Two exporters (this host as it is, and a constructed DGX Spark), a simulated engine, a load run, a report. " +
 	"That is what is done without a command; uma-demo show --help lists its flags."
