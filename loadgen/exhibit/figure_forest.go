@@ -27,7 +27,7 @@ func newRatio(m compare.Metrics) *ratioRow {
 	if base == nil || *base <= 0 || compare.Unit(m.Unit) == compare.UnitCelsius || m.Ratio == nil || *m.Ratio <= 0 {
 		return nil
 	}
-	r := &ratioRow{name: keyOf(m).title(), at: *m.Ratio, class: verdictClass(m), says: fmt.Sprintf("%s  %s", compare.Change(*m.Ratio), verdictText(m))}
+	r := &ratioRow{name: keyOf(m).title(), at: *m.Ratio, class: verdictClass(m), says: fmt.Sprintf("%s  %s", compare.Change(*m.Ratio), VerdictText(m))}
 	width := m.Margin.Value
 	if !m.Margin.Relative {
 		width /= *base

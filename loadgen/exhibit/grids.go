@@ -30,7 +30,7 @@ func decisiveGrid(c compare.Comparison) *grid {
 					continue
 				}
 				unit := compare.Unit(m.Unit)
-				g.add(rowClass(m), name, keyOf(m).title(), verdictText(m), chart.Optional(m.A.Mean, unit.Text), chart.Optional(m.B.Mean, unit.Text),
+				g.add(rowClass(m), name, keyOf(m).title(), VerdictText(m), chart.Optional(m.A.Mean, unit.Text), chart.Optional(m.B.Mean, unit.Text),
 					chart.Optional(m.Difference, func(v float64) string { return signed(unit, v) }), ratioText(m), anyInterval(m))
 			}
 		}
@@ -88,7 +88,7 @@ func metricsGrid(pair compare.Pair) *grid {
 			name += " (primary)"
 		}
 		cells := []string{
-			name, string(m.Direction), verdictText(m), chart.Optional(m.A.Mean, unit.Text), deviation(m.A, unit), fmt.Sprint(m.A.N), chart.Optional(m.B.Mean, unit.Text), deviation(m.B, unit), fmt.Sprint(m.B.N),
+			name, string(m.Direction), VerdictText(m), chart.Optional(m.A.Mean, unit.Text), deviation(m.A, unit), fmt.Sprint(m.A.N), chart.Optional(m.B.Mean, unit.Text), deviation(m.B, unit), fmt.Sprint(m.B.N),
 			chart.Optional(m.Difference, func(v float64) string { return signed(unit, v) }), ratioText(m), anyInterval(m), "±" + m.Margin.Text(unit),
 		}
 		if paired {

@@ -141,7 +141,7 @@ func verdictGrid(p compare.Pair, short bool) (g *grid, left int) {
 			change, ci = chart.Optional(m.Difference, signs), ends(m.CI95, signs)
 		}
 		g.add("", name, chart.Optional(m.A.Mean, unit.Text), deviation(m.A, unit), fmt.Sprint(m.A.N), chart.Optional(m.B.Mean, unit.Text), deviation(m.B, unit), fmt.Sprint(m.B.N),
-			change, ci, "±"+m.Margin.Text(unit), verdictText(m)+needed(m))
+			change, ci, "±"+m.Margin.Text(unit), VerdictText(m)+needed(m))
 	}
 	return g, left
 }

@@ -35,7 +35,7 @@ func decisive(c compare.Comparison) []verdict {
 func newVerdict(where string, s compare.Stratum, pair compare.Pair, m compare.Metrics) verdict {
 	v := verdict{Class: "note", Where: where}
 	unit := compare.Unit(m.Unit)
-	v.Text = fmt.Sprintf("%s, %s against %s: %s", keyOf(m).title(), pair.B, pair.A, verdictText(m))
+	v.Text = fmt.Sprintf("%s, %s against %s: %s", keyOf(m).title(), pair.B, pair.A, VerdictText(m))
 	if m.A.Mean != nil && m.B.Mean != nil {
 		v.Text += fmt.Sprintf(". %s against %s", unit.Text(*m.B.Mean), unit.Text(*m.A.Mean))
 	}
@@ -130,8 +130,8 @@ func meaning(m compare.Metrics) string {
 	}
 }
 
-// verdictText is a verdict with what it depends on.
-func verdictText(m compare.Metrics) string {
+// VerdictText is a verdict with what it depends on.
+func VerdictText(m compare.Metrics) string {
 	text := strings.ReplaceAll(string(m.Verdict), "_", " ")
 	if m.Verdict == compare.Undecided {
 		text += " (" + whyUndecided(m) + ")"
