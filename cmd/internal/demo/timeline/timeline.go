@@ -1,27 +1,35 @@
 // Package timeline is the part of a Prometheus that a simulation needs: pages are scraped, rules are evaluated and
 // questions are answered at times that the caller gives. A simulated machine has a clock of its own, so nothing here
-// asks the wall clock.
+// asks the wall clock for the time of a sample, of an evaluation or of an answer.
+//
+// Storage, query engine, rules and the reading of pages are Prometheus' own.
 package timeline
 
 import (
-	"context"
 	"errors"
+	"fmt"
+	"io/fs"
 	"log/slog"
-	"net/http"
+	"math"
+	"os"
+	"sync"
 	"time"
 
-	_ "github.com/prometheus/prometheus/promql"
-	_ "github.com/prometheus/prometheus/rules"
-	_ "github.com/prometheus/prometheus/tsdb"
+	"github.com/prometheus/common/model"
+	"github.com/prometheus/prometheus/promql"
+	"github.com/prometheus/prometheus/promql/parser"
+	"github.com/prometheus/prometheus/tsdb"
 )
 
 // Config is what a store is made of.
 type Config struct {
 	// Dir is where samples are kept. It is made, and must hold nothing yet: samples of two simulations do not mix.
 	Dir string
-	// Rules are files of rules, evaluated in this order.
+	// Rules are files of rules; those that are due at one time are evaluated in this order.
 	Rules []RuleFile
-	// Log is told what goes wrong inside, nil for nobody.
+	// Interval is how often groups of rules are evaluated that do not say it themselves, 0 for 15 s.
+	Interval time.Duration
+	// Log is told what Prometheus' own parts have to say, nil for nobody.
 	Log *slog.Logger
 }
 
@@ -31,57 +39,119 @@ type RuleFile struct {
 	Content []byte
 }
 
-// Store keeps samples and what the rules have found in them. All may be called at any time.
-type Store struct{}
+// Bounds of what is kept and of what a question may cost. Days of a simulation at forty times the speed are months.
+const (
+	retention     = 14 * 24 * time.Hour
+	mostBytes     = 512 << 20
+	mostSamples   = 20_000_000
+	queryTimeout  = time.Minute
+	lookback      = 5 * time.Minute // that of Prometheus
+	usualInterval = 15 * time.Second
+)
 
-// Target is a page to be scraped, with the labels that its job gives.
-type Target struct {
-	Handler     http.Handler
-	Path        string
-	Job, Host   string
-	HonorLabels bool // the labels of the page win over those of the job
+// Store keeps samples and what the rules have found in them. All of it may be called at any time and at once.
+//
+// Clocks of machines need not agree: samples are kept by series, and every series is of one machine. A machine may be
+// up to an hour behind the one that is furthest; its samples from before that are refused, and that is an error.
+type Store struct {
+	// life is held for reading by whoever uses the store, so that Close waits for them.
+	life   sync.RWMutex
+	closed bool
+
+	database *tsdb.DB
+	engine   *promql.Engine
+	parser   parser.Parser
+
+	mu    sync.Mutex
+	taken map[string]*taken // what was scraped last, by target
+
+	rules rulebook
 }
 
-// Firing is an alert from when it fired.
-type Firing struct {
-	Alert, Severity string
-	Labels          map[string]string
-	// Pending is when its condition began to hold, From when it fired, Until when it was over: zero if it fires still.
-	Pending, From, Until time.Time
-	Summary, Description string
-}
-
-// Series is the answer to a question over some time.
-type Series struct {
-	Labels map[string]string
-	Points []Point
-}
-
-// Point is a value at a time.
-type Point struct {
-	At    time.Time
-	Value float64
-}
+// errClosed is what a store says that is no more.
+var errClosed = errors.New("the timeline is closed")
 
 // Open makes an empty store.
-func Open(Config) (*Store, error) { return nil, errors.ErrUnsupported }
-
-// Scrape takes a page at a time, as Prometheus does.
-func (s *Store) Scrape(context.Context, Target, time.Time) error { return errors.ErrUnsupported }
-
-// Evaluate evaluates what is due of the rules up to a time.
-func (s *Store) Evaluate(context.Context, time.Time) error { return errors.ErrUnsupported }
-
-// Firings are all alerts that have fired so far, in the order of time.
-func (s *Store) Firings() []Firing { return nil }
-
-// Range asks for values over some time.
-func (s *Store) Range(_ context.Context, query string, from, to time.Time, step time.Duration) ([]Series, error) {
-	return nil, errors.ErrUnsupported
+func Open(config Config) (*Store, error) {
+	if err := emptyFolder(config.Dir); err != nil {
+		return nil, err
+	}
+	if config.Log == nil {
+		config.Log = slog.New(slog.DiscardHandler)
+	}
+	if config.Interval == 0 {
+		config.Interval = usualInterval
+	}
+	s := &Store{taken: map[string]*taken{}, parser: parser.NewParser(parser.Options{})}
+	s.engine = promql.NewEngine(promql.EngineOpts{
+		Logger: config.Log, MaxSamples: mostSamples, Timeout: queryTimeout, LookbackDelta: lookback,
+		NoStepSubqueryIntervalFn: func(int64) int64 { return config.Interval.Milliseconds() },
+		EnableAtModifier:         true, EnableNegativeOffset: true, Parser: s.parser,
+	})
+	groups, err := readRules(config, s)
+	if err != nil {
+		return nil, err
+	}
+	s.rules.groups = groups
+	options := tsdb.DefaultOptions()
+	options.RetentionDuration, options.MaxBytes = retention.Milliseconds(), mostBytes
+	if s.database, err = tsdb.Open(config.Dir, config.Log, nil, options, nil); err != nil {
+		return nil, fmt.Errorf("timeline in %s: %w", config.Dir, err)
+	}
+	return s, nil
 }
 
-// Handler answers as the part of Prometheus' HTTP API does that dashboards are drawn with.
-func (s *Store) Handler() http.Handler { return http.NotFoundHandler() }
+// emptyFolder makes a folder, or finds it empty.
+func emptyFolder(folder string) error {
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return fmt.Errorf("timeline in %s: %w", folder, reason(err))
+	}
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		return fmt.Errorf("timeline in %s: %w", folder, reason(err))
+	}
+	if len(entries) > 0 {
+		return fmt.Errorf("timeline in %s: the folder is not empty, and a simulation begins with nothing", folder)
+	}
+	return nil
+}
 
-// Close ends the store. What it has kept stays in its folder.
-func (s *Store) Close() error { return nil }
+// reason is an error without the path that the message names already.
+func reason(err error) error {
+	var path *fs.PathError
+	if errors.As(err, &path) {
+		return path.Err
+	}
+	return err
+}
+
+// use keeps the store from being closed until the function that it gives is called.
+func (s *Store) use() (done func(), err error) {
+	s.life.RLock()
+	if s.closed {
+		s.life.RUnlock()
+		return nil, errClosed
+	}
+	return s.life.RUnlock, nil
+}
+
+// Newest is the latest time of which there is a sample, zero if there is none. It is the present of the simulation.
+func (s *Store) Newest() time.Time {
+	newest := s.database.Head().MaxTime()
+	if newest == math.MinInt64 {
+		return time.Time{}
+	}
+	return model.Time(newest).Time().UTC()
+}
+
+// Close ends the store once whoever uses it has done so. What it has kept stays in its folder, which a Prometheus can
+// be started with.
+func (s *Store) Close() error {
+	s.life.Lock()
+	defer s.life.Unlock()
+	if s.closed {
+		return nil
+	}
+	s.closed = true
+	return errors.Join(s.engine.Close(), s.database.Close())
+}

@@ -1,0 +1,75 @@
+package timeline
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/prometheus/common/model"
+	"github.com/prometheus/prometheus/promql"
+)
+
+// Series is the answer to a question over some time.
+type Series struct {
+	Labels map[string]string
+	Points []Point
+}
+
+// Point is a value at a time.
+type Point struct {
+	At    time.Time
+	Value float64
+}
+
+// mostPoints is how many points a series of an answer may have, as Prometheus bounds it.
+const mostPoints = 11_000
+
+// checkRange says why some time cannot be asked for.
+func checkRange(from, to time.Time, step time.Duration) error {
+	switch {
+	case step < time.Millisecond:
+		return fmt.Errorf("a step of %s: want a millisecond or more", step)
+	case to.Before(from):
+		return fmt.Errorf("the end %s is before the start %s", clock(to), clock(from))
+	case to.Sub(from)/step > mostPoints:
+		return fmt.Errorf("%s in steps of %s are more than %d points", to.Sub(from), step, mostPoints)
+	}
+	return nil
+}
+
+// Range asks for values over some time, both ends included. A native histogram has no one value: ask for a quantile.
+func (s *Store) Range(ctx context.Context, query string, from, to time.Time, step time.Duration) ([]Series, error) {
+	done, err := s.use()
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	if err := checkRange(from, to, step); err != nil {
+		return nil, fmt.Errorf("%s: %w", query, err)
+	}
+	asked, err := s.engine.NewRangeQuery(ctx, s.database, nil, query, from, to, step)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", query, err)
+	}
+	defer asked.Close()
+	matrix, err := asked.Exec(ctx).Matrix()
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", query, err)
+	}
+	all := make([]Series, 0, len(matrix))
+	for _, one := range matrix {
+		if len(one.Histograms) > 0 {
+			return nil, fmt.Errorf("%s: %s is a histogram", query, one.Metric)
+		}
+		all = append(all, Series{Labels: one.Metric.Map(), Points: points(one.Floats)})
+	}
+	return all, nil
+}
+
+func points(floats []promql.FPoint) []Point {
+	all := make([]Point, 0, len(floats))
+	for _, f := range floats {
+		all = append(all, Point{At: model.Time(f.T).Time().UTC(), Value: f.F})
+	}
+	return all
+}

@@ -1,0 +1,182 @@
+package timeline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/prometheus/common/model"
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/model/value"
+	"github.com/prometheus/prometheus/storage"
+)
+
+// Target is a page to be scraped, with the labels that its job gives. Job and host name it.
+type Target struct {
+	Handler     http.Handler
+	Path        string
+	Job, Host   string
+	HonorLabels bool // the labels of the page win over those of the job
+}
+
+func (t Target) String() string { return t.Job + " of " + t.Host }
+
+// labels are those of the job. There is always an instance in Prometheus; here it is the machine.
+func (t Target) labels() []labels.Label {
+	return []labels.Label{{Name: model.JobLabel, Value: t.Job}, {Name: "host", Value: t.Host}, {Name: model.InstanceLabel, Value: t.Host}}
+}
+
+// label gives a series of the page the labels of the job. A label of the page that must give way is kept under
+// another name, as Prometheus keeps it.
+func (t Target) label(own labels.Labels) labels.Labels {
+	built := labels.NewBuilder(own)
+	for _, l := range t.labels() {
+		there := own.Get(l.Name)
+		if there != "" && t.HonorLabels {
+			continue
+		}
+		built.Set(l.Name, l.Value)
+		for name := model.ExportedLabelPrefix + l.Name; there != ""; name = model.ExportedLabelPrefix + name {
+			if built.Get(name) == "" {
+				built.Set(name, there)
+				break
+			}
+		}
+	}
+	return built.Labels()
+}
+
+// up is the series that says whether a target has answered.
+func (t Target) up() labels.Labels {
+	return labels.New(append(t.labels(), labels.Label{Name: model.MetricNameLabel, Value: "up"})...)
+}
+
+// taken is what the last scrape of a target has left.
+type taken struct {
+	mu      sync.Mutex
+	at      time.Time
+	series  map[string]known
+	symbols *labels.SymbolTable
+}
+
+// known is a series that the last scrape has had.
+type known struct {
+	labels labels.Labels
+	ref    storage.SeriesRef
+}
+
+// Scrape takes a page at a time, as Prometheus does: series that are gone end there, and up says whether the target has
+// answered. A target that does not, or whose page cannot be read whole, is an error, and of that page nothing is kept.
+func (s *Store) Scrape(ctx context.Context, from Target, at time.Time) error {
+	done, err := s.use()
+	if err != nil {
+		return err
+	}
+	defer done()
+	last := s.last(from)
+	last.mu.Lock()
+	defer last.mu.Unlock()
+	if !at.After(last.at) {
+		return fmt.Errorf("%s: a scrape at %s, where the last one was at %s", from, clock(at), clock(last.at))
+	}
+	samples, err := s.page(ctx, from, last)
+	if ctx.Err() != nil {
+		return fmt.Errorf("%s: %w", from, ctx.Err()) // the target may be well: nothing is said of it
+	}
+	if err == nil {
+		err = s.keep(ctx, from, last, samples, at)
+	}
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", from, errors.Join(err, s.lose(ctx, from, last, at)))
+}
+
+// clock writes a time of a machine so that scrapes can be told apart.
+func clock(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z07:00") }
+
+// last finds what is known of a target.
+func (s *Store) last(from Target) *taken {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	key := from.up().String()
+	if s.taken[key] == nil {
+		s.taken[key] = &taken{symbols: labels.NewSymbolTable()}
+	}
+	return s.taken[key]
+}
+
+// page fetches and reads.
+func (s *Store) page(ctx context.Context, from Target, last *taken) ([]sample, error) {
+	page, contentType, err := fetch(ctx, from.Handler, from.Path)
+	if err != nil {
+		return nil, err
+	}
+	samples, err := read(page, contentType, last.symbols)
+	if err != nil {
+		return nil, fmt.Errorf("its page cannot be read: %w", err)
+	}
+	return samples, nil
+}
+
+// keep stores the samples of a page, all or none.
+func (s *Store) keep(ctx context.Context, from Target, last *taken, samples []sample, at time.Time) error {
+	appender, series := s.database.Appender(ctx), make(map[string]known, len(samples))
+	var err error
+	for _, one := range samples {
+		one.series = from.label(one.series)
+		name := string(one.series.Bytes(nil))
+		if _, twice := series[name]; twice {
+			err = fmt.Errorf("its page has %s twice", one.series)
+			break
+		}
+		kept := known{labels: one.series, ref: last.series[name].ref}
+		if kept.ref, err = put(appender, kept, one, at); err != nil {
+			err = fmt.Errorf("%s at %s: %w", one.series, clock(at), err)
+			break
+		}
+		series[name] = kept
+	}
+	if err != nil {
+		return errors.Join(err, appender.Rollback())
+	}
+	return s.finish(appender, from, last, series, 1, at)
+}
+
+// put appends a sample.
+func put(appender storage.Appender, to known, one sample, at time.Time) (storage.SeriesRef, error) {
+	if one.whole != nil || one.fractions != nil {
+		return appender.AppendHistogram(to.ref, to.labels, at.UnixMilli(), one.whole, one.fractions)
+	}
+	return appender.Append(to.ref, to.labels, at.UnixMilli(), one.value)
+}
+
+// lose ends all series of a target that has not answered.
+func (s *Store) lose(ctx context.Context, from Target, last *taken, at time.Time) error {
+	return s.finish(s.database.Appender(context.WithoutCancel(ctx)), from, last, nil, 0, at)
+}
+
+// finish ends the series that are no longer there, says whether the target is up, and commits.
+func (s *Store) finish(appender storage.Appender, from Target, last *taken, series map[string]known, up float64, at time.Time) error {
+	gone := math.Float64frombits(value.StaleNaN)
+	for name, was := range last.series {
+		if _, there := series[name]; there {
+			continue
+		}
+		if _, err := appender.Append(was.ref, was.labels, at.UnixMilli(), gone); err != nil {
+			return errors.Join(fmt.Errorf("the end of %s at %s: %w", was.labels, clock(at), err), appender.Rollback())
+		}
+	}
+	if _, err := appender.Append(0, from.up(), at.UnixMilli(), up); err != nil {
+		return errors.Join(fmt.Errorf("up at %s: %w", clock(at), err), appender.Rollback())
+	}
+	if err := appender.Commit(); err != nil {
+		return err
+	}
+	last.at, last.series = at, series
+	return nil
+}
