@@ -82,6 +82,7 @@ var mayImport = map[string][]string{
 	"dashboards/preview":         {"dashboards/grafana"},
 	"alerts":                     {"exporter/metric", "exporter/metric/expr", "exporter/metric/threshold"},
 	"compose":                    {},
+	"cmd/terminal":               {}, // ground floor, as exporter/metric is: what is typed and shown is alike in all programs
 	"cmd/internal/gen":           {"alerts", "dashboards", "dashboards/preview", "exporter/metric"},
 	"cmd/internal/demo":          {"exporter", "exporter/collect", "exporter/endpoint", "exporter/hosts", "exporter/kernelfs", "exporter/metric", "exporter/nvml", "exporter/sim", "loadgen/folder", "loadgen/gauge", "loadgen/history", "loadgen/report", "loadgen/sim"},
 	"cmd/internal/demo/timeline": {},

@@ -1,0 +1,143 @@
+// Package terminal is what all programs have in common for the person who types: the page that --help shows, what a
+// refused command line should have been, and output whose reader may have seen enough.
+package terminal
+
+import (
+	_ "embed"
+	"slices"
+	"strings"
+	"text/template"
+
+	"github.com/alecthomas/kingpin/v2"
+)
+
+//go:embed page.txt
+var page string
+
+// Guide is what the page of a program says beside what its flags say of themselves.
+type Guide struct {
+	// First are the lines that people type first, each with what it does behind a #.
+	First []string
+	// Groups are the verbs, by what they are for. One that stands in none is listed after them.
+	Groups []Group
+	// Sections name the flags of long pages by subject: a section begins with the flag of that name.
+	Sections []Section
+	// Foot is said last, such as the exit codes.
+	Foot string
+}
+
+// Group is verbs of one subject.
+type Group struct {
+	Title string
+	Verbs []string
+}
+
+// Section begins with a flag.
+type Section struct{ Flag, Title string }
+
+// Apply makes the program's help the guide's. The flags of the library itself are said shorter.
+func (g Guide) Apply(app *kingpin.Application) {
+	app.HelpFlag.Short('h').Help("Show help; after a verb, the help of that verb.")
+	app.UsageTemplate(page).UsageFuncs(template.FuncMap{
+		"First":    func() []string { return g.First },
+		"Foot":     func() string { return g.Foot },
+		"Groups":   func(model *kingpin.ApplicationModel) []listed { return g.groups(model.Commands) },
+		"Below":    below,
+		"Sections": g.sections,
+	})
+}
+
+// listed is a title and the rows below it.
+type listed struct {
+	Title string
+	Rows  [][2]string
+}
+
+// groups are the verbs with what they do.
+func (g Guide) groups(verbs []*kingpin.CmdModel) []listed {
+	var all []listed
+	told := []string{"help"} // -h tells of itself
+	for _, group := range g.Groups {
+		told = append(told, group.Verbs...)
+		all = append(all, listed{group.Title, verbRows(verbs, func(name string) bool { return slices.Contains(group.Verbs, name) })})
+	}
+	others := verbRows(verbs, func(name string) bool { return !slices.Contains(told, name) })
+	return append(all, listed{"Others", others})
+}
+
+// below are the verbs of a verb.
+func below(verb *kingpin.CmdModel) [][2]string {
+	return verbRows(verb.Commands, func(string) bool { return true })
+}
+
+func verbRows(verbs []*kingpin.CmdModel, wanted func(name string) bool) [][2]string {
+	var rows [][2]string
+	for _, verb := range verbs {
+		if !verb.Hidden && wanted(verb.Name) {
+			rows = append(rows, [2]string{verb.Name, summary(verb.Help)})
+		}
+	}
+	return rows
+}
+
+// summary is the first sentence of a help text, without its full stop.
+func summary(help string) string {
+	first, _, _ := strings.Cut(help, "\n")
+	first, _, _ = strings.Cut(first, ". ")
+	return strings.TrimSuffix(first, ".")
+}
+
+// sections are the flags of a page. On the page of a verb those of the program are left out, which has them.
+func (g Guide) sections(flags []*kingpin.FlagModel, verb *kingpin.CmdModel) []listed {
+	short := slices.ContainsFunc(flags, func(f *kingpin.FlagModel) bool { return f.Short != 0 && !isProgram(f, verb) })
+	all := []listed{{Title: "Flags"}}
+	for _, flag := range flags {
+		if flag.Hidden || isProgram(flag, verb) {
+			continue
+		}
+		if i := slices.IndexFunc(g.Sections, func(s Section) bool { return s.Flag == flag.Name }); i >= 0 && verb != nil {
+			all = append(all, listed{Title: g.Sections[i].Title})
+		}
+		last := &all[len(all)-1]
+		last.Rows = append(last.Rows, [2]string{flagText(flag, short), flag.HelpWithEnvar()})
+	}
+	return slices.DeleteFunc(all, func(l listed) bool { return len(l.Rows) == 0 })
+}
+
+func isProgram(flag *kingpin.FlagModel, verb *kingpin.CmdModel) bool {
+	return verb != nil && (flag.Name == "help" || flag.Name == "version")
+}
+
+// flagText is a flag as it is typed, with its default or what it takes.
+func flagText(flag *kingpin.FlagModel, short bool) string {
+	var text strings.Builder
+	switch {
+	case flag.Short != 0:
+		text.WriteString("-" + string(flag.Short) + ", ")
+	case short:
+		text.WriteString("    ")
+	}
+	switch {
+	case !flag.IsBoolFlag():
+		text.WriteString("--" + flag.Name + "=" + taken(flag))
+	case slices.Equal(flag.Default, []string{"true"}): // what is on is turned off
+		text.WriteString("--[no-]" + flag.Name)
+	default:
+		text.WriteString("--" + flag.Name)
+	}
+	if repeated, ok := flag.Value.(interface{ IsCumulative() bool }); ok && repeated.IsCumulative() {
+		text.WriteString(" ...")
+	}
+	return text.String()
+}
+
+// taken is what stands behind a flag: what it was declared with, its default, or the last word of its name.
+func taken(flag *kingpin.FlagModel) string {
+	if flag.PlaceHolder != "" {
+		return flag.PlaceHolder
+	}
+	if text := strings.Join(flag.Default, ","); text != "" {
+		return text
+	}
+	return strings.ToUpper(flag.Name[strings.LastIndexAny(flag.Name, "-.")+1:])
+}

@@ -1,0 +1,63 @@
+package terminal
+
+import (
+	"strings"
+
+	"github.com/alecthomas/kingpin/v2"
+)
+
+// Verb is a verb of a program, with the verbs above it in its name.
+type Verb struct {
+	Name string
+	// Help is its text, and Examples are the command lines in it as they are typed, without what is said of them
+	// and without the shell around them.
+	Help     string
+	Examples []string
+	flags    []*kingpin.FlagModel
+}
+
+// Verbs lists all that a program can be asked for, the program itself first, under the empty name. What is hidden is
+// left out.
+func Verbs(app *kingpin.Application) []Verb { return verbs(app.Model()) }
+
+func verbs(app *kingpin.ApplicationModel) []Verb {
+	all := []Verb{{Help: app.Help, Examples: examples(app.Name, app.Help)}}
+	var walk func(above string, of []*kingpin.CmdModel)
+	walk = func(above string, of []*kingpin.CmdModel) {
+		for _, verb := range of {
+			if verb.Hidden || verb.Name == "help" {
+				continue
+			}
+			name := above + verb.Name
+			all = append(all, Verb{Name: name, Help: verb.Help, Examples: examples(app.Name, verb.Help), flags: verb.Flags})
+			walk(name+" ", verb.Commands)
+		}
+	}
+	walk("", app.Commands)
+	return all
+}
+
+// examples are the indented lines of a help text that begin with the program, those that end in a backslash with what
+// they go on with.
+func examples(program, help string) []string {
+	var found []string
+	lines := strings.Split(help, "\n")
+	for i := 0; i < len(lines); i++ {
+		if !strings.HasPrefix(lines[i], "  ") {
+			continue
+		}
+		_, line, is := strings.Cut(" "+strings.TrimSpace(lines[i]), " "+program+" ")
+		if !is {
+			continue
+		}
+		for strings.HasSuffix(line, "\\") && i+1 < len(lines) {
+			i++
+			line = strings.TrimSpace(strings.TrimSuffix(line, "\\")) + " " + strings.TrimSpace(lines[i])
+		}
+		for _, end := range []string{"  #", " | ", " > ", " && "} {
+			line, _, _ = strings.Cut(line, end)
+		}
+		found = append(found, program+" "+strings.TrimSpace(line))
+	}
+	return found
+}
