@@ -1,15 +1,20 @@
 package exporter
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/umascope/umascope/exporter/metric"
+	"github.com/umascope/umascope/exporter/metric/threshold"
 )
 
-const unifiedMemoryPage = "UNIFIED_MEMORY.md"
+const (
+	unifiedMemoryPage = "UNIFIED_MEMORY.md"
+	questionsPage     = "FAQ.md"
+)
 
 // TestThePageOnUnifiedMemoryShowsTheConstructedSpark: what the page says that explain prints is what it prints of that
 // host, up to what it does not know.
@@ -19,7 +24,7 @@ func TestThePageOnUnifiedMemoryShowsTheConstructedSpark(t *testing.T) {
 		t.Fatal(err)
 	}
 	want, _, _ := strings.Cut(string(golden), "\n\nNot known")
-	_, shown, found := strings.Cut(unifiedMemory(t), "```text\n")
+	_, shown, found := strings.Cut(pageText(t, unifiedMemoryPage), "```text\n")
 	shown, _, _ = strings.Cut(shown, "\n```")
 	if !found || shown != want {
 		t.Errorf("the page shows\n%s\nwhere explain prints\n%s", shown, want)
@@ -30,7 +35,7 @@ func TestThePageOnUnifiedMemoryShowsTheConstructedSpark(t *testing.T) {
 func TestFiguresOfThePageOnUnifiedMemoryAreThoseOfTheHost(t *testing.T) {
 	p := drawnPool(t)
 	gpu, nobody := p.lines[metric.LineGPUProcess], p.lines[metric.LineUnattributed]
-	page := strings.Join(strings.Fields(unifiedMemory(t)), " ")
+	page := strings.Join(strings.Fields(pageText(t, unifiedMemoryPage)), " ")
 	for _, says := range []string{
 		gib(gpu) + " that the driver names, " + gib(p.total-gpu-nobody) + " that the kernel names (free and managed memory included), " + gib(nobody) + " that nobody does",
 		"| `docker stats` | " + gib(p.dockerStats()) + " GiB | what is charged (" + gib(p.charged) + " GiB) less idle page cache. Of " + gib(p.held) + " GiB by the GPU: nothing |",
@@ -46,9 +51,29 @@ func TestFiguresOfThePageOnUnifiedMemoryAreThoseOfTheHost(t *testing.T) {
 	}
 }
 
-func unifiedMemory(t *testing.T) string {
+// TestTheQuestionsNameTheBoundsOfTheAlerts: a bound that is changed is changed there too.
+func TestTheQuestionsNameTheBoundsOfTheAlerts(t *testing.T) {
+	bounds, pool := threshold.Table(), drawnPool(t).total
+	page := strings.Join(strings.Fields(pageText(t, questionsPage)), " ")
+	share := func(f threshold.Floor) string { return threshold.Decimal(f.Share*100) + " %" }
+	if bounds.AvailableWarning.Share*float64(pool) > bounds.AvailableWarning.Bytes {
+		t.Error("on a Spark it is not the share that bounds")
+	}
+	for _, says := range []string{
+		"MemoryAvailableLow tells below " + share(bounds.AvailableWarning) + " of the pool (" + fmt.Sprintf("%.1f", bounds.AvailableWarning.Share*float64(pool)/(1<<30)) +
+			" GiB of " + gib(pool) + ") and again below " + share(bounds.AvailableCritical),
+		"MemFreeLowWhileLoading below " + threshold.Bytes(bounds.FreeWhileLoadingBytes) + " of MemFree",
+		"MemoryFragmented tells below " + threshold.Bytes(bounds.FragmentedBytes) + " in blocks of 2 MiB",
+	} {
+		if !strings.Contains(page, says) {
+			t.Errorf("the page does not say %q", says)
+		}
+	}
+}
+
+func pageText(t *testing.T, name string) string {
 	t.Helper()
-	text, err := os.ReadFile(unifiedMemoryPage)
+	text, err := os.ReadFile(name)
 	if err != nil {
 		t.Fatal(err)
 	}
