@@ -1,0 +1,106 @@
+package story
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/umascope/umascope/loadgen/compare"
+	"github.com/umascope/umascope/loadgen/exhibit"
+)
+
+// answer is what one design says.
+type answer struct {
+	Title, Design, Sequence, Absent string
+	Order                           []chip
+	Findings                        []finding
+	Warnings, More                  []compare.Warning
+	Commands                        []string
+	Links                           []Link
+}
+
+// chip is a run in the order of time.
+type chip struct{ Letter, Class, Title string }
+
+// finding is a metric of the comparison, beside what the simulator knows of it.
+type finding struct {
+	Title, Difference, Interval, Means string
+	Verdict, Class                     string
+	Books, BooksClass                  string
+}
+
+func newAnswer(c Campaign) answer {
+	a := answer{Title: c.Title, Design: c.Design, Commands: c.Commands, Links: c.Links}
+	pair, there := pairOf(c)
+	a.Absent = missing(c.Absent, there)
+	runs, _ := runsOf(c)
+	var sequence []string
+	for i, r := range runs {
+		class, _ := armClass(c, r.arm)
+		text := fmt.Sprintf("run %d, %s", i+1, r.arm)
+		if r.invalid {
+			class, text = "left-out", text+": invalid, enters no figure"
+		}
+		a.Order = append(a.Order, chip{letter(r.arm), class, text})
+		sequence = append(sequence, r.arm)
+	}
+	if s, compared := stratum(c); compared {
+		a.Sequence = fmt.Sprintf("Order %s: %s.", s.Order.Kind, repeated(sequence))
+	}
+	if !there {
+		return a
+	}
+	for _, of := range []struct {
+		metric, title string
+		books         func(Start) float64
+	}{
+		{compare.MemoryExcludingKV, "Memory excluding the KV cache", func(s Start) float64 { return s.ExcludingKVBytes }},
+		{compare.KVCapacity, "KV cache", func(s Start) float64 { return s.KVBytes }},
+	} {
+		f := finding{Title: fmt.Sprintf("%s, %s against %s", of.title, pair.B, pair.A), Difference: "not compared", Verdict: "no runs of both arms tell it", Class: "note", Interval: "No interval", Means: "No means"}
+		if m := find(pair, of.metric); m != nil {
+			f.take(*m, pair)
+			f.Books, f.BooksClass = booksOf(c, pair, of.books).says(compare.Unit(m.Unit), m.CI95)
+		}
+		a.Findings = append(a.Findings, f)
+	}
+	for _, w := range warnings(c) {
+		if ofOrder(w.Code) {
+			a.Warnings = append(a.Warnings, w)
+		} else {
+			a.More = append(a.More, w)
+		}
+	}
+	return a
+}
+
+func (f *finding) take(m compare.Metrics, pair compare.Pair) {
+	unit := compare.Unit(m.Unit)
+	f.Verdict, f.Class = exhibit.VerdictText(m), verdictClass(m)
+	f.Interval = interval(unit, m.CI95)
+	if m.Difference != nil {
+		f.Difference = signed(unit, *m.Difference)
+	}
+	if m.A.Mean != nil && m.B.Mean != nil {
+		f.Means = fmt.Sprintf("%s %s (n = %d runs), %s %s (n = %d)", pair.A, unit.Text(*m.A.Mean), m.A.N, pair.B, unit.Text(*m.B.Mean), m.B.N)
+	}
+	if m.EngineReported {
+		f.Title += ", as the engine reports it"
+	}
+}
+
+// repeated shortens repetitions: native ×4, container ×4.
+func repeated(arms []string) string {
+	var parts []string
+	for i := 0; i < len(arms); {
+		n := i
+		for n < len(arms) && arms[n] == arms[i] {
+			n++
+		}
+		part := arms[i]
+		if n-i > 1 {
+			part = fmt.Sprintf("%s ×%d", arms[i], n-i)
+		}
+		parts, i = append(parts, part), n
+	}
+	return strings.Join(parts, ", ")
+}

@@ -1,0 +1,179 @@
+package story
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/umascope/umascope/loadgen/compare"
+)
+
+// run is a run of a campaign in the order of time, with the start of its engine in the simulator's books.
+type run struct {
+	compare.RunRef
+	arm     string
+	invalid bool
+	place   int // among the valid runs of its arm
+	start   *Start
+}
+
+// runsOf are the runs of a campaign in the order of time. They have their starts if there is one for each, of the same
+// arm: a run that did not come about, or one whose start is not known, would have all others tell of a wrong one.
+func runsOf(c Campaign) (runs []run, booked bool) {
+	s, there := stratum(c)
+	if !there {
+		return nil, false
+	}
+	for arm, a := range s.Arms {
+		for i, r := range a.Runs {
+			runs = append(runs, run{RunRef: r, arm: arm, place: i})
+		}
+		for _, r := range a.Excluded {
+			runs = append(runs, run{RunRef: r, arm: arm, invalid: true})
+		}
+	}
+	slices.SortFunc(runs, func(a, b run) int { return a.StartedAt.Compare(b.StartedAt) })
+	booked = len(runs) == len(c.Starts) && len(runs) > 0
+	for i := range runs {
+		booked = booked && runs[i].arm == c.Starts[i].Arm
+	}
+	for i := range runs {
+		if booked {
+			runs[i].start = &c.Starts[i]
+		}
+	}
+	return runs, booked
+}
+
+// stratum is the one that a campaign of the demo has.
+func stratum(c Campaign) (compare.Stratum, bool) {
+	if c.Comparison == nil || len(c.Comparison.Strata) == 0 {
+		return compare.Stratum{}, false
+	}
+	return c.Comparison.Strata[0], true
+}
+
+// pairOf is the one that it has.
+func pairOf(c Campaign) (compare.Pair, bool) {
+	s, there := stratum(c)
+	if !there || len(s.Pairs) == 0 {
+		return compare.Pair{}, false
+	}
+	return s.Pairs[0], true
+}
+
+// find is a metric of a pair, whoever says it: measured before an engine's own word.
+func find(p compare.Pair, name string) *compare.Metrics {
+	var found *compare.Metrics
+	for i := range p.Metrics {
+		if m := &p.Metrics[i]; m.Name == name && (found == nil || found.EngineReported) {
+			found = m
+		}
+	}
+	return found
+}
+
+// valueOf is the figure of a run, of the same source as the metric that is compared.
+func valueOf(s compare.Stratum, r run, m *compare.Metrics) *float64 {
+	if m == nil || r.invalid {
+		return nil
+	}
+	for _, series := range s.Arms[r.arm].Metrics {
+		if series.Name == m.Name && series.EngineReported == m.EngineReported && r.place < len(series.Values) {
+			return series.Values[r.place]
+		}
+	}
+	return nil
+}
+
+// books is what the simulator knows of the difference that a comparison has found: the same runs, by its own figures.
+type books struct {
+	difference float64
+	a, b       int  // starts of each arm
+	all        bool // of all starts, since they cannot be told apart by runs
+}
+
+// booksOf is of b less a; nil without starts of both.
+func booksOf(c Campaign, p compare.Pair, of func(Start) float64) *books {
+	runs, booked := runsOf(c)
+	var a, b []float64
+	take := func(s Start) {
+		switch s.Arm {
+		case p.A:
+			a = append(a, of(s))
+		case p.B:
+			b = append(b, of(s))
+		}
+	}
+	if booked {
+		for _, r := range runs {
+			if !r.invalid {
+				take(*r.start)
+			}
+		}
+	} else {
+		for _, s := range c.Starts {
+			take(s)
+		}
+	}
+	if len(a) == 0 || len(b) == 0 {
+		return nil
+	}
+	return &books{mean(b) - mean(a), len(a), len(b), !booked}
+}
+
+func mean(x []float64) float64 {
+	sum := 0.0
+	for _, v := range x {
+		sum += v
+	}
+	return sum / float64(len(x))
+}
+
+// says tells the books beside an interval, and whether that holds them.
+func (b *books) says(unit compare.Unit, ci *compare.Interval) (text, class string) {
+	if b == nil {
+		return "The simulator’s books: none of both arms.", "note"
+	}
+	text = fmt.Sprintf("The simulator’s books: %s (n = %d and %d starts", signed(unit, b.difference), b.b, b.a)
+	if b.all {
+		text += ", which could not be told apart by run"
+	}
+	text += ")"
+	switch {
+	case ci == nil:
+		return text + ". There is no interval to hold it.", "note"
+	case b.difference >= ci[0] && b.difference <= ci[1]:
+		return text + ": inside the interval.", "good"
+	default:
+		return text + ": outside the interval.", "bad"
+	}
+}
+
+// row is a part of the books in the mean of the starts of each arm.
+type row struct {
+	name string
+	a, b float64
+	n    int
+}
+
+// parts are those of all starts, the means by arm, in the order in which starts name them.
+func parts(c Campaign, p compare.Pair) (rows []row) {
+	values := map[string]map[string][]float64{}
+	var names []string
+	for _, s := range c.Starts {
+		for _, part := range slices.Concat(s.Cached, s.Other) {
+			if values[part.Name] == nil {
+				values[part.Name] = map[string][]float64{}
+				names = append(names, part.Name)
+			}
+			values[part.Name][s.Arm] = append(values[part.Name][s.Arm], part.Bytes)
+		}
+	}
+	for _, name := range names {
+		a, b := values[name][p.A], values[name][p.B]
+		if len(a) > 0 && len(b) > 0 {
+			rows = append(rows, row{name, mean(a), mean(b), len(a) + len(b)})
+		}
+	}
+	return rows
+}

@@ -1,0 +1,68 @@
+package story
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/umascope/umascope/loadgen/chart"
+)
+
+// firstFigure draws the time to the first token of every request by where its KV cache came from; nil without any.
+func firstFigure(passes []Pass) *chart.Figure {
+	lo, hi := math.Inf(1), 0.0
+	var with []Pass
+	var counts []string
+	for _, p := range passes {
+		if len(p.Seconds) == 0 {
+			continue
+		}
+		with, counts = append(with, p), append(counts, fmt.Sprintf("%d (%s)", len(p.Seconds), p.Name))
+		lo, hi = min(lo, slices.Min(p.Seconds)), max(hi, slices.Max(p.Seconds))
+	}
+	if len(with) == 0 {
+		return nil
+	}
+	f := chart.Figure{Title: "Time to the first token, by where the KV cache of the prompt came from", Full: true}
+	f.Caption = "n = " + strings.Join(counts, ", ") + " requests, a mark each; wall time, from the dispatch of the request. The line is the median. " +
+		"Times of a simulated engine: the order of the three is what it was built to have, their size says nothing of a Spark."
+	drawn := f.DrawTall(60+44*float64(len(with)), 60+58*float64(len(with)), func(width, height float64) *chart.Drawing {
+		return drawFirst(with, chart.Durations(lo, hi), width, height, f.Title+": "+f.Caption)
+	})
+	return &drawn
+}
+
+func drawFirst(passes []Pass, x chart.Axis, width, height float64, label string) *chart.Drawing {
+	margins := chart.Margins{Left: 14, Right: 20, Top: 10, Bottom: panelBottom}
+	beside := width >= wide
+	if beside {
+		margins.Left = 300
+	}
+	f := chart.NewFrameIn(margins, width, height, x, chart.Axis{Lo: 0, Hi: 1}, label)
+	each := (f.Bottom - f.Top) / float64(len(passes))
+	for i, p := range passes {
+		y := f.Top + (float64(i)+0.5)*each
+		if beside {
+			f.Text("row", f.Left-12, y+4, "end", chart.Shorten(p.Name, f.Left-14))
+		} else {
+			f.Text("row", f.Left, y-14, "start", chart.Shorten(p.Name, f.Right-f.Left))
+			y += 8
+		}
+		class := armClasses[i%len(armClasses)]
+		for k, v := range p.Seconds {
+			// Marks of one time would hide each other: they lie in five rows.
+			f.Mark(i, class+" run", f.PX(v), y+float64(k%5-2)*3, fmt.Sprintf("%s: %s", p.Name, chart.FormatSeconds(v)))
+		}
+		middle := median(p.Seconds)
+		f.Line("median", f.PX(middle), y-13, f.PX(middle), y+13)
+		f.Text("mark-text", f.PX(middle)+6, y-9, "start", chart.FormatSeconds(middle))
+	}
+	return f.Drawing
+}
+
+// median is that of some values, of which there is one at least.
+func median(x []float64) float64 {
+	sorted := slices.Sorted(slices.Values(x))
+	return (sorted[(len(sorted)-1)/2] + sorted[len(sorted)/2]) / 2
+}

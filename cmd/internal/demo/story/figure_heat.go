@@ -1,0 +1,144 @@
+package story
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/umascope/umascope/loadgen/chart"
+)
+
+// Heights of the frames of the figure of heat, and of a row of it.
+const (
+	curveHeight, curveGap = 104, 40
+	barHeight             = 26
+)
+
+// heatFigure draws curves of one machine below each other on one axis of time, and below them each alert that fired
+// there: light while it was pending, full while it fired. Nil without any curve.
+func heatFigure(h Heat) *chart.Figure {
+	from, to, n := spanOf(h.Curves)
+	if n == 0 {
+		return nil
+	}
+	firings := slices.DeleteFunc(slices.Clone(h.Firings), func(f Firing) bool {
+		return f.Host != h.Host || !f.Until.IsZero() && f.Until.Before(from) || f.Pending.After(to)
+	})
+	f := chart.Figure{Title: "Heat, clock and power of " + h.Host + ", and what the alert rules made of it", Full: true}
+	f.Legend = []chart.LegendItem{{Class: "pending", Text: "pending"}, {Class: "c2", Text: "firing"}, {Class: "event", Text: "done to the machine on purpose"}}
+	f.Caption = fmt.Sprintf("n = %d samples; on the machine’s own clock, %s to %s. A line is broken where there is no sample.", n, clock(from), clock(to))
+	bars := float64(len(firings)+len(eventsOf(h))) * barHeight
+	drawn := f.DrawTall(40+float64(len(h.Curves))*(curveHeight+curveGap)+bars, 40+float64(len(h.Curves))*(curveHeight+curveGap)+bars, func(width, height float64) *chart.Drawing {
+		axis := minutes(from, to, width)
+		var frames []*chart.Frame
+		for i, c := range h.Curves {
+			frames = append(frames, drawCurve(c, i, from, axis, width, height, f.Title))
+		}
+		last := frames[len(frames)-1]
+		drawBars(last, h, firings, from, to, float64(len(h.Curves))*(curveHeight+curveGap)+6)
+		last.Text("axis", (last.Left+last.Right)/2, height-8, "middle", "minutes of the machine’s clock, from "+clock(from)+" on")
+		return gather(width, height, f.Title+": "+f.Caption, frames)
+	})
+	return &drawn
+}
+
+// spanOf is from the first to the last sample of some curves.
+func spanOf(curves []Curve) (from, to time.Time, n int) {
+	for _, c := range curves {
+		for _, p := range c.Points {
+			if n == 0 || p.At.Before(from) {
+				from = p.At
+			}
+			if n == 0 || p.At.After(to) {
+				to = p.At
+			}
+			n++
+		}
+	}
+	return from, to, n
+}
+
+func minutes(from, to time.Time, width float64) chart.Axis {
+	end := max(to.Sub(from).Minutes(), 1)
+	return chart.Linear("", 0, end, 1, chart.TicksFor(width)).Between(0, end)
+}
+
+func drawCurve(c Curve, i int, from time.Time, x chart.Axis, width, height float64, label string) *chart.Frame {
+	top := float64(i)*(curveHeight+curveGap) + 26
+	lo, hi := math.Inf(1), math.Inf(-1)
+	for _, p := range c.Points {
+		lo, hi = min(lo, p.Value), max(hi, p.Value)
+	}
+	if len(c.Points) == 0 {
+		lo, hi = 0, 1
+	}
+	room := max(0.08*(hi-lo), 0.01*math.Abs(hi), 1e-9)
+	y := chart.Linear("", max(0, lo-room), hi+room, 1, 3).Between(max(0, lo-room), hi+room)
+	f := chart.NewFrameIn(chart.Margins{Left: panelLeft, Right: panelRight, Top: top, Bottom: height - top - curveHeight}, width, height, x, y, label)
+	f.Text("axis", f.Left, top-8, "start", fmt.Sprintf("%s, %s", c.Title, c.Unit))
+	f.Polyline(fmt.Sprintf("line %s", armClasses[i%len(armClasses)]), c.Title, broken(c.Points, from))
+	return f
+}
+
+// farApart is how many times the usual distance of two samples is a gap.
+const farApart = 3
+
+// broken cuts points where samples are missing.
+func broken(points []Point, from time.Time) (runs [][]chart.Place) {
+	var apart []time.Duration
+	for i := 1; i < len(points); i++ {
+		apart = append(apart, points[i].At.Sub(points[i-1].At))
+	}
+	slices.Sort(apart)
+	for i, p := range points {
+		if i == 0 || p.At.Sub(points[i-1].At) > farApart*apart[len(apart)/2] {
+			runs = append(runs, nil)
+		}
+		last := len(runs) - 1
+		runs[last] = append(runs[last], chart.Place{X: p.At.Sub(from).Minutes(), Y: p.Value})
+	}
+	return runs
+}
+
+func eventsOf(h Heat) (own []Event) {
+	for _, e := range h.Events {
+		if e.Host == h.Host {
+			own = append(own, e)
+		}
+	}
+	return own
+}
+
+// drawBars draws events and alerts as bars over the time of a frame.
+func drawBars(f *chart.Frame, h Heat, firings []Firing, from, to time.Time, top float64) {
+	at := func(t time.Time) float64 {
+		if t.IsZero() || t.After(to) {
+			t = to
+		}
+		return f.PX(max(0, t.Sub(from).Minutes()))
+	}
+	bar := func(class, title string, begin, end time.Time) {
+		if left, right := at(begin), at(end); right > left {
+			f.Add(chart.Shape{Kind: "rect", Class: class, X: left, Y: top + 13, W: chart.Tenth(right - left), H: 8, Title: title})
+		}
+	}
+	name := func(text string, begin time.Time) {
+		left, anchor := at(begin), "start"
+		if left > (f.Left+f.Right)/2 {
+			left, anchor = f.Right, "end"
+		}
+		f.Text("row", left, top+9, anchor, chart.Shorten(text, f.Right-f.Left))
+	}
+	for _, e := range eventsOf(h) {
+		name(e.Name, e.From)
+		bar("event", e.Name, e.From, e.Until)
+		top += barHeight
+	}
+	for _, a := range firings {
+		name(fmt.Sprintf("%s (%s)", a.Alert, a.Severity), a.Pending)
+		bar("pending", a.Alert+" pending", a.Pending, a.From)
+		bar("c2", a.Alert+" firing", a.From, a.Until)
+		top += barHeight
+	}
+}

@@ -1,0 +1,159 @@
+package story
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/umascope/umascope/loadgen/chart"
+	"github.com/umascope/umascope/loadgen/compare"
+)
+
+// moments are when ledgers are compared, with their colour on the pages of comparisons.
+var moments = [...]struct {
+	name, class string
+	of          func(compare.LedgerDelta) map[string]float64
+}{
+	{"before the start", "c7", func(d compare.LedgerDelta) map[string]float64 { return d.Start }},
+	{"ready", "c5", func(d compare.LedgerDelta) map[string]float64 { return d.Ready }},
+	{"peak", "c0", func(d compare.LedgerDelta) map[string]float64 { return d.Peak }},
+}
+
+// leastLedger is how many bytes a line must differ by to be shown.
+const leastLedger = 256 << 20
+
+// compared are the campaigns with a ledger of both arms.
+func compared(campaigns []Campaign) (with []Campaign) {
+	for _, c := range campaigns {
+		if p, there := pairOf(c); there && len(p.LedgerDifference.Start)+len(p.LedgerDifference.Ready)+len(p.LedgerDifference.Peak) > 0 {
+			with = append(with, c)
+		}
+	}
+	return with
+}
+
+// ledgerLines are the lines that differ anywhere, those that differ most first.
+func ledgerLines(campaigns []Campaign) (names []string, lo, hi float64) {
+	largest := map[string]float64{}
+	for _, c := range campaigns {
+		p, _ := pairOf(c)
+		for _, m := range moments {
+			for line, bytes := range m.of(p.LedgerDifference) {
+				if math.Abs(bytes) >= leastLedger {
+					largest[line] = max(largest[line], math.Abs(bytes))
+					lo, hi = min(lo, bytes), max(hi, bytes)
+				}
+			}
+		}
+	}
+	names = slices.SortedFunc(maps.Keys(largest), func(a, b string) int {
+		return cmp.Or(cmp.Compare(largest[b], largest[a]), cmp.Compare(a, b))
+	})
+	return names, lo, hi
+}
+
+// ledgerFigure draws by how much the arms differ in each line of the ledger; nil where no ledger was observed, or none
+// differs.
+func ledgerFigure(campaigns []Campaign) *chart.Figure {
+	all := compared(campaigns)
+	names, lo, hi := ledgerLines(all)
+	if len(names) == 0 {
+		return nil
+	}
+	first, _ := pairOf(all[0])
+	f := chart.Figure{Title: "The ledger line by line: " + first.B + " − " + first.A, Full: true}
+	for _, m := range moments {
+		f.Legend = append(f.Legend, chart.LegendItem{Class: m.class, Text: m.name})
+	}
+	var counts []string
+	for _, c := range all {
+		s, _ := stratum(c)
+		counts = append(counts, fmt.Sprintf("%d (%s)", len(s.Arms[first.A].Runs)+len(s.Arms[first.B].Runs), c.Name))
+	}
+	f.Caption = "n = " + strings.Join(counts, ", ") + " runs; means, as the exporter read them on each machine. Right of 0, " + first.B +
+		" has more. Lines that differ by 256 MiB or more somewhere. The KV cache is in gpu_process: where less was free, it is smaller."
+	rows := float64(len(names))
+	drawn := f.DrawTall(90+34*rows, 60+float64(len(all))*(62+40*rows), func(width, height float64) *chart.Drawing {
+		var frames []*chart.Frame
+		for i, where := range ledgerSides(width, height, len(all)) {
+			frames = append(frames, drawLedger(all[i], names, lo, hi, where, width, height, f.Title))
+		}
+		return gather(width, height, f.Title+": "+f.Caption, frames)
+	})
+	return &drawn
+}
+
+// ledgerNames is the room for the names of lines beside the first frame.
+const ledgerNames = 130
+
+// ledgerSides are sides of which the first has room for names, where they stand beside each other.
+func ledgerSides(width, height float64, n int) []side {
+	all := sides(width, height, n)
+	if width < wide {
+		for i := range all {
+			all[i].margins.Left = panelRight
+		}
+		return all
+	}
+	each := (width - ledgerNames - panelRight - panelGap*float64(n-1)) / float64(n)
+	for i := range all {
+		left := ledgerNames + float64(i)*(each+panelGap)
+		all[i].margins.Left, all[i].margins.Right = left, width-left-each
+	}
+	return all
+}
+
+func drawLedger(c Campaign, names []string, lo, hi float64, where side, width, height float64, label string) *chart.Frame {
+	p, _ := pairOf(c)
+	within := width - where.margins.Left - where.margins.Right
+	room := 0.16 * (hi - lo) // for what is written beside the bars
+	low, high := lo, hi
+	if lo < 0 {
+		low -= room
+	}
+	if hi > 0 {
+		high += room
+	}
+	x := chart.Linear("GiB", low, high, 1./(1<<30), max(3, int(within/70))).Between(low, high)
+	f := where.frame(width, height, x, chart.Axis{Lo: 0, Hi: 1}, label)
+	f.Text("row", f.Left, f.Top-14, "start", chart.Shorten(c.Name, within))
+	each := (f.Bottom - f.Top) / float64(len(names))
+	for i, line := range names {
+		top := f.Top + float64(i)*each + 2
+		switch {
+		case width < wide:
+			f.Text("row", f.Left, top+10, "start", line)
+			top += 13
+		case where.first:
+			f.Text("row", f.Left-10, top+each/2+2, "end", chart.Shorten(line, ledgerNames-14))
+		}
+		thick := (f.Top + float64(i+1)*each - top - 3) / float64(len(moments))
+		for k, m := range moments {
+			if bytes, seen := m.of(p.LedgerDifference)[line]; seen {
+				drawDelta(f, m.class, c.Name+", "+line+", "+m.name, bytes, top+float64(k)*thick, thick)
+			}
+		}
+	}
+	f.Line("base", f.PX(0), f.Top, f.PX(0), f.Bottom)
+	return f
+}
+
+// drawDelta draws a difference as a bar from 0, with its figure at its end.
+func drawDelta(f *chart.Frame, class, name string, bytes, top, thick float64) {
+	from, to := f.PX(min(0, bytes)), f.PX(max(0, bytes))
+	f.Add(chart.Shape{
+		Kind: "rect", Class: class, X: from, Y: chart.Tenth(top), W: chart.Tenth(max(0.8, to-from)), H: chart.Tenth(thick - 1),
+		Title: name + ": " + signed(compare.UnitBytes, bytes),
+	})
+	if math.Abs(bytes) < leastLedger {
+		return
+	}
+	at, anchor := to+4, "start"
+	if bytes < 0 {
+		at, anchor = from-4, "end"
+	}
+	f.Text("tiny", at, top+thick/2+2.5, anchor, shortSigned(bytes))
+}

@@ -1,0 +1,133 @@
+package story
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/umascope/umascope/loadgen/chart"
+	"github.com/umascope/umascope/loadgen/compare"
+)
+
+// armClasses are the colours of arms, the baseline first: those of the pages of comparisons.
+var armClasses = [...]string{"c0", "c4", "c1", "c3"}
+
+// armClass is the colour and the form of an arm.
+func armClass(c Campaign, arm string) (class string, form int) {
+	if c.Comparison != nil {
+		form = max(0, slices.Index(c.Comparison.Arms, arm))
+	}
+	return armClasses[form%len(armClasses)], form
+}
+
+// strip is the runs of a campaign as a figure shows them.
+type strip struct {
+	campaign Campaign
+	runs     []run
+	values   []*float64 // nil of a run without a figure
+}
+
+func (s strip) n() (n int) {
+	for _, v := range s.values {
+		if v != nil {
+			n++
+		}
+	}
+	return n
+}
+
+// strips are the runs of all campaigns that have been compared in a metric.
+func strips(campaigns []Campaign, metric string) []strip {
+	var all []strip
+	for _, c := range campaigns {
+		s, there := stratum(c)
+		pair, compared := pairOf(c)
+		if !there || !compared {
+			continue
+		}
+		runs, _ := runsOf(c)
+		one := strip{campaign: c, runs: runs}
+		m := find(pair, metric)
+		for _, r := range runs {
+			one.values = append(one.values, valueOf(s, r, m))
+		}
+		if one.n() > 0 {
+			all = append(all, one)
+		}
+	}
+	return all
+}
+
+// runsFigure draws every run of every campaign in the order of time, on one scale; nil without any.
+func runsFigure(campaigns []Campaign, metric, title, caption string) *chart.Figure {
+	all := strips(campaigns, metric)
+	if len(all) == 0 {
+		return nil
+	}
+	lo, hi := math.Inf(1), math.Inf(-1)
+	var counts []string
+	var arms []chart.LegendItem
+	for _, s := range all {
+		counts = append(counts, fmt.Sprintf("%d (%s)", s.n(), s.campaign.Name))
+		for _, v := range s.values {
+			if v != nil {
+				lo, hi = min(lo, *v), max(hi, *v)
+			}
+		}
+		for _, arm := range s.campaign.Comparison.Arms {
+			class, _ := armClass(s.campaign, arm)
+			if item := (chart.LegendItem{Class: class, Text: arm}); !slices.Contains(arms, item) {
+				arms = append(arms, item)
+			}
+		}
+	}
+	f := chart.Figure{Title: title, Full: true, Legend: arms, Caption: "n = " + strings.Join(counts, ", ") + " runs. " + caption}
+	drawn := f.DrawTall(300, 60+200*float64(len(all)), func(width, height float64) *chart.Drawing {
+		y := memoryAxis(lo, hi)
+		var frames []*chart.Frame
+		for i, where := range sides(width, height, len(all)) {
+			frames = append(frames, all[i].draw(where, width, height, y, f.Title+": "+f.Caption))
+		}
+		return gather(width, height, f.Title+": "+f.Caption, frames)
+	})
+	return &drawn
+}
+
+// memoryAxis spans figures of memory with room for what is written at them. It does not begin at 0, and says so.
+func memoryAxis(lo, hi float64) chart.Axis {
+	room := max(0.12*(hi-lo), 1<<30)
+	a := chart.Linear("GiB, not from 0", max(0, lo-room), hi+1.4*room, 1./(1<<30), 5)
+	return a.Between(max(0, lo-room), hi+1.4*room)
+}
+
+func (s strip) draw(where side, width, height float64, y chart.Axis, label string) *chart.Frame {
+	n := float64(len(s.runs))
+	x := chart.Linear("runs in the order of time", 1, max(2, n), 1, len(s.runs)).Between(0.5, n+0.5)
+	x.Ticks = slices.DeleteFunc(x.Ticks, func(t chart.Tick) bool { return t.At != math.Trunc(t.At) })
+	f := where.frame(width, height, x, y, label)
+	f.Text("row", f.Left, f.Top-14, "start", chart.Shorten(s.campaign.Name, f.Right-f.Left))
+	s.threads(f)
+	for i, r := range s.runs {
+		at := float64(i + 1)
+		if v := s.values[i]; v != nil {
+			class, form := armClass(s.campaign, r.arm)
+			f.Mark(form, class+" run", f.PX(at), f.PY(*v), fmt.Sprintf("%s, run %d, %s: %s", r.arm, i+1, r.Run, compare.UnitBytes.Text(*v)))
+			f.Text("mark-text", f.PX(at), f.PY(*v)-9, "middle", short(*v))
+		} else {
+			f.Cross(f.PX(at), f.Bottom-8, fmt.Sprintf("%s, run %d, %s: invalid, no figure", r.arm, i+1, r.Run))
+		}
+	}
+	return f
+}
+
+// threads join the runs of an arm that follow each other: between them nothing else has run.
+func (s strip) threads(f *chart.Frame) {
+	for i := 1; i < len(s.runs); i++ {
+		if s.values[i-1] == nil || s.values[i] == nil || s.runs[i-1].arm != s.runs[i].arm {
+			continue
+		}
+		class, _ := armClass(s.campaign, s.runs[i].arm)
+		f.Polyline("thread "+class, "", [][]chart.Place{{{X: float64(i), Y: *s.values[i-1]}, {X: float64(i + 1), Y: *s.values[i]}}})
+	}
+}

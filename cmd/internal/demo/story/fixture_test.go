@@ -1,0 +1,163 @@
+package story
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/umascope/umascope/loadgen/compare"
+)
+
+const gib = float64(1 << 30)
+
+var (
+	morning = time.Date(2026, 11, 22, 9, 0, 0, 0, time.UTC)
+	machine = time.Date(2026, 11, 22, 9, 0, 0, 0, time.UTC)
+)
+
+// design is a campaign that is made up: what a start finds in the page cache is what the starts before it have left, of
+// which each start takes a part back.
+type design struct {
+	name, title string
+	order       string // n and c
+	drops       bool
+	hostile     string
+	invalid     int // the number of a run that is invalid, from 1 on; 0 is none
+}
+
+const (
+	blocks = "nnnncccc"
+	abba   = "nccnnccn"
+)
+
+func (d design) campaign(t *testing.T) Campaign {
+	t.Helper()
+	random := rand.New(rand.NewPCG(7, uint64(len(d.name))))
+	c := Campaign{
+		Name: d.name + d.hostile, Title: d.title + d.hostile, Design: "How the runs of " + d.name + " were made." + d.hostile,
+		Section: Section{Host: "spark-" + d.name, Commands: []string{"uma-load campaign run " + d.name + "/plan.yaml" + d.hostile}, Links: []Link{{"full comparison" + d.hostile, d.name + "/compare.html"}}},
+	}
+	left := map[string]float64{"weights of native": 0, "layers of the image": 0, "the container’s copy of the weights": 0, "home": 6 * gib}
+	names := []string{"weights of native", "layers of the image", "the container’s copy of the weights", "home"}
+	var runs []compare.Run
+	for i, letter := range d.order {
+		arm, reads, shmem := "native"+d.hostile, map[string]float64{names[0]: 20 * gib}, 0.
+		if letter == 'c' {
+			arm, reads, shmem = "container"+d.hostile, map[string]float64{names[1]: 9 * gib, names[2]: 20 * gib}, 2*gib
+		}
+		for _, name := range names {
+			switch bytes, read := reads[name]; {
+			case read:
+				left[name] = bytes
+			case d.drops:
+				left[name] = 0
+			default:
+				left[name] *= .75
+			}
+		}
+		s := Start{Arm: arm, At: machine.Add(time.Duration(i) * 6 * time.Minute), ExcludingKVBytes: (42+.1*random.NormFloat64())*gib + shmem}
+		for _, name := range names {
+			s.Cached = append(s.Cached, Part{name, left[name]})
+			s.ExcludingKVBytes += left[name]
+		}
+		s.KVBytes = .9 * (119.7*gib - s.ExcludingKVBytes)
+		s.Other = []Part{{"shared memory", shmem}, {"engine: weights and workspaces", 24 * gib}}
+		c.Starts = append(c.Starts, s)
+		runs = append(runs, d.run(i, arm, s))
+		if i+1 == d.invalid {
+			c.Invalid = append(c.Invalid, Invalid{runs[i].ID, arm, "client_lag: 80 ms" + d.hostile})
+		}
+	}
+	comparison, err := compare.Compare(runs, compare.Options{By: "arm", Baseline: "native" + d.hostile})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Comparison = &comparison
+	return c
+}
+
+func (d design) run(i int, arm string, s Start) compare.Run {
+	seen := s.ExcludingKVBytes + .02*gib*math.Sin(float64(i))
+	kv := .9 * (119.7*gib - seen)
+	cache := total(s.Cached)
+	ledger := func(device float64) map[string]float64 {
+		return map[string]float64{"gpu_process": device, "page_cache": cache, "shmem": s.Other[0].Bytes, "anon": 8 * gib, "free": 121.7*gib - device - cache - s.Other[0].Bytes - 8*gib}
+	}
+	at := morning.Add(time.Duration(i) * 5 * time.Second)
+	r := compare.Run{
+		ID: fmt.Sprintf("%s-%02d%s", d.name, i+1, d.hostile), Path: "runs/x", Scenario: "standard", Model: "simulated-14b", Engine: "vllm", Host: "spark-" + d.name,
+		Labels: map[string]string{"arm": arm}, WorkloadSHA256: "w", StartedAt: at, EndedAt: at.Add(4 * time.Second), BootID: "b",
+		Valid: i+1 != d.invalid, Mode: "simulated", Simulated: true,
+		Metrics: map[string]float64{compare.MemoryExcludingKV: seen, compare.KVCapacity: kv, compare.MemoryWithKV: seen + kv, compare.OutputTokensPerSecond: 120 + math.Sin(float64(3*i))},
+		Ledger:  compare.Ledger{Start: map[string]float64{"page_cache": cache / 2, "free": 121.7*gib - cache/2, "anon": 4 * gib}, Ready: ledger(24*gib + kv), Peak: ledger(26*gib + kv)},
+		KV:      compare.KV{CapacityBytes: &kv, ExcludingKVBytes: &seen},
+	}
+	if !r.Valid {
+		r.InvalidReasons = []string{"client_lag"}
+	}
+	return r
+}
+
+// whole is a page that lacks nothing.
+func whole(t *testing.T) Page { return page(t, "") }
+
+// page is one with a hostile text wherever somebody else's text stands.
+func page(t *testing.T, hostile string) Page {
+	t.Helper()
+	p := Page{
+		Made: Made{Command: "uma-demo --seed 1" + hostile, Seed: 1, Begun: morning, Ended: morning.Add(58 * time.Second), MachineBegun: machine, MachineEnded: machine.Add(38 * time.Minute), Speed: 40},
+		Campaigns: []Campaign{
+			design{name: "blocks", title: "As published: native first, then container", order: blocks, hostile: hostile}.campaign(t),
+			design{name: "abba", title: "Forth and back", order: abba, hostile: hostile}.campaign(t),
+			design{name: "equal", title: "Forth and back, every start alike", order: abba, drops: true, hostile: hostile, invalid: 3}.campaign(t),
+		},
+		Limits: Limits{Containers: []Container{{Host: "spark-equal" + hostile, Cgroup: "/system.slice/docker-0051300001.scope" + hostile, At: machine.Add(20 * time.Minute), LimitBytes: 64 * gib, ChargedBytes: 12.3 * gib, HeldBytes: 71 * gib}}},
+		Links:  []Link{{"everything of this demo" + hostile, "demo-1/"}},
+	}
+	p.Rehydration = Rehydration{
+		Section: Section{Host: "spark-trials", Commands: []string{"uma-load run --scenario eviction_replay" + hostile}, Links: []Link{{"the run", "demo-1/trials/evict/report.html"}}},
+		Run:     "evict-1" + hostile,
+		Rehydrate: Signal{Grade: "proven", Witnesses: []Witness{
+			{"kvbm_blocks_from_disk", "blocks", 1000, 1, math.Inf(1), true}, {"kvbm_blocks_from_disk_bytes", "bytes", 7.3 * gib, 7e6, math.Inf(1), true},
+			{"process_read", "bytes", 7.32 * gib, 5.1 * gib, 11 * gib, true}, {"device_read", "bytes", 7.5 * gib, 6.9 * gib, math.Inf(1), true},
+		}},
+		Stored: Signal{Grade: "proven", Witnesses: []Witness{{"kvbm_blocks_to_disk", "blocks", 9000, 1, math.Inf(1), true}}},
+		Passes: []Pass{
+			{"still on the device" + hostile, "reuse-1", []float64{.011, .012, .013, .012}}, {"brought back from the SSD", "evict-1", []float64{.06, .07, .065, .061, .08}},
+			{"computed anew", "evict-1", []float64{.17, .18, .175, .19, .172}},
+		},
+	}
+	p.Outputs = Outputs{Section: Section{Host: "spark-trials"}, Runs: []Judged{
+		{Run: "wrong-1", Title: "An engine that brings back wrong blocks" + hostile, Wrong: true, Valid: true, Match: Signal{Grade: "contradicted", Reason: "outputs_differ", Witnesses: []Witness{{"baseline_diverging", "prompts", 0, 0, 8, true}, {"replay_diverging", "prompts", 8, 0, 3, false}}},
+			Examples: []Example{{0, "the quick brown fox" + hostile, "qzx lorem" + hostile}, {1, "a", "b"}, {2, "c", "d"}}, Links: []Link{{"the run", "demo-1/trials/wrong/report.html"}}},
+		{Run: "evict-1", Title: "The same engine, as it is", Valid: true, Match: Signal{Grade: "proven", Witnesses: []Witness{{"replay_diverging", "prompts", 0, 0, 3, true}}}},
+	}}
+	p.Heat = heat(hostile)
+	return p
+}
+
+func heat(hostile string) Heat {
+	h := Heat{Section: Section{Host: "spark-trials"}}
+	temperature, frequency, watts := Curve{Title: "GPU temperature" + hostile, Unit: "°C"}, Curve{Title: "GPU clock", Unit: "GHz"}, Curve{Title: "GPU power", Unit: "W"}
+	for i := range 120 {
+		at, warm := machine.Add(time.Duration(i)*5*time.Second), 1-math.Exp(-float64(i)/30)
+		if i > 80 {
+			warm *= math.Exp(-float64(i-80) / 15)
+		}
+		if i == 50 || i == 51 || i == 52 || i == 53 {
+			continue // nobody asked
+		}
+		temperature.Points = append(temperature.Points, Point{at, 40 + 58*warm})
+		frequency.Points = append(frequency.Points, Point{at, 2.4 - .5*warm})
+		watts.Points = append(watts.Points, Point{at, 20 + 70*warm})
+	}
+	h.Curves = []Curve{temperature, frequency, watts}
+	h.Events = []Event{{Name: "the room is at 60 degrees, and everything works" + hostile, Alert: "GPUHot", Host: "spark-trials", From: machine.Add(20 * time.Second), Until: machine.Add(400 * time.Second)}}
+	h.Firings = []Firing{
+		{Alert: "GPUHot" + hostile, Severity: "warning", Host: "spark-trials", Summary: "GPU is at 93 degrees" + hostile, Runbook: "https://example.org/runbooks.md#gpuhot", Pending: machine.Add(200 * time.Second), From: machine.Add(260 * time.Second), Until: machine.Add(440 * time.Second)},
+		{Alert: "GPUClockLow", Severity: "info", Host: "spark-trials", Summary: "clock is held down", Pending: machine.Add(420 * time.Second), From: machine.Add(500 * time.Second)},
+	}
+	return h
+}

@@ -1,0 +1,149 @@
+package story
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/umascope/umascope/loadgen/chart"
+)
+
+// rehydrationView is what a run shows of blocks that came back from a drive.
+type rehydrationView struct {
+	Absent, Verdict, Class    string
+	Witnesses, Stored, Passes grid
+	First                     *chart.Figure
+	Commands                  []string
+	Links                     []Link
+}
+
+func newRehydration(r Rehydration) rehydrationView {
+	v := rehydrationView{
+		Witnesses: witnessTable(r.Rehydrate), Stored: witnessTable(r.Stored), First: firstFigure(r.Passes), Passes: passTable(r.Passes),
+		Commands: r.Commands, Links: r.Links,
+	}
+	v.Absent = missing(r.Absent, r.Run != "")
+	if r.Run != "" {
+		v.Verdict = fmt.Sprintf("That KV blocks were read back from the SSD: %s. That they were written to it: %s.", gradeWords(r.Rehydrate), gradeWords(r.Stored))
+		v.Class = gradeClass(r.Rehydrate.Grade)
+	}
+	return v
+}
+
+// witnessTable lists what a signal rests on.
+func witnessTable(s Signal) grid {
+	g := grid{Header: []string{"witness", "seen", "if it holds", "agrees"}}
+	for _, w := range s.Witnesses {
+		class := ""
+		if !w.Agrees {
+			class = "fault"
+		}
+		g.add(class, witnessWords(w.Name), amount(w.Value, w.Unit), expected(w), yesNo(w.Agrees))
+	}
+	return g
+}
+
+func passTable(passes []Pass) grid {
+	g := grid{Header: []string{"KV cache of the prompt", "n", "median", "least", "most", "run"}, words: []int{5}}
+	for _, p := range passes {
+		if n := len(p.Seconds); n > 0 {
+			g.add("", p.Name, fmt.Sprintf("%d requests", n), chart.FormatSeconds(median(p.Seconds)), chart.FormatSeconds(slices.Min(p.Seconds)), chart.FormatSeconds(slices.Max(p.Seconds)), p.Run)
+		}
+	}
+	return g
+}
+
+// judgedView is a run whose answers were compared.
+type judgedView struct {
+	Title, Found, Grade, Class, Says, Absent string
+	Witnesses                                grid
+	Examples                                 []Example
+	More                                     int
+	Links                                    []Link
+}
+
+// mostExamples is how many prompts are shown, and mostLetters how much of an answer.
+const (
+	mostExamples = 2
+	mostLetters  = 160
+)
+
+func judgedViews(o Outputs) []judgedView {
+	var all []judgedView
+	for _, r := range o.Runs {
+		all = append(all, newJudged(r))
+	}
+	return all
+}
+
+func newJudged(r Judged) judgedView {
+	v := judgedView{Title: r.Title, Absent: r.Absent, Links: r.Links, Witnesses: witnessTable(r.Match), Grade: "output_match: " + gradeWords(r.Match), Class: gradeClass(r.Match.Grade)}
+	differs := r.Match.Grade == "contradicted"
+	switch {
+	case r.Run == "":
+		v.Found, v.Grade, v.Class = "Not judged", "no run", "note"
+		v.Absent = missing(r.Absent, false)
+		return v
+	case r.Wrong && differs:
+		v.Found = "Caught"
+	case r.Wrong:
+		v.Found, v.Class = "Not caught", "bad"
+	case differs:
+		v.Found = "Accused, and nothing is wrong"
+	default:
+		v.Found = "Not accused"
+	}
+	v.Says = fmt.Sprintf("Run %s; uma-load ended with exit code %d", r.Run, r.Exit)
+	if r.Exit != r.Wanted {
+		v.Says += fmt.Sprintf(", and should have with %d", r.Wanted)
+	}
+	v.Says += ", and calls the run " + map[bool]string{true: "valid", false: "invalid"}[r.Valid] + "."
+	if differs && r.Valid {
+		v.Says += " Valid says that the client measured well; it is output_match that says what the cache did."
+	}
+	for i, e := range r.Examples {
+		if i == mostExamples {
+			v.More = len(r.Examples) - mostExamples
+			break
+		}
+		v.Examples = append(v.Examples, Example{e.Prompt, excerpt(e.Expected), excerpt(e.Seen)})
+	}
+	return v
+}
+
+// excerpt is the beginning of an answer, in one line.
+func excerpt(text string) string {
+	letters := []rune(strings.Join(strings.Fields(text), " "))
+	if len(letters) <= mostLetters {
+		return string(letters)
+	}
+	return string(letters[:mostLetters]) + "…"
+}
+
+// heatView is what alerts said.
+type heatView struct {
+	Absent   string
+	Figure   *chart.Figure
+	Firings  grid
+	Runbooks []Link
+	Links    []Link
+}
+
+func newHeat(h Heat) heatView {
+	v := heatView{Figure: heatFigure(h), Links: h.Links, Firings: grid{Header: []string{"alert", "severity", "machine", "pending from", "fired", "over", "it says"}, words: []int{1, 2, 6}}}
+	for _, f := range h.Firings {
+		over := clock(f.Until)
+		if f.Until.IsZero() {
+			over = "fires still"
+		}
+		v.Firings.add("", f.Alert, f.Severity, f.Host, clock(f.Pending), clock(f.From), over, f.Summary)
+		if link := (Link{f.Alert, f.Runbook}); f.Runbook != "" && !slices.Contains(v.Runbooks, link) {
+			v.Runbooks = append(v.Runbooks, link)
+		}
+	}
+	v.Absent = missing(h.Absent, len(h.Firings) > 0 || v.Figure != nil)
+	if len(h.Firings) == 0 && v.Figure != nil && h.Absent == "" {
+		v.Absent = "No alert has fired."
+	}
+	return v
+}

@@ -1,0 +1,195 @@
+package story
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/umascope/umascope/loadgen/chart"
+	"github.com/umascope/umascope/loadgen/compare"
+)
+
+func signed(unit compare.Unit, v float64) string {
+	if v > 0 {
+		return "+" + unit.Text(v)
+	}
+	return strings.Replace(unit.Text(v), "-", "−", 1)
+}
+
+// short is an amount of memory in GiB with a digit after the point, for figures and where many stand together.
+func short(bytes float64) string { return fmt.Sprintf("%.1f", bytes/(1<<30)+0) }
+
+func shortSigned(bytes float64) string {
+	text := short(math.Abs(bytes))
+	switch {
+	case text == "0.0":
+		return text
+	case bytes < 0:
+		return "−" + text
+	}
+	return "+" + text
+}
+
+// interval is that of a difference, in the unit of its figures.
+func interval(unit compare.Unit, ci *compare.Interval) string {
+	if ci == nil {
+		return "no interval"
+	}
+	return fmt.Sprintf("95 %% CI %s to %s", signed(unit, ci[0]), signed(unit, ci[1]))
+}
+
+// verdictClass is the colour of a verdict; its words always stand there.
+func verdictClass(m compare.Metrics) string {
+	switch {
+	case m.Confounded:
+		return "note"
+	case m.Verdict == compare.Worse:
+		return "bad"
+	case m.Verdict == compare.Equivalent, m.Verdict == compare.Irrelevant, m.Verdict == compare.Better:
+		return "good"
+	}
+	return "note"
+}
+
+// gradeClass is the colour of a grade. What is contradicted is no fault of the page: it was found.
+func gradeClass(grade string) string {
+	switch grade {
+	case "proven":
+		return "good"
+	case "contradicted":
+		return "bad"
+	}
+	return "note"
+}
+
+// gradeWords is a grade with what keeps it from being a better one.
+func gradeWords(s Signal) string {
+	if s.Grade == "" {
+		return "not known"
+	}
+	text := strings.ReplaceAll(s.Grade, "_", " ")
+	if s.Reason != "" {
+		text += " (" + s.Reason + ")"
+	}
+	return text
+}
+
+// witnessWords is in words what figures of signals are, by their names.
+func witnessWords(name string) string {
+	words := map[string]string{
+		"kvbm_blocks_from_disk":           "KVBM: blocks brought back from the drive",
+		"kvbm_blocks_from_host":           "KVBM: blocks brought back from the host's memory",
+		"kvbm_matched_tokens":             "KVBM: prompt tokens found below the device",
+		"kvbm_blocks_from_disk_bytes":     "KVBM: those blocks in bytes",
+		"kvbm_blocks_to_disk":             "KVBM: blocks written to the drive",
+		"kvbm_blocks_to_disk_bytes":       "KVBM: those blocks in bytes",
+		"process_read":                    "the engine's process: read (/proc/PID/io)",
+		"process_written":                 "the engine's process: written (/proc/PID/io)",
+		"cgroup_read":                     "its cgroup: read (io.stat)",
+		"cgroup_written":                  "its cgroup: written (io.stat)",
+		"device_read":                     "the drive: read",
+		"device_written":                  "the drive: written",
+		"baseline_diverging":              "without any cache, the same prompt twice: answers that differ",
+		"replay_diverging":                "from the cache against computed: answers that differ",
+		"excess_by_chance":                "how likely that many would be by the engine's own drift",
+		"replay_diverging_before_token_8": "of those, before their eighth token",
+	}
+	if text, known := words[name]; known {
+		return text
+	}
+	return strings.ReplaceAll(name, "_", " ")
+}
+
+// amount is a figure of a witness with its unit.
+func amount(v float64, unit string) string {
+	switch unit {
+	case "bytes":
+		return compare.UnitBytes.Text(v)
+	case "seconds":
+		return chart.FormatSeconds(v)
+	case "probability":
+		return fmt.Sprintf("p %.2g", v)
+	}
+	return strings.TrimSpace(chart.Number(v) + " " + unit)
+}
+
+// expected is the range that a witness must be in.
+func expected(w Witness) string {
+	low, high := math.IsInf(w.Lowest, -1), math.IsInf(w.Highest, 1)
+	switch {
+	case low && high:
+		return "any"
+	case high && w.Lowest == 0:
+		return "any"
+	case high:
+		return "at least " + amount(w.Lowest, w.Unit)
+	case low:
+		return "at most " + amount(w.Highest, w.Unit)
+	case w.Lowest == w.Highest:
+		return amount(w.Lowest, w.Unit)
+	}
+	return amount(w.Lowest, w.Unit) + " to " + amount(w.Highest, w.Unit)
+}
+
+func yesNo(yes bool) string {
+	if yes {
+		return "yes"
+	}
+	return "no"
+}
+
+// duration is a time that has passed, as people say it.
+func duration(d time.Duration) string {
+	d = d.Round(time.Second)
+	if d < time.Minute {
+		return fmt.Sprintf("%d s", int(d.Seconds()))
+	}
+	if d < time.Hour {
+		return fmt.Sprintf("%d min %d s", int(d.Minutes()), int(d.Seconds())%60)
+	}
+	return fmt.Sprintf("%d h %d min", int(d.Hours()), int(d.Minutes())%60)
+}
+
+// clock is a time of day of a machine.
+func clock(t time.Time) string {
+	if t.IsZero() {
+		return chart.None
+	}
+	return t.UTC().Format("15:04:05")
+}
+
+// ofOrder are the codes of warnings that say what the order of runs does.
+func ofOrder(code string) bool {
+	return slices.Contains([]string{compare.CodeBlockedOrder, compare.CodeFirstAfterSwitch, compare.CodeDrift, compare.CodeOrderEffect}, code)
+}
+
+// warnings are those of a comparison and of what is in it, each once. Those of the order come first.
+func warnings(c Campaign) []compare.Warning {
+	if c.Comparison == nil {
+		return nil
+	}
+	all := slices.Clone(c.Comparison.Warnings)
+	for _, s := range c.Comparison.Strata {
+		all = append(all, s.Warnings...)
+		for _, p := range s.Pairs {
+			all = append(all, p.Warnings...)
+		}
+	}
+	var once []compare.Warning
+	for _, w := range all {
+		if !slices.Contains(once, w) {
+			once = append(once, w)
+		}
+	}
+	slices.SortStableFunc(once, func(a, b compare.Warning) int { return rank(a) - rank(b) })
+	return once
+}
+
+func rank(w compare.Warning) int {
+	if ofOrder(w.Code) {
+		return 0
+	}
+	return 1
+}
