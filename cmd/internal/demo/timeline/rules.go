@@ -178,7 +178,7 @@ func (s *Store) notify(_ context.Context, expression string, alerts ...*rules.Al
 			}
 			s.rules.firings[key] = f
 		}
-		f.Until = a.ResolvedAt
+		f.Until = a.ResolvedAt.UTC()
 	}
 	s.rules.forget()
 }

@@ -93,7 +93,10 @@ func (s *Store) Scrape(ctx context.Context, from Target, at time.Time) error {
 	if err == nil {
 		return nil
 	}
-	return fmt.Errorf("%s: %w", from, errors.Join(err, s.lose(ctx, from, last, at)))
+	if lost := s.lose(ctx, from, last, at); lost != nil {
+		return fmt.Errorf("%s: %w; nor can it be kept that it is down: %w", from, err, lost)
+	}
+	return fmt.Errorf("%s: %w", from, err)
 }
 
 // clock writes a time of a machine so that scrapes can be told apart.
