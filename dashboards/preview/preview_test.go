@@ -55,6 +55,26 @@ func TestAPageAsksWhatGrafanaWouldAskAndGetsFrames(t *testing.T) {
 	}
 }
 
+// TestThePresentIsThatOfWhatIsShown: the last hour of a simulation is not that of the wall clock.
+func TestThePresentIsThatOfWhatIsShown(t *testing.T) {
+	prometheus := newFake(t, answering)
+	present := time.Unix(4_000_000_000, 0)
+	handler := open(t, Config{Prometheus: prometheus.URL, Now: func() time.Time { return present }})
+	ask := func() any {
+		return at(t, lines(t, get(t, handler, "/render/b?from=now-1h&to=now").Body.String())["dashboard"], "window", 1)
+	}
+	if to := ask(); to != 4e12 {
+		t.Errorf("the page ends at %v", to)
+	}
+	present = present.Add(time.Minute)
+	if to := ask(); to != 4e12+60e3 {
+		t.Errorf("a minute later the page ends at %v", to)
+	}
+	if heard := strings.Join(prometheus.heard, "\n"); !strings.Contains(heard, "end=4000000000.000&match%5B%5D=up&start=3999996400.000") {
+		t.Errorf("asked\n%s", heard)
+	}
+}
+
 func TestLinksKeepTimeAndVariables(t *testing.T) {
 	handler := open(t, Config{Prometheus: newFake(t, answering).URL})
 	parts := lines(t, get(t, handler, "/render/b?from=now-1h&to=now-1m&var-host=a%26b").Body.String())

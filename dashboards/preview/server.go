@@ -32,6 +32,8 @@ type Config struct {
 	AnyHost bool
 	// Timeout is how long one answer of Prometheus may take, 0 for 20 s.
 	Timeout time.Duration
+	// Now is the present of what Prometheus has, nil for that of the wall clock: a simulation has a clock of its own.
+	Now func() time.Time
 }
 
 // sourceUID stands for the data source in addresses; the compose stack's Grafana has the same.
@@ -52,6 +54,9 @@ type server struct {
 func New(config Config) (http.Handler, error) {
 	if config.Timeout == 0 {
 		config.Timeout = answerTimeout
+	}
+	if config.Now == nil {
+		config.Now = time.Now
 	}
 	asks, err := openPrometheus(config.Prometheus, config.Timeout)
 	if err != nil {
@@ -123,7 +128,7 @@ func (s *server) render(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, err.Error(), http.StatusNotFound)
 		return
 	}
-	look, err := readLook(r.URL.Query(), d, time.Now())
+	look, err := readLook(r.URL.Query(), d, s.config.Now())
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
