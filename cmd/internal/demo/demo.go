@@ -1,11 +1,9 @@
 // Package demo runs the whole of umascope on one machine, with no GPU and no Docker.
 //
-// It starts two exporters, one on this host as it really is and one on a constructed DGX Spark, a
-// simulated engine, and a load run against it that keeps the telemetry of both. Real and
-// constructed figures never share a ledger, and each says what it is.
-//
-// Beside it there is a stage, a simulated Spark that serves a simulated engine in one arm or another, and a simulation
-// that keeps such a stage in use for dashboards and alerts.
+// What it runs is simulated: stages, each a DGX Spark with an engine in one arm or another. What looks at them is
+// real: the exporter, the load generator with its campaigns and comparisons, the alert rules. The demo makes campaigns
+// and trials on four stages at once and writes one page of it; a simulation keeps one stage in use for dashboards
+// and alerts.
 package demo
 
 import (
@@ -14,9 +12,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
-	"path/filepath"
-	"time"
 )
 
 // Exit codes.
@@ -40,7 +35,7 @@ type Program struct {
 }
 
 // Run does what the arguments say and returns the exit code. When ctx ends, the load drains, the
-// report is still written, and everything that was started is stopped.
+// page of what is there is still written, and everything that was started is stopped.
 func (p Program) Run(ctx context.Context, args []string) int {
 	line, err := parse(args, p.Stdout)
 	switch {
@@ -52,47 +47,10 @@ func (p Program) Run(ctx context.Context, args []string) int {
 		return p.simulate(ctx, line.simulate)
 	case line.command == commandHealthcheck:
 		return p.healthcheck(ctx, line.health)
+	case line.command == commandArm:
+		return p.holdArm(ctx, line.arm)
 	}
-	return p.demo(ctx, line.show)
-}
-
-// demo makes the folder that everything is written to, and shows.
-func (p Program) demo(ctx context.Context, options options) int {
-	out, err := filepath.Abs(options.out)
-	if err == nil {
-		err = os.MkdirAll(out, 0o755)
-	}
-	if err != nil {
-		return p.fail(exitInput, fmt.Errorf("--out %s: %w", options.out, cause(err)))
-	}
-	return p.show(ctx, out, options)
-}
-
-// show starts the cast, runs the load and tells what came of it.
-func (p Program) show(ctx context.Context, out string, options options) int {
-	cast, err := assemble(options.seed)
-	if err != nil {
-		return p.fail(exitFailed, err)
-	}
-	defer cast.leave()
-	p.introduce(cast, options)
-
-	run := "demo-" + time.Now().UTC().Format("20060102T150405Z")
-	switch code := p.Load(ctx, loadArguments(cast, out, run, options), p.Stdout, p.Stderr); code {
-	case exitDone:
-	case exitInvalid:
-		// The demo is no measurement: rules that catch a busy machine are part of what it shows.
-		fmt.Fprintln(p.Stdout, "\numa-load calls this run invalid, as it says above, and would have ended with exit code 3. The demo goes on.")
-	default:
-		return code
-	}
-	p.explain(ctx, cast)
-	folder := filepath.Join(out, run)
-	if err := publish(folder, out); err != nil {
-		return p.fail(exitFailed, err)
-	}
-	p.sayWhere(folder, out)
-	return exitDone
+	return p.show(ctx, line.show)
 }
 
 func (p Program) fail(code int, err error) int {
@@ -107,13 +65,4 @@ func cause(err error) error {
 		return path.Err
 	}
 	return err
-}
-
-// publish puts the report of the newest run where it is found without looking.
-func publish(folder, out string) error {
-	page, err := os.ReadFile(filepath.Join(folder, reportName))
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(filepath.Join(out, reportName), page, 0o644)
 }

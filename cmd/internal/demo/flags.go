@@ -4,20 +4,11 @@ import (
 	"fmt"
 	"io"
 	"regexp"
-	"strconv"
-	"time"
 
 	"github.com/alecthomas/kingpin/v2"
 
 	"github.com/umascope/umascope/exporter"
 )
-
-// options is the command line of the demo itself.
-type options struct {
-	out      string
-	seed     uint64
-	duration time.Duration
-}
 
 // showOptions is the command line of show.
 type showOptions struct {
@@ -30,9 +21,34 @@ type showOptions struct {
 	explicit     bool
 }
 
-const about = "Shows umascope on this machine in about 40 seconds: no GPU, no Docker, nothing installed.\n\n" +
-	"Two exporters (this host as it is, and a constructed DGX Spark), a simulated engine, a load run, a report. " +
-	"That is what is done without a command; uma-demo show --help lists its flags."
+const about = `Shows umascope on this machine in about a minute: no GPU, no Docker, nothing installed, nothing left running.
+
+Four DGX Sparks with their engines are simulated on a fast clock; exporter, load generator, campaigns, comparisons and alert rules are the real ones. It writes one page, uma-demo/report.html.
+
+That is what is done without a command. For example
+
+  uma-demo
+  uma-demo show --quick
+  uma-demo show --serve --out /tmp/umascope-demo
+  uma-demo simulate --runs /tmp/simulated-runs`
+
+const aboutShow = `The demo; what is done when no command is given.
+
+Three campaigns of the same two arms, native and container, which differ in order and page cache only; a replay whose KV blocks come back from the drive; the same with an engine that gives back wrong blocks; and a room that gets too hot. For example
+
+  uma-demo show
+  uma-demo show --quick
+  uma-demo show --serve
+  uma-demo show --out /tmp/umascope-demo --seed 7
+
+All files of a start lie in a folder of its own below --out, where report.html is the newest page.
+
+Exit codes: 0 done; 1 interrupted, or something could not be made; 2 bad input, or a folder that cannot be written to.`
+
+const aboutArm = "Have a running demo begin an arm on one of its machines, and end it when this ends: what the plans of the demo start."
+
+// defaultShowAddress is where the demo is kept open.
+const defaultShowAddress = "127.0.0.1:10423"
 
 const aboutSimulate = `Keep a simulated DGX Spark with a simulated engine alive, for dashboards and alerts without a GPU. Everything that it serves says that it is simulated.
 
@@ -46,14 +62,16 @@ const defaultHealthURL = "http://" + exporter.DefaultAddress + healthyPath
 type commandLine struct {
 	command  string
 	ended    bool // help or version was printed: nothing else is to be done
-	show     options
+	show     showOptions
 	simulate simulateOptions
+	arm      armOptions
 	health   string
 }
 
 // The commands.
 const (
 	commandShow        = "show"
+	commandArm         = "arm"
 	commandSimulate    = "simulate"
 	commandHealthcheck = "healthcheck"
 )
@@ -63,10 +81,8 @@ func parse(args []string, stdout io.Writer) (l commandLine, err error) {
 	app := kingpin.New("uma-demo", about)
 	app.UsageWriter(stdout).ErrorWriter(stdout).Terminate(func(int) { l.ended = true })
 	app.HelpFlag.Short('h')
-	show := app.Command(commandShow, "The demo; what is done when no command is given.").Default()
-	show.Flag("out", "Folder to write to.").Default("uma-demo").StringVar(&l.show.out)
-	show.Flag("seed", "Seed of the simulated engine and of the load.").Default("1").Uint64Var(&l.show.seed)
-	show.Flag("duration", "How long to measure.").Default("25s").DurationVar(&l.show.duration)
+	showFlags(app.Command(commandShow, aboutShow).Default(), &l.show)
+	armFlags(app.Command(commandArm, aboutArm).Hidden(), &l.arm)
 	simulateFlags(app.Command(commandSimulate, aboutSimulate), &l.simulate)
 	app.Command(commandHealthcheck, "Ask a running simulation whether it is alive: exit 0 if it is and its runs come about.").
 		Flag("url", "Health page to ask.").Default(defaultHealthURL).StringVar(&l.health)
@@ -75,6 +91,20 @@ func parse(args []string, stdout io.Writer) (l commandLine, err error) {
 		err = l.check()
 	}
 	return l, err
+}
+
+func showFlags(c *kingpin.CmdClause, o *showOptions) {
+	c.Flag("out", "Folder to write to. What lies there stays, but for report.html.").Default("uma-demo").StringVar(&o.out)
+	c.Flag("quick", "Less of everything, in about 20 seconds: too few runs for intervals that say much.").BoolVar(&o.quick)
+	c.Flag("serve", "Keep everything open until Ctrl-C: the page, the dashboards, the exporters and engines.").BoolVar(&o.serve)
+	c.Flag("web.listen-address", "Address of what --serve keeps open.").Default(defaultShowAddress).IsSetByUser(&o.explicit).StringVar(&o.listen)
+	c.Flag("seed", "Seed of machines, engines and load.").Default("1").Uint64Var(&o.seed)
+}
+
+func armFlags(c *kingpin.CmdClause, o *armOptions) {
+	c.Arg("name", "Arm: native or container.").Required().StringVar(&o.name)
+	c.Flag("stage", "Address of a machine of a running demo.").Required().StringVar(&o.stage)
+	c.Flag("drop-caches", "Empty the page cache of that machine first.").BoolVar(&o.dropCaches)
 }
 
 func simulateFlags(c *kingpin.CmdClause, o *simulateOptions) {
@@ -93,8 +123,8 @@ func simulateFlags(c *kingpin.CmdClause, o *simulateOptions) {
 func (l commandLine) check() error {
 	o := l.simulate
 	switch {
-	case l.command == commandShow && l.show.duration <= 0:
-		return fmt.Errorf("--duration %v: must be positive", l.show.duration)
+	case l.command == commandShow && l.show.explicit && !l.show.serve:
+		return fmt.Errorf("--web.listen-address %s: nothing is kept open there without --serve", l.show.listen)
 	case l.command != commandSimulate:
 		return nil
 	case o.every <= 0:
@@ -105,17 +135,4 @@ func (l commandLine) check() error {
 		return fmt.Errorf("--host %q: want letters, digits, . _ and -, at most 63", o.host)
 	}
 	return nil
-}
-
-// loadArguments is the uma-load command line of the demo: what it does can be repeated by hand.
-func loadArguments(c *cast, out, run string, o options) []string {
-	return []string{
-		"run", "--url", c.engineURL, "--engine", "vllm",
-		"--telemetry", c.here.name + "=" + c.here.url, "--telemetry", c.spark.name + "=" + c.spark.url,
-		"--arrival", "poisson", "--rate", "3", "--duration", o.duration.String(), "--warmup", "8",
-		"--input-tokens", "64:768", "--output-tokens", "24:96",
-		"--seed", strconv.FormatUint(o.seed, 10),
-		"--label", "arm=demo", "--label", "engine=simulated", "--label", "host=" + c.here.name,
-		"--out", out, "--run-id", run, "--web.listen-address", "127.0.0.1:0", "--log-level", "warn",
-	}
 }

@@ -1,6 +1,7 @@
 package demo
 
 import (
+	"sync"
 	"time"
 
 	"github.com/umascope/umascope/cmd/internal/demo/timeline"
@@ -34,6 +35,7 @@ type shown struct {
 	// interrupted says that it was ended before everything was made. problems are what went wrong, a line each.
 	interrupted bool
 	problems    []string
+	noting      sync.Mutex // guards problems while the demo runs
 }
 
 // notMade is the exit code of what has not come about.

@@ -1,42 +1,149 @@
 package demo
 
 import (
-	"context"
+	"cmp"
 	"fmt"
+	"io"
 	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/umascope/umascope/loadgen/compare"
+	"github.com/umascope/umascope/loadgen/evidence"
+	"github.com/umascope/umascope/loadgen/exhibit"
+	"github.com/umascope/umascope/loadgen/history"
 )
 
-// introduce says what is real and what is not before any figure appears.
-func (p Program) introduce(c *cast, o options) {
-	fmt.Fprintf(p.Stdout, `umascope demo
-  real         %-12s this host as it is            %s
-  constructed  %-12s a DGX Spark under load, from  %s
-               %-12s published values
-  simulated    %-12s an 8B model on a small engine %s
+// teller says what happens, a line each, to whoever waits. Lines come from all machines.
+type teller struct {
+	began time.Time
 
-Driving the engine for %v, about 3 requests a second; telemetry of both hosts once a second.
-
-`, c.here.name, c.here.url, c.spark.name, c.spark.url, "", "engine", c.engineURL, o.duration)
+	mu  sync.Mutex
+	out io.Writer
 }
 
-// explain prints the ledger of both hosts, one after the other.
-func (p Program) explain(ctx context.Context, c *cast) {
-	for _, host := range []watched{c.spark, c.here} {
-		fmt.Fprintf(p.Stdout, "\n== uma-exporter explain, %s\n\n", host.name)
-		if err := host.exporter.Explain(context.WithoutCancel(ctx), p.Stdout); err != nil {
-			fmt.Fprintln(p.Stderr, "uma-demo: explain "+host.name+": "+err.Error())
+// line says something of a machine.
+func (t *teller) line(host, format string, args ...any) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	fmt.Fprintf(t.out, "%4.0f s  %-12s  %s\n", time.Since(t.began).Seconds(), host, fmt.Sprintf(format, args...))
+}
+
+// say says something of all.
+func (t *teller) say(format string, args ...any) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	fmt.Fprintf(t.out, format, args...)
+}
+
+// introduce says what is simulated, what will be made and on which clock, before any figure appears.
+func (t *teller) introduce(s *showing) {
+	pace := paceOf(s.options)
+	t.say(`umascope demo. All of it is simulated: no figure is of a real machine.
+
+Four DGX Sparks with an engine each are simulated here. What looks at them is real: uma-exporter, uma-load, the alert rules.
+`)
+	for _, c := range s.campaigns {
+		t.say("  %-13s %s: %d runs\n", c.host, c.title, 2*c.iterations)
+	}
+	t.say("  %-13s KV blocks go to the drive and come back; the same with a fault; then the room gets hot\n", trialsHost)
+	t.say(`
+Clocks of machines go %v times as fast as the one on the wall. Memory, heat and alerts are on theirs; latencies are on the wall's.
+It takes about %v. Ctrl-C ends it at any time.
+
+`, s.speed, pace.about)
+}
+
+// run tells of a run of a campaign that is finished.
+func (t *teller) run(c *shownCampaign, number int, r history.Run) {
+	what := "no figures"
+	switch memory := r.Summary.Memory; {
+	case !r.Summary.Valid:
+		what = "INVALID, in no figure: " + reasons(r.Summary)
+	case memory != nil && memory.ExcludingKV != nil && r.Summary.KV != nil && r.Summary.KV.CapacityBytes != nil:
+		what = fmt.Sprintf("%6.1f GiB beside the KV cache, which has %4.1f GiB", *memory.ExcludingKV/gib, *r.Summary.KV.CapacityBytes/gib)
+	}
+	t.line(c.host, "run %d of %d  %-9s  %s", number, 2*c.iterations, r.Summary.Labels["arm"], what)
+}
+
+// trial tells of a trial that came out as it should.
+func (t *teller) trial(one *shownTrial, r history.Run) {
+	if one.wrongKV {
+		t.line(one.host, "%-9s  caught: uma-load calls the run INVALID: %s", one.name, reasons(r.Summary))
+		return
+	}
+	t.line(one.host, "%-9s  blocks back from the drive: %s; same answers as before: %s", one.name,
+		gradeText(r.Summary.Signals.SSDRehydrate), gradeText(r.Summary.Signals.OutputMatch))
+}
+
+// gradeText is a grade in words.
+func gradeText(s evidence.Signal) string { return strings.ReplaceAll(string(s.Grade), "_", " ") }
+
+// problem tells what went wrong on a machine.
+func (t *teller) problem(host, what string) { t.line(host, "problem: %s", what) }
+
+// verdict says what came of it, in a few lines.
+func (t *teller) verdict(s *shown) {
+	t.say("\nMemory beside the KV cache, container against native, with the 95 %% interval:\n")
+	for _, c := range s.campaigns {
+		t.say("  %-13s %-28s %s\n", c.host, c.design(), c.difference())
+	}
+	t.say("Arms, sizes and machine are the same in all three. What can be seen here is one possible cause of what was published, not the cause.\n")
+	for _, f := range s.firings {
+		until := "still firing"
+		if !f.Until.IsZero() {
+			until = "until " + f.Until.Format(time.TimeOnly)
 		}
+		t.say("Alert %s (%s) on %s fired from %s, %s, by the machine's clock.\n", f.Alert, f.Severity, f.Labels["host"], f.From.Format(time.TimeOnly), until)
 	}
 }
 
-// sayWhere ends the demo with what to look at and what to do next.
-func (p Program) sayWhere(folder, out string) {
-	fmt.Fprintf(p.Stdout, `
-report      %s
-run folder  %s
+// design is how a campaign was made, in a few words.
+func (c *shownCampaign) design() string {
+	order := "native first, then container"
+	if c.order == orderABBA {
+		order = "arms take turns"
+	}
+	if c.dropsCaches {
+		order += ", caches emptied"
+	}
+	return order
+}
+
+// difference is what the comparison says of the memory beside the KV cache, in its own words.
+func (c *shownCampaign) difference() string {
+	if m, ok := c.metric(compare.MemoryExcludingKV); ok && m.Difference != nil && m.CI95 != nil {
+		return fmt.Sprintf("%+6.1f GiB [%+.1f, %+.1f]  %s", *m.Difference/gib, m.CI95[0]/gib, m.CI95[1]/gib, exhibit.VerdictText(m))
+	}
+	return "no comparison: " + cmp.Or(c.problem, "it was not made to its end")
+}
+
+// metric is a metric of the one pair of arms that the comparison has.
+func (c *shownCampaign) metric(name string) (compare.Metrics, bool) {
+	if c.comparison == nil {
+		return compare.Metrics{}, false
+	}
+	for _, s := range c.comparison.Strata {
+		for _, pair := range s.Pairs {
+			for _, m := range pair.Metrics {
+				if m.Name == name {
+					return m, true
+				}
+			}
+		}
+	}
+	return compare.Metrics{}, false
+}
+
+// where ends the demo with what to look at and what to do next.
+func (t *teller) where(s *shown) {
+	t.say(`
+report       %s
+everything   %s%c
 
 Next, on a machine with a real engine:
   go run ./cmd/uma-exporter
   go run ./cmd/uma-load run --url http://127.0.0.1:8000
-`, filepath.Join(out, reportName), folder)
+`, filepath.Join(s.out, reportName), s.folder, filepath.Separator)
 }

@@ -1,0 +1,86 @@
+package demo
+
+import (
+	"bytes"
+	_ "embed"
+	"encoding/json"
+	"os"
+	"strings"
+	"text/template"
+	"time"
+
+	"github.com/umascope/umascope/exporter/metric"
+)
+
+// planTemplate is the plan of a campaign. Its own marks are [[ and ]], since {{ and }} are those of plans.
+//
+//go:embed plan.yaml.tmpl
+var planTemplate string
+
+// planTexts is what the plans of the campaigns differ by, and where this demo has its machines.
+type planTexts struct {
+	Title, Name, Host, Order, Model string
+	See                             []string // what to look for, in lines of a comment
+	Program, Stage                  string   // what stands for the engine, and where it asks for its arm
+	Engine, Telemetry               string   // URLs
+	Arms                            []string
+	Drops                           bool
+	Requests, OutputTokens          int
+	Iterations, Slots               int
+	Seed                            uint64
+	Speed                           float64
+	Interval, OfMachine             time.Duration
+}
+
+// planOf is the plan file of a campaign on a machine whose arms are begun at an address.
+func planOf(c *shownCampaign, m *machine, stageURL string, o showOptions) ([]byte, error) {
+	program, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	parsed, err := template.New("plan").Delims("[[", "]]").Funcs(template.FuncMap{"quote": quoted}).Parse(planTemplate)
+	if err != nil {
+		return nil, err
+	}
+	pace := paceOf(o)
+	arms := []string{metric.ArmNative, metric.ArmContainer}
+	var text bytes.Buffer
+	err = parsed.Execute(&text, planTexts{
+		Title: c.title, Name: c.name, Host: m.name, Order: c.order, Model: modelName, See: c.see(), Program: program, Stage: stageURL,
+		Engine: m.engineURL(), Telemetry: m.exporterURL(), Arms: arms, Drops: c.dropsCaches,
+		Requests: pace.requests, OutputTokens: pace.outputTokens, Iterations: c.iterations, Slots: len(arms) * c.iterations,
+		Seed: o.seed, Speed: pace.speed, Interval: sampling, OfMachine: pace.ofMachine(sampling),
+	})
+	return text.Bytes(), err
+}
+
+// see is what a reader should look for in the runs.
+func (c *shownCampaign) see() []string {
+	switch {
+	case c.dropsCaches:
+		return []string{
+			"What to see: every start finds the page cache empty. What is left of the difference is what the container reads on",
+			"top and its shared memory, nearly the same in every run.",
+		}
+	case c.order == orderABBA:
+		return []string{
+			"What to see: both arms find what the other one has left in the page cache. The difference of the blocks is hardly",
+			"there any more, though nothing but the order has changed.",
+		}
+	default:
+		return []string{
+			"What to see: the first run in the container finds the page cache full of what the native runs have read. So little is",
+			"free then that its KV cache is small, and from run to run that passes. Arm and time are one here, and compare says so.",
+			"It is one possible cause of what was published: the published data cannot tell it from others.",
+		}
+	}
+}
+
+// quoted is a text in quotes as YAML has it, of which JSON is a part.
+func quoted(text string) (string, error) {
+	var b strings.Builder
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false)
+	err := encoder.Encode(text)
+	return strings.TrimSpace(b.String()), err
+}

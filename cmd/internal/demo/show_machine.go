@@ -1,0 +1,59 @@
+package demo
+
+import (
+	"context"
+	"net"
+	"net/http"
+
+	"github.com/umascope/umascope/exporter"
+)
+
+// shownProcesses is how many GPU processes of a simulated machine are shown one by one.
+const shownProcesses = 20
+
+// machine is a simulated Spark whose pages are served on free ports of the loopback.
+type machine struct {
+	name  string
+	stage *stage
+	at    addresses
+}
+
+// openMachine starts a machine and serves it.
+func openMachine(ctx context.Context, name string, seed uint64, speed float64, s *servers) (*machine, error) {
+	m := &machine{name: name}
+	var open []net.Listener
+	defer func() {
+		for _, l := range open {
+			l.Close()
+		}
+	}()
+	for _, at := range []*string{&m.at.exporter, &m.at.engine, &m.at.kvbm} {
+		listener, address, err := listen("", "127.0.0.1:0")
+		if err != nil {
+			return nil, err
+		}
+		open, *at = append(open, listener), address
+	}
+	var err error
+	m.stage, err = openStage(stageSettings{
+		seed: seed, speed: speed, enginePage: "http://" + m.at.engine + pagePath, kvbmPage: "http://" + m.at.kvbm + pagePath,
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := m.stage.lively(ctx, seed); err != nil {
+		m.stage.close()
+		return nil, err
+	}
+	for i, handler := range []http.Handler{m.stage.exporterHandler(), m.stage.engineHandler(), m.stage.kvbmHandler()} {
+		s.serve(open[i], handler)
+	}
+	open = nil // they are the servers' now
+	return m, nil
+}
+
+func (m *machine) exporterURL() string {
+	return "http://" + m.at.exporter + exporter.DefaultTelemetryPath
+}
+
+func (m *machine) engineURL() string { return "http://" + m.at.engine }
