@@ -3,24 +3,49 @@ package telemetry
 import (
 	"cmp"
 	"slices"
+
+	"github.com/umascope/umascope/exporter/metric"
 )
 
-// admit says, by key, which of the series that are new on a page find room: families of few series first, in the order
+// admit says, by key, which series of a page that are not known yet find room: families of few series first, in the order
 // of the vocabulary among equals. Of a machine with several containers the two dozen series of every cgroup would
-// else take the room of what comes later there, among it what engine and drives tell.
-func admit(fresh []observation, room int) map[string]bool {
+// else take the room of what comes later there, among it what engine and drives tell. Families of many leave so much of
+// the room as is reserved.
+func admit(page []observation, known map[string]int, room, reserved int) map[string]bool {
 	count := map[string]int{}
-	for _, o := range fresh {
+	var fresh []observation
+	for _, o := range page {
 		count[o.name]++
+		if _, is := known[o.key]; !is {
+			fresh = append(fresh, o)
+		}
 	}
-	ordered := slices.Clone(fresh)
-	slices.SortStableFunc(ordered, func(a, b observation) int { return cmp.Compare(count[a.name], count[b.name]) })
+	slices.SortStableFunc(fresh, func(a, b observation) int { return cmp.Compare(count[a.name], count[b.name]) })
 	admitted := map[string]bool{}
-	for _, o := range ordered {
-		if len(admitted) >= room {
-			break
+	for _, o := range fresh {
+		left := room - len(admitted)
+		if count[o.name] > few {
+			left -= reserved
+		}
+		if left <= 0 {
+			break // of those that follow, each is of a family of as many
 		}
 		admitted[o.key] = true
 	}
 	return admitted
+}
+
+const (
+	// few is how many series a family has at most whose place is not what others wait for. The ledger has 14.
+	few = 16
+	// engineShare is the part of the room that is kept free for an engine that is not there yet: one in so many. It brings
+	// some fifty series with those of its KV block manager, and its processes a dozen.
+	engineShare = 4
+)
+
+// expectsEngine says whether a page tells of an engine, or a KV block manager, that does not answer yet.
+func expectsEngine(page []observation) bool {
+	return slices.ContainsFunc(page, func(o observation) bool {
+		return o.value == 0 && (o.name == metric.EngineUp.Def().Name || o.name == metric.KVBMUp.Def().Name)
+	})
 }

@@ -33,6 +33,7 @@ type follower struct {
 	out     *writer
 	borders chan border
 	taken   func()      // is called for every border that was, or could not be, sampled
+	away    func() bool // whether the engine is
 	resting func() bool // whether the page is of an engine that is away
 
 	series  map[string]int // index by key
@@ -183,13 +184,11 @@ func (f *follower) admitted(observations []observation) map[string]bool {
 	if len(f.series) == f.room {
 		return nil
 	}
-	var fresh []observation
-	for _, o := range observations {
-		if _, known := f.series[o.key]; !known {
-			fresh = append(fresh, o)
-		}
+	reserved := 0
+	if !f.source.Foreign && (f.away() || expectsEngine(observations)) {
+		reserved = f.room / engineShare
 	}
-	return admit(fresh, f.room-len(f.series))
+	return admit(observations, f.series, f.room-len(f.series), reserved)
 }
 
 // firstDrop says whether a series is left out for the first time.
