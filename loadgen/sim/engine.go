@@ -32,11 +32,12 @@ type Engine struct {
 	accepted atomic.Uint64 // requests so far
 	wake     chan struct{} // something came while the batch was empty; capacity 1
 
-	reporting sync.Mutex // held while OnUse is called
+	reporting chan struct{} // capacity 1, full while OnUse is called; no mutex: a virtual clock stands still while one is waited for
 
 	mu      sync.Mutex // guards all below
 	cancel  context.CancelFunc
 	crashed bool
+	made    bool // the KV cache is there
 	open    bool // requests are accepted
 	faults  Faults
 	tiers   kvcache.Config
@@ -57,7 +58,7 @@ func New(config Config) (*Engine, error) {
 	if err := config.check(); err != nil {
 		return nil, err
 	}
-	e := &Engine{config: config, faults: config.Faults, wake: make(chan struct{}, 1), tally: newTally()}
+	e := &Engine{config: config, faults: config.Faults, wake: make(chan struct{}, 1), reporting: make(chan struct{}, 1), tally: newTally()}
 	e.vendor, _ = config.Vendor.find() // checked
 	e.batch = newBatch(config, e.tiers, e.onAdmission)
 	e.handler = e.routes()

@@ -3,6 +3,8 @@ package sim
 import (
 	"context"
 	"time"
+
+	"github.com/umascope/umascope/loadgen/sim/kvcache"
 )
 
 // loading is how far the weights are read.
@@ -49,16 +51,26 @@ func (e *Engine) start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	e.makeCache(tiers)
+	// And of the cache before anybody can ask for something: an engine that serves has its memory.
+	use, _ = e.use(time.Now())
+	e.report(use)
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.tiers = tiers
+	e.open = true
+	return nil
+}
+
+// makeCache makes the KV cache, empty, and begins to count.
+func (e *Engine) makeCache(tiers kvcache.Config) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.tiers, e.made = tiers, true
 	e.batch = newBatch(e.config, tiers, e.onAdmission)
 	e.faults.ModelGone = e.config.Faults.ModelGone
 	e.resetCounters()
 	e.told = lookup{}
 	e.tellTiers(time.Now())
-	e.open = true
-	return nil
 }
 
 func (e *Engine) load(now time.Time) {
@@ -71,7 +83,7 @@ func (e *Engine) load(now time.Time) {
 func (e *Engine) stop() (crashed bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.open, e.cancel, e.loads = false, nil, loading{}
+	e.open, e.made, e.cancel, e.loads = false, false, nil, loading{}
 	e.busy.stop(time.Now())
 	e.tally.ends[finishError] += int64(e.batch.fail(e.crashed))
 	return e.crashed

@@ -57,8 +57,8 @@ func (e *Engine) report(use Use) {
 	if e.config.OnUse == nil {
 		return
 	}
-	e.reporting.Lock()
-	defer e.reporting.Unlock()
+	e.reporting <- struct{}{}
+	defer func() { <-e.reporting }()
 	e.config.OnUse(use)
 }
 
@@ -78,7 +78,7 @@ func (e *Engine) use(now time.Time) (Use, time.Duration) {
 	if !e.loads.from.IsZero() {
 		use.DeviceBytes, use.ManagedBytes = use.WeightsRead+e.config.Memory.OverheadBytes, e.config.Memory.ManagedBytes
 	}
-	if e.open {
+	if e.made {
 		use.DeviceBytes += int64(e.tiers.Device) * block
 		use.PinnedBytes, use.DiskTierBytes = int64(e.tiers.Host)*block, int64(e.tiers.Disk)*block
 	}
