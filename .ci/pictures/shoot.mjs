@@ -1,7 +1,8 @@
 // Takes pictures of pages: node shoot.mjs [--chromium PATH] [--wait MS] LIST
 //
 // LIST has a line for each picture: address, file, width in pixels, light or dark, and optionally
-// the height of the window ("full", the default, is the whole page). Lines that begin with # are
+// the height of the window ("full", the default, is the whole page) and a selector of the part of
+// the page that is wanted, such as figure:has-text("Every request"). Lines that begin with # are
 // left out. It needs the npm package playwright-core, which is installed beside it or wherever
 // NODE_PATH says, and a Chromium; nothing of them is kept in the project.
 //
@@ -28,7 +29,7 @@ const browser = await chromium.launch({ executablePath: values.chromium, args: [
 let failed = 0;
 
 async function shoot(line) {
-  const [url, file, width, scheme, height = "full"] = line.split(/\s+/);
+  const [url, file, width, scheme, height = "full", ...selector] = line.split(/\s+/);
   const size = { width: Number(width) || 1280, height: height === "full" ? 900 : Number(height) };
   const context = await browser.newContext({ viewport: size, colorScheme: scheme === "dark" ? "dark" : "light" });
   const page = await context.newPage();
@@ -45,7 +46,11 @@ async function shoot(line) {
   await page.waitForTimeout(Number(values.wait)); // charts settle
   const beyond = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
   if (beyond > 0) complaints.push(`${beyond} pixels wider than the window`);
-  await page.screenshot({ path: file, fullPage: height === "full" });
+  if (selector.length) {
+    await page.locator(selector.join(" ")).first().screenshot({ path: file });
+  } else {
+    await page.screenshot({ path: file, fullPage: height === "full" });
+  }
   await context.close();
   console.log(`${file}${complaints.length ? `: ${complaints.join("; ")}` : ""}`);
   failed += complaints.length;
