@@ -56,7 +56,7 @@ func newAnswer(c Campaign) answer {
 		{compare.MemoryExcludingKV, "Memory excluding the KV cache", func(s Start) float64 { return s.ExcludingKVBytes }},
 		{compare.KVCapacity, "KV cache", func(s Start) float64 { return s.KVBytes }},
 	} {
-		f := finding{Title: fmt.Sprintf("%s, %s against %s", of.title, pair.B, pair.A), Difference: "not compared", Verdict: "no runs of both arms tell it", Class: "note", Interval: "No interval", Means: "No means"}
+		f := finding{Title: fmt.Sprintf("%s, %s against %s", of.title, pair.B, pair.A), Difference: "not compared", Verdict: "no runs of both arms tell it", Class: "note", Interval: "no interval", Means: "no means"}
 		if m := find(pair, of.metric); m != nil {
 			f.take(*m, pair)
 			f.Books, f.BooksClass = booksOf(c, pair, of.books).says(compare.Unit(m.Unit), m.CI95)
@@ -81,7 +81,7 @@ func (f *finding) take(m compare.Metrics, pair compare.Pair) {
 		f.Difference = signed(unit, *m.Difference)
 	}
 	if m.A.Mean != nil && m.B.Mean != nil {
-		f.Means = fmt.Sprintf("%s %s (n = %d runs), %s %s (n = %d)", pair.A, unit.Text(*m.A.Mean), m.A.N, pair.B, unit.Text(*m.B.Mean), m.B.N)
+		f.Means = fmt.Sprintf("%s %s, %s %s; n = %d and %d runs", pair.A, unit.Text(*m.A.Mean), pair.B, unit.Text(*m.B.Mean), m.A.N, m.B.N)
 	}
 	if m.EngineReported {
 		f.Title += ", as the engine reports it"

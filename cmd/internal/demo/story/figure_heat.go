@@ -11,7 +11,8 @@ import (
 
 // Heights of the frames of the figure of heat, and of a row of it.
 const (
-	curveHeight, curveGap = 104, 40
+	curveHeight, curveGap = 104, 30
+	axisHeight            = 44 // of what stands below the last of them
 	barHeight             = 26
 )
 
@@ -28,16 +29,21 @@ func heatFigure(h Heat) *chart.Figure {
 	f := chart.Figure{Title: "Heat, clock and power of " + h.Host + ", and what the alert rules made of it", Full: true}
 	f.Legend = []chart.LegendItem{{Class: "pending", Text: "pending"}, {Class: "c2", Text: "firing"}, {Class: "event", Text: "done to the machine on purpose"}}
 	f.Caption = fmt.Sprintf("n = %d samples; on the machine’s own clock, %s to %s. A line is broken where there is no sample.", n, clock(from), clock(to))
-	bars := float64(len(firings)+len(eventsOf(h))) * barHeight
-	drawn := f.DrawTall(40+float64(len(h.Curves))*(curveHeight+curveGap)+bars, 40+float64(len(h.Curves))*(curveHeight+curveGap)+bars, func(width, height float64) *chart.Drawing {
+	curves := float64(len(h.Curves)) * (curveHeight + curveGap)
+	all := curves + axisHeight + float64(len(firings)+len(eventsOf(h)))*barHeight
+	drawn := f.DrawTall(all, all, func(width, height float64) *chart.Drawing {
 		axis := minutes(from, to, width)
 		var frames []*chart.Frame
 		for i, c := range h.Curves {
-			frames = append(frames, drawCurve(c, i, from, axis, width, height, f.Title))
+			if i == len(h.Curves)-1 {
+				frames = append(frames, drawCurve(c, i, from, axis, width, height, f.Title))
+			} else {
+				frames = append(frames, drawCurve(c, i, from, chart.Axis{Lo: axis.Lo, Hi: axis.Hi}, width, height, f.Title))
+			}
 		}
 		last := frames[len(frames)-1]
-		drawBars(last, h, firings, from, to, float64(len(h.Curves))*(curveHeight+curveGap)+6)
-		last.Text("axis", (last.Left+last.Right)/2, height-8, "middle", "minutes of the machine’s clock, from "+clock(from)+" on")
+		last.Text("axis", (last.Left+last.Right)/2, last.Bottom+34, "middle", "minutes of the machine’s clock, from "+clock(from)+" on")
+		drawBars(last, h, firings, from, to, last.Bottom+axisHeight)
 		return gather(width, height, f.Title+": "+f.Caption, frames)
 	})
 	return &drawn
@@ -65,7 +71,7 @@ func minutes(from, to time.Time, width float64) chart.Axis {
 }
 
 func drawCurve(c Curve, i int, from time.Time, x chart.Axis, width, height float64, label string) *chart.Frame {
-	top := float64(i)*(curveHeight+curveGap) + 26
+	top := float64(i)*(curveHeight+curveGap) + 24
 	lo, hi := math.Inf(1), math.Inf(-1)
 	for _, p := range c.Points {
 		lo, hi = min(lo, p.Value), max(hi, p.Value)
@@ -74,7 +80,11 @@ func drawCurve(c Curve, i int, from time.Time, x chart.Axis, width, height float
 		lo, hi = 0, 1
 	}
 	room := max(0.08*(hi-lo), 0.01*math.Abs(hi), 1e-9)
-	y := chart.Linear("", max(0, lo-room), hi+room, 1, 3).Between(max(0, lo-room), hi+room)
+	lo, hi = max(0, lo-room), hi+room
+	y := chart.Axis{}
+	for n := 3; len(y.Ticks) < 2 && n < 24; n *= 2 { // one tick gives no measure
+		y = chart.Linear("", lo, hi, 1, n).Between(lo, hi)
+	}
 	f := chart.NewFrameIn(chart.Margins{Left: panelLeft, Right: panelRight, Top: top, Bottom: height - top - curveHeight}, width, height, x, y, label)
 	f.Text("axis", f.Left, top-8, "start", fmt.Sprintf("%s, %s", c.Title, c.Unit))
 	f.Polyline(fmt.Sprintf("line %s", armClasses[i%len(armClasses)]), c.Title, broken(c.Points, from))

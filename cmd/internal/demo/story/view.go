@@ -12,7 +12,7 @@ import (
 // view is a page as its template reads it.
 type view struct {
 	Title, Simulated, Lead, Question string
-	Headline, Moral                  string
+	Books, Headline, Moral           string
 	Made                             []item
 	Notices                          []string
 	Links                            []Link
@@ -81,7 +81,8 @@ func newView(p Page) view {
 		Question: "How much more memory does an engine need in a container than natively, before it takes its KV cache? " +
 			"Published runs of TensorRT-LLM on a DGX Spark said 101.30 against 70.47 GiB, and 16.57 against 44.31 GiB of KV cache. They were made native first, always. " +
 			"Here the same two arms run on three machines that differ in nothing but the order of the runs and what the runs before have left in the page cache.",
-		Not: not(p), NoInvalid: "None: every run was called valid.",
+		Books: "Beside each answer stands what the simulator knows of the same starts. No program of the project reads these books: they are what the answers are held against.",
+		Not:   not(p), NoInvalid: "None: every run was called valid.",
 	}
 	for _, c := range p.Campaigns {
 		v.Answers = append(v.Answers, newAnswer(c))

@@ -119,18 +119,24 @@ func amount(v float64, unit string) string {
 func expected(w Witness) string {
 	low, high := math.IsInf(w.Lowest, -1), math.IsInf(w.Highest, 1)
 	switch {
-	case low && high:
-		return "any"
-	case high && w.Lowest == 0:
+	case low && high, high && w.Lowest == 0:
 		return "any"
 	case high:
-		return "at least " + amount(w.Lowest, w.Unit)
+		return "at least " + end(w.Lowest, w.Unit)
 	case low:
-		return "at most " + amount(w.Highest, w.Unit)
+		return "at most " + end(w.Highest, w.Unit)
 	case w.Lowest == w.Highest:
-		return amount(w.Lowest, w.Unit)
+		return end(w.Lowest, w.Unit)
 	}
-	return amount(w.Lowest, w.Unit) + " to " + amount(w.Highest, w.Unit)
+	return end(w.Lowest, w.Unit) + " to " + end(w.Highest, w.Unit)
+}
+
+// end is one of a range: what is counted is not named again.
+func end(v float64, unit string) string {
+	if unit == "bytes" || unit == "seconds" || unit == "probability" {
+		return amount(v, unit)
+	}
+	return chart.Number(v)
 }
 
 func yesNo(yes bool) string {

@@ -1,0 +1,149 @@
+package demo
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/umascope/umascope/cmd/internal/demo/story"
+	"github.com/umascope/umascope/loadgen/folder"
+)
+
+// writeReport writes the page of a demo, whole or not.
+func (p Program) writeReport(ctx context.Context, s *shown) error {
+	page := s.page(ctx)
+	return folder.Folder(s.out).Write(reportName, func(w io.Writer) error { return story.Write(w, page) })
+}
+
+// page is what the page tells. What cannot be read is said there, and keeps nothing else from being told.
+func (s *shown) page(ctx context.Context) story.Page {
+	page := story.Page{
+		Made: story.Made{
+			Command: s.command(), Seed: s.options.seed, Begun: s.begun, Ended: s.ended,
+			MachineBegun: s.machineBegun, MachineEnded: s.machineEnded, Speed: s.speed, Quick: s.options.quick, Partial: s.interrupted,
+		},
+		Problems: s.problems,
+		Limits:   s.limits(ctx),
+		Heat:     s.heat(ctx),
+		Links:    []story.Link{s.link("everything that this demo has written", s.folder)},
+	}
+	for _, c := range s.campaigns {
+		page.Campaigns = append(page.Campaigns, s.campaignPage(c))
+	}
+	page.Rehydration, page.Outputs = s.rehydration(), s.outputs()
+	return page
+}
+
+// command is how the demo is made again.
+func (s *shown) command() string {
+	command := fmt.Sprintf("uma-demo --seed %d", s.options.seed)
+	if s.options.quick {
+		command += " --quick"
+	}
+	return command
+}
+
+// link leads from the page to a file or a folder of the demo. Outside of its folder there is nothing to lead to.
+func (s *shown) link(text, path string) story.Link {
+	relative, err := filepath.Rel(s.out, path)
+	if path == "" || err != nil || !filepath.IsLocal(relative) {
+		return story.Link{Text: text}
+	}
+	return story.Link{Text: text, Address: "./" + filepath.ToSlash(relative)}
+}
+
+// typed is a command line as a person types it.
+func typed(args []string) string {
+	words := []string{"uma-load"}
+	for _, arg := range args {
+		if arg == "" || strings.ContainsAny(arg, " \t\n'\"$&;|<>()*?[]{}\\") {
+			arg = "'" + strings.ReplaceAll(arg, "'", `'\''`) + "'"
+		}
+		words = append(words, arg)
+	}
+	return strings.Join(words, " ")
+}
+
+// campaignPage is a campaign as the page tells it.
+func (s *shown) campaignPage(c *shownCampaign) story.Campaign {
+	page := story.Campaign{
+		Section: story.Section{Absent: s.absent(c.problem, c.comparison != nil), Host: c.host, Links: []story.Link{
+			s.link("the whole comparison", c.page), s.link("its runs", c.dir), s.link("its plan", c.plan),
+		}},
+		Name: c.name, Title: c.title, Design: c.made(), Comparison: c.comparison,
+	}
+	for _, args := range c.commands {
+		page.Commands = append(page.Commands, typed(args))
+	}
+	for _, a := range c.accounts {
+		page.Starts = append(page.Starts, a.page())
+	}
+	for _, i := range c.invalid {
+		page.Invalid = append(page.Invalid, story.Invalid{Run: i.run, Arm: i.arm, Why: i.why})
+	}
+	return page
+}
+
+// absent is why something is missing; empty if nothing is.
+func (s *shown) absent(problem string, there bool) string {
+	switch {
+	case problem != "":
+		return problem
+	case !there && s.interrupted:
+		return "the demo was ended before it was made"
+	case !there:
+		return "it was not made"
+	case s.interrupted:
+		return "the demo was ended early: this is what there was until then"
+	}
+	return ""
+}
+
+// made is how the runs of a campaign were made, in a sentence.
+func (c *shownCampaign) made() string {
+	order := "all of native, then all of container"
+	if c.order != orderBlocks {
+		order = "native and container taking turns, so that time cannot pass for an arm"
+	}
+	cache := "what a run has read stays in the page cache for the next ones"
+	if c.dropsCaches {
+		cache = "the page cache is emptied before every start"
+	}
+	return fmt.Sprintf("On %s, %d runs of each arm: %s; %s.", c.host, c.iterations, order, cache)
+}
+
+// cachedFiles are the files that starts read, as the page calls them, in the order in which it shows them.
+func cachedFiles() []struct{ file, name string } {
+	return []struct{ file, name string }{
+		{weightsFile, "weights, as native reads them"},
+		{imageFile, "layers of the image"},
+		{containerWeightsFile, "the container’s own copy of the weights"},
+		{homeFile, "files of users"},
+	}
+}
+
+// page is an account as the page tells it.
+func (a account) page() story.Start {
+	start := story.Start{Arm: a.arm, At: a.at, ExcludingKVBytes: float64(a.excludingKVBytes), KVBytes: float64(a.kvBytes)}
+	rest, others := a.excludingKVBytes, int64(0)
+	for file, bytes := range a.cachedBytes {
+		rest -= bytes
+		if !slices.ContainsFunc(cachedFiles(), func(known struct{ file, name string }) bool { return known.file == file }) {
+			others += bytes
+		}
+	}
+	for _, known := range cachedFiles() {
+		start.Cached = append(start.Cached, story.Part{Name: known.name, Bytes: float64(a.cachedBytes[known.file])})
+	}
+	start.Cached = append(start.Cached, story.Part{Name: "other files", Bytes: float64(others)})
+	start.Other = []story.Part{
+		{Name: "GPU memory of the engine: weights, graphs, workspaces", Bytes: float64(a.deviceBytes)},
+		{Name: "pinned: the tier of the KV cache in the host’s memory", Bytes: float64(a.pinnedBytes)},
+		{Name: "shared memory of the engine", Bytes: float64(a.shmemBytes)},
+		{Name: "all else of the machine", Bytes: float64(rest - a.deviceBytes - a.pinnedBytes - a.shmemBytes)},
+	}
+	return start
+}

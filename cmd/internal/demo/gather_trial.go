@@ -1,0 +1,216 @@
+package demo
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/umascope/umascope/cmd/internal/demo/story"
+	"github.com/umascope/umascope/exporter/metric"
+	"github.com/umascope/umascope/loadgen/chat"
+	"github.com/umascope/umascope/loadgen/evidence"
+	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/history"
+	"github.com/umascope/umascope/loadgen/report"
+)
+
+// opened is a trial with its run; nil without one.
+type opened struct {
+	*shownTrial
+	run *history.Run
+}
+
+// openTrial reads what a trial has left. Why there is nothing goes into absent.
+func (s *shown) openTrial(t *shownTrial) (o opened, absent string) {
+	o.shownTrial = t
+	if t.folder == "" {
+		return o, s.absent(t.problem, false)
+	}
+	r, err := history.Open(t.folder)
+	if err != nil {
+		return o, cmp.Or(t.problem, err.Error())
+	}
+	o.run = &r
+	return o, s.absent(t.problem, true)
+}
+
+// sound is the trial whose engine is as it should be; nil without one.
+func (s *shown) sound() *shownTrial {
+	for _, t := range s.trials {
+		if !t.wrongKV {
+			return t
+		}
+	}
+	return nil
+}
+
+// rehydration is what the trial of the drive shows.
+func (s *shown) rehydration() story.Rehydration {
+	t := s.sound()
+	if t == nil {
+		return story.Rehydration{}
+	}
+	o, absent := s.openTrial(t)
+	page := story.Rehydration{Section: story.Section{Absent: absent, Host: t.host, Links: s.trialLinks(t)}}
+	if len(t.command) > 0 {
+		page.Commands = []string{typed(t.command)}
+	}
+	if o.run == nil {
+		return page
+	}
+	signals := o.run.Summary.Signals
+	page.Run, page.Rehydrate, page.Stored = o.run.Summary.Run, signalPage(signals.SSDRehydrate), signalPage(signals.SSDOffload)
+	passes, err := passesOf(o.run)
+	if err != nil {
+		page.Absent = cmp.Or(page.Absent, "times to the first token: "+err.Error())
+	}
+	page.Passes = passes
+	return page
+}
+
+func (s *shown) trialLinks(t *shownTrial) []story.Link {
+	if t.folder == "" {
+		return nil
+	}
+	return []story.Link{s.link("the report of the run", filepath.Join(t.folder, folder.HTMLFile)), s.link("the folder of the run", t.folder)}
+}
+
+func signalPage(signal evidence.Signal) story.Signal {
+	page := story.Signal{Grade: string(signal.Grade), Reason: string(signal.Reason)}
+	for _, w := range signal.Witnesses {
+		page.Witnesses = append(page.Witnesses, story.Witness{Name: w.Name, Unit: w.Unit, Value: w.Value, Lowest: w.Expected[0], Highest: w.Expected[1], Agrees: w.Agrees})
+	}
+	return page
+}
+
+// firstPhases and againPhases begin the names of phases with one request in flight: in the others, requests wait for
+// each other and not for the cache.
+const (
+	firstPhases = "warm_"
+	againPhases = "replay_"
+)
+
+// passesOf are the times to the first token of phases that send the same prompts, by where their KV cache came from.
+func passesOf(r *history.Run) ([]story.Pass, error) {
+	type phase struct {
+		seconds        []float64
+		cached, tokens int
+	}
+	phases := map[string]*phase{}
+	for record, err := range report.Records(r.Path(folder.RequestsFile)) {
+		if err != nil {
+			return nil, err
+		}
+		first, known := record.TTFT(chat.FromSend)
+		if record.Status != chat.StatusOK || !known || !strings.HasPrefix(record.Phase, firstPhases) && !strings.HasPrefix(record.Phase, againPhases) {
+			continue
+		}
+		p := phases[record.Phase]
+		if p == nil {
+			p = &phase{}
+			phases[record.Phase] = p
+		}
+		p.seconds = append(p.seconds, first.Seconds())
+		if record.TokensIn != nil && record.TokensCached != nil {
+			p.tokens, p.cached = p.tokens+*record.TokensIn, p.cached+*record.TokensCached
+		}
+	}
+	var passes []story.Pass
+	for _, name := range slices.Sorted(maps.Keys(phases)) {
+		p := phases[name]
+		cached := float64(p.cached) / float64(max(1, p.tokens))
+		passes = append(passes, story.Pass{Name: fmt.Sprintf("%s (%s)", origin(cached, r.Summary.Phases[name].Deltas), name), Run: r.Summary.Run, Seconds: p.seconds})
+	}
+	slices.SortStableFunc(passes, func(a, b story.Pass) int { return cmp.Compare(slices.Min(a.Seconds), slices.Min(b.Seconds)) })
+	return passes, nil
+}
+
+// mostlyCached is the share of tokens from which on a phase counts as one that was brought back.
+const mostlyCached = 0.5
+
+// origin says where the KV cache of a phase came from, by the answers and by the counters of its block manager.
+func origin(cached float64, deltas map[string]report.Delta) string {
+	from := func(tier string) (blocks float64) {
+		for key, d := range deltas {
+			if strings.HasPrefix(key, metric.KVBMBlocksTotal.Def().Name+"{") && labelIs(key, metric.LabelOp, metric.OpOnboard) && labelIs(key, metric.LabelFrom, tier) {
+				blocks += d.Delta
+			}
+		}
+		return blocks
+	}
+	switch {
+	case cached < mostlyCached:
+		return "computed"
+	case from(metric.TierDisk) > 0:
+		return "brought back from the SSD"
+	case from(metric.TierHost) > 0:
+		return "brought back from the host’s memory"
+	}
+	return "still on the device"
+}
+
+func labelIs(key string, label metric.Label, value string) bool {
+	return strings.Contains(key, fmt.Sprintf("%s=%q", label, value))
+}
+
+// outputs are the answers of all trials: of a sound engine and of one that brings back something else.
+func (s *shown) outputs() story.Outputs {
+	var page story.Outputs
+	for _, t := range slices.Backward(s.trials) { // what was caught first
+		page.Runs = append(page.Runs, s.judged(t))
+		if len(t.command) > 0 {
+			page.Commands = append(page.Commands, typed(t.command))
+		}
+	}
+	return page
+}
+
+func (s *shown) judged(t *shownTrial) story.Judged {
+	o, absent := s.openTrial(t)
+	j := story.Judged{Title: t.title, Wrong: t.wrongKV, Exit: t.exit, Wanted: t.wanted, Absent: absent, Links: s.trialLinks(t)}
+	if o.run == nil {
+		return j
+	}
+	j.Run, j.Valid, j.Match = o.run.Summary.Run, o.run.Summary.Valid, signalPage(o.run.Summary.Signals.OutputMatch)
+	examples, err := differing(o.run)
+	if err != nil {
+		j.Absent = cmp.Or(j.Absent, "what was answered: "+err.Error())
+	}
+	j.Examples = examples
+	return j
+}
+
+// differing are the prompts that were answered otherwise when they came again.
+func differing(r *history.Run) ([]story.Example, error) {
+	outputs, err := folder.OpenOutputs(r.Path(folder.OutputsFile))
+	if err != nil {
+		return nil, err
+	}
+	defer outputs.Close()
+	var first, again string
+	for name := range r.Summary.Phases {
+		switch {
+		case strings.HasPrefix(name, firstPhases):
+			first = name
+		case strings.HasPrefix(name, againPhases) && (again == "" || name < again):
+			again = name
+		}
+	}
+	var examples []story.Example
+	for prompt := 0; ; prompt++ {
+		expected, err := outputs.Find(first, prompt)
+		if err != nil || expected == nil {
+			return examples, err
+		}
+		seen, err := outputs.Find(again, prompt)
+		if err != nil {
+			return examples, err
+		}
+		if seen != nil && *seen != *expected {
+			examples = append(examples, story.Example{Prompt: prompt, Expected: *expected, Seen: *seen})
+		}
+	}
+}
