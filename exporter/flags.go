@@ -13,12 +13,10 @@ import (
 	"github.com/prometheus/exporter-toolkit/web"
 	"github.com/prometheus/exporter-toolkit/web/kingpinflag"
 
+	"github.com/umascope/umascope/cmd/terminal"
 	"github.com/umascope/umascope/exporter/collect"
 	"github.com/umascope/umascope/exporter/nvml"
 )
-
-const about = "Shows where the memory of a unified-memory machine is, as Prometheus metrics and as text. " +
-	"Flags of the server need no command: uma-exporter serve --help lists them."
 
 // commandLine is a parsed command line. Every command has the flags it uses and no others, so
 // that none is accepted and ignored.
@@ -58,19 +56,19 @@ func parse(args []string, stdout, stderr io.Writer) (*commandLine, error) {
 	// The application must not end the process: Run returns its exit code.
 	l.app.Terminate(func(int) { l.ended = true }).UsageWriter(stdout).ErrorWriter(stderr)
 	l.app.Version("uma-exporter " + readBuild().String())
-	l.app.HelpFlag.Short('h')
+	guide().Apply(l.app)
 	l.log.Writer = stderr
 	logflag.AddFlags(l.app, &l.log)
-	l.defineServe(l.app.Command("serve", "Serve the metrics over HTTP; what the program does when no command is given.").Default())
-	l.defineExplain(l.app.Command("explain", "Print where the memory is, who holds GPU memory, and why CUDA sees less than is available."))
-	l.defineHost(l.app.Command("doctor", "Print what each collector lacks, what that costs and what mends it."))
-	l.defineRecord(l.app.Command("record", "Record this host in one masked text file: kernel files by an allow-list, and every driver call."))
-	l.defineHealthcheck(l.app.Command("healthcheck", "Ask a running exporter whether it answers; exit 1 if not."))
-	l.defineSecure(l.app.Command("secure", "Make what a page needs for TLS and a password: a folder for --web.config.file, and for whoever reads the page."))
-	l.defineCompletion(l.app.Command("completion", "Print a completion script."))
+	l.defineServe(l.app.Command("serve", serveHelp).Default())
+	l.defineExplain(l.app.Command("explain", explainHelp))
+	l.defineHost(l.app.Command("doctor", doctorHelp))
+	l.defineRecord(l.app.Command("record", recordHelp))
+	l.defineHealthcheck(l.app.Command("healthcheck", healthcheckHelp))
+	l.defineSecure(l.app.Command("secure", secureHelp))
+	l.defineCompletion(l.app.Command("completion", completionHelp))
 	command, err := l.app.Parse(args)
 	l.command = command
-	return l, err
+	return l, terminal.Mend(l.app, args, err)
 }
 
 func (l *commandLine) logger() *slog.Logger { return promslog.New(&l.log) }

@@ -34,7 +34,7 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		return exitDone
 	}
 	if err != nil {
-		return report(stderr, badInput("%w; see --help", err))
+		return report(stderr, badInput("%w", err))
 	}
 	return report(stderr, line.run(ctx, stdout, stderr))
 }

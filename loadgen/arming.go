@@ -20,9 +20,7 @@ import (
 	"github.com/umascope/umascope/loadgen/option"
 )
 
-const armHelp = `Use one arm of a plan by hand: bring its processes up, look at them, end them.
-
-It is what a campaign does with it, without gates and page cache; the state lies where the campaign has it, OUT/PLAN/arms/MODEL/ARM. For example
+const armHelp = `Use one arm of a plan by hand: up, status, logs, down.
 
   uma-load arm up native --plan plan.yaml --model llama8b
   uma-load arm status native --plan plan.yaml --model llama8b
@@ -30,7 +28,7 @@ It is what a campaign does with it, without gates and page cache; the state lies
   uma-load arm logs native --plan plan.yaml --model llama8b -f
   uma-load arm down native --plan plan.yaml --model llama8b
 
-The model may be left out if the plan has one only. What an invocation that was killed left running is found and ended by arm down.`
+It is what a campaign does with it, without gates and page cache; the state lies where the campaign has it, OUT/PLAN/arms/MODEL/ARM. The model may be left out if the plan has one only. What an invocation that was killed left running is found and ended by arm down.`
 
 // armLine is a sub-command of arm on the command line.
 type armLine struct {
@@ -57,10 +55,10 @@ func armVerbs(app *kingpin.Application) []verb {
 		return verb{sub, func(ctx context.Context, p Program) error { return do(p, ctx, l) }}
 	}
 	return []verb{
-		one("up", "Write the arm's files and start its processes, each when the one before it is ready. Returns when all are, and leaves them running.\n\nExit codes: 1 if one did not get ready, with the ends of the logs and nothing left running; 2 if it cannot be started here.", Program.armUp),
-		one("down", "End the arm's processes in reverse order, and take its files away. Nothing to end is no error.\n\nExit codes: 1 if something could not be ended, which is named.", Program.armDown),
-		one("status", "Say what the arm's processes do.\n\nExit codes: 0 if all are alive and ready, or the arm is down; 1 if not.", Program.armStatus),
-		one("logs", "Print the ends of the logs of the arm's last start.", Program.armLogs, armLogFlags),
+		one("up", "Write the arm's files and start its processes.\n\n  uma-load arm up native --plan plan.yaml\n  uma-load arm up native --plan plan.yaml --model llama8b\n\nEach is started when the one before it is ready. Returns when all are, and leaves them running.\n\nExit codes: 1 if one did not get ready, with the ends of the logs and nothing left running; 2 if it cannot be started here.", Program.armUp),
+		one("down", "End the arm's processes, and take its files away.\n\n  uma-load arm down native --plan plan.yaml\n\nThe last one that was started goes first. Nothing to end is no error.\n\nExit codes: 1 if something could not be ended, which is named.", Program.armDown),
+		one("status", "Say what the arm's processes do.\n\n  uma-load arm status native --plan plan.yaml\n\nExit codes: 0 if all are alive and ready, or the arm is down; 1 if not.", Program.armStatus),
+		one("logs", "Print the ends of the logs of the arm's last start.\n\n  uma-load arm logs native --plan plan.yaml\n  uma-load arm logs native --plan plan.yaml -f", Program.armLogs, armLogFlags),
 	}
 }
 

@@ -17,13 +17,13 @@ import (
 	"github.com/umascope/umascope/loadgen/folder"
 )
 
-const campaignInstallHelp = `Write a systemd unit that goes on with a campaign after a crash or a reboot.
+const campaignInstallHelp = `Write a systemd unit that goes on with a campaign after a reboot.
 
   uma-load campaign install plan.yaml --print
   uma-load campaign install plan.yaml
   sudo uma-load campaign install plan.yaml --system
 
-The unit is of this user unless --system says otherwise. Nothing is enabled or started without --enable: the commands that do are printed. A campaign that is complete ends at once when it is started again.`
+It goes on after a crash too. The unit is of this user unless --system says otherwise. Nothing is enabled or started without --enable: the commands that do are printed. A campaign that is complete ends at once when it is started again.`
 
 // unitMark is the first line of our units: a file without it is somebody else's.
 const unitMark = "# Written by uma-load campaign install."

@@ -42,8 +42,15 @@ func folderFlags(clause *kingpin.CmdClause) (dir, out *string) {
 	return dir, out
 }
 
+const campaignStatusHelp = `Say how far a campaign is.
+
+  uma-load campaign status
+  uma-load campaign status runs/native-container
+
+Slots by model, arm and scenario, what runs now, how long the rest takes by the runs so far, what went wrong, the last line of the logs, and whether it stalls.`
+
 func campaignStatusVerb(campaignClause *kingpin.CmdClause) verb {
-	clause := campaignClause.Command("status", "Say how far a campaign is: slots by model, arm and scenario, what runs now, how long the rest takes by the runs so far, what went wrong, the last line of the logs, and whether it stalls.")
+	clause := campaignClause.Command("status", campaignStatusHelp)
 	dir, out := folderFlags(clause)
 	return verb{clause, func(_ context.Context, p Program) error {
 		found, err := campaignFolder(*dir, *out)
@@ -58,7 +65,12 @@ func campaignStatusVerb(campaignClause *kingpin.CmdClause) verb {
 	}}
 }
 
-const campaignStopHelp = `Stop a campaign: its run ends with a complete folder, its arm comes down. campaign run goes on later.
+const campaignStopHelp = `Stop a campaign, to go on later.
+
+  uma-load campaign stop
+  uma-load campaign stop runs/native-container --after-run
+
+Its run ends with a complete folder and its arm comes down. campaign run goes on with it.
 
 Exit codes: 1 if it still runs after --timeout, 2 if none runs.`
 
@@ -112,8 +124,13 @@ func (p Program) stopCampaign(ctx context.Context, dir string, afterRun bool, mo
 	return fmt.Errorf("process %d still runs after %s; kill -INT %d cuts its run off", pid, most, pid)
 }
 
+const campaignPlansHelp = `List the plans that are ready to be used, or print one.
+
+  uma-load campaign plans
+  uma-load campaign plans native-container > plan.yaml`
+
 func campaignPlansVerb(campaignClause *kingpin.CmdClause) verb {
-	clause := campaignClause.Command("plans", "List the plans that are ready to be used, or print one: campaign plans native-container > plan.yaml.")
+	clause := campaignClause.Command("plans", campaignPlansHelp)
 	name := clause.Arg("name", "Plan to print.").HintOptions(plans.Names()...).String()
 	return verb{clause, func(_ context.Context, p Program) error {
 		if *name == "" {

@@ -24,24 +24,25 @@ import (
 	"github.com/umascope/umascope/loadgen/storage"
 )
 
-const campaignHelp = `Make the runs of a plan: arms against each other, gated, interleaved, resumable.
+const campaignHelp = `Make the runs of a plan, in an order that time cannot explain.
 
-A plan says which arms there are (their processes, files and labels), which models and scenarios, how often and in which order. For example
-
-  uma-load campaign plans
   uma-load campaign plans native-container > plan.yaml
   uma-load campaign run plan.yaml --dry-run
   uma-load campaign run plan.yaml --detach
   uma-load campaign status
   uma-load campaign stop --after-run
 
+A plan says which arms there are (their processes, files and labels), which models and scenarios, how often and in which order.
+
 The folder of the campaign, OUT/NAME, has the plan as it was, journal.jsonl with all that happened, a folder for each run, and the logs of the arms. After a crash, a kill or a reboot the same campaign run goes on where it ended; the run that was cut off is made again in its slot.`
 
 const campaignRunHelp = `Make the runs of a plan that are missing.
 
   uma-load campaign run plan.yaml --dry-run
+  uma-load campaign run plan.yaml
   uma-load campaign run plan.yaml --only model=llama8b,arm=native --iterations 2
-  uma-load campaign run plan.yaml --detach --notify-url ntfy+https://ntfy.sh/my-topic
+  uma-load campaign run plan.yaml --detach \
+      --notify-url ntfy+https://ntfy.sh/my-topic
 
 An interrupt ends the run that is made, with its folder complete and its arm down; a second one cuts it off. The same command goes on later.
 

@@ -18,6 +18,7 @@ import (
 
 	"github.com/alecthomas/kingpin/v2"
 
+	"github.com/umascope/umascope/cmd/terminal"
 	"github.com/umascope/umascope/loadgen/folder"
 	"github.com/umascope/umascope/loadgen/live"
 	"github.com/umascope/umascope/loadgen/server"
@@ -156,13 +157,12 @@ type commandLine struct {
 }
 
 func newCommandLine(stdout io.Writer) *commandLine {
-	l := &commandLine{app: kingpin.New("uma-load", "Drives OpenAI-compatible servers and measures them.\n\n"+
-		"Exit codes: 0 done; 1 failed while running; 2 bad input or unusable environment; 3 the run finished but is INVALID, as it says; 4 --slo was not met, or --fail-on was."), target: &server.Target{}}
+	l := &commandLine{app: kingpin.New("uma-load", aboutProgram), target: &server.Target{}}
 	l.app.UsageWriter(unlessEnded{stdout, l}).ErrorWriter(unlessEnded{stdout, l}).Terminate(func(int) { l.ended = true })
 	l.app.Version(buildVersion().String())
-	l.app.HelpFlag.Short('h')
+	guide().Apply(l.app)
 
-	l.run = l.app.Command("run", "Measure a server and write a run folder.")
+	l.run = l.app.Command("run", runHelp)
 	l.settings = runFlags(l.run)
 
 	l.sweep = l.app.Command("sweep", sweepHelp)
@@ -172,14 +172,14 @@ func newCommandLine(stdout io.Writer) *commandLine {
 	l.record = recordFlags(l.app)
 	l.verbs = verbs(l.app)
 
-	l.check = l.app.Command("check", "Ask a server what it is and what it accepts.")
+	l.check = l.app.Command("check", checkHelp)
 	server.Flags(l.check, l.target)
 	l.check.Flag("json", "Print JSON.").BoolVar(&l.json)
 
-	l.completion = l.app.Command("completion", "Print a completion script for a shell.")
+	l.completion = l.app.Command("completion", completionHelp)
 	l.completion.Arg("shell", "bash or zsh.").Required().EnumVar(&l.shell, "bash", "zsh")
 
-	l.healthcheck = l.app.Command("healthcheck", "Ask a run on this machine whether it is alive: exit 0 if it is.")
+	l.healthcheck = l.app.Command("healthcheck", healthcheckHelp)
 	healthFlags(l.healthcheck, &l.health)
 	return l
 }
@@ -202,25 +202,11 @@ func (u unlessEnded) Write(text []byte) (int, error) {
 // parse returns the verb; done when the flag library has printed help or a version.
 func (l *commandLine) parse(args []string) (verb string, done bool, err error) {
 	if len(args) == 0 {
-		return "", false, errors.New("no command; try uma-load --help")
+		return "", false, errors.New("no command; for example: uma-load check --url http://127.0.0.1:8000; uma-load --help lists all verbs")
 	}
 	l.args = joinNegative(args)
 	verb, err = l.app.Parse(l.args)
-	return verb, l.ended, l.withHelp(err)
-}
-
-// withHelp adds where to read on to what the flag library says of a line that lacks something.
-func (l *commandLine) withHelp(err error) error {
-	if err == nil || !strings.HasPrefix(err.Error(), "required ") && !strings.HasPrefix(err.Error(), "must select ") {
-		return err
-	}
-	verb := ""
-	for _, clause := range l.app.Model().Commands {
-		if clause.Name == l.args[0] {
-			verb = " " + clause.Name
-		}
-	}
-	return fmt.Errorf("%w; try uma-load%s --help", err, verb)
+	return verb, l.ended, terminal.Mend(l.app, l.args, err)
 }
 
 // joinNegative turns "--rate -1" into "--rate=-1": the flag library takes "-1" for a flag and

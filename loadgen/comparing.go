@@ -21,14 +21,16 @@ import (
 	"github.com/umascope/umascope/loadgen/option"
 )
 
-const compareHelp = `Say what differs between the arms of an experiment, how sure that is, and what could explain it beside the arms.
+const compareHelp = `Say what differs between arms, how sure that is, and what else could explain it.
 
-Every value of a label (or of model, engine, scenario, host) is an arm and held against the baseline; runs are taken apart by --within. For example
-
-  uma-load compare runs --by arm --within model
-  uma-load compare runs/native* runs/container* --by arm --baseline native --margin memory_used_peak_bytes=2GiB --html comparison.html
-  uma-load compare runs --by kv --within scenario,concurrency --md > comparison.md
+  uma-load compare runs --by arm
+  uma-load compare runs/native-container --by arm --within model \
+      --baseline native --html comparison.html
+  uma-load compare runs --by kv --within scenario,concurrency --md > kv.md
+  uma-load compare runs --by arm --margin memory_used_peak_bytes=2GiB
   uma-load compare before after --by version --fail-on worse
+
+Every value of a label (or of model, engine, scenario, host) is an arm and held against the baseline; runs are taken apart by --within.
 
 A verdict goes by the margin, which says what matters, and by the 95 % interval of the difference: equivalent (the interval lies within the margin and holds 0), irrelevant (within, without 0), better or worse (it leaves out 0 and reaches beyond the margin), else inconclusive, with the runs that would tell. A metric is the primary one of its scenario (*); the others are adjusted for being many (Holm). Beside every verdict stands what could be behind it: the order of the runs and drift, what else was not the same in both arms, where the memory went.
 

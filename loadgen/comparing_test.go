@@ -110,7 +110,7 @@ func refusedByName(t *testing.T, runs string) {
 		"two forms":             {[]string{runs, "--by=arm", "--json", "--md"}, "--json, --csv, --md"},
 		"an unknown column":     {[]string{runs, "--by=arm", "--columns=p"}, "shapiro, bonferroni, bh, bca"},
 		"a page in no folder":   {[]string{runs, "--by=arm", "--html", filepath.Join(empty, "none", "page.html")}, "--html: stat " + filepath.Join(empty, "none") + ": "},
-		"no --by":               {[]string{runs}, "'--by' not provided; try uma-load compare --help"},
+		"no --by":               {[]string{runs}, "missing --by; for example: uma-load compare runs --by arm"},
 		"a seed that is none":   {[]string{runs, "--by=arm", "--seed=x"}, `--seed: "x"`},
 		"an unknown --fail-on":  {[]string{runs, "--by=arm", "--fail-on=maybe"}, `--fail-on: "maybe" is none of worse, inconclusive`},
 		"a page that is there":  {[]string{runs, "--by=arm", "--html", empty}, "--html: " + empty + ": it is a folder"},

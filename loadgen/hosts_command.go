@@ -20,15 +20,15 @@ import (
 	"github.com/umascope/umascope/loadgen/option"
 )
 
-const hostsHelp = `Find Sparks by multicast DNS, as they announce ssh, on every interface that is up, ConnectX first.
+const hostsHelp = `Find Sparks on the local networks, by multicast DNS.
 
-  uma-load hosts                                            what is there, and the commands that spread your key
-  uma-load hosts --match 'spark-*' --interface enp1s0f0np0  only these, only there
-  uma-load hosts --format mpi --write hosts.mpi             a hostfile for mpirun
-  uma-load hosts --format prometheus --write compose/prometheus/targets/exporter-found.yml
-                                                            targets for the Prometheus of the stack
+  uma-load hosts                                 # what is there, how to reach it
+  uma-load hosts --match 'spark-*' --interface enp1s0f0np0
+  uma-load hosts --format mpi --write hosts.mpi  # a hostfile for mpirun
+  uma-load hosts --format prometheus \
+      --write compose/prometheus/targets/exporter-found.yml
 
-Only private addresses of the network that they were heard on are taken, and only plain host names. Whoever is on that network can claim any name: ssh shows you the key of a machine before you trust it. --write replaces its own files and no others, and nothing is written if nobody was found.
+Every interface that is up is asked, ConnectX first, for who announces ssh. Only private addresses of the network that they were heard on are taken, and only plain host names. Whoever is on that network can claim any name: ssh shows you the key of a machine before you trust it. --write replaces its own files and no others, and nothing is written if nobody was found.
 
 Exit codes: 1 if nobody was found, 2 if nobody could be asked or the file is not ours.`
 

@@ -14,13 +14,14 @@ import (
 	"github.com/umascope/umascope/loadgen/option"
 )
 
-const importHelp = `Make run folders of what other benchmarks wrote of their runs.
+const importHelp = `Make run folders of what other benchmarks wrote.
 
-compare, report and serve read them like runs of their own; every figure stays the tool's word, apart from what was measured. For example
-
+  uma-load import --format vllm --label arm=native results.json
   uma-load import --format benchmark-spark all_benchmark_results.json
-  uma-load import --format vllm --label arm=container --label host=spark1 results/*.json
-  uma-load compare runs --by arm --within model
+  uma-load import --format vllm --label arm=container --label host=spark1 \
+      results/*.json
+
+compare, report and serve read them like runs of their own; every figure stays the tool's word, apart from what was measured.
 
 A run that was imported before is refused. If a file is damaged nothing is imported.`
 

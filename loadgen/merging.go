@@ -16,11 +16,11 @@ import (
 	"github.com/umascope/umascope/loadgen/telemetry"
 )
 
-const mergeHelp = `Make one run folder of those of the ranks that shared its load.
-
-All ranks have to be there, of the same --start-at, workload, seed, model, arm and limits. For example
+const mergeHelp = `Make one run of those of the ranks that shared its load.
 
   uma-load merge runs/load1-rank*of4
+
+All ranks have to be there, of the same --start-at, workload, seed, model, arm and limits.
 
 Exit codes are those of run: 2 if the folders do not belong together, 3 if what they make is INVALID.`
 

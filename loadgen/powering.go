@@ -17,11 +17,11 @@ import (
 
 const powerHelp = `Say how many runs of each arm a campaign takes.
 
-Two things are wanted of it: that arms that are alike are shown to be within a margin, and that a difference is found if there is one. Both depend on how much runs of one arm differ, their coefficient of variation; without --cv it is taken from earlier runs, within their arms. For example
-
   uma-load campaign power --cv 1.5% --margin 2%
   uma-load campaign power --cv 1.5% --margin 2% --difference 5% --power 90%
   uma-load campaign power --from runs/pilot --metric output_tokens_per_second
+
+Two things are wanted of it: that arms that are alike are shown to be within a margin, and that a difference is found if there is one. Both depend on how much runs of one arm differ, their coefficient of variation; without --cv it is taken from earlier runs, within their arms.
 
 Runs of one arm show that they differ little only if they are many: with --from the CV has its confidence interval, and the high end is what to plan with.`
 

@@ -21,13 +21,14 @@ import (
 	"github.com/umascope/umascope/loadgen/publish"
 )
 
-const publishHelp = `Make a pack of runs, for everybody to see: a folder for any static web server.
+const publishHelp = `Make a pack of runs for any static web server.
 
-It has a page, tables of runs, of arms and of differences, the figures, how all came about, how to cite it, the runs themselves and the SHA-256 of every file. For example
-
-  uma-load publish campaigns/native-container --out pack
-  uma-load publish runs/a runs/b --by arm --within model --title "Native and container" --author "A. Tester" --out pack
+  uma-load publish runs/native-container --out pack
+  uma-load publish runs/a runs/b --by arm --within model \
+      --title "Native and container" --author "A. Tester" --out pack
   uma-load publish --verify pack
+
+It has a page, tables of runs, of arms and of differences, the figures, how all came about, how to cite it, the runs themselves and the SHA-256 of every file.
 
 What says whose machine it was is taken out: names of hosts and people, paths, addresses, serial numbers, UUIDs, containers. Each is replaced by its kind and a number, so that what was equal stays equal and compare of the pack says what compare of the runs says. Prompts, outputs, logs and what commands printed are left out unless --with asks for them; texts are then searched for such names, which is all that can be done with them: read them first.
 

@@ -13,14 +13,16 @@ import (
 	"github.com/umascope/umascope/loadgen/option"
 )
 
-const recordHelp = `Run a command as the load of a run: for benchmarks without a server.
-
-Telemetry is kept from before the command to after it, phases begin with lines of its log, and the figures that it reports are read from them; latency is null. For example
+const recordHelp = `Run a command as the load: for benchmarks without a server.
 
   uma-load record --label arm=native --extract trtllm -- \
-      trtllm-bench --model nvidia/Llama-3.1-8B-Instruct-FP8 throughput --dataset synthetic.jsonl --backend pytorch
-  uma-load record --label arm=container --extract trtllm --telemetry spark1=http://127.0.0.1:10420 -- \
-      docker run --rm --gpus all -e PYTHONUNBUFFERED=1 -v /data:/data IMAGE trtllm-bench --model /data/m throughput --dataset /data/d.jsonl
+      trtllm-bench --model MODEL throughput --dataset data.jsonl
+  uma-load record --label arm=container --extract trtllm -- \
+      docker run --rm --gpus all -e PYTHONUNBUFFERED=1 -v /data:/data IMAGE \
+      trtllm-bench --model /data/m throughput --dataset /data/d.jsonl
+  uma-load record --before 5s --after 5s -- python3 bench.py
+
+Telemetry is kept from before the command to after it, phases begin with lines of its log, and the figures that it reports are read from them; latency is null.
 
 The command gets no standard input, its output is shown as it comes and kept in logs/. Its environment is this one, with PYTHONUNBUFFERED=1 unless it is set: Python would hold back lines, and phases begin when a line comes. Its arguments are not recorded, only the names of its options: keys stand in arguments.
 

@@ -22,14 +22,14 @@ import (
 
 const reportHelp = `Show what a run came to, or many of them side by side.
 
-A folder of one run gives its report; several, or one that has runs below it (of a sweep, a campaign, a pack), a table of them and, as HTML, their figures: over load, by arm, over time. For example
-
   uma-load report runs/20261101T120000Z-native-4f1c
-  uma-load report runs/20261101T120000Z-native-4f1c --format html --out report.html
-  uma-load report runs/sweep1 --format html --out runs/sweep1/all.html
+  uma-load report runs --format html --out all.html
   uma-load report runs --xlsx results.xlsx
-  uma-load report runs --metric tokens_per_joule=output_tokens_per_second/gpu_power_mean_watts
+  uma-load report runs --metric \
+      tokens_per_joule=output_tokens_per_second/gpu_power_mean_watts
   uma-load report runs --format benchstat | benchstat -col arm -
+
+A folder of one run gives its report; several, or one that has runs below it (of a sweep, a campaign, a pack), a table of them and, as HTML, their figures: over load, by arm, over time.
 
 A run that was killed has no summary: its figures are computed of the requests and the telemetry that it wrote, and it is invalid. What differs between arms, and how sure that is, says uma-load compare.
 

@@ -20,13 +20,13 @@ import (
 // DefaultResultsAddress is where finished runs are served unless a flag says otherwise.
 const DefaultResultsAddress = "127.0.0.1:10422"
 
-const serveHelp = `Serve finished runs and saved comparisons to Prometheus, until it is interrupted.
-
-The newest runs of every cell of host, arm, scenario, engine and model are shown, and what compare --save
-saved beside them. For example
+const serveHelp = `Serve finished runs and saved comparisons to Prometheus.
 
   uma-load serve --runs runs
-  uma-load healthcheck --web.listen-address 127.0.0.1:10422
+  uma-load healthcheck --web.listen-address 127.0.0.1:10422  # is it alive?
+
+The newest runs of every cell of host, arm, scenario, engine and model are shown, and what compare --save
+saved beside them.
 
 Scrape it with honor_labels: true: the label host is the machine that was measured. A page for people is at /.
 What is added to the folder is seen by the next scrape; a run that goes on is passed by until it has a summary.`

@@ -20,20 +20,37 @@ import (
 	"github.com/umascope/umascope/loadgen/shelf"
 )
 
-const runsHelp = `Keep the folders of runs: list, pin, prune and archive them. For example
+const runsHelp = `Look after run folders: list, pin, prune, archive.
 
   uma-load runs list
   uma-load runs pin 20261105T141503Z-native-a1b2c3
-  uma-load runs prune --keep 50 --older-than 30d        says what would go
-  uma-load runs prune --keep 50 --older-than 30d --yes  removes it
+  uma-load runs prune --keep 50 --older-than 30d        # says what would go
+  uma-load runs prune --keep 50 --older-than 30d --yes  # removes it
   uma-load runs archive runs/a runs/b --to old.tar.gz --delete
-  tar -xzf old.tar.gz -C runs                           brings them back`
+  tar -xzf old.tar.gz -C runs                           # brings them back`
 
-const pruneHelp = `Remove runs that are not among the newest and are old enough, as far as either is said. Without --yes it only says which.
+const (
+	listHelp = "List runs, the oldest first.\n\n  uma-load runs list\n  uma-load runs list --runs /data/runs --json"
+
+	pinHelp   = "Keep runs from being pruned.\n\n  uma-load runs pin 20261105T141503Z-native-a1b2c3"
+	unpinHelp = "Let runs be pruned again.\n\n  uma-load runs unpin 20261105T141503Z-native-a1b2c3"
+)
+
+const pruneHelp = `Remove runs that are old, or not among the newest.
+
+  uma-load runs prune --keep 50 --older-than 30d        # says what would go
+  uma-load runs prune --keep 50 --older-than 30d --yes  # removes it
+
+If both are said, what goes is both. Without --yes it only says which.
 
 Never removed are runs that are pinned, that may still go on, that cannot be read, that have a file which no run writes, and those of sweeps, campaigns and packs, which are kept whole.`
 
-const archiveHelp = `Write folders of runs, or of sweeps and campaigns, into one .tar.gz. It is read again and held against the disk before it gets its name; with --delete the folders go then. tar -xzf brings them back.`
+const archiveHelp = `Write run folders into one .tar.gz.
+
+  uma-load runs archive runs/a runs/b --to old.tar.gz
+  uma-load runs archive runs/native-container --to nc.tar.gz --delete
+
+Folders of sweeps and campaigns go as a whole. The archive is read again and held against the disk before it gets its name; with --delete the folders go then. tar -xzf brings them back.`
 
 // shelfLine is the verb runs on the command line.
 type shelfLine struct {
@@ -57,9 +74,9 @@ func runsVerbs(app *kingpin.Application) []verb {
 		clause.Arg("run", "Folder of a run, or the name of one in --runs.").Required().StringsVar(&l.names)
 		return root(clause)
 	}
-	list := root(runs.Command("list", "List runs, the oldest first."))
+	list := root(runs.Command("list", listHelp))
 	list.Flag("json", "Print JSON.").BoolVar(&l.asJSON)
-	pin, unpin := named(runs.Command("pin", "Keep runs from being pruned.")), named(runs.Command("unpin", "Let runs be pruned again."))
+	pin, unpin := named(runs.Command("pin", pinHelp)), named(runs.Command("unpin", unpinHelp))
 	prune := root(runs.Command("prune", pruneHelp))
 	option.Flag(prune, "keep", "How many of the newest runs stay.", "", &l.rule.Keep, option.AtLeast(0)).PlaceHolder("N")
 	option.Flag(prune, "older-than", "How old a run is that goes, such as 30d or 12h.", "", &l.rule.OlderThan, parseAge).PlaceHolder("AGE")

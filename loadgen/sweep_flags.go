@@ -15,12 +15,15 @@ import (
 	"github.com/umascope/umascope/loadgen/workload"
 )
 
-const sweepHelp = `Measure a server at several points: one run each, side by side in one folder.
+const sweepHelp = `Measure a server at several loads, or find its limit.
 
-All flags of run apply to every point; --run-id and --label name and mark the sweep. For example
+  uma-load sweep --url http://127.0.0.1:8000 --over concurrency=1..64x2
+  uma-load sweep --url http://127.0.0.1:8000 --over rate=0.5..32 \
+      --search slo --slo ttft=500ms,tpot=50ms
+  uma-load sweep --url http://127.0.0.1:8000 --over rate=0.5..32 \
+      --search saturation
 
-  uma-load sweep --url http://127.0.0.1:8000 --over concurrency=1..64x2 --duration 60s
-  uma-load sweep --url http://127.0.0.1:8000 --over rate=0.5..32 --search slo --slo ttft=500ms,tpot=50ms
+One run for each point, side by side in one folder, with a table and curves over load. All flags of run apply to every point; --run-id and --label name and mark the sweep.
 
 Exit codes: 1 if it was interrupted or a run failed; 3 if a run is INVALID, or one that tells nothing ended a search; 4 if no load keeps --slo. What was measured is in the folder in any case.`
 

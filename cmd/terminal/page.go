@@ -20,8 +20,8 @@ type Guide struct {
 	First []string
 	// Groups are the verbs, by what they are for. One that stands in none is listed after them.
 	Groups []Group
-	// Sections name the flags of long pages by subject: a section begins with the flag of that name.
-	Sections []Section
+	// Sections name the flags of long pages by subject, by the verb with those above it: a section begins with a flag.
+	Sections map[string][]Section
 	// Foot is said last, such as the exit codes.
 	Foot string
 }
@@ -37,12 +37,13 @@ type Section struct{ Flag, Title string }
 
 // Apply makes the program's help the guide's. The flags of the library itself are said shorter.
 func (g Guide) Apply(app *kingpin.Application) {
-	app.HelpFlag.Short('h').Help("Show help; after a verb, the help of that verb.")
+	app.HelpFlag.Short('h').Help("Show help.")
 	app.UsageTemplate(page).UsageFuncs(template.FuncMap{
 		"First":    func() []string { return g.First },
 		"Foot":     func() string { return g.Foot },
 		"Groups":   func(model *kingpin.ApplicationModel) []listed { return g.groups(model.Commands) },
 		"Below":    below,
+		"Verb":     verbText,
 		"Sections": g.sections,
 	})
 }
@@ -55,25 +56,39 @@ type listed struct {
 
 // groups are the verbs with what they do.
 func (g Guide) groups(verbs []*kingpin.CmdModel) []listed {
+	left := slices.DeleteFunc(slices.Clone(verbs), func(v *kingpin.CmdModel) bool { return v.Name == "help" }) // -h tells of itself
 	var all []listed
-	told := []string{"help"} // -h tells of itself
 	for _, group := range g.Groups {
-		told = append(told, group.Verbs...)
-		all = append(all, listed{group.Title, verbRows(verbs, func(name string) bool { return slices.Contains(group.Verbs, name) })})
+		one := listed{Title: group.Title}
+		for _, name := range group.Verbs {
+			if i := slices.IndexFunc(left, func(v *kingpin.CmdModel) bool { return v.Name == name }); i >= 0 {
+				one.Rows = append(one.Rows, verbRows(left[i:i+1])...)
+				left = slices.Delete(left, i, i+1)
+			}
+		}
+		all = append(all, one)
 	}
-	others := verbRows(verbs, func(name string) bool { return !slices.Contains(told, name) })
-	return append(all, listed{"Others", others})
+	return append(all, listed{"Others", verbRows(left)})
+}
+
+// verbText is where the verb stands in a command line: some programs do without.
+func verbText(app *kingpin.ApplicationModel) string {
+	switch {
+	case len(app.Commands) == 0:
+		return ""
+	case slices.ContainsFunc(app.Commands, func(v *kingpin.CmdModel) bool { return v.Default }):
+		return " [<verb>]"
+	}
+	return " <verb>"
 }
 
 // below are the verbs of a verb.
-func below(verb *kingpin.CmdModel) [][2]string {
-	return verbRows(verb.Commands, func(string) bool { return true })
-}
+func below(verb *kingpin.CmdModel) [][2]string { return verbRows(verb.Commands) }
 
-func verbRows(verbs []*kingpin.CmdModel, wanted func(name string) bool) [][2]string {
+func verbRows(verbs []*kingpin.CmdModel) [][2]string {
 	var rows [][2]string
 	for _, verb := range verbs {
-		if !verb.Hidden && wanted(verb.Name) {
+		if !verb.Hidden {
 			rows = append(rows, [2]string{verb.Name, summary(verb.Help)})
 		}
 	}
@@ -90,13 +105,17 @@ func summary(help string) string {
 // sections are the flags of a page. On the page of a verb those of the program are left out, which has them.
 func (g Guide) sections(flags []*kingpin.FlagModel, verb *kingpin.CmdModel) []listed {
 	short := slices.ContainsFunc(flags, func(f *kingpin.FlagModel) bool { return f.Short != 0 && !isProgram(f, verb) })
+	var begins []Section
+	if verb != nil {
+		begins = g.Sections[verb.FullCommand]
+	}
 	all := []listed{{Title: "Flags"}}
 	for _, flag := range flags {
 		if flag.Hidden || isProgram(flag, verb) {
 			continue
 		}
-		if i := slices.IndexFunc(g.Sections, func(s Section) bool { return s.Flag == flag.Name }); i >= 0 && verb != nil {
-			all = append(all, listed{Title: g.Sections[i].Title})
+		if i := slices.IndexFunc(begins, func(s Section) bool { return s.Flag == flag.Name }); i >= 0 {
+			all = append(all, listed{Title: begins[i].Title})
 		}
 		last := &all[len(all)-1]
 		last.Rows = append(last.Rows, [2]string{flagText(flag, short), flag.HelpWithEnvar()})

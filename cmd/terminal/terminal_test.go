@@ -33,7 +33,7 @@ func program(shown io.Writer) *kingpin.Application {
 	Guide{
 		First:    []string{"uma-tool run --url u   # run it"},
 		Groups:   []Group{{"Measure", []string{"run"}}},
-		Sections: []Section{{"level", "What is said"}},
+		Sections: map[string][]Section{"run": {{"level", "What is said"}}},
 		Foot:     "Exit codes: 0 done.",
 	}.Apply(app)
 	return app
@@ -91,6 +91,23 @@ func TestAVerbByDefaultIsToldOfOthers(t *testing.T) {
 	}
 }
 
+func TestTheFirstLineSaysWhetherAVerbIsNeeded(t *testing.T) {
+	for usage, define := range map[string]func(*kingpin.Application){
+		"usage: uma-tool [<verb>] [<flags>]\n":           func(a *kingpin.Application) { a.Command("serve", "Serve.").Default() },
+		"usage: uma-tool <verb> [<flags>]\n":             func(a *kingpin.Application) { a.Command("serve", "Serve.") },
+		"usage: uma-tool [<flags>] <file> [<more>...]\n": func(a *kingpin.Application) { a.Arg("file", "F.").Required().String(); a.Arg("more", "M.").Strings() },
+	} {
+		var shown bytes.Buffer
+		app := kingpin.New("uma-tool", "Does things.").UsageWriter(&shown).Terminate(func(int) {})
+		define(app)
+		Guide{}.Apply(app)
+		_, _ = app.Parse([]string{"--help"})
+		if !strings.HasPrefix(shown.String(), usage) {
+			t.Errorf("got %s, want %s", shown.String(), usage)
+		}
+	}
+}
+
 func TestErrorsThatNameTheirFlagStay(t *testing.T) {
 	own := errors.New("--url u: no address")
 	if got := Mend(program(io.Discard), []string{"run", "--url", "u"}, own); got != own {
@@ -117,8 +134,10 @@ Others:
   runs  Folders of runs
 
 Flags:
-  -h, --help     Show help; after a verb, the help of that verb.
+  -h, --help     Show help.
       --version  Show application version.
+
+uma-tool VERB --help has examples and the flags of that verb.
 
 Exit codes: 0 done.
 `

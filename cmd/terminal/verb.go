@@ -46,18 +46,19 @@ func examples(program, help string) []string {
 		if !strings.HasPrefix(lines[i], "  ") {
 			continue
 		}
-		_, line, is := strings.Cut(" "+strings.TrimSpace(lines[i]), " "+program+" ")
+		_, line, is := strings.Cut(" "+strings.TrimSpace(lines[i])+" ", " "+program+" ")
 		if !is {
 			continue
 		}
+		line = strings.TrimSpace(line)
 		for strings.HasSuffix(line, "\\") && i+1 < len(lines) {
 			i++
 			line = strings.TrimSpace(strings.TrimSuffix(line, "\\")) + " " + strings.TrimSpace(lines[i])
 		}
-		for _, end := range []string{"  #", " | ", " > ", " && "} {
+		for _, end := range []string{"#", " | ", " > ", " && "} {
 			line, _, _ = strings.Cut(line, end)
 		}
-		found = append(found, program+" "+strings.TrimSpace(line))
+		found = append(found, strings.TrimSpace(program+" "+line))
 	}
 	return found
 }

@@ -7,13 +7,15 @@ import (
 	"os/signal"
 	"syscall"
 
+	"github.com/umascope/umascope/cmd/terminal"
 	"github.com/umascope/umascope/exporter"
 )
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // the second signal ends the program at once, whatever it waits for
-	code := exporter.Run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	// Who has seen enough of explain --watch ends it; a log that nobody reads any more ends nothing.
+	code := exporter.Run(ctx, os.Args[1:], terminal.Stdout(stop), os.Stderr)
 	stop()
 	os.Exit(code)
 }

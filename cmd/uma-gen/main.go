@@ -6,10 +6,11 @@ import (
 	"os"
 
 	"github.com/umascope/umascope/cmd/internal/gen"
+	"github.com/umascope/umascope/cmd/terminal"
 )
 
 //go:generate go run . --dir ../..
 
 func main() {
-	os.Exit(gen.Run(os.Args[1:], os.Stdout, os.Stderr))
+	os.Exit(gen.Run(os.Args[1:], terminal.Stdout(nil), os.Stderr))
 }

@@ -7,6 +7,7 @@ import (
 	"os/signal"
 	"syscall"
 
+	"github.com/umascope/umascope/cmd/terminal"
 	"github.com/umascope/umascope/loadgen"
 )
 
@@ -14,8 +15,8 @@ import (
 // folder is complete. Whoever cannot wait for that has SIGKILL, which loses a second at most.
 func main() {
 	// Ctrl-C ends a tee that the output goes to as well, and the next message would end this program
-	// in the middle of its folder. Caught, not ignored: commands that it runs would inherit that.
-	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
+	// in the middle of its folder.
+	stdout := terminal.Stdout(nil)
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	if !signal.Ignored(syscall.SIGHUP) { // as nohup has it
@@ -29,6 +30,6 @@ func main() {
 		<-signals
 		close(cut)
 	}()
-	program := loadgen.Program{Stdout: os.Stdout, Stderr: os.Stderr, Cut: cut, Exporter: loadgen.LocalExporter}
+	program := loadgen.Program{Stdout: stdout, Stderr: os.Stderr, Cut: cut, Exporter: loadgen.LocalExporter}
 	os.Exit(program.Run(ctx, os.Args[1:]))
 }

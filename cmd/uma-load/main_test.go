@@ -254,19 +254,21 @@ func TestHelpVersionAndCompletionArePrinted(t *testing.T) {
 }
 
 // uma-load run --help | head
-func TestHelpEndsWithoutAWordWhenNobodyReadsTheRest(t *testing.T) {
-	read, write, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := read.Close(); err != nil {
-		t.Fatal(err)
-	}
-	defer write.Close()
-	var messages strings.Builder
-	c := command(t, "run", "--help")
-	c.Stdout, c.Stderr = write, &messages
-	if err := c.Run(); err != nil || messages.Len() > 0 {
-		t.Errorf("%v: %s", err, messages.String())
+func TestOutputThatNobodyReadsToItsEndEndsWithoutAWord(t *testing.T) {
+	for _, args := range [][]string{{"run", "--help"}, {"--version"}, {"campaign", "plans", "native-container"}, {"completion", "bash"}} {
+		read, write, err := os.Pipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := read.Close(); err != nil {
+			t.Fatal(err)
+		}
+		defer write.Close()
+		var messages strings.Builder
+		c := command(t, args...)
+		c.Stdout, c.Stderr = write, &messages
+		if err := c.Run(); err != nil || messages.Len() > 0 {
+			t.Errorf("%v: %v: %s", args, err, messages.String())
+		}
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/alecthomas/kingpin/v2"
 
 	"github.com/umascope/umascope/alerts"
+	"github.com/umascope/umascope/cmd/terminal"
 	"github.com/umascope/umascope/dashboards"
 )
 
@@ -87,40 +88,74 @@ func generate(only string) ([]file, error) {
 	return all, nil
 }
 
+const about = `Writes what is generated from the vocabulary: dashboards, alert rules with their runbook, the metric reference.
+
+  uma-gen --check           # is every file what the code generates?
+  uma-gen                   # write all
+  uma-gen alerts --dir ~/umascope
+  uma-gen preview           # show the dashboards, of a Prometheus on this machine
+
+The pages are shown without Grafana by preview, which has flags of its own: uma-gen preview --help.
+
+Exit codes: 0 done; 1 a file is not what the code generates, or could not be written; 2 bad input.`
+
 // Run is the program; it returns the exit code.
 func Run(args []string, stdout, stderr io.Writer) int {
 	if len(args) > 0 && args[0] == previewName {
 		return runPreview(args[1:], stdout, stderr)
 	}
-	ended := false
-	app := kingpin.New("uma-gen", "Writes the files that are generated from the vocabulary: dashboards, alert rules with their runbook, the metric reference. uma-gen preview shows the dashboards without Grafana.")
+	flags, ended := flags{}, false
+	app := application(&flags)
 	app.Terminate(func(int) { ended = true }).UsageWriter(stdout).ErrorWriter(stderr)
-	app.HelpFlag.Short('h')
-	what := app.Arg("what", names()+"; all of them if none is named.").String()
-	check := app.Flag("check", "Write nothing; exit 1 if a file is not what the code generates.").Bool()
-	dir := app.Flag("dir", "Root of the checkout.").Default(".").String()
 	_, err := app.Parse(args)
 	switch {
 	case ended:
 		return exitDone
 	case err != nil:
+		return fail(stderr, exitInput, terminal.Mend(app, args, err))
+	case flags.what != "" && !slices.ContainsFunc(subjects(), func(s subject) bool { return s.name == flags.what }):
+		return fail(stderr, exitInput, fmt.Errorf("%q is none of %s; the pages are shown by uma-gen preview, flags after it", flags.what, names()))
+	}
+	if err := isCheckout(flags.dir); err != nil {
 		return fail(stderr, exitInput, err)
-	case *what != "" && !slices.ContainsFunc(subjects(), func(s subject) bool { return s.name == *what }):
-		return fail(stderr, exitInput, fmt.Errorf("%q is none of %s; the pages are shown by uma-gen preview, flags after it", *what, names()))
 	}
-	if _, err := os.Stat(filepath.Join(*dir, "go.mod")); err != nil {
-		return fail(stderr, exitInput, fmt.Errorf("--dir %s: no checkout: %w", *dir, err))
-	}
-	generated, err := generate(*what)
-	if err == nil && *check {
-		err = errors.Join(compare(*dir, generated), leftOver(*dir, *what, generated))
+	generated, err := generate(flags.what)
+	if err == nil && flags.check {
+		err = errors.Join(compare(flags.dir, generated), leftOver(flags.dir, flags.what, generated))
 	} else if err == nil {
-		err = write(*dir, generated, stdout)
+		err = write(flags.dir, generated, stdout)
 	}
 	if err != nil {
 		return fail(stderr, exitFailed, err)
 	}
 	return exitDone
+}
+
+// flags are what was asked for.
+type flags struct {
+	what, dir string
+	check     bool
+}
+
+func application(f *flags) *kingpin.Application {
+	app := kingpin.New("uma-gen", about)
+	terminal.Guide{}.Apply(app)
+	app.Arg("what", names()+"; all of them if none is named.").StringVar(&f.what)
+	app.Flag("check", "Write nothing; exit 1 if a file is not what the code generates.").BoolVar(&f.check)
+	app.Flag("dir", "Root of the checkout.").Default(".").StringVar(&f.dir)
+	return app
+}
+
+// isCheckout says why a folder is none.
+func isCheckout(dir string) error {
+	_, err := os.Stat(filepath.Join(dir, "go.mod"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("--dir %s: no checkout of umascope, since it has no go.mod: go there, or name it by --dir", dir)
+	}
+	if err != nil {
+		return fmt.Errorf("--dir %s: %w", dir, err)
+	}
+	return nil
 }
 
 // names lists the subjects.

@@ -122,7 +122,7 @@ func TestBadInputIsOneLineAndExit2(t *testing.T) {
 }
 
 func TestHelpIsNoError(t *testing.T) {
-	if code, stdout, stderr := run(t, "--help"); code != exitDone || !strings.Contains(stdout, "]check") || stderr != "" {
+	if code, stdout, stderr := run(t, "--help"); code != exitDone || !strings.Contains(stdout, "  --check ") || stderr != "" {
 		t.Errorf("exit %d, %q, %q", code, stdout, stderr)
 	}
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/alecthomas/kingpin/v2"
 
+	"github.com/umascope/umascope/cmd/terminal"
 	"github.com/umascope/umascope/dashboards/preview"
 )
 
@@ -28,6 +29,13 @@ const (
 	headerTimeout = 5 * time.Second
 	leaveTimeout  = 3 * time.Second
 )
+
+const aboutPreview = `Shows the dashboards without Grafana, as pages that ask one Prometheus.
+
+  uma-gen preview
+  uma-gen preview --prometheus http://127.0.0.1:9090 --scrape-interval 15s
+
+It is a preview: no editing, no zooming, no other data sources. Ctrl-C ends it.`
 
 // previewFlags are the flags of the sub-command.
 type previewFlags struct {
@@ -45,8 +53,8 @@ func runPreview(args []string, stdout, stderr io.Writer) int {
 	case err != nil:
 		return fail(stderr, exitInput, err)
 	}
-	if _, err := os.Stat(filepath.Join(flags.dir, "go.mod")); err != nil {
-		return fail(stderr, exitInput, fmt.Errorf("--dir %s: no checkout: %w", flags.dir, err))
+	if err := isCheckout(flags.dir); err != nil {
+		return fail(stderr, exitInput, err)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -54,15 +62,15 @@ func runPreview(args []string, stdout, stderr io.Writer) int {
 }
 
 func parsePreview(args []string, stdout, stderr io.Writer) (flags previewFlags, ended bool, err error) {
-	app := kingpin.New("uma-gen preview", "Shows the dashboards without Grafana, as pages that ask one Prometheus. It is a preview: no editing, no zooming, no other data sources.")
+	app := kingpin.New("uma-gen preview", aboutPreview)
 	app.Terminate(func(int) { ended = true }).UsageWriter(stdout).ErrorWriter(stderr)
-	app.HelpFlag.Short('h')
+	terminal.Guide{}.Apply(app)
 	app.Flag("prometheus", "Address of the Prometheus that is asked.").Default("http://127.0.0.1:9090").StringVar(&flags.prometheus)
 	app.Flag("listen", "Address to listen on. Only of the loopback are other names of this machine refused.").Default(previewAddress).IsSetByUser(&flags.explicit).StringVar(&flags.listen)
 	app.Flag("dir", "Root of the checkout.").Default(".").StringVar(&flags.dir)
 	interval := app.Flag("scrape-interval", "Scrape interval, from which Grafana works out steps and rates.").Default("5s").String()
 	if _, err = app.Parse(args); err != nil || ended {
-		return flags, ended, err
+		return flags, ended, terminal.Mend(app, args, err)
 	}
 	if flags.listen == "" { // which would be any port of every address
 		return flags, false, errors.New(`--listen "": want HOST:PORT`)
@@ -75,7 +83,7 @@ func parsePreview(args []string, stdout, stderr io.Writer) (flags previewFlags, 
 func readInterval(text string) (time.Duration, error) {
 	interval, err := time.ParseDuration(text)
 	if err != nil {
-		return 0, fmt.Errorf("--scrape-interval: %w", err)
+		return 0, fmt.Errorf("--scrape-interval %s: want a duration, such as 5s or 1m", text)
 	}
 	if interval <= 0 {
 		return 0, fmt.Errorf("--scrape-interval %s: want a time above 0, such as 5s", text)

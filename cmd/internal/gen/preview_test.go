@@ -17,15 +17,15 @@ func TestThePreviewRefusesBadInputInOneLine(t *testing.T) {
 	defer taken.Close()
 	address := taken.Addr().String()
 	for want, args := range map[string][]string{
-		"--listen " + address:                                {"--dir", root, "--listen", address},
-		"--listen 127.0.0.1:99999":                           {"--dir", root, "--listen", "127.0.0.1:99999"},
-		"--dir /nowhere: no checkout":                        {"--dir", "/nowhere"},
-		`--prometheus: "nine" is no`:                         {"--dir", root, "--listen", "127.0.0.1:0", "--prometheus", "nine"},
-		"unknown long flag":                                  {"--grafana"},
-		`--listen "": want HOST:PORT`:                        {"--dir", root, "--listen="},
-		"--scrape-interval: time: invalid duration \"soon\"": {"--dir", root, "--scrape-interval", "soon"},
-		"--scrape-interval 0s: want a time above 0":          {"--dir", root, "--scrape-interval", "0s"},
-		"--scrape-interval -5s: want a time above 0":         {"--dir", root, "--scrape-interval=-5s"},
+		"--listen " + address:                            {"--dir", root, "--listen", address},
+		"--listen 127.0.0.1:99999":                       {"--dir", root, "--listen", "127.0.0.1:99999"},
+		"--dir /nowhere: no checkout":                    {"--dir", "/nowhere"},
+		`--prometheus: "nine" is no`:                     {"--dir", root, "--listen", "127.0.0.1:0", "--prometheus", "nine"},
+		"unknown flag --grafana: uma-gen preview --help": {"--grafana"},
+		`--listen "": want HOST:PORT`:                    {"--dir", root, "--listen="},
+		"--scrape-interval soon: want a duration":        {"--dir", root, "--scrape-interval", "soon"},
+		"--scrape-interval 0s: want a time above 0":      {"--dir", root, "--scrape-interval", "0s"},
+		"--scrape-interval -5s: want a time above 0":     {"--dir", root, "--scrape-interval=-5s"},
 	} {
 		code, stdout, stderr := run(t, append([]string{"preview"}, args...)...)
 		if code != exitInput || strings.Count(stderr, "\n") != 1 || !strings.Contains(stderr, want) || stdout != "" {

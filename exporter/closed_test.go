@@ -1,0 +1,27 @@
+package exporter_test
+
+import (
+	"bytes"
+	"os"
+	"testing"
+)
+
+// uma-exporter --once | head; of explain --watch the end is that nobody looks any more.
+func TestOutputThatNobodyReadsToItsEndEndsWithoutAWord(t *testing.T) {
+	for _, args := range [][]string{{"--help"}, {"--once", "--log.level=error"}, {"explain"}, {"explain", "--watch"}, {"doctor"}, {"completion", "zsh"}} {
+		read, write, err := os.Pipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer write.Close()
+		if err := read.Close(); err != nil {
+			t.Fatal(err)
+		}
+		var messages bytes.Buffer
+		c := command(t, args...)
+		c.Stdout, c.Stderr = write, &messages
+		if err := c.Run(); err != nil || messages.Len() > 0 {
+			t.Errorf("%v: %v: %s", args, err, messages.String())
+		}
+	}
+}

@@ -1,0 +1,90 @@
+package exporter
+
+import "github.com/umascope/umascope/cmd/terminal"
+
+const about = "Shows where the memory of a unified-memory machine went, GPU memory that no container is charged for included, as Prometheus metrics and as text. Without a verb it serves; what is not supported is absent, never zero."
+
+// guide is what --help says beside verbs and flags.
+func guide() terminal.Guide {
+	return terminal.Guide{
+		First: []string{
+			"uma-exporter explain  # where did my GiB go: the ledger as a table",
+			"uma-exporter doctor   # what cannot be read here, and what mends it",
+			"uma-exporter          # serve http://127.0.0.1:10420/metrics",
+		},
+		Groups: []terminal.Group{
+			{Title: "Look", Verbs: []string{"explain", "doctor"}},
+			{Title: "Serve", Verbs: []string{"serve", "secure", "healthcheck"}},
+			{Title: "Around it", Verbs: []string{"record", "completion"}},
+		},
+		Sections: map[string][]terminal.Section{
+			"serve": append(hostSections(),
+				terminal.Section{Flag: "collector.host", Title: "Collectors, all on"},
+				terminal.Section{Flag: "nvml.record", Title: "Server"}),
+			"explain": hostSections(),
+			"doctor":  hostSections(),
+		},
+		Foot: "Exit codes: 0 done; 1 failed while running; 2 bad input or unusable environment.",
+	}
+}
+
+// hostSections follow the order in which defineHost declares the flags.
+func hostSections() []terminal.Section {
+	return []terminal.Section{
+		{Flag: "path.procfs", Title: "Machine"},
+		{Flag: "nvml.replay", Title: "GPUs"},
+		{Flag: "cgroup.include", Title: "Containers, processes, engines and drives"},
+	}
+}
+
+const serveHelp = `Serve the metrics over HTTP.
+
+  uma-exporter
+  uma-exporter --once | grep uma_memory_pool_bytes
+  uma-exporter --engine.url=http://127.0.0.1:8000/metrics \
+      --kvbm.url=http://127.0.0.1:6880/metrics
+  uma-exporter serve --web.listen-address=:10420 --no-collector.nvme
+
+It is what the program does without a verb. It listens on loopback unless told otherwise, because the page names processes and containers.`
+
+const explainHelp = `Print where the memory is, and who holds it.
+
+  uma-exporter explain
+  uma-exporter explain --watch
+  uma-exporter explain --memory.cache-path=/var/lib/models
+
+The ledger of the pool, who holds GPU memory, and why CUDA sees less than is available.`
+
+const doctorHelp = `Print what cannot be read here, and what mends it.
+
+  uma-exporter doctor
+  uma-exporter doctor --engine.url=http://127.0.0.1:8000/metrics
+
+For each collector: what it lacks, what that costs, and the command that mends it. It changes nothing.`
+
+const secureHelp = `Make what a page needs for TLS and a password.
+
+  uma-exporter secure --name spark-1 /etc/umascope/secure
+  uma-exporter --web.listen-address=:10420 \
+      --web.config.file=/etc/umascope/secure/web.yml
+
+A folder with a certificate, its key and a password: one file for who serves, one for who reads. What it prints says which is which.`
+
+const recordHelp = `Record this machine in one masked text file.
+
+  uma-exporter record host.txtar
+  uma-exporter record --description="Spark, vLLM under load" host.txtar
+
+Kernel files by an allow-list, and every driver call; serial numbers, addresses and names are replaced. Read it before you give it away.`
+
+const healthcheckHelp = `Ask a running exporter whether it answers.
+
+  uma-exporter healthcheck
+  uma-exporter healthcheck --url=http://127.0.0.1:10421/-/healthy
+
+Exit codes: 0 if it does, 1 if not.`
+
+const completionHelp = `Print a completion script for a shell.
+
+  uma-exporter completion bash
+  uma-exporter completion zsh > ~/.zfunc/_uma-exporter`

@@ -1,0 +1,69 @@
+package loadgen
+
+import "github.com/umascope/umascope/cmd/terminal"
+
+const aboutProgram = "Loads an OpenAI-compatible server, records every chunk of every answer, and says whether the figures may be used. Experiments are runs of a campaign; compare says what differs."
+
+// guide is what --help says beside verbs and flags.
+func guide() terminal.Guide {
+	return terminal.Guide{
+		First: []string{
+			"uma-load check --url http://127.0.0.1:8000  # what serves there",
+			"uma-load run --url http://127.0.0.1:8000    # measure it, see the report",
+			"uma-load compare runs --by arm              # what differs, and how sure",
+		},
+		Groups: []terminal.Group{
+			{Title: "Measure", Verbs: []string{"check", "run", "sweep", "record"}},
+			{Title: "Experiment", Verbs: []string{"campaign", "arm", "compare"}},
+			{Title: "Results", Verbs: []string{"report", "publish", "serve", "runs", "import", "merge"}},
+			{Title: "Around it", Verbs: []string{"hosts", "healthcheck", "completion"}},
+		},
+		Sections: map[string][]terminal.Section{"run": runSections(), "sweep": append([]terminal.Section{{Flag: "over", Title: "Points"}}, runSections()...)},
+		Foot:     "Exit codes: 0 done; 1 failed while running; 2 bad input or unusable environment; 3 the run finished but is INVALID, as it says; 4 --slo was not met, or --fail-on was.",
+	}
+}
+
+// runSections follow the order in which runFlags declares the flags.
+func runSections() []terminal.Section {
+	return []terminal.Section{
+		{Flag: "url", Title: "Server"},
+		{Flag: "scenario", Title: "Requests"},
+		{Flag: "arrival", Title: "Load"},
+		{Flag: "rank", Title: "Load from several processes"},
+		{Flag: "expect", Title: "What has to hold"},
+		{Flag: "label", Title: "What is kept with the run"},
+		{Flag: "validity", Title: "Run folder and live page"},
+	}
+}
+
+const runHelp = `Measure a server and write a run folder.
+
+  uma-load run --url http://127.0.0.1:8000
+  uma-load run --url http://127.0.0.1:8000 --duration 60s --concurrency 8
+  uma-load run --url http://127.0.0.1:8000 --label arm=container \
+      --arrival poisson --rate 2 --slo ttft=500ms,tpot=50ms
+  uma-load run --url http://127.0.0.1:8000 --scenario eviction_replay \
+      --expect kv=cpu_disk
+
+Without more it sends 64 requests, one at a time. The folder is below runs/, with report.html. Ctrl-C lets requests in flight end, a second one cuts them off; the folder is complete either way.
+
+Exit codes: 3 if the run is INVALID, as it says; 4 if --slo was not met.`
+
+const checkHelp = `Ask a server what it is and what it accepts.
+
+  uma-load check --url http://127.0.0.1:8000
+  uma-load check --url https://llm.example.org --api-key-file key.txt --json
+
+It asks for a few tokens and measures nothing. Exit code 2 if the server cannot be measured, with the reason.`
+
+const completionHelp = `Print a completion script for a shell.
+
+  uma-load completion bash > ~/.local/share/bash-completion/completions/uma-load
+  uma-load completion zsh > ~/.zfunc/_uma-load`
+
+const healthcheckHelp = `Ask a run, a campaign or serve whether it is alive.
+
+  uma-load healthcheck
+  uma-load healthcheck --web.listen-address 127.0.0.1:10422  # of serve
+
+Exit codes: 0 if it answers, 1 if not.`
