@@ -134,7 +134,7 @@ func (b *books) says(unit compare.Unit, ci *compare.Interval) (text, class strin
 	if b == nil {
 		return "The simulator’s books: none of both arms.", "note"
 	}
-	text = fmt.Sprintf("The simulator’s books: %s (n = %d and %d starts", signed(unit, b.difference), b.b, b.a)
+	text = fmt.Sprintf("The simulator’s books: %s (n = %d and %d starts", signed(unit, b.difference), b.a, b.b)
 	if b.all {
 		text += ", which could not be told apart by run"
 	}

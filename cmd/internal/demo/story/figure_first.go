@@ -56,7 +56,11 @@ func drawFirst(passes []Pass, x chart.Axis, width, height float64, label string)
 		}
 		middle := median(p.Seconds)
 		f.Line("median", f.PX(middle), y-13, f.PX(middle), y+13)
-		f.Text("mark-text", f.PX(middle)+6, y-9, "start", chart.FormatSeconds(middle))
+		if text := chart.FormatSeconds(middle); f.PX(middle)+6+chart.LetterWidth*float64(len(text)) > width {
+			f.Text("mark-text", f.PX(middle)-6, y-9, "end", text)
+		} else {
+			f.Text("mark-text", f.PX(middle)+6, y-9, "start", text)
+		}
 	}
 	return f.Drawing
 }

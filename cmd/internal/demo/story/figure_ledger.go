@@ -76,7 +76,7 @@ func ledgerFigure(campaigns []Campaign) *chart.Figure {
 	f.Caption = "n = " + strings.Join(counts, ", ") + " runs; means, as the exporter read them on each machine. Right of 0, " + first.B +
 		" has more. Lines that differ by 256 MiB or more somewhere. The KV cache is in gpu_process: where less was free, it is smaller."
 	rows := float64(len(names))
-	drawn := f.DrawTall(90+34*rows, 60+float64(len(all))*(62+40*rows), func(width, height float64) *chart.Drawing {
+	drawn := f.DrawTall(90+42*rows, 60+float64(len(all))*(62+52*rows), func(width, height float64) *chart.Drawing {
 		var frames []*chart.Frame
 		for i, where := range ledgerSides(width, height, len(all)) {
 			frames = append(frames, drawLedger(all[i], names, lo, hi, where, width, height, f.Title))

@@ -4,12 +4,19 @@ import (
 	"bytes"
 	"encoding/xml"
 	"errors"
+	"flag"
+	"html"
 	"io"
 	"os"
 	"regexp"
 	"strings"
 	"testing"
+	"unicode"
+
+	"github.com/umascope/umascope/loadgen/compare"
 )
+
+var update = flag.Bool("update", false, "write the golden text")
 
 func render(t *testing.T, p Page) string {
 	t.Helper()
@@ -18,19 +25,37 @@ func render(t *testing.T, p Page) string {
 		t.Fatal(err)
 	}
 	if dir := os.Getenv("UMASCOPE_PAGES"); dir != "" { // to be looked at
-		if err := os.WriteFile(dir+"/"+t.Name()+".html", b.Bytes(), 0o644); err != nil {
+		if err := os.WriteFile(dir+"/"+strings.ReplaceAll(t.Name(), "/", "-")+".html", b.Bytes(), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
 	return b.String()
 }
 
-func TestTheWholePage(t *testing.T) {
-	text := render(t, whole(t))
-	if strings.Contains(text, `class="notice bad absent"`) {
-		t.Error("something is said to be missing of a page that lacks nothing")
+// sections are the headings that every page has, in their order.
+var sections = []string{
+	"One question, three designs", "Every run, in the order of time", "Where the GiB went", "The limit of the container did not see it", "Did KV blocks come back from the SSD?",
+	"Would wrong KV be noticed?", "What the alerts said", "What this does not show", "Runs that enter no figure", "The same on a real machine",
+}
+
+// inOrder fails unless all texts stand in the page, one after the other.
+func inOrder(t *testing.T, page string, texts ...string) {
+	t.Helper()
+	page = html.UnescapeString(page)
+	at := 0
+	for _, want := range texts {
+		i := strings.Index(page[at:], want)
+		if i < 0 {
+			t.Fatalf("%q is missing, or stands before what goes before it", want)
+		}
+		at += i
 	}
-	for _, svg := range regexp.MustCompile(`(?s)<svg viewBox.*?</svg>`).FindAllString(text, -1) {
+}
+
+// figures are the drawings of a page, of which each must be well-formed.
+func figures(t *testing.T, page string) []string {
+	t.Helper()
+	for _, svg := range regexp.MustCompile(`(?s)<svg viewBox.*?</svg>`).FindAllString(page, -1) {
 		for d := xml.NewDecoder(strings.NewReader(svg)); ; {
 			if _, err := d.Token(); errors.Is(err, io.EOF) {
 				break
@@ -40,6 +65,180 @@ func TestTheWholePage(t *testing.T) {
 		}
 		if strings.Contains(svg, "NaN") || strings.Contains(svg, "Inf") {
 			t.Errorf("a coordinate is no number: %.300s", svg)
+		}
+	}
+	return regexp.MustCompile(`(?s)<figure.*?</figure>`).FindAllString(page, -1)
+}
+
+const absentNotice = `class="notice bad absent"`
+
+func TestAWholePageLacksNothingAndKeepsItsOrder(t *testing.T) {
+	text := render(t, whole(t))
+	if strings.Contains(text, absentNotice) {
+		t.Error("something is said to be missing of a page that lacks nothing")
+	}
+	inOrder(t, text, append([]string{"<strong>Simulated.</strong>", "Two axes of time", "uma-demo --seed 1"}, sections...)...)
+	inOrder(t, text, "As published", "worse, confounded with time", "blocked_order", "Forth and back<", "inconclusive", "Forth and back, every start alike", ">worse<", "The same two arms differ by")
+}
+
+func TestEveryFigureSaysHowManyAndInWhichUnit(t *testing.T) {
+	all := figures(t, render(t, whole(t)))
+	if len(all) != 6 {
+		t.Errorf("%d figures", len(all))
+	}
+	for _, figure := range all {
+		if !regexp.MustCompile(`<figcaption>[^<]*n = \d+`).MatchString(figure) {
+			t.Errorf("a figure without n: %.200s", figure)
+		}
+		if strings.Count(figure, "<svg") != 2 || !regexp.MustCompile(`class="axis"[^>]*>[^<]+<`).MatchString(figure) {
+			t.Errorf("a figure that is not drawn twice, or has no unit: %.200s", figure)
+		}
+	}
+}
+
+// A figure of the page that is not on it is one that a reader cannot miss: every section stays, and says that it is
+// empty.
+func TestNoSectionVanishes(t *testing.T) {
+	text := render(t, Page{})
+	inOrder(t, text, sections...)
+	if n := strings.Count(text, absentNotice); n != 8 {
+		t.Errorf("%d of 8 parts say that they are missing", n)
+	}
+	for part, without := range map[string]func(*Page){
+		"answers":   func(p *Page) { p.Campaigns = nil },
+		"ledger":    func(p *Page) { p.Campaigns[0].Comparison, p.Campaigns = nil, p.Campaigns[:1] },
+		"books":     func(p *Page) { p.Campaigns[0].Starts, p.Campaigns[1].Starts, p.Campaigns[2].Starts = nil, nil, nil },
+		"limits":    func(p *Page) { p.Limits.Containers = nil },
+		"drive":     func(p *Page) { p.Rehydration.Run = "" },
+		"outputs":   func(p *Page) { p.Outputs.Runs = nil },
+		"one trial": func(p *Page) { p.Outputs.Runs[0].Run = "" },
+		"alerts":    func(p *Page) { p.Heat = Heat{} },
+		"firings":   func(p *Page) { p.Heat.Firings = nil },
+	} {
+		p := whole(t)
+		without(&p)
+		text := render(t, p)
+		inOrder(t, text, sections...)
+		if !strings.Contains(text, absentNotice) {
+			t.Errorf("nobody says that %s is missing", part)
+		}
+	}
+}
+
+func TestWhatIsMissingIsSaidWithItsReason(t *testing.T) {
+	p := whole(t)
+	p.Made.Partial, p.Problems = true, []string{"spark-abba: no space left"}
+	p.Campaigns[1] = Campaign{Name: "abba", Title: "Forth and back", Section: Section{Absent: "the demo was ended before it was made"}}
+	text := render(t, p)
+	inOrder(t, text, "This page is partial", "spark-abba: no space left", "Forth and back", "the demo was ended before it was made", "The same two arms differ by +19.1 GiB (blocks) and +11.0 GiB (equal)")
+}
+
+func TestHostileTextIsHarmless(t *testing.T) {
+	const hostile = "<script>alert(1)</script>\x1b[31m\u202e"
+	p := page(t, hostile)
+	p.Campaigns[0].Absent, p.Outputs.Absent, p.Problems = hostile, hostile, []string{hostile}
+	p.Links = append(p.Links, Link{"a way out" + hostile, "javascript:alert(1)"})
+	p.Heat.Firings[0].Runbook = "javascript:alert(1)"
+	text := render(t, p)
+	lower := strings.ToLower(text)
+	for _, forbidden := range []string{"<script", "href=\"javascript:", "\x1b", "\u202e", "<link", "<img", "<iframe", "@import", "onload", "src="} {
+		if strings.Contains(lower, forbidden) {
+			t.Errorf("the page has %q", forbidden)
+		}
+	}
+	if n := strings.Count(text, "&lt;script&gt;"); n < 40 {
+		t.Errorf("the hostile text stands there %d times: of some fields nothing is shown", n)
+	}
+	figures(t, text)
+}
+
+func TestThePageLoadsNothing(t *testing.T) {
+	text := render(t, whole(t))
+	for _, address := range regexp.MustCompile(`(?:src|href|url)[=(]["']?([^"')> ]+)`).FindAllStringSubmatch(text, -1) {
+		if strings.Contains(address[1], "://") && !strings.HasPrefix(address[1], "https://example.org/") {
+			t.Errorf("the page names %s", address[1])
+		}
+	}
+	inOrder(t, text, "default-src 'none'")
+}
+
+// words are a page as it is read aloud, a line for each element.
+func words(page string) string {
+	page = regexp.MustCompile(`(?s)<style>.*?</style>|<div class="phone">.*?</div>|<!doctype[^>]*>`).ReplaceAllString(page, "")
+	page = regexp.MustCompile(`(?s)<svg .*?</svg>`).ReplaceAllString(page, "[figure]")
+	page = regexp.MustCompile(`</t[hd]>`).ReplaceAllString(page, " | ")
+	page = regexp.MustCompile(`</?(strong|span|code|b|q|dt|li|a|i)[^>]*>`).ReplaceAllString(page, " ")
+	page = html.UnescapeString(regexp.MustCompile(`<[^>]+>`).ReplaceAllString(page, "\n"))
+	var lines []string
+	for _, line := range strings.Split(page, "\n") {
+		if line = strings.Join(strings.FieldsFunc(line, unicode.IsSpace), " "); line != "" {
+			lines = append(lines, line)
+		}
+	}
+	return strings.Join(lines, "\n") + "\n"
+}
+
+func TestTheWordsOfThePage(t *testing.T) {
+	got := words(render(t, whole(t)))
+	const golden = "testdata/page.txt"
+	if *update {
+		if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, b := strings.Split(got, "\n"), strings.Split(string(want), "\n")
+	for i := range min(len(a), len(b)) {
+		if a[i] != b[i] {
+			t.Fatalf("line %d is\n%s\nand was\n%s\n(-update writes it)", i+1, a[i], b[i])
+		}
+	}
+	if len(a) != len(b) {
+		t.Errorf("%d lines, and there were %d", len(a), len(b))
+	}
+}
+
+// Every amount stands with its unit, and every mean and interval with the number of runs.
+func TestEveryNumberOfAnAnswerHasItsUnitAndItsRuns(t *testing.T) {
+	v := newView(whole(t))
+	if len(v.Answers) != 3 {
+		t.Fatalf("%d answers", len(v.Answers))
+	}
+	for _, a := range v.Answers {
+		if len(a.Findings) != 2 {
+			t.Fatalf("%s has %d findings", a.Title, len(a.Findings))
+		}
+		for _, f := range a.Findings {
+			for text, form := range map[string]string{
+				f.Difference: `^[+−]\d+\.\d+ GiB$`, f.Interval: `^95 % CI [+−]\d+\.\d+ GiB to [+−]\d+\.\d+ GiB$`,
+				f.Means: `^native \d+\.\d+ GiB, container \d+\.\d+ GiB; n = \d and \d runs$`, f.Books: `[+−]\d+\.\d+ GiB \(n = \d and \d starts\): (in|out)side the interval\.$`,
+			} {
+				if !regexp.MustCompile(form).MatchString(text) {
+					t.Errorf("%s: %q", a.Title, text)
+				}
+			}
+		}
+	}
+}
+
+// What is said of a comparison is its own word: nothing here judges it again.
+func TestVerdictsAreThoseOfTheComparison(t *testing.T) {
+	for _, verdict := range []compare.Verdict{compare.Equivalent, compare.Irrelevant, compare.Better, compare.Worse, compare.Different, compare.Inconclusive, compare.Undecided} {
+		for _, confounded := range []bool{false, true} {
+			p := whole(t)
+			pair := p.Campaigns[2].Comparison.Strata[0].Pairs[0]
+			m := find(pair, compare.MemoryExcludingKV)
+			m.Verdict, m.Confounded = verdict, confounded
+			got := newAnswer(p.Campaigns[2]).Findings[0]
+			if want := strings.ReplaceAll(string(verdict), "_", " "); !strings.HasPrefix(got.Verdict, want) || strings.Contains(got.Verdict, "confounded") != confounded {
+				t.Errorf("%s, confounded %t: %q", verdict, confounded, got.Verdict)
+			}
+			if confounded && got.Class != "note" {
+				t.Errorf("%s that is confounded is coloured as %s", verdict, got.Class)
+			}
 		}
 	}
 }

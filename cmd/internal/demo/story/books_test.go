@@ -1,0 +1,92 @@
+package story
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/umascope/umascope/loadgen/compare"
+)
+
+func excluding(s Start) float64 { return s.ExcludingKVBytes }
+
+func TestTheBooksAreOfTheRunsThatWereCompared(t *testing.T) {
+	c := design{name: "equal", order: abba, drops: true, invalid: 3}.campaign(t)
+	c.Starts[2].ExcludingKVBytes = 1e15 // of the run that enters no figure
+	pair, _ := pairOf(c)
+	b := booksOf(c, pair, excluding)
+	if b == nil || b.all || b.a != 4 || b.b != 3 || math.Abs(b.difference-11*gib) > gib {
+		t.Fatalf("%+v", b)
+	}
+	m := find(pair, compare.MemoryExcludingKV)
+	if text, class := b.says(compare.UnitBytes, m.CI95); class != "good" || !strings.Contains(text, "inside the interval") {
+		t.Errorf("%s (%s)", text, class)
+	}
+}
+
+func TestStartsThatAreNotThoseOfTheRunsAreTakenTogetherAndThatIsSaid(t *testing.T) {
+	for name, change := range map[string]func(*Campaign){
+		"one more":      func(c *Campaign) { c.Starts = append(c.Starts, c.Starts[0]) },
+		"another order": func(c *Campaign) { c.Starts[0], c.Starts[1] = c.Starts[1], c.Starts[0] },
+	} {
+		c := design{name: "equal", order: abba, drops: true}.campaign(t)
+		change(&c)
+		pair, _ := pairOf(c)
+		b := booksOf(c, pair, excluding)
+		if b == nil || !b.all {
+			t.Fatalf("%s: %+v", name, b)
+		}
+		if text, _ := b.says(compare.UnitBytes, nil); !strings.Contains(text, "could not be told apart by run") || !strings.Contains(text, "no interval") {
+			t.Errorf("%s: %s", name, text)
+		}
+	}
+}
+
+func TestBooksOutsideOfTheIntervalAreToldAsSuch(t *testing.T) {
+	b := &books{difference: 3 * gib, a: 4, b: 4}
+	for _, ci := range []compare.Interval{{gib, 2 * gib}, {4 * gib, 5 * gib}} {
+		if text, class := b.says(compare.UnitBytes, &ci); class != "bad" || !strings.Contains(text, "outside the interval") {
+			t.Errorf("%v: %s (%s)", ci, text, class)
+		}
+	}
+	var none *books
+	if text, class := none.says(compare.UnitBytes, nil); class != "note" || !strings.Contains(text, "none") {
+		t.Errorf("%s (%s)", text, class)
+	}
+}
+
+func TestPartsAreMeansByArm(t *testing.T) {
+	c := design{name: "equal", order: abba, drops: true}.campaign(t)
+	pair, _ := pairOf(c)
+	want := map[string][2]float64{"weights of native": {20, 0}, "layers of the image": {0, 9}, "the container’s copy of the weights": {0, 20}, "shared memory": {0, 2}}
+	seen := 0
+	for _, r := range parts(c, pair) {
+		if w, known := want[r.name]; known {
+			seen++
+			if r.a != w[0]*gib || r.b != w[1]*gib || r.n != 8 {
+				t.Errorf("%+v", r)
+			}
+		}
+	}
+	if seen != len(want) {
+		t.Errorf("%d of %d parts", seen, len(want))
+	}
+}
+
+func TestAnInvalidRunIsACrossAndNoFigure(t *testing.T) {
+	c := design{name: "equal", order: abba, drops: true, invalid: 3}.campaign(t)
+	all := strips([]Campaign{c}, compare.MemoryExcludingKV)
+	if len(all) != 1 || len(all[0].runs) != 8 || all[0].n() != 7 || all[0].values[2] != nil {
+		t.Fatalf("%+v", all)
+	}
+	f := runsFigure([]Campaign{c}, compare.MemoryExcludingKV, "t", "c")
+	crosses := 0
+	for _, s := range f.Desk.Shapes {
+		if s.Class == "cross" {
+			crosses++
+		}
+	}
+	if crosses != 1 {
+		t.Errorf("%d crosses", crosses)
+	}
+}
