@@ -73,7 +73,7 @@ func (r *Runner) settle(one *run, outcome Outcome, returned bool) (tell func()) 
 	}
 	outcome.Duration = time.Since(one.started)
 	if outcome.State == OK {
-		c.lastSuccess = time.Now()
+		c.lastSuccess = r.host.Now()
 	}
 	one.outcome = outcome
 	close(one.settled)

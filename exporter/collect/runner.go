@@ -94,6 +94,9 @@ type collection struct {
 func NewRunner(host Host, options Options, specs []Spec, settings RunnerSettings) *Runner {
 	settings.Timeout = cmp.Or(settings.Timeout, DefaultTimeout)
 	settings.Logger = cmp.Or(settings.Logger, slog.New(slog.DiscardHandler))
+	if host.Now == nil {
+		host.Now = time.Now
+	}
 	r := &Runner{host: host, options: options, settings: settings,
 		health: newFamilies(healthMetrics()), inFlight: make(map[string]*collection)}
 	for _, spec := range specs {

@@ -145,6 +145,20 @@ func TestEveryOutcomeIsOnThePage(t *testing.T) {
 	}
 }
 
+// TestTimesOnThePageAreThoseOfTheHostsClock: a simulated machine's is not the wall clock's, and what is subtracted from
+// the time of a sample must be on its axis.
+func TestTimesOnThePageAreThoseOfTheHostsClock(t *testing.T) {
+	now := time.Date(2001, time.February, 3, 4, 5, 6, 0, time.UTC)
+	r := NewRunner(Host{Mode: Simulated, Now: func() time.Time { return now }}, Options{}, []Spec{quick("mem")}, RunnerSettings{})
+	name := metric.CollectorLastSuccessTimestampSeconds.Def().Name
+	for series, value := range gather(t, mustScrape(t, r, t.Context())) {
+		if strings.HasPrefix(series, name) && value == float64(now.Unix()) {
+			return
+		}
+	}
+	t.Errorf("%s is not that of the host's clock", name)
+}
+
 func TestPanicCostsItsCollectorOnly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log lockedBuffer

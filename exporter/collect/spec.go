@@ -58,7 +58,7 @@ type Host struct {
 	CacheResident func(ctx context.Context, path string) (uint64, error)
 	// Mode is the label that everything read from this host carries.
 	Mode Mode
-	// Now is the clock.
+	// Now is the clock, nil for the wall clock.
 	Now func() time.Time
 }
 
