@@ -118,14 +118,17 @@ const (
 	dirtyPages // written first
 )
 
-// shrinkCache drops up to n pages in a state, the least recently used files first.
-func (m *machine) shrinkCache(n int64, within *group, state cacheState) (freed int64) {
+// shrinkCache drops up to n pages in these states, the least recently used files first.
+func (m *machine) shrinkCache(n int64, within *group, states ...cacheState) (freed int64) {
 	for _, e := range m.cache {
 		if freed >= n {
 			break
 		}
-		if within == nil || within.holds(e.group) {
-			freed += m.evict(e, n-freed, state)
+		if within != nil && !within.holds(e.group) {
+			continue
+		}
+		for _, state := range states {
+			freed += m.evict(e, max(0, n-freed), state) // with what it frees of the index it may have been more than n
 		}
 	}
 	m.cache = slices.DeleteFunc(m.cache, func(e *extent) bool { return e.pages == 0 })

@@ -418,7 +418,7 @@ func (s *story) demand() Demand {
 func TestFilesAgreeToTheByteWhateverIsDemanded(t *testing.T) {
 	var sum Truth // over all stories, to see that each kind of trouble was met
 	for _, config := range []Config{
-		{}, {SwapBytes: 16 << 30}, {DriverVersion: "595.45.04", Pinned: PinnedIsSharedMemory, SwapBytes: 4 << 30}, {MinFreeBytes: 4 << 30},
+		{}, {SwapBytes: 16 << 30}, {DriverVersion: "595.45.04", Pinned: PinnedIsSharedMemory, SwapBytes: 4 << 30}, {MinFreeBytes: 4 << 30}, {Generations: true, SwapBytes: 4 << 30},
 	} {
 		for seed := range uint64(6) {
 			config.Seed = seed

@@ -114,9 +114,14 @@ func (m *machine) giveDriver(n int64) {
 const kswapdPages = 64 << 10
 
 // reclaim frees up to n pages, of a group and below or of the whole machine if within is nil: page cache that was
-// read once, the driver's pools, page cache in use, dirty pages, and at last anonymous memory to swap.
+// read once, or by generations any that was not used for longest, the driver's pools, page cache in use, dirty pages, and
+// at last anonymous memory to swap.
 func (m *machine) reclaim(n int64, within *group) (freed int64) {
-	freed += m.shrinkCache(n, within, cleanInactive)
+	if m.config.Generations {
+		freed += m.shrinkCache(n, within, cleanInactive, cleanActive)
+	} else {
+		freed += m.shrinkCache(n, within, cleanInactive)
+	}
 	if within == nil {
 		pooled := min(m.pooled, n-freed)
 		m.pooled -= pooled

@@ -2,6 +2,8 @@ package sim
 
 // Truth is what the model knows and a machine does not show: what an analysis of the machine should find.
 type Truth struct {
+	// PoolBytes is the memory of the machine, FreeBytes what CUDA calls free of it.
+	PoolBytes, FreeBytes int64
 	// UnattributedBytes is what the ledger cannot name: buffers of firmware and cards, the driver's pools, memory
 	// of sockets and of vmalloc. Under PinnedIsSharedMemory too nothing is in two lines.
 	UnattributedBytes int64
@@ -26,6 +28,7 @@ func (h *Host) Truth() Truth {
 	m := h.machine
 	total := &m.root.memory
 	t := Truth{
+		PoolBytes: m.pool * pageBytes, FreeBytes: m.free * pageBytes,
 		UnattributedBytes: (unnamedPages + m.pooled + total[sock] + total[vmalloc]) * pageBytes,
 		PooledBytes:       m.pooled * pageBytes, DirtyBytes: total[fileDirty] * pageBytes,
 		EndedReadBytes: m.ended.read, EndedWrittenBytes: m.ended.written,
