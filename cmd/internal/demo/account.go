@@ -30,3 +30,18 @@ func (s *stage) accounts() []account {
 	}
 	return all
 }
+
+// note keeps the account of a start whose engine sizes its KV cache now, and says what it finds free.
+func (i *inference) note() (freeBytes int64) {
+	memory, has := i.host.Truth(), i.process.Status()
+	a := account{
+		arm: i.arm.name, at: i.host.Now(), freeBytes: memory.FreeBytes,
+		kvBytes:          int64(kvShare*float64(memory.FreeBytes)) / blockBytes * blockBytes,
+		excludingKVBytes: memory.PoolBytes - memory.FreeBytes, cachedBytes: memory.CachedBytes,
+		shmemBytes: has.ShmemBytes, deviceBytes: has.DeviceBytes, pinnedBytes: has.PinnedBytes,
+	}
+	i.accounting.Lock()
+	defer i.accounting.Unlock()
+	i.accounts = append(i.accounts, a)
+	return memory.FreeBytes
+}

@@ -28,8 +28,8 @@ const (
 	imageFile            = "/var/lib/docker/overlay2/simulated-engine"
 	homeFile             = "/home/spark"
 
-	imageBytes = 22 * gib
-	homeBytes  = 6 * gib
+	imageBytes = 9 * gib
+	homeBytes  = 2 * gib
 )
 
 // userScope is where a program runs that somebody has started from a shell.

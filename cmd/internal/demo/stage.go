@@ -54,7 +54,7 @@ func openStage(settings stageSettings) (*stage, error) {
 		return nil, err
 	}
 	host, err := hostsim.New(hostsim.Config{
-		Seed: settings.seed, Start: time.Now().Add(-uptime), SwapBytes: 16 * gib, RailSensors: true,
+		Seed: settings.seed, Start: time.Now().Add(-uptime), SwapBytes: 16 * gib, RailSensors: true, Generations: true,
 	})
 	if err != nil {
 		return nil, err
