@@ -9,17 +9,23 @@ import (
 	"syscall"
 
 	"github.com/umascope/umascope/cmd/internal/demo"
+	"github.com/umascope/umascope/cmd/terminal"
 	"github.com/umascope/umascope/loadgen"
 )
 
 func main() { os.Exit(run()) }
 
-// run lets the first signal drain the load and the second one cut it.
+// run lets the first signal drain the load and the second one cut it. The third ends the program where it is: what it has
+// started notices that.
 func run() int {
+	stdout := terminal.Stdout(nil) // the page is made though nobody reads the lines any more
 	ctx, drain := context.WithCancel(context.Background())
 	defer drain()
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	if !signal.Ignored(syscall.SIGHUP) { // as nohup has it
+		signal.Notify(signals, syscall.SIGHUP)
+	}
 	defer signal.Stop(signals)
 	cut := make(chan struct{})
 	go func() {
@@ -27,9 +33,10 @@ func run() int {
 		drain()
 		<-signals
 		close(cut)
+		signal.Stop(signals)
 	}()
 	load := func(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		return loadgen.Program{Stdout: stdout, Stderr: stderr, Cut: cut}.Run(ctx, args)
 	}
-	return demo.Program{Stdout: os.Stdout, Stderr: os.Stderr, Load: load}.Run(ctx, os.Args[1:])
+	return demo.Program{Stdout: stdout, Stderr: os.Stderr, Load: load}.Run(ctx, os.Args[1:])
 }

@@ -140,7 +140,7 @@ func (s *showing) watch(c *shownCampaign) (stop func()) {
 			if !r.Summary.Valid {
 				c.invalid = append(c.invalid, shownInvalid{run: r.Summary.Run, arm: arm, why: reasons(r.Summary)})
 			}
-			s.tell.run(c, len(seen), r)
+			s.tell.run(c, r)
 		}
 	}
 	ctx, cancel := context.WithCancel(context.Background())

@@ -96,6 +96,13 @@ func (s *seat) take(ctx context.Context) (release func(), err error) {
 	}
 }
 
+// close has every machine for itself from now on: whoever had an arm up has ended it then.
+func (c *control) close() {
+	for _, s := range c.seats {
+		_, _ = s.take(context.Background()) // never released
+	}
+}
+
 // next is the number of this start: engines differ by it in the times of their steps.
 func (s *seat) next() uint64 {
 	s.mu.Lock()

@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"strconv"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -23,12 +25,57 @@ type servers struct {
 func listen(flag, address string) (listener net.Listener, at string, err error) {
 	listener, err = net.Listen("tcp", address)
 	if err != nil {
-		var op *net.OpError
-		if errors.As(err, &op) {
-			err = op.Err
-		}
-		return nil, "", fmt.Errorf("--%s %s: %w", flag, address, err)
+		return nil, "", refused(flag, address, err)
 	}
+	return listening(listener)
+}
+
+// listenHere opens a free port of the loopback.
+func listenHere() (listener net.Listener, at string, err error) {
+	listener, err = net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, "", fmt.Errorf("no port of the loopback can be had: %w", err)
+	}
+	return listening(listener)
+}
+
+// portsTried is how many ports after a default one are tried.
+const portsTried = 100
+
+// listenOrNext is listen for a default address, which gives way to the next free port.
+func listenOrNext(flag, address string) (listener net.Listener, at string, err error) {
+	host, text, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, "", refused(flag, address, err)
+	}
+	first, err := strconv.Atoi(text)
+	if err != nil {
+		return nil, "", refused(flag, address, err)
+	}
+	for port := first; port <= first+portsTried; port++ {
+		if listener, err = net.Listen("tcp", net.JoinHostPort(host, strconv.Itoa(port))); err == nil {
+			return listening(listener)
+		}
+		if !errors.Is(err, syscall.EADDRINUSE) {
+			break
+		}
+	}
+	return nil, "", refused(flag, address, err)
+}
+
+// refused says at which flag an address could not be opened. The error names the address a second time.
+func refused(flag, address string, err error) error {
+	if op := (*net.OpError)(nil); errors.As(err, &op) {
+		err = op.Err
+	}
+	if errors.Is(err, syscall.EADDRINUSE) {
+		err = fmt.Errorf("%w: name another one, such as 127.0.0.1:0 for any free port", err)
+	}
+	return fmt.Errorf("--%s %s: %w", flag, address, err)
+}
+
+// listening says at which address a listener can be asked from here.
+func listening(listener net.Listener) (net.Listener, string, error) {
 	host, port, err := net.SplitHostPort(listener.Addr().String())
 	if err != nil {
 		listener.Close()

@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -16,11 +18,15 @@ type showing struct {
 	program Program
 	tell    *teller
 
-	machines []*machine // one for each campaign, then that of the trials
-	control  *control
-	at       string // of the control
-	servers  servers
-	running  context.CancelFunc // ends what goes on at the machines
+	machines  []*machine // one for each campaign, then that of the trials
+	chronicle *chronicle
+	control   *control
+	controlAt string
+	openAt    string // with --serve, where it is kept open
+	servers   servers
+	live      context.CancelFunc // ends what goes on at the machines
+	running   sync.WaitGroup     // what goes on until then
+	reported  atomic.Bool        // the page of this demo is there
 }
 
 // show makes everything at the same time, tells of it and writes the page.
@@ -32,7 +38,11 @@ func (p Program) show(ctx context.Context, o showOptions) int {
 	defer s.close()
 	s.tell.introduce(s)
 	s.perform(ctx)
-	return s.conclude(ctx)
+	code := s.conclude(ctx)
+	if o.serve && ctx.Err() == nil {
+		s.stay(ctx)
+	}
+	return code
 }
 
 // open makes everything that can fail for what the command line says.
@@ -75,7 +85,7 @@ func (s *showing) makeFolder() (err error) {
 // start starts the machines, and what their arms are begun by.
 func (s *showing) start(ctx context.Context) error {
 	live, stop := context.WithCancel(context.WithoutCancel(ctx))
-	s.running = stop
+	s.live = stop
 	var hosts []string
 	for _, c := range s.campaigns {
 		hosts = append(hosts, c.host)
@@ -88,18 +98,32 @@ func (s *showing) start(ctx context.Context) error {
 		s.machines = append(s.machines, m)
 	}
 	s.machineBegun = s.machines[0].stage.host.Now()
+	var err error
+	if s.chronicle, err = openChronicle(filepath.Join(s.folder, timelineFolder), s.machines, s.speed, s.problem); err != nil {
+		return err
+	}
+	s.timeline = s.chronicle.store
+	s.running.Go(func() { s.chronicle.run(live) })
 	s.control = newControl(s.options.seed, s.machines)
-	listener, at, err := listen("", "127.0.0.1:0")
+	listener, at, err := listenHere()
 	if err != nil {
 		return err
 	}
-	s.at = at
+	s.controlAt = at
 	s.servers.serve(listener, s.control.handler())
+	if s.options.serve {
+		return s.keepOpen()
+	}
 	return nil
 }
 
+// timelineFolder has the samples of all machines. A Prometheus can be started on it.
+const timelineFolder = "timeline"
+
 // controlURL is where the arms of a machine are begun.
-func (s *showing) controlURL(m *machine) string { return "http://" + s.at + s.control.path(m.name) }
+func (s *showing) controlURL(m *machine) string {
+	return "http://" + s.controlAt + s.control.path(m.name)
+}
 
 // perform makes the campaigns and the trials, each on its machine, and returns when all are over.
 func (s *showing) perform(ctx context.Context) {
@@ -120,20 +144,53 @@ func (s *showing) problem(what string) {
 	s.problems = append(s.problems, what)
 }
 
-// conclude writes the page and says what came of it all.
+// conclude writes the page and says what came of it all, in an exit code too.
 func (s *showing) conclude(ctx context.Context) int {
+	s.firings = s.chronicle.firings()
+	for _, c := range s.campaigns {
+		s.missing(c.name, c.problem)
+	}
+	for _, t := range s.trials {
+		s.missing(t.name, t.problem)
+	}
 	s.tell.verdict(s.shown)
+	if err := s.program.writeReport(ctx, s.shown); err != nil {
+		return s.program.fail(exitFailed, fmt.Errorf("%s is not written: %w", filepath.Join(s.out, reportName), cause(err)))
+	}
+	s.reported.Store(true)
 	s.tell.where(s.shown)
+	switch {
+	case s.interrupted:
+		return s.program.fail(exitFailed, errors.New("interrupted: the report tells of what there was until then, and says so"))
+	case len(s.problems) > 0:
+		return s.program.fail(exitFailed, fmt.Errorf("not all could be made: %s; the report has the rest", strings.Join(s.problems, "; ")))
+	}
 	return exitDone
 }
 
-// close ends everything. Machines serve until the last of their readers is gone.
+// missing notes why something is not there.
+func (s *showing) missing(what, why string) {
+	if why != "" {
+		s.problem(what + ": " + why)
+	}
+}
+
+// close ends everything: first whoever asks for something, then what was asked, then the machines.
 func (s *showing) close() {
-	if s.running != nil {
-		s.running()
+	if s.live != nil {
+		s.live()
 	}
 	s.servers.close()
+	if s.control != nil {
+		s.control.close()
+	}
+	s.running.Wait()
 	for _, m := range s.machines {
 		m.stage.close()
+	}
+	if s.chronicle != nil {
+		if err := s.chronicle.close(); err != nil {
+			fmt.Fprintln(s.program.Stderr, "uma-demo: "+err.Error())
+		}
 	}
 }

@@ -28,7 +28,7 @@ func openMachine(ctx context.Context, name string, seed uint64, speed float64, s
 		}
 	}()
 	for _, at := range []*string{&m.at.exporter, &m.at.engine, &m.at.kvbm} {
-		listener, address, err := listen("", "127.0.0.1:0")
+		listener, address, err := listenHere()
 		if err != nil {
 			return nil, err
 		}
@@ -57,3 +57,15 @@ func (m *machine) exporterURL() string {
 }
 
 func (m *machine) engineURL() string { return "http://" + m.at.engine }
+
+// armUp is the arm whose engine is there, or was there last.
+func (m *machine) armUp() string {
+	if m.stage.inference.current.Load() == nil {
+		return "none"
+	}
+	all := m.stage.accounts()
+	if len(all) == 0 {
+		return "starts"
+	}
+	return all[len(all)-1].arm
+}

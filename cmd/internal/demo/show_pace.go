@@ -19,8 +19,9 @@ func paceOf(o showOptions) showPace {
 	return showPace{speed: 40, iterations: 4, requests: 8, outputTokens: 24, about: time.Minute}
 }
 
-// sampling is the time between two samples of telemetry, by the wall clock.
-const sampling = 200 * time.Millisecond
+// sampling is the time between two samples of telemetry, by the wall clock. A page that takes longer is a sample lost, and
+// of a busy laptop's pages some take tenths of a second.
+const sampling = 500 * time.Millisecond
 
 // ofMachine is how much of the machines' time passes meanwhile.
 func (p showPace) ofMachine(wall time.Duration) time.Duration {

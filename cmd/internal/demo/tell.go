@@ -56,7 +56,7 @@ It takes about %v. Ctrl-C ends it at any time.
 }
 
 // run tells of a run of a campaign that is finished.
-func (t *teller) run(c *shownCampaign, number int, r history.Run) {
+func (t *teller) run(c *shownCampaign, r history.Run) {
 	what := "no figures"
 	switch memory := r.Summary.Memory; {
 	case !r.Summary.Valid:
@@ -64,7 +64,7 @@ func (t *teller) run(c *shownCampaign, number int, r history.Run) {
 	case memory != nil && memory.ExcludingKV != nil && r.Summary.KV != nil && r.Summary.KV.CapacityBytes != nil:
 		what = fmt.Sprintf("%6.1f GiB beside the KV cache, which has %4.1f GiB", *memory.ExcludingKV/gib, *r.Summary.KV.CapacityBytes/gib)
 	}
-	t.line(c.host, "run %d of %d  %-9s  %s", number, 2*c.iterations, r.Summary.Labels["arm"], what)
+	t.line(c.host, "run %s of %d  %-9s  %s", r.Summary.Labels["slot"], 2*c.iterations, r.Summary.Labels["arm"], what)
 }
 
 // trial tells of a trial that came out as it should.

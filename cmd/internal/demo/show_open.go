@@ -1,0 +1,166 @@
+package demo
+
+import (
+	"bytes"
+	"context"
+	_ "embed"
+	"fmt"
+	"html/template"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/umascope/umascope/dashboards"
+	"github.com/umascope/umascope/dashboards/preview"
+)
+
+//go:embed open.html
+var openPage string
+
+// listenAddress is the flag of what is kept open.
+const listenAddress = "web.listen-address"
+
+// keepOpen serves what there is of the demo, from its first second on: an index, the report once it is there, all files,
+// and the dashboards over the machines' clocks.
+func (s *showing) keepOpen() error {
+	open := listenOrNext
+	if s.options.explicit {
+		open = listen
+	}
+	listener, at, err := open(listenAddress, s.options.listen)
+	if err != nil {
+		return err
+	}
+	if at != s.options.listen && !s.options.explicit {
+		fmt.Fprintf(s.program.Stderr, "uma-demo: warning: %s is in use, listening on %s instead\n", s.options.listen, at)
+	}
+	handler, err := s.openHandler(at)
+	if err != nil {
+		listener.Close()
+		return err
+	}
+	s.openAt = at
+	s.servers.serve(listener, loopbackOnly(listener, handler))
+	return nil
+}
+
+func (s *showing) openHandler(at string) (http.Handler, error) {
+	index, err := template.New("open").Parse(openPage)
+	if err != nil {
+		return nil, err
+	}
+	drawn, err := s.dashboards(at)
+	if err != nil {
+		return nil, err
+	}
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) {
+		var page bytes.Buffer
+		if err := index.Execute(&page, s.openView()); err != nil {
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+			return
+		}
+		w.Header().Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
+		_, _ = w.Write(page.Bytes()) // to whom it may concern
+	})
+	name := filepath.Base(s.folder)
+	files := http.FileServer(http.Dir(s.folder))
+	mux.HandleFunc("GET /"+reportName, func(w http.ResponseWriter, r *http.Request) { http.ServeFile(w, r, filepath.Join(s.out, reportName)) })
+	mux.Handle("GET /"+name+"/", http.StripPrefix("/"+name, files)) // where the links of the report lead
+	mux.Handle("GET /files/", http.RedirectHandler("/"+name+"/", http.StatusFound))
+	mux.Handle("/prometheus/", http.StripPrefix("/prometheus", s.timeline.Handler()))
+	for _, path := range []string{"GET /d/", "GET /render/", "GET /assets/"} {
+		mux.Handle(path, drawn)
+	}
+	mux.Handle("GET /dashboards/{$}", http.StripPrefix("/dashboards", drawn))
+	return mux, nil
+}
+
+// dashboards are the generated ones, drawn over what the timeline has.
+func (s *showing) dashboards(at string) (http.Handler, error) {
+	folder := filepath.Join(s.folder, "dashboards")
+	files, err := dashboards.Files()
+	if err == nil {
+		err = os.Mkdir(folder, 0o755)
+	}
+	for _, file := range files {
+		if err == nil {
+			err = os.WriteFile(filepath.Join(folder, file.Name), file.Content, 0o644)
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return preview.New(preview.Config{
+		Folder: folder, Prometheus: "http://" + at + "/prometheus", Scrape: every, AnyHost: true, Now: s.timeline.Newest,
+	})
+}
+
+// openView is what the index tells.
+type openView struct {
+	Speed         float64
+	Now           string
+	Report        bool
+	Waited, About time.Duration
+	Dashboards    bool
+	Machines      []openMachineView
+}
+
+type openMachineView struct{ Name, Arm, Available, Exporter, Engine, KVBM string }
+
+func (s *showing) openView() openView {
+	v := openView{
+		Speed: s.speed, Now: s.machines[0].stage.host.Now().UTC().Format(time.RFC3339), Report: s.reported.Load(),
+		Waited: time.Since(s.begun).Round(time.Second), About: paceOf(s.options).about, Dashboards: s.timeline != nil,
+	}
+	for _, m := range s.machines {
+		one := openMachineView{
+			Name: m.name, Arm: m.armUp(), Available: "unknown", Exporter: m.exporterURL(), Engine: m.engineURL() + "/v1/models", KVBM: "http://" + m.at.kvbm + pagePath,
+		}
+		if available, err := m.stage.availableBytes(); err == nil {
+			one.Available = fmt.Sprintf("%.1f GiB", float64(available)/gib)
+		}
+		v.Machines = append(v.Machines, one)
+	}
+	return v
+}
+
+// stay keeps everything open until ctx ends, with an engine on every machine that somebody uses.
+func (s *showing) stay(ctx context.Context) {
+	for i, m := range s.machines {
+		a := nativeArm()
+		if i%2 == 0 {
+			a = containerArm()
+		}
+		if err := m.stage.begin(ctx, a, engineOptions{seed: s.options.seed}); err != nil {
+			return // it was interrupted, or the machine shows none
+		}
+		s.running.Go(func() { chatting(ctx, m.engineURL()) })
+	}
+	s.tell.say("\nopen         http://%s/ until Ctrl-C\n", s.openAt)
+	<-ctx.Done()
+}
+
+// loopbackOnly answers to names of the loopback only, where only the loopback is listened on: so no page of the web can
+// read what is here by a name that it controls.
+func loopbackOnly(listener net.Listener, next http.Handler) http.Handler {
+	at, ok := listener.Addr().(*net.TCPAddr)
+	if !ok || !at.IP.IsLoopback() {
+		return next
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		host := r.Host
+		if name, _, err := net.SplitHostPort(host); err == nil {
+			host = name
+		}
+		ip := net.ParseIP(strings.Trim(host, "[]"))
+		if !strings.EqualFold(host, "localhost") && (ip == nil || !ip.IsLoopback()) {
+			http.Error(w, "the demo answers to names of this machine's loopback only", http.StatusForbidden)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
