@@ -70,7 +70,7 @@ func typed(args []string) string {
 // campaignPage is a campaign as the page tells it.
 func (s *shown) campaignPage(c *shownCampaign) story.Campaign {
 	page := story.Campaign{
-		Section: story.Section{Absent: s.absent(c.problem, c.comparison != nil), Host: c.host, Links: []story.Link{
+		Section: story.Section{Absent: s.absent(c.comparison != nil), Fault: c.problem, Host: c.host, Links: []story.Link{
 			s.link("the whole comparison", c.page), s.link("its runs", c.dir), s.link("its plan", c.plan),
 		}},
 		Name: c.name, Title: c.title, Design: c.made(), Comparison: c.comparison,
@@ -88,18 +88,14 @@ func (s *shown) campaignPage(c *shownCampaign) story.Campaign {
 }
 
 // absent is why something is missing; empty if nothing is.
-func (s *shown) absent(problem string, there bool) string {
+func (s *shown) absent(there bool) string {
 	switch {
-	case problem != "":
-		return problem
 	case !there && s.interrupted:
 		return "the demo was ended before it was made"
-	case !there:
-		return "it was not made"
 	case s.interrupted:
-		return "the demo was ended early: this is what there was until then"
+		return "the demo was ended early, and this is what there was until then"
 	}
-	return ""
+	return "" // of what is not there, the page itself says so
 }
 
 // made is how the runs of a campaign were made, in a sentence.

@@ -33,10 +33,10 @@ func (s *shown) heat(ctx context.Context) story.Heat {
 		})
 	}
 	if s.timeline == nil || len(s.events) == 0 {
-		page.Absent = s.absent("", false)
+		page.Absent = s.absent(false)
 		return page
 	}
-	page.Absent = s.absent("", true)
+	page.Absent = s.absent(true)
 	event := s.events[len(s.events)-1]
 	page.Host = event.host
 	until := event.until
@@ -54,7 +54,7 @@ func (s *shown) heat(ctx context.Context) story.Heat {
 	} {
 		series, err := s.ask(ctx, fmt.Sprintf("%s{%s=%q}", c.family.Def().Name, metric.LabelHost, event.host), event.from.Add(-around), until.Add(around))
 		if err != nil {
-			page.Absent = cmp.Or(page.Absent, err.Error())
+			page.Fault = cmp.Or(page.Fault, err.Error())
 			continue
 		}
 		curve := story.Curve{Title: c.title, Unit: c.unit}
@@ -88,7 +88,7 @@ func runbookAddresses() map[string]string {
 func (s *shown) limits(ctx context.Context) story.Limits {
 	var page story.Limits
 	if s.timeline == nil {
-		page.Absent = s.absent("", false)
+		page.Absent = s.absent(false)
 		return page
 	}
 	scope := containerArm().cgroup
@@ -109,7 +109,7 @@ func (s *shown) limits(ctx context.Context) story.Limits {
 		charged, other := at(metric.CgroupMemoryCurrentBytes)
 		held, third := at(metric.GPUProcessMemoryBytes)
 		if err = cmp.Or(err, other, third); err != nil {
-			page.Absent = cmp.Or(page.Absent, err.Error())
+			page.Fault = cmp.Or(page.Fault, err.Error())
 			continue
 		}
 		if moment, found := fullest(held, charged); found {
@@ -119,7 +119,7 @@ func (s *shown) limits(ctx context.Context) story.Limits {
 		}
 	}
 	if len(page.Containers) == 0 {
-		page.Absent = cmp.Or(page.Absent, s.absent("", false))
+		page.Absent = cmp.Or(page.Absent, s.absent(false))
 	}
 	return page
 }

@@ -17,24 +17,17 @@ import (
 	"github.com/umascope/umascope/loadgen/report"
 )
 
-// opened is a trial with its run; nil without one.
-type opened struct {
-	*shownTrial
-	run *history.Run
-}
-
-// openTrial reads what a trial has left. Why there is nothing goes into absent.
-func (s *shown) openTrial(t *shownTrial) (o opened, absent string) {
-	o.shownTrial = t
+// openTrial reads what a trial has left; nil if that is nothing. A fault is what the trial says itself, or why nothing can
+// be read.
+func openTrial(t *shownTrial) (run *history.Run, fault string) {
 	if t.folder == "" {
-		return o, s.absent(t.problem, false)
+		return nil, t.problem
 	}
 	r, err := history.Open(t.folder)
 	if err != nil {
-		return o, cmp.Or(t.problem, err.Error())
+		return nil, cmp.Or(t.problem, err.Error())
 	}
-	o.run = &r
-	return o, s.absent(t.problem, true)
+	return &r, t.problem
 }
 
 // sound is the trial whose engine is as it should be; nil without one.
@@ -53,22 +46,30 @@ func (s *shown) rehydration() story.Rehydration {
 	if t == nil {
 		return story.Rehydration{}
 	}
-	o, absent := s.openTrial(t)
-	page := story.Rehydration{Section: story.Section{Absent: absent, Host: t.host, Links: s.trialLinks(t)}}
+	run, fault := openTrial(t)
+	page := story.Rehydration{Section: story.Section{Absent: s.absentTrial(t), Fault: fault, Host: t.host, Links: s.trialLinks(t)}}
 	if len(t.command) > 0 {
 		page.Commands = []string{typed(t.command)}
 	}
-	if o.run == nil {
+	if run == nil {
 		return page
 	}
-	signals := o.run.Summary.Signals
-	page.Run, page.Rehydrate, page.Stored = o.run.Summary.Run, signalPage(signals.SSDRehydrate), signalPage(signals.SSDOffload)
-	passes, err := passesOf(o.run)
+	signals := run.Summary.Signals
+	page.Run, page.Rehydrate, page.Stored = run.Summary.Run, signalPage(signals.SSDRehydrate), signalPage(signals.SSDOffload)
+	passes, err := passesOf(run)
 	if err != nil {
-		page.Absent = cmp.Or(page.Absent, "times to the first token: "+err.Error())
+		page.Fault = cmp.Or(page.Fault, "times to the first token: "+err.Error())
 	}
 	page.Passes = passes
 	return page
+}
+
+// absentTrial is why a trial has left nothing. One that was finished lacks nothing, whatever was ended later.
+func (s *shown) absentTrial(t *shownTrial) string {
+	if t.folder != "" && t.exit != notMade {
+		return ""
+	}
+	return s.absent(t.folder != "")
 }
 
 func (s *shown) trialLinks(t *shownTrial) []story.Link {
@@ -169,15 +170,15 @@ func (s *shown) outputs() story.Outputs {
 }
 
 func (s *shown) judged(t *shownTrial) story.Judged {
-	o, absent := s.openTrial(t)
-	j := story.Judged{Title: t.title, Wrong: t.wrongKV, Exit: t.exit, Wanted: t.wanted, Absent: absent, Links: s.trialLinks(t)}
-	if o.run == nil {
+	run, fault := openTrial(t)
+	j := story.Judged{Title: t.title, Wrong: t.wrongKV, Exit: t.exit, Wanted: t.wanted, Absent: s.absentTrial(t), Fault: fault, Links: s.trialLinks(t)}
+	if run == nil {
 		return j
 	}
-	j.Run, j.Valid, j.Match = o.run.Summary.Run, o.run.Summary.Valid, signalPage(o.run.Summary.Signals.OutputMatch)
-	examples, err := differing(o.run)
+	j.Run, j.Valid, j.Match = run.Summary.Run, run.Summary.Valid, signalPage(run.Summary.Signals.OutputMatch)
+	examples, err := differing(run)
 	if err != nil {
-		j.Absent = cmp.Or(j.Absent, "what was answered: "+err.Error())
+		j.Fault = cmp.Or(j.Fault, "what was answered: "+err.Error())
 	}
 	j.Examples = examples
 	return j

@@ -10,12 +10,12 @@ import (
 
 // answer is what one design says.
 type answer struct {
-	Title, Design, Sequence, Absent string
-	Order                           []chip
-	Findings                        []finding
-	Warnings, More                  []compare.Warning
-	Commands                        []string
-	Links                           []Link
+	Title, Design, Sequence, Absent, Fault string
+	Order                                  []chip
+	Findings                               []finding
+	Warnings, More                         []compare.Warning
+	Commands                               []string
+	Links                                  []Link
 }
 
 // chip is a run in the order of time.
@@ -29,9 +29,9 @@ type finding struct {
 }
 
 func newAnswer(c Campaign) answer {
-	a := answer{Title: c.Title, Design: c.Design, Commands: c.Commands, Links: c.Links}
+	a := answer{Title: c.Title, Design: c.Design, Commands: c.Commands, Links: c.Links, Fault: c.Fault}
 	pair, there := pairOf(c)
-	a.Absent = missing(c.Absent, there)
+	a.Absent = missing(c.Section, there)
 	runs, _ := runsOf(c)
 	var sequence []string
 	for i, r := range runs {

@@ -18,7 +18,7 @@ func cachedNames(campaigns []Campaign) []string {
 	for _, c := range campaigns {
 		for _, s := range c.Starts {
 			for _, p := range s.Cached {
-				if !slices.Contains(names, p.Name) {
+				if p.Bytes > 0 && !slices.Contains(names, p.Name) {
 					names = append(names, p.Name)
 				}
 			}
@@ -76,6 +76,7 @@ func drawCached(c Campaign, names []string, where side, width, height float64, y
 	}
 	f := where.frame(width, height, chart.Categories("starts in the order of time", letters), y, label)
 	f.Text("row", f.Left, f.Top-14, "start", chart.Shorten(c.Name, f.Right-f.Left))
+	var written labels
 	half := min(16, 0.36*(f.Right-f.Left)/float64(len(c.Starts)))
 	for i, s := range c.Starts {
 		from, at := 0.0, f.PX(float64(i))
@@ -91,7 +92,7 @@ func drawCached(c Campaign, names []string, where side, width, height float64, y
 			})
 			from += bytes
 		}
-		f.Text("mark-text", at, f.PY(from)-5, "middle", short(from))
+		written.text(f, at, f.PY(from)-5, short(from))
 	}
 	return f
 }

@@ -108,12 +108,13 @@ func (s strip) draw(where side, width, height float64, y chart.Axis, label strin
 	f := where.frame(width, height, x, y, label)
 	f.Text("row", f.Left, f.Top-14, "start", chart.Shorten(s.campaign.Name, f.Right-f.Left))
 	s.threads(f)
+	var written labels
 	for i, r := range s.runs {
 		at := float64(i + 1)
 		if v := s.values[i]; v != nil {
 			class, form := armClass(s.campaign, r.arm)
 			f.Mark(form, class+" run", f.PX(at), f.PY(*v), fmt.Sprintf("%s, run %d, %s: %s", r.arm, i+1, r.Run, compare.UnitBytes.Text(*v)))
-			f.Text("mark-text", f.PX(at), f.PY(*v)-9, "middle", short(*v))
+			written.text(f, f.PX(at), f.PY(*v)-9, short(*v))
 		} else {
 			f.Cross(f.PX(at), f.Bottom-8, fmt.Sprintf("%s, run %d, %s: invalid, no figure", r.arm, i+1, r.Run))
 		}

@@ -74,3 +74,16 @@ func gather(width, height float64, label string, frames []*chart.Frame) *chart.D
 	}
 	return d
 }
+
+// labels writes figures at the marks of a frame, from left to right. One that would run into the one before it is left
+// out: the mark tells it when it is pointed at.
+type labels struct{ end float64 }
+
+func (l *labels) text(f *chart.Frame, x, y float64, text string) {
+	half := chart.LetterWidth * float64(len([]rune(text))) / 2
+	if l.end > 0 && x-half < l.end {
+		return
+	}
+	f.Text("mark-text", x, y, "middle", text)
+	l.end = x + half
+}

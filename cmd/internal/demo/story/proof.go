@@ -10,7 +10,8 @@ import (
 
 // rehydrationView is what a run shows of blocks that came back from a drive.
 type rehydrationView struct {
-	Absent, Verdict, Class    string
+	Absent, Fault             string
+	Verdict, Class            string
 	Witnesses, Stored, Passes grid
 	First                     *chart.Figure
 	Commands                  []string
@@ -20,9 +21,9 @@ type rehydrationView struct {
 func newRehydration(r Rehydration) rehydrationView {
 	v := rehydrationView{
 		Witnesses: witnessTable(r.Rehydrate), Stored: witnessTable(r.Stored), First: firstFigure(r.Passes), Passes: passTable(r.Passes),
-		Commands: r.Commands, Links: r.Links,
+		Commands: r.Commands, Links: r.Links, Fault: r.Fault,
 	}
-	v.Absent = missing(r.Absent, r.Run != "")
+	v.Absent = missing(r.Section, r.Run != "")
 	if r.Run != "" {
 		v.Verdict = fmt.Sprintf("That KV blocks were read back from the SSD: %s. That they were written to it: %s.", gradeWords(r.Rehydrate), gradeWords(r.Stored))
 		v.Class = gradeClass(r.Rehydrate.Grade)
@@ -55,11 +56,12 @@ func passTable(passes []Pass) grid {
 
 // judgedView is a run whose answers were compared.
 type judgedView struct {
-	Title, Found, Grade, Class, Says, Absent string
-	Witnesses                                grid
-	Examples                                 []Example
-	More                                     int
-	Links                                    []Link
+	Title, Found, Grade, Class, Says string
+	Absent, Fault                    string
+	Witnesses                        grid
+	Examples                         []Example
+	More                             int
+	Links                            []Link
 }
 
 // mostExamples is how many prompts are shown, and mostLetters how much of an answer.
@@ -77,12 +79,12 @@ func judgedViews(o Outputs) []judgedView {
 }
 
 func newJudged(r Judged) judgedView {
-	v := judgedView{Title: r.Title, Absent: r.Absent, Links: r.Links, Witnesses: witnessTable(r.Match), Grade: "output_match: " + gradeWords(r.Match), Class: gradeClass(r.Match.Grade)}
+	v := judgedView{Title: r.Title, Absent: r.Absent, Fault: r.Fault, Links: r.Links, Witnesses: witnessTable(r.Match), Grade: "output_match: " + gradeWords(r.Match), Class: gradeClass(r.Match.Grade)}
 	differs := r.Match.Grade == "contradicted"
 	switch {
 	case r.Run == "":
 		v.Found, v.Grade, v.Class = "Not judged", "no run", "note"
-		v.Absent = missing(r.Absent, false)
+		v.Absent = missing(Section{Absent: r.Absent, Fault: r.Fault}, false)
 		return v
 	case r.Wrong && differs:
 		v.Found = "Caught"
@@ -122,28 +124,37 @@ func excerpt(text string) string {
 
 // heatView is what alerts said.
 type heatView struct {
-	Absent   string
-	Figure   *chart.Figure
-	Firings  grid
-	Runbooks []Link
-	Links    []Link
+	Absent, Fault string
+	Figure        *chart.Figure
+	// Information are the firings that nobody has to act on.
+	Firings, Information grid
+	Runbooks             []Link
+	Links                []Link
 }
 
+// informational is the severity of alerts that nobody has to act on.
+const informational = "info"
+
 func newHeat(h Heat) heatView {
-	v := heatView{Figure: heatFigure(h), Links: h.Links, Firings: grid{Header: []string{"alert", "severity", "machine", "pending from", "fired", "over", "it says"}, words: []int{1, 2, 6}}}
+	empty := grid{Header: []string{"alert", "severity", "machine", "pending from", "fired", "over", "it says"}, words: []int{1, 2, 6}}
+	v := heatView{Figure: heatFigure(h), Links: h.Links, Fault: h.Fault, Firings: empty, Information: empty}
 	for _, f := range h.Firings {
 		over := clock(f.Until)
 		if f.Until.IsZero() {
 			over = "fires still"
 		}
-		v.Firings.add("", f.Alert, f.Severity, f.Host, clock(f.Pending), clock(f.From), over, f.Summary)
+		to := &v.Firings
+		if f.Severity == informational {
+			to = &v.Information
+		}
+		to.add("", f.Alert, f.Severity, f.Host, clock(f.Pending), clock(f.From), over, f.Summary)
 		if link := (Link{f.Alert, f.Runbook}); f.Runbook != "" && !slices.Contains(v.Runbooks, link) {
 			v.Runbooks = append(v.Runbooks, link)
 		}
 	}
-	v.Absent = missing(h.Absent, len(h.Firings) > 0 || v.Figure != nil)
-	if len(h.Firings) == 0 && v.Figure != nil && h.Absent == "" {
-		v.Absent = "No alert has fired."
+	v.Absent = missing(h.Section, len(h.Firings) > 0 || v.Figure != nil)
+	if len(h.Firings) == 0 && v.Figure != nil && v.Absent == "" {
+		v.Absent = "no alert has fired"
 	}
 	return v
 }

@@ -52,8 +52,9 @@ type Link struct{ Text, Address string }
 
 // Section is what parts of the page have in common.
 type Section struct {
-	// Absent is why there is nothing, or less than there should be; empty if nothing is known to be missing.
-	Absent string
+	// Absent is why there is nothing, or less than there should be; empty if nothing is known to be missing. Fault is what
+	// is not as it should be.
+	Absent, Fault string
 	// Host is the machine, Commands how uma-load was called, without the program.
 	Host     string
 	Commands []string
@@ -151,7 +152,8 @@ type Judged struct {
 	Valid        bool
 	Examples     []Example
 	Links        []Link
-	Absent       string
+
+	Absent, Fault string // as of a section
 }
 
 // Example is a prompt that was answered in two ways.

@@ -26,9 +26,9 @@ type view struct {
 	Where       where
 	Rehydration rehydrationView
 
-	OutputsAbsent   string
-	Outputs         []judgedView
-	OutputsCommands []string
+	OutputsAbsent, OutputsFault string
+	Outputs                     []judgedView
+	OutputsCommands             []string
 
 	Heat heatView
 
@@ -60,14 +60,14 @@ func (g *grid) add(class string, cells ...string) {
 }
 
 // notReached is said of a section of which nothing is there and nobody says why.
-const notReached = "Nothing of this is here: the demo did not come to it."
+const notReached = "the demo did not come to it"
 
 // missing is why a section has nothing to show, or less than it should.
-func missing(said string, there bool) string {
-	if said == "" && !there {
+func missing(s Section, there bool) string {
+	if s.Absent == "" && s.Fault == "" && !there {
 		return notReached
 	}
-	return said
+	return s.Absent
 }
 
 const title = "What a container costs on a DGX Spark depends on how you ask"
@@ -87,7 +87,7 @@ func newView(p Page) view {
 	for _, c := range p.Campaigns {
 		v.Answers = append(v.Answers, newAnswer(c))
 	}
-	v.AnswersAbsent = missing("", len(v.Answers) > 0)
+	v.AnswersAbsent = missing(Section{}, len(v.Answers) > 0)
 	v.Headline = headline(p.Campaigns)
 	v.Moral = "Between them nothing has changed in the engine, in the container or in the analysis: only the order of the runs, and what was left in the page cache. " +
 		"A design that cannot tell the two apart has its answer marked as confounded with time."
@@ -101,15 +101,15 @@ func newView(p Page) view {
 			v.Runs = append(v.Runs, *f)
 		}
 	}
-	v.RunsAbsent = missing("", len(v.Runs) > 0)
+	v.RunsAbsent = missing(Section{}, len(v.Runs) > 0)
 	v.Where = newWhere(p)
 	v.Rehydration = newRehydration(p.Rehydration)
 	v.Outputs, v.OutputsCommands = judgedViews(p.Outputs), p.Outputs.Commands
-	v.OutputsAbsent = missing(p.Outputs.Absent, len(v.Outputs) > 0)
+	v.OutputsAbsent, v.OutputsFault = missing(p.Outputs.Section, len(v.Outputs) > 0), p.Outputs.Fault
 	v.Heat = newHeat(p.Heat)
 	v.Invalid = invalid(p.Campaigns)
 	if len(v.Answers) == 0 {
-		v.NoInvalid = notReached
+		v.NoInvalid = "No run is known."
 	}
 	return v
 }
@@ -169,7 +169,7 @@ func headline(campaigns []Campaign) string {
 			continue
 		}
 		if m := find(pair, compare.MemoryExcludingKV); m != nil && m.Difference != nil {
-			answers = append(answers, fmt.Sprintf("%s GiB (%s)", shortSigned(*m.Difference), c.Name))
+			answers = append(answers, fmt.Sprintf("%s GiB (%s, n = %d)", shortSigned(*m.Difference), c.Name, m.A.N+m.B.N))
 		}
 	}
 	if len(answers) < 2 {

@@ -9,9 +9,9 @@ import (
 
 // where is what the memory went to.
 type where struct {
-	LedgerAbsent, BooksAbsent, LimitsAbsent string
-	Ledger, Cache                           *chart.Figure
-	LedgerTable, Parts, Limits              grid
+	LedgerAbsent, BooksAbsent, LimitsAbsent, LimitsFault string
+	Ledger, Cache                                        *chart.Figure
+	LedgerTable, Parts, Limits                           grid
 }
 
 func newWhere(p Page) where {
@@ -19,9 +19,9 @@ func newWhere(p Page) where {
 		Ledger: ledgerFigure(p.Campaigns), Cache: cacheFigure(p.Campaigns),
 		LedgerTable: ledgerTable(p.Campaigns), Parts: partsTable(p.Campaigns), Limits: limitsTable(p.Limits),
 	}
-	w.LedgerAbsent = missing("", w.Ledger != nil)
-	w.BooksAbsent = missing("", w.Cache != nil)
-	w.LimitsAbsent = missing(p.Limits.Absent, len(w.Limits.Rows) > 0)
+	w.LedgerAbsent = missing(Section{}, w.Ledger != nil)
+	w.BooksAbsent = missing(Section{}, w.Cache != nil)
+	w.LimitsAbsent, w.LimitsFault = missing(p.Limits.Section, len(w.Limits.Rows) > 0), p.Limits.Fault
 	return w
 }
 
@@ -81,7 +81,19 @@ func limitsTable(l Limits) grid {
 		if c.LimitBytes > 0 {
 			limit = compare.UnitBytes.Text(c.LimitBytes)
 		}
-		g.add(class, c.Host, c.Cgroup, clock(c.At), limit, compare.UnitBytes.Text(c.ChargedBytes), compare.UnitBytes.Text(c.HeldBytes), compare.UnitBytes.Text(c.ChargedBytes+c.HeldBytes))
+		g.add(class, c.Host, middleOut(c.Cgroup), clock(c.At), limit, compare.UnitBytes.Text(c.ChargedBytes), compare.UnitBytes.Text(c.HeldBytes), compare.UnitBytes.Text(c.ChargedBytes+c.HeldBytes))
 	}
 	return g
+}
+
+// longestCgroup is how many letters of a cgroup are shown; that of a container is a number of 64.
+const longestCgroup = 40
+
+// middleOut shortens a name by its middle: both ends tell names apart.
+func middleOut(name string) string {
+	letters := []rune(name)
+	if len(letters) <= longestCgroup {
+		return name
+	}
+	return string(letters[:longestCgroup/2]) + "…" + string(letters[len(letters)-longestCgroup/2:])
 }
