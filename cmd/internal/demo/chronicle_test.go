@@ -64,9 +64,6 @@ func TestTheRulesFindWhatIsDoneToAMachine(t *testing.T) {
 		t.Fatal(err)
 	}
 	ended := busy.host.Now()
-	if err := busy.wait(t.Context(), 6*time.Minute); err != nil { // the rule keeps firing for five
-		t.Fatal(err)
-	}
 	end()
 	i := slices.IndexFunc(c.firings(), func(f timeline.Firing) bool { return f.Alert == e.alert && f.Severity == metric.SeverityCritical })
 	if i < 0 {
@@ -76,8 +73,8 @@ func TestTheRulesFindWhatIsDoneToAMachine(t *testing.T) {
 	if f.Labels["host"] != "spark-busy" || f.Labels["mode"] != metric.ModeSimulated || !strings.HasPrefix(f.Description, "spark-busy (simulated source") {
 		t.Errorf("%+v", f)
 	}
-	if f.Pending.Before(began) || f.From.Before(f.Pending.Add(15*time.Second)) || f.From.After(ended) || f.Until.Before(ended.Add(5*time.Minute-every)) {
-		t.Errorf("from %s (condition since %s) to %s, where memory was short from %s to %s", f.From, f.Pending, f.Until, began, ended)
+	if f.Pending.Before(began) || f.From.Before(f.Pending.Add(15*time.Second)) || f.From.After(ended) || !f.Until.IsZero() {
+		t.Errorf("from %s (condition since %s) to %s though it keeps firing for minutes, where memory was short from %s to %s", f.From, f.Pending, f.Until, began, ended)
 	}
 	for _, f := range c.firings() {
 		if f.Labels["host"] == "spark-quiet" || f.Severity == string(alerts.None) {
@@ -98,7 +95,7 @@ func TestTheRulesFindWhatIsDoneToAMachine(t *testing.T) {
 func TestEnginesThatComeAndGoAreNoAlert(t *testing.T) {
 	c, end := chronicled(t, testSpeed)
 	busy := c.machines[1].stage
-	for _, a := range []arm{nativeArm(), containerArm(), nativeArm()} {
+	for _, a := range []arm{nativeArm(), containerArm()} {
 		busy.ready(t, a)
 		if err := busy.wait(t.Context(), time.Minute); err != nil {
 			t.Fatal(err)
