@@ -46,13 +46,16 @@ func (s *shown) heat(ctx context.Context) story.Heat {
 	for _, c := range []struct {
 		family      metric.Definer
 		title, unit string
-		scale       float64
+		per         float64 // of the series' unit
 	}{
 		{metric.GPUTemperatureCelsius, "GPU temperature", "°C", 1},
-		{metric.GPUSMClockHertz, "GPU clock", "GHz", 1e-9},
+		{metric.GPUSMClockHertz, "GPU clock", "GHz", 1e9},
 		{metric.GPUPowerWatts, "GPU power", "W", 1},
 	} {
-		series, err := s.ask(ctx, fmt.Sprintf("%s{%s=%q}", c.family.Def().Name, metric.LabelHost, event.host), event.from.Add(-around), until.Add(around))
+		// Prometheus takes a value for five minutes old for the present one. A curve with such ones would go on where nobody
+		// has looked.
+		query := fmt.Sprintf("last_over_time(%s{%s=%q}[%s])", c.family.Def().Name, metric.LabelHost, event.host, 3*finest)
+		series, err := s.ask(ctx, query, event.from.Add(-around), until.Add(around))
 		if err != nil {
 			page.Fault = cmp.Or(page.Fault, err.Error())
 			continue
@@ -60,7 +63,7 @@ func (s *shown) heat(ctx context.Context) story.Heat {
 		curve := story.Curve{Title: c.title, Unit: c.unit}
 		if len(series) > 0 {
 			for _, p := range series[0].Points {
-				curve.Points = append(curve.Points, story.Point{At: p.At, Value: p.Value * c.scale})
+				curve.Points = append(curve.Points, story.Point{At: p.At, Value: p.Value / c.per})
 			}
 		}
 		page.Curves = append(page.Curves, curve)

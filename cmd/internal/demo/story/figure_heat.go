@@ -28,7 +28,7 @@ func heatFigure(h Heat) *chart.Figure {
 	})
 	f := chart.Figure{Title: "Heat, clock and power of " + h.Host + ", and what the alert rules made of it", Full: true}
 	f.Legend = []chart.LegendItem{{Class: "pending", Text: "pending"}, {Class: "c2", Text: "firing"}, {Class: "event", Text: "done to the machine on purpose"}}
-	f.Caption = fmt.Sprintf("n = %d samples; on the machine’s own clock, %s to %s. A line is broken where there is no sample.", n, clock(from), clock(to))
+	f.Caption = fmt.Sprintf("n = %d points of all curves; on the machine’s own clock, %s to %s. A line is broken where there is no sample.", n, clock(from), clock(to))
 	curves := float64(len(h.Curves)) * (curveHeight + curveGap)
 	all := curves + axisHeight + float64(len(firings)+len(eventsOf(h)))*barHeight
 	drawn := f.DrawTall(all, all, func(width, height float64) *chart.Drawing {
