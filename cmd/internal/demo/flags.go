@@ -7,6 +7,7 @@ import (
 
 	"github.com/alecthomas/kingpin/v2"
 
+	"github.com/umascope/umascope/cmd/terminal"
 	"github.com/umascope/umascope/exporter"
 )
 
@@ -21,40 +22,8 @@ type showOptions struct {
 	explicit     bool
 }
 
-const about = `Shows umascope on this machine in about a minute: no GPU, no Docker, nothing installed, nothing left running.
-
-Four DGX Sparks with their engines are simulated on a fast clock; exporter, load generator, campaigns, comparisons and alert rules are the real ones. It writes one page, uma-demo/report.html.
-
-That is what is done without a command. For example
-
-  uma-demo
-  uma-demo show --quick
-  uma-demo show --serve --out /tmp/umascope-demo
-  uma-demo simulate --runs /tmp/simulated-runs`
-
-const aboutShow = `The demo; what is done when no command is given.
-
-Three campaigns of the same two arms, native and container, which differ in order and page cache only; a replay whose KV blocks come back from the drive; the same with an engine that gives back wrong blocks; and a room that gets too hot. For example
-
-  uma-demo show
-  uma-demo show --quick
-  uma-demo show --serve
-  uma-demo show --out /tmp/umascope-demo --seed 7
-
-All files of a start lie in a folder of its own below --out, where report.html is the newest page.
-
-Exit codes: 0 done; 1 interrupted, or something could not be made; 2 bad input, or a folder that cannot be written to.`
-
-const aboutArm = "Have a running demo begin an arm on one of its machines, and end it when this ends: what the plans of the demo start."
-
 // defaultShowAddress is where the demo is kept open.
 const defaultShowAddress = "127.0.0.1:10423"
-
-const aboutSimulate = `Keep a simulated DGX Spark with a simulated engine alive, for dashboards and alerts without a GPU. Everything that it serves says that it is simulated.
-
-Arms native and container take turns in an order that time cannot explain, and so do the scenarios standard and eviction_replay. After half a cycle of eight runs the arms are compared. The first cycle in an empty folder has no pauses, the ones after it a run every --every.
-After the first run, and then about every 15 minutes, something goes wrong on purpose: a container is killed at its limit, memory runs out, the room gets hot; in turn. Nothing is measured while it does.
-On SIGTERM the run in flight ends with a complete folder, within some 8 seconds. Started again it goes on where it was.`
 
 const defaultHealthURL = "http://" + exporter.DefaultAddress + healthyPath
 
@@ -78,19 +47,25 @@ const (
 
 // parse reads the arguments.
 func parse(args []string, stdout io.Writer) (l commandLine, err error) {
-	app := kingpin.New("uma-demo", about)
+	app := l.application()
 	app.UsageWriter(stdout).ErrorWriter(stdout).Terminate(func(int) { l.ended = true })
-	app.HelpFlag.Short('h')
+	l.command, err = app.Parse(args)
+	if err != nil {
+		return l, terminal.Mend(app, args, err)
+	}
+	return l, l.check()
+}
+
+// application is what the program accepts.
+func (l *commandLine) application() *kingpin.Application {
+	app := kingpin.New("uma-demo", about)
+	guide().Apply(app)
 	showFlags(app.Command(commandShow, aboutShow).Default(), &l.show)
 	armFlags(app.Command(commandArm, aboutArm).Hidden(), &l.arm)
 	simulateFlags(app.Command(commandSimulate, aboutSimulate), &l.simulate)
-	app.Command(commandHealthcheck, "Ask a running simulation whether it is alive: exit 0 if it is and its runs come about.").
+	app.Command(commandHealthcheck, aboutHealthcheck).
 		Flag("url", "Health page to ask.").Default(defaultHealthURL).StringVar(&l.health)
-	l.command, err = app.Parse(args)
-	if err == nil {
-		err = l.check()
-	}
-	return l, err
+	return app
 }
 
 func showFlags(c *kingpin.CmdClause, o *showOptions) {

@@ -1,0 +1,61 @@
+package demo
+
+import (
+	"bytes"
+	"io"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/umascope/umascope/cmd/terminal"
+)
+
+func TestEveryVerbHasExamplesThatAreAcceptedAndItsHelpFitsATerminal(t *testing.T) {
+	t.Setenv("COLUMNS", "80")
+	for _, verb := range terminal.Verbs(new(commandLine).application()) {
+		examples := verb.Examples
+		if verb.Name == "" {
+			for _, line := range guide().First {
+				line, _, _ = strings.Cut(line, "  #")
+				examples = append(examples, line)
+			}
+		}
+		own := false
+		for _, example := range examples {
+			line, err := parse(strings.Fields(example)[1:], io.Discard)
+			if err != nil {
+				t.Errorf("%s: %v", example, err)
+			}
+			own = own || verb.Name == "" || line.command == verb.Name
+		}
+		if !own {
+			t.Errorf("uma-demo %s: its help has no example of it", verb.Name)
+		}
+		var page bytes.Buffer
+		if line, _ := parse(append(strings.Fields(verb.Name), "--help"), &page); !line.ended { // of what else it says then, nobody hears
+			t.Errorf("uma-demo %s --help goes on", verb.Name)
+		}
+		for line := range strings.Lines(page.String()) {
+			if utf8.RuneCountInString(strings.TrimSpace(line)) > 80 {
+				t.Errorf("uma-demo %s --help: too wide: %s", verb.Name, line)
+			}
+		}
+		if strings.Contains(page.String(), "Others:") {
+			t.Errorf("the page has verbs without a group:\n%s", page.String())
+		}
+	}
+}
+
+func TestALineThatIsRefusedSaysWhatWasMeant(t *testing.T) {
+	for typed, says := range map[string]string{
+		"simulate --every=soon": "--every soon: want a duration, such as 90s or 5m",
+		"--quik":                "unknown flag --quik: did you mean --quick?",
+		"simulat":               `unknown verb "simulat": did you mean simulate?`,
+		"--duration 5s":         "unknown flag --duration: uma-demo show --help lists those that there are",
+		"simulate --keep=lots":  "--keep lots: want a number",
+	} {
+		if _, err := parse(strings.Fields(typed), io.Discard); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("uma-demo %s: %v, want %s", typed, err, says)
+		}
+	}
+}
