@@ -1,0 +1,101 @@
+package loadgen
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/umascope/umascope/loadgen/compare"
+	"github.com/umascope/umascope/loadgen/evidence"
+	"github.com/umascope/umascope/loadgen/report"
+)
+
+const readingPage = "READING.md"
+
+// TestTheTextsOfThePageOnReadingArePrinted types its first commands, and holds what it shows below to each line of what came.
+// The examples are recordings: nothing in them depends on the machine.
+func TestTheTextsOfThePageOnReadingArePrinted(t *testing.T) {
+	t.Parallel()
+	commands := strings.Split(strings.TrimSpace(blocks(t, readingPage, "sh")[0]), "\n")
+	shown := blocks(t, readingPage, "text")
+	page := text(t, readingPage)
+	if len(commands) != 2 || len(shown) != len(commands) {
+		t.Fatalf("%d commands and %d texts", len(commands), len(shown))
+	}
+	for i, command := range commands {
+		typed := words(t, strings.ReplaceAll(command, "loadgen/testdata/", "testdata/"))
+		code, stdout, stderr := invokeVerb(t, typed[1:]...)
+		if code != exitDone || stderr != "" {
+			t.Errorf("%s: exit %d: %s", command, code, stderr)
+		}
+		if *update {
+			page = strings.Replace(page, "```text\n"+shown[i]+"```", "```text\n"+stdout+"```", 1)
+			continue
+		}
+		if stdout != shown[i] {
+			t.Errorf("%s prints\n%s\nwhere the page shows\n%s", command, stdout, shown[i])
+		}
+	}
+	if *update {
+		if err := os.WriteFile(readingPage, []byte(page), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestThePageOnReadingExplainsEveryWord that a report uses to judge: a new one is to be explained there.
+func TestThePageOnReadingExplainsEveryWord(t *testing.T) {
+	t.Parallel()
+	page := text(t, readingPage)
+	first := map[string]bool{} // what stands in the first cell of a row
+	for line := range strings.Lines(page) {
+		if cells := strings.Split(line, "|"); len(cells) > 2 {
+			for word := range strings.SplitSeq(cells[1], ",") {
+				first[strings.TrimSpace(word)] = true
+			}
+		}
+	}
+	said := func(w compare.Verdict) string { return strings.ReplaceAll(string(w), "_", " ") }
+	for _, word := range []string{
+		said(compare.Equivalent), said(compare.Irrelevant), said(compare.Better), said(compare.Worse), said(compare.Different),
+		said(compare.Inconclusive), said(compare.Undecided),
+		string(evidence.Proven), string(evidence.Consistent), string(evidence.Contradicted), string(evidence.NotObservable),
+		"TTFT", "TPOT", "chunk gap", "ITL", "E2E", "start", "ready", "peak",
+	} {
+		if !first[word] {
+			t.Errorf("no row of a table explains %q", word)
+		}
+	}
+	for _, word := range []string{
+		compare.OrderBlocked, compare.OrderABBA, compare.OrderAlternating, compare.OrderRandom,
+		compare.CodeDrift, compare.CodeFirstAfterSwitch, compare.CodeOrderEffect, compare.CodeFairnessUnknown,
+	} {
+		if !strings.Contains(page, "`"+word+"`") {
+			t.Errorf("the page does not say %q", word)
+		}
+	}
+}
+
+// TestTheExamplesOfThePageOnReadingAreSimulatedAndSaySo: a recording of a real machine would have to be masked, and read by
+// a person, before it is here.
+func TestTheExamplesOfThePageOnReadingAreSimulatedAndSaySo(t *testing.T) {
+	t.Parallel()
+	runs, err := filepath.Glob("testdata/reading/*/summary.json")
+	if err != nil || len(runs) < 8 {
+		t.Fatalf("%d runs: %v", len(runs), err)
+	}
+	for _, path := range runs {
+		summary, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(string(summary), `"mode":"simulated"`) {
+			t.Errorf("%s does not say that its machine is simulated", path)
+		}
+	}
+	if rules := report.Rules(); !slices.ContainsFunc(rules, func(r report.Rule) bool { return r.Code == report.CodeOutputMismatch }) {
+		t.Error("no rule makes a run with wrong answers from a cache invalid, as the page says")
+	}
+}
