@@ -57,26 +57,19 @@ func usualLoad(scenario string) []string {
 	// may lag is wider than where somebody measures. The report says so.
 	args := []string{"--validity", "client_lag=50ms", "--validity", "client_stall=500ms"}
 	if scenario == scenarioEviction {
-		return append(args, evictionLoad(mostPressure)...)
+		return append(args, evictionLoad()...)
 	}
 	return append(args, // as many requests as the 99th percentile of a run needs
 		"--warmup", "8", "--arrival", "poisson", "--rate", "8", "--duration", "40s",
 		"--input-tokens", "32:384", "--output-tokens", "16:64", "--slo", "ttft=500ms,tpot=100ms")
 }
 
-// How many prompts of a thousand tokens push others out of all that lies above the drive. With 1.5 GiB of KV cache each
-// they are more than the engine has room for: in any arm, 46 GiB, or in the container alone, 36.
-const (
-	mostPressure      = 36
-	containerPressure = 28
-)
-
-// evictionLoad are the sizes of the scenario that shows whether the drive gives blocks back. It is the same work for all
-// arms that it is made with.
-func evictionLoad(pressure int) []string {
+// evictionLoad are the sizes of the scenario that shows whether the drive gives blocks back: in any arm the second set is
+// larger than what the engine has room for, 46 GiB, at 1.5 GiB of KV cache a prompt. The same work for all.
+func evictionLoad() []string {
 	return []string{
 		"--warmup", "4", "--output-tokens", "16", "--ignore-eos", "--input-tokens", "1000",
-		"--set", "a.requests=8", "--set", "b.requests=" + strconv.Itoa(pressure), "--set", "b.concurrency=8", "--set", "baseline.requests=4",
+		"--set", "a.requests=8", "--set", "b.requests=36", "--set", "b.concurrency=8", "--set", "baseline.requests=4",
 		"--set", "disk.filter=off", "--set", "token.bytes=" + strconv.Itoa(bytesPerToken), "--set", "block.bytes=" + strconv.Itoa(blockBytes),
 		"--set", "host.bytes=" + strconv.Itoa(hostTier), "--set", "disk.bytes=" + strconv.Itoa(diskTier),
 		"--expect", "kv=cpu_disk",
