@@ -87,10 +87,14 @@ func TestBadInputIsOneLineThatNamesItAndExitTwo(t *testing.T) {
 		args []string
 		says string
 	}{
-		{"port in use", []string{"--web.listen-address=" + taken.Addr().String()}, "--web.listen-address " + taken.Addr().String() + ": address already in use"},
-		{"no port at all", []string{"--web.listen-address=nowhere"}, "--web.listen-address nowhere"},
-		{"unknown flag", []string{"--bogus"}, "--bogus"},
-		{"unknown command", []string{"frobnicate"}, "frobnicate"},
+		{"port in use", []string{"--web.listen-address=" + taken.Addr().String()}, "--web.listen-address " + taken.Addr().String() + ": address already in use; port 0 takes one that is free"},
+		{"no port at all", []string{"--web.listen-address=nowhere"}, "--web.listen-address nowhere: address nowhere: missing port in address; want HOST:PORT, such as 127.0.0.1:10420, or :10420 for all addresses"},
+		{"unknown flag", []string{"--bogus"}, "unknown flag --bogus: uma-exporter serve --help lists"},
+		{"flag like another", []string{"--web.listen-adress=:1"}, "did you mean --web.listen-address?"},
+		{"flag of another verb", []string{"explain", "--once"}, "--once is no flag of explain, but of serve"},
+		{"unknown command", []string{"frobnicate"}, `unknown verb "frobnicate": uma-exporter --help lists`},
+		{"command like another", []string{"docter"}, `unknown verb "docter": did you mean doctor?`},
+		{"log level that is none", []string{"--log.level=loud", "--once"}, "--log.level loud"},
 		{"unknown collector", []string{"--collector.nosuch"}, "--collector.nosuch"},
 		{"empty proc root", []string{"--path.procfs=" + empty}, "--path.procfs " + empty},
 		{"empty proc root, once", []string{"--once", "--path.procfs=" + empty}, "--path.procfs " + empty},
@@ -242,7 +246,7 @@ func TestServedPageAndHealthUntilTheSignal(t *testing.T) {
 	if err := c.Wait(); err != nil {
 		t.Errorf("after SIGINT: %v", err)
 	}
-	if code, _, stderr := run(t, "healthcheck", "--url="+health); code != 1 || strings.Count(stderr, "\n") != 1 {
+	if code, _, stderr := run(t, "healthcheck", "--url="+health); code != 1 || strings.Count(stderr, "\n") != 1 || !strings.Contains(stderr, "nobody listens there: start uma-exporter") {
 		t.Errorf("healthcheck of no server: exit %d: %s", code, stderr)
 	}
 }

@@ -2,10 +2,12 @@ package exporter
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/url"
+	"syscall"
 	"time"
 
 	"github.com/prometheus/common/config"
@@ -35,6 +37,9 @@ func healthcheck(ctx context.Context, address, configFile string, stdout io.Writ
 		return badInput("--url %s: %w", target.Redacted(), err)
 	}
 	response, err := client.Do(request)
+	if errors.Is(err, syscall.ECONNREFUSED) {
+		return fmt.Errorf("%s: connection refused; nobody listens there: start uma-exporter, or name its page by --url", target.Redacted())
+	}
 	if err != nil {
 		return err
 	}

@@ -4,9 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"os"
 	"strconv"
+	"strings"
 	"syscall"
 )
 
@@ -27,7 +29,7 @@ func listen(addresses []string, explicit bool, stderr io.Writer) ([]net.Listener
 			if errors.Is(err, syscall.EADDRNOTAVAIL) { // its link may bring it: whoever starts this is to try again
 				return nil, fmt.Errorf("--web.listen-address %s: this machine has no such address, or not yet", address)
 			}
-			return nil, badInput("--web.listen-address %s: %w", address, cause(err))
+			return nil, badInput("--web.listen-address %s: %w%s", address, cause(err), addressAdvice(address, err))
 		}
 		if actual := listener.Addr().String(); !explicit && actual != address {
 			fmt.Fprintf(stderr, "uma-exporter: warning: %s is in use, listening on %s instead\n", address, actual)
@@ -35,6 +37,19 @@ func listen(addresses []string, explicit bool, stderr io.Writer) ([]net.Listener
 		open = append(open, listener)
 	}
 	return open, nil
+}
+
+// addressAdvice is what mends an address that cannot be listened on.
+func addressAdvice(address string, err error) string {
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		return "; port 0 takes one that is free"
+	case !strings.Contains(address, ":"):
+		return "; want HOST:PORT, such as 127.0.0.1:10420, or :10420 for all addresses"
+	case errors.Is(err, fs.ErrPermission):
+		return "; ports below 1024 are root's"
+	}
+	return ""
 }
 
 // listenNext tries the ports after that of address.

@@ -26,7 +26,7 @@ func TestExplicitAddressInUseIsRefusedInOneLine(t *testing.T) {
 	if !errors.As(err, &input) {
 		t.Fatalf("got %v, want a bad input", err)
 	}
-	if want := "--web.listen-address " + address + ": address already in use"; err.Error() != want {
+	if want := "--web.listen-address " + address + ": address already in use; port 0 takes one that is free"; err.Error() != want {
 		t.Errorf("says %q, want %q", err, want)
 	}
 }

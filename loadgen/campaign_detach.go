@@ -63,7 +63,7 @@ func (p Program) detach(ctx context.Context, l *campaignLine, c *campaign.Campai
 	path := filepath.Join(c.Dir, campaign.LogFile)
 	log, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	if err != nil {
-		return usage(fmt.Errorf("--out: %w", err))
+		return badOut(err)
 	}
 	defer log.Close()
 	from, _ := log.Seek(0, 2) // what was there before is not its word

@@ -120,6 +120,9 @@ func (p Program) findHosts(ctx context.Context, l *hostsLine, links []hosts.Link
 		return usage(err)
 	}
 	chosen, err := hosts.Choose(links, l.interfaces)
+	if err != nil && len(l.interfaces) > 0 {
+		return usage(fmt.Errorf("--interface: %w", err))
+	}
 	if err != nil {
 		return usage(err)
 	}

@@ -96,7 +96,7 @@ func (p Program) publish(ctx context.Context, l *publishLine) error {
 		return usage(err)
 	}
 	if err := publish.CheckOut(l.settings.Out); err != nil {
-		return usage(fmt.Errorf("--out: %w", err))
+		return badOut(err)
 	}
 	runs, skipped, err := history.Load(l.folders)
 	if err != nil {

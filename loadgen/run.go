@@ -196,10 +196,13 @@ func makeFolder(out, id string) (folder.Folder, error) {
 	case errors.Is(err, fs.ErrExist):
 		return "", usage(fmt.Errorf("--run-id: %s exists; a run's folder is never written twice", filepath.Join(out, id)))
 	case err != nil:
-		return "", usage(fmt.Errorf("--out: %w", err))
+		return "", badOut(err)
 	}
 	return made, nil
 }
+
+// badOut says that the folder cannot be written to.
+func badOut(err error) error { return usage(fmt.Errorf("--out: %w; --out names another folder", err)) }
 
 // unusable marks what others said as bad input, unless the user did not wait for the answer.
 func unusable(ctx context.Context, err error) error {
@@ -299,7 +302,7 @@ func (r *run) plan(ctx context.Context) error {
 	}
 	r.schedule, err = os.OpenFile(r.folder.Path(folder.ScheduleFile), os.O_CREATE|os.O_EXCL|os.O_WRONLY|os.O_APPEND, 0o644)
 	if err != nil {
-		return usage(fmt.Errorf("--out: %w", err))
+		return badOut(err)
 	}
 	buffer := bufio.NewWriter(r.schedule)
 	if r.workSHA, err = r.work.Plan(ctx, buffer); err == nil {
@@ -309,7 +312,7 @@ func (r *run) plan(ctx context.Context) error {
 		return errInterrupted
 	}
 	if full := (*fs.PathError)(nil); errors.As(err, &full) {
-		return usage(fmt.Errorf("--out: %w", err))
+		return badOut(err)
 	}
 	return err
 }

@@ -134,7 +134,10 @@ func labelName(s string) bool {
 
 func parseLabel(s string) (label, error) {
 	name, value, err := option.Pair(s, "=", labelName)
-	if err == nil && (value == "" || len(value) > 256 || strings.ContainsFunc(value, unicode.IsControl)) {
+	if err != nil {
+		return label{}, fmt.Errorf("%w, such as arm=native", err)
+	}
+	if value == "" || len(value) > 256 || strings.ContainsFunc(value, unicode.IsControl) {
 		err = fmt.Errorf("%s has no value, a long one or control characters", name)
 	}
 	return label{name, value}, err

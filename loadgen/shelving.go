@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -190,7 +191,9 @@ func (l *shelfLine) paths() ([]string, error) {
 		if _, err := os.Stat(path); err != nil {
 			path = filepath.Join(l.root, name)
 		}
-		if _, err := history.Find([]string{path}); err != nil {
+		if _, err := history.Find([]string{path}); errors.Is(err, fs.ErrNotExist) {
+			return nil, usage(fmt.Errorf("%s: no such run: uma-load runs list --runs %s names those that there are", name, l.root))
+		} else if err != nil {
 			return nil, usage(fmt.Errorf("%s: %w", name, err))
 		}
 		paths = append(paths, path)

@@ -131,7 +131,7 @@ func (s *sweeper) point(t sweep.Trial) (*commandLine, error) {
 func (s *sweeper) drive(ctx context.Context) ([]sweep.Trial, error) {
 	if err := s.keep(nil); err != nil {
 		s.undo()
-		return nil, usage(fmt.Errorf("--out: %w", err))
+		return nil, badOut(err)
 	}
 	done, err := s.plan.Drive(ctx, s.measure, s.keep)
 	if s.failure != nil && len(done) == 1 && done[0].Summary == nil {

@@ -103,6 +103,9 @@ func ParseBase(raw string) (*url.URL, error) {
 	switch {
 	// Before anything else: host:port alone, which people type, cannot even be read.
 	case !strings.EqualFold(scheme, "http") && !strings.EqualFold(scheme, "https"):
+		if shown := withoutSecrets(trimmed); !strings.Contains(trimmed, "/") && shown == trimmed {
+			return nil, fmt.Errorf("URL %q does not begin with http:// or https://; did you mean http://%s?", shown, shown)
+		}
 		return nil, fmt.Errorf("URL %q does not begin with http:// or https://", withoutSecrets(raw))
 	case err != nil:
 		return nil, fmt.Errorf("URL %q cannot be read", withoutSecrets(raw)) // the cause repeats the text

@@ -24,6 +24,15 @@ const (
 // ErrNoRun is of a path that has no run, here or below.
 var ErrNoRun = errors.New("no folder of a run")
 
+// noFolder is of a path that is not there.
+type noFolder string
+
+func (n noFolder) Error() string {
+	return string(n) + ": no such folder; uma-load run makes runs below runs/, or below --out"
+}
+
+func (noFolder) Unwrap() error { return fs.ErrNotExist }
+
 // Find lists the folders of runs among the paths and below them, each once and in the order of their
 // paths. A folder of a run has none below it; names that begin with a dot are passed by, for what is
 // half written is called so. A path without a run is an error.
@@ -36,7 +45,7 @@ func Find(paths []string) ([]string, error) {
 			return nil, err
 		}
 		if len(found) == 0 {
-			return nil, fmt.Errorf("%s: %w: none here or below has a %s", path, ErrNoRun, folder.ManifestFile)
+			return nil, fmt.Errorf("%s: %w: none here or below has a %s; uma-load run makes one", path, ErrNoRun, folder.ManifestFile)
 		}
 		for _, one := range found {
 			place, err := filepath.EvalSymlinks(one)
@@ -57,7 +66,9 @@ func Find(paths []string) ([]string, error) {
 
 // findBelow searches one path, which itself may be a link.
 func findBelow(root string) ([]string, error) {
-	if info, err := os.Stat(root); err != nil {
+	if info, err := os.Stat(root); errors.Is(err, fs.ErrNotExist) {
+		return nil, noFolder(root)
+	} else if err != nil {
 		return nil, err
 	} else if !info.IsDir() {
 		return nil, fmt.Errorf("%s: it is no folder", root)

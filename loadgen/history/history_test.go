@@ -205,7 +205,7 @@ func TestRunsAreFoundWhereverTheyLie(t *testing.T) {
 			t.Errorf("%s: %q, %v; want %q", name, got, err, want)
 		}
 	}
-	for path, says := range map[string]string{"deep": "no folder of a run", "nowhere": "no such file", "runs/one/manifest.json": "it is no folder"} {
+	for path, says := range map[string]string{"deep": "no folder of a run", "nowhere": "no such folder; uma-load run makes runs below runs", "runs/one/manifest.json": "it is no folder"} {
 		if _, err := Find([]string{at("runs/one"), at(path)}); err == nil || !strings.Contains(err.Error(), at(path)) || !strings.Contains(err.Error(), says) {
 			t.Errorf("%s: %v", path, err)
 		}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"syscall"
 	"time"
 
 	"github.com/prometheus/common/config"
@@ -43,6 +44,9 @@ func Healthcheck(ctx context.Context, h Health) error {
 	defer client.CloseIdleConnections()
 	client.Timeout = healthTimeout
 	response, err := client.Do(request)
+	if errors.Is(err, syscall.ECONNREFUSED) {
+		return fmt.Errorf("%s: %w; nobody listens there: no run, campaign or serve of that address goes on", name, errors.Unwrap(err))
+	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, errors.Unwrap(err)) // a *url.Error, which repeats the address
 	}

@@ -41,7 +41,11 @@ func listen(a Address, log *slog.Logger) (net.Listener, error) {
 	if err == nil {
 		return listener, nil
 	}
-	if a.Explicit || !errors.Is(err, syscall.EADDRINUSE) {
+	taken := errors.Is(err, syscall.EADDRINUSE)
+	if taken && a.Explicit {
+		return nil, AddressError{fmt.Errorf("%w; port 0 takes one that is free", err)}
+	}
+	if !taken {
 		return nil, AddressError{err}
 	}
 	host, port, err := net.SplitHostPort(a.HostPort)

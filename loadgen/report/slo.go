@@ -62,7 +62,7 @@ func ParseSLO(text string) (SLO, error) {
 	for part := range strings.SplitSeq(text, ",") {
 		name, value, _ := strings.Cut(part, "=")
 		if _, err := findObjective(name); err != nil {
-			return nil, err
+			return nil, fmt.Errorf("%w; want such as ttft=500ms,tpot=50ms", err)
 		}
 		if slices.ContainsFunc(slo, func(o Objective) bool { return o.Latency == name }) {
 			return nil, fmt.Errorf("%s is given twice", name)

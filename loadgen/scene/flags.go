@@ -1,6 +1,8 @@
 package scene
 
 import (
+	"errors"
+
 	"github.com/umascope/umascope/loadgen/option"
 	"github.com/umascope/umascope/loadgen/telemetry"
 )
@@ -22,7 +24,7 @@ func Flags(set option.Set, s *Settings) {
 func ParseSource(s string) (telemetry.Source, error) {
 	name, where, err := option.Pair(s, "=", option.PlainName)
 	if err != nil {
-		return telemetry.Source{}, err
+		return telemetry.Source{}, errors.New("want NAME=URL, such as spark1=http://127.0.0.1:10420")
 	}
 	url, err := option.Address(where)
 	return telemetry.Source{Name: name, URL: url}, err

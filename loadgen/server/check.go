@@ -84,7 +84,7 @@ func (c *checker) ask(ctx context.Context) error {
 	models, err := c.api.models(ctx)
 	if err != nil {
 		c.found.add("models", false, err.Error())
-		return fmt.Errorf("--url: %s: %w", c.target.URL, err)
+		return advised(c.target.URL, err)
 	}
 	c.found.add("models", len(models) > 0, namesOf(models))
 	m, err := choose(models, c.target.Model)

@@ -50,7 +50,7 @@ func (a *api) models(ctx context.Context) ([]Model, error) {
 		return nil, answer.err
 	}
 	if answer.status != http.StatusOK {
-		return nil, fmt.Errorf("GET /v1/models answered %d", answer.status)
+		return nil, statusError{"GET /v1/models", answer.status}
 	}
 	var listed struct {
 		Data []listedModel `json:"data"`

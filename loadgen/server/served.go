@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 
 	"github.com/umascope/umascope/loadgen/chat"
@@ -40,7 +39,7 @@ func Inquire(ctx context.Context, t Target, log *slog.Logger) (Served, error) {
 	defer api.close()
 	models, err := api.ready(ctx, t, log)
 	if err != nil {
-		return Served{}, fmt.Errorf("--url: %s: %w", t.URL, err)
+		return Served{}, advised(t.URL, err)
 	}
 	s := Served{Engine: t.Engine, Key: key}
 	if s.Model, err = choose(models, t.Model); err != nil {

@@ -74,7 +74,7 @@ func (s *Settings) checkRate() error {
 	case s.Arrival == schedule.Recorded && s.rate != 0:
 		return errors.New("--rate: a trace has the rate that it was recorded with")
 	case s.Arrival != schedule.Closed && s.Arrival != schedule.Recorded && s.rate == 0 && len(s.stages) == 0:
-		return fmt.Errorf("--rate: --arrival %s needs one, or --stages", s.Arrival)
+		return fmt.Errorf("--rate: --arrival %s needs one, such as --rate 2, or --stages", s.Arrival)
 	}
 	return nil
 }

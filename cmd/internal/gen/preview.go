@@ -11,6 +11,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -28,6 +29,8 @@ const (
 	// headerTimeout and leaveTimeout bound what a slow reader can hold.
 	headerTimeout = 5 * time.Second
 	leaveTimeout  = 3 * time.Second
+	// askTimeout is how long the Prometheus may take to say that it is there, before the pages are shown.
+	askTimeout = 2 * time.Second
 )
 
 const aboutPreview = `Shows the dashboards without Grafana, as pages that ask one Prometheus.
@@ -104,6 +107,9 @@ func servePreview(ctx context.Context, flags previewFlags, stdout, stderr io.Wri
 		listener.Close()
 		return fail(stderr, exitInput, fmt.Errorf("--prometheus: %w", err))
 	}
+	if err := ask(ctx, flags.prometheus); err != nil {
+		fmt.Fprintf(stderr, "uma-gen: warning: --prometheus: %v; until one answers there the pages are empty; compose/up sim starts one with something to see\n", err)
+	}
 	fmt.Fprintf(stdout, "dashboards on http://%s (a preview, not Grafana); interrupt to end\n", listener.Addr())
 	server := &http.Server{Handler: handler, ReadHeaderTimeout: headerTimeout}
 	ended := context.AfterFunc(ctx, func() {
@@ -120,6 +126,25 @@ func servePreview(ctx context.Context, flags previewFlags, stdout, stderr io.Wri
 	return exitDone
 }
 
+// ask says why a Prometheus does not answer. What the address was, says the error, without a password.
+func ask(ctx context.Context, prometheus string) error {
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimRight(prometheus, "/")+"/api/v1/status/buildinfo", http.NoBody)
+	if err != nil {
+		return err
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		return fmt.Errorf("%s answers %s", request.URL.Redacted(), response.Status)
+	}
+	return nil
+}
+
 // listenPreview opens the address. One that was asked for and is taken is an error; the default
 // one gives way to the next free port, with a warning.
 func listenPreview(flags previewFlags, stderr io.Writer) (net.Listener, error) {
@@ -129,9 +154,13 @@ func listenPreview(flags previewFlags, stderr io.Writer) (net.Listener, error) {
 			fmt.Fprintf(stderr, "uma-gen: warning: %s is in use, listening on %s instead\n", flags.listen, listener.Addr())
 		}
 	}
+	taken := errors.Is(err, syscall.EADDRINUSE)
 	var failed *net.OpError
 	if errors.As(err, &failed) {
 		err = failed.Err // the address is said once
+	}
+	if taken {
+		return nil, fmt.Errorf("--listen %s: %w; port 0 takes one that is free", flags.listen, err)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("--listen %s: %w", flags.listen, err)

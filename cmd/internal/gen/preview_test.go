@@ -1,9 +1,12 @@
 package gen
 
 import (
+	"bufio"
 	"context"
+	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -17,15 +20,15 @@ func TestThePreviewRefusesBadInputInOneLine(t *testing.T) {
 	defer taken.Close()
 	address := taken.Addr().String()
 	for want, args := range map[string][]string{
-		"--listen " + address:                            {"--dir", root, "--listen", address},
-		"--listen 127.0.0.1:99999":                       {"--dir", root, "--listen", "127.0.0.1:99999"},
-		"--dir /nowhere: no checkout":                    {"--dir", "/nowhere"},
-		`--prometheus: "nine" is no`:                     {"--dir", root, "--listen", "127.0.0.1:0", "--prometheus", "nine"},
-		"unknown flag --grafana: uma-gen preview --help": {"--grafana"},
-		`--listen "": want HOST:PORT`:                    {"--dir", root, "--listen="},
-		"--scrape-interval soon: want a duration":        {"--dir", root, "--scrape-interval", "soon"},
-		"--scrape-interval 0s: want a time above 0":      {"--dir", root, "--scrape-interval", "0s"},
-		"--scrape-interval -5s: want a time above 0":     {"--dir", root, "--scrape-interval=-5s"},
+		"--listen " + address + ": bind: address already in use; port 0": {"--dir", root, "--listen", address},
+		"--listen 127.0.0.1:99999":                                       {"--dir", root, "--listen", "127.0.0.1:99999"},
+		"--dir /nowhere: no checkout":                                    {"--dir", "/nowhere"},
+		`--prometheus: "nine" is no`:                                     {"--dir", root, "--listen", "127.0.0.1:0", "--prometheus", "nine"},
+		"unknown flag --grafana: uma-gen preview --help":                 {"--grafana"},
+		`--listen "": want HOST:PORT`:                                    {"--dir", root, "--listen="},
+		"--scrape-interval soon: want a duration":                        {"--dir", root, "--scrape-interval", "soon"},
+		"--scrape-interval 0s: want a time above 0":                      {"--dir", root, "--scrape-interval", "0s"},
+		"--scrape-interval -5s: want a time above 0":                     {"--dir", root, "--scrape-interval=-5s"},
 	} {
 		code, stdout, stderr := run(t, append([]string{"preview"}, args...)...)
 		if code != exitInput || strings.Count(stderr, "\n") != 1 || !strings.Contains(stderr, want) || stdout != "" {
@@ -34,6 +37,33 @@ func TestThePreviewRefusesBadInputInOneLine(t *testing.T) {
 	}
 	if code, stdout, _ := run(t, "preview", "--help"); code != exitDone || !strings.Contains(stdout, "--prometheus") {
 		t.Errorf("help: exit %d, %q", code, stdout)
+	}
+}
+
+func TestAPreviewWithoutAPrometheusSaysThatItsPagesAreEmpty(t *testing.T) {
+	closed, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	nobody := "http://" + closed.Addr().String()
+	closed.Close()
+	other := httptest.NewServer(http.NotFoundHandler())
+	defer other.Close()
+	for address, says := range map[string]string{nobody: "connection refused; until one answers there", other.URL: "answers 404 Not Found; until one answers there"} {
+		ctx, stop := context.WithCancel(t.Context())
+		var warned strings.Builder
+		ended := make(chan int)
+		read, write := io.Pipe()
+		go func() {
+			code := servePreview(ctx, previewFlags{prometheus: address, listen: "127.0.0.1:0", explicit: true, dir: root, scrape: time.Second}, write, &warned)
+			write.Close()
+			ended <- code
+		}()
+		said, _ := bufio.NewReader(read).ReadString('\n')
+		stop()
+		if code := <-ended; code != exitDone || !strings.Contains(said, "dashboards on") || !strings.Contains(warned.String(), says) {
+			t.Errorf("exit %d, %q, warned %q", code, said, warned.String())
+		}
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -23,6 +24,9 @@ const (
 // names file, line and key.
 func Read(path string) (*Plan, error) {
 	text, err := readFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%w; uma-load campaign plans lists ready ones", err)
+	}
 	if err != nil {
 		return nil, err
 	}
