@@ -2,8 +2,10 @@ package exporter
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -68,6 +70,60 @@ func TestTheQuestionsNameTheBoundsOfTheAlerts(t *testing.T) {
 		if !strings.Contains(page, says) {
 			t.Errorf("the page does not say %q", says)
 		}
+	}
+}
+
+var (
+	fencedBlock = regexp.MustCompile("(?s)```.*?```")
+	seriesName  = regexp.MustCompile(`^uma_[a-z_]+$`)
+	flagSpan    = regexp.MustCompile(`^--[a-z][a-z.-]*`)
+	alertName   = regexp.MustCompile(`\b(?:alert|Alert|\() ?\[?((?:[A-Z][A-Za-z]*){2,})`)
+)
+
+// TestThePagesOnMemoryNameWhatThereIs: series, alerts, and flags that are ours or that the page says whose they are.
+func TestThePagesOnMemoryNameWhatThereIs(t *testing.T) {
+	series := map[string]bool{}
+	for _, d := range metric.All() {
+		series[d.Def().Name] = true
+	}
+	line, err := parse([]string{"explain"}, io.Discard, io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	flags := map[string]bool{"--memory": true, "--pid": true, "--gpu-memory-utilization": true} // of Docker, of vLLM
+	for _, command := range line.app.Model().Commands {
+		for _, f := range command.Flags {
+			flags["--"+f.Name] = true
+		}
+	}
+	for _, f := range line.app.Model().Flags {
+		flags["--"+f.Name] = true
+	}
+	runbooks := pageText(t, "../alerts/runbooks.md")
+	named := 0
+	for _, page := range []string{unifiedMemoryPage, questionsPage} {
+		text := pageText(t, page)
+		prose := fencedBlock.ReplaceAllString(text, "")
+		for _, span := range codeSpan.FindAllStringSubmatch(prose, -1) {
+			for word := range strings.FieldsSeq(span[1]) {
+				if seriesName.MatchString(word) {
+					if named++; !series[word] {
+						t.Errorf("%s: there is no series %s", page, word)
+					}
+				}
+				if flag := flagSpan.FindString(word); flag != "" && !flags[flag] {
+					t.Errorf("%s: nobody has a flag %s", page, flag)
+				}
+			}
+		}
+		for _, match := range alertName.FindAllStringSubmatch(prose, -1) {
+			if named++; !strings.Contains(runbooks, "\n### "+match[1]+"\n") {
+				t.Errorf("%s: there is no alert %s", page, match[1])
+			}
+		}
+	}
+	if named < 20 {
+		t.Errorf("%d names were found", named)
 	}
 }
 

@@ -78,6 +78,20 @@ func TestThePageOnReadingExplainsEveryWord(t *testing.T) {
 	}
 }
 
+// TestThePageOnReadingNamesFlagsThatThereAre of the verbs that it is about.
+func TestThePageOnReadingNamesFlagsThatThereAre(t *testing.T) {
+	t.Parallel()
+	known, seen := flagsOfAll(), 0
+	for _, name := range flagName.FindAllString(text(t, readingPage), -1) {
+		if seen++; !known[name] {
+			t.Errorf("no verb has %s", name)
+		}
+	}
+	if seen < 6 {
+		t.Errorf("%d flags were found", seen)
+	}
+}
+
 // TestTheExamplesOfThePageOnReadingAreSimulatedAndSaySo: a recording of a real machine would have to be masked, and read by
 // a person, before it is here.
 func TestTheExamplesOfThePageOnReadingAreSimulatedAndSaySo(t *testing.T) {
