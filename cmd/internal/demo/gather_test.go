@@ -6,9 +6,11 @@ import (
 	"io"
 	"math"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -18,6 +20,7 @@ import (
 	"github.com/umascope/umascope/loadgen/evidence"
 	"github.com/umascope/umascope/loadgen/folder"
 	"github.com/umascope/umascope/loadgen/report"
+	"github.com/umascope/umascope/loadgen/telemetry"
 )
 
 // made is a demo of which nothing but its folder was made.
@@ -101,7 +104,6 @@ func TestAnAccountAddsUp(t *testing.T) {
 // trialFolder is the folder of a run that has sent the same prompts three times.
 func trialFolder(t *testing.T, s *shown) string {
 	t.Helper()
-	disk := fmt.Sprintf("%s{%s=%q,%s=%q,%s=%q}", metric.KVBMBlocksTotal.Def().Name, metric.LabelFrom, metric.TierDisk, metric.LabelOp, metric.OpOnboard, metric.LabelTo, metric.TierHost)
 	f, err := folder.New(s.folder, "rehydrate")
 	if err != nil {
 		t.Fatal(err)
@@ -109,8 +111,7 @@ func trialFolder(t *testing.T, s *shown) string {
 	summary := report.Summary{
 		Schema: report.Schema, Run: "rehydrate", Valid: true,
 		Phases: map[string]report.PhaseSummary{
-			"warm_A": {Deltas: map[string]report.Delta{disk: {}}}, "pressure_B": {},
-			"replay_A_1": {Deltas: map[string]report.Delta{disk: {Delta: 900}}}, "replay_A_2": {Deltas: map[string]report.Delta{disk: {}}},
+			"warm_A": {}, "pressure_B": {}, "replay_A_1": {}, "replay_A_2": {},
 		},
 		Signals: report.Signals{SSDRehydrate: evidence.Signal{Grade: evidence.Proven, Witnesses: []evidence.Witness{
 			{Name: "kvbm_blocks_from_disk", Value: 900, Unit: "blocks", Expected: evidence.Range{1, math.Inf(1)}, Agrees: true},
@@ -138,6 +139,7 @@ func trialFolder(t *testing.T, s *shown) string {
 			t.Fatal(err)
 		}
 	}
+	sample(t, f)
 	milliseconds := map[string]int64{"warm_A": 500, "pressure_B": 900, "replay_A_1": 200, "replay_A_2": 20}
 	cached := map[string]int{"replay_A_1": 1990, "replay_A_2": 1990}
 	lines(folder.RequestsFile, func(phase string, index int) any {
@@ -154,6 +156,36 @@ func trialFolder(t *testing.T, s *shown) string {
 		return map[string]any{"phase": phase, "index": index, "output": text}
 	})
 	return string(f)
+}
+
+// sample writes the telemetry of that run: in the first replay blocks come from the drive, in the second from nowhere.
+func sample(t *testing.T, f folder.Folder) {
+	t.Helper()
+	var blocks atomic.Int64
+	seen := make(chan struct{})
+	page := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		name := metric.KVBMBlocksTotal.Def().Name
+		fmt.Fprintf(w, "# TYPE %[1]s counter\n%[1]s{source=\"a\",op=\"onboard\",from=\"disk\",to=\"host\"} %[2]d\n", name, blocks.Load())
+	}))
+	defer page.Close()
+	start := time.Now()
+	sampler, err := telemetry.Start(t.Context(), telemetry.Options{
+		Sources: []telemetry.Source{{Name: trialsHost, URL: page.URL}}, Interval: telemetry.MaxInterval, File: f.Path(folder.TelemetryFile),
+		Clock: func() int64 { return int64(time.Since(start)) }, Page: func(string, int, string, []byte) { seen <- struct{}{} },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, phase := range []string{"warm_A", "pressure_B", "replay_A_1", "replay_A_2", "stop"} {
+		sampler.Mark(phase)
+		<-seen
+		if phase == "replay_A_1" {
+			blocks.Store(900)
+		}
+	}
+	if _, err := sampler.Stop(); err != nil {
+		t.Fatal(err)
+	}
 }
 
 func TestPassesSayWhereTheirKVCacheCameFrom(t *testing.T) {

@@ -15,6 +15,7 @@ import (
 	"github.com/umascope/umascope/loadgen/folder"
 	"github.com/umascope/umascope/loadgen/history"
 	"github.com/umascope/umascope/loadgen/report"
+	"github.com/umascope/umascope/loadgen/telemetry"
 )
 
 // openTrial reads what a trial has left; nil if that is nothing. A fault is what the trial says itself, or why nothing can
@@ -119,11 +120,15 @@ func passesOf(r *history.Run) ([]story.Pass, error) {
 			p.tokens, p.cached = p.tokens+*record.TokensIn, p.cached+*record.TokensCached
 		}
 	}
+	log, err := telemetry.Read(r.Path(folder.TelemetryFile))
+	if err != nil {
+		return nil, err
+	}
 	var passes []story.Pass
 	for _, name := range slices.Sorted(maps.Keys(phases)) {
 		p := phases[name]
 		cached := float64(p.cached) / float64(max(1, p.tokens))
-		passes = append(passes, story.Pass{Name: fmt.Sprintf("%s (%s)", origin(cached, r.Summary.Phases[name].Deltas), name), Run: r.Summary.Run, Seconds: p.seconds})
+		passes = append(passes, story.Pass{Name: fmt.Sprintf("%s (%s)", origin(cached, log, name), name), Run: r.Summary.Run, Seconds: p.seconds})
 	}
 	slices.SortStableFunc(passes, func(a, b story.Pass) int { return cmp.Compare(slices.Min(a.Seconds), slices.Min(b.Seconds)) })
 	return passes, nil
@@ -133,28 +138,34 @@ func passesOf(r *history.Run) ([]story.Pass, error) {
 const mostlyCached = 0.5
 
 // origin says where the KV cache of a phase came from, by the answers and by the counters of its block manager.
-func origin(cached float64, deltas map[string]report.Delta) string {
-	from := func(tier string) (blocks float64) {
-		for key, d := range deltas {
-			if strings.HasPrefix(key, metric.KVBMBlocksTotal.Def().Name+"{") && labelIs(key, metric.LabelOp, metric.OpOnboard) && labelIs(key, metric.LabelFrom, tier) {
-				blocks += d.Delta
-			}
-		}
-		return blocks
-	}
+func origin(cached float64, log *telemetry.Log, phase string) string {
 	switch {
 	case cached < mostlyCached:
 		return "computed"
-	case from(metric.TierDisk) > 0:
+	case onboarded(log, phase, metric.TierDisk) > 0:
 		return "brought back from the SSD"
-	case from(metric.TierHost) > 0:
+	case onboarded(log, phase, metric.TierHost) > 0:
 		return "brought back from the host’s memory"
 	}
 	return "still on the device"
 }
 
-func labelIs(key string, label metric.Label, value string) bool {
-	return strings.Contains(key, fmt.Sprintf("%s=%q", label, value))
+// onboarded is how many blocks came up from a tier in a phase. The summary of a run has no counters of a simulated
+// machine by phase, since it judges nothing by them: the telemetry has.
+func onboarded(log *telemetry.Log, phase, tier string) (blocks float64) {
+	for _, source := range log.Sources {
+		for _, series := range source.Find(metric.KVBMBlocksTotal) {
+			if series.Labels[string(metric.LabelOp)] != metric.OpOnboard || series.Labels[string(metric.LabelFrom)] != tier {
+				continue
+			}
+			for _, window := range log.Windows(source, phase) {
+				if grown, _, known := series.Increase(window); known {
+					blocks += grown
+				}
+			}
+		}
+	}
+	return blocks
 }
 
 // outputs are the answers of all trials: of a sound engine and of one that brings back something else.

@@ -12,19 +12,29 @@ import (
 // partClasses are the colours of files. They begin where those of the arms do not matter.
 var partClasses = [...]string{"c5", "c4", "c2", "c7", "c3", "c6"}
 
-// cachedNames are the files of all starts, in the order in which they are named.
-func cachedNames(campaigns []Campaign) []string {
+// cached is a file that lay in the page cache, with its colour.
+type cached struct{ name, class string }
+
+// cachedFiles are the files of all starts, in the order in which they are named, without those that never lay there.
+func cachedFiles(campaigns []Campaign) (files []cached) {
 	var names []string
+	largest := map[string]float64{}
 	for _, c := range campaigns {
 		for _, s := range c.Starts {
 			for _, p := range s.Cached {
-				if p.Bytes > 0 && !slices.Contains(names, p.Name) {
+				if !slices.Contains(names, p.Name) {
 					names = append(names, p.Name)
 				}
+				largest[p.Name] = max(largest[p.Name], p.Bytes)
 			}
 		}
 	}
-	return names
+	for i, name := range names {
+		if largest[name] > 0 {
+			files = append(files, cached{name, partClasses[i%len(partClasses)]})
+		}
+	}
+	return files
 }
 
 // cacheFigure draws what of each file was in the page cache when the engine of each start sized its KV cache; nil
@@ -41,13 +51,13 @@ func cacheFigure(campaigns []Campaign) *chart.Figure {
 			highest = max(highest, total(s.Cached))
 		}
 	}
-	names := cachedNames(all)
-	if len(names) == 0 {
+	files := cachedFiles(all)
+	if len(files) == 0 {
 		return nil
 	}
 	f := chart.Figure{Title: "What lay in the page cache when each engine sized its KV cache", Full: true}
-	for i, name := range names {
-		f.Legend = append(f.Legend, chart.LegendItem{Class: partClasses[i%len(partClasses)], Text: name})
+	for _, file := range files {
+		f.Legend = append(f.Legend, chart.LegendItem{Class: file.class, Text: file.name})
 	}
 	f.Caption = "n = " + strings.Join(counts, ", ") + " starts, in the order of time; by the simulator’s books, which the exporter does not read. " +
 		"Below each bar is the first letter of its arm. What another arm has read stays until something needs the memory: that is what is carried over."
@@ -55,7 +65,7 @@ func cacheFigure(campaigns []Campaign) *chart.Figure {
 		y := chart.Linear("GiB of page cache", 0, highest*1.12, 1./(1<<30), 4)
 		var frames []*chart.Frame
 		for i, where := range sides(width, height, len(all)) {
-			frames = append(frames, drawCached(all[i], names, where, width, height, y, f.Title))
+			frames = append(frames, drawCached(all[i], files, where, width, height, y, f.Title))
 		}
 		return gather(width, height, f.Title+": "+f.Caption, frames)
 	})
@@ -69,7 +79,7 @@ func total(parts []Part) (sum float64) {
 	return sum
 }
 
-func drawCached(c Campaign, names []string, where side, width, height float64, y chart.Axis, label string) *chart.Frame {
+func drawCached(c Campaign, files []cached, where side, width, height float64, y chart.Axis, label string) *chart.Frame {
 	var letters []string
 	for _, s := range c.Starts {
 		letters = append(letters, letter(s.Arm))
@@ -80,15 +90,15 @@ func drawCached(c Campaign, names []string, where side, width, height float64, y
 	half := min(16, 0.36*(f.Right-f.Left)/float64(len(c.Starts)))
 	for i, s := range c.Starts {
 		from, at := 0.0, f.PX(float64(i))
-		for k, name := range names {
-			bytes := partOf(s.Cached, name)
+		for _, file := range files {
+			bytes := partOf(s.Cached, file.name)
 			if bytes <= 0 {
 				continue
 			}
 			top, bottom := f.PY(from+bytes), f.PY(from)
 			f.Add(chart.Shape{
-				Kind: "rect", Class: partClasses[k%len(partClasses)] + " part", X: chart.Tenth(at - half), Y: top, W: chart.Tenth(2 * half), H: chart.Tenth(bottom - top),
-				Title: fmt.Sprintf("%s, start %d: %s %s", s.Arm, i+1, name, compare.UnitBytes.Text(bytes)),
+				Kind: "rect", Class: file.class + " part", X: chart.Tenth(at - half), Y: top, W: chart.Tenth(2 * half), H: chart.Tenth(bottom - top),
+				Title: fmt.Sprintf("%s, start %d: %s %s", s.Arm, i+1, file.name, compare.UnitBytes.Text(bytes)),
 			})
 			from += bytes
 		}

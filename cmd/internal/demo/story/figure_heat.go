@@ -17,18 +17,18 @@ const (
 )
 
 // heatFigure draws curves of one machine below each other on one axis of time, and below them each alert that fired
-// there: light while it was pending, full while it fired. Nil without any curve.
+// there and asks for something: light while it was pending, full while it fired. Nil without any curve.
 func heatFigure(h Heat) *chart.Figure {
 	from, to, n := spanOf(h.Curves)
 	if n == 0 {
 		return nil
 	}
 	firings := slices.DeleteFunc(slices.Clone(h.Firings), func(f Firing) bool {
-		return f.Host != h.Host || !f.Until.IsZero() && f.Until.Before(from) || f.Pending.After(to)
+		return f.Host != h.Host || f.Severity == informational || !f.Until.IsZero() && f.Until.Before(from) || f.Pending.After(to)
 	})
 	f := chart.Figure{Title: "Heat, clock and power of " + h.Host + ", and what the alert rules made of it", Full: true}
 	f.Legend = []chart.LegendItem{{Class: "pending", Text: "pending"}, {Class: "c2", Text: "firing"}, {Class: "event", Text: "done to the machine on purpose"}}
-	f.Caption = fmt.Sprintf("n = %d points of all curves; on the machine’s own clock, %s to %s. A line is broken where there is no sample.", n, clock(from), clock(to))
+	f.Caption = fmt.Sprintf("n = %d points of all curves; on the machine’s own clock, %s to %s. A line is broken where there is no sample. Alerts for information alone are in the table.", n, clock(from), clock(to))
 	curves := float64(len(h.Curves)) * (curveHeight + curveGap)
 	all := curves + axisHeight + float64(len(firings)+len(eventsOf(h)))*barHeight
 	drawn := f.DrawTall(all, all, func(width, height float64) *chart.Drawing {

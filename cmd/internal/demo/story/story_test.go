@@ -130,7 +130,7 @@ func TestWhatIsMissingIsSaidWithItsReason(t *testing.T) {
 	p.Made.Partial, p.Problems = true, []string{"spark-abba: no space left"}
 	p.Campaigns[1] = Campaign{Name: "abba", Title: "Forth and back", Section: Section{Absent: "the demo was ended before it was made"}}
 	text := render(t, p)
-	inOrder(t, text, "This page is partial", "spark-abba: no space left", "Forth and back", "the demo was ended before it was made", "The same two arms differ by +19.1 GiB (blocks, n = 8) and +11.0 GiB (equal, n = 7)")
+	inOrder(t, text, "This page is partial", "spark-abba: no space left", "Forth and back", "the demo was ended before it was made", "The same two arms differ by +19.1 GiB (blocks, n = 8: worse, confounded with time) and +11.0 GiB (equal, n = 7: worse)")
 }
 
 func TestHostileTextIsHarmless(t *testing.T) {

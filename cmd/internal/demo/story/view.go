@@ -7,6 +7,7 @@ import (
 
 	"github.com/umascope/umascope/loadgen/chart"
 	"github.com/umascope/umascope/loadgen/compare"
+	"github.com/umascope/umascope/loadgen/exhibit"
 )
 
 // view is a page as its template reads it.
@@ -169,7 +170,7 @@ func headline(campaigns []Campaign) string {
 			continue
 		}
 		if m := find(pair, compare.MemoryExcludingKV); m != nil && m.Difference != nil {
-			answers = append(answers, fmt.Sprintf("%s GiB (%s, n = %d)", shortSigned(*m.Difference), c.Name, m.A.N+m.B.N))
+			answers = append(answers, fmt.Sprintf("%s GiB (%s, n = %d: %s)", shortSigned(*m.Difference), c.Name, m.A.N+m.B.N, exhibit.VerdictText(*m)))
 		}
 	}
 	if len(answers) < 2 {

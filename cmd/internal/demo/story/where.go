@@ -71,7 +71,7 @@ func partsTable(campaigns []Campaign) grid {
 
 // limitsTable sets what a limit counts beside what its container holds.
 func limitsTable(l Limits) grid {
-	g := grid{Header: []string{"machine", "container", "machine clock", "limit", "charged: what the limit counts", "GPU memory held: charged to none", "both together"}, words: []int{1}}
+	g := grid{Header: []string{"machine", "container", "machine clock", "limit", "charged", "GPU memory, not charged", "both"}, words: []int{1}}
 	for _, c := range l.Containers {
 		class := ""
 		if c.LimitBytes > 0 && c.ChargedBytes+c.HeldBytes > c.LimitBytes {
