@@ -43,6 +43,12 @@ const (
 	engineShare = 4
 )
 
+// ofOne says whether a series is of one cgroup or process. Those wait for an engine that is away: of a machine at rest they are
+// of nobody who matters to the run, and series once begun keep their room, so that the engine's own would find none.
+func ofOne(o observation) bool {
+	return o.labels[string(metric.LabelCgroup)] != "" || o.labels[string(metric.LabelPID)] != ""
+}
+
 // expectsEngine says whether a page tells of an engine, or a KV block manager, that does not answer yet.
 func expectsEngine(page []observation) bool {
 	return slices.ContainsFunc(page, func(o observation) bool {

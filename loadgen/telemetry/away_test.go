@@ -2,11 +2,14 @@ package telemetry
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/umascope/umascope/exporter/metric"
 )
 
 func TestThePageOfAnEngineThatIsAwayIsNeitherAskedNorMissed(t *testing.T) {
@@ -117,5 +120,48 @@ func TestAnEngineThatHangsKeepsNobodyFromGoingOn(t *testing.T) {
 			t.Errorf("it took %s", took)
 		}
 		stop(t, s)
+	})
+}
+
+// TestTheEngineThatComesFindsRoomForItsOwn: cgroups and processes of an idle machine fill the room many times over, and say
+// nothing of the run. What an engine brings is what proves, or refutes, where its KV blocks came from.
+func TestTheEngineThatComesFindsRoomForItsOwn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var there atomic.Bool
+		page := func(cgroup, pid string) string {
+			text := fmt.Sprintf("uma_process_io_bytes_total{cgroup=%[1]q,comm=\"x\",pid=%[2]q,op=\"read\"} 1\n", cgroup, pid)
+			for _, family := range []string{"uma_cgroup_memory_current_bytes", "uma_cgroup_memory_peak_bytes", "uma_cgroup_swap_bytes", "uma_cgroup_kernel_other_bytes"} {
+				text += fmt.Sprintf("%s{cgroup=%q} 1\n", family, cgroup)
+			}
+			return text
+		}
+		o := options(t, func(string, int) (string, error) {
+			text := "uma_memory_pool_bytes 1\n"
+			for i := range SeriesLimit {
+				text += page(fmt.Sprintf("/idle%d", i), fmt.Sprint(i+1))
+			}
+			if there.Load() {
+				text = page("/engine", "9000") + "uma_memory_pool_bytes 1\numa_memory_ledger_bytes{line=\"gpu_process\"} 5\n"
+			}
+			return text, nil
+		}, Source{Name: "spark", URL: "http://spark"})
+		o.Away = true
+		s := start(t, o)
+		s.Mark("load")
+		time.Sleep(2500 * time.Millisecond)
+		there.Store(true)
+		s.Rest(false)
+		s.Mark("ready")
+		time.Sleep(2 * time.Second)
+		stats := stop(t, s)
+		spark := read(t, o.File).Source("spark")
+		for _, family := range []metric.Definer{metric.ProcessIOBytesTotal, metric.CgroupMemoryCurrentBytes, metric.MemoryLedgerBytes, metric.MemoryPoolBytes} {
+			if found := spark.Find(family); len(found) != 1 {
+				t.Errorf("%d series of %s", len(found), family.Def().Name)
+			}
+		}
+		if stats.Sources[0].SeriesDropped != 0 || len(spark.Dropped) != 0 {
+			t.Errorf("dropped were %d, %v", stats.Sources[0].SeriesDropped, spark.Dropped)
+		}
 	})
 }

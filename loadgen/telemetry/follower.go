@@ -153,9 +153,13 @@ func (f *follower) encode(observations []observation, sample sampleLine) []any {
 	var lines []any
 	dropped := map[string]int{}
 	here := make(map[int]bool, len(observations))
-	admitted := f.admitted(observations)
+	away := !f.source.Foreign && f.away()
+	admitted := f.admitted(observations, away)
 	for _, o := range observations {
 		index, known := f.series[o.key]
+		if !known && away && ofOne(o) {
+			continue // its turn comes with the engine
+		}
 		if !known {
 			if !admitted[o.key] {
 				if f.firstDrop(o.key) {
@@ -180,12 +184,15 @@ func (f *follower) encode(observations []observation, sample sampleLine) []any {
 }
 
 // admitted are the keys of new series that find room; on most pages there are none.
-func (f *follower) admitted(observations []observation) map[string]bool {
+func (f *follower) admitted(observations []observation, away bool) map[string]bool {
 	if len(f.series) == f.room {
 		return nil
 	}
 	reserved := 0
-	if !f.source.Foreign && (f.away() || expectsEngine(observations)) {
+	if away {
+		observations = slices.DeleteFunc(slices.Clone(observations), ofOne)
+	}
+	if away || !f.source.Foreign && expectsEngine(observations) {
 		reserved = f.room / engineShare
 	}
 	return admit(observations, f.series, f.room-len(f.series), reserved)
