@@ -100,15 +100,11 @@ func (s *shown) absent(there bool) string {
 
 // made is how the runs of a campaign were made, in a sentence.
 func (c *shownCampaign) made() string {
-	order := "all of native, then all of container"
-	if c.order != orderBlocks {
-		order = "native and container taking turns, so that time cannot pass for an arm"
-	}
 	cache := "what a run has read stays in the page cache for the next ones"
 	if c.dropsCaches {
 		cache = "the page cache is emptied before every start"
 	}
-	return fmt.Sprintf("On %s, %d runs of each arm: %s; %s.", c.host, c.iterations, order, cache)
+	return fmt.Sprintf("On %s, %d runs of each arm; %s.", c.host, c.iterations, cache)
 }
 
 // cachedFiles are the files that starts read, as the page calls them, in the order in which it shows them.

@@ -10,12 +10,13 @@ import (
 
 // answer is what one design says.
 type answer struct {
-	Title, Design, Sequence, Absent, Fault string
-	Order                                  []chip
-	Findings                               []finding
-	Warnings, More                         []compare.Warning
-	Commands                               []string
-	Links                                  []Link
+	Title, Design  string
+	Absent, Fault  string
+	Order          []chip
+	Kind, Sequence string // of the order, in a word and run by run
+	Findings       []finding
+	Warnings, More []compare.Warning
+	Links          []Link
 }
 
 // chip is a run in the order of time.
@@ -29,7 +30,7 @@ type finding struct {
 }
 
 func newAnswer(c Campaign) answer {
-	a := answer{Title: c.Title, Design: c.Design, Commands: c.Commands, Links: c.Links, Fault: c.Fault}
+	a := answer{Title: c.Title, Design: c.Design, Links: c.Links, Fault: c.Fault}
 	pair, there := pairOf(c)
 	a.Absent = missing(c.Section, there)
 	runs, _ := runsOf(c)
@@ -44,7 +45,7 @@ func newAnswer(c Campaign) answer {
 		sequence = append(sequence, r.arm)
 	}
 	if s, compared := stratum(c); compared {
-		a.Sequence = fmt.Sprintf("Order %s: %s.", s.Order.Kind, repeated(sequence))
+		a.Kind, a.Sequence = "order: "+s.Order.Kind, "Runs in the order of time: "+repeated(sequence)
 	}
 	if !there {
 		return a
@@ -53,10 +54,10 @@ func newAnswer(c Campaign) answer {
 		metric, title string
 		books         func(Start) float64
 	}{
-		{compare.MemoryExcludingKV, "Memory excluding the KV cache", func(s Start) float64 { return s.ExcludingKVBytes }},
+		{compare.MemoryExcludingKV, "Memory excluding KV", func(s Start) float64 { return s.ExcludingKVBytes }},
 		{compare.KVCapacity, "KV cache", func(s Start) float64 { return s.KVBytes }},
 	} {
-		f := finding{Title: fmt.Sprintf("%s, %s against %s", of.title, pair.B, pair.A), Difference: "not compared", Verdict: "no runs of both arms tell it", Class: "note", Interval: "no interval", Means: "no means"}
+		f := finding{Title: fmt.Sprintf("%s: %s − %s", of.title, pair.B, pair.A), Difference: "not compared", Verdict: "no runs of both arms tell it", Class: "note", Interval: "no interval", Means: "no means"}
 		if m := find(pair, of.metric); m != nil {
 			f.take(*m, pair)
 			f.Books, f.BooksClass = booksOf(c, pair, of.books).says(compare.Unit(m.Unit), m.CI95)

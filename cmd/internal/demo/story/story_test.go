@@ -34,7 +34,7 @@ func render(t *testing.T, p Page) string {
 
 // sections are the headings that every page has, in their order.
 var sections = []string{
-	"One question, three designs", "Every run, in the order of time", "Where the GiB went", "The limit of the container did not see it", "Did KV blocks come back from the SSD?",
+	"One question, three designs", "Where the GiB went", "The limit of the container did not see it", "Did KV blocks come back from the SSD?",
 	"Would wrong KV be noticed?", "What the alerts said", "What this does not show", "Runs that enter no figure", "The same on a real machine",
 }
 

@@ -21,8 +21,10 @@ type view struct {
 	AnswersAbsent string
 	Answers       []answer
 
+	// Runs are in memory, KV in the KV cache that was left for it; Commands made them.
 	RunsAbsent string
-	Runs       []chart.Figure
+	Runs, KV   *chart.Figure
+	Commands   []string
 
 	Where       where
 	Rehydration rehydrationView
@@ -86,23 +88,17 @@ func newView(p Page) view {
 		Not:   not(p), NoInvalid: "None: every run was called valid.",
 	}
 	for _, c := range p.Campaigns {
-		v.Answers = append(v.Answers, newAnswer(c))
+		v.Answers, v.Commands = append(v.Answers, newAnswer(c)), append(v.Commands, c.Commands...)
 	}
 	v.AnswersAbsent = missing(Section{}, len(v.Answers) > 0)
 	v.Headline = headline(p.Campaigns)
 	v.Moral = "Between them nothing has changed in the engine, in the container or in the analysis: only the order of the runs, and what was left in the page cache. " +
 		"A design that cannot tell the two apart has its answer marked as confounded with time."
-	for _, f := range []*chart.Figure{
-		runsFigure(p.Campaigns, compare.MemoryExcludingKV, "Memory excluding the KV cache, every run",
-			"Each is what was not free when the engine sized its KV cache. A line joins runs of one arm with no other between them: where it falls, what the other arm has left is given up from run to run."),
-		runsFigure(p.Campaigns, compare.KVCapacity, "KV cache, every run",
-			"What the engine took for its KV cache: a share of what was free. It is the figure above once more, and no second finding."),
-	} {
-		if f != nil {
-			v.Runs = append(v.Runs, *f)
-		}
-	}
-	v.RunsAbsent = missing(Section{}, len(v.Runs) > 0)
+	v.Runs = runsFigure(p.Campaigns, compare.MemoryExcludingKV, "Every run in the order of time: memory excluding the KV cache",
+		"Each is what was not free when the engine sized its KV cache, on the machine’s clock. A line joins runs of one arm with no other between them: where it falls, what the other arm has left is given up from run to run.")
+	v.KV = runsFigure(p.Campaigns, compare.KVCapacity, "Every run in the order of time: the KV cache",
+		"What the engine took for its KV cache: a share of what was free. It is the figure above once more, and no second finding.")
+	v.RunsAbsent = missing(Section{}, v.Runs != nil)
 	v.Where = newWhere(p)
 	v.Rehydration = newRehydration(p.Rehydration)
 	v.Outputs, v.OutputsCommands = judgedViews(p.Outputs), p.Outputs.Commands
