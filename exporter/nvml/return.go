@@ -41,7 +41,7 @@ func (r Return) String() string {
 func returnTexts() map[Return]string {
 	return map[Return]string{
 		NotRecorded:             "the recording does not have this call",
-		NotBuilt:                "this program was built without cgo and cannot call the driver: use the build with GPU support",
+		NotBuilt:                "this program was built without cgo and cannot call the driver: build it where there is a C compiler (apt install gcc, then CGO_ENABLED=1 go build ./cmd/uma-exporter), or take the package",
 		Success:                 "success",
 		Uninitialized:           "the library is not initialised",
 		InvalidArgument:         "the driver does not know the argument",

@@ -96,7 +96,7 @@ func (c *comparing) findArms() error {
 		return fmt.Errorf("--baseline: no run has %s %q; there are %s", c.options.By, baseline, strings.Join(slices.Sorted(slices.Values(c.arms)), ", "))
 	}
 	if len(c.arms) == 1 {
-		return fmt.Errorf("--by %s: all runs have %q: there is nothing to compare it with", c.options.By, baseline)
+		return fmt.Errorf("--by %s: all runs have %q: there is nothing to compare it with; name the folders of another arm too, or another --by", c.options.By, baseline)
 	}
 	c.arms = slices.DeleteFunc(c.arms, func(name string) bool { return name == baseline })
 	slices.SortFunc(c.arms, naturally)
