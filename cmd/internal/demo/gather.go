@@ -73,7 +73,7 @@ func (s *shown) campaignPage(c *shownCampaign) story.Campaign {
 		Section: story.Section{Absent: s.absent(c.comparison != nil), Fault: c.problem, Host: c.host, Links: []story.Link{
 			s.link("the whole comparison", c.page), s.link("its runs", c.dir), s.link("its plan", c.plan),
 		}},
-		Name: c.name, Title: c.title, Design: c.made(), Comparison: c.comparison,
+		Name: c.label(), Title: c.title, Design: c.made(), Comparison: c.comparison,
 	}
 	for _, args := range c.commands {
 		page.Commands = append(page.Commands, typed(args))
@@ -96,6 +96,17 @@ func (s *shown) absent(there bool) string {
 		return "the demo was ended early, and this is what there was until then"
 	}
 	return "" // of what is not there, the page itself says so
+}
+
+// label is what a campaign is called in figures.
+func (c *shownCampaign) label() string {
+	switch {
+	case c.order == orderBlocks:
+		return "blocks, as published"
+	case c.dropsCaches:
+		return "ABBA, cache emptied"
+	}
+	return "ABBA"
 }
 
 // made is how the runs of a campaign were made, in a sentence.

@@ -55,7 +55,7 @@ func cacheFigure(campaigns []Campaign) *chart.Figure {
 	if len(files) == 0 {
 		return nil
 	}
-	f := chart.Figure{Title: "What lay in the page cache when each engine sized its KV cache", Full: true}
+	f := chart.Figure{Title: "What lay in the page cache when each engine sized its KV cache (simulated)", Full: true}
 	for _, file := range files {
 		f.Legend = append(f.Legend, chart.LegendItem{Class: file.class, Text: file.name})
 	}

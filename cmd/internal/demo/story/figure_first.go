@@ -24,9 +24,9 @@ func firstFigure(passes []Pass) *chart.Figure {
 	if len(with) == 0 {
 		return nil
 	}
-	f := chart.Figure{Title: "Time to the first token, by where the KV cache of the prompt came from", Full: true}
+	f := chart.Figure{Title: "Time to the first token, by where the KV cache of the prompt came from (simulated)", Full: true}
 	f.Caption = "n = " + strings.Join(counts, ", ") + " requests, a mark each; wall time, from the dispatch of the request. The line is the median. " +
-		"Times of a simulated engine: the order of the three is what it was built to have, their size says nothing of a Spark."
+		"Times of a simulated engine: their order can be read, their size says nothing of a Spark."
 	drawn := f.DrawTall(60+44*float64(len(with)), 60+58*float64(len(with)), func(width, height float64) *chart.Drawing {
 		return drawFirst(with, chart.Durations(lo, hi), width, height, f.Title+": "+f.Caption)
 	})
@@ -56,7 +56,7 @@ func drawFirst(passes []Pass, x chart.Axis, width, height float64, label string)
 		}
 		middle := median(p.Seconds)
 		f.Line("median", f.PX(middle), y-13, f.PX(middle), y+13)
-		if text := chart.FormatSeconds(middle); f.PX(middle)+6+chart.LetterWidth*float64(len(text)) > width {
+		if text := chart.FormatSeconds(middle); f.PX(middle)+6+chart.LetterWidth*float64(len(text)) > width-4 {
 			f.Text("mark-text", f.PX(middle)-6, y-9, "end", text)
 		} else {
 			f.Text("mark-text", f.PX(middle)+6, y-9, "start", text)

@@ -26,7 +26,7 @@ func heatFigure(h Heat) *chart.Figure {
 	firings := slices.DeleteFunc(slices.Clone(h.Firings), func(f Firing) bool {
 		return f.Host != h.Host || f.Severity == informational || !f.Until.IsZero() && f.Until.Before(from) || f.Pending.After(to)
 	})
-	f := chart.Figure{Title: "Heat, clock and power of " + h.Host + ", and what the alert rules made of it", Full: true}
+	f := chart.Figure{Title: "Heat, clock and power of " + h.Host + ", and what the alert rules made of it (simulated)", Full: true}
 	f.Legend = []chart.LegendItem{{Class: "pending", Text: "pending"}, {Class: "c2", Text: "firing"}, {Class: "event", Text: "done to the machine on purpose"}}
 	f.Caption = fmt.Sprintf("n = %d points of all curves; on the machine’s own clock, %s to %s. A line is broken where there is no sample. Alerts for information alone are in the table.", n, clock(from), clock(to))
 	curves := float64(len(h.Curves)) * (curveHeight + curveGap)

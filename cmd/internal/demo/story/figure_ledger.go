@@ -64,7 +64,7 @@ func ledgerFigure(campaigns []Campaign) *chart.Figure {
 		return nil
 	}
 	first, _ := pairOf(all[0])
-	f := chart.Figure{Title: "The ledger line by line: " + first.B + " − " + first.A, Full: true}
+	f := chart.Figure{Title: "The ledger line by line: " + first.B + " − " + first.A + " (simulated)", Full: true}
 	for _, m := range moments {
 		f.Legend = append(f.Legend, chart.LegendItem{Class: m.class, Text: m.name})
 	}

@@ -87,6 +87,9 @@ func TestEveryFigureSaysHowManyAndInWhichUnit(t *testing.T) {
 		t.Errorf("%d figures", len(all))
 	}
 	for _, figure := range all {
+		if !strings.Contains(figure, "(simulated)</h3>") {
+			t.Errorf("a figure that does not say what it is, once it is copied out of the page: %.200s", figure)
+		}
 		if !regexp.MustCompile(`<figcaption>[^<]*n = \d+`).MatchString(figure) {
 			t.Errorf("a figure without n: %.200s", figure)
 		}

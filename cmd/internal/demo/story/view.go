@@ -94,9 +94,9 @@ func newView(p Page) view {
 	v.Headline = headline(p.Campaigns)
 	v.Moral = "Between them nothing has changed in the engine, in the container or in the analysis: only the order of the runs, and what was left in the page cache. " +
 		"A design that cannot tell the two apart has its answer marked as confounded with time."
-	v.Runs = runsFigure(p.Campaigns, compare.MemoryExcludingKV, "Every run in the order of time: memory excluding the KV cache",
+	v.Runs = runsFigure(p.Campaigns, compare.MemoryExcludingKV, "Every run in the order of time: memory excluding the KV cache (simulated)",
 		"Each is what was not free when the engine sized its KV cache, on the machine’s clock. A line joins runs of one arm with no other between them: where it falls, what the other arm has left is given up from run to run.")
-	v.KV = runsFigure(p.Campaigns, compare.KVCapacity, "Every run in the order of time: the KV cache",
+	v.KV = runsFigure(p.Campaigns, compare.KVCapacity, "Every run in the order of time: the KV cache (simulated)",
 		"What the engine took for its KV cache: a share of what was free. It is the figure above once more, and no second finding.")
 	v.RunsAbsent = missing(Section{}, v.Runs != nil)
 	v.Where = newWhere(p)
