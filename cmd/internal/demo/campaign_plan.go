@@ -25,9 +25,11 @@ type planTexts struct {
 	Engine, Telemetry               string   // URLs
 	Arms                            []string
 	Drops                           bool
-	Requests, OutputTokens          int
+	Requests                        int // of a run
+	InputTokens, OutputTokens       int
 	Iterations, Slots               int
 	Seed                            uint64
+	Validity                        []string
 	Speed                           float64
 	Interval, OfMachine             time.Duration
 }
@@ -48,8 +50,8 @@ func planOf(c *shownCampaign, m *machine, stageURL string, o showOptions) ([]byt
 	err = parsed.Execute(&text, planTexts{
 		Title: c.title, Name: c.name, Host: m.name, Order: c.order, Model: modelName, See: c.see(), Program: program, Stage: stageURL,
 		Engine: m.engineURL(), Telemetry: m.exporterURL(), Arms: arms, Drops: c.dropsCaches,
-		Requests: pace.requests, OutputTokens: pace.outputTokens, Iterations: c.iterations, Slots: len(arms) * c.iterations,
-		Seed: o.seed, Speed: pace.speed, Interval: sampling, OfMachine: pace.ofMachine(sampling),
+		Requests: pace.requests, InputTokens: pace.inputTokens, OutputTokens: pace.outputTokens, Iterations: c.iterations, Slots: len(arms) * c.iterations,
+		Seed: o.seed, Validity: laptopValidity(), Speed: pace.speed, Interval: sampling, OfMachine: pace.ofMachine(sampling),
 	})
 	return text.Bytes(), err
 }

@@ -132,3 +132,15 @@ func TestATroubleOfTheChronicleIsToldOnce(t *testing.T) {
 		t.Errorf("%q, want one line of the machine and one of the rules", problems)
 	}
 }
+
+func TestAMachineWhoseClockStandsIsScrapedOnce(t *testing.T) {
+	m := &machine{name: "standing", stage: play(t, 0.001)} // ten milliseconds of it take ten seconds
+	c, err := openChronicle(filepath.Join(t.TempDir(), "timeline"), []*machine{m}, 1, func(what string) { t.Error(what) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.close()
+	for range 3 {
+		c.round(t.Context())
+	}
+}

@@ -2,7 +2,7 @@
 //
 // What it runs is simulated: stages, each a DGX Spark with an engine in one arm or another. What looks at them is
 // real: the exporter, the load generator with its campaigns and comparisons, the alert rules. The demo makes campaigns
-// and trials on four stages at once and writes one page of it; a simulation keeps one stage in use for dashboards
+// and trials on five stages at once and writes one page of it; a simulation keeps one stage in use for dashboards
 // and alerts.
 package demo
 

@@ -18,7 +18,7 @@ type showing struct {
 	program Program
 	tell    *teller
 
-	machines  []*machine // one for each campaign, then that of the trials
+	machines  []*machine // one for each campaign, then one for each trial
 	chronicle *chronicle
 	control   *control
 	controlAt string
@@ -90,7 +90,10 @@ func (s *showing) start(ctx context.Context) error {
 	for _, c := range s.campaigns {
 		hosts = append(hosts, c.host)
 	}
-	for _, host := range append(hosts, trialsHost) {
+	for _, t := range s.trials {
+		hosts = append(hosts, t.host)
+	}
+	for _, host := range hosts {
 		m, err := openMachine(live, host, s.options.seed, s.speed, &s.servers)
 		if err != nil {
 			return fmt.Errorf("%s: %w", host, err)
@@ -131,7 +134,9 @@ func (s *showing) perform(ctx context.Context) {
 	for i, c := range s.campaigns {
 		making.Go(func() { s.campaign(ctx, c, s.machines[i]) })
 	}
-	making.Go(func() { s.tries(ctx, s.machines[len(s.machines)-1]) })
+	for i, t := range s.trials {
+		making.Go(func() { s.tryAll(ctx, t, s.machines[len(s.campaigns)+i]) })
+	}
 	making.Wait()
 	s.ended, s.machineEnded = time.Now(), s.machines[0].stage.host.Now()
 	s.interrupted = ctx.Err() != nil

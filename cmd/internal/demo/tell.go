@@ -4,11 +4,14 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"maps"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/loadgen/compare"
 	"github.com/umascope/umascope/loadgen/evidence"
 	"github.com/umascope/umascope/loadgen/exhibit"
@@ -42,12 +45,18 @@ func (t *teller) introduce(s *showing) {
 	pace := paceOf(s.options)
 	t.say(`umascope demo. All of it is simulated: no figure is of a real machine.
 
-Four DGX Sparks with an engine each are simulated here. What looks at them is real: uma-exporter, uma-load, the alert rules.
+Five DGX Sparks with an engine each are simulated here. What looks at them is real: uma-exporter, uma-load, the alert rules.
 `)
 	for _, c := range s.campaigns {
 		t.say("  %-13s %s: %d runs\n", c.host, c.title, 2*c.iterations)
 	}
-	t.say("  %-13s KV blocks go to the drive and come back; the same with a fault; then the room gets hot\n", trialsHost)
+	for _, one := range s.trials {
+		after := ""
+		if one.host == trialsHost {
+			after = "; then its room gets hot"
+		}
+		t.say("  %-13s %s%s\n", one.host, one.title, after)
+	}
 	t.say(`
 Clocks of machines go %v times as fast as the one on the wall. Memory, heat and alerts are on theirs; latencies are on the wall's.
 It takes about %v. Ctrl-C ends it at any time.
@@ -90,13 +99,34 @@ func (t *teller) verdict(s *shown) {
 		t.say("  %-13s %-28s %s\n", c.host, c.design(), c.difference())
 	}
 	t.say("Arms, sizes and machine are the same in all three. What can be seen here is one possible cause of what was published, not the cause.\n")
-	for _, f := range s.firings {
-		until := "still firing"
-		if !f.Until.IsZero() {
-			until = "until " + f.Until.Format(time.TimeOnly)
-		}
-		t.say("Alert %s (%s) on %s fired from %s, %s, by the machine's clock.\n", f.Alert, f.Severity, f.Labels["host"], f.From.Format(time.TimeOnly), until)
+	for _, e := range s.events {
+		t.say("\n%s\n", s.caught(e))
 	}
+	if others := s.otherAlerts(); len(others) > 0 {
+		t.say("Other alerts, in the report: %s.\n", strings.Join(others, ", "))
+	}
+}
+
+// caught says whether the alert of an event has told of it.
+func (s *shown) caught(e shownEvent) string {
+	for _, f := range s.firings {
+		if f.Alert == e.alert && f.Labels[string(metric.LabelHost)] == e.host && f.From.After(e.from) {
+			return fmt.Sprintf("Alert %s fired on %s %v after the room got hot, by the machine's clock.", f.Alert, e.host, f.From.Sub(e.from).Round(time.Second))
+		}
+	}
+	return fmt.Sprintf("Alert %s did not fire on %s, though the room got hot.", e.alert, e.host)
+}
+
+// otherAlerts are the names of those that fired besides, with nobody having provoked them.
+func (s *shown) otherAlerts() []string {
+	names := map[string]bool{}
+	for _, f := range s.firings {
+		names[f.Alert] = true
+	}
+	for _, e := range s.events {
+		delete(names, e.alert)
+	}
+	return slices.Sorted(maps.Keys(names))
 }
 
 // design is how a campaign was made, in a few words.
