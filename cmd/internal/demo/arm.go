@@ -20,16 +20,18 @@ type arm struct {
 	dropsCaches bool
 }
 
-// Files of the machine, each a tree that is read as one. The layers of an image are as large as those of images with
-// CUDA, PyTorch and an engine are.
+// Files of the machine, each a tree that is read as one. A container has its weights in a volume of its own, a copy, as
+// where a model cache is mounted: the kernel does not know that they are those of the native arm.
 const (
-	weightsFile          = "/models/simulated-7b"
-	containerWeightsFile = "/var/lib/docker/volumes/model-cache/_data/simulated-7b" // a copy, of other pages than the native one
+	weightsFile          = "/models/" + modelName
+	containerWeightsFile = "/var/lib/docker/volumes/model-cache/_data/" + modelName
 	imageFile            = "/var/lib/docker/overlay2/simulated-engine"
 	homeFile             = "/home/spark"
 
+	// imageBytes is what a start reads of the layers of an image with CUDA, PyTorch and an engine, which are larger than that.
 	imageBytes = 9 * gib
-	homeBytes  = 2 * gib
+	// homeBytes is what the desktop reads and writes.
+	homeBytes = 2 * gib
 )
 
 // userScope is where a program runs that somebody has started from a shell.

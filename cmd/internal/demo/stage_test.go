@@ -151,6 +151,12 @@ func TestArmsDifferByWhatIsReadAndNotByAnyFigureOfTheirs(t *testing.T) {
 	if uncovered := container.must(t, metric.CgroupLimitUncoveredRatio); uncovered < 0.5 {
 		t.Errorf("the limit of the container covers all but %.2f of its memory", uncovered)
 	}
+	// All of it is more than the limit, and nothing has come of that.
+	held := container.must(t, metric.GPUMemoryHeldBytes)
+	stopped, _ := container.sum(metric.CgroupMemoryEventsTotal, "cgroup="+containerArm().cgroup, "event=max")
+	if limit := float64(containerArm().limits.MaxBytes); held < limit || stopped != 0 {
+		t.Errorf("the GPU holds %.1f GiB for a container whose limit is %.1f, which stopped it %v times", held/gib, limit/gib, stopped)
+	}
 }
 
 // agrees holds the newest account against what the exporter shows of an engine that is ready.
