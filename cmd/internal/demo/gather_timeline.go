@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/umascope/umascope/alerts"
@@ -28,7 +30,7 @@ func (s *shown) heat(ctx context.Context) story.Heat {
 	runbooks := runbookAddresses()
 	for _, f := range s.firings {
 		page.Firings = append(page.Firings, story.Firing{
-			Alert: f.Alert, Severity: f.Severity, Host: f.Labels[string(metric.LabelHost)], Summary: f.Summary, Runbook: runbooks[f.Alert],
+			Alert: f.Alert, Severity: f.Severity, Host: f.Labels[string(metric.LabelHost)], Summary: f.Summary, About: subject(f.Labels), Runbook: runbooks[f.Alert],
 			Pending: f.Pending, From: f.From, Until: f.Until,
 		})
 	}
@@ -69,6 +71,18 @@ func (s *shown) heat(ctx context.Context) story.Heat {
 		page.Curves = append(page.Curves, curve)
 	}
 	return page
+}
+
+// subject tells apart what an alert is about, of a machine that has several: a collector, a drive, a container.
+func subject(labels map[string]string) string {
+	common := []string{"alertname", "severity", string(metric.LabelHost), string(metric.LabelJob), string(metric.LabelMode), string(metric.LabelUUID)}
+	var parts []string
+	for _, name := range slices.Sorted(maps.Keys(labels)) {
+		if !slices.Contains(common, name) {
+			parts = append(parts, name+"="+labels[name])
+		}
+	}
+	return strings.Join(parts, ", ")
 }
 
 // ask asks the timeline. A demo that was ended is told of all the same.

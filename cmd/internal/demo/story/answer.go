@@ -60,7 +60,7 @@ func newAnswer(c Campaign) answer {
 		f := finding{Title: fmt.Sprintf("%s: %s − %s", of.title, pair.B, pair.A), Difference: "not compared", Verdict: "no runs of both arms tell it", Class: "note", Interval: "no interval", Means: "no means"}
 		if m := find(pair, of.metric); m != nil {
 			f.take(*m, pair)
-			f.Books, f.BooksClass = booksOf(c, pair, of.books).says(compare.Unit(m.Unit), m.CI95)
+			f.Books, f.BooksClass = booksOf(c, pair, m, of.books).says(compare.Unit(m.Unit), m.CI95)
 		}
 		a.Findings = append(a.Findings, f)
 	}
@@ -78,6 +78,9 @@ func (f *finding) take(m compare.Metrics, pair compare.Pair) {
 	unit := compare.Unit(m.Unit)
 	f.Verdict, f.Class = exhibit.VerdictText(m), verdictClass(m)
 	f.Interval = interval(unit, m.CI95)
+	if m.HolmP != nil { // by which the verdict goes beside the interval
+		f.Interval += fmt.Sprintf(", p %.2g as one of all metrics (Holm)", *m.HolmP)
+	}
 	if m.Difference != nil {
 		f.Difference = signed(unit, *m.Difference)
 	}

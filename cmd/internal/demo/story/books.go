@@ -92,9 +92,10 @@ type books struct {
 	all        bool // of all starts, since they cannot be told apart by runs
 }
 
-// booksOf is of b less a; nil without starts of both.
-func booksOf(c Campaign, p compare.Pair, of func(Start) float64) *books {
+// booksOf is of b less a, by the starts of the runs that have a figure of the metric; nil without starts of both.
+func booksOf(c Campaign, p compare.Pair, m *compare.Metrics, of func(Start) float64) *books {
 	runs, booked := runsOf(c)
+	s, _ := stratum(c)
 	var a, b []float64
 	take := func(s Start) {
 		switch s.Arm {
@@ -106,7 +107,7 @@ func booksOf(c Campaign, p compare.Pair, of func(Start) float64) *books {
 	}
 	if booked {
 		for _, r := range runs {
-			if !r.invalid {
+			if valueOf(s, r, m) != nil {
 				take(*r.start)
 			}
 		}

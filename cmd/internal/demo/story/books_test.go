@@ -14,13 +14,31 @@ func TestTheBooksAreOfTheRunsThatWereCompared(t *testing.T) {
 	c := design{name: "equal", order: abba, drops: true, invalid: 3}.campaign(t)
 	c.Starts[2].ExcludingKVBytes = 1e15 // of the run that enters no figure
 	pair, _ := pairOf(c)
-	b := booksOf(c, pair, excluding)
+	b := booksOf(c, pair, find(pair, compare.MemoryExcludingKV), excluding)
 	if b == nil || b.all || b.a != 4 || b.b != 3 || math.Abs(b.difference-11*gib) > gib {
 		t.Fatalf("%+v", b)
 	}
 	m := find(pair, compare.MemoryExcludingKV)
 	if text, class := b.says(compare.UnitBytes, m.CI95); class != "good" || !strings.Contains(text, "inside the interval") {
 		t.Errorf("%s (%s)", text, class)
+	}
+}
+
+// A run may be valid and lack a figure: its start is then in no mean either.
+func TestTheBooksAreOfTheRunsThatHaveTheFigure(t *testing.T) {
+	c := design{name: "equal", order: abba, drops: true}.campaign(t)
+	pair, _ := pairOf(c)
+	s, _ := stratum(c)
+	for _, series := range s.Arms[pair.A].Metrics {
+		if series.Name == compare.MemoryExcludingKV {
+			series.Values[0] = nil
+		}
+	}
+	if b := booksOf(c, pair, find(pair, compare.MemoryExcludingKV), excluding); b.a != 3 || b.b != 4 || b.all {
+		t.Errorf("%+v", b)
+	}
+	if b := booksOf(c, pair, find(pair, compare.KVCapacity), excluding); b.a != 4 || b.b != 4 {
+		t.Errorf("%+v", b)
 	}
 }
 
@@ -32,7 +50,7 @@ func TestStartsThatAreNotThoseOfTheRunsAreTakenTogetherAndThatIsSaid(t *testing.
 		c := design{name: "equal", order: abba, drops: true}.campaign(t)
 		change(&c)
 		pair, _ := pairOf(c)
-		b := booksOf(c, pair, excluding)
+		b := booksOf(c, pair, find(pair, compare.MemoryExcludingKV), excluding)
 		if b == nil || !b.all {
 			t.Fatalf("%s: %+v", name, b)
 		}

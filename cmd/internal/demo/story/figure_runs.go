@@ -82,7 +82,7 @@ func runsFigure(campaigns []Campaign, metric, title, caption string) *chart.Figu
 			}
 		}
 	}
-	f := chart.Figure{Title: title, Full: true, Legend: arms, Caption: "n = " + strings.Join(counts, ", ") + " runs. " + caption}
+	f := chart.Figure{Title: title, Full: true, Legend: arms, Caption: "n = " + strings.Join(counts, ", ") + " runs" + crosses(all) + ". " + caption}
 	drawn := f.DrawTall(300, 60+200*float64(len(all)), func(width, height float64) *chart.Drawing {
 		y := memoryAxis(lo, hi)
 		var frames []*chart.Frame
@@ -116,7 +116,11 @@ func (s strip) draw(where side, width, height float64, y chart.Axis, label strin
 			f.Mark(form, class+" run", f.PX(at), f.PY(*v), fmt.Sprintf("%s, run %d, %s: %s", r.arm, i+1, r.Run, compare.UnitBytes.Text(*v)))
 			written.text(f, f.PX(at), f.PY(*v)-9, short(*v))
 		} else {
-			f.Cross(f.PX(at), f.Bottom-8, fmt.Sprintf("%s, run %d, %s: invalid, no figure", r.arm, i+1, r.Run))
+			why := "it has no such figure"
+			if r.invalid {
+				why = "invalid, no figure"
+			}
+			f.Cross(f.PX(at), f.Bottom-8, fmt.Sprintf("%s, run %d, %s: %s", r.arm, i+1, r.Run, why))
 		}
 	}
 	return f
@@ -131,4 +135,14 @@ func (s strip) threads(f *chart.Frame) {
 		class, _ := armClass(s.campaign, s.runs[i].arm)
 		f.Polyline("thread "+class, "", [][]chart.Place{{{X: float64(i), Y: *s.values[i-1]}, {X: float64(i + 1), Y: *s.values[i]}}})
 	}
+}
+
+// crosses says what a cross is, if there is one.
+func crosses(all []strip) string {
+	for _, s := range all {
+		if s.n() < len(s.runs) {
+			return "; a cross is a run without a figure"
+		}
+	}
+	return ""
 }

@@ -157,7 +157,7 @@ func heat(hostile string) Heat {
 	h.Events = []Event{{Name: "the room is at 60 degrees, and everything works" + hostile, Alert: "GPUHot", Host: "spark-trials", From: machine.Add(20 * time.Second), Until: machine.Add(400 * time.Second)}}
 	h.Firings = []Firing{
 		{Alert: "GPUHot" + hostile, Severity: "warning", Host: "spark-trials", Summary: "GPU is at 93 degrees" + hostile, Runbook: "https://example.org/runbooks.md#gpuhot", Pending: machine.Add(200 * time.Second), From: machine.Add(260 * time.Second), Until: machine.Add(440 * time.Second)},
-		{Alert: "GPUClockLow", Severity: "info", Host: "spark-trials", Summary: "clock is held down", Pending: machine.Add(420 * time.Second), From: machine.Add(500 * time.Second)},
+		{Alert: "GPUClockLow", Severity: "info", Host: "spark-trials", About: "reason=sw_thermal", Summary: "clock is held down", Pending: machine.Add(420 * time.Second), From: machine.Add(500 * time.Second)},
 	}
 	return h
 }

@@ -136,7 +136,7 @@ type heatView struct {
 const informational = "info"
 
 func newHeat(h Heat) heatView {
-	empty := grid{Header: []string{"alert", "severity", "machine", "pending from", "fired", "over", "it says"}, words: []int{1, 2, 6}}
+	empty := grid{Header: []string{"alert", "severity", "machine", "of it", "pending from", "fired", "over", "it says"}, words: []int{1, 2, 3, 7}}
 	v := heatView{Figure: heatFigure(h), Links: h.Links, Fault: h.Fault, Firings: empty, Information: empty}
 	for _, f := range h.Firings {
 		over := clock(f.Until)
@@ -147,7 +147,7 @@ func newHeat(h Heat) heatView {
 		if f.Severity == informational {
 			to = &v.Information
 		}
-		to.add("", f.Alert, f.Severity, f.Host, clock(f.Pending), clock(f.From), over, f.Summary)
+		to.add("", f.Alert, f.Severity, f.Host, f.About, clock(f.Pending), clock(f.From), over, f.Summary)
 		if link := (Link{f.Alert, f.Runbook}); f.Runbook != "" && !slices.Contains(v.Runbooks, link) {
 			v.Runbooks = append(v.Runbooks, link)
 		}

@@ -193,6 +193,7 @@ type Event struct {
 // Firing is an alert that fired. Until is zero if it fires still.
 type Firing struct {
 	Alert, Severity, Host, Summary string
+	About                          string // what of the machine, if it has several
 	Runbook                        string // its address
 	Pending, From, Until           time.Time
 }

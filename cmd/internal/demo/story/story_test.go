@@ -216,7 +216,7 @@ func TestEveryNumberOfAnAnswerHasItsUnitAndItsRuns(t *testing.T) {
 		}
 		for _, f := range a.Findings {
 			for text, form := range map[string]string{
-				f.Difference: `^[+−]\d+\.\d+ GiB$`, f.Interval: `^95 % CI [+−]\d+\.\d+ GiB to [+−]\d+\.\d+ GiB$`,
+				f.Difference: `^[+−]\d+\.\d+ GiB$`, f.Interval: `^95 % CI [+−]\d+\.\d+ GiB to [+−]\d+\.\d+ GiB, p [\d.e-]+ as one of all metrics \(Holm\)$`,
 				f.Means: `^native \d+\.\d+ GiB, container \d+\.\d+ GiB; n = \d and \d runs$`, f.Books: `[+−]\d+\.\d+ GiB \(n = \d and \d starts\): (in|out)side the interval\.$`,
 			} {
 				if !regexp.MustCompile(form).MatchString(text) {
