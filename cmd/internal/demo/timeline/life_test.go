@@ -117,6 +117,20 @@ func TestGroupsAreEvaluatedOnTheirOwnTimes(t *testing.T) {
 	}
 }
 
+// TestAPauseIsNotMadeUpFor: after hours in which nobody has evaluated, the last one is, and on the times of the group.
+func TestAPauseIsNotMadeUpFor(t *testing.T) {
+	const rules = "groups: [{name: g, interval: 1m, rules: [{record: 'when:a', expr: 'vector(time())'}]}]"
+	s, p := open(t, timeline.RuleFile{Name: "rules.yaml", Content: []byte(rules)}), &page{text: "a 1\n"}
+	scrape(t, s, p.target(), epoch)
+	evaluate(t, s, epoch)
+	now := epoch.Add(10*time.Hour + 20*time.Second)
+	scrape(t, s, p.target(), now)
+	evaluate(t, s, now)
+	expect(t, "the first", at(t, s, fmt.Sprint("min_over_time(when:a[12h]) - ", epoch.Unix()), now), map[string]float64{"": 0})
+	expect(t, "how many", at(t, s, "count_over_time(when:a[12h])", now), map[string]float64{"": 1 + 60})
+	expect(t, "the last", at(t, s, fmt.Sprint("when:a - ", epoch.Unix()), now), map[string]float64{"": 10 * 3600})
+}
+
 // TestTextsOfAlertsAskAtTheTimeOfTheAlert, and not at that of the wall clock.
 func TestTextsOfAlertsAskAtTheTimeOfTheAlert(t *testing.T) {
 	const rules = `groups:

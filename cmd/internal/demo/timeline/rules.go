@@ -102,6 +102,9 @@ func (s *Store) instant(ctx context.Context, expression string, at time.Time) (p
 // Evaluate evaluates the rules up to a time: every group from the first time that is given here on, once an interval,
 // and all groups in the order of time. A rule that fails is an error, and the others are evaluated nevertheless.
 //
+// Whoever comes late finds the same, because the samples of then are there. What would have been evaluated more than an
+// hour before is left out: that was a pause, and not a delay.
+//
 // Rules see what was scraped up to the time of their evaluation. Of several machines that time is the one of the
 // machine that is furthest behind, or rules judge by old samples of it.
 func (s *Store) Evaluate(ctx context.Context, at time.Time) error {
@@ -114,9 +117,7 @@ func (s *Store) Evaluate(ctx context.Context, at time.Time) error {
 	defer s.rules.evaluating.Unlock()
 	var failed []error
 	for _, g := range s.rules.groups {
-		if g.due.IsZero() {
-			g.due = at
-		}
+		g.begin(at)
 	}
 	for g := s.rules.next(at); g != nil; g = s.rules.next(at) {
 		if err := ctx.Err(); err != nil {
@@ -134,6 +135,19 @@ func (s *Store) Evaluate(ctx context.Context, at time.Time) error {
 		g.due = g.due.Add(g.Interval())
 	}
 	return errors.Join(failed...)
+}
+
+// mostBehind is how late an evaluation is made up for.
+const mostBehind = time.Hour
+
+// begin sets when the group is due first, and leaves out what nobody waits for any more.
+func (g *group) begin(at time.Time) {
+	if g.due.IsZero() {
+		g.due = at
+	}
+	if behind := at.Sub(g.due); behind > mostBehind {
+		g.due = g.due.Add((behind - mostBehind).Truncate(g.Interval()) + g.Interval())
+	}
 }
 
 // next is the group that is due first until a time, nil if none is.

@@ -80,7 +80,7 @@ func (s *Store) Scrape(ctx context.Context, from Target, at time.Time) error {
 	last := s.last(from)
 	last.mu.Lock()
 	defer last.mu.Unlock()
-	if !at.After(last.at) {
+	if at = at.Truncate(time.Millisecond); !at.After(last.at) { // samples have no finer time
 		return fmt.Errorf("%s: a scrape at %s, where the last one was at %s", from, clock(at), clock(last.at))
 	}
 	samples, err := s.page(ctx, from, last)

@@ -152,9 +152,9 @@ func TestAScrapeThatIsCancelledSaysNothingOfItsTarget(t *testing.T) {
 func TestAClockThatStandsStillIsSaid(t *testing.T) {
 	s, p := open(t), &page{text: "a 1\n"}
 	scrape(t, s, p.target(), later)
-	for _, when := range []time.Time{later, epoch} {
+	for _, when := range []time.Time{later, later.Add(time.Millisecond - 1), epoch} { // samples have milliseconds
 		p.text = "a 2\n"
-		if err := s.Scrape(t.Context(), p.target(), when); err == nil || !strings.HasPrefix(err.Error(), "job of spark: ") {
+		if err := s.Scrape(t.Context(), p.target(), when); err == nil || !strings.HasPrefix(err.Error(), "job of spark: a scrape at ") {
 			t.Errorf("a scrape at %s after one at %s: %v", when, later, err)
 		}
 	}
