@@ -20,24 +20,24 @@ const (
 	judged = 15 * time.Second
 )
 
-// Jobs, as the stack's Prometheus names them.
-const (
-	exporterJob = "uma-exporter"
-	resultsJob  = "uma-results"
-)
+// exporterJob is the job of the machines, as the stack's Prometheus names it.
+const exporterJob = "uma-exporter"
 
 // chronicle keeps what the exporters of machines say, at the machines' own time, and has the rules judge it there.
+//
+// Scraping and judging do not wait for each other. A scrape that is late is a sample that is not there; rules may be
+// late without harm, since they are evaluated at times of the machines, whenever that is done.
 type chronicle struct {
 	store    *timeline.Store
 	machines []*machine
 	speed    float64
 	problem  func(string) // is told what goes wrong, once each
 
-	taken map[string]time.Time // when a machine was scraped last, by its name; of round
+	taken map[string]time.Time // when a machine was scraped last, by its name; of scrape
 
-	mu     sync.Mutex
-	others []timeline.Target // that are no machines
-	told   map[string]bool
+	mu      sync.Mutex
+	reached time.Time // all machines were scraped at it, or later
+	told    map[string]bool
 }
 
 // openChronicle makes one in a folder that is not there yet. Nothing is kept before it runs.
@@ -68,13 +68,21 @@ func shippedRules() ([]timeline.RuleFile, error) {
 	return rules, nil
 }
 
-// run goes on until ctx ends. A round that takes longer than the time between two lets the next one wait, as Prometheus
-// does: there are fewer samples then, and every one is of its time.
+// run goes on until ctx ends.
 func (c *chronicle) run(ctx context.Context) {
-	ticker := time.NewTicker(time.Duration(float64(every) / c.speed))
+	var running sync.WaitGroup
+	running.Go(func() { c.repeat(ctx, every, c.scrape) })
+	running.Go(func() { c.repeat(ctx, judged, c.judge) })
+	running.Wait()
+}
+
+// repeat does something again and again, so often by the clocks of the machines. What takes longer lets the next time
+// pass, as Prometheus does.
+func (c *chronicle) repeat(ctx context.Context, interval time.Duration, what func(context.Context)) {
+	ticker := time.NewTicker(time.Duration(float64(interval) / c.speed))
 	defer ticker.Stop()
 	for {
-		c.round(ctx)
+		what(ctx)
 		select {
 		case <-ctx.Done():
 			return
@@ -83,20 +91,13 @@ func (c *chronicle) run(ctx context.Context) {
 	}
 }
 
-// add has another page scraped from now on, at the time of the machine that is furthest.
-func (c *chronicle) add(other timeline.Target) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.others = append(c.others, other)
-}
-
-// round takes all pages at once and has the rules judge the time that all machines have reached.
-func (c *chronicle) round(ctx context.Context) {
+// scrape takes the pages of all machines at once, each at the time of its clock.
+func (c *chronicle) scrape(ctx context.Context) {
 	var taking sync.WaitGroup
 	times := make([]time.Time, len(c.machines))
 	for i, m := range c.machines {
-		times[i] = m.stage.host.Now()
-		if !times[i].After(c.taken[m.name]) { // its clock was not moved on: this machine is busy
+		times[i] = m.stage.host.Now().Truncate(time.Millisecond) // samples have no finer time
+		if !times[i].After(c.taken[m.name]) {                    // its clock was not moved on: this machine is busy
 			continue
 		}
 		c.taken[m.name] = times[i]
@@ -106,16 +107,20 @@ func (c *chronicle) round(ctx context.Context) {
 			}, times[i]))
 		})
 	}
-	c.mu.Lock()
-	others := slices.Clone(c.others)
-	c.mu.Unlock()
-	for _, other := range others {
-		taking.Go(func() {
-			c.note(ctx, other.Job+" of "+other.Host, c.store.Scrape(ctx, other, slices.MaxFunc(times, time.Time.Compare)))
-		})
-	}
 	taking.Wait()
-	c.note(ctx, "rules", c.store.Evaluate(ctx, slices.MinFunc(times, time.Time.Compare)))
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.reached = slices.MinFunc(times, time.Time.Compare)
+}
+
+// judge has the rules evaluated up to the time that all machines have reached.
+func (c *chronicle) judge(ctx context.Context) {
+	c.mu.Lock()
+	reached := c.reached
+	c.mu.Unlock()
+	if !reached.IsZero() {
+		c.note(ctx, "rules", c.store.Evaluate(ctx, reached))
+	}
 }
 
 // note tells of what has gone wrong with something, unless it is known, or the end that was asked for.
@@ -133,8 +138,14 @@ func (c *chronicle) note(ctx context.Context, of string, err error) {
 	}
 }
 
-// firings are the alerts so far. That rules are evaluated at all, which one shows by firing always, is no news here.
+// catchUp is how long rules that are late are waited for: an interrupt must not wait long.
+const catchUp = 2 * time.Second
+
+// firings are the alerts up to now. That rules are evaluated at all, which one shows by firing always, is no news here.
 func (c *chronicle) firings() []timeline.Firing {
+	ctx, cancel := context.WithTimeout(context.Background(), catchUp)
+	defer cancel()
+	c.judge(ctx)
 	return slices.DeleteFunc(c.store.Firings(), func(f timeline.Firing) bool { return f.Severity == string(alerts.None) })
 }
 
