@@ -51,7 +51,7 @@ func planOf(c *shownCampaign, m *machine, stageURL string, o showOptions) ([]byt
 		Title: c.title, Name: c.name, Host: m.name, Order: c.order, Model: modelName, See: c.see(), Program: program, Stage: stageURL,
 		Engine: m.engineURL(), Telemetry: m.exporterURL(), Arms: arms, Drops: c.dropsCaches,
 		Requests: pace.requests, InputTokens: pace.inputTokens, OutputTokens: pace.outputTokens, Iterations: c.iterations, Slots: len(arms) * c.iterations,
-		Seed: o.seed, Validity: laptopValidity(), Speed: pace.speed, Interval: sampling, OfMachine: pace.ofMachine(sampling),
+		Seed: o.seed, Validity: laptopValidity(), Speed: pace.speed, Interval: pace.sampling, OfMachine: pace.ofMachine(pace.sampling),
 	})
 	return text.Bytes(), err
 }

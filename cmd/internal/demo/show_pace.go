@@ -8,6 +8,11 @@ type showPace struct {
 	// iterations is how many runs an arm has in a campaign; a run has so many requests, each with so many tokens to read
 	// and to write.
 	iterations, requests, inputTokens, outputTokens int
+	// A trial sends so many prompts again, of which so many tokens are answered.
+	trialRequests, trialOutput int
+	// sampling is the time between two samples of telemetry, by the wall clock. A page that takes longer is a sample lost,
+	// and phases wait for one.
+	sampling time.Duration
 	// about is how long it all takes on two cores, for who waits.
 	about time.Duration
 }
@@ -17,14 +22,16 @@ type showPace struct {
 // Every run has so many tokens of prompts that the engine has grown to all that it takes, see grownTokens.
 func paceOf(o showOptions) showPace {
 	if o.quick {
-		return showPace{speed: 80, iterations: 2, requests: 2, inputTokens: 1500, outputTokens: 8, about: 20 * time.Second}
+		return showPace{
+			speed: 80, iterations: 2, requests: 2, inputTokens: 1500, outputTokens: 8, trialRequests: 4, trialOutput: 6,
+			sampling: 250 * time.Millisecond, about: 20 * time.Second,
+		}
 	}
-	return showPace{speed: 40, iterations: 4, requests: 4, inputTokens: 1000, outputTokens: 12, about: time.Minute}
+	return showPace{
+		speed: 40, iterations: 4, requests: 4, inputTokens: 1000, outputTokens: 12, trialRequests: 6, trialOutput: 12,
+		sampling: 400 * time.Millisecond, about: time.Minute,
+	}
 }
-
-// sampling is the time between two samples of telemetry, by the wall clock. A page that takes longer is a sample lost, and
-// of a busy laptop's pages some take tenths of a second.
-const sampling = 250 * time.Millisecond
 
 // ofMachine is how much of the machines' time passes meanwhile.
 func (p showPace) ofMachine(wall time.Duration) time.Duration {

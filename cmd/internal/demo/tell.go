@@ -96,7 +96,7 @@ func (t *teller) problem(host, what string) { t.line(host, "problem: %s", what) 
 func (t *teller) verdict(s *shown) {
 	t.say("\nMemory beside the KV cache, container against native, with the 95 %% interval:\n")
 	for _, c := range s.campaigns {
-		t.say("  %-13s %-28s %s\n", c.host, c.design(), c.difference())
+		t.say("  %-13s %-31s %s\n", c.host, c.design(), c.difference())
 	}
 	t.say("Arms, sizes and machine are the same in all three. What can be seen here is one possible cause of what was published, not the cause.\n")
 	for _, e := range s.events {
@@ -143,10 +143,14 @@ func (c *shownCampaign) design() string {
 
 // difference is what the comparison says of the memory beside the KV cache, in its own words.
 func (c *shownCampaign) difference() string {
-	if m, ok := c.metric(compare.MemoryExcludingKV); ok && m.Difference != nil && m.CI95 != nil {
-		return fmt.Sprintf("%+6.1f GiB [%+.1f, %+.1f]  %s", *m.Difference/gib, m.CI95[0]/gib, m.CI95[1]/gib, exhibit.VerdictText(m))
+	m, ok := c.metric(compare.MemoryExcludingKV)
+	switch {
+	case !ok || m.Difference == nil:
+		return "no comparison: " + cmp.Or(c.problem, "it was not made to its end")
+	case m.CI95 == nil:
+		return fmt.Sprintf("%+6.1f GiB  %s", *m.Difference/gib, exhibit.VerdictText(m))
 	}
-	return "no comparison: " + cmp.Or(c.problem, "it was not made to its end")
+	return fmt.Sprintf("%+6.1f GiB [%+.1f, %+.1f]  %s", *m.Difference/gib, m.CI95[0]/gib, m.CI95[1]/gib, exhibit.VerdictText(m))
 }
 
 // metric is a metric of the one pair of arms that the comparison has.

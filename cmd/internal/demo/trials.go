@@ -113,22 +113,25 @@ func (t *shownTrial) judge(r history.Run) error {
 func (s *showing) trialArguments(m *machine, name string) []string {
 	args := []string{
 		"run", "--url", m.engineURL(), "--engine", "vllm", "--wait-ready", "30s", "--ready-consecutive", "1",
-		"--telemetry", m.name + "=" + m.exporterURL(), "--telemetry-interval", sampling.String(),
+		"--telemetry", m.name + "=" + m.exporterURL(), "--telemetry-interval", paceOf(s.options).sampling.String(),
 		"--label", "arm=" + containerArm().name, "--label", "host=" + m.name, "--label", "engine=vllm",
 		"--out", s.folder, "--run-id", name, "--seed", strconv.FormatUint(s.options.seed, 10),
 		"--grace", "1s", "--web.listen-address", "127.0.0.1:0", "--log-level", "warn",
 		"--scenario", scenarioEviction,
 	}
-	return append(args, trialLoad()...)
+	return append(args, trialLoad(paceOf(s.options))...)
 }
 
-// trialLoad are the sizes of a trial. After a start of the native arm the container finds so little free that fourteen
-// prompts of a thousand tokens, with 1.5 GiB of KV cache each, push six others out of the engine and of the tier above the
-// drive.
-func trialLoad() []string {
+// trialPressure is how many prompts of a thousand tokens, with 1.5 GiB of KV cache each, push others out of the engine and of
+// the tier above the drive: after a start of the native arm the container finds little free, see fill.
+const trialPressure = 13
+
+// trialLoad are the sizes of a trial.
+func trialLoad(pace showPace) []string {
 	args := []string{
-		"--warmup", "1", "--output-tokens", "10", "--ignore-eos", "--input-tokens", "1000",
-		"--set", "a.requests=6", "--set", "b.requests=14", "--set", "b.concurrency=8", "--set", "baseline.requests=3",
+		"--warmup", "1", "--output-tokens", strconv.Itoa(pace.trialOutput), "--ignore-eos", "--input-tokens", "1000",
+		"--set", "a.requests=" + strconv.Itoa(pace.trialRequests), "--set", "baseline.requests=2",
+		"--set", "b.requests=" + strconv.Itoa(trialPressure), "--set", "b.concurrency=8",
 		"--set", "disk.filter=off", "--set", "token.bytes=" + strconv.Itoa(bytesPerToken), "--set", "block.bytes=" + strconv.Itoa(blockBytes),
 		"--set", "host.bytes=" + strconv.Itoa(hostTier), "--set", "disk.bytes=" + strconv.Itoa(diskTier),
 		"--expect", "kv=cpu_disk",
