@@ -35,7 +35,7 @@ type planTexts struct {
 }
 
 // planOf is the plan file of a campaign on a machine whose arms are begun at an address.
-func planOf(c *shownCampaign, m *machine, stageURL string, o showOptions) ([]byte, error) {
+func planOf(c *shownCampaign, m *machine, stageURL string, sampling time.Duration, o showOptions) ([]byte, error) {
 	program, err := os.Executable()
 	if err != nil {
 		return nil, err
@@ -51,7 +51,7 @@ func planOf(c *shownCampaign, m *machine, stageURL string, o showOptions) ([]byt
 		Title: c.title, Name: c.name, Host: m.name, Order: c.order, Model: modelName, See: c.see(), Program: program, Stage: stageURL,
 		Engine: m.engineURL(), Telemetry: m.exporterURL(), Arms: arms, Drops: c.dropsCaches,
 		Requests: pace.requests, InputTokens: pace.inputTokens, OutputTokens: pace.outputTokens, Iterations: c.iterations, Slots: len(arms) * c.iterations,
-		Seed: o.seed, Validity: laptopValidity(), Speed: pace.speed, Interval: pace.sampling, OfMachine: pace.ofMachine(pace.sampling),
+		Seed: o.seed, Validity: laptopValidity(), Speed: pace.speed, Interval: sampling, OfMachine: pace.ofMachine(sampling),
 	})
 	return text.Bytes(), err
 }

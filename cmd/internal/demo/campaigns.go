@@ -54,7 +54,7 @@ func (s *showing) campaign(ctx context.Context, c *shownCampaign, m *machine) {
 func (s *showing) makeCampaign(ctx context.Context, c *shownCampaign, m *machine) error {
 	c.dir = filepath.Join(s.folder, c.name)
 	c.plan = filepath.Join(s.folder, c.name+".yaml")
-	text, err := planOf(c, m, s.controlURL(m), s.options)
+	text, err := planOf(c, m, s.controlURL(m), s.sampling, s.options)
 	if err == nil {
 		err = os.WriteFile(c.plan, text, 0o644)
 	}

@@ -27,6 +27,7 @@ type showing struct {
 	live      context.CancelFunc // ends what goes on at the machines
 	running   sync.WaitGroup     // what goes on until then
 	reported  atomic.Bool        // the page of this demo is there
+	sampling  time.Duration      // between two samples of telemetry
 }
 
 // show makes everything at the same time, tells of it and writes the page.
@@ -115,8 +116,24 @@ func (s *showing) start(ctx context.Context) error {
 	s.controlAt = at
 	s.servers.serve(listener, s.control.handler())
 	if s.options.serve {
-		return s.keepOpen()
+		if err := s.keepOpen(); err != nil {
+			return err
+		}
 	}
+	return s.findSampling(ctx)
+}
+
+// findSampling looks how long pages take while all machines go on and are looked at.
+func (s *showing) findSampling(ctx context.Context) error {
+	var slowest time.Duration
+	for _, m := range s.machines {
+		took, err := m.slowestPage(ctx)
+		if err != nil && ctx.Err() == nil {
+			return fmt.Errorf("%s: %w", m.name, err)
+		}
+		slowest = max(slowest, took)
+	}
+	s.sampling = samplingFor(slowest)
 	return nil
 }
 

@@ -2,8 +2,10 @@ package demo
 
 import (
 	"context"
+	"io"
 	"net"
 	"net/http"
+	"time"
 
 	"github.com/umascope/umascope/exporter"
 )
@@ -57,6 +59,33 @@ func (m *machine) exporterURL() string {
 }
 
 func (m *machine) engineURL() string { return "http://" + m.at.engine }
+
+// looks is how many pages are asked for to see how long they take.
+const looks = 5
+
+// slowestPage is how long the slowest of some pages of the exporter took.
+func (m *machine) slowestPage(ctx context.Context) (slowest time.Duration, err error) {
+	client := &http.Client{Transport: &http.Transport{Proxy: nil}}
+	defer client.CloseIdleConnections()
+	for range looks {
+		began := time.Now()
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet, m.exporterURL(), http.NoBody)
+		if err != nil {
+			return 0, err
+		}
+		response, err := client.Do(request)
+		if err != nil {
+			return 0, err
+		}
+		_, err = io.Copy(io.Discard, response.Body)
+		response.Body.Close()
+		if err != nil {
+			return 0, err
+		}
+		slowest = max(slowest, time.Since(began))
+	}
+	return slowest, nil
+}
 
 // armUp is the arm whose engine is there, or was there last.
 func (m *machine) armUp() string {

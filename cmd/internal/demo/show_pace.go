@@ -10,9 +10,6 @@ type showPace struct {
 	iterations, requests, inputTokens, outputTokens int
 	// A trial sends so many prompts again, of which so many tokens are answered.
 	trialRequests, trialOutput int
-	// sampling is the time between two samples of telemetry, by the wall clock. A page that takes longer is a sample lost,
-	// and phases wait for one.
-	sampling time.Duration
 	// about is how long it all takes on two cores, for who waits.
 	about time.Duration
 }
@@ -24,13 +21,26 @@ func paceOf(o showOptions) showPace {
 	if o.quick {
 		return showPace{
 			speed: 80, iterations: 2, requests: 2, inputTokens: 1500, outputTokens: 8, trialRequests: 4, trialOutput: 6,
-			sampling: 250 * time.Millisecond, about: 20 * time.Second,
+			about: 20 * time.Second,
 		}
 	}
 	return showPace{
 		speed: 40, iterations: 4, requests: 4, inputTokens: 1000, outputTokens: 12, trialRequests: 6, trialOutput: 12,
-		sampling: 400 * time.Millisecond, about: time.Minute,
+		about: time.Minute,
 	}
+}
+
+// Between two samples of telemetry there is such a time by the wall clock. A page that takes longer is a sample lost, and
+// every phase of a run waits for some.
+const (
+	shortestSampling = 200 * time.Millisecond
+	longestSampling  = time.Second // uma-load's own, where nobody is in a hurry
+)
+
+// samplingFor is the time between two samples where the slowest of some pages took so long: with all that will run beside
+// it, others take several times that.
+func samplingFor(slowest time.Duration) time.Duration {
+	return min(max(10*slowest, shortestSampling), longestSampling).Round(10 * time.Millisecond)
 }
 
 // ofMachine is how much of the machines' time passes meanwhile.

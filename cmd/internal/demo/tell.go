@@ -42,7 +42,10 @@ func (t *teller) say(format string, args ...any) {
 
 // introduce says what is simulated, what will be made and on which clock, before any figure appears.
 func (t *teller) introduce(s *showing) {
-	pace := paceOf(s.options)
+	pace, busy := paceOf(s.options), ""
+	if s.sampling > 2*shortestSampling {
+		busy = ", and longer now: this machine is busy"
+	}
 	t.say(`umascope demo. All of it is simulated: no figure is of a real machine.
 
 Five DGX Sparks with an engine each are simulated here. What looks at them is real: uma-exporter, uma-load, the alert rules.
@@ -59,9 +62,9 @@ Five DGX Sparks with an engine each are simulated here. What looks at them is re
 	}
 	t.say(`
 Clocks of machines go %v times as fast as the one on the wall. Memory, heat and alerts are on theirs; latencies are on the wall's.
-It takes about %v. Ctrl-C ends it at any time.
+It takes about %v%s. Ctrl-C ends it at any time.
 
-`, s.speed, pace.about)
+`, s.speed, pace.about, busy)
 }
 
 // run tells of a run of a campaign that is finished.

@@ -113,7 +113,7 @@ func (t *shownTrial) judge(r history.Run) error {
 func (s *showing) trialArguments(m *machine, name string) []string {
 	args := []string{
 		"run", "--url", m.engineURL(), "--engine", "vllm", "--wait-ready", "30s", "--ready-consecutive", "1",
-		"--telemetry", m.name + "=" + m.exporterURL(), "--telemetry-interval", paceOf(s.options).sampling.String(),
+		"--telemetry", m.name + "=" + m.exporterURL(), "--telemetry-interval", s.sampling.String(),
 		"--label", "arm=" + containerArm().name, "--label", "host=" + m.name, "--label", "engine=vllm",
 		"--out", s.folder, "--run-id", name, "--seed", strconv.FormatUint(s.options.seed, 10),
 		"--grace", "1s", "--web.listen-address", "127.0.0.1:0", "--log-level", "warn",
