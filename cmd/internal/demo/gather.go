@@ -70,7 +70,7 @@ func typed(args []string) string {
 // campaignPage is a campaign as the page tells it.
 func (s *shown) campaignPage(c *shownCampaign) story.Campaign {
 	page := story.Campaign{
-		Section: story.Section{Absent: s.absent(c.comparison != nil), Fault: c.problem, Host: c.host, Links: []story.Link{
+		Section: story.Section{Absent: s.absent(c.comparison != nil), Fault: c.problem, Links: []story.Link{
 			s.link("the whole comparison", c.page), s.link("its runs", c.dir), s.link("its plan", c.plan),
 		}},
 		Name: c.label(), Title: c.title, Design: c.made(), Comparison: c.comparison,

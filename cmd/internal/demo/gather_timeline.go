@@ -23,7 +23,7 @@ const around = time.Minute
 
 // heat is what alerts said, with the curves of the machine that something was done to.
 func (s *shown) heat(ctx context.Context) story.Heat {
-	page := story.Heat{Section: story.Section{Host: trialsHost}}
+	page := story.Heat{Host: trialsHost}
 	for _, e := range s.events {
 		page.Events = append(page.Events, story.Event{Name: e.name, Alert: e.alert, Host: e.host, From: e.from, Until: e.until})
 	}

@@ -48,7 +48,7 @@ func (s *shown) rehydration() story.Rehydration {
 		return story.Rehydration{}
 	}
 	run, fault := openTrial(t)
-	page := story.Rehydration{Section: story.Section{Absent: s.absentTrial(t), Fault: fault, Host: t.host, Links: s.trialLinks(t)}}
+	page := story.Rehydration{Section: story.Section{Absent: s.absentTrial(t), Fault: fault, Links: s.trialLinks(t)}}
 	if len(t.command) > 0 {
 		page.Commands = []string{typed(t.command)}
 	}

@@ -37,7 +37,7 @@ func (d design) campaign(t *testing.T) Campaign {
 	random := rand.New(rand.NewPCG(7, uint64(len(d.name))))
 	c := Campaign{
 		Name: d.name + d.hostile, Title: d.title + d.hostile, Design: "How the runs of " + d.name + " were made." + d.hostile,
-		Section: Section{Host: "spark-" + d.name, Commands: []string{"uma-load campaign run " + d.name + "/plan.yaml" + d.hostile}, Links: []Link{{"full comparison" + d.hostile, d.name + "/compare.html"}}},
+		Section: Section{Commands: []string{"uma-load campaign run " + d.name + "/plan.yaml" + d.hostile}, Links: []Link{{"full comparison" + d.hostile, d.name + "/compare.html"}}},
 	}
 	left := map[string]float64{"weights of native": 0, "layers of the image": 0, "the container’s copy of the weights": 0, "home": 6 * gib}
 	names := []string{"weights of native", "layers of the image", "the container’s copy of the weights", "home"}
@@ -117,7 +117,7 @@ func page(t *testing.T, hostile string) Page {
 		Links:  []Link{{"everything of this demo" + hostile, "demo-1/"}},
 	}
 	p.Rehydration = Rehydration{
-		Section: Section{Host: "spark-trials", Commands: []string{"uma-load run --scenario eviction_replay" + hostile}, Links: []Link{{"the run", "demo-1/trials/evict/report.html"}}},
+		Section: Section{Commands: []string{"uma-load run --scenario eviction_replay" + hostile}, Links: []Link{{"the run", "demo-1/trials/evict/report.html"}}},
 		Run:     "evict-1" + hostile,
 		Rehydrate: Signal{Grade: "proven", Witnesses: []Witness{
 			{"kvbm_blocks_from_disk", "blocks", 1000, 1, math.Inf(1), true}, {"kvbm_blocks_from_disk_bytes", "bytes", 7.3 * gib, 7e6, math.Inf(1), true},
@@ -129,7 +129,7 @@ func page(t *testing.T, hostile string) Page {
 			{"computed anew", "evict-1", []float64{.17, .18, .175, .19, .172}},
 		},
 	}
-	p.Outputs = Outputs{Section: Section{Host: "spark-trials"}, Runs: []Judged{
+	p.Outputs = Outputs{Runs: []Judged{
 		{Run: "wrong-1", Title: "An engine that brings back wrong blocks" + hostile, Wrong: true, Valid: true, Match: Signal{Grade: "contradicted", Reason: "outputs_differ", Witnesses: []Witness{{"baseline_diverging", "prompts", 0, 0, 8, true}, {"replay_diverging", "prompts", 8, 0, 3, false}}},
 			Examples: []Example{{0, "the quick brown fox" + hostile, "qzx lorem" + hostile}, {1, "a", "b"}, {2, "c", "d"}}, Links: []Link{{"the run", "demo-1/trials/wrong/report.html"}}},
 		{Run: "evict-1", Title: "The same engine, as it is", Valid: true, Match: Signal{Grade: "proven", Witnesses: []Witness{{"replay_diverging", "prompts", 0, 0, 3, true}}}},
@@ -139,7 +139,7 @@ func page(t *testing.T, hostile string) Page {
 }
 
 func heat(hostile string) Heat {
-	h := Heat{Section: Section{Host: "spark-trials"}}
+	h := Heat{Host: "spark-trials"}
 	temperature, frequency, watts := Curve{Title: "GPU temperature" + hostile, Unit: "°C"}, Curve{Title: "GPU clock", Unit: "GHz"}, Curve{Title: "GPU power", Unit: "W"}
 	for i := range 120 {
 		at, warm := machine.Add(time.Duration(i)*5*time.Second), 1-math.Exp(-float64(i)/30)

@@ -55,8 +55,7 @@ type Section struct {
 	// Absent is why there is nothing, or less than there should be; empty if nothing is known to be missing. Fault is what
 	// is not as it should be.
 	Absent, Fault string
-	// Host is the machine, Commands how uma-load was called, without the program.
-	Host     string
+	// Commands are how uma-load was called.
 	Commands []string
 	Links    []Link
 }
@@ -165,6 +164,8 @@ type Example struct {
 // Heat is what alerts said, on the clocks of the machines.
 type Heat struct {
 	Section
+	// Host is the machine of the curves.
+	Host   string
 	Curves []Curve
 	// Events are what was done to machines on purpose.
 	Events []Event

@@ -1,0 +1,183 @@
+package story
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/umascope/umascope/loadgen/chart"
+	"github.com/umascope/umascope/loadgen/compare"
+)
+
+// rectangle is where a frame draws.
+type rectangle struct{ left, top, right, bottom float64 }
+
+func TestFramesOfADrawingDoNotOverlap(t *testing.T) {
+	for name, share := range map[string]func(width, height float64, n int) []side{"runs": sides, "ledgers": ledgerSides} {
+		for _, width := range []float64{1040, 366} {
+			for n := 1; n <= 4; n++ {
+				height := 60 + 200*float64(n)
+				var taken []rectangle
+				for i, s := range share(width, height, n) {
+					r := rectangle{s.margins.Left, s.margins.Top, width - s.margins.Right, height - s.margins.Bottom}
+					if r.left < 0 || r.top < 0 || r.right > width || r.bottom > height || r.right-r.left < 100 || r.bottom-r.top < 80 {
+						t.Errorf("%s, %g wide: frame %d of %d is %+v of %g x %g", name, width, i+1, n, r, width, height)
+					}
+					for _, other := range taken {
+						if r.left < other.right && other.left < r.right && r.top < other.bottom && other.top < r.bottom {
+							t.Errorf("%s, %g wide: frames %+v and %+v of %d overlap", name, width, r, other, n)
+						}
+					}
+					taken = append(taken, r)
+				}
+			}
+		}
+	}
+}
+
+// written are the texts of a class that a drawing has.
+func written(d *chart.Drawing, class string) (texts []chart.Shape) {
+	for _, s := range d.Shapes {
+		if s.Kind == "text" && s.Class == class {
+			texts = append(texts, s)
+		}
+	}
+	return texts
+}
+
+func TestLabelsOfNeighboursDoNotRunIntoEachOther(t *testing.T) {
+	many := strings.Repeat(abba, 3)
+	c := design{name: "abba", order: many}.campaign(t)
+	for name, f := range map[string]*chart.Figure{
+		"runs":  runsFigure([]Campaign{c}, compare.MemoryExcludingKV, "t", "c"),
+		"cache": cacheFigure([]Campaign{c, c, c}),
+	} {
+		for _, d := range []*chart.Drawing{f.Desk, f.Phone} {
+			labels := written(d, "mark-text")
+			if len(labels) < 4 {
+				t.Errorf("%s: %d labels", name, len(labels))
+			}
+			for i := 1; i < len(labels); i++ {
+				apart := labels[i].X - labels[i-1].X
+				if room := chart.LetterWidth * float64(len(labels[i].Text)+len(labels[i-1].Text)) / 2; apart > 0 && apart < room {
+					t.Errorf("%s: %q and %q are %g apart and need %g", name, labels[i-1].Text, labels[i].Text, apart, room)
+				}
+			}
+		}
+	}
+}
+
+func TestALineJoinsOnlyRunsThatFollowEachOtherInAnArm(t *testing.T) {
+	for order, want := range map[string]int{blocks: 6, abba: 3, "ncncncnc": 0} {
+		c := design{name: "x", order: order}.campaign(t)
+		f, threads := runsFigure([]Campaign{c}, compare.MemoryExcludingKV, "t", "c"), 0
+		for _, s := range f.Desk.Shapes {
+			if strings.HasPrefix(s.Class, "thread") {
+				threads++
+			}
+		}
+		if threads != want {
+			t.Errorf("%s: %d lines, want %d", order, threads, want)
+		}
+	}
+}
+
+// Both arms of a line stand at the height of their figures, and the axis holds them all.
+func TestMarksStandAtTheirFigures(t *testing.T) {
+	c := design{name: "blocks", order: blocks}.campaign(t)
+	f := runsFigure([]Campaign{c}, compare.MemoryExcludingKV, "t", "c")
+	marks := map[string]bool{}
+	for _, s := range f.Phone.Shapes {
+		if strings.HasSuffix(s.Class, " run") {
+			marks[s.Title[strings.LastIndex(s.Title, ": ")+2:]] = true
+		}
+	}
+	for _, s := range c.Starts {
+		near := false
+		for text := range marks {
+			var v float64
+			_, err := fmt.Sscanf(text, "%g GiB", &v)
+			near = near || err == nil && math.Abs(v*gib-s.ExcludingKVBytes) < .1*gib
+		}
+		if !near {
+			t.Errorf("no mark at %.2f GiB among %v", s.ExcludingKVBytes/gib, marks)
+		}
+	}
+}
+
+func TestACurveIsBrokenWhereSamplesAreMissing(t *testing.T) {
+	from := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	var points []Point
+	for _, second := range []int{0, 5, 10, 15, 60, 65, 70, 200} {
+		points = append(points, Point{from.Add(time.Duration(second) * time.Second), 1})
+	}
+	var lengths []int
+	for _, run := range broken(points, from) {
+		lengths = append(lengths, len(run))
+	}
+	if fmt.Sprint(lengths) != "[4 3 1]" {
+		t.Errorf("%v", lengths)
+	}
+	if got := broken(points[:1], from); len(got) != 1 || len(got[0]) != 1 {
+		t.Errorf("%v", got)
+	}
+}
+
+func TestAnAlertThatFiresStillReachesTheEnd(t *testing.T) {
+	h := heat("")
+	f := heatFigure(h)
+	ends := map[string]float64{}
+	for _, s := range f.Desk.Shapes {
+		if s.Kind == "rect" {
+			ends[s.Title] = s.X + s.W
+		}
+	}
+	if ends["GPUHot firing"] >= f.Desk.Width-panelRight || ends["GPUHot pending"] <= panelLeft {
+		t.Errorf("%v", ends)
+	}
+	if _, drawn := ends["GPUClockLow firing"]; drawn {
+		t.Error("an alert for information is drawn")
+	}
+	h.Firings[0].Until = time.Time{}
+	for _, s := range heatFigure(h).Desk.Shapes {
+		if s.Title == "GPUHot firing" && math.Abs(s.X+s.W-(f.Desk.Width-panelRight)) > .2 {
+			t.Errorf("it ends at %g of %g", s.X+s.W, f.Desk.Width)
+		}
+	}
+}
+
+func TestWitnessesAreWordsAndUnits(t *testing.T) {
+	for want, got := range map[string]string{
+		"at least 6.30 GiB": expected(Witness{Unit: "bytes", Lowest: 6.3 * gib, Highest: math.Inf(1)}), "0 to 3": expected(Witness{Unit: "prompts", Highest: 3}),
+		"any": expected(Witness{Unit: "blocks", Highest: math.Inf(1)}), "0": expected(Witness{Unit: "prompts"}), "at most 5": expected(Witness{Unit: "prompts", Lowest: math.Inf(-1), Highest: 5}),
+		"8 prompts": amount(8, "prompts"), "9.00 GiB": amount(9*gib, "bytes"), "12 ms": amount(.012, "seconds"), "p 0.002": amount(.00202, "probability"), "3": amount(3, ""),
+		"something new": witnessWords("something_new"), "contradicted (outputs_differ)": gradeWords(Signal{Grade: "contradicted", Reason: "outputs_differ"}), "not known": gradeWords(Signal{}),
+		"+1.5": shortSigned(1.5 * gib), "−1.5": shortSigned(-1.5 * gib), "0.0": shortSigned(-1e6), "−2.00 GiB": signed(compare.UnitBytes, -2*gib),
+		"/system.slice/docker…00000051300001.scope": middleOut("/system.slice/docker-" + strings.Repeat("0", 56) + "51300001.scope"),
+	} {
+		if got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+func TestWhatIsSaidOfOutputs(t *testing.T) {
+	for _, c := range []struct {
+		wrong       bool
+		grade       string
+		found, with string
+	}{
+		{true, "contradicted", "Caught", "bad"}, {true, "proven", "Not caught", "bad"}, {true, "not_observable", "Not caught", "bad"},
+		{false, "proven", "Not accused", "good"}, {false, "contradicted", "Accused, and nothing is wrong", "bad"},
+	} {
+		v := newJudged(Judged{Run: "r", Wrong: c.wrong, Match: Signal{Grade: c.grade}})
+		if v.Found != c.found || v.Class != c.with {
+			t.Errorf("%+v: %s (%s)", c, v.Found, v.Class)
+		}
+	}
+	if v := newJudged(Judged{Run: "r", Exit: 3, Wanted: 0}); !strings.Contains(v.Says, "exit code 3, and should have with 0") {
+		t.Error(v.Says)
+	}
+}
