@@ -40,7 +40,7 @@ func hostSections() []terminal.Section {
 const serveHelp = `Serve the metrics over HTTP.
 
   uma-exporter
-  uma-exporter --once | grep uma_memory_pool_bytes
+  uma-exporter --once | grep memory_pool
   uma-exporter --engine.url=http://127.0.0.1:8000/metrics \
       --kvbm.url=http://127.0.0.1:6880/metrics
   uma-exporter serve --web.listen-address=:10420 --no-collector.nvme

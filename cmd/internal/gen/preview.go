@@ -134,7 +134,7 @@ func ask(ctx context.Context, prometheus string) error {
 	if err != nil {
 		return err
 	}
-	response, err := http.DefaultClient.Do(request)
+	response, err := (&http.Client{}).Do(request)
 	if err != nil {
 		return err
 	}

@@ -22,7 +22,7 @@ import (
 
 // elsewhere are verbs that are not driven here, with the reason or the test that has them.
 var elsewhere = map[string]string{
-	"help": "prints our own words", "completion": "prints our own words", "healthcheck": "prints an address and a number",
+	"completion": "prints our own words", "healthcheck": "prints an address and a number",
 	"merge": "loadgen/merging_hostile_test.go",
 	"hosts": "loadgen/hosts: answers of the network are its own tests'",
 	"arm":   "loadgen/campaign/arm; its processes are a campaign's here",
@@ -255,8 +255,7 @@ func (s *session) expectAllVerbs() {
 	var stdout bytes.Buffer
 	loadgen.Run(s.t.Context(), []string{"--help"}, &stdout, io.Discard)
 	var verbs []string
-	_, commands, _ := strings.Cut(stdout.String(), "\nCommands:\n")
-	for _, found := range regexp.MustCompile(`(?m)^([a-z]+) `).FindAllStringSubmatch(commands, -1) {
+	for _, found := range regexp.MustCompile(`(?m)^  ([a-z]+)  +[A-Z]`).FindAllStringSubmatch(stdout.String(), -1) {
 		if !slices.Contains(verbs, found[1]) {
 			verbs = append(verbs, found[1])
 		}
