@@ -181,3 +181,42 @@ func TestWhatIsSaidOfOutputs(t *testing.T) {
 		t.Error(v.Says)
 	}
 }
+
+// The bar of a start is its files on top of each other: no part hides another, and the whole is as high as the sum.
+func TestPartsOfABarStandOnEachOther(t *testing.T) {
+	c := design{name: "equal", order: abba, drops: true}.campaign(t)
+	parts := map[float64][]chart.Shape{}
+	f := cacheFigure([]Campaign{c})
+	for _, s := range f.Desk.Shapes {
+		if strings.HasSuffix(s.Class, " part") {
+			parts[s.X] = append(parts[s.X], s)
+		}
+	}
+	if len(parts) != len(c.Starts) {
+		t.Fatalf("%d bars of %d starts", len(parts), len(c.Starts))
+	}
+	for x, bar := range parts {
+		for i := 1; i < len(bar); i++ {
+			if math.Abs(bar[i].Y+bar[i].H-bar[i-1].Y) > .2 {
+				t.Errorf("at %g, %q ends at %g and %q begins at %g", x, bar[i].Title, bar[i].Y+bar[i].H, bar[i-1].Title, bar[i-1].Y)
+			}
+		}
+	}
+}
+
+func TestBarsOfTheLedgerAreAsLongAsTheDifference(t *testing.T) {
+	c := design{name: "equal", order: abba, drops: true}.campaign(t)
+	pair, _ := pairOf(c)
+	pair.LedgerDifference.Ready = map[string]float64{"page_cache": 9 * gib, "gpu_process": -9 * gib, "shmem": 3 * gib}
+	c.Comparison.Strata[0].Pairs[0] = pair
+	long := map[string]float64{}
+	for _, s := range ledgerFigure([]Campaign{c}).Desk.Shapes {
+		if s.Kind == "rect" {
+			long[s.Title] = s.W
+		}
+	}
+	up, down, third := long["equal, page_cache, ready: +9.00 GiB"], long["equal, gpu_process, ready: −9.00 GiB"], long["equal, shmem, ready: +3.00 GiB"]
+	if up == 0 || math.Abs(up-down) > .3 || math.Abs(up-3*third) > .5 {
+		t.Errorf("%v", long)
+	}
+}
