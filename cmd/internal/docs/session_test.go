@@ -61,7 +61,7 @@ func typeAll(file string) error {
 	}
 	ctx, stop := context.WithTimeout(context.Background(), longestPage)
 	defer stop()
-	if err := prepare(); err != nil {
+	if err := prepare(s.Scratch); err != nil {
 		return err
 	}
 	w, err := newWorld(ctx, filepath.Join(s.Scratch, "world"))
@@ -96,8 +96,9 @@ func typeAll(file string) error {
 	return nil
 }
 
-// prepare makes the namespaces what a fresh machine is: a loopback, and empty folders where pages have theirs.
-func prepare() error {
+// prepare makes the namespaces what a fresh machine is: a loopback, and empty folders where pages have theirs. All else of
+// the file system can be read only: a page that says more than it should changes nothing of whoever tests it.
+func prepare(scratch string) error {
 	socket, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM, 0)
 	if err != nil {
 		return err
@@ -116,17 +117,47 @@ func prepare() error {
 			return fmt.Errorf("%s: %w", folder, err)
 		}
 	}
+	if err := unix.Mount(scratch, scratch, "", unix.MS_BIND, ""); err != nil {
+		return fmt.Errorf("%s: %w", scratch, err)
+	}
+	var kept unix.Statfs_t // flags that a mount has, a user's namespace may not take away
+	if err := unix.Statfs("/", &kept); err != nil {
+		return err
+	}
+	flags := uintptr(kept.Flags) & (unix.MS_NOSUID | unix.MS_NODEV | unix.MS_NOEXEC | unix.MS_NOATIME | unix.MS_NODIRATIME | unix.MS_RELATIME)
+	if err := unix.Mount("", "/", "", unix.MS_REMOUNT|unix.MS_BIND|unix.MS_RDONLY|flags, ""); err != nil {
+		return fmt.Errorf("the file system: %w", err)
+	}
 	return nil
 }
 
-// newShell starts bash in a folder of its own. A clone of the repository is what git has of it, as the page's own folder.
+// checkout is a folder with all that the repository has at its top, to be read.
+func checkout(folder, top string) error {
+	entries, err := os.ReadDir(top)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return err
+	}
+	for _, entry := range entries {
+		switch entry.Name() {
+		case ".git", "bin", "runs", "uma-demo":
+			continue
+		}
+		if err := os.Symlink(filepath.Join(top, entry.Name()), filepath.Join(folder, entry.Name())); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// newShell starts bash in a folder that stands for a clone of the repository.
 func newShell(s session, w *world) (*shell, error) {
 	sh := &shell{session: s, world: w, home: filepath.Join(s.Scratch, "home", "umascope"), gone: make(chan struct{}), terminals: map[string]*screen{}, quickened: map[quick]bool{}}
 	bin := filepath.Join(s.Scratch, "bin")
-	for _, folder := range []string{sh.home, bin} {
-		if err := os.MkdirAll(folder, 0o755); err != nil {
-			return nil, err
-		}
+	if err := errors.Join(checkout(sh.home, s.Root), os.MkdirAll(bin, 0o755)); err != nil {
+		return nil, err
 	}
 	self, err := os.Executable()
 	if err != nil {

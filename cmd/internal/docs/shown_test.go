@@ -10,6 +10,7 @@ var (
 	numbers = regexp.MustCompile(`[+\-±−]?(?:\d+[.,:T_-])*\d+[a-zA-Zµ%]{0,2}\b`)
 	hexes   = regexp.MustCompile(`\b[0-9a-f]{7,64}\b`)
 	units   = regexp.MustCompile(`# ?(?:[KMGT]i?B|B|ns|µs|ms|s|min|m|h|%|°C|W|MHz|GHz)\b(?:/s)?|# %`)
+	runIDs  = regexp.MustCompile(`\b\d{8}T\d{6}Z-([a-z0-9_-]+)-[a-z0-9]{6}\b`)
 	bars    = regexp.MustCompile(`[█░▏▎▍▌▋▊▉]+`)
 	blanks  = regexp.MustCompile(`[ \t]+`)
 	paths   = regexp.MustCompile(`(?:/[A-Za-z0-9._#-]+){2,}`)
@@ -19,6 +20,7 @@ var (
 // shape is a line without what differs from machine to machine: numbers, times, paths, the lengths of bars.
 func shape(line string) string {
 	line = colours.ReplaceAllString(line, "")
+	line = runIDs.ReplaceAllString(line, "#-$1")
 	line = hexes.ReplaceAllStringFunc(line, func(s string) string {
 		if strings.ContainsAny(s, "0123456789") {
 			return "#"

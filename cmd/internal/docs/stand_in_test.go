@@ -254,7 +254,7 @@ func git(_ context.Context, args []string) error {
 	if len(args) < 2 || args[0] != "clone" || args[1] != "https://github.com/umascope/umascope" {
 		return fmt.Errorf("want clone https://github.com/umascope/umascope, not %q", args)
 	}
-	return os.MkdirAll("umascope", 0o755)
+	return checkout("umascope", os.Getenv("UMASCOPE_DOCS_ROOT"))
 }
 
 // sudo asks for no password here.
