@@ -25,9 +25,11 @@ type showing struct {
 	openAt    string // with --serve, where it is kept open
 	servers   servers
 	live      context.CancelFunc // ends what goes on at the machines
-	running   sync.WaitGroup     // what goes on until then
-	reported  atomic.Bool        // the page of this demo is there
-	sampling  time.Duration      // between two samples of telemetry
+	// stopWriting ends the writing of the chronicle, and waits for it.
+	stopWriting func()
+	running     sync.WaitGroup // what goes on until then
+	reported    atomic.Bool    // the page of this demo is there
+	sampling    time.Duration  // between two samples of telemetry
 }
 
 // show makes everything at the same time, tells of it and writes the page.
@@ -41,6 +43,7 @@ func (p Program) show(ctx context.Context, o showOptions) int {
 	s.perform(ctx)
 	code := s.conclude(ctx)
 	if o.serve && ctx.Err() == nil {
+		s.stopWriting = s.write(context.WithoutCancel(ctx))
 		s.stay(ctx)
 	}
 	return code
@@ -107,7 +110,7 @@ func (s *showing) start(ctx context.Context) error {
 		return err
 	}
 	s.timeline = s.chronicle.store
-	s.running.Go(func() { s.chronicle.run(live) })
+	s.stopWriting = s.write(live)
 	s.control = newControl(s.options.seed, s.machines)
 	listener, at, err := listenHere()
 	if err != nil {
@@ -140,6 +143,17 @@ func (s *showing) findSampling(ctx context.Context) error {
 // timelineFolder has the samples of all machines. A Prometheus can be started on it.
 const timelineFolder = "timeline"
 
+// write has the chronicle written until what it returns is called.
+func (s *showing) write(ctx context.Context) (stop func()) {
+	writing, cancel := context.WithCancel(ctx)
+	var running sync.WaitGroup
+	running.Go(func() { s.chronicle.run(writing) })
+	return func() {
+		cancel()
+		running.Wait()
+	}
+}
+
 // controlURL is where the arms of a machine are begun.
 func (s *showing) controlURL(m *machine) string {
 	return "http://" + s.controlAt + s.control.path(m.name)
@@ -168,6 +182,7 @@ func (s *showing) problem(what string) {
 
 // conclude writes the page and says what came of it all, in an exit code too.
 func (s *showing) conclude(ctx context.Context) int {
+	s.stopWriting() // rules that are late on a busy machine would hold up the rest
 	s.firings = s.chronicle.firings()
 	for _, c := range s.campaigns {
 		s.missing(c.name, c.problem)
@@ -207,6 +222,9 @@ func (s *showing) close() {
 		s.control.close()
 	}
 	s.running.Wait()
+	if s.stopWriting != nil {
+		s.stopWriting()
+	}
 	for _, m := range s.machines {
 		m.stage.close()
 	}

@@ -117,6 +117,9 @@ func (s *shown) caught(e shownEvent) string {
 			return fmt.Sprintf("Alert %s fired on %s %v after the room got hot, by the machine's clock.", f.Alert, e.host, f.From.Sub(e.from).Round(time.Second))
 		}
 	}
+	if e.until.IsZero() {
+		return fmt.Sprintf("The heat on %s was ended before alert %s fired.", e.host, e.alert)
+	}
 	return fmt.Sprintf("Alert %s did not fire on %s, though the room got hot.", e.alert, e.host)
 }
 
