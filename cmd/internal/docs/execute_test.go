@@ -219,7 +219,7 @@ type quick struct{ File, Old, New string }
 // quickened are those of each page, with the reasons.
 func quickened() map[string][]quick {
 	// The client, the engine and the machine share what may be two processors, and no figure is published.
-	const contended = "validity: [client_lag=off, client_stall=off, stream_buffered=off], telemetry-interval: 200ms, "
+	const contended = "validity: [client_lag=off, client_stall=off, stream_buffered=off, telemetry_lost=off], telemetry-interval: 500ms, "
 	gates := func(file, cooldown, celsius, free string) []quick {
 		return []quick{
 			{file, "  cooldown: " + cooldown + "\n  gpu_celsius: " + celsius + "\n", "  cooldown: 0s\n  off: [gpu_celsius, cpu_ratio]\n"}, // half an hour

@@ -140,10 +140,10 @@ func real(name string) func(context.Context, []string) error {
 }
 
 // umaLoad is the real one; where it measures, the rules are off that a machine breaks which runs client, engine and all other
-// pages at once, and the machine is looked at five times a second, as each phase waits for a look.
+// pages at once, and the machine is looked at twice a second, as each phase waits for a look.
 func umaLoad(_ context.Context, args []string) error {
 	if len(args) > 0 && (args[0] == "run" || args[0] == "sweep") {
-		args = append(slices.Clone(args), "--validity=client_lag=off", "--validity=client_stall=off", "--validity=stream_buffered=off", "--telemetry-interval=200ms")
+		args = append(slices.Clone(args), "--validity=client_lag=off", "--validity=client_stall=off", "--validity=stream_buffered=off", "--validity=telemetry_lost=off", "--telemetry-interval=500ms")
 	}
 	return child(inherited(programPath("uma-load"), args...))
 }
