@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 )
 
@@ -22,7 +24,8 @@ type showing struct {
 	chronicle *chronicle
 	control   *control
 	controlAt string
-	openAt    string // with --serve, where it is kept open
+	open      net.Listener // with --serve, where it is kept open
+	openAt    string
 	servers   servers
 	live      context.CancelFunc // ends what goes on at the machines
 	// stopWriting ends the writing of the chronicle, and waits for it.
@@ -54,12 +57,16 @@ func (p Program) open(ctx context.Context, o showOptions) (*showing, error) {
 	s := &showing{program: p, shown: &shown{options: o, speed: paceOf(o).speed, begun: time.Now()}}
 	s.tell = &teller{out: p.Stdout, began: s.begun}
 	s.campaigns, s.trials = campaignsOf(o), trialsOf()
-	if err := s.makeFolder(); err != nil {
-		return nil, err
+	err := s.listenOpen() // first: what is refused leaves no folder behind
+	if err == nil {
+		err = s.makeFolder()
 	}
-	if err := s.start(ctx); err != nil {
+	if err == nil {
+		err = s.start(ctx)
+	}
+	if err != nil {
 		s.close()
-		return nil, err
+		return nil, full(o.out, err)
 	}
 	return s, nil
 }
@@ -192,7 +199,7 @@ func (s *showing) conclude(ctx context.Context) int {
 	}
 	s.tell.verdict(s.shown)
 	if err := s.program.writeReport(ctx, s.shown); err != nil {
-		return s.program.fail(exitFailed, fmt.Errorf("%s is not written: %w", filepath.Join(s.out, reportName), cause(err)))
+		return s.program.fail(exitFailed, full(s.options.out, fmt.Errorf("%s is not written: %w", filepath.Join(s.out, reportName), cause(err))))
 	}
 	s.reported.Store(true)
 	s.tell.where(s.shown)
@@ -200,9 +207,29 @@ func (s *showing) conclude(ctx context.Context) int {
 	case s.interrupted:
 		return s.program.fail(exitFailed, errors.New("interrupted: the report tells of what there was until then, and says so"))
 	case len(s.problems) > 0:
-		return s.program.fail(exitFailed, fmt.Errorf("not all could be made: %s; the report has the rest", strings.Join(s.problems, "; ")))
+		return s.program.fail(exitFailed, full(s.options.out, fmt.Errorf("not all could be made, the report has the rest: %s", s.problemText())))
 	}
 	return exitDone
+}
+
+// problemText is what went wrong first, and how much else did.
+func (s *shown) problemText() string {
+	more := ""
+	if n := len(s.problems) - 1; n > 0 {
+		more = fmt.Sprintf("; and %d more", n)
+	}
+	return s.problems[0] + more
+}
+
+// full is an error of a disk that is full in words that say what to do. Any other stays as it is. What was written by others
+// is told by text alone.
+func full(out string, err error) error {
+	for _, reason := range []syscall.Errno{syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG} {
+		if errors.Is(err, reason) || strings.Contains(err.Error(), reason.Error()) {
+			return fmt.Errorf("--out %s: %w: make room, or name another folder; what could be kept is there", out, reason)
+		}
+	}
+	return err
 }
 
 // missing notes why something is not there.
@@ -217,6 +244,9 @@ func (s *showing) close() {
 	if s.live != nil {
 		s.live()
 	}
+	if s.open != nil {
+		s.open.Close() // a second time, if it was served
+	}
 	s.servers.close()
 	if s.control != nil {
 		s.control.close()
@@ -229,7 +259,7 @@ func (s *showing) close() {
 		m.stage.close()
 	}
 	if s.chronicle != nil {
-		if err := s.chronicle.close(); err != nil {
+		if err := s.chronicle.close(); err != nil && len(s.problems) == 0 {
 			fmt.Fprintln(s.program.Stderr, "uma-demo: "+err.Error())
 		}
 	}

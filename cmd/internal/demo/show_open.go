@@ -23,28 +23,32 @@ var openPage string
 // listenAddress is the flag of what is kept open.
 const listenAddress = "web.listen-address"
 
-// keepOpen serves what there is of the demo, from its first second on: an index, the report once it is there, all files,
-// and the dashboards over the machines' clocks.
-func (s *showing) keepOpen() error {
+// listenOpen opens the address of --serve: the one that was asked for, or one near the default one.
+func (s *showing) listenOpen() (err error) {
+	if !s.options.serve {
+		return nil
+	}
 	open := listenOrNext
 	if s.options.explicit {
 		open = listen
 	}
-	listener, at, err := open(listenAddress, s.options.listen)
-	if err != nil {
+	if s.open, s.openAt, err = open(listenAddress, s.options.listen); err != nil {
 		return err
 	}
-	if at != s.options.listen && !s.options.explicit {
-		fmt.Fprintf(s.program.Stderr, "uma-demo: warning: %s is in use, listening on %s instead\n", s.options.listen, at)
+	if s.openAt != s.options.listen && !s.options.explicit {
+		fmt.Fprintf(s.program.Stderr, "uma-demo: warning: %s is in use, listening on %s instead\n", s.options.listen, s.openAt)
 	}
-	handler, err := s.openHandler(at)
-	if err != nil {
-		listener.Close()
-		return err
-	}
-	s.openAt = at
-	s.servers.serve(listener, loopbackOnly(listener, handler))
 	return nil
+}
+
+// keepOpen serves what there is of the demo, from its first second on: an index, the report once it is there, all files,
+// and the dashboards over the machines' clocks.
+func (s *showing) keepOpen() error {
+	handler, err := s.openHandler(s.openAt)
+	if err == nil {
+		s.servers.serve(s.open, loopbackOnly(s.open, handler))
+	}
+	return err
 }
 
 func (s *showing) openHandler(at string) (http.Handler, error) {
