@@ -1,0 +1,238 @@
+package demo
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/umascope/umascope/exporter"
+	"github.com/umascope/umascope/exporter/kernelfs"
+	"github.com/umascope/umascope/loadgen"
+	"github.com/umascope/umascope/loadgen/compare"
+	"github.com/umascope/umascope/loadgen/history"
+)
+
+// truthSpeed is that of the clock of these machines, as in the demo: a run of two seconds is more than a minute of theirs.
+const truthSpeed = 40
+
+// atOnce is how many machines are there at the same time. They mostly wait, for their engines and for samples; of many
+// more, samples come too late even on a computer that does nothing else.
+const atOnce = 16
+
+// seedsSetting is the environment variable that says how many machines of each kind are looked at. Fifty take a quarter of
+// an hour on two cores, since runs take the time that they take.
+const seedsSetting = "UMASCOPE_TRUTH_SEEDS"
+
+func truthSeeds(t *testing.T) uint64 {
+	t.Helper()
+	text := os.Getenv(seedsSetting)
+	if text == "" {
+		return usualSeeds
+	}
+	n, err := strconv.ParseUint(text, 10, 16)
+	if err != nil || n == 0 {
+		t.Fatalf("%s=%s: want a number of machines from 1 on", seedsSetting, text)
+	}
+	return n
+}
+
+// patience is how long a run may take on a computer that is busy with something else.
+const patience = 2 * time.Minute
+
+// specimen is a simulated machine that runs are made on, and the folder of those runs.
+type specimen struct {
+	*stage
+	seed                uint64
+	engineURL, pagesURL string
+	folder              string
+	made                int
+	// readBefore is what the engine's processes had read of the drive when the last run began.
+	readBefore uint64
+}
+
+// specimens lends machines, a few at a time.
+type specimens struct {
+	folder string
+	seeds  uint64
+	room   chan struct{}
+}
+
+// newSpecimens keeps the folders of runs in memory where there is such a place: a run waits for its disk.
+func newSpecimens(t *testing.T) *specimens {
+	t.Helper()
+	folder, err := os.MkdirTemp("/dev/shm", "truth")
+	if err != nil {
+		folder = t.TempDir()
+	}
+	t.Cleanup(func() { os.RemoveAll(folder) })
+	return &specimens{folder: folder, seeds: truthSeeds(t), room: make(chan struct{}, atOnce)}
+}
+
+// each does something with a machine of every seed, on which somebody is at work meanwhile. Its runs are gone afterwards.
+func (all *specimens) each(t *testing.T, name string, do func(ctx context.Context, s *specimen) error) {
+	t.Helper()
+	var running sync.WaitGroup
+	for seed := range all.seeds {
+		running.Go(func() {
+			all.room <- struct{}{}
+			defer func() { <-all.room }()
+			folder := filepath.Join(all.folder, name, fmt.Sprint(seed))
+			defer os.RemoveAll(folder)
+			if err := withSpecimen(t.Context(), seed, folder, do); err != nil {
+				t.Errorf("seed %d: %v", seed, err)
+			}
+		})
+	}
+	running.Wait()
+}
+
+func withSpecimen(ctx context.Context, seed uint64, folder string, do func(context.Context, *specimen) error) error {
+	s := &specimen{seed: seed, folder: folder}
+	serve := func(handler func(*stage) http.Handler) *httptest.Server {
+		return httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { handler(s.stage).ServeHTTP(w, r) }))
+	}
+	engine, kvbm, pages := serve((*stage).engineHandler), serve((*stage).kvbmHandler), serve((*stage).exporterHandler)
+	defer engine.Close()
+	defer kvbm.Close()
+	defer pages.Close()
+	s.engineURL, s.pagesURL = engine.URL, pages.URL+exporter.DefaultTelemetryPath
+	var err error
+	s.stage, err = openStage(stageSettings{seed: seed, speed: truthSpeed, enginePage: engine.URL + pagePath, kvbmPage: kvbm.URL + pagePath})
+	if err != nil {
+		return err
+	}
+	ctx, stop := context.WithCancel(ctx)
+	defer s.close()
+	defer stop() // before the machine ends, whoever works at it goes
+	if err := s.lively(ctx, seed); err != nil {
+		return err
+	}
+	return do(ctx, s)
+}
+
+// truthHost is the name of the machine in its runs.
+const truthHost = "spark"
+
+// measure starts an engine in an arm, and makes a run of it as uma-load makes any. Labels are NAME=VALUE.
+func (s *specimen) measure(ctx context.Context, a arm, o engineOptions, labels []string, flags ...string) (history.Run, error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	s.made++
+	o.seed = s.seed*100 + uint64(s.made)
+	if err := s.begin(ctx, a, o); err != nil {
+		return history.Run{}, err
+	}
+	if err := s.served(ctx); err != nil {
+		return history.Run{}, err
+	}
+	moved, err := s.engineIO()
+	if err != nil {
+		return history.Run{}, err
+	}
+	s.readBefore = moved.Read
+	id := fmt.Sprintf("run-%03d", s.made)
+	args := []string{
+		"run", "--url", s.engineURL, "--engine", "vllm", "--telemetry", truthHost + "=" + s.pagesURL,
+		"--label", "arm=" + a.name, "--label", "host=" + truthHost, "--out", s.folder, "--run-id", id,
+		"--web.listen-address", "127.0.0.1:0", "--log-level", "error", "--warmup", "0", "--ignore-eos",
+		// Dozens of clients on one computer are late by themselves. How late is no question here.
+		"--validity", "client_lag=off", "--validity", "client_stall=off", "--validity", "stream_buffered=off",
+	}
+	for _, label := range labels {
+		args = append(args, "--label", label)
+	}
+	var complaints bytes.Buffer
+	code := loadgen.Run(ctx, append(args, flags...), io.Discard, &complaints)
+	if code != exitDone && code != exitInvalid {
+		return history.Run{}, fmt.Errorf("%s: exit %d: %s", id, code, strings.TrimSpace(complaints.String()))
+	}
+	return history.Open(filepath.Join(s.folder, id))
+}
+
+// tries is how often a run is made, at most, until it is one. A computer that is busy with something else loses samples:
+// such a run is invalid, or does not begin, and is repeated in its place as in a campaign. A page that came in time, but without the
+// engine, makes none invalid; that run has no figure of the KV cache, and it is taken away.
+const tries = 6
+
+// measured is measure until there is a run with nothing amiss, and the account of its engine.
+func (s *specimen) measured(ctx context.Context, a arm, labels []string, flags ...string) (account, error) {
+	why := ""
+	for range tries {
+		run, err := s.measure(ctx, a, engineOptions{}, labels, flags...)
+		switch {
+		case ctx.Err() != nil:
+			return account{}, ctx.Err()
+		case err != nil:
+			why = err.Error()
+			continue
+		case !run.Summary.Valid:
+			why = reasons(run.Summary)
+			continue
+		case run.Summary.Memory == nil || run.Summary.Memory.ExcludingKV == nil:
+			why = "the memory without the KV cache is not known"
+			if err := os.RemoveAll(string(run.Folder)); err != nil {
+				return account{}, err
+			}
+			continue
+		}
+		all := s.accounts()
+		return all[len(all)-1], nil
+	}
+	return account{}, fmt.Errorf("no run in %d tries: %s", tries, why)
+}
+
+// engineIO is what the machine's kernel says that the engine's process moved to and from the drive.
+func (s *specimen) engineIO() (kernelfs.ProcessIO, error) {
+	return kernelfs.ReadProcessIO(s.seen.Proc, s.inference.process.PID)
+}
+
+// served waits until the engine has loaded.
+func (s *specimen) served(ctx context.Context) error {
+	for {
+		w := httptest.NewRecorder()
+		s.engineHandler().ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/health", nil))
+		if w.Code == http.StatusOK {
+			return nil
+		}
+		if err := pause(ctx, 10*time.Millisecond); err != nil {
+			return fmt.Errorf("the engine does not serve: %w", err)
+		}
+	}
+}
+
+// compared are the runs of the machine as uma-load compares them.
+func (s *specimen) compared(ctx context.Context, by, baseline string) (compare.Comparison, error) {
+	var out, complaints bytes.Buffer
+	var c compare.Comparison
+	// What decides here is memory: it is said before any run is made, so it is not one of many.
+	args := []string{"compare", s.folder, "--by", by, "--baseline", baseline, "--primary", compare.MemoryExcludingKV, "--json"}
+	code := loadgen.Run(ctx, args, &out, &complaints)
+	if code != exitDone {
+		return c, fmt.Errorf("compare: exit %d: %s", code, strings.TrimSpace(complaints.String()))
+	}
+	return c, json.Unmarshal(out.Bytes(), &c)
+}
+
+// row is a metric of the only pair of a comparison.
+func row(c compare.Comparison, name string) (compare.Metrics, error) {
+	if len(c.Strata) != 1 || len(c.Strata[0].Pairs) != 1 {
+		return compare.Metrics{}, fmt.Errorf("%d strata, want one with one pair", len(c.Strata))
+	}
+	for _, m := range c.Strata[0].Pairs[0].Metrics {
+		if m.Name == name {
+			return m, nil
+		}
+	}
+	return compare.Metrics{}, fmt.Errorf("no %s is compared", name)
+}
