@@ -51,27 +51,27 @@ func program(t *testing.T, args ...string) *process {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := &process{Cmd: exec.Command(path, args...)}
-	d.Dir = t.TempDir()
-	d.Stdout, d.Stderr = &d.stdout, &d.stderr
-	d.WaitDelay = time.Minute // its output is held by nobody else
-	return d
+	p := &process{Cmd: exec.Command(path, args...)}
+	p.Dir = t.TempDir()
+	p.Stdout, p.Stderr = &p.stdout, &p.stderr
+	p.WaitDelay = time.Minute // its output is held by nobody else
+	return p
 }
 
 // begin starts the program; it is gone at the end of the test in any case.
-func (d *process) begin(t *testing.T) {
+func (p *process) begin(t *testing.T) {
 	t.Helper()
-	if err := d.Start(); err != nil {
+	if err := p.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = d.Process.Kill() }) // in vain if it has ended
+	t.Cleanup(func() { _ = p.Process.Kill() }) // in vain if it has ended
 }
 
 // await waits until something is in the folder of the program.
-func (d *process) await(t *testing.T, pattern string) []string {
+func (p *process) await(t *testing.T, pattern string) []string {
 	t.Helper()
 	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(20 * time.Millisecond) {
-		found, err := filepath.Glob(filepath.Join(d.Dir, pattern))
+		found, err := filepath.Glob(filepath.Join(p.Dir, pattern))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -79,13 +79,13 @@ func (d *process) await(t *testing.T, pattern string) []string {
 			return found
 		}
 		if time.Now().After(deadline) {
-			t.Fatalf("there is no %s after two minutes:\n%s%s", pattern, d.stdout.String(), d.stderr.String())
+			t.Fatalf("there is no %s after two minutes:\n%s%s", pattern, p.stdout.String(), p.stderr.String())
 		}
 	}
 }
 
 // leftovers are processes of the program that still run for a demo in that folder.
-func (d *process) leftovers(t *testing.T) (commands []string) {
+func (p *process) leftovers(t *testing.T) (commands []string) {
 	t.Helper()
 	all, err := filepath.Glob("/proc/[0-9]*/cmdline")
 	if err != nil {
@@ -97,10 +97,10 @@ func (d *process) leftovers(t *testing.T) (commands []string) {
 			continue // it has ended
 		}
 		words := strings.Split(string(line), "\x00")
-		if words[0] != d.Path || filepath.Base(filepath.Dir(path)) == "self" {
+		if words[0] != p.Path || filepath.Base(filepath.Dir(path)) == "self" {
 			continue
 		}
-		if at, err := os.Readlink(filepath.Join(filepath.Dir(path), "cwd")); err == nil && at == d.Dir {
+		if at, err := os.Readlink(filepath.Join(filepath.Dir(path), "cwd")); err == nil && at == p.Dir {
 			commands = append(commands, strings.Join(words, " "))
 		}
 	}
@@ -108,16 +108,16 @@ func (d *process) leftovers(t *testing.T) (commands []string) {
 }
 
 // expectNothingLeft fails if a process of the demo goes on, or one of its addresses answers.
-func (d *process) expectNothingLeft(t *testing.T, patience time.Duration) {
+func (p *process) expectNothingLeft(t *testing.T, patience time.Duration) {
 	t.Helper()
-	left := d.leftovers(t)
-	for deadline := time.Now().Add(patience); len(left) > 0 && time.Now().Before(deadline); left = d.leftovers(t) {
+	left := p.leftovers(t)
+	for deadline := time.Now().Add(patience); len(left) > 0 && time.Now().Before(deadline); left = p.leftovers(t) {
 		time.Sleep(20 * time.Millisecond)
 	}
 	for _, command := range left {
 		t.Errorf("left running: %s", command)
 	}
-	plans, err := filepath.Glob(filepath.Join(d.Dir, "*", "demo-*", "*.yaml"))
+	plans, err := filepath.Glob(filepath.Join(p.Dir, "*", "demo-*", "*.yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -139,16 +139,16 @@ func (d *process) expectNothingLeft(t *testing.T, patience time.Duration) {
 const enough = 30 * time.Second
 
 // ends waits until the program has ended.
-func (d *process) ends(t *testing.T) (code int, took time.Duration) {
+func (p *process) ends(t *testing.T) (code int, took time.Duration) {
 	t.Helper()
 	began := time.Now()
 	late := time.AfterFunc(enough, func() {
 		t.Errorf("it has not ended after %v", enough)
-		_ = d.Process.Signal(syscall.SIGQUIT) // with its goroutines in what it said
+		_ = p.Process.Signal(syscall.SIGQUIT) // with its goroutines in what it said
 	})
 	defer late.Stop()
-	_ = d.Wait() // how it ended is in its state
-	return d.ProcessState.ExitCode(), time.Since(began)
+	_ = p.Wait() // how it ended is in its state
+	return p.ProcessState.ExitCode(), time.Since(began)
 }
 
 // acts are what there is in the folder when a demo has come so far.
@@ -175,25 +175,25 @@ func TestASignalEndsADemoAtAnyMomentAndNothingOfItIsLeft(t *testing.T) {
 		number++
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			d := program(t, "--quick")
-			d.begin(t)
-			d.await(t, pattern)
-			if err := d.Process.Signal(sent); err != nil {
+			p := program(t, "--quick")
+			p.begin(t)
+			p.await(t, pattern)
+			if err := p.Process.Signal(sent); err != nil {
 				t.Skip("it has ended before the signal: ", err)
 			}
-			code, took := d.ends(t)
-			t.Logf("%v: ended after %v with exit code %d: %s", sent, took.Round(10*time.Millisecond), code, d.stderr.String())
-			d.expectNothingLeft(t, 0)
-			d.expectHonestEnd(t, code)
+			code, took := p.ends(t)
+			t.Logf("%v: ended after %v with exit code %d: %s", sent, took.Round(10*time.Millisecond), code, p.stderr.String())
+			p.expectNothingLeft(t, 0)
+			p.expectHonestEnd(t, code)
 		})
 	}
 }
 
 // expectHonestEnd wants a demo that was interrupted to say so in a line and on its page, if it has one; or to have been
 // done by then.
-func (d *process) expectHonestEnd(t *testing.T, code int) {
+func (p *process) expectHonestEnd(t *testing.T, code int) {
 	t.Helper()
-	said := d.stderr.String()
+	said := p.stderr.String()
 	if code == 0 {
 		if said != "" {
 			t.Errorf("exit code 0, and it says %q", said)
@@ -203,40 +203,40 @@ func (d *process) expectHonestEnd(t *testing.T, code int) {
 	if code != 1 || strings.Count(said, "\n") != 1 || !strings.Contains(said, "interrupted") {
 		t.Errorf("exit code %d: %q", code, said)
 	}
-	page, err := os.ReadFile(filepath.Join(d.Dir, "uma-demo", "report.html"))
+	page, err := os.ReadFile(filepath.Join(p.Dir, "uma-demo", "report.html"))
 	if err == nil && !strings.Contains(string(page), "ended before") && !strings.Contains(string(page), "ended early") {
 		t.Error("the page does not say that the demo was ended early")
 	}
 }
 
 func TestASecondSignalCutsWhatTheFirstLetsEnd(t *testing.T) {
-	d := program(t, "--quick")
-	d.begin(t)
-	d.await(t, "uma-demo/demo-*/rehydrate/requests.jsonl")
+	p := program(t, "--quick")
+	p.begin(t)
+	p.await(t, "uma-demo/demo-*/rehydrate/requests.jsonl")
 	for range 2 {
-		if err := d.Process.Signal(os.Interrupt); err != nil {
+		if err := p.Process.Signal(os.Interrupt); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(50 * time.Millisecond) // two at once are one to the kernel
 	}
-	code, took := d.ends(t)
+	code, took := p.ends(t)
 	t.Logf("ended after %v", took.Round(10*time.Millisecond))
-	d.expectNothingLeft(t, 0)
-	d.expectHonestEnd(t, code)
+	p.expectNothingLeft(t, 0)
+	p.expectHonestEnd(t, code)
 }
 
 func TestWhatADemoHasStartedDoesNotOutliveItsEndByForce(t *testing.T) {
-	d := program(t, "--quick")
-	d.begin(t)
-	d.await(t, "uma-demo/demo-*/*/2*/requests.jsonl")
-	for deadline := time.Now().Add(time.Minute); len(d.leftovers(t)) < 2; { // the demo and a process of an arm
+	p := program(t, "--quick")
+	p.begin(t)
+	p.await(t, "uma-demo/demo-*/*/2*/requests.jsonl")
+	for deadline := time.Now().Add(time.Minute); len(p.leftovers(t)) < 2; { // the demo and a process of an arm
 		if time.Now().After(deadline) {
 			t.Fatal("no process of an arm runs")
 		}
 	}
-	if err := d.Process.Kill(); err != nil {
+	if err := p.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	_ = d.Wait()
-	d.expectNothingLeft(t, 10*time.Second)
+	_ = p.Wait()
+	p.expectNothingLeft(t, 10*time.Second)
 }
