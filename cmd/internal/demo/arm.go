@@ -29,7 +29,7 @@ const (
 	homeFile             = "/home/spark"
 
 	// imageBytes is what a start reads of the layers of an image with CUDA, PyTorch and an engine, which are larger than that.
-	imageBytes = 9 * gib
+	imageBytes = 8 * gib
 	// homeBytes is what the desktop reads and writes.
 	homeBytes = 2 * gib
 )

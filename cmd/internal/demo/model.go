@@ -2,12 +2,12 @@ package demo
 
 import "github.com/umascope/umascope/loadgen/sim"
 
-// The engine serves a model of 33 billion parameters, simulated: 22 GiB of weights in a little less than six bits, 60
+// The engine serves a model of 33 billion parameters, simulated: 21.5 GiB of weights in a little less than six bits, 60
 // layers of 52 heads of 128 values, none of them shared. Its KV cache in 16 bits takes 1560 KiB a token, so that what a
 // short run asks fills the memory and pushes blocks out to the drive.
 const (
 	modelName     = "simulated-33b"
-	weightBytes   = 22 * gib
+	weightBytes   = 43 * gib / 2
 	bytesPerToken = 2 * 2 * 60 * 52 * 128
 	blockTokens   = 16
 	blockBytes    = bytesPerToken * blockTokens
@@ -28,8 +28,8 @@ const (
 	//
 	// A tenth of what was free is left for it, which is less. The kernel makes up for it with the page cache that was
 	// not used for longest: that is why what one arm has left in it decays from run to run of the other.
-	workspaceBytes = 4 * gib
-	heapBytes      = 4 * gib
+	workspaceBytes = 2 * gib
+	heapBytes      = 3 * gib
 	grownTokens    = 4096
 )
 
