@@ -20,7 +20,7 @@ type showPace struct {
 func paceOf(o showOptions) showPace {
 	if o.quick {
 		return showPace{
-			speed: 80, iterations: 2, requests: 2, inputTokens: 1500, outputTokens: 8, trialRequests: 4, trialOutput: 6,
+			speed: 100, iterations: 2, requests: 2, inputTokens: 1400, outputTokens: 6, trialRequests: 3, trialOutput: 4,
 			about: 20 * time.Second,
 		}
 	}
