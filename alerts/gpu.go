@@ -120,17 +120,18 @@ func gpuPowerCapped(t threshold.Thresholds) Alert {
 func gpuStuckLowPower(t threshold.Thresholds) Alert {
 	power := expr.Select(metric.GPUPowerWatts).Max(byGPU()).Below(expr.Number(t.StuckWatts))
 	clock := expr.Select(metric.GPUSMClockHertz).Max(byGPU()).Below(expr.Number(t.StuckHertz))
+	hot := expr.Select(metric.GPUThermalThrottleRatio5m).Above(expr.Number(t.ThrottledCritical))
 	return Alert{
 		Name: "GPUStuckLowPower", About: AboutPart,
 		Summary: "The GPU of a Spark works at a fraction of its clock and power, and no flag says why.",
 		Rules: []Rule{{
 			Severity: Critical, For: 2 * time.Minute, KeepFiringFor: 10 * time.Minute,
-			Expr: power.And(clock, onGPU()).And(busy(t), onGPU()).And(gb10(), onGPU()),
+			Expr: power.And(clock, onGPU()).And(busy(t), onGPU()).And(gb10(), onGPU()).Unless(hot, onGPU()),
 			Description: "GPU {{ $labels.uuid }} works and draws {{ $value | humanize }} W, less than " + threshold.Decimal(t.StuckWatts) + " W, at less than " +
 				threshold.Decimal(t.StuckHertz/1e6) + " MHz.",
 		}},
 		Runbook: Runbook{
-			Meaning: "A fault of the power delivery that Sparks are known for: 500 to 850 MHz and 14 to 18 W in place of some 2400 MHz and 60 W, at full utilisation. Neither heat nor the power cap is reported, and a reboot does not end it. It is not an idle GPU, which draws less still but does not work, and not a cap of the clock that somebody has set.",
+			Meaning: "A fault of the power delivery that Sparks are known for: 500 to 850 MHz and 14 to 18 W in place of some 2400 MHz and 60 W, at full utilisation. Neither heat nor the power cap is reported, and a reboot does not end it. It is not an idle GPU, which draws less still but does not work, not one that heat holds down as far, which GPUThermalThrottling tells, and not a cap of the clock that somebody has set.",
 			Check:   "`nvidia-smi --query-gpu=utilization.gpu,clocks.sm,power.draw,temperature.gpu --format=csv -l 1` under load. `nvidia-smi -q -d CLOCK` shows a cap that was set: a low one looks the same.",
 			Action:  "Shut down, take the power supply off the wall for a minute, start again; use the supply that came with the machine. If it comes back, update the firmware, then have the machine replaced. Discard all runs since it began: the dashboard Thermal and power shows when the clock fell.",
 		},
