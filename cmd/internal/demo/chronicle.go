@@ -11,6 +11,7 @@ import (
 	"github.com/umascope/umascope/alerts"
 	"github.com/umascope/umascope/cmd/internal/demo/timeline"
 	"github.com/umascope/umascope/exporter"
+	"github.com/umascope/umascope/exporter/metric"
 )
 
 // By the machines' clocks: every is how often they are scraped, as the stack's Prometheus does, and judged how often rules
@@ -19,9 +20,6 @@ const (
 	every  = 5 * time.Second
 	judged = 15 * time.Second
 )
-
-// exporterJob is the job of the machines, as the stack's Prometheus names it.
-const exporterJob = "uma-exporter"
 
 // chronicle keeps what the exporters of machines say, at the machines' own time, and has the rules judge it there.
 //
@@ -103,7 +101,7 @@ func (c *chronicle) scrape(ctx context.Context) {
 		c.taken[m.name] = times[i]
 		taking.Go(func() {
 			c.note(ctx, m.name, c.store.Scrape(ctx, timeline.Target{
-				Handler: m.stage.exporterHandler(), Path: exporter.DefaultTelemetryPath, Job: exporterJob, Host: m.name,
+				Handler: m.stage.exporterHandler(), Path: exporter.DefaultTelemetryPath, Job: metric.JobExporter, Host: m.name,
 			}, times[i]))
 		})
 	}

@@ -118,6 +118,9 @@ func (s *showing) start(ctx context.Context) error {
 	}
 	s.timeline = s.chronicle.store
 	s.stopWriting = s.write(live)
+	if err := s.keepResults(live); err != nil {
+		return err
+	}
 	s.control = newControl(s.options.seed, s.machines)
 	listener, at, err := listenHere()
 	if err != nil {

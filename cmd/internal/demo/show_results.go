@@ -1,0 +1,77 @@
+package demo
+
+import (
+	"context"
+	"io"
+	"log"
+	"net/http"
+	"net/http/httputil"
+	"net/url"
+	"time"
+
+	"github.com/umascope/umascope/cmd/internal/demo/timeline"
+	"github.com/umascope/umascope/exporter/metric"
+)
+
+// shelved is how often finished runs are looked at, by the machines' clocks: as often as the rules on them are evaluated.
+const shelved = time.Minute
+
+// resultsHost is the machine of the page of finished runs. What it tells of has the name of the machine that was measured.
+const resultsHost = "uma-demo"
+
+// keepResults has uma-load serve the runs as they are finished, and keeps that page as the stack's Prometheus does: so rules
+// on finished runs judge those of the demo, and dashboards show them.
+func (s *showing) keepResults(ctx context.Context) error {
+	listener, at, err := listenHere()
+	if err != nil {
+		return err
+	}
+	if err := listener.Close(); err != nil { // uma-load opens it again
+		return err
+	}
+	s.running.Go(func() {
+		args := []string{"serve", "--runs", s.folder, "--web.listen-address", at, "--log-level", "warn"}
+		if _, said := s.load(ctx, "results", args, io.Discard); ctx.Err() == nil { // it serves until it is ended
+			s.problem("finished runs are not served: " + said)
+		}
+	})
+	page := httputil.NewSingleHostReverseProxy(&url.URL{Scheme: "http", Host: at})
+	page.Transport, page.ErrorLog = &http.Transport{Proxy: nil, DisableKeepAlives: true}, log.New(io.Discard, "", 0)
+	s.running.Go(func() {
+		if awaitPage(ctx, "http://"+at+pagePath) == nil {
+			s.takeResults(ctx, page)
+		}
+	})
+	return nil
+}
+
+// awaitPage returns when a page answers.
+func awaitPage(ctx context.Context, address string) error {
+	client := &http.Client{Transport: &http.Transport{Proxy: nil, DisableKeepAlives: true}}
+	for {
+		request, err := http.NewRequestWithContext(ctx, http.MethodHead, address, http.NoBody)
+		if err != nil {
+			return err
+		}
+		if response, err := client.Do(request); err == nil {
+			response.Body.Close()
+			return nil
+		}
+		if err := pause(ctx, 50*time.Millisecond); err != nil {
+			return err
+		}
+	}
+}
+
+// takeResults takes the page of finished runs again and again.
+func (s *showing) takeResults(ctx context.Context, page http.Handler) {
+	clock := s.machines[0].stage
+	target := timeline.Target{Handler: page, Path: pagePath, Job: metric.JobResults, Host: resultsHost, HonorLabels: true}
+	for last := (time.Time{}); ctx.Err() == nil; _ = clock.wait(ctx, shelved) { // the loop ends with ctx
+		now := clock.host.Now().Truncate(time.Millisecond)
+		if now.After(last) { // else this machine is so busy that the clock was not moved on
+			last = now
+			s.chronicle.note(ctx, "finished runs", s.timeline.Scrape(ctx, target, now))
+		}
+	}
+}
