@@ -19,7 +19,7 @@ import (
 const (
 	drawnHost     = "gb10-load"
 	drawnScope    = "system.slice/docker-0000000000010000000000000000000000000000000000000000000000000000.scope"
-	drawnTemplate = "testdata/unified-memory.svg.tmpl"
+	drawnTemplate = "testdata/drawing/unified-memory.svg.tmpl"
 	drawing       = "unified-memory.svg"
 
 	drawnLeft, drawnWidth = 20.0, 600.0
