@@ -14,12 +14,16 @@ import (
 	"github.com/umascope/umascope/exporter/metric"
 )
 
-// By the machines' clocks: every is how often they are scraped, as the stack's Prometheus does, and judged how often rules
-// are evaluated. It does that at every scrape; on a clock that is forty times as fast that takes half a core.
-const (
-	every  = 5 * time.Second
-	judged = 15 * time.Second
-)
+// rhythm is how often, by the machines' clocks, they are scraped and rules are evaluated.
+type rhythm struct{ scraped, judged time.Duration }
+
+// usualRhythm scrapes as the stack's Prometheus does. That evaluates rules at every scrape; on a clock that is forty times
+// as fast it takes half a core.
+func usualRhythm() rhythm { return rhythm{scraped: 5 * time.Second, judged: 15 * time.Second} }
+
+// hastyRhythm is for a clock that is so fast that pages and rules would take most of two cores. No rule looks back less
+// than a minute.
+func hastyRhythm() rhythm { return rhythm{scraped: 10 * time.Second, judged: 30 * time.Second} }
 
 // chronicle keeps what the exporters of machines say, at the machines' own time, and has the rules judge it there.
 //
@@ -29,6 +33,7 @@ type chronicle struct {
 	store    *timeline.Store
 	machines []*machine
 	speed    float64
+	rhythm   rhythm
 	problem  func(string) // is told what goes wrong, once each
 
 	taken map[string]time.Time // when a machine was scraped last, by its name; of scrape
@@ -39,16 +44,16 @@ type chronicle struct {
 }
 
 // openChronicle makes one in a folder that is not there yet. Nothing is kept before it runs.
-func openChronicle(folder string, machines []*machine, speed float64, problem func(string)) (*chronicle, error) {
+func openChronicle(folder string, machines []*machine, speed float64, r rhythm, problem func(string)) (*chronicle, error) {
 	rules, err := shippedRules()
 	if err != nil {
 		return nil, err
 	}
-	store, err := timeline.Open(timeline.Config{Dir: folder, Rules: rules, Interval: judged})
+	store, err := timeline.Open(timeline.Config{Dir: folder, Rules: rules, Interval: r.judged})
 	if err != nil {
 		return nil, err
 	}
-	return &chronicle{store: store, machines: machines, speed: speed, problem: problem, taken: map[string]time.Time{}, told: map[string]bool{}}, nil
+	return &chronicle{store: store, machines: machines, speed: speed, rhythm: r, problem: problem, taken: map[string]time.Time{}, told: map[string]bool{}}, nil
 }
 
 // shippedRules are the rules as they are shipped, and none besides.
@@ -69,8 +74,8 @@ func shippedRules() ([]timeline.RuleFile, error) {
 // run goes on until ctx ends.
 func (c *chronicle) run(ctx context.Context) {
 	var running sync.WaitGroup
-	running.Go(func() { c.repeat(ctx, every, c.scrape) })
-	running.Go(func() { c.repeat(ctx, judged, c.judge) })
+	running.Go(func() { c.repeat(ctx, c.rhythm.scraped, c.scrape) })
+	running.Go(func() { c.repeat(ctx, c.rhythm.judged, c.judge) })
 	running.Wait()
 }
 

@@ -15,12 +15,12 @@ import (
 )
 
 // chronicled has two machines of one speed written down until the test ends it.
-func chronicled(t *testing.T, speed float64) (c *chronicle, end func()) {
+func chronicled(t *testing.T, speed float64, r rhythm) (c *chronicle, end func()) {
 	t.Helper()
 	machines := []*machine{{name: "spark-quiet", stage: play(t, speed)}, {name: "spark-busy", stage: play(t, speed)}}
 	var mu sync.Mutex
 	var problems []string
-	c, err := openChronicle(filepath.Join(t.TempDir(), "timeline"), machines, speed, func(what string) {
+	c, err := openChronicle(filepath.Join(t.TempDir(), "timeline"), machines, speed, r, func(what string) {
 		mu.Lock()
 		defer mu.Unlock()
 		problems = append(problems, what)
@@ -53,7 +53,7 @@ func chronicled(t *testing.T, speed float64) (c *chronicle, end func()) {
 // TestTheRulesFindWhatIsDoneToAMachine: at the time of its clock, which is not the wall clock's, of that machine and of
 // no other, and with the label that says what it is.
 func TestTheRulesFindWhatIsDoneToAMachine(t *testing.T) {
-	c, end := chronicled(t, testSpeed)
+	c, end := chronicled(t, testSpeed, usualRhythm())
 	busy := c.machines[1].stage
 	if err := busy.wait(t.Context(), 30*time.Second); err != nil { // a time in which all is well
 		t.Fatal(err)
@@ -89,11 +89,33 @@ func TestTheRulesFindWhatIsDoneToAMachine(t *testing.T) {
 	}
 }
 
+// TestTheQuickDemoSeesTheHeat: with the fewer samples and evaluations that it has, and as what it is.
+func TestTheQuickDemoSeesTheHeat(t *testing.T) {
+	pace := paceOf(showOptions{quick: true})
+	c, end := chronicled(t, pace.speed, pace.rhythm)
+	hot := c.machines[1].stage
+	began := hot.host.Now()
+	if err := eventOf(t, heatAlert).play(t.Context(), hot); err != nil {
+		t.Fatal(err)
+	}
+	end()
+	seen := map[string]bool{}
+	for _, f := range c.firings() {
+		seen[f.Alert] = true
+		if f.Labels["host"] != "spark-busy" || !f.From.After(began) {
+			t.Errorf("%+v", f)
+		}
+	}
+	if !seen[heatAlert] || !seen["GPUThermalThrottling"] || seen["GPUStuckLowPower"] {
+		t.Errorf("alerts %v, want those of heat", seen)
+	}
+}
+
 // TestEnginesThatComeAndGoAreNoAlert: arms are begun one after the other, with a time between them in which no engine is
 // there, and that is nothing to tell anybody of. That the limit of a container does not count what the GPU holds is so
 // of every container with a limit, and an information.
 func TestEnginesThatComeAndGoAreNoAlert(t *testing.T) {
-	c, end := chronicled(t, testSpeed)
+	c, end := chronicled(t, testSpeed, usualRhythm())
 	busy := c.machines[1].stage
 	for _, a := range []arm{nativeArm(), containerArm()} {
 		busy.ready(t, a)
@@ -117,7 +139,7 @@ func TestEnginesThatComeAndGoAreNoAlert(t *testing.T) {
 func TestATroubleOfTheChronicleIsToldOnce(t *testing.T) {
 	m := &machine{name: "spark", stage: play(t, testSpeed)}
 	var problems []string
-	c, err := openChronicle(filepath.Join(t.TempDir(), "timeline"), []*machine{m}, testSpeed, func(what string) { problems = append(problems, what) })
+	c, err := openChronicle(filepath.Join(t.TempDir(), "timeline"), []*machine{m}, testSpeed, usualRhythm(), func(what string) { problems = append(problems, what) })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -136,7 +158,7 @@ func TestATroubleOfTheChronicleIsToldOnce(t *testing.T) {
 
 func TestAMachineWhoseClockStandsIsScrapedOnce(t *testing.T) {
 	m := &machine{name: "standing", stage: play(t, 0.001)} // ten milliseconds of it take ten seconds
-	c, err := openChronicle(filepath.Join(t.TempDir(), "timeline"), []*machine{m}, 1, func(what string) { t.Error(what) })
+	c, err := openChronicle(filepath.Join(t.TempDir(), "timeline"), []*machine{m}, 1, usualRhythm(), func(what string) { t.Error(what) })
 	if err != nil {
 		t.Fatal(err)
 	}

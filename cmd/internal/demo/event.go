@@ -81,7 +81,7 @@ func useMemoryUp(ctx context.Context, s *stage) error {
 // Heat: how long it takes until the GPU is above 92 degrees and has stayed there for a minute that was seen, and until
 // it is as warm again as a run finds it.
 const (
-	heating = 390 * time.Second
+	heating = 420 * time.Second
 	cooling = 3 * time.Minute
 )
 

@@ -273,7 +273,7 @@ func TestTheTimelineIsReadOnTheMachinesClock(t *testing.T) {
 		t.Fatalf("%d curves, %s, %s", len(page.Curves), page.Fault, page.Absent)
 	}
 	for _, p := range page.Curves[0].Points {
-		if since := p.At.Sub(s.machineBegun); since > 60*5*time.Second+3*finest && since < 80*5*time.Second {
+		if since := p.At.Sub(s.machineBegun); since > 60*5*time.Second+3*s.finest() && since < 80*5*time.Second {
 			t.Errorf("a point at %v, where nobody looked", since)
 		}
 	}

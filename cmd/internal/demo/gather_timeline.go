@@ -15,9 +15,6 @@ import (
 	"github.com/umascope/umascope/exporter/metric"
 )
 
-// finest is the step in which the timeline is asked, on the clocks of the machines.
-const finest = 5 * time.Second
-
 // around is how much of the machine's time is shown before and after what was done to it.
 const around = time.Minute
 
@@ -45,6 +42,7 @@ func (s *shown) heat(ctx context.Context) story.Heat {
 	if until.IsZero() {
 		until = s.machineEnded
 	}
+	step := s.finest()
 	for _, c := range []struct {
 		family      metric.Definer
 		title, unit string
@@ -56,7 +54,7 @@ func (s *shown) heat(ctx context.Context) story.Heat {
 	} {
 		// Prometheus takes a value for five minutes old for the present one. A curve with such ones would go on where nobody
 		// has looked.
-		query := fmt.Sprintf("last_over_time(%s{%s=%q}[%s])", c.family.Def().Name, metric.LabelHost, event.host, 3*finest)
+		query := fmt.Sprintf("last_over_time(%s{%s=%q}[%s])", c.family.Def().Name, metric.LabelHost, event.host, 3*step)
 		series, err := s.ask(ctx, query, event.from.Add(-around), until.Add(around))
 		if err != nil {
 			page.Fault = cmp.Or(page.Fault, err.Error())
@@ -85,9 +83,12 @@ func subject(labels map[string]string) string {
 	return strings.Join(parts, ", ")
 }
 
+// finest is the step in which the timeline is asked, on the clocks of the machines: there is nothing between two scrapes.
+func (s *shown) finest() time.Duration { return paceOf(s.options).rhythm.scraped }
+
 // ask asks the timeline. A demo that was ended is told of all the same.
 func (s *shown) ask(ctx context.Context, query string, from, to time.Time) ([]timeline.Series, error) {
-	return s.timeline.Range(context.WithoutCancel(ctx), query, from, to, finest)
+	return s.timeline.Range(context.WithoutCancel(ctx), query, from, to, s.finest())
 }
 
 // runbookAddresses are those of all alerts.

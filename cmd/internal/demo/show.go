@@ -113,7 +113,7 @@ func (s *showing) start(ctx context.Context) error {
 	}
 	s.machineBegun = s.machines[0].stage.host.Now()
 	var err error
-	if s.chronicle, err = openChronicle(filepath.Join(s.folder, timelineFolder), s.machines, s.speed, s.problem); err != nil {
+	if s.chronicle, err = openChronicle(filepath.Join(s.folder, timelineFolder), s.machines, s.speed, paceOf(s.options).rhythm, s.problem); err != nil {
 		return err
 	}
 	s.timeline = s.chronicle.store

@@ -99,7 +99,7 @@ func (s *showing) dashboards(at string) (http.Handler, error) {
 		return nil, err
 	}
 	return preview.New(preview.Config{
-		Folder: folder, Prometheus: "http://" + at + "/prometheus", Scrape: every, AnyHost: true, Now: s.timeline.Newest,
+		Folder: folder, Prometheus: "http://" + at + "/prometheus", Scrape: paceOf(s.options).rhythm.scraped, AnyHost: true, Now: s.timeline.Newest,
 	})
 }
 

@@ -4,7 +4,8 @@ import "time"
 
 // showPace is how much of everything there is, and how fast the clocks of the machines go.
 type showPace struct {
-	speed float64
+	speed  float64
+	rhythm rhythm
 	// iterations is how many runs an arm has in a campaign; a run has so many requests, each with so many tokens to read
 	// and to write.
 	iterations, requests, inputTokens, outputTokens int
@@ -20,12 +21,12 @@ type showPace struct {
 func paceOf(o showOptions) showPace {
 	if o.quick {
 		return showPace{
-			speed: 100, iterations: 2, requests: 2, inputTokens: 1400, outputTokens: 6, trialRequests: 3, trialOutput: 4,
+			speed: 100, rhythm: hastyRhythm(), iterations: 2, requests: 2, inputTokens: 1400, outputTokens: 6, trialRequests: 3, trialOutput: 4,
 			about: 20 * time.Second,
 		}
 	}
 	return showPace{
-		speed: 40, iterations: 4, requests: 4, inputTokens: 1000, outputTokens: 12, trialRequests: 6, trialOutput: 12,
+		speed: 40, rhythm: usualRhythm(), iterations: 4, requests: 4, inputTokens: 1000, outputTokens: 12, trialRequests: 6, trialOutput: 12,
 		about: time.Minute,
 	}
 }
