@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/umascope/umascope/loadgen/evidence"
 	"github.com/umascope/umascope/loadgen/history"
 	"github.com/umascope/umascope/loadgen/report"
 	"github.com/umascope/umascope/loadgen/sim"
@@ -97,7 +98,7 @@ func (s *stage) fill(ctx context.Context, seed uint64) error {
 	return err
 }
 
-// judge says whether a trial has come out as it should: valid, or invalid for wrong answers.
+// judge says whether a trial has come out as it should: valid and with the proof that it is for, or invalid for wrong answers.
 func (t *shownTrial) judge(r history.Run) error {
 	wrong := slices.ContainsFunc(r.Summary.InvalidReasons, func(reason report.Reason) bool { return reason.Code == report.CodeOutputMismatch })
 	switch {
@@ -105,6 +106,8 @@ func (t *shownTrial) judge(r history.Run) error {
 		return errors.New(cmp.Or(reasons(r.Summary), "the wrong answers were not noticed"))
 	case t.exit != t.wanted:
 		return fmt.Errorf("exit code %d: %s", t.exit, cmp.Or(reasons(r.Summary), "it was not made to its end"))
+	case !t.wrongKV && r.Summary.Signals.SSDRehydrate.Grade != evidence.Proven:
+		return fmt.Errorf("that blocks came back from the drive is %s", cmp.Or(gradeText(r.Summary.Signals.SSDRehydrate), "not told"))
 	}
 	return nil
 }
