@@ -93,7 +93,15 @@ const (
 
 // heatUp puts the machine into a hot room and has everything in it work, but for the engine: runs that are made
 // meanwhile would be invalid, and so there are none.
-func heatUp(ctx context.Context, s *stage) (err error) {
+func heatUp(ctx context.Context, s *stage) error {
+	if err := heat(ctx, s); err != nil {
+		return err
+	}
+	return s.wait(ctx, cooling)
+}
+
+// heat is heatUp until the room is as usual again.
+func heat(ctx context.Context, s *stage) error {
 	furnace, err := s.host.Start(hostsim.Program{Comm: "gpu-burn", Cgroup: userScope, Threads: 20})
 	if err != nil {
 		return err
@@ -107,10 +115,7 @@ func heatUp(ctx context.Context, s *stage) (err error) {
 	if ambient := s.host.SetAmbient(usualRoom); ambient != nil {
 		return fmt.Errorf("the room stays hot: %w", ambient)
 	}
-	if err != nil {
-		return err
-	}
-	return s.wait(ctx, cooling)
+	return err
 }
 
 // availableBytes is what the machine's kernel calls available.

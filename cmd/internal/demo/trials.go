@@ -153,9 +153,10 @@ func (s *showing) heatUp(ctx context.Context, m *machine) error {
 		}
 		shown := shownEvent{name: e.name, alert: e.alert, host: m.name, from: m.stage.host.Now()}
 		s.tell.line(m.name, "%s, for %v of its clock", e.name, heating.Round(time.Second))
-		err := e.play(ctx, m.stage)
+		err := heat(ctx, m.stage)
 		if err == nil {
 			shown.until = m.stage.host.Now()
+			err = m.stage.wait(ctx, cooling)
 		}
 		s.events = append(s.events, shown)
 		return err

@@ -1,0 +1,26 @@
+package demo
+
+import (
+	"bytes"
+	"testing"
+	"time"
+)
+
+// The page draws the event over the curves: where it says that the room is hot, the room has to be.
+func TestTheHeatIsOverWhenTheRoomCools(t *testing.T) {
+	m := &machine{name: trialsHost, stage: play(t, 4*testSpeed)}
+	s := &showing{shown: &shown{}, tell: &teller{out: &bytes.Buffer{}, began: time.Now()}}
+	if err := s.heatUp(t.Context(), m); err != nil {
+		t.Fatal(err)
+	}
+	if len(s.events) != 1 {
+		t.Fatalf("%d events", len(s.events))
+	}
+	e := s.events[0]
+	if lasted := e.until.Sub(e.from); lasted < heating || lasted > heating+cooling/2 {
+		t.Errorf("it is said to have been hot for %v, and was for %v", lasted, heating)
+	}
+	if after := m.stage.host.Now().Sub(e.until); after < cooling-time.Second { // ticks of a fast clock
+		t.Errorf("%v to cool down", after)
+	}
+}
