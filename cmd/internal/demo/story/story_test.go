@@ -204,6 +204,25 @@ func TestTheWordsOfThePage(t *testing.T) {
 	}
 }
 
+// The strongest thing that the designs show is what becomes of the arm that nothing was done to.
+func TestThePageSaysWhatBecameOfTheBaselineItself(t *testing.T) {
+	p := whole(t)
+	for i, mean := range []float64{70.04, 93.92, 71.25} {
+		bytes := mean * gib
+		find(p.Campaigns[i].Comparison.Strata[0].Pairs[0], compare.MemoryExcludingKV).A.Mean = &bytes
+	}
+	const want = "native itself has 70.0 GiB (blocks), 93.9 GiB (abba) and 71.2 GiB (equal)"
+	if got := newView(p).Moral; !strings.Contains(got, want) {
+		t.Errorf("%q lacks %q", got, want)
+	}
+	for i := range p.Campaigns[1:] {
+		p.Campaigns[i+1].Comparison = nil
+	}
+	if got := newView(p).Moral; strings.Contains(got, "itself") {
+		t.Errorf("of one campaign: %q", got)
+	}
+}
+
 // Every amount stands with its unit, and every mean and interval with the number of runs.
 func TestEveryNumberOfAnAnswerHasItsUnitAndItsRuns(t *testing.T) {
 	v := newView(whole(t))

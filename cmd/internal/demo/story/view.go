@@ -93,7 +93,8 @@ func newView(p Page) view {
 	v.AnswersAbsent = missing(Section{}, len(v.Answers) > 0)
 	v.Headline = headline(p.Campaigns)
 	v.Moral = "Between them nothing has changed in the engine, in the container or in the analysis: only the order of the runs, and what was left in the page cache. " +
-		"A design that cannot tell the two apart has its answer marked as confounded with time."
+		baselineItself(p.Campaigns) +
+		"Where runs in blocks differ, the verdict says that it is confounded with time: they cannot tell the arm from the hour."
 	v.Runs = runsFigure(p.Campaigns, compare.MemoryExcludingKV, "Every run in the order of time: memory excluding the KV cache (simulated)",
 		"Each is what was not free when the engine sized its KV cache, on the machine’s clock. A line joins runs of one arm with no other between them: where it falls, what the other arm has left is given up from run to run.")
 	v.KV = runsFigure(p.Campaigns, compare.KVCapacity, "Every run in the order of time: the KV cache (simulated)",
@@ -173,6 +174,28 @@ func headline(campaigns []Campaign) string {
 		return ""
 	}
 	return "The same two arms differ by " + strings.Join(answers[:len(answers)-1], ", ") + " and " + answers[len(answers)-1] + "."
+}
+
+// baselineItself sets the baseline's own means beside each other: nothing was changed in that arm, and so what differs is what
+// its starts found. It is empty unless two campaigns have one.
+func baselineItself(campaigns []Campaign) string {
+	var name string
+	var means []string
+	for _, c := range campaigns {
+		pair, there := pairOf(c)
+		if !there {
+			continue
+		}
+		if m := find(pair, compare.MemoryExcludingKV); m != nil && m.A.Mean != nil {
+			name = pair.A
+			means = append(means, fmt.Sprintf("%s GiB (%s)", short(*m.A.Mean), c.Name))
+		}
+	}
+	if len(means) < 2 {
+		return ""
+	}
+	return "In the mean " + name + " itself has " + strings.Join(means[:len(means)-1], ", ") + " and " + means[len(means)-1] +
+		": this measure is also one of what the runs before have read. "
 }
 
 // not is what the page must not be taken for.
