@@ -3,6 +3,8 @@ package demo
 import (
 	"bytes"
 	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -23,6 +25,7 @@ func TestBadInputIsOneLineAndExit2(t *testing.T) {
 	}
 	for _, args := range [][]string{
 		{"--out", filepath.Join(file, "below")},
+		{"--out", ""}, // a variable of the shell that is not set: nobody meant the folder that they are in
 		{"--seed", "x"},
 		{"--frobnicate"},
 		{"stray"},
@@ -34,6 +37,29 @@ func TestBadInputIsOneLineAndExit2(t *testing.T) {
 		code := program(&stdout, &stderr).Run(t.Context(), args)
 		if code != exitInput || strings.Count(stderr.String(), "\n") != 1 || !strings.HasPrefix(stderr.String(), "uma-demo: ") {
 			t.Errorf("%v: exit %d, stderr %q", args, code, stderr.String())
+		}
+	}
+}
+
+func TestWhatCannotBeAskedOrOpenedIsSaidWithWhatToDo(t *testing.T) {
+	closed := httptest.NewServer(http.NotFoundHandler())
+	closed.Close()
+	for _, c := range []struct {
+		args []string
+		code int
+		want string
+	}{
+		{[]string{"healthcheck", "--url", closed.URL}, exitFailed, "uma-demo simulate"},
+		{[]string{"--serve", "--out", t.TempDir(), "--web.listen-address", "here"}, exitInput, "HOST:PORT"},
+		{[]string{"--serve", "--out", t.TempDir(), "--web.listen-address", "127.0.0.1:99999"}, exitInput, "HOST:PORT"},
+	} {
+		var stdout, stderr bytes.Buffer
+		code := program(&stdout, &stderr).Run(t.Context(), c.args)
+		if code != c.code || strings.Count(stderr.String(), "\n") != 1 || !strings.Contains(stderr.String(), c.want) {
+			t.Errorf("%v: exit %d, stderr %q", c.args, code, stderr.String())
+		}
+		if address := strings.TrimPrefix(c.args[len(c.args)-1], "http://"); strings.Count(stderr.String(), address) != 1 {
+			t.Errorf("%v: the address is not there once: %q", c.args, stderr.String())
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package demo
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"regexp"
@@ -98,6 +99,8 @@ func simulateFlags(c *kingpin.CmdClause, o *simulateOptions) {
 func (l commandLine) check() error {
 	o := l.simulate
 	switch {
+	case l.command == commandShow && l.show.out == "":
+		return errors.New("--out: it is empty: name a folder that you may write to")
 	case l.command == commandShow && l.show.explicit && !l.show.serve:
 		return fmt.Errorf("--web.listen-address %s: nothing is kept open there without --serve", l.show.listen)
 	case l.command != commandSimulate:

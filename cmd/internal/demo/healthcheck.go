@@ -2,7 +2,9 @@ package demo
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"net/url"
 	"time"
@@ -30,7 +32,13 @@ func (p Program) healthcheck(ctx context.Context, address string) int {
 	defer client.CloseIdleConnections()
 	response, err := client.Do(request)
 	if err != nil {
-		return p.fail(exitFailed, err)
+		if asked := (*url.Error)(nil); errors.As(err, &asked) { // it names the address a second time
+			err = asked.Err
+		}
+		if op := (*net.OpError)(nil); errors.As(err, &op) { // and a third
+			err = op.Err
+		}
+		return p.fail(exitFailed, fmt.Errorf("%s does not answer: %w: uma-demo simulate starts what does, --url names another page", target.Redacted(), err))
 	}
 	defer response.Body.Close()
 	if response.StatusCode != http.StatusOK {

@@ -68,6 +68,9 @@ func refused(flag, address string, err error) error {
 	if op := (*net.OpError)(nil); errors.As(err, &op) {
 		err = op.Err
 	}
+	if malformed := (*net.AddrError)(nil); errors.As(err, &malformed) {
+		err = fmt.Errorf("%s: want HOST:PORT, such as 127.0.0.1:0 for any free port", malformed.Err)
+	}
 	if errors.Is(err, syscall.EADDRINUSE) {
 		err = fmt.Errorf("%w: name another one, such as 127.0.0.1:0 for any free port", err)
 	}
