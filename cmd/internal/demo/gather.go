@@ -25,7 +25,7 @@ func (s *shown) page(ctx context.Context) story.Page {
 			Command: s.command(), Seed: s.options.seed, Begun: s.begun, Ended: s.ended,
 			MachineBegun: s.machineBegun, MachineEnded: s.machineEnded, Speed: s.speed, Quick: s.options.quick, Partial: s.interrupted,
 		},
-		Problems: s.problems,
+		Problems: s.noted(),
 		Limits:   s.limits(ctx),
 		Heat:     s.heat(ctx),
 		Links:    []story.Link{s.link("everything that this demo has written", s.folder)},

@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -190,6 +191,13 @@ func (s *showing) problem(what string) {
 	s.problems = append(s.problems, what)
 }
 
+// noted are the problems up to now: some goes on while the page is written, and may have its own.
+func (s *shown) noted() []string {
+	s.noting.Lock()
+	defer s.noting.Unlock()
+	return slices.Clone(s.problems)
+}
+
 // conclude writes the page and says what came of it all, in an exit code too.
 func (s *showing) conclude(ctx context.Context) int {
 	s.stopWriting() // rules that are late on a busy machine would hold up the rest
@@ -206,22 +214,22 @@ func (s *showing) conclude(ctx context.Context) int {
 	}
 	s.reported.Store(true)
 	s.tell.where(s.shown)
-	switch {
-	case s.interrupted:
+	if s.interrupted {
 		return s.program.fail(exitFailed, errors.New("interrupted: the report tells of what there was until then, and says so"))
-	case len(s.problems) > 0:
-		return s.program.fail(exitFailed, full(s.options.out, fmt.Errorf("not all could be made, the report has the rest: %s", s.problemText())))
+	}
+	if problems := s.noted(); len(problems) > 0 {
+		return s.program.fail(exitFailed, full(s.options.out, fmt.Errorf("not all could be made, the report has the rest: %s", problemText(problems))))
 	}
 	return exitDone
 }
 
 // problemText is what went wrong first, and how much else did.
-func (s *shown) problemText() string {
+func problemText(problems []string) string {
 	more := ""
-	if n := len(s.problems) - 1; n > 0 {
+	if n := len(problems) - 1; n > 0 {
 		more = fmt.Sprintf("; and %d more", n)
 	}
-	return s.problems[0] + more
+	return problems[0] + more
 }
 
 // full is an error of a disk that is full in words that say what to do. Any other stays as it is. What was written by others
@@ -262,7 +270,7 @@ func (s *showing) close() {
 		m.stage.close()
 	}
 	if s.chronicle != nil {
-		if err := s.chronicle.close(); err != nil && len(s.problems) == 0 {
+		if err := s.chronicle.close(); err != nil && len(s.noted()) == 0 {
 			fmt.Fprintln(s.program.Stderr, "uma-demo: "+err.Error())
 		}
 	}
