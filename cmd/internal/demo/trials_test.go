@@ -17,10 +17,11 @@ func TestTheHeatIsOverWhenTheRoomCools(t *testing.T) {
 		t.Fatalf("%d events", len(s.events))
 	}
 	e := s.events[0]
-	if lasted := e.until.Sub(e.from); lasted < heating || lasted > heating+cooling/2 {
+	const slack = 20 * time.Second // the machine's clock is read where a test of a busy one comes to it
+	if lasted := e.until.Sub(e.from); lasted < heating-slack || lasted > heating+cooling/2 {
 		t.Errorf("it is said to have been hot for %v, and was for %v", lasted, heating)
 	}
-	if after := m.stage.host.Now().Sub(e.until); after < cooling-time.Second { // ticks of a fast clock
+	if after := m.stage.host.Now().Sub(e.until); after < cooling-slack {
 		t.Errorf("%v to cool down", after)
 	}
 }
