@@ -145,7 +145,7 @@ func trialLoad(pace showPace) []string {
 	return args
 }
 
-// heatUp puts the machine into a hot room until an alert tells of it, and lets it cool down.
+// heatUp puts the machine into a hot room until an alert tells of it, and lets it cool down for a while.
 func (s *showing) heatUp(ctx context.Context, m *machine) error {
 	for _, e := range events() {
 		if e.alert != heatAlert {
@@ -156,7 +156,7 @@ func (s *showing) heatUp(ctx context.Context, m *machine) error {
 		err := heat(ctx, m.stage)
 		if err == nil {
 			shown.until = m.stage.host.Now()
-			err = m.stage.wait(ctx, cooling)
+			err = m.stage.wait(ctx, around) // no run comes after it: as long as the page shows
 		}
 		s.events = append(s.events, shown)
 		return err
