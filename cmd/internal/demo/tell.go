@@ -123,7 +123,7 @@ func (s *shown) caught(e shownEvent) string {
 	return fmt.Sprintf("Alert %s did not fire on %s, though the room got hot.", e.alert, e.host)
 }
 
-// otherAlerts are the names of those that fired besides, with nobody having provoked them.
+// otherAlerts are the names of those that fired besides.
 func (s *shown) otherAlerts() []string {
 	names := map[string]bool{}
 	for _, f := range s.firings {
