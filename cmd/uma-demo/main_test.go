@@ -223,6 +223,9 @@ func TestASecondSignalCutsWhatTheFirstLetsEnd(t *testing.T) {
 	t.Logf("ended after %v", took.Round(10*time.Millisecond))
 	p.expectNothingLeft(t, 0)
 	p.expectHonestEnd(t, code)
+	if page, err := os.ReadFile(filepath.Join(p.Dir, "uma-demo", "report.html")); err != nil || strings.Contains(string(page), "finished runs are not served") {
+		t.Errorf("the page calls what was cut by hand a problem of its own, or is not there: %v", err)
+	}
 }
 
 func TestWhatADemoHasStartedDoesNotOutliveItsEndByForce(t *testing.T) {

@@ -119,7 +119,7 @@ func (s *showing) start(ctx context.Context) error {
 	}
 	s.timeline = s.chronicle.store
 	s.stopWriting = s.write(live)
-	if err := s.keepResults(live); err != nil {
+	if err := s.keepResults(live, ctx); err != nil {
 		return err
 	}
 	s.control = newControl(s.options.seed, s.machines)

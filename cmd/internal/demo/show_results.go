@@ -20,8 +20,9 @@ const shelved = time.Minute
 const resultsHost = "uma-demo"
 
 // keepResults has uma-load serve the runs as they are finished, and keeps that page as the stack's Prometheus does: so rules
-// on finished runs judge those of the demo, and dashboards show them.
-func (s *showing) keepResults(ctx context.Context) error {
+// on finished runs judge those of the demo, and dashboards show them. It lasts as long as ctx; once wanted has ended, a second
+// interrupt may cut it before that, which is no problem.
+func (s *showing) keepResults(ctx, wanted context.Context) error {
 	listener, at, err := listenHere()
 	if err != nil {
 		return err
@@ -31,7 +32,7 @@ func (s *showing) keepResults(ctx context.Context) error {
 	}
 	s.running.Go(func() {
 		args := []string{"serve", "--runs", s.folder, "--web.listen-address", at, "--log-level", "warn"}
-		if _, said := s.load(ctx, "results", args, io.Discard); ctx.Err() == nil { // it serves until it is ended
+		if _, said := s.load(ctx, "results", args, io.Discard); ctx.Err() == nil && wanted.Err() == nil { // it serves until it is ended
 			s.problem("finished runs are not served: " + said)
 		}
 	})
