@@ -49,7 +49,7 @@ var mayImport = map[string][]string{
 	"loadgen/telemetry":          {"exporter/metric"},
 	"loadgen/option":             {},
 	"loadgen/arithmetic":         {},
-	"loadgen/campaign/plan":      {"loadgen/option"},
+	"loadgen/campaign/plan":      {"cmd/terminal", "loadgen/option"},
 	"loadgen/campaign/plans":     {},
 	"loadgen/campaign/power":     {"loadgen/stats"},
 	"loadgen/campaign/arm":       {"loadgen/campaign/plan", "loadgen/command"},

@@ -1,11 +1,14 @@
 package terminal
 
+import "strings"
+
 // Nearest is the word that was probably meant by another one, empty if none is like it: at most one letter in three
-// is another, missing, too many, or changed places with the next one.
+// is another, missing, too many, or changed places with the next one. Capitals are no difference.
 func Nearest(word string, known []string) string {
-	best, least := "", 1+max(1, len([]rune(word))/3)
+	typed := []rune(strings.ToLower(word))
+	best, least := "", 1+max(1, len(typed)/3)
 	for _, candidate := range known {
-		if d := distance([]rune(word), []rune(candidate)); d < least {
+		if d := distance(typed, []rune(strings.ToLower(candidate))); d < least {
 			best, least = candidate, d
 		}
 	}

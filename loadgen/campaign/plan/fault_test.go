@@ -53,7 +53,7 @@ func TestWhatIsWrongIsNamedWithItsLineAndKey(t *testing.T) {
 		{"uma-{{.arm}}\"]", "uma-{{.amr}}\"]", "plan.yaml:25: arms[1].processes[0].argv[2]: there is no value .amr; did you mean arm? (model seven, arm container)"},
 		{"uma-{{.arm}}\"]", "uma-{{.arm\"]", "plan.yaml:25: arms[1].processes[0].argv[2]: template: unclosed action (model seven, arm container)"},
 		{"uma-{{.arm}}\"]", "{{range 9}}x{{end}}\"]", "plan.yaml:25: arms[1].processes[0].argv[2]: a template has values and {{if}}, not {{range 9}}x{{end}} (model seven, arm container)"},
-		{"uma-{{.arm}}\"]", "{{if .no}}x{{end}}\"]", "plan.yaml:25: arms[1].processes[0].argv[2]: there is no value .no; did you mean none? (model seven, arm container)"},
+		{"uma-{{.arm}}\"]", "{{if .nome}}x{{end}}\"]", "plan.yaml:25: arms[1].processes[0].argv[2]: there is no value .nome; did you mean none? (model seven, arm container)"},
 		{"{PORT: 8000}", "{PORT: [8000]}", "plan.yaml:18: arms[0].processes[0].env.PORT: want a single value, found a list"},
 		{"{PORT: 8000}", "{A-B: 8000}", "plan.yaml:18: arms[0].processes[0].env.A-B: is no name of an environment variable"},
 		{"timeout: 15m}", "port: 80}", "plan.yaml:19: arms[0].processes[0].ready: want one of url, log, port, argv; found url and port"},
