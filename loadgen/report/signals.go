@@ -50,6 +50,9 @@ func expected(r evidence.Range) string {
 	if math.IsInf(r[1], 1) {
 		return "at least " + chart.Digits(r[0])
 	}
+	if r[0] == r[1] {
+		return chart.Digits(r[0])
+	}
 	return chart.Digits(r[0]) + " to " + chart.Digits(r[1])
 }
 
@@ -99,7 +102,7 @@ func differing(signal evidence.Signal) string {
 	var parts []string
 	for _, w := range signal.Witnesses {
 		if !w.Agrees {
-			parts = append(parts, fmt.Sprintf("%s is %s, expected %s", strings.ReplaceAll(w.Name, "_", " "), chart.Digits(w.Value), expected(w.Expected)))
+			parts = append(parts, strings.TrimSpace(fmt.Sprintf("%s: %s %s", strings.ReplaceAll(w.Name, "_", " "), chart.Digits(w.Value), w.Unit))+", expected "+expected(w.Expected))
 		}
 	}
 	return "answers from the cache are not those that were computed: " + strings.Join(parts, "; ")

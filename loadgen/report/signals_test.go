@@ -43,6 +43,15 @@ func TestOutputsThatDifferFromTheModelsMakeARunInvalid(t *testing.T) {
 	}
 }
 
+func TestHowOutputsDifferIsSaidWithWhatIsCounted(t *testing.T) {
+	signals := notObservable()
+	signals.OutputMatch = evidence.OutputMatch(evidence.Drift{Pairs: 8, Earliest: -1}, evidence.Drift{Pairs: 32, Diverging: 6, Early: 6}, true)
+	const want = "answers from the cache are not those that were computed: replay diverging before token 8: 6 prompts, expected 0"
+	if reasons := graded(t, &signals).InvalidReasons; !slices.Contains(reasons, Reason{CodeOutputMismatch, want}) {
+		t.Errorf("%+v", reasons)
+	}
+}
+
 func TestAResetOfACounterThatASignalRestsOnMakesARunInvalid(t *testing.T) {
 	signals := notObservable()
 	signals.SSDRehydrate = evidence.Unseen(evidence.CountersReset)
