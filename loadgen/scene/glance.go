@@ -10,8 +10,12 @@ import (
 	"github.com/umascope/umascope/loadgen/telemetry"
 )
 
+// glancePatience is the interval of a glance, of which a page has nine tenths to answer. It is not that of a run: there a page
+// that is late is missed once among many, and here nobody looks again.
+const glancePatience = 2 * time.Second
+
 // Glance takes one sample of every source, before the run. The sampler writes files, so this one is
-// written beside the run's and removed at once.
+// written beside the run's and removed at once. A source that hangs costs twice the patience at most.
 func (s *Scene) Glance(ctx context.Context) (*telemetry.Log, error) {
 	dir, err := os.MkdirTemp("", "uma-load-")
 	if err != nil {
@@ -20,7 +24,7 @@ func (s *Scene) Glance(ctx context.Context) (*telemetry.Log, error) {
 	defer os.RemoveAll(dir)
 	start, file := time.Now(), filepath.Join(dir, folder.TelemetryFile)
 	sampler, err := telemetry.Start(ctx, telemetry.Options{
-		Sources: s.Sources, Interval: telemetry.MinInterval, File: file, Clock: func() int64 { return int64(time.Since(start)) },
+		Sources: s.Sources, Interval: glancePatience, File: file, Clock: func() int64 { return int64(time.Since(start)) },
 	})
 	if err != nil {
 		return nil, err

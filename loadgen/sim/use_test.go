@@ -2,6 +2,7 @@ package sim
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -51,10 +52,13 @@ func TestAnEngineThatServesHasToldOfItsMemory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := paced()
 		var e *Engine
+		var mutex sync.Mutex
 		var opened []bool
 		c.OnUse = func(u Use) {
 			if u.KVCapacityTokens > 0 && u.DeviceBytes > 17<<30 {
+				mutex.Lock()
 				opened = append(opened, e.running())
+				mutex.Unlock()
 			}
 			time.Sleep(time.Second) // a machine that takes its time
 		}
@@ -65,9 +69,13 @@ func TestAnEngineThatServesHasToldOfItsMemory(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		var ran sync.WaitGroup
 		ran.Go(func() { _ = e.Run(ctx) })
-		time.Sleep(10 * time.Second)
-		if len(opened) == 0 || opened[0] || !e.running() {
-			t.Errorf("reports with the cache, and whether requests were accepted then: %v; now %v", opened, e.running())
+		time.Sleep(10*time.Second + useInterval/2) // at a whole second a report may just end
+		synctest.Wait()
+		mutex.Lock()
+		told := slices.Clone(opened)
+		mutex.Unlock()
+		if len(told) == 0 || told[0] || !e.running() {
+			t.Errorf("reports with the cache, and whether requests were accepted then: %v; now %v", told, e.running())
 		}
 		cancel()
 		ran.Wait()

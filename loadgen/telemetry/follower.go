@@ -73,6 +73,9 @@ func (f *follower) follow(ctx context.Context, stop <-chan struct{}) {
 			f.sampleBorder(ctx, b)
 		case <-timer.C:
 			f.takeBorders(ctx) // they go first: without its border a phase has no figures
+			if ended(stop) {
+				return // they took until the end, and what is due now would be after it
+			}
 			if !f.resting() {
 				f.stats.SamplesWanted++
 				f.sample(ctx, nil)
@@ -81,6 +84,15 @@ func (f *follower) follow(ctx context.Context, stop <-chan struct{}) {
 			due = f.skip(due)
 			timer.Reset(time.Until(due))
 		}
+	}
+}
+
+func ended(stop <-chan struct{}) bool {
+	select {
+	case <-stop:
+		return true
+	default:
+		return false
 	}
 }
 

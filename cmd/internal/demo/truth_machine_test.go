@@ -148,6 +148,8 @@ func (s *specimen) measure(ctx context.Context, a arm, o engineOptions, labels [
 		"--web.listen-address", "127.0.0.1:0", "--log-level", "error", "--warmup", "0", "--ignore-eos",
 		// Dozens of clients on one computer are late by themselves. How late is no question here.
 		"--validity", "client_lag=off", "--validity", "client_stall=off", "--validity", "stream_buffered=off",
+		// Samples between the borders of phases may come too late where the computer is busy; what is asked for is taken at borders.
+		"--validity", "telemetry_lost=90%",
 	}
 	for _, label := range labels {
 		args = append(args, "--label", label)
