@@ -73,8 +73,9 @@ func (f *follower) follow(ctx context.Context, stop <-chan struct{}) {
 			f.sampleBorder(ctx, b)
 		case <-timer.C:
 			f.takeBorders(ctx) // they go first: without its border a phase has no figures
-			if ended(stop) {
-				return // they took until the end, and what is due now would be after it
+			if ended(stop) { // they took until then
+				f.miss(1)
+				return
 			}
 			if !f.resting() {
 				f.stats.SamplesWanted++
@@ -103,11 +104,19 @@ func (f *follower) skip(due time.Time) time.Time {
 	for now := time.Now(); due.Before(now); due = due.Add(f.options.Interval) {
 		skipped++
 	}
-	if skipped > 0 && !f.resting() {
-		f.stats.SamplesWanted += skipped
-		f.out.put(line{Gap: &gapLine{f.index, f.options.Clock(), skipped, "not taken in time"}})
+	if skipped > 0 {
+		f.miss(skipped)
 	}
 	return due
+}
+
+// miss records samples that were not taken, unless nobody expects them.
+func (f *follower) miss(samples int) {
+	if f.resting() {
+		return
+	}
+	f.stats.SamplesWanted += samples
+	f.out.put(line{Gap: &gapLine{f.index, f.options.Clock(), samples, "not taken in time"}})
 }
 
 // takeBorders takes the samples of all borders that are waiting for theirs.

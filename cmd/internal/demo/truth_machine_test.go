@@ -21,6 +21,7 @@ import (
 	"github.com/umascope/umascope/loadgen"
 	"github.com/umascope/umascope/loadgen/compare"
 	"github.com/umascope/umascope/loadgen/history"
+	"github.com/umascope/umascope/loadgen/telemetry"
 )
 
 // truthSpeed is that of the clock of these machines, as in the demo: a run of two seconds is more than a minute of theirs.
@@ -57,6 +58,8 @@ type specimen struct {
 	engineURL, pagesURL string
 	folder              string
 	made                int
+	// interval is that of the telemetry. A page has nine tenths of it to come, and a run rests that long before its load and after.
+	interval time.Duration
 	// readBefore is what the engine's processes had read of the drive when the last run began.
 	readBefore uint64
 }
@@ -148,8 +151,8 @@ func (s *specimen) measure(ctx context.Context, a arm, o engineOptions, labels [
 		"--web.listen-address", "127.0.0.1:0", "--log-level", "error", "--warmup", "0", "--ignore-eos",
 		// Dozens of clients on one computer are late by themselves. How late is no question here.
 		"--validity", "client_lag=off", "--validity", "client_stall=off", "--validity", "stream_buffered=off",
-		// Samples between the borders of phases may come too late where the computer is busy; what is asked for is taken at borders.
-		"--validity", "telemetry_lost=90%",
+		// What is asked for here is sampled at the borders of phases. Of the samples between them any may be missing.
+		"--telemetry-interval", s.interval.String(), "--validity", "telemetry_lost=90%",
 	}
 	for _, label := range labels {
 		args = append(args, "--label", label)
@@ -162,15 +165,19 @@ func (s *specimen) measure(ctx context.Context, a arm, o engineOptions, labels [
 	return history.Open(filepath.Join(s.folder, id))
 }
 
-// tries is how often a run is made, at most, until it is one. A computer that is busy with something else loses samples:
-// such a run is invalid, or does not begin, and is repeated in its place as in a campaign. A page that came in time, but without the
-// engine, makes none invalid; that run has no figure of the KV cache, and it is taken away.
+// tries is how often a run is made, at most, until it is one. A computer that is busy with something else takes long for a page:
+// such a run is invalid, or does not begin, and is repeated in its place as in a campaign, with twice the time for pages. A page
+// that came in time, but without the engine, makes none invalid; that run has no figure of the KV cache, and it is taken away.
 const tries = 6
+
+// sampling is the interval of the telemetry of a try, from 0 on.
+func sampling(try int) time.Duration { return min(time.Second<<try, telemetry.MaxInterval) }
 
 // measured is measure until there is a run with nothing amiss, and the account of its engine.
 func (s *specimen) measured(ctx context.Context, a arm, labels []string, flags ...string) (account, error) {
 	why := ""
-	for range tries {
+	for n := range tries {
+		s.interval = sampling(n)
 		run, err := s.measure(ctx, a, engineOptions{}, labels, flags...)
 		switch {
 		case ctx.Err() != nil:

@@ -76,7 +76,8 @@ func (s *specimen) try(ctx context.Context, one replay) (replayed, error) {
 		"--set", fmt.Sprint("host.bytes=", int64(hostTier)), "--set", fmt.Sprint("disk.bytes=", int64(diskTier)),
 	}, one.load...)
 	var failed error
-	for range tries {
+	for n := range tries {
+		s.interval = sampling(n)
 		run, err := s.measure(ctx, a, engineOptions{faults: one.faults}, nil, args...)
 		if err != nil {
 			failed = err
