@@ -21,7 +21,7 @@ func Mend(app *kingpin.Application, args []string, err error) error {
 	if context == nil {
 		return err
 	}
-	m := mending{app: app.Model(), context: context}
+	m := mending{app: app.Model(), context: context, args: args}
 	if context.SelectedCommand != nil {
 		m.verb = context.SelectedCommand.FullCommand()
 	}
@@ -53,6 +53,7 @@ func Mend(app *kingpin.Application, args []string, err error) error {
 type mending struct {
 	app     *kingpin.ApplicationModel
 	context *kingpin.ParseContext
+	args    []string
 	verb    string // with the verbs above it; empty if none was read
 }
 
@@ -81,9 +82,11 @@ func (m mending) unknownFlag(flag string) error {
 			elsewhere = append(elsewhere, v.Name)
 		}
 	}
-	switch near := Nearest(name, here); {
+	switch near, alike := Nearest(name, here), sameEnding(name, here); {
 	case len(elsewhere) > 0 && m.verb == "":
 		return fmt.Errorf("%s stands before the verb: it is a flag of %s and comes after it", flag, strings.Join(elsewhere, ", "))
+	case len(alike) > 1:
+		return fmt.Errorf("unknown flag %s: did you mean one of --%s? %s lists all", flag, strings.Join(alike, ", --"), m.help())
 	case near != "":
 		return fmt.Errorf("unknown flag %s: did you mean --%s? %s lists all", flag, near, m.help())
 	case len(elsewhere) > 0:
@@ -92,8 +95,40 @@ func (m mending) unknownFlag(flag string) error {
 	return fmt.Errorf("unknown flag %s: %s lists those that there are", flag, m.help())
 }
 
+// sameEnding are the names that end as this one after its first dot, such as listen-address. Where there are several, the
+// letters before the dot decide: nil if they are like those of one of them. Nil for a name without a dot.
+func sameEnding(name string, known []string) []string {
+	begin, ending, dotted := strings.Cut(name, ".")
+	if !dotted {
+		return nil
+	}
+	var all, begins []string
+	for _, other := range known {
+		if otherBegin, same := strings.CutSuffix(other, "."+ending); same {
+			all, begins = append(all, other), append(begins, otherBegin)
+		}
+	}
+	if Nearest(begin, begins) != "" {
+		return nil
+	}
+	return all
+}
+
+// valueOfSwitch is a flag that takes no value and was given this one, as --flag=word; empty if there is none.
+func (m mending) valueOfSwitch(word string) string {
+	for _, arg := range m.args {
+		if flag, isFlag := strings.CutSuffix(arg, "="+word); isFlag && strings.HasPrefix(flag, "--") {
+			return flag
+		}
+	}
+	return ""
+}
+
 // unknownVerb looks for a verb of a name like it.
 func (m mending) unknownVerb(word string) error {
+	if flag := m.valueOfSwitch(word); flag != "" {
+		return fmt.Errorf("%s=%s: %s takes no value; %s says more", flag, word, flag, m.help())
+	}
 	above := ""
 	if m.verb != "" {
 		above = m.verb + " "
@@ -116,6 +151,9 @@ func (m mending) unexpected(word string) error {
 	if selected := m.context.SelectedCommand; selected != nil && selected.Model().Default {
 		m.verb = ""
 		return m.unknownVerb(word)
+	}
+	if flag := m.valueOfSwitch(word); flag != "" {
+		return fmt.Errorf("%s=%s: %s takes no value; %s says more", flag, word, flag, m.help())
 	}
 	return fmt.Errorf("unexpected %q: %s says what it takes", word, m.help())
 }

@@ -26,6 +26,8 @@ func program(shown io.Writer) *kingpin.Application {
 	run.Flag("slow", "Slowly.").Bool()
 	run.Flag("gpu", "With GPU.").Default("true").Bool()
 	run.Flag("label", "Label.").Strings()
+	run.Flag("cache.size", "Size.").Int()
+	run.Flag("disk.size", "Size.").Int()
 	runs := app.Command("runs", "Folders of runs.")
 	runs.Command("list", "List them.\n\n  uma-tool runs list").Arg("depth", "How deep.").Int()
 	runs.Command("prune", "Remove them.").Flag("keep", "How many.").Int()
@@ -58,6 +60,9 @@ func TestARefusedLineIsToldWhatToTypeInstead(t *testing.T) {
 		"runs list far":                 "depth far: want a number",
 		"runs":                          "must select a subcommand of 'runs'; for example: uma-tool runs list",
 		"run --url u more":              `unexpected "more": uma-tool run --help says what it takes`,
+		"run --url u --slow=maybe":      "--slow=maybe: --slow takes no value; uma-tool run --help says more",
+		"run --dsk.size 1":              "unknown flag --dsk.size: did you mean --disk.size? uma-tool run --help lists all",
+		"run --b.size 1":                "unknown flag --b.size: did you mean one of --cache.size, --disk.size? uma-tool run --help lists all",
 	} {
 		app := program(io.Discard)
 		args := strings.Fields(typed)
@@ -81,8 +86,9 @@ func TestAVerbByDefaultIsToldOfOthers(t *testing.T) {
 	app.Command("serve", "Serve.").Default().Flag("once", "Once.").Bool()
 	app.Command("explain", "Explain.")
 	for typed, says := range map[string]string{
-		"explian": `unknown verb "explian": did you mean explain? uma-tool --help lists all`,
-		"--onec":  "unknown flag --onec: did you mean --once? uma-tool serve --help lists all",
+		"explian":   `unknown verb "explian": did you mean explain? uma-tool --help lists all`,
+		"--once=no": "--once=no: --once takes no value; uma-tool --help says more",
+		"--onec":    "unknown flag --onec: did you mean --once? uma-tool serve --help lists all",
 	} {
 		_, err := app.Parse([]string{typed})
 		if got := Mend(app, []string{typed}, err); got == nil || got.Error() != says {
