@@ -15,7 +15,8 @@ import (
 const glancePatience = 2 * time.Second
 
 // Glance takes one sample of every source, before the run. The sampler writes files, so this one is
-// written beside the run's and removed at once. A source that hangs costs twice the patience at most.
+// written beside the run's and removed at once. A source that hangs costs three times the patience at most: its first
+// sample, that of the border, and one that may be due before the end.
 func (s *Scene) Glance(ctx context.Context) (*telemetry.Log, error) {
 	dir, err := os.MkdirTemp("", "uma-load-")
 	if err != nil {

@@ -73,10 +73,6 @@ func (f *follower) follow(ctx context.Context, stop <-chan struct{}) {
 			f.sampleBorder(ctx, b)
 		case <-timer.C:
 			f.takeBorders(ctx) // they go first: without its border a phase has no figures
-			if ended(stop) { // they took until then
-				f.miss(1)
-				return
-			}
 			if !f.resting() {
 				f.stats.SamplesWanted++
 				f.sample(ctx, nil)
@@ -88,15 +84,6 @@ func (f *follower) follow(ctx context.Context, stop <-chan struct{}) {
 	}
 }
 
-func ended(stop <-chan struct{}) bool {
-	select {
-	case <-stop:
-		return true
-	default:
-		return false
-	}
-}
-
 // skip moves due into the future and records the samples that were not taken: the machine was
 // asleep, or a border's sample took too long.
 func (f *follower) skip(due time.Time) time.Time {
@@ -104,19 +91,11 @@ func (f *follower) skip(due time.Time) time.Time {
 	for now := time.Now(); due.Before(now); due = due.Add(f.options.Interval) {
 		skipped++
 	}
-	if skipped > 0 {
-		f.miss(skipped)
+	if skipped > 0 && !f.resting() {
+		f.stats.SamplesWanted += skipped
+		f.out.put(line{Gap: &gapLine{f.index, f.options.Clock(), skipped, "not taken in time"}})
 	}
 	return due
-}
-
-// miss records samples that were not taken, unless nobody expects them.
-func (f *follower) miss(samples int) {
-	if f.resting() {
-		return
-	}
-	f.stats.SamplesWanted += samples
-	f.out.put(line{Gap: &gapLine{f.index, f.options.Clock(), samples, "not taken in time"}})
 }
 
 // takeBorders takes the samples of all borders that are waiting for theirs.
