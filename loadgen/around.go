@@ -33,6 +33,8 @@ type around struct {
 	facts func() *folder.Campaign
 	// engine says whether there is one that before starts or has kept up.
 	engine bool
+	// logs are what the processes of the engine that is up write.
+	logs func() []campaign.Log
 }
 
 // checksOf is what the checks of a campaign came to.

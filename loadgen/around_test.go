@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/umascope/umascope/loadgen/campaign"
 	"github.com/umascope/umascope/loadgen/chat"
 	"github.com/umascope/umascope/loadgen/folder"
 	"github.com/umascope/umascope/loadgen/report"
@@ -34,6 +35,7 @@ type standing struct {
 	never error                   // why it is never ready
 	wait  chan struct{}           // if not nil, it waits in cooldown until the context is done
 	downs int
+	logs  []campaign.Log // of its processes
 }
 
 func newStanding(t *testing.T) *standing {
@@ -92,6 +94,7 @@ func (s *standing) around() *around {
 			}
 		},
 		facts: func() *folder.Campaign { return &folder.Campaign{Name: "c", Slot: 3, EngineKept: s.downs > 0} },
+		logs:  func() []campaign.Log { return s.logs },
 	}
 }
 

@@ -41,7 +41,7 @@ func (c *campaignRuns) measure(ctx context.Context, o campaign.Order) campaign.R
 	}
 	// Its figures go to its own folder, not to the terminal.
 	quiet := Program{Stdout: io.Discard, Stderr: c.program.Stderr, Cut: c.program.Cut, Exporter: c.program.Exporter}
-	stands := &around{before: o.Around.Before, after: o.Around.After, facts: o.Around.Facts, engine: o.Around.Engine}
+	stands := &around{before: o.Around.Before, after: o.Around.After, facts: o.Around.Facts, engine: o.Around.Engine, logs: o.Around.Logs}
 	if o.Scenario.Record != nil {
 		return c.record(ctx, quiet, line, stands)
 	}

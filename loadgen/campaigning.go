@@ -239,6 +239,7 @@ func (p Program) raiseArm(ctx context.Context, spec plan.Arm, dir string, log *s
 	}
 	for _, one := range state.Processes {
 		engine.Members = append(engine.Members, folder.ArmMember{Name: one.Name, Program: one.Program, Options: one.Options, Container: one.Container, Host: one.Host})
+		engine.Logs = append(engine.Logs, campaign.Log{Process: one.Name, Path: one.Log, From: one.LogFrom})
 	}
 	return engine, nil
 }

@@ -2,25 +2,109 @@ package loadgen
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
 
 	"github.com/umascope/umascope/loadgen/extract"
 	"github.com/umascope/umascope/loadgen/report"
 )
 
-// readEngineLog reads what the engine said of its memory when its container started, where its log is
-// understood. Extractors are called as the engines are.
+// engineLog is something that an engine writes its log to.
+type engineLog struct {
+	name string // as the report has it
+	// read hands on what was written from the start of the engine on; false is that there is nothing to read.
+	read func(ctx context.Context, out io.Writer) (bool, error)
+}
+
+// engineLogs are all that are known, the one first that somebody has named.
+func (r *run) engineLogs() []engineLog {
+	var all []engineLog
+	if path := r.settings.engineLog; path != "" {
+		all = append(all, engineLog{"the log " + path, func(_ context.Context, out io.Writer) (bool, error) { return copyLog(out, path, 0) }})
+	}
+	all = append(all, engineLog{"the log of container " + r.settings.scene.Container, r.scene.StartLog})
+	if r.around != nil && r.around.logs != nil {
+		for _, one := range r.around.logs() {
+			all = append(all, engineLog{"the log of process " + one.Process, func(_ context.Context, out io.Writer) (bool, error) { return copyLog(out, one.Path, one.From) }})
+		}
+	}
+	return all
+}
+
+// readEngineLog reads what the engine said of its memory when it started, in the first of its logs that says so, where its log
+// is understood. Extractors are called as the engines are.
 func (r *run) readEngineLog(ctx context.Context) {
 	tool, err := extract.Find(r.server.Engine)
 	if err != nil {
 		return
 	}
-	reading := tool.Read()
-	lines := extract.NewLines(func(l extract.Line) { reading.Line("log", l) })
-	there, err := r.scene.StartLog(ctx, lines)
+	for _, log := range r.engineLogs() {
+		reading := tool.Read()
+		lines := extract.NewLines(func(l extract.Line) { reading.Line("log", l) })
+		there, err := log.read(ctx, lines)
+		if err != nil {
+			r.log.Info("what the engine says of its start could not be read", "in", log.name, "why", printable(err.Error()))
+		}
+		if lines.Flush(); !there {
+			continue
+		}
+		if r.engine = report.EngineOf(reading, log.name); r.engine != nil {
+			return
+		}
+	}
+}
+
+// mostEngineLog bounds a log that is read, in bytes: what an engine says of its start may stand at the end of one that many
+// starts have written, and so the front is not enough.
+const mostEngineLog = 256 << 20
+
+// copyLog copies a plain file from an offset on, in bytes. False is that there is none.
+func copyLog(out io.Writer, path string, from int64) (bool, error) {
+	file, err := openLog(path)
 	if err != nil {
-		r.log.Info("the engine's log of its start could not be read", "why", printable(err.Error()))
+		return false, err
 	}
-	if lines.Flush(); there {
-		r.engine = report.EngineOf(reading, "the log of container "+r.settings.scene.Container)
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return false, err
 	}
+	if from > info.Size() {
+		from = 0 // it was begun anew
+	}
+	if size := info.Size() - from; size > mostEngineLog {
+		return false, fmt.Errorf("%d MiB are more than is read: give each start of the engine a log of its own", size>>20)
+	}
+	_, err = io.Copy(out, io.NewSectionReader(file, from, info.Size()-from))
+	return err == nil, err
+}
+
+// checkEngineLog refuses a file that cannot be read. It must be there before the run, since the engine is.
+func checkEngineLog(path string) error {
+	if path == "" {
+		return nil
+	}
+	file, err := openLog(path)
+	if err == nil {
+		return file.Close()
+	}
+	if wrong := (*fs.PathError)(nil); errors.As(err, &wrong) {
+		err = wrong.Err
+	}
+	return fmt.Errorf("--engine-log %s: %w: have the engine write there, by 2>&1 | tee -i FILE", path, err)
+}
+
+// openLog opens a plain file. Anything else could hold us up for ever.
+func openLog(path string) (*os.File, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, errors.New("no plain file")
+	}
+	return os.Open(path)
 }

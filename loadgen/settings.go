@@ -36,6 +36,8 @@ type settings struct {
 	slo     report.SLO
 	results results
 	verbose bool
+	// engineLog is a file that the engine writes its log to; empty is none.
+	engineLog string
 }
 
 // keeping is what is kept of a run, whatever its load is.
@@ -63,6 +65,9 @@ func (s *settings) resolve(host string) error {
 	}
 	if latency := s.slo.NeedsStream(); s.NoStream && latency != "" {
 		return fmt.Errorf("--slo: answers of --no-stream do not show their %s, only their e2e", latency)
+	}
+	if err := checkEngineLog(s.engineLog); err != nil {
+		return err
 	}
 	return s.keeping.resolve(host)
 }

@@ -325,7 +325,7 @@ func TestConnectionThatIsNotMadeInTimeIsUnreachable(t *testing.T) {
 
 func TestHeadersWithoutEndAreRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		_, err := inBubble(t, time.Hour, script(0, drops("HTTP/1.1 200 OK\r\nX: "+strings.Repeat("x", maxHeaderBytes))))
+		_, err := inBubble(t, time.Hour, script(time.Millisecond, drops("HTTP/1.1 200 OK\r\nX: "+strings.Repeat("x", maxHeaderBytes))))
 		refused(t, err, "exceeded")
 		time.Sleep(time.Hour)
 	})

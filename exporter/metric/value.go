@@ -49,7 +49,7 @@ func Ledger() []LedgerLine {
 		{LineGPUProcess, "what the driver says that processes hold, over all devices whose memory comes from the pool or, on a coherent machine, is a NUMA node of it (by the driver's source, not measured); elsewhere there is no such line"},
 		{LineManaged, "over the top-level cgroups, memory.stat: kernel - (slab + kernel_stack + pagetables + sec_pagetables + percpu + vmalloc + zswap): CUDA managed memory and the GPU's page tables. A figure of memory.stat may be two seconds old, but then differs by less than 128 pages for each CPU"},
 		{LineZFSArc, "/proc/spl/kstat/zfs/arcstats: size without headers, which are slab; only where ZFS is loaded"},
-		{LineUnattributed, "the pool less all lines above, signed: driver pools, firmware, other drivers, and what could not be read"},
+		{LineUnattributed, "the pool less all lines above, signed: pools and buffers of drivers, and what could not be read"},
 	}
 }
 

@@ -37,9 +37,17 @@ func (a *attempt) of() cell { return cell{a.slot.Model, a.slot.Arm} }
 func (a *attempt) order(scenario plan.Scenario) Order {
 	o := Order{
 		Slot: a.slot, Attempt: a.number, Run: a.run, Dir: a.r.c.Dir, Cell: a.cell, Scenario: scenario, Labels: a.labels(),
-		Around: Around{Before: a.before, After: a.after, Facts: a.manifest, Engine: a.hasEngine()},
+		Around: Around{Before: a.before, After: a.after, Facts: a.manifest, Engine: a.hasEngine(), Logs: a.logs},
 	}
 	return o
+}
+
+// logs are those of the engine that is up, if it is this run's.
+func (a *attempt) logs() []Log {
+	if up := a.r.up; up != nil && up.cell == a.of() {
+		return up.engine.Logs
+	}
+	return nil
 }
 
 func (a *attempt) hasEngine() bool { return len(a.cell.Arm.Processes)+len(a.cell.Arm.Files) > 0 }

@@ -69,6 +69,8 @@ type Around struct {
 	Facts func() *folder.Campaign
 	// Engine says whether there is one.
 	Engine bool
+	// Logs are those of the engine that is up.
+	Logs func() []Log
 }
 
 // Phases of a run before its engine is ready.
@@ -98,6 +100,14 @@ type Engine struct {
 	Down    func(ctx context.Context) error
 	Files   []folder.ArmFile
 	Members []folder.ArmMember
+	// Logs are what its processes write, in their order.
+	Logs []Log
+}
+
+// Log is a file that a process of an engine writes to. What stands before From, in bytes, is of an earlier start.
+type Log struct {
+	Process, Path string
+	From          int64
 }
 
 // Machine is what the measured machine says of itself. What nobody knows is nil.

@@ -189,6 +189,9 @@ func TestAnEngineStaysUpForTheNextRunOfItsArmIfThePlanSaysSo(t *testing.T) {
 		var kept []bool
 		w.says = func(o Order) Result {
 			kept = append(kept, o.Around.Facts().EngineKept)
+			if logs := o.Around.Logs(); len(logs) != 1 || logs[0] != (Log{"engine", filepath.Join(ArmFolder(w.dir, o.Slot.Model, o.Slot.Arm), "engine.log"), 7}) {
+				t.Errorf("%s has the logs %+v", o.Run, logs)
+			}
 			return Result{Status: Finished}
 		}
 		if _, err := w.run(t.Context(), w.campaign(parsed(t, "iterations: 2\nkeep_up: true\n"))); err != nil {

@@ -156,7 +156,7 @@ func (w *world) raise(ctx context.Context, a plan.Arm, dir string) (Engine, erro
 	w.do("up %s", a.Name)
 	lost, lose := context.WithCancelCause(context.WithoutCancel(ctx))
 	w.lose = lose
-	return Engine{Lost: lost, Files: []folder.ArmFile{{Path: "engine.conf", SHA256: "5f"}}, Down: func(context.Context) error {
+	return Engine{Lost: lost, Files: []folder.ArmFile{{Path: "engine.conf", SHA256: "5f"}}, Logs: []Log{{"engine", filepath.Join(dir, "engine.log"), 7}}, Down: func(context.Context) error {
 		lose(errors.New("down"))
 		w.up = ""
 		w.do("down %s", a.Name)

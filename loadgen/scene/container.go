@@ -192,13 +192,17 @@ func (s *Scene) KeepLog(ctx context.Context) {
 const mostStart = 8 << 20
 
 // StartLog hands on what the container printed between its start and that of the run, in which an
-// engine tells of its memory. False is that there is no container.
+// engine tells of its memory; of a container that was started for the run, all up to now. False is that there is no container.
 func (s *Scene) StartLog(ctx context.Context, out io.Writer) (bool, error) {
 	if s.container == nil || s.manifest.StartedAt.IsZero() {
 		return false, nil
 	}
+	until := s.manifest.StartedAt
+	if !until.After(s.described.StartedAt) {
+		until = time.Now()
+	}
 	limited := &front{to: out, left: mostStart}
-	err := s.container.log(ctx, limited, s.described.StartedAt, s.manifest.StartedAt)
+	err := s.container.log(ctx, limited, s.described.StartedAt, until)
 	if limited.left == 0 {
 		err = nil // the rest was not wanted
 	}

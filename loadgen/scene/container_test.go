@@ -1,9 +1,15 @@
 package scene
 
 import (
+	"os"
 	"os/exec"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/umascope/umascope/loadgen/folder"
 )
 
 // inspected is what docker says of a running container, with what must not be recorded.
@@ -57,5 +63,29 @@ func TestOfALongLogTheFrontIsEnough(t *testing.T) {
 	}
 	if n, err := f.Write([]byte("def")); n != 1 || err == nil || kept.String() != "abcd" {
 		t.Errorf("%d %v %q", n, err, kept.String())
+	}
+}
+
+// TestTheLogOfAContainerThatWasStartedForTheRunIsReadUpToNow: it began after the run, and what it says of its start with it.
+func TestTheLogOfAContainerThatWasStartedForTheRunIsReadUpToNow(t *testing.T) {
+	tool := filepath.Join(t.TempDir(), "docker")
+	if err := os.WriteFile(tool, []byte("#!/bin/sh\necho \"$@\"\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	asked := regexp.MustCompile(`^logs --since (\S+) --until (\S+) engine\n$`)
+	run := time.Now().Add(-time.Hour)
+	for name, started := range map[string]time.Time{"before the run": run.Add(-time.Minute), "for the run": run.Add(time.Minute)} {
+		s := &Scene{container: &container{tool, "engine"}, described: folder.Container{StartedAt: started}, manifest: &folder.Manifest{StartedAt: run}}
+		var out strings.Builder
+		there, err := s.StartLog(t.Context(), &out)
+		match := asked.FindStringSubmatch(out.String())
+		if !there || err != nil || match == nil {
+			t.Fatalf("%s: %v, %v, asked %q", name, there, err, out.String())
+		}
+		since, _ := time.Parse(time.RFC3339Nano, match[1])
+		until, _ := time.Parse(time.RFC3339Nano, match[2])
+		if !since.Equal(started) || !until.After(since) || name == "before the run" && !until.Equal(run) {
+			t.Errorf("%s: asked from %v to %v", name, since, until)
+		}
 	}
 }

@@ -267,8 +267,15 @@ func dockerInspect(args []string) error {
 	}})
 }
 
-// dockerLogs prints what the first process of a container has printed, with the time of asking where times are wanted.
+// dockerLogs prints what the first process of a container has printed, unless a time is asked for that ends before it begins.
 func dockerLogs(args []string) error {
+	g, err := look("docker-logs", args, false)
+	if err != nil {
+		return err
+	}
+	if since, until := g.last("", "--since"), g.last("", "--until"); until != "" && until < since { // in UTC, as we ask
+		return nil
+	}
 	text, err := os.ReadFile(filepath.Join(os.TempDir(), "container-"+args[len(args)-1]+".log"))
 	if err != nil {
 		return err

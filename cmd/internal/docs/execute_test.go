@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -28,6 +29,9 @@ const needed = "UMASCOPE_NAMESPACES"
 // that look at their arguments; all are named in the log. The programs of the project are the real ones, but that
 // uma-exporter looks at the simulated machine.
 func TestTheCommandsOfThePagesDoWhatTheyShow(t *testing.T) {
+	if raceDetector {
+		t.Skip("typed without the race detector: it would not see the programs, which are processes of their own, and makes their witnesses late")
+	}
 	var typed []page
 	for _, p := range pages(t) {
 		if len(p.here()) > 0 {
@@ -42,7 +46,15 @@ func TestTheCommandsOfThePagesDoWhatTheyShow(t *testing.T) {
 	for _, p := range typed {
 		t.Run(p.path, func(t *testing.T) {
 			t.Parallel()
-			execute(t, p, namespaces, programs)
+			problems := execute(t, p, namespaces, programs)
+			if len(problems) > 0 {
+				// Times of a computer that is busy can be such that a witness of the page's runs does not agree.
+				t.Logf("typed once more: %s", strings.Join(problems, "\n"))
+				problems = execute(t, p, namespaces, programs)
+			}
+			for _, problem := range problems {
+				t.Error(problem)
+			}
 		})
 	}
 }
@@ -133,8 +145,9 @@ func (p page) steps() []step {
 	return all
 }
 
-// execute types a page and judges what came.
-func execute(t *testing.T, p page, namespaces []string, programs string) {
+// execute types a page and says what is wrong with what came.
+func execute(t *testing.T, p page, namespaces []string, programs string) []string {
+	t.Helper()
 	top, err := filepath.Abs(root)
 	if err != nil {
 		t.Fatal(err)
@@ -159,15 +172,17 @@ func execute(t *testing.T, p page, namespaces []string, programs string) {
 	began := time.Now()
 	err = command.Run()
 	t.Logf("%d steps took %.1f s", len(s.Steps), time.Since(began).Seconds())
-	judgePage(t, p, len(s.Steps), stdout.Bytes())
+	problems := judgePage(t, p, len(s.Steps), stdout.Bytes())
 	if err != nil {
-		t.Errorf("%s: %v\n%s", p.path, err, stderr.String())
+		problems = append(problems, fmt.Sprintf("%s: %v\n%s", p.path, err, stderr.String()))
 	}
+	return problems
 }
 
-// judgePage reports what went wrong, and holds the outputs that the page shows to those that came.
-func judgePage(t *testing.T, p page, steps int, results []byte) {
+// judgePage says what went wrong, and holds the outputs that the page shows to those that came.
+func judgePage(t *testing.T, p page, steps int, results []byte) (problems []string) {
 	t.Helper()
+	wrong := func(format string, args ...any) { problems = append(problems, fmt.Sprintf(format, args...)) }
 	came := map[int]string{}
 	foreign := map[string]bool{}
 	decoder := json.NewDecoder(bytes.NewReader(results))
@@ -175,7 +190,8 @@ func judgePage(t *testing.T, p page, steps int, results []byte) {
 	for decoder.More() {
 		var o outcome
 		if err := decoder.Decode(&o); err != nil {
-			t.Fatalf("%s: %v", p.path, err)
+			wrong("%s: %v", p.path, err)
+			break
 		}
 		seen++
 		came[o.Line] += o.Output
@@ -189,11 +205,11 @@ func judgePage(t *testing.T, p page, steps int, results []byte) {
 			t.Logf("%s:%d came:\n%s", p.path, o.Line, o.Output)
 		}
 		if o.Problem != "" {
-			t.Errorf("%s:%d: %s\n%s", p.path, o.Line, o.Problem, o.Output)
+			wrong("%s:%d: %s\n%s", p.path, o.Line, o.Problem, o.Output)
 		}
 	}
 	if seen != steps {
-		t.Errorf("%s: %d of %d steps were done", p.path, seen, steps)
+		wrong("%s: %d of %d steps were done", p.path, seen, steps)
 	}
 	var last *block
 	for i := range p.blocks {
@@ -206,10 +222,11 @@ func judgePage(t *testing.T, p page, steps int, results []byte) {
 				continue
 			}
 			if missing := notShown(b.text, out); missing != "" {
-				t.Errorf("%s:%d: nothing came like %q; what came:\n%s", p.path, b.line, missing, out)
+				wrong("%s:%d: nothing came like %q; what came:\n%s", p.path, b.line, missing, out)
 			}
 		}
 	}
+	return problems
 }
 
 // quick is what makes a step short that takes a real machine long: the text of a file that the page has made. It must be there

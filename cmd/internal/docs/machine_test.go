@@ -164,6 +164,9 @@ func (s *spark) serve(ctx context.Context, a asked, say func(string)) error {
 		}
 	}
 	f := follower{process: process, proc: s.seen.Proc, weights: a.Weights}
+	if a.Vendor == sim.TensorRTLLM {
+		f.sized = func(tokens int) { say(startOf(f.free.Load(), tokens, a.Share)) }
+	}
 	engine, err := sim.New(s.config(ctx, a, process, &f))
 	if err != nil {
 		return err
@@ -199,6 +202,13 @@ func (s *spark) serve(ctx context.Context, a asked, say func(string)) error {
 		}
 		return errors.Join(errors.New("the engine ended"), err)
 	}
+}
+
+// startOf is what TensorRT-LLM logs of its memory when it has sized its KV cache, with the figures of this engine.
+func startOf(free int64, tokens int, share float64) string {
+	peak, kv := poolGiB-float64(free)/gib, float64(tokens)*tokenBytes/gib
+	return fmt.Sprintf("[11/20/2026-10:00:00] [TRT-LLM] [I] Peak memory during memory usage profiling (torch + non-torch): %.2f GiB, available KV cache memory when calculating max tokens: %.2f GiB, fraction is set %v, kv size is %d. device total memory %.2f GiB, , tmp kv_mem 0.56 GiB\n"+
+		"[TensorRT-LLM][INFO] [MemUsageChange] Allocated %.2f GiB for max tokens in paged KV cache (%d).", peak, kv, share, tokenBytes, poolGiB, kv, tokens)
 }
 
 // loaded waits until an engine would answer: none opens its port before.

@@ -204,6 +204,7 @@ func not(p Page) []string {
 		"It is simulated. Sizes were chosen so that the first design comes near to the published figures; that it can says that this cause is possible, and no more.",
 		"It is one possible cause. The published runs recorded neither the page cache nor what the memory was spent on, and were made in one order only: their data cannot tell this cause from others.",
 		"A real Spark may differ in what an image reads, in whether native and container share one copy of the weights, in how much page cache its kernel gives up and when, and in what its engine takes beside weights and KV cache.",
+		"This engine sizes its KV cache by what CUDA calls free, as TensorRT-LLM does. One that asks the kernel what is available, as vLLM does on a Spark, loses nothing to page cache.",
 		"Cause is not read off the verdicts. A difference that order cannot explain is one of the arms as they were run; the lines of the ledger say in what, and only another campaign says why.",
 		"Latencies, throughputs, temperatures and power are those of a model of a machine. No engine, no drive and no driver was measured.",
 	}

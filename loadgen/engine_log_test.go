@@ -1,0 +1,92 @@
+package loadgen
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/umascope/umascope/loadgen/campaign"
+	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/report"
+)
+
+// startSays is what the TensorRT-LLM engine of a log of these figures says at its start.
+func startSays(peak, kv string) string {
+	return "[12/20/2025-04:21:51] [TRT-LLM] [I] Peak memory during memory usage profiling (torch + non-torch): " + peak + " GiB, available KV cache memory when calculating max tokens: " + kv + " GiB, fraction is set 0.9, kv size is 73728. device total memory 119.70 GiB, , tmp kv_mem 0.56 GiB\n" +
+		"[TensorRT-LLM][INFO] [MemUsageChange] Allocated " + kv + " GiB for max tokens in paged KV cache (86720).\n"
+}
+
+func TestALogThatIsNamedTellsTheMemoryOfAnEngineWithoutAContainer(t *testing.T) {
+	log := filepath.Join(t.TempDir(), "native.log")
+	if err := os.WriteFile(log, []byte(startSays("80.00", "35.70")+startSays("113.65", "5.95")), 0o600); err != nil { // started twice
+		t.Fatal(err)
+	}
+	code, dir, stdout, stderr := invoke(t, t.Context(), "--url", engine(t, time.Millisecond), "--requests=1", "--warmup=0", "--output-tokens=2", "--engine=trtllm", "--engine-log="+log)
+	if code != exitDone {
+		t.Fatalf("exit %d: %s%s", code, stdout, stderr)
+	}
+	e := read[report.Summary](t, filepath.Join(dir, folder.SummaryFile)).Memory.EngineReported
+	if e == nil || e.KV == nil || *e.KV != 5.95*(1<<30) || *e.Peak != 113.65*(1<<30) || *e.KVTokens != 86720 || e.Source != "the log "+log {
+		t.Errorf("%+v", e)
+	}
+}
+
+func TestALogThatCannotBeReadIsRefusedBeforeTheRun(t *testing.T) {
+	dir := t.TempDir()
+	for path, says := range map[string]string{
+		filepath.Join(dir, "none.log"): "no such file or directory: have the engine write there",
+		dir:                            "no plain file",
+	} {
+		code, made, _, stderr := invoke(t, t.Context(), "--url=http://127.0.0.1:1", "--engine=trtllm", "--engine-log="+path)
+		if code != exitUsage || !strings.Contains(stderr, "--engine-log "+path+": "+says) {
+			t.Errorf("exit %d: %s", code, stderr)
+		}
+		if _, err := os.Stat(made); err == nil {
+			t.Errorf("%s was made", made)
+		}
+	}
+}
+
+// TestOfALogOnlyThisStartIsRead has the figures of an earlier start before those of this one, which may say nothing.
+func TestOfALogOnlyThisStartIsRead(t *testing.T) {
+	log := filepath.Join(t.TempDir(), "engine.log")
+	earlier := startSays("80.00", "35.70")
+	if err := os.WriteFile(log, []byte(earlier+"starting\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for from, want := range map[int64]string{0: earlier + "starting\n", int64(len(earlier)): "starting\n", 1 << 30: earlier + "starting\n"} {
+		var out bytes.Buffer
+		if there, err := copyLog(&out, log, from); !there || err != nil || out.String() != want {
+			t.Errorf("from %d: %v, %v, %q", from, there, err, out.String())
+		}
+	}
+}
+
+// TestTheLogOfAnArmTellsItsMemory: an arm without a container has nothing else that does, where the engine's page does not.
+func TestTheLogOfAnArmTellsItsMemory(t *testing.T) {
+	folderOfArm := t.TempDir()
+	frontend, worker := filepath.Join(folderOfArm, "frontend.log"), filepath.Join(folderOfArm, "engine.log")
+	of, err := os.ReadFile("extract/testdata/vllm-0.24.0.log")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const earlier = "GPU KV cache size: 7 tokens\n"
+	for path, text := range map[string]string{frontend: "listening\n", worker: earlier + string(of)} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := newStanding(t)
+	s.logs = []campaign.Log{{Process: "frontend", Path: frontend}, {Process: "engine", Path: worker, From: int64(len(earlier))}}
+	dir, err := aroundRun(t, t.Context(), s, "--requests=1", "--warmup=0", "--output-tokens=2")
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := read[report.Summary](t, filepath.Join(dir, folder.SummaryFile)).Memory.EngineReported
+	if e == nil || e.KVTokens == nil || *e.KVTokens != 223152 || e.Source != "the log of process engine" {
+		t.Errorf("%+v", e)
+	}
+}
