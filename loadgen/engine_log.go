@@ -34,16 +34,45 @@ func (r *run) engineLogs() []engineLog {
 	return all
 }
 
-// readEngineLog reads what the engine said of its memory when it started, in the first of its logs that says so, where its log
-// is understood. Extractors are called as the engines are.
+// logTools read the log of an engine; none if it is not understood. Extractors are called as the engines are, of which Dynamo has
+// one behind its frontend.
+func logTools(engine string) []extract.Tool {
+	names := []string{engine}
+	if engine == "dynamo" {
+		names = []string{"trtllm", "vllm", "sglang"}
+	}
+	var tools []extract.Tool
+	for _, name := range names {
+		if tool, err := extract.Find(name); err == nil {
+			tools = append(tools, tool)
+		}
+	}
+	return tools
+}
+
+// readEngineLog reads what the engine said of its memory when it started, in the first of its logs that says so.
 func (r *run) readEngineLog(ctx context.Context) {
-	tool, err := extract.Find(r.server.Engine)
-	if err != nil {
+	tools := logTools(r.server.Engine)
+	if r.settings.engineLog != "" { // somebody wants what is in it
+		defer func() {
+			if r.engine == nil {
+				r.log.Warn("--engine-log: nothing of the engine's memory was found in it", "engine", r.server.Engine)
+			}
+		}()
+	}
+	if len(tools) == 0 {
 		return
 	}
 	for _, log := range r.engineLogs() {
-		reading := tool.Read()
-		lines := extract.NewLines(func(l extract.Line) { reading.Line("log", l) })
+		var readings []*extract.Reading
+		for _, tool := range tools {
+			readings = append(readings, tool.Read())
+		}
+		lines := extract.NewLines(func(l extract.Line) {
+			for _, reading := range readings {
+				reading.Line("log", l)
+			}
+		})
 		there, err := log.read(ctx, lines)
 		if err != nil {
 			r.log.Info("what the engine says of its start could not be read", "in", log.name, "why", printable(err.Error()))
@@ -51,8 +80,10 @@ func (r *run) readEngineLog(ctx context.Context) {
 		if lines.Flush(); !there {
 			continue
 		}
-		if r.engine = report.EngineOf(reading, log.name); r.engine != nil {
-			return
+		for _, reading := range readings {
+			if r.engine = report.EngineOf(reading, log.name); r.engine != nil {
+				return
+			}
 		}
 	}
 }

@@ -24,13 +24,18 @@ func TestALogThatIsNamedTellsTheMemoryOfAnEngineWithoutAContainer(t *testing.T) 
 	if err := os.WriteFile(log, []byte(startSays("80.00", "35.70")+startSays("113.65", "5.95")), 0o600); err != nil { // started twice
 		t.Fatal(err)
 	}
-	code, dir, stdout, stderr := invoke(t, t.Context(), "--url", engine(t, time.Millisecond), "--requests=1", "--warmup=0", "--output-tokens=2", "--engine=trtllm", "--engine-log="+log)
-	if code != exitDone {
-		t.Fatalf("exit %d: %s%s", code, stdout, stderr)
+	for _, kind := range []string{"trtllm", "dynamo"} { // which has it behind its frontend
+		code, dir, stdout, stderr := invoke(t, t.Context(), "--url", engine(t, time.Millisecond), "--requests=1", "--warmup=0", "--output-tokens=2", "--engine="+kind, "--engine-log="+log)
+		if code != exitDone {
+			t.Fatalf("%s: exit %d: %s%s", kind, code, stdout, stderr)
+		}
+		e := read[report.Summary](t, filepath.Join(dir, folder.SummaryFile)).Memory.EngineReported
+		if e == nil || e.KV == nil || *e.KV != 5.95*(1<<30) || *e.Peak != 113.65*(1<<30) || *e.KVTokens != 86720 || e.Source != "the log "+log {
+			t.Errorf("%s: %+v", kind, e)
+		}
 	}
-	e := read[report.Summary](t, filepath.Join(dir, folder.SummaryFile)).Memory.EngineReported
-	if e == nil || e.KV == nil || *e.KV != 5.95*(1<<30) || *e.Peak != 113.65*(1<<30) || *e.KVTokens != 86720 || e.Source != "the log "+log {
-		t.Errorf("%+v", e)
+	if code, dir, _, stderr := invoke(t, t.Context(), "--url", engine(t, time.Millisecond), "--requests=1", "--warmup=0", "--output-tokens=2", "--engine=openai", "--engine-log="+log); code != exitDone || read[report.Summary](t, filepath.Join(dir, folder.SummaryFile)).Memory != nil || !strings.Contains(stderr, "--engine-log: nothing of the engine's memory was found in it") {
+		t.Errorf("exit %d, or the log of an engine that nobody knows is read: %s", code, stderr)
 	}
 }
 
