@@ -7,9 +7,11 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"slices"
 
 	"github.com/umascope/umascope/loadgen/extract"
 	"github.com/umascope/umascope/loadgen/report"
+	"github.com/umascope/umascope/loadgen/server"
 )
 
 // engineLog is something that an engine writes its log to.
@@ -34,20 +36,14 @@ func (r *run) engineLogs() []engineLog {
 	return all
 }
 
-// logTools read the log of an engine; none if it is not understood. Extractors are called as the engines are, of which Dynamo has
-// one behind its frontend.
+// logTools read the log of an engine; none if it is not understood. Extractors are called as the engines are. Dynamo has one of
+// those behind its frontend.
 func logTools(engine string) []extract.Tool {
 	names := []string{engine}
 	if engine == "dynamo" {
-		names = []string{"trtllm", "vllm", "sglang"}
+		names = server.Engines()
 	}
-	var tools []extract.Tool
-	for _, name := range names {
-		if tool, err := extract.Find(name); err == nil {
-			tools = append(tools, tool)
-		}
-	}
-	return tools
+	return slices.DeleteFunc(extract.Tools(), func(t extract.Tool) bool { return !slices.Contains(names, t.Name) })
 }
 
 // readEngineLog reads what the engine said of its memory when it started, in the first of its logs that says so.

@@ -114,20 +114,20 @@ func sameEnding(name string, known []string) []string {
 	return all
 }
 
-// valueOfSwitch is a flag that takes no value and was given this one, as --flag=word; empty if there is none.
-func (m mending) valueOfSwitch(word string) string {
+// valueOfSwitch refuses a word that was given to a flag without a value, as --flag=word; nil if it was not.
+func (m mending) valueOfSwitch(word string) error {
 	for _, arg := range m.args {
 		if flag, isFlag := strings.CutSuffix(arg, "="+word); isFlag && strings.HasPrefix(flag, "--") {
-			return flag
+			return fmt.Errorf("%s: %s takes no value; %s says more", arg, flag, m.help())
 		}
 	}
-	return ""
+	return nil
 }
 
 // unknownVerb looks for a verb of a name like it.
 func (m mending) unknownVerb(word string) error {
-	if flag := m.valueOfSwitch(word); flag != "" {
-		return fmt.Errorf("%s=%s: %s takes no value; %s says more", flag, word, flag, m.help())
+	if err := m.valueOfSwitch(word); err != nil {
+		return err
 	}
 	above := ""
 	if m.verb != "" {
@@ -152,8 +152,8 @@ func (m mending) unexpected(word string) error {
 		m.verb = ""
 		return m.unknownVerb(word)
 	}
-	if flag := m.valueOfSwitch(word); flag != "" {
-		return fmt.Errorf("%s=%s: %s takes no value; %s says more", flag, word, flag, m.help())
+	if err := m.valueOfSwitch(word); err != nil {
+		return err
 	}
 	return fmt.Errorf("unexpected %q: %s says what it takes", word, m.help())
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -30,7 +29,7 @@ const needed = "UMASCOPE_NAMESPACES"
 // uma-exporter looks at the simulated machine.
 func TestTheCommandsOfThePagesDoWhatTheyShow(t *testing.T) {
 	if raceDetector {
-		t.Skip("typed without the race detector: it would not see the programs, which are processes of their own, and makes their witnesses late")
+		t.Skip("typed without the race detector: the programs are processes of their own, built without it, so that it would see nothing of them")
 	}
 	var typed []page
 	for _, p := range pages(t) {
@@ -46,15 +45,7 @@ func TestTheCommandsOfThePagesDoWhatTheyShow(t *testing.T) {
 	for _, p := range typed {
 		t.Run(p.path, func(t *testing.T) {
 			t.Parallel()
-			problems := execute(t, p, namespaces, programs)
-			if len(problems) > 0 {
-				// Times of a computer that is busy can be such that a witness of the page's runs does not agree.
-				t.Logf("typed once more: %s", strings.Join(problems, "\n"))
-				problems = execute(t, p, namespaces, programs)
-			}
-			for _, problem := range problems {
-				t.Error(problem)
-			}
+			execute(t, p, namespaces, programs)
 		})
 	}
 }
@@ -145,9 +136,8 @@ func (p page) steps() []step {
 	return all
 }
 
-// execute types a page and says what is wrong with what came.
-func execute(t *testing.T, p page, namespaces []string, programs string) []string {
-	t.Helper()
+// execute types a page and judges what came.
+func execute(t *testing.T, p page, namespaces []string, programs string) {
 	top, err := filepath.Abs(root)
 	if err != nil {
 		t.Fatal(err)
@@ -172,17 +162,15 @@ func execute(t *testing.T, p page, namespaces []string, programs string) []strin
 	began := time.Now()
 	err = command.Run()
 	t.Logf("%d steps took %.1f s", len(s.Steps), time.Since(began).Seconds())
-	problems := judgePage(t, p, len(s.Steps), stdout.Bytes())
+	judgePage(t, p, len(s.Steps), stdout.Bytes())
 	if err != nil {
-		problems = append(problems, fmt.Sprintf("%s: %v\n%s", p.path, err, stderr.String()))
+		t.Errorf("%s: %v\n%s", p.path, err, stderr.String())
 	}
-	return problems
 }
 
-// judgePage says what went wrong, and holds the outputs that the page shows to those that came.
-func judgePage(t *testing.T, p page, steps int, results []byte) (problems []string) {
+// judgePage reports what went wrong, and holds the outputs that the page shows to those that came.
+func judgePage(t *testing.T, p page, steps int, results []byte) {
 	t.Helper()
-	wrong := func(format string, args ...any) { problems = append(problems, fmt.Sprintf(format, args...)) }
 	came := map[int]string{}
 	foreign := map[string]bool{}
 	decoder := json.NewDecoder(bytes.NewReader(results))
@@ -190,8 +178,7 @@ func judgePage(t *testing.T, p page, steps int, results []byte) (problems []stri
 	for decoder.More() {
 		var o outcome
 		if err := decoder.Decode(&o); err != nil {
-			wrong("%s: %v", p.path, err)
-			break
+			t.Fatalf("%s: %v", p.path, err)
 		}
 		seen++
 		came[o.Line] += o.Output
@@ -205,11 +192,11 @@ func judgePage(t *testing.T, p page, steps int, results []byte) (problems []stri
 			t.Logf("%s:%d came:\n%s", p.path, o.Line, o.Output)
 		}
 		if o.Problem != "" {
-			wrong("%s:%d: %s\n%s", p.path, o.Line, o.Problem, o.Output)
+			t.Errorf("%s:%d: %s\n%s", p.path, o.Line, o.Problem, o.Output)
 		}
 	}
 	if seen != steps {
-		wrong("%s: %d of %d steps were done", p.path, seen, steps)
+		t.Errorf("%s: %d of %d steps were done", p.path, seen, steps)
 	}
 	var last *block
 	for i := range p.blocks {
@@ -222,11 +209,10 @@ func judgePage(t *testing.T, p page, steps int, results []byte) (problems []stri
 				continue
 			}
 			if missing := notShown(b.text, out); missing != "" {
-				wrong("%s:%d: nothing came like %q; what came:\n%s", p.path, b.line, missing, out)
+				t.Errorf("%s:%d: nothing came like %q; what came:\n%s", p.path, b.line, missing, out)
 			}
 		}
 	}
-	return problems
 }
 
 // quick is what makes a step short that takes a real machine long: the text of a file that the page has made. It must be there

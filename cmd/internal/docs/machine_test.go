@@ -281,7 +281,8 @@ func (s *spark) frontend(w http.ResponseWriter, r *http.Request) {
 func (s *spark) config(ctx context.Context, a asked, process *hostsim.Process, f *follower) sim.Config {
 	c := sim.Default()
 	c.Vendor, c.Model = a.Vendor, a.Model
-	c.PrefillTokensPerSecond, c.DecodeBase, c.DecodePerSequence = 1e6, 500*time.Microsecond, 20*time.Microsecond
+	// But a prompt of a thousand tokens takes ten times as long to compute as a busy computer is late: by that a cache is known.
+	c.PrefillTokensPerSecond, c.DecodeBase, c.DecodePerSequence = 1e5, 500*time.Microsecond, 20*time.Microsecond
 	c.MaxModelTokens = a.Longest
 	c.Answer.CachedTokens = true
 	c.KV.BytesPerToken, c.KV.TokensPerBlock, c.KV.FreeRatio = tokenBytes, 32, a.Share
