@@ -126,12 +126,12 @@ func (l *lane) dispatch(stop context.Context, jobs <-chan Job) {
 			if !more {
 				return
 			}
-			if !l.admit(phase, j) {
-				l.giveUpDue(jobs)
+			if !l.admit(stop, phase, j) {
+				l.finishDue(stop, jobs)
 				return
 			}
 		case <-phase.Done():
-			l.giveUpDue(jobs)
+			l.finishDue(stop, jobs)
 			return
 		}
 	}
@@ -139,11 +139,11 @@ func (l *lane) dispatch(stop context.Context, jobs <-chan Job) {
 
 // admit waits until the job is due and a slot is free, and starts it; false when the phase
 // ended first.
-func (l *lane) admit(phase context.Context, j Job) bool {
+func (l *lane) admit(stop, phase context.Context, j Job) bool {
 	intended := l.start + int64(j.Planned)
 	if l.phase.Process.Open() && l.Wait(phase, intended) != nil {
 		if intended <= l.Clock() {
-			l.giveUp(j)
+			l.late(stop, j)
 		}
 		return false
 	}
@@ -154,7 +154,7 @@ func (l *lane) admit(phase context.Context, j Job) bool {
 	case ok:
 		l.launch(j, freed, freed)
 	case l.phase.Process.Open():
-		l.giveUp(j)
+		l.late(stop, j)
 	}
 	return ok
 }
@@ -166,13 +166,16 @@ func (l *lane) take(phase context.Context) (freed int64, ok bool) {
 	}
 	select {
 	case freed = <-l.slots.free:
-		// A slot that becomes free in the moment in which the phase ends is no longer one of it,
-		// whichever of the two is noticed first.
-		over := l.phase.Limit.Duration > 0 && freed-l.start >= int64(l.phase.Limit.Duration)
-		return freed, !over && phase.Err() == nil
+		return freed, !l.over(freed) && phase.Err() == nil
 	case <-phase.Done():
 		return 0, false
 	}
+}
+
+// over says whether the phase has no part of the given moment. A slot that becomes free in the moment in
+// which the phase ends is no longer one of it, whichever of the two is noticed first.
+func (r *round) over(at int64) bool {
+	return r.phase.Limit.Duration > 0 && at-r.start >= int64(r.phase.Limit.Duration)
 }
 
 // launch sends the job in a goroutine of its own.
@@ -211,27 +214,57 @@ func (r *round) ended(record chat.Record) int64 {
 	return r.Clock()
 }
 
-// giveUpDue records the arrivals that are due but were never sent: a backlog that vanished from
-// the figures would make a server that cannot keep up look well.
-func (r *round) giveUpDue(jobs <-chan Job) {
-	if !r.phase.Process.Open() {
+// finishDue comes to an end with the arrivals that were due when dispatching ended, if it was by a schedule.
+func (l *lane) finishDue(stop context.Context, jobs <-chan Job) {
+	if !l.phase.Process.Open() {
 		return
 	}
-	now := r.Clock()
+	now := l.Clock()
 	for j := range jobs {
-		if r.start+int64(j.Planned) > now {
+		if l.start+int64(j.Planned) > now {
 			return
 		}
-		r.giveUp(j)
+		l.late(stop, j)
 	}
 }
 
-// giveUp records an arrival whose turn did not come before dispatching ended.
-func (r *round) giveUp(j Job) {
+// late is for an arrival that was due in a phase which is over now. It is sent if only the client was late,
+// as it would have been a moment earlier, and the client's lag shows it. If no slot was free in time, or
+// someone stopped the run, it is recorded as never sent: a backlog that vanished from the figures would make
+// a server that cannot keep up look well.
+func (l *lane) late(stop context.Context, j Job) {
+	intended := l.start + int64(j.Planned)
+	if stop.Err() != nil {
+		l.giveUp(j, "the run was stopped")
+		return
+	}
+	freed, ok := l.takeFree()
+	if !ok {
+		l.giveUp(j, "it waited for a slot until the phase ended")
+		return
+	}
+	l.launch(j, intended, max(intended, freed))
+}
+
+// takeFree gets a slot that was free before the phase ended.
+func (l *lane) takeFree() (freed int64, ok bool) {
+	if l.slots == nil {
+		return l.start, true
+	}
+	select {
+	case freed = <-l.slots.free:
+		return freed, !l.over(freed)
+	default:
+		return 0, false
+	}
+}
+
+// giveUp records an arrival that is not sent, and why.
+func (r *round) giveUp(j Job, why string) {
 	r.watch.Started()
 	r.finish(j, chat.Result{Record: chat.Record{
 		IntendedNS: r.start + int64(j.Planned),
-		Status:     chat.StatusCancelled, Error: "not sent: it waited for a slot until the phase ended",
+		Status:     chat.StatusCancelled, Error: "not sent: " + why,
 	}})
 }
 

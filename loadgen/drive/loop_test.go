@@ -360,7 +360,36 @@ func TestAnInterruptGivesNoMoreTimeThanThePhaseHadLeft(t *testing.T) {
 	})
 }
 
-func TestAnArrivalThatIsDueWhenThePhaseEndsIsRecorded(t *testing.T) {
+// A client that wakes late, as a busy computer lets it, may find that the phase has ended meanwhile.
+func TestAnArrivalThatOnlyTheClientIsLateForIsSentAfterThePhaseEnded(t *testing.T) {
+	for _, slots := range []int{0, 2} {
+		synctest.Test(t, func(t *testing.T) {
+			b := newBench(slots, always(10*time.Millisecond))
+			wait := b.Wait
+			b.Wait = func(ctx context.Context, until int64) error {
+				if until == 0 {
+					return nil
+				}
+				_ = wait(context.WithoutCancel(ctx), until+250*ms)
+				return ctx.Err()
+			}
+			_, records := b.run(t.Context(), t.Context(), open(schedule.Constant, 10, schedule.Limit{Duration: time.Second}))
+			if len(records) != 10 {
+				t.Fatalf("%d slots: %d of 10 arrivals recorded", slots, len(records))
+			}
+			for i, r := range records {
+				if r.Status != chat.StatusOK || r.IntendedNS != int64(i)*100*ms {
+					t.Errorf("%d slots: arrival %d, intended at %d ms: %s, %s", slots, i, r.IntendedNS/ms, r.Status, r.Error)
+				}
+			}
+			if last := records[9]; last.DispatchNS == nil || dispatchOf(last) < 1000*ms || clientLag(last) < 50*time.Millisecond {
+				t.Errorf("%d slots: the last one was sent in time, or not: %+v", slots, last)
+			}
+		})
+	}
+}
+
+func TestAnArrivalThatIsDueWhenTheRunIsStoppedIsRecordedAndNotSent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(0, always(time.Second))
 		p := open(schedule.Constant, 10, schedule.Limit{Requests: 100})
@@ -369,15 +398,15 @@ func TestAnArrivalThatIsDueWhenThePhaseEndsIsRecorded(t *testing.T) {
 			Started: func() {}, Payload: func() {},
 			Ended: func(_ Job, result chat.Result) { given = append(given, result.Record) },
 		}}}
-		over, end := context.WithCancel(t.Context())
+		stop, end := context.WithCancel(t.Context())
 		time.Sleep(250 * time.Millisecond)
 		end()
 		for index, planned := range []time.Duration{200 * time.Millisecond, 300 * time.Millisecond} {
-			if r.admit(over, Job{Index: index, Planned: planned}) {
+			if r.admit(stop, stop, Job{Index: index, Planned: planned}) {
 				t.Errorf("arrival %d was sent after the end", index)
 			}
 		}
-		if len(given) != 1 || given[0].Index != 0 || given[0].Status != chat.StatusCancelled {
+		if len(given) != 1 || given[0].Index != 0 || given[0].Status != chat.StatusCancelled || given[0].Error != "not sent: the run was stopped" {
 			t.Errorf("recorded as given up: %+v, want the one that was due", given)
 		}
 	})

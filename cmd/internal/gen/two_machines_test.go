@@ -244,14 +244,15 @@ func checkHalves(t *testing.T, summary map[string]any) {
 	if all, _ := at(summary, "together", "joules").(float64); math.Abs(all-joules[0]-joules[1]) > 1e-6 || all == 0 {
 		t.Errorf("%v J together, %v", all, joules)
 	}
-	// The two are sampled within a fraction of a second of each other.
-	for _, way := range [][2]float64{{sent[0], received[1]}, {sent[1], received[0]}} {
-		if way[0] < rdmaOfSecond || math.Abs(way[0]-way[1]) > 0.2*way[0] {
-			t.Errorf("one sent %v, the other received %v", way[0], way[1])
+	// What one machine sends and what it receives stands on one page, so their ratio does not depend on when it was read.
+	for i, want := range []float64{float64(rdmaOfFirst) / rdmaOfSecond, float64(rdmaOfSecond) / rdmaOfFirst} {
+		if sent[i] < rdmaOfSecond || math.Abs(sent[i]/received[i]-want) > .001 {
+			t.Errorf("machine %d sent %v and received %v, want a ratio of %v", i, sent[i], received[i], want)
 		}
 	}
-	if ratio := sent[0] / sent[1]; math.Abs(ratio-float64(rdmaOfFirst)/rdmaOfSecond) > .05 {
-		t.Errorf("sent %v", sent)
+	// The two machines are read one after the other, and a busy computer may leave some time between.
+	if sent[0] <= received[0] || sent[0] <= sent[1] || math.Abs(sent[0]-received[1]) > 0.3*sent[0] {
+		t.Errorf("sent %v, received %v", sent, received)
 	}
 }
 
