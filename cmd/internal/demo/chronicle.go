@@ -152,5 +152,12 @@ func (c *chronicle) firings() []timeline.Firing {
 	return slices.DeleteFunc(c.store.Firings(), func(f timeline.Firing) bool { return f.Severity == string(alerts.None) })
 }
 
+// fires says whether an alert has fired for a machine, as far as rules were evaluated.
+func (c *chronicle) fires(alert, machine string) bool {
+	return slices.ContainsFunc(c.store.Firings(), func(f timeline.Firing) bool {
+		return f.Alert == alert && f.Labels[string(metric.LabelHost)] == machine
+	})
+}
+
 // close ends the store; nobody may run any more.
 func (c *chronicle) close() error { return c.store.Close() }

@@ -95,7 +95,10 @@ func TestTheQuickDemoSeesTheHeat(t *testing.T) {
 	c, end := chronicled(t, pace.speed, pace.rhythm)
 	hot := c.machines[1].stage
 	began := hot.host.Now()
-	if err := eventOf(t, heatAlert).play(t.Context(), hot); err != nil {
+	if err := heat(t.Context(), hot, func() bool { return c.fires(heatAlert, "spark-busy") }); err != nil {
+		t.Fatal(err)
+	}
+	if err := hot.wait(t.Context(), cooling); err != nil {
 		t.Fatal(err)
 	}
 	end()

@@ -83,6 +83,8 @@ func useMemoryUp(ctx context.Context, s *stage) error {
 const (
 	heating = 420 * time.Second
 	cooling = 3 * time.Minute
+	// unseenYet is how much longer it stays hot, again and again, until the heat was seen.
+	unseenYet = 30 * time.Second
 )
 
 // The rooms of the machine.
@@ -94,14 +96,17 @@ const (
 // heatUp puts the machine into a hot room and has everything in it work, but for the engine: runs that are made
 // meanwhile would be invalid, and so there are none.
 func heatUp(ctx context.Context, s *stage) error {
-	if err := heat(ctx, s); err != nil {
+	// Who looks here is a Prometheus somewhere, at a clock that goes no faster than its own.
+	if err := heat(ctx, s, func() bool { return true }); err != nil {
 		return err
 	}
 	return s.wait(ctx, cooling)
 }
 
-// heat is heatUp until the room is as usual again.
-func heat(ctx context.Context, s *stage) error {
+// heat is heatUp until the room is as usual again. Where the clock is fast, a computer that is busy elsewhere for half a
+// second takes a minute away from whoever looks at the machine: it stays hot until the heat was seen, for at most as
+// long again.
+func heat(ctx context.Context, s *stage, seen func() bool) error {
 	furnace, err := s.host.Start(hostsim.Program{Comm: "gpu-burn", Cgroup: userScope, Threads: 20})
 	if err != nil {
 		return err
@@ -110,6 +115,9 @@ func heat(ctx context.Context, s *stage) error {
 	err = s.host.SetAmbient(hotRoom)
 	if err == nil {
 		err = s.wait(ctx, heating)
+	}
+	for longer := time.Duration(0); err == nil && longer < heating && !seen(); longer += unseenYet {
+		err = s.wait(ctx, unseenYet)
 	}
 	furnace.Stop()
 	if ambient := s.host.SetAmbient(usualRoom); ambient != nil {

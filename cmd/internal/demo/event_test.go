@@ -125,6 +125,20 @@ func TestTheGPUGetsHotForLongEnoughAndCoolsDown(t *testing.T) {
 	}
 }
 
+// An alert waits for what it sees, and a busy computer may keep it from looking.
+func TestTheHeatLastsUntilItIsSeenButNotForEver(t *testing.T) {
+	s := play(t, 4*testSpeed)
+	for _, after := range []int{3, 1000} { // so many looks
+		looks := 0
+		if err := heat(t.Context(), s, func() bool { looks++; return looks == after }); err != nil {
+			t.Fatal(err)
+		}
+		if most := int(heating / unseenYet); looks != min(after, most) {
+			t.Errorf("seen at look %d, it is looked %d times, want at most %d", after, looks, most)
+		}
+	}
+}
+
 func TestAnEventThatIsCutShortLeavesTheMachineAsItWas(t *testing.T) {
 	for _, e := range events() {
 		s := play(t, testSpeed)

@@ -152,8 +152,8 @@ func (s *showing) heatUp(ctx context.Context, m *machine) error {
 			continue
 		}
 		shown := shownEvent{name: e.name, alert: e.alert, host: m.name, from: m.stage.host.Now()}
-		s.tell.line(m.name, "%s, for %v of its clock", e.name, heating.Round(time.Second))
-		err := heat(ctx, m.stage)
+		s.tell.line(m.name, "%s, for at least %v of its clock", e.name, heating.Round(time.Second))
+		err := heat(ctx, m.stage, func() bool { return s.chronicle.fires(heatAlert, m.name) })
 		if err == nil {
 			shown.until = m.stage.host.Now()
 			err = m.stage.wait(ctx, around) // no run comes after it: as long as the page shows
