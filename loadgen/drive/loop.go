@@ -166,7 +166,11 @@ func (l *lane) take(phase context.Context) (freed int64, ok bool) {
 	}
 	select {
 	case freed = <-l.slots.free:
-		return freed, !l.over(freed) && phase.Err() == nil
+		if phase.Err() != nil {
+			l.slots.release(freed) // an arrival that was due may have it yet
+			return 0, false
+		}
+		return freed, !l.over(freed)
 	case <-phase.Done():
 		return 0, false
 	}

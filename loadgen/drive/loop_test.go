@@ -389,6 +389,29 @@ func TestAnArrivalThatOnlyTheClientIsLateForIsSentAfterThePhaseEnded(t *testing.
 	}
 }
 
+// Whether the free slot or the end of the phase is noticed first must not matter.
+func TestAnArrivalInTimeTakesTheOnlySlotThoughThePhaseHasJustEnded(t *testing.T) {
+	over, end := context.WithCancel(t.Context())
+	end()
+	for range 100 { // a select among two takes either
+		synctest.Test(t, func(t *testing.T) {
+			b := newBench(1, always(time.Millisecond))
+			b.Wait = func(context.Context, int64) error { return nil }
+			var sent []chat.Record
+			r := &round{Loop: &b.Loop, phase: open(schedule.Constant, 10, schedule.Limit{Duration: time.Second}), sending: t.Context(), watch: Observer{
+				Started: func() {}, Payload: func() {},
+				Ended: func(_ Job, result chat.Result) { sent = append(sent, result.Record) },
+			}}
+			l := &lane{r, newSlots(1, 0, 0)}
+			l.admit(t.Context(), over, Job{Planned: 900 * time.Millisecond})
+			r.requests.Wait()
+			if len(sent) != 1 || sent[0].Status != chat.StatusOK {
+				t.Fatalf("%+v", sent)
+			}
+		})
+	}
+}
+
 func TestAnArrivalThatIsDueWhenTheRunIsStoppedIsRecordedAndNotSent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(0, always(time.Second))
