@@ -97,6 +97,9 @@ func (m *machine) touch(f *file, n int64) {
 // fill puts n pages of a file into the cache, charged to the group. Where there is no room, not even by giving up
 // other cache, the pages pass through without staying.
 func (m *machine) fill(f *file, g *group, n int64) (e *extent, kept bool) {
+	if n == 0 && !slices.ContainsFunc(m.cache, func(e *extent) bool { return e.file == f && e.group == g }) {
+		return nil, false // all of it is in the cache already, charged to others
+	}
 	index := n / cachePagesPerSlabPage
 	if _, ok := m.take(taking{group: g, charged: n + index}); !ok {
 		return nil, false

@@ -24,6 +24,9 @@ type Demand struct {
 	Read, Write FileTransfer
 	// DirectReadBytesPerSecond and DirectWriteBytesPerSecond pass by the page cache (O_DIRECT).
 	DirectReadBytesPerSecond, DirectWriteBytesPerSecond int64
+	// DirectReadMostBytes and DirectWriteMostBytes are how much is moved so, at most, since the process started,
+	// however late the next demand comes; 0 is no limit.
+	DirectReadMostBytes, DirectWriteMostBytes int64
 
 	// RDMAReceiveBytesPerSecond and RDMATransmitBytesPerSecond go over the cable to the other machine
 	// (Config.Cable), as far as the link can; without one they go nowhere. No interface counts them.
@@ -43,6 +46,7 @@ type want struct {
 	milliCPUs               int64
 	read, write             FileTransfer
 	directRead, directWrite int64 // bytes per second
+	mostRead, mostWritten   int64 // of these, in bytes since the start; 0 is no limit
 	received, transmitted   int64 // by RDMA, bytes per second
 }
 
@@ -53,6 +57,7 @@ func (d *Demand) want() want {
 		busy: ratio(d.BusyRatio, millionths), milliCPUs: ratio(d.CPUs/cpus, cpus*1000),
 		read: d.Read, write: d.Write,
 		directRead: bounded(d.DirectReadBytesPerSecond), directWrite: bounded(d.DirectWriteBytesPerSecond),
+		mostRead: max(0, d.DirectReadMostBytes), mostWritten: max(0, d.DirectWriteMostBytes),
 		received: bounded(d.RDMAReceiveBytesPerSecond), transmitted: bounded(d.RDMATransmitBytesPerSecond),
 	}
 	w.held[device] = pages(d.DeviceBytes)

@@ -412,6 +412,7 @@ func (s *story) demand() Demand {
 		Read:                     FileTransfer{fmt.Sprintf("file %d", s.dice.IntN(s.files)), size(6 * gib)},
 		Write:                    FileTransfer{fmt.Sprintf("file %d", s.dice.IntN(s.files)), size(4 * gib)},
 		DirectReadBytesPerSecond: size(5 * gib), DirectWriteBytesPerSecond: size(3 * gib),
+		DirectReadMostBytes: size(40 * gib), DirectWriteMostBytes: size(20 * gib),
 	}
 }
 

@@ -117,8 +117,8 @@ func (m *machine) moveFiles() {
 		p := m.processes[(int(m.ticks)+i)%len(m.processes)]
 		m.readFile(p)
 		m.writeFile(p)
-		m.moveDirectly(p, reading, p.want.directRead, &p.carry[directRead])
-		m.moveDirectly(p, writing, p.want.directWrite, &p.carry[directWrite])
+		m.moveDirectly(p, reading)
+		m.moveDirectly(p, writing)
 		m.swapIn(p)
 	}
 }
@@ -176,18 +176,26 @@ func (m *machine) writeFile(p *process) {
 // dirtyShare is the part of what is available that may be dirty before writers wait (dirty_ratio, 20 %).
 const dirtyShare = 5
 
-func (m *machine) moveDirectly(p *process, op operation, bytesPerSecond int64, carry *int64) {
-	n := min(inTick(bytesPerSecond, carry), m.disk.room(op)/pageBytes) * pageBytes
+func (m *machine) moveDirectly(p *process, op operation) {
+	moved, calls := &p.io.read, &p.io.readCalls
+	direct, most := &p.direct.read, p.want.mostRead
+	rate, carry := p.want.directRead, &p.carry[directRead]
+	if op == writing {
+		moved, calls = &p.io.written, &p.io.writtenCalls
+		direct, most = &p.direct.written, p.want.mostWritten
+		rate, carry = p.want.directWrite, &p.carry[directWrite]
+	}
+	n := min(inTick(rate, carry), m.disk.room(op)/pageBytes)
+	if most > 0 {
+		n = min(n, max(0, most-*direct)/pageBytes)
+	}
 	if n == 0 {
 		return
 	}
-	if op == reading {
-		p.io.read += n
-		p.io.readCalls += (n + requestBytes - 1) / requestBytes
-	} else {
-		p.io.written += n
-		p.io.writtenCalls += (n + requestBytes - 1) / requestBytes
-	}
+	n *= pageBytes
+	*moved += n
+	*direct += n
+	*calls += (n + requestBytes - 1) / requestBytes
 	m.wait(p.group, m.transfer(p.group, op, n))
 }
 

@@ -179,13 +179,12 @@ func (m *machine) swapIn(p *process) {
 	if n <= 0 || p.want.milliCPUs == 0 && p.want.busy == 0 {
 		return
 	}
-	p.swapped -= n
-	p.group.add(swapped, -n)
+	// The place in swap is given back when the page is in memory: what must be reclaimed for that may need swap itself.
 	if _, ok := m.resize(p, anon, p.held[anon]+n); !ok {
-		p.swapped += n
-		p.group.add(swapped, n)
 		return
 	}
+	p.swapped -= n
+	p.group.add(swapped, -n)
 	p.io.read += n * pageBytes
 	p.group.add(majorFaults, n)
 	p.group.add(pageFaults, n)

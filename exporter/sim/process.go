@@ -33,6 +33,7 @@ type process struct {
 	alive, killed    bool
 	refusals         int64
 	io               processIO
+	direct           struct{ read, written int64 } // what of it passed by the page cache
 	reading, writing pass
 	carry            [transfers]int64 // bytes of a rate that make no page yet
 	user, system     int64            // CPU time in microseconds

@@ -96,6 +96,7 @@ func (i *inference) readWhole(ctx context.Context, process *hostsim.Process, fil
 func (i *inference) follow(ctx context.Context, use sim.Use) {
 	demand := i.demandOf(use)
 	if moved, err := kernelfs.ReadProcessIO(i.proc, i.process.PID); err == nil { // else it was killed
+		demand.DirectReadMostBytes, demand.DirectWriteMostBytes = use.DiskReadBytes, use.DiskWrittenBytes
 		demand.DirectReadBytesPerSecond = i.read.owed(use.DiskReadBytes, moved.Read, i.speed)
 		demand.DirectWriteBytesPerSecond = i.written.owed(use.DiskWrittenBytes, moved.Written, i.speed)
 	}

@@ -8,8 +8,7 @@ type tierTraffic struct {
 	before uint64 // what the process had moved before the engine moved anything
 }
 
-// settling is in what time the machine makes up for what it owes: two reports, so that one that is late does not
-// move too much.
+// settling is in what time the machine makes up for what it owes: two reports, so that it goes on evenly.
 const settling = 200 * time.Millisecond
 
 // owed is the rate at which the machine comes to what the engine has moved, from what the process has.
