@@ -114,8 +114,8 @@ func witnessed(s evidence.Signal, name string) float64 {
 	return math.NaN()
 }
 
-// share is how far the bytes that a machine moves may be off what its engine says. It is told ten times a second, and moves
-// too much where it is told late: on a computer that is busy, that comes about now and then.
+// share is how far the bytes that a machine moves may be off what its engine says: they follow by a report or two, and
+// some may come after the end of what the run looks at.
 const share = 0.1
 
 func tiers(t *testing.T, all *specimens) {
