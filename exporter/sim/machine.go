@@ -176,6 +176,7 @@ func (m *machine) writeFile(p *process) {
 // dirtyShare is the part of what is available that may be dirty before writers wait (dirty_ratio, 20 %).
 const dirtyShare = 5
 
+// moveDirectly moves what passes by the page cache, up to the most that the process wants of it.
 func (m *machine) moveDirectly(p *process, op operation) {
 	moved, calls := &p.io.read, &p.io.readCalls
 	direct, most := &p.direct.read, p.want.mostRead

@@ -345,6 +345,7 @@ func (f *follower) follow(u sim.Use) {
 		f.sized = nil
 	}
 	if moved, err := kernelfs.ReadProcessIO(f.proc, f.process.PID); err == nil {
+		demand.DirectReadMostBytes, demand.DirectWriteMostBytes = u.DiskReadBytes, u.DiskWrittenBytes
 		demand.DirectReadBytesPerSecond = owed(u.DiskReadBytes, moved.Read, &f.before.read)
 		demand.DirectWriteBytesPerSecond = owed(u.DiskWrittenBytes, moved.Written, &f.before.written)
 	}
