@@ -41,6 +41,8 @@ func TestAnswersThatRealServersGave(t *testing.T) {
 		{"llama.cpp-0c1e570-completions.sse", 0, reading{StatusOK, " ailments verifying signify", eventPayload, "ttt", "length", 2, 3, 1, fromUsage, ""}},
 		{"llama.cpp-0c1e570-chat.json", 0, reading{StatusOK, text, eventPayload, "t", "length", 36, 3, 35, fromUsage, ""}},
 		{"llama.cpp-0c1e570-too-long.json", http.StatusBadRequest, reading{StatusHTTP, "", "", "", "", -1, -1, -1, "", "exceed_context_size_error"}},
+		// It was sent cache_salt "run/baseline_1".
+		{"vllm-0.32.0-cache-salt.json", http.StatusBadRequest, reading{StatusHTTP, "", "", "", "", -1, -1, -1, "", "BadRequestError"}},
 		// It counts tokens in whole answers only, whatever stream_options say.
 		{"llama-cpp-python-0.3.36-chat.sse", 0, reading{StatusOK, text, eventRole, "ttt", "length", -1, 3, -1, TokensFromChunks, ""}},
 		{"llama-cpp-python-0.3.36-chat.json", 0, reading{StatusOK, text, eventPayload, "t", "length", 36, 3, -1, fromUsage, ""}},

@@ -133,3 +133,18 @@ func TestFieldsThatDecideALengthAreNotProbed(t *testing.T) {
 		t.Errorf("%v", names)
 	}
 }
+
+// What is probed must be what is sent: a server may take some salts and refuse others.
+func TestASaltIsProbedInTheFormThatARunSends(t *testing.T) {
+	strict := &picky{}
+	server := httptest.NewServer(strict)
+	defer server.Close()
+	wishes := Wanted{CacheSalt: true}.wishes("vllm", chat.Chat)
+	if _, err := proberOf(t, server.URL, "vllm").accept(t.Context(), wishes); err != nil {
+		t.Fatal(err)
+	}
+	probed, _ := strict.taken[0]["cache_salt"].(string)
+	if sent := chat.CacheSalt("run", "baseline_1"); len(probed) != len(sent) || probed[:4] != sent[:4] {
+		t.Errorf("probed %q, sent %q", probed, sent)
+	}
+}

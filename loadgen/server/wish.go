@@ -88,8 +88,10 @@ func grant(field chat.Field) func(*chat.Params) {
 			p.IgnoreEOS = true
 		case chat.FieldMinTokens:
 			p.MinTokens = p.MaxTokens
-		case chat.FieldTokenIDs, chat.FieldCacheSalt:
-			p.Extra = merged(p.Extra, string(field), map[chat.Field]any{chat.FieldTokenIDs: true, chat.FieldCacheSalt: "uma-load"}[field])
+		case chat.FieldTokenIDs:
+			p.Extra = merged(p.Extra, string(field), true)
+		case chat.FieldCacheSalt:
+			p.Extra = merged(p.Extra, string(field), chat.CacheSalt("probe", "salt")) // of the form that a run sends
 		}
 	}
 }

@@ -32,7 +32,7 @@ type body struct {
 	ResponseFormat      *responseFormat `json:"response_format"`
 	Tools               []tool          `json:"tools"`
 	ToolChoice          json.RawMessage `json:"tool_choice"`
-	CacheSalt           string          `json:"cache_salt"`
+	CacheSalt           *string         `json:"cache_salt"`
 	CachedDetails       bool            `json:"return_cached_tokens_details"` // SGLang's
 }
 

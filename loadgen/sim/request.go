@@ -1,5 +1,10 @@
 package sim
 
+import (
+	"strings"
+	"unicode/utf8"
+)
+
 // endpoint is one of the two ways to ask.
 type endpoint string
 
@@ -32,6 +37,7 @@ const (
 	maxStops       = 16
 	maxStopBytes   = 1 << 10
 	maxTemperature = 2
+	maxSaltChars   = 128 // vLLM's
 )
 
 // completionsTokens is the output cap of a completions request that names none: OpenAI's own.
@@ -47,7 +53,7 @@ func (c Config) decode(to endpoint, text []byte) (request, *problem) {
 	if err := unmarshal(text, &b); err != nil {
 		return request{}, malformed(err)
 	}
-	for _, check := range []func(body) *problem{c.checkModel, checkSupported, checkSampling, checkLengths} {
+	for _, check := range []func(body) *problem{c.checkModel, c.checkSalt, checkSupported, checkSampling, checkLengths} {
 		if p := check(b); p != nil {
 			return request{}, p
 		}
@@ -81,6 +87,20 @@ func (c Config) checkModel(b body) *problem {
 	}
 	if b.Model != c.Model && !v.anyModel {
 		return unknownModel(b.Model)
+	}
+	return nil
+}
+
+// checkSalt refuses, in vLLM's words, the salts that vLLM 0.32 refuses.
+func (c Config) checkSalt(b body) *problem {
+	v, _ := c.Vendor.find()
+	switch {
+	case b.CacheSalt == nil || !v.plainSalts:
+		return nil
+	case *b.CacheSalt == "":
+		return invalid("cache_salt", "Parameter 'cache_salt' must be a non-empty string if provided. (parameter=cache_salt)")
+	case utf8.RuneCountInString(*b.CacheSalt) > maxSaltChars || strings.ContainsAny(*b.CacheSalt, "@/\\\x00"):
+		return invalid("cache_salt", "Parameter 'cache_salt' must be at most %d characters and must not contain '@', '/', '\\\\', or NUL. (parameter=cache_salt)", maxSaltChars)
 	}
 	return nil
 }
@@ -140,7 +160,7 @@ func checkLengths(b body) *problem {
 }
 
 func (c Config) setPrompt(r *request, to endpoint, b body) *problem {
-	read := newScroll(c.KV.TokensPerBlock, b.CacheSalt)
+	read := newScroll(c.KV.TokensPerBlock, valueOr(b.CacheSalt, ""))
 	if to == chatCompletions {
 		if len(b.Messages) == 0 {
 			return invalid("messages", "messages is missing or empty")

@@ -37,6 +37,8 @@ type vendor struct {
 	tellsLength bool
 	// continuous: continuous_usage_stats is known.
 	continuous bool
+	// plainSalts: cache_salt is held to what vLLM allows.
+	plainSalts bool
 	// tierDetails: return_cached_tokens_details is known.
 	tierDetails bool
 }
@@ -46,7 +48,7 @@ type vendor struct {
 // python/sglang/srt/entrypoints/openai/protocol.py.
 func vendors() []vendor {
 	return []vendor{
-		{name: VLLM, ownedBy: "vllm", reasoning: "reasoning", tellsLength: true, continuous: true},
+		{name: VLLM, ownedBy: "vllm", reasoning: "reasoning", tellsLength: true, continuous: true, plainSalts: true},
 		{name: TensorRTLLM, ownedBy: "tensorrt_llm", reasoning: "reasoning_content", anyModel: true, usageByDefault: true, flatErrors: true,
 			continuous: true, chatFields: tensorRTLLMChat(), completionFields: tensorRTLLMCompletions(),
 			streamFields: []string{"include_usage", "continuous_usage_stats"}},

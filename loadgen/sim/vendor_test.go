@@ -3,6 +3,7 @@ package sim
 import (
 	"encoding/json"
 	"net/http"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -85,6 +86,44 @@ func TestTensorRTLLMRefusesFieldsThatItDoesNotKnow(t *testing.T) {
 			t.Errorf("%s: vLLM refuses it: %s", name, got.body.String())
 		}
 	}
+}
+
+// vLLM's refusal is recorded from vLLM 0.32.0, which was sent cache_salt "run/baseline_1".
+func TestSaltsAreRefusedAsVLLMDoes(t *testing.T) {
+	recorded, err := os.ReadFile("../chat/testdata/recorded/vllm-0.32.0-cache-salt.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := refusalIn(t, string(recorded))
+	vllm, sglang := start(t, of(VLLM)), start(t, of(SGLang))
+	for salt, refused := range map[string]bool{
+		"run/baseline_1": true, "a@b": true, `a\\b`: true, `a\u0000b`: true, strings.Repeat("a", 129): true,
+		strings.Repeat("a", 128): false, "a.b_c-d:e f": false, strings.Repeat("ü", 128): false,
+	} {
+		body := `{"model":"simulated-8b","prompt":"a","max_tokens":2,"cache_salt":"` + salt + `"}`
+		got := post(t.Context(), vllm, path, body)
+		if (got.status == http.StatusBadRequest) != refused || refused && refusalIn(t, got.body.String()) != want {
+			t.Errorf("%.20q: status %d: %s", salt, got.status, got.body.String())
+		}
+		if got := post(t.Context(), sglang, path, body); got.status != http.StatusOK {
+			t.Errorf("%.20q: SGLang refuses it: %s", salt, got.body.String())
+		}
+	}
+	if got := post(t.Context(), vllm, path, `{"model":"simulated-8b","prompt":"a","cache_salt":""}`); got.status != http.StatusBadRequest {
+		t.Errorf("an empty salt: status %d", got.status)
+	}
+}
+
+// refusal is what two refusals have in common: sim has codes of its own.
+type refusal struct{ Message, Param string }
+
+func refusalIn(t *testing.T, body string) refusal {
+	t.Helper()
+	var answer struct{ Error refusal }
+	if err := json.Unmarshal([]byte(body), &answer); err != nil {
+		t.Fatalf("%s: %v", body, err)
+	}
+	return answer.Error
 }
 
 func TestErrorsHaveTheVendorsForm(t *testing.T) {

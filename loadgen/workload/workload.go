@@ -181,7 +181,7 @@ func (w *Workload) body(s folder.Sampling, before []chat.Message, text string, i
 	if s.Salt != "" && w.TakesSalt() {
 		params.Extra = map[string]any{}
 		maps.Copy(params.Extra, s.Extra)
-		params.Extra[string(chat.FieldCacheSalt)] = w.run + "/" + s.Salt
+		params.Extra[string(chat.FieldCacheSalt)] = chat.CacheSalt(w.run, s.Salt)
 	}
 	if s.IgnoreEOS {
 		params.MinTokens = s.MaxTokens
