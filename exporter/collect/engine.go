@@ -32,6 +32,8 @@ type engines struct {
 	sources *sources
 	before  map[string]engine.Reading // by source
 	missed  map[missKey]missCount
+
+	requested map[requestedKey]requestedCount
 }
 
 func (e *engines) collect(ctx context.Context, batch *Batch) error {
@@ -39,17 +41,17 @@ func (e *engines) collect(ctx context.Context, batch *Batch) error {
 	answers := readSources(ctx, targets.Engines, func(ctx context.Context, at *endpoint.Endpoint) (engine.Reading, error) {
 		return e.client.Read(ctx, at, e.before[at.Source])
 	})
-	missed := e.missed
-	e.before, e.missed = map[string]engine.Reading{}, map[missKey]missCount{}
+	missed, requested := e.missed, e.requested
+	e.before, e.missed, e.requested = map[string]engine.Reading{}, map[missKey]missCount{}, map[requestedKey]requestedCount{}
 	for _, a := range answers {
 		if !errors.Is(a.Err, endpoint.ErrUnreachable) { // else another engine may listen there next
 			e.before[a.Source] = a.Value
 		}
 		batch.Gauge(metric.EngineUp, number(a.Err == nil), a.Source)
 		if a.Err == nil {
-			e.emit(batch, a.Source, a.Value, missed)
+			e.emit(batch, a.Source, a.Value, missed, requested)
 		} else {
-			e.keepMissed(missed, a.Source)
+			e.keep(missed, requested, a.Source)
 		}
 	}
 	outcome := sourcesOutcome("engines", "--engine.url", answers)
@@ -59,7 +61,7 @@ func (e *engines) collect(ctx context.Context, batch *Batch) error {
 	return errors.Join(targetErr, outcome)
 }
 
-func (e *engines) emit(batch *Batch, source string, r engine.Reading, missed map[missKey]missCount) {
+func (e *engines) emit(batch *Batch, source string, r engine.Reading, missed map[missKey]missCount, requested map[requestedKey]requestedCount) {
 	for _, m := range r.Models {
 		batch.Gauge(metric.EngineInfo, 1, source, r.Engine, m.Name, r.Version)
 		for _, row := range []struct {
@@ -80,7 +82,7 @@ func (e *engines) emit(batch *Batch, source string, r engine.Reading, missed map
 			batch.Gauge(metric.EngineRequests, count, source, m.Name, state)
 		}
 		emitEngineCounts(batch, source, m)
-		e.emitLookups(batch, metric.EnginePrefixCacheTokensTotal, m.PrefixTokens, missed, source, m.Name)
+		e.emitLookups(batch, metric.EnginePrefixCacheTokensTotal, e.prefixTokens(source, m, requested), missed, source, m.Name)
 		e.emitLookups(batch, metric.EnginePrefixCacheBlocksTotal, m.PrefixBlocks, missed, source, m.Name)
 	}
 }
@@ -115,11 +117,16 @@ func (e *engines) emitLookups(batch *Batch, family metric.Counter, lookups *engi
 // missKey tells the counts of misses apart.
 type missKey struct{ family, source, model string }
 
-// keepMissed keeps the counts of a source that tells nothing now: it may go on where it was.
-func (e *engines) keepMissed(missed map[missKey]missCount, source string) {
+// keep keeps the counts of a source that tells nothing now: it may go on where it was.
+func (e *engines) keep(missed map[missKey]missCount, requested map[requestedKey]requestedCount, source string) {
 	for key, count := range missed {
 		if key.source == source {
 			e.missed[key] = count
+		}
+	}
+	for key, count := range requested {
+		if key.source == source {
+			e.requested[key] = count
 		}
 	}
 }
@@ -131,7 +138,7 @@ type missCount struct{ total, misses float64 }
 // at one moment, and may seem to step back a little. Whoever reads a counter takes any step back for
 // a restart; so it stands still unless the lookups themselves began anew.
 func (c missCount) next(lookups engine.Lookups) missCount {
-	now := missCount{lookups.Total, lookups.Misses()}
+	now := missCount{lookups.Total, lookups.Missed}
 	if now.total >= c.total {
 		now.misses = max(now.misses, c.misses)
 	}

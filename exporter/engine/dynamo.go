@@ -21,10 +21,14 @@ func readDynamoFrontend(page endpoint.Page) []Model {
 	given := []string{metric.ForeignDynamoModelBlocks, metric.ForeignDynamoModelBlockSize}
 	if slices.ContainsFunc(given, func(name string) bool { return len(page.Series(name)) > 0 }) {
 		delete(models, "") // no request yet, but models
-		for _, m := range perModel(whole(page), metric.ForeignLabelModel, given, dynamoPool) {
+		served := perModel(whole(page), metric.ForeignLabelModel, given, dynamoPool)
+		for _, m := range served {
 			key := strings.ToLower(m.Name)
 			joined := models[key]
-			joined.Name, joined.Pool = m.Name, m.Pool
+			joined.Name = m.Name
+			if len(served) == 1 && dynamoWorkers(page) == 1 {
+				joined.Pool = m.Pool
+			}
 			models[key] = joined
 		}
 	}
@@ -44,45 +48,106 @@ func dynamoRequests(v view) Model {
 		PromptTokens:     v.sum(metric.ForeignDynamoInputTokensSum),
 		GenerationTokens: v.sum(metric.ForeignDynamoOutputTokens, metric.ForeignDynamoOutputTokensSum),
 	}
-	model.PrefixTokens = lookups(model.PromptTokens, map[string]*float64{metric.TierAny: v.sum(metric.ForeignDynamoCachedTokensSum)})
+	model.Requested = dynamoRequested(v, model.PromptTokens)
 	return model
 }
 
-// dynamoPool reads the KV cache of a worker, which says nothing of several. Dynamo reports 0 blocks for an
+// dynamoRequested is nil until a request reports its cached tokens: some engines never do.
+func dynamoRequested(v view, prompt *float64) *RequestedTokens {
+	begun, reported := v.sum(metric.ForeignDynamoInputTokensCount), v.sum(metric.ForeignDynamoCachedTokensCount)
+	cached := v.sum(metric.ForeignDynamoCachedTokensSum)
+	if begun == nil || reported == nil || prompt == nil || cached == nil || *reported == 0 {
+		return nil
+	}
+	inflight := v.sum(metric.ForeignDynamoInflight)
+	return &RequestedTokens{
+		Begun: *begun, Reported: *reported, Prompt: *prompt, Cached: *cached,
+		Idle: *begun == *reported || inflight != nil && *inflight == 0,
+	}
+}
+
+// dynamoWorkers is how many workers the router of a frontend has, a data-parallel rank counting as one; 0 if
+// it does not tell: only a router that chooses by KV cache does.
+func dynamoWorkers(page endpoint.Page) int {
+	workers := map[[2]string]bool{}
+	for _, one := range page.Series(metric.ForeignDynamoWorkerRegistered) {
+		if one.Value == 1 {
+			workers[[2]string{one.Labels[metric.ForeignDynamoLabelRouterWorker], one.Labels[metric.ForeignDynamoLabelRank]}] = true
+		}
+	}
+	return len(workers)
+}
+
+// dynamoPool reads the KV cache of one worker, which says nothing of several. Dynamo reports 0 blocks for an
 // engine that does not tell.
 func dynamoPool(v view) Model {
-	if workers := v.sum(metric.ForeignDynamoModelWorkers); workers != nil && *workers != 1 {
-		return Model{}
-	}
 	blocks := reported(v.sum(metric.ForeignDynamoModelBlocks))
 	size := reported(v.sum(metric.ForeignDynamoModelBlockSize))
 	return Model{Pool: Pool{CapacityBlocks: blocks, CapacityTokens: product(blocks, size)}}
 }
 
-// readDynamoWorker reads a page of a worker that passes no series of its engine through.
+// readDynamoWorker reads a page of a worker that passes no series of its engine through. Series of requests name
+// no model in some releases.
 func readDynamoWorker(page endpoint.Page) []Model {
 	all := whole(page)
 	generate := all.with(metric.ForeignDynamoLabelEndpoint, metric.ForeignDynamoGenerate)
-	models := perModel(generate, metric.ForeignLabelModel, []string{metric.ForeignDynamoWorkerInflight}, func(v view) Model {
-		return Model{Requests: requests(map[string]*float64{metric.RequestsInFlight: v.sum(metric.ForeignDynamoWorkerInflight)})}
-	})
-	if len(models) == 1 { // the KV cache names no model
-		models[0].Pool = dynamoWorkerPool(all)
+	read := func(v view) Model {
+		return Model{
+			Pool:     dynamoWorkerPool(v),
+			Requests: requests(map[string]*float64{metric.RequestsInFlight: v.with(metric.ForeignDynamoLabelEndpoint, metric.ForeignDynamoGenerate).sum(metric.ForeignDynamoWorkerInflight)}),
+		}
 	}
-	return models
+	named := slices.Concat(generate.series(metric.ForeignDynamoWorkerInflight), all.series(metric.ForeignDynamoWorkerTotalBlocks))
+	names := slices.DeleteFunc(labelValues(named, metric.ForeignLabelModel), func(name string) bool { return name == "" })
+	if len(names) > 1 {
+		return perModel(all, metric.ForeignLabelModel, []string{metric.ForeignDynamoWorkerInflight, metric.ForeignDynamoWorkerTotalBlocks}, read)
+	}
+	model := read(all)
+	if len(names) == 1 {
+		model.Name = shortText(names[0])
+	}
+	return []Model{model}
 }
 
-// dynamoWorkerPool is empty if the engine reports no blocks: all its values are 0 then.
+// dynamoWorkerPool joins the KV caches of the data-parallel ranks. It is empty if the engine reports no blocks:
+// all its values are 0 then.
 func dynamoWorkerPool(v view) Pool {
-	blocks := reported(v.sum(metric.ForeignDynamoWorkerTotalBlocks))
+	var pools []Pool
+	for _, rank := range v.series(metric.ForeignDynamoWorkerTotalBlocks) {
+		usage := v.with(metric.ForeignDynamoLabelRank, rank.Labels[metric.ForeignDynamoLabelRank]).series(metric.ForeignDynamoWorkerKVUsage)
+		if rank.Value > 0 {
+			pools = append(pools, Pool{CapacityBlocks: &rank.Value, UsedRatio: ratio(largest(usage))})
+		}
+	}
+	if len(pools) > 0 {
+		return join(pools)
+	}
+	return dynamoOldWorkerPool(v)
+}
+
+// dynamoOldWorkerPool reads the names of releases before 0.9.
+func dynamoOldWorkerPool(v view) Pool {
+	blocks := reported(v.sum(metric.ForeignDynamoOldTotalBlocks))
 	if blocks == nil {
 		return Pool{}
 	}
-	pool := Pool{CapacityBlocks: blocks, UsedRatio: ratio(largest(v.series(metric.ForeignDynamoWorkerKVUsage)))}
-	if active := v.sum(metric.ForeignDynamoWorkerActiveBlocks); active != nil {
+	pool := Pool{CapacityBlocks: blocks, UsedRatio: ratio(largest(v.series(metric.ForeignDynamoOldKVUsage)))}
+	if active := v.sum(metric.ForeignDynamoOldActiveBlocks); active != nil {
 		pool.UsedRatio = ratio(new(*active / *blocks))
 	}
 	return pool
+}
+
+// completeFromWorker adds the blocks of a Dynamo worker to an engine whose own series do not have them.
+func completeFromWorker(page endpoint.Page, models []Model) {
+	if len(models) != 1 || models[0].CapacityBlocks != nil || models[0].CapacityTokens != nil {
+		return
+	}
+	worker := dynamoWorkerPool(whole(page))
+	models[0].CapacityBlocks = worker.CapacityBlocks
+	if models[0].UsedRatio == nil {
+		models[0].UsedRatio = worker.UsedRatio
+	}
 }
 
 // reported is nil for 0, with which Dynamo fills what it was not told.

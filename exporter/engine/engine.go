@@ -45,6 +45,8 @@ type Model struct {
 	TierBytes []TierValue
 	// PrefixTokens and PrefixBlocks are lookups in the prefix cache, nil if it does not count in them.
 	PrefixTokens, PrefixBlocks *Lookups
+	// Requested are counts from which lookups follow only together with earlier ones; nil if there are none.
+	Requested *RequestedTokens
 	// Preemptions are requests thrown out of the batch.
 	Preemptions *float64
 	// Requests are by state: values of metric.LabelState.
@@ -53,21 +55,21 @@ type Model struct {
 	PromptTokens, GenerationTokens *float64
 }
 
-// Lookups are tokens or blocks looked up in the prefix cache, and those found, by tier. Total less the hits
-// had to be computed.
+// Lookups are tokens or blocks looked up in the prefix cache: those found, by tier, and those missed, which had
+// to be computed. Engines count hits and total apart: on a page made in between, misses can be a little off,
+// even negative.
 type Lookups struct {
-	Total float64
-	Hits  []TierValue
+	Total, Missed float64
+	Hits          []TierValue
 }
 
-// Misses are what no tier had. Engines count hits and total apart, so that of a page made in between it
-// can be a little off, even negative.
-func (l Lookups) Misses() float64 {
-	misses := l.Total
-	for _, hit := range l.Hits {
-		misses -= hit.Value
-	}
-	return misses
+// RequestedTokens are the tokens of prompts, counted when a request begins, and the cached ones among them, counted
+// when it ends: Dynamo's frontend. The difference of the two is no count of misses while a request is in flight,
+// nor of requests that ended without a count of cached tokens.
+type RequestedTokens struct {
+	Begun, Reported float64 // requests
+	Prompt, Cached  float64 // tokens of these
+	Idle            bool    // no request is in flight
 }
 
 // TierValue is a value of a tier, one of the values of metric.LabelTier.
@@ -111,6 +113,7 @@ func Translate(page endpoint.Page) (Reading, error) {
 			continue
 		}
 		models := d.read(page)
+		completeFromWorker(page, models)
 		if len(models) > maxModels {
 			return Reading{}, fmt.Errorf("%d models, of which at most %d are read", len(models), maxModels)
 		}
@@ -179,18 +182,32 @@ func requests(byState map[string]*float64) map[string]float64 {
 	return told
 }
 
-// lookups is nil unless the total and all hits are told.
+// lookups is nil unless the total and all hits are told. Misses are what is left.
 func lookups(total *float64, hits map[string]*float64) *Lookups {
 	if total == nil {
 		return nil
 	}
-	found := &Lookups{Total: *total}
+	found := &Lookups{Total: *total, Missed: *total}
 	for tier, count := range hits {
 		if count == nil {
 			return nil
 		}
 		found.Hits = append(found.Hits, TierValue{tier, *count})
+		found.Missed -= *count
 	}
 	slices.SortFunc(found.Hits, func(a, b TierValue) int { return cmp.Compare(a.Tier, b.Tier) })
 	return found
+}
+
+// hitsByTier adds up a counter of hits by the tier that a label of it names.
+func hitsByTier(v view, name, label string, tierOf func(string) string) map[string]*float64 {
+	hits := map[string]*float64{}
+	for _, one := range v.series(name) {
+		tier, sum := tierOf(one.Labels[label]), one.Value
+		if before := hits[tier]; before != nil {
+			sum += *before
+		}
+		hits[tier] = &sum
+	}
+	return hits
 }

@@ -54,11 +54,17 @@ func told(m Model) map[string]float64 {
 	for _, tier := range m.TierBytes {
 		values[tier.Tier+" bytes"] = tier.Value
 	}
+	if r := m.Requested; r != nil {
+		values["begun"], values["reported"], values["prompt of begun"], values["cached of reported"] = r.Begun, r.Reported, r.Prompt, r.Cached
+		if r.Idle {
+			values["idle"] = 1
+		}
+	}
 	for unit, found := range map[string]*Lookups{"tokens": m.PrefixTokens, "blocks": m.PrefixBlocks} {
 		if found == nil {
 			continue
 		}
-		values[unit+" looked up"], values[unit+" missed"] = found.Total, found.Misses()
+		values[unit+" looked up"], values[unit+" missed"] = found.Total, found.Missed
 		for _, hit := range found.Hits {
 			values[unit+" hit "+hit.Tier] = hit.Value
 		}
@@ -86,7 +92,7 @@ func wantModel(t *testing.T, what string, got Model, name string, want map[strin
 // TestPagesOfAllEnginesWorkedOutByHand is the mapping: each value stands in the sample or is worked out
 // from it as it says.
 func TestPagesOfAllEnginesWorkedOutByHand(t *testing.T) {
-	const small = "Qwen/Qwen3-0.6B"
+	const small, tiny = "Qwen/Qwen3-0.6B", "Tiny-Llama-8B"
 	for _, test := range []struct {
 		file, engine, model string
 		want                map[string]float64
@@ -108,7 +114,51 @@ func TestPagesOfAllEnginesWorkedOutByHand(t *testing.T) {
 			"host bytes": 8 << 30, "disk bytes": 32 << 30, "external bytes": 0,
 		}},
 		{"dynamo_frontend.prom", metric.EngineDynamo, small, map[string]float64{
-			"capacity blocks": 92962, "capacity tokens": 92962, "running": 0, "waiting": 0, "prompt": 33, "generation": 300,
+			"running": 0, "waiting": 0, "prompt": 33, "generation": 300, // of how many workers is not on the page
+		}},
+		{"vllm-0.32.0-cpu.prom", metric.EngineVLLM, "tiny-llama", map[string]float64{
+			"capacity blocks": 4096, "capacity tokens": 4096 * 128, "capacity bytes": 1 << 30, "used ratio": 0, "used tokens": 0, "preemptions": 0,
+			"running": 0, "waiting": 0, "prompt": 80421, "generation": 2131, "tokens looked up": 80421, "tokens missed": 45733,
+			"tokens hit device": 34688, "tokens hit host": 0, "tokens hit disk": 0, "tokens hit external": 0,
+		}},
+		{"dynamo-1.6.1-frontend.prom", metric.EngineDynamo, tiny, map[string]float64{
+			"capacity blocks": 400, "capacity tokens": 6400, "running": 0, "waiting": 0, "prompt": 8800, "generation": 64,
+			"begun": 4, "reported": 4, "prompt of begun": 8800, "cached of reported": 3 * 2192, "idle": 1,
+		}},
+		{"dynamo-1.6.1-frontend-two-workers.prom", metric.EngineDynamo, tiny, map[string]float64{
+			"running": 0, "waiting": 0, "prompt": 8800, "generation": 64,
+			"begun": 4, "reported": 4, "prompt of begun": 8800, "cached of reported": 3 * 2192, "idle": 1,
+		}},
+		{"dynamo-1.6.1-frontend-two-workers-request-in-flight.prom", metric.EngineDynamo, tiny, map[string]float64{
+			"running": 1, "waiting": 0, "prompt": 8800 + 2201, "generation": 155,
+			"begun": 5, "reported": 4, "prompt of begun": 8800 + 2201, "cached of reported": 3 * 2192,
+		}},
+		{"dynamo-1.6.1-frontend-round-robin.prom", metric.EngineDynamo, tiny, map[string]float64{
+			"running": 0, "waiting": 0, "prompt": 8800, "generation": 64,
+			"begun": 4, "reported": 4, "prompt of begun": 8800, "cached of reported": 3 * 2192, "idle": 1,
+		}},
+		{"dynamo-1.6.1-frontend-sglang.prom", metric.EngineDynamo, tiny, map[string]float64{
+			"capacity blocks": 400, "capacity tokens": 6400, "running": 0, "waiting": 0, "prompt": 8800, "generation": 64,
+		}},
+		{"dynamo-0.7.1-frontend.prom", metric.EngineDynamo, tiny, map[string]float64{"running": 0, "waiting": 0, "prompt": 11200, "generation": 2574}},
+		{"dynamo-1.6.1-worker-mocker-vllm.prom", metric.EngineVLLM, tiny, map[string]float64{
+			"used ratio": 0.36, "preemptions": 0, "running": 1, "waiting": 0,
+		}},
+		{"dynamo-1.6.1-worker-mocker-sglang.prom", metric.EngineSGLang, tiny, map[string]float64{"running": 0, "waiting": 0}},
+		{"dynamo-1.6.1-worker-mocker-before-requests.prom", metric.EngineDynamo, "", map[string]float64{"inflight": 0}},
+		{"llamacpp-b0.25.3-cuda.prom", metric.EngineLlamaCPP, "", map[string]float64{
+			"running": 0, "waiting": 0, "prompt": 1618 + 2544, "generation": 186,
+			"tokens looked up": 1618 + 2544, "tokens hit any": 2544, "tokens missed": 1618,
+		}},
+		{"sglang-0.5.23-constructed.prom", metric.EngineSGLang, "m", map[string]float64{
+			"capacity tokens": 991936, "capacity blocks": 15499, "capacity bytes": 136.25 * (1 << 30), "used ratio": 0.25, "used tokens": 247984,
+			"running": 3, "waiting": 1, "preemptions": 0, "prompt": 100000, "generation": 9000, "tokens looked up": 100000, "tokens missed": 34000,
+			"tokens hit device": 40000, "tokens hit host": 20000, "tokens hit disk": 5000, "tokens hit external": 1000,
+		}},
+		{"trtllm-050f80de-constructed.prom", metric.EngineTensorRTLLM, "m", map[string]float64{
+			"capacity blocks": 1000, "capacity tokens": 32000, "used ratio": 0.25, "used tokens": 8000, "running": 4, "waiting": 2,
+			"prompt": 50000, "generation": 8000, "tokens looked up": 50000, "tokens missed": 20000,
+			"tokens hit device": 21000, "tokens hit host": 8000, "tokens hit disk": 3000,
 		}},
 		{"dynamo_worker_component.prom", metric.EngineDynamo, small, map[string]float64{
 			"capacity blocks": 5943, "used ratio": 0, "inflight": 0,
@@ -192,6 +242,38 @@ vllm:num_requests_running{engine="0",model_name="m"} 1
 	})
 }
 
+func TestTiersOfVLLM(t *testing.T) {
+	const page = `vllm:num_requests_running{model_name="m"} 0
+vllm:prefix_cache_queries_total{model_name="m"} 1000
+vllm:prompt_tokens_cached_by_source_total{model_name="m",source="device"} 100
+vllm:prompt_tokens_cached_by_source_total{model_name="m",source="host"} 50
+vllm:prompt_tokens_cached_by_source_total{model_name="m",source="disk"} 30
+vllm:prompt_tokens_cached_by_source_total{model_name="m",source="p2p"} 5
+vllm:prompt_tokens_cached_by_source_total{model_name="m",source="external_unspecified"} 4
+vllm:prompt_tokens_cached_by_source_total{model_name="m",source="moon"} 1
+`
+	want := map[string]float64{
+		"running": 0, "tokens looked up": 1000, "tokens missed": 810,
+		"tokens hit device": 100, "tokens hit host": 50, "tokens hit disk": 30, "tokens hit external": 9, "tokens hit other": 1,
+	}
+	wantModel(t, "by queries", translate(t, page).Models[0], "m", want)
+	// Computed tokens are counted a little later than hits.
+	want["tokens missed"], want["tokens looked up"] = 800, 990
+	wantModel(t, "by source", translate(t, page+`vllm:prompt_tokens_by_source_total{model_name="m",source="local_compute"} 800
+vllm:prompt_tokens_by_source_total{model_name="m",source="local_cache_hit"} 90
+vllm:prompt_tokens_by_source_total{model_name="m",source="external_kv_transfer"} 90
+`).Models[0], "m", want)
+}
+
+func TestBytesOfVLLMAreNotKnownWhenItsBlocksAreOverridden(t *testing.T) {
+	const page = `vllm:kv_cache_usage_perc{engine="0",model_name="m"} 0.5
+vllm:cache_config_info{engine="0",block_size="128",num_gpu_blocks="64",num_gpu_blocks_override="64",kv_cache_memory_bytes="1073741824",kv_cache_size_tokens="8192"} 1
+`
+	wantModel(t, "override", translate(t, page).Models[0], "m", map[string]float64{
+		"used ratio": 0.5, "used tokens": 4096, "capacity blocks": 64, "capacity tokens": 8192,
+	})
+}
+
 func TestAConfigurationWithoutNumberIsThatOfTheOnlyReplica(t *testing.T) {
 	const config = "vllm:cache_config_info{block_size=\"16\",num_gpu_blocks=\"10\"} 1\n"
 	one := "vllm:kv_cache_usage_perc{engine=\"0\",model_name=\"m\"} 0.5\n"
@@ -260,29 +342,50 @@ sglang:cached_tokens_total{model_name="m"} 4
 }
 
 func TestDynamoFoldsTheCaseOfModels(t *testing.T) {
-	models := translate(t, `dynamo_frontend_inflight_requests{model="org/big"} 5
+	const one = `dynamo_frontend_inflight_requests{model="org/big"} 5
 dynamo_frontend_queued_requests{model="org/big"} 2
-dynamo_frontend_inflight_requests{model="small"} 1
-dynamo_frontend_queued_requests{model="small"} 3
 dynamo_frontend_input_sequence_tokens_sum{model="org/big"} 100
+dynamo_frontend_input_sequence_tokens_count{model="org/big"} 7
 dynamo_frontend_cached_tokens_sum{model="org/big"} 60
+dynamo_frontend_cached_tokens_count{model="org/big"} 2
 dynamo_frontend_output_sequence_tokens_sum{model="org/big"} 40
 dynamo_frontend_model_total_kv_blocks{model="Org/Big"} 10
 dynamo_frontend_model_kv_cache_block_size{model="Org/Big"} 16
+dynamo_component_router_worker_registered{router_worker_id="1",dp_rank="0"} 1
+dynamo_component_router_worker_registered{router_worker_id="2",dp_rank="0"} 0
+`
+	wantModel(t, "one model under two names", translate(t, one).Models[0], "Org/Big", map[string]float64{
+		"running": 3, "waiting": 2, "prompt": 100, "generation": 40, "capacity blocks": 10, "capacity tokens": 160,
+		"begun": 7, "reported": 2, "prompt of begun": 100, "cached of reported": 60,
+	})
+	models := translate(t, one+`dynamo_frontend_inflight_requests{model="small"} 1
+dynamo_frontend_queued_requests{model="small"} 3
 dynamo_frontend_model_total_kv_blocks{model="Idle"} 0
-dynamo_frontend_model_total_kv_blocks{model="Two"} 10
-dynamo_frontend_model_workers{model="Two"} 2
 `).Models
-	if len(models) != 4 {
+	if len(models) != 3 {
 		t.Fatalf("%+v", models)
 	}
 	wantModel(t, "no worker tells", models[0], "Idle", map[string]float64{})
-	wantModel(t, "one model under two names", models[1], "Org/Big", map[string]float64{
-		"running": 3, "waiting": 2, "prompt": 100, "generation": 40, "capacity blocks": 10, "capacity tokens": 160,
-		"tokens looked up": 100, "tokens hit any": 60, "tokens missed": 40,
+	wantModel(t, "one worker, of which of two models is not told", models[1], "Org/Big", map[string]float64{
+		"running": 3, "waiting": 2, "prompt": 100, "generation": 40,
+		"begun": 7, "reported": 2, "prompt of begun": 100, "cached of reported": 60,
 	})
-	wantModel(t, "two workers, of which one tells", models[2], "Two", map[string]float64{})
-	wantModel(t, "counted apart", models[3], "small", map[string]float64{"running": 0, "waiting": 3})
+	wantModel(t, "counted apart", models[2], "small", map[string]float64{"running": 0, "waiting": 3})
+}
+
+func TestAnEngineBehindADynamoWorkerHasItsBlocks(t *testing.T) {
+	const blocks = `dynamo_component_total_blocks{dp_rank="0",dynamo_component="backend",model="M"} 300
+dynamo_component_total_blocks{dp_rank="1",dynamo_component="backend",model="M"} 100
+dynamo_component_gpu_cache_usage_percent{dp_rank="0",dynamo_component="backend",model="M"} 0.5
+dynamo_component_gpu_cache_usage_percent{dp_rank="1",dynamo_component="backend",model="M"} 0.1
+dynamo_component_inflight_requests{dynamo_endpoint="generate"} 2
+dynamo_component_inflight_requests{dynamo_endpoint="worker_kv_query_source_1"} 1
+`
+	wantModel(t, "worker", translate(t, blocks).Models[0], "M", map[string]float64{
+		"capacity blocks": 400, "used ratio": (300*0.5 + 100*0.1) / 400, "inflight": 2,
+	})
+	vllm := translate(t, blocks+"vllm:num_requests_running{model_name=\"M\"} 1\n")
+	wantModel(t, "vLLM", vllm.Models[0], "M", map[string]float64{"capacity blocks": 400, "used ratio": 0.4, "running": 1})
 }
 
 func TestZeroBlocksOfADynamoWorkerAreNotReported(t *testing.T) {

@@ -11,12 +11,19 @@ import (
 // readLlamaCPP reads a page of llama.cpp's server, which serves one model and names it elsewhere.
 func readLlamaCPP(page endpoint.Page) []Model {
 	v := whole(page)
+	prompt, cached := v.sum(metric.ForeignLlamaCPPPromptTokens), v.sum(metric.ForeignLlamaCPPCachedTokens)
+	var found *Lookups
+	if prompt != nil && cached != nil {
+		prompt = new(*prompt + *cached)
+		found = lookups(prompt, map[string]*float64{metric.TierAny: cached})
+	}
 	return []Model{{
 		Pool: Pool{UsedRatio: ratio(v.sum(metric.ForeignLlamaCPPKVUsage)), UsedTokens: v.sum(metric.ForeignLlamaCPPKVTokens)},
 		Requests: requests(map[string]*float64{
 			metric.RequestsRunning: v.sum(metric.ForeignLlamaCPPProcessing), metric.RequestsWaiting: v.sum(metric.ForeignLlamaCPPDeferred),
 		}),
-		PromptTokens:     v.sum(metric.ForeignLlamaCPPPromptTokens),
+		PrefixTokens:     found,
+		PromptTokens:     prompt,
 		GenerationTokens: v.sum(metric.ForeignLlamaCPPPredictedTokens),
 	}}
 }

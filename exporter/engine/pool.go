@@ -27,8 +27,11 @@ func join(pools []Pool) Pool {
 		UsedTokens:     total(pools, func(p Pool) *float64 { return p.UsedTokens }),
 	}
 	weight := func(Pool) float64 { return 1 }
-	if all.CapacityTokens != nil {
+	switch {
+	case all.CapacityTokens != nil:
 		weight = func(p Pool) float64 { return *p.CapacityTokens }
+	case all.CapacityBlocks != nil:
+		weight = func(p Pool) float64 { return *p.CapacityBlocks }
 	}
 	weighted := total(pools, func(p Pool) *float64 {
 		if p.UsedRatio == nil {

@@ -83,19 +83,7 @@ func sglangPageSize(v view) *float64 {
 
 // sglangLookups counts the tokens of prompts and those found, by tier in newer releases.
 func sglangLookups(v view) *Lookups {
-	tiers := map[string]string{"device": metric.TierDevice, "host": metric.TierHost, "storage": metric.TierExternal, "": metric.TierAny}
-	hits := map[string]*float64{}
-	for _, source := range labelValues(v.series(metric.ForeignSGLangCachedTokens), metric.ForeignSGLangLabelCacheSource) {
-		tier, known := tiers[source]
-		if !known {
-			tier = metric.TierOther
-		}
-		found := *v.with(metric.ForeignSGLangLabelCacheSource, source).sum(metric.ForeignSGLangCachedTokens)
-		if before := hits[tier]; before != nil {
-			found += *before
-		}
-		hits[tier] = &found
-	}
+	hits := hitsByTier(v, metric.ForeignSGLangCachedTokens, metric.ForeignSGLangLabelCacheSource, metric.ForeignSGLangCacheTier)
 	if len(hits) == 0 {
 		return nil // reuse is off, or has not happened yet
 	}

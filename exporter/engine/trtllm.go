@@ -13,7 +13,7 @@ func readTensorRTLLM(page endpoint.Page) []Model {
 		return Model{
 			Pool: blockPool(v.sum(metric.ForeignTensorRTLLMMaxBlocks), v.sum(metric.ForeignTensorRTLLMUsedBlocks),
 				largest(v.series(metric.ForeignTensorRTLLMTokensPerBlock)), ratio(largest(v.series(metric.ForeignTensorRTLLMKVUsage)))),
-			PrefixTokens: lookups(prompt, map[string]*float64{metric.TierAny: v.sum(metric.ForeignTensorRTLLMCachedTokens)}),
+			PrefixTokens: tensorRTLLMLookups(v, prompt),
 			PrefixBlocks: blockLookups(v.sum(metric.ForeignTensorRTLLMReusedBlocks), v.sum(metric.ForeignTensorRTLLMMissedBlocks)),
 			Requests: requests(map[string]*float64{
 				metric.RequestsRunning: v.sum(metric.ForeignTensorRTLLMRunning),
@@ -24,6 +24,18 @@ func readTensorRTLLM(page endpoint.Page) []Model {
 			GenerationTokens: v.sum(metric.ForeignTensorRTLLMGenerationTokens),
 		}
 	})
+}
+
+// tensorRTLLMLookups takes the hits by tier where there are any. They are counted when a request is admitted; prompt
+// and cached tokens, of which the misses are the difference, when it ends.
+func tensorRTLLMLookups(v view, prompt *float64) *Lookups {
+	found := lookups(prompt, map[string]*float64{metric.TierAny: v.sum(metric.ForeignTensorRTLLMCachedTokens)})
+	tiers := hitsByTier(v, metric.ForeignTensorRTLLMHitTokens, metric.ForeignTensorRTLLMLabelCacheTier, metric.ForeignTensorRTLLMCacheTier)
+	if found == nil || len(tiers) == 0 {
+		return found
+	}
+	found.Hits = lookups(prompt, tiers).Hits
+	return found
 }
 
 // blockPool is a KV cache that is told of in blocks.

@@ -57,27 +57,42 @@ func vllmConfig(page endpoint.Page, replica endpoint.Series, replicas int) []end
 // block_size tokens each: newer releases give the tokens themselves.
 func vllmCapacity(pool *Pool, config endpoint.Series) {
 	pool.CapacityBlocks = labelNumber(config, metric.ForeignVLLMLabelBlocks)
-	pool.CapacityBytes = labelNumber(config, metric.ForeignVLLMLabelBytes)
+	// The bytes are a setting, which the engine fills with blocks unless it was given their number.
+	if labelNumber(config, metric.ForeignVLLMLabelBlocksOverride) == nil {
+		pool.CapacityBytes = labelNumber(config, metric.ForeignVLLMLabelBytes)
+	}
 	pool.CapacityTokens = labelNumber(config, metric.ForeignVLLMLabelTokens)
 	if pool.CapacityTokens == nil {
 		pool.CapacityTokens = product(pool.CapacityBlocks, labelNumber(config, metric.ForeignVLLMLabelBlockSize))
 	}
 }
 
-// vllmLookups takes the split by source where there is one: it counts each prompt token once. Else a KV
-// connector is asked for what the device does not have, so that its misses are the misses of both.
+// vllmLookups takes the split by source where there is one: it counts each prompt token once. Of the hits the
+// split by tier is finer. Else a KV connector is asked for what the device does not have, so that its misses
+// are the misses of both.
 func vllmLookups(v view) *Lookups {
 	by := func(source string) *float64 {
 		return v.with(metric.ForeignVLLMLabelTokenSource, source).sum(metric.ForeignVLLMPromptTokensBy)
 	}
-	if all := v.sum(metric.ForeignVLLMPromptTokensBy); all != nil {
+	total := v.sum(metric.ForeignVLLMPrefixQueries, metric.ForeignVLLMGPUPrefixQueries)
+	tiers := hitsByTier(v, metric.ForeignVLLMCachedBySource, metric.ForeignVLLMLabelTokenSource, metric.ForeignVLLMCacheTier)
+	computed := by(metric.ForeignVLLMSourceCompute)
+	switch {
+	case len(tiers) > 0 && computed != nil:
+		all := *computed
+		for _, hits := range tiers {
+			all += *hits
+		}
+		return lookups(&all, tiers)
+	case len(tiers) > 0:
+		return lookups(total, tiers)
+	case computed != nil:
 		hits := map[string]*float64{metric.TierDevice: by(metric.ForeignVLLMSourceLocalHit)}
 		if external := by(metric.ForeignVLLMSourceExternal); external != nil {
 			hits[metric.TierExternal] = external
 		}
-		return lookups(all, hits)
+		return lookups(v.sum(metric.ForeignVLLMPromptTokensBy), hits)
 	}
-	total := v.sum(metric.ForeignVLLMPrefixQueries, metric.ForeignVLLMGPUPrefixQueries)
 	hits := map[string]*float64{metric.TierDevice: v.sum(metric.ForeignVLLMPrefixHits, metric.ForeignVLLMGPUPrefixHits)}
 	if external := v.sum(metric.ForeignVLLMExternalHits); external != nil {
 		hits[metric.TierExternal] = external

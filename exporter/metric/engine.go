@@ -55,12 +55,12 @@ var (
 		Source: enginePage + "; /version; /props of llama.cpp", Labels: []Label{LabelSource, LabelEngine, LabelModel, LabelVersion}})
 	EngineKVCapacityBytes = gauge(Def{Name: "uma_engine_kv_capacity_bytes", Unit: Bytes, Sum: SumKeeping(LabelSource), Telemetry: true,
 		Help:   "Size of the KV cache on the first GPU of each replica of the engine." + manySources,
-		Source: "vLLM cache_config_info where set; SGLang kv_cache_memory_usage_gb", Labels: []Label{LabelSource, LabelModel}})
+		Source: "vLLM kv_cache_memory_bytes where set without num_gpu_blocks_override; SGLang kv_cache_memory_usage_gb", Labels: []Label{LabelSource, LabelModel}})
 	EngineKVCapacityTokens = gauge(Def{Name: "uma_engine_kv_capacity_tokens", Unit: Count, Sum: SumKeeping(LabelSource), Telemetry: true,
 		Help:   "Tokens that the KV cache has room for, over all replicas of the engine." + manySources,
 		Source: enginePage + "; /slots of llama.cpp with one slot", Labels: []Label{LabelSource, LabelModel}})
 	EngineKVCapacityBlocks = gauge(Def{Name: "uma_engine_kv_capacity_blocks", Unit: Count, Sum: SumKeeping(LabelSource), Telemetry: true,
-		Help:   "Blocks of the KV cache, over all replicas of the engine." + manySources,
+		Help:   "Blocks of the KV cache, over all replicas of the engine. Dynamo's frontend has those of one worker, so they are absent unless its router names exactly one; pages of workers have theirs." + manySources,
 		Source: enginePage, Labels: []Label{LabelSource, LabelModel}})
 	EngineKVUsedRatio = gauge(Def{Name: "uma_engine_kv_used_ratio", Unit: Ratio, Sum: SumNever(), Telemetry: true,
 		Help:   "Share of the KV cache that requests hold; of models with several kinds of layers that of the fullest pool. What is kept for reuse only counts as free in vLLM and SGLang.",
@@ -72,7 +72,7 @@ var (
 		Help:   "Bytes of KV cache held in a tier beside the GPU; external is a remote one." + manySources,
 		Source: "LMCache local_cache_usage, local_storage_usage, remote_cache_usage", Labels: []Label{LabelSource, LabelModel, LabelTier}})
 	EnginePrefixCacheTokensTotal = counter(Def{Name: "uma_engine_prefix_cache_tokens_total", Unit: Count, Sum: SumKeeping(LabelSource), Telemetry: true,
-		Help:   "Prompt tokens looked up in the prefix cache: each was found in one tier, or in none and had to be computed. The share of hits is hits over all of them." + manySources,
+		Help:   "Prompt tokens looked up in the prefix cache: each was found in one tier, or in none and had to be computed. The share of hits is hits over all of them. Of Dynamo's frontend as of the last reading without a request in flight; absent if its engine reports no cached tokens." + manySources,
 		Source: enginePage, Labels: []Label{LabelSource, LabelModel, LabelTier, LabelResult}})
 	EnginePrefixCacheBlocksTotal = counter(Def{Name: "uma_engine_prefix_cache_blocks_total", Unit: Count, Sum: SumKeeping(LabelSource), Telemetry: true,
 		Help:   "The same in blocks, of engines that count these." + manySources,

@@ -1,5 +1,7 @@
 package metric
 
+import "strings"
+
 // Series of inference engines, as they stand on their pages. Engines rename them often: whatever is not
 // on a page is not told.
 
@@ -16,19 +18,34 @@ const (
 	ForeignVLLMGPUPrefixHits    = "vllm:gpu_prefix_cache_hits_total"
 	ForeignVLLMExternalQueries  = "vllm:external_prefix_cache_queries_total"
 	ForeignVLLMExternalHits     = "vllm:external_prefix_cache_hits_total"
-	ForeignVLLMPromptTokensBy   = "vllm:prompt_tokens_by_source_total" // newer releases
+	ForeignVLLMPromptTokensBy   = "vllm:prompt_tokens_by_source_total"        // newer releases, at the end of the prefill
+	ForeignVLLMCachedBySource   = "vllm:prompt_tokens_cached_by_source_total" // 0.32, by tier, at admission
 	ForeignVLLMPreemptions      = "vllm:num_preemptions_total"
 
-	ForeignVLLMLabelEngine      = "engine"
-	ForeignVLLMLabelBlocks      = "num_gpu_blocks"
-	ForeignVLLMLabelBlockSize   = "block_size"
-	ForeignVLLMLabelTokens      = "kv_cache_size_tokens"  // newer releases
-	ForeignVLLMLabelBytes       = "kv_cache_memory_bytes" // None unless set
-	ForeignVLLMLabelTokenSource = "source"
-	ForeignVLLMSourceCompute    = "local_compute"
-	ForeignVLLMSourceLocalHit   = "local_cache_hit"
-	ForeignVLLMSourceExternal   = "external_kv_transfer"
+	ForeignVLLMLabelEngine         = "engine"
+	ForeignVLLMLabelBlocks         = "num_gpu_blocks"
+	ForeignVLLMLabelBlocksOverride = "num_gpu_blocks_override" // None unless set; then the setting of bytes is no size
+	ForeignVLLMLabelBlockSize      = "block_size"
+	ForeignVLLMLabelTokens         = "kv_cache_size_tokens"  // newer releases
+	ForeignVLLMLabelBytes          = "kv_cache_memory_bytes" // None unless set
+	ForeignVLLMLabelTokenSource    = "source"
+	ForeignVLLMSourceCompute       = "local_compute"
+	ForeignVLLMSourceLocalHit      = "local_cache_hit"
+	ForeignVLLMSourceExternal      = "external_kv_transfer"
 )
+
+// ForeignVLLMCacheTier returns the tier of a label source of ForeignVLLMCachedBySource, from
+// vllm/v1/metrics/cache_hit_source.py of 0.32.0. p2p is another vLLM instance, external_unspecified a
+// connector that does not name its tier.
+func ForeignVLLMCacheTier(source string) string {
+	switch source {
+	case TierDevice, TierHost, TierDisk:
+		return source
+	case "p2p", "external_unspecified":
+		return TierExternal
+	}
+	return TierOther
+}
 
 // Paths of what engines publish in JSON, and of TensorRT-LLM's page. What it has on its draining path it
 // hands to one reader only.
@@ -57,7 +74,25 @@ const (
 	ForeignTensorRTLLMRunning          = "trtllm_num_requests_running"
 	ForeignTensorRTLLMWaiting          = "trtllm_num_requests_waiting"
 	ForeignTensorRTLLMPaused           = "trtllm_num_paused_requests"
+	ForeignTensorRTLLMHitTokens        = "trtllm_prompt_cache_hit_tokens_total" // by tier, at admission
+	ForeignTensorRTLLMGPUMemory        = "trtllm_gpu_memory_usage_bytes"
+	ForeignTensorRTLLMPinnedMemory     = "trtllm_pinned_memory_usage_bytes"
+
+	ForeignTensorRTLLMLabelCacheLevel = "cache_level" // position in the list of tiers
+	ForeignTensorRTLLMLabelCacheTier  = "cache_tier"
 )
+
+// ForeignTensorRTLLMCacheTier returns the tier of a label cache_tier of ForeignTensorRTLLMHitTokens. Blocks
+// that were prefetched from disk to host before the lookup count as host.
+func ForeignTensorRTLLMCacheTier(word string) string {
+	switch word {
+	case "gpu":
+		return TierDevice
+	case TierHost, TierDisk:
+		return word
+	}
+	return TierOther
+}
 
 // SGLang, python/sglang/srt/observability/metrics_collector.py, 0.5. Gauges have the labels of ranks,
 // counters have not; with priority scheduling a gauge stands there for every priority and without one
@@ -67,8 +102,8 @@ const (
 	ForeignSGLangMaxTokens        = "sglang:max_total_num_tokens"
 	ForeignSGLangUsedTokens       = "sglang:num_used_tokens"
 	ForeignSGLangTokenUsage       = "sglang:token_usage"
-	ForeignSGLangPageSize         = "sglang:page_size"
-	ForeignSGLangCacheConfigInfo  = "sglang:cache_config_info"
+	ForeignSGLangPageSize         = "sglang:page_size"                // 0.5.23
+	ForeignSGLangCacheConfigInfo  = "sglang:cache_config_info"        // before 0.5.23
 	ForeignSGLangKVGigabytes      = "sglang:kv_cache_memory_usage_gb" // of 2^30 bytes
 	ForeignSGLangCachedTokens     = "sglang:cached_tokens_total"
 	ForeignSGLangPromptTokens     = "sglang:prompt_tokens_total"
@@ -77,38 +112,70 @@ const (
 	ForeignSGLangQueued           = "sglang:num_queue_reqs"
 	ForeignSGLangRetractedTotal   = "sglang:num_retracted_requests_total" // there since the first one
 	ForeignSGLangRetracted        = "sglang:num_retracted_reqs"           // in the last batch
+	ForeignSGLangHostUsedTokens   = "sglang:hicache_host_used_tokens"     // where HiCache is on
+	ForeignSGLangHostTotalTokens  = "sglang:hicache_host_total_tokens"
+	ForeignSGLangWeightGigabytes  = "sglang:weight_memory_usage_gb" // of 2^30 bytes
+	ForeignSGLangGraphGigabytes   = "sglang:graph_memory_usage_gb"  // by phase, of 2^30 bytes
 	ForeignSGLangLabelPageSize    = "page_size"
 	ForeignSGLangLabelCacheSource = "cache_source"
 	ForeignSGLangLabelPriority    = "priority"
 	ForeignSGLangLabelReplica     = "dp_rank"
+	ForeignSGLangLabelPhase       = "phase"
 )
 
-// Dynamo, docs/observability/metrics.md of ai-dynamo/dynamo at a7b23c00. Its frontend writes the label model
-// in lower case on series of requests, and as it was given on those that begin with model.
+// ForeignSGLangCacheTier returns the tier of a label cache_source of ForeignSGLangCachedTokens. Storage has the
+// name of its backend behind it in newer releases; only that of the backend file is a disk for certain.
+func ForeignSGLangCacheTier(source string) string {
+	switch {
+	case source == "":
+		return TierAny
+	case source == TierDevice, source == TierHost:
+		return source
+	case source == "storage_file":
+		return TierDisk
+	case strings.HasPrefix(source, "storage"):
+		return TierExternal
+	}
+	return TierOther
+}
+
+// Dynamo, pages of 0.7.1 and 1.6.1. Before 1.0 its frontend writes the label model in lower case on series of
+// requests, and as it was given on those that begin with model. Input tokens are observed when a request begins,
+// cached tokens when it ends, and not at all if it is cancelled or the engine does not report them. The number of
+// workers is on the page where the router chooses by KV cache.
 const (
-	ForeignDynamoFrontendPrefix     = "dynamo_frontend_"
-	ForeignDynamoInflight           = "dynamo_frontend_inflight_requests"
-	ForeignDynamoQueued             = "dynamo_frontend_queued_requests"
-	ForeignDynamoInputTokensSum     = "dynamo_frontend_input_sequence_tokens_sum"
-	ForeignDynamoOutputTokens       = "dynamo_frontend_output_tokens_total"
-	ForeignDynamoOutputTokensSum    = "dynamo_frontend_output_sequence_tokens_sum" // releases without the former
-	ForeignDynamoCachedTokensSum    = "dynamo_frontend_cached_tokens_sum"
-	ForeignDynamoModelBlocks        = "dynamo_frontend_model_total_kv_blocks"
-	ForeignDynamoModelBlockSize     = "dynamo_frontend_model_kv_cache_block_size"
-	ForeignDynamoModelWorkers       = "dynamo_frontend_model_workers"
-	ForeignDynamoWorkerPrefix       = "dynamo_component_"
-	ForeignDynamoWorkerInflight     = "dynamo_component_inflight_requests"
-	ForeignDynamoWorkerTotalBlocks  = "dynamo_component_kvstats_total_blocks"
-	ForeignDynamoWorkerActiveBlocks = "dynamo_component_kvstats_active_blocks"
-	ForeignDynamoWorkerKVUsage      = "dynamo_component_kvstats_gpu_cache_usage_percent" // 0 to 1
-	ForeignDynamoLabelEndpoint      = "dynamo_endpoint"
-	ForeignDynamoGenerate           = "generate"
+	ForeignDynamoFrontendPrefix    = "dynamo_frontend_"
+	ForeignDynamoInflight          = "dynamo_frontend_inflight_requests"
+	ForeignDynamoQueued            = "dynamo_frontend_queued_requests"
+	ForeignDynamoInputTokensSum    = "dynamo_frontend_input_sequence_tokens_sum"
+	ForeignDynamoInputTokensCount  = "dynamo_frontend_input_sequence_tokens_count"
+	ForeignDynamoOutputTokens      = "dynamo_frontend_output_tokens_total"
+	ForeignDynamoOutputTokensSum   = "dynamo_frontend_output_sequence_tokens_sum" // releases without the former
+	ForeignDynamoCachedTokensSum   = "dynamo_frontend_cached_tokens_sum"
+	ForeignDynamoCachedTokensCount = "dynamo_frontend_cached_tokens_count"
+	ForeignDynamoModelBlocks       = "dynamo_frontend_model_total_kv_blocks" // of one worker
+	ForeignDynamoModelBlockSize    = "dynamo_frontend_model_kv_cache_block_size"
+	ForeignDynamoWorkerRegistered  = "dynamo_component_router_worker_registered" // on the page of the frontend
+	ForeignDynamoLabelRouterWorker = "router_worker_id"
+	ForeignDynamoLabelRank         = "dp_rank"
+
+	// A worker. The names with kvstats were replaced in 0.9; an engine of 1.3 or later gives its hit rate too.
+	ForeignDynamoWorkerPrefix      = "dynamo_component_"
+	ForeignDynamoWorkerInflight    = "dynamo_component_inflight_requests"
+	ForeignDynamoWorkerTotalBlocks = "dynamo_component_total_blocks"
+	ForeignDynamoWorkerKVUsage     = "dynamo_component_gpu_cache_usage_percent" // 0 to 1
+	ForeignDynamoOldTotalBlocks    = "dynamo_component_kvstats_total_blocks"
+	ForeignDynamoOldActiveBlocks   = "dynamo_component_kvstats_active_blocks"
+	ForeignDynamoOldKVUsage        = "dynamo_component_kvstats_gpu_cache_usage_percent" // 0 to 1
+	ForeignDynamoLabelEndpoint     = "dynamo_endpoint"
+	ForeignDynamoGenerate          = "generate"
 )
 
 // llama.cpp, tools/server/README.md; series of the KV cache are on the pages of old builds only.
 const (
 	ForeignLlamaCPPPrefix          = "llamacpp:"
 	ForeignLlamaCPPPromptTokens    = "llamacpp:prompt_tokens_total"
+	ForeignLlamaCPPCachedTokens    = "llamacpp:prompt_tokens_cached_total" // newer builds; not among the former
 	ForeignLlamaCPPPredictedTokens = "llamacpp:tokens_predicted_total"
 	ForeignLlamaCPPProcessing      = "llamacpp:requests_processing"
 	ForeignLlamaCPPDeferred        = "llamacpp:requests_deferred"

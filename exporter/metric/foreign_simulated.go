@@ -9,7 +9,6 @@ const (
 	ForeignTensorRTLLMHostUsage    = "trtllm_kv_cache_host_utilization"
 	ForeignTensorRTLLMOffloadBytes = "trtllm_kv_cache_offload_bytes_total"
 	ForeignTensorRTLLMOnboardBytes = "trtllm_kv_cache_onboard_bytes_total"
-	ForeignTensorRTLLMGPUMemory    = "trtllm_gpu_memory_usage_bytes"
 	ForeignTensorRTLLMFirstToken   = "trtllm_time_to_first_token_seconds"
 	ForeignTensorRTLLMPerToken     = "trtllm_time_per_output_token_seconds"
 	ForeignTensorRTLLMDuration     = "trtllm_e2e_request_latency_seconds"

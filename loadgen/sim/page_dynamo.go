@@ -25,7 +25,10 @@ func (e *Engine) dynamoPage() page {
 		shown{metric.ForeignDynamoModelBlockSize, "Tokens of a KV cache block.", func(r *reading) float64 { return float64(r.perBlock) }},
 		shown{metric.ForeignDynamoModelContext, "Context length in tokens.", func(*reading) float64 { return float64(e.config.MaxModelTokens) }},
 		shown{metric.ForeignDynamoModelMaxSeqs, "Most sequences of a worker.", func(*reading) float64 { return float64(e.config.MaxBatch) }},
-		shown{metric.ForeignDynamoModelWorkers, "Workers that serve the model.", func(r *reading) float64 {
+	)...)
+	worker := prometheus.Labels{metric.ForeignDynamoLabelRouterWorker: "1", metric.ForeignDynamoLabelRank: "0"}
+	all = append(all, list(prometheus.GaugeValue, worker,
+		shown{metric.ForeignDynamoWorkerRegistered, "Whether the router has this worker.", func(r *reading) float64 {
 			if r.served {
 				return 1
 			}

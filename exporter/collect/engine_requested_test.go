@@ -1,0 +1,76 @@
+package collect
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// dynamoFrontend is a page with these counts: requests begun and ended, their tokens, and requests in flight.
+func dynamoFrontend(begun, prompt, reported, cached, inflight float64) string {
+	return fmt.Sprintf(`dynamo_frontend_inflight_requests{model="m"} %v
+dynamo_frontend_input_sequence_tokens_sum{model="m"} %v
+dynamo_frontend_input_sequence_tokens_count{model="m"} %v
+dynamo_frontend_cached_tokens_sum{model="m"} %v
+dynamo_frontend_cached_tokens_count{model="m"} %v
+`, inflight, prompt, begun, cached, reported)
+}
+
+// TestMissesOfADynamoFrontendAreThoseOfRequestsThatEnded: input tokens are observed when a request begins,
+// cached tokens when it ends.
+func TestMissesOfADynamoFrontendAreThoseOfRequestsThatEnded(t *testing.T) {
+	const of = `uma_engine_prefix_cache_tokens_total{model="m",result=`
+	const hits, misses = of + `"hit",source="127.0.0.1:8000/metrics",tier="any"}`, of + `"miss",source="127.0.0.1:8000/metrics",tier="none"}`
+	server := engineServer{}
+	host, options := engineHost(t, server, "127.0.0.1:8000")
+	runner := NewRunner(host, options, []Spec{engineSpec()}, RunnerSettings{})
+	for _, step := range []struct {
+		what, page   string
+		hits, misses float64 // -1: absent
+	}{
+		{"first request in flight", dynamoFrontend(1, 7201, 0, 0, 1), -1, -1},
+		{"it ended, all missed", dynamoFrontend(1, 7201, 1, 0, 0), 0, 7201},
+		{"four warm ones in flight", dynamoFrontend(5, 5*7201, 1, 0, 4), 0, 7201},
+		{"two of them ended", dynamoFrontend(5, 5*7201, 3, 2*7200, 2), 0, 7201},
+		{"all ended", dynamoFrontend(5, 5*7201, 5, 4*7200, 0), 4 * 7200, 7201 + 4},
+		{"one more, cancelled: its cached tokens are never reported", dynamoFrontend(6, 6*7201, 5, 4*7200, 0), 4 * 7200, 7201 + 4},
+		{"one after it in flight", dynamoFrontend(7, 7*7201, 5, 4*7200, 1), 4 * 7200, 7201 + 4},
+		{"it ended", dynamoFrontend(7, 7*7201, 6, 5*7200, 0), 5 * 7200, 7201 + 5},
+		{"the frontend began anew", dynamoFrontend(1, 100, 1, 40, 0), 40, 60},
+	} {
+		server["127.0.0.1:8000/metrics"] = step.page
+		series := gather(t, mustScrape(t, runner, t.Context()))
+		for name, want := range map[string]float64{hits: step.hits, misses: step.misses} {
+			if value, there := series[name]; there != (want >= 0) || there && value != want {
+				t.Errorf("%s: %s is %v (there: %v), want %v", step.what, name, value, there, want)
+			}
+		}
+	}
+}
+
+// TestARecordedDynamoFrontend reads pages of Dynamo 1.6.1: of one that reports cached tokens, and of one whose
+// engine does not.
+func TestARecordedDynamoFrontend(t *testing.T) {
+	const of = `uma_engine_prefix_cache_tokens_total{model="Tiny-Llama-8B",result=`
+	recorded := func(name string) string {
+		text, err := os.ReadFile(filepath.Join("..", "engine", "testdata", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	server := engineServer{}
+	host, options := engineHost(t, server, "127.0.0.1:8000")
+	runner := NewRunner(host, options, []Spec{engineSpec()}, RunnerSettings{})
+	for _, name := range []string{"dynamo-1.6.1-frontend-two-workers.prom", "dynamo-1.6.1-frontend-two-workers-request-in-flight.prom"} {
+		server["127.0.0.1:8000/metrics"] = recorded(name)
+		wantSeries(t, gather(t, mustScrape(t, runner, t.Context())), map[string]float64{
+			of + `"hit",source="127.0.0.1:8000/metrics",tier="any"}`:   3 * 2192,
+			of + `"miss",source="127.0.0.1:8000/metrics",tier="none"}`: 8800 - 3*2192,
+		})
+	}
+	server["127.0.0.1:8000/metrics"] = recorded("dynamo-1.6.1-frontend-sglang.prom")
+	series, _ := page(t, engineSpec(), host, options)
+	wantAbsent(t, series, "uma_engine_prefix_cache")
+}
