@@ -170,7 +170,7 @@ func TestWhatAServerSaysOfItselfRepeatsNoSecret(t *testing.T) {
 	if err != nil || len(models) != 1 {
 		t.Fatalf("%v, %v", models, err)
 	}
-	for _, text := range []string{models[0].OwnedBy, models[0].Root, api.version(t.Context())} {
+	for _, text := range []string{models[0].OwnedBy, models[0].Root, api.version(t.Context(), "vllm")} {
 		if strings.Contains(text, key) || !strings.Contains(text, "[redacted]") {
 			t.Errorf("%q", text)
 		}

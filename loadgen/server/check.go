@@ -91,8 +91,9 @@ func (c *checker) ask(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	c.health(ctx)
-	c.engine(ctx, m)
+	seems := c.api.detect(ctx, m)
+	c.health(ctx, seems)
+	c.engine(seems, m)
 	c.probe.base.Model, c.probe.base.Engine = m.ID, c.found.Engine
 	c.probe.base.Endpoint, c.probe.base.Fields = c.target.Endpoint, []chat.Field{}
 	if err := c.fields(ctx); err != nil {
@@ -105,7 +106,7 @@ func (c *checker) ask(ctx context.Context) error {
 // context says how long a request may be. A server that does not say may cut prompts without a word.
 func (c *checker) context(ctx context.Context, m Model) {
 	if m.MaxTokens == 0 {
-		m.MaxTokens = c.api.contextOf(ctx, m)
+		m.MaxTokens = c.api.contextOf(ctx, m, c.found.Engine)
 	}
 	if m.MaxTokens == 0 {
 		c.found.note("longest prompt with answer", "not told: prompts may be cut or refused (--max-input-tokens)")
@@ -115,15 +116,14 @@ func (c *checker) context(ctx context.Context, m Model) {
 }
 
 // engine says what the server seems to be, and why.
-func (c *checker) engine(ctx context.Context, m Model) {
-	seems := c.api.detect(ctx, m)
+func (c *checker) engine(seems detection, m Model) {
 	c.found.Model, c.found.Engine, c.found.Version, c.found.Clues = m.ID, c.target.Engine, seems.version, seems.facts()
 	if c.target.Engine == EngineAuto {
 		c.found.Engine = seems.engine
 	}
 	var because []string
 	for _, clue := range seems.clues {
-		if clue.Engine == c.found.Engine {
+		if clue.Engine == c.found.Engine || clue.weight == 0 { // a gateway's has none
 			because = append(because, clue.Says)
 		}
 	}
@@ -138,15 +138,20 @@ func (c *checker) engine(ctx context.Context, m Model) {
 	c.found.note("engine", detail)
 }
 
-// health asks the route that most engines have; one that lacks it is no worse for that.
-func (c *checker) health(ctx context.Context) {
-	switch answer := c.api.fetch(ctx, "/health"); {
+// health asks the route that most engines have; one that lacks it is no worse for that. That of LiteLLM
+// sends a request to each of its models.
+func (c *checker) health(ctx context.Context, seems detection) {
+	path := "/health"
+	if seems.gateway == gatewayLiteLLM {
+		path = "/health/liveliness"
+	}
+	switch answer := c.api.fetch(ctx, path); {
 	case answer.err != nil:
 		c.found.note("health", answer.err.Error())
 	case answer.status == http.StatusOK:
-		c.found.add("health", true, "GET /health answered 200")
+		c.found.add("health", true, "GET "+path+" answered 200")
 	default:
-		c.found.note("health", fmt.Sprintf("GET /health answered %d", answer.status))
+		c.found.note("health", fmt.Sprintf("GET %s answered %d", path, answer.status))
 	}
 }
 

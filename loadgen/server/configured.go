@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	dto "github.com/prometheus/client_model/go"
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
 
@@ -68,22 +69,28 @@ func (a *api) configured(ctx context.Context, engine string) map[string]string {
 // Of several engines behind one page the values are listed, where they differ.
 func infoLabels(page []byte, name string) map[string]string {
 	var told map[string]string
+	for _, series := range labelled(page, name) {
+		for _, label := range series.GetLabel() {
+			told = keep(told, label.GetName(), label.GetValue())
+		}
+	}
+	return told
+}
+
+// labelled returns the series of a page that have that name and labels, without their type.
+func labelled(page []byte, name string) []*dto.Metric {
+	var found []*dto.Metric
 	parser := expfmt.NewTextParser(model.UTF8Validation)
 	for line := range bytes.Lines(page) {
 		if !bytes.HasPrefix(line, []byte(name+"{")) {
 			continue
 		}
 		families, err := parser.TextToMetricFamilies(bytes.NewReader(append(bytes.TrimRight(line, "\r\n"), '\n')))
-		if err != nil {
-			continue
-		}
-		for _, series := range families[name].GetMetric() {
-			for _, label := range series.GetLabel() {
-				told = keep(told, label.GetName(), label.GetValue())
-			}
+		if err == nil {
+			found = append(found, families[name].GetMetric()...)
 		}
 	}
-	return told
+	return found
 }
 
 // members reads members of a JSON object by name, those that are null left out, such as

@@ -21,7 +21,7 @@ func TestContextIsAskedOfServersThatDoNotListIt(t *testing.T) {
 		"none of both":           {nil, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := pathServer(t, c.texts).contextOf(t.Context(), Model{ID: "llama3:latest"}); got != c.want {
+			if got := pathServer(t, c.texts).contextOf(t.Context(), Model{ID: "llama3:latest"}, "openai"); got != c.want {
 				t.Errorf("%d tokens, want %d", got, c.want)
 			}
 		})
@@ -30,8 +30,14 @@ func TestContextIsAskedOfServersThatDoNotListIt(t *testing.T) {
 
 // llama.cpp lists the context of a slot, and beside it the one that the model was trained with, which a
 // server with less memory does not have.
-func TestModelListTellsTheContextByTwoNames(t *testing.T) {
+func TestModelListTellsTheContextByFourNames(t *testing.T) {
 	for text, want := range map[string]int{
+		`{"id":"m","owned_by":"nvidia","context_window":4096}`:                          4096,
+		`{"id":"m","owned_by":"nvidia","context_window":0}`:                             0,
+		`{"id":"m","owned_by":"openai","max_input_tokens":4096,"max_output_tokens":16}`: 4096,
+		`{"id":"m","owned_by":"openai","max_input_tokens":4096.0}`:                      4096,
+		`{"id":"m","owned_by":"openai","max_input_tokens":null,"max_model_len":"8k"}`:   0,
+		`{"id":"m","max_model_len":-1,"context_window":1e300,"max_input_tokens":0.5}`:   0,
 		`{"id":"m","owned_by":"vllm","max_model_len":8192}`:                             8192,
 		`{"id":"m","owned_by":"llamacpp","meta":{"n_ctx":4096,"n_ctx_train":131072}}`:   4096,
 		`{"id":"m","owned_by":"llamacpp","meta":{"n_ctx_train":131072}}`:                0,
@@ -48,11 +54,43 @@ func TestModelListTellsTheContextByTwoNames(t *testing.T) {
 	}
 }
 
+// Dynamo 0.7.1 lists no context, and its page has this line.
+func TestContextIsOnThePageOfDynamo(t *testing.T) {
+	const page = "dynamo_frontend_model_context_length{model=\"Tiny-Llama-8B\"} 32768\n" +
+		"dynamo_frontend_model_context_length{model=\"another\"} 0\ndynamo_frontend_model_context_length_total{model=\"third\"} 5\n"
+	api := pathServer(t, map[string]string{"/metrics": page})
+	for id, want := range map[string]int{"Tiny-Llama-8B": 32768, "tiny-llama-8b": 32768, "another": 0, "third": 0} {
+		if got := api.contextOf(t.Context(), Model{ID: id}, "dynamo"); got != want {
+			t.Errorf("%s: %d", id, got)
+		}
+	}
+	if got := api.contextOf(t.Context(), Model{ID: "another"}, "trtllm"); got != 0 {
+		t.Errorf("another engine: %d", got)
+	}
+}
+
+// sglang-router lists one model, "unknown", and passes any name on.
+func TestAListThatNamesNoModelHasTheOneAskedFor(t *testing.T) {
+	listed := []Model{{ID: "unknown", OwnedBy: "local"}}
+	for _, wanted := range []string{"", "unknown", "tiny-llama"} {
+		want := wanted
+		if want == "" {
+			want = "unknown"
+		}
+		if got, err := choose(listed, wanted); err != nil || got.ID != want {
+			t.Errorf("%q: %+v, %v", wanted, got, err)
+		}
+	}
+	if _, err := choose(append(listed, Model{ID: "m"}), "tiny-llama"); err == nil {
+		t.Error("a list that names a model has another one too")
+	}
+}
+
 // FuzzContext: a figure that comes out of a body stands in it, and none is below 0.
 func FuzzContext(f *testing.F) {
 	for _, seed := range []string{
 		`{"default_generation_settings":{"n_ctx":4096}}`, `{"models":[{"name":"m","context_length":4096}]}`,
-		`{"id":"m","meta":{"n_ctx":4096}}`, `{"default_generation_settings":{"n_ctx":-1}}`, `{"models":[{"name":"m","context_length":1e3}]}`, `[`,
+		`{"id":"m","meta":{"n_ctx":4096}}`, `{"id":"m","context_window":4096}`, `{"id":"m","max_input_tokens":1e99}`, `{"default_generation_settings":{"n_ctx":-1}}`, `{"models":[{"name":"m","context_length":1e3}]}`, `[`,
 	} {
 		f.Add([]byte(seed))
 	}
@@ -63,6 +101,10 @@ func FuzzContext(f *testing.F) {
 			if tokens < 0 || tokens > 0 && !json.Valid(body) {
 				t.Errorf("%d tokens from %q", tokens, body)
 			}
+		}
+		line := append([]byte(`context{model="m"} `), body...)
+		if tokens := modelGauge(line, "context", "m"); tokens < 0 {
+			t.Errorf("%d tokens from %q", tokens, line)
 		}
 	})
 }

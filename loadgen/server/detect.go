@@ -2,6 +2,7 @@ package server
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -34,13 +35,15 @@ type clue struct {
 type detection struct {
 	engine  string
 	version string // empty where the server does not say
+	gateway string // empty where none was found
 	clues   []clue
 }
 
 // inspection looks at one server.
 type inspection struct {
-	api   *api
-	clues []clue
+	api     *api
+	clues   []clue
+	gateway string
 }
 
 // detect tells the engine by what the server does and serves. What cannot be told is openai, whose
@@ -50,13 +53,17 @@ func (a *api) detect(ctx context.Context, m Model) detection {
 	defer cancel()
 	i := &inspection{api: a}
 	i.owner(m)
+	i.own(ctx)
 	i.health(ctx)
 	i.pages(ctx)
-	i.own(ctx)
 	if i.best().weight < weightName {
 		i.manners(ctx)
 	}
-	return detection{engine: i.best().Engine, version: a.version(ctx), clues: i.clues}
+	version := a.version(ctx, i.best().Engine)
+	if i.best().weight < weightName {
+		version = cmp.Or(i.answer(ctx, m), version)
+	}
+	return detection{engine: i.best().Engine, version: version, gateway: i.gateway, clues: i.clues}
 }
 
 // best is the engine for which most speaks, and how much; the first one named of those equal.
@@ -124,7 +131,12 @@ func engineOfOwner(owner string) string {
 // health looks for the workers that Dynamo's frontend lists:
 //
 //	{"status":"healthy","endpoints":["dyn://dynamo.backend.generate"],"instances":[{"component":"backend","instance_id":7}]}
+//
+// LiteLLM sends a request to each of its models when it is asked: it is not.
 func (i *inspection) health(ctx context.Context) {
+	if i.gateway == gatewayLiteLLM {
+		return
+	}
 	answer := i.api.fetch(ctx, "/health")
 	var listed struct {
 		Endpoints []string         `json:"endpoints"`
@@ -190,7 +202,10 @@ func (i *inspection) own(ctx context.Context) {
 	if json.Unmarshal(i.api.fetch(ctx, "/get_model_info").okBody(), &info) == nil && info.Tokenizer != nil && info.IsGeneration != nil {
 		i.note("sglang", weightTrait, "it answers at /get_model_info")
 	}
+	i.sglangRouter(ctx)
 	root := i.api.fetch(ctx, "/")
+	i.smg(root.header)
+	i.liteLLM(ctx, root.okBody())
 	if server := root.header.Get("Server"); strings.EqualFold(server, "llama.cpp") {
 		i.note(chat.EngineOpenAI, weightTrait, "it calls itself llama.cpp")
 	}
@@ -200,10 +215,13 @@ func (i *inspection) own(ctx context.Context) {
 }
 
 // manners looks at the error that a request without a prompt gets: no server can answer that one.
-// Python's servers list the fields that are missing, each in an envelope of its own; Dynamo repeats
-// the words of Rust's decoder.
+// Python's servers list the fields that are missing, each in an envelope of its own. Rust's decoder
+// has words of its own, which are those of every server written in Rust: Dynamo and most gateways.
 func (i *inspection) manners(ctx context.Context) {
 	answer := i.api.send(ctx, http.MethodPost, "/v1/chat/completions", []byte("{}"))
+	if answer.header.Get("X-Litellm-Call-Id") != "" {
+		i.through(gatewayLiteLLM, "its errors have the header x-litellm-call-id")
+	}
 	var said struct {
 		Object string          `json:"object"`
 		Error  json.RawMessage `json:"error"`
@@ -215,7 +233,7 @@ func (i *inspection) manners(ctx context.Context) {
 	fastAPI := bytes.Contains(answer.body, []byte("'missing'"))
 	switch {
 	case bytes.Contains(answer.body, []byte("missing field `m")):
-		i.note("dynamo", weightManner, "its errors are in the words of Rust")
+		i.note(chat.EngineOpenAI, weightManner, "its errors are those of a server written in Rust")
 	case fastAPI && said.Object == "error":
 		i.note("trtllm", weightManner, "its errors are flat objects of FastAPI")
 	case fastAPI && len(said.Error) > 0:
@@ -224,8 +242,11 @@ func (i *inspection) manners(ctx context.Context) {
 }
 
 // version asks for the engine's version where it has a route for that, as vLLM, TensorRT-LLM and
-// Ollama have; "" otherwise.
-func (a *api) version(ctx context.Context) string {
+// Ollama have, or of Dynamo reads it in the description of its API; "" otherwise.
+func (a *api) version(ctx context.Context, engine string) string {
+	if engine == "dynamo" {
+		return a.documentedVersion(ctx, "NVIDIA Dynamo OpenAI Frontend")
+	}
 	for _, path := range []string{metric.ForeignVersionPath, "/api/version"} {
 		var answer struct {
 			Version string `json:"version"`

@@ -65,7 +65,7 @@ func TestEnginesAreToldByWhatTheyDoBeforeWhatTheySay(t *testing.T) {
 		"Ollama":                      {"library", map[string]string{"/": "Ollama is running"}, "openai", ""},
 		"wrapped error of FastAPI":    {"me", map[string]string{"/v1/chat/completions": `400|{"error":{"message":"` + missing + `","code":400}}`}, "vllm", ""},
 		"flat error of FastAPI":       {"me", map[string]string{"/v1/chat/completions": `400|{"object":"error","message":"` + missing + `"}`}, "trtllm", ""},
-		"words of Rust":               {"me", map[string]string{"/v1/chat/completions": "400|Failed to deserialize the JSON body: missing field `messages` at line 1"}, "dynamo", ""},
+		"words of Rust":               {"me", map[string]string{"/v1/chat/completions": "400|Failed to deserialize the JSON body: missing field `messages` at line 1"}, "openai", ""},
 		"error of anybody":            {"me", map[string]string{"/v1/chat/completions": `400|{"error":{"message":"messages is missing"}}`}, "openai", ""},
 		"answers everything with yes": {"me", map[string]string{"/v1/chat/completions": missing}, "openai", ""},
 	} {
@@ -109,7 +109,7 @@ func TestTheQueueOfTensorRTLLMIsLeftToWhoeverReadsIt(t *testing.T) {
 
 func TestVersionsAreAskedForWhereEnginesHaveThem(t *testing.T) {
 	for path, want := range map[string]string{"/version": "0.11.0", "/api/version": "0.6.8", "/nowhere": ""} {
-		if got := pathServer(t, map[string]string{path: `{"version":"` + want + `"}`}).version(t.Context()); got != want {
+		if got := pathServer(t, map[string]string{path: `{"version":"` + want + `"}`}).version(t.Context(), "vllm"); got != want {
 			t.Errorf("%s: %q", path, got)
 		}
 	}

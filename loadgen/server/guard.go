@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"regexp"
-	"slices"
 	"sync"
 	"time"
 
@@ -106,7 +105,7 @@ func (g *guard) look(unreached bool) {
 		if unreached {
 			g.miss(err)
 		}
-		if err != nil || slices.ContainsFunc(models, func(m Model) bool { return m.ID == g.model }) {
+		if _, served := find(models, g.model); err != nil || served {
 			return
 		}
 		listed = models

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"slices"
 	"strings"
 
 	"github.com/umascope/umascope/loadgen/chat"
@@ -46,7 +45,7 @@ func Recognize(ctx context.Context, t Target, f *Served, want Wanted, log *slog.
 		return nil, err
 	}
 	if f.Model.MaxTokens == 0 {
-		f.Model.MaxTokens = api.contextOf(ctx, f.Model)
+		f.Model.MaxTokens = api.contextOf(ctx, f.Model, f.Engine)
 	}
 	i.start = probe.fingerprint(ctx, t.URL, f.Model)
 	if ctx.Err() != nil {
@@ -108,12 +107,12 @@ func (i *Identity) Again(ctx context.Context) {
 		i.gone = err.Error()
 		return
 	}
-	at := slices.IndexFunc(models, func(m Model) bool { return m.ID == i.model.ID })
-	if at < 0 {
+	model, served := find(models, i.model.ID)
+	if !served {
 		i.guard.stop(&stopReason{modelDropped, fmt.Sprintf("at the end %q is not served any more; served are: %s", i.model.ID, namesOf(models))})
 		return
 	}
-	end := i.probe.fingerprint(ctx, i.url, models[at])
+	end := i.probe.fingerprint(ctx, i.url, model)
 	i.end = &end
 }
 

@@ -1,12 +1,14 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -24,9 +26,8 @@ const (
 type Model struct {
 	ID      string `json:"id"`
 	OwnedBy string `json:"owned_by"`
-	// MaxTokens is the longest prompt with its output; 0 where the server does not say. vLLM, SGLang
-	// and llama.cpp do.
-	MaxTokens int `json:"max_model_len"`
+	// MaxTokens is the longest prompt with its output; 0 where the server does not list it.
+	MaxTokens int `json:"-"`
 	// Root is where vLLM and SGLang have loaded the model from: a folder, or a name at a hub.
 	Root string `json:"root"`
 }
@@ -72,23 +73,27 @@ func (a *api) models(ctx context.Context) ([]Model, error) {
 	return models, nil
 }
 
-// listedModel is an entry of the list, with what llama.cpp has beside the rest:
+// listedModel is an entry of the list, with what one or the other server has beside the rest:
 //
+//	{"id":"m","owned_by":"vllm","max_model_len":4096}            vLLM and SGLang
+//	{"id":"m","owned_by":"nvidia","context_window":4096}         Dynamo; 0 is not known
+//	{"id":"m","owned_by":"openai","max_input_tokens":4096}       LiteLLM
 //	{"id":"m","owned_by":"llamacpp","meta":{"n_ctx":4096,"n_ctx_train":131072}}
 type listedModel struct {
 	Model
-	Meta json.RawMessage `json:"meta"` // others may mean anything by it
+	MaxModelLen    tokens          `json:"max_model_len"`
+	ContextWindow  tokens          `json:"context_window"`
+	MaxInputTokens tokens          `json:"max_input_tokens"`
+	Meta           json.RawMessage `json:"meta"` // others may mean anything by it
 }
 
 // context is the longest prompt with its output. n_ctx_train is not: a server may give a slot less.
 func (m listedModel) context() int {
 	var meta struct {
-		Context int `json:"n_ctx"`
+		Context tokens `json:"n_ctx"`
 	}
-	if m.MaxTokens <= 0 && json.Unmarshal(m.Meta, &meta) == nil {
-		return max(meta.Context, 0)
-	}
-	return max(m.MaxTokens, 0)
+	_ = json.Unmarshal(m.Meta, &meta) // what is no object has no context
+	return int(cmp.Or(m.MaxModelLen, m.ContextWindow, m.MaxInputTokens, meta.Context))
 }
 
 // ready returns the models once the server has listed some, consecutive times in a row, within
@@ -135,10 +140,8 @@ func notReady(ctx context.Context, waited time.Duration, latest error) error {
 // choose picks the model asked for, or the only one.
 func choose(models []Model, wanted string) (Model, error) {
 	if wanted != "" {
-		for _, m := range models {
-			if m.ID == wanted {
-				return m, nil
-			}
+		if m, served := find(models, wanted); served {
+			return m, nil
 		}
 		return Model{}, fmt.Errorf("--model: %q is not served; served are: %s", wanted, namesOf(models))
 	}
@@ -150,6 +153,20 @@ func choose(models []Model, wanted string) (Model, error) {
 	default:
 		return Model{}, fmt.Errorf("--model: choose one of: %s", namesOf(models))
 	}
+}
+
+// unnamed is what sglang-router lists, as its only model, when it does not know what its workers serve.
+const unnamed = "unknown"
+
+// find looks a model up. In a list that names none it is believed to be there.
+func find(models []Model, id string) (Model, bool) {
+	if i := slices.IndexFunc(models, func(m Model) bool { return m.ID == id }); i >= 0 {
+		return models[i], true
+	}
+	if len(models) == 1 && models[0].ID == unnamed {
+		return Model{ID: id, OwnedBy: models[0].OwnedBy}, true
+	}
+	return Model{}, false
 }
 
 func namesOf(models []Model) string {

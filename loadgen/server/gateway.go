@@ -1,0 +1,100 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"regexp"
+
+	"github.com/umascope/umascope/loadgen/chat"
+	"github.com/umascope/umascope/loadgen/folder"
+)
+
+// Gateways pass requests on to engines of any kind. The engine behind one is named only if an answer
+// names it.
+const (
+	gatewaySMG          = "smg"
+	gatewaySGLangRouter = "sglang-router"
+	gatewayLiteLLM      = "LiteLLM"
+)
+
+// through notes a gateway. The clue has no weight: it speaks for no engine.
+func (i *inspection) through(gateway, because string) {
+	if i.gateway != "" {
+		return
+	}
+	i.gateway = gateway
+	i.clues = append(i.clues, clue{folder.Clue{Engine: chat.EngineOpenAI, Says: printable(fmt.Sprintf("gateway %s (%s)", gateway, because))}, 0})
+}
+
+// smg 1.13 has the header in every error of its own.
+func (i *inspection) smg(header http.Header) {
+	if header.Get("X-Smg-Error-Code") != "" {
+		i.through(gatewaySMG, "its errors have the header x-smg-error-code")
+	}
+}
+
+// liteLLM reads the title of the page that LiteLLM shows at /, unless its documentation is switched off.
+func (i *inspection) liteLLM(ctx context.Context, root []byte) {
+	if !bytes.Contains(root, []byte("<title>LiteLLM API")) {
+		return
+	}
+	because := "it calls itself LiteLLM API"
+	if version := i.api.documentedVersion(ctx, "LiteLLM API"); version != "" {
+		because += " " + version
+	}
+	i.through(gatewayLiteLLM, because)
+}
+
+// sglangRouter reads the answer of sglang-router 0.3 to a question that SGLang answers by its arguments:
+//
+//	{"router_manager":true,"routers_count":1,"workers_count":1}
+func (i *inspection) sglangRouter(ctx context.Context) {
+	var info struct {
+		RouterManager *bool `json:"router_manager"`
+	}
+	if json.Unmarshal(i.api.fetch(ctx, "/get_server_info").okBody(), &info) == nil && info.RouterManager != nil {
+		i.through(gatewaySGLangRouter, "it answers at /get_server_info as a router")
+	}
+}
+
+// fingerprintOfVLLM is what answers of vLLM 0.32 have as system_fingerprint, such as vllm-0.32.0-30e88cc7.
+// Gateways pass it on.
+var fingerprintOfVLLM = regexp.MustCompile(`^vllm-([0-9][0-9A-Za-z.+]*)(-[0-9a-f]+)?$`)
+
+// answer asks for one token and looks for an engine in the answer; it returns the engine's version.
+func (i *inspection) answer(ctx context.Context, m Model) string {
+	body, err := chat.Body(chat.Params{Endpoint: chat.Chat, Model: m.ID, Prompt: probePrompt, MaxTokens: 1, TopP: 1})
+	if err != nil {
+		return ""
+	}
+	var answer struct {
+		Fingerprint string `json:"system_fingerprint"`
+	}
+	if json.Unmarshal(i.api.send(ctx, http.MethodPost, "/v1/chat/completions", body).okBody(), &answer) != nil {
+		return ""
+	}
+	parts := fingerprintOfVLLM.FindStringSubmatch(answer.Fingerprint)
+	if parts == nil {
+		return ""
+	}
+	i.note("vllm", weightTrait, "its answers have the system_fingerprint %q", answer.Fingerprint)
+	return parts[1]
+}
+
+// documentedVersion reads the version in a server's own /openapi.json, if the title is the expected one:
+// frameworks fill in a version of their own, as FastAPI does with 0.1.0 for vLLM.
+func (a *api) documentedVersion(ctx context.Context, title string) string {
+	var document struct {
+		Info struct {
+			Title   string `json:"title"`
+			Version string `json:"version"`
+		} `json:"info"`
+	}
+	if json.Unmarshal(a.fetch(ctx, "/openapi.json").okBody(), &document) != nil || document.Info.Title != title {
+		return ""
+	}
+	return printable(chat.Redact(document.Info.Version, a.secrets))
+}
