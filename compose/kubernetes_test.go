@@ -20,7 +20,7 @@ import (
 	"github.com/umascope/umascope/loadgen"
 )
 
-// object is a Kubernetes object as its file has it. That every field is one is checked in .ci/kubernetes, by the types of
+// object is a Kubernetes object as its file has it. That every field is one is checked in .ci/proofs/kubernetes, by the types of
 // Kubernetes and of the Prometheus operator.
 type object map[string]any
 

@@ -1,6 +1,6 @@
 // Package native is the install without containers: units, a Debian package, an archive. It has no code; its tests hold
 // the files to the programs that they start and to each other. That they work where they belong is proven by
-// .ci/native/prove, in a machine with systemd.
+// .ci/proofs/native/machine, in a machine with systemd.
 package native_test
 
 import (

@@ -1,3 +1,5 @@
+//go:build proof
+
 package demo
 
 import (
@@ -81,16 +83,6 @@ func rehearse(t *testing.T, runs string, change func(*simulation)) *rehearsal {
 		}
 	})
 	return r
-}
-
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer listener.Close()
-	return listener.Addr().String()
 }
 
 // prints waits until so many lines match.
@@ -329,56 +321,5 @@ func TestARunThatDoesNotComeAboutTurnsTheHealthPageRed(t *testing.T) {
 	r.prints(t, 1, finishedRun)
 	if code := asked.Run(t.Context(), []string{"healthcheck", "--url", health}); code != exitDone {
 		t.Errorf("healthcheck of a green page: exit %d", code)
-	}
-}
-
-func TestBadInputOfASimulationIsOneLineAndExit2(t *testing.T) {
-	taken, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer taken.Close()
-	file := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(file, nil, 0o644); err != nil {
-		t.Fatal(err)
-	}
-	for names, more := range map[string][]string{
-		"--exporter.listen-address " + taken.Addr().String(): {"--exporter.listen-address", taken.Addr().String()},
-		"--load.listen-address " + taken.Addr().String():     {"--load.listen-address", taken.Addr().String()},
-		"--engine.listen-address " + taken.Addr().String():   {"--engine.listen-address", taken.Addr().String()},
-		"--kvbm.listen-address " + taken.Addr().String():     {"--kvbm.listen-address", taken.Addr().String()},
-		"--kvbm.listen-address nowhere":                      {"--kvbm.listen-address", "nowhere"},
-		"--runs " + file:                                     {"--runs", file},
-		"--runs /proc/runs":                                  {"--runs", "/proc/runs"}, // where nobody may make a folder
-		"--keep 3":                                           {"--keep", "3"},
-		"--every":                                            {"--every", "0s"},
-		"--host":                                             {"--host", "two words"},
-		"--frobnicate":                                       {"--frobnicate"},
-		"stray":                                              {"stray"},
-	} {
-		args := []string{"simulate"}
-		for _, usual := range [][]string{
-			{"--runs", t.TempDir()}, {"--exporter.listen-address", "127.0.0.1:0"}, {"--load.listen-address", "127.0.0.1:0"},
-			{"--engine.listen-address", "127.0.0.1:0"}, {"--kvbm.listen-address", "127.0.0.1:0"},
-		} {
-			if usual[0] != more[0] { // a flag is given once
-				args = append(args, usual...)
-			}
-		}
-		var stdout, stderr bytes.Buffer
-		code := program(&stdout, &stderr).Run(t.Context(), append(args, more...))
-		if said := stderr.String(); code != exitInput || strings.Count(said, "\n") != 1 || !strings.HasPrefix(said, "uma-demo: ") || !strings.Contains(said, names) {
-			t.Errorf("%v: exit %d, stderr %q", more, code, said)
-		}
-	}
-}
-
-func TestHealthcheckSaysWhatItCannotAsk(t *testing.T) {
-	for url, want := range map[string]int{"nonsense": exitInput, "ftp://a/b": exitInput, "http://" + freeAddress(t) + "/": exitFailed} {
-		var stderr bytes.Buffer
-		code := program(io.Discard, &stderr).Run(t.Context(), []string{"healthcheck", "--url", url})
-		if code != want || strings.Count(stderr.String(), "\n") != 1 {
-			t.Errorf("%s: exit %d, %q", url, code, stderr.String())
-		}
 	}
 }

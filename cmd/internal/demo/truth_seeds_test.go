@@ -1,6 +1,6 @@
-//go:build !race
+//go:build proof
 
 package demo
 
-// usualSeeds is how many machines of each kind are looked at where nobody asks for more.
+// usualSeeds is how many machines of each kind are simulated if UMASCOPE_TRUTH_SEEDS is not set.
 const usualSeeds = 8

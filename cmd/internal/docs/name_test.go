@@ -61,6 +61,18 @@ func TestEverySeriesThatAPageNamesIsThere(t *testing.T) {
 	}
 }
 
+// builtPrograms is a folder with the programs of the project.
+func builtPrograms(t *testing.T) string {
+	t.Helper()
+	folder := t.TempDir()
+	command := exec.CommandContext(t.Context(), "go", "build", "-o", folder+"/", "./cmd/...")
+	command.Dir = root
+	if out, err := command.CombinedOutput(); err != nil {
+		t.Fatalf("go build: %v\n%s", err, out)
+	}
+	return folder
+}
+
 // TestEveryFlagAndVerbThatAPageNamesIsThere: of ours as the programs' own help has them, of others as testdata/foreign has.
 func TestEveryFlagAndVerbThatAPageNamesIsThere(t *testing.T) {
 	folder := builtPrograms(t)

@@ -1,6 +1,0 @@
-//go:build race
-
-package docs
-
-// raceDetector says whether this is a test under the race detector.
-const raceDetector = true
