@@ -13,14 +13,22 @@ const (
 	eventEmpty   = "empty"
 )
 
-// finishError is the finish_reason of an answer that the engine could not finish.
-const finishError = "error"
+// givenUp says whether an engine ends an answer with this finish_reason that it did not finish. vLLM and
+// SGLang write abort where the answer was aborted, by a pause, a failure or a request of somebody else's,
+// TensorRT-LLM timeout and cancelled, and all of them error.
+func givenUp(finish string) bool {
+	switch finish {
+	case "abort", "cancelled", "error", "timeout":
+		return true
+	}
+	return false
+}
 
 // arrival is one payload chunk.
 type arrival struct {
 	at    int64
 	read  int
-	kind  byte  // t text, r reasoning, c tool call
+	kind  byte  // t text, r reasoning, c tool call, a audio
 	ids   count // tokens listed since the payload chunk before
 	total count // completion tokens of the answer so far, by continuous usage
 }
@@ -46,6 +54,7 @@ type answer struct {
 	failure   string // its text
 	code      string // its code
 	loose     string // bytes at the end that are no event
+	words     string // the first data that is no JSON object, or a body that is no answer
 
 	id, model, fingerprint string
 
@@ -80,7 +89,7 @@ func (a *answer) addStream(s *stream, lastAt int64, lastRead int) {
 // whole says whether an event without its blank line is one all the same.
 func (a *answer) whole(f fields) bool {
 	data := bytes.TrimSpace(f.data)
-	return string(data) == doneMarker || a.chunk.decode(data)
+	return f.hasProblem || string(data) == doneMarker || a.chunk.decode(data)
 }
 
 // note counts an event of the given type.
@@ -100,6 +109,10 @@ func (a *answer) addEvent(f fields, e event) string {
 	switch {
 	case !f.known:
 		return ""
+	case f.hasProblem:
+		a.code = errorCode(f.problem)
+		a.fail(f.report())
+		return eventError
 	case string(f.name) == eventError:
 		a.code = errorCode(f.data)
 		a.fail(f.report())
@@ -110,6 +123,9 @@ func (a *answer) addEvent(f fields, e event) string {
 		a.done = true
 		return eventDone
 	case len(data) == 0 || data[0] != '{':
+		if a.words == "" {
+			a.words = Printable(string(data), maxErrorLength)
+		}
 		return eventEmpty
 	case !a.chunk.decode(data):
 		a.fail("event is not valid JSON")
@@ -127,6 +143,9 @@ func (a *answer) addBody(body []byte, at int64, read int) {
 	}
 	a.note(a.addChunk(at, read), at)
 	a.done = a.chunk.choices > 0
+	if !a.done {
+		a.words = errorText(body)
+	}
 }
 
 // addChunk takes the decoded chunk and returns its type.
@@ -152,8 +171,8 @@ func (a *answer) addChunk(at int64, read int) string {
 	case k.odd:
 		a.fail("event has an unexpected shape")
 		return eventError
-	case a.finish == finishError:
-		a.fail("finish_reason is error")
+	case givenUp(a.finish):
+		a.fail(k.whyGivenUp(a.finish))
 	}
 	if k.payload() {
 		a.addPayload(at, read)
@@ -189,10 +208,12 @@ func (a *answer) addPayload(at int64, read int) {
 // kind is the letter of a payload chunk; one that is not only reasoning is visible output.
 func (k *chunk) kind() byte {
 	switch {
-	case len(k.text) > 0:
+	case len(k.text) > 0, k.foreign:
 		return 't'
 	case k.toolCalls > 0:
 		return 'c'
+	case k.audio:
+		return 'a'
 	}
 	return 'r'
 }

@@ -8,6 +8,9 @@ type chunk struct {
 	role                   bool
 	reasoning, text, tools []byte // decoded fragments, all choices in order
 	toolCalls              int
+	audio                  bool   // sound without words
+	hidden                 bool   // reasoning that is encrypted
+	foreign                bool   // output of another kind, such as an image
 	finish                 []byte // raw; nil if null or absent
 	tokenIDs               count
 	logged                 bool // tokenIDs are counted by their log probabilities
@@ -18,17 +21,20 @@ type chunk struct {
 	failure                []byte // raw error value; nil if absent, null or empty
 	kindOfError            []byte // raw top-level type, of a flat error object
 	message                []byte // raw top-level message, where vLLM once put error texts
+	detail                 []byte // raw top-level detail, where FastAPI puts errors; nil if absent, null or empty
 	objectIsError          bool
 	odd                    bool // valid JSON, but not of a shape that an answer has
 }
 
-// payload says whether the chunk carries output: text, reasoning or a tool-call fragment.
+// payload says whether the chunk carries output: text, reasoning, a tool-call fragment, or what has no text.
 func (k *chunk) payload() bool {
-	return len(k.text) > 0 || len(k.reasoning) > 0 || k.toolCalls > 0
+	return len(k.text) > 0 || len(k.reasoning) > 0 || k.toolCalls > 0 || k.audio || k.hidden || k.foreign
 }
 
 // failed says whether the chunk is an error report.
-func (k *chunk) failed() bool { return k.failure != nil || k.objectIsError }
+func (k *chunk) failed() bool {
+	return k.failure != nil || k.objectIsError || k.detail != nil && k.choices == 0
+}
 
 // decode reads one JSON object into k and reports whether it is valid JSON and one object.
 //
@@ -70,6 +76,8 @@ func (k *chunk) member(c *cursor, name []byte) {
 		k.beside.cached = memberCount(c, "cache_n")
 	case "error":
 		k.failure = presentValue(c)
+	case "detail":
+		k.detail = presentValue(c)
 	default:
 		c.skip()
 	}
@@ -109,6 +117,7 @@ func (k *chunk) enterOr(c *cursor, open byte) bool {
 
 func (k *chunk) decodeChoices(c *cursor) {
 	k.choices, k.role, k.toolCalls, k.finish, k.tokenIDs, k.logged = 0, false, 0, nil, count{}, false
+	k.audio, k.hidden, k.foreign = false, false, false
 	k.reasoning, k.text, k.tools = k.reasoning[:0], k.text[:0], k.tools[:0]
 	if !k.enterOr(c, '[') {
 		return
@@ -144,7 +153,7 @@ func (k *chunk) decodeChoice(c *cursor) {
 		}
 	}
 	k.text = appendText(k.text, text)
-	k.add(d)
+	d.addTo(k)
 	if !tokenIDs.known && logged.known {
 		tokenIDs, k.logged = logged, true
 	}
@@ -152,15 +161,6 @@ func (k *chunk) decodeChoice(c *cursor) {
 	if finish != nil {
 		k.finish = finish
 	}
-}
-
-// add appends what the delta of one choice says.
-func (k *chunk) add(d delta) {
-	k.role = k.role || d.role
-	k.reasoning = appendText(k.reasoning, d.thought())
-	k.text = appendText(k.text, d.content)
-	k.tools = append(k.tools, d.tools...)
-	k.toolCalls += d.toolCalls
 }
 
 // output consumes a text of the answer. One that is no string is odd: to drop it would time the

@@ -69,10 +69,11 @@ func afterColon(data []byte) (value []byte, isKey bool) {
 	return trimSpace(data[1:]), true
 }
 
-// carriesOutput lists the members whose value is output, at whatever depth.
+// carriesOutput lists the members whose value is output, at whatever depth. Data and transcript are those of
+// audio; text, summary and data those of reasoning_details.
 func carriesOutput(name []byte) bool {
 	switch string(name) {
-	case "content", "text", "reasoning_content", "reasoning", "tool_calls":
+	case "content", "text", "reasoning_content", "reasoning", "tool_calls", "refusal", "function_call", "transcript", "data", "summary":
 		return true
 	}
 	return false

@@ -2,7 +2,9 @@ package chat
 
 import (
 	"encoding/json"
+	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -50,6 +52,9 @@ func Printable(text string, limit int) string {
 // report is the text of an error event: its data if that is an error object, else what is there.
 func (f fields) report() string {
 	text := f.data
+	if f.hasProblem {
+		text = f.problem
+	}
 	if len(text) == 0 {
 		text = f.comment // Dynamo explains an error event in a comment
 	}
@@ -61,10 +66,13 @@ func (f fields) report() string {
 
 // report is the text of an error object.
 func (k *chunk) report() string {
-	if k.failure != nil {
+	switch {
+	case k.failure != nil:
 		return errorText(k.failure)
+	case k.objectIsError:
+		return string(appendText(nil, k.message))
 	}
-	return string(appendText(nil, k.message))
+	return errorText(k.detail)
 }
 
 // code is that of an error object.
@@ -75,38 +83,69 @@ func (k *chunk) code() string {
 	return Printable(string(appendText(nil, k.kindOfError)), maxNameLength)
 }
 
-// finishReason is the finish_reason; SGLang's own format has an object there.
+// finishReason is the finish_reason; SGLang's own format has an object there, with its type.
 func (k *chunk) finishReason() string {
-	if k.finish[0] == '"' {
+	switch k.finish[0] {
+	case '"':
 		return string(appendText(nil, k.finish[1:len(k.finish)-1]))
+	case '{':
+		var object struct{ Type string }
+		if json.Unmarshal(k.finish, &object) == nil && object.Type != "" {
+			return object.Type
+		}
 	}
 	return string(k.finish)
 }
 
+// whyGivenUp is the error of an answer that the engine gave up, with what SGLang's object says of it.
+func (k *chunk) whyGivenUp(finish string) string {
+	why := "finish_reason is " + finish
+	var object struct{ Message string }
+	if json.Unmarshal(k.finish, &object) == nil && object.Message != "" {
+		return why + ": " + object.Message
+	}
+	return why
+}
+
 // errorText finds the message in what a server says about an error. The forms are OpenAI's
-// {"error":{"message":…}}, the older {"message":…} and FastAPI's {"detail":…}; what is none of
-// them is returned whole.
+// {"error":{"message":…}}, the older {"message":…} and FastAPI's {"detail":…}, whose value may be a list
+// of objects with a loc and a msg; what is none of them is returned whole.
 func errorText(body []byte) string {
 	body = body[:min(len(body), maxForeignText)]
 	var value any
-	if json.Unmarshal(body, &value) != nil {
-		return string(body)
-	}
-	for {
-		object, ok := value.(map[string]any)
-		if !ok {
-			break
+	if json.Unmarshal(body, &value) == nil {
+		if text, found := messageIn(value); found {
+			return text
 		}
-		next, found := firstOf(object, "error", "message", "detail")
-		if !found {
-			return string(body)
-		}
-		value = next
-	}
-	if text, ok := value.(string); ok {
-		return text
 	}
 	return string(body)
+}
+
+// messageIn looks for the message of an error; found is false of a value of another form.
+func messageIn(value any) (text string, found bool) {
+	switch value := value.(type) {
+	case string:
+		return value, true
+	case map[string]any:
+		inner, _ := firstOf(value, "error", "message", "detail", "msg")
+		text, found = messageIn(inner)
+		place, _ := value["loc"].([]any)
+		for _, step := range slices.Backward(place) {
+			text = fmt.Sprintf("%v: ", step) + text
+		}
+		return text, found
+	case []any:
+		var texts []string
+		for _, element := range value {
+			one, ok := messageIn(element)
+			if !ok {
+				return "", false
+			}
+			texts = append(texts, one)
+		}
+		return strings.Join(texts, "; "), len(texts) > 0
+	}
+	return "", false
 }
 
 // firstOf returns the first of the members that is there and not null.

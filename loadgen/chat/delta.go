@@ -1,20 +1,42 @@
 package chat
 
 // delta is what one choice adds to the answer, or a whole message of an answer that is not
-// streamed. The texts are raw, except tools.
+// streamed. The texts are raw; those of parts, details and tools are decoded.
 type delta struct {
 	role                                 bool
 	content, reasoning, reasoningContent []byte
+	refusal, transcript                  []byte
+	parts                                parts // of a content that is a list
+	details                              parts // of reasoning_details
+	audio                                bool  // sound that no text goes with
 	toolCalls                            int
 	tools                                []byte
+	function                             []byte // of function_call, the form before tool_calls
 }
 
-// thought is the reasoning text. Servers that write both of its names mean one text.
-func (d delta) thought() []byte {
-	if len(d.reasoningContent) > 0 {
-		return d.reasoningContent
+// addTo appends what the delta has to the chunk. Servers that write reasoning under several names mean
+// one text.
+func (d delta) addTo(k *chunk) {
+	k.role = k.role || d.role
+	switch {
+	case len(d.reasoningContent) > 0:
+		k.reasoning = appendText(k.reasoning, d.reasoningContent)
+	case len(d.reasoning) > 0:
+		k.reasoning = appendText(k.reasoning, d.reasoning)
+	default:
+		k.reasoning = append(k.reasoning, d.details.text...)
 	}
-	return d.reasoning
+	k.reasoning = append(k.reasoning, d.parts.reasoning...)
+	k.text = append(appendText(k.text, d.content), d.parts.text...)
+	k.text = appendText(appendText(k.text, d.refusal), d.transcript)
+	k.tools = append(append(k.tools, d.tools...), d.function...)
+	k.toolCalls += d.toolCalls
+	if len(d.function) > 0 {
+		k.toolCalls++
+	}
+	k.audio = k.audio || d.audio
+	k.hidden = k.hidden || d.details.hidden
+	k.foreign = k.foreign || d.parts.foreign
 }
 
 func (k *chunk) decodeDelta(c *cursor) delta {
@@ -27,18 +49,36 @@ func (k *chunk) decodeDelta(c *cursor) delta {
 		case "role":
 			d.role = len(rawString(c)) > 0
 		case "content":
-			d.content = k.output(c)
+			d.content, d.parts = k.decodeContent(c)
+		case "refusal":
+			d.refusal = k.output(c)
 		case "reasoning_content":
 			d.reasoningContent = k.output(c)
 		case "reasoning":
 			d.reasoning = k.output(c)
+		case "reasoning_details": // OpenRouter
+			d.details = decodeDetails(c)
+		case "audio":
+			d.transcript, d.audio = decodeAudio(c)
 		case "tool_calls":
 			d.toolCalls, d.tools = k.decodeToolCalls(c)
+		case "function_call":
+			function, arguments := k.decodeFunction(c)
+			d.function = appendText(appendText(nil, function), arguments)
 		default:
 			c.skip()
 		}
 	}
 	return d
+}
+
+// decodeContent consumes a content: a text or a list of parts.
+func (k *chunk) decodeContent(c *cursor) (content []byte, p parts) {
+	if c.peek() != '[' {
+		return k.output(c), p
+	}
+	p.decode(c, &p.text)
+	return nil, p
 }
 
 // decodeToolCalls returns the number of fragments, and their names and arguments in order.

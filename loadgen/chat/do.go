@@ -35,8 +35,8 @@ type Result struct {
 // onPayload, if not nil, is called for every event that carries payload as far as its bytes tell
 // without decoding (a few more than there are, never fewer), as soon as it has arrived. The clock
 // is read from several goroutines. No redirect is followed, and nothing is retried but what could not
-// arrive: a request on a kept connection that the server closes at once, without a byte
-// (Record.StaleConnections).
+// arrive: a request on a kept connection that the server closes at once, without a byte, or that cannot
+// be written whole (Record.StaleConnections).
 func (c *Client) Do(ctx context.Context, request Request, clock Clock, onPayload func()) Result {
 	result := Result{Record: Record{DispatchNS: new(clock())}}
 	ctx, giveUp := context.WithCancelCause(ctx)
@@ -90,8 +90,18 @@ func (x *exchange) end(status Status, reason string) {
 	x.result.Record.Status, x.result.Record.Error = status, reason
 }
 
-// send makes one round trip, below http.Client: that would follow redirects.
+// send makes a round trip, and another one for each kept connection that took the request in part only.
 func (x *exchange) send(request Request) (*http.Response, error) {
+	for {
+		response, err := x.roundTrip(request)
+		if err == nil || x.ctx.Err() != nil || !x.wire.cutOff() {
+			return response, err
+		}
+	}
+}
+
+// roundTrip makes one, below http.Client: that would follow redirects.
+func (x *exchange) roundTrip(request Request) (*http.Response, error) {
 	ctx := httptrace.WithClientTrace(x.ctx, x.wire.trace())
 	url := x.client.base + request.Endpoint.route()
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(request.Body))

@@ -19,7 +19,7 @@ func seedStreams() []string {
 		strings.ReplaceAll(events(ids("é", "[1]"), continuous("€", 2), done), "\n", "\r\n"),
 		strings.ReplaceAll(events(textChunk("a"), done), "\n", "\r"),
 		byteOrderMark + ": ping\n\nretry: 1\nid: 2\nevent: x\ndata: {\"choices\":\ndata: []}\n\n",
-		"event: error\n: worker died\n\n" + events(done),
+		"event: error\n: worker died\n\n" + events(done), "error: worker died\n\ndata: x\n\nerror:",
 		`{"choices":[{"message":{"content":"a"},"finish_reason":"stop"}],"usage":{"completion_tokens":1}}`,
 		events(deltaChunk(`{"tool_calls":[{"function":{"name":"f","arguments":"{}"}}]}`), deltaChunk(`{"reasoning":"\ud83d\ude00"}`)) + "data: [DONE]",
 		"data\n\ndata: : ping\n\ndata: {\n\n\r\r\n\n:",
@@ -136,7 +136,12 @@ func seedObjects() []string {
 		`{"\u0063hoices":[{"d\u0065lta":{"content":"a"}}]}`,
 		`{"choices":[{"delta":{"content":"a"},"logprobs":{"content":[{},{}]}},{"text":"b","logprobs":{"tokens":["b"]}}]}`,
 		`{"usage":{"prompt_tokens":9,"prompt_cache_hit_tokens":4,"completion_tokens_details":{"reasoning_tokens":3}},"sglext":{"cached_tokens_details":{"host":1}}}`,
-		zeroUsage, `{"usage":` + zeroUsage + `}`,
+		`{"detail":"no"}`, `{"choices":[],"detail":""}`, zeroUsage, `{"usage":` + zeroUsage + `}`,
+		deltaChunk(`{"content":[{"type":"text","text":"a"},"b",{"type":"refusal","refusal":"c"},{"type":"image_url","image_url":{}}]}`),
+		deltaChunk(`{"content":[{"type":"thinking","thinking":[{"type":"text","text":"a"},{"thinking":"b"}]},{"type":"text","text":""}]}`),
+		deltaChunk(`{"refusal":"no","audio":{"id":"x","transcript":"a","data":"UklGRg=="}}`), deltaChunk(`{"audio":{"expires_at":1}}`),
+		deltaChunk(`{"function_call":{"name":"f","arguments":"{"}}`), deltaChunk(`{"function_call":{"name":"","arguments":""}}`),
+		deltaChunk(`{"reasoning_details":[{"type":"reasoning.text","text":"a","signature":"s"},{"summary":"b"},{"data":"gAAA"}]}`),
 	}
 }
 
@@ -214,7 +219,7 @@ func FuzzCleanTextIsOnePrintableLine(f *testing.F) {
 
 // FuzzHTTPErrorKeepsItsStatus feeds the body of an error answer.
 func FuzzHTTPErrorKeepsItsStatus(f *testing.F) {
-	for _, text := range []string{"", `{"error":{"message":"no"}}`, `{"detail":[1]}`, `{"error":{"error":{"error":null}}}`, "x"} {
+	for _, text := range []string{"", `{"error":{"message":"no"}}`, `{"detail":[1]}`, `{"detail":[{"loc":["body",0],"msg":"no"}]}`, `{"error":{"error":{"error":null}}}`, "x"} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

@@ -74,10 +74,11 @@ func (r Record) laterArrivals() []int64 {
 
 // TPOT is the time per output token after the first chunk: (last - first payload) / (tokens out -
 // tokens of the first chunk), where those are taken as 1 if the server does not say. Absent below
-// two tokens, without a token count, if all tokens came in the first chunk, and if one read
-// brought everything: nothing was seen of the time between the tokens then, and 0 would be a lie.
+// two tokens, without a token count or with one that the chunks contradict, if all tokens came in the
+// first chunk, and if one read brought everything: nothing was seen of the time between the tokens then,
+// and 0 would be a lie.
 func (r Record) TPOT() (time.Duration, bool) {
-	if len(r.ArrivalsNS)-r.SameReadChunks() < 2 || r.TokensOut == nil || *r.TokensOut < 2 {
+	if len(r.ArrivalsNS)-r.SameReadChunks() < 2 || r.TokensOut == nil || *r.TokensOut < 2 || r.CountContradicted() {
 		return 0, false
 	}
 	first := 1
@@ -89,6 +90,13 @@ func (r Record) TPOT() (time.Duration, bool) {
 		return 0, false
 	}
 	return time.Duration(r.streamed() / int64(later)), true
+}
+
+// CountContradicted reports whether the answer came in more payload chunks than the server counts output
+// tokens: the count is of something else, or the chunks are no steps of the engine. Where the server
+// gives the tokens of each chunk, some may have none.
+func (r Record) CountContradicted() bool {
+	return r.TokensOut != nil && *r.TokensOut < len(r.ArrivalsNS) && !r.tokensKnown()
 }
 
 // tokensKnown says whether the server told the tokens of every payload chunk.

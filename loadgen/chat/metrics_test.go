@@ -151,6 +151,42 @@ func TestTPOTIsAbsentBelowTwoTokensOrWithoutLaterTokens(t *testing.T) {
 	}
 }
 
+func TestCountBelowTheChunksGivesNoTPOT(t *testing.T) {
+	answer := func(chunks, completion int) Record {
+		result := answerOf(t, Options{}, func(e *engine) bool {
+			e.begin()
+			for i := range chunks {
+				e.at(time.Duration(i+1)*20*time.Millisecond, events(textChunk("a")))
+			}
+			e.at(time.Second, events(stopChunk, usageOf(completion), done))
+			e.finish()
+			return true
+		})
+		wantStatus(t, result.Record, StatusOK, "")
+		return result.Record
+	}
+	r := answer(12, 3)
+	tpot, ok := r.TPOT()
+	wantAbsent(t, "tpot", tpot, ok)
+	if !r.CountContradicted() || *r.TokensOut != 3 || r.TokensSource != fromUsage {
+		t.Errorf("contradicted %t, %d tokens by %s", r.CountContradicted(), *r.TokensOut, r.TokensSource)
+	}
+	r = answer(12, 12)
+	if tpot, ok = r.TPOT(); r.CountContradicted() {
+		t.Error("a count of as many tokens as chunks is contradicted")
+	}
+	wantDuration(t, "tpot", 20*time.Millisecond, tpot, ok)
+}
+
+func TestChunkWithoutTokenContradictsNoCount(t *testing.T) {
+	r := Record{TokensOut: new(2), TokensSource: fromUsage, ArrivalsNS: []int64{100 * ms, 60 * ms, 40 * ms}, ArrivalTokens: []int{1, 0, 1}, ReadIDs: []int{1, 2, 3}}
+	if r.CountContradicted() {
+		t.Error("contradicted by a chunk whose tokens the server gives as none")
+	}
+	tpot, ok := r.TPOT()
+	wantDuration(t, "tpot", 100*time.Millisecond, tpot, ok)
+}
+
 func TestChunksOfOneReadAreOneArrival(t *testing.T) {
 	r := Record{
 		ArrivalsNS:    []int64{100, 0, 60, 0, 0, 30},

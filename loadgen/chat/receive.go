@@ -150,17 +150,24 @@ func (x *exchange) unreasoned(r *reception) (Status, string) {
 	return StatusOK, ""
 }
 
-// missing explains a body that ended properly and is no answer.
+// missing explains a body that ended properly and is no answer, by its own words where it has some.
 func (r *reception) missing(header http.Header) string {
 	reason := "stream ended with neither finish_reason nor [DONE]"
 	if encoding := header.Get("Content-Encoding"); encoding != "" {
 		return reason + ": content encoding " + encoding + ", which was not asked for"
 	}
-	if r.answer.loose != "" {
-		return reason + ": " + r.answer.loose
+	words := r.answer.words
+	switch {
+	case r.answer.loose != "":
+		reason += ": " + r.answer.loose
+	case r.answer.events == 0:
+		reason += ": no event, content type " + header.Get("Content-Type")
 	}
 	if r.answer.events == 0 {
-		return reason + ": no event, content type " + header.Get("Content-Type")
+		words = string(r.stream.buf[:min(len(r.stream.buf), maxForeignText)])
+	}
+	if words = Printable(words, maxErrorLength); words != "" && len(r.answer.arrivals) == 0 {
+		reason += ": " + words
 	}
 	return reason
 }

@@ -12,7 +12,7 @@ type Status string
 const (
 	StatusOK        Status = "ok"
 	StatusHTTP      Status = "http"      // answered with a status other than 2xx
-	StatusInBand    Status = "in_band"   // error object or error event inside a 200 stream
+	StatusInBand    Status = "in_band"   // error report, or the finish_reason of an answer that was given up, inside a 200 stream
 	StatusTruncated Status = "truncated" // stream ended with neither finish_reason nor [DONE]
 	StatusTimeout   Status = "timeout"
 	StatusCancelled Status = "cancelled"
@@ -54,7 +54,7 @@ type Record struct {
 	HeadersNS        *int64 `json:"headers_ns,omitempty"`
 	FirstEventNS     *int64 `json:"first_event_ns,omitempty"`
 	FirstEventType   string `json:"first_event_type,omitempty"` // role, payload, usage, comment, error, done, empty
-	FirstTokenNS     *int64 `json:"first_token_ns,omitempty"`   // first payload: text, reasoning or tool fragment
+	FirstTokenNS     *int64 `json:"first_token_ns,omitempty"`   // first payload: text, reasoning, tool fragment or audio
 	FirstVisibleNS   *int64 `json:"first_visible_ns,omitempty"` // first payload that is not reasoning
 
 	// ArrivalsNS holds the arrival of every payload chunk: the first as an offset from the run's
@@ -64,7 +64,7 @@ type Record struct {
 	// continuous usage or logprobs); empty where it does not. Above 1 they were drafted and accepted,
 	// or the server sends several steps in one chunk.
 	ArrivalTokens []int `json:"arrival_tokens,omitempty"`
-	// ArrivalKinds has one letter per payload chunk: t text, r reasoning, c tool call.
+	// ArrivalKinds has one letter per payload chunk: t text, r reasoning, c tool call, a audio without words.
 	ArrivalKinds string `json:"arrival_kinds,omitempty"`
 	// ReadIDs numbers the network read that completed each payload chunk.
 	ReadIDs []int  `json:"read_ids,omitempty"`

@@ -28,7 +28,7 @@ type reading struct {
 // TestAnswersThatRealServersGave holds what the decoder makes of them against what a person reads there.
 // Ollama 0.6.8 was built from its Go module; llama.cpp is commit 0c1e570, as it comes with
 // llama-cpp-python 0.3.36, whose own server is the third; the fourth is the one of transformers serve, with
-// another vocabulary.
+// another vocabulary; vLLM 0.32.0 ran on a CPU, with a vocabulary of its own.
 func TestAnswersThatRealServersGave(t *testing.T) {
 	const text = `\",\ rathersett`
 	for _, r := range []recorded{
@@ -49,6 +49,16 @@ func TestAnswersThatRealServersGave(t *testing.T) {
 		// The stream has no [DONE]; its finish_reason ends it.
 		{"transformers-5.23.0-chat.sse", 0, reading{StatusOK, "DEBUGynamo settings", eventRole, "ttt", "length", 12, 3, -1, fromUsage, ""}},
 		{"transformers-5.23.0-completions.sse", 0, reading{StatusOK, "`-- container Requ", eventPayload, "ttt", "length", 3, 3, -1, fromUsage, ""}},
+		{"vllm-0.32.0-chat.sse", 0, reading{StatusOK, " Group proceFF", eventRole, "ttt", "length", 14, 3, 0, fromUsage, ""}},
+		// Usage so far and token ids in every chunk.
+		{"vllm-0.32.0-chat-continuous.sse", 0, reading{StatusOK, " Group proceFF", eventRole, "ttt", "length", 14, 3, 0, fromUsage, ""}},
+		// refusal, audio, function_call and reasoning stand there as null.
+		{"vllm-0.32.0-chat.json", 0, reading{StatusOK, " Group proceFF", eventPayload, "t", "length", 14, 3, 0, fromUsage, ""}},
+		{"vllm-0.32.0-no-model.json", http.StatusNotFound, reading{StatusHTTP, "", "", "", "", -1, -1, -1, "", "NotFoundError"}},
+		{"vllm-0.32.0-too-long.json", http.StatusBadRequest, reading{StatusHTTP, "", "", "", "", -1, -1, -1, "", "BadRequestError"}},
+		{"vllm-0.32.0-cache-salt.json", http.StatusBadRequest, reading{StatusHTTP, "", "", "", "", -1, -1, -1, "", "BadRequestError"}},
+		// A path that is not there is answered by FastAPI, not by vLLM.
+		{"vllm-0.32.0-no-path.json", http.StatusNotFound, reading{StatusHTTP, "", "", "", "", -1, -1, -1, "", ""}},
 		// Another request came, and this one was given up: the connection breaks after [DONE].
 		{"llama-cpp-python-0.3.36-given-up.sse", 0, reading{StatusTruncated, "", eventRole, "", "", -1, -1, -1, "", ""}},
 	} {
@@ -63,6 +73,30 @@ func TestAnswersThatRealServersGave(t *testing.T) {
 				t.Errorf("read\n%+v, want\n%+v", got, r.want)
 			}
 		})
+	}
+}
+
+// TestErrorsThatRealServersGaveKeepTheirWords has the text of each error as a person reads it there.
+func TestErrorsThatRealServersGaveKeepTheirWords(t *testing.T) {
+	for _, r := range []struct {
+		file       string
+		httpStatus int
+		want       string
+	}{
+		{"vllm-0.32.0-no-model.json", 404, "HTTP 404: The model `gone` does not exist. Valid aliases: tiny-llama."},
+		{"vllm-0.32.0-no-path.json", 404, "HTTP 404: Not Found"},
+		{"vllm-0.32.0-cache-salt.json", 400, `HTTP 400: Parameter 'cache_salt' must be at most 128 characters and must not contain '@', '/', '\\', or NUL. (parameter=cache_salt)`},
+		{"llama.cpp-0c1e570-too-long.json", 400, "HTTP 400: request (20035 tokens) exceeds the available context size (4096 tokens), try increasing it"},
+	} {
+		text, err := os.ReadFile(filepath.Join("testdata", "recorded", r.file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer := pieces(string(text))
+		answer.status = r.httpStatus
+		if got := ask(t, answer).Record.Error; got != r.want {
+			t.Errorf("%s:\n%s, want\n%s", r.file, got, r.want)
+		}
 	}
 }
 

@@ -10,6 +10,7 @@ type facts struct {
 	reasoning, text, tools string
 	choices, toolCalls     int
 	role, usageSeen        bool
+	audio, hidden, foreign bool
 	failed                 bool
 	tokenIDs               count
 	usage                  usage
@@ -19,7 +20,7 @@ type facts struct {
 func (k *chunk) facts() facts {
 	return facts{
 		string(k.reasoning), string(k.text), string(k.tools), k.choices, k.toolCalls,
-		k.role, k.usageSeen, k.failed(), k.tokenIDs, k.usage, k.finish != nil,
+		k.role, k.usageSeen, k.audio, k.hidden, k.foreign, k.failed(), k.tokenIDs, k.usage, k.finish != nil,
 	}
 }
 
@@ -63,7 +64,8 @@ func reference(object map[string]any) (f facts, odd, comparable bool) {
 			accepted:  number(made["accepted_prediction_tokens"]),
 		}.told()
 	}
-	f.failed = object["object"] == "error" || object["error"] != nil && object["error"] != ""
+	f.failed = object["object"] == "error" || object["error"] != nil && object["error"] != "" ||
+		f.choices == 0 && object["detail"] != nil && object["detail"] != ""
 	return f, odd, comparable
 }
 
@@ -74,13 +76,62 @@ func (f *facts) addDelta(d map[string]any, odd *bool) {
 	if reasoning == "" {
 		reasoning = other
 	}
+	if details := f.details(d["reasoning_details"]); reasoning == "" {
+		reasoning = details
+	}
 	f.reasoning += reasoning
-	f.text += text(d["content"], odd)
+	if parts, ok := d["content"].([]any); ok {
+		f.parts(parts, &f.text, &f.reasoning)
+	} else {
+		f.text += text(d["content"], odd)
+	}
+	audio, _ := d["audio"].(map[string]any)
+	f.text += text(d["refusal"], odd) + plain(audio["transcript"])
+	f.audio = f.audio || plain(audio["data"]) != ""
 	for _, call := range list(d["tool_calls"], odd) {
 		f.toolCalls++
 		function := member(member(call, odd)["function"], odd)
 		f.tools += text(function["name"], odd) + text(function["arguments"], odd)
 	}
+	call := member(d["function_call"], odd)
+	if old := text(call["name"], odd) + text(call["arguments"], odd); old != "" {
+		f.toolCalls, f.tools = f.toolCalls+1, f.tools+old
+	}
+}
+
+// parts reads a list of content parts.
+func (f *facts) parts(list []any, said, thought *string) {
+	for _, value := range list {
+		part, _ := value.(map[string]any)
+		own := plain(part["text"]) + plain(part["refusal"])
+		*said += plain(value) + own
+		*thought += plain(part["thinking"])
+		inner, _ := part["thinking"].([]any)
+		f.parts(inner, thought, thought)
+		switch plain(part["type"]) {
+		case "", "text", "refusal", "thinking":
+		default:
+			f.foreign = f.foreign || own == ""
+		}
+	}
+}
+
+// details reads a list of reasoning_details.
+func (f *facts) details(value any) string {
+	var thought string
+	list, _ := value.([]any)
+	for _, element := range list {
+		detail, _ := element.(map[string]any)
+		thought += plain(detail["text"]) + plain(detail["summary"])
+		f.hidden = f.hidden || plain(detail["data"]) != ""
+	}
+	return thought
+}
+
+// plain is a text, or nothing of another type.
+func plain(value any) string {
+	out, _ := value.(string)
+	return out
 }
 
 func list(value any, odd *bool) []any {

@@ -199,20 +199,40 @@ func TestCompletionsText(t *testing.T) {
 	}
 }
 
-func TestFinishReasonIsASuccessUnlessItIsError(t *testing.T) {
-	for _, reason := range []string{"stop", "length", "content_filter", "tool_calls", "abort"} {
-		t.Run(reason, func(t *testing.T) {
-			r := ask(t, pieces(events(textChunk("a"), `{"choices":[{"delta":{},"finish_reason":"`+reason+`"}]}`))).Record
-			wantStatus(t, r, StatusOK, "")
-			if r.FinishReason != reason {
-				t.Errorf("finish reason %q", r.FinishReason)
-			}
-		})
+func TestFinishReasonsOfWholeAnswersAndOthers(t *testing.T) {
+	for _, reason := range []string{"stop", "length", "content_filter", "tool_calls", "function_call"} {
+		r := ask(t, pieces(events(textChunk("a"), `{"choices":[{"delta":{},"finish_reason":"`+reason+`"}]}`))).Record
+		wantStatus(t, r, StatusOK, "")
+		if r.FinishReason != reason {
+			t.Errorf("finish reason %q, want %q", r.FinishReason, reason)
+		}
 	}
-	wantStatus(t, ask(t, pieces(events(textChunk("a"), `{"choices":[{"finish_reason":"error"}]}`, done))).Record, StatusInBand, "finish_reason is error")
-	object := ask(t, pieces(events(`{"choices":[{"finish_reason":{"type":"length"}}]}`))).Record
-	if object.Status != StatusOK || object.FinishReason != `{"type":"length"}` {
-		t.Errorf("status %s, finish reason %q", object.Status, object.FinishReason)
+	for _, reason := range []string{"abort", "error", "timeout", "cancelled"} {
+		for form, body := range map[string]string{
+			"stream": events(textChunk("a"), `{"choices":[{"delta":{},"finish_reason":"`+reason+`"}]}`, usageOf(1), done),
+			"whole":  `{"choices":[{"message":{"content":"a"},"finish_reason":"` + reason + `"}]}`,
+		} {
+			result := ask(t, pieces(body))
+			wantStatus(t, result.Record, StatusInBand, "finish_reason is "+reason)
+			if result.Output != "a" || result.Record.FinishReason != reason {
+				t.Errorf("%s, %s: output %q, finish reason %q", reason, form, result.Output, result.Record.FinishReason)
+			}
+		}
+	}
+}
+
+// SGLang's own format has an object for a finish_reason.
+func TestFinishReasonThatIsAnObject(t *testing.T) {
+	r := ask(t, pieces(events(`{"choices":[{"finish_reason":{"type":"length","length":3}}]}`))).Record
+	wantStatus(t, r, StatusOK, "")
+	if r.FinishReason != "length" {
+		t.Errorf("finish reason %q", r.FinishReason)
+	}
+	r = ask(t, pieces(events(`{"choices":[{"finish_reason":{"type":"abort","message":"Aborted by pause"}}]}`, done))).Record
+	wantStatus(t, r, StatusInBand, "finish_reason is abort: Aborted by pause")
+	r = ask(t, pieces(events(`{"choices":[{"finish_reason":{"reason":7}}]}`))).Record
+	if wantStatus(t, r, StatusOK, ""); r.FinishReason != `{"reason":7}` {
+		t.Errorf("finish reason %q", r.FinishReason)
 	}
 }
 
@@ -280,7 +300,12 @@ func TestBodyOfOneObjectThatIsNoAnswer(t *testing.T) {
 		"error object":       {`{"error":{"message":"model is loading"}}`, StatusInBand, "model is loading"},
 		"error as text":      {`{"error":"model is loading"}`, StatusInBand, "model is loading"},
 		"finish error":       {`{"choices":[{"text":"a","finish_reason":"error"}]}`, StatusInBand, "finish_reason is error"},
-		"something else":     {`{"status":"ok"}`, StatusTruncated, "neither"},
+		"FastAPI":            {`{"detail":"no engine"}`, StatusInBand, "no engine"},
+		"FastAPI list":       {`{"detail":[{"loc":["body"],"msg":"no engine"}]}`, StatusInBand, "body: no engine"},
+		"something else":     {`{"status":"no engine"}`, StatusTruncated, `[DONE]: {"status":"no engine"}`},
+		"text":               {"no engine\n\n", StatusTruncated, "no event, content type text/html: no engine"},
+		"text without end":   {"no\x1b[31m engine", StatusTruncated, "inside an event: no engine"},
+		"a line error":       {"error: no engine", StatusInBand, "no engine"},
 		"cut":                {`{"choices":[{"text":"a"}`, StatusTruncated, "body is not valid JSON"},
 		"a page, not JSON":   {"<html>\n<body>\n\n", StatusTruncated, "no event, content type text/html"},
 		"choices, no reason": {`{"choices":[{"text":"a"}]}`, StatusOK, ""},

@@ -1,7 +1,12 @@
 package chat
 
 import (
+	"bytes"
+	"context"
+	"net"
 	"strings"
+	"sync"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -62,6 +67,86 @@ func TestRequestWhoseServerGaveUpLaterIsLost(t *testing.T) {
 	if r.Status != StatusConnect || !strings.Contains(r.Error, "30s after the request was written") {
 		t.Errorf("status %s: %s", r.Status, r.Error)
 	}
+}
+
+// fullConn is a kept connection whose peer has gone: from the second request on it takes the first bytes,
+// as a socket's buffer does, and refuses the rest.
+type fullConn struct {
+	net.Conn
+	requests int
+	takes    int
+}
+
+func (c *fullConn) Write(p []byte) (int, error) {
+	if bytes.HasPrefix(p, []byte("POST ")) {
+		c.requests++
+	}
+	if c.requests < 2 {
+		return c.Conn.Write(p)
+	}
+	if c.takes > 0 {
+		n := min(len(p), c.takes)
+		c.takes -= n
+		return n, syscall.EPIPE
+	}
+	return 0, syscall.EPIPE
+}
+
+// A prompt that is longer than a socket's buffer is cut in the middle: the server has no whole request then.
+func TestRequestThatAClosedKeptConnectionTookInPartIsSentOnAnother(t *testing.T) {
+	for name, takes := range map[string]int{"nothing of it": 0, "its first bytes": 100} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				opened, answered := 0, 0
+				var serving sync.WaitGroup
+				c := newTestClient(t, Options{Connections: 1}, func(context.Context, string, string) (net.Conn, error) {
+					near, far := net.Pipe()
+					serving.Go(func() {
+						serveEngine(far, func(e *engine) bool {
+							answered++
+							e.begin("Keep-Alive: timeout=5, max=100")
+							e.at(10*time.Millisecond, body(""))
+							e.finish()
+							return true
+						})
+					})
+					if opened++; opened == 1 {
+						return &fullConn{Conn: near, takes: takes}, nil
+					}
+					return near, nil
+				})
+				t.Cleanup(func() { c.Close(); serving.Wait() })
+				clock := since(time.Now())
+				request := Request{Endpoint: Chat, Body: []byte(`{"prompt":"` + strings.Repeat("a", 200<<10) + `"}`)}
+				wantStatus(t, c.Do(t.Context(), request, clock, nil).Record, StatusOK, "")
+				synctest.Wait()
+				r := c.Do(t.Context(), request, clock, nil).Record
+				if r.Status != StatusOK {
+					t.Fatalf("%s: %s", r.Status, r.Error)
+				}
+				if opened != 2 || answered != 2 || r.StaleConnections != 1 || *r.ConnectionReused {
+					t.Errorf("%d connections, %d answers, %d stale, reused %v", opened, answered, r.StaleConnections, *r.ConnectionReused)
+				}
+			})
+		})
+	}
+}
+
+// What a new connection does is the server's: a request is not sent twice for it.
+func TestNewConnectionThatTakesTheRequestInPartIsAFailure(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		opened := 0
+		c := newTestClient(t, Options{}, func(context.Context, string, string) (net.Conn, error) {
+			opened++
+			near, far := net.Pipe()
+			t.Cleanup(func() { far.Close() })
+			return &fullConn{Conn: near, requests: 1, takes: 100}, nil
+		})
+		r := c.Do(t.Context(), Request{Endpoint: Chat, Body: []byte("{}")}, since(time.Now()), nil).Record
+		if r.Status != StatusConnect || opened != 1 || r.StaleConnections != 0 {
+			t.Errorf("status %s: %s; %d connections, %d stale", r.Status, r.Error, opened, r.StaleConnections)
+		}
+	})
 }
 
 func TestServerIsNotToldThatRequestsMayBeSentAgain(t *testing.T) {

@@ -147,9 +147,10 @@ type fields struct {
 	name    []byte // the event field
 	data    []byte // the data lines, joined by LF
 	comment []byte // the last comment
+	problem []byte // the field error, which no standard has: llama.cpp's server wrote it
 
-	hasData, hasComment bool
-	known               bool // at least one line is a field of the format, or a comment
+	hasData, hasComment, hasProblem bool
+	known                           bool // at least one line is a field of the format, a comment or error
 }
 
 // split takes an event's lines apart. data points into the lines if it is one of them; more are
@@ -183,6 +184,8 @@ func (f *fields) add(line []byte) {
 		f.data, f.hasData = value, true
 	case "event":
 		f.name = value
+	case "error":
+		f.problem, f.hasProblem = value, true
 	case "id", "retry":
 	case "":
 		if len(line) == 0 {

@@ -102,6 +102,10 @@ func TestErrorEventIsNoSuccess(t *testing.T) {
 		"with text":               {"event: error\ndata: worker died\n\n", "worker died"},
 		"with a comment (Dynamo)": {"event: error\n: worker died\n\n", "worker died"},
 		"with nothing":            {"event:error\n\n", "error event without text"},
+		"as a field (llama.cpp)":  {"error: {\"code\":500,\"message\":\"worker died\"}\n\n", "worker died"},
+		"as a field with text":    {"error:worker died\n\n", "worker died"},
+		"as an empty field":       {"error:\n\n", "error event without text"},
+		"FastAPI's object":        {events(`{"detail":"worker died"}`), "worker died"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			result := ask(t, pieces(events(textChunk("a"))+c.event+events(stopChunk, done)))
@@ -133,6 +137,11 @@ func TestEndInTheMiddleIsTruncated(t *testing.T) {
 	}
 }
 
+func TestTextThatIsNoEventOfTheFormatIsKept(t *testing.T) {
+	wantStatus(t, ask(t, pieces("data: worker\u001b[2J died\n\n")).Record, StatusTruncated, "[DONE]: worker died")
+	wantStatus(t, ask(t, pieces(strings.Repeat("x", 9000))).Record, StatusTruncated, "xxx")
+}
+
 func TestEventOfOneMebibyte(t *testing.T) {
 	text := strings.Repeat("0123456789abcdef", 1<<16)
 	stream := events(textChunk(text), stopChunk, done)
@@ -145,10 +154,10 @@ func TestEventOfOneMebibyte(t *testing.T) {
 
 func TestGarbageInAnEventIsNoSuccess(t *testing.T) {
 	for name, c := range map[string]struct{ event, reason string }{
-		"broken JSON":         {`{"choices":[{"delta":{"content":"a"`, "not valid JSON"},
-		"two objects":         {`{} {}`, "not valid JSON"},
-		"content as a list":   {deltaChunk(`{"content":[{"type":"text","text":"a"}]}`), "unexpected shape"},
-		"choices as a number": {`{"choices":3}`, "unexpected shape"},
+		"broken JSON":          {`{"choices":[{"delta":{"content":"a"`, "not valid JSON"},
+		"two objects":          {`{} {}`, "not valid JSON"},
+		"content as an object": {deltaChunk(`{"content":{"type":"text","text":"a"}}`), "unexpected shape"},
+		"choices as a number":  {`{"choices":3}`, "unexpected shape"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			wantStatus(t, ask(t, pieces(body(events(c.event)))).Record, StatusInBand, c.reason)

@@ -122,6 +122,20 @@ func (w *wire) gotConn(info httptrace.GotConnInfo) {
 	w.reused, w.written = &info.Reused, nil
 }
 
+// cutOff reports whether a round trip failed because a kept connection was closed while the request was
+// being written: the server has no whole request then. net/http sends such a request again only if it
+// fits its buffer of 4 KiB, for it takes the error for one of the body.
+func (w *wire) cutOff() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.reused == nil || !*w.reused || w.written != nil || w.headers != nil {
+		return false
+	}
+	w.stale++
+	w.reused = nil // the next connection is the request's first again
+	return true
+}
+
 // sawHeaders notes the response headers, for a transport that calls no hooks.
 func (w *wire) sawHeaders() {
 	w.mu.Lock()
