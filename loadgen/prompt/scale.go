@@ -143,8 +143,8 @@ func NewScale(basis Basis, c Counts) (Scale, error) {
 	}
 	// The first words may have fewer tokens than the mean: what is left for the opening is an estimate.
 	s.OpeningTokens = max(s.short-int(math.Round(probeWords*perWord)), 1)
-	if c.One < 1 || perWord < 1 || perWord > mostPerWord || s.InstructionTokens < 1 || s.InstructionTokens > len(instruction) ||
-		s.short <= probeWords || s.OpeningTokens > len(opening) {
+	if c.One < 1 || perWord < 1 || perWord > mostPerWord || s.InstructionTokens < 1 || s.InstructionTokens > mostTokens(instruction) ||
+		s.short <= probeWords || s.OpeningTokens > mostTokens(opening) {
 		return Scale{}, fmt.Errorf("counts of %d, %d, %d and %d tokens for texts of %d to %d words are no tokenizer's", c.One, c.Short, c.Instructed, c.Whole, 1, len(vocabulary)+probeWords)
 	}
 	return s, nil
@@ -160,15 +160,20 @@ func (s Scale) WithWords(tokens []int) (Scale, error) {
 	for _, n := range tokens[:probeWords] {
 		s.OpeningTokens -= n
 	}
-	if s.OpeningTokens < 0 || s.OpeningTokens > len(opening) {
+	if s.OpeningTokens < 0 || s.OpeningTokens > mostTokens(opening) {
 		return s, errors.New("the words' counts do not agree with those of whole texts")
 	}
 	s.WordTokens = tokens
 	return s, nil
 }
 
-// mostPerWord bounds what is believed: a tokenizer of single bytes has 6 for a word with its space.
+// mostPerWord bounds what is believed: a tokenizer of single bytes that writes a space as the three bytes
+// of ▁ has 10 for the longest word.
 const mostPerWord = 10
+
+// mostTokens is the most tokens that a text can have: one a byte, three a space, and a space that
+// tokenizers put before it.
+func mostTokens(text string) int { return len(text) + 2*strings.Count(text, " ") + 3 }
 
 // Words returns each word of the vocabulary as it stands in a text, for a tokenizer to count.
 func Words() []string {

@@ -54,6 +54,24 @@ func TestPromptsDifferWhereEveryByteIsAToken(t *testing.T) {
 	}
 }
 
+// The counts are those of llama.cpp (commit 0c1e570) with a vocabulary of single bytes, in which a space is
+// three of them, and a few words.
+func TestCountsOfATokenizerOfBytesAreBelieved(t *testing.T) {
+	scale, err := NewScale(ByUsage, Counts{One: 1, Short: 76, Instructed: 163, Whole: 1971})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if scale.InstructionTokens != 87 || scale.TokensPerWord < 7.06 || scale.TokensPerWord > 7.07 {
+		t.Errorf("scale %+v", scale)
+	}
+	for _, tokens := range []int{64, 512, 4000} {
+		s := Set{Seed: 9, Lengths: []Lengths{{Min: tokens, Max: tokens}}, Scale: scale}
+		if p := s.Prompt("measure", 4); len(p.Text) > tokens {
+			t.Errorf("%d tokens were asked for, the text has %d bytes", tokens, len(p.Text))
+		}
+	}
+}
+
 func TestLengthsAreExactWhereTheTokensOfEveryWordAreKnown(t *testing.T) {
 	count := tokenizer(0, twoForLong)
 	scale, err := NewScale(ByTokenizer, counts(count))

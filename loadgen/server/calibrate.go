@@ -69,7 +69,7 @@ func firstOf(ctx context.Context, ways []way, text string) (way, int, error) {
 
 func (c counter) scale(ctx context.Context) (prompt.Scale, error) {
 	probes := prompt.NewProbes()
-	best, one, err := firstOf(ctx, append([]way{{prompt.ByTokenizer, c.tokenize}}, c.byRequests()...), probes.One)
+	best, one, err := firstOf(ctx, append([]way{c.byTokenizer()}, c.byRequests()...), probes.One)
 	if err != nil {
 		return prompt.Scale{}, err
 	}
@@ -80,12 +80,44 @@ func (c counter) scale(ctx context.Context) (prompt.Scale, error) {
 	if best.basis == prompt.ByUsage {
 		added := one - 1
 		scale.TemplateTokens = &added
-	} else if _, used, err := firstOf(ctx, c.byRequests(), probes.One); err == nil && used >= one {
-		added := used - one
-		scale.TemplateTokens = &added
-		scale = c.words(ctx, scale)
+	} else {
+		scale.TemplateTokens = c.template(ctx, best, probes.Short)
+		scale = words(ctx, scale, best)
 	}
 	return c.file(ctx, scale, best, one), nil
+}
+
+// lead stands before every text that a tokenizer counts. Some put a space before whatever they get, which
+// the text does not have where it stands in a chat.
+const lead = "a\n"
+
+// byTokenizer counts by the server's tokenizer what a text adds to the lead.
+func (c counter) byTokenizer() way {
+	leading := 0
+	return way{prompt.ByTokenizer, func(ctx context.Context, text string) (int, error) {
+		if leading == 0 {
+			var err error
+			if leading, err = c.tokenize(ctx, lead); err != nil {
+				return 0, err
+			}
+		}
+		n, err := c.tokenize(ctx, lead+text)
+		return n - leading, err
+	}}
+}
+
+// template is what the server adds to a message, by a request of one; nil is not known.
+func (c counter) template(ctx context.Context, by way, text string) *int {
+	plain, err := by.count(ctx, text)
+	if err != nil {
+		return nil
+	}
+	_, used, err := firstOf(ctx, c.byRequests(), text)
+	if err != nil || used < plain {
+		return nil
+	}
+	added := used - plain
+	return &added
 }
 
 // scaleOf counts the probes.
@@ -106,13 +138,13 @@ func scaleOf(ctx context.Context, by way, probes prompt.Probes, one int) (prompt
 
 // words counts every word where not all of them are one token: a tokenizer's route is quick, and
 // lengths are then exact again.
-func (c counter) words(ctx context.Context, scale prompt.Scale) prompt.Scale {
+func words(ctx context.Context, scale prompt.Scale, by way) prompt.Scale {
 	if scale.TokensPerWord == 1 {
 		return scale
 	}
 	var counts []int
 	for _, word := range prompt.Words() {
-		n, err := c.tokenize(ctx, word)
+		n, err := by.count(ctx, word)
 		if err != nil {
 			return scale
 		}

@@ -60,7 +60,7 @@ func (c *counting) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func scaleFrom(t *testing.T, c *counting, sample string) prompt.Scale {
+func scaleFrom(t *testing.T, c http.Handler, sample string) prompt.Scale {
 	t.Helper()
 	upstream := httptest.NewServer(c)
 	defer upstream.Close()
@@ -115,6 +115,57 @@ func TestLengthsAreCalibratedByWhateverTheServerCounts(t *testing.T) {
 		p := prompt.Set{Seed: 1, Lengths: []prompt.Lengths{{Min: 500, Max: 500}}, Scale: scale}.Prompt("measure", 0)
 		if got := c.server.tokens(p.Text); got != 500 {
 			t.Errorf("%s: a prompt of 500 tokens has %d", c.name, got)
+		}
+	}
+}
+
+// byteCounting is llama.cpp with a vocabulary of single bytes and a few words. A space is three bytes, one
+// stands before every text, and of the words only " a", " an", " and", " as" and " at" are reached by
+// merging. Its template adds 25 tokens.
+type byteCounting struct{ asked atomic.Int64 }
+
+func (c *byteCounting) tokens(text string) int {
+	n := len(text) + 2*strings.Count(text, " ")
+	for piece, saved := range map[string]int{" a": 3, " an": 1, " and": 1, " as": 1, " at": 1} {
+		n -= saved * strings.Count(text, piece)
+	}
+	return n
+}
+
+func (c *byteCounting) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	var body struct {
+		Content  string
+		Messages []chat.Message
+	}
+	_ = json.NewDecoder(r.Body).Decode(&body)
+	switch r.URL.Path {
+	case "/tokenize":
+		c.asked.Add(1)
+		fmt.Fprintf(w, `{"tokens":[%s1]}`, strings.Repeat("1,", c.tokens(" "+body.Content)-1))
+	case "/v1/chat/completions":
+		fmt.Fprintf(w, "data: {\"choices\":[{\"delta\":{\"content\":\"x\"},\"finish_reason\":\"length\"}],\"usage\":{\"prompt_tokens\":%d,\"completion_tokens\":1}}\n\ndata: [DONE]\n\n",
+			25+c.tokens(body.Messages[0].Content))
+	default:
+		http.NotFound(w, r)
+	}
+}
+
+// The counts of the probes are those that llama.cpp (commit 0c1e570) gave.
+func TestLengthsAreExactWhereBytesAreTokens(t *testing.T) {
+	server, probes := &byteCounting{}, prompt.NewProbes()
+	for text, want := range map[string]int{probes.One: 1, probes.Short: 76, probes.Instructed: 163, probes.Whole: 1971} {
+		if got := server.tokens(" " + text); got != want {
+			t.Fatalf("%.20q has %d tokens here, %d at llama.cpp", text, got, want)
+		}
+	}
+	scale := scaleFrom(t, server, "")
+	if scale.Basis != prompt.ByTokenizer || !scale.Exact() || scale.TemplateTokens == nil || *scale.TemplateTokens != 25 {
+		t.Fatalf("%+v", scale)
+	}
+	for _, tokens := range []int{40, 500, 4000} {
+		p := prompt.Set{Seed: 1, Lengths: []prompt.Lengths{{Min: tokens, Max: tokens}}, Scale: scale}.Prompt("measure", 0)
+		if got := server.tokens(p.Text); got != tokens {
+			t.Errorf("a prompt of %d tokens has %d", tokens, got)
 		}
 	}
 }

@@ -54,6 +54,7 @@ type checker struct {
 	found  Findings
 	api    *api
 	probe  *prober
+	limit  int // the longest prompt with its answer, in tokens; 0 is not known
 }
 
 // Check asks the server what it is and what it accepts. The error is what makes a run on the chosen
@@ -105,14 +106,12 @@ func (c *checker) ask(ctx context.Context) error {
 
 // context says how long a request may be. A server that does not say may cut prompts without a word.
 func (c *checker) context(ctx context.Context, m Model) {
-	if m.MaxTokens == 0 {
-		m.MaxTokens = c.api.contextOf(ctx, m, c.found.Engine)
-	}
-	if m.MaxTokens == 0 {
+	c.limit = c.api.contextOf(ctx, m, c.found.Engine)
+	if c.limit == 0 {
 		c.found.note("longest prompt with answer", "not told: prompts may be cut or refused (--max-input-tokens)")
 		return
 	}
-	c.found.note("longest prompt with answer", fmt.Sprintf("%d tokens", m.MaxTokens))
+	c.found.note("longest prompt with answer", fmt.Sprintf("%d tokens", c.limit))
 }
 
 // engine says what the server seems to be, and why.

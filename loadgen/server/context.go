@@ -9,10 +9,13 @@ import (
 	"github.com/umascope/umascope/exporter/metric"
 )
 
-// contextOf asks a server that does not list it with its models for the longest prompt with its answer,
-// in tokens; 0 is not known. Dynamo before 1.0 has it on its page, llama.cpp in its properties. Ollama cuts what is longer without a word, and knows the figure only of a
+// contextOf is the longest prompt with its answer, in tokens, for check and run alike; 0 is not known. A
+// server that does not list it with its models is asked for it. Dynamo before 1.0 has it on its page, llama.cpp in its properties. Ollama cuts what is longer without a word, and knows the figure only of a
 // model that it has loaded: it must have answered before.
 func (a *api) contextOf(ctx context.Context, m Model, engine string) int {
+	if m.MaxTokens > 0 {
+		return m.MaxTokens
+	}
 	if engine == "dynamo" {
 		return modelGauge(a.fetch(ctx, metricsPath).okBody(), metric.ForeignDynamoModelContext, m.ID)
 	}

@@ -44,9 +44,7 @@ func Recognize(ctx context.Context, t Target, f *Served, want Wanted, log *slog.
 		i.Close()
 		return nil, err
 	}
-	if f.Model.MaxTokens == 0 {
-		f.Model.MaxTokens = api.contextOf(ctx, f.Model, f.Engine)
-	}
+	f.Model.MaxTokens = api.contextOf(ctx, f.Model, f.Engine)
 	i.start = probe.fingerprint(ctx, t.URL, f.Model)
 	if ctx.Err() != nil {
 		i.Close()

@@ -73,7 +73,9 @@ func TestRealServersAreRecognized(t *testing.T) {
 		"dynamo-1.6.1":        {"Tiny-Llama", "nvidia", "dynamo", "1.6.1", "", 4096, "/health lists workers"},
 		"smg-1.13.0":          {"tiny-llama", "self_hosted", "vllm", "0.32.0", "smg", 0, `its answers have the system_fingerprint "vllm-0.32.0-30e88cc7"`},
 		"sglang-router-0.3.2": {"unknown", "local", "openai", "", "sglang-router", 0, "its errors are those of a server written in Rust"},
-		"litellm-1.106.2":     {"gateway-model", "openai", "vllm", "0.32.0", "LiteLLM", 4096, "gateway LiteLLM (it calls itself LiteLLM API 1.106.2)"},
+		// -c 8192 -np 2, a vocabulary of bytes.
+		"llama.cpp-0c1e570": {"tiny.gguf", "llamacpp", "openai", "", "", 4096, "it calls itself llama.cpp"},
+		"litellm-1.106.2":   {"gateway-model", "openai", "vllm", "0.32.0", "LiteLLM", 4096, "gateway LiteLLM (it calls itself LiteLLM API 1.106.2)"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			api := recordedServer(t, name)
@@ -83,11 +85,8 @@ func TestRealServersAreRecognized(t *testing.T) {
 			}
 			m := models[0]
 			got := api.detect(t.Context(), m)
-			if m.MaxTokens == 0 {
-				m.MaxTokens = api.contextOf(t.Context(), m, got.engine)
-			}
-			if m.ID != want.model || m.OwnedBy != want.owner || m.MaxTokens != want.context {
-				t.Errorf("model %+v", m)
+			if limit := api.contextOf(t.Context(), m, got.engine); m.ID != want.model || m.OwnedBy != want.owner || limit != want.context {
+				t.Errorf("model %+v, limit %d", m, limit)
 			}
 			if got.engine != want.engine || got.version != want.version || got.gateway != want.gateway {
 				t.Errorf("%q %q behind %q: %+v", got.engine, got.version, got.gateway, got.clues)
