@@ -78,6 +78,12 @@ func TestBadInputIsOneLineThatNamesItAndExitTwo(t *testing.T) {
 		t.Fatal(err)
 	}
 	copied := filepath.Join(unpack(t, "no-gpu"), "proc")
+	bare := filepath.Join(garbage, "bare.txtar")
+	if err := os.WriteFile(bare, []byte("kind: recorded\npage_size: 4096\n-- nvml.jsonl --\n"+`{"format":"umascope nvml recording","version":1}
+{"device":-1,"call":"nvmlInit_v2","return":12,"duration_ns":219251}
+`), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	pipe := filepath.Join(empty, "pipe")
 	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
 		t.Fatal(err)
@@ -106,6 +112,14 @@ func TestBadInputIsOneLineThatNamesItAndExitTwo(t *testing.T) {
 		{"recording that is not there", []string{"--once", "--nvml.replay=" + filepath.Join(empty, "x")}, "--nvml.replay " + filepath.Join(empty, "x")},
 		{"recording that is none", []string{"--once", "--nvml.replay=" + file}, "--nvml.replay " + file},
 		{"recording that is a pipe", []string{"--once", "--nvml.replay=" + pipe}, "--nvml.replay " + pipe + ": not a regular file"},
+		{"machine that is not there", []string{"--once", "--replay=" + filepath.Join(empty, "x")}, "--replay " + filepath.Join(empty, "x") + ": no such file"},
+		{"machine that is none", []string{"explain", "--replay=" + file}, "--replay " + file + ": header"},
+		{"machine that is a pipe", []string{"doctor", "--replay=" + pipe}, "--replay " + pipe + ": not a regular file"},
+		{"machine that is a folder", []string{"doctor", "--replay=" + empty}, "--replay " + empty + ": not a regular file"},
+		{"machine without memory", []string{"--once", "--replay=" + bare}, "--replay " + bare + ": has no meminfo"},
+		{"machine beside another", []string{"--once", "--replay=hosts/no-gpu.txtar", "--path.sysfs=/sys"}, "--replay hosts/no-gpu.txtar: is a whole machine, so --path.sysfs cannot be given too"},
+		{"machine beside another's GPU", []string{"--once", "--replay=hosts/no-gpu.txtar", "--nvml.replay=" + file}, "so --nvml.replay cannot be given too"},
+		{"machine whose engine is given twice", []string{"--once", "--replay=hosts/engines.txtar", "--engine.url=http://127.0.0.1:8080"}, "--replay hosts/engines.txtar: 127.0.0.1:8080/metrics is named twice"},
 		{"impossible limit", []string{"--web.max-requests=0"}, "--web.max-requests 0"},
 		{"impossible duration", []string{"--once", "--collect.timeout=-1s"}, "--collect.timeout -1s"},
 		{"unknown architecture", []string{"--once", "--gpu.memory-architecture=flat"}, "--gpu.memory-architecture flat"},

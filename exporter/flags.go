@@ -27,7 +27,8 @@ type commandLine struct {
 
 	log                             promslog.Config
 	mounts                          mounts
-	replay, nvmlRecord              string
+	replay, nvmlReplay, nvmlRecord  string
+	explicitPaths                   [3]bool // --path.procfs, --path.sysfs, --path.cgroupfs
 	options                         collect.Options
 	collectTimeout                  time.Duration
 	collectors                      []collectorFlag
@@ -76,7 +77,8 @@ func (l *commandLine) logger() *slog.Logger { return promslog.New(&l.log) }
 // defineHost adds what every command that reads a host needs.
 func (l *commandLine) defineHost(c *kingpin.CmdClause) {
 	l.definePaths(c)
-	c.Flag("nvml.replay", "Serve GPU values from this recording instead of the driver. Give the recorded host's --path.procfs too; beside a live one GPU memory stays out of the ledger.").PlaceHolder("FILE").StringVar(&l.replay)
+	c.Flag("replay", "Read the whole machine from this recording, as record wrote it, instead of this machine.").PlaceHolder("FILE").StringVar(&l.replay)
+	c.Flag("nvml.replay", "Serve GPU values from this recording instead of the driver. Give the recorded host's --path.procfs too; beside a live one GPU memory stays out of the ledger.").PlaceHolder("FILE").StringVar(&l.nvmlReplay)
 	c.Flag("gpu.memory-architecture", "Where the memory of every GPU is, instead of finding out: "+strings.Join(architectures(), ", ")+".").PlaceHolder("ARCH").HintOptions(architectures()...).SetValue(value[nvml.Architecture]{"--gpu.memory-architecture", &l.options.Architecture, architecture})
 	c.Flag("gpu.processes", "How many GPU processes get a series of their own, largest first.").Default("20").SetValue(value[int]{"--gpu.processes", &l.options.ProcessLimit, atLeast(0)})
 	for _, define := range l.collectorFlags() {
@@ -87,9 +89,9 @@ func (l *commandLine) defineHost(c *kingpin.CmdClause) {
 
 func (l *commandLine) definePaths(c *kingpin.CmdClause) {
 	usual := usualMounts()
-	c.Flag("path.procfs", "Where procfs of the host is mounted.").Default(usual.proc).StringVar(&l.mounts.proc)
-	c.Flag("path.sysfs", "Where sysfs of the host is mounted.").Default(usual.sys).StringVar(&l.mounts.sys)
-	c.Flag("path.cgroupfs", "Where cgroup v2 of the host is mounted.").Default(usual.cgroup).StringVar(&l.mounts.cgroup)
+	c.Flag("path.procfs", "Where procfs of the host is mounted.").Default(usual.proc).IsSetByUser(&l.explicitPaths[0]).StringVar(&l.mounts.proc)
+	c.Flag("path.sysfs", "Where sysfs of the host is mounted.").Default(usual.sys).IsSetByUser(&l.explicitPaths[1]).StringVar(&l.mounts.sys)
+	c.Flag("path.cgroupfs", "Where cgroup v2 of the host is mounted.").Default(usual.cgroup).IsSetByUser(&l.explicitPaths[2]).StringVar(&l.mounts.cgroup)
 }
 
 // architecture parses one of them.

@@ -75,7 +75,11 @@ const recordHelp = `Record this machine in one masked text file.
   uma-exporter record host.txtar
   uma-exporter record --description="Spark, vLLM under load" host.txtar
 
-Kernel files by an allow-list, and every driver call; serial numbers, addresses and names are replaced. Read it before you give it away.`
+  uma-exporter explain --replay=host.txtar
+  uma-exporter --replay=host.txtar
+
+Kernel files by an allow-list, and every driver call; serial numbers, addresses and names are replaced. Read it before you give it away.
+--replay of serve, explain and doctor reads a recording instead of this machine, in mode replay.`
 
 const healthcheckHelp = `Ask a running exporter whether it answers.
 

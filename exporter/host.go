@@ -3,9 +3,11 @@ package exporter
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"time"
 
+	"github.com/umascope/umascope/exporter/archive"
 	"github.com/umascope/umascope/exporter/collect"
 	"github.com/umascope/umascope/exporter/endpoint"
 	"github.com/umascope/umascope/exporter/kernelfs"
@@ -48,12 +50,15 @@ type openedHost struct {
 // openHost opens the host that the command line names. With mustRead a procfs without a readable
 // meminfo is an error: everything would be missing, so the path must be wrong.
 func (l *commandLine) openHost(mustRead bool) (*openedHost, error) {
+	if l.replay != "" {
+		return l.openRecorded()
+	}
 	host := l.mounts.live()
 	meminfo, err := kernelfs.ReadMeminfo(host.Proc)
 	if err != nil && mustRead {
 		return nil, badInput("--path.procfs %s: not a procfs: %w", l.mounts.proc, err)
 	}
-	recordedFiles, recordedGPU := err == nil && !kernelfs.IsProcfs(l.mounts.proc), l.replay != ""
+	recordedFiles, recordedGPU := err == nil && !kernelfs.IsProcfs(l.mounts.proc), l.nvmlReplay != ""
 	host.ForeignGPU = recordedFiles != recordedGPU
 	if recordedFiles || recordedGPU {
 		host.Mode = collect.Replay
@@ -66,29 +71,71 @@ func (l *commandLine) openHost(mustRead bool) (*openedHost, error) {
 	if err != nil {
 		return nil, err
 	}
-	opened.GPU = nvml.NewReader(driver, nvml.ReaderOptions{
-		Architecture: l.options.Architecture, PoolBytes: meminfo["MemTotal"], PCIeThroughput: l.options.PCIeThroughput,
-	})
+	opened.GPU = nvml.NewReader(driver, l.readerOptions(meminfo["MemTotal"]))
 	return opened, nil
+}
+
+// openRecorded opens the host of --replay, and adds the sources that it names to those of the command line.
+func (l *commandLine) openRecorded() (*openedHost, error) {
+	for _, other := range []struct {
+		flag  string
+		given bool
+	}{
+		{"--path.procfs", l.explicitPaths[0]}, {"--path.sysfs", l.explicitPaths[1]}, {"--path.cgroupfs", l.explicitPaths[2]},
+		{"--nvml.replay", l.nvmlReplay != ""}, {"--nvml.record", l.nvmlRecord != ""},
+	} {
+		if other.given {
+			return nil, badInput("--replay %s: is a whole machine, so %s cannot be given too", l.replay, other.flag)
+		}
+	}
+	file, err := openRegular(l.replay)
+	if err != nil {
+		return nil, badInput("--replay %s: %w", l.replay, reason(err))
+	}
+	defer file.Close()
+	data, err := io.ReadAll(io.LimitReader(file, archive.MaxBytes+1))
+	if err != nil {
+		return nil, badInput("--replay %s: %w", l.replay, reason(err))
+	}
+	recorded, err := archive.Read(data)
+	if err == nil {
+		err = collect.AddArchived(recorded, &l.options)
+	}
+	if err != nil {
+		return nil, badInput("--replay %s: %w", l.replay, err)
+	}
+	meminfo, err := kernelfs.ReadMeminfo(recorded.Proc)
+	if err != nil {
+		return nil, badInput("--replay %s: has no meminfo: %w", l.replay, err)
+	}
+	host, err := collect.ArchivedHost(recorded, l.readerOptions(meminfo["MemTotal"]))
+	if err != nil {
+		return nil, badInput("--replay %s: %w", l.replay, err)
+	}
+	return &openedHost{Host: host}, nil
+}
+
+func (l *commandLine) readerOptions(poolBytes uint64) nvml.ReaderOptions {
+	return nvml.ReaderOptions{Architecture: l.options.Architecture, PoolBytes: poolBytes, PCIeThroughput: l.options.PCIeThroughput}
 }
 
 // driver is the live library or a recording of one, recorded if that is asked for.
 func (l *commandLine) driver(opened *openedHost) (nvml.Driver, error) {
 	driver := nvml.Live()
-	if l.replay != "" {
-		file, err := openRegular(l.replay)
+	if l.nvmlReplay != "" {
+		file, err := openRegular(l.nvmlReplay)
 		if err != nil {
-			return nil, badInput("--nvml.replay %s: %w", l.replay, reason(err))
+			return nil, badInput("--nvml.replay %s: %w", l.nvmlReplay, reason(err))
 		}
 		defer file.Close()
 		if driver, err = nvml.Replay(file); err != nil {
-			return nil, badInput("--nvml.replay %s: %w", l.replay, err)
+			return nil, badInput("--nvml.replay %s: %w", l.nvmlReplay, err)
 		}
 	}
 	if l.nvmlRecord == "" {
 		return driver, nil
 	}
-	if sameFile(l.replay, l.nvmlRecord) {
+	if sameFile(l.nvmlReplay, l.nvmlRecord) {
 		return nil, badInput("--nvml.record %s: is the file that is replayed", l.nvmlRecord)
 	}
 	started, err := startRecording(driver, l.nvmlRecord)

@@ -38,7 +38,7 @@ func (l *commandLine) record(ctx context.Context, stdout io.Writer) error {
 	if err := os.Rename(partial.Name(), l.recordPath); err != nil {
 		return badInput("%s: cannot be written: %w", l.recordPath, reason(err))
 	}
-	fmt.Fprintf(stdout, "recorded in %s; look through it before you give it away\n", l.recordPath)
+	fmt.Fprintf(stdout, "recorded in %s; look through it before you give it away. uma-exporter explain --replay %s shows it\n", l.recordPath, l.recordPath)
 	return nil
 }
 

@@ -58,8 +58,8 @@ const (
 
 // Bounds of an archive that is read.
 const (
-	maxArchiveBytes = 8 << 20
-	maxEntries      = 16 << 10
+	MaxBytes   = 8 << 20
+	maxEntries = 16 << 10
 )
 
 // The places of the roots and of the driver's answers.
@@ -108,8 +108,8 @@ func (a *Archive) Driver() (nvml.Driver, error) {
 
 // Read reads an archive. Errors are of one line and name the entry.
 func Read(data []byte) (*Archive, error) {
-	if len(data) > maxArchiveBytes {
-		return nil, fmt.Errorf("an archive may have %d bytes at most", maxArchiveBytes)
+	if len(data) > MaxBytes {
+		return nil, fmt.Errorf("an archive may have %d bytes at most", MaxBytes)
 	}
 	text := txtar.Parse(data)
 	if len(text.Files) > maxEntries {

@@ -134,7 +134,7 @@ func TestBrokenArchivesAreRefusedInOneLine(t *testing.T) {
 		"below a file":     {head + "-- proc/a --\n-- proc/a/b --\n", "is below a file"},
 		"file over folder": {head + "-- proc/a/b --\n-- proc/a --\n", "stands twice"},
 		"full link":        {head + "-- proc/a -> b --\nx\n", "is a link and has content"},
-		"huge":             {head + strings.Repeat("x", maxArchiveBytes), "at most"},
+		"huge":             {head + strings.Repeat("x", MaxBytes), "at most"},
 		"many":             {head + strings.Repeat("-- proc/x --\n", maxEntries+1), "at most"},
 	} {
 		_, err := Read([]byte(c.text))

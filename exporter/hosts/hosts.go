@@ -10,11 +10,9 @@ import (
 	"fmt"
 	"io/fs"
 	"strings"
-	"time"
 
 	"github.com/umascope/umascope/exporter/archive"
 	"github.com/umascope/umascope/exporter/collect"
-	"github.com/umascope/umascope/exporter/endpoint"
 	"github.com/umascope/umascope/exporter/nvml"
 )
 
@@ -48,26 +46,20 @@ func Read(name string) (*archive.Archive, error) {
 	return a, nil
 }
 
-// Open returns a host as it was, labelled as what it is. Its clock is the real one: nothing in an
-// archive depends on the time, and ages and deadlines of the reader are those of now.
+// Open returns a host as it was (see collect.ArchivedHost), with PCIe traffic.
 func Open(name string) (collect.Host, error) {
 	a, err := Read(name)
 	if err != nil {
 		return collect.Host{}, err
 	}
-	driver, err := a.Driver()
+	host, err := collect.ArchivedHost(a, nvml.ReaderOptions{PCIeThroughput: true})
+	if err == nil {
+		err = collect.AddArchived(a, &collect.Options{})
+	}
 	if err != nil {
 		return collect.Host{}, fmt.Errorf("host %s: %w", name, err)
 	}
-	if _, err := targets(a); err != nil {
-		return collect.Host{}, fmt.Errorf("host %s: %w", name, err)
-	}
-	return collect.Host{
-		Proc: a.Proc, Sys: a.Sys, Cgroup: a.Cgroup, PageSize: a.PageSize,
-		HTTP: a.HTTP, Logs: a.Logs, SMARTLog: a.SMARTLog, CacheResident: a.CacheResident,
-		GPU:  nvml.NewReader(driver, nvml.ReaderOptions{PCIeThroughput: true}),
-		Mode: mode(a.Kind), Now: time.Now,
-	}, nil
+	return host, nil
 }
 
 // Options are the settings under which the host shows all it has. A host that cannot be opened has nothing
@@ -75,36 +67,7 @@ func Open(name string) (collect.Host, error) {
 func Options(name string) collect.Options {
 	options := collect.Options{ProcessLimit: 20, PCIeThroughput: true}
 	if a, err := Read(name); err == nil {
-		options.Sources.Targets, _ = targets(a)
-		if a.KVBMBlockBytes > 0 {
-			options.Sources.BytesPerBlock = map[string]uint64{"": a.KVBMBlockBytes}
-		}
-		options.NVMeSMART, options.CachePaths = a.HasSMART(), a.CachedPaths()
+		_ = collect.AddArchived(a, &options) // Open returns what is wrong with them
 	}
 	return options
-}
-
-// targets are the sources that the archive names.
-func targets(a *archive.Archive) (collect.Targets, error) {
-	found := collect.Targets{KVBMLogs: a.KVBMLogs}
-	for _, kind := range []struct {
-		urls []string
-		list *[]*endpoint.Endpoint
-	}{{a.KVBMURLs, &found.KVBM}, {a.EngineURLs, &found.Engines}} {
-		for _, raw := range kind.urls {
-			parsed, err := endpoint.Parse(raw)
-			if err != nil {
-				return collect.Targets{}, fmt.Errorf("header: %.60q %w", raw, err)
-			}
-			*kind.list = append(*kind.list, parsed)
-		}
-	}
-	return found, found.Check()
-}
-
-func mode(kind archive.Kind) collect.Mode {
-	if kind == archive.Constructed {
-		return collect.Constructed
-	}
-	return collect.Replay
 }
