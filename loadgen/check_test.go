@@ -162,6 +162,19 @@ func TestCheckSeesCachedTokensAndGreedyDrift(t *testing.T) {
 	if detail := lineOf(f, "greedy answers").Detail; !strings.HasPrefix(detail, "the same") {
 		t.Errorf("greedy answers: %q", detail)
 	}
+	for name, change := range map[string]func(*sim.Config){
+		"blocks of vLLM on a CPU":         func(c *sim.Config) { c.KV.TokensPerBlock = 128 },
+		"blocks of a hybrid model":        func(c *sim.Config) { c.KV.TokensPerBlock, c.MaxModelTokens = 784, 4096 },
+		"blocks of 128 that are not told": func(c *sim.Config) { c.KV.TokensPerBlock, c.Vendor = 128, sim.OpenAI },
+		"a short context":                 func(c *sim.Config) { c.MaxModelTokens, c.KV.TokensPerBlock = 256, 32 },
+		"one that is not told":            func(c *sim.Config) { c.MaxModelTokens, c.KV.TokensPerBlock, c.Vendor = 256, 32, sim.OpenAI },
+	} {
+		_, url := simulated(t, func(c *sim.Config) { c.DecodeBase, c.Answer.CachedTokens = time.Millisecond, true; change(c) })
+		code, f := checked(t, url)
+		if detail := lineOf(f, "cached tokens").Detail; code != exitDone || !strings.Contains(detail, "when the same request came again") || strings.HasPrefix(detail, "0 ") {
+			t.Errorf("%s: exit %d, cached tokens: %q, %q", name, code, detail, lineOf(f, "chat").Detail)
+		}
+	}
 	_, drifting := simulated(t, func(c *sim.Config) {
 		c.DecodeBase, c.Faults.Drift = time.Millisecond, sim.Drift{Ratio: 1, Alone: true, FromToken: 2}
 	})

@@ -43,11 +43,6 @@ type Findings struct {
 // checkTokens is how long the answers of the check are: enough for several chunks.
 const checkTokens = 32
 
-// checkPrompt is longer than the blocks in which engines keep KV caches, 16 to 64 tokens, so
-// that sending it twice can show cached tokens.
-const checkPrompt = "Count slowly from one to one hundred, and write every number as a word on a line of its own. Do not explain, do not stop early, do not add anything else before or after the numbers, and begin with the word one. " +
-	"This text is sent twice, word for word, by a program that looks at what a server says about itself; it is long so that its beginning fills several blocks of a prefix cache, however large those blocks are."
-
 // checker asks one server.
 type checker struct {
 	target Target
@@ -55,6 +50,8 @@ type checker struct {
 	api    *api
 	probe  *prober
 	limit  int // the longest prompt with its answer, in tokens; 0 is not known
+	block  int // tokens in a block of the KV cache; 0 is not known
+	words  int // of the prompt that is sent
 }
 
 // Check asks the server what it is and what it accepts. The error is what makes a run on the chosen
@@ -101,6 +98,7 @@ func (c *checker) ask(ctx context.Context) error {
 		return err
 	}
 	c.context(ctx, m)
+	c.sizePrompt(ctx, m)
 	return c.complete(ctx)
 }
 
@@ -157,7 +155,7 @@ func (c *checker) health(ctx context.Context, seems detection) {
 // params are those of an ordinary request.
 func (c *checker) params(endpoint chat.Endpoint) chat.Params {
 	params := c.probe.base
-	params.Endpoint, params.Prompt, params.MaxTokens = endpoint, checkPrompt, checkTokens
+	params.Endpoint, params.Prompt, params.MaxTokens = endpoint, c.text(), checkTokens
 	return params
 }
 
@@ -207,7 +205,7 @@ func features(endpoint chat.Endpoint) []wish {
 func (c *checker) complete(ctx context.Context) error {
 	var chosen error
 	for _, endpoint := range []chat.Endpoint{chat.Chat, chat.Completions} {
-		result, err := c.probe.send(ctx, c.params(endpoint))
+		result, err := c.long(ctx, endpoint)
 		if err != nil {
 			c.found.add(string(endpoint), false, err.Error())
 			if endpoint == c.target.Endpoint {

@@ -18,13 +18,10 @@ func (c *checker) look(ctx context.Context, result chat.Result) {
 		c.found.add("model", Model{ID: c.found.Model}.Named(result.Model), fmt.Sprintf("answers are from %q", result.Model))
 	}
 	again, err := c.probe.send(ctx, c.params(c.target.Endpoint))
-	switch cached := again.Record.TokensCached; {
-	case err != nil:
+	if err != nil {
 		c.found.note("cached tokens", "the same request again: "+err.Error())
-	case cached == nil:
-		c.found.note("cached tokens", "not reported; vLLM does with --enable-prompt-tokens-details, SGLang with --enable-cache-report")
-	default:
-		c.found.note("cached tokens", cachedText(again.Record))
+	} else {
+		c.found.note("cached tokens", c.cached(again.Record))
 	}
 	c.greedy(result, again, err)
 }
@@ -69,21 +66,6 @@ func (c *checker) greedy(first, again chat.Result, err error) {
 		return
 	}
 	c.found.note("greedy answers", fmt.Sprintf("differ after %d characters when the same request came again: outputs can be compared only against this drift", commonPrefix(first.Output, again.Output)))
-}
-
-func cachedText(record chat.Record) string {
-	text := fmt.Sprintf("%d when the same request came again", *record.TokensCached)
-	if t := record.TokensCachedByTier; t != nil {
-		for _, tier := range []struct {
-			name string
-			n    *int
-		}{{"device", t.Device}, {"host", t.Host}, {"storage", t.Storage}} {
-			if tier.n != nil {
-				text += fmt.Sprintf(", %s %d", tier.name, *tier.n)
-			}
-		}
-	}
-	return text
 }
 
 // buffered says whether several payload chunks all came in one read: something between engine

@@ -1,0 +1,94 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/umascope/umascope/exporter/metric"
+	"github.com/umascope/umascope/loadgen/chat"
+	"github.com/umascope/umascope/loadgen/prompt"
+)
+
+const (
+	// largestBlock is the most tokens that engines keep in a block of KV cache by default: vLLM's on a CPU.
+	// Hybrid models have larger ones, which vLLM tells.
+	largestBlock = 128
+	// mostBlock bounds what is believed of a block.
+	mostBlock = 16 << 10
+	// leastWords is the shortest prompt that is tried: less fits into no context.
+	leastWords = 16
+)
+
+// blockTokens is how many tokens a block of the KV cache has, by the server; 0 is not known.
+func (a *api) blockTokens(ctx context.Context, m Model, engine string) int {
+	if engine == "dynamo" {
+		return modelGauge(a.fetch(ctx, metricsPath).okBody(), metric.ForeignDynamoModelBlockSize, m.ID)
+	}
+	most := 0
+	settings := a.configured(ctx, engine)
+	for _, name := range []string{metric.ForeignVLLMLabelBlockSize, metric.ForeignSGLangLabelPageSize} {
+		for value := range strings.SplitSeq(settings[name], ", ") { // engines behind one page may differ
+			if tokens, err := strconv.Atoi(value); err == nil && tokens <= mostBlock {
+				most = max(most, tokens)
+			}
+		}
+	}
+	return most
+}
+
+// sizePrompt sets how many words the prompts of the check have: more than two blocks, so that sending one
+// twice can show cached tokens, and at most half of the context. No word has less than a token.
+func (c *checker) sizePrompt(ctx context.Context, m Model) {
+	c.block = c.api.blockTokens(ctx, m, c.found.Engine)
+	block := c.block
+	if block == 0 {
+		block = largestBlock
+	}
+	if c.words = 2*block + leastWords; c.limit > 0 {
+		c.words = max(min(c.words, c.limit/2-checkTokens), leastWords)
+	}
+}
+
+// text is the prompt of the check.
+func (c *checker) text() string {
+	return prompt.Set{Lengths: []prompt.Lengths{{Min: c.words, Max: c.words}}}.Prompt("check", 0).Text
+}
+
+// long sends the prompt of the check, with fewer words if it is longer than the server takes: words may
+// have several tokens.
+func (c *checker) long(ctx context.Context, endpoint chat.Endpoint) (chat.Result, error) {
+	for {
+		result, err := c.probe.send(ctx, c.params(endpoint))
+		if err == nil || !overLimit(result) || c.words <= leastWords {
+			return result, err
+		}
+		c.words = max(c.words/2, leastWords)
+	}
+}
+
+// cached says what the answer to a prompt that came again shows of a prefix cache.
+func (c *checker) cached(record chat.Record) string {
+	if record.TokensCached == nil {
+		return "not reported; vLLM does with --enable-prompt-tokens-details, SGLang with --enable-cache-report"
+	}
+	text := fmt.Sprintf("%d when the same request came again", *record.TokensCached)
+	if record.TokensIn != nil {
+		text += fmt.Sprintf(", of %d", *record.TokensIn)
+	}
+	if t := record.TokensCachedByTier; t != nil {
+		for _, tier := range []struct {
+			name string
+			n    *int
+		}{{"device", t.Device}, {"host", t.Host}, {"storage", t.Storage}} {
+			if tier.n != nil {
+				text += fmt.Sprintf(", %s %d", tier.name, *tier.n)
+			}
+		}
+	}
+	if c.block > 0 {
+		text += fmt.Sprintf("; a block of KV cache has %d", c.block)
+	}
+	return text
+}
