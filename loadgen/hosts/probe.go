@@ -41,13 +41,15 @@ type Exporter struct {
 }
 
 // Probe looks for an exporter on every host, in place.
-func Probe(ctx context.Context, hosts []Host, port int) { probeWithin(ctx, hosts, port, probesTime) }
+func Probe(ctx context.Context, hosts []Host, port int) {
+	probeThrough(ctx, &http.Transport{Proxy: nil, DisableKeepAlives: true, MaxResponseHeaderBytes: 64 << 10}, hosts, port)
+}
 
-func probeWithin(ctx context.Context, hosts []Host, port int, total time.Duration) {
-	ctx, cancel := context.WithTimeout(ctx, total)
+func probeThrough(ctx context.Context, network http.RoundTripper, hosts []Host, port int) {
+	ctx, cancel := context.WithTimeout(ctx, probesTime)
 	defer cancel()
 	client := &http.Client{
-		Transport:     &http.Transport{Proxy: nil, DisableKeepAlives: true, MaxResponseHeaderBytes: 64 << 10},
+		Transport:     network,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	var all sync.WaitGroup
