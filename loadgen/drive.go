@@ -216,7 +216,7 @@ func (r *run) drivePhase(stop, cut context.Context, p drive.Phase) error {
 	hide := r.follow(progress)
 	var watch *drive.Watch
 	if r.work.Counts(p.Name) {
-		watch = drive.StartWatch(r.clock, shortestStall(r.limits))
+		watch = drive.StartWatch(r.clock, shortest(usualStall, r.limits))
 	}
 	driven := r.loop.Drive(stop, cut, p, q.Lanes(), r.observer(p, progress))
 	if watch != nil {
@@ -228,15 +228,19 @@ func (r *run) drivePhase(stop, cut context.Context, p drive.Phase) error {
 	return errors.Join(q.Rest(), r.scene.Passed(folder.Span(driven)))
 }
 
-// usualShortest is the least lateness that is noted unless validity has a lower limit.
-const usualShortest = 10 * time.Millisecond
+// usualStall and usualWait are the shortest stalls of the client and waits of bytes in its sockets that are
+// recorded, unless validity has a lower limit.
+const (
+	usualStall = 10 * time.Millisecond
+	usualWait  = time.Millisecond
+)
 
-// shortestStall is the least lateness that must be noted for validity to decide what is too much.
-func shortestStall(limits report.Limits) time.Duration {
+// shortest is the usual value, or the limit of client_stall if that is lower.
+func shortest(usual time.Duration, limits report.Limits) time.Duration {
 	if own, given := limits[report.CodeClientStall]; given && !own.Off {
-		return min(usualShortest, time.Duration(own.Value*float64(time.Second)))
+		return min(usual, time.Duration(own.Value*float64(time.Second)))
 	}
-	return usualShortest
+	return usual
 }
 
 // follow shows the progress of a phase until the returned function is called.

@@ -69,7 +69,7 @@ func (r *run) input(log *telemetry.Log, loadErr error) report.Input {
 		Model: r.judgeModel(), KVMode: r.settings.expect.Judge(r.seeTiers(log)), WorkloadSHA256: r.workSHA, BootID: r.manifest.Client.BootID,
 		Warmup: append(r.around.phases(), r.work.Uncounted()...), Signals: r.found.Signals,
 		Telemetry: log, TelemetryStats: r.manifest.Telemetry, TelemetryRequested: r.settings.scene.Requested(),
-		Client: clientHealth(r.health, r.settings.Place.Rank), Validity: r.limits, SLO: r.settings.slo, Streaming: !r.settings.NoStream,
+		Client: clientHealth(r.health, r.client.StampsPackets(), r.settings.Place.Rank), Validity: r.limits, SLO: r.settings.slo, Streaming: !r.settings.NoStream,
 	}
 	in.Engine, in.Checks = r.engine, checksOf(r.manifest.Campaign)
 	if loadErr != nil {
@@ -101,8 +101,8 @@ func (r *run) judgeModel() report.Model {
 }
 
 // clientHealth is how the client of a rank fared, in the words of the report.
-func clientHealth(h drive.Health, rank int) report.ClientHealth {
-	client := report.ClientHealth{Watched: h.Watched, CPURatio: h.CPURatio}
+func clientHealth(h drive.Health, stamped bool, rank int) report.ClientHealth {
+	client := report.ClientHealth{Watched: h.Watched, CPURatio: h.CPURatio, PacketStamps: stamped}
 	for _, s := range h.Stalls {
 		client.Stalls = append(client.Stalls, report.Stall{FromNS: s.FromNS, ToNS: s.ToNS, Rank: rank})
 	}

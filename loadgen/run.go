@@ -347,5 +347,6 @@ func (r *run) clientOptions() chat.Options {
 		BaseURL: s.target.URL, Header: s.target.RequestHeader(), APIKey: r.server.Key, CAFile: s.target.CAFile,
 		Connections: connections, RequestTimeout: s.RequestTimeout,
 		FirstTokenTimeout: s.FirstTokenTimeout, ChunkTimeout: s.ChunkTimeout,
+		ShortestWait: max(shortest(usualWait, r.limits), 1),
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -22,18 +23,21 @@ type reader struct {
 	receive func(c *Client, clock Clock) error
 }
 
-func readers() []reader {
-	return []reader{{"bare", receiveBare}, {"reading", receiveHot}, {"all", receiveAll}}
+func readers(bare http.RoundTripper) []reader {
+	return []reader{
+		{"bare", func(c *Client, clock Clock) error { return receiveBare(c, bare, clock) }},
+		{"reading", receiveHot}, {"all", receiveAll},
+	}
 }
 
 // receiveBare is the least that a client can do that times events: net/http, a stamp for each
 // read, and the bytes kept.
-func receiveBare(c *Client, clock Clock) error {
+func receiveBare(c *Client, bare http.RoundTripper, clock Clock) error {
 	request, err := http.NewRequest(http.MethodPost, c.base+Chat.route(), bytes.NewReader([]byte("{}")))
 	if err != nil {
 		return err
 	}
-	response, err := c.transport.RoundTrip(request)
+	response, err := bare.RoundTrip(request)
 	if err != nil {
 		return err
 	}
@@ -137,8 +141,8 @@ const benchChunk = `{"id":"chatcmpl-0123456789abcdef0123456789abcdef","object":"
 // BenchmarkEventInMemory is the cost of one event without any kernel or server in it.
 func BenchmarkEventInMemory(b *testing.B) {
 	pieces := answerPieces()
-	for _, reader := range readers() {
-		b.Run(reader.name, func(b *testing.B) {
+	for i, name := range []string{"bare", "reading", "all"} {
+		b.Run(name, func(b *testing.B) {
 			c, err := newClient(Options{BaseURL: "http://tape.test", Connections: 1}, func(context.Context, string, string) (net.Conn, error) {
 				return newTape(pieces), nil
 			})
@@ -146,7 +150,7 @@ func BenchmarkEventInMemory(b *testing.B) {
 				b.Fatal(err)
 			}
 			defer c.Close()
-			clock := since(time.Now())
+			clock, reader := since(time.Now()), readers(c.transport)[i]
 			b.ReportAllocs()
 			for b.Loop() {
 				if err := reader.receive(c, clock); err != nil {
@@ -195,5 +199,45 @@ func TestHotPathAllocatesNothingPerEvent(t *testing.T) {
 		s.scan(1, 1)
 	}); got != 0 || s.payloads != 1 {
 		t.Errorf("scan: %v allocations, %d payloads", got, s.payloads)
+	}
+}
+
+// BenchmarkRead is one read of an event from a socket in which it lies already: as net.TCPConn reads it, and
+// with the kernel's stamp.
+func BenchmarkRead(b *testing.B) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer l.Close()
+	event, room := []byte(httpChunk(events(benchChunk))), make([]byte, readBufferBytes)
+	for _, stamped := range []bool{false, true} {
+		b.Run(fmt.Sprintf("stamped=%v", stamped), func(b *testing.B) {
+			near, err := net.Dial("tcp", l.Addr().String())
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer near.Close()
+			far, err := l.Accept()
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer far.Close()
+			read := near.Read
+			if stamped {
+				packets := newPacketReader(near, new(stampsSeen))
+				read = func(p []byte) (int, error) {
+					n, _, err := packets.read(p)
+					return n, err
+				}
+			}
+			b.ReportAllocs()
+			for b.Loop() {
+				_, _ = far.Write(event)
+				if n, err := read(room); n != len(event) || err != nil {
+					b.Fatal(n, err)
+				}
+			}
+		})
 	}
 }

@@ -44,6 +44,9 @@ type Options struct {
 	FirstTokenTimeout time.Duration // to the first payload; without stream, to the end of the body
 	ChunkTimeout      time.Duration // from one payload to the next, and from the last to the end
 
+	// ShortestWait is the shortest wait in the socket that a record has (Record.WaitedNS); 1 ms if 0.
+	ShortestWait time.Duration
+
 	// Transport replaces the client's own. Arrivals are then stamped where the body is read, not
 	// where the network is.
 	Transport http.RoundTripper
@@ -60,6 +63,7 @@ type Client struct {
 	receptions sync.Pool // of *reception: their buffers would be most of the garbage
 	// reasons: an answer of the server had a finish_reason, so that one without was cut short.
 	reasons atomic.Bool
+	stamps  stampsSeen
 
 	maxEvent, maxBody int // bytes
 	maxEvents         int
@@ -79,6 +83,9 @@ func newClient(o Options, dial dialFunc) (*Client, error) {
 	if o.RequestTimeout < 0 || o.FirstTokenTimeout < 0 || o.ChunkTimeout < 0 {
 		return nil, errors.New("negative timeout")
 	}
+	if o.ShortestWait == 0 {
+		o.ShortestWait = defaultShortestWait
+	}
 	c := &Client{
 		base: base.String(), options: o, transport: o.Transport,
 		maxEvent: maxEventBytes, maxBody: maxBodyBytes, maxEvents: MaxEvents,
@@ -87,7 +94,7 @@ func newClient(o Options, dial dialFunc) (*Client, error) {
 		return nil, err
 	}
 	if c.transport == nil {
-		if c.transport, err = newTransport(o, dial); err != nil {
+		if c.transport, err = newTransport(o, dial, &c.stamps); err != nil {
 			return nil, err
 		}
 	}
@@ -136,6 +143,10 @@ func withoutSecrets(raw string) string {
 	}
 	return raw
 }
+
+// StampsPackets reports whether records have the waits of bytes in the socket: the kernel stamps the
+// packets of every connection.
+func (c *Client) StampsPackets() bool { return c.stamps.kernel.Load() && !c.stamps.refuse.Load() }
 
 // Close closes idle connections. Requests that are under way go on.
 func (c *Client) Close() {

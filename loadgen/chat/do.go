@@ -43,7 +43,7 @@ func (c *Client) Do(ctx context.Context, request Request, clock Clock, onPayload
 	defer giveUp(nil)
 	ctx, limits, stop := watch(ctx, c.options.RequestTimeout, c.options.FirstTokenTimeout, c.options.ChunkTimeout)
 	defer stop()
-	x := exchange{client: c, ctx: ctx, limits: limits, wire: &wire{clock: clock, giveUp: giveUp}, onPayload: onPayload, result: &result}
+	x := exchange{client: c, ctx: ctx, limits: limits, wire: &wire{clock: clock, giveUp: giveUp, shortestWait: c.options.ShortestWait}, onPayload: onPayload, result: &result}
 	x.run(request)
 	if result.Record.EndNS == nil {
 		result.Record.BrokenOffNS = new(clock())

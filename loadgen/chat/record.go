@@ -67,8 +67,13 @@ type Record struct {
 	// ArrivalKinds has one letter per payload chunk: t text, r reasoning, c tool call, a audio without words.
 	ArrivalKinds string `json:"arrival_kinds,omitempty"`
 	// ReadIDs numbers the network read that completed each payload chunk.
-	ReadIDs []int  `json:"read_ids,omitempty"`
-	EndNS   *int64 `json:"end_ns,omitempty"` // end of the response body
+	ReadIDs []int `json:"read_ids,omitempty"`
+	// WaitedReadIDs are the reads whose last byte had been in the socket of the client for a millisecond
+	// and more when it was read, and WaitedNS is for how long: the client stood still. By the kernel's
+	// stamps of packets; absent where it gives none.
+	WaitedReadIDs []int   `json:"waited_read_ids,omitempty"`
+	WaitedNS      []int64 `json:"waited_ns,omitempty"`
+	EndNS         *int64  `json:"end_ns,omitempty"` // end of the response body
 	// BrokenOffNS is when a request ended that has no end of body: it ran out of time, was cancelled,
 	// or its connection was refused or lost. Until then it was in flight.
 	BrokenOffNS *int64 `json:"broken_off_ns,omitempty"`

@@ -29,7 +29,7 @@ type dialFunc func(ctx context.Context, network, address string) (net.Conn, erro
 // newTransport is HTTP/1.1 straight to the server, one request at a time on a connection: under
 // HTTP/2 streams would share one TCP connection, and one lost packet would delay all of them. It
 // uses no proxy, which would be measured along.
-func newTransport(o Options, dial dialFunc) (*http.Transport, error) {
+func newTransport(o Options, dial dialFunc, seen *stampsSeen) (*http.Transport, error) {
 	roots, err := certificates(o.CAFile)
 	if err != nil {
 		return nil, err
@@ -47,7 +47,7 @@ func newTransport(o Options, dial dialFunc) (*http.Transport, error) {
 				open.give()
 				return nil, err
 			}
-			return &stampedConn{Conn: conn, closed: sync.OnceFunc(open.give)}, nil
+			return &stampedConn{Conn: conn, packets: newPacketReader(conn, seen), closed: sync.OnceFunc(open.give)}, nil
 		},
 		Protocols:              protocols,
 		TLSClientConfig:        &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12},

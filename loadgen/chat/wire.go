@@ -19,6 +19,8 @@ type wire struct {
 	clock Clock
 	// giveUp ends the request.
 	giveUp context.CancelCauseFunc
+	// shortestWait is the shortest wait in the socket that is noted.
+	shortestWait time.Duration
 
 	// Written by the connection's reads. One goroutine reads at a time; it may be another one
 	// than the request's, for net/http reads the headers and what comes with them elsewhere.
@@ -30,14 +32,25 @@ type wire struct {
 	reused           *bool
 	stale            int // kept connections that were closed when the request came
 	written, headers *int64
+	waits            []wait
 }
+
+// wait is a read whose last byte had been in the socket for a while when it was read.
+type wait struct {
+	read int
+	time time.Duration
+}
+
+// defaultShortestWait is what scheduling alone takes on a machine with work to do.
+const defaultShortestWait = time.Millisecond
 
 // stampedConn notes when bytes come off the network. A body read cannot tell: net/http buffers,
 // so that two of them may serve bytes of one network read, long after it.
 type stampedConn struct {
 	net.Conn
-	user   atomic.Pointer[wire] // the request that the connection serves
-	closed func()               // told once, when the connection is closed
+	packets *packetReader        // nil where the kernel does not stamp packets
+	user    atomic.Pointer[wire] // the request that the connection serves
+	closed  func()               // called once, when the connection is closed
 }
 
 // Close closes the connection; net/http may do so more than once.
@@ -49,23 +62,35 @@ func (c *stampedConn) Close() error {
 // Read stamps reads that brought something, on behalf of the request that holds the connection
 // when they return: on an idle connection the read is already waiting when the request comes.
 func (c *stampedConn) Read(p []byte) (int, error) {
-	n, err := c.Conn.Read(p)
+	if c.packets == nil {
+		n, err := c.Conn.Read(p)
+		if user := c.user.Load(); n > 0 && user != nil {
+			user.stamp(0)
+		}
+		return n, err
+	}
+	n, waited, err := c.packets.read(p)
 	if user := c.user.Load(); n > 0 && user != nil {
-		user.stamp()
+		user.stamp(waited)
 	}
 	return n, err
 }
 
-func (w *wire) stamp() {
+func (w *wire) stamp(waited time.Duration) {
 	w.at.Store(w.clock())
-	w.reads.Add(1)
+	read := w.reads.Add(1)
+	if waited > 0 && waited >= w.shortestWait {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.waits = append(w.waits, wait{int(read), waited})
+	}
 }
 
 // lastRead returns the arrival and the number of the network read that served the body read that
 // has just returned. On a connection that is not ours the two are the same thing.
 func (w *wire) lastRead() (at int64, read int) {
 	if !w.ours.Load() {
-		w.stamp()
+		w.stamp(0)
 	}
 	return w.at.Load(), int(w.reads.Load())
 }
@@ -158,4 +183,7 @@ func (w *wire) fill(r *Record) {
 	defer w.mu.Unlock()
 	r.WrittenNS, r.ConnectionReused, r.HeadersNS = w.written, w.reused, w.headers
 	r.StaleConnections = w.stale
+	for _, one := range w.waits {
+		r.WaitedReadIDs, r.WaitedNS = append(r.WaitedReadIDs, one.read), append(r.WaitedNS, one.time.Nanoseconds())
+	}
 }

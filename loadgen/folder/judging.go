@@ -28,6 +28,8 @@ type ClientHealth struct {
 	Watched  bool    `json:"watched"`
 	CPURatio float64 `json:"cpu_ratio,omitempty"`
 	Stalls   []Stall `json:"stalls,omitempty"`
+	// PacketStamps is true if requests.jsonl has the waits of bytes, by the kernel's stamps of packets.
+	PacketStamps bool `json:"packet_stamps,omitempty"`
 }
 
 // Stall is a time in which the load generator did not run, in nanoseconds since the run's start.

@@ -116,7 +116,7 @@ func (r Run) input(log *telemetry.Log) (in report.Input, err error) {
 	in = report.Input{
 		Run: m.Run, Scenario: m.Scenario, Labels: m.Labels, WorkloadSHA256: m.Workload.SHA256, BootID: m.Client.BootID,
 		Warmup: j.Unmeasured, Streaming: j.Streaming, Telemetry: log, TelemetryStats: m.Telemetry, TelemetryRequested: j.TelemetryRequested,
-		KVMode: report.KVMode(j.KVMode), Checks: report.Checks(j.Checks), Stopped: j.Stopped, Client: report.ClientHealth{Watched: j.Client.Watched, CPURatio: j.Client.CPURatio},
+		KVMode: report.KVMode(j.KVMode), Checks: report.Checks(j.Checks), Stopped: j.Stopped, Client: report.ClientHealth{Watched: j.Client.Watched, CPURatio: j.Client.CPURatio, PacketStamps: j.Client.PacketStamps},
 		Model: report.Model{
 			ID: m.Server.Model, Simulated: m.Server.Simulated, Fingerprint: j.Model.Fingerprint, Checked: j.Model.Checked, Compared: j.Model.Compared, Guarded: j.Model.Guarded,
 			Mismatch: j.Model.Mismatch, Changed: j.Model.Changed, Dropped: j.Model.Dropped, PromptLimit: j.Model.PromptLimit,

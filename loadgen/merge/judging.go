@@ -17,7 +17,7 @@ func Judging(in report.Input, validity, warnings []string) *folder.Judging {
 	j := &folder.Judging{
 		Streaming: in.Streaming, Unmeasured: in.Warmup, TelemetryRequested: in.TelemetryRequested,
 		SLO: in.SLO.String(), Validity: validity, Stopped: in.Stopped, Warnings: warnings,
-		Client: folder.ClientHealth{Watched: in.Client.Watched, CPURatio: in.Client.CPURatio},
+		Client: folder.ClientHealth{Watched: in.Client.Watched, CPURatio: in.Client.CPURatio, PacketStamps: in.Client.PacketStamps},
 		KVMode: folder.KVFindings(in.KVMode), Checks: folder.CheckFindings(in.Checks),
 		Model: folder.ModelFindings{
 			Fingerprint: in.Model.Fingerprint, Checked: in.Model.Checked, Compared: in.Model.Compared, Guarded: in.Model.Guarded,
@@ -93,10 +93,11 @@ func (w *Whole) bootID() string {
 // client is how the load generators fared: the busiest one's share of its cores, and the stalls of all,
 // each for the requests of its own rank.
 func (w *Whole) client() report.ClientHealth {
-	health := report.ClientHealth{Watched: true}
+	health := report.ClientHealth{Watched: true, PacketStamps: true}
 	for _, p := range w.Parts {
 		own := p.Manifest.Judging.Client
 		health.Watched = health.Watched && own.Watched
+		health.PacketStamps = health.PacketStamps && own.PacketStamps
 		health.CPURatio = max(health.CPURatio, own.CPURatio)
 		for _, s := range own.Stalls {
 			health.Stalls = append(health.Stalls, report.Stall{FromNS: s.FromNS + p.ShiftNS, ToNS: s.ToNS + p.ShiftNS, Rank: p.rank()})

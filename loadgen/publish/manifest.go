@@ -138,7 +138,7 @@ func summaryRules() rules {
 		"model.id": texts, "model.fingerprint": sums, "model.simulated": figures, "workload_sha256": sums, "boot_id": named(KindBoot),
 		"valid": figures, "invalid_reasons.code": texts, "invalid_reasons.detail": texts, "warnings": texts, "checked": texts,
 		"requests": figures, "throughput": figures, "latency": figures, "tokens": figures, "tokens.input_lengths": texts,
-		"goodput": figures, "goodput.slo": texts, "steady_state": figures, "backlog": figures, "phases": figures,
+		"goodput": figures, "goodput.slo": texts, "client": figures, "client.arrivals": texts, "steady_state": figures, "backlog": figures, "phases": figures,
 		"machines.source": named(KindHost), "machines.mode": texts,
 		"machines.network": figures, "machines.network.source": named(KindHost), "machines.network.mode": texts,
 		"machines.network.ports.device": texts, "machines.network.ports.port": texts,

@@ -21,7 +21,8 @@ type aggregate struct {
 	sameRead      int
 
 	buffered, bufferable int // requests that arrived in one read, of those that need not have
-	stalled              int // requests that overlap with a stall
+	delayed              int // requests with an arrival that the client delayed beyond the limit
+	longestDelay         int64
 	guessed              int // answers whose tokens are those of their chunks
 	resent               int // requests that met a connection which the server had closed
 }
@@ -31,6 +32,9 @@ type settings struct {
 	slo       SLO
 	streaming bool
 	stalls    []Stall
+	stamped   bool // records have the waits of their bytes by the kernel's stamps
+	// longestDelay of an arrival by the client, in seconds, is the limit of client_stall.
+	longestDelay float64
 }
 
 func newAggregate(s *settings) *aggregate {
@@ -60,8 +64,10 @@ func (a *aggregate) add(r chat.Record) {
 	if a.settings.slo.Good(r) {
 		a.good++
 	}
-	if touches(a.settings.stalls, r.Rank, s.dispatchNS, s.endNS) {
-		a.stalled++
+	delay := a.settings.delay(r)
+	a.longestDelay = max(a.longestDelay, delay)
+	if seconds(delay) > a.settings.longestDelay {
+		a.delayed++
 	}
 	if r.StaleConnections > 0 {
 		a.resent++
@@ -83,16 +89,6 @@ func lastMoment(r chat.Record) int64 {
 		}
 	}
 	return last
-}
-
-// touches says whether a request met a stall of the process that sent it.
-func touches(stalls []Stall, rank *int, fromNS, toNS int64) bool {
-	for _, stall := range stalls {
-		if (rank == nil || stall.Rank == *rank) && stall.FromNS < toNS && stall.ToNS > fromNS {
-			return true
-		}
-	}
-	return false
 }
 
 func (a *aggregate) addArrivals(r chat.Record) {
@@ -156,7 +152,8 @@ func (a *aggregate) merge(o *aggregate) {
 	a.sameRead += o.sameRead
 	a.buffered += o.buffered
 	a.bufferable += o.bufferable
-	a.stalled += o.stalled
+	a.delayed += o.delayed
+	a.longestDelay = max(a.longestDelay, o.longestDelay)
 	a.guessed += o.guessed
 	a.resent += o.resent
 }

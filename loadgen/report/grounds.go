@@ -67,24 +67,6 @@ func judgeClientLag(e grounds, limit float64) verdict {
 	return verdict{true, fmt.Sprintf("p99 of the client's lag is %s, %d of %d requests are above %s", chart.FormatSeconds(p99), above, len(lag), chart.FormatSeconds(limit))}
 }
 
-const (
-	stalledRatio = 0.01
-	clientBusy   = 0.85
-)
-
-func judgeClientStall(e grounds, limit float64) verdict {
-	if !e.in.Client.Watched || e.total.total() == 0 {
-		return verdict{}
-	}
-	if ratio := float64(e.total.stalled) / float64(e.total.total()); ratio > stalledRatio {
-		return verdict{true, fmt.Sprintf("%s of requests met a stall of the client longer than %s", chart.FormatRatio(ratio), chart.FormatSeconds(limit))}
-	}
-	if e.in.Client.CPURatio > clientBusy {
-		return verdict{true, fmt.Sprintf("the client used %s of its cores", chart.FormatRatio(e.in.Client.CPURatio))}
-	}
-	return verdict{known: true}
-}
-
 // judgeErrorRate counts every request that did not end ok, also those that were cancelled when
 // the grace after the run was over: leaving them out would leave out the slowest.
 func judgeErrorRate(e grounds, limit float64) verdict {

@@ -94,6 +94,9 @@ type ClientHealth struct {
 	Stalls []Stall
 	// CPURatio is the process's processor time over wall time times cores, 0 to 1.
 	CPURatio float64
+	// PacketStamps is true if the kernel stamped the packets of all connections, so that the records
+	// have the waits of their bytes.
+	PacketStamps bool
 }
 
 // Stall is one such time, in nanoseconds since the run's start.

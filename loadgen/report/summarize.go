@@ -52,6 +52,7 @@ func (in Input) summary(phases phaseAggregates, total *aggregate, torn bool) Sum
 	s.Tool = in.Tool
 	s.Tokens = total.tokens()
 	s.Goodput = goodput(in.SLO, total)
+	s.Client = in.client(total)
 	s.setMachines(machines, host)
 	s.Together = togetherOf(together, knownTokens(total))
 	s.setEngine(in)
@@ -81,17 +82,13 @@ func (in Input) heading() Summary {
 
 // settings are what every record is judged by.
 func (in Input) settings() *settings {
-	s := &settings{slo: in.SLO, streaming: in.Streaming}
-	longest := in.stallLimit()
-	for _, stall := range in.Client.Stalls {
-		if seconds(stall.ToNS-stall.FromNS) > longest {
-			s.stalls = append(s.stalls, stall)
-		}
+	return &settings{
+		slo: in.SLO, streaming: in.Streaming,
+		stalls: in.Client.Stalls, stamped: in.Client.PacketStamps, longestDelay: in.stallLimit(),
 	}
-	return s
 }
 
-// stallLimit is how long a stall of the client may be, in seconds.
+// stallLimit is for how long the client may delay an arrival, in seconds.
 func (in Input) stallLimit() float64 {
 	if own, given := in.Validity[CodeClientStall]; given && !own.Off {
 		return own.Value

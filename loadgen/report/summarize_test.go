@@ -183,13 +183,16 @@ func TestSeveralMeasuredPhasesAreAddedUp(t *testing.T) {
 func TestRulesSeeTheRequestsOfAllMeasuredPhases(t *testing.T) {
 	in := input()
 	in.Phases = []Phase{{Name: "a", EndNS: 1e9}, {Name: "b", StartNS: 1e9, EndNS: 9e9}}
-	in.Client.Stalls = []Stall{{FromNS: 0, ToNS: 400 * ms}}
+	in.Client.PacketStamps = true
 	records := altered(20, 20, func(r *chat.Record) {
 		if r.Phase = "a"; r.Index%2 == 0 {
 			r.Phase = "b"
 			inOnePiece(r)
 		}
 		r.TokensSource = chat.TokensFromChunks
+		if r.Index < 2 {
+			r.WaitedReadIDs, r.WaitedNS = []int{3}, []int64{40 * ms}
+		}
 	})
 	records[18].Status, records[19].Status = chat.StatusTimeout, chat.StatusHTTP
 	s := summarize(t, in, records...)
@@ -198,7 +201,7 @@ func TestRulesSeeTheRequestsOfAllMeasuredPhases(t *testing.T) {
 		details[reason.Code] = reason.Detail
 	}
 	if want := map[Code]string{
-		CodeClientStall: "10 % of requests met a stall of the client longer than 25 ms",
+		CodeClientStall: "the client stood still, and arrivals of 2 of 20 requests (10 %) waited for more than 25 ms, up to 40 ms",
 		CodeErrorRate:   "2 of 20 requests did not end ok (10 %): http 1, timeout 1",
 	}; !maps.Equal(details, want) {
 		t.Errorf("reasons %v, want %v", details, want)

@@ -32,6 +32,8 @@ type Summary struct {
 	Latency *Latency `json:"latency"`
 	Tokens  Tokens   `json:"tokens"`
 	Goodput *Goodput `json:"goodput,omitempty"`
+	// Client is absent where it was not watched.
+	Client *ClientFigures `json:"client,omitempty"`
 	// SteadyState is that of the measured phase; of several, each has its own under phases.
 	SteadyState *SteadyState `json:"steady_state,omitempty"`
 	// Backlog is that of the measured phase, if its requests became due by the clock.

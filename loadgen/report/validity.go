@@ -51,7 +51,7 @@ type Rule struct {
 func Rules() []Rule {
 	return []Rule{
 		{CodeClientLag, "client", LimitSeconds, 0.001, "a p99 of the client's own lag above %s and above 1 % of the median TTFT, in at least 3 requests", judgeClientLag},
-		{CodeClientStall, "client", LimitSeconds, 0.025, "stalls of the client longer than %s in more than 1 % of requests, or more than 85 % of its cores busy", judgeClientStall},
+		{CodeClientStall, "client", LimitSeconds, 0.025, "arrivals that waited for more than %s because the client stood still, in more than 1 % of requests, or more than 85 % of its cores busy", judgeClientStall},
 		{CodeErrorRate, "errors", LimitRatio, 0.01, "more than %s of measured requests not ok", judgeErrorRate},
 		{CodeModelMismatch, "model", LimitNone, 0, "another model than was asked for", judgeModelMismatch},
 		{CodeModelChanged, "fingerprint", LimitNone, 0, "another model at the end than at the start", judgeModelChanged},

@@ -86,42 +86,6 @@ func TestTheLagLimitGrowsWithTTFT(t *testing.T) {
 	}
 }
 
-func TestStallsCountByTheRequestsThatTheyTouch(t *testing.T) {
-	stall := func(atMS, lengthMS int64) Stall { return Stall{FromNS: atMS * ms, ToNS: (atMS + lengthMS) * ms} }
-	for name, test := range map[string]struct {
-		stalls []Stall
-		cpu    float64
-		want   []Code
-	}{
-		"none":             {},
-		"one request":      {stalls: []Stall{stall(10, 30)}},
-		"two requests":     {stalls: []Stall{stall(10, 30), stall(310, 30)}, want: []Code{CodeClientStall}},
-		"short ones":       {stalls: []Stall{stall(10, 20), stall(310, 20), stall(610, 20)}},
-		"between requests": {stalls: []Stall{stall(250, 40), stall(550, 40), stall(850, 40)}},
-		"busy client":      {cpu: .9, want: []Code{CodeClientStall}},
-	} {
-		in := input()
-		in.Client = ClientHealth{Watched: true, Stalls: test.stalls, CPURatio: test.cpu}
-		if got := codes(summarize(t, in, steady(100)...)); !slices.Equal(got, test.want) {
-			t.Errorf("%s: %v, want %v", name, got, test.want)
-		}
-	}
-}
-
-func TestAStallTouchesTheRequestsOfItsOwnRankOnly(t *testing.T) {
-	in := input()
-	in.Client = ClientHealth{Watched: true, Stalls: []Stall{{FromNS: 0, ToNS: 1 << 40, Rank: 1}}}
-	sentBy := func(rank int) []chat.Record {
-		return altered(100, 100, func(r *chat.Record) { r.Rank = &rank })
-	}
-	if got := codes(summarize(t, in, sentBy(0)...)); len(got) != 0 {
-		t.Errorf("rank 0 while rank 1 stalled: %v", got)
-	}
-	if got := codes(summarize(t, in, sentBy(1)...)); !slices.Equal(got, []Code{CodeClientStall}) {
-		t.Errorf("rank 1: %v", got)
-	}
-}
-
 func TestModelReasonsAreWhatTheRunFound(t *testing.T) {
 	in := input()
 	in.Model.Mismatch, in.Model.Changed = "b answered, a was asked for", "b at the end"
