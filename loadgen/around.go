@@ -81,6 +81,9 @@ func (r *run) lookAround(ctx context.Context) error {
 	if r.scene, err = scene.LookAtMachines(ctx, r.settings.scene, r.program.Exporter, r.log); err != nil {
 		return unusable(ctx, err)
 	}
+	if err = r.followServer(r.settings.target.PlannedPage()); err != nil {
+		return usage(err)
+	}
 	r.manifest = r.newManifest()
 	r.manifest.Campaign = r.around.facts()
 	r.scene.Into(r.folder, r.manifest)

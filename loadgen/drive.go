@@ -188,7 +188,7 @@ func (r *run) leave() error {
 // hold waits around the load of phases whose counters are evidence: the border's sample must be there
 // before the first request, and what the engine still writes after the last answer belongs to the phase.
 func (r *run) hold(stop context.Context) {
-	if r.work.Script.Verify != nil {
+	if r.work.Script.Held() {
 		r.scene.Settle(stop)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"time"
 
 	"github.com/umascope/umascope/loadgen/chat"
@@ -20,6 +21,7 @@ import (
 	"github.com/umascope/umascope/loadgen/scene"
 	"github.com/umascope/umascope/loadgen/schedule"
 	"github.com/umascope/umascope/loadgen/server"
+	"github.com/umascope/umascope/loadgen/telemetry"
 	"github.com/umascope/umascope/loadgen/witness"
 	"github.com/umascope/umascope/loadgen/workload"
 )
@@ -53,6 +55,8 @@ type run struct {
 	schedule *os.File
 	client   *chat.Client
 	scene    *scene.Scene
+	// pageOpen is set once the server has shown a page of metrics that may be read.
+	pageOpen atomic.Bool
 
 	live     *live.Run
 	manifest *folder.Manifest
@@ -181,12 +185,25 @@ func (r *run) inquire(ctx context.Context) error {
 
 // look finds what is kept of the engine and, unless that is known, of the machines.
 func (r *run) look(ctx context.Context) error {
+	r.pageOpen.Store(r.server.Page != "" && (r.around == nil || r.server.Page == r.settings.target.PlannedPage()))
 	if r.scene != nil {
 		return r.scene.LookAtEngine(ctx)
 	}
 	var err error
-	r.scene, err = scene.Look(ctx, r.settings.scene, r.program.Exporter, r.log)
-	return err
+	if r.scene, err = scene.Look(ctx, r.settings.scene, r.program.Exporter, r.log); err != nil || r.server.Page == "" {
+		return err
+	}
+	return r.followServer(r.server.Page)
+}
+
+// followServer has the server's own page read at the borders of phases: evidence of a prefix cache rests on its counters.
+func (r *run) followServer(page string) error {
+	client, err := r.settings.target.PageClient()
+	if err != nil {
+		return err
+	}
+	r.scene.FollowServer(telemetry.Source{URL: page, Client: client, Closed: func() bool { return !r.pageOpen.Load() }})
+	return nil
 }
 
 // makeFolder makes the folder of the run.

@@ -7,6 +7,8 @@ import (
 	"math"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -283,27 +285,53 @@ func TestOutputsAreJudgedByAnswersThatWereComputed(t *testing.T) {
 	})
 	for name, c := range map[string]struct {
 		cachedTokens bool
+		page         bool
 		engine       string
 		output       string
 		warns        bool
 	}{
-		"no field keeps the passes apart":               {true, "openai", "not_observable no_baseline", true},
-		"nor does anybody say what is cached":           {false, "openai", "not_observable no_baseline", true},
-		"a field does, and nobody says what is cached":  {false, "vllm", "consistent counters_absent", false},
-		"a field does, and answers say what was cached": {true, "vllm", "proven", false},
+		"no field keeps the passes apart":                       {true, true, "openai", "not_observable no_baseline", true},
+		"nor do answers or a page report what is cached":        {false, false, "openai", "not_observable no_baseline", true},
+		"a field does, and neither reports what is cached":      {false, false, "vllm", "consistent counters_absent", false},
+		"a field does, and the engine's page reports it":        {false, true, "vllm", "proven", false},
+		"a field does, and answers report what was cached":      {true, false, "vllm", "proven", false},
+		"a field does, and answers and page report it together": {true, true, "vllm", "proven", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			m := &machine{config: tiered()}
 			m.config.Answer.CachedTokens = c.cachedTokens
-			s := newStage(t, m)
-			_, folder, _, _ := invoke(t, t.Context(), slices.Concat([]string{"--url", s.url, "--wait-ready=10s", "--ready-consecutive=1", "--engine=" + c.engine,
+			url := newStage(t, m).url
+			if !c.page {
+				url = withoutPage(t, url)
+			}
+			_, folder, _, _ := invoke(t, t.Context(), slices.Concat([]string{"--url", url, "--wait-ready=10s", "--ready-consecutive=1", "--engine=" + c.engine,
 				"--warmup=0", "--output-tokens=16", "--input-tokens=160"}, replayA)...)
 			if got := summaryOf(t, folder); graded(got.Signals.OutputMatch) != c.output || warned(got, notAgain) != c.warns {
 				t.Errorf("%+v: %q", got.Signals.OutputMatch, got.Warnings)
 			}
 		})
 	}
+}
+
+// withoutPage is the same server without a page of metrics.
+func withoutPage(t *testing.T, server string) string {
+	t.Helper()
+	target, err := url.Parse(server)
+	if err != nil {
+		t.Fatal(err)
+	}
+	through := httputil.NewSingleHostReverseProxy(target)
+	through.FlushInterval = -1
+	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/metrics" {
+			http.NotFound(w, r)
+			return
+		}
+		through.ServeHTTP(w, r)
+	}))
+	t.Cleanup(front.Close)
+	return front.URL
 }
 
 func TestOutputsOfBatchesAreNotJudged(t *testing.T) {
@@ -397,7 +425,7 @@ func TestPressureThatCannotShowAnythingIsRefusedUnlessForced(t *testing.T) {
 }
 
 func TestSizesAreThoseOfTheScenario(t *testing.T) {
-	url := engine(t, 100*time.Microsecond)
+	url := withoutPage(t, engine(t, 100*time.Microsecond))
 	for _, c := range []struct {
 		args []string
 		says string

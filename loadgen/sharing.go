@@ -140,7 +140,7 @@ func (r *run) share(stop context.Context, p drive.Phase) (drive.Phase, error) {
 	if err := r.loop.Wait(stop, start); err != nil {
 		return p, nil // interrupted: whoever drives sees it
 	}
-	if r.work.Script.Verify == nil {
+	if !r.work.Script.Held() {
 		p.StartNS = start // else a sample is waited for first
 	}
 	return p, nil

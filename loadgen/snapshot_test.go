@@ -46,7 +46,7 @@ func TestPagesThatAreScrapedAreInTheDeltasAndTheSnapshots(t *testing.T) {
 			t.Errorf("%s: %q", name, text)
 		}
 	}
-	if m := read[folder.Manifest](t, filepath.Join(dir, folder.ManifestFile)); len(m.Pages) != 1 || m.Pages[0].Source != "kvbm" {
+	if m := read[folder.Manifest](t, filepath.Join(dir, folder.ManifestFile)); len(m.Pages) != 2 || m.Pages[0].Source != "kvbm" || m.Pages[1].Source != "server" {
 		t.Errorf("pages of the manifest %+v", m.Pages)
 	}
 }

@@ -9,6 +9,20 @@ func ForeignPagePrefixes() []string {
 	}
 }
 
+// ForeignCacheCounters are the series by which evidence of a prefix cache is graded, and how much the cache holds. They
+// are kept first of a page that has more series than there is room for.
+func ForeignCacheCounters() []string {
+	return []string{
+		ForeignVLLMCachedBySource, ForeignVLLMPrefixHits, ForeignVLLMGPUPrefixHits, ForeignVLLMExternalHits,
+		VLLMPromptTokensTotal.Def().Name, ForeignVLLMCacheConfigInfo,
+		ForeignTensorRTLLMHitTokens, ForeignTensorRTLLMCachedTokens, ForeignTensorRTLLMPromptTokens,
+		ForeignTensorRTLLMMaxBlocks, ForeignTensorRTLLMTokensPerBlock,
+		ForeignSGLangCachedTokens, ForeignSGLangPromptTokens, ForeignSGLangMaxTokens, ForeignSGLangKVGigabytes,
+		ForeignDynamoInputTokensSum, ForeignDynamoInputTokensCount, ForeignDynamoCachedTokensSum, ForeignDynamoCachedTokensCount,
+		ForeignDynamoModelBlocks, ForeignDynamoModelBlockSize,
+	}
+}
+
 // ForeignExportedPrefix stands before a label of a page whose name we give another meaning, as Prometheus
 // does it.
 const ForeignExportedPrefix = "exported_"

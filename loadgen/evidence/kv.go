@@ -72,9 +72,13 @@ const (
 	deviceShare = 0.95
 )
 
-// SSDRehydrate says whether KV blocks came back from the SSD in a replay. Host to device proves nothing of
-// the SSD; only onboards from the disk do, and only if process or cgroup, and the drive, read as many bytes.
-func SSDRehydrate(kv Moved, read Disk, tiers Tiers, replay Replay) Signal {
+// SSDRehydrate grades whether KV blocks came back from the SSD in a replay. Host to device proves nothing of
+// the SSD; only onboards from the disk do, and only if process or cgroup, and the drive, read as many bytes. Without
+// KVBM the engine's own count of tokens from its disk tier takes the place of the onboards.
+func SSDRehydrate(kv Moved, hits Hits, read Disk, tiers Tiers, replay Replay) Signal {
+	if kv.absent() && hits.Disk.Known {
+		return hits.fromDisk(read, tiers, replay)
+	}
 	if reason := kv.blind(tiers, kv.FromDisk); reason != "" {
 		return Unseen(reason)
 	}
@@ -118,6 +122,9 @@ func (kv Moved) blind(tiers Tiers, counter Count) Reason {
 	return CountersAbsent
 }
 
+// absent says whether no page of KVBM was seen.
+func (kv Moved) absent() bool { return !kv.Seen && !kv.Gone && !kv.FromDisk.Reset }
+
 // whyNone is why no block came from the disk. What was matched below the device, and not read from the
 // disk, was in the host, also where KVBM counts no onboards from there (ai-dynamo/dynamo#4549). What the
 // answers call cached, and KVBM did not match, was on the device.
@@ -157,8 +164,12 @@ func (kv Moved) graded(name string, blocks Count, witnesses []Witness, did strin
 	if kv.BlockBytes <= 0 {
 		return signal(Consistent, CountersAbsent, witnesses...)
 	}
-	bytes := blocks.Value * kv.BlockBytes
-	witnesses = append(witnesses, witness(name+"_bytes", bytes, "bytes", atLeast(kv.BlockBytes)))
+	return gradeBytes(name, blocks.Value*kv.BlockBytes, kv.BlockBytes, witnesses, did, disk)
+}
+
+// gradeBytes holds the bytes by a counter of the KV cache, at least so many, against those of processes and drives.
+func gradeBytes(name string, bytes, least float64, witnesses []Witness, did string, disk Disk) Signal {
+	witnesses = append(witnesses, witness(name+"_bytes", bytes, "bytes", atLeast(least)))
 	owner := disk.owners(did, bytes)
 	drive := disk.drives(did, bytes)
 	witnesses = append(witnesses, owner...)

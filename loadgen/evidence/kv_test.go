@@ -59,12 +59,12 @@ func TestTheStoryOfFourSamplesIsToldInBlocksAndBytes(t *testing.T) {
 		t.Errorf("%v tokens a block", got)
 	}
 	read := Disk{Process: known(fromDisk), Cgroup: known(fromDisk + 1<<20), Device: known(12608 << 20)}
-	got := SSDRehydrate(replay, read, Tiers{}, Replay{Pressed: true})
+	got := SSDRehydrate(replay, Hits{}, read, Tiers{}, Replay{Pressed: true})
 	if got.Grade != Proven || got.Reason != "" {
 		t.Errorf("%+v", got)
 	}
 	for _, stretch := range [][2]string{{"t0", "t1"}, {"t1", "t2"}} {
-		if got := SSDRehydrate(story(t, stretch[0], stretch[1]), read, Tiers{}, Replay{Pressed: true}); got.Grade != Contradicted {
+		if got := SSDRehydrate(story(t, stretch[0], stretch[1]), Hits{}, read, Tiers{}, Replay{Pressed: true}); got.Grade != Contradicted {
 			t.Errorf("%v: nothing came from the disk, and yet %+v", stretch, got)
 		}
 	}
@@ -120,7 +120,7 @@ func TestAnSSDReadIsProvenOnlyByAllWitnessesTogether(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			m, d := with(c.change)
-			got := SSDRehydrate(m, d, c.tiers, Replay{Pressed: !c.relaxed})
+			got := SSDRehydrate(m, Hits{}, d, c.tiers, Replay{Pressed: !c.relaxed})
 			if got.Grade != c.grade || got.Reason != c.reason {
 				t.Errorf("%+v", got)
 			}
@@ -143,7 +143,7 @@ func TestWhatTheAnswersCallCachedAndKVBMDidNotMatchWasOnTheDevice(t *testing.T) 
 		{Tiers{}, Replay{Pressed: false, Cached: true}, PressureTooSmall},
 		{Tiers{DiskOff: true}, Replay{Pressed: true, Cached: true}, TierOff},
 	} {
-		if got := SSDRehydrate(none, Disk{}, c.tiers, c.replay); got.Grade != Contradicted || got.Reason != c.reason {
+		if got := SSDRehydrate(none, Hits{}, Disk{}, c.tiers, c.replay); got.Grade != Contradicted || got.Reason != c.reason {
 			t.Errorf("%+v, %+v: %+v, want %s", c.tiers, c.replay, got, c.reason)
 		}
 	}
@@ -171,7 +171,7 @@ func TestBytesAgreeAsFarAsToldAndNoFurther(t *testing.T) {
 		{70e3, 95e3, Proven}, {69e3, 95e3, Contradicted}, {70e3, 94e3, Contradicted},
 		{150e3, 150e3, Proven}, {151e3, 151e3, Contradicted}, {100e3, 9e9, Proven},
 	} {
-		got := SSDRehydrate(kv, Disk{Cgroup: known(c.owner), Device: known(c.drive)}, Tiers{}, Replay{Pressed: true})
+		got := SSDRehydrate(kv, Hits{}, Disk{Cgroup: known(c.owner), Device: known(c.drive)}, Tiers{}, Replay{Pressed: true})
 		if got.Grade != c.grade {
 			t.Errorf("%v by the owner, %v by the drive: %+v", c.owner, c.drive, got)
 		}
@@ -222,24 +222,24 @@ func TestReuseTakesTheServersWordAndTheClientsClock(t *testing.T) {
 		grade  Grade
 		reason Reason
 	}{
-		"said, and faster":              {Reused{4, 4000, known(3900), Count{}, 1, 0.2}, Proven, ""},
-		"found below, and faster":       {Reused{4, 4000, Count{}, known(3900), 1, 0.2}, Proven, ""},
-		"said, but no faster":           {Reused{4, 4000, known(3900), Count{}, 1, 1}, Consistent, ""},
-		"on the device, KVBM is silent": {Reused{4, 4000, known(3900), known(0), 1, 0.2}, Proven, ""},
-		"the server says no":            {Reused{4, 4000, known(0), known(0), 1, 1}, Contradicted, NoMatchedTokens},
-		"half of them":                  {Reused{4, 4000, known(2000), Count{}, 1, 0.9}, Proven, ""},
-		"less than half":                {Reused{4, 4000, known(1999), Count{}, 1, 0.2}, Contradicted, NoMatchedTokens},
-		"hardly faster":                 {Reused{4, 4000, known(2000), Count{}, 1, 0.91}, Consistent, ""},
-		"the first pass has no clock":   {Reused{4, 4000, known(3900), Count{}, 0, 0.2}, Consistent, ""},
-		"the second pass has none":      {Reused{4, 4000, known(3900), Count{}, 1, 0}, Consistent, ""},
-		"KVBM's reset does not matter":  {Reused{4, 4000, known(0), Count{3900, true, true}, 1, 0.2}, Contradicted, NoMatchedTokens},
-		"a shared beginning only":       {Reused{4, 4000, known(400), Count{}, 1, 1}, Contradicted, NoMatchedTokens},
-		"KVBM's silence alone":          {Reused{4, 4000, Count{}, known(0), 1, 0.2}, NotObservable, NoMatchedTokens},
-		"part below the device":         {Reused{4, 4000, Count{}, known(300), 1, 0.2}, NotObservable, CountersAbsent},
-		"more than ended well":          {Reused{4, 4000, Count{}, known(4900), 1, 0.2}, Proven, ""},
-		"nobody counts the prompts":     {Reused{4, 0, Count{}, known(0), 1, 0.2}, NotObservable, CountersAbsent},
-		"only the clock":                {Reused{4, 4000, Count{}, Count{}, 1, 0.2}, NotObservable, CountersAbsent},
-		"a reset":                       {Reused{4, 4000, Count{}, Count{3900, true, true}, 1, 0.2}, NotObservable, CountersReset},
+		"said, and faster":              {Reused{Requests: 4, PromptTokens: 4000, Cached: known(3900), Found: Count{}, FirstSeconds: 1, AgainSeconds: 0.2}, Proven, ""},
+		"found below, and faster":       {Reused{Requests: 4, PromptTokens: 4000, Cached: Count{}, Found: known(3900), FirstSeconds: 1, AgainSeconds: 0.2}, Proven, ""},
+		"said, but no faster":           {Reused{Requests: 4, PromptTokens: 4000, Cached: known(3900), Found: Count{}, FirstSeconds: 1, AgainSeconds: 1}, Consistent, ""},
+		"on the device, KVBM is silent": {Reused{Requests: 4, PromptTokens: 4000, Cached: known(3900), Found: known(0), FirstSeconds: 1, AgainSeconds: 0.2}, Proven, ""},
+		"the server says no":            {Reused{Requests: 4, PromptTokens: 4000, Cached: known(0), Found: known(0), FirstSeconds: 1, AgainSeconds: 1}, Contradicted, NoMatchedTokens},
+		"half of them":                  {Reused{Requests: 4, PromptTokens: 4000, Cached: known(2000), Found: Count{}, FirstSeconds: 1, AgainSeconds: 0.9}, Proven, ""},
+		"less than half":                {Reused{Requests: 4, PromptTokens: 4000, Cached: known(1999), Found: Count{}, FirstSeconds: 1, AgainSeconds: 0.2}, Contradicted, NoMatchedTokens},
+		"hardly faster":                 {Reused{Requests: 4, PromptTokens: 4000, Cached: known(2000), Found: Count{}, FirstSeconds: 1, AgainSeconds: 0.91}, Consistent, ""},
+		"the first pass has no clock":   {Reused{Requests: 4, PromptTokens: 4000, Cached: known(3900), Found: Count{}, FirstSeconds: 0, AgainSeconds: 0.2}, Consistent, ""},
+		"the second pass has none":      {Reused{Requests: 4, PromptTokens: 4000, Cached: known(3900), Found: Count{}, FirstSeconds: 1, AgainSeconds: 0}, Consistent, ""},
+		"KVBM's reset does not matter":  {Reused{Requests: 4, PromptTokens: 4000, Cached: known(0), Found: Count{3900, true, true}, FirstSeconds: 1, AgainSeconds: 0.2}, Contradicted, NoMatchedTokens},
+		"a shared beginning only":       {Reused{Requests: 4, PromptTokens: 4000, Cached: known(400), Found: Count{}, FirstSeconds: 1, AgainSeconds: 1}, Contradicted, NoMatchedTokens},
+		"KVBM's silence alone":          {Reused{Requests: 4, PromptTokens: 4000, Cached: Count{}, Found: known(0), FirstSeconds: 1, AgainSeconds: 0.2}, NotObservable, NoMatchedTokens},
+		"part below the device":         {Reused{Requests: 4, PromptTokens: 4000, Cached: Count{}, Found: known(300), FirstSeconds: 1, AgainSeconds: 0.2}, NotObservable, CountersAbsent},
+		"more than ended well":          {Reused{Requests: 4, PromptTokens: 4000, Cached: Count{}, Found: known(4900), FirstSeconds: 1, AgainSeconds: 0.2}, Proven, ""},
+		"nobody counts the prompts":     {Reused{Requests: 4, PromptTokens: 0, Cached: Count{}, Found: known(0), FirstSeconds: 1, AgainSeconds: 0.2}, NotObservable, CountersAbsent},
+		"only the clock":                {Reused{Requests: 4, PromptTokens: 4000, Cached: Count{}, Found: Count{}, FirstSeconds: 1, AgainSeconds: 0.2}, NotObservable, CountersAbsent},
+		"a reset":                       {Reused{Requests: 4, PromptTokens: 4000, Cached: Count{}, Found: Count{3900, true, true}, FirstSeconds: 1, AgainSeconds: 0.2}, NotObservable, CountersReset},
 		"nothing was sent":              {Reused{}, NotObservable, CountersAbsent},
 	} {
 		t.Run(name, func(t *testing.T) {

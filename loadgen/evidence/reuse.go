@@ -2,12 +2,15 @@ package evidence
 
 // Reused is what is known of prompts that were sent before.
 type Reused struct {
-	// Requests is how many were sent again, with PromptTokens tokens; 0 tokens are not known.
+	// Requests is how many were sent again, with PromptTokens tokens that were sent before; 0 tokens are not known.
 	Requests     int
 	PromptTokens float64
 	// Cached are the prompt tokens that the answers call cached, Found those that KVBM found below the
 	// device.
 	Cached, Found Count
+	// Engine is what the engine counted in the same phases, in which SentTokens were sent in all: at least PromptTokens.
+	Engine     Hits
+	SentTokens float64
 	// FirstSeconds and AgainSeconds are the median times to the first token without and with a chance of
 	// a cache; 0 is not known.
 	FirstSeconds, AgainSeconds float64
@@ -16,17 +19,17 @@ type Reused struct {
 const (
 	// reusedShare is the least share of the prompts' tokens that must come from a cache.
 	reusedShare = 0.5
-	// fasterShare: the first token must come this much earlier at least.
-	fasterShare = 0.9
+	// FasterShare: the first token must come this much earlier at least.
+	FasterShare = 0.9
 )
 
-// Reuse says whether prompts that were sent before were answered from a cache. The server's word alone
+// Reuse says whether prompts that were sent before were answered from a cache. What the server reports alone
 // makes it consistent; that the first token really came earlier, by the client's clock, makes it proven.
 func Reuse(r Reused) Signal {
 	if r.Requests == 0 {
 		return Unseen(CountersAbsent)
 	}
-	if r.Found.Reset && !r.Cached.Known {
+	if (r.Found.Reset || r.Engine.Found.Reset) && !r.Cached.Known && !r.Engine.known() {
 		return Unseen(CountersReset)
 	}
 	said := r.said()
@@ -34,15 +37,15 @@ func Reuse(r Reused) Signal {
 		return signal(NotObservable, CountersAbsent, r.clock()...)
 	}
 	all := append(said, r.clock()...)
-	faster := anyAgrees(r.clock())
+	faster, computed := anyAgrees(r.clock()), r.Engine.few(r.sent(), reusedShare*r.PromptTokens)
 	switch {
-	case anyAgrees(said) && faster:
+	case anyAgrees(said) && faster && !computed:
 		return signal(Proven, "", all...)
 	case anyAgrees(said):
 		return signal(Consistent, "", all...)
-	case r.Cached.Known:
+	case r.Cached.Known, computed:
 		return signal(Contradicted, NoMatchedTokens, all...)
-	case r.Found.Value > 0:
+	case r.Found.Value > 0, r.Engine.known():
 		return signal(NotObservable, CountersAbsent, all...)
 	}
 	// KVBM sees nothing of what is found on the device, so that a small count of its own, or none,
@@ -50,7 +53,11 @@ func Reuse(r Reused) Signal {
 	return signal(NotObservable, NoMatchedTokens, all...)
 }
 
-// said are the words of the server and of KVBM; none where it is not known of how many tokens they speak.
+// sent is how many tokens the engine had to count.
+func (r Reused) sent() float64 { return max(r.SentTokens, r.PromptTokens) }
+
+// said are the figures of the answers, of the engine's counters and of KVBM's; none where the number of tokens that
+// were sent again is unknown.
 func (r Reused) said() []Witness {
 	if r.PromptTokens <= 0 {
 		return nil
@@ -59,6 +66,9 @@ func (r Reused) said() []Witness {
 	if r.Cached.Known {
 		all = append(all, witness("cached_tokens", r.Cached.Value, "tokens", Range{reusedShare * r.PromptTokens, r.PromptTokens}))
 	}
+	if r.Engine.known() && r.Engine.Looked.Known {
+		all = append(all, r.Engine.witness(r.sent(), reusedShare*r.PromptTokens))
+	}
 	if r.Found.Known && !r.Found.Reset {
 		// More than there are is no less of a find: KVBM also counts for requests that did not end well.
 		all = append(all, witness("kvbm_matched_tokens", r.Found.Value, "tokens", atLeast(reusedShare*r.PromptTokens)))
@@ -66,14 +76,15 @@ func (r Reused) said() []Witness {
 	return all
 }
 
-// FromCache says whether the answers themselves call the prompts cached, on whatever tier.
+// FromCache says whether the answers or the engine's counters call the prompts cached, on whatever tier.
 func (r Reused) FromCache() bool {
-	return r.Cached.Known && r.PromptTokens > 0 && r.Cached.Value >= reusedShare*r.PromptTokens
+	least := reusedShare * r.PromptTokens
+	return least > 0 && (r.Cached.Known && r.Cached.Value >= least || r.Engine.Many(r.sent(), least))
 }
 
 func (r Reused) clock() []Witness {
 	if r.FirstSeconds == 0 || r.AgainSeconds == 0 {
 		return nil
 	}
-	return []Witness{witness("median_time_to_first_token", r.AgainSeconds, "seconds", Range{0, fasterShare * r.FirstSeconds})}
+	return []Witness{witness("median_time_to_first_token", r.AgainSeconds, "seconds", Range{0, FasterShare * r.FirstSeconds})}
 }

@@ -4,10 +4,12 @@
 package scene
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/url"
 	"os"
 	"slices"
 	"strings"
@@ -92,6 +94,34 @@ func LookAtMachines(ctx context.Context, s Settings, exporter string, log *slog.
 		return nil, err
 	}
 	return &Scene{Sources: sources, settings: s, away: true}, nil
+}
+
+// FollowServer adds the page of metrics of the server under test to the sources, read at the borders of phases, unless
+// --scrape names it. It must come before Follow.
+func (s *Scene) FollowServer(page telemetry.Source) {
+	same := func(other telemetry.Source) bool { return other.Foreign && samePage(other.URL, page.URL) }
+	if slices.ContainsFunc(s.Sources, same) {
+		return
+	}
+	for page.Name = serverPage; named(s.Sources, page.Name); page.Name += "_page" {
+	}
+	page.Foreign, page.Borders = true, true
+	s.Sources = append(s.Sources, page)
+}
+
+// serverPage is the name of the source that the page of the server under test is.
+const serverPage = "server"
+
+// samePage compares addresses as they were given; one without a path stands for /metrics.
+func samePage(one, two string) bool {
+	whole := func(address string) string {
+		page, err := url.Parse(address)
+		if err != nil {
+			return address
+		}
+		return strings.ToLower(page.Host) + "/" + cmp.Or(strings.Trim(page.Path, "/"), "metrics")
+	}
+	return whole(one) == whole(two)
 }
 
 // LookAtEngine finds the container that the engine runs in, and follows its pages from now on.

@@ -37,6 +37,7 @@ type detection struct {
 	version string // empty where the server does not say
 	gateway string // empty where none was found
 	clues   []clue
+	page    string // path of its metrics; empty without
 }
 
 // inspection looks at one server.
@@ -44,6 +45,7 @@ type inspection struct {
 	api     *api
 	clues   []clue
 	gateway string
+	metrics string // path of the page that shows the engine
 }
 
 // detect tells the engine by what the server does and serves. What cannot be told is openai, whose
@@ -63,7 +65,7 @@ func (a *api) detect(ctx context.Context, m Model) detection {
 	if i.best().weight < weightName {
 		version = cmp.Or(i.answer(ctx, m), version)
 	}
-	return detection{engine: i.best().Engine, version: version, gateway: i.gateway, clues: i.clues}
+	return detection{engine: i.best().Engine, version: version, gateway: i.gateway, clues: i.clues, page: i.metrics}
 }
 
 // best is the engine for which most speaks, and how much; the first one named of those equal.
@@ -165,6 +167,7 @@ func (i *inspection) pages(ctx context.Context) {
 		{metricsPath, metric.ForeignLlamaCPPPrefix, chat.EngineOpenAI},
 	} {
 		if p.on(body) {
+			i.metrics = p.path
 			i.note(p.engine, weightTrait, "%s has series %s…", p.path, p.prefix)
 			return // a worker of Dynamo shows its engine's series too
 		}
@@ -177,6 +180,7 @@ const metricsPath = "/metrics"
 func (i *inspection) has(ctx context.Context, p page) bool {
 	found := p.on(i.api.fetch(ctx, p.path).okBody())
 	if found {
+		i.metrics = p.path
 		i.note(p.engine, weightTrait, "%s has series %s…", p.path, p.prefix)
 	}
 	return found

@@ -19,6 +19,8 @@ type Served struct {
 	// Settings are how it says that it is configured, by its own names.
 	Settings map[string]string
 	Key      string // of the API; empty for none
+	// Page is where it has its metrics; empty if that shows no engine. TensorRT-LLM's page that drains is never it.
+	Page string
 	// Accepted is which request fields it takes, and Fields those of its vendor's among them; nil
 	// stands for what is known of the vendor. Both are Recognize's to fill.
 	Accepted folder.Acceptance
@@ -47,6 +49,9 @@ func Inquire(ctx context.Context, t Target, log *slog.Logger) (Served, error) {
 	}
 	seems := api.detect(ctx, s.Model)
 	s.Clues, s.Version = seems.facts(), seems.version
+	if seems.page != "" {
+		s.Page = t.URL + seems.page
+	}
 	if t.Engine == EngineAuto {
 		s.Engine, s.Detected = seems.engine, true
 	}

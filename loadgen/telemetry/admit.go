@@ -7,8 +7,8 @@ import (
 	"github.com/umascope/umascope/exporter/metric"
 )
 
-// admit says, by key, which series of a page that are not known yet find room: families of few series first, in the order
-// of the vocabulary among equals. Of a machine with several containers the two dozen series of every cgroup would
+// admit says, by key, which series of a page that are not known yet find room: those that evidence is graded by first, then
+// families of few series, in the order of the vocabulary among equals. Of a machine with several containers the two dozen series of every cgroup would
 // else take the room of what comes later there, among it what engine and drives tell. Families of many leave so much of
 // the room as is reserved.
 func admit(page []observation, known map[string]int, room, reserved int) map[string]bool {
@@ -20,7 +20,15 @@ func admit(page []observation, known map[string]int, room, reserved int) map[str
 			fresh = append(fresh, o)
 		}
 	}
-	slices.SortStableFunc(fresh, func(a, b observation) int { return cmp.Compare(count[a.name], count[b.name]) })
+	later := func(o observation) int {
+		if o.first {
+			return 0
+		}
+		return 1
+	}
+	slices.SortStableFunc(fresh, func(a, b observation) int {
+		return cmp.Or(cmp.Compare(later(a), later(b)), cmp.Compare(count[a.name], count[b.name]))
+	})
 	admitted := map[string]bool{}
 	for _, o := range fresh {
 		left := room - len(admitted)
@@ -28,7 +36,7 @@ func admit(page []observation, known map[string]int, room, reserved int) map[str
 			left -= reserved
 		}
 		if left <= 0 {
-			break // of those that follow, each is of a family of as many
+			continue // of its family there may be too many, of a later one not
 		}
 		admitted[o.key] = true
 	}

@@ -73,7 +73,7 @@ func (f *follower) follow(ctx context.Context, stop <-chan struct{}) {
 			f.sampleBorder(ctx, b)
 		case <-timer.C:
 			f.takeBorders(ctx) // they go first: without its border a phase has no figures
-			if !f.resting() {
+			if f.expected() {
 				f.stats.SamplesWanted++
 				f.sample(ctx, nil)
 			}
@@ -84,6 +84,9 @@ func (f *follower) follow(ctx context.Context, stop <-chan struct{}) {
 	}
 }
 
+// expected says whether samples between borders are due.
+func (f *follower) expected() bool { return !f.source.Borders && !f.resting() }
+
 // skip moves due into the future and records the samples that were not taken: the machine was
 // asleep, or a border's sample took too long.
 func (f *follower) skip(due time.Time) time.Time {
@@ -91,7 +94,7 @@ func (f *follower) skip(due time.Time) time.Time {
 	for now := time.Now(); due.Before(now); due = due.Add(f.options.Interval) {
 		skipped++
 	}
-	if skipped > 0 && !f.resting() {
+	if skipped > 0 && f.expected() {
 		f.stats.SamplesWanted += skipped
 		f.out.put(line{Gap: &gapLine{f.index, f.options.Clock(), skipped, "not taken in time"}})
 	}

@@ -36,7 +36,7 @@ func parseForeign(page []byte, source string) ([]observation, error) {
 	}
 	slices.SortFunc(names, func(a, b string) int { return cmp.Or(cmp.Compare(ranks[a], ranks[b]), strings.Compare(a, b)) })
 	var observations []observation
-	seen := map[string]bool{}
+	seen, first := map[string]bool{}, metric.ForeignCacheCounters()
 	for _, name := range names {
 		var of []observation
 		for _, m := range found[name].GetMetric() {
@@ -44,6 +44,7 @@ func parseForeign(page []byte, source string) ([]observation, error) {
 				// Twice, also where a counter is called like the count of a histogram.
 				if o = from(source, o); !seen[o.key] {
 					seen[o.key] = true
+					o.first = slices.Contains(first, o.name)
 					of = append(of, o)
 				}
 			}

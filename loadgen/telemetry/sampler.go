@@ -71,7 +71,9 @@ func (s *Sampler) follow(ctx context.Context, o Options) {
 				if source.Foreign {
 					s.untaken.Done()
 				}
-			}, away: s.resting.Load, resting: func() bool { return source.Foreign && s.resting.Load() },
+			}, away: s.resting.Load, resting: func() bool {
+				return source.Foreign && s.resting.Load() || source.Closed != nil && source.Closed()
+			},
 			series: map[string]int{}, last: map[int]float64{}, dropped: map[string]bool{},
 			stats: SourceStats{Name: source.Name, Foreign: source.Foreign},
 		}

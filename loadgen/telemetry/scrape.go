@@ -40,6 +40,8 @@ type observation struct {
 	value  float64
 	// counter is what a foreign page says of the series.
 	counter bool
+	// first is set for a series of a foreign page that evidence is graded by.
+	first bool
 }
 
 // kept lists the families that a file keeps, in the order of the vocabulary: when the limit is

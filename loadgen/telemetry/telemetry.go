@@ -21,6 +21,11 @@ type Source struct {
 	// Foreign says that the page is that of an engine or a KV block manager: its series are kept
 	// under their own names, and it measures no machine.
 	Foreign bool
+	// Borders: the page is read at the borders of phases only. An engine that makes its page in the process that serves
+	// requests is held up by every reader.
+	Borders bool
+	// Closed says that the page is not to be read now; nil is that it may be.
+	Closed func() bool
 	// Client fetches the page, with what it asks for; nil is that of the options. It is asked for no other
 	// page, so that nobody else is sent its password.
 	Client *http.Client

@@ -96,19 +96,23 @@ func (w counters) withOthers(m evidence.Moved, first *telemetry.SourceLog, phase
 	return m
 }
 
-// pagesOf are the pages of KVBM that an exporter reads. An address that every machine has for itself is another page on each.
+// pagesOf are the pages of KVBM that an exporter reads.
 func pagesOf(source *telemetry.SourceLog) []string {
 	var pages []string
 	for _, s := range source.Find(metric.KVBMBlocksTotal) {
-		page := s.Labels[string(metric.LabelSource)]
-		address, _, _ := strings.Cut(page, "/")
-		host, _, _ := net.SplitHostPort(address)
-		if at, err := netip.ParseAddr(host); host == "localhost" || err == nil && at.IsLoopback() {
-			page = source.Name + " " + page
-		}
-		if !slices.Contains(pages, page) {
+		if page := pageKey(source, s.Labels[string(metric.LabelSource)]); !slices.Contains(pages, page) {
 			pages = append(pages, page)
 		}
 	}
 	return pages
+}
+
+// pageKey tells pages apart. A loopback address is another page on each machine.
+func pageKey(source *telemetry.SourceLog, page string) string {
+	address, _, _ := strings.Cut(page, "/")
+	host, _, _ := net.SplitHostPort(address)
+	if at, err := netip.ParseAddr(host); host == "localhost" || err == nil && at.IsLoopback() {
+		return source.Name + " " + page
+	}
+	return page
 }

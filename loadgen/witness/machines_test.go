@@ -43,11 +43,11 @@ func TestReadsOfAnEngineOnTwoMachinesAreThoseOfBothDrives(t *testing.T) {
 	if !moved.Seen || moved.FromDisk.Value != 20 || moved.BlockBytes != 100 {
 		t.Fatalf("moved %+v", moved)
 	}
-	if got := evidence.SSDRehydrate(moved, both, evidence.Tiers{}, evidence.Replay{Pressed: true}); got.Grade != evidence.Proven {
+	if got := evidence.SSDRehydrate(moved, evidence.Hits{}, both, evidence.Tiers{}, evidence.Replay{Pressed: true}); got.Grade != evidence.Proven {
 		t.Errorf("%+v", got)
 	}
 	half := of("spark-1")
-	if got := evidence.SSDRehydrate(half.moved([]string{"a"}), half.disk([]string{"a"}, metric.OpRead), evidence.Tiers{}, evidence.Replay{Pressed: true}); got.Grade != evidence.Contradicted {
+	if got := evidence.SSDRehydrate(half.moved([]string{"a"}), evidence.Hits{}, half.disk([]string{"a"}, metric.OpRead), evidence.Tiers{}, evidence.Replay{Pressed: true}); got.Grade != evidence.Contradicted {
 		t.Errorf("half of the bytes prove the whole: %+v", got)
 	}
 }
@@ -66,7 +66,7 @@ func TestHalfOfTheReadsProvesNothing(t *testing.T) {
 		if d.Process.Known || d.Denied != (name == "may not look") {
 			t.Errorf("%s: %+v", name, d)
 		}
-		if got := evidence.SSDRehydrate(w.moved([]string{"a"}), d, evidence.Tiers{}, evidence.Replay{Pressed: true}); got.Grade != evidence.Consistent {
+		if got := evidence.SSDRehydrate(w.moved([]string{"a"}), evidence.Hits{}, d, evidence.Tiers{}, evidence.Replay{Pressed: true}); got.Grade != evidence.Consistent {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}

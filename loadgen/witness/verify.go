@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"log/slog"
 	"path/filepath"
-	"slices"
 
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/loadgen/chat"
@@ -21,8 +20,11 @@ import (
 type answered struct {
 	tokensIn, tokensOut int
 	cached              *int
-	template            int     // of tokensIn, those of the chat template
-	first               float64 // seconds to the first token; 0 is unknown
+	template            int // of tokensIn, those of the chat template
+	// conversation and turn, from 1 on, are of a request that goes on with what was said before.
+	conversation string
+	turn         int
+	first        float64 // seconds to the first token; 0 is unknown
 }
 
 // passes are the requests that ended ok, by phase and number.
@@ -74,6 +76,7 @@ func (r *Run) Verify() Found {
 		all = passes{}
 	}
 	w := counters{r.Telemetry, r.Simulated, r.Hosts}
+	seen := observed{all, w}
 	tiers := offTiers(SeeTiers(r.Telemetry, r.Simulated), r.Expect)
 	tiers.DiskFilter = v.Told.DiskFilter
 	replayed, whole := w.moved(v.Again), w.moved(v.All)
@@ -81,17 +84,20 @@ func (r *Run) Verify() Found {
 	if whole.BlockBytes = replayed.BlockBytes; whole.BlockBytes == 0 {
 		whole.BlockBytes = sizeOfBlock(v, whole)
 	}
-	again := reused(v, all, replayed)
+	again := seen.reused(v, replayed)
+	if again.Engine.TokenBytes = v.TokenBytes; v.TokenBytes == 0 {
+		again.Engine.TokenBytes = Room(r.Telemetry, r.Hosts, r.Simulated, r.Expect).TokenBytes
+	}
 	written := w.disk(v.All, metric.OpWrite)
 	written.Own = r.ownBytes()
 	return Found{
 		Signals: &report.Signals{
 			SSDOffload:   evidence.SSDOffload(whole, written, tiers),
-			SSDRehydrate: evidence.SSDRehydrate(replayed, w.disk(v.Again, metric.OpRead), tiers, evidence.Replay{Pressed: v.Pressed, Cached: again.FromCache()}),
+			SSDRehydrate: evidence.SSDRehydrate(replayed, again.Engine, w.disk(v.Again, metric.OpRead), tiers, evidence.Replay{Pressed: v.Pressed, Cached: again.FromCache()}),
 			Reuse:        evidence.Reuse(again),
-			OutputMatch:  r.outputMatch(all),
+			OutputMatch:  r.outputMatch(seen),
 		},
-		Warnings: r.warnings(all),
+		Warnings: r.warnings(seen),
 	}
 }
 
@@ -129,7 +135,7 @@ func (r *Run) passes() (passes, error) {
 }
 
 func answeredBy(record chat.Record, streamed bool, template int) answered {
-	a := answered{cached: record.TokensCached, template: template}
+	a := answered{cached: record.TokensCached, template: template, conversation: record.Session + "/" + record.Conversation, turn: record.Turn}
 	if record.TokensIn != nil {
 		a.tokensIn = *record.TokensIn
 	}
@@ -167,6 +173,28 @@ func (p passes) fresh(phase string) (fresh, known bool) {
 	return cached.Value <= CachedRatio*tokens+float64(template), cached.Known
 }
 
+// observed is what the answers and the counters of a run show.
+type observed struct {
+	passes
+	counters
+}
+
+// fresh is that of the answers, or by the engine's counters where the answers do not report cached tokens.
+func (o observed) fresh(phase string) (fresh, known bool) {
+	if fresh, known = o.passes.fresh(phase); known || len(o.passes[phase]) == 0 {
+		return fresh, known
+	}
+	_, tokens := o.cached(phase)
+	template := 0
+	for _, a := range o.passes[phase] {
+		template += a.template
+	}
+	if computed, counted := o.hits([]string{phase}, tokens).Fresh(tokens, CachedRatio*tokens+float64(template)); counted {
+		return computed, true
+	}
+	return fresh, false
+}
+
 // median time to the first token of a phase; 0 if none is known.
 func (p passes) median(phases ...string) float64 {
 	var times []float64
@@ -177,24 +205,24 @@ func (p passes) median(phases ...string) float64 {
 			}
 		}
 	}
-	if len(times) == 0 {
-		return 0
-	}
-	slices.Sort(times)
-	return (times[(len(times)-1)/2] + times[len(times)/2]) / 2
+	return middle(times)
 }
 
-func reused(v *evidence.Verification, all passes, m evidence.Moved) evidence.Reused {
-	r := evidence.Reused{Found: m.MatchedTokens, Cached: evidence.Count{Known: true}, AgainSeconds: all.median(v.Again...)}
+func (o observed) reused(v *evidence.Verification, m evidence.Moved) evidence.Reused {
+	if v.Turns {
+		return o.turns(v, m)
+	}
+	r := evidence.Reused{Found: m.MatchedTokens, Cached: evidence.Count{Known: true}, AgainSeconds: o.median(v.Again...)}
 	for _, phase := range v.Again {
-		cached, tokens := all.cached(phase)
-		r.Requests += len(all[phase])
+		cached, tokens := o.cached(phase)
+		r.Requests += len(o.passes[phase])
 		r.PromptTokens += tokens
 		r.Cached = r.Cached.Add(cached)
 	}
+	r.Engine = o.hits(v.Again, r.PromptTokens)
 	// A first pass that was cached itself is no measure of one that was not.
-	if fresh, known := all.fresh(v.First); fresh || !known {
-		r.FirstSeconds = all.median(v.First)
+	if fresh, known := o.fresh(v.First); fresh || !known {
+		r.FirstSeconds = o.median(v.First)
 	}
 	return r
 }
@@ -202,10 +230,10 @@ func reused(v *evidence.Verification, all passes, m evidence.Moved) evidence.Reu
 // outputMatch compares the answers of each replay with those that were computed, by the drift of the
 // baseline. There is no baseline for answers that were in a batch with others, nor where it, or the
 // first pass, may itself have come from a cache.
-func (r *Run) outputMatch(all passes) evidence.Signal {
+func (r *Run) outputMatch(all observed) evidence.Signal {
 	v := r.Verification
 	fresh, known := all.fresh(v.First)
-	if !v.Alone || !fresh || !r.uncached(all) {
+	if v.Turns || !v.Alone || !fresh || !r.uncached(all) {
 		return evidence.Unseen(evidence.NoBaseline)
 	}
 	outputs, err := folder.OpenOutputs(r.Folder.Path(folder.OutputsFile))
@@ -224,7 +252,7 @@ func (r *Run) outputMatch(all passes) evidence.Signal {
 
 // uncached says whether the second pass of the baseline was computed again: by the answers' own word, or
 // because the server takes the field that keeps the passes apart.
-func (r *Run) uncached(all passes) bool {
+func (r *Run) uncached(all observed) bool {
 	fresh, known := all.fresh(r.Verification.Baseline[1])
 	if known {
 		return fresh
@@ -272,14 +300,17 @@ func (r *Run) ownBytes() float64 {
 }
 
 // warnings says why answers could not be compared, in words that no reason has.
-func (r *Run) warnings(all passes) []string {
+func (r *Run) warnings(all observed) []string {
 	v := r.Verification
+	if v.Turns {
+		return nil // answers are not compared
+	}
 	var warnings []string
 	if fresh, _ := all.fresh(v.First); !fresh {
 		warnings = append(warnings, fmt.Sprintf("%s came from the server's cache already: it has seen these prompts; restart it or choose another --seed", v.First))
 	}
 	switch {
-	case len(all[v.Baseline[0]]) == 0:
+	case len(all.passes[v.Baseline[0]]) == 0:
 		warnings = append(warnings, "outputs were not compared: there is no baseline of the engine's own drift (--set baseline.requests=8)")
 	case !v.Alone:
 		warnings = append(warnings, fmt.Sprintf("outputs were not compared: with several requests in flight in %s an engine differs from itself, and the baseline has one", v.First))

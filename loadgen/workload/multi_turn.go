@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"strconv"
 
+	"github.com/umascope/umascope/loadgen/evidence"
 	"github.com/umascope/umascope/loadgen/folder"
 	"github.com/umascope/umascope/loadgen/prompt"
 	"github.com/umascope/umascope/loadgen/schedule"
@@ -108,6 +109,8 @@ func writeMultiTurn(s *Settings, f Server) (Script, error) {
 		made.note("the prompt file has %d turns; the run ends with them", made.most)
 	}
 	made.asks = t.asks
+	measured := []string{folder.PhaseMeasure}
+	made.Verify = &evidence.Verification{First: folder.PhaseMeasure, Again: measured, All: measured, Turns: true, Pressed: true}
 	return made, nil
 }
 

@@ -103,6 +103,10 @@ func (made Script) measured(planned int) int {
 	return planned
 }
 
+// Held says whether phases wait for their samples: those whose counters are held against each other do. The phase of
+// conversations is one alone.
+func (made Script) Held() bool { return made.Verify != nil && !made.Verify.Turns }
+
 // note adds to the notes.
 func (made *Script) note(format string, values ...any) {
 	made.Notes = append(made.Notes, fmt.Sprintf(format, values...))
