@@ -37,6 +37,7 @@ type Tool struct {
 	marks    []mark
 	figures  []figure
 	versions []string // labels that a version follows
+	reduced  *reduction
 	restarts []string // beginnings of an engine: what was read before them is of another one
 	// results reads a file of results that the tool writes beside its log; nil if none is known.
 	results func(io.Reader) ([]Value, error)

@@ -74,6 +74,8 @@ func TestEachToolsLogGivesItsFiguresInBaseUnits(t *testing.T) {
 		"vllm-0.24.0.log": {"vllm", "0.24.0", []string{PhaseReady}, 1, []want{
 			{TensorRanks, "", 1}, {PipelineRanks, "", 1}, {WeightsBytes, "", 14.37 * gibibyte}, {KVBytes, "", 11.92 * gibibyte}, {KVTokens, "", 223152}, {GraphBytes, "", 0.65 * gibibyte},
 		}},
+		// 64 of 4096 blocks are a 64th of the memory that was set.
+		"vllm-0.32.0-cpu.log": {"vllm", "", []string{PhaseReady}, 1, []want{{KVBytes, "", gibibyte / 64}, {KVTokens, "", 8192}}},
 		"vllm-0.9-v0.log": {"vllm", "", nil, 1, []want{
 			{WeightsBytes, "", 7.56 * gibibyte}, {DeviceBytes, "", 12 * gibibyte}, {NonTorchBytes, "", 0.04 * gibibyte}, {ActivationBytes, "", 0.74 * gibibyte},
 			{KVBytes, "", 3.06 * gibibyte}, {KVBlocks, "", 1394}, {KVHostBlocks, "", 1820},

@@ -16,6 +16,9 @@ type Reading struct {
 	// values are in the order in which they were first read.
 	values []Value
 	ranks  int
+	// reduced is the ratio that the tool's reduction leaves, and its words; empty words are none.
+	reduced      float64
+	reducedWords string
 }
 
 // Read begins to read a log.
@@ -27,8 +30,9 @@ func (t Tool) Read() *Reading { return &Reading{tool: t, phase: t.First} }
 func (r *Reading) Line(stream string, l Line) (phase, words string) {
 	text := l.Text
 	if slices.ContainsFunc(r.tool.restarts, func(restart string) bool { return strings.Contains(text, restart) }) {
-		r.values = nil
+		r.values, r.reducedWords = nil, ""
 	}
+	r.reduce(text)
 	rank, several := rankIn(text)
 	if several {
 		r.ranks = max(r.ranks, rank+1)
@@ -71,12 +75,41 @@ func (r *Reading) keep(f figure, value float64, from, text string) {
 	v.Value, v.From, v.Text = value, from, text
 }
 
+// reduction is a line by which less of a figure is used than an earlier line has: so many of so many.
+type reduction struct {
+	of       Name
+	from, to figure
+}
+
+// reduce takes the line of a reduction. It may come once for every rank, and counts once.
+func (r *Reading) reduce(line string) {
+	if r.tool.reduced == nil {
+		return
+	}
+	to, words, found := r.tool.reduced.to.in(line)
+	from, _, _ := r.tool.reduced.from.in(line)
+	if found && from > 0 {
+		r.reduced, r.reducedWords = to/from, words
+	}
+}
+
 // Values are the figures, each once.
-func (r *Reading) Values() []Value { return slices.Clone(r.values) }
+func (r *Reading) Values() []Value {
+	values := slices.Clone(r.values)
+	if r.reducedWords == "" {
+		return values
+	}
+	for i, v := range values {
+		if v.Name == r.tool.reduced.of {
+			values[i].Value, values[i].Text = v.Value*r.reduced, shortened(v.Text+" … "+r.reducedWords)
+		}
+	}
+	return values
+}
 
 // Value returns a figure that has no statistic.
 func (r *Reading) Value(name Name) *float64 {
-	for _, v := range r.values {
+	for _, v := range r.Values() {
 		if v.Name == name && v.Statistic == "" {
 			return &v.Value
 		}

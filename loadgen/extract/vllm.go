@@ -14,7 +14,10 @@ import "slices"
 //	Throughput: 2.76 requests/s, 1913.92 total tokens/s, 414.11 output tokens/s
 //
 // The engine states no peak. The first line above is what it lets the KV cache have, of which the
-// blocks take nearly all.
+// blocks take nearly all; with --num-gpu-blocks-override, which the log shows by a line of its own, only
+// as much as the blocks that are left:
+//
+//	Overriding num_gpu_blocks=4096 with num_gpu_blocks_override=64
 func vllm() Tool {
 	return Tool{
 		Name: "vllm", Help: "vLLM's engine and its bench throughput, latency and serve: weights, KV cache, the report",
@@ -33,6 +36,11 @@ func vllm() Tool {
 			{text: "Avg latency:", from: PhaseMeasure, to: PhaseStop},
 			{text: "Throughput: ", from: PhaseMeasure, to: PhaseStop},
 		},
+		reduced: &reduction{
+			of:   KVBytes,
+			from: figure{after: []string{"Overriding num_gpu_blocks="}, factor: one},
+			to:   figure{after: []string{"Overriding num_gpu_blocks=", "num_gpu_blocks_override="}, factor: one},
+		},
 		versions: []string{"vLLM API server version", "LLM engine (v"},
 		figures: slices.Concat([]figure{
 			{of: WeightsBytes, after: []string{"Loading model weights took"}, unit: "G", factor: gib},
@@ -44,7 +52,8 @@ func vllm() Tool {
 			{of: GraphBytes, after: []string{"Graph capturing finished in", "took"}, unit: "GiB", factor: gib},
 			{of: KVBytes, after: []string{"the rest of the memory reserved for KV Cache is"}, unit: "GiB", factor: gib},
 			{of: KVBytes, after: []string{"Available KV cache memory:"}, unit: "GiB", factor: gib},
-			{of: KVTokens, after: []string{"GPU KV cache size:"}, unit: "tokens", factor: one},
+			{of: KVBytes, after: []string{"Explicitly set ("}, unit: "/", factor: gib}, // on a CPU: (set/all)
+			{of: KVTokens, after: []string{"KV cache size:"}, unit: "tokens", factor: one},
 			{of: KVBlocks, after: []string{"# GPU blocks:"}, factor: one},
 			{of: KVBlocks, after: []string{"# CUDA blocks:"}, factor: one},
 			{of: KVBlocks, after: []string{"# cuda blocks:"}, factor: one},
