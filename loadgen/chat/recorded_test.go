@@ -28,7 +28,8 @@ type reading struct {
 // TestAnswersThatRealServersGave holds what the decoder makes of them against what a person reads there.
 // Ollama 0.6.8 was built from its Go module; llama.cpp is commit 0c1e570, as it comes with
 // llama-cpp-python 0.3.36, whose own server is the third; the fourth is the one of transformers serve, with
-// another vocabulary; vLLM 0.32.0 ran on a CPU, with a vocabulary of its own.
+// another vocabulary; vLLM 0.32.0 ran on a CPU, with a vocabulary of its own,
+// behind the gateways smg and LiteLLM too; Dynamo 1.6.1 had NVIDIA's mocker for a worker.
 func TestAnswersThatRealServersGave(t *testing.T) {
 	const text = `\",\ rathersett`
 	for _, r := range []recorded{
@@ -59,6 +60,18 @@ func TestAnswersThatRealServersGave(t *testing.T) {
 		{"vllm-0.32.0-cache-salt.json", http.StatusBadRequest, reading{StatusHTTP, "", "", "", "", -1, -1, -1, "", "BadRequestError"}},
 		// A path that is not there is answered by FastAPI, not by vLLM.
 		{"vllm-0.32.0-no-path.json", http.StatusNotFound, reading{StatusHTTP, "", "", "", "", -1, -1, -1, "", ""}},
+		{"smg-1.13.0-chat.sse", 0, reading{StatusOK, " Group proceFF", eventRole, "ttt", "length", 14, 3, 0, fromUsage, ""}},
+		{"smg-1.13.0-no-model.json", http.StatusNotFound, reading{StatusHTTP, "", "", "", "", -1, -1, -1, "", "model_not_found"}},
+		// The usage stands beside one empty choice.
+		{"litellm-1.106.2-chat.sse", 0, reading{StatusOK, " Group proceFF", eventRole, "ttt", "length", 14, 3, 0, fromUsage, ""}},
+		{"litellm-1.106.2-no-model.json", http.StatusBadRequest, reading{StatusHTTP, "", "", "", "", -1, -1, -1, "", "400"}},
+		{"litellm-1.106.2-too-long.json", http.StatusBadRequest, reading{StatusHTTP, "", "", "", "", -1, -1, -1, "", "400"}},
+		{"dynamo-1.6.1-chat.sse", 0, reading{StatusOK, "nded considered been", eventPayload, "ttt", "length", 14, 3, 0, fromUsage, ""}},
+		{"dynamo-1.6.1-no-model.json", http.StatusNotFound, reading{StatusHTTP, "", "", "", "", -1, -1, -1, "", "Not Found"}},
+		{"dynamo-1.6.1-not-ready.json", http.StatusServiceUnavailable, reading{StatusHTTP, "", "", "", "", -1, -1, -1, "", "Service Unavailable"}},
+		{"dynamo-1.6.1-no-worker.json", http.StatusServiceUnavailable, reading{StatusHTTP, "", "", "", "", -1, -1, -1, "", "Service Unavailable"}},
+		// The only worker was killed while it wrote; [DONE] follows the error. Events of the middle are left out.
+		{"dynamo-1.6.1-worker-died.sse", 0, reading{StatusInBand, "Truehatdiv instead", eventPayload, "tttt", "", -1, 4, -1, TokensFromChunks, "service_unavailable"}},
 		// Another request came, and this one was given up: the connection breaks after [DONE].
 		{"llama-cpp-python-0.3.36-given-up.sse", 0, reading{StatusTruncated, "", eventRole, "", "", -1, -1, -1, "", ""}},
 	} {
@@ -86,6 +99,12 @@ func TestErrorsThatRealServersGaveKeepTheirWords(t *testing.T) {
 		{"vllm-0.32.0-no-model.json", 404, "HTTP 404: The model `gone` does not exist. Valid aliases: tiny-llama."},
 		{"vllm-0.32.0-no-path.json", 404, "HTTP 404: Not Found"},
 		{"vllm-0.32.0-cache-salt.json", 400, `HTTP 400: Parameter 'cache_salt' must be at most 128 characters and must not contain '@', '/', '\\', or NUL. (parameter=cache_salt)`},
+		{"smg-1.13.0-no-model.json", 404, "HTTP 404: No worker available for model 'gone'"},
+		{"litellm-1.106.2-no-model.json", 400, "HTTP 400: /chat/completions: Invalid model name passed in model=gone. Call `/v1/models` to view available models for your key."},
+		{"dynamo-1.6.1-no-model.json", 404, "HTTP 404: Model not found"},
+		{"dynamo-1.6.1-not-ready.json", 503, "HTTP 503: Model `tiny-llama` is not ready to serve requests yet. The deployment may still be starting up or is not fully provisioned. Please retry shortly."},
+		{"dynamo-1.6.1-no-worker.json", 503, "HTTP 503: Service temporarily unavailable"},
+		{"dynamo-1.6.1-worker-died.sse", 0, "Service temporarily unavailable"},
 		{"llama.cpp-0c1e570-too-long.json", 400, "HTTP 400: request (20035 tokens) exceeds the available context size (4096 tokens), try increasing it"},
 	} {
 		text, err := os.ReadFile(filepath.Join("testdata", "recorded", r.file))

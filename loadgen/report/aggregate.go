@@ -23,8 +23,11 @@ type aggregate struct {
 	buffered, bufferable int // requests that arrived in one read, of those that need not have
 	delayed              int // requests with an arrival that the client delayed beyond the limit
 	longestDelay         int64
+	empty                int // answers that ended ok without any payload
 	guessed              int // answers whose tokens are those of their chunks
+	contradicted         int // answers of more payload chunks than tokens by the server's count
 	resent               int // requests that met a connection which the server had closed
+	errors               errorCounts
 }
 
 // settings are what records are judged by.
@@ -38,7 +41,7 @@ type settings struct {
 }
 
 func newAggregate(s *settings) *aggregate {
-	a := &aggregate{settings: s, requests: map[chat.Status]int{}}
+	a := &aggregate{settings: s, requests: map[chat.Status]int{}, errors: errorCounts{}}
 	for _, status := range chat.Statuses() {
 		a.requests[status] = 0
 	}
@@ -48,6 +51,7 @@ func newAggregate(s *settings) *aggregate {
 // add takes a record in.
 func (a *aggregate) add(r chat.Record) {
 	a.requests[r.Status]++
+	a.errors.add(r)
 	if r.DispatchNS == nil {
 		a.unsent(r)
 		return // a backlog that was given up: it counts as what it is, and was never in flight
@@ -75,8 +79,14 @@ func (a *aggregate) add(r chat.Record) {
 	if s.ok {
 		a.addArrivals(r)
 	}
+	if s.ok && len(r.ArrivalsNS) == 0 {
+		a.empty++
+	}
 	if s.ok && r.TokensSource == chat.TokensFromChunks {
 		a.guessed++
+	}
+	if s.ok && r.CountContradicted() {
+		a.contradicted++
 	}
 }
 
@@ -154,7 +164,10 @@ func (a *aggregate) merge(o *aggregate) {
 	a.bufferable += o.bufferable
 	a.delayed += o.delayed
 	a.longestDelay = max(a.longestDelay, o.longestDelay)
+	a.empty += o.empty
 	a.guessed += o.guessed
+	a.contradicted += o.contradicted
+	a.errors.merge(o.errors)
 	a.resent += o.resent
 }
 

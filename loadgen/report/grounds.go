@@ -14,6 +14,8 @@ import (
 type grounds struct {
 	in    Input
 	total *aggregate
+	// phases are all that have records, those that are not measured too.
+	phases phaseAggregates
 	// machines are those that are measured, as their telemetry shows them; none without any. What is wrong with one
 	// is wrong with the run: the others of an engine wait for it.
 	machines []*reading
@@ -78,20 +80,38 @@ func judgeErrorRate(e grounds, limit float64) verdict {
 		return verdict{true, "no request was measured"}
 	}
 	if ratio := float64(e.total.failed()) / float64(total); ratio > limit {
-		return verdict{true, fmt.Sprintf("%d of %d requests did not end ok (%s): %s", e.total.failed(), total, chart.FormatRatio(ratio), failures(e.total.requests))}
+		return verdict{true, fmt.Sprintf("%d of %d requests did not end ok (%s): %s", e.total.failed(), total, chart.FormatRatio(ratio), e.total.errors)}
 	}
 	return verdict{known: true}
 }
 
-// failures lists the statuses of what failed, such as "timeout 3, truncated 1".
-func failures(requests map[chat.Status]int) string {
-	var parts []string
-	for _, status := range chat.Statuses() {
-		if n := requests[status]; n > 0 && status != chat.StatusOK {
-			parts = append(parts, fmt.Sprintf("%s %d", status, n))
+// judgePhaseFailed looks at all phases: a warm-up or a baseline whose requests all failed leaves nothing to
+// compare with. Requests that were cancelled when the run was stopped are no failures of the server.
+func judgePhaseFailed(e grounds, _ float64) verdict {
+	if e.in.Tool != nil {
+		return verdict{}
+	}
+	var bad []string
+	for _, name := range e.phases.names {
+		a := e.phases.of[name]
+		if a.requests[chat.StatusOK] == 0 && a.failed() > a.requests[chat.StatusCancelled] {
+			bad = append(bad, fmt.Sprintf("none of %d requests of %s ended ok: %s", a.total(), name, a.errors))
 		}
 	}
-	return strings.Join(parts, ", ")
+	return verdict{true, strings.Join(bad, "; ")}
+}
+
+// judgeNoOutput looks for answers that ended ok and have nothing in them: no latency but that of their end
+// would be known, and requests per second would count them.
+func judgeNoOutput(e grounds, limit float64) verdict {
+	if e.in.Tool != nil {
+		return verdict{}
+	}
+	ok := e.total.requests[chat.StatusOK]
+	if ok == 0 || float64(e.total.empty) <= limit*float64(ok) {
+		return verdict{known: true}
+	}
+	return verdict{true, fmt.Sprintf("%d of %d answers have no output: no text, reasoning, tool call or audio", e.total.empty, ok)}
 }
 
 func judgeTelemetryLost(e grounds, limit float64) verdict {

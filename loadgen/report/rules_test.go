@@ -53,9 +53,14 @@ func wrong() map[Code]func(t *testing.T) (Input, []chat.Record) {
 		return shown(exporterPage{per: func(at float64) string { return fmt.Sprintf("%s %g\n", series, at*perSecond) }})
 	}
 	return map[Code]func(t *testing.T) (Input, []chat.Record){
-		CodeClientLag:       sent(late(2*time.Millisecond), 3),
-		CodeClientStall:     with(func(in *Input) { in.Client.CPURatio = .9 }),
-		CodeErrorRate:       sent(func(r *chat.Record) { r.Status = chat.StatusTimeout }, 2),
+		CodeClientLag:   sent(late(2*time.Millisecond), 3),
+		CodeClientStall: with(func(in *Input) { in.Client.CPURatio = .9 }),
+		CodeErrorRate:   sent(func(r *chat.Record) { r.Status = chat.StatusTimeout }, 2),
+		CodeNoOutput:    sent(withoutOutput, 2),
+		CodePhaseFailed: func(t *testing.T) (Input, []chat.Record) {
+			in := healthy(t, exporterPage{})
+			return in, append(altered(4, 4, baselineFailed), steady(100)...)
+		},
 		CodeStreamBuffered:  sent(inOnePiece, 51),
 		CodeModelMismatch:   with(func(in *Input) { in.Model.Mismatch = "b answered" }),
 		CodeModelChanged:    with(func(in *Input) { in.Model.Changed = "b at the end" }),
@@ -79,6 +84,18 @@ func wrong() map[Code]func(t *testing.T) (Input, []chat.Record) {
 				"uma_gpu_utilization_ratio", "healthy", "BUSY", "uma_gpu_utilization_ratio"),
 		}),
 	}
+}
+
+// withoutOutput is an answer that ended ok and has nothing in it.
+func withoutOutput(r *chat.Record) {
+	r.FirstTokenNS, r.FirstVisibleNS, r.ArrivalsNS, r.ArrivalTokens, r.ArrivalKinds, r.ReadIDs = nil, nil, nil, nil, "", nil
+	r.TokensOut, r.OutputChars, r.OutputSHA256 = new(0), 0, ""
+}
+
+// baselineFailed is a request of a phase before the measured one, which the server refused.
+func baselineFailed(r *chat.Record) {
+	withoutOutput(r)
+	r.Phase, r.Status, r.HTTPStatus, r.Error = "warmup", chat.StatusHTTP, 400, "HTTP 400: cache_salt must not contain '/'"
 }
 
 // TestEveryRuleFiresAloneAndCanBeSwitchedOff goes through the table: each rule is silent of a

@@ -61,7 +61,7 @@ func (in Input) summary(phases phaseAggregates, total *aggregate, torn bool) Sum
 		s.SteadyState, s.Backlog = only.SteadyState, only.Backlog
 	}
 
-	j := judge(grounds{in, total, together}, in.Validity)
+	j := judge(grounds{in, total, phases, together}, in.Validity)
 	s.Valid, s.InvalidReasons, s.Checked = len(j.reasons) == 0, j.reasons, j.checked
 	s.Warnings = append([]string{}, j.warnings...) // a list, even of none
 	s.Warnings = append(s.Warnings, in.warnings(total, machines, host)...)
@@ -262,11 +262,14 @@ func (in Input) warnings(total *aggregate, machines []*reading, host *reading) [
 	if total.guessed > 0 {
 		add("of %d of %d answers the server told no tokens: a chunk counts as one there, and tokens per second and TPOT are wrong if chunks hold several", total.guessed, ok)
 	}
+	if total.contradicted > 0 {
+		add("%d of %d answers came in more chunks than the server counts output tokens: they have no TPOT, and tokens per second may be too low", total.contradicted, ok)
+	}
 	if total.resent > 0 {
 		add("%d of %d requests met a kept connection on which the server answered no byte, and were sent again on another: the time lost is in their latencies", total.resent, total.total())
 	}
 	if failed := total.failed(); failed > 0 {
-		add("%d of %d requests did not end ok and are in no latency: %s", failed, total.total(), failures(total.requests))
+		add("%d of %d requests did not end ok and are in no latency: %s", failed, total.total(), total.errors)
 	}
 	for _, r := range machines {
 		w = append(w, r.warnings()...)

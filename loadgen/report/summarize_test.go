@@ -194,7 +194,7 @@ func TestRulesSeeTheRequestsOfAllMeasuredPhases(t *testing.T) {
 			r.WaitedReadIDs, r.WaitedNS = []int{3}, []int64{40 * ms}
 		}
 	})
-	records[18].Status, records[19].Status = chat.StatusTimeout, chat.StatusHTTP
+	records[18].Status, records[19].Status, records[19].Error = chat.StatusTimeout, chat.StatusHTTP, "HTTP 503: no engine"
 	s := summarize(t, in, records...)
 	details := map[Code]string{}
 	for _, reason := range s.InvalidReasons {
@@ -202,7 +202,7 @@ func TestRulesSeeTheRequestsOfAllMeasuredPhases(t *testing.T) {
 	}
 	if want := map[Code]string{
 		CodeClientStall: "the client stood still, and arrivals of 2 of 20 requests (10 %) waited for more than 25 ms, up to 40 ms",
-		CodeErrorRate:   "2 of 20 requests did not end ok (10 %): http 1, timeout 1",
+		CodeErrorRate:   "2 of 20 requests did not end ok (10 %): HTTP 503: no engine (1), timeout (1)",
 	}; !maps.Equal(details, want) {
 		t.Errorf("reasons %v, want %v", details, want)
 	}

@@ -98,10 +98,13 @@ func (s Summary) facts() []fact {
 	return slices.Concat(facts, s.computedFacts(), s.Signals.facts(s.Model.Simulated), s.Together.facts(), s.machineFacts())
 }
 
+// requestCounts has the number of requests of each status, such as "62 ok, 2 timeout".
 func (s Summary) requestCounts() string {
 	text := fmt.Sprintf("%d ok", s.Requests[chat.StatusOK])
-	if failed := failures(s.Requests); failed != "" {
-		text += ", " + failed
+	for _, status := range chat.Statuses() {
+		if n := s.Requests[status]; n > 0 && status != chat.StatusOK {
+			text += fmt.Sprintf(", %d %s", n, status)
+		}
 	}
 	return text
 }

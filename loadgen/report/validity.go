@@ -17,6 +17,8 @@ const (
 	CodeClientLag          Code = "client_lag"
 	CodeClientStall        Code = "client_stall"
 	CodeErrorRate          Code = "error_rate"
+	CodeNoOutput           Code = "no_output"
+	CodePhaseFailed        Code = "phase_failed"
 	CodeModelMismatch      Code = "model_mismatch"
 	CodeModelChanged       Code = "model_changed"
 	CodeModelDropped       Code = "model_dropped"
@@ -53,6 +55,8 @@ func Rules() []Rule {
 		{CodeClientLag, "client", LimitSeconds, 0.001, "a p99 of the client's own lag above %s and above 1 % of the median TTFT, in at least 3 requests", judgeClientLag},
 		{CodeClientStall, "client", LimitSeconds, 0.025, "arrivals that waited for more than %s because the client stood still, in more than 1 % of requests, or more than 85 % of its cores busy", judgeClientStall},
 		{CodeErrorRate, "errors", LimitRatio, 0.01, "more than %s of measured requests not ok", judgeErrorRate},
+		{CodeNoOutput, "errors", LimitRatio, 0.01, "more than %s of answers that ended ok without any output", judgeNoOutput},
+		{CodePhaseFailed, "errors", LimitNone, 0, "a phase, measured or not, whose requests all failed: the run ends with it", judgePhaseFailed},
 		{CodeModelMismatch, "model", LimitNone, 0, "another model than was asked for", judgeModelMismatch},
 		{CodeModelChanged, "fingerprint", LimitNone, 0, "another model at the end than at the start", judgeModelChanged},
 		{CodeModelDropped, "serving", LimitNone, 0, "a model that is no longer served: the run stops at once", judgeModelDropped},

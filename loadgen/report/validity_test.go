@@ -103,7 +103,7 @@ func TestCheckedListsOnlyWhatWasChecked(t *testing.T) {
 	if got := summarize(t, in, altered(3, 3, func(r *chat.Record) { r.ReadIDs = nil })...).Checked; !slices.Equal(got, []string{"errors", "plan"}) {
 		t.Errorf("nothing watched: %v", got)
 	}
-	in.Validity = Limits{CodeErrorRate: {Off: true}}
+	in.Validity = Limits{CodeErrorRate: {Off: true}, CodeNoOutput: {Off: true}, CodePhaseFailed: {Off: true}}
 	s := summarize(t, in, steady(3)...)
 	if slices.Contains(s.Checked, "errors") || !strings.Contains(strings.Join(s.Warnings, "\n"), "error_rate was not judged") {
 		t.Errorf("switched off: checked %v, warnings %q", s.Checked, s.Warnings)
