@@ -74,8 +74,23 @@ func accountFor(scrape *collect.Scrape) account {
 			a.addCached(outcome.Sample.CachedPaths())
 		}
 	}
+	a.addEngines()
 	a.Unknown = a.gaps.sentences()
 	return a
+}
+
+// addEngines adds to a collector of engines that is given none what may be one: the process with most GPU memory.
+func (a *account) addEngines() {
+	if a.Memory == nil || len(a.Memory.Holders) == 0 {
+		return
+	}
+	largest := a.Memory.Holders[0]
+	for _, outcome := range a.Outcomes {
+		if outcome.Spec.Name == metric.CollectorEngine && errors.Is(outcome.Err, collect.ErrNoSources) {
+			a.gaps.addMend(outcome.Reason(), fmt.Sprintf("%s (pid %d) holds %s GiB of GPU memory: if it is an engine, give its page, such as --engine.url=http://127.0.0.1:8000/metrics",
+				largest.Comm, largest.PID, gibOr(largest.UsedBytes)))
+		}
+	}
 }
 
 // addCached keeps what is known of the paths; what the collector has failed with is said already.

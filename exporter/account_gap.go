@@ -47,6 +47,15 @@ func (g *gaps) addOutcome(outcome collect.Outcome) {
 	}
 }
 
+// addMend adds what mends what is missing for a reason.
+func (g gaps) addMend(why, mend string) {
+	for i := range g {
+		if g[i].why == why {
+			g[i].mend = mend
+		}
+	}
+}
+
 // addLine adds why a line of the ledger is not known. Where that is for want of something that a collector
 // has said it lacks, one sentence is enough.
 func (g *gaps) addLine(line, rest string, why error) {

@@ -57,6 +57,9 @@ func printOutcome(out io.Writer, o collect.Outcome) {
 	if o.State != collect.OK {
 		fmt.Fprintf(out, "         costs  %s\n", costOf(o))
 	}
+	for _, note := range o.Notes {
+		fmt.Fprintf(out, "         reads  %s\n", oneLine(note))
+	}
 	for i, met := range o.Met {
 		if met {
 			fmt.Fprintf(out, "         has    %s\n", o.Spec.Needs[i].Name)

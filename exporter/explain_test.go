@@ -175,6 +175,35 @@ func TestDoctorSaysWhatIsLackingAndWhatMendsIt(t *testing.T) {
 	}
 }
 
+// TestDoctorCountsWhatItDoesNotReadOfAnEngine reads the pages of the machine engines.
+func TestDoctorCountsWhatItDoesNotReadOfAnEngine(t *testing.T) {
+	var out bytes.Buffer
+	if err := openHostNamed(t, "engines").Doctor(t.Context(), &out); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"reads  127.0.0.1:30000/metrics: sglang, 15 of its 16 families; 1 are not read\n",
+		"reads  127.0.0.1:8000/prometheus/metrics: trtllm 1.2.0, 14 of its 16 families; 2 are not read\n",
+	} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("doctor lacks %q:\n%s", want, out.String())
+		}
+	}
+}
+
+// TestExplainOfAProcessThatMayBeAnEngine reads a machine on which a process holds GPU memory, without a source.
+func TestExplainOfAProcessThatMayBeAnEngine(t *testing.T) {
+	var out bytes.Buffer
+	if err := openHostNamed(t, "h200-load").Explain(t.Context(), &out); err != nil {
+		t.Fatal(err)
+	}
+	const want = "Collector engine is absent: no page is read: neither --engine.url nor --targets.file names engines. " +
+		"Mend: python3 (pid 432) holds 61.85 GiB of GPU memory: if it is an engine, give its page, such as --engine.url=http://127.0.0.1:8000/metrics.\n"
+	if !strings.Contains(out.String(), want) {
+		t.Errorf("explain lacks %q:\n%s", want, out.String())
+	}
+}
+
 func TestDoctorAsksNothingForAGPUThatIsNotThere(t *testing.T) {
 	host := integratedHost(t, "x")
 	delete(host.Proc.(fstest.MapFS), "self/ns/pid")

@@ -28,6 +28,7 @@ type Batch struct {
 	problems []error
 	refused  int
 	lacking  []string // names of needs
+	notes    []string
 }
 
 // Gauge adds one value; labels are the label values in the order of the definition.
@@ -42,6 +43,9 @@ func (b *Batch) Counter(m metric.Counter, value float64, labels ...string) {
 
 // Lacks says that the collector was refused what the need of this name gives.
 func (b *Batch) Lacks(need string) { b.lacking = append(b.lacking, need) }
+
+// Note adds a line for people, which doctor prints.
+func (b *Batch) Note(text string) { b.notes = append(b.notes, text) }
 
 func (b *Batch) add(def metric.Def, value float64, labels []string) {
 	known, declared := b.families.byName[def.Name]

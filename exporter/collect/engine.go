@@ -3,6 +3,7 @@ package collect
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/umascope/umascope/exporter/endpoint"
 	"github.com/umascope/umascope/exporter/engine"
@@ -49,6 +50,7 @@ func (e *engines) collect(ctx context.Context, batch *Batch) error {
 		}
 		batch.Gauge(metric.EngineUp, number(a.Err == nil), a.Source)
 		if a.Err == nil {
+			batch.Note(engineNote(a.Source, a.Value))
 			e.emit(batch, a.Source, a.Value, missed, requested)
 		} else {
 			e.keep(missed, requested, a.Source)
@@ -59,6 +61,18 @@ func (e *engines) collect(ctx context.Context, batch *Batch) error {
 		return targetErr // whoever names a file wants what is in it: that is a failure, not a machine without engines
 	}
 	return errors.Join(targetErr, outcome)
+}
+
+// engineNote tells how much of a page is read: releases add series, and rename them.
+func engineNote(source string, r engine.Reading) string {
+	name := r.Engine
+	if r.Version != "" {
+		name += " " + r.Version
+	}
+	if r.Families == 0 {
+		return fmt.Sprintf("%s: %s, which has no page", source, name)
+	}
+	return fmt.Sprintf("%s: %s, %d of its %d families; %d are not read", source, name, r.Families-r.Unread, r.Families, r.Unread)
 }
 
 func (e *engines) emit(batch *Batch, source string, r engine.Reading, missed map[missKey]missCount, requested map[requestedKey]requestedCount) {
@@ -75,8 +89,18 @@ func (e *engines) emit(batch *Batch, source string, r engine.Reading, missed map
 				batch.Gauge(row.metric, *row.value, source, m.Name)
 			}
 		}
-		for _, tier := range m.TierBytes {
-			batch.Gauge(metric.EngineKVTierUsedBytes, tier.Value, source, m.Name, tier.Tier)
+		for _, row := range []struct {
+			metric metric.Gauge
+			tiers  []engine.TierValue
+		}{
+			{metric.EngineKVTierUsedBytes, m.TierBytes}, {metric.EngineKVTierUsedTokens, m.TierUsedTokens}, {metric.EngineKVTierCapacityTokens, m.TierCapacityTokens},
+		} {
+			for _, tier := range row.tiers {
+				batch.Gauge(row.metric, tier.Value, source, m.Name, tier.Tier)
+			}
+		}
+		for kind, bytes := range m.Memory {
+			batch.Gauge(metric.EngineMemoryBytes, bytes, source, m.Name, kind)
 		}
 		for state, count := range m.Requests {
 			batch.Gauge(metric.EngineRequests, count, source, m.Name, state)
@@ -149,6 +173,7 @@ func engineMetrics() []metric.Definer {
 	return []metric.Definer{
 		metric.EngineUp, metric.EngineInfo, metric.EngineKVCapacityBytes, metric.EngineKVCapacityTokens,
 		metric.EngineKVCapacityBlocks, metric.EngineKVUsedRatio, metric.EngineKVUsedTokens, metric.EngineKVTierUsedBytes,
+		metric.EngineKVTierUsedTokens, metric.EngineKVTierCapacityTokens, metric.EngineMemoryBytes,
 		metric.EnginePrefixCacheTokensTotal, metric.EnginePrefixCacheBlocksTotal, metric.EnginePreemptionsTotal,
 		metric.EngineRequests, metric.EngineTokensTotal,
 	}

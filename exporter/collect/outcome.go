@@ -39,6 +39,8 @@ type Outcome struct {
 	// Met says for each of Spec.Needs whether the host gives it; nil when the collector did not
 	// get as far as looking.
 	Met []bool
+	// Notes are what the collector has to add for people, one line each.
+	Notes []string
 
 	families []*dto.MetricFamily
 }

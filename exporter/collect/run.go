@@ -142,7 +142,7 @@ func (c *collector) read(ctx context.Context, host Host, sample *Sample) (outcom
 		// A refused value is a mistake of the collector: it must not hide behind ErrAbsent.
 		err = fmt.Errorf("refused: %w%s", refused, andAlso(err))
 	}
-	outcome.State, outcome.Err, outcome.families = stateOf(err), err, found
+	outcome.State, outcome.Err, outcome.families, outcome.Notes = stateOf(err), err, found, batch.notes
 	return outcome
 }
 

@@ -73,6 +73,9 @@ func sourcesOf(endpoints []*endpoint.Endpoint) []string {
 	return names
 }
 
+// ErrNoSources is wrapped by the error of a collector that is given no source. What it would read may run all the same.
+var ErrNoSources = errors.New("no page is read")
+
 // answer is what one source had to say.
 type answer[T any] struct {
 	Source string
@@ -135,7 +138,7 @@ func sourcesOutcome[T any](what, flag string, answers []answer[T]) error {
 	case len(failed) > 0:
 		return errors.Join(failed...)
 	case len(answers) == 0:
-		return fmt.Errorf("%w: no %s are named (%s or --targets.file names them)", ErrAbsent, what, flag)
+		return fmt.Errorf("%w: %w: neither %s nor --targets.file names %s", ErrAbsent, ErrNoSources, flag, what)
 	case len(unreachable) == len(answers):
 		return fmt.Errorf("%w: nobody listens at %s", ErrAbsent, strings.Join(unreachable, ", "))
 	}

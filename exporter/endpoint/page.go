@@ -63,6 +63,27 @@ func (p Page) Has(prefix string) bool {
 	return false
 }
 
+// Families lists the names whose beginning is prefix, in order; of a histogram or summary its own name alone.
+func (p Page) Families(prefix string) []string {
+	found := map[string]bool{}
+	for name := range p.series {
+		if strings.HasPrefix(name, prefix) {
+			found[p.Family(name)] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(found))
+}
+
+// Family is the name of the family of a series: x of x_sum and x_count, if the page has both.
+func (p Page) Family(name string) string {
+	for _, end := range []string{"_sum", "_count"} {
+		if family, has := strings.CutSuffix(name, end); has && p.series[family+"_sum"] != nil && p.series[family+"_count"] != nil {
+			return family
+		}
+	}
+	return name
+}
+
 // Series returns the series of a name that have all these labels, in the order of the page.
 func (p Page) Series(name string, match ...Label) []Series {
 	var found []Series

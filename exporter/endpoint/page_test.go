@@ -182,3 +182,26 @@ func FuzzPage(f *testing.F) {
 		}
 	})
 }
+
+func TestFamiliesOfAPage(t *testing.T) {
+	page, err := ParsePage([]byte(`# TYPE x_seconds histogram
+x_seconds_bucket{le="+Inf"} 2
+x_seconds_sum 3
+x_seconds_count 2
+x_count 7
+x_tokens_total{a="1"} 1
+x_tokens_total{a="2"} 1
+y 1
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := page.Families("x_"); !slices.Equal(got, []string{"x_count", "x_seconds", "x_tokens_total"}) {
+		t.Errorf("%q", got)
+	}
+	for name, want := range map[string]string{"x_seconds_sum": "x_seconds", "x_count": "x_count", "none_sum": "none_sum"} {
+		if got := page.Family(name); got != want {
+			t.Errorf("%s is of %s, want %s", name, got, want)
+		}
+	}
+}

@@ -6,27 +6,26 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/umascope/umascope/exporter/endpoint"
 	"github.com/umascope/umascope/exporter/metric"
 )
 
 // readDynamoFrontend reads a page of Dynamo's frontend. It knows a model under two names, in lower case on
 // series of requests and as it was given on others: they are one, called as it was given.
-func readDynamoFrontend(page endpoint.Page) []Model {
+func readDynamoFrontend(all view) []Model {
 	perRequest := []string{metric.ForeignDynamoInflight, metric.ForeignDynamoOutputTokens, metric.ForeignDynamoInputTokensSum}
 	models := map[string]Model{}
-	for _, m := range perModel(whole(page), metric.ForeignLabelModel, perRequest, dynamoRequests) {
+	for _, m := range perModel(all, metric.ForeignLabelModel, perRequest, dynamoRequests) {
 		models[strings.ToLower(m.Name)] = m
 	}
 	given := []string{metric.ForeignDynamoModelBlocks, metric.ForeignDynamoModelBlockSize}
-	if slices.ContainsFunc(given, func(name string) bool { return len(page.Series(name)) > 0 }) {
+	if slices.ContainsFunc(given, func(name string) bool { return len(all.series(name)) > 0 }) {
 		delete(models, "") // no request yet, but models
-		served := perModel(whole(page), metric.ForeignLabelModel, given, dynamoPool)
+		served := perModel(all, metric.ForeignLabelModel, given, dynamoPool)
 		for _, m := range served {
 			key := strings.ToLower(m.Name)
 			joined := models[key]
 			joined.Name = m.Name
-			if len(served) == 1 && dynamoWorkers(page) == 1 {
+			if len(served) == 1 && dynamoWorkers(all) == 1 {
 				joined.Pool = m.Pool
 			}
 			models[key] = joined
@@ -68,9 +67,9 @@ func dynamoRequested(v view, prompt *float64) *RequestedTokens {
 
 // dynamoWorkers is how many workers the router of a frontend has, a data-parallel rank counting as one; 0 if
 // it does not tell: only a router that chooses by KV cache does.
-func dynamoWorkers(page endpoint.Page) int {
+func dynamoWorkers(all view) int {
 	workers := map[[2]string]bool{}
-	for _, one := range page.Series(metric.ForeignDynamoWorkerRegistered) {
+	for _, one := range all.series(metric.ForeignDynamoWorkerRegistered) {
 		if one.Value == 1 {
 			workers[[2]string{one.Labels[metric.ForeignDynamoLabelRouterWorker], one.Labels[metric.ForeignDynamoLabelRank]}] = true
 		}
@@ -88,8 +87,7 @@ func dynamoPool(v view) Model {
 
 // readDynamoWorker reads a page of a worker that passes no series of its engine through. Series of requests name
 // no model in some releases.
-func readDynamoWorker(page endpoint.Page) []Model {
-	all := whole(page)
+func readDynamoWorker(all view) []Model {
 	generate := all.with(metric.ForeignDynamoLabelEndpoint, metric.ForeignDynamoGenerate)
 	read := func(v view) Model {
 		return Model{
@@ -139,11 +137,11 @@ func dynamoOldWorkerPool(v view) Pool {
 }
 
 // completeFromWorker adds the blocks of a Dynamo worker to an engine whose own series do not have them.
-func completeFromWorker(page endpoint.Page, models []Model) {
+func completeFromWorker(all view, models []Model) {
 	if len(models) != 1 || models[0].CapacityBlocks != nil || models[0].CapacityTokens != nil {
 		return
 	}
-	worker := dynamoWorkerPool(whole(page))
+	worker := dynamoWorkerPool(all)
 	models[0].CapacityBlocks = worker.CapacityBlocks
 	if models[0].UsedRatio == nil {
 		models[0].UsedRatio = worker.UsedRatio

@@ -10,6 +10,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/umascope/umascope/exporter/endpoint"
@@ -22,6 +23,9 @@ type Reading struct {
 	Engine string
 	// Version is the engine's own, "" if it does not tell.
 	Version string
+	// Families are the names of the engine's own series on its page, and Unread those of which no value is read:
+	// what a release has that this program does not know is among them.
+	Families, Unread int
 	// Models are those that it serves, in order of names. An engine that names none has one without a name.
 	Models []Model
 
@@ -43,6 +47,10 @@ type Model struct {
 	Pool
 	// TierBytes are the bytes of KV cache in tiers beside the GPU.
 	TierBytes []TierValue
+	// TierUsedTokens and TierCapacityTokens are the tokens in such tiers, and their room.
+	TierUsedTokens, TierCapacityTokens []TierValue
+	// Memory are bytes by kind: values of metric.LabelKind.
+	Memory map[string]float64
 	// PrefixTokens and PrefixBlocks are lookups in the prefix cache, nil if it does not count in them.
 	PrefixTokens, PrefixBlocks *Lookups
 	// Requested are counts from which lookups follow only together with earlier ones; nil if there are none.
@@ -88,7 +96,7 @@ var ErrUnknown = errors.New("not the page of a known engine")
 type dialect struct {
 	engine string
 	prefix string // of its series
-	read   func(endpoint.Page) []Model
+	read   func(view) []Model
 }
 
 // dialects lists the engines in the order in which they are looked for. A worker of Dynamo passes the
@@ -112,12 +120,15 @@ func Translate(page endpoint.Page) (Reading, error) {
 		if !page.Has(d.prefix) {
 			continue
 		}
-		models := d.read(page)
-		completeFromWorker(page, models)
+		all := whole(page)
+		models := d.read(all)
+		completeFromWorker(all, models)
 		if len(models) > maxModels {
 			return Reading{}, fmt.Errorf("%d models, of which at most %d are read", len(models), maxModels)
 		}
-		return Reading{Engine: d.engine, Models: models}, nil
+		families := page.Families(d.prefix)
+		unread := slices.DeleteFunc(slices.Clone(families), func(family string) bool { return all.asked[family] })
+		return Reading{Engine: d.engine, Families: len(families), Unread: len(unread), Models: models}, nil
 	}
 	return Reading{}, ErrUnknown
 }
@@ -146,25 +157,36 @@ func perModel(all view, label string, names []string, read func(view) Model) []M
 }
 
 // whole is the view of a whole page.
-func whole(page endpoint.Page) view { return view{page, nil} }
+func whole(page endpoint.Page) view { return view{page, nil, map[string]bool{}} }
 
-// view is the part of a page with these labels.
+// view is the part of a page with these labels. It notes which families are asked for.
 type view struct {
 	page  endpoint.Page
 	match []endpoint.Label
+	asked map[string]bool
 }
 
 // with narrows the view.
 func (v view) with(name, value string) view {
-	return view{v.page, append(slices.Clone(v.match), endpoint.Label{Name: name, Value: value})}
+	return view{v.page, append(slices.Clone(v.match), endpoint.Label{Name: name, Value: value}), v.asked}
 }
 
-func (v view) series(name string) []endpoint.Series { return v.page.Series(name, v.match...) }
+// whole is the view without its labels.
+func (v view) whole() view { return view{v.page, nil, v.asked} }
+
+func (v view) series(name string) []endpoint.Series {
+	v.asked[v.page.Family(name)] = true
+	return v.page.Series(name, v.match...)
+}
 
 // sum adds up all series of the first of the names that there is, nil if there is none.
 func (v view) sum(names ...string) *float64 {
 	for _, name := range names {
-		if sum, known := v.page.Sum(name, v.match...); known {
+		if found := v.series(name); len(found) > 0 {
+			sum := 0.0
+			for _, one := range found {
+				sum += one.Value
+			}
 			return &sum
 		}
 	}
@@ -179,6 +201,13 @@ func requests(byState map[string]*float64) map[string]float64 {
 			told[state] = *count
 		}
 	}
+	return told
+}
+
+// memory are the bytes of the kinds that are told. Zero is what engines fill in for a kind that they do not count.
+func memory(byKind map[string]*float64) map[string]float64 {
+	told := requests(byKind)
+	maps.DeleteFunc(told, func(_ string, bytes float64) bool { return bytes == 0 })
 	return told
 }
 

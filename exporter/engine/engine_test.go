@@ -51,8 +51,13 @@ func told(m Model) map[string]float64 {
 	for state, count := range m.Requests {
 		values[state] = count
 	}
-	for _, tier := range m.TierBytes {
-		values[tier.Tier+" bytes"] = tier.Value
+	for unit, tiers := range map[string][]TierValue{" bytes": m.TierBytes, " used tokens": m.TierUsedTokens, " capacity tokens": m.TierCapacityTokens} {
+		for _, tier := range tiers {
+			values[tier.Tier+unit] = tier.Value
+		}
+	}
+	for kind, bytes := range m.Memory {
+		values[kind+" memory"] = bytes
 	}
 	if r := m.Requested; r != nil {
 		values["begun"], values["reported"], values["prompt of begun"], values["cached of reported"] = r.Begun, r.Reported, r.Prompt, r.Cached
@@ -103,7 +108,7 @@ func TestPagesOfAllEnginesWorkedOutByHand(t *testing.T) {
 		}},
 		{"trtllm_prometheus.prom", metric.EngineTensorRTLLM, small, map[string]float64{
 			"capacity blocks": 101256, "capacity tokens": 101256 * 32, "used ratio": 0.3128, "used tokens": 31673 * 32, "running": 4, "waiting": 2,
-			"blocks looked up": 24011 + 33158, "blocks hit any": 24011, "blocks missed": 33158,
+			"blocks looked up": 24011 + 33158, "blocks hit any": 24011, "blocks missed": 33158, "device memory": 76665782272,
 		}},
 		{"sglang.prom", metric.EngineSGLang, small, map[string]float64{
 			"capacity tokens": 92962, "used ratio": 0, "used tokens": 0, "running": 0, "waiting": 0, "prompt": 33, "generation": 300,
@@ -154,11 +159,13 @@ func TestPagesOfAllEnginesWorkedOutByHand(t *testing.T) {
 			"capacity tokens": 991936, "capacity blocks": 15499, "capacity bytes": 136.25 * (1 << 30), "used ratio": 0.25, "used tokens": 247984,
 			"running": 3, "waiting": 1, "preemptions": 0, "prompt": 100000, "generation": 9000, "tokens looked up": 100000, "tokens missed": 34000,
 			"tokens hit device": 40000, "tokens hit host": 20000, "tokens hit disk": 5000, "tokens hit external": 1000,
+			"host used tokens": 302000, "host capacity tokens": 1983872,
+			"weights memory": 15.25 * (1 << 30), "graphs memory": (0.125 + 0.375) * (1 << 30),
 		}},
 		{"trtllm-050f80de-constructed.prom", metric.EngineTensorRTLLM, "m", map[string]float64{
 			"capacity blocks": 1000, "capacity tokens": 32000, "used ratio": 0.25, "used tokens": 8000, "running": 4, "waiting": 2,
 			"prompt": 50000, "generation": 8000, "tokens looked up": 50000, "tokens missed": 20000,
-			"tokens hit device": 21000, "tokens hit host": 8000, "tokens hit disk": 3000,
+			"tokens hit device": 21000, "tokens hit host": 8000, "tokens hit disk": 3000, "device memory": 16 << 30, "pinned memory": 2 << 30,
 		}},
 		{"dynamo_worker_component.prom", metric.EngineDynamo, small, map[string]float64{
 			"capacity blocks": 5943, "used ratio": 0, "inflight": 0,
@@ -170,6 +177,21 @@ func TestPagesOfAllEnginesWorkedOutByHand(t *testing.T) {
 			continue
 		}
 		wantModel(t, test.file, reading.Models[0], test.model, test.want)
+	}
+}
+
+// TestFamiliesThatAreNotReadAreCounted takes a page of an unknown version: what is known of it is read.
+func TestFamiliesThatAreNotReadAreCounted(t *testing.T) {
+	const known = "vllm:num_requests_running{model_name=\"m\"} 2\nvllm:num_requests_waiting{model_name=\"m\"} 1\n"
+	const unknown = "vllm:moon_total{model_name=\"m\"} 9\nvllm:moon_seconds_sum 1\nvllm:moon_seconds_count 2\nprocess_cpu_seconds_total 5\n"
+	reading := translate(t, known+unknown)
+	wantModel(t, "known", reading.Models[0], "m", map[string]float64{"running": 2, "waiting": 1})
+	if reading.Families != 4 || reading.Unread != 2 {
+		t.Errorf("%d families, %d unread; want 4, 2", reading.Families, reading.Unread)
+	}
+	recorded := translate(t, sample(t, "vllm-0.32.0-cpu.prom"))
+	if reading := recorded; reading.Families != 39 || reading.Unread != 29 {
+		t.Errorf("vLLM 0.32.0: %d families, %d unread", reading.Families, reading.Unread)
 	}
 }
 

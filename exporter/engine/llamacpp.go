@@ -4,13 +4,12 @@ import (
 	"encoding/json"
 	"path"
 
-	"github.com/umascope/umascope/exporter/endpoint"
 	"github.com/umascope/umascope/exporter/metric"
 )
 
 // readLlamaCPP reads a page of llama.cpp's server, which serves one model and names it elsewhere.
-func readLlamaCPP(page endpoint.Page) []Model {
-	v := whole(page)
+func readLlamaCPP(all view) []Model {
+	v := all
 	prompt, cached := v.sum(metric.ForeignLlamaCPPPromptTokens), v.sum(metric.ForeignLlamaCPPCachedTokens)
 	var found *Lookups
 	if prompt != nil && cached != nil {

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"github.com/umascope/umascope/exporter/endpoint"
 	"github.com/umascope/umascope/exporter/metric"
 )
 
@@ -10,9 +9,9 @@ import (
 //
 // Each worker of a tensor-parallel engine looks up the same tokens, of which it keeps its shard: of tokens
 // the worker with most counts, bytes add up.
-func readLMCache(page endpoint.Page) []Model {
+func readLMCache(all view) []Model {
 	names := []string{metric.ForeignLMCacheRequestedTokens, metric.ForeignLMCacheLocalBytes}
-	return perModel(whole(page), metric.ForeignLabelModelName, names, func(v view) Model {
+	return perModel(all, metric.ForeignLabelModelName, names, func(v view) Model {
 		model := Model{PrefixTokens: lookups(
 			largest(v.series(metric.ForeignLMCacheRequestedTokens)),
 			map[string]*float64{metric.TierExternal: largest(v.series(metric.ForeignLMCacheHitTokens))},

@@ -1,19 +1,24 @@
 package engine
 
 import (
-	"github.com/umascope/umascope/exporter/endpoint"
 	"github.com/umascope/umascope/exporter/metric"
 )
 
 // readSGLang reads a page of SGLang. Ranks of tensor, pipeline and expert parallelism see the same
 // requests and count once; data-parallel replicas add up.
-func readSGLang(page endpoint.Page) []Model {
+func readSGLang(all view) []Model {
 	names := []string{metric.ForeignSGLangRunning, metric.ForeignSGLangTokenUsage, metric.ForeignSGLangPromptTokens}
-	return perModel(whole(page), metric.ForeignLabelModelName, names, func(v view) Model {
+	return perModel(all, metric.ForeignLabelModelName, names, func(v view) Model {
 		return Model{
 			Pool:         sglangPool(v),
 			PrefixTokens: sglangLookups(v),
 			Preemptions:  sglangRetractions(v),
+			Memory: memory(map[string]*float64{
+				metric.EngineMemoryWeights: sglangBytes(v, metric.ForeignSGLangWeightGigabytes),
+				metric.EngineMemoryGraphs:  sglangBytes(v, metric.ForeignSGLangGraphGigabytes),
+			}),
+			TierUsedTokens:     sglangHost(v, metric.ForeignSGLangHostUsedTokens),
+			TierCapacityTokens: sglangHost(v, metric.ForeignSGLangHostTotalTokens),
 			Requests: requests(map[string]*float64{
 				metric.RequestsRunning: sglangGauge(v, metric.ForeignSGLangRunning),
 				metric.RequestsWaiting: sglangGauge(v, metric.ForeignSGLangQueued),
@@ -50,6 +55,30 @@ func sglangValue(replica view, name string) *float64 {
 	return largest(replica.series(name))
 }
 
+// sglangHost is a gauge of the host's tier, which is there where HiCache is on.
+func sglangHost(v view, name string) []TierValue {
+	if tokens := sglangGauge(v, name); tokens != nil {
+		return []TierValue{{metric.TierHost, *tokens}}
+	}
+	return nil
+}
+
+// sglangBytes adds up gigabytes over phases, where there are some, and replicas.
+func sglangBytes(v view, name string) *float64 {
+	sum, told := 0.0, false
+	for _, replica := range replicas(v, name) {
+		for _, phase := range labelValues(replica.series(name), metric.ForeignSGLangLabelPhase) {
+			if gigabytes := sglangValue(replica.with(metric.ForeignSGLangLabelPhase, phase), name); gigabytes != nil {
+				sum, told = sum+*gigabytes*(1<<30), true
+			}
+		}
+	}
+	if !told {
+		return nil
+	}
+	return &sum
+}
+
 func sglangPool(v view) Pool {
 	var pools []Pool
 	for _, replica := range replicas(v, metric.ForeignSGLangTokenUsage) {
@@ -75,7 +104,7 @@ func sglangPageSize(v view) *float64 {
 	if size := largest(v.series(metric.ForeignSGLangPageSize)); size != nil {
 		return size
 	}
-	if config := v.page.Series(metric.ForeignSGLangCacheConfigInfo); len(config) > 0 {
+	if config := v.whole().series(metric.ForeignSGLangCacheConfigInfo); len(config) > 0 {
 		return labelNumber(config[0], metric.ForeignSGLangLabelPageSize)
 	}
 	return nil

@@ -1,14 +1,13 @@
 package engine
 
 import (
-	"github.com/umascope/umascope/exporter/endpoint"
 	"github.com/umascope/umascope/exporter/metric"
 )
 
 // readTensorRTLLM reads a page of TensorRT-LLM, or of a Dynamo worker that passes it through.
-func readTensorRTLLM(page endpoint.Page) []Model {
+func readTensorRTLLM(all view) []Model {
 	names := []string{metric.ForeignTensorRTLLMRunning, metric.ForeignTensorRTLLMKVUsage, metric.ForeignTensorRTLLMPromptTokens, metric.ForeignTensorRTLLMSuccess}
-	return perModel(whole(page), metric.ForeignLabelModelName, names, func(v view) Model {
+	return perModel(all, metric.ForeignLabelModelName, names, func(v view) Model {
 		prompt := v.sum(metric.ForeignTensorRTLLMPromptTokens)
 		return Model{
 			Pool: blockPool(v.sum(metric.ForeignTensorRTLLMMaxBlocks), v.sum(metric.ForeignTensorRTLLMUsedBlocks),
@@ -19,6 +18,11 @@ func readTensorRTLLM(page endpoint.Page) []Model {
 				metric.RequestsRunning: v.sum(metric.ForeignTensorRTLLMRunning),
 				metric.RequestsWaiting: v.sum(metric.ForeignTensorRTLLMWaiting),
 				metric.RequestsPaused:  v.sum(metric.ForeignTensorRTLLMPaused),
+			}),
+			// Its PyTorch backend takes that of the GPU from cudaMemGetInfo, and writes 0 for pinned memory.
+			Memory: memory(map[string]*float64{
+				metric.EngineMemoryDevice: v.sum(metric.ForeignTensorRTLLMGPUMemory),
+				metric.EngineMemoryPinned: v.sum(metric.ForeignTensorRTLLMPinnedMemory),
 			}),
 			PromptTokens:     prompt,
 			GenerationTokens: v.sum(metric.ForeignTensorRTLLMGenerationTokens),

@@ -6,11 +6,11 @@ import (
 )
 
 // readVLLM reads a page of vLLM, or of a Dynamo worker that passes it through.
-func readVLLM(page endpoint.Page) []Model {
+func readVLLM(all view) []Model {
 	running := metric.VLLMNumRequestsRunning.Def().Name
 	usage := metric.VLLMKVCacheUsagePerc.Def().Name
 	prompt := metric.VLLMPromptTokensTotal.Def().Name
-	return perModel(whole(page), metric.ForeignLabelModelName, []string{running, usage, metric.ForeignVLLMGPUUsage, prompt}, func(v view) Model {
+	return perModel(all, metric.ForeignLabelModelName, []string{running, usage, metric.ForeignVLLMGPUUsage, prompt}, func(v view) Model {
 		return Model{
 			Pool:         vllmPool(v, usage),
 			PrefixTokens: vllmLookups(v),
@@ -33,7 +33,7 @@ func vllmPool(v view, usage string) Pool {
 	var pools []Pool
 	for _, replica := range used {
 		pool := Pool{UsedRatio: ratio(&replica.Value)}
-		if config := vllmConfig(v.page, replica, len(used)); len(config) == 1 {
+		if config := vllmConfig(v.whole(), replica, len(used)); len(config) == 1 {
 			vllmCapacity(&pool, config[0])
 		}
 		pool.UsedTokens = product(pool.UsedRatio, pool.CapacityTokens)
@@ -44,11 +44,11 @@ func vllmPool(v view, usage string) Pool {
 
 // vllmConfig is the configuration of a replica. It names no model, since vLLM serves one from a process, and in
 // some releases no replica either.
-func vllmConfig(page endpoint.Page, replica endpoint.Series, replicas int) []endpoint.Series {
+func vllmConfig(all view, replica endpoint.Series, replicas int) []endpoint.Series {
 	number := endpoint.Label{Name: metric.ForeignVLLMLabelEngine, Value: replica.Labels[metric.ForeignVLLMLabelEngine]}
-	config := page.Series(metric.ForeignVLLMCacheConfigInfo, number)
+	config := all.with(number.Name, number.Value).series(metric.ForeignVLLMCacheConfigInfo)
 	if len(config) == 0 && replicas == 1 {
-		return page.Series(metric.ForeignVLLMCacheConfigInfo, endpoint.Label{Name: number.Name})
+		return all.with(number.Name, "").series(metric.ForeignVLLMCacheConfigInfo)
 	}
 	return config
 }

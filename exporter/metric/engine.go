@@ -38,6 +38,14 @@ const (
 	DirectionGeneration = "generation"
 )
 
+// Values of LabelKind on memory of an engine, by its own word. They overlap.
+const (
+	EngineMemoryWeights = "weights"
+	EngineMemoryGraphs  = "graphs" // captured CUDA graphs
+	EngineMemoryDevice  = "device" // all of the GPU that is not free, whoever holds it
+	EngineMemoryPinned  = "pinned" // of the host, page-locked
+)
+
 const (
 	enginePage = "page of metrics of the engine"
 
@@ -71,6 +79,15 @@ var (
 	EngineKVTierUsedBytes = gauge(Def{Name: "uma_engine_kv_tier_used_bytes", Unit: Bytes, Sum: SumKeeping(LabelSource), Telemetry: true,
 		Help:   "Bytes of KV cache held in a tier beside the GPU; external is a remote one." + manySources,
 		Source: "LMCache local_cache_usage, local_storage_usage, remote_cache_usage", Labels: []Label{LabelSource, LabelModel, LabelTier}})
+	EngineKVTierUsedTokens = gauge(Def{Name: "uma_engine_kv_tier_used_tokens", Unit: Count, Sum: SumKeeping(LabelSource), Telemetry: true,
+		Help:   "Tokens whose KV cache is held in a tier beside the GPU, over all replicas of the engine." + manySources,
+		Source: "SGLang hicache_host_used_tokens", Labels: []Label{LabelSource, LabelModel, LabelTier}})
+	EngineKVTierCapacityTokens = gauge(Def{Name: "uma_engine_kv_tier_capacity_tokens", Unit: Count, Sum: SumKeeping(LabelSource), Telemetry: true,
+		Help:   "Tokens that a tier beside the GPU has room for, over all replicas of the engine." + manySources,
+		Source: "SGLang hicache_host_total_tokens", Labels: []Label{LabelSource, LabelModel, LabelTier}})
+	EngineMemoryBytes = gauge(Def{Name: "uma_engine_memory_bytes", Unit: Bytes, Sum: SumNever(), Telemetry: true,
+		Help:   "Memory by the engine's own word: weights and captured graphs of the first GPU of each replica, pinned memory of the host, and device, which is all of the GPU that CUDA does not see as free, of whichever program: on a unified machine page cache too.",
+		Source: "SGLang weight_memory_usage_gb, graph_memory_usage_gb; TensorRT-LLM gpu_memory_usage_bytes, pinned_memory_usage_bytes", Labels: []Label{LabelSource, LabelModel, LabelKind}})
 	EnginePrefixCacheTokensTotal = counter(Def{Name: "uma_engine_prefix_cache_tokens_total", Unit: Count, Sum: SumKeeping(LabelSource), Telemetry: true,
 		Help:   "Prompt tokens looked up in the prefix cache: each was found in one tier, or in none and had to be computed. The share of hits is hits over all of them. Of Dynamo's frontend as of the last reading without a request in flight; absent if its engine reports no cached tokens." + manySources,
 		Source: enginePage, Labels: []Label{LabelSource, LabelModel, LabelTier, LabelResult}})
@@ -91,7 +108,8 @@ var (
 func engineDefs() []Definer {
 	return []Definer{
 		EngineUp, EngineInfo, EngineKVCapacityBytes, EngineKVCapacityTokens, EngineKVCapacityBlocks, EngineKVUsedRatio,
-		EngineKVUsedTokens, EngineKVTierUsedBytes, EnginePrefixCacheTokensTotal, EnginePrefixCacheBlocksTotal,
+		EngineKVUsedTokens, EngineKVTierUsedBytes, EngineKVTierUsedTokens, EngineKVTierCapacityTokens, EngineMemoryBytes,
+		EnginePrefixCacheTokensTotal, EnginePrefixCacheBlocksTotal,
 		EnginePreemptionsTotal, EngineRequests, EngineTokensTotal,
 	}
 }

@@ -2,7 +2,7 @@ package metric
 
 // Series of Dynamo's KV block manager. Those of version 1 are from lib/llm/src/block_manager/metrics_kvbm.rs
 // of ai-dynamo/dynamo at 3c24940c: they have no labels, and the counters no _total. Version 2 has them
-// too and adds its own, from its observability crate. The dashboard that comes with Dynamo has dynamo_
+// too and adds its own, from its observability crate; no release up to 1.6.1 has it. The dashboard that comes with Dynamo has dynamo_
 // before every name.
 const (
 	ForeignKVBMMatchedTokens = "kvbm_matched_tokens"

@@ -32,7 +32,7 @@ const (
 
 const (
 	kvbmPage = "KVBM, /metrics"
-	kvbmV2   = "KVBM v2, /metrics"
+	kvbmV2   = "KVBM v2, in no release up to Dynamo 1.6.1, /metrics"
 	kvbmLog  = "log of the engine, line Cache Hit Rates"
 	nixlPage = "NIXL telemetry, /metrics"
 
@@ -46,7 +46,7 @@ var (
 		Help:   "Whether the page of a KV block manager could be read. 0 is a state like any other where KVBM is off: then nobody listens.",
 		Source: kvbmPage, Labels: []Label{LabelSource}})
 	KVBMInfo = gauge(Def{Name: "uma_kvbm_info", Unit: Info, Sum: SumNever(),
-		Help:   "Which metrics a page has: v1, v2, or nixl where there are only those of the transfer layer. In v1 a read of the disk is an onboard from disk to device, in v2 one from disk to host.",
+		Help:   "Which metrics a page has: v1, v2 (in no release up to Dynamo 1.6.1), or nixl where there are only those of the transfer layer. In v1 a read of the disk is an onboard from disk to device, in v2 one from disk to host.",
 		Source: kvbmPage, Labels: []Label{LabelSource, LabelVersion}})
 	KVBMBlocksTotal = counter(Def{Name: "uma_kvbm_blocks_total", Unit: Count, Telemetry: true, Sum: SumKeeping(LabelOp, LabelFrom, LabelTo),
 		Help:   "KV blocks copied from one tier to another. Only onboards from disk prove that the SSD was read." + countedTwice,
