@@ -44,6 +44,9 @@ type round struct {
 type lane struct {
 	*round
 	slots *slots // nil without a limit
+	// starts are when the slots become free for the first time, ascending, where they do not all do so at
+	// the start of the phase.
+	starts []int64
 }
 
 // Drive sends the jobs of a phase, lane by lane, until they end, its duration is over or stop is
@@ -54,8 +57,8 @@ func (l *Loop) Drive(stop, cut context.Context, p Phase, lanes []<-chan Job, wat
 	defer cancel()
 	r := &round{Loop: l, phase: p, watch: watch, start: l.begin(stop, p), sending: sending}
 	var dispatching sync.WaitGroup
-	for _, jobs := range lanes {
-		dispatching.Go(func() { r.lane().dispatch(stop, jobs) })
+	for i, jobs := range lanes {
+		dispatching.Go(func() { r.lane(i, len(lanes)).dispatch(stop, jobs) })
 	}
 	dispatching.Wait()
 	r.drain(stop, cancel)
@@ -72,8 +75,8 @@ func (l *Loop) begin(stop context.Context, p Phase) int64 {
 	return p.StartNS
 }
 
-// lane opens a row of jobs.
-func (r *round) lane() *lane {
+// lane opens a row of jobs, by its number of all lanes.
+func (r *round) lane(number, of int) *lane {
 	stages := r.phase.steps()
 	if len(stages) == 0 {
 		n := r.phase.Slots
@@ -83,13 +86,37 @@ func (r *round) lane() *lane {
 		if n == 0 {
 			return &lane{round: r}
 		}
-		return &lane{r, newSlots(n, 0, r.start)}
+		if ramp := r.phase.Process.Ramp; ramp > 0 && !r.phase.Process.Open() {
+			return &lane{r, newSlots(0, n, r.start), rampStarts(r.start, ramp, number*n, n, of*n)}
+		}
+		return &lane{round: r, slots: newSlots(n, 0, r.start)}
 	}
 	most := 0
 	for _, s := range stages {
 		most = max(most, int(s.Level))
 	}
-	return &lane{r, newSlots(int(stages[0].Level), most, r.start)}
+	return &lane{round: r, slots: newSlots(int(stages[0].Level), most, r.start)}
+}
+
+// rampStarts are the starts of n slots, the first of them number first, when so many slots in all start
+// evenly over a time: the first at once, the last one step before its end.
+func rampStarts(start int64, ramp time.Duration, first, n, all int) []int64 {
+	starts := make([]int64, n)
+	for i := range starts {
+		starts[i] = start + int64(float64(ramp)*float64(first+i)/float64(all))
+	}
+	return starts
+}
+
+// ramp starts the slots one after another, until the phase is over. Each is free from its own start on,
+// so that the client's lag counts from there.
+func (l *lane) ramp(phase context.Context) {
+	for _, at := range l.starts {
+		if l.Wait(phase, at) != nil {
+			return
+		}
+		l.slots.release(at)
+	}
 }
 
 // step changes the number of slots at the end of each stage until the phase is over.
@@ -113,12 +140,15 @@ func (l *lane) dispatch(stop context.Context, jobs <-chan Job) {
 		phase, cancel = context.WithTimeout(stop, l.phase.Limit.Duration)
 		defer cancel()
 	}
+	// Cancelled before they are waited for, or else dispatching would take until the last slot or stage.
+	var changing sync.WaitGroup
+	defer changing.Wait()
+	defer cancel()
+	if len(l.starts) > 0 {
+		changing.Go(func() { l.ramp(phase) })
+	}
 	if len(l.phase.steps()) > 1 {
-		// Cancelled before it is waited for, or else dispatching would take until the last stage.
-		var stepping sync.WaitGroup
-		defer stepping.Wait()
-		defer cancel()
-		stepping.Go(func() { l.step(phase) })
+		changing.Go(func() { l.step(phase) })
 	}
 	for {
 		select {

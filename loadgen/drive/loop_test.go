@@ -402,7 +402,7 @@ func TestAnArrivalInTimeTakesTheOnlySlotThoughThePhaseHasJustEnded(t *testing.T)
 				Started: func() {}, Payload: func() {},
 				Ended: func(_ Job, result chat.Result) { sent = append(sent, result.Record) },
 			}}
-			l := &lane{r, newSlots(1, 0, 0)}
+			l := &lane{round: r, slots: newSlots(1, 0, 0)}
 			l.admit(t.Context(), over, Job{Planned: 900 * time.Millisecond})
 			r.requests.Wait()
 			if len(sent) != 1 || sent[0].Status != chat.StatusOK {

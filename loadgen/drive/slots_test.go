@@ -1,6 +1,8 @@
 package drive
 
 import (
+	"context"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -67,4 +69,61 @@ func TestAPhaseMayHaveSlotsOfItsOwn(t *testing.T) {
 		_, records := b.run(t.Context(), t.Context(), p)
 		expectTimes(t, "dispatched", records, dispatchOf, 0, 0, 1000, 1000)
 	})
+}
+
+func TestARampStartsTheSlotsOfAClosedLoopEvenly(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(4, always(250*time.Millisecond))
+		p := closed(schedule.Limit{Requests: 7})
+		p.Process.Ramp = 400 * time.Millisecond
+		_, records := b.run(t.Context(), t.Context(), p)
+		// The slots start at 0, 100, 200 and 300 ms; the first is free again at 250.
+		expectTimes(t, "intended", records, intendedOf, 0, 100, 200, 250, 300, 350, 450)
+		expectTimes(t, "eligible", records, eligibleOf, 0, 100, 200, 250, 300, 350, 450)
+		expectTimes(t, "dispatched", records, dispatchOf, 0, 100, 200, 250, 300, 350, 450)
+		if b.most != 4 {
+			t.Errorf("%d in flight, want 4 at most", b.most)
+		}
+	})
+}
+
+func TestALagOfARampedSlotCountsFromItsOwnStart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(4, always(time.Second))
+		wait := b.Wait
+		b.Wait = func(ctx context.Context, until int64) error { return wait(ctx, until+3*ms) } // the client wakes late
+		p := closed(schedule.Limit{Requests: 4})
+		p.Process.Ramp = 400 * time.Millisecond
+		_, records := b.run(t.Context(), t.Context(), p)
+		expectTimes(t, "eligible", records, eligibleOf, 0, 100, 200, 300)
+		expectTimes(t, "dispatched", records, dispatchOf, 3, 103, 203, 303)
+	})
+}
+
+func TestARampEndsWithItsPhase(t *testing.T) {
+	for name, limit := range map[string]schedule.Limit{"requests": {Requests: 2}, "time": {Duration: 150 * time.Millisecond}} {
+		synctest.Test(t, func(t *testing.T) {
+			b := newBench(4, always(30*time.Second))
+			b.Grace = 0
+			p := closed(limit)
+			p.Process.Ramp = time.Hour
+			if name == "time" {
+				p.Process.Ramp = 400 * time.Millisecond
+			}
+			span, records := b.run(t.Context(), t.Context(), p)
+			if len(records) != 2 || span.EndNS > int64(time.Hour) {
+				t.Errorf("%s: %d requests until %s", name, len(records), time.Duration(span.EndNS))
+			}
+		})
+	}
+}
+
+func TestARampIsSharedOutOverLanes(t *testing.T) {
+	var starts []int64
+	for lane := range 3 {
+		starts = append(starts, rampStarts(1000, 600, lane*2, 2, 6)...)
+	}
+	if want := []int64{1000, 1100, 1200, 1300, 1400, 1500}; !slices.Equal(starts, want) {
+		t.Errorf("%v, want %v", starts, want)
+	}
 }

@@ -66,7 +66,26 @@ func judgeClientLag(e grounds, limit float64) verdict {
 	if p99 <= limit || above < lagP99Minimum {
 		return verdict{known: true}
 	}
-	return verdict{true, fmt.Sprintf("p99 of the client's lag is %s, %d of %d requests are above %s", chart.FormatSeconds(p99), above, len(lag), chart.FormatSeconds(limit))}
+	bad := fmt.Sprintf("p99 of the client's lag is %s, %d of %d requests are above %s", chart.FormatSeconds(p99), above, len(lag), chart.FormatSeconds(limit))
+	if together := e.lateTogether(limit); together > 0 {
+		bad += fmt.Sprintf("; %d of these are slots that all started at once: --ramp starts them one after another", together)
+	}
+	return verdict{true, bad}
+}
+
+// lateTogether counts the late requests that were to start with their phase, of closed loops.
+func (e grounds) lateTogether(limit float64) int {
+	starts := map[int64]bool{}
+	for _, phase := range e.in.measured() {
+		starts[phase.StartNS] = !slices.Contains(e.in.Open, phase.Name)
+	}
+	n := 0
+	for s := range e.total.sent.all() {
+		if lag := clientLag(s); s.ok && lag != absent && seconds(lag) > limit && starts[s.eligibleNS] {
+			n++
+		}
+	}
+	return n
 }
 
 // judgeErrorRate counts every request that did not end ok, also those that were cancelled when

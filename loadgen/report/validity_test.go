@@ -75,6 +75,23 @@ func TestValidityByRecords(t *testing.T) {
 	}
 }
 
+func TestLateSlotsThatStartedTogetherAreCountedAndTheRampIsNamed(t *testing.T) {
+	records := altered(100, 5, late(2*time.Millisecond))
+	for i := range 4 {
+		records[i].IntendedNS, records[i].EligibleNS, records[i].DispatchNS = 50*ms, new(50*ms), new(52*ms)
+	}
+	in := input()
+	in.Phases = []Phase{{"measure", 50 * ms, 10 * int64(time.Second)}}
+	s := summarize(t, in, records...)
+	if want := "5 of 100 requests are above 1 ms; 4 of these are slots that all started at once: --ramp starts them one after another"; len(s.InvalidReasons) != 1 || !strings.Contains(s.InvalidReasons[0].Detail, want) {
+		t.Errorf("%v, want %q", s.InvalidReasons, want)
+	}
+	in.Open = []string{"measure"} // a schedule wants them at once: there is no ramp
+	if s = summarize(t, in, records...); len(s.InvalidReasons) != 1 || strings.Contains(s.InvalidReasons[0].Detail, "--ramp") {
+		t.Errorf("%v", s.InvalidReasons)
+	}
+}
+
 func TestTheLagLimitGrowsWithTTFT(t *testing.T) {
 	slow := func(r *chat.Record) {
 		r.ArrivalsNS[0] += 900 * ms

@@ -58,6 +58,8 @@ type Process struct {
 	Burstiness float64 `json:"burstiness,omitempty"`
 	// Stages change the level over time: the rate, or the slots of a closed loop.
 	Stages []Stage `json:"stages,omitempty"`
+	// Ramp is the time over which Closed starts its slots, evenly; 0 starts all of them at once.
+	Ramp time.Duration `json:"ramp_ns,omitempty"`
 	// Trace is what Recorded replays.
 	Trace *Trace `json:"trace,omitempty"`
 }

@@ -67,6 +67,23 @@ func (s *Settings) checkStages() error {
 	return nil
 }
 
+// checkRamp refuses a ramp where no slots start together. It needs the scenario.
+func (s *Settings) checkRamp() error {
+	switch {
+	case s.ramp == 0:
+		return nil
+	case s.Arrival != schedule.Closed:
+		return fmt.Errorf("--ramp: --arrival %s starts requests by the clock; a ramp is of a closed loop", s.Arrival)
+	case len(s.stages) > 0:
+		return errors.New("--ramp: the stages of a closed loop have the number of slots; begin them with fewer")
+	case s.sets != nil || s.bursts.count > 0:
+		return fmt.Errorf("--ramp: the phases of --scenario %s have their own number of requests in flight", s.Scenario.Name)
+	case s.duration > 0 && s.ramp >= s.duration:
+		return fmt.Errorf("--ramp: %s is not shorter than --duration %s", s.ramp, s.duration)
+	}
+	return nil
+}
+
 func (s *Settings) checkRate() error {
 	switch {
 	case s.Arrival == schedule.Closed && s.rate != 0:
@@ -110,7 +127,7 @@ func (s *Settings) readTrace() error {
 }
 
 func (s *Settings) process() schedule.Process {
-	return schedule.Process{Arrival: s.Arrival, RatePerSecond: s.rate, Burstiness: s.burstiness, Stages: s.stages, Trace: s.trace}
+	return schedule.Process{Arrival: s.Arrival, RatePerSecond: s.rate, Burstiness: s.burstiness, Stages: s.stages, Ramp: s.ramp, Trace: s.trace}
 }
 
 // phases lists what the run does, in order: the warm-up, then the scenario's own phases or, without

@@ -49,6 +49,7 @@ func loadFlags(set option.Set, s *Settings) {
 	option.Flag(set, "rate", "Mean arrivals a second, for constant, poisson and gamma; of all clients together in multi_turn.", "", &s.rate, option.Positive)
 	option.Flag(set, "burstiness", "Shape of gamma: 1 is poisson, less comes in bursts, more evenly.", "", &s.burstiness, option.NumberWithin(schedule.MinBurstiness, schedule.MaxBurstiness))
 	option.Flag(set, "stages", "Stretches of the measured phase with a level each, such as 30s:10,60s:50: arrivals a second, or requests in flight in a closed loop.", "", &s.stages, schedule.ParseStages)
+	option.Flag(set, "ramp", "Time over which a closed loop starts its slots, evenly, in place of all at once. The warm-up and the measured phase each begin so, for the server is idle in between. Requests of that time are measured like all others; steady_state of the summary leaves them out.", "0s", &s.ramp, option.Duration)
 	option.Flag(set, "trace", "Trace to replay, with --arrival trace: mooncake JSONL or Azure's CSV of LLM inference.", "", &s.TracePath, option.Text)
 	option.Flags(set, "set", "KEY=VALUE, a size of the scenario, such as a.requests=24; may be repeated. A key that it does not have is answered by those that it has.", &s.sizes, parseSize, option.AsGiven)
 	option.Flag(set, "fit-pressure", "Of eviction_replay and rehydrate_replay: send so many times the size of the tiers that must be filled between a set and its replay, such as 1.5.", "", &s.fitPressure, option.NumberWithin(0.1, 100))

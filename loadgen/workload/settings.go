@@ -51,6 +51,7 @@ type Settings struct {
 	rate        float64
 	burstiness  float64
 	stages      []schedule.Stage
+	ramp        time.Duration
 	TracePath   string
 	trace       *schedule.Trace
 	clients     int
@@ -88,7 +89,7 @@ type Settings struct {
 // error names the flag. The endpoint is the target's.
 func (s *Settings) Resolve(endpoint chat.Endpoint) error {
 	s.endpoint = endpoint
-	for _, resolve := range []func() error{s.resolveArrival, s.resolvePrompts, s.resolveScenario, s.resolveShare} {
+	for _, resolve := range []func() error{s.resolveArrival, s.resolvePrompts, s.resolveScenario, s.checkRamp, s.resolveShare} {
 		if err := resolve(); err != nil {
 			return err
 		}

@@ -1,0 +1,57 @@
+package workload
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/schedule"
+)
+
+func TestEachPhaseOfAClosedLoopHasTheRamp(t *testing.T) {
+	s, err := given(t, "--concurrency=200", "--ramp=10s", "--duration=1m")
+	if err != nil {
+		t.Fatal(err)
+	}
+	phases := s.phases(nil)
+	if len(phases) != 2 || phases[0].Name != folder.PhaseWarmup || phases[0].Process.Ramp != 10*time.Second || phases[1].Process.Ramp != 10*time.Second {
+		t.Errorf("%+v", phases)
+	}
+	if s, err = given(t, "--scenario=multi_turn", "--clients=4", "--ramp=10s"); err != nil || s.phases(nil)[1].Process.Ramp != 10*time.Second {
+		t.Errorf("multi_turn: %+v, %v", s, err)
+	}
+}
+
+func TestARampIsRefusedWhereNoSlotsStartTogether(t *testing.T) {
+	for args, want := range map[string]string{
+		"--arrival=poisson --rate=2 --ramp=5s":    "--ramp: --arrival poisson starts requests by the clock",
+		"--arrival=constant --rate=2 --ramp=5s":   "--ramp: --arrival constant starts requests by the clock",
+		"--stages=30s:10 --ramp=5s":               "--ramp: the stages of a closed loop",
+		"--scenario=burst --ramp=5s":              "--ramp: the phases of --scenario burst",
+		"--scenario=eviction_replay --ramp=5s":    "--ramp: the phases of --scenario eviction_replay",
+		"--duration=5s --ramp=5s":                 "--ramp: 5s is not shorter than --duration 5s",
+		"--concurrency=4 --ramp=-1s":              "--ramp",
+		"--concurrency=4 --ramp=5":                "--ramp",
+		"--arrival=poisson --rate=2 --ramp=0s":    "",
+		"--concurrency=4 --duration=6s --ramp=5s": "",
+	} {
+		_, err := given(t, strings.Fields(args)...)
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n")) {
+			t.Errorf("%s: %v, want %q", args, err, want)
+		}
+	}
+}
+
+// TestTheHashOfAWorkloadHasItsRamp keeps the hashes of loads without one, which older runs have too.
+func TestTheHashOfAWorkloadHasItsRamp(t *testing.T) {
+	p := closed(schedule.Limit{Requests: 5})
+	without, _ := plan(t, workloadOf(p))
+	if want := "e29705cc2c1edc2520c53161b3269fd749f38d14dbf1d2d568fc8515619c4770"; without != want {
+		t.Errorf("without a ramp: %s, want %s", without, want)
+	}
+	p.Process.Ramp = time.Second
+	if with, _ := plan(t, workloadOf(p)); with == without {
+		t.Error("a ramp is another workload")
+	}
+}
