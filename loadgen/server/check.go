@@ -120,7 +120,7 @@ func (c *checker) engine(seems detection, m Model) {
 	}
 	var because []string
 	for _, clue := range seems.clues {
-		if clue.Engine == c.found.Engine || clue.weight == 0 { // a gateway's has none
+		if clue.Engine == c.found.Engine || clue.weight == weightNone {
 			because = append(because, clue.Says)
 		}
 	}

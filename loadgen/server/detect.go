@@ -17,6 +17,7 @@ import (
 
 // How much a clue to an engine counts. A name is easily given, a page of metrics is not.
 const (
+	weightNone   = 0 // of a gateway, which speaks for no engine
 	weightManner = 1 // the form of an error, which several engines share
 	weightName   = 2 // what it enters as the owner of its models
 	weightTrait  = 3 // a page, route or answer that only one engine has
@@ -209,7 +210,7 @@ func (i *inspection) own(ctx context.Context) {
 	i.sglangRouter(ctx)
 	root := i.api.fetch(ctx, "/")
 	i.smg(root.header)
-	i.liteLLM(ctx, root.okBody())
+	i.liteLLM(root.okBody())
 	if server := root.header.Get("Server"); strings.EqualFold(server, "llama.cpp") {
 		i.note(chat.EngineOpenAI, weightTrait, "it calls itself llama.cpp")
 	}

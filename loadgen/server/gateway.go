@@ -4,12 +4,10 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"regexp"
 
 	"github.com/umascope/umascope/loadgen/chat"
-	"github.com/umascope/umascope/loadgen/folder"
 )
 
 // Gateways pass requests on to engines of any kind. The engine behind one is named only if an answer
@@ -26,7 +24,7 @@ func (i *inspection) through(gateway, because string) {
 		return
 	}
 	i.gateway = gateway
-	i.clues = append(i.clues, clue{folder.Clue{Engine: chat.EngineOpenAI, Says: printable(fmt.Sprintf("gateway %s (%s)", gateway, because))}, 0})
+	i.note(chat.EngineOpenAI, weightNone, "gateway %s (%s)", gateway, because)
 }
 
 // smg 1.13 has the header in every error of its own.
@@ -37,15 +35,10 @@ func (i *inspection) smg(header http.Header) {
 }
 
 // liteLLM reads the title of the page that LiteLLM shows at /, unless its documentation is switched off.
-func (i *inspection) liteLLM(ctx context.Context, root []byte) {
-	if !bytes.Contains(root, []byte("<title>LiteLLM API")) {
-		return
+func (i *inspection) liteLLM(root []byte) {
+	if bytes.Contains(root, []byte("<title>LiteLLM API")) {
+		i.through(gatewayLiteLLM, "it calls itself LiteLLM API")
 	}
-	because := "it calls itself LiteLLM API"
-	if version := i.api.documentedVersion(ctx, "LiteLLM API"); version != "" {
-		because += " " + version
-	}
-	i.through(gatewayLiteLLM, because)
 }
 
 // sglangRouter reads the answer of sglang-router 0.3 to a question that SGLang answers by its arguments:
@@ -62,7 +55,7 @@ func (i *inspection) sglangRouter(ctx context.Context) {
 
 // fingerprintOfVLLM is what answers of vLLM 0.32 have as system_fingerprint, such as vllm-0.32.0-30e88cc7.
 // Gateways pass it on.
-var fingerprintOfVLLM = regexp.MustCompile(`^vllm-([0-9][0-9A-Za-z.+]*)(-[0-9a-f]+)?$`)
+var fingerprintOfVLLM = regexp.MustCompile(`^vllm-([0-9][0-9A-Za-z.+]{0,63})(-[0-9a-f]{1,64})?$`)
 
 // answer asks for one token and looks for an engine in the answer; it returns the engine's version.
 func (i *inspection) answer(ctx context.Context, m Model) string {
@@ -70,10 +63,15 @@ func (i *inspection) answer(ctx context.Context, m Model) string {
 	if err != nil {
 		return ""
 	}
+	said := i.api.send(ctx, http.MethodPost, "/v1/chat/completions", body)
+	if version := said.header.Get("X-Litellm-Version"); version != "" {
+		i.through(gatewayLiteLLM, "its answers have the header x-litellm-version")
+		i.note(chat.EngineOpenAI, weightNone, "%s %s", gatewayLiteLLM, version)
+	}
 	var answer struct {
 		Fingerprint string `json:"system_fingerprint"`
 	}
-	if json.Unmarshal(i.api.send(ctx, http.MethodPost, "/v1/chat/completions", body).okBody(), &answer) != nil {
+	if json.Unmarshal(said.okBody(), &answer) != nil {
 		return ""
 	}
 	parts := fingerprintOfVLLM.FindStringSubmatch(answer.Fingerprint)

@@ -75,7 +75,7 @@ func TestRealServersAreRecognized(t *testing.T) {
 		"sglang-router-0.3.2": {"unknown", "local", "openai", "", "sglang-router", 0, "its errors are those of a server written in Rust"},
 		// -c 8192 -np 2, a vocabulary of bytes.
 		"llama.cpp-0c1e570": {"tiny.gguf", "llamacpp", "openai", "", "", 4096, "it calls itself llama.cpp"},
-		"litellm-1.106.2":   {"gateway-model", "openai", "vllm", "0.32.0", "LiteLLM", 4096, "gateway LiteLLM (it calls itself LiteLLM API 1.106.2)"},
+		"litellm-1.106.2":   {"gateway-model", "openai", "vllm", "0.32.0", "LiteLLM", 4096, "gateway LiteLLM (it calls itself LiteLLM API)\nLiteLLM 1.106.2"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			api := recordedServer(t, name)
@@ -122,4 +122,29 @@ func TestRecordingsAreMasked(t *testing.T) {
 			}
 		}
 	}
+}
+
+// vLLM's framework fills in its own default, which is not the version of an engine.
+func TestOnlyAServersOwnDescriptionHasItsVersion(t *testing.T) {
+	for name, want := range map[string]string{"vllm-0.32.0": "", "litellm-1.106.2": "", "dynamo-1.6.1": "1.6.1", "smg-1.13.0": ""} {
+		if got := recordedServer(t, name).version(t.Context(), "dynamo"); got != want {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+}
+
+// FuzzFingerprintOfVLLM: a version that is read out of a fingerprint stands in it, behind the name.
+func FuzzFingerprintOfVLLM(f *testing.F) {
+	for _, text := range []string{"vllm-0.32.0-30e88cc7", "vllm-0.32.1.dev12+gabc", "fp_44709d6fcb", "vllm-", "vllm-1-\x1b[2J", ""} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		parts := fingerprintOfVLLM.FindStringSubmatch(text)
+		if parts == nil {
+			return
+		}
+		if !strings.HasPrefix(text, "vllm-"+parts[1]) || printable(text) != text || parts[1] == "" {
+			t.Errorf("%q: version %q", text, parts[1])
+		}
+	})
 }
