@@ -9,6 +9,7 @@ import (
 	"os"
 	"slices"
 
+	"github.com/umascope/umascope/loadgen/chat"
 	"github.com/umascope/umascope/loadgen/extract"
 	"github.com/umascope/umascope/loadgen/report"
 	"github.com/umascope/umascope/loadgen/server"
@@ -37,11 +38,14 @@ func (r *run) engineLogs() []engineLog {
 }
 
 // logTools read the log of an engine; none if it is not understood. Extractors are called as the engines are. Dynamo has one of
-// those behind its frontend.
+// those behind its frontend, and a server without request fields of its own may be llama.cpp.
 func logTools(engine string) []extract.Tool {
 	names := []string{engine}
-	if engine == "dynamo" {
+	switch engine {
+	case "dynamo":
 		names = server.Engines()
+	case chat.EngineOpenAI:
+		names = []string{"llamacpp"}
 	}
 	return slices.DeleteFunc(extract.Tools(), func(t extract.Tool) bool { return !slices.Contains(names, t.Name) })
 }
@@ -52,7 +56,11 @@ func (r *run) readEngineLog(ctx context.Context) {
 	if r.settings.engineLog != "" { // somebody wants what is in it
 		defer func() {
 			if r.engine == nil {
-				r.log.Warn("--engine-log: nothing of the engine's memory was found in it", "engine", r.server.Engine)
+				hint := ""
+				if r.server.Engine == chat.EngineOpenAI {
+					hint = "; llama.cpp prints it with -lv 4 only"
+				}
+				r.log.Warn("--engine-log: nothing of the engine's memory was found in it"+hint, "engine", r.server.Engine)
 			}
 		}()
 	}

@@ -48,6 +48,7 @@ func TestNoSecretOfARecordedCommandLeavesItsLog(t *testing.T) {
 			"Starting main benchmark run...\nGPU KV cache size: 100 tokens\nThroughput: 1.5 requests/s, key " + key + "\n",
 		"sglang":      "server_args=ServerArgs(api_key='" + key + "', tp_size=1)\nThe server is fired up and ready to roll!\nmax_total_num_tokens=100, api_key=" + key + "\n",
 		"trtllm":      "[TensorRT-LLM] TensorRT-LLM version: 1.1.0 HF_TOKEN=" + key + "\nSetting up for warmup...\nWarmup done.\n= PERFORMANCE OVERVIEW\nRequest Throughput (req/sec): 1.5\n",
+		"llamacpp":    "llama_server: initializing ...\ncommon_params_print_info: build 0 api_key=" + key + "\nload_tensors: CUDA0 model buffer size = 5.00 MiB api_key=" + key + "\nllama_server: model loaded " + key + "\n",
 		"genai-bench": "Welcome to genai-bench 0.0.2 --api-key " + key + "\nStarting benchmark with concurrency=1\n",
 		"none":        key + "\n",
 	}

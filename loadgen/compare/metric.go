@@ -162,6 +162,8 @@ func engineReported() []Metric {
 		memory("peak_bytes", "peak before the KV cache", LowerIsBetter),
 		memory("non_torch_bytes", "memory outside its framework", LowerIsBetter),
 		memory("kv_bytes", "KV cache", HigherIsBetter),
+		memory("weights_bytes", "weights", LowerIsBetter),
+		memory("compute_bytes", "compute buffers", LowerIsBetter),
 		{"engine_reported_kv_tokens", "KV cache, tokens, by the engine", UnitTokens, HigherIsBetter, twoPercent, ScaleLog},
 	}
 }

@@ -39,6 +39,7 @@ type Tool struct {
 	versions []string // labels that a version follows
 	reduced  *reduction
 	restarts []string // beginnings of an engine: what was read before them is of another one
+	contexts string   // begins what has buffers of its own; empty is none
 	// results reads a file of results that the tool writes beside its log; nil if none is known.
 	results func(io.Reader) ([]Value, error)
 }
@@ -49,7 +50,7 @@ const None = "none"
 // Tools lists the tools in the order of the help.
 func Tools() []Tool {
 	return []Tool{
-		trtllm(), vllm(), sglang(), genaiBench(),
+		trtllm(), vllm(), sglang(), llamaCPP(), genaiBench(),
 		{Name: None, Help: "nothing is read: the whole command is measured"},
 	}
 }

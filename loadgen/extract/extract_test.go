@@ -98,6 +98,19 @@ func TestEachToolsLogGivesItsFiguresInBaseUnits(t *testing.T) {
 			{TensorRanks, "", 2}, {PipelineRanks, "", 1}, {FreeBytes, "", 63.48 * gibibyte}, {WeightsBytes, "", 15.11 * gibibyte}, {KVBytes, "", 56.04 * gibibyte}, {KVTokens, "", 442750},
 			{Requests, "", 1000}, {DurationSeconds, "", 15.48}, {InputTokens, "", 296523}, {RequestsPerSecond, "", 64.6}, {InputTokensPerSecond, "", 19156.4},
 		}},
+		"sglang-0.5.23-constructed.log": {"sglang", "", []string{PhaseReady}, 1, []want{
+			// The target's pool after the graphs and the draft model's, and no upper bound.
+			{TensorRanks, "", 1}, {PipelineRanks, "", 1}, {FreeBytes, "", 63.48 * gibibyte}, {WeightsBytes, "", 15.11 * gibibyte},
+			{KVBytes, "", 56.04 * gibibyte}, {KVTokens, "", 442750}, {GraphBytes, "", 0.5 * gibibyte},
+		}},
+		"llamacpp-0.5.0-cpu.log": {"llamacpp", "0", []string{PhaseReady}, 1, []want{
+			{WeightsBytes, "", 2.54 * gibibyte / 1024}, {KVBytes, "", 8. * gibibyte / 1024}, {KVTokens, "", 8192}, {HostComputeBytes, "", 8.01 * gibibyte / 1024},
+		}},
+		"llamacpp-cuda-constructed.log": {"llamacpp", "0", []string{PhaseReady}, 1, []want{
+			// A buffer that is reserved again counts once, and the draft model's beside it; nothing of the start before.
+			{WeightsBytes, "", 5420. * gibibyte / 1024}, {KVBytes, "", 8192. * gibibyte / 1024}, {KVTokens, "", 131072},
+			{ComputeBytes, "", 700. * gibibyte / 1024}, {HostComputeBytes, "", 48.01 * gibibyte / 1024},
+		}},
 		"genai-bench.log": {"genai-bench", "0.0.5", []string{PhaseMeasure, PhaseStop}, 1, nil},
 	} {
 		t.Run(file, func(t *testing.T) {
@@ -121,6 +134,28 @@ func TestEachToolsLogGivesItsFiguresInBaseUnits(t *testing.T) {
 				t.Errorf("read too: %+v", got)
 			}
 		})
+	}
+}
+
+// The lines of vLLM's source that were not seen printed: with --kv-cache-memory-bytes on a GPU, and without
+// VLLM_CPU_KVCACHE_SPACE on a CPU.
+func TestVLLMsOtherSizesOfTheKVCacheAreRead(t *testing.T) {
+	for line, gib := range map[string]float64{
+		"(Worker pid=7) INFO [gpu_worker.py:660] Initial free memory 117.5 GiB, reserved 30.0 GiB memory for KV Cache as specified by kv_cache_memory_bytes config": 30,
+		"(Worker pid=7) INFO [cpu_worker.py:260] Auto set (2.5/13.59) GiB for KV cache on node 0, with 8.0 GiB requested memory for the worker.":                    2.5,
+	} {
+		r, _ := readText(t, "vllm", []byte(line+"\n"))
+		if got := r.Value(KVBytes); got == nil || *got != gib*gibibyte {
+			t.Errorf("%q: %v", line, got)
+		}
+	}
+}
+
+// "KV size" ends in "V size", which must not count it again.
+func TestTheKVCacheOfLatentAttentionIsCountedOnce(t *testing.T) {
+	r, _ := readText(t, "sglang", []byte("[2026-11-20 16:37:06] KV Cache is allocated. dtype: torch.bfloat16, #tokens: 9, KV size: 3.00 GB\n"))
+	if got := r.Value(KVBytes); got == nil || *got != 3*gibibyte {
+		t.Errorf("%v", *got)
 	}
 }
 
@@ -174,7 +209,7 @@ func TestNothingIsReadByNone(t *testing.T) {
 
 func TestAnUnknownToolIsAnsweredByTheKnownOnes(t *testing.T) {
 	_, err := Find("ollama")
-	if err == nil || !strings.Contains(err.Error(), "trtllm, vllm, sglang, genai-bench, none") {
+	if err == nil || !strings.Contains(err.Error(), "trtllm, vllm, sglang, llamacpp, genai-bench, none") {
 		t.Error(err)
 	}
 }

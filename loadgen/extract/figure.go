@@ -10,6 +10,7 @@ import (
 // where that is seen.
 const (
 	gib          = 1 << 30
+	mib          = 1 << 20
 	milliseconds = 1e-3
 	one          = 1
 )
@@ -25,11 +26,18 @@ type figure struct {
 	unit      string // text behind the number; empty is anything
 	factor    float64
 	sum       bool // of several lines; else the last one counts
+	// each: of the lines of a device in one context the last counts, and these are added.
+	each bool
+	// device chooses lines by the word before the first label; nil is any.
+	device func(string) bool
 }
 
 // in returns the number in base units, and the words that say so: the labels, the number and its unit.
 func (f figure) in(line string) (value float64, words string, found bool) {
 	rest, found := behind(line, f.after)
+	if found && f.device != nil && !f.device(deviceIn(line, f.after[0])) {
+		return 0, "", false
+	}
 	if !found || f.leads && !strings.HasPrefix(line, f.after[0]) {
 		return 0, "", false
 	}
@@ -50,6 +58,16 @@ func (f figure) in(line string) (value float64, words string, found bool) {
 		return 0, "", false
 	}
 	return value, strings.Join(slices.Concat(f.after[:last], []string{line[begin:end]}), " … "), true
+}
+
+// deviceIn returns the word before a label.
+func deviceIn(line, label string) string {
+	before, _, _ := strings.Cut(line, label)
+	words := strings.Fields(before)
+	if len(words) == 0 {
+		return ""
+	}
+	return words[len(words)-1]
 }
 
 // largest bounds what is taken for a figure: above, whole numbers are no longer exact.

@@ -76,6 +76,9 @@ func FuzzReading(f *testing.F) {
 				}
 				once[key] = true
 			}
+			if len(whole.parts) > mostParts {
+				t.Errorf("%s: %d parts", tool.Name, len(whole.parts))
+			}
 			if whole.Ranks() < 1 || len(whole.Version) > longestVersion {
 				t.Errorf("%s: %d ranks, version %q", tool.Name, whole.Ranks(), whole.Version)
 			}

@@ -16,9 +16,20 @@ type Reading struct {
 	// values are in the order in which they were first read.
 	values []Value
 	ranks  int
+	// context counts what has buffers of its own, and parts are the figures by context and device.
+	context int
+	parts   []part
 	// reduced is the ratio that the tool's reduction leaves, and its words; empty words are none.
 	reduced      float64
 	reducedWords string
+}
+
+// part is the share of a figure that a device has in a context.
+type part struct {
+	of      Name
+	context int
+	device  string
+	value   float64
 }
 
 // Read begins to read a log.
@@ -30,7 +41,10 @@ func (t Tool) Read() *Reading { return &Reading{tool: t, phase: t.First} }
 func (r *Reading) Line(stream string, l Line) (phase, words string) {
 	text := l.Text
 	if slices.ContainsFunc(r.tool.restarts, func(restart string) bool { return strings.Contains(text, restart) }) {
-		r.values, r.reducedWords = nil, ""
+		r.values, r.reducedWords, r.parts = nil, "", nil
+	}
+	if r.tool.contexts != "" && strings.Contains(text, r.tool.contexts) {
+		r.context++
 	}
 	r.reduce(text)
 	rank, several := rankIn(text)
@@ -40,6 +54,9 @@ func (r *Reading) Line(stream string, l Line) (phase, words string) {
 	for _, f := range r.tool.figures {
 		// What other ranks than the first say would be added to it, or take its place.
 		if value, words, found := f.in(text); found && rank == 0 {
+			if f.each {
+				value = r.addPart(part{f.of, r.context, deviceIn(text, f.after[0]), value})
+			}
 			r.keep(f, value, l.From(stream), shortened(words))
 		}
 	}
@@ -59,6 +76,26 @@ func (r *Reading) enter(text string) (phase, words string) {
 		}
 	}
 	return "", ""
+}
+
+// mostParts bounds what is remembered of a log that has a new device in every line.
+const mostParts = 1000
+
+// addPart enters what a device has in a context, and returns the sum over all of them.
+func (r *Reading) addPart(new part) float64 {
+	same := func(p part) bool { return p.of == new.of && p.context == new.context && p.device == new.device }
+	if i := slices.IndexFunc(r.parts, same); i >= 0 {
+		r.parts[i] = new
+	} else if len(r.parts) < mostParts {
+		r.parts = append(r.parts, new)
+	}
+	sum := 0.0
+	for _, p := range r.parts {
+		if p.of == new.of {
+			sum += p.value
+		}
+	}
+	return sum
 }
 
 // keep enters a figure: added to what was read before, or in its place.

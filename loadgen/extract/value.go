@@ -11,8 +11,12 @@ const (
 	WeightsBytes    Name = "engine_weights_bytes"
 	ActivationBytes Name = "engine_activation_bytes"
 	GraphBytes      Name = "engine_graph_bytes"
-	DeviceBytes     Name = "device_total_bytes"
-	FreeBytes       Name = "free_at_kv_sizing_bytes"
+
+	ComputeBytes     Name = "engine_compute_bytes"
+	HostComputeBytes Name = "engine_host_compute_bytes"
+
+	DeviceBytes Name = "device_total_bytes"
+	FreeBytes   Name = "free_at_kv_sizing_bytes"
 
 	KVBytes       Name = "kv_bytes"
 	KVTokens      Name = "kv_tokens"
@@ -88,6 +92,8 @@ func Quantities() []Quantity {
 		{WeightsBytes, Bytes, "weights"},
 		{ActivationBytes, Bytes, "peak of activations"},
 		{GraphBytes, Bytes, "CUDA graphs"},
+		{ComputeBytes, Bytes, "compute buffers on the devices"},
+		{HostComputeBytes, Bytes, "compute buffers in host memory"},
 		{DeviceBytes, Bytes, "memory of the device"},
 		{FreeBytes, Bytes, "free memory when the KV cache was sized"},
 		{KVBytes, Bytes, "KV cache"},

@@ -53,6 +53,8 @@ func vllm() Tool {
 			{of: KVBytes, after: []string{"the rest of the memory reserved for KV Cache is"}, unit: "GiB", factor: gib},
 			{of: KVBytes, after: []string{"Available KV cache memory:"}, unit: "GiB", factor: gib},
 			{of: KVBytes, after: []string{"Explicitly set ("}, unit: "/", factor: gib}, // on a CPU: (set/all)
+			{of: KVBytes, after: []string{"Auto set ("}, unit: "/", factor: gib},
+			{of: KVBytes, after: []string{"Initial free memory", "reserved"}, unit: "GiB memory for KV Cache", factor: gib}, // with --kv-cache-memory-bytes
 			{of: KVTokens, after: []string{"KV cache size:"}, unit: "tokens", factor: one},
 			{of: KVBlocks, after: []string{"# GPU blocks:"}, factor: one},
 			{of: KVBlocks, after: []string{"# CUDA blocks:"}, factor: one},

@@ -147,6 +147,8 @@ func (r Run) engineFigures(f *figures, e *report.EngineReport) {
 		f.set("engine_reported_peak_bytes", e.Peak)
 		f.set("engine_reported_kv_bytes", e.KV)
 		f.set("engine_reported_kv_tokens", e.KVTokens)
+		f.set("engine_reported_weights_bytes", e.Weights)
+		f.set("engine_reported_compute_bytes", e.Compute)
 		return
 	}
 	// Nothing else will ever be known of it.

@@ -89,7 +89,7 @@ func TestEveryMetricOfTheTableCanBeFilled(t *testing.T) {
 	own.Summary.Latency = &report.Latency{TTFT: both, TTFO: both, TPOT: both, ITL: both, E2E: both, QueueDelay: d}
 	own.Summary.Memory = &report.Memory{
 		ExcludingKV: one, UsedPeak: one, CUDAFreeMin: one, FreeAtKVSizing: one, GPUHeldPeak: one,
-		EngineReported: &report.EngineReport{Peak: one, NonTorch: one, KV: one, KVTokens: one},
+		EngineReported: &report.EngineReport{Peak: one, NonTorch: one, KV: one, KVTokens: one, Weights: one, Compute: one},
 	}
 	own.Summary.KV = &report.KV{CapacityBytes: one, CapacityTokens: one}
 	own.Summary.Thermal = &report.Thermal{StartCelsius: one, MaxCelsius: one, EndCelsius: one}

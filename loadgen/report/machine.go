@@ -52,6 +52,11 @@ type EngineReport struct {
 	NonTorch *float64 `json:"non_torch_bytes,omitempty"`
 	KV       *float64 `json:"kv_bytes,omitempty"`
 	KVTokens *float64 `json:"kv_tokens,omitempty"`
+	// Weights is the model, on all devices. Compute are the buffers that llama.cpp computes in, on the devices, and HostCompute
+	// those in host memory.
+	Weights     *float64 `json:"weights_bytes,omitempty"`
+	Compute     *float64 `json:"compute_bytes,omitempty"`
+	HostCompute *float64 `json:"host_compute_bytes,omitempty"`
 	// Source is where it said so: a log, by its extractor.
 	Source string `json:"source"`
 }

@@ -164,6 +164,9 @@ func (s Summary) engineFacts() []fact {
 		e := m.EngineReported
 		add("peak by the engine", e.Source, e.Peak, chart.FormatBytes)
 		add("outside of its framework, by the engine", e.Source, e.NonTorch, chart.FormatBytes)
+		add("weights by the engine", e.Source, e.Weights, chart.FormatBytes)
+		add("compute buffers by the engine", e.Source, e.Compute, chart.FormatBytes)
+		add("compute buffers in host memory by the engine", e.Source, e.HostCompute, chart.FormatBytes)
 		if s.KV == nil || s.KV.Source != e.Source { // else it stands there already
 			add("KV cache by the engine", e.Source, e.KV, chart.FormatBytes)
 			add("KV cache by the engine, tokens", e.Source, e.KVTokens, chart.Digits)

@@ -104,7 +104,8 @@ func EngineOf(log *extract.Reading, source string) *EngineReport {
 	}
 	e := EngineReport{
 		Peak: log.Value(extract.PeakBytes), NonTorch: log.Value(extract.NonTorchBytes),
-		KV: log.Value(extract.KVBytes), KVTokens: log.Value(extract.KVTokens), Source: source,
+		KV: log.Value(extract.KVBytes), KVTokens: log.Value(extract.KVTokens),
+		Weights: log.Value(extract.WeightsBytes), Compute: log.Value(extract.ComputeBytes), HostCompute: log.Value(extract.HostComputeBytes), Source: source,
 	}
 	if e == (EngineReport{Source: source}) {
 		return nil
