@@ -5,6 +5,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/umascope/umascope/exporter/engine"
 )
 
 // dynamoFrontend is a page with these counts: requests begun and ended, their tokens, and requests in flight.
@@ -73,4 +75,46 @@ func TestARecordedDynamoFrontend(t *testing.T) {
 	server["127.0.0.1:8000/metrics"] = recorded("dynamo-1.6.1-frontend-sglang.prom")
 	series, _ := page(t, engineSpec(), host, options)
 	wantAbsent(t, series, "uma_engine_prefix_cache")
+}
+
+// FuzzRequestedCount lets requests begin, end and be cancelled between readings. Whatever happens, no more hits or
+// misses are counted than those of requests that ended, none is taken back, and without a cancelled one all are
+// counted once no request is in flight.
+func FuzzRequestedCount(f *testing.F) {
+	f.Add([]byte{0, 3, 1, 3, 0, 0, 3, 1, 3, 1, 3})
+	f.Add([]byte{0, 2, 3, 0, 1, 3})
+	f.Fuzz(func(t *testing.T, steps []byte) {
+		var page engine.RequestedTokens
+		var count requestedCount
+		var inFlight []float64 // tokens of prompts
+		var hits, misses float64
+		cancelled := false
+		for i, step := range steps {
+			switch {
+			case step%4 == 0:
+				tokens := float64(1 + int(step)*(i+1))
+				inFlight = append(inFlight, tokens)
+				page.Begun, page.Prompt = page.Begun+1, page.Prompt+tokens
+			case step%4 == 3:
+				page.Idle = len(inFlight) == 0
+				before := count
+				count = count.next(page)
+				if count.hits < before.hits || count.misses < before.misses || count.hits > hits || count.misses > misses {
+					t.Fatalf("step %d: %+v after %+v; truth %v hits, %v misses", i, count, before, hits, misses)
+				}
+				if page.Idle && !cancelled && (count.hits != hits || count.misses != misses) {
+					t.Fatalf("step %d: idle, %+v; truth %v hits, %v misses", i, count, hits, misses)
+				}
+			case len(inFlight) == 0:
+			case step%4 == 1:
+				tokens := inFlight[0]
+				found := float64(int(tokens) * (int(step) % 3) / 2)
+				inFlight = inFlight[1:]
+				page.Reported, page.Cached = page.Reported+1, page.Cached+found
+				hits, misses = hits+found, misses+tokens-found
+			default:
+				inFlight, cancelled = inFlight[1:], true
+			}
+		}
+	})
 }

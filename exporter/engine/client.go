@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/umascope/umascope/exporter/endpoint"
 	"github.com/umascope/umascope/exporter/metric"
@@ -121,6 +122,13 @@ func (c Client) identify(ctx context.Context, e *endpoint.Endpoint, reading *Rea
 	case metric.EngineLlamaCPP:
 		if err = c.JSON(ctx, e, metric.ForeignLlamaCPPPropertiesPath, &reading.properties); err == nil {
 			reading.Version = shortText(reading.properties.BuildInfo)
+		}
+	case metric.EngineDynamo: // a worker has no such path
+		var answer struct {
+			Info struct{ Title, Version string }
+		}
+		if err = c.JSON(ctx, e, metric.ForeignDynamoOpenAPIPath, &answer); err == nil && strings.Contains(answer.Info.Title, "Dynamo") {
+			reading.Version = shortText(answer.Info.Version)
 		}
 	case metric.EngineVLLM, metric.EngineTensorRTLLM:
 		var answer struct{ Version string }

@@ -77,6 +77,23 @@ func TestAVersionIsAskedForOnce(t *testing.T) {
 	}
 }
 
+func TestTheVersionOfADynamoFrontendIsInItsDescription(t *testing.T) {
+	s := &server{answers: map[string]string{"/metrics": sample(t, "dynamo-1.6.1-frontend.prom"), "/openapi.json": sample(t, "dynamo-1.6.1-openapi.json")}}
+	reading, err := s.read(t, "/metrics", false, Reading{})
+	if err != nil || reading.Version != "1.6.1" {
+		t.Errorf("%q, %v, asked %v", reading.Version, err, s.asked)
+	}
+	s.answers["/openapi.json"] = `{"info":{"title":"another","version":"9"}}`
+	if reading, err = s.read(t, "/metrics", false, Reading{}); err != nil || reading.Version != "" {
+		t.Errorf("another's description: %q, %v", reading.Version, err)
+	}
+	worker := &server{answers: map[string]string{"/metrics": sample(t, "dynamo-1.6.1-worker-mocker-before-requests.prom")}}
+	reading, err = worker.read(t, "/metrics", false, Reading{})
+	if err != nil || reading.Version != "" || !reading.identified {
+		t.Errorf("worker: %q, %v, asked %v", reading.Version, err, worker.asked)
+	}
+}
+
 func TestAnEngineThatIsBusyIsAskedAgainWhoItIs(t *testing.T) {
 	s := &server{answers: map[string]string{"/metrics": sample(t, "llamacpp.prom"), "/props": `{"model_alias":"qwen3","build_info":"b6500"}`}, busy: "/props"}
 	first, err := s.read(t, "/metrics", false, Reading{})

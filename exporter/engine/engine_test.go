@@ -288,11 +288,8 @@ vllm:prompt_tokens_by_source_total{model_name="m",source="external_kv_transfer"}
 }
 
 func TestBytesOfVLLMAreNotKnownWhenItsBlocksAreOverridden(t *testing.T) {
-	const page = `vllm:kv_cache_usage_perc{engine="0",model_name="m"} 0.5
-vllm:cache_config_info{engine="0",block_size="128",num_gpu_blocks="64",num_gpu_blocks_override="64",kv_cache_memory_bytes="1073741824",kv_cache_size_tokens="8192"} 1
-`
-	wantModel(t, "override", translate(t, page).Models[0], "m", map[string]float64{
-		"used ratio": 0.5, "used tokens": 4096, "capacity blocks": 64, "capacity tokens": 8192,
+	wantModel(t, "override", translate(t, sample(t, "vllm-0.32.0-cpu-blocks-overridden.prom")).Models[0], "tiny-llama", map[string]float64{
+		"running": 0, "used ratio": 0, "used tokens": 0, "capacity blocks": 64, "capacity tokens": 64 * 128,
 	})
 }
 

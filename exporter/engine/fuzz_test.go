@@ -18,7 +18,7 @@ func FuzzTranslate(f *testing.F) {
 		f.Fatalf("%v, %v", paths, err)
 	}
 	for _, path := range paths {
-		f.Add(essence(sample(f, filepath.Base(path))))
+		f.Add(essence(f, sample(f, filepath.Base(path))))
 	}
 	f.Add("sglang:token_usage{dp_rank=\"0\"} 0.5\nsglang:token_usage{dp_rank=\"1\"} 1e300\nsglang:max_total_num_tokens -1\n")
 	f.Add("vllm:kv_cache_usage_perc 0.5\nvllm:cache_config_info{num_gpu_blocks=\"9\",block_size=\"99999999999999999999\"} 1\n")
@@ -34,6 +34,9 @@ func FuzzTranslate(f *testing.F) {
 		if len(reading.Models) == 0 || len(reading.Models) > maxModels || reading.Engine == "" {
 			t.Errorf("%d models of %q", len(reading.Models), reading.Engine)
 		}
+		if reading.Unread < 0 || reading.Unread > reading.Families {
+			t.Errorf("%d of %d families are not read", reading.Unread, reading.Families)
+		}
 		names := map[string]bool{}
 		for _, m := range reading.Models {
 			if names[m.Name] {
@@ -45,11 +48,22 @@ func FuzzTranslate(f *testing.F) {
 	})
 }
 
-// essence is a page without what a fuzzer would spend its time on in vain.
-func essence(page string) string {
+// essence is a page without what a fuzzer would spend its time on in vain: only the families that are read.
+func essence(f *testing.F, text string) string {
+	page, err := endpoint.ParsePage([]byte(text))
+	if err != nil {
+		f.Fatal(err)
+	}
+	all := whole(page)
+	for _, d := range dialects() {
+		if page.Has(d.prefix) {
+			d.read(all)
+		}
+	}
 	var kept strings.Builder
-	for line := range strings.Lines(page) {
-		if !strings.HasPrefix(line, "#") && !strings.Contains(line, "_bucket{") && !strings.Contains(line, "_created{") {
+	for line := range strings.Lines(text) {
+		name := line[:max(0, strings.IndexAny(line, "{ "))]
+		if all.asked[page.Family(name)] && !strings.HasPrefix(line, "#") {
 			kept.WriteString(line)
 		}
 	}

@@ -55,6 +55,7 @@ const (
 	ForeignTensorRTLLMDrainingPath = "/metrics"
 	ForeignLlamaCPPPropertiesPath  = "/props"
 	ForeignLlamaCPPSlotsPath       = "/slots"
+	ForeignDynamoOpenAPIPath       = "/openapi.json" // of the frontend: info.version
 )
 
 // TensorRT-LLM, tensorrt_llm/metrics/collector.py at 050f80de, on /prometheus/metrics. 1.1 has few of them,
