@@ -18,8 +18,9 @@ func ForeignCacheCounters() []string {
 		ForeignTensorRTLLMHitTokens, ForeignTensorRTLLMCachedTokens, ForeignTensorRTLLMPromptTokens,
 		ForeignTensorRTLLMMaxBlocks, ForeignTensorRTLLMTokensPerBlock,
 		ForeignSGLangCachedTokens, ForeignSGLangPromptTokens, ForeignSGLangMaxTokens, ForeignSGLangKVGigabytes,
+		ForeignLlamaCPPPromptTokens, ForeignLlamaCPPCachedTokens,
 		ForeignDynamoInputTokensSum, ForeignDynamoInputTokensCount, ForeignDynamoCachedTokensSum, ForeignDynamoCachedTokensCount,
-		ForeignDynamoModelBlocks, ForeignDynamoModelBlockSize,
+		ForeignDynamoModelBlocks, ForeignDynamoModelBlockSize, ForeignDynamoWorkerRegistered,
 	}
 }
 

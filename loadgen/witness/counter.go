@@ -157,7 +157,7 @@ func (w counters) movedBy(source *telemetry.SourceLog, phases []string, words vo
 	toHost := read(words.route(metric.OpOnboard, metric.TierDisk, metric.TierHost))
 	m.FromDisk = either(read(words.route(metric.OpOnboard, metric.TierDisk, metric.TierDevice)), toHost)
 	m.FromHost = read(words.route(metric.OpOnboard, metric.TierHost, metric.TierDevice))
-	// Version 2 brings blocks from the disk by the host, and counts both legs.
+	// Version 2, which no release of Dynamo up to 1.6.1 has, brings blocks from the disk by the host, and counts both legs.
 	m.FromHost.Value = max(0, m.FromHost.Value-toHost.Value)
 	m.ToDisk = either(read(words.route(metric.OpOffload, metric.TierHost, metric.TierDisk)), read(words.route(metric.OpOffload, metric.TierDevice, metric.TierDisk)))
 	m.MatchedTokens = read(words.matched)

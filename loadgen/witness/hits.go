@@ -198,6 +198,10 @@ func foreignHits(l lookup) (evidence.Hits, bool) {
 		h := l.byTier(metric.ForeignSGLangCachedTokens, metric.ForeignSGLangLabelCacheSource, metric.ForeignSGLangCacheTier, every)
 		h.Looked = l.whole(metric.ForeignSGLangPromptTokens)
 		return h, true
+	case has(metric.ForeignLlamaCPPCachedTokens):
+		h := evidence.Hits{Found: l.whole(metric.ForeignLlamaCPPCachedTokens)}
+		h.Looked = h.Found.Add(l.whole(metric.ForeignLlamaCPPPromptTokens)) // which are those that were computed
+		return h, true
 	}
 	return evidence.Hits{}, false
 }

@@ -12,17 +12,21 @@ import (
 
 func count(value float64) evidence.Count { return evidence.Count{Value: value, Known: true} }
 
+// recorded is a page as it came.
+func recorded(t *testing.T, file string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("testdata", file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
 // The pages of a run of reuse_verify on vLLM 0.32.0 without --enable-prompt-tokens-details, whose answers therefore reported
 // no cached tokens: 4 prompts of 5,575 tokens in all, then the same again. Histogram buckets, creation times and series of the
 // process are left out.
 func TestHitsAreReadFromTheRealPageOfVLLM(t *testing.T) {
-	page := func(name string) string {
-		text, err := os.ReadFile(filepath.Join("testdata", "vllm-0.32.0-cpu-reuse-"+name+".prom"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return string(text)
-	}
+	page := func(name string) string { return recorded(t, "vllm-0.32.0-cpu-reuse-"+name+".prom") }
 	live := kvMode(metric.ModeLive)
 	for _, exporter := range [][2]string{{}, {live, live}} { // beside an exporter a page has less room
 		for _, c := range []struct {

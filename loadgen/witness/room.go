@@ -18,6 +18,9 @@ func Room(log *telemetry.Log, hosts []string, simulated bool, expect Expectation
 		if bytes := largestOf(source.Find(metric.EngineKVCapacityBytes)); bytes > 0 && tokens > 0 {
 			room.TokenBytes = bytes / tokens
 		}
+		if room.TokenBytes == 0 {
+			room.TokenBytes = pageTokenBytes(source)
+		}
 		for _, s := range source.Find(metric.KVBMConfiguredCacheBytes) {
 			switch s.Labels[string(metric.LabelTier)] {
 			case metric.TierHost:
@@ -40,6 +43,44 @@ func largestOf(series []*telemetry.Series) float64 {
 	return most
 }
 
+// pageTokenBytes is what a token takes in the KV cache by an engine's own page; 0 is not known. The bytes that vLLM was set to
+// are not those of its cache where the number of blocks was set too.
+func pageTokenBytes(source *telemetry.SourceLog) float64 {
+	gigabytes, tokens := 0.0, 0.0
+	for _, s := range source.Series {
+		switch s.Name {
+		case metric.ForeignVLLMCacheConfigInfo:
+			held := labelNumber(s, metric.ForeignVLLMLabelBlocks) * labelNumber(s, metric.ForeignVLLMLabelBlockSize)
+			if bytes := labelNumber(s, metric.ForeignVLLMLabelBytes); bytes > 0 && held > 0 && labelNumber(s, metric.ForeignVLLMLabelBlocksOverride) == 0 {
+				return bytes / held
+			}
+		case metric.ForeignSGLangKVGigabytes:
+			gigabytes = max(gigabytes, highest(s))
+		case metric.ForeignSGLangMaxTokens:
+			tokens = max(tokens, highest(s))
+		}
+	}
+	if tokens == 0 {
+		return 0
+	}
+	return gigabytes * (1 << 30) / tokens
+}
+
+// dynamoTokens is the KV cache behind a frontend whose router names exactly one worker; its page has the size of one worker's,
+// and that of several is not known.
+func dynamoTokens(source *telemetry.SourceLog, gauges map[string]float64) float64 {
+	workers := map[[2]string]bool{}
+	for _, s := range source.Series {
+		if s.Name == metric.ForeignDynamoWorkerRegistered && highest(s) > 0 {
+			workers[[2]string{s.Labels[metric.ForeignDynamoLabelRouterWorker], s.Labels[metric.ForeignDynamoLabelRank]}] = true
+		}
+	}
+	if len(workers) != 1 {
+		return 0
+	}
+	return gauges[metric.ForeignDynamoModelBlocks] * gauges[metric.ForeignDynamoModelBlockSize]
+}
+
 // pageTokens is what an engine's own page says of its cache, in tokens; 0 if it does not. vLLM writes
 // its configuration into labels, the others have gauges.
 func pageTokens(source *telemetry.SourceLog) float64 {
@@ -53,7 +94,7 @@ func pageTokens(source *telemetry.SourceLog) float64 {
 	tokens := max(
 		vllm, gauges[metric.ForeignSGLangMaxTokens],
 		gauges[metric.ForeignTensorRTLLMMaxBlocks]*gauges[metric.ForeignTensorRTLLMTokensPerBlock],
-		gauges[metric.ForeignDynamoModelBlocks]*gauges[metric.ForeignDynamoModelBlockSize],
+		dynamoTokens(source, gauges),
 	)
 	if tokens > mostTokens {
 		return 0

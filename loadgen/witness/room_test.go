@@ -123,3 +123,28 @@ func TestATierIsOffIfItWasSeenToBeOrNobodyContradictsTheExpectation(t *testing.T
 		}
 	}
 }
+
+// vLLM 0.32.0 on a CPU: 1 GiB for 4,096 blocks of 128 tokens, and the same setting where --num-gpu-blocks-override left 64 of them.
+func TestBytesOfATokenAreReadFromTheRealPageOfVLLM(t *testing.T) {
+	for file, want := range map[string]evidence.Room{
+		"vllm-0.32.0-cpu-config.prom":    {DeviceTokens: 524288, TokenBytes: 2048},
+		"vllm-0.32.0-cpu-reuse-end.prom": {DeviceTokens: 8192},
+	} {
+		if got := Room(sampledAs(t, recorded(t, file), true), nil, false, ""); got != want {
+			t.Errorf("%s: %+v, want %+v", file, got, want)
+		}
+	}
+}
+
+// The page of Dynamo's frontend has the blocks of one worker, however many there are.
+func TestTheCacheOfSeveralWorkersIsUnknownOnTheFrontendsPage(t *testing.T) {
+	page := "dynamo_frontend_model_total_kv_blocks{model=\"m\"} 100\ndynamo_frontend_model_kv_cache_block_size{model=\"m\"} 16\n"
+	worker := func(id string) string {
+		return "dynamo_component_router_worker_registered{dp_rank=\"0\",router_worker_id=\"" + id + "\"} 1\n"
+	}
+	for text, want := range map[string]float64{page: 0, page + worker("7"): 1600, page + worker("7") + worker("8"): 0} {
+		if got := Room(sampledAs(t, text, true), nil, false, "").DeviceTokens; got != want {
+			t.Errorf("%s: %v tokens, want %v", text, got, want)
+		}
+	}
+}

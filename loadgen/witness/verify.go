@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"path/filepath"
+	"slices"
 
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/loadgen/chat"
@@ -247,7 +248,19 @@ func (r *Run) outputMatch(all observed) evidence.Signal {
 		replayed = append(replayed, all.pairs(outputs, v.First, phase)...)
 	}
 	baseline := all.pairs(outputs, v.Baseline[0], v.Baseline[1])
-	return evidence.OutputMatch(evidence.Compare(baseline), evidence.Compare(replayed), known)
+	match := evidence.OutputMatch(evidence.Compare(baseline), evidence.Compare(replayed), known)
+	if match.Grade != evidence.Contradicted && all.computed(v.Again) {
+		return evidence.Unseen(evidence.NoMatchedTokens) // no answer came from a cache
+	}
+	return match
+}
+
+// computed says whether all phases are known to have been computed.
+func (o observed) computed(phases []string) bool {
+	return !slices.ContainsFunc(phases, func(phase string) bool {
+		fresh, known := o.fresh(phase)
+		return !fresh || !known
+	})
 }
 
 // uncached says whether the second pass of the baseline was computed again: by the answers' own word, or
