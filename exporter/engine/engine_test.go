@@ -151,6 +151,7 @@ func TestPagesOfAllEnginesWorkedOutByHand(t *testing.T) {
 		}},
 		{"dynamo-1.6.1-worker-mocker-sglang.prom", metric.EngineSGLang, tiny, map[string]float64{"running": 0, "waiting": 0}},
 		{"dynamo-1.6.1-worker-mocker-before-requests.prom", metric.EngineDynamo, "", map[string]float64{"inflight": 0}},
+		{"dynamo-1.6.1-worker-sample.prom", metric.EngineDynamo, tiny, map[string]float64{"capacity blocks": 1000, "used ratio": 0, "inflight": 0}},
 		{"llamacpp-b0.25.3-cuda.prom", metric.EngineLlamaCPP, "", map[string]float64{
 			"running": 0, "waiting": 0, "prompt": 1618 + 2544, "generation": 186,
 			"tokens looked up": 1618 + 2544, "tokens hit any": 2544, "tokens missed": 1618,
