@@ -37,10 +37,10 @@ func TestAnErrorSaysWhatToDoNext(t *testing.T) {
 	plain := answering(http.StatusOK)
 	for says, typed := range map[string]string{
 		"http://" + nobody + ": dial tcp " + nobody + ": connect: connection refused; nothing listens there: start the server, or correct the address": "check --url http://" + nobody,
-		"connection refused; nothing listens there":                                                                                        "run --url http://" + nobody,
+		"connection refused; nothing listens there":                                                                                        "run --web.listen-address 127.0.0.1:0 --url http://" + nobody,
 		"GET /v1/models answered 404; no OpenAI-compatible API is there":                                                                   "check --url " + answering(http.StatusNotFound),
 		"GET /v1/models answered 503; it is not ready: try again, or uma-load run --wait-ready 10m":                                        "check --url " + answering(http.StatusServiceUnavailable),
-		"GET /v1/models answered 401; the server wants a key: --api-key-file":                                                              "run --url " + answering(http.StatusUnauthorized),
+		"GET /v1/models answered 401; the server wants a key: --api-key-file":                                                              "run --web.listen-address 127.0.0.1:0 --url " + answering(http.StatusUnauthorized),
 		"server gave HTTP response to HTTPS client; it speaks http://":                                                                     "check --url " + strings.Replace(plain, "http:", "https:", 1),
 		`URL "127.0.0.1:8000" does not begin with http:// or https://; did you mean http://127.0.0.1:8000?`:                                "check --url 127.0.0.1:8000",
 		`does not begin with http:// or https://; did you mean http://spark?`:                                                              "run --url spark",
