@@ -3,7 +3,9 @@ package loadgen
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"github.com/umascope/umascope/loadgen/chat"
@@ -120,7 +122,7 @@ func (r *run) begin(ctx context.Context) error {
 
 // attach makes what sends the load, and what records it.
 func (r *run) attach(ctx context.Context, halt context.CancelCauseFunc) error {
-	r.loop = &drive.Loop{Clock: r.clock, Send: r.client.Do, Wait: drive.Pace(r.clock), Slots: r.work.Script.Slots, Grace: r.settings.Grace}
+	r.loop = &drive.Loop{Clock: r.clock, Send: r.client.Do, Wait: drive.Pace(r.clock), Slots: r.work.Script.Slots, Grace: r.settings.Grace, Hold: r.identity.Hold}
 	r.identity.Watch(ctx, halt)
 	var err error
 	if r.records, err = r.openLines(r.folder.Path(folder.RequestsFile), halt); err != nil {
@@ -141,15 +143,19 @@ func (r *run) drivePhases(stop, cut context.Context) error {
 	if err := r.leave(); err != nil {
 		return err
 	}
-	for _, p := range r.work.Phases {
+	for i, p := range r.work.Phases {
 		if stop.Err() != nil {
 			break
 		}
 		until, cancel := r.beforeStart(stop, p)
-		err := r.drivePhase(until, cut, p)
+		failed, err := r.drivePhase(until, cut, p)
 		cancel()
 		if err != nil {
 			return err
+		}
+		if left := len(r.work.Phases) - i - 1; failed && left > 0 && stop.Err() == nil {
+			r.broken = fmt.Sprintf("all requests of %s failed, and %d more phases were not sent", p.Name, left)
+			break
 		}
 	}
 	var err error
@@ -198,17 +204,16 @@ func (r *run) enter(phase string) {
 	r.scene.Enter(phase)
 }
 
-// drivePhase prepares and drives one phase of load.
-func (r *run) drivePhase(stop, cut context.Context, p drive.Phase) error {
+// drivePhase prepares and drives one phase of load, and reports whether all of its requests failed.
+func (r *run) drivePhase(stop, cut context.Context, p drive.Phase) (failed bool, err error) {
 	preparing, cancel := context.WithCancel(cut)
 	defer cancel()
 	q := r.work.Prepare(preparing, p, r.schedule)
 	q.Await(stop)
 	planned := r.work.Requests(p)
-	p, err := r.share(stop, p)
-	if err != nil {
+	if p, err = r.share(stop, p); err != nil {
 		cancel()
-		return errors.Join(err, q.Rest())
+		return false, errors.Join(err, q.Rest())
 	}
 	r.enter(p.Name)
 	r.hold(stop)
@@ -218,15 +223,31 @@ func (r *run) drivePhase(stop, cut context.Context, p drive.Phase) error {
 	if r.work.Counts(p.Name) {
 		watch = drive.StartWatch(r.clock, shortest(usualStall, r.limits))
 	}
-	driven := r.loop.Drive(stop, cut, p, q.Lanes(), r.observer(p, progress))
+	var ended outcomes
+	driven := r.loop.Drive(stop, cut, p, q.Lanes(), r.observer(p, progress, &ended))
 	if watch != nil {
 		r.health = r.health.And(watch.End())
 	}
 	hide()
 	cancel()
 	r.hold(stop)
-	return errors.Join(q.Rest(), r.scene.Passed(folder.Span(driven)))
+	return r.limits.Judges(report.CodePhaseFailed) && ended.allFailed(), errors.Join(q.Rest(), r.scene.Passed(folder.Span(driven)))
 }
+
+// outcomes counts how the requests of a phase ended. Those that were cancelled are in neither.
+type outcomes struct{ ok, failed atomic.Int64 }
+
+func (o *outcomes) add(status chat.Status) {
+	switch status {
+	case chat.StatusOK:
+		o.ok.Add(1)
+	case chat.StatusCancelled:
+	default:
+		o.failed.Add(1)
+	}
+}
+
+func (o *outcomes) allFailed() bool { return o.ok.Load() == 0 && o.failed.Load() > 0 }
 
 // usualStall and usualWait are the shortest stalls of the client and waits of bytes in its sockets that are
 // recorded, unless validity has a lower limit.
@@ -261,14 +282,21 @@ func (r *run) follow(progress *live.Tally) (hide func()) {
 }
 
 // observer tells everybody who wants to know of a request.
-func (r *run) observer(p drive.Phase, progress *live.Tally) drive.Observer {
+func (r *run) observer(p drive.Phase, progress *live.Tally, ended *outcomes) drive.Observer {
 	shown, counted := r.live.Observe(p.Name), progress.Observe()
 	telling := live.Verbosity{Requests: r.settings.verbose, Content: r.settings.SeeOutputs}
 	return drive.Observer{
 		Started: func() { shown.Started(); counted.Started() },
 		Payload: shown.Payload,
-		Ended: func(j drive.Job, result chat.Result) {
+		Failed: func(j drive.Job, result chat.Result) {
+			result.Record.Index, result.Record.InputTokensTarget = j.Index, j.InputTokensTarget
 			r.identity.Saw(result)
+		},
+		Ended: func(j drive.Job, result chat.Result) {
+			if result.Record.Status == chat.StatusOK {
+				r.identity.Saw(result)
+			}
+			ended.add(result.Record.Status)
 			result.Record.Run, result.Record.Rank = r.id, r.number()
 			r.records.Add(result.Record)
 			if r.outputs != nil {

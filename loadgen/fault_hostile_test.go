@@ -88,7 +88,7 @@ func TestHostileTextStaysTextInEveryOutput(t *testing.T) {
 		t.Fatal(err)
 	}
 	code, path, stdout, stderr := invoke(t, t.Context(), "--url", hostileServer(t).URL, "--telemetry=spark="+hostileExporter(t), "--telemetry-interval=100ms",
-		"--scenario=multi_turn", "--prompts="+prompts, "--requests=9", "--warmup=1", "--label=arm="+hostileLabel, "--label=note="+hostileLabel,
+		"--scenario=multi_turn", "--prompts="+prompts, "--requests=9", "--warmup=3", "--label=arm="+hostileLabel, "--label=note="+hostileLabel,
 		"--save-outputs", "--conversations", "--xlsx", "--csv", "--benchstat", "--capture=said=printf '\\033[31m<script>'")
 	if code != exitInvalid {
 		t.Fatalf("exit %d: %s", code, stderr)

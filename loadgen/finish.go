@@ -25,7 +25,7 @@ func (r *run) finish(loadErr error) (result, err error) {
 	ended := time.Now().UTC()
 	r.manifest.EndedAt, r.manifest.State = &ended, stateOf(loadErr)
 	_, r.manifest.Server.FingerprintEnd = r.identity.Fingerprints()
-	if r.identity.Stopped() && loadErr == nil {
+	if (r.identity.Stopped() || r.broken != "") && loadErr == nil {
 		r.manifest.State = folder.StateStopped
 	}
 	r.manifest.Server.Answered, r.manifest.Server.Fingerprints = r.answers.models, r.answers.fingerprints
@@ -72,6 +72,7 @@ func (r *run) input(log *telemetry.Log, loadErr error) report.Input {
 		Client: clientHealth(r.health, r.client.StampsPackets(), r.settings.Place.Rank), Validity: r.limits, SLO: r.settings.slo, Streaming: !r.settings.NoStream,
 	}
 	in.Engine, in.Checks = r.engine, checksOf(r.manifest.Campaign)
+	in.Stopped = r.broken
 	if loadErr != nil {
 		in.Stopped = "the run failed or was stopped: " + printable(loadErr.Error())
 	}

@@ -73,7 +73,9 @@ type run struct {
 	records   *folder.Lines
 	outputs   *folder.Lines
 	health    drive.Health
-	found     witness.Found
+	// broken is why the phases after one were not sent; empty if all were.
+	broken string
+	found  witness.Found
 	// engine is what the engine said of its memory when it started; nil if nobody knows.
 	engine *report.EngineReport
 	// summary is nil until the run is over.

@@ -28,6 +28,9 @@ type Loop struct {
 	Slots int
 	// Grace is how long requests in flight may go on once dispatching was stopped.
 	Grace time.Duration
+	// Hold, if there is one, waits for as long as nothing may be sent and reports whether it waited. An
+	// error is that nothing may be sent any more, or that the context is done.
+	Hold func(context.Context) (waited bool, err error)
 }
 
 // round is one phase being driven.
@@ -47,6 +50,7 @@ type lane struct {
 	// starts are when the slots become free for the first time, ascending, where they do not all do so at
 	// the start of the phase.
 	starts []int64
+	heldNS int64 // until when Hold last waited
 }
 
 // Drive sends the jobs of a phase, lane by lane, until they end, its duration is over or stop is
@@ -87,7 +91,7 @@ func (r *round) lane(number, of int) *lane {
 			return &lane{round: r}
 		}
 		if ramp := r.phase.Process.Ramp; ramp > 0 && !r.phase.Process.Open() {
-			return &lane{r, newSlots(0, n, r.start), rampStarts(r.start, ramp, number*n, n, of*n)}
+			return &lane{round: r, slots: newSlots(0, n, r.start), starts: rampStarts(r.start, ramp, number*n, n, of*n)}
 		}
 		return &lane{round: r, slots: newSlots(n, 0, r.start)}
 	}
@@ -178,6 +182,11 @@ func (l *lane) admit(stop, phase context.Context, j Job) bool {
 		return false
 	}
 	freed, ok := l.take(phase)
+	if ok && l.held(phase) != nil {
+		l.giveBack(freed)
+		ok = false
+	}
+	freed = max(freed, l.heldNS)
 	switch {
 	case ok && l.phase.Process.Open():
 		l.launch(j, intended, max(intended, freed))
@@ -206,6 +215,26 @@ func (l *lane) take(phase context.Context) (freed int64, ok bool) {
 	}
 }
 
+// held waits while nothing may be sent. Until then a request is not eligible: the wait is no lag of the
+// client.
+func (l *lane) held(ctx context.Context) error {
+	if l.Hold == nil {
+		return nil
+	}
+	waited, err := l.Hold(ctx)
+	if waited {
+		l.heldNS = l.Clock()
+	}
+	return err
+}
+
+// giveBack frees a slot that no request has used.
+func (l *lane) giveBack(freed int64) {
+	if l.slots != nil {
+		l.slots.release(freed)
+	}
+}
+
 // over says whether the phase has no part of the given moment. A slot that becomes free in the moment in
 // which the phase ends is no longer one of it, whichever of the two is noticed first.
 func (r *round) over(at int64) bool {
@@ -217,6 +246,9 @@ func (l *lane) launch(j Job, intended, eligible int64) {
 	l.watch.Started()
 	l.requests.Go(func() {
 		result := l.exchange(&j)
+		if result.Record.Status != chat.StatusOK && l.watch.Failed != nil {
+			l.watch.Failed(j, result)
+		}
 		if j.Heard != nil {
 			j.Heard(result)
 		}
@@ -268,7 +300,7 @@ func (l *lane) finishDue(stop context.Context, jobs <-chan Job) {
 // a server that cannot keep up look well.
 func (l *lane) late(stop context.Context, j Job) {
 	intended := l.start + int64(j.Planned)
-	if stop.Err() != nil {
+	if stop.Err() != nil || l.held(stop) != nil {
 		l.giveUp(j, "the run was stopped")
 		return
 	}
@@ -277,7 +309,7 @@ func (l *lane) late(stop context.Context, j Job) {
 		l.giveUp(j, "it waited for a slot until the phase ended")
 		return
 	}
-	l.launch(j, intended, max(intended, freed))
+	l.launch(j, intended, max(intended, freed, l.heldNS))
 }
 
 // takeFree gets a slot that was free before the phase ended.

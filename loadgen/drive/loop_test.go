@@ -481,3 +481,53 @@ func TestNothingIsSentBeforeTheStartOfAPhaseThatIsStopped(t *testing.T) {
 		}
 	})
 }
+
+// TestWhatIsDecidedOfAFailureHoldsForTheNextRequest stops sending from the first failure on, with one slot.
+func TestWhatIsDecidedOfAFailureHoldsForTheNextRequest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(1, always(10*time.Millisecond))
+		served, send := 0, b.Send
+		b.Send = func(ctx context.Context, request chat.Request, clock chat.Clock, onPayload func()) chat.Result {
+			result := send(ctx, request, clock, onPayload)
+			if served++; served == 3 {
+				result.Record.Status = chat.StatusHTTP
+			}
+			return result
+		}
+		released := make(chan struct{})
+		var held atomic.Bool
+		b.Hold = func(ctx context.Context) (bool, error) {
+			if !held.Load() {
+				return false, nil
+			}
+			<-released
+			held.Store(false)
+			return true, nil
+		}
+		jobs := make(chan Job, 5)
+		for index := range 5 {
+			jobs <- Job{Index: index}
+		}
+		close(jobs)
+		var records []chat.Record
+		b.Drive(t.Context(), t.Context(), closed(schedule.Limit{Requests: 5}), []<-chan Job{jobs}, Observer{
+			Started: func() {}, Payload: func() {},
+			Failed: func(j Job, _ chat.Result) {
+				held.Store(true)
+				time.AfterFunc(time.Second, func() { close(released) })
+			},
+			Ended: func(_ Job, result chat.Result) {
+				b.mutex.Lock()
+				defer b.mutex.Unlock()
+				records = append(records, result.Record)
+			},
+		})
+		slices.SortFunc(records, func(x, y chat.Record) int { return x.Index - y.Index })
+		if got, want := timesOf(records, dispatchOf), []int64{0, 10, 20, 1030, 1040}; !slices.Equal(got, want) {
+			t.Errorf("sent at %v, want %v", got, want)
+		}
+		if got, want := timesOf(records, eligibleOf), []int64{0, 10, 20, 1030, 1040}; !slices.Equal(got, want) {
+			t.Errorf("eligible at %v, want %v: what is held back is no lag of the client", got, want)
+		}
+	})
+}

@@ -51,6 +51,9 @@ type Observer struct {
 	Started func() // a request goes out
 	Payload func() // a piece of its answer came
 	Ended   func(Job, chat.Result)
+	// Failed, if there is one, comes before Ended, of a request that did not end ok, and before its slot is
+	// free: what it decides holds for the next request.
+	Failed func(Job, chat.Result)
 }
 
 // steps are the stages of slots of a closed loop.

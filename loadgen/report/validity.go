@@ -148,6 +148,9 @@ func scaled(text, suffix string, factor float64) (float64, error) {
 // Limits are limits other than the defaults.
 type Limits map[Code]Limit
 
+// Judges reports whether a rule is not switched off.
+func (l Limits) Judges(code Code) bool { return !l[code].Off }
+
 // Limit replaces the default of a rule, or switches the rule off.
 type Limit struct {
 	Value float64 // in the rule's unit

@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"regexp"
 	"sync"
 	"time"
@@ -21,6 +22,9 @@ const (
 	// end at once, since nobody takes them, would go on to fail thousands of them a second; and what
 	// has loaded a model does not come back in so short a time.
 	goneAfter = 5 * time.Second
+	// longestHold is how long nothing is sent while it is looked whether the model is gone: a list that
+	// takes longer says nothing of the model.
+	longestHold = 3 * time.Second
 )
 
 // stopKind is what a run must end for before its plan.
@@ -51,6 +55,7 @@ type guard struct {
 	mutex   sync.Mutex
 	reason  *stopReason
 	looking bool
+	held    chan struct{} // closed when requests may be sent again; nil if they may
 	looked  time.Time
 	// unreached is since when requests find nobody to connect to, if they do.
 	unreached time.Time
@@ -73,21 +78,66 @@ func (g *guard) saw(result chat.Result) {
 	default:
 		return
 	}
-	if g.begin() {
+	if g.begin(deniesModel(result)) {
 		g.looks.Go(func() { g.look(result.Record.Status == chat.StatusConnect) })
 	}
 }
 
-// begin claims the next look; false when one is under way, was a moment ago, or nothing is left to
-// find.
-func (g *guard) begin() bool {
+// begin claims the next look, and holds requests back where the server denied the model; false when a look
+// is under way, was a moment ago, or nothing is left to find.
+func (g *guard) begin(denied bool) bool {
 	g.mutex.Lock()
 	defer g.mutex.Unlock()
-	if g.looking || g.reason != nil || time.Since(g.looked) < lookInterval {
-		return false
+	claimed := !g.looking && g.reason == nil && time.Since(g.looked) >= lookInterval
+	g.looking = g.looking || claimed
+	if denied && g.looking {
+		g.hold()
 	}
-	g.looking = true
-	return true
+	return claimed
+}
+
+// hold stops dispatching until the look has ended. The mutex is held.
+func (g *guard) hold() {
+	if g.held == nil {
+		g.held = make(chan struct{})
+	}
+}
+
+// release ends a hold. The mutex is held.
+func (g *guard) release() {
+	if g.held != nil {
+		close(g.held)
+		g.held = nil
+	}
+}
+
+// pass waits while requests are held back and reports whether it waited. It fails when the run was stopped
+// or the context is done.
+func (g *guard) pass(ctx context.Context) (waited bool, err error) {
+	g.mutex.Lock()
+	held, reason := g.held, g.reason
+	g.mutex.Unlock()
+	switch {
+	case reason != nil:
+		return false, reason
+	case held == nil:
+		return false, nil
+	}
+	select {
+	case <-held:
+	case <-ctx.Done():
+		return true, ctx.Err()
+	case <-time.After(longestHold):
+		g.mutex.Lock()
+		if g.held == held {
+			g.release()
+		}
+		g.mutex.Unlock()
+	}
+	if reason := g.stopped(); reason != nil {
+		return true, reason
+	}
+	return true, ctx.Err()
 }
 
 // look asks whether the model is still there. A list that cannot be had says nothing, unless a
@@ -98,6 +148,7 @@ func (g *guard) look(unreached bool) {
 		g.mutex.Lock()
 		defer g.mutex.Unlock()
 		g.looking, g.looked = false, time.Now()
+		g.release()
 	}()
 	var listed []Model
 	for range looksInRow {
@@ -109,6 +160,9 @@ func (g *guard) look(unreached bool) {
 			return
 		}
 		listed = models
+		g.mutex.Lock()
+		g.hold()
+		g.mutex.Unlock()
 		select {
 		case <-time.After(lookInterval / looksInRow):
 		case <-g.ctx.Done():
@@ -164,6 +218,24 @@ func (g *guard) stopped() *stopReason {
 
 // wait ends when nobody looks any more.
 func (g *guard) wait() { g.looks.Wait() }
+
+// denial matches how servers refuse a model that they do not have, beside the statuses 404 and 503:
+//
+//	LiteLLM   400  Invalid model name passed in model=gone
+//	smg       404  No worker available for model 'gone' (code model_not_found)
+//	vLLM      404  The model `gone` does not exist.
+//	Dynamo    404  Model not found
+//	Dynamo    503  Model `m` is not ready to serve requests yet; Service temporarily unavailable
+var denial = regexp.MustCompile(`(?i)invalid model name|no worker available for model|model .*(not found|does not exist|not ready to serve)`)
+
+// deniesModel says whether a server may not have the model any more, by its answer.
+func deniesModel(result chat.Result) bool {
+	switch result.Record.HTTPStatus {
+	case http.StatusNotFound, http.StatusServiceUnavailable:
+		return true
+	}
+	return result.ErrorCode == "model_not_found" || denial.MatchString(result.Record.Error)
+}
 
 // limitCode matches the codes and types of errors that say that a prompt is too long: OpenAI's and
 // llama.cpp's.

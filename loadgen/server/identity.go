@@ -87,6 +87,10 @@ func (i *Identity) Watch(ctx context.Context, halt context.CancelCauseFunc) {
 // Saw takes a result of the load. It may be called from many goroutines and returns at once.
 func (i *Identity) Saw(result chat.Result) { i.guard.saw(result) }
 
+// Hold waits while it is looked whether the model is gone, and reports whether it waited; it fails when the
+// load was stopped or the context is done.
+func (i *Identity) Hold(ctx context.Context) (waited bool, err error) { return i.guard.pass(ctx) }
+
 // Stopped says whether the load was stopped for what was seen.
 func (i *Identity) Stopped() bool { return i.guard != nil && i.guard.stopped() != nil }
 
