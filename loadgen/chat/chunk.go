@@ -139,7 +139,7 @@ func (k *chunk) decodeChoice(c *cursor) {
 		case "text":
 			text = k.output(c)
 		case "delta", "message":
-			d = k.decodeDelta(c)
+			k.decodeDelta(c, &d)
 		case "finish_reason":
 			finish = presentValue(c)
 		case "token_ids":

@@ -16,7 +16,7 @@ type delta struct {
 
 // addTo appends what the delta has to the chunk. Servers that write reasoning under several names mean
 // one text.
-func (d delta) addTo(k *chunk) {
+func (d *delta) addTo(k *chunk) {
 	k.role = k.role || d.role
 	switch {
 	case len(d.reasoningContent) > 0:
@@ -39,17 +39,23 @@ func (d delta) addTo(k *chunk) {
 	k.foreign = k.foreign || d.parts.foreign
 }
 
-func (k *chunk) decodeDelta(c *cursor) delta {
-	var d delta
+// decodeDelta consumes a delta or a message into d; of several the last holds.
+func (k *chunk) decodeDelta(c *cursor, d *delta) {
+	*d = delta{}
 	if !k.enterOr(c, '{') {
-		return d
+		return
 	}
 	for name, ok := c.key(); ok; name, ok = c.key() {
 		switch string(name) {
 		case "role":
 			d.role = len(rawString(c)) > 0
 		case "content":
-			d.content, d.parts = k.decodeContent(c)
+			d.content, d.parts = nil, parts{}
+			if c.peek() == '[' {
+				d.parts.decode(c, &d.parts.text)
+			} else {
+				d.content = k.output(c)
+			}
 		case "refusal":
 			d.refusal = k.output(c)
 		case "reasoning_content":
@@ -69,16 +75,6 @@ func (k *chunk) decodeDelta(c *cursor) delta {
 			c.skip()
 		}
 	}
-	return d
-}
-
-// decodeContent consumes a content: a text or a list of parts.
-func (k *chunk) decodeContent(c *cursor) (content []byte, p parts) {
-	if c.peek() != '[' {
-		return k.output(c), p
-	}
-	p.decode(c, &p.text)
-	return nil, p
 }
 
 // decodeToolCalls returns the number of fragments, and their names and arguments in order.
