@@ -58,7 +58,8 @@ func TestHitsAreReadFromTheRealPageOfVLLM(t *testing.T) {
 	}
 }
 
-// The other pages are constructed from the names that the engines' sources give their series.
+// Pages of Dynamo and llama.cpp are recorded from runs of reuse_verify, those of Dynamo without the buckets and what no test reads;
+// the others are constructed from the names that the engines' sources give their series.
 func TestHitsOfEachEngineAreReadByTier(t *testing.T) {
 	series := func(name, labels, value string) string {
 		return "# TYPE " + name + " counter\n" + name + labels + " " + value + "\n"
@@ -101,7 +102,12 @@ func TestHitsOfEachEngineAreReadByTier(t *testing.T) {
 		"SGLang with another backend": {page: [2]string{sglang("100", "device", "5"), sglang("1100", "device", "5", "storage_mooncake", "300")},
 			want: evidence.Hits{Found: count(300), Looked: count(1000), Device: count(0), Elsewhere: count(300)}},
 		"SGLang that never counted any": {page: [2]string{sglang("100"), sglang("1100")}},
-		"Dynamo's frontend": {page: [2]string{dynamo("4", "28804", "4", "0"), dynamo("8", "57608", "8", "28800")},
+		"Dynamo's frontend before two workers of vllm kind": {
+			page: [2]string{recorded(t, "dynamo-1.6.1-vllm-workers-begin.prom"), recorded(t, "dynamo-1.6.1-vllm-workers-end.prom")},
+			want: evidence.Hits{Found: count(6576), Looked: count(6610)}},
+		"Dynamo's frontend before two workers of sglang kind": {
+			page: [2]string{recorded(t, "dynamo-1.6.1-sglang-workers-begin.prom"), recorded(t, "dynamo-1.6.1-sglang-workers-end.prom")}},
+		"Dynamo's frontend, half of it warm": {page: [2]string{dynamo("4", "28804", "4", "0"), dynamo("8", "57608", "8", "28800")},
 			want: evidence.Hits{Found: count(28800), Looked: count(28804)}},
 		"Dynamo, an engine that reports nothing": {page: [2]string{dynamo("4", "28804", "0", "0"), dynamo("8", "57608", "0", "0")}},
 		"Dynamo, a request that has not ended":   {page: [2]string{dynamo("4", "28804", "4", "0"), dynamo("8", "57608", "7", "21600")}},
