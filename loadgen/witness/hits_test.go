@@ -58,7 +58,7 @@ func TestHitsAreReadFromTheRealPageOfVLLM(t *testing.T) {
 	}
 }
 
-// Pages of Dynamo and llama.cpp are recorded from runs of reuse_verify, those of Dynamo without the buckets and what no test reads;
+// Pages of vLLM, Dynamo and llama.cpp are recorded from runs of cache scenarios, those of vLLM and Dynamo without the buckets and what no test reads;
 // the others are constructed from the names that the engines' sources give their series.
 func TestHitsOfEachEngineAreReadByTier(t *testing.T) {
 	series := func(name, labels, value string) string {
@@ -89,6 +89,9 @@ func TestHitsOfEachEngineAreReadByTier(t *testing.T) {
 		exporter, page [2]string
 		want           evidence.Hits
 	}{
+		// Its ExampleConnector keeps the cache in files, and names no tier.
+		"vLLM with a connector": {page: [2]string{recorded(t, "vllm-0.32.0-cpu-connector-begin.prom"), recorded(t, "vllm-0.32.0-cpu-connector-end.prom")},
+			want: evidence.Hits{Found: count(2304), Looked: count(2688), Device: count(0), Host: count(0), Disk: count(0), Elsewhere: count(2304)}},
 		"TensorRT-LLM": {page: [2]string{trtllm("100", "10", "0"), trtllm("1100", "310", "500")},
 			want: evidence.Hits{Found: count(800), Looked: count(1000), Device: count(300), Disk: count(500)}},
 		"TensorRT-LLM without tiers": {
