@@ -196,3 +196,28 @@ func TestTurnsAreHeldAgainstTheTurnsBeforeThem(t *testing.T) {
 		t.Errorf("later turns have longer prompts, and the clock is held against them: %+v", got)
 	}
 }
+
+// An exporter's series alone prove a read of the SSD: the engine's tokens from disk, what its process read, what the drive read.
+func TestAnSSDReadIsProvenWithoutKVBM(t *testing.T) {
+	page := func(disk, misses, process, drive string) string {
+		return kvMode(metric.ModeLive) + kvHit("device", "hit", "0") + kvHit("host", "hit", "0") + kvHit("disk", "hit", disk) + kvHit("none", "miss", misses) +
+			line(metric.EngineKVCapacityTokens, "4096", "source", "127.0.0.1:8000", "model", "m") + line(metric.EngineKVCapacityBytes, "8388608", "source", "127.0.0.1:8000", "model", "m") +
+			line(metric.ProcessIOBytesTotal, process, "pid", "7", "comm", "VLLM::EngineCor", "cgroup", "/e", "op", "read") + line(metric.NVMeReadBytesTotal, drive, "device", "nvme0n1")
+	}
+	for name, c := range map[string]struct {
+		process, drive string
+		grade          evidence.Grade
+	}{
+		"all agree":               {"2100000", "2200000", evidence.Proven},
+		"the page cache answered": {"2100000", "0", evidence.Contradicted},
+	} {
+		log := turned(t, [2]string{page("0", "0", "0", "0"), page("1000", "100", c.process, c.drive)}, [2]string{})
+		w := counters{log, false, []string{"spark"}}
+		h := w.hits([]string{"a"}, 1100)
+		h.TokenBytes = Room(log, []string{"spark"}, false, "").TokenBytes // 2,048: 2,048,000 bytes
+		got := evidence.SSDRehydrate(w.moved([]string{"a"}), h, w.disk([]string{"a"}, metric.OpRead), evidence.Tiers{}, evidence.Replay{Pressed: true})
+		if got.Grade != c.grade {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}
