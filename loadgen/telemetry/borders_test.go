@@ -1,0 +1,58 @@
+package telemetry
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// The page of a server under load is read when a phase begins, and not in between; a closed one never.
+func TestAPageOfBordersIsReadWhenAPhaseBeginsOnly(t *testing.T) {
+	counted := func(asked *atomic.Int64, seen chan struct{}) string {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			_, _ = io.WriteString(w, "vllm:prompt_tokens_total 1\n")
+			asked.Add(1)
+			select {
+			case seen <- struct{}{}:
+			default:
+			}
+		}))
+		t.Cleanup(server.Close)
+		return server.URL
+	}
+	var always, borders, closed atomic.Int64
+	seen := make(chan struct{})
+	start := time.Now()
+	sampler, err := Start(t.Context(), Options{
+		Sources: []Source{
+			{Name: "scraped", URL: counted(&always, seen), Foreign: true},
+			{Name: "server", URL: counted(&borders, nil), Foreign: true, Borders: true},
+			{Name: "away", URL: counted(&closed, nil), Foreign: true, Borders: true, Closed: func() bool { return true }},
+		},
+		Interval: MinInterval, File: filepath.Join(t.TempDir(), "telemetry.jsonl.gz"), Clock: func() int64 { return int64(time.Since(start)) },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	sampler.Mark("a")
+	for range 4 { // of which one is that of the border
+		<-seen
+	}
+	sampler.Mark("b")
+	stats, err := sampler.Stop()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if borders.Load() != 2 || closed.Load() != 0 || always.Load() < 4 {
+		t.Errorf("asked %d, %d and %d times", always.Load(), borders.Load(), closed.Load())
+	}
+	for _, s := range stats.Sources[1:] {
+		if s.SamplesWanted != 0 || s.SamplesGot != 0 || len(s.MissingBorders) > 0 {
+			t.Errorf("%+v", s)
+		}
+	}
+}
