@@ -110,7 +110,7 @@ func (a *answer) addEvent(f fields, e event) string {
 	case !f.known:
 		return ""
 	case f.hasProblem:
-		a.code = errorCode(f.problem)
+		a.code = errorCode(f.comment)
 		a.fail(f.report())
 		return eventError
 	case string(f.name) == eventError:

@@ -52,10 +52,7 @@ func Printable(text string, limit int) string {
 // report is the text of an error event: its data if that is an error object, else what is there.
 func (f fields) report() string {
 	text := f.data
-	if f.hasProblem {
-		text = f.problem
-	}
-	if len(text) == 0 {
+	if f.hasProblem || len(text) == 0 {
 		text = f.comment // Dynamo explains an error event in a comment
 	}
 	if len(text) == 0 {

@@ -146,8 +146,7 @@ func (s *stream) unfinished() int { return len(s.buf) - s.block }
 type fields struct {
 	name    []byte // the event field
 	data    []byte // the data lines, joined by LF
-	comment []byte // the last comment
-	problem []byte // the field error, which no standard has: llama.cpp's server wrote it
+	comment []byte // the last comment, or the field error, which no standard has: llama.cpp's server wrote it
 
 	hasData, hasComment, hasProblem bool
 	known                           bool // at least one line is a field of the format, a comment or error
@@ -185,13 +184,15 @@ func (f *fields) add(line []byte) {
 	case "event":
 		f.name = value
 	case "error":
-		f.problem, f.hasProblem = value, true
+		f.comment, f.hasProblem = value, true
 	case "id", "retry":
 	case "":
 		if len(line) == 0 {
 			return
 		}
-		f.comment, f.hasComment = value, true
+		if f.hasComment = true; !f.hasProblem {
+			f.comment = value
+		}
 	default:
 		return
 	}

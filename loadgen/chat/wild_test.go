@@ -105,6 +105,7 @@ func TestErrorEventIsNoSuccess(t *testing.T) {
 		"as a field (llama.cpp)":  {"error: {\"code\":500,\"message\":\"worker died\"}\n\n", "worker died"},
 		"as a field with text":    {"error:worker died\n\n", "worker died"},
 		"as an empty field":       {"error:\n\n", "error event without text"},
+		"as a field in a comment": {"error: worker died\n: ping\ndata: {}\n\n", "worker died"},
 		"FastAPI's object":        {events(`{"detail":"worker died"}`), "worker died"},
 	} {
 		t.Run(name, func(t *testing.T) {
