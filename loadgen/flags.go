@@ -21,7 +21,7 @@ func runFlags(set option.Set) *settings {
 	option.Flag(set, "slo", "Limits for a good request, such as ttft=500ms,tpot=50ms; from the intended start; exit 4 unless 99 % of the requests keep them.", "", &s.slo, report.ParseSLO)
 	keepFlags(set, &s.keeping)
 	set.Flag("save-outputs", "Keep what the model wrote, in outputs.jsonl.").BoolVar(&s.KeepOutputs)
-	option.Flag(set, "engine-log", "File on this machine that the engine writes its log to: what it says there of its memory and its KV cache is read. A campaign reads the logs of its arms, and --container that of the container.", "", &s.engineLog, option.Text).PlaceHolder("FILE")
+	option.Flag(set, "engine-log", "File on this machine that the engine writes its log to: what it reports there of its memory and its KV cache is read; llama.cpp does so from -lv 4 on. A campaign reads the logs of its arms, and --container that of the container.", "", &s.engineLog, option.Text).PlaceHolder("FILE")
 	resultFlags(set, &s.results)
 	set.Flag("verbose", "Print a line for each request that has ended. For people who watch: printing is work for the client.").BoolVar(&s.verbose)
 	set.Flag("print-content", "Print what each request asks and what is answered too, cut short.").BoolVar(&s.SeeOutputs)
