@@ -123,10 +123,18 @@ func (f *follower) sampleBorder(ctx context.Context, b border) {
 	}
 }
 
+// borderPatience is how long a page has at least to answer at the border of a phase, whatever the interval: the border has
+// no other sample, and the phase no figures without it.
+const borderPatience = 2 * time.Second
+
 // sample scrapes once and writes what changed, or why nothing came.
 func (f *follower) sample(ctx context.Context, border *border) bool {
 	// Shorter than the interval, so that a source that hangs delays no later sample.
-	ctx, cancel := context.WithTimeout(ctx, f.options.Interval*9/10)
+	patience := f.options.Interval * 9 / 10
+	if border != nil {
+		patience = max(patience, borderPatience)
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	at := f.options.Clock()
 	page, err := fetch(ctx, f.client, f.source.URL)

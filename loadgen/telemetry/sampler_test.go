@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -265,17 +266,18 @@ func TestASampleThatABorderTookThePlaceOfIsMissing(t *testing.T) {
 			}
 			return "uma_memory_pool_bytes 1\n", nil
 		}, Source{Name: "spark", URL: "http://spark"})
+		o.Interval = 4 * time.Second
 		s := start(t, o)
-		time.Sleep(500 * time.Millisecond)
-		s.Mark("a") // hangs for 0.9 s
-		s.Mark("b") // and this one until 2.3 s: the sample of 1 s comes then, and that of 2 s never
-		time.Sleep(3 * time.Second)
+		time.Sleep(2 * time.Second)
+		s.Mark("a") // hangs for 3.6 s
+		s.Mark("b") // and this one until 9.2 s: the sample of 4 s comes then, and that of 8 s never
+		time.Sleep(12 * time.Second)
 		stats := stop(t, s)
 		if got := stats.Sources[0]; got.SamplesWanted != 4 || got.SamplesGot != 3 {
 			t.Errorf("counted %+v, want 3 of 4", got)
 		}
 		source := read(t, o.File).Sources[0]
-		if want := []int64{0, 2300 * second / 1000, 3 * second}; !slices.Equal(source.Samples, want) {
+		if want := []int64{0, 9200 * second / 1000, 12 * second}; !slices.Equal(source.Samples, want) {
 			t.Errorf("samples at %v, want %v", source.Samples, want)
 		}
 		missing := 0
@@ -463,4 +465,30 @@ func TestProbeKnowsAnExporterFromAnythingElse(t *testing.T) {
 	if err := Probe(t.Context(), Source{URL: "http://127.0.0.1:1"}); err == nil {
 		t.Error("nobody is there, and was found")
 	}
+}
+
+// TestAPageThatIsSlowAtABorderIsWaitedFor: a sample between borders is one of many, that of a border is the only one.
+func TestAPageThatIsSlowAtABorderIsWaitedFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := options(t, nil, Source{Name: "spark", URL: "http://spark"})
+		o.Interval = 100 * time.Millisecond
+		var scrapes atomic.Int32
+		o.Client = &http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
+			if scrapes.Add(1) == 2 {
+				select {
+				case <-time.After(1500 * time.Millisecond):
+				case <-r.Context().Done():
+					return nil, r.Context().Err()
+				}
+			}
+			return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader("uma_memory_pool_bytes 1\n"))}, nil
+		})}
+		s := start(t, o)
+		time.Sleep(50 * time.Millisecond)
+		s.Mark("measure")
+		time.Sleep(4 * time.Second)
+		if missing := stop(t, s).Sources[0].MissingBorders; len(missing) > 0 {
+			t.Errorf("no sample at the border of %v", missing)
+		}
+	})
 }
