@@ -1,0 +1,151 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// Sizes of the model: a Llama that computes a thousand tokens a second on one core, without vector instructions too.
+const (
+	width, layers, feedForward = 256, 2, 512
+	heads, kvHeads, headSize   = 4, 2, 64
+	merges                     = 1500
+	vocabularySize             = 8000 // Dynamo's mocker answers with token numbers up to some thousands
+	longestContext             = 32768
+	beginToken, endToken       = "<|begin_of_text|>", "<|eot|>"
+)
+
+// tokenizer is a byte-level BPE: tokens by their number, and the pairs that are merged, in order.
+type tokenizer struct{ tokens, merges []string }
+
+// printable returns the characters that stand for the 256 bytes in byte-level vocabularies, as GPT-2 defined them:
+// printable bytes for themselves, the others from U+0100 on.
+func printable() [256]string {
+	var table [256]string
+	next := rune(0x100)
+	for b := range 256 {
+		r := rune(b)
+		if r >= '!' && r <= '~' || r >= 0xA1 && r <= 0xAC || r >= 0xAE {
+			table[b] = string(r)
+			continue
+		}
+		table[b] = string(next)
+		next++
+	}
+	return table
+}
+
+// splitting is how the text is cut before merging; a word keeps the space before it.
+var splitting = regexp.MustCompile(` ?[A-Za-z]+| ?[0-9]+| ?[^\sA-Za-z0-9]+|\s+`)
+
+// learn makes the tokenizer from a text: the most frequent pair is merged, again and again. Ties go to the pair that
+// sorts first, so that the same text gives the same tokens.
+func learn(text string) tokenizer {
+	table := printable()
+	t := tokenizer{tokens: []string{beginToken, endToken}}
+	t.tokens = append(t.tokens, table[:]...)
+	counts := map[string]int{}
+	for _, word := range splitting.FindAllString(text, -1) {
+		counts[word]++
+	}
+	words := map[string][]string{}
+	for word := range counts {
+		for _, b := range []byte(word) {
+			words[word] = append(words[word], table[b])
+		}
+	}
+	known := map[string]bool{}
+	for range merges {
+		pairs := map[[2]string]int{}
+		for word, parts := range words {
+			for i := 1; i < len(parts); i++ {
+				pairs[[2]string{parts[i-1], parts[i]}] += counts[word]
+			}
+		}
+		var best [2]string
+		most := 1
+		for pair, n := range pairs {
+			if n > most || n == most && strings.Join(pair[:], " ") < strings.Join(best[:], " ") {
+				best, most = pair, n
+			}
+		}
+		if most == 1 {
+			break
+		}
+		t.merges = append(t.merges, best[0]+" "+best[1])
+		if joined := best[0] + best[1]; !known[joined] {
+			known[joined] = true
+			t.tokens = append(t.tokens, joined)
+		}
+		for word, parts := range words {
+			words[word] = merge(parts, best)
+		}
+	}
+	for len(t.tokens) < vocabularySize {
+		t.tokens = append(t.tokens, "Ġ"+strconv.Itoa(len(t.tokens))+"th")
+	}
+	return t
+}
+
+func merge(parts []string, pair [2]string) []string {
+	var out []string
+	for i := 0; i < len(parts); i++ {
+		if i+1 < len(parts) && parts[i] == pair[0] && parts[i+1] == pair[1] {
+			out = append(out, pair[0]+pair[1])
+			i++
+			continue
+		}
+		out = append(out, parts[i])
+	}
+	return out
+}
+
+// chatTemplate is Jinja, as engines read it.
+const chatTemplate = "{% for m in messages %}{{ m['role'] }}: {{ m['content'] }}\n{% endfor %}{% if add_generation_prompt %}assistant: {% endif %}"
+
+// writeModel writes a folder that engines read as a Llama: configuration and tokenizer, no weights.
+func writeModel(folder string, t tokenizer) error {
+	vocabulary := map[string]int{}
+	for i, token := range t.tokens {
+		vocabulary[token] = i
+	}
+	special := func(id int, content string) any {
+		return map[string]any{"id": id, "content": content, "single_word": false, "lstrip": false, "rstrip": false, "normalized": false, "special": true}
+	}
+	byteLevel := map[string]any{"type": "ByteLevel", "add_prefix_space": false, "trim_offsets": true, "use_regex": true}
+	files := map[string]any{
+		"tokenizer.json": map[string]any{
+			"version": "1.0", "truncation": nil, "padding": nil, "normalizer": nil, "post_processor": nil,
+			"added_tokens":  []any{special(0, beginToken), special(1, endToken)},
+			"pre_tokenizer": byteLevel, "decoder": byteLevel,
+			"model": map[string]any{
+				"type": "BPE", "dropout": nil, "unk_token": nil, "continuing_subword_prefix": nil, "end_of_word_suffix": nil,
+				"fuse_unk": false, "byte_fallback": false, "ignore_merges": false, "vocab": vocabulary, "merges": t.merges,
+			},
+		},
+		"tokenizer_config.json": map[string]any{
+			"tokenizer_class": "PreTrainedTokenizerFast", "bos_token": beginToken, "eos_token": endToken,
+			"model_max_length": longestContext, "chat_template": chatTemplate,
+		},
+		"generation_config.json": map[string]any{"bos_token_id": 0, "eos_token_id": 1},
+		"config.json": map[string]any{
+			"architectures": []string{"LlamaForCausalLM"}, "model_type": "llama", "torch_dtype": "bfloat16",
+			"hidden_size": width, "intermediate_size": feedForward, "num_hidden_layers": layers,
+			"num_attention_heads": heads, "num_key_value_heads": kvHeads, "head_dim": headSize,
+			"vocab_size": len(t.tokens), "max_position_embeddings": longestContext,
+			"rms_norm_eps": 1e-5, "rope_theta": 500000.0, "hidden_act": "silu",
+			"bos_token_id": 0, "eos_token_id": 1, "tie_word_embeddings": false,
+		},
+	}
+	errs := []error{os.MkdirAll(folder, 0o755)}
+	for name, value := range files {
+		text, err := json.Marshal(value)
+		errs = append(errs, err, os.WriteFile(filepath.Join(folder, name), text, 0o644))
+	}
+	return errors.Join(errs...)
+}
