@@ -136,10 +136,15 @@ func TestARecordedBenchmarkHasItsPhasesItsFiguresAndTheMachinesMemory(t *testing
 			t.Errorf("warns: %s", warning)
 		}
 	}
-	for name, least := range map[string]float64{"before": .19, "load": .25, "warmup": .25, "measure": .25, "stop": .05, "after": .19} {
-		if p, there := s.Phases[name]; !there || p.End-p.Start < least || p.Measured != (name == "measure") {
+	// A busy computer reads a line late, so that only the timers of the run itself and the whole command have a least length.
+	least := map[string]float64{"before": .19, "load": 0, "warmup": 0, "measure": 0, "stop": 0, "after": .19}
+	for name, seconds := range least {
+		if p, there := s.Phases[name]; !there || p.End-p.Start <= seconds || p.Measured != (name == "measure") {
 			t.Errorf("%s: %+v", name, p)
 		}
+	}
+	if command := s.Phases["stop"].End - s.Phases["load"].Start; command < .8 {
+		t.Errorf("the command took %v s", command)
 	}
 	expectCommand(t, dir)
 	for _, text := range []string{"output tokens per second", "11077 /s", "run folder: "} {

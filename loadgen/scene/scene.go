@@ -233,13 +233,21 @@ func (s *Scene) Passed(span folder.Span) error {
 	return s.folder.WriteJSON(folder.PhasesFile, folder.Phases{Schema: folder.PhasesSchema, Phases: s.Spans})
 }
 
+// bordersSettle is how long a run settles if no page is read between the borders of phases: an engine counts a request
+// a moment after its last byte.
+const bordersSettle = 100 * time.Millisecond
+
 // Settle waits for one interval of the telemetry, so that the machine is seen before and after the load.
 func (s *Scene) Settle(stop context.Context) {
 	if s.sampler == nil {
 		return
 	}
+	wait := s.settings.Interval
+	if !slices.ContainsFunc(s.Sources, func(source telemetry.Source) bool { return !source.Borders }) {
+		wait = min(wait, bordersSettle)
+	}
 	select {
-	case <-time.After(s.settings.Interval):
+	case <-time.After(wait):
 	case <-stop.Done():
 	}
 }

@@ -179,7 +179,7 @@ func (e *Engine) Crash() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.cancel != nil {
-		e.crashed = true
+		e.crashed, e.open = true, false
 		e.cancel()
 	}
 }

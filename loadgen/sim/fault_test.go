@@ -378,6 +378,25 @@ func TestACrashBreaksConnectionsAndTheServerComesBackEmpty(t *testing.T) {
 	}
 }
 
+func TestACrashedEngineAcceptsNothingFromThatMomentOn(t *testing.T) {
+	e, err := New(paced())
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- e.Run(t.Context()) }()
+	for !e.running() {
+		time.Sleep(time.Millisecond)
+	}
+	e.Crash()
+	if e.running() {
+		t.Error("it accepts requests")
+	}
+	if err := <-ended; !errors.Is(err, ErrCrashed) {
+		t.Error(err)
+	}
+}
+
 func TestARestartBringsTheModelBack(t *testing.T) {
 	e, stop := startFor(t, paced())
 	e.dropModel()
