@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -125,13 +126,22 @@ func (d *driver) umaLoad(ctx context.Context, name string, args ...string) (stri
 	return out.String(), command.ProcessState.ExitCode(), errors.Join(err, kept)
 }
 
+// to begins a command line.
+func (d *driver) to(verb string) []string {
+	args := []string{verb, "--url", d.server.url}
+	if d.server.model != "" {
+		args = append(args, "--model", d.server.model)
+	}
+	return args
+}
+
 // check compares what uma-load finds out about the server with what the server shows of itself.
 func (d *driver) check(ctx context.Context) error {
 	w, err := look(ctx, d.server, d.folder)
 	if err != nil {
 		return err
 	}
-	out, code, err := d.umaLoad(ctx, "check", "check", "--url", d.server.url, "--json")
+	out, code, err := d.umaLoad(ctx, "check", append(d.to("check"), "--json")...)
 	if err != nil {
 		return err
 	}
@@ -160,12 +170,16 @@ func (d *driver) check(ctx context.Context) error {
 	return nil
 }
 
+// answered is what a grade of evidence comes to. Between proven and consistent the time to the first token decides, which is
+// not judged here.
+var answered = map[string]string{"proven": "yes", "consistent": "yes", "contradicted": "no", "not_observable": "not observable"}
+
 // load has uma-load send one load, and compares its records with the server's counts before and after.
 func (d *driver) load(ctx context.Context, number int, a ask) error {
 	out := filepath.Join(d.folder, "runs", strconv.Itoa(number))
 	state := fmt.Sprintf("sleep 1; '%s' state -server %s -work '%s'", filepath.Join(d.programs, "engines"), d.server.name, d.folder)
-	args := slices.Concat([]string{
-		a.verb, "--url", d.server.url, "--out", out, "--seed", strconv.Itoa(1000 + number), "--capture", "theirs=" + state,
+	args := slices.Concat(d.to(a.verb), []string{
+		"--out", out, "--seed", strconv.Itoa(1000 + number), "--capture", "theirs=" + state,
 		"--validity", "client_lag=off", "--validity", "client_stall=off", "--validity", "stream_buffered=off", "--save-outputs",
 	}, a.flags)
 	_, code, err := d.umaLoad(ctx, a.verb+"-"+strconv.Itoa(number), args...)
@@ -188,7 +202,7 @@ func (d *driver) load(ctx context.Context, number int, a ask) error {
 		theirs.add(one.theirs)
 		invalid = append(invalid, one.invalid...)
 		if grade, ok := d.server.grades[a.scenario]; ok {
-			d.row(a.name, "answered from a cache", one.reuse, grade)
+			d.row(a.name, "answered from a cache", answered[one.reuse], grade)
 		}
 	}
 	for _, figure := range []string{requests, tokensIn, tokensOut, cached} {
@@ -197,7 +211,7 @@ func (d *driver) load(ctx context.Context, number int, a ask) error {
 		}
 	}
 	if len(runs) > 0 {
-		d.row(a.name, "invalid", strings.Join(invalid, " "), "")
+		d.row(a.name, "valid", cmp.Or(strings.Join(invalid, " "), "yes"), "yes")
 	}
 	return nil
 }

@@ -111,3 +111,18 @@ func TestTokenizerIsTheSameEachTime(t *testing.T) {
 		t.Error("a token stands there twice")
 	}
 }
+
+func TestRecordedPageHasNoBucketsAndTimes(t *testing.T) {
+	got := page("# TYPE a histogram\na_bucket{le=\"1\"} 3\na_sum 2\na_created 1.7e9\nb 1\n").recorded()
+	if want := "# TYPE a histogram\na_sum 2\nb 1\n"; got != want {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestEveryServerIsDescribed(t *testing.T) {
+	for _, s := range servers() {
+		if s.version == nil || s.context == nil || s.counts == nil || s.machine == nil || s.url == "" {
+			t.Errorf("%s is not described", s.name)
+		}
+	}
+}

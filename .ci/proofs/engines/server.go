@@ -20,6 +20,7 @@ type server struct {
 	pages    []string // the engine's pages of metrics
 	exact    bool     // takes ignore_eos, so that answers have the length asked for
 
+	model     string   // to ask for; empty: the only listed one
 	uncounted []string // figures of a load that the server does not count at all
 
 	version func(world) string   // of the engine, from the engine itself
@@ -27,7 +28,7 @@ type server struct {
 	context func(world) string   // longest prompt with its answer, in tokens
 	counts  func(world) counts   // of requests that ended, and their tokens
 	machine func(world) counts   // what uma-exporter has to show of the page, by series
-	grades  map[string]string    // of prompts answered from a cache, by scenario
+	grades  map[string]string    // whether the replayed prompts are answered from a cache, by scenario
 	why     map[[2]string]string // what is expected to differ: asked and figure, and the reason
 	records map[string]string    // pages to record: file of exporter/engine/testdata, with VERSION in it, and URL
 }
@@ -138,7 +139,7 @@ func servers() []server {
 func vllm(name string) server {
 	const url = local + "8000"
 	return server{
-		name: name, software: "vLLM on CPU", engine: "vllm", url: url, pages: []string{url + "/metrics"}, exact: true,
+		name: name, software: "vLLM for the CPU", engine: "vllm", url: url, pages: []string{url + "/metrics"}, exact: true,
 		version: func(w world) string { return find(w.log("vllm"), `(?:API server )?version (\d+\.\d+\.\d+)`) },
 		context: func(w world) string { return find(w.log("vllm"), `max_seq_len=(\d+)`) },
 		counts: func(w world) counts {
@@ -163,7 +164,7 @@ func vllm(name string) server {
 			c[kvBytes] = c[kvTokens] * layers * 2 * kvHeads * headSize * 2
 			return c
 		},
-		grades: map[string]string{"reuse_verify": "proven", "eviction_replay": "contradicted", "rehydrate_replay": "contradicted"},
+		grades: map[string]string{"reuse_verify": "yes", "eviction_replay": "no", "rehydrate_replay": "no"},
 		why: map[[2]string]string{
 			{"exporter", kvBytes}: "its page has the setting of KV memory, which --num-gpu-blocks-override overrules",
 		},
@@ -174,9 +175,15 @@ func vllm(name string) server {
 // gateway is one before vLLM, whose counts are those of the load. Its own version is what was installed.
 func gateway(name, called, software string) server {
 	s := vllm(name)
-	s.software, s.gateway, s.url, s.records = software+" before vLLM", called, local+"8100", nil
+	version := s.version
+	s.software, s.gateway, s.url, s.records = software, called, local+"8100", nil
 	s.title = func(w world) string {
-		return find(readLog(filepath.Join(w.folder, "version")), `==(\S+)`) + " before " + s.version(w)
+		return find(readLog(filepath.Join(w.folder, "version")), `==(\S+)`) + " before vLLM " + version(w)
+	}
+	s.why[[2]string{"check", "context"}] = "its model list does not have the context"
+	if name == "sglang-router" { // lists one model, "unknown", and hides the engine
+		s.model, s.engine = "tiny-llama", "openai"
+		s.version = func(world) string { return "" }
 	}
 	return s
 }
@@ -188,13 +195,16 @@ func dynamo(name string, workers int) server {
 	frontend := func(w world) page { return w.pages[pages[0]] }
 	kind := strings.TrimPrefix(name, "dynamo")
 	var why map[[2]string]string
+	grades := map[string]string{"reuse_verify": "yes", "eviction_replay": "no", "rehydrate_replay": "no"}
 	if workers > 1 {
+		// What two workers evict depends on how the router shares the prompts.
+		delete(grades, "eviction_replay")
+		delete(grades, "rehydrate_replay")
 		const reason = "its page has the blocks of one worker, and not how many workers there are"
 		why = map[[2]string]string{{"exporter", kvBlocks}: reason, {"exporter", kvTokens}: reason}
 	}
-	grades := map[string]string{"reuse_verify": "proven", "eviction_replay": "contradicted", "rehydrate_replay": "contradicted"}
 	if strings.Contains(name, "sglang") { // whose mocker reports no cached tokens
-		grades = map[string]string{"reuse_verify": "not_observable", "eviction_replay": "not_observable", "rehydrate_replay": "not_observable"}
+		grades = map[string]string{"reuse_verify": "not observable", "eviction_replay": "not observable", "rehydrate_replay": "not observable"}
 	}
 	return server{
 		name: name, software: "Dynamo, mocker workers", engine: "dynamo", url: url, pages: pages, exact: true,
@@ -245,7 +255,7 @@ func dynamo(name string, workers int) server {
 func llama() server {
 	const url = local + "8000"
 	return server{
-		name: "llama.cpp", software: "llama.cpp on CPU", engine: "openai", url: url, pages: []string{url + "/metrics"}, exact: true,
+		name: "llama.cpp", software: "llama.cpp for the CPU, build", engine: "openai", url: url, pages: []string{url + "/metrics"}, exact: true,
 		version: func(w world) string { return find(w.answer(url+"/props"), `"build_info":"([^"]+)"`) },
 		context: func(w world) string { return find(w.answer(url+"/props"), `"n_ctx":(\d+)`) },
 		counts: func(w world) counts {
@@ -261,6 +271,10 @@ func llama() server {
 			c[promptTokens] = c[hits] + c[misses]
 			c[kvTokens] = number(find(w.log("llama"), `n_slots = (\d+)`)) * number(find(w.log("llama"), `n_ctx_slot = (\d+)`))
 			return c
+		},
+		why: map[[2]string]string{
+			{"check", "version"}:   "built without a version; manifests have build_info",
+			{"exporter", kvTokens}: "several slots: the answer does not show whether they share one cache",
 		},
 		records: map[string]string{"llamacpp-VERSION-cpu.prom": url + "/metrics"},
 	}
@@ -285,6 +299,7 @@ func ollama() server {
 			return c
 		},
 		machine: func(world) counts { return counts{} },
+		grades:  map[string]string{"reuse_verify": "not observable", "eviction_replay": "not observable", "rehydrate_replay": "not observable"},
 		why: map[[2]string]string{
 			{"*", cached}: "its answers do not report cached tokens",
 		},
