@@ -253,7 +253,7 @@ func TestACommandIsRecordedBesideItsEngine(t *testing.T) {
 	s := newStanding(t)
 	line, out := newCommandLine(&bytes.Buffer{}), t.TempDir()
 	if _, _, err := line.parse([]string{"record", "--out", out, "--run-id=r1", "--web.listen-address=127.0.0.1:0", "--before=100ms", "--after=100ms",
-		"--telemetry-interval=1s", "--telemetry", "spark1=" + page, "--label=host=spark1", // a page has most of the interval to come
+		"--telemetry-interval=100ms", "--telemetry", "spark1=" + page, "--label=host=spark1", "--validity=telemetry_lost=off",
 		"--", "bash", "-c", "exec 3<>/dev/tcp/" + strings.Replace(strings.TrimPrefix(s.url, "http://"), ":", "/", 1)}); err != nil {
 		t.Fatal(err)
 	}
