@@ -181,9 +181,8 @@ func gateway(name, called, software string) server {
 		return find(readLog(filepath.Join(w.folder, "version")), `==(\S+)`) + " before vLLM " + version(w)
 	}
 	s.why[[2]string{"check", "context"}] = "its model list does not have the context"
-	if name == "sglang-router" { // lists one model, "unknown", and hides the engine
-		s.model, s.engine = "tiny-llama", "openai"
-		s.version = func(world) string { return "" }
+	if name == "sglang-router" {
+		s.model = "tiny-llama" // it lists one model, "unknown", and passes any name on
 	}
 	return s
 }
