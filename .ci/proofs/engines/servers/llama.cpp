@@ -7,7 +7,7 @@ install() {
   for tool in cmake g++ make python3; do command -v $tool >/dev/null || { echo "$tool is missing"; return 1; }; done
   work=$folder.building
   rm -rf "$work" && mkdir -p "$work" || return
-  python3 -m pip download --quiet --no-cache-dir --no-deps --no-build-isolation --no-binary :all: -d "$work" "llama-cpp-python==$llama" &&
+  python3 -m pip download --quiet --no-cache-dir --no-deps --no-binary :all: -d "$work" "llama-cpp-python==$llama" &&
     tar xzf "$work/llama_cpp_python-$llama.tar.gz" -C "$work" --strip-components=3 "llama_cpp_python-$llama/vendor/llama.cpp" &&
     cmake -S "$work" -B "$work/b" -DCMAKE_BUILD_TYPE=Release -DBUILD_SHARED_LIBS=OFF -DLLAMA_BUILD_TESTS=OFF -DLLAMA_BUILD_EXAMPLES=OFF \
       -DLLAMA_BUILD_APP=OFF -DLLAMA_BUILD_UI=OFF -DLLAMA_USE_PREBUILT_UI=OFF -DLLAMA_OPENSSL=OFF &&
