@@ -15,7 +15,7 @@ import (
 )
 
 // longestPage is the time that a page may take before it is given up.
-const longestPage = 4 * time.Minute
+const longestPage = 12 * time.Minute
 
 // showAll prints what came of every block, for whoever writes a page.
 const showAll = "UMASCOPE_DOCS_SHOW"

@@ -20,7 +20,7 @@ import (
 )
 
 // longestStep is the time that a command may take, or a terminal until its address answers.
-const longestStep = 90 * time.Second
+const longestStep = 4 * time.Minute
 
 // shell is the reader's: one bash for all of a page, and one for each further terminal.
 type shell struct {
