@@ -68,7 +68,7 @@ func TestAnEngineThatIsMissedBeforeItWentIsSaidToBe(t *testing.T) {
 		s := start(t, o)
 		time.Sleep(time.Millisecond)
 		s.Mark("measure")
-		time.Sleep(1500 * time.Millisecond)
+		time.Sleep(borderPatience + 500*time.Millisecond) // the border has been given up, the sample after it is waited for
 		s.Rest(true)
 		stats := stop(t, s).Sources[0]
 		log := read(t, o.File)
