@@ -178,13 +178,19 @@ func (a *account) cudaSentence(reading collect.MemoryReading) string {
 	}
 }
 
-// deviceFree lists the free memory of devices that have their own.
+// deviceFree lists the free memory of devices that have their own. What the driver reserves is part of NVML's total and
+// not of CUDA's.
 func (a *account) deviceFree() string {
 	text := ""
 	for _, device := range a.Devices {
-		if device.MemoryFreeBytes != nil && device.MemoryTotalBytes != nil {
-			text += fmt.Sprintf(", GPU %d: %s of %s GiB free", device.Index, gib(*device.MemoryFreeBytes), gib(*device.MemoryTotalBytes))
+		if device.MemoryFreeBytes == nil || device.MemoryTotalBytes == nil {
+			continue
 		}
+		total := *device.MemoryTotalBytes
+		if device.MemoryReservedBytes != nil {
+			total -= *device.MemoryReservedBytes
+		}
+		text += fmt.Sprintf(", GPU %d: %s of %s GiB free", device.Index, gib(*device.MemoryFreeBytes), gib(total))
 	}
 	return text
 }

@@ -204,6 +204,19 @@ func TestExplainOfAProcessThatMayBeAnEngine(t *testing.T) {
 	}
 }
 
+// TestExplainCountsWhatCUDACounts reads an idle H200, whose driver keeps 615 MiB of its 143771 MiB: of the same machine
+// llama.cpp's log has "CUDA0 : NVIDIA H200 (143155 MiB, 142629 MiB free)", which is cudaMemGetInfo after its own first call.
+func TestExplainCountsWhatCUDACounts(t *testing.T) {
+	var out bytes.Buffer
+	if err := openHostNamed(t, "h200-idle").Explain(t.Context(), &out); err != nil {
+		t.Fatal(err)
+	}
+	const want = "GPU 0: 139.80 of 139.80 GiB free" // 143155 / 1024
+	if !strings.Contains(out.String(), want) {
+		t.Errorf("explain lacks %q:\n%s", want, out.String())
+	}
+}
+
 func TestDoctorAsksNothingForAGPUThatIsNotThere(t *testing.T) {
 	host := integratedHost(t, "x")
 	delete(host.Proc.(fstest.MapFS), "self/ns/pid")
