@@ -85,6 +85,15 @@ func handWorked() map[string]map[string]int64 {
 				1185402880 - (99911224 + 278528 + 9322496 + 0 + 32112 + 0), // inference.slice
 			metric.LineUnattributed: (131981020-122498184-427064-5312324-2112712-0-108548-56156-3988-10300-4480-0)*kB - 1075953560,
 		},
+		// Most of anon is the prompt cache that llama.cpp keeps in RAM, at most 8192 MiB.
+		"h200-llamacpp": {
+			metric.LineFree: 114695180 * kB, metric.LineAnon: 8999428 * kB, metric.LinePageCache: (20764 + 7605140 - 68824) * kB,
+			metric.LineShmem: 68824 * kB, metric.LineSwapCache: 0, metric.LineSlabReclaimable: 186520 * kB, metric.LineSlabUnreclaimable: 69592 * kB,
+			metric.LineKernelStack: 4704 * kB, metric.LinePageTables: (20928 + 0) * kB, metric.LinePercpu: 4672 * kB, metric.LineHugetlb: 0,
+			metric.LineManaged: 196784128 - (193344128 + 1163264 + 1589248 + 0 + 543888 + 0) + // group1
+				22745088 - (1055344 + 344064 + 19197952 + 0 + 32112 + 0), // inference.slice
+			metric.LineUnattributed: (131981020-114695180-8999428-7557080-68824-0-186520-69592-4704-20928-4672-0)*kB - 2259216,
+		},
 		"h200x2": {
 			metric.LineFree: 254361408 * kB, metric.LineAnon: 437708 * kB, metric.LinePageCache: (23968 + 7312564 - 2120904) * kB,
 			metric.LineShmem: 2120904 * kB, metric.LineSwapCache: 0, metric.LineSlabReclaimable: 107764 * kB, metric.LineSlabUnreclaimable: 73716 * kB,
