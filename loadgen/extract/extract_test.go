@@ -106,6 +106,11 @@ func TestEachToolsLogGivesItsFiguresInBaseUnits(t *testing.T) {
 		"llamacpp-0.5.0-cpu.log": {"llamacpp", "0", []string{PhaseReady}, 1, []want{
 			{WeightsBytes, "", 2.54 * gibibyte / 1024}, {KVBytes, "", 8. * gibibyte / 1024}, {KVTokens, "", 8192}, {HostComputeBytes, "", 8.01 * gibibyte / 1024},
 		}},
+		// Of CPU_Mapped 2.26 and CUDA0 5410.77 MiB; outputs (0.01 MiB), the breakdown and the prompt cache are none of these.
+		"llamacpp-0.5.0-cuda.log": {"llamacpp", "0", []string{PhaseReady}, 1, []want{
+			{WeightsBytes, "", 5413.03 * gibibyte / 1024}, {KVBytes, "", 8192. * gibibyte / 1024}, {KVTokens, "", 131072},
+			{ComputeBytes, "", 1344.01 * gibibyte / 1024}, {HostComputeBytes, "", 48.01 * gibibyte / 1024},
+		}},
 		"llamacpp-cuda-constructed.log": {"llamacpp", "0", []string{PhaseReady}, 1, []want{
 			// A buffer that is reserved again counts once, and the draft model's beside it; nothing of the start before.
 			{WeightsBytes, "", 5420. * gibibyte / 1024}, {KVBytes, "", 8192. * gibibyte / 1024}, {KVTokens, "", 131072},
