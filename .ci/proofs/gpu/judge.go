@@ -116,10 +116,10 @@ func judgeMemory(results fs.FS, host string, gpu bool) ([]row, error) {
 		return nil, fmt.Errorf("%d arms", len(arms))
 	}
 	bound := heldBound
-	what := "difference of GPU-held memory, by KV and compute buffers of the log"
+	what, each := "difference of GPU-held memory, by KV and compute buffers of the log", "all that is held, KV and compute buffers"
 	if !gpu {
 		bound = anonBound
-		what = "difference of the process's anonymous memory, by KV buffers of the log"
+		what, each = "difference of the process's anonymous memory, by KV buffers of the log", "all anonymous memory, KV buffers"
 	}
 	steady, err := readRun(results, "runs/steady")
 	if err != nil {
@@ -133,7 +133,7 @@ func judgeMemory(results fs.FS, host string, gpu bool) ([]row, error) {
 	}
 	rows = append(rows, within(what, mean(held[arms[1]])-mean(held[arms[0]]), logged[arms[1]]-logged[arms[0]], bound, inMebibytes))
 	for _, arm := range arms {
-		rows = append(rows, row{what: "  " + arm, ours: inMebibytes(mean(held[arm])), theirs: inMebibytes(logged[arm]),
+		rows = append(rows, row{what: "  " + arm + ": " + each, ours: inMebibytes(mean(held[arm])), theirs: inMebibytes(logged[arm]),
 			off: "± " + inMebibytes((slices.Max(held[arm])-slices.Min(held[arm]))/2), result: fmt.Sprintf("%d runs", len(held[arm]))})
 	}
 	if !gpu {
@@ -205,7 +205,8 @@ func judgeEnergy(results fs.FS, _ string, gpu bool) ([]row, error) {
 	}, nil
 }
 
-// judgeLedger adds up the ledger under load and holds it against MemTotal.
+// judgeLedger adds up the ledger under load and holds it against MemTotal. The sum is exact if no line is lost, since the
+// remainder is a line; how large that one may be is the second row.
 func judgeLedger(results fs.FS, _ string, _ bool) ([]row, error) {
 	page, err := readText(results, "load.prom")
 	if err != nil {

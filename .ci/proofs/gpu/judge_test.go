@@ -31,6 +31,27 @@ func TestBuffersOfARecordedLog(t *testing.T) {
 	}
 }
 
+func TestBuffersOfALogWithCUDA(t *testing.T) {
+	log, err := os.ReadFile("../../../loadgen/extract/testdata/llamacpp-0.5.0-cuda.log")
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := readBuffers(string(log))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for key, mib := range map[string]float64{
+		"CUDA0 model": 5410.77, "CPU_Mapped model": 2.26, "CUDA_Host output": 0.01, "CUDA0 KV": 8192, "CUDA0 compute": 1344.01, "CUDA_Host compute": 48.01,
+	} {
+		if b[key] != mib*mebibyte {
+			t.Errorf("%s is %v MiB, in the log %v", key, b[key]/mebibyte, mib)
+		}
+	}
+	if got := b.of("KV", onGPU) + b.of("compute", onGPU); got != 9536.01*mebibyte {
+		t.Errorf("%v bytes of KV and compute buffers on the GPU", got)
+	}
+}
+
 // cudaLog has the lines of llama.cpp's format strings, with the names of its CUDA buffers.
 func cudaLog(kv, compute float64) string {
 	return fmt.Sprintf(`load_tensors:        CUDA0 model buffer size =  5414.00 MiB
@@ -151,6 +172,8 @@ func TestResultsWithinTheirBoundsAreProven(t *testing.T) {
 	}
 	if text := table(rows); !strings.Contains(text, "4230.00 MiB") || !strings.Contains(text, "4224.00 MiB") || !strings.Contains(text, "+0.14 %") {
 		t.Errorf("the difference of the arms is not in\n%s", text)
+	} else if !strings.Contains(text, "  context-65536: all that is held, KV and compute buffers ") {
+		t.Errorf("what the row of an arm holds side by side is not in\n%s", text)
 	}
 }
 
