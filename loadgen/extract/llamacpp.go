@@ -2,15 +2,17 @@ package extract
 
 import "strings"
 
-// llamaCPP reads the log of llama.cpp's server (its server in llama-cpp-python 0.3.36, November 2026). Sizes are in MiB, a
-// line for each device, such as
+// llamaCPP reads the log of llama.cpp's server (0.5.0, that in llama-cpp-python 0.3.36, November 2026). Sizes are in MiB, a
+// line for each device, such as these of an H200
 //
-//	0.00.036.093 I load_tensors:   CPU_Mapped model buffer size =     2.54 MiB
-//	0.00.036.225 I llama_context: n_ctx                 = 8192
-//	0.00.039.910 I llama_kv_cache:        CPU KV buffer size =     8.00 MiB
-//	0.00.069.545 I sched_reserve:        CPU compute buffer size =     8.01 MiB
+//	0.00.323.589 I load_tensors:   CPU_Mapped model buffer size =     2.26 MiB
+//	0.00.323.590 I load_tensors:        CUDA0 model buffer size =  5410.77 MiB
+//	0.00.894.698 I llama_context: n_ctx                 = 131072
+//	0.00.897.968 I llama_kv_cache:      CUDA0 KV buffer size =  8192.00 MiB
+//	0.00.920.958 I sched_reserve:      CUDA0 compute buffer size =  1344.01 MiB
+//	0.00.920.962 I sched_reserve:  CUDA_Host compute buffer size =    48.01 MiB
 //
-// With CUDA the devices are CUDA0, CUDA1 and CUDA_Host, which is pinned memory of the host. A model with two kinds of
+// CUDA_Host is pinned memory of the host. Weights are of all devices, those in the host too. A model with two kinds of
 // attention has two lines of KV, and a draft model has lines of its own: both are added. Compute buffers that a context reserves
 // again take the place of those before. The server prints all of this from verbosity 4 on only (-lv 4).
 func llamaCPP() Tool {
