@@ -175,8 +175,8 @@ func (p Program) campaign(ctx context.Context, l *campaignLine) error {
 		return usage(err)
 	}
 	defer invocation.Close()
-	fmt.Fprintf(p.Stdout, "campaign %s: %d slots, %d of them over\nfolder: %s%c\n", l.planned.Name, invocation.Slots(), invocation.Resumed(), dir, os.PathSeparator)
-	log.Info("campaign", "name", l.planned.Name, "live", page.URL(), "tells", cmp.Or(l.notifier.String(), "nobody"))
+	fmt.Fprintf(p.Stdout, "campaign %s: %d slots, %d already ended\nfolder: %s%c\n", l.planned.Name, invocation.Slots(), invocation.Resumed(), dir, os.PathSeparator)
+	log.Info("campaign", "name", l.planned.Name, "live", page.URL(), "notifies", cmp.Or(l.notifier.String(), "none"))
 	outcome, err := invocation.Run(ctx)
 	err = p.conclude(l, dir, outcome, err)
 	p.linger(ctx, l.linger, log)

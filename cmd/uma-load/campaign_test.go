@@ -199,7 +199,7 @@ func TestACampaignThatIsKilledGoesOnWhereItEnded(t *testing.T) {
 	x.expectRun()
 	x.expectComparison(said.String())
 	third, said := x.start()
-	if err := third.Wait(); err != nil || !strings.Contains(said.String(), "4 slots, 4 of them over") || len(x.slots()) != 4 {
+	if err := third.Wait(); err != nil || !strings.Contains(said.String(), "4 slots, 4 already ended") || len(x.slots()) != 4 {
 		t.Errorf("once more: %v: %s", err, said)
 	}
 }
