@@ -1,0 +1,102 @@
+package golden
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// A summary is a function of its run folder. These are the exceptions, by kind of run: an exception that no longer is
+// one fails the test.
+
+// refused are kinds of which no summary is computed at all, with what is printed then.
+var refused = map[string]string{
+	// What the command's log and the files of --result held is in tool_reported and memory.engine_reported of
+	// summary.json only; phases that are not measured, why it stopped, and warnings are there alone too.
+	"record": "its load was not ours", "record-failed": "its load was not ours", "record-result": "its load was not ours",
+	// All figures are of a file that is not in the folder.
+	"import": "its load was not ours",
+	// The manifest has no judging: that of each rank is in the rank's own folder.
+	"merged": "it was merged of ranks",
+	// Its manifest is from before judging was kept.
+	"old": "the run never began to send",
+}
+
+// lost are fields that are not computed as they were when the folder lacks summary.json: what was read of pages, logs
+// and outputs when the run ended is kept in no other file.
+var lost = map[string][]string{
+	"closed":         {"memory.engine_reported"}, // of the file of --engine-log
+	"conversations":  {"signals.reuse", "signals.ssd_offload", "signals.ssd_rehydrate"},
+	"reuse":          {"checked", "signals.output_match", "signals.reuse", "signals.ssd_offload", "signals.ssd_rehydrate"},
+	"demo-rehydrate": {"checked", "signals.output_match", "signals.reuse", "signals.ssd_offload", "signals.ssd_rehydrate"},
+	"demo-wrong-kv":  {"checked", "invalid_reasons", "signals.output_match", "signals.reuse", "signals.ssd_offload", "signals.ssd_rehydrate", "valid"},
+}
+
+// TestSummariesAreComputedFromTheirFolders computes the summary of every golden folder anew, once beside the summary
+// that was written at the end of the run and once without it.
+func TestSummariesAreComputedFromTheirFolders(t *testing.T) {
+	t.Parallel()
+	for _, path := range folders(t) {
+		t.Run(named(path), func(t *testing.T) {
+			t.Parallel()
+			name, _, _ := strings.Cut(named(path), ".")
+			recomputed(t, name, path)
+		})
+	}
+}
+
+// recomputed holds what is computed of the folder of a run to its summary.
+func recomputed(t *testing.T, kind, path string) {
+	t.Helper()
+	written, err := os.ReadFile(filepath.Join(path, "summary.json"))
+	if err != nil {
+		return // it was killed
+	}
+	r := verb(t, "report", "--recompute", "--format=json", path)
+	if why := refused[kind]; why != "" {
+		if r.code != 2 || !strings.Contains(r.stderr, why) {
+			t.Errorf("computed anew it is %d, %s, and not refused with %q: an exception less?", r.code, r.stderr, why)
+		}
+		return
+	}
+	same(t, "the summary computed beside the one that is there", r.done(t).stdout, string(written))
+
+	alone := copied(t, path, "summary.json", "report.html", "report.md")
+	var was, is any
+	if err := json.Unmarshal(written, &was); err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal([]byte(verb(t, "report", "--format=json", alone).done(t).stdout), &is); err != nil {
+		t.Fatal(err)
+	}
+	differing := map[string]bool{}
+	differences("", was, is, differing)
+	got := slices.Sorted(maps.Keys(differing))
+	if !slices.Equal(got, lost[kind]) {
+		t.Errorf("without summary.json these fields are not computed as they were:\n%q\nthe exceptions are\n%q", got, lost[kind])
+	}
+}
+
+// differences collects the fields in which two JSON values differ, to the second level.
+func differences(path string, a, b any, into map[string]bool) {
+	x, isObject := a.(map[string]any)
+	y, both := b.(map[string]any)
+	if isObject && both && strings.Count(path, ".") < 2 {
+		for key := range maps.Keys(x) {
+			differences(fmt.Sprintf("%s.%s", path, key), x[key], y[key], into)
+		}
+		for key := range maps.Keys(y) {
+			differences(fmt.Sprintf("%s.%s", path, key), x[key], y[key], into)
+		}
+		return
+	}
+	if !reflect.DeepEqual(a, b) {
+		into[strings.TrimPrefix(path, ".")] = true
+	}
+}
