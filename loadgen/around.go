@@ -12,6 +12,7 @@ import (
 	"github.com/umascope/umascope/loadgen/merge"
 	"github.com/umascope/umascope/loadgen/report"
 	"github.com/umascope/umascope/loadgen/scene"
+	"github.com/umascope/umascope/loadgen/summary"
 )
 
 // Phases of a run whose engine is started for it, before the engine is ready.
@@ -38,9 +39,9 @@ type around struct {
 }
 
 // checksOf is what the checks of a campaign came to.
-func checksOf(c *folder.Campaign) report.Checks {
+func checksOf(c *folder.Campaign) summary.Checks {
 	if c == nil {
-		return report.Checks{}
+		return summary.Checks{}
 	}
 	var failed []string
 	for _, one := range c.Checks {
@@ -48,7 +49,7 @@ func checksOf(c *folder.Campaign) report.Checks {
 			failed = append(failed, printable(campaign.CheckText(one)))
 		}
 	}
-	return report.Checks{Made: len(c.Checks) > 0, Failed: strings.Join(failed, "; ")}
+	return summary.Checks{Made: len(c.Checks) > 0, Failed: strings.Join(failed, "; ")}
 }
 
 // problemsOf is what went wrong around a run without spoiling it.
@@ -181,7 +182,7 @@ func (r *run) finishUnserved(loadErr error) error {
 	r.manifest.EndedAt, r.manifest.State = &ended, stateOf(loadErr)
 	log, err := r.scene.Log()
 	addMachines(r.manifest, log)
-	in := report.Input{
+	in := summary.Input{
 		Run: r.id, Scenario: r.settings.Scenario.Name, Labels: r.settings.labelMap(), BootID: r.manifest.Client.BootID,
 		Telemetry: log, TelemetryStats: r.manifest.Telemetry, TelemetryRequested: r.settings.scene.Requested(),
 		Validity: r.limits, SLO: r.settings.slo, Streaming: !r.settings.NoStream, Phases: reportPhases(r.scene.Spans),
@@ -191,11 +192,11 @@ func (r *run) finishUnserved(loadErr error) error {
 	warnings := append(r.scene.Warnings(), problemsOf(r.manifest.Campaign)...)
 	r.manifest.Judging = merge.Judging(in, r.settings.validity, warnings)
 	err = errors.Join(err, r.folder.WriteJSON(folder.ManifestFile, r.manifest), r.folder.Write(folder.RequestsFile, func(io.Writer) error { return nil }))
-	summary, drawn, summaryErr := report.Digest(in, report.Records(r.folder.Path(folder.RequestsFile)))
+	sum, drawn, summaryErr := summary.Digest(in, summary.Records(r.folder.Path(folder.RequestsFile)))
 	if summaryErr != nil {
 		return errors.Join(err, summaryErr)
 	}
-	summary.Warnings = append(summary.Warnings, warnings...)
-	r.summary = &summary
-	return errors.Join(err, writeReports(r.folder, report.Page{Title: r.id, Summary: summary, Drawn: drawn, Telemetry: log}))
+	sum.Warnings = append(sum.Warnings, warnings...)
+	r.summary = &sum
+	return errors.Join(err, writeReports(r.folder, report.Page{Title: r.id, Summary: sum, Drawn: drawn, Telemetry: log}))
 }

@@ -19,7 +19,7 @@ import (
 	"github.com/umascope/umascope/loadgen/campaign"
 	"github.com/umascope/umascope/loadgen/chat"
 	"github.com/umascope/umascope/loadgen/folder"
-	"github.com/umascope/umascope/loadgen/report"
+	"github.com/umascope/umascope/loadgen/summary"
 )
 
 // standing is an arm of one engine, which answers only while it is up.
@@ -164,9 +164,9 @@ func TestTheTelemetryOfARunSpansTheStartAndStopOfItsEngine(t *testing.T) {
 			t.Errorf("the live page: %s", s.seen[i])
 		}
 	}
-	summary := read[report.Summary](t, filepath.Join(dir, folder.SummaryFile))
-	if !summary.Valid || summary.Requests[chat.StatusOK] != 8 {
-		t.Errorf("%+v, %v", summary.Requests, summary.InvalidReasons)
+	sum := read[summary.Summary](t, filepath.Join(dir, folder.SummaryFile))
+	if !sum.Valid || sum.Requests[chat.StatusOK] != 8 {
+		t.Errorf("%+v, %v", sum.Requests, sum.InvalidReasons)
 	}
 	manifest := read[folder.Manifest](t, filepath.Join(dir, folder.ManifestFile))
 	if c := manifest.Campaign; c == nil || c.Slot != 3 || !c.EngineKept || manifest.State != folder.StateComplete || manifest.Server.Model == "" {
@@ -204,9 +204,9 @@ func TestARunWhoseEngineNeverComesKeepsWhatTheMachineDid(t *testing.T) {
 func expectUnserved(t *testing.T, dir, state, why string) {
 	t.Helper()
 	manifest := read[folder.Manifest](t, filepath.Join(dir, folder.ManifestFile))
-	summary := read[report.Summary](t, filepath.Join(dir, folder.SummaryFile))
-	if manifest.State != state || manifest.Campaign == nil || summary.Valid || !strings.Contains(fmt.Sprint(summary.InvalidReasons), string(report.CodeIncomplete)) || !strings.Contains(fmt.Sprint(summary.InvalidReasons), why) {
-		t.Errorf("%s, %v", manifest.State, summary.InvalidReasons)
+	sum := read[summary.Summary](t, filepath.Join(dir, folder.SummaryFile))
+	if manifest.State != state || manifest.Campaign == nil || sum.Valid || !strings.Contains(fmt.Sprint(sum.InvalidReasons), string(summary.CodeIncomplete)) || !strings.Contains(fmt.Sprint(sum.InvalidReasons), why) {
+		t.Errorf("%s, %v", manifest.State, sum.InvalidReasons)
 	}
 	for _, name := range []string{folder.HTMLFile, folder.ReportFile, folder.RequestsFile} {
 		if matches, _ := filepath.Glob(filepath.Join(dir, name)); len(matches) == 0 {
@@ -238,9 +238,9 @@ func TestARunWhoseEngineDiesEndsAtOnceAndSaysWhy(t *testing.T) {
 	if !errors.Is(err, s.lost) || time.Since(began) > time.Minute {
 		t.Fatal(err)
 	}
-	summary := read[report.Summary](t, filepath.Join(dir, folder.SummaryFile))
-	if summary.Valid || !strings.Contains(fmt.Sprint(summary.InvalidReasons), "exit code 137") || summary.Requests[chat.StatusOK] == 0 {
-		t.Errorf("%+v, %v", summary.Requests, summary.InvalidReasons)
+	sum := read[summary.Summary](t, filepath.Join(dir, folder.SummaryFile))
+	if sum.Valid || !strings.Contains(fmt.Sprint(sum.InvalidReasons), "exit code 137") || sum.Requests[chat.StatusOK] == 0 {
+		t.Errorf("%+v, %v", sum.Requests, sum.InvalidReasons)
 	}
 	if state := read[folder.Manifest](t, filepath.Join(dir, folder.ManifestFile)).State; state != folder.StateFailed || s.downs != 1 {
 		t.Errorf("%s, stopped %d times", state, s.downs)

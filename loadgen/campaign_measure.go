@@ -17,7 +17,7 @@ import (
 	"github.com/umascope/umascope/loadgen/evidence"
 	"github.com/umascope/umascope/loadgen/extract"
 	"github.com/umascope/umascope/loadgen/live"
-	"github.com/umascope/umascope/loadgen/report"
+	"github.com/umascope/umascope/loadgen/summary"
 	"github.com/umascope/umascope/loadgen/sweep"
 )
 
@@ -79,16 +79,16 @@ func (c *campaignRuns) record(ctx context.Context, quiet Program, line *commandL
 }
 
 // resultOf is what came of a run that was measured. A missed SLO is a finding.
-func resultOf(ctx context.Context, err error, summary *report.Summary) campaign.Result {
+func resultOf(ctx context.Context, err error, sum *summary.Summary) campaign.Result {
 	var o outcome
 	switch {
 	case err == nil, errors.As(err, &o) && o.code == exitMissed:
-		return campaign.Result{Status: campaign.Finished, Proven: provenBy(summary)}
+		return campaign.Result{Status: campaign.Finished, Proven: provenBy(sum)}
 	case o.code == exitInvalid:
 		return campaign.Result{Status: campaign.Invalid, Problem: printable(err.Error())}
 	default:
 		result := failed(ctx, err)
-		result.Torn = summary != nil && summary.Valid
+		result.Torn = sum != nil && sum.Valid
 		return result
 	}
 }
@@ -118,12 +118,12 @@ func firstThat(text, says string) string {
 }
 
 // provenBy are the signals that a run is proof of.
-func provenBy(summary *report.Summary) []string {
-	if summary == nil {
+func provenBy(sum *summary.Summary) []string {
+	if sum == nil {
 		return nil
 	}
 	var names []string
-	for name, signal := range signalsOf(summary.Signals) {
+	for name, signal := range signalsOf(sum.Signals) {
 		if signal.Grade == evidence.Proven {
 			names = append(names, name)
 		}
@@ -133,7 +133,7 @@ func provenBy(summary *report.Summary) []string {
 }
 
 // signalsOf are signals by their names in summary.json.
-func signalsOf(s report.Signals) map[string]evidence.Signal {
+func signalsOf(s summary.Signals) map[string]evidence.Signal {
 	return map[string]evidence.Signal{"ssd_offload": s.SSDOffload, "ssd_rehydrate": s.SSDRehydrate, "reuse": s.Reuse, "output_match": s.OutputMatch}
 }
 
@@ -271,7 +271,7 @@ func checkNames(planned *plan.Plan) error {
 	line := newCommandLine(io.Discard)
 	known := plan.Known{
 		RunFlags: flagNames(line.run), RecordFlags: flagNames(line.record.verb), Own: ofCampaign(),
-		Signals: slices.Sorted(maps.Keys(signalsOf(report.Signals{}))), Extractors: extractorNames(),
+		Signals: slices.Sorted(maps.Keys(signalsOf(summary.Signals{}))), Extractors: extractorNames(),
 	}
 	return planned.CheckNames(known)
 }

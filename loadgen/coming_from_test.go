@@ -17,8 +17,8 @@ import (
 	"github.com/alecthomas/kingpin/v2"
 
 	"github.com/umascope/umascope/exporter/metric"
-	"github.com/umascope/umascope/loadgen/report"
 	"github.com/umascope/umascope/loadgen/sim"
+	"github.com/umascope/umascope/loadgen/summary"
 )
 
 const comingFrom = "COMING_FROM.md"
@@ -249,7 +249,7 @@ func TestThePageForOthersNamesSeriesRulesAndLinksThatThereAre(t *testing.T) {
 	if len(named) < 60 {
 		t.Errorf("%d series are named", len(named))
 	}
-	if says := fmt.Sprintf("%d rules", len(report.Rules())); !strings.Contains(page, says) {
+	if says := fmt.Sprintf("%d rules", len(summary.Rules())); !strings.Contains(page, says) {
 		t.Errorf("there are %s", says)
 	}
 	anchors := map[string]bool{}

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/umascope/umascope/loadgen/folder"
-	"github.com/umascope/umascope/loadgen/report"
+	"github.com/umascope/umascope/loadgen/summary"
 )
 
 // inspected is what docker says of a running container, with what must not be recorded.
@@ -91,7 +91,7 @@ func TestAContainerThatIsGoneAfterwardsIsAWarning(t *testing.T) {
 	if code != exitDone {
 		t.Fatalf("exit %d: %s%s", code, stdout, stderr)
 	}
-	if w := read[report.Summary](t, filepath.Join(dir, folder.SummaryFile)).Warnings; !strings.Contains(strings.Join(w, "\n"), "--container: its log is not complete") {
+	if w := read[summary.Summary](t, filepath.Join(dir, folder.SummaryFile)).Warnings; !strings.Contains(strings.Join(w, "\n"), "--container: its log is not complete") {
 		t.Errorf("warnings %q", w)
 	}
 }
@@ -114,7 +114,7 @@ func TestCommandsAreCapturedBeforeAndAfterTheLoad(t *testing.T) {
 	if text, err := os.ReadFile(filepath.Join(dir, folder.ManifestFile)); err != nil || strings.Contains(string(text), "hunter2") {
 		t.Errorf("a command is recorded (%v): %s", err, text)
 	}
-	if w := read[report.Summary](t, filepath.Join(dir, folder.SummaryFile)).Warnings; !strings.Contains(strings.Join(w, "\n"), "--capture broken, after the load: exit 7") {
+	if w := read[summary.Summary](t, filepath.Join(dir, folder.SummaryFile)).Warnings; !strings.Contains(strings.Join(w, "\n"), "--capture broken, after the load: exit 7") {
 		t.Errorf("warnings %q", w)
 	}
 }
@@ -137,7 +137,7 @@ func TestTheEnginesLogOfItsStartTellsItsMemory(t *testing.T) {
 	if code != exitDone {
 		t.Fatalf("exit %d: %s%s", code, stdout, stderr)
 	}
-	e := read[report.Summary](t, filepath.Join(dir, folder.SummaryFile)).Memory.EngineReported
+	e := read[summary.Summary](t, filepath.Join(dir, folder.SummaryFile)).Memory.EngineReported
 	if e == nil || *e.KVTokens != 223152 || *e.KV != 11.92*(1<<30) || e.Peak != nil || e.Source != "the log of container engine" {
 		t.Errorf("%+v", e)
 	}

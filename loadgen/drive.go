@@ -12,8 +12,8 @@ import (
 	"github.com/umascope/umascope/loadgen/drive"
 	"github.com/umascope/umascope/loadgen/folder"
 	"github.com/umascope/umascope/loadgen/live"
-	"github.com/umascope/umascope/loadgen/report"
 	"github.com/umascope/umascope/loadgen/scene"
+	"github.com/umascope/umascope/loadgen/summary"
 )
 
 // execute sends the load and writes the results. The first error of the run itself wins over
@@ -231,7 +231,7 @@ func (r *run) drivePhase(stop, cut context.Context, p drive.Phase) (failed bool,
 	hide()
 	cancel()
 	r.hold(stop)
-	return r.limits.Judges(report.CodePhaseFailed) && ended.allFailed(), errors.Join(q.Rest(), r.scene.Passed(folder.Span(driven)))
+	return r.limits.Judges(summary.CodePhaseFailed) && ended.allFailed(), errors.Join(q.Rest(), r.scene.Passed(folder.Span(driven)))
 }
 
 // outcomes counts how the requests of a phase ended. Those that were cancelled are in neither.
@@ -257,8 +257,8 @@ const (
 )
 
 // shortest is the usual value, or the limit of client_stall if that is lower.
-func shortest(usual time.Duration, limits report.Limits) time.Duration {
-	if own, given := limits[report.CodeClientStall]; given && !own.Off {
+func shortest(usual time.Duration, limits summary.Limits) time.Duration {
+	if own, given := limits[summary.CodeClientStall]; given && !own.Off {
 		return min(usual, time.Duration(own.Value*float64(time.Second)))
 	}
 	return usual

@@ -11,8 +11,8 @@ import (
 
 	"github.com/umascope/umascope/loadgen/chat"
 	"github.com/umascope/umascope/loadgen/extract"
-	"github.com/umascope/umascope/loadgen/report"
 	"github.com/umascope/umascope/loadgen/server"
+	"github.com/umascope/umascope/loadgen/summary"
 )
 
 // engineLog is something that an engine writes its log to.
@@ -85,7 +85,7 @@ func (r *run) readEngineLog(ctx context.Context) {
 			continue
 		}
 		for _, reading := range readings {
-			if r.engine = report.EngineOf(reading, log.name); r.engine != nil {
+			if r.engine = summary.EngineOf(reading, log.name); r.engine != nil {
 				return
 			}
 		}

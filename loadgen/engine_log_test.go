@@ -10,7 +10,7 @@ import (
 
 	"github.com/umascope/umascope/loadgen/campaign"
 	"github.com/umascope/umascope/loadgen/folder"
-	"github.com/umascope/umascope/loadgen/report"
+	"github.com/umascope/umascope/loadgen/summary"
 )
 
 // startSays is what the TensorRT-LLM engine of a log of these figures says at its start.
@@ -29,12 +29,12 @@ func TestALogThatIsNamedTellsTheMemoryOfAnEngineWithoutAContainer(t *testing.T) 
 		if code != exitDone {
 			t.Fatalf("%s: exit %d: %s%s", kind, code, stdout, stderr)
 		}
-		e := read[report.Summary](t, filepath.Join(dir, folder.SummaryFile)).Memory.EngineReported
+		e := read[summary.Summary](t, filepath.Join(dir, folder.SummaryFile)).Memory.EngineReported
 		if e == nil || e.KV == nil || *e.KV != 5.95*(1<<30) || *e.Peak != 113.65*(1<<30) || *e.KVTokens != 86720 || e.Source != "the log "+log {
 			t.Errorf("%s: %+v", kind, e)
 		}
 	}
-	if code, dir, _, stderr := invoke(t, t.Context(), "--url", engine(t, time.Millisecond), "--requests=1", "--warmup=0", "--output-tokens=2", "--engine=openai", "--engine-log="+log); code != exitDone || read[report.Summary](t, filepath.Join(dir, folder.SummaryFile)).Memory != nil || !strings.Contains(stderr, "--engine-log: nothing of the engine's memory was found in it") {
+	if code, dir, _, stderr := invoke(t, t.Context(), "--url", engine(t, time.Millisecond), "--requests=1", "--warmup=0", "--output-tokens=2", "--engine=openai", "--engine-log="+log); code != exitDone || read[summary.Summary](t, filepath.Join(dir, folder.SummaryFile)).Memory != nil || !strings.Contains(stderr, "--engine-log: nothing of the engine's memory was found in it") {
 		t.Errorf("exit %d, or the log of an engine that nobody knows is read: %s", code, stderr)
 	}
 }
@@ -47,7 +47,7 @@ func TestLlamaCPPsLogGivesItsMemory(t *testing.T) {
 		t.Fatalf("exit %d: %s%s", code, stdout, stderr)
 	}
 	const mib = 1 << 20
-	e := read[report.Summary](t, filepath.Join(dir, folder.SummaryFile)).Memory.EngineReported
+	e := read[summary.Summary](t, filepath.Join(dir, folder.SummaryFile)).Memory.EngineReported
 	if e == nil || e.KV == nil || *e.KV != 8192*mib || *e.KVTokens != 131072 || *e.Weights != 5420*mib || *e.Compute != 700*mib || *e.HostCompute != 48.01*mib {
 		t.Errorf("%+v", e)
 	}
@@ -111,7 +111,7 @@ func TestTheLogOfAnArmTellsItsMemory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := read[report.Summary](t, filepath.Join(dir, folder.SummaryFile)).Memory.EngineReported
+	e := read[summary.Summary](t, filepath.Join(dir, folder.SummaryFile)).Memory.EngineReported
 	if e == nil || e.KVTokens == nil || *e.KVTokens != 223152 || e.Source != "the log of process engine" {
 		t.Errorf("%+v", e)
 	}

@@ -14,8 +14,8 @@ import (
 
 	"github.com/umascope/umascope/loadgen/chat"
 	"github.com/umascope/umascope/loadgen/folder"
-	"github.com/umascope/umascope/loadgen/report"
 	"github.com/umascope/umascope/loadgen/sim"
+	"github.com/umascope/umascope/loadgen/summary"
 )
 
 // The faults of this file are those of a server under load, each through the whole program: what the
@@ -56,7 +56,7 @@ func TestEveryFaultOfAnEngineIsCountedAsWhatItIs(t *testing.T) {
 				"--output-tokens=8", "--engine=vllm", "--ignore-eos", "--chunk-timeout=300ms")
 			sent := records(t, folder)
 			counts := byStatus(sent)
-			summary := read[report.Summary](t, filepath.Join(folder, "summary.json"))
+			sum := read[summary.Summary](t, filepath.Join(folder, "summary.json"))
 			if c.status == chat.StatusOK {
 				if code != exitDone || counts[chat.StatusOK] != requests {
 					t.Fatalf("exit %d, requests by status %v: %s", code, counts, stderr)
@@ -66,11 +66,11 @@ func TestEveryFaultOfAnEngineIsCountedAsWhatItIs(t *testing.T) {
 			if code != exitInvalid || counts[chat.StatusOK] != requests-faulty || counts[c.status] != faulty {
 				t.Fatalf("exit %d, requests by status %v: %s", code, counts, stderr)
 			}
-			if !slices.ContainsFunc(summary.InvalidReasons, func(r report.Reason) bool { return r.Code == report.CodeErrorRate }) {
-				t.Errorf("invalid for %v", summary.InvalidReasons)
+			if !slices.ContainsFunc(sum.InvalidReasons, func(r summary.Reason) bool { return r.Code == summary.CodeErrorRate }) {
+				t.Errorf("invalid for %v", sum.InvalidReasons)
 			}
-			if summary.Latency.E2E.Send.N != requests-faulty || !strings.Contains(stdout, string(c.status)) {
-				t.Errorf("%d latencies; printed %s", summary.Latency.E2E.Send.N, stdout)
+			if sum.Latency.E2E.Send.N != requests-faulty || !strings.Contains(stdout, string(c.status)) {
+				t.Errorf("%d latencies; printed %s", sum.Latency.E2E.Send.N, stdout)
 			}
 			for _, r := range sent {
 				if r.Status == c.status && (!strings.Contains(r.Error, c.says) || c.fault.AfterTokens > 0 && r.FirstTokenNS == nil) {
@@ -108,9 +108,9 @@ func TestAServerThatDiesUnderLoadLeavesACompleteFolder(t *testing.T) {
 	if counts[chat.StatusOK] == 0 || counts[chat.StatusTruncated]+counts[chat.StatusConnect] < 20 || counts[chat.StatusConnect] == 0 {
 		t.Errorf("requests by status %v", counts)
 	}
-	summary := read[report.Summary](t, filepath.Join(folderPath, folder.SummaryFile))
-	if !slices.ContainsFunc(summary.Warnings, func(w string) bool { return strings.Contains(w, "whether the model changed is not known") }) {
-		t.Errorf("warnings %q", summary.Warnings)
+	sum := read[summary.Summary](t, filepath.Join(folderPath, folder.SummaryFile))
+	if !slices.ContainsFunc(sum.Warnings, func(w string) bool { return strings.Contains(w, "whether the model changed is not known") }) {
+		t.Errorf("warnings %q", sum.Warnings)
 	}
 }
 
@@ -196,12 +196,12 @@ func TestAnEnginesPageThatIsBadIsAWarning(t *testing.T) {
 			defer page.CloseClientConnections()
 			code, path, _, stderr := invoke(t, t.Context(), "--url", engine(t, 100*time.Microsecond), "--scrape=engine="+page.URL,
 				"--telemetry-interval=100ms", "--requests=8", "--warmup=0", "--output-tokens=4")
-			summary := read[report.Summary](t, filepath.Join(path, folder.SummaryFile))
-			if code != exitDone || summary.Requests[chat.StatusOK] != 8 {
-				t.Errorf("exit %d, %v: %s", code, summary.Requests, stderr)
+			sum := read[summary.Summary](t, filepath.Join(path, folder.SummaryFile))
+			if code != exitDone || sum.Requests[chat.StatusOK] != 8 {
+				t.Errorf("exit %d, %v: %s", code, sum.Requests, stderr)
 			}
-			if !slices.ContainsFunc(summary.Warnings, func(w string) bool { return strings.Contains(w, "engine") }) {
-				t.Errorf("warnings %q", summary.Warnings)
+			if !slices.ContainsFunc(sum.Warnings, func(w string) bool { return strings.Contains(w, "engine") }) {
+				t.Errorf("warnings %q", sum.Warnings)
 			}
 		})
 	}

@@ -14,8 +14,8 @@ import (
 	"testing"
 
 	"github.com/umascope/umascope/loadgen/folder"
-	"github.com/umascope/umascope/loadgen/report"
 	"github.com/umascope/umascope/loadgen/sim"
+	"github.com/umascope/umascope/loadgen/summary"
 )
 
 // picky answers every request with one token, refuses those with a field that it does not take, and
@@ -179,7 +179,7 @@ func TestStrictVendorsGetNoFieldThatTheyRefuse(t *testing.T) {
 			if m.Engine != string(vendor) || !m.EngineDetected || len(m.Fields.Accepted) < 2 || m.Fields.Unknown != "" {
 				t.Errorf("%s %s: %+v", vendor, endpoint, m)
 			}
-			s := read[report.Summary](t, filepath.Join(dir, folder.SummaryFile))
+			s := read[summary.Summary](t, filepath.Join(dir, folder.SummaryFile))
 			if s.Model.Fingerprint == "" || !slices.Contains(s.Checked, "fingerprint") || !slices.Contains(s.Checked, "serving") {
 				t.Errorf("%s %s: fingerprint %q, checked %v", vendor, endpoint, s.Model.Fingerprint, s.Checked)
 			}

@@ -3,9 +3,9 @@ package loadgen
 import (
 	"github.com/umascope/umascope/loadgen/live"
 	"github.com/umascope/umascope/loadgen/option"
-	"github.com/umascope/umascope/loadgen/report"
 	"github.com/umascope/umascope/loadgen/scene"
 	"github.com/umascope/umascope/loadgen/server"
+	"github.com/umascope/umascope/loadgen/summary"
 	"github.com/umascope/umascope/loadgen/witness"
 	"github.com/umascope/umascope/loadgen/workload"
 )
@@ -18,7 +18,7 @@ func runFlags(set option.Set) *settings {
 	workload.Flags(set, &s.Settings)
 	sharingFlags(set, &s.sharing)
 	option.Flag(set, "expect", "kv=off, kv=cpu_only or kv=cpu_disk: the run is invalid if telemetry shows other tiers of KVBM.", "", &s.expect, witness.ParseExpectation)
-	option.Flag(set, "slo", "Limits for a good request, such as ttft=500ms,tpot=50ms; from the intended start; exit 4 unless 99 % of the requests keep them.", "", &s.slo, report.ParseSLO)
+	option.Flag(set, "slo", "Limits for a good request, such as ttft=500ms,tpot=50ms; from the intended start; exit 4 unless 99 % of the requests keep them.", "", &s.slo, summary.ParseSLO)
 	keepFlags(set, &s.keeping)
 	set.Flag("save-outputs", "Keep what the model wrote, in outputs.jsonl.").BoolVar(&s.KeepOutputs)
 	option.Flag(set, "engine-log", "File on this machine that the engine writes its log to: what it reports there of its memory and its KV cache is read; llama.cpp does so from -lv 4 on. A campaign reads the logs of its arms, and --container that of the container.", "", &s.engineLog, option.Text).PlaceHolder("FILE")

@@ -12,7 +12,7 @@ import (
 
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/loadgen/folder"
-	"github.com/umascope/umascope/loadgen/report"
+	"github.com/umascope/umascope/loadgen/summary"
 )
 
 // lastPage runs the program and returns the folder of its run and what its live page shows at the end.
@@ -51,8 +51,8 @@ func TestTheLivePageAndTheSummaryAgreeWhichRequestsAreGood(t *testing.T) {
 	t.Parallel()
 	url := engine(t, 5*time.Millisecond)
 	dir, page := lastPage(t, "--url", url, "--requests=24", "--warmup=2", "--concurrency=4", "--output-tokens=2:60", "--slo=e2e=150ms")
-	summary := read[report.Summary](t, filepath.Join(dir, folder.SummaryFile))
-	g := summary.Goodput
+	sum := read[summary.Summary](t, filepath.Join(dir, folder.SummaryFile))
+	g := sum.Goodput
 	if g == nil || g.Good == 0 || g.Good == g.Requests {
 		t.Fatalf("goodput %+v: the test needs requests of both kinds", g)
 	}

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/umascope/umascope/loadgen/folder"
-	"github.com/umascope/umascope/loadgen/report"
 	"github.com/umascope/umascope/loadgen/sim"
+	"github.com/umascope/umascope/loadgen/summary"
 )
 
 func TestAnotherModelUnderTheSameNameMakesTheRunInvalid(t *testing.T) {
@@ -36,7 +36,7 @@ func TestAnotherModelUnderTheSameNameMakesTheRunInvalid(t *testing.T) {
 func TestDriftOfTheGreedyAnswerIsOnlyAWarning(t *testing.T) {
 	_, url := simulated(t, func(c *sim.Config) { c.Faults.Drift = sim.Drift{Ratio: 1, Alone: true} })
 	code, dir, _, stderr := invoke(t, t.Context(), "--url", url, "--requests=3", "--warmup=0", "--output-tokens=8")
-	s := read[report.Summary](t, filepath.Join(dir, folder.SummaryFile))
+	s := read[summary.Summary](t, filepath.Join(dir, folder.SummaryFile))
 	if code != exitDone || !strings.Contains(strings.Join(s.Warnings, "\n"), "not bitwise deterministic") || !slices.Contains(s.Checked, "fingerprint") {
 		t.Errorf("exit %d: %s%v", code, stderr, s.Warnings)
 	}
@@ -48,7 +48,7 @@ func TestAServerThatCountsNothingHasNoFingerprintAndTheRunGoesOn(t *testing.T) {
 	if code != exitDone {
 		t.Fatalf("exit %d: %s", code, stderr)
 	}
-	s := read[report.Summary](t, filepath.Join(dir, folder.SummaryFile))
+	s := read[summary.Summary](t, filepath.Join(dir, folder.SummaryFile))
 	if s.Model.Fingerprint != "" || slices.Contains(s.Checked, "fingerprint") || !strings.Contains(strings.Join(s.Warnings, "\n"), "fingerprint is not complete: token counts") {
 		t.Errorf("fingerprint %q, checked %v, warnings %v", s.Model.Fingerprint, s.Checked, s.Warnings)
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/loadgen/folder"
 	"github.com/umascope/umascope/loadgen/merge"
-	"github.com/umascope/umascope/loadgen/report"
+	"github.com/umascope/umascope/loadgen/summary"
 	"github.com/umascope/umascope/loadgen/telemetry"
 )
 
@@ -38,7 +38,7 @@ func (r *run) describeLoad() {
 		EngineClues: r.server.Clues, Fields: r.server.Accepted, FingerprintStart: start,
 	}
 	// What a run that is killed was judged by is known as well.
-	m.Judging = merge.Judging(report.Input{
+	m.Judging = merge.Judging(summary.Input{
 		Streaming: !s.NoStream, Warmup: w.Uncounted(), TelemetryRequested: s.scene.Requested(), SLO: s.slo,
 	}, s.validity, nil)
 	for _, p := range w.Phases {

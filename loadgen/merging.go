@@ -13,6 +13,7 @@ import (
 	"github.com/umascope/umascope/loadgen/merge"
 	"github.com/umascope/umascope/loadgen/option"
 	"github.com/umascope/umascope/loadgen/report"
+	"github.com/umascope/umascope/loadgen/summary"
 	"github.com/umascope/umascope/loadgen/telemetry"
 )
 
@@ -68,20 +69,20 @@ func (p Program) merge(ctx context.Context, line *mergeLine) error {
 	if m.folder, err = makeFolder(line.out, m.id); err != nil {
 		return err
 	}
-	summary, err := m.write(ctx)
+	sum, err := m.write(ctx)
 	if err != nil {
 		// What it holds is in the folders of the ranks too.
 		_ = os.RemoveAll(string(m.folder))
 		return unusable(ctx, err)
 	}
-	if err := p.print(m.folder, summary); err != nil {
+	if err := p.print(m.folder, sum); err != nil {
 		return err
 	}
-	return judge(summary)
+	return judge(sum)
 }
 
 // write writes the folder.
-func (m *merging) write(ctx context.Context) (report.Summary, error) {
+func (m *merging) write(ctx context.Context) (summary.Summary, error) {
 	err := m.writeLines(ctx)
 	if err == nil {
 		err = m.writeTelemetry()
@@ -90,33 +91,33 @@ func (m *merging) write(ctx context.Context) (report.Summary, error) {
 		err = m.folder.WriteJSON(folder.PhasesFile, folder.Phases{Schema: folder.PhasesSchema, Phases: m.whole.Phases()})
 	}
 	if err != nil {
-		return report.Summary{}, err
+		return summary.Summary{}, err
 	}
 	return m.digest()
 }
 
 // digest makes the summary of what was written, and the files that show it.
-func (m *merging) digest() (report.Summary, error) {
+func (m *merging) digest() (summary.Summary, error) {
 	in, err := m.whole.Input(m.id, m.log)
 	if err != nil {
-		return report.Summary{}, err
+		return summary.Summary{}, err
 	}
 	manifest := m.whole.Manifest(m.id, m.telemetry.From)
 	warnings := m.whole.Warnings(m.telemetry, m.torn)
 	manifest.Judging = merge.Judging(in, m.whole.Parts[0].Manifest.Judging.Validity, warnings)
 	if err := m.folder.WriteJSON(folder.ManifestFile, manifest); err != nil {
-		return report.Summary{}, err
+		return summary.Summary{}, err
 	}
-	summary, drawn, err := report.Digest(in, report.Records(m.folder.Path(folder.RequestsFile)))
+	sum, drawn, err := summary.Digest(in, summary.Records(m.folder.Path(folder.RequestsFile)))
 	if err != nil {
-		return report.Summary{}, err
+		return summary.Summary{}, err
 	}
-	summary.Tokens.InputLengths = manifest.Workload.InputLengths
-	summary.Warnings = append(summary.Warnings, warnings...)
-	if err := writeReports(m.folder, report.Page{Title: m.id, Summary: summary, Drawn: drawn, Telemetry: m.log}); err != nil {
-		return report.Summary{}, err
+	sum.Tokens.InputLengths = manifest.Workload.InputLengths
+	sum.Warnings = append(sum.Warnings, warnings...)
+	if err := writeReports(m.folder, report.Page{Title: m.id, Summary: sum, Drawn: drawn, Telemetry: m.log}); err != nil {
+		return summary.Summary{}, err
 	}
-	return summary, writeResults(m.folder, m.line.results, summary)
+	return sum, writeResults(m.folder, m.line.results, sum)
 }
 
 // writeLines writes what has a line for each request.

@@ -16,7 +16,7 @@ import (
 
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/loadgen/folder"
-	"github.com/umascope/umascope/loadgen/report"
+	"github.com/umascope/umascope/loadgen/summary"
 )
 
 func TestADriveThatTheFolderSharesWithTheKVCacheIsWarnedAbout(t *testing.T) {
@@ -90,7 +90,7 @@ func TestTheManifestSaysWhatTheRunHappenedOn(t *testing.T) {
 	if s := byPath["/gone"]; s.Missing == "" || s.FileSystem != "" {
 		t.Errorf("of a process that has gone: %+v", s)
 	}
-	warned := slices.ContainsFunc(read[report.Summary](t, filepath.Join(path, folder.SummaryFile)).Warnings, func(w string) bool { return strings.Contains(w, "disk tier of the KV cache") })
+	warned := slices.ContainsFunc(read[summary.Summary](t, filepath.Join(path, folder.SummaryFile)).Warnings, func(w string) bool { return strings.Contains(w, "disk tier of the KV cache") })
 	if shared := sharedDrive(m.Storage) != ""; warned != shared {
 		t.Errorf("both on one drive: %v, warned: %v", shared, warned)
 	}
@@ -120,12 +120,12 @@ func TestAClockThatIsSetBackChangesNoFigure(t *testing.T) {
 	if step := read[folder.Manifest](t, filepath.Join(path, folder.ManifestFile)).Client.ClockStepSeconds; step > -3599 || step < -3601 {
 		t.Errorf("a step of %g s", step)
 	}
-	summary := read[report.Summary](t, filepath.Join(path, folder.SummaryFile))
-	if !slices.ContainsFunc(summary.Warnings, func(w string) bool { return strings.Contains(w, "time of day moved by -3600") }) {
-		t.Errorf("warnings %q", summary.Warnings)
+	sum := read[summary.Summary](t, filepath.Join(path, folder.SummaryFile))
+	if !slices.ContainsFunc(sum.Warnings, func(w string) bool { return strings.Contains(w, "time of day moved by -3600") }) {
+		t.Errorf("warnings %q", sum.Warnings)
 	}
-	if d := summary.Throughput.DurationSeconds; !summary.Valid || d == nil || *d <= 0 || *d > 60 {
-		t.Errorf("valid %v, throughput %+v", summary.Valid, summary.Throughput)
+	if d := sum.Throughput.DurationSeconds; !sum.Valid || d == nil || *d <= 0 || *d > 60 {
+		t.Errorf("valid %v, throughput %+v", sum.Valid, sum.Throughput)
 	}
 	for _, r := range records(t, path) {
 		if *r.DispatchNS < 0 || *r.EndNS < *r.DispatchNS || *r.EndNS > int64(time.Minute) {

@@ -15,8 +15,8 @@ import (
 
 	"github.com/umascope/umascope/loadgen/folder"
 	"github.com/umascope/umascope/loadgen/prompt"
-	"github.com/umascope/umascope/loadgen/report"
 	"github.com/umascope/umascope/loadgen/sim"
+	"github.com/umascope/umascope/loadgen/summary"
 )
 
 // overheard is the address of a simulated engine whose prompts are heard as they come: by the hash of
@@ -85,9 +85,9 @@ func TestPromptsOfIDsHaveExactlyTheLengthThatIsAskedFor(t *testing.T) {
 			if scale := manifest.Workload.Scale; scale.Basis != prompt.ByIDs || scale.IDs == nil || !scale.Exact() || manifest.Flags["prompt-ids"] != "true" {
 				t.Errorf("scale %+v", scale)
 			}
-			summary := read[report.Summary](t, filepath.Join(path, folder.SummaryFile))
-			if !strings.HasPrefix(summary.Tokens.InputLengths, "exact: prompts are token ids") {
-				t.Errorf("lengths are %s", summary.Tokens.InputLengths)
+			sum := read[summary.Summary](t, filepath.Join(path, folder.SummaryFile))
+			if !strings.HasPrefix(sum.Tokens.InputLengths, "exact: prompts are token ids") {
+				t.Errorf("lengths are %s", sum.Tokens.InputLengths)
 			}
 		})
 	}
@@ -111,7 +111,7 @@ func TestTheWorkloadOfIDsDependsOnTheSeedAlone(t *testing.T) {
 	url, _ := overheard(t)
 	hash := func(more ...string) string {
 		_, path, _, stderr := invoke(t, t.Context(), append([]string{"--url", url, "--endpoint=completions", "--prompt-ids", "--requests=3", "--warmup=0", "--output-tokens=2"}, more...)...)
-		sum := read[report.Summary](t, filepath.Join(path, folder.SummaryFile)).WorkloadSHA256
+		sum := read[summary.Summary](t, filepath.Join(path, folder.SummaryFile)).WorkloadSHA256
 		if sum == "" {
 			t.Fatal(stderr)
 		}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/umascope/umascope/loadgen/compare"
 	"github.com/umascope/umascope/loadgen/evidence"
-	"github.com/umascope/umascope/loadgen/report"
+	"github.com/umascope/umascope/loadgen/summary"
 )
 
 const readingPage = "READING.md"
@@ -101,15 +101,15 @@ func TestTheExamplesOfThePageOnReadingAreSimulatedAndSaySo(t *testing.T) {
 		t.Fatalf("%d runs: %v", len(runs), err)
 	}
 	for _, path := range runs {
-		summary, err := os.ReadFile(path)
+		sum, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !strings.Contains(string(summary), `"mode":"simulated"`) {
+		if !strings.Contains(string(sum), `"mode":"simulated"`) {
 			t.Errorf("%s does not say that its machine is simulated", path)
 		}
 	}
-	if rules := report.Rules(); !slices.ContainsFunc(rules, func(r report.Rule) bool { return r.Code == report.CodeOutputMismatch }) {
+	if rules := summary.Rules(); !slices.ContainsFunc(rules, func(r summary.Rule) bool { return r.Code == summary.CodeOutputMismatch }) {
 		t.Error("no rule makes a run with wrong answers from a cache invalid, as the page says")
 	}
 }

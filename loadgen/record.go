@@ -16,8 +16,8 @@ import (
 	"github.com/umascope/umascope/loadgen/extract"
 	"github.com/umascope/umascope/loadgen/folder"
 	"github.com/umascope/umascope/loadgen/live"
-	"github.com/umascope/umascope/loadgen/report"
 	"github.com/umascope/umascope/loadgen/scene"
+	"github.com/umascope/umascope/loadgen/summary"
 )
 
 // scenarioRecord is what stands for the scenario of a run whose load was not ours.
@@ -28,7 +28,7 @@ type recording struct {
 	program  Program
 	settings *recordSettings
 	flags    map[string]string
-	limits   report.Limits
+	limits   summary.Limits
 	log      *slog.Logger
 
 	id     string
@@ -84,7 +84,7 @@ func (p Program) newRecording(line *commandLine) (*recording, error) {
 	if err := s.resolve(host); err != nil {
 		return nil, err
 	}
-	limits, err := report.ParseLimits(s.validity)
+	limits, err := summary.ParseLimits(s.validity)
 	if err != nil {
 		return nil, fmt.Errorf("--validity: %w", err)
 	}

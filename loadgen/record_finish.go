@@ -15,6 +15,7 @@ import (
 	"github.com/umascope/umascope/loadgen/folder"
 	"github.com/umascope/umascope/loadgen/report"
 	"github.com/umascope/umascope/loadgen/sheet"
+	"github.com/umascope/umascope/loadgen/summary"
 	"github.com/umascope/umascope/loadgen/telemetry"
 )
 
@@ -32,28 +33,28 @@ func (r *recording) finish(runErr error) (result, err error) {
 	err = errors.Join(err, r.folder.WriteJSON(folder.ManifestFile, r.manifest))
 	values, warnings := r.results()
 	in := r.input(log, values, runErr)
-	summary, summaryErr := report.Summarize(in, func(func(chat.Record, error) bool) {})
+	sum, summaryErr := summary.Summarize(in, func(func(chat.Record, error) bool) {})
 	if summaryErr != nil {
 		return nil, errors.Join(err, summaryErr)
 	}
-	summary.Warnings = append(summary.Warnings, slices.Concat(r.scene.Warnings(), r.warnings(), warnings, problemsOf(r.manifest.Campaign))...)
-	page := report.Page{Title: r.id, Summary: summary, Telemetry: log}
-	err = errors.Join(err, writeReports(r.folder, page), r.writeSheets(summary), r.print(summary))
-	return judge(summary), err
+	sum.Warnings = append(sum.Warnings, slices.Concat(r.scene.Warnings(), r.warnings(), warnings, problemsOf(r.manifest.Campaign))...)
+	page := report.Page{Title: r.id, Summary: sum, Telemetry: log}
+	err = errors.Join(err, writeReports(r.folder, page), r.writeSheets(sum), r.print(sum))
+	return judge(sum), err
 }
 
 // input is what the summary is made of.
-func (r *recording) input(log *telemetry.Log, values []extract.Value, runErr error) report.Input {
+func (r *recording) input(log *telemetry.Log, values []extract.Value, runErr error) summary.Input {
 	c := r.manifest.Command
-	in := report.Input{
+	in := summary.Input{
 		Run: r.id, Scenario: scenarioRecord, Labels: r.settings.labelMap(), BootID: r.manifest.Client.BootID,
 		Telemetry: log, TelemetryStats: r.manifest.Telemetry, TelemetryRequested: r.settings.scene.Requested(),
 		Validity: r.limits, Streaming: true,
-		Tool: &report.ToolReport{
+		Tool: &summary.ToolReport{
 			Program: c.Program, Extractor: c.Extractor, Version: c.Version, ExitCode: c.ExitCode, Ranks: r.reading.Ranks(),
 			Values: slices.Concat([]extract.Value{}, r.reading.Values(), values),
 		},
-		Engine: report.EngineOf(r.reading, "the log of "+c.Program),
+		Engine: summary.EngineOf(r.reading, "the log of "+c.Program),
 	}
 	in.Checks = checksOf(r.manifest.Campaign)
 	in.Warmup, _ = uncounted(r.scene.Spans)
@@ -68,22 +69,22 @@ func (r *recording) input(log *telemetry.Log, values []extract.Value, runErr err
 }
 
 // print shows the figures below what the command printed.
-func (r *recording) print(summary report.Summary) error {
+func (r *recording) print(sum summary.Summary) error {
 	_, err := fmt.Fprintln(r.program.Stdout)
-	return errors.Join(err, r.program.print(r.folder, summary))
+	return errors.Join(err, r.program.print(r.folder, sum))
 }
 
 // writeSheets writes the tables that were asked for.
-func (r *recording) writeSheets(summary report.Summary) error {
+func (r *recording) writeSheets(sum summary.Summary) error {
 	var errs []error
 	if r.settings.xlsx {
 		errs = append(errs, r.folder.Write(folder.WorkbookFile, func(w io.Writer) error {
-			return sheet.XLSX(w, report.SummarySheet(summary), report.ToolSheet(summary))
+			return sheet.XLSX(w, report.SummarySheet(sum), report.ToolSheet(sum))
 		}))
 	}
 	if r.settings.csv {
 		errs = append(errs, r.folder.Write(folder.SummaryCSVFile, func(w io.Writer) error {
-			figures, err := report.FigureSheet(summary)
+			figures, err := report.FigureSheet(sum)
 			if err != nil {
 				return err
 			}

@@ -23,7 +23,7 @@ import (
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/loadgen/extract"
 	"github.com/umascope/umascope/loadgen/folder"
-	"github.com/umascope/umascope/loadgen/report"
+	"github.com/umascope/umascope/loadgen/summary"
 )
 
 // recorded runs the verb record with a folder of its own, without the long stretches around it.
@@ -103,7 +103,7 @@ func spark(t *testing.T, swapped float64) string {
 	return server.URL + "/metrics"
 }
 
-func value(s report.Summary, name extract.Name, statistic string) float64 {
+func value(s summary.Summary, name extract.Name, statistic string) float64 {
 	for _, v := range s.Tool.Values {
 		if v.Name == name && v.Statistic == statistic {
 			return v.Value
@@ -118,7 +118,7 @@ func TestARecordedBenchmarkHasItsPhasesItsFiguresAndTheMachinesMemory(t *testing
 	if code != exitDone {
 		t.Fatalf("exit %d: %s%s", code, stdout, stderr)
 	}
-	s := read[report.Summary](t, filepath.Join(dir, folder.SummaryFile))
+	s := read[summary.Summary](t, filepath.Join(dir, folder.SummaryFile))
 	if !s.Valid || s.Latency != nil || s.Scenario != "record" || s.Labels["arm"] != "native" || s.Tool == nil || s.Tool.Program != "benchmark" || *s.Tool.ExitCode != 0 {
 		t.Fatalf("%+v", s)
 	}
@@ -205,8 +205,8 @@ func TestTheFilesOfARecordedRunKeepTheirSchemas(t *testing.T) {
 func TestARecordedRunIsInvalidByTheMachinesRules(t *testing.T) {
 	code, dir, _, stderr := recorded(t, Program{}, t.Context(), "--telemetry=spark1="+spark(t, 65<<20), "--telemetry-interval=100ms", "--label=host=spark1", "--validity=telemetry_lost=off",
 		"--", script(t, "sleep 0.5"))
-	s := read[report.Summary](t, filepath.Join(dir, folder.SummaryFile))
-	if code != exitInvalid || len(s.InvalidReasons) != 1 || s.InvalidReasons[0].Code != report.CodeSwapIn || !strings.Contains(stderr, "swap_in") {
+	s := read[summary.Summary](t, filepath.Join(dir, folder.SummaryFile))
+	if code != exitInvalid || len(s.InvalidReasons) != 1 || s.InvalidReasons[0].Code != summary.CodeSwapIn || !strings.Contains(stderr, "swap_in") {
 		t.Errorf("exit %d: %s%+v", code, stderr, s.InvalidReasons)
 	}
 }
@@ -216,8 +216,8 @@ func TestTheExitCodeOfTheCommandIsThatOfTheRun(t *testing.T) {
 	if code != 7 || !strings.Contains(stdout, "out\n") || !strings.Contains(stderr, "trouble\n") || !strings.Contains(stderr, "uma-load: benchmark ended with exit code 7\n") {
 		t.Fatalf("exit %d: %s%s", code, stdout, stderr)
 	}
-	s := read[report.Summary](t, filepath.Join(dir, folder.SummaryFile))
-	if s.Valid || s.InvalidReasons[0].Code != report.CodeIncomplete || *s.Tool.ExitCode != 7 {
+	s := read[summary.Summary](t, filepath.Join(dir, folder.SummaryFile))
+	if s.Valid || s.InvalidReasons[0].Code != summary.CodeIncomplete || *s.Tool.ExitCode != 7 {
 		t.Errorf("%+v", s)
 	}
 	if m := read[folder.Manifest](t, filepath.Join(dir, folder.ManifestFile)); m.State != folder.StateFailed || *m.Command.ExitCode != 7 {
@@ -230,7 +230,7 @@ func TestACommandThatIsNotUnderstoodIsMeasuredAsAWhole(t *testing.T) {
 	if code != exitDone {
 		t.Fatalf("exit %d: %s%s", code, stdout, stderr)
 	}
-	s := read[report.Summary](t, filepath.Join(dir, folder.SummaryFile))
+	s := read[summary.Summary](t, filepath.Join(dir, folder.SummaryFile))
 	if !s.Phases["measure"].Measured || len(s.Tool.Values) != 0 || len(s.Warnings) != 0 || s.Memory != nil {
 		t.Errorf("%+v", s)
 	}
@@ -241,7 +241,7 @@ func TestACommandThatIsNotUnderstoodIsMeasuredAsAWhole(t *testing.T) {
 
 func TestALogWithoutABenchmarkIsAWarning(t *testing.T) {
 	code, dir, _, stderr := recorded(t, Program{}, t.Context(), "--extract=vllm", "--", script(t, "echo 'GPU KV cache size: 100 tokens'"))
-	s := read[report.Summary](t, filepath.Join(dir, folder.SummaryFile))
+	s := read[summary.Summary](t, filepath.Join(dir, folder.SummaryFile))
 	if code != exitDone || len(s.Warnings) != 1 || !strings.Contains(s.Warnings[0], "does not show when the benchmark began") || !s.Phases["load"].Measured || value(s, extract.KVTokens, "") != 100 {
 		t.Errorf("exit %d: %s%+v", code, stderr, s)
 	}
@@ -281,7 +281,7 @@ func TestAnInterruptIsHandedOnAndTheFolderIsComplete(t *testing.T) {
 	if code != exitFailed || !strings.Contains(stdout, "heard\n") || !strings.Contains(stderr, "interrupted before its plan ended") {
 		t.Fatalf("exit %d: %s%s", code, stdout, stderr)
 	}
-	s, m := read[report.Summary](t, filepath.Join(dir, folder.SummaryFile)), read[folder.Manifest](t, filepath.Join(dir, folder.ManifestFile))
+	s, m := read[summary.Summary](t, filepath.Join(dir, folder.SummaryFile)), read[folder.Manifest](t, filepath.Join(dir, folder.ManifestFile))
 	if s.Valid || m.State != folder.StateInterrupted || *m.Command.ExitCode != 0 || s.Phases["after"].Start == 0 {
 		t.Errorf("%+v %+v", s, m.Command)
 	}
@@ -310,7 +310,7 @@ func TestARunThatIsInterruptedBeforeTheCommandStartsNone(t *testing.T) {
 	touched := filepath.Join(t.TempDir(), "ran")
 	time.AfterFunc(50*time.Millisecond, stop)
 	code, dir, stdout, stderr := recorded(t, Program{}, ctx, "--telemetry=spark1="+spark(t, 0), "--before=1h", "--", script(t, "touch "+touched))
-	m, s := read[folder.Manifest](t, filepath.Join(dir, folder.ManifestFile)), read[report.Summary](t, filepath.Join(dir, folder.SummaryFile))
+	m, s := read[folder.Manifest](t, filepath.Join(dir, folder.ManifestFile)), read[summary.Summary](t, filepath.Join(dir, folder.SummaryFile))
 	if _, err := os.Stat(touched); err == nil || code != exitFailed || m.State != folder.StateInterrupted || m.Command.ExitCode != nil {
 		t.Errorf("exit %d: %s %+v", code, stderr, m.Command)
 	}
@@ -347,7 +347,7 @@ func TestMuchOutputIsShownAndKeptUpToABound(t *testing.T) {
 	if err != nil || info.Size() < 100<<20 {
 		t.Errorf("%v %v", info, err)
 	}
-	if s := read[report.Summary](t, filepath.Join(dir, folder.SummaryFile)); value(s, extract.RequestsPerSecond, "") != 2.5 {
+	if s := read[summary.Summary](t, filepath.Join(dir, folder.SummaryFile)); value(s, extract.RequestsPerSecond, "") != 2.5 {
 		t.Errorf("%+v", s.Tool)
 	}
 }
@@ -372,7 +372,7 @@ func TestFilesOfResultsAreThoseThatTheCommandWrote(t *testing.T) {
 	}
 	bench := script(t, fmt.Sprintf("cat %s/genai-bench.log; mkdir %s/e; cp %s/genai-bench.json %s/e/run.json; echo '{}' >%s/e/experiment_metadata.json", here, results, here, results, results))
 	code, dir, _, stderr := recorded(t, Program{}, t.Context(), "--extract=genai-bench", "--result", results, "--result", stale, "--", bench)
-	s := read[report.Summary](t, filepath.Join(dir, folder.SummaryFile))
+	s := read[summary.Summary](t, filepath.Join(dir, folder.SummaryFile))
 	if code != exitDone || s.Tool.Version != "0.0.5" || value(s, extract.Requests, "") != 32 || len(s.Warnings) != 1 || !strings.Contains(s.Warnings[0], "the command wrote no file there") {
 		t.Fatalf("exit %d: %s%+v %q", code, stderr, s.Tool, s.Warnings)
 	}

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/umascope/umascope/loadgen/folder"
-	"github.com/umascope/umascope/loadgen/report"
+	"github.com/umascope/umascope/loadgen/summary"
 )
 
 // inFlight is how many requests of each phase were in flight at a time, at most.
@@ -57,7 +57,7 @@ func TestAReplayMayHaveAConcurrencyOfItsOwn(t *testing.T) {
 					t.Errorf("%s %v: the manifest has %+v", scenario, more, set)
 				}
 			}
-			hashes[read[report.Summary](t, filepath.Join(dir, folder.SummaryFile)).WorkloadSHA256] = true
+			hashes[read[summary.Summary](t, filepath.Join(dir, folder.SummaryFile)).WorkloadSHA256] = true
 		}
 		if len(hashes) != 2 {
 			t.Errorf("%s: another concurrency of the replay is the same workload: %v", scenario, hashes)

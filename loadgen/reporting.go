@@ -18,6 +18,7 @@ import (
 	"github.com/umascope/umascope/loadgen/history"
 	"github.com/umascope/umascope/loadgen/option"
 	"github.com/umascope/umascope/loadgen/report"
+	"github.com/umascope/umascope/loadgen/summary"
 )
 
 const reportHelp = `Show what a run came to, or many of them side by side.
@@ -94,10 +95,10 @@ func parseComputed(text string) (computedMetric, error) {
 }
 
 // compute computes the metrics that were asked for.
-func (l *reportLine) compute(figures map[string]float64) []report.Computed {
-	var all []report.Computed
+func (l *reportLine) compute(figures map[string]float64) []summary.Computed {
+	var all []summary.Computed
 	for _, m := range l.metrics {
-		all = append(all, report.Computed{Name: m.name, Value: m.of.Value(figures)})
+		all = append(all, summary.Computed{Name: m.name, Value: m.of.Value(figures)})
 	}
 	return all
 }
@@ -152,7 +153,7 @@ func (p Program) reportOn(l *reportLine) error {
 
 // openRun reads a finished run, and computes the figures of one that was killed. Page is nil unless it had
 // to be computed anyway.
-func (l *reportLine) openRun(path string) (history.Run, *report.Page, error) {
+func (l *reportLine) openRun(path string) (history.Run, *history.Page, error) {
 	if !l.recompute {
 		r, err := history.Open(path)
 		if !errors.Is(err, history.ErrUnfinished) {
@@ -189,7 +190,7 @@ func (p Program) reportRun(l *reportLine, path string) error {
 			return report.Markdown(w, r.Summary)
 		case formHTML:
 			page.Summary = r.Summary
-			return report.HTML(w, *page)
+			return report.HTML(w, report.Page(*page))
 		case formJSON:
 			return chat.PrintJSON(w, newReported(r.Summary))
 		case formBenchstat:
@@ -226,11 +227,11 @@ func writeFile(flag, path string, render func(io.Writer) error) error {
 // reported is a summary as --format json prints it: with the figures of --metric, of which one that is
 // not there is null.
 type reported struct {
-	report.Summary
+	summary.Summary
 	Metrics map[string]*float64 `json:"metrics,omitempty"`
 }
 
-func newReported(s report.Summary) reported {
+func newReported(s summary.Summary) reported {
 	one := reported{Summary: s}
 	for _, c := range s.Computed() {
 		if one.Metrics == nil {

@@ -16,7 +16,7 @@ import (
 
 	"github.com/umascope/umascope/loadgen/folder"
 	"github.com/umascope/umascope/loadgen/history"
-	"github.com/umascope/umascope/loadgen/report"
+	"github.com/umascope/umascope/loadgen/summary"
 )
 
 // observedRun is a finished run with telemetry, whose figures its folder alone can give again.
@@ -144,7 +144,7 @@ func TestManyRunsAreReportedSideBySide(t *testing.T) {
 	}
 	_, stdout, _ = invokeVerb(t, "report", runs, metric, "--format=json")
 	var all []map[string]any
-	if err := json.Unmarshal([]byte(stdout), &all); err != nil || len(all) != 8 || all[0]["schema"] != report.Schema || all[0]["metrics"].(map[string]any)["tokens_per_request"].(float64) != 4 {
+	if err := json.Unmarshal([]byte(stdout), &all); err != nil || len(all) != 8 || all[0]["schema"] != summary.Schema || all[0]["metrics"].(map[string]any)["tokens_per_request"].(float64) != 4 {
 		t.Errorf("%d summaries, %v: %.300s", len(all), err, stdout)
 	}
 	_, stdout, _ = invokeVerb(t, "report", runs, "--format=benchstat")
@@ -162,7 +162,7 @@ func TestRunsOfACampaignAreNamedOnceByWhatTheyDifferIn(t *testing.T) {
 	for i, arm := range []string{"native", "container", "container", "native"} {
 		iteration := strconv.Itoa(1 + i/2)
 		labels := map[string]string{"arm": arm, "environment": "the " + arm, "campaign": "c", "model": "m", "pair": "m/s/" + iteration, "iteration": iteration, "round": iteration, "slot": strconv.Itoa(i)}
-		s.runs = append(s.runs, history.Run{Summary: report.Summary{Labels: labels}})
+		s.runs = append(s.runs, history.Run{Summary: summary.Summary{Labels: labels}})
 	}
 	if got, want := s.names(), []string{"native, 1", "container, 1", "container, 2", "native, 2"}; !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)

@@ -15,13 +15,14 @@ import (
 	"github.com/umascope/umascope/loadgen/report"
 	"github.com/umascope/umascope/loadgen/sheet"
 	"github.com/umascope/umascope/loadgen/stats"
+	"github.com/umascope/umascope/loadgen/summary"
 )
 
 // runWorkbook is what run --xlsx writes.
 func runWorkbook(w io.Writer, r history.Run) error {
 	sheets := []sheet.Sheet{report.SummarySheet(r.Summary)}
 	if r.HasRequests() {
-		sheets = append(sheets, report.RequestSheet(r.Summary, report.Records(r.Path(folder.RequestsFile))))
+		sheets = append(sheets, report.RequestSheet(r.Summary, summary.Records(r.Path(folder.RequestsFile))))
 	}
 	return sheet.XLSX(w, sheets...)
 }
@@ -223,7 +224,7 @@ func (s *several) requestSheet() sheet.Sheet {
 			if !r.HasRequests() {
 				continue
 			}
-			for row, err := range report.RequestSheet(r.Summary, report.Records(r.Path(folder.RequestsFile))).Rows {
+			for row, err := range report.RequestSheet(r.Summary, summary.Records(r.Path(folder.RequestsFile))).Rows {
 				if !yield(row, err) {
 					return
 				}

@@ -8,6 +8,7 @@ import (
 	"github.com/umascope/umascope/loadgen/option"
 	"github.com/umascope/umascope/loadgen/report"
 	"github.com/umascope/umascope/loadgen/sheet"
+	"github.com/umascope/umascope/loadgen/summary"
 )
 
 // results says which further files a run writes.
@@ -23,8 +24,8 @@ func resultFlags(set option.Set, r *results) {
 }
 
 // writeResults writes the files that were asked for, from those that the folder has.
-func writeResults(f folder.Folder, want results, summary report.Summary) error {
-	requests := func() sheet.Sheet { return report.RequestSheet(summary, report.Records(f.Path(folder.RequestsFile))) }
+func writeResults(f folder.Folder, want results, sum summary.Summary) error {
+	requests := func() sheet.Sheet { return report.RequestSheet(sum, summary.Records(f.Path(folder.RequestsFile))) }
 	var errs []error
 	write := func(asked bool, name string, render func(io.Writer) error) {
 		if asked {
@@ -32,26 +33,26 @@ func writeResults(f folder.Folder, want results, summary report.Summary) error {
 		}
 	}
 	write(want.xlsx, folder.WorkbookFile, func(w io.Writer) error {
-		return sheet.XLSX(w, report.SummarySheet(summary), requests())
+		return sheet.XLSX(w, report.SummarySheet(sum), requests())
 	})
 	write(want.csv, folder.RequestsCSVFile, func(w io.Writer) error { return sheet.CSV(w, requests()) })
 	write(want.csv, folder.SummaryCSVFile, func(w io.Writer) error {
-		figures, err := report.FigureSheet(summary)
+		figures, err := report.FigureSheet(sum)
 		if err != nil {
 			return err
 		}
 		return sheet.CSV(w, figures)
 	})
-	write(want.conversations, folder.ConversationsFile, func(w io.Writer) error { return writeConversations(w, f, summary) })
-	write(want.benchstat, folder.BenchstatFile, func(w io.Writer) error { return report.Benchstat(w, summary) })
+	write(want.conversations, folder.ConversationsFile, func(w io.Writer) error { return writeConversations(w, f, sum) })
+	write(want.benchstat, folder.BenchstatFile, func(w io.Writer) error { return report.Benchstat(w, sum) })
 	return errors.Join(errs...)
 }
 
-func writeConversations(w io.Writer, f folder.Folder, s report.Summary) error {
+func writeConversations(w io.Writer, f folder.Folder, s summary.Summary) error {
 	outputs, err := folder.OpenOutputs(f.Path(folder.OutputsFile))
 	if err != nil {
 		return err
 	}
 	defer outputs.Close()
-	return report.Conversations(w, s, report.Records(f.Path(folder.RequestsFile)), outputs.Find)
+	return report.Conversations(w, s, summary.Records(f.Path(folder.RequestsFile)), outputs.Find)
 }

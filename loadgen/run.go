@@ -17,10 +17,10 @@ import (
 	"github.com/umascope/umascope/loadgen/folder"
 	"github.com/umascope/umascope/loadgen/live"
 	"github.com/umascope/umascope/loadgen/prompt"
-	"github.com/umascope/umascope/loadgen/report"
 	"github.com/umascope/umascope/loadgen/scene"
 	"github.com/umascope/umascope/loadgen/schedule"
 	"github.com/umascope/umascope/loadgen/server"
+	"github.com/umascope/umascope/loadgen/summary"
 	"github.com/umascope/umascope/loadgen/telemetry"
 	"github.com/umascope/umascope/loadgen/witness"
 	"github.com/umascope/umascope/loadgen/workload"
@@ -34,7 +34,7 @@ type run struct {
 	program  Program
 	settings *settings
 	flags    map[string]string
-	limits   report.Limits
+	limits   summary.Limits
 	console  *live.Console
 	log      *slog.Logger
 
@@ -77,9 +77,9 @@ type run struct {
 	broken string
 	found  witness.Found
 	// engine is what the engine said of its memory when it started; nil if nobody knows.
-	engine *report.EngineReport
+	engine *summary.EngineReport
 	// summary is nil until the run is over.
-	summary *report.Summary
+	summary *summary.Summary
 	// kvStorage is what the disk tier of the KV cache lies on, where it had to be looked at before the
 	// engine was stopped.
 	kvStorage []folder.Storage
@@ -109,7 +109,7 @@ func (p Program) newRun(line *commandLine) (*run, error) {
 	if err := s.resolve(host); err != nil {
 		return nil, usage(err)
 	}
-	limits, err := report.ParseLimits(s.validity)
+	limits, err := summary.ParseLimits(s.validity)
 	if err != nil {
 		return nil, usage(fmt.Errorf("--validity: %w", err))
 	}

@@ -20,8 +20,8 @@ import (
 	"github.com/umascope/umascope/loadgen/chat"
 	"github.com/umascope/umascope/loadgen/drive"
 	"github.com/umascope/umascope/loadgen/folder"
-	"github.com/umascope/umascope/loadgen/report"
 	"github.com/umascope/umascope/loadgen/sim"
+	"github.com/umascope/umascope/loadgen/summary"
 )
 
 // engine serves a simulated engine; step is the time of a token.
@@ -61,7 +61,7 @@ func read[T any](t *testing.T, path string) T {
 func records(t *testing.T, dir string) []chat.Record {
 	t.Helper()
 	var all []chat.Record
-	for r, err := range report.Records(filepath.Join(dir, folder.RequestsFile)) {
+	for r, err := range summary.Records(filepath.Join(dir, folder.RequestsFile)) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -103,9 +103,9 @@ func expectFolder(t *testing.T, dir string) {
 	if manifest.State != folder.StateComplete || manifest.EndedAt == nil || manifest.Labels["arm"] != "default" || manifest.Labels["host"] == "" {
 		t.Errorf("manifest %+v", manifest)
 	}
-	summary := read[report.Summary](t, filepath.Join(dir, folder.SummaryFile))
-	if summary.Requests[chat.StatusOK] != 12 || !summary.Valid || summary.WorkloadSHA256 != manifest.Workload.SHA256 || summary.Run != "r1" {
-		t.Errorf("summary %+v", summary)
+	sum := read[summary.Summary](t, filepath.Join(dir, folder.SummaryFile))
+	if sum.Requests[chat.StatusOK] != 12 || !sum.Valid || sum.WorkloadSHA256 != manifest.Workload.SHA256 || sum.Run != "r1" {
+		t.Errorf("summary %+v", sum)
 	}
 	planned := map[string]folder.ScheduleLine{}
 	lines, err := os.ReadFile(filepath.Join(dir, folder.ScheduleFile))
@@ -152,7 +152,7 @@ func TestTheSameSeedSendsTheSameWorkload(t *testing.T) {
 	args := []string{"--url", url, "--requests=6", "--warmup=0", "--output-tokens=2:9", "--arrival=poisson", "--rate=200"}
 	hash := func(more ...string) string {
 		_, dir, _, stderr := invoke(t, t.Context(), slices.Concat(args, more)...)
-		sum := read[report.Summary](t, filepath.Join(dir, folder.SummaryFile)).WorkloadSHA256
+		sum := read[summary.Summary](t, filepath.Join(dir, folder.SummaryFile)).WorkloadSHA256
 		if sum == "" {
 			t.Fatal(stderr)
 		}
@@ -206,7 +206,7 @@ func TestAMissedSLOIsExit4AndAnInvalidRunExit3(t *testing.T) {
 	if code != exitInvalid || !strings.Contains(stderr, "error_rate") {
 		t.Errorf("exit %d: %s", code, stderr)
 	}
-	if got := read[report.Summary](t, filepath.Join(dir, folder.SummaryFile)); got.Valid || got.Requests[chat.StatusTimeout] != 4 {
+	if got := read[summary.Summary](t, filepath.Join(dir, folder.SummaryFile)); got.Valid || got.Requests[chat.StatusTimeout] != 4 {
 		t.Errorf("summary %+v", got.Requests)
 	}
 }
@@ -245,10 +245,10 @@ func TestAnInterruptedRunLeavesACompleteFolder(t *testing.T) {
 		}
 		interrupt()
 		manifest := read[folder.Manifest](t, filepath.Join(dir, folder.ManifestFile))
-		summary := read[report.Summary](t, filepath.Join(dir, folder.SummaryFile))
-		said := func(r report.Reason) bool { return strings.Contains(r.Detail, "interrupted") }
-		if manifest.State != folder.StateInterrupted || !slices.ContainsFunc(summary.InvalidReasons, said) {
-			t.Errorf("cut %v: state %q, invalid for %v", cut, manifest.State, summary.InvalidReasons)
+		sum := read[summary.Summary](t, filepath.Join(dir, folder.SummaryFile))
+		said := func(r summary.Reason) bool { return strings.Contains(r.Detail, "interrupted") }
+		if manifest.State != folder.StateInterrupted || !slices.ContainsFunc(sum.InvalidReasons, said) {
+			t.Errorf("cut %v: state %q, invalid for %v", cut, manifest.State, sum.InvalidReasons)
 		}
 		if sent := records(t, dir); !cut && sent[len(sent)-1].Status != chat.StatusOK {
 			t.Errorf("the requests in flight were not drained: %s", sent[len(sent)-1].Status)
@@ -357,7 +357,7 @@ func TestASimulatedEngineIsLabelledInLogManifestSummaryAndReport(t *testing.T) {
 	if !read[folder.Manifest](t, filepath.Join(dir, folder.ManifestFile)).Server.Simulated {
 		t.Error("the manifest does not say so")
 	}
-	if !read[report.Summary](t, filepath.Join(dir, folder.SummaryFile)).Model.Simulated {
+	if !read[summary.Summary](t, filepath.Join(dir, folder.SummaryFile)).Model.Simulated {
 		t.Error("the summary does not say so")
 	}
 	texts := map[string]string{"log": stderr, "table": stdout}

@@ -22,8 +22,8 @@ import (
 	"github.com/umascope/umascope/loadgen/drive"
 	"github.com/umascope/umascope/loadgen/evidence"
 	"github.com/umascope/umascope/loadgen/folder"
-	"github.com/umascope/umascope/loadgen/report"
 	"github.com/umascope/umascope/loadgen/sim"
+	"github.com/umascope/umascope/loadgen/summary"
 	"github.com/umascope/umascope/loadgen/workload"
 )
 
@@ -141,9 +141,9 @@ func (s stage) unwatched(t *testing.T, args ...string) (code int, folder, stdout
 // replayA is a replay whose A is on the disk only when it comes again.
 var replayA = []string{"--scenario=eviction_replay", "--set=a.requests=3", "--set=b.requests=6", "--set=baseline.requests=3"}
 
-func summaryOf(t *testing.T, dir string) report.Summary {
+func summaryOf(t *testing.T, dir string) summary.Summary {
 	t.Helper()
-	return read[report.Summary](t, filepath.Join(dir, folder.SummaryFile))
+	return read[summary.Summary](t, filepath.Join(dir, folder.SummaryFile))
 }
 
 func graded(s evidence.Signal) string {
@@ -254,7 +254,7 @@ func TestWrongKVIsCaughtAndNumericDriftIsNotMistakenForIt(t *testing.T) {
 				if code != c.code || !slices.Contains(c.grades, s.Signals.OutputMatch.Grade) {
 					t.Fatalf("exit %d, %+v: %s%s", code, s.Signals.OutputMatch, stdout, stderr)
 				}
-				if caught := strings.Contains(stderr, string(report.CodeOutputMismatch)); caught != (code == exitInvalid) {
+				if caught := strings.Contains(stderr, string(summary.CodeOutputMismatch)); caught != (code == exitInvalid) {
 					t.Errorf("%s", stderr)
 				}
 			})
@@ -262,7 +262,7 @@ func TestWrongKVIsCaughtAndNumericDriftIsNotMistakenForIt(t *testing.T) {
 	}
 }
 
-func warned(s report.Summary, text string) bool {
+func warned(s summary.Summary, text string) bool {
 	return slices.ContainsFunc(s.Warnings, func(w string) bool { return strings.Contains(w, text) })
 }
 
@@ -368,9 +368,9 @@ func TestACounterThatIsResetInTheReplayIsNeverClamped(t *testing.T) {
 	}()
 	code, folder, _, stderr := s.run(t, replayA...)
 	<-done
-	summary := summaryOf(t, folder)
-	if code != exitInvalid || graded(summary.Signals.SSDRehydrate) != "not_observable counters_reset" || !strings.Contains(stderr, "counter_reset") {
-		t.Errorf("exit %d, %+v: %s", code, summary.Signals.SSDRehydrate, stderr)
+	sum := summaryOf(t, folder)
+	if code != exitInvalid || graded(sum.Signals.SSDRehydrate) != "not_observable counters_reset" || !strings.Contains(stderr, "counter_reset") {
+		t.Errorf("exit %d, %+v: %s", code, sum.Signals.SSDRehydrate, stderr)
 	}
 }
 
@@ -379,13 +379,13 @@ func TestReuseVerifyAndRehydrateReplayHaveTheirPhases(t *testing.T) {
 	for name, c := range map[string]struct {
 		args   []string
 		phases string
-		says   func(report.Signals) string
+		says   func(summary.Signals) string
 		want   string
 	}{
 		"reuse_verify": {[]string{"--scenario=reuse_verify", "--set=requests=2", "--set=baseline.requests=2"},
-			"ready warmup baseline_1 baseline_2 reuse_1 reuse_2 reuse_3 stop", func(s report.Signals) string { return graded(s.Reuse) + ", " + graded(s.OutputMatch) }, "proven, proven"},
+			"ready warmup baseline_1 baseline_2 reuse_1 reuse_2 reuse_3 stop", func(s summary.Signals) string { return graded(s.Reuse) + ", " + graded(s.OutputMatch) }, "proven, proven"},
 		"rehydrate_replay": {[]string{"--scenario=rehydrate_replay", "--set=populate.requests=2", "--set=thrash.requests=6", "--set=repeats=2", "--set=baseline.requests=0"},
-			"ready warmup populate thrash replay_1 replay_2 stop", func(s report.Signals) string { return graded(s.SSDRehydrate) + ", " + graded(s.OutputMatch) }, "proven, not_observable no_baseline"},
+			"ready warmup populate thrash replay_1 replay_2 stop", func(s summary.Signals) string { return graded(s.SSDRehydrate) + ", " + graded(s.OutputMatch) }, "proven, not_observable no_baseline"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -15,7 +15,7 @@ import (
 
 	"github.com/umascope/umascope/loadgen/chat"
 	"github.com/umascope/umascope/loadgen/folder"
-	"github.com/umascope/umascope/loadgen/report"
+	"github.com/umascope/umascope/loadgen/summary"
 )
 
 func TestTheRunSaysWhatAReaderMustKnowOfItsPrompts(t *testing.T) {
@@ -33,7 +33,7 @@ func TestTheRunSaysWhatAReaderMustKnowOfItsPrompts(t *testing.T) {
 		if code != exitDone || !strings.Contains(stderr, c.says) {
 			t.Fatalf("%v: exit %d: %s", c.args, code, stderr)
 		}
-		if warnings := strings.Join(read[report.Summary](t, filepath.Join(dir, folder.SummaryFile)).Warnings, "\n"); !strings.Contains(warnings, c.says) {
+		if warnings := strings.Join(read[summary.Summary](t, filepath.Join(dir, folder.SummaryFile)).Warnings, "\n"); !strings.Contains(warnings, c.says) {
 			t.Errorf("%v: warnings %q, want %q", c.args, warnings, c.says)
 		}
 	}
@@ -59,13 +59,13 @@ func TestEveryArrivalAndPromptSourceLeavesACompleteFolder(t *testing.T) {
 		if code != exitDone {
 			t.Fatalf("%v: exit %d: %s%s", c.args, code, stdout, stderr)
 		}
-		summary := read[report.Summary](t, filepath.Join(dir, folder.SummaryFile))
-		if summary.Requests[chat.StatusOK] != c.want {
-			t.Errorf("%v: %v requests, want %d", c.args, summary.Requests, c.want)
+		sum := read[summary.Summary](t, filepath.Join(dir, folder.SummaryFile))
+		if sum.Requests[chat.StatusOK] != c.want {
+			t.Errorf("%v: %v requests, want %d", c.args, sum.Requests, c.want)
 		}
 		m := read[folder.Manifest](t, filepath.Join(dir, folder.ManifestFile))
-		if m.Workload.InputLengths == "" || strings.Contains(strings.Join(summary.Warnings, ""), "it has seen them before") {
-			t.Errorf("%v: lengths %q, warnings %q", c.args, m.Workload.InputLengths, summary.Warnings)
+		if m.Workload.InputLengths == "" || strings.Contains(strings.Join(sum.Warnings, ""), "it has seen them before") {
+			t.Errorf("%v: lengths %q, warnings %q", c.args, m.Workload.InputLengths, sum.Warnings)
 		}
 		// The simulated engine counts every word of the vocabulary as one token.
 		for _, r := range records(t, dir) {
@@ -119,9 +119,9 @@ func TestAMultiTurnRunLeavesACompleteFolder(t *testing.T) {
 			}
 			in[r.Conversation] = *r.TokensIn
 		}
-		summary := read[report.Summary](t, filepath.Join(dir, folder.SummaryFile))
-		if summary.Scenario != "multi_turn" || !summary.Valid {
-			t.Errorf("summary %+v", summary)
+		sum := read[summary.Summary](t, filepath.Join(dir, folder.SummaryFile))
+		if sum.Scenario != "multi_turn" || !sum.Valid {
+			t.Errorf("summary %+v", sum)
 		}
 	}
 }

@@ -25,6 +25,7 @@ import (
 	"github.com/umascope/umascope/loadgen/publish"
 	"github.com/umascope/umascope/loadgen/report"
 	"github.com/umascope/umascope/loadgen/server"
+	"github.com/umascope/umascope/loadgen/summary"
 	"github.com/umascope/umascope/loadgen/sweep"
 )
 
@@ -37,7 +38,7 @@ var described = []struct {
 	form          string // the file's own name of its form; empty of lines
 	value         any
 }{
-	{"summary", "summary.json", folder.SummaryFile, report.Schema, report.Summary{}},
+	{"summary", "summary.json", folder.SummaryFile, summary.Schema, summary.Summary{}},
 	{"requests", "A line of requests.jsonl", folder.RequestsFile, "", chat.Record{}},
 	{"manifest", "manifest.json", folder.ManifestFile, folder.ManifestSchema, folder.Manifest{}},
 	{"phases", "phases.json", folder.PhasesFile, folder.PhasesSchema, folder.Phases{}},

@@ -17,7 +17,7 @@ import (
 
 	"github.com/umascope/umascope/loadgen/folder"
 	"github.com/umascope/umascope/loadgen/gauge"
-	"github.com/umascope/umascope/loadgen/report"
+	"github.com/umascope/umascope/loadgen/summary"
 )
 
 // shelve writes copies of a run below a folder, each with a name and a start of its own, a minute apart.
@@ -27,16 +27,16 @@ func shelve(t testing.TB, original, out string, n int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	summary, err := os.ReadFile(filepath.Join(original, folder.SummaryFile))
+	sum, err := os.ReadFile(filepath.Join(original, folder.SummaryFile))
 	if err != nil {
 		t.Fatal(err)
 	}
 	var m folder.Manifest
-	var s report.Summary
+	var s summary.Summary
 	if err := json.Unmarshal(manifest, &m); err != nil {
 		t.Fatal(err)
 	}
-	if err := json.Unmarshal(summary, &s); err != nil {
+	if err := json.Unmarshal(sum, &s); err != nil {
 		t.Fatal(err)
 	}
 	start := m.StartedAt

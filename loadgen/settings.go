@@ -11,9 +11,9 @@ import (
 
 	"github.com/umascope/umascope/loadgen/live"
 	"github.com/umascope/umascope/loadgen/option"
-	"github.com/umascope/umascope/loadgen/report"
 	"github.com/umascope/umascope/loadgen/scene"
 	"github.com/umascope/umascope/loadgen/server"
+	"github.com/umascope/umascope/loadgen/summary"
 	"github.com/umascope/umascope/loadgen/witness"
 	"github.com/umascope/umascope/loadgen/workload"
 )
@@ -33,7 +33,7 @@ type settings struct {
 	keeping
 
 	expect  witness.Expectation
-	slo     report.SLO
+	slo     summary.SLO
 	results results
 	verbose bool
 	// engineLog is a file that the engine writes its log to; empty is none.

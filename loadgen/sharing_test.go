@@ -15,7 +15,7 @@ import (
 
 	"github.com/umascope/umascope/loadgen/chat"
 	"github.com/umascope/umascope/loadgen/folder"
-	"github.com/umascope/umascope/loadgen/report"
+	"github.com/umascope/umascope/loadgen/summary"
 )
 
 // attempt is one start of all ranks of a load.
@@ -132,7 +132,7 @@ func TestRanksOfOneLoadMakeOneFolder(t *testing.T) {
 		}
 	}
 	checkArrivals(t, a, merged, 60)
-	checkMerged(t, a, merged, read[report.Summary](t, filepath.Join(alone, folder.SummaryFile)))
+	checkMerged(t, a, merged, read[summary.Summary](t, filepath.Join(alone, folder.SummaryFile)))
 }
 
 // checkArrivals makes sure that every request was sent once and was due when the plan says, from the
@@ -177,7 +177,7 @@ func checkArrivals(t *testing.T, a attempt, merged string, requests int) {
 	}
 }
 
-func checkMerged(t *testing.T, a attempt, merged string, alone report.Summary) {
+func checkMerged(t *testing.T, a attempt, merged string, alone summary.Summary) {
 	t.Helper()
 	m := read[folder.Manifest](t, filepath.Join(merged, folder.ManifestFile))
 	if m.State != folder.StateComplete || m.Ranks == nil || len(m.Ranks.Parts) != 3 || m.Rank != nil || m.Judging == nil || len(m.Machines) != 1 || !m.Ranks.StartAt.Equal(a.startAt) {
@@ -191,7 +191,7 @@ func checkMerged(t *testing.T, a attempt, merged string, alone report.Summary) {
 			t.Errorf("part %+v", part)
 		}
 	}
-	s := read[report.Summary](t, filepath.Join(merged, folder.SummaryFile))
+	s := read[summary.Summary](t, filepath.Join(merged, folder.SummaryFile))
 	if s.Run != "load" || s.Requests[chat.StatusOK] != 60 || s.WorkloadSHA256 != alone.WorkloadSHA256 || !s.Valid || s.Labels["arm"] != "a" || s.Goodput == nil || s.Goodput.Good != 60 {
 		t.Errorf("summary %+v", s)
 	}
@@ -204,7 +204,7 @@ func checkMerged(t *testing.T, a attempt, merged string, alone report.Summary) {
 	if said := strings.Join(s.Warnings, "\n"); strings.Contains(said, "rank") {
 		t.Errorf("warnings of a whole run: %s", said)
 	}
-	own := read[report.Summary](t, filepath.Join(a.folder("load", 1), folder.SummaryFile))
+	own := read[summary.Summary](t, filepath.Join(a.folder("load", 1), folder.SummaryFile))
 	if said := strings.Join(own.Warnings, "\n"); own.Requests[chat.StatusOK] != 20 || !strings.Contains(said, "this is rank 1 of 3") {
 		t.Errorf("rank 1: %v, %s", own.Requests, said)
 	}
@@ -292,7 +292,7 @@ func TestARankThatIsMissingOrWasKilledMakesTheWholeInvalid(t *testing.T) {
 	if code != exitInvalid || !strings.Contains(stderr, "incomplete") || !strings.Contains(stderr, "of 3 ranks rank 2 is missing; rank 1: it has not ended, or was killed") {
 		t.Errorf("exit %d: %s", code, stderr)
 	}
-	s := read[report.Summary](t, filepath.Join(a.out, "x", folder.SummaryFile))
+	s := read[summary.Summary](t, filepath.Join(a.out, "x", folder.SummaryFile))
 	if s.Requests[chat.StatusOK] != 6 || !slices.Contains(s.Warnings, "the last record of rank 1 is torn and left out: it was killed") || slices.Contains(s.Checked, "client") {
 		t.Errorf("%+v", s)
 	}

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/umascope/umascope/loadgen/folder"
-	"github.com/umascope/umascope/loadgen/report"
+	"github.com/umascope/umascope/loadgen/summary"
 )
 
 // blockManager serves a page like KVBM's, whose counter grows with every look.
@@ -36,10 +36,10 @@ func TestPagesThatAreScrapedAreInTheDeltasAndTheSnapshots(t *testing.T) {
 	if code != exitDone {
 		t.Fatalf("exit %d: %s%s", code, stdout, stderr)
 	}
-	summary := read[report.Summary](t, filepath.Join(dir, folder.SummaryFile))
+	sum := read[summary.Summary](t, filepath.Join(dir, folder.SummaryFile))
 	series := fmt.Sprintf("kvbm_offload_blocks_d2h{source=%q}", strings.TrimPrefix(page, "http://")+"/metrics")
-	if d := summary.Phases["measure"].Deltas[series]; d.Delta < 1 || d.Reset || len(summary.Machines) > 0 {
-		t.Errorf("deltas %+v, machines %+v", summary.Phases["measure"].Deltas, summary.Machines)
+	if d := sum.Phases["measure"].Deltas[series]; d.Delta < 1 || d.Reset || len(sum.Machines) > 0 {
+		t.Errorf("deltas %+v, machines %+v", sum.Phases["measure"].Deltas, sum.Machines)
 	}
 	for _, name := range []string{"00-ready-kvbm.prom.gz", "01-warmup-kvbm.prom.gz", "02-measure-kvbm.prom.gz", "03-stop-kvbm.prom.gz"} {
 		if text := decompressed(t, filepath.Join(dir, folder.SnapshotsFolder, name)); !strings.Contains(text, "\nkvbm_offload_blocks_d2h ") {
@@ -77,9 +77,9 @@ func TestAPageThatNeverAnswersIsAWarning(t *testing.T) {
 	if code != exitDone {
 		t.Fatalf("exit %d: %s%s", code, stdout, stderr)
 	}
-	summary := read[report.Summary](t, filepath.Join(dir, folder.SummaryFile))
-	if !strings.Contains(strings.Join(summary.Warnings, "\n"), "the page kvbm never answered") {
-		t.Errorf("warnings %q", summary.Warnings)
+	sum := read[summary.Summary](t, filepath.Join(dir, folder.SummaryFile))
+	if !strings.Contains(strings.Join(sum.Warnings, "\n"), "the page kvbm never answered") {
+		t.Errorf("warnings %q", sum.Warnings)
 	}
 }
 

@@ -13,8 +13,8 @@ import (
 
 	"github.com/umascope/umascope/loadgen/chat"
 	"github.com/umascope/umascope/loadgen/folder"
-	"github.com/umascope/umascope/loadgen/report"
 	"github.com/umascope/umascope/loadgen/sim"
+	"github.com/umascope/umascope/loadgen/summary"
 )
 
 // loaded is a simulated engine that answers what a run asks before its load, and gives the requests of the
@@ -38,8 +38,8 @@ func loaded(t *testing.T, load func(w http.ResponseWriter, r *http.Request) bool
 	return server.URL
 }
 
-func codesOf(s report.Summary) []report.Code {
-	var codes []report.Code
+func codesOf(s summary.Summary) []summary.Code {
+	var codes []summary.Code
 	for _, r := range s.InvalidReasons {
 		codes = append(codes, r.Code)
 	}
@@ -55,11 +55,11 @@ func TestARunEndsWithThePhaseWhoseRequestsAllFailed(t *testing.T) {
 		return r.URL.Path != "/v1/models"
 	})
 	code, path, _, stderr := invoke(t, t.Context(), "--url", url, "--requests=20", "--warmup=4", "--output-tokens=7")
-	summary := read[report.Summary](t, filepath.Join(path, folder.SummaryFile))
+	sum := read[summary.Summary](t, filepath.Join(path, folder.SummaryFile))
 	if sent := byStatus(records(t, path)); code != exitInvalid || len(sent) != 1 || sent[chat.StatusHTTP] != 4 {
 		t.Errorf("exit %d, requests by status %v, want the 4 of the warm-up: %s", code, sent, stderr)
 	}
-	if codes := codesOf(summary); !slices.Contains(codes, report.CodePhaseFailed) || !slices.Contains(codes, report.CodeIncomplete) {
+	if codes := codesOf(sum); !slices.Contains(codes, summary.CodePhaseFailed) || !slices.Contains(codes, summary.CodeIncomplete) {
 		t.Errorf("invalid for %v", codes)
 	}
 	for _, words := range []string{"none of 4 requests of warmup ended ok: HTTP 502: no engine (4)", "all requests of warmup failed, and 1 more phases were not sent"} {
@@ -113,8 +113,8 @@ func TestAnswersWithNothingInThemAreNoResult(t *testing.T) {
 		return true
 	})
 	code, path, _, stderr := invoke(t, t.Context(), "--url", url, "--requests=6", "--warmup=0", "--output-tokens=7")
-	summary := read[report.Summary](t, filepath.Join(path, folder.SummaryFile))
-	if codes := codesOf(summary); code != exitInvalid || !slices.Equal(codes, []report.Code{report.CodeNoOutput}) {
+	sum := read[summary.Summary](t, filepath.Join(path, folder.SummaryFile))
+	if codes := codesOf(sum); code != exitInvalid || !slices.Equal(codes, []summary.Code{summary.CodeNoOutput}) {
 		t.Errorf("exit %d, invalid for %v: %s", code, codes, stderr)
 	}
 	if !strings.Contains(stderr, "6 of 6 answers have no output") {

@@ -208,14 +208,25 @@ func (s *sweeper) keep(done []sweep.Trial) error {
 
 // write writes what people read, and prints it.
 func (s *sweeper) write() error {
-	group := s.result.Group(s.plan)
-	group.RunPage = folder.HTMLFile
+	group := sweepGroup(s.result.Outline(s.plan))
 	err := s.addCourses(&group)
 	err = errors.Join(err, s.folder.Write(folder.ReportFile, group.WriteMarkdown), s.folder.Write(folder.HTMLFile, group.WriteHTML), group.WriteText(s.program.Stdout))
 	if err == nil {
 		_, err = fmt.Fprintf(s.program.Stdout, "\nsweep folder: %s%c\n", s.folder, os.PathSeparator)
 	}
 	return err
+}
+
+// sweepGroup is a sweep as its page shows it.
+func sweepGroup(o sweep.Outline) report.Group {
+	g := report.Group{Title: o.Title, Over: o.Over, Notes: o.Notes, Verdict: o.Verdict, Good: o.Good, RunPage: folder.HTMLFile}
+	for _, m := range o.Members {
+		g.Members = append(g.Members, report.Member{Run: m.Run, Name: m.Name, Load: m.Load, State: m.State, Summary: m.Summary})
+	}
+	for _, m := range o.Marks {
+		g.Marks = append(g.Marks, report.Mark{Load: m.Load, Text: m.Text})
+	}
+	return g
 }
 
 // addCourses reads the telemetry of the runs that the page shows over time.

@@ -18,7 +18,7 @@ import (
 	"time"
 
 	"github.com/umascope/umascope/loadgen/folder"
-	"github.com/umascope/umascope/loadgen/report"
+	"github.com/umascope/umascope/loadgen/summary"
 	"github.com/umascope/umascope/loadgen/sweep"
 )
 
@@ -261,8 +261,8 @@ func TestTheRateThatWasAchievedStandsBesideTheOneAskedFor(t *testing.T) {
 	if code != exitDone {
 		t.Fatalf("exit %d: %s", code, stderr)
 	}
-	summary := read[report.Summary](t, filepath.Join(string(dir), "s1-01-rate-200", folder.SummaryFile))
-	b := summary.Backlog
+	sum := read[summary.Summary](t, filepath.Join(string(dir), "s1-01-rate-200", folder.SummaryFile))
+	b := sum.Backlog
 	if b == nil || !b.Grows || b.DuePerSecond < 190 || b.DuePerSecond > 210 || b.EndedPerSecond > 100 {
 		t.Errorf("backlog %+v", b)
 	}

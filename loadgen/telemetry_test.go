@@ -17,7 +17,7 @@ import (
 
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/loadgen/folder"
-	"github.com/umascope/umascope/loadgen/report"
+	"github.com/umascope/umascope/loadgen/summary"
 	"github.com/umascope/umascope/loadgen/telemetry"
 )
 
@@ -91,9 +91,9 @@ func TestARunKeepsTelemetryAndSaysWhatMachineItIsOf(t *testing.T) {
 	if len(machines) != 1 || machines[0].Mode != "constructed" || machines[0].Host["product"] != "Spark" || machines[0].GPUs[0]["driver_version"] != "580.95" {
 		t.Errorf("machines %+v", machines)
 	}
-	summary := read[report.Summary](t, filepath.Join(dir, folder.SummaryFile))
-	if len(summary.Machines) != 1 {
-		t.Errorf("machines of the summary: %+v", summary.Machines)
+	sum := read[summary.Summary](t, filepath.Join(dir, folder.SummaryFile))
+	if len(sum.Machines) != 1 {
+		t.Errorf("machines of the summary: %+v", sum.Machines)
 	}
 	if text, err := os.ReadFile(filepath.Join(dir, folder.ReportFile)); err != nil || !strings.Contains(string(text), "constructed") {
 		t.Errorf("the report does not say that the machine is constructed: %v", err)

@@ -19,7 +19,7 @@ import (
 	"time"
 
 	"github.com/umascope/umascope/loadgen/chat"
-	"github.com/umascope/umascope/loadgen/report"
+	"github.com/umascope/umascope/loadgen/summary"
 	"github.com/umascope/umascope/loadgen/telemetry"
 )
 
@@ -80,20 +80,20 @@ func state(t *testing.T, folder string) string {
 // reasons are the codes and texts for which the run is invalid.
 func reasons(t *testing.T, folder string) string {
 	t.Helper()
-	var summary report.Summary
-	readJSON(t, filepath.Join(folder, "summary.json"), &summary)
-	if summary.Valid != (len(summary.InvalidReasons) == 0) {
-		t.Errorf("valid: %v, for %v", summary.Valid, summary.InvalidReasons)
+	var sum summary.Summary
+	readJSON(t, filepath.Join(folder, "summary.json"), &sum)
+	if sum.Valid != (len(sum.InvalidReasons) == 0) {
+		t.Errorf("valid: %v, for %v", sum.Valid, sum.InvalidReasons)
 	}
-	return fmt.Sprint(summary.InvalidReasons)
+	return fmt.Sprint(sum.InvalidReasons)
 }
 
 // statuses counts the records by status; a torn last line is left out.
 func statuses(t *testing.T, folder string) (counts map[chat.Status]int, errorTexts string) {
 	t.Helper()
 	counts = map[chat.Status]int{}
-	for r, err := range report.Records(filepath.Join(folder, "requests.jsonl")) {
-		if errors.Is(err, report.ErrTorn) {
+	for r, err := range summary.Records(filepath.Join(folder, "requests.jsonl")) {
+		if errors.Is(err, summary.ErrTorn) {
 			break
 		}
 		if err != nil {

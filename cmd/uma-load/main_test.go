@@ -17,8 +17,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/umascope/umascope/loadgen/report"
 	"github.com/umascope/umascope/loadgen/sim"
+	"github.com/umascope/umascope/loadgen/summary"
 )
 
 // built is the path of the command, built once for all tests.
@@ -189,9 +189,9 @@ func started(t *testing.T) (run *exec.Cmd, folder string) {
 
 func countRecords(t *testing.T, folder string) (whole int) {
 	t.Helper()
-	for _, err := range report.Records(filepath.Join(folder, "requests.jsonl")) {
+	for _, err := range summary.Records(filepath.Join(folder, "requests.jsonl")) {
 		switch {
-		case errors.Is(err, report.ErrTorn):
+		case errors.Is(err, summary.ErrTorn):
 		case err != nil:
 			t.Fatal(err)
 		default:

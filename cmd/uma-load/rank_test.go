@@ -14,7 +14,7 @@ import (
 
 	"github.com/umascope/umascope/loadgen/chat"
 	"github.com/umascope/umascope/loadgen/folder"
-	"github.com/umascope/umascope/loadgen/report"
+	"github.com/umascope/umascope/loadgen/summary"
 )
 
 // ranks starts as many processes, as a launcher does, and waits for them. Late says whether one of them
@@ -98,7 +98,7 @@ func checkWhole(t *testing.T, merged, alone string, startAt time.Time) {
 		}
 	}
 	by := map[int]int{}
-	for r, err := range report.Records(filepath.Join(merged, folder.RequestsFile)) {
+	for r, err := range summary.Records(filepath.Join(merged, folder.RequestsFile)) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -115,10 +115,10 @@ func checkWhole(t *testing.T, merged, alone string, startAt time.Time) {
 	if len(by) != 4 || by[0] != 25 || by[3] != 25 {
 		t.Errorf("requests by rank: %v", by)
 	}
-	var summary report.Summary
-	parse(t, filepath.Join(merged, folder.SummaryFile), &summary)
-	if !summary.Valid || summary.Requests[chat.StatusOK] != 100 || len(manifest.Ranks.Parts) != 4 || manifest.Ranks.Parts[2].Source != "OMPI_COMM_WORLD_RANK and OMPI_COMM_WORLD_SIZE" {
-		t.Errorf("%+v, %+v", summary, manifest.Ranks)
+	var sum summary.Summary
+	parse(t, filepath.Join(merged, folder.SummaryFile), &sum)
+	if !sum.Valid || sum.Requests[chat.StatusOK] != 100 || len(manifest.Ranks.Parts) != 4 || manifest.Ranks.Parts[2].Source != "OMPI_COMM_WORLD_RANK and OMPI_COMM_WORLD_SIZE" {
+		t.Errorf("%+v, %+v", sum, manifest.Ranks)
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -16,7 +15,7 @@ import (
 
 	"github.com/umascope/umascope/loadgen/chat"
 	"github.com/umascope/umascope/loadgen/folder"
-	"github.com/umascope/umascope/loadgen/report"
+	"github.com/umascope/umascope/loadgen/summary"
 )
 
 // Order is what to import, and where to.
@@ -29,6 +28,8 @@ type Order struct {
 	Labels  map[string]string
 	Program folder.Program
 	Now     time.Time
+	// Show writes what people read into the folder of a run; nil leaves it out.
+	Show func(folder.Folder, summary.Summary) error
 }
 
 // Imported is a run that was imported.
@@ -36,7 +37,7 @@ type Imported struct {
 	folder.Folder
 	File    string
 	Result  Result
-	Summary report.Summary
+	Summary summary.Summary
 }
 
 // Import makes a folder of every run in the files, in the order of their start. All files are read
@@ -153,11 +154,11 @@ func (o Order) write(all []found) (made []Imported, err error) {
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(half)) }()
 	for _, one := range all {
-		summary, err := o.writeRun(half, one)
+		sum, err := o.writeRun(half, one)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", one.id, err)
 		}
-		made = append(made, Imported{folder.Folder(filepath.Join(o.Out, one.id)), one.file.name, one.result, summary})
+		made = append(made, Imported{folder.Folder(filepath.Join(o.Out, one.id)), one.file.name, one.result, sum})
 	}
 	for i, one := range all {
 		err := place(filepath.Join(half, one.id), string(made[i].Folder))
@@ -179,22 +180,20 @@ func place(from, to string) error {
 	return os.Rename(from, to)
 }
 
-func (o Order) writeRun(out string, one found) (report.Summary, error) {
-	summary, err := one.summary(o.Format)
+func (o Order) writeRun(out string, one found) (summary.Summary, error) {
+	sum, err := one.summary(o.Format)
 	if err != nil {
-		return summary, err
+		return sum, err
 	}
 	f, err := folder.New(out, one.id)
 	if err != nil {
-		return summary, err
+		return sum, err
 	}
-	page := report.Page{Title: one.id, Summary: summary}
-	return summary, errors.Join(
-		f.WriteJSON(folder.ManifestFile, o.manifest(one)),
-		f.WriteJSON(folder.SummaryFile, summary),
-		f.Write(folder.ReportFile, func(w io.Writer) error { return report.Markdown(w, summary) }),
-		f.Write(folder.HTMLFile, func(w io.Writer) error { return report.HTML(w, page) }),
-	)
+	err = errors.Join(f.WriteJSON(folder.ManifestFile, o.manifest(one)), f.WriteJSON(folder.SummaryFile, sum))
+	if err == nil && o.Show != nil {
+		err = o.Show(f, sum)
+	}
+	return sum, err
 }
 
 func (o Order) manifest(one found) folder.Manifest {

@@ -3,6 +3,7 @@ package foreign
 import (
 	"encoding/json"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/umascope/umascope/loadgen/folder"
 	"github.com/umascope/umascope/loadgen/report"
+	"github.com/umascope/umascope/loadgen/summary"
 )
 
 func order(t testing.TB, format, out string, files ...string) Order {
@@ -24,7 +26,15 @@ func order(t testing.TB, format, out string, files ...string) Order {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Order{Format: f, Out: out, Files: files, Program: folder.Program{Version: "v"}, Now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
+	return Order{Format: f, Out: out, Files: files, Program: folder.Program{Version: "v"}, Now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Show: show}
+}
+
+// show writes the pages of a run, as the verb does.
+func show(f folder.Folder, s summary.Summary) error {
+	return errors.Join(
+		f.Write(folder.ReportFile, func(w io.Writer) error { return report.Markdown(w, s) }),
+		f.Write(folder.HTMLFile, func(w io.Writer) error { return report.HTML(w, report.Page{Title: s.Run, Summary: s}) }),
+	)
 }
 
 // entries are the names in a folder.
@@ -65,7 +75,7 @@ func TestAnImportedRunIsAFolderOfTheToolsWord(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 	failed, whole := made[0], made[1] // in the order of their start
-	if failed.Summary.Valid || failed.Summary.InvalidReasons[0].Code != report.CodeIncomplete {
+	if failed.Summary.Valid || failed.Summary.InvalidReasons[0].Code != summary.CodeIncomplete {
 		t.Errorf("a run that failed: %+v", failed.Summary.InvalidReasons)
 	}
 	m := readJSONFile[folder.Manifest](t, whole.Path(folder.ManifestFile))
@@ -75,7 +85,7 @@ func TestAnImportedRunIsAFolderOfTheToolsWord(t *testing.T) {
 	if failed := readJSONFile[folder.Manifest](t, failed.Path(folder.ManifestFile)); failed.State != folder.StateFailed {
 		t.Errorf("%+v", failed)
 	}
-	s := readJSONFile[report.Summary](t, whole.Path(folder.SummaryFile))
+	s := readJSONFile[summary.Summary](t, whole.Path(folder.SummaryFile))
 	if s.Memory.ExcludingKV != nil || s.Memory.UsedPeak != nil || *s.Memory.EngineReported.Peak != 75698798592 || *s.KV.CapacityBytes != 44*gib {
 		t.Errorf("memory %+v, KV %+v", s.Memory, s.KV)
 	}

@@ -6,7 +6,7 @@ import (
 
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/loadgen/compare"
-	"github.com/umascope/umascope/loadgen/report"
+	"github.com/umascope/umascope/loadgen/summary"
 )
 
 // Bounds of the figures of one run. Files may be damaged, or written by others: a real run has far fewer.
@@ -18,7 +18,7 @@ const (
 )
 
 // figuresOf are the single figures that a run has.
-func figuresOf(o compare.Run, s report.Summary) []series {
+func figuresOf(o compare.Run, s summary.Summary) []series {
 	c, run := newCollection(mostFigures), shown(o.ID)
 	c.load(run, s)
 	c.memory(run, o, s)
@@ -28,7 +28,7 @@ func figuresOf(o compare.Run, s report.Summary) []series {
 }
 
 // load is what was asked and answered. Of a load that was not ours nothing was counted.
-func (c *collection) load(run string, s report.Summary) {
+func (c *collection) load(run string, s summary.Summary) {
 	c.known(&metric.RunOutputTokensPerSecond, s.Throughput.OutputTokensPerSecond, run)
 	c.known(&metric.RunAchievedRequestsPerSecond, s.Throughput.RequestsPerSecond, run)
 	if s.Latency != nil {
@@ -43,7 +43,7 @@ func (c *collection) load(run string, s report.Summary) {
 
 // memory is what was measured, and what an engine says of itself under names of its own. The KV cache of
 // an imported run is its engine's word too, and no series is for that.
-func (c *collection) memory(run string, o compare.Run, s report.Summary) {
+func (c *collection) memory(run string, o compare.Run, s summary.Summary) {
 	if kv := s.KV; kv != nil && o.Imported == "" {
 		c.known(&metric.RunKVCapacityBytes, kv.CapacityBytes, run)
 		c.known(&metric.RunKVCapacityTokens, kv.CapacityTokens, run)
@@ -76,7 +76,7 @@ func (c *collection) ledger(family *metric.Gauge, at compare.Ledger, labels ...s
 }
 
 // heat is heat and energy.
-func (c *collection) heat(run string, o compare.Run, s report.Summary) {
+func (c *collection) heat(run string, o compare.Run, s summary.Summary) {
 	if t := s.Thermal; t != nil {
 		c.known(&metric.RunStartGPUTemperatureCelsius, t.StartCelsius, run)
 		c.known(&metric.RunGPUTemperatureCelsius, t.MaxCelsius, run)
@@ -93,7 +93,7 @@ func (c *collection) heat(run string, o compare.Run, s report.Summary) {
 }
 
 // judgement is what the report says of the run's worth.
-func (c *collection) judgement(run string, s report.Summary) {
+func (c *collection) judgement(run string, s summary.Summary) {
 	for i, reason := range s.InvalidReasons {
 		if i < mostReasons {
 			c.add(&metric.RunInvalidReason, 1, run, shown(string(reason.Code)))
@@ -135,7 +135,7 @@ func metricsOf(o compare.Run) map[string]float64 {
 
 // powerOfHost is that of the GPUs of the host of the run: an alert holds what this host draws against it, and not what it
 // draws together with the other machines of an engine.
-func powerOfHost(o compare.Run, s report.Summary) (watts float64, known bool) {
+func powerOfHost(o compare.Run, s summary.Summary) (watts float64, known bool) {
 	watts, known = o.Metrics[meanPower]
 	all, _ := s.EnergyOfAll()
 	if !known || s.Together == nil || all == nil || *all == 0 {

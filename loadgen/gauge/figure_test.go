@@ -7,12 +7,12 @@ import (
 
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/loadgen/compare"
-	"github.com/umascope/umascope/loadgen/report"
+	"github.com/umascope/umascope/loadgen/summary"
 )
 
 func TestALoadThatWasNotOursHasNoRequests(t *testing.T) {
 	_, s := whole("recorded", 0)
-	s.Latency, s.Goodput = nil, &report.Goodput{}
+	s.Latency, s.Goodput = nil, &summary.Goodput{}
 	for _, f := range figuresOf(compare.Run{ID: "recorded"}, s) {
 		if f.family == &metric.RunRequests || f.family == &metric.RunGoodputRatio {
 			t.Errorf("%s%q %v: nobody counted it", f.family.Def().Name, f.labels, f.value)
@@ -44,7 +44,7 @@ func TestAnEnginesWordOfAnImportedRunIsNoMeasurement(t *testing.T) {
 		o.Imported, o.Mode = "benchmark-spark", ""
 		o.Metrics = map[string]float64{compare.MemoryExcludingKV: 70 + float64(i), compare.KVCapacity: 44, "gpu_max_celsius": 71}
 		o.EngineReported = []string{compare.KVCapacity, compare.MemoryExcludingKV}
-		s.Memory = &report.Memory{EngineReported: &report.EngineReport{Peak: new(70e9), KV: new(44e9)}}
+		s.Memory = &summary.Memory{EngineReported: &summary.EngineReport{Peak: new(70e9), KV: new(44e9)}}
 		b.put(Of(o, s))
 	}
 	page := b.page(t)
@@ -65,7 +65,7 @@ func TestWhatADamagedSummarySaysIsBounded(t *testing.T) {
 	for i := range 1000 {
 		name := fmt.Sprint("\x1b[2J", i)
 		s.Thermal.ThrottleSeconds[name], s.Memory.LedgerAt.Start[name] = 1, 1
-		s.InvalidReasons = append(s.InvalidReasons, report.Reason{Code: report.Code(name)})
+		s.InvalidReasons = append(s.InvalidReasons, summary.Reason{Code: summary.Code(name)})
 	}
 	figures := figuresOf(compare.Run{ID: "r"}, s)
 	for _, f := range figures {

@@ -22,7 +22,7 @@ import (
 
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/loadgen/compare"
-	"github.com/umascope/umascope/loadgen/report"
+	"github.com/umascope/umascope/loadgen/summary"
 )
 
 var update = flag.Bool("update", false, "write the golden page anew")
@@ -159,7 +159,7 @@ func TestPromtoolHasNothingToSayOfThePage(t *testing.T) {
 
 func TestAbsentIsAbsent(t *testing.T) {
 	b := newBench(t)
-	b.put(Of(compare.Run{ID: "bare", StartedAt: noon}, report.Summary{Latency: &report.Latency{TTFT: &report.Clocks{Send: distribution(3, 1)}}}))
+	b.put(Of(compare.Run{ID: "bare", StartedAt: noon}, summary.Summary{Latency: &summary.Latency{TTFT: &summary.Clocks{Send: distribution(3, 1)}}}))
 	page := b.page(t)
 	for _, absent := range []string{"quantile=", "uma_run_end_", "uma_run_memory", "uma_run_kv", "uma_run_gpu", "uma_run_output", "uma_run_telemetry_mode", "uma_run_zscore", "uma_comparison", "NaN"} {
 		if strings.Contains(page, absent) {

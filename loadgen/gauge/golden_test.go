@@ -11,13 +11,13 @@ import (
 	"github.com/umascope/umascope/loadgen/chat"
 	"github.com/umascope/umascope/loadgen/compare"
 	"github.com/umascope/umascope/loadgen/evidence"
-	"github.com/umascope/umascope/loadgen/report"
+	"github.com/umascope/umascope/loadgen/summary"
 )
 
 const gib = 1 << 30
 
-func distribution(n int, mean float64, quantiles ...*float64) *report.Distribution {
-	d := &report.Distribution{N: n, Mean: &mean}
+func distribution(n int, mean float64, quantiles ...*float64) *summary.Distribution {
+	d := &summary.Distribution{N: n, Mean: &mean}
 	for i, into := range []**float64{&d.P50, &d.P90, &d.P95, &d.P99, &d.P999} {
 		if i < len(quantiles) {
 			*into = quantiles[i]
@@ -27,7 +27,7 @@ func distribution(n int, mean float64, quantiles ...*float64) *report.Distributi
 }
 
 // whole is a run that has every figure.
-func whole(id string, minute int) (compare.Run, report.Summary) {
+func whole(id string, minute int) (compare.Run, summary.Summary) {
 	started := noon.Add(time.Duration(minute) * time.Minute)
 	o := compare.Run{
 		ID: id, Host: "spark-1", Scenario: "standard", Engine: "vllm", Model: "llama-8b", Labels: map[string]string{"arm": "native", "host": "spark-1", "round": "1"},
@@ -37,24 +37,24 @@ func whole(id string, minute int) (compare.Run, report.Summary) {
 	return o, wholeSummary()
 }
 
-func wholeSummary() report.Summary {
-	s := report.Summary{
+func wholeSummary() summary.Summary {
+	s := summary.Summary{
 		Requests: map[chat.Status]int{chat.StatusOK: 63, chat.StatusTimeout: 1},
-		Goodput:  &report.Goodput{SLO: "ttft=250ms", Good: 60, Requests: 64, Ratio: 0.9375},
-		Latency: &report.Latency{
-			TTFT: &report.Clocks{Send: distribution(63, 0.125, new(0.1), new(0.2), new(0.25)), Intended: distribution(63, 0.25, new(0.2))},
-			TPOT: &report.Clocks{Send: distribution(63, 0.01, new(0.009))},
-			E2E:  &report.Clocks{Send: distribution(3000, 2.5, new(2.4), new(3.), new(3.5), new(4.), new(5.)), Intended: distribution(3, 2.75)},
+		Goodput:  &summary.Goodput{SLO: "ttft=250ms", Good: 60, Requests: 64, Ratio: 0.9375},
+		Latency: &summary.Latency{
+			TTFT: &summary.Clocks{Send: distribution(63, 0.125, new(0.1), new(0.2), new(0.25)), Intended: distribution(63, 0.25, new(0.2))},
+			TPOT: &summary.Clocks{Send: distribution(63, 0.01, new(0.009))},
+			E2E:  &summary.Clocks{Send: distribution(3000, 2.5, new(2.4), new(3.), new(3.5), new(4.), new(5.)), Intended: distribution(3, 2.75)},
 		},
-		Memory: &report.Memory{
-			ExcludingKV: new(70.47 * gib), UsedPeak: new(114.8 * gib), FreeAtKVSizing: new(49.24 * gib), EngineReported: &report.EngineReport{Peak: new(70e9)},
+		Memory: &summary.Memory{
+			ExcludingKV: new(70.47 * gib), UsedPeak: new(114.8 * gib), FreeAtKVSizing: new(49.24 * gib), EngineReported: &summary.EngineReport{Peak: new(70e9)},
 			LedgerAt: new(ledgersOf(6)),
 		},
-		KV:       &report.KV{CapacityBytes: new(44.31 * gib), CapacityTokens: new(363008.)},
-		Thermal:  &report.Thermal{StartCelsius: new(48.), MaxCelsius: new(71.), ThrottleSeconds: map[string]float64{metric.ReasonSWPowerCap: 12.5, metric.ReasonHWThermal: 0}},
-		Energy:   &report.Energy{Joules: 1845},
+		KV:       &summary.KV{CapacityBytes: new(44.31 * gib), CapacityTokens: new(363008.)},
+		Thermal:  &summary.Thermal{StartCelsius: new(48.), MaxCelsius: new(71.), ThrottleSeconds: map[string]float64{metric.ReasonSWPowerCap: 12.5, metric.ReasonHWThermal: 0}},
+		Energy:   &summary.Energy{Joules: 1845},
 		Warnings: []string{"clocks were held by the software power cap for 12.5 s of 30 s"},
-		Signals: report.Signals{
+		Signals: summary.Signals{
 			SSDOffload:   evidence.Signal{Grade: evidence.Proven},
 			SSDRehydrate: evidence.Signal{Grade: evidence.Consistent, Reason: evidence.NoPrivilege},
 			Reuse:        evidence.Signal{Grade: evidence.Proven},
@@ -67,8 +67,8 @@ func wholeSummary() report.Summary {
 
 // ledgersOf are those of a run that began with so many GiB of page cache: what the engine finds free is less
 // by them, and so is what it takes.
-func ledgersOf(cache float64) report.LedgerAt {
-	return report.LedgerAt{Start: ledgerOf(0, cache, 110-cache), Ready: ledgerOf(104-cache, cache, 4.5), Peak: ledgerOf(104.5-cache, cache, 3.5)}
+func ledgersOf(cache float64) summary.LedgerAt {
+	return summary.LedgerAt{Start: ledgerOf(0, cache, 110-cache), Ready: ledgerOf(104-cache, cache, 4.5), Peak: ledgerOf(104.5-cache, cache, 3.5)}
 }
 
 // ledgerOf is a pool of 119.71 GiB of which processes hold so many of the GPU, and so many are cache and free.
@@ -139,7 +139,7 @@ func upgraded(t *testing.T) compare.Comparison {
 		runs = append(runs, r)
 	}
 	hot, _ := whole("hot", 8)
-	hot.Valid, hot.InvalidReasons, hot.Labels = false, []string{string(report.CodeThermalThrottle)}, map[string]string{"driver": "590"}
+	hot.Valid, hot.InvalidReasons, hot.Labels = false, []string{string(summary.CodeThermalThrottle)}, map[string]string{"driver": "590"}
 	c, err := compare.Compare(append(runs, hot), compare.Options{By: "driver", Within: []string{"scenario", "model"}, Baseline: "580"})
 	if err != nil {
 		t.Fatal(err)
@@ -155,10 +155,10 @@ func golden(t *testing.T) *bench {
 		o, s := whole(fmt.Sprintf("run-%d", i), i)
 		b.put(Of(o, s))
 	}
-	b.put(Of(compare.Run{ID: "bare", StartedAt: noon, Simulated: true, Mode: metric.ModeConstructed}, report.Summary{}))
+	b.put(Of(compare.Run{ID: "bare", StartedAt: noon, Simulated: true, Mode: metric.ModeConstructed}, summary.Summary{}))
 	o, s := whole("hot", 8)
 	o.Valid, o.Labels = false, map[string]string{"arm": "container", "host": "spark-1"}
-	s.InvalidReasons = []report.Reason{{Code: report.CodeThermalThrottle, Detail: "3.1 s of 30 s"}}
+	s.InvalidReasons = []summary.Reason{{Code: summary.CodeThermalThrottle, Detail: "3.1 s of 30 s"}}
 	s.Thermal.MaxCelsius, s.Thermal.ThrottleSeconds = new(93.), map[string]float64{metric.ReasonHWThermal: 3.1}
 	b.put(Of(o, s))
 	b.PerCell = 2

@@ -14,7 +14,7 @@ import (
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/loadgen/chat"
 	"github.com/umascope/umascope/loadgen/compare"
-	"github.com/umascope/umascope/loadgen/report"
+	"github.com/umascope/umascope/loadgen/summary"
 )
 
 // Bounds of what one run may cost the page.
@@ -56,7 +56,7 @@ type latency struct {
 }
 
 // Of keeps what is shown of a run: as a comparison sees it, and its summary.
-func Of(o compare.Run, s report.Summary) Run {
+func Of(o compare.Run, s summary.Summary) Run {
 	r := Run{
 		info: info{
 			host: shown(o.Host), run: shown(o.ID), arm: shown(o.Labels[string(metric.LabelArm)]),
@@ -89,18 +89,18 @@ func labelsOf(labels map[string]string) []label {
 }
 
 // latencies are those that a run has.
-func latencies(l *report.Latency) []latency {
+func latencies(l *summary.Latency) []latency {
 	if l == nil {
 		return nil
 	}
 	var all []latency
-	enter := func(family metric.Summary, d *report.Distribution) {
+	enter := func(family metric.Summary, d *summary.Distribution) {
 		if d == nil || d.N == 0 || d.Mean == nil {
 			return
 		}
 		all = append(all, latency{family, uint64(d.N), *d.Mean * float64(d.N), quantiles(d)})
 	}
-	both := func(c *report.Clocks, send, scheduled metric.Summary) {
+	both := func(c *summary.Clocks, send, scheduled metric.Summary) {
 		if c != nil {
 			enter(send, c.Send)
 			enter(scheduled, c.Intended)
@@ -115,7 +115,7 @@ func latencies(l *report.Latency) []latency {
 }
 
 // quantiles are those that there are enough requests for.
-func quantiles(d *report.Distribution) map[float64]float64 {
+func quantiles(d *summary.Distribution) map[float64]float64 {
 	known := map[float64]float64{}
 	for q, v := range map[float64]*float64{0.5: d.P50, 0.9: d.P90, 0.95: d.P95, 0.99: d.P99, 0.999: d.P999} {
 		if v != nil {

@@ -5,12 +5,12 @@ import (
 
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/loadgen/compare"
-	"github.com/umascope/umascope/loadgen/report"
+	"github.com/umascope/umascope/loadgen/summary"
 )
 
 // An alert asks whether a host draws less than in its earlier runs: the power of two machines would always be more.
 func TestTheEnergyIsThatOfAllMachinesAndThePowerThatOfTheHost(t *testing.T) {
-	of := func(s report.Summary) map[string]float64 {
+	of := func(s summary.Summary) map[string]float64 {
 		found := map[string]float64{}
 		for _, f := range figuresOf(compare.Run{ID: "r", Metrics: map[string]float64{meanPower: 130}}, s) {
 			found[f.family.Def().Name] = f.value
@@ -18,14 +18,14 @@ func TestTheEnergyIsThatOfAllMachinesAndThePowerThatOfTheHost(t *testing.T) {
 		return found
 	}
 	energy, power := metric.RunEnergyJoules.Def().Name, metric.RunGPUPowerWatts.Def().Name
-	together := &report.Together{Hosts: []string{"a", "b"}, Joules: new(1300.)}
-	if got := of(report.Summary{Energy: &report.Energy{Joules: 500}, Together: together}); got[energy] != 1300 || got[power] != 50 {
+	together := &summary.Together{Hosts: []string{"a", "b"}, Joules: new(1300.)}
+	if got := of(summary.Summary{Energy: &summary.Energy{Joules: 500}, Together: together}); got[energy] != 1300 || got[power] != 50 {
 		t.Errorf("two machines: %v", got)
 	}
-	if got := of(report.Summary{Energy: &report.Energy{Joules: 500}}); got[energy] != 500 || got[power] != 130 {
+	if got := of(summary.Summary{Energy: &summary.Energy{Joules: 500}}); got[energy] != 500 || got[power] != 130 {
 		t.Errorf("one machine: %v", got)
 	}
-	if got := of(report.Summary{Together: together}); got[energy] != 1300 || got[power] != 0 {
+	if got := of(summary.Summary{Together: together}); got[energy] != 1300 || got[power] != 0 {
 		t.Errorf("the host's own is not known: %v", got)
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/umascope/umascope/loadgen/chat"
 	"github.com/umascope/umascope/loadgen/compare"
 	"github.com/umascope/umascope/loadgen/extract"
-	"github.com/umascope/umascope/loadgen/report"
+	"github.com/umascope/umascope/loadgen/summary"
 )
 
 // figures are the numbers of one run by the names of compare.Table. What is not known is not there.
@@ -47,7 +47,7 @@ func (f *figures) setReported(name string, value *float64) {
 	}
 }
 
-func (f *figures) throughput(s report.Summary) {
+func (f *figures) throughput(s summary.Summary) {
 	f.set(compare.OutputTokensPerSecond, s.Throughput.OutputTokensPerSecond)
 	f.set("requests_per_second", s.Throughput.RequestsPerSecond)
 	f.set("input_tokens_per_second", s.Throughput.InputTokensPerSecond)
@@ -72,7 +72,7 @@ func (f *figures) throughput(s report.Summary) {
 }
 
 // latency has the percentiles that a run has enough requests for.
-func (f *figures) latency(l *report.Latency) {
+func (f *figures) latency(l *summary.Latency) {
 	if l == nil {
 		return
 	}
@@ -90,7 +90,7 @@ func (f *figures) latency(l *report.Latency) {
 	f.distribution("queue_delay", l.QueueDelay)
 }
 
-func (f *figures) clocks(name string, c *report.Clocks) {
+func (f *figures) clocks(name string, c *summary.Clocks) {
 	if c != nil {
 		f.distribution(name, c.Intended)
 		f.distribution(name+"_send", c.Send)
@@ -98,7 +98,7 @@ func (f *figures) clocks(name string, c *report.Clocks) {
 }
 
 // distribution has those of its percentiles that are compared.
-func (f *figures) distribution(name string, d *report.Distribution) {
+func (f *figures) distribution(name string, d *summary.Distribution) {
 	if d == nil {
 		return
 	}
@@ -141,7 +141,7 @@ func (r Run) memoryFigures(f *figures) {
 	}
 }
 
-func (r Run) engineFigures(f *figures, e *report.EngineReport) {
+func (r Run) engineFigures(f *figures, e *summary.EngineReport) {
 	f.set("engine_reported_non_torch_bytes", e.NonTorch)
 	if r.Manifest.Imported == nil {
 		f.set("engine_reported_peak_bytes", e.Peak)

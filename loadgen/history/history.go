@@ -16,7 +16,7 @@ import (
 	"path/filepath"
 
 	"github.com/umascope/umascope/loadgen/folder"
-	"github.com/umascope/umascope/loadgen/report"
+	"github.com/umascope/umascope/loadgen/summary"
 )
 
 // mostBytes bounds a manifest.json and a summary.json.
@@ -34,7 +34,7 @@ var (
 type Run struct {
 	folder.Folder
 	Manifest folder.Manifest
-	Summary  report.Summary
+	Summary  summary.Summary
 }
 
 // Open reads a run. Its errors begin with the folder.
@@ -51,7 +51,7 @@ func (r *Run) read() error {
 	if r.Manifest, err = readManifest(r.Folder); err != nil {
 		return err
 	}
-	err = readJSON(r.Path(folder.SummaryFile), report.Schema, &r.Summary, &r.Summary.Schema)
+	err = readJSON(r.Path(folder.SummaryFile), summary.Schema, &r.Summary, &r.Summary.Schema)
 	m := r.Manifest
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

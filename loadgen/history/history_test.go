@@ -16,7 +16,7 @@ import (
 
 	"github.com/umascope/umascope/loadgen/folder"
 	"github.com/umascope/umascope/loadgen/rank"
-	"github.com/umascope/umascope/loadgen/report"
+	"github.com/umascope/umascope/loadgen/summary"
 )
 
 // start is when the runs of the tests began.
@@ -30,8 +30,8 @@ func complete(id string) Run {
 			Schema: folder.ManifestSchema, Run: id, Scenario: "standard", State: folder.StateComplete, StartedAt: start, EndedAt: &ended,
 			Labels: map[string]string{"arm": "a", "host": "spark1"},
 		},
-		Summary: report.Summary{
-			Schema: report.Schema, Run: id, Scenario: "standard", Labels: map[string]string{"arm": "a", "host": "spark1"}, Valid: true,
+		Summary: summary.Summary{
+			Schema: summary.Schema, Run: id, Scenario: "standard", Labels: map[string]string{"arm": "a", "host": "spark1"}, Valid: true,
 		},
 	}
 }
@@ -99,7 +99,7 @@ func filled(v reflect.Value, depth int) {
 func TestASummaryIsReadWithoutLoss(t *testing.T) {
 	r := complete("r1")
 	filled(reflect.ValueOf(&r.Summary).Elem(), 0)
-	r.Summary.Schema, r.Summary.Run = report.Schema, "r1"
+	r.Summary.Schema, r.Summary.Run = summary.Schema, "r1"
 	path := filepath.Join(t.TempDir(), "r1")
 	r.write(t, path)
 	got, err := Open(path)
@@ -254,8 +254,8 @@ func FuzzOpen(f *testing.F) {
 	r := complete("r1")
 	path := filepath.Join(f.TempDir(), "r1")
 	r.write(f, path)
-	f.Fuzz(func(t *testing.T, manifest, summary string) {
-		for name, text := range map[string]string{folder.ManifestFile: manifest, folder.SummaryFile: summary} {
+	f.Fuzz(func(t *testing.T, manifest, sum string) {
+		for name, text := range map[string]string{folder.ManifestFile: manifest, folder.SummaryFile: sum} {
 			if err := os.WriteFile(filepath.Join(path, name), []byte(text), 0o644); err != nil {
 				t.Fatal(err)
 			}
@@ -298,13 +298,13 @@ func BenchmarkLoad(b *testing.B) {
 	root := b.TempDir()
 	r := complete("r")
 	filled(reflect.ValueOf(&r.Summary).Elem(), 0)
-	r.Summary.Schema = report.Schema
+	r.Summary.Schema = summary.Schema
 	phase := r.Summary.Phases["x"]
-	r.Summary.Phases = map[string]report.PhaseSummary{}
+	r.Summary.Phases = map[string]summary.PhaseSummary{}
 	for _, name := range []string{"load", "ready", "warmup", "measure", "stop"} {
-		phase.Deltas = map[string]report.Delta{}
+		phase.Deltas = map[string]summary.Delta{}
 		for i := range 100 {
-			phase.Deltas[fmt.Sprintf(`some_counter_%d_bytes_total{device="nvme0n1",op="read"}`, i)] = report.Delta{Delta: float64(i) * 1e6}
+			phase.Deltas[fmt.Sprintf(`some_counter_%d_bytes_total{device="nvme0n1",op="read"}`, i)] = summary.Delta{Delta: float64(i) * 1e6}
 		}
 		r.Summary.Phases[name] = phase
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/loadgen/compare"
 	"github.com/umascope/umascope/loadgen/folder"
-	"github.com/umascope/umascope/loadgen/report"
+	"github.com/umascope/umascope/loadgen/summary"
 )
 
 // machine says what a machine is, by its exporter. The items begin with a word: empty of the host of the run.
@@ -42,7 +42,7 @@ func (f *facts) limits(word string, all []folder.GPULimit) {
 }
 
 // conditions say how a machine was when the run began, and what befell it.
-func (f *facts) conditions(word string, memory *report.Memory, thermal *report.Thermal) {
+func (f *facts) conditions(word string, memory *summary.Memory, thermal *summary.Thermal) {
 	if memory != nil && memory.LedgerAt != nil {
 		start := memory.LedgerAt.Start
 		for _, of := range []struct{ item, line string }{{compare.FactMemFree, metric.LineFree}, {compare.FactPageCache, metric.LinePageCache}} {
@@ -62,12 +62,12 @@ func (f *facts) conditions(word string, memory *report.Memory, thermal *report.T
 }
 
 // further are the machines that were measured beside the host of the run.
-func (r Run) further() []report.Machine {
+func (r Run) further() []summary.Machine {
 	t := r.Summary.Together
 	if t == nil {
 		return nil
 	}
-	var all []report.Machine
+	var all []summary.Machine
 	for _, m := range r.Summary.Machines {
 		if m.Source != r.Summary.Labels[labelHost] && slices.Contains(t.Hosts, m.Source) {
 			all = append(all, m)

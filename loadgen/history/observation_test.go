@@ -12,7 +12,7 @@ import (
 	"github.com/umascope/umascope/loadgen/evidence"
 	"github.com/umascope/umascope/loadgen/extract"
 	"github.com/umascope/umascope/loadgen/folder"
-	"github.com/umascope/umascope/loadgen/report"
+	"github.com/umascope/umascope/loadgen/summary"
 )
 
 const gib = 1 << 30
@@ -20,24 +20,24 @@ const gib = 1 << 30
 // observed is a run of our own with telemetry of its host.
 func observed() Run {
 	r := complete("r1")
-	d := func(v float64) *report.Distribution { return &report.Distribution{N: 100, P50: &v, P95: new(2 * v)} }
-	live := report.Origin{Source: "spark1", Mode: metric.ModeLive}
+	d := func(v float64) *summary.Distribution { return &summary.Distribution{N: 100, P50: &v, P95: new(2 * v)} }
+	live := summary.Origin{Source: "spark1", Mode: metric.ModeLive}
 	s := &r.Summary
-	s.Model = report.Model{ID: "m", Fingerprint: "f"}
+	s.Model = summary.Model{ID: "m", Fingerprint: "f"}
 	s.BootID = "boot1"
 	s.Requests = map[chat.Status]int{chat.StatusOK: 99, chat.StatusHTTP: 1}
-	s.Throughput = report.Throughput{OutputTokensPerSecond: new(120.), RequestsPerSecond: new(0.9)}
-	s.Latency = &report.Latency{TTFT: &report.Clocks{Send: d(.1), Intended: d(.2)}, TPOT: &report.Clocks{Send: d(.01)}, E2E: &report.Clocks{Intended: d(3)}}
-	s.Memory = &report.Memory{
-		Origin: live, ExcludingKV: new(70. * gib), FreeAtKVSizing: new(49. * gib), EngineReported: &report.EngineReport{Peak: new(69. * gib), KV: new(44. * gib), Source: "a log"},
-		LedgerAt: &report.LedgerAt{Start: map[string]float64{metric.LineFree: 100 * gib, metric.LinePageCache: 5 * gib}},
+	s.Throughput = summary.Throughput{OutputTokensPerSecond: new(120.), RequestsPerSecond: new(0.9)}
+	s.Latency = &summary.Latency{TTFT: &summary.Clocks{Send: d(.1), Intended: d(.2)}, TPOT: &summary.Clocks{Send: d(.01)}, E2E: &summary.Clocks{Intended: d(3)}}
+	s.Memory = &summary.Memory{
+		Origin: live, ExcludingKV: new(70. * gib), FreeAtKVSizing: new(49. * gib), EngineReported: &summary.EngineReport{Peak: new(69. * gib), KV: new(44. * gib), Source: "a log"},
+		LedgerAt: &summary.LedgerAt{Start: map[string]float64{metric.LineFree: 100 * gib, metric.LinePageCache: 5 * gib}},
 	}
-	s.KV = &report.KV{CapacityBytes: new(44. * gib), Source: "a page"}
-	s.Thermal = &report.Thermal{Origin: live, StartCelsius: new(40.), MaxCelsius: new(61.), EndCelsius: new(60.), ThrottleSeconds: map[string]float64{metric.ReasonSWPowerCap: 12}}
-	s.Energy = &report.Energy{Origin: live, Joules: 600}
-	s.Phases = map[string]report.PhaseSummary{
-		"warmup":  {Start: 0, End: 5, Deltas: map[string]report.Delta{metric.VmstatSwappedInBytesTotal.Def().Name: {Delta: 9 << 30}}},
-		"measure": {Start: 5, End: 15, Measured: true, Deltas: map[string]report.Delta{metric.VmstatSwappedInBytesTotal.Def().Name: {Delta: 4096}}},
+	s.KV = &summary.KV{CapacityBytes: new(44. * gib), Source: "a page"}
+	s.Thermal = &summary.Thermal{Origin: live, StartCelsius: new(40.), MaxCelsius: new(61.), EndCelsius: new(60.), ThrottleSeconds: map[string]float64{metric.ReasonSWPowerCap: 12}}
+	s.Energy = &summary.Energy{Origin: live, Joules: 600}
+	s.Phases = map[string]summary.PhaseSummary{
+		"warmup":  {Start: 0, End: 5, Deltas: map[string]summary.Delta{metric.VmstatSwappedInBytesTotal.Def().Name: {Delta: 9 << 30}}},
+		"measure": {Start: 5, End: 15, Measured: true, Deltas: map[string]summary.Delta{metric.VmstatSwappedInBytesTotal.Def().Name: {Delta: 4096}}},
 	}
 	s.Signals.SSDRehydrate = evidence.Signal{Grade: evidence.Proven}
 	m := &r.Manifest
@@ -79,23 +79,23 @@ func TestARunIsComparedByWhatWasMeasured(t *testing.T) {
 // TestEveryMetricOfTheTableCanBeFilled: a name that no run could ever have is a mistake in one of the two.
 func TestEveryMetricOfTheTableCanBeFilled(t *testing.T) {
 	own, foreign := complete("r1"), complete("r2")
-	d := &report.Distribution{N: 9, P50: new(1.), P95: new(1.), P99: new(1.)}
-	both := &report.Clocks{Send: d, Intended: d}
+	d := &summary.Distribution{N: 9, P50: new(1.), P95: new(1.), P99: new(1.)}
+	both := &summary.Clocks{Send: d, Intended: d}
 	one := new(1.)
-	through := report.Throughput{DurationSeconds: one, RequestsPerSecond: one, OutputTokensPerSecond: one, InputTokensPerSecond: one}
+	through := summary.Throughput{DurationSeconds: one, RequestsPerSecond: one, OutputTokensPerSecond: one, InputTokensPerSecond: one}
 	own.Summary.Requests = map[chat.Status]int{chat.StatusOK: 1}
-	own.Summary.Throughput, own.Summary.SteadyState = through, &report.SteadyState{Throughput: through}
-	own.Summary.Goodput = &report.Goodput{Requests: 1, RequestsPerSecond: one}
-	own.Summary.Latency = &report.Latency{TTFT: both, TTFO: both, TPOT: both, ITL: both, E2E: both, QueueDelay: d}
-	own.Summary.Memory = &report.Memory{
+	own.Summary.Throughput, own.Summary.SteadyState = through, &summary.SteadyState{Throughput: through}
+	own.Summary.Goodput = &summary.Goodput{Requests: 1, RequestsPerSecond: one}
+	own.Summary.Latency = &summary.Latency{TTFT: both, TTFO: both, TPOT: both, ITL: both, E2E: both, QueueDelay: d}
+	own.Summary.Memory = &summary.Memory{
 		ExcludingKV: one, UsedPeak: one, CUDAFreeMin: one, FreeAtKVSizing: one, GPUHeldPeak: one,
-		EngineReported: &report.EngineReport{Peak: one, NonTorch: one, KV: one, KVTokens: one, Weights: one, Compute: one},
+		EngineReported: &summary.EngineReport{Peak: one, NonTorch: one, KV: one, KVTokens: one, Weights: one, Compute: one},
 	}
-	own.Summary.KV = &report.KV{CapacityBytes: one, CapacityTokens: one}
-	own.Summary.Thermal = &report.Thermal{StartCelsius: one, MaxCelsius: one, EndCelsius: one}
-	own.Summary.Energy = &report.Energy{Joules: 1, JoulesPerOutputToken: one}
-	own.Summary.Phases = map[string]report.PhaseSummary{"measure": {End: 1, Measured: true}}
-	foreign.Summary.Tool = &report.ToolReport{}
+	own.Summary.KV = &summary.KV{CapacityBytes: one, CapacityTokens: one}
+	own.Summary.Thermal = &summary.Thermal{StartCelsius: one, MaxCelsius: one, EndCelsius: one}
+	own.Summary.Energy = &summary.Energy{Joules: 1, JoulesPerOutputToken: one}
+	own.Summary.Phases = map[string]summary.PhaseSummary{"measure": {End: 1, Measured: true}}
+	foreign.Summary.Tool = &summary.ToolReport{}
 	for _, q := range extract.Quantities() {
 		for _, statistic := range []string{"", "mean", "p50", "p95", "p99"} {
 			foreign.Summary.Tool.Values = append(foreign.Summary.Tool.Values, extract.NewValue(q.Name, statistic, 1))
@@ -118,11 +118,11 @@ func TestTheWordOfAnEngineIsMarkedWhereNothingWasMeasured(t *testing.T) {
 	r := complete("r1")
 	r.Manifest.Imported = &folder.Imported{Format: "benchmark-spark"}
 	r.Manifest.Server.Engine = "trtllm"
-	imported := report.Origin{Source: "trtllm-bench", Mode: "imported"}
-	r.Summary.Memory = &report.Memory{Origin: imported, EngineReported: &report.EngineReport{Peak: new(70. * gib), KV: new(44. * gib)}}
-	r.Summary.KV = &report.KV{CapacityBytes: new(44. * gib)}
-	r.Summary.Thermal = &report.Thermal{Origin: imported, EndCelsius: new(60.)}
-	r.Summary.Tool = &report.ToolReport{Values: []extract.Value{extract.NewValue(extract.OutputTokensPerSecond, "", 120), extract.NewValue(extract.TTFTSeconds, "p50", 2)}}
+	imported := summary.Origin{Source: "trtllm-bench", Mode: "imported"}
+	r.Summary.Memory = &summary.Memory{Origin: imported, EngineReported: &summary.EngineReport{Peak: new(70. * gib), KV: new(44. * gib)}}
+	r.Summary.KV = &summary.KV{CapacityBytes: new(44. * gib)}
+	r.Summary.Thermal = &summary.Thermal{Origin: imported, EndCelsius: new(60.)}
+	r.Summary.Tool = &summary.ToolReport{Values: []extract.Value{extract.NewValue(extract.OutputTokensPerSecond, "", 120), extract.NewValue(extract.TTFTSeconds, "p50", 2)}}
 	o := r.Observation()
 	want := map[string]float64{
 		compare.MemoryExcludingKV: 70 * gib, compare.KVCapacity: 44 * gib, compare.MemoryWithKV: 114 * gib, "gpu_end_celsius": 60,
@@ -146,7 +146,7 @@ func TestFiguresOfSeveralPartsAreNoFigureOfTheRun(t *testing.T) {
 		v.Of = of
 		return v
 	}
-	r.Summary.Tool = &report.ToolReport{Values: []extract.Value{part("concurrency 1", 1)}}
+	r.Summary.Tool = &summary.ToolReport{Values: []extract.Value{part("concurrency 1", 1)}}
 	if got := r.Observation().Metrics["tool_reported_requests_per_second"]; got != 1 {
 		t.Errorf("of one part: %v", got)
 	}
@@ -236,8 +236,8 @@ func TestWhatTheClientIsSaysNothingOfAnotherHost(t *testing.T) {
 
 func TestSwapIsUnknownWhereAPhaseDoesNotSay(t *testing.T) {
 	r := observed()
-	for name, deltas := range map[string]map[string]report.Delta{"reset": {metric.VmstatSwappedInBytesTotal.Def().Name: {Reset: true}}, "absent": nil} {
-		r.Summary.Phases["again"] = report.PhaseSummary{Measured: true, Deltas: deltas}
+	for name, deltas := range map[string]map[string]summary.Delta{"reset": {metric.VmstatSwappedInBytesTotal.Def().Name: {Reset: true}}, "absent": nil} {
+		r.Summary.Phases["again"] = summary.PhaseSummary{Measured: true, Deltas: deltas}
 		if slices.ContainsFunc(r.Observation().Facts, func(f compare.Fact) bool { return f.Item == "read back from swap" }) {
 			t.Errorf("%s: what one phase read back is told as that of all", name)
 		}
@@ -303,7 +303,7 @@ func TestARecordedCommandIsOfTheEngineWhoseLogWasRead(t *testing.T) {
 func TestATrtllmBenchIsOneToolHoweverItsFiguresCameHere(t *testing.T) {
 	for extractor, want := range map[string]string{"trtllm": "trtllm", "trtllm-log": "trtllm", "benchmark-spark": "trtllm", "aiperf": "aiperf"} {
 		r := complete("r1")
-		r.Summary.Tool = &report.ToolReport{Extractor: extractor}
+		r.Summary.Tool = &summary.ToolReport{Extractor: extractor}
 		if got := r.Observation().Tool; got != "" {
 			t.Errorf("%s without figures: %q", extractor, got)
 		}
@@ -316,11 +316,11 @@ func TestATrtllmBenchIsOneToolHoweverItsFiguresCameHere(t *testing.T) {
 
 func TestModeIsOfTelemetryAlone(t *testing.T) {
 	r := complete("r1")
-	r.Summary.Memory = &report.Memory{Origin: report.Origin{Mode: "unknown"}}
+	r.Summary.Memory = &summary.Memory{Origin: summary.Origin{Mode: "unknown"}}
 	if mode := r.Observation().Mode; mode != "" {
 		t.Errorf("of an engine's word: %q", mode)
 	}
-	r.Summary.Thermal = &report.Thermal{Origin: report.Origin{Mode: metric.ModeSimulated}}
+	r.Summary.Thermal = &summary.Thermal{Origin: summary.Origin{Mode: metric.ModeSimulated}}
 	if mode := r.Observation().Mode; mode != metric.ModeSimulated {
 		t.Errorf("%q", mode)
 	}
@@ -329,15 +329,15 @@ func TestModeIsOfTelemetryAlone(t *testing.T) {
 // An engine on two machines: its energy is that of both, its memory that of each, and either may be what is unfair.
 func TestARunOnTwoMachinesIsComparedByBoth(t *testing.T) {
 	r := observed()
-	live := report.Origin{Source: "spark2", Mode: metric.ModeLive}
+	live := summary.Origin{Source: "spark2", Mode: metric.ModeLive}
 	s := &r.Summary
 	s.Labels["host"] = "spark1"
-	s.Together = &report.Together{Hosts: []string{"spark1", "spark2"}, Joules: new(1300.), JoulesPerOutputToken: new(1.3)}
-	s.Machines = []report.Machine{
-		{Origin: report.Origin{Source: "spark1", Mode: metric.ModeLive}, Memory: s.Memory},
-		{Origin: live, Memory: &report.Memory{Origin: live, LedgerAt: &report.LedgerAt{Start: map[string]float64{metric.LineFree: 80 * gib}, Ready: map[string]float64{metric.LineAnon: gib}}},
-			Thermal: &report.Thermal{Origin: live, StartCelsius: new(58.)}},
-		{Origin: report.Origin{Source: "client", Mode: metric.ModeLive}, Memory: &report.Memory{LedgerAt: &report.LedgerAt{Ready: map[string]float64{metric.LineAnon: gib}}}},
+	s.Together = &summary.Together{Hosts: []string{"spark1", "spark2"}, Joules: new(1300.), JoulesPerOutputToken: new(1.3)}
+	s.Machines = []summary.Machine{
+		{Origin: summary.Origin{Source: "spark1", Mode: metric.ModeLive}, Memory: s.Memory},
+		{Origin: live, Memory: &summary.Memory{Origin: live, LedgerAt: &summary.LedgerAt{Start: map[string]float64{metric.LineFree: 80 * gib}, Ready: map[string]float64{metric.LineAnon: gib}}},
+			Thermal: &summary.Thermal{Origin: live, StartCelsius: new(58.)}},
+		{Origin: summary.Origin{Source: "client", Mode: metric.ModeLive}, Memory: &summary.Memory{LedgerAt: &summary.LedgerAt{Ready: map[string]float64{metric.LineAnon: gib}}}},
 	}
 	r.Manifest.Machines = append(r.Manifest.Machines, folder.Machine{Source: "spark2", Host: map[string]string{"kernel": "6.11"}, GPUs: []map[string]string{{"driver_version": "570"}}})
 	o := r.Observation()

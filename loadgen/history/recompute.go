@@ -9,7 +9,7 @@ import (
 	"slices"
 
 	"github.com/umascope/umascope/loadgen/folder"
-	"github.com/umascope/umascope/loadgen/report"
+	"github.com/umascope/umascope/loadgen/summary"
 	"github.com/umascope/umascope/loadgen/telemetry"
 )
 
@@ -23,10 +23,19 @@ var (
 	ErrMerged = errors.New("it was merged of ranks: merge them again")
 )
 
+// Page is what one page shows of a run: its summary, and what its requests and its telemetry draw. Drawn and
+// Telemetry are nil where there is none.
+type Page struct {
+	Title     string
+	Summary   summary.Summary
+	Drawn     *summary.Requests
+	Telemetry *telemetry.Log
+}
+
 // Page is what the page of a finished run shows: its summary as it stands, and what its requests and its
 // telemetry draw, where these files are there.
-func (r Run) Page() (report.Page, error) {
-	p := report.Page{Title: r.Manifest.Run, Summary: r.Summary}
+func (r Run) Page() (Page, error) {
+	p := Page{Title: r.Manifest.Run, Summary: r.Summary}
 	var err error
 	if p.Telemetry, err = r.Telemetry(); err != nil {
 		return p, err
@@ -41,7 +50,7 @@ func (r Run) Page() (report.Page, error) {
 
 // Recompute makes the figures of a run anew, of its requests and its telemetry. Of a run that was killed
 // it is all there is: the run ends with what it wrote last, and is invalid.
-func Recompute(path string) (Run, report.Page, error) {
+func Recompute(path string) (Run, Page, error) {
 	r := Run{Folder: folder.Folder(path)}
 	p, err := r.recompute()
 	if err != nil {
@@ -50,7 +59,7 @@ func Recompute(path string) (Run, report.Page, error) {
 	return r, p, nil
 }
 
-func (r *Run) recompute() (p report.Page, err error) {
+func (r *Run) recompute() (p Page, err error) {
 	switch err := r.read(); {
 	case errors.Is(err, ErrUnfinished):
 	case err != nil:
@@ -94,36 +103,36 @@ func (r Run) Telemetry() (*telemetry.Log, error) {
 }
 
 // digest computes the figures of the requests.
-func (r Run) digest(log *telemetry.Log) (report.Page, error) {
+func (r Run) digest(log *telemetry.Log) (Page, error) {
 	in, err := r.input(log)
 	if err != nil {
-		return report.Page{}, err
+		return Page{}, err
 	}
-	summary, drawn, err := report.Digest(in, report.Records(r.Path(folder.RequestsFile)))
+	sum, drawn, err := summary.Digest(in, summary.Records(r.Path(folder.RequestsFile)))
 	if err != nil {
-		return report.Page{}, err
+		return Page{}, err
 	}
 	m := r.Manifest
-	summary.Tokens.InputLengths = m.Workload.InputLengths
-	summary.Warnings = append(summary.Warnings, m.Judging.Warnings...)
-	return report.Page{Title: m.Run, Summary: summary, Drawn: drawn, Telemetry: log}, nil
+	sum.Tokens.InputLengths = m.Workload.InputLengths
+	sum.Warnings = append(sum.Warnings, m.Judging.Warnings...)
+	return Page{Title: m.Run, Summary: sum, Drawn: drawn, Telemetry: log}, nil
 }
 
 // input is what the figures were judged by, as the manifest keeps it. What witnesses and engines' logs
 // proved is kept in the summary alone.
-func (r Run) input(log *telemetry.Log) (in report.Input, err error) {
+func (r Run) input(log *telemetry.Log) (in summary.Input, err error) {
 	m, j := r.Manifest, r.Manifest.Judging
-	in = report.Input{
+	in = summary.Input{
 		Run: m.Run, Scenario: m.Scenario, Labels: m.Labels, WorkloadSHA256: m.Workload.SHA256, BootID: m.Client.BootID,
 		Warmup: j.Unmeasured, Streaming: j.Streaming, Telemetry: log, TelemetryStats: m.Telemetry, TelemetryRequested: j.TelemetryRequested,
-		KVMode: report.KVMode(j.KVMode), Checks: report.Checks(j.Checks), Stopped: j.Stopped, Client: report.ClientHealth{Watched: j.Client.Watched, CPURatio: j.Client.CPURatio, PacketStamps: j.Client.PacketStamps},
-		Model: report.Model{
+		KVMode: summary.KVMode(j.KVMode), Checks: summary.Checks(j.Checks), Stopped: j.Stopped, Client: summary.ClientHealth{Watched: j.Client.Watched, CPURatio: j.Client.CPURatio, PacketStamps: j.Client.PacketStamps},
+		Model: summary.Model{
 			ID: m.Server.Model, Simulated: m.Server.Simulated, Fingerprint: j.Model.Fingerprint, Checked: j.Model.Checked, Compared: j.Model.Compared, Guarded: j.Model.Guarded,
 			Mismatch: j.Model.Mismatch, Changed: j.Model.Changed, Dropped: j.Model.Dropped, PromptLimit: j.Model.PromptLimit,
 		},
 	}
 	for _, s := range j.Client.Stalls {
-		in.Client.Stalls = append(in.Client.Stalls, report.Stall{FromNS: s.FromNS, ToNS: s.ToNS})
+		in.Client.Stalls = append(in.Client.Stalls, summary.Stall{FromNS: s.FromNS, ToNS: s.ToNS})
 	}
 	if r.Summary.Run != "" {
 		in.Signals = &r.Summary.Signals
@@ -139,11 +148,11 @@ func (r Run) input(log *telemetry.Log) (in report.Input, err error) {
 	if m.State == folder.StateRunning {
 		in.Stopped = cmp.Or(in.Stopped, "it has not ended, or was killed")
 	}
-	if in.Validity, err = report.ParseLimits(j.Validity); err != nil {
+	if in.Validity, err = summary.ParseLimits(j.Validity); err != nil {
 		return in, fmt.Errorf("%s: --validity: %w", folder.ManifestFile, err)
 	}
 	if j.SLO != "" {
-		if in.SLO, err = report.ParseSLO(j.SLO); err != nil {
+		if in.SLO, err = summary.ParseSLO(j.SLO); err != nil {
 			return in, fmt.Errorf("%s: --slo: %w", folder.ManifestFile, err)
 		}
 	}
@@ -152,14 +161,14 @@ func (r Run) input(log *telemetry.Log) (in report.Input, err error) {
 }
 
 // phases are those that are over, and, of a run that was killed, the one in which it was.
-func (r Run) phases() ([]report.Phase, error) {
+func (r Run) phases() ([]summary.Phase, error) {
 	var file folder.Phases
 	if err := readJSON(r.Path(folder.PhasesFile), folder.PhasesSchema, &file, &file.Schema); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
-	var phases []report.Phase
+	var phases []summary.Phase
 	for _, s := range file.Phases {
-		phases = append(phases, report.Phase(s))
+		phases = append(phases, summary.Phase(s))
 	}
 	if r.Manifest.State != folder.StateRunning {
 		return phases, nil
@@ -169,15 +178,15 @@ func (r Run) phases() ([]report.Phase, error) {
 
 // unfinished adds the phases of which there are requests and that never came to their end: from the first
 // thing that was due in one to the last that happened.
-func (r Run) unfinished(phases []report.Phase) ([]report.Phase, error) {
+func (r Run) unfinished(phases []summary.Phase) ([]summary.Phase, error) {
 	over := map[string]bool{}
 	for _, p := range phases {
 		over[p.Name] = true
 	}
-	open := map[string]*report.Phase{}
+	open := map[string]*summary.Phase{}
 	var order []string
-	for record, err := range report.Records(r.Path(folder.RequestsFile)) {
-		if errors.Is(err, report.ErrTorn) {
+	for record, err := range summary.Records(r.Path(folder.RequestsFile)) {
+		if errors.Is(err, summary.ErrTorn) {
 			break
 		}
 		if err != nil {
@@ -194,7 +203,7 @@ func (r Run) unfinished(phases []report.Phase) ([]report.Phase, error) {
 		}
 		p := open[record.Phase]
 		if p == nil {
-			p = &report.Phase{Name: record.Phase, StartNS: record.IntendedNS, EndNS: end}
+			p = &summary.Phase{Name: record.Phase, StartNS: record.IntendedNS, EndNS: end}
 			open[record.Phase] = p
 			order = append(order, record.Phase)
 		}
@@ -203,6 +212,6 @@ func (r Run) unfinished(phases []report.Phase) ([]report.Phase, error) {
 	for _, name := range order {
 		phases = append(phases, *open[name])
 	}
-	slices.SortStableFunc(phases, func(a, b report.Phase) int { return cmp.Compare(a.StartNS, b.StartNS) })
+	slices.SortStableFunc(phases, func(a, b summary.Phase) int { return cmp.Compare(a.StartNS, b.StartNS) })
 	return phases, nil
 }

@@ -8,7 +8,7 @@ import (
 
 	"github.com/umascope/umascope/loadgen/folder"
 	"github.com/umascope/umascope/loadgen/rank"
-	"github.com/umascope/umascope/loadgen/report"
+	"github.com/umascope/umascope/loadgen/summary"
 )
 
 // twoRequests are lines of requests.jsonl: one of a phase that is over, one of a phase that never ended.
@@ -111,7 +111,7 @@ func TestThePageOfARunWithoutRequestsHasItsSummary(t *testing.T) {
 		t.Fatal(err)
 	}
 	page, err := r.Page()
-	if err != nil || page.Drawn != nil || page.Telemetry != nil || page.Summary.Run != "a" || page.Summary.Schema != report.Schema {
+	if err != nil || page.Drawn != nil || page.Telemetry != nil || page.Summary.Run != "a" || page.Summary.Schema != summary.Schema {
 		t.Errorf("%+v, %v", page, err)
 	}
 }

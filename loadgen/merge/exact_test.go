@@ -24,7 +24,7 @@ import (
 	"github.com/umascope/umascope/loadgen/drive"
 	"github.com/umascope/umascope/loadgen/folder"
 	"github.com/umascope/umascope/loadgen/rank"
-	"github.com/umascope/umascope/loadgen/report"
+	"github.com/umascope/umascope/loadgen/summary"
 	"github.com/umascope/umascope/loadgen/workload"
 )
 
@@ -213,7 +213,7 @@ func shared(t *testing.T, e *engine, world int, args ...string) (whole *Whole, p
 func recordsOf(t *testing.T, path string) []chat.Record {
 	t.Helper()
 	var all []chat.Record
-	for r, err := range report.Records(filepath.Join(path, folder.RequestsFile)) {
+	for r, err := range summary.Records(filepath.Join(path, folder.RequestsFile)) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -224,13 +224,13 @@ func recordsOf(t *testing.T, path string) []chat.Record {
 	return all
 }
 
-func summaryOf(t *testing.T, in report.Input, path string) string {
+func summaryOf(t *testing.T, in summary.Input, path string) string {
 	t.Helper()
-	summary, err := report.Summarize(in, report.Records(filepath.Join(path, folder.RequestsFile)))
+	sum, err := summary.Summarize(in, summary.Records(filepath.Join(path, folder.RequestsFile)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := json.MarshalIndent(summary, "", " ")
+	text, err := json.MarshalIndent(sum, "", " ")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -277,7 +277,7 @@ func same(t *testing.T, whole *Whole, merged, alone string) {
 	if err := readJSON(filepath.Join(alone, folder.PhasesFile), &phases); err != nil {
 		t.Fatal(err)
 	}
-	of.Phases = []report.Phase{report.Phase(phases.Phases[0])}
+	of.Phases = []summary.Phase{summary.Phase(phases.Phases[0])}
 	if got, want := summaryOf(t, in, merged), summaryOf(t, of, alone); got != want {
 		t.Errorf("summary\n%s\nof one process\n%s", got, want)
 	}

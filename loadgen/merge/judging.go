@@ -7,13 +7,13 @@ import (
 	"strings"
 
 	"github.com/umascope/umascope/loadgen/folder"
-	"github.com/umascope/umascope/loadgen/report"
+	"github.com/umascope/umascope/loadgen/summary"
 	"github.com/umascope/umascope/loadgen/telemetry"
 )
 
 // Judging is what a manifest keeps of the input of a summary, so that it can be made again of the folder.
 // Validity are the texts that its limits were read from, warnings those that no figure shows.
-func Judging(in report.Input, validity, warnings []string) *folder.Judging {
+func Judging(in summary.Input, validity, warnings []string) *folder.Judging {
 	j := &folder.Judging{
 		Streaming: in.Streaming, Unmeasured: in.Warmup, TelemetryRequested: in.TelemetryRequested,
 		SLO: in.SLO.String(), Validity: validity, Stopped: in.Stopped, Warnings: warnings,
@@ -32,10 +32,10 @@ func Judging(in report.Input, validity, warnings []string) *folder.Judging {
 
 // Input is what the summary of the whole is made of beside its records. What is wrong with one rank is
 // wrong with the whole; what one rank did not look at was not looked at.
-func (w *Whole) Input(run string, log *telemetry.Log) (report.Input, error) {
+func (w *Whole) Input(run string, log *telemetry.Log) (summary.Input, error) {
 	first := w.Parts[0].Manifest
 	j := first.Judging
-	in := report.Input{
+	in := summary.Input{
 		Run: run, Scenario: first.Scenario, Labels: w.labels(), WorkloadSHA256: first.Workload.SHA256, BootID: w.bootID(),
 		Warmup: j.Unmeasured, Streaming: j.Streaming, Telemetry: log,
 		Model: w.model(), KVMode: w.kvMode(), Checks: w.checks(), Client: w.client(), Stopped: w.stopped(),
@@ -47,14 +47,14 @@ func (w *Whole) Input(run string, log *telemetry.Log) (report.Input, error) {
 		}
 	}
 	for _, s := range w.Phases() {
-		in.Phases = append(in.Phases, report.Phase(s))
+		in.Phases = append(in.Phases, summary.Phase(s))
 	}
 	var err error
-	if in.Validity, err = report.ParseLimits(j.Validity); err != nil {
+	if in.Validity, err = summary.ParseLimits(j.Validity); err != nil {
 		return in, fmt.Errorf("%s: --validity: %w", w.Parts[0].Folder, err)
 	}
 	if j.SLO != "" {
-		if in.SLO, err = report.ParseSLO(j.SLO); err != nil {
+		if in.SLO, err = summary.ParseSLO(j.SLO); err != nil {
 			return in, fmt.Errorf("%s: --slo: %w", w.Parts[0].Folder, err)
 		}
 	}
@@ -92,23 +92,23 @@ func (w *Whole) bootID() string {
 
 // client is how the load generators fared: the busiest one's share of its cores, and the stalls of all,
 // each for the requests of its own rank.
-func (w *Whole) client() report.ClientHealth {
-	health := report.ClientHealth{Watched: true, PacketStamps: true}
+func (w *Whole) client() summary.ClientHealth {
+	health := summary.ClientHealth{Watched: true, PacketStamps: true}
 	for _, p := range w.Parts {
 		own := p.Manifest.Judging.Client
 		health.Watched = health.Watched && own.Watched
 		health.PacketStamps = health.PacketStamps && own.PacketStamps
 		health.CPURatio = max(health.CPURatio, own.CPURatio)
 		for _, s := range own.Stalls {
-			health.Stalls = append(health.Stalls, report.Stall{FromNS: s.FromNS + p.ShiftNS, ToNS: s.ToNS + p.ShiftNS, Rank: p.rank()})
+			health.Stalls = append(health.Stalls, summary.Stall{FromNS: s.FromNS + p.ShiftNS, ToNS: s.ToNS + p.ShiftNS, Rank: p.rank()})
 		}
 	}
 	return health
 }
 
-func (w *Whole) model() report.Model {
+func (w *Whole) model() summary.Model {
 	server := w.Parts[0].Manifest.Server
-	m := report.Model{ID: server.Model, Checked: true, Compared: true, Guarded: true}
+	m := summary.Model{ID: server.Model, Checked: true, Compared: true, Guarded: true}
 	for _, p := range w.Parts {
 		found := p.Manifest.Judging.Model
 		m.Fingerprint = cmp.Or(m.Fingerprint, found.Fingerprint)
@@ -142,16 +142,16 @@ func (w *Whole) differentModels() string {
 	return ""
 }
 
-func (w *Whole) kvMode() report.KVMode {
-	return report.KVMode{
+func (w *Whole) kvMode() summary.KVMode {
+	return summary.KVMode{
 		Checked:  !slices.ContainsFunc(w.Parts, func(p Part) bool { return !p.Manifest.Judging.KVMode.Checked }),
 		Mismatch: w.each(func(m folder.Manifest) string { return m.Judging.KVMode.Mismatch }),
 	}
 }
 
 // checks are made around every rank, or not at all.
-func (w *Whole) checks() report.Checks {
-	return report.Checks{
+func (w *Whole) checks() summary.Checks {
+	return summary.Checks{
 		Made:   slices.ContainsFunc(w.Parts, func(p Part) bool { return p.Manifest.Judging.Checks.Made }),
 		Failed: w.each(func(m folder.Manifest) string { return m.Judging.Checks.Failed }),
 	}

@@ -15,7 +15,7 @@ import (
 
 	"github.com/umascope/umascope/loadgen/chat"
 	"github.com/umascope/umascope/loadgen/folder"
-	"github.com/umascope/umascope/loadgen/report"
+	"github.com/umascope/umascope/loadgen/summary"
 )
 
 // maxLineBytes bounds one line of a schedule or of outputs.
@@ -29,8 +29,8 @@ func (w *Whole) Requests(ctx context.Context, run string, out io.Writer) (torn [
 	decoders := max(1, runtime.GOMAXPROCS(0)/len(w.Parts))
 	for _, p := range w.Parts {
 		parts = append(parts, func(yield func(chat.Record, error) bool) {
-			for record, err := range report.RecordsBy(p.Path(folder.RequestsFile), decoders) {
-				if errors.Is(err, report.ErrTorn) {
+			for record, err := range summary.RecordsBy(p.Path(folder.RequestsFile), decoders) {
+				if errors.Is(err, summary.ErrTorn) {
 					torn = append(torn, p.rank())
 					return
 				}

@@ -14,7 +14,7 @@ import (
 
 	"github.com/umascope/umascope/loadgen/folder"
 	"github.com/umascope/umascope/loadgen/rank"
-	"github.com/umascope/umascope/loadgen/report"
+	"github.com/umascope/umascope/loadgen/summary"
 	"github.com/umascope/umascope/loadgen/telemetry"
 )
 
@@ -38,33 +38,33 @@ func TestPhasesAreThoseOfAllRanks(t *testing.T) {
 func TestWhatARankFoundIsFoundOfTheWhole(t *testing.T) {
 	for name, c := range map[string]struct {
 		alter func(*folder.Manifest)
-		check func(report.Input) bool
+		check func(summary.Input) bool
 	}{
-		"nothing": {func(*folder.Manifest) {}, func(in report.Input) bool {
+		"nothing": {func(*folder.Manifest) {}, func(in summary.Input) bool {
 			return in.Stopped == "" && in.Client.Watched && in.Model.Checked && in.Model.Compared && in.Model.Guarded && in.KVMode.Checked && in.BootID == "boot" && !in.TelemetryRequested
 		}},
-		"a stall": {func(m *folder.Manifest) { m.Judging.Client.Stalls = []folder.Stall{{FromNS: 5, ToNS: 9}} }, func(in report.Input) bool {
+		"a stall": {func(m *folder.Manifest) { m.Judging.Client.Stalls = []folder.Stall{{FromNS: 5, ToNS: 9}} }, func(in summary.Input) bool {
 			shift := startedAfter(1).Nanoseconds()
-			return slices.Equal(in.Client.Stalls, []report.Stall{{FromNS: 5 + shift, ToNS: 9 + shift, Rank: 1}})
+			return slices.Equal(in.Client.Stalls, []summary.Stall{{FromNS: 5 + shift, ToNS: 9 + shift, Rank: 1}})
 		}},
-		"stamps on one rank only": {func(m *folder.Manifest) { m.Judging.Client.PacketStamps = true }, func(in report.Input) bool { return !in.Client.PacketStamps }},
-		"a busy client":           {func(m *folder.Manifest) { m.Judging.Client.CPURatio = .9 }, func(in report.Input) bool { return in.Client.CPURatio == .9 }},
-		"an unwatched client":     {func(m *folder.Manifest) { m.Judging.Client.Watched = false }, func(in report.Input) bool { return !in.Client.Watched }},
-		"another model":           {func(m *folder.Manifest) { m.Judging.Model.Mismatch = "x" }, func(in report.Input) bool { return in.Model.Mismatch == "rank 1: x" }},
-		"a model that changed":    {func(m *folder.Manifest) { m.Judging.Model.Changed = "x" }, func(in report.Input) bool { return in.Model.Changed == "rank 1: x" }},
-		"a model that is gone":    {func(m *folder.Manifest) { m.Judging.Model.Dropped = "x" }, func(in report.Input) bool { return in.Model.Dropped == "rank 1: x" }},
-		"a prompt too long":       {func(m *folder.Manifest) { m.Judging.Model.PromptLimit = "x" }, func(in report.Input) bool { return in.Model.PromptLimit == "rank 1: x" }},
-		"an unchecked model":      {func(m *folder.Manifest) { m.Judging.Model = folder.ModelFindings{} }, func(in report.Input) bool { return !in.Model.Checked && !in.Model.Compared && !in.Model.Guarded }},
-		"other tiers":             {func(m *folder.Manifest) { m.Judging.KVMode.Mismatch = "x" }, func(in report.Input) bool { return in.KVMode.Mismatch == "rank 1: x" }},
-		"tiers unseen":            {func(m *folder.Manifest) { m.Judging.KVMode.Checked = false }, func(in report.Input) bool { return !in.KVMode.Checked }},
-		"an interrupt":            {func(m *folder.Manifest) { m.Judging.Stopped = "x" }, func(in report.Input) bool { return in.Stopped == "rank 1: x" }},
-		"a kill":                  {func(m *folder.Manifest) { m.State = folder.StateRunning }, func(in report.Input) bool { return strings.Contains(in.Stopped, "killed") }},
-		"a simulation":            {func(m *folder.Manifest) { m.Server.Simulated = true }, func(in report.Input) bool { return in.Model.Simulated }},
-		"telemetry wanted":        {func(m *folder.Manifest) { m.Judging.TelemetryRequested = true }, func(in report.Input) bool { return in.TelemetryRequested }},
-		"another machine":         {func(m *folder.Manifest) { m.Client.BootID = "other" }, func(in report.Input) bool { return in.BootID == "" }},
-		"a host of its own":       {func(m *folder.Manifest) { m.Labels["host"] = "own" }, func(in report.Input) bool { return in.Labels["host"] == "spark" }},
-		"a label of its own":      {func(m *folder.Manifest) { m.Labels["node"] = "own" }, func(in report.Input) bool { return in.Labels["node"] == "" && in.Labels["arm"] == "a" }},
-		"another text splitter": {func(m *folder.Manifest) { m.Server.FingerprintStart = &folder.Fingerprint{ProbeTokens: []int{9}} }, func(in report.Input) bool {
+		"stamps on one rank only": {func(m *folder.Manifest) { m.Judging.Client.PacketStamps = true }, func(in summary.Input) bool { return !in.Client.PacketStamps }},
+		"a busy client":           {func(m *folder.Manifest) { m.Judging.Client.CPURatio = .9 }, func(in summary.Input) bool { return in.Client.CPURatio == .9 }},
+		"an unwatched client":     {func(m *folder.Manifest) { m.Judging.Client.Watched = false }, func(in summary.Input) bool { return !in.Client.Watched }},
+		"another model":           {func(m *folder.Manifest) { m.Judging.Model.Mismatch = "x" }, func(in summary.Input) bool { return in.Model.Mismatch == "rank 1: x" }},
+		"a model that changed":    {func(m *folder.Manifest) { m.Judging.Model.Changed = "x" }, func(in summary.Input) bool { return in.Model.Changed == "rank 1: x" }},
+		"a model that is gone":    {func(m *folder.Manifest) { m.Judging.Model.Dropped = "x" }, func(in summary.Input) bool { return in.Model.Dropped == "rank 1: x" }},
+		"a prompt too long":       {func(m *folder.Manifest) { m.Judging.Model.PromptLimit = "x" }, func(in summary.Input) bool { return in.Model.PromptLimit == "rank 1: x" }},
+		"an unchecked model":      {func(m *folder.Manifest) { m.Judging.Model = folder.ModelFindings{} }, func(in summary.Input) bool { return !in.Model.Checked && !in.Model.Compared && !in.Model.Guarded }},
+		"other tiers":             {func(m *folder.Manifest) { m.Judging.KVMode.Mismatch = "x" }, func(in summary.Input) bool { return in.KVMode.Mismatch == "rank 1: x" }},
+		"tiers unseen":            {func(m *folder.Manifest) { m.Judging.KVMode.Checked = false }, func(in summary.Input) bool { return !in.KVMode.Checked }},
+		"an interrupt":            {func(m *folder.Manifest) { m.Judging.Stopped = "x" }, func(in summary.Input) bool { return in.Stopped == "rank 1: x" }},
+		"a kill":                  {func(m *folder.Manifest) { m.State = folder.StateRunning }, func(in summary.Input) bool { return strings.Contains(in.Stopped, "killed") }},
+		"a simulation":            {func(m *folder.Manifest) { m.Server.Simulated = true }, func(in summary.Input) bool { return in.Model.Simulated }},
+		"telemetry wanted":        {func(m *folder.Manifest) { m.Judging.TelemetryRequested = true }, func(in summary.Input) bool { return in.TelemetryRequested }},
+		"another machine":         {func(m *folder.Manifest) { m.Client.BootID = "other" }, func(in summary.Input) bool { return in.BootID == "" }},
+		"a host of its own":       {func(m *folder.Manifest) { m.Labels["host"] = "own" }, func(in summary.Input) bool { return in.Labels["host"] == "spark" }},
+		"a label of its own":      {func(m *folder.Manifest) { m.Labels["node"] = "own" }, func(in summary.Input) bool { return in.Labels["node"] == "" && in.Labels["arm"] == "a" }},
+		"another text splitter": {func(m *folder.Manifest) { m.Server.FingerprintStart = &folder.Fingerprint{ProbeTokens: []int{9}} }, func(in summary.Input) bool {
 			return strings.Contains(in.Model.Mismatch, "rank 1 met another model than rank 0")
 		}},
 	} {
@@ -94,21 +94,21 @@ func TestLimitsThatCannotBeReadAreAnError(t *testing.T) {
 
 // TestAnInputIsKeptWhole breaks when an input gets a field that no manifest keeps.
 func TestAnInputIsKeptWhole(t *testing.T) {
-	limits, err := report.ParseLimits([]string{"client_lag=2ms", "error_rate=off"})
+	limits, err := summary.ParseLimits([]string{"client_lag=2ms", "error_rate=off"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	slo, err := report.ParseSLO("ttft=500ms,e2e=2s")
+	slo, err := summary.ParseSLO("ttft=500ms,e2e=2s")
 	if err != nil {
 		t.Fatal(err)
 	}
-	in := report.Input{
+	in := summary.Input{
 		Run: "whole", Scenario: "standard", Labels: map[string]string{"arm": "a", "host": "spark"}, WorkloadSHA256: "w", BootID: "boot",
-		Model:  report.Model{ID: "m", Fingerprint: "f", Simulated: true, Checked: true, Mismatch: "a", Changed: "b", Compared: true, Guarded: true, Dropped: "c", PromptLimit: "d"},
-		KVMode: report.KVMode{Checked: true, Mismatch: "e"}, Checks: report.Checks{Made: true, Failed: "h"},
-		Phases: []report.Phase{{Name: "measure", StartNS: 10_000 * ms, EndNS: 11_000 * ms}},
+		Model:  summary.Model{ID: "m", Fingerprint: "f", Simulated: true, Checked: true, Mismatch: "a", Changed: "b", Compared: true, Guarded: true, Dropped: "c", PromptLimit: "d"},
+		KVMode: summary.KVMode{Checked: true, Mismatch: "e"}, Checks: summary.Checks{Made: true, Failed: "h"},
+		Phases: []summary.Phase{{Name: "measure", StartNS: 10_000 * ms, EndNS: 11_000 * ms}},
 		Warmup: []string{"ready"}, Open: []string{"measure"}, TelemetryRequested: true,
-		Client:   report.ClientHealth{Watched: true, CPURatio: .5, Stalls: []report.Stall{{FromNS: 1, ToNS: 2, Rank: 0}}},
+		Client:   summary.ClientHealth{Watched: true, CPURatio: .5, Stalls: []summary.Stall{{FromNS: 1, ToNS: 2, Rank: 0}}},
 		Validity: limits, SLO: slo, Stopped: "g", Streaming: true,
 	}
 	// Of a load that one process could have sent too, these are absent: the scenarios that fill Signals

@@ -18,11 +18,11 @@ import (
 
 	"github.com/umascope/umascope/loadgen/compare"
 	"github.com/umascope/umascope/loadgen/folder"
-	"github.com/umascope/umascope/loadgen/report"
+	"github.com/umascope/umascope/loadgen/summary"
 )
 
 // plainRun writes a run whose figures and surroundings depend on its number.
-func plainRun(t *testing.T, out string, i int, change func(*folder.Manifest, *report.Summary)) folder.Folder {
+func plainRun(t *testing.T, out string, i int, change func(*folder.Manifest, *summary.Summary)) folder.Folder {
 	t.Helper()
 	id := fmt.Sprintf("run-%d", i)
 	f := planted(t, out, id, []string{"native", "container"}[i%2], i)
@@ -34,7 +34,7 @@ func plainRun(t *testing.T, out string, i int, change func(*folder.Manifest, *re
 	if err != nil {
 		t.Fatal(err)
 	}
-	var s report.Summary
+	var s summary.Summary
 	if err := json.Unmarshal(text, &s); err != nil {
 		t.Fatal(err)
 	}
@@ -42,7 +42,7 @@ func plainRun(t *testing.T, out string, i int, change func(*folder.Manifest, *re
 	m.Labels, s.Labels = labels, labels
 	m.Scenario, s.Scenario = "standard", "standard"
 	line := map[string]float64{"free": float64(i)}
-	s.Memory.LedgerAt = &report.LedgerAt{Start: line, Ready: line, Peak: line}
+	s.Memory.LedgerAt = &summary.LedgerAt{Start: line, Ready: line, Peak: line}
 	s.Memory.UsedPeak = new(float64(int64(100+3*(i%2)+i)) * (1 << 30))
 	change(&m, &s)
 	if err := errors.Join(f.WriteJSON(folder.ManifestFile, m), f.WriteJSON(folder.SummaryFile, s)); err != nil {
@@ -51,17 +51,17 @@ func plainRun(t *testing.T, out string, i int, change func(*folder.Manifest, *re
 	return f
 }
 
-func plainRuns(t *testing.T, n int, change func(i int, m *folder.Manifest, s *report.Summary)) []folder.Folder {
+func plainRuns(t *testing.T, n int, change func(i int, m *folder.Manifest, s *summary.Summary)) []folder.Folder {
 	t.Helper()
 	out := t.TempDir()
 	var all []folder.Folder
 	for i := range n {
-		all = append(all, plainRun(t, out, i, func(m *folder.Manifest, s *report.Summary) { change(i, m, s) }))
+		all = append(all, plainRun(t, out, i, func(m *folder.Manifest, s *summary.Summary) { change(i, m, s) }))
 	}
 	return all
 }
 
-func unchanged(int, *folder.Manifest, *report.Summary) {}
+func unchanged(int, *folder.Manifest, *summary.Summary) {}
 
 func comparisonOf(t *testing.T, paths []string) any {
 	t.Helper()
@@ -159,7 +159,7 @@ func (r *renamed) walk(path string, a, b any) {
 
 // TestAComparisonOfThePackIsThatOfTheRuns with its verdicts, its fairness and its order; only names differ.
 func TestAComparisonOfThePackIsThatOfTheRuns(t *testing.T) {
-	runs := plainRuns(t, 8, func(i int, m *folder.Manifest, s *report.Summary) {
+	runs := plainRuns(t, 8, func(i int, m *folder.Manifest, s *summary.Summary) {
 		m.Container.HostConfig = map[string]json.RawMessage{
 			"ShmSize": json.RawMessage(fmt.Sprint(i % 2)), "IpcMode": json.RawMessage(`"host"`), "Binds": json.RawMessage(fmt.Sprintf(`["/home/%s/data%d:/data"]`, secretUser, i%2)),
 		}
@@ -222,9 +222,9 @@ func rowsOf(t *testing.T, path string) []map[string]string {
 
 func TestTheTablesHaveRunsArmsAndDifferences(t *testing.T) {
 	s := settingsFor(filepath.Join(t.TempDir(), "pack"))
-	runs := plainRuns(t, 8, func(i int, _ *folder.Manifest, s *report.Summary) {
+	runs := plainRuns(t, 8, func(i int, _ *folder.Manifest, s *summary.Summary) {
 		if i == 7 {
-			s.Valid, s.InvalidReasons = false, []report.Reason{{Code: "error_rate"}}
+			s.Valid, s.InvalidReasons = false, []summary.Reason{{Code: "error_rate"}}
 		}
 	})
 	if _, err := Make(t.Context(), runs, s); err != nil {
@@ -304,7 +304,7 @@ func TestThePackCanBeReadByOthers(t *testing.T) {
 func TestRunsAreTakenApartByWhatThereAreSeveralOf(t *testing.T) {
 	s := settingsFor(filepath.Join(t.TempDir(), "pack"))
 	s.Compare.Within = nil
-	runs := plainRuns(t, 8, func(i int, m *folder.Manifest, s *report.Summary) {
+	runs := plainRuns(t, 8, func(i int, m *folder.Manifest, s *summary.Summary) {
 		m.Labels["model"] = []string{"small", "large"}[i/4]
 		s.Labels = m.Labels
 	})

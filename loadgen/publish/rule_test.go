@@ -10,7 +10,7 @@ import (
 
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/loadgen/folder"
-	"github.com/umascope/umascope/loadgen/report"
+	"github.com/umascope/umascope/loadgen/summary"
 )
 
 // leaf is a member that has no members.
@@ -81,7 +81,7 @@ func TestEveryMemberOfARunsFilesIsRuled(t *testing.T) {
 		rules rules
 	}{
 		folder.ManifestFile: {folder.Manifest{}, manifestRules()},
-		folder.SummaryFile:  {report.Summary{}, summaryRules()},
+		folder.SummaryFile:  {summary.Summary{}, summaryRules()},
 		folder.PhasesFile:   {folder.Phases{}, phasesRules()},
 	} {
 		all := leaves(reflect.TypeOf(c.of), "")
@@ -102,7 +102,7 @@ func TestEveryRuleIsOfAMember(t *testing.T) {
 		rules rules
 	}{
 		folder.ManifestFile: {folder.Manifest{}, manifestRules()},
-		folder.SummaryFile:  {report.Summary{}, summaryRules()},
+		folder.SummaryFile:  {summary.Summary{}, summaryRules()},
 		folder.PhasesFile:   {folder.Phases{}, phasesRules()},
 	} {
 		all := leaves(reflect.TypeOf(c.of), "")

@@ -19,7 +19,7 @@ import (
 	"github.com/umascope/umascope/loadgen/compare"
 	"github.com/umascope/umascope/loadgen/folder"
 	"github.com/umascope/umascope/loadgen/history"
-	"github.com/umascope/umascope/loadgen/report"
+	"github.com/umascope/umascope/loadgen/summary"
 )
 
 // What must not be told. Names are found anywhere, what was said only where nothing may say it.
@@ -119,7 +119,7 @@ func planted(t *testing.T, out, id, arm string, minute int) folder.Folder {
 		t.Fatal(err)
 	}
 	var m folder.Manifest
-	var s report.Summary
+	var s summary.Summary
 	fill(reflect.ValueOf(&m).Elem(), everyName)
 	fill(reflect.ValueOf(&s).Elem(), everyName)
 	started := time.Date(2026, 11, 5, 12, minute, 0, 0, time.UTC)
@@ -139,7 +139,7 @@ func planted(t *testing.T, out, id, arm string, minute int) folder.Folder {
 	m.Machines[0].Source = secretHost
 	m.Container.ID, m.Container.Name = secretContainer, secretContainerName
 	m.Command.Borders[0].Text, m.Server.Fields.Refused[0].Says, m.Campaign.Collected[0].Output = secretPrompt, secretPrompt, secretPrompt
-	s.Schema, s.Run, s.Valid = report.Schema, id, true
+	s.Schema, s.Run, s.Valid = summary.Schema, id, true
 	s.Throughput.OutputTokensPerSecond = new(100 + float64(minute))
 	for name, value := range map[string]any{folder.ManifestFile: m, folder.SummaryFile: s, folder.PhasesFile: folder.Phases{Schema: folder.PhasesSchema, Phases: []folder.Span{{Name: everyName}}}} {
 		if err := f.WriteJSON(name, value); err != nil {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/umascope/umascope/loadgen/chart"
 	"github.com/umascope/umascope/loadgen/chat"
+	"github.com/umascope/umascope/loadgen/summary"
 )
 
 // measurement is a figure of a run as benchstat compares it.
@@ -28,7 +29,7 @@ type measurement struct {
 // The number of iterations is that of the requests that ended ok; a run without any has no result.
 // Whether the run is valid is a key as well: benchstat -filter valid:true. So is whether its engine was
 // simulated: such runs stand in a table of their own.
-func Benchstat(w io.Writer, s Summary) error {
+func Benchstat(w io.Writer, s summary.Summary) error {
 	var b strings.Builder
 	// No key: those make tables apart, and every run is another. What is no key is skipped.
 	fmt.Fprintf(&b, "# run %s\n", chart.Printable(s.Run))
@@ -39,7 +40,7 @@ func Benchstat(w io.Writer, s Summary) error {
 	key(&b, "valid", strconv.FormatBool(s.Valid))
 	key(&b, "simulated", strconv.FormatBool(s.Model.Simulated))
 	result := fmt.Sprintf("BenchmarkLoad/scenario=%s %d", word(s.Scenario), s.Requests[chat.StatusOK])
-	for _, m := range s.measurements() {
+	for _, m := range measurements(s) {
 		if m.value == nil {
 			continue
 		}
@@ -59,7 +60,7 @@ func Benchstat(w io.Writer, s Summary) error {
 
 // measurements are the figures that runs are compared by. Times end in sec and amounts in bytes,
 // which benchstat scales.
-func (s Summary) measurements() []measurement {
+func measurements(s summary.Summary) []measurement {
 	lower := func(unit string, value *float64) measurement { return measurement{unit, false, value} }
 	higher := func(unit string, value *float64) measurement { return measurement{unit, true, value} }
 	all := []measurement{
@@ -70,17 +71,17 @@ func (s Summary) measurements() []measurement {
 	if s.SteadyState != nil {
 		all = append(all, higher("steady-output-tokens/s", s.SteadyState.Throughput.OutputTokensPerSecond))
 	}
-	for _, r := range s.Latency.rows() {
+	for _, r := range latencyRows(s.Latency) {
 		name := strings.ReplaceAll(strings.ToLower(strings.TrimSpace(r.name+fromText(r.from))), " ", "-")
 		all = append(all, lower(name+"-mean-sec", r.values.Mean), lower(name+"-p50-sec", r.values.P50), lower(name+"-p99-sec", r.values.P99))
 	}
 	if s.Goodput != nil {
 		all = append(all, higher("good-requests/s", s.Goodput.RequestsPerSecond))
 	}
-	if m := s.Memory; m != nil && m.live() {
+	if m := s.Memory; m != nil && m.Live() {
 		all = append(all, lower("memory-excluding-kv-bytes", m.ExcludingKV), lower("memory-used-peak-bytes", m.UsedPeak))
 	}
-	if e := s.Energy; e != nil && e.live() {
+	if e := s.Energy; e != nil && e.Live() {
 		_, perToken := s.EnergyOfAll()
 		all = append(all, lower("J/output-token", perToken))
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/umascope/umascope/loadgen/chat"
+	"github.com/umascope/umascope/loadgen/summary"
 )
 
 // Conversation is one line of conversations.jsonl: what became of its turns, in their order. Times
@@ -45,7 +46,7 @@ type Outputs func(phase string, index int) (*string, error)
 // Conversations writes the conversations of a run, one JSON object a line, in the order in which
 // their first turns ended. Requests that belong to none are left out. Of answers that were not streamed,
 // as the summary of the run says, no first token was seen.
-func Conversations(w io.Writer, s Summary, records iter.Seq2[chat.Record, error], outputs Outputs) error {
+func Conversations(w io.Writer, s summary.Summary, records iter.Seq2[chat.Record, error], outputs Outputs) error {
 	all, err := conversations(records, s.Latency.TTFT != nil)
 	if err != nil {
 		return err
@@ -72,7 +73,7 @@ func conversations(records iter.Seq2[chat.Record, error], streamed bool) ([]*Con
 	var all []*Conversation
 	known := map[id]*Conversation{}
 	for r, err := range records {
-		if errors.Is(err, ErrTorn) {
+		if errors.Is(err, summary.ErrTorn) {
 			break
 		}
 		if err != nil {

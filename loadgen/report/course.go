@@ -6,6 +6,7 @@ import (
 
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/loadgen/chart"
+	"github.com/umascope/umascope/loadgen/summary"
 	"github.com/umascope/umascope/loadgen/telemetry"
 )
 
@@ -44,7 +45,7 @@ func courseFigures() []courseFigure {
 }
 
 // NewCourse reads the telemetry of the measured host of a run; nil without any.
-func NewCourse(s Summary, log *telemetry.Log) *Course {
+func NewCourse(s summary.Summary, log *telemetry.Log) *Course {
 	if log == nil {
 		return nil
 	}
@@ -54,7 +55,7 @@ func NewCourse(s Summary, log *telemetry.Log) *Course {
 			continue
 		}
 		end := max(Page{Summary: s}.end(), seconds(source.Samples[len(source.Samples)-1]))
-		t := track{log, source, end, s.spans()}
+		t := track{log, source, end, phaseSpans(s)}
 		c := &Course{source: t.label(), samples: len(source.Samples), end: end, phases: t.phases}
 		for _, run := range t.balances() {
 			c.balances = append(c.balances, every(run, (len(source.Samples)+coursePoints-1)/coursePoints))

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/umascope/umascope/loadgen/summary"
 )
 
 // courses is a group of runs with telemetry.
@@ -100,7 +102,7 @@ func TestARunWithoutTelemetryHasNoCourse(t *testing.T) {
 func TestComputedFiguresStandWithTheOthers(t *testing.T) {
 	g := group(t, 1, 2)
 	v := 3.25
-	for i, computed := range [][]Computed{{{"tokens_per_joule", &v}, {"gone", nil}}, {{"tokens_per_joule", nil}, {"gone", nil}}} {
+	for i, computed := range [][]summary.Computed{{{Name: "tokens_per_joule", Value: &v}, {Name: "gone"}}, {{Name: "tokens_per_joule"}, {Name: "gone"}}} {
 		s := g.Members[i].Summary.With(computed)
 		g.Members[i].Summary = &s
 	}

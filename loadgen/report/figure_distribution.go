@@ -6,6 +6,7 @@ import (
 
 	"github.com/umascope/umascope/loadgen/chart"
 	"github.com/umascope/umascope/loadgen/chat"
+	"github.com/umascope/umascope/loadgen/summary"
 )
 
 // valued is a set of values that can be visited with how often each occurred, in nanoseconds.
@@ -23,38 +24,38 @@ func list(values []int64) valued {
 type histogram struct {
 	title, counts string // counts is what is counted: requests, gaps
 	values        valued
-	summary       *Distribution
+	summary       *summary.Distribution
 	// other is the same from the intended start, drawn as an outline if it differs.
 	other        valued
-	otherSummary *Distribution
+	otherSummary *summary.Distribution
 }
 
 // distributions are the figures of how latencies are spread.
-func distributions(a *aggregate) []chart.Figure {
-	l := a.latency()
+func distributions(r *summary.Requests) []chart.Figure {
+	l := r.Latency()
 	var figures []chart.Figure
 	add := func(h histogram) {
 		if h.summary != nil && h.summary.N > 0 {
 			figures = append(figures, h.figure())
 		}
 	}
-	clocked := func(title string, of func(chat.Origin) quantity, c *Clocks) {
+	clocked := func(title string, of func(chat.Origin) summary.Quantity, c *summary.Clocks) {
 		if c == nil || c.Send == nil {
 			return
 		}
-		h := histogram{title: title, counts: "requests", values: list(a.sent.values(of(chat.FromSend))), summary: c.Send}
+		h := histogram{title: title, counts: "requests", values: list(r.Values(of(chat.FromSend))), summary: c.Send}
 		if c.Intended != nil && math.Abs(*c.Intended.Mean-*c.Send.Mean) > 0.01**c.Send.Mean {
-			h.other, h.otherSummary = list(a.sent.values(of(chat.FromIntended))), c.Intended
+			h.other, h.otherSummary = list(r.Values(of(chat.FromIntended))), c.Intended
 		}
 		add(h)
 	}
-	clocked("Time to first token (TTFT), from send", ttft, l.TTFT)
+	clocked("Time to first token (TTFT), from send", summary.TTFT, l.TTFT)
 	if l.TPOT != nil {
-		add(histogram{title: "Time per output token (TPOT)", counts: "requests", values: list(a.sent.values(tpot)), summary: l.TPOT.Send})
+		add(histogram{title: "Time per output token (TPOT)", counts: "requests", values: list(r.Values(summary.TPOT())), summary: l.TPOT.Send})
 	}
-	clocked("Request duration (E2E), from send", e2e, l.E2E)
+	clocked("Request duration (E2E), from send", summary.E2E, l.E2E)
 	if l.ChunkGap != nil {
-		add(histogram{title: "Gap between chunks", counts: "gaps", values: a.chunkGap.each, summary: l.ChunkGap.Send})
+		add(histogram{title: "Gap between chunks", counts: "gaps", values: r.EachChunkGap, summary: l.ChunkGap.Send})
 	}
 	return figures
 }
@@ -165,7 +166,7 @@ func drawOutline(f *chart.Frame, bins []int64) {
 }
 
 // percentiles are marked one below the other, so that their names never meet.
-func drawPercentiles(f *chart.Frame, d *Distribution) {
+func drawPercentiles(f *chart.Frame, d *summary.Distribution) {
 	row := 0
 	for _, p := range []struct {
 		name  string

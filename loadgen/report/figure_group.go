@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/umascope/umascope/loadgen/chart"
+	"github.com/umascope/umascope/loadgen/summary"
 )
 
 //go:embed group.html
@@ -56,7 +57,7 @@ func (g Group) WriteHTML(w io.Writer) error {
 // curve is one line over load.
 type curve struct {
 	name, class string
-	of          func(*Summary) *float64
+	of          func(*summary.Summary) *float64
 }
 
 // figures are throughput and latencies over load; none without two runs at different loads.
@@ -65,12 +66,12 @@ func (g Group) figures() []chart.Figure {
 		return nil
 	}
 	tokens := []curve{
-		{"whole run", "c1", func(s *Summary) *float64 { return s.Throughput.OutputTokensPerSecond }},
-		{"steady state", "c3", (*Summary).steadyTokens},
+		{"whole run", "c1", func(s *summary.Summary) *float64 { return s.Throughput.OutputTokensPerSecond }},
+		{"steady state", "c3", steadyTokens},
 	}
 	arrivals := []curve{
-		{"ended", "c1", func(s *Summary) *float64 { return s.Throughput.RequestsPerSecond }},
-		{"within the SLO", "c4", func(s *Summary) *float64 {
+		{"ended", "c1", func(s *summary.Summary) *float64 { return s.Throughput.RequestsPerSecond }},
+		{"within the SLO", "c4", func(s *summary.Summary) *float64 {
 			if s.Goodput == nil {
 				return nil
 			}
@@ -83,8 +84,12 @@ func (g Group) figures() []chart.Figure {
 	}
 	for _, l := range groupLatencies() {
 		figures = append(figures, g.figure(l.title, "", []curve{
-			{"p50", "c0", func(s *Summary) *float64 { return l.value(s, func(d *Distribution) *float64 { return d.P50 }) }},
-			{"p95", "c2", func(s *Summary) *float64 { return l.value(s, func(d *Distribution) *float64 { return d.P95 }) }},
+			{"p50", "c0", func(s *summary.Summary) *float64 {
+				return l.value(s, func(d *summary.Distribution) *float64 { return d.P50 })
+			}},
+			{"p95", "c2", func(s *summary.Summary) *float64 {
+				return l.value(s, func(d *summary.Distribution) *float64 { return d.P95 })
+			}},
 		}, true))
 	}
 	return slices.DeleteFunc(figures, func(f chart.Figure) bool { return f.Desk == nil })

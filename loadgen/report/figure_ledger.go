@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/umascope/umascope/exporter/metric"
@@ -110,16 +111,15 @@ func fullest(runs [][]balance, samples int) [][]balance {
 func ledgerLegend(runs [][]balance) []chart.LegendItem {
 	var items []chart.LegendItem
 	item := func(class, title string, of func(balance) float64) {
-		var lo, hi *float64
+		lo, hi := math.Inf(1), math.Inf(-1)
 		for _, b := range slices.Concat(runs...) {
-			keepIf(&lo, of(b), -1)
-			keepIf(&hi, of(b), 1)
+			lo, hi = min(lo, of(b)), max(hi, of(b))
 		}
-		if *lo == 0 && *hi == 0 {
+		if lo == 0 && hi == 0 {
 			return
 		}
-		text := chart.FormatBytes(*hi)
-		if low := chart.FormatBytes(*lo); low != text {
+		text := chart.FormatBytes(hi)
+		if low := chart.FormatBytes(lo); low != text {
 			text = low + " to " + text
 		}
 		items = append(items, chart.LegendItem{Class: class, Text: title + " " + text})

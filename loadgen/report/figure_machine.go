@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/loadgen/chart"
@@ -187,3 +188,6 @@ func (t track) cudaView() *chart.Figure {
 	}
 	return t.drawLines(measure{"Available and free for CUDA", "GiB", 1. / (1 << 30), 0}, lines)
 }
+
+// seconds is a time in nanoseconds as the axes have it.
+func seconds(ns int64) float64 { return time.Duration(ns).Seconds() }

@@ -8,6 +8,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/umascope/umascope/loadgen/chart"
+	"github.com/umascope/umascope/loadgen/summary"
 )
 
 // Group is several runs side by side that differ in one thing, such as the points of a sweep.
@@ -39,7 +40,7 @@ type Member struct {
 	// State is what became of the run, in a word or two.
 	State string
 	// Summary is nil of a run that has none.
-	Summary *Summary
+	Summary *summary.Summary
 	// Course is nil without telemetry, or where it is not shown.
 	Course *Course
 }
@@ -60,28 +61,34 @@ type Mark struct {
 // groupColumn is a column of the table of a group.
 type groupColumn struct {
 	name string
-	of   func(*Summary) string
+	of   func(*summary.Summary) string
 }
 
 // groupColumns are what runs are compared by at a glance; everything else is in their folders.
 func groupColumns() []groupColumn {
 	columns := []groupColumn{
-		{"requests", func(s *Summary) string {
+		{"requests", func(s *summary.Summary) string {
 			if s.Tool != nil {
 				return chart.None // not ours to count
 			}
-			return s.requestCounts()
+			return requestCounts(*s)
 		}},
-		{"requests/s", func(s *Summary) string { return chart.Optional(s.Throughput.RequestsPerSecond, chart.Digits) }},
-		{"output tokens/s", func(s *Summary) string { return chart.Optional(s.Throughput.OutputTokensPerSecond, chart.Digits) }},
-		{"steady tokens/s", func(s *Summary) string { return chart.Optional(s.steadyTokens(), chart.Digits) }},
+		{"requests/s", func(s *summary.Summary) string { return chart.Optional(s.Throughput.RequestsPerSecond, chart.Digits) }},
+		{"output tokens/s", func(s *summary.Summary) string {
+			return chart.Optional(s.Throughput.OutputTokensPerSecond, chart.Digits)
+		}},
+		{"steady tokens/s", func(s *summary.Summary) string { return chart.Optional(steadyTokens(s), chart.Digits) }},
 	}
 	for _, l := range groupLatencies() {
 		columns = append(columns,
-			groupColumn{l.name + " p50", func(s *Summary) string { return l.text(s, func(d *Distribution) *float64 { return d.P50 }) }},
-			groupColumn{l.name + " p95", func(s *Summary) string { return l.text(s, func(d *Distribution) *float64 { return d.P95 }) }})
+			groupColumn{l.name + " p50", func(s *summary.Summary) string {
+				return l.text(s, func(d *summary.Distribution) *float64 { return d.P50 })
+			}},
+			groupColumn{l.name + " p95", func(s *summary.Summary) string {
+				return l.text(s, func(d *summary.Distribution) *float64 { return d.P95 })
+			}})
 	}
-	columns = append(columns, groupColumn{"within SLO", func(s *Summary) string {
+	columns = append(columns, groupColumn{"within SLO", func(s *summary.Summary) string {
 		if s.Goodput == nil {
 			return chart.None
 		}
@@ -94,35 +101,35 @@ func groupColumns() []groupColumn {
 type groupLatency struct {
 	name  string
 	title string
-	of    func(*Latency) *Distribution
+	of    func(*summary.Latency) *summary.Distribution
 }
 
 // groupLatencies count from the intended start where there is one, as the SLO does: a server with a
 // backlog is fast from the moment that it is asked.
 func groupLatencies() []groupLatency {
-	intended := func(c *Clocks) *Distribution {
+	intended := func(c *summary.Clocks) *summary.Distribution {
 		if c == nil {
 			return nil
 		}
 		return c.Intended
 	}
 	return []groupLatency{
-		{"TTFT", "Time to first token, from the intended start", func(l *Latency) *Distribution { return intended(l.TTFT) }},
-		{"TPOT", "Time per output token", func(l *Latency) *Distribution {
+		{"TTFT", "Time to first token, from the intended start", func(l *summary.Latency) *summary.Distribution { return intended(l.TTFT) }},
+		{"TPOT", "Time per output token", func(l *summary.Latency) *summary.Distribution {
 			if l.TPOT == nil {
 				return nil
 			}
 			return l.TPOT.Send
 		}},
-		{"E2E", "Duration of a request, from the intended start", func(l *Latency) *Distribution { return intended(l.E2E) }},
+		{"E2E", "Duration of a request, from the intended start", func(l *summary.Latency) *summary.Distribution { return intended(l.E2E) }},
 	}
 }
 
-func (g groupLatency) text(s *Summary, of func(*Distribution) *float64) string {
+func (g groupLatency) text(s *summary.Summary, of func(*summary.Distribution) *float64) string {
 	return chart.Optional(g.value(s, of), chart.FormatSeconds)
 }
 
-func (g groupLatency) value(s *Summary, of func(*Distribution) *float64) *float64 {
+func (g groupLatency) value(s *summary.Summary, of func(*summary.Distribution) *float64) *float64 {
 	if s == nil || s.Latency == nil {
 		return nil
 	}
@@ -133,7 +140,7 @@ func (g groupLatency) value(s *Summary, of func(*Distribution) *float64) *float6
 }
 
 // steadyTokens is the throughput of the steady state.
-func (s *Summary) steadyTokens() *float64 {
+func steadyTokens(s *summary.Summary) *float64 {
 	if s.SteadyState == nil {
 		return nil
 	}
@@ -166,16 +173,16 @@ func (g Group) table() table {
 // computedColumns are those of the figures that were added to the summaries, by the first run that has any.
 func (g Group) computedColumns() []groupColumn {
 	for _, m := range g.Members {
-		if m.Summary == nil || len(m.Summary.computed) == 0 {
+		if m.Summary == nil || len(m.Summary.Computed()) == 0 {
 			continue
 		}
 		var columns []groupColumn
-		for i, c := range m.Summary.computed {
-			columns = append(columns, groupColumn{c.Name, func(s *Summary) string {
-				if i >= len(s.computed) {
+		for i, c := range m.Summary.Computed() {
+			columns = append(columns, groupColumn{c.Name, func(s *summary.Summary) string {
+				if i >= len(s.Computed()) {
 					return chart.None
 				}
-				return s.computed[i].text()
+				return computedText(s.Computed()[i])
 			}})
 		}
 		return columns
@@ -199,7 +206,7 @@ func (g Group) identity() facts {
 		if m.Summary == nil {
 			continue
 		}
-		if own := m.Summary.identity(); first {
+		if own := runIdentity(*m.Summary); first {
 			common, first = own, false
 		} else {
 			common = slices.DeleteFunc(common, func(f fact) bool { return !slices.Contains(own, f) })

@@ -3,13 +3,14 @@ package report
 import (
 	"github.com/umascope/umascope/loadgen/chart"
 	"github.com/umascope/umascope/loadgen/extract"
+	"github.com/umascope/umascope/loadgen/summary"
 )
 
 // toolColumns are what a recorded or foreign tool says of its load; it shares no column with what was
 // measured.
 func toolColumns() []groupColumn {
 	tool := func(title string, name extract.Name) groupColumn {
-		return groupColumn{title + ", by the tool", func(s *Summary) string {
+		return groupColumn{title + ", by the tool", func(s *summary.Summary) string {
 			if s.Tool == nil {
 				return chart.None
 			}
@@ -26,52 +27,52 @@ func toolColumns() []groupColumn {
 
 // machineColumns are of the measured host. What is no measurement of it as it was is marked.
 func machineColumns() []groupColumn {
-	memory := func(title string, of func(*Memory) *float64) groupColumn {
-		return groupColumn{title, func(s *Summary) string {
+	memory := func(title string, of func(*summary.Memory) *float64) groupColumn {
+		return groupColumn{title, func(s *summary.Summary) string {
 			if s.Memory == nil {
 				return chart.None
 			}
-			return s.Memory.marked(of(s.Memory), chart.FormatBytes)
+			return marked(s.Memory.Origin, of(s.Memory), chart.FormatBytes)
 		}}
 	}
-	heat := func(title string, of func(*Thermal) *float64) groupColumn {
-		return groupColumn{title, func(s *Summary) string {
+	heat := func(title string, of func(*summary.Thermal) *float64) groupColumn {
+		return groupColumn{title, func(s *summary.Summary) string {
 			if s.Thermal == nil {
 				return chart.None
 			}
-			return s.Thermal.marked(of(s.Thermal), chart.FormatCelsius)
+			return marked(s.Thermal.Origin, of(s.Thermal), chart.FormatCelsius)
 		}}
 	}
 	return []groupColumn{
-		memory("memory excluding KV", func(m *Memory) *float64 { return m.ExcludingKV }),
-		memory("memory used, peak", func(m *Memory) *float64 { return m.UsedPeak }),
-		memory("peak by the engine", func(m *Memory) *float64 {
+		memory("memory excluding KV", func(m *summary.Memory) *float64 { return m.ExcludingKV }),
+		memory("memory used, peak", func(m *summary.Memory) *float64 { return m.UsedPeak }),
+		memory("peak by the engine", func(m *summary.Memory) *float64 {
 			if m.EngineReported == nil {
 				return nil
 			}
 			return m.EngineReported.Peak
 		}),
-		{"KV cache", func(s *Summary) string {
+		{"KV cache", func(s *summary.Summary) string {
 			if s.KV == nil {
 				return chart.None
 			}
 			if s.Memory != nil {
-				return s.Memory.marked(s.KV.CapacityBytes, chart.FormatBytes)
+				return marked(s.Memory.Origin, s.KV.CapacityBytes, chart.FormatBytes)
 			}
 			return chart.Optional(s.KV.CapacityBytes, chart.FormatBytes)
 		}},
-		heat("GPU start", func(t *Thermal) *float64 { return t.StartCelsius }),
-		heat("GPU end", func(t *Thermal) *float64 { return t.EndCelsius }),
-		heat("GPU highest", func(t *Thermal) *float64 { return t.MaxCelsius }),
+		heat("GPU start", func(t *summary.Thermal) *float64 { return t.StartCelsius }),
+		heat("GPU end", func(t *summary.Thermal) *float64 { return t.EndCelsius }),
+		heat("GPU highest", func(t *summary.Thermal) *float64 { return t.MaxCelsius }),
 	}
 }
 
 // marked is a figure with the mode of its source, unless that is live or a file of results.
-func (o Origin) marked(value *float64, format func(float64) string) string {
+func marked(o summary.Origin, value *float64, format func(float64) string) string {
 	if value == nil {
 		return chart.None
 	}
-	if o.live() || o.Mode == "" {
+	if o.Live() || o.Mode == "" {
 		return format(*value)
 	}
 	return format(*value) + " (" + o.Mode + ")"

@@ -5,8 +5,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/umascope/umascope/loadgen/summary/testrun"
+
 	"github.com/umascope/umascope/loadgen/chart"
 	"github.com/umascope/umascope/loadgen/chat"
+	"github.com/umascope/umascope/loadgen/summary"
 )
 
 const hostileName = "<script>alert(1)</script>\x1b[31m|`x`"
@@ -18,9 +21,9 @@ func group(t *testing.T, loads ...float64) Group {
 	for i, load := range loads {
 		in := input()
 		in.Run, in.Labels = "r", map[string]string{"arm": hostileName, "host": "spark", "concurrency": chart.Number(load)}
-		records := steady(12)
+		records := testrun.Steady(12)
 		if i == len(loads)-1 {
-			records = append(records, failed(99, 100, chat.StatusHTTP))
+			records = append(records, testrun.Failed(99, 100, chat.StatusHTTP))
 		}
 		s := summarize(t, in, records...)
 		s.Model.Simulated = i == 0
@@ -68,7 +71,7 @@ func TestAColumnThatNoRunHasIsLeftOut(t *testing.T) {
 	if header := strings.Join(g.table().Header, " "); strings.Contains(header, "SLO") || !strings.Contains(header, "TTFT p50") {
 		t.Errorf("columns %s", header)
 	}
-	g.Members[1].Summary.Goodput = &Goodput{Ratio: .5}
+	g.Members[1].Summary.Goodput = &summary.Goodput{Ratio: .5}
 	if rows := g.table(); rows.Header[len(rows.Header)-1] != "within SLO" || rows.Rows[0][len(rows.Header)-1] != chart.None || rows.Rows[1][len(rows.Header)-1] != "50 %" {
 		t.Errorf("%q", rows)
 	}
@@ -100,7 +103,7 @@ func TestHostileTextOfAGroupStaysText(t *testing.T) {
 func TestADurationOfZeroIsDrawnToo(t *testing.T) {
 	g := group(t, 1, 2, 4)
 	for i, p50 := range []float64{0, .02, .03} {
-		g.Members[i].Summary.Latency.TPOT = &Clocks{Send: &Distribution{P50: &p50}}
+		g.Members[i].Summary.Latency.TPOT = &summary.Clocks{Send: &summary.Distribution{P50: &p50}}
 	}
 	axis := valueAxis("", 0, .03, true)
 	if axis.Log || axis.Lo != 0 {

@@ -1,3 +1,4 @@
+// Package report shows the summary of a run, and of several side by side, as text, Markdown, tables and HTML.
 package report
 
 import (
@@ -6,23 +7,18 @@ import (
 	"slices"
 
 	"github.com/umascope/umascope/loadgen/chart"
+	"github.com/umascope/umascope/loadgen/summary"
 	"github.com/umascope/umascope/loadgen/telemetry"
 )
 
 // Page is what one HTML report shows.
 type Page struct {
 	Title   string
-	Summary Summary
+	Summary summary.Summary
 	// Drawn is what the figures show of the requests; nil leaves them out.
-	Drawn *Drawn
+	Drawn *summary.Requests
 	// Telemetry is nil when there is none.
 	Telemetry *telemetry.Log
-}
-
-// Drawn is what the figures of a page show of the requests of a run.
-type Drawn struct {
-	total *aggregate // of measured phases
-	line  *timeline  // of all
 }
 
 //go:embed page.html
@@ -37,8 +33,8 @@ type view struct {
 	Title, Verdict  string
 	Valid           bool
 	Identity, Facts facts
-	Reasons         []Reason
-	Rules           []Rule // those that were applied
+	Reasons         []summary.Reason
+	Rules           []summary.Rule // those that were applied
 	Warnings        []string
 	Latencies       table
 	Steady          *steadyView
@@ -61,7 +57,7 @@ type steadyView struct {
 
 // machineView is one telemetry source with its figures.
 type machineView struct {
-	Machine
+	summary.Machine
 	Live    bool
 	Facts   facts
 	Figures []chart.Figure
@@ -70,20 +66,20 @@ type machineView struct {
 func (p Page) view() view {
 	s := p.Summary
 	v := view{
-		Title: p.Title, Verdict: s.verdictText(), Valid: s.Valid,
-		Identity: s.identity(), Facts: s.facts(), Reasons: s.InvalidReasons, Warnings: s.Warnings,
-		Latencies: table{distributionHeader("latency", "n"), distributionRows(s.Latency.distinct().rows(), chart.FormatSeconds)},
-		Lengths:   table{distributionHeader("tokens per request", "n"), distributionRows(s.Tokens.rows(), chart.Digits)},
-		Phases:    s.phaseTable(),
-		Recorded:  s.Tool != nil, Reported: s.Tool.table(),
+		Title: p.Title, Verdict: verdictText(s), Valid: s.Valid,
+		Identity: runIdentity(s), Facts: runFacts(s), Reasons: s.InvalidReasons, Warnings: s.Warnings,
+		Latencies: table{distributionHeader("latency", "n"), distributionRows(latencyRows(distinct(s.Latency)), chart.FormatSeconds)},
+		Lengths:   table{distributionHeader("tokens per request", "n"), distributionRows(lengthRows(s.Tokens), chart.Digits)},
+		Phases:    phaseTable(s),
+		Recorded:  s.Tool != nil, Reported: toolTable(s.Tool),
 	}
-	if s.Signals.asked() {
-		v.Evidence = s.Signals.table()
+	if s.Signals.Asked() {
+		v.Evidence = signalTable(s.Signals)
 	}
 	if w := s.SteadyState; w != nil {
-		v.Steady = &steadyView{w.says(), table{distributionHeader("latency", "n"), distributionRows(w.Latency.distinct().rows(), chart.FormatSeconds)}}
+		v.Steady = &steadyView{steadyText(*w), table{distributionHeader("latency", "n"), distributionRows(latencyRows(distinct(&w.Latency)), chart.FormatSeconds)}}
 	}
-	for _, rule := range Rules() {
+	for _, rule := range summary.Rules() {
 		if slices.Contains(s.Checked, rule.Check) {
 			v.Rules = append(v.Rules, rule)
 		}
@@ -92,7 +88,7 @@ func (p Page) view() view {
 		v.SameRead = s.Latency.ChunkGap.SameRead
 	}
 	if p.Drawn != nil {
-		v.Distributions, v.Timeline = distributions(p.Drawn.total), p.Drawn.line.figures(s.spans())
+		v.Distributions, v.Timeline = distributions(p.Drawn), timelineFigures(p.Drawn.Timeline, phaseSpans(s))
 	}
 	v.Machines = p.machines()
 	return v
@@ -111,10 +107,10 @@ func (p Page) end() float64 {
 	return end
 }
 
-// spans are the phases for the figures over time.
-func (s Summary) spans() []chart.Span {
+// phaseSpans are the phases for the figures over time.
+func phaseSpans(s summary.Summary) []chart.Span {
 	var spans []chart.Span
-	for _, name := range s.phaseOrder() {
+	for _, name := range phaseOrder(s) {
 		spans = append(spans, chart.Span{Name: name, Start: s.Phases[name].Start, End: s.Phases[name].End})
 	}
 	return spans
@@ -124,15 +120,15 @@ func (s Summary) spans() []chart.Span {
 func (p Page) machines() []machineView {
 	var views []machineView
 	for _, m := range p.Summary.Machines {
-		v := machineView{Machine: m, Live: m.live()}
-		v.Facts = Summary{Memory: m.Memory, KV: m.KV, Thermal: m.Thermal, Energy: m.Energy}.machineFacts()
+		v := machineView{Machine: m, Live: m.Live()}
+		v.Facts = machineFacts(summary.Summary{Memory: m.Memory, KV: m.KV, Thermal: m.Thermal, Energy: m.Energy})
 		if p.Telemetry != nil {
 			if source := p.Telemetry.Source(m.Source); source != nil {
 				end := p.end()
 				if n := len(source.Samples); n > 0 {
 					end = max(end, seconds(source.Samples[n-1]))
 				}
-				v.Figures = track{p.Telemetry, source, end, p.Summary.spans()}.figures()
+				v.Figures = track{p.Telemetry, source, end, phaseSpans(p.Summary)}.figures()
 			}
 		}
 		views = append(views, v)
@@ -141,15 +137,15 @@ func (p Page) machines() []machineView {
 }
 
 // Traffic is what went between this machine and others.
-func (m machineView) Traffic() table { return m.Network.table() }
+func (m machineView) Traffic() table { return networkTable(m.Network) }
 
 // Ledger is the ledger at the moments that were observed.
 func (m machineView) Ledger() table {
 	if m.Memory == nil || m.Memory.LedgerAt == nil {
 		return table{}
 	}
-	return m.Memory.LedgerAt.table()
+	return ledgerTable(*m.Memory.LedgerAt)
 }
 
 // Throttle is how long clocks were held down, by reason.
-func (m machineView) Throttle() table { return m.Thermal.table() }
+func (m machineView) Throttle() table { return throttleTable(m.Thermal) }

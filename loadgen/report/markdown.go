@@ -6,38 +6,39 @@ import (
 	"strings"
 
 	"github.com/umascope/umascope/loadgen/chart"
+	"github.com/umascope/umascope/loadgen/summary"
 )
 
 // Markdown writes report.md: what ran, whether it is valid, and every figure with its number of
 // samples. Text from elsewhere cannot break out of its cell, and is no markup or HTML.
-func Markdown(w io.Writer, s Summary) error {
+func Markdown(w io.Writer, s summary.Summary) error {
 	m := markdown{}
 	m.line("# Run %s", cell(s.Run))
 	m.verdict(s)
-	m.table([]string{"what", "value"}, append(s.identity(), s.facts()...).cells())
+	m.table([]string{"what", "value"}, append(runIdentity(s), runFacts(s)...).cells())
 	m.latencies("Latency", s.Latency)
-	if reported := s.Tool.table(); len(reported.Rows) > 0 {
+	if reported := toolTable(s.Tool); len(reported.Rows) > 0 {
 		m.line("## Reported by %s", cell(s.Tool.Program))
 		m.line("By the tool's own definitions; none of it was measured here.")
 		m.table(reported.Header, reported.Rows)
 	}
 	if w := s.SteadyState; w != nil {
 		m.latencies("Latency in the steady state", &w.Latency)
-		m.line("%s", cell(w.says()))
+		m.line("%s", cell(steadyText(*w)))
 	}
-	if s.Signals.asked() {
-		evidence := s.Signals.table()
+	if s.Signals.Asked() {
+		evidence := signalTable(s.Signals)
 		m.line("## Evidence")
 		m.table(evidence.Header, evidence.Rows)
 	}
-	if lengths := s.Tokens.rows(); len(lengths) > 0 {
+	if lengths := lengthRows(s.Tokens); len(lengths) > 0 {
 		m.line("## Tokens per request")
 		m.table(distributionHeader("", "n"), distributionRows(lengths, chart.Digits))
 	}
 	for _, machine := range s.Machines {
 		m.machine(machine)
 	}
-	if phases := s.phaseTable(); len(phases.Rows) > 0 {
+	if phases := phaseTable(s); len(phases.Rows) > 0 {
 		m.line("## Phases")
 		m.table(phases.Header, phases.Rows)
 	}
@@ -68,8 +69,8 @@ func (m *markdown) table(header []string, rows [][]string) {
 	m.b.WriteString("\n")
 }
 
-func (m *markdown) verdict(s Summary) {
-	m.line("**%s**", cell(s.verdictText()))
+func (m *markdown) verdict(s summary.Summary) {
+	m.line("**%s**", cell(verdictText(s)))
 	for _, reason := range s.InvalidReasons {
 		fmt.Fprintf(&m.b, "- **%s**: %s\n", cell(string(reason.Code)), cell(reason.Detail))
 	}
@@ -79,8 +80,8 @@ func (m *markdown) verdict(s Summary) {
 	m.b.WriteString("\n")
 }
 
-func (m *markdown) latencies(title string, l *Latency) {
-	rows := l.distinct().rows()
+func (m *markdown) latencies(title string, l *summary.Latency) {
+	rows := latencyRows(distinct(l))
 	if len(rows) == 0 {
 		return
 	}
@@ -92,23 +93,23 @@ func (m *markdown) latencies(title string, l *Latency) {
 }
 
 // machine writes what one telemetry source says, with its mode in the heading.
-func (m *markdown) machine(x Machine) {
+func (m *markdown) machine(x summary.Machine) {
 	m.line("## Machine %s (%s)", cell(x.Source), cell(x.Mode))
-	if !x.live() {
+	if !x.Live() {
 		m.line("These figures are %s: they are not measurements of this run.", cell(x.Mode))
 	}
-	rows := Summary{Memory: x.Memory, KV: x.KV, Thermal: x.Thermal, Energy: x.Energy}.machineFacts()
+	rows := machineFacts(summary.Summary{Memory: x.Memory, KV: x.KV, Thermal: x.Thermal, Energy: x.Energy})
 	if len(rows) > 0 {
 		m.table([]string{"measured phases", "value"}, facts(rows).cells())
 	}
 	if x.Memory != nil && x.Memory.LedgerAt != nil {
-		ledger := x.Memory.LedgerAt.table()
+		ledger := ledgerTable(*x.Memory.LedgerAt)
 		m.table(ledger.Header, ledger.Rows)
 	}
-	if network := x.Network.table(); len(network.Rows) > 0 {
+	if network := networkTable(x.Network); len(network.Rows) > 0 {
 		m.table(network.Header, network.Rows)
 	}
-	if throttle := x.Thermal.table(); len(throttle.Rows) > 0 {
+	if throttle := throttleTable(x.Thermal); len(throttle.Rows) > 0 {
 		m.table(throttle.Header, throttle.Rows)
 	}
 }

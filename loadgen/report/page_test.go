@@ -13,7 +13,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/umascope/umascope/loadgen/summary/testrun"
+
 	"github.com/umascope/umascope/loadgen/chat"
+	"github.com/umascope/umascope/loadgen/summary"
 )
 
 // hostile is what names, labels and error texts from elsewhere may hold.
@@ -28,19 +31,19 @@ func render(t *testing.T, p Page) string {
 	return b.String()
 }
 
-func example(t *testing.T, total time.Duration) (Page, Input) {
+func example(t *testing.T, total time.Duration) (Page, summary.Input) {
 	t.Helper()
 	in := exampleInput(t, total)
-	records := loaded(total)
+	records := testrun.Loaded(total)
 	page := digest(t, in, records...)
 	page.Title, page.Telemetry = "Run "+in.Run, in.Telemetry
 	return page, in
 }
 
 // digest is the page of a run.
-func digest(t *testing.T, in Input, records ...chat.Record) Page {
+func digest(t *testing.T, in summary.Input, records ...chat.Record) Page {
 	t.Helper()
-	s, drawn, err := Digest(in, sequence(records...))
+	s, drawn, err := summary.Digest(in, testrun.Sequence(records...))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,7 +133,7 @@ func poisoned(t *testing.T) Page {
 	s := page.Summary
 	s.Run, s.Scenario, s.Model.ID, s.Labels = hostile, hostile, hostile, map[string]string{"arm": hostile, hostile: "x"}
 	s.Warnings = []string{hostile}
-	s.Valid, s.InvalidReasons = false, []Reason{{Code(hostile), hostile}}
+	s.Valid, s.InvalidReasons = false, []summary.Reason{{Code: summary.Code(hostile), Detail: hostile}}
 	s.Phases[hostile] = s.Phases["measure"]
 	s.Machines[1].Source, s.Machines[1].Mode = hostile, hostile
 	s.Machines[1].Memory.LedgerAt.Peak[hostile] = 1
@@ -220,18 +223,18 @@ func TestAPageWithoutRequestsOrTelemetryIsAPage(t *testing.T) {
 	if !strings.Contains(empty, "no request was measured") || strings.Contains(empty, "<figure") {
 		t.Error("a run without requests")
 	}
-	few := steady(1)
+	few := testrun.Steady(1)
 	drawings(t, render(t, digest(t, input(), few...)))
 	torn := func(yield func(chat.Record, error) bool) {
-		_ = yield(few[0], nil) && yield(chat.Record{}, ErrTorn)
+		_ = yield(few[0], nil) && yield(chat.Record{}, summary.ErrTorn)
 	}
-	summary, drawn, err := Digest(input(), torn)
+	digested, drawn, err := summary.Digest(input(), torn)
 	if err != nil {
 		t.Fatal(err)
 	}
-	drawings(t, render(t, Page{Summary: summary, Drawn: drawn}))
+	drawings(t, render(t, Page{Summary: digested, Drawn: drawn}))
 	broken := func(yield func(chat.Record, error) bool) { yield(chat.Record{}, errors.New("disk")) }
-	if _, _, err := Digest(input(), broken); err == nil {
+	if _, _, err := summary.Digest(input(), broken); err == nil {
 		t.Error("records that cannot be read made a page")
 	}
 }
@@ -239,52 +242,16 @@ func TestAPageWithoutRequestsOrTelemetryIsAPage(t *testing.T) {
 func TestAFirstTokenThatWasNotObservedIsNotShown(t *testing.T) {
 	whole := input()
 	whole.Streaming = false
-	silent := answered(0, 0, 10, 20)
+	silent := testrun.Answered(0, 0, 10, 20)
 	silent.FirstTokenNS, silent.FirstVisibleNS, silent.ArrivalsNS, silent.ReadIDs, silent.ArrivalTokens = nil, nil, nil, nil, nil
 	for name, page := range map[string]Page{
-		"not streamed": digest(t, whole, steady(3)...),
+		"not streamed": digest(t, whole, testrun.Steady(3)...),
 		"no output":    digest(t, input(), silent),
 	} {
 		text := render(t, page)
 		if !strings.Contains(text, "Every request") || strings.Contains(text, "first token after") {
 			t.Errorf("%s: the figure of requests is missing or tells when the first token came", name)
 		}
-	}
-}
-
-func TestARunTooLongToShowEachRequestShowsAnEvenShare(t *testing.T) {
-	line := newTimeline(1000)
-	for i := range 10 * dots {
-		line.add(answered(i, int64(i)*50, 10, 20))
-	}
-	if len(line.kept) > 2*dots || len(line.kept) < dots || line.seen != 10*dots {
-		t.Errorf("%d kept of %d", len(line.kept), line.seen)
-	}
-	for i, s := range line.kept {
-		if want := float64(i*line.every) * .05; math.Abs(s.at-want) > 1e-9 {
-			t.Fatalf("request %d was sent at %v, want %v", i, s.at, want)
-		}
-	}
-	if text := line.latencies(nil).Caption; !strings.Contains(text, "One in 8 of n = 12000") {
-		t.Error(text)
-	}
-}
-
-func TestLoadOverTimeAddsUp(t *testing.T) {
-	line := newTimeline(100)
-	tokens, inFlight := 0.0, 0.0
-	for i := range 50 {
-		r := answered(i, int64(i)*1700, 100, 900, 2000)
-		line.add(r)
-		inFlight += seconds(*r.EndNS - *r.DispatchNS)
-	}
-	width := 100. / timelineBins
-	for i := range timelineBins {
-		tokens += line.tokens[i] * width
-		inFlight -= line.running[i] * width
-	}
-	if math.Abs(tokens-150) > 1e-6 || math.Abs(inFlight) > 1e-6 {
-		t.Errorf("%v tokens of 150, %v s of requests lost", tokens, inFlight)
 	}
 }
 
@@ -342,5 +309,11 @@ func TestEveryLedgerLineIsInOneBand(t *testing.T) {
 		if counted[line] != 1 {
 			t.Errorf("%s is drawn %d times", line, counted[line])
 		}
+	}
+}
+
+func TestAFigureSaysThatItShowsOneRequestInSoMany(t *testing.T) {
+	if text := everyRequest(&summary.Timeline{End: 1000, Every: 8, Seen: 12_000}, nil).Caption; !strings.Contains(text, "One in 8 of n = 12000") {
+		t.Error(text)
 	}
 }

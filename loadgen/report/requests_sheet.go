@@ -6,6 +6,7 @@ import (
 
 	"github.com/umascope/umascope/loadgen/chat"
 	"github.com/umascope/umascope/loadgen/sheet"
+	"github.com/umascope/umascope/loadgen/summary"
 )
 
 // column is one column of the table of requests; an absent value is an empty cell.
@@ -66,7 +67,7 @@ func ownColumns(streamed bool) []column {
 
 // RequestSheet is the table of all requests, those that failed and those of warm-up phases
 // included, in the order in which they ended. A torn last line is left out.
-func RequestSheet(s Summary, records iter.Seq2[chat.Record, error]) sheet.Sheet {
+func RequestSheet(s summary.Summary, records iter.Seq2[chat.Record, error]) sheet.Sheet {
 	columns := requestColumns(s.Latency != nil && s.Latency.TTFT != nil)
 	table := sheet.Sheet{Name: "Raw data"}
 	for _, c := range columns {
@@ -74,7 +75,7 @@ func RequestSheet(s Summary, records iter.Seq2[chat.Record, error]) sheet.Sheet 
 	}
 	table.Rows = func(yield func([]any, error) bool) {
 		for record, err := range records {
-			if errors.Is(err, ErrTorn) {
+			if errors.Is(err, summary.ErrTorn) {
 				return
 			}
 			if err != nil {

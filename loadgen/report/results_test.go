@@ -9,6 +9,8 @@ import (
 	"testing"
 	"unicode"
 
+	"github.com/umascope/umascope/loadgen/summary/testrun"
+
 	"github.com/umascope/umascope/loadgen/chat"
 	"github.com/umascope/umascope/loadgen/sheet"
 )
@@ -26,12 +28,12 @@ func rowsOf(t *testing.T, s sheet.Sheet) [][]any {
 }
 
 func TestTheSheetOfRequestsBeginsWithTheColumnsOfVLLM(t *testing.T) {
-	r := answered(7, 1000, 100, 160, 200)
+	r := testrun.Answered(7, 1000, 100, 160, 200)
 	r.ArrivalTokens, r.TokensOut, r.TokensIn, r.TokensCached = []int{1, 3, 2}, ptr(6), ptr(100), ptr(64)
 	r.Conversation, r.Turn, r.Session = "c", 2, "s"
-	records := []chat.Record{r, failed(8, 1500, chat.StatusHTTP)}
+	records := []chat.Record{r, testrun.Failed(8, 1500, chat.StatusHTTP)}
 	s := summarize(t, input(), records...)
-	table := RequestSheet(s, sequence(records...))
+	table := RequestSheet(s, testrun.Sequence(records...))
 	want := []string{"ttft_ms", "tpot_ms", "latency_ms", "start_time_ms", "input_num_turns", "input_num_tokens", "output_num_tokens",
 		"output_num_chunks", "output_num_first_chunk_tokens", "approx_cached_percent", "conversation_id", "client_id"}
 	if !slices.Equal(table.Header[:len(want)], want) {
@@ -53,13 +55,13 @@ func TestTheSheetOfRequestsBeginsWithTheColumnsOfVLLM(t *testing.T) {
 	}
 	in := input()
 	in.Streaming = false
-	if got := rowsOf(t, RequestSheet(summarize(t, in, r), sequence(r)))[0]; got[0] != nil || got[1] != nil || got[2] != 200. {
+	if got := rowsOf(t, RequestSheet(summarize(t, in, r), testrun.Sequence(r)))[0]; got[0] != nil || got[1] != nil || got[2] != 200. {
 		t.Errorf("an answer that was not streamed: %v", got)
 	}
 }
 
 func TestTheSheetOfFiguresIsTheSummary(t *testing.T) {
-	s := summarize(t, input(), steady(12)...)
+	s := summarize(t, input(), testrun.Steady(12)...)
 	table, err := FigureSheet(s)
 	if err != nil {
 		t.Fatal(err)
@@ -79,7 +81,7 @@ func TestTheSheetOfFiguresIsTheSummary(t *testing.T) {
 }
 
 func TestBenchstatIsAResultWithItsKeys(t *testing.T) {
-	s := summarize(t, input(), steady(300)...)
+	s := summarize(t, input(), testrun.Steady(300)...)
 	var text bytes.Buffer
 	if err := Benchstat(&text, s); err != nil {
 		t.Fatal(err)
@@ -111,9 +113,9 @@ func TestHostileTextStaysTextInBenchstatAndSheets(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := answered(0, 0, 10, 20)
+	r := testrun.Answered(0, 0, 10, 20)
 	r.Conversation, r.Error, r.ServerRequestID = "=cmd|' /C calc'!A0", hostile, "@SUM(1)"
-	for _, s := range []sheet.Sheet{SummarySheet(page.Summary), figures, RequestSheet(page.Summary, sequence(r))} {
+	for _, s := range []sheet.Sheet{SummarySheet(page.Summary), figures, RequestSheet(page.Summary, testrun.Sequence(r))} {
 		text.Reset()
 		if err := sheet.CSV(&text, s); err != nil {
 			t.Fatal(err)
@@ -126,12 +128,12 @@ func TestHostileTextStaysTextInBenchstatAndSheets(t *testing.T) {
 
 func TestConversationsAreGroupedAndInOrder(t *testing.T) {
 	turn := func(index int, conversation string, number int) chat.Record {
-		r := answered(index, int64(index)*100, 10, 20)
+		r := testrun.Answered(index, int64(index)*100, 10, 20)
 		r.Conversation, r.Turn = conversation, number
 		return r
 	}
 	unsent := chat.Record{Phase: "measure", Index: 5, Conversation: "b", Turn: 3, Status: chat.StatusCancelled}
-	records := []chat.Record{turn(0, "a", 1), turn(3, "b", 2), turn(2, "b", 1), turn(1, "a", 2), answered(4, 400, 10), unsent}
+	records := []chat.Record{turn(0, "a", 1), turn(3, "b", 2), turn(2, "b", 1), turn(1, "a", 2), testrun.Answered(4, 400, 10), unsent}
 	var text bytes.Buffer
 	outputs := func(phase string, index int) (*string, error) {
 		if index == 2 {
@@ -139,7 +141,7 @@ func TestConversationsAreGroupedAndInOrder(t *testing.T) {
 		}
 		return nil, nil
 	}
-	if err := Conversations(&text, summarize(t, input(), records...), sequence(records...), outputs); err != nil {
+	if err := Conversations(&text, summarize(t, input(), records...), testrun.Sequence(records...), outputs); err != nil {
 		t.Fatal(err)
 	}
 	var got []string
@@ -164,13 +166,13 @@ func TestConversationsAreGroupedAndInOrder(t *testing.T) {
 	in := input()
 	in.Streaming = false
 	text.Reset()
-	if err := Conversations(&text, summarize(t, in, records...), sequence(records...), outputs); err != nil || !strings.Contains(text.String(), `"ttft":null,`) || strings.Contains(text.String(), `"ttft":0`) {
+	if err := Conversations(&text, summarize(t, in, records...), testrun.Sequence(records...), outputs); err != nil || !strings.Contains(text.String(), `"ttft":null,`) || strings.Contains(text.String(), `"ttft":0`) {
 		t.Errorf("a first token of an answer that was not streamed: %s (%v)", text.String(), err)
 	}
 }
 
 func TestARunWithoutWarningsHasAnEmptyListOfThem(t *testing.T) {
-	s := summarize(t, input(), steady(40)...)
+	s := summarize(t, input(), testrun.Steady(40)...)
 	if s.Warnings == nil || len(s.Warnings) > 0 {
 		t.Errorf("warnings %#v: the schema of summary.json wants a list", s.Warnings)
 	}

@@ -8,26 +8,27 @@ import (
 	"strconv"
 
 	"github.com/umascope/umascope/loadgen/sheet"
+	"github.com/umascope/umascope/loadgen/summary"
 )
 
 // SummarySheet is the summary for people: what ran, whether it is valid, the figures as the report
 // writes them, then every latency with its numbers, in seconds.
-func SummarySheet(s Summary) sheet.Sheet {
-	rows := [][]any{{"run", s.Run}, {"verdict", s.verdictText()}}
+func SummarySheet(s summary.Summary) sheet.Sheet {
+	rows := [][]any{{"run", s.Run}, {"verdict", verdictText(s)}}
 	for _, reason := range s.InvalidReasons {
 		rows = append(rows, []any{"invalid: " + string(reason.Code), reason.Detail})
 	}
-	for _, f := range append(s.identity(), s.facts()...) {
+	for _, f := range append(runIdentity(s), runFacts(s)...) {
 		rows = append(rows, []any{f.name, f.value})
 	}
 	for _, warning := range s.Warnings {
 		rows = append(rows, []any{"warning", warning})
 	}
 	rows = append(rows, nil, texts(append([]string{"metric", "from", "unit"}, distributionHeader("n")...)))
-	for _, r := range s.Latency.rows() {
+	for _, r := range latencyRows(s.Latency) {
 		rows = append(rows, r.numbers("seconds"))
 	}
-	for _, r := range s.Tokens.rows() {
+	for _, r := range lengthRows(s.Tokens) {
 		rows = append(rows, r.numbers("tokens"))
 	}
 	return sheet.Sheet{Name: "Summary", Rows: sheet.Rows(rows)}
@@ -53,7 +54,7 @@ func texts(words []string) []any {
 
 // FigureSheet is the summary for programs: every value of summary.json with its path, such as
 // latency.ttft.send.p50, one a row. A value that is null has no row.
-func FigureSheet(s Summary) (sheet.Sheet, error) {
+func FigureSheet(s summary.Summary) (sheet.Sheet, error) {
 	text, err := json.Marshal(s)
 	if err != nil {
 		return sheet.Sheet{}, err
@@ -90,4 +91,15 @@ func flatten(path string, value any, visit func(path string, leaf any)) {
 	default:
 		visit(path, fmt.Sprint(v))
 	}
+}
+
+// ToolSheet is what the tool reported for programs: a row for each figure, in base units.
+func ToolSheet(s summary.Summary) sheet.Sheet {
+	var rows [][]any
+	if s.Tool != nil {
+		for _, v := range s.Tool.Values {
+			rows = append(rows, []any{string(v.Name), v.Statistic, v.Of, v.Value, string(v.Unit), v.From, v.Text})
+		}
+	}
+	return sheet.Sheet{Name: "Reported", Header: []string{"figure", "statistic", "of", "value", "unit", "from", "text"}, Rows: sheet.Rows(rows)}
 }

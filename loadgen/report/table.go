@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/umascope/umascope/loadgen/chart"
+	"github.com/umascope/umascope/loadgen/extract"
+	"github.com/umascope/umascope/loadgen/summary"
 )
 
 // table is a heading row and rows; the first column is text, the others are figures.
@@ -26,8 +28,8 @@ func (f facts) cells() [][]string {
 	return rows
 }
 
-// identity is what ran.
-func (s Summary) identity() facts {
+// runIdentity is what ran.
+func runIdentity(s summary.Summary) facts {
 	f := facts{{"scenario", s.Scenario}}
 	if s.Model.ID != "" { // nobody says which one a recorded command uses
 		f = append(f, fact{"model", s.Model.ID})
@@ -46,8 +48,8 @@ func (s Summary) identity() facts {
 	return f
 }
 
-// rows are the lengths that are known.
-func (t Tokens) rows() []row {
+// lengthRows are the lengths that are known.
+func lengthRows(t summary.Tokens) []row {
 	var rows []row
 	if t.Input != nil {
 		rows = append(rows, row{"input", "", t.Input})
@@ -62,8 +64,8 @@ func distributionHeader(first ...string) []string {
 	return append(first, "mean", "sd", "min", "p25", "p50", "p75", "p90", "p95", "p99", "p99.9", "max")
 }
 
-// cells are the columns of distributionHeader, n first.
-func (d *Distribution) cells(format func(float64) string) []string {
+// distributionCells are the columns of distributionHeader, n first.
+func distributionCells(d *summary.Distribution, format func(float64) string) []string {
 	cells := []string{fmt.Sprint(d.N)}
 	for _, v := range []*float64{d.Mean, d.SD, d.Min, d.P25, d.P50, d.P75, d.P90, d.P95, d.P99, d.P999, d.Max} {
 		cells = append(cells, chart.Optional(v, format))
@@ -74,7 +76,7 @@ func (d *Distribution) cells(format func(float64) string) []string {
 func distributionRows(rows []row, format func(float64) string) [][]string {
 	var cells [][]string
 	for _, r := range rows {
-		cells = append(cells, append([]string{strings.TrimSpace(r.name + fromText(r.from))}, r.values.cells(format)...))
+		cells = append(cells, append([]string{strings.TrimSpace(r.name + fromText(r.from))}, distributionCells(r.values, format)...))
 	}
 	return cells
 }
@@ -86,8 +88,8 @@ func fromText(from string) string {
 	return " from " + from
 }
 
-// table has the ledger's lines with a column for each moment that was observed.
-func (at LedgerAt) table() table {
+// ledgerTable has the ledger's lines with a column for each moment that was observed.
+func ledgerTable(at summary.LedgerAt) table {
 	moments := []struct {
 		name  string
 		lines map[string]float64
@@ -120,7 +122,7 @@ func (at LedgerAt) table() table {
 }
 
 // phaseTable has a row for each phase.
-func (s Summary) phaseTable() table {
+func phaseTable(s summary.Summary) table {
 	t := table{Header: []string{"phase", "start", "end", "requests", "output tokens per second", "mean TTFT", "p50 TTFT"}}
 	switch {
 	case s.Tool != nil:
@@ -128,11 +130,11 @@ func (s Summary) phaseTable() table {
 	case s.Latency == nil || s.Latency.TTFT == nil:
 		t.Header = t.Header[:5]
 	}
-	for _, name := range s.phaseOrder() {
+	for _, name := range phaseOrder(s) {
 		p := s.Phases[name]
-		first := p.firstToken()
+		first := firstToken(p)
 		row := []string{
-			name, chart.FormatSeconds(p.Start), chart.FormatSeconds(p.End), Summary{Requests: p.Requests}.requestCounts(),
+			name, chart.FormatSeconds(p.Start), chart.FormatSeconds(p.End), requestCounts(summary.Summary{Requests: p.Requests}),
 			chart.Optional(p.Throughput.OutputTokensPerSecond, chart.Digits), chart.Optional(first.Mean, chart.FormatSeconds), chart.Optional(first.P50, chart.FormatSeconds),
 		}
 		t.Rows = append(t.Rows, row[:len(t.Header)])
@@ -141,15 +143,15 @@ func (s Summary) phaseTable() table {
 }
 
 // firstToken is the time to the first token from send; empty if the phase has none.
-func (p PhaseSummary) firstToken() Distribution {
+func firstToken(p summary.PhaseSummary) summary.Distribution {
 	if p.Latency == nil || p.Latency.TTFT == nil || p.Latency.TTFT.Send == nil {
-		return Distribution{}
+		return summary.Distribution{}
 	}
 	return *p.Latency.TTFT.Send
 }
 
-// table has how long clocks were held down, by reason.
-func (t *Thermal) table() table {
+// throttleTable has how long clocks were held down, by reason.
+func throttleTable(t *summary.Thermal) table {
 	if t == nil || len(t.ThrottleSeconds) == 0 {
 		return table{}
 	}
@@ -161,8 +163,95 @@ func (t *Thermal) table() table {
 }
 
 // phaseOrder lists the phases by when they began.
-func (s Summary) phaseOrder() []string {
+func phaseOrder(s summary.Summary) []string {
 	return slices.SortedFunc(maps.Keys(s.Phases), func(a, b string) int {
 		return cmp.Or(cmp.Compare(s.Phases[a].Start, s.Phases[b].Start), cmp.Compare(a, b))
 	})
+}
+
+// signalTable has the signals, each followed by its witnesses.
+func signalTable(s summary.Signals) table {
+	t := table{Header: []string{"signal", "grade", "witness", "value", "expected", "agrees"}}
+	for _, signal := range s.Named() {
+		grade := string(signal.Grade)
+		if signal.Reason != "" {
+			grade += ": " + string(signal.Reason)
+		}
+		t.Rows = append(t.Rows, []string{signal.Name, grade, signal.Says, chart.None, chart.None, chart.None})
+		for _, w := range signal.Witnesses {
+			agrees := "no"
+			if w.Agrees {
+				agrees = "yes"
+			}
+			t.Rows = append(t.Rows, []string{"", "", w.Name, chart.Digits(w.Value) + " " + w.Unit, summary.FormatRange(w.Expected), agrees})
+		}
+	}
+	return t
+}
+
+// networkTable has a row for every port, with the mean rate over the measured time.
+func networkTable(n *summary.Network) table {
+	if n == nil || len(n.Ports) == 0 {
+		return table{}
+	}
+	t := table{Header: []string{"between machines", "received", "a second", "sent", "a second", "trouble"}}
+	rate := func(bytes *float64) string {
+		if bytes == nil || n.Seconds <= 0 {
+			return chart.None
+		}
+		return chart.FormatBytes(*bytes/n.Seconds) + "/s"
+	}
+	for _, p := range n.Ports {
+		t.Rows = append(t.Rows, []string{
+			p.Title(), chart.Optional(p.ReceivedBytes, chart.FormatBytes), rate(p.ReceivedBytes),
+			chart.Optional(p.SentBytes, chart.FormatBytes), rate(p.SentBytes), cmp.Or(p.Trouble(), "none"),
+		})
+	}
+	return t
+}
+
+// toolTable has a row for each figure, in the order of the vocabulary; statistics of one quantity follow
+// each other.
+func toolTable(t *summary.ToolReport) table {
+	if t == nil || len(t.Values) == 0 {
+		return table{}
+	}
+	rows := table{Header: []string{"as reported by " + t.Program, "value", "where", "of"}}
+	if !slices.ContainsFunc(t.Values, func(v extract.Value) bool { return v.Of != "" }) {
+		rows.Header = rows.Header[:3]
+	}
+	place := map[extract.Name]int{}
+	for i, q := range extract.Quantities() {
+		place[q.Name] = i
+	}
+	values := slices.Clone(t.Values)
+	slices.SortStableFunc(values, func(a, b extract.Value) int {
+		return cmp.Or(cmp.Compare(a.Of, b.Of), cmp.Compare(place[a.Name], place[b.Name]))
+	})
+	for _, v := range values {
+		row := []string{named(v), formatValue(v), v.From, v.Of}
+		rows.Rows = append(rows.Rows, row[:len(rows.Header)])
+	}
+	return rows
+}
+
+// named is a figure with its statistic, if it has one: "time to first token, p99".
+func named(v extract.Value) string {
+	if v.Statistic == "" {
+		return v.Meaning
+	}
+	return v.Meaning + ", " + v.Statistic
+}
+
+func formatValue(v extract.Value) string {
+	switch v.Unit {
+	case extract.Bytes:
+		return chart.FormatBytes(v.Value)
+	case extract.Seconds:
+		return chart.FormatSeconds(v.Value)
+	case extract.PerSecond:
+		return chart.Digits(v.Value) + " /s"
+	default:
+		return chart.Digits(v.Value)
+	}
 }

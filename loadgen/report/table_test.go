@@ -4,17 +4,20 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/umascope/umascope/loadgen/summary/testrun"
+
 	"github.com/umascope/umascope/loadgen/chart"
+	"github.com/umascope/umascope/loadgen/summary"
 )
 
 // Whether prompts came from a cache shows in how soon their answers begin: of a pass and of the one that
 // repeats it, not of both together.
 func TestEachPhaseHasItsTimeToFirstToken(t *testing.T) {
 	in := input()
-	in.Phases = []Phase{{"warm_A", 0, 5e9}, {"replay_A", 5e9, 10e9}, {"stop", 10e9, 10e9}}
-	warm, again := answered(0, 100, 400, 420), answered(1, 6000, 100, 120)
+	in.Phases = []summary.Phase{{Name: "warm_A", EndNS: 5e9}, {Name: "replay_A", StartNS: 5e9, EndNS: 10e9}, {Name: "stop", StartNS: 10e9, EndNS: 10e9}}
+	warm, again := testrun.Answered(0, 100, 400, 420), testrun.Answered(1, 6000, 100, 120)
 	warm.Phase, again.Phase = "warm_A", "replay_A"
-	table := summarize(t, in, warm, again).phaseTable()
+	table := phaseTable(summarize(t, in, warm, again))
 	at := slices.Index(table.Header, "mean TTFT")
 	if at < 0 {
 		t.Fatal(table.Header)
@@ -25,16 +28,16 @@ func TestEachPhaseHasItsTimeToFirstToken(t *testing.T) {
 		}
 	}
 	in.Streaming = false
-	if table := summarize(t, in, warm, again).phaseTable(); slices.Contains(table.Header, "mean TTFT") || len(table.Rows[0]) != len(table.Header) {
+	if table := phaseTable(summarize(t, in, warm, again)); slices.Contains(table.Header, "mean TTFT") || len(table.Rows[0]) != len(table.Header) {
 		t.Errorf("answers were not streamed: %v", table.Header)
 	}
 }
 
 func TestALabelIsNotTakenForWhatTheServerSays(t *testing.T) {
-	s := Summary{Scenario: "standard", Labels: map[string]string{"model": "llama", "scenario": "standard", "arm": "native"}}
+	s := summary.Summary{Scenario: "standard", Labels: map[string]string{"model": "llama", "scenario": "standard", "arm": "native"}}
 	s.Model.ID = "meta/llama"
 	want := facts{{"scenario", "standard"}, {"model", "meta/llama"}, {"arm", "native"}, {"label model", "llama"}}
-	if got := s.identity(); !slices.Equal(got, want) {
+	if got := runIdentity(s); !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
 }

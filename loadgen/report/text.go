@@ -10,27 +10,28 @@ import (
 
 	"github.com/umascope/umascope/loadgen/chart"
 	"github.com/umascope/umascope/loadgen/chat"
+	"github.com/umascope/umascope/loadgen/summary"
 )
 
 // row is one latency as the tables show it.
 type row struct {
 	name   string
 	from   string // the clock that it starts on; "" for those between two arrivals
-	values *Distribution
+	values *summary.Distribution
 }
 
-// rows lists the latencies that were observed, in the order of a request's life.
-func (l *Latency) rows() []row {
+// latencyRows lists the latencies that were observed, in the order of a request's life.
+func latencyRows(l *summary.Latency) []row {
 	var rows []row
 	if l == nil {
 		return nil
 	}
-	add := func(name, from string, d *Distribution) {
+	add := func(name, from string, d *summary.Distribution) {
 		if d != nil {
 			rows = append(rows, row{name, from, d})
 		}
 	}
-	both := func(name string, c *Clocks) {
+	both := func(name string, c *summary.Clocks) {
 		if c != nil {
 			add(name, "send", c.Send)
 			add(name, "intended start", c.Intended)
@@ -55,7 +56,7 @@ func (l *Latency) rows() []row {
 
 // distinct leaves out first visible output where it is the first token anyway, as with every
 // model that does not reason.
-func (l *Latency) distinct() *Latency {
+func distinct(l *summary.Latency) *summary.Latency {
 	if l == nil {
 		return nil
 	}
@@ -66,20 +67,20 @@ func (l *Latency) distinct() *Latency {
 	return &one
 }
 
-func same(a, b *Distribution) bool {
+func same(a, b *summary.Distribution) bool {
 	return a != nil && b != nil && a.N == b.N && *a.Mean == *b.Mean && *a.Max == *b.Max
 }
 
 // fact is one figure with its name.
 type fact struct{ name, value string }
 
-// facts are the figures that stand above the latencies.
-func (s Summary) facts() []fact {
+// runFacts are the figures that stand above the latencies.
+func runFacts(s summary.Summary) []fact {
 	if s.Tool != nil {
-		return slices.Concat(s.computedFacts(), s.Tool.facts(), s.Together.facts(), s.machineFacts())
+		return slices.Concat(computedFacts(s), toolFacts(s.Tool), togetherFacts(s.Together), machineFacts(s))
 	}
 	facts := []fact{
-		{"requests", s.requestCounts()},
+		{"requests", requestCounts(s)},
 		{"requests per second", chart.Optional(s.Throughput.RequestsPerSecond, chart.Digits)},
 		{"output tokens per second", chart.Optional(s.Throughput.OutputTokensPerSecond, chart.Digits)},
 		{"input tokens per second", chart.Optional(s.Throughput.InputTokensPerSecond, chart.Digits)},
@@ -95,11 +96,11 @@ func (s Summary) facts() []fact {
 	if w := s.SteadyState; w != nil {
 		facts = append(facts, fact{"output tokens per second, steady", chart.Optional(w.Throughput.OutputTokensPerSecond, chart.Digits)})
 	}
-	return slices.Concat(facts, s.computedFacts(), s.Signals.facts(s.Model.Simulated), s.Together.facts(), s.machineFacts())
+	return slices.Concat(facts, computedFacts(s), signalFacts(s.Signals, s.Model.Simulated), togetherFacts(s.Together), machineFacts(s))
 }
 
 // requestCounts has the number of requests of each status, such as "62 ok, 2 timeout".
-func (s Summary) requestCounts() string {
+func requestCounts(s summary.Summary) string {
 	text := fmt.Sprintf("%d ok", s.Requests[chat.StatusOK])
 	for _, status := range chat.Statuses() {
 		if n := s.Requests[status]; n > 0 && status != chat.StatusOK {
@@ -111,9 +112,9 @@ func (s Summary) requestCounts() string {
 
 // machineFacts are the figures of the measured host, labelled unless they are live, and by its name if it is not
 // the only one.
-func (s Summary) machineFacts() []fact {
+func machineFacts(s summary.Summary) []fact {
 	var facts []fact
-	add := func(o Origin, name string, value *float64, format func(float64) string) {
+	add := func(o summary.Origin, name string, value *float64, format func(float64) string) {
 		if value == nil {
 			return
 		}
@@ -121,7 +122,7 @@ func (s Summary) machineFacts() []fact {
 		if s.Together != nil {
 			text += " on " + o.Source
 		}
-		if !o.live() {
+		if !o.Live() {
 			text += " (" + o.Mode + ")"
 		}
 		facts = append(facts, fact{name, text})
@@ -133,7 +134,7 @@ func (s Summary) machineFacts() []fact {
 		add(m.Origin, "GPU-held memory, peak", m.GPUHeldPeak, chart.FormatBytes)
 		add(m.Origin, "free for CUDA, least", m.CUDAFreeMin, chart.FormatBytes)
 	}
-	facts = append(facts, s.engineFacts()...)
+	facts = append(facts, engineFacts(s)...)
 	if t := s.Thermal; t != nil {
 		add(t.Origin, "GPU temperature, highest", t.MaxCelsius, chart.FormatCelsius)
 		if t.MaxCelsius == nil { // of another tool, which took it twice
@@ -149,7 +150,7 @@ func (s Summary) machineFacts() []fact {
 }
 
 // engineFacts are what engines say of themselves: by their pages, or in their logs.
-func (s Summary) engineFacts() []fact {
+func engineFacts(s summary.Summary) []fact {
 	var facts []fact
 	add := func(name, source string, value *float64, format func(float64) string) {
 		if value != nil {
@@ -176,7 +177,7 @@ func (s Summary) engineFacts() []fact {
 }
 
 // verdictText is whether the run is valid, and why not.
-func (s Summary) verdictText() string {
+func verdictText(s summary.Summary) string {
 	checked := "nothing was checked"
 	if len(s.Checked) > 0 {
 		checked = "checked: " + strings.Join(s.Checked, ", ")
@@ -188,7 +189,7 @@ func (s Summary) verdictText() string {
 }
 
 // Text prints the short table that ends a run.
-func Text(w io.Writer, s Summary) error {
+func Text(w io.Writer, s summary.Summary) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	line := func(cells ...string) {
 		for i := range cells {
@@ -196,10 +197,10 @@ func Text(w io.Writer, s Summary) error {
 		}
 		fmt.Fprintln(table, strings.Join(cells, "\t")) // Flush returns what goes wrong
 	}
-	for _, f := range s.facts() {
+	for _, f := range runFacts(s) {
 		line(f.name, f.value)
 	}
-	if reported := s.Tool.table(); len(reported.Rows) > 0 {
+	if reported := toolTable(s.Tool); len(reported.Rows) > 0 {
 		line("")
 		line(reported.Header...)
 		for _, row := range reported.Rows {
@@ -210,13 +211,13 @@ func Text(w io.Writer, s Summary) error {
 		line("")
 		line("latency", "from", "n", "p50", "p90", "p99", "max")
 	}
-	for _, r := range s.Latency.distinct().rows() {
+	for _, r := range latencyRows(distinct(s.Latency)) {
 		d := r.values
 		line(r.name, r.from, strconv.Itoa(d.N), chart.Optional(d.P50, chart.FormatSeconds),
 			chart.Optional(d.P90, chart.FormatSeconds), chart.Optional(d.P99, chart.FormatSeconds), chart.Optional(d.Max, chart.FormatSeconds))
 	}
 	line("")
-	line(s.verdictText())
+	line(verdictText(s))
 	for _, reason := range s.InvalidReasons {
 		line("  " + string(reason.Code) + ": " + reason.Detail)
 	}
@@ -224,4 +225,76 @@ func Text(w io.Writer, s Summary) error {
 		line("  warning: " + warning)
 	}
 	return table.Flush()
+}
+
+// signalFacts are the grades, for people. What a simulated engine does is proven of the simulation alone.
+func signalFacts(s summary.Signals, simulated bool) []fact {
+	var facts []fact
+	if !s.Asked() {
+		return nil
+	}
+	for _, signal := range s.Named() {
+		text := strings.ReplaceAll(string(signal.Grade), "_", " ")
+		if signal.Reason != "" {
+			text += fmt.Sprintf(" (%s)", strings.ReplaceAll(string(signal.Reason), "_", " "))
+		}
+		if simulated {
+			text += ", simulated"
+		}
+		facts = append(facts, fact{signal.Says, text})
+	}
+	return facts
+}
+
+// togetherFacts stand above those of the measured host.
+func togetherFacts(t *summary.Together) []fact {
+	if t == nil {
+		return nil
+	}
+	facts := []fact{{"machines", strings.Join(t.Hosts, ", ")}}
+	if t.Joules != nil {
+		facts = append(facts, fact{"energy of all machines", chart.FormatJoules(*t.Joules)})
+	}
+	if t.JoulesPerOutputToken != nil {
+		facts = append(facts, fact{"energy of all machines per output token", chart.FormatJoules(*t.JoulesPerOutputToken)})
+	}
+	return facts
+}
+
+// toolFacts say what the command was.
+func toolFacts(t *summary.ToolReport) facts {
+	f := facts{{"command", t.Program}}
+	if t.File != "" {
+		f = facts{{"imported result of", t.Program}, {"file", t.File}}
+	}
+	switch {
+	case t.ExitCode != nil:
+		f = append(f, fact{"exit code", strconv.Itoa(*t.ExitCode)})
+	case t.File == "":
+		f = append(f, fact{"exit code", "it never ran"})
+	}
+	switch {
+	case t.Version == "":
+	case t.File != "":
+		f = append(f, fact{"version", t.Version})
+	default:
+		f = append(f, fact{"version, by its log", t.Version})
+	}
+	return f
+}
+
+// steadyText is what the window is, in words.
+func steadyText(w summary.SteadyState) string {
+	return fmt.Sprintf("From %s to %s, the first and the last moment with %d requests in flight or more, which half of the time had: %d requests were sent then and ended ok; %s output tokens per second.",
+		chart.FormatSeconds(w.Start), chart.FormatSeconds(w.End), w.InFlight, w.Requests, chart.Optional(w.Throughput.OutputTokensPerSecond, chart.Digits))
+}
+
+func computedText(c summary.Computed) string { return chart.Optional(c.Value, chart.Digits) }
+
+func computedFacts(s summary.Summary) []fact {
+	var facts []fact
+	for _, c := range s.Computed() {
+		facts = append(facts, fact{c.Name + " (computed)", computedText(c)})
+	}
+	return facts
 }

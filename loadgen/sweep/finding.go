@@ -3,7 +3,7 @@ package sweep
 import (
 	"fmt"
 
-	"github.com/umascope/umascope/loadgen/report"
+	"github.com/umascope/umascope/loadgen/summary"
 )
 
 // Finding is what a search found: not a number but the two loads that the limit lies between.
@@ -131,7 +131,7 @@ func (t Trial) codes() string {
 	return " (" + joinCodes(t.Summary.InvalidReasons, ", ") + ")"
 }
 
-func joinCodes(reasons []report.Reason, separator string) string {
+func joinCodes(reasons []summary.Reason, separator string) string {
 	text := ""
 	for i, r := range reasons {
 		if i > 0 {

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/umascope/umascope/loadgen/report"
+	"github.com/umascope/umascope/loadgen/summary"
 )
 
 // Schema names the form of sweep.json.
@@ -63,10 +63,10 @@ type Point struct {
 	// Repeat is how often the same value was measured before.
 	Repeat int `json:"repeat"`
 	// Run is the run's name and that of its folder.
-	Run            string        `json:"run"`
-	Seed           uint64        `json:"seed"`
-	Status         Status        `json:"status"`
-	InvalidReasons []report.Code `json:"invalid_reasons"`
+	Run            string         `json:"run"`
+	Seed           uint64         `json:"seed"`
+	Status         Status         `json:"status"`
+	InvalidReasons []summary.Code `json:"invalid_reasons"`
 	// Problem is why it failed, in words.
 	Problem string `json:"problem,omitempty"`
 	SLOMet  *bool  `json:"slo_met,omitempty"`
@@ -95,7 +95,7 @@ func (r *Result) Update(p Plan, done []Trial) {
 func pointOf(t Trial) Point {
 	p := Point{
 		Number: t.Number, Value: t.Value.Text, Load: optional(t.Value.Load), Repeat: t.Repeat,
-		Run: t.Run, Seed: t.Seed, Status: t.Status, Problem: t.Problem, InvalidReasons: []report.Code{}, Figures: map[string]float64{},
+		Run: t.Run, Seed: t.Seed, Status: t.Status, Problem: t.Problem, InvalidReasons: []summary.Code{}, Figures: map[string]float64{},
 	}
 	if t.Summary == nil {
 		return p
@@ -114,12 +114,35 @@ func pointOf(t Trial) Point {
 	return p
 }
 
-// Group is the sweep as a page shows it.
-func (r Result) Group(p Plan) report.Group {
-	g := report.Group{Title: "Sweep " + r.Sweep, Over: axisName(p.Over), Notes: r.notes(p), Verdict: r.verdict(p)}
+// Outline is the sweep as a page shows it: what was found, and each run at its place.
+type Outline struct {
+	Title, Over, Verdict string
+	Good                 bool
+	Notes                []string
+	Members              []Member
+	Marks                []Mark
+}
+
+// Member is one run of a sweep.
+type Member struct {
+	Run, Name string
+	Load      float64 // 0 is none
+	State     string
+	Summary   *summary.Summary // nil of a run that has none
+}
+
+// Mark is a load with a word.
+type Mark struct {
+	Load float64
+	Text string
+}
+
+// Outline is what a page shows of the sweep.
+func (r Result) Outline(p Plan) Outline {
+	g := Outline{Title: "Sweep " + r.Sweep, Over: axisName(p.Over), Notes: r.notes(p), Verdict: r.verdict(p)}
 	g.Good = r.State == Complete && p.Judge(r.trials) != Unsound
 	for _, t := range r.trials {
-		m := report.Member{Run: t.Run, Name: t.Value.Text, Load: t.Value.Load, State: string(t.Status) + t.codes(), Summary: t.Summary}
+		m := Member{Run: t.Run, Name: t.Value.Text, Load: t.Value.Load, State: string(t.Status) + t.codes(), Summary: t.Summary}
 		g.Members = append(g.Members, m)
 	}
 	if f := r.Finding; f != nil {
@@ -128,7 +151,7 @@ func (r Result) Group(p Plan) report.Group {
 			text string
 		}{{f.Within, "within"}, {f.Beyond, "beyond"}} {
 			if mark.load != nil {
-				g.Marks = append(g.Marks, report.Mark{Load: *mark.load, Text: mark.text})
+				g.Marks = append(g.Marks, Mark{Load: *mark.load, Text: mark.text})
 			}
 		}
 	}

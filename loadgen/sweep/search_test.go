@@ -10,15 +10,15 @@ import (
 	"testing"
 
 	"github.com/umascope/umascope/loadgen/chat"
-	"github.com/umascope/umascope/loadgen/report"
+	"github.com/umascope/umascope/loadgen/summary"
 )
 
 // server is a server as a function of the load: what a run of it would say.
 type server func(load float64) Outcome
 
 // outcome is a run of 100 requests with what a sweep reads of it.
-func outcome(change func(*report.Summary)) Outcome {
-	s := report.Summary{Valid: true, Requests: map[chat.Status]int{chat.StatusOK: 100}}
+func outcome(change func(*summary.Summary)) Outcome {
+	s := summary.Summary{Valid: true, Requests: map[chat.Status]int{chat.StatusOK: 100}}
 	change(&s)
 	o := Outcome{Status: Valid, Summary: &s}
 	if !s.Valid {
@@ -28,24 +28,24 @@ func outcome(change func(*report.Summary)) Outcome {
 }
 
 func goodput(met bool) Outcome {
-	return outcome(func(s *report.Summary) { s.Goodput = &report.Goodput{Met: met} })
+	return outcome(func(s *summary.Summary) { s.Goodput = &summary.Goodput{Met: met} })
 }
 
 func tokensPerSecond(rate float64) Outcome {
-	return outcome(func(s *report.Summary) {
-		s.SteadyState = &report.SteadyState{Throughput: report.Throughput{OutputTokensPerSecond: &rate}}
+	return outcome(func(s *summary.Summary) {
+		s.SteadyState = &summary.SteadyState{Throughput: summary.Throughput{OutputTokensPerSecond: &rate}}
 	})
 }
 
 func backlog(grows bool) Outcome {
-	return outcome(func(s *report.Summary) { s.Backlog = &report.Backlog{Grows: grows} })
+	return outcome(func(s *summary.Summary) { s.Backlog = &summary.Backlog{Grows: grows} })
 }
 
-func invalid(codes ...report.Code) Outcome {
-	return outcome(func(s *report.Summary) {
+func invalid(codes ...summary.Code) Outcome {
+	return outcome(func(s *summary.Summary) {
 		s.Valid = false
 		for _, code := range codes {
-			s.InvalidReasons = append(s.InvalidReasons, report.Reason{Code: code})
+			s.InvalidReasons = append(s.InvalidReasons, summary.Reason{Code: code})
 		}
 	})
 }
@@ -217,9 +217,9 @@ func TestTheSaturationOfARateIsWhereABacklogGrowsOrRequestsFail(t *testing.T) {
 		if rate <= 21 {
 			return backlog(false)
 		}
-		o := invalid(report.CodeErrorRate)
+		o := invalid(summary.CodeErrorRate)
 		o.Summary.Requests[chat.StatusHTTP] = 50
-		o.Summary.Backlog = &report.Backlog{}
+		o.Summary.Backlog = &summary.Backlog{}
 		return o
 	}
 	for name, s := range map[string]server{"backlog": grows, "failures": fails} {
@@ -236,7 +236,7 @@ func TestARunThatTellsNothingIsRepeatedOnce(t *testing.T) {
 	stumbling := func(rate float64) Outcome {
 		if rate == 4 && stumbles > 0 {
 			stumbles--
-			return invalid(report.CodeClientStall)
+			return invalid(summary.CodeClientStall)
 		}
 		return goodput(rate <= 10)
 	}
@@ -258,7 +258,7 @@ func TestAClosedLoopWhoseHighestLoadTellsNothingIsNotSaturatedBelowIt(t *testing
 	p := looking(t, ForSaturation, "concurrency=1..64", 0.1)
 	done := drive(t, p, func(n float64) Outcome {
 		if n == 8 {
-			return invalid(report.CodeClientStall)
+			return invalid(summary.CodeClientStall)
 		}
 		return tokensPerSecond(100 * n)
 	})
@@ -274,7 +274,7 @@ func TestAValidRunThatDoesNotShowTheLimitEndsTheSearch(t *testing.T) {
 		ForSLO: func(float64) Outcome { return goodput(true) },
 		ForSaturation: func(load float64) Outcome {
 			o := tokensPerSecond(load)
-			o.Summary.Backlog = &report.Backlog{}
+			o.Summary.Backlog = &summary.Backlog{}
 			return o
 		},
 	}
@@ -283,7 +283,7 @@ func TestAValidRunThatDoesNotShowTheLimitEndsTheSearch(t *testing.T) {
 			p := looking(t, kind, over, 0.1)
 			done := drive(t, p, func(load float64) Outcome {
 				if load == 8 {
-					return outcome(func(*report.Summary) {})
+					return outcome(func(*summary.Summary) {})
 				}
 				return tells(load)
 			})
@@ -302,8 +302,8 @@ func TestASearchThatNeverAgreesWithItselfEnds(t *testing.T) {
 				p := looking(t, kind, over, 0.01)
 				done := drive(t, p, func(float64) Outcome {
 					o := tokensPerSecond(1 + random.Float64())
-					o.Summary.Goodput = &report.Goodput{Met: random.IntN(3) > 0}
-					o.Summary.Backlog = &report.Backlog{Grows: random.IntN(3) == 0}
+					o.Summary.Goodput = &summary.Goodput{Met: random.IntN(3) > 0}
+					o.Summary.Backlog = &summary.Backlog{Grows: random.IntN(3) == 0}
 					return o
 				})
 				if len(done) > mostTrials || p.Finding(done).Says == "" {

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/umascope/umascope/loadgen/chat"
-	"github.com/umascope/umascope/loadgen/report"
+	"github.com/umascope/umascope/loadgen/summary"
 )
 
 // listed is a plan of a list.
@@ -104,7 +104,7 @@ func failingRun(percent int) Outcome {
 	o.Summary.Requests = map[chat.Status]int{chat.StatusOK: 100 - percent, chat.StatusHTTP: percent}
 	if percent > 1 {
 		o.Status, o.Summary.Valid = Invalid, false
-		o.Summary.InvalidReasons = []report.Reason{{Code: report.CodeErrorRate}}
+		o.Summary.InvalidReasons = []summary.Reason{{Code: summary.CodeErrorRate}}
 	}
 	return o
 }
@@ -125,7 +125,7 @@ func TestAServerThatFailsIsNotAskedForMore(t *testing.T) {
 }
 
 func TestARunThatWasStoppedAtOnceEndsTheSweep(t *testing.T) {
-	for _, code := range []report.Code{report.CodeModelDropped, report.CodePromptLimit} {
+	for _, code := range []summary.Code{summary.CodeModelDropped, summary.CodePromptLimit} {
 		for _, p := range []Plan{listed(t, "concurrency=1,2"), looking(t, ForSLO, "rate=1..8", 0.1)} {
 			done := drive(t, p, func(float64) Outcome { return invalid(code) })
 			if len(done) != 1 || !strings.Contains(p.Stopped(done), string(code)) || p.Judge(done) != Unsound {
@@ -144,7 +144,7 @@ func TestASweepIsJudgedByItsRuns(t *testing.T) {
 		"one missed":     {[]Outcome{goodput(true), goodput(false)}, Sound},
 		"all missed":     {[]Outcome{goodput(false), goodput(false)}, Unmet},
 		"no SLO":         {[]Outcome{tokensPerSecond(1), tokensPerSecond(2)}, Sound},
-		"one is invalid": {[]Outcome{goodput(true), invalid(report.CodeSwapIn)}, Unsound},
+		"one is invalid": {[]Outcome{goodput(true), invalid(summary.CodeSwapIn)}, Unsound},
 		"requests fail":  {[]Outcome{goodput(true), failingRun(5)}, Unsound},
 	} {
 		p := listed(t, "concurrency=1,2")
@@ -201,9 +201,9 @@ func TestTheTableHasARowForEveryRunAndEmptyCellsForWhatIsNotThere(t *testing.T) 
 	p50, rate := 0.25, 12.5
 	good := goodput(true)
 	good.Run = "s-01"
-	good.Summary.Latency = &report.Latency{TTFT: &report.Clocks{Send: &report.Distribution{N: 100, P50: &p50}}}
+	good.Summary.Latency = &summary.Latency{TTFT: &summary.Clocks{Send: &summary.Distribution{N: 100, P50: &p50}}}
 	good.Summary.Throughput.RequestsPerSecond = &rate
-	good.Summary.Energy = &report.Energy{}
+	good.Summary.Energy = &summary.Energy{}
 	gone := Outcome{Run: "s-02", Status: Failed, Problem: "gone"}
 	done := []Trial{{Number: 1, Value: p.Values[0], Outcome: good}, {Number: 2, Value: p.Values[1], Outcome: gone}}
 	r := Result{Over: p.Over.Name}
@@ -250,7 +250,7 @@ func TestAListSaysWhichLoadKeepsTheSLO(t *testing.T) {
 	} {
 		r := Result{State: Complete}
 		r.Update(p, drive(t, p, func(n float64) Outcome { return goodput(kept(n)) }))
-		if notes := r.Group(p).Notes; len(notes) != 1 || !strings.Contains(notes[0], want) {
+		if notes := r.Outline(p).Notes; len(notes) != 1 || !strings.Contains(notes[0], want) {
 			t.Errorf("%q, want %q", notes, want)
 		}
 	}
@@ -264,7 +264,7 @@ func TestASLOThatASingleRequestDecidesIsSaidToBeOne(t *testing.T) {
 		o.Summary.Goodput.RequiredRatio, o.Summary.Goodput.Requests = 0.99, int(49*rate)
 		return o
 	}))
-	notes := r.Group(p).Notes
+	notes := r.Outline(p).Notes
 	if len(notes) != 2 || !strings.Contains(notes[1], "fewer than 100 requests") || !strings.HasSuffix(notes[1], " at 1, 2.") {
 		t.Errorf("%q", notes)
 	}
@@ -274,7 +274,7 @@ func TestAPageOfASearchMarksBothEnds(t *testing.T) {
 	p := looking(t, ForSLO, "rate=1..64", 0.1)
 	r := Result{Sweep: "s", State: Complete}
 	r.Update(p, drive(t, p, func(rate float64) Outcome { return goodput(rate <= 10) }))
-	g := r.Group(p)
+	g := r.Outline(p)
 	if !g.Good || len(g.Members) != len(r.Points) || len(g.Marks) != 2 || g.Marks[0].Load > 10 || g.Marks[1].Load <= 10 {
 		t.Errorf("good %v, %d members, marks %+v", g.Good, len(g.Members), g.Marks)
 	}
@@ -283,10 +283,10 @@ func TestAPageOfASearchMarksBothEnds(t *testing.T) {
 	}
 	r.Update(p, drive(t, p, func(float64) Outcome {
 		o := tokensPerSecond(7)
-		o.Summary.Goodput = &report.Goodput{Met: true}
+		o.Summary.Goodput = &summary.Goodput{Met: true}
 		return o
 	}))
-	if notes := r.Group(p).Notes; !strings.HasSuffix(notes[2], "is 7 output tokens per second, at 1.") {
+	if notes := r.Outline(p).Notes; !strings.HasSuffix(notes[2], "is 7 output tokens per second, at 1.") {
 		t.Errorf("notes %q", notes)
 	}
 }

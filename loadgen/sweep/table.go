@@ -4,14 +4,14 @@ import (
 	"io"
 
 	"github.com/umascope/umascope/loadgen/chat"
-	"github.com/umascope/umascope/loadgen/report"
 	"github.com/umascope/umascope/loadgen/sheet"
+	"github.com/umascope/umascope/loadgen/summary"
 )
 
 // figure is a number of a run's summary that stands in the table; its name has the unit.
 type figure struct {
 	name string
-	of   func(*report.Summary) *float64
+	of   func(*summary.Summary) *float64
 }
 
 // figures are the columns that every sweep has, in this order, whatever it found: who reads
@@ -19,27 +19,27 @@ type figure struct {
 // scheduled count from the intended start.
 func figures() []figure {
 	all := []figure{
-		{"requests_ok", func(s *report.Summary) *float64 { return number(s.Requests[chat.StatusOK]) }},
+		{"requests_ok", func(s *summary.Summary) *float64 { return number(s.Requests[chat.StatusOK]) }},
 		{"requests_failed", failed},
-		{"error_ratio", func(s *report.Summary) *float64 {
+		{"error_ratio", func(s *summary.Summary) *float64 {
 			ratio := Trial{Outcome: Outcome{Summary: s}}.errorRatio()
 			return &ratio
 		}},
-		{"duration_seconds", func(s *report.Summary) *float64 { return s.Throughput.DurationSeconds }},
-		{"requests_per_second", func(s *report.Summary) *float64 { return s.Throughput.RequestsPerSecond }},
-		{"output_tokens_per_second", func(s *report.Summary) *float64 { return s.Throughput.OutputTokensPerSecond }},
-		{"input_tokens_per_second", func(s *report.Summary) *float64 { return s.Throughput.InputTokensPerSecond }},
-		{"steady_requests_per_second", steady(func(t report.Throughput) *float64 { return t.RequestsPerSecond })},
-		{"steady_output_tokens_per_second", steady(func(t report.Throughput) *float64 { return t.OutputTokensPerSecond })},
-		{"due_requests_per_second", backlogged(func(b *report.Backlog) float64 { return b.DuePerSecond })},
-		{"ended_requests_per_second", backlogged(func(b *report.Backlog) float64 { return b.EndedPerSecond })},
-		{"good_ratio", func(s *report.Summary) *float64 {
+		{"duration_seconds", func(s *summary.Summary) *float64 { return s.Throughput.DurationSeconds }},
+		{"requests_per_second", func(s *summary.Summary) *float64 { return s.Throughput.RequestsPerSecond }},
+		{"output_tokens_per_second", func(s *summary.Summary) *float64 { return s.Throughput.OutputTokensPerSecond }},
+		{"input_tokens_per_second", func(s *summary.Summary) *float64 { return s.Throughput.InputTokensPerSecond }},
+		{"steady_requests_per_second", steady(func(t summary.Throughput) *float64 { return t.RequestsPerSecond })},
+		{"steady_output_tokens_per_second", steady(func(t summary.Throughput) *float64 { return t.OutputTokensPerSecond })},
+		{"due_requests_per_second", backlogged(func(b *summary.Backlog) float64 { return b.DuePerSecond })},
+		{"ended_requests_per_second", backlogged(func(b *summary.Backlog) float64 { return b.EndedPerSecond })},
+		{"good_ratio", func(s *summary.Summary) *float64 {
 			if s.Goodput == nil {
 				return nil
 			}
 			return &s.Goodput.Ratio
 		}},
-		{"good_requests_per_second", func(s *report.Summary) *float64 {
+		{"good_requests_per_second", func(s *summary.Summary) *float64 {
 			if s.Goodput == nil {
 				return nil
 			}
@@ -50,9 +50,9 @@ func figures() []figure {
 		all = append(all, l.figures()...)
 	}
 	return append(all,
-		figure{"input_tokens_mean", func(s *report.Summary) *float64 { return mean(s.Tokens.Input) }},
-		figure{"output_tokens_mean", func(s *report.Summary) *float64 { return mean(s.Tokens.Output) }},
-		figure{"joules_per_output_token", func(s *report.Summary) *float64 {
+		figure{"input_tokens_mean", func(s *summary.Summary) *float64 { return mean(s.Tokens.Input) }},
+		figure{"output_tokens_mean", func(s *summary.Summary) *float64 { return mean(s.Tokens.Output) }},
+		figure{"joules_per_output_token", func(s *summary.Summary) *float64 {
 			_, perToken := s.EnergyOfAll()
 			return perToken
 		}})
@@ -63,7 +63,7 @@ func number(n int) *float64 {
 	return &v
 }
 
-func failed(s *report.Summary) *float64 {
+func failed(s *summary.Summary) *float64 {
 	all := 0
 	for _, n := range s.Requests {
 		all += n
@@ -71,8 +71,8 @@ func failed(s *report.Summary) *float64 {
 	return number(all - s.Requests[chat.StatusOK])
 }
 
-func steady(of func(report.Throughput) *float64) func(*report.Summary) *float64 {
-	return func(s *report.Summary) *float64 {
+func steady(of func(summary.Throughput) *float64) func(*summary.Summary) *float64 {
+	return func(s *summary.Summary) *float64 {
 		if s.SteadyState == nil {
 			return nil
 		}
@@ -80,8 +80,8 @@ func steady(of func(report.Throughput) *float64) func(*report.Summary) *float64 
 	}
 }
 
-func backlogged(of func(*report.Backlog) float64) func(*report.Summary) *float64 {
-	return func(s *report.Summary) *float64 {
+func backlogged(of func(*summary.Backlog) float64) func(*summary.Summary) *float64 {
+	return func(s *summary.Summary) *float64 {
 		if s.Backlog == nil {
 			return nil
 		}
@@ -90,7 +90,7 @@ func backlogged(of func(*report.Backlog) float64) func(*report.Summary) *float64
 	}
 }
 
-func mean(d *report.Distribution) *float64 {
+func mean(d *summary.Distribution) *float64 {
 	if d == nil {
 		return nil
 	}
@@ -100,11 +100,11 @@ func mean(d *report.Distribution) *float64 {
 // latency is one of a summary's distributions of seconds.
 type latency struct {
 	name string
-	of   func(*report.Latency) *report.Distribution
+	of   func(*summary.Latency) *summary.Distribution
 }
 
 func latencies() []latency {
-	clock := func(c *report.Clocks, intended bool) *report.Distribution {
+	clock := func(c *summary.Clocks, intended bool) *summary.Distribution {
 		switch {
 		case c == nil:
 			return nil
@@ -115,14 +115,14 @@ func latencies() []latency {
 		}
 	}
 	return []latency{
-		{"ttft", func(l *report.Latency) *report.Distribution { return clock(l.TTFT, false) }},
-		{"scheduled_ttft", func(l *report.Latency) *report.Distribution { return clock(l.TTFT, true) }},
-		{"tpot", func(l *report.Latency) *report.Distribution { return clock(l.TPOT, false) }},
-		{"itl", func(l *report.Latency) *report.Distribution { return clock(l.ITL, false) }},
-		{"e2e", func(l *report.Latency) *report.Distribution { return clock(l.E2E, false) }},
-		{"scheduled_e2e", func(l *report.Latency) *report.Distribution { return clock(l.E2E, true) }},
-		{"queue_delay", func(l *report.Latency) *report.Distribution { return l.QueueDelay }},
-		{"client_lag", func(l *report.Latency) *report.Distribution { return l.ClientLag }},
+		{"ttft", func(l *summary.Latency) *summary.Distribution { return clock(l.TTFT, false) }},
+		{"scheduled_ttft", func(l *summary.Latency) *summary.Distribution { return clock(l.TTFT, true) }},
+		{"tpot", func(l *summary.Latency) *summary.Distribution { return clock(l.TPOT, false) }},
+		{"itl", func(l *summary.Latency) *summary.Distribution { return clock(l.ITL, false) }},
+		{"e2e", func(l *summary.Latency) *summary.Distribution { return clock(l.E2E, false) }},
+		{"scheduled_e2e", func(l *summary.Latency) *summary.Distribution { return clock(l.E2E, true) }},
+		{"queue_delay", func(l *summary.Latency) *summary.Distribution { return l.QueueDelay }},
+		{"client_lag", func(l *summary.Latency) *summary.Distribution { return l.ClientLag }},
 	}
 }
 
@@ -130,14 +130,14 @@ func (l latency) figures() []figure {
 	var all []figure
 	for _, part := range []struct {
 		name string
-		of   func(*report.Distribution) *float64
+		of   func(*summary.Distribution) *float64
 	}{
 		{"mean", mean},
-		{"p50", func(d *report.Distribution) *float64 { return d.P50 }},
-		{"p95", func(d *report.Distribution) *float64 { return d.P95 }},
-		{"p99", func(d *report.Distribution) *float64 { return d.P99 }},
+		{"p50", func(d *summary.Distribution) *float64 { return d.P50 }},
+		{"p95", func(d *summary.Distribution) *float64 { return d.P95 }},
+		{"p99", func(d *summary.Distribution) *float64 { return d.P99 }},
 	} {
-		all = append(all, figure{l.name + "_" + part.name + "_seconds", func(s *report.Summary) *float64 {
+		all = append(all, figure{l.name + "_" + part.name + "_seconds", func(s *summary.Summary) *float64 {
 			if s.Latency == nil || l.of(s.Latency) == nil {
 				return nil
 			}

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/umascope/umascope/loadgen/chat"
-	"github.com/umascope/umascope/loadgen/report"
+	"github.com/umascope/umascope/loadgen/summary"
 )
 
 // Trial is one run of a sweep: the value that it was made with, and what became of it.
@@ -26,7 +26,7 @@ type Outcome struct {
 	// Problem is why it failed, in words.
 	Problem string
 	// Summary is nil of a run that failed before it had any.
-	Summary *report.Summary
+	Summary *summary.Summary
 }
 
 // Status is what a run is worth.
@@ -47,16 +47,16 @@ func (t Trial) usable() bool {
 	if t.Status == Valid {
 		return true
 	}
-	return t.Status == Invalid && !slices.ContainsFunc(t.Summary.InvalidReasons, func(r report.Reason) bool { return r.Code != report.CodeErrorRate })
+	return t.Status == Invalid && !slices.ContainsFunc(t.Summary.InvalidReasons, func(r summary.Reason) bool { return r.Code != summary.CodeErrorRate })
 }
 
 // gaveUp is why a run was stopped at once, if it was: every other point would be too.
-func (t Trial) gaveUp() report.Code {
+func (t Trial) gaveUp() summary.Code {
 	if t.Summary == nil {
 		return ""
 	}
 	for _, r := range t.Summary.InvalidReasons {
-		if r.Code == report.CodeModelDropped || r.Code == report.CodePromptLimit {
+		if r.Code == summary.CodeModelDropped || r.Code == summary.CodePromptLimit {
 			return r.Code
 		}
 	}
@@ -89,14 +89,14 @@ func (t Trial) met() (met, known bool) {
 // measure is a throughput that may be compared between runs.
 type measure struct {
 	unit string
-	of   func(report.Throughput) *float64
+	of   func(summary.Throughput) *float64
 }
 
 // measures are throughputs, the most telling one first.
 func measures() []measure {
 	return []measure{
-		{"output tokens per second", func(t report.Throughput) *float64 { return t.OutputTokensPerSecond }},
-		{"requests per second", func(t report.Throughput) *float64 { return t.RequestsPerSecond }},
+		{"output tokens per second", func(t summary.Throughput) *float64 { return t.OutputTokensPerSecond }},
+		{"requests per second", func(t summary.Throughput) *float64 { return t.RequestsPerSecond }},
 	}
 }
 

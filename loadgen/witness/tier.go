@@ -6,7 +6,7 @@ import (
 
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/loadgen/option"
-	"github.com/umascope/umascope/loadgen/report"
+	"github.com/umascope/umascope/loadgen/summary"
 	"github.com/umascope/umascope/loadgen/telemetry"
 )
 
@@ -191,15 +191,15 @@ func (k Seen) mode() (mode, because string) {
 
 // Judge compares the expectation with what was seen. What was seen of one tier may be enough to
 // refute it.
-func (e Expectation) Judge(seen Seen) report.KVMode {
+func (e Expectation) Judge(seen Seen) summary.KVMode {
 	if e == "" {
-		return report.KVMode{}
+		return summary.KVMode{}
 	}
 	if mode, because := seen.mode(); mode != "" {
 		if mode == string(e) {
-			return report.KVMode{Checked: true}
+			return summary.KVMode{Checked: true}
 		}
-		return report.KVMode{Checked: true, Mismatch: fmt.Sprintf("expected %s, saw %s (%s)", e, mode, because)}
+		return summary.KVMode{Checked: true, Mismatch: fmt.Sprintf("expected %s, saw %s (%s)", e, mode, because)}
 	}
 	for _, part := range []struct {
 		refuted bool
@@ -214,10 +214,10 @@ func (e Expectation) Judge(seen Seen) report.KVMode {
 		{e == CPUDisk && seen.disk.off != "", "disk: " + seen.disk.off},
 	} {
 		if part.refuted {
-			return report.KVMode{Checked: true, Mismatch: fmt.Sprintf("expected %s, but %s", e, part.why)}
+			return summary.KVMode{Checked: true, Mismatch: fmt.Sprintf("expected %s, but %s", e, part.why)}
 		}
 	}
-	return report.KVMode{}
+	return summary.KVMode{}
 }
 
 // Warnings says that an expectation could not be checked.

@@ -13,7 +13,7 @@ import (
 	"github.com/umascope/umascope/loadgen/chat"
 	"github.com/umascope/umascope/loadgen/evidence"
 	"github.com/umascope/umascope/loadgen/folder"
-	"github.com/umascope/umascope/loadgen/report"
+	"github.com/umascope/umascope/loadgen/summary"
 	"github.com/umascope/umascope/loadgen/telemetry"
 )
 
@@ -61,7 +61,7 @@ type Run struct {
 
 // Found is what a run turned out to be evidence of.
 type Found struct {
-	Signals  *report.Signals // nil if its scenario asks for nothing
+	Signals  *summary.Signals // nil if its scenario asks for nothing
 	Warnings []string
 }
 
@@ -92,7 +92,7 @@ func (r *Run) Verify() Found {
 	written := w.disk(v.All, metric.OpWrite)
 	written.Own = r.ownBytes()
 	return Found{
-		Signals: &report.Signals{
+		Signals: &summary.Signals{
 			SSDOffload:   evidence.SSDOffload(whole, written, tiers),
 			SSDRehydrate: evidence.SSDRehydrate(replayed, again.Engine, w.disk(v.Again, metric.OpRead), tiers, evidence.Replay{Pressed: v.Pressed, Cached: again.FromCache()}),
 			Reuse:        evidence.Reuse(again),
@@ -120,7 +120,7 @@ func sizeOfBlock(v *evidence.Verification, m evidence.Moved) float64 {
 // passes reads the records back.
 func (r *Run) passes() (passes, error) {
 	all := passes{}
-	for record, err := range report.Records(r.Folder.Path(folder.RequestsFile)) {
+	for record, err := range summary.Records(r.Folder.Path(folder.RequestsFile)) {
 		if err != nil {
 			return nil, err
 		}

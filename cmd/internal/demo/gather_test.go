@@ -19,7 +19,7 @@ import (
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/loadgen/evidence"
 	"github.com/umascope/umascope/loadgen/folder"
-	"github.com/umascope/umascope/loadgen/report"
+	"github.com/umascope/umascope/loadgen/summary"
 	"github.com/umascope/umascope/loadgen/telemetry"
 )
 
@@ -108,19 +108,19 @@ func trialFolder(t *testing.T, s *shown) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	summary := report.Summary{
-		Schema: report.Schema, Run: "rehydrate", Valid: true,
-		Phases: map[string]report.PhaseSummary{
+	sum := summary.Summary{
+		Schema: summary.Schema, Run: "rehydrate", Valid: true,
+		Phases: map[string]summary.PhaseSummary{
 			"warm_A": {}, "pressure_B": {}, "replay_A_1": {}, "replay_A_2": {},
 		},
-		Signals: report.Signals{SSDRehydrate: evidence.Signal{Grade: evidence.Proven, Witnesses: []evidence.Witness{
+		Signals: summary.Signals{SSDRehydrate: evidence.Signal{Grade: evidence.Proven, Witnesses: []evidence.Witness{
 			{Name: "kvbm_blocks_from_disk", Value: 900, Unit: "blocks", Expected: evidence.Range{1, math.Inf(1)}, Agrees: true},
 		}}},
 	}
 	if err := f.WriteJSON(folder.ManifestFile, folder.Manifest{Schema: folder.ManifestSchema, Run: "rehydrate"}); err != nil {
 		t.Fatal(err)
 	}
-	if err := f.WriteJSON(folder.SummaryFile, summary); err != nil {
+	if err := f.WriteJSON(folder.SummaryFile, sum); err != nil {
 		t.Fatal(err)
 	}
 	lines := func(name string, line func(phase string, index int) any) {

@@ -14,7 +14,7 @@ import (
 	"github.com/umascope/umascope/loadgen/evidence"
 	"github.com/umascope/umascope/loadgen/folder"
 	"github.com/umascope/umascope/loadgen/history"
-	"github.com/umascope/umascope/loadgen/report"
+	"github.com/umascope/umascope/loadgen/summary"
 	"github.com/umascope/umascope/loadgen/telemetry"
 )
 
@@ -102,7 +102,7 @@ func passesOf(r *history.Run) ([]story.Pass, error) {
 		cached, tokens int
 	}
 	phases := map[string]*phase{}
-	for record, err := range report.Records(r.Path(folder.RequestsFile)) {
+	for record, err := range summary.Records(r.Path(folder.RequestsFile)) {
 		if err != nil {
 			return nil, err
 		}

@@ -13,7 +13,7 @@ import (
 
 	"github.com/umascope/umascope/loadgen/folder"
 	"github.com/umascope/umascope/loadgen/history"
-	"github.com/umascope/umascope/loadgen/report"
+	"github.com/umascope/umascope/loadgen/summary"
 )
 
 // turnLabel is the label of a run that says which turn of the programme it was.
@@ -116,7 +116,7 @@ func (s *simulation) measure(ctx context.Context, t turn) result {
 }
 
 // reasons says in a line why a run is invalid.
-func reasons(s report.Summary) string {
+func reasons(s summary.Summary) string {
 	var all []string
 	for _, reason := range s.InvalidReasons {
 		all = append(all, fmt.Sprintf("%s: %s", reason.Code, reason.Detail))

@@ -6,17 +6,17 @@ import (
 
 	"github.com/umascope/umascope/loadgen/evidence"
 	"github.com/umascope/umascope/loadgen/history"
-	"github.com/umascope/umascope/loadgen/report"
+	"github.com/umascope/umascope/loadgen/summary"
 )
 
 // TestATrialCountsOnlyForWhatItIsFor: a valid run in which nothing came back from the drive shows nothing of the drive, and a
 // run that is invalid for something else has not caught wrong answers.
 func TestATrialCountsOnlyForWhatItIsFor(t *testing.T) {
-	mismatch, lost := report.Reason{Code: report.CodeOutputMismatch}, report.Reason{Code: report.CodeTelemetryLost}
+	mismatch, lost := summary.Reason{Code: summary.CodeOutputMismatch}, summary.Reason{Code: summary.CodeTelemetryLost}
 	for name, c := range map[string]struct {
 		wrongKV bool
 		exit    int
-		reasons []report.Reason
+		reasons []summary.Reason
 		grade   evidence.Grade
 		want    string // of the complaint; empty if it counts
 	}{
@@ -24,12 +24,12 @@ func TestATrialCountsOnlyForWhatItIsFor(t *testing.T) {
 		"nothing is seen of the drive":   {exit: exitDone, grade: evidence.Consistent, want: "consistent"},
 		"nothing came back":              {exit: exitDone, grade: evidence.Contradicted, want: "contradicted"},
 		"not told":                       {exit: exitDone, want: "not told"},
-		"the sound engine is invalid":    {exit: exitInvalid, reasons: []report.Reason{lost}, grade: evidence.Proven, want: "exit code 3"},
-		"caught":                         {wrongKV: true, exit: exitInvalid, reasons: []report.Reason{mismatch}},
-		"caught, and telemetry was lost": {wrongKV: true, exit: exitInvalid, reasons: []report.Reason{lost, mismatch}},
-		"invalid for something else":     {wrongKV: true, exit: exitInvalid, reasons: []report.Reason{lost}, want: "telemetry_lost"},
+		"the sound engine is invalid":    {exit: exitInvalid, reasons: []summary.Reason{lost}, grade: evidence.Proven, want: "exit code 3"},
+		"caught":                         {wrongKV: true, exit: exitInvalid, reasons: []summary.Reason{mismatch}},
+		"caught, and telemetry was lost": {wrongKV: true, exit: exitInvalid, reasons: []summary.Reason{lost, mismatch}},
+		"invalid for something else":     {wrongKV: true, exit: exitInvalid, reasons: []summary.Reason{lost}, want: "telemetry_lost"},
 		"not noticed":                    {wrongKV: true, exit: exitDone, grade: evidence.Proven, want: "not noticed"},
-		"noticed, and called valid":      {wrongKV: true, exit: exitDone, reasons: []report.Reason{mismatch}, want: "exit code 0"},
+		"noticed, and called valid":      {wrongKV: true, exit: exitDone, reasons: []summary.Reason{mismatch}, want: "exit code 0"},
 	} {
 		trial := shownTrial{wrongKV: c.wrongKV, exit: c.exit, wanted: exitDone}
 		if c.wrongKV {

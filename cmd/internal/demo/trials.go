@@ -13,8 +13,8 @@ import (
 
 	"github.com/umascope/umascope/loadgen/evidence"
 	"github.com/umascope/umascope/loadgen/history"
-	"github.com/umascope/umascope/loadgen/report"
 	"github.com/umascope/umascope/loadgen/sim"
+	"github.com/umascope/umascope/loadgen/summary"
 )
 
 // trialsHost is the machine that everything is tried on which is no campaign, and faultyHost that whose engine gives wrong
@@ -100,7 +100,7 @@ func (s *stage) fill(ctx context.Context, seed uint64) error {
 
 // judge says whether a trial has come out as it should: valid and with the proof that it is for, or invalid for wrong answers.
 func (t *shownTrial) judge(r history.Run) error {
-	wrong := slices.ContainsFunc(r.Summary.InvalidReasons, func(reason report.Reason) bool { return reason.Code == report.CodeOutputMismatch })
+	wrong := slices.ContainsFunc(r.Summary.InvalidReasons, func(reason summary.Reason) bool { return reason.Code == summary.CodeOutputMismatch })
 	switch {
 	case t.wrongKV && !wrong:
 		return errors.New(cmp.Or(reasons(r.Summary), "the wrong answers were not noticed"))

@@ -13,8 +13,8 @@ import (
 
 	hostsim "github.com/umascope/umascope/exporter/sim"
 	"github.com/umascope/umascope/loadgen/evidence"
-	"github.com/umascope/umascope/loadgen/report"
 	"github.com/umascope/umascope/loadgen/sim"
+	"github.com/umascope/umascope/loadgen/summary"
 )
 
 // The prompts that are sent, pushed out and sent again.
@@ -64,7 +64,7 @@ func replays() []replay {
 
 // replayed is what a run says of a replay, and what the machine's kernel counted meanwhile.
 type replayed struct {
-	summary report.Summary
+	summary summary.Summary
 	read    float64 // bytes from the drive, by the engine's process
 }
 
@@ -85,7 +85,7 @@ func (s *specimen) try(ctx context.Context, one replay) (replayed, error) {
 			failed = err
 			continue
 		}
-		if invalidFor(run.Summary, report.CodeTelemetryLost) || run.Summary.Signals.SSDRehydrate.Grade == evidence.NotObservable {
+		if invalidFor(run.Summary, summary.CodeTelemetryLost) || run.Summary.Signals.SSDRehydrate.Grade == evidence.NotObservable {
 			continue // samples are missing, or pages came without the engine: see tries
 		}
 		if err := s.wait(ctx, 30*time.Second); err != nil { // until the machine has moved all that the engine has
@@ -97,7 +97,7 @@ func (s *specimen) try(ctx context.Context, one replay) (replayed, error) {
 	return replayed{}, fmt.Errorf("%s: no run with all its telemetry in %d tries, %v", one.name, tries, failed)
 }
 
-func invalidFor(s report.Summary, code report.Code) bool {
+func invalidFor(s summary.Summary, code summary.Code) bool {
 	for _, reason := range s.InvalidReasons {
 		if reason.Code == code {
 			return true
@@ -164,7 +164,7 @@ func tiers(t *testing.T, all *specimens) {
 		often(t, what, n, of, 0.95)
 	}
 	what, n, of := check("wrong answers are caught", "wrong", func(o replayed) bool {
-		return o.summary.Signals.OutputMatch.Grade == evidence.Contradicted && !o.summary.Valid && invalidFor(o.summary, report.CodeOutputMismatch)
+		return o.summary.Signals.OutputMatch.Grade == evidence.Contradicted && !o.summary.Valid && invalidFor(o.summary, summary.CodeOutputMismatch)
 	})
 	always(t, what, n, of)
 	what, n, of = check("answers are the same, proven", "honest", func(o replayed) bool {

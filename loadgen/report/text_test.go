@@ -1,0 +1,153 @@
+package report
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/umascope/umascope/loadgen/chat"
+	"github.com/umascope/umascope/loadgen/evidence"
+	"github.com/umascope/umascope/loadgen/extract"
+	"github.com/umascope/umascope/loadgen/sheet"
+	"github.com/umascope/umascope/loadgen/summary"
+	"github.com/umascope/umascope/loadgen/summary/testrun"
+)
+
+// TestTheCommonestErrorsArePrintedInTheServersWords reads what ends a run whose server has no engine.
+func TestTheCommonestErrorsArePrintedInTheServersWords(t *testing.T) {
+	records := testrun.Altered(24, 20, testrun.FailedWith(chat.StatusHTTP, "HTTP 503: no engine"))
+	testrun.FailedWith(chat.StatusTimeout, "no first token within 10s")(&records[20])
+	testrun.FailedWith(chat.StatusInBand, "\x1b[31mworker died")(&records[21])
+	testrun.FailedWith(chat.StatusConnect, "")(&records[22])
+	s := summarize(t, input(), records...)
+	want := "23 of 24 requests did not end ok (95.8 %): HTTP 503: no engine (20), connect (1), in_band: worker died (1), and others"
+	if len(s.InvalidReasons) != 1 || s.InvalidReasons[0] != (summary.Reason{Code: summary.CodeErrorRate, Detail: want}) {
+		t.Errorf("reasons %v, want %s", s.InvalidReasons, want)
+	}
+	var out bytes.Buffer
+	if err := Text(&out, s); err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range []string{"1 ok, 20 http, 1 in_band, 1 timeout, 1 connect", "HTTP 503: no engine (20)"} {
+		if !strings.Contains(out.String(), line) {
+			t.Errorf("%q is not printed:\n%s", line, out.String())
+		}
+	}
+	if strings.ContainsRune(out.String(), '\x1b') {
+		t.Errorf("an escape sequence is printed: %q", out.String())
+	}
+}
+
+func TestWhatTheEngineSaidOfItselfStandsBesideWhatWasMeasured(t *testing.T) {
+	in := input()
+	in.Engine = &summary.EngineReport{Peak: ptr(40 * testrun.GiB), Source: "trtllm, its log"}
+	s := summarize(t, in, testrun.Steady(3)...)
+	if s.Memory == nil || s.Memory.EngineReported == nil || !near(s.Memory.EngineReported.Peak, 40*testrun.GiB) || s.Memory.UsedPeak != nil {
+		t.Errorf("memory %+v", s.Memory)
+	}
+	var text strings.Builder
+	if err := Text(&text, s); err != nil || !strings.Contains(text.String(), "40 GiB (by trtllm, its log)") {
+		t.Errorf("printed %s (%v)", text.String(), err)
+	}
+}
+
+func TestAReportShowsEachSignalWithItsWitnesses(t *testing.T) {
+	absent := evidence.Unseen(evidence.CountersAbsent)
+	signals := summary.Signals{SSDOffload: absent, SSDRehydrate: absent, Reuse: absent}
+	signals.OutputMatch = evidence.OutputMatch(evidence.Drift{Pairs: 8}, evidence.Drift{Pairs: 32, Diverging: 1, Early: 1}, true)
+	var text, short bytes.Buffer
+	if err := Markdown(&text, graded(t, &signals)); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"## Evidence", "contradicted: outputs", "replay\\_diverging", "ssd\\_rehydrate"} {
+		if !strings.Contains(text.String(), want) {
+			t.Errorf("no %q in:\n%s", want, text.String())
+		}
+	}
+	if err := Text(&short, graded(t, &signals)); err != nil || !strings.Contains(short.String(), "contradicted (outputs differ)") {
+		t.Errorf("%v: %s", err, short.String())
+	}
+	text.Reset()
+	if err := HTML(&text, Page{Summary: graded(t, &signals)}); err != nil || !strings.Contains(text.String(), "<h2>Evidence</h2>") || !strings.Contains(text.String(), "replay_diverging") {
+		t.Errorf("%v: the page has no evidence", err)
+	}
+	text.Reset()
+	if err := Markdown(&text, graded(t, nil)); err != nil || strings.Contains(text.String(), "## Evidence") {
+		t.Errorf("%v: a run that nobody asked for evidence shows some", err)
+	}
+}
+
+func TestTheSteadyStateStandsInEveryReport(t *testing.T) {
+	page := digest(t, input(), testrun.ClosedLoop(4, 10, 3)...)
+	var md, plain strings.Builder
+	if err := Markdown(&md, page.Summary); err != nil {
+		t.Fatal(err)
+	}
+	if err := Text(&plain, page.Summary); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{"HTML": render(t, page), "Markdown": md.String()} {
+		if !strings.Contains(text, "From 15 ms to 1 s, the first and the last moment with 4 requests in flight") {
+			t.Errorf("%s does not tell the window", name)
+		}
+	}
+	if !strings.Contains(plain.String(), "output tokens per second, steady") {
+		t.Errorf("text %s", plain.String())
+	}
+}
+
+func TestReportsShowWhatTheToolSaidApart(t *testing.T) {
+	in := recorded(t, "live", testrun.ToolPhases()...)
+	in.Tool = tool(extract.Value{Name: extract.Requests, Unit: extract.Count, Meaning: "requests | <b>\x1b[31m", Value: 50, Of: "D(1,1), concurrency 4", From: "file"})
+	s := summarize(t, in)
+	for name, render := range map[string]func(*strings.Builder) error{
+		"text":     func(b *strings.Builder) error { return Text(b, s) },
+		"markdown": func(b *strings.Builder) error { return Markdown(b, s) },
+		"page":     func(b *strings.Builder) error { return HTML(b, Page{Title: "r", Summary: s, Telemetry: in.Telemetry}) },
+	} {
+		var b strings.Builder
+		if err := render(&b); err != nil {
+			t.Fatal(name, err)
+		}
+		text := b.String()
+		for _, want := range []string{"trtllm-bench", "output tokens per second", "120 /s", "time to first token, p99", "250 ms", "stdout:19", "30 GiB", "concurrency 4"} {
+			if !strings.Contains(text, want) {
+				t.Errorf("%s: no %q in %s", name, want, text)
+			}
+		}
+		for _, no := range []string{"KV cache by the engine", "\x1b", "TTFT", "0 ok", "requests per second", "Latency"} {
+			if strings.Contains(text, no) {
+				t.Errorf("%s: %q in %s", name, no, text)
+			}
+		}
+		if name != "text" && strings.Contains(text, "<b>") {
+			t.Errorf("%s: markup got through", name)
+		}
+	}
+}
+
+func TestTheSheetOfTheToolHasItsFiguresInBaseUnits(t *testing.T) {
+	var b strings.Builder
+	if err := sheet.CSV(&b, ToolSheet(summary.Summary{Tool: tool()})); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(b.String(), "kv_bytes,,,3.221225472e+10,bytes,stdout:9,Allocated 30.00 GiB\n") || strings.Count(b.String(), "\n") != 5 {
+		t.Errorf("%s", b.String())
+	}
+	b.Reset()
+	if err := sheet.CSV(&b, ToolSheet(summary.Summary{})); err != nil || strings.Count(b.String(), "\n") != 1 {
+		t.Errorf("%s (%v)", b.String(), err)
+	}
+}
+
+func TestATableThatIsNotThereLeavesNoGap(t *testing.T) {
+	in := recorded(t, "live")
+	in.Tool.Values = nil
+	var b strings.Builder
+	if err := Text(&b, summarize(t, in)); err != nil {
+		t.Fatal(err)
+	}
+	if text := b.String(); strings.Contains(text, "\n\n\n") || strings.Count(text, "\n\n") == 0 {
+		t.Errorf("%s", text)
+	}
+}

@@ -1,0 +1,251 @@
+package summary
+
+import (
+	"github.com/umascope/umascope/loadgen/chat"
+)
+
+// aggregate collects the records of one phase. What describes a request is kept exactly; values of
+// a chunk go into pools.
+type aggregate struct {
+	settings *settings
+
+	requests map[chat.Status]int
+	good     int
+	firstNS  int64 // first dispatch
+	lastNS   int64 // last end
+	spanNS   int64 // time that throughput is counted over, of merged aggregates
+
+	sent          samples
+	unsentNS      []int64 // intended starts of requests that were given up before they were sent
+	chunkGap, itl pool
+	sameRead      int
+
+	buffered, bufferable int // requests that arrived in one read, of those that need not have
+	delayed              int // requests with an arrival that the client delayed beyond the limit
+	longestDelay         int64
+	empty                int // answers that ended ok without any payload
+	guessed              int // answers whose tokens are those of their chunks
+	contradicted         int // answers of more payload chunks than tokens by the server's count
+	resent               int // requests that met a connection which the server had closed
+	errors               errorCounts
+}
+
+// settings are what records are judged by.
+type settings struct {
+	slo       SLO
+	streaming bool
+	stalls    []Stall
+	stamped   bool // records have the waits of their bytes by the kernel's stamps
+	// longestDelay of an arrival by the client, in seconds, is the limit of client_stall.
+	longestDelay float64
+}
+
+func newAggregate(s *settings) *aggregate {
+	a := &aggregate{settings: s, requests: map[chat.Status]int{}, errors: errorCounts{}}
+	for _, status := range chat.Statuses() {
+		a.requests[status] = 0
+	}
+	return a
+}
+
+// add takes a record in.
+func (a *aggregate) add(r chat.Record) {
+	a.requests[r.Status]++
+	a.errors.add(r)
+	if r.DispatchNS == nil {
+		a.unsent(r)
+		return // a backlog that was given up: it counts as what it is, and was never in flight
+	}
+	s := newSample(r, a.settings.streaming)
+	first := len(a.sent.blocks) == 0
+	if first || s.dispatchNS < a.firstNS {
+		a.firstNS = s.dispatchNS
+	}
+	if first || s.endNS > a.lastNS {
+		a.lastNS = s.endNS
+	}
+	a.sent.add(s)
+	if a.settings.slo.Good(r) {
+		a.good++
+	}
+	delay := a.settings.delay(r)
+	a.longestDelay = max(a.longestDelay, delay)
+	if seconds(delay) > a.settings.longestDelay {
+		a.delayed++
+	}
+	if r.StaleConnections > 0 {
+		a.resent++
+	}
+	if s.ok {
+		a.addArrivals(r)
+	}
+	if s.ok && len(r.ArrivalsNS) == 0 {
+		a.empty++
+	}
+	if s.ok && r.TokensSource == chat.TokensFromChunks {
+		a.guessed++
+	}
+	if s.ok && r.CountContradicted() {
+		a.contradicted++
+	}
+}
+
+// lastMoment is the latest thing that happened to a request that was sent: until then it was in flight.
+func lastMoment(r chat.Record) int64 {
+	last := *r.DispatchNS
+	for _, event := range []*int64{r.WrittenNS, r.HeadersNS, r.FirstEventNS, r.EndNS, r.BrokenOffNS} {
+		if event != nil {
+			last = max(last, *event)
+		}
+	}
+	return last
+}
+
+func (a *aggregate) addArrivals(r chat.Record) {
+	if !a.settings.streaming {
+		return
+	}
+	for gap := range r.ChunkGaps() {
+		a.chunkGap.add(gap.Nanoseconds(), 1)
+	}
+	for latency, tokens := range r.ITL() {
+		a.itl.add(latency.Nanoseconds(), int64(tokens))
+	}
+	a.sameRead += r.SameReadChunks()
+	if one, known := inOneRead(r); known {
+		a.bufferable++
+		if one {
+			a.buffered++
+		}
+	}
+}
+
+// streamedTokens is from how many tokens on an answer can be expected to arrive in more than
+// one piece.
+const streamedTokens = 8
+
+// inOneRead says whether the whole answer came in one network read. It is not known of answers
+// that are too short to tell, and without read ids.
+func inOneRead(r chat.Record) (one, known bool) {
+	tokens := len(r.ArrivalsNS)
+	if r.TokensOut != nil {
+		tokens = max(tokens, *r.TokensOut)
+	}
+	if tokens < streamedTokens || len(r.ReadIDs) == 0 {
+		return false, false
+	}
+	return r.ReadIDs[0] == r.ReadIDs[len(r.ReadIDs)-1], true
+}
+
+// merged adds up phases.
+func merged(s *settings, parts []*aggregate) *aggregate {
+	if len(parts) == 1 {
+		return parts[0]
+	}
+	sum := newAggregate(s)
+	for _, part := range parts {
+		sum.merge(part)
+	}
+	return sum
+}
+
+func (a *aggregate) merge(o *aggregate) {
+	for status, n := range o.requests {
+		a.requests[status] += n
+	}
+	a.good += o.good
+	a.spanNS += o.duration()
+	a.sent.join(o.sent)
+	a.unsentNS = append(a.unsentNS, o.unsentNS...)
+	a.chunkGap.merge(&o.chunkGap)
+	a.itl.merge(&o.itl)
+	a.sameRead += o.sameRead
+	a.buffered += o.buffered
+	a.bufferable += o.bufferable
+	a.delayed += o.delayed
+	a.longestDelay = max(a.longestDelay, o.longestDelay)
+	a.empty += o.empty
+	a.guessed += o.guessed
+	a.contradicted += o.contradicted
+	a.errors.merge(o.errors)
+	a.resent += o.resent
+}
+
+func (a *aggregate) total() int {
+	total := 0
+	for _, n := range a.requests {
+		total += n
+	}
+	return total
+}
+
+func (a *aggregate) failed() int { return a.total() - a.requests[chat.StatusOK] }
+
+// duration is the time that throughput is counted over, in nanoseconds.
+func (a *aggregate) duration() int64 {
+	if a.spanNS > 0 {
+		return a.spanNS
+	}
+	return a.lastNS - a.firstNS
+}
+
+// perSecond is an amount over the duration; nil without one.
+func (a *aggregate) perSecond(amount float64) *float64 { return rate(amount, a.duration()) }
+
+// rate is an amount per second of a time in nanoseconds; nil without one.
+func rate(amount float64, ns int64) *float64 {
+	if ns <= 0 {
+		return nil
+	}
+	r := amount / seconds(ns)
+	return &r
+}
+
+func (a *aggregate) throughput() Throughput {
+	t := Throughput{RequestsPerSecond: a.perSecond(float64(a.requests[chat.StatusOK]))}
+	if a.duration() > 0 {
+		duration := seconds(a.duration())
+		t.DurationSeconds = &duration
+	}
+	t.InputTokensPerSecond = a.tokensPerSecond(tokensIn)
+	t.OutputTokensPerSecond = a.tokensPerSecond(tokensOut)
+	return t
+}
+
+// tokensPerSecond is absent when a request has no count: the sum of the others would be less
+// than what was served.
+func (a *aggregate) tokensPerSecond(of Quantity) *float64 {
+	counts := a.sent.values(of)
+	if len(counts) == 0 || len(counts) < a.requests[chat.StatusOK] {
+		return nil
+	}
+	return a.perSecond(float64(sum(counts)))
+}
+
+func sum(values []int64) int64 {
+	var total int64
+	for _, v := range values {
+		total += v
+	}
+	return total
+}
+
+func (a *aggregate) latency() Latency {
+	l := a.sent.latency()
+	l.ITL = sendOnly(a.itl.distribution())
+	if gaps := a.chunkGap.distribution(); gaps != nil || a.sameRead > 0 {
+		l.ChunkGap = &ChunkGap{gaps, a.sameRead}
+	}
+	return l
+}
+
+func (a *aggregate) tokens() Tokens {
+	return Tokens{Input: a.sent.distribution(tokensIn, 1), Output: a.sent.distribution(tokensOut, 1)}
+}
+
+func sendOnly(d *Distribution) *Clocks {
+	if d == nil {
+		return nil
+	}
+	return &Clocks{Send: d}
+}

@@ -1,0 +1,41 @@
+package summary
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/umascope/umascope/loadgen/summary/testrun"
+)
+
+func TestWhatAnsweredIsJudgedOnlyAsFarAsItWasSeen(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*Input)
+		code   Code // "": valid
+		check  string
+		listed bool
+	}{
+		"not compared":            {func(*Input) {}, "", "fingerprint", false},
+		"the same at both ends":   {func(in *Input) { in.Model.Compared = true }, "", "fingerprint", true},
+		"another at the end":      {func(in *Input) { in.Model.Compared, in.Model.Changed = true, "other tokens" }, CodeModelChanged, "fingerprint", true},
+		"not guarded":             {func(*Input) {}, "", "serving", false},
+		"served to the end":       {func(in *Input) { in.Model.Guarded = true }, "", "serving", true},
+		"dropped":                 {func(in *Input) { in.Model.Guarded, in.Model.Dropped = true, "gone" }, CodeModelDropped, "serving", true},
+		"prompt too long":         {func(in *Input) { in.Model.Guarded, in.Model.PromptLimit = true, "8193 tokens" }, CodePromptLimit, "serving", true},
+		"tiers nobody asked for":  {func(*Input) {}, "", "kv_mode", false},
+		"tiers as expected":       {func(in *Input) { in.KVMode.Checked = true }, "", "kv_mode", true},
+		"other tiers":             {func(in *Input) { in.KVMode = KVMode{true, "cpu_only"} }, CodeKVModeMismatch, "kv_mode", true},
+		"tiers that are not seen": {func(in *Input) { in.KVMode = KVMode{false, ""} }, "", "kv_mode", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in := input()
+			c.change(&in)
+			s := summarize(t, in, testrun.Steady(3)...)
+			if s.Valid != (c.code == "") || slices.Contains(s.Checked, c.check) != c.listed {
+				t.Errorf("valid %v, checked %v", s.Valid, s.Checked)
+			}
+			if c.code != "" && (len(s.InvalidReasons) != 1 || s.InvalidReasons[0].Code != c.code) {
+				t.Errorf("reasons %v", s.InvalidReasons)
+			}
+		})
+	}
+}

@@ -1,0 +1,68 @@
+package summary
+
+import (
+	"bytes"
+	"encoding/json"
+	"strconv"
+
+	"github.com/umascope/umascope/loadgen/chat"
+)
+
+// recordLine decodes a line of requests.jsonl. Nearly all of a record are lists of whole numbers,
+// and reading these without reflection makes a report nearly twice as fast: the fields
+// here take the place of the record's own of the same name.
+type recordLine struct {
+	chat.Record
+	ArrivalsNS    integers[int64] `json:"arrivals_ns"`
+	ArrivalTokens integers[int]   `json:"arrival_tokens"`
+	ReadIDs       integers[int]   `json:"read_ids"`
+}
+
+func decodeRecord(text []byte) (chat.Record, error) {
+	var l recordLine
+	err := json.Unmarshal(text, &l)
+	l.Record.ArrivalsNS, l.Record.ArrivalTokens, l.Record.ReadIDs = l.ArrivalsNS, l.ArrivalTokens, l.ReadIDs
+	return l.Record, err
+}
+
+// integers is a list of whole numbers, such as [1000123456,20012345].
+type integers[T int | int64] []T
+
+// UnmarshalJSON takes what encoding/json has found to be a JSON value. What is no plain list of
+// plain numbers is left to that package, with its errors.
+func (l *integers[T]) UnmarshalJSON(text []byte) error {
+	if len(text) < 3 || text[0] != '[' || text[len(text)-1] != ']' {
+		return json.Unmarshal(text, (*[]T)(l))
+	}
+	list := make([]T, 0, 1+bytes.Count(text, []byte{','}))
+	for field := range bytes.SplitSeq(text[1:len(text)-1], []byte{','}) {
+		value, ok := integer(field)
+		if !ok {
+			return json.Unmarshal(text, (*[]T)(l))
+		}
+		list = append(list, T(value))
+	}
+	*l = list
+	return nil
+}
+
+// integer reads a plain whole number that cannot overflow; anything else is not ok.
+func integer(text []byte) (value int64, ok bool) {
+	digits := text
+	if len(digits) > 0 && digits[0] == '-' {
+		digits = digits[1:]
+	}
+	if len(digits) == 0 || len(digits) > 18 || (digits[0] == '0' && len(digits) > 1) {
+		return 0, false
+	}
+	for _, c := range digits {
+		if c < '0' || c > '9' {
+			return 0, false
+		}
+		value = 10*value + int64(c-'0')
+	}
+	if len(digits) < len(text) {
+		value = -value
+	}
+	return value, strconv.IntSize == 64
+}

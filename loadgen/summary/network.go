@@ -1,0 +1,187 @@
+package summary
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/umascope/umascope/exporter/metric"
+	"github.com/umascope/umascope/loadgen/chart"
+	"github.com/umascope/umascope/loadgen/telemetry"
+)
+
+// Network is what went between a machine and others in the measured phases. What RDMA moves, as the parts of an
+// engine on two machines do, is in the counters of its port and in those of no interface.
+type Network struct {
+	Origin
+	// Seconds is how long the measured phases were.
+	Seconds float64 `json:"seconds"`
+	// Ports are interfaces and ports of RDMA that moved something or were in trouble, RDMA first. None is that
+	// all stood still.
+	Ports []Port `json:"ports"`
+
+	// A port of RDMA is up; and what all of them moved is known, which without moving is none of Ports.
+	rdmaUp, rdmaKnown bool
+}
+
+// Port is one of them. Bytes that are not known are absent.
+type Port struct {
+	Device string `json:"device"`
+	// Port is the number of a port of RDMA; absent of an interface.
+	Port          string   `json:"port,omitempty"`
+	ReceivedBytes *float64 `json:"received_bytes,omitempty"`
+	SentBytes     *float64 `json:"sent_bytes,omitempty"`
+	// Errors are by the kind that the driver calls them; those that did not happen are left out.
+	Errors map[string]float64 `json:"errors,omitempty"`
+}
+
+// network is nil where no port was seen, or not over all of the measured time. Its counters are not among those that
+// make a run invalid by falling: no verdict is built on them.
+func (r *reading) network() *Network {
+	if r.still() || !r.whole {
+		return nil
+	}
+	seen := map[[2]string]*Port{}
+	at := func(s *telemetry.Series) *Port {
+		key := [2]string{s.Labels[string(metric.LabelDevice)], s.Labels[string(metric.LabelPort)]}
+		if seen[key] == nil {
+			seen[key] = &Port{Device: key[0], Port: key[1]}
+		}
+		return seen[key]
+	}
+	for _, of := range []struct {
+		family metric.Definer
+		enter  func(p *Port, s *telemetry.Series, grown *float64)
+	}{
+		{metric.InfiniBandPortDataReceivedBytesTotal, enterReceived}, {metric.NetworkReceiveBytesTotal, enterReceived},
+		{metric.InfiniBandPortDataTransmittedBytesTotal, enterSent}, {metric.NetworkTransmitBytesTotal, enterSent},
+		{metric.InfiniBandPortErrorsTotal, enterErrors(metric.LabelKind, "")},
+		{metric.NetworkReceiveErrorsTotal, enterErrors("", "damaged")}, {metric.NetworkReceiveDroppedTotal, enterErrors("", "dropped on the way in")},
+		{metric.NetworkTransmitErrorsTotal, enterErrors("", "not sent")}, {metric.NetworkTransmitDroppedTotal, enterErrors("", "dropped on the way out")},
+	} {
+		for _, s := range r.source.Find(of.family) {
+			if grown, reset, ok := r.grown(s); ok && !reset {
+				of.enter(at(s), s, &grown)
+			}
+		}
+	}
+	if len(seen) == 0 {
+		return nil
+	}
+	n := &Network{Origin: r.Origin, Seconds: r.windowSeconds, Ports: []Port{}, rdmaUp: r.rdmaUp()}
+	uncounted, counted := 0, 0 // ports of RDMA
+	for _, p := range seen {
+		switch {
+		case p.Port == "":
+		case p.ReceivedBytes == nil || p.SentBytes == nil:
+			uncounted++
+		default:
+			counted++
+		}
+		if p.moved() > 0 || len(p.Errors) > 0 {
+			n.Ports = append(n.Ports, *p)
+		}
+	}
+	n.rdmaKnown = counted > 0 && uncounted == 0
+	slices.SortFunc(n.Ports, func(a, b Port) int {
+		return cmp.Or(-cmp.Compare(min(len(a.Port), 1), min(len(b.Port), 1)), cmp.Compare(a.Device, b.Device), cmp.Compare(a.Port, b.Port))
+	})
+	return n
+}
+
+func enterReceived(p *Port, _ *telemetry.Series, bytes *float64) { p.ReceivedBytes = bytes }
+func enterSent(p *Port, _ *telemetry.Series, bytes *float64)     { p.SentBytes = bytes }
+
+// enterErrors enters errors by the word of a label, or by a word of ours.
+func enterErrors(label metric.Label, word string) func(*Port, *telemetry.Series, *float64) {
+	return func(p *Port, s *telemetry.Series, count *float64) {
+		if *count == 0 {
+			return
+		}
+		if p.Errors == nil {
+			p.Errors = map[string]float64{}
+		}
+		p.Errors[cmp.Or(s.Labels[string(label)], word)] = *count
+	}
+}
+
+// grown is how much a counter grew in the measured phases, without any note of a reset.
+func (r *reading) grown(s *telemetry.Series) (total float64, reset, ok bool) {
+	for _, w := range r.windows {
+		increase, fell, known := s.Increase(w)
+		if !known {
+			return 0, false, false
+		}
+		total, reset = total+increase, reset || fell
+	}
+	return total, reset, len(r.windows) > 0
+}
+
+// rdmaUp says whether a port of RDMA could pass data at some moment of the measured phases.
+func (r *reading) rdmaUp() bool {
+	up := false
+	r.over(func(ns int64) {
+		most, known := r.largest(metric.InfiniBandPortUp, ns)
+		up = up || known && most == 1
+	})
+	return up
+}
+
+func (p Port) moved() float64 {
+	total := 0.0
+	for _, bytes := range []*float64{p.ReceivedBytes, p.SentBytes} {
+		if bytes != nil {
+			total += *bytes
+		}
+	}
+	return total
+}
+
+// Title is a port as people know it.
+func (p Port) Title() string {
+	if p.Port == "" {
+		return p.Device
+	}
+	return "RDMA " + p.Device + "/" + p.Port
+}
+
+// Trouble lists the errors of a port by their kinds.
+func (p Port) Trouble() string {
+	var kinds []string
+	for _, kind := range slices.Sorted(maps.Keys(p.Errors)) {
+		kinds = append(kinds, kind+" "+chart.Digits(p.Errors[kind]))
+	}
+	return strings.Join(kinds, ", ")
+}
+
+// rdma and interfaces are the bytes of both directions.
+func (n *Network) rdma() float64 { return n.total(func(p Port) bool { return p.Port != "" }) }
+
+func (n *Network) interfaces() float64 { return n.total(func(p Port) bool { return p.Port == "" }) }
+
+func (n *Network) total(of func(Port) bool) float64 {
+	total := 0.0
+	for _, p := range n.Ports {
+		if of(p) {
+			total += p.moved()
+		}
+	}
+	return total
+}
+
+// troubles say what was lost on ports of RDMA: it is sent anew, and the engine waits. An interface drops what nobody
+// wants all the time.
+func (n *Network) troubles() []string {
+	if n == nil || !n.Live() {
+		return nil
+	}
+	var all []string
+	for _, p := range n.Ports {
+		if p.Port != "" && len(p.Errors) > 0 {
+			all = append(all, fmt.Sprintf("%s had trouble while it was measured: %s", p.Title(), p.Trouble()))
+		}
+	}
+	return all
+}

@@ -1,0 +1,120 @@
+package summary
+
+import "github.com/umascope/umascope/exporter/metric"
+
+func (r *reading) memory() *Memory {
+	m := Memory{Origin: r.Origin, ExcludingKV: r.excludingKV(), FreeAtKVSizing: r.freeAtKVSizing()}
+	peakNS := int64(-1)
+	r.over(func(ns int64) {
+		pool, known := r.total(metric.MemoryPoolBytes, ns)
+		if available, ok := r.total(metric.MemoryAvailableBytes, ns); ok && known {
+			if keepIf(&m.UsedPeak, pool-available, 1) {
+				peakNS = ns
+			}
+		}
+		if free, ok := r.total(metric.MemoryCUDAFreeBytes, ns); ok {
+			keepIf(&m.CUDAFreeMin, free, -1)
+		}
+		if held, ok := r.total(metric.GPUMemoryHeldBytes, ns); ok {
+			keepIf(&m.GPUHeldPeak, held, 1)
+		}
+	})
+	m.LedgerAt = r.ledgerAt(peakNS)
+	if m == (Memory{Origin: r.Origin}) {
+		return nil
+	}
+	return &m
+}
+
+// ledgerAt reads the ledger at its three moments.
+func (r *reading) ledgerAt(peakNS int64) *LedgerAt {
+	var at LedgerAt
+	if phase, known := r.startPhase(); known {
+		at.Start = r.ledgerAtStartOf(phase)
+	}
+	if ns, ok := r.readyNS(); ok {
+		at.Ready = r.ledger(ns)
+	}
+	if peakNS >= 0 {
+		at.Peak = r.ledger(peakNS)
+	}
+	if at.Start == nil && at.Ready == nil && at.Peak == nil {
+		return nil
+	}
+	return &at
+}
+
+// startPhase is the phase with whose beginning the engine begins to be started, if the run began that
+// early. What a machine cools down from is not what the engine found there.
+func (r *reading) startPhase() (string, bool) {
+	for _, phase := range r.log.Phases {
+		if !starting(phase.Name) {
+			return "", false
+		}
+		if phase.Name != phaseCooldown {
+			return phase.Name, true
+		}
+	}
+	return "", false
+}
+
+// phaseCooldown is the phase in which a campaign waits before it starts the engine.
+const phaseCooldown = "cooldown"
+
+// readyNS is the moment at which the engine was ready and nothing had been asked of it: the start
+// of the first phase after those. Where nothing tells the start of an engine from its work, as in a
+// recorded command whose log is not understood, there is no such moment.
+func (r *reading) readyNS() (int64, bool) {
+	for i, phase := range r.log.Phases {
+		if starting(phase.Name) || phase.Name == phaseReady {
+			continue
+		}
+		if i > 0 && r.log.Phases[i-1].Name == phaseBefore {
+			return 0, false
+		}
+		return r.startOf(phase.Name)
+	}
+	return 0, false
+}
+
+// phaseBefore is the phase before a recorded command, in which no engine of it is there.
+const phaseBefore = "before"
+
+// phaseReady is the phase in which the engine is ready and nothing is asked of it; its end is
+// the moment that counts.
+const phaseReady = "ready"
+
+// starting says whether the engine is not there yet in a phase.
+func starting(phase string) bool {
+	return phase == phaseBefore || phase == phaseCooldown || phase == "start" || phase == metric.PhaseLoad
+}
+
+func (r *reading) ledgerAtStartOf(phase string) map[string]float64 {
+	ns, ok := r.startOf(phase)
+	if !ok {
+		return nil
+	}
+	return r.ledger(ns)
+}
+
+// startOf is when the source was first sampled in a phase.
+func (r *reading) startOf(phase string) (int64, bool) {
+	windows := r.log.Windows(r.source, phase)
+	if len(windows) == 0 {
+		return 0, false
+	}
+	return windows[0].FromNS, true
+}
+
+func (r *reading) ledger(ns int64) map[string]float64 {
+	var lines map[string]float64
+	for _, series := range r.source.Find(metric.MemoryLedgerBytes) {
+		if v, ok := series.At(ns); ok {
+			if lines == nil {
+				lines = map[string]float64{}
+			}
+			lines[series.Labels[string(metric.LabelLine)]] = v
+		}
+	}
+	return lines
+}

@@ -1,0 +1,190 @@
+package summary
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"os"
+	"runtime"
+	"sync"
+
+	"github.com/umascope/umascope/loadgen/chat"
+)
+
+// maxRecordBytes bounds one line of requests.jsonl. The longest answer fits: an arrival takes some
+// 25 bytes, and no answer may make the records of all others unreadable.
+const maxRecordBytes = 32 * chat.MaxEvents
+
+// ErrTorn comes with the last line of a file that ends in the middle of it, as after a kill.
+var ErrTorn = errors.New("the last line is torn")
+
+// Records reads requests.jsonl, one chat.Record a line. A torn last line comes as ErrTorn, any
+// other line that is no record as an error that names it; both end the sequence.
+func Records(path string) iter.Seq2[chat.Record, error] {
+	return RecordsBy(path, runtime.GOMAXPROCS(0))
+}
+
+// RecordsBy is Records with so many decoders, for a caller who reads many files at once: each decoder
+// holds some batches.
+func RecordsBy(path string, decoders int) iter.Seq2[chat.Record, error] {
+	return func(yield func(chat.Record, error) bool) {
+		file, err := os.Open(path)
+		if err != nil {
+			yield(chat.Record{}, err)
+			return
+		}
+		defer file.Close()
+		for record, err := range decodeRecords(file, decoders) {
+			if err != nil {
+				err = fmt.Errorf("%s: %w", path, err)
+			}
+			if !yield(record, err) {
+				return
+			}
+		}
+	}
+}
+
+// decodeRecords yields the records of a file in its order. Lines are decoded in batches on several
+// cores: decoding JSON is nearly all of the work of a summary.
+func decodeRecords(file io.Reader, decoders int) iter.Seq2[chat.Record, error] {
+	return func(yield func(chat.Record, error) bool) {
+		p := newPipeline(decoders)
+		defer p.end()
+		p.start(file)
+		for b := range p.ordered {
+			<-b.decoded
+			for _, record := range b.records {
+				if !yield(record, nil) {
+					return
+				}
+			}
+			if b.err != nil {
+				yield(chat.Record{}, b.err)
+				return
+			}
+		}
+	}
+}
+
+// batchBytes is about how much text one batch has: enough to make handing it over cheap.
+const batchBytes = 256 << 10
+
+// batch is a piece of the file: whole lines, and then what became of them.
+type batch struct {
+	first   int // number of its first line
+	text    []byte
+	ends    []int // of each line in text
+	records []chat.Record
+	err     error // after the records
+	decoded chan struct{}
+}
+
+// decode turns the lines into records, up to the first that is none.
+func (b *batch) decode() {
+	defer close(b.decoded)
+	b.records = make([]chat.Record, len(b.ends))
+	start := 0
+	for i, end := range b.ends {
+		var err error
+		if b.records[i], err = decodeRecord(b.text[start:end]); err != nil {
+			b.records, b.err = b.records[:i], lineError(b.first+i, err)
+			return
+		}
+		start = end
+	}
+}
+
+func lineError(number int, err error) error { return fmt.Errorf("line %d: %w", number, err) }
+
+// pipeline hands batches from one reader to several decoders, and keeps their order. Its channels bound
+// how much of the file is in memory.
+type pipeline struct {
+	ordered chan *batch
+	work    chan *batch
+	stop    chan struct{}
+	running sync.WaitGroup
+}
+
+func newPipeline(n int) *pipeline {
+	return &pipeline{ordered: make(chan *batch, n), work: make(chan *batch, n), stop: make(chan struct{})}
+}
+
+func (p *pipeline) start(file io.Reader) {
+	p.running.Go(func() {
+		defer close(p.ordered)
+		defer close(p.work)
+		p.read(bufio.NewReaderSize(file, 1<<16))
+	})
+	for range cap(p.work) {
+		p.running.Go(func() {
+			for b := range p.work {
+				b.decode()
+			}
+		})
+	}
+}
+
+// end stops everything and returns when nothing reads the file any more.
+func (p *pipeline) end() {
+	close(p.stop)
+	p.running.Wait()
+}
+
+// read cuts the file into batches until it ends, a line cannot be read, or nobody wants more.
+func (p *pipeline) read(lines *bufio.Reader) {
+	for number := 1; ; {
+		b := &batch{first: number, text: make([]byte, 0, batchBytes+batchBytes/8), decoded: make(chan struct{})}
+		var err error
+		for err == nil && len(b.text) < batchBytes {
+			if b.text, err = readLine(lines, b.text); err == nil {
+				b.ends = append(b.ends, len(b.text))
+				number++
+			}
+		}
+		if whole := lastEnd(b.ends); errors.Is(err, io.EOF) && len(b.text) > whole {
+			b.err = lineError(number, ErrTorn)
+		} else if err != nil && !errors.Is(err, io.EOF) {
+			b.err = lineError(number, err)
+		}
+		if !p.hand(b) || err != nil {
+			return
+		}
+	}
+}
+
+func lastEnd(ends []int) int {
+	if len(ends) == 0 {
+		return 0
+	}
+	return ends[len(ends)-1]
+}
+
+// hand passes a batch on; false when nobody wants it.
+func (p *pipeline) hand(b *batch) bool {
+	for _, to := range []chan *batch{p.ordered, p.work} {
+		select {
+		case to <- b:
+		case <-p.stop:
+			return false
+		}
+	}
+	return true
+}
+
+// readLine appends a line to the text. The error is io.EOF for a last line without a newline.
+func readLine(lines *bufio.Reader, text []byte) ([]byte, error) {
+	before := len(text)
+	for {
+		part, err := lines.ReadSlice('\n')
+		text = append(text, part...)
+		if len(text)-before > maxRecordBytes {
+			return text, fmt.Errorf("longer than %d MiB", maxRecordBytes>>20)
+		}
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			return text, err
+		}
+	}
+}

@@ -1,0 +1,32 @@
+package summary
+
+import "github.com/umascope/umascope/loadgen/chat"
+
+// Requests are what figures show of the requests of a run.
+type Requests struct {
+	total *aggregate // of measured phases
+	// Timeline is of all phases.
+	Timeline *Timeline
+}
+
+// Latency describes the latencies of the measured requests.
+func (r *Requests) Latency() Latency { return r.total.latency() }
+
+// Values are a quantity of the measured requests that ended ok and have it, in nanoseconds.
+func (r *Requests) Values(of Quantity) []int64 { return r.total.sent.values(of) }
+
+// EachChunkGap visits the gaps between chunks of measured requests in ascending order, in nanoseconds, with how
+// often each occurred.
+func (r *Requests) EachChunkGap(visit func(value, count int64)) { r.total.chunkGap.each(visit) }
+
+// Quantity is a figure of one request; absent if it has none.
+type Quantity func(sample) int64
+
+// TTFT is the time to the first token.
+func TTFT(from chat.Origin) Quantity { return ttft(from) }
+
+// E2E is the duration of a request.
+func E2E(from chat.Origin) Quantity { return e2e(from) }
+
+// TPOT is the time per output token.
+func TPOT() Quantity { return tpot }

@@ -1,0 +1,166 @@
+package summary
+
+import (
+	"iter"
+
+	"github.com/umascope/umascope/loadgen/chat"
+)
+
+// sample is what is kept of a request that was sent: its moments, nanoseconds since the run's
+// start, and its lengths. Ninety bytes instead of a record, so that a million fit, and whatever is
+// asked of the requests of a phase can be asked after the one pass over them.
+type sample struct {
+	intendedNS, eligibleNS, dispatchNS int64
+	// firstNS, visibleNS and lastNS are the first payload, the first that is no reasoning and the
+	// last; absent of what failed.
+	firstNS, visibleNS, lastNS int64
+	// endNS is the last thing that happened to the request.
+	endNS  int64
+	tpotNS int64
+	// tokensIn and tokensOut are absent where nobody counted.
+	tokensIn, tokensOut int64
+	ok                  bool
+}
+
+// absent stands for a moment or an amount that is not there. Both count from 0 up.
+const absent = int64(-1) << 62
+
+// newSample takes a record of a request that was sent. An answer that was not streamed has a last
+// payload only: that it came is no first token.
+func newSample(r chat.Record, streaming bool) sample {
+	s := sample{
+		intendedNS: r.IntendedNS, eligibleNS: moment(r.EligibleNS), dispatchNS: *r.DispatchNS, endNS: lastMoment(r),
+		firstNS: absent, visibleNS: absent, lastNS: absent, tpotNS: absent, tokensIn: absent, tokensOut: absent,
+		ok: r.Status == chat.StatusOK,
+	}
+	if !s.ok {
+		return s
+	}
+	s.tokensIn, s.tokensOut = count(r.TokensIn), count(r.TokensOut)
+	if d, ok := r.E2E(chat.FromSend); ok {
+		s.lastNS = *r.DispatchNS + d.Nanoseconds()
+	}
+	if !streaming {
+		return s
+	}
+	s.firstNS, s.visibleNS = moment(r.FirstTokenNS), moment(r.FirstVisibleNS)
+	if d, ok := r.TPOT(); ok {
+		s.tpotNS = d.Nanoseconds()
+	}
+	return s
+}
+
+func moment(ns *int64) int64 {
+	if ns == nil {
+		return absent
+	}
+	return *ns
+}
+
+func count(tokens *int) int64 {
+	if tokens == nil {
+		return absent
+	}
+	return int64(*tokens)
+}
+
+// The latencies of a request, by the definitions of chat.Record.
+func ttft(from chat.Origin) Quantity {
+	return func(s sample) int64 { return since(s.start(from), s.firstNS) }
+}
+
+func ttfo(from chat.Origin) Quantity {
+	return func(s sample) int64 { return since(s.start(from), s.visibleNS) }
+}
+
+func e2e(from chat.Origin) Quantity {
+	return func(s sample) int64 { return since(s.start(from), s.lastNS) }
+}
+
+func tpot(s sample) int64       { return s.tpotNS }
+func queueDelay(s sample) int64 { return since(s.intendedNS, s.eligibleNS) }
+func clientLag(s sample) int64  { return since(s.eligibleNS, s.dispatchNS) }
+func tokensIn(s sample) int64   { return s.tokensIn }
+func tokensOut(s sample) int64  { return s.tokensOut }
+
+func (s sample) start(from chat.Origin) int64 {
+	if from == chat.FromIntended {
+		return s.intendedNS
+	}
+	return s.dispatchNS
+}
+
+func since(start, end int64) int64 {
+	if start == absent || end == absent {
+		return absent
+	}
+	return end - start
+}
+
+// blockSamples is how many samples are allocated at once: a slice that grows would be copied, and
+// twice as large as what it holds.
+const blockSamples = 4096
+
+// samples is a list of samples that grows without copying and joins without copying.
+type samples struct{ blocks [][]sample }
+
+func (l *samples) add(s sample) {
+	if n := len(l.blocks); n == 0 || len(l.blocks[n-1]) == cap(l.blocks[n-1]) {
+		l.blocks = append(l.blocks, make([]sample, 0, min(blockSamples, 16<<min(len(l.blocks), 8))))
+	}
+	last := &l.blocks[len(l.blocks)-1]
+	*last = append(*last, s)
+}
+
+// join has the other's samples too; neither may be added to afterwards.
+func (l *samples) join(o samples) { l.blocks = append(l.blocks, o.blocks...) }
+
+func (l samples) all() iter.Seq[sample] {
+	return func(yield func(sample) bool) {
+		for _, block := range l.blocks {
+			for _, s := range block {
+				if !yield(s) {
+					return
+				}
+			}
+		}
+	}
+}
+
+func (l samples) len() int {
+	n := 0
+	for _, block := range l.blocks {
+		n += len(block)
+	}
+	return n
+}
+
+// values are a figure of all requests that ended ok and have it.
+func (l samples) values(of Quantity) []int64 {
+	values := make([]int64, 0, l.len())
+	for s := range l.all() {
+		if v := of(s); s.ok && v != absent {
+			values = append(values, v)
+		}
+	}
+	return values
+}
+
+// latency describes the latencies of requests.
+func (l samples) latency() Latency {
+	both := func(of func(chat.Origin) Quantity) *Clocks {
+		c := Clocks{l.distribution(of(chat.FromSend), 1e9), l.distribution(of(chat.FromIntended), 1e9)}
+		if c == (Clocks{}) {
+			return nil
+		}
+		return &c
+	}
+	return Latency{
+		TTFT: both(ttft), TTFO: both(ttfo), E2E: both(e2e), TPOT: sendOnly(l.distribution(tpot, 1e9)),
+		QueueDelay: l.distribution(queueDelay, 1e9), ClientLag: l.distribution(clientLag, 1e9),
+	}
+}
+
+func (l samples) distribution(of Quantity, perUnit float64) *Distribution {
+	return newDistribution(l.values(of), perUnit)
+}

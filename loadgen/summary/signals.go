@@ -1,0 +1,89 @@
+package summary
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/umascope/umascope/loadgen/chart"
+	"github.com/umascope/umascope/loadgen/evidence"
+)
+
+// Named lists them with their names, in the order in which they are shown.
+func (s Signals) Named() []NamedSignal {
+	return []NamedSignal{
+		{"ssd_offload", "KV blocks were written to the SSD", s.SSDOffload},
+		{"ssd_rehydrate", "KV blocks came back from the SSD", s.SSDRehydrate},
+		{"reuse", "prompts were answered from a cache", s.Reuse},
+		{"output_match", "answers from the cache are those that were computed", s.OutputMatch},
+	}
+}
+
+// NamedSignal is a signal with its name in summary.json, and what it says if it is proven.
+type NamedSignal struct {
+	Name, Says string
+	evidence.Signal
+}
+
+// FormatRange writes a range.
+func FormatRange(r evidence.Range) string {
+	if math.IsInf(r[1], 1) {
+		return "at least " + chart.Digits(r[0])
+	}
+	if r[0] == r[1] {
+		return chart.Digits(r[0])
+	}
+	return chart.Digits(r[0]) + " to " + chart.Digits(r[1])
+}
+
+// Asked reports whether a signal was looked for.
+func (s Signals) Asked() bool {
+	for _, signal := range s.Named() {
+		if signal.Grade != evidence.NotObservable || len(signal.Witnesses) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// judgeOutputMatch invalidates a run whose answers are not those of the model.
+func judgeOutputMatch(e grounds, _ float64) verdict {
+	signal := e.in.signals().OutputMatch
+	switch signal.Grade {
+	case evidence.NotObservable:
+		return verdict{}
+	case evidence.Contradicted:
+		return verdict{true, differing(signal)}
+	}
+	return verdict{known: true}
+}
+
+// differing says in figures how outputs differ.
+func differing(signal evidence.Signal) string {
+	var parts []string
+	for _, w := range signal.Witnesses {
+		if !w.Agrees {
+			parts = append(parts, strings.TrimSpace(fmt.Sprintf("%s: %s %s", strings.ReplaceAll(w.Name, "_", " "), chart.Digits(w.Value), w.Unit))+", expected "+FormatRange(w.Expected))
+		}
+	}
+	return "answers from the cache are not those that were computed: " + strings.Join(parts, "; ")
+}
+
+// resetSignals names the signals that cannot be graded because a counter was reset.
+func (s Signals) resetSignals() []string {
+	var names []string
+	for _, signal := range s.Named() {
+		if signal.Reason == evidence.CountersReset {
+			names = append(names, "a counter that "+signal.Name+" rests on")
+		}
+	}
+	return names
+}
+
+// signals are those of the run; without any nothing is observable.
+func (in Input) signals() Signals {
+	if in.Signals == nil {
+		return notObservable()
+	}
+	return *in.Signals
+}

@@ -1,0 +1,144 @@
+package summary
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/umascope/umascope/loadgen/chat"
+)
+
+// goodRatio is the share of measured requests that must be good for an SLO to be met: the same
+// one per cent that validity allows to fail.
+const goodRatio = 0.99
+
+// SLO is a service-level objective: a request is good when it ended ok and none of its
+// latencies is above its limit.
+type SLO []Objective
+
+// Objective is the limit of one latency of a request. First token, first visible output and
+// end count from the intended start, so that a backlog in front of a slow server is not hidden.
+// A request that has no such latency, such as a time per output token of a one-token answer,
+// keeps it.
+type Objective struct {
+	Latency string
+	Limit   time.Duration
+}
+
+// objectives lists the latencies that an SLO may name.
+func objectives() []objective {
+	return []objective{
+		{"ttft", true, func(r chat.Record) (time.Duration, bool) { return r.TTFT(chat.FromIntended) }},
+		{"ttfo", true, func(r chat.Record) (time.Duration, bool) { return r.TTFO(chat.FromIntended) }},
+		{"tpot", true, chat.Record.TPOT},
+		{"e2e", false, func(r chat.Record) (time.Duration, bool) { return r.E2E(chat.FromIntended) }},
+	}
+}
+
+type objective struct {
+	name     string
+	streamed bool // whether only an answer that is streamed shows it
+	of       func(chat.Record) (time.Duration, bool)
+}
+
+func findObjective(name string) (objective, error) {
+	all := objectives()
+	i := slices.IndexFunc(all, func(o objective) bool { return o.name == name })
+	if i >= 0 {
+		return all[i], nil
+	}
+	var names []string
+	for _, o := range all {
+		names = append(names, o.name)
+	}
+	return objective{}, fmt.Errorf("%q is none of %s", name, strings.Join(names, ", "))
+}
+
+// ParseSLO reads latencies and their limits, such as ttft=500ms,tpot=50ms.
+func ParseSLO(text string) (SLO, error) {
+	var slo SLO
+	for part := range strings.SplitSeq(text, ",") {
+		name, value, _ := strings.Cut(part, "=")
+		if _, err := findObjective(name); err != nil {
+			return nil, fmt.Errorf("%w; want such as ttft=500ms,tpot=50ms", err)
+		}
+		if slices.ContainsFunc(slo, func(o Objective) bool { return o.Latency == name }) {
+			return nil, fmt.Errorf("%s is given twice", name)
+		}
+		limit, err := time.ParseDuration(value)
+		if err == nil && limit <= 0 {
+			err = errors.New("it must be more than 0")
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s=%s is no limit: %w", name, value, err)
+		}
+		slo = append(slo, Objective{name, limit})
+	}
+	return slo, nil
+}
+
+// String writes the SLO as ParseSLO reads it.
+func (s SLO) String() string {
+	var parts []string
+	for _, o := range s {
+		parts = append(parts, o.Latency+"="+o.Limit.String())
+	}
+	return strings.Join(parts, ",")
+}
+
+// NeedsStream names the first latency that only answers show which are streamed; "" if there is none. Of
+// others nobody knows whether they keep it.
+func (s SLO) NeedsStream() string {
+	for _, o := range s {
+		if latency, err := findObjective(o.Latency); err == nil && latency.streamed {
+			return o.Latency
+		}
+	}
+	return ""
+}
+
+// Good says whether a request ended ok and keeps every objective.
+func (s SLO) Good(record chat.Record) bool {
+	if record.Status != chat.StatusOK {
+		return false
+	}
+	for _, o := range s {
+		latency, err := findObjective(o.Latency)
+		if err != nil {
+			return false
+		}
+		if value, ok := latency.of(record); ok && value > o.Limit {
+			return false
+		}
+	}
+	return true
+}
+
+// Goodput is how much of the load was served within the SLO.
+type Goodput struct {
+	SLO string `json:"slo"`
+	// Good requests of all measured Requests, failed ones included.
+	Good     int     `json:"good"`
+	Requests int     `json:"requests"`
+	Ratio    float64 `json:"ratio"`
+	// RequestsPerSecond is Good over the duration that throughput is counted over.
+	RequestsPerSecond *float64 `json:"requests_per_second"`
+	// RequiredRatio is the share at which the SLO is met, Met whether it was.
+	RequiredRatio float64 `json:"required_ratio"`
+	Met           bool    `json:"met"`
+}
+
+func goodput(slo SLO, a *aggregate) *Goodput {
+	if len(slo) == 0 {
+		return nil
+	}
+	g := Goodput{SLO: slo.String(), Good: a.good, Requests: a.total(), RequiredRatio: goodRatio}
+	if g.Requests > 0 {
+		g.Ratio = float64(g.Good) / float64(g.Requests)
+	}
+	g.RequestsPerSecond = a.perSecond(float64(g.Good))
+	g.Met = g.Requests > 0 && g.Ratio >= goodRatio
+	return &g
+}

@@ -1,0 +1,341 @@
+package summary
+
+import (
+	"errors"
+	"fmt"
+	"iter"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/umascope/umascope/exporter/metric"
+	"github.com/umascope/umascope/loadgen/chart"
+	"github.com/umascope/umascope/loadgen/chat"
+	"github.com/umascope/umascope/loadgen/telemetry"
+)
+
+// Summarize makes the summary of a run, without what a page draws of it.
+func Summarize(in Input, records iter.Seq2[chat.Record, error]) (Summary, error) {
+	s, _, err := Digest(in, records)
+	return s, err
+}
+
+// Digest makes the summary of a run and what a page draws of its requests, in one pass over its
+// records. It fails on the first record that cannot be read; a torn last line is left out and
+// warned about.
+func Digest(in Input, records iter.Seq2[chat.Record, error]) (Summary, *Requests, error) {
+	phases, err := aggregates(in, records)
+	torn := errors.Is(err, ErrTorn)
+	if err != nil && !torn {
+		return Summary{}, nil, err
+	}
+	total := merged(in.settings(), phases.measured(in))
+	return in.summary(phases, total, torn), &Requests{total, phases.line}, nil
+}
+
+func (in Input) summary(phases phaseAggregates, total *aggregate, torn bool) Summary {
+	machines := readings(in)
+	host := ofMeasuredHost(machines)
+	// What a recording or a constructed machine shows was not caused by this run: it is reported
+	// with its mode, but nothing of the run is judged by it or divided by it.
+	measured := host
+	if host != nil && !host.Live() {
+		measured = nil
+	}
+	together := measuredMachines(in, machines)
+	if measured != nil && len(together) == 1 {
+		measured.Energy.share(knownTokens(total))
+	}
+
+	s := in.heading()
+	s.Requests, s.Throughput, s.Latency = total.requests, total.throughput(), in.latency(total)
+	s.Tool = in.Tool
+	s.Tokens = total.tokens()
+	s.Goodput = goodput(in.SLO, total)
+	s.Client = in.client(total)
+	s.setMachines(machines, host)
+	s.Together = togetherOf(together, knownTokens(total))
+	s.setEngine(in)
+	s.Phases = phases.summaries(in, measured)
+	if only := s.onlyMeasured(); only != nil {
+		s.SteadyState, s.Backlog = only.SteadyState, only.Backlog
+	}
+
+	j := judge(grounds{in, total, phases, together}, in.Validity)
+	s.Valid, s.InvalidReasons, s.Checked = len(j.reasons) == 0, j.reasons, j.checked
+	s.Warnings = append([]string{}, j.warnings...) // a list, even of none
+	s.Warnings = append(s.Warnings, in.warnings(total, machines, host)...)
+	s.Warnings = append(s.Warnings, slices.Concat(twice(together), unlinked(together))...)
+	if torn {
+		s.Warnings = append(s.Warnings, "the last line of requests.jsonl is torn and left out: the run was killed")
+	}
+	return s
+}
+
+// heading is the part of the summary that is known beforehand.
+func (in Input) heading() Summary {
+	return Summary{
+		Schema: Schema, Run: in.Run, Scenario: in.Scenario, Labels: maps.Clone(in.Labels),
+		Model: in.Model, WorkloadSHA256: in.WorkloadSHA256, BootID: in.BootID, Signals: in.signals(),
+	}
+}
+
+// settings are what every record is judged by.
+func (in Input) settings() *settings {
+	return &settings{
+		slo: in.SLO, streaming: in.Streaming,
+		stalls: in.Client.Stalls, stamped: in.Client.PacketStamps, longestDelay: in.stallLimit(),
+	}
+}
+
+// stallLimit is for how long the client may delay an arrival, in seconds.
+func (in Input) stallLimit() float64 {
+	if own, given := in.Validity[CodeClientStall]; given && !own.Off {
+		return own.Value
+	}
+	rule, err := findRule(CodeClientStall)
+	if err != nil {
+		return 0
+	}
+	return rule.Limit
+}
+
+// end is when the last phase ended, in seconds.
+func (in Input) end() float64 {
+	var end int64
+	for _, phase := range in.Phases {
+		end = max(end, phase.EndNS)
+	}
+	return seconds(end)
+}
+
+func (in Input) counts(phase string) bool { return !slices.Contains(in.Warmup, phase) }
+
+// phaseAggregates has an aggregate for every phase that has records, and their order.
+type phaseAggregates struct {
+	names []string
+	of    map[string]*aggregate
+	line  *Timeline // of all phases
+}
+
+func aggregates(in Input, records iter.Seq2[chat.Record, error]) (phaseAggregates, error) {
+	phases := phaseAggregates{of: map[string]*aggregate{}, line: newTimeline(in.end())}
+	settings := in.settings()
+	for record, err := range records {
+		if err != nil {
+			return phases, err
+		}
+		a, known := phases.of[record.Phase]
+		if !known {
+			a = newAggregate(settings)
+			phases.of[record.Phase] = a
+			phases.names = append(phases.names, record.Phase)
+		}
+		a.add(record)
+		if !in.Streaming {
+			record.FirstTokenNS = nil // the arrival of a whole answer is no first token
+		}
+		phases.line.add(record)
+	}
+	return phases, nil
+}
+
+func (p phaseAggregates) measured(in Input) []*aggregate {
+	var parts []*aggregate
+	for _, name := range p.names {
+		if in.counts(name) {
+			parts = append(parts, p.of[name])
+		}
+	}
+	return parts
+}
+
+// summaries has the phases of the run and any other that a record names. A phase that ran
+// twice is one entry from its first start to its last end.
+func (p phaseAggregates) summaries(in Input, host *reading) map[string]PhaseSummary {
+	all := map[string]PhaseSummary{}
+	for _, phase := range in.Phases {
+		s, again := all[phase.Name]
+		if !again {
+			s = p.summary(in, phase.Name)
+			s.Start = seconds(phase.StartNS)
+		}
+		s.End = seconds(phase.EndNS)
+		s.Deltas = deltas(in.Telemetry, host, phase.Name)
+		all[phase.Name] = s
+	}
+	for _, name := range p.names {
+		if _, known := all[name]; !known {
+			s := p.summary(in, name)
+			s.Start, s.End = seconds(p.of[name].firstNS), seconds(p.of[name].lastNS)
+			all[name] = s
+		}
+	}
+	return all
+}
+
+func (p phaseAggregates) summary(in Input, name string) PhaseSummary {
+	a, ok := p.of[name]
+	if !ok {
+		a = newAggregate(&settings{})
+	}
+	s := PhaseSummary{Measured: in.counts(name), Requests: a.requests, Latency: in.latency(a), Throughput: a.throughput()}
+	if s.Measured {
+		s.SteadyState = a.steadyState()
+	}
+	if s.Measured && slices.Contains(in.Open, name) {
+		s.Backlog = a.backlog()
+	}
+	return s
+}
+
+// latency is that of requests; nil where they were not ours.
+func (in Input) latency(a *aggregate) *Latency {
+	if in.Tool != nil {
+		return nil
+	}
+	l := a.latency()
+	return &l
+}
+
+func (s *Summary) setMachines(machines []*reading, host *reading) {
+	for _, r := range machines {
+		s.Machines = append(s.Machines, r.Machine)
+	}
+	if host != nil {
+		s.Memory, s.KV, s.Thermal, s.Energy = host.Memory, host.KV, host.Thermal, host.Energy
+	}
+}
+
+// setEngine adds what the engine said of itself beside what was measured.
+func (s *Summary) setEngine(in Input) {
+	if in.Engine == nil {
+		return
+	}
+	memory := Memory{Origin: Origin{Source: in.Labels[string(metric.LabelHost)], Mode: telemetry.ModeUnknown}}
+	if s.Memory != nil {
+		memory = *s.Memory
+	}
+	memory.EngineReported = in.Engine
+	s.Memory = &memory
+}
+
+// onlyMeasured is the measured phase, if there is one only that had load: windows of several phases
+// make no window.
+func (s Summary) onlyMeasured() *PhaseSummary {
+	var only *PhaseSummary
+	for _, phase := range s.Phases {
+		switch {
+		case phase.SteadyState == nil:
+		case only != nil:
+			return nil
+		default:
+			only = &phase
+		}
+	}
+	return only
+}
+
+// knownTokens is how many output tokens were served; 0 when not every request has a count.
+func knownTokens(a *aggregate) int64 {
+	counts := a.sent.values(tokensOut)
+	if len(counts) < a.requests[chat.StatusOK] {
+		return 0
+	}
+	return sum(counts)
+}
+
+// warnings are what a reader must know and what does not make the run invalid.
+func (in Input) warnings(total *aggregate, machines []*reading, host *reading) []string {
+	var w []string
+	add := func(format string, args ...any) { w = append(w, fmt.Sprintf(format, args...)) }
+	ok := total.requests[chat.StatusOK]
+	if in.Model.Simulated {
+		add("%s is a simulated engine: its latencies and throughput say nothing of any hardware", in.Model.ID)
+	}
+	if !in.Streaming {
+		add("answers were not streamed: there are no first-token and per-token latencies")
+	}
+	if missing := ok - len(total.sent.values(tokensOut)); missing > 0 {
+		add("%d of %d answers have no token count: tokens per second are absent", missing, ok)
+	}
+	if total.guessed > 0 {
+		add("of %d of %d answers the server told no tokens: a chunk counts as one there, and tokens per second and TPOT are wrong if chunks hold several", total.guessed, ok)
+	}
+	if total.contradicted > 0 {
+		add("%d of %d answers came in more chunks than the server counts output tokens: they have no TPOT, and tokens per second may be too low", total.contradicted, ok)
+	}
+	if total.resent > 0 {
+		add("%d of %d requests met a kept connection on which the server answered no byte, and were sent again on another: the time lost is in their latencies", total.resent, total.total())
+	}
+	if failed := total.failed(); failed > 0 {
+		add("%d of %d requests did not end ok and are in no latency: %s", failed, total.total(), total.errors)
+	}
+	for _, r := range machines {
+		w = append(w, r.warnings()...)
+	}
+	w = append(w, in.pageWarnings()...)
+	switch measured := in.Labels[string(metric.LabelHost)]; {
+	case len(machines) == 0:
+	case host == nil:
+		add("no telemetry source is named like the measured host %q: memory, thermal and energy are not observed", measured)
+	case host.Origin.Source != measured:
+		add("the only telemetry source, %s, is taken for the measured host %q: name it so if it is", host.Origin.Source, measured)
+	}
+	return w
+}
+
+// pageWarnings are of the pages that are no machine's.
+func (in Input) pageWarnings() []string {
+	var w []string
+	if in.Telemetry == nil {
+		return w
+	}
+	for _, source := range in.Telemetry.Sources {
+		if source.Foreign && len(source.Samples) == 0 {
+			w = append(w, fmt.Sprintf("the page %s never answered: nothing of it is observed", source.Name))
+		} else if source.Foreign {
+			w = append(w, dropped(source)...)
+		}
+	}
+	return w
+}
+
+// dropped are the series of a source that found no room.
+func dropped(source *telemetry.SourceLog) []string {
+	var w []string
+	for _, name := range slices.Sorted(maps.Keys(source.Dropped)) {
+		w = append(w, fmt.Sprintf("telemetry of %s: %d series of %s found no room", source.Name, source.Dropped[name], name))
+	}
+	return w
+}
+
+func (r *reading) warnings() []string {
+	var w []string
+	add := func(format string, args ...any) {
+		w = append(w, fmt.Sprintf("telemetry of %s: ", r.Origin.Source)+fmt.Sprintf(format, args...))
+	}
+	if !r.Live() {
+		add("%s, not live: its figures are not measurements of this run", r.Mode)
+	}
+	if capped := r.throttle[metric.ReasonSWPowerCap]; capped > 0 && r.Live() {
+		add("clocks were held by the software power cap for %s of %s", chart.FormatSeconds(capped), chart.FormatSeconds(r.windowSeconds))
+	}
+	if r.Thermal.asleep() && r.Live() {
+		add("no GPU left performance state P%.0f in the warm-up: it was not at work when measuring began", *r.Thermal.WarmupPerformanceState)
+	}
+	if len(r.kvDiffers) > 0 {
+		add("%s tell of KV caches of different size: its capacity is not known", strings.Join(r.kvDiffers, ", "))
+	}
+	for _, trouble := range r.Network.troubles() {
+		add("%s", trouble)
+	}
+	if !r.whole {
+		add("a border of the measured phases has no sample: their energy and what else grew is not known")
+	}
+	w = append(w, dropped(r.source)...)
+	if r.log.Torn {
+		add("the file is torn: the last second may be missing")
+	}
+	return w
+}

@@ -1,0 +1,170 @@
+package summary
+
+import (
+	"time"
+
+	"github.com/umascope/umascope/loadgen/chat"
+	"github.com/umascope/umascope/loadgen/evidence"
+)
+
+// Schema names the form of summary.json.
+const Schema = "umascope.summary/1"
+
+// Summary is summary.json.
+type Summary struct {
+	Schema         string            `json:"schema"`
+	Run            string            `json:"run"`
+	Scenario       string            `json:"scenario"`
+	Labels         map[string]string `json:"labels"`
+	Model          Model             `json:"model"`
+	WorkloadSHA256 string            `json:"workload_sha256,omitempty"`
+	BootID         string            `json:"boot_id,omitempty"`
+
+	Valid          bool     `json:"valid"`
+	InvalidReasons []Reason `json:"invalid_reasons"`
+	Warnings       []string `json:"warnings"`
+	// Checked lists what validity was really judged on.
+	Checked []string `json:"checked"`
+
+	Requests   map[chat.Status]int `json:"requests"`
+	Throughput Throughput          `json:"throughput"`
+	// Latency is null where the load was not ours.
+	Latency *Latency `json:"latency"`
+	Tokens  Tokens   `json:"tokens"`
+	Goodput *Goodput `json:"goodput,omitempty"`
+	// Client is absent where it was not watched.
+	Client *ClientFigures `json:"client,omitempty"`
+	// SteadyState is that of the measured phase; of several, each has its own under phases.
+	SteadyState *SteadyState `json:"steady_state,omitempty"`
+	// Backlog is that of the measured phase, if its requests became due by the clock.
+	Backlog *Backlog `json:"backlog,omitempty"`
+
+	// Memory, KV, Thermal and Energy are those of the measured host; absent without telemetry of it.
+	Memory  *Memory  `json:"memory,omitempty"`
+	KV      *KV      `json:"kv,omitempty"`
+	Thermal *Thermal `json:"thermal,omitempty"`
+	Energy  *Energy  `json:"energy,omitempty"`
+	// Machines has the same of every telemetry source, each by itself: a measured machine and a
+	// constructed one never share a figure.
+	Machines []Machine `json:"machines,omitempty"`
+	// Together is there where the run measured several machines.
+	Together *Together `json:"together,omitempty"`
+
+	// Tool is what a recorded command reported of itself.
+	Tool *ToolReport `json:"tool_reported,omitempty"`
+
+	Signals Signals                 `json:"signals"`
+	Phases  map[string]PhaseSummary `json:"phases"`
+
+	computed []Computed // shown beside the others
+}
+
+// Reason is why a run is invalid.
+type Reason struct {
+	Code   Code   `json:"code"`
+	Detail string `json:"detail"`
+}
+
+// Throughput is of requests that ended ok, over the time from the first dispatch to the last
+// end of any measured request; with several measured phases, over the sum of those times.
+// Tokens are absent when a request that ended ok has no count of them.
+type Throughput struct {
+	DurationSeconds       *float64 `json:"duration_seconds"`
+	RequestsPerSecond     *float64 `json:"requests_per_second"`
+	OutputTokensPerSecond *float64 `json:"output_tokens_per_second"`
+	InputTokensPerSecond  *float64 `json:"input_tokens_per_second"`
+}
+
+// Latency has the latencies, in seconds, of requests that ended ok; absent is what none of
+// them had.
+type Latency struct {
+	TTFT       *Clocks       `json:"ttft,omitempty"`
+	TTFO       *Clocks       `json:"ttfo,omitempty"`
+	TPOT       *Clocks       `json:"tpot,omitempty"`
+	ChunkGap   *ChunkGap     `json:"chunk_gap,omitempty"`
+	ITL        *Clocks       `json:"itl,omitempty"`
+	E2E        *Clocks       `json:"e2e,omitempty"`
+	QueueDelay *Distribution `json:"queue_delay,omitempty"`
+	ClientLag  *Distribution `json:"client_lag,omitempty"`
+}
+
+// Clocks is a latency by where it starts: at the dispatch, and at the intended start. Those
+// between two arrivals have no start and stand under send.
+type Clocks struct {
+	Send     *Distribution `json:"send,omitempty"`
+	Intended *Distribution `json:"intended,omitempty"`
+}
+
+// ChunkGap is the time between arrivals of payload chunks.
+type ChunkGap struct {
+	Send *Distribution `json:"send"`
+	// SameRead counts the chunks that came in one network read with the chunk before them.
+	// Their gap is 0 and they are not in the distribution.
+	SameRead int `json:"same_read"`
+}
+
+// Tokens has the lengths of requests that ended ok, in tokens by the server's count; where it has none,
+// chunks are counted, and a warning says so.
+type Tokens struct {
+	// InputLengths says how the lengths that prompts were meant to have come about: exact or
+	// estimated, and by what. The distributions are what the server counted.
+	InputLengths string        `json:"input_lengths,omitempty"`
+	Input        *Distribution `json:"input,omitempty"`
+	Output       *Distribution `json:"output,omitempty"`
+}
+
+// PhaseSummary has the figures of one phase, warm-up included. Start and end are seconds since
+// the run's start.
+type PhaseSummary struct {
+	Start float64 `json:"start"`
+	End   float64 `json:"end"`
+	// Measured says whether the phase's requests enter the figures of the run.
+	Measured   bool                `json:"measured"`
+	Requests   map[chat.Status]int `json:"requests"`
+	Latency    *Latency            `json:"latency"`
+	Throughput Throughput          `json:"throughput"`
+	// SteadyState is there for phases that are measured.
+	SteadyState *SteadyState `json:"steady_state,omitempty"`
+	// Backlog is there for phases that are measured and whose requests became due by the clock.
+	Backlog *Backlog `json:"backlog,omitempty"`
+	// Deltas has the counters of the measured host between the phase's borders.
+	Deltas map[string]Delta `json:"deltas,omitempty"`
+}
+
+// Delta is how much a counter grew in a phase, and whether it was reset meanwhile.
+type Delta struct {
+	Delta float64 `json:"delta"`
+	Reset bool    `json:"reset"`
+}
+
+// Signals say what the run proves about KV tiers and outputs.
+type Signals struct {
+	SSDOffload   evidence.Signal `json:"ssd_offload"`
+	SSDRehydrate evidence.Signal `json:"ssd_rehydrate"`
+	Reuse        evidence.Signal `json:"reuse"`
+	OutputMatch  evidence.Signal `json:"output_match"`
+}
+
+// notObservable is the signals of a run that no witness was asked about: neither KVBM's
+// counters nor a second pass over the same prompts.
+func notObservable() Signals {
+	absent := evidence.Unseen(evidence.CountersAbsent)
+	return Signals{absent, absent, absent, evidence.Unseen(evidence.NoBaseline)}
+}
+
+func seconds(ns int64) float64 { return time.Duration(ns).Seconds() }
+
+// Computed is a figure that somebody made of others; nil where one of these is not there.
+type Computed struct {
+	Name  string
+	Value *float64
+}
+
+// With is the summary with figures that are shown beside its own. They are no part of summary.json.
+func (s Summary) With(computed []Computed) Summary {
+	s.computed = computed
+	return s
+}
+
+// Computed are the figures that With has added.
+func (s Summary) Computed() []Computed { return s.computed }
