@@ -37,6 +37,7 @@ type Figure struct {
 	Desk    *Drawing
 	Phone   *Drawing
 	Legend  []LegendItem
+	File    string // address of a file that has it alone; empty is none
 }
 
 // LegendItem is a colour and what it stands for.

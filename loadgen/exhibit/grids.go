@@ -9,12 +9,13 @@ import (
 
 	"github.com/umascope/umascope/loadgen/chart"
 	"github.com/umascope/umascope/loadgen/compare"
+	"github.com/umascope/umascope/loadgen/render"
 )
 
 // decisiveGrid has a row for each primary metric of each stratum, and for the figures of memory that are
 // usually published.
-func decisiveGrid(c compare.Comparison) *grid {
-	g := &grid{Header: []string{"", "metric", "verdict", c.Baseline, "other arm", "difference", "change", "95 % CI"}, words: []int{1, 2}}
+func decisiveGrid(c compare.Comparison) render.Table {
+	g := render.Table{Header: []string{"", "metric", "verdict", c.Baseline, "other arm", "difference", "change", "95 % CI"}, Words: []int{1, 2}}
 	two := len(c.Arms) == 2
 	if two {
 		g.Header[4] = c.Arms[1]
@@ -30,7 +31,7 @@ func decisiveGrid(c compare.Comparison) *grid {
 					continue
 				}
 				unit := compare.Unit(m.Unit)
-				g.add(rowClass(m), name, keyOf(m).title(), VerdictText(m), chart.Optional(m.A.Mean, unit.Text), chart.Optional(m.B.Mean, unit.Text),
+				g.AddIn(rowTone(m), name, keyOf(m).title(), VerdictText(m), chart.Optional(m.A.Mean, unit.Text), chart.Optional(m.B.Mean, unit.Text),
 					chart.Optional(m.Difference, func(v float64) string { return signed(unit, v) }), ratioText(m), anyInterval(m))
 			}
 		}
@@ -59,21 +60,21 @@ func anyInterval(m compare.Metrics) string {
 	}
 }
 
-// rowClass marks rows that a reader must not miss.
-func rowClass(m compare.Metrics) string {
+// rowTone marks rows that a reader must not miss.
+func rowTone(m compare.Metrics) render.Tone {
 	switch {
 	case m.Confounded:
-		return "doubt"
+		return render.Note
 	case m.Verdict == compare.Worse:
-		return "worse"
+		return render.Bad
 	default:
 		return ""
 	}
 }
 
 // metricsGrid has everything that is stated of the metrics of a pair.
-func metricsGrid(pair compare.Pair) *grid {
-	g := &grid{words: []int{1, 2}, Header: []string{
+func metricsGrid(pair compare.Pair) render.Table {
+	g := render.Table{Words: []int{1, 2}, Header: []string{
 		"metric", "better is", "verdict", "mean " + pair.A, "sd (population)", "n", "mean " + pair.B, "sd (population)", "n",
 		"difference", "change", "95 % CI", "margin", "Welch p", "Mann-Whitney p", "Hedges g", "TOST p", "Holm p", "detectable",
 	}}
@@ -98,7 +99,7 @@ func metricsGrid(pair compare.Pair) *grid {
 			chart.Optional(m.TOSTP, probability), chart.Optional(m.HolmP, probability), chart.Optional(m.MDE, func(v float64) string {
 				return compare.Margin{Value: v, Relative: m.Margin.Relative}.Text(unit)
 			}))
-		g.add(rowClass(m), cells...)
+		g.AddIn(rowTone(m), cells...)
 	}
 	return g
 }
@@ -107,8 +108,8 @@ func probability(p float64) string { return fmt.Sprintf("%.3g", p) }
 func twoDigits(v float64) string   { return fmt.Sprintf("%.2f", v) }
 
 // gradesGrid counts the runs of each arm by grade, with why they have no better one.
-func gradesGrid(c compare.Comparison) *grid {
-	g := &grid{Header: []string{"arm", "decision", "valid", "invalid", "why not a better grade"}, words: []int{4}}
+func gradesGrid(c compare.Comparison) render.Table {
+	g := render.Table{Header: []string{"arm", "decision", "valid", "invalid", "why not a better grade"}, Words: []int{4}}
 	for _, arm := range c.Arms {
 		counts := map[compare.Grade]int{}
 		why := map[string]int{}
@@ -120,7 +121,7 @@ func gradesGrid(c compare.Comparison) *grid {
 				}
 			}
 		}
-		g.add("", arm, fmt.Sprint(counts[compare.GradeDecision]), fmt.Sprint(counts[compare.GradeValid]), fmt.Sprint(counts[compare.GradeInvalid]), commonest(why))
+		g.Add(arm, fmt.Sprint(counts[compare.GradeDecision]), fmt.Sprint(counts[compare.GradeValid]), fmt.Sprint(counts[compare.GradeInvalid]), commonest(why))
 	}
 	return g
 }
@@ -140,8 +141,8 @@ func commonest(why map[string]int) string {
 }
 
 // runsGrid lists the runs of a stratum in the order of time.
-func runsGrid(c compare.Comparison, s compare.Stratum) *grid {
-	g := &grid{Header: []string{"run", "arm", "start", "grade", "why not a better one"}, words: []int{1, 2, 3, 4}}
+func runsGrid(c compare.Comparison, s compare.Stratum) render.Table {
+	g := render.Table{Header: []string{"run", "arm", "start", "grade", "why not a better one"}, Words: []int{1, 2, 3, 4}}
 	type run struct {
 		compare.RunRef
 		arm string
@@ -154,36 +155,32 @@ func runsGrid(c compare.Comparison, s compare.Stratum) *grid {
 	}
 	slices.SortStableFunc(runs, func(a, b run) int { return a.StartedAt.Compare(b.StartedAt) })
 	for _, r := range runs {
-		class := ""
-		if r.Grade == compare.GradeInvalid {
-			class = "doubt"
-		}
 		start := chart.None
 		if !r.StartedAt.IsZero() {
 			start = r.StartedAt.UTC().Format("2006-01-02 15:04:05")
 		}
-		g.add(class, r.Run, r.arm, start, string(r.Grade), strings.Join(r.Why, "; "))
+		g.AddIn(doubtIf(r.Grade == compare.GradeInvalid), r.Run, r.arm, start, string(r.Grade), strings.Join(r.Why, "; "))
 	}
 	return g
 }
 
 // fairness parts what differs between the arms from what was looked at and is the same.
-func fairness(pair compare.Pair) (differs, same *grid) {
-	header := []string{"item", pair.A, pair.B}
-	differs, same = &grid{Header: header, words: []int{1, 2}}, &grid{Header: header, words: []int{1, 2}}
+func fairness(pair compare.Pair) (differs, same render.Table) {
+	differs = render.Table{Header: []string{"item", pair.A, pair.B}, Words: []int{1, 2}}
+	same = differs
 	for _, f := range pair.Fairness {
 		if f.Differs {
-			differs.add("", f.Item, f.A, f.B)
+			differs.Add(f.Item, f.A, f.B)
 		} else {
-			same.add("", f.Item, f.A, f.B)
+			same.Add(f.Item, f.A, f.B)
 		}
 	}
 	return differs, same
 }
 
 // orderGrid is what the order of runs does to metrics: where it does something, and to those that decide.
-func orderGrid(pair compare.Pair) *grid {
-	g := &grid{Header: []string{"metric", "finding", "of", "", ""}, words: []int{1, 2, 3, 4}}
+func orderGrid(pair compare.Pair) render.Table {
+	g := render.Table{Header: []string{"metric", "finding", "of", "", ""}, Words: []int{1, 2, 3, 4}}
 	primary := map[string]bool{}
 	for _, m := range pair.Metrics {
 		primary[m.Name] = m.Primary
@@ -200,7 +197,7 @@ func orderGrid(pair compare.Pair) *grid {
 		if a.Stands {
 			finding += ", stands out"
 		}
-		g.add(doubtIf(a.Stands), key{name: a.Metric}.title(), finding, fmt.Sprintf("%s, first after a change of arms (n = %d)", a.Arm, a.N), unit.Text(a.First), "the others "+unit.Text(a.Rest))
+		g.AddIn(doubtIf(a.Stands), key{name: a.Metric}.title(), finding, fmt.Sprintf("%s, first after a change of arms (n = %d)", a.Arm, a.N), unit.Text(a.First), "the others "+unit.Text(a.Rest))
 	}
 	for _, h := range pair.Order.Halves {
 		if !h.Suspect && !primary[h.Metric] {
@@ -212,25 +209,25 @@ func orderGrid(pair compare.Pair) *grid {
 		if h.Suspect {
 			finding = "depends on the order"
 		}
-		g.add(doubtIf(h.Suspect), key{name: h.Metric}.title(), finding+", p "+chart.Optional(h.P, probability), "difference by which arm came first",
+		g.AddIn(doubtIf(h.Suspect), key{name: h.Metric}.title(), finding+", p "+chart.Optional(h.P, probability), "difference by which arm came first",
 			pair.A+" first "+chart.Optional(h.AB, text), pair.B+" first "+chart.Optional(h.BA, text))
 	}
 	return g
 }
 
-func doubtIf(doubt bool) string {
+func doubtIf(doubt bool) render.Tone {
 	if doubt {
-		return "doubt"
+		return render.Note
 	}
 	return ""
 }
 
 // outlierGrid lists runs that stand out.
-func outlierGrid(pair compare.Pair) *grid {
-	g := &grid{Header: []string{"run", "arm", "metric", "value", "flagged by", "possible causes"}, words: []int{1, 2, 4, 5}}
+func outlierGrid(pair compare.Pair) render.Table {
+	g := render.Table{Header: []string{"run", "arm", "metric", "value", "flagged by", "possible causes"}, Words: []int{1, 2, 4, 5}}
 	for _, m := range pair.Metrics {
 		for _, o := range m.Outliers {
-			g.add("", o.Run, o.Arm, keyOf(m).title(), compare.Unit(m.Unit).Text(o.Value), strings.ReplaceAll(strings.Join(o.By, ", "), "_", " "), strings.Join(o.Causes, "; "))
+			g.Add(o.Run, o.Arm, keyOf(m).title(), compare.Unit(m.Unit).Text(o.Value), strings.ReplaceAll(strings.Join(o.By, ", "), "_", " "), strings.Join(o.Causes, "; "))
 		}
 	}
 	return g

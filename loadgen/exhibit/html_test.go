@@ -17,7 +17,7 @@ import (
 	"github.com/umascope/umascope/loadgen/compare"
 )
 
-func render(t *testing.T, title string, c compare.Comparison) string {
+func rendered(t *testing.T, title string, c compare.Comparison) string {
 	t.Helper()
 	var b bytes.Buffer
 	if err := HTML(&b, title, c); err != nil {
@@ -51,7 +51,7 @@ func drawings(t *testing.T, page string) []string {
 }
 
 func TestThePageSaysTheVerdictFirstAndWhatSpeaksAgainstIt(t *testing.T) {
-	text := render(t, "Native against container", compared(t, published(), compare.Options{Within: []string{"model"}}))
+	text := rendered(t, "Native against container", compared(t, published(), compare.Options{Within: []string{"model"}}))
 	order := []string{
 		"Output tokens per second, container against native: equivalent", "No run is of decision grade: order blocked", "kv_explained", "blocked_order", "At a glance",
 		"worse, confounded with time", "How far the runs carry", "That explains the KV cache", "<h2>deepseek-7b", "Order blocked: native ×9, container ×10", "container as a multiple of native",
@@ -75,7 +75,7 @@ func TestEveryFigureOfAPageHasItsRunsAndItsUnit(t *testing.T) {
 		"arms":   compared(t, three, compare.Options{}),
 		"sweep":  compared(t, sweep, compare.Options{Within: []string{"concurrency"}}),
 	} {
-		text := render(t, name, c)
+		text := rendered(t, name, c)
 		figures := regexp.MustCompile(`(?s)<figure.*?</figure>`).FindAllString(text, -1)
 		for _, figure := range figures {
 			if !regexp.MustCompile(`<figcaption>[^<]*n = \d+`).MatchString(figure) {
@@ -123,7 +123,7 @@ func shapes(d *chart.Drawing) string {
 func TestRunsThatInterleaveAndAreProvenCarryADecision(t *testing.T) {
 	e := published()
 	e.models, e.blocked = e.models[:1], false
-	text := render(t, "ABBA", compared(t, e, compare.Options{}))
+	text := rendered(t, "ABBA", compared(t, e, compare.Options{}))
 	if !strings.Contains(text, "All runs are of decision grade.") || strings.Contains(text, "confounded") {
 		t.Error("interleaved arms are held to be confounded, or carry no decision")
 	}
@@ -153,7 +153,7 @@ func TestHostileTextOfAComparisonStaysText(t *testing.T) {
 	e := published()
 	e.hostile = "<script>alert(1)</script>\"'`|[x](javascript:y)\x1b[31m\x07\n# *_~=cmd&\u202e"
 	e.arms = []string{"native" + e.hostile, "container" + e.hostile}
-	text := render(t, e.hostile, compared(t, e, compare.Options{Within: []string{"model"}}))
+	text := rendered(t, e.hostile, compared(t, e, compare.Options{Within: []string{"model"}}))
 	drawings(t, text)
 	if strings.Contains(text, "<script") || strings.ContainsAny(text, "\x1b\x07\u202e") || !strings.Contains(text, "&lt;script&gt;") {
 		t.Error("hostile text got into the page as it is")
@@ -163,7 +163,7 @@ func TestHostileTextOfAComparisonStaysText(t *testing.T) {
 func TestFewRunsMakeAPageToo(t *testing.T) {
 	for name, runs := range map[string]int{"one run an arm": 1, "two, one of them invalid in an arm": 2, "three": 3} {
 		e := experiment{models: []string{"m"}, arms: []string{"a", "b"}, runs: runs}
-		text := render(t, name, compared(t, e, compare.Options{}))
+		text := rendered(t, name, compared(t, e, compare.Options{}))
 		drawings(t, text)
 		if want := "with one run of an arm"; (runs < 3) != strings.Contains(text, want) {
 			t.Errorf("%s: %q is said: %t", name, want, runs >= 3)
@@ -172,7 +172,7 @@ func TestFewRunsMakeAPageToo(t *testing.T) {
 			t.Errorf("%s: a box of %d runs", name, runs)
 		}
 	}
-	if text := render(t, "empty", compare.Comparison{By: "arm", Baseline: "a", Arms: []string{"a"}}); strings.Contains(text, "<figure") {
+	if text := rendered(t, "empty", compare.Comparison{By: "arm", Baseline: "a", Arms: []string{"a"}}); strings.Contains(text, "<figure") {
 		t.Error("a figure of nothing")
 	}
 }
@@ -182,7 +182,7 @@ func TestALongComparisonMakesNoEndlessPage(t *testing.T) {
 	for i := range 60 {
 		e.models = append(e.models, fmt.Sprintf("model-%02d", i))
 	}
-	text := render(t, "long", compared(t, e, compare.Options{Within: []string{"model"}}))
+	text := rendered(t, "long", compared(t, e, compare.Options{Within: []string{"model"}}))
 	if n := strings.Count(text, "<h2>model-"); n != mostStrata || !strings.Contains(text, "36 more strata have no section here") {
 		t.Errorf("%d sections", n)
 	}

@@ -10,10 +10,10 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/umascope/umascope/loadgen/chart"
 	"github.com/umascope/umascope/loadgen/compare"
+	"github.com/umascope/umascope/loadgen/render"
 )
 
 // How much the terminal shows. All of it is in the other forms.
@@ -26,105 +26,74 @@ const (
 
 // Text prints a comparison for a terminal: the verdicts first, then what speaks for and against them.
 func Text(w io.Writer, c compare.Comparison) error {
-	t := terminal{table: tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)}
-	t.head(c)
-	t.verdicts(c)
-	t.order(c)
-	t.fairness(c)
-	t.ledger(c)
-	if kv := overallKV(c); kv != nil {
-		t.line("")
-		t.line("KV cache: " + kv.Says)
-	}
-	t.warnings(c)
-	return t.table.Flush()
+	return render.Text(w, terminal(c))
 }
 
-// terminal writes lines and tables; Flush returns what goes wrong.
-type terminal struct{ table *tabwriter.Writer }
-
-// line writes cells of a row. Text from elsewhere cannot act on the terminal.
-func (t terminal) line(cells ...string) {
-	for i, text := range cells {
-		cells[i] = chart.Printable(text)
-	}
-	fmt.Fprintln(t.table, strings.Join(cells, "\t"))
-}
-
-// part begins a part of its own, whose columns are not those of the one before.
-func (t terminal) part(title string) {
-	t.line("")
-	t.line(title)
-}
-
-func (t terminal) grid(g *grid) {
-	t.line(slices.Clone(g.Header)...)
-	for _, r := range g.Rows {
-		t.line(r.texts()...)
-	}
-}
-
-// texts are the cells of a row.
-func (r gridRow) texts() []string {
-	var texts []string
-	for _, c := range r.Cells {
-		texts = append(texts, c.Text)
-	}
-	return texts
-}
-
-func (t terminal) head(c compare.Comparison) {
-	text := fmt.Sprintf("%s by %s", compare.Runs(runsIn(c)), c.By)
+func terminal(c compare.Comparison) render.Document {
+	runs, _ := runsIn(c)
+	text := fmt.Sprintf("%s by %s", compare.Runs(runs), c.By)
 	if len(c.Within) > 0 {
 		text += " within " + strings.Join(c.Within, ", ")
 	}
-	t.line(text + ", against " + c.Baseline)
+	var d render.Document
+	d.Add(line(text + ", against " + c.Baseline))
 	if c.Simulated {
-		t.line("SIMULATED: not a measurement of a real machine")
+		d.Add(line("SIMULATED: not a measurement of a real machine"))
 	}
+	d.Add(verdictBlocks(c)...)
+	d.Add(orderBlocks(c)...)
+	d.Add(fairnessBlocks(c)...)
+	d.Add(ledgerBlocks(c)...)
+	if kv := overallKV(c); kv != nil {
+		d.Add(line("KV cache: " + kv.Says))
+	}
+	d.Add(warningBlocks(c)...)
+	return d
 }
 
-// runsIn counts the runs that enter figures.
-func runsIn(c compare.Comparison) int {
-	n := 0
+func line(text string) render.Paragraph { return render.P(render.Plain(text)) }
+
+// runsIn counts the runs that enter figures, and those that do not.
+func runsIn(c compare.Comparison) (runs, excluded int) {
 	for _, s := range c.Strata {
 		for _, a := range s.Arms {
-			n += len(a.Runs)
+			runs += len(a.Runs)
+			excluded += len(a.Excluded)
 		}
 	}
-	return n
+	return runs, excluded
 }
 
-// verdicts has a table for each pair. Where there are too many rows, only what decides and what differs is
+// verdictBlocks have a table for each pair. Where there are too many rows, only what decides and what differs is
 // shown.
-func (t terminal) verdicts(c compare.Comparison) {
+func verdictBlocks(c compare.Comparison) []render.Block {
 	rows := 0
 	for _, s := range c.Strata {
 		for _, p := range s.Pairs {
 			rows += len(p.Metrics)
 		}
 	}
+	var blocks []render.Block
 	left := 0
 	for _, s := range c.Strata {
 		for _, p := range s.Pairs {
 			g, without := verdictGrid(p, rows > mostRows)
 			left += without
-			t.part(strings.TrimPrefix(stratumName(c, s)+": "+p.B+" against "+p.A, "All runs: "))
-			t.grid(g)
+			blocks = append(blocks, render.H3(strings.TrimPrefix(stratumName(c, s)+": "+pairName(p), allRuns+": ")), g)
 		}
 	}
 	if rows > 0 {
-		t.line("")
-		t.line("* decides; sd: standard deviation of the runs, in the unit of their mean (in brackets by n, not n - 1); n: runs")
+		blocks = append(blocks, line("* decides; sd: standard deviation of the runs, in the unit of their mean (in brackets by n, not n - 1); n: runs"))
 	}
 	if left > 0 {
-		t.line(fmt.Sprintf("%d metrics without a finding are not shown; --md, --csv and --json have them", left))
+		blocks = append(blocks, line(fmt.Sprintf("%d metrics without a finding are not shown; --md, --csv and --json have them", left)))
 	}
+	return blocks
 }
 
 // verdictGrid has what a person needs of the metrics of a pair, and the number of those left out.
-func verdictGrid(p compare.Pair, short bool) (g *grid, left int) {
-	g = &grid{Header: []string{"", p.A, "sd (population)", "n", p.B, "sd (population)", "n", "change", "95 % CI", "margin", "verdict"}}
+func verdictGrid(p compare.Pair, short bool) (g render.Table, left int) {
+	g = render.Table{Header: []string{"", p.A, "sd (population)", "n", p.B, "sd (population)", "n", "change", "95 % CI", "margin", "verdict"}}
 	for _, m := range p.Metrics {
 		if short && !m.Primary && !found(m) {
 			left++
@@ -140,7 +109,7 @@ func verdictGrid(p compare.Pair, short bool) (g *grid, left int) {
 			signs := func(v float64) string { return signed(unit, v) }
 			change, ci = chart.Optional(m.Difference, signs), ends(m.CI95, signs)
 		}
-		g.add("", name, chart.Optional(m.A.Mean, unit.Text), deviation(m.A, unit), fmt.Sprint(m.A.N), chart.Optional(m.B.Mean, unit.Text), deviation(m.B, unit), fmt.Sprint(m.B.N),
+		g.Add(name, chart.Optional(m.A.Mean, unit.Text), deviation(m.A, unit), fmt.Sprint(m.A.N), chart.Optional(m.B.Mean, unit.Text), deviation(m.B, unit), fmt.Sprint(m.B.N),
 			change, ci, "±"+m.Margin.Text(unit), VerdictText(m)+needed(m))
 	}
 	return g, left
@@ -158,64 +127,59 @@ func needed(m compare.Metrics) string {
 	return fmt.Sprintf(" (about %s of each arm needed)", compare.Runs(*m.NeedN))
 }
 
-func (t terminal) order(c compare.Comparison) {
-	t.part("order")
+func orderBlocks(c compare.Comparison) []render.Block {
+	var t render.Table
 	for _, s := range c.Strata {
-		t.line("  "+stratumName(c, s), s.Order.Kind, sequence(s.Order.Sequence))
+		t.Add("  "+stratumName(c, s), s.Order.Kind, sequence(s.Order.Sequence))
 	}
 	for _, r := range gradesGrid(c).Rows {
-		cells := r.texts()
-		text := fmt.Sprintf("%s of decision grade, %s valid, %s invalid", cells[1], cells[2], cells[3])
-		t.line("  runs of "+cells[0], text, cells[4])
+		t.Add("  runs of "+r.Cells[0], fmt.Sprintf("%s of decision grade, %s valid, %s invalid", r.Cells[1], r.Cells[2], r.Cells[3]), r.Cells[4])
 	}
+	return []render.Block{render.H3("order"), t}
 }
 
-func (t terminal) fairness(c compare.Comparison) {
-	t.part("fairness")
+func fairnessBlocks(c compare.Comparison) []render.Block {
+	var counts render.Table
+	var tables []render.Block
 	for _, s := range c.Strata {
 		for _, p := range s.Pairs {
 			differs, same := fairness(p)
-			where := strings.TrimPrefix(stratumName(c, s)+", "+p.B+" against "+p.A, "All runs, ")
-			t.line("  "+where, fmt.Sprintf("%d of %d known items differ", len(differs.Rows), len(differs.Rows)+len(same.Rows)))
-		}
-	}
-	for _, s := range c.Strata {
-		for _, p := range s.Pairs {
-			if differs, _ := fairness(p); len(differs.Rows) > 0 {
-				t.part(fmt.Sprintf("what differs besides, %s", stratumName(c, s)))
-				left := len(differs.Rows) - mostDiffers
-				differs.Rows = differs.Rows[:min(len(differs.Rows), mostDiffers)]
-				t.grid(differs)
-				t.more(left)
+			counts.Add("  "+strings.TrimPrefix(stratumName(c, s)+", "+pairName(p), allRuns+", "), fmt.Sprintf("%d of %d known items differ", len(differs.Rows), len(differs.Rows)+len(same.Rows)))
+			if left := len(differs.Rows) - mostDiffers; left > 0 {
+				differs.Rows = differs.Rows[:mostDiffers]
+				differs.Add(more(left))
+			}
+			if !differs.Empty() {
+				tables = append(tables, render.H3("what differs besides, "+stratumName(c, s)), differs)
 			}
 		}
 	}
+	return append([]render.Block{render.H3("fairness"), counts}, tables...)
 }
 
 // more says how much is not shown.
-func (t terminal) more(left int) {
-	if left > 0 {
-		t.line(fmt.Sprintf("  and %d more, which --md has", left))
-	}
-}
+func more(left int) string { return fmt.Sprintf("  and %d more, which --md has", left) }
 
-func (t terminal) ledger(c compare.Comparison) {
+func ledgerBlocks(c compare.Comparison) []render.Block {
+	var blocks []render.Block
 	for _, s := range c.Strata {
 		for _, p := range s.Pairs {
-			if g := ledgerGrid(p.LedgerDifference, mostLedger); len(g.Rows) > 0 {
-				t.part(fmt.Sprintf("memory ledger, %s less %s, %s", p.B, p.A, stratumName(c, s)))
-				t.grid(g)
+			add := func(title string, d compare.LedgerDelta) {
+				if g := ledgerGrid(d, mostLedger); !g.Empty() {
+					blocks = append(blocks, render.H3(fmt.Sprintf("%s, %s less %s, %s", title, p.B, p.A, stratumName(c, s))), g)
+				}
 			}
+			add("memory ledger", p.LedgerDifference)
 			for _, host := range slices.Sorted(maps.Keys(p.LedgerDifferenceOn)) {
-				t.part(fmt.Sprintf("memory ledger of %s, %s less %s, %s", host, p.B, p.A, stratumName(c, s)))
-				t.grid(ledgerGrid(p.LedgerDifferenceOn[host], mostLedger))
+				add("memory ledger of "+host, p.LedgerDifferenceOn[host])
 			}
 		}
 	}
+	return blocks
 }
 
 // ledgerGrid has the lines of a ledger difference, the largest first.
-func ledgerGrid(d compare.LedgerDelta, most int) *grid {
+func ledgerGrid(d compare.LedgerDelta, most int) render.Table {
 	moments := []map[string]float64{d.Start, d.Ready, d.Peak}
 	largest := map[string]float64{}
 	for _, lines := range moments {
@@ -226,7 +190,7 @@ func ledgerGrid(d compare.LedgerDelta, most int) *grid {
 	names := slices.SortedFunc(maps.Keys(largest), func(a, b string) int {
 		return cmp.Or(cmp.Compare(largest[b], largest[a]), cmp.Compare(a, b))
 	})
-	g := &grid{Header: []string{"line", "start", "ready", "peak"}}
+	g := render.Table{Header: []string{"line", "start", "ready", "peak"}}
 	for _, name := range names[:min(len(names), most)] {
 		cells := []string{name}
 		for _, lines := range moments {
@@ -236,39 +200,41 @@ func ledgerGrid(d compare.LedgerDelta, most int) *grid {
 				cells = append(cells, chart.None)
 			}
 		}
-		g.add("", cells...)
+		g.Add(cells...)
 	}
 	return g
 }
 
-// warnings lists those of the whole; then those of strata and pairs that the former do not sum up, a few
-// of each code.
-func (t terminal) warnings(c compare.Comparison) {
-	told := map[string]bool{}
+// warningBlocks list those of the whole; then those of strata and pairs that the former do not sum up, a few of each
+// code.
+func warningBlocks(c compare.Comparison) []render.Block {
+	var l render.List
+	whole := map[string]bool{}
+	for _, w := range c.Warnings {
+		l.Items = append(l.Items, render.Coded(w.Code, w.Text))
+		whole[w.Code] = true
+	}
 	var codes []string
 	below := map[string][]string{}
 	for _, w := range warningsBelow(c) {
-		if below[w.Code] == nil {
+		if below[w.Code] == nil && !whole[w.Code] {
 			codes = append(codes, w.Code)
 		}
 		below[w.Code] = append(below[w.Code], w.Text)
 	}
-	if len(c.Warnings)+len(codes) > 0 {
-		t.part("warnings")
-	}
-	for _, w := range c.Warnings {
-		t.line("  " + w.Code + ": " + w.Text)
-		told[w.Code] = true
-	}
 	for _, code := range codes {
-		if told[code] {
-			continue
+		for i, text := range below[code] {
+			if i == mostOfCode {
+				l.Items = append(l.Items, []render.Span{render.Plain(strings.TrimSpace(more(len(below[code]) - mostOfCode)))})
+				break
+			}
+			l.Items = append(l.Items, render.Coded(code, text))
 		}
-		for _, text := range below[code][:min(len(below[code]), mostOfCode)] {
-			t.line("  " + code + ": " + text)
-		}
-		t.more(len(below[code]) - mostOfCode)
 	}
+	if l.Empty() {
+		return nil
+	}
+	return []render.Block{render.H3("warnings"), l}
 }
 
 // warningsBelow are those of strata and pairs, with where they are of.

@@ -202,7 +202,7 @@ func TestATableForProgramsHasWhatTheComparisonHas(t *testing.T) {
 func TestALedgerDifferenceHasItsLargestLinesFirst(t *testing.T) {
 	d := compare.LedgerDelta{Ready: map[string]float64{"anon": gib, "page_cache": -20 * gib, "shmem": 3 * gib}, Peak: map[string]float64{"anon": 5 * gib}}
 	g := ledgerGrid(d, 2)
-	if len(g.Rows) != 2 || !slices.Equal(g.Rows[0].texts(), []string{"page_cache", "–", "-20.00 GiB", "–"}) || !slices.Equal(g.Rows[1].texts(), []string{"anon", "–", "+1.00 GiB", "+5.00 GiB"}) {
+	if len(g.Rows) != 2 || !slices.Equal(g.Rows[0].Cells, []string{"page_cache", "–", "-20.00 GiB", "–"}) || !slices.Equal(g.Rows[1].Cells, []string{"anon", "–", "+1.00 GiB", "+5.00 GiB"}) {
 		t.Errorf("%v", g.Rows)
 	}
 }
@@ -214,7 +214,7 @@ func TestTheLedgerOfEveryMachineIsShown(t *testing.T) {
 	if err := Markdown(&md, "x", c); err != nil {
 		t.Fatal(err)
 	}
-	for name, shown := range map[string]string{"text": textOf(t, c), "Markdown": md.String(), "page": render(t, "x", c)} {
+	for name, shown := range map[string]string{"text": textOf(t, c), "Markdown": md.String(), "page": rendered(t, "x", c)} {
 		if !strings.Contains(strings.ToLower(shown), "ledger of spark-2") && !strings.Contains(shown, "Where the memory differs on spark-2") {
 			t.Errorf("%s does not show the second machine", name)
 		}

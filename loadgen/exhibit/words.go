@@ -7,19 +7,29 @@ import (
 	"strings"
 
 	"github.com/umascope/umascope/loadgen/compare"
+	"github.com/umascope/umascope/loadgen/render"
 )
 
-// verdict is a sentence on one metric, with the class that colours it.
-type verdict struct {
-	Class string // good, bad, note
+// Verdict is what is said of a metric that decides.
+type Verdict struct {
+	Tone  render.Tone
 	Where string // the stratum
 	Text  string // what was found
 	Means string // what that does and does not say
 }
 
-// decisive are the verdicts of the primary metrics of all strata.
-func decisive(c compare.Comparison) []verdict {
-	var all []verdict
+// Block is a verdict on a page.
+func (v Verdict) Block() render.Paragraph {
+	spans := []render.Span{render.Strong(v.Text), render.Plain(" " + v.Means)}
+	if v.Where != "" && v.Where != allRuns {
+		spans = append([]render.Span{render.Tag(v.Where), render.Plain(" ")}, spans...)
+	}
+	return render.Notice(v.Tone, spans...)
+}
+
+// Verdicts are those of the primary metrics of all strata.
+func Verdicts(c compare.Comparison) []Verdict {
+	var all []Verdict
 	for _, s := range c.Strata {
 		for _, pair := range s.Pairs {
 			for _, m := range pair.Metrics {
@@ -32,8 +42,8 @@ func decisive(c compare.Comparison) []verdict {
 	return all[:min(len(all), mostStrata)]
 }
 
-func newVerdict(where string, s compare.Stratum, pair compare.Pair, m compare.Metrics) verdict {
-	v := verdict{Class: "note", Where: where}
+func newVerdict(where string, s compare.Stratum, pair compare.Pair, m compare.Metrics) Verdict {
+	v := Verdict{Tone: render.Note, Where: where}
 	unit := compare.Unit(m.Unit)
 	v.Text = fmt.Sprintf("%s, %s against %s: %s", keyOf(m).title(), pair.B, pair.A, VerdictText(m))
 	if m.A.Mean != nil && m.B.Mean != nil {
@@ -48,13 +58,13 @@ func newVerdict(where string, s compare.Stratum, pair compare.Pair, m compare.Me
 	case m.Confounded:
 		v.Means += " The runs " + orderAs(s.Order) + ": whatever changed with time is in this difference too, and these runs cannot tell the two apart."
 	case m.Verdict == compare.Equivalent || m.Verdict == compare.Irrelevant || m.Verdict == compare.Better:
-		v.Class = "good"
+		v.Tone = render.Good
 	case m.Verdict == compare.Worse:
-		v.Class = "bad"
+		v.Tone = render.Bad
 	}
 	carry, says := gradeWords(s, pair)
-	if v.Means += " " + says; !carry && v.Class == "good" {
-		v.Class = "note"
+	if v.Means += " " + says; !carry && v.Tone == render.Good {
+		v.Tone = render.Note
 	}
 	return v
 }
@@ -236,23 +246,17 @@ func stratumName(c compare.Comparison, s compare.Stratum) string {
 }
 
 // identity is what was compared.
-func identity(c compare.Comparison) []item {
-	runs, excluded := 0, 0
-	for _, s := range c.Strata {
-		for _, a := range s.Arms {
-			runs += len(a.Runs)
-			excluded += len(a.Excluded)
-		}
-	}
-	items := []item{{"compared by", c.By}, {"baseline", c.Baseline}, {"arms", strings.Join(c.Arms, ", ")}}
+func identity(c compare.Comparison) []render.Fact {
+	runs, excluded := runsIn(c)
+	facts := []render.Fact{{Name: "compared by", Value: c.By}, {Name: "baseline", Value: c.Baseline}, {Name: "arms", Value: strings.Join(c.Arms, ", ")}}
 	if len(c.Within) > 0 {
-		items = append(items, item{"within", strings.Join(c.Within, ", ")}, item{"strata", fmt.Sprint(len(c.Strata))})
+		facts = append(facts, render.Fact{Name: "within", Value: strings.Join(c.Within, ", ")}, render.Fact{Name: "strata", Value: fmt.Sprint(len(c.Strata))})
 	}
-	items = append(items, item{"runs", fmt.Sprint(runs)})
+	facts = append(facts, render.Fact{Name: "runs", Value: fmt.Sprint(runs)})
 	if excluded > 0 {
-		items = append(items, item{"left out as invalid", fmt.Sprint(excluded)})
+		facts = append(facts, render.Fact{Name: "left out as invalid", Value: fmt.Sprint(excluded)})
 	}
-	return items
+	return facts
 }
 
 // notes are what stands in the way of figures, each with its metrics.

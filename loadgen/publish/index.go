@@ -1,76 +1,93 @@
 package publish
 
 import (
-	_ "embed"
-	"io"
+	"fmt"
 	"strings"
 
 	"github.com/umascope/umascope/loadgen/chart"
 	"github.com/umascope/umascope/loadgen/exhibit"
+	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/render"
 )
-
-//go:embed index.html
-var indexText string
-
-// indexPage is what the page in front shows.
-type indexPage struct {
-	Title, Abstract string
-	Simulated       bool
-	Verdicts        []exhibit.Verdict
-	Uncompared      string
-	Warnings        []string
-	Figures         []indexFigure
-	Left            int // figures that are not on this page
-	Files           []indexFile
-	Runs            indexTable
-	Redacted        bool
-}
 
 // mostShown is how many figures the page in front has; all of them are files.
 const mostShown = 12
 
-type indexFigure struct{ Path, Title, Caption string }
-
-type indexFile struct{ Path, Says string }
-
-// indexTable is as the template of tables reads it.
-type indexTable struct {
-	Header []string
-	Rows   [][]string
-}
-
-// index writes the page in front.
-func (b *builder) index(w io.Writer, figures []exhibit.Named) error {
-	p := indexPage{Title: b.Title, Abstract: b.abstract(), Simulated: b.pack.Simulated, Uncompared: b.uncompared, Redacted: !b.Raw}
-	if b.comparison != nil {
-		p.Verdicts = exhibit.Verdicts(*b.comparison)
-		for _, warning := range b.comparison.Warnings {
-			p.Warnings = append(p.Warnings, warning.Text)
+// index is the page in front.
+func (b *builder) index(figures []exhibit.Named) render.Document {
+	d := render.Document{Title: b.Title}
+	d.Add(says("%s", b.abstract()))
+	if b.pack.Simulated {
+		d.Add(render.Notice(render.Bad, render.Strong("Simulated."), render.Plain(" At least one run was of a simulated, replayed or constructed engine or machine: that is no measurement of a real one.")))
+	}
+	files := render.List{Class: "files"}
+	file := func(path, text string) {
+		files.Items = append(files.Items, []render.Span{render.Link(path, path), render.Plain(": " + text)})
+	}
+	if b.comparison == nil {
+		d.Add(render.Notice(render.Note, render.Plain(b.uncompared)))
+	} else {
+		for _, v := range exhibit.Verdicts(*b.comparison) {
+			d.Add(v.Block())
 		}
-		p.Files = append(p.Files, indexFile{ComparisonFile, "the whole comparison, with every figure and table"}, indexFile{ComparisonJSON, "the same for programs"})
+		d.Add(exhibit.Warnings(b.comparison.Warnings))
+		file(ComparisonFile, "the whole comparison, with every figure and table")
+		file(ComparisonJSON, "the same for programs")
 	}
-	p.Left = max(0, len(figures)-mostShown)
-	for _, f := range figures[:len(figures)-p.Left] {
-		p.Figures = append(p.Figures, indexFigure{FiguresFolder + "/" + f.Name + ".svg", f.Title, f.Caption})
+	file(RunsFile, "a row for each run, with all its figures")
+	file(SummaryFile, "each metric of each arm: n, mean, sd, interval")
+	file(DeltasFile, "what differs between arms, of means and of pairs of runs")
+	file(MethodologyFile, "how the figures came about")
+	file(CitationFile, "how to cite them")
+	file(PackFile, "SHA-256 of every file")
+	runs := "runs/: the runs themselves"
+	if !b.Raw {
+		runs += ", without what says whose machine it was"
 	}
-	p.Files = append(p.Files,
-		indexFile{RunsFile, "a row for each run, with all its figures"}, indexFile{SummaryFile, "each metric of each arm: n, mean, sd, interval"},
-		indexFile{DeltasFile, "what differs between arms, of means and of pairs of runs"}, indexFile{MethodologyFile, "how the figures came about"},
-		indexFile{CitationFile, "how to cite them"}, indexFile{PackFile, "SHA-256 of every file"})
-	p.Runs = b.indexRuns()
-	return chart.WritePage(w, indexText, p)
+	files.Items = append(files.Items, []render.Span{render.Plain(runs)})
+	d.Add(render.H2("Files"), files)
+	d.Add(indexFigures(figures)...)
+	d.Add(render.H2("Runs"), b.indexRuns())
+	return d
 }
+
+// indexFigures are the first figures, each with the way to its file.
+func indexFigures(figures []exhibit.Named) []render.Block {
+	if len(figures) == 0 {
+		return nil
+	}
+	var shown render.Figures
+	for _, f := range figures[:min(len(figures), mostShown)] {
+		f.File = figurePath(f)
+		shown = append(shown, f.Figure)
+	}
+	blocks := []render.Block{render.H2("Figures"), shown}
+	if left := len(figures) - len(shown); left > 0 {
+		blocks = append(blocks, render.Paragraph{Class: "small", Spans: []render.Span{
+			render.Plain(fmt.Sprintf("%d more are in figures/ and on ", left)), render.Link(ComparisonFile, ComparisonFile), render.Plain("."),
+		}})
+	}
+	return blocks
+}
+
+func figurePath(f exhibit.Named) string { return FiguresFolder + "/" + f.Name + ".svg" }
 
 // indexRuns lists the runs; their files are below runs/.
-func (b *builder) indexRuns() indexTable {
-	table := indexTable{Header: []string{"run", "start (UTC)", b.Compare.By, "model", "engine", "scenario", "host", "valid"}}
-	for i := range b.runs {
-		r := b.runs[i]
+func (b *builder) indexRuns() render.Table {
+	table := render.Table{Header: []string{"run", "start (UTC)", b.Compare.By, "model", "engine", "scenario", "host", "valid"}, Words: []int{2, 3, 4, 5, 6, 7}}
+	for _, r := range b.runs {
 		state := "yes"
 		if !r.Valid {
 			state = "no: " + strings.Join(r.InvalidReasons, ", ")
 		}
-		table.Rows = append(table.Rows, []string{r.ID, r.StartedAt.UTC().Format("2006-01-02 15:04"), r.Label(b.Compare.By), r.Model, r.Engine, r.Scenario, r.Host, state})
+		start := chart.None
+		if !r.StartedAt.IsZero() {
+			start = r.StartedAt.UTC().Format("2006-01-02 15:04")
+		}
+		table.Rows = append(table.Rows, render.Row{
+			Cells:   []string{r.ID, start, r.Label(b.Compare.By), r.Model, r.Engine, r.Scenario, r.Host, state},
+			Address: RunsFolder + "/" + r.ID + "/" + folder.SummaryFile,
+		})
 	}
 	return table
 }

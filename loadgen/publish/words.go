@@ -10,19 +10,19 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
-	"github.com/umascope/umascope/loadgen/chart"
 	"github.com/umascope/umascope/loadgen/compare"
 	"github.com/umascope/umascope/loadgen/exhibit"
 	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/render"
 )
 
 // writeWords writes what is read by people: the figures, how all was made, how to cite it, and the page.
 func (b *builder) writeWords() error {
 	figures, err := b.writeFigures()
 	return errors.Join(err,
-		b.write(MethodologyFile, func(w io.Writer) error { _, err := io.WriteString(w, b.methodology()); return err }),
+		b.write(MethodologyFile, func(w io.Writer) error { return render.Markdown(w, b.methodology()) }),
 		b.write(CitationFile, b.citation),
-		b.write(IndexFile, func(w io.Writer) error { return b.index(w, figures) }))
+		b.write(IndexFile, func(w io.Writer) error { return render.HTML(w, b.index(figures)) }))
 }
 
 // writeFigures writes every figure of the comparison as a file.
@@ -32,7 +32,7 @@ func (b *builder) writeFigures() ([]exhibit.Named, error) {
 	}
 	figures := exhibit.Figures(*b.comparison)
 	for _, f := range figures {
-		if err := b.write(FiguresFolder+"/"+f.Name+".svg", func(w io.Writer) error { return exhibit.SVG(w, f.Figure) }); err != nil {
+		if err := b.write(figurePath(f), func(w io.Writer) error { return render.SVG(w, f.Figure) }); err != nil {
 			return nil, err
 		}
 	}
@@ -54,11 +54,11 @@ func (b *builder) citation(w io.Writer) error {
 		Date     string   `yaml:"date-released"`
 		License  string   `yaml:"license,omitempty"`
 	}{
-		Version: "1.2.0", Message: "If you use these runs, please cite them.", Type: "dataset", Title: chart.Printable(b.Title),
-		Abstract: chart.Printable(b.abstract()), Date: b.pack.CreatedAt.Format("2006-01-02"), License: b.License,
+		Version: "1.2.0", Message: "If you use these runs, please cite them.", Type: "dataset", Title: render.Printable(b.Title),
+		Abstract: render.Printable(b.abstract()), Date: b.pack.CreatedAt.Format("2006-01-02"), License: b.License,
 	}
 	for _, name := range b.authors() {
-		c.Authors = append(c.Authors, author{chart.Printable(name)})
+		c.Authors = append(c.Authors, author{render.Printable(name)})
 	}
 	encoder := yaml.NewEncoder(w)
 	return errors.Join(encoder.Encode(c), encoder.Close())
@@ -94,45 +94,40 @@ func (b *builder) distinct(of func(compare.Run) string) []string {
 	return slices.Sorted(maps.Keys(found))
 }
 
-// document is a Markdown file.
-type document struct{ strings.Builder }
-
-func (d *document) line(format string, args ...any) { fmt.Fprintf(d, format+"\n", args...) }
-
-// table writes a table; nothing of one without rows.
-func (d *document) table(header []string, rows [][]string) {
-	if len(rows) == 0 {
-		return
-	}
-	write := func(cells []string) { d.line("| %s |", strings.Join(cells, " | ")) }
-	write(header)
-	write(slices.Repeat([]string{"---"}, len(header)))
-	for _, row := range rows {
-		cells := make([]string, len(row))
-		for i, text := range row {
-			cells[i] = exhibit.Cell(text)
-		}
-		write(cells)
-	}
-	d.line("")
-}
-
 // methodology says how the figures came about, by what the runs say of themselves.
-func (b *builder) methodology() string {
-	d := &document{}
-	d.line("# %s: methodology\n", exhibit.Cell(b.Title))
-	d.line("%s Written by the program from what the runs say of themselves.\n", exhibit.Cell(b.abstract()))
-	b.tellRuns(d)
-	b.tellOrder(d)
-	b.tellPlan(d)
-	b.tellSetting(d)
-	b.tellStatistics(d)
-	b.tellRedaction(d)
-	d.line("## Citation\n\n```bibtex\n@misc{umascope,\n  title = {%s},\n  author = {%s},\n  year = {%d}\n}\n```", bibtex(b.Title), bibtex(strings.Join(b.authors(), " and ")), b.pack.CreatedAt.Year())
-	return d.String()
+func (b *builder) methodology() render.Document {
+	d := render.Document{Title: b.Title + ": methodology"}
+	d.Add(says("%s Written by the program from what the runs say of themselves.", b.abstract()))
+	d.Add(b.tellRuns()...)
+	d.Add(b.tellOrder()...)
+	d.Add(b.tellPlan()...)
+	d.Add(b.tellSetting()...)
+	d.Add(b.tellStatistics()...)
+	d.Add(b.tellRedaction()...)
+	d.Add(render.H2("Citation"), render.Listing{Language: "bibtex", Text: fmt.Sprintf("@misc{umascope,\n  title = {%s},\n  author = {%s},\n  year = {%d}\n}\n",
+		bibtex(b.Title), bibtex(strings.Join(b.authors(), " and ")), b.pack.CreatedAt.Year())})
+	return d
 }
 
-// bibtex takes out what a brace or a line of a fence could do.
+// says is a paragraph; what stands between ` in its format is code.
+func says(format string, args ...any) render.Paragraph {
+	return render.P(spans(format, args...)...)
+}
+
+func spans(format string, args ...any) []render.Span {
+	var all []render.Span
+	for i, part := range strings.Split(format, "`") {
+		n := strings.Count(strings.ReplaceAll(part, "%%", ""), "%")
+		span := render.Plain(fmt.Sprintf(part, args[:n]...))
+		if args = args[n:]; i%2 == 1 {
+			span = render.Code(span.Text)
+		}
+		all = append(all, span)
+	}
+	return all
+}
+
+// bibtex takes out what a brace could do.
 func bibtex(text string) string {
 	return strings.Map(func(r rune) rune {
 		if strings.ContainsRune("{}\\`\n\r", r) {
@@ -142,56 +137,46 @@ func bibtex(text string) string {
 	}, text)
 }
 
-func (b *builder) tellRuns(d *document) {
-	d.line("## Runs\n")
-	var rows [][]string
+func (b *builder) tellRuns() []render.Block {
+	cells := render.Table{Header: append(append(slices.Clone(b.Compare.Within), b.Compare.By), "valid runs")}
 	for _, c := range b.cells() {
-		rows = append(rows, append(append(slices.Clone(c.within), c.arm), fmt.Sprint(len(c.runs))))
+		cells.Add(append(append(slices.Clone(c.within), c.arm), fmt.Sprint(len(c.runs)))...)
 	}
-	d.table(append(append(slices.Clone(b.Compare.Within), b.Compare.By), "valid runs"), rows)
-	var invalid [][]string
+	blocks := []render.Block{render.H2("Runs"), cells}
+	invalid := render.Table{Header: []string{"run", "why"}}
 	for _, r := range b.runs {
 		if !r.Valid {
-			invalid = append(invalid, []string{r.ID, strings.Join(r.InvalidReasons, ", ")})
+			invalid.Add(r.ID, strings.Join(r.InvalidReasons, ", "))
 		}
 	}
-	if len(invalid) > 0 {
-		d.line("Invalid runs are in the pack and enter no figure.\n")
-		d.table([]string{"run", "why"}, invalid)
+	if !invalid.Empty() {
+		blocks = append(blocks, says("Invalid runs are in the pack and enter no figure."), invalid)
 	}
 	if formats := b.distinct(func(r compare.Run) string { return r.Imported }); len(formats) > 0 {
-		d.line("Some runs were read from results of other tools (%s): their figures are those tools' word.\n", exhibit.Cell(strings.Join(formats, ", ")))
+		blocks = append(blocks, says("Some runs were read from results of other tools (%s): their figures are those tools' word.", strings.Join(formats, ", ")))
 	}
+	return blocks
 }
 
-func (b *builder) tellOrder(d *document) {
+func (b *builder) tellOrder() []render.Block {
 	if b.comparison == nil {
-		d.line("%s\n", exhibit.Cell(b.uncompared))
-		return
+		return []render.Block{says("%s", b.uncompared)}
 	}
-	d.line("## Order\n")
-	var rows [][]string
+	order := render.Table{Header: append(slices.Clone(b.comparison.Within), "order", "arms in the order of time", "boots")}
 	for _, s := range b.comparison.Strata {
 		var row []string
 		for _, name := range b.comparison.Within {
 			row = append(row, s.Within[name])
 		}
-		rows = append(rows, append(row, s.Order.Kind, strings.Join(s.Order.Sequence, " "), fmt.Sprint(s.Order.Boots)))
+		order.Add(append(row, s.Order.Kind, strings.Join(s.Order.Sequence, " "), fmt.Sprint(s.Order.Boots))...)
 	}
-	d.table(append(slices.Clone(b.comparison.Within), "order", "arms in the order of time", "boots"), rows)
-	if len(b.comparison.Warnings) > 0 {
-		d.line("What stands beside the verdicts:\n")
-		for _, w := range b.comparison.Warnings {
-			d.line("- `%s`: %s", w.Code, exhibit.Cell(w.Text))
-		}
-		d.line("")
-	}
+	return []render.Block{render.H2("Order"), order, exhibit.Warnings(b.comparison.Warnings)}
 }
 
 // tellPlan says which plans the runs followed, and whether what had to hold before them did.
-func (b *builder) tellPlan(d *document) {
-	type held struct{ name, limit string }
-	plans, gates := map[string]string{}, map[held]map[string]int{}
+func (b *builder) tellPlan() []render.Block {
+	type gate struct{ name, limit string }
+	plans, gates := map[string]string{}, map[gate]map[string]int{}
 	policies := map[string]int{}
 	for _, m := range b.manifests {
 		c := m.Campaign
@@ -200,7 +185,7 @@ func (b *builder) tellPlan(d *document) {
 		}
 		plans[c.Name] = c.PlanSHA256
 		for _, g := range c.Gates {
-			h := held{name: g.Name}
+			h := gate{name: g.Name}
 			if g.Limit != nil {
 				h.limit = strings.TrimSpace(fmt.Sprintf("%g %s", *g.Limit, g.Unit))
 			}
@@ -214,22 +199,21 @@ func (b *builder) tellPlan(d *document) {
 		}
 	}
 	if len(plans) == 0 {
-		return
+		return nil
 	}
-	d.line("## Plan and gates\n")
+	var list render.List
 	for _, name := range slices.Sorted(maps.Keys(plans)) {
-		d.line("- campaign %s, SHA-256 of its plan `%s`", exhibit.Cell(name), bibtex(plans[name]))
+		list.Items = append(list.Items, spans("campaign %s, SHA-256 of its plan `%s`", name, plans[name]))
 	}
 	for _, policy := range slices.Sorted(maps.Keys(policies)) {
-		d.line("- page cache before a run: %s (%d runs)", exhibit.Cell(policy), policies[policy])
+		list.Items = append(list.Items, spans("page cache before a run: %s (%d runs)", policy, policies[policy]))
 	}
-	d.line("")
-	var rows [][]string
+	held := render.Table{Header: []string{"gate", "limit", "runs"}}
 	for h, states := range gates {
-		rows = append(rows, []string{h.name, h.limit, counted(states)})
+		held.Add(h.name, h.limit, counted(states))
 	}
-	slices.SortFunc(rows, slices.Compare[[]string])
-	d.table([]string{"gate", "limit", "runs"}, rows)
+	slices.SortFunc(held.Rows, func(x, y render.Row) int { return slices.Compare(x.Cells, y.Cells) })
+	return []render.Block{render.H2("Plan and gates"), list, held}
 }
 
 // counted lists words by how often they came.
@@ -242,7 +226,7 @@ func counted(times map[string]int) string {
 }
 
 // tellSetting says what ran on what: once what was the same in all runs, then what was not.
-func (b *builder) tellSetting(d *document) {
+func (b *builder) tellSetting() []render.Block {
 	values := map[string]map[string]int{}
 	var order []string
 	for _, r := range b.runs {
@@ -257,25 +241,23 @@ func (b *builder) tellSetting(d *document) {
 			values[f.Item][f.Value]++
 		}
 	}
-	var same, differs [][]string
+	same := render.Table{Header: []string{"in all runs", "value"}}
+	differs := render.Table{Header: []string{"not in all runs the same", "values (runs)"}}
 	for _, item := range order {
 		switch of := values[item]; {
 		case len(of) == 1 && slices.Collect(maps.Values(of))[0] == len(b.runs):
-			same = append(same, []string{item, slices.Collect(maps.Keys(of))[0]})
+			same.Add(item, slices.Collect(maps.Keys(of))[0])
 		case len(of) <= mostValues:
 			var each []string
 			for _, value := range slices.Sorted(maps.Keys(of)) {
 				each = append(each, fmt.Sprintf("%s (%d)", value, of[value]))
 			}
-			differs = append(differs, []string{item, strings.Join(each, "; ")})
+			differs.Add(item, strings.Join(each, "; "))
 		default:
-			differs = append(differs, []string{item, fmt.Sprintf("%d different values", len(of))})
+			differs.Add(item, fmt.Sprintf("%d different values", len(of)))
 		}
 	}
-	d.line("## Software, machine and load\n")
-	d.line("Runs and tables were written by %s.\n", exhibit.Cell(b.programs()))
-	d.table([]string{"in all runs", "value"}, same)
-	d.table([]string{"not in all runs the same", "values (runs)"}, differs)
+	return []render.Block{render.H2("Software, machine and load"), says("Runs and tables were written by %s.", b.programs()), same, differs}
 }
 
 // mostValues is how many different values of a setting are listed.
@@ -290,13 +272,12 @@ func (b *builder) programs() string {
 	return strings.Join(slices.Sorted(maps.Keys(all)), ", ")
 }
 
-func (b *builder) tellStatistics(d *document) {
-	d.line("## Statistics\n")
-	d.line("The run is the unit; requests are not. `%s` describes valid runs: sd divides by n - 1, population_sd by n, the interval is Student's. `%s` has b - a of the means, and of every pair of runs of one round.\n", SummaryFile, DeltasFile)
+func (b *builder) tellStatistics() []render.Block {
+	blocks := []render.Block{render.H2("Statistics"), says("The run is the unit; requests are not. `%s` describes valid runs: sd divides by n - 1, population_sd by n, the interval is Student's. `%s` has b - a of the means, and of every pair of runs of one round.", SummaryFile, DeltasFile)}
 	if b.comparison == nil {
-		return
+		return blocks
 	}
-	d.line("Arms are compared by Welch's t test, of logarithms where differences are relative, and paired where runs were made in rounds; equivalence by two one-sided tests within the margin; metrics beside the primary one are adjusted by Holm. Not different is not equal: equal needs an equivalence test. All of it is in `%s`.\n", ComparisonJSON)
+	blocks = append(blocks, says("Arms are compared by Welch's t test, of logarithms where differences are relative, and paired where runs were made in rounds; equivalence by two one-sided tests within the margin; metrics beside the primary one are adjusted by Holm. Not different is not equal: equal needs an equivalence test. All of it is in `%s`.", ComparisonJSON))
 	margins := map[string]string{}
 	for _, s := range b.comparison.Strata {
 		for _, p := range s.Pairs {
@@ -308,17 +289,17 @@ func (b *builder) tellStatistics(d *document) {
 			}
 		}
 	}
-	var rows [][]string
+	table := render.Table{Header: []string{"metric", "margin"}}
 	for _, name := range slices.Sorted(maps.Keys(margins)) {
-		rows = append(rows, []string{name, margins[name]})
+		table.Add(name, margins[name])
 	}
-	d.table([]string{"metric", "margin"}, rows)
+	return append(blocks, table)
 }
 
-func (b *builder) tellRedaction(d *document) {
-	d.line("## What is not told\n")
+func (b *builder) tellRedaction() []render.Block {
+	blocks := []render.Block{render.H2("What is not told")}
 	if b.Raw {
-		d.line("Nothing was taken out of the runs.\n")
+		blocks = append(blocks, says("Nothing was taken out of the runs."))
 	} else {
 		var gone []string
 		for _, kind := range Kinds() {
@@ -326,10 +307,10 @@ func (b *builder) tellRedaction(d *document) {
 				gone = append(gone, string(kind))
 			}
 		}
-		d.line("Names of these kinds are replaced by the kind and a number; what was equal stays equal: %s. Prompts, outputs, headers and addresses for notices are not here.\n", strings.Join(gone, ", "))
+		blocks = append(blocks, says("Names of these kinds are replaced by the kind and a number; what was equal stays equal: %s. Prompts, outputs, headers and addresses for notices are not here.", strings.Join(gone, ", ")))
 	}
 	if len(b.pack.LeftOut) > 0 {
-		d.line("Files of runs that are left out: %s.\n", exhibit.Cell(strings.Join(b.pack.LeftOut, ", ")))
+		blocks = append(blocks, says("Files of runs that are left out: %s.", strings.Join(b.pack.LeftOut, ", ")))
 	}
-	d.line("Of every run there are `%s` and `%s`; `gzip -d` gives back its requests, its schedule and its telemetry. `uma-load compare %s` reads them as they are, `uma-load publish --verify .` checks the sums in `%s`.\n", folder.ManifestFile, folder.SummaryFile, RunsFolder, PackFile)
+	return append(blocks, says("Of every run there are `%s` and `%s`; `gzip -d` gives back its requests, its schedule and its telemetry. `uma-load compare %s` reads them as they are, `uma-load publish --verify .` checks the sums in `%s`.", folder.ManifestFile, folder.SummaryFile, RunsFolder, PackFile))
 }

@@ -1,0 +1,201 @@
+// Package render writes documents: as text for a terminal, as Markdown and as one page of HTML. What a document shows is
+// decided where it is built; the writers know blocks and no runs.
+//
+// Every text of a document is untrusted. The writers replace what a terminal could act on, and leave nothing markup.
+package render
+
+import "github.com/umascope/umascope/loadgen/chart"
+
+// Document is what is shown. A terminal shows no title.
+type Document struct {
+	Title  string
+	Blocks []Block
+}
+
+// Add appends blocks.
+func (d *Document) Add(blocks ...Block) { d.Blocks = append(d.Blocks, blocks...) }
+
+// Block is one of the types below. A block that is empty is not written.
+type Block interface {
+	Kind() string
+	Empty() bool
+}
+
+// Tone colours a block or a row; the words beside it always state the same.
+type Tone string
+
+const (
+	Good Tone = "good"
+	Bad  Tone = "bad"
+	Note Tone = "note"
+)
+
+// Span is some words in one style; one with an address is a link.
+type Span struct {
+	Text    string
+	Style   string // "", strong, code, quote; tag, badge and chip are boxes on a page
+	Tone    Tone   // of a badge; of a chip the class of its colour
+	Title   string // shown when a chip is pointed at
+	Address string
+}
+
+func Plain(text string) Span            { return Span{Text: text} }
+func Strong(text string) Span           { return Span{Text: text, Style: "strong"} }
+func Code(text string) Span             { return Span{Text: text, Style: "code"} }
+func Tag(text string) Span              { return Span{Text: text, Style: "tag"} }
+func Badge(tone Tone, text string) Span { return Span{Text: text, Style: "badge", Tone: tone} }
+func Link(text, address string) Span    { return Span{Text: text, Address: address} }
+
+// Heading begins a part. Level 1 is the title of the document.
+type Heading struct {
+	Level  int
+	Text   string
+	ID     string
+	Badges []Span
+}
+
+func H2(text string, badges ...Span) Heading { return Heading{Level: 2, Text: text, Badges: badges} }
+func H3(text string) Heading                 { return Heading{Level: 3, Text: text} }
+func H4(text string) Heading                 { return Heading{Level: 4, Text: text} }
+
+// Paragraph is one line of text. One with a tone is a notice on a page.
+type Paragraph struct {
+	Spans []Span
+	Tone  Tone
+	Class string // small, lead, big, beside, or none
+	Label string // read aloud in place of chips
+}
+
+func P(spans ...Span) Paragraph                 { return Paragraph{Spans: spans} }
+func Notice(tone Tone, spans ...Span) Paragraph { return Paragraph{Tone: tone, Spans: spans} }
+
+// Small is a remark; of an empty text there is none.
+func Small(text string) Paragraph {
+	if text == "" {
+		return Paragraph{}
+	}
+	return Paragraph{Class: "small", Spans: []Span{Plain(text)}}
+}
+
+// List has an item a line, below a line of its own. One with a tone is a notice on a page.
+type List struct {
+	Lead  []Span
+	Items [][]Span
+	Tone  Tone
+	Class string // small, files, links, or none
+}
+
+// Items are texts as items.
+func Items(texts []string) [][]Span {
+	var items [][]Span
+	for _, text := range texts {
+		items = append(items, []Span{Plain(text)})
+	}
+	return items
+}
+
+// Coded is an item whose first word stands out, such as the code of a warning.
+func Coded(code, text string) []Span { return []Span{Strong(code), Plain(": " + text)} }
+
+// Facts are figures and properties with their names.
+type Facts struct {
+	Of    string // heading of the names where facts become a table
+	Facts []Fact
+	Tiles bool // large on a page
+}
+
+type Fact struct{ Name, Value string }
+
+// Table has a column of names and columns of figures, flush right on a page, unless they are Words.
+type Table struct {
+	Header []string
+	Rows   []Row
+	Words  []int
+}
+
+// Row is a row of a table. Its first cell is a link if there is an address.
+type Row struct {
+	Cells   []string
+	Tone    Tone
+	Address string
+}
+
+// Add appends a row.
+func (t *Table) Add(cells ...string) { t.Rows = append(t.Rows, Row{Cells: cells}) }
+
+// AddIn appends a row in a tone.
+func (t *Table) AddIn(tone Tone, cells ...string) {
+	t.Rows = append(t.Rows, Row{Cells: cells, Tone: tone})
+}
+
+// Figures are drawings with their words; only a page shows them.
+type Figures []chart.Figure
+
+// Panels are small drawings on one scale; only a page shows them.
+type Panels struct {
+	Title  string
+	Legend []chart.LegendItem
+	Panels []Panel
+}
+
+type Panel struct {
+	Name, Caption string
+	Drawing       *chart.Drawing
+}
+
+// Details are blocks that a page shows on request.
+type Details struct {
+	Summary string
+	Open    bool
+	Blocks  []Block
+}
+
+// Group is blocks that stand together on a page.
+type Group struct {
+	Class  string // tables, cards, card, finding, shot, or none
+	ID     string
+	Blocks []Block
+}
+
+// Listing is lines to be typed or copied.
+type Listing struct{ Language, Text string }
+
+func (Heading) Kind() string   { return "heading" }
+func (Paragraph) Kind() string { return "paragraph" }
+func (List) Kind() string      { return "list" }
+func (Facts) Kind() string     { return "facts" }
+func (Table) Kind() string     { return "table" }
+func (Figures) Kind() string   { return "figures" }
+func (Panels) Kind() string    { return "panels" }
+func (Details) Kind() string   { return "details" }
+func (Group) Kind() string     { return "group" }
+func (Listing) Kind() string   { return "listing" }
+
+func (h Heading) Empty() bool   { return h.Text == "" }
+func (p Paragraph) Empty() bool { return len(p.Spans) == 0 }
+func (l List) Empty() bool      { return len(l.Items) == 0 }
+func (f Facts) Empty() bool     { return len(f.Facts) == 0 }
+func (t Table) Empty() bool     { return len(t.Rows) == 0 }
+func (f Figures) Empty() bool   { return len(f) == 0 }
+func (p Panels) Empty() bool    { return len(p.Panels) == 0 }
+func (d Details) Empty() bool   { return allEmpty(d.Blocks) }
+func (g Group) Empty() bool     { return allEmpty(g.Blocks) }
+func (l Listing) Empty() bool   { return l.Text == "" }
+
+func allEmpty(blocks []Block) bool {
+	for _, b := range blocks {
+		if !b.Empty() {
+			return false
+		}
+	}
+	return true
+}
+
+// texts is what spans say, without their styles.
+func texts(spans []Span) string {
+	text := ""
+	for _, s := range spans {
+		text += s.Text
+	}
+	return text
+}

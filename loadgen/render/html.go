@@ -1,0 +1,61 @@
+package render
+
+import (
+	"embed"
+	"html/template"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+	"unicode"
+)
+
+//go:embed page.html style.css
+var sources embed.FS
+
+// templates are page.html, with the style sheet as part of it: what a page and a picture need is in one file.
+var templates = sync.OnceValues(func() (*template.Template, error) {
+	page, err := sources.ReadFile("page.html")
+	if err != nil {
+		return nil, err
+	}
+	style, err := sources.ReadFile("style.css")
+	if err != nil {
+		return nil, err
+	}
+	return template.New("render").Parse(`{{define "style"}}<style>` + "\n" + string(style) + "</style>{{end}}" + string(page))
+})
+
+// HTML writes a document as one self-contained page: no script, nothing loaded from elsewhere. Every text goes through
+// html/template and nothing is declared safe.
+func HTML(w io.Writer, d Document) error { return execute(w, "page", d) }
+
+func execute(w io.Writer, name string, view any) error {
+	all, err := templates()
+	if err != nil {
+		return err
+	}
+	var text strings.Builder
+	if err := all.ExecuteTemplate(&text, name, view); err != nil {
+		return err
+	}
+	for line := range strings.Lines(text.String()) {
+		if _, err := io.WriteString(w, Printable(strings.TrimSuffix(line, "\n"))+"\n"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// IsWords is whether a column is text.
+func (t Table) IsWords(column int) bool { return slices.Contains(t.Words, column) }
+
+// Printable replaces what a terminal or a table could act on: model names, labels and error texts come from elsewhere.
+func Printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return unicode.ReplacementChar
+	}, text)
+}

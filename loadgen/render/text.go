@@ -1,0 +1,127 @@
+package render
+
+import (
+	"io"
+	"strings"
+	"text/tabwriter"
+)
+
+// Text writes a document for a terminal: tables in columns, no figures.
+//
+// Columns are those of text/tabwriter: a package of tables would add borders, colours and wrapping, which nothing here
+// needs, and another rule for the width of a letter.
+func Text(w io.Writer, d Document) error {
+	t := terminal{w: w}
+	t.blocks(d.Blocks)
+	return t.err
+}
+
+// TextTable writes a table for a terminal.
+func TextTable(w io.Writer, table Table) error { return Text(w, Document{Blocks: []Block{table}}) }
+
+type terminal struct {
+	w    io.Writer
+	last string // kind of the block before
+	err  error
+}
+
+func (t *terminal) line(text string) {
+	if t.err == nil {
+		_, t.err = io.WriteString(t.w, text+"\n")
+	}
+}
+
+func (t *terminal) blocks(blocks []Block) {
+	for _, block := range blocks {
+		if block.Empty() {
+			continue
+		}
+		switch b := block.(type) {
+		case Group:
+			t.blocks(b.Blocks)
+			continue
+		case Details:
+			t.blocks(append([]Block{H4(b.Summary)}, b.Blocks...))
+			continue
+		case Figures, Panels:
+			continue
+		}
+		t.space(block)
+		switch b := block.(type) {
+		case Heading:
+			t.line(Printable(strings.Join(append([]string{b.Text}, badges(b.Badges)...), " ")))
+		case Paragraph:
+			t.line(Printable(texts(b.Spans)))
+		case List:
+			if len(b.Lead) > 0 {
+				t.line(Printable(texts(b.Lead)))
+			}
+			for _, item := range b.Items {
+				t.line("  " + Printable(texts(item)))
+			}
+		case Facts:
+			t.table(b.table(""))
+		case Table:
+			t.table(b)
+		case Listing:
+			for line := range strings.Lines(b.Text) {
+				t.line("  " + Printable(strings.TrimSuffix(line, "\n")))
+			}
+		}
+		t.last = block.Kind()
+	}
+}
+
+// space sets a heading off from what is above it, and tables from text.
+func (t *terminal) space(b Block) {
+	prose := func(kind string) bool { return kind == "paragraph" || kind == "list" }
+	if t.last != "" && (b.Kind() == "heading" || t.last != "heading" && !(prose(t.last) && prose(b.Kind()))) {
+		t.line("")
+	}
+}
+
+func (t *terminal) table(table Table) {
+	if t.err != nil {
+		return
+	}
+	out := tabwriter.NewWriter(t.w, 0, 0, 2, ' ', 0)
+	for _, cells := range table.lines() {
+		for i, text := range cells {
+			cells[i] = Printable(text)
+		}
+		_, _ = io.WriteString(out, strings.Join(cells, "\t")+"\n") // Flush returns what goes wrong
+	}
+	t.err = out.Flush()
+}
+
+// lines are the heading, if there is one, and the rows, each for the caller to change.
+func (t Table) lines() [][]string {
+	var lines [][]string
+	if t.Header != nil {
+		lines = append(lines, append([]string(nil), t.Header...))
+	}
+	for _, row := range t.Rows {
+		lines = append(lines, append([]string(nil), row.Cells...))
+	}
+	return lines
+}
+
+// table has a row for each fact, below a heading if its first word is given.
+func (f Facts) table(name string) Table {
+	var t Table
+	if name != "" {
+		t.Header = []string{name, "value"}
+	}
+	for _, fact := range f.Facts {
+		t.Add(fact.Name, fact.Value)
+	}
+	return t
+}
+
+func badges(spans []Span) []string {
+	var all []string
+	for _, s := range spans {
+		all = append(all, "("+s.Text+")")
+	}
+	return all
+}
