@@ -12,7 +12,7 @@ import (
 
 func hostileFigure() chart.Figure {
 	hostile := "a<script>\x1b[31m&\"'" + strings.Repeat(" word", 60)
-	f := chart.Figure{Title: hostile, Caption: hostile, Legend: []chart.LegendItem{{"c0", hostile}, {"line c1", "b"}}}
+	f := chart.Figure{Title: hostile, Caption: hostile, Legend: []chart.LegendItem{{Class: "c0", Text: hostile}, {Class: "line c1", Text: "b"}}}
 	return f.Draw(func(width, height float64) *chart.Drawing {
 		frame := chart.NewFrame(width, height, chart.Linear("x", 0, 10, 1, 5), chart.BytesAxis(0, 1<<33), hostile)
 		frame.Text("mark-text", 1, 2, "start", hostile)
