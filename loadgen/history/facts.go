@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/umascope/umascope/exporter/metric"
@@ -79,6 +80,9 @@ func (r Run) engineFacts(f *facts) {
 	f.add(compare.FactFingerprint, r.Summary.Model.Fingerprint)
 	if print := server.FingerprintStart; print != nil && print.Weights != nil {
 		f.add("model weights", fmt.Sprintf("%d bytes in %d files, configuration %.12s", print.Weights.Bytes, print.Weights.Files, print.Weights.ConfigSHA256))
+	}
+	if server.MaxTokens > 0 {
+		f.add("most tokens of a request", strconv.Itoa(server.MaxTokens))
 	}
 	f.of("engine setting ", server.Settings)
 }

@@ -192,6 +192,17 @@ func TestFactsSayWhatCanDifferBetweenArms(t *testing.T) {
 	}
 }
 
+// Two arms of one server on a GPU differed in its context alone (-c 65536 and -c 131072 of llama.cpp, for 8 slots): of the
+// arguments of a process only the names are kept, so that the comparison showed no difference between the arms.
+func TestTheContextThatAServerAllowsIsFact(t *testing.T) {
+	r := complete("r1")
+	r.Manifest.Server.MaxTokens = 8192
+	allowed := compare.Fact{Item: "most tokens of a request", Value: "8192"}
+	if !slices.ContainsFunc(r.Observation().Facts, func(f compare.Fact) bool { return f.Item == allowed.Item && f.Value == allowed.Value }) {
+		t.Errorf("%+v is not in %+v", allowed, r.Observation().Facts)
+	}
+}
+
 // TestWhatACampaignDidAroundARunIsFact: files by their hash, processes by their options, what gates and
 // checks saw.
 func TestWhatACampaignDidAroundARunIsFact(t *testing.T) {
