@@ -64,7 +64,7 @@ func schemaPath(name string) string { return filepath.Join("schema", name+".sche
 // TestSchemasAreThoseOfTheTypes keeps the files in the folder schema equal to the Go types, whose
 // comments are their descriptions; -update writes them.
 func TestSchemasAreThoseOfTheTypes(t *testing.T) {
-	comments := readComments(t, ".", "campaign", "campaign/plan", "folder", "server", "chat", "compare", "evidence", "extract", "publish", "report", "summary", "sweep", "telemetry", "schedule", "prompt", "rank")
+	comments := readComments(t, ".", "campaign", "campaign/plan", "folder", "server", "chat", "compare", "evidence", "extract", "publish", "report", "summary", "sweep", "telemetry", "telemetry/sampling", "schedule", "prompt", "rank")
 	for _, d := range described {
 		g := generator{comments: comments, definitions: map[string]any{}}
 		document := map[string]any{

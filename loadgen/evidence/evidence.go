@@ -97,12 +97,13 @@ func (r *Range) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// witness makes one, and says whether it agrees.
-func witness(name string, value float64, unit string, expected Range) Witness {
+// NewWitness makes a witness; it agrees if its value lies in the range.
+func NewWitness(name string, value float64, unit string, expected Range) Witness {
 	return Witness{name, value, unit, expected, expected.Has(value)}
 }
 
-func signal(grade Grade, reason Reason, witnesses ...Witness) Signal {
+// NewSignal makes a signal; its list of witnesses is never null in JSON.
+func NewSignal(grade Grade, reason Reason, witnesses ...Witness) Signal {
 	if witnesses == nil {
 		witnesses = []Witness{} // an empty list in JSON, not null
 	}
@@ -110,4 +111,4 @@ func signal(grade Grade, reason Reason, witnesses ...Witness) Signal {
 }
 
 // Unseen is the signal of what nothing was seen of.
-func Unseen(reason Reason) Signal { return signal(NotObservable, reason) }
+func Unseen(reason Reason) Signal { return NewSignal(NotObservable, reason) }

@@ -48,19 +48,19 @@ func (h Hits) Many(sent, least float64) bool {
 }
 
 // witness is the count of hits, held against the least that must be of the run.
-func (h Hits) witness(sent, least float64) Witness {
-	return witness("engine_prefix_cache_hits", h.Found.Value, "tokens", atLeast(least+h.others(sent)))
+func (h Hits) NewWitness(sent, least float64) Witness {
+	return NewWitness("engine_prefix_cache_hits", h.Found.Value, "tokens", atLeast(least+h.others(sent)))
 }
 
 // tiers are the counts of tokens from the tiers below the device.
 func (h Hits) tiers() []Witness {
-	all := []Witness{witness("engine_tokens_from_disk", h.Disk.Value, "tokens", atLeast(1))}
+	all := []Witness{NewWitness("engine_tokens_from_disk", h.Disk.Value, "tokens", atLeast(1))}
 	for _, tier := range []struct {
 		name  string
 		count Count
 	}{{"engine_tokens_from_host", h.Host}, {"engine_tokens_from_device", h.Device}, {"engine_tokens_from_unnamed_tier", h.Elsewhere}} {
 		if tier.count.Known {
-			all = append(all, witness(tier.name, tier.count.Value, "tokens", atLeast(0)))
+			all = append(all, NewWitness(tier.name, tier.count.Value, "tokens", atLeast(0)))
 		}
 	}
 	return all
@@ -73,14 +73,14 @@ func (h Hits) fromDisk(read Disk, tiers Tiers, replay Replay) Signal {
 	case h.Disk.Reset:
 		return Unseen(CountersReset)
 	case h.Disk.Value > 0 && h.TokenBytes <= 0:
-		return signal(Consistent, CountersAbsent, witnesses...)
+		return NewSignal(Consistent, CountersAbsent, witnesses...)
 	case h.Disk.Value > 0:
 		return gradeBytes("engine_tokens_from_disk", h.Disk.Value*h.TokenBytes, h.TokenBytes, witnesses, "read", read)
 	case h.Elsewhere.Value > 0 && !tiers.DiskOff:
 		// A connector may have read it from the disk.
-		return signal(NotObservable, CountersAbsent, witnesses...)
+		return NewSignal(NotObservable, CountersAbsent, witnesses...)
 	}
-	return signal(Contradicted, h.whyNone(tiers, replay), witnesses...)
+	return NewSignal(Contradicted, h.whyNone(tiers, replay), witnesses...)
 }
 
 // whyNone is why no token came from the disk.

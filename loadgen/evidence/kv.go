@@ -83,7 +83,7 @@ func SSDRehydrate(kv Moved, hits Hits, read Disk, tiers Tiers, replay Replay) Si
 		return Unseen(reason)
 	}
 	if kv.FromDisk.Value == 0 {
-		return signal(Contradicted, kv.whyNone(tiers, replay), kv.blocksWitnesses("kvbm_blocks_from_disk", kv.FromDisk)...)
+		return NewSignal(Contradicted, kv.whyNone(tiers, replay), kv.blocksWitnesses("kvbm_blocks_from_disk", kv.FromDisk)...)
 	}
 	return kv.graded("kvbm_blocks_from_disk", kv.FromDisk, kv.blocksWitnesses("kvbm_blocks_from_disk", kv.FromDisk), "read", read)
 }
@@ -101,9 +101,9 @@ func SSDOffload(kv Moved, written Disk, tiers Tiers) Signal {
 		case tiers.DiskFilter == FilterOn:
 			reason = DiskFilterOn
 		}
-		return signal(Contradicted, reason, witness("kvbm_blocks_to_disk", 0, "blocks", atLeast(1)))
+		return NewSignal(Contradicted, reason, NewWitness("kvbm_blocks_to_disk", 0, "blocks", atLeast(1)))
 	}
-	blocks := []Witness{witness("kvbm_blocks_to_disk", kv.ToDisk.Value, "blocks", atLeast(1))}
+	blocks := []Witness{NewWitness("kvbm_blocks_to_disk", kv.ToDisk.Value, "blocks", atLeast(1))}
 	return kv.graded("kvbm_blocks_to_disk", kv.ToDisk, blocks, "written", written)
 }
 
@@ -148,13 +148,13 @@ func (kv Moved) whyNone(tiers Tiers, replay Replay) Reason {
 
 // blocksWitnesses are the counts of blocks and of what was found.
 func (kv Moved) blocksWitnesses(name string, blocks Count) []Witness {
-	all := []Witness{witness(name, blocks.Value, "blocks", atLeast(1))}
+	all := []Witness{NewWitness(name, blocks.Value, "blocks", atLeast(1))}
 	if kv.FromHost.Known {
 		// Blocks from the host are no evidence of the disk, whatever their number.
-		all = append(all, witness("kvbm_blocks_from_host", kv.FromHost.Value, "blocks", atLeast(0)))
+		all = append(all, NewWitness("kvbm_blocks_from_host", kv.FromHost.Value, "blocks", atLeast(0)))
 	}
 	if kv.MatchedTokens.Known {
-		all = append(all, witness("kvbm_matched_tokens", kv.MatchedTokens.Value, "tokens", atLeast(1)))
+		all = append(all, NewWitness("kvbm_matched_tokens", kv.MatchedTokens.Value, "tokens", atLeast(1)))
 	}
 	return all
 }
@@ -162,29 +162,29 @@ func (kv Moved) blocksWitnesses(name string, blocks Count) []Witness {
 // graded holds blocks against bytes.
 func (kv Moved) graded(name string, blocks Count, witnesses []Witness, did string, disk Disk) Signal {
 	if kv.BlockBytes <= 0 {
-		return signal(Consistent, CountersAbsent, witnesses...)
+		return NewSignal(Consistent, CountersAbsent, witnesses...)
 	}
 	return gradeBytes(name, blocks.Value*kv.BlockBytes, kv.BlockBytes, witnesses, did, disk)
 }
 
 // gradeBytes holds the bytes by a counter of the KV cache, at least so many, against those of processes and drives.
 func gradeBytes(name string, bytes, least float64, witnesses []Witness, did string, disk Disk) Signal {
-	witnesses = append(witnesses, witness(name+"_bytes", bytes, "bytes", atLeast(least)))
+	witnesses = append(witnesses, NewWitness(name+"_bytes", bytes, "bytes", atLeast(least)))
 	owner := disk.owners(did, bytes)
 	drive := disk.drives(did, bytes)
 	witnesses = append(witnesses, owner...)
 	witnesses = append(witnesses, drive...)
 	switch {
 	case disk.reset():
-		return signal(NotObservable, CountersReset, witnesses...)
+		return NewSignal(NotObservable, CountersReset, witnesses...)
 	case len(owner) > 0 && !anyAgrees(owner), len(drive) > 0 && !anyAgrees(drive):
-		return signal(Contradicted, BytesDisagree, witnesses...)
+		return NewSignal(Contradicted, BytesDisagree, witnesses...)
 	case len(owner) > 0 && len(drive) > 0:
-		return signal(Proven, "", witnesses...)
+		return NewSignal(Proven, "", witnesses...)
 	case len(owner) == 0 && disk.Denied:
-		return signal(Consistent, NoPrivilege, witnesses...)
+		return NewSignal(Consistent, NoPrivilege, witnesses...)
 	}
-	return signal(Consistent, CountersAbsent, witnesses...)
+	return NewSignal(Consistent, CountersAbsent, witnesses...)
 }
 
 // owners are the witnesses of whose doing it was. Either is enough: I/O of helper threads and through
@@ -197,7 +197,7 @@ func (d Disk) owners(did string, bytes float64) []Witness {
 		count Count
 	}{{"process_" + did, d.Process}, {"cgroup_" + did, d.Cgroup}} {
 		if of.count.Known && !of.count.Reset {
-			all = append(all, witness(of.name, of.count.Value, "bytes", expected))
+			all = append(all, NewWitness(of.name, of.count.Value, "bytes", expected))
 		}
 	}
 	return all
@@ -208,7 +208,7 @@ func (d Disk) drives(did string, bytes float64) []Witness {
 	if !d.Device.Known {
 		return nil
 	}
-	return []Witness{witness("device_"+did, max(0, d.Device.Value-d.Own), "bytes", atLeast(deviceShare*bytes))}
+	return []Witness{NewWitness("device_"+did, max(0, d.Device.Value-d.Own), "bytes", atLeast(deviceShare*bytes))}
 }
 
 // reset says whether a counter that the verdict needs was reset: the drive's, or that of the owner if

@@ -34,23 +34,23 @@ func Reuse(r Reused) Signal {
 	}
 	said := r.said()
 	if len(said) == 0 {
-		return signal(NotObservable, CountersAbsent, r.clock()...)
+		return NewSignal(NotObservable, CountersAbsent, r.clock()...)
 	}
 	all := append(said, r.clock()...)
 	faster, computed := anyAgrees(r.clock()), r.Engine.few(r.sent(), reusedShare*r.PromptTokens)
 	switch {
 	case anyAgrees(said) && faster && !computed:
-		return signal(Proven, "", all...)
+		return NewSignal(Proven, "", all...)
 	case anyAgrees(said):
-		return signal(Consistent, "", all...)
+		return NewSignal(Consistent, "", all...)
 	case r.Cached.Known, computed:
-		return signal(Contradicted, NoMatchedTokens, all...)
+		return NewSignal(Contradicted, NoMatchedTokens, all...)
 	case r.Found.Value > 0, r.Engine.known():
-		return signal(NotObservable, CountersAbsent, all...)
+		return NewSignal(NotObservable, CountersAbsent, all...)
 	}
 	// KVBM sees nothing of what is found on the device, so that a small count of its own, or none,
 	// contradicts nothing.
-	return signal(NotObservable, NoMatchedTokens, all...)
+	return NewSignal(NotObservable, NoMatchedTokens, all...)
 }
 
 // sent is how many tokens the engine had to count.
@@ -64,14 +64,14 @@ func (r Reused) said() []Witness {
 	}
 	var all []Witness
 	if r.Cached.Known {
-		all = append(all, witness("cached_tokens", r.Cached.Value, "tokens", Range{reusedShare * r.PromptTokens, r.PromptTokens}))
+		all = append(all, NewWitness("cached_tokens", r.Cached.Value, "tokens", Range{reusedShare * r.PromptTokens, r.PromptTokens}))
 	}
 	if r.Engine.known() && r.Engine.Looked.Known {
-		all = append(all, r.Engine.witness(r.sent(), reusedShare*r.PromptTokens))
+		all = append(all, r.Engine.NewWitness(r.sent(), reusedShare*r.PromptTokens))
 	}
 	if r.Found.Known && !r.Found.Reset {
 		// More than there are is no less of a find: KVBM also counts for requests that did not end well.
-		all = append(all, witness("kvbm_matched_tokens", r.Found.Value, "tokens", atLeast(reusedShare*r.PromptTokens)))
+		all = append(all, NewWitness("kvbm_matched_tokens", r.Found.Value, "tokens", atLeast(reusedShare*r.PromptTokens)))
 	}
 	return all
 }
@@ -86,5 +86,5 @@ func (r Reused) clock() []Witness {
 	if r.FirstSeconds == 0 || r.AgainSeconds == 0 {
 		return nil
 	}
-	return []Witness{witness("median_time_to_first_token", r.AgainSeconds, "seconds", Range{0, FasterShare * r.FirstSeconds})}
+	return []Witness{NewWitness("median_time_to_first_token", r.AgainSeconds, "seconds", Range{0, FasterShare * r.FirstSeconds})}
 }

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/umascope/umascope/loadgen/telemetry"
+	"github.com/umascope/umascope/loadgen/telemetry/sampling"
 )
 
 // Names of the forms of files, which they carry as "schema".
@@ -65,7 +65,7 @@ type Manifest struct {
 	// Pages are those of engines and KV block managers that were read too.
 	Pages []Page `json:"pages,omitempty"`
 	// Telemetry is what the sampler did and cost.
-	Telemetry *telemetry.Stats `json:"telemetry,omitempty"`
+	Telemetry *sampling.Stats `json:"telemetry,omitempty"`
 }
 
 // Client is the machine that uma-load runs on, and how it fared.

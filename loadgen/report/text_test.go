@@ -7,6 +7,7 @@ import (
 
 	"github.com/umascope/umascope/loadgen/chat"
 	"github.com/umascope/umascope/loadgen/evidence"
+	"github.com/umascope/umascope/loadgen/evidence/drift"
 	"github.com/umascope/umascope/loadgen/extract"
 	"github.com/umascope/umascope/loadgen/sheet"
 	"github.com/umascope/umascope/loadgen/summary"
@@ -54,7 +55,7 @@ func TestWhatTheEngineSaidOfItselfStandsBesideWhatWasMeasured(t *testing.T) {
 func TestAReportShowsEachSignalWithItsWitnesses(t *testing.T) {
 	absent := evidence.Unseen(evidence.CountersAbsent)
 	signals := summary.Signals{SSDOffload: absent, SSDRehydrate: absent, Reuse: absent}
-	signals.OutputMatch = evidence.OutputMatch(evidence.Drift{Pairs: 8}, evidence.Drift{Pairs: 32, Diverging: 1, Early: 1}, true)
+	signals.OutputMatch = drift.Match(drift.Drift{Pairs: 8}, drift.Drift{Pairs: 32, Diverging: 1, Early: 1}, true)
 	var text, short bytes.Buffer
 	if err := Markdown(&text, graded(t, &signals)); err != nil {
 		t.Fatal(err)

@@ -7,10 +7,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/umascope/umascope/loadgen/evidence/drift"
 	"github.com/umascope/umascope/loadgen/summary/testrun"
 
 	"github.com/umascope/umascope/loadgen/chat"
-	"github.com/umascope/umascope/loadgen/evidence"
 )
 
 const gpuProcess = "uma_gpu_process_memory_bytes{uuid=\"GPU-1\",pid=\"1\",comm=\"engine\",cgroup=\"/docker/a\"} 6e10\n"
@@ -21,15 +21,15 @@ func healthy(t *testing.T, page testrun.Page) Input {
 	page.Extra += gpuProcess
 	in := machine(t, page)
 	in.Model.Checked, in.Model.Compared, in.Model.Guarded, in.KVMode.Checked = true, true, true, true
-	in.Signals = outputs(evidence.Drift{Pairs: 32, Earliest: -1})
+	in.Signals = outputs(drift.Drift{Pairs: 32, Earliest: -1})
 	in.Checks.Made = true
 	return in
 }
 
 // outputs are the signals of a run whose replayed answers differ from a model without drift like this.
-func outputs(replayed evidence.Drift) *Signals {
+func outputs(replayed drift.Drift) *Signals {
 	signals := notObservable()
-	signals.OutputMatch = evidence.OutputMatch(evidence.Drift{Pairs: 8, Earliest: -1}, replayed, true)
+	signals.OutputMatch = drift.Match(drift.Drift{Pairs: 8, Earliest: -1}, replayed, true)
 	return &signals
 }
 
@@ -71,7 +71,7 @@ func wrong() map[Code]func(t *testing.T) (Input, []chat.Record) {
 		CodeKVModeMismatch:  with(func(in *Input) { in.KVMode.Mismatch = "cpu_only" }),
 		CodeCheckFailed:     with(func(in *Input) { in.Checks.Failed = "matmul before the load: 3 TFLOPS, wanted at least 5" }),
 		CodeIncomplete:      with(func(in *Input) { in.Stopped = "interrupted" }),
-		CodeOutputMismatch:  with(func(in *Input) { in.Signals = outputs(evidence.Drift{Pairs: 32, Diverging: 32, Earliest: 20}) }),
+		CodeOutputMismatch:  with(func(in *Input) { in.Signals = outputs(drift.Drift{Pairs: 32, Diverging: 32, Earliest: 20}) }),
 		CodeTelemetryLost:   shown(testrun.Page{Silent: func(s float64) bool { return s > 9.5 && s < 12.5 }}),
 		CodeThermalThrottle: growing(`uma_gpu_clock_event_seconds_total{uuid="GPU-1",reason="hw_slowdown"}`, .02),
 		CodeSwapIn:          growing(`uma_vmstat_swapped_in_bytes_total{x="1"}`, 7<<20),

@@ -11,6 +11,8 @@ import (
 	"net/http"
 	"net/url"
 	"time"
+
+	"github.com/umascope/umascope/loadgen/telemetry/sampling"
 )
 
 // Source is one page: that of an exporter, named after the host that it measures, or a foreign one.
@@ -66,28 +68,11 @@ const SeriesLimit = 300
 // the room of one, neither would have its ledger whole.
 const machinesInFull = 4
 
-// Stats is what a Sampler did, for the manifest and for judging whether telemetry was lost.
-type Stats struct {
-	Sources []SourceStats `json:"sources"`
-	// CPUSeconds is the processor time of the sampling threads. Network reads that the HTTP
-	// client does on threads of its own are not in it.
-	CPUSeconds float64 `json:"cpu_seconds"`
-	// BytesWritten is the size of the file.
-	BytesWritten int64 `json:"bytes_written"`
-}
-
-// SourceStats counts the samples of one source.
-type SourceStats struct {
-	Name    string `json:"name"`
-	Foreign bool   `json:"foreign,omitempty"`
-	// SamplesWanted counts the moments at which a sample was due, SamplesGot those that gave one.
-	SamplesWanted int `json:"samples_wanted"`
-	SamplesGot    int `json:"samples_got"`
-	// MissingBorders names the phases whose first moment has no sample.
-	MissingBorders []string `json:"missing_borders,omitempty"`
-	// SeriesDropped counts series beyond the limit.
-	SeriesDropped int `json:"series_dropped,omitempty"`
-}
+// Stats is what a Sampler did, and SourceStats of one source.
+type (
+	Stats       = sampling.Stats
+	SourceStats = sampling.SourceStats
+)
 
 // rooms is how many series each source may have. Exporters have what is left by foreign pages, of which a small share is
 // asked for: engines have hundreds of series, and few of them count.

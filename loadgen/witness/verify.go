@@ -12,6 +12,7 @@ import (
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/loadgen/chat"
 	"github.com/umascope/umascope/loadgen/evidence"
+	"github.com/umascope/umascope/loadgen/evidence/drift"
 	"github.com/umascope/umascope/loadgen/folder"
 	"github.com/umascope/umascope/loadgen/summary"
 	"github.com/umascope/umascope/loadgen/telemetry"
@@ -243,12 +244,12 @@ func (r *Run) outputMatch(all observed) evidence.Signal {
 		return evidence.Unseen(evidence.NoBaseline)
 	}
 	defer outputs.Close()
-	var replayed []evidence.Pair
+	var replayed []drift.Pair
 	for _, phase := range v.Again {
 		replayed = append(replayed, all.pairs(outputs, v.First, phase)...)
 	}
 	baseline := all.pairs(outputs, v.Baseline[0], v.Baseline[1])
-	match := evidence.OutputMatch(evidence.Compare(baseline), evidence.Compare(replayed), known)
+	match := drift.Match(drift.Compare(baseline), drift.Compare(replayed), known)
 	if match.Grade != evidence.Contradicted && all.computed(v.Again) {
 		return evidence.Unseen(evidence.NoMatchedTokens) // no answer came from a cache
 	}
@@ -274,8 +275,8 @@ func (r *Run) uncached(all observed) bool {
 }
 
 // pairs are the prompts that were answered in both phases.
-func (p passes) pairs(outputs *folder.Outputs, first, second string) []evidence.Pair {
-	var pairs []evidence.Pair
+func (p passes) pairs(outputs *folder.Outputs, first, second string) []drift.Pair {
+	var pairs []drift.Pair
 	for index, a := range p[first] {
 		if _, both := p[second][index]; !both {
 			continue
@@ -283,7 +284,7 @@ func (p passes) pairs(outputs *folder.Outputs, first, second string) []evidence.
 		one, err := outputs.Find(first, index)
 		two, other := outputs.Find(second, index)
 		if err == nil && other == nil && one != nil && two != nil {
-			pairs = append(pairs, evidence.Pair{First: *one, Second: *two, Tokens: a.tokensOut})
+			pairs = append(pairs, drift.Pair{First: *one, Second: *two, Tokens: a.tokensOut})
 		}
 	}
 	return pairs

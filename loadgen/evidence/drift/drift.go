@@ -1,8 +1,10 @@
-package evidence
+// Package drift grades whether answers from a cache are those that were computed.
+package drift
 
 import (
 	"unicode/utf8"
 
+	"github.com/umascope/umascope/loadgen/evidence"
 	"github.com/umascope/umascope/loadgen/stats"
 )
 
@@ -70,44 +72,44 @@ func Compare(pairs []Pair) Drift {
 	return d
 }
 
-// OutputMatch says whether answers from a cache are those that were computed: baseline is the same prompts
+// Match says whether answers from a cache are those that were computed: baseline is the same prompts
 // asked twice without a cache, replayed those with one against those without. Engines differ from
 // themselves now and then (rounding), so only more than that counts: a share of diverging prompts above
 // the baseline's by Fisher's exact test, or a divergence before token 8 where the baseline has none. computed
 // says that those to compare with were seen to be computed: where nobody tells, they may have come from
 // the cache themselves, and that they are the same proves nothing.
-func OutputMatch(baseline, replayed Drift, computed bool) Signal {
+func Match(baseline, replayed Drift, computed bool) evidence.Signal {
 	if baseline.Pairs == 0 || replayed.Pairs == 0 {
-		return Unseen(NoBaseline)
+		return evidence.Unseen(evidence.NoBaseline)
 	}
 	p := stats.FisherExact(replayed.Diverging, replayed.Pairs, baseline.Diverging, baseline.Pairs)
 	early := replayed.Early > 0 && baseline.Early == 0
-	witnesses := []Witness{
-		witness("baseline_diverging", float64(baseline.Diverging), "prompts", Range{0, float64(baseline.Pairs)}),
-		witness("replay_diverging", float64(replayed.Diverging), "prompts", Range{0, mostDiverging(baseline, replayed.Pairs)}),
-		witness("excess_by_chance", p, "probability", Range{alpha, 1}),
+	witnesses := []evidence.Witness{
+		evidence.NewWitness("baseline_diverging", float64(baseline.Diverging), "prompts", evidence.Range{0, float64(baseline.Pairs)}),
+		evidence.NewWitness("replay_diverging", float64(replayed.Diverging), "prompts", evidence.Range{0, mostDiverging(baseline, replayed.Pairs)}),
+		evidence.NewWitness("excess_by_chance", p, "probability", evidence.Range{alpha, 1}),
 		earlyWitness(baseline, replayed),
 	}
 	switch {
 	case early || p < alpha:
-		return signal(Contradicted, OutputsDiffer, witnesses...)
+		return evidence.NewSignal(evidence.Contradicted, evidence.OutputsDiffer, witnesses...)
 	case replayed.Diverging == 0 && !computed:
-		return signal(Consistent, CountersAbsent, witnesses...)
+		return evidence.NewSignal(evidence.Consistent, evidence.CountersAbsent, witnesses...)
 	case replayed.Diverging == 0:
-		return signal(Proven, "", witnesses...)
+		return evidence.NewSignal(evidence.Proven, "", witnesses...)
 	case stats.FisherExact(replayed.Pairs, replayed.Pairs, baseline.Diverging, baseline.Pairs) >= alpha:
-		return signal(NotObservable, DriftTooLarge, witnesses...)
+		return evidence.NewSignal(evidence.NotObservable, evidence.DriftTooLarge, witnesses...)
 	}
-	return signal(Consistent, "", witnesses...)
+	return evidence.NewSignal(evidence.Consistent, "", witnesses...)
 }
 
 // earlyWitness is the divergences before token 8; any number where the baseline has some.
-func earlyWitness(baseline, replayed Drift) Witness {
+func earlyWitness(baseline, replayed Drift) evidence.Witness {
 	most := 0.0
 	if baseline.Early > 0 {
 		most = float64(replayed.Pairs)
 	}
-	return witness("replay_diverging_before_token_8", float64(replayed.Early), "prompts", Range{0, most})
+	return evidence.NewWitness("replay_diverging_before_token_8", float64(replayed.Early), "prompts", evidence.Range{0, most})
 }
 
 // mostDiverging is the most of so many prompts that may diverge under the baseline's drift.

@@ -1,10 +1,12 @@
-package evidence
+package drift
 
 import (
 	"math/rand/v2"
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/umascope/umascope/loadgen/evidence"
 )
 
 // answer has n tokens; another one goes from token at on.
@@ -27,24 +29,24 @@ func pairs(n, diverging, at int) []Pair {
 func TestOutputsAreHeldAgainstTheEnginesOwnDrift(t *testing.T) {
 	for name, c := range map[string]struct {
 		baseline, replayed []Pair
-		grade              Grade
-		reason             Reason
+		grade              evidence.Grade
+		reason             evidence.Reason
 	}{
-		"all equal":                             {pairs(8, 0, 0), pairs(32, 0, 0), Proven, ""},
-		"equal though the engine drifts":        {pairs(8, 3, 20), pairs(32, 0, 0), Proven, ""},
-		"as much as the baseline":               {pairs(8, 2, 20), pairs(32, 8, 20), Consistent, ""},
-		"more, but within chance":               {pairs(8, 1, 20), pairs(32, 10, 20), Consistent, ""},
-		"more than chance":                      {pairs(8, 0, 0), pairs(32, 31, 20), Contradicted, OutputsDiffer},
-		"one prompt, from its first token":      {pairs(8, 0, 0), pairs(32, 1, 0), Contradicted, OutputsDiffer},
-		"early, where the baseline is too":      {pairs(8, 2, 3), pairs(32, 8, 3), Consistent, ""},
-		"token 8 is not early":                  {pairs(8, 0, 0), pairs(32, 1, 8), Consistent, ""},
-		"no baseline":                           {nil, pairs(32, 32, 0), NotObservable, NoBaseline},
-		"nothing replayed":                      {pairs(8, 0, 0), nil, NotObservable, NoBaseline},
-		"an engine that never repeats itself":   {pairs(8, 8, 20), pairs(32, 32, 20), NotObservable, DriftTooLarge},
-		"too few to tell drift from a bad tier": {pairs(2, 0, 0), pairs(2, 2, 20), NotObservable, DriftTooLarge},
+		"all equal":                             {pairs(8, 0, 0), pairs(32, 0, 0), evidence.Proven, ""},
+		"equal though the engine drifts":        {pairs(8, 3, 20), pairs(32, 0, 0), evidence.Proven, ""},
+		"as much as the baseline":               {pairs(8, 2, 20), pairs(32, 8, 20), evidence.Consistent, ""},
+		"more, but within chance":               {pairs(8, 1, 20), pairs(32, 10, 20), evidence.Consistent, ""},
+		"more than chance":                      {pairs(8, 0, 0), pairs(32, 31, 20), evidence.Contradicted, evidence.OutputsDiffer},
+		"one prompt, from its first token":      {pairs(8, 0, 0), pairs(32, 1, 0), evidence.Contradicted, evidence.OutputsDiffer},
+		"early, where the baseline is too":      {pairs(8, 2, 3), pairs(32, 8, 3), evidence.Consistent, ""},
+		"token 8 is not early":                  {pairs(8, 0, 0), pairs(32, 1, 8), evidence.Consistent, ""},
+		"no baseline":                           {nil, pairs(32, 32, 0), evidence.NotObservable, evidence.NoBaseline},
+		"nothing replayed":                      {pairs(8, 0, 0), nil, evidence.NotObservable, evidence.NoBaseline},
+		"an engine that never repeats itself":   {pairs(8, 8, 20), pairs(32, 32, 20), evidence.NotObservable, evidence.DriftTooLarge},
+		"too few to tell drift from a bad tier": {pairs(2, 0, 0), pairs(2, 2, 20), evidence.NotObservable, evidence.DriftTooLarge},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := OutputMatch(Compare(c.baseline), Compare(c.replayed), true)
+			got := Match(Compare(c.baseline), Compare(c.replayed), true)
 			if got.Grade != c.grade || got.Reason != c.reason {
 				t.Errorf("%+v", got)
 			}
@@ -54,10 +56,10 @@ func TestOutputsAreHeldAgainstTheEnginesOwnDrift(t *testing.T) {
 
 func TestWhatMayItselfHaveComeFromACacheProvesNothing(t *testing.T) {
 	baseline, equal, wrong := Compare(pairs(8, 0, 0)), Compare(pairs(32, 0, 0)), Compare(pairs(32, 32, 0))
-	if got := OutputMatch(baseline, equal, false); got.Grade != Consistent || got.Reason != CountersAbsent {
+	if got := Match(baseline, equal, false); got.Grade != evidence.Consistent || got.Reason != evidence.CountersAbsent {
 		t.Errorf("the same: %+v", got)
 	}
-	if got := OutputMatch(baseline, wrong, false); got.Grade != Contradicted || got.Reason != OutputsDiffer {
+	if got := Match(baseline, wrong, false); got.Grade != evidence.Contradicted || got.Reason != evidence.OutputsDiffer {
 		t.Errorf("others, of which one must be wrong: %+v", got)
 	}
 }
@@ -67,8 +69,8 @@ func TestTheMostThatMayDivergeIsWhereTheVerdictTurns(t *testing.T) {
 	for _, baseline := range []Drift{{Pairs: 8}, {Pairs: 8, Diverging: 3}, {Pairs: 30, Diverging: 1}} {
 		most := int(mostDiverging(baseline, 32))
 		for diverging := range 33 {
-			got := OutputMatch(baseline, Drift{Pairs: 32, Diverging: diverging}, true)
-			if contradicted := got.Grade == Contradicted; contradicted != (diverging > most) {
+			got := Match(baseline, Drift{Pairs: 32, Diverging: diverging}, true)
+			if contradicted := got.Grade == evidence.Contradicted; contradicted != (diverging > most) {
 				t.Errorf("%+v: %d of 32 may diverge, and of %d: %+v", baseline, most, diverging, got)
 			}
 		}
@@ -118,10 +120,10 @@ func TestDriftIsTakenForABadTierAsRarelyAsChanceAllows(t *testing.T) {
 				return pairs(n, diverging, earlyTokens+random.IntN(40))
 			}
 			baseline := Compare(pass(8))
-			if OutputMatch(baseline, Compare(pass(32)), true).Grade == Contradicted {
+			if Match(baseline, Compare(pass(32)), true).Grade == evidence.Contradicted {
 				mistaken++
 			}
-			if OutputMatch(baseline, Compare(pairs(32, 32, 0)), true).Grade != Contradicted {
+			if Match(baseline, Compare(pairs(32, 32, 0)), true).Grade != evidence.Contradicted {
 				missed++
 			}
 		}
