@@ -16,6 +16,7 @@ import (
 
 var (
 	update   = flag.Bool("update", false, "write the golden outputs of testdata/want")
+	into     = flag.String("into", runs, "where -make writes")
 	fromDemo = flag.String("from-demo", "", "take the folders of the demo again from this folder, which uma-demo wrote; no test runs")
 	again    = flag.String("make", "", "make these folders of testdata/runs again, by name with commas between, or all; no test runs")
 )
@@ -47,7 +48,7 @@ func TestMain(m *testing.M) {
 	if *again == "all" {
 		names = slices.Sorted(maps.Keys(kinds))
 	}
-	exit(makeFolders(names))
+	exit(makeFolders(names, *into, *into != runs))
 }
 
 func exit(err error) {

@@ -48,7 +48,11 @@ type maker struct {
 	engine  string // URL of the engine that most runs measure
 	kvbm    string // URL of the page of its KV block manager
 	sampled string // URL of the exporter of its machine
+	bare    string // the same without what the exporter reads of engines
 	closers []func()
+	// hurried makes folders for a test beside others: of all that may come of a busy computer, a run that is invalid is one
+	// too, and a campaign has one run of each arm.
+	hurried bool
 }
 
 // kinds are the folders below testdata/runs and what makes each. Those of the demo (rehydrate, wrong-kv, demo-native,
@@ -199,10 +203,11 @@ func (m *maker) record(id string, want int, script string, args ...string) error
 			return err
 		}
 	}
-	if err := os.WriteFile("benchmark", []byte("#!/bin/sh\n"+script), 0o755); err != nil {
+	program := "./" + id + ".bin/benchmark"
+	if err := errors.Join(os.Mkdir(filepath.Dir(program), 0o755), os.WriteFile(program, []byte("#!/bin/sh\n"+script), 0o755)); err != nil {
 		return err
 	}
-	return m.verb(context.Background(), want, slices.Concat([]string{"record", "--out=.", "--run-id=" + id, "--label=host=" + host, "--label=arm=native", "--web.listen-address=127.0.0.1:0", "--log-level=error"}, args, []string{"--", "./benchmark", "--model", "m"})...)
+	return m.verb(context.Background(), want, slices.Concat([]string{"record", "--out=.", "--run-id=" + id, "--label=host=" + host, "--label=arm=native", "--web.listen-address=127.0.0.1:0", "--log-level=error"}, args, []string{"--", program, "--model", "m"})...)
 }
 
 func (m *maker) campaign(name string, want int, text string) error {
@@ -210,47 +215,64 @@ func (m *maker) campaign(name string, want int, text string) error {
 	if err != nil {
 		return err
 	}
-	text = strings.NewReplacer("BINARY", m.binary, "ADDRESS", address, "VARIABLE", asEngine, "SAMPLED", m.sampled, "HOST", host).Replace(text)
+	text = strings.NewReplacer("BINARY", m.binary, "ADDRESS", address, "VARIABLE", asEngine, "SAMPLED", m.bare, "HOST", host).Replace(text)
 	plan := name + ".yaml"
 	if err := os.WriteFile(plan, []byte(text), 0o644); err != nil {
 		return err
 	}
-	return m.verb(context.Background(), want, "campaign", "run", plan, "--out=.", "--web.listen-address=127.0.0.1:0", "--log-level=error")
+	args := []string{"campaign", "run", plan, "--out=.", "--web.listen-address=127.0.0.1:0", "--log-level=error"}
+	if m.hurried {
+		args = append(args, "--iterations=1")
+	}
+	return m.verb(context.Background(), want, args...)
 }
 
 // verb runs a verb of uma-load and wants an exit code.
 func (m *maker) verb(ctx context.Context, want int, args ...string) error {
 	var stdout, stderr bytes.Buffer
-	if code := loadgen.Run(ctx, args, &stdout, &stderr); code != want {
+	if code := loadgen.Run(ctx, args, &stdout, &stderr); code != want && (!m.hurried || code < 3) {
 		return fmt.Errorf("uma-load %s: exit %d, want %d: %s%s", strings.Join(args, " "), code, want, stdout.String(), stderr.String())
 	}
 	return nil
 }
 
-// makeFolders writes the kinds into testdata/runs, in place of what was there.
-func makeFolders(names []string) error {
-	into, err := filepath.Abs("testdata/runs")
+// makeFolders writes the kinds into a folder, in place of what was there.
+func makeFolders(names []string, into string, hurried bool) error {
+	into, err := filepath.Abs(into)
 	if err != nil {
 		return err
 	}
-	m := &maker{}
+	m := &maker{hurried: hurried}
 	defer m.close()
 	if err := m.furnish(); err != nil {
 		return err
 	}
-	for _, name := range names {
-		kind, known := kinds[name]
-		if !known {
-			return fmt.Errorf("-make: %q is none of the kinds", name)
+	if !hurried {
+		for _, name := range names {
+			if err := m.makeFolder(name, into); err != nil {
+				return err
+			}
 		}
-		if err := kind(m); err != nil {
-			return fmt.Errorf("%s: %w", name, err)
-		}
-		if err := errors.Join(os.RemoveAll(filepath.Join(into, name)), keep(m.work, name, filepath.Join(into, name))); err != nil {
-			return err
-		}
+		return nil
 	}
-	return nil
+	errs := make([]error, len(names))
+	var running sync.WaitGroup
+	for i, name := range names {
+		running.Go(func() { errs[i] = m.makeFolder(name, into) })
+	}
+	running.Wait()
+	return errors.Join(errs...)
+}
+
+func (m *maker) makeFolder(name, into string) error {
+	kind, known := kinds[name]
+	if !known {
+		return fmt.Errorf("-make: %q is none of the kinds", name)
+	}
+	if err := kind(m); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return errors.Join(os.RemoveAll(filepath.Join(into, name)), keep(m.work, name, filepath.Join(into, name)))
 }
 
 // takeDemo copies runs that uma-demo made: of two arms and of two replays.
@@ -391,22 +413,25 @@ func (m *maker) startMachine() error {
 	if err != nil {
 		return err
 	}
-	page := httptest.NewServer(shortened(e.Handler()))
-	m.closers = append(m.closers, page.Close)
-	m.sampled = page.URL + exporter.DefaultTelemetryPath
+	page, bare := httptest.NewServer(without(left, e.Handler())), httptest.NewServer(without(engines, without(left, e.Handler())))
+	m.closers = append(m.closers, page.Close, bare.Close)
+	m.sampled, m.bare = page.URL+exporter.DefaultTelemetryPath, bare.URL+exporter.DefaultTelemetryPath
 	return nil
 }
 
 // left are series that no summary reads, of which there are many.
 var left = regexp.MustCompile(`(?m)^(# HELP .*|(# TYPE )?uma_(collector_(duration|privilege|last_success)|cpu_frequency|cgroup_memory_(events|stat)|gpu_call_supported|cgroup_pressure|cgroup_io_operations)\S* .*)\n`)
 
-// shortened leaves help and such series out of a page of an exporter.
-func shortened(page http.Handler) http.Handler {
+// engines are the series that an exporter reads of engines.
+var engines = regexp.MustCompile(`(?m)^(# TYPE )?uma_(engine|kvbm|dynamo)_\S* .*\n`)
+
+// without leaves lines out of a page of an exporter.
+func without(lines *regexp.Regexp, page http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		r.Header.Del("Accept-Encoding")
 		recorded := httptest.NewRecorder()
 		page.ServeHTTP(recorded, r)
-		text := left.ReplaceAll(recorded.Body.Bytes(), nil)
+		text := lines.ReplaceAll(recorded.Body.Bytes(), nil)
 		w.Header().Set("Content-Type", recorded.Header().Get("Content-Type"))
 		_, _ = w.Write(text) // its error is the reader's
 	})
@@ -466,6 +491,7 @@ func serveAt(address string) error {
 	if err != nil {
 		return err
 	}
+	fmt.Print(vllmLog)
 	go func() { _ = engine.Run(context.Background()) }()
 	return http.ListenAndServe(address, engine.Handler())
 }
