@@ -127,6 +127,10 @@ func (w *pageWriter) walk(n *html.Node, kind string) {
 		w.flush(kind)
 		w.figure(figureName(n))
 		return
+	case n.DataAtom == atom.Img:
+		w.flush(kind)
+		w.figure(attribute(n, "alt"))
+		return
 	case n.DataAtom == atom.Br:
 		w.text.WriteByte(' ')
 		return
@@ -178,14 +182,21 @@ func cell(n *html.Node) string {
 
 // figureName is the label of a figure, or its title.
 func figureName(svg *html.Node) string {
-	for _, a := range svg.Attr {
-		if a.Key == "aria-label" {
-			return a.Val
-		}
+	if label := attribute(svg, "aria-label"); label != "" {
+		return label
 	}
 	for child := range svg.Descendants() {
 		if child.Data == "title" && child.FirstChild != nil {
 			return child.FirstChild.Data
+		}
+	}
+	return ""
+}
+
+func attribute(n *html.Node, key string) string {
+	for _, a := range n.Attr {
+		if a.Key == key {
+			return a.Val
 		}
 	}
 	return ""

@@ -85,10 +85,52 @@ func want(t *testing.T, name, got string) {
 		return
 	}
 	wanted := unpacked(t, path, content)
-	if filepath.Ext(name) == cells { // where a space stands between two elements is style
-		got, wanted = strings.ReplaceAll(got, " ", ""), strings.ReplaceAll(wanted, " ", "")
+	if filepath.Ext(name) == cells {
+		sameCells(t, name, got, wanted)
+		return
 	}
 	same(t, name, got, wanted)
+}
+
+// sameCells shows the lines that are missing and those that are new; of lines that only moved, that they did. Where a
+// space stands between two elements is style.
+func sameCells(t *testing.T, name, got, wanted string) {
+	t.Helper()
+	if strings.ReplaceAll(got, " ", "") == strings.ReplaceAll(wanted, " ", "") {
+		return
+	}
+	missing, added := without(wanted, got), without(got, wanted)
+	if len(missing)+len(added) == 0 {
+		t.Errorf("%s: the same lines stand in another order (-update writes them)", name)
+		return
+	}
+	t.Errorf("%s: %d lines are missing:\n%s%d lines are new:\n%s(-update writes them)", name, len(missing), few(missing), len(added), few(added))
+}
+
+// without are the lines of a text that another does not have, or not as often.
+func without(text, other string) []string {
+	left := map[string]int{}
+	for one := range strings.Lines(other) {
+		left[strings.ReplaceAll(one, " ", "")]++
+	}
+	var lines []string
+	for one := range strings.Lines(text) {
+		key := strings.ReplaceAll(one, " ", "")
+		if left[key]--; left[key] < 0 {
+			lines = append(lines, one)
+		}
+	}
+	return lines
+}
+
+// few are the first of many lines.
+func few(lines []string) string {
+	const most = 25
+	text := strings.Join(lines[:min(most, len(lines))], "")
+	if len(lines) > most {
+		text += "...\n"
+	}
+	return text
 }
 
 func packed(t *testing.T, path, text string) []byte {

@@ -49,6 +49,7 @@ type maker struct {
 	kvbm    string // URL of the page of its KV block manager
 	sampled string // URL of the exporter of its machine
 	bare    string // the same without what the exporter reads of engines
+	mutex   sync.Mutex
 	closers []func()
 	// hurried makes folders for a test beside others: of all that may come of a busy computer, a run that is invalid is one
 	// too, and a campaign has one run of each arm.
@@ -396,7 +397,7 @@ func (m *maker) startMachine() error {
 	var running sync.WaitGroup
 	running.Go(func() { machine.Run(ctx, 20) })
 	kvbm := httptest.NewServer(engine.KVBMHandler())
-	m.closers = append(m.closers, kvbm.Close, func() { stop(); running.Wait() })
+	m.later(kvbm.Close, func() { stop(); running.Wait() })
 	m.engine, m.kvbm = url, kvbm.URL+"/metrics"
 	enginePage, err := endpoint.Parse(url + "/metrics")
 	if err != nil {
@@ -413,8 +414,8 @@ func (m *maker) startMachine() error {
 	if err != nil {
 		return err
 	}
-	page, bare := httptest.NewServer(without(left, e.Handler())), httptest.NewServer(without(engines, without(left, e.Handler())))
-	m.closers = append(m.closers, page.Close, bare.Close)
+	page, bare := httptest.NewServer(leavingOut(left, e.Handler())), httptest.NewServer(leavingOut(engines, leavingOut(left, e.Handler())))
+	m.later(page.Close, bare.Close)
 	m.sampled, m.bare = page.URL+exporter.DefaultTelemetryPath, bare.URL+exporter.DefaultTelemetryPath
 	return nil
 }
@@ -425,8 +426,8 @@ var left = regexp.MustCompile(`(?m)^(# HELP .*|(# TYPE )?uma_(collector_(duratio
 // engines are the series that an exporter reads of engines.
 var engines = regexp.MustCompile(`(?m)^(# TYPE )?uma_(engine|kvbm|dynamo)_\S* .*\n`)
 
-// without leaves lines out of a page of an exporter.
-func without(lines *regexp.Regexp, page http.Handler) http.Handler {
+// leavingOut leaves lines out of a page of an exporter.
+func leavingOut(lines *regexp.Regexp, page http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		r.Header.Del("Accept-Encoding")
 		recorded := httptest.NewRecorder()
@@ -476,8 +477,30 @@ func (m *maker) serveEngine(change func(*enginesim.Config)) (*enginesim.Engine, 
 	var running sync.WaitGroup
 	running.Go(func() { _ = engine.Run(ctx) }) // its only error is being started twice
 	server := httptest.NewServer(engine.Handler())
-	m.closers = append(m.closers, func() { server.CloseClientConnections(); stop(); running.Wait(); server.Close() })
-	return engine, server.URL, nil
+	m.later(func() { server.CloseClientConnections(); stop(); running.Wait(); server.Close() })
+	return engine, server.URL, awaitRunning(server.URL)
+}
+
+// awaitRunning waits until an engine that has been started answers: until then it is unavailable.
+func awaitRunning(url string) error {
+	for {
+		response, err := http.Get(url + "/v1/models")
+		if err != nil {
+			return err
+		}
+		response.Body.Close()
+		if response.StatusCode != http.StatusServiceUnavailable {
+			return nil
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// later has something closed at the end.
+func (m *maker) later(closers ...func()) {
+	m.mutex.Lock()
+	defer m.mutex.Unlock()
+	m.closers = append(m.closers, closers...)
 }
 
 // serveAt is a process of an arm: an engine that serves until it is ended.
