@@ -204,6 +204,24 @@ func TestExplainOfAProcessThatMayBeAnEngine(t *testing.T) {
 	}
 }
 
+// TestExplainOfARecordedEngine has figures that stand in the recording, in other units: 16466837504 bytes that llama.cpp holds of the
+// GPU, 9448615936 that are charged to its scope, 133633802240 free on the device and 114695180 kB in the pool.
+func TestExplainOfARecordedEngine(t *testing.T) {
+	var out bytes.Buffer
+	if err := openHostNamed(t, "h200-llamacpp").Explain(t.Context(), &out); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"      15.34    0      4824  llama-server     /inference.slice/engine.scope\n",
+		"       8.80     15.34  /inference.slice/engine.scope\n",
+		"GPU 0: 124.46 of 139.80 GiB free", "  free                  109.38    86.9%",
+	} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("explain lacks %q:\n%s", want, out.String())
+		}
+	}
+}
+
 // TestExplainCountsWhatCUDACounts reads an idle H200, whose driver keeps 615 MiB of its 143771 MiB: of the same machine
 // llama.cpp's log has "CUDA0 : NVIDIA H200 (143155 MiB, 142629 MiB free)", which is cudaMemGetInfo after its own first call.
 func TestExplainCountsWhatCUDACounts(t *testing.T) {
