@@ -30,6 +30,9 @@ var refused = map[string]string{
 	"old": "the run never began to send",
 }
 
+// oldJudged is a run whose summary was written by an older program: computed anew it has fields that there were not then.
+const oldJudged = "old-judged"
+
 // lost are fields that are not computed as they were when the folder lacks summary.json: what was read of pages, logs
 // and outputs when the run ended is kept in no other file.
 var lost = map[string][]string{
@@ -50,6 +53,10 @@ func TestSummariesAreComputedFromTheirFolders(t *testing.T) {
 		t.Run(named(path), func(t *testing.T) {
 			t.Parallel()
 			kind, _, _ := strings.Cut(named(path), ".")
+			if kind == oldJudged {
+				want(t, "recompute/"+kind+".summary.json", verb(t, "report", "--recompute", "--format=json", path).done(t).stdout)
+				return
+			}
 			got, computed := recomputed(t, path, refused[kind])
 			if computed && !slices.Equal(got, lost[kind]) {
 				t.Errorf("without summary.json these fields are not computed as they were:\n%q\nthe exceptions are\n%q", got, lost[kind])
