@@ -13,8 +13,8 @@ import (
 	"github.com/umascope/umascope/loadgen/chat"
 	"github.com/umascope/umascope/loadgen/extract"
 	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/render"
 	"github.com/umascope/umascope/loadgen/report"
-	"github.com/umascope/umascope/loadgen/sheet"
 	"github.com/umascope/umascope/loadgen/summary"
 	"github.com/umascope/umascope/loadgen/telemetry"
 )
@@ -79,7 +79,7 @@ func (r *recording) writeSheets(sum summary.Summary) error {
 	var errs []error
 	if r.settings.xlsx {
 		errs = append(errs, r.folder.Write(folder.WorkbookFile, func(w io.Writer) error {
-			return sheet.XLSX(w, report.SummarySheet(sum), report.ToolSheet(sum))
+			return render.XLSX(w, report.SummarySheet(sum), report.ToolSheet(sum))
 		}))
 	}
 	if r.settings.csv {
@@ -88,7 +88,7 @@ func (r *recording) writeSheets(sum summary.Summary) error {
 			if err != nil {
 				return err
 			}
-			return sheet.CSV(w, figures)
+			return render.CSV(w, figures)
 		}))
 	}
 	return errors.Join(errs...)

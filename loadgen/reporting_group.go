@@ -16,6 +16,7 @@ import (
 	"github.com/umascope/umascope/loadgen/exhibit"
 	"github.com/umascope/umascope/loadgen/folder"
 	"github.com/umascope/umascope/loadgen/history"
+	"github.com/umascope/umascope/loadgen/render"
 	"github.com/umascope/umascope/loadgen/report"
 )
 
@@ -77,7 +78,7 @@ func (s *several) render(w io.Writer) error {
 		return s.group().WriteMarkdown(w)
 	case formHTML:
 		g := s.group()
-		g.Sections = s.byArm()
+		g.More = s.byArm()
 		if err := s.addCourses(&g); err != nil {
 			return err
 		}
@@ -303,7 +304,7 @@ func (s *several) relative(r history.Run) string {
 }
 
 // byArm draws the runs by arm, where there are several.
-func (s *several) byArm() []report.Section {
+func (s *several) byArm() []render.Block {
 	const arm = "arm"
 	if len(s.values(arm)) < 2 {
 		return nil
@@ -329,13 +330,9 @@ func (s *several) byArm() []report.Section {
 	}
 	c, err := compare.Compare(observed, o)
 	if err != nil { // runs of arms that have nothing in common
-		return []report.Section{{Title: "By arm", Says: err.Error()}}
+		return []render.Block{render.H2("By arm"), render.Small(err.Error())}
 	}
-	sections := []report.Section{}
-	for _, part := range exhibit.ByArm(c) {
-		sections = append(sections, report.Section(part))
-	}
-	return sections
+	return exhibit.ByArm(c)
 }
 
 // addCourses reads the telemetry of the runs that are shown over time, one after the other.

@@ -12,36 +12,36 @@ import (
 	"github.com/umascope/umascope/loadgen/compare"
 	"github.com/umascope/umascope/loadgen/folder"
 	"github.com/umascope/umascope/loadgen/history"
+	"github.com/umascope/umascope/loadgen/render"
 	"github.com/umascope/umascope/loadgen/report"
-	"github.com/umascope/umascope/loadgen/sheet"
 	"github.com/umascope/umascope/loadgen/stats"
 	"github.com/umascope/umascope/loadgen/summary"
 )
 
 // runWorkbook is what run --xlsx writes.
 func runWorkbook(w io.Writer, r history.Run) error {
-	sheets := []sheet.Sheet{report.SummarySheet(r.Summary)}
+	sheets := []render.Sheet{report.SummarySheet(r.Summary)}
 	if r.HasRequests() {
 		sheets = append(sheets, report.RequestSheet(r.Summary, summary.Records(r.Path(folder.RequestsFile))))
 	}
-	return sheet.XLSX(w, sheets...)
+	return render.XLSX(w, sheets...)
 }
 
 // workbook has a row for each run, a sheet for each cell, the requests of all runs, and the flags that they
 // were made with.
 func (s *several) workbook(w io.Writer) error {
 	columns := s.columns()
-	sheets := []sheet.Sheet{s.summarySheet(columns)}
+	sheets := []render.Sheet{s.summarySheet(columns)}
 	used := []string{"Summary", "Raw data", "Parameters"}
 	for _, c := range s.cells() {
-		name := sheet.TabName(c.name, used)
+		name := render.TabName(c.name, used)
 		used = append(used, name)
 		sheets = append(sheets, c.sheet(name, columns))
 	}
 	if slices.ContainsFunc(s.runs, history.Run.HasRequests) {
 		sheets = append(sheets, s.requestSheet())
 	}
-	return sheet.XLSX(w, append(sheets, s.parameterSheet())...)
+	return render.XLSX(w, append(sheets, s.parameterSheet())...)
 }
 
 // figureColumn is a figure in a workbook; its name has the unit.
@@ -117,7 +117,7 @@ func rowOf(r figuresOfRun, columns []figureColumn, before ...any) []any {
 }
 
 // summarySheet has a row for each run.
-func (s *several) summarySheet(columns []figureColumn) sheet.Sheet {
+func (s *several) summarySheet(columns []figureColumn) render.Sheet {
 	labels := s.labels()
 	header := append([]string{"run", "start", "state", "simulated", "model", "scenario", "engine"}, labels...)
 	var rows [][]any
@@ -128,7 +128,7 @@ func (s *several) summarySheet(columns []figureColumn) sheet.Sheet {
 		}
 		rows = append(rows, rowOf(r, columns, row...))
 	}
-	return sheet.Sheet{Name: "Summary", Header: headerOf(columns, header...), Rows: sheet.Rows(rows)}
+	return render.Sheet{Name: "Summary", Header: headerOf(columns, header...), Rows: render.Rows(rows)}
 }
 
 func startOf(r compare.Run) any {
@@ -176,7 +176,7 @@ func (s *several) scenarios() []string {
 }
 
 // sheet has the runs of a cell, and what they come to: invalid ones are listed and enter nothing.
-func (c cell) sheet(name string, columns []figureColumn) sheet.Sheet {
+func (c cell) sheet(name string, columns []figureColumn) render.Sheet {
 	var rows [][]any
 	samples := make([][]float64, len(columns))
 	for _, r := range c.runs {
@@ -203,7 +203,7 @@ func (c cell) sheet(name string, columns []figureColumn) sheet.Sheet {
 		}
 		rows = append(rows, row)
 	}
-	return sheet.Sheet{Name: name, Header: headerOf(columns, "run", "state"), Rows: sheet.Rows(rows)}
+	return render.Sheet{Name: name, Header: headerOf(columns, "run", "state"), Rows: render.Rows(rows)}
 }
 
 // statistic describes values; an empty cell where they are too few for it.
@@ -216,7 +216,7 @@ func statistic(x []float64, of func(stats.Description) *float64) any {
 }
 
 // requestSheet has the requests of all runs, one run after the other.
-func (s *several) requestSheet() sheet.Sheet {
+func (s *several) requestSheet() render.Sheet {
 	var of iter.Seq2[chat.Record, error] = func(yield func(chat.Record, error) bool) {}
 	table := report.RequestSheet(s.runs[0].Summary, of)
 	table.Rows = func(yield func([]any, error) bool) {
@@ -235,7 +235,7 @@ func (s *several) requestSheet() sheet.Sheet {
 }
 
 // parameterSheet has a row for each flag and a column for each run.
-func (s *several) parameterSheet() sheet.Sheet {
+func (s *several) parameterSheet() render.Sheet {
 	header := []string{"flag"}
 	all := map[string]bool{}
 	for _, r := range s.runs {
@@ -252,5 +252,5 @@ func (s *several) parameterSheet() sheet.Sheet {
 		}
 		rows = append(rows, row)
 	}
-	return sheet.Sheet{Name: "Parameters", Header: header, Rows: sheet.Rows(rows)}
+	return render.Sheet{Name: "Parameters", Header: header, Rows: render.Rows(rows)}
 }

@@ -6,8 +6,8 @@ import (
 
 	"github.com/umascope/umascope/loadgen/folder"
 	"github.com/umascope/umascope/loadgen/option"
+	"github.com/umascope/umascope/loadgen/render"
 	"github.com/umascope/umascope/loadgen/report"
-	"github.com/umascope/umascope/loadgen/sheet"
 	"github.com/umascope/umascope/loadgen/summary"
 )
 
@@ -25,7 +25,7 @@ func resultFlags(set option.Set, r *results) {
 
 // writeResults writes the files that were asked for, from those that the folder has.
 func writeResults(f folder.Folder, want results, sum summary.Summary) error {
-	requests := func() sheet.Sheet { return report.RequestSheet(sum, summary.Records(f.Path(folder.RequestsFile))) }
+	requests := func() render.Sheet { return report.RequestSheet(sum, summary.Records(f.Path(folder.RequestsFile))) }
 	var errs []error
 	write := func(asked bool, name string, render func(io.Writer) error) {
 		if asked {
@@ -33,15 +33,15 @@ func writeResults(f folder.Folder, want results, sum summary.Summary) error {
 		}
 	}
 	write(want.xlsx, folder.WorkbookFile, func(w io.Writer) error {
-		return sheet.XLSX(w, report.SummarySheet(sum), requests())
+		return render.XLSX(w, report.SummarySheet(sum), requests())
 	})
-	write(want.csv, folder.RequestsCSVFile, func(w io.Writer) error { return sheet.CSV(w, requests()) })
+	write(want.csv, folder.RequestsCSVFile, func(w io.Writer) error { return render.CSV(w, requests()) })
 	write(want.csv, folder.SummaryCSVFile, func(w io.Writer) error {
 		figures, err := report.FigureSheet(sum)
 		if err != nil {
 			return err
 		}
-		return sheet.CSV(w, figures)
+		return render.CSV(w, figures)
 	})
 	write(want.conversations, folder.ConversationsFile, func(w io.Writer) error { return writeConversations(w, f, sum) })
 	write(want.benchstat, folder.BenchstatFile, func(w io.Writer) error { return report.Benchstat(w, sum) })

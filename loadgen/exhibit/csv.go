@@ -4,7 +4,7 @@ import (
 	"io"
 
 	"github.com/umascope/umascope/loadgen/compare"
-	"github.com/umascope/umascope/loadgen/sheet"
+	"github.com/umascope/umascope/loadgen/render"
 )
 
 // CSV writes a row for each metric of each pair in each stratum, in base units. What is not known is empty.
@@ -31,7 +31,7 @@ func CSV(w io.Writer, c compare.Comparison) error {
 			}
 		}
 	}
-	return sheet.CSV(w, sheet.Sheet{Name: "Comparison", Header: header, Rows: sheet.Rows(rows)})
+	return render.CSV(w, render.Sheet{Name: "Comparison", Header: header, Rows: render.Rows(rows)})
 }
 
 // column is a figure of a metric.

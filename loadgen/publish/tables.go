@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/umascope/umascope/loadgen/compare"
-	"github.com/umascope/umascope/loadgen/sheet"
+	"github.com/umascope/umascope/loadgen/render"
 	"github.com/umascope/umascope/loadgen/stats"
 )
 
@@ -24,8 +24,8 @@ func (b *builder) writeTables() error {
 	)
 }
 
-func (b *builder) writeSheet(name string, s sheet.Sheet) error {
-	return b.write(name, func(w io.Writer) error { return sheet.CSV(w, s) })
+func (b *builder) writeSheet(name string, s render.Sheet) error {
+	return b.write(name, func(w io.Writer) error { return render.CSV(w, s) })
 }
 
 // figure is a metric, apart from what an engine says of it.
@@ -68,9 +68,9 @@ func (b *builder) labelNames() []string {
 }
 
 // runsTable has a row for each run, in the order of time.
-func (b *builder) runsTable() sheet.Sheet {
+func (b *builder) runsTable() render.Sheet {
 	labels, figures := b.labelNames(), b.figures()
-	s := sheet.Sheet{Name: "Runs", Header: []string{
+	s := render.Sheet{Name: "Runs", Header: []string{
 		"run", "started_at", "ended_at", "host", "model", "engine", "scenario", "valid", "invalid_reasons", "simulated", "telemetry_mode", "imported", "workload_sha256", "model_fingerprint", "boot",
 	}}
 	for _, name := range labels {
@@ -93,7 +93,7 @@ func (b *builder) runsTable() sheet.Sheet {
 		}
 		rows = append(rows, row)
 	}
-	s.Rows = sheet.Rows(rows)
+	s.Rows = render.Rows(rows)
 	return s
 }
 
@@ -150,8 +150,8 @@ func (b *builder) cells() []cell {
 }
 
 // summaryTable describes each metric in each cell; invalid runs enter no figure.
-func (b *builder) summaryTable() sheet.Sheet {
-	s := sheet.Sheet{Name: "Summary", Header: append(slices.Clone(b.Compare.Within), b.Compare.By,
+func (b *builder) summaryTable() render.Sheet {
+	s := render.Sheet{Name: "Summary", Header: append(slices.Clone(b.Compare.Within), b.Compare.By,
 		"metric", "unit", "engine_reported", "n", "mean", "sd", "population_sd", "cv", "median", "min", "max", "mean_ci95_low", "mean_ci95_high")}
 	var rows [][]any
 	for _, c := range b.cells() {
@@ -174,7 +174,7 @@ func (b *builder) summaryTable() sheet.Sheet {
 			rows = append(rows, append(row, low, high))
 		}
 	}
-	s.Rows = sheet.Rows(rows)
+	s.Rows = render.Rows(rows)
 	return s
 }
 
@@ -195,8 +195,8 @@ func optional(v *float64) any {
 
 // deltasTable has what differs between an arm (b) and the baseline (a): of the means of each metric, and of
 // every pair of runs that was made under the same conditions.
-func (b *builder) deltasTable() sheet.Sheet {
-	s := sheet.Sheet{Name: "Deltas"}
+func (b *builder) deltasTable() render.Sheet {
+	s := render.Sheet{Name: "Deltas"}
 	var within []string
 	if b.comparison != nil {
 		within = b.comparison.Within
@@ -216,7 +216,7 @@ func (b *builder) deltasTable() sheet.Sheet {
 			}
 		}
 	}
-	s.Rows = sheet.Rows(rows)
+	s.Rows = render.Rows(rows)
 	return s
 }
 

@@ -191,8 +191,8 @@ func allEmpty(blocks []Block) bool {
 	return true
 }
 
-// texts is what spans say, without their styles.
-func texts(spans []Span) string {
+// plain is what spans say, without their styles.
+func plain(spans []Span) string {
 	text := ""
 	for _, s := range spans {
 		text += s.Text

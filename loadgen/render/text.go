@@ -51,13 +51,13 @@ func (t *terminal) blocks(blocks []Block) {
 		case Heading:
 			t.line(Printable(strings.Join(append([]string{b.Text}, badges(b.Badges)...), " ")))
 		case Paragraph:
-			t.line(Printable(texts(b.Spans)))
+			t.line(Printable(plain(b.Spans)))
 		case List:
 			if len(b.Lead) > 0 {
-				t.line(Printable(texts(b.Lead)))
+				t.line(Printable(plain(b.Lead)))
 			}
 			for _, item := range b.Items {
-				t.line("  " + Printable(texts(item)))
+				t.line("  " + Printable(plain(item)))
 			}
 		case Facts:
 			t.table(b.table(""))

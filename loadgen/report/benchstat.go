@@ -8,8 +8,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/umascope/umascope/loadgen/chart"
 	"github.com/umascope/umascope/loadgen/chat"
+	"github.com/umascope/umascope/loadgen/render"
 	"github.com/umascope/umascope/loadgen/summary"
 )
 
@@ -32,7 +32,7 @@ type measurement struct {
 func Benchstat(w io.Writer, s summary.Summary) error {
 	var b strings.Builder
 	// No key: those make tables apart, and every run is another. What is no key is skipped.
-	fmt.Fprintf(&b, "# run %s\n", chart.Printable(s.Run))
+	fmt.Fprintf(&b, "# run %s\n", render.Printable(s.Run))
 	for _, name := range slices.Sorted(maps.Keys(s.Labels)) {
 		key(&b, name, s.Labels[name])
 	}
@@ -94,7 +94,7 @@ func key(b *strings.Builder, name, value string) {
 	if name == "" || name[0] < 'a' || name[0] > 'z' {
 		name = "label-" + name
 	}
-	fmt.Fprintf(b, "%s: %s\n", name, chart.Printable(value))
+	fmt.Fprintf(b, "%s: %s\n", name, render.Printable(value))
 }
 
 // word makes text one word of the format: spaces, colons and what does not print become _.
@@ -104,5 +104,5 @@ func word(text string) string {
 			return '_'
 		}
 		return r
-	}, chart.Printable(text))
+	}, render.Printable(text))
 }

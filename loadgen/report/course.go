@@ -6,6 +6,7 @@ import (
 
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/loadgen/chart"
+	"github.com/umascope/umascope/loadgen/render"
 	"github.com/umascope/umascope/loadgen/summary"
 	"github.com/umascope/umascope/loadgen/telemetry"
 )
@@ -108,21 +109,8 @@ func (g Group) Chosen() []int {
 	return chosen
 }
 
-// panels is a row of small figures, one for each run that is shown, on the same scale.
-type panels struct {
-	Title   string
-	Legend  []chart.LegendItem
-	Figures []panel
-}
-
-type panel struct {
-	Name    string
-	Caption string
-	Drawing *chart.Drawing
-}
-
-// panels are the rows of small figures of a group; none without telemetry.
-func (g Group) panels() []panels {
+// courses are the rows of small figures of a group; none without telemetry.
+func (g Group) courses() []render.Block {
 	var members []Member
 	var balances [][]balance
 	for _, m := range g.Members {
@@ -131,20 +119,24 @@ func (g Group) panels() []panels {
 			balances = append(balances, m.Course.balances...)
 		}
 	}
-	var rows []panels
+	var rows []render.Block
 	if len(slices.Concat(balances...)) > 0 {
 		rows = append(rows, ledgerPanels(members, balances))
 	}
 	for i, f := range courseFigures() {
-		if row := linePanels(members, i, f); len(row.Figures) > 0 {
+		if row := linePanels(members, i, f); !row.Empty() {
 			rows = append(rows, row)
 		}
 	}
-	return rows
+	if len(rows) == 0 {
+		return nil
+	}
+	shown := fmt.Sprintf("%d of %d runs, each on the same scale.", len(members), len(g.Members))
+	return append([]render.Block{render.H2("Over time, run by run"), render.Small(shown)}, rows...)
 }
 
-func ledgerPanels(members []Member, all [][]balance) panels {
-	row := panels{Title: "Where the memory went", Legend: ledgerLegend(all)}
+func ledgerPanels(members []Member, all [][]balance) render.Panels {
+	row := render.Panels{Title: "Where the memory went", Legend: ledgerLegend(all)}
 	lowest, highest := 0.0, 0.0
 	for _, b := range slices.Concat(all...) {
 		lowest, highest = min(lowest, b.unattributed), max(highest, b.pool, b.pool-b.unattributed)
@@ -153,7 +145,7 @@ func ledgerPanels(members []Member, all [][]balance) panels {
 		if len(m.Course.balances) == 0 {
 			continue
 		}
-		row.add(m, chart.BytesAxis(lowest, highest), func(f *chart.Frame) {
+		addPanel(&row, m, chart.BytesAxis(lowest, highest), func(f *chart.Frame) {
 			for _, run := range m.Course.balances {
 				drawStack(f, run)
 			}
@@ -162,8 +154,8 @@ func ledgerPanels(members []Member, all [][]balance) panels {
 	return row
 }
 
-func linePanels(members []Member, which int, figure courseFigure) panels {
-	row := panels{Title: figure.title}
+func linePanels(members []Member, which int, figure courseFigure) render.Panels {
+	row := render.Panels{Title: figure.title}
 	highest := figure.most
 	for _, m := range members {
 		for _, p := range slices.Concat(m.Course.lines[which]...) {
@@ -174,7 +166,7 @@ func linePanels(members []Member, which int, figure courseFigure) panels {
 		if len(m.Course.lines[which]) == 0 {
 			continue
 		}
-		row.add(m, chart.Linear(figure.unit, 0, highest, 1, 4), func(f *chart.Frame) {
+		addPanel(&row, m, chart.Linear(figure.unit, 0, highest, 1, 4), func(f *chart.Frame) {
 			f.Polyline("line c0", "", m.Course.lines[which])
 		})
 	}
@@ -184,11 +176,11 @@ func linePanels(members []Member, which int, figure courseFigure) panels {
 // Sizes of a small figure.
 const panelWidth, panelHeight = 330, 190
 
-func (p *panels) add(m Member, y chart.Axis, draw func(*chart.Frame)) {
+func addPanel(row *render.Panels, m Member, y chart.Axis, draw func(*chart.Frame)) {
 	c := m.Course
 	caption := fmt.Sprintf("n = %d samples of %s", c.samples, c.source)
-	frame := chart.NewFrame(panelWidth, panelHeight, chart.TimeAxis(c.end, chart.TicksFor(panelWidth)), y, p.Title+", "+m.Name+": "+caption)
+	frame := chart.NewFrame(panelWidth, panelHeight, chart.TimeAxis(c.end, chart.TicksFor(panelWidth)), y, row.Title+", "+m.Name+": "+caption)
 	draw(frame)
 	frame.Phases(c.phases)
-	p.Figures = append(p.Figures, panel{m.Name, caption, frame.Drawing})
+	row.Panels = append(row.Panels, render.Panel{Name: m.Name, Caption: caption, Drawing: frame.Drawing})
 }

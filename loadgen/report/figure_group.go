@@ -2,57 +2,13 @@ package report
 
 import (
 	"cmp"
-	_ "embed"
 	"fmt"
-	"io"
 	"math"
 	"slices"
 
 	"github.com/umascope/umascope/loadgen/chart"
 	"github.com/umascope/umascope/loadgen/summary"
 )
-
-//go:embed group.html
-var groupText string
-
-// groupView is a group as its template reads it.
-type groupView struct {
-	Title, Verdict  string
-	Good            bool
-	Identity        facts
-	Notes, Warnings []string
-	Header          []string
-	Rows            []groupRow
-	Figures         []chart.Figure
-	Sections        []Section
-	Panels          []panels
-	Shown           int // runs over time, of all
-}
-
-// groupRow is a row of the table, with where the page of its run is; empty without one.
-type groupRow struct {
-	Page, Name string
-	Cells      []string
-}
-
-// WriteHTML writes the group as one self-contained page, by the rules of HTML.
-func (g Group) WriteHTML(w io.Writer) error {
-	table := g.table()
-	view := groupView{
-		Title: g.Title, Verdict: g.Verdict, Good: g.Good, Identity: g.identity(),
-		Notes: g.sentences(), Warnings: g.warnings(), Header: table.Header, Figures: g.figures(),
-		Sections: g.Sections, Panels: g.panels(),
-	}
-	for i, cells := range table.Rows {
-		view.Rows = append(view.Rows, groupRow{g.page(g.Members[i]), cells[0], cells[1:]})
-	}
-	for _, m := range g.Members {
-		if m.Course != nil {
-			view.Shown++
-		}
-	}
-	return chart.WritePage(w, groupText, view)
-}
 
 // curve is one line over load.
 type curve struct {

@@ -36,7 +36,7 @@ func TestTheLevelsOfAHeatMapPartAllCounts(t *testing.T) {
 
 func TestThePageShowsLatenciesOverTimeOfAllRequests(t *testing.T) {
 	page, in := example(t, time.Minute)
-	text := render(t, page)
+	text := rendered(t, page)
 	for _, title := range []string{"Time to first token over time", "Request duration over time", "Gaps between chunks over time"} {
 		_, figure, found := strings.Cut(text, "<h3>"+title)
 		figure, _, _ = strings.Cut(figure, "</figure>")
@@ -54,7 +54,7 @@ func TestThePageShowsLatenciesOverTimeOfAllRequests(t *testing.T) {
 	if len(counted) == 0 || counted[1] != strconv.Itoa(want-page.Summary.Latency.ChunkGap.SameRead) {
 		t.Errorf("%v gaps of %d (%s)", counted, want, in.Run)
 	}
-	few := render(t, digest(t, input(), testrun.Steady(3)...))
+	few := rendered(t, digest(t, input(), testrun.Steady(3)...))
 	if strings.Contains(few, "class=\"heat") {
 		t.Error("a picture is made of three requests")
 	}

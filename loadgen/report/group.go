@@ -1,13 +1,12 @@
 package report
 
 import (
-	"fmt"
 	"io"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/umascope/umascope/loadgen/chart"
+	"github.com/umascope/umascope/loadgen/render"
 	"github.com/umascope/umascope/loadgen/summary"
 )
 
@@ -24,8 +23,8 @@ type Group struct {
 	Members []Member
 	// Marks are loads to be marked in the figures.
 	Marks []Mark
-	// Sections stand behind the figures over load.
-	Sections []Section
+	// More stands behind the figures over load: what others draw, such as the runs by arm.
+	More []render.Block
 	// RunPage is the name of the page of a run in its folder, which lies beside the group's page and is
 	// called like the run; empty is no links.
 	RunPage string
@@ -43,13 +42,6 @@ type Member struct {
 	Summary *summary.Summary
 	// Course is nil without telemetry, or where it is not shown.
 	Course *Course
-}
-
-// Section is a part of a group's page that others draw, such as its runs by arm.
-type Section struct {
-	Title   string
-	Says    string
-	Figures []chart.Figure
 }
 
 // Mark is a load with a word or two.
@@ -148,8 +140,8 @@ func steadyTokens(s *summary.Summary) *float64 {
 }
 
 // table has a row for each run, and no column in which no run has a figure: it is wide as it is.
-func (g Group) table() table {
-	t := table{Header: []string{g.Over, "run is"}}
+func (g Group) table() render.Table {
+	t := render.Table{Header: []string{g.Over, "run is"}}
 	columns := slices.DeleteFunc(slices.Concat(groupColumns(), g.computedColumns()), func(c groupColumn) bool {
 		return !slices.ContainsFunc(g.Members, func(m Member) bool { return m.Summary != nil && c.of(m.Summary) != chart.None })
 	})
@@ -165,7 +157,7 @@ func (g Group) table() table {
 			}
 			cells = append(cells, text)
 		}
-		t.Rows = append(t.Rows, cells)
+		t.Rows = append(t.Rows, render.Row{Cells: cells, Address: g.page(m)})
 	}
 	return t
 }
@@ -199,8 +191,8 @@ func (g Group) page(m Member) string {
 }
 
 // identity is what all runs have in common.
-func (g Group) identity() facts {
-	var common facts
+func (g Group) identity() []render.Fact {
+	var common []render.Fact
 	first := true
 	for _, m := range g.Members {
 		if m.Summary == nil {
@@ -209,7 +201,7 @@ func (g Group) identity() facts {
 		if own := runIdentity(*m.Summary); first {
 			common, first = own, false
 		} else {
-			common = slices.DeleteFunc(common, func(f fact) bool { return !slices.Contains(own, f) })
+			common = slices.DeleteFunc(common, func(f render.Fact) bool { return !slices.Contains(own, f) })
 		}
 	}
 	return common
@@ -257,42 +249,30 @@ func (g Group) sentences() []string {
 
 // WriteText writes the table for a terminal.
 func (g Group) WriteText(w io.Writer) error {
-	t := g.table()
-	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	for _, row := range append([][]string{t.Header}, t.Rows...) {
-		for i, text := range row {
-			row[i] = chart.Printable(text)
-		}
-		fmt.Fprintln(out, strings.Join(row, "\t"))
-	}
-	if err := out.Flush(); err != nil {
-		return err
-	}
+	d := render.Document{Blocks: []render.Block{g.table()}}
 	for _, line := range append(g.sentences(), g.Verdict) {
-		if _, err := fmt.Fprintln(w, chart.Printable(line)); err != nil {
-			return err
-		}
+		d.Add(render.P(render.Plain(line)))
 	}
-	return nil
+	return render.Text(w, d)
 }
 
-// WriteMarkdown writes what WriteText does as a document.
-func (g Group) WriteMarkdown(w io.Writer) error {
-	m := markdown{}
-	m.line("# %s", cell(g.Title))
-	m.line("**%s**", cell(g.Verdict))
-	for _, note := range g.sentences() {
-		m.line("%s", cell(note))
+// WriteMarkdown writes the group as Markdown.
+func (g Group) WriteMarkdown(w io.Writer) error { return render.Markdown(w, g.document(false)) }
+
+// WriteHTML writes the group as one self-contained page, by the rules of HTML.
+func (g Group) WriteHTML(w io.Writer) error { return render.HTML(w, g.document(true)) }
+
+// document is the page of a group, drawn with its figures.
+func (g Group) document(drawn bool) render.Document {
+	d := render.Document{Title: g.Title}
+	d.Add(verdictBlock(g.Good, g.Verdict, render.Items(g.sentences())), warningList(g.warnings()), render.Facts{Facts: g.identity()}, render.H2("Runs"), g.table())
+	if drawn {
+		if figures := g.figures(); len(figures) > 0 {
+			d.Add(render.H2("Over load"), render.Figures(figures))
+		}
+		d.Add(g.More...)
+		d.Add(g.courses()...)
 	}
-	if identity := g.identity(); len(identity) > 0 {
-		m.table([]string{"what", "value"}, identity.cells())
-	}
-	t := g.table()
-	m.table(t.Header, t.Rows)
-	for _, warning := range g.warnings() {
-		fmt.Fprintf(&m.b, "- warning: %s\n", cell(warning))
-	}
-	m.line("\nTTFT and E2E count from the intended start. “Steady” is the throughput without ramp and drain. A percentile is given from the number of samples on that supports it; %s is no figure.", chart.None)
-	_, err := io.WriteString(w, m.b.String())
-	return err
+	d.Add(render.Small("TTFT and E2E count from the intended start. “Steady” is the throughput without ramp and drain. Only requests that ended ok enter latencies. A percentile is given from the number of samples on that supports it (p50: 5, p75: 11, p90: 29, p95: 59, p99: 299, p99.9: 2,995); – is no figure."))
+	return d
 }

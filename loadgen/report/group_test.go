@@ -61,7 +61,7 @@ func TestAGroupShowsEveryRunAndWhatTheyHaveInCommon(t *testing.T) {
 			t.Errorf("%d dots and %d crosses in %.80s", dots, crosses, picture)
 		}
 	}
-	if rows := g.table().Rows; len(rows) != 4 || rows[3][2] != chart.None || rows[0][2] != "12 ok" {
+	if rows := g.table().Rows; len(rows) != 4 || rows[3].Cells[2] != chart.None || rows[0].Cells[2] != "12 ok" {
 		t.Errorf("rows %q", rows)
 	}
 }
@@ -72,8 +72,8 @@ func TestAColumnThatNoRunHasIsLeftOut(t *testing.T) {
 		t.Errorf("columns %s", header)
 	}
 	g.Members[1].Summary.Goodput = &summary.Goodput{Ratio: .5}
-	if rows := g.table(); rows.Header[len(rows.Header)-1] != "within SLO" || rows.Rows[0][len(rows.Header)-1] != chart.None || rows.Rows[1][len(rows.Header)-1] != "50 %" {
-		t.Errorf("%q", rows)
+	if rows := g.table(); rows.Header[len(rows.Header)-1] != "within SLO" || rows.Rows[0].Cells[len(rows.Header)-1] != chart.None || rows.Rows[1].Cells[len(rows.Header)-1] != "50 %" {
+		t.Errorf("%v", rows)
 	}
 }
 

@@ -77,7 +77,7 @@ func TestTrafficIsOfEachMachineByPort(t *testing.T) {
 		t.Fatal(err)
 	}
 	checkTables(t, md.String())
-	html := render(t, page)
+	html := rendered(t, page)
 	for _, want := range []string{"RDMA rocep1s0f1/1", "27.9 GiB", "2.79 GiB/s"} {
 		if !strings.Contains(md.String(), want) || !strings.Contains(html, want) {
 			t.Errorf("no %q in the reports", want)

@@ -22,7 +22,7 @@ import (
 // hostile is what names, labels and error texts from elsewhere may hold.
 const hostile = "<script>alert(1)</script>\"'`|[x](javascript:y)\x1b[31m\x07\n# *_~=cmd&\u202e"
 
-func render(t *testing.T, p Page) string {
+func rendered(t *testing.T, p Page) string {
 	t.Helper()
 	var b bytes.Buffer
 	if err := HTML(&b, p); err != nil {
@@ -71,7 +71,7 @@ func drawings(t *testing.T, page string) []string {
 
 func TestThePageShowsEveryFigureWithItsNumberOfSamples(t *testing.T) {
 	page, _ := example(t, time.Minute)
-	text := render(t, page)
+	text := rendered(t, page)
 	for _, title := range []string{
 		"Time to first token", "Time per output token", "Request duration", "Gap between chunks", "Every request", "Requests in flight", "Output",
 		"Where the memory went — spark-1, live", "Where the memory went — gb10-load, constructed", "Available and free for CUDA — spark-1, live",
@@ -97,7 +97,7 @@ func TestThePageShowsEveryFigureWithItsNumberOfSamples(t *testing.T) {
 
 func TestThePageNeedsNothingFromElsewhere(t *testing.T) {
 	page, _ := example(t, 20*time.Second)
-	text := render(t, page)
+	text := rendered(t, page)
 	for _, forbidden := range []string{"<script", "<link", "<img", "<iframe", "@import", "http://", "https://", "url(data", "javascript:", "onload"} {
 		if strings.Contains(strings.ToLower(text), forbidden) {
 			t.Errorf("the page has %s", forbidden)
@@ -152,7 +152,7 @@ func poisoned(t *testing.T) Page {
 
 func TestHostileTextStaysText(t *testing.T) {
 	page := poisoned(t)
-	text := render(t, page)
+	text := rendered(t, page)
 	drawings(t, text)
 	if strings.Contains(text, "<script") || strings.ContainsAny(text, "\x1b\x07\u202e") || !strings.Contains(text, "&lt;script&gt;") {
 		t.Error("hostile text got into the page as it is")
@@ -219,12 +219,12 @@ func TestMarkdownAndTextSayWhatCounts(t *testing.T) {
 }
 
 func TestAPageWithoutRequestsOrTelemetryIsAPage(t *testing.T) {
-	empty := render(t, Page{Title: "nothing", Summary: summarize(t, input())})
+	empty := rendered(t, Page{Title: "nothing", Summary: summarize(t, input())})
 	if !strings.Contains(empty, "no request was measured") || strings.Contains(empty, "<figure") {
 		t.Error("a run without requests")
 	}
 	few := testrun.Steady(1)
-	drawings(t, render(t, digest(t, input(), few...)))
+	drawings(t, rendered(t, digest(t, input(), few...)))
 	torn := func(yield func(chat.Record, error) bool) {
 		_ = yield(few[0], nil) && yield(chat.Record{}, summary.ErrTorn)
 	}
@@ -232,7 +232,7 @@ func TestAPageWithoutRequestsOrTelemetryIsAPage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	drawings(t, render(t, Page{Summary: digested, Drawn: drawn}))
+	drawings(t, rendered(t, Page{Summary: digested, Drawn: drawn}))
 	broken := func(yield func(chat.Record, error) bool) { yield(chat.Record{}, errors.New("disk")) }
 	if _, _, err := summary.Digest(input(), broken); err == nil {
 		t.Error("records that cannot be read made a page")
@@ -248,7 +248,7 @@ func TestAFirstTokenThatWasNotObservedIsNotShown(t *testing.T) {
 		"not streamed": digest(t, whole, testrun.Steady(3)...),
 		"no output":    digest(t, input(), silent),
 	} {
-		text := render(t, page)
+		text := rendered(t, page)
 		if !strings.Contains(text, "Every request") || strings.Contains(text, "first token after") {
 			t.Errorf("%s: the figure of requests is missing or tells when the first token came", name)
 		}

@@ -5,7 +5,7 @@ import (
 	"iter"
 
 	"github.com/umascope/umascope/loadgen/chat"
-	"github.com/umascope/umascope/loadgen/sheet"
+	"github.com/umascope/umascope/loadgen/render"
 	"github.com/umascope/umascope/loadgen/summary"
 )
 
@@ -67,9 +67,9 @@ func ownColumns(streamed bool) []column {
 
 // RequestSheet is the table of all requests, those that failed and those of warm-up phases
 // included, in the order in which they ended. A torn last line is left out.
-func RequestSheet(s summary.Summary, records iter.Seq2[chat.Record, error]) sheet.Sheet {
+func RequestSheet(s summary.Summary, records iter.Seq2[chat.Record, error]) render.Sheet {
 	columns := requestColumns(s.Latency != nil && s.Latency.TTFT != nil)
-	table := sheet.Sheet{Name: "Raw data"}
+	table := render.Sheet{Name: "Raw data"}
 	for _, c := range columns {
 		table.Header = append(table.Header, c.name)
 	}

@@ -12,10 +12,10 @@ import (
 	"github.com/umascope/umascope/loadgen/summary/testrun"
 
 	"github.com/umascope/umascope/loadgen/chat"
-	"github.com/umascope/umascope/loadgen/sheet"
+	"github.com/umascope/umascope/loadgen/render"
 )
 
-func rowsOf(t *testing.T, s sheet.Sheet) [][]any {
+func rowsOf(t *testing.T, s render.Sheet) [][]any {
 	t.Helper()
 	var rows [][]any
 	for row, err := range s.Rows {
@@ -115,9 +115,9 @@ func TestHostileTextStaysTextInBenchstatAndSheets(t *testing.T) {
 	}
 	r := testrun.Answered(0, 0, 10, 20)
 	r.Conversation, r.Error, r.ServerRequestID = "=cmd|' /C calc'!A0", hostile, "@SUM(1)"
-	for _, s := range []sheet.Sheet{SummarySheet(page.Summary), figures, RequestSheet(page.Summary, testrun.Sequence(r))} {
+	for _, s := range []render.Sheet{SummarySheet(page.Summary), figures, RequestSheet(page.Summary, testrun.Sequence(r))} {
 		text.Reset()
-		if err := sheet.CSV(&text, s); err != nil {
+		if err := render.CSV(&text, s); err != nil {
 			t.Fatal(err)
 		}
 		if strings.ContainsAny(text.String(), "\x1b\x07\u202e") || regexp.MustCompile(`(?m)(^|,)"?[=@+]`).MatchString(text.String()) {

@@ -7,19 +7,19 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/umascope/umascope/loadgen/sheet"
+	"github.com/umascope/umascope/loadgen/render"
 	"github.com/umascope/umascope/loadgen/summary"
 )
 
 // SummarySheet is the summary for people: what ran, whether it is valid, the figures as the report
 // writes them, then every latency with its numbers, in seconds.
-func SummarySheet(s summary.Summary) sheet.Sheet {
+func SummarySheet(s summary.Summary) render.Sheet {
 	rows := [][]any{{"run", s.Run}, {"verdict", verdictText(s)}}
 	for _, reason := range s.InvalidReasons {
 		rows = append(rows, []any{"invalid: " + string(reason.Code), reason.Detail})
 	}
 	for _, f := range append(runIdentity(s), runFacts(s)...) {
-		rows = append(rows, []any{f.name, f.value})
+		rows = append(rows, []any{f.Name, f.Value})
 	}
 	for _, warning := range s.Warnings {
 		rows = append(rows, []any{"warning", warning})
@@ -31,7 +31,7 @@ func SummarySheet(s summary.Summary) sheet.Sheet {
 	for _, r := range lengthRows(s.Tokens) {
 		rows = append(rows, r.numbers("tokens"))
 	}
-	return sheet.Sheet{Name: "Summary", Rows: sheet.Rows(rows)}
+	return render.Sheet{Name: "Summary", Rows: render.Rows(rows)}
 }
 
 // numbers are the cells of a distribution as numbers, with its unit before them.
@@ -54,18 +54,18 @@ func texts(words []string) []any {
 
 // FigureSheet is the summary for programs: every value of summary.json with its path, such as
 // latency.ttft.send.p50, one a row. A value that is null has no row.
-func FigureSheet(s summary.Summary) (sheet.Sheet, error) {
+func FigureSheet(s summary.Summary) (render.Sheet, error) {
 	text, err := json.Marshal(s)
 	if err != nil {
-		return sheet.Sheet{}, err
+		return render.Sheet{}, err
 	}
 	var value any
 	if err := json.Unmarshal(text, &value); err != nil {
-		return sheet.Sheet{}, err
+		return render.Sheet{}, err
 	}
 	var rows [][]any
 	flatten("", value, func(path string, leaf any) { rows = append(rows, []any{path, leaf}) })
-	return sheet.Sheet{Name: "Figures", Header: []string{"figure", "value"}, Rows: sheet.Rows(rows)}, nil
+	return render.Sheet{Name: "Figures", Header: []string{"figure", "value"}, Rows: render.Rows(rows)}, nil
 }
 
 // flatten visits the leaves of a JSON value, in the order of their paths.
@@ -94,12 +94,12 @@ func flatten(path string, value any, visit func(path string, leaf any)) {
 }
 
 // ToolSheet is what the tool reported for programs: a row for each figure, in base units.
-func ToolSheet(s summary.Summary) sheet.Sheet {
+func ToolSheet(s summary.Summary) render.Sheet {
 	var rows [][]any
 	if s.Tool != nil {
 		for _, v := range s.Tool.Values {
 			rows = append(rows, []any{string(v.Name), v.Statistic, v.Of, v.Value, string(v.Unit), v.From, v.Text})
 		}
 	}
-	return sheet.Sheet{Name: "Reported", Header: []string{"figure", "statistic", "of", "value", "unit", "from", "text"}, Rows: sheet.Rows(rows)}
+	return render.Sheet{Name: "Reported", Header: []string{"figure", "statistic", "of", "value", "unit", "from", "text"}, Rows: render.Rows(rows)}
 }

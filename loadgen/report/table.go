@@ -9,39 +9,24 @@ import (
 
 	"github.com/umascope/umascope/loadgen/chart"
 	"github.com/umascope/umascope/loadgen/extract"
+	"github.com/umascope/umascope/loadgen/render"
 	"github.com/umascope/umascope/loadgen/summary"
 )
 
-// table is a heading row and rows; the first column is text, the others are figures.
-type table struct {
-	Header []string
-	Rows   [][]string
-}
-
-type facts []fact
-
-func (f facts) cells() [][]string {
-	var rows [][]string
-	for _, x := range f {
-		rows = append(rows, []string{x.name, x.value})
-	}
-	return rows
-}
-
 // runIdentity is what ran.
-func runIdentity(s summary.Summary) facts {
-	f := facts{{"scenario", s.Scenario}}
+func runIdentity(s summary.Summary) []render.Fact {
+	f := []render.Fact{fact("scenario", s.Scenario)}
 	if s.Model.ID != "" { // nobody says which one a recorded command uses
-		f = append(f, fact{"model", s.Model.ID})
+		f = append(f, fact("model", s.Model.ID))
 	}
 	known := f
 	for _, name := range slices.Sorted(maps.Keys(s.Labels)) {
-		named := fact{name, s.Labels[name]}
+		named := fact(name, s.Labels[name])
 		if slices.Contains(known, named) {
 			continue
 		}
-		if slices.ContainsFunc(known, func(k fact) bool { return k.name == name }) {
-			named.name = "label " + name
+		if slices.ContainsFunc(known, func(k render.Fact) bool { return k.Name == name }) {
+			named.Name = "label " + name
 		}
 		f = append(f, named)
 	}
@@ -73,12 +58,16 @@ func distributionCells(d *summary.Distribution, format func(float64) string) []s
 	return cells
 }
 
-func distributionRows(rows []row, format func(float64) string) [][]string {
-	var cells [][]string
+func distributionTable(title string, rows []row, format func(float64) string) render.Table {
+	t := render.Table{Header: distributionHeader(title, "n")}
 	for _, r := range rows {
-		cells = append(cells, append([]string{strings.TrimSpace(r.name + fromText(r.from))}, distributionCells(r.values, format)...))
+		t.Add(append([]string{strings.TrimSpace(r.name + fromText(r.from))}, distributionCells(r.values, format)...)...)
 	}
-	return cells
+	return t
+}
+
+func latencyTable(l *summary.Latency) render.Table {
+	return distributionTable("latency", latencyRows(distinct(l)), chart.FormatSeconds)
 }
 
 func fromText(from string) string {
@@ -89,12 +78,12 @@ func fromText(from string) string {
 }
 
 // ledgerTable has the ledger's lines with a column for each moment that was observed.
-func ledgerTable(at summary.LedgerAt) table {
+func ledgerTable(at summary.LedgerAt) render.Table {
 	moments := []struct {
 		name  string
 		lines map[string]float64
 	}{{"start", at.Start}, {"ready", at.Ready}, {"peak", at.Peak}}
-	t := table{Header: []string{"memory ledger"}}
+	t := render.Table{Header: []string{"memory ledger"}}
 	names := map[string]bool{}
 	for _, moment := range moments {
 		if moment.lines != nil {
@@ -116,14 +105,14 @@ func ledgerTable(at summary.LedgerAt) table {
 			}
 			row = append(row, text)
 		}
-		t.Rows = append(t.Rows, row)
+		t.Add(row...)
 	}
 	return t
 }
 
 // phaseTable has a row for each phase.
-func phaseTable(s summary.Summary) table {
-	t := table{Header: []string{"phase", "start", "end", "requests", "output tokens per second", "mean TTFT", "p50 TTFT"}}
+func phaseTable(s summary.Summary) render.Table {
+	t := render.Table{Header: []string{"phase", "start", "end", "requests", "output tokens per second", "mean TTFT", "p50 TTFT"}}
 	switch {
 	case s.Tool != nil:
 		t.Header = t.Header[:3] // its requests are not ours to count
@@ -137,7 +126,7 @@ func phaseTable(s summary.Summary) table {
 			name, chart.FormatSeconds(p.Start), chart.FormatSeconds(p.End), requestCounts(summary.Summary{Requests: p.Requests}),
 			chart.Optional(p.Throughput.OutputTokensPerSecond, chart.Digits), chart.Optional(first.Mean, chart.FormatSeconds), chart.Optional(first.P50, chart.FormatSeconds),
 		}
-		t.Rows = append(t.Rows, row[:len(t.Header)])
+		t.Add(row[:len(t.Header)]...)
 	}
 	return t
 }
@@ -151,13 +140,13 @@ func firstToken(p summary.PhaseSummary) summary.Distribution {
 }
 
 // throttleTable has how long clocks were held down, by reason.
-func throttleTable(t *summary.Thermal) table {
+func throttleTable(t *summary.Thermal) render.Table {
 	if t == nil || len(t.ThrottleSeconds) == 0 {
-		return table{}
+		return render.Table{}
 	}
-	rows := table{Header: []string{"clock held down by", "for"}}
+	rows := render.Table{Header: []string{"clock held down by", "for"}}
 	for _, reason := range slices.Sorted(maps.Keys(t.ThrottleSeconds)) {
-		rows.Rows = append(rows.Rows, []string{reason, chart.FormatSeconds(t.ThrottleSeconds[reason])})
+		rows.Add(reason, chart.FormatSeconds(t.ThrottleSeconds[reason]))
 	}
 	return rows
 }
@@ -170,31 +159,31 @@ func phaseOrder(s summary.Summary) []string {
 }
 
 // signalTable has the signals, each followed by its witnesses.
-func signalTable(s summary.Signals) table {
-	t := table{Header: []string{"signal", "grade", "witness", "value", "expected", "agrees"}}
+func signalTable(s summary.Signals) render.Table {
+	t := render.Table{Header: []string{"signal", "grade", "witness", "value", "expected", "agrees"}, Words: []int{1, 2}}
 	for _, signal := range s.Named() {
 		grade := string(signal.Grade)
 		if signal.Reason != "" {
 			grade += ": " + string(signal.Reason)
 		}
-		t.Rows = append(t.Rows, []string{signal.Name, grade, signal.Says, chart.None, chart.None, chart.None})
+		t.Add(signal.Name, grade, signal.Says, chart.None, chart.None, chart.None)
 		for _, w := range signal.Witnesses {
 			agrees := "no"
 			if w.Agrees {
 				agrees = "yes"
 			}
-			t.Rows = append(t.Rows, []string{"", "", w.Name, chart.Digits(w.Value) + " " + w.Unit, summary.FormatRange(w.Expected), agrees})
+			t.Add("", "", w.Name, chart.Digits(w.Value)+" "+w.Unit, summary.FormatRange(w.Expected), agrees)
 		}
 	}
 	return t
 }
 
 // networkTable has a row for every port, with the mean rate over the measured time.
-func networkTable(n *summary.Network) table {
+func networkTable(n *summary.Network) render.Table {
 	if n == nil || len(n.Ports) == 0 {
-		return table{}
+		return render.Table{}
 	}
-	t := table{Header: []string{"between machines", "received", "a second", "sent", "a second", "trouble"}}
+	t := render.Table{Header: []string{"between machines", "received", "a second", "sent", "a second", "trouble"}}
 	rate := func(bytes *float64) string {
 		if bytes == nil || n.Seconds <= 0 {
 			return chart.None
@@ -202,21 +191,20 @@ func networkTable(n *summary.Network) table {
 		return chart.FormatBytes(*bytes/n.Seconds) + "/s"
 	}
 	for _, p := range n.Ports {
-		t.Rows = append(t.Rows, []string{
+		t.Add(
 			p.Title(), chart.Optional(p.ReceivedBytes, chart.FormatBytes), rate(p.ReceivedBytes),
-			chart.Optional(p.SentBytes, chart.FormatBytes), rate(p.SentBytes), cmp.Or(p.Trouble(), "none"),
-		})
+			chart.Optional(p.SentBytes, chart.FormatBytes), rate(p.SentBytes), cmp.Or(p.Trouble(), "none"))
 	}
 	return t
 }
 
 // toolTable has a row for each figure, in the order of the vocabulary; statistics of one quantity follow
 // each other.
-func toolTable(t *summary.ToolReport) table {
+func toolTable(t *summary.ToolReport) render.Table {
 	if t == nil || len(t.Values) == 0 {
-		return table{}
+		return render.Table{}
 	}
-	rows := table{Header: []string{"as reported by " + t.Program, "value", "where", "of"}}
+	rows := render.Table{Header: []string{"as reported by " + t.Program, "value", "where", "of"}, Words: []int{2, 3}}
 	if !slices.ContainsFunc(t.Values, func(v extract.Value) bool { return v.Of != "" }) {
 		rows.Header = rows.Header[:3]
 	}
@@ -230,7 +218,7 @@ func toolTable(t *summary.ToolReport) table {
 	})
 	for _, v := range values {
 		row := []string{named(v), formatValue(v), v.From, v.Of}
-		rows.Rows = append(rows.Rows, row[:len(rows.Header)])
+		rows.Add(row[:len(rows.Header)]...)
 	}
 	return rows
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/umascope/umascope/loadgen/render"
 	"github.com/umascope/umascope/loadgen/summary/testrun"
 
 	"github.com/umascope/umascope/loadgen/chart"
@@ -23,12 +24,12 @@ func TestEachPhaseHasItsTimeToFirstToken(t *testing.T) {
 		t.Fatal(table.Header)
 	}
 	for i, want := range []string{"400 ms", "100 ms", chart.None} {
-		if got := table.Rows[i][at]; got != want {
-			t.Errorf("%s: %s, want %s", table.Rows[i][0], got, want)
+		if got := table.Rows[i].Cells[at]; got != want {
+			t.Errorf("%s: %s, want %s", table.Rows[i].Cells[0], got, want)
 		}
 	}
 	in.Streaming = false
-	if table := phaseTable(summarize(t, in, warm, again)); slices.Contains(table.Header, "mean TTFT") || len(table.Rows[0]) != len(table.Header) {
+	if table := phaseTable(summarize(t, in, warm, again)); slices.Contains(table.Header, "mean TTFT") || len(table.Rows[0].Cells) != len(table.Header) {
 		t.Errorf("answers were not streamed: %v", table.Header)
 	}
 }
@@ -36,7 +37,7 @@ func TestEachPhaseHasItsTimeToFirstToken(t *testing.T) {
 func TestALabelIsNotTakenForWhatTheServerSays(t *testing.T) {
 	s := summary.Summary{Scenario: "standard", Labels: map[string]string{"model": "llama", "scenario": "standard", "arm": "native"}}
 	s.Model.ID = "meta/llama"
-	want := facts{{"scenario", "standard"}, {"model", "meta/llama"}, {"arm", "native"}, {"label model", "llama"}}
+	want := []render.Fact{fact("scenario", "standard"), fact("model", "meta/llama"), fact("arm", "native"), fact("label model", "llama")}
 	if got := runIdentity(s); !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}

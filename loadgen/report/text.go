@@ -6,10 +6,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/umascope/umascope/loadgen/chart"
 	"github.com/umascope/umascope/loadgen/chat"
+	"github.com/umascope/umascope/loadgen/render"
 	"github.com/umascope/umascope/loadgen/summary"
 )
 
@@ -72,29 +72,29 @@ func same(a, b *summary.Distribution) bool {
 }
 
 // fact is one figure with its name.
-type fact struct{ name, value string }
+func fact(name, value string) render.Fact { return render.Fact{Name: name, Value: value} }
 
 // runFacts are the figures that stand above the latencies.
-func runFacts(s summary.Summary) []fact {
+func runFacts(s summary.Summary) []render.Fact {
 	if s.Tool != nil {
 		return slices.Concat(computedFacts(s), toolFacts(s.Tool), togetherFacts(s.Together), machineFacts(s))
 	}
-	facts := []fact{
-		{"requests", requestCounts(s)},
-		{"requests per second", chart.Optional(s.Throughput.RequestsPerSecond, chart.Digits)},
-		{"output tokens per second", chart.Optional(s.Throughput.OutputTokensPerSecond, chart.Digits)},
-		{"input tokens per second", chart.Optional(s.Throughput.InputTokensPerSecond, chart.Digits)},
-		{"measured for", chart.Optional(s.Throughput.DurationSeconds, chart.FormatSeconds)},
+	facts := []render.Fact{
+		fact("requests", requestCounts(s)),
+		fact("requests per second", chart.Optional(s.Throughput.RequestsPerSecond, chart.Digits)),
+		fact("output tokens per second", chart.Optional(s.Throughput.OutputTokensPerSecond, chart.Digits)),
+		fact("input tokens per second", chart.Optional(s.Throughput.InputTokensPerSecond, chart.Digits)),
+		fact("measured for", chart.Optional(s.Throughput.DurationSeconds, chart.FormatSeconds)),
 	}
 	if g := s.Goodput; g != nil {
 		met := "not met"
 		if g.Met {
 			met = "met"
 		}
-		facts = append(facts, fact{"within " + g.SLO, fmt.Sprintf("%s of %d, %s", chart.FormatRatio(g.Ratio), g.Requests, met)})
+		facts = append(facts, fact("within "+g.SLO, fmt.Sprintf("%s of %d, %s", chart.FormatRatio(g.Ratio), g.Requests, met)))
 	}
 	if w := s.SteadyState; w != nil {
-		facts = append(facts, fact{"output tokens per second, steady", chart.Optional(w.Throughput.OutputTokensPerSecond, chart.Digits)})
+		facts = append(facts, fact("output tokens per second, steady", chart.Optional(w.Throughput.OutputTokensPerSecond, chart.Digits)))
 	}
 	return slices.Concat(facts, computedFacts(s), signalFacts(s.Signals, s.Model.Simulated), togetherFacts(s.Together), machineFacts(s))
 }
@@ -112,8 +112,8 @@ func requestCounts(s summary.Summary) string {
 
 // machineFacts are the figures of the measured host, labelled unless they are live, and by its name if it is not
 // the only one.
-func machineFacts(s summary.Summary) []fact {
-	var facts []fact
+func machineFacts(s summary.Summary) []render.Fact {
+	var facts []render.Fact
 	add := func(o summary.Origin, name string, value *float64, format func(float64) string) {
 		if value == nil {
 			return
@@ -125,7 +125,7 @@ func machineFacts(s summary.Summary) []fact {
 		if !o.Live() {
 			text += " (" + o.Mode + ")"
 		}
-		facts = append(facts, fact{name, text})
+		facts = append(facts, fact(name, text))
 	}
 	if m := s.Memory; m != nil {
 		add(m.Origin, "memory used when ready, KV cache excluded", m.ExcludingKV, chart.FormatBytes)
@@ -150,11 +150,11 @@ func machineFacts(s summary.Summary) []fact {
 }
 
 // engineFacts are what engines say of themselves: by their pages, or in their logs.
-func engineFacts(s summary.Summary) []fact {
-	var facts []fact
+func engineFacts(s summary.Summary) []render.Fact {
+	var facts []render.Fact
 	add := func(name, source string, value *float64, format func(float64) string) {
 		if value != nil {
-			facts = append(facts, fact{name, format(*value) + " (by " + source + ")"})
+			facts = append(facts, fact(name, format(*value)+" (by "+source+")"))
 		}
 	}
 	if kv := s.KV; kv != nil {
@@ -190,46 +190,26 @@ func verdictText(s summary.Summary) string {
 
 // Text prints the short table that ends a run.
 func Text(w io.Writer, s summary.Summary) error {
-	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	line := func(cells ...string) {
-		for i := range cells {
-			cells[i] = chart.Printable(cells[i])
-		}
-		fmt.Fprintln(table, strings.Join(cells, "\t")) // Flush returns what goes wrong
-	}
-	for _, f := range runFacts(s) {
-		line(f.name, f.value)
-	}
-	if reported := toolTable(s.Tool); len(reported.Rows) > 0 {
-		line("")
-		line(reported.Header...)
-		for _, row := range reported.Rows {
-			line(row...)
-		}
-	}
-	if s.Latency != nil {
-		line("")
-		line("latency", "from", "n", "p50", "p90", "p99", "max")
-	}
+	latencies := render.Table{Header: []string{"latency", "from", "n", "p50", "p90", "p99", "max"}}
 	for _, r := range latencyRows(distinct(s.Latency)) {
-		d := r.values
-		line(r.name, r.from, strconv.Itoa(d.N), chart.Optional(d.P50, chart.FormatSeconds),
-			chart.Optional(d.P90, chart.FormatSeconds), chart.Optional(d.P99, chart.FormatSeconds), chart.Optional(d.Max, chart.FormatSeconds))
+		cells := []string{r.name, r.from, strconv.Itoa(r.values.N)}
+		for _, v := range []*float64{r.values.P50, r.values.P90, r.values.P99, r.values.Max} {
+			cells = append(cells, chart.Optional(v, chart.FormatSeconds))
+		}
+		latencies.Add(cells...)
 	}
-	line("")
-	line(verdictText(s))
-	for _, reason := range s.InvalidReasons {
-		line("  " + string(reason.Code) + ": " + reason.Detail)
-	}
+	grounds := render.List{Items: reasonItems(s)}
 	for _, warning := range s.Warnings {
-		line("  warning: " + warning)
+		grounds.Items = append(grounds.Items, render.Coded("warning", warning))
 	}
-	return table.Flush()
+	return render.Text(w, render.Document{Blocks: []render.Block{
+		render.Facts{Facts: runFacts(s)}, toolTable(s.Tool), latencies, render.P(render.Plain(verdictText(s))), grounds,
+	}})
 }
 
 // signalFacts are the grades, for people. What a simulated engine does is proven of the simulation alone.
-func signalFacts(s summary.Signals, simulated bool) []fact {
-	var facts []fact
+func signalFacts(s summary.Signals, simulated bool) []render.Fact {
+	var facts []render.Fact
 	if !s.Asked() {
 		return nil
 	}
@@ -241,44 +221,44 @@ func signalFacts(s summary.Signals, simulated bool) []fact {
 		if simulated {
 			text += ", simulated"
 		}
-		facts = append(facts, fact{signal.Says, text})
+		facts = append(facts, fact(signal.Says, text))
 	}
 	return facts
 }
 
 // togetherFacts stand above those of the measured host.
-func togetherFacts(t *summary.Together) []fact {
+func togetherFacts(t *summary.Together) []render.Fact {
 	if t == nil {
 		return nil
 	}
-	facts := []fact{{"machines", strings.Join(t.Hosts, ", ")}}
+	facts := []render.Fact{fact("machines", strings.Join(t.Hosts, ", "))}
 	if t.Joules != nil {
-		facts = append(facts, fact{"energy of all machines", chart.FormatJoules(*t.Joules)})
+		facts = append(facts, fact("energy of all machines", chart.FormatJoules(*t.Joules)))
 	}
 	if t.JoulesPerOutputToken != nil {
-		facts = append(facts, fact{"energy of all machines per output token", chart.FormatJoules(*t.JoulesPerOutputToken)})
+		facts = append(facts, fact("energy of all machines per output token", chart.FormatJoules(*t.JoulesPerOutputToken)))
 	}
 	return facts
 }
 
 // toolFacts say what the command was.
-func toolFacts(t *summary.ToolReport) facts {
-	f := facts{{"command", t.Program}}
+func toolFacts(t *summary.ToolReport) []render.Fact {
+	f := []render.Fact{fact("command", t.Program)}
 	if t.File != "" {
-		f = facts{{"imported result of", t.Program}, {"file", t.File}}
+		f = []render.Fact{fact("imported result of", t.Program), fact("file", t.File)}
 	}
 	switch {
 	case t.ExitCode != nil:
-		f = append(f, fact{"exit code", strconv.Itoa(*t.ExitCode)})
+		f = append(f, fact("exit code", strconv.Itoa(*t.ExitCode)))
 	case t.File == "":
-		f = append(f, fact{"exit code", "it never ran"})
+		f = append(f, fact("exit code", "it never ran"))
 	}
 	switch {
 	case t.Version == "":
 	case t.File != "":
-		f = append(f, fact{"version", t.Version})
+		f = append(f, fact("version", t.Version))
 	default:
-		f = append(f, fact{"version, by its log", t.Version})
+		f = append(f, fact("version, by its log", t.Version))
 	}
 	return f
 }
@@ -291,10 +271,10 @@ func steadyText(w summary.SteadyState) string {
 
 func computedText(c summary.Computed) string { return chart.Optional(c.Value, chart.Digits) }
 
-func computedFacts(s summary.Summary) []fact {
-	var facts []fact
+func computedFacts(s summary.Summary) []render.Fact {
+	var facts []render.Fact
 	for _, c := range s.Computed() {
-		facts = append(facts, fact{c.Name + " (computed)", computedText(c)})
+		facts = append(facts, fact(c.Name+" (computed)", computedText(c)))
 	}
 	return facts
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/umascope/umascope/loadgen/evidence"
 	"github.com/umascope/umascope/loadgen/evidence/drift"
 	"github.com/umascope/umascope/loadgen/extract"
-	"github.com/umascope/umascope/loadgen/sheet"
+	"github.com/umascope/umascope/loadgen/render"
 	"github.com/umascope/umascope/loadgen/summary"
 	"github.com/umascope/umascope/loadgen/summary/testrun"
 )
@@ -87,7 +87,7 @@ func TestTheSteadyStateStandsInEveryReport(t *testing.T) {
 	if err := Text(&plain, page.Summary); err != nil {
 		t.Fatal(err)
 	}
-	for name, text := range map[string]string{"HTML": render(t, page), "Markdown": md.String()} {
+	for name, text := range map[string]string{"HTML": rendered(t, page), "Markdown": md.String()} {
 		if !strings.Contains(text, "From 15 ms to 1 s, the first and the last moment with 4 requests in flight") {
 			t.Errorf("%s does not tell the window", name)
 		}
@@ -129,14 +129,14 @@ func TestReportsShowWhatTheToolSaidApart(t *testing.T) {
 
 func TestTheSheetOfTheToolHasItsFiguresInBaseUnits(t *testing.T) {
 	var b strings.Builder
-	if err := sheet.CSV(&b, ToolSheet(summary.Summary{Tool: tool()})); err != nil {
+	if err := render.CSV(&b, ToolSheet(summary.Summary{Tool: tool()})); err != nil {
 		t.Fatal(err)
 	}
 	if !strings.Contains(b.String(), "kv_bytes,,,3.221225472e+10,bytes,stdout:9,Allocated 30.00 GiB\n") || strings.Count(b.String(), "\n") != 5 {
 		t.Errorf("%s", b.String())
 	}
 	b.Reset()
-	if err := sheet.CSV(&b, ToolSheet(summary.Summary{})); err != nil || strings.Count(b.String(), "\n") != 1 {
+	if err := render.CSV(&b, ToolSheet(summary.Summary{})); err != nil || strings.Count(b.String(), "\n") != 1 {
 		t.Errorf("%s (%v)", b.String(), err)
 	}
 }

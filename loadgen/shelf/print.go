@@ -6,6 +6,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/umascope/umascope/loadgen/chart"
+	"github.com/umascope/umascope/loadgen/render"
 )
 
 // longest is how much of a name a table shows.
@@ -40,7 +41,7 @@ func PrintChoices(w io.Writer, all []Choice) error {
 			goes++
 			bytes += c.Bytes
 		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", what, cut(c.Run), moment(c.Entry), chart.FormatBytes(float64(c.Bytes)), chart.Printable(c.Why))
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", what, cut(c.Run), moment(c.Entry), chart.FormatBytes(float64(c.Bytes)), render.Printable(c.Why))
 	}
 	if err := table.Flush(); err != nil {
 		return err
@@ -51,7 +52,7 @@ func PrintChoices(w io.Writer, all []Choice) error {
 
 // cut is a name that others gave, in a table.
 func cut(name string) string {
-	runes := []rune(chart.Printable(name))
+	runes := []rune(render.Printable(name))
 	if len(runes) > longest {
 		return string(runes[:longest-1]) + "…"
 	}

@@ -4,7 +4,7 @@ import (
 	"io"
 
 	"github.com/umascope/umascope/loadgen/chat"
-	"github.com/umascope/umascope/loadgen/sheet"
+	"github.com/umascope/umascope/loadgen/render"
 	"github.com/umascope/umascope/loadgen/summary"
 )
 
@@ -170,5 +170,5 @@ func (r Result) CSV(w io.Writer) error {
 		}
 		rows = append(rows, row)
 	}
-	return sheet.CSV(w, sheet.Sheet{Name: "Sweep", Header: header, Rows: sheet.Rows(rows)})
+	return render.CSV(w, render.Sheet{Name: "Sweep", Header: header, Rows: render.Rows(rows)})
 }

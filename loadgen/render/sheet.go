@@ -1,16 +1,13 @@
-// Package sheet writes tables of cells as a workbook (.xlsx) or as CSV.
-//
-// Rows are streamed: a million of them do not have to be in memory. Text is untrusted: what a
-// spreadsheet would take for a formula, or a terminal for a command, stays text.
-package sheet
+package render
 
 import (
 	"iter"
 	"strings"
-	"unicode"
 )
 
-// Sheet is one table. A cell is a string, an int, a float64, a bool or nil, which is empty.
+// Sheet is one table of values, for CSV and workbooks. Its rows are streamed: a million of them do not have to be in
+// memory. A cell is a string, an int, a float64, a bool or nil, which is empty; what a spreadsheet would take for a formula
+// stays text.
 type Sheet struct {
 	// Name is the tab of the workbook.
 	Name string
@@ -38,12 +35,7 @@ const maxCell = 32767
 // would type it: a workbook marks text as text, but the next program that it is pasted or exported
 // to does not. What does not print is replaced, and what is too long is cut.
 func literal(text string) string {
-	text = strings.Map(func(r rune) rune {
-		if unicode.IsPrint(r) {
-			return r
-		}
-		return unicode.ReplacementChar
-	}, text)
+	text = Printable(text)
 	if text != "" && strings.ContainsRune("=+-@'", rune(text[0])) {
 		text = "'" + text
 	}
