@@ -278,7 +278,11 @@ func (m *maker) makeFolder(name, into string) error {
 	if err := kind(m); err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
-	return errors.Join(os.RemoveAll(filepath.Join(into, name)), keep(m.work, name, filepath.Join(into, name)))
+	left := drawn
+	if m.hurried {
+		left = nil
+	}
+	return errors.Join(os.RemoveAll(filepath.Join(into, name)), keep(m.work, name, filepath.Join(into, name), left))
 }
 
 // takeDemo copies runs that uma-demo made: of two arms and of two replays.
@@ -291,7 +295,7 @@ func takeDemo(dir string) error {
 			return fmt.Errorf("%s: %d folders are %s, %v", dir, len(found), pattern, err)
 		}
 		to := filepath.Join("testdata/runs", name)
-		if err := errors.Join(os.RemoveAll(to), keep(dir, found[0], to)); err != nil {
+		if err := errors.Join(os.RemoveAll(to), keep(dir, found[0], to, drawn)); err != nil {
 			return err
 		}
 		if name != "demo-rehydrate" { // pages of a whole machine: one run with them will do
@@ -303,8 +307,11 @@ func takeDemo(dir string) error {
 	return nil
 }
 
-// keep copies a folder without what is drawn of it, and masks the machine that it was made on.
-func keep(work, from, to string) error {
+// drawn is what is made of a folder, and a lock.
+var drawn = []string{"report.md", "report.html", "comparison.md", "comparison.html", "comparison.json", "index.html", "campaign.lock"}
+
+// keep copies a folder without some files, and masks the machine that it was made on.
+func keep(work, from, to string, without []string) error {
 	hostname, _ := os.Hostname()
 	boot, _ := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	kernel, _ := os.ReadFile("/proc/sys/kernel/osrelease")
@@ -312,9 +319,8 @@ func keep(work, from, to string) error {
 		work, "/srv/golden", fmt.Sprintf("%q: %q", "hostname", hostname), fmt.Sprintf("%q: %q", "hostname", "client-1"),
 		strings.TrimSpace(string(boot)), "00000000-0000-4000-8000-000000000001", strings.TrimSpace(string(kernel)), "6.17.0-1014-nvidia",
 	)
-	drawn := []string{"report.md", "report.html", "comparison.md", "comparison.html", "comparison.json", "campaign.lock", "index.html"}
 	return filepath.WalkDir(from, func(path string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() || slices.Contains(drawn, entry.Name()) {
+		if err != nil || entry.IsDir() || slices.Contains(without, entry.Name()) {
 			return err
 		}
 		text, err := os.ReadFile(path)
@@ -419,14 +425,14 @@ func (m *maker) startMachine() error {
 	if err != nil {
 		return err
 	}
-	page, bare := httptest.NewServer(leavingOut(left, e.Handler())), httptest.NewServer(leavingOut(engines, leavingOut(left, e.Handler())))
+	page, bare := httptest.NewServer(leavingOut(unread, e.Handler())), httptest.NewServer(leavingOut(engines, leavingOut(unread, e.Handler())))
 	m.later(page.Close, bare.Close)
 	m.sampled, m.bare = page.URL+exporter.DefaultTelemetryPath, bare.URL+exporter.DefaultTelemetryPath
 	return nil
 }
 
-// left are series that no summary reads, of which there are many.
-var left = regexp.MustCompile(`(?m)^(# HELP .*|(# TYPE )?uma_(collector_(duration|privilege|last_success)|cpu_frequency|cgroup_memory_(events|stat)|gpu_call_supported|cgroup_pressure|cgroup_io_operations)\S* .*)\n`)
+// unread are series that no summary reads, of which there are many.
+var unread = regexp.MustCompile(`(?m)^(# HELP .*|(# TYPE )?uma_(collector_(duration|privilege|last_success)|cpu_frequency|cgroup_memory_(events|stat)|gpu_call_supported|cgroup_pressure|cgroup_io_operations)\S* .*)\n`)
 
 // engines are the series that an exporter reads of engines.
 var engines = regexp.MustCompile(`(?m)^(# TYPE )?uma_(engine|kvbm|dynamo)_\S* .*\n`)

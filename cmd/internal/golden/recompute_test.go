@@ -76,7 +76,8 @@ var (
 	}
 )
 
-// TestSummariesOfNewRunsAreComputedFromTheirFolders does the same with folders that are made now.
+// TestSummariesOfNewRunsAreComputedFromTheirFolders does the same with folders that are made now, and holds the pages that
+// a run writes at its end to those that report makes of its folder.
 func TestSummariesOfNewRunsAreComputedFromTheirFolders(t *testing.T) {
 	t.Parallel()
 	own, err := os.Executable()
@@ -96,6 +97,7 @@ func TestSummariesOfNewRunsAreComputedFromTheirFolders(t *testing.T) {
 		seen++
 		dir := filepath.Dir(path)
 		kind, _, _ := strings.Cut(strings.TrimPrefix(dir, out+"/"), "/")
+		redrawn(t, dir)
 		for _, field := range first(recomputed(t, dir, freshRefused[kind])) {
 			if !slices.Contains(freshLost[kind], field) {
 				t.Errorf("%s: without summary.json %s is not computed as it was", kind, field)
@@ -106,6 +108,14 @@ func TestSummariesOfNewRunsAreComputedFromTheirFolders(t *testing.T) {
 	if err != nil || seen < 8 {
 		t.Errorf("%d folders: %v", seen, err)
 	}
+}
+
+// redrawn holds the pages in the folder of a run to what report makes of it.
+func redrawn(t *testing.T, path string) {
+	t.Helper()
+	made := func(form string) string { return verb(t, "report", path, "--format="+form).done(t).stdout }
+	same(t, path+"/report.md", made("md"), read(t, filepath.Join(path, "report.md")))
+	same(t, path+"/report.html", htmlCells(t, made("html")), htmlCells(t, read(t, filepath.Join(path, "report.html"))))
 }
 
 func first(fields []string, _ bool) []string { return fields }
