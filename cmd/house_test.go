@@ -89,7 +89,7 @@ var mayImport = map[string][]string{
 	"cmd/terminal":               {}, // ground floor, as exporter/metric is: what is typed and shown is alike in all programs
 	"cmd/internal/gen":           {"alerts", "cmd/terminal", "dashboards", "dashboards/preview", "exporter/metric"},
 	"cmd/internal/demo":          {"alerts", "cmd/internal/demo/story", "cmd/internal/demo/timeline", "cmd/terminal", "dashboards", "dashboards/preview", "exporter", "exporter/collect", "exporter/endpoint", "exporter/kernelfs", "exporter/metric", "exporter/sim", "loadgen/chat", "loadgen/compare", "loadgen/evidence", "loadgen/exhibit", "loadgen/folder", "loadgen/gauge", "loadgen/history", "loadgen/sim", "loadgen/summary", "loadgen/telemetry"},
-	"cmd/internal/demo/story":    {"loadgen/chart", "loadgen/compare", "loadgen/exhibit"},
+	"cmd/internal/demo/story":    {"loadgen/chart", "loadgen/compare", "loadgen/exhibit", "loadgen/render"},
 	"cmd/internal/demo/timeline": {},
 	"cmd/uma-exporter":           {"cmd/terminal", "exporter"},
 	"cmd/uma-load":               {"cmd/terminal", "loadgen"},

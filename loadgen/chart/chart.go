@@ -1,11 +1,8 @@
-// Package chart draws the figures of pages, and writes amounts with their units. It knows axes and
-// shapes, and what pages have in common (parts.html): the style, in light, dark and print, and how a
-// figure and a table stand on a page. What is drawn is decided elsewhere.
+// Package chart draws figures as plain shapes, and writes amounts with their units. It has axes and marks; what is drawn is
+// decided elsewhere, and loadgen/render turns shapes into SVG.
 //
-// Drawings are made here instead of by a chart library: a page must hold everything it needs, work
-// without a script, follow the reader's light or dark setting, and be text that a test can read.
-// Shapes are plain data; only html/template turns them into SVG, so that every label is escaped by
-// what writes it.
+// Drawings are made here instead of by a chart library: a page must hold everything it needs, work without a script, follow
+// the reader's light or dark setting, and be text that a test can read.
 package chart
 
 // Drawing is one picture. Lengths are in units of its own view box, which is about as wide in

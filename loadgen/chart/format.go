@@ -3,7 +3,6 @@ package chart
 import (
 	"strconv"
 	"strings"
-	"unicode"
 )
 
 // None stands for a figure that is not there.
@@ -77,15 +76,4 @@ func Optional(value *float64, format func(float64) string) string {
 		return None
 	}
 	return format(*value)
-}
-
-// Printable replaces what a terminal or a table could act on: model names, labels and error
-// texts come from elsewhere.
-func Printable(text string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsPrint(r) {
-			return r
-		}
-		return unicode.ReplacementChar
-	}, text)
 }

@@ -62,7 +62,7 @@ func H4(text string) Heading                 { return Heading{Level: 4, Text: te
 type Paragraph struct {
 	Spans []Span
 	Tone  Tone
-	Class string // small, lead, big, beside, or none
+	Class string // small, lead, big, beside, quoted, or none
 	Label string // read aloud in place of chips
 }
 

@@ -6,41 +6,41 @@ import (
 	"time"
 
 	"github.com/umascope/umascope/loadgen/chart"
+	"github.com/umascope/umascope/loadgen/render"
 )
 
-// heatView is what alerts said.
-type heatView struct {
-	Absent, Fault string
-	Figure        *chart.Figure
+// fired is what alerts said.
+type fired struct {
+	Heat
+	Figure *chart.Figure
 	// Machines has what an alert said of a machine in one row, however often it did.
-	Machines grid
-	// Firings has each by itself where that says more than Machines. Information are those that nobody has to act on.
-	Firings, Information grid
+	Machines render.Table
+	// Firings has each by itself where that says more than Machines. Information are those that need no action.
+	Firings, Information render.Table
 	Runbooks             []Link
-	Links                []Link
 }
 
 // informational is the severity of alerts that nobody has to act on.
 const informational = "info"
 
-func newHeat(h Heat) heatView {
-	each := grid{Header: []string{"alert", "severity", "machine", "of it", "pending from", "fired", "over", "it says"}, words: []int{1, 2, 3, 7}}
-	v := heatView{
-		Figure: heatFigure(h), Links: h.Links, Fault: h.Fault, Firings: each, Information: each,
-		Machines: grid{Header: []string{"alert", "severity", "machine", "times", "first pending", "first fired", "last over", "it says"}, words: []int{1, 2, 7}},
+func newHeat(h Heat) fired {
+	each := render.Table{Header: []string{"alert", "severity", "machine", "of it", "pending from", "fired", "over", "it says"}, Words: []int{1, 2, 3, 7}}
+	v := fired{
+		Heat: h, Figure: heatFigure(h), Firings: each, Information: each,
+		Machines: render.Table{Header: []string{"alert", "severity", "machine", "times", "first pending", "first fired", "last over", "it says"}, Words: []int{1, 2, 7}},
 	}
 	acted := slices.DeleteFunc(slices.Clone(h.Firings), func(f Firing) bool { return f.Severity == informational })
 	rows := byMachine(acted)
 	for _, row := range rows {
 		first := row[0]
-		v.Machines.add("", first.Alert, first.Severity, first.Host, fmt.Sprint(len(row)), clock(earliest(row, Firing.pending)), clock(earliest(row, Firing.fired)), over(latest(row)), first.Summary)
+		v.Machines.Add(first.Alert, first.Severity, first.Host, fmt.Sprint(len(row)), clock(earliest(row, Firing.pending)), clock(earliest(row, Firing.fired)), over(latest(row)), first.Summary)
 	}
 	for _, f := range h.Firings {
 		switch {
 		case f.Severity == informational:
-			v.Information.add("", f.cells()...)
+			v.Information.Add(f.cells()...)
 		case len(rows) < len(acted) || slices.ContainsFunc(acted, func(f Firing) bool { return f.About != "" }):
-			v.Firings.add("", f.cells()...)
+			v.Firings.Add(f.cells()...)
 		}
 		if link := (Link{f.Alert, f.Runbook}); f.Runbook != "" && !slices.Contains(v.Runbooks, link) {
 			v.Runbooks = append(v.Runbooks, link)
@@ -51,6 +51,20 @@ func newHeat(h Heat) heatView {
 		v.Absent = "no alert has fired"
 	}
 	return v
+}
+
+func (v fired) blocks() []render.Block {
+	blocks := []render.Block{
+		section("alerts", "What the alerts said", "machine clock"),
+		text("Samples of the machines were stored at the machines’ own time, and the unmodified alert rules were evaluated there by Prometheus’ own code. An alert about runs looks at the newest one, and knows nothing of their order: where it and a comparison above differ, the comparison holds."),
+		absent(v.Absent), fault(v.Fault), drawn(v.Figure), v.Machines,
+		render.Details{Summary: fmt.Sprintf("Each by itself: %d", len(v.Firings.Rows)), Blocks: []render.Block{v.Firings}},
+		render.Details{Summary: fmt.Sprintf("For information only: %d", len(v.Information.Rows)), Blocks: []render.Block{v.Information}},
+	}
+	if len(v.Runbooks) > 0 {
+		blocks = append(blocks, render.Small("What to do when one fires:"), links(v.Runbooks))
+	}
+	return append(blocks, links(v.Links))
 }
 
 func (f Firing) pending() time.Time { return f.Pending }

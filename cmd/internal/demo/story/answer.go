@@ -2,35 +2,35 @@ package story
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/umascope/umascope/loadgen/compare"
 	"github.com/umascope/umascope/loadgen/exhibit"
+	"github.com/umascope/umascope/loadgen/render"
 )
 
 // answer is what one design says.
 type answer struct {
-	Title, Design  string
-	Absent, Fault  string
-	Order          []chip
-	Kind, Sequence string // of the order, in a word and run by run
+	Campaign
+	Order          []render.Span
+	Kind           string // of the order, in a word
+	Sequence       string // run by run
 	Findings       []finding
 	Warnings, More []compare.Warning
-	Links          []Link
 }
-
-// chip is a run in the order of time.
-type chip struct{ Letter, Class, Title string }
 
 // finding is a metric of the comparison, beside what the simulator knows of it.
 type finding struct {
 	Title, Difference, Interval, Means string
-	Verdict, Class                     string
-	Books, BooksClass                  string
+	Verdict                            string
+	Tone                               render.Tone
+	Books                              string
+	BooksTone                          render.Tone
 }
 
 func newAnswer(c Campaign) answer {
-	a := answer{Title: c.Title, Design: c.Design, Links: c.Links, Fault: c.Fault}
+	a := answer{Campaign: c}
 	pair, there := pairOf(c)
 	a.Absent = missing(c.Section, there)
 	runs, _ := runsOf(c)
@@ -41,7 +41,7 @@ func newAnswer(c Campaign) answer {
 		if r.invalid {
 			class, text = "left-out", text+": invalid, enters no figure"
 		}
-		a.Order = append(a.Order, chip{letter(r.arm), class, text})
+		a.Order = append(a.Order, render.Span{Text: letter(r.arm), Style: "chip", Tone: render.Tone(class), Title: text})
 		sequence = append(sequence, r.arm)
 	}
 	if s, compared := stratum(c); compared {
@@ -57,10 +57,10 @@ func newAnswer(c Campaign) answer {
 		{compare.MemoryExcludingKV, "Memory excluding KV", func(s Start) float64 { return s.ExcludingKVBytes }},
 		{compare.KVCapacity, "KV cache", func(s Start) float64 { return s.KVBytes }},
 	} {
-		f := finding{Title: fmt.Sprintf("%s: %s − %s", of.title, pair.B, pair.A), Difference: "not compared", Verdict: "no runs of both arms tell it", Class: "note", Interval: "no interval", Means: "no means"}
+		f := finding{Title: fmt.Sprintf("%s: %s − %s", of.title, pair.B, pair.A), Difference: "not compared", Verdict: "no runs of both arms tell it", Tone: render.Note, Interval: "no interval", Means: "no means"}
 		if m := find(pair, of.metric); m != nil {
 			f.take(*m, pair)
-			f.Books, f.BooksClass = booksOf(c, pair, m, of.books).says(compare.Unit(m.Unit), m.CI95)
+			f.Books, f.BooksTone = booksOf(c, pair, m, of.books).says(compare.Unit(m.Unit), m.CI95)
 		}
 		a.Findings = append(a.Findings, f)
 	}
@@ -74,9 +74,38 @@ func newAnswer(c Campaign) answer {
 	return a
 }
 
+func (a answer) card() render.Group {
+	blocks := []render.Block{render.H3(a.Title), render.Small(a.Design)}
+	if len(a.Order) > 0 {
+		order := append(slices.Clone(a.Order), render.Plain(" "+a.Kind))
+		blocks = append(blocks, render.Paragraph{Class: "small", Label: a.Sequence + "; " + a.Kind, Spans: order})
+	}
+	blocks = append(blocks, absent(a.Absent), fault(a.Fault))
+	for i, f := range a.Findings {
+		class := "beside"
+		if i == 0 {
+			class = "big"
+		}
+		books := render.Small(f.Books)
+		books.Tone = f.BooksTone
+		blocks = append(blocks, render.Group{Class: "finding", Blocks: []render.Block{
+			render.Small(f.Title), render.Paragraph{Class: class, Spans: []render.Span{render.Plain(f.Difference + " "), render.Badge(f.Tone, f.Verdict)}},
+			render.Small(f.Interval + "; " + f.Means + "."), books,
+		}})
+	}
+	blocks = append(blocks, warningList(a.Warnings), render.Details{Summary: fmt.Sprintf("What else stands beside it: %d", len(a.More)), Blocks: []render.Block{warningList(a.More)}}, links(a.Links))
+	return render.Group{Class: "card", Blocks: blocks}
+}
+
+func warningList(all []compare.Warning) render.List {
+	l := exhibit.Warnings(all)
+	l.Tone, l.Lead, l.Class = "", nil, "small"
+	return l
+}
+
 func (f *finding) take(m compare.Metrics, pair compare.Pair) {
 	unit := compare.Unit(m.Unit)
-	f.Verdict, f.Class = exhibit.VerdictText(m), verdictClass(m)
+	f.Verdict, f.Tone = exhibit.VerdictText(m), verdictTone(m)
 	f.Interval = interval(unit, m.CI95)
 	if m.HolmP != nil { // by which the verdict goes beside the interval
 		f.Interval += fmt.Sprintf(", p %.2g as one of all metrics (Holm)", *m.HolmP)

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/umascope/umascope/loadgen/compare"
+	"github.com/umascope/umascope/loadgen/render"
 )
 
 // run is a run of a campaign in the order of time, with the start of its engine in the simulator's books.
@@ -131,9 +132,9 @@ func mean(x []float64) float64 {
 }
 
 // says tells the books beside an interval, and whether that holds them.
-func (b *books) says(unit compare.Unit, ci *compare.Interval) (text, class string) {
+func (b *books) says(unit compare.Unit, ci *compare.Interval) (text string, tone render.Tone) {
 	if b == nil {
-		return "The simulator’s books: none of both arms.", "note"
+		return "The simulator’s books: none of both arms.", render.Note
 	}
 	text = fmt.Sprintf("The simulator’s books: %s (n = %d and %d starts", signed(unit, b.difference), b.a, b.b)
 	if b.all {
@@ -142,11 +143,11 @@ func (b *books) says(unit compare.Unit, ci *compare.Interval) (text, class strin
 	text += ")"
 	switch {
 	case ci == nil:
-		return text + ". There is no interval to hold it.", "note"
+		return text + ". There is no interval to hold it.", render.Note
 	case b.difference >= ci[0] && b.difference <= ci[1]:
-		return text + ": inside the interval.", "good"
+		return text + ": inside the interval.", render.Good
 	default:
-		return text + ": outside the interval.", "bad"
+		return text + ": outside the interval.", render.Bad
 	}
 }
 

@@ -85,7 +85,7 @@ func drawCached(c Campaign, files []cached, where side, width, height float64, y
 		letters = append(letters, letter(s.Arm))
 	}
 	f := where.frame(width, height, chart.Categories("starts in the order of time", letters), y, label)
-	f.Text("row", f.Left, f.Top-14, "start", chart.Shorten(c.Name, f.Right-f.Left))
+	f.Text("row strong", f.Left, f.Top-14, "start", chart.Shorten(c.Name, f.Right-f.Left))
 	var written labels
 	half := min(16, 0.36*(f.Right-f.Left)/float64(len(c.Starts)))
 	for i, s := range c.Starts {

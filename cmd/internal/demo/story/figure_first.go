@@ -44,9 +44,9 @@ func drawFirst(passes []Pass, x chart.Axis, width, height float64, label string)
 	for i, p := range passes {
 		y := f.Top + (float64(i)+0.5)*each
 		if beside {
-			f.Text("row", f.Left-12, y+4, "end", chart.Shorten(p.Name, f.Left-14))
+			f.Text("row strong", f.Left-12, y+4, "end", chart.Shorten(p.Name, f.Left-14))
 		} else {
-			f.Text("row", f.Left, y-14, "start", chart.Shorten(p.Name, f.Right-f.Left))
+			f.Text("row strong", f.Left, y-14, "start", chart.Shorten(p.Name, f.Right-f.Left))
 			y += 8
 		}
 		class := armClasses[i%len(armClasses)]

@@ -136,10 +136,10 @@ func drawBars(f *chart.Frame, h Heat, firings []Firing, from, to time.Time, top 
 	name := func(text string, begin time.Time) {
 		left, wide := at(begin), chart.LetterWidth*float64(len([]rune(text)))
 		if left+wide > f.Right { // beside its bar there is no room
-			f.Text("row", f.Right, top+9, "end", chart.Shorten(text, f.Right-f.Left))
+			f.Text("row strong", f.Right, top+9, "end", chart.Shorten(text, f.Right-f.Left))
 			return
 		}
-		f.Text("row", left, top+9, "start", text)
+		f.Text("row strong", left, top+9, "start", text)
 	}
 	for _, e := range eventsOf(h) {
 		name(e.Name, e.From)

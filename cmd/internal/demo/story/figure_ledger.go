@@ -119,16 +119,16 @@ func drawLedger(c Campaign, names []string, lo, hi float64, where side, width, h
 	}
 	x := chart.Linear("GiB", low, high, 1./(1<<30), max(3, int(within/70))).Between(low, high)
 	f := where.frame(width, height, x, chart.Axis{Lo: 0, Hi: 1}, label)
-	f.Text("row", f.Left, f.Top-14, "start", chart.Shorten(c.Name, within))
+	f.Text("row strong", f.Left, f.Top-14, "start", chart.Shorten(c.Name, within))
 	each := (f.Bottom - f.Top) / float64(len(names))
 	for i, line := range names {
 		top := f.Top + float64(i)*each + 2
 		switch {
 		case width < wide:
-			f.Text("row", f.Left, top+10, "start", line)
+			f.Text("row strong", f.Left, top+10, "start", line)
 			top += 13
 		case where.first:
-			f.Text("row", f.Left-10, top+each/2+2, "end", chart.Shorten(line, ledgerNames-14))
+			f.Text("row strong", f.Left-10, top+each/2+2, "end", chart.Shorten(line, ledgerNames-14))
 		}
 		thick := (f.Top + float64(i+1)*each - top - 3) / float64(len(moments))
 		for k, m := range moments {

@@ -106,7 +106,7 @@ func (s strip) draw(where side, width, height float64, y chart.Axis, label strin
 	x := chart.Linear("runs in the order of time", 1, max(2, n), 1, len(s.runs)).Between(0.5, n+0.5)
 	x.Ticks = slices.DeleteFunc(x.Ticks, func(t chart.Tick) bool { return t.At != math.Trunc(t.At) })
 	f := where.frame(width, height, x, y, label)
-	f.Text("row", f.Left, f.Top-14, "start", chart.Shorten(s.campaign.Name, f.Right-f.Left))
+	f.Text("row strong", f.Left, f.Top-14, "start", chart.Shorten(s.campaign.Name, f.Right-f.Left))
 	s.threads(f)
 	var written labels
 	for i, r := range s.runs {

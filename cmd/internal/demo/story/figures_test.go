@@ -173,8 +173,8 @@ func TestWhatIsSaidOfOutputs(t *testing.T) {
 		{false, "proven", "Not accused", "good"}, {false, "contradicted", "Accused, and nothing is wrong", "bad"},
 	} {
 		v := newJudged(Judged{Run: "r", Wrong: c.wrong, Match: Signal{Grade: c.grade}})
-		if v.Found != c.found || v.Class != c.with {
-			t.Errorf("%+v: %s (%s)", c, v.Found, v.Class)
+		if v.Found != c.found || string(v.Tone) != c.with {
+			t.Errorf("%+v: %s (%s)", c, v.Found, v.Tone)
 		}
 	}
 	if v := newJudged(Judged{Run: "r", Exit: 3, Wanted: 0}); !strings.Contains(v.Says, "exit code 3, and should have with 0") {

@@ -6,62 +6,65 @@ import (
 	"strings"
 
 	"github.com/umascope/umascope/loadgen/chart"
+	"github.com/umascope/umascope/loadgen/render"
 )
 
-// rehydrationView is what a run shows of blocks that came back from a drive.
-type rehydrationView struct {
-	Absent, Fault             string
-	Verdict, Class            string
-	Witnesses, Stored, Passes grid
-	First                     *chart.Figure
-	Commands                  []string
-	Links                     []Link
+// rehydration is the section on KV blocks that came back from a drive.
+func rehydration(r Rehydration) []render.Block {
+	blocks := []render.Block{
+		section("rehydration", "Did KV blocks come back from the SSD?", "bytes: machine", "latency: wall time"),
+		text("eviction_replay sends prompts, pushes them out of GPU and host memory with others, and sends them again. A counter of the cache alone proves nothing: the bytes have to be seen by the process and by the drive too."),
+		absent(missing(r.Section, r.Run != "")), fault(r.Fault),
+	}
+	if r.Run != "" {
+		blocks = append(blocks, render.Notice(gradeTone(r.Rehydrate.Grade),
+			render.Strong(fmt.Sprintf("That KV blocks were read back from the SSD: %s. That they were written to it: %s.", gradeWords(r.Rehydrate), gradeWords(r.Stored)))))
+	}
+	return append(blocks, witnessTable(r.Rehydrate), drawn(firstFigure(r.Passes)), passTable(r.Passes),
+		render.Details{Summary: "Witnesses of what was written to the SSD", Blocks: []render.Block{witnessTable(r.Stored)}}, commands(r.Commands), links(r.Links))
 }
 
-func newRehydration(r Rehydration) rehydrationView {
-	v := rehydrationView{
-		Witnesses: witnessTable(r.Rehydrate), Stored: witnessTable(r.Stored), First: firstFigure(r.Passes), Passes: passTable(r.Passes),
-		Commands: r.Commands, Links: r.Links, Fault: r.Fault,
+// outputs is the section on answers from a cache that was made wrong.
+func outputs(o Outputs) []render.Block {
+	cards := render.Group{Class: "cards"}
+	for _, r := range o.Runs {
+		cards.Blocks = append(cards.Blocks, newJudged(r).card())
 	}
-	v.Absent = missing(r.Section, r.Run != "")
-	if r.Run != "" {
-		v.Verdict = fmt.Sprintf("That KV blocks were read back from the SSD: %s. That they were written to it: %s.", gradeWords(r.Rehydrate), gradeWords(r.Stored))
-		v.Class = gradeClass(r.Rehydrate.Grade)
+	return []render.Block{
+		section("wrong", "Would wrong KV be noticed?", "answers: no axis of time"),
+		text("The same run twice: once against the engine as it is, once against one that was told to bring back other bytes than it had stored, while every counter goes on to report a hit. Each answer from the cache is held against the one that was computed, beside how often the engine differs from itself without a cache."),
+		absent(missing(o.Section, len(o.Runs) > 0)), fault(o.Fault), cards, commands(o.Commands),
 	}
-	return v
 }
 
 // witnessTable lists what a signal rests on.
-func witnessTable(s Signal) grid {
-	g := grid{Header: []string{"witness", "seen", "if it holds", "agrees"}}
+func witnessTable(s Signal) render.Table {
+	g := render.Table{Header: []string{"witness", "seen", "if it holds", "agrees"}}
 	for _, w := range s.Witnesses {
-		class := ""
+		tone := render.Tone("")
 		if !w.Agrees {
-			class = "fault"
+			tone = render.Bad
 		}
-		g.add(class, witnessWords(w.Name), amount(w.Value, w.Unit), expected(w), yesNo(w.Agrees))
+		g.AddIn(tone, witnessWords(w.Name), amount(w.Value, w.Unit), expected(w), yesNo(w.Agrees))
 	}
 	return g
 }
 
-func passTable(passes []Pass) grid {
-	g := grid{Header: []string{"KV cache of the prompt", "n", "median", "least", "most", "run"}, words: []int{5}}
+func passTable(passes []Pass) render.Table {
+	g := render.Table{Header: []string{"KV cache of the prompt", "n", "median", "least", "most", "run"}, Words: []int{5}}
 	for _, p := range passes {
 		if n := len(p.Seconds); n > 0 {
-			g.add("", p.Name, fmt.Sprintf("%d requests", n), chart.FormatSeconds(median(p.Seconds)), chart.FormatSeconds(slices.Min(p.Seconds)), chart.FormatSeconds(slices.Max(p.Seconds)), p.Run)
+			g.Add(p.Name, fmt.Sprintf("%d requests", n), chart.FormatSeconds(median(p.Seconds)), chart.FormatSeconds(slices.Min(p.Seconds)), chart.FormatSeconds(slices.Max(p.Seconds)), p.Run)
 		}
 	}
 	return g
 }
 
-// judgedView is a run whose answers were compared.
-type judgedView struct {
-	Title, Found, Grade, Class, Says string
-	Absent, Fault                    string
-	Witnesses                        grid
-	Examples                         []Example
-	More                             int
-	Links                            []Link
+// judged is what was found in a run whose answers were compared.
+type judged struct {
+	Judged
+	Found, Grade, Says string
+	Tone               render.Tone
 }
 
 // mostExamples is how many prompts are shown, and mostLetters how much of an answer.
@@ -70,47 +73,55 @@ const (
 	mostLetters  = 160
 )
 
-func judgedViews(o Outputs) []judgedView {
-	var all []judgedView
-	for _, r := range o.Runs {
-		all = append(all, newJudged(r))
-	}
-	return all
-}
-
-func newJudged(r Judged) judgedView {
-	v := judgedView{Title: r.Title, Absent: r.Absent, Fault: r.Fault, Links: r.Links, Witnesses: witnessTable(r.Match), Grade: "output_match: " + gradeWords(r.Match), Class: gradeClass(r.Match.Grade)}
+func newJudged(r Judged) judged {
+	j := judged{Judged: r, Grade: "output_match: " + gradeWords(r.Match), Tone: gradeTone(r.Match.Grade)}
 	differs := r.Match.Grade == "contradicted"
 	switch {
 	case r.Run == "":
-		v.Found, v.Grade, v.Class = "Not judged", "no run", "note"
-		v.Absent = missing(Section{Absent: r.Absent, Fault: r.Fault}, false)
-		return v
+		j.Found, j.Grade, j.Tone = "Not judged", "no run", render.Note
+		j.Absent = missing(Section{Absent: r.Absent, Fault: r.Fault}, false)
+		return j
 	case r.Wrong && differs:
-		v.Found = "Caught"
+		j.Found = "Caught"
 	case r.Wrong:
-		v.Found, v.Class = "Not caught", "bad"
+		j.Found, j.Tone = "Not caught", render.Bad
 	case differs:
-		v.Found = "Accused, and nothing is wrong"
+		j.Found = "Accused, and nothing is wrong"
 	default:
-		v.Found = "Not accused"
+		j.Found = "Not accused"
 	}
-	v.Says = fmt.Sprintf("Run %s; uma-load ended with exit code %d", r.Run, r.Exit)
+	j.Says = fmt.Sprintf("Run %s; uma-load ended with exit code %d", r.Run, r.Exit)
 	if r.Exit != r.Wanted {
-		v.Says += fmt.Sprintf(", and should have with %d", r.Wanted)
+		j.Says += fmt.Sprintf(", and should have with %d", r.Wanted)
 	}
-	v.Says += ", and calls the run " + map[bool]string{true: "valid", false: "invalid"}[r.Valid] + "."
+	j.Says += ", and calls the run " + map[bool]string{true: "valid", false: "invalid"}[r.Valid] + "."
 	if differs && r.Valid {
-		v.Says += " Valid says that the client measured well; it is output_match that says what the cache did."
+		j.Says += " Valid says that the client measured well; it is output_match that says what the cache did."
 	}
-	for i, e := range r.Examples {
-		if i == mostExamples {
-			v.More = len(r.Examples) - mostExamples
-			break
+	return j
+}
+
+func (j judged) card() render.Group {
+	blocks := []render.Block{
+		render.H3(j.Title), render.Paragraph{Class: "big", Spans: []render.Span{render.Plain(j.Found + " "), render.Badge(j.Tone, j.Grade)}},
+		render.Small(j.Says), absent(j.Absent), fault(j.Fault), witnessTable(j.Match),
+	}
+	if n := len(j.Examples); n > 0 {
+		heading := "Prompts that were answered otherwise from the cache"
+		if n > mostExamples {
+			heading += fmt.Sprintf("; %d more are in the run", n-mostExamples)
 		}
-		v.Examples = append(v.Examples, Example{e.Prompt, excerpt(e.Expected), excerpt(e.Seen)})
+		blocks = append(blocks, render.H4(heading))
+		for _, e := range j.Examples[:min(n, mostExamples)] {
+			blocks = append(blocks, render.Small(fmt.Sprintf("prompt %d, computed", e.Prompt)), quoted("", e.Expected),
+				render.Small(fmt.Sprintf("prompt %d, from the cache", e.Prompt)), quoted(render.Bad, e.Seen))
+		}
 	}
-	return v
+	return render.Group{Class: "card", Blocks: append(blocks, links(j.Links))}
+}
+
+func quoted(tone render.Tone, answer string) render.Paragraph {
+	return render.Paragraph{Class: "quoted", Tone: tone, Spans: []render.Span{{Text: excerpt(answer), Style: "quote"}}}
 }
 
 // excerpt is the beginning of an answer, in one line.

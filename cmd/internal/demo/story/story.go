@@ -5,19 +5,15 @@
 package story
 
 import (
-	_ "embed"
 	"io"
 	"time"
 
-	"github.com/umascope/umascope/loadgen/chart"
 	"github.com/umascope/umascope/loadgen/compare"
+	"github.com/umascope/umascope/loadgen/render"
 )
 
-//go:embed page.html
-var pageText string
-
 // Write writes one self-contained page: no script, nothing loaded from elsewhere.
-func Write(w io.Writer, p Page) error { return chart.WritePage(w, pageText, newView(p)) }
+func Write(w io.Writer, p Page) error { return render.HTML(w, document(p)) }
 
 // Page is all that is told. Its zero value is a page that says that nothing is there.
 type Page struct {

@@ -2,67 +2,15 @@ package story
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/umascope/umascope/loadgen/chart"
 	"github.com/umascope/umascope/loadgen/compare"
 	"github.com/umascope/umascope/loadgen/exhibit"
+	"github.com/umascope/umascope/loadgen/render"
 )
 
-// view is a page as its template reads it.
-type view struct {
-	Title, Simulated, Lead, Question string
-	Books, Headline, Moral           string
-	Made                             []item
-	Notices                          []string
-	Links                            []Link
-
-	AnswersAbsent string
-	Answers       []answer
-
-	// Runs are in memory, KV in the KV cache that was left for it; Commands made them.
-	RunsAbsent string
-	Runs, KV   *chart.Figure
-	Commands   []string
-
-	Where       where
-	Rehydration rehydrationView
-
-	OutputsAbsent, OutputsFault string
-	Outputs                     []judgedView
-	OutputsCommands             []string
-
-	Heat heatView
-
-	Not       []string
-	Invalid   grid
-	NoInvalid string
-}
-
-// item is a fact in two words.
-type item struct{ Name, Value string }
-
-// grid is a table. Its first column is a name; others are figures, flush right, unless they are words.
-type grid struct {
-	Header []string
-	Rows   []gridRow
-	words  []int
-}
-
-type gridRow struct {
-	Class string
-	Cells []string
-}
-
-// Words says whether a column is text.
-func (g grid) Words(column int) bool { return slices.Contains(g.words, column) }
-
-func (g *grid) add(class string, cells ...string) {
-	g.Rows = append(g.Rows, gridRow{class, cells})
-}
-
-// notReached is said of a section of which nothing is there and nobody says why.
+// notReached is the reason why a section is empty if none is given.
 const notReached = "the demo did not come to it"
 
 // missing is why a section has nothing to show, or less than it should.
@@ -73,43 +21,131 @@ func missing(s Section, there bool) string {
 	return s.Absent
 }
 
-const title = "What a container costs on a DGX Spark depends on how you ask"
+// absent and fault are notices; of an empty reason there is none.
+func absent(reason string) render.Paragraph {
+	if reason == "" {
+		return render.Paragraph{}
+	}
+	return render.Notice(render.Bad, render.Strong("Missing:"), render.Plain(" "+reason+"."))
+}
 
-func newView(p Page) view {
-	v := view{
-		Title: title, Links: p.Links, Made: made(p.Made), Notices: notices(p),
-		Simulated: "Machines, engine and model are simulated; no figure on this page is a measurement of a DGX Spark. " +
-			"What measured and judged them is not: the exporter, the load generator, the comparison and the alert rules are those that run on a real one.",
-		Lead: lead(p.Made),
-		Question: "How much more memory does an engine need in a container than natively, before it takes its KV cache? " +
-			"Published runs of TensorRT-LLM on a DGX Spark said 101.30 against 70.47 GiB, and 16.57 against 44.31 GiB of KV cache. They were made native first, always. " +
-			"Here the same two arms run on three machines that differ in nothing but the order of the runs and what the runs before have left in the page cache.",
-		Books: "Beside each answer stands what the simulator knows of the same starts. No program of the project reads these books: they are what the answers are held against.",
-		Not:   not(p), NoInvalid: "None: every run was called valid.",
+func fault(what string) render.Paragraph {
+	if what == "" {
+		return render.Paragraph{}
 	}
+	return render.Notice(render.Bad, render.Strong("Not as it should be:"), render.Plain(" "+what))
+}
+
+func text(s string) render.Paragraph { return render.P(render.Plain(s)) }
+
+// links are those that have an address.
+func links(all []Link) render.List {
+	l := render.List{Class: "links"}
+	for _, link := range all {
+		if link.Address != "" {
+			l.Items = append(l.Items, []render.Span{render.Link(link.Text, link.Address)})
+		}
+	}
+	return l
+}
+
+// commands made a part of the page.
+func commands(all []string) render.Details {
+	var l render.List
+	for _, c := range all {
+		l.Items = append(l.Items, []render.Span{render.Code(c)})
+	}
+	name := "commands"
+	if len(all) == 1 {
+		name = "command"
+	}
+	return render.Details{Summary: fmt.Sprintf("How it was made: %d %s", len(all), name), Blocks: []render.Block{l}}
+}
+
+// drawn are the figures that there are.
+func drawn(figures ...*chart.Figure) render.Figures {
+	var all render.Figures
+	for _, f := range figures {
+		if f != nil {
+			all = append(all, *f)
+		}
+	}
+	return all
+}
+
+// section is a heading with what its figures are counted on.
+func section(id, text string, clocks ...string) render.Heading {
+	h := render.H2(text)
+	h.ID = id
+	for _, clock := range clocks {
+		h.Badges = append(h.Badges, render.Badge("", clock))
+	}
+	return h
+}
+
+func document(p Page) render.Document {
+	d := render.Document{Title: "What a container costs on a DGX Spark depends on how you ask"}
+	d.Add(render.Notice(render.Bad, render.Strong("Simulated."), render.Plain(" Machines, engine and model are simulated; no figure on this page is a measurement of a DGX Spark. "+
+		"What measured and judged them is not: the exporter, the load generator, the comparison and the alert rules are those that run on a real one.")),
+		render.Paragraph{Class: "lead", Spans: []render.Span{render.Plain(lead(p.Made))}}, render.Facts{Facts: made(p.Made)})
+	for _, notice := range notices(p) {
+		d.Add(render.Notice(render.Note, render.Plain(notice)))
+	}
+	d.Add(links(p.Links))
+	d.Add(question(p)...)
+	d.Add(where(p)...)
+	d.Add(rehydration(p.Rehydration)...)
+	d.Add(outputs(p.Outputs)...)
+	d.Add(newHeat(p.Heat).blocks()...)
+	d.Add(section("not", "What this does not show"), render.List{Items: render.Items(not(p))}, render.H3("Runs that enter no figure"), invalid(p.Campaigns))
+	switch {
+	case len(p.Campaigns) == 0:
+		d.Add(render.Small("No run is known."))
+	case invalid(p.Campaigns).Empty():
+		d.Add(render.Small("None: every run was called valid."))
+	}
+	d.Add(render.H3("The same on a real machine"),
+		text("On a DGX Spark with an engine that can be started natively and in a container; the first lines of the plan say what to set in it."),
+		render.Listing{Language: "sh", Text: "uma-load campaign plans native-container > mine.yaml\numa-load campaign run mine.yaml\numa-load compare runs/native-container --by arm --within model\n"})
+	return d
+}
+
+// question is the first section: the same two arms in several designs.
+func question(p Page) []render.Block {
+	cards := render.Group{Class: "cards"}
+	var made []string
 	for _, c := range p.Campaigns {
-		v.Answers, v.Commands = append(v.Answers, newAnswer(c)), append(v.Commands, c.Commands...)
+		cards.Blocks = append(cards.Blocks, newAnswer(c).card())
+		made = append(made, c.Commands...)
 	}
-	v.AnswersAbsent = missing(Section{}, len(v.Answers) > 0)
-	v.Headline = headline(p.Campaigns)
-	v.Moral = "Between them nothing has changed in the engine, in the container or in the analysis: only the order of the runs, and what was left in the page cache. " +
-		baselineItself(p.Campaigns) +
-		"Where runs in blocks differ, the verdict says that it is confounded with time: they cannot tell the arm from the hour."
-	v.Runs = runsFigure(p.Campaigns, compare.MemoryExcludingKV, "Every run in the order of time: memory excluding the KV cache (simulated)",
+	runs := runsFigure(p.Campaigns, compare.MemoryExcludingKV, "Every run in the order of time: memory excluding the KV cache (simulated)",
 		"Each is what was not free when the engine sized its KV cache, on the machine’s clock. A line joins runs of one arm with no other between them: where it falls, what the other arm has left is given up from run to run.")
-	v.KV = runsFigure(p.Campaigns, compare.KVCapacity, "Every run in the order of time: the KV cache (simulated)",
+	kv := runsFigure(p.Campaigns, compare.KVCapacity, "Every run in the order of time: the KV cache (simulated)",
 		"What the engine took for its KV cache: a share of what was free. It is the figure above once more, and no second finding.")
-	v.RunsAbsent = missing(Section{}, v.Runs != nil)
-	v.Where = newWhere(p)
-	v.Rehydration = newRehydration(p.Rehydration)
-	v.Outputs, v.OutputsCommands = judgedViews(p.Outputs), p.Outputs.Commands
-	v.OutputsAbsent, v.OutputsFault = missing(p.Outputs.Section, len(v.Outputs) > 0), p.Outputs.Fault
-	v.Heat = newHeat(p.Heat)
-	v.Invalid = invalid(p.Campaigns)
-	if len(v.Answers) == 0 {
-		v.NoInvalid = "No run is known."
+	seen := render.Group{Class: "shot", ID: "seen", Blocks: []render.Block{drawn(runs)}}
+	if headline := headline(p.Campaigns); headline != "" {
+		seen.Blocks = append(seen.Blocks, render.Notice(render.Note, render.Strong(headline), render.Plain(" "+moral(p.Campaigns))))
 	}
-	return v
+	books := ""
+	if len(p.Campaigns) > 0 {
+		books = "Beside each answer stands what the simulator knows of the same starts. No program of the project reads these books: they are what the answers are held against."
+	}
+	return []render.Block{
+		section("answers", "One question, three designs", "memory: machine clock"),
+		text("How much more memory does an engine need in a container than natively, before it takes its KV cache? " +
+			"Published runs of TensorRT-LLM on a DGX Spark said 101.30 against 70.47 GiB, and 16.57 against 44.31 GiB of KV cache. They were made native first, always. " +
+			"Here the same two arms run on three machines that differ in nothing but the order of the runs and what the runs before have left in the page cache."),
+		absent(missing(Section{}, len(p.Campaigns) > 0)),
+		render.Group{Class: "shot", ID: "glance", Blocks: []render.Block{cards, absent(missing(Section{}, runs != nil)), seen}},
+		render.Small(books), drawn(kv), commands(made),
+	}
+}
+
+// moral is what follows from the headline.
+func moral(campaigns []Campaign) string {
+	return "Between them nothing has changed in the engine, in the container or in the analysis: only the order of the runs, and what was left in the page cache. " +
+		baselineItself(campaigns) +
+		"Where runs in blocks differ, the verdict says that it is confounded with time: they cannot tell the arm from the hour."
 }
 
 // lead says what is on which axis of time, and what it is worth.
@@ -122,11 +158,11 @@ func lead(m Made) string {
 		". Latencies of requests are wall time, of an engine that is no GPU: read which of them is shorter, not how long they are."
 }
 
-func made(m Made) []item {
-	var items []item
+func made(m Made) []render.Fact {
+	var facts []render.Fact
 	add := func(name, value string) {
 		if value != "" {
-			items = append(items, item{name, value})
+			facts = append(facts, render.Fact{Name: name, Value: value})
 		}
 	}
 	add("made with", m.Command)
@@ -140,7 +176,7 @@ func made(m Made) []item {
 		add("machine time", duration(m.MachineEnded.Sub(m.MachineBegun)))
 	}
 	add("seed", fmt.Sprint(m.Seed))
-	return items
+	return facts
 }
 
 // notices are what a reader has to know of the page as a whole.
@@ -215,12 +251,12 @@ func not(p Page) []string {
 }
 
 // invalid lists the runs that enter no figure.
-func invalid(campaigns []Campaign) grid {
-	g := grid{Header: []string{"run", "arm", "campaign", "why"}, words: []int{1, 2, 3}}
+func invalid(campaigns []Campaign) render.Table {
+	t := render.Table{Header: []string{"run", "arm", "campaign", "why"}, Words: []int{1, 2, 3}}
 	for _, c := range campaigns {
 		for _, i := range c.Invalid {
-			g.add("", i.Run, i.Arm, c.Name, i.Why)
+			t.Add(i.Run, i.Arm, c.Name, i.Why)
 		}
 	}
-	return g
+	return t
 }

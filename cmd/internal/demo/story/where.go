@@ -5,30 +5,31 @@ import (
 
 	"github.com/umascope/umascope/loadgen/chart"
 	"github.com/umascope/umascope/loadgen/compare"
+	"github.com/umascope/umascope/loadgen/render"
 )
 
-// where is what the memory went to.
-type where struct {
-	LedgerAbsent, BooksAbsent, LimitsAbsent, LimitsFault string
-	Ledger, Cache                                        *chart.Figure
-	LedgerTable, Parts, Limits                           grid
-}
-
-func newWhere(p Page) where {
-	w := where{
-		Ledger: ledgerFigure(p.Campaigns), Cache: cacheFigure(p.Campaigns),
-		LedgerTable: ledgerTable(p.Campaigns), Parts: partsTable(p.Campaigns), Limits: limitsTable(p.Limits),
+// where is the section on what the memory went to.
+func where(p Page) []render.Block {
+	ledger, cache := ledgerFigure(p.Campaigns), cacheFigure(p.Campaigns)
+	limits := limitsTable(p.Limits)
+	return []render.Block{
+		section("where", "Where the GiB went", "machine clock"),
+		text("The exporter splits the one memory pool into lines that add up. What differs between the arms stands in them:"),
+		absent(missing(Section{}, ledger != nil)), drawn(ledger),
+		render.Details{Summary: "The same as a table", Blocks: []render.Block{ledgerTable(p.Campaigns)}},
+		text("No line of a ledger says which file lies in the page cache. The simulator knows it, and shows what the line page_cache was:"),
+		absent(missing(Section{}, cache != nil)), drawn(cache),
+		render.Details{Summary: "The simulator’s books by arm, means when the KV cache was sized", Blocks: []render.Block{partsTable(p.Campaigns)}},
+		render.H3("The limit of the container did not see it"),
+		render.P(render.Plain("GPU memory on such a machine is charged to no cgroup. A limit, and what "), render.Code("docker stats"), render.Plain(" shows, are of the charged part alone:")),
+		absent(missing(p.Limits.Section, !limits.Empty())), fault(p.Limits.Fault), limits,
 	}
-	w.LedgerAbsent = missing(Section{}, w.Ledger != nil)
-	w.BooksAbsent = missing(Section{}, w.Cache != nil)
-	w.LimitsAbsent, w.LimitsFault = missing(p.Limits.Section, len(w.Limits.Rows) > 0), p.Limits.Fault
-	return w
 }
 
 // ledgerTable has a column for each moment of each campaign.
-func ledgerTable(campaigns []Campaign) grid {
+func ledgerTable(campaigns []Campaign) render.Table {
 	all := compared(campaigns)
-	g := grid{Header: []string{"line of the ledger"}}
+	g := render.Table{Header: []string{"line of the ledger"}}
 	for _, c := range all {
 		for _, m := range moments {
 			g.Header = append(g.Header, c.Name+": "+m.name)
@@ -48,14 +49,14 @@ func ledgerTable(campaigns []Campaign) grid {
 				cells = append(cells, signed(compare.UnitBytes, bytes))
 			}
 		}
-		g.add("", cells...)
+		g.Add(cells...)
 	}
 	return g
 }
 
 // partsTable has the simulator's books by arm.
-func partsTable(campaigns []Campaign) grid {
-	g := grid{Header: []string{"what was in use", "campaign", "baseline", "other arm", "difference", "n"}, words: []int{1}}
+func partsTable(campaigns []Campaign) render.Table {
+	g := render.Table{Header: []string{"what was in use", "campaign", "baseline", "other arm", "difference", "n"}, Words: []int{1}}
 	for _, c := range campaigns {
 		pair, there := pairOf(c)
 		if !there {
@@ -63,25 +64,25 @@ func partsTable(campaigns []Campaign) grid {
 		}
 		g.Header[2], g.Header[3] = pair.A, pair.B
 		for _, r := range parts(c, pair) {
-			g.add("", r.name, c.Name, compare.UnitBytes.Text(r.a), compare.UnitBytes.Text(r.b), signed(compare.UnitBytes, r.b-r.a), fmt.Sprintf("%d starts", r.n))
+			g.Add(r.name, c.Name, compare.UnitBytes.Text(r.a), compare.UnitBytes.Text(r.b), signed(compare.UnitBytes, r.b-r.a), fmt.Sprintf("%d starts", r.n))
 		}
 	}
 	return g
 }
 
 // limitsTable sets what a limit counts beside what its container holds.
-func limitsTable(l Limits) grid {
-	g := grid{Header: []string{"machine", "container", "machine clock", "limit", "charged", "GPU memory, not charged", "both"}, words: []int{1}}
+func limitsTable(l Limits) render.Table {
+	g := render.Table{Header: []string{"machine", "container", "machine clock", "limit", "charged", "GPU memory, not charged", "both"}, Words: []int{1}}
 	for _, c := range l.Containers {
-		class := ""
+		tone := render.Tone("")
 		if c.LimitBytes > 0 && c.ChargedBytes+c.HeldBytes > c.LimitBytes {
-			class = "doubt"
+			tone = render.Note
 		}
 		limit := "none"
 		if c.LimitBytes > 0 {
 			limit = compare.UnitBytes.Text(c.LimitBytes)
 		}
-		g.add(class, c.Host, middleOut(c.Cgroup), clock(c.At), limit, compare.UnitBytes.Text(c.ChargedBytes), compare.UnitBytes.Text(c.HeldBytes), compare.UnitBytes.Text(c.ChargedBytes+c.HeldBytes))
+		g.AddIn(tone, c.Host, middleOut(c.Cgroup), clock(c.At), limit, compare.UnitBytes.Text(c.ChargedBytes), compare.UnitBytes.Text(c.HeldBytes), compare.UnitBytes.Text(c.ChargedBytes+c.HeldBytes))
 	}
 	return g
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/umascope/umascope/loadgen/chart"
 	"github.com/umascope/umascope/loadgen/compare"
+	"github.com/umascope/umascope/loadgen/render"
 )
 
 func signed(unit compare.Unit, v float64) string {
@@ -40,28 +41,28 @@ func interval(unit compare.Unit, ci *compare.Interval) string {
 	return fmt.Sprintf("95 %% CI %s to %s", signed(unit, ci[0]), signed(unit, ci[1]))
 }
 
-// verdictClass is the colour of a verdict; its words always stand there.
-func verdictClass(m compare.Metrics) string {
+// verdictTone colours a verdict.
+func verdictTone(m compare.Metrics) render.Tone {
 	switch {
 	case m.Confounded:
-		return "note"
+		return render.Note
 	case m.Verdict == compare.Worse:
-		return "bad"
+		return render.Bad
 	case m.Verdict == compare.Equivalent, m.Verdict == compare.Irrelevant, m.Verdict == compare.Better:
-		return "good"
+		return render.Good
 	}
-	return "note"
+	return render.Note
 }
 
-// gradeClass is the colour of a grade. What is contradicted is no fault of the page: it was found.
-func gradeClass(grade string) string {
+// gradeTone colours a grade. What is contradicted is no fault of the page: it was found.
+func gradeTone(grade string) render.Tone {
 	switch grade {
 	case "proven":
-		return "good"
+		return render.Good
 	case "contradicted":
-		return "bad"
+		return render.Bad
 	}
-	return "note"
+	return render.Note
 }
 
 // gradeWords is a grade with what keeps it from being a better one.
