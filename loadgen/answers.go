@@ -7,9 +7,9 @@ import (
 	"sync"
 
 	"github.com/umascope/umascope/loadgen/chat"
+	"github.com/umascope/umascope/loadgen/folder"
 	"github.com/umascope/umascope/loadgen/prompt"
 	"github.com/umascope/umascope/loadgen/server"
-	"github.com/umascope/umascope/loadgen/summary"
 	"github.com/umascope/umascope/loadgen/witness"
 	"github.com/umascope/umascope/loadgen/workload"
 )
@@ -75,10 +75,10 @@ func addName(names []string, name string) []string {
 }
 
 // judge compares the answers' model with the one asked for.
-func (a *answers) judge(asked server.Model) summary.Model {
+func (a *answers) judge(asked server.Model) folder.ModelFindings {
 	a.mutex.Lock()
 	defer a.mutex.Unlock()
-	m := summary.Model{ID: asked.ID, Simulated: asked.Simulated(), Checked: len(a.models) > 0}
+	m := folder.ModelFindings{Checked: len(a.models) > 0}
 	for _, name := range a.models {
 		if !asked.Named(name) {
 			m.Mismatch = fmt.Sprintf("answers say they are from %q", name)

@@ -9,8 +9,6 @@ import (
 
 	"github.com/umascope/umascope/loadgen/campaign"
 	"github.com/umascope/umascope/loadgen/folder"
-	"github.com/umascope/umascope/loadgen/merge"
-	"github.com/umascope/umascope/loadgen/report"
 	"github.com/umascope/umascope/loadgen/scene"
 	"github.com/umascope/umascope/loadgen/summary"
 )
@@ -39,9 +37,9 @@ type around struct {
 }
 
 // checksOf is what the checks of a campaign came to.
-func checksOf(c *folder.Campaign) summary.Checks {
+func checksOf(c *folder.Campaign) folder.CheckFindings {
 	if c == nil {
-		return summary.Checks{}
+		return folder.CheckFindings{}
 	}
 	var failed []string
 	for _, one := range c.Checks {
@@ -49,7 +47,7 @@ func checksOf(c *folder.Campaign) summary.Checks {
 			failed = append(failed, printable(campaign.CheckText(one)))
 		}
 	}
-	return summary.Checks{Made: len(c.Checks) > 0, Failed: strings.Join(failed, "; ")}
+	return folder.CheckFindings{Made: len(c.Checks) > 0, Failed: strings.Join(failed, "; ")}
 }
 
 // problemsOf is what went wrong around a run without spoiling it.
@@ -182,21 +180,16 @@ func (r *run) finishUnserved(loadErr error) error {
 	r.manifest.EndedAt, r.manifest.State = &ended, stateOf(loadErr)
 	log, err := r.scene.Log()
 	addMachines(r.manifest, log)
-	in := summary.Input{
-		Run: r.id, Scenario: r.settings.Scenario.Name, Labels: r.settings.labelMap(), BootID: r.manifest.Client.BootID,
-		Telemetry: log, TelemetryStats: r.manifest.Telemetry, TelemetryRequested: r.settings.scene.Requested(),
-		Validity: r.limits, SLO: r.settings.slo, Streaming: !r.settings.NoStream, Phases: reportPhases(r.scene.Spans),
-		Warmup: append(r.around.phases(), folder.PhaseReady, folder.PhaseStop), Stopped: "nothing was measured: " + printable(loadErr.Error()),
-	}
-	in.Checks = checksOf(r.manifest.Campaign)
-	warnings := append(r.scene.Warnings(), problemsOf(r.manifest.Campaign)...)
-	r.manifest.Judging = merge.Judging(in, r.settings.validity, warnings)
+	j := r.expected()
+	j.Unmeasured = append(r.around.phases(), folder.PhaseReady, folder.PhaseStop)
+	j.Stopped, j.Checks, j.Complete = "nothing was measured: "+printable(loadErr.Error()), checksOf(r.manifest.Campaign), true
+	j.Warnings = append(r.scene.Warnings(), problemsOf(r.manifest.Campaign)...)
+	r.manifest.Judging = j
 	err = errors.Join(err, r.folder.WriteJSON(folder.ManifestFile, r.manifest), r.folder.Write(folder.RequestsFile, func(io.Writer) error { return nil }))
-	sum, drawn, summaryErr := summary.Digest(in, summary.Records(r.folder.Path(folder.RequestsFile)))
+	made, summaryErr := summary.Write(string(r.folder))
 	if summaryErr != nil {
 		return errors.Join(err, summaryErr)
 	}
-	sum.Warnings = append(sum.Warnings, warnings...)
-	r.summary = &sum
-	return errors.Join(err, writeReports(r.folder, report.Page{Title: r.id, Summary: sum, Drawn: drawn, Telemetry: log}))
+	r.summary = &made.Summary
+	return errors.Join(err, showRun(made))
 }

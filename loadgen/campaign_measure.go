@@ -133,7 +133,7 @@ func provenBy(sum *summary.Summary) []string {
 }
 
 // signalsOf are signals by their names in summary.json.
-func signalsOf(s summary.Signals) map[string]evidence.Signal {
+func signalsOf(s evidence.Signals) map[string]evidence.Signal {
 	return map[string]evidence.Signal{"ssd_offload": s.SSDOffload, "ssd_rehydrate": s.SSDRehydrate, "reuse": s.Reuse, "output_match": s.OutputMatch}
 }
 
@@ -271,7 +271,7 @@ func checkNames(planned *plan.Plan) error {
 	line := newCommandLine(io.Discard)
 	known := plan.Known{
 		RunFlags: flagNames(line.run), RecordFlags: flagNames(line.record.verb), Own: ofCampaign(),
-		Signals: slices.Sorted(maps.Keys(signalsOf(summary.Signals{}))), Extractors: extractorNames(),
+		Signals: slices.Sorted(maps.Keys(signalsOf(evidence.Signals{}))), Extractors: extractorNames(),
 	}
 	return planned.CheckNames(known)
 }

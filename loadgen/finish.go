@@ -11,7 +11,6 @@ import (
 
 	"github.com/umascope/umascope/loadgen/drive"
 	"github.com/umascope/umascope/loadgen/folder"
-	"github.com/umascope/umascope/loadgen/merge"
 	"github.com/umascope/umascope/loadgen/report"
 	"github.com/umascope/umascope/loadgen/summary"
 	"github.com/umascope/umascope/loadgen/telemetry"
@@ -36,20 +35,15 @@ func (r *run) finish(loadErr error) (result, err error) {
 	r.seePlace(log)
 	r.found = r.verify(log)
 	r.found.Warnings = append(r.found.Warnings, placeWarnings(r.manifest)...)
-	in := r.input(log, loadErr)
-	warnings := slices.Concat(r.scene.Warnings(), r.answers.warnings(r.work, r.scale), r.found.Warnings, r.identity.Warnings(), problemsOf(r.manifest.Campaign), r.settings.expect.Warnings(r.seeTiers(log)))
-	r.manifest.Judging = merge.Judging(in, r.settings.validity, warnings)
+	r.manifest.Judging = r.judging(log, loadErr)
 	err = errors.Join(err, r.folder.WriteJSON(folder.ManifestFile, r.manifest))
-	sum, drawn, summaryErr := summary.Digest(in, summary.Records(r.folder.Path(folder.RequestsFile)))
+	made, summaryErr := summary.Write(string(r.folder))
 	if summaryErr != nil {
 		return nil, errors.Join(err, summaryErr)
 	}
-	sum.Tokens.InputLengths = r.settings.InputLengths(r.scale)
-	sum.Warnings = append(sum.Warnings, slices.Concat(r.settings.partWarnings(), warnings)...)
-	r.summary = &sum
-	err = errors.Join(err, writeReports(r.folder, report.Page{Title: r.id, Summary: sum, Drawn: drawn, Telemetry: log}),
-		writeResults(r.folder, r.settings.results, sum), r.program.print(r.folder, sum))
-	return judge(sum), err
+	r.summary = &made.Summary
+	err = errors.Join(err, showRun(made), writeResults(r.folder, r.settings.results, made.Summary), r.program.print(r.folder, made.Summary))
+	return judge(made.Summary), err
 }
 
 func stateOf(err error) string {
@@ -63,65 +57,68 @@ func stateOf(err error) string {
 	}
 }
 
-// input is what the summary is made of beside the records.
-func (r *run) input(log *telemetry.Log, loadErr error) summary.Input {
-	in := summary.Input{
-		Run: r.id, Scenario: r.settings.Scenario.Name, Labels: r.settings.labelMap(),
-		Model: r.judgeModel(), KVMode: r.settings.expect.Judge(r.seeTiers(log)), WorkloadSHA256: r.workSHA, BootID: r.manifest.Client.BootID,
-		Warmup: append(r.around.phases(), r.work.Uncounted()...), Signals: r.found.Signals,
-		Telemetry: log, TelemetryStats: r.manifest.Telemetry, TelemetryRequested: r.settings.scene.Requested(),
-		Client: clientHealth(r.health, r.client.StampsPackets(), r.settings.Place.Rank), Validity: r.limits, SLO: r.settings.slo, Streaming: !r.settings.NoStream,
-	}
-	in.Engine, in.Checks = r.engine, checksOf(r.manifest.Campaign)
-	in.Stopped = r.broken
+// judging is what the run knows at its end beside its requests, its phases and its telemetry.
+func (r *run) judging(log *telemetry.Log, loadErr error) *folder.Judging {
+	tiers := r.seeTiers(log)
+	j := r.expected()
+	j.Unmeasured = append(r.around.phases(), r.work.Uncounted()...)
+	j.Model, j.KVMode, j.Checks = r.judgeModel(), r.settings.expect.Judge(tiers), checksOf(r.manifest.Campaign)
+	j.Client = clientHealth(r.health, r.client.StampsPackets(), r.settings.Place.Rank)
+	j.Stopped = r.broken
 	if loadErr != nil {
-		in.Stopped = "the run failed or was stopped: " + printable(loadErr.Error())
+		j.Stopped = "the run failed or was stopped: " + printable(loadErr.Error())
 	}
-	for _, p := range r.work.Phases {
-		if p.Process.Open() {
-			in.Open = append(in.Open, p.Name)
-		}
-	}
-	in.Phases = reportPhases(r.scene.Spans)
-	return in
+	j.Evidence, j.Engine, j.Complete = r.found.Signals, r.engine, true
+	j.PartWarnings = r.settings.partWarnings()
+	j.Warnings = slices.Concat(r.scene.Warnings(), r.answers.warnings(r.work, r.scale), r.found.Warnings, r.identity.Warnings(), problemsOf(r.manifest.Campaign), r.settings.expect.Warnings(tiers))
+	return j
 }
 
-func reportPhases(spans []folder.Span) []summary.Phase {
-	var phases []summary.Phase
-	for _, s := range spans {
-		phases = append(phases, summary.Phase{Name: s.Name, StartNS: s.StartNS, EndNS: s.EndNS})
+// expected is what the flags say of how the run is judged.
+func (r *run) expected() *folder.Judging {
+	s := r.settings
+	return &folder.Judging{
+		Streaming: !s.NoStream, TelemetryRequested: s.scene.Requested(), SLO: s.slo.String(), Validity: s.validity,
 	}
-	return phases
 }
 
 // judgeModel is what answers, fingerprints and failures show of the model.
-func (r *run) judgeModel() summary.Model {
+func (r *run) judgeModel() folder.ModelFindings {
 	m, v := r.answers.judge(r.server.Model), r.identity.Verdict()
 	m.Fingerprint, m.Compared, m.Changed = v.Fingerprint, v.Compared, v.Changed
 	m.Guarded, m.Dropped, m.PromptLimit = v.Guarded, v.Dropped, v.PromptLimit
 	return m
 }
 
-// clientHealth is how the client of a rank fared, in the words of the report.
-func clientHealth(h drive.Health, stamped bool, rank int) summary.ClientHealth {
-	client := summary.ClientHealth{Watched: h.Watched, CPURatio: h.CPURatio, PacketStamps: stamped}
+// clientHealth is how the client of a rank fared.
+func clientHealth(h drive.Health, stamped bool, rank int) folder.ClientHealth {
+	client := folder.ClientHealth{Watched: h.Watched, CPURatio: h.CPURatio, PacketStamps: stamped}
 	for _, s := range h.Stalls {
-		client.Stalls = append(client.Stalls, summary.Stall{FromNS: s.FromNS, ToNS: s.ToNS, Rank: rank})
+		client.Stalls = append(client.Stalls, folder.Stall{FromNS: s.FromNS, ToNS: s.ToNS, Rank: rank})
 	}
 	return client
 }
 
-// writeReports writes the summary and what is read of it by people.
-func writeReports(f folder.Folder, page report.Page) error {
-	return errors.Join(f.WriteJSON(folder.SummaryFile, page.Summary), showRun(f, page))
+// showRun writes the pages of a run.
+func showRun(r summary.Run) error {
+	page, err := pageOf(r)
+	if err != nil {
+		return err
+	}
+	return errors.Join(
+		r.Write(folder.ReportFile, func(w io.Writer) error { return report.Markdown(w, r.Summary) }),
+		r.Write(folder.HTMLFile, func(w io.Writer) error { return report.HTML(w, page) }),
+	)
 }
 
-// showRun writes the pages of a run.
-func showRun(f folder.Folder, page report.Page) error {
-	return errors.Join(
-		f.Write(folder.ReportFile, func(w io.Writer) error { return report.Markdown(w, page.Summary) }),
-		f.Write(folder.HTMLFile, func(w io.Writer) error { return report.HTML(w, page) }),
-	)
+// pageOf is what the page of a run shows.
+func pageOf(r summary.Run) (report.Page, error) {
+	p := report.Page{Title: r.Manifest.Run, Summary: r.Summary}
+	var err error
+	if p.Telemetry, err = r.Telemetry(); err == nil {
+		p.Drawn, err = r.Requests()
+	}
+	return p, err
 }
 
 // print shows the figures and where the rest is.

@@ -10,11 +10,8 @@ import (
 
 	"github.com/alecthomas/kingpin/v2"
 
-	"github.com/umascope/umascope/loadgen/folder"
 	"github.com/umascope/umascope/loadgen/foreign"
 	"github.com/umascope/umascope/loadgen/option"
-	"github.com/umascope/umascope/loadgen/report"
-	"github.com/umascope/umascope/loadgen/summary"
 )
 
 const importHelp = `Make run folders of what other benchmarks wrote.
@@ -61,9 +58,7 @@ func (p Program) importRuns(l *importLine) error {
 	}
 	made, err := foreign.Order{
 		Format: l.format, Files: l.files, Out: l.out, Labels: labels, Program: buildVersion(), Now: time.Now(),
-		Show: func(f folder.Folder, s summary.Summary) error {
-			return showRun(f, report.Page{Title: s.Run, Summary: s})
-		},
+		Show: showRun,
 	}.Import()
 	if err != nil {
 		return usage(err)

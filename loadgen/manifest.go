@@ -10,8 +10,6 @@ import (
 
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/loadgen/folder"
-	"github.com/umascope/umascope/loadgen/merge"
-	"github.com/umascope/umascope/loadgen/summary"
 	"github.com/umascope/umascope/loadgen/telemetry"
 )
 
@@ -38,9 +36,8 @@ func (r *run) describeLoad() {
 		EngineClues: r.server.Clues, Fields: r.server.Accepted, FingerprintStart: start,
 	}
 	// What a run that is killed was judged by is known as well.
-	m.Judging = merge.Judging(summary.Input{
-		Streaming: !s.NoStream, Warmup: w.Uncounted(), TelemetryRequested: s.scene.Requested(), SLO: s.slo,
-	}, s.validity, nil)
+	m.Judging = r.expected()
+	m.Judging.Unmeasured = w.Uncounted()
 	for _, p := range w.Phases {
 		m.Workload.Phases = append(m.Workload.Phases, folder.PlannedPhase{Name: p.Name, Process: p.Process, Limit: p.Limit})
 	}

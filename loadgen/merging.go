@@ -3,6 +3,7 @@ package loadgen
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -12,7 +13,6 @@ import (
 	"github.com/umascope/umascope/loadgen/folder"
 	"github.com/umascope/umascope/loadgen/merge"
 	"github.com/umascope/umascope/loadgen/option"
-	"github.com/umascope/umascope/loadgen/report"
 	"github.com/umascope/umascope/loadgen/summary"
 	"github.com/umascope/umascope/loadgen/telemetry"
 )
@@ -52,8 +52,7 @@ type merging struct {
 	folder folder.Folder
 
 	telemetry telemetry.Merged
-	log       *telemetry.Log // nil if no rank followed anything
-	torn      []int          // ranks
+	torn      []int // ranks
 }
 
 // merge runs the verb merge.
@@ -98,26 +97,16 @@ func (m *merging) write(ctx context.Context) (summary.Summary, error) {
 
 // digest makes the summary of what was written, and the files that show it.
 func (m *merging) digest() (summary.Summary, error) {
-	in, err := m.whole.Input(m.id, m.log)
-	if err != nil {
-		return summary.Summary{}, err
-	}
 	manifest := m.whole.Manifest(m.id, m.telemetry.From)
-	warnings := m.whole.Warnings(m.telemetry, m.torn)
-	manifest.Judging = merge.Judging(in, m.whole.Parts[0].Manifest.Judging.Validity, warnings)
+	manifest.Judging = m.whole.Judging(m.whole.Warnings(m.telemetry, m.torn))
 	if err := m.folder.WriteJSON(folder.ManifestFile, manifest); err != nil {
 		return summary.Summary{}, err
 	}
-	sum, drawn, err := summary.Digest(in, summary.Records(m.folder.Path(folder.RequestsFile)))
+	r, err := summary.Write(string(m.folder))
 	if err != nil {
-		return summary.Summary{}, err
+		return r.Summary, err
 	}
-	sum.Tokens.InputLengths = manifest.Workload.InputLengths
-	sum.Warnings = append(sum.Warnings, warnings...)
-	if err := writeReports(m.folder, report.Page{Title: m.id, Summary: sum, Drawn: drawn, Telemetry: m.log}); err != nil {
-		return summary.Summary{}, err
-	}
-	return sum, writeResults(m.folder, m.line.results, sum)
+	return r.Summary, errors.Join(showRun(r), writeResults(m.folder, m.line.results, r.Summary))
 }
 
 // writeLines writes what has a line for each request.
@@ -136,15 +125,9 @@ func (m *merging) writeLines(ctx context.Context) error {
 	return m.folder.Write(folder.OutputsFile, func(w io.Writer) error { return m.whole.Outputs(ctx, m.id, w) })
 }
 
-// writeTelemetry writes what exporters and engines said meanwhile, and reads it back: what a report
-// shows is what the folder holds.
+// writeTelemetry writes what exporters and engines showed meanwhile.
 func (m *merging) writeTelemetry() error {
-	path := m.folder.Path(folder.TelemetryFile)
-	merged, followed, err := m.whole.Telemetry(path)
-	if err != nil || !followed {
-		return err
-	}
-	m.telemetry = merged
-	m.log, err = telemetry.Read(path)
+	var err error
+	m.telemetry, _, err = m.whole.Telemetry(m.folder.Path(folder.TelemetryFile))
 	return err
 }

@@ -10,13 +10,11 @@ import (
 	"slices"
 	"time"
 
-	"github.com/umascope/umascope/loadgen/chat"
 	"github.com/umascope/umascope/loadgen/extract"
 	"github.com/umascope/umascope/loadgen/folder"
 	"github.com/umascope/umascope/loadgen/render"
 	"github.com/umascope/umascope/loadgen/report"
 	"github.com/umascope/umascope/loadgen/summary"
-	"github.com/umascope/umascope/loadgen/telemetry"
 )
 
 // finish computes the summary from what the folder holds and writes what is read by people. It returns
@@ -30,42 +28,36 @@ func (r *recording) finish(runErr error) (result, err error) {
 	r.manifest.Command.Version = r.reading.Version
 	log, err := r.scene.Log()
 	addMachines(r.manifest, log)
+	r.manifest.Judging = r.judging(runErr)
 	err = errors.Join(err, r.folder.WriteJSON(folder.ManifestFile, r.manifest))
-	values, warnings := r.results()
-	in := r.input(log, values, runErr)
-	sum, summaryErr := summary.Summarize(in, func(func(chat.Record, error) bool) {})
+	made, summaryErr := summary.Write(string(r.folder))
 	if summaryErr != nil {
 		return nil, errors.Join(err, summaryErr)
 	}
-	sum.Warnings = append(sum.Warnings, slices.Concat(r.scene.Warnings(), r.warnings(), warnings, problemsOf(r.manifest.Campaign))...)
-	page := report.Page{Title: r.id, Summary: sum, Telemetry: log}
-	err = errors.Join(err, writeReports(r.folder, page), r.writeSheets(sum), r.print(sum))
-	return judge(sum), err
+	return judge(made.Summary), errors.Join(err, showRun(made), r.writeSheets(made.Summary), r.print(made.Summary))
 }
 
-// input is what the summary is made of.
-func (r *recording) input(log *telemetry.Log, values []extract.Value, runErr error) summary.Input {
+// judging is what is known of the command at its end.
+func (r *recording) judging(runErr error) *folder.Judging {
 	c := r.manifest.Command
-	in := summary.Input{
-		Run: r.id, Scenario: scenarioRecord, Labels: r.settings.labelMap(), BootID: r.manifest.Client.BootID,
-		Telemetry: log, TelemetryStats: r.manifest.Telemetry, TelemetryRequested: r.settings.scene.Requested(),
-		Validity: r.limits, Streaming: true,
-		Tool: &summary.ToolReport{
+	values, warnings := r.results()
+	j := &folder.Judging{
+		Streaming: true, TelemetryRequested: r.settings.scene.Requested(), Validity: r.settings.validity, Checks: checksOf(r.manifest.Campaign),
+		Tool: &folder.ToolReport{
 			Program: c.Program, Extractor: c.Extractor, Version: c.Version, ExitCode: c.ExitCode, Ranks: r.reading.Ranks(),
 			Values: slices.Concat([]extract.Value{}, r.reading.Values(), values),
 		},
-		Engine: summary.EngineOf(r.reading, "the log of "+c.Program),
+		Engine: summary.EngineOf(r.reading, "the log of "+c.Program), Complete: true,
+		Warnings: slices.Concat(r.scene.Warnings(), r.warnings(), warnings, problemsOf(r.manifest.Campaign)),
 	}
-	in.Checks = checksOf(r.manifest.Campaign)
-	in.Warmup, _ = uncounted(r.scene.Spans)
+	j.Unmeasured, _ = uncounted(r.scene.Spans)
 	switch {
 	case runErr != nil:
-		in.Stopped = "the run failed or was stopped: " + printable(runErr.Error())
+		j.Stopped = "the run failed or was stopped: " + printable(runErr.Error())
 	case r.exit.Code != 0:
-		in.Stopped = c.Program + " " + r.exit.String()
+		j.Stopped = c.Program + " " + r.exit.String()
 	}
-	in.Phases = reportPhases(r.scene.Spans)
-	return in
+	return j
 }
 
 // print shows the figures below what the command printed.

@@ -2,7 +2,6 @@ package loadgen
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -151,22 +150,19 @@ func (p Program) reportOn(l *reportLine) error {
 	return p.reportGroup(l, paths)
 }
 
-// openRun reads a finished run, and computes the figures of one that was killed. Page is nil unless it had
-// to be computed anyway.
-func (l *reportLine) openRun(path string) (history.Run, *history.Page, error) {
-	if !l.recompute {
-		r, err := history.Open(path)
-		if !errors.Is(err, history.ErrUnfinished) {
-			return r, nil, err
-		}
+// openRun reads a run. The figures of one that was killed are computed.
+func (l *reportLine) openRun(path string) (history.Run, error) {
+	read := summary.Read
+	if l.recompute {
+		read = summary.Recompute
 	}
-	r, page, err := history.Recompute(path)
-	return r, &page, err
+	r, err := read(path)
+	return history.Run{Run: r}, err
 }
 
 // reportRun shows one run.
 func (p Program) reportRun(l *reportLine, path string) error {
-	r, page, err := l.openRun(path)
+	r, err := l.openRun(path)
 	if err != nil {
 		return usage(err)
 	}
@@ -174,12 +170,11 @@ func (p Program) reportRun(l *reportLine, path string) error {
 		fmt.Fprintf(p.Stderr, "uma-load: %s: the run has not ended, or was killed: its figures are of what it wrote\n", printable(path))
 	}
 	r.Summary = r.Summary.With(l.compute(r.Observation().Metrics))
-	if page == nil && l.format == formHTML {
-		drawn, err := r.Page()
-		if err != nil {
+	var page report.Page
+	if l.format == formHTML {
+		if page, err = pageOf(r.Run); err != nil {
 			return usage(err)
 		}
-		page = &drawn
 	}
 	if err := l.writeWorkbook(func(w io.Writer) error { return runWorkbook(w, r) }); err != nil {
 		return err
@@ -189,8 +184,7 @@ func (p Program) reportRun(l *reportLine, path string) error {
 		case formMarkdown:
 			return report.Markdown(w, r.Summary)
 		case formHTML:
-			page.Summary = r.Summary
-			return report.HTML(w, report.Page(*page))
+			return report.HTML(w, page)
 		case formJSON:
 			return chat.PrintJSON(w, newReported(r.Summary))
 		case formBenchstat:

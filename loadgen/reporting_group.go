@@ -18,6 +18,7 @@ import (
 	"github.com/umascope/umascope/loadgen/history"
 	"github.com/umascope/umascope/loadgen/render"
 	"github.com/umascope/umascope/loadgen/report"
+	"github.com/umascope/umascope/loadgen/summary"
 )
 
 // several is runs that are reported side by side.
@@ -34,12 +35,12 @@ func (p Program) reportGroup(l *reportLine, paths []string) error {
 	s := &several{line: l}
 	at := map[string]string{}
 	for _, path := range paths {
-		r, _, err := l.openRun(path)
-		if l.recompute && (errors.Is(err, history.ErrNoRequests) || errors.Is(err, history.ErrMerged)) {
+		r, err := l.openRun(path)
+		if l.recompute && (errors.Is(err, summary.ErrNoRequests) || errors.Is(err, summary.ErrMerged)) {
 			r, err = history.Open(path) // all that there is of it
 		}
 		switch {
-		case errors.Is(err, history.ErrShare), errors.Is(err, history.ErrNotBegun), errors.Is(err, history.ErrNoRequests):
+		case errors.Is(err, summary.ErrShare), errors.Is(err, summary.ErrNotBegun), errors.Is(err, summary.ErrNoRequests):
 			fmt.Fprintln(p.Stderr, "uma-load: left out:", printable(err.Error()))
 			continue
 		case err != nil:

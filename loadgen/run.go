@@ -77,7 +77,7 @@ type run struct {
 	broken string
 	found  witness.Found
 	// engine is what the engine said of its memory when it started; nil if nobody knows.
-	engine *summary.EngineReport
+	engine *folder.EngineReport
 	// summary is nil until the run is over.
 	summary *summary.Summary
 	// kvStorage is what the disk tier of the KV cache lies on, where it had to be looked at before the

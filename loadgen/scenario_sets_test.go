@@ -379,13 +379,13 @@ func TestReuseVerifyAndRehydrateReplayHaveTheirPhases(t *testing.T) {
 	for name, c := range map[string]struct {
 		args   []string
 		phases string
-		says   func(summary.Signals) string
+		says   func(evidence.Signals) string
 		want   string
 	}{
 		"reuse_verify": {[]string{"--scenario=reuse_verify", "--set=requests=2", "--set=baseline.requests=2"},
-			"ready warmup baseline_1 baseline_2 reuse_1 reuse_2 reuse_3 stop", func(s summary.Signals) string { return graded(s.Reuse) + ", " + graded(s.OutputMatch) }, "proven, proven"},
+			"ready warmup baseline_1 baseline_2 reuse_1 reuse_2 reuse_3 stop", func(s evidence.Signals) string { return graded(s.Reuse) + ", " + graded(s.OutputMatch) }, "proven, proven"},
 		"rehydrate_replay": {[]string{"--scenario=rehydrate_replay", "--set=populate.requests=2", "--set=thrash.requests=6", "--set=repeats=2", "--set=baseline.requests=0"},
-			"ready warmup populate thrash replay_1 replay_2 stop", func(s summary.Signals) string { return graded(s.SSDRehydrate) + ", " + graded(s.OutputMatch) }, "proven, not_observable no_baseline"},
+			"ready warmup populate thrash replay_1 replay_2 stop", func(s evidence.Signals) string { return graded(s.SSDRehydrate) + ", " + graded(s.OutputMatch) }, "proven, not_observable no_baseline"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -15,6 +15,7 @@ import (
 	"github.com/umascope/umascope/loadgen/history"
 	"github.com/umascope/umascope/loadgen/live"
 	"github.com/umascope/umascope/loadgen/option"
+	"github.com/umascope/umascope/loadgen/summary"
 )
 
 // DefaultResultsAddress is where finished runs are served unless a flag says otherwise.
@@ -101,7 +102,7 @@ func (l *serveLine) shelf() *gauge.Shelf {
 			return gauge.Of(r.Observation(), r.Summary), nil
 		},
 		Unfinished: func(err error) bool {
-			return errors.Is(err, history.ErrUnfinished) || errors.Is(err, history.ErrShare)
+			return errors.Is(err, summary.ErrUnfinished) || errors.Is(err, summary.ErrShare)
 		},
 	}
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/umascope/umascope/loadgen/history"
 	"github.com/umascope/umascope/loadgen/option"
 	"github.com/umascope/umascope/loadgen/shelf"
+	"github.com/umascope/umascope/loadgen/summary"
 )
 
 const runsHelp = `Look after run folders: list, pin, prune, archive.
@@ -148,7 +149,7 @@ func entryOf(o history.Opened) (shelf.Entry, error) {
 	switch {
 	case o.Err == nil:
 		e.Valid = &s.Valid
-	case errors.Is(o.Err, history.ErrUnfinished), errors.Is(o.Err, history.ErrShare):
+	case errors.Is(o.Err, summary.ErrUnfinished), errors.Is(o.Err, summary.ErrShare):
 		// Its manifest can be read all the same.
 		text, err := os.ReadFile(folder.Folder(o.Path).Path(folder.ManifestFile))
 		if err == nil {

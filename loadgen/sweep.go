@@ -11,10 +11,10 @@ import (
 	"time"
 
 	"github.com/umascope/umascope/loadgen/folder"
-	"github.com/umascope/umascope/loadgen/history"
 	"github.com/umascope/umascope/loadgen/live"
 	"github.com/umascope/umascope/loadgen/option"
 	"github.com/umascope/umascope/loadgen/report"
+	"github.com/umascope/umascope/loadgen/summary"
 	"github.com/umascope/umascope/loadgen/sweep"
 	"github.com/umascope/umascope/loadgen/workload"
 )
@@ -236,7 +236,7 @@ func (s *sweeper) addCourses(g *report.Group) error {
 		if m.Summary == nil {
 			continue
 		}
-		log, err := history.Run{Folder: folder.Folder(s.folder.Path(m.Run))}.Telemetry()
+		log, err := summary.Run{Folder: folder.Folder(s.folder.Path(m.Run))}.Telemetry()
 		if err != nil {
 			return err
 		}

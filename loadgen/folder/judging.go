@@ -1,5 +1,7 @@
 package folder
 
+import "github.com/umascope/umascope/loadgen/evidence"
+
 // Judging is what the figures of a run were judged by beside its records and its telemetry: with it they
 // can be computed again from the folder.
 type Judging struct {
@@ -19,8 +21,21 @@ type Judging struct {
 	Checks CheckFindings `json:"checks,omitzero"`
 	// Stopped says why the run ended before its plan did.
 	Stopped string `json:"stopped,omitempty"`
-	// Warnings are those that no figure shows.
-	Warnings []string `json:"warnings,omitempty"`
+	// Warnings are those that no figure shows. PartWarnings are of the share of a rank alone: a run that is merged
+	// does not have them.
+	Warnings     []string `json:"warnings,omitempty"`
+	PartWarnings []string `json:"part_warnings,omitempty"`
+
+	// Complete is set when the run has ended and everything that its summary needs is in the folder. Folders from
+	// before this field existed kept the rest in summary.json alone, those of merged runs in the folders of the ranks.
+	Complete bool `json:"complete,omitempty"`
+	// Evidence is graded when the run ends: it needs the outputs, which are not always kept, and pages at moments that
+	// nothing else keeps. It is absent if no scenario asked.
+	Evidence *evidence.Signals `json:"evidence,omitempty"`
+	// Engine is the engine's own word on its memory, read from its log, which is not always in the folder.
+	Engine *EngineReport `json:"engine_reported,omitempty"`
+	// Tool is what a recorded command or another tool reported; absent of a load of our own.
+	Tool *ToolReport `json:"tool_reported,omitempty"`
 }
 
 // ClientHealth is how the load generator itself fared while it measured.
@@ -36,6 +51,8 @@ type ClientHealth struct {
 type Stall struct {
 	FromNS int64 `json:"from_ns"`
 	ToNS   int64 `json:"to_ns"`
+	// Rank is of the process that stalled, where several share a load: no other's requests are touched by it.
+	Rank int `json:"rank,omitempty"`
 }
 
 // ModelFindings is what was found out of the model; a text says what is wrong, and empty is nothing.

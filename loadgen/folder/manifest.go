@@ -95,6 +95,13 @@ type Imported struct {
 	// Key tells the run from the others of its file, by the tool's own word.
 	Key string    `json:"key,omitempty"`
 	At  time.Time `json:"at"`
+	// Engine and the temperatures are what the file says of memory and of the GPU.
+	Engine       *EngineReport `json:"engine_reported,omitempty"`
+	StartCelsius *float64      `json:"start_celsius,omitempty"`
+	MaxCelsius   *float64      `json:"max_celsius,omitempty"`
+	EndCelsius   *float64      `json:"end_celsius,omitempty"`
+	// EndKnown says that the file would show a run that did not come to its end.
+	EndKnown bool `json:"end_known,omitempty"`
 }
 
 // Git is a state of a repository.

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/umascope/umascope/loadgen/extract"
-	"github.com/umascope/umascope/loadgen/summary"
+	"github.com/umascope/umascope/loadgen/folder"
 )
 
 // benchmarkSpark reads analysis/all_benchmark_results.json of brandonrc/benchmark-spark (@f465b5f), runs
@@ -112,8 +112,8 @@ func (run sparkRun) result() (Result, error) {
 }
 
 // engineReport is what the engine says of its memory, among the figures; nil if it says nothing.
-func engineReport(values []extract.Value) *summary.EngineReport {
-	var e summary.EngineReport
+func engineReport(values []extract.Value) *folder.EngineReport {
+	var e folder.EngineReport
 	for _, v := range values {
 		into := map[extract.Name]**float64{
 			extract.PeakBytes: &e.Peak, extract.NonTorchBytes: &e.NonTorch, extract.KVBytes: &e.KV, extract.KVTokens: &e.KVTokens,
@@ -122,7 +122,7 @@ func engineReport(values []extract.Value) *summary.EngineReport {
 			*into = &v.Value
 		}
 	}
-	if e == (summary.EngineReport{}) {
+	if e == (folder.EngineReport{}) {
 		return nil
 	}
 	return &e

@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"github.com/umascope/umascope/loadgen/extract"
-	"github.com/umascope/umascope/loadgen/summary"
+	"github.com/umascope/umascope/loadgen/folder"
 )
 
 // Format is a form of results that is understood.
@@ -68,7 +68,7 @@ type Result struct {
 	EndKnown bool
 	// Values are the tool's figures, Memory what the engine says of its own.
 	Values []extract.Value
-	Memory *summary.EngineReport
+	Memory *folder.EngineReport
 	// Start, Max and End are temperatures of the GPU, by the tool.
 	StartCelsius, MaxCelsius, EndCelsius *float64
 	// Warnings are where the tool's words mean something else than ours.

@@ -1,7 +1,6 @@
 package foreign
 
 import (
-	"encoding/json"
 	"math"
 	"os"
 	"path/filepath"
@@ -80,14 +79,7 @@ func checkResult(t *testing.T, format Format, r Result) {
 		seen[key] = true
 	}
 	one := found{"id", &file{name: "f"}, r}
-	summary, err := one.summary(format)
-	if err != nil {
-		t.Fatal(err)
-	}
-	manifest := Order{Format: format, Now: time.Unix(0, 0)}.manifest(one)
-	for _, value := range []any{summary, manifest} {
-		if _, err := json.Marshal(value); err != nil {
-			t.Errorf("%s: %v", format.Name, err)
-		}
+	if _, err := (Order{Format: format, Now: time.Unix(0, 0)}).writeRun(t.TempDir(), one); err != nil {
+		t.Errorf("%s: %v", format.Name, err)
 	}
 }

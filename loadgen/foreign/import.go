@@ -13,7 +13,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/umascope/umascope/loadgen/chat"
 	"github.com/umascope/umascope/loadgen/folder"
 	"github.com/umascope/umascope/loadgen/summary"
 )
@@ -29,7 +28,7 @@ type Order struct {
 	Program folder.Program
 	Now     time.Time
 	// Show writes what people read into the folder of a run; nil leaves it out.
-	Show func(folder.Folder, summary.Summary) error
+	Show func(summary.Run) error
 }
 
 // Imported is a run that was imported.
@@ -181,19 +180,18 @@ func place(from, to string) error {
 }
 
 func (o Order) writeRun(out string, one found) (summary.Summary, error) {
-	sum, err := one.summary(o.Format)
-	if err != nil {
-		return sum, err
-	}
 	f, err := folder.New(out, one.id)
+	if err == nil {
+		err = f.WriteJSON(folder.ManifestFile, o.manifest(one))
+	}
 	if err != nil {
-		return sum, err
+		return summary.Summary{}, err
 	}
-	err = errors.Join(f.WriteJSON(folder.ManifestFile, o.manifest(one)), f.WriteJSON(folder.SummaryFile, sum))
+	r, err := summary.Write(string(f))
 	if err == nil && o.Show != nil {
-		err = o.Show(f, sum)
+		err = o.Show(r)
 	}
-	return sum, err
+	return r.Summary, err
 }
 
 func (o Order) manifest(one found) folder.Manifest {
@@ -204,7 +202,8 @@ func (o Order) manifest(one found) folder.Manifest {
 		Server: folder.Server{
 			URL: r.URL, Model: r.Model, Engine: r.Engine, Version: r.EngineVersion, Fields: folder.Acceptance{Accepted: []string{}, Unknown: "the run was imported"},
 		},
-		Imported: &folder.Imported{Format: o.Format.Name, File: one.file.name, SHA256: one.file.sha256, Key: r.Key, At: o.Now.UTC()},
+		Judging:  one.judging(o.Format),
+		Imported: o.imported(one),
 	}
 	if m.Flags == nil {
 		m.Flags = map[string]string{}
@@ -218,6 +217,3 @@ func (o Order) manifest(one found) folder.Manifest {
 	}
 	return m
 }
-
-// noRequests are the records of a load that was not ours.
-func noRequests(func(chat.Record, error) bool) {}

@@ -30,10 +30,10 @@ func order(t testing.TB, format, out string, files ...string) Order {
 }
 
 // show writes the pages of a run, as the verb does.
-func show(f folder.Folder, s summary.Summary) error {
+func show(r summary.Run) error {
 	return errors.Join(
-		f.Write(folder.ReportFile, func(w io.Writer) error { return report.Markdown(w, s) }),
-		f.Write(folder.HTMLFile, func(w io.Writer) error { return report.HTML(w, report.Page{Title: s.Run, Summary: s}) }),
+		r.Write(folder.ReportFile, func(w io.Writer) error { return report.Markdown(w, r.Summary) }),
+		r.Write(folder.HTMLFile, func(w io.Writer) error { return report.HTML(w, report.Page{Title: r.Summary.Run, Summary: r.Summary}) }),
 	)
 }
 
@@ -92,7 +92,7 @@ func TestAnImportedRunIsAFolderOfTheToolsWord(t *testing.T) {
 	if s.Throughput.OutputTokensPerSecond != nil || s.Latency != nil || len(s.Tool.Values) != 4 || s.Tool.Values[0].From != "all.json" {
 		t.Errorf("%+v, %+v", s.Throughput, s.Tool)
 	}
-	if s.Thermal.StartCelsius == nil || *s.Thermal.EndCelsius != 60 || s.Thermal.MaxCelsius != nil || s.Thermal.Mode != modeImported {
+	if s.Thermal.StartCelsius == nil || *s.Thermal.EndCelsius != 60 || s.Thermal.MaxCelsius != nil || s.Thermal.Mode != "imported" {
 		t.Errorf("%+v", s.Thermal)
 	}
 	for _, name := range []string{folder.ReportFile, folder.HTMLFile} {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/loadgen/compare"
+	"github.com/umascope/umascope/loadgen/folder"
 	"github.com/umascope/umascope/loadgen/summary"
 )
 
@@ -44,7 +45,7 @@ func TestAnEnginesWordOfAnImportedRunIsNoMeasurement(t *testing.T) {
 		o.Imported, o.Mode = "benchmark-spark", ""
 		o.Metrics = map[string]float64{compare.MemoryExcludingKV: 70 + float64(i), compare.KVCapacity: 44, "gpu_max_celsius": 71}
 		o.EngineReported = []string{compare.KVCapacity, compare.MemoryExcludingKV}
-		s.Memory = &summary.Memory{EngineReported: &summary.EngineReport{Peak: new(70e9), KV: new(44e9)}}
+		s.Memory = &summary.Memory{EngineReported: &folder.EngineReport{Peak: new(70e9), KV: new(44e9)}}
 		b.put(Of(o, s))
 	}
 	page := b.page(t)

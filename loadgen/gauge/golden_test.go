@@ -11,6 +11,7 @@ import (
 	"github.com/umascope/umascope/loadgen/chat"
 	"github.com/umascope/umascope/loadgen/compare"
 	"github.com/umascope/umascope/loadgen/evidence"
+	"github.com/umascope/umascope/loadgen/folder"
 	"github.com/umascope/umascope/loadgen/summary"
 )
 
@@ -47,14 +48,14 @@ func wholeSummary() summary.Summary {
 			E2E:  &summary.Clocks{Send: distribution(3000, 2.5, new(2.4), new(3.), new(3.5), new(4.), new(5.)), Intended: distribution(3, 2.75)},
 		},
 		Memory: &summary.Memory{
-			ExcludingKV: new(70.47 * gib), UsedPeak: new(114.8 * gib), FreeAtKVSizing: new(49.24 * gib), EngineReported: &summary.EngineReport{Peak: new(70e9)},
+			ExcludingKV: new(70.47 * gib), UsedPeak: new(114.8 * gib), FreeAtKVSizing: new(49.24 * gib), EngineReported: &folder.EngineReport{Peak: new(70e9)},
 			LedgerAt: new(ledgersOf(6)),
 		},
 		KV:       &summary.KV{CapacityBytes: new(44.31 * gib), CapacityTokens: new(363008.)},
 		Thermal:  &summary.Thermal{StartCelsius: new(48.), MaxCelsius: new(71.), ThrottleSeconds: map[string]float64{metric.ReasonSWPowerCap: 12.5, metric.ReasonHWThermal: 0}},
 		Energy:   &summary.Energy{Joules: 1845},
 		Warnings: []string{"clocks were held by the software power cap for 12.5 s of 30 s"},
-		Signals: summary.Signals{
+		Signals: evidence.Signals{
 			SSDOffload:   evidence.Signal{Grade: evidence.Proven},
 			SSDRehydrate: evidence.Signal{Grade: evidence.Consistent, Reason: evidence.NoPrivilege},
 			Reuse:        evidence.Signal{Grade: evidence.Proven},

@@ -8,6 +8,7 @@ import (
 	"github.com/umascope/umascope/loadgen/chat"
 	"github.com/umascope/umascope/loadgen/compare"
 	"github.com/umascope/umascope/loadgen/extract"
+	"github.com/umascope/umascope/loadgen/folder"
 	"github.com/umascope/umascope/loadgen/summary"
 )
 
@@ -141,7 +142,7 @@ func (r Run) memoryFigures(f *figures) {
 	}
 }
 
-func (r Run) engineFigures(f *figures, e *summary.EngineReport) {
+func (r Run) engineFigures(f *figures, e *folder.EngineReport) {
 	f.set("engine_reported_non_torch_bytes", e.NonTorch)
 	if r.Manifest.Imported == nil {
 		f.set("engine_reported_peak_bytes", e.Peak)

@@ -12,6 +12,7 @@ import (
 	"sync"
 
 	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/summary"
 )
 
 // Bounds of a search. Runs of a sweep lie in a folder of it, those of a campaign below that of all
@@ -146,7 +147,7 @@ func Load(paths []string) (runs []Run, skipped []error, err error) {
 	at := map[string]string{}
 	for _, o := range OpenAll(found) {
 		switch {
-		case errors.Is(o.Err, ErrUnfinished), errors.Is(o.Err, ErrShare):
+		case errors.Is(o.Err, summary.ErrUnfinished), errors.Is(o.Err, summary.ErrShare):
 			skipped = append(skipped, o.Err)
 			continue
 		case o.Err != nil:

@@ -25,7 +25,7 @@ var start = time.Date(2026, 3, 1, 10, 0, 0, 0, time.UTC)
 // complete is a finished run of a name.
 func complete(id string) Run {
 	ended := start.Add(time.Minute)
-	return Run{
+	return Run{summary.Run{
 		Manifest: folder.Manifest{
 			Schema: folder.ManifestSchema, Run: id, Scenario: "standard", State: folder.StateComplete, StartedAt: start, EndedAt: &ended,
 			Labels: map[string]string{"arm": "a", "host": "spark1"},
@@ -33,7 +33,7 @@ func complete(id string) Run {
 		Summary: summary.Summary{
 			Schema: summary.Schema, Run: id, Scenario: "standard", Labels: map[string]string{"arm": "a", "host": "spark1"}, Valid: true,
 		},
-	}
+	}}
 }
 
 // write makes the folder of a run.
@@ -128,7 +128,7 @@ func TestWhatIsNoFinishedRunIsRefusedByItsFolder(t *testing.T) {
 		says   string
 	}{
 		"no folder of a run": {func(t *testing.T, path string) { remove(t, path, folder.ManifestFile) }, nil, "it is no folder of a run: it has no manifest.json"},
-		"killed":             {func(t *testing.T, path string) { remove(t, path, folder.SummaryFile) }, ErrUnfinished, "goes on or was killed"},
+		"killed":             {func(t *testing.T, path string) { remove(t, path, folder.SummaryFile) }, summary.ErrUnfinished, "goes on or was killed"},
 		"half of a manifest": {put(folder.ManifestFile, `{"schema":"umascope.manifest/1"`), nil, "manifest.json: unexpected end"},
 		"another manifest":   {put(folder.ManifestFile, `{"schema":"umascope.manifest/2","run":7}`), nil, `manifest.json: its form is "umascope.manifest/2" and not "umascope.manifest/1"`},
 		"another summary":    {put(folder.SummaryFile, `{"schema":"umascope.summary/9"}`), nil, `its form is "umascope.summary/9"`},
@@ -143,7 +143,7 @@ func TestWhatIsNoFinishedRunIsRefusedByItsFolder(t *testing.T) {
 			}
 		}, nil, "summary.json is no regular file"},
 		"too long": {func(t *testing.T, path string) {
-			if err := os.Truncate(filepath.Join(path, folder.SummaryFile), mostBytes+1); err != nil {
+			if err := os.Truncate(filepath.Join(path, folder.SummaryFile), 64<<20+1); err != nil {
 				t.Fatal(err)
 			}
 		}, nil, "summary.json is longer than 64 MiB"},
@@ -151,7 +151,7 @@ func TestWhatIsNoFinishedRunIsRefusedByItsFolder(t *testing.T) {
 			r := complete("r1")
 			r.Manifest.Rank = &folder.Share{Place: rank.Place{Rank: 1, World: 4}}
 			r.write(t, path)
-		}, ErrShare, "merge the ranks"},
+		}, summary.ErrShare, "merge the ranks"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "r1")
@@ -229,7 +229,7 @@ func TestRunsAreLoadedInTheOrderOfTheirStart(t *testing.T) {
 	if err != nil || !slices.Equal(ids, []string{"c", "a", "b"}) {
 		t.Errorf("%q, %v", ids, err)
 	}
-	if len(skipped) != 1 || !errors.Is(skipped[0], ErrUnfinished) || !strings.Contains(skipped[0].Error(), filepath.Join(root, "killed")) {
+	if len(skipped) != 1 || !errors.Is(skipped[0], summary.ErrUnfinished) || !strings.Contains(skipped[0].Error(), filepath.Join(root, "killed")) {
 		t.Errorf("%v", skipped)
 	}
 	complete("a").write(t, filepath.Join(root, "copy"))

@@ -6,9 +6,9 @@ import (
 
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/loadgen/compare"
+	"github.com/umascope/umascope/loadgen/evidence"
 	"github.com/umascope/umascope/loadgen/extract"
 	"github.com/umascope/umascope/loadgen/folder"
-	"github.com/umascope/umascope/loadgen/summary"
 	"github.com/umascope/umascope/loadgen/telemetry"
 )
 
@@ -71,7 +71,7 @@ func (r Run) tool() string {
 	return t.Extractor
 }
 
-func grades(s summary.Signals) map[string]string {
+func grades(s evidence.Signals) map[string]string {
 	return map[string]string{
 		"ssd_offload": string(s.SSDOffload.Grade), "ssd_rehydrate": string(s.SSDRehydrate.Grade),
 		"reuse": string(s.Reuse.Grade), "output_match": string(s.OutputMatch.Grade),

@@ -29,7 +29,7 @@ func observed() Run {
 	s.Throughput = summary.Throughput{OutputTokensPerSecond: new(120.), RequestsPerSecond: new(0.9)}
 	s.Latency = &summary.Latency{TTFT: &summary.Clocks{Send: d(.1), Intended: d(.2)}, TPOT: &summary.Clocks{Send: d(.01)}, E2E: &summary.Clocks{Intended: d(3)}}
 	s.Memory = &summary.Memory{
-		Origin: live, ExcludingKV: new(70. * gib), FreeAtKVSizing: new(49. * gib), EngineReported: &summary.EngineReport{Peak: new(69. * gib), KV: new(44. * gib), Source: "a log"},
+		Origin: live, ExcludingKV: new(70. * gib), FreeAtKVSizing: new(49. * gib), EngineReported: &folder.EngineReport{Peak: new(69. * gib), KV: new(44. * gib), Source: "a log"},
 		LedgerAt: &summary.LedgerAt{Start: map[string]float64{metric.LineFree: 100 * gib, metric.LinePageCache: 5 * gib}},
 	}
 	s.KV = &summary.KV{CapacityBytes: new(44. * gib), Source: "a page"}
@@ -89,13 +89,13 @@ func TestEveryMetricOfTheTableCanBeFilled(t *testing.T) {
 	own.Summary.Latency = &summary.Latency{TTFT: both, TTFO: both, TPOT: both, ITL: both, E2E: both, QueueDelay: d}
 	own.Summary.Memory = &summary.Memory{
 		ExcludingKV: one, UsedPeak: one, CUDAFreeMin: one, FreeAtKVSizing: one, GPUHeldPeak: one,
-		EngineReported: &summary.EngineReport{Peak: one, NonTorch: one, KV: one, KVTokens: one, Weights: one, Compute: one},
+		EngineReported: &folder.EngineReport{Peak: one, NonTorch: one, KV: one, KVTokens: one, Weights: one, Compute: one},
 	}
 	own.Summary.KV = &summary.KV{CapacityBytes: one, CapacityTokens: one}
 	own.Summary.Thermal = &summary.Thermal{StartCelsius: one, MaxCelsius: one, EndCelsius: one}
 	own.Summary.Energy = &summary.Energy{Joules: 1, JoulesPerOutputToken: one}
 	own.Summary.Phases = map[string]summary.PhaseSummary{"measure": {End: 1, Measured: true}}
-	foreign.Summary.Tool = &summary.ToolReport{}
+	foreign.Summary.Tool = &folder.ToolReport{}
 	for _, q := range extract.Quantities() {
 		for _, statistic := range []string{"", "mean", "p50", "p95", "p99"} {
 			foreign.Summary.Tool.Values = append(foreign.Summary.Tool.Values, extract.NewValue(q.Name, statistic, 1))
@@ -119,10 +119,10 @@ func TestTheWordOfAnEngineIsMarkedWhereNothingWasMeasured(t *testing.T) {
 	r.Manifest.Imported = &folder.Imported{Format: "benchmark-spark"}
 	r.Manifest.Server.Engine = "trtllm"
 	imported := summary.Origin{Source: "trtllm-bench", Mode: "imported"}
-	r.Summary.Memory = &summary.Memory{Origin: imported, EngineReported: &summary.EngineReport{Peak: new(70. * gib), KV: new(44. * gib)}}
+	r.Summary.Memory = &summary.Memory{Origin: imported, EngineReported: &folder.EngineReport{Peak: new(70. * gib), KV: new(44. * gib)}}
 	r.Summary.KV = &summary.KV{CapacityBytes: new(44. * gib)}
 	r.Summary.Thermal = &summary.Thermal{Origin: imported, EndCelsius: new(60.)}
-	r.Summary.Tool = &summary.ToolReport{Values: []extract.Value{extract.NewValue(extract.OutputTokensPerSecond, "", 120), extract.NewValue(extract.TTFTSeconds, "p50", 2)}}
+	r.Summary.Tool = &folder.ToolReport{Values: []extract.Value{extract.NewValue(extract.OutputTokensPerSecond, "", 120), extract.NewValue(extract.TTFTSeconds, "p50", 2)}}
 	o := r.Observation()
 	want := map[string]float64{
 		compare.MemoryExcludingKV: 70 * gib, compare.KVCapacity: 44 * gib, compare.MemoryWithKV: 114 * gib, "gpu_end_celsius": 60,
@@ -146,7 +146,7 @@ func TestFiguresOfSeveralPartsAreNoFigureOfTheRun(t *testing.T) {
 		v.Of = of
 		return v
 	}
-	r.Summary.Tool = &summary.ToolReport{Values: []extract.Value{part("concurrency 1", 1)}}
+	r.Summary.Tool = &folder.ToolReport{Values: []extract.Value{part("concurrency 1", 1)}}
 	if got := r.Observation().Metrics["tool_reported_requests_per_second"]; got != 1 {
 		t.Errorf("of one part: %v", got)
 	}
@@ -314,7 +314,7 @@ func TestARecordedCommandIsOfTheEngineWhoseLogWasRead(t *testing.T) {
 func TestATrtllmBenchIsOneToolHoweverItsFiguresCameHere(t *testing.T) {
 	for extractor, want := range map[string]string{"trtllm": "trtllm", "trtllm-log": "trtllm", "benchmark-spark": "trtllm", "aiperf": "aiperf"} {
 		r := complete("r1")
-		r.Summary.Tool = &summary.ToolReport{Extractor: extractor}
+		r.Summary.Tool = &folder.ToolReport{Extractor: extractor}
 		if got := r.Observation().Tool; got != "" {
 			t.Errorf("%s without figures: %q", extractor, got)
 		}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"hash/fnv"
 	"io"
@@ -224,13 +225,22 @@ func recordsOf(t *testing.T, path string) []chat.Record {
 	return all
 }
 
-func summaryOf(t *testing.T, in summary.Input, path string) string {
+// summaryOf computes the summary of a run that is described like the whole, from the requests of a folder.
+func summaryOf(t *testing.T, whole *Whole, phases []folder.Span, requests string) string {
 	t.Helper()
-	sum, err := summary.Summarize(in, summary.Records(filepath.Join(path, folder.RequestsFile)))
+	f := folder.Folder(t.TempDir())
+	m := whole.Manifest("load", nil)
+	m.Judging = whole.Judging(nil)
+	err := errors.Join(f.WriteJSON(folder.ManifestFile, m), f.WriteJSON(folder.PhasesFile, folder.Phases{Schema: folder.PhasesSchema, Phases: phases}),
+		os.Link(filepath.Join(requests, folder.RequestsFile), f.Path(folder.RequestsFile)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := json.MarshalIndent(sum, "", " ")
+	r, err := summary.Compute(string(f))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := json.MarshalIndent(r.Summary, "", " ")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -268,17 +278,11 @@ func same(t *testing.T, whole *Whole, merged, alone string) {
 			t.Fatalf("record %d: %s\nof one process: %s", i, jsonLine(t, got[i]), jsonLine(t, want[i]))
 		}
 	}
-	in, err := whole.Input("load", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	of := in
 	var phases folder.Phases
 	if err := readJSON(filepath.Join(alone, folder.PhasesFile), &phases); err != nil {
 		t.Fatal(err)
 	}
-	of.Phases = []summary.Phase{summary.Phase(phases.Phases[0])}
-	if got, want := summaryOf(t, in, merged), summaryOf(t, of, alone); got != want {
+	if got, want := summaryOf(t, whole, whole.Phases(), merged), summaryOf(t, whole, phases.Phases[:1], alone); got != want {
 		t.Errorf("summary\n%s\nof one process\n%s", got, want)
 	}
 }

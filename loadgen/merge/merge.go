@@ -20,6 +20,7 @@ import (
 
 	"github.com/umascope/umascope/loadgen/folder"
 	"github.com/umascope/umascope/loadgen/rank"
+	"github.com/umascope/umascope/loadgen/summary"
 )
 
 // maxManifestBytes bounds a manifest.json and a phases.json: folders come from other machines.
@@ -64,6 +65,9 @@ func Open(paths []string, allowMissing bool) (*Whole, error) {
 	slices.SortStableFunc(w.Parts, func(a, b Part) int { return a.rank() - b.rank() })
 	if err := w.agree(); err != nil {
 		return nil, err
+	}
+	if err := w.checkLimits(); err != nil {
+		return nil, fmt.Errorf("%s: %w", w.Parts[0].Folder, err)
 	}
 	if len(w.Missing) > 0 && !allowMissing {
 		return nil, fmt.Errorf("%s: of its %d ranks %s missing; --allow-missing merges the others to a run that is invalid", w.Parts[0].Folder, w.World, numbered(w.Missing))
@@ -131,6 +135,21 @@ func readJSON(path string, into any) error {
 	}
 	if err := json.Unmarshal(text, into); err != nil {
 		return fmt.Errorf("%s: %w", path, err)
+	}
+	return nil
+}
+
+// checkLimits refuses limits that no summary can be judged by. All ranks have the same.
+func (w *Whole) checkLimits() error {
+	j := w.Parts[0].Manifest.Judging
+	if _, err := summary.ParseLimits(j.Validity); err != nil {
+		return fmt.Errorf("--validity: %w", err)
+	}
+	if j.SLO == "" {
+		return nil
+	}
+	if _, err := summary.ParseSLO(j.SLO); err != nil {
+		return fmt.Errorf("--slo: %w", err)
 	}
 	return nil
 }

@@ -91,6 +91,7 @@ func (w *Whole) Manifest(run string, sources map[string]int) folder.Manifest {
 	}
 	m.Rank, m.Machines, m.Pages, m.Telemetry, m.Captures, m.Judging = nil, nil, nil, nil, nil, nil
 	m.Flags = w.commonFlags()
+	m.Server.Simulated = slices.ContainsFunc(w.Parts, func(p Part) bool { return p.Manifest.Server.Simulated })
 	m.Server.Answered = w.union(func(m folder.Manifest) []string { return m.Server.Answered })
 	m.Server.Fingerprints = w.union(func(m folder.Manifest) []string { return m.Server.Fingerprints })
 	for i, p := range w.Parts {

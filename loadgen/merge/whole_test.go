@@ -14,7 +14,6 @@ import (
 
 	"github.com/umascope/umascope/loadgen/folder"
 	"github.com/umascope/umascope/loadgen/rank"
-	"github.com/umascope/umascope/loadgen/summary"
 	"github.com/umascope/umascope/loadgen/telemetry"
 )
 
@@ -35,36 +34,42 @@ func TestPhasesAreThoseOfAllRanks(t *testing.T) {
 	}
 }
 
+// merged is the manifest of a merged run with what its ranks found.
+type merged struct {
+	folder.Judging
+	of folder.Manifest
+}
+
 func TestWhatARankFoundIsFoundOfTheWhole(t *testing.T) {
 	for name, c := range map[string]struct {
 		alter func(*folder.Manifest)
-		check func(summary.Input) bool
+		check func(merged) bool
 	}{
-		"nothing": {func(*folder.Manifest) {}, func(in summary.Input) bool {
-			return in.Stopped == "" && in.Client.Watched && in.Model.Checked && in.Model.Compared && in.Model.Guarded && in.KVMode.Checked && in.BootID == "boot" && !in.TelemetryRequested
+		"nothing": {func(*folder.Manifest) {}, func(in merged) bool {
+			return in.Stopped == "" && in.Client.Watched && in.Model.Checked && in.Model.Compared && in.Model.Guarded && in.KVMode.Checked && !in.TelemetryRequested
 		}},
-		"a stall": {func(m *folder.Manifest) { m.Judging.Client.Stalls = []folder.Stall{{FromNS: 5, ToNS: 9}} }, func(in summary.Input) bool {
+		"a stall": {func(m *folder.Manifest) { m.Judging.Client.Stalls = []folder.Stall{{FromNS: 5, ToNS: 9}} }, func(in merged) bool {
 			shift := startedAfter(1).Nanoseconds()
-			return slices.Equal(in.Client.Stalls, []summary.Stall{{FromNS: 5 + shift, ToNS: 9 + shift, Rank: 1}})
+			return slices.Equal(in.Client.Stalls, []folder.Stall{{FromNS: 5 + shift, ToNS: 9 + shift, Rank: 1}})
 		}},
-		"stamps on one rank only": {func(m *folder.Manifest) { m.Judging.Client.PacketStamps = true }, func(in summary.Input) bool { return !in.Client.PacketStamps }},
-		"a busy client":           {func(m *folder.Manifest) { m.Judging.Client.CPURatio = .9 }, func(in summary.Input) bool { return in.Client.CPURatio == .9 }},
-		"an unwatched client":     {func(m *folder.Manifest) { m.Judging.Client.Watched = false }, func(in summary.Input) bool { return !in.Client.Watched }},
-		"another model":           {func(m *folder.Manifest) { m.Judging.Model.Mismatch = "x" }, func(in summary.Input) bool { return in.Model.Mismatch == "rank 1: x" }},
-		"a model that changed":    {func(m *folder.Manifest) { m.Judging.Model.Changed = "x" }, func(in summary.Input) bool { return in.Model.Changed == "rank 1: x" }},
-		"a model that is gone":    {func(m *folder.Manifest) { m.Judging.Model.Dropped = "x" }, func(in summary.Input) bool { return in.Model.Dropped == "rank 1: x" }},
-		"a prompt too long":       {func(m *folder.Manifest) { m.Judging.Model.PromptLimit = "x" }, func(in summary.Input) bool { return in.Model.PromptLimit == "rank 1: x" }},
-		"an unchecked model":      {func(m *folder.Manifest) { m.Judging.Model = folder.ModelFindings{} }, func(in summary.Input) bool { return !in.Model.Checked && !in.Model.Compared && !in.Model.Guarded }},
-		"other tiers":             {func(m *folder.Manifest) { m.Judging.KVMode.Mismatch = "x" }, func(in summary.Input) bool { return in.KVMode.Mismatch == "rank 1: x" }},
-		"tiers unseen":            {func(m *folder.Manifest) { m.Judging.KVMode.Checked = false }, func(in summary.Input) bool { return !in.KVMode.Checked }},
-		"an interrupt":            {func(m *folder.Manifest) { m.Judging.Stopped = "x" }, func(in summary.Input) bool { return in.Stopped == "rank 1: x" }},
-		"a kill":                  {func(m *folder.Manifest) { m.State = folder.StateRunning }, func(in summary.Input) bool { return strings.Contains(in.Stopped, "killed") }},
-		"a simulation":            {func(m *folder.Manifest) { m.Server.Simulated = true }, func(in summary.Input) bool { return in.Model.Simulated }},
-		"telemetry wanted":        {func(m *folder.Manifest) { m.Judging.TelemetryRequested = true }, func(in summary.Input) bool { return in.TelemetryRequested }},
-		"another machine":         {func(m *folder.Manifest) { m.Client.BootID = "other" }, func(in summary.Input) bool { return in.BootID == "" }},
-		"a host of its own":       {func(m *folder.Manifest) { m.Labels["host"] = "own" }, func(in summary.Input) bool { return in.Labels["host"] == "spark" }},
-		"a label of its own":      {func(m *folder.Manifest) { m.Labels["node"] = "own" }, func(in summary.Input) bool { return in.Labels["node"] == "" && in.Labels["arm"] == "a" }},
-		"another text splitter": {func(m *folder.Manifest) { m.Server.FingerprintStart = &folder.Fingerprint{ProbeTokens: []int{9}} }, func(in summary.Input) bool {
+		"stamps on one rank only": {func(m *folder.Manifest) { m.Judging.Client.PacketStamps = true }, func(in merged) bool { return !in.Client.PacketStamps }},
+		"a busy client":           {func(m *folder.Manifest) { m.Judging.Client.CPURatio = .9 }, func(in merged) bool { return in.Client.CPURatio == .9 }},
+		"an unwatched client":     {func(m *folder.Manifest) { m.Judging.Client.Watched = false }, func(in merged) bool { return !in.Client.Watched }},
+		"another model":           {func(m *folder.Manifest) { m.Judging.Model.Mismatch = "x" }, func(in merged) bool { return in.Model.Mismatch == "rank 1: x" }},
+		"a model that changed":    {func(m *folder.Manifest) { m.Judging.Model.Changed = "x" }, func(in merged) bool { return in.Model.Changed == "rank 1: x" }},
+		"a model that is gone":    {func(m *folder.Manifest) { m.Judging.Model.Dropped = "x" }, func(in merged) bool { return in.Model.Dropped == "rank 1: x" }},
+		"a prompt too long":       {func(m *folder.Manifest) { m.Judging.Model.PromptLimit = "x" }, func(in merged) bool { return in.Model.PromptLimit == "rank 1: x" }},
+		"an unchecked model":      {func(m *folder.Manifest) { m.Judging.Model = folder.ModelFindings{} }, func(in merged) bool { return !in.Model.Checked && !in.Model.Compared && !in.Model.Guarded }},
+		"other tiers":             {func(m *folder.Manifest) { m.Judging.KVMode.Mismatch = "x" }, func(in merged) bool { return in.KVMode.Mismatch == "rank 1: x" }},
+		"tiers unseen":            {func(m *folder.Manifest) { m.Judging.KVMode.Checked = false }, func(in merged) bool { return !in.KVMode.Checked }},
+		"an interrupt":            {func(m *folder.Manifest) { m.Judging.Stopped = "x" }, func(in merged) bool { return in.Stopped == "rank 1: x" }},
+		"a kill":                  {func(m *folder.Manifest) { m.State = folder.StateRunning }, func(in merged) bool { return strings.Contains(in.Stopped, "killed") }},
+		"a simulation":            {func(m *folder.Manifest) { m.Server.Simulated = true }, func(in merged) bool { return in.of.Server.Simulated }},
+		"telemetry wanted":        {func(m *folder.Manifest) { m.Judging.TelemetryRequested = true }, func(in merged) bool { return in.TelemetryRequested }},
+		"another machine":         {func(m *folder.Manifest) { m.Client.BootID = "other" }, func(in merged) bool { return in.of.Ranks.Parts[1].Client.BootID == "other" }},
+		"a host of its own":       {func(m *folder.Manifest) { m.Labels["host"] = "own" }, func(in merged) bool { return in.of.Labels["host"] == "spark" }},
+		"a label of its own":      {func(m *folder.Manifest) { m.Labels["node"] = "own" }, func(in merged) bool { return in.of.Labels["node"] == "" && in.of.Labels["arm"] == "a" }},
+		"another text splitter": {func(m *folder.Manifest) { m.Server.FingerprintStart = &folder.Fingerprint{ProbeTokens: []int{9}} }, func(in merged) bool {
 			return strings.Contains(in.Model.Mismatch, "rank 1 met another model than rank 0")
 		}},
 	} {
@@ -74,9 +79,9 @@ func TestWhatARankFoundIsFoundOfTheWhole(t *testing.T) {
 				c.alter(m)
 			}
 		}))
-		in, err := w.Input("whole", nil)
-		if err != nil || !c.check(in) || in.Run != "whole" || !slices.Equal(in.Open, []string{folder.PhaseMeasure}) || len(in.Phases) != 3 || !in.Streaming {
-			t.Errorf("%s: %+v, %v", name, in, err)
+		in := merged{*w.Judging(nil), w.Manifest("whole", nil)}
+		if !c.check(in) || in.of.Run != "whole" || !in.Streaming || !in.Complete {
+			t.Errorf("%s: %+v", name, in)
 		}
 	}
 }
@@ -86,48 +91,10 @@ func TestLimitsThatCannotBeReadAreAnError(t *testing.T) {
 		func(m *folder.Manifest) { m.Judging.SLO = "x" },
 		func(m *folder.Manifest) { m.Judging.Validity = []string{"x"} },
 	} {
-		if _, err := open(t, ranks(t, 2, func(_ int, m *folder.Manifest) { alter(m) })).Input("whole", nil); err == nil {
-			t.Error("accepted")
+		paths := ranks(t, 2, func(_ int, m *folder.Manifest) { alter(m) })
+		if _, err := Open(paths, false); err == nil || !strings.Contains(err.Error(), "r0: --") {
+			t.Errorf("accepted, or not named: %v", err)
 		}
-	}
-}
-
-// TestAnInputIsKeptWhole breaks when an input gets a field that no manifest keeps.
-func TestAnInputIsKeptWhole(t *testing.T) {
-	limits, err := summary.ParseLimits([]string{"client_lag=2ms", "error_rate=off"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	slo, err := summary.ParseSLO("ttft=500ms,e2e=2s")
-	if err != nil {
-		t.Fatal(err)
-	}
-	in := summary.Input{
-		Run: "whole", Scenario: "standard", Labels: map[string]string{"arm": "a", "host": "spark"}, WorkloadSHA256: "w", BootID: "boot",
-		Model:  summary.Model{ID: "m", Fingerprint: "f", Simulated: true, Checked: true, Mismatch: "a", Changed: "b", Compared: true, Guarded: true, Dropped: "c", PromptLimit: "d"},
-		KVMode: summary.KVMode{Checked: true, Mismatch: "e"}, Checks: summary.Checks{Made: true, Failed: "h"},
-		Phases: []summary.Phase{{Name: "measure", StartNS: 10_000 * ms, EndNS: 11_000 * ms}},
-		Warmup: []string{"ready"}, Open: []string{"measure"}, TelemetryRequested: true,
-		Client:   summary.ClientHealth{Watched: true, CPURatio: .5, Stalls: []summary.Stall{{FromNS: 1, ToNS: 2, Rank: 0}}},
-		Validity: limits, SLO: slo, Stopped: "g", Streaming: true,
-	}
-	// Of a load that one process could have sent too, these are absent: the scenarios that fill Signals
-	// cannot be shared out, a recorded command is no load of ours, and what the sampler counted shows in
-	// its file.
-	absent := []string{"Telemetry", "TelemetryStats", "Signals", "Tool", "Engine"}
-	v := reflect.ValueOf(in)
-	for i := range v.NumField() {
-		if name := v.Type().Field(i).Name; v.Field(i).IsZero() != slices.Contains(absent, name) {
-			t.Errorf("%s: set it, or say why it is absent", name)
-		}
-	}
-	m := manifest(0, 2, 10)
-	m.Server.Simulated = true
-	m.Judging = Judging(in, []string{"client_lag=2ms", "error_rate=off"}, nil)
-	w := &Whole{World: 1, StartedAt: m.StartedAt, Parts: []Part{{Manifest: m, Phases: []folder.Span{{Name: "measure", StartNS: 10_000 * ms, EndNS: 11_000 * ms}}}}}
-	got, err := w.Input("whole", nil)
-	if err != nil || !reflect.DeepEqual(got, in) {
-		t.Errorf("%v\n%+v\nwant\n%+v", err, got, in)
 	}
 }
 

@@ -8,7 +8,9 @@ import (
 	"time"
 
 	"github.com/umascope/umascope/loadgen/chat"
+	"github.com/umascope/umascope/loadgen/evidence"
 	"github.com/umascope/umascope/loadgen/extract"
+	"github.com/umascope/umascope/loadgen/folder"
 	"github.com/umascope/umascope/loadgen/summary"
 	"github.com/umascope/umascope/loadgen/summary/testrun"
 	"github.com/umascope/umascope/loadgen/telemetry"
@@ -19,9 +21,11 @@ func ptr[T any](v T) *T { return &v }
 func input() summary.Input {
 	return summary.Input{
 		Run: "r", Scenario: "standard", Labels: map[string]string{"arm": "default", "host": "spark"},
-		Model: summary.Model{ID: "m", Checked: true}, Streaming: true, Warmup: []string{"warmup"},
-		Phases: []summary.Phase{{Name: "warmup", StartNS: 0, EndNS: 0}, {Name: "measure", StartNS: 0, EndNS: 10 * int64(time.Second)}},
-		Client: summary.ClientHealth{Watched: true},
+		Model:  summary.Model{ID: "m"},
+		Phases: []folder.Span{{Name: "warmup", StartNS: 0, EndNS: 0}, {Name: "measure", StartNS: 0, EndNS: 10 * int64(time.Second)}},
+		Judging: folder.Judging{
+			Streaming: true, Unmeasured: []string{"warmup"}, Client: folder.ClientHealth{Watched: true}, Model: folder.ModelFindings{Checked: true},
+		},
 	}
 }
 
@@ -41,10 +45,10 @@ func exampleInput(t *testing.T, total time.Duration) summary.Input {
 	t.Helper()
 	in := input()
 	in.Run, in.Model.ID = "20261101T120000Z-default-4f1c", "openai/gpt-oss-120b"
-	in.Phases = []summary.Phase{{Name: "warmup", StartNS: 0, EndNS: 5e9}, {Name: "measure", StartNS: 5e9, EndNS: total.Nanoseconds()}}
+	in.Phases = []folder.Span{{Name: "warmup", StartNS: 0, EndNS: 5e9}, {Name: "measure", StartNS: 5e9, EndNS: total.Nanoseconds()}}
 	in.TelemetryRequested = true
 	in.Labels["host"] = "spark-1"
-	in.SLO = summary.SLO{{Latency: "ttft", Limit: 500 * time.Millisecond}, {Latency: "tpot", Limit: 30 * time.Millisecond}}
+	in.Objectives = summary.SLO{{Latency: "ttft", Limit: 500 * time.Millisecond}, {Latency: "tpot", Limit: 30 * time.Millisecond}}
 	log, stats := testrun.Sampled(t, total, map[string]testrun.Page{
 		"spark-1":   {Mode: "live", Rest: testrun.Rest, Silent: func(s float64) bool { return s > 20.5 && s < 22.5 }},
 		"gb10-load": {Mode: "constructed", Rest: func(s float64) float64 { return 2 * testrun.GiB * math.Cos(s/9) }},
@@ -58,7 +62,7 @@ func two(t *testing.T, first, second testrun.Page) summary.Input {
 	t.Helper()
 	in := input()
 	in.Labels["host"] = "spark-1"
-	in.Phases = []summary.Phase{{Name: "warmup", StartNS: 0, EndNS: 5e9}, {Name: "measure", StartNS: 5e9, EndNS: 15e9}}
+	in.Phases = []folder.Span{{Name: "warmup", StartNS: 0, EndNS: 5e9}, {Name: "measure", StartNS: 5e9, EndNS: 15e9}}
 	pages := map[string]testrun.Page{"spark-1": first, "spark-2": second}
 	for name, page := range pages {
 		if page.Mode == "" {
@@ -78,8 +82,8 @@ func two(t *testing.T, first, second testrun.Page) summary.Input {
 }
 
 // tool is what a command said: an engine with a KV cache of 30 GiB, and a throughput.
-func tool(values ...extract.Value) *summary.ToolReport {
-	return &summary.ToolReport{Program: "trtllm-bench", Extractor: "trtllm", Version: "1.1.0", Ranks: 1, Values: append([]extract.Value{
+func tool(values ...extract.Value) *folder.ToolReport {
+	return &folder.ToolReport{Program: "trtllm-bench", Extractor: "trtllm", Version: "1.1.0", Ranks: 1, Values: append([]extract.Value{
 		{Name: extract.KVBytes, Unit: extract.Bytes, Meaning: "KV cache", Value: 30 * testrun.GiB, From: "stdout:9", Text: "Allocated 30.00 GiB"},
 		{Name: extract.PeakBytes, Unit: extract.Bytes, Meaning: "peak", Value: 71 * testrun.GiB, From: "stdout:8"},
 		{Name: extract.TTFTSeconds, Unit: extract.Seconds, Meaning: "time to first token", Statistic: "p99", Value: .25, From: "stdout:20"},
@@ -96,15 +100,15 @@ func recorded(t *testing.T, mode string, phases ...telemetry.Phase) summary.Inpu
 		Replace: strings.NewReplacer("uma_memory_cuda_free_bytes", "healthy", "FREE", "uma_memory_cuda_free_bytes")}
 	in := input()
 	in.Telemetry, _ = testrun.SampledPhases(t, map[string]testrun.Page{"spark": page}, phases, 25*time.Second)
-	in.Phases, in.Warmup, in.Client = nil, nil, summary.ClientHealth{}
+	in.Phases, in.Unmeasured, in.Client = nil, nil, folder.ClientHealth{}
 	for i, p := range phases {
 		end := int64(25e9)
 		if i+1 < len(phases) {
 			end = phases[i+1].AtNS
 		}
-		in.Phases = append(in.Phases, summary.Phase{Name: p.Name, StartNS: p.AtNS, EndNS: end})
+		in.Phases = append(in.Phases, folder.Span{Name: p.Name, StartNS: p.AtNS, EndNS: end})
 		if p.Name != "measure" {
-			in.Warmup = append(in.Warmup, p.Name)
+			in.Unmeasured = append(in.Unmeasured, p.Name)
 		}
 	}
 	in.Model, in.Tool = summary.Model{}, tool()
@@ -128,9 +132,9 @@ func engineLog(t *testing.T, lines ...string) *extract.Reading {
 }
 
 // graded is the summary of a run without requests that has these signals.
-func graded(t *testing.T, signals *summary.Signals) summary.Summary {
+func graded(t *testing.T, signals *evidence.Signals) summary.Summary {
 	t.Helper()
-	s, err := summary.Summarize(summary.Input{Run: "r", Signals: signals}, func(func(chat.Record, error) bool) {})
+	s, err := summary.Summarize(summary.Input{Run: "r", Judging: folder.Judging{Evidence: signals}}, func(func(chat.Record, error) bool) {})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -141,7 +145,7 @@ func graded(t *testing.T, signals *summary.Signals) summary.Summary {
 func machine(t *testing.T, page testrun.Page) summary.Input {
 	t.Helper()
 	in := input()
-	in.Phases = []summary.Phase{{Name: "warmup", StartNS: 0, EndNS: 5e9}, {Name: "measure", StartNS: 5e9, EndNS: 15e9}}
+	in.Phases = []folder.Span{{Name: "warmup", StartNS: 0, EndNS: 5e9}, {Name: "measure", StartNS: 5e9, EndNS: 15e9}}
 	if page.Mode == "" {
 		page.Mode = "live"
 	}

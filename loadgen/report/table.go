@@ -8,7 +8,9 @@ import (
 	"strings"
 
 	"github.com/umascope/umascope/loadgen/chart"
+	"github.com/umascope/umascope/loadgen/evidence"
 	"github.com/umascope/umascope/loadgen/extract"
+	"github.com/umascope/umascope/loadgen/folder"
 	"github.com/umascope/umascope/loadgen/render"
 	"github.com/umascope/umascope/loadgen/summary"
 )
@@ -159,7 +161,7 @@ func phaseOrder(s summary.Summary) []string {
 }
 
 // signalTable has the signals, each followed by its witnesses.
-func signalTable(s summary.Signals) render.Table {
+func signalTable(s evidence.Signals) render.Table {
 	t := render.Table{Header: []string{"signal", "grade", "witness", "value", "expected", "agrees"}, Words: []int{1, 2}}
 	for _, signal := range s.Named() {
 		grade := string(signal.Grade)
@@ -200,7 +202,7 @@ func networkTable(n *summary.Network) render.Table {
 
 // toolTable has a row for each figure, in the order of the vocabulary; statistics of one quantity follow
 // each other.
-func toolTable(t *summary.ToolReport) render.Table {
+func toolTable(t *folder.ToolReport) render.Table {
 	if t == nil || len(t.Values) == 0 {
 		return render.Table{}
 	}

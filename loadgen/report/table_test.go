@@ -8,6 +8,7 @@ import (
 	"github.com/umascope/umascope/loadgen/summary/testrun"
 
 	"github.com/umascope/umascope/loadgen/chart"
+	"github.com/umascope/umascope/loadgen/folder"
 	"github.com/umascope/umascope/loadgen/summary"
 )
 
@@ -15,7 +16,7 @@ import (
 // repeats it, not of both together.
 func TestEachPhaseHasItsTimeToFirstToken(t *testing.T) {
 	in := input()
-	in.Phases = []summary.Phase{{Name: "warm_A", EndNS: 5e9}, {Name: "replay_A", StartNS: 5e9, EndNS: 10e9}, {Name: "stop", StartNS: 10e9, EndNS: 10e9}}
+	in.Phases = []folder.Span{{Name: "warm_A", EndNS: 5e9}, {Name: "replay_A", StartNS: 5e9, EndNS: 10e9}, {Name: "stop", StartNS: 10e9, EndNS: 10e9}}
 	warm, again := testrun.Answered(0, 100, 400, 420), testrun.Answered(1, 6000, 100, 120)
 	warm.Phase, again.Phase = "warm_A", "replay_A"
 	table := phaseTable(summarize(t, in, warm, again))

@@ -9,6 +9,8 @@ import (
 
 	"github.com/umascope/umascope/loadgen/chart"
 	"github.com/umascope/umascope/loadgen/chat"
+	"github.com/umascope/umascope/loadgen/evidence"
+	"github.com/umascope/umascope/loadgen/folder"
 	"github.com/umascope/umascope/loadgen/render"
 	"github.com/umascope/umascope/loadgen/summary"
 )
@@ -208,7 +210,7 @@ func Text(w io.Writer, s summary.Summary) error {
 }
 
 // signalFacts are the grades, for people. What a simulated engine does is proven of the simulation alone.
-func signalFacts(s summary.Signals, simulated bool) []render.Fact {
+func signalFacts(s evidence.Signals, simulated bool) []render.Fact {
 	var facts []render.Fact
 	if !s.Asked() {
 		return nil
@@ -242,7 +244,7 @@ func togetherFacts(t *summary.Together) []render.Fact {
 }
 
 // toolFacts say what the command was.
-func toolFacts(t *summary.ToolReport) []render.Fact {
+func toolFacts(t *folder.ToolReport) []render.Fact {
 	f := []render.Fact{fact("command", t.Program)}
 	if t.File != "" {
 		f = []render.Fact{fact("imported result of", t.Program), fact("file", t.File)}

@@ -9,6 +9,7 @@ import (
 	"github.com/umascope/umascope/loadgen/evidence"
 	"github.com/umascope/umascope/loadgen/evidence/drift"
 	"github.com/umascope/umascope/loadgen/extract"
+	"github.com/umascope/umascope/loadgen/folder"
 	"github.com/umascope/umascope/loadgen/render"
 	"github.com/umascope/umascope/loadgen/summary"
 	"github.com/umascope/umascope/loadgen/summary/testrun"
@@ -41,7 +42,7 @@ func TestTheCommonestErrorsArePrintedInTheServersWords(t *testing.T) {
 
 func TestWhatTheEngineSaidOfItselfStandsBesideWhatWasMeasured(t *testing.T) {
 	in := input()
-	in.Engine = &summary.EngineReport{Peak: ptr(40 * testrun.GiB), Source: "trtllm, its log"}
+	in.Engine = &folder.EngineReport{Peak: ptr(40 * testrun.GiB), Source: "trtllm, its log"}
 	s := summarize(t, in, testrun.Steady(3)...)
 	if s.Memory == nil || s.Memory.EngineReported == nil || !near(s.Memory.EngineReported.Peak, 40*testrun.GiB) || s.Memory.UsedPeak != nil {
 		t.Errorf("memory %+v", s.Memory)
@@ -54,7 +55,7 @@ func TestWhatTheEngineSaidOfItselfStandsBesideWhatWasMeasured(t *testing.T) {
 
 func TestAReportShowsEachSignalWithItsWitnesses(t *testing.T) {
 	absent := evidence.Unseen(evidence.CountersAbsent)
-	signals := summary.Signals{SSDOffload: absent, SSDRehydrate: absent, Reuse: absent}
+	signals := evidence.Signals{SSDOffload: absent, SSDRehydrate: absent, Reuse: absent}
 	signals.OutputMatch = drift.Match(drift.Drift{Pairs: 8}, drift.Drift{Pairs: 32, Diverging: 1, Early: 1}, true)
 	var text, short bytes.Buffer
 	if err := Markdown(&text, graded(t, &signals)); err != nil {

@@ -2,6 +2,7 @@ package summary
 
 import (
 	"github.com/umascope/umascope/loadgen/chat"
+	"github.com/umascope/umascope/loadgen/folder"
 )
 
 // aggregate collects the records of one phase. What describes a request is kept exactly; values of
@@ -34,7 +35,7 @@ type aggregate struct {
 type settings struct {
 	slo       SLO
 	streaming bool
-	stalls    []Stall
+	stalls    []folder.Stall
 	stamped   bool // records have the waits of their bytes by the kernel's stamps
 	// longestDelay of an arrival by the client, in seconds, is the limit of client_stall.
 	longestDelay float64

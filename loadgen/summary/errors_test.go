@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/umascope/umascope/loadgen/folder"
 	"github.com/umascope/umascope/loadgen/summary/testrun"
 
 	"github.com/umascope/umascope/loadgen/chat"
@@ -32,7 +33,7 @@ func TestErrorsOfAServerThatNeverRepeatsItselfAreBounded(t *testing.T) {
 
 func TestErrorsOfSeveralPhasesAddUp(t *testing.T) {
 	in := input()
-	in.Phases = []Phase{{Name: "a", EndNS: 5e9}, {Name: "b", StartNS: 5e9, EndNS: 10e9}}
+	in.Phases = []folder.Span{{Name: "a", EndNS: 5e9}, {Name: "b", StartNS: 5e9, EndNS: 10e9}}
 	records := testrun.Altered(40, 4, testrun.FailedWith(chat.StatusHTTP, "HTTP 500: no"))
 	for i := range records {
 		records[i].Phase = "ab"[i%2 : i%2+1]

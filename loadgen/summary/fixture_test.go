@@ -8,7 +8,9 @@ import (
 	"time"
 
 	"github.com/umascope/umascope/loadgen/chat"
+	"github.com/umascope/umascope/loadgen/evidence"
 	"github.com/umascope/umascope/loadgen/extract"
+	"github.com/umascope/umascope/loadgen/folder"
 	"github.com/umascope/umascope/loadgen/summary/testrun"
 	"github.com/umascope/umascope/loadgen/telemetry"
 )
@@ -18,9 +20,11 @@ func ptr[T any](v T) *T { return &v }
 func input() Input {
 	return Input{
 		Run: "r", Scenario: "standard", Labels: map[string]string{"arm": "default", "host": "spark"},
-		Model: Model{ID: "m", Checked: true}, Streaming: true, Warmup: []string{"warmup"},
-		Phases: []Phase{{"warmup", 0, 0}, {"measure", 0, 10 * int64(time.Second)}},
-		Client: ClientHealth{Watched: true},
+		Model:  Model{ID: "m"},
+		Phases: []folder.Span{{Name: "warmup", StartNS: 0, EndNS: 0}, {Name: "measure", StartNS: 0, EndNS: 10 * int64(time.Second)}},
+		Judging: folder.Judging{
+			Streaming: true, Unmeasured: []string{"warmup"}, Client: folder.ClientHealth{Watched: true}, Model: folder.ModelFindings{Checked: true},
+		},
 	}
 }
 
@@ -40,10 +44,10 @@ func exampleInput(t *testing.T, total time.Duration) Input {
 	t.Helper()
 	in := input()
 	in.Run, in.Model.ID = "20261101T120000Z-default-4f1c", "openai/gpt-oss-120b"
-	in.Phases = []Phase{{"warmup", 0, 5e9}, {"measure", 5e9, total.Nanoseconds()}}
+	in.Phases = []folder.Span{{Name: "warmup", StartNS: 0, EndNS: 5e9}, {Name: "measure", StartNS: 5e9, EndNS: total.Nanoseconds()}}
 	in.TelemetryRequested = true
 	in.Labels["host"] = "spark-1"
-	in.SLO = SLO{{"ttft", 500 * time.Millisecond}, {"tpot", 30 * time.Millisecond}}
+	in.Objectives = SLO{{"ttft", 500 * time.Millisecond}, {"tpot", 30 * time.Millisecond}}
 	log, stats := testrun.Sampled(t, total, map[string]testrun.Page{
 		"spark-1":   {Mode: "live", Rest: testrun.Rest, Silent: func(s float64) bool { return s > 20.5 && s < 22.5 }},
 		"gb10-load": {Mode: "constructed", Rest: func(s float64) float64 { return 2 * testrun.GiB * math.Cos(s/9) }},
@@ -57,7 +61,7 @@ func two(t *testing.T, first, second testrun.Page) Input {
 	t.Helper()
 	in := input()
 	in.Labels["host"] = "spark-1"
-	in.Phases = []Phase{{"warmup", 0, 5e9}, {"measure", 5e9, 15e9}}
+	in.Phases = []folder.Span{{Name: "warmup", StartNS: 0, EndNS: 5e9}, {Name: "measure", StartNS: 5e9, EndNS: 15e9}}
 	pages := map[string]testrun.Page{"spark-1": first, "spark-2": second}
 	for name, page := range pages {
 		if page.Mode == "" {
@@ -77,8 +81,8 @@ func two(t *testing.T, first, second testrun.Page) Input {
 }
 
 // tool is what a command said: an engine with a KV cache of 30 GiB, and a throughput.
-func tool(values ...extract.Value) *ToolReport {
-	return &ToolReport{Program: "trtllm-bench", Extractor: "trtllm", Version: "1.1.0", Ranks: 1, Values: append([]extract.Value{
+func tool(values ...extract.Value) *folder.ToolReport {
+	return &folder.ToolReport{Program: "trtllm-bench", Extractor: "trtllm", Version: "1.1.0", Ranks: 1, Values: append([]extract.Value{
 		{Name: extract.KVBytes, Unit: extract.Bytes, Meaning: "KV cache", Value: 30 * testrun.GiB, From: "stdout:9", Text: "Allocated 30.00 GiB"},
 		{Name: extract.PeakBytes, Unit: extract.Bytes, Meaning: "peak", Value: 71 * testrun.GiB, From: "stdout:8"},
 		{Name: extract.TTFTSeconds, Unit: extract.Seconds, Meaning: "time to first token", Statistic: "p99", Value: .25, From: "stdout:20"},
@@ -95,15 +99,15 @@ func recorded(t *testing.T, mode string, phases ...telemetry.Phase) Input {
 		Replace: strings.NewReplacer("uma_memory_cuda_free_bytes", "healthy", "FREE", "uma_memory_cuda_free_bytes")}
 	in := input()
 	in.Telemetry, _ = testrun.SampledPhases(t, map[string]testrun.Page{"spark": page}, phases, 25*time.Second)
-	in.Phases, in.Warmup, in.Client = nil, nil, ClientHealth{}
+	in.Phases, in.Unmeasured, in.Client = nil, nil, folder.ClientHealth{}
 	for i, p := range phases {
 		end := int64(25e9)
 		if i+1 < len(phases) {
 			end = phases[i+1].AtNS
 		}
-		in.Phases = append(in.Phases, Phase{p.Name, p.AtNS, end})
+		in.Phases = append(in.Phases, folder.Span{Name: p.Name, StartNS: p.AtNS, EndNS: end})
 		if p.Name != "measure" {
-			in.Warmup = append(in.Warmup, p.Name)
+			in.Unmeasured = append(in.Unmeasured, p.Name)
 		}
 	}
 	in.Model, in.Tool = Model{}, tool()
@@ -127,9 +131,9 @@ func engineLog(t *testing.T, lines ...string) *extract.Reading {
 }
 
 // graded is the summary of a run without requests that has these signals.
-func graded(t *testing.T, signals *Signals) Summary {
+func graded(t *testing.T, signals *evidence.Signals) Summary {
 	t.Helper()
-	s, err := Summarize(Input{Run: "r", Signals: signals}, func(func(chat.Record, error) bool) {})
+	s, err := Summarize(Input{Run: "r", Judging: folder.Judging{Evidence: signals}}, func(func(chat.Record, error) bool) {})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -140,7 +144,7 @@ func graded(t *testing.T, signals *Signals) Summary {
 func machine(t *testing.T, page testrun.Page) Input {
 	t.Helper()
 	in := input()
-	in.Phases = []Phase{{"warmup", 0, 5e9}, {"measure", 5e9, 15e9}}
+	in.Phases = []folder.Span{{Name: "warmup", StartNS: 0, EndNS: 5e9}, {Name: "measure", StartNS: 5e9, EndNS: 15e9}}
 	if page.Mode == "" {
 		page.Mode = "live"
 	}

@@ -226,7 +226,7 @@ func judgeCounterReset(e grounds, _ float64) verdict {
 		}
 		return verdict{r.whole, strings.Join(r.countersReset, ", ")}
 	})
-	reset := e.in.signals().resetSignals()
+	reset := resetSignals(e.in.signals())
 	if machines.bad != "" {
 		reset = slices.Insert(reset, 0, machines.bad)
 	}

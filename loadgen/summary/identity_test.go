@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/umascope/umascope/loadgen/folder"
 	"github.com/umascope/umascope/loadgen/summary/testrun"
 )
 
@@ -15,16 +16,16 @@ func TestWhatAnsweredIsJudgedOnlyAsFarAsItWasSeen(t *testing.T) {
 		listed bool
 	}{
 		"not compared":            {func(*Input) {}, "", "fingerprint", false},
-		"the same at both ends":   {func(in *Input) { in.Model.Compared = true }, "", "fingerprint", true},
-		"another at the end":      {func(in *Input) { in.Model.Compared, in.Model.Changed = true, "other tokens" }, CodeModelChanged, "fingerprint", true},
+		"the same at both ends":   {func(in *Input) { in.Judging.Model.Compared = true }, "", "fingerprint", true},
+		"another at the end":      {func(in *Input) { in.Judging.Model.Compared, in.Judging.Model.Changed = true, "other tokens" }, CodeModelChanged, "fingerprint", true},
 		"not guarded":             {func(*Input) {}, "", "serving", false},
-		"served to the end":       {func(in *Input) { in.Model.Guarded = true }, "", "serving", true},
-		"dropped":                 {func(in *Input) { in.Model.Guarded, in.Model.Dropped = true, "gone" }, CodeModelDropped, "serving", true},
-		"prompt too long":         {func(in *Input) { in.Model.Guarded, in.Model.PromptLimit = true, "8193 tokens" }, CodePromptLimit, "serving", true},
+		"served to the end":       {func(in *Input) { in.Judging.Model.Guarded = true }, "", "serving", true},
+		"dropped":                 {func(in *Input) { in.Judging.Model.Guarded, in.Judging.Model.Dropped = true, "gone" }, CodeModelDropped, "serving", true},
+		"prompt too long":         {func(in *Input) { in.Judging.Model.Guarded, in.Judging.Model.PromptLimit = true, "8193 tokens" }, CodePromptLimit, "serving", true},
 		"tiers nobody asked for":  {func(*Input) {}, "", "kv_mode", false},
 		"tiers as expected":       {func(in *Input) { in.KVMode.Checked = true }, "", "kv_mode", true},
-		"other tiers":             {func(in *Input) { in.KVMode = KVMode{true, "cpu_only"} }, CodeKVModeMismatch, "kv_mode", true},
-		"tiers that are not seen": {func(in *Input) { in.KVMode = KVMode{false, ""} }, "", "kv_mode", false},
+		"other tiers":             {func(in *Input) { in.KVMode = folder.KVFindings{Checked: true, Mismatch: "cpu_only"} }, CodeKVModeMismatch, "kv_mode", true},
+		"tiers that are not seen": {func(in *Input) { in.KVMode = folder.KVFindings{Checked: false, Mismatch: ""} }, "", "kv_mode", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := input()

@@ -1,6 +1,9 @@
 package summary
 
-import "github.com/umascope/umascope/exporter/metric"
+import (
+	"github.com/umascope/umascope/exporter/metric"
+	"github.com/umascope/umascope/loadgen/folder"
+)
 
 // Machine is what one telemetry source says of the measured phases.
 type Machine struct {
@@ -43,22 +46,7 @@ type Memory struct {
 	GPUHeldPeak *float64  `json:"gpu_held_peak_bytes,omitempty"`
 	LedgerAt    *LedgerAt `json:"ledger_at,omitempty"`
 	// EngineReported is the engine's own account, which shares no row with what was measured.
-	EngineReported *EngineReport `json:"engine_reported,omitempty"`
-}
-
-// EngineReport is what an engine said of its own memory while it loaded, in bytes.
-type EngineReport struct {
-	Peak     *float64 `json:"peak_bytes,omitempty"`
-	NonTorch *float64 `json:"non_torch_bytes,omitempty"`
-	KV       *float64 `json:"kv_bytes,omitempty"`
-	KVTokens *float64 `json:"kv_tokens,omitempty"`
-	// Weights is the model, on all devices. Compute are the buffers that llama.cpp computes in, on the devices, and HostCompute
-	// those in host memory.
-	Weights     *float64 `json:"weights_bytes,omitempty"`
-	Compute     *float64 `json:"compute_bytes,omitempty"`
-	HostCompute *float64 `json:"host_compute_bytes,omitempty"`
-	// Source is where it said so: a log, by its extractor.
-	Source string `json:"source"`
+	EngineReported *folder.EngineReport `json:"engine_reported,omitempty"`
 }
 
 // KV is the room of the engine's KV cache on the GPU.

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/umascope/umascope/exporter/metric"
+	"github.com/umascope/umascope/loadgen/folder"
 	"github.com/umascope/umascope/loadgen/telemetry"
 )
 
@@ -70,7 +71,7 @@ func readings(in Input) []*reading {
 	return all
 }
 
-func phaseNames(phases []Phase) []string {
+func phaseNames(phases []folder.Span) []string {
 	var names []string
 	seen := map[string]bool{}
 	for _, phase := range phases {

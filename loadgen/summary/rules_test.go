@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/umascope/umascope/loadgen/evidence"
 	"github.com/umascope/umascope/loadgen/evidence/drift"
 	"github.com/umascope/umascope/loadgen/summary/testrun"
 
@@ -20,14 +21,14 @@ func healthy(t *testing.T, page testrun.Page) Input {
 	t.Helper()
 	page.Extra += gpuProcess
 	in := machine(t, page)
-	in.Model.Checked, in.Model.Compared, in.Model.Guarded, in.KVMode.Checked = true, true, true, true
-	in.Signals = outputs(drift.Drift{Pairs: 32, Earliest: -1})
+	in.Judging.Model.Checked, in.Judging.Model.Compared, in.Judging.Model.Guarded, in.KVMode.Checked = true, true, true, true
+	in.Evidence = outputs(drift.Drift{Pairs: 32, Earliest: -1})
 	in.Checks.Made = true
 	return in
 }
 
 // outputs are the signals of a run whose replayed answers differ from a model without drift like this.
-func outputs(replayed drift.Drift) *Signals {
+func outputs(replayed drift.Drift) *evidence.Signals {
 	signals := notObservable()
 	signals.OutputMatch = drift.Match(drift.Drift{Pairs: 8, Earliest: -1}, replayed, true)
 	return &signals
@@ -64,14 +65,14 @@ func wrong() map[Code]func(t *testing.T) (Input, []chat.Record) {
 			return in, append(testrun.Altered(4, 4, baselineFailed), testrun.Steady(100)...)
 		},
 		CodeStreamBuffered:  sent(inOnePiece, 51),
-		CodeModelMismatch:   with(func(in *Input) { in.Model.Mismatch = "b answered" }),
-		CodeModelChanged:    with(func(in *Input) { in.Model.Changed = "b at the end" }),
-		CodeModelDropped:    with(func(in *Input) { in.Model.Dropped = "gone" }),
-		CodePromptLimit:     with(func(in *Input) { in.Model.PromptLimit = "8193 tokens" }),
+		CodeModelMismatch:   with(func(in *Input) { in.Judging.Model.Mismatch = "b answered" }),
+		CodeModelChanged:    with(func(in *Input) { in.Judging.Model.Changed = "b at the end" }),
+		CodeModelDropped:    with(func(in *Input) { in.Judging.Model.Dropped = "gone" }),
+		CodePromptLimit:     with(func(in *Input) { in.Judging.Model.PromptLimit = "8193 tokens" }),
 		CodeKVModeMismatch:  with(func(in *Input) { in.KVMode.Mismatch = "cpu_only" }),
 		CodeCheckFailed:     with(func(in *Input) { in.Checks.Failed = "matmul before the load: 3 TFLOPS, wanted at least 5" }),
 		CodeIncomplete:      with(func(in *Input) { in.Stopped = "interrupted" }),
-		CodeOutputMismatch:  with(func(in *Input) { in.Signals = outputs(drift.Drift{Pairs: 32, Diverging: 32, Earliest: 20}) }),
+		CodeOutputMismatch:  with(func(in *Input) { in.Evidence = outputs(drift.Drift{Pairs: 32, Diverging: 32, Earliest: 20}) }),
 		CodeTelemetryLost:   shown(testrun.Page{Silent: func(s float64) bool { return s > 9.5 && s < 12.5 }}),
 		CodeThermalThrottle: growing(`uma_gpu_clock_event_seconds_total{uuid="GPU-1",reason="hw_slowdown"}`, .02),
 		CodeSwapIn:          growing(`uma_vmstat_swapped_in_bytes_total{x="1"}`, 7<<20),
@@ -115,7 +116,7 @@ func TestEveryRuleFiresAloneAndCanBeSwitchedOff(t *testing.T) {
 		if got := codes(summarize(t, in, records...)); !slices.Equal(got, []Code{rule.Code}) {
 			t.Errorf("%s: %v", rule.Code, got)
 		}
-		in.Validity = Limits{rule.Code: {Off: true}}
+		in.Limits = Limits{rule.Code: {Off: true}}
 		s := summarize(t, in, records...)
 		if !s.Valid || !strings.Contains(strings.Join(s.Warnings, "\n"), string(rule.Code)+" was not judged: switched off") {
 			t.Errorf("%s switched off: %v, warnings %q", rule.Code, s.InvalidReasons, s.Warnings)

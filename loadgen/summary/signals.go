@@ -9,22 +9,6 @@ import (
 	"github.com/umascope/umascope/loadgen/evidence"
 )
 
-// Named lists them with their names, in the order in which they are shown.
-func (s Signals) Named() []NamedSignal {
-	return []NamedSignal{
-		{"ssd_offload", "KV blocks were written to the SSD", s.SSDOffload},
-		{"ssd_rehydrate", "KV blocks came back from the SSD", s.SSDRehydrate},
-		{"reuse", "prompts were answered from a cache", s.Reuse},
-		{"output_match", "answers from the cache are those that were computed", s.OutputMatch},
-	}
-}
-
-// NamedSignal is a signal with its name in summary.json, and what it says if it is proven.
-type NamedSignal struct {
-	Name, Says string
-	evidence.Signal
-}
-
 // FormatRange writes a range.
 func FormatRange(r evidence.Range) string {
 	if math.IsInf(r[1], 1) {
@@ -34,16 +18,6 @@ func FormatRange(r evidence.Range) string {
 		return chart.Digits(r[0])
 	}
 	return chart.Digits(r[0]) + " to " + chart.Digits(r[1])
-}
-
-// Asked reports whether a signal was looked for.
-func (s Signals) Asked() bool {
-	for _, signal := range s.Named() {
-		if signal.Grade != evidence.NotObservable || len(signal.Witnesses) > 0 {
-			return true
-		}
-	}
-	return false
 }
 
 // judgeOutputMatch invalidates a run whose answers are not those of the model.
@@ -70,7 +44,7 @@ func differing(signal evidence.Signal) string {
 }
 
 // resetSignals names the signals that cannot be graded because a counter was reset.
-func (s Signals) resetSignals() []string {
+func resetSignals(s evidence.Signals) []string {
 	var names []string
 	for _, signal := range s.Named() {
 		if signal.Reason == evidence.CountersReset {
@@ -81,9 +55,9 @@ func (s Signals) resetSignals() []string {
 }
 
 // signals are those of the run; without any nothing is observable.
-func (in Input) signals() Signals {
-	if in.Signals == nil {
+func (in Input) signals() evidence.Signals {
+	if in.Evidence == nil {
 		return notObservable()
 	}
-	return *in.Signals
+	return *in.Evidence
 }

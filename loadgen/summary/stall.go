@@ -7,6 +7,7 @@ import (
 
 	"github.com/umascope/umascope/loadgen/chart"
 	"github.com/umascope/umascope/loadgen/chat"
+	"github.com/umascope/umascope/loadgen/folder"
 )
 
 // Sources of ClientFigures.Arrivals.
@@ -112,11 +113,11 @@ func (s *settings) inferredDelay(r chat.Record) int64 {
 }
 
 // stallsOf are those of the process that sent a request.
-func (s *settings) stallsOf(rank *int) []Stall {
+func (s *settings) stallsOf(rank *int) []folder.Stall {
 	if rank == nil {
 		return s.stalls
 	}
-	return slices.DeleteFunc(slices.Clone(s.stalls), func(stall Stall) bool { return stall.Rank != *rank })
+	return slices.DeleteFunc(slices.Clone(s.stalls), func(stall folder.Stall) bool { return stall.Rank != *rank })
 }
 
 // client are the figures of the client; nil if it was not watched.

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/umascope/umascope/loadgen/folder"
 	"github.com/umascope/umascope/loadgen/summary/testrun"
 
 	"github.com/umascope/umascope/loadgen/chat"
@@ -91,7 +92,7 @@ func TestAnAnswerWithoutACountLeavesTokensOfTheSteadyStateAbsent(t *testing.T) {
 
 func TestSeveralMeasuredPhasesHaveASteadyStateEach(t *testing.T) {
 	in := input()
-	in.Phases = []Phase{{"a", 0, 1e9}, {"b", 5e9, 6e9}}
+	in.Phases = []folder.Span{{Name: "a", StartNS: 0, EndNS: 1e9}, {Name: "b", StartNS: 5e9, EndNS: 6e9}}
 	first, second := testrun.Answered(0, 0, 100, 200), testrun.Answered(1, 5000, 300, 400)
 	first.Phase, second.Phase = "a", "b"
 	s := summarize(t, in, first, second)

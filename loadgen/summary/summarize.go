@@ -51,7 +51,7 @@ func (in Input) summary(phases phaseAggregates, total *aggregate, torn bool) Sum
 	s.Requests, s.Throughput, s.Latency = total.requests, total.throughput(), in.latency(total)
 	s.Tool = in.Tool
 	s.Tokens = total.tokens()
-	s.Goodput = goodput(in.SLO, total)
+	s.Goodput = goodput(in.Objectives, total)
 	s.Client = in.client(total)
 	s.setMachines(machines, host)
 	s.Together = togetherOf(together, knownTokens(total))
@@ -61,7 +61,7 @@ func (in Input) summary(phases phaseAggregates, total *aggregate, torn bool) Sum
 		s.SteadyState, s.Backlog = only.SteadyState, only.Backlog
 	}
 
-	j := judge(grounds{in, total, phases, together}, in.Validity)
+	j := judge(grounds{in, total, phases, together}, in.Limits)
 	s.Valid, s.InvalidReasons, s.Checked = len(j.reasons) == 0, j.reasons, j.checked
 	s.Warnings = append([]string{}, j.warnings...) // a list, even of none
 	s.Warnings = append(s.Warnings, in.warnings(total, machines, host)...)
@@ -83,14 +83,14 @@ func (in Input) heading() Summary {
 // settings are what every record is judged by.
 func (in Input) settings() *settings {
 	return &settings{
-		slo: in.SLO, streaming: in.Streaming,
+		slo: in.Objectives, streaming: in.Streaming,
 		stalls: in.Client.Stalls, stamped: in.Client.PacketStamps, longestDelay: in.stallLimit(),
 	}
 }
 
 // stallLimit is for how long the client may delay an arrival, in seconds.
 func (in Input) stallLimit() float64 {
-	if own, given := in.Validity[CodeClientStall]; given && !own.Off {
+	if own, given := in.Limits[CodeClientStall]; given && !own.Off {
 		return own.Value
 	}
 	rule, err := findRule(CodeClientStall)
@@ -109,7 +109,7 @@ func (in Input) end() float64 {
 	return seconds(end)
 }
 
-func (in Input) counts(phase string) bool { return !slices.Contains(in.Warmup, phase) }
+func (in Input) counts(phase string) bool { return !slices.Contains(in.Unmeasured, phase) }
 
 // phaseAggregates has an aggregate for every phase that has records, and their order.
 type phaseAggregates struct {

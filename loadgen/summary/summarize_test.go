@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/umascope/umascope/loadgen/folder"
 	"github.com/umascope/umascope/loadgen/summary/testrun"
 
 	"github.com/umascope/umascope/loadgen/chat"
@@ -94,7 +95,7 @@ func TestWarmupEntersNoFigureOutsidePhases(t *testing.T) {
 
 func TestSeveralMeasuredPhasesAreAddedUp(t *testing.T) {
 	in := input()
-	in.Phases = []Phase{{"a", 0, 1e9}, {"b", 5e9, 6e9}}
+	in.Phases = []folder.Span{{Name: "a", StartNS: 0, EndNS: 1e9}, {Name: "b", StartNS: 5e9, EndNS: 6e9}}
 	first, second := testrun.Answered(0, 0, 100, 200), testrun.Answered(1, 5000, 300, 400)
 	first.Phase, second.Phase = "a", "b"
 	s := summarize(t, in, first, second)
@@ -111,7 +112,7 @@ func TestSeveralMeasuredPhasesAreAddedUp(t *testing.T) {
 
 func TestRulesSeeTheRequestsOfAllMeasuredPhases(t *testing.T) {
 	in := input()
-	in.Phases = []Phase{{Name: "a", EndNS: 1e9}, {Name: "b", StartNS: 1e9, EndNS: 9e9}}
+	in.Phases = []folder.Span{{Name: "a", EndNS: 1e9}, {Name: "b", StartNS: 1e9, EndNS: 9e9}}
 	in.Client.PacketStamps = true
 	records := testrun.Altered(20, 20, func(r *chat.Record) {
 		if r.Phase = "a"; r.Index%2 == 0 {
@@ -194,7 +195,7 @@ func TestGoodputCountsRequestsThatKeepEveryObjective(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	in.SLO = slo
+	in.Objectives = slo
 	late := testrun.Answered(2, 600, 160, 170, 180)
 	slow := testrun.Answered(3, 900, 100, 200, 300)
 	waited := testrun.Answered(4, 1200, 100, 110, 120)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/umascope/umascope/loadgen/chat"
 	"github.com/umascope/umascope/loadgen/evidence"
+	"github.com/umascope/umascope/loadgen/folder"
 )
 
 // Schema names the form of summary.json.
@@ -51,9 +52,9 @@ type Summary struct {
 	Together *Together `json:"together,omitempty"`
 
 	// Tool is what a recorded command reported of itself.
-	Tool *ToolReport `json:"tool_reported,omitempty"`
+	Tool *folder.ToolReport `json:"tool_reported,omitempty"`
 
-	Signals Signals                 `json:"signals"`
+	Signals evidence.Signals        `json:"signals"`
 	Phases  map[string]PhaseSummary `json:"phases"`
 
 	computed []Computed // shown beside the others
@@ -137,19 +138,11 @@ type Delta struct {
 	Reset bool    `json:"reset"`
 }
 
-// Signals say what the run proves about KV tiers and outputs.
-type Signals struct {
-	SSDOffload   evidence.Signal `json:"ssd_offload"`
-	SSDRehydrate evidence.Signal `json:"ssd_rehydrate"`
-	Reuse        evidence.Signal `json:"reuse"`
-	OutputMatch  evidence.Signal `json:"output_match"`
-}
-
 // notObservable is the signals of a run that no witness was asked about: neither KVBM's
 // counters nor a second pass over the same prompts.
-func notObservable() Signals {
+func notObservable() evidence.Signals {
 	absent := evidence.Unseen(evidence.CountersAbsent)
-	return Signals{absent, absent, absent, evidence.Unseen(evidence.NoBaseline)}
+	return evidence.Signals{SSDOffload: absent, SSDRehydrate: absent, Reuse: absent, OutputMatch: evidence.Unseen(evidence.NoBaseline)}
 }
 
 func seconds(ns int64) float64 { return time.Duration(ns).Seconds() }

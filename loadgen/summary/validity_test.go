@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/umascope/umascope/loadgen/folder"
 	"github.com/umascope/umascope/loadgen/summary/testrun"
 
 	"github.com/umascope/umascope/loadgen/chart"
@@ -57,7 +58,7 @@ func TestValidityByRecords(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			in := input()
 			var err error
-			if in.Validity, err = ParseLimits(test.limits); err != nil {
+			if in.Limits, err = ParseLimits(test.limits); err != nil {
 				t.Fatal(err)
 			}
 			s := summarize(t, in, test.records...)
@@ -74,7 +75,7 @@ func TestLateSlotsThatStartedTogetherAreCountedAndTheRampIsNamed(t *testing.T) {
 		records[i].IntendedNS, records[i].EligibleNS, records[i].DispatchNS = 50*ms, new(50*ms), new(52*ms)
 	}
 	in := input()
-	in.Phases = []Phase{{"measure", 50 * ms, 10 * int64(time.Second)}}
+	in.Phases = []folder.Span{{Name: "measure", StartNS: 50 * ms, EndNS: 10 * int64(time.Second)}}
 	s := summarize(t, in, records...)
 	if want := "5 of 100 requests are above 1 ms; 4 of these are slots that all started at once: --ramp starts them one after another"; len(s.InvalidReasons) != 1 || !strings.Contains(s.InvalidReasons[0].Detail, want) {
 		t.Errorf("%v, want %q", s.InvalidReasons, want)
@@ -98,7 +99,7 @@ func TestTheLagLimitGrowsWithTTFT(t *testing.T) {
 
 func TestModelReasonsAreWhatTheRunFound(t *testing.T) {
 	in := input()
-	in.Model.Mismatch, in.Model.Changed = "b answered, a was asked for", "b at the end"
+	in.Judging.Model.Mismatch, in.Judging.Model.Changed = "b answered, a was asked for", "b at the end"
 	if got := codes(summarize(t, in, testrun.Steady(3)...)); !slices.Equal(got, []Code{CodeModelMismatch, CodeModelChanged}) {
 		t.Errorf("reasons %v", got)
 	}
@@ -109,11 +110,11 @@ func TestCheckedListsOnlyWhatWasChecked(t *testing.T) {
 	if got := summarize(t, in, testrun.Steady(3)...).Checked; !slices.Equal(got, []string{"client", "errors", "model", "stream", "plan"}) {
 		t.Errorf("without telemetry: %v", got)
 	}
-	in.Client.Watched, in.Model.Checked = false, false
+	in.Client.Watched, in.Judging.Model.Checked = false, false
 	if got := summarize(t, in, testrun.Altered(3, 3, func(r *chat.Record) { r.ReadIDs = nil })...).Checked; !slices.Equal(got, []string{"errors", "plan"}) {
 		t.Errorf("nothing watched: %v", got)
 	}
-	in.Validity = Limits{CodeErrorRate: {Off: true}, CodeNoOutput: {Off: true}, CodePhaseFailed: {Off: true}}
+	in.Limits = Limits{CodeErrorRate: {Off: true}, CodeNoOutput: {Off: true}, CodePhaseFailed: {Off: true}}
 	s := summarize(t, in, testrun.Steady(3)...)
 	if slices.Contains(s.Checked, "errors") || !strings.Contains(strings.Join(s.Warnings, "\n"), "error_rate was not judged") {
 		t.Errorf("switched off: checked %v, warnings %q", s.Checked, s.Warnings)
@@ -229,7 +230,7 @@ func TestMachineFiguresAreThoseOfTheMeasuredPhases(t *testing.T) {
 // The energy of one of two phases must not be shared out to the tokens of both.
 func TestWhatGrewInAPartOfTheMeasuredTimeIsNoFigureOfAllOfIt(t *testing.T) {
 	in := input()
-	in.Phases = []Phase{{"warmup", 0, 5e9}, {"measure", 5e9, 10e9}, {"again", 10e9, 20e9}}
+	in.Phases = []folder.Span{{Name: "warmup", StartNS: 0, EndNS: 5e9}, {Name: "measure", StartNS: 5e9, EndNS: 10e9}, {Name: "again", StartNS: 10e9, EndNS: 20e9}}
 	borders := []telemetry.Phase{{Name: "warmup"}, {Name: "measure", AtNS: 5e9}, {Name: "again", AtNS: 10e9}}
 	seen := func(silentAt float64, swapped string) Summary {
 		page := testrun.Page{Mode: "live", Rest: testrun.Rest, Silent: func(s float64) bool { return s == silentAt }, Per: func(at float64) string {
@@ -259,7 +260,7 @@ func TestWhatGrewInAPartOfTheMeasuredTimeIsNoFigureOfAllOfIt(t *testing.T) {
 
 func TestDeltasOfAPhaseThatRanTwiceAreThoseOfBothOrNone(t *testing.T) {
 	in := input()
-	in.Phases = []Phase{{"measure", 0, 5e9}, {"between", 5e9, 10e9}, {"measure", 10e9, 20e9}}
+	in.Phases = []folder.Span{{Name: "measure", StartNS: 0, EndNS: 5e9}, {Name: "between", StartNS: 5e9, EndNS: 10e9}, {Name: "measure", StartNS: 10e9, EndNS: 20e9}}
 	borders := []telemetry.Phase{{Name: "measure"}, {Name: "between", AtNS: 5e9}, {Name: "measure", AtNS: 10e9}}
 	const energy = `uma_gpu_energy_joules_total{uuid="GPU-1"}`
 	for silentAt, want := range map[float64]bool{-1: true, 10: false} {

@@ -5,8 +5,8 @@ import (
 	"strings"
 
 	"github.com/umascope/umascope/exporter/metric"
+	"github.com/umascope/umascope/loadgen/folder"
 	"github.com/umascope/umascope/loadgen/option"
-	"github.com/umascope/umascope/loadgen/summary"
 	"github.com/umascope/umascope/loadgen/telemetry"
 )
 
@@ -191,15 +191,15 @@ func (k Seen) mode() (mode, because string) {
 
 // Judge compares the expectation with what was seen. What was seen of one tier may be enough to
 // refute it.
-func (e Expectation) Judge(seen Seen) summary.KVMode {
+func (e Expectation) Judge(seen Seen) folder.KVFindings {
 	if e == "" {
-		return summary.KVMode{}
+		return folder.KVFindings{}
 	}
 	if mode, because := seen.mode(); mode != "" {
 		if mode == string(e) {
-			return summary.KVMode{Checked: true}
+			return folder.KVFindings{Checked: true}
 		}
-		return summary.KVMode{Checked: true, Mismatch: fmt.Sprintf("expected %s, saw %s (%s)", e, mode, because)}
+		return folder.KVFindings{Checked: true, Mismatch: fmt.Sprintf("expected %s, saw %s (%s)", e, mode, because)}
 	}
 	for _, part := range []struct {
 		refuted bool
@@ -214,10 +214,10 @@ func (e Expectation) Judge(seen Seen) summary.KVMode {
 		{e == CPUDisk && seen.disk.off != "", "disk: " + seen.disk.off},
 	} {
 		if part.refuted {
-			return summary.KVMode{Checked: true, Mismatch: fmt.Sprintf("expected %s, but %s", e, part.why)}
+			return folder.KVFindings{Checked: true, Mismatch: fmt.Sprintf("expected %s, but %s", e, part.why)}
 		}
 	}
-	return summary.KVMode{}
+	return folder.KVFindings{}
 }
 
 // Warnings says that an expectation could not be checked.

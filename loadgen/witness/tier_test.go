@@ -13,7 +13,6 @@ import (
 
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/loadgen/folder"
-	"github.com/umascope/umascope/loadgen/summary"
 	"github.com/umascope/umascope/loadgen/telemetry"
 )
 
@@ -160,7 +159,7 @@ func TestTiersOfAnotherMachineAreNotThoseOfTheRun(t *testing.T) {
 
 func TestWithoutAnExpectationNothingIsSaidOfKVTiers(t *testing.T) {
 	seen := SeeTiers(nil, false)
-	if judged := Expectation("").Judge(seen); judged != (summary.KVMode{}) || Expectation("").Warnings(seen) != nil {
+	if judged := Expectation("").Judge(seen); judged != (folder.KVFindings{}) || Expectation("").Warnings(seen) != nil {
 		t.Errorf("%+v", judged)
 	}
 	if judged := CPUDisk.Judge(seen); judged.Checked || len(CPUDisk.Warnings(seen)) != 1 {

@@ -62,7 +62,7 @@ type Run struct {
 
 // Found is what a run turned out to be evidence of.
 type Found struct {
-	Signals  *summary.Signals // nil if its scenario asks for nothing
+	Signals  *evidence.Signals // nil if its scenario asks for nothing
 	Warnings []string
 }
 
@@ -93,7 +93,7 @@ func (r *Run) Verify() Found {
 	written := w.disk(v.All, metric.OpWrite)
 	written.Own = r.ownBytes()
 	return Found{
-		Signals: &summary.Signals{
+		Signals: &evidence.Signals{
 			SSDOffload:   evidence.SSDOffload(whole, written, tiers),
 			SSDRehydrate: evidence.SSDRehydrate(replayed, again.Engine, w.disk(v.Again, metric.OpRead), tiers, evidence.Replay{Pressed: v.Pressed, Cached: again.FromCache()}),
 			Reuse:        evidence.Reuse(again),

@@ -113,7 +113,7 @@ func trialFolder(t *testing.T, s *shown) string {
 		Phases: map[string]summary.PhaseSummary{
 			"warm_A": {}, "pressure_B": {}, "replay_A_1": {}, "replay_A_2": {},
 		},
-		Signals: summary.Signals{SSDRehydrate: evidence.Signal{Grade: evidence.Proven, Witnesses: []evidence.Witness{
+		Signals: evidence.Signals{SSDRehydrate: evidence.Signal{Grade: evidence.Proven, Witnesses: []evidence.Witness{
 			{Name: "kvbm_blocks_from_disk", Value: 900, Unit: "blocks", Expected: evidence.Range{1, math.Inf(1)}, Agrees: true},
 		}}},
 	}

@@ -19,13 +19,9 @@ import (
 
 // refused are kinds of which no summary is computed at all, with what is printed then.
 var refused = map[string]string{
-	// What the command's log and the files of --result held is in tool_reported and memory.engine_reported of
-	// summary.json only; phases that are not measured, why it stopped, and warnings are there alone too.
+	// Recorded before the manifest had what the command's log and the files of --result held, why it stopped and what
+	// was warned of.
 	"record": "its load was not ours", "record-failed": "its load was not ours", "record-result": "its load was not ours",
-	// All figures are of a file that is not in the folder.
-	"import": "its load was not ours",
-	// Stalls are kept without their ranks, and the boot and whether the engine is simulated are those of the first rank.
-	"merged": "it was merged of ranks",
 	// Its manifest is from before judging was kept.
 	"old": "the run never began to send",
 }
@@ -33,8 +29,8 @@ var refused = map[string]string{
 // oldJudged is a run whose summary was written by an older program: computed anew it has fields that there were not then.
 const oldJudged = "old-judged"
 
-// lost are fields that are not computed as they were when the folder lacks summary.json: what was read of pages, logs
-// and outputs when the run ended is kept in no other file.
+// lost are fields that are not computed as they were when the folder lacks summary.json: these runs are from before the
+// manifest had what was read of pages, logs and outputs when the run ended.
 var lost = map[string][]string{
 	"closed": {"memory.engine_reported"}, // of the file of --engine-log
 	// Of the logs of the arms' processes, on a machine whose KV cache no page shows.

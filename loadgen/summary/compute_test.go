@@ -1,4 +1,4 @@
-package history
+package summary
 
 import (
 	"errors"
@@ -8,7 +8,6 @@ import (
 
 	"github.com/umascope/umascope/loadgen/folder"
 	"github.com/umascope/umascope/loadgen/rank"
-	"github.com/umascope/umascope/loadgen/summary"
 )
 
 // twoRequests are lines of requests.jsonl: one of a phase that is over, one of a phase that never ended.
@@ -20,15 +19,17 @@ const twoRequests = `{"run":"a","phase":"warmup","index":0,"status":"ok","intend
 func killed(t *testing.T, change func(*folder.Manifest)) string {
 	t.Helper()
 	dir := t.TempDir()
-	r := complete("a")
-	r.Manifest.State, r.Manifest.EndedAt = folder.StateRunning, nil
-	r.Manifest.Judging = &folder.Judging{Streaming: true, Unmeasured: []string{"warmup"}, Warnings: []string{"said before"}}
+	m := folder.Manifest{
+		Schema: folder.ManifestSchema, Run: "a", Scenario: "standard", State: folder.StateRunning,
+		Labels:  map[string]string{"arm": "a", "host": "spark1"},
+		Judging: &folder.Judging{Streaming: true, Unmeasured: []string{"warmup"}, Warnings: []string{"said before"}},
+	}
 	if change != nil {
-		change(&r.Manifest)
+		change(&m)
 	}
 	f := folder.Folder(dir)
 	phases := folder.Phases{Schema: folder.PhasesSchema, Phases: []folder.Span{{Name: "warmup", EndNS: 4_000_000}}}
-	if err := errors.Join(f.WriteJSON(folder.ManifestFile, r.Manifest), f.WriteJSON(folder.PhasesFile, phases), os.WriteFile(f.Path(folder.RequestsFile), []byte(twoRequests), 0o644)); err != nil {
+	if err := errors.Join(f.WriteJSON(folder.ManifestFile, m), f.WriteJSON(folder.PhasesFile, phases), os.WriteFile(f.Path(folder.RequestsFile), []byte(twoRequests), 0o644)); err != nil {
 		t.Fatal(err)
 	}
 	return dir
@@ -39,26 +40,26 @@ func TestAKilledRunEndsWithWhatItWroteLast(t *testing.T) {
 	if _, err := Open(dir); !errors.Is(err, ErrUnfinished) {
 		t.Fatalf("it is not unfinished: %v", err)
 	}
-	r, page, err := Recompute(dir)
+	r, err := Read(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	measured := page.Summary.Phases["measure"]
-	if measured.Start != 0.005 || measured.End != 0.009 || measured.Requests["ok"] != 1 || page.Summary.Phases["warmup"].End != 0.004 {
-		t.Errorf("phases %+v", page.Summary.Phases)
+	measured := r.Summary.Phases["measure"]
+	if measured.Start != 0.005 || measured.End != 0.009 || measured.Requests["ok"] != 1 || r.Summary.Phases["warmup"].End != 0.004 {
+		t.Errorf("phases %+v", r.Summary.Phases)
 	}
-	if page.Summary.Requests["ok"] != 1 || page.Summary.Valid || page.Drawn == nil || r.Summary.Run != "a" {
-		t.Errorf("%v, valid %t", page.Summary.Requests, page.Summary.Valid)
+	if r.Summary.Requests["ok"] != 1 || r.Summary.Valid || r.Summary.Run != "a" {
+		t.Errorf("%v, valid %t", r.Summary.Requests, r.Summary.Valid)
 	}
 	why := ""
-	for _, reason := range page.Summary.InvalidReasons {
+	for _, reason := range r.Summary.InvalidReasons {
 		why += reason.Detail
 	}
-	if !strings.Contains(why, "killed") || !strings.Contains(strings.Join(page.Summary.Warnings, ";"), "said before") {
-		t.Errorf("reasons %v, warnings %v", page.Summary.InvalidReasons, page.Summary.Warnings)
+	if !strings.Contains(why, "killed") || !strings.Contains(strings.Join(r.Summary.Warnings, ";"), "said before") {
+		t.Errorf("reasons %v, warnings %v", r.Summary.InvalidReasons, r.Summary.Warnings)
 	}
-	if o := r.Observation(); o.Valid || o.Metrics["time_to_first_token_send_p50_seconds"] != 0 {
-		t.Errorf("a comparison sees %v", o.Metrics)
+	if drawn, err := r.Requests(); err != nil || drawn == nil {
+		t.Errorf("its requests cannot be drawn: %v", err)
 	}
 }
 
@@ -77,7 +78,7 @@ func TestWhatHasNoFiguresToComputeSaysWhy(t *testing.T) {
 		"a bad objective":      {func(m *folder.Manifest) { m.Judging.SLO = "nonsense" }, nil, "--slo"},
 	} {
 		dir := killed(t, c.change)
-		_, _, err := Recompute(dir)
+		_, err := Recompute(dir)
 		if err == nil || c.want != nil && !errors.Is(err, c.want) || !strings.HasPrefix(err.Error(), dir+": ") || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -86,7 +87,7 @@ func TestWhatHasNoFiguresToComputeSaysWhy(t *testing.T) {
 	if err := os.Remove(folder.Folder(dir).Path(folder.RequestsFile)); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := Recompute(dir); !errors.Is(err, ErrNotBegun) {
+	if _, err := Recompute(dir); !errors.Is(err, ErrNotBegun) {
 		t.Errorf("without requests: %v", err)
 	}
 }
@@ -97,21 +98,8 @@ func TestADamagedFileIsNamed(t *testing.T) {
 		if err := os.WriteFile(folder.Folder(dir).Path(file), []byte("{}}\nnonsense\n{}\n"), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		if _, _, err := Recompute(dir); err == nil || !strings.Contains(err.Error(), file) {
+		if _, err := Recompute(dir); err == nil || !strings.Contains(err.Error(), file) {
 			t.Errorf("%s: %v", name, err)
 		}
-	}
-}
-
-func TestThePageOfARunWithoutRequestsHasItsSummary(t *testing.T) {
-	dir := t.TempDir()
-	complete("a").write(t, dir)
-	r, err := Open(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	page, err := r.Page()
-	if err != nil || page.Drawn != nil || page.Telemetry != nil || page.Summary.Run != "a" || page.Summary.Schema != summary.Schema {
-		t.Errorf("%+v, %v", page, err)
 	}
 }

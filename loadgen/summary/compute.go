@@ -1,0 +1,213 @@
+package summary
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+
+	"github.com/umascope/umascope/loadgen/chat"
+	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/telemetry"
+)
+
+// Errors of folders whose figures cannot be computed again.
+var (
+	// ErrNotBegun is of a run that ended before it sent anything.
+	ErrNotBegun = errors.New("the run never began to send: there is nothing to report")
+	// ErrNoRequests is of a run whose load was not ours.
+	ErrNoRequests = errors.New("its load was not ours: there are no requests to compute its figures from")
+	// ErrMerged is of a run made of ranks: what each was judged by is in their folders.
+	ErrMerged = errors.New("it was merged of ranks: merge them again")
+)
+
+// Compute computes the summary of a run from the other files of its folder. A run that was killed ends with what it
+// wrote last, and is invalid. Its errors begin with the folder.
+func Compute(path string) (Run, error) {
+	r := Run{Folder: folder.Folder(path)}
+	if err := r.compute(); err != nil {
+		return Run{}, fmt.Errorf("%s: %w", path, err)
+	}
+	return r, nil
+}
+
+func (r *Run) compute() error {
+	var err error
+	if r.Manifest, err = r.ReadManifest(); err != nil {
+		return err
+	}
+	if err := r.refuse(); err != nil {
+		return err
+	}
+	log, err := r.Telemetry()
+	if err != nil {
+		return err
+	}
+	if err := r.digest(log); err != nil {
+		return err
+	}
+	r.log, r.computed = log, true
+	return nil
+}
+
+// refuse refuses folders without what a summary is computed from.
+func (r *Run) refuse() error {
+	m, j := r.Manifest, r.Manifest.Judging
+	switch {
+	case j != nil && j.Complete && (j.Tool != nil || r.HasRequests()):
+		return nil
+	case m.Ranks != nil:
+		return ErrMerged
+	case m.Command != nil || m.Imported != nil:
+		return ErrNoRequests
+	case j == nil || !r.HasRequests():
+		return ErrNotBegun
+	}
+	return nil
+}
+
+// digest computes the summary, and what figures show of the requests.
+func (r *Run) digest(log *telemetry.Log) error {
+	in, err := r.input(log)
+	if err != nil {
+		return err
+	}
+	records := Records(r.Path(folder.RequestsFile))
+	if in.Tool != nil {
+		records = noRecords
+	}
+	if r.Summary, r.requests, err = Digest(in, records); err != nil {
+		return err
+	}
+	if in.Tool != nil {
+		r.requests = nil
+	}
+	m := r.Manifest
+	r.Summary.Tokens.InputLengths = m.Workload.InputLengths
+	if m.Imported != nil {
+		r.Summary.addImported(*m.Imported, in)
+	}
+	r.Summary.Warnings = append(append(r.Summary.Warnings, in.PartWarnings...), in.Judging.Warnings...)
+	return nil
+}
+
+// noRecords are the requests of a load that was not ours.
+var noRecords iter.Seq2[chat.Record, error] = func(func(chat.Record, error) bool) {}
+
+// input is what the manifest has beside the requests.
+func (r *Run) input(log *telemetry.Log) (in Input, err error) {
+	m := r.Manifest
+	in = Input{
+		Run: m.Run, Scenario: m.Scenario, Labels: m.Labels, WorkloadSHA256: m.Workload.SHA256, BootID: bootID(m), Judging: *m.Judging,
+		Model:     Model{ID: m.Server.Model, Simulated: m.Server.Simulated, Fingerprint: m.Judging.Model.Fingerprint},
+		Telemetry: log, TelemetryStats: m.Telemetry,
+	}
+	if !in.Complete {
+		if err := r.fromWritten(&in); err != nil {
+			return in, err
+		}
+	}
+	for _, p := range m.Workload.Phases {
+		if p.Process.Open() {
+			in.Open = append(in.Open, p.Name)
+		}
+	}
+	if r.killed() {
+		in.Stopped = cmp.Or(in.Stopped, "it has not ended, or was killed")
+	}
+	if in.Limits, err = ParseLimits(in.Validity); err != nil {
+		return in, fmt.Errorf("%s: --validity: %w", folder.ManifestFile, err)
+	}
+	if in.SLO != "" {
+		if in.Objectives, err = ParseSLO(in.SLO); err != nil {
+			return in, fmt.Errorf("%s: --slo: %w", folder.ManifestFile, err)
+		}
+	}
+	in.Phases, err = r.phases()
+	return in, err
+}
+
+// killed reports whether the run has no end. That of a merged run is known, whatever became of its ranks.
+func (r *Run) killed() bool {
+	return r.Manifest.State == folder.StateRunning && r.Manifest.Ranks == nil
+}
+
+// fromWritten takes from summary.json what folders had there alone.
+func (r *Run) fromWritten(in *Input) error {
+	s, err := r.written()
+	if errors.Is(err, ErrUnfinished) {
+		return nil
+	}
+	if err == nil {
+		in.Evidence = &s.Signals
+		if s.Memory != nil {
+			in.Engine = s.Memory.EngineReported
+		}
+	}
+	return err
+}
+
+// bootID is that of the one machine that the load was sent from; empty of ranks on several.
+func bootID(m folder.Manifest) string {
+	if m.Ranks != nil {
+		for _, p := range m.Ranks.Parts {
+			if p.Client.BootID != m.Client.BootID {
+				return ""
+			}
+		}
+	}
+	return m.Client.BootID
+}
+
+// phases are those that are over, and, of a run that was killed, the one in which it was.
+func (r *Run) phases() ([]folder.Span, error) {
+	phases, err := r.ReadPhases()
+	if err != nil {
+		return nil, err
+	}
+	if !r.killed() {
+		return phases, nil
+	}
+	return r.unfinished(phases)
+}
+
+// unfinished adds the phases of which there are requests and that never came to their end: from the first
+// thing that was due in one to the last that happened.
+func (r *Run) unfinished(phases []folder.Span) ([]folder.Span, error) {
+	over := map[string]bool{}
+	for _, p := range phases {
+		over[p.Name] = true
+	}
+	open := map[string]*folder.Span{}
+	var order []string
+	for record, err := range Records(r.Path(folder.RequestsFile)) {
+		if errors.Is(err, ErrTorn) {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		if over[record.Phase] {
+			continue
+		}
+		end := record.IntendedNS
+		for _, moment := range []*int64{record.DispatchNS, record.EndNS, record.BrokenOffNS} {
+			if moment != nil {
+				end = max(end, *moment)
+			}
+		}
+		p := open[record.Phase]
+		if p == nil {
+			p = &folder.Span{Name: record.Phase, StartNS: record.IntendedNS, EndNS: end}
+			open[record.Phase] = p
+			order = append(order, record.Phase)
+		}
+		p.StartNS, p.EndNS = min(p.StartNS, record.IntendedNS), max(p.EndNS, end)
+	}
+	for _, name := range order {
+		phases = append(phases, *open[name])
+	}
+	slices.SortStableFunc(phases, func(a, b folder.Span) int { return cmp.Compare(a.StartNS, b.StartNS) })
+	return phases, nil
+}

@@ -1,0 +1,59 @@
+package summary
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/umascope/umascope/loadgen/extract"
+	"github.com/umascope/umascope/loadgen/folder"
+)
+
+// modeImported stands where the mode of a telemetry source does: nothing was followed.
+const modeImported = "imported"
+
+// addImported adds what a file of another tool says beside its figures, and judges by the tool's own counts.
+func (s *Summary) addImported(m folder.Imported, in Input) {
+	origin := Origin{Source: in.Tool.Program, Mode: modeImported}
+	if e := m.Engine; e != nil {
+		s.Memory = &Memory{Origin: origin, EngineReported: e}
+		if e.KV != nil || e.KVTokens != nil {
+			s.KV = &KV{CapacityBytes: e.KV, CapacityTokens: e.KVTokens, Source: e.Source}
+		}
+	}
+	if m.StartCelsius != nil || m.MaxCelsius != nil || m.EndCelsius != nil {
+		s.Thermal = &Thermal{Origin: origin, StartCelsius: m.StartCelsius, MaxCelsius: m.MaxCelsius, EndCelsius: m.EndCelsius}
+	}
+	if in.Tool.ExitCode == nil && in.Stopped == "" && !m.EndKnown {
+		s.Checked = slices.DeleteFunc(s.Checked, func(check string) bool { return check == ruleOf(CodeIncomplete).Check })
+	}
+	s.judgeToolErrors(*in.Tool)
+}
+
+// judgeToolErrors applies the rule of failed requests to the tool's own counts.
+func (s *Summary) judgeToolErrors(tool folder.ToolReport) {
+	var ok, failed float64
+	known := false
+	for _, v := range tool.Values {
+		switch v.Name {
+		case extract.Requests:
+			ok = v.Value
+		case extract.FailedRequests:
+			failed, known = v.Value, true
+		}
+	}
+	if !known || ok+failed == 0 {
+		return
+	}
+	rule := ruleOf(CodeErrorRate)
+	s.Checked = append(s.Checked, rule.Check)
+	if failed/(ok+failed) > rule.Limit {
+		s.Valid = false
+		s.InvalidReasons = append(s.InvalidReasons, Reason{Code: rule.Code, Detail: fmt.Sprintf("%g of %g requests failed, by %s", failed, ok+failed, tool.Program)})
+	}
+}
+
+// ruleOf returns the rule of a code.
+func ruleOf(code Code) Rule {
+	rules := Rules()
+	return rules[slices.IndexFunc(rules, func(r Rule) bool { return r.Code == code })]
+}

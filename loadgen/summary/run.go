@@ -1,0 +1,132 @@
+package summary
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/telemetry"
+)
+
+// Run is a run, by its folder.
+type Run struct {
+	folder.Folder
+	Manifest folder.Manifest
+	Summary  Summary
+
+	// computed is set when requests and log are those that the summary was computed from.
+	computed bool
+	requests *Requests
+	log      *telemetry.Log
+}
+
+// What keeps a folder from being a finished run. Neither is damage.
+var (
+	// ErrUnfinished is of a run that goes on, or was killed before its summary was written.
+	ErrUnfinished = errors.New("the run has no summary: it goes on or was killed")
+	// ErrShare is of a rank, which has a part of the requests of its run.
+	ErrShare = errors.New("the run is one rank's share of a larger one: merge the ranks")
+)
+
+// Open reads a finished run, with its summary as it was written. Its errors begin with the folder.
+func Open(path string) (Run, error) {
+	r := Run{Folder: folder.Folder(path)}
+	err := r.open()
+	if err != nil {
+		return Run{}, fmt.Errorf("%s: %w", path, err)
+	}
+	return r, nil
+}
+
+// Read reads a run as Open does; the summary of one that was killed is computed.
+func Read(path string) (Run, error) {
+	r, err := Open(path)
+	if !errors.Is(err, ErrUnfinished) {
+		return r, err
+	}
+	return Recompute(path)
+}
+
+// Recompute is Compute for those who want a whole run: it refuses the share of a rank.
+func Recompute(path string) (Run, error) {
+	r, err := Compute(path)
+	if err == nil && r.isShare() {
+		err = fmt.Errorf("%s: %w", path, ErrShare)
+	}
+	return r, err
+}
+
+// Write computes the summary of a run and writes it into its folder.
+func Write(path string) (Run, error) {
+	r := Run{Folder: folder.Folder(path)}
+	err := r.compute()
+	if err == nil {
+		err = r.WriteJSON(folder.SummaryFile, r.Summary)
+	}
+	return r, err
+}
+
+func (r *Run) open() error {
+	var err error
+	if r.Manifest, err = r.ReadManifest(); err != nil {
+		return err
+	}
+	if r.Summary, err = r.written(); err != nil {
+		return err
+	}
+	if r.isShare() {
+		return ErrShare
+	}
+	return nil
+}
+
+// written is summary.json as it is.
+func (r *Run) written() (Summary, error) {
+	var s Summary
+	switch err := r.ReadJSON(folder.SummaryFile, Schema, &s, &s.Schema); {
+	case errors.Is(err, fs.ErrNotExist):
+		return s, ErrUnfinished
+	case err != nil:
+		return s, err
+	case s.Run != r.Manifest.Run:
+		return s, fmt.Errorf("its summary is of the run %q and its manifest of %q", s.Run, r.Manifest.Run)
+	}
+	return s, nil
+}
+
+func (r *Run) isShare() bool { return r.Manifest.Rank != nil && r.Manifest.Rank.World > 1 }
+
+// HasRequests reports whether the folder has the requests of the run.
+func (r Run) HasRequests() bool {
+	info, err := os.Stat(r.Path(folder.RequestsFile))
+	return err == nil && info.Mode().IsRegular()
+}
+
+// Telemetry is what exporters and engines showed during the run; nil without any. Its errors name the file.
+func (r Run) Telemetry() (*telemetry.Log, error) {
+	if r.computed {
+		return r.log, nil
+	}
+	path := r.Path(folder.TelemetryFile)
+	if info, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	} else if err == nil && !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is no regular file", path)
+	}
+	return telemetry.Read(path)
+}
+
+// Requests are what figures show of its requests; nil of a load that was not ours, and of a folder that no summary
+// can be computed of.
+func (r Run) Requests() (*Requests, error) {
+	if r.computed {
+		return r.requests, nil
+	}
+	if r.Manifest.Judging == nil || !r.HasRequests() {
+		return nil, nil
+	}
+	err := r.digest(nil) // they do not depend on telemetry
+	return r.requests, err
+}
