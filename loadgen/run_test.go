@@ -55,7 +55,26 @@ func read[T any](t *testing.T, path string) T {
 	if err := json.Unmarshal(text, &value); err != nil {
 		t.Fatalf("%s: %v", path, err)
 	}
+	if filepath.Base(path) == folder.SummaryFile {
+		computedAgain(t, filepath.Dir(path), text)
+	}
 	return value
+}
+
+// computedAgain computes the summary of a run from the other files of its folder: it is the one that was written.
+func computedAgain(t *testing.T, dir string, written []byte) {
+	t.Helper()
+	made := folder.Folder(t.TempDir())
+	r, err := summary.Compute(dir)
+	if err == nil {
+		err = made.WriteJSON(folder.SummaryFile, r.Summary)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again, err := os.ReadFile(made.Path(folder.SummaryFile)); err != nil || !bytes.Equal(again, written) {
+		t.Errorf("%s: computed again the summary is another one: %v\n%s\nwas\n%s", dir, err, again, written)
+	}
 }
 
 func records(t *testing.T, dir string) []chat.Record {
