@@ -50,7 +50,8 @@ func (r *recording) judging(runErr error) *folder.Judging {
 		Engine: summary.EngineOf(r.reading, "the log of "+c.Program), Complete: true,
 		Warnings: slices.Concat(r.scene.Warnings(), r.warnings(), warnings, problemsOf(r.manifest.Campaign)),
 	}
-	j.Unmeasured, _ = uncounted(r.scene.Spans)
+	names, _ := uncounted(r.scene.Spans)
+	j.Unmeasured = append([]string{}, names...) // a list, even of none
 	switch {
 	case runErr != nil:
 		j.Stopped = "the run failed or was stopped: " + printable(runErr.Error())

@@ -12,7 +12,7 @@ import (
 func (one found) judging(format Format) *folder.Judging {
 	r := one.result
 	j := &folder.Judging{
-		Streaming: true, Stopped: r.Stopped, Complete: true,
+		Streaming: true, Unmeasured: []string{}, Stopped: r.Stopped, Complete: true,
 		Tool: &folder.ToolReport{
 			Program: r.Program, Extractor: format.Name, Version: r.Version, File: one.file.name, ExitCode: r.ExitCode,
 			Values: fromFile(r.Values, one.file.name),
