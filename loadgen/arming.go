@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/alecthomas/kingpin/v2"
@@ -18,6 +17,7 @@ import (
 	"github.com/umascope/umascope/loadgen/campaign/arm"
 	"github.com/umascope/umascope/loadgen/campaign/plan"
 	"github.com/umascope/umascope/loadgen/option"
+	"github.com/umascope/umascope/loadgen/render"
 )
 
 const armHelp = `Use one arm of a plan by hand: up, status, logs, down.
@@ -169,8 +169,7 @@ func (p Program) showArm(ctx context.Context, spec plan.Arm, dir string) error {
 func stateOfRow(r arm.Row) string { return strings.TrimSuffix(r.State+": "+r.Note, ": ") }
 
 func printRows(w io.Writer, rows []arm.Row) error {
-	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "PROCESS\tWHERE\tPID\tSINCE\tREADY AFTER\tSTATE")
+	table := render.Table{Header: []string{"PROCESS", "WHERE", "PID", "SINCE", "READY AFTER", "STATE"}}
 	for _, r := range rows {
 		pid, ready := "-", "-"
 		if r.PID > 0 {
@@ -179,9 +178,9 @@ func printRows(w io.Writer, rows []arm.Row) error {
 		if r.ReadyAt != nil {
 			ready = r.ReadyAt.Sub(r.Since).Round(100 * time.Millisecond).String()
 		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\n", r.Process, printable(r.Where), pid, r.Since.Local().Format(time.DateTime), ready, printable(stateOfRow(r)))
+		table.Add(r.Process, printable(r.Where), pid, r.Since.Local().Format(time.DateTime), ready, printable(stateOfRow(r)))
 	}
-	return table.Flush()
+	return render.TextTable(w, table)
 }
 
 func (p Program) armLogs(ctx context.Context, l *armLine) error {

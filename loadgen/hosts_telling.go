@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/umascope/umascope/loadgen/hosts"
+	"github.com/umascope/umascope/loadgen/render"
 )
 
 // finding is what the verb hosts found out.
@@ -148,8 +148,7 @@ func (f finding) useless() error {
 
 // table prints the hosts for people, and what they do next.
 func (f finding) table(w io.Writer, l *hostsLine) error {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "HOST\tADDRESS\tINTERFACE\tEXPORTER")
+	t := render.Table{Header: []string{"HOST", "ADDRESS", "INTERFACE", "EXPORTER"}}
 	for _, h := range f.hosts {
 		name := h.Name
 		if h.Self {
@@ -164,11 +163,11 @@ func (f finding) table(w io.Writer, l *hostsLine) error {
 			if h.Exporter != nil && h.Exporter.Found && h.Exporter.Addr == a.Addr {
 				exporter = fmt.Sprintf(":%d %s", l.port, cmp.Or(h.Exporter.Mode, "of no known mode"))
 			}
-			fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", name, a.Addr, link, exporter)
+			t.Add(name, a.Addr.String(), link, exporter)
 			name = ""
 		}
 	}
-	if err := t.Flush(); err != nil {
+	if err := render.TextTable(w, t); err != nil {
 		return err
 	}
 	lines := hosts.LoginLines(f.hosts, l.user)

@@ -5,13 +5,13 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/alecthomas/kingpin/v2"
 
 	"github.com/umascope/umascope/loadgen/foreign"
 	"github.com/umascope/umascope/loadgen/option"
+	"github.com/umascope/umascope/loadgen/render"
 )
 
 const importHelp = `Make run folders of what other benchmarks wrote.
@@ -68,8 +68,7 @@ func (p Program) importRuns(l *importLine) error {
 
 // printImported lists what was imported, and once each what is to be known of it.
 func printImported(w io.Writer, out string, made []foreign.Imported) error {
-	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "run\tarm\tmodel\tvalid\tfrom")
+	table := render.Table{Header: []string{"run", "arm", "model", "valid", "from"}}
 	invalid := 0
 	var results []foreign.Result
 	for _, one := range made {
@@ -83,10 +82,10 @@ func printImported(w io.Writer, out string, made []foreign.Imported) error {
 		if model == "" {
 			model = one.Summary.Model.ID
 		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", one.Summary.Run, labels["arm"], model, valid, one.File)
+		table.Add(one.Summary.Run, labels["arm"], model, valid, one.File)
 		results = append(results, one.Result)
 	}
-	if err := table.Flush(); err != nil {
+	if err := render.TextTable(w, table); err != nil {
 		return err
 	}
 	for _, warning := range foreign.Warnings(results) {

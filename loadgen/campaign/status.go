@@ -8,12 +8,13 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/umascope/umascope/loadgen/campaign/plan"
 	"github.com/umascope/umascope/loadgen/chat"
+	"github.com/umascope/umascope/loadgen/render"
 )
 
 // Look is what can be seen of a campaign from outside.
@@ -228,13 +229,16 @@ func (l *Look) table(w io.Writer) {
 		}
 		one.counts[s.Status]++
 	}
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "model\tarm\tscenario\tfinished\tinvalid\tfailed\tskipped\tleft")
+	t := render.Table{Header: []string{"model", "arm", "scenario", "finished", "invalid", "failed", "skipped", "left"}}
 	for _, r := range rows {
 		left := r.counts[slotPending] + r.counts[slotRunning] + r.counts[Aborted]
-		fmt.Fprintf(t, "%s\t%s\t%s\t%d\t%d\t%d\t%d\t%d\n", r.model, r.arm, r.scenario, r.counts[Finished], r.counts[Invalid], r.counts[Failed], r.counts[Skipped], left)
+		cells := []string{r.model, r.arm, r.scenario}
+		for _, n := range []int{r.counts[Finished], r.counts[Invalid], r.counts[Failed], r.counts[Skipped], left} {
+			cells = append(cells, strconv.Itoa(n))
+		}
+		t.Add(cells...)
 	}
-	_ = t.Flush() // into memory
+	_ = render.TextTable(w, t) // into memory
 }
 
 // mostTroubles bounds the slots that are named for what went wrong in them.

@@ -16,8 +16,12 @@ func Text(w io.Writer, d Document) error {
 	return t.err
 }
 
-// TextTable writes a table for a terminal.
-func TextTable(w io.Writer, table Table) error { return Text(w, Document{Blocks: []Block{table}}) }
+// TextTable writes a table for a terminal, its heading even if it has no rows.
+func TextTable(w io.Writer, table Table) error {
+	t := terminal{w: w}
+	t.table(table)
+	return t.err
+}
 
 type terminal struct {
 	w    io.Writer

@@ -3,7 +3,6 @@ package shelf
 import (
 	"fmt"
 	"io"
-	"text/tabwriter"
 
 	"github.com/umascope/umascope/loadgen/chart"
 	"github.com/umascope/umascope/loadgen/render"
@@ -14,14 +13,13 @@ const longest = 60
 
 // Print lists runs as a table.
 func Print(w io.Writer, all []Entry) error {
-	table := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
-	fmt.Fprintln(table, "RUN\tSTART (UTC)\tARM\tMODEL\tSCENARIO\tSTATE\tSIZE\tIN")
+	table := render.Table{Header: []string{"RUN", "START (UTC)", "ARM", "MODEL", "SCENARIO", "STATE", "SIZE", "IN"}}
 	var total int64
 	for _, e := range all {
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", cut(e.Run), moment(e), cut(e.Arm), cut(e.Model), cut(e.Scenario), stateOf(e), chart.FormatBytes(float64(e.Bytes)), cut(e.Group))
+		table.Add(cut(e.Run), moment(e), cut(e.Arm), cut(e.Model), cut(e.Scenario), stateOf(e), chart.FormatBytes(float64(e.Bytes)), cut(e.Group))
 		total += e.Bytes
 	}
-	if err := table.Flush(); err != nil {
+	if err := render.TextTable(w, table); err != nil {
 		return err
 	}
 	_, err := fmt.Fprintf(w, "%d runs, %s\n", len(all), chart.FormatBytes(float64(total)))
@@ -30,8 +28,7 @@ func Print(w io.Writer, all []Entry) error {
 
 // PrintChoices lists what goes and what stays, and why.
 func PrintChoices(w io.Writer, all []Choice) error {
-	table := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
-	fmt.Fprintln(table, "\tRUN\tSTART (UTC)\tSIZE\tWHY")
+	table := render.Table{Header: []string{"", "RUN", "START (UTC)", "SIZE", "WHY"}}
 	var goes int
 	var bytes int64
 	for _, c := range all {
@@ -41,9 +38,9 @@ func PrintChoices(w io.Writer, all []Choice) error {
 			goes++
 			bytes += c.Bytes
 		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", what, cut(c.Run), moment(c.Entry), chart.FormatBytes(float64(c.Bytes)), render.Printable(c.Why))
+		table.Add(what, cut(c.Run), moment(c.Entry), chart.FormatBytes(float64(c.Bytes)), c.Why)
 	}
-	if err := table.Flush(); err != nil {
+	if err := render.TextTable(w, table); err != nil {
 		return err
 	}
 	_, err := fmt.Fprintf(w, "%d of %d runs go, %s\n", goes, len(all), chart.FormatBytes(float64(bytes)))

@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
-	"text/tabwriter"
 	"time"
+
+	"github.com/umascope/umascope/loadgen/render"
 )
 
 // Write writes the estimate for a person: the order of the runs, then what they take and need.
@@ -31,23 +33,12 @@ func (e *Estimate) Write(w io.Writer) error {
 	return err
 }
 
-func (e *Estimate) writeSlots(text *bytes.Buffer) error {
-	table := tabwriter.NewWriter(text, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "slot\tafter\tmodel\tarm\tscenario\titeration\t")
+func (e *Estimate) writeSlots(w io.Writer) error {
+	t := render.Table{Header: []string{"slot", "after", "model", "arm", "scenario", "iteration"}}
 	for _, s := range e.Slots {
-		fmt.Fprintf(table, "%d\t%s\t%s\t%s\t%s\t%d\t\n", s.Number, plainDuration(s.After), s.Model, s.Arm, s.Scenario, s.Iteration)
+		t.Add(strconv.Itoa(s.Number), plainDuration(s.After), s.Model, s.Arm, s.Scenario, strconv.Itoa(s.Iteration))
 	}
-	if err := table.Flush(); err != nil {
-		return err
-	}
-	// The last column is padded too.
-	lines := strings.Split(text.String(), "\n")
-	for i, line := range lines {
-		lines[i] = strings.TrimRight(line, " ")
-	}
-	text.Reset()
-	text.WriteString(strings.Join(lines, "\n"))
-	return nil
+	return render.TextTable(w, t)
 }
 
 func (e *Estimate) duration() string {

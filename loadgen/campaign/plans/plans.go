@@ -10,7 +10,8 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"text/tabwriter"
+
+	"github.com/umascope/umascope/loadgen/render"
 )
 
 //go:embed *.yaml
@@ -52,9 +53,9 @@ func Title(name string) string {
 
 // Write lists the ready plans for a person.
 func Write(w io.Writer) error {
-	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	var table render.Table
 	for _, name := range Names() {
-		fmt.Fprintf(table, "%s\t%s\n", name, Title(name))
+		table.Add(name, Title(name))
 	}
-	return table.Flush()
+	return render.TextTable(w, table)
 }
