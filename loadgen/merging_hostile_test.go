@@ -100,7 +100,7 @@ func secretRanks(t *testing.T) attempt {
 	if err := os.WriteFile(keyFile, []byte(secrets["the file's key"]+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	a := startInTime(t, 2, "--run-id=load", "--url", url, "--api-key-file="+keyFile, "--concurrency=2", "--requests=8", "--warmup=0", "--input-tokens=20", "--output-tokens=4", "--save-outputs",
+	a := startInTime(t, 2, func() string { return url }, "--run-id=load", "--api-key-file="+keyFile, "--concurrency=2", "--requests=8", "--warmup=0", "--input-tokens=20", "--output-tokens=4", "--save-outputs",
 		"--telemetry", "spark="+page+"?token="+secrets["a query of telemetry"], "--scrape", "engine="+page+"?token="+secrets["a query of a page"], "--telemetry-interval=100ms",
 		"--validity=telemetry_lost=off", "--label=host=spark", "--label=arm=a", "--header=X-Token:"+secrets["a header"], "--capture=it=true "+secrets["a command"])
 	for r, code := range a.codes {

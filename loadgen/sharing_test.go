@@ -46,16 +46,17 @@ func start(t *testing.T, ctx context.Context, world int, lead time.Duration, arg
 }
 
 // startInTime is start with as much lead as this machine turns out to need: it is shared, and a rank that
-// is not ready in time rightly measures nothing.
-func startInTime(t *testing.T, world int, args ...string) attempt {
+// is not ready in time rightly measures nothing. Every attempt has an engine of its own: one that has seen the prompts
+// of a late attempt answers them from its prefix cache.
+func startInTime(t *testing.T, world int, engineURL func() string, args ...string) attempt {
 	t.Helper()
 	for _, lead := range []time.Duration{2 * time.Second, 10 * time.Second} {
-		a := start(t, t.Context(), world, lead, args...)
+		a := start(t, t.Context(), world, lead, append(args, "--url", engineURL())...)
 		if !slices.ContainsFunc(a.says, func(said string) bool { return strings.Contains(said, "--start-at: ") }) {
 			return a
 		}
 	}
-	return start(t, t.Context(), world, time.Minute, args...)
+	return start(t, t.Context(), world, time.Minute, append(args, "--url", engineURL())...)
 }
 
 func (a attempt) folder(base string, r int) string {
@@ -89,13 +90,13 @@ func text(t *testing.T, parts ...string) string {
 
 func TestRanksOfOneLoadMakeOneFolder(t *testing.T) {
 	t.Parallel()
-	url := engine(t, time.Millisecond)
+	newEngine := func() string { return engine(t, time.Millisecond) }
 	page, _ := exporter(t)
 	load := []string{
-		"--url", url, "--arrival=poisson", "--rate=60", "--requests=60", "--warmup=6", "--input-tokens=20:40", "--output-tokens=4", "--save-outputs",
+		"--arrival=poisson", "--rate=60", "--requests=60", "--warmup=6", "--input-tokens=20:40", "--output-tokens=4", "--save-outputs",
 		"--telemetry", "spark=" + page, "--telemetry-interval=250ms", "--validity=telemetry_lost=off", "--label=host=spark", "--label=arm=a", "--slo=e2e=1m",
 	}
-	a := startInTime(t, 3, append([]string{"--run-id=load"}, load...)...)
+	a := startInTime(t, 3, newEngine, append([]string{"--run-id=load"}, load...)...)
 	for r, code := range a.codes {
 		if code != exitDone {
 			t.Fatalf("rank %d: exit %d: %s", r, code, a.says[r])
@@ -106,7 +107,7 @@ func TestRanksOfOneLoadMakeOneFolder(t *testing.T) {
 		t.Fatalf("exit %d: %s%s", code, stdout, stderr)
 	}
 	merged := filepath.Join(a.out, "load")
-	code, alone, _, stderr := invoke(t, t.Context(), append(load, "--csv", "--xlsx", "--conversations", "--benchstat")...)
+	code, alone, _, stderr := invoke(t, t.Context(), append(load, "--url", newEngine(), "--csv", "--xlsx", "--conversations", "--benchstat")...)
 	if code != exitDone {
 		t.Fatalf("exit %d: %s", code, stderr)
 	}
@@ -212,7 +213,7 @@ func checkMerged(t *testing.T, a attempt, merged string, alone summary.Summary) 
 
 func TestRanksWithoutANameFindTheSameOne(t *testing.T) {
 	t.Parallel()
-	a := startInTime(t, 2, "--url", engine(t, 0), "--arrival=constant", "--rate=50", "--requests=4", "--warmup=0", "--input-tokens=5", "--output-tokens=2", "--label=arm=b")
+	a := startInTime(t, 2, func() string { return engine(t, 0) }, "--arrival=constant", "--rate=50", "--requests=4", "--warmup=0", "--input-tokens=5", "--output-tokens=2", "--label=arm=b")
 	found, err := filepath.Glob(filepath.Join(a.out, a.startAt.Format("20060102T150405Z")+"-b-??????-rank?of2"))
 	if err != nil || len(found) != 2 || strings.TrimSuffix(found[0], "0of2") != strings.TrimSuffix(found[1], "1of2") {
 		t.Fatalf("%v, %v: %v %v", found, err, a.codes, a.says)
@@ -276,7 +277,7 @@ func checkRefusals(t *testing.T, out string, ranks []string) {
 
 func TestARankThatIsMissingOrWasKilledMakesTheWholeInvalid(t *testing.T) {
 	t.Parallel()
-	a := startInTime(t, 3, "--url", engine(t, 0), "--run-id=x", "--concurrency=3", "--requests=9", "--warmup=0", "--input-tokens=5", "--output-tokens=2")
+	a := startInTime(t, 3, func() string { return engine(t, 0) }, "--run-id=x", "--concurrency=3", "--requests=9", "--warmup=0", "--input-tokens=5", "--output-tokens=2")
 	m := read[folder.Manifest](t, filepath.Join(a.folder("x", 1), folder.ManifestFile))
 	m.State, m.EndedAt, m.Judging.Client = folder.StateRunning, nil, folder.ClientHealth{}
 	if err := folder.Folder(a.folder("x", 1)).WriteJSON(folder.ManifestFile, m); err != nil {
