@@ -47,19 +47,24 @@ func goodOn(t *testing.T, page, phase string) int {
 	return n
 }
 
+// The test needs requests of both kinds. How long they take depends on the machine, so the objective grows until some meet it.
 func TestTheLivePageAndTheSummaryAgreeWhichRequestsAreGood(t *testing.T) {
 	t.Parallel()
-	url := engine(t, 5*time.Millisecond)
-	dir, page := lastPage(t, "--url", url, "--requests=24", "--warmup=2", "--concurrency=4", "--output-tokens=2:60", "--slo=e2e=150ms")
-	sum := read[summary.Summary](t, filepath.Join(dir, folder.SummaryFile))
-	g := sum.Goodput
-	if g == nil || g.Good == 0 || g.Good == g.Requests {
-		t.Fatalf("goodput %+v: the test needs requests of both kinds", g)
+	for _, objective := range []string{"e2e=150ms", "e2e=500ms", "e2e=1500ms", "e2e=5s", "e2e=15s"} {
+		dir, page := lastPage(t, "--url", engine(t, 5*time.Millisecond), "--requests=24", "--warmup=2", "--concurrency=4", "--output-tokens=2:60", "--slo="+objective)
+		g := read[summary.Summary](t, filepath.Join(dir, folder.SummaryFile)).Goodput
+		if g == nil {
+			t.Fatal("no goodput")
+		}
+		if got := goodOn(t, page, metric.PhaseMeasure); got != g.Good {
+			t.Errorf("%s: %d good on the live page, %d in the summary", objective, got, g.Good)
+		}
+		goodOn(t, page, metric.PhaseWarmup) // has a series of its own
+		if g.Good > 0 && g.Good < g.Requests {
+			return
+		}
 	}
-	if got := goodOn(t, page, metric.PhaseMeasure); got != g.Good {
-		t.Errorf("%d good on the live page, %d in the summary", got, g.Good)
-	}
-	goodOn(t, page, metric.PhaseWarmup) // has a series of its own
+	t.Error("no objective was met by some requests and missed by others")
 }
 
 func TestWithoutObjectivesTheLivePageHasNoGoodRequests(t *testing.T) {

@@ -47,6 +47,9 @@ var volatile = []struct {
 	is string
 }{
 	{regexp.MustCompile(`uma-load \S+ \([^()\s]+, go[0-9.]+\)`), "uma-load VERSION"},
+	{regexp.MustCompile(`date-released: "?\d{4}-\d{2}-\d{2}"?`), "date-released: TODAY"},
+	{regexp.MustCompile(`year = \{\d{4}\}`), "year = {THIS}"},
+	{regexp.MustCompile(`\d+ days old`), "AGE"},
 }
 
 // settled is a text without what is volatile, and without the folders of this test.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"io/fs"
 	"net/http"
@@ -279,16 +280,35 @@ func TestLists(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	aged := agedRuns(t)
 	for name, args := range map[string][]string{
-		"runs":     {"runs", "list", "--runs=" + runs},
-		"prune":    {"runs", "prune", "--runs=" + runs, "--keep=2"},
+		"runs":     {"runs", "list", "--runs=" + aged},
+		"prune":    {"runs", "prune", "--runs=" + aged, "--keep=2"},
 		"campaign": {"campaign", "status", runs + "/campaign"},
 		"unserved": {"campaign", "status", runs + "/unserved"},
 		"power":    {"campaign", "power", "--from=" + runs + "/campaign", "--margin=2%"},
 	} {
-		want(t, "list/"+name+cells, textCells(settled(verb(t, args...).done(t).stdout, here)))
+		want(t, "list/"+name+cells, textCells(settled(verb(t, args...).done(t).stdout, here, aged)))
 	}
-	want(t, "list/runs.json", settled(verb(t, "runs", "list", "--runs="+runs, "--json").done(t).stdout, here))
+	want(t, "list/runs.json", settled(verb(t, "runs", "list", "--runs="+aged, "--json").done(t).stdout, here, aged))
+}
+
+// agedRuns is a copy of the run folders into which nothing was written for a day: a killed run counts as running for an
+// hour after its last file was written, and in a fresh checkout all files are new.
+func agedRuns(t *testing.T) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), runs)
+	if err := os.CopyFS(dir, os.DirFS(runs)); err != nil {
+		t.Fatal(err)
+	}
+	yesterday := time.Now().Add(-24 * time.Hour)
+	err := filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
+		return errors.Join(err, os.Chtimes(path, yesterday, yesterday))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
 }
 
 // TestServedPage holds the series of finished runs.
