@@ -33,7 +33,10 @@ func copied(t *testing.T, ranks []string) []string {
 func alter(t *testing.T, dir, name string, change func(map[string]any)) {
 	t.Helper()
 	path := filepath.Join(dir, name)
-	value := read[map[string]any](t, path)
+	var value map[string]any // not by read, which holds a summary to the files that were altered before it
+	if err := json.Unmarshal([]byte(text(t, path)), &value); err != nil {
+		t.Fatal(err)
+	}
 	change(value)
 	content, err := json.Marshal(value)
 	if err != nil {

@@ -211,20 +211,19 @@ func TestWhatCannotBeReportedIsRefusedByName(t *testing.T) {
 		args []string
 		says string
 	}{
-		"a folder that is not there":   {[]string{none}, none},
-		"a folder without a run":       {[]string{empty}, empty},
-		"a form of another time":       {[]string{broken}, "umascope.manifest/9"},
-		"a metric that nobody has":     {[]string{runs, "--metric=x=output_tokens_per_secnd/2"}, `"output_tokens_per_secnd" is no metric; near it are `},
-		"a metric of a metric's name":  {[]string{runs, "--metric=energy_joules=1"}, "energy_joules is the name of a metric already"},
-		"a metric without a name":      {[]string{runs, "--metric=1+2"}, "want NAME=EXPRESSION"},
-		"an expression that is none":   {[]string{runs, "--metric=x=1+"}, "column"},
-		"a call":                       {[]string{runs, "--metric=x=exit(1)"}, "want names of figures"},
-		"one name twice":               {[]string{runs, "--metric=x=1", "--metric=x=2"}, "x is given twice"},
-		"a place that is not there":    {[]string{runs, "--out", filepath.Join(none, "x.html")}, "--out"},
-		"a workbook in a file":         {[]string{runs, "--xlsx", filepath.Join(broken, folder.ManifestFile, "x.xlsx")}, "--xlsx"},
-		"one run in two folders":       {[]string{runs, twice(t, runs)}, "and so is that of"},
-		"a form that does not exist":   {[]string{runs, "--format=pdf"}, `--format: "pdf" is none of table, md,`},
-		"to compute what was imported": {[]string{first(t, runs), "--recompute"}, "its load was not ours"},
+		"a folder that is not there":  {[]string{none}, none},
+		"a folder without a run":      {[]string{empty}, empty},
+		"a form of another time":      {[]string{broken}, "umascope.manifest/9"},
+		"a metric that nobody has":    {[]string{runs, "--metric=x=output_tokens_per_secnd/2"}, `"output_tokens_per_secnd" is no metric; near it are `},
+		"a metric of a metric's name": {[]string{runs, "--metric=energy_joules=1"}, "energy_joules is the name of a metric already"},
+		"a metric without a name":     {[]string{runs, "--metric=1+2"}, "want NAME=EXPRESSION"},
+		"an expression that is none":  {[]string{runs, "--metric=x=1+"}, "column"},
+		"a call":                      {[]string{runs, "--metric=x=exit(1)"}, "want names of figures"},
+		"one name twice":              {[]string{runs, "--metric=x=1", "--metric=x=2"}, "x is given twice"},
+		"a place that is not there":   {[]string{runs, "--out", filepath.Join(none, "x.html")}, "--out"},
+		"a workbook in a file":        {[]string{runs, "--xlsx", filepath.Join(broken, folder.ManifestFile, "x.xlsx")}, "--xlsx"},
+		"one run in two folders":      {[]string{runs, twice(t, runs)}, "and so is that of"},
+		"a form that does not exist":  {[]string{runs, "--format=pdf"}, `--format: "pdf" is none of table, md,`},
 	} {
 		code, stdout, stderr := invokeVerb(t, append([]string{"report"}, c.args...)...)
 		if code != exitUsage || !strings.Contains(stderr, c.says) || strings.Count(strings.TrimSpace(stderr), "\n") > 0 || stdout != "" {

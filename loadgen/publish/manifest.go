@@ -11,8 +11,9 @@ func manifestRules() rules {
 		"pages.source": named(KindHost), "pages.url": urls,
 		"telemetry": figures, "telemetry.sources.name": named(KindHost), "telemetry.sources.missing_borders": texts,
 		"imported.format": texts, "imported.file": texts, "imported.sha256": sums, "imported.key": texts, "imported.at": moments,
+		"imported.start_celsius": figures, "imported.max_celsius": figures, "imported.end_celsius": figures, "imported.end_known": figures,
 	}
-	return r.with(shareRules().below("rank"), ranksRules(), workloadRules(), serverRules(), clientRules().below("client"),
+	return r.with(engineReportedRules().below("imported"), shareRules().below("rank"), ranksRules(), workloadRules(), serverRules(), clientRules().below("client"),
 		machineRules(), judgingRules(), storageRules(), containerRules(), commandRules(), campaignRules())
 }
 
@@ -61,14 +62,7 @@ func serverRules() rules {
 		"version": version, "settings.*": {text: (*cleaner).engineSetting}, "answered_as": texts, "system_fingerprints": texts,
 		"engine_clues.engine": texts, "engine_clues.says": texts, "fields.accepted": texts, "fields.refused.field": texts, "fields.refused.says": withheld, "fields.unknown": texts,
 	}
-	for _, at := range []string{"fingerprint_start", "fingerprint_end"} {
-		r[at] = fingerprint[""]
-		for path, one := range fingerprint {
-			if path != "" {
-				r[at+"."+path] = one
-			}
-		}
-	}
+	r.with(fingerprint.below("fingerprint_start"), fingerprint.below("fingerprint_end"))
 	return r.below("server")
 }
 
@@ -92,7 +86,26 @@ func judgingRules() rules {
 		"streaming": figures, "unmeasured_phases": texts, "telemetry_requested": figures, "slo": texts, "validity": texts, "client": figures,
 		"model": figures, "model.fingerprint": sums, "model.mismatch": texts, "model.changed": texts, "model.dropped": texts, "model.prompt_limit": texts,
 		"kv_mode": figures, "kv_mode.mismatch": texts, "checks": figures, "checks.failed": texts, "stopped": texts, "warnings": texts,
-	}.below("judging")
+		"part_warnings": texts, "complete": figures,
+	}.with(signalRules().below("evidence"), engineReportedRules(), toolReportedRules()).below("judging")
+}
+
+// signalRules are of the grades of evidence, engineReportedRules and toolReportedRules of what an engine and a tool said of
+// themselves: they stand in a manifest and in the summary that is computed from it.
+func signalRules() rules {
+	return rules{"*": figures, "*.grade": texts, "*.reason": texts, "*.witnesses.name": texts, "*.witnesses.unit": texts}
+}
+
+func engineReportedRules() rules {
+	return rules{"engine_reported": figures, "engine_reported.source": texts}
+}
+
+func toolReportedRules() rules {
+	r := rules{"": figures, "program": texts, "extractor": texts, "version": version, "file": texts}
+	for _, name := range []string{"name", "unit", "meaning", "statistic", "of", "from", "text"} {
+		r["values."+name] = texts
+	}
+	return r.below("tool_reported")
 }
 
 func storageRules() rules {
@@ -143,18 +156,12 @@ func summaryRules() rules {
 		"machines.network": figures, "machines.network.source": named(KindHost), "machines.network.mode": texts,
 		"machines.network.ports.device": texts, "machines.network.ports.port": texts,
 		"together": figures, "together.hosts": named(KindHost),
-		"tool_reported": figures, "tool_reported.program": texts, "tool_reported.extractor": texts, "tool_reported.version": version,
-		"tool_reported.file": texts,
-		"signals":            figures, "signals.*.grade": texts, "signals.*.reason": texts, "signals.*.witnesses.name": texts, "signals.*.witnesses.unit": texts,
 	}
-	for _, name := range []string{"name", "unit", "meaning", "statistic", "of", "from", "text"} {
-		r["tool_reported.values."+name] = texts
-	}
-	return r.with(readingRules(), readingRules().below("machines"))
+	return r.with(toolReportedRules(), signalRules().below("signals"), readingRules(), readingRules().below("machines"))
 }
 
 func readingRules() rules {
-	r := rules{"memory.engine_reported.source": texts, "kv": figures, "kv.source": urls}
+	r := rules{"kv": figures, "kv.source": urls}.with(engineReportedRules().below("memory"))
 	for _, of := range []string{"memory", "thermal", "energy"} {
 		r[of], r[of+".source"], r[of+".mode"] = figures, named(KindHost), texts
 	}

@@ -44,11 +44,11 @@ func (r rules) table() *table {
 	return root
 }
 
-// below prefixes the paths of rules.
+// below prefixes the paths of rules. An empty path is that of the prefix itself.
 func (r rules) below(prefix string) rules {
 	moved := rules{}
 	for path, one := range r {
-		moved[prefix+"."+path] = one
+		moved[strings.TrimSuffix(prefix+"."+path, ".")] = one
 	}
 	return moved
 }
