@@ -28,10 +28,12 @@ var outcomes = map[string]func(a, b []float64) (p, other []float64, err error){
 		i, err := MedianInterval(a, .5)
 		return nil, []float64{i.Low, i.High, i.Coverage}, err
 	},
-	"Welch":  ofTTest(Welch),
-	"Pooled": ofTTest(Pooled),
-	"Paired": ofTTest(Paired),
-	"Beside": ofTTest(Beside),
+	"Welch":         ofTTest(Welch),
+	"Pooled":        ofTTest(Pooled),
+	"Paired":        ofTTest(Paired),
+	"Beside":        ofTTest(Beside),
+	"BalancedPairs": ofTTest(func(a, b []float64) (TTest, error) { return BalancedPairs(a, b, abba(len(a))) }),
+	"Trend":         ofTTest(func(a, b []float64) (TTest, error) { return Trend(a, b, abba(len(a))) }),
 	"MannWhitney": func(a, b []float64) ([]float64, []float64, error) {
 		r, err := MannWhitney(a, b)
 		return []float64{r.P, r.Less, r.Greater}, []float64{r.U}, err
@@ -129,14 +131,14 @@ func TestDegenerateInputHasAStatedOutcome(t *testing.T) {
 		{"the same but for rounding", rounded, same, map[string]error{"Welch": ErrNoSpread, "Pooled": ErrNoSpread, "HedgesG": ErrNoSpread, "Grubbs": ErrNoSpread, "Lag1": ErrNoSpread, "ShapiroWilk": ErrNoSpread}},
 		{"two constants apart", same, []float64{9, 9, 9, 9, 9, 9, 9}, map[string]error{"Welch": ErrNoSpread, "Paired": ErrNoSpread, "MannWhitney": nil, "CliffDelta": nil, "BCa": ErrNoSpread}},
 		{"one arm without spread", same, several, map[string]error{"Welch": nil, "Pooled": nil, "Paired": nil, "MannWhitney": nil, "Spearman": ErrNoSpread}},
-		{"a constant shift", several, []float64{4, 2, 3, 6, 5, 8, 7}, map[string]error{"Paired": ErrNoSpread, "Welch": nil}},
+		{"a constant shift", several, []float64{4, 2, 3, 6, 5, 8, 7}, map[string]error{"Paired": ErrNoSpread, "BalancedPairs": ErrNoSpread, "Trend": nil, "Welch": nil}},
 		{"not a number", []float64{1, math.NaN(), 3, 4}, several, map[string]error{"Describe": ErrNotFinite, "Welch": ErrNotFinite, "Paired": ErrNotFinite, "MannWhitney": ErrNotFinite, "HodgesLehmann": ErrNotFinite, "CliffDelta": ErrNotFinite, "Grubbs": ErrNotFinite, "ModifiedZ": ErrNotFinite, "Spearman": ErrNotFinite, "Lag1": ErrNotFinite, "ShapiroWilk": ErrNotFinite, "BCa": ErrNotFinite, "MedianInterval": ErrNotFinite, "MeanInterval": ErrNotFinite, "Logs": ErrNotFinite}},
 		{"infinite", several, []float64{1, 2, math.Inf(-1), 4, 5}, map[string]error{"Welch": ErrNotFinite, "MannWhitney": ErrNotFinite, "HodgesLehmann": ErrNotFinite, "BCa": ErrNotFinite}},
 		{"too large", []float64{1e308, -1e308, 1e308, -1.7e308}, []float64{-1e308, 1e308, 1.7e308, 1e308}, map[string]error{"Describe": ErrNotFinite, "Welch": ErrNotFinite, "HodgesLehmann": ErrNotFinite}},
 		{"large", []float64{1e150, -1e150, 1e150, -1e149}, []float64{-1e150, 1e150, 1e149, 1e150}, map[string]error{"Describe": nil, "MeanInterval": nil, "Welch": nil, "HodgesLehmann": nil, "MannWhitney": nil, "HedgesG": nil}},
 		{"very small", []float64{1e-300, 2e-300, 4e-300}, []float64{3e-300, 5e-300, 9e-300}, map[string]error{"Welch": nil, "HedgesG": nil, "ShapiroWilk": nil, "Lag1": nil}},
 		{"worlds apart", []float64{1, 1.0000001, 1}, []float64{1e12, 1e12 + 1, 1e12}, map[string]error{"Welch": nil}},
-		{"not as many", several, twoOf, map[string]error{"Paired": ErrUnpaired, "Welch": nil}},
+		{"not as many", several, twoOf, map[string]error{"Paired": ErrUnpaired, "BalancedPairs": ErrUnpaired, "Trend": ErrUnpaired, "Welch": nil}},
 		{"not positive", []float64{1, 0, 2}, several, map[string]error{"Logs": ErrNotPositive}},
 		{"mean of zero", []float64{-1, 0, 1}, several, map[string]error{"Describe": nil}},
 	} {

@@ -9,10 +9,27 @@ import (
 // Holm adjusts the p values of a family of tests, so that with the chance alpha at most any of them is
 // wrongly significant. A p that is not a number counts as 1.
 func Holm(p []float64) []float64 {
+	each := make([]int, len(p))
+	for i := range each {
+		each[i] = i
+	}
+	return HolmOnce(p, each)
+}
+
+// HolmOnce is Holm of tests of which some are of one quantity, such as requests and tokens per second of one
+// load: those of the same number count once. of has a number for each p.
+func HolmOnce(p []float64, of []int) []float64 {
+	left := map[int]int{} // tests of each quantity from here on
+	for _, quantity := range of {
+		left[quantity]++
+	}
 	adjusted, worst := make([]float64, len(p)), 0.0
-	for k, i := range ascending(p) {
-		worst = max(worst, asP(p[i])*float64(len(p)-k))
+	for _, i := range ascending(p) {
+		worst = max(worst, asP(p[i])*float64(len(left)))
 		adjusted[i] = min(worst, 1)
+		if left[of[i]]--; left[of[i]] == 0 {
+			delete(left, of[i])
+		}
 	}
 	return adjusted
 }

@@ -50,7 +50,8 @@ func FuzzTestsOfTwoSamples(f *testing.F) {
 
 // meansHold checks what is true of every t test.
 func meansHold(t *testing.T, a, b []float64) {
-	for name, test := range map[string]func(a, b []float64) (TTest, error){"Welch": Welch, "Pooled": Pooled, "Paired": Paired} {
+	for name, test := range map[string]func(a, b []float64) (TTest, error){"Welch": Welch, "Pooled": Pooled, "Paired": Paired,
+		"BalancedPairs": func(a, b []float64) (TTest, error) { return BalancedPairs(a, b, abba(len(a))) }} {
 		w, err := test(a, b)
 		back, backErr := test(b, a)
 		if (err == nil) != (backErr == nil) {

@@ -3,8 +3,6 @@ package stats
 import (
 	"math"
 	"slices"
-
-	"gonum.org/v1/gonum/stat/distuv"
 )
 
 // RankTest is the test of Mann and Whitney (and Wilcoxon): whether the values of b tend to lie above
@@ -125,8 +123,8 @@ func normalMannWhitney(ranks []int, n int, continuity float64) RankTest {
 	all, m := float64(len(ranks)), float64(len(ranks)-n)
 	mean := float64(n) * m / 2
 	sd := math.Sqrt(float64(n) * m / 12 * (all + 1 - tiesOf(ranks)/(all*(all-1))))
-	t.Less = probability(distuv.UnitNormal.CDF((t.U - mean + continuity) / sd))
-	t.Greater = probability(distuv.UnitNormal.Survival((t.U - mean - continuity) / sd))
+	t.Less = probability(normalAbove((mean - t.U - continuity) / sd))
+	t.Greater = probability(normalAbove((t.U - mean - continuity) / sd))
 	t.P = min(2*min(t.Less, t.Greater), 1)
 	return t
 }

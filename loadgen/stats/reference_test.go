@@ -281,3 +281,75 @@ func TestStudentsTHoldsFarOut(t *testing.T) {
 	nearly(t, "t 60", 2*tAbove(60, 9), 5.001190471672901e-13, 1e-9)
 	nearly(t, "t 8", 2*tAbove(8, 300.5), 2.7226662134584223e-14, 1e-9)
 }
+
+// SciPy 1.17.1: scipy.stats.mannwhitneyu(b, a, method="asymptotic"). Below 1e-16 one less a distribution
+// function has no digit left.
+func TestMannWhitneyHasItsDigitsFarOut(t *testing.T) {
+	a, b := make([]float64, 40), make([]float64, 40)
+	low, high := make([]float64, 200), make([]float64, 200)
+	for i := range a {
+		a[i], b[i] = float64(i+1), 100+float64((i+1)*7%41)
+	}
+	for i := range low {
+		low[i], high[i] = float64(i+1), 301+float64(i)
+	}
+	for _, c := range []struct {
+		name       string
+		a, b       []float64
+		p, greater float64
+	}{
+		{"40 apart", a, b, 1.435085306393668e-14, 7.17542653196834e-15},
+		{"200 apart", low, high, 4.830856390397399e-67, 2.4154281951986995e-67},
+	} {
+		r := must[RankTest](t)(MannWhitney(c.a, c.b))
+		nearly(t, c.name+": p", r.P, c.p, 1e-12)
+		nearly(t, c.name+": greater", r.Greater, c.greater, 1e-12)
+		back := must[RankTest](t)(MannWhitney(c.b, c.a))
+		nearly(t, c.name+": p of the arms exchanged", back.P, c.p, 1e-12)
+		nearly(t, c.name+": less", back.Less, c.greater, 1e-12)
+	}
+}
+
+// SciPy 1.17.1: scipy.stats.shapiro.
+func TestShapiroWilkHasItsDigitsFarOut(t *testing.T) {
+	outlier := make([]float64, 301)
+	for i := range outlier {
+		outlier[i] = float64(i*7919%1009) / 10
+	}
+	outlier[300] = 1e4
+	for _, c := range []struct {
+		name string
+		x    []float64
+		w, p float64
+	}{
+		{"one far out of 301", outlier, 0.05163648455871861, 5.455547112717542e-36},
+		{"ninth powers", powers(200, 9), 0.5445918391936977, 1.4151998070639795e-22},
+		{"fifth powers", powers(1000, 5), 0.694604655264033, 4.2618828654821606e-39},
+		{"one far out of eleven", []float64{1, 2, 4, 1e6, 3, 2, 5, 1, 2, 3, 1}, 0.344994902809592, 2.2436229724849037e-08},
+	} {
+		n := must[Normality](t)(ShapiroWilk(c.x))
+		nearly(t, c.name+": W", n.W, c.w, 1e-7)
+		nearly(t, c.name+": p", n.P, c.p, 1e-4) // of such a p a digit of W is several
+	}
+}
+
+// powers are n values that begin anew after 97, each to a power.
+func powers(n, power int) []float64 {
+	x := make([]float64, n)
+	for i := range x {
+		x[i] = 1
+		for range power {
+			x[i] *= float64(i % 97)
+		}
+	}
+	return x
+}
+
+// SciPy 1.17.1: 2 scipy.stats.t.sf.
+func TestStudentsTHasItsDigitsFarOut(t *testing.T) {
+	for _, c := range []struct{ t, df, p float64 }{
+		{40, 60, 5.755480486627385e-45}, {30, 18, 8.016968967131056e-17}, {1000, 8, 1.1199677445913502e-21},
+	} {
+		nearly(t, "p", 2*tAbove(c.t, c.df), c.p, 1e-9)
+	}
+}

@@ -92,12 +92,12 @@ func shapiroP(w float64, n int) float64 {
 		y = -math.Log(bound - y)
 		mean := polynomial(size, .544, -.39978, .025054, -.0006714)
 		sd := math.Exp(polynomial(size, 1.3822, -.77857, .062767, -.0020322))
-		return distuv.UnitNormal.Survival((y - mean) / sd)
+		return normalAbove((y - mean) / sd)
 	}
 	logN := math.Log(size)
 	mean := polynomial(logN, -1.5861, -.31082, -.083751, .0038915)
 	sd := math.Exp(polynomial(logN, -.4803, -.082676, .0030302))
-	return distuv.UnitNormal.Survival((y - mean) / sd)
+	return normalAbove((y - mean) / sd)
 }
 
 // polynomial is c0 + c1 x + c2 x² and so on.

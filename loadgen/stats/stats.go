@@ -44,6 +44,10 @@ const leastP = 0x1p-1022
 // probability keeps a p value above 0 and at most 1.
 func probability(p float64) float64 { return min(max(p, leastP), 1) }
 
+// normalAbove is how likely a normal value lies above z standard deviations. gonum's Survival is one less the
+// rest, which has no digit left beyond 8.
+func normalAbove(z float64) float64 { return math.Erfc(z/math.Sqrt2) / 2 }
+
 // largest is the size above which the square of a value is none.
 const largest = 1e150
 

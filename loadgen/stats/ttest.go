@@ -1,7 +1,6 @@
 package stats
 
 import (
-	"fmt"
 	"math"
 
 	"gonum.org/v1/gonum/stat/distuv"
@@ -48,16 +47,9 @@ func PooledOf(a, b Moments) (TTest, error) {
 
 // Paired tests two samples of which each value has its partner at the same place in the other.
 func Paired(a, b []float64) (TTest, error) {
-	if err := both(0, a, b); err != nil {
+	differences, size, err := differencesOf(a, b)
+	if err != nil {
 		return TTest{}, err
-	}
-	if len(a) != len(b) {
-		return TTest{}, fmt.Errorf("%d and %d: %w", len(a), len(b), ErrUnpaired)
-	}
-	differences, size := make([]float64, len(a)), 0.0
-	for i := range a {
-		differences[i] = b[i] - a[i]
-		size = max(size, math.Abs(a[i]), math.Abs(b[i]))
 	}
 	m, err := MomentsOf(differences)
 	if err != nil {
