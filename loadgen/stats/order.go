@@ -6,6 +6,7 @@ import (
 	"math/bits"
 	"math/rand/v2"
 	"slices"
+	"sync"
 )
 
 // Correlation is how far two figures rise together, by their ranks.
@@ -76,6 +77,42 @@ func exactOrder(x, y []int) float64 {
 	x, y = fromZero(x), fromZero(y)
 	observed := products(x, y)
 	slices.Sort(x) // the sums stay small for most sets
+	var ways []uint32
+	if n := len(x); n <= exactOrders && isRanks(x) && isRanks(slices.Sorted(slices.Values(y))) {
+		ways = untied[n]()
+	} else {
+		ways = ordersBySum(x, y)
+	}
+	return shareBeyond(ways, x, y, observed)
+}
+
+// untied are the orders of so many ranks without ties by their sum of products, counted when first asked for: most
+// figures have none.
+var untied = func() (all [exactOrders + 1]func() []uint32) {
+	for n := range all {
+		all[n] = sync.OnceValue(func() []uint32 {
+			ranks := make([]int, n)
+			for i := range ranks {
+				ranks[i] = i
+			}
+			return slices.Clone(ordersBySum(ranks, ranks))
+		})
+	}
+	return all
+}()
+
+// isRanks says whether ascending values are 0, 1, 2 and so on.
+func isRanks(ascending []int) bool {
+	for i, v := range ascending {
+		if v != i {
+			return false
+		}
+	}
+	return len(ascending) > 0
+}
+
+// ordersBySum counts the orders of y by the sum of its products with x, which is ascending.
+func ordersBySum(x, y []int) []uint32 {
 	reach := make([]int, len(x)+1)
 	for i, v := range x {
 		reach[i+1] = reach[i] + v*slices.Max(y)
@@ -97,7 +134,7 @@ func exactOrder(x, y []int) float64 {
 			}
 		}
 	}
-	return shareBeyond(ways[len(ways)-width:], x, y, observed)
+	return ways[len(ways)-width:]
 }
 
 // fromZero are the same ranks in the least whole numbers.
