@@ -208,9 +208,10 @@ func (a *attempt) after(cut context.Context) {
 	}
 }
 
-// stays says whether the engine stays up for the run that comes next.
+// stays says whether the engine stays up for the run that comes next: one of the same turn. Runs of several rounds
+// that share a start would share what their engine has of it, and be no runs of their own.
 func (a *attempt) stays() bool {
-	return a.r.c.Plan.KeepUp && a.stopping.Err() == nil && a.r.standsFor(a.of()) && a.r.nextIs(a.slot, a.of())
+	return a.r.c.Plan.KeepUp && a.stopping.Err() == nil && a.r.standsFor(a.of()) && a.r.nextIs(a.slot)
 }
 
 func (a *attempt) problem(text string) {

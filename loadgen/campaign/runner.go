@@ -245,12 +245,12 @@ func (r *runner) standsFor(c cell) bool {
 	return r.up != nil && r.up.cell == c && r.up.engine.Lost.Err() == nil
 }
 
-// nextIs says whether the next run is of a cell: a repetition of this slot counts for one.
-func (r *runner) nextIs(slot plan.Slot, c cell) bool {
+// nextIs says whether the next run is of the same turn as a slot: a repetition of this slot counts for one.
+func (r *runner) nextIs(slot plan.Slot) bool {
 	at := slices.IndexFunc(r.slots, func(s plan.Slot) bool { return s.Number == slot.Number })
 	for _, next := range r.slots[at+1:] {
 		if !r.known.over(next.Number, r.c.Plan.OnInvalid.Repeat) {
-			return cell{next.Model, next.Arm} == c
+			return next.SameTurn(slot)
 		}
 	}
 	return false

@@ -213,6 +213,14 @@ scenarios: [{name: s, run: {requests: 1}}]
 	return p
 }
 
+// twoScenarios gives a plan a second scenario, so that a turn of an arm has two runs.
+func twoScenarios(p *plan.Plan) *plan.Plan {
+	second := p.Scenarios[0]
+	second.Name = "t"
+	p.Scenarios = append(p.Scenarios, second)
+	return p
+}
+
 // events reads the journal.
 func events(t *testing.T, dir string) []Event {
 	t.Helper()

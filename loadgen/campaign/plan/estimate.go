@@ -59,8 +59,8 @@ func (p *Plan) Estimate(slots []Slot, facts Facts) (*Estimate, error) {
 			}
 			cells[key] = c
 		}
-		starts := i == 0 || !p.KeepUp || slots[i-1].Arm != s.Arm || slots[i-1].Model != s.Model
-		ends := i == len(slots)-1 || !p.KeepUp || slots[i+1].Arm != s.Arm || slots[i+1].Model != s.Model
+		starts := i == 0 || !p.KeepUp || !slots[i-1].SameTurn(s)
+		ends := i == len(slots)-1 || !p.KeepUp || !slots[i+1].SameTurn(s)
 		e.add(s, cells[key], facts, i == 0, starts, ends)
 	}
 	e.Root = p.root(slots, cells)

@@ -38,7 +38,7 @@ type Plan struct {
 	// Flags are flags of run for every scenario that is one. A flag that may be repeated has a list, which
 	// is one line for each of its items.
 	Flags map[string]string `yaml:"flags" is:"flags template"`
-	// KeepUp leaves the arm's processes up while the next run is of the same arm and model. Otherwise
+	// KeepUp leaves the arm's processes up for all scenarios of a turn: the next round starts them anew. Otherwise
 	// they are started anew for every run.
 	KeepUp bool `yaml:"keep_up"`
 

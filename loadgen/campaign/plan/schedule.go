@@ -30,6 +30,12 @@ func (s Slot) Pair() string {
 	return fmt.Sprintf("%s/%s/%d", s.Model, s.Scenario, s.Round)
 }
 
+// SameTurn says whether two slots are of one turn of an arm: its runs of every scenario, which one start of the
+// engine may serve.
+func (s Slot) SameTurn(other Slot) bool {
+	return s.Model == other.Model && s.Arm == other.Arm && s.Iteration == other.Iteration
+}
+
 // String names the slot for a person.
 func (s Slot) String() string {
 	return fmt.Sprintf("slot %d: %s, %s, %s, iteration %d", s.Number, s.Model, s.Arm, s.Scenario, s.Iteration)
