@@ -70,7 +70,7 @@ func TestThePageOnReadingExplainsEveryWord(t *testing.T) {
 	}
 	for _, word := range []string{
 		compare.OrderBlocked, compare.OrderABBA, compare.OrderAlternating, compare.OrderRandom,
-		compare.CodeDrift, compare.CodeFirstAfterSwitch, compare.CodeOrderEffect, compare.CodeFairnessUnknown,
+		compare.CodeDrift, compare.CodePairDrift, compare.CodeFirstAfterSwitch, compare.CodeOrderEffect, compare.CodeFairnessUnknown,
 	} {
 		if !strings.Contains(page, "`"+word+"`") {
 			t.Errorf("the page does not say %q", word)

@@ -14,11 +14,11 @@ var ofComparison = []Label{LabelComparison, LabelMetric, LabelBaseline, LabelCan
 // Saved comparisons, as uma-load serve shows them. A comparison of several strata has one name for each.
 var (
 	ComparisonRatio = gauge(Def{Name: "uma_comparison_ratio", Unit: Quotient, Sum: SumNever(), Labels: ofComparison,
-		Help: "A metric of the candidate over that of the baseline.", Source: comparisonSource})
+		Help: "A metric of the candidate over that of the baseline, means over the runs that are compared.", Source: comparisonSource})
 	ComparisonRatioLower = gauge(Def{Name: "uma_comparison_ratio_lower", Unit: Quotient, Sum: SumNever(), Labels: ofComparison,
-		Help: "Lower end of the 95 % confidence interval of the ratio; absent where the analysis is not of ratios.", Source: comparisonSource})
+		Help: "Lower end of the 95 % confidence interval of the ratio of geometric means; absent where the analysis is not of ratios.", Source: comparisonSource})
 	ComparisonRatioUpper = gauge(Def{Name: "uma_comparison_ratio_upper", Unit: Quotient, Sum: SumNever(), Labels: ofComparison,
-		Help: "Upper end of the 95 % confidence interval of the ratio; absent where the analysis is not of ratios.", Source: comparisonSource})
+		Help: "Upper end of the 95 % confidence interval of the ratio of geometric means; absent where the analysis is not of ratios.", Source: comparisonSource})
 	ComparisonDifference = gauge(Def{Name: "uma_comparison_difference", Unit: OfMetric, Sum: SumNever(), Labels: ofComparison,
 		Help: "A metric of the candidate less that of the baseline, means over their runs, in the unit that the name of the metric ends with.", Source: comparisonSource})
 	ComparisonDifferenceLower = gauge(Def{Name: "uma_comparison_difference_lower", Unit: OfMetric, Sum: SumNever(), Labels: ofComparison,
@@ -32,7 +32,7 @@ var (
 	ComparisonPrimary = gauge(Def{Name: "uma_comparison_primary", Unit: State, Sum: SumNever(), Labels: ofComparison,
 		Help: "Whether the metric is the one that decides: it was chosen before any figure was seen, and the verdicts of all others are held to what chance gives among many.", Source: comparisonSource})
 	ComparisonNeededRuns = gauge(Def{Name: "uma_comparison_needed_runs", Unit: Count, Sum: SumNever(), Labels: ofComparison,
-		Help: "About how many runs of each arm a verdict would need, with the spread that there is; absent unless the verdict is inconclusive, and where it is beyond 100,000.", Source: comparisonSource})
+		Help: "About how many runs of each arm the margin would need, with the spread that there is: to show two equal arms equivalent, and to find a difference as large as it; absent unless the verdict is inconclusive, and where it is beyond 100,000.", Source: comparisonSource})
 	ComparisonSimulated = gauge(Def{Name: "uma_comparison_simulated", Unit: State, Sum: SumNever(), Labels: []Label{LabelComparison},
 		Help: "Whether a run of the comparison was of a simulated engine or machine; it then says nothing of any hardware.", Source: comparisonSource})
 	ComparisonInfo = gauge(Def{Name: "uma_comparison_info", Unit: Info, Sum: SumNever(), Labels: []Label{LabelComparison, LabelComparedBy},

@@ -33,6 +33,7 @@ func prepared(runs []Run) []*Run {
 	slices.SortStableFunc(all, func(a, b *Run) int {
 		return cmp.Or(a.StartedAt.Compare(b.StartedAt), cmp.Compare(a.ID, b.ID))
 	})
+	findStarts(all)
 	return all
 }
 

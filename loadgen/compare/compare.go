@@ -47,6 +47,9 @@ type Run struct {
 	// Pair joins a run of one arm with one of another made under the same conditions: the round of a
 	// campaign, within one boot of the machine. Empty is none.
 	Pair string
+	// EngineKept says that the engine was up already, from the run before of the same arm and model.
+	EngineKept bool
+	start      string // the first run that was served by the same start of the engine
 }
 
 // sameBoot says whether nothing tells that the machine was rebooted between two runs.

@@ -54,7 +54,7 @@ type Grade string
 const (
 	GradeInvalid  Grade = "invalid"
 	GradeValid    Grade = "valid"
-	GradeDecision Grade = "decision" // valid, interleaved, evidence proven, no drift
+	GradeDecision Grade = "decision" // valid, interleaved, evidence proven
 )
 
 // Series is a metric over the runs of an arm, in the order of RunRef; nil where a run has none.
@@ -79,8 +79,7 @@ type Drift struct {
 	LowestAt  int `json:"lowest_at,omitempty"`
 }
 
-// Pair is an arm (b) against the baseline (a): difference is b - a, ratio b / a; on the logarithmic scale
-// the ratio is that of the geometric means.
+// Pair is an arm (b) against the baseline (a): difference is b - a, ratio b / a of their means.
 type Pair struct {
 	A                string      `json:"a"`
 	B                string      `json:"b"`
@@ -108,24 +107,37 @@ type Metrics struct {
 	CI95           *Interval `json:"ci95"`
 	CI90           *Interval `json:"ci90,omitempty"`
 	// RatioCI95 is the same interval as ratios, where the analysis is on the log scale.
-	RatioCI95     *Interval `json:"ratio_ci95,omitempty"`
-	Scale         string    `json:"scale"` // log or linear
-	Paired        bool      `json:"paired"`
-	Pairs         int       `json:"pairs,omitempty"`
-	WelchP        *float64  `json:"welch_p"`
-	WelchT        *float64  `json:"welch_t,omitempty"`
-	PairedP       *float64  `json:"paired_p,omitempty"`
-	MannWhitneyP  *float64  `json:"mann_whitney_p"`
-	HodgesLehmann *float64  `json:"hodges_lehmann,omitempty"`
-	HedgesG       *float64  `json:"hedges_g"`
-	TOSTP         *float64  `json:"tost_p"`
-	Margin        Margin    `json:"margin"`
-	HolmP         *float64  `json:"holm_p"`
+	RatioCI95 *Interval `json:"ratio_ci95,omitempty"`
+	// GeometricRatio is that of the geometric means, which this interval is of.
+	GeometricRatio *float64 `json:"geometric_ratio,omitempty"`
+	Scale          string   `json:"scale"` // log or linear
+	// Method is balanced_pairs, pairs, welch or welch_of_starts. A and B are of the runs that it tests.
+	Method string `json:"method,omitempty"`
+	Paired bool   `json:"paired"`
+	Pairs  int    `json:"pairs,omitempty"`
+	// PairsDropped are pairs without a valid run of both arms, with a reboot between, or with several runs of an arm.
+	PairsDropped  int      `json:"pairs_dropped,omitempty"`
+	WelchP        *float64 `json:"welch_p"`
+	WelchT        *float64 `json:"welch_t,omitempty"`
+	PairedP       *float64 `json:"paired_p,omitempty"`
+	MannWhitneyP  *float64 `json:"mann_whitney_p"`
+	HodgesLehmann *float64 `json:"hodges_lehmann,omitempty"`
+	HedgesG       *float64 `json:"hedges_g"`
+	TOSTP         *float64 `json:"tost_p"`
+	Margin        Margin   `json:"margin"`
+	HolmP         *float64 `json:"holm_p"`
 	// MDE is the least true difference that a repetition would find with a power of 80 %, as the margin
 	// is: relative to the baseline, or in the unit.
 	MDE *float64 `json:"mde"`
-	// NeedN is how many runs each arm would need, when the verdict is inconclusive.
-	NeedN      *int      `json:"n_needed,omitempty"`
+	// SameAs is the metric that this one is one quantity with: the two count once in the family of tests.
+	SameAs string `json:"same_as,omitempty"`
+	// NeedN is how many runs each arm would need for the margin, when the verdict is inconclusive: for two equal
+	// arms to be shown equivalent, and a difference as large as the margin to be found. NeedForEffect is how many a
+	// difference as large as the one that was seen needs to be found.
+	NeedN         *int `json:"n_needed,omitempty"`
+	NeedForEffect *int `json:"n_needed_for_effect,omitempty"`
+	// Constant says that nothing varied: the difference is the same in all runs or pairs, and the verdict goes by it.
+	Constant   bool      `json:"constant,omitempty"`
 	Verdict    Verdict   `json:"verdict"`
 	Confounded bool      `json:"confounded_with_time,omitempty"`
 	Outliers   []Outlier `json:"outliers"`
@@ -184,7 +196,7 @@ const (
 	Worse        Verdict = "worse"
 	Different    Verdict = "different" // of a metric of which neither way is better
 	Inconclusive Verdict = "inconclusive"
-	Undecided    Verdict = "difference_only" // nothing but the difference: n = 1, or no spread to test by
+	Undecided    Verdict = "difference_only" // nothing but the difference: n = 1
 )
 
 // Outlier is a run that stands out in its arm. It is flagged and never left out.
@@ -226,6 +238,21 @@ type PairOrder struct {
 	AfterSwitch []AfterSwitch `json:"after_switch,omitempty"`
 	// Halves are the difference in pairs in which a came first, and in those in which b did.
 	Halves []Halves `json:"halves,omitempty"`
+	// Drift is how the difference of the metric that decides goes with time, where runs are tested by pairs.
+	Drift *PairDrift `json:"drift,omitempty"`
+}
+
+// PairDrift is how the differences of pairs go with time, beside the means of the two orders.
+type PairDrift struct {
+	Metric string `json:"metric"`
+	Pairs  int    `json:"pairs"`
+	// Change is from the first pair to the last, as the margin is: relative to the baseline, or in the unit.
+	Change *float64 `json:"change,omitempty"`
+	P      *float64 `json:"p"` // null where it is not testable
+	// Significant is at 5 %: then findings of the pair are confounded with time.
+	Significant bool `json:"significant"`
+	// Note is why it is not testable.
+	Note string `json:"note,omitempty"`
 }
 
 // AfterSwitch is the first runs after a change of arms, against the others of that arm.
@@ -265,8 +292,11 @@ type KVModel struct {
 	Fraction      float64 `json:"fraction"`
 	TotalBytes    float64 `json:"total_bytes"`
 	ResidualBytes float64 `json:"largest_residual_bytes"`
-	// Explained says that the residual is nothing beside the differences: the two figures are one effect.
+	// Share is how much of the variance of the capacities the model explains, from 0 to 1.
+	Share float64 `json:"share_explained"`
+	// Explained says that it is nearly all: the two figures are one effect. Fails says that it is less than half.
 	Explained bool `json:"explained"`
+	Fails     bool `json:"fails,omitempty"`
 }
 
 // Warning is a finding that stands beside the verdicts, by a name that does not change.

@@ -10,25 +10,24 @@ import (
 
 // contrast is a metric of two arms on the scale of its analysis.
 type contrast struct {
+	analysis
 	metric Metric
 	margin Margin
-	a, b   sample
 	meanA  float64 // as it was measured
 	log    bool
 	// x and y are the values on the scale; low and high what does not matter, around 0.
 	x, y      []float64
 	low, high float64
-	// test decides: paired if the runs are, else Welch's.
-	test   stats.TTest
-	welch  *stats.TTest
-	paired *stats.TTest
-	pairs  int
-	notes  []string
+	// test decides: that of the method. welch is of the same values apart.
+	test  stats.TTest
+	welch *stats.TTest
+	// constant is a difference that is the same in all runs, or in all pairs: nothing is tested, and nothing has to be.
+	constant bool
 }
 
 // newContrast takes what is known of a metric to the scale of its analysis. It needs a value of each arm.
-func newContrast(m Metric, margin Margin, a, b sample) *contrast {
-	c := &contrast{metric: m, margin: margin, a: a, b: b, x: a.values, y: b.values, meanA: mean(a.values)}
+func newContrast(m Metric, margin Margin, an analysis) *contrast {
+	c := &contrast{analysis: an, metric: m, margin: margin, x: an.a.values, y: an.b.values, meanA: mean(an.a.values)}
 	// An amount is a distance on the scale as it is; a share is one of logarithms.
 	if m.Scale == ScaleLog && margin.Relative {
 		c.takeLogs()
@@ -62,57 +61,53 @@ func (c *contrast) note(format string, values ...any) {
 // run runs the tests; false if none could be, with a note of why.
 func (c *contrast) run() bool {
 	if min(len(c.x), len(c.y)) < 2 {
-		c.note("one run of an arm: nothing can be said beyond the difference")
+		what := "run"
+		if c.method == MethodWelchOfStarts {
+			what = "start"
+		}
+		c.note("one %s of an arm: nothing can be said beyond the difference", what)
 		return false
 	}
-	welch, err := stats.Welch(c.x, c.y)
-	if err != nil {
-		c.note("%s", whyNot(err))
-		return false
+	if welch, err := stats.Welch(c.x, c.y); err == nil {
+		c.welch = &welch
 	}
-	c.welch, c.test = &welch, welch
-	c.runPaired()
-	return true
-}
-
-// leastPairs is from how many pairs on they are analysed as such: fewer say less than the runs apart.
-const leastPairs = 3
-
-// runPaired tests the runs by pairs if there are enough of them, and most runs are in one.
-func (c *contrast) runPaired() {
-	pairs := pairsOf(c.a.runs, c.b.runs)
-	if pairs.rebooted > 0 {
-		c.note("not used as pairs, with a reboot within: %d", pairs.rebooted)
-	}
-	if pairs.ambiguous > 0 {
-		c.note("not used as pairs, with more than one run of an arm: %d", pairs.ambiguous)
-	}
-	x, y := at(pairs.a, c.x), at(pairs.b, c.y)
-	if len(x) < leastPairs || 2*len(x) <= max(len(c.x), len(c.y)) {
-		return
-	}
-	paired, err := stats.Paired(x, y)
-	if err != nil {
-		c.note("not tested by pairs: %s", whyNot(err))
-		return
-	}
-	if left := len(c.x) + len(c.y) - 2*len(x); left > 0 {
-		c.note("%d runs are in no pair and do not enter the paired test", left)
-	}
-	c.paired, c.test, c.pairs = &paired, paired, len(x)
-}
-
-// whyNot is the outcome of a test that could not be made.
-func whyNot(err error) string {
+	test, err := c.tested()
 	switch {
+	case err == nil:
+		c.test = test
+		return true
+	case errors.Is(err, stats.ErrNoSpread) && c.paired() && c.welch != nil:
+		c.constant = true
+		c.note("no spread: the difference is the same in every pair, so the verdict goes by the difference and the margin")
 	case errors.Is(err, stats.ErrNoSpread):
-		return "no spread: in both arms every run has the same value, so there is nothing to test by; the difference stands as it is"
-	case errors.Is(err, stats.ErrTooFew):
-		return "too few runs to test"
+		c.constant = true
+		c.note("no spread: in both arms every run has the same value, so the verdict goes by the difference and the margin")
 	default:
-		return "not tested: " + err.Error()
+		c.note("not tested: %v", err)
 	}
+	return false
 }
+
+// tested is the test of the method.
+func (c *contrast) tested() (stats.TTest, error) {
+	switch c.method {
+	case MethodBalancedPairs:
+		test, err := stats.BalancedPairs(c.x, c.y, c.aFirst)
+		if errors.Is(err, stats.ErrNoSpread) { // within the halves; between them there may be one
+			if plain, err := stats.Paired(c.x, c.y); err == nil {
+				c.method = MethodPairs
+				return plain, nil
+			}
+		}
+		return test, err
+	case MethodPairs:
+		return stats.Paired(c.x, c.y)
+	}
+	return stats.Welch(c.x, c.y)
+}
+
+// difference is that on the scale, of a contrast without spread.
+func (c *contrast) constantDifference() float64 { return mean(c.y) - mean(c.x) }
 
 // ratios turns an interval of the scale into one of ratios.
 func ratios(i stats.Interval) *Interval { return interval(math.Exp(i.Low), math.Exp(i.High)) }

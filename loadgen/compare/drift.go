@@ -54,6 +54,43 @@ func driftOf(s sample) Drift {
 	return d
 }
 
+// leastForDrift is from how many pairs on their differences are tested for a drift.
+const leastForDrift = 6
+
+// pairDrift tests whether the differences of pairs go with time, beside the means of their halves; nil of runs that
+// are tested apart.
+func (r *row) pairDrift() *PairDrift {
+	if !r.paired() {
+		return nil
+	}
+	d := &PairDrift{Metric: r.key.name, Pairs: len(r.x)}
+	times := r.times()
+	switch {
+	case len(times) == 0:
+		d.Note = "not testable: the start of a run is not known"
+		return d
+	case d.Pairs < leastForDrift:
+		d.Note = fmt.Sprintf("not testable: %d of at least %d pairs", d.Pairs, leastForDrift)
+		return d
+	}
+	differences := make([]float64, len(r.x))
+	for i := range r.x {
+		differences[i] = r.y[i] - r.x[i]
+	}
+	groups := make([]bool, len(r.x))
+	if r.method == MethodBalancedPairs {
+		groups = r.aFirst
+	}
+	trend, err := stats.Trend(times, differences, groups)
+	if err != nil {
+		d.Note = "not testable: the differences do not vary"
+		return d
+	}
+	d.P, d.Change = &trend.P, finite(r.byMargin(trend.Difference*(slices.Max(times)-slices.Min(times))))
+	d.Significant = trend.P < significance
+	return d
+}
+
 // driftWarning tells which metrics of an arm go with time, and of how many: one in twenty does by chance.
 func driftWarning(name string, a Arm) []Warning {
 	var texts []string

@@ -66,7 +66,7 @@ func TestAnOutlierHasWhatWasSoInItAlone(t *testing.T) {
 	if o.Run != "run004" || o.Arm != "a" || o.Value != 80 || !slices.Contains(o.By, "grubbs") || !slices.Contains(o.By, "modified_z") {
 		t.Errorf("%+v", o)
 	}
-	if causes := strings.Join(o.Causes, "; "); causes != "throttled 40.00 s; first run after a change of arms" {
+	if causes := strings.Join(o.Causes, "; "); causes != "throttled 40.00 s" {
 		t.Errorf("causes %q", causes)
 	}
 }
@@ -105,11 +105,10 @@ func TestAGradeSaysWhatStandsInTheWayOfABetterOne(t *testing.T) {
 	var drifting experiment
 	drifting.throughput(order("abbaabbaabba"), map[string][]float64{"a": {106, 105, 104, 103, 102, 101}, "b": {100, 101, 100.5, 100.2, 100.8, 100.4}})
 	arms := mustCompare(t, drifting.runs, compare.Options{}).Strata[0].Arms
-	if r := arms["a"].Runs[0]; r.Grade != compare.GradeValid || r.Why[0] != "output tokens per second drifts with time in its arm" {
-		t.Errorf("drifting: %s, why %q", r.Grade, r.Why)
-	}
-	if r := arms["b"].Runs[0]; r.Grade != compare.GradeDecision {
-		t.Errorf("the arm that does not drift: %s, why %q", r.Grade, r.Why)
+	for name := range arms { // a drift is of the pair, which has a mark for it
+		if r := arms[name].Runs[0]; r.Grade != compare.GradeDecision {
+			t.Errorf("drifting, %s: %s, why %q", name, r.Grade, r.Why)
+		}
 	}
 }
 

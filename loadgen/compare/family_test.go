@@ -25,10 +25,10 @@ func arms(n int, slower float64) experiment {
 	return e
 }
 
-// With seven arms the chance that one of them is found wrongly is not 5 %.
+// With seven strata the chance that one of them is found wrongly is not 5 %.
 func TestAFindingThatIsOneOfManyIsToldOf(t *testing.T) {
 	for name, c := range map[string]struct {
-		arms   int
+		strata int
 		slower float64
 		told   bool
 	}{
@@ -37,12 +37,19 @@ func TestAFindingThatIsOneOfManyIsToldOf(t *testing.T) {
 		"one of seven, beyond any chance": {7, .2, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := mustCompare(t, arms(c.arms, c.slower).runs, compare.Options{Baseline: "a"})
+			var e experiment
+			for n := range c.strata {
+				slower := map[int]float64{0: c.slower}[n]
+				for _, r := range arms(1, slower).runs {
+					e.run(r.Labels["arm"], r.Metrics, func(own *compare.Run) { own.Labels["place"] = string(rune('a' + n)) })
+				}
+			}
+			got := mustCompare(t, e.runs, compare.Options{Baseline: "a", Within: []string{"place"}})
 			if m := metricOf(t, got, compare.OutputTokensPerSecond); m.Verdict != compare.Worse {
 				t.Fatalf("%s, p %v", m.Verdict, *m.WelchP)
 			}
 			told := strings.Join(codes(got)[compare.CodeManyTests], "\n")
-			if (told != "") != c.told || c.told && (!strings.Contains(told, "output tokens per second of b") || !strings.Contains(told, "7 tests of primary metrics")) {
+			if (told != "") != c.told || c.told && (!strings.Contains(told, "output tokens per second of b in place a") || !strings.Contains(told, "7 tests of primary metrics")) {
 				t.Errorf("told %q", told)
 			}
 		})
@@ -74,20 +81,26 @@ func TestAmongManyAFindingGoesByItsOwnTest(t *testing.T) {
 // What a verdict asks of one metric of many is asked of its plan too.
 func TestOneOfManyMetricsNeedsMoreRuns(t *testing.T) {
 	need := map[int]int{}
+	var latencies []string
+	for _, m := range compare.Table() {
+		if m.Unit == compare.UnitSeconds {
+			latencies = append(latencies, m.Name)
+		}
+	}
 	for _, n := range []int{1, 10} {
 		var e experiment
 		for i, arm := range order("abbaabba") {
 			metrics := map[string]float64{compare.OutputTokensPerSecond: noise[i%4]}
-			for k, m := range compare.Table()[1 : n+1] {
-				metrics[m.Name] = 100 * math.Exp(.05*float64((i*(k+3)+k)%5))
+			for k, m := range latencies[:n] {
+				metrics[m] = 100 * math.Exp(.05*float64((i*(k+3)*(k+5)+k+i*i)%7))
 			}
 			e.run(arm, metrics)
 		}
-		m := metricOf(t, mustCompare(t, e.runs, compare.Options{}), compare.Table()[1].Name)
+		m := metricOf(t, mustCompare(t, e.runs, compare.Options{}), latencies[0])
 		if m.NeedN == nil {
 			t.Fatalf("%d metrics: %s", n, m.Verdict)
 		}
-		need[n] = *m.NeedN
+		need[n] = *m.NeedForEffect
 	}
 	if need[10] <= need[1] {
 		t.Errorf("one of 10 needs %d runs, alone it needs %d", need[10], need[1])

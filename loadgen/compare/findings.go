@@ -96,12 +96,16 @@ func (c *comparing) firstEverywhere() []Warning {
 	}
 	var all []finding
 	var p []float64
+	var blocks [][]block
+	for _, cell := range c.cells {
+		blocks = append(blocks, blocksOf(cell.runs, c.options.By))
+	}
 	for _, name := range c.arms {
 		for _, k := range keys() {
 			f := finding{arm: name}
 			f.metric, _ = FindMetric(k.name)
-			for _, cell := range c.cells {
-				f.add(blocksOf(cell.runs, c.options.By), k, name)
+			for _, own := range blocks {
+				f.add(own, k, name)
 			}
 			if len(f.chances) > 1 {
 				all, p = append(all, f), append(p, f.p())

@@ -104,16 +104,27 @@ func holdsTogether(t *testing.T, m compare.Metrics) {
 		t.Errorf("%s: 90 %% %v is wider than 95 %% %v", m.Name, *m.CI90, *m.CI95)
 	}
 	tested := m.WelchP != nil
-	if decided := m.Verdict != compare.Undecided; decided != tested {
+	if decided := m.Verdict != compare.Undecided; decided != (tested || m.Constant) {
 		t.Errorf("%s is %s, tested %v", m.Name, m.Verdict, tested)
 	}
 	if !tested && len(m.Notes) == 0 {
 		t.Errorf("%s: nothing says why it is not tested", m.Name)
 	}
+	if m.Constant && (tested || m.CI95 != nil || m.Confounded && m.Verdict == compare.Equivalent) {
+		t.Errorf("%s does not vary, and %+v", m.Name, m)
+	}
+	if m.A.Mean != nil && m.B.Mean != nil && m.Difference != nil && math.Abs(*m.Difference-(*m.B.Mean-*m.A.Mean)) > 1e-9*(math.Abs(*m.A.Mean)+math.Abs(*m.B.Mean)) {
+		t.Errorf("%s: difference %v of means %v and %v", m.Name, *m.Difference, *m.A.Mean, *m.B.Mean)
+	}
+	if m.Paired && (m.A.N != m.Pairs || m.B.N != m.Pairs) {
+		t.Errorf("%s: %d pairs of %d and %d runs", m.Name, m.Pairs, m.A.N, m.B.N)
+	}
 	if m.RatioCI95 != nil && m.Verdict == compare.Worse && m.RatioCI95[1] >= 1 {
 		t.Errorf("%s is worse with a ratio up to %v", m.Name, m.RatioCI95[1])
 	}
-	if m.NeedN != nil && *m.NeedN <= min(m.A.N, m.B.N) && m.A.N == m.B.N {
-		t.Errorf("%s: %d runs are needed, and there are %d", m.Name, *m.NeedN, m.A.N)
+	for what, n := range map[string]*int{"for the margin": m.NeedN, "for the effect": m.NeedForEffect} {
+		if n != nil && *n <= min(m.A.N, m.B.N) && m.A.N == m.B.N {
+			t.Errorf("%s: %d runs are needed %s, and there are %d", m.Name, *n, what, m.A.N)
+		}
 	}
 }

@@ -8,13 +8,13 @@ import (
 // proven is the grade of a signal that independent witnesses agree on.
 const proven = "proven"
 
-// refOf names a run and grades it. Drift is of the metric that decides, in the run's arm.
-func refOf(r *Run, order Order, drift string) RunRef {
+// refOf names a run and grades it; order is what is wrong with the order of the runs.
+func refOf(r *Run, order string) RunRef {
 	ref := RunRef{Run: r.ID, StartedAt: r.StartedAt, Grade: GradeInvalid, Why: slices.Clone(r.InvalidReasons)}
 	if !r.Valid {
 		return ref
 	}
-	ref.Why = notDecisive(r, order, drift)
+	ref.Why = notDecisive(r, order)
 	if ref.Grade = GradeValid; len(ref.Why) == 0 {
 		ref.Grade = GradeDecision
 	}
@@ -22,7 +22,7 @@ func refOf(r *Run, order Order, drift string) RunRef {
 }
 
 // notDecisive is why a valid run is no ground for a decision.
-func notDecisive(r *Run, order Order, drift string) []string {
+func notDecisive(r *Run, order string) []string {
 	var why []string
 	if r.Simulated || simulatedMode(r.Mode) {
 		why = append(why, "simulated")
@@ -30,16 +30,13 @@ func notDecisive(r *Run, order Order, drift string) []string {
 	if r.Imported != "" {
 		why = append(why, "imported: its validity was not checked here")
 	}
-	if !interleaved(order.Kind) {
-		why = append(why, "order "+order.Kind)
+	if order != "" {
+		why = append(why, order)
 	}
 	for _, signal := range r.Expected {
 		if grade := r.Signals[signal]; grade != proven {
 			why = append(why, fmt.Sprintf("%s is not proven", signal))
 		}
-	}
-	if drift != "" {
-		why = append(why, drift+" drifts with time in its arm")
 	}
 	return why
 }

@@ -13,9 +13,12 @@ const (
 
 // When a model is said to explain the capacities.
 const (
-	leastKVRuns  = 4
-	tinyResidual = 0.01 // of the spread of the capacities
-	leastSpread  = 0.001
+	leastKVRuns = 4
+	leastSpread = 0.001
+	// explains is from which share of the variance of the capacities on a line is all that there is to them: what it
+	// leaves spreads by 3 % of what they do. Below fails it explains nothing. What lies between is said as its share.
+	explains = 0.999
+	fails    = 0.50
 )
 
 // kvModelOf fits the capacity of the KV cache to what was free when it was sized, or to what was in use
@@ -56,13 +59,19 @@ func fitKV(of string, x, capacity []float64) *KVModel {
 		m.Fraction, m.TotalBytes = -slope, intercept/-slope
 		at = func(x float64) float64 { return m.Fraction * (m.TotalBytes - x) }
 	}
+	var left, all float64
+	middle := mean(capacity)
 	for i := range x {
-		m.ResidualBytes = max(m.ResidualBytes, math.Abs(capacity[i]-at(x[i])))
+		r := capacity[i] - at(x[i])
+		m.ResidualBytes = max(m.ResidualBytes, math.Abs(r))
+		left += r * r
+		all += (capacity[i] - middle) * (capacity[i] - middle)
 	}
-	if finite(m.Fraction) == nil || finite(m.TotalBytes) == nil || finite(m.ResidualBytes) == nil {
+	m.Share = max(1-left/all, 0)
+	if finite(m.Fraction) == nil || finite(m.TotalBytes) == nil || finite(m.ResidualBytes) == nil || finite(m.Share) == nil {
 		return nil // of values so near to each other that a line cannot be told
 	}
-	m.Explained = m.ResidualBytes <= tinyResidual*(slices.Max(capacity)-slices.Min(capacity))
+	m.Explained, m.Fails = m.Share >= explains, m.Share < fails
 	return &m
 }
 

@@ -15,7 +15,12 @@ func (r *Run) own() map[string]string {
 }
 
 // Label is the value of a label, or of the field of that name; empty if there is none.
-func (r *Run) Label(name string) string { return cmp.Or(r.Labels[name], r.own()[name]) }
+func (r *Run) Label(name string) string {
+	if value := r.Labels[name]; value != "" {
+		return value
+	}
+	return r.own()[name]
+}
 
 // labelNames are those that runs have.
 func labelNames(runs []*Run) []string {

@@ -92,7 +92,7 @@ const (
 
 // equal says whether two groups of runs are equivalent in a metric, with the t of the test against none.
 func equal(k key, m Metric, margin Margin, a, b []*Run) (t float64, equivalent bool) {
-	r := newContrast(m, margin, (&arm{valid: a}).sample(k), (&arm{valid: b}).sample(k))
+	r := newContrast(m, margin, analysis{method: MethodWelch, a: (&arm{valid: a}).sample(k), b: (&arm{valid: b}).sample(k)})
 	welch, err := stats.Welch(r.x, r.y)
 	if err != nil {
 		return 0, false

@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"fmt"
 	"math"
 	"slices"
 )
@@ -18,6 +19,22 @@ const (
 // interleaved says whether an order keeps arms apart from time.
 func interleaved(kind string) bool {
 	return kind == OrderABBA || kind == OrderAlternating || kind == OrderRandom
+}
+
+// grounds is why the order of runs is no ground for a decision; empty if it is one. Strictly alternating arms are as
+// good as blocks if the metric that decides drifts in one of them.
+func (o Order) grounds(cell *cell, primary key) string {
+	if !interleaved(o.Kind) {
+		return "order " + o.Kind
+	}
+	if o.Kind == OrderAlternating {
+		for _, name := range sortedKeys(cell.arms) {
+			if m, known := FindMetric(primary.name); known && cell.arms[name].drift(primary).Significant {
+				return fmt.Sprintf("order %s, and %s drifts with time in %s", o.Kind, m.Title, name)
+			}
+		}
+	}
+	return ""
 }
 
 // orderOf is how runs, in the order of their start, followed each other. It is that of the valid ones; a

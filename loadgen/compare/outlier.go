@@ -14,8 +14,8 @@ const (
 	byModifiedZ = "modified_z"
 )
 
-// outliersOf flags the runs that stand out in their arm, with what else was so in them alone. None is
-// left out of any figure.
+// outliersOf flags the runs that stand out in their arm, with what sets them apart. None is left out of any
+// figure.
 func outliersOf(s sample, arm string, first func(*Run) bool) []Outlier {
 	by := make([][]string, len(s.values))
 	if g, err := stats.Grubbs(s.values, significance); err == nil && g.Outlier {
@@ -33,8 +33,9 @@ func outliersOf(s sample, arm string, first func(*Run) bool) []Outlier {
 		if len(tests) == 0 {
 			continue
 		}
-		o := Outlier{Run: s.runs[i].ID, Arm: arm, Value: s.values[i], By: tests, Causes: factsAlone(s.runs, i)}
-		if first(s.runs[i]) {
+		others := slices.Concat(s.runs[:i], s.runs[i+1:])
+		o := Outlier{Run: s.runs[i].ID, Arm: arm, Value: s.values[i], By: tests, Causes: factsApart(s.runs[i], others)}
+		if first(s.runs[i]) && !slices.ContainsFunc(others, first) {
 			o.Causes = append(o.Causes, "first run after a change of arms")
 		}
 		all = append(all, o)
@@ -42,30 +43,27 @@ func outliersOf(s sample, arm string, first func(*Run) bool) []Outlier {
 	return all
 }
 
-// factsAlone are the facts by which a run differs from every other one of its arm.
-func factsAlone(runs []*Run, at int) []string {
-	others := slices.Concat(runs[:at], runs[at+1:])
+// factsApart are the facts that set a run apart from all others of its arm.
+func factsApart(r *Run, others []*Run) []string {
 	if len(others) < 2 {
 		return nil
 	}
-	var alone []string
-	for _, f := range runs[at].Facts {
-		known := factsOf(others, f.Item)
-		if len(known.all) < len(others) {
-			continue
-		}
-		apart := !slices.ContainsFunc(known.all, func(other Fact) bool { return like(f, other) })
-		if apart {
-			alone = append(alone, fmt.Sprintf("%s %s", f.Item, facts{all: []Fact{f}, runs: 1}.text()))
+	var apart []string
+	for _, f := range r.Facts {
+		if known := factsOf(others, f.Item); len(known.all) == len(others) && setsApart(f, known) {
+			apart = append(apart, fmt.Sprintf("%s %s", f.Item, facts{all: []Fact{f}, runs: 1}.text()))
 		}
 	}
-	return alone
+	return apart
 }
 
-// like says whether two facts are the same, as far as that matters.
-func like(a, b Fact) bool {
-	if a.Number != nil && b.Number != nil {
-		return math.Abs(*a.Number-*b.Number) <= max(a.Tolerance, b.Tolerance)
+// setsApart says whether a fact sets its run apart: the others have another value in common, or a quantity is
+// farther from all of theirs than they are from each other.
+func setsApart(f Fact, others facts) bool {
+	values := others.numbers()
+	if f.Number == nil || len(values) == 0 {
+		return len(others.counts()) == 1 && f.Value != others.all[0].Value
 	}
-	return a.Value == b.Value
+	low, high := slices.Min(values), slices.Max(values)
+	return max(*f.Number-high, low-*f.Number) > max(f.Tolerance, others.all[0].Tolerance, high-low)
 }

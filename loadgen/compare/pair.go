@@ -1,14 +1,105 @@
 package compare
 
-// pairing is which runs of two arms share a pair, by their places, and how many pairs are none.
-type pairing struct {
-	a, b []int // places of the runs of each pair
-	// ambiguous are pairs with several runs of an arm, rebooted those with a reboot within: a boot of the
-	// machine is a block, and runs of two boots share no conditions.
-	ambiguous, rebooted int
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Methods of testing the difference of two arms.
+const (
+	MethodBalancedPairs = "balanced_pairs"  // pairs of both orders: the mean of the two halves' means
+	MethodPairs         = "pairs"           // plain pairs: one of the orders has less than three
+	MethodWelch         = "welch"           // runs apart
+	MethodWelchOfStarts = "welch_of_starts" // runs apart, those of one start of the engine averaged
+)
+
+// leastPairs is from how many pairs on they are analysed as such, and of each order as two halves: fewer say
+// less than the runs apart.
+const leastPairs = 3
+
+// analysis is how a metric of two arms is tested, and by which values.
+type analysis struct {
+	method string
+	// a and b are what enters every figure; of pairs, the runs of one pair stand at one place.
+	a, b    sample
+	aFirst  []bool // of each pair
+	dropped int    // pairs that are none
+	notes   []string
 }
 
-// pairsOf pairs the runs of two arms.
+func (an analysis) paired() bool { return an.method == MethodBalancedPairs || an.method == MethodPairs }
+
+// analysisOf picks the test of a metric: by pairs if there are three and most runs are in one, else by Welch.
+func analysisOf(a, b *arm, k key) analysis {
+	x, y := a.sample(k), b.sample(k)
+	apart := analysis{method: MethodWelch, a: x, b: y}
+	if x.sharesStarts() || y.sharesStarts() {
+		of := func(arm string, s sample) string {
+			return fmt.Sprintf("%s of %s in %d starts", Runs(len(s.runs)), arm, s.starts())
+		}
+		apart.method, apart.a, apart.b = MethodWelchOfStarts, x.byStart(), y.byStart()
+		apart.notes = append(apart.notes, fmt.Sprintf("runs that share a start of the engine are averaged: %s, %s", of(a.name, x), of(b.name, y)))
+		return apart
+	}
+	p := pairsOf(x.runs, y.runs)
+	p.countDropped(a, b)
+	if n := len(p.a); n < leastPairs || 2*n <= max(len(x.runs), len(y.runs)) {
+		if n+len(p.rebooted)+len(p.several) > 0 { // runs were planned as pairs
+			apart.dropped = p.dropped()
+			apart.notes = append(p.notes(), fmt.Sprintf("not tested by pairs, of which there are %d", n))
+		}
+		return apart
+	}
+	an := analysis{method: MethodPairs, a: x.at(p.a), b: y.at(p.b), dropped: p.dropped(), notes: p.notes()}
+	if left := len(x.runs) + len(y.runs) - 2*len(p.a); left > 0 {
+		an.notes = append(an.notes, fmt.Sprintf("%s in no pair, and in no figure", Runs(left)))
+	}
+	halves, known := map[bool]int{}, true
+	for i, r := range an.a.runs {
+		first := r.StartedAt.Before(an.b.runs[i].StartedAt)
+		an.aFirst = append(an.aFirst, first)
+		halves[first]++
+		known = known && !r.StartedAt.IsZero() && !an.b.runs[i].StartedAt.IsZero()
+	}
+	if known && min(halves[true], halves[false]) >= leastPairs {
+		an.method = MethodBalancedPairs
+	}
+	return an
+}
+
+// times are when pairs were made, between the starts of their runs, in seconds from the first; nil if one is not
+// known.
+func (an analysis) times() []float64 {
+	var middles []time.Time
+	for i, r := range an.a.runs {
+		other := an.b.runs[i]
+		if r.StartedAt.IsZero() || other.StartedAt.IsZero() {
+			return nil
+		}
+		middles = append(middles, r.StartedAt.Add(other.StartedAt.Sub(r.StartedAt)/2))
+	}
+	first := slices.MinFunc(middles, time.Time.Compare)
+	var seconds []float64
+	for _, at := range middles {
+		seconds = append(seconds, at.Sub(first).Seconds())
+	}
+	return seconds
+}
+
+// pairing is which runs of two arms share a pair, by their places, and what keeps pairs from being one.
+type pairing struct {
+	a, b   []int    // places of the runs of each pair
+	labels []string // of the pairs
+	// rebooted are pairs with a reboot between their runs: a boot of the machine is a block, and runs of two
+	// boots share no conditions. several have more than one valid run of an arm.
+	rebooted, several []string
+	alone             []string // without a valid run of both arms
+}
+
+// pairsOf pairs runs of two arms.
 func pairsOf(a, b []*Run) pairing {
 	partners, count := map[string][]int{}, map[string]int{}
 	for j, r := range b {
@@ -18,28 +109,112 @@ func pairsOf(a, b []*Run) pairing {
 		count[r.Pair]++
 	}
 	var p pairing
-	several := map[string]bool{}
 	for i, r := range a {
 		at := partners[r.Pair]
 		switch {
 		case r.Pair == "" || len(at) == 0:
 		case len(at) > 1 || count[r.Pair] > 1:
-			several[r.Pair] = true
+			if !slices.Contains(p.several, r.Pair) {
+				p.several = append(p.several, r.Pair)
+			}
 		case !r.sameBoot(b[at[0]]):
-			p.rebooted++
+			p.rebooted = append(p.rebooted, r.Pair)
 		default:
-			p.a, p.b = append(p.a, i), append(p.b, at[0])
+			p.a, p.b, p.labels = append(p.a, i), append(p.b, at[0]), append(p.labels, r.Pair)
 		}
 	}
-	p.ambiguous = len(several)
 	return p
 }
 
-// at are the values at some places.
-func at(places []int, values []float64) []float64 {
-	var picked []float64
+// countDropped counts the pairs of which an arm has no valid run with the figure: what was planned and is not
+// there belongs beside what is.
+func (p *pairing) countDropped(a, b *arm) {
+	paired := map[string]bool{"": true}
+	for _, label := range p.labels {
+		paired[label] = true
+	}
+	for _, label := range append(slices.Clone(p.rebooted), p.several...) {
+		paired[label] = true
+	}
+	for _, r := range slices.Concat(a.valid, a.excluded, b.valid, b.excluded) {
+		if !paired[r.Pair] {
+			paired[r.Pair] = true
+			p.alone = append(p.alone, r.Pair)
+		}
+	}
+}
+
+func (p pairing) dropped() int { return len(p.rebooted) + len(p.several) + len(p.alone) }
+
+func (p pairing) notes() []string {
+	var why []string
+	for _, one := range []struct {
+		pairs []string
+		why   string
+	}{{p.alone, "without a valid run of both arms"}, {p.rebooted, "with a reboot between"}, {p.several, "with several valid runs of an arm"}} {
+		if len(one.pairs) > 0 {
+			why = append(why, fmt.Sprintf("%d %s", len(one.pairs), one.why))
+		}
+	}
+	if len(why) == 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("%d of %d pairs dropped: %s", p.dropped(), p.dropped()+len(p.a), strings.Join(why, ", "))}
+}
+
+// at is the sample at some places.
+func (s sample) at(places []int) sample {
+	var picked sample
 	for _, i := range places {
-		picked = append(picked, values[i])
+		picked.runs, picked.values = append(picked.runs, s.runs[i]), append(picked.values, s.values[i])
 	}
 	return picked
+}
+
+// startOf is the start of an engine as a run of one model and scenario has it.
+type startOf struct{ start, model, scenario string }
+
+func (r *Run) startOf() startOf { return startOf{r.start, r.Label(labelModel), r.Label(labelScenario)} }
+
+// starts counts the starts of the engine.
+func (s sample) starts() int {
+	seen := map[startOf]bool{}
+	for _, r := range s.runs {
+		seen[r.startOf()] = true
+	}
+	return len(seen)
+}
+
+func (s sample) sharesStarts() bool { return s.starts() < len(s.runs) }
+
+// byStart has one value for each start of the engine: the mean of its runs.
+func (s sample) byStart() sample {
+	var averaged sample
+	count := map[startOf]int{}
+	place := map[startOf]int{}
+	for i, r := range s.runs {
+		of := r.startOf()
+		if count[of] == 0 {
+			place[of] = len(averaged.runs)
+			averaged.runs, averaged.values = append(averaged.runs, r), append(averaged.values, 0)
+		}
+		count[of]++
+		averaged.values[place[of]] += (s.values[i] - averaged.values[place[of]]) / float64(count[of])
+	}
+	return averaged
+}
+
+// findStarts says of runs, in the order of their start, by which start of the engine each was served. A run that
+// found its engine up shares the start of the run before it of the same arm and model.
+func findStarts(runs []*Run) {
+	type engine struct{ campaign, arm, model, host string }
+	last := map[engine]string{}
+	for _, r := range runs {
+		of := engine{r.Labels["campaign"], r.Labels["arm"], r.Label(labelModel), r.Host}
+		r.start = r.ID
+		if r.EngineKept {
+			r.start = cmp.Or(last[of], r.ID)
+		}
+		last[of] = r.start
+	}
 }

@@ -18,16 +18,22 @@ type row struct {
 	*contrast
 	key    key
 	tested bool
-	out    Metrics
+	// quantity is the same number of metrics that are one quantity; family how many quantities are tested with it.
+	quantity, family int
+	out              Metrics
 }
 
 // newRow describes a metric in both arms and sets them against each other.
-func newRow(k key, m Metric, o Options, a, b sample) *row {
-	c := newContrast(m, o.margin(m), a, b)
+func newRow(k key, m Metric, o Options, an analysis) *row {
+	c := newContrast(m, o.margin(m), an)
 	r := &row{contrast: c, key: k, tested: c.run()}
 	r.out = Metrics{
 		Name: m.Name, Unit: string(m.Unit), Direction: m.Direction, EngineReported: k.engine,
-		A: moments(a.values), B: moments(b.values), Scale: ScaleLinear, Margin: c.margin, Outliers: []Outlier{},
+		A: moments(c.a.values), B: moments(c.b.values), Scale: ScaleLinear, Margin: c.margin, Outliers: []Outlier{},
+		Method: c.method, Paired: c.paired(), PairsDropped: c.dropped, Constant: c.constant,
+	}
+	if r.out.Paired {
+		r.out.Pairs = len(c.x)
 	}
 	if c.log {
 		r.out.Scale = ScaleLog
@@ -41,16 +47,12 @@ func newRow(k key, m Metric, o Options, a, b sample) *row {
 	return r
 }
 
-// setDifference is b - a and b / a; on the logarithmic scale the ratio is that of the geometric means, as
-// its interval is.
+// setDifference is b - a and b / a of the means that stand beside it.
 func (r *row) setDifference() {
 	meanB := mean(r.b.values)
 	difference := meanB - r.meanA
 	r.out.Difference = &difference
-	switch {
-	case r.tested && r.log:
-		r.out.Ratio = finite(math.Exp(r.test.Difference))
-	case r.meanA > 0:
+	if r.meanA > 0 {
 		r.out.Ratio = finite(meanB / r.meanA)
 	}
 }
@@ -59,11 +61,16 @@ func (r *row) setTests() {
 	ci95, ci90 := r.test.Interval(0.95), r.test.Interval(0.90)
 	r.out.CI95, r.out.CI90 = r.differences(ci95), r.differences(ci90)
 	if r.log {
-		r.out.RatioCI95 = ratios(ci95)
+		r.out.RatioCI95, r.out.GeometricRatio = ratios(ci95), finite(math.Exp(r.test.Difference))
+		if ratio, i := r.out.Ratio, r.out.RatioCI95; ratio != nil && i != nil && (*ratio < i[0] || *ratio > i[1]) {
+			r.note("the interval is of the geometric means, %s: that of the means lies outside", Change(math.Exp(r.test.Difference)))
+		}
 	}
-	r.out.WelchP, r.out.WelchT = &r.welch.P, &r.welch.T
-	if r.paired != nil {
-		r.out.Paired, r.out.Pairs, r.out.PairedP = true, r.pairs, &r.paired.P
+	if r.welch != nil {
+		r.out.WelchP, r.out.WelchT = &r.welch.P, &r.welch.T
+	}
+	if r.paired() {
+		r.out.PairedP = &r.test.P
 	}
 	r.out.TOSTP = pointer(r.test.EquivalentBetween(r.low, r.high).P)
 	if g, err := stats.HedgesG(r.x, r.y); err == nil {

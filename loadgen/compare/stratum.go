@@ -13,14 +13,21 @@ func (c *comparing) stratum(cell *cell) Stratum {
 		Order: orderOf(cell.runs, c.options.By), KVModel: kvModelOf(valid), Warnings: []Warning{},
 	}
 	primary := c.primary(cell)
+	order := s.Order.grounds(cell, primary)
 	for name, a := range cell.arms {
-		s.Arms[name] = armOf(a, s.Order, primary)
+		s.Arms[name] = armOf(a, order)
 	}
 	base := cell.arm(c.arms[0])
+	var rows [][]*row
 	for _, name := range c.arms[1:] {
 		if b := cell.arm(name); len(base.valid) > 0 && len(b.valid) > 0 {
-			s.Pairs = append(s.Pairs, c.pair(cell, base, b, primary))
+			p, own := c.pair(cell, base, b, primary)
+			s.Pairs, rows = append(s.Pairs, p), append(rows, own)
 		}
+	}
+	verdicts(rows, c.options)
+	for i := range s.Pairs {
+		c.finish(&s.Pairs[i], cell, rows[i])
 	}
 	s.Warnings = append(s.Warnings, c.stratumWarnings(cell, s)...)
 	return s
@@ -61,23 +68,20 @@ func commonScenario(runs []*Run) string {
 	return runs[0].Scenario
 }
 
-func armOf(a *arm, order Order, primary key) Arm {
-	drift := ""
-	if m, known := FindMetric(primary.name); known && a.drift(primary).Significant {
-		drift = m.Title
-	}
+// armOf is an arm with its runs graded; order is what is wrong with their order.
+func armOf(a *arm, order string) Arm {
 	out := Arm{Runs: []RunRef{}, Metrics: seriesOf(a)}
 	for _, r := range a.valid {
-		out.Runs = append(out.Runs, refOf(r, order, drift))
+		out.Runs = append(out.Runs, refOf(r, order))
 	}
 	for _, r := range a.excluded {
-		out.Excluded = append(out.Excluded, refOf(r, order, ""))
+		out.Excluded = append(out.Excluded, refOf(r, order))
 	}
 	return out
 }
 
-// pair sets an arm against the baseline.
-func (c *comparing) pair(cell *cell, a, b *arm, primary key) Pair {
+// pair sets an arm against the baseline, but for the verdicts, which are of all pairs of a stratum together.
+func (c *comparing) pair(cell *cell, a, b *arm, primary key) (Pair, []*row) {
 	both := slices.DeleteFunc(slices.Clone(cell.runs), func(r *Run) bool {
 		return r.Label(c.options.By) != a.name && r.Label(c.options.By) != b.name
 	})
@@ -97,23 +101,47 @@ func (c *comparing) pair(cell *cell, a, b *arm, primary key) Pair {
 		if len(x.values) == 0 || len(y.values) == 0 {
 			continue
 		}
-		r := newRow(k, m, c.options, x, y)
+		r := newRow(k, m, c.options, analysisOf(a, b, k))
 		r.out.Primary = k == primary
 		r.out.Outliers = append(r.out.Outliers, outliersOf(x, a.name, begins(blocks))...)
 		r.out.Outliers = append(r.out.Outliers, outliersOf(y, b.name, begins(blocks))...)
 		rows = append(rows, r)
 		p.Order.add(k, a, b, blocks)
+		if r.out.Primary {
+			p.Order.Drift = r.pairDrift()
+		}
 	}
 	p.Order.judge()
-	verdicts(rows, c.options)
+	return p, rows
+}
+
+// finish takes over the verdicts, with what stands beside them.
+func (c *comparing) finish(p *Pair, cell *cell, rows []*row) {
+	a, b := cell.arm(p.A), cell.arm(p.B)
 	for _, r := range rows {
-		r.out.Confounded = found(r.out.Verdict) && (p.Order.Kind == OrderBlocked || a.drift(r.key).Significant || b.drift(r.key).Significant)
+		r.out.Confounded = found(r.out.Verdict) && p.Order.confounds(r, a.drift(r.key).Significant || b.drift(r.key).Significant)
 		r.out.Notes = r.notes
 		p.Metrics = append(p.Metrics, r.out)
 	}
-	p.Warnings = c.pairWarnings(a, b, p)
-	return p
+	p.Warnings = c.pairWarnings(a, b, *p)
 }
+
+// confounds says whether a finding could as well be a thing of time; drifts is of the metric within the arms. In
+// blocks it could, whatever the runs show. Where one arm always comes second, it could if an arm drifts. In pairs of
+// both orders a drift of both arms cancels itself: only one of their difference is left.
+func (o PairOrder) confounds(r *row, drifts bool) bool {
+	switch {
+	case o.Kind == OrderBlocked:
+		return true
+	case r.constant:
+		return false
+	case o.Kind == OrderAlternating, !r.paired():
+		return drifts || r.paired() && o.drifts()
+	}
+	return o.drifts()
+}
+
+func (o PairOrder) drifts() bool { return o.Drift != nil && o.Drift.Significant }
 
 // add states what order does to a metric, where anything can be said.
 func (o *PairOrder) add(k key, a, b *arm, blocks []block) {
@@ -134,6 +162,5 @@ func begins(blocks []block) func(*Run) bool {
 	}
 }
 
-// found says whether a verdict is a finding. One that is found could as well be a thing of time where the
-// arms ran one after the other, or one of them drifts.
+// found says whether a verdict is a finding.
 func found(v Verdict) bool { return v == Better || v == Worse || v == Different }

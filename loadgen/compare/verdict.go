@@ -6,41 +6,73 @@ import (
 	"github.com/umascope/umascope/loadgen/stats"
 )
 
-// verdicts adjusts the p values of the metrics that are not primary as one family, and says of each
-// metric what can be said.
-func verdicts(rows []*row, o Options) {
-	var family []*row
-	var p []float64
-	for _, r := range rows {
-		if r.tested && !r.out.Primary {
-			family, p = append(family, r), append(p, r.p())
+// verdicts says of each metric of a stratum, in all its pairs, what can be said. The p values of the metrics that
+// decide are adjusted as one family, those of all others as another: each further arm makes either larger.
+func verdicts(pairs [][]*row, o Options) {
+	var primaries, others []*row
+	next := 1
+	for _, rows := range pairs {
+		next = findQuantities(rows, next)
+		decides := 0
+		for _, r := range rows {
+			if r.out.Primary {
+				decides = r.quantity
+			}
+		}
+		for _, r := range rows {
+			switch {
+			case !r.tested:
+			case r.quantity == decides:
+				primaries = append(primaries, r)
+			default:
+				others = append(others, r)
+			}
 		}
 	}
-	adjust(family, stats.Holm(p), func(r *row, p *float64) { r.out.HolmP = p })
-	if o.wants(ColumnBonferroni) {
-		adjust(family, stats.Bonferroni(p), func(r *row, p *float64) { r.out.BonferroniP = p })
+	for _, family := range [][]*row{primaries, others} {
+		adjust(family, o)
 	}
-	if o.wants(ColumnBH) {
-		adjust(family, stats.BenjaminiHochberg(p), func(r *row, p *float64) { r.out.BHP = p })
-	}
-	for _, r := range rows {
-		r.out.Verdict = r.verdict()
-		if r.out.Verdict == Inconclusive {
-			r.out.NeedN = r.need(len(family))
+	for _, rows := range pairs {
+		for _, r := range rows {
+			if r.out.Verdict = r.verdict(); r.out.Verdict == Inconclusive {
+				r.setNeeded()
+			}
 		}
 	}
 }
 
-func adjust(family []*row, adjusted []float64, set func(r *row, p *float64)) {
+// adjust adjusts the p values of a family. A metric that decides alone needs no adjustment.
+func adjust(family []*row, o Options) {
+	var p []float64
+	var of []int
+	distinct := map[int]bool{}
+	for _, r := range family {
+		p, of = append(p, r.p()), append(of, r.quantity)
+		distinct[r.quantity] = true
+	}
+	holm, bh := stats.HolmOnce(p, of), stats.BenjaminiHochberg(p)
 	for i, r := range family {
-		set(r, &adjusted[i])
+		r.family = len(distinct)
+		if r.out.Primary && r.family == 1 {
+			continue
+		}
+		r.out.HolmP = &holm[i]
+		if o.wants(ColumnBonferroni) {
+			r.out.BonferroniP = pointer(min(1, p[i]*float64(r.family)))
+		}
+		if o.wants(ColumnBH) {
+			r.out.BHP = &bh[i]
+		}
 	}
 }
 
 // verdict goes by the precedence that is fixed before any figure is seen: what lies within the margin is
 // no finding, however sure it is.
 func (r *row) verdict() Verdict {
-	if !r.tested {
+	switch {
+	case r.constant:
+		return r.constantVerdict()
+	case !r.tested:
 		return Undecided
 	}
 	ci95, ci90 := r.test.Interval(0.95), r.test.Interval(0.90)
@@ -68,41 +100,15 @@ func side(direction Direction, difference float64) Verdict {
 	return Worse
 }
 
-// mostNeeded is beyond what anybody runs.
-const mostNeeded = 100_000
-
-// need is how many runs each arm would need for a verdict: for two equal arms to be shown equivalent, and
-// a difference as large as the margin to be found, in four of five repetitions. Where there are as many
-// already, the difference lies about where the margin ends, and it is what tells it from there. One of a
-// family has to be found among all of it.
-func (r *row) need(family int) *int {
-	alpha := significance
-	if !r.out.Primary {
-		alpha /= float64(family)
+// constantVerdict is of a difference that is the same in all runs.
+func (r *row) constantVerdict() Verdict {
+	difference := r.constantDifference()
+	const rounding = 1e-9
+	switch within := rounding * (r.high - r.low); {
+	case math.Abs(difference) <= within:
+		return Equivalent
+	case r.low-within <= difference && difference <= r.high+within:
+		return Irrelevant
 	}
-	n := 2 / (1/float64(len(r.x)) + 1/float64(len(r.y)))
-	if r.paired != nil {
-		n = float64(r.pairs)
-	}
-	sd := r.test.SE * math.Sqrt(n/2)
-	margin := min(-r.low, r.high) / sd
-	equal, errEqual := stats.EquivalenceSampleSize(margin, wantedPower, significance)
-	found, errFound := stats.SampleSize(margin, wantedPower, alpha)
-	if errEqual != nil || errFound != nil {
-		return nil
-	}
-	needed := max(equal, found)
-	if needed <= n {
-		edge := math.Abs(math.Abs(r.test.Difference)-min(-r.low, r.high)) / sd
-		apart, err := stats.SampleSize(edge, wantedPower, alpha)
-		if err != nil {
-			return nil
-		}
-		needed = max(apart, n+1)
-	}
-	if needed > mostNeeded {
-		return nil
-	}
-	whole := int(math.Ceil(needed))
-	return &whole
+	return side(r.metric.Direction, difference)
 }

@@ -105,15 +105,16 @@ func TestOfOneRunEachRanksSayNothing(t *testing.T) {
 	}
 }
 
-func TestWithoutAnySpreadNothingIsTested(t *testing.T) {
-	for _, b := range []float64{100, 150} {
+// A difference that every run has is one: whether it matters is for the margin to say.
+func TestADifferenceWithoutSpreadGetsItsVerdictByTheMargin(t *testing.T) {
+	for b, want := range map[float64]compare.Verdict{100: compare.Equivalent, 101: compare.Irrelevant, 102: compare.Irrelevant, 102.1: compare.Better, 150: compare.Better, 97: compare.Worse} {
 		var e experiment
 		e.throughput(order("abbaab"), map[string][]float64{"a": {100}, "b": {b}})
 		m := metricOf(t, mustCompare(t, e.runs, compare.Options{}), compare.OutputTokensPerSecond)
-		if m.Verdict != compare.Undecided || m.WelchP != nil || m.TOSTP != nil || m.MannWhitneyP != nil && *m.MannWhitneyP <= 0 {
+		if m.Verdict != want || !m.Constant || m.WelchP != nil || m.TOSTP != nil || m.MannWhitneyP != nil && *m.MannWhitneyP <= 0 {
 			t.Errorf("b = %v: %s, Welch p %v", b, m.Verdict, m.WelchP)
 		}
-		if len(m.Notes) != 1 || !strings.Contains(m.Notes[0], "no spread") || *m.Difference != b-100 {
+		if len(m.Notes) != 1 || !strings.Contains(m.Notes[0], "no spread") || math.Abs(*m.Difference-(b-100)) > 1e-9 {
 			t.Errorf("notes %q, difference %v", m.Notes, *m.Difference)
 		}
 	}
@@ -132,6 +133,8 @@ func TestAValueThatHasNoLogarithmIsAnalysedAsItIs(t *testing.T) {
 // many.
 func TestMetricsThatAreNotPrimaryAreAdjustedForBeingMany(t *testing.T) {
 	var alone, among experiment
+	// No two of them are a line of each other: then they would be one quantity.
+	patterns := [][]float64{{0, 1, 3, 2}, {1, 0, 2, 3}, {3, 0, 1, 2}, {0, 2, 3, 1}, {2, 0, 3, 1}, {1, 2, 0, 3}}
 	pure := []string{"time_to_first_token_p95_seconds", "request_duration_p50_seconds", "request_duration_p95_seconds", "time_per_output_token_p50_seconds", "queue_delay_p99_seconds", "inter_token_latency_p50_seconds"}
 	at := map[string]int{}
 	for _, arm := range order("abbaabba") {
@@ -145,7 +148,10 @@ func TestMetricsThatAreNotPrimaryAreAdjustedForBeingMany(t *testing.T) {
 		alone.run(arm, few)
 		many := map[string]float64{compare.OutputTokensPerSecond: noise[i], compare.TimeToFirstToken: value}
 		for j, name := range pure {
-			many[name] = noise[(i+j)%4]
+			many[name] = 100 + patterns[j][i]
+			if arm == "b" {
+				many[name] = 100 + patterns[(j+2)%6][(i+1)%4]
+			}
 		}
 		among.run(arm, many)
 	}
@@ -154,7 +160,7 @@ func TestMetricsThatAreNotPrimaryAreAdjustedForBeingMany(t *testing.T) {
 		t.Errorf("alone: %s, p %v, Holm %v", one.Verdict, *one.WelchP, *one.HolmP)
 	}
 	of := metricOf(t, mustCompare(t, among.runs, compare.Options{Columns: []compare.Column{compare.ColumnBonferroni, compare.ColumnBH}}), compare.TimeToFirstToken)
-	if of.Verdict != compare.Inconclusive || math.Abs(*of.HolmP-7**of.WelchP) > 1e-12 || *of.BonferroniP != *of.HolmP || *of.BHP != *of.HolmP {
+	if of.Verdict != compare.Inconclusive || math.Abs(*of.HolmP-7**of.WelchP) > 1e-12 || math.Abs(*of.BonferroniP-*of.HolmP) > 1e-12 || math.Abs(*of.BHP-*of.HolmP) > 1e-12 {
 		t.Errorf("among seven: %s, p %v, Holm %v, Bonferroni %v, Benjamini-Hochberg %v", of.Verdict, *of.WelchP, *of.HolmP, *of.BonferroniP, *of.BHP)
 	}
 	primary := metricOf(t, mustCompare(t, among.runs, compare.Options{Primary: compare.TimeToFirstToken}), compare.TimeToFirstToken)
@@ -199,7 +205,7 @@ func TestAPairWithARebootWithinIsNone(t *testing.T) {
 		})
 	}
 	m := metricOf(t, mustCompare(t, e.runs, compare.Options{}), compare.OutputTokensPerSecond)
-	if m.Pairs != 4 || !strings.Contains(strings.Join(m.Notes, "; "), "a reboot within") {
+	if m.Pairs != 4 || !strings.Contains(strings.Join(m.Notes, "; "), "a reboot between") {
 		t.Errorf("%d pairs, notes %q", m.Pairs, m.Notes)
 	}
 }
@@ -221,9 +227,9 @@ func TestPairsThatAreNoneAreToldOf(t *testing.T) {
 		pairs int
 		note  string
 	}{
-		"ppqqrr--": {3, "2 runs are in no pair"},
-		"ppqqrrpp": {0, "with more than one run of an arm: 1"},
-		"ppqq----": {0, ""}, // fewer than are worth it
+		"ppqqrr--": {3, "2 runs in no pair, and in no figure"},
+		"ppqqrrpp": {0, "1 with several valid runs of an arm"},
+		"ppqq----": {0, "not tested by pairs, of which there are 2"}, // fewer than are worth it
 	} {
 		m := metricOf(t, mustCompare(t, pairOf(names).runs, compare.Options{}), compare.OutputTokensPerSecond)
 		if m.Pairs != want.pairs || !strings.Contains(strings.Join(m.Notes, "; "), want.note) {

@@ -14,6 +14,7 @@ const (
 	CodeBlockedOrder      = "blocked_order"
 	CodeOrderUnknown      = "order_unknown"
 	CodeDrift             = "drift"
+	CodePairDrift         = "pair_drift"
 	CodeFirstAfterSwitch  = "first_after_switch"
 	CodeOrderEffect       = "order_effect"
 	CodeIterationRepeated = "iteration_repeated"
@@ -171,6 +172,10 @@ func (p Pair) orderWarnings() []Warning {
 			all = append(all, warn(CodeFirstAfterSwitch, "%s after a change of arms: %s", name, strings.Join(texts, "; ")))
 		}
 	}
+	if d := p.Order.Drift; d != nil && d.Significant {
+		m, _ := FindMetric(d.Metric)
+		all = append(all, warn(CodePairDrift, "the difference of %s drifts with time%s over %d pairs (p %.2g): these findings are confounded with time", m.Title, p.driftText(d), d.Pairs, *d.P))
+	}
 	var texts []string
 	for _, h := range p.Order.Halves {
 		if m, known := FindMetric(h.Metric); known && h.Suspect {
@@ -181,6 +186,19 @@ func (p Pair) orderWarnings() []Warning {
 		all = append(all, warn(CodeOrderEffect, "the difference depends on which arm comes first: %s", strings.Join(texts, "; ")))
 	}
 	return all
+}
+
+// driftText is how far a difference goes from the first pair to the last.
+func (p Pair) driftText(d *PairDrift) string {
+	i := slices.IndexFunc(p.Metrics, func(m Metrics) bool { return m.Name == d.Metric && m.Primary })
+	if i < 0 || d.Change == nil {
+		return ""
+	}
+	m := p.Metrics[i]
+	if m.Margin.Relative {
+		return ", by " + Change(1+*d.Change)
+	}
+	return ", by " + Unit(m.Unit).Text(*d.Change)
 }
 
 // matters says whether a difference in a metric is more than its margin.

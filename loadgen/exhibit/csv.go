@@ -44,6 +44,14 @@ func columnsOf() []column {
 	number := func(name string, of func(compare.Metrics) *float64) column {
 		return column{name, func(m compare.Metrics) any { return known(of(m)) }}
 	}
+	whole := func(name string, of func(compare.Metrics) *int) column {
+		return column{name, func(m compare.Metrics) any {
+			if n := of(m); n != nil {
+				return *n
+			}
+			return nil
+		}}
+	}
 	end := func(name string, at int, of func(compare.Metrics) *compare.Interval) column {
 		return column{name, func(m compare.Metrics) any {
 			if i := of(m); i != nil {
@@ -83,12 +91,13 @@ func columnsOf() []column {
 		number("tost_p", func(m compare.Metrics) *float64 { return m.TOSTP }),
 		number("holm_p", func(m compare.Metrics) *float64 { return m.HolmP }),
 		number("mde", func(m compare.Metrics) *float64 { return m.MDE }),
-		column{"n_needed", func(m compare.Metrics) any {
-			if m.NeedN == nil {
-				return nil
-			}
-			return *m.NeedN
-		}},
+		whole("n_needed", func(m compare.Metrics) *int { return m.NeedN }),
+		whole("n_needed_for_effect", func(m compare.Metrics) *int { return m.NeedForEffect }),
+		number("geometric_ratio", func(m compare.Metrics) *float64 { return m.GeometricRatio }),
+		column{"method", func(m compare.Metrics) any { return m.Method }},
+		column{"pairs_dropped", func(m compare.Metrics) any { return m.PairsDropped }},
+		column{"constant", func(m compare.Metrics) any { return m.Constant }},
+		column{"same_as", func(m compare.Metrics) any { return m.SameAs }},
 		number("shapiro_wilk_p_a", func(m compare.Metrics) *float64 { return m.ShapiroA }),
 		number("shapiro_wilk_p_b", func(m compare.Metrics) *float64 { return m.ShapiroB }),
 		number("bonferroni_p", func(m compare.Metrics) *float64 { return m.BonferroniP }),

@@ -16,6 +16,8 @@ type ratioRow struct {
 	at, lo, hi float64 // lo is 0 without an interval
 	marginLow  float64
 	marginHigh float64
+	// inconclusive is the verdict.
+	inconclusive bool
 }
 
 // farthest is how many times more or less a ratio shows; what is beyond lies on the edge.
@@ -27,7 +29,7 @@ func newRatio(m compare.Metrics) *ratioRow {
 	if base == nil || *base <= 0 || compare.Unit(m.Unit) == compare.UnitCelsius || m.Ratio == nil || *m.Ratio <= 0 {
 		return nil
 	}
-	r := &ratioRow{name: keyOf(m).title(), at: *m.Ratio, class: verdictClass(m), says: fmt.Sprintf("%s  %s", compare.Change(*m.Ratio), VerdictText(m))}
+	r := &ratioRow{name: keyOf(m).title(), at: *m.Ratio, class: verdictClass(m), inconclusive: m.Verdict == compare.Inconclusive, says: fmt.Sprintf("%s  %s", compare.Change(*m.Ratio), VerdictText(m))}
 	width := m.Margin.Value
 	if !m.Margin.Relative {
 		width /= *base
@@ -70,7 +72,7 @@ func forest(c compare.Comparison, s compare.Stratum, pair compare.Pair) *chart.F
 			return 0
 		}
 		return len(s.Arms[arm].Runs)
-	}) + ". A mark is the ratio, its line the 95 % interval, the grey stretch the margin that does not matter: an interval inside it is equivalent, one that is all beside 1 is a difference."
+	}) + ". A mark is the ratio of the means, its line the 95 % interval, the grey stretch the margin that does not matter: an interval inside it does not matter." + besideOne(rows)
 	if without > 0 {
 		f.Caption += fmt.Sprintf(" %d more without a ratio stand in the table.", without)
 	}
@@ -79,6 +81,33 @@ func forest(c compare.Comparison, s compare.Stratum, pair compare.Pair) *chart.F
 		return drawForest(rows, extent, width, height, f.Title+": "+f.Caption)
 	})
 	return &drawn
+}
+
+// besideOne is what the intervals are that are all beside 1 and not inside the margin, as far as there are any: a
+// difference, or, where the figure is one of many, inconclusive.
+func besideOne(rows []ratioRow) string {
+	findings, adjusted := 0, 0
+	for _, r := range rows {
+		beside := r.lo > 1 || r.hi < 1
+		switch {
+		case !beside || r.marginLow < r.lo && r.hi < r.marginHigh:
+		case r.inconclusive:
+			adjusted++
+		default:
+			findings++
+		}
+	}
+	text := ""
+	if findings > 0 {
+		text = " One that is all beside 1, and reaches out of it, is a difference."
+	}
+	switch {
+	case adjusted == 1:
+		text += " One is all beside 1 and still inconclusive: among so many figures chance alone makes such a one (Holm)."
+	case adjusted > 1:
+		text += fmt.Sprintf(" %d are all beside 1 and still inconclusive: among so many figures chance alone makes such ones (Holm).", adjusted)
+	}
+	return text
 }
 
 // wide is from which width on names stand beside their row, and no longer above it.

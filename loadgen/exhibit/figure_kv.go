@@ -25,7 +25,10 @@ func kvWords(m compare.KVModel) string {
 	if m.Explained {
 		return text + " That explains the KV cache: the two figures are one effect, and count once."
 	}
-	return text + " That does not explain the KV cache."
+	if m.Fails {
+		return text + " That does not explain the KV cache."
+	}
+	return text + fmt.Sprintf(" That explains %.3g %% of the variance of the KV cache.", 100*m.Share)
 }
 
 // overallKV is the model over all runs.

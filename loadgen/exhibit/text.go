@@ -121,16 +121,21 @@ func found(m compare.Metrics) bool {
 }
 
 func needed(m compare.Metrics) string {
-	if m.NeedN == nil {
-		return ""
+	if text := m.NeededText(); text != "" {
+		return " (" + text + ")"
 	}
-	return fmt.Sprintf(" (about %s of each arm needed)", compare.Runs(*m.NeedN))
+	return ""
 }
 
 func orderBlocks(c compare.Comparison) []render.Block {
 	var t render.Table
 	for _, s := range c.Strata {
 		t.Add("  "+stratumName(c, s), s.Order.Kind, sequence(s.Order.Sequence))
+		for _, p := range s.Pairs {
+			if text := p.PairsText(); text != "" {
+				t.Add("  "+pairName(p), text)
+			}
+		}
 	}
 	for _, r := range gradesGrid(c).Rows {
 		t.Add("  runs of "+r.Cells[0], fmt.Sprintf("%s of decision grade, %s valid, %s invalid", r.Cells[1], r.Cells[2], r.Cells[3]), r.Cells[4])

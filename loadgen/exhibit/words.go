@@ -56,7 +56,7 @@ func newVerdict(where string, s compare.Stratum, pair compare.Pair, m compare.Me
 	v.Means = meaning(m)
 	switch {
 	case m.Confounded:
-		v.Means += " The runs " + orderAs(s.Order) + ": whatever changed with time is in this difference too, and these runs cannot tell the two apart."
+		v.Means += " " + orderAs(s.Order, pair.Order) + ": whatever changed with time is in this difference too, and these runs cannot tell the two apart."
 	case m.Verdict == compare.Equivalent || m.Verdict == compare.Irrelevant || m.Verdict == compare.Better:
 		v.Tone = render.Good
 	case m.Verdict == compare.Worse:
@@ -123,6 +123,12 @@ func signed(unit compare.Unit, v float64) string {
 func meaning(m compare.Metrics) string {
 	margin := "±" + m.Margin.Text(compare.Unit(m.Unit))
 	switch m.Verdict {
+	case compare.Equivalent, compare.Irrelevant, compare.Better, compare.Worse, compare.Different:
+		if m.Constant {
+			return "The difference is the same in all runs: there is no spread to test by, and the verdict goes by the difference and the margin of " + margin + "."
+		}
+	}
+	switch m.Verdict {
 	case compare.Equivalent:
 		return "That the difference is less than the margin of " + margin + " is shown at 5 %: if there is one, it does not matter."
 	case compare.Irrelevant:
@@ -131,12 +137,12 @@ func meaning(m compare.Metrics) string {
 		return "The interval leaves out no difference, and reaches beyond the margin of " + margin + "."
 	case compare.Inconclusive:
 		text := "These runs show neither a difference nor, within " + margin + ", that there is none."
-		if m.NeedN != nil {
-			text += fmt.Sprintf(" About %d runs of each arm would tell.", *m.NeedN)
+		if needed := m.NeededText(); needed != "" {
+			text += " About so many " + needed + "."
 		}
 		return text
 	default:
-		return "A difference and no more: with one run of an arm, or without any spread, nothing can be tested."
+		return "A difference and no more: with one run of an arm nothing can be tested."
 	}
 }
 
@@ -146,6 +152,9 @@ func VerdictText(m compare.Metrics) string {
 	if m.Verdict == compare.Undecided {
 		text += " (" + whyUndecided(m) + ")"
 	}
+	if m.Constant {
+		text += " (" + constantIn(m) + ")"
+	}
 	if m.Confounded {
 		text += ", confounded with time"
 	}
@@ -154,14 +163,18 @@ func VerdictText(m compare.Metrics) string {
 
 // whyUndecided is what keeps anything from being said beyond a difference.
 func whyUndecided(m compare.Metrics) string {
-	flat := func(m compare.Moments) bool { return m.SD != nil && *m.SD == 0 }
-	switch {
-	case min(m.A.N, m.B.N) < 2:
+	if min(m.A.N, m.B.N) < 2 {
 		return "n = 1"
-	case flat(m.A) && flat(m.B):
-		return "runs do not vary"
 	}
 	return "not tested"
+}
+
+// constantIn is what does not vary.
+func constantIn(m compare.Metrics) string {
+	if m.A.SD != nil && m.B.SD != nil && *m.A.SD+*m.B.SD > 0 {
+		return "the same in every pair"
+	}
+	return "runs do not vary"
 }
 
 // verdictClass is the colour of a verdict in figures; its word always stands beside it.
@@ -180,19 +193,21 @@ func verdictClass(m compare.Metrics) string {
 	}
 }
 
-// orderAs says in which order runs were made, of the runs.
-func orderAs(o compare.Order) string {
-	switch o.Kind {
-	case compare.OrderBlocked:
-		return "were made in blocks, one arm after the other"
-	case compare.OrderABBA:
-		return "were made forth and back (ABBA), and still drift"
-	case compare.OrderAlternating:
-		return "alternate, and still drift"
-	case compare.OrderRandom:
-		return "were made in random order, and still drift"
+// orderAs is why a finding is confounded with time.
+func orderAs(o compare.Order, p compare.PairOrder) string {
+	switch {
+	case o.Kind == compare.OrderBlocked || p.Kind == compare.OrderBlocked:
+		return "The runs were made in blocks, one arm after the other"
+	case p.Drift != nil && p.Drift.Significant:
+		return "The difference between the arms drifts with time"
+	case o.Kind == compare.OrderABBA:
+		return "The runs were made forth and back (ABBA), are not tested by pairs, and drift"
+	case o.Kind == compare.OrderAlternating:
+		return "The runs alternate, one arm always second, and drift"
+	case o.Kind == compare.OrderRandom:
+		return "The runs were made in random order, are not tested by pairs, and drift"
 	default:
-		return "have no known order"
+		return "The runs have no known order"
 	}
 }
 

@@ -38,6 +38,9 @@ func (r Run) Observation() compare.Run {
 	if m.Imported != nil {
 		o.Imported = m.Imported.Format
 	}
+	if m.Campaign != nil {
+		o.EngineKept = m.Campaign.EngineKept
+	}
 	o.Tool = r.tool()
 	if s.Memory != nil && s.Memory.LedgerAt != nil {
 		o.Ledger = compare.Ledger(*s.Memory.LedgerAt)

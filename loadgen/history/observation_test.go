@@ -297,6 +297,16 @@ func TestRunsOfARoundArePairs(t *testing.T) {
 	}
 }
 
+func TestARunThatFoundItsEngineUpIsKnownByIt(t *testing.T) {
+	for _, kept := range []bool{false, true} {
+		r := complete("r1")
+		r.Manifest.Campaign = &folder.Campaign{EngineKept: kept}
+		if got := r.Observation().EngineKept; got != kept {
+			t.Errorf("kept %v: %v", kept, got)
+		}
+	}
+}
+
 func TestARecordedCommandIsOfTheEngineWhoseLogWasRead(t *testing.T) {
 	r := complete("r1")
 	r.Manifest.Command = &folder.Command{Program: "trtllm-bench", Extractor: "trtllm", Version: "1.1", Options: []string{"--model"}}
