@@ -1,0 +1,6 @@
+//go:build proof
+
+package compare_test
+
+// campaigns is how many are compared of each row.
+const campaigns, driftRows = 1000, 3
