@@ -47,9 +47,9 @@ func TestACaptionSaysOfIntervalsBesideOneWhatTheyAre(t *testing.T) {
 
 func TestALineThatFitsIsNotSaidToExplainNothing(t *testing.T) {
 	for says, m := range map[string]compare.KVModel{
-		"That explains the KV cache":       {Share: .9995, Explained: true},
-		"That explains 99.7 % of the":      {Share: .997},
-		"That does not explain the KV":     {Share: .3, Fails: true},
+		"That explains the KV cache":           {Share: .9995, Explained: true},
+		"That explains 99.7 % of the":          {Share: .997},
+		"That does not explain the KV":         {Share: .3, Fails: true},
 		"That explains 50.1 % of the variance": {Share: .501},
 	} {
 		if text := kvWords(m); !strings.Contains(text, says) || strings.Contains(text, "not explain") != m.Fails {
