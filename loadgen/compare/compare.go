@@ -52,8 +52,8 @@ type Run struct {
 	start      string // the first run that was served by the same start of the engine
 }
 
-// sameBoot says whether nothing tells that the machine was rebooted between two runs.
-func (r *Run) sameBoot(other *Run) bool {
+// SameBoot is false of two runs with a reboot of the machine between them; a boot that is not known is any.
+func (r *Run) SameBoot(other *Run) bool {
 	return r.BootID == "" || other.BootID == "" || r.BootID == other.BootID
 }
 

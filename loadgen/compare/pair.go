@@ -117,7 +117,7 @@ func pairsOf(a, b []*Run) pairing {
 			if !slices.Contains(p.several, r.Pair) {
 				p.several = append(p.several, r.Pair)
 			}
-		case !r.sameBoot(b[at[0]]):
+		case !r.SameBoot(b[at[0]]):
 			p.rebooted = append(p.rebooted, r.Pair)
 		default:
 			p.a, p.b, p.labels = append(p.a, i), append(p.b, at[0]), append(p.labels, r.Pair)

@@ -13,9 +13,10 @@ import (
 type ratioRow struct {
 	name, says string
 	class      string
-	at, lo, hi float64 // lo is 0 without an interval
+	at, lo, hi float64 // lo and hi are at without an interval
 	marginLow  float64
 	marginHigh float64
+	interval   bool // whether there is one
 	// inconclusive is the verdict.
 	inconclusive bool
 }
@@ -29,7 +30,7 @@ func newRatio(m compare.Metrics) *ratioRow {
 	if base == nil || *base <= 0 || compare.Unit(m.Unit) == compare.UnitCelsius || m.Ratio == nil || *m.Ratio <= 0 {
 		return nil
 	}
-	r := &ratioRow{name: keyOf(m).title(), at: *m.Ratio, class: verdictClass(m), inconclusive: m.Verdict == compare.Inconclusive, says: fmt.Sprintf("%s  %s", compare.Change(*m.Ratio), VerdictText(m))}
+	r := &ratioRow{name: keyOf(m).title(), at: *m.Ratio, class: verdictClass(m), inconclusive: m.Verdict == compare.Inconclusive, interval: m.RatioCI95 != nil || m.CI95 != nil, says: fmt.Sprintf("%s  %s", compare.Change(*m.Ratio), VerdictText(m))}
 	width := m.Margin.Value
 	if !m.Margin.Relative {
 		width /= *base
@@ -88,7 +89,7 @@ func forest(c compare.Comparison, s compare.Stratum, pair compare.Pair) *chart.F
 func besideOne(rows []ratioRow) string {
 	findings, adjusted := 0, 0
 	for _, r := range rows {
-		beside := r.lo > 1 || r.hi < 1
+		beside := r.interval && (r.lo > 1 || r.hi < 1)
 		switch {
 		case !beside || r.marginLow < r.lo && r.hi < r.marginHigh:
 		case r.inconclusive:

@@ -43,7 +43,7 @@ func page(title string, c compare.Comparison, drawn bool) render.Document {
 		d.Add(render.Figures(frontFigures(c)))
 	}
 	d.Add(render.H3("How far the runs carry"), gradesGrid(c),
-		render.Small("“Decision” is a valid run of arms that were interleaved, whose evidence is proven and whose arm does not drift. Invalid runs enter no figure."))
+		render.Small("“Decision” is a valid run of arms that were interleaved and whose evidence is proven. Invalid runs enter no figure."))
 	if over := loadFigures(c); drawn && len(over) > 0 {
 		d.Add(render.H2("Over load"), render.Figures(over))
 	}
@@ -58,7 +58,7 @@ func page(title string, c compare.Comparison, drawn bool) render.Document {
 	if left := len(c.Strata) - len(strata); left > 0 {
 		d.Add(render.Small(fmt.Sprintf("%d more strata have no section here: the page would be too long. They are in the comparison itself.", left)))
 	}
-	d.Add(render.Small("The run is the unit: n counts runs, not requests. Differences are b − a, ratios b / a, a being the baseline. Verdicts go in this order: within the margin (equivalent, or irrelevant where there is a difference), then better or worse, else inconclusive; of metrics that are not primary, only if the p value survives Holm’s correction. “Not different” is not “equal”: equality is tested by itself (TOST). “Detectable” is the least difference that a repetition would find in four of five cases. The standard deviation is that of a sample; that of a population, in brackets, is the smaller one that is often published."))
+	d.Add(render.Small("The run is the unit: n counts runs, not requests. Differences are b − a, ratios b / a of the means, a being the baseline. Verdicts go in this order: within the margin (equivalent, or irrelevant where there is a difference), then better or worse, else inconclusive; of metrics that are not primary, only if the p value survives Holm’s correction. “Not different” is not “equal”: equality is tested by itself (TOST). “Detectable” is the least difference that a repetition would find in four of five cases. The standard deviation is that of a sample; that of a population, in brackets, is the smaller one that is often published."))
 	return d
 }
 
@@ -101,7 +101,7 @@ func there(figures ...*chart.Figure) render.Figures {
 
 // section is one stratum.
 func section(c compare.Comparison, s compare.Stratum, drawn bool) []render.Block {
-	blocks := []render.Block{render.H2(stratumName(c, s)), render.P(render.Plain(orderWords(s.Order))), Warnings(s.Warnings)}
+	blocks := []render.Block{render.H2(stratumName(c, s)), render.P(render.Plain(orderWords(s))), Warnings(s.Warnings)}
 	for i, pair := range s.Pairs {
 		blocks = append(blocks, pairBlocks(c, s, pair, drawn && i < mostPairs)...)
 	}

@@ -211,11 +211,16 @@ func orderAs(o compare.Order, p compare.PairOrder) string {
 	}
 }
 
-// orderWords says the order of a stratum with its sequence.
-func orderWords(o compare.Order) string {
-	text := "Order " + o.Kind + ": " + sequence(o.Sequence) + "."
-	if o.Boots > 1 {
-		text += fmt.Sprintf(" The machine was booted %d times.", o.Boots)
+// orderWords is the order of a stratum with its sequence, and the pairs that its arms are tested by.
+func orderWords(s compare.Stratum) string {
+	text := "Order " + s.Order.Kind + ": " + sequence(s.Order.Sequence) + "."
+	if s.Order.Boots > 1 {
+		text += fmt.Sprintf(" The machine was booted %d times.", s.Order.Boots)
+	}
+	for _, pair := range s.Pairs {
+		if pairs := pair.PairsText(); pairs != "" {
+			text += " " + pairName(pair) + ": " + pairs + "."
+		}
 	}
 	return text
 }

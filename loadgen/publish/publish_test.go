@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -259,6 +260,27 @@ func TestTheTablesHaveRunsArmsAndDifferences(t *testing.T) {
 	}
 	if pairs != 3 || means != 1 {
 		t.Errorf("%d pairs, %d means", pairs, means)
+	}
+}
+
+// TestPairsWithARebootBetweenAreNoPairs in the tables, as in the comparison.
+func TestPairsWithARebootBetweenAreNoPairs(t *testing.T) {
+	s := settingsFor(filepath.Join(t.TempDir(), "pack"))
+	runs := plainRuns(t, 8, func(i int, m *folder.Manifest, s *summary.Summary) {
+		m.Client.BootID = fmt.Sprintf("00000000-0000-0000-0000-00000000000%d", (i+5)/8) // between the runs of the second round
+		s.BootID = m.Client.BootID
+	})
+	if _, err := Make(t.Context(), runs, s); err != nil {
+		t.Fatal(err)
+	}
+	var pairs []string
+	for _, row := range rowsOf(t, filepath.Join(s.Out, DeltasFile)) {
+		if row["of"] == "pair" && row["metric"] == "output_tokens_per_second" {
+			pairs = append(pairs, row["pair"]+" "+row["run_a"]+" "+row["run_b"])
+		}
+	}
+	if want := []string{"1 run-0 run-1", "3 run-4 run-5", "4 run-6 run-7"}; !slices.Equal(pairs, want) {
+		t.Errorf("pairs %q, want %q", pairs, want)
 	}
 }
 

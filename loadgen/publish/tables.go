@@ -229,13 +229,13 @@ func meansOf(head []any, pair compare.Pair) [][]any {
 	return rows
 }
 
-// pairsOf are the runs that the comparison takes together: one of each arm, of one round.
+// pairsOf are the runs that the comparison takes together: one of each arm, of one round and one boot.
 func (b *builder) pairsOf(head []any, stratum compare.Stratum, pair compare.Pair) [][]any {
 	baseline, candidate := b.byPair(stratum.Arms[pair.A]), b.byPair(stratum.Arms[pair.B])
 	var rows [][]any
 	for i, key := range slices.Sorted(maps.Keys(baseline)) {
 		x, y := baseline[key], candidate[key]
-		if y == nil {
+		if y == nil || !x.SameBoot(y) {
 			continue
 		}
 		for _, f := range b.figures() {

@@ -188,6 +188,7 @@ func TestEachFigureOutOfItsBoundFails(t *testing.T) {
 		"evidence":                 {"runs/reuse/summary.json", "proven", "consistent"},
 		"cached tokens":            {"runs/reuse/requests.jsonl", "460", "461"},
 		"verdict on what differs":  {"comparison.json", `"different"`, `"equivalent"`},
+		"no verdict on it":         {"comparison.json", `"different"`, `"difference_only"`},
 		"mean power of the driver": {"power.csv", ", 401.00\n", ", 501.00\n"},
 	} {
 		world := measuredWorld(t)
