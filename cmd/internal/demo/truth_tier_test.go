@@ -148,34 +148,34 @@ func tiers(t *testing.T, all *specimens) {
 		return name + ": " + what, n, len(made[name])
 	}
 	for _, name := range []string{"honest", "wrong", "drifting"} {
-		what, n, of := check("blocks came back from the drive, proven", name, func(o replayed) bool { return o.evidence.Signals.SSDRehydrate.Grade == evidence.Proven })
+		what, n, of := check("blocks came back from the drive, proven", name, func(o replayed) bool { return o.summary.Signals.SSDRehydrate.Grade == evidence.Proven })
 		always(t, what, n, of)
 		what, n, of = check("as many as the prompts have", name, func(o replayed) bool {
-			return witnessed(o.evidence.Signals.SSDRehydrate, "kvbm_blocks_from_disk") == setBlocks
+			return witnessed(o.summary.Signals.SSDRehydrate, "kvbm_blocks_from_disk") == setBlocks
 		})
 		always(t, what, n, of)
 		// Over the whole run, each request of the two passes of the baseline brings back the block that all prompts begin with.
 		what, n, of = check("as many bytes as the kernel counts for the engine", name, func(o replayed) bool {
 			const bytes = float64(setBlocks * blockBytes)
 			const all = bytes + 2*setRequests*blockBytes
-			signal := o.evidence.Signals.SSDRehydrate
+			signal := o.summary.Signals.SSDRehydrate
 			return within(witnessed(signal, "process_read"), bytes, share*bytes) && within(o.read, all, share*bytes) && witnessed(signal, "device_read") >= (1-share)*bytes
 		})
 		often(t, what, n, of, 0.95)
 	}
 	what, n, of := check("wrong answers are caught", "wrong", func(o replayed) bool {
-		return o.evidence.Signals.OutputMatch.Grade == evidence.Contradicted && !o.summary.Valid && invalidFor(o.summary, summary.CodeOutputMismatch)
+		return o.summary.Signals.OutputMatch.Grade == evidence.Contradicted && !o.summary.Valid && invalidFor(o.summary, summary.CodeOutputMismatch)
 	})
 	always(t, what, n, of)
 	what, n, of = check("answers are the same, proven", "honest", func(o replayed) bool {
-		return o.evidence.Signals.OutputMatch.Grade == evidence.Proven && o.summary.Valid
+		return o.summary.Signals.OutputMatch.Grade == evidence.Proven && o.summary.Valid
 	})
 	always(t, what, n, of)
 	// More diverging answers than the engine's own drift makes are called wrong at 1 of 100.
-	what, n, of = check("an engine that differs from itself is accused", "drifting", func(o replayed) bool { return o.evidence.Signals.OutputMatch.Grade == evidence.Contradicted })
+	what, n, of = check("an engine that differs from itself is accused", "drifting", func(o replayed) bool { return o.summary.Signals.OutputMatch.Grade == evidence.Contradicted })
 	seldom(t, what, n, of, 0.01)
 	what, n, of = check("something is said to have come from the drive", "untouched", func(o replayed) bool {
-		return o.evidence.Signals.SSDRehydrate.Grade == evidence.Proven || o.evidence.Signals.SSDRehydrate.Grade == evidence.Consistent
+		return o.summary.Signals.SSDRehydrate.Grade == evidence.Proven || o.summary.Signals.SSDRehydrate.Grade == evidence.Consistent
 	})
 	never(t, what, n, of)
 	what, n, of = check("the kernel counts nothing", "untouched", func(o replayed) bool { return o.read == 0 })
