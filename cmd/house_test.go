@@ -113,6 +113,14 @@ var mayLinkQueryEngine = []string{"cmd/internal/demo", "cmd/internal/demo/timeli
 // bannedNames say nothing about what a package knows.
 var bannedNames = []string{"util", "utils", "common", "helper", "helpers", "type", "types", "lib", "misc", "base", "shared", "testutil", "testutils"}
 
+// mayWriteWith names who may write pages, tables and workbooks by what: everybody else builds documents for loadgen/render,
+// which alone escapes texts of others.
+var mayWriteWith = map[string][]string{
+	"html/template":               {"loadgen/render", "loadgen/gauge", "cmd/internal/demo", "dashboards/preview", "exporter"}, // other wings have a page of their own
+	"text/tabwriter":              {"loadgen/render"},
+	"github.com/xuri/excelize/v2": {"loadgen/render"},
+}
+
 const longestChain = 5
 
 // pkg is what go list says of one package of ours.
@@ -230,6 +238,16 @@ func TestOnlyTheDemoLinksAQueryEngine(t *testing.T) {
 	}
 	if !linked {
 		t.Errorf("nobody links %s: it is looked for under a wrong name", queryEngine)
+	}
+}
+
+func TestPagesAndTablesAreWrittenByTheRenderer(t *testing.T) {
+	for name, p := range listPackages(t) {
+		for library, allowed := range mayWriteWith {
+			if slices.Contains(p.Imports, library) && !slices.Contains(allowed, name) {
+				t.Errorf("%s imports %s, which only %s may", name, library, strings.Join(allowed, ", "))
+			}
+		}
 	}
 }
 

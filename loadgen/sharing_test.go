@@ -250,7 +250,7 @@ func checkRefusals(t *testing.T, out string, ranks []string) {
 		"one rank":       {ranks[:1], "rank 1 is missing"},
 		"twice":          {[]string{ranks[0], ranks[0]}, "so is"},
 		"another seed":   {[]string{ranks[0], hostile}, hostile + ": its seed is 9"},
-		"no folder":      {[]string{ranks[0], filepath.Join(out, "none")}, "no such file"},
+		"no folder":      {[]string{ranks[0], filepath.Join(out, "none")}, "it has no manifest.json"},
 		"none":           {nil, "folder"},
 		"a hostile name": {[]string{hostile, "--allow-missing"}, "--run-id"},
 		"a bad name":     {append([]string{"--run-id=../x"}, ranks...), "--run-id"},

@@ -3,7 +3,7 @@
 //
 // What a run is, and how its figures are computed, others know; they meet here, so that whoever
 // reads a folder needs nothing of the code that drove the load. The types of summary.json and of
-// a line of requests.jsonl are not here: report.Summary and chat.Record.
+// a line of requests.jsonl are not here: summary.Summary and chat.Record.
 package folder
 
 import (

@@ -262,8 +262,8 @@ func same(t *testing.T, whole *Whole, merged, alone string) {
 	if read(t, merged, folder.ScheduleFile) != read(t, alone, folder.ScheduleFile) {
 		t.Error("another schedule")
 	}
-	var m folder.Manifest
-	if err := readJSON(filepath.Join(alone, folder.ManifestFile), &m); err != nil {
+	m, err := folder.Folder(alone).ReadManifest()
+	if err != nil {
 		t.Fatal(err)
 	}
 	if got := whole.Parts[0].Manifest.Workload.SHA256; got != m.Workload.SHA256 || !whole.StartedAt.Equal(m.StartedAt) {
@@ -278,11 +278,11 @@ func same(t *testing.T, whole *Whole, merged, alone string) {
 			t.Fatalf("record %d: %s\nof one process: %s", i, jsonLine(t, got[i]), jsonLine(t, want[i]))
 		}
 	}
-	var phases folder.Phases
-	if err := readJSON(filepath.Join(alone, folder.PhasesFile), &phases); err != nil {
-		t.Fatal(err)
+	phases, err := folder.Folder(alone).ReadPhases()
+	if err != nil || len(phases) == 0 {
+		t.Fatalf("%d phases, %v", len(phases), err)
 	}
-	if got, want := summaryOf(t, whole, whole.Phases(), merged), summaryOf(t, whole, phases.Phases[:1], alone); got != want {
+	if got, want := summaryOf(t, whole, whole.Phases(), merged), summaryOf(t, whole, phases[:1], alone); got != want {
 		t.Errorf("summary\n%s\nof one process\n%s", got, want)
 	}
 }

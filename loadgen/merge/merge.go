@@ -8,11 +8,8 @@
 package merge
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 	"os"
 	"slices"
 	"strings"
@@ -22,9 +19,6 @@ import (
 	"github.com/umascope/umascope/loadgen/rank"
 	"github.com/umascope/umascope/loadgen/summary"
 )
-
-// maxManifestBytes bounds a manifest.json and a phases.json: folders come from other machines.
-const maxManifestBytes = 64 << 20
 
 // Part is the folder of one rank.
 type Part struct {
@@ -81,13 +75,12 @@ func openPart(path string) (Part, error) {
 	if err := p.onlyFiles(); err != nil {
 		return p, err
 	}
-	if err := readJSON(p.Path(folder.ManifestFile), &p.Manifest); err != nil {
+	var err error
+	if p.Manifest, err = p.ReadManifest(); err != nil {
 		return p, err
 	}
 	m := p.Manifest
 	switch {
-	case m.Schema != folder.ManifestSchema:
-		return p, fmt.Errorf("its manifest is %q and not %q", m.Schema, folder.ManifestSchema)
 	case m.Rank == nil || m.Rank.World < 2:
 		return p, errors.New("it is no rank of a run (--rank, --world)")
 	case m.Rank.Rank < 0 || m.Rank.Rank >= m.Rank.World || m.Rank.World > rank.MaxWorld:
@@ -97,12 +90,8 @@ func openPart(path string) (Part, error) {
 	case m.Rank.StartAt.Sub(m.StartedAt).Abs() > longestLead:
 		return p, fmt.Errorf("it started at %s for a load that began at %s", m.StartedAt.UTC().Format(time.RFC3339), m.Rank.StartAt.UTC().Format(time.RFC3339))
 	}
-	var phases folder.Phases
-	if err := readJSON(p.Path(folder.PhasesFile), &phases); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return p, err
-	}
-	p.Phases = phases.Phases
-	return p, nil
+	p.Phases, err = p.ReadPhases()
+	return p, err
 }
 
 // longestLead is more than any rank waits for the start of its load, whatever its clock is off, and far
@@ -116,25 +105,6 @@ func (p Part) onlyFiles() error {
 		if info, err := os.Stat(p.Path(name)); err == nil && !info.Mode().IsRegular() {
 			return fmt.Errorf("%s is no regular file", name)
 		}
-	}
-	return nil
-}
-
-func readJSON(path string, into any) error {
-	file, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	defer file.Close()
-	text, err := io.ReadAll(io.LimitReader(file, maxManifestBytes+1))
-	if err != nil {
-		return err
-	}
-	if len(text) > maxManifestBytes {
-		return fmt.Errorf("%s: longer than %d MiB", path, maxManifestBytes>>20)
-	}
-	if err := json.Unmarshal(text, into); err != nil {
-		return fmt.Errorf("%s: %w", path, err)
 	}
 	return nil
 }

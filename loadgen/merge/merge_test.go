@@ -175,7 +175,7 @@ func TestFoldersThatAreNotRanksOfOneRunAreRefusedByName(t *testing.T) {
 		"it started at 9999-":         func(m *folder.Manifest) { m.StartedAt = time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC) },
 		"never began":                 func(m *folder.Manifest) { m.Judging = nil },
 		"never began to":              func(m *folder.Manifest) { m.StartedAt = time.Time{} },
-		`its manifest is "other/1"`:   func(m *folder.Manifest) { m.Schema = "other/1" },
+		`its form is "other/1"`:       func(m *folder.Manifest) { m.Schema = "other/1" },
 	} {
 		paths := ranks(t, 3, func(r int, m *folder.Manifest) {
 			if r == 2 {
