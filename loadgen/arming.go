@@ -102,7 +102,7 @@ func (p Program) armUp(ctx context.Context, l *armLine) error {
 	if err := readyToStart(ctx, cell, dir); err != nil {
 		return unusable(ctx, err)
 	}
-	running, err := arm.Up(ctx, cell.Arm, dir, p.logger("warn"))
+	running, err := arm.Up(ctx, cell.Arm, dir, newLogger(p.Stderr, "warn"))
 	if failure, ok := errors.AsType[*arm.Failure](err); ok {
 		return errors.Join(failure, failure.Write(p.Stderr))
 	}
@@ -130,7 +130,7 @@ func (p Program) armDown(ctx context.Context, l *armLine) error {
 	if err != nil {
 		return usage(err)
 	}
-	if err := arm.Down(ctx, cell.Arm, dir, p.logger("warn")); err != nil {
+	if err := arm.Down(ctx, cell.Arm, dir, newLogger(p.Stderr, "warn")); err != nil {
 		return fmt.Errorf("arm %s: %w", l.name, err)
 	}
 	_, err = fmt.Fprintf(p.Stdout, "arm %s is down\n", printable(l.name))

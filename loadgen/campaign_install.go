@@ -46,7 +46,7 @@ func campaignInstallVerb(campaignClause *kingpin.CmdClause) verb {
 
 // install runs the verb campaign install.
 func (p Program) install(ctx context.Context, l *installLine) error {
-	if err := l.read(p); err != nil {
+	if err := l.read(); err != nil {
 		return usage(err)
 	}
 	dir, err := l.dir()

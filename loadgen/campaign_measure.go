@@ -222,7 +222,7 @@ func argumentsOf(verb *kingpin.CmdClause, flags []sweep.Flag) []string {
 }
 
 // checkOrders makes sure of the command lines of a plan before its first run.
-func (p Program) checkOrders(planned *plan.Plan, slots []plan.Slot) error {
+func checkOrders(planned *plan.Plan, slots []plan.Slot) error {
 	seen := map[[3]string]bool{}
 	for _, slot := range slots {
 		key := [3]string{slot.Model, slot.Arm, slot.Scenario}
@@ -235,7 +235,7 @@ func (p Program) checkOrders(planned *plan.Plan, slots []plan.Slot) error {
 			return err
 		}
 		scenario, _ := cell.Scenario(slot.Scenario)
-		err = p.checkOrder(campaign.Order{Slot: slot, Run: "check", Dir: "runs", Cell: cell, Scenario: scenario, Labels: cell.Arm.Labels})
+		err = checkOrder(campaign.Order{Slot: slot, Run: "check", Dir: "runs", Cell: cell, Scenario: scenario, Labels: cell.Arm.Labels})
 		if err != nil {
 			return fmt.Errorf("arm %s, model %s, scenario %s: %w", slot.Arm, slot.Model, slot.Scenario, err)
 		}
@@ -243,7 +243,7 @@ func (p Program) checkOrders(planned *plan.Plan, slots []plan.Slot) error {
 	return nil
 }
 
-func (p Program) checkOrder(o campaign.Order) error {
+func checkOrder(o campaign.Order) error {
 	line, err := orderLine(o)
 	if err != nil {
 		return err

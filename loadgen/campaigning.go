@@ -100,7 +100,7 @@ func planFlags(clause *kingpin.CmdClause, l *campaignLine) {
 }
 
 // read reads the plan and checks everything about it that can be checked without the machine.
-func (l *campaignLine) read(p Program) error {
+func (l *campaignLine) read() error {
 	var err error
 	if l.planned, err = plan.Read(l.planFile); err != nil {
 		return err
@@ -128,7 +128,7 @@ func (l *campaignLine) read(p Program) error {
 	if l.notifier, err = campaign.NewNotifier(l.notify); err != nil {
 		return fmt.Errorf("--notify-url: %w", err)
 	}
-	if err := p.checkOrders(l.planned, slots); err != nil {
+	if err := checkOrders(l.planned, slots); err != nil {
 		return fmt.Errorf("%s: %w", l.planFile, err)
 	}
 	return nil
@@ -144,7 +144,7 @@ func (l *campaignLine) dir() (string, error) {
 
 // campaign runs the verb campaign run.
 func (p Program) campaign(ctx context.Context, l *campaignLine) error {
-	if err := l.read(p); err != nil {
+	if err := l.read(); err != nil {
 		return usage(err)
 	}
 	dir, err := l.dir()
@@ -154,7 +154,7 @@ func (p Program) campaign(ctx context.Context, l *campaignLine) error {
 	if l.dryRun {
 		return p.dryRun(ctx, l, dir)
 	}
-	log := p.logger(l.logLevel)
+	log := newLogger(p.Stderr, l.logLevel)
 	if err := l.checkMachine(ctx, dir); err != nil {
 		return usage(err)
 	}
@@ -179,7 +179,7 @@ func (p Program) campaign(ctx context.Context, l *campaignLine) error {
 	log.Info("campaign", "name", l.planned.Name, "live", page.URL(), "notifies", cmp.Or(l.notifier.String(), "none"))
 	outcome, err := invocation.Run(ctx)
 	err = p.conclude(l, dir, outcome, err)
-	p.linger(ctx, l.linger, log)
+	linger(ctx, p.Cut, l.linger, log)
 	return err
 }
 

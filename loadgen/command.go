@@ -269,16 +269,16 @@ func buildVersion() folder.Program {
 	return b
 }
 
-// logger prints warnings and progress for people.
-func (p Program) logger(level string) *slog.Logger {
+// newLogger returns a logger that writes messages of the level and above as text.
+func newLogger(w io.Writer, level string) *slog.Logger {
 	var least slog.Level
 	// The flag accepts only names that slog knows.
 	_ = least.UnmarshalText([]byte(level))
-	return slog.New(slog.NewTextHandler(p.Stderr, &slog.HandlerOptions{Level: least}))
+	return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: least}))
 }
 
-// linger keeps the last values scrapeable.
-func (p Program) linger(ctx context.Context, how time.Duration, log *slog.Logger) {
+// linger keeps the last values scrapeable for a while, unless the context or cut ends it.
+func linger(ctx context.Context, cut <-chan struct{}, how time.Duration, log *slog.Logger) {
 	if how == 0 {
 		return
 	}
@@ -286,6 +286,6 @@ func (p Program) linger(ctx context.Context, how time.Duration, log *slog.Logger
 	select {
 	case <-time.After(how):
 	case <-ctx.Done():
-	case <-p.Cut:
+	case <-cut:
 	}
 }

@@ -29,7 +29,7 @@ func (r *run) execute(ctx context.Context) error {
 	if err = errors.Join(err, reportErr); err != nil {
 		return err
 	}
-	r.program.linger(ctx, r.settings.linger, r.log)
+	linger(ctx, r.program.Cut, r.settings.linger, r.log)
 	return result
 }
 

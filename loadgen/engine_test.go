@@ -64,7 +64,7 @@ func TestSimulatedEnginesPassForTheVendorThatTheySimulate(t *testing.T) {
 	for _, vendor := range sim.Vendors() {
 		_, url := simulated(t, func(c *sim.Config) { c.Vendor = vendor })
 		var log bytes.Buffer
-		found, err := server.Inquire(t.Context(), server.Target{URL: url, Engine: server.EngineAuto}, Program{Stderr: &log}.logger("warn"))
+		found, err := server.Inquire(t.Context(), server.Target{URL: url, Engine: server.EngineAuto}, newLogger(&log, "warn"))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -42,7 +42,7 @@ func (r *run) finish(loadErr error) (result, err error) {
 		return nil, errors.Join(err, summaryErr)
 	}
 	r.summary = &made.Summary
-	err = errors.Join(err, showRun(made), writeResults(r.folder, r.settings.results, made.Summary), r.program.print(r.folder, made.Summary))
+	err = errors.Join(err, showRun(made), writeResults(r.folder, r.settings.results, made.Summary), printRun(r.program.Stdout, r.folder, made.Summary))
 	return judge(made.Summary), err
 }
 
@@ -121,11 +121,11 @@ func pageOf(r summary.Run) (report.Page, error) {
 	return p, err
 }
 
-// print shows the figures and where the rest is.
-func (p Program) print(f folder.Folder, sum summary.Summary) error {
-	err := report.Text(p.Stdout, sum)
+// printRun prints the figures of a run and the path of its folder.
+func printRun(w io.Writer, f folder.Folder, sum summary.Summary) error {
+	err := report.Text(w, sum)
 	if err == nil {
-		_, err = fmt.Fprintf(p.Stdout, "\nrun folder: %s%c\n", f, os.PathSeparator)
+		_, err = fmt.Fprintf(w, "\nrun folder: %s%c\n", f, os.PathSeparator)
 	}
 	return err
 }

@@ -74,7 +74,7 @@ func (p Program) merge(ctx context.Context, line *mergeLine) error {
 		_ = os.RemoveAll(string(m.folder))
 		return unusable(ctx, err)
 	}
-	if err := p.print(m.folder, sum); err != nil {
+	if err := printRun(p.Stdout, m.folder, sum); err != nil {
 		return err
 	}
 	return judge(sum)

@@ -89,7 +89,7 @@ func (p Program) newRecording(line *commandLine) (*recording, error) {
 		return nil, fmt.Errorf("--validity: %w", err)
 	}
 	return &recording{
-		program: p, settings: s, flags: line.flagValues(line.record.verb), limits: limits, log: p.logger(s.logLevel),
+		program: p, settings: s, flags: line.flagValues(line.record.verb), limits: limits, log: newLogger(p.Stderr, s.logLevel),
 		reading: s.tool.Read(),
 	}, nil
 }
@@ -164,7 +164,7 @@ func (r *recording) execute(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r.program.linger(ctx, r.settings.linger, r.log)
+	linger(ctx, r.program.Cut, r.settings.linger, r.log)
 	return result
 }
 

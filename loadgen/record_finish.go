@@ -64,7 +64,7 @@ func (r *recording) judging(runErr error) *folder.Judging {
 // print shows the figures below what the command printed.
 func (r *recording) print(sum summary.Summary) error {
 	_, err := fmt.Fprintln(r.program.Stdout)
-	return errors.Join(err, r.program.print(r.folder, sum))
+	return errors.Join(err, printRun(r.program.Stdout, r.folder, sum))
 }
 
 // writeSheets writes the tables that were asked for.

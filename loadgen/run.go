@@ -116,7 +116,7 @@ func (p Program) newRun(line *commandLine) (*run, error) {
 	console := live.NewConsole(p.Stderr)
 	return &run{
 		program: p, settings: s, limits: limits, flags: line.flagValues(line.run),
-		console: console, log: Program{Stderr: console}.logger(s.logLevel),
+		console: console, log: newLogger(console, s.logLevel),
 		answers: &answers{}, openLines: folder.NewLines, timeOfDay: time.Now,
 	}, nil
 }

@@ -54,7 +54,7 @@ func serveVerb(app *kingpin.Application) verb {
 
 // serve runs the verb serve.
 func (p Program) serve(ctx context.Context, line *serveLine) error {
-	shelf, log := line.shelf(), p.logger(line.logLevel)
+	shelf, log := line.shelf(), newLogger(p.Stderr, line.logLevel)
 	if err := shelf.Check(); err != nil {
 		return usage(fmt.Errorf("--runs: %w", err))
 	}

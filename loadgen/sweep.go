@@ -43,7 +43,7 @@ func (p Program) sweep(ctx context.Context, line *commandLine) error {
 	if s.folder, err = makeFolder(run.out, s.result.Sweep); err != nil {
 		return err
 	}
-	if s.page, err = live.OpenPage(run.web, p.logger(run.logLevel)); err != nil {
+	if s.page, err = live.OpenPage(run.web, newLogger(p.Stderr, run.logLevel)); err != nil {
 		s.undo()
 		return usage(err)
 	}
@@ -52,7 +52,7 @@ func (p Program) sweep(ctx context.Context, line *commandLine) error {
 	if err != nil {
 		return err
 	}
-	p.linger(ctx, run.linger, p.logger(run.logLevel))
+	linger(ctx, p.Cut, run.linger, newLogger(p.Stderr, run.logLevel))
 	return s.judge(done)
 }
 
