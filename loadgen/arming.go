@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -30,6 +31,16 @@ const armHelp = `Use one arm of a plan by hand: up, status, logs, down.
 
 It is what a campaign does with it, without gates and page cache; the state lies where the campaign has it, OUT/PLAN/arms/MODEL/ARM. The model may be left out if the plan has one only. What an invocation that was killed left running is found and ended by arm down.`
 
+const (
+	armUpHelp = "Write the arm's files and start its processes.\n\n  uma-load arm up native --plan plan.yaml\n  uma-load arm up native --plan plan.yaml --model llama8b\n\nEach is started when the one before it is ready. Returns when all are, and leaves them running.\n\nExit codes: 1 if one did not get ready, with the ends of the logs and nothing left running; 2 if it cannot be started here."
+
+	armDownHelp = "End the arm's processes, and take its files away.\n\n  uma-load arm down native --plan plan.yaml\n\nThe last one that was started goes first. Nothing to end is no error.\n\nExit codes: 1 if something could not be ended, which is named."
+
+	armStatusHelp = "Say what the arm's processes do.\n\n  uma-load arm status native --plan plan.yaml\n\nExit codes: 0 if all are alive and ready, or the arm is down; 1 if not."
+
+	armLogsHelp = "Print the ends of the logs of the arm's last start.\n\n  uma-load arm logs native --plan plan.yaml\n  uma-load arm logs native --plan plan.yaml -f"
+)
+
 // armLine is a sub-command of arm on the command line.
 type armLine struct {
 	name, planFile, model, out string
@@ -41,24 +52,23 @@ type armLine struct {
 
 // armVerbs are the sub-commands of arm.
 func armVerbs(app *kingpin.Application) []verb {
-	clause := app.Command("arm", armHelp)
-	one := func(name, help string, do func(p Program, ctx context.Context, l *armLine) error, more ...func(*kingpin.CmdClause, *armLine)) verb {
-		l := &armLine{}
-		sub := clause.Command(name, help)
+	group := app.Command("arm", armHelp)
+	l := &armLine{}
+	sub := func(name, help string) *kingpin.CmdClause {
+		sub := group.Command(name, help)
 		sub.Arg("name", "Arm of the plan.").Required().StringVar(&l.name)
 		option.Flag(sub, "plan", "Plan file.", "", &l.planFile, option.Text).Required().PlaceHolder("FILE")
 		option.Flag(sub, "model", "Model of the plan; the only one, if not given.", "", &l.model, option.Text).PlaceHolder("NAME")
 		option.Flag(sub, "out", "Folder of campaign folders.", "runs", &l.out, option.Text)
-		for _, flags := range more {
-			flags(sub, l)
-		}
-		return verb{sub, func(ctx context.Context, p Program) error { return do(p, ctx, l) }}
+		return sub
 	}
+	up, down, status, logs := sub("up", armUpHelp), sub("down", armDownHelp), sub("status", armStatusHelp), sub("logs", armLogsHelp)
+	armLogFlags(logs, l)
 	return []verb{
-		one("up", "Write the arm's files and start its processes.\n\n  uma-load arm up native --plan plan.yaml\n  uma-load arm up native --plan plan.yaml --model llama8b\n\nEach is started when the one before it is ready. Returns when all are, and leaves them running.\n\nExit codes: 1 if one did not get ready, with the ends of the logs and nothing left running; 2 if it cannot be started here.", Program.armUp),
-		one("down", "End the arm's processes, and take its files away.\n\n  uma-load arm down native --plan plan.yaml\n\nThe last one that was started goes first. Nothing to end is no error.\n\nExit codes: 1 if something could not be ended, which is named.", Program.armDown),
-		one("status", "Say what the arm's processes do.\n\n  uma-load arm status native --plan plan.yaml\n\nExit codes: 0 if all are alive and ready, or the arm is down; 1 if not.", Program.armStatus),
-		one("logs", "Print the ends of the logs of the arm's last start.\n\n  uma-load arm logs native --plan plan.yaml\n  uma-load arm logs native --plan plan.yaml -f", Program.armLogs, armLogFlags),
+		{up, func(ctx context.Context, p Program) error { return l.up(ctx, p.Stdout, p.Stderr) }},
+		{down, func(ctx context.Context, p Program) error { return l.down(ctx, p.Stdout, newLogger(p.Stderr, "warn")) }},
+		{status, func(ctx context.Context, p Program) error { return l.status(ctx, p.Stdout) }},
+		{logs, func(ctx context.Context, p Program) error { return l.logs(ctx, p.Stdout) }},
 	}
 }
 
@@ -94,7 +104,8 @@ func (l *armLine) find() (*plan.Cell, string, error) {
 	return cell, dir, err
 }
 
-func (p Program) armUp(ctx context.Context, l *armLine) error {
+// up starts the arm's processes, and leaves them running.
+func (l *armLine) up(ctx context.Context, stdout, stderr io.Writer) error {
 	cell, dir, err := l.find()
 	if err != nil {
 		return usage(err)
@@ -102,15 +113,15 @@ func (p Program) armUp(ctx context.Context, l *armLine) error {
 	if err := readyToStart(ctx, cell, dir); err != nil {
 		return unusable(ctx, err)
 	}
-	running, err := arm.Up(ctx, cell.Arm, dir, newLogger(p.Stderr, "warn"))
+	running, err := arm.Up(ctx, cell.Arm, dir, newLogger(stderr, "warn"))
 	if failure, ok := errors.AsType[*arm.Failure](err); ok {
-		return errors.Join(failure, failure.Write(p.Stderr))
+		return errors.Join(failure, failure.Write(stderr))
 	}
 	if err != nil {
 		return unusable(ctx, err)
 	}
 	running.Leave()
-	return p.showArm(ctx, cell.Arm, dir)
+	return showArm(ctx, stdout, cell.Arm, dir)
 }
 
 // readyToStart says why an arm cannot be started here; of one that is up, only that it is.
@@ -125,37 +136,37 @@ func readyToStart(ctx context.Context, cell *plan.Cell, dir string) error {
 	return arm.Root(ctx, []plan.Arm{cell.Arm})
 }
 
-func (p Program) armDown(ctx context.Context, l *armLine) error {
+func (l *armLine) down(ctx context.Context, stdout io.Writer, log *slog.Logger) error {
 	cell, dir, err := l.find()
 	if err != nil {
 		return usage(err)
 	}
-	if err := arm.Down(ctx, cell.Arm, dir, newLogger(p.Stderr, "warn")); err != nil {
+	if err := arm.Down(ctx, cell.Arm, dir, log); err != nil {
 		return fmt.Errorf("arm %s: %w", l.name, err)
 	}
-	_, err = fmt.Fprintf(p.Stdout, "arm %s is down\n", printable(l.name))
+	_, err = fmt.Fprintf(stdout, "arm %s is down\n", printable(l.name))
 	return err
 }
 
-func (p Program) armStatus(ctx context.Context, l *armLine) error {
+func (l *armLine) status(ctx context.Context, stdout io.Writer) error {
 	cell, dir, err := l.find()
 	if err != nil {
 		return usage(err)
 	}
-	return p.showArm(ctx, cell.Arm, dir)
+	return showArm(ctx, stdout, cell.Arm, dir)
 }
 
 // showArm prints what the processes of an arm do. One that does not is an error.
-func (p Program) showArm(ctx context.Context, spec plan.Arm, dir string) error {
+func showArm(ctx context.Context, stdout io.Writer, spec plan.Arm, dir string) error {
 	rows, err := arm.Look(ctx, spec, dir)
 	if err != nil {
 		return usage(err)
 	}
 	if !slices.ContainsFunc(rows, func(r arm.Row) bool { return r.State != arm.StateStopped }) {
-		_, err := fmt.Fprintf(p.Stdout, "arm %s is down\n", printable(spec.Name))
+		_, err := fmt.Fprintf(stdout, "arm %s is down\n", printable(spec.Name))
 		return err
 	}
-	if err := printRows(p.Stdout, rows); err != nil {
+	if err := printRows(stdout, rows); err != nil {
 		return err
 	}
 	for _, row := range rows {
@@ -183,7 +194,7 @@ func printRows(w io.Writer, rows []arm.Row) error {
 	return render.TextTable(w, table)
 }
 
-func (p Program) armLogs(ctx context.Context, l *armLine) error {
+func (l *armLine) logs(ctx context.Context, stdout io.Writer) error {
 	_, dir, err := l.find()
 	if err != nil {
 		return usage(err)
@@ -198,8 +209,8 @@ func (p Program) armLogs(ctx context.Context, l *armLine) error {
 	if len(tails) == 0 {
 		return usage(fmt.Errorf("arm %s: no process %s has ever been started in %s", l.name, l.process, dir))
 	}
-	if err := arm.WriteTails(p.Stdout, tails); err != nil || !l.follow {
+	if err := arm.WriteTails(stdout, tails); err != nil || !l.follow {
 		return err
 	}
-	return arm.Follow(ctx, p.Stdout, tails)
+	return arm.Follow(ctx, stdout, tails)
 }

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/umascope/umascope/loadgen/campaign/plan"
 	"github.com/umascope/umascope/loadgen/compare"
 	"github.com/umascope/umascope/loadgen/exhibit"
 	"github.com/umascope/umascope/loadgen/folder"
@@ -22,8 +23,8 @@ const (
 
 // compareArms compares the arms of a campaign by the runs that are there, keeps that in its folder and
 // prints it. A campaign without two arms that have runs has nothing to compare, which is said.
-func (p Program) compareArms(l *campaignLine, dir string) error {
-	if len(l.planned.Arms) < 2 {
+func compareArms(stdout io.Writer, planned *plan.Plan, dir string) error {
+	if len(planned.Arms) < 2 {
 		return nil
 	}
 	runs, _, err := history.Load([]string{dir})
@@ -45,7 +46,7 @@ func (p Program) compareArms(l *campaignLine, dir string) error {
 	if len(arms) < 2 {
 		return errNoArms
 	}
-	baseline := l.planned.Arms[0].Name
+	baseline := planned.Arms[0].Name
 	if !slices.Contains(arms, baseline) {
 		baseline = ""
 	}
@@ -53,7 +54,7 @@ func (p Program) compareArms(l *campaignLine, dir string) error {
 	if err != nil {
 		return err
 	}
-	into, title := folder.Folder(dir), "Campaign "+l.planned.Name
+	into, title := folder.Folder(dir), "Campaign "+planned.Name
 	err = errors.Join(
 		into.WriteJSON(comparisonFile, c),
 		into.Write(comparisonPageFile, func(w io.Writer) error { return exhibit.HTML(w, title, c) }),
@@ -63,10 +64,10 @@ func (p Program) compareArms(l *campaignLine, dir string) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintln(p.Stdout)
-	if err := exhibit.Text(p.Stdout, c); err != nil {
+	fmt.Fprintln(stdout)
+	if err := exhibit.Text(stdout, c); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(p.Stdout, "\ncomparison: %s\nruns, over time: %s\n", filepath.Join(dir, comparisonPageFile), filepath.Join(dir, folder.HTMLFile))
+	_, err = fmt.Fprintf(stdout, "\ncomparison: %s\nruns, over time: %s\n", filepath.Join(dir, comparisonPageFile), filepath.Join(dir, folder.HTMLFile))
 	return err
 }

@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"time"
 
@@ -16,19 +16,6 @@ import (
 
 // takenOver bounds how long a campaign that was detached may need to take its folder over.
 const takenOver = 30 * time.Second
-
-// arguments are those of a command line that carries out the same campaign. The address of somebody to tell
-// goes by the environment: command lines can be read by everybody.
-func (l *campaignLine) arguments() []string {
-	args := []string{"campaign", "run", l.planFile, "--out=" + l.out}
-	for _, only := range l.onlyText {
-		args = append(args, "--only="+only)
-	}
-	if l.iterations > 0 {
-		args = append(args, "--iterations="+strconv.Itoa(l.iterations))
-	}
-	return args
-}
 
 // detached are the arguments of the process in the background.
 func (l *campaignLine) detached() []string {
@@ -48,9 +35,9 @@ func (l *campaignLine) detached() []string {
 	return append(args, "--web.linger="+l.linger.String(), "--log-level="+l.logLevel)
 }
 
-// detach carries the campaign out in a process of its own, which ends neither with us nor with the terminal.
+// startDetached carries the campaign out in a process of its own, which ends neither with us nor with the terminal.
 // Whether the folder can be taken over is seen here: who takes it over to be refused has it for a moment, too.
-func (p Program) detach(ctx context.Context, l *campaignLine, c *campaign.Campaign) error {
+func (l *campaignLine) startDetached(ctx context.Context, stdout io.Writer, c *campaign.Campaign) error {
 	invocation, err := c.Open()
 	if err != nil {
 		return usage(err)
@@ -73,20 +60,20 @@ func (p Program) detach(ctx context.Context, l *campaignLine, c *campaign.Campai
 	if err != nil {
 		return err
 	}
-	return p.awaitHolder(ctx, process, c.Dir, path, from)
+	return awaitHolder(ctx, stdout, process, c.Dir, path, from)
 }
 
 // awaitHolder waits until the process in the background has taken the folder over.
-func (p Program) awaitHolder(ctx context.Context, c *command.Command, dir, log string, from int64) error {
+func awaitHolder(ctx context.Context, stdout io.Writer, c *command.Command, dir, log string, from int64) error {
 	for began := time.Now(); time.Since(began) < takenOver; {
 		holder, err := campaign.Holder(dir)
 		if err == nil && holder != 0 {
-			_, err = fmt.Fprintf(p.Stdout, "campaign runs as process %d\nfollow:  tail -f %s\nstatus:  uma-load campaign status %s\nstop:    uma-load campaign stop %s\n", holder, log, dir, dir)
+			_, err = fmt.Fprintf(stdout, "campaign runs as process %d\nfollow:  tail -f %s\nstatus:  uma-load campaign status %s\nstop:    uma-load campaign stop %s\n", holder, log, dir, dir)
 			return err
 		}
 		select {
 		case <-c.Ended():
-			return p.endedAtOnce(c, log, from)
+			return endedAtOnce(stdout, c, log, from)
 		case <-time.After(50 * time.Millisecond):
 		case <-ctx.Done():
 			c.Interrupt()
@@ -98,7 +85,7 @@ func (p Program) awaitHolder(ctx context.Context, c *command.Command, dir, log s
 }
 
 // endedAtOnce says how a campaign ended that had nothing to do, or could not begin.
-func (p Program) endedAtOnce(c *command.Command, log string, from int64) error {
+func endedAtOnce(stdout io.Writer, c *command.Command, log string, from int64) error {
 	text, err := os.ReadFile(log)
 	if err != nil {
 		return err
@@ -106,7 +93,7 @@ func (p Program) endedAtOnce(c *command.Command, log string, from int64) error {
 	words := strings.TrimSpace(string(text[min(int(from), len(text)):]))
 	last := words[strings.LastIndexByte(words, '\n')+1:]
 	if c.Exit().Code == exitDone {
-		_, err = fmt.Fprintln(p.Stdout, words)
+		_, err = fmt.Fprintln(stdout, words)
 		return err
 	}
 	return outcome{c.Exit().Code, errors.New(strings.TrimPrefix(last, "uma-load: "))}

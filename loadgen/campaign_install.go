@@ -30,22 +30,22 @@ const unitMark = "# Written by uma-load campaign install."
 
 // installLine is the verb campaign install on the command line.
 type installLine struct {
-	campaignLine
+	planLine
 	system, print, enable bool
 }
 
 func campaignInstallVerb(campaignClause *kingpin.CmdClause) verb {
 	l := &installLine{}
 	clause := campaignClause.Command("install", campaignInstallHelp)
-	planFlags(clause, &l.campaignLine)
+	planFlags(clause, &l.planLine)
 	clause.Flag("system", "Write a unit of the system, which runs as root, to /etc/systemd/system.").BoolVar(&l.system)
 	clause.Flag("print", "Print the unit and write nothing.").BoolVar(&l.print)
 	clause.Flag("enable", "Enable and start it too.").BoolVar(&l.enable)
-	return verb{clause, func(ctx context.Context, p Program) error { return p.install(ctx, l) }}
+	return verb{clause, func(ctx context.Context, p Program) error { return l.run(ctx, p.Stdout) }}
 }
 
-// install runs the verb campaign install.
-func (p Program) install(ctx context.Context, l *installLine) error {
+// run runs the verb campaign install.
+func (l *installLine) run(ctx context.Context, stdout io.Writer) error {
 	if err := l.read(); err != nil {
 		return usage(err)
 	}
@@ -58,7 +58,7 @@ func (p Program) install(ctx context.Context, l *installLine) error {
 		return usage(err)
 	}
 	if l.print {
-		_, err := p.Stdout.Write(unit)
+		_, err := stdout.Write(unit)
 		return err
 	}
 	path, err := l.path()
@@ -68,14 +68,14 @@ func (p Program) install(ctx context.Context, l *installLine) error {
 	if err != nil {
 		return usage(err)
 	}
-	fmt.Fprintf(p.Stdout, "unit: %s\n", path)
+	fmt.Fprintf(stdout, "unit: %s\n", path)
 	if l.enable {
 		return l.enableUnit(ctx)
 	}
 	for _, argv := range l.commands() {
-		fmt.Fprintln(p.Stdout, "then: "+strings.Join(argv, " "))
+		fmt.Fprintln(stdout, "then: "+strings.Join(argv, " "))
 	}
-	_, err = fmt.Fprintf(p.Stdout, "status: uma-load campaign status %s\n", dir)
+	_, err = fmt.Fprintf(stdout, "status: uma-load campaign status %s\n", dir)
 	return err
 }
 
@@ -121,7 +121,7 @@ func (l *installLine) unit() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	absolute := l.campaignLine
+	absolute := l.planLine
 	if absolute.planFile, err = filepath.Abs(l.planFile); err != nil {
 		return nil, err
 	}

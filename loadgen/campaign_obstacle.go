@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 
@@ -17,7 +18,7 @@ import (
 
 // checkMachine looks for what would keep arms from coming up, before the first run: a night is lost soon.
 // What an invocation that was killed has left is no obstacle: it is ended first.
-func (l *campaignLine) checkMachine(ctx context.Context, dir string) error {
+func (l *planLine) checkMachine(ctx context.Context, dir string) error {
 	cells, err := l.cells(dir, l.only)
 	if err != nil {
 		return err
@@ -85,7 +86,7 @@ func probe(ctx context.Context, text, access string) error {
 }
 
 // printObstacles prints what would keep runs from being made here and now.
-func (p Program) printObstacles(ctx context.Context, l *campaignLine, dir string) error {
+func (l *planLine) printObstacles(ctx context.Context, stdout io.Writer, dir string) error {
 	cells, err := l.cells(dir, l.only)
 	if err != nil {
 		return usage(err)
@@ -104,6 +105,6 @@ func (p Program) printObstacles(ctx context.Context, l *campaignLine, dir string
 	if len(lines) == 0 {
 		return nil
 	}
-	_, err = fmt.Fprint(p.Stdout, "what would keep runs from being made now:\n", strings.Join(lines, ""))
+	_, err = fmt.Fprint(stdout, "what would keep runs from being made now:\n", strings.Join(lines, ""))
 	return err
 }

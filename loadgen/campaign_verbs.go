@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"time"
@@ -85,12 +86,12 @@ func campaignStopVerb(campaignClause *kingpin.CmdClause) verb {
 		if err != nil {
 			return usage(err)
 		}
-		return p.stopCampaign(ctx, found, *afterRun, timeout)
+		return stopCampaign(ctx, p.Stdout, found, *afterRun, timeout)
 	}}
 }
 
 // stopCampaign asks the process that has the campaign to stop, and waits for it.
-func (p Program) stopCampaign(ctx context.Context, dir string, afterRun bool, most time.Duration) error {
+func stopCampaign(ctx context.Context, stdout io.Writer, dir string, afterRun bool, most time.Duration) error {
 	pid, err := campaign.Stop(dir, afterRun)
 	if err != nil {
 		return usage(err)
@@ -98,9 +99,9 @@ func (p Program) stopCampaign(ctx context.Context, dir string, afterRun bool, mo
 	if pid == 0 {
 		return usage(fmt.Errorf("%s: no campaign runs there", dir))
 	}
-	fmt.Fprintf(p.Stdout, "asked process %d to stop\n", pid)
+	fmt.Fprintf(stdout, "asked process %d to stop\n", pid)
 	if afterRun && most > 0 {
-		fmt.Fprintln(p.Stdout, "it does when its run is over")
+		fmt.Fprintln(stdout, "it does when its run is over")
 		return nil
 	}
 	for began := time.Now(); time.Since(began) < most; {
@@ -109,7 +110,7 @@ func (p Program) stopCampaign(ctx context.Context, dir string, afterRun bool, mo
 			return err
 		}
 		if holder == 0 {
-			fmt.Fprintln(p.Stdout, "stopped")
+			fmt.Fprintln(stdout, "stopped")
 			return nil
 		}
 		select {

@@ -20,8 +20,6 @@ import (
 
 	"github.com/umascope/umascope/cmd/terminal"
 	"github.com/umascope/umascope/loadgen/folder"
-	"github.com/umascope/umascope/loadgen/live"
-	"github.com/umascope/umascope/loadgen/server"
 )
 
 // Exit codes.
@@ -68,12 +66,6 @@ func (p Program) Run(ctx context.Context, args []string) int {
 
 func (p Program) execute(ctx context.Context, line *commandLine, verbName string) error {
 	switch verbName {
-	case line.check.FullCommand():
-		return p.check(ctx, line)
-	case line.completion.FullCommand():
-		return line.script(p.Stdout)
-	case line.healthcheck.FullCommand():
-		return healthcheck(ctx, line.health)
 	case line.sweep.FullCommand():
 		return p.sweep(ctx, line)
 	case line.record.verb.FullCommand():
@@ -83,20 +75,6 @@ func (p Program) execute(ctx context.Context, line *commandLine, verbName string
 	}
 	one := slices.IndexFunc(line.verbs, func(v verb) bool { return v.clause.FullCommand() == verbName })
 	return line.verbs[one].do(ctx, p)
-}
-
-// check runs the verb check.
-func (p Program) check(ctx context.Context, line *commandLine) error {
-	found, failure := server.Check(ctx, *line.target)
-	if found != nil {
-		if err := found.Print(p.Stdout, line.json); err != nil {
-			return err
-		}
-	}
-	if failure != nil {
-		return usage(failure)
-	}
-	return nil
 }
 
 // outcome is an error with its exit code.
@@ -111,18 +89,6 @@ func (o outcome) Unwrap() error { return o.err }
 
 // usage marks bad input or an unusable environment.
 func usage(err error) error { return outcome{exitUsage, err} }
-
-// healthcheck runs the verb healthcheck.
-func healthcheck(ctx context.Context, h live.Health) error {
-	err := live.Healthcheck(ctx, h)
-	_, address := errors.AsType[live.AddressError](err)
-	_, url := errors.AsType[live.URLError](err)
-	_, config := errors.AsType[live.ConfigError](err)
-	if address || url || config {
-		return usage(err)
-	}
-	return err
-}
 
 // report prints the error as one line and returns the exit code.
 func (p Program) report(err error) int {
@@ -139,8 +105,8 @@ func (p Program) report(err error) int {
 
 // commandLine is what the program accepts.
 type commandLine struct {
-	app                                        *kingpin.Application
-	run, sweep, check, completion, healthcheck *kingpin.CmdClause
+	app        *kingpin.Application
+	run, sweep *kingpin.CmdClause
 
 	args      []string
 	settings  *settings
@@ -148,16 +114,12 @@ type commandLine struct {
 	sweepOver *sweepSettings
 	record    recordLine
 	verbs     []verb
-	target    *server.Target // of check
-	json      bool
-	shell     string
-	health    live.Health
 
 	ended bool // the flag library has printed what was asked for
 }
 
 func newCommandLine(stdout io.Writer) *commandLine {
-	l := &commandLine{app: kingpin.New("uma-load", aboutProgram), target: &server.Target{}}
+	l := &commandLine{app: kingpin.New("uma-load", aboutProgram)}
 	l.app.UsageWriter(unlessEnded{stdout, l}).ErrorWriter(unlessEnded{stdout, l}).Terminate(func(int) { l.ended = true })
 	l.app.Version(buildVersion().String())
 	guide().Apply(l.app)
@@ -171,16 +133,6 @@ func newCommandLine(stdout io.Writer) *commandLine {
 
 	l.record = recordFlags(l.app)
 	l.verbs = verbs(l.app)
-
-	l.check = l.app.Command("check", checkHelp)
-	server.Flags(l.check, l.target)
-	l.check.Flag("json", "Print JSON.").BoolVar(&l.json)
-
-	l.completion = l.app.Command("completion", completionHelp)
-	l.completion.Arg("shell", "bash or zsh.").Required().EnumVar(&l.shell, "bash", "zsh")
-
-	l.healthcheck = l.app.Command("healthcheck", healthcheckHelp)
-	healthFlags(l.healthcheck, &l.health)
 	return l
 }
 
@@ -225,20 +177,6 @@ func joinNegative(args []string) []string {
 		joined = append(joined, arg)
 	}
 	return joined
-}
-
-// script prints the completion script.
-func (l *commandLine) script(w io.Writer) error {
-	template := kingpin.BashCompletionTemplate
-	if l.shell == "zsh" {
-		template = kingpin.ZshCompletionTemplate
-	}
-	context, err := l.app.ParseContext(nil)
-	if err != nil {
-		return err
-	}
-	l.app.UsageWriter(w)
-	return l.app.UsageForContextWithTemplate(context, 2, template)
 }
 
 // linkedVersion and linkedRevision are set by the linker where the sources come without their version control, as in

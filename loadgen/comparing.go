@@ -82,7 +82,7 @@ func compareVerb(app *kingpin.Application) verb {
 	clause.Flag("md", "Print Markdown.").BoolVar(&l.asMD)
 	option.Flag(clause, "html", "Write one page of HTML with its figures.", "", &l.html, option.Text).PlaceHolder("FILE")
 	clause.Flag("save", "Keep the comparison in the folder "+gauge.ComparisonsFolder+" beside the runs, from which serve shows it.").BoolVar(&l.save)
-	return verb{clause, func(_ context.Context, p Program) error { return p.compare(l) }}
+	return verb{clause, func(_ context.Context, p Program) error { return l.run(p.Stdout, p.Stderr) }}
 }
 
 func parseLabels(text string) ([]string, error) {
@@ -105,8 +105,8 @@ func parseColumns(text string) ([]compare.Column, error) {
 	return columns, nil
 }
 
-// compare runs the verb compare.
-func (p Program) compare(l *compareLine) error {
+// run runs the verb compare.
+func (l *compareLine) run(stdout, stderr io.Writer) error {
 	if err := l.check(); err != nil {
 		return usage(err)
 	}
@@ -115,7 +115,7 @@ func (p Program) compare(l *compareLine) error {
 		return usage(err)
 	}
 	for _, why := range skipped {
-		fmt.Fprintln(p.Stderr, "uma-load: left out:", printable(why.Error()))
+		fmt.Fprintln(stderr, "uma-load: left out:", printable(why.Error()))
 	}
 	var observed []compare.Run
 	for _, r := range runs {
@@ -125,7 +125,7 @@ func (p Program) compare(l *compareLine) error {
 	if err != nil {
 		return usage(err)
 	}
-	if err := l.write(p, c); err != nil {
+	if err := l.write(stdout, stderr, c); err != nil {
 		return err
 	}
 	return l.judge(c)
@@ -160,7 +160,7 @@ func count(conditions ...bool) int {
 }
 
 // write writes the files that were asked for, then prints.
-func (l *compareLine) write(p Program, c compare.Comparison) error {
+func (l *compareLine) write(stdout, stderr io.Writer, c compare.Comparison) error {
 	title := "Comparison by " + c.By + " against " + c.Baseline
 	if l.html != "" {
 		dir, name := filepath.Split(l.html)
@@ -174,17 +174,17 @@ func (l *compareLine) write(p Program, c compare.Comparison) error {
 		if err != nil {
 			return usage(fmt.Errorf("--save: %w", err))
 		}
-		fmt.Fprintln(p.Stderr, "uma-load: saved as", printable(path))
+		fmt.Fprintln(stderr, "uma-load: saved as", printable(path))
 	}
 	switch {
 	case l.asJSON:
-		return chat.PrintJSON(p.Stdout, c)
+		return chat.PrintJSON(stdout, c)
 	case l.asCSV:
-		return exhibit.CSV(p.Stdout, c)
+		return exhibit.CSV(stdout, c)
 	case l.asMD:
-		return exhibit.Markdown(p.Stdout, title, c)
+		return exhibit.Markdown(stdout, title, c)
 	}
-	return exhibit.Text(p.Stdout, c)
+	return exhibit.Text(stdout, c)
 }
 
 // keep writes the comparison beside the runs: into the folder that was named first, or, of a run, into

@@ -51,10 +51,3 @@ func webFlags(set option.Set, a *live.Address) {
 func webConfigFlag(set option.Set, a *live.Address) {
 	option.Flag(set, "web.config.file", "TLS and passwords for those who read the page, in the form of exporter-toolkit; uma-exporter secure makes one.", "", &a.ConfigFile, option.Text).PlaceHolder("FILE")
 }
-
-// healthFlags declares the flags of healthcheck.
-func healthFlags(set option.Set, h *live.Health) {
-	option.Flag(set, "web.listen-address", "Address of the program that is asked.", DefaultAddress, &h.Address.HostPort, parseListenAddress).Envar(AddressVariable)
-	option.Flag(set, "url", "Page to ask instead, such as https://spark-1:10421"+live.HealthPath+".", "", &h.URL, option.Text)
-	option.Flag(set, "http.config.file", "TLS and credentials to ask with, in the form of promtool's flag of this name; uma-exporter secure makes one.", "", &h.ConfigFile, option.Text).PlaceHolder("FILE")
-}

@@ -48,22 +48,3 @@ const runHelp = `Measure a server and write a run folder.
 Without more it sends 64 requests, one at a time. The folder is below runs/, with report.html. Ctrl-C lets requests in flight end, a second one cuts them off; the folder is complete either way.
 
 Exit codes: 3 if the run is INVALID, as it says; 4 if --slo was not met.`
-
-const checkHelp = `Ask a server what it is and what it accepts.
-
-  uma-load check --url http://127.0.0.1:8000
-  uma-load check --url https://llm.example.org --api-key-file key.txt --json
-
-It asks for a few tokens and measures nothing. Exit code 2 if the server cannot be measured, with the reason.`
-
-const completionHelp = `Print a completion script for a shell.
-
-  uma-load completion bash > ~/.local/share/bash-completion/completions/uma-load
-  uma-load completion zsh > ~/.zfunc/_uma-load`
-
-const healthcheckHelp = `Ask a run, a campaign or serve whether it is alive.
-
-  uma-load healthcheck
-  uma-load healthcheck --web.listen-address 127.0.0.1:10422  # of serve
-
-Exit codes: 0 if it answers, 1 if not.`

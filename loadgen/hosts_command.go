@@ -51,7 +51,13 @@ type hostsLine struct {
 func hostsVerb(app *kingpin.Application) verb {
 	clause := app.Command("hosts", hostsHelp)
 	l := hostsFlags(clause)
-	return verb{clause, func(ctx context.Context, p Program) error { return p.hosts(ctx, l) }}
+	return verb{clause, func(ctx context.Context, p Program) error {
+		n, err := localNetwork()
+		if err != nil {
+			return usage(err)
+		}
+		return l.run(ctx, n, p.Stdout, p.Stderr)
+	}}
 }
 
 func hostsFlags(clause *kingpin.CmdClause) *hostsLine {
@@ -103,23 +109,28 @@ func (l *hostsLine) check() error {
 	return nil
 }
 
-// hosts runs the verb hosts on the interfaces of this machine.
-func (p Program) hosts(ctx context.Context, l *hostsLine) error {
+// network is where hosts are looked for.
+type network struct {
+	links  []hosts.Link
+	browse func(context.Context, hosts.Link) ([]hosts.Heard, error)
+	// probe looks for an exporter on each host, at the port.
+	probe func(ctx context.Context, found []hosts.Host, port int)
+}
+
+// localNetwork returns the network of this machine.
+func localNetwork() (network, error) {
 	interfaces, err := hosts.System()
-	if err != nil {
-		return usage(err)
-	}
-	return p.findHosts(ctx, l, hosts.Links(os.DirFS("/sys"), interfaces), hosts.Browse, hosts.Probe)
+	return network{hosts.Links(os.DirFS("/sys"), interfaces), hosts.Browse, hosts.Probe}, err
 }
 
 var errNothingWritten = errors.New("interrupted: nothing was written")
 
-// findHosts runs it on any.
-func (p Program) findHosts(ctx context.Context, l *hostsLine, links []hosts.Link, browse func(context.Context, hosts.Link) ([]hosts.Heard, error), probe func(context.Context, []hosts.Host, int)) error {
+// run runs the verb hosts on a network.
+func (l *hostsLine) run(ctx context.Context, n network, stdout, stderr io.Writer) error {
 	if err := l.check(); err != nil {
 		return usage(err)
 	}
-	chosen, err := hosts.Choose(links, l.interfaces)
+	chosen, err := hosts.Choose(n.links, l.interfaces)
 	if err != nil && len(l.interfaces) > 0 {
 		return usage(fmt.Errorf("--interface: %w", err))
 	}
@@ -130,7 +141,7 @@ func (p Program) findHosts(ctx context.Context, l *hostsLine, links []hosts.Link
 	if err != nil {
 		return usage(fmt.Errorf("--write: %w", err))
 	}
-	f := finding{links: links, answers: hosts.Ask(ctx, chosen, l.timeout, browse)}
+	f := finding{links: n.links, answers: hosts.Ask(ctx, chosen, l.timeout, n.browse)}
 	if ctx.Err() != nil {
 		return errNothingWritten
 	}
@@ -138,25 +149,25 @@ func (p Program) findHosts(ctx context.Context, l *hostsLine, links []hosts.Link
 	for _, a := range f.answers {
 		heard = append(heard, a.Heard...)
 	}
-	f.hosts, f.refused = hosts.Gather(heard, links, l.match)
+	f.hosts, f.refused = hosts.Gather(heard, n.links, l.match)
 	if l.probe {
-		probe(ctx, f.hosts, l.port)
+		n.probe(ctx, f.hosts, l.port)
 		if ctx.Err() != nil {
 			return errNothingWritten
 		}
 	}
-	f.note(p.Stderr, l)
+	f.note(stderr, l)
 	switch {
 	case f.unasked():
 		return usage(errors.New("no interface could be asked"))
 	case len(f.hosts) == 0 && l.format == hosts.JSON:
-		return errors.Join(f.print(p.Stdout, l), f.nobody(l))
+		return errors.Join(f.print(stdout, l), f.nobody(l))
 	case len(f.hosts) == 0:
 		return f.nobody(l)
 	case l.write != "":
-		return p.writeHosts(l, file, f)
+		return l.replace(stdout, stderr, file, f)
 	}
-	return f.print(p.Stdout, l)
+	return f.print(stdout, l)
 }
 
 // largestFile is more than any of ours has.
@@ -198,17 +209,17 @@ func (l *hostsLine) open() (writtenFile, error) {
 	return file, nil
 }
 
-// writeHosts replaces the file in one step, if it says something else.
-func (p Program) writeHosts(l *hostsLine, file writtenFile, f finding) error {
+// replace replaces the file in one step, if it says something else.
+func (l *hostsLine) replace(stdout, stderr io.Writer, file writtenFile, f finding) error {
 	text, kept := f.render(l, file.targets)
 	for _, t := range kept {
-		fmt.Fprintf(p.Stderr, "%s at %s was not found now and stays in the file; --forget drops it\n", t.Host, t.At)
+		fmt.Fprintf(stderr, "%s at %s was not found now and stays in the file; --forget drops it\n", t.Host, t.At)
 	}
 	if text == nil {
 		return fmt.Errorf("%w: %s is left as it is", f.useless(), l.write)
 	}
 	if string(text) == string(file.text) {
-		fmt.Fprintf(p.Stdout, "%s says so already\n", l.write)
+		fmt.Fprintf(stdout, "%s says so already\n", l.write)
 		return nil
 	}
 	err := folder.Folder(filepath.Dir(l.write)).Write(filepath.Base(l.write), func(w io.Writer) error {
@@ -218,7 +229,7 @@ func (p Program) writeHosts(l *hostsLine, file writtenFile, f finding) error {
 	if err != nil {
 		return fmt.Errorf("--write: %w", err)
 	}
-	fmt.Fprintf(p.Stdout, "wrote %s\n", l.write)
+	fmt.Fprintf(stdout, "wrote %s\n", l.write)
 	return nil
 }
 

@@ -18,11 +18,11 @@ import (
 	"github.com/umascope/umascope/loadgen/hosts"
 )
 
-// network is two links of a machine called spark-1, and what is told there.
-type network map[string][]hosts.Heard
+// announced is what is heard on the two links of a machine called spark-1.
+type announced map[string][]hosts.Heard
 
 // sparks are this machine and another, on the LAN and on the fabric, and a stranger.
-func sparks() network {
+func sparks() announced {
 	at := func(name string, addrs ...string) hosts.Heard {
 		h := hosts.Heard{Name: name}
 		for _, a := range addrs {
@@ -30,13 +30,13 @@ func sparks() network {
 		}
 		return h
 	}
-	return network{
+	return announced{
 		"eth0":        {at("spark-1.local.", "192.168.1.1"), at("spark-2.local.", "192.168.1.2"), at("nas.local.", "192.168.1.9"), at("x\x1b[2J.local.", "192.168.1.8")},
 		"enp1s0f0np0": {at("spark-2.local.", "192.168.100.2")},
 	}
 }
 
-func (n network) links() []hosts.Link {
+func (n announced) links() []hosts.Link {
 	link := func(name, driver, prefix string, flags net.Flags) hosts.Link {
 		return hosts.Link{Interface: hosts.Interface{Name: name, Flags: flags, Prefixes: []netip.Prefix{netip.MustParsePrefix(prefix)}}, Driver: driver}
 	}
@@ -47,12 +47,12 @@ func (n network) links() []hosts.Link {
 }
 
 // look runs the verb on the network, without a probe: nobody is there to answer one.
-func (n network) look(t *testing.T, args ...string) (code int, stdout, stderr string) {
+func (n announced) look(t *testing.T, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	return n.lookAndProbe(t, t.Context(), func(context.Context, []hosts.Host, int) { t.Error("somebody is asked for an exporter") }, append(args, "--no-probe")...)
 }
 
-func (n network) lookAndProbe(t *testing.T, ctx context.Context, probe func(context.Context, []hosts.Host, int), args ...string) (code int, stdout, stderr string) {
+func (n announced) lookAndProbe(t *testing.T, ctx context.Context, probe func(context.Context, []hosts.Host, int), args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	app := kingpin.New("uma-load", "").Terminate(nil).UsageWriter(io.Discard).ErrorWriter(io.Discard)
 	line := hostsFlags(app.Command("hosts", hostsHelp))
@@ -63,8 +63,7 @@ func (n network) lookAndProbe(t *testing.T, ctx context.Context, probe func(cont
 		return exitUsage, "", err.Error()
 	}
 	var out, told bytes.Buffer
-	p := Program{Stdout: &out, Stderr: &told}
-	code = p.report(p.findHosts(ctx, line, n.links(), func(_ context.Context, l hosts.Link) ([]hosts.Heard, error) {
+	browse := func(_ context.Context, l hosts.Link) ([]hosts.Heard, error) {
 		heard, is := n[l.Name]
 		if !is {
 			return nil, errors.New(l.Name + ": no such device\x1b[2J")
@@ -73,7 +72,9 @@ func (n network) lookAndProbe(t *testing.T, ctx context.Context, probe func(cont
 			heard[i].Link = l
 		}
 		return heard, nil
-	}, probe))
+	}
+	err := line.run(ctx, network{n.links(), browse, probe}, &out, &told)
+	code = Program{Stderr: &told}.report(err)
 	return code, out.String(), told.String()
 }
 
@@ -121,16 +122,16 @@ func TestHostsTellsWhatIsThereAndWhatIsNot(t *testing.T) {
 
 func TestWhereNobodyIsFoundHostsSaysWhy(t *testing.T) {
 	for name, test := range map[string]struct {
-		network network
+		network announced
 		args    []string
 		code    int
 		says    []string
 	}{
-		"nobody answers":         {network{"eth0": nil, "enp1s0f0np0": nil}, nil, exitFailed, []string{"eth0: nobody answered", "no host found in 1ms on enp1s0f0np0 (mlx5_core), eth0: nobody announces ssh there"}},
+		"nobody answers":         {announced{"eth0": nil, "enp1s0f0np0": nil}, nil, exitFailed, []string{"eth0: nobody answered", "no host found in 1ms on enp1s0f0np0 (mlx5_core), eth0: nobody announces ssh there"}},
 		"nobody of the name":     {sparks(), []string{"--match=jetson-*"}, exitFailed, []string{"nas, spark-1", "--match says which are meant"}},
-		"one link cannot be":     {network{"eth0": nil}, nil, exitFailed, []string{"enp1s0f0np0 (mlx5_core) could not be asked", "no host found"}},
-		"no link can be":         {network{}, nil, exitUsage, []string{"no interface could be asked"}},
-		"this machine alone":     {network{"eth0": sparks()["eth0"][:1], "enp1s0f0np0": nil}, []string{"--format=prometheus"}, exitFailed, []string{"only this machine was found", "--self puts it in"}},
+		"one link cannot be":     {announced{"eth0": nil}, nil, exitFailed, []string{"enp1s0f0np0 (mlx5_core) could not be asked", "no host found"}},
+		"no link can be":         {announced{}, nil, exitUsage, []string{"no interface could be asked"}},
+		"this machine alone":     {announced{"eth0": sparks()["eth0"][:1], "enp1s0f0np0": nil}, []string{"--format=prometheus"}, exitFailed, []string{"only this machine was found", "--self puts it in"}},
 		"that interface is down": {sparks(), []string{"--interface=enp1s0f1np1"}, exitUsage, []string{"enp1s0f1np1 (mlx5_core) cannot be asked: down"}},
 		"no such interface":      {sparks(), []string{"--interface=eth7"}, exitUsage, []string{`"eth7": this machine has no such interface`}},
 		"a broken pattern":       {sparks(), []string{"--match=["}, exitUsage, []string{`--match: "[" is neither`}},
@@ -149,7 +150,7 @@ func TestWhereNobodyIsFoundHostsSaysWhy(t *testing.T) {
 func TestHostsWritesOnlyItsOwnFilesAndOnlyWhatIsNew(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "exporter-found.yml")
-	write := func(n network, args ...string) (int, string, string) {
+	write := func(n announced, args ...string) (int, string, string) {
 		return n.look(t, append([]string{"--format=prometheus", "--write=" + path}, args...)...)
 	}
 	if code, stdout, _ := write(sparks()); code != exitDone || !strings.Contains(stdout, "wrote "+path) {
@@ -166,7 +167,7 @@ func TestHostsWritesOnlyItsOwnFilesAndOnlyWhatIsNew(t *testing.T) {
 	}
 
 	// The other Spark is off; a third is new.
-	moved := network{"eth0": {{Name: "spark-3.local.", Addrs: []netip.Addr{netip.MustParseAddr("192.168.1.3")}}}, "enp1s0f0np0": nil}
+	moved := announced{"eth0": {{Name: "spark-3.local.", Addrs: []netip.Addr{netip.MustParseAddr("192.168.1.3")}}}, "enp1s0f0np0": nil}
 	code, _, stderr := write(moved)
 	contains(t, "the rest", stderr, "spark-2 at 192.168.1.2:10420 was not found now and stays in the file")
 	if got := text(t, path); code != exitDone || !strings.Contains(got, "spark-2") || !strings.Contains(got, "spark-3") {
@@ -177,7 +178,7 @@ func TestHostsWritesOnlyItsOwnFilesAndOnlyWhatIsNew(t *testing.T) {
 		t.Errorf("with --forget the file says\n%s", got)
 	}
 	was := text(t, path)
-	if code, _, _ := write(network{"eth0": nil, "enp1s0f0np0": nil}, "--forget"); code != exitFailed || text(t, path) != was {
+	if code, _, _ := write(announced{"eth0": nil, "enp1s0f0np0": nil}, "--forget"); code != exitFailed || text(t, path) != was {
 		t.Errorf("nobody was found: exit code %d, the file says\n%s", code, text(t, path))
 	}
 	left, err := os.ReadDir(dir)

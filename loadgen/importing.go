@@ -44,11 +44,11 @@ func importVerb(app *kingpin.Application) verb {
 	option.Flag(clause, "out", "Folder of run folders.", "runs", &l.out, option.Text)
 	option.Flags(clause, "label", "NAME=VALUE kept with every run, in place of what its file says; may be repeated.", &l.labels, parseLabel, option.AsGiven)
 	clause.Arg("file", "Files of results.").Required().StringsVar(&l.files)
-	return verb{clause, func(_ context.Context, p Program) error { return p.importRuns(l) }}
+	return verb{clause, func(_ context.Context, p Program) error { return l.run(p.Stdout) }}
 }
 
-// importRuns runs the verb import.
-func (p Program) importRuns(l *importLine) error {
+// run runs the verb import.
+func (l *importLine) run(stdout io.Writer) error {
 	labels := map[string]string{}
 	for _, one := range l.labels {
 		if _, twice := labels[one.name]; twice {
@@ -63,7 +63,7 @@ func (p Program) importRuns(l *importLine) error {
 	if err != nil {
 		return usage(err)
 	}
-	return printImported(p.Stdout, l.out, made)
+	return printImported(stdout, l.out, made)
 }
 
 // printImported lists what was imported, and once each what is to be known of it.

@@ -41,31 +41,31 @@ func mergeVerb(app *kingpin.Application) verb {
 	option.Flag(clause, "out", "Folder of run folders.", "runs", &l.out, option.Text)
 	option.Flag(clause, "run-id", "Name of the run and its folder; what the ranks call it, if not given.", "", &l.runID, option.Text)
 	resultFlags(clause, &l.results)
-	return verb{clause, func(ctx context.Context, p Program) error { return p.merge(ctx, l) }}
+	return verb{clause, func(ctx context.Context, p Program) error { return l.run(ctx, p.Stdout) }}
 }
 
 // merging makes one run of several.
 type merging struct {
-	line   *mergeLine
-	whole  *merge.Whole
-	id     string
-	folder folder.Folder
+	results results
+	whole   *merge.Whole
+	id      string
+	folder  folder.Folder
 
 	telemetry telemetry.Merged
 	torn      []int // ranks
 }
 
-// merge runs the verb merge.
-func (p Program) merge(ctx context.Context, line *mergeLine) error {
-	whole, err := merge.Open(line.folders, line.allowMissing)
+// run runs the verb merge.
+func (l *mergeLine) run(ctx context.Context, stdout io.Writer) error {
+	whole, err := merge.Open(l.folders, l.allowMissing)
 	if err != nil {
 		return usage(err)
 	}
-	m := &merging{line: line, whole: whole, id: cmp.Or(line.runID, whole.Name())}
+	m := &merging{results: l.results, whole: whole, id: cmp.Or(l.runID, whole.Name())}
 	if !option.PlainName(m.id) { // it may come from a folder of another machine
 		return usage(fmt.Errorf("--run-id: %q: want letters, digits, . _ and -, not beginning with a dot, at most 128", m.id))
 	}
-	if m.folder, err = makeFolder(line.out, m.id); err != nil {
+	if m.folder, err = makeFolder(l.out, m.id); err != nil {
 		return err
 	}
 	sum, err := m.write(ctx)
@@ -74,7 +74,7 @@ func (p Program) merge(ctx context.Context, line *mergeLine) error {
 		_ = os.RemoveAll(string(m.folder))
 		return unusable(ctx, err)
 	}
-	if err := printRun(p.Stdout, m.folder, sum); err != nil {
+	if err := printRun(stdout, m.folder, sum); err != nil {
 		return err
 	}
 	return judge(sum)
@@ -106,7 +106,7 @@ func (m *merging) digest() (summary.Summary, error) {
 	if err != nil {
 		return r.Summary, err
 	}
-	return r.Summary, errors.Join(showRun(r), writeResults(m.folder, m.line.results, r.Summary))
+	return r.Summary, errors.Join(showRun(r), writeResults(m.folder, m.results, r.Summary))
 }
 
 // writeLines writes what has a line for each request.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strconv"
 
 	"github.com/alecthomas/kingpin/v2"
@@ -48,7 +49,7 @@ func powerVerb(campaign *kingpin.CmdClause) verb {
 	option.Flags(clause, "from", "Earlier runs, or a folder that has them below, to take the CV from; may be repeated.", &l.from, option.Text, option.AsGiven).PlaceHolder("DIR")
 	option.Flag(clause, "metric", "With --from: which figure of the runs.", compare.OutputTokensPerSecond, &l.metric, parseMetric)
 	option.Flag(clause, "by", "With --from: the label that tells the arms.", defaultArmLabel, &l.by, option.Text).PlaceHolder("LABEL")
-	return verb{clause, func(_ context.Context, p Program) error { return p.askPower(l) }}
+	return verb{clause, func(_ context.Context, p Program) error { return l.run(p.Stdout) }}
 }
 
 // parseMetric accepts what runs are compared by.
@@ -59,8 +60,8 @@ func parseMetric(text string) (string, error) {
 	return text, nil
 }
 
-// askPower runs campaign power.
-func (p Program) askPower(l *powerLine) error {
+// run runs campaign power.
+func (l *powerLine) run(stdout io.Writer) error {
 	cv := l.cv
 	switch {
 	case cv > 0 && len(l.from) > 0:
@@ -72,7 +73,7 @@ func (p Program) askPower(l *powerLine) error {
 		if err != nil {
 			return usage(fmt.Errorf("--from: %w", err))
 		}
-		if _, err := fmt.Fprintf(p.Stdout, "%s of runs with equal %s, model, engine, scenario and host: CV %s, 95 %% interval %s to %s (%d groups, %d degrees of freedom)\n\n",
+		if _, err := fmt.Fprintf(stdout, "%s of runs with equal %s, model, engine, scenario and host: CV %s, 95 %% interval %s to %s (%d groups, %d degrees of freedom)\n\n",
 			l.metric, l.by, showPercent(spread.CV), showPercent(spread.Low), showPercent(spread.High), spread.Groups, spread.Freedom); err != nil {
 			return err
 		}
@@ -84,7 +85,7 @@ func (p Program) askPower(l *powerLine) error {
 	if err != nil {
 		return usage(err)
 	}
-	return answer.Write(p.Stdout)
+	return answer.Write(stdout)
 }
 
 // showPercent is a share with three digits.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/user"
 	"path/filepath"
@@ -59,7 +60,7 @@ func publishVerb(app *kingpin.Application) verb {
 	option.Flag(clause, "keep", "Kinds of names to tell all the same: "+option.Join(publish.Kinds())+".", "", &s.Keep, eachOf(publish.ParseKind)).PlaceHolder("KIND,...")
 	option.Flag(clause, "with", "Files of runs to put in too: "+option.Join(publish.Extras())+".", "", &s.With, eachOf(publish.ParseExtra)).PlaceHolder("NAME,...")
 	clause.Flag("no-redact", "Take nothing out.").BoolVar(&s.Raw)
-	return verb{clause, func(ctx context.Context, p Program) error { return p.publish(ctx, l) }}
+	return verb{clause, func(ctx context.Context, p Program) error { return l.run(ctx, p.Stdout, p.Stderr) }}
 }
 
 // parseLicense accepts what an identifier of SPDX may have.
@@ -87,10 +88,10 @@ func eachOf[T any](parse func(string) (T, error)) func(string) ([]T, error) {
 	}
 }
 
-// publish runs the verb publish.
-func (p Program) publish(ctx context.Context, l *publishLine) error {
+// run runs the verb publish.
+func (l *publishLine) run(ctx context.Context, stdout, stderr io.Writer) error {
 	if l.verify != "" {
-		return p.verify(l)
+		return l.verifyPack(stdout)
 	}
 	if err := l.check(); err != nil {
 		return usage(err)
@@ -103,7 +104,7 @@ func (p Program) publish(ctx context.Context, l *publishLine) error {
 		return usage(err)
 	}
 	for _, why := range skipped {
-		fmt.Fprintln(p.Stderr, "uma-load: left out:", printable(why.Error()))
+		fmt.Fprintln(stderr, "uma-load: left out:", printable(why.Error()))
 	}
 	if len(runs) == 0 {
 		return usage(fmt.Errorf("%s: no run that is finished", strings.Join(l.folders, " ")))
@@ -121,9 +122,9 @@ func (p Program) publish(ctx context.Context, l *publishLine) error {
 	if err != nil {
 		return unusable(ctx, err)
 	}
-	fmt.Fprintf(p.Stdout, "%s: %d runs in %d files\n", printable(filepath.Join(s.Out, publish.IndexFile)), len(pack.Runs), len(pack.Files)+1)
+	fmt.Fprintf(stdout, "%s: %d runs in %d files\n", printable(filepath.Join(s.Out, publish.IndexFile)), len(pack.Runs), len(pack.Files)+1)
 	if len(pack.LeftOut) > 0 {
-		fmt.Fprintf(p.Stdout, "left out of the runs: %s\n", printable(strings.Join(pack.LeftOut, ", ")))
+		fmt.Fprintf(stdout, "left out of the runs: %s\n", printable(strings.Join(pack.LeftOut, ", ")))
 	}
 	return nil
 }
@@ -169,8 +170,8 @@ func real(path string) (string, error) {
 	return linked + strings.TrimPrefix(path, there), nil
 }
 
-// verify checks the sums of a pack.
-func (p Program) verify(l *publishLine) error {
+// verifyPack checks the sums of a pack.
+func (l *publishLine) verifyPack(stdout io.Writer) error {
 	if len(l.folders) > 0 || l.settings.Out != "" {
 		return usage(errors.New("--verify: it takes no folders of runs and no --out"))
 	}
@@ -179,7 +180,7 @@ func (p Program) verify(l *publishLine) error {
 		return usage(fmt.Errorf("--verify: %w", err))
 	}
 	for _, problem := range problems {
-		fmt.Fprintln(p.Stdout, printable(problem))
+		fmt.Fprintln(stdout, printable(problem))
 	}
 	if len(problems) > 0 {
 		said := "1 file is not as it was packed"
@@ -188,7 +189,7 @@ func (p Program) verify(l *publishLine) error {
 		}
 		return fmt.Errorf("%s: %s", l.verify, said)
 	}
-	fmt.Fprintf(p.Stdout, "%s: %d files are as they were packed\n", printable(l.verify), len(pack.Files))
+	fmt.Fprintf(stdout, "%s: %d files are as they were packed\n", printable(l.verify), len(pack.Files))
 	return nil
 }
 

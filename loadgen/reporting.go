@@ -68,7 +68,7 @@ func reportVerb(app *kingpin.Application) verb {
 	option.Flag(clause, "xlsx", "Write a workbook too: Summary, Raw data and, of many runs, a sheet for each cell and Parameters.", "", &l.xlsx, option.Text).PlaceHolder("FILE")
 	option.Flag(clause, "out", "Write to this file instead of printing.", "", &l.out, option.Text).PlaceHolder("FILE")
 	clause.Flag("recompute", "Compute all figures of the requests and the telemetry anew, even of a run that has its summary.").BoolVar(&l.recompute)
-	return verb{clause, func(_ context.Context, p Program) error { return p.reportOn(l) }}
+	return verb{clause, func(_ context.Context, p Program) error { return l.run(p.Stdout, p.Stderr) }}
 }
 
 // parseComputed reads NAME=EXPRESSION. Names that nothing is called are said at once.
@@ -135,8 +135,8 @@ func checkPlace(flag, path string) error {
 	return nil
 }
 
-// reportOn runs the verb report.
-func (p Program) reportOn(l *reportLine) error {
+// run runs the verb report.
+func (l *reportLine) run(stdout, stderr io.Writer) error {
 	if err := l.check(); err != nil {
 		return usage(err)
 	}
@@ -145,9 +145,9 @@ func (p Program) reportOn(l *reportLine) error {
 		return usage(err)
 	}
 	if len(paths) == 1 {
-		return p.reportRun(l, paths[0])
+		return l.reportRun(stdout, stderr, paths[0])
 	}
-	return p.reportGroup(l, paths)
+	return l.reportGroup(stdout, stderr, paths)
 }
 
 // openRun reads a run. The figures of one that was killed are computed.
@@ -161,13 +161,13 @@ func (l *reportLine) openRun(path string) (history.Run, error) {
 }
 
 // reportRun shows one run.
-func (p Program) reportRun(l *reportLine, path string) error {
+func (l *reportLine) reportRun(stdout, stderr io.Writer, path string) error {
 	r, err := l.openRun(path)
 	if err != nil {
 		return usage(err)
 	}
 	if r.Manifest.State == folder.StateRunning {
-		fmt.Fprintf(p.Stderr, "uma-load: %s: the run has not ended, or was killed: its figures are of what it wrote\n", printable(path))
+		fmt.Fprintf(stderr, "uma-load: %s: the run has not ended, or was killed: its figures are of what it wrote\n", printable(path))
 	}
 	r.Summary = r.Summary.With(l.compute(r.Observation().Metrics))
 	var page report.Page
@@ -179,7 +179,7 @@ func (p Program) reportRun(l *reportLine, path string) error {
 	if err := l.writeWorkbook(func(w io.Writer) error { return runWorkbook(w, r) }); err != nil {
 		return err
 	}
-	return l.write(p, func(w io.Writer) error {
+	return l.write(stdout, func(w io.Writer) error {
 		switch l.format {
 		case formMarkdown:
 			return report.Markdown(w, r.Summary)
@@ -195,9 +195,9 @@ func (p Program) reportRun(l *reportLine, path string) error {
 }
 
 // write prints, or writes --out.
-func (l *reportLine) write(p Program, render func(io.Writer) error) error {
+func (l *reportLine) write(stdout io.Writer, render func(io.Writer) error) error {
 	if l.out == "" {
-		return render(p.Stdout)
+		return render(stdout)
 	}
 	return writeFile("--out", l.out, render)
 }

@@ -31,7 +31,7 @@ type several struct {
 
 // reportGroup shows many runs. One that is not finished is computed of what it wrote; what cannot be, is
 // left out and told of.
-func (p Program) reportGroup(l *reportLine, paths []string) error {
+func (l *reportLine) reportGroup(stdout, stderr io.Writer, paths []string) error {
 	s := &several{line: l}
 	at := map[string]string{}
 	for _, path := range paths {
@@ -41,7 +41,7 @@ func (p Program) reportGroup(l *reportLine, paths []string) error {
 		}
 		switch {
 		case errors.Is(err, summary.ErrShare), errors.Is(err, summary.ErrNotBegun), errors.Is(err, summary.ErrNoRequests):
-			fmt.Fprintln(p.Stderr, "uma-load: left out:", printable(err.Error()))
+			fmt.Fprintln(stderr, "uma-load: left out:", printable(err.Error()))
 			continue
 		case err != nil:
 			return usage(err)
@@ -62,7 +62,7 @@ func (p Program) reportGroup(l *reportLine, paths []string) error {
 	if err := l.writeWorkbook(s.workbook); err != nil {
 		return err
 	}
-	return l.write(p, s.render)
+	return l.write(stdout, s.render)
 }
 
 // writeRunsPage writes a page of runs: a table of them, by arm and over time.

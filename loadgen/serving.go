@@ -49,12 +49,12 @@ func serveVerb(app *kingpin.Application) verb {
 	option.Flag(clause, "runs-per-cell", "How many runs of a cell are shown, the newest.", "10", &l.perCell, option.AtLeast(1))
 	option.Flag(clause, "max-runs", "How many runs are shown in all, the newest.", "500", &l.most, option.AtLeast(1))
 	option.Flag(clause, "log-level", "Least severe messages to print: debug, info, warn or error.", "info", &l.logLevel, option.OneOf("debug", "info", "warn", "error"))
-	return verb{clause, func(ctx context.Context, p Program) error { return p.serve(ctx, l) }}
+	return verb{clause, func(ctx context.Context, p Program) error { return l.run(ctx, p.Cut, newLogger(p.Stderr, l.logLevel)) }}
 }
 
-// serve runs the verb serve.
-func (p Program) serve(ctx context.Context, line *serveLine) error {
-	shelf, log := line.shelf(), newLogger(p.Stderr, line.logLevel)
+// run runs the verb serve until the context or cut ends it.
+func (l *serveLine) run(ctx context.Context, cut <-chan struct{}, log *slog.Logger) error {
+	shelf := l.shelf()
 	if err := shelf.Check(); err != nil {
 		return usage(fmt.Errorf("--runs: %w", err))
 	}
@@ -63,9 +63,9 @@ func (p Program) serve(ctx context.Context, line *serveLine) error {
 	if err != nil {
 		return err
 	}
-	page, err := live.Serve(line.web, handler, log)
+	page, err := live.Serve(l.web, handler, log)
 	if errors.Is(err, syscall.EADDRNOTAVAIL) { // its link may bring it: whoever starts this is to try again
-		return fmt.Errorf("--web.listen-address %s: this machine has no such address, or not yet", line.web.HostPort)
+		return fmt.Errorf("--web.listen-address %s: this machine has no such address, or not yet", l.web.HostPort)
 	}
 	if err != nil {
 		return usage(err)
@@ -78,7 +78,7 @@ func (p Program) serve(ctx context.Context, line *serveLine) error {
 	log.LogAttrs(ctx, slog.LevelInfo, "serving", slog.String("url", page.URL()), slog.Int("runs", len(first.Runs)), slog.Int("comparisons", len(first.Comparisons)))
 	select {
 	case <-ctx.Done():
-	case <-p.Cut:
+	case <-cut:
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -88,11 +89,11 @@ func runsVerbs(app *kingpin.Application) []verb {
 	archive.Flag("delete", "Remove the folders once the archive was verified.").BoolVar(&l.delete)
 	l.rule.Keep = -1
 	return []verb{
-		{list, func(_ context.Context, p Program) error { return p.listRuns(l) }},
+		{list, func(_ context.Context, p Program) error { return l.list(p.Stdout) }},
 		{pin, func(context.Context, Program) error { return l.each(shelf.Pin) }},
 		{unpin, func(context.Context, Program) error { return l.each(shelf.Unpin) }},
-		{prune, func(ctx context.Context, p Program) error { return p.pruneRuns(ctx, l) }},
-		{archive, func(ctx context.Context, p Program) error { return p.archiveRuns(ctx, l) }},
+		{prune, func(ctx context.Context, p Program) error { return l.prune(ctx, p.Stdout, p.Stderr) }},
+		{archive, func(ctx context.Context, p Program) error { return l.archive(ctx, p.Stdout) }},
 	}
 }
 
@@ -172,16 +173,16 @@ func entryOf(o history.Opened) (shelf.Entry, error) {
 	return e, nil
 }
 
-// listRuns runs the verb runs list.
-func (p Program) listRuns(l *shelfLine) error {
+// list runs the verb runs list.
+func (l *shelfLine) list(stdout io.Writer) error {
 	all, err := l.entries()
 	if err != nil {
 		return err
 	}
 	if !l.asJSON {
-		return shelf.Print(p.Stdout, all)
+		return shelf.Print(stdout, all)
 	}
-	return chat.PrintJSON(p.Stdout, append([]shelf.Entry{}, all...))
+	return chat.PrintJSON(stdout, append([]shelf.Entry{}, all...))
 }
 
 // paths are the folders that were named.
@@ -219,8 +220,8 @@ func (l *shelfLine) each(do func(path string) error) error {
 	return nil
 }
 
-// pruneRuns runs the verb runs prune.
-func (p Program) pruneRuns(ctx context.Context, l *shelfLine) error {
+// prune runs the verb runs prune.
+func (l *shelfLine) prune(ctx context.Context, stdout, stderr io.Writer) error {
 	if l.rule.Keep < 0 && l.rule.OlderThan == 0 {
 		return usage(errors.New("runs prune: say which runs go: --keep, --older-than or both"))
 	}
@@ -229,11 +230,11 @@ func (p Program) pruneRuns(ctx context.Context, l *shelfLine) error {
 		return err
 	}
 	choices := l.rule.Choose(all, time.Now())
-	if err := shelf.PrintChoices(p.Stdout, choices); err != nil {
+	if err := shelf.PrintChoices(stdout, choices); err != nil {
 		return err
 	}
 	if !l.yes {
-		fmt.Fprintln(p.Stderr, "uma-load: nothing was removed: --yes does it")
+		fmt.Fprintln(stderr, "uma-load: nothing was removed: --yes does it")
 		return nil
 	}
 	var errs []error
@@ -245,8 +246,8 @@ func (p Program) pruneRuns(ctx context.Context, l *shelfLine) error {
 	return errors.Join(append(errs, ctx.Err())...)
 }
 
-// archiveRuns runs the verb runs archive.
-func (p Program) archiveRuns(ctx context.Context, l *shelfLine) error {
+// archive runs the verb runs archive.
+func (l *shelfLine) archive(ctx context.Context, stdout io.Writer) error {
 	if err := checkPlace("--to", l.to); err != nil {
 		return usage(err)
 	}
@@ -263,7 +264,7 @@ func (p Program) archiveRuns(ctx context.Context, l *shelfLine) error {
 	if err != nil {
 		return unusable(ctx, err)
 	}
-	fmt.Fprintf(p.Stdout, "%s: %d files and folders, held against the disk\n", printable(l.to), files)
+	fmt.Fprintf(stdout, "%s: %d files and folders, held against the disk\n", printable(l.to), files)
 	if !l.delete {
 		return nil
 	}

@@ -7,14 +7,15 @@ import (
 	"github.com/alecthomas/kingpin/v2"
 )
 
-// verb is a command of the program: its clause, and what it does once the command line is parsed.
+// verb is a command of the program: its clause, and what it does once the command line is parsed. do takes out of
+// the program what the verb needs, such as the writer of its output, and passes on nothing else.
 type verb struct {
 	clause *kingpin.CmdClause
 	do     func(ctx context.Context, p Program) error
 }
 
 // verbs are the commands that need nothing of the command line but their own flags, in the order of the
-// help. Those that make runs (run, sweep, record) and those of the flag library stand in commandLine.
+// help. Those that make runs (run, sweep, record) stand in commandLine.
 func verbs(app *kingpin.Application) []verb {
 	return append(slices.Concat(armVerbs(app), campaignVerbs(app), runsVerbs(app)),
 		compareVerb(app),
@@ -24,5 +25,8 @@ func verbs(app *kingpin.Application) []verb {
 		publishVerb(app),
 		reportVerb(app),
 		serveVerb(app),
+		checkVerb(app),
+		completionVerb(app),
+		healthcheckVerb(app),
 	)
 }

@@ -1,0 +1,119 @@
+package loadgen
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/alecthomas/kingpin/v2"
+
+	"github.com/umascope/umascope/loadgen/campaign"
+	"github.com/umascope/umascope/loadgen/campaign/plan"
+	"github.com/umascope/umascope/loadgen/command"
+	"github.com/umascope/umascope/loadgen/option"
+)
+
+// planLine is a plan that a command line names, and the runs of it that it selects.
+type planLine struct {
+	planFile, out string
+	only          plan.Filter
+	onlyText      []string
+	iterations    int
+	notify        string
+
+	planned  *plan.Plan
+	text     []byte
+	sha      string
+	notifier campaign.Notifier
+}
+
+// planFlags are the flags that say which runs of which plan.
+func planFlags(clause *kingpin.CmdClause, l *planLine) {
+	clause.Arg("plan", "Plan file.").Required().StringVar(&l.planFile)
+	option.Flag(clause, "out", "Folder of campaign folders; this one's is called like the plan.", "runs", &l.out, option.Text)
+	option.Flags(clause, "only", "Make only the runs of model=NAME, arm=NAME or scenario=NAME; several with commas between.", &l.onlyText, option.Text, option.AsGiven).PlaceHolder("model=NAME,arm=NAME")
+	option.Flag(clause, "iterations", "Make only so many runs of each model, arm and scenario.", "", &l.iterations, option.AtLeast(1)).PlaceHolder("N")
+	option.Flag(clause, "notify-url", "Tell somebody when the campaign ends, stops or stalls: an address that takes JSON, or one of ntfy or Slack (ntfy+https://..., slack+https://...). "+command.NotifyVariable+" may have it instead, which keeps it out of the list of processes.", "", &l.notify, option.Text).
+		Envar(command.NotifyVariable).PlaceHolder("URL")
+}
+
+// read reads the plan and checks everything about it that can be checked without the machine.
+func (l *planLine) read() error {
+	var err error
+	if l.planned, err = plan.Read(l.planFile); err != nil {
+		return err
+	}
+	if l.text, err = os.ReadFile(l.planFile); err != nil {
+		return err
+	}
+	l.sha = planSum(l.text, l.planned)
+	if err := checkNames(l.planned); err != nil {
+		return err
+	}
+	if l.only, err = plan.ParseOnly(strings.Join(l.onlyText, ",")); len(l.onlyText) > 0 && err != nil {
+		return fmt.Errorf("--only: %w", err)
+	} else if len(l.onlyText) == 0 {
+		l.only = plan.Filter{}
+	}
+	if l.iterations > l.planned.Iterations {
+		return fmt.Errorf("--iterations: the plan has %d of them: with %d, slots would change their numbers", l.planned.Iterations, l.iterations)
+	}
+	l.only.Iterations = l.iterations
+	slots, err := l.planned.Select(l.only)
+	if err != nil {
+		return fmt.Errorf("--only: %w", err)
+	}
+	if l.notifier, err = campaign.NewNotifier(l.notify); err != nil {
+		return fmt.Errorf("--notify-url: %w", err)
+	}
+	if err := checkOrders(l.planned, slots); err != nil {
+		return fmt.Errorf("%s: %w", l.planFile, err)
+	}
+	return nil
+}
+
+// dir is the folder of the campaign.
+func (l *planLine) dir() (string, error) {
+	if !option.PlainName(l.planned.Name) {
+		return "", fmt.Errorf("%s: name: %q: want letters, digits, . _ and -, not beginning with a dot, at most 128", l.planFile, l.planned.Name)
+	}
+	return filepath.Abs(filepath.Join(l.out, l.planned.Name))
+}
+
+// arguments are those of a command line that carries out the same campaign. The address of somebody to tell
+// goes by the environment: command lines can be read by everybody.
+func (l *planLine) arguments() []string {
+	args := []string{"campaign", "run", l.planFile, "--out=" + l.out}
+	for _, only := range l.onlyText {
+		args = append(args, "--only="+only)
+	}
+	if l.iterations > 0 {
+		args = append(args, "--iterations="+strconv.Itoa(l.iterations))
+	}
+	return args
+}
+
+// cells are the arms with models that are selected, with their texts filled in.
+func (l *planLine) cells(dir string, only plan.Filter) ([]*plan.Cell, error) {
+	slots, err := l.planned.Select(only)
+	if err != nil {
+		return nil, err
+	}
+	var all []*plan.Cell
+	seen := map[[2]string]bool{}
+	for _, s := range slots {
+		key := [2]string{s.Model, s.Arm}
+		if seen[key] {
+			continue
+		}
+		seen[key] = true
+		cell, err := l.planned.Render(s.Model, s.Arm, map[string]string{plan.ValueFolder: campaign.ArmFolder(dir, s.Model, s.Arm)})
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, cell)
+	}
+	return all, nil
+}

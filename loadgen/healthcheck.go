@@ -1,0 +1,39 @@
+package loadgen
+
+import (
+	"context"
+	"errors"
+
+	"github.com/alecthomas/kingpin/v2"
+
+	"github.com/umascope/umascope/loadgen/live"
+	"github.com/umascope/umascope/loadgen/option"
+)
+
+const healthcheckHelp = `Ask a run, a campaign or serve whether it is alive.
+
+  uma-load healthcheck
+  uma-load healthcheck --web.listen-address 127.0.0.1:10422  # of serve
+
+Exit codes: 0 if it answers, 1 if not.`
+
+func healthcheckVerb(app *kingpin.Application) verb {
+	h := &live.Health{}
+	clause := app.Command("healthcheck", healthcheckHelp)
+	option.Flag(clause, "web.listen-address", "Address of the program that is asked.", DefaultAddress, &h.Address.HostPort, parseListenAddress).Envar(AddressVariable)
+	option.Flag(clause, "url", "Page to ask instead, such as https://spark-1:10421"+live.HealthPath+".", "", &h.URL, option.Text)
+	option.Flag(clause, "http.config.file", "TLS and credentials to ask with, in the form of promtool's flag of this name; uma-exporter secure makes one.", "", &h.ConfigFile, option.Text).PlaceHolder("FILE")
+	return verb{clause, func(ctx context.Context, _ Program) error { return healthcheck(ctx, *h) }}
+}
+
+// healthcheck runs the verb healthcheck.
+func healthcheck(ctx context.Context, h live.Health) error {
+	err := live.Healthcheck(ctx, h)
+	_, address := errors.AsType[live.AddressError](err)
+	_, url := errors.AsType[live.URLError](err)
+	_, config := errors.AsType[live.ConfigError](err)
+	if address || url || config {
+		return usage(err)
+	}
+	return err
+}
