@@ -40,9 +40,11 @@ const (
 	EndpointGone     Reason = "endpoint_gone"
 
 	// Those of outputs.
-	NoBaseline    Reason = "no_baseline"     // the engine's own drift is not known
-	DriftTooLarge Reason = "drift_too_large" // the engine differs from itself so often that nothing could stand out
-	OutputsDiffer Reason = "outputs_differ"
+	NoBaseline     Reason = "no_baseline"     // the engine's own drift is not known
+	DriftTooLarge  Reason = "drift_too_large" // the engine differs from itself so often that nothing could stand out
+	OutputsDiffer  Reason = "outputs_differ"
+	TooFewPrompts  Reason = "too_few_prompts"  // more differ than drift explains, or may do so, and too few were compared to be sure
+	ReuseNotProven Reason = "reuse_not_proven" // that the answers came from a cache is not proven
 )
 
 // Signal is a graded statement and what it rests on.

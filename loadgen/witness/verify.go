@@ -92,12 +92,15 @@ func (r *Run) Verify() Found {
 	}
 	written := w.disk(v.All, metric.OpWrite)
 	written.Own = r.ownBytes()
+	read := w.disk(v.Again, metric.OpRead)
+	rehydrate := evidence.SSDRehydrate(replayed, again.Engine, read, tiers, evidence.Replay{Pressed: v.Pressed, Cached: again.FromCache()})
+	reuse := evidence.Reuse(again)
 	return Found{
 		Signals: &evidence.Signals{
 			SSDOffload:   evidence.SSDOffload(whole, written, tiers),
-			SSDRehydrate: evidence.SSDRehydrate(replayed, again.Engine, w.disk(v.Again, metric.OpRead), tiers, evidence.Replay{Pressed: v.Pressed, Cached: again.FromCache()}),
-			Reuse:        evidence.Reuse(again),
-			OutputMatch:  r.outputMatch(seen),
+			SSDRehydrate: rehydrate,
+			Reuse:        reuse,
+			OutputMatch:  evidence.LimitMatch(r.outputMatch(seen), reuse, rehydrate),
 		},
 		Warnings: r.warnings(seen),
 	}

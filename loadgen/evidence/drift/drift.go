@@ -9,8 +9,12 @@ import (
 )
 
 const (
-	// alpha is how unlikely an excess of diverging outputs must be under the engine's own drift.
-	alpha = 0.01
+	// alpha is how unlikely an excess of diverging outputs must be under the engine's own drift to contradict a match, doubt how
+	// unlikely it may be at most for a match to be consistent.
+	alpha, doubt = 0.01, 0.05
+	// mostExcess is the share of prompts that diverge in the replay and not by drift, from which on a match is not consistent: it
+	// must be ruled out with a confidence of 1 - doubt.
+	mostExcess = 0.5
 	// earlyTokens: rounding needs some tokens until two likely ones are close; a wrong cache does not.
 	earlyTokens = 8
 )
@@ -72,35 +76,55 @@ func Compare(pairs []Pair) Drift {
 	return d
 }
 
-// Match says whether answers from a cache are those that were computed: baseline is the same prompts
-// asked twice without a cache, replayed those with one against those without. Engines differ from
-// themselves now and then (rounding), so only more than that counts: a share of diverging prompts above
-// the baseline's by Fisher's exact test, or a divergence before token 8 where the baseline has none. computed
-// says that those to compare with were seen to be computed: where nobody tells, they may have come from
-// the cache themselves, and that they are the same proves nothing.
+// Match grades whether answers from a cache are those that were computed: baseline is the same prompts sent twice without a
+// cache, replayed are those with a cache against those without. Engines differ from themselves now and then (rounding), so
+// only more than that counts:
+//
+//   - contradicted: more prompts diverge than in the baseline by Fisher's exact test, one-sided, p < 0.01, or one diverges before
+//     token 8 where none of the baseline does;
+//   - not observable: p < 0.05, or that half of the prompts diverge beyond the baseline is not ruled out with 95 % confidence
+//     (Newcombe's score interval of the difference of two shares): too few prompts were compared;
+//   - proven: none diverges, consistent: some do.
+//
+// computed reports that the first answers were computed. Where that is not known, they may have come from the cache too, and
+// equal answers prove nothing.
 func Match(baseline, replayed Drift, computed bool) evidence.Signal {
 	if baseline.Pairs == 0 || replayed.Pairs == 0 {
 		return evidence.Unseen(evidence.NoBaseline)
 	}
-	p := stats.FisherExact(replayed.Diverging, replayed.Pairs, baseline.Diverging, baseline.Pairs)
+	p, excess := excessOf(baseline, replayed)
 	early := replayed.Early > 0 && baseline.Early == 0
 	witnesses := []evidence.Witness{
 		evidence.NewWitness("baseline_diverging", float64(baseline.Diverging), "prompts", evidence.Range{0, float64(baseline.Pairs)}),
 		evidence.NewWitness("replay_diverging", float64(replayed.Diverging), "prompts", evidence.Range{0, mostDiverging(baseline, replayed.Pairs)}),
-		evidence.NewWitness("excess_by_chance", p, "probability", evidence.Range{alpha, 1}),
+		evidence.NewWitness("excess_by_chance", p, "probability", evidence.Range{doubt, 1}),
+		evidence.NewWitness("excess_at_most", excess, "share", evidence.Range{0, mostExcess}),
 		earlyWitness(baseline, replayed),
 	}
 	switch {
 	case early || p < alpha:
 		return evidence.NewSignal(evidence.Contradicted, evidence.OutputsDiffer, witnesses...)
-	case replayed.Diverging == 0 && !computed:
-		return evidence.NewSignal(evidence.Consistent, evidence.CountersAbsent, witnesses...)
-	case replayed.Diverging == 0:
-		return evidence.NewSignal(evidence.Proven, "", witnesses...)
-	case stats.FisherExact(replayed.Pairs, replayed.Pairs, baseline.Diverging, baseline.Pairs) >= alpha:
+	case replayed.Diverging > 0 && stats.FisherExact(replayed.Pairs, replayed.Pairs, baseline.Diverging, baseline.Pairs) >= alpha:
 		return evidence.NewSignal(evidence.NotObservable, evidence.DriftTooLarge, witnesses...)
+	case p < doubt, excess > mostExcess:
+		return evidence.NewSignal(evidence.NotObservable, evidence.TooFewPrompts, witnesses...)
+	case replayed.Diverging > 0:
+		return evidence.NewSignal(evidence.Consistent, "", witnesses...)
+	case !computed:
+		return evidence.NewSignal(evidence.Consistent, evidence.CountersAbsent, witnesses...)
 	}
-	return evidence.NewSignal(evidence.Consistent, "", witnesses...)
+	return evidence.NewSignal(evidence.Proven, "", witnesses...)
+}
+
+// excessOf compares the shares of diverging prompts: p is how likely at least so many diverge in the replay by drift alone, most is
+// the largest difference of the shares that fits, the upper end of its interval; 1 for counts that are none.
+func excessOf(baseline, replayed Drift) (p, most float64) {
+	p = stats.FisherExact(replayed.Diverging, replayed.Pairs, baseline.Diverging, baseline.Pairs)
+	_, most, err := stats.ShareDifference(replayed.Diverging, replayed.Pairs, baseline.Diverging, baseline.Pairs, 1-2*doubt)
+	if err != nil {
+		return p, 1
+	}
+	return p, max(most, 0)
 }
 
 // earlyWitness is the divergences before token 8; any number where the baseline has some.

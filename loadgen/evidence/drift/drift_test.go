@@ -44,6 +44,13 @@ func TestOutputsAreHeldAgainstTheEnginesOwnDrift(t *testing.T) {
 		"nothing replayed":                      {pairs(8, 0, 0), nil, evidence.NotObservable, evidence.NoBaseline},
 		"an engine that never repeats itself":   {pairs(8, 8, 20), pairs(32, 32, 20), evidence.NotObservable, evidence.DriftTooLarge},
 		"too few to tell drift from a bad tier": {pairs(2, 0, 0), pairs(2, 2, 20), evidence.NotObservable, evidence.DriftTooLarge},
+		"half, where none of few do":            {pairs(8, 0, 0), pairs(16, 8, 20), evidence.NotObservable, evidence.TooFewPrompts},
+		"most, where none of two do":            {pairs(2, 0, 0), pairs(16, 12, 20), evidence.NotObservable, evidence.TooFewPrompts},
+		"a third, which may be half":            {pairs(8, 0, 0), pairs(16, 5, 20), evidence.NotObservable, evidence.TooFewPrompts},
+		"two equal answers":                     {pairs(8, 0, 0), pairs(2, 0, 0), evidence.NotObservable, evidence.TooFewPrompts},
+		"three equal answers":                   {pairs(8, 0, 0), pairs(3, 0, 0), evidence.Proven, ""},
+		"a quarter, which is not half":          {pairs(8, 0, 0), pairs(16, 4, 20), evidence.Consistent, ""},
+		"few of many, and rarely by chance":     {pairs(1000, 0, 0), pairs(1000, 6, 20), evidence.NotObservable, evidence.TooFewPrompts},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := Match(Compare(c.baseline), Compare(c.replayed), true)
@@ -152,4 +159,33 @@ func FuzzCompareNeverFindsMoreThanThereIs(f *testing.F) {
 			t.Errorf("diverges at token %d of %d", d.Earliest, tokens)
 		}
 	})
+}
+
+// A cache that gives wrong answers to half of the prompts must not be called consistent: whatever the engine's own drift, and
+// also where the baseline is as small as people make it.
+func TestACacheThatIsWrongHalfOfTheTimeIsSeldomConsistent(t *testing.T) {
+	const seeds = 1000
+	for _, own := range []float64{0, 0.1, 0.3} {
+		for _, sizes := range [][2]int{{2, 8}, {4, 16}, {8, 16}, {8, 32}} {
+			consistent := 0
+			for seed := range uint64(seeds) {
+				random := rand.New(rand.NewPCG(seed, 2))
+				diverging := func(n int, ratio float64) Drift {
+					d := Drift{Pairs: n, Earliest: -1}
+					for range n {
+						if random.Float64() < ratio {
+							d.Diverging, d.Earliest = d.Diverging+1, 2*earlyTokens
+						}
+					}
+					return d
+				}
+				if Match(diverging(sizes[0], own), diverging(sizes[1], own+0.5), true).Grade == evidence.Consistent {
+					consistent++
+				}
+			}
+			if consistent > 10*seeds/100 { // 5 in 100 but for what an approximate interval of few prompts misses
+				t.Errorf("drift in %v, %v prompts: consistent %d times of %d", own, sizes, consistent, seeds)
+			}
+		}
+	}
 }

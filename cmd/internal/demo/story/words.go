@@ -95,6 +95,7 @@ func witnessWords(name string) string {
 		"baseline_diverging":              "without any cache, the same prompt twice: answers that differ",
 		"replay_diverging":                "from the cache against computed: answers that differ",
 		"excess_by_chance":                "how likely that many would be by the engine's own drift",
+		"excess_at_most":                  "how many more may differ, at most, as a share of the prompts",
 		"replay_diverging_before_token_8": "of those, before their eighth token",
 	}
 	if text, known := words[name]; known {

@@ -1,0 +1,17 @@
+package evidence
+
+// LimitMatch returns the signal of matching outputs, graded no better than the evidence that the answers came from a cache: by
+// reuse, or by blocks that came back from the SSD where the reuse is not contradicted. Where it is, equal answers were
+// computed twice, and nothing is observable of a cache. Outputs that differ stay contradicted, wherever they came from.
+func LimitMatch(match, reuse, rehydrate Signal) Signal {
+	if match.Grade != Proven && match.Grade != Consistent {
+		return match
+	}
+	switch {
+	case reuse.Grade == Contradicted:
+		match.Grade, match.Reason = NotObservable, reuse.Reason
+	case match.Grade == Proven && reuse.Grade != Proven && rehydrate.Grade != Proven:
+		match.Grade, match.Reason = Consistent, ReuseNotProven
+	}
+	return match
+}
