@@ -12,6 +12,7 @@ import (
 
 	"github.com/umascope/umascope/loadgen/campaign"
 	"github.com/umascope/umascope/loadgen/command"
+	"github.com/umascope/umascope/loadgen/runner"
 )
 
 // takenOver bounds how long a campaign that was detached may need to take its folder over.
@@ -78,7 +79,7 @@ func awaitHolder(ctx context.Context, stdout io.Writer, c *command.Command, dir,
 		case <-ctx.Done():
 			c.Interrupt()
 			<-c.Ended()
-			return errInterrupted
+			return runner.ErrInterrupted
 		}
 	}
 	return fmt.Errorf("the campaign has not begun after %s: see %s", takenOver, log)

@@ -17,6 +17,7 @@ import (
 	"github.com/umascope/umascope/loadgen/evidence"
 	"github.com/umascope/umascope/loadgen/extract"
 	"github.com/umascope/umascope/loadgen/live"
+	"github.com/umascope/umascope/loadgen/runner"
 	"github.com/umascope/umascope/loadgen/summary"
 	"github.com/umascope/umascope/loadgen/sweep"
 )
@@ -39,64 +40,64 @@ func (c *campaignRuns) measure(ctx context.Context, o campaign.Order) campaign.R
 	if err != nil {
 		return failed(ctx, err)
 	}
-	// Its figures go to its own folder, not to the terminal.
-	quiet := Program{Stdout: io.Discard, Stderr: c.program.Stderr, Cut: c.program.Cut, Exporter: c.program.Exporter}
-	stands := &around{before: o.Around.Before, after: o.Around.After, facts: o.Around.Facts, engine: o.Around.Engine, logs: o.Around.Logs}
+	engine := engineLifecycle(o.Around)
 	if o.Scenario.Record != nil {
-		return c.record(ctx, quiet, line, stands)
+		return c.record(ctx, line, engine)
 	}
-	r, err := quiet.newRun(line)
+	settings, err := line.checkRun()
 	if err != nil {
 		return failed(ctx, err)
 	}
-	r.page, r.around = c.page, stands
-	if err := r.setUp(ctx); err != nil {
-		r.undo()
-		return failed(ctx, err)
-	}
-	defer r.close()
-	err = r.execute(ctx)
-	return resultOf(ctx, err, r.summary)
+	env := c.program.quiet(settings.keeping, c.page)
+	env.Engine = engine
+	made, err := makeRun(ctx, settings, env)
+	return resultOf(ctx, err, made.Summary())
 }
 
 // record makes one run whose load is a command.
-func (c *campaignRuns) record(ctx context.Context, quiet Program, line *commandLine, stands *around) campaign.Result {
-	r, err := quiet.newRecording(line)
+func (c *campaignRuns) record(ctx context.Context, line *commandLine, engine *runner.EngineLifecycle) campaign.Result {
+	settings, err := line.checkRecord()
 	if err != nil {
 		return failed(ctx, err)
 	}
-	r.page, r.around = c.page, stands
-	if err := r.setUp(ctx); err != nil {
-		r.undo()
+	env := c.program.quiet(settings.keeping, c.page)
+	env.Engine = engine
+	made, err := makeRecording(ctx, settings, env)
+	if err != nil { // one of the command's own codes is no verdict
 		return failed(ctx, err)
 	}
-	defer r.close()
-	err = r.execute(ctx)
-	if r.exit.Code != 0 { // its codes are not ours
-		return failed(ctx, err)
-	}
-	return resultOf(ctx, err, nil)
+	return resultOf(ctx, nil, made.Summary())
+}
+
+// engineLifecycle starts and stops the engine of a run as its campaign does.
+func engineLifecycle(a campaign.Around) *runner.EngineLifecycle {
+	return &runner.EngineLifecycle{Before: a.Before, After: a.After, Facts: a.Facts, Engine: a.Engine, Logs: func() []runner.ProcessLog {
+		var all []runner.ProcessLog
+		for _, one := range a.Logs() {
+			all = append(all, runner.ProcessLog(one))
+		}
+		return all
+	}}
 }
 
 // resultOf is what came of a run that was measured. A missed SLO is a finding.
 func resultOf(ctx context.Context, err error, sum *summary.Summary) campaign.Result {
-	var o outcome
 	switch {
-	case err == nil, errors.As(err, &o) && o.code == exitMissed:
-		return campaign.Result{Status: campaign.Finished, Proven: provenBy(sum)}
-	case o.code == exitInvalid:
-		return campaign.Result{Status: campaign.Invalid, Problem: printable(err.Error())}
-	default:
+	case err != nil:
 		result := failed(ctx, err)
 		result.Torn = sum != nil && sum.Valid
 		return result
+	case !sum.Valid:
+		return campaign.Result{Status: campaign.Invalid, Problem: printable(judge(*sum).Error())}
+	default:
+		return campaign.Result{Status: campaign.Finished, Proven: provenBy(*sum)}
 	}
 }
 
 // failed is what came of a run that did not end as planned.
 func failed(ctx context.Context, err error) campaign.Result {
 	r := campaign.Result{Status: campaign.Failed, Problem: printable(strings.ReplaceAll(err.Error(), "\n", "; "))}
-	if errors.Is(err, errInterrupted) || ctx.Err() != nil {
+	if errors.Is(err, runner.ErrInterrupted) || ctx.Err() != nil {
 		r.Status = campaign.Aborted
 	}
 	for _, full := range []syscall.Errno{syscall.ENOSPC, syscall.EDQUOT} {
@@ -118,10 +119,7 @@ func firstThat(text, says string) string {
 }
 
 // provenBy are the signals that a run is proof of.
-func provenBy(sum *summary.Summary) []string {
-	if sum == nil {
-		return nil
-	}
+func provenBy(sum summary.Summary) []string {
 	var names []string
 	for name, signal := range signalsOf(sum.Signals) {
 		if signal.Grade == evidence.Proven {
@@ -248,12 +246,11 @@ func checkOrder(o campaign.Order) error {
 	if err != nil {
 		return err
 	}
-	quiet := Program{Stdout: io.Discard, Stderr: io.Discard}
 	if o.Scenario.Record != nil {
-		_, err = quiet.newRecording(line)
+		_, err = line.checkRecord()
 		return err
 	}
-	_, err = quiet.newRun(line)
+	_, err = line.checkRun()
 	return err
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/umascope/umascope/loadgen/campaign"
 	"github.com/umascope/umascope/loadgen/campaign/plans"
 	"github.com/umascope/umascope/loadgen/option"
+	"github.com/umascope/umascope/loadgen/runner"
 )
 
 // campaignFolder is the folder that was named, or the campaign in a folder of runs that was written to last.
@@ -116,7 +117,7 @@ func stopCampaign(ctx context.Context, stdout io.Writer, dir string, afterRun bo
 		select {
 		case <-time.After(100 * time.Millisecond):
 		case <-ctx.Done():
-			return errInterrupted
+			return runner.ErrInterrupted
 		}
 	}
 	if most == 0 {

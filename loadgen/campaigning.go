@@ -19,6 +19,7 @@ import (
 	"github.com/umascope/umascope/loadgen/folder"
 	"github.com/umascope/umascope/loadgen/live"
 	"github.com/umascope/umascope/loadgen/option"
+	"github.com/umascope/umascope/loadgen/runner"
 	"github.com/umascope/umascope/loadgen/storage"
 )
 
@@ -143,7 +144,7 @@ func hands(runs *campaignRuns, exporter string, stderr io.Writer, log *slog.Logg
 	sense := machineSense{exporter: exporter, proc: "/proc"}
 	return campaign.Hands{
 		Name:    func(s plan.Slot) string { return folder.NewID(time.Now(), fmt.Sprintf("%03d-%s", s.Number, s.Arm)) },
-		Measure: runs.measure, Machine: sense.ask, Command: runCommand, PageCache: treatPageCache, Boot: thisMachine().BootID,
+		Measure: runs.measure, Machine: sense.ask, Command: runCommand, PageCache: treatPageCache, Boot: runner.ThisMachine().BootID,
 		Up: func(ctx context.Context, spec plan.Arm, dir string) (campaign.Engine, error) {
 			return raiseArm(ctx, spec, dir, stderr, log)
 		},

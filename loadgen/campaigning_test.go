@@ -73,7 +73,7 @@ flags: {requests: 5, container: engine}
 		t.Errorf("%q", got)
 	}
 	parsed, err := orderLine(o)
-	if err != nil || !slices.Equal(parsed.record.settings.command, []string{"bench", "--url", "x"}) {
+	if err != nil || !slices.Equal(parsed.record.settings.Argv, []string{"bench", "--url", "x"}) {
 		t.Errorf("%v", err)
 	}
 }

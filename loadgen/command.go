@@ -20,6 +20,7 @@ import (
 
 	"github.com/umascope/umascope/cmd/terminal"
 	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/runner"
 )
 
 // Exit codes.
@@ -95,13 +96,34 @@ func (p Program) report(err error) int {
 	if err == nil {
 		return exitDone
 	}
-	code := exitFailed
-	if o := (outcome{}); errors.As(err, &o) {
-		code = o.code
-	}
 	fmt.Fprintln(p.Stderr, "uma-load: "+printable(strings.ReplaceAll(err.Error(), "\n", "; ")))
-	return code
+	return exitCode(err)
 }
+
+// exitCode is what the program exits with after an error.
+func exitCode(err error) int {
+	if o, is := errors.AsType[outcome](err); is {
+		return o.code
+	}
+	if failed, is := errors.AsType[runner.CommandError](err); is {
+		return failed.Exit.Code
+	}
+	if _, is := errors.AsType[runner.InputError](err); is {
+		return exitUsage
+	}
+	return exitFailed
+}
+
+// unusable marks what others said as bad input, unless the user did not wait for the answer.
+func unusable(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return runner.ErrInterrupted
+	}
+	return usage(err)
+}
+
+// badOut says that the folder cannot be written to.
+func badOut(err error) error { return usage(fmt.Errorf("--out: %w; --out names another folder", err)) }
 
 // commandLine is what the program accepts.
 type commandLine struct {

@@ -1,15 +1,14 @@
 package loadgen
 
 import (
-	"bytes"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/umascope/umascope/loadgen/campaign"
 	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/runner"
 	"github.com/umascope/umascope/loadgen/summary"
 )
 
@@ -76,21 +75,6 @@ func TestALogThatCannotBeReadIsRefusedBeforeTheRun(t *testing.T) {
 	}
 }
 
-// TestOfALogOnlyThisStartIsRead has the figures of an earlier start before those of this one, which may say nothing.
-func TestOfALogOnlyThisStartIsRead(t *testing.T) {
-	log := filepath.Join(t.TempDir(), "engine.log")
-	earlier := startSays("80.00", "35.70")
-	if err := os.WriteFile(log, []byte(earlier+"starting\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	for from, want := range map[int64]string{0: earlier + "starting\n", int64(len(earlier)): "starting\n", 1 << 30: earlier + "starting\n"} {
-		var out bytes.Buffer
-		if there, err := copyLog(&out, log, from); !there || err != nil || out.String() != want {
-			t.Errorf("from %d: %v, %v, %q", from, there, err, out.String())
-		}
-	}
-}
-
 // TestTheLogOfAnArmTellsItsMemory: an arm without a container has nothing else that does, where the engine's page does not.
 func TestTheLogOfAnArmTellsItsMemory(t *testing.T) {
 	folderOfArm := t.TempDir()
@@ -106,8 +90,8 @@ func TestTheLogOfAnArmTellsItsMemory(t *testing.T) {
 		}
 	}
 	s := newStanding(t)
-	s.logs = []campaign.Log{{Process: "frontend", Path: frontend}, {Process: "engine", Path: worker, From: int64(len(earlier))}}
-	dir, err := aroundRun(t, t.Context(), s, "--requests=1", "--warmup=0", "--output-tokens=2")
+	s.logs = []runner.ProcessLog{{Process: "frontend", Path: frontend}, {Process: "engine", Path: worker, From: int64(len(earlier))}}
+	dir, err := runBeside(t, t.Context(), s, "--requests=1", "--warmup=0", "--output-tokens=2")
 	if err != nil {
 		t.Fatal(err)
 	}

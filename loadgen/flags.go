@@ -1,6 +1,7 @@
 package loadgen
 
 import (
+	"github.com/alecthomas/kingpin/v2"
 	"github.com/umascope/umascope/loadgen/live"
 	"github.com/umascope/umascope/loadgen/option"
 	"github.com/umascope/umascope/loadgen/scene"
@@ -13,17 +14,17 @@ import (
 // runFlags declares the flags of run. The groups are the order of --help.
 func runFlags(set option.Set) *settings {
 	s := &settings{}
-	server.Flags(set, &s.target)
-	server.ReadyFlags(set, &s.target)
+	server.Flags(set, &s.Target)
+	server.ReadyFlags(set, &s.Target)
 	workload.Flags(set, &s.Settings)
 	sharingFlags(set, &s.sharing)
-	option.Flag(set, "expect", "kv=off, kv=cpu_only or kv=cpu_disk: the run is invalid if telemetry shows other tiers of KVBM.", "", &s.expect, witness.ParseExpectation)
-	option.Flag(set, "slo", "Limits for a good request, such as ttft=500ms,tpot=50ms; from the intended start; exit 4 unless 99 % of the requests keep them.", "", &s.slo, summary.ParseSLO)
+	option.Flag(set, "expect", "kv=off, kv=cpu_only or kv=cpu_disk: the run is invalid if telemetry shows other tiers of KVBM.", "", &s.Expect, witness.ParseExpectation)
+	option.Flag(set, "slo", "Limits for a good request, such as ttft=500ms,tpot=50ms; from the intended start; exit 4 unless 99 % of the requests keep them.", "", &s.SLO, summary.ParseSLO)
 	keepFlags(set, &s.keeping)
 	set.Flag("save-outputs", "Keep what the model wrote, in outputs.jsonl.").BoolVar(&s.KeepOutputs)
-	option.Flag(set, "engine-log", "File on this machine that the engine writes its log to: what it reports there of its memory and its KV cache is read; llama.cpp does so from -lv 4 on. A campaign reads the logs of its arms, and --container that of the container.", "", &s.engineLog, option.Text).PlaceHolder("FILE")
+	option.Flag(set, "engine-log", "File on this machine that the engine writes its log to: what it reports there of its memory and its KV cache is read; llama.cpp does so from -lv 4 on. A campaign reads the logs of its arms, and --container that of the container.", "", &s.EngineLog, option.Text).PlaceHolder("FILE")
 	resultFlags(set, &s.results)
-	set.Flag("verbose", "Print a line for each request that has ended. For people who watch: printing is work for the client.").BoolVar(&s.verbose)
+	set.Flag("verbose", "Print a line for each request that has ended. For people who watch: printing is work for the client.").BoolVar(&s.Verbose)
 	set.Flag("print-content", "Print what each request asks and what is answered too, cut short.").BoolVar(&s.SeeOutputs)
 	return s
 }
@@ -31,10 +32,10 @@ func runFlags(set option.Set) *settings {
 // keepFlags declares the flags that do not depend on what the load is.
 func keepFlags(set option.Set, s *keeping) {
 	option.Flags(set, "label", "NAME=VALUE kept with the run; may be repeated. arm and host are always there.", &s.labels, parseLabel, option.AsGiven)
-	scene.Flags(set, &s.scene)
-	option.Flags(set, "validity", "CODE=VALUE or CODE=off: another limit of a validity rule, by its code in the report; may be repeated.", &s.validity, option.Text, option.AsGiven)
-	option.Flag(set, "out", "Folder of run folders.", "runs", &s.out, option.Text)
-	option.Flag(set, "run-id", "Name of the run and its folder; UTC time, arm and a hash if not given.", "", &s.runID, option.Text)
+	scene.Flags(set, &s.Scene)
+	option.Flags(set, "validity", "CODE=VALUE or CODE=off: another limit of a validity rule, by its code in the report; may be repeated.", &s.Validity, option.Text, option.AsGiven)
+	option.Flag(set, "out", "Folder of run folders.", "runs", &s.Out, option.Text)
+	option.Flag(set, "run-id", "Name of the run and its folder; UTC time, arm and a hash if not given.", "", &s.RunID, option.Text)
 	webFlags(set, &s.web)
 	option.Flag(set, "web.linger", "How long the live metrics stay after the run.", "0s", &s.linger, option.Duration)
 	option.Flag(set, "log-level", "Least severe messages to print: debug, info, warn or error.", "info", &s.logLevel, option.OneOf("debug", "info", "warn", "error"))
@@ -50,4 +51,13 @@ func webFlags(set option.Set, a *live.Address) {
 
 func webConfigFlag(set option.Set, a *live.Address) {
 	option.Flag(set, "web.config.file", "TLS and passwords for those who read the page, in the form of exporter-toolkit; uma-exporter secure makes one.", "", &a.ConfigFile, option.Text).PlaceHolder("FILE")
+}
+
+// flagValues are the flags of a verb as they stand, for its records.
+func (l *commandLine) flagValues(verb *kingpin.CmdClause) map[string]string {
+	values := map[string]string{}
+	for _, f := range verb.Model().Flags {
+		values[f.Name] = f.Value.String()
+	}
+	return values
 }

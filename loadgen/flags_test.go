@@ -25,8 +25,8 @@ func TestDefaultsAreThoseOfTheContract(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s.target.URL != "http://127.0.0.1:8000" || s.target.Endpoint != "chat" || s.target.Engine != server.EngineAuto || s.target.ReadyConsecutive != 2 {
-		t.Errorf("target %+v", s.target)
+	if s.Target.URL != "http://127.0.0.1:8000" || s.Target.Endpoint != "chat" || s.Target.Engine != server.EngineAuto || s.Target.ReadyConsecutive != 2 {
+		t.Errorf("target %+v", s.Target)
 	}
 	if s.Concurrency != 1 || s.Grace != 30*time.Second || s.Seed != 1337 || s.Temperature != 0 || s.TopP != 1 {
 		t.Errorf("settings %+v", s)
@@ -34,7 +34,7 @@ func TestDefaultsAreThoseOfTheContract(t *testing.T) {
 	if s.RequestTimeout != 600*time.Second || s.FirstTokenTimeout != s.RequestTimeout || s.ChunkTimeout != 120*time.Second {
 		t.Errorf("timeouts %s, %s, %s", s.RequestTimeout, s.FirstTokenTimeout, s.ChunkTimeout)
 	}
-	if s.label("arm") != "default" || s.label("host") != "spark1" || s.out != "runs" || s.web.HostPort != DefaultAddress || s.web.Explicit {
+	if s.label("arm") != "default" || s.label("host") != "spark1" || s.Out != "runs" || s.web.HostPort != DefaultAddress || s.web.Explicit {
 		t.Errorf("settings %+v", s)
 	}
 }
@@ -59,7 +59,7 @@ func TestTheAddressOfLiveMetricsCanStandInTheEnvironment(t *testing.T) {
 
 func TestLabelsThatEveryRunHasCanBeGiven(t *testing.T) {
 	s, err := parsed(t, "--label", "arm=native", "--label", "host=spark2", "--label", "kv=off")
-	if err != nil || s.label("arm") != "native" || s.label("host") != "spark2" || s.labelMap()["kv"] != "off" {
+	if err != nil || s.label("arm") != "native" || s.label("host") != "spark2" || s.Labels["kv"] != "off" {
 		t.Errorf("labels %v, %v", s.labels, err)
 	}
 }
@@ -79,8 +79,8 @@ func TestTheMeasuredHostIsTheFirstThatTelemetryNames(t *testing.T) {
 		{[]string{"--label=host=spark3", "--telemetry=spark2=http://10.0.0.2:10420", "--telemetry=spark3=http://10.0.0.3:10420"}, []string{"spark3", "spark2"}},
 	} {
 		s, err := parsed(t, c.flags...)
-		if err != nil || !slices.Equal(s.hosts(), c.want) {
-			t.Errorf("%v: %v, want %v (%v)", c.flags, s.hosts(), c.want, err)
+		if err != nil || !slices.Equal(s.Hosts(), c.want) {
+			t.Errorf("%v: %v, want %v (%v)", c.flags, s.Hosts(), c.want, err)
 		}
 	}
 }

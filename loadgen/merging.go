@@ -13,6 +13,7 @@ import (
 	"github.com/umascope/umascope/loadgen/folder"
 	"github.com/umascope/umascope/loadgen/merge"
 	"github.com/umascope/umascope/loadgen/option"
+	"github.com/umascope/umascope/loadgen/runner"
 	"github.com/umascope/umascope/loadgen/summary"
 	"github.com/umascope/umascope/loadgen/telemetry"
 )
@@ -65,7 +66,7 @@ func (l *mergeLine) run(ctx context.Context, stdout io.Writer) error {
 	if !option.PlainName(m.id) { // it may come from a folder of another machine
 		return usage(fmt.Errorf("--run-id: %q: want letters, digits, . _ and -, not beginning with a dot, at most 128", m.id))
 	}
-	if m.folder, err = makeFolder(l.out, m.id); err != nil {
+	if m.folder, err = runner.MakeFolder(l.out, m.id); err != nil {
 		return err
 	}
 	sum, err := m.write(ctx)

@@ -20,8 +20,6 @@ func TestPhasesAreCalledAsTheVocabularyCallsThem(t *testing.T) {
 		metric.PhaseWarmup:   {folder.PhaseWarmup, extract.PhaseWarmup},
 		metric.PhaseMeasure:  {folder.PhaseMeasure, extract.PhaseMeasure},
 		metric.PhaseStop:     {folder.PhaseStop, extract.PhaseStop},
-		metric.PhaseBefore:   {phaseBefore},
-		metric.PhaseAfter:    {phaseAfter},
 	} {
 		for _, name := range names {
 			if name != want {

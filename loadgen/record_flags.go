@@ -4,13 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/alecthomas/kingpin/v2"
 
 	"github.com/umascope/umascope/loadgen/extract"
 	"github.com/umascope/umascope/loadgen/folder"
 	"github.com/umascope/umascope/loadgen/option"
+	"github.com/umascope/umascope/loadgen/runner"
 )
 
 const recordHelp = `Run a command as the load: for benchmarks without a server.
@@ -30,13 +30,9 @@ Exit codes: that of the command, if it is not 0, or 128 and the signal that ende
 
 // recordSettings are the flags of record.
 type recordSettings struct {
+	runner.Command
 	keeping
-	tool          extract.Tool
-	resultPaths   []string
-	before, after time.Duration
-	grace         time.Duration
-	xlsx, csv     bool
-	command       []string
+	xlsx, csv bool
 }
 
 // recordLine is the verb record on the command line.
@@ -51,25 +47,25 @@ func recordFlags(app *kingpin.Application) recordLine {
 	for _, tool := range extract.Tools() {
 		tools = append(tools, tool.Name+": "+tool.Help)
 	}
-	option.Flag(verb, "extract", "What reads the log. "+strings.Join(tools, "; ")+".", extract.None, &s.tool, extract.Find)
-	option.Flags(verb, "result", "File that the command writes its results into, or folder of such; may be repeated. Read when it has ended, if --extract knows its form.", &s.resultPaths, option.Text, option.AsGiven)
-	option.Flag(verb, "before", "How long the machine is watched before the command.", "30s", &s.before, option.Duration)
-	option.Flag(verb, "after", "How long it is watched afterwards.", "30s", &s.after, option.Duration)
-	option.Flag(verb, "grace", "How long the command may go on after an interrupt, which is handed on to it.", "30s", &s.grace, option.Duration)
+	option.Flag(verb, "extract", "What reads the log. "+strings.Join(tools, "; ")+".", extract.None, &s.Tool, extract.Find)
+	option.Flags(verb, "result", "File that the command writes its results into, or folder of such; may be repeated. Read when it has ended, if --extract knows its form.", &s.Results, option.Text, option.AsGiven)
+	option.Flag(verb, "before", "How long the machine is watched before the command.", "30s", &s.Before, option.Duration)
+	option.Flag(verb, "after", "How long it is watched afterwards.", "30s", &s.After, option.Duration)
+	option.Flag(verb, "grace", "How long the command may go on after an interrupt, which is handed on to it.", "30s", &s.Grace, option.Duration)
 	keepFlags(verb, &s.keeping)
 	verb.Flag("xlsx", "Write "+folder.WorkbookFile+" too: sheets Summary and Reported.").BoolVar(&s.xlsx)
 	verb.Flag("csv", "Write "+folder.SummaryCSVFile+" too.").BoolVar(&s.csv)
-	verb.Arg("command", "The command and its arguments, after --.").Required().StringsVar(&s.command)
+	verb.Arg("command", "The command and its arguments, after --.").Required().StringsVar(&s.Argv)
 	return recordLine{verb, s}
 }
 
 // resolve fills what depends on other settings and refuses what contradicts itself.
 func (s *recordSettings) resolve(host string) error {
-	if len(s.command) == 0 || s.command[0] == "" {
+	if len(s.Argv) == 0 || s.Argv[0] == "" {
 		return errors.New("no command; it comes after --")
 	}
-	if len(s.resultPaths) > 0 && !s.tool.HasResults() {
-		return fmt.Errorf("--result: --extract %s reads no files", s.tool)
+	if len(s.Results) > 0 && !s.Tool.HasResults() {
+		return fmt.Errorf("--result: --extract %s reads no files", s.Tool)
 	}
 	return s.keeping.resolve(host)
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"io"
 	"math"
 	"net/http"
 	"net/http/httptest"
@@ -383,71 +382,5 @@ func TestFilesOfResultsAreThoseThatTheCommandWrote(t *testing.T) {
 		} else {
 			seen[key] = true
 		}
-	}
-}
-
-func TestTheLivePageTellsThePhaseOfTheCommand(t *testing.T) {
-	ready, leave := filepath.Join(t.TempDir(), "ready"), filepath.Join(t.TempDir(), "leave")
-	r := recordingOf(t, &bytes.Buffer{}, "--extract=trtllm", "--",
-		script(t, "echo '[I] Setting up for warmup...'; touch "+ready+"; while [ ! -e "+leave+" ]; do sleep 0.02; done"))
-	done := make(chan error)
-	go func() { done <- r.execute(t.Context()) }()
-	var page string
-	for range 1000 {
-		if response, err := http.Get(r.page.URL()); err == nil {
-			text, readErr := io.ReadAll(response.Body)
-			if page = string(text); readErr != nil || response.Body.Close() != nil {
-				t.Fatal(readErr)
-			}
-		}
-		if strings.Contains(page, `phase="warmup",run="r1"} 1`) {
-			break
-		}
-		time.Sleep(5 * time.Millisecond)
-	}
-	if !strings.Contains(page, `phase="warmup",run="r1"} 1`) || !strings.Contains(page, `phase="load",run="r1"} 0`) || !strings.Contains(page, `scenario="record"} 1`) {
-		t.Errorf("%s", page)
-	}
-	if err := os.WriteFile(leave, nil, 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if err := <-done; err != nil {
-		t.Error(err)
-	}
-}
-
-// recordingOf is a recording that is set up, in a folder of its own.
-func recordingOf(t *testing.T, stdout io.Writer, args ...string) *recording {
-	t.Helper()
-	line := newCommandLine(io.Discard)
-	if _, _, err := line.parse(slices.Concat([]string{"record", "--out", t.TempDir(), "--run-id=r1", "--web.listen-address=127.0.0.1:0", "--before=0s", "--after=0s"}, args)); err != nil {
-		t.Fatal(err)
-	}
-	r, err := Program{Stdout: stdout, Stderr: io.Discard}.newRecording(line)
-	if err == nil {
-		err = r.setUp(t.Context())
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(r.page.Close)
-	return r
-}
-
-func TestAFullDiskFailsTheRunAndNotTheCommand(t *testing.T) {
-	marker := filepath.Join(t.TempDir(), "end")
-	var printed bytes.Buffer
-	r := recordingOf(t, &printed, "--", script(t, "echo hello; sleep 0.1; touch "+marker))
-	// What the command prints goes to a full disk; everything else finds room.
-	r.openLog = func(_ string, most int64) (*folder.Log, error) {
-		full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
-		return folder.LogTo(full, most), err
-	}
-	err := r.execute(t.Context())
-	if _, statErr := os.Stat(marker); statErr != nil || err == nil || !strings.Contains(err.Error(), "no space left") || printed.Len() == 0 {
-		t.Errorf("%v, %v: %s", err, statErr, printed.String())
-	}
-	if m := read[folder.Manifest](t, r.folder.Path(folder.ManifestFile)); m.State != folder.StateFailed || *m.Command.ExitCode != 0 {
-		t.Errorf("%+v", m)
 	}
 }

@@ -285,31 +285,6 @@ func await(t *testing.T, condition func() bool) {
 	}
 }
 
-func TestADiskThatFillsUpFailsTheRun(t *testing.T) {
-	url := engine(t, 100*time.Microsecond)
-	line := newCommandLine(&bytes.Buffer{})
-	args := []string{"run", "--url", url, "--out", t.TempDir(), "--web.listen-address", "127.0.0.1:0", "--duration=1h", "--warmup=0", "--output-tokens=2"}
-	if _, _, err := line.parse(args); err != nil {
-		t.Fatal(err)
-	}
-	r, err := Program{Stdout: &bytes.Buffer{}, Stderr: &bytes.Buffer{}}.newRun(line)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := r.setUp(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	defer r.close()
-	r.openLines = func(_ string, failed func(error)) (*folder.Lines, error) {
-		full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
-		return folder.WriteLines(full, failed), err
-	}
-	err = r.execute(t.Context())
-	if err == nil || !strings.Contains(err.Error(), "no space left") || !strings.Contains(err.Error(), "are lost") {
-		t.Errorf("error %v", err)
-	}
-}
-
 // longestProbe is more than the bodies of requests have that are not part of a load, and less than
 // those that are.
 const longestProbe = 800

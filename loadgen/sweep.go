@@ -14,6 +14,7 @@ import (
 	"github.com/umascope/umascope/loadgen/live"
 	"github.com/umascope/umascope/loadgen/option"
 	"github.com/umascope/umascope/loadgen/report"
+	"github.com/umascope/umascope/loadgen/runner"
 	"github.com/umascope/umascope/loadgen/summary"
 	"github.com/umascope/umascope/loadgen/sweep"
 	"github.com/umascope/umascope/loadgen/workload"
@@ -40,7 +41,7 @@ func (p Program) sweep(ctx context.Context, line *commandLine) error {
 		return usage(err)
 	}
 	run := line.sweepRun
-	if s.folder, err = makeFolder(run.out, s.result.Sweep); err != nil {
+	if s.folder, err = runner.MakeFolder(run.Out, s.result.Sweep); err != nil {
 		return err
 	}
 	if s.page, err = live.OpenPage(run.web, newLogger(p.Stderr, run.logLevel)); err != nil {
@@ -71,7 +72,7 @@ func (p Program) newSweeper(line *commandLine) (*sweeper, error) {
 		return nil, err
 	}
 	s := &sweeper{program: p, line: line, given: given, plan: plan}
-	id := run.runID
+	id := run.RunID
 	if id == "" {
 		arm := run.label("arm")
 		if arm == "" {
@@ -99,7 +100,7 @@ func (s *sweeper) check() error {
 	for i, v := range values {
 		line, err := s.point(sweep.Trial{Number: i + 1, Value: v})
 		if err == nil && (i == 0 || !line.settings.readsFiles()) {
-			_, err = s.program.newRun(line)
+			_, err = line.checkRun()
 		}
 		if err != nil {
 			return fmt.Errorf("%s %s: %w", s.plan.Over.Name, v.Text, err)
@@ -161,41 +162,31 @@ func stateOfSweep(err error, stopped string) (sweep.State, string) {
 func (s *sweeper) measure(ctx context.Context, t sweep.Trial) sweep.Outcome {
 	line, err := s.point(t)
 	if err != nil {
-		return s.fail(ctx, nil, err)
+		return s.fail(ctx, runner.Result{}, err)
 	}
-	quiet := Program{Stdout: io.Discard, Stderr: s.program.Stderr, Cut: s.program.Cut, Exporter: s.program.Exporter}
-	r, err := quiet.newRun(line)
+	settings, err := line.checkRun()
 	if err != nil {
-		return s.fail(ctx, nil, err)
+		return s.fail(ctx, runner.Result{}, err)
 	}
-	r.log.Info("sweep", "point", t.Number, s.plan.Over.Name, t.Value.Text)
-	r.page = s.page
-	if err := r.setUp(ctx); err != nil {
-		r.undo()
-		return s.fail(ctx, r, err)
+	env := s.program.quiet(settings.keeping, s.page)
+	env.Log.Info("sweep", "point", t.Number, s.plan.Over.Name, t.Value.Text)
+	made, err := makeRun(ctx, settings, env)
+	if err != nil {
+		return s.fail(ctx, made, err)
 	}
-	defer r.close()
-	err = r.execute(ctx)
-	var o outcome
-	switch {
-	case err == nil, errors.As(err, &o) && o.code == exitMissed:
-		return sweep.Outcome{Run: r.id, Status: sweep.Valid, Summary: r.summary}
-	case o.code == exitInvalid:
-		return sweep.Outcome{Run: r.id, Status: sweep.Invalid, Summary: r.summary}
-	default:
-		return s.fail(ctx, r, err)
+	done := sweep.Outcome{Run: made.Run, Status: sweep.Valid, Summary: made.Summary()}
+	if !done.Summary.Valid {
+		done.Status = sweep.Invalid
 	}
+	return done
 }
 
 // fail is the outcome of a run that did not end as planned.
-func (s *sweeper) fail(ctx context.Context, r *run, err error) sweep.Outcome {
+func (s *sweeper) fail(ctx context.Context, made runner.Result, err error) sweep.Outcome {
 	s.failure = err
-	failed := sweep.Outcome{Status: sweep.Failed, Problem: printable(err.Error())}
-	if errors.Is(err, errInterrupted) || ctx.Err() != nil {
+	failed := sweep.Outcome{Run: made.Run, Status: sweep.Failed, Problem: printable(err.Error()), Summary: made.Summary()}
+	if errors.Is(err, runner.ErrInterrupted) || ctx.Err() != nil {
 		failed.Status = sweep.Interrupted
-	}
-	if r != nil {
-		failed.Run, failed.Summary = r.id, r.summary
 	}
 	return failed
 }
@@ -255,7 +246,7 @@ func (s *sweeper) judge(done []sweep.Trial) error {
 		}
 		return outcome{exitInvalid, errors.New(why + ": see " + folder.SweepCSVFile)}
 	case sweep.Unmet:
-		return outcome{exitMissed, fmt.Errorf("no run keeps --slo %s", s.line.sweepRun.slo)}
+		return outcome{exitMissed, fmt.Errorf("no run keeps --slo %s", s.line.sweepRun.SLO)}
 	default:
 		return nil
 	}

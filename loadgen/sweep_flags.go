@@ -89,7 +89,7 @@ func (s *sweepSettings) plan(run *settings) (sweep.Plan, error) {
 		}
 		return p, err
 	}
-	if s.search == sweep.ForSLO && len(run.slo) == 0 {
+	if s.search == sweep.ForSLO && len(run.SLO) == 0 {
 		return p, errors.New("--search slo: add --slo")
 	}
 	search, err := sweep.NewSearch(s.search, s.over, s.tolerance)

@@ -149,9 +149,9 @@ func (a *attempt) check(ctx context.Context, at string) error {
 		facts := check(ctx, a.r.c.Hands, c, at)
 		a.facts.Checks = append(a.facts.Checks, facts)
 		if !facts.Passed && ctx.Err() == nil {
-			a.r.c.Log.Warn(CheckText(facts))
+			a.r.c.Log.Warn(facts.Failure())
 			if at == whenBefore && a.cell.Gates.Strict {
-				return fmt.Errorf("%w: %s", ErrGate, CheckText(facts))
+				return fmt.Errorf("%w: %s", ErrGate, facts.Failure())
 			}
 		}
 	}

@@ -74,21 +74,6 @@ func findNumber(text, pattern string) (float64, error) {
 	return value, nil
 }
 
-// CheckText is a check that did not pass, for a person.
-func CheckText(c folder.Check) string {
-	if c.Problem != "" {
-		return fmt.Sprintf("check %s %s the load: %s", c.Name, c.When, c.Problem)
-	}
-	var bounds []string
-	if c.Min != nil {
-		bounds = append(bounds, fmt.Sprintf("at least %g", *c.Min))
-	}
-	if c.Max != nil {
-		bounds = append(bounds, fmt.Sprintf("at most %g", *c.Max))
-	}
-	return strings.TrimSpace(fmt.Sprintf("check %s %s the load: %g %s", c.Name, c.When, *c.Value, c.Unit)) + ", wanted " + strings.Join(bounds, " and ")
-}
-
 // credentials are user and password in an address.
 var credentials = regexp.MustCompile(`://[^/\s@]+@`)
 

@@ -160,7 +160,7 @@ checks:
 		for _, f := range facts {
 			text := f.Name + " " + f.When + " passed"
 			if !f.Passed {
-				text = CheckText(f)
+				text = f.Failure()
 			}
 			texts = append(texts, text)
 		}

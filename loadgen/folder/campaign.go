@@ -1,5 +1,10 @@
 package folder
 
+import (
+	"fmt"
+	"strings"
+)
+
 // Campaign is what a run is of a campaign, and what was done and found around it.
 type Campaign struct {
 	Name string `json:"name"`
@@ -69,6 +74,21 @@ type Check struct {
 	ExitCode int      `json:"exit_code"`
 	Seconds  float64  `json:"seconds"`
 	Problem  string   `json:"problem,omitempty"`
+}
+
+// Failure describes a check that did not pass.
+func (c Check) Failure() string {
+	if c.Problem != "" {
+		return fmt.Sprintf("check %s %s the load: %s", c.Name, c.When, c.Problem)
+	}
+	var bounds []string
+	if c.Min != nil {
+		bounds = append(bounds, fmt.Sprintf("at least %g", *c.Min))
+	}
+	if c.Max != nil {
+		bounds = append(bounds, fmt.Sprintf("at most %g", *c.Max))
+	}
+	return strings.TrimSpace(fmt.Sprintf("check %s %s the load: %g %s", c.Name, c.When, *c.Value, c.Unit)) + ", wanted " + strings.Join(bounds, " and ")
 }
 
 // Collected is what a command said once of an arm with a model, such as pip freeze.

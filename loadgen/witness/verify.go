@@ -5,6 +5,7 @@ package witness
 import (
 	"fmt"
 	"io/fs"
+	"iter"
 	"log/slog"
 	"path/filepath"
 	"slices"
@@ -14,7 +15,6 @@ import (
 	"github.com/umascope/umascope/loadgen/evidence"
 	"github.com/umascope/umascope/loadgen/evidence/drift"
 	"github.com/umascope/umascope/loadgen/folder"
-	"github.com/umascope/umascope/loadgen/summary"
 	"github.com/umascope/umascope/loadgen/telemetry"
 )
 
@@ -38,7 +38,9 @@ const CachedRatio = 0.1
 
 // Run is a run that is over, and what is known of it beside its files.
 type Run struct {
-	Folder    folder.Folder
+	Folder folder.Folder
+	// Records are the requests that the folder holds.
+	Records   iter.Seq2[chat.Record, error]
 	Telemetry *telemetry.Log // nil if nobody was asked
 	// Verification is what the scenario compares; nil if it asks for nothing.
 	Verification *evidence.Verification
@@ -124,7 +126,7 @@ func sizeOfBlock(v *evidence.Verification, m evidence.Moved) float64 {
 // passes reads the records back.
 func (r *Run) passes() (passes, error) {
 	all := passes{}
-	for record, err := range summary.Records(r.Folder.Path(folder.RequestsFile)) {
+	for record, err := range r.Records {
 		if err != nil {
 			return nil, err
 		}

@@ -1,4 +1,4 @@
-package loadgen
+package runner
 
 import (
 	"context"
@@ -34,7 +34,7 @@ func (r *run) describePlace(ctx context.Context) {
 // seePlace adds what the telemetry and the clocks say of it in the end.
 func (r *run) seePlace(log *telemetry.Log) {
 	m := r.manifest
-	if r.around == nil {
+	if r.env.Engine == nil {
 		r.kvStorage = kvStorage(m, log)
 	}
 	m.Storage = append(m.Storage, r.kvStorage...)

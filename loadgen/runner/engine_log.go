@@ -1,4 +1,4 @@
-package loadgen
+package runner
 
 import (
 	"context"
@@ -25,12 +25,12 @@ type engineLog struct {
 // engineLogs are all that are known, the one first that somebody has named.
 func (r *run) engineLogs() []engineLog {
 	var all []engineLog
-	if path := r.settings.engineLog; path != "" {
+	if path := r.load.EngineLog; path != "" {
 		all = append(all, engineLog{"the log " + path, func(_ context.Context, out io.Writer) (bool, error) { return copyLog(out, path, 0) }})
 	}
-	all = append(all, engineLog{"the log of container " + r.settings.scene.Container, r.scene.StartLog})
-	if r.around != nil && r.around.logs != nil {
-		for _, one := range r.around.logs() {
+	all = append(all, engineLog{"the log of container " + r.keep.Scene.Container, r.scene.StartLog})
+	if r.env.Engine != nil && r.env.Engine.Logs != nil {
+		for _, one := range r.env.Engine.Logs() {
 			all = append(all, engineLog{"the log of process " + one.Process, func(_ context.Context, out io.Writer) (bool, error) { return copyLog(out, one.Path, one.From) }})
 		}
 	}
@@ -53,14 +53,14 @@ func logTools(engine string) []extract.Tool {
 // readEngineLog reads what the engine said of its memory when it started, in the first of its logs that says so.
 func (r *run) readEngineLog(ctx context.Context) {
 	tools := logTools(r.server.Engine)
-	if r.settings.engineLog != "" { // somebody wants what is in it
+	if r.load.EngineLog != "" { // somebody wants what is in it
 		defer func() {
 			if r.engine == nil {
 				hint := ""
 				if r.server.Engine == chat.EngineOpenAI {
 					hint = "; llama.cpp prints it with -lv 4 only"
 				}
-				r.log.Warn("--engine-log: nothing of the engine's memory was found in it"+hint, "engine", r.server.Engine)
+				r.env.Log.Warn("--engine-log: nothing of the engine's memory was found in it"+hint, "engine", r.server.Engine)
 			}
 		}()
 	}
@@ -79,7 +79,7 @@ func (r *run) readEngineLog(ctx context.Context) {
 		})
 		there, err := log.read(ctx, lines)
 		if err != nil {
-			r.log.Info("what the engine says of its start could not be read", "in", log.name, "why", printable(err.Error()))
+			r.env.Log.Info("what the engine says of its start could not be read", "in", log.name, "why", printable(err.Error()))
 		}
 		if lines.Flush(); !there {
 			continue
@@ -117,8 +117,8 @@ func copyLog(out io.Writer, path string, from int64) (bool, error) {
 	return err == nil, err
 }
 
-// checkEngineLog refuses a file that cannot be read. It must be there before the run, since the engine is.
-func checkEngineLog(path string) error {
+// CheckEngineLog refuses a file that cannot be read. It must be there before the run, since the engine is.
+func CheckEngineLog(path string) error {
 	if path == "" {
 		return nil
 	}

@@ -19,6 +19,8 @@ import (
 	"github.com/umascope/umascope/loadgen/campaign"
 	"github.com/umascope/umascope/loadgen/chat"
 	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/live"
+	"github.com/umascope/umascope/loadgen/runner"
 	"github.com/umascope/umascope/loadgen/summary"
 )
 
@@ -35,7 +37,7 @@ type standing struct {
 	never error                   // why it is never ready
 	wait  chan struct{}           // if not nil, it waits in cooldown until the context is done
 	downs int
-	logs  []campaign.Log // of its processes
+	logs  []runner.ProcessLog // of its processes
 }
 
 func newStanding(t *testing.T) *standing {
@@ -61,11 +63,11 @@ func newStanding(t *testing.T) *standing {
 	return s
 }
 
-func (s *standing) around() *around {
-	return &around{
-		engine: true,
-		before: func(ctx context.Context, enter func(string)) (context.Context, error) {
-			for _, phase := range []string{phaseCooldown, phaseStart, phaseLoad} {
+func (s *standing) lifecycle() *runner.EngineLifecycle {
+	return &runner.EngineLifecycle{
+		Engine: true,
+		Before: func(ctx context.Context, enter func(string)) (context.Context, error) {
+			for _, phase := range []string{campaign.PhaseCooldown, campaign.PhaseStart, campaign.PhaseLoad} {
 				enter(phase)
 				s.seen = append(s.seen, phase+" "+s.shown())
 				if s.wait != nil {
@@ -86,15 +88,15 @@ func (s *standing) around() *around {
 			}
 			return engine, nil
 		},
-		after: func(context.Context) {
+		After: func(context.Context) {
 			s.downs++
 			s.up.Store(false)
 			if s.gone != nil {
 				s.gone(errors.New("nobody watches it any more"))
 			}
 		},
-		facts: func() *folder.Campaign { return &folder.Campaign{Name: "c", Slot: 3, EngineKept: s.downs > 0} },
-		logs:  func() []campaign.Log { return s.logs },
+		Facts: func() *folder.Campaign { return &folder.Campaign{Name: "c", Slot: 3, EngineKept: s.downs > 0} },
+		Logs:  func() []runner.ProcessLog { return s.logs },
 	}
 }
 
@@ -115,25 +117,34 @@ func (s *standing) shown() string {
 	return "none"
 }
 
-// aroundRun makes a run with an arm around it.
-func aroundRun(t *testing.T, ctx context.Context, s *standing, args ...string) (dir string, err error) {
+// runBeside makes a run whose engine is started for it.
+func runBeside(t *testing.T, ctx context.Context, s *standing, args ...string) (dir string, err error) {
 	t.Helper()
 	line, out := newCommandLine(&bytes.Buffer{}), t.TempDir()
-	args = slices.Concat([]string{"run", "--url", s.url, "--out", out, "--run-id=r1", "--engine=vllm", "--web.listen-address=127.0.0.1:0", "--telemetry-interval=100ms"}, uncontended, args)
+	args = slices.Concat([]string{"run", "--url", s.url, "--out", out, "--run-id=r1", "--engine=vllm", "--telemetry-interval=100ms"}, uncontended, args)
 	if _, _, err := line.parse(args); err != nil {
 		t.Fatal(err)
 	}
-	r, err := (Program{Stdout: &bytes.Buffer{}, Stderr: &lockedBuffer{}}).newRun(line)
+	settings, err := line.checkRun()
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.around = s.around()
-	if err := r.setUp(ctx); err != nil {
+	_, err = makeRun(ctx, settings, s.environment(t, settings.keeping))
+	return filepath.Join(out, "r1"), err
+}
+
+// environment is that of one of many runs, with a live page of its own.
+func (s *standing) environment(t *testing.T, k keeping) runner.Environment {
+	t.Helper()
+	p := Program{Stderr: &lockedBuffer{}}
+	page, err := live.OpenPage(live.Address{HostPort: "127.0.0.1:0"}, newLogger(p.Stderr, "error"))
+	if err != nil {
 		t.Fatal(err)
 	}
-	defer r.close()
-	s.live = r.page.URL()
-	return filepath.Join(out, "r1"), r.execute(ctx)
+	t.Cleanup(page.Close)
+	env := p.quiet(k, page)
+	env.Engine, s.live = s.lifecycle(), page.URL()
+	return env
 }
 
 func phaseNames(t *testing.T, dir string) (names []string) {
@@ -151,7 +162,7 @@ func TestTheTelemetryOfARunSpansTheStartAndStopOfItsEngine(t *testing.T) {
 	t.Parallel()
 	page, _ := exporter(t)
 	s := newStanding(t)
-	dir, err := aroundRun(t, t.Context(), s, "--requests=8", "--warmup=2", "--validity=telemetry_lost=off", "--telemetry", "spark1="+page, "--label=host=spark1", "--scrape", "engine="+s.url+"/metrics")
+	dir, err := runBeside(t, t.Context(), s, "--requests=8", "--warmup=2", "--validity=telemetry_lost=off", "--telemetry", "spark1="+page, "--label=host=spark1", "--scrape", "engine="+s.url+"/metrics")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -187,7 +198,7 @@ func TestARunWhoseEngineNeverComesKeepsWhatTheMachineDid(t *testing.T) {
 	page, _ := exporter(t)
 	s := newStanding(t)
 	s.never = errors.New("vllm was never ready")
-	dir, err := aroundRun(t, t.Context(), s, "--requests=8", "--telemetry", "spark1="+page, "--label=host=spark1")
+	dir, err := runBeside(t, t.Context(), s, "--requests=8", "--telemetry", "spark1="+page, "--label=host=spark1")
 	if !errors.Is(err, s.never) {
 		t.Fatal(err)
 	}
@@ -222,11 +233,11 @@ func TestAnInterruptWhileTheMachineComesToRestStopsTheEngineToo(t *testing.T) {
 	ctx, interrupt := context.WithCancel(t.Context())
 	defer interrupt()
 	go func() { <-s.wait; interrupt() }()
-	dir, err := aroundRun(t, ctx, s, "--requests=8")
-	if !errors.Is(err, errInterrupted) || s.downs != 1 {
+	dir, err := runBeside(t, ctx, s, "--requests=8")
+	if !errors.Is(err, runner.ErrInterrupted) || s.downs != 1 {
 		t.Fatalf("%v, stopped %d times", err, s.downs)
 	}
-	expectUnserved(t, dir, folder.StateInterrupted, errInterrupted.Error())
+	expectUnserved(t, dir, folder.StateInterrupted, runner.ErrInterrupted.Error())
 }
 
 func TestARunWhoseEngineDiesEndsAtOnceAndSaysWhy(t *testing.T) {
@@ -234,7 +245,7 @@ func TestARunWhoseEngineDiesEndsAtOnceAndSaysWhy(t *testing.T) {
 	s := newStanding(t)
 	s.lost = errors.New("vllm ended with exit code 137")
 	began := time.Now()
-	dir, err := aroundRun(t, t.Context(), s, "--duration=1h", "--warmup=0", "--output-tokens=4")
+	dir, err := runBeside(t, t.Context(), s, "--duration=1h", "--warmup=0", "--output-tokens=4")
 	if !errors.Is(err, s.lost) || time.Since(began) > time.Minute {
 		t.Fatal(err)
 	}
@@ -252,21 +263,16 @@ func TestACommandIsRecordedBesideItsEngine(t *testing.T) {
 	page, _ := exporter(t)
 	s := newStanding(t)
 	line, out := newCommandLine(&bytes.Buffer{}), t.TempDir()
-	if _, _, err := line.parse([]string{"record", "--out", out, "--run-id=r1", "--web.listen-address=127.0.0.1:0", "--before=100ms", "--after=100ms",
+	if _, _, err := line.parse([]string{"record", "--out", out, "--run-id=r1", "--before=100ms", "--after=100ms",
 		"--telemetry-interval=100ms", "--telemetry", "spark1=" + page, "--label=host=spark1", "--validity=telemetry_lost=off",
 		"--", "bash", "-c", "exec 3<>/dev/tcp/" + strings.Replace(strings.TrimPrefix(s.url, "http://"), ":", "/", 1)}); err != nil {
 		t.Fatal(err)
 	}
-	r, err := (Program{Stdout: &lockedBuffer{}, Stderr: &lockedBuffer{}}).newRecording(line)
+	settings, err := line.checkRecord()
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.around = s.around()
-	if err := r.setUp(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	defer r.close()
-	if err := r.execute(t.Context()); err != nil {
+	if _, err := makeRecording(t.Context(), settings, s.environment(t, settings.keeping)); err != nil {
 		t.Fatal(err)
 	}
 	dir := filepath.Join(out, "r1")

@@ -1,4 +1,4 @@
-package loadgen
+package runner
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/loadgen/command"
 	"github.com/umascope/umascope/loadgen/extract"
 	"github.com/umascope/umascope/loadgen/folder"
@@ -24,12 +25,12 @@ func (r *recording) follow(ctx context.Context) error {
 	defer cancel()
 	go func() {
 		select {
-		case <-r.program.Cut:
+		case <-r.env.Cut:
 			cancel()
 		case <-cut.Done():
 		}
 	}()
-	if r.around != nil {
+	if r.env.Engine != nil {
 		err := r.followAround(ctx, cut)
 		return errors.Join(err, r.scene.Leave(), r.failed)
 	}
@@ -38,7 +39,7 @@ func (r *recording) follow(ctx context.Context) error {
 		err = r.open(ctx)
 	}
 	if err == nil {
-		err = r.watched(ctx, phaseBefore)
+		err = r.watched(ctx, metric.PhaseBefore)
 		r.closeSpan()
 	}
 	err = errors.Join(err, r.scene.Leave(), r.failed)
@@ -60,13 +61,13 @@ func (r *recording) open(ctx context.Context) error {
 // watched runs the command with a stretch of the machine's rest before and after it.
 func (r *recording) watched(ctx context.Context, before string) error {
 	r.enter(before)
-	err := errInterrupted
-	if r.rest(ctx, before, r.settings.before) {
+	err := ErrInterrupted
+	if r.rest(ctx, before, r.load.Before) {
 		err = r.run(ctx)
 	}
-	r.enter(phaseAfter)
+	r.enter(metric.PhaseAfter)
 	if err == nil {
-		r.rest(ctx, phaseAfter, r.settings.after)
+		r.rest(ctx, metric.PhaseAfter, r.load.After)
 	}
 	return err
 }
@@ -84,7 +85,7 @@ func (r *recording) rest(ctx context.Context, phase string, how time.Duration) b
 	if len(r.scene.Sources) == 0 || how == 0 {
 		return ctx.Err() == nil
 	}
-	r.log.Info("watching the machine", "phase", phase, "for", how)
+	r.env.Log.Info("watching the machine", "phase", phase, "for", how)
 	select {
 	case <-time.After(how):
 		return true
@@ -105,15 +106,15 @@ func (r *recording) run(ctx context.Context) error {
 	}
 	fromStdout := extract.NewLines(func(l extract.Line) { r.hear("stdout", l) })
 	fromStderr := extract.NewLines(func(l extract.Line) { r.hear("stderr", l) })
-	first := r.settings.tool.First
+	first := r.load.Tool.First
 	if first == "" {
 		first = extract.PhaseMeasure
 	}
 	r.enter(first)
 	c, err := command.Start(command.Options{
-		Args:   r.settings.command,
-		Stdout: command.NewOutput(r.program.Stdout, stdout, fromStdout),
-		Stderr: command.NewOutput(r.program.Stderr, stderr, fromStderr),
+		Args:   r.load.Argv,
+		Stdout: command.NewOutput(r.env.Stdout, stdout, fromStdout),
+		Stderr: command.NewOutput(r.env.Stderr, stderr, fromStderr),
 	})
 	if err != nil {
 		return errors.Join(fmt.Errorf("%w: %w", errNotStarted, err), r.closed("stdout", stdout), r.closed("stderr", stderr))
@@ -134,17 +135,17 @@ func (r *recording) await(ctx context.Context, c *command.Command) error {
 		return nil
 	case <-ctx.Done():
 	}
-	r.log.Warn("interrupted: the command may end; interrupt again to kill it", "at_most", r.settings.grace)
+	r.env.Log.Warn("interrupted: the command may end; interrupt again to kill it", "at_most", r.load.Grace)
 	c.Interrupt()
 	select {
 	case <-c.Ended():
-	case <-time.After(r.settings.grace):
+	case <-time.After(r.load.Grace):
 		c.Kill()
-	case <-r.program.Cut:
+	case <-r.env.Cut:
 		c.Kill()
 	}
 	<-c.Ended()
-	return errInterrupted
+	return ErrInterrupted
 }
 
 // closed completes the log of a stream.

@@ -1,4 +1,4 @@
-package loadgen
+package runner
 
 import (
 	"context"
@@ -7,33 +7,31 @@ import (
 	"strings"
 	"time"
 
-	"github.com/umascope/umascope/loadgen/campaign"
+	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/loadgen/folder"
 	"github.com/umascope/umascope/loadgen/scene"
-	"github.com/umascope/umascope/loadgen/summary"
 )
 
-// Phases of a run whose engine is started for it, before the engine is ready.
-const (
-	phaseCooldown = "cooldown" // the machine comes to rest
-	phaseStart    = "start"    // the moment before the engine is started; the ledger at start is of it
-	phaseLoad     = "load"     // processes are started; the engine reads its weights and sizes its KV cache
-)
-
-// around is what stands around a run whose engine is started for it, so that what the engine takes
-// while it loads is in the run's own telemetry.
-type around struct {
-	// before gets the machine and the engine ready; enter says which phase begins. What it returns is
+// EngineLifecycle starts the engine before a run and stops it after, so that what the engine takes while it loads is in the
+// run's own telemetry.
+type EngineLifecycle struct {
+	// Before gets the machine and the engine ready; enter says which phase begins. What it returns is
 	// done, with the cause, when the engine is lost.
-	before func(ctx context.Context, enter func(phase string)) (engine context.Context, err error)
-	// after stops what before has started, however far that came; at once when the context is done.
-	after func(cut context.Context)
-	// facts are what the manifest says of it, at that moment.
-	facts func() *folder.Campaign
-	// engine says whether there is one that before starts or has kept up.
-	engine bool
-	// logs are what the processes of the engine that is up write.
-	logs func() []campaign.Log
+	Before func(ctx context.Context, enter func(phase string)) (engine context.Context, err error)
+	// After stops what Before has started, however far that came; at once when the context is done.
+	After func(cut context.Context)
+	// Facts are what the manifest says of it, at that moment.
+	Facts func() *folder.Campaign
+	// Engine says whether there is one that Before starts or has kept up.
+	Engine bool
+	// Logs are what the processes of the engine that is up write.
+	Logs func() []ProcessLog
+}
+
+// ProcessLog is what a process of the engine writes, from the offset on, in bytes, at which the start of this engine begins.
+type ProcessLog struct {
+	Process, Path string
+	From          int64
 }
 
 // checksOf is what the checks of a campaign came to.
@@ -44,7 +42,7 @@ func checksOf(c *folder.Campaign) folder.CheckFindings {
 	var failed []string
 	for _, one := range c.Checks {
 		if !one.Passed {
-			failed = append(failed, printable(campaign.CheckText(one)))
+			failed = append(failed, printable(one.Failure()))
 		}
 	}
 	return folder.CheckFindings{Made: len(c.Checks) > 0, Failed: strings.Join(failed, "; ")}
@@ -59,32 +57,32 @@ func problemsOf(c *folder.Campaign) []string {
 }
 
 // phases are those before the engine is ready.
-func (a *around) phases() []string {
-	if a == nil {
+func (e *EngineLifecycle) phases() []string {
+	if e == nil {
 		return nil
 	}
-	return []string{phaseCooldown, phaseStart, phaseLoad}
+	return []string{metric.PhaseCooldown, metric.PhaseStart, metric.PhaseLoad}
 }
 
 // rests is the phase in which a machine rests before a recorded command.
-func (a *around) rests() string {
-	if a.engine {
+func (e *EngineLifecycle) rests() string {
+	if e.Engine {
 		return folder.PhaseReady
 	}
-	return phaseBefore
+	return metric.PhaseBefore
 }
 
 // lookAround finds what is kept of the machines while the engine is not there.
 func (r *run) lookAround(ctx context.Context) error {
 	var err error
-	if r.scene, err = scene.LookAtMachines(ctx, r.settings.scene, r.program.Exporter, r.log); err != nil {
+	if r.scene, err = scene.LookAtMachines(ctx, r.keep.Scene, r.env.Exporter, r.env.Log); err != nil {
 		return unusable(ctx, err)
 	}
-	if err = r.followServer(r.settings.target.PlannedPage()); err != nil {
-		return usage(err)
+	if err = r.followServer(r.load.Target.PlannedPage()); err != nil {
+		return input(err)
 	}
 	r.manifest = r.newManifest()
-	r.manifest.Campaign = r.around.facts()
+	r.manifest.Campaign = r.env.Engine.Facts()
 	r.scene.Into(r.folder, r.manifest)
 	return nil
 }
@@ -99,20 +97,20 @@ func (r *run) loadAround(stop, cut context.Context, halt context.CancelCauseFunc
 	if err == nil {
 		err = r.driveAround(stop, cut, engine, halt)
 	}
-	r.manifest.Campaign = r.around.facts()
+	r.manifest.Campaign = r.env.Engine.Facts()
 	return errors.Join(err, r.leave(), r.end())
 }
 
 // raise gets the engine ready. It is stopped if that fails.
 func (r *run) raise(stop, cut context.Context) (engine context.Context, err error) {
 	var failed error
-	engine, err = r.around.before(stop, func(phase string) { failed = errors.Join(failed, r.pass(phase)) })
+	engine, err = r.env.Engine.Before(stop, func(phase string) { failed = errors.Join(failed, r.pass(phase)) })
 	if err = errors.Join(err, failed); err == nil {
 		return engine, nil
 	}
 	r.lower(cut)
 	if context.Cause(stop) != nil {
-		err = errInterrupted
+		err = ErrInterrupted
 	}
 	return nil, err
 }
@@ -120,7 +118,7 @@ func (r *run) raise(stop, cut context.Context) (engine context.Context, err erro
 // lower stops the engine, and watches the machine a moment longer.
 func (r *run) lower(cut context.Context) {
 	r.scene.EngineGoes()
-	r.around.after(cut)
+	r.env.Engine.After(cut)
 	r.scene.Settle(cut)
 }
 
@@ -142,7 +140,7 @@ func (r *run) serveAround(stop, cut context.Context, halt context.CancelCauseFun
 		err = r.inquire(stop)
 	}
 	if err == nil {
-		r.manifest.Campaign = r.around.facts()
+		r.manifest.Campaign = r.env.Engine.Facts()
 		r.show()
 		err = errors.Join(r.folder.WriteJSON(folder.ManifestFile, r.manifest), r.scene.Capture(stop, scene.Before))
 	}
@@ -167,7 +165,7 @@ func (r *run) seeKVStorage(ctx context.Context) {
 	}
 	log, err := r.scene.Glance(ctx)
 	if err != nil {
-		r.log.Info("what the disk tier of the KV cache lies on could not be looked up", "why", printable(err.Error()))
+		r.env.Log.Info("what the disk tier of the KV cache lies on could not be looked up", "why", printable(err.Error()))
 		return
 	}
 	r.kvStorage = kvStorage(r.manifest, log)
@@ -181,15 +179,10 @@ func (r *run) finishUnserved(loadErr error) error {
 	log, err := r.scene.Log()
 	addMachines(r.manifest, log)
 	j := r.expected()
-	j.Unmeasured = append(r.around.phases(), folder.PhaseReady, folder.PhaseStop)
+	j.Unmeasured = append(r.env.Engine.phases(), folder.PhaseReady, folder.PhaseStop)
 	j.Stopped, j.Checks, j.Complete = "nothing was measured: "+printable(loadErr.Error()), checksOf(r.manifest.Campaign), true
 	j.Warnings = append(r.scene.Warnings(), problemsOf(r.manifest.Campaign)...)
 	r.manifest.Judging = j
 	err = errors.Join(err, r.folder.WriteJSON(folder.ManifestFile, r.manifest), r.folder.Write(folder.RequestsFile, func(io.Writer) error { return nil }))
-	made, summaryErr := summary.Write(string(r.folder))
-	if summaryErr != nil {
-		return errors.Join(err, summaryErr)
-	}
-	r.summary = &made.Summary
-	return errors.Join(err, showRun(made))
+	return errors.Join(err, r.summarize())
 }

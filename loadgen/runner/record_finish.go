@@ -1,9 +1,8 @@
-package loadgen
+package runner
 
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -12,14 +11,11 @@ import (
 
 	"github.com/umascope/umascope/loadgen/extract"
 	"github.com/umascope/umascope/loadgen/folder"
-	"github.com/umascope/umascope/loadgen/render"
-	"github.com/umascope/umascope/loadgen/report"
 	"github.com/umascope/umascope/loadgen/summary"
 )
 
-// finish computes the summary from what the folder holds and writes what is read by people. It returns
-// what the figures mean for the exit code, and what went wrong while writing.
-func (r *recording) finish(runErr error) (result, err error) {
+// finish completes the folder, and computes the summary from what it holds. It returns what went wrong while writing.
+func (r *recording) finish(runErr error) error {
 	ended := time.Now().UTC()
 	r.manifest.EndedAt, r.manifest.State = &ended, stateOf(runErr)
 	if r.exit.Code != 0 && runErr == nil {
@@ -31,10 +27,10 @@ func (r *recording) finish(runErr error) (result, err error) {
 	r.manifest.Judging = r.judging(runErr)
 	err = errors.Join(err, r.folder.WriteJSON(folder.ManifestFile, r.manifest))
 	made, summaryErr := summary.Write(string(r.folder))
-	if summaryErr != nil {
-		return nil, errors.Join(err, summaryErr)
+	if summaryErr == nil {
+		r.made = &made
 	}
-	return judge(made.Summary), errors.Join(err, showRun(made), r.writeSheets(made.Summary), r.print(made.Summary))
+	return errors.Join(err, summaryErr)
 }
 
 // judging is what is known of the command at its end.
@@ -42,7 +38,7 @@ func (r *recording) judging(runErr error) *folder.Judging {
 	c := r.manifest.Command
 	values, warnings := r.results()
 	j := &folder.Judging{
-		Streaming: true, TelemetryRequested: r.settings.scene.Requested(), Validity: r.settings.validity, Checks: checksOf(r.manifest.Campaign),
+		Streaming: true, TelemetryRequested: r.keep.Scene.Requested(), Validity: r.keep.Validity, Checks: checksOf(r.manifest.Campaign),
 		Tool: &folder.ToolReport{
 			Program: c.Program, Extractor: c.Extractor, Version: c.Version, ExitCode: c.ExitCode, Ranks: r.reading.Ranks(),
 			Values: slices.Concat([]extract.Value{}, r.reading.Values(), values),
@@ -59,32 +55,6 @@ func (r *recording) judging(runErr error) *folder.Judging {
 		j.Stopped = c.Program + " " + r.exit.String()
 	}
 	return j
-}
-
-// print shows the figures below what the command printed.
-func (r *recording) print(sum summary.Summary) error {
-	_, err := fmt.Fprintln(r.program.Stdout)
-	return errors.Join(err, printRun(r.program.Stdout, r.folder, sum))
-}
-
-// writeSheets writes the tables that were asked for.
-func (r *recording) writeSheets(sum summary.Summary) error {
-	var errs []error
-	if r.settings.xlsx {
-		errs = append(errs, r.folder.Write(folder.WorkbookFile, func(w io.Writer) error {
-			return render.XLSX(w, report.SummarySheet(sum), report.ToolSheet(sum))
-		}))
-	}
-	if r.settings.csv {
-		errs = append(errs, r.folder.Write(folder.SummaryCSVFile, func(w io.Writer) error {
-			figures, err := report.FigureSheet(sum)
-			if err != nil {
-				return err
-			}
-			return render.CSV(w, figures)
-		}))
-	}
-	return errors.Join(errs...)
 }
 
 // warnings are what a reader must know of how the command was read.
@@ -113,10 +83,10 @@ const mostResults = 1000
 
 // results reads the files that --result names: of a folder, those that the command wrote into it.
 func (r *recording) results() (values []extract.Value, warnings []string) {
-	for _, path := range r.settings.resultPaths {
+	for _, path := range r.load.Results {
 		found, err := r.resultsIn(path)
 		if err == nil && len(found) == 0 {
-			err = fmt.Errorf("%s: the command wrote no file there that %s is known to write", path, r.settings.tool)
+			err = fmt.Errorf("%s: the command wrote no file there that %s is known to write", path, r.load.Tool)
 		}
 		if err != nil {
 			warnings = append(warnings, "--result: "+printable(err.Error()))
@@ -156,7 +126,7 @@ func (r *recording) resultsOf(path string) ([]extract.Value, error) {
 		return nil, err
 	}
 	defer file.Close()
-	values, err := r.settings.tool.Results(file)
+	values, err := r.load.Tool.Results(file)
 	for i := range values {
 		values[i].From = printable(filepath.Base(path))
 	}

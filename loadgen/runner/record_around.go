@@ -1,4 +1,4 @@
-package loadgen
+package runner
 
 import (
 	"context"
@@ -11,19 +11,19 @@ import (
 // followAround starts what the command needs, goes through the phases, and stops it.
 func (r *recording) followAround(ctx, cut context.Context) error {
 	defer r.closeSpan()
-	r.manifest.Campaign = r.around.facts()
+	r.manifest.Campaign = r.env.Engine.Facts()
 	if err := r.open(ctx); err != nil {
 		return err
 	}
-	engine, err := r.around.before(ctx, r.enter)
+	engine, err := r.env.Engine.Before(ctx, r.enter)
 	if err == nil {
 		err = r.runBeside(ctx, cut, engine)
 	} else if ctx.Err() != nil {
-		err = errInterrupted
+		err = ErrInterrupted
 	}
 	r.scene.EngineGoes()
-	r.around.after(cut)
-	r.manifest.Campaign = r.around.facts()
+	r.env.Engine.After(cut)
+	r.manifest.Campaign = r.env.Engine.Facts()
 	r.scene.Settle(cut)
 	return err
 }
@@ -31,7 +31,7 @@ func (r *recording) followAround(ctx, cut context.Context) error {
 // runBeside runs the command beside an engine that was started for it; it ends with the engine.
 func (r *recording) runBeside(ctx, cut, engine context.Context) error {
 	err := r.scene.LookAtEngine(ctx)
-	r.manifest.Campaign = r.around.facts()
+	r.manifest.Campaign = r.env.Engine.Facts()
 	if err == nil {
 		err = errors.Join(r.folder.WriteJSON(folder.ManifestFile, r.manifest), r.scene.Capture(ctx, scene.Before))
 	}
@@ -41,7 +41,7 @@ func (r *recording) runBeside(ctx, cut, engine context.Context) error {
 	both, halt := context.WithCancelCause(ctx)
 	defer halt(nil)
 	defer context.AfterFunc(engine, func() { halt(context.Cause(engine)) })()
-	err = r.watched(both, r.around.rests())
+	err = r.watched(both, r.env.Engine.rests())
 	if engine.Err() != nil {
 		err = context.Cause(engine)
 	}

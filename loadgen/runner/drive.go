@@ -1,4 +1,4 @@
-package loadgen
+package runner
 
 import (
 	"context"
@@ -16,52 +16,47 @@ import (
 	"github.com/umascope/umascope/loadgen/summary"
 )
 
-// execute sends the load and writes the results. The first error of the run itself wins over
-// what its figures say.
+// execute sends the load and writes what came of it.
 func (r *run) execute(ctx context.Context) error {
 	r.show()
-	err := r.load(ctx)
-	if r.around == nil {
+	err := r.send(ctx)
+	if r.env.Engine == nil {
 		r.identity.Again(ctx)
 	}
-	result, reportErr := r.finish(err)
+	err = errors.Join(err, r.finish(err))
 	r.live.Leave()
-	if err = errors.Join(err, reportErr); err != nil {
-		return err
-	}
-	linger(ctx, r.program.Cut, r.settings.linger, r.log)
-	return result
+	return err
 }
 
 // show begins the run's page. Of an engine that is not there yet it has the phases before its load.
 func (r *run) show() {
-	names := append(r.around.phases(), folder.PhaseReady)
+	names := append(r.env.Engine.phases(), folder.PhaseReady)
 	if r.work != nil {
 		for _, p := range r.work.Phases {
 			names = append(names, p.Name)
 		}
 	}
 	names = append(names, folder.PhaseStop)
-	facts := r.settings.facts(r.id, r.settings.Scenario.Name, names)
-	facts.Streaming, facts.Simulated = !r.settings.NoStream, r.server.Model.Simulated()
-	if objectives := r.settings.slo; len(objectives) > 0 {
+	facts := r.keep.facts(r.id, r.load.Scenario.Name, names)
+	facts.Streaming, facts.Simulated = !r.load.NoStream, r.server.Model.Simulated()
+	if objectives := r.load.SLO; len(objectives) > 0 {
 		facts.Good = objectives.Good
 	}
 	r.live = live.New(facts)
-	r.page.Show(r.live)
+	r.env.Page.Show(r.live)
 	r.live.Enter(r.span.Name)
 	if r.work == nil {
-		r.log.Info("run", "id", r.id, "folder", string(r.folder), "live", r.page.URL())
+		r.env.Log.Info("run", "id", r.id, "folder", string(r.folder), "live", r.env.Page.URL())
 		return
 	}
-	r.log.Info("run", "id", r.id, "folder", string(r.folder), "model", r.server.Model.ID, "live", r.page.URL())
+	r.env.Log.Info("run", "id", r.id, "folder", string(r.folder), "model", r.server.Model.ID, "live", r.env.Page.URL())
 	if r.server.Model.Simulated() {
-		r.log.Warn("the engine is simulated", "model", r.server.Model.ID, "owner", r.server.Model.OwnedBy)
+		r.env.Log.Warn("the engine is simulated", "model", r.server.Model.ID, "owner", r.server.Model.OwnedBy)
 	}
 }
 
-// load drives the phases with everything that watches them around it.
-func (r *run) load(ctx context.Context) error {
+// send drives the phases with everything that watches them around it.
+func (r *run) send(ctx context.Context) error {
 	stop, halt := context.WithCancelCause(ctx)
 	defer halt(nil)
 	cut, cancelCut := context.WithCancel(context.WithoutCancel(ctx))
@@ -69,7 +64,7 @@ func (r *run) load(ctx context.Context) error {
 	said := make(chan struct{})
 	silence := context.AfterFunc(ctx, func() {
 		defer close(said)
-		r.log.Warn("interrupted: requests in flight may end; interrupt again to cancel them", "at_most", r.settings.Grace)
+		r.env.Log.Warn("interrupted: requests in flight may end; interrupt again to cancel them", "at_most", r.load.Grace)
 	})
 	defer func() {
 		if !silence() {
@@ -78,13 +73,13 @@ func (r *run) load(ctx context.Context) error {
 	}()
 	go func() {
 		select {
-		case <-r.program.Cut:
+		case <-r.env.Cut:
 			halt(nil)
 			cancelCut()
 		case <-cut.Done():
 		}
 	}()
-	if r.around != nil {
+	if r.env.Engine != nil {
 		return r.loadAround(stop, cut, halt)
 	}
 	err := r.scene.Capture(ctx, scene.Before)
@@ -122,13 +117,13 @@ func (r *run) begin(ctx context.Context) error {
 
 // attach makes what sends the load, and what records it.
 func (r *run) attach(ctx context.Context, halt context.CancelCauseFunc) error {
-	r.loop = &drive.Loop{Clock: r.clock, Send: r.client.Do, Wait: drive.Pace(r.clock), Slots: r.work.Script.Slots, Grace: r.settings.Grace, Hold: r.identity.Hold}
+	r.loop = &drive.Loop{Clock: r.clock, Send: r.client.Do, Wait: drive.Pace(r.clock), Slots: r.work.Script.Slots, Grace: r.load.Grace, Hold: r.identity.Hold}
 	r.identity.Watch(ctx, halt)
 	var err error
 	if r.records, err = r.openLines(r.folder.Path(folder.RequestsFile), halt); err != nil {
 		return err
 	}
-	if r.settings.KeepOutputs {
+	if r.load.KeepOutputs {
 		r.outputs, err = r.openLines(r.folder.Path(folder.OutputsFile), halt)
 	}
 	return err
@@ -162,7 +157,7 @@ func (r *run) drivePhases(stop, cut context.Context) error {
 	if cause := context.Cause(stop); errors.Is(cause, context.Canceled) || errors.Is(cause, context.DeadlineExceeded) {
 		// Any other cause is a file that cannot be written, which says so when it is closed, or what
 		// the guard saw, which is a verdict and no failure.
-		err = errInterrupted
+		err = ErrInterrupted
 	}
 	err = errors.Join(err, r.pass(folder.PhaseStop))
 	r.scene.Settle(stop)
@@ -221,7 +216,7 @@ func (r *run) drivePhase(stop, cut context.Context, p drive.Phase) (failed bool,
 	hide := r.follow(progress)
 	var watch *drive.Watch
 	if r.work.Counts(p.Name) {
-		watch = drive.StartWatch(r.clock, shortest(usualStall, r.limits))
+		watch = drive.StartWatch(r.clock, shortest(usualStall, r.keep.Limits))
 	}
 	var ended outcomes
 	driven := r.loop.Drive(stop, cut, p, q.Lanes(), r.observer(p, progress, &ended))
@@ -231,7 +226,7 @@ func (r *run) drivePhase(stop, cut context.Context, p drive.Phase) (failed bool,
 	hide()
 	cancel()
 	r.hold(stop)
-	return r.limits.Judges(summary.CodePhaseFailed) && ended.allFailed(), errors.Join(q.Rest(), r.scene.Passed(folder.Span(driven)))
+	return r.keep.Limits.Judges(summary.CodePhaseFailed) && ended.allFailed(), errors.Join(q.Rest(), r.scene.Passed(folder.Span(driven)))
 }
 
 // outcomes counts how the requests of a phase ended. Those that were cancelled are in neither.
@@ -267,13 +262,13 @@ func shortest(usual time.Duration, limits summary.Limits) time.Duration {
 // follow shows the progress of a phase until the returned function is called.
 func (r *run) follow(progress *live.Tally) (hide func()) {
 	shown, cancel := context.WithCancel(context.Background())
-	if !r.log.Enabled(shown, slog.LevelInfo) {
+	if !r.env.Log.Enabled(shown, slog.LevelInfo) {
 		return cancel
 	}
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		r.console.Follow(shown, progress, r.clock)
+		r.env.Console.Follow(shown, progress, r.clock)
 	}()
 	return func() {
 		cancel()
@@ -284,7 +279,7 @@ func (r *run) follow(progress *live.Tally) (hide func()) {
 // observer tells everybody who wants to know of a request.
 func (r *run) observer(p drive.Phase, progress *live.Tally, ended *outcomes) drive.Observer {
 	shown, counted := r.live.Observe(p.Name), progress.Observe()
-	telling := live.Verbosity{Requests: r.settings.verbose, Content: r.settings.SeeOutputs}
+	telling := live.Verbosity{Requests: r.load.Verbose, Content: r.load.SeeOutputs}
 	return drive.Observer{
 		Started: func() { shown.Started(); counted.Started() },
 		Payload: shown.Payload,
@@ -307,7 +302,7 @@ func (r *run) observer(p drive.Phase, progress *live.Tally, ended *outcomes) dri
 			}
 			shown.Ended(j, result)
 			counted.Ended(j, result)
-			telling.Tell(r.console, j, result)
+			telling.Tell(r.env.Console, j, result)
 		},
 	}
 }

@@ -1,11 +1,10 @@
-package loadgen
+package runner
 
 import (
 	"os"
 	"runtime"
 	"strings"
 
-	"github.com/alecthomas/kingpin/v2"
 	"golang.org/x/sys/unix"
 
 	"github.com/umascope/umascope/exporter/metric"
@@ -14,23 +13,23 @@ import (
 )
 
 func (r *run) newManifest() *folder.Manifest {
-	s := r.settings
+	s := r.load
 	return &folder.Manifest{
-		Schema: folder.ManifestSchema, Run: r.id, Scenario: s.Scenario.Name, Labels: s.labelMap(), State: folder.StateRunning,
-		Rank: r.rankFacts(), Program: buildVersion(), Flags: r.flags, Seed: s.Seed, Client: thisMachine(),
+		Schema: folder.ManifestSchema, Run: r.id, Scenario: s.Scenario.Name, Labels: r.keep.Labels, State: folder.StateRunning,
+		Rank: r.rankFacts(), Program: r.keep.Program, Flags: r.keep.Flags, Seed: s.Seed, Client: ThisMachine(),
 	}
 }
 
 // describeLoad enters what is sent, and to whom.
 func (r *run) describeLoad() {
-	m, s, w := r.manifest, r.settings, r.work
+	m, s, w := r.manifest, r.load, r.work
 	start, _ := r.identity.Fingerprints()
 	m.Workload = folder.Workload{
 		SHA256: r.workSHA, Sampling: w.Sampling, Concurrency: s.Concurrency, Script: w.Script.Facts, Pressure: w.Script.Forecast, OutputTokens: w.Output,
-		InputLengths: r.settings.InputLengths(r.scale), Scale: r.scale,
+		InputLengths: r.load.InputLengths(r.scale), Scale: r.scale,
 	}
 	m.Server = folder.Server{
-		URL: s.target.URL, Model: r.server.Model.ID, OwnedBy: r.server.Model.OwnedBy, Simulated: r.server.Model.Simulated(),
+		URL: s.Target.URL, Model: r.server.Model.ID, OwnedBy: r.server.Model.OwnedBy, Simulated: r.server.Model.Simulated(),
 		MaxTokens: r.server.Model.MaxTokens, Engine: r.server.Engine,
 		EngineDetected: r.server.Detected, Version: r.server.Version,
 		EngineClues: r.server.Clues, Fields: r.server.Accepted, FingerprintStart: start,
@@ -43,7 +42,8 @@ func (r *run) describeLoad() {
 	}
 }
 
-func thisMachine() folder.Client {
+// ThisMachine returns the facts of the machine that this program runs on.
+func ThisMachine() folder.Client {
 	facts := folder.Client{Arch: runtime.GOARCH, Cores: runtime.GOMAXPROCS(0)}
 	// What cannot be read stays empty: none of it decides anything.
 	facts.Hostname, _ = os.Hostname()
@@ -76,13 +76,4 @@ func addMachines(m *folder.Manifest, log *telemetry.Log) {
 		}
 		m.Machines = append(m.Machines, facts)
 	}
-}
-
-// flagValues are the flags of a verb as they stand, for its records.
-func (l *commandLine) flagValues(verb *kingpin.CmdClause) map[string]string {
-	values := map[string]string{}
-	for _, f := range verb.Model().Flags {
-		values[f.Name] = f.Value.String()
-	}
-	return values
 }

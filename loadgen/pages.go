@@ -1,0 +1,59 @@
+package loadgen
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/report"
+	"github.com/umascope/umascope/loadgen/summary"
+)
+
+// showRun writes the pages of a run.
+func showRun(r summary.Run) error {
+	page, err := pageOf(r)
+	if err != nil {
+		return err
+	}
+	return errors.Join(
+		r.Write(folder.ReportFile, func(w io.Writer) error { return report.Markdown(w, r.Summary) }),
+		r.Write(folder.HTMLFile, func(w io.Writer) error { return report.HTML(w, page) }),
+	)
+}
+
+// pageOf is what the page of a run shows.
+func pageOf(r summary.Run) (report.Page, error) {
+	p := report.Page{Title: r.Manifest.Run, Summary: r.Summary}
+	var err error
+	if p.Telemetry, err = r.Telemetry(); err == nil {
+		p.Drawn, err = r.Requests()
+	}
+	return p, err
+}
+
+// printRun prints the figures of a run and the path of its folder.
+func printRun(w io.Writer, f folder.Folder, sum summary.Summary) error {
+	err := report.Text(w, sum)
+	if err == nil {
+		_, err = fmt.Fprintf(w, "\nrun folder: %s%c\n", f, os.PathSeparator)
+	}
+	return err
+}
+
+// judge turns what the figures say into an outcome: nil, invalid, or an SLO that was not met.
+func judge(sum summary.Summary) error {
+	if !sum.Valid {
+		var reasons []string
+		for _, reason := range sum.InvalidReasons {
+			reasons = append(reasons, fmt.Sprintf("%s (%s)", reason.Code, reason.Detail))
+		}
+		return outcome{exitInvalid, fmt.Errorf("the run is invalid: %s", strings.Join(reasons, "; "))}
+	}
+	if g := sum.Goodput; g != nil && !g.Met {
+		return outcome{exitMissed, fmt.Errorf("--slo %s: %d of %d requests kept it, %g %% wanted", g.SLO, g.Good, g.Requests, 100*g.RequiredRatio)}
+	}
+	return nil
+}

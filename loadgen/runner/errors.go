@@ -1,0 +1,60 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+
+	"github.com/umascope/umascope/loadgen/chat"
+	"github.com/umascope/umascope/loadgen/command"
+	"github.com/umascope/umascope/loadgen/folder"
+)
+
+// ErrInterrupted is why a run ended before its plan did.
+var ErrInterrupted = errors.New("interrupted before its plan ended")
+
+// InputError is bad input or an environment in which the run cannot be made.
+type InputError struct{ err error }
+
+func (e InputError) Error() string { return e.err.Error() }
+
+func (e InputError) Unwrap() error { return e.err }
+
+// input marks bad input or an unusable environment.
+func input(err error) error { return InputError{err} }
+
+// CommandError is that a recorded command failed.
+type CommandError struct {
+	Program string
+	Exit    command.Exit
+}
+
+func (e CommandError) Error() string { return fmt.Sprintf("%s %s", e.Program, e.Exit) }
+
+// unusable marks what others answered as bad input, unless the context was done before the answer.
+func unusable(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return ErrInterrupted
+	}
+	return input(err)
+}
+
+// badOut is the error of a folder that cannot be written to.
+func badOut(err error) error { return input(fmt.Errorf("--out: %w; --out names another folder", err)) }
+
+// MakeFolder makes the folder of a run. Its error is an InputError that names the flag.
+func MakeFolder(out, id string) (folder.Folder, error) {
+	made, err := folder.New(out, id)
+	switch {
+	case errors.Is(err, fs.ErrExist):
+		return "", input(fmt.Errorf("--run-id: %s exists; a run's folder is never written twice", filepath.Join(out, id)))
+	case err != nil:
+		return "", badOut(err)
+	}
+	return made, nil
+}
+
+// printable is chat's rule for foreign text, at the length of this package's messages.
+func printable(text string) string { return chat.Printable(text, chat.LongestForeign) }
