@@ -66,7 +66,7 @@ var mayImport = map[string][]string{
 	"loadgen/scene":              {"loadgen/chat", "loadgen/folder", "loadgen/option", "loadgen/telemetry"},
 	"loadgen/storage":            {"loadgen/folder"},
 	"loadgen/summary":            {"exporter/metric", "loadgen/chart", "loadgen/chat", "loadgen/evidence", "loadgen/extract", "loadgen/folder", "loadgen/telemetry"},
-	"loadgen/summary/testrun":    {"exporter/metric", "loadgen/chat", "loadgen/telemetry"},
+	"loadgen/summary/testrun":    {"exporter/metric", "loadgen/chat", "loadgen/extract", "loadgen/folder", "loadgen/telemetry"},
 	"loadgen/report":             {"exporter/metric", "loadgen/chart", "loadgen/chat", "loadgen/evidence", "loadgen/extract", "loadgen/folder", "loadgen/render", "loadgen/summary", "loadgen/telemetry"},
 	"loadgen/foreign":            {"loadgen/chat", "loadgen/extract", "loadgen/folder", "loadgen/stats", "loadgen/summary"},
 	"loadgen/hosts":              {"exporter/metric"},

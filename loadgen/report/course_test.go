@@ -15,11 +15,11 @@ import (
 // courses is a group of runs with telemetry.
 func courses(t *testing.T, runs int) Group {
 	t.Helper()
-	page, in := example(t, 40*time.Second)
+	page := example(t, 40*time.Second)
 	g := Group{Title: "Runs " + hostileName, Verdict: "ok", Over: "run"}
 	for i := range runs {
 		s := page.Summary
-		g.Members = append(g.Members, Member{Run: fmt.Sprint(i), Name: fmt.Sprintf("run %d %s", i, hostileName), State: "valid", Summary: &s, Course: NewCourse(s, in.Telemetry)})
+		g.Members = append(g.Members, Member{Run: fmt.Sprint(i), Name: fmt.Sprintf("run %d %s", i, hostileName), State: "valid", Summary: &s, Course: NewCourse(s, page.Telemetry)})
 	}
 	return g
 }
@@ -51,11 +51,8 @@ func TestAGroupShowsItsRunsOverTimeOnOneScale(t *testing.T) {
 }
 
 func TestTheCoursesOfALongRunAreThin(t *testing.T) {
-	_, in := example(t, 20*time.Second)
-	page, _ := example(t, 20*time.Second)
-	short := NewCourse(page.Summary, in.Telemetry)
-	long, longIn := example(t, 30*time.Minute)
-	thin := NewCourse(long.Summary, longIn.Telemetry)
+	page, long := example(t, 20*time.Second), example(t, 30*time.Minute)
+	short, thin := NewCourse(page.Summary, page.Telemetry), NewCourse(long.Summary, long.Telemetry)
 	points := func(c *Course) int {
 		n := 0
 		for _, run := range c.balances {
@@ -85,13 +82,13 @@ func TestOfManyRunsAnEvenShareIsShownOverTime(t *testing.T) {
 }
 
 func TestARunWithoutTelemetryHasNoCourse(t *testing.T) {
-	page, in := example(t, 20*time.Second)
+	page := example(t, 20*time.Second)
 	if NewCourse(page.Summary, nil) != nil {
 		t.Error("a course without a log")
 	}
 	s := page.Summary
 	s.Machines = nil
-	if NewCourse(s, in.Telemetry) != nil {
+	if NewCourse(s, page.Telemetry) != nil {
 		t.Error("a course of a machine that the summary does not know")
 	}
 	if text := written(t, func(b *bytes.Buffer) error { return group(t, 1, 2).WriteHTML(b) }); strings.Contains(text, "run by run") {

@@ -35,7 +35,7 @@ func TestTheLevelsOfAHeatMapPartAllCounts(t *testing.T) {
 }
 
 func TestThePageShowsLatenciesOverTimeOfAllRequests(t *testing.T) {
-	page, in := example(t, time.Minute)
+	page := example(t, time.Minute)
 	text := rendered(t, page)
 	for _, title := range []string{"Time to first token over time", "Request duration over time", "Gaps between chunks over time"} {
 		_, figure, found := strings.Cut(text, "<h3>"+title)
@@ -52,9 +52,9 @@ func TestThePageShowsLatenciesOverTimeOfAllRequests(t *testing.T) {
 		}
 	}
 	if len(counted) == 0 || counted[1] != strconv.Itoa(want-page.Summary.Latency.ChunkGap.SameRead) {
-		t.Errorf("%v gaps of %d (%s)", counted, want, in.Run)
+		t.Errorf("%v gaps of %d (%s)", counted, want, page.Title)
 	}
-	few := rendered(t, digest(t, input(), testrun.Steady(3)...))
+	few := rendered(t, pageOf(t, testrun.New(testrun.Steady(3)...)))
 	if strings.Contains(few, "class=\"heat") {
 		t.Error("a picture is made of three requests")
 	}

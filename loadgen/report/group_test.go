@@ -19,13 +19,12 @@ func group(t *testing.T, loads ...float64) Group {
 	t.Helper()
 	g := Group{Title: "Sweep " + hostileName, Verdict: "Every run that counts is valid.", Good: true, Over: "requests in flight", Notes: []string{"found " + hostileName}, Marks: []Mark{{loads[0], "within"}, {loads[len(loads)-1], "beyond"}}}
 	for i, load := range loads {
-		in := input()
-		in.Run, in.Labels = "r", map[string]string{"arm": hostileName, "host": "spark", "concurrency": chart.Number(load)}
-		records := testrun.Steady(12)
+		run := testrun.New(testrun.Steady(12)...)
+		run.Manifest.Labels = map[string]string{"arm": hostileName, "host": "spark", "concurrency": chart.Number(load)}
 		if i == len(loads)-1 {
-			records = append(records, testrun.Failed(99, 100, chat.StatusHTTP))
+			run.Records = append(run.Records, testrun.Failed(99, 100, chat.StatusHTTP))
 		}
-		s := summarize(t, in, records...)
+		s := summarize(t, run)
 		s.Model.Simulated = i == 0
 		s.Warnings = []string{"all warn", "warning of " + chart.Number(load)}
 		g.Members = append(g.Members, Member{Run: "r", Name: chart.Number(load), Load: load, State: "valid", Summary: &s})

@@ -13,7 +13,7 @@ import (
 )
 
 func TestARunOnTwoMachinesHasALedgerOfEachAndTheEnergyOfBoth(t *testing.T) {
-	s := summarize(t, two(t, testrun.Linked(), testrun.Linked()), testrun.Steady(40)...)
+	s := summarize(t, testrun.TwoMachines(t, testrun.Linked(), testrun.Linked(), testrun.Steady(40)...))
 	if !s.Valid || len(s.Machines) != 2 {
 		t.Fatalf("valid %v %v, %d machines", s.Valid, s.InvalidReasons, len(s.Machines))
 	}
@@ -40,13 +40,13 @@ func TestARunOnTwoMachinesHasALedgerOfEachAndTheEnergyOfBoth(t *testing.T) {
 			t.Errorf("%s is not checked: %v", check, s.Checked)
 		}
 	}
-	if one := summarize(t, machine(t, testrun.Linked()), testrun.Steady(40)...); one.Together != nil || one.Energy.JoulesPerOutputToken == nil {
+	if one := summarize(t, testrun.OneMachine(t, testrun.Linked(), testrun.Steady(40)...)); one.Together != nil || one.Energy.JoulesPerOutputToken == nil {
 		t.Error("one machine is several")
 	}
 }
 
 func TestTrafficIsOfEachMachineByPort(t *testing.T) {
-	s := summarize(t, two(t, testrun.Linked(), testrun.Page{Per: testrun.Cabled(1e9, 0, "AT")}), testrun.Steady(40)...)
+	s := summarize(t, testrun.TwoMachines(t, testrun.Linked(), testrun.Page{Per: testrun.Cabled(1e9, 0, "AT")}, testrun.Steady(40)...))
 	for _, c := range []struct {
 		machine         string
 		received, ports float64
@@ -92,9 +92,9 @@ func TestTheFigureOfRDMAIsTheRateAndLeavesOpenWhatIsNotKnown(t *testing.T) {
 	gap := testrun.Linked()
 	gap.Silent = func(at float64) bool { return at > 7.5 && at < 9.5 }
 	gap.Replace = strings.NewReplacer("data_transmitted", "other")
-	in := two(t, gap, testrun.Page{Per: testrun.Cabled(0, 1000, "0")})
-	source := in.Telemetry.Source("spark-1")
-	at := track{in.Telemetry, source, 15, nil}
+	log := pageOf(t, testrun.TwoMachines(t, gap, testrun.Page{Per: testrun.Cabled(0, 1000, "0")})).Telemetry
+	source := log.Source("spark-1")
+	at := track{log, source, 15, nil}
 	var counted []telemetry.Point
 	for _, series := range source.Find(metric.InfiniBandPortDataReceivedBytesTotal) {
 		counted = slices.Collect(series.Points())
@@ -112,7 +112,7 @@ func TestTheFigureOfRDMAIsTheRateAndLeavesOpenWhatIsNotKnown(t *testing.T) {
 	if f := at.rdma(); f == nil || len(f.Legend) != 1 || f.Legend[0].Text != "received rocep1s0f1/1" || !strings.Contains(f.Title, "spark-1, live") {
 		t.Errorf("figure %+v", f)
 	}
-	if f := (track{in.Telemetry, in.Telemetry.Source("spark-2"), 15, nil}).rdma(); f != nil {
+	if f := (track{log, log.Source("spark-2"), 15, nil}).rdma(); f != nil {
 		t.Error("a figure of a link that moved nothing")
 	}
 	if back := at.perSecond([]telemetry.Point{{AtNS: 5e9, Value: 9}, {AtNS: 6e9, Value: 3}}); len(back) != 0 {

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/umascope/umascope/loadgen/chat"
+	"github.com/umascope/umascope/loadgen/folder"
 	"github.com/umascope/umascope/loadgen/summary"
 	"github.com/umascope/umascope/loadgen/summary/testrun"
 )
@@ -29,15 +30,19 @@ var (
 // writing the file before it.
 func BenchmarkDigest(b *testing.B) {
 	requests, arrivals := *benchRequests, *benchArrivals
-	path := filepath.Join(b.TempDir(), "requests.jsonl")
-	writeRequests(b, path, requests, arrivals)
+	dir := testrun.New().Write(b)
+	writeRequests(b, filepath.Join(dir, folder.RequestsFile), requests, arrivals)
 	b.ReportAllocs()
 	for b.Loop() {
-		s, drawn, err := summary.Digest(input(), summary.Records(path))
-		if err != nil || s.Requests[chat.StatusOK] != requests || s.Latency.ChunkGap.Send.N != requests*(arrivals-1) {
+		r, err := summary.Compute(dir)
+		if s := r.Summary; err != nil || s.Requests[chat.StatusOK] != requests || s.Latency.ChunkGap.Send.N != requests*(arrivals-1) {
 			b.Fatalf("%v, %v", s.Requests, err)
 		}
-		if err := HTML(io.Discard, Page{Summary: s, Drawn: drawn}); err != nil {
+		drawn, err := r.Requests()
+		if err != nil {
+			b.Fatal(err)
+		}
+		if err := HTML(io.Discard, Page{Summary: r.Summary, Drawn: drawn}); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"math"
+	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -15,6 +16,7 @@ import (
 	"github.com/umascope/umascope/loadgen/summary/testrun"
 
 	"github.com/umascope/umascope/loadgen/chat"
+	"github.com/umascope/umascope/loadgen/folder"
 	"github.com/umascope/umascope/loadgen/summary"
 )
 
@@ -28,25 +30,6 @@ func rendered(t *testing.T, p Page) string {
 		t.Fatal(err)
 	}
 	return b.String()
-}
-
-func example(t *testing.T, total time.Duration) (Page, summary.Input) {
-	t.Helper()
-	in := exampleInput(t, total)
-	records := testrun.Loaded(total)
-	page := digest(t, in, records...)
-	page.Title, page.Telemetry = "Run "+in.Run, in.Telemetry
-	return page, in
-}
-
-// digest is the page of a run.
-func digest(t *testing.T, in summary.Input, records ...chat.Record) Page {
-	t.Helper()
-	s, drawn, err := summary.Digest(in, testrun.Sequence(records...))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return Page{Summary: s, Drawn: drawn}
 }
 
 // drawings are the SVG elements of a page. That each is well-formed XML is checked.
@@ -69,7 +52,7 @@ func drawings(t *testing.T, page string) []string {
 }
 
 func TestThePageShowsEveryFigureWithItsNumberOfSamples(t *testing.T) {
-	page, _ := example(t, time.Minute)
+	page := example(t, time.Minute)
 	text := rendered(t, page)
 	for _, title := range []string{
 		"Time to first token", "Time per output token", "Request duration", "Gap between chunks", "Every request", "Requests in flight", "Output",
@@ -95,7 +78,7 @@ func TestThePageShowsEveryFigureWithItsNumberOfSamples(t *testing.T) {
 }
 
 func TestThePageNeedsNothingFromElsewhere(t *testing.T) {
-	page, _ := example(t, 20*time.Second)
+	page := example(t, 20*time.Second)
 	text := rendered(t, page)
 	for _, forbidden := range []string{"<script", "<link", "<img", "<iframe", "@import", "http://", "https://", "url(data", "javascript:", "onload"} {
 		if strings.Contains(strings.ToLower(text), forbidden) {
@@ -107,7 +90,7 @@ func TestThePageNeedsNothingFromElsewhere(t *testing.T) {
 // poisoned is a summary with a hostile string wherever one can come from elsewhere.
 func poisoned(t *testing.T) Page {
 	t.Helper()
-	page, in := example(t, 20*time.Second)
+	page := example(t, 20*time.Second)
 	s := page.Summary
 	s.Run, s.Scenario, s.Model.ID, s.Labels = hostile, hostile, hostile, map[string]string{"arm": hostile, hostile: "x"}
 	s.Warnings = []string{hostile}
@@ -115,9 +98,9 @@ func poisoned(t *testing.T) Page {
 	s.Phases[hostile] = s.Phases["measure"]
 	s.Machines[1].Source, s.Machines[1].Mode = hostile, hostile
 	s.Machines[1].Memory.LedgerAt.Peak[hostile] = 1
-	s.Machines[1].Thermal.ThrottleSeconds[hostile] = 1
-	in.Telemetry.Sources[1].Name = hostile
-	for _, series := range in.Telemetry.Sources[1].Series {
+	s.Machines[1].Thermal.ThrottleSeconds = map[string]float64{hostile: 1}
+	page.Telemetry.Sources[1].Name = hostile
+	for _, series := range page.Telemetry.Sources[1].Series {
 		for name := range series.Labels {
 			if name != "mode" && name != "line" && name != "uuid" {
 				series.Labels[name] = hostile
@@ -175,7 +158,7 @@ func checkTables(t *testing.T, text string) {
 }
 
 func TestMarkdownAndTextSayWhatCounts(t *testing.T) {
-	page, _ := example(t, time.Minute)
+	page := example(t, time.Minute)
 	var md, plain bytes.Buffer
 	if err := errors.Join(Markdown(&md, page.Summary), Text(&plain, page.Summary)); err != nil {
 		t.Fatal(err)
@@ -197,34 +180,43 @@ func TestMarkdownAndTextSayWhatCounts(t *testing.T) {
 }
 
 func TestAPageWithoutRequestsOrTelemetryIsAPage(t *testing.T) {
-	empty := rendered(t, Page{Title: "nothing", Summary: summarize(t, input())})
+	empty := rendered(t, Page{Title: "nothing", Summary: summarize(t, testrun.New())})
 	if !strings.Contains(empty, "no request was measured") || strings.Contains(empty, "<figure") {
 		t.Error("a run without requests")
 	}
-	few := testrun.Steady(1)
-	drawings(t, rendered(t, digest(t, input(), few...)))
-	torn := func(yield func(chat.Record, error) bool) {
-		_ = yield(few[0], nil) && yield(chat.Record{}, summary.ErrTorn)
-	}
-	digested, drawn, err := summary.Digest(input(), torn)
+	drawings(t, rendered(t, pageOf(t, testrun.New(testrun.Steady(1)...))))
+	torn := read(t, testrun.New(testrun.Steady(2)...))
+	requests := torn.Path(folder.RequestsFile)
+	text, err := os.ReadFile(requests)
 	if err != nil {
 		t.Fatal(err)
 	}
-	drawings(t, rendered(t, Page{Summary: digested, Drawn: drawn}))
-	broken := func(yield func(chat.Record, error) bool) { yield(chat.Record{}, errors.New("disk")) }
-	if _, _, err := summary.Digest(input(), broken); err == nil {
+	if err := os.WriteFile(requests, text[:len(text)-20], 0o644); err != nil {
+		t.Fatal(err)
+	}
+	computed, err := summary.Recompute(string(torn.Folder))
+	if err != nil {
+		t.Fatal(err)
+	}
+	drawn, err := computed.Requests()
+	if err != nil || computed.Summary.Requests[chat.StatusOK] != 1 {
+		t.Fatal(computed.Summary.Requests, err)
+	}
+	drawings(t, rendered(t, Page{Summary: computed.Summary, Drawn: drawn}))
+	if err := os.WriteFile(requests, []byte("nonsense\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := summary.Recompute(string(torn.Folder)); err == nil {
 		t.Error("records that cannot be read made a page")
 	}
 }
 
 func TestAFirstTokenThatWasNotObservedIsNotShown(t *testing.T) {
-	whole := input()
-	whole.Streaming = false
 	silent := testrun.Answered(0, 0, 10, 20)
 	silent.FirstTokenNS, silent.FirstVisibleNS, silent.ArrivalsNS, silent.ReadIDs, silent.ArrivalTokens = nil, nil, nil, nil, nil
 	for name, page := range map[string]Page{
-		"not streamed": digest(t, whole, testrun.Steady(3)...),
-		"no output":    digest(t, input(), silent),
+		"not streamed": pageOf(t, unstreamed(testrun.Steady(3)...)),
+		"no output":    pageOf(t, testrun.New(silent)),
 	} {
 		text := rendered(t, page)
 		if !strings.Contains(text, "Every request") || strings.Contains(text, "first token after") {
@@ -234,9 +226,9 @@ func TestAFirstTokenThatWasNotObservedIsNotShown(t *testing.T) {
 }
 
 func TestTheLedgerStackIsThePoolAndTheRemainderIsSigned(t *testing.T) {
-	_, in := example(t, 40*time.Second)
-	source := in.Telemetry.Source("gb10-load")
-	track := track{in.Telemetry, source, 40, nil}
+	log := example(t, 40*time.Second).Telemetry
+	source := log.Source("gb10-load")
+	track := track{log, source, 40, nil}
 	var above, below bool
 	for _, b := range slices.Concat(track.balances()...) {
 		total := b.unattributed + b.free
@@ -264,13 +256,13 @@ func TestTheLedgerStackIsThePoolAndTheRemainderIsSigned(t *testing.T) {
 }
 
 func TestAGapIsLeftOpen(t *testing.T) {
-	_, in := example(t, 40*time.Second)
-	track := track{in.Telemetry, in.Telemetry.Source("spark-1"), 40, nil}
+	log := example(t, 40*time.Second).Telemetry
+	track := track{log, log.Source("spark-1"), 40, nil}
 	if runs := track.balances(); len(runs) != 2 {
 		t.Errorf("%d runs of the ledger around one gap", len(runs))
 	}
 	whole := track
-	whole.source = in.Telemetry.Source("gb10-load")
+	whole.source = log.Source("gb10-load")
 	if runs := whole.balances(); len(runs) != 1 {
 		t.Errorf("%d runs without a gap", len(runs))
 	}

@@ -29,10 +29,10 @@ func rowsOf(t *testing.T, s render.Sheet) [][]any {
 
 func TestTheSheetOfRequestsBeginsWithTheColumnsOfVLLM(t *testing.T) {
 	r := testrun.Answered(7, 1000, 100, 160, 200)
-	r.ArrivalTokens, r.TokensOut, r.TokensIn, r.TokensCached = []int{1, 3, 2}, ptr(6), ptr(100), ptr(64)
+	r.ArrivalTokens, r.TokensOut, r.TokensIn, r.TokensCached = []int{1, 3, 2}, new(6), new(100), new(64)
 	r.Conversation, r.Turn, r.Session = "c", 2, "s"
 	records := []chat.Record{r, testrun.Failed(8, 1500, chat.StatusHTTP)}
-	s := summarize(t, input(), records...)
+	s := summarize(t, testrun.New(records...))
 	table := RequestSheet(s, testrun.Sequence(records...))
 	want := []string{"ttft_ms", "tpot_ms", "latency_ms", "start_time_ms", "input_num_turns", "input_num_tokens", "output_num_tokens",
 		"output_num_chunks", "output_num_first_chunk_tokens", "approx_cached_percent", "conversation_id", "client_id"}
@@ -53,15 +53,13 @@ func TestTheSheetOfRequestsBeginsWithTheColumnsOfVLLM(t *testing.T) {
 			}
 		}
 	}
-	in := input()
-	in.Streaming = false
-	if got := rowsOf(t, RequestSheet(summarize(t, in, r), testrun.Sequence(r)))[0]; got[0] != nil || got[1] != nil || got[2] != 200. {
+	if got := rowsOf(t, RequestSheet(summarize(t, unstreamed(r)), testrun.Sequence(r)))[0]; got[0] != nil || got[1] != nil || got[2] != 200. {
 		t.Errorf("an answer that was not streamed: %v", got)
 	}
 }
 
 func TestTheSheetOfFiguresIsTheSummary(t *testing.T) {
-	s := summarize(t, input(), testrun.Steady(12)...)
+	s := summarize(t, testrun.New(testrun.Steady(12)...))
 	table, err := FigureSheet(s)
 	if err != nil {
 		t.Fatal(err)
@@ -81,7 +79,7 @@ func TestTheSheetOfFiguresIsTheSummary(t *testing.T) {
 }
 
 func TestBenchstatIsAResultWithItsKeys(t *testing.T) {
-	s := summarize(t, input(), testrun.Steady(300)...)
+	s := summarize(t, testrun.New(testrun.Steady(300)...))
 	var text bytes.Buffer
 	if err := Benchstat(&text, s); err != nil {
 		t.Fatal(err)
@@ -93,7 +91,7 @@ func TestBenchstatIsAResultWithItsKeys(t *testing.T) {
 		}
 	}
 	text.Reset()
-	if err := Benchstat(&text, summarize(t, input())); err != nil || strings.Contains(text.String(), "\nBenchmark") {
+	if err := Benchstat(&text, summarize(t, testrun.New())); err != nil || strings.Contains(text.String(), "\nBenchmark") {
 		t.Errorf("a run of nothing has a result: %s (%v)", text.String(), err)
 	}
 }
@@ -137,11 +135,11 @@ func TestConversationsAreGroupedAndInOrder(t *testing.T) {
 	var text bytes.Buffer
 	outputs := func(phase string, index int) (*string, error) {
 		if index == 2 {
-			return ptr("<answer>"), nil
+			return new("<answer>"), nil
 		}
 		return nil, nil
 	}
-	if err := Conversations(&text, summarize(t, input(), records...), testrun.Sequence(records...), outputs); err != nil {
+	if err := Conversations(&text, summarize(t, testrun.New(records...)), testrun.Sequence(records...), outputs); err != nil {
 		t.Fatal(err)
 	}
 	var got []string
@@ -163,16 +161,14 @@ func TestConversationsAreGroupedAndInOrder(t *testing.T) {
 	if !strings.Contains(text.String(), `"ttft":0.01,`) {
 		t.Errorf("no first token: %s", text.String())
 	}
-	in := input()
-	in.Streaming = false
 	text.Reset()
-	if err := Conversations(&text, summarize(t, in, records...), testrun.Sequence(records...), outputs); err != nil || !strings.Contains(text.String(), `"ttft":null,`) || strings.Contains(text.String(), `"ttft":0`) {
+	if err := Conversations(&text, summarize(t, unstreamed(records...)), testrun.Sequence(records...), outputs); err != nil || !strings.Contains(text.String(), `"ttft":null,`) || strings.Contains(text.String(), `"ttft":0`) {
 		t.Errorf("a first token of an answer that was not streamed: %s (%v)", text.String(), err)
 	}
 }
 
 func TestARunWithoutWarningsHasAnEmptyListOfThem(t *testing.T) {
-	s := summarize(t, input(), testrun.Steady(40)...)
+	s := summarize(t, testrun.New(testrun.Steady(40)...))
 	if s.Warnings == nil || len(s.Warnings) > 0 {
 		t.Errorf("warnings %#v: the schema of summary.json wants a list", s.Warnings)
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/umascope/umascope/loadgen/summary/testrun"
 
 	"github.com/umascope/umascope/loadgen/chart"
+	"github.com/umascope/umascope/loadgen/chat"
 	"github.com/umascope/umascope/loadgen/folder"
 	"github.com/umascope/umascope/loadgen/summary"
 )
@@ -15,11 +16,12 @@ import (
 // Whether prompts came from a cache shows in how soon their answers begin: of a pass and of the one that
 // repeats it, not of both together.
 func TestEachPhaseHasItsTimeToFirstToken(t *testing.T) {
-	in := input()
-	in.Phases = []folder.Span{{Name: "warm_A", EndNS: 5e9}, {Name: "replay_A", StartNS: 5e9, EndNS: 10e9}, {Name: "stop", StartNS: 10e9, EndNS: 10e9}}
+	run := testrun.New()
+	run.Phases = []folder.Span{{Name: "warm_A", EndNS: 5e9}, {Name: "replay_A", StartNS: 5e9, EndNS: 10e9}, {Name: "stop", StartNS: 10e9, EndNS: 10e9}}
 	warm, again := testrun.Answered(0, 100, 400, 420), testrun.Answered(1, 6000, 100, 120)
 	warm.Phase, again.Phase = "warm_A", "replay_A"
-	table := phaseTable(summarize(t, in, warm, again))
+	run.Records = []chat.Record{warm, again}
+	table := phaseTable(summarize(t, run))
 	at := slices.Index(table.Header, "mean TTFT")
 	if at < 0 {
 		t.Fatal(table.Header)
@@ -29,8 +31,8 @@ func TestEachPhaseHasItsTimeToFirstToken(t *testing.T) {
 			t.Errorf("%s: %s, want %s", table.Rows[i].Cells[0], got, want)
 		}
 	}
-	in.Streaming = false
-	if table := phaseTable(summarize(t, in, warm, again)); slices.Contains(table.Header, "mean TTFT") || len(table.Rows[0].Cells) != len(table.Header) {
+	run.Manifest.Judging.Streaming = false
+	if table := phaseTable(summarize(t, run)); slices.Contains(table.Header, "mean TTFT") || len(table.Rows[0].Cells) != len(table.Header) {
 		t.Errorf("answers were not streamed: %v", table.Header)
 	}
 }

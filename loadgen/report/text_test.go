@@ -21,7 +21,7 @@ func TestTheCommonestErrorsArePrintedInTheServersWords(t *testing.T) {
 	testrun.FailedWith(chat.StatusTimeout, "no first token within 10s")(&records[20])
 	testrun.FailedWith(chat.StatusInBand, "\x1b[31mworker died")(&records[21])
 	testrun.FailedWith(chat.StatusConnect, "")(&records[22])
-	s := summarize(t, input(), records...)
+	s := summarize(t, testrun.New(records...))
 	want := "23 of 24 requests did not end ok (95.8 %): HTTP 503: no engine (20), connect (1), in_band: worker died (1), and others"
 	if len(s.InvalidReasons) != 1 || s.InvalidReasons[0] != (summary.Reason{Code: summary.CodeErrorRate, Detail: want}) {
 		t.Errorf("reasons %v, want %s", s.InvalidReasons, want)
@@ -41,10 +41,10 @@ func TestTheCommonestErrorsArePrintedInTheServersWords(t *testing.T) {
 }
 
 func TestWhatTheEngineSaidOfItselfStandsBesideWhatWasMeasured(t *testing.T) {
-	in := input()
-	in.Engine = &folder.EngineReport{Peak: ptr(40 * testrun.GiB), Source: "trtllm, its log"}
-	s := summarize(t, in, testrun.Steady(3)...)
-	if s.Memory == nil || s.Memory.EngineReported == nil || !near(s.Memory.EngineReported.Peak, 40*testrun.GiB) || s.Memory.UsedPeak != nil {
+	run := testrun.New(testrun.Steady(3)...)
+	run.Manifest.Judging.Engine = &folder.EngineReport{Peak: new(40 * testrun.GiB), Source: "trtllm, its log"}
+	s := summarize(t, run)
+	if s.Memory == nil || s.Memory.EngineReported == nil || *s.Memory.EngineReported.Peak != 40*testrun.GiB || s.Memory.UsedPeak != nil {
 		t.Errorf("memory %+v", s.Memory)
 	}
 	var text strings.Builder
@@ -80,7 +80,7 @@ func TestAReportShowsEachSignalWithItsWitnesses(t *testing.T) {
 }
 
 func TestTheSteadyStateStandsInEveryReport(t *testing.T) {
-	page := digest(t, input(), testrun.ClosedLoop(4, 10, 3)...)
+	page := pageOf(t, testrun.New(testrun.ClosedLoop(4, 10, 3)...))
 	var md, plain strings.Builder
 	if err := Markdown(&md, page.Summary); err != nil {
 		t.Fatal(err)
@@ -99,13 +99,14 @@ func TestTheSteadyStateStandsInEveryReport(t *testing.T) {
 }
 
 func TestReportsShowWhatTheToolSaidApart(t *testing.T) {
-	in := recorded(t, "live", testrun.ToolPhases()...)
-	in.Tool = tool(extract.Value{Name: extract.Requests, Unit: extract.Count, Meaning: "requests | <b>\x1b[31m", Value: 50, Of: "D(1,1), concurrency 4", From: "file"})
-	s := summarize(t, in)
+	run := testrun.Recorded(t, "live", testrun.ToolPhases()...)
+	run.Manifest.Judging.Tool = testrun.Tool(extract.Value{Name: extract.Requests, Unit: extract.Count, Meaning: "requests | <b>\x1b[31m", Value: 50, Of: "D(1,1), concurrency 4", From: "file"})
+	recorded := pageOf(t, run)
+	s := recorded.Summary
 	for name, render := range map[string]func(*strings.Builder) error{
 		"text":     func(b *strings.Builder) error { return Text(b, s) },
 		"markdown": func(b *strings.Builder) error { return Markdown(b, s) },
-		"page":     func(b *strings.Builder) error { return HTML(b, Page{Title: "r", Summary: s, Telemetry: in.Telemetry}) },
+		"page":     func(b *strings.Builder) error { return HTML(b, recorded) },
 	} {
 		var b strings.Builder
 		if err := render(&b); err != nil {
@@ -130,7 +131,7 @@ func TestReportsShowWhatTheToolSaidApart(t *testing.T) {
 
 func TestTheSheetOfTheToolHasItsFiguresInBaseUnits(t *testing.T) {
 	var b strings.Builder
-	if err := render.CSV(&b, ToolSheet(summary.Summary{Tool: tool()})); err != nil {
+	if err := render.CSV(&b, ToolSheet(summary.Summary{Tool: testrun.Tool()})); err != nil {
 		t.Fatal(err)
 	}
 	if !strings.Contains(b.String(), "kv_bytes,,,3.221225472e+10,bytes,stdout:9,Allocated 30.00 GiB\n") || strings.Count(b.String(), "\n") != 5 {
@@ -143,10 +144,10 @@ func TestTheSheetOfTheToolHasItsFiguresInBaseUnits(t *testing.T) {
 }
 
 func TestATableThatIsNotThereLeavesNoGap(t *testing.T) {
-	in := recorded(t, "live")
-	in.Tool.Values = nil
+	run := testrun.Recorded(t, "live")
+	run.Manifest.Judging.Tool.Values = nil
 	var b strings.Builder
-	if err := Text(&b, summarize(t, in)); err != nil {
+	if err := Text(&b, summarize(t, run)); err != nil {
 		t.Fatal(err)
 	}
 	if text := b.String(); strings.Contains(text, "\n\n\n") || strings.Count(text, "\n\n") == 0 {

@@ -28,7 +28,7 @@ func queue(random *rand.Rand, n int, rate float64, places int) []chat.Record {
 
 func backlogOf(t *testing.T, records []chat.Record) *Backlog {
 	t.Helper()
-	in := input()
+	in := input(t)
 	in.Open = []string{"measure"}
 	return summarize(t, in, records...).Backlog
 }
@@ -90,7 +90,7 @@ func TestAFewSlowRequestsAreNoBacklog(t *testing.T) {
 }
 
 func TestABacklogIsOfArrivalsByTheClockOnly(t *testing.T) {
-	if s := summarize(t, input(), testrun.Steady(5)...); s.Backlog != nil {
+	if s := summarize(t, input(t), testrun.Steady(5)...); s.Backlog != nil {
 		t.Errorf("a closed loop has a backlog: %+v", s.Backlog)
 	}
 	if got := backlogOf(t, testrun.Steady(1)); got != nil {

@@ -69,7 +69,7 @@ func (r *Run) refuse() error {
 
 // digest computes the summary, and what figures show of the requests.
 func (r *Run) digest(log *telemetry.Log) error {
-	in, err := r.input(log)
+	in, err := r.inputs(log)
 	if err != nil {
 		return err
 	}
@@ -77,7 +77,7 @@ func (r *Run) digest(log *telemetry.Log) error {
 	if in.Tool != nil {
 		records = noRecords
 	}
-	if r.Summary, r.requests, err = Digest(in, records); err != nil {
+	if r.Summary, r.requests, err = digest(in, records); err != nil {
 		return err
 	}
 	if in.Tool != nil {
@@ -95,10 +95,10 @@ func (r *Run) digest(log *telemetry.Log) error {
 // noRecords are the requests of a load that was not ours.
 var noRecords iter.Seq2[chat.Record, error] = func(func(chat.Record, error) bool) {}
 
-// input is what the manifest has beside the requests.
-func (r *Run) input(log *telemetry.Log) (in Input, err error) {
+// inputs are what the manifest has beside the requests.
+func (r *Run) inputs(log *telemetry.Log) (in inputs, err error) {
 	m := r.Manifest
-	in = Input{
+	in = inputs{
 		Run: m.Run, Scenario: m.Scenario, Labels: m.Labels, WorkloadSHA256: m.Workload.SHA256, BootID: bootID(m), Judging: *m.Judging,
 		Model:     Model{ID: m.Server.Model, Simulated: m.Server.Simulated, Fingerprint: m.Judging.Model.Fingerprint},
 		Telemetry: log, TelemetryStats: m.Telemetry,
@@ -134,7 +134,7 @@ func (r *Run) killed() bool {
 }
 
 // fromWritten takes from summary.json what folders had there alone.
-func (r *Run) fromWritten(in *Input) error {
+func (r *Run) fromWritten(in *inputs) error {
 	s, err := r.written()
 	if errors.Is(err, ErrUnfinished) {
 		return nil

@@ -15,7 +15,7 @@ func TestErrorsThatDifferInNumbersAloneAreOne(t *testing.T) {
 	records := testrun.Altered(200, 200, func(r *chat.Record) {
 		testrun.FailedWith(chat.StatusHTTP, fmt.Sprintf("HTTP 400: prompt has %d tokens", 4000+r.Index))(r)
 	})
-	s := summarize(t, input(), records...)
+	s := summarize(t, input(t), records...)
 	if got := s.InvalidReasons[0].Detail; !strings.HasSuffix(got, ": HTTP 400: prompt has 4000 tokens (200)") {
 		t.Error(got)
 	}
@@ -32,7 +32,7 @@ func TestErrorsOfAServerThatNeverRepeatsItselfAreBounded(t *testing.T) {
 }
 
 func TestErrorsOfSeveralPhasesAddUp(t *testing.T) {
-	in := input()
+	in := input(t)
 	in.Phases = []folder.Span{{Name: "a", EndNS: 5e9}, {Name: "b", StartNS: 5e9, EndNS: 10e9}}
 	records := testrun.Altered(40, 4, testrun.FailedWith(chat.StatusHTTP, "HTTP 500: no"))
 	for i := range records {
@@ -45,7 +45,7 @@ func TestErrorsOfSeveralPhasesAddUp(t *testing.T) {
 }
 
 func TestPhaseWhoseRequestsAllFailedIsNamed(t *testing.T) {
-	s := summarize(t, input(), append(testrun.Altered(8, 8, baselineFailed), testrun.Steady(40)...)...)
+	s := summarize(t, input(t), append(testrun.Altered(8, 8, baselineFailed), testrun.Steady(40)...)...)
 	want := Reason{CodePhaseFailed, "none of 8 requests of warmup ended ok: HTTP 400: cache_salt must not contain '/' (8)"}
 	if len(s.InvalidReasons) != 1 || s.InvalidReasons[0] != want {
 		t.Errorf("reasons %v, want %v", s.InvalidReasons, want)
@@ -58,7 +58,7 @@ func TestPhaseWhoseRequestsAllFailedIsNamed(t *testing.T) {
 		},
 		"the run was stopped": func(r *chat.Record) { baselineFailed(r); r.Status = chat.StatusCancelled },
 	} {
-		if s := summarize(t, input(), append(testrun.Altered(8, 8, alter), testrun.Steady(40)...)...); !s.Valid {
+		if s := summarize(t, input(t), append(testrun.Altered(8, 8, alter), testrun.Steady(40)...)...); !s.Valid {
 			t.Errorf("%s: %v", name, s.InvalidReasons)
 		}
 	}
@@ -66,7 +66,7 @@ func TestPhaseWhoseRequestsAllFailedIsNamed(t *testing.T) {
 
 func TestCountsThatTheChunksContradictAreWarnedOf(t *testing.T) {
 	records := testrun.Altered(40, 3, func(r *chat.Record) { r.TokensOut, r.TokensSource, r.ArrivalTokens = new(3), "usage", nil })
-	s := summarize(t, input(), records...)
+	s := summarize(t, input(t), records...)
 	if !strings.Contains(strings.Join(s.Warnings, "\n"), "3 of 40 answers came in more chunks than the server counts output tokens: they have no TPOT") {
 		t.Errorf("warnings %q", s.Warnings)
 	}

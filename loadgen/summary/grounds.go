@@ -12,7 +12,7 @@ import (
 
 // grounds is what the rules of validity look at.
 type grounds struct {
-	in    Input
+	in    inputs
 	total *aggregate
 	// phases are all that have records, those that are not measured too.
 	phases phaseAggregates
@@ -160,7 +160,7 @@ func judgeTelemetryLost(e grounds, limit float64) verdict {
 }
 
 // telemetryStats is what the sampler counted or, when only its file is left, what that shows.
-func telemetryStats(in Input) []telemetry.SourceStats {
+func telemetryStats(in inputs) []telemetry.SourceStats {
 	if in.TelemetryStats != nil {
 		return in.TelemetryStats.Sources
 	}

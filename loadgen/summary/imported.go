@@ -12,7 +12,7 @@ import (
 const modeImported = "imported"
 
 // addImported adds what a file of another tool says beside its figures, and judges by the tool's own counts.
-func (s *Summary) addImported(m folder.Imported, in Input) {
+func (s *Summary) addImported(m folder.Imported, in inputs) {
 	origin := Origin{Source: in.Tool.Program, Mode: modeImported}
 	if e := m.Engine; e != nil {
 		s.Memory = &Memory{Origin: origin, EngineReported: e}

@@ -10,8 +10,8 @@ import (
 	"github.com/umascope/umascope/loadgen/telemetry"
 )
 
-// Input is what a summary is computed from beside the requests.
-type Input struct {
+// inputs are what a summary is computed from beside the requests.
+type inputs struct {
 	Run, Scenario string
 	// Labels has at least arm and host.
 	Labels map[string]string
@@ -43,7 +43,7 @@ type Model struct {
 }
 
 // measured lists the phases whose requests count.
-func (in Input) measured() []folder.Span {
+func (in inputs) measured() []folder.Span {
 	var phases []folder.Span
 	for _, phase := range in.Phases {
 		if in.counts(phase.Name) {

@@ -13,7 +13,7 @@ import (
 // rules of validity ask.
 type reading struct {
 	Machine
-	in      Input
+	in      inputs
 	log     *telemetry.Log
 	source  *telemetry.SourceLog
 	windows []telemetry.Window
@@ -38,7 +38,7 @@ type reading struct {
 }
 
 // readings looks at every source of the telemetry.
-func readings(in Input) []*reading {
+func readings(in inputs) []*reading {
 	if in.Telemetry == nil {
 		return nil
 	}
@@ -85,7 +85,7 @@ func phaseNames(phases []folder.Span) []string {
 
 // measures says whether a source is that of the measured host: named like the label host, or the only
 // one.
-func (in Input) measures(source string) bool {
+func (in inputs) measures(source string) bool {
 	machines := 0
 	for _, s := range in.Telemetry.Sources {
 		if !s.Foreign {
@@ -107,7 +107,7 @@ func ofMeasuredHost(all []*reading) *reading {
 
 // measuredMachines are those that the run is judged by, the measured host first: it, and every other one whose telemetry
 // was asked for, since an engine may lie on several. Those that were only found, and those that are not live, are none.
-func measuredMachines(in Input, all []*reading) []*reading {
+func measuredMachines(in inputs, all []*reading) []*reading {
 	host := ofMeasuredHost(all)
 	if host == nil {
 		return nil

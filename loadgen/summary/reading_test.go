@@ -111,8 +111,8 @@ func TestWhatWasFreeWhenTheKVCacheWasSized(t *testing.T) {
 		page := testrun.Page{Mode: "live", Rest: testrun.Rest, Extra: kvPages, Per: func(at float64) string {
 			return fmt.Sprintf("FREE %g\n", free(at)*testrun.GiB)
 		}, Replace: strings.NewReplacer("uma_memory_cuda_free_bytes", "healthy", "FREE", "uma_memory_cuda_free_bytes")}
-		log, _ := testrun.SampledPhases(t, map[string]testrun.Page{"spark": page}, []telemetry.Phase{{Name: "load"}, {Name: "measure", AtNS: 10e9}}, 15*time.Second)
-		in := input()
+		log := testrun.Sampled(t, map[string]testrun.Page{"spark": page}, []telemetry.Phase{{Name: "load"}, {Name: "measure", AtNS: 10e9}}, 15*time.Second)
+		in := input(t)
 		in.Telemetry, in.Phases = log, []folder.Span{{Name: "load", StartNS: 0, EndNS: 10e9}, {Name: "measure", StartNS: 10e9, EndNS: 15e9}}
 		s := summarize(t, in, testrun.Steady(40)...)
 		if got := s.Memory.FreeAtKVSizing; (got == nil) != (test.want == nil) || (got != nil && *got != *test.want) {
@@ -151,7 +151,7 @@ func TestAProcessThatIsNotTheEnginesIsForeignWhenItHoldsMuch(t *testing.T) {
 }
 
 func TestARunThatWasStoppedIsNeverValid(t *testing.T) {
-	in := input()
+	in := input(t)
 	in.Stopped = "interrupted before its plan ended"
 	s := summarize(t, in, testrun.Steady(40)...)
 	if got := codes(s); s.Valid || !slices.Equal(got, []Code{CodeIncomplete}) {

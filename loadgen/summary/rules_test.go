@@ -17,7 +17,7 @@ import (
 const gpuProcess = "uma_gpu_process_memory_bytes{uuid=\"GPU-1\",pid=\"1\",comm=\"engine\",cgroup=\"/docker/a\"} 6e10\n"
 
 // healthy is a run of which everything was observed and nothing is wrong.
-func healthy(t *testing.T, page testrun.Page) Input {
+func healthy(t *testing.T, page testrun.Page) inputs {
 	t.Helper()
 	page.Extra += gpuProcess
 	in := machine(t, page)
@@ -35,44 +35,44 @@ func outputs(replayed drift.Drift) *evidence.Signals {
 }
 
 // wrong has a run for every rule that breaks it and no other.
-func wrong() map[Code]func(t *testing.T) (Input, []chat.Record) {
+func wrong() map[Code]func(t *testing.T) (inputs, []chat.Record) {
 	records := func(alter ...chat.Record) []chat.Record { return alter }
-	with := func(change func(*Input)) func(t *testing.T) (Input, []chat.Record) {
-		return func(t *testing.T) (Input, []chat.Record) {
+	with := func(change func(*inputs)) func(t *testing.T) (inputs, []chat.Record) {
+		return func(t *testing.T) (inputs, []chat.Record) {
 			in := healthy(t, testrun.Page{})
 			change(&in)
 			return in, testrun.Steady(100)
 		}
 	}
-	sent := func(alter func(*chat.Record), first int) func(t *testing.T) (Input, []chat.Record) {
-		return func(t *testing.T) (Input, []chat.Record) {
+	sent := func(alter func(*chat.Record), first int) func(t *testing.T) (inputs, []chat.Record) {
+		return func(t *testing.T) (inputs, []chat.Record) {
 			return healthy(t, testrun.Page{}), records(testrun.Altered(100, first, alter)...)
 		}
 	}
-	shown := func(page testrun.Page) func(t *testing.T) (Input, []chat.Record) {
-		return func(t *testing.T) (Input, []chat.Record) { return healthy(t, page), testrun.Steady(100) }
+	shown := func(page testrun.Page) func(t *testing.T) (inputs, []chat.Record) {
+		return func(t *testing.T) (inputs, []chat.Record) { return healthy(t, page), testrun.Steady(100) }
 	}
-	growing := func(series string, perSecond float64) func(t *testing.T) (Input, []chat.Record) {
+	growing := func(series string, perSecond float64) func(t *testing.T) (inputs, []chat.Record) {
 		return shown(testrun.Page{Per: func(at float64) string { return fmt.Sprintf("%s %g\n", series, at*perSecond) }})
 	}
-	return map[Code]func(t *testing.T) (Input, []chat.Record){
+	return map[Code]func(t *testing.T) (inputs, []chat.Record){
 		CodeClientLag:   sent(late(2*time.Millisecond), 3),
-		CodeClientStall: with(func(in *Input) { in.Client.CPURatio = .9 }),
+		CodeClientStall: with(func(in *inputs) { in.Client.CPURatio = .9 }),
 		CodeErrorRate:   sent(func(r *chat.Record) { r.Status = chat.StatusTimeout }, 2),
 		CodeNoOutput:    sent(testrun.WithoutOutput, 2),
-		CodePhaseFailed: func(t *testing.T) (Input, []chat.Record) {
+		CodePhaseFailed: func(t *testing.T) (inputs, []chat.Record) {
 			in := healthy(t, testrun.Page{})
 			return in, append(testrun.Altered(4, 4, baselineFailed), testrun.Steady(100)...)
 		},
 		CodeStreamBuffered:  sent(inOnePiece, 51),
-		CodeModelMismatch:   with(func(in *Input) { in.Judging.Model.Mismatch = "b answered" }),
-		CodeModelChanged:    with(func(in *Input) { in.Judging.Model.Changed = "b at the end" }),
-		CodeModelDropped:    with(func(in *Input) { in.Judging.Model.Dropped = "gone" }),
-		CodePromptLimit:     with(func(in *Input) { in.Judging.Model.PromptLimit = "8193 tokens" }),
-		CodeKVModeMismatch:  with(func(in *Input) { in.KVMode.Mismatch = "cpu_only" }),
-		CodeCheckFailed:     with(func(in *Input) { in.Checks.Failed = "matmul before the load: 3 TFLOPS, wanted at least 5" }),
-		CodeIncomplete:      with(func(in *Input) { in.Stopped = "interrupted" }),
-		CodeOutputMismatch:  with(func(in *Input) { in.Evidence = outputs(drift.Drift{Pairs: 32, Diverging: 32, Earliest: 20}) }),
+		CodeModelMismatch:   with(func(in *inputs) { in.Judging.Model.Mismatch = "b answered" }),
+		CodeModelChanged:    with(func(in *inputs) { in.Judging.Model.Changed = "b at the end" }),
+		CodeModelDropped:    with(func(in *inputs) { in.Judging.Model.Dropped = "gone" }),
+		CodePromptLimit:     with(func(in *inputs) { in.Judging.Model.PromptLimit = "8193 tokens" }),
+		CodeKVModeMismatch:  with(func(in *inputs) { in.KVMode.Mismatch = "cpu_only" }),
+		CodeCheckFailed:     with(func(in *inputs) { in.Checks.Failed = "matmul before the load: 3 TFLOPS, wanted at least 5" }),
+		CodeIncomplete:      with(func(in *inputs) { in.Stopped = "interrupted" }),
+		CodeOutputMismatch:  with(func(in *inputs) { in.Evidence = outputs(drift.Drift{Pairs: 32, Diverging: 32, Earliest: 20}) }),
 		CodeTelemetryLost:   shown(testrun.Page{Silent: func(s float64) bool { return s > 9.5 && s < 12.5 }}),
 		CodeThermalThrottle: growing(`uma_gpu_clock_event_seconds_total{uuid="GPU-1",reason="hw_slowdown"}`, .02),
 		CodeSwapIn:          growing(`uma_vmstat_swapped_in_bytes_total{x="1"}`, 7<<20),

@@ -55,7 +55,7 @@ func resetSignals(s evidence.Signals) []string {
 }
 
 // signals are those of the run; without any nothing is observable.
-func (in Input) signals() evidence.Signals {
+func (in inputs) signals() evidence.Signals {
 	if in.Evidence == nil {
 		return notObservable()
 	}

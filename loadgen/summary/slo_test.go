@@ -13,7 +13,7 @@ import (
 
 // A request that was sent again is no failure, but it must not pass for one that went smoothly.
 func TestRequestsThatWereSentAgainAreWarnedAbout(t *testing.T) {
-	in := input()
+	in := input(t)
 	in.Phases = []folder.Span{{Name: "a", EndNS: 1e9}, {Name: "b", StartNS: 1e9, EndNS: 9e9}}
 	records := testrun.Altered(9, 2, func(r *chat.Record) { r.StaleConnections = 1 })
 	for i := range records {

@@ -121,7 +121,7 @@ func (s *settings) stallsOf(rank *int) []folder.Stall {
 }
 
 // client are the figures of the client; nil if it was not watched.
-func (in Input) client(total *aggregate) *ClientFigures {
+func (in inputs) client(total *aggregate) *ClientFigures {
 	if !in.Client.Watched || in.Tool != nil {
 		return nil
 	}

@@ -63,7 +63,7 @@ func TestAStallIsJudgedByWhatItDelayed(t *testing.T) {
 		"without stamps, a stall that began before the request":            {stamped: inferred, stalls: []folder.Stall{{FromNS: -500 * ms, ToNS: 98 * ms}}, want: 98, delayed: 32},
 		"without stamps, a stall before the request":                       {stamped: inferred, stalls: []folder.Stall{{FromNS: -500 * ms, ToNS: 0}}},
 	} {
-		in := input()
+		in := input(t)
 		in.Client = folder.ClientHealth{Watched: true, Stalls: c.stalls, PacketStamps: c.stamped}
 		records := together32()
 		for i := range c.first {
@@ -94,7 +94,7 @@ func TestTheClientStallRuleCountsRequestsAndCores(t *testing.T) {
 		"a client that is off": {delayed: 50, limits: []string{"client_stall=off"}},
 		"a busy client":        {cpu: .9, want: []Code{CodeClientStall}},
 	} {
-		in := input()
+		in := input(t)
 		in.Client = folder.ClientHealth{Watched: true, PacketStamps: true, CPURatio: c.cpu}
 		var err error
 		if in.Limits, err = ParseLimits(c.limits); err != nil {
@@ -108,14 +108,14 @@ func TestTheClientStallRuleCountsRequestsAndCores(t *testing.T) {
 
 func TestTheSummaryHasTheSourceOfDelays(t *testing.T) {
 	for stamped, want := range map[bool]string{true: "kernel", false: "inferred"} {
-		in := input()
+		in := input(t)
 		in.Client = folder.ClientHealth{Watched: true, PacketStamps: stamped, Stalls: []folder.Stall{stallAt(465, 35)}}
 		s := summarize(t, in, testrun.Altered(100, 2, waited(3, 3, 40))...)
 		if s.Client == nil || s.Client.Arrivals != want {
 			t.Errorf("%+v, want %s", s.Client, want)
 		}
 	}
-	in := input()
+	in := input(t)
 	in.Client = folder.ClientHealth{}
 	if s := summarize(t, in, testrun.Steady(3)...); s.Client != nil {
 		t.Errorf("not watched: %+v", s.Client)
@@ -123,7 +123,7 @@ func TestTheSummaryHasTheSourceOfDelays(t *testing.T) {
 }
 
 func TestAStallDelaysTheRequestsOfItsOwnRankOnly(t *testing.T) {
-	in := input()
+	in := input(t)
 	in.Client = folder.ClientHealth{Watched: true, Stalls: []folder.Stall{{FromNS: 0, ToNS: int64(time.Hour), Rank: 1}}}
 	sentBy := func(rank int) []chat.Record {
 		return testrun.Altered(100, 100, func(r *chat.Record) { r.Rank = &rank })

@@ -13,7 +13,7 @@ import (
 
 func TestTheSteadyStateLeavesOutRampAndDrain(t *testing.T) {
 	// 4 slots begin 5 ms after each other; three end after 1 s, the last after 1.3 s.
-	s := summarize(t, input(), testrun.ClosedLoop(4, 10, 3)...)
+	s := summarize(t, input(t), testrun.ClosedLoop(4, 10, 3)...)
 	w := s.SteadyState
 	if w == nil {
 		t.Fatal("no steady state")
@@ -43,7 +43,7 @@ func TestRequestsThatFailedAreLoadInTheSteadyState(t *testing.T) {
 			records[i].Status = chat.StatusHTTP
 		}
 	}
-	w := summarize(t, input(), records...).SteadyState
+	w := summarize(t, input(t), records...).SteadyState
 	if w == nil || w.InFlight != 2 || w.Requests != 9 {
 		t.Errorf("steady state %+v, want 2 in flight and the 9 requests that were sent meanwhile and ended ok", w)
 	}
@@ -55,7 +55,7 @@ func TestARequestThatBrokeOffWasInFlightUntilThen(t *testing.T) {
 	hung := testrun.Failed(20, 0, chat.StatusTimeout)
 	hung.EndNS, hung.BrokenOffNS = nil, ptr(1500*ms)
 	records = append(records, hung)
-	s := summarize(t, input(), records...)
+	s := summarize(t, input(t), records...)
 	if got := s.Throughput.DurationSeconds; !near(got, 1.5) {
 		t.Errorf("throughput is counted over %v s, want the 1.5 s until the last request broke off", *got)
 	}
@@ -84,14 +84,14 @@ func TestTheLevelIsTheMedianOfTheRequestsInFlightByTime(t *testing.T) {
 func TestAnAnswerWithoutACountLeavesTokensOfTheSteadyStateAbsent(t *testing.T) {
 	records := testrun.ClosedLoop(2, 10, 0)
 	records[5].TokensOut = nil
-	w := summarize(t, input(), records...).SteadyState
+	w := summarize(t, input(t), records...).SteadyState
 	if w.Throughput.OutputTokensPerSecond != nil || w.Throughput.InputTokensPerSecond == nil {
 		t.Errorf("throughput %+v", w.Throughput)
 	}
 }
 
 func TestSeveralMeasuredPhasesHaveASteadyStateEach(t *testing.T) {
-	in := input()
+	in := input(t)
 	in.Phases = []folder.Span{{Name: "a", StartNS: 0, EndNS: 1e9}, {Name: "b", StartNS: 5e9, EndNS: 6e9}}
 	first, second := testrun.Answered(0, 0, 100, 200), testrun.Answered(1, 5000, 300, 400)
 	first.Phase, second.Phase = "a", "b"
@@ -99,7 +99,7 @@ func TestSeveralMeasuredPhasesHaveASteadyStateEach(t *testing.T) {
 	if s.SteadyState != nil || s.Phases["a"].SteadyState == nil || s.Phases["b"].SteadyState == nil {
 		t.Errorf("of the run %v, of a %v, of b %v", s.SteadyState, s.Phases["a"].SteadyState, s.Phases["b"].SteadyState)
 	}
-	if w := summarize(t, input()).SteadyState; w != nil {
+	if w := summarize(t, input(t)).SteadyState; w != nil {
 		t.Errorf("no request has a steady state: %+v", w)
 	}
 }

@@ -14,16 +14,10 @@ import (
 	"github.com/umascope/umascope/loadgen/telemetry"
 )
 
-// Summarize makes the summary of a run, without what a page draws of it.
-func Summarize(in Input, records iter.Seq2[chat.Record, error]) (Summary, error) {
-	s, _, err := Digest(in, records)
-	return s, err
-}
-
-// Digest makes the summary of a run and what a page draws of its requests, in one pass over its
+// digest makes the summary of a run and what a page draws of its requests, in one pass over its
 // records. It fails on the first record that cannot be read; a torn last line is left out and
 // warned about.
-func Digest(in Input, records iter.Seq2[chat.Record, error]) (Summary, *Requests, error) {
+func digest(in inputs, records iter.Seq2[chat.Record, error]) (Summary, *Requests, error) {
 	phases, err := aggregates(in, records)
 	torn := errors.Is(err, ErrTorn)
 	if err != nil && !torn {
@@ -33,7 +27,7 @@ func Digest(in Input, records iter.Seq2[chat.Record, error]) (Summary, *Requests
 	return in.summary(phases, total, torn), &Requests{total, phases.line}, nil
 }
 
-func (in Input) summary(phases phaseAggregates, total *aggregate, torn bool) Summary {
+func (in inputs) summary(phases phaseAggregates, total *aggregate, torn bool) Summary {
 	machines := readings(in)
 	host := ofMeasuredHost(machines)
 	// What a recording or a constructed machine shows was not caused by this run: it is reported
@@ -73,7 +67,7 @@ func (in Input) summary(phases phaseAggregates, total *aggregate, torn bool) Sum
 }
 
 // heading is the part of the summary that is known beforehand.
-func (in Input) heading() Summary {
+func (in inputs) heading() Summary {
 	return Summary{
 		Schema: Schema, Run: in.Run, Scenario: in.Scenario, Labels: maps.Clone(in.Labels),
 		Model: in.Model, WorkloadSHA256: in.WorkloadSHA256, BootID: in.BootID, Signals: in.signals(),
@@ -81,7 +75,7 @@ func (in Input) heading() Summary {
 }
 
 // settings are what every record is judged by.
-func (in Input) settings() *settings {
+func (in inputs) settings() *settings {
 	return &settings{
 		slo: in.Objectives, streaming: in.Streaming,
 		stalls: in.Client.Stalls, stamped: in.Client.PacketStamps, longestDelay: in.stallLimit(),
@@ -89,7 +83,7 @@ func (in Input) settings() *settings {
 }
 
 // stallLimit is for how long the client may delay an arrival, in seconds.
-func (in Input) stallLimit() float64 {
+func (in inputs) stallLimit() float64 {
 	if own, given := in.Limits[CodeClientStall]; given && !own.Off {
 		return own.Value
 	}
@@ -101,7 +95,7 @@ func (in Input) stallLimit() float64 {
 }
 
 // end is when the last phase ended, in seconds.
-func (in Input) end() float64 {
+func (in inputs) end() float64 {
 	var end int64
 	for _, phase := range in.Phases {
 		end = max(end, phase.EndNS)
@@ -109,7 +103,7 @@ func (in Input) end() float64 {
 	return seconds(end)
 }
 
-func (in Input) counts(phase string) bool { return !slices.Contains(in.Unmeasured, phase) }
+func (in inputs) counts(phase string) bool { return !slices.Contains(in.Unmeasured, phase) }
 
 // phaseAggregates has an aggregate for every phase that has records, and their order.
 type phaseAggregates struct {
@@ -118,7 +112,7 @@ type phaseAggregates struct {
 	line  *Timeline // of all phases
 }
 
-func aggregates(in Input, records iter.Seq2[chat.Record, error]) (phaseAggregates, error) {
+func aggregates(in inputs, records iter.Seq2[chat.Record, error]) (phaseAggregates, error) {
 	phases := phaseAggregates{of: map[string]*aggregate{}, line: newTimeline(in.end())}
 	settings := in.settings()
 	for record, err := range records {
@@ -140,7 +134,7 @@ func aggregates(in Input, records iter.Seq2[chat.Record, error]) (phaseAggregate
 	return phases, nil
 }
 
-func (p phaseAggregates) measured(in Input) []*aggregate {
+func (p phaseAggregates) measured(in inputs) []*aggregate {
 	var parts []*aggregate
 	for _, name := range p.names {
 		if in.counts(name) {
@@ -152,7 +146,7 @@ func (p phaseAggregates) measured(in Input) []*aggregate {
 
 // summaries has the phases of the run and any other that a record names. A phase that ran
 // twice is one entry from its first start to its last end.
-func (p phaseAggregates) summaries(in Input, host *reading) map[string]PhaseSummary {
+func (p phaseAggregates) summaries(in inputs, host *reading) map[string]PhaseSummary {
 	all := map[string]PhaseSummary{}
 	for _, phase := range in.Phases {
 		s, again := all[phase.Name]
@@ -174,7 +168,7 @@ func (p phaseAggregates) summaries(in Input, host *reading) map[string]PhaseSumm
 	return all
 }
 
-func (p phaseAggregates) summary(in Input, name string) PhaseSummary {
+func (p phaseAggregates) summary(in inputs, name string) PhaseSummary {
 	a, ok := p.of[name]
 	if !ok {
 		a = newAggregate(&settings{})
@@ -190,7 +184,7 @@ func (p phaseAggregates) summary(in Input, name string) PhaseSummary {
 }
 
 // latency is that of requests; nil where they were not ours.
-func (in Input) latency(a *aggregate) *Latency {
+func (in inputs) latency(a *aggregate) *Latency {
 	if in.Tool != nil {
 		return nil
 	}
@@ -208,7 +202,7 @@ func (s *Summary) setMachines(machines []*reading, host *reading) {
 }
 
 // setEngine adds what the engine said of itself beside what was measured.
-func (s *Summary) setEngine(in Input) {
+func (s *Summary) setEngine(in inputs) {
 	if in.Engine == nil {
 		return
 	}
@@ -246,7 +240,7 @@ func knownTokens(a *aggregate) int64 {
 }
 
 // warnings are what a reader must know and what does not make the run invalid.
-func (in Input) warnings(total *aggregate, machines []*reading, host *reading) []string {
+func (in inputs) warnings(total *aggregate, machines []*reading, host *reading) []string {
 	var w []string
 	add := func(format string, args ...any) { w = append(w, fmt.Sprintf(format, args...)) }
 	ok := total.requests[chat.StatusOK]
@@ -286,7 +280,7 @@ func (in Input) warnings(total *aggregate, machines []*reading, host *reading) [
 }
 
 // pageWarnings are of the pages that are no machine's.
-func (in Input) pageWarnings() []string {
+func (in inputs) pageWarnings() []string {
 	var w []string
 	if in.Telemetry == nil {
 		return w

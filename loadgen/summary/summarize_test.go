@@ -25,7 +25,7 @@ const ms = int64(time.Millisecond)
 // before it was sent, 7 of them without a free slot.
 func TestTheWorkedExample(t *testing.T) {
 	const send = 1000
-	s := summarize(t, input(), chat.Record{
+	s := summarize(t, input(t), chat.Record{
 		Phase: "measure", Status: chat.StatusOK,
 		IntendedNS: (send - 10) * ms, EligibleNS: ptr((send - 3) * ms), DispatchNS: ptr(send * ms),
 		FirstEventNS: ptr((send + 90) * ms), FirstEventType: "role",
@@ -69,7 +69,7 @@ func TestOnlyRequestsThatEndedOKEnterLatencies(t *testing.T) {
 	good := testrun.Steady(2)
 	bad := testrun.Answered(2, 900, 1, 2)
 	bad.Status = chat.StatusTruncated
-	s := summarize(t, input(), append(good, bad, testrun.Failed(3, 950, chat.StatusTimeout))...)
+	s := summarize(t, input(t), append(good, bad, testrun.Failed(3, 950, chat.StatusTimeout))...)
 	if n := s.Latency.TTFT.Send.N; n != 2 {
 		t.Errorf("%d values of TTFT", n)
 	}
@@ -84,7 +84,7 @@ func TestOnlyRequestsThatEndedOKEnterLatencies(t *testing.T) {
 func TestWarmupEntersNoFigureOutsidePhases(t *testing.T) {
 	cold := testrun.Answered(0, 0, 5000, 6000)
 	cold.Phase = "warmup"
-	s := summarize(t, input(), append([]chat.Record{cold}, testrun.Steady(5)...)...)
+	s := summarize(t, input(t), append([]chat.Record{cold}, testrun.Steady(5)...)...)
 	if !near(s.Latency.TTFT.Send.Max, .1) || s.Requests["ok"] != 5 {
 		t.Errorf("max TTFT %v, %d requests", *s.Latency.TTFT.Send.Max, s.Requests["ok"])
 	}
@@ -94,7 +94,7 @@ func TestWarmupEntersNoFigureOutsidePhases(t *testing.T) {
 }
 
 func TestSeveralMeasuredPhasesAreAddedUp(t *testing.T) {
-	in := input()
+	in := input(t)
 	in.Phases = []folder.Span{{Name: "a", StartNS: 0, EndNS: 1e9}, {Name: "b", StartNS: 5e9, EndNS: 6e9}}
 	first, second := testrun.Answered(0, 0, 100, 200), testrun.Answered(1, 5000, 300, 400)
 	first.Phase, second.Phase = "a", "b"
@@ -111,7 +111,7 @@ func TestSeveralMeasuredPhasesAreAddedUp(t *testing.T) {
 }
 
 func TestRulesSeeTheRequestsOfAllMeasuredPhases(t *testing.T) {
-	in := input()
+	in := input(t)
 	in.Phases = []folder.Span{{Name: "a", EndNS: 1e9}, {Name: "b", StartNS: 1e9, EndNS: 9e9}}
 	in.Client.PacketStamps = true
 	records := testrun.Altered(20, 20, func(r *chat.Record) {
@@ -149,7 +149,7 @@ func TestRulesSeeTheRequestsOfAllMeasuredPhases(t *testing.T) {
 func TestTokensPerSecondAreAbsentWhenAnAnswerHasNoCount(t *testing.T) {
 	records := testrun.Steady(3)
 	records[1].TokensOut = nil
-	s := summarize(t, input(), records...)
+	s := summarize(t, input(t), records...)
 	if s.Throughput.OutputTokensPerSecond != nil || s.Throughput.InputTokensPerSecond == nil {
 		t.Errorf("throughput %+v", s.Throughput)
 	}
@@ -161,14 +161,14 @@ func TestTokensPerSecondAreAbsentWhenAnAnswerHasNoCount(t *testing.T) {
 func TestTokensThatNobodyCountedAreWarnedAbout(t *testing.T) {
 	records := testrun.Steady(3)
 	records[1].TokensSource, records[2].TokensSource = chat.TokensFromChunks, "usage"
-	s := summarize(t, input(), records...)
+	s := summarize(t, input(t), records...)
 	if !slices.ContainsFunc(s.Warnings, func(w string) bool { return strings.Contains(w, "of 1 of 3 answers the server told no tokens") }) {
 		t.Errorf("warnings %q", s.Warnings)
 	}
 }
 
 func TestWithoutStreamingThereAreNoTokenLatencies(t *testing.T) {
-	in := input()
+	in := input(t)
 	in.Streaming = false
 	s := summarize(t, in, testrun.Steady(3)...)
 	l := s.Latency
@@ -183,14 +183,14 @@ func TestWithoutStreamingThereAreNoTokenLatencies(t *testing.T) {
 func TestChunksOfOneReadAreCountedApart(t *testing.T) {
 	r := testrun.Answered(0, 0, 100, 100, 150)
 	r.ReadIDs = []int{1, 1, 2}
-	s := summarize(t, input(), r)
+	s := summarize(t, input(t), r)
 	if g := s.Latency.ChunkGap; g.SameRead != 1 || g.Send.N != 1 || !near(g.Send.Mean, .05) {
 		t.Errorf("chunk gaps %+v, %d in the same read", g.Send, g.SameRead)
 	}
 }
 
 func TestGoodputCountsRequestsThatKeepEveryObjective(t *testing.T) {
-	in := input()
+	in := input(t)
 	slo, err := ParseSLO("ttft=150ms,tpot=25ms")
 	if err != nil {
 		t.Fatal(err)
@@ -211,7 +211,7 @@ func TestGoodputCountsRequestsThatKeepEveryObjective(t *testing.T) {
 	if g := summarize(t, in, testrun.Steady(3)...).Goodput; !g.Met || g.SLO != "ttft=150ms,tpot=25ms" {
 		t.Errorf("goodput %+v", g)
 	}
-	if summarize(t, input(), testrun.Steady(1)...).Goodput != nil {
+	if summarize(t, input(t), testrun.Steady(1)...).Goodput != nil {
 		t.Error("goodput without an SLO")
 	}
 }
@@ -225,7 +225,7 @@ func TestASLOThatMakesNoSenseIsRefused(t *testing.T) {
 }
 
 func TestTheSummaryIsTheContractsJSON(t *testing.T) {
-	in := input()
+	in := input(t)
 	in.WorkloadSHA256, in.BootID = "abc", "boot"
 	text, err := json.Marshal(summarize(t, in, testrun.Steady(12)...))
 	if err != nil {
@@ -271,7 +271,7 @@ func writeLines(t *testing.T, text string) string {
 
 func TestATornLastLineIsLeftOutAndWarnedAbout(t *testing.T) {
 	whole := testrun.JSONLines(t, testrun.Steady(3)...)
-	s, err := Summarize(input(), Records(writeLines(t, whole[:len(whole)-20])))
+	s, err := summarizeFile(input(t), Records(writeLines(t, whole[:len(whole)-20])))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -282,11 +282,11 @@ func TestATornLastLineIsLeftOutAndWarnedAbout(t *testing.T) {
 
 func TestALineThatIsNoRecordIsAnErrorThatNamesIt(t *testing.T) {
 	path := writeLines(t, testrun.JSONLines(t, testrun.Steady(2)...)+"garbage\n"+testrun.JSONLines(t, testrun.Steady(1)...))
-	_, err := Summarize(input(), Records(path))
+	_, err := summarizeFile(input(t), Records(path))
 	if err == nil || !strings.Contains(err.Error(), "line 3") || errors.Is(err, ErrTorn) {
 		t.Errorf("error %v", err)
 	}
-	if _, err := Summarize(input(), Records(filepath.Join(t.TempDir(), "none"))); !errors.Is(err, os.ErrNotExist) {
+	if _, err := summarizeFile(input(t), Records(filepath.Join(t.TempDir(), "none"))); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("a file that is not there: %v", err)
 	}
 }
@@ -299,6 +299,7 @@ func FuzzRecords(f *testing.F) {
 	f.Add([]byte(`{"status":"ok","phase":"measure","arrival_tokens":[1,-5],"arrivals_ns":[1,2],"tokens_out":3}` + "\n"))
 	f.Add([]byte(`{"status":"ok","phase":"measure","arrival_tokens":[1,9223372036854775807],"arrivals_ns":[1,2],"tokens_out":3}` + "\n"))
 	f.Add([]byte("\n\n{}\n"))
+	in := input(f)
 	f.Fuzz(func(t *testing.T, text []byte) {
 		ended := false
 		for _, err := range decodeRecords(strings.NewReader(string(text)), 2) {
@@ -307,7 +308,7 @@ func FuzzRecords(f *testing.F) {
 			}
 			ended = err != nil
 		}
-		s, err := Summarize(input(), decodeRecords(strings.NewReader(string(text)), 2))
+		s, err := summarizeFile(in, decodeRecords(strings.NewReader(string(text)), 2))
 		if err != nil {
 			return
 		}

@@ -105,7 +105,7 @@ func TestTheSlowWayBetweenMachinesIsWarnedOf(t *testing.T) {
 	untold := uncounted
 	untold.Replace = strings.NewReplacer("uma_infiniband_port_data_", "other_", "uma_infiniband_port_errors", "more")
 	for name, c := range map[string]struct {
-		in   Input
+		in   inputs
 		want int
 	}{
 		"both slow":            {two(t, slow, slow), 2},

@@ -24,7 +24,7 @@ func EngineOf(log *extract.Reading, source string) *folder.EngineReport {
 
 // kv is the capacity of the KV cache by the engine's log, for a machine on which no page tells it. A
 // machine of another time has another cache.
-func (in Input) kv(r *reading) *KV {
+func (in inputs) kv(r *reading) *KV {
 	e := in.Engine
 	if e == nil || e.KV == nil && e.KVTokens == nil || r.still() || !in.measures(r.source.Name) {
 		return nil

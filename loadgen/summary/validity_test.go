@@ -56,7 +56,7 @@ func TestValidityByRecords(t *testing.T) {
 		"half of the answers in one read":           {records: testrun.Altered(100, 50, inOnePiece)},
 	} {
 		t.Run(name, func(t *testing.T) {
-			in := input()
+			in := input(t)
 			var err error
 			if in.Limits, err = ParseLimits(test.limits); err != nil {
 				t.Fatal(err)
@@ -74,7 +74,7 @@ func TestLateSlotsThatStartedTogetherAreCountedAndTheRampIsNamed(t *testing.T) {
 	for i := range 4 {
 		records[i].IntendedNS, records[i].EligibleNS, records[i].DispatchNS = 50*ms, new(50*ms), new(52*ms)
 	}
-	in := input()
+	in := input(t)
 	in.Phases = []folder.Span{{Name: "measure", StartNS: 50 * ms, EndNS: 10 * int64(time.Second)}}
 	s := summarize(t, in, records...)
 	if want := "5 of 100 requests are above 1 ms; 4 of these are slots that all started at once: --ramp starts them one after another"; len(s.InvalidReasons) != 1 || !strings.Contains(s.InvalidReasons[0].Detail, want) {
@@ -92,13 +92,13 @@ func TestTheLagLimitGrowsWithTTFT(t *testing.T) {
 		*r.FirstTokenNS += 900 * ms
 		late(5 * time.Millisecond)(r)
 	}
-	if s := summarize(t, input(), testrun.Altered(100, 100, slow)...); !s.Valid {
+	if s := summarize(t, input(t), testrun.Altered(100, 100, slow)...); !s.Valid {
 		t.Errorf("5 ms of lag beside a TTFT of 1 s: %v", s.InvalidReasons)
 	}
 }
 
 func TestModelReasonsAreWhatTheRunFound(t *testing.T) {
-	in := input()
+	in := input(t)
 	in.Judging.Model.Mismatch, in.Judging.Model.Changed = "b answered, a was asked for", "b at the end"
 	if got := codes(summarize(t, in, testrun.Steady(3)...)); !slices.Equal(got, []Code{CodeModelMismatch, CodeModelChanged}) {
 		t.Errorf("reasons %v", got)
@@ -106,7 +106,7 @@ func TestModelReasonsAreWhatTheRunFound(t *testing.T) {
 }
 
 func TestCheckedListsOnlyWhatWasChecked(t *testing.T) {
-	in := input()
+	in := input(t)
 	if got := summarize(t, in, testrun.Steady(3)...).Checked; !slices.Equal(got, []string{"client", "errors", "model", "stream", "plan"}) {
 		t.Errorf("without telemetry: %v", got)
 	}
@@ -187,7 +187,7 @@ func TestLostTelemetryIsInvalidOnlyWhenItWasAskedFor(t *testing.T) {
 	if s := summarize(t, border, testrun.Steady(40)...); !slices.Contains(codes(s), CodeTelemetryLost) {
 		t.Errorf("a border is missing: %v", s.InvalidReasons)
 	}
-	nothingAtAll := input()
+	nothingAtAll := input(t)
 	nothingAtAll.TelemetryRequested = true
 	if got := codes(summarize(t, nothingAtAll, testrun.Steady(40)...)); !slices.Equal(got, []Code{CodeTelemetryLost}) {
 		t.Errorf("nothing was recorded: %v", got)
@@ -229,14 +229,14 @@ func TestMachineFiguresAreThoseOfTheMeasuredPhases(t *testing.T) {
 
 // The energy of one of two phases must not be shared out to the tokens of both.
 func TestWhatGrewInAPartOfTheMeasuredTimeIsNoFigureOfAllOfIt(t *testing.T) {
-	in := input()
+	in := input(t)
 	in.Phases = []folder.Span{{Name: "warmup", StartNS: 0, EndNS: 5e9}, {Name: "measure", StartNS: 5e9, EndNS: 10e9}, {Name: "again", StartNS: 10e9, EndNS: 20e9}}
 	borders := []telemetry.Phase{{Name: "warmup"}, {Name: "measure", AtNS: 5e9}, {Name: "again", AtNS: 10e9}}
 	seen := func(silentAt float64, swapped string) Summary {
 		page := testrun.Page{Mode: "live", Rest: testrun.Rest, Silent: func(s float64) bool { return s == silentAt }, Per: func(at float64) string {
 			return strings.ReplaceAll(swapped, "AT", fmt.Sprint(at*(20<<20))) + "\n"
 		}}
-		in.Telemetry, _ = testrun.SampledPhases(t, map[string]testrun.Page{"spark": page}, borders, 20*time.Second)
+		in.Telemetry = testrun.Sampled(t, map[string]testrun.Page{"spark": page}, borders, 20*time.Second)
 		return summarize(t, in, append(testrun.Steady(40), testrun.Altered(40, 40, func(r *chat.Record) { r.Phase = "again" })...)...)
 	}
 	const swapped = `uma_vmstat_swapped_in_bytes_total{x="1"} AT`
@@ -259,13 +259,13 @@ func TestWhatGrewInAPartOfTheMeasuredTimeIsNoFigureOfAllOfIt(t *testing.T) {
 }
 
 func TestDeltasOfAPhaseThatRanTwiceAreThoseOfBothOrNone(t *testing.T) {
-	in := input()
+	in := input(t)
 	in.Phases = []folder.Span{{Name: "measure", StartNS: 0, EndNS: 5e9}, {Name: "between", StartNS: 5e9, EndNS: 10e9}, {Name: "measure", StartNS: 10e9, EndNS: 20e9}}
 	borders := []telemetry.Phase{{Name: "measure"}, {Name: "between", AtNS: 5e9}, {Name: "measure", AtNS: 10e9}}
 	const energy = `uma_gpu_energy_joules_total{uuid="GPU-1"}`
 	for silentAt, want := range map[float64]bool{-1: true, 10: false} {
 		page := testrun.Page{Mode: "live", Rest: testrun.Rest, Silent: func(s float64) bool { return s == silentAt }}
-		in.Telemetry, _ = testrun.SampledPhases(t, map[string]testrun.Page{"spark": page}, borders, 20*time.Second)
+		in.Telemetry = testrun.Sampled(t, map[string]testrun.Page{"spark": page}, borders, 20*time.Second)
 		d, there := summarize(t, in, testrun.Steady(40)...).Phases["measure"].Deltas[energy]
 		if there != want || there && math.Abs(d.Delta-40*15) > 1e-6 {
 			t.Errorf("silent at %v s: delta %+v, there %v", silentAt, d, there)
@@ -317,7 +317,7 @@ func TestThePageOfOurExporterIsUnderstood(t *testing.T) {
 }
 
 func TestSourcesAreNeverMixed(t *testing.T) {
-	in := exampleInput(t, 20*time.Second)
+	in := read(t, testrun.Example(t, 20*time.Second))
 	in.Phases[1].EndNS = 20e9
 	s := summarize(t, in, testrun.Steady(20)...)
 	if len(s.Machines) != 2 || s.Memory.Source != "spark-1" || s.Memory.Mode != "live" || s.Machines[1].Memory.Mode != "constructed" {

@@ -1,4 +1,4 @@
-// Package testrun has requests and telemetry of runs for the tests of what is computed and shown of them.
+// Package testrun has run folders, requests and telemetry for the tests of what is computed and shown of runs.
 package testrun
 
 import (
@@ -19,6 +19,7 @@ import (
 
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/loadgen/chat"
+	"github.com/umascope/umascope/loadgen/folder"
 	"github.com/umascope/umascope/loadgen/telemetry"
 )
 
@@ -86,18 +87,21 @@ type roundTrip func(*http.Request) (*http.Response, error)
 
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// Sampled runs the real sampler over pages, on a virtual clock: 5 s of warm-up, then the rest.
-func Sampled(t *testing.T, total time.Duration, pages map[string]Page, order ...string) (log *telemetry.Log, stats telemetry.Stats) {
+// Sampled is what the real sampler read of pages, on a virtual clock, in phases that begin when they say.
+func Sampled(t *testing.T, pages map[string]Page, phases []telemetry.Phase, total time.Duration) *telemetry.Log {
 	t.Helper()
-	return SampledPhases(t, pages, []telemetry.Phase{{Name: "warmup"}, {Name: "measure", AtNS: 5e9}}, total, order...)
+	path, _ := sample(t, pages, phases, total, slices.Sorted(maps.Keys(pages))...)
+	log, err := telemetry.Read(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return log
 }
 
-// SampledPhases does so with phases that begin when they say, in the order of sources.
-func SampledPhases(t *testing.T, pages map[string]Page, phases []telemetry.Phase, total time.Duration, order ...string) (log *telemetry.Log, stats telemetry.Stats) {
+// sample writes a telemetry file, with the sources in that order.
+func sample(t *testing.T, pages map[string]Page, phases []telemetry.Phase, total time.Duration, order ...string) (path string, stats telemetry.Stats) {
 	t.Helper()
-	if len(order) == 0 {
-		order = slices.Sorted(maps.Keys(pages))
-	}
+	path = filepath.Join(t.TempDir(), folder.TelemetryFile)
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
 		client := &http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
@@ -107,7 +111,7 @@ func SampledPhases(t *testing.T, pages map[string]Page, phases []telemetry.Phase
 			}
 			return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader(page.text(at)))}, nil
 		})}
-		o := telemetry.Options{Interval: time.Second, Client: client, File: filepath.Join(t.TempDir(), "t.jsonl.gz"),
+		o := telemetry.Options{Interval: time.Second, Client: client, File: path,
 			Clock: func() int64 { return time.Since(start).Nanoseconds() }}
 		for _, name := range order {
 			o.Sources = append(o.Sources, telemetry.Source{Name: name, URL: "http://" + name})
@@ -125,11 +129,8 @@ func SampledPhases(t *testing.T, pages map[string]Page, phases []telemetry.Phase
 		if stats, err = sampler.Stop(); err != nil {
 			t.Fatal(err)
 		}
-		if log, err = telemetry.Read(o.File); err != nil {
-			t.Fatal(err)
-		}
 	})
-	return log, stats
+	return path, stats
 }
 
 // Rest is a remainder of the ledger that does not change, in bytes.
