@@ -11,6 +11,7 @@ import (
 
 	"github.com/umascope/umascope/loadgen/chat"
 	"github.com/umascope/umascope/loadgen/extract"
+	"github.com/umascope/umascope/loadgen/folder"
 	"github.com/umascope/umascope/loadgen/server"
 	"github.com/umascope/umascope/loadgen/summary"
 )
@@ -22,15 +23,15 @@ type engineLog struct {
 	read func(ctx context.Context, out io.Writer) (bool, error)
 }
 
-// engineLogs are all that are known, the one first that somebody has named.
-func (r *run) engineLogs() []engineLog {
+// engineLogs returns all that are known, first the one that was named, if there is one.
+func engineLogs(r *run, named string) []engineLog {
 	var all []engineLog
-	if path := r.load.EngineLog; path != "" {
-		all = append(all, engineLog{"the log " + path, func(_ context.Context, out io.Writer) (bool, error) { return copyLog(out, path, 0) }})
+	if named != "" {
+		all = append(all, engineLog{"the log " + named, func(_ context.Context, out io.Writer) (bool, error) { return copyLog(out, named, 0) }})
 	}
 	all = append(all, engineLog{"the log of container " + r.keep.Scene.Container, r.scene.StartLog})
-	if r.env.Engine != nil && r.env.Engine.Logs != nil {
-		for _, one := range r.env.Engine.Logs() {
+	if e := r.env.Engine; e != nil && e.Logs != nil {
+		for _, one := range e.Logs() {
 			all = append(all, engineLog{"the log of process " + one.Process, func(_ context.Context, out io.Writer) (bool, error) { return copyLog(out, one.Path, one.From) }})
 		}
 	}
@@ -50,46 +51,54 @@ func logTools(engine string) []extract.Tool {
 	return slices.DeleteFunc(extract.Tools(), func(t extract.Tool) bool { return !slices.Contains(names, t.Name) })
 }
 
-// readEngineLog reads what the engine said of its memory when it started, in the first of its logs that says so.
-func (r *run) readEngineLog(ctx context.Context) {
-	tools := logTools(r.server.Engine)
-	if r.load.EngineLog != "" { // somebody wants what is in it
-		defer func() {
-			if r.engine == nil {
-				hint := ""
-				if r.server.Engine == chat.EngineOpenAI {
-					hint = "; llama.cpp prints it with -lv 4 only"
-				}
-				r.env.Log.Warn("--engine-log: nothing of the engine's memory was found in it"+hint, "engine", r.server.Engine)
+// readEngineLog returns what the engine reported of its memory when it started, from the first of its logs that has it; nil if
+// none has. That a log which was named has nothing is a warning.
+func readEngineLog(ctx context.Context, r *run, named, engine string) *folder.EngineReport {
+	tools := logTools(engine)
+	if len(tools) > 0 {
+		for _, log := range engineLogs(r, named) {
+			found, err := log.report(ctx, tools)
+			if err != nil {
+				r.env.Log.Info("what the engine says of its start could not be read", "in", log.name, "why", printable(err.Error()))
 			}
-		}()
-	}
-	if len(tools) == 0 {
-		return
-	}
-	for _, log := range r.engineLogs() {
-		var readings []*extract.Reading
-		for _, tool := range tools {
-			readings = append(readings, tool.Read())
-		}
-		lines := extract.NewLines(func(l extract.Line) {
-			for _, reading := range readings {
-				reading.Line("log", l)
+			if found != nil {
+				return found
 			}
-		})
-		there, err := log.read(ctx, lines)
-		if err != nil {
-			r.env.Log.Info("what the engine says of its start could not be read", "in", log.name, "why", printable(err.Error()))
 		}
-		if lines.Flush(); !there {
-			continue
+	}
+	if named != "" {
+		hint := ""
+		if engine == chat.EngineOpenAI {
+			hint = "; llama.cpp prints it with -lv 4 only"
 		}
+		r.env.Log.Warn("--engine-log: nothing of the engine's memory was found in it"+hint, "engine", engine)
+	}
+	return nil
+}
+
+// report reads the log with all tools at once, and returns what the first of them found; nil if none did. There may be a report
+// with an error: what was read before it.
+func (l engineLog) report(ctx context.Context, tools []extract.Tool) (*folder.EngineReport, error) {
+	var readings []*extract.Reading
+	for _, tool := range tools {
+		readings = append(readings, tool.Read())
+	}
+	lines := extract.NewLines(func(line extract.Line) {
 		for _, reading := range readings {
-			if r.engine = summary.EngineOf(reading, log.name); r.engine != nil {
-				return
-			}
+			reading.Line("log", line)
+		}
+	})
+	there, err := l.read(ctx, lines)
+	lines.Flush()
+	if !there {
+		return nil, err
+	}
+	for _, reading := range readings {
+		if found := summary.EngineOf(reading, l.name); found != nil {
+			return found, err
 		}
 	}
+	return nil, err
 }
 
 // mostEngineLog bounds a log that is read, in bytes: what an engine says of its start may stand at the end of one that many

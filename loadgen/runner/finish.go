@@ -2,95 +2,121 @@ package runner
 
 import (
 	"errors"
+	"io"
 	"slices"
-	"time"
 
 	"github.com/umascope/umascope/loadgen/drive"
 	"github.com/umascope/umascope/loadgen/folder"
 	"github.com/umascope/umascope/loadgen/summary"
 	"github.com/umascope/umascope/loadgen/telemetry"
+	"github.com/umascope/umascope/loadgen/witness"
 )
 
-// unserved says whether the engine was to be started for the run and never took its load.
-func (r *run) unserved() bool { return r.env.Engine != nil && r.loop == nil }
-
-// finish completes the folder, and computes the summary from its files. It returns what went wrong while writing.
-func (r *run) finish(loadErr error) error {
-	if r.unserved() {
-		return r.finishUnserved(loadErr)
-	}
-	ended := time.Now().UTC()
-	r.manifest.EndedAt, r.manifest.State = &ended, stateOf(loadErr)
-	_, r.manifest.Server.FingerprintEnd = r.identity.Fingerprints()
-	if (r.identity.Stopped() || r.broken != "") && loadErr == nil {
-		r.manifest.State = folder.StateStopped
-	}
-	r.manifest.Server.Answered, r.manifest.Server.Fingerprints = r.answers.models, r.answers.fingerprints
-	r.manifest.Client.CPURatio, r.manifest.Client.Stalls = r.health.CPURatio, len(r.health.Stalls)
-	log, err := r.scene.Log()
-	addMachines(r.manifest, log)
-	r.seePlace(log)
-	r.found = r.verify(log)
-	r.found.Warnings = append(r.found.Warnings, placeWarnings(r.manifest)...)
-	r.manifest.Judging = r.judging(log, loadErr)
-	err = errors.Join(err, r.folder.WriteJSON(folder.ManifestFile, r.manifest))
-	return errors.Join(err, r.summarize())
+// ended is a measurement whose load is over, with all that its folder does not have yet.
+type ended struct {
+	run *measurement
+	// plan is nil if the engine that was started for the run never answered, and sender if no request was to be sent.
+	plan   *plan
+	sender *sender
+	// engine is what the engine reported of its memory when it started; nil if that is not known.
+	engine *folder.EngineReport
+	// kvStorage is what the disk tier of the KV cache lies on, of an engine that has been stopped.
+	kvStorage []folder.Storage
+	err       error
 }
 
-// summarize computes the summary from the files of the folder, and writes it.
-func (r *run) summarize() error {
-	made, err := summary.Write(string(r.folder))
-	if err == nil {
-		r.made = &made
+// close frees what the run held.
+func (e *ended) close() { e.plan.close() }
+
+// unserved reports whether the engine was to be started for the run and never took its load.
+func (e *ended) unserved() bool { return e.run.env.Engine != nil && e.sender == nil }
+
+// sent returns what is known of the load, of one that was never sent, too.
+func (e *ended) sent() sent {
+	if e.sender == nil {
+		return sent{answers: &answers{}}
 	}
-	return err
+	return e.sender.sent
 }
 
-func stateOf(err error) string {
-	switch {
-	case err == nil:
-		return folder.StateComplete
-	case errors.Is(err, ErrInterrupted):
-		return folder.StateInterrupted
-	default:
-		return folder.StateFailed
+// finish completes the folder, and computes the summary from it. The summary is nil if there is none; the error is of all files
+// that could not be written.
+func (e *ended) finish() (*summary.Run, error) {
+	if e.unserved() {
+		return e.finishUnserved()
+	}
+	load, m := e.sent(), e.run.manifest
+	state := stateOf(e.err)
+	if (e.plan.identity.Stopped() || load.broken != "") && e.err == nil {
+		state = folder.StateStopped
+	}
+	log, err := e.run.end(state)
+	_, m.Server.FingerprintEnd = e.plan.identity.Fingerprints()
+	m.Server.Answered, m.Server.Fingerprints = load.answers.models, load.answers.fingerprints
+	m.Client.CPURatio, m.Client.Stalls = load.health.CPURatio, len(load.health.Stalls)
+	e.describePlace(log)
+	found := verify(e.run, e.plan, log)
+	found.Warnings = append(found.Warnings, placeWarnings(m)...)
+	m.Judging = e.judging(log, found)
+	err = errors.Join(err, e.run.save())
+	made, summaryErr := e.run.summarize()
+	return made, errors.Join(err, summaryErr)
+}
+
+// finishUnserved is finish for a run whose engine never took a load: what the machine did meanwhile, and why it ended.
+func (e *ended) finishUnserved() (*summary.Run, error) {
+	_, err := e.run.end(stateOf(e.err))
+	m := e.run.manifest
+	m.Judging = e.run.expected()
+	m.Judging.Unmeasured = append(e.run.env.Engine.phases(), folder.PhaseReady, folder.PhaseStop)
+	m.Judging.Stopped = "nothing was measured: " + printable(e.err.Error())
+	m.Judging.Checks, m.Judging.Complete = checkFindings(m.Campaign), true
+	m.Judging.Warnings = append(e.run.scene.Warnings(), problems(m.Campaign)...)
+	err = errors.Join(err, e.run.save(), e.run.folder.Write(folder.RequestsFile, func(io.Writer) error { return nil }))
+	made, summaryErr := e.run.summarize()
+	return made, errors.Join(err, summaryErr)
+}
+
+// describePlace enters what the telemetry and the clocks show of the place of the run in the end.
+func (e *ended) describePlace(log *telemetry.Log) {
+	m := e.run.manifest
+	if e.run.env.Engine == nil {
+		e.kvStorage = kvStorage(m, log)
+	}
+	m.Storage = append(m.Storage, e.kvStorage...)
+	describeHardware(m, log)
+	if e.run.journal.clock != nil {
+		m.Client.ClockStepSeconds = clockStep(m.StartedAt, e.run.timeOfDay(), e.run.journal.clock).Seconds()
 	}
 }
 
-// judging is what the run knows at its end beside its requests, its phases and its telemetry.
-func (r *run) judging(log *telemetry.Log, loadErr error) *folder.Judging {
-	tiers := r.seeTiers(log)
-	j := r.expected()
-	j.Unmeasured = append(r.env.Engine.phases(), r.work.Uncounted()...)
-	j.Model, j.KVMode, j.Checks = r.judgeModel(), r.load.Expect.Judge(tiers), checksOf(r.manifest.Campaign)
-	j.Client = clientHealth(r.health, r.client.StampsPackets(), r.load.Place.Rank)
-	j.Stopped = r.broken
-	if loadErr != nil {
-		j.Stopped = "the run failed or was stopped: " + printable(loadErr.Error())
+// judging returns what is known at the end of the run beside its requests, its phases and its telemetry.
+func (e *ended) judging(log *telemetry.Log, found witness.Found) *folder.Judging {
+	load, p, campaign := e.sent(), e.plan, e.run.manifest.Campaign
+	expect, tiers := e.run.load.Expect, witness.SeeTiers(log, p.served.Model.Simulated())
+	j := e.run.expected()
+	j.Unmeasured = append(e.run.env.Engine.phases(), p.work.Uncounted()...)
+	j.Model, j.KVMode, j.Checks = modelFindings(load.answers, p.subject), expect.Judge(tiers), checkFindings(campaign)
+	j.Client = clientHealth(load.health, p.client.StampsPackets(), e.run.load.Place.Rank)
+	j.Stopped = load.broken
+	if e.err != nil {
+		j.Stopped = "the run failed or was stopped: " + printable(e.err.Error())
 	}
-	j.Evidence, j.Engine, j.Complete = r.found.Signals, r.engine, true
-	j.PartWarnings = r.load.partWarnings()
-	j.Warnings = slices.Concat(r.scene.Warnings(), r.answers.warnings(r.work, r.scale), r.found.Warnings, r.identity.Warnings(), problemsOf(r.manifest.Campaign), r.load.Expect.Warnings(tiers))
+	j.Evidence, j.Engine, j.Complete = found.Signals, e.engine, true
+	j.PartWarnings = e.run.load.partWarnings()
+	j.Warnings = slices.Concat(e.run.scene.Warnings(), load.answers.warnings(p.work, p.scale), found.Warnings, p.identity.Warnings(), problems(campaign), expect.Warnings(tiers))
 	return j
 }
 
-// expected is what the flags say of how the run is judged.
-func (r *run) expected() *folder.Judging {
-	s := r.load
-	return &folder.Judging{
-		Streaming: !s.NoStream, TelemetryRequested: r.keep.Scene.Requested(), SLO: s.SLO.String(), Validity: r.keep.Validity,
-	}
-}
-
-// judgeModel is what answers, fingerprints and failures show of the model.
-func (r *run) judgeModel() folder.ModelFindings {
-	m, v := r.answers.judge(r.server.Model), r.identity.Verdict()
+// modelFindings returns what answers, fingerprints and failures show of the model.
+func modelFindings(a *answers, s *subject) folder.ModelFindings {
+	m, v := a.judge(s.served.Model), s.identity.Verdict()
 	m.Fingerprint, m.Compared, m.Changed = v.Fingerprint, v.Compared, v.Changed
 	m.Guarded, m.Dropped, m.PromptLimit = v.Guarded, v.Dropped, v.PromptLimit
 	return m
 }
 
-// clientHealth is how the client of a rank fared.
+// clientHealth returns how the client of a rank fared.
 func clientHealth(h drive.Health, stamped bool, rank int) folder.ClientHealth {
 	client := folder.ClientHealth{Watched: h.Watched, CPURatio: h.CPURatio, PacketStamps: stamped}
 	for _, s := range h.Stalls {

@@ -64,7 +64,7 @@ func surroundings(t *testing.T) (Keep, Environment) {
 }
 
 // runOf is a run of the flags of a load, in a folder of runs.
-func runOf(t *testing.T, url string, flags ...string) (r *run, out string) {
+func runOf(t *testing.T, url string, flags ...string) (m *measurement, out string) {
 	t.Helper()
 	var load Load
 	app := kingpin.New("load", "")
@@ -78,7 +78,7 @@ func runOf(t *testing.T, url string, flags ...string) (r *run, out string) {
 		t.Fatal(err)
 	}
 	keep, env := surroundings(t)
-	return newRun(keep, load, env), keep.Out
+	return newMeasurement(keep, load, env), keep.Out
 }
 
 // read reads a file of JSON.

@@ -12,36 +12,6 @@ import (
 	"github.com/umascope/umascope/loadgen/telemetry"
 )
 
-func (r *run) newManifest() *folder.Manifest {
-	s := r.load
-	return &folder.Manifest{
-		Schema: folder.ManifestSchema, Run: r.id, Scenario: s.Scenario.Name, Labels: r.keep.Labels, State: folder.StateRunning,
-		Rank: r.rankFacts(), Program: r.keep.Program, Flags: r.keep.Flags, Seed: s.Seed, Client: ThisMachine(),
-	}
-}
-
-// describeLoad enters what is sent, and to whom.
-func (r *run) describeLoad() {
-	m, s, w := r.manifest, r.load, r.work
-	start, _ := r.identity.Fingerprints()
-	m.Workload = folder.Workload{
-		SHA256: r.workSHA, Sampling: w.Sampling, Concurrency: s.Concurrency, Script: w.Script.Facts, Pressure: w.Script.Forecast, OutputTokens: w.Output,
-		InputLengths: r.load.InputLengths(r.scale), Scale: r.scale,
-	}
-	m.Server = folder.Server{
-		URL: s.Target.URL, Model: r.server.Model.ID, OwnedBy: r.server.Model.OwnedBy, Simulated: r.server.Model.Simulated(),
-		MaxTokens: r.server.Model.MaxTokens, Engine: r.server.Engine,
-		EngineDetected: r.server.Detected, Version: r.server.Version,
-		EngineClues: r.server.Clues, Fields: r.server.Accepted, FingerprintStart: start,
-	}
-	// What a run that is killed was judged by is known as well.
-	m.Judging = r.expected()
-	m.Judging.Unmeasured = w.Uncounted()
-	for _, p := range w.Phases {
-		m.Workload.Phases = append(m.Workload.Phases, folder.PlannedPhase{Name: p.Name, Process: p.Process, Limit: p.Limit})
-	}
-}
-
 // ThisMachine returns the facts of the machine that this program runs on.
 func ThisMachine() folder.Client {
 	facts := folder.Client{Arch: runtime.GOARCH, Cores: runtime.GOMAXPROCS(0)}

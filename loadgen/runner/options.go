@@ -4,7 +4,6 @@ import (
 	"io"
 	"log/slog"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/umascope/umascope/loadgen/extract"
@@ -64,17 +63,6 @@ type Load struct {
 	Verbose bool
 	// EngineLog is a file that the engine writes its log to; empty is none.
 	EngineLog string
-}
-
-// wholeID names the run that this process has a share of: its own, if it has it all.
-func (l Load) wholeID(k Keep) string {
-	switch {
-	case k.RunID != "":
-		return k.RunID
-	case l.Place.Alone():
-		return folder.NewID(time.Now(), k.Labels["arm"])
-	}
-	return folder.SharedID(l.StartAt, k.Labels["arm"], l.Scenario.Name, strconv.FormatUint(l.Seed, 10))
 }
 
 // wanted is what requests are to have that not every server takes.

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/loadgen/folder"
@@ -22,22 +21,16 @@ const (
 	profilePath  = "/sys/firmware/acpi/platform_profile"
 )
 
-// describePlace enters what is known of the place before the load.
-func (r *run) describePlace(ctx context.Context) {
+// describePlace enters what is known of the place of the run before its load.
+func describePlace(ctx context.Context, r *run) {
 	m := r.manifest
-	m.Server.Settings = r.server.Settings
 	m.Client.Governor, m.Client.PowerProfile = firstLine(governorPath), firstLine(profilePath)
 	m.Storage = []folder.Storage{runStorage(r.folder)}
 	m.Git = gitState(ctx, ".")
 }
 
-// seePlace adds what the telemetry and the clocks say of it in the end.
-func (r *run) seePlace(log *telemetry.Log) {
-	m := r.manifest
-	if r.env.Engine == nil {
-		r.kvStorage = kvStorage(m, log)
-	}
-	m.Storage = append(m.Storage, r.kvStorage...)
+// describeHardware enters the limits of GPUs and the drives of the machines of the telemetry.
+func describeHardware(m *folder.Manifest, log *telemetry.Log) {
 	for i, machine := range m.Machines {
 		source := log.Source(machine.Source)
 		m.Machines[i].GPULimits = gpuLimits(source)
@@ -45,10 +38,20 @@ func (r *run) seePlace(log *telemetry.Log) {
 			m.Machines[i].Drives = append(m.Machines[i].Drives, series.Labels)
 		}
 	}
-	if r.clock != nil {
-		wall := r.timeOfDay().Round(0).Sub(m.StartedAt.Round(0))
-		m.Client.ClockStepSeconds = stepped(time.Duration(r.clock()), wall).Seconds()
+}
+
+// glanceAtKVStorage finds what the disk tier of the KV cache lies on: in the processes that hold its file, as long as they
+// are there.
+func glanceAtKVStorage(ctx context.Context, r *run) []folder.Storage {
+	if len(r.scene.Sources) == 0 {
+		return nil
 	}
+	log, err := r.scene.Glance(ctx)
+	if err != nil {
+		r.env.Log.Info("what the disk tier of the KV cache lies on could not be looked up", "why", printable(err.Error()))
+		return nil
+	}
+	return kvStorage(r.manifest, log)
 }
 
 // firstLine is what a file of the kernel says; empty where there is none.

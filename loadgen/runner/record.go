@@ -3,132 +3,185 @@ package runner
 import (
 	"context"
 	"errors"
-	"os"
 	"path/filepath"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/umascope/umascope/exporter/metric"
-	"github.com/umascope/umascope/loadgen/chat"
 	"github.com/umascope/umascope/loadgen/command"
 	"github.com/umascope/umascope/loadgen/extract"
 	"github.com/umascope/umascope/loadgen/folder"
-	"github.com/umascope/umascope/loadgen/live"
 	"github.com/umascope/umascope/loadgen/scene"
-	"github.com/umascope/umascope/loadgen/summary"
 )
 
-// scenarioRecord is what stands for the scenario of a run whose load was not ours.
+// scenarioRecord is the scenario of a run whose load is a command.
 const scenarioRecord = "record"
 
-// recording is a run whose load is a command, from its flags to its folder.
+// recording is a run whose load is a command.
 type recording struct {
-	keep Keep
+	*run
 	load Command
-	env  Environment
-
-	id       string
-	folder   folder.Folder
-	scene    *scene.Scene
-	live     *live.Run
-	manifest *folder.Manifest
-	clock    chat.Clock
+	log  *commandLog
 	// openLog opens what the command prints into; a test gives it a full disk.
-	openLog func(name string, most int64) (*folder.Log, error)
-
-	mutex   sync.Mutex // guards the rest: both streams of the command are read at once
-	reading *extract.Reading
-	span    folder.Span // the phase that lasts
-	failed  error       // of a file that tells of phases
-
-	exit command.Exit
-	// made is nil until there is a summary.
-	made *summary.Run
+	openLog func(f folder.Folder, name string, most int64) (*folder.Log, error)
 }
 
 // Record runs a command as the load and writes the run's folder. Its error is a CommandError if the command failed, whatever else
-// did.
+// did. The result names the run even where there is an error.
 func Record(ctx context.Context, keep Keep, load Command, env Environment) (Result, error) {
 	return newRecording(keep, load, env).make(ctx)
 }
 
 func newRecording(keep Keep, load Command, env Environment) *recording {
-	return &recording{keep: keep, load: load, env: env, reading: load.Tool.Read()}
+	id := keep.RunID
+	if id == "" {
+		id = folder.NewID(time.Now(), keep.Labels["arm"])
+	}
+	r := &recording{run: newRun(id, keep, env), load: load, openLog: folder.Folder.NewLog}
+	r.log = &commandLog{journal: r.journal, messages: env.Log, reading: load.Tool.Read()}
+	return r
 }
 
-// make sets the recording up and executes it.
+// make makes the run. Of one that fails before its command starts nothing is left.
 func (r *recording) make(ctx context.Context) (Result, error) {
-	if err := r.setUp(ctx); err != nil {
-		r.undo()
-		return Result{Run: r.id}, err
-	}
-	err := r.execute(ctx)
-	return Result{Run: r.id, Made: r.made}, err
-}
-
-// setUp does all that can fail on bad input or environment, before anything is measured.
-func (r *recording) setUp(ctx context.Context) error {
-	s := r.load
-	if err := command.Find(s.Argv[0]); err != nil {
-		return input(err)
-	}
-	if r.id = r.keep.RunID; r.id == "" {
-		r.id = folder.NewID(time.Now(), r.keep.Labels["arm"])
+	result := Result{Run: r.id}
+	if err := command.Find(r.load.Argv[0]); err != nil {
+		return result, input(err)
 	}
 	var err error
 	if r.folder, err = MakeFolder(r.keep.Out, r.id); err != nil {
-		return err
+		return result, err
 	}
-	if r.openLog == nil {
-		r.openLog = r.folder.NewLog
+	if err := r.look(ctx); err != nil {
+		r.remove()
+		return result, unusable(ctx, err)
 	}
+	r.beginManifest()
+	r.show(r.keep.facts(r.id, scenarioRecord, append(r.env.Engine.phases(), recordPhases()...)))
+	r.env.Log.Info("record", "id", r.id, "folder", string(r.folder), "command", r.manifest.Command.Program, "live", r.env.Page.URL())
+
+	exit, err := r.follow(ctx)
+	if errors.Is(err, errNotStarted) {
+		r.remove()
+		return result, input(err)
+	}
+	made, writeErr := recorded{r, exit, err}.finish()
+	r.journal.live.Leave()
+	result.Made = made
+	if exit.Code != 0 {
+		err = errors.Join(CommandError{r.manifest.Command.Program, exit}, err)
+	}
+	return result, errors.Join(err, writeErr)
+}
+
+// look finds what is to be kept. An engine that is started for the run is not there yet.
+func (r *recording) look(ctx context.Context) (err error) {
 	look := scene.Look
 	if r.env.Engine != nil {
 		look = scene.LookAtMachines
 	}
-	if r.scene, err = look(ctx, r.keep.Scene, r.env.Exporter, r.env.Log); err != nil {
-		return unusable(ctx, err)
-	}
-	r.manifest = r.newManifest()
-	r.scene.Into(r.folder, r.manifest)
-	return nil
-}
-
-// undo removes what is left of a run that never began.
-func (r *recording) undo() {
-	if r.folder != "" {
-		_ = os.RemoveAll(string(r.folder)) // made a moment ago, by this run
-	}
-}
-
-func (r *recording) newManifest() *folder.Manifest {
-	s := r.load
-	return &folder.Manifest{
-		Schema: folder.ManifestSchema, Run: r.id, Scenario: scenarioRecord, Labels: r.keep.Labels, State: folder.StateRunning,
-		Program: r.keep.Program, Flags: r.keep.Flags, Client: ThisMachine(),
-		Command: &folder.Command{
-			Program: filepath.Base(s.Argv[0]), Options: command.OptionNames(s.Argv[1:]), Arguments: len(s.Argv) - 1, Extractor: s.Tool.Name,
-		},
-	}
-}
-
-// execute runs the command and writes what came of it.
-func (r *recording) execute(ctx context.Context) error {
-	r.live = live.New(r.keep.facts(r.id, scenarioRecord, append(r.env.Engine.phases(), recordPhases()...)))
-	r.env.Page.Show(r.live)
-	r.env.Log.Info("record", "id", r.id, "folder", string(r.folder), "command", r.manifest.Command.Program, "live", r.env.Page.URL())
-	err := r.follow(ctx)
-	if errors.Is(err, errNotStarted) {
-		r.undo()
-		return input(err)
-	}
-	err = errors.Join(err, r.finish(err))
-	r.live.Leave()
-	if r.exit.Code != 0 {
-		return errors.Join(CommandError{r.manifest.Command.Program, r.exit}, err)
-	}
+	r.scene, err = look(ctx, r.keep.Scene, r.env.Exporter, r.env.Log)
 	return err
+}
+
+// beginManifest begins the manifest. Of the arguments of the command it has the names of options only.
+func (r *recording) beginManifest() {
+	r.describe(scenarioRecord)
+	argv := r.load.Argv
+	r.manifest.Command = &folder.Command{
+		Program: filepath.Base(argv[0]), Options: command.OptionNames(argv[1:]), Arguments: len(argv) - 1, Extractor: r.load.Tool.Name,
+	}
+}
+
+// follow goes through the phases, and returns how the command ended; the zero value if it never ran.
+func (r *recording) follow(ctx context.Context) (command.Exit, error) {
+	cut, release := untilCut(ctx, r.env.Cut, func() {})
+	defer release()
+	if r.env.Engine != nil {
+		exit, err := r.withEngine(ctx, cut)
+		return exit, errors.Join(err, r.scene.Leave(), r.log.failed)
+	}
+	var exit command.Exit
+	err := r.scene.Capture(ctx, scene.Before)
+	if err == nil {
+		err = r.begin(ctx)
+	}
+	if err == nil {
+		exit, err = r.watch(ctx, metric.PhaseBefore)
+		r.log.note(r.journal.leave())
+	}
+	err = errors.Join(err, r.scene.Leave(), r.log.failed)
+	r.scene.KeepLog(cut)
+	return exit, errors.Join(err, r.scene.Capture(cut, scene.After))
+}
+
+// withEngine starts the engine that the command needs, goes through the phases, and stops it.
+func (r *recording) withEngine(ctx, cut context.Context) (exit command.Exit, err error) {
+	r.manifest.Campaign = r.env.Engine.Facts()
+	if err := r.begin(ctx); err != nil {
+		return exit, err
+	}
+	engine, err := r.env.Engine.raise(ctx, func(phase string) error { r.log.begin(phase); return nil })
+	if err == nil {
+		exit, err = r.beside(ctx, cut, engine)
+	}
+	r.env.Engine.lower(cut, r.run)
+	r.log.note(r.journal.leave())
+	return exit, err
+}
+
+// beside runs the command while the engine that was started for it is up, until that is lost at the latest.
+func (r *recording) beside(ctx, cut, engine context.Context) (exit command.Exit, err error) {
+	err = r.scene.LookAtEngine(ctx)
+	r.manifest.Campaign = r.env.Engine.Facts()
+	if err == nil {
+		err = errors.Join(r.save(), r.scene.Capture(ctx, scene.Before))
+	}
+	if err != nil {
+		return exit, err
+	}
+	both, halt := context.WithCancelCause(ctx)
+	defer halt(nil)
+	defer context.AfterFunc(engine, func() { halt(context.Cause(engine)) })()
+	rest := metric.PhaseBefore
+	if r.env.Engine.Engine {
+		rest = folder.PhaseReady
+	}
+	exit, err = r.watch(both, rest)
+	if engine.Err() != nil {
+		err = context.Cause(engine)
+	}
+	r.scene.KeepLog(cut)
+	return exit, errors.Join(err, r.scene.Capture(cut, scene.After))
+}
+
+// watch runs the command with a stretch of the machine's rest before and after it.
+func (r *recording) watch(ctx context.Context, before string) (exit command.Exit, err error) {
+	r.log.begin(before)
+	err = ErrInterrupted
+	if r.rest(ctx, before, r.load.Before) {
+		exit, err = r.runCommand(ctx)
+	}
+	r.log.begin(metric.PhaseAfter)
+	if err == nil {
+		r.rest(ctx, metric.PhaseAfter, r.load.After)
+	}
+	return exit, err
+}
+
+// rest waits if the machine is watched meanwhile, and returns false if it was interrupted. It logs that: half a minute in which
+// nothing happens looks like a program that hangs.
+func (r *recording) rest(ctx context.Context, phase string, how time.Duration) bool {
+	if len(r.scene.Sources) == 0 || how == 0 {
+		return ctx.Err() == nil
+	}
+	r.env.Log.Info("watching the machine", "phase", phase, "for", how)
+	select {
+	case <-time.After(how):
+		return true
+	case <-ctx.Done():
+		return false
+	}
 }
 
 // recordPhases are those around the command and of it.
@@ -141,54 +194,15 @@ func commandPhases() []string {
 	return []string{extract.PhaseLoad, extract.PhaseReady, extract.PhaseWarmup, extract.PhaseMeasure, extract.PhaseStop}
 }
 
-// enter ends the phase that lasts and begins another.
-func (r *recording) enter(phase string) {
-	r.mutex.Lock()
-	defer r.mutex.Unlock()
-	r.begin(phase)
-}
-
-// begin is enter for those who hold the mutex. A phase that cannot be noted fails the run at its end:
-// the command goes on.
-func (r *recording) begin(phase string) {
-	r.leave()
-	r.span = folder.Span{Name: phase, StartNS: r.clock()}
-	r.live.Enter(phase)
-	r.scene.Enter(phase)
-}
-
-// leave ends the phase that lasts, for those who hold the mutex.
-func (r *recording) leave() {
-	if r.span.Name == "" {
-		return
-	}
-	r.span.EndNS = r.clock()
-	r.failed = errors.Join(r.failed, r.scene.Passed(r.span))
-	r.span = folder.Span{}
-}
-
-// hear reads a line of the command, as soon as it has ended.
-func (r *recording) hear(stream string, l extract.Line) {
-	r.mutex.Lock()
-	defer r.mutex.Unlock()
-	phase, words := r.reading.Line(stream, l)
-	if phase == "" {
-		return
-	}
-	r.begin(phase)
-	r.manifest.Command.Borders = append(r.manifest.Command.Borders, folder.Border{Phase: phase, From: l.From(stream), Text: words})
-	r.env.Log.Debug("phase", "phase", phase, "line", l.From(stream))
-}
-
-// counted names the phases that enter no figure of the run, and says whether the log told which one is
+// uncounted returns the phases that enter no figure of the run, and whether the log showed which one is
 // measured. If it did not, the whole command is.
-func uncounted(spans []folder.Span) (names []string, told bool) {
-	told = slices.ContainsFunc(spans, func(s folder.Span) bool { return s.Name == extract.PhaseMeasure })
+func uncounted(spans []folder.Span) (names []string, measured bool) {
+	measured = slices.ContainsFunc(spans, func(s folder.Span) bool { return s.Name == extract.PhaseMeasure })
 	for _, s := range spans {
 		around := !slices.Contains(commandPhases(), s.Name)
-		if around || told && s.Name != extract.PhaseMeasure {
+		if around || measured && s.Name != extract.PhaseMeasure {
 			names = append(names, s.Name)
 		}
 	}
-	return names, told
+	return names, measured
 }

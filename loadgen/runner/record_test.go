@@ -74,7 +74,7 @@ func TestAFullDiskFailsTheRunAndNotTheCommand(t *testing.T) {
 	var printed bytes.Buffer
 	r, out := recordingOf(t, &printed, extract.None, script(t, "echo hello; sleep 0.1; touch "+marker))
 	// What the command prints goes to a full disk; everything else finds room.
-	r.openLog = func(_ string, most int64) (*folder.Log, error) {
+	r.openLog = func(_ folder.Folder, _ string, most int64) (*folder.Log, error) {
 		full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
 		return folder.LogTo(full, most), err
 	}

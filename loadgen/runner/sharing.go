@@ -3,6 +3,8 @@ package runner
 import (
 	"context"
 	"fmt"
+	"log/slog"
+	"strconv"
 	"time"
 
 	"github.com/umascope/umascope/loadgen/drive"
@@ -10,26 +12,36 @@ import (
 	"github.com/umascope/umascope/loadgen/rank"
 )
 
-// rankFacts are what the manifest says of the share; nil of a run that has no others and no start.
-func (r *run) rankFacts() *folder.Share {
-	s := r.load
-	if s.Place.Alone() && s.StartAt.IsZero() {
+// wholeID names the run that this process has a share of: its own, if it has it all.
+func (l Load) wholeID(k Keep) string {
+	switch {
+	case k.RunID != "":
+		return k.RunID
+	case l.Place.Alone():
+		return folder.NewID(time.Now(), k.Labels["arm"])
+	}
+	return folder.SharedID(l.StartAt, k.Labels["arm"], l.Scenario.Name, strconv.FormatUint(l.Seed, 10))
+}
+
+// share returns what the manifest records of the share; nil of a run that has no others and no start.
+func (l Load) share(whole string, log *slog.Logger) *folder.Share {
+	if l.Place.Alone() && l.StartAt.IsZero() {
 		return nil
 	}
-	facts := &folder.Share{Place: s.Place, Of: r.whole, StartAt: s.StartAt}
+	facts := &folder.Share{Place: l.Place, Of: whole, StartAt: l.StartAt}
 	clock, err := rank.ReadClock()
 	if err != nil {
-		r.env.Log.Warn("how far this machine's clock may be off is not known", "why", printable(err.Error()))
+		log.Warn("how far this machine's clock may be off is not known", "why", printable(err.Error()))
 		return facts
 	}
 	facts.Clock = &clock
-	if !s.Place.Alone() && !clock.Synchronised {
-		r.env.Log.Warn("by the kernel's word nothing keeps this machine's clock: --start-at may be another moment here than on the other ranks")
+	if !l.Place.Alone() && !clock.Synchronised {
+		log.Warn("by the kernel's word nothing keeps this machine's clock: --start-at may be another moment here than on the other ranks")
 	}
 	return facts
 }
 
-// partWarnings say that the figures are not those of the load. They are of this process's summary alone.
+// partWarnings warn that the figures are not those of the load. They are of this process's summary alone.
 func (l Load) partWarnings() []string {
 	if l.Place.Alone() {
 		return nil
@@ -37,46 +49,47 @@ func (l Load) partWarnings() []string {
 	return []string{fmt.Sprintf("this is rank %d of %d: counts and throughput are of its share of the load; uma-load merge makes the whole of all ranks' folders", l.Place.Rank, l.Place.World)}
 }
 
-// number is the rank for records; nil of a process that has the whole load.
-func (r *run) number() *int {
-	if r.load.Place.Alone() {
+// rank returns the rank for records; nil of a process that has the whole load.
+func (l Load) rank() *int {
+	if l.Place.Alone() {
 		return nil
 	}
-	return &r.load.Place.Rank
+	return &l.Place.Rank
 }
 
-// meet takes the moment at which the measured load begins over to the run's clock, once: whoever sets
-// the machine's clock afterwards does not move it.
-func (r *run) meet(started time.Time) {
-	if at := r.load.StartAt; !at.IsZero() {
-		r.startNS = max(at.Sub(started).Nanoseconds(), 1)
+// startNS returns when the measured load begins, in nanoseconds since the run's start; 0 is at once. Whoever sets the machine's
+// clock afterwards does not move it.
+func (l Load) startNS(started time.Time) int64 {
+	if l.StartAt.IsZero() {
+		return 0
 	}
+	return max(l.StartAt.Sub(started).Nanoseconds(), 1)
 }
 
 // beforeStart ends the warm-up when the measured load is due, ready or not.
-func (r *run) beforeStart(stop context.Context, p drive.Phase) (context.Context, context.CancelFunc) {
-	if r.startNS == 0 || p.Name != folder.PhaseWarmup {
+func (s *sender) beforeStart(stop context.Context, p drive.Phase) (context.Context, context.CancelFunc) {
+	if s.startNS == 0 || p.Name != folder.PhaseWarmup {
 		return stop, func() {}
 	}
-	return context.WithTimeout(stop, time.Duration(r.startNS-r.clock()))
+	return context.WithTimeout(stop, time.Duration(s.startNS-s.run.journal.clock()))
 }
 
-// share is a phase as this process drives it. The first measured one is waited for where it has a start.
-func (r *run) share(stop context.Context, p drive.Phase) (drive.Phase, error) {
-	p = r.work.Share(p)
-	if r.startNS == 0 || p.Name == folder.PhaseWarmup {
+// share returns a phase as this process drives it. The first measured one is waited for where it has a start.
+func (s *sender) share(stop context.Context, p drive.Phase) (drive.Phase, error) {
+	p = s.plan.work.Share(p)
+	if s.startNS == 0 || p.Name == folder.PhaseWarmup {
 		return p, nil
 	}
-	start := r.startNS
-	r.startNS = 0 // the phases after it follow at once
-	if late := r.clock() - start; late > 0 {
+	start, clock := s.startNS, s.run.journal.clock
+	s.startNS = 0 // the phases after it follow at once
+	if late := clock() - start; late > 0 {
 		return p, fmt.Errorf("--start-at: it was over since %s when the warm-up had ended and the requests were ready: nothing was measured", time.Duration(late).Round(time.Millisecond))
 	}
-	r.env.Log.Info("waiting for --start-at", "for", time.Duration(start-r.clock()).Round(time.Millisecond))
-	if err := r.loop.Wait(stop, start); err != nil {
+	s.run.env.Log.Info("waiting for --start-at", "for", time.Duration(start-clock()).Round(time.Millisecond))
+	if err := s.loop.Wait(stop, start); err != nil {
 		return p, nil // interrupted: whoever drives sees it
 	}
-	if !r.work.Script.Held() {
+	if !s.plan.work.Script.Held() {
 		p.StartNS = start // else a sample is waited for first
 	}
 	return p, nil

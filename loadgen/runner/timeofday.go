@@ -3,6 +3,8 @@ package runner
 import (
 	"fmt"
 	"time"
+
+	"github.com/umascope/umascope/loadgen/chat"
 )
 
 // The time of day is slewed all the time, by up to 500 parts in a million (adjtimex(2)): what is less
@@ -20,6 +22,11 @@ func stepped(monotonic, wall time.Duration) time.Duration {
 		return 0
 	}
 	return step
+}
+
+// clockStep is stepped since the start of a run, whose clock is monotonic.
+func clockStep(started, now time.Time, clock chat.Clock) time.Duration {
+	return stepped(time.Duration(clock()), now.Round(0).Sub(started.Round(0)))
 }
 
 // stepWarning says what a step of the time of day spoils.

@@ -1,0 +1,117 @@
+package runner
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/umascope/umascope/loadgen/command"
+	"github.com/umascope/umascope/loadgen/extract"
+	"github.com/umascope/umascope/loadgen/folder"
+)
+
+// errNotStarted is why there is no run: the command could not be started.
+var errNotStarted = errors.New("the command could not be started")
+
+// mostPrinted bounds what is kept of each stream of the command, in bytes.
+const mostPrinted = 256 << 20
+
+// commandLog reads what a command prints, as soon as a line has ended: phases begin with lines, and figures stand in them.
+type commandLog struct {
+	journal  *journal
+	messages *slog.Logger
+
+	mutex   sync.Mutex // guards the rest: both streams are read at once
+	reading *extract.Reading
+	borders []folder.Border
+	failed  error // to note phases, which fails the run at its end: the command goes on
+}
+
+// begin begins a phase.
+func (c *commandLog) begin(phase string) { c.note(c.journal.begin(phase)) }
+
+// note keeps the error of a phase that could not be noted.
+func (c *commandLog) note(err error) {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	c.failed = errors.Join(c.failed, err)
+}
+
+// read reads a line of a stream.
+func (c *commandLog) read(stream string, l extract.Line) {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	phase, words := c.reading.Line(stream, l)
+	if phase == "" {
+		return
+	}
+	c.failed = errors.Join(c.failed, c.journal.begin(phase))
+	c.borders = append(c.borders, folder.Border{Phase: phase, From: l.From(stream), Text: words})
+	c.messages.Debug("phase", "phase", phase, "line", l.From(stream))
+}
+
+// runCommand runs the command to its end, and enters that into the manifest. The exit is the zero value if it never ran.
+func (r *recording) runCommand(ctx context.Context) (command.Exit, error) {
+	stdout, err := r.openLog(r.folder, folder.StdoutFile, mostPrinted)
+	if err != nil {
+		return command.Exit{}, err
+	}
+	stderr, err := r.openLog(r.folder, folder.StderrFile, mostPrinted)
+	if err != nil {
+		return command.Exit{}, errors.Join(err, r.closeLog("stdout", stdout))
+	}
+	fromStdout := extract.NewLines(func(l extract.Line) { r.log.read("stdout", l) })
+	fromStderr := extract.NewLines(func(l extract.Line) { r.log.read("stderr", l) })
+	r.log.begin(cmp.Or(r.load.Tool.First, extract.PhaseMeasure))
+	c, err := command.Start(command.Options{
+		Args:   r.load.Argv,
+		Stdout: command.NewOutput(r.env.Stdout, stdout, fromStdout),
+		Stderr: command.NewOutput(r.env.Stderr, stderr, fromStderr),
+	})
+	if err != nil {
+		return command.Exit{}, errors.Join(fmt.Errorf("%w: %w", errNotStarted, err), r.closeLog("stdout", stdout), r.closeLog("stderr", stderr))
+	}
+	err = r.await(ctx, c)
+	fromStdout.Flush()
+	fromStderr.Flush()
+	exit := c.Exit()
+	r.manifest.Command.ExitCode, r.manifest.Command.Signal = &exit.Code, exit.Signal
+	return exit, errors.Join(err, r.closeLog("stdout", stdout), r.closeLog("stderr", stderr))
+}
+
+// await waits for the end of the command. An interrupt is handed on once; a second one, or that it
+// takes too long, kills it.
+func (r *recording) await(ctx context.Context, c *command.Command) error {
+	select {
+	case <-c.Ended():
+		return nil
+	case <-ctx.Done():
+	}
+	r.env.Log.Warn("interrupted: the command may end; interrupt again to kill it", "at_most", r.load.Grace)
+	c.Interrupt()
+	select {
+	case <-c.Ended():
+	case <-time.After(r.load.Grace):
+		c.Kill()
+	case <-r.env.Cut:
+		c.Kill()
+	}
+	<-c.Ended()
+	return ErrInterrupted
+}
+
+// closeLog completes the log of a stream.
+func (r *recording) closeLog(stream string, l *folder.Log) error {
+	cut, err := l.Close()
+	if cut {
+		r.manifest.Command.Cut = append(r.manifest.Command.Cut, stream)
+	}
+	if err != nil {
+		err = fmt.Errorf("logs: %s: %w", stream, err)
+	}
+	return err
+}

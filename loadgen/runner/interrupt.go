@@ -1,0 +1,50 @@
+package runner
+
+import (
+	"context"
+	"log/slog"
+	"time"
+)
+
+// interrupts are the contexts that end a load early.
+type interrupts struct {
+	// stop ends the sending: with the caller's context, when the run is cut off, or by halt, with its cause.
+	stop context.Context
+	halt context.CancelCauseFunc
+	// cut ends what stop lets drain.
+	cut context.Context
+}
+
+// newInterrupts derives them from the context of the run. Requests in flight have the grace to end when it is done; they are
+// cancelled at once when now is closed. The caller calls end, after which nothing is logged any more.
+func newInterrupts(ctx context.Context, now <-chan struct{}, grace time.Duration, log *slog.Logger) (i interrupts, end func()) {
+	i.stop, i.halt = context.WithCancelCause(ctx)
+	logged := make(chan struct{})
+	silence := context.AfterFunc(ctx, func() {
+		defer close(logged)
+		log.Warn("interrupted: requests in flight may end; interrupt again to cancel them", "at_most", grace)
+	})
+	var release func()
+	i.cut, release = untilCut(ctx, now, func() { i.halt(nil) })
+	return i, func() {
+		if !silence() {
+			<-logged
+		}
+		release()
+		i.halt(nil)
+	}
+}
+
+// untilCut returns a context that outlives ctx and is done when now is closed. first is called just before that.
+func untilCut(ctx context.Context, now <-chan struct{}, first func()) (cut context.Context, release func()) {
+	cut, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	go func() {
+		select {
+		case <-now:
+			first()
+			cancel()
+		case <-cut.Done():
+		}
+	}()
+	return cut, cancel
+}

@@ -1,0 +1,256 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/rank"
+	"github.com/umascope/umascope/loadgen/scene"
+	"github.com/umascope/umascope/loadgen/server"
+	"github.com/umascope/umascope/loadgen/telemetry"
+)
+
+// measurement is a run whose load is requests to a server.
+type measurement struct {
+	*run
+	load Load
+	// whole is the name of the run that all ranks share; the run's own where there is one process.
+	whole string
+	// openLines opens the files of records; a test gives it a full disk.
+	openLines func(path string, failed func(error)) (*folder.Lines, error)
+	// timeOfDay is time.Now; a test sets the clock back.
+	timeOfDay func() time.Time
+}
+
+// Run measures a server and writes the run's folder. The error of the load comes before those of writing what came of it. The
+// result names the run even where there is an error.
+func Run(ctx context.Context, keep Keep, load Load, env Environment) (Result, error) {
+	return newMeasurement(keep, load, env).make(ctx)
+}
+
+func newMeasurement(keep Keep, load Load, env Environment) *measurement {
+	whole := load.wholeID(keep)
+	return &measurement{
+		run: newRun(load.Place.Run(whole), keep, env), load: load, whole: whole, openLines: folder.NewLines, timeOfDay: time.Now,
+	}
+}
+
+// make makes the run. Of one that fails before its load begins nothing is left.
+func (m *measurement) make(ctx context.Context) (Result, error) {
+	result := Result{Run: m.id}
+	var err error
+	if m.folder, err = MakeFolder(m.keep.Out, m.id); err != nil {
+		return result, err
+	}
+	steps := m.alone
+	if m.env.Engine != nil {
+		steps = m.withEngine
+	}
+	over, err := steps(ctx)
+	if err != nil {
+		m.remove()
+		return result, err
+	}
+	defer over.close()
+	result.Unserved = over.unserved()
+	result.Made, err = over.finish()
+	m.journal.live.Leave()
+	return result, errors.Join(over.err, err)
+}
+
+// alone measures a server that is there by itself. An error is that nothing was sent.
+func (m *measurement) alone(ctx context.Context) (*ended, error) {
+	p, err := m.prepare(ctx, func(served server.Served) (err error) {
+		if m.scene, err = scene.Look(ctx, m.keep.Scene, m.env.Exporter, m.env.Log); err != nil || served.Page == "" {
+			return err
+		}
+		return m.followServer(served.Page, nil)
+	})
+	if err != nil {
+		return nil, err
+	}
+	m.announce(p)
+	over := m.send(ctx, p)
+	p.identity.Again(ctx)
+	return over, nil
+}
+
+// send sends the load to a server that is there by itself.
+func (m *measurement) send(ctx context.Context, p *plan) *ended {
+	i, end := newInterrupts(ctx, m.env.Cut, m.load.Grace, m.env.Log)
+	defer end()
+	over := &ended{run: m, plan: p}
+	err := m.scene.Capture(ctx, scene.Before)
+	if err == nil {
+		err = m.begin(ctx)
+	}
+	if err == nil {
+		over.sender = newSender(m, p)
+		err = over.sender.open(ctx, i.halt)
+	}
+	if err == nil {
+		err = over.sender.drive(i)
+	}
+	err = errors.Join(err, m.journal.leave(), over.sender.close(), m.scene.Leave())
+	m.scene.KeepLog(i.cut)
+	over.engine = readEngineLog(i.cut, m.run, m.load.EngineLog, p.served.Engine)
+	over.err = errors.Join(err, m.scene.Capture(i.cut, scene.After))
+	return over
+}
+
+// withEngine starts the engine, measures it and stops it. An error is that nothing was started.
+func (m *measurement) withEngine(ctx context.Context) (*ended, error) {
+	var err error
+	if m.scene, err = scene.LookAtMachines(ctx, m.keep.Scene, m.env.Exporter, m.env.Log); err != nil {
+		return nil, unusable(ctx, err)
+	}
+	var page atomic.Bool // that of the engine answers
+	if err := m.followServer(m.load.Target.PlannedPage(), func() bool { return !page.Load() }); err != nil {
+		return nil, input(err)
+	}
+	m.beginManifest()
+	m.manifest.Campaign = m.env.Engine.Facts()
+	m.announce(nil)
+
+	i, end := newInterrupts(ctx, m.env.Cut, m.load.Grace, m.env.Log)
+	defer end()
+	over := &ended{run: m}
+	if over.err = m.begin(i.stop); over.err == nil {
+		var engine context.Context
+		if engine, over.err = m.env.Engine.raise(i.stop, m.journal.pass); over.err == nil {
+			over = m.beside(engine, i, &page)
+		}
+		m.env.Engine.lower(i.cut, m.run)
+	}
+	over.err = errors.Join(over.err, m.journal.leave(), over.sender.close(), m.scene.Leave())
+	return over, nil
+}
+
+// beside measures the engine that was started for the run, until it is lost at the latest. That shows before it is stopped,
+// after which it is gone in any case.
+func (m *measurement) beside(engine context.Context, i interrupts, page *atomic.Bool) *ended {
+	unbind := context.AfterFunc(engine, func() { i.halt(context.Cause(engine)) })
+	over := m.serve(i, page)
+	if unbind(); engine.Err() != nil {
+		over.err = errors.Join(context.Cause(engine), over.err)
+	}
+	return over
+}
+
+// serve sends the load to the engine that was started for the run, and keeps what goes away with the engine.
+func (m *measurement) serve(i interrupts, page *atomic.Bool) *ended {
+	over := &ended{run: m}
+	if over.plan, over.err = m.meet(i.stop, page); over.err == nil {
+		over.sender = newSender(m, over.plan)
+		over.err = over.sender.open(i.stop, i.halt)
+	}
+	if over.err != nil {
+		over.err = errors.Join(over.err, m.journal.pass(folder.PhaseStop))
+		return over
+	}
+	err := errors.Join(over.sender.drive(i), m.journal.pass(folder.PhaseStop))
+	m.scene.KeepLog(i.cut)
+	over.engine = readEngineLog(i.cut, m.run, m.load.EngineLog, over.plan.served.Engine)
+	over.plan.identity.Again(i.cut)
+	over.kvStorage = glanceAtKVStorage(i.cut, m.run)
+	over.err = errors.Join(err, m.scene.Capture(i.cut, scene.After))
+	return over
+}
+
+// meet prepares the load once the engine is ready. The plan is there with an error, too, if it was made.
+func (m *measurement) meet(ctx context.Context, page *atomic.Bool) (*plan, error) {
+	if err := m.journal.pass(folder.PhaseReady); err != nil {
+		return nil, err
+	}
+	p, err := m.prepare(ctx, func(served server.Served) error {
+		page.Store(served.Page != "" && served.Page == m.load.Target.PlannedPage())
+		return m.scene.LookAtEngine(ctx)
+	})
+	if err != nil {
+		return nil, err
+	}
+	m.manifest.Campaign = m.env.Engine.Facts()
+	m.announce(p)
+	return p, errors.Join(m.save(), m.scene.Capture(ctx, scene.Before))
+}
+
+// prepare finds out what is to be measured, and plans the load. look, which is called once the server has answered, finds what
+// is kept of it.
+func (m *measurement) prepare(ctx context.Context, look func(server.Served) error) (*plan, error) {
+	s, err := newSubject(ctx, m, look)
+	if err != nil {
+		return nil, err
+	}
+	p, err := newPlan(ctx, m, s)
+	if err != nil {
+		s.close()
+		return nil, err
+	}
+	if m.manifest == nil {
+		m.beginManifest()
+	}
+	p.describe(m.manifest, m)
+	describePlace(ctx, m.run)
+	if at := m.load.StartAt; !at.IsZero() { // it may be over by now
+		if err := rank.CheckStart(at, time.Now()); err != nil {
+			p.close()
+			return nil, input(fmt.Errorf("--start-at: %w", err))
+		}
+	}
+	return p, nil
+}
+
+// expected returns how the flags have the run judged.
+func (m *measurement) expected() *folder.Judging {
+	return &folder.Judging{
+		Streaming: !m.load.NoStream, TelemetryRequested: m.keep.Scene.Requested(), SLO: m.load.SLO.String(), Validity: m.keep.Validity,
+	}
+}
+
+// beginManifest begins the manifest.
+func (m *measurement) beginManifest() {
+	m.describe(m.load.Scenario.Name)
+	m.manifest.Rank, m.manifest.Seed = m.load.share(m.whole, m.env.Log), m.load.Seed
+}
+
+// followServer has the server's own page read at the borders of phases, unless closed says that it is not to be read:
+// evidence of a prefix cache rests on its counters.
+func (m *measurement) followServer(page string, closed func() bool) error {
+	client, err := m.load.Target.PageClient()
+	if err != nil {
+		return err
+	}
+	m.scene.FollowServer(telemetry.Source{URL: page, Client: client, Closed: closed})
+	return nil
+}
+
+// announce shows the run on the live page and in the log. Of an engine that is not there yet, there is no plan.
+func (m *measurement) announce(p *plan) {
+	names := append(m.env.Engine.phases(), folder.PhaseReady)
+	if p != nil {
+		for _, phase := range p.work.Phases {
+			names = append(names, phase.Name)
+		}
+	}
+	facts := m.keep.facts(m.id, m.load.Scenario.Name, append(names, folder.PhaseStop))
+	facts.Streaming = !m.load.NoStream
+	if objectives := m.load.SLO; len(objectives) > 0 {
+		facts.Good = objectives.Good
+	}
+	if p != nil {
+		facts.Simulated = p.served.Model.Simulated()
+	}
+	m.show(facts)
+	if p == nil {
+		m.env.Log.Info("run", "id", m.id, "folder", string(m.folder), "live", m.env.Page.URL())
+		return
+	}
+	m.env.Log.Info("run", "id", m.id, "folder", string(m.folder), "model", p.served.Model.ID, "live", m.env.Page.URL())
+	if p.served.Model.Simulated() {
+		m.env.Log.Warn("the engine is simulated", "model", p.served.Model.ID, "owner", p.served.Model.OwnedBy)
+	}
+}

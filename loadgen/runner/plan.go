@@ -1,0 +1,102 @@
+package runner
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+
+	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/workload"
+)
+
+// plan is the load that is sent to a subject. Its schedule is in the folder.
+type plan struct {
+	*subject
+	work   *workload.Workload
+	sha256 string
+	// schedule goes on while an endless phase lasts.
+	schedule *os.File
+}
+
+// newPlan draws the workload and writes its schedule. It counts the tokens of a prompt file again, by the scale of the subject.
+func newPlan(ctx context.Context, m *measurement, s *subject) (*plan, error) {
+	if err := m.load.Recount(s.scale); err != nil {
+		return nil, input(err)
+	}
+	p := &plan{subject: s}
+	var err error
+	p.work, err = m.load.Write(workload.Server{
+		Model: s.served.Model.ID, Engine: s.served.Engine, Run: m.id, MaxTokens: s.served.Model.MaxTokens, Fields: s.served.Fields,
+		Tiers: kvRoom(ctx, m, s), Scale: s.scale,
+	})
+	if err != nil {
+		return nil, input(err)
+	}
+	for _, line := range p.work.Script.Forecast {
+		m.env.Log.Info("what must happen", "by_size", line)
+	}
+	for _, note := range p.work.Script.Notes {
+		m.env.Log.Warn(note)
+	}
+	if err := p.writeSchedule(ctx, m.folder); err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// writeSchedule writes the schedule, and takes the hash of the workload. The file stays open unless it fails.
+func (p *plan) writeSchedule(ctx context.Context, f folder.Folder) error {
+	var err error
+	p.schedule, err = os.OpenFile(f.Path(folder.ScheduleFile), os.O_CREATE|os.O_EXCL|os.O_WRONLY|os.O_APPEND, 0o644)
+	if err != nil {
+		return badOut(err)
+	}
+	buffer := bufio.NewWriter(p.schedule)
+	if p.sha256, err = p.work.Plan(ctx, buffer); err == nil {
+		err = buffer.Flush() // which returns again what a write before it returned
+	}
+	if err == nil && ctx.Err() == nil {
+		return nil
+	}
+	_ = p.schedule.Close()
+	if ctx.Err() != nil {
+		return ErrInterrupted
+	}
+	if full := (*fs.PathError)(nil); errors.As(err, &full) {
+		return badOut(err)
+	}
+	return err
+}
+
+// close frees what the plan and its subject hold.
+func (p *plan) close() {
+	if p == nil {
+		return
+	}
+	_ = p.schedule.Close()
+	p.subject.close()
+}
+
+// describe enters what is sent, and to whom.
+func (p *plan) describe(m *folder.Manifest, of *measurement) {
+	w, l := p.work, of.load
+	m.Workload = folder.Workload{
+		SHA256: p.sha256, Sampling: w.Sampling, Concurrency: l.Concurrency, Script: w.Script.Facts, Pressure: w.Script.Forecast, OutputTokens: w.Output,
+		InputLengths: l.InputLengths(p.scale), Scale: p.scale,
+	}
+	start, _ := p.identity.Fingerprints()
+	m.Server = folder.Server{
+		URL: l.Target.URL, Model: p.served.Model.ID, OwnedBy: p.served.Model.OwnedBy, Simulated: p.served.Model.Simulated(),
+		MaxTokens: p.served.Model.MaxTokens, Engine: p.served.Engine,
+		EngineDetected: p.served.Detected, Version: p.served.Version,
+		EngineClues: p.served.Clues, Fields: p.served.Accepted, FingerprintStart: start, Settings: p.served.Settings,
+	}
+	// What a run that is killed was judged by is known as well.
+	m.Judging = of.expected()
+	m.Judging.Unmeasured = w.Uncounted()
+	for _, phase := range w.Phases {
+		m.Workload.Phases = append(m.Workload.Phases, folder.PlannedPhase{Name: phase.Name, Process: phase.Process, Limit: phase.Limit})
+	}
+}

@@ -1,0 +1,221 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync/atomic"
+
+	"github.com/umascope/umascope/loadgen/chat"
+	"github.com/umascope/umascope/loadgen/drive"
+	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/live"
+	"github.com/umascope/umascope/loadgen/summary"
+)
+
+// sender sends the load of a plan, phase by phase, and records it.
+type sender struct {
+	run   *measurement
+	plan  *plan
+	loop  *drive.Loop
+	files recordFiles
+	// startNS is when the measured load begins; 0 is at once.
+	startNS int64
+	sent    sent
+}
+
+// sent is what is known of a load beside its records.
+type sent struct {
+	answers *answers
+	health  drive.Health // of the client in the measured phases
+	// broken is why the phases after one were not sent; empty if all were.
+	broken string
+}
+
+// newSender makes the sender of a run that has begun.
+func newSender(m *measurement, p *plan) *sender {
+	clock := m.journal.clock
+	return &sender{
+		run: m, plan: p, startNS: m.load.startNS(m.manifest.StartedAt), sent: sent{answers: &answers{}},
+		loop: &drive.Loop{Clock: clock, Send: p.client.Do, Wait: drive.Pace(clock), Slots: p.work.Script.Slots, Grace: m.load.Grace, Hold: p.identity.Hold},
+	}
+}
+
+// open opens the files of records, and has failures looked at. halt ends the load when either finds a reason.
+func (s *sender) open(ctx context.Context, halt context.CancelCauseFunc) error {
+	s.plan.identity.Watch(ctx, halt)
+	var err error
+	if s.files.requests, err = s.run.openLines(s.run.folder.Path(folder.RequestsFile), halt); err == nil && s.run.load.KeepOutputs {
+		s.files.outputs, err = s.run.openLines(s.run.folder.Path(folder.OutputsFile), halt)
+	}
+	return err
+}
+
+// close completes the files of records. A sender that was never made has none.
+func (s *sender) close() error {
+	if s == nil {
+		return nil
+	}
+	return s.files.close()
+}
+
+// drive goes through the phases; ready and stop only mark the time around the load.
+func (s *sender) drive(i interrupts) error {
+	if err := s.run.journal.pass(folder.PhaseReady); err != nil {
+		return err
+	}
+	s.run.scene.Settle(i.stop)
+	if err := s.run.journal.leave(); err != nil {
+		return err
+	}
+	phases := s.plan.work.Phases
+	for n, p := range phases {
+		if i.stop.Err() != nil {
+			break
+		}
+		until, cancel := s.beforeStart(i.stop, p)
+		failed, err := s.drivePhase(until, i.cut, p)
+		cancel()
+		if err != nil {
+			return err
+		}
+		if left := len(phases) - n - 1; failed && left > 0 && i.stop.Err() == nil {
+			s.sent.broken = fmt.Sprintf("all requests of %s failed, and %d more phases were not sent", p.Name, left)
+			break
+		}
+	}
+	var err error
+	if cause := context.Cause(i.stop); errors.Is(cause, context.Canceled) || errors.Is(cause, context.DeadlineExceeded) {
+		// Any other cause is a file that cannot be written, which says so when it is closed, or what
+		// the guard saw, which is a verdict and no failure.
+		err = ErrInterrupted
+	}
+	err = errors.Join(err, s.run.journal.pass(folder.PhaseStop))
+	s.run.scene.Settle(i.stop)
+	return err
+}
+
+// drivePhase prepares and drives one phase of load, and reports whether all of its requests failed.
+func (s *sender) drivePhase(stop, cut context.Context, p drive.Phase) (failed bool, err error) {
+	preparing, cancel := context.WithCancel(cut)
+	defer cancel()
+	q := s.plan.work.Prepare(preparing, p, s.plan.schedule)
+	q.Await(stop)
+	planned := s.plan.work.Requests(p)
+	if p, err = s.share(stop, p); err != nil {
+		cancel()
+		return false, errors.Join(err, q.Rest())
+	}
+	s.run.journal.enter(p.Name)
+	s.hold(stop)
+	progress := live.NewTally(p, planned, s.run.journal.clock())
+	hide := s.follow(progress)
+	var watch *drive.Watch
+	if s.plan.work.Counts(p.Name) {
+		watch = drive.StartWatch(s.run.journal.clock, shortest(usualStall, s.run.keep.Limits))
+	}
+	var ended outcomes
+	driven := s.loop.Drive(stop, cut, p, q.Lanes(), s.observer(p, progress, &ended))
+	if watch != nil {
+		s.sent.health = s.sent.health.And(watch.End())
+	}
+	hide()
+	cancel()
+	s.hold(stop)
+	return s.run.keep.Limits.Judges(summary.CodePhaseFailed) && ended.allFailed(), errors.Join(q.Rest(), s.run.journal.passed(folder.Span(driven)))
+}
+
+// hold waits around the load of phases whose counters are evidence: the border's sample must be there
+// before the first request, and what the engine still writes after the last answer belongs to the phase.
+func (s *sender) hold(stop context.Context) {
+	if s.plan.work.Script.Held() {
+		s.run.scene.Settle(stop)
+	}
+}
+
+// follow shows the progress of a phase until the returned function is called.
+func (s *sender) follow(progress *live.Tally) (hide func()) {
+	shown, cancel := context.WithCancel(context.Background())
+	if !s.run.env.Log.Enabled(shown, slog.LevelInfo) {
+		return cancel
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		s.run.env.Console.Follow(shown, progress, s.run.journal.clock)
+	}()
+	return func() {
+		cancel()
+		<-done
+	}
+}
+
+// observer records the requests of a phase, and shows them on the live page, in the progress and to the guard of the model.
+func (s *sender) observer(p drive.Phase, progress *live.Tally, ended *outcomes) drive.Observer {
+	shown, counted := s.run.journal.live.Observe(p.Name), progress.Observe()
+	printing := live.Verbosity{Requests: s.run.load.Verbose, Content: s.run.load.SeeOutputs}
+	rank := s.run.load.rank()
+	return drive.Observer{
+		Started: func() { shown.Started(); counted.Started() },
+		Payload: shown.Payload,
+		Failed: func(j drive.Job, result chat.Result) {
+			result.Record.Index, result.Record.InputTokensTarget = j.Index, j.InputTokensTarget
+			s.plan.identity.Saw(result)
+		},
+		Ended: func(j drive.Job, result chat.Result) {
+			if result.Record.Status == chat.StatusOK {
+				s.plan.identity.Saw(result)
+			}
+			ended.add(result.Record.Status)
+			result.Record.Run, result.Record.Rank = s.run.id, rank
+			s.files.add(result, p.Name)
+			if s.plan.work.Counts(p.Name) {
+				s.sent.answers.add(result, j.MaxTokens, s.plan.work.Sampling.IgnoreEOS)
+			}
+			shown.Ended(j, result)
+			counted.Ended(j, result)
+			printing.Tell(s.run.env.Console, j, result)
+		},
+	}
+}
+
+// recordFiles are the files with a line for each request.
+type recordFiles struct {
+	requests *folder.Lines
+	outputs  *folder.Lines // nil unless they are kept
+}
+
+// add adds a request that has ended.
+func (f recordFiles) add(result chat.Result, phase string) {
+	f.requests.Add(result.Record)
+	if f.outputs != nil {
+		f.outputs.Add(folder.OutputLine{Run: result.Record.Run, Phase: phase, Index: result.Record.Index, Output: result.Output})
+	}
+}
+
+// close completes the files that were opened: each, whatever the other's error.
+func (f recordFiles) close() error {
+	var errs []error
+	for _, file := range []*folder.Lines{f.requests, f.outputs} {
+		if file != nil {
+			errs = append(errs, file.Close())
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// outcomes counts how the requests of a phase ended. Those that were cancelled are in neither.
+type outcomes struct{ ok, failed atomic.Int64 }
+
+func (o *outcomes) add(status chat.Status) {
+	switch status {
+	case chat.StatusOK:
+		o.ok.Add(1)
+	case chat.StatusCancelled:
+	default:
+		o.failed.Add(1)
+	}
+}
+
+func (o *outcomes) allFailed() bool { return o.ok.Load() == 0 && o.failed.Load() > 0 }

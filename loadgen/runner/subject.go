@@ -1,0 +1,134 @@
+package runner
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/umascope/umascope/loadgen/chat"
+	"github.com/umascope/umascope/loadgen/prompt"
+	"github.com/umascope/umascope/loadgen/schedule"
+	"github.com/umascope/umascope/loadgen/server"
+	"github.com/umascope/umascope/loadgen/summary"
+)
+
+// subject is the server under test, with what the load is sent by.
+type subject struct {
+	served   server.Served
+	identity *server.Identity
+	client   *chat.Client
+	scale    prompt.Scale // how many tokens texts have there
+}
+
+// newSubject asks a server what it is. look is called once it has answered.
+func newSubject(ctx context.Context, m *measurement, look func(server.Served) error) (*subject, error) {
+	served, err := server.Inquire(ctx, m.load.Target, m.env.Log)
+	if err != nil {
+		return nil, unusable(ctx, err)
+	}
+	if err := look(served); err != nil {
+		return nil, unusable(ctx, err)
+	}
+	s := &subject{served: served}
+	if s.client, err = newClient(m.load, m.keep.Limits, served.Key); err != nil {
+		return nil, input(err)
+	}
+	if s.identity, err = server.Recognize(ctx, m.load.Target, &s.served, m.load.wanted(), m.env.Log); err != nil {
+		s.close()
+		return nil, unusable(ctx, err)
+	}
+	if s.scale, err = s.measureText(ctx, m); err != nil {
+		s.close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// close frees the connections.
+func (s *subject) close() {
+	s.client.Close()
+	if s.identity != nil {
+		s.identity.Close()
+	}
+}
+
+// measureText finds out how many tokens texts have.
+func (s *subject) measureText(ctx context.Context, m *measurement) (prompt.Scale, error) {
+	calibration := server.Calibration{
+		Target: m.load.Target, Served: s.served, Client: s.client, Stream: !m.load.NoStream, Sample: m.load.Sample(),
+	}
+	var scale prompt.Scale
+	var err error
+	if m.load.PromptIDs {
+		scale, err = idScale(ctx, calibration)
+	} else if scale, err = calibration.Scale(ctx); err == nil {
+		m.env.Log.Debug("prompt lengths", "scale", scale.String())
+	} else {
+		m.env.Log.Info("the server does not say how many tokens texts have", "why", printable(err.Error()))
+		scale, err = prompt.Assumption(), nil // which says that it is one
+	}
+	if ctx.Err() != nil {
+		return scale, ErrInterrupted
+	}
+	if err != nil {
+		return scale, input(err)
+	}
+	return scale, nil
+}
+
+// idScale finds token ids that prompts can be made of, and makes sure that the server counts them.
+func idScale(ctx context.Context, c server.Calibration) (prompt.Scale, error) {
+	ids, err := c.IDs(ctx)
+	if err != nil {
+		return prompt.Scale{}, fmt.Errorf("--prompt-ids: %w", err)
+	}
+	return prompt.ScaleOfIDs(ids), nil
+}
+
+// mostIdle bounds the connections of an open loop without a cap.
+const mostIdle = 4096
+
+// newClient makes what sends the load, if there are descriptors enough for it.
+func newClient(l Load, limits summary.Limits, apiKey string) (*chat.Client, error) {
+	options := clientOptions(l, limits, apiKey)
+	needed := 0
+	if l.Arrival == schedule.Closed { // elsewhere it is a cap, which need not be reached
+		needed = options.Connections
+	}
+	limit, err := descriptorLimit()
+	if err != nil {
+		return nil, err
+	}
+	if options.MostOpen, err = mostConnections(limit, needed); err != nil {
+		return nil, err
+	}
+	return chat.New(options)
+}
+
+func clientOptions(l Load, limits summary.Limits, apiKey string) chat.Options {
+	connections := l.Place.Share(l.MostInFlight())
+	if connections == 0 {
+		connections = mostIdle
+	}
+	return chat.Options{
+		BaseURL: l.Target.URL, Header: l.Target.RequestHeader(), APIKey: apiKey, CAFile: l.Target.CAFile,
+		Connections: connections, RequestTimeout: l.RequestTimeout,
+		FirstTokenTimeout: l.FirstTokenTimeout, ChunkTimeout: l.ChunkTimeout,
+		ShortestWait: max(shortest(usualWait, limits), 1),
+	}
+}
+
+// usualStall and usualWait are the shortest stalls of the client and waits of bytes in its sockets that are
+// recorded, unless validity has a lower limit.
+const (
+	usualStall = 10 * time.Millisecond
+	usualWait  = time.Millisecond
+)
+
+// shortest is the usual value, or the limit of client_stall if that is lower.
+func shortest(usual time.Duration, limits summary.Limits) time.Duration {
+	if own, given := limits[summary.CodeClientStall]; given && !own.Off {
+		return min(usual, time.Duration(own.Value*float64(time.Second)))
+	}
+	return usual
+}
