@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/loadgen/chat"
 	"github.com/umascope/umascope/loadgen/extract"
 	"github.com/umascope/umascope/loadgen/folder"
@@ -98,9 +99,9 @@ func (r *Run) follow(t *testing.T, total time.Duration, pages map[string]Page, o
 // is taken at once, and measures.
 func Recorded(t *testing.T, mode string, phases ...telemetry.Phase) Run {
 	t.Helper()
-	free := LoadingEngine(true)
+	free, family := LoadingEngine(true), metric.MemoryCUDAFreeBytes.Def().Name
 	page := Page{Mode: mode, Rest: Rest, Per: func(at float64) string { return fmt.Sprintf("FREE %g\n", free(at-5)*GiB) },
-		Replace: strings.NewReplacer("uma_memory_cuda_free_bytes", "healthy", "FREE", "uma_memory_cuda_free_bytes")}
+		Replace: strings.NewReplacer(family, "healthy", "FREE", family)}
 	r := New()
 	r.Telemetry, _ = sample(t, map[string]Page{"spark": page}, phases, 25*time.Second, "spark")
 	r.Manifest.Server = folder.Server{}
