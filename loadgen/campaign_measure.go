@@ -25,8 +25,8 @@ import (
 // campaignRuns makes the runs of a campaign. Each is a command line of its own: what its manifest records
 // is what repeats it.
 type campaignRuns struct {
-	program Program
-	page    *live.Page
+	env  runner.Environment
+	page *live.Page
 }
 
 // ofCampaign are flags that say something of the campaign, not of its runs.
@@ -48,7 +48,7 @@ func (c *campaignRuns) measure(ctx context.Context, o campaign.Order) campaign.R
 	if err != nil {
 		return failed(ctx, err)
 	}
-	env := c.program.quiet(settings.keeping, c.page)
+	env := quiet(c.env, settings.logLevel, c.page)
 	env.Engine = engine
 	made, err := makeRun(ctx, settings, env)
 	return resultOf(ctx, err, made.Summary())
@@ -60,7 +60,7 @@ func (c *campaignRuns) record(ctx context.Context, line *commandLine, engine *ru
 	if err != nil {
 		return failed(ctx, err)
 	}
-	env := c.program.quiet(settings.keeping, c.page)
+	env := quiet(c.env, settings.logLevel, c.page)
 	env.Engine = engine
 	made, err := makeRecording(ctx, settings, env)
 	if err != nil { // one of the command's own codes is no verdict

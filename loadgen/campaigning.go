@@ -76,11 +76,11 @@ func campaignRunVerb(campaignClause *kingpin.CmdClause) verb {
 	webFlags(clause, &l.web)
 	option.Flag(clause, "web.linger", "How long the live metrics stay after the last run.", "0s", &l.linger, option.Duration)
 	option.Flag(clause, "log-level", "Least severe messages to print: debug, info, warn or error.", "info", &l.logLevel, option.OneOf("debug", "info", "warn", "error"))
-	return verb{clause, func(ctx context.Context, p Program) error { return l.run(ctx, p) }}
+	return verb{clause, func(ctx context.Context, p Program) error { return l.run(ctx, p.environment(l.logLevel)) }}
 }
 
-// run runs the verb campaign run. Each run of the campaign is an invocation like this one.
-func (l *campaignLine) run(ctx context.Context, p Program) error {
+// run runs the verb campaign run.
+func (l *campaignLine) run(ctx context.Context, env runner.Environment) error {
 	if err := l.read(); err != nil {
 		return usage(err)
 	}
@@ -89,9 +89,9 @@ func (l *campaignLine) run(ctx context.Context, p Program) error {
 		return usage(err)
 	}
 	if l.dryRun {
-		return l.printEstimate(ctx, p.Stdout, dir)
+		return l.printEstimate(ctx, env.Stdout, dir)
 	}
-	log := newLogger(p.Stderr, l.logLevel)
+	log := env.Log
 	if err := l.checkMachine(ctx, dir); err != nil {
 		return usage(err)
 	}
@@ -99,24 +99,24 @@ func (l *campaignLine) run(ctx context.Context, p Program) error {
 		Plan: l.planned, Text: l.text, SHA256: l.sha, Only: l.only, Dir: dir, Retry: l.retry, Changed: l.changed, Log: log, Notify: l.notifier,
 	}
 	if l.detach {
-		return l.startDetached(ctx, p.Stdout, c)
+		return l.startDetached(ctx, env.Stdout, c)
 	}
 	page, err := live.OpenPage(l.web, log)
 	if err != nil {
 		return usage(err)
 	}
 	defer page.Close()
-	c.Hands = hands(&campaignRuns{program: p, page: page}, p.Exporter, p.Stderr, log)
+	c.Hands = hands(&campaignRuns{env, page})
 	invocation, err := c.Open()
 	if err != nil {
 		return usage(err)
 	}
 	defer invocation.Close()
-	fmt.Fprintf(p.Stdout, "campaign %s: %d slots, %d already ended\nfolder: %s%c\n", l.planned.Name, invocation.Slots(), invocation.Resumed(), dir, os.PathSeparator)
+	fmt.Fprintf(env.Stdout, "campaign %s: %d slots, %d already ended\nfolder: %s%c\n", l.planned.Name, invocation.Slots(), invocation.Resumed(), dir, os.PathSeparator)
 	log.Info("campaign", "name", l.planned.Name, "live", page.URL(), "notifies", cmp.Or(l.notifier.String(), "none"))
 	outcome, err := invocation.Run(ctx)
-	err = l.conclude(p.Stdout, p.Stderr, dir, outcome, err)
-	linger(ctx, p.Cut, l.linger, log)
+	err = l.conclude(env.Stdout, env.Stderr, dir, outcome, err)
+	linger(ctx, env.Cut, l.linger, log)
 	return err
 }
 
@@ -138,15 +138,14 @@ func (l *campaignLine) conclude(stdout, stderr io.Writer, dir string, o campaign
 	}
 }
 
-// hands are what the campaign does its work with. exporter is the page of this machine's exporter, for a plan that names
-// none; stderr takes the ends of the logs of an arm that does not come up.
-func hands(runs *campaignRuns, exporter string, stderr io.Writer, log *slog.Logger) campaign.Hands {
-	sense := machineSense{exporter: exporter, proc: "/proc"}
+// hands are what the campaign does its work with.
+func hands(runs *campaignRuns) campaign.Hands {
+	sense, log := machineSense{exporter: runs.env.Exporter, proc: "/proc"}, runs.env.Log
 	return campaign.Hands{
 		Name:    func(s plan.Slot) string { return folder.NewID(time.Now(), fmt.Sprintf("%03d-%s", s.Number, s.Arm)) },
 		Measure: runs.measure, Machine: sense.ask, Command: runCommand, PageCache: treatPageCache, Boot: runner.ThisMachine().BootID,
 		Up: func(ctx context.Context, spec plan.Arm, dir string) (campaign.Engine, error) {
-			return raiseArm(ctx, spec, dir, stderr, log)
+			return raiseArm(ctx, spec, dir, runs.env.Stderr, log)
 		},
 		Leftovers: func(ctx context.Context, spec plan.Arm, dir string) ([]string, error) {
 			left, err := arm.Leftovers(ctx, spec, dir)

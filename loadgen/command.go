@@ -20,6 +20,7 @@ import (
 
 	"github.com/umascope/umascope/cmd/terminal"
 	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/live"
 	"github.com/umascope/umascope/loadgen/runner"
 )
 
@@ -55,27 +56,23 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 // Run is the function Run with everything that an invocation may have.
 func (p Program) Run(ctx context.Context, args []string) int {
 	line := newCommandLine(p.Stdout)
-	verb, done, err := line.parse(args)
+	name, done, err := line.parse(args)
 	if done {
 		return exitDone
 	}
 	if err != nil {
 		return p.report(usage(err))
 	}
-	return p.report(p.execute(ctx, line, verb))
+	one := slices.IndexFunc(line.verbs, func(v verb) bool { return v.clause.FullCommand() == name })
+	return p.report(line.verbs[one].do(ctx, p))
 }
 
-func (p Program) execute(ctx context.Context, line *commandLine, verbName string) error {
-	switch verbName {
-	case line.sweep.FullCommand():
-		return p.sweep(ctx, line)
-	case line.record.verb.FullCommand():
-		return p.record(ctx, line)
-	case line.run.FullCommand():
-		return p.measure(ctx, line)
+// environment is that of runs which have the terminal for themselves, still without a live page.
+func (p Program) environment(logLevel string) runner.Environment {
+	console := live.NewConsole(p.Stderr)
+	return runner.Environment{
+		Stdout: p.Stdout, Stderr: p.Stderr, Console: console, Log: newLogger(console, logLevel), Cut: p.Cut, Exporter: p.Exporter,
 	}
-	one := slices.IndexFunc(line.verbs, func(v verb) bool { return v.clause.FullCommand() == verbName })
-	return line.verbs[one].do(ctx, p)
 }
 
 // outcome is an error with its exit code.
@@ -154,7 +151,17 @@ func newCommandLine(stdout io.Writer) *commandLine {
 	l.sweepRun = runFlags(l.sweep)
 
 	l.record = recordFlags(l.app)
-	l.verbs = verbs(l.app)
+	l.verbs = append(verbs(l.app),
+		verb{l.run, func(ctx context.Context, p Program) error {
+			return l.measureRun(ctx, p.environment(l.settings.logLevel))
+		}},
+		verb{l.sweep, func(ctx context.Context, p Program) error {
+			return l.measureSweep(ctx, p.environment(l.sweepRun.logLevel))
+		}},
+		verb{l.record.verb, func(ctx context.Context, p Program) error {
+			return l.measureCommand(ctx, p.environment(l.record.settings.logLevel))
+		}},
+	)
 	return l
 }
 

@@ -136,13 +136,13 @@ func runBeside(t *testing.T, ctx context.Context, s *standing, args ...string) (
 // environment is that of one of many runs, with a live page of its own.
 func (s *standing) environment(t *testing.T, k keeping) runner.Environment {
 	t.Helper()
-	p := Program{Stderr: &lockedBuffer{}}
-	page, err := live.OpenPage(live.Address{HostPort: "127.0.0.1:0"}, newLogger(p.Stderr, "error"))
+	stderr := &lockedBuffer{}
+	page, err := live.OpenPage(live.Address{HostPort: "127.0.0.1:0"}, newLogger(stderr, "error"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(page.Close)
-	env := p.quiet(k, page)
+	env := quiet(runner.Environment{Stderr: stderr}, k.logLevel, page)
 	env.Engine, s.live = s.lifecycle(), page.URL()
 	return env
 }

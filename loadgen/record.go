@@ -29,13 +29,12 @@ func (l *commandLine) checkRecord() (*recordSettings, error) {
 	return s, nil
 }
 
-// record runs the verb record.
-func (p Program) record(ctx context.Context, line *commandLine) error {
-	s, err := line.checkRecord()
+// measureCommand runs the verb record.
+func (l *commandLine) measureCommand(ctx context.Context, env runner.Environment) error {
+	s, err := l.checkRecord()
 	if err != nil {
 		return usage(err)
 	}
-	env := p.environment(s.keeping)
 	if env.Page, err = live.OpenPage(s.web, env.Log); err != nil {
 		return usage(err)
 	}
@@ -44,7 +43,7 @@ func (p Program) record(ctx context.Context, line *commandLine) error {
 	if err != nil {
 		return err
 	}
-	linger(ctx, p.Cut, s.linger, env.Log)
+	linger(ctx, env.Cut, s.linger, env.Log)
 	return judge(*result.Summary())
 }
 

@@ -24,13 +24,12 @@ func (l *commandLine) checkRun() (*settings, error) {
 	return s, nil
 }
 
-// measure runs the verb run.
-func (p Program) measure(ctx context.Context, line *commandLine) error {
-	s, err := line.checkRun()
+// measureRun runs the verb run.
+func (l *commandLine) measureRun(ctx context.Context, env runner.Environment) error {
+	s, err := l.checkRun()
 	if err != nil {
 		return err
 	}
-	env := p.environment(s.keeping)
 	if env.Page, err = live.OpenPage(s.web, env.Log); err != nil {
 		return usage(err)
 	}
@@ -39,16 +38,8 @@ func (p Program) measure(ctx context.Context, line *commandLine) error {
 	if err != nil {
 		return err
 	}
-	linger(ctx, p.Cut, s.linger, env.Log)
+	linger(ctx, env.Cut, s.linger, env.Log)
 	return judge(*result.Summary())
-}
-
-// environment is that of a run which has the terminal for itself.
-func (p Program) environment(k keeping) runner.Environment {
-	console := live.NewConsole(p.Stderr)
-	return runner.Environment{
-		Stdout: p.Stdout, Stderr: p.Stderr, Console: console, Log: newLogger(console, k.logLevel), Cut: p.Cut, Exporter: p.Exporter,
-	}
 }
 
 // makeRun makes one run, writes its pages and the files that were asked for, and prints its figures.
@@ -66,8 +57,8 @@ func makeRun(ctx context.Context, s *settings, env runner.Environment) (runner.R
 }
 
 // quiet is the environment of one of many runs: its figures go to its own folder, not to the terminal.
-func (p Program) quiet(k keeping, page *live.Page) runner.Environment {
-	env := p.environment(k)
-	env.Stdout, env.Page = io.Discard, page
+func quiet(env runner.Environment, logLevel string, page *live.Page) runner.Environment {
+	env.Stdout, env.Page, env.Console = io.Discard, page, live.NewConsole(env.Stderr)
+	env.Log = newLogger(env.Console, logLevel)
 	return env
 }

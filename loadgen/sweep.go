@@ -23,28 +23,28 @@ import (
 // sweeper makes the runs of a sweep. Each is a command line of its own: what its manifest records
 // is what repeats it.
 type sweeper struct {
-	program Program
-	line    *commandLine
-	given   []sweep.Flag
-	plan    sweep.Plan
-	page    *live.Page
-	folder  folder.Folder
-	result  sweep.Result
+	env    runner.Environment
+	line   *commandLine
+	given  []sweep.Flag
+	plan   sweep.Plan
+	page   *live.Page
+	folder folder.Folder
+	result sweep.Result
 	// failure is the error of the last run, with its exit code.
 	failure error
 }
 
-// sweep runs the verb sweep.
-func (p Program) sweep(ctx context.Context, line *commandLine) error {
-	s, err := p.newSweeper(line)
+// measureSweep runs the verb sweep.
+func (l *commandLine) measureSweep(ctx context.Context, env runner.Environment) error {
+	s, err := newSweeper(l, env)
 	if err != nil {
 		return usage(err)
 	}
-	run := line.sweepRun
+	run := l.sweepRun
 	if s.folder, err = runner.MakeFolder(run.Out, s.result.Sweep); err != nil {
 		return err
 	}
-	if s.page, err = live.OpenPage(run.web, newLogger(p.Stderr, run.logLevel)); err != nil {
+	if s.page, err = live.OpenPage(run.web, env.Log); err != nil {
 		s.undo()
 		return usage(err)
 	}
@@ -53,12 +53,12 @@ func (p Program) sweep(ctx context.Context, line *commandLine) error {
 	if err != nil {
 		return err
 	}
-	linger(ctx, p.Cut, run.linger, newLogger(p.Stderr, run.logLevel))
+	linger(ctx, env.Cut, run.linger, env.Log)
 	return s.judge(done)
 }
 
 // newSweeper checks the flags of every point before the first is measured.
-func (p Program) newSweeper(line *commandLine) (*sweeper, error) {
+func newSweeper(line *commandLine, env runner.Environment) (*sweeper, error) {
 	run := line.sweepRun
 	if err := run.sharing.refuse(); err != nil {
 		return nil, err
@@ -71,7 +71,7 @@ func (p Program) newSweeper(line *commandLine) (*sweeper, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &sweeper{program: p, line: line, given: given, plan: plan}
+	s := &sweeper{env: env, line: line, given: given, plan: plan}
 	id := run.RunID
 	if id == "" {
 		arm := run.label("arm")
@@ -168,7 +168,7 @@ func (s *sweeper) measure(ctx context.Context, t sweep.Trial) sweep.Outcome {
 	if err != nil {
 		return s.fail(ctx, runner.Result{}, err)
 	}
-	env := s.program.quiet(settings.keeping, s.page)
+	env := quiet(s.env, settings.logLevel, s.page)
 	env.Log.Info("sweep", "point", t.Number, s.plan.Over.Name, t.Value.Text)
 	made, err := makeRun(ctx, settings, env)
 	if err != nil {
@@ -201,9 +201,9 @@ func (s *sweeper) keep(done []sweep.Trial) error {
 func (s *sweeper) write() error {
 	group := sweepGroup(s.result.Outline(s.plan))
 	err := s.addCourses(&group)
-	err = errors.Join(err, s.folder.Write(folder.ReportFile, group.WriteMarkdown), s.folder.Write(folder.HTMLFile, group.WriteHTML), group.WriteText(s.program.Stdout))
+	err = errors.Join(err, s.folder.Write(folder.ReportFile, group.WriteMarkdown), s.folder.Write(folder.HTMLFile, group.WriteHTML), group.WriteText(s.env.Stdout))
 	if err == nil {
-		_, err = fmt.Fprintf(s.program.Stdout, "\nsweep folder: %s%c\n", s.folder, os.PathSeparator)
+		_, err = fmt.Fprintf(s.env.Stdout, "\nsweep folder: %s%c\n", s.folder, os.PathSeparator)
 	}
 	return err
 }

@@ -14,8 +14,8 @@ type verb struct {
 	do     func(ctx context.Context, p Program) error
 }
 
-// verbs are the commands that need nothing of the command line but their own flags, in the order of the
-// help. Those that make runs (run, sweep, record) stand in commandLine.
+// verbs are the commands that need nothing of the command line but their own flags. Those that make runs (run, sweep,
+// record) stand in commandLine: a campaign and a sweep write such command lines.
 func verbs(app *kingpin.Application) []verb {
 	return append(slices.Concat(armVerbs(app), campaignVerbs(app), runsVerbs(app)),
 		compareVerb(app),
