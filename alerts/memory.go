@@ -29,7 +29,7 @@ func memoryAvailableLow(t threshold.Thresholds) Alert {
 	}
 	return Alert{
 		Name:    "MemoryAvailableLow",
-		Summary: "The pool that CPU and GPU share is nearly used up.",
+		Summary: "The pool that CPU and GPU share is nearly full.",
 		// An engine fills the pool with its KV cache, as it is told to.
 		ExpectedInRuns: true,
 		Rules: []Rule{
@@ -56,11 +56,11 @@ func memFreeLowWhileLoading(t threshold.Thresholds) Alert {
 		Rules: []Rule{{
 			Severity: Warning, For: 15 * time.Second, KeepFiringFor: 2 * time.Minute,
 			Expr:        free.Below(expr.Number(t.FreeWhileLoadingBytes)).And(loading, expr.On(metric.LabelHost)),
-			Description: "{{ $value | humanize1024 }}B free for CUDA while a model loads, less than " + threshold.Bytes(t.FreeWhileLoadingBytes) + ".",
+			Description: "{{ $value | humanize1024 }}B free (MemFree) while a model loads, less than " + threshold.Bytes(t.FreeWhileLoadingBytes) + ".",
 		}},
 		Runbook: Runbook{
 			Meaning: "What CUDA calls free is MemFree: memory that holds page cache does not count. A load reads the weights through the page cache and so takes that memory away from itself; the KV cache is then sized from what is left.",
-			Check:   "Compare the lines `free` and `page_cache` in `uma-exporter explain`, or the dashboard's panel of memory free for CUDA against memory available.",
+			Check:   "Compare the lines `free` and `page_cache` in `uma-exporter explain`, or the dashboard's panel *Available and free memory*.",
 			Action:  "Drop the page cache before the server starts (`sync; echo 1 | sudo tee /proc/sys/vm/drop_caches`), or load with direct I/O. Do the same in every arm of a comparison, or the arms differ by it.",
 		},
 	}
@@ -76,7 +76,7 @@ func memoryFillingUp(t threshold.Thresholds) Alert {
 	near := available().Below(level.Expr(), expr.On(metric.LabelHost))
 	return Alert{
 		Name:    "MemoryFillingUp",
-		Summary: "Available memory falls steadily and will soon be used up.",
+		Summary: "Available memory falls steadily and will soon be gone.",
 		// An engine fills the pool with its KV cache, as it is told to.
 		ExpectedInRuns: true,
 		Rules: []Rule{{

@@ -35,23 +35,23 @@ func resultGroup() Group {
 }
 
 func containerMemoryOverhead(t threshold.Thresholds) Alert {
-	container := ofNewest(metric.RunMemoryExcludingKVBytes, expr.Is(metric.LabelArm, metric.ArmContainer))
-	native := nativeMedian(metric.RunMemoryExcludingKVBytes)
+	container := ofNewest(metric.RunMemoryOccupiedWithoutKVBytes, expr.Is(metric.LabelArm, metric.ArmContainer))
+	native := nativeMedian(metric.RunMemoryOccupiedWithoutKVBytes)
 	pair := expr.On(acrossArms()...).GroupLeft()
 	byShare := container.Above(native.Times(expr.Number(1+t.Container.OverheadShare)), pair)
 	more := container.Minus(native, pair).Above(expr.Number(t.Container.OverheadBytes))
 	return Alert{
 		Name:    "ContainerMemoryOverhead",
-		Summary: "The newest run in a container takes more memory beside its KV cache than native runs do.",
+		Summary: "The newest run in a container occupies more memory without KV cache than native runs do.",
 		About:   AboutRun,
 		Rules: []Rule{{
 			Severity: Warning, For: resultFor, KeepFiringFor: resultKeep,
 			Expr: whileFresh(more.And(byShare, onRun()), t),
-			Description: "{{ $value | humanize1024 }}B more in use without the KV cache than the median of native runs of {{ $labels.scenario }} with {{ $labels.model }}, more than " +
+			Description: "{{ $value | humanize1024 }}B more occupied without KV cache than the median of native runs of {{ $labels.scenario }} with {{ $labels.model }}, more than " +
 				threshold.Decimal(t.Container.OverheadShare*100) + " % and " + threshold.Bytes(t.Container.OverheadBytes) + ". That an arm was the container does not yet prove that the container is the cause.",
 		}},
 		Runbook: Runbook{
-			Meaning: "Pool less free memory less the KV cache, when the engine was ready: the newest valid run of arm `container` against the median of the valid runs of arm `native` on the same host with the same scenario, engine and model. An engine that sizes its KV cache from free memory has a smaller one by so much. It does **not** prove that containers cost memory. Page cache that an earlier run or the pull of an image left counts as used here, as it does for CUDA; arms that ran one after the other differ in time as well as in arm; with fewer than five native runs the median is hardly more than a run. GPU memory is charged to no cgroup, so \"Docker counts it twice\" is not the cause.",
+			Meaning: "Memory occupied without KV cache is the pool minus free memory minus the KV cache when the engine was ready. Compared are the newest valid run of arm `container` and the median of the valid runs of arm `native` on the same host with the same scenario, engine and model. An engine that sizes its KV cache from free memory has a smaller one by so much. It does **not** prove that containers cost memory. Page cache that an earlier run or the pull of an image left counts as occupied, as it does for CUDA; arms that ran one after the other differ in time as well as in arm; with fewer than five native runs the median is hardly more than a run. GPU memory is charged to no cgroup, so \"Docker counts it twice\" is not the cause.",
 			Check:   "The ledgers of both arms side by side in the dashboard that compares runs, or `uma-load compare` over their folders. A difference in `page_cache` is history; one in `anon` or `shmem` is the container; one in `gpu_process` is the engine's settings. Look at the order of the runs, and whether the first run after the switch stands out.",
 			Action:  "Repeat both arms in turns (`uma-load campaign`, order abba) with the page cache dropped before every start. If the difference stays, compare the options of the container (shared memory, pinned host tiers) and the version of the engine in the image.",
 		},

@@ -56,7 +56,7 @@ var mayImport = map[string][]string{
 	"loadgen/campaign/power":     {"loadgen/stats"},
 	"loadgen/campaign/arm":       {"loadgen/campaign/plan", "loadgen/command"},
 	"loadgen/campaign/pagecache": {"loadgen/campaign/plan"},
-	"loadgen/compare":            {"loadgen/stats"},
+	"loadgen/compare":            {"exporter/metric", "loadgen/stats"},
 	"loadgen/drive":              {"loadgen/chat", "loadgen/schedule"},
 	"loadgen/live":               {"exporter/metric", "loadgen/chat", "loadgen/drive"},
 	"loadgen/folder":             {"loadgen/chat", "loadgen/evidence", "loadgen/extract", "loadgen/prompt", "loadgen/rank", "loadgen/schedule", "loadgen/telemetry/sampling"},

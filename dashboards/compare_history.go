@@ -64,7 +64,7 @@ func compareRuns() panel {
 			figureOf("Valid", metric.RunValid, append(textCells(shade{"0", "invalid", colorBad}, shade{"1", "valid", "transparent"}), width(65))),
 			{title: "Simulated", look: append(yesOrNo(colorDoubt), width(80)),
 				expr: simulated.Times(mode, expr.On(metric.LabelRun).GroupLeft(metric.LabelMode)).Or(simulated, expr.On(metric.LabelRun))},
-			figureOf("Without KV", metric.RunMemoryExcludingKVBytes, nil),
+			figureOf("Occupied without KV cache", metric.RunMemoryOccupiedWithoutKVBytes, nil),
 			figureOf("KV cache", metric.RunKVCapacityBytes, nil),
 			figureOf("First token", metric.RunScheduledTimeToFirstTokenSeconds, nil, expr.Is(metric.LabelQuantile, "0.5")),
 			figureOf("Output", metric.RunOutputTokensPerSecond, nil),
@@ -89,13 +89,13 @@ func barsOfRuns(title, means, wrong string, d metric.Definer) panel {
 }
 
 func memoryByRun() panel {
-	return barsOfRuns("Memory without KV cache, by run",
-		"Pool less free memory less the KV cache when the engine was ready, measured, of every run in the order of time; names of runs begin with it.",
-		"the bars of an arm rise or fall with time, or its first one after a change stands out: that is not the arm.", metric.RunMemoryExcludingKVBytes)
+	return barsOfRuns("Memory occupied without KV cache, by run",
+		"Pool minus free memory minus KV cache when the engine was ready, measured, of every run in the order of time; names of runs begin with it.",
+		"the bars of an arm rise or fall with time, or its first one after a change stands out: that is not the arm.", metric.RunMemoryOccupiedWithoutKVBytes)
 }
 
 func capacityByRun() panel {
 	return barsOfRuns("KV cache, by run",
 		"Room that the engine made for its KV cache on the GPU, of every run in the order of time.",
-		"it mirrors the bars of *memory without KV cache*: the cache is what is left, so that the two are one finding.", metric.RunKVCapacityBytes)
+		"it mirrors the bars of *memory occupied without KV cache*: the cache is what is left, so that the two are one finding.", metric.RunKVCapacityBytes)
 }

@@ -12,7 +12,7 @@ import (
 
 // memoryRow and tokensRow are lines of the golden comparison of native runs and containers.
 const (
-	memoryRow = `{metric="memory_excluding_kv_bytes", model="llama-8b", scenario="standard"}`
+	memoryRow = `{metric="memory_occupied_without_kv_bytes", model="llama-8b", scenario="standard"}`
 	tokensRow = `{metric="output_tokens_per_second", model="llama-8b", scenario="standard"}`
 )
 

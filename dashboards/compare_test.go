@@ -53,7 +53,7 @@ func TestEveryOrderOfRunsHasAWord(t *testing.T) {
 func TestAVerdictThatTimeExplainsTooSaysSo(t *testing.T) {
 	a := stored(t, map[string]string{"comparison": "native-container", "candidate": "container"}, finished(t)...)
 	same(t, "verdicts", a.ask(t, verdicts(expr.Matches(metric.LabelMetric, ".+")), time.Minute), map[string]float64{
-		`{metric="memory_excluding_kv_bytes", model="llama-8b", scenario="standard", verdict="worse"}`:                      1,
+		`{metric="memory_occupied_without_kv_bytes", model="llama-8b", scenario="standard", verdict="worse"}`:               1,
 		`{metric="output_tokens_per_second", model="llama-8b", scenario="standard", verdict="worse, confounded with time"}`: 1,
 	})
 }

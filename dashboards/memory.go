@@ -69,7 +69,7 @@ func availableNow() panel {
 	return number(subject{
 		title:   "Available",
 		means:   "What new allocations of the CPU can get without swapping, by the kernel's estimate: free memory and cache that can be dropped.",
-		wrong:   "it is below the floors that the panel *Available and free for CUDA* draws.",
+		wrong:   "it is below the floors that the panel *Available and free memory* draws.",
 		noData:  noExporter,
 		queries: []query{{"available", one(metric.MemoryAvailableBytes)}},
 	})
@@ -77,11 +77,11 @@ func availableNow() panel {
 
 func cudaFreeNow() panel {
 	return number(subject{
-		title:   "Free for CUDA",
+		title:   "Free",
 		means:   "What `cudaMemGetInfo` reports as free, from which engines size their KV cache. Page cache does not count.",
 		wrong:   "it is far below *Available* when a server starts: its KV cache will be smaller for no reason but cache.",
 		noData:  notInPool,
-		queries: []query{{"free for CUDA", one(metric.MemoryCUDAFreeBytes)}},
+		queries: []query{{"free", one(metric.MemoryCUDAFreeBytes)}},
 	})
 }
 

@@ -14,13 +14,13 @@ func leftOver() panel {
 	t := threshold.Table()
 	floor := func(f threshold.Floor) expr.Expr { return threshold.InPool(f.Expr(onHost()), onHost()) }
 	return series(subject{
-		title:  "Available and free for CUDA",
-		means:  "What the CPU can get and what CUDA calls free; between them is cache. The dashed lines are the floors at which alerts fire (" + t.AvailableWarning.String() + "; " + t.AvailableCritical.String() + ").",
-		wrong:  "*available* nears a floor, or *free for CUDA* is far below it while a server loads.",
+		title:  "Available and free memory",
+		means:  "What the kernel can give (*available*) and MemFree (*free*), which is what CUDA sees as free on an integrated GPU; between them is page cache that can be reclaimed. The dashed lines are the floors at which alerts fire (" + t.AvailableWarning.String() + "; " + t.AvailableCritical.String() + ").",
+		wrong:  "*available* nears a floor, or *free* is far below it while a server loads.",
 		noData: noExporter,
 		queries: []query{
 			{"available", one(metric.MemoryAvailableBytes)},
-			{"free for CUDA", one(metric.MemoryCUDAFreeBytes)},
+			{"free", one(metric.MemoryCUDAFreeBytes)},
 			{"cache not yet written", one(metric.MemoryDirtyBytes)},
 			{"warning floor", floor(t.AvailableWarning)},
 			{"critical floor", floor(t.AvailableCritical)},

@@ -14,6 +14,11 @@ func column(title string, d metric.Definer) figure {
 	return figure{title: title, expr: thisRun(d)}
 }
 
+// freeWhenReady is the line free of the ledger when the engine of the chosen run was ready.
+func freeWhenReady() expr.Expr {
+	return expr.Select(metric.RunLedgerBytes, isRun(), expr.Is(metric.LabelMoment, metric.MomentReady), expr.Is(metric.LabelLine, metric.LineFree)).Max(expr.By(metric.LabelRun))
+}
+
 // quantilesOf are the quantiles of a summary of the chosen run.
 func quantilesOf(d metric.Summary) expr.Expr {
 	return expr.Select(d, isRun()).Max(expr.By(metric.LabelQuantile))
@@ -87,16 +92,19 @@ func runHeat() panel {
 func runMemory() panel {
 	return servedList(board{
 		title: "Memory",
-		means: "*Without KV cache* is the pool less free memory less the KV cache when the engine was ready, measured; *free at KV sizing* is what the engine sized its cache from. " +
+		means: "*Occupied without KV cache*, *KV cache* and *free* are of the moment at which the engine was ready and add up to the *pool*; *unavailable, peak* and *available, least* are of the moment of least available memory while the run measured and add up to it too. *Free at KV sizing* is what the engine sized its cache from. " +
 			"*Engine's own word* is what it says in its log that it held at most before its KV cache; nobody measured it.",
-		wrong:  "*without KV cache* is larger than in runs of the same model: compare the ledgers below before anything is blamed. What an engine is told to fill it fills, so *most used* says little.",
+		wrong:  "*occupied without KV cache* is larger than in runs of the same model: compare the ledgers below before anything is blamed. What an engine is told to fill it fills, so *unavailable, peak* says little.",
 		noData: "no telemetry was kept with the run, and its engine said nothing",
 		keys:   []key{{label: metric.LabelRun, title: "Run"}},
 		figures: []figure{
-			column("Without KV cache", metric.RunMemoryExcludingKVBytes),
+			column("Occupied without KV cache", metric.RunMemoryOccupiedWithoutKVBytes),
 			column("KV cache", metric.RunKVCapacityBytes),
+			{title: "Free", expr: freeWhenReady()},
+			column("Unavailable, peak", metric.RunMemoryUnavailablePeakBytes),
+			column("Available, least", metric.RunMemoryAvailableMinBytes),
+			column("Pool", metric.RunMemoryPoolBytes),
 			column("Free at KV sizing", metric.RunFreeAtKVSizingBytes),
-			column("Most used", metric.RunMemoryUsedPeakBytes),
 			column("Engine's own word", metric.RunEngineReportedPeakBytes),
 		},
 	})

@@ -14,7 +14,7 @@ func kvRoom() panel {
 	return series(subject{
 		title:  "Room of the KV cache",
 		means:  "Tokens that the KV cache has room for (dashed) and tokens that requests hold, by engine; a frontend tells of the engines behind it again. An engine sizes the cache when it starts, from the memory that CUDA then calls free.",
-		wrong:  "the room is smaller than in an earlier run of the same model: look at *Free for CUDA* and page cache at the start, on the page Unified memory.",
+		wrong:  "the room is smaller than in an earlier run of the same model: look at *Free* and page cache at the start, on the page Unified memory.",
 		noData: noEngine,
 		queries: []query{
 			{"room" + ofSource, each(metric.EngineKVCapacityTokens)},

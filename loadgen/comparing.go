@@ -27,7 +27,7 @@ const compareHelp = `Say what differs between arms, how sure that is, and what e
   uma-load compare runs/native-container --by arm --within model \
       --baseline native --html comparison.html
   uma-load compare runs --by kv --within scenario,concurrency --md > kv.md
-  uma-load compare runs --by arm --margin memory_used_peak_bytes=2GiB
+  uma-load compare runs --by arm --margin memory_unavailable_peak_bytes=2GiB
   uma-load compare before after --by version --fail-on worse
 
 Every value of a label (or of model, engine, scenario, host) is an arm and held against the baseline; runs are taken apart by --within.
@@ -49,12 +49,17 @@ type compareLine struct {
 
 // margin is a --margin.
 type margin struct {
-	metric string
+	metric figureName
 	value  compare.Margin
 }
 
 func parseMargin(text string) (m margin, err error) {
-	m.metric, m.value, err = compare.ParseMargin(text)
+	name, amount, found := strings.Cut(text, "=")
+	m.metric = currentName(name)
+	if found {
+		text = m.metric.now + "=" + amount
+	}
+	_, m.value, err = compare.ParseMargin(text)
 	return m, err
 }
 
@@ -71,7 +76,7 @@ func compareVerb(app *kingpin.Application) verb {
 	option.Flag(clause, "by", "Label whose values are the arms.", "", &l.options.By, option.Text).Required().PlaceHolder("LABEL")
 	option.Flag(clause, "within", "Labels in which runs have to agree to be compared.", "", &l.options.Within, parseLabels).PlaceHolder("LABEL,...")
 	option.Flag(clause, "baseline", "Arm that the others are held against; that of the earliest run, if not given.", "", &l.options.Baseline, option.Text).PlaceHolder("VALUE")
-	option.Flags(clause, "margin", "Largest difference of a metric that does not matter: METRIC=2%, or an amount as in memory_used_peak_bytes=1GiB, with METRIC as --csv calls it; may be repeated. Latency and throughput have 2 %, memory 1 GiB, temperature 2 C.", &l.margins, parseMargin, option.AsGiven)
+	option.Flags(clause, "margin", "Largest difference of a metric that does not matter: METRIC=2%, or an amount as in memory_unavailable_peak_bytes=1GiB, with METRIC as --csv calls it; may be repeated. Latency and throughput have 2 %, memory 1 GiB, temperature 2 C.", &l.margins, parseMargin, option.AsGiven)
 	option.Flag(clause, "primary", "Metric that decides and is not adjusted for being one of many; that of the scenario, if not given.", "", &l.options.Primary, option.Text).PlaceHolder("METRIC")
 	clause.Flag("allow-different-workload", "Compare runs that did different work, and say so.").BoolVar(&l.options.AllowDifferentWorkload)
 	option.Flag(clause, "columns", "State these too: shapiro, bonferroni, bh, bca.", "", &l.options.Columns, parseColumns).PlaceHolder("NAME,...")
@@ -110,6 +115,7 @@ func (l *compareLine) run(stdout, stderr io.Writer) error {
 	if err := l.check(); err != nil {
 		return usage(err)
 	}
+	l.noticeRenamed(stderr)
 	runs, skipped, err := history.Load(l.folders)
 	if err != nil {
 		return usage(err)
@@ -131,6 +137,16 @@ func (l *compareLine) run(stdout, stderr io.Writer) error {
 	return l.judge(c)
 }
 
+// noticeRenamed reports old names of metrics, and takes today's instead.
+func (l *compareLine) noticeRenamed(stderr io.Writer) {
+	for _, m := range l.margins {
+		m.metric.notice(stderr, "--margin")
+	}
+	primary := currentName(l.options.Primary)
+	primary.notice(stderr, "--primary")
+	l.options.Primary = primary.now
+}
+
 // check refuses flags that contradict each other, and takes the margins together.
 func (l *compareLine) check() error {
 	if kinds := count(l.asJSON, l.asCSV, l.asMD); kinds > 1 {
@@ -141,10 +157,10 @@ func (l *compareLine) check() error {
 	}
 	l.options.Margins = map[string]compare.Margin{}
 	for _, m := range l.margins {
-		if _, twice := l.options.Margins[m.metric]; twice {
-			return fmt.Errorf("--margin: %s is given twice", m.metric)
+		if _, twice := l.options.Margins[m.metric.now]; twice {
+			return fmt.Errorf("--margin: %s is given twice", m.metric.now)
 		}
-		l.options.Margins[m.metric] = m.value
+		l.options.Margins[m.metric.now] = m.value
 	}
 	return nil
 }

@@ -47,10 +47,10 @@ func failsAPipeline(t *testing.T, runs string) {
 		code  int
 		says  string
 	}{
-		"worse":                       {[]string{"--fail-on=worse"}, exitMissed, "--fail-on worse: memory_excluding_kv_bytes of container, model deepseek is worse, and 5 more"},
+		"worse":                       {[]string{"--fail-on=worse"}, exitMissed, "--fail-on worse: memory_occupied_without_kv_bytes of container, model deepseek is worse, and 5 more"},
 		"inconclusive, and worse too": {[]string{"--fail-on=inconclusive"}, exitMissed, "is worse"},
-		"a margin that none reaches":  {[]string{"--fail-on=worse", "--margin=memory_excluding_kv_bytes=40GiB", "--margin=kv_capacity_bytes=40GiB"}, exitDone, ""},
-		"a primary one without a verdict": {[]string{"--fail-on=inconclusive", "--margin=memory_excluding_kv_bytes=40GiB", "--margin=kv_capacity_bytes=40GiB", "--margin=tool_reported_output_tokens_per_second=0.3%"},
+		"a margin that none reaches":  {[]string{"--fail-on=worse", "--margin=memory_occupied_without_kv_bytes=40GiB", "--margin=kv_capacity_bytes=40GiB"}, exitDone, ""},
+		"a primary one without a verdict": {[]string{"--fail-on=inconclusive", "--margin=memory_occupied_without_kv_bytes=40GiB", "--margin=kv_capacity_bytes=40GiB", "--margin=tool_reported_output_tokens_per_second=0.3%"},
 			exitMissed, "tool_reported_output_tokens_per_second of container, model deepseek is inconclusive"},
 	} {
 		code, stdout, stderr := invokeVerb(t, append([]string{"compare", runs, "--by=arm", "--within=model"}, c.flags...)...)

@@ -117,7 +117,7 @@ func TestImportedRunsAreComparedLikeOurOwn(t *testing.T) {
 	}
 	seen := false
 	for _, m := range comparison.Strata[0].Pairs[0].Metrics {
-		if m.Name == "memory_excluding_kv_bytes" {
+		if m.Name == "memory_occupied_without_kv_bytes" {
 			seen = true
 			if !m.EngineReported || m.A.Mean != math.Round(69.28*(1<<30)) || m.B.Mean != math.Round(101.3*(1<<30)) {
 				t.Errorf("%+v", m)

@@ -49,19 +49,22 @@ func powerVerb(campaign *kingpin.CmdClause) verb {
 	option.Flags(clause, "from", "Earlier runs, or a folder that has them below, to take the CV from; may be repeated.", &l.from, option.Text, option.AsGiven).PlaceHolder("DIR")
 	option.Flag(clause, "metric", "With --from: which figure of the runs.", compare.OutputTokensPerSecond, &l.metric, parseMetric)
 	option.Flag(clause, "by", "With --from: the label that tells the arms.", defaultArmLabel, &l.by, option.Text).PlaceHolder("LABEL")
-	return verb{clause, func(_ context.Context, p Program) error { return l.run(p.Stdout) }}
+	return verb{clause, func(_ context.Context, p Program) error { return l.run(p.Stdout, p.Stderr) }}
 }
 
 // parseMetric accepts what runs are compared by.
 func parseMetric(text string) (string, error) {
-	if _, known := compare.FindMetric(text); !known {
+	if _, known := compare.FindMetric(currentName(text).now); !known {
 		return "", fmt.Errorf("%q is no metric; near it are %s", text, option.Join(compare.Near(text)))
 	}
 	return text, nil
 }
 
 // run runs campaign power.
-func (l *powerLine) run(stdout io.Writer) error {
+func (l *powerLine) run(stdout, stderr io.Writer) error {
+	name := currentName(l.metric)
+	name.notice(stderr, "--metric")
+	l.metric = name.now
 	cv := l.cv
 	switch {
 	case cv > 0 && len(l.from) > 0:

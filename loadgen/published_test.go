@@ -141,7 +141,7 @@ func tableIsRecomputed(t *testing.T, c compare.Comparison) {
 			}
 			return m
 		}
-		memory := both(compare.MemoryExcludingKV, want.excluding, gib, 0.005)
+		memory := both(compare.MemoryOccupiedWithoutKV, want.excluding, gib, 0.005)
 		if memory.Verdict != compare.Worse || !memory.Confounded || !memory.EngineReported {
 			t.Errorf("%s: memory is %s, confounded %v, the engine's word %v", model, memory.Verdict, memory.Confounded, memory.EngineReported)
 		}
@@ -174,12 +174,12 @@ func earnTheirWarnings(t *testing.T, c compare.Comparison) {
 		}
 	}
 	says(c.Warnings, compare.CodeKVExplained, "63 runs", "0.9 x (119.71 GiB")
-	says(c.Warnings, compare.CodeMemoryWithKVEqual, "2.7 % at most")
+	says(c.Warnings, compare.CodeOccupiedEqual, "2.7 % at most")
 	says(c.Warnings, compare.CodeBlockedOrder, "3 of 3 strata", "native first in 3")
-	says(c.Warnings, compare.CodeFirstAfterSwitch, "first run of container", "highest memory excluding the KV cache in 3 of 3 blocks")
+	says(c.Warnings, compare.CodeFirstAfterSwitch, "first run of container", "highest memory occupied without KV cache in 3 of 3 blocks")
 	says(c.Warnings, compare.CodeModelsEquivalent, "3 models", "within 2 %", "native (largest |t| 7.2)", "identity")
 	says(c.Warnings, compare.CodeLedgerAbsent, "not observable")
-	says(c.Warnings, compare.CodeEngineReported, compare.MemoryExcludingKV)
+	says(c.Warnings, compare.CodeEngineReported, compare.MemoryOccupiedWithoutKV)
 	says(c.Warnings, compare.CodeToolReported, compare.ToolOutputTokensPerSecond)
 	byModel := map[string]compare.Stratum{}
 	for _, s := range c.Strata {
@@ -189,8 +189,8 @@ func earnTheirWarnings(t *testing.T, c compare.Comparison) {
 			t.Errorf("%v: %s", s.Within, s.Order.Kind)
 		}
 	}
-	says(byModel["gpt120b"].Warnings, compare.CodeDrift, "native", "memory excluding the KV cache falls (Spearman -0.86")
-	says(byModel["qwen72b"].Warnings, compare.CodeDrift, "container", "memory excluding the KV cache falls (Spearman -0.67")
+	says(byModel["gpt120b"].Warnings, compare.CodeDrift, "native", "memory occupied without KV cache falls (Spearman -0.86")
+	says(byModel["qwen72b"].Warnings, compare.CodeDrift, "container", "memory occupied without KV cache falls (Spearman -0.67")
 	says(byModel["gpt120b"].Warnings, compare.CodeIterationRepeated, "native has 4 runs of iteration 1, 13 in all, container has 10")
 	says(byModel["gpt120b"].Pairs[0].Warnings, compare.CodeUnequalN, "13 runs")
 }
@@ -223,7 +223,7 @@ func orderStandsBeside(t *testing.T, c compare.Comparison) {
 					}
 				}
 			}
-			i := slices.IndexFunc(s.Pairs[0].Order.AfterSwitch, func(a compare.AfterSwitch) bool { return a.Metric == compare.MemoryExcludingKV })
+			i := slices.IndexFunc(s.Pairs[0].Order.AfterSwitch, func(a compare.AfterSwitch) bool { return a.Metric == compare.MemoryOccupiedWithoutKV })
 			after := s.Pairs[0].Order.AfterSwitch[i]
 			first, rest := after.First/(1<<30), after.Rest/(1<<30)
 			near(t, model+" first container run", &first, want.first, 0.005)
@@ -247,7 +247,7 @@ func orderStandsBeside(t *testing.T, c compare.Comparison) {
 func driftOfMemory(t *testing.T, a compare.Arm) compare.Drift {
 	t.Helper()
 	for _, s := range a.Metrics {
-		if s.Name == compare.MemoryExcludingKV {
+		if s.Name == compare.MemoryOccupiedWithoutKV {
 			return s.Drift
 		}
 	}

@@ -127,7 +127,7 @@ func TestARecordedBenchmarkHasItsPhasesItsFiguresAndTheMachinesMemory(t *testing
 	if e := s.Memory.EngineReported; e == nil || math.Abs(*e.Peak-113.65*(1<<30)) > 1 || math.Abs(*e.KV-5.95*(1<<30)) > 1 || *e.KVTokens != 86720 || e.Source != "the log of benchmark" {
 		t.Errorf("%+v", e)
 	}
-	if s.KV == nil || *s.KV.CapacityTokens != 86720 || s.Memory.ExcludingKV == nil || s.Memory.LedgerAt.Start == nil || s.Memory.LedgerAt.Ready == nil || s.Memory.UsedPeak == nil {
+	if s.KV == nil || *s.KV.CapacityTokens != 86720 || s.Memory.OccupiedWithoutKV == nil || s.Memory.LedgerAt.Start == nil || s.Memory.LedgerAt.Ready == nil || s.Memory.UnavailablePeak == nil {
 		t.Errorf("%+v, memory %+v", s.KV, s.Memory)
 	}
 	for _, warning := range s.Warnings {

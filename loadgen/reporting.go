@@ -10,6 +10,7 @@ import (
 
 	"github.com/alecthomas/kingpin/v2"
 
+	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/loadgen/arithmetic"
 	"github.com/umascope/umascope/loadgen/chat"
 	"github.com/umascope/umascope/loadgen/compare"
@@ -86,7 +87,7 @@ func parseComputed(text string) (computedMetric, error) {
 		return computedMetric{}, err
 	}
 	for _, of := range f.Names() {
-		if _, known := compare.FindMetric(of); !known {
+		if _, known := compare.FindMetric(currentName(of).now); !known {
 			return computedMetric{}, fmt.Errorf("%q: %q is no metric; near it are %s", text, of, strings.Join(compare.Near(of), ", "))
 		}
 	}
@@ -95,6 +96,11 @@ func parseComputed(text string) (computedMetric, error) {
 
 // compute computes the metrics that were asked for.
 func (l *reportLine) compute(figures map[string]float64) []summary.Computed {
+	for _, name := range metric.RenamedFigures() {
+		if v, known := figures[name.New]; known {
+			figures[name.Old] = v // expressions may have old names
+		}
+	}
 	var all []summary.Computed
 	for _, m := range l.metrics {
 		all = append(all, summary.Computed{Name: m.name, Value: m.of.Value(figures)})
@@ -139,6 +145,11 @@ func checkPlace(flag, path string) error {
 func (l *reportLine) run(stdout, stderr io.Writer) error {
 	if err := l.check(); err != nil {
 		return usage(err)
+	}
+	for _, m := range l.metrics {
+		for _, name := range m.of.Names() {
+			currentName(name).notice(stderr, "--metric")
+		}
 	}
 	paths, err := history.Find(l.folders)
 	if err != nil {

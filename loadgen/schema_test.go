@@ -320,12 +320,12 @@ func TestTheFilesOfRunsKeepTheirSchemas(t *testing.T) {
 func TestASchemaRefusesWhatIsNoRun(t *testing.T) {
 	schemas := validators(t)
 	for file, text := range map[string]string{
-		folder.SummaryFile:  `{"schema":"umascope.summary/1"}`,
+		folder.SummaryFile:  `{"schema":"umascope.summary/2"}`,
 		folder.RequestsFile: `{"run":"r","status":"fine"}`,
 		folder.ManifestFile: `[]`,
 		folder.PhasesFile:   `{"schema":"umascope.phases/1","phases":[],"more":1}`,
 		checkOutput:         `{"schema":"umascope.check/1","url":"http://127.0.0.1"}`,
-		compareOutput:       `{"schema":"umascope.comparison/1","by":"arm","baseline":"native","strata":[]}`,
+		compareOutput:       `{"schema":"umascope.comparison/2","by":"arm","baseline":"native","strata":[]}`,
 	} {
 		value, err := jsonschema.UnmarshalJSON(strings.NewReader(text))
 		if err != nil {

@@ -37,6 +37,7 @@ type serveLine struct {
 	runs          string
 	web           live.Address
 	perCell, most int
+	noLegacyNames bool
 	logLevel      string
 }
 
@@ -48,6 +49,7 @@ func serveVerb(app *kingpin.Application) verb {
 	webConfigFlag(clause, &l.web)
 	option.Flag(clause, "runs-per-cell", "How many runs of a cell are shown, the newest.", "10", &l.perCell, option.AtLeast(1))
 	option.Flag(clause, "max-runs", "How many runs are shown in all, the newest.", "500", &l.most, option.AtLeast(1))
+	clause.Flag("no-legacy-names", "Leave out series by the names that they had before: they are served beside those of today for one release.").BoolVar(&l.noLegacyNames)
 	option.Flag(clause, "log-level", "Least severe messages to print: debug, info, warn or error.", "info", &l.logLevel, option.OneOf("debug", "info", "warn", "error"))
 	return verb{clause, func(ctx context.Context, p Program) error { return l.run(ctx, p.Cut, newLogger(p.Stderr, l.logLevel)) }}
 }
@@ -86,7 +88,7 @@ func (l *serveLine) run(ctx context.Context, cut <-chan struct{}, log *slog.Logg
 // shelf is where the runs lie.
 func (l *serveLine) shelf() *gauge.Shelf {
 	return &gauge.Shelf{
-		Root: l.runs, PerCell: l.perCell, Most: l.most, Files: []string{folder.ManifestFile, folder.SummaryFile}, Now: time.Now,
+		Root: l.runs, PerCell: l.perCell, Most: l.most, LegacyNames: !l.noLegacyNames, Files: []string{folder.ManifestFile, folder.SummaryFile}, Now: time.Now,
 		Find: func() ([]string, error) {
 			found, err := history.Find([]string{l.runs})
 			if errors.Is(err, history.ErrNoRun) {

@@ -33,12 +33,18 @@ var (
 
 	RunOutputTokensPerSecond = gauge(Def{Name: "uma_run_output_tokens_per_second", Unit: TokensPerSecond, Sum: SumNever(), Labels: ofRun,
 		Help: "Tokens that requests ended ok were answered with, over the time that the measured load took.", Source: runSource})
-	RunMemoryExcludingKVBytes = gauge(Def{Name: "uma_run_memory_excluding_kv_bytes", Unit: Bytes, Sum: SumNever(), Labels: ofRun,
-		Help: "Pool less free memory less the KV cache when the engine was ready, as it was measured; an engine's own word is another series.", Source: runSource})
+	RunMemoryOccupiedWithoutKVBytes = gauge(Def{Name: "uma_run_memory_occupied_without_kv_bytes", Unit: Bytes, Sum: SumNever(), Labels: ofRun,
+		Help: "Memory occupied without KV cache: pool minus free memory minus KV cache when the engine was ready, measured; what an engine reports is another series.", Source: runSource})
 	RunEngineReportedPeakBytes = gauge(Def{Name: "uma_run_engine_reported_peak_bytes", Unit: Bytes, Sum: SumNever(), Labels: ofRun,
 		Help: "What the engine itself says that it held at most while it loaded, before its KV cache; nothing of it was measured.", Source: "log of the engine"})
-	RunMemoryUsedPeakBytes = gauge(Def{Name: "uma_run_memory_used_peak_bytes", Unit: Bytes, Sum: SumNever(), Labels: ofRun,
-		Help: "The largest pool less available memory while the run measured.", Source: runSource})
+	RunMemoryUnavailablePeakBytes = gauge(Def{Name: "uma_run_memory_unavailable_peak_bytes", Unit: Bytes, Sum: SumNever(), Labels: ofRun,
+		Help: "The largest pool minus available memory while the run measured. Page cache that can be reclaimed does not count.", Source: runSource})
+	RunMemoryAvailableMinBytes = gauge(Def{Name: "uma_run_memory_available_min_bytes", Unit: Bytes, Sum: SumNever(), Labels: ofRun,
+		Help: "The least available memory while the run measured; with uma_run_memory_unavailable_peak_bytes it makes the pool.", Source: runSource})
+	RunMemoryOccupiedPeakBytes = gauge(Def{Name: "uma_run_memory_occupied_peak_bytes", Unit: Bytes, Sum: SumNever(), Labels: ofRun,
+		Help: "The largest pool minus free memory while the run measured. Page cache counts.", Source: runSource})
+	RunMemoryPoolBytes = gauge(Def{Name: "uma_run_memory_pool_bytes", Unit: Bytes, Sum: SumNever(), Labels: ofRun,
+		Help: "The pool of the run's host: the lines of its memory add up to it.", Source: runSource})
 	RunKVCapacityBytes = gauge(Def{Name: "uma_run_kv_capacity_bytes", Unit: Bytes, Sum: SumNever(), Labels: ofRun,
 		Help: "Room of the engine's KV cache on the GPU, by the page of the engine when it was ready; absent of imported runs, which have another's word.", Source: runSource})
 	RunKVCapacityTokens = gauge(Def{Name: "uma_run_kv_capacity_tokens", Unit: Count, Sum: SumNever(), Labels: ofRun,
@@ -64,7 +70,7 @@ var (
 	RunGoodputRatio = gauge(Def{Name: "uma_run_goodput_ratio", Unit: Ratio, Sum: SumNever(), Labels: ofRun,
 		Help: "Share of the measured requests, failed ones included, that met every objective of --slo; absent without objectives.", Source: runSource})
 	RunFreeAtKVSizingBytes = gauge(Def{Name: "uma_run_free_at_kv_sizing_bytes", Unit: Bytes, Sum: SumNever(), Labels: ofRun,
-		Help: "Memory that CUDA saw as free when the engine sized its KV cache, from which the cache follows; absent unless the telemetry shows the cache being taken.", Source: runSource})
+		Help: "Free memory when the engine sized its KV cache, from which the cache follows; absent unless the telemetry shows the cache being taken.", Source: runSource})
 	RunLedgerBytes = gauge(Def{Name: "uma_run_ledger_bytes", Unit: Bytes, Sum: SumKeeping(LabelRun, LabelMoment), Labels: []Label{LabelRun, LabelMoment, LabelLine},
 		Help: "The ledger of the pool at moments of the run: start (before the engine; absent if the run began later), ready (the engine answers and nothing was asked of it) and peak (least memory available while it measured).", Source: runSource})
 	RunInvalidReason = gauge(Def{Name: "uma_run_invalid_reason", Unit: State, Sum: SumNever(), Labels: []Label{LabelRun, LabelCode},
@@ -97,7 +103,8 @@ func resultsDefs() []Definer {
 		RunInfo, RunLabel, RunValid, RunTelemetryMode, RunStartTimestampSeconds, RunEndTimestampSeconds,
 		RunTimeToFirstTokenSeconds, RunScheduledTimeToFirstTokenSeconds, RunTimePerOutputTokenSeconds,
 		RunRequestDurationSeconds, RunScheduledRequestDurationSeconds, RunOutputTokensPerSecond,
-		RunMemoryExcludingKVBytes, RunEngineReportedPeakBytes, RunMemoryUsedPeakBytes, RunKVCapacityBytes, RunKVCapacityTokens,
+		RunMemoryOccupiedWithoutKVBytes, RunEngineReportedPeakBytes, RunMemoryUnavailablePeakBytes, RunMemoryAvailableMinBytes,
+		RunMemoryOccupiedPeakBytes, RunMemoryPoolBytes, RunKVCapacityBytes, RunKVCapacityTokens,
 		RunGPUTemperatureCelsius, RunGPUPowerWatts, RunZScore,
 		RunStartGPUTemperatureCelsius, RunThrottleSeconds, RunEnergyJoules, RunRequests, RunAchievedRequestsPerSecond, RunGoodputRatio,
 		RunFreeAtKVSizingBytes, RunLedgerBytes, RunInvalidReason, RunWarnings, RunSignalGrade,

@@ -143,8 +143,8 @@ func (m machine) figures(campaign []made, seed uint64) []compare.Run {
 			memory += m.carried * math.Exp(-held.Seconds()/m.fading.Seconds())
 		}
 		metrics := map[string]float64{
-			compare.OutputTokensPerSecond: speed * math.Exp(m.cv*random.NormFloat64()),
-			compare.MemoryExcludingKV:     gib * memory,
+			compare.OutputTokensPerSecond:   speed * math.Exp(m.cv*random.NormFloat64()),
+			compare.MemoryOccupiedWithoutKV: gib * memory,
 		}
 		if m.latency > 0 {
 			metrics[compare.TimeToFirstToken] = m.latency * math.Exp(m.cv*random.NormFloat64())

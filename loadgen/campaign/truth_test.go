@@ -60,7 +60,7 @@ func knownDifferences(t *testing.T, abba, blocks [][]made) {
 	most(t, "faster", speed.verdicts[compare.Better], 0)
 	most(t, "a drift taken for one", speed.confounded, .10)
 
-	memory := counts[compare.MemoryExcludingKV]
+	memory := counts[compare.MemoryOccupiedWithoutKV]
 	least(t, "more memory, without reserve", memory.verdicts[compare.Worse]-memory.confounded, .80)
 	least(t, "the true difference in its interval", memory.covers(gib*m.heavier), 1-alpha)
 	most(t, "less memory", memory.verdicts[compare.Better], 0)
@@ -93,7 +93,7 @@ func equalArms(t *testing.T, abba, _ [][]made) {
 // not primary are held down together by Holm.
 func noise(t *testing.T, abba, _ [][]made) {
 	counts := compared(t, machine{cv: .04, latency: .25, memorySD: 5}, abba)
-	for metric, truth := range map[string]float64{compare.OutputTokensPerSecond: 1, compare.TimeToFirstToken: 1, compare.MemoryExcludingKV: 0} {
+	for metric, truth := range map[string]float64{compare.OutputTokensPerSecond: 1, compare.TimeToFirstToken: 1, compare.MemoryOccupiedWithoutKV: 0} {
 		c := counts[metric]
 		most(t, metric+" better or worse", c.found(), .07)
 		least(t, metric+" inconclusive", c.verdicts[compare.Inconclusive], .90)
@@ -113,7 +113,7 @@ func noise(t *testing.T, abba, _ [][]made) {
 func timeGoesBy(t *testing.T, abba, blocks [][]made) {
 	m := machine{cv: .006, memorySD: .25, carried: 2.5, fading: 2 * time.Hour, slowing: .01}
 	apart, mixed := compared(t, m, blocks), compared(t, m, abba)
-	for _, metric := range []string{compare.MemoryExcludingKV, compare.OutputTokensPerSecond} {
+	for _, metric := range []string{compare.MemoryOccupiedWithoutKV, compare.OutputTokensPerSecond} {
 		b := apart[metric]
 		least(t, metric+" in blocks, worse", b.verdicts[compare.Worse], .80)
 		if b.confounded != b.found() {

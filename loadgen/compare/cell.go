@@ -27,7 +27,7 @@ func prepared(runs []Run) []*Run {
 	var all []*Run
 	for _, r := range runs {
 		r.Metrics = maps.Clone(r.Metrics)
-		r.addMemoryWithKV()
+		r.addOccupiedWhenReady()
 		all = append(all, &r)
 	}
 	slices.SortStableFunc(all, func(a, b *Run) int {
@@ -37,17 +37,17 @@ func prepared(runs []Run) []*Run {
 	return all
 }
 
-// addMemoryWithKV adds what is used once the engine has its KV cache. It is by the same word as the part
+// addOccupiedWhenReady adds what is occupied once the engine has its KV cache. It is by the same word as the part
 // without the cache.
-func (r *Run) addMemoryWithKV() {
-	without, known := r.Metrics[MemoryExcludingKV]
+func (r *Run) addOccupiedWhenReady() {
+	without, known := r.Metrics[MemoryOccupiedWithoutKV]
 	kv, sized := r.Metrics[KVCapacity]
-	if _, there := r.Metrics[MemoryWithKV]; there || !known || !sized {
+	if _, there := r.Metrics[MemoryOccupiedWhenReady]; there || !known || !sized {
 		return
 	}
-	r.Metrics[MemoryWithKV] = without + kv
-	if r.engineSays(MemoryExcludingKV) {
-		r.EngineReported = append(slices.Clone(r.EngineReported), MemoryWithKV)
+	r.Metrics[MemoryOccupiedWhenReady] = without + kv
+	if r.engineSays(MemoryOccupiedWithoutKV) {
+		r.EngineReported = append(slices.Clone(r.EngineReported), MemoryOccupiedWhenReady)
 	}
 }
 

@@ -5,8 +5,11 @@ package compare
 
 import "time"
 
-// Schema names the form of a comparison.
-const Schema = "umascope.comparison/1"
+// Schema names the form of a comparison. Comparisons of SchemaBefore, which has other names of memory, are read too.
+const (
+	Schema       = "umascope.comparison/2"
+	SchemaBefore = "umascope.comparison/1"
+)
 
 // Run is one run as a comparison sees it.
 type Run struct {
@@ -76,9 +79,9 @@ type Ledger struct {
 
 // KV is what an engine sized its KV cache from, in bytes; nil where it is not known.
 type KV struct {
-	CapacityBytes     *float64
-	FreeAtSizingBytes *float64
-	ExcludingKVBytes  *float64
+	CapacityBytes          *float64
+	FreeAtSizingBytes      *float64
+	OccupiedWithoutKVBytes *float64
 	// Fraction is of the free memory, as the engine was told; nil where it is not known.
 	Fraction *float64
 }

@@ -88,7 +88,7 @@ func TestWhatCannotBeComparedIsSaidInOneLine(t *testing.T) {
 		"within twice":       {options: func(o *compare.Options) { o.Within = []string{"model", "model"} }, want: []string{"model", "twice"}},
 		"no by":              {options: func(o *compare.Options) { o.By = "" }, want: []string{"--by"}},
 		"unknown baseline":   {options: func(o *compare.Options) { o.Baseline = "docker" }, want: []string{"--baseline", `"docker"`, "container, native"}},
-		"unknown metric":     {options: func(o *compare.Options) { o.Margins = map[string]compare.Margin{"memory_peak_bytes": {Value: 1}} }, want: []string{"--margin", `"memory_peak_bytes"`, "memory_used_peak_bytes"}},
+		"unknown metric":     {options: func(o *compare.Options) { o.Margins = map[string]compare.Margin{"memory_peak_bytes": {Value: 1}} }, want: []string{"--margin", `"memory_peak_bytes"`, "memory_unavailable_peak_bytes"}},
 		"margin of nothing":  {options: func(o *compare.Options) { o.Margins = map[string]compare.Margin{compare.KVCapacity: {}} }, want: []string{"--margin", compare.KVCapacity}},
 		"unknown primary":    {options: func(o *compare.Options) { o.Primary = "ttft" }, want: []string{"--primary", `"ttft"`, "near it are output_tokens_per_second"}},
 		"primary not there":  {options: func(o *compare.Options) { o.Primary = compare.KVCapacity }, want: []string{"--primary", compare.KVCapacity}},
@@ -205,10 +205,10 @@ func TestAStratumWithoutAnArmIsToldOf(t *testing.T) {
 
 // Figures of different source never share a row.
 func TestAnEnginesWordAndAMeasurementAreApart(t *testing.T) {
-	said := func(r *compare.Run) { r.EngineReported = []string{compare.MemoryExcludingKV} }
+	said := func(r *compare.Run) { r.EngineReported = []string{compare.MemoryOccupiedWithoutKV} }
 	var e experiment
 	for i, arm := range order("abbaabba") {
-		metrics := map[string]float64{compare.OutputTokensPerSecond: 100 + float64(i), compare.MemoryExcludingKV: 1 << 36, compare.KVCapacity: 1 << 35}
+		metrics := map[string]float64{compare.OutputTokensPerSecond: 100 + float64(i), compare.MemoryOccupiedWithoutKV: 1 << 36, compare.KVCapacity: 1 << 35}
 		if arm == "a" {
 			e.run(arm, metrics)
 		} else {
@@ -217,7 +217,7 @@ func TestAnEnginesWordAndAMeasurementAreApart(t *testing.T) {
 	}
 	c := mustCompare(t, e.runs, compare.Options{})
 	for _, m := range c.Strata[0].Pairs[0].Metrics {
-		if m.Name == compare.MemoryExcludingKV || m.Name == compare.MemoryWithKV {
+		if m.Name == compare.MemoryOccupiedWithoutKV || m.Name == compare.MemoryOccupiedWhenReady {
 			t.Errorf("%s has a row of two sources", m.Name)
 		}
 	}
@@ -228,7 +228,7 @@ func TestAnEnginesWordAndAMeasurementAreApart(t *testing.T) {
 		said(&e.runs[i])
 	}
 	c = mustCompare(t, e.runs, compare.Options{})
-	if m := metricOf(t, c, compare.MemoryWithKV); !m.EngineReported || *m.A.Mean != 1<<36+1<<35 {
+	if m := metricOf(t, c, compare.MemoryOccupiedWhenReady); !m.EngineReported || *m.A.Mean != 1<<36+1<<35 {
 		t.Errorf("%+v", m)
 	}
 	if codes(c)[compare.CodeEngineReported] == nil {
@@ -285,8 +285,8 @@ func TestTheOrderOfTheInputDoesNotMatter(t *testing.T) {
 func TestTheRunsThatAreGivenStayAsTheyAre(t *testing.T) {
 	e := grid("native", "container")
 	for i := range e.runs {
-		e.runs[i].Metrics[compare.MemoryExcludingKV], e.runs[i].Metrics[compare.KVCapacity] = 1<<36, 1<<35
-		e.runs[i].EngineReported = []string{compare.MemoryExcludingKV}
+		e.runs[i].Metrics[compare.MemoryOccupiedWithoutKV], e.runs[i].Metrics[compare.KVCapacity] = 1<<36, 1<<35
+		e.runs[i].EngineReported = []string{compare.MemoryOccupiedWithoutKV}
 	}
 	before := fmt.Sprintf("%+v", e.runs)
 	mustCompare(t, e.runs, compare.Options{Within: []string{"model"}})

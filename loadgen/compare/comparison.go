@@ -287,7 +287,7 @@ type Halves struct {
 type KVModel struct {
 	N int `json:"n"`
 	// Fraction x (Total - x) is the model, of x: free_at_sizing (then Total is 0 and x counts as it is)
-	// or excluding_kv.
+	// or occupied_without_kv.
 	Of            string  `json:"of"`
 	Fraction      float64 `json:"fraction"`
 	TotalBytes    float64 `json:"total_bytes"`

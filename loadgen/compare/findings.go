@@ -18,7 +18,7 @@ func (c *comparing) kvExplained(out Comparison) []Warning {
 	if m == nil || !m.Explained {
 		return nil
 	}
-	of := fmt.Sprintf("%.3g x (%s - memory excluding the KV cache)", m.Fraction, UnitBytes.Text(m.TotalBytes))
+	of := fmt.Sprintf("%.3g x (%s - memory occupied without KV cache)", m.Fraction, UnitBytes.Text(m.TotalBytes))
 	if m.Of == KVOfFree {
 		of = fmt.Sprintf("%.3g x what was free when it was sized", m.Fraction)
 	}
@@ -26,16 +26,16 @@ func (c *comparing) kvExplained(out Comparison) []Warning {
 		Runs(m.N), of, UnitBytes.Text(m.ResidualBytes))}
 }
 
-// smallBeside is how much less the memory with the KV cache has to differ than that without, to be told.
+// smallBeside is how much less the memory occupied when ready must differ than that without KV cache, to be reported.
 const smallBeside = 5
 
-// memoryWithKVEqual tells when arms that differ without the KV cache hardly do with it.
-func (c *comparing) memoryWithKVEqual(out Comparison) []Warning {
+// occupiedEqual reports arms that differ without KV cache and hardly when ready.
+func (c *comparing) occupiedEqual(out Comparison) []Warning {
 	var with, without float64
 	pairs := 0
 	for _, s := range out.Strata {
 		for _, p := range s.Pairs {
-			w, o := change(p, MemoryWithKV), change(p, MemoryExcludingKV)
+			w, o := change(p, MemoryOccupiedWhenReady), change(p, MemoryOccupiedWithoutKV)
 			if w == nil || o == nil || math.Abs(*o) < twoPercent.Value {
 				continue
 			}
@@ -49,7 +49,7 @@ func (c *comparing) memoryWithKVEqual(out Comparison) []Warning {
 	if pairs == 0 {
 		return nil
 	}
-	return []Warning{warn(CodeMemoryWithKVEqual, "memory used once the KV cache is there differs by %s at most between arms; without the cache it is up to %s: the cache takes what is left",
+	return []Warning{warn(CodeOccupiedEqual, "memory occupied when ready differs by %s at most between arms, memory occupied without KV cache by up to %s: the cache takes what is left",
 		short2(with), short2(without))}
 }
 

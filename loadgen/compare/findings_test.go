@@ -106,9 +106,9 @@ func TestFindingsComeOfTheirCauses(t *testing.T) {
 			for i := range e.runs {
 				r := &e.runs[i]
 				r.Ledger = compare.Ledger{}
-				r.Metrics["memory_used_peak_bytes"] = (60 + []float64{0, 0.1, 0.2, 0.3, 0.1, 0.3, 0, 0.2}[i]) * gib
+				r.Metrics["memory_unavailable_peak_bytes"] = (60 + []float64{0, 0.1, 0.2, 0.3, 0.1, 0.3, 0, 0.2}[i]) * gib
 				if r.Labels["arm"] == "b" {
-					r.Metrics["memory_used_peak_bytes"] += 20 * gib
+					r.Metrics["memory_unavailable_peak_bytes"] += 20 * gib
 				}
 			}
 		}, compare.CodeLedgerAbsent, []string{"for b:", "the cause, is not observable"}, nil},
@@ -141,9 +141,9 @@ func sized(residual float64) experiment {
 			without += 25
 		}
 		kv := 0.9*(119.71-without) + residual*float64(1-2*(i%2))
-		e.run(arm, map[string]float64{compare.MemoryExcludingKV: without * gib, compare.KVCapacity: kv * gib}, func(r *compare.Run) {
+		e.run(arm, map[string]float64{compare.MemoryOccupiedWithoutKV: without * gib, compare.KVCapacity: kv * gib}, func(r *compare.Run) {
 			x, y := without*gib, kv*gib
-			r.KV = compare.KV{ExcludingKVBytes: &x, CapacityBytes: &y}
+			r.KV = compare.KV{OccupiedWithoutKVBytes: &x, CapacityBytes: &y}
 		})
 	}
 	return e
@@ -152,7 +152,7 @@ func sized(residual float64) experiment {
 func TestAKVCacheThatFollowsFromWhatIsFreeIsOneEffect(t *testing.T) {
 	c := mustCompare(t, sized(0.01).runs, compare.Options{})
 	m := c.KVModel
-	if m == nil || m.N != 12 || m.Of != compare.KVOfExcludingKV || !m.Explained {
+	if m == nil || m.N != 12 || m.Of != compare.KVOfOccupied || !m.Explained {
 		t.Fatalf("%+v", m)
 	}
 	if math.Abs(m.Fraction-0.9) > 0.001 || math.Abs(m.TotalBytes/gib-119.71) > 0.05 || m.ResidualBytes/gib > 0.0125 || m.ResidualBytes/gib < 0.008 {
@@ -162,18 +162,18 @@ func TestAKVCacheThatFollowsFromWhatIsFreeIsOneEffect(t *testing.T) {
 	if len(told[compare.CodeKVExplained]) != 1 || !strings.Contains(told[compare.CodeKVExplained][0], "0.9 x (119.7") {
 		t.Errorf("told %q", told[compare.CodeKVExplained])
 	}
-	if len(told[compare.CodeMemoryWithKVEqual]) != 1 {
-		t.Errorf("told %q", told[compare.CodeMemoryWithKVEqual])
+	if len(told[compare.CodeOccupiedEqual]) != 1 {
+		t.Errorf("told %q", told[compare.CodeOccupiedEqual])
 	}
 	for with, want := range map[float64]int{2: 0, 12: 1} { // of 25 GiB the cache takes back all but 12, and all but 2
 		e := sized(0)
 		each(&e, func(r *compare.Run) {
-			r.Metrics[compare.MemoryWithKV] = 114 * gib
+			r.Metrics[compare.MemoryOccupiedWhenReady] = 114 * gib
 			if r.Labels["arm"] == "b" {
-				r.Metrics[compare.MemoryWithKV] += 24 / with * gib
+				r.Metrics[compare.MemoryOccupiedWhenReady] += 24 / with * gib
 			}
 		})
-		if told := codes(mustCompare(t, e.runs, compare.Options{}))[compare.CodeMemoryWithKVEqual]; len(told) != want {
+		if told := codes(mustCompare(t, e.runs, compare.Options{}))[compare.CodeOccupiedEqual]; len(told) != want {
 			t.Errorf("%v GiB of 25 are left: %q", 24/with, told)
 		}
 	}
@@ -189,7 +189,7 @@ func TestTheKVCacheIsHeldAgainstWhatWasFreeWhereThatIsKnown(t *testing.T) {
 		kv := 0.85 * free
 		e.run(arm, map[string]float64{compare.OutputTokensPerSecond: 100 + float64(i%3)}, func(r *compare.Run) {
 			other := 1.0
-			r.KV = compare.KV{FreeAtSizingBytes: &free, CapacityBytes: &kv, ExcludingKVBytes: &other}
+			r.KV = compare.KV{FreeAtSizingBytes: &free, CapacityBytes: &kv, OccupiedWithoutKVBytes: &other}
 		})
 	}
 	m := mustCompare(t, e.runs, compare.Options{}).KVModel
@@ -226,7 +226,7 @@ func TestALineThroughWhatDoesNotDifferIsNoModel(t *testing.T) {
 	}
 	rising := sized(0)
 	for i := range rising.runs {
-		more := 2 * *rising.runs[i].KV.ExcludingKVBytes
+		more := 2 * *rising.runs[i].KV.OccupiedWithoutKVBytes
 		rising.runs[i].KV.CapacityBytes = &more
 	}
 	for name, e := range map[string]experiment{"the same": same, "three": few, "more with more in use": rising} {

@@ -17,7 +17,7 @@ func runsOf(data []byte) []compare.Run {
 	var e experiment
 	for ; len(data) >= size && len(e.runs) < 16; data = data[size:] {
 		value := math.Float64frombits(binary.LittleEndian.Uint64(data[2:]))
-		metrics := map[string]float64{compare.OutputTokensPerSecond: value, compare.MemoryExcludingKV: float64(data[2]) * gib}
+		metrics := map[string]float64{compare.OutputTokensPerSecond: value, compare.MemoryOccupiedWithoutKV: float64(data[2]) * gib}
 		if data[0]&8 != 0 {
 			metrics[compare.KVCapacity] = value
 		}
@@ -32,9 +32,9 @@ func runsOf(data []byte) []compare.Run {
 				r.Pair = fmt.Sprint(data[1] % 4)
 			}
 			if data[0]&128 != 0 {
-				r.EngineReported = []string{compare.MemoryExcludingKV}
+				r.EngineReported = []string{compare.MemoryOccupiedWithoutKV}
 			}
-			r.KV = compare.KV{CapacityBytes: &value, ExcludingKVBytes: &value}
+			r.KV = compare.KV{CapacityBytes: &value, OccupiedWithoutKVBytes: &value}
 		})
 	}
 	return e.runs

@@ -7,8 +7,8 @@ import (
 
 // What a KV model can be of.
 const (
-	KVOfFree        = "free_at_sizing"
-	KVOfExcludingKV = "excluding_kv"
+	KVOfFree     = "free_at_sizing"
+	KVOfOccupied = "occupied_without_kv"
 )
 
 // When a model is said to explain the capacities.
@@ -21,15 +21,15 @@ const (
 	fails    = 0.50
 )
 
-// kvModelOf fits the capacity of the KV cache to what was free when it was sized, or to what was in use
-// without it. Where one line holds for all runs, the two figures are one effect seen twice.
+// kvModelOf fits the capacity of the KV cache to what was free when it was sized, or to what was
+// occupied without it. Where one line holds for all runs, the two figures are one effect seen twice.
 func kvModelOf(runs []*Run) *KVModel {
 	free, capacity := kvPoints(runs, func(kv KV) *float64 { return kv.FreeAtSizingBytes })
 	if m := fitKV(KVOfFree, free, capacity); m != nil {
 		return m
 	}
-	without, capacity := kvPoints(runs, func(kv KV) *float64 { return kv.ExcludingKVBytes })
-	return fitKV(KVOfExcludingKV, without, capacity)
+	without, capacity := kvPoints(runs, func(kv KV) *float64 { return kv.OccupiedWithoutKVBytes })
+	return fitKV(KVOfOccupied, without, capacity)
 }
 
 func kvPoints(runs []*Run, of func(KV) *float64) (x, capacity []float64) {
@@ -41,7 +41,7 @@ func kvPoints(runs []*Run, of func(KV) *float64) (x, capacity []float64) {
 	return x, capacity
 }
 
-// fitKV fits by least squares: capacity = fraction x free, or fraction x (total - what is in use). Nil if
+// fitKV fits by least squares: capacity = fraction x free, or fraction x (total - what is occupied). Nil if
 // the runs are too few or too much alike to tell a line.
 func fitKV(of string, x, capacity []float64) *KVModel {
 	if len(x) < leastKVRuns || !spread(x) || !spread(capacity) {

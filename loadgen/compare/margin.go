@@ -31,7 +31,7 @@ func amounts(unit Unit) map[string]float64 {
 func ParseMargin(text string) (name string, m Margin, err error) {
 	name, amount, found := strings.Cut(text, "=")
 	if !found {
-		return "", Margin{}, fmt.Errorf("%q: want METRIC=2%% or an amount with its unit, as in memory_used_peak_bytes=1GiB", text)
+		return "", Margin{}, fmt.Errorf("%q: want METRIC=2%% or an amount with its unit, as in memory_unavailable_peak_bytes=1GiB", text)
 	}
 	metric, known := FindMetric(name)
 	if !known {

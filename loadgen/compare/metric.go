@@ -42,8 +42,9 @@ const (
 	TimeToFirstToken          = "time_to_first_token_p50_seconds"
 	TimePerOutputToken        = "time_per_output_token_p50_seconds"
 	RequestDuration           = "request_duration_p50_seconds"
-	MemoryExcludingKV         = "memory_excluding_kv_bytes"
-	MemoryWithKV              = "memory_with_kv_bytes"
+	MemoryOccupiedWithoutKV   = "memory_occupied_without_kv_bytes"
+	MemoryOccupiedWhenReady   = "memory_occupied_when_ready_bytes"
+	MemoryUnavailablePeak     = "memory_unavailable_peak_bytes"
 	KVCapacity                = "kv_capacity_bytes"
 	ToolOutputTokensPerSecond = "tool_reported_output_tokens_per_second"
 )
@@ -124,14 +125,14 @@ func memories() []Metric {
 		return Metric{name, title, UnitBytes, direction, oneGiB, ScaleLinear}
 	}
 	return []Metric{
-		memory("memory_excluding_kv_bytes", "memory excluding the KV cache", LowerIsBetter),
-		memory("kv_capacity_bytes", "KV cache", HigherIsBetter),
+		memory(MemoryOccupiedWithoutKV, "memory occupied without KV cache", LowerIsBetter),
+		memory(KVCapacity, "KV cache", HigherIsBetter),
 		// What an engine is told to fill is filled: neither way is better.
-		memory("memory_with_kv_bytes", "memory with the KV cache", NeitherBetter),
-		memory("memory_used_peak_bytes", "memory used, peak", LowerIsBetter),
+		memory(MemoryOccupiedWhenReady, "memory occupied when ready", NeitherBetter),
+		memory(MemoryUnavailablePeak, "memory unavailable, peak", LowerIsBetter),
 		memory("gpu_held_peak_bytes", "GPU-held memory, peak", NeitherBetter),
-		memory("cuda_free_min_bytes", "free for CUDA, least", HigherIsBetter),
-		memory("free_at_kv_sizing_bytes", "free for CUDA at KV sizing", HigherIsBetter),
+		memory("cuda_free_min_bytes", "free memory, least", HigherIsBetter),
+		memory("free_at_kv_sizing_bytes", "free memory at KV sizing", HigherIsBetter),
 		{"kv_capacity_tokens", "KV cache, tokens", UnitTokens, HigherIsBetter, twoPercent, ScaleLog},
 	}
 }

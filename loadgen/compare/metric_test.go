@@ -35,7 +35,7 @@ func TestTheTableIsOfOnePiece(t *testing.T) {
 		}
 	}
 	for name, want := range map[string]string{
-		compare.OutputTokensPerSecond: "2 %", compare.TimeToFirstToken: "2 %", compare.MemoryExcludingKV: "1.00 GiB", "gpu_max_celsius": "2.0 °C",
+		compare.OutputTokensPerSecond: "2 %", compare.TimeToFirstToken: "2 %", compare.MemoryOccupiedWithoutKV: "1.00 GiB", "gpu_max_celsius": "2.0 °C",
 	} {
 		if m, _ := compare.FindMetric(name); m.Margin.Text(m.Unit) != want {
 			t.Errorf("%s has a margin of %s", name, m.Margin.Text(m.Unit))
@@ -82,15 +82,15 @@ func TestFiguresAreWrittenForPeople(t *testing.T) {
 
 func TestAMarginIsAShareOrAnAmountInAUnitOfItsMetric(t *testing.T) {
 	for text, want := range map[string]compare.Margin{
-		"output_tokens_per_second=2%":         {Value: 0.02, Relative: true},
-		"output_tokens_per_second=5/s":        {Value: 5},
-		"memory_used_peak_bytes=1GiB":         {Value: 1 << 30},
-		"memory_used_peak_bytes=2.5 GB":       {Value: 2.5e9},
-		"memory_used_peak_bytes=0.5%":         {Value: 0.005, Relative: true},
-		"gpu_end_celsius=2C":                  {Value: 2},
-		"time_to_first_token_p50_seconds=5ms": {Value: 0.005},
-		"goodput_ratio=0.02":                  {Value: 0.02},
-		"joules_per_output_token=1J":          {Value: 1},
+		"output_tokens_per_second=2%":          {Value: 0.02, Relative: true},
+		"output_tokens_per_second=5/s":         {Value: 5},
+		"memory_unavailable_peak_bytes=1GiB":   {Value: 1 << 30},
+		"memory_unavailable_peak_bytes=2.5 GB": {Value: 2.5e9},
+		"memory_unavailable_peak_bytes=0.5%":   {Value: 0.005, Relative: true},
+		"gpu_end_celsius=2C":                   {Value: 2},
+		"time_to_first_token_p50_seconds=5ms":  {Value: 0.005},
+		"goodput_ratio=0.02":                   {Value: 0.02},
+		"joules_per_output_token=1J":           {Value: 1},
 	} {
 		name, m, err := compare.ParseMargin(text)
 		if err != nil || math.Abs(m.Value-want.Value) > 1e-12 || m.Relative != want.Relative || !strings.HasPrefix(text, name+"=") {
@@ -98,17 +98,17 @@ func TestAMarginIsAShareOrAnAmountInAUnitOfItsMetric(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		"memory_used_peak_bytes":            "METRIC=2%",
-		"memory_peak_bytes=1GiB":            "memory_used_peak_bytes",
-		"memory_used_peak_bytes=1":          `"" is no unit of bytes`,
-		"memory_used_peak_bytes=1C":         `"C" is no unit of bytes`,
-		"memory_used_peak_bytes=GiB":        "is no amount",
-		"output_tokens_per_second=0%":       "more than nothing",
-		"output_tokens_per_second=100%":     "less than 100 %",
-		"output_tokens_per_second=-2%":      "more than nothing",
-		"output_tokens_per_second=1e400%":   "is no amount",
-		"memory_used_peak_bytes=1.0.0GiB":   "is no amount",
-		"time_to_first_token_p50_seconds=m": "is no amount",
+		"memory_unavailable_peak_bytes":          "METRIC=2%",
+		"memory_peak_bytes=1GiB":                 "memory_unavailable_peak_bytes",
+		"memory_unavailable_peak_bytes=1":        `"" is no unit of bytes`,
+		"memory_unavailable_peak_bytes=1C":       `"C" is no unit of bytes`,
+		"memory_unavailable_peak_bytes=GiB":      "is no amount",
+		"output_tokens_per_second=0%":            "more than nothing",
+		"output_tokens_per_second=100%":          "less than 100 %",
+		"output_tokens_per_second=-2%":           "more than nothing",
+		"output_tokens_per_second=1e400%":        "is no amount",
+		"memory_unavailable_peak_bytes=1.0.0GiB": "is no amount",
+		"time_to_first_token_p50_seconds=m":      "is no amount",
 	} {
 		if _, m, err := compare.ParseMargin(text); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s: %v, %v", text, m, err)
@@ -117,7 +117,7 @@ func TestAMarginIsAShareOrAnAmountInAUnitOfItsMetric(t *testing.T) {
 }
 
 func FuzzMarginsAreSaneOrRefused(f *testing.F) {
-	for _, seed := range []string{"output_tokens_per_second=2%", "memory_used_peak_bytes=1GiB", "x=1", "=", "gpu_end_celsius=1e-400C", "goodput_ratio=.5", "gpu_end_celsius=99999999999999999999999C"} {
+	for _, seed := range []string{"output_tokens_per_second=2%", "memory_unavailable_peak_bytes=1GiB", "x=1", "=", "gpu_end_celsius=1e-400C", "goodput_ratio=.5", "gpu_end_celsius=99999999999999999999999C"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

@@ -113,7 +113,7 @@ func Near(name string) []string {
 	all := Table()
 	slices.SortStableFunc(all, func(a, b Metric) int { return common(b) - common(a) })
 	if common(all[0]) == 0 {
-		return []string{OutputTokensPerSecond, TimeToFirstToken, TimePerOutputToken, MemoryExcludingKV, "gpu_end_celsius"}
+		return []string{OutputTokensPerSecond, TimeToFirstToken, TimePerOutputToken, MemoryOccupiedWithoutKV, "gpu_end_celsius"}
 	}
 	var names []string
 	for _, m := range all[:min(5, len(all))] {

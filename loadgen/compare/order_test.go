@@ -128,11 +128,11 @@ func carryOver(blocks int) experiment {
 	var e experiment
 	for block := range blocks {
 		for i := range 4 {
-			e.run("a", map[string]float64{compare.MemoryExcludingKV: (70 + 0.1*float64((i+block)%4)) * (1 << 30)})
+			e.run("a", map[string]float64{compare.MemoryOccupiedWithoutKV: (70 + 0.1*float64((i+block)%4)) * (1 << 30)})
 		}
 		for i := range 4 {
 			carried := 12 * math.Exp(-1.5*float64(i))
-			e.run("b", map[string]float64{compare.MemoryExcludingKV: (80 + carried + 0.1*float64((i+2*block)%4)) * (1 << 30)})
+			e.run("b", map[string]float64{compare.MemoryOccupiedWithoutKV: (80 + carried + 0.1*float64((i+2*block)%4)) * (1 << 30)})
 		}
 	}
 	return e
@@ -142,7 +142,7 @@ func TestTheFirstRunAfterAChangeOfArmsIsSetAgainstTheRest(t *testing.T) {
 	c := mustCompare(t, carryOver(3).runs, compare.Options{})
 	var found compare.AfterSwitch
 	for _, s := range c.Strata[0].Pairs[0].Order.AfterSwitch {
-		if s.Arm == "b" && s.Metric == compare.MemoryExcludingKV {
+		if s.Arm == "b" && s.Metric == compare.MemoryOccupiedWithoutKV {
 			found = s
 		}
 	}
@@ -166,7 +166,7 @@ func TestFirstRunsThatAreHighestInEveryBlockAreNoChance(t *testing.T) {
 					if block == 1 {
 						value = 80 + change(i) + 0.1*float64((i*3+stratum)%4)
 					}
-					all.run([]string{"a", "b"}[block], map[string]float64{compare.MemoryExcludingKV: value * (1 << 30)},
+					all.run([]string{"a", "b"}[block], map[string]float64{compare.MemoryOccupiedWithoutKV: value * (1 << 30)},
 						func(r *compare.Run) { r.Model = fmt.Sprintf("model%d", stratum) })
 				}
 			}
@@ -186,7 +186,7 @@ func TestFirstRunsThatAreHighestInEveryBlockAreNoChance(t *testing.T) {
 		if (len(told) == 1) != want {
 			t.Errorf("%d strata: %q", n, told)
 		}
-		if want && !strings.Contains(told[0], "of b ") || want && !strings.Contains(told[0], "highest memory excluding the KV cache in 4 of 4 blocks (by chance: p 0.0078)") {
+		if want && !strings.Contains(told[0], "of b ") || want && !strings.Contains(told[0], "highest memory occupied without KV cache in 4 of 4 blocks (by chance: p 0.0078)") {
 			t.Errorf("%q", told)
 		}
 	}

@@ -115,11 +115,11 @@ func TestADifferenceInEveryRunIsAVerdict(t *testing.T) {
 	for i, arm := range order("abbaabba") {
 		e.run(arm, map[string]float64{
 			compare.OutputTokensPerSecond: 100 + float64(i%3), held: map[string]float64{"a": 15.86, "b": 10.70}[arm] * gib,
-			compare.KVCapacity: map[string]float64{"a": 8, "b": 4}[arm] * gib, compare.MemoryExcludingKV: 5.29 * gib,
+			compare.KVCapacity: map[string]float64{"a": 8, "b": 4}[arm] * gib, compare.MemoryOccupiedWithoutKV: 5.29 * gib,
 		}, func(r *compare.Run) { r.Pair = fmt.Sprint(i / 2) })
 	}
 	c := mustCompare(t, e.runs, compare.Options{})
-	for name, want := range map[string]compare.Verdict{held: compare.Different, compare.KVCapacity: compare.Worse, compare.MemoryExcludingKV: compare.Equivalent} {
+	for name, want := range map[string]compare.Verdict{held: compare.Different, compare.KVCapacity: compare.Worse, compare.MemoryOccupiedWithoutKV: compare.Equivalent} {
 		if m := metricOf(t, c, name); m.Verdict != want || !m.Constant || m.Confounded || m.HolmP != nil {
 			t.Errorf("%s: %s, constant %v, confounded %v", name, m.Verdict, m.Constant, m.Confounded)
 		}
@@ -135,9 +135,9 @@ func TestADifferenceThatIsTheSameInEveryPairIsAVerdict(t *testing.T) {
 			if arm == "b" {
 				v += shift
 			}
-			e.run(arm, map[string]float64{compare.MemoryExcludingKV: v * gib, compare.OutputTokensPerSecond: 100 + float64(i%5)}, func(r *compare.Run) { r.Pair = fmt.Sprint(i / 2) })
+			e.run(arm, map[string]float64{compare.MemoryOccupiedWithoutKV: v * gib, compare.OutputTokensPerSecond: 100 + float64(i%5)}, func(r *compare.Run) { r.Pair = fmt.Sprint(i / 2) })
 		}
-		m := metricOf(t, mustCompare(t, e.runs, compare.Options{}), compare.MemoryExcludingKV)
+		m := metricOf(t, mustCompare(t, e.runs, compare.Options{}), compare.MemoryOccupiedWithoutKV)
 		if m.Verdict != want || !m.Constant || math.Abs(*m.Difference-shift*gib) > 1e-3 || m.PairedP != nil {
 			t.Errorf("%v GiB in every pair: %s, constant %v, %q", shift, m.Verdict, m.Constant, m.Notes)
 		}

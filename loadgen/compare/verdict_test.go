@@ -65,14 +65,14 @@ func TestLessIsBetterOfALatencyAndNeitherOfMemoryThatIsFilled(t *testing.T) {
 		}
 		small := float64(i%4) / 1000
 		e.run(arm, map[string]float64{
-			compare.TimeToFirstToken: up * (1 + small), compare.MemoryWithKV: up * (100 + small) * (1 << 30),
-			compare.KVCapacity: up * (40 + small) * (1 << 30), compare.MemoryExcludingKV: up * (60 + small) * (1 << 30),
+			compare.TimeToFirstToken: up * (1 + small), compare.MemoryOccupiedWhenReady: up * (100 + small) * (1 << 30),
+			compare.KVCapacity: up * (40 + small) * (1 << 30), compare.MemoryOccupiedWithoutKV: up * (60 + small) * (1 << 30),
 		})
 	}
 	c := mustCompare(t, e.runs, compare.Options{})
 	for name, want := range map[string]compare.Verdict{
-		compare.TimeToFirstToken: compare.Worse, compare.MemoryWithKV: compare.Different,
-		compare.KVCapacity: compare.Better, compare.MemoryExcludingKV: compare.Worse,
+		compare.TimeToFirstToken: compare.Worse, compare.MemoryOccupiedWhenReady: compare.Different,
+		compare.KVCapacity: compare.Better, compare.MemoryOccupiedWithoutKV: compare.Worse,
 	} {
 		if m := metricOf(t, c, name); m.Verdict != want {
 			t.Errorf("%s is %s, want %s", name, m.Verdict, want)

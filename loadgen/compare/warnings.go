@@ -31,9 +31,9 @@ const (
 	CodeFairnessUnknown   = "fairness_unknown"
 	CodeManyTests         = "many_tests"
 
-	CodeKVExplained       = "kv_explained"
-	CodeMemoryWithKVEqual = "memory_with_kv_equal"
-	CodeLedgerAbsent      = "ledger_absent"
+	CodeKVExplained   = "kv_explained"
+	CodeOccupiedEqual = "memory_occupied_equal"
+	CodeLedgerAbsent  = "ledger_absent"
 
 	CodeModelsEquivalent   = "models_equivalent"
 	CodeFingerprintShared  = "fingerprint_shared"
@@ -53,7 +53,7 @@ func warn(code, format string, values ...any) Warning {
 // warnings are those of the comparison as a whole.
 func (c *comparing) warnings(out Comparison) []Warning {
 	return slices.Concat(
-		c.kvExplained(out), c.memoryWithKVEqual(out), c.blockedEverywhere(out), c.firstEverywhere(),
+		c.kvExplained(out), c.occupiedEqual(out), c.blockedEverywhere(out), c.firstEverywhere(),
 		c.modelsEquivalent(), c.fingerprintShared(), c.ledgerAbsent(out), c.reportedByOthers(out),
 		c.simulation(), c.workloadUnknown(), c.fairnessUnknown(out), manyTests(out), c.metricUnknown(),
 	)

@@ -76,7 +76,7 @@ func (e experiment) run(random *rand.Rand, at time.Time, model string, m, arm, l
 		Mode: "live",
 		Metrics: map[string]float64{
 			compare.OutputTokensPerSecond: speed, compare.TimeToFirstToken: .18 * noise(.02) * math.Max(1, float64(load)/4), compare.TimePerOutputToken: .0083 * noise(.004), compare.RequestDuration: 2.4 * noise(.01),
-			compare.MemoryExcludingKV: without, compare.KVCapacity: .9 * (119.71*gib - without), compare.MemoryWithKV: without + .9*(119.71*gib-without),
+			compare.MemoryOccupiedWithoutKV: without, compare.KVCapacity: .9 * (119.71*gib - without), compare.MemoryOccupiedWhenReady: without + .9*(119.71*gib-without),
 			"gpu_end_celsius": 60 + float64(m) + 2*random.Float64(),
 		},
 		Facts: []compare.Fact{
@@ -84,7 +84,7 @@ func (e experiment) run(random *rand.Rand, at time.Time, model string, m, arm, l
 			{Item: "page cache at start", Value: compare.UnitBytes.Text(start["page_cache"]), Number: pointer(start["page_cache"]), Tolerance: gib, Unit: "bytes"},
 		},
 		Ledger: compare.Ledger{Start: start, Ready: peak, Peak: peak},
-		KV:     compare.KV{CapacityBytes: pointer(.9 * (119.71*gib - without)), ExcludingKVBytes: pointer(without)},
+		KV:     compare.KV{CapacityBytes: pointer(.9 * (119.71*gib - without)), OccupiedWithoutKVBytes: pointer(without)},
 	}
 }
 

@@ -150,7 +150,7 @@ func (s *span) take(values ...float64) {
 func headline() []string {
 	return []string{
 		compare.OutputTokensPerSecond, compare.ToolOutputTokensPerSecond, compare.TimeToFirstToken, compare.TimePerOutputToken, compare.RequestDuration,
-		compare.MemoryExcludingKV, compare.KVCapacity, compare.MemoryWithKV, "memory_used_peak_bytes", "gpu_end_celsius", "gpu_max_celsius", "joules_per_output_token",
+		compare.MemoryOccupiedWithoutKV, compare.KVCapacity, compare.MemoryOccupiedWhenReady, compare.MemoryUnavailablePeak, "gpu_end_celsius", "gpu_max_celsius", "joules_per_output_token",
 	}
 }
 

@@ -12,14 +12,14 @@ func kvOf(m compare.KVModel) string {
 	if m.Of == compare.KVOfFree {
 		return "free_at_kv_sizing_bytes"
 	}
-	return compare.MemoryExcludingKV
+	return compare.MemoryOccupiedWithoutKV
 }
 
 // kvWords says what the model is and whether it explains the capacities.
 func kvWords(m compare.KVModel) string {
 	equation := fmt.Sprintf("KV cache = %.3g × memory free at sizing", m.Fraction)
 	if m.Of != compare.KVOfFree {
-		equation = fmt.Sprintf("KV cache = %.3g × (%s − memory excluding KV)", m.Fraction, compare.UnitBytes.Text(m.TotalBytes))
+		equation = fmt.Sprintf("KV cache = %.3g × (%s − memory occupied without KV cache)", m.Fraction, compare.UnitBytes.Text(m.TotalBytes))
 	}
 	text := fmt.Sprintf("%s, n = %d runs, largest residual %s.", equation, m.N, compare.UnitBytes.Text(m.ResidualBytes))
 	if m.Explained {

@@ -27,7 +27,7 @@ func decisiveGrid(c compare.Comparison) render.Table {
 				name = strings.TrimPrefix(name+", "+pair.B, allRuns+", ")
 			}
 			for _, m := range pair.Metrics {
-				if !m.Primary && !slices.Contains([]string{compare.MemoryExcludingKV, compare.KVCapacity, compare.MemoryWithKV, compare.TimeToFirstToken}, m.Name) {
+				if !m.Primary && !slices.Contains([]string{compare.MemoryOccupiedWithoutKV, compare.KVCapacity, compare.MemoryOccupiedWhenReady, compare.TimeToFirstToken}, m.Name) {
 					continue
 				}
 				unit := compare.Unit(m.Unit)

@@ -195,12 +195,12 @@ func TestAMetricOfAnEngineSharesNoFigureWithAMeasuredOne(t *testing.T) {
 	runs := published().make()
 	for i := range runs {
 		if runs[i].Labels["arm"] == "container" {
-			runs[i].EngineReported = []string{compare.MemoryExcludingKV}
+			runs[i].EngineReported = []string{compare.MemoryOccupiedWithoutKV}
 		}
 	}
 	for i := range runs { // so that both arms have it of either kind
 		if i%2 == 0 {
-			runs[i].EngineReported = []string{compare.MemoryExcludingKV}
+			runs[i].EngineReported = []string{compare.MemoryOccupiedWithoutKV}
 		}
 	}
 	c, err := compare.Compare(runs, compare.Options{By: "arm", Within: []string{"model"}})
@@ -208,11 +208,11 @@ func TestAMetricOfAnEngineSharesNoFigureWithAMeasuredOne(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := c.Strata[0]
-	measured, reported := points(s, "native", key{compare.MemoryExcludingKV, false}), points(s, "native", key{compare.MemoryExcludingKV, true})
+	measured, reported := points(s, "native", key{compare.MemoryOccupiedWithoutKV, false}), points(s, "native", key{compare.MemoryOccupiedWithoutKV, true})
 	if len(measured)+len(reported) != 9 || len(reported) == 0 {
 		t.Errorf("%d measured and %d reported of 9", len(measured), len(reported))
 	}
-	if title := (key{compare.MemoryExcludingKV, true}).title(); !strings.Contains(title, "as the engine reports it") {
+	if title := (key{compare.MemoryOccupiedWithoutKV, true}).title(); !strings.Contains(title, "as the engine reports it") {
 		t.Error(title)
 	}
 }

@@ -27,7 +27,7 @@ func TestATerminalShowsTheVerdictsFirstAndThenWhatIsBehindThem(t *testing.T) {
 	text := textOf(t, compared(t, e, compare.Options{Within: []string{"model"}}))
 	last := -1
 	for _, part := range []string{
-		"57 runs by arm within model, against native", "deepseek-7b: container against native", "verdict", "* Output tokens per second", "Memory excluding the KV cache", "* decides; sd: ",
+		"57 runs by arm within model, against native", "deepseek-7b: container against native", "verdict", "* Output tokens per second", "Memory occupied without KV cache", "* decides; sd: ",
 		"\norder", "abba", "runs of native", "\nfairness", "2 of 3 known items differ", "what differs besides, deepseek-7b", "sha256:4f1c", "memory ledger, container less native, deepseek-7b", "page_cache", "+15.00 GiB",
 		"KV cache: ", "\nwarnings", "kv_explained",
 	} {

@@ -95,7 +95,7 @@ func (run sparkRun) result() (Result, error) {
 		Engine: "trtllm", ExitCode: run.ExitCode, StartCelsius: run.StartCelsius, EndCelsius: run.EndCelsius,
 		Warnings: []string{
 			"its times have no zone and are taken for UTC: their order is right as long as the clock was not set",
-			"memory excluding the KV cache is the engine's own peak while it profiled its memory, before it took the KV cache: no peak of memory in use",
+			"memory occupied without KV cache is the engine's own peak while it profiled its memory, before it took the KV cache: it is no peak of occupied memory",
 		},
 	}
 	r.label("arm", run.Environment)

@@ -86,7 +86,7 @@ func TestAnImportedRunIsAFolderOfTheToolsWord(t *testing.T) {
 		t.Errorf("%+v", failed)
 	}
 	s := readJSONFile[summary.Summary](t, whole.Path(folder.SummaryFile))
-	if s.Memory.ExcludingKV != nil || s.Memory.UsedPeak != nil || *s.Memory.EngineReported.Peak != 75698798592 || *s.KV.CapacityBytes != 44*gib {
+	if s.Memory.OccupiedWithoutKV != nil || s.Memory.UnavailablePeak != nil || *s.Memory.EngineReported.Peak != 75698798592 || *s.KV.CapacityBytes != 44*gib {
 		t.Errorf("memory %+v, KV %+v", s.Memory, s.KV)
 	}
 	if s.Throughput.OutputTokensPerSecond != nil || s.Latency != nil || len(s.Tool.Values) != 4 || s.Tool.Values[0].From != "all.json" {

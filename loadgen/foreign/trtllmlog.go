@@ -45,7 +45,7 @@ func readTRTLLMLog(f *file) ([]Result, error) {
 	} else {
 		r.Memory = engineReport(r.Values)
 	}
-	r.Warnings = append(r.Warnings, "memory excluding the KV cache is the engine's own peak while it profiled its memory, before it took the KV cache: no peak of memory in use")
+	r.Warnings = append(r.Warnings, "memory occupied without KV cache is the engine's own peak while it profiled its memory, before it took the KV cache: it is no peak of occupied memory")
 	if err := besideLog(f, &r); err != nil {
 		return nil, err
 	}

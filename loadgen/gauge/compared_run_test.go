@@ -15,7 +15,7 @@ import (
 
 // Memory is analysed as it is and not as a logarithm: its verdict rests on an interval of differences.
 func TestADifferenceHasItsIntervalWhereTheRatioHasNone(t *testing.T) {
-	const memory, tokens = "c|memory_excluding_kv_bytes|native|container|standard|llama-8b", "c|output_tokens_per_second|native|container|standard|llama-8b"
+	const memory, tokens = "c|memory_occupied_without_kv_bytes|native|container|standard|llama-8b", "c|output_tokens_per_second|native|container|standard|llama-8b"
 	kept := ofComparison("c", compared(t, "llama-8b"), noon)
 	if lower := kept.of(&metric.ComparisonRatioLower); len(lower) != 1 || lower[tokens] == 0 {
 		t.Fatalf("intervals of ratios: %v", lower)
@@ -32,7 +32,7 @@ func TestADifferenceHasItsIntervalWhereTheRatioHasNone(t *testing.T) {
 	}
 	// Of one run there is a difference and nothing to test it by.
 	c := twoArms()
-	c.Strata[0].Pairs[0].Metrics = []compare.Metrics{{Name: compare.MemoryExcludingKV, Difference: new(-1.5), Verdict: compare.Undecided}}
+	c.Strata[0].Pairs[0].Metrics = []compare.Metrics{{Name: compare.MemoryOccupiedWithoutKV, Difference: new(-1.5), Verdict: compare.Undecided}}
 	kept = ofComparison("c", c, noon)
 	if d := kept.of(&metric.ComparisonDifference); d[memory] != -1.5 || len(kept.of(&metric.ComparisonDifferenceLower))+len(kept.of(&metric.ComparisonDifferenceUpper)) != 0 {
 		t.Errorf("of one run: %v", kept.series)

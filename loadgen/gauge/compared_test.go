@@ -96,7 +96,7 @@ func TestWhatRunsCannotTellOfOrderIsAbsent(t *testing.T) {
 		"container": {Runs: make([]compare.RunRef, 9), Metrics: []compare.Series{{Name: tokens, Drift: compare.Drift{Spearman: new(-0.9), Significant: true}}}},
 	}
 	c.Strata[0].Pairs[0].Order = compare.PairOrder{AfterSwitch: []compare.AfterSwitch{
-		{Metric: tokens, Arm: "native"}, {Metric: tokens, Arm: "container", P: new(0.4)}, {Metric: compare.MemoryExcludingKV, Arm: "native", Stands: true},
+		{Metric: tokens, Arm: "native"}, {Metric: tokens, Arm: "container", P: new(0.4)}, {Metric: compare.MemoryOccupiedWithoutKV, Arm: "native", Stands: true},
 	}}
 	kept := ofComparison("c", c, noon)
 	for family, want := range map[*metric.Gauge]map[string]float64{
@@ -107,8 +107,8 @@ func TestWhatRunsCannotTellOfOrderIsAbsent(t *testing.T) {
 		&metric.ComparisonOrderInfo:             {},
 		&metric.ComparisonLedgerDifferenceBytes: {},
 		&metric.ComparisonAfterSwitchStandsOut: {
-			"c|" + tokens + "|native|container|standard|llama-8b|container":                 0,
-			"c|" + compare.MemoryExcludingKV + "|native|container|standard|llama-8b|native": 1,
+			"c|" + tokens + "|native|container|standard|llama-8b|container":                       0,
+			"c|" + compare.MemoryOccupiedWithoutKV + "|native|container|standard|llama-8b|native": 1,
 		},
 	} {
 		if got := kept.of(family); fmt.Sprint(got) != fmt.Sprint(want) {
@@ -121,17 +121,17 @@ func TestWhatRunsCannotTellOfOrderIsAbsent(t *testing.T) {
 func TestOrderIsNotTakenForThatOfAnEnginesOwnWord(t *testing.T) {
 	c := twoArms()
 	c.Strata[0].Arms = map[string]compare.Arm{"native": {Metrics: []compare.Series{
-		{Name: compare.MemoryExcludingKV, Drift: compare.Drift{Spearman: new(0.1)}},
-		{Name: compare.MemoryExcludingKV, EngineReported: true, Drift: compare.Drift{Spearman: new(0.8)}},
+		{Name: compare.MemoryOccupiedWithoutKV, Drift: compare.Drift{Spearman: new(0.1)}},
+		{Name: compare.MemoryOccupiedWithoutKV, EngineReported: true, Drift: compare.Drift{Spearman: new(0.8)}},
 	}}}
 	pair := &c.Strata[0].Pairs[0]
-	pair.Metrics = append(pair.Metrics, compare.Metrics{Name: compare.MemoryExcludingKV, EngineReported: true, A: compare.Moments{Mean: new(7.)}})
-	pair.Order.AfterSwitch = []compare.AfterSwitch{{Metric: compare.MemoryExcludingKV, Arm: "native", Stands: true}}
+	pair.Metrics = append(pair.Metrics, compare.Metrics{Name: compare.MemoryOccupiedWithoutKV, EngineReported: true, A: compare.Moments{Mean: new(7.)}})
+	pair.Order.AfterSwitch = []compare.AfterSwitch{{Metric: compare.MemoryOccupiedWithoutKV, Arm: "native", Stands: true}}
 	kept := ofComparison("c", c, noon)
 	if got := kept.of(&metric.ComparisonAfterSwitchStandsOut); len(got) != 0 {
 		t.Errorf("after a change of arms: %v, and nobody knows of which", got)
 	}
-	measured, said := "c|memory_excluding_kv_bytes|native|container|standard|llama-8b|native", "c|engine_reported_memory_excluding_kv_bytes|native|container|standard|llama-8b|native"
+	measured, said := "c|memory_occupied_without_kv_bytes|native|container|standard|llama-8b|native", "c|engine_reported_memory_occupied_without_kv_bytes|native|container|standard|llama-8b|native"
 	if drift := kept.of(&metric.ComparisonDriftCorrelation); len(drift) != 2 || drift[measured] != 0.1 || drift[said] != 0.8 {
 		t.Errorf("drift %v", drift)
 	}

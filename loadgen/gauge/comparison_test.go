@@ -58,12 +58,12 @@ func TestComparisonsOfFoldersBelowAreShownOnce(t *testing.T) {
 func TestWhatAnEngineSaysIsNoMeasurement(t *testing.T) {
 	c := twoArms()
 	metrics := &c.Strata[0].Pairs[0].Metrics
-	*metrics = append(*metrics, compare.Metrics{Name: compare.MemoryExcludingKV, EngineReported: true, Ratio: new(2.)}, compare.Metrics{Name: "engine_reported_kv_bytes", EngineReported: true})
+	*metrics = append(*metrics, compare.Metrics{Name: compare.MemoryOccupiedWithoutKV, EngineReported: true, Ratio: new(2.)}, compare.Metrics{Name: "engine_reported_kv_bytes", EngineReported: true})
 	var names []string
 	for _, r := range ofComparison("c", c, noon).Rows {
 		names = append(names, r.Metric)
 	}
-	if got := strings.Join(names, " "); got != "output_tokens_per_second memory_excluding_kv_bytes engine_reported_memory_excluding_kv_bytes engine_reported_kv_bytes" {
+	if got := strings.Join(names, " "); got != "output_tokens_per_second memory_occupied_without_kv_bytes engine_reported_memory_occupied_without_kv_bytes engine_reported_kv_bytes" {
 		t.Error(got)
 	}
 }

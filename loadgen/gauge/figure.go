@@ -52,8 +52,11 @@ func (c *collection) memory(run string, o compare.Run, s summary.Summary) {
 	if m == nil {
 		return
 	}
-	c.known(&metric.RunMemoryExcludingKVBytes, m.ExcludingKV, run)
-	c.known(&metric.RunMemoryUsedPeakBytes, m.UsedPeak, run)
+	c.known(&metric.RunMemoryOccupiedWithoutKVBytes, m.OccupiedWithoutKV, run)
+	c.known(&metric.RunMemoryUnavailablePeakBytes, m.UnavailablePeak, run)
+	c.known(&metric.RunMemoryAvailableMinBytes, m.AvailableMin, run)
+	c.known(&metric.RunMemoryOccupiedPeakBytes, m.OccupiedPeak, run)
+	c.known(&metric.RunMemoryPoolBytes, m.Pool, run)
 	c.known(&metric.RunFreeAtKVSizingBytes, m.FreeAtKVSizing, run)
 	if m.EngineReported != nil {
 		c.known(&metric.RunEngineReportedPeakBytes, m.EngineReported.Peak, run)

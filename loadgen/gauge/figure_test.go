@@ -43,18 +43,18 @@ func TestAnEnginesWordOfAnImportedRunIsNoMeasurement(t *testing.T) {
 	for i := range fewestBefore + 1 {
 		o, s := whole(fmt.Sprint("r", i), i)
 		o.Imported, o.Mode = "benchmark-spark", ""
-		o.Metrics = map[string]float64{compare.MemoryExcludingKV: 70 + float64(i), compare.KVCapacity: 44, "gpu_max_celsius": 71}
-		o.EngineReported = []string{compare.KVCapacity, compare.MemoryExcludingKV}
+		o.Metrics = map[string]float64{compare.MemoryOccupiedWithoutKV: 70 + float64(i), compare.KVCapacity: 44, "gpu_max_celsius": 71}
+		o.EngineReported = []string{compare.KVCapacity, compare.MemoryOccupiedWithoutKV}
 		s.Memory = &summary.Memory{EngineReported: &folder.EngineReport{Peak: new(70e9), KV: new(44e9)}}
 		b.put(Of(o, s))
 	}
 	page := b.page(t)
-	for _, absent := range []string{"\numa_run_kv_capacity", "\numa_run_memory", `metric="memory_excluding_kv_bytes"`, `metric="kv_capacity_bytes"`} {
+	for _, absent := range []string{"\numa_run_kv_capacity", "\numa_run_memory", `metric="memory_occupied_without_kv_bytes"`, `metric="kv_capacity_bytes"`} {
 		if strings.Contains(page, absent) {
 			t.Errorf("%q is on the page of what was measured:\n%s", absent, page)
 		}
 	}
-	for _, there := range []string{`uma_run_zscore{metric="engine_reported_memory_excluding_kv_bytes",run="r5"}`, `uma_run_zscore{metric="gpu_max_celsius",run="r5"} 0`, `uma_run_engine_reported_peak_bytes{run="r5"} 7e+10`} {
+	for _, there := range []string{`uma_run_zscore{metric="engine_reported_memory_occupied_without_kv_bytes",run="r5"}`, `uma_run_zscore{metric="gpu_max_celsius",run="r5"} 0`, `uma_run_engine_reported_peak_bytes{run="r5"} 7e+10`} {
 		if !strings.Contains(page, "\n"+there) {
 			t.Errorf("%s is missing in\n%s", there, page)
 		}

@@ -48,7 +48,8 @@ func wholeSummary() summary.Summary {
 			E2E:  &summary.Clocks{Send: distribution(3000, 2.5, new(2.4), new(3.), new(3.5), new(4.), new(5.)), Intended: distribution(3, 2.75)},
 		},
 		Memory: &summary.Memory{
-			ExcludingKV: new(70.47 * gib), UsedPeak: new(114.8 * gib), FreeAtKVSizing: new(49.24 * gib), EngineReported: &folder.EngineReport{Peak: new(70e9)},
+			OccupiedWithoutKV: new(70.47 * gib), UnavailablePeak: new(114.8 * gib), AvailableMin: new(4.91 * gib),
+			Pool: new(119.71 * gib), OccupiedPeak: new(116.21 * gib), FreeAtKVSizing: new(49.24 * gib), EngineReported: &folder.EngineReport{Peak: new(70e9)},
 			LedgerAt: new(ledgersOf(6)),
 		},
 		KV:       &summary.KV{CapacityBytes: new(44.31 * gib), CapacityTokens: new(363008.)},
@@ -92,7 +93,7 @@ func twoArms() compare.Comparison {
 		Within: map[string]string{"scenario": "standard", "model": "llama-8b"},
 		Pairs: []compare.Pair{{A: "native", B: "container", Metrics: []compare.Metrics{
 			{Name: compare.OutputTokensPerSecond, Ratio: new(0.97), RatioCI95: &compare.Interval{0.96, 0.98}, Verdict: compare.Worse, Confounded: true},
-			{Name: compare.MemoryExcludingKV, Ratio: new(1.4), Verdict: compare.Worse},
+			{Name: compare.MemoryOccupiedWithoutKV, Ratio: new(1.4), Verdict: compare.Worse},
 		}}},
 	}}}
 }
@@ -111,7 +112,7 @@ func compared(t *testing.T, models ...string) compare.Comparison {
 			}
 			r.Model, r.Labels, r.Simulated = model, map[string]string{"arm": arm}, true
 			r.Metrics = map[string]float64{
-				compare.OutputTokensPerSecond: 120 + float64(i%3)/10 - larger*float64(i)/5, compare.MemoryExcludingKV: (70.5 + 8*larger + float64(i%3)/10) * gib,
+				compare.OutputTokensPerSecond: 120 + float64(i%3)/10 - larger*float64(i)/5, compare.MemoryOccupiedWithoutKV: (70.5 + 8*larger + float64(i%3)/10) * gib,
 			}
 			r.Ledger = compare.Ledger(ledgersOf(6 + 8*larger))
 			r.Facts = []compare.Fact{

@@ -27,6 +27,8 @@ type Shelf struct {
 	Files []string
 	// Unfinished says of an error of Open that there is nothing wrong: the run goes on, or was killed.
 	Unfinished func(error) bool
+	// LegacyNames serves series that have another name today by their old name too.
+	LegacyNames bool
 	// Now is the clock.
 	Now func() time.Time
 

@@ -124,20 +124,20 @@ func (r Run) memoryFigures(f *figures) {
 	if m == nil {
 		return
 	}
-	f.set(compare.MemoryExcludingKV, m.ExcludingKV)
-	f.set("memory_used_peak_bytes", m.UsedPeak)
+	f.set(compare.MemoryOccupiedWithoutKV, m.OccupiedWithoutKV)
+	f.set(compare.MemoryUnavailablePeak, m.UnavailablePeak)
 	f.set("gpu_held_peak_bytes", m.GPUHeldPeak)
 	f.set("cuda_free_min_bytes", m.CUDAFreeMin)
 	f.set("free_at_kv_sizing_bytes", m.FreeAtKVSizing)
 	if e := m.EngineReported; e != nil {
 		r.engineFigures(f, e)
 	}
-	excluding, known := f.all[compare.MemoryExcludingKV]
+	excluding, known := f.all[compare.MemoryOccupiedWithoutKV]
 	capacity, both := f.all[compare.KVCapacity]
 	if known && both {
 		whole := excluding + capacity
-		if f.set(compare.MemoryWithKV, &whole); slices.Contains(f.reported, compare.MemoryExcludingKV) {
-			f.reported = append(f.reported, compare.MemoryWithKV)
+		if f.set(compare.MemoryOccupiedWhenReady, &whole); slices.Contains(f.reported, compare.MemoryOccupiedWithoutKV) {
+			f.reported = append(f.reported, compare.MemoryOccupiedWhenReady)
 		}
 	}
 }
@@ -153,7 +153,7 @@ func (r Run) engineFigures(f *figures, e *folder.EngineReport) {
 		return
 	}
 	// Nothing else will ever be known of it.
-	f.setReported(compare.MemoryExcludingKV, e.Peak)
+	f.setReported(compare.MemoryOccupiedWithoutKV, e.Peak)
 }
 
 // machineFigures are heat and energy.

@@ -132,7 +132,7 @@ func TestWhatIsNoFinishedRunIsRefusedByItsFolder(t *testing.T) {
 		"half of a manifest": {put(folder.ManifestFile, `{"schema":"umascope.manifest/1"`), nil, "manifest.json: unexpected end"},
 		"another manifest":   {put(folder.ManifestFile, `{"schema":"umascope.manifest/2","run":7}`), nil, `manifest.json: its form is "umascope.manifest/2" and not "umascope.manifest/1"`},
 		"another summary":    {put(folder.SummaryFile, `{"schema":"umascope.summary/9"}`), nil, `its form is "umascope.summary/9"`},
-		"no form":            {put(folder.SummaryFile, `{"run":"r1"}`), nil, `its form is "" and not "umascope.summary/1"`},
+		"no form":            {put(folder.SummaryFile, `{"run":"r1"}`), nil, `its form is "" and not "umascope.summary/2"`},
 		"no summary at all":  {put(folder.SummaryFile, `[]`), nil, "summary.json: json: cannot unmarshal array"},
 		"another run's":      {put(folder.SummaryFile, `{"schema":"umascope.summary/1","run":"r2"}`), nil, `its summary is of the run "r2" and its manifest of "r1"`},
 		"a run without name": {put(folder.ManifestFile, `{"schema":"umascope.manifest/1"}`), nil, "it names no run"},
@@ -245,7 +245,7 @@ func FuzzOpen(f *testing.F) {
 	const manifest = `{"schema":"umascope.manifest/1","run":"r1","labels":{"host":"h"},"flags":{"rate":"2"},"machines":[{"source":"h","gpus":[{"vbios":"v"}]}]}`
 	for _, more := range []string{
 		`"tool_reported":{"values":[{"name":"ttft_seconds","statistic":"p50","value":1e308}]}`,
-		`"memory":{"excluding_kv_bytes":1e308,"ledger_at":{"start":{"free":1}}},"kv":{"capacity_bytes":1e308}`,
+		`"memory":{"occupied_without_kv_bytes":1e308,"ledger_at":{"start":{"free":1}}},"kv":{"capacity_bytes":1e308}`,
 		`"requests":{"ok":2,"http":1},"latency":{"ttft":{"intended":{"n":9,"p50":0.5}},"tpot":{"send":{"p99":null}}}`,
 		`"energy":{"joules":9},"phases":{"measure":{"start":1,"end":1,"measured":true}},"thermal":{"throttle_seconds":{"x":1}}`,
 	} {

@@ -130,11 +130,11 @@ func (r Run) kv() compare.KV {
 	var kv compare.KV
 	m := r.Summary.Memory
 	if m != nil {
-		kv.FreeAtSizingBytes, kv.ExcludingKVBytes = m.FreeAtKVSizing, m.ExcludingKV
+		kv.FreeAtSizingBytes, kv.OccupiedWithoutKVBytes = m.FreeAtKVSizing, m.OccupiedWithoutKV
 	}
 	if m != nil && m.EngineReported != nil {
 		kv.CapacityBytes = m.EngineReported.KV
-		kv.ExcludingKVBytes = cmp.Or(kv.ExcludingKVBytes, m.EngineReported.Peak)
+		kv.OccupiedWithoutKVBytes = cmp.Or(kv.OccupiedWithoutKVBytes, m.EngineReported.Peak)
 	}
 	if own := r.Summary.KV; own != nil {
 		kv.CapacityBytes = cmp.Or(own.CapacityBytes, kv.CapacityBytes)

@@ -29,7 +29,7 @@ func observed() Run {
 	s.Throughput = summary.Throughput{OutputTokensPerSecond: new(120.), RequestsPerSecond: new(0.9)}
 	s.Latency = &summary.Latency{TTFT: &summary.Clocks{Send: d(.1), Intended: d(.2)}, TPOT: &summary.Clocks{Send: d(.01)}, E2E: &summary.Clocks{Intended: d(3)}}
 	s.Memory = &summary.Memory{
-		Origin: live, ExcludingKV: new(70. * gib), FreeAtKVSizing: new(49. * gib), EngineReported: &folder.EngineReport{Peak: new(69. * gib), KV: new(44. * gib), Source: "a log"},
+		Origin: live, OccupiedWithoutKV: new(70. * gib), FreeAtKVSizing: new(49. * gib), EngineReported: &folder.EngineReport{Peak: new(69. * gib), KV: new(44. * gib), Source: "a log"},
 		LedgerAt: &summary.LedgerAt{Start: map[string]float64{metric.LineFree: 100 * gib, metric.LinePageCache: 5 * gib}},
 	}
 	s.KV = &summary.KV{CapacityBytes: new(44. * gib), Source: "a page"}
@@ -61,7 +61,7 @@ func TestARunIsComparedByWhatWasMeasured(t *testing.T) {
 		"time_to_first_token_p50_seconds": .2, "time_to_first_token_p95_seconds": .4, "time_to_first_token_send_p50_seconds": .1,
 		"time_per_output_token_p50_seconds": .01, "time_per_output_token_p95_seconds": .02,
 		"request_duration_p50_seconds": 3, "request_duration_p95_seconds": 6,
-		compare.MemoryExcludingKV: 70 * gib, compare.KVCapacity: 44 * gib, compare.MemoryWithKV: 114 * gib, "free_at_kv_sizing_bytes": 49 * gib,
+		compare.MemoryOccupiedWithoutKV: 70 * gib, compare.KVCapacity: 44 * gib, compare.MemoryOccupiedWhenReady: 114 * gib, "free_at_kv_sizing_bytes": 49 * gib,
 		"engine_reported_peak_bytes": 69 * gib, "engine_reported_kv_bytes": 44 * gib,
 		"gpu_start_celsius": 40, "gpu_end_celsius": 60, "gpu_max_celsius": 61, "energy_joules": 600, "gpu_power_mean_watts": 60,
 	}
@@ -71,7 +71,7 @@ func TestARunIsComparedByWhatWasMeasured(t *testing.T) {
 	if len(o.EngineReported) != 0 || o.Mode != metric.ModeLive || o.Engine != "vllm" || o.Model != "m" || o.Host != "spark1" || o.Signals["ssd_rehydrate"] != "proven" {
 		t.Errorf("%+v", o)
 	}
-	if o.KV.ExcludingKVBytes == nil || *o.KV.ExcludingKVBytes != 70*gib || *o.KV.FreeAtSizingBytes != 49*gib || o.Ledger.Start[metric.LineFree] != 100*gib {
+	if o.KV.OccupiedWithoutKVBytes == nil || *o.KV.OccupiedWithoutKVBytes != 70*gib || *o.KV.FreeAtSizingBytes != 49*gib || o.Ledger.Start[metric.LineFree] != 100*gib {
 		t.Errorf("%+v, %+v", o.KV, o.Ledger)
 	}
 }
@@ -88,7 +88,7 @@ func TestEveryMetricOfTheTableCanBeFilled(t *testing.T) {
 	own.Summary.Goodput = &summary.Goodput{Requests: 1, RequestsPerSecond: one}
 	own.Summary.Latency = &summary.Latency{TTFT: both, TTFO: both, TPOT: both, ITL: both, E2E: both, QueueDelay: d}
 	own.Summary.Memory = &summary.Memory{
-		ExcludingKV: one, UsedPeak: one, CUDAFreeMin: one, FreeAtKVSizing: one, GPUHeldPeak: one,
+		OccupiedWithoutKV: one, UnavailablePeak: one, CUDAFreeMin: one, FreeAtKVSizing: one, GPUHeldPeak: one,
 		EngineReported: &folder.EngineReport{Peak: one, NonTorch: one, KV: one, KVTokens: one, Weights: one, Compute: one},
 	}
 	own.Summary.KV = &summary.KV{CapacityBytes: one, CapacityTokens: one}
@@ -125,16 +125,16 @@ func TestTheWordOfAnEngineIsMarkedWhereNothingWasMeasured(t *testing.T) {
 	r.Summary.Tool = &folder.ToolReport{Values: []extract.Value{extract.NewValue(extract.OutputTokensPerSecond, "", 120), extract.NewValue(extract.TTFTSeconds, "p50", 2)}}
 	o := r.Observation()
 	want := map[string]float64{
-		compare.MemoryExcludingKV: 70 * gib, compare.KVCapacity: 44 * gib, compare.MemoryWithKV: 114 * gib, "gpu_end_celsius": 60,
+		compare.MemoryOccupiedWithoutKV: 70 * gib, compare.KVCapacity: 44 * gib, compare.MemoryOccupiedWhenReady: 114 * gib, "gpu_end_celsius": 60,
 		compare.ToolOutputTokensPerSecond: 120, "tool_reported_time_to_first_token_p50_seconds": 2,
 	}
 	if !maps.Equal(o.Metrics, want) {
 		t.Errorf("%v\nwant %v", o.Metrics, want)
 	}
-	if marked := []string{compare.KVCapacity, compare.MemoryExcludingKV, compare.MemoryWithKV}; !slices.Equal(o.EngineReported, marked) {
+	if marked := []string{compare.KVCapacity, compare.MemoryOccupiedWhenReady, compare.MemoryOccupiedWithoutKV}; !slices.Equal(o.EngineReported, marked) {
 		t.Errorf("%q, want %q", o.EngineReported, marked)
 	}
-	if o.Imported != "benchmark-spark" || o.Mode != "" || o.KV.ExcludingKVBytes == nil || o.Engine != "trtllm" {
+	if o.Imported != "benchmark-spark" || o.Mode != "" || o.KV.OccupiedWithoutKVBytes == nil || o.Engine != "trtllm" {
 		t.Errorf("%+v", o)
 	}
 }

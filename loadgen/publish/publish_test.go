@@ -44,7 +44,7 @@ func plainRun(t *testing.T, out string, i int, change func(*folder.Manifest, *su
 	m.Scenario, s.Scenario = "standard", "standard"
 	line := map[string]float64{"free": float64(i)}
 	s.Memory.LedgerAt = &summary.LedgerAt{Start: line, Ready: line, Peak: line}
-	s.Memory.UsedPeak = new(float64(int64(100+3*(i%2)+i)) * (1 << 30))
+	s.Memory.UnavailablePeak = new(float64(int64(100+3*(i%2)+i)) * (1 << 30))
 	change(&m, &s)
 	if err := errors.Join(f.WriteJSON(folder.ManifestFile, m), f.WriteJSON(folder.SummaryFile, s)); err != nil {
 		t.Fatal(err)

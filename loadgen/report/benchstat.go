@@ -79,7 +79,7 @@ func measurements(s summary.Summary) []measurement {
 		all = append(all, higher("good-requests/s", s.Goodput.RequestsPerSecond))
 	}
 	if m := s.Memory; m != nil && m.Live() {
-		all = append(all, lower("memory-excluding-kv-bytes", m.ExcludingKV), lower("memory-used-peak-bytes", m.UsedPeak))
+		all = append(all, lower("memory-occupied-without-kv-bytes", m.OccupiedWithoutKV), lower("memory-unavailable-peak-bytes", m.UnavailablePeak))
 	}
 	if e := s.Energy; e != nil && e.Live() {
 		_, perToken := s.EnergyOfAll()

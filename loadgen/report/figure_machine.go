@@ -178,7 +178,7 @@ func (t track) cudaView() *chart.Figure {
 	for _, l := range []struct {
 		name   string
 		family metric.Definer
-	}{{"available to the kernel", metric.MemoryAvailableBytes}, {"free for CUDA", metric.MemoryCUDAFreeBytes}} {
+	}{{"available", metric.MemoryAvailableBytes}, {"free", metric.MemoryCUDAFreeBytes}} {
 		for _, series := range t.source.Find(l.family) {
 			lines = append(lines, labelled{l.name, slices.Collect(series.Points())})
 		}
@@ -186,7 +186,7 @@ func (t track) cudaView() *chart.Figure {
 	if len(lines) < 2 {
 		return nil // where GPUs have memory of their own there is nothing to compare
 	}
-	return t.drawLines(measure{"Available and free for CUDA", "GiB", 1. / (1 << 30), 0}, lines)
+	return t.drawLines(measure{"Available and free memory", "GiB", 1. / (1 << 30), 0}, lines)
 }
 
 // seconds is a time in nanoseconds as the axes have it.

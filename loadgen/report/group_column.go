@@ -44,8 +44,8 @@ func machineColumns() []groupColumn {
 		}}
 	}
 	return []groupColumn{
-		memory("memory excluding KV", func(m *summary.Memory) *float64 { return m.ExcludingKV }),
-		memory("memory used, peak", func(m *summary.Memory) *float64 { return m.UsedPeak }),
+		memory("memory occupied without KV cache", func(m *summary.Memory) *float64 { return m.OccupiedWithoutKV }),
+		memory("memory unavailable, peak", func(m *summary.Memory) *float64 { return m.UnavailablePeak }),
 		memory("peak by the engine", func(m *summary.Memory) *float64 {
 			if m.EngineReported == nil {
 				return nil

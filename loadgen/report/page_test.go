@@ -56,7 +56,7 @@ func TestThePageShowsEveryFigureWithItsNumberOfSamples(t *testing.T) {
 	text := rendered(t, page)
 	for _, title := range []string{
 		"Time to first token", "Time per output token", "Request duration", "Gap between chunks", "Every request", "Requests in flight", "Output",
-		"Where the memory went — spark-1, live", "Where the memory went — gb10-load, constructed", "Available and free for CUDA — spark-1, live",
+		"Where the memory went — spark-1, live", "Where the memory went — gb10-load, constructed", "Available and free memory — spark-1, live",
 		"GPU power — gb10-load, constructed", "GPU temperature — spark-1, live", "GPU utilisation — spark-1, live",
 	} {
 		if !strings.Contains(text, "<h3>"+title) {

@@ -130,11 +130,11 @@ func machineFacts(s summary.Summary) []render.Fact {
 		facts = append(facts, fact(name, text))
 	}
 	if m := s.Memory; m != nil {
-		add(m.Origin, "memory used when ready, KV cache excluded", m.ExcludingKV, chart.FormatBytes)
-		add(m.Origin, "free for CUDA when the KV cache was sized", m.FreeAtKVSizing, chart.FormatBytes)
-		add(m.Origin, "memory used, peak", m.UsedPeak, chart.FormatBytes)
+		add(m.Origin, "memory occupied without KV cache", m.OccupiedWithoutKV, chart.FormatBytes)
+		add(m.Origin, "free memory when the KV cache was sized", m.FreeAtKVSizing, chart.FormatBytes)
+		add(m.Origin, "memory unavailable, peak", m.UnavailablePeak, chart.FormatBytes)
 		add(m.Origin, "GPU-held memory, peak", m.GPUHeldPeak, chart.FormatBytes)
-		add(m.Origin, "free for CUDA, least", m.CUDAFreeMin, chart.FormatBytes)
+		add(m.Origin, "free memory, least", m.CUDAFreeMin, chart.FormatBytes)
 	}
 	facts = append(facts, engineFacts(s)...)
 	if t := s.Thermal; t != nil {

@@ -44,7 +44,7 @@ func TestWhatTheEngineSaidOfItselfStandsBesideWhatWasMeasured(t *testing.T) {
 	run := testrun.New(testrun.Steady(3)...)
 	run.Manifest.Judging.Engine = &folder.EngineReport{Peak: new(40 * testrun.GiB), Source: "trtllm, its log"}
 	s := summarize(t, run)
-	if s.Memory == nil || s.Memory.EngineReported == nil || *s.Memory.EngineReported.Peak != 40*testrun.GiB || s.Memory.UsedPeak != nil {
+	if s.Memory == nil || s.Memory.EngineReported == nil || *s.Memory.EngineReported.Peak != 40*testrun.GiB || s.Memory.UnavailablePeak != nil {
 		t.Errorf("memory %+v", s.Memory)
 	}
 	var text strings.Builder

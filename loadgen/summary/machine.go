@@ -31,12 +31,18 @@ func (o Origin) still() bool { return o.Mode == metric.ModeReplay || o.Mode == m
 // Memory is in bytes, over the measured phases.
 type Memory struct {
 	Origin
-	// ExcludingKV is pool - MemFree - capacity of the KV cache when the engine was ready and nothing
+	// Pool is MemTotal, which the lines of every moment add up to.
+	Pool *float64 `json:"pool_bytes,omitempty"`
+	// OccupiedWithoutKV is pool - MemFree - capacity of the KV cache when the engine was ready and nothing
 	// had been asked of it: what is usually published as the peak. Absent where one of them is
 	// unknown, and where GPU memory is not in the pool.
-	ExcludingKV *float64 `json:"excluding_kv_bytes,omitempty"`
-	// UsedPeak is the largest pool - MemAvailable.
-	UsedPeak *float64 `json:"used_peak_bytes,omitempty"`
+	OccupiedWithoutKV *float64 `json:"occupied_without_kv_bytes,omitempty"`
+	// OccupiedPeak is the largest pool - MemFree. Page cache counts.
+	OccupiedPeak *float64 `json:"occupied_peak_bytes,omitempty"`
+	// UnavailablePeak is the largest pool - MemAvailable, and AvailableMin the least MemAvailable. Page cache that can
+	// be reclaimed is available.
+	UnavailablePeak *float64 `json:"unavailable_peak_bytes,omitempty"`
+	AvailableMin    *float64 `json:"available_min_bytes,omitempty"`
 	// CUDAFreeMin is the least that CUDA saw as free.
 	CUDAFreeMin *float64 `json:"cuda_free_min_bytes,omitempty"`
 	// FreeAtKVSizing is what CUDA saw as free when the engine sized its KV cache. Absent unless the

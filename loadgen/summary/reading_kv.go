@@ -64,9 +64,9 @@ func (r *reading) kvBytes() (float64, bool) {
 	return *r.KV.CapacityBytes, true
 }
 
-// excludingKV is pool - MemFree - KV cache at ready. MemFree is read as CUDA's, which exists only
+// occupiedWithoutKV is pool - MemFree - KV cache at ready. MemFree is read as CUDA's, which exists only
 // where the KV cache is in the pool at all.
-func (r *reading) excludingKV() *float64 {
+func (r *reading) occupiedWithoutKV() *float64 {
 	kv, known := r.kvBytes()
 	ns, ready := r.readyNS()
 	if !known || !ready {

@@ -3,14 +3,18 @@ package summary
 import "github.com/umascope/umascope/exporter/metric"
 
 func (r *reading) memory() *Memory {
-	m := Memory{Origin: r.Origin, ExcludingKV: r.excludingKV(), FreeAtKVSizing: r.freeAtKVSizing()}
+	m := Memory{Origin: r.Origin, OccupiedWithoutKV: r.occupiedWithoutKV(), FreeAtKVSizing: r.freeAtKVSizing()}
 	peakNS := int64(-1)
 	r.over(func(ns int64) {
 		pool, known := r.total(metric.MemoryPoolBytes, ns)
 		if available, ok := r.total(metric.MemoryAvailableBytes, ns); ok && known {
-			if keepIf(&m.UsedPeak, pool-available, 1) {
+			keepIf(&m.AvailableMin, available, -1)
+			if keepIf(&m.UnavailablePeak, pool-available, 1) {
 				peakNS = ns
 			}
+		}
+		if free, ok := r.ledgerLine(metric.LineFree, ns); ok && known {
+			keepIf(&m.OccupiedPeak, pool-free, 1)
 		}
 		if free, ok := r.total(metric.MemoryCUDAFreeBytes, ns); ok {
 			keepIf(&m.CUDAFreeMin, free, -1)
@@ -23,7 +27,18 @@ func (r *reading) memory() *Memory {
 	if m == (Memory{Origin: r.Origin}) {
 		return nil
 	}
+	m.Pool = r.pool()
 	return &m
+}
+
+// pool is the pool when it was first read; nil without it.
+func (r *reading) pool() *float64 {
+	for _, ns := range r.source.Samples {
+		if pool, ok := r.total(metric.MemoryPoolBytes, ns); ok {
+			return &pool
+		}
+	}
+	return nil
 }
 
 // ledgerAt reads the ledger at its three moments.
@@ -104,6 +119,16 @@ func (r *reading) startOf(phase string) (int64, bool) {
 		return 0, false
 	}
 	return windows[0].FromNS, true
+}
+
+// ledgerLine is a line of the ledger at a moment; absent where it is not known.
+func (r *reading) ledgerLine(line string, ns int64) (float64, bool) {
+	for _, series := range r.source.Find(metric.MemoryLedgerBytes) {
+		if series.Labels[string(metric.LabelLine)] == line {
+			return series.At(ns)
+		}
+	}
+	return 0, false
 }
 
 func (r *reading) ledger(ns int64) map[string]float64 {

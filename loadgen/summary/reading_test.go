@@ -25,8 +25,8 @@ func TestTheKVCacheIsThatOfTheEnginesPage(t *testing.T) {
 	}
 	// At ready, 5 s: pool - free is all but what is free.
 	free := (119.7 - 70 - 6 - 9 - 1.4 - 1.1) * testrun.GiB
-	if got, want := *s.Memory.ExcludingKV, 119.7*testrun.GiB-free-30*testrun.GiB; got < want*.99999 || got > want*1.00001 {
-		t.Errorf("%v bytes beside the KV cache, want %v", got, want)
+	if got, want := *s.Memory.OccupiedWithoutKV, 119.7*testrun.GiB-free-30*testrun.GiB; got < want*.99999 || got > want*1.00001 {
+		t.Errorf("%v bytes occupied without KV cache, want %v", got, want)
 	}
 	if s.Memory.FreeAtKVSizing != nil {
 		t.Error("the run did not see the engine load and knows what was free then")
@@ -34,7 +34,7 @@ func TestTheKVCacheIsThatOfTheEnginesPage(t *testing.T) {
 }
 
 func TestWhatThePhasesBeforeSawIsNoFigureOfTheMeasuredOnes(t *testing.T) {
-	// Warm-up until 5 s: hotter, fuller, with less free for CUDA; and busy without working.
+	// Warm-up until 5 s: hotter, fuller, with less free memory; and busy without working.
 	warmup := func(at float64, before, after string) string {
 		if at < 5 {
 			return before
@@ -91,10 +91,10 @@ func TestPagesThatAgreeAreOneKVCacheAndOthersNone(t *testing.T) {
 		t.Errorf("two pages that agree: %+v", s.KV)
 	}
 	s = summarize(t, machine(t, testrun.Page{Extra: kvPages + strings.ReplaceAll(frontend, "250000", "125000")}), testrun.Steady(40)...)
-	if s.KV != nil || s.Memory.ExcludingKV != nil || !strings.Contains(strings.Join(s.Warnings, "\n"), "KV caches of different size") {
+	if s.KV != nil || s.Memory.OccupiedWithoutKV != nil || !strings.Contains(strings.Join(s.Warnings, "\n"), "KV caches of different size") {
 		t.Errorf("two pages that disagree: %+v, warnings %q", s.KV, s.Warnings)
 	}
-	if s := summarize(t, machine(t, testrun.Page{}), testrun.Steady(40)...); s.KV != nil || s.Memory.ExcludingKV != nil {
+	if s := summarize(t, machine(t, testrun.Page{}), testrun.Steady(40)...); s.KV != nil || s.Memory.OccupiedWithoutKV != nil {
 		t.Errorf("no page: %+v", s.KV)
 	}
 }

@@ -8,8 +8,11 @@ import (
 	"github.com/umascope/umascope/loadgen/folder"
 )
 
-// Schema names the form of summary.json.
-const Schema = "umascope.summary/1"
+// Schema names the form of summary.json. Summaries of SchemaBefore, which has other names of memory, are read too.
+const (
+	Schema       = "umascope.summary/2"
+	SchemaBefore = "umascope.summary/1"
+)
 
 // Summary is summary.json.
 type Summary struct {

@@ -41,8 +41,8 @@ func TestTheEnginesLogTellsTheKVCacheWhereNoPageDoes(t *testing.T) {
 		t.Fatalf("%+v", s.KV)
 	}
 	// At ready, all but 50 GiB are taken, 30 of them for the KV cache.
-	if got := *s.Memory.ExcludingKV; got < 39.69*testrun.GiB || got > 39.71*testrun.GiB {
-		t.Errorf("%v GiB beside the KV cache", got/testrun.GiB)
+	if got := *s.Memory.OccupiedWithoutKV; got < 39.69*testrun.GiB || got > 39.71*testrun.GiB {
+		t.Errorf("%v GiB occupied without KV cache", got/testrun.GiB)
 	}
 	if !near(s.Memory.FreeAtKVSizing, 80*testrun.GiB) || !near(s.Memory.EngineReported.Peak, 71*testrun.GiB) || s.Memory.LedgerAt.Start["anon"] == 0 || s.Memory.LedgerAt.Ready["anon"] == 0 {
 		t.Errorf("%+v, ledger %+v", s.Memory, s.Memory.LedgerAt)
@@ -51,7 +51,7 @@ func TestTheEnginesLogTellsTheKVCacheWhereNoPageDoes(t *testing.T) {
 
 func TestAMachineOfAnotherTimeHasAnotherKVCache(t *testing.T) {
 	s := summarize(t, recorded(t, "constructed", testrun.ToolPhases()...))
-	if s.KV != nil || s.Memory.ExcludingKV != nil || !near(s.Memory.EngineReported.KV, 30*testrun.GiB) {
+	if s.KV != nil || s.Memory.OccupiedWithoutKV != nil || !near(s.Memory.EngineReported.KV, 30*testrun.GiB) {
 		t.Errorf("%+v, memory %+v", s.KV, s.Memory)
 	}
 }
@@ -71,7 +71,7 @@ func TestWhatOneRankSaysIsNotTheEngines(t *testing.T) {
 
 func TestALogThatIsNotUnderstoodHasNoMomentOfReadiness(t *testing.T) {
 	s := summarize(t, recorded(t, "live", telemetry.Phase{Name: "before"}, telemetry.Phase{Name: "measure", AtNS: 5e9}))
-	if s.Memory.LedgerAt.Ready != nil || s.Memory.LedgerAt.Start == nil || s.Memory.ExcludingKV != nil {
+	if s.Memory.LedgerAt.Ready != nil || s.Memory.LedgerAt.Start == nil || s.Memory.OccupiedWithoutKV != nil {
 		t.Errorf("%+v", s.Memory.LedgerAt)
 	}
 }

@@ -205,7 +205,10 @@ func TestMachineFiguresAreThoseOfTheMeasuredPhases(t *testing.T) {
 	}{
 		"GPU-held peak":        {s.Memory.GPUHeldPeak, held},
 		"CUDA free, least":     {s.Memory.CUDAFreeMin, free},
-		"used peak":            {s.Memory.UsedPeak, 119.7*testrun.GiB - free - .9*(9-3*load)*testrun.GiB},
+		"pool":                 {s.Memory.Pool, 119.7 * testrun.GiB},
+		"unavailable peak":     {s.Memory.UnavailablePeak, 119.7*testrun.GiB - free - .9*(9-3*load)*testrun.GiB},
+		"available, least":     {s.Memory.AvailableMin, free + .9*(9-3*load)*testrun.GiB},
+		"occupied peak":        {s.Memory.OccupiedPeak, 119.7*testrun.GiB - free},
 		"start temperature":    {s.Thermal.StartCelsius, 45},
 		"highest temperature":  {s.Thermal.MaxCelsius, math.Round(45 + 25*load)},
 		"joules per token":     {s.Energy.JoulesPerOutputToken, 400. / (40 * 8)},
@@ -301,7 +304,7 @@ func TestThePageOfOurExporterIsUnderstood(t *testing.T) {
 	if pool := 127600748. * 1024; math.Abs(total-pool) > 1 {
 		t.Errorf("the ledger's lines are %v of a pool of %v", total, pool)
 	}
-	if s.Memory.UsedPeak == nil || s.Memory.CUDAFreeMin == nil || s.Memory.GPUHeldPeak == nil || s.Thermal == nil || s.Thermal.MaxCelsius == nil {
+	if s.Memory.UnavailablePeak == nil || s.Memory.CUDAFreeMin == nil || s.Memory.GPUHeldPeak == nil || s.Thermal == nil || s.Thermal.MaxCelsius == nil {
 		t.Errorf("memory %+v, thermal %+v", s.Memory, s.Thermal)
 	}
 	for _, reason := range []string{"sw_thermal", "hw_thermal", "hw_power_brake", "sw_power_cap"} {
@@ -351,7 +354,7 @@ func TestSourcesAreNeverMixed(t *testing.T) {
 func TestAbsentSeriesAreAbsentFigures(t *testing.T) {
 	in := machine(t, testrun.Page{Replace: strings.NewReplacer("uma_gpu", "other_gpu", "uma_memory_cuda", "other", "uma_vmstat", "other")})
 	s := summarize(t, in, testrun.Steady(40)...)
-	if s.Thermal != nil || s.Energy != nil || s.Memory.GPUHeldPeak != nil || s.Memory.CUDAFreeMin != nil || s.Memory.UsedPeak == nil {
+	if s.Thermal != nil || s.Energy != nil || s.Memory.GPUHeldPeak != nil || s.Memory.CUDAFreeMin != nil || s.Memory.UnavailablePeak == nil {
 		t.Errorf("thermal %v, energy %v, memory %+v", s.Thermal, s.Energy, s.Memory)
 	}
 	for _, check := range []string{"thermal", "power", "swap", "counters"} {

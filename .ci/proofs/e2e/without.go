@@ -27,12 +27,12 @@ func absent() []absence {
 		return absence{d.Def().Name, string(label), value, why, false}
 	}
 	return []absence{
-		all(metric.EngineKVCapacityBytes, noKVBytes), all(metric.RunKVCapacityBytes, noKVBytes), all(metric.RunMemoryExcludingKVBytes, noKVBytes),
+		all(metric.EngineKVCapacityBytes, noKVBytes), all(metric.RunKVCapacityBytes, noKVBytes), all(metric.RunMemoryOccupiedWithoutKVBytes, noKVBytes),
 		all(metric.EngineKVTierUsedBytes, otherEngine),
 		with(metric.EngineRequests, metric.LabelState, "paused", otherEngine), with(metric.EngineRequests, metric.LabelState, "inflight", otherEngine),
 		with(metric.EnginePrefixCacheTokensTotal, metric.LabelTier, "host", otherEngine), with(metric.EnginePrefixCacheTokensTotal, metric.LabelTier, "any", otherEngine),
 		all(metric.RunEngineReportedPeakBytes, noEngineLog), all(metric.RunFreeAtKVSizingBytes, noEngineLog),
-		with(metric.ComparisonMean, metric.LabelMetric, "engine_reported_(memory_excluding_kv|peak)_bytes", noEngineLog),
+		with(metric.ComparisonMean, metric.LabelMetric, "engine_reported_(memory_occupied_without_kv|peak)_bytes", noEngineLog),
 		with(metric.ComparisonMean, metric.LabelMetric, "engine_reported_kv(_capacity)?_bytes", noEngineLog),
 
 		all(metric.RunZScore, tooFewRuns), all(metric.ComparisonDriftCorrelation, tooFewRuns), all(metric.ComparisonDriftSignificant, tooFewRuns),

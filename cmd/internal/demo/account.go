@@ -11,10 +11,10 @@ import (
 type account struct {
 	arm string
 	at  time.Time // on the machine's clock
-	// freeBytes is what CUDA called free, kvBytes what the engine took of it for its KV cache, and excludingKVBytes all
+	// freeBytes is what CUDA called free, kvBytes what the engine took of it for its KV cache, and occupiedWithoutKVBytes all
 	// of the pool that was not free.
-	freeBytes, kvBytes, excludingKVBytes int64
-	cachedBytes                          map[string]int64 // page cache by file
+	freeBytes, kvBytes, occupiedWithoutKVBytes int64
+	cachedBytes                                map[string]int64 // page cache by file
 	// shmemBytes is the engine's shared memory, deviceBytes its weights and workspaces, pinnedBytes its tier in the host's
 	// memory.
 	shmemBytes, deviceBytes, pinnedBytes int64
@@ -36,8 +36,8 @@ func (i *inference) note() (freeBytes int64) {
 	memory, has := i.host.Truth(), i.process.Status()
 	a := account{
 		arm: i.arm.name, at: i.host.Now(), freeBytes: memory.FreeBytes,
-		kvBytes:          int64(kvShare*float64(memory.FreeBytes)) / blockBytes * blockBytes,
-		excludingKVBytes: memory.PoolBytes - memory.FreeBytes, cachedBytes: memory.CachedBytes,
+		kvBytes:                int64(kvShare*float64(memory.FreeBytes)) / blockBytes * blockBytes,
+		occupiedWithoutKVBytes: memory.PoolBytes - memory.FreeBytes, cachedBytes: memory.CachedBytes,
 		shmemBytes: has.ShmemBytes, deviceBytes: has.DeviceBytes, pinnedBytes: has.PinnedBytes,
 	}
 	i.accounting.Lock()

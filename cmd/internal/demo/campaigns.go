@@ -83,7 +83,7 @@ func (s *showing) makeCampaign(ctx context.Context, c *shownCampaign, m *machine
 // compareArms compares what runs there are.
 func (s *showing) compareArms(c *shownCampaign) error {
 	page := filepath.Join(s.folder, c.name+comparisonSuffix+".html")
-	args := []string{"compare", c.dir, "--by", "arm", "--baseline", baselineArm, "--primary", compare.MemoryExcludingKV, "--json", "--html", page}
+	args := []string{"compare", c.dir, "--by", "arm", "--baseline", baselineArm, "--primary", compare.MemoryOccupiedWithoutKV, "--json", "--html", page}
 	c.commands = append(c.commands, args)
 	var printed bytes.Buffer
 	// Not ended by an interrupt: it takes no time, and says what there is to say of the runs until then.

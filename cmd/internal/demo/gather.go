@@ -130,8 +130,8 @@ func cachedFiles() []struct{ file, name string } {
 
 // page is an account as the page tells it.
 func (a account) page() story.Start {
-	start := story.Start{Arm: a.arm, At: a.at, ExcludingKVBytes: float64(a.excludingKVBytes), KVBytes: float64(a.kvBytes)}
-	rest, others := a.excludingKVBytes, int64(0)
+	start := story.Start{Arm: a.arm, At: a.at, OccupiedWithoutKVBytes: float64(a.occupiedWithoutKVBytes), KVBytes: float64(a.kvBytes)}
+	rest, others := a.occupiedWithoutKVBytes, int64(0)
 	for file, bytes := range a.cachedBytes {
 		rest -= bytes
 		if !slices.ContainsFunc(cachedFiles(), func(known struct{ file, name string }) bool { return known.file == file }) {

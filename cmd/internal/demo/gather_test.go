@@ -82,7 +82,7 @@ func TestCommandsStandThereAsAPersonTypesThem(t *testing.T) {
 
 func TestAnAccountAddsUp(t *testing.T) {
 	a := account{
-		arm: "container", excludingKVBytes: 101 * gib, kvBytes: 17 * gib, shmemBytes: 2 * gib, deviceBytes: 24 * gib, pinnedBytes: 8 * gib,
+		arm: "container", occupiedWithoutKVBytes: 101 * gib, kvBytes: 17 * gib, shmemBytes: 2 * gib, deviceBytes: 24 * gib, pinnedBytes: 8 * gib,
 		cachedBytes: map[string]int64{weightsFile: 20 * gib, imageFile: 9 * gib, containerWeightsFile: 20 * gib, "/var/log/journal": gib, "/usr/lib": 2 * gib},
 	}
 	start := a.page()
@@ -93,8 +93,8 @@ func TestAnAccountAddsUp(t *testing.T) {
 			named[p.Name] = p.Bytes
 		}
 	}
-	if sum != start.ExcludingKVBytes || start.ExcludingKVBytes != 101*gib || start.KVBytes != 17*gib {
-		t.Errorf("parts of %g GiB make %g", start.ExcludingKVBytes/gib, sum/gib)
+	if sum != start.OccupiedWithoutKVBytes || start.OccupiedWithoutKVBytes != 101*gib || start.KVBytes != 17*gib {
+		t.Errorf("parts of %g GiB make %g", start.OccupiedWithoutKVBytes/gib, sum/gib)
 	}
 	if named["other files"] != 3*gib || named["layers of the image"] != 9*gib || named["all else of the machine"] != 15*gib {
 		t.Errorf("%v", named)

@@ -190,8 +190,8 @@ func (s *stage) agrees(t *testing.T, p page) {
 	}
 	// What is taken together with the KV cache: page tables of the GPU, 2 MiB a GiB.
 	excluding := int64(p.must(t, metric.MemoryPoolBytes)-p.must(t, metric.MemoryCUDAFreeBytes)) - a.kvBytes
-	if !near(excluding, inGiB(a.excludingKVBytes), 0.25) {
-		t.Errorf("%s: %.2f GiB excluding the KV cache on the page, %.2f in the account", a.arm, inGiB(excluding), inGiB(a.excludingKVBytes))
+	if !near(excluding, inGiB(a.occupiedWithoutKVBytes), 0.25) {
+		t.Errorf("%s: %.2f GiB occupied without KV cache on the page, %.2f in the account", a.arm, inGiB(excluding), inGiB(a.occupiedWithoutKVBytes))
 	}
 }
 

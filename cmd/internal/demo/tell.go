@@ -73,8 +73,8 @@ func (t *teller) run(c *shownCampaign, r history.Run) {
 	switch memory := r.Summary.Memory; {
 	case !r.Summary.Valid:
 		what = "INVALID, in no figure: " + reasons(r.Summary)
-	case memory != nil && memory.ExcludingKV != nil && r.Summary.KV != nil && r.Summary.KV.CapacityBytes != nil:
-		what = fmt.Sprintf("%6.1f GiB beside the KV cache, which has %4.1f GiB", *memory.ExcludingKV/gib, *r.Summary.KV.CapacityBytes/gib)
+	case memory != nil && memory.OccupiedWithoutKV != nil && r.Summary.KV != nil && r.Summary.KV.CapacityBytes != nil:
+		what = fmt.Sprintf("%6.1f GiB occupied without KV cache, which has %4.1f GiB", *memory.OccupiedWithoutKV/gib, *r.Summary.KV.CapacityBytes/gib)
 	}
 	t.line(c.host, "run %s of %d  %-9s  %s", r.Summary.Labels["slot"], 2*c.iterations, r.Summary.Labels["arm"], what)
 }
@@ -97,7 +97,7 @@ func (t *teller) problem(host, what string) { t.line(host, "problem: %s", what) 
 
 // verdict says what came of it, in a few lines.
 func (t *teller) verdict(s *shown) {
-	t.say("\nMemory beside the KV cache, container against native, with the 95 %% interval:\n")
+	t.say("\nMemory occupied without KV cache, container against native, with the 95 %% interval:\n")
 	for _, c := range s.campaigns {
 		t.say("  %-13s %-31s %s\n", c.host, c.design(), c.difference())
 	}
@@ -147,9 +147,9 @@ func (c *shownCampaign) design() string {
 	return order
 }
 
-// difference is what the comparison says of the memory beside the KV cache, in its own words.
+// difference is what the comparison says of the memory occupied without KV cache, in its own words.
 func (c *shownCampaign) difference() string {
-	m, ok := c.metric(compare.MemoryExcludingKV)
+	m, ok := c.metric(compare.MemoryOccupiedWithoutKV)
 	switch {
 	case !ok || m.Difference == nil:
 		return "no comparison: " + cmp.Or(c.problem, "it was not made to its end")

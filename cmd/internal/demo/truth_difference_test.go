@@ -82,13 +82,13 @@ func (s *specimen) finding(ctx context.Context, all []account) (finding, error) 
 	if out.comparison, err = s.compared(ctx, "arm", metric.ArmNative); err != nil {
 		return out, err
 	}
-	if out.memory, err = row(out.comparison, compare.MemoryExcludingKV); err != nil {
+	if out.memory, err = row(out.comparison, compare.MemoryOccupiedWithoutKV); err != nil {
 		return out, err
 	}
 	if out.kv, err = row(out.comparison, compare.KVCapacity); err != nil {
 		return out, err
 	}
-	out.trueMemory = accountsDiffer(all, func(a account) int64 { return a.excludingKVBytes })
+	out.trueMemory = accountsDiffer(all, func(a account) int64 { return a.occupiedWithoutKVBytes })
 	out.trueKV = accountsDiffer(all, func(a account) int64 { return a.kvBytes })
 	out.trueCache = accountsDiffer(all, func(a account) int64 {
 		var bytes int64

@@ -103,7 +103,7 @@ func drifting(t *testing.T, all *specimens) {
 	memory := func(by string, so func(compare.Metrics) bool) int {
 		n := 0
 		for _, one := range made {
-			if m, err := row(one[by], compare.MemoryExcludingKV); err != nil {
+			if m, err := row(one[by], compare.MemoryOccupiedWithoutKV); err != nil {
 				t.Error(err)
 			} else if so(m) {
 				n++

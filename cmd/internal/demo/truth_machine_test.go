@@ -190,7 +190,7 @@ func (s *specimen) measured(ctx context.Context, a arm, labels []string, flags .
 		case !run.Summary.Valid:
 			why = reasons(run.Summary)
 			continue
-		case run.Summary.Memory == nil || run.Summary.Memory.ExcludingKV == nil:
+		case run.Summary.Memory == nil || run.Summary.Memory.OccupiedWithoutKV == nil:
 			why = "the memory without the KV cache is not known"
 			if err := os.RemoveAll(string(run.Folder)); err != nil {
 				return account{}, err
@@ -227,7 +227,7 @@ func (s *specimen) compared(ctx context.Context, by, baseline string) (compare.C
 	var out, complaints bytes.Buffer
 	var c compare.Comparison
 	// What decides here is memory: it is said before any run is made, so it is not one of many.
-	args := []string{"compare", s.folder, "--by", by, "--baseline", baseline, "--primary", compare.MemoryExcludingKV, "--json"}
+	args := []string{"compare", s.folder, "--by", by, "--baseline", baseline, "--primary", compare.MemoryOccupiedWithoutKV, "--json"}
 	code := loadgen.Run(ctx, args, &out, &complaints)
 	if code != exitDone {
 		return c, fmt.Errorf("compare: exit %d: %s", code, strings.TrimSpace(complaints.String()))

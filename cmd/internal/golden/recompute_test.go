@@ -115,14 +115,21 @@ func recomputed(t *testing.T, path, refusal string) (differing []string, compute
 		}
 		return nil, false
 	}
-	same(t, path+": the summary computed beside the one that is there", r.done(t).stdout, string(written))
+	// A summary of an older form has, by today's names, the figures that are computed anew. Those that are new follow from
+	// its ledger, unless telemetry lost lines of it.
+	anew, shown := r.done(t).stdout, verb(t, "report", "--format=json", path).done(t).stdout
+	same(t, path+": the summary computed beside the one that is there", before(t, anew), before(t, string(written)))
+	same(t, path+": the summary that is there, and as it is shown", before(t, shown), before(t, string(written)))
+	if strings.Contains(shown, `"pool_bytes"`) || !strings.Contains(anew, `"pool_bytes"`) {
+		same(t, path+": the summary as it is shown, and computed anew", shown, anew)
+	}
 
 	alone := copied(t, path, "summary.json", "report.html", "report.md")
 	var was, is any
-	if err := json.Unmarshal(written, &was); err != nil {
+	if err := json.Unmarshal([]byte(before(t, shown)), &was); err != nil {
 		t.Fatal(err)
 	}
-	if err := json.Unmarshal([]byte(verb(t, "report", "--format=json", alone).done(t).stdout), &is); err != nil {
+	if err := json.Unmarshal([]byte(before(t, verb(t, "report", "--format=json", alone).done(t).stdout)), &is); err != nil {
 		t.Fatal(err)
 	}
 	fields := map[string]bool{}

@@ -7,8 +7,8 @@ type Containers struct {
 	// UncoveredRatio bounds the share of a container's memory that its limit does not count. Our own
 	// choice: below a tenth the limit still says about how much the container takes.
 	UncoveredRatio float64
-	// OverheadShare and OverheadBytes bound together how much more memory without the KV cache a run in a
-	// container takes than native ones: a share of what they take, and bytes, so that neither a small
+	// OverheadShare and OverheadBytes bound together how much more memory a run in a container
+	// occupies without KV cache than native ones: a share of what they occupy, and bytes, so that neither a small
 	// engine nor the noise of a large one fires.
 	OverheadShare, OverheadBytes float64
 }

@@ -54,7 +54,7 @@ func newAnswer(c Campaign) answer {
 		metric, title string
 		books         func(Start) float64
 	}{
-		{compare.MemoryExcludingKV, "Memory excluding KV", func(s Start) float64 { return s.ExcludingKVBytes }},
+		{compare.MemoryOccupiedWithoutKV, "Memory occupied without KV cache", func(s Start) float64 { return s.OccupiedWithoutKVBytes }},
 		{compare.KVCapacity, "KV cache", func(s Start) float64 { return s.KVBytes }},
 	} {
 		f := finding{Title: fmt.Sprintf("%s: %s − %s", of.title, pair.B, pair.A), Difference: "not compared", Verdict: "no runs of both arms tell it", Tone: render.Note, Interval: "no interval", Means: "no means"}

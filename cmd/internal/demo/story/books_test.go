@@ -8,17 +8,17 @@ import (
 	"github.com/umascope/umascope/loadgen/compare"
 )
 
-func excluding(s Start) float64 { return s.ExcludingKVBytes }
+func occupied(s Start) float64 { return s.OccupiedWithoutKVBytes }
 
 func TestTheBooksAreOfTheRunsThatWereCompared(t *testing.T) {
 	c := design{name: "equal", order: abba, drops: true, invalid: 3}.campaign(t)
-	c.Starts[2].ExcludingKVBytes = 1e15 // of the run that enters no figure
+	c.Starts[2].OccupiedWithoutKVBytes = 1e15 // of the run that enters no figure
 	pair, _ := pairOf(c)
-	b := booksOf(c, pair, find(pair, compare.MemoryExcludingKV), excluding)
+	b := booksOf(c, pair, find(pair, compare.MemoryOccupiedWithoutKV), occupied)
 	if b == nil || b.all || b.a != 4 || b.b != 3 || math.Abs(b.difference-11*gib) > gib {
 		t.Fatalf("%+v", b)
 	}
-	m := find(pair, compare.MemoryExcludingKV)
+	m := find(pair, compare.MemoryOccupiedWithoutKV)
 	if text, class := b.says(compare.UnitBytes, m.CI95); class != "good" || !strings.Contains(text, "inside the interval") {
 		t.Errorf("%s (%s)", text, class)
 	}
@@ -30,14 +30,14 @@ func TestTheBooksAreOfTheRunsThatHaveTheFigure(t *testing.T) {
 	pair, _ := pairOf(c)
 	s, _ := stratum(c)
 	for _, series := range s.Arms[pair.A].Metrics {
-		if series.Name == compare.MemoryExcludingKV {
+		if series.Name == compare.MemoryOccupiedWithoutKV {
 			series.Values[0] = nil
 		}
 	}
-	if b := booksOf(c, pair, find(pair, compare.MemoryExcludingKV), excluding); b.a != 3 || b.b != 4 || b.all {
+	if b := booksOf(c, pair, find(pair, compare.MemoryOccupiedWithoutKV), occupied); b.a != 3 || b.b != 4 || b.all {
 		t.Errorf("%+v", b)
 	}
-	if b := booksOf(c, pair, find(pair, compare.KVCapacity), excluding); b.a != 4 || b.b != 4 {
+	if b := booksOf(c, pair, find(pair, compare.KVCapacity), occupied); b.a != 4 || b.b != 4 {
 		t.Errorf("%+v", b)
 	}
 }
@@ -50,7 +50,7 @@ func TestStartsThatAreNotThoseOfTheRunsAreTakenTogetherAndThatIsSaid(t *testing.
 		c := design{name: "equal", order: abba, drops: true}.campaign(t)
 		change(&c)
 		pair, _ := pairOf(c)
-		b := booksOf(c, pair, find(pair, compare.MemoryExcludingKV), excluding)
+		b := booksOf(c, pair, find(pair, compare.MemoryOccupiedWithoutKV), occupied)
 		if b == nil || !b.all {
 			t.Fatalf("%s: %+v", name, b)
 		}
@@ -93,11 +93,11 @@ func TestPartsAreMeansByArm(t *testing.T) {
 
 func TestAnInvalidRunIsACrossAndNoFigure(t *testing.T) {
 	c := design{name: "equal", order: abba, drops: true, invalid: 3}.campaign(t)
-	all := strips([]Campaign{c}, compare.MemoryExcludingKV)
+	all := strips([]Campaign{c}, compare.MemoryOccupiedWithoutKV)
 	if len(all) != 1 || len(all[0].runs) != 8 || all[0].n() != 7 || all[0].values[2] != nil {
 		t.Fatalf("%+v", all)
 	}
-	f := runsFigure([]Campaign{c}, compare.MemoryExcludingKV, "t", "c")
+	f := runsFigure([]Campaign{c}, compare.MemoryOccupiedWithoutKV, "t", "c")
 	crosses := 0
 	for _, s := range f.Desk.Shapes {
 		if s.Class == "cross" {

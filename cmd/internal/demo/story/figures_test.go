@@ -51,7 +51,7 @@ func TestLabelsOfNeighboursDoNotRunIntoEachOther(t *testing.T) {
 	many := strings.Repeat(abba, 3)
 	c := design{name: "abba", order: many}.campaign(t)
 	for name, f := range map[string]*chart.Figure{
-		"runs":  runsFigure([]Campaign{c}, compare.MemoryExcludingKV, "t", "c"),
+		"runs":  runsFigure([]Campaign{c}, compare.MemoryOccupiedWithoutKV, "t", "c"),
 		"cache": cacheFigure([]Campaign{c, c, c}),
 	} {
 		for _, d := range []*chart.Drawing{f.Desk, f.Phone} {
@@ -72,7 +72,7 @@ func TestLabelsOfNeighboursDoNotRunIntoEachOther(t *testing.T) {
 func TestALineJoinsOnlyRunsThatFollowEachOtherInAnArm(t *testing.T) {
 	for order, want := range map[string]int{blocks: 6, abba: 3, "ncncncnc": 0} {
 		c := design{name: "x", order: order}.campaign(t)
-		f, threads := runsFigure([]Campaign{c}, compare.MemoryExcludingKV, "t", "c"), 0
+		f, threads := runsFigure([]Campaign{c}, compare.MemoryOccupiedWithoutKV, "t", "c"), 0
 		for _, s := range f.Desk.Shapes {
 			if strings.HasPrefix(s.Class, "thread") {
 				threads++
@@ -87,7 +87,7 @@ func TestALineJoinsOnlyRunsThatFollowEachOtherInAnArm(t *testing.T) {
 // Both arms of a line stand at the height of their figures, and the axis holds them all.
 func TestMarksStandAtTheirFigures(t *testing.T) {
 	c := design{name: "blocks", order: blocks}.campaign(t)
-	f := runsFigure([]Campaign{c}, compare.MemoryExcludingKV, "t", "c")
+	f := runsFigure([]Campaign{c}, compare.MemoryOccupiedWithoutKV, "t", "c")
 	marks := map[string]bool{}
 	for _, s := range f.Phone.Shapes {
 		if strings.HasSuffix(s.Class, " run") {
@@ -99,10 +99,10 @@ func TestMarksStandAtTheirFigures(t *testing.T) {
 		for text := range marks {
 			var v float64
 			_, err := fmt.Sscanf(text, "%g GiB", &v)
-			near = near || err == nil && math.Abs(v*gib-s.ExcludingKVBytes) < .1*gib
+			near = near || err == nil && math.Abs(v*gib-s.OccupiedWithoutKVBytes) < .1*gib
 		}
 		if !near {
-			t.Errorf("no mark at %.2f GiB among %v", s.ExcludingKVBytes/gib, marks)
+			t.Errorf("no mark at %.2f GiB among %v", s.OccupiedWithoutKVBytes/gib, marks)
 		}
 	}
 }

@@ -57,12 +57,12 @@ func (d design) campaign(t *testing.T) Campaign {
 				left[name] *= .75
 			}
 		}
-		s := Start{Arm: arm, At: machine.Add(time.Duration(i) * 6 * time.Minute), ExcludingKVBytes: (42+.1*random.NormFloat64())*gib + shmem}
+		s := Start{Arm: arm, At: machine.Add(time.Duration(i) * 6 * time.Minute), OccupiedWithoutKVBytes: (42+.1*random.NormFloat64())*gib + shmem}
 		for _, name := range names {
 			s.Cached = append(s.Cached, Part{name, left[name]})
-			s.ExcludingKVBytes += left[name]
+			s.OccupiedWithoutKVBytes += left[name]
 		}
-		s.KVBytes = .9 * (119.7*gib - s.ExcludingKVBytes)
+		s.KVBytes = .9 * (119.7*gib - s.OccupiedWithoutKVBytes)
 		s.Other = []Part{{"shared memory", shmem}, {"engine: weights and workspaces", 24 * gib}}
 		c.Starts = append(c.Starts, s)
 		runs = append(runs, d.run(i, arm, s))
@@ -79,7 +79,7 @@ func (d design) campaign(t *testing.T) Campaign {
 }
 
 func (d design) run(i int, arm string, s Start) compare.Run {
-	seen := s.ExcludingKVBytes + .02*gib*math.Sin(float64(i))
+	seen := s.OccupiedWithoutKVBytes + .02*gib*math.Sin(float64(i))
 	kv := .9 * (119.7*gib - seen)
 	cache := total(s.Cached)
 	ledger := func(device float64) map[string]float64 {
@@ -90,9 +90,9 @@ func (d design) run(i int, arm string, s Start) compare.Run {
 		ID: fmt.Sprintf("%s-%02d%s", d.name, i+1, d.hostile), Path: "runs/x", Scenario: "standard", Model: "simulated-14b", Engine: "vllm", Host: "spark-" + d.name,
 		Labels: map[string]string{"arm": arm}, WorkloadSHA256: "w", StartedAt: at, EndedAt: at.Add(4 * time.Second), BootID: "b",
 		Valid: i+1 != d.invalid, Mode: "simulated", Simulated: true,
-		Metrics: map[string]float64{compare.MemoryExcludingKV: seen, compare.KVCapacity: kv, compare.MemoryWithKV: seen + kv, compare.OutputTokensPerSecond: 120 + math.Sin(float64(3*i))},
+		Metrics: map[string]float64{compare.MemoryOccupiedWithoutKV: seen, compare.KVCapacity: kv, compare.MemoryOccupiedWhenReady: seen + kv, compare.OutputTokensPerSecond: 120 + math.Sin(float64(3*i))},
 		Ledger:  compare.Ledger{Start: map[string]float64{"page_cache": cache / 2, "free": 121.7*gib - cache/2, "anon": 4 * gib}, Ready: ledger(24*gib + kv), Peak: ledger(26*gib + kv)},
-		KV:      compare.KV{CapacityBytes: &kv, ExcludingKVBytes: &seen},
+		KV:      compare.KV{CapacityBytes: &kv, OccupiedWithoutKVBytes: &seen},
 	}
 	if !r.Valid {
 		r.InvalidReasons = []string{"client_lag"}

@@ -70,9 +70,9 @@ type Campaign struct {
 
 // Start is what the simulator knows of one start of an engine, when the engine sized its KV cache.
 type Start struct {
-	Arm                       string
-	At                        time.Time // on the machine's clock
-	ExcludingKVBytes, KVBytes float64
+	Arm                             string
+	At                              time.Time // on the machine's clock
+	OccupiedWithoutKVBytes, KVBytes float64
 	// Cached is the page cache by file, Other what else was in use, by what it is.
 	Cached, Other []Part
 }

@@ -210,7 +210,7 @@ func TestThePageSaysWhatBecameOfTheBaselineItself(t *testing.T) {
 	p := whole(t)
 	for i, mean := range []float64{70.04, 93.92, 71.25} {
 		bytes := mean * gib
-		find(p.Campaigns[i].Comparison.Strata[0].Pairs[0], compare.MemoryExcludingKV).A.Mean = &bytes
+		find(p.Campaigns[i].Comparison.Strata[0].Pairs[0], compare.MemoryOccupiedWithoutKV).A.Mean = &bytes
 	}
 	const want = "native itself has 70.0 GiB (blocks), 93.9 GiB (abba) and 71.2 GiB (equal)"
 	if got := moral(p.Campaigns); !strings.Contains(got, want) {
@@ -250,7 +250,7 @@ func TestVerdictsAreThoseOfTheComparison(t *testing.T) {
 		for _, confounded := range []bool{false, true} {
 			p := whole(t)
 			pair := p.Campaigns[2].Comparison.Strata[0].Pairs[0]
-			m := find(pair, compare.MemoryExcludingKV)
+			m := find(pair, compare.MemoryOccupiedWithoutKV)
 			m.Verdict, m.Confounded = verdict, confounded
 			got := newAnswer(p.Campaigns[2]).Findings[0]
 			if want := strings.ReplaceAll(string(verdict), "_", " "); !strings.HasPrefix(got.Verdict, want) || strings.Contains(got.Verdict, "confounded") != confounded {

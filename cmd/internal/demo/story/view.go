@@ -118,7 +118,7 @@ func question(p Page) []render.Block {
 		cards.Blocks = append(cards.Blocks, newAnswer(c).card())
 		made = append(made, c.Commands...)
 	}
-	runs := runsFigure(p.Campaigns, compare.MemoryExcludingKV, "Every run in the order of time: memory excluding the KV cache (simulated)",
+	runs := runsFigure(p.Campaigns, compare.MemoryOccupiedWithoutKV, "Every run in the order of time: memory occupied without KV cache (simulated)",
 		"Each is what was not free when the engine sized its KV cache, on the machine’s clock. A line joins runs of one arm with no other between them: where it falls, what the other arm has left is given up from run to run.")
 	kv := runsFigure(p.Campaigns, compare.KVCapacity, "Every run in the order of time: the KV cache (simulated)",
 		"What the engine took for its KV cache: a share of what was free. It is the figure above once more, and no second finding.")
@@ -202,7 +202,7 @@ func headline(campaigns []Campaign) string {
 		if !there {
 			continue
 		}
-		if m := find(pair, compare.MemoryExcludingKV); m != nil && m.Difference != nil {
+		if m := find(pair, compare.MemoryOccupiedWithoutKV); m != nil && m.Difference != nil {
 			answers = append(answers, fmt.Sprintf("%s GiB (%s, n = %d: %s)", shortSigned(*m.Difference), c.Name, m.A.N+m.B.N, exhibit.VerdictText(*m)))
 		}
 	}
@@ -222,7 +222,7 @@ func baselineItself(campaigns []Campaign) string {
 		if !there {
 			continue
 		}
-		if m := find(pair, compare.MemoryExcludingKV); m != nil && m.A.Mean != nil {
+		if m := find(pair, compare.MemoryOccupiedWithoutKV); m != nil && m.A.Mean != nil {
 			name = pair.A
 			means = append(means, fmt.Sprintf("%s GiB (%s)", short(*m.A.Mean), c.Name))
 		}

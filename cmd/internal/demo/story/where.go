@@ -56,7 +56,7 @@ func ledgerTable(campaigns []Campaign) render.Table {
 
 // partsTable has the simulator's books by arm.
 func partsTable(campaigns []Campaign) render.Table {
-	g := render.Table{Header: []string{"what was in use", "campaign", "baseline", "other arm", "difference", "n"}, Words: []int{1}}
+	g := render.Table{Header: []string{"what occupied it", "campaign", "baseline", "other arm", "difference", "n"}, Words: []int{1}}
 	for _, c := range campaigns {
 		pair, there := pairOf(c)
 		if !there {

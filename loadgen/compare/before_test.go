@@ -1,0 +1,58 @@
+package compare_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/umascope/umascope/exporter/metric"
+	"github.com/umascope/umascope/loadgen/compare"
+)
+
+// before is a comparison as it was saved when names were others.
+const before = `{"schema":"umascope.comparison/1","by":"arm","kv_model":{"of":"excluding_kv"},"warnings":[{"code":"memory_with_kv_equal","text":"t"}],
+"strata":[{"kv_model":{"of":"excluding_kv"},"warnings":[{"code":"memory_with_kv_equal"}],
+"arms":{"a":{"metrics":[{"name":"memory_excluding_kv_bytes","values":[1]},{"name":"output_tokens_per_second","values":[2]}]}},
+"pairs":[{"a":"a","b":"b","metrics":[{"name":"memory_excluding_kv_bytes","same_as":"memory_with_kv_bytes","difference":3},{"name":"memory_used_peak_bytes"},{"name":"memory_with_kv_bytes"},{"name":"kv_capacity_bytes"}],
+"order":{"after_switch":[{"metric":"memory_used_peak_bytes"}],"halves":[{"metric":"memory_with_kv_bytes"}],"drift":{"metric":"memory_excluding_kv_bytes"}},
+"warnings":[{"code":"memory_with_kv_equal"}]}]}]}`
+
+func TestAComparisonOfTheFormBeforeIsReadByTodaysNames(t *testing.T) {
+	var c compare.Comparison
+	if err := json.Unmarshal([]byte(before), &c); err != nil {
+		t.Fatal(err)
+	}
+	text, err := json.Marshal(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.Schema != compare.Schema || c.KVModel.Of != compare.KVOfOccupied || *c.Strata[0].Pairs[0].Metrics[0].Difference != 3 {
+		t.Errorf("%s", text)
+	}
+	for _, names := range [][]metric.Renaming{metric.RenamedFigures(), metric.RenamedWords()} {
+		for _, name := range names {
+			if strings.Contains(string(text), `"`+name.Old+`"`) {
+				t.Errorf("%s stands in %s", name.Old, text)
+			}
+		}
+	}
+	for name, n := range map[string]int{compare.MemoryOccupiedWithoutKV: 3, compare.MemoryOccupiedWhenReady: 3, compare.MemoryUnavailablePeak: 2, compare.CodeOccupiedEqual: 3, compare.KVOfOccupied: 2, compare.KVCapacity: 1, compare.OutputTokensPerSecond: 1} {
+		if got := strings.Count(string(text), `"`+name+`"`); got != n {
+			t.Errorf("%s stands %d times, want %d: %s", name, got, n, text)
+		}
+	}
+}
+
+// A name of today that is an old one of another figure would be read as that one.
+func TestNoNameOfTodayIsAnOldOne(t *testing.T) {
+	for _, m := range compare.Table() {
+		if name, renamed := metric.CurrentName(metric.RenamedFigures(), m.Name); renamed {
+			t.Errorf("%s is read as %s", m.Name, name)
+		}
+	}
+	for _, r := range metric.RenamedFigures() {
+		if _, known := compare.FindMetric(strings.TrimPrefix(r.New, "engine_reported_")); !known {
+			t.Errorf("%s is %s, which is no metric", r.Old, r.New)
+		}
+	}
+}

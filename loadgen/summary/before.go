@@ -1,0 +1,87 @@
+package summary
+
+import (
+	"encoding/json"
+
+	"github.com/umascope/umascope/exporter/metric"
+)
+
+// UnmarshalJSON reads a summary, one of SchemaBefore by today's names.
+func (s *Summary) UnmarshalJSON(text []byte) error {
+	type plain Summary
+	if err := json.Unmarshal(text, (*plain)(s)); err != nil || s.Schema != SchemaBefore {
+		return err
+	}
+	type member struct {
+		Memory map[string]json.RawMessage `json:"memory"`
+	}
+	var old struct {
+		member
+		Machines []member `json:"machines"`
+	}
+	if err := json.Unmarshal(text, &old); err != nil {
+		return err
+	}
+	if err := s.Memory.readBefore(old.Memory); err != nil {
+		return err
+	}
+	for i, machine := range old.Machines {
+		if err := s.Machines[i].Memory.readBefore(machine.Memory); err != nil {
+			return err
+		}
+	}
+	s.Schema = Schema
+	return nil
+}
+
+// readBefore reads the members that have other names today, and adds those that follow from the others: the lines of
+// the ledger are the pool.
+func (m *Memory) readBefore(old map[string]json.RawMessage) error {
+	if m == nil {
+		return nil
+	}
+	renamed := map[string]json.RawMessage{}
+	for _, field := range metric.RenamedFields() {
+		if value, there := old[field.Old]; there {
+			renamed[field.New] = value
+		}
+	}
+	text, err := json.Marshal(renamed)
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(text, m); err != nil {
+		return err
+	}
+	pool := m.LedgerAt.pool()
+	m.Pool, m.AvailableMin, m.OccupiedPeak = pool, less(pool, m.UnavailablePeak), less(pool, m.CUDAFreeMin)
+	return nil
+}
+
+// pool is the sum of the lines at the first moment that has all; nil without one. The line unattributed is the last
+// that a limit of series leaves.
+func (at *LedgerAt) pool() *float64 {
+	if at == nil {
+		return nil
+	}
+	for _, lines := range []map[string]float64{at.Ready, at.Peak, at.Start} {
+		if _, whole := lines[metric.LineUnattributed]; !whole {
+			continue
+		}
+		sum := 0.0
+		for _, bytes := range lines {
+			sum += bytes
+		}
+		return &sum
+	}
+	return nil
+}
+
+// less is a part of the pool without another; nil if one of them is not known.
+func less(pool, part *float64) *float64 {
+	if pool == nil || part == nil {
+		return nil
+	}
+	rest := *pool - *part
+	return &rest
+}
