@@ -269,6 +269,9 @@ func (in inputs) warnings(total *aggregate, machines []*reading, host *reading) 
 		w = append(w, r.warnings()...)
 	}
 	w = append(w, in.pageWarnings()...)
+	if line := droppedSeries(in.Telemetry); line != "" {
+		w = append(w, line)
+	}
 	switch measured := in.Labels[string(metric.LabelHost)]; {
 	case len(machines) == 0:
 	case host == nil:
@@ -288,18 +291,7 @@ func (in inputs) pageWarnings() []string {
 	for _, source := range in.Telemetry.Sources {
 		if source.Foreign && len(source.Samples) == 0 {
 			w = append(w, fmt.Sprintf("the page %s never answered: nothing of it is observed", source.Name))
-		} else if source.Foreign {
-			w = append(w, dropped(source)...)
 		}
-	}
-	return w
-}
-
-// dropped are the series of a source that found no room.
-func dropped(source *telemetry.SourceLog) []string {
-	var w []string
-	for _, name := range slices.Sorted(maps.Keys(source.Dropped)) {
-		w = append(w, fmt.Sprintf("telemetry of %s: %d series of %s found no room", source.Name, source.Dropped[name], name))
 	}
 	return w
 }
@@ -327,7 +319,6 @@ func (r *reading) warnings() []string {
 	if !r.whole {
 		add("a border of the measured phases has no sample: their energy and what else grew is not known")
 	}
-	w = append(w, dropped(r.source)...)
 	if r.log.Torn {
 		add("the file is torn: the last second may be missing")
 	}

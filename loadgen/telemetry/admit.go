@@ -7,10 +7,9 @@ import (
 	"github.com/umascope/umascope/exporter/metric"
 )
 
-// admit says, by key, which series of a page that are not known yet find room: those that evidence is graded by first, then
-// families of few series, in the order of the vocabulary among equals. Of a machine with several containers the two dozen series of every cgroup would
-// else take the room of what comes later there, among it what engine and drives tell. Families of many leave so much of
-// the room as is reserved.
+// admit returns, by key, the series of a page that are not known yet and are kept: the ledger and what evidence is graded by
+// first, then families of few series, in the order of the vocabulary among equals, up to the room that is left. Each container
+// of a machine has two dozen series, of which few matter to a run. Families of many leave as much of the room as is reserved.
 func admit(page []observation, known map[string]int, room, reserved int) map[string]bool {
 	count := map[string]int{}
 	var fresh []observation
@@ -32,7 +31,7 @@ func admit(page []observation, known map[string]int, room, reserved int) map[str
 	admitted := map[string]bool{}
 	for _, o := range fresh {
 		left := room - len(admitted)
-		if count[o.name] > few {
+		if !o.first && count[o.name] > few {
 			left -= reserved
 		}
 		if left <= 0 {
@@ -50,6 +49,25 @@ const (
 	// some fifty series with those of its KV block manager, and its processes a dozen.
 	engineShare = 4
 )
+
+// ledgerAndWitnesses are the families, by name, that the figures of a run and the grades of its evidence rest on.
+func ledgerAndWitnesses() map[string]bool {
+	first := map[string]bool{}
+	for _, family := range []metric.Definer{
+		metric.ExporterMode, metric.HostInfo, metric.GPUInfo, metric.NVMeInfo,
+		metric.MemoryPoolBytes, metric.MemoryLedgerBytes, metric.MemoryAvailableBytes, metric.MemoryCUDAFreeBytes,
+		metric.GPUProcessMemoryBytes, metric.GPUEnergyJoulesTotal, metric.GPUTemperatureCelsius, metric.GPUClockEventSecondsTotal,
+		metric.VmstatSwappedInBytesTotal,
+		metric.NVMeReadBytesTotal, metric.NVMeWrittenBytesTotal,
+		metric.ProcessIOBytesTotal, metric.ProcessCPUSecondsTotal, metric.CgroupIOBytesTotal,
+		metric.KVBMUp, metric.KVBMBlocksTotal, metric.KVBMBytesTotal, metric.KVBMMatchedTokensTotal,
+		metric.KVBMDiskFileBytes, metric.KVBMConfiguredCacheBytes,
+		metric.EngineUp, metric.EngineKVCapacityBytes, metric.EngineKVCapacityTokens, metric.EnginePrefixCacheTokensTotal,
+	} {
+		first[family.Def().Name] = true
+	}
+	return first
+}
 
 // ofOne says whether a series is of one cgroup or process. Those wait for an engine that is away: of a machine at rest they are
 // of nobody who matters to the run, and series once begun keep their room, so that the engine's own would find none.

@@ -84,3 +84,82 @@ func TestAnEngineThatComesLaterFindsRoomBesideManyCgroups(t *testing.T) {
 		})
 	}
 }
+
+// TestTheLedgerAndWitnessesOfTwoHostsAreKept: each host has sixty containers, two thousand series. What its engine read from the
+// SSD is shown by two families among them.
+func TestTheLedgerAndWitnessesOfTwoHostsAreKept(t *testing.T) {
+	const containers = 60
+	page := func(host string) string {
+		var b strings.Builder
+		b.WriteString("uma_memory_pool_bytes 1\n")
+		for line := range 14 {
+			fmt.Fprintf(&b, "uma_memory_ledger_bytes{line=\"%d\"} 1\n", line)
+		}
+		for i := range containers {
+			cgroup := fmt.Sprintf("/%s/%d", host, i)
+			for kind := range 24 {
+				fmt.Fprintf(&b, "uma_cgroup_memory_stat_bytes{cgroup=%q,kind=\"%d\"} 1\n", cgroup, kind)
+			}
+			for _, op := range []string{"read", "write"} {
+				fmt.Fprintf(&b, "uma_cgroup_io_bytes_total{cgroup=%q,device=\"nvme0n1\",op=%q} 1\n", cgroup, op)
+				fmt.Fprintf(&b, "uma_process_io_bytes_total{cgroup=%q,comm=\"e\",pid=\"%d\",op=%q} 1\n", cgroup, i+1, op)
+			}
+		}
+		b.WriteString("uma_nvme_read_bytes_total{device=\"nvme0n1\"} 1\n")
+		return b.String()
+	}
+	synctest.Test(t, func(t *testing.T) {
+		o := options(t, func(host string, _ int) (string, error) { return page(host), nil }, Source{Name: "a", URL: "http://a"}, Source{Name: "b", URL: "http://b"})
+		s := start(t, o)
+		time.Sleep(1500 * time.Millisecond)
+		stop(t, s)
+		for _, source := range read(t, o.File).Sources {
+			for _, want := range []struct {
+				family metric.Definer
+				series int
+			}{
+				{metric.MemoryLedgerBytes, 14}, {metric.CgroupIOBytesTotal, 2 * containers}, {metric.ProcessIOBytesTotal, 2 * containers}, {metric.NVMeReadBytesTotal, 1},
+			} {
+				if got := len(source.Find(want.family)); got != want.series {
+					t.Errorf("%s: %d of %d series of %s", source.Name, got, want.series, want.family.Def().Name)
+				}
+			}
+			if len(source.Dropped) != 0 {
+				t.Errorf("%s: dropped %v", source.Name, source.Dropped)
+			}
+		}
+	})
+}
+
+// TestTheLedgerAndWitnessesComeBeforeTheRestOfAHugeMachine: beyond the limit only what no figure rests on is dropped.
+func TestTheLedgerAndWitnessesComeBeforeTheRestOfAHugeMachine(t *testing.T) {
+	var page []observation
+	family := func(name string, first bool, n int) {
+		for i := range n {
+			page = append(page, observation{name: name, key: fmt.Sprintf("%s %d", name, i), first: first})
+		}
+	}
+	family("uma_cgroup_memory_events_total", false, 300)
+	family("uma_cgroup_io_bytes_total", true, 400)
+	family("uma_memory_ledger_bytes", true, 14)
+	admitted := admit(page, nil, 500, 125)
+	stay := map[string]int{}
+	for _, o := range page {
+		if admitted[o.key] {
+			stay[o.name]++
+		}
+	}
+	// Of 500, 125 are reserved for an engine: no room is left for families of many that are no witnesses.
+	if want := (map[string]int{"uma_cgroup_io_bytes_total": 400, "uma_memory_ledger_bytes": 14}); fmt.Sprint(stay) != fmt.Sprint(want) {
+		t.Errorf("kept %v, want %v", stay, want)
+	}
+	observations, err := parse([]byte("uma_memory_ledger_bytes{line=\"anon\"} 1\numa_cgroup_io_bytes_total{cgroup=\"/a\",device=\"d\",op=\"read\"} 1\numa_cgroup_memory_stat_bytes{cgroup=\"/a\",kind=\"anon\"} 1\n"), kept())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, o := range observations {
+		if o.first != (o.name != "uma_cgroup_memory_stat_bytes") {
+			t.Errorf("%s is kept first: %v", o.name, o.first)
+		}
+	}
+}

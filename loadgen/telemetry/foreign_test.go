@@ -118,44 +118,6 @@ func TestAForeignPageIsFollowedBesideAnExporterAndGivenAtBorders(t *testing.T) {
 	})
 }
 
-func TestSourcesShareTheSeriesOfAFile(t *testing.T) {
-	own, page := Source{}, Source{Foreign: true}
-	for _, test := range []struct {
-		sources []Source
-		want    []int
-	}{
-		{[]Source{own}, []int{300}},
-		{[]Source{own, own}, []int{300, 300}},
-		{slices.Repeat([]Source{own}, 5), []int{240, 240, 240, 240, 240}},
-		{[]Source{page}, []int{300}},
-		{[]Source{own, page}, []int{240, 60}},
-		{[]Source{own, page, own, page}, []int{180, 60, 180, 60}},
-	} {
-		if got := rooms(test.sources); !slices.Equal(got, test.want) {
-			t.Errorf("%d sources have %v, want %v", len(test.sources), got, test.want)
-		}
-	}
-	for n := range 40 {
-		sources := slices.Concat(slices.Repeat([]Source{page}, n), []Source{own, own})
-		sum := 0
-		for _, room := range rooms(sources) {
-			sum += room
-		}
-		if sum > 2*SeriesLimit || slices.Min(rooms(sources)) < 1 {
-			t.Errorf("%d sources may have %d series", len(sources), sum)
-		}
-	}
-	for n := 1; n < 60; n++ {
-		sum := 0
-		for _, room := range rooms(slices.Repeat([]Source{own}, n)) {
-			sum += room
-		}
-		if sum > machinesInFull*SeriesLimit {
-			t.Errorf("%d machines may have %d series", n, sum)
-		}
-	}
-}
-
 // FuzzParseForeign: whatever the page says, every series is finite, of an engine, has a source and
 // comes once.
 func FuzzParseForeign(f *testing.F) {

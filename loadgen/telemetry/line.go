@@ -11,7 +11,7 @@ const schema = "umascope.telemetry/1"
 type header struct {
 	Schema     string         `json:"schema"`
 	IntervalNS int64          `json:"interval_ns"`
-	PerSource  int            `json:"series_per_source"` // at most, for the source that may have most
+	PerSource  int            `json:"series_per_source"` // at most
 	Sources    []headerSource `json:"sources"`
 }
 
@@ -67,7 +67,7 @@ type phaseLine struct {
 	Name string `json:"name"`
 }
 
-// droppedLine counts series of a family that found no room.
+// droppedLine counts series of a family that were dropped (series limit).
 type droppedLine struct {
 	Source int    `json:"source"`
 	Name   string `json:"name"`

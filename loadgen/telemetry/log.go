@@ -40,10 +40,11 @@ type SourceLog struct {
 	Gaps []Gap
 	// Series are in the order in which they first appeared.
 	Series []*Series
-	// Dropped counts, by family, the series that found no room.
+	// Dropped counts, by family, the series beyond the limit.
 	Dropped map[string]int
 
-	borders map[int]int64 // offset of the sample taken because phase i began
+	families map[string][]*Series // Series by name
+	borders  map[int]int64        // offset of the sample taken because phase i began
 }
 
 // Gap is a sample, or several in a row, that should be there and is not.
@@ -170,14 +171,7 @@ func (s *SourceLog) SameMachine(as *SourceLog) bool {
 
 // Find returns the source's series of a family.
 func (s *SourceLog) Find(family metric.Definer) []*Series {
-	name := family.Def().Name
-	var found []*Series
-	for _, series := range s.Series {
-		if series.Name == name {
-			found = append(found, series)
-		}
-	}
-	return found
+	return slices.Clip(s.families[family.Def().Name])
 }
 
 // Key writes the series as PromQL would: name{label="value",...}, labels in order.

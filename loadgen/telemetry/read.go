@@ -14,8 +14,8 @@ import (
 const (
 	// maxLineBytes bounds one line of the file.
 	maxLineBytes = 1 << 20
-	// maxLogBytes bounds the file after decompression: 300 series that all change make about
-	// 5 kB a sample, so this is half a day at ten samples a second, and five days at one.
+	// maxLogBytes bounds the file after decompression: 300 series that all change make about 5 kB a sample, so this is half a
+	// day at ten samples a second, and five days at one. Of the series of a machine with many containers a tenth changes.
 	maxLogBytes = 2 << 30
 )
 
@@ -138,7 +138,7 @@ func (r *reader) takeHeader(text []byte) error {
 			return fmt.Errorf("source %q twice", source.Name)
 		}
 		r.log.Sources = append(r.log.Sources, &SourceLog{
-			Name: source.Name, URL: source.URL, Foreign: source.Foreign, Dropped: map[string]int{}, borders: map[int]int64{},
+			Name: source.Name, URL: source.URL, Foreign: source.Foreign, Dropped: map[string]int{}, families: map[string][]*Series{}, borders: map[int]int64{},
 		})
 	}
 	return nil
@@ -159,7 +159,9 @@ func (r *reader) takeSeries(l seriesLine) error {
 	if len(source.Series) == SeriesLimit {
 		return fmt.Errorf("more than %d series", SeriesLimit)
 	}
-	source.Series = append(source.Series, &Series{Name: l.Name, Labels: l.Labels, Counter: l.Counter, source: source})
+	series := &Series{Name: l.Name, Labels: l.Labels, Counter: l.Counter, source: source}
+	source.Series = append(source.Series, series)
+	source.families[l.Name] = append(source.families[l.Name], series)
 	return nil
 }
 

@@ -40,7 +40,7 @@ type observation struct {
 	value  float64
 	// counter is what a foreign page says of the series.
 	counter bool
-	// first is set for a series of a foreign page that evidence is graded by.
+	// first is set for a series that evidence is graded by, and of the ledger.
 	first bool
 }
 
@@ -148,10 +148,12 @@ func parse(page []byte, wanted []metric.Def) ([]observation, error) {
 		return nil, err
 	}
 	var observations []observation
+	first := ledgerAndWitnesses()
 	for _, family := range wanted {
 		var of []observation
 		for _, m := range found[family.Name].GetMetric() {
 			if o, ok := observe(family.Name, m); ok {
+				o.first = first[family.Name]
 				of = append(of, o)
 			}
 		}

@@ -60,50 +60,15 @@ const (
 	MaxInterval = 10 * time.Second
 )
 
-// SeriesLimit is how many series a file holds of one machine and of the pages beside it. What does not fit is named
-// and counted in the file.
-const SeriesLimit = 300
-
-// machinesInFull is how many machines of a file may each have so many. A machine has some two hundred: of two that shared
-// the room of one, neither would have its ledger whole.
-const machinesInFull = 4
+// SeriesLimit is how many series a file keeps of one source, a machine or a page beside it: a GB10 has 220, one with fifty
+// containers 2,000. Those that evidence is graded by are kept first; the rest is counted in the file by family.
+const SeriesLimit = 5000
 
 // Stats is what a Sampler did, and SourceStats of one source.
 type (
 	Stats       = sampling.Stats
 	SourceStats = sampling.SourceStats
 )
-
-// rooms is how many series each source may have. Exporters have what is left by foreign pages, of which a small share is
-// asked for: engines have hundreds of series, and few of them count.
-func rooms(sources []Source) []int {
-	foreign := 0
-	for _, source := range sources {
-		if source.Foreign {
-			foreign++
-		}
-	}
-	exporters := len(sources) - foreign
-	page := SeriesLimit / (foreign + min(exporters, 1))
-	if exporters > 0 {
-		page = min(page, foreignRoom)
-	}
-	own := SeriesLimit - foreign*page
-	if exporters > machinesInFull {
-		own = own * machinesInFull / exporters
-	}
-	rooms := make([]int, len(sources))
-	for i, source := range sources {
-		rooms[i] = page
-		if !source.Foreign {
-			rooms[i] = own
-		}
-	}
-	return rooms
-}
-
-// foreignRoom is how many series a foreign page may have beside an exporter.
-const foreignRoom = 60
 
 // validate checks everything that can be wrong before the first scrape, and completes the URLs.
 func (o Options) validate() (Options, error) {
