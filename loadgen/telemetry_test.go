@@ -132,3 +132,36 @@ func TestLiveMetricsStayForTheLingerAndTheRunIsNoLongerActive(t *testing.T) {
 		t.Errorf("exit %d: %s", got, stderr.String())
 	}
 }
+
+// The counters of the machine are read where the load of a phase begins and ends: what it draws in the pauses around it is no
+// energy of the load.
+func TestTheMachineIsSampledWhereTheLoadOfAPhaseEnds(t *testing.T) {
+	t.Parallel()
+	page, _ := exporter(t)
+	code, dir, stdout, stderr := invoke(t, t.Context(), "--url", engine(t, time.Millisecond), "--telemetry", "spark1="+page, "--telemetry-interval=1s",
+		"--requests=2", "--warmup=0", "--output-tokens=2", "--validity=telemetry_lost=off")
+	if code != exitDone {
+		t.Fatalf("exit %d: %s%s", code, stdout, stderr)
+	}
+	log, err := telemetry.Read(filepath.Join(dir, folder.TelemetryFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	spark := log.Source("spark1")
+	for _, p := range read[folder.Phases](t, filepath.Join(dir, folder.PhasesFile)).Phases {
+		window := log.Windows(spark, p.Name)
+		if p.Name != folder.PhaseMeasure {
+			continue
+		}
+		// At the border there is one sample, and the next border has its own: at the end of the load is another.
+		inside := 0
+		for _, at := range spark.Samples {
+			if len(window) == 1 && at > window[0].FromNS && at < window[0].ToNS && at >= p.EndNS {
+				inside++
+			}
+		}
+		if inside == 0 {
+			t.Errorf("the load ended at %d ns; sampled at %v, phase %v", p.EndNS, spark.Samples, window)
+		}
+	}
+}

@@ -109,6 +109,7 @@ func (s *sender) drivePhase(stop, cut context.Context, p drive.Phase) (failed bo
 	}
 	s.run.journal.enter(p.Name)
 	s.hold(stop)
+	s.run.scene.Sample()
 	progress := live.NewTally(p, planned, s.run.journal.clock())
 	hide := s.follow(progress)
 	var watch *drive.Watch
@@ -117,6 +118,7 @@ func (s *sender) drivePhase(stop, cut context.Context, p drive.Phase) (failed bo
 	}
 	var ended outcomes
 	driven := s.loop.Drive(stop, cut, p, q.Lanes(), s.observer(p, progress, &ended))
+	s.run.scene.Sample()
 	if watch != nil {
 		s.sent.health = s.sent.health.And(watch.End())
 	}

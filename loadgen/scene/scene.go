@@ -227,6 +227,13 @@ func (s *Scene) Enter(phase string) {
 	}
 }
 
+// Sample has the machines looked at now, where a load begins or ends within its phase.
+func (s *Scene) Sample() {
+	if s.sampler != nil {
+		s.sampler.Sample()
+	}
+}
+
 // Passed notes a phase that is over, at once: a killed run must be readable too.
 func (s *Scene) Passed(span folder.Span) error {
 	s.Spans = append(s.Spans, span)

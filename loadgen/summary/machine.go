@@ -85,7 +85,7 @@ type Thermal struct {
 	ThrottleSeconds map[string]float64 `json:"throttle_seconds,omitempty"`
 }
 
-// Energy is of all GPUs together, over the measured phases.
+// Energy is of all GPUs together, while the measured phases carried load.
 type Energy struct {
 	Origin
 	Joules float64 `json:"joules"`

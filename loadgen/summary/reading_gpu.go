@@ -64,32 +64,6 @@ func (t *Thermal) asleep() bool {
 	return t != nil && t.WarmupPerformanceState != nil && *t.WarmupPerformanceState > slowestAtWork
 }
 
-func (r *reading) energy() *Energy {
-	gpus := r.source.Find(metric.GPUEnergyJoulesTotal)
-	e := Energy{Origin: r.Origin}
-	for _, series := range gpus {
-		joules, ok := r.increase(series)
-		if !ok {
-			return nil
-		}
-		e.Joules += joules
-	}
-	if len(gpus) == 0 || !r.whole {
-		return nil
-	}
-	return &e
-}
-
-// share puts the energy on the tokens that it went into. Only that of the measured host, as it
-// was, did: any other energy over these tokens would be a figure of nothing.
-func (e *Energy) share(outputTokens int64) {
-	if e == nil || outputTokens <= 0 {
-		return
-	}
-	perToken := e.Joules / float64(outputTokens)
-	e.JoulesPerOutputToken = &perToken
-}
-
 // A power-delivery fault of GB10 shows in no flag: the GPU is busy, and neither clocks nor draws
 // power as one that works does.
 const (

@@ -5,8 +5,10 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
+	"slices"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -55,4 +57,37 @@ func TestAPageOfBordersIsReadWhenAPhaseBeginsOnly(t *testing.T) {
 			t.Errorf("%+v", s)
 		}
 	}
+}
+
+// A sample that is asked for between two phases is one more of an exporter and none of an engine, and counts neither as wanted
+// nor as got: what is lost of the others must still show.
+func TestASampleBetweenPhasesIsTakenOfExportersAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := options(t, func(host string, _ int) (string, error) {
+			if host == "engine" {
+				return "kvbm_matched_tokens 1\n", nil
+			}
+			return "uma_memory_pool_bytes 1\n", nil
+		}, Source{Name: "spark", URL: "http://spark"}, Source{Name: "engine", URL: "http://engine", Foreign: true})
+		s := start(t, o)
+		s.Mark("measure")
+		time.Sleep(1300 * time.Millisecond)
+		s.Sample()
+		time.Sleep(200 * time.Millisecond)
+		s.Mark("stop")
+		stats := stop(t, s)
+		log := read(t, o.File)
+		spark, engine := log.Source("spark"), log.Source("engine")
+		if !slices.Contains(spark.Samples, int64(1300*time.Millisecond)) || slices.Contains(engine.Samples, int64(1300*time.Millisecond)) {
+			t.Errorf("sampled at %v and %v", spark.Samples, engine.Samples)
+		}
+		for i, of := range stats.Sources {
+			if of.SamplesWanted != 2 || of.SamplesGot != 2 || len(of.MissingBorders) > 0 {
+				t.Errorf("source %d: %+v", i, of)
+			}
+		}
+		if windows := log.Windows(spark, "measure"); len(windows) != 1 || windows[0] != (Window{0, int64(1500 * time.Millisecond)}) {
+			t.Errorf("windows %v", windows)
+		}
+	})
 }

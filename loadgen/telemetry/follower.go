@@ -45,9 +45,11 @@ type follower struct {
 
 // border is the beginning of a phase, waiting for its sample.
 type border struct {
-	index int
+	index int // of the phase; noPhase is a sample that was asked for at another moment
 	phase string
 }
+
+const noPhase = -1
 
 // follow samples at once and then every interval until stop is closed or the context ends, and
 // takes the border samples that are still waiting before it returns.
@@ -75,7 +77,9 @@ func (f *follower) follow(ctx context.Context, stop <-chan struct{}) {
 			f.takeBorders(ctx) // they go first: without its border a phase has no figures
 			if f.expected() {
 				f.stats.SamplesWanted++
-				f.sample(ctx, nil)
+				if f.sample(ctx, nil) {
+					f.stats.SamplesGot++
+				}
 			}
 			due = due.Add(f.options.Interval)
 			due = f.skip(due)
@@ -114,6 +118,10 @@ func (f *follower) takeBorders(ctx context.Context) {
 }
 
 func (f *follower) sampleBorder(ctx context.Context, b border) {
+	if b.index == noPhase {
+		f.sample(ctx, nil)
+		return
+	}
 	defer f.taken()
 	if f.resting() {
 		return
@@ -147,9 +155,7 @@ func (f *follower) sample(ctx context.Context, border *border) bool {
 		return false
 	}
 	sample := sampleLine{Source: f.index, AtNS: at}
-	if border == nil {
-		f.stats.SamplesGot++
-	} else {
+	if border != nil {
 		sample.Border = &border.index
 	}
 	f.out.put(f.encode(observations, sample)...)

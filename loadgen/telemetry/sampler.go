@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"net/http"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -42,7 +41,7 @@ func Start(ctx context.Context, o Options) (*Sampler, error) {
 	if err != nil {
 		return nil, err
 	}
-	first := header{Schema: schema, IntervalNS: o.Interval.Nanoseconds(), PerSource: slices.Max(rooms(o.Sources))}
+	first := header{Schema: schema, IntervalNS: o.Interval.Nanoseconds(), PerSource: SeriesLimit}
 	for _, source := range o.Sources {
 		first.Sources = append(first.Sources, headerSource{source.Name, publicURL(source.URL), source.Foreign})
 	}
@@ -59,14 +58,13 @@ func Start(ctx context.Context, o Options) (*Sampler, error) {
 
 func (s *Sampler) follow(ctx context.Context, o Options) {
 	s.client = refusingRedirects(cmp.Or(o.Client, newClient()))
-	room := rooms(o.Sources)
 	for i, source := range o.Sources {
 		client := s.client
 		if source.Client != nil {
 			client = refusingRedirects(source.Client)
 		}
 		f := &follower{
-			index: i, source: source, options: o, client: client, parse: parser(source), room: room[i],
+			index: i, source: source, options: o, client: client, parse: parser(source), room: SeriesLimit,
 			out: s.out, borders: make(chan border, borderQueue), taken: func() {
 				if source.Foreign {
 					s.untaken.Done()
@@ -112,6 +110,21 @@ func (s *Sampler) Mark(phase string) {
 		default:
 			f.taken()
 			s.missed[f] = append(s.missed[f], phase)
+		}
+	}
+}
+
+// Sample has every exporter sampled now, beside its interval: where a load begins or ends, so that what was counted up to that
+// moment is known. Pages of engines are left alone, since reading them holds requests up. Like Mark it does not wait; without
+// room in the queue of a source the sample is left out.
+func (s *Sampler) Sample() {
+	for _, f := range s.followers {
+		if f.source.Foreign {
+			continue
+		}
+		select {
+		case f.borders <- border{index: noPhase}:
+		default:
 		}
 	}
 }
