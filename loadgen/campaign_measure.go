@@ -71,7 +71,7 @@ func (c *campaignRuns) record(ctx context.Context, line *commandLine, engine *ru
 
 // engineLifecycle starts and stops the engine of a run as its campaign does.
 func engineLifecycle(a campaign.Around) *runner.EngineLifecycle {
-	return &runner.EngineLifecycle{Before: a.Before, After: a.After, Facts: a.Facts, Engine: a.Engine, Logs: func() []runner.ProcessLog {
+	return &runner.EngineLifecycle{Before: a.Before, After: a.After, Facts: a.Facts, Ran: a.Ran, Engine: a.Engine, Logs: func() []runner.ProcessLog {
 		var all []runner.ProcessLog
 		for _, one := range a.Logs() {
 			all = append(all, runner.ProcessLog(one))

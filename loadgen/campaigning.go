@@ -72,7 +72,7 @@ func campaignRunVerb(campaignClause *kingpin.CmdClause) verb {
 	clause.Flag("dry-run", "Print the runs in their order, how long they take, what they need, and which gates cannot open; start nothing.").BoolVar(&l.dryRun)
 	clause.Flag("detach", "Go on in the background, in a session of its own, with "+campaign.LogFile+" in the folder of the campaign for what it says.").BoolVar(&l.detach)
 	clause.Flag("retry", "Make runs again in slots that are over without a valid one.").BoolVar(&l.retry)
-	clause.Flag("plan-changed", "Go on although the plan is not the one that the campaign began with. Slots that have runs must be the same in both.").BoolVar(&l.changed)
+	clause.Flag("plan-changed", "Go on with a plan that is not the one that the campaign began with. A slot that has a run and would run something else now is refused, with the option that differs.").BoolVar(&l.changed)
 	webFlags(clause, &l.web)
 	option.Flag(clause, "web.linger", "How long the live metrics stay after the last run.", "0s", &l.linger, option.Duration)
 	option.Flag(clause, "log-level", "Least severe messages to print: debug, info, warn or error.", "info", &l.logLevel, option.OneOf("debug", "info", "warn", "error"))
@@ -168,10 +168,10 @@ func raiseArm(ctx context.Context, spec plan.Arm, dir string, stderr io.Writer, 
 	if err != nil {
 		return campaign.Engine{}, err
 	}
-	engine := campaign.Engine{Lost: running.Context(), Down: running.Down}
+	engine := campaign.Engine{Lost: running.Context(), Down: running.Down, Images: running.Images(ctx)}
 	state := running.State()
 	for _, f := range state.Files {
-		engine.Files = append(engine.Files, folder.ArmFile{Path: f.Path, SHA256: f.SHA256})
+		engine.Files = append(engine.Files, folder.ArmFile{Path: f.Path})
 	}
 	for _, one := range state.Processes {
 		engine.Members = append(engine.Members, folder.ArmMember{Name: one.Name, Program: one.Program, Options: one.Options, Container: one.Container, Host: one.Host})

@@ -30,7 +30,8 @@ func tool(t *testing.T, script string) {
 
 func toolAnswers(inspect, logs string) string {
 	return "'inspect --type') cat <<'X'\n" + inspect + "\nX\n;;\n" +
-		"'image inspect') echo '[{\"RepoDigests\":[\"vllm/vllm-openai@sha256:aa\"]}]';;\n" +
+		"'image inspect') echo '[{\"RepoDigests\":[\"vllm/vllm-openai@sha256:aa\"],\"RootFS\":{\"Layers\":[\"sha256:1\",\"sha256:2\"]}}]';;\n" +
+		"'diff engine') printf 'C /usr/lib/vllm/hunter2.py\\nA /tmp/y.py\\n';;\n" +
 		"'logs --timestamps') " + logs + ";;"
 }
 

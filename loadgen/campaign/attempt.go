@@ -19,6 +19,7 @@ type attempt struct {
 	run    string
 	cell   *plan.Cell
 	facts  folder.Campaign
+	ran    folder.Provenance
 	// upFailed is why the arm did not come up; nil if it did, or that was not tried.
 	upFailed error
 	// stopping is done when the campaign is to end.
@@ -37,7 +38,7 @@ func (a *attempt) of() cell { return cell{a.slot.Model, a.slot.Arm} }
 func (a *attempt) order(scenario plan.Scenario) Order {
 	o := Order{
 		Slot: a.slot, Attempt: a.number, Run: a.run, Dir: a.r.c.Dir, Cell: a.cell, Scenario: scenario, Labels: a.labels(),
-		Around: Around{Before: a.before, After: a.after, Facts: a.manifest, Engine: a.hasEngine(), Logs: a.logs},
+		Around: Around{Before: a.before, After: a.after, Facts: a.manifest, Ran: a.provenance, Engine: a.hasEngine(), Logs: a.logs},
 	}
 	return o
 }
@@ -185,6 +186,7 @@ func (a *attempt) ready(ctx context.Context) (context.Context, error) {
 	lost := context.WithoutCancel(ctx)
 	if up := a.r.up; up != nil {
 		lost, a.facts.Files, a.facts.Processes = up.engine.Lost, up.engine.Files, up.engine.Members
+		a.observe(up.engine)
 	}
 	if _, known := a.r.collected[a.of()]; !known && len(a.cell.Collect) > 0 {
 		a.r.collected[a.of()] = collect(ctx, a.r.c.Hands, a.cell.Collect)

@@ -67,6 +67,8 @@ type Around struct {
 	After func(cut context.Context)
 	// Facts are what the manifest says of it, at that moment.
 	Facts func() *folder.Campaign
+	// Ran identifies what runs, as far as it is known at that moment.
+	Ran func() *folder.Provenance
 	// Engine says whether there is one.
 	Engine bool
 	// Logs are those of the engine that is up.
@@ -100,6 +102,8 @@ type Engine struct {
 	Down    func(ctx context.Context) error
 	Files   []folder.ArmFile
 	Members []folder.ArmMember
+	// Images are the ids of the images of containers that processes run in, by process.
+	Images map[string]string
 	// Logs are what its processes write, in their order.
 	Logs []Log
 }

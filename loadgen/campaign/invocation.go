@@ -13,6 +13,7 @@ import (
 
 	"github.com/umascope/umascope/loadgen/campaign/plan"
 	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/provenance"
 )
 
 // Open takes the folder over and finds out where to go on. Its errors are of what is given.
@@ -65,6 +66,9 @@ func (r *runner) open() error {
 		return err
 	}
 	r.known = replay(events)
+	if r.key, err = provenance.OpenKey(r.c.Dir); err != nil {
+		return fmt.Errorf("the key of the hashes of what runs: %w", err)
+	}
 	if err := r.holdPlan(); err != nil {
 		return err
 	}
@@ -98,7 +102,7 @@ func (r *runner) holdPlan() error {
 				r.c.Dir, number, s.slot.Model, s.slot.Arm, s.slot.Scenario)
 		}
 	}
-	return nil
+	return r.holdSlots()
 }
 
 func sameSlot(a, b plan.Slot) bool {

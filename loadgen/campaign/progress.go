@@ -58,6 +58,7 @@ type slotProgress struct {
 	doing    string  // what goes on in one that is open
 	rested   float64 // seconds, of the last run
 	runs     []string
+	measured []string // runs that came to their end
 	gates    []string // that did not pass, of the last run
 }
 
@@ -143,6 +144,7 @@ func (p *progress) takeRun(e Event) {
 		s.spent++
 	}
 	if e.Status == Finished || e.Status == Invalid {
+		s.measured = append(s.measured, e.Run)
 		p.measured = append(p.measured, measured{cell{e.Model, e.Arm}, e.Scenario, e.Second - s.rested})
 	}
 	if e.Status != Finished {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/umascope/umascope/loadgen/campaign/plan"
 	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/provenance"
 )
 
 // runner is one invocation of a campaign.
@@ -22,6 +23,7 @@ type runner struct {
 	lock    *os.File
 	journal *journal
 	known   *progress
+	key     provenance.Key
 	slots   []plan.Slot // that are selected, in order
 	started time.Time
 	up      *standing
@@ -162,11 +164,15 @@ func (r *runner) attempt(ctx context.Context, slot plan.Slot) error {
 		return err
 	}
 	scenario, _ := rendered.Scenario(slot.Scenario)
+	ran, err := identify(r.key, r.c.Plan, slot)
+	if err != nil {
+		return err
+	}
 	number := 1
 	if s := r.known.slots[slot.Number]; s != nil {
 		number = s.attempts + 1
 	}
-	a := &attempt{r: r, slot: slot, number: number, run: r.c.Hands.Name(slot), cell: rendered, stopping: ctx, facts: folder.Campaign{
+	a := &attempt{r: r, slot: slot, ran: ran, number: number, run: r.c.Hands.Name(slot), cell: rendered, stopping: ctx, facts: folder.Campaign{
 		Name: r.c.Plan.Name, PlanSHA256: r.c.SHA256, Slot: slot.Number, Attempt: number, Model: slot.Model, Arm: slot.Arm, Scenario: slot.Scenario,
 		Iteration: slot.Iteration, Round: slot.Round, BootID: r.c.Hands.Boot,
 	}}

@@ -104,7 +104,8 @@ func (w *world) measure(ctx context.Context, o Order) Result {
 		w.t.Error(err)
 	}
 	state := func(text string) {
-		if err := os.WriteFile(filepath.Join(dir, folder.ManifestFile), []byte(text), 0o644); err != nil {
+		m := folder.Manifest{Schema: folder.ManifestSchema, Run: o.Run, State: text, Provenance: o.Around.Ran()}
+		if err := folder.Folder(dir).WriteJSON(folder.ManifestFile, m); err != nil {
 			w.t.Error(err)
 		}
 	}

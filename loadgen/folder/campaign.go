@@ -106,8 +106,9 @@ type Collected struct {
 
 // ArmFile is a file that was written for the engine.
 type ArmFile struct {
-	Path   string `json:"path"`
-	SHA256 string `json:"sha256"`
+	Path string `json:"path"`
+	// SHA256 is of runs from before keyed hashes: Provenance identifies the files of later ones.
+	SHA256 string `json:"sha256,omitempty"`
 }
 
 // ArmMember is a process that was started for the engine. Of its arguments only the names of options

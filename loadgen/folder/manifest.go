@@ -52,6 +52,10 @@ type Manifest struct {
 	Judging  *Judging  `json:"judging,omitempty"`
 	// Campaign is of a run that a campaign made.
 	Campaign *Campaign `json:"campaign,omitempty"`
+	// Provenance identifies what ran; absent of runs from before it was recorded.
+	Provenance *Provenance `json:"provenance,omitempty"`
+	// Containers are the versions of what runs containers on the machine of the engine, if that is this one.
+	Containers *ContainerSoftware `json:"container_software,omitempty"`
 	// Imported is of a run that another tool measured: of its client nothing is known.
 	Imported *Imported `json:"imported,omitempty"`
 	// Storage is what the run folder lies on, and the disk tier of the KV cache where it can be seen.

@@ -14,7 +14,7 @@ func manifestRules() rules {
 		"imported.start_celsius": figures, "imported.max_celsius": figures, "imported.end_celsius": figures, "imported.end_known": figures,
 	}
 	return r.with(engineReportedRules().below("imported"), shareRules().below("rank"), ranksRules(), workloadRules(), serverRules(), clientRules().below("client"),
-		machineRules(), judgingRules(), storageRules(), containerRules(), commandRules(), campaignRules())
+		machineRules(), judgingRules(), storageRules(), containerRules(), commandRules(), campaignRules(), provenanceRules())
 }
 
 func shareRules() rules {
@@ -118,7 +118,7 @@ func storageRules() rules {
 
 func containerRules() rules {
 	return rules{
-		"name": named(KindContainer), "tool": texts, "id": named(KindContainer), "image": images, "image_id": sums, "digests": digests,
+		"name": named(KindContainer), "tool": texts, "id": named(KindContainer), "image": images, "image_id": sums, "digests": digests, "image_layers": figures,
 		"started_at": moments, "host_config": settings, "log_error": texts,
 	}.below("container")
 }
@@ -142,6 +142,16 @@ func campaignRules() rules {
 		"processes.name": texts, "processes.program": texts, "processes.options": texts,
 		"processes.container": named(KindContainer), "processes.host": named(KindHost), "problems": texts,
 	}.below("campaign")
+}
+
+// provenanceRules keep names, hashes and the values of listed options: nothing else is there.
+func provenanceRules() rules {
+	hashed := rules{"program": texts, "name": texts, "values": texts, "hashes": sums}
+	r := rules{"key": sums, "missing": texts}.with(hashed.below("files"), hashed.below("plan"))
+	process := rules{"name": texts, "read_from": texts, "program": texts, "image": sums, "changed_files": figures, "changed_files.hash": sums}
+	process.with(hashed.below("options"), hashed.below("environment"), hashed.below("inherited"))
+	r.with(process.below("processes"))
+	return r.below("provenance").with(rules{"docker": version, "containerd": version, "runc": version, "nvidia_container_toolkit": version}.below("container_software"))
 }
 
 // summaryRules are of summary.json.

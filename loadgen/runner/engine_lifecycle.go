@@ -19,6 +19,8 @@ type EngineLifecycle struct {
 	After func(cut context.Context)
 	// Facts returns what the manifest records of it, as of now.
 	Facts func() *folder.Campaign
+	// Ran returns what identifies what runs, as far as it is known now; nil where a campaign runs nothing.
+	Ran func() *folder.Provenance
 	// Engine is whether there is an engine that Before starts or has kept up.
 	Engine bool
 	// Logs returns what the processes of the engine that is up write.
@@ -54,7 +56,7 @@ func (e *EngineLifecycle) lower(cut context.Context, r *run) {
 	r.scene.EngineGoes()
 	e.After(cut)
 	r.scene.Settle(cut)
-	r.manifest.Campaign = e.Facts()
+	e.describe(r.manifest)
 }
 
 // checkFindings returns what the checks of a campaign came to.

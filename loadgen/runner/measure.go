@@ -113,7 +113,7 @@ func (m *measurement) withEngine(ctx context.Context) (*ended, error) {
 		return nil, input(err)
 	}
 	m.beginManifest()
-	m.manifest.Campaign = m.env.Engine.Facts()
+	m.env.Engine.describe(m.manifest)
 	m.announce(nil)
 
 	i, end := newInterrupts(ctx, m.env.Cut, m.load.Grace, m.env.Log)
@@ -173,7 +173,7 @@ func (m *measurement) meet(ctx context.Context, page *atomic.Bool) (*plan, error
 	if err != nil {
 		return nil, err
 	}
-	m.manifest.Campaign = m.env.Engine.Facts()
+	m.env.Engine.describe(m.manifest)
 	m.announce(p)
 	return p, errors.Join(m.save(), m.scene.Capture(ctx, scene.Before))
 }
@@ -195,6 +195,7 @@ func (m *measurement) prepare(ctx context.Context, look func(server.Served) erro
 	}
 	p.describe(m.manifest, m)
 	describePlace(ctx, m.run)
+	identify(ctx, m.manifest, m.keep.Out, m.scene, m.load.Target.URL, nil)
 	if at := m.load.StartAt; !at.IsZero() { // it may be over by now
 		if err := rank.CheckStart(at, time.Now()); err != nil {
 			p.close()

@@ -57,6 +57,9 @@ func (r *recording) make(ctx context.Context) (Result, error) {
 		return result, unusable(ctx, err)
 	}
 	r.beginManifest()
+	if r.env.Engine == nil {
+		identify(ctx, r.manifest, r.keep.Out, r.scene, "", r.load.Argv)
+	}
 	r.show(r.keep.facts(r.id, scenarioRecord, append(r.env.Engine.phases(), recordPhases()...)))
 	r.env.Log.Info("record", "id", r.id, "folder", string(r.folder), "command", r.manifest.Command.Program, "live", r.env.Page.URL())
 
@@ -117,7 +120,7 @@ func (r *recording) follow(ctx context.Context) (command.Exit, error) {
 
 // withEngine starts the engine that the command needs, goes through the phases, and stops it.
 func (r *recording) withEngine(ctx, cut context.Context) (exit command.Exit, err error) {
-	r.manifest.Campaign = r.env.Engine.Facts()
+	r.env.Engine.describe(r.manifest)
 	if err := r.begin(ctx); err != nil {
 		return exit, err
 	}
@@ -133,7 +136,8 @@ func (r *recording) withEngine(ctx, cut context.Context) (exit command.Exit, err
 // beside runs the command while the engine that was started for it is up, until that is lost at the latest.
 func (r *recording) beside(ctx, cut, engine context.Context) (exit command.Exit, err error) {
 	err = r.scene.LookAtEngine(ctx)
-	r.manifest.Campaign = r.env.Engine.Facts()
+	r.env.Engine.describe(r.manifest)
+	identify(ctx, r.manifest, r.keep.Out, r.scene, "", r.load.Argv)
 	if err == nil {
 		err = errors.Join(r.save(), r.scene.Capture(ctx, scene.Before))
 	}

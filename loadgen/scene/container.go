@@ -49,43 +49,62 @@ func containerName(s string) (string, error) {
 }
 
 // findContainer asks docker, then podman.
-func findContainer(ctx context.Context, name string) (container, folder.Container, error) {
+func findContainer(ctx context.Context, name string) (container, folder.Container, Process, error) {
 	var errs []error
 	for _, tool := range []string{"docker", "podman"} {
 		if _, err := exec.LookPath(tool); err != nil {
 			continue
 		}
 		c := container{tool, name}
-		facts, err := c.inspect(ctx)
+		facts, process, err := c.inspect(ctx)
 		if err == nil {
-			return c, facts, nil
+			return c, facts, process, nil
 		}
 		errs = append(errs, err)
 	}
 	if len(errs) == 0 {
-		return container{}, folder.Container{}, errors.New("neither docker nor podman is installed here")
+		return container{}, folder.Container{}, Process{}, errors.New("neither docker nor podman is installed here")
 	}
-	return container{}, folder.Container{}, errors.Join(errs...)
+	return container{}, folder.Container{}, Process{}, errors.Join(errs...)
 }
 
-func (c container) inspect(ctx context.Context) (folder.Container, error) {
+func (c container) inspect(ctx context.Context) (folder.Container, Process, error) {
 	text, err := c.ask(ctx, "inspect", "--type", "container", c.name)
 	if err != nil {
-		return folder.Container{}, err
+		return folder.Container{}, Process{}, err
 	}
-	facts, err := parseInspected(text)
+	facts, process, err := parseInspected(text)
 	if err != nil {
-		return facts, fmt.Errorf("%s: container %s %w", c.tool, c.name, err)
+		return facts, process, fmt.Errorf("%s: container %s %w", c.tool, c.name, err)
 	}
 	facts.Name, facts.Tool = c.name, c.tool
-	facts.Digests, err = c.digests(ctx, facts.ImageID)
-	return facts, err
+	facts.Digests, facts.ImageLayers, err = c.image(ctx, facts.ImageID)
+	if err == nil {
+		process.Changed, process.ChangedErr = c.changed(ctx)
+	}
+	return facts, process, err
+}
+
+// Process is how the engine was started, as its container says. It may hold secrets: it is hashed and never recorded.
+type Process struct {
+	Argv, Env []string
+	// ImageID is that of the image of its container.
+	ImageID string
+	// Changed are lines of docker diff, such as "C /usr/lib/x.py"; ChangedErr is why there are none.
+	Changed    []string
+	ChangedErr error
+}
+
+// changed lists the files that are not as the image has them.
+func (c container) changed(ctx context.Context) ([]string, error) {
+	text, err := c.ask(ctx, "diff", c.name)
+	return strings.Split(strings.TrimSpace(string(text)), "\n"), err
 }
 
 // parseInspected reads what `docker inspect` prints, an array such as
 //
 //	[{"Id":"4f1c","Image":"sha256:9d","State":{"Running":true,"StartedAt":"2026-11-20T10:00:00Z"},"Config":{"Image":"vllm:1"},"HostConfig":{"Memory":0}}]
-func parseInspected(text []byte) (folder.Container, error) {
+func parseInspected(text []byte) (folder.Container, Process, error) {
 	var found []struct {
 		ID    string `json:"Id"`
 		Image string
@@ -93,15 +112,20 @@ func parseInspected(text []byte) (folder.Container, error) {
 			Running   bool
 			StartedAt time.Time
 		}
-		Config     struct{ Image string }
+		Path   string
+		Args   []string
+		Config struct {
+			Image string
+			Env   []string
+		}
 		HostConfig map[string]json.RawMessage
 	}
 	if err := json.Unmarshal(text, &found); err != nil || len(found) != 1 {
-		return folder.Container{}, errors.New("is not the description of one container")
+		return folder.Container{}, Process{}, errors.New("is not the description of one container")
 	}
 	one := found[0]
 	if !one.State.Running {
-		return folder.Container{}, errors.New("is not running")
+		return folder.Container{}, Process{}, errors.New("is not running")
 	}
 	facts := folder.Container{
 		ID: one.ID, Image: one.Config.Image, ImageID: one.Image, StartedAt: one.State.StartedAt, HostConfig: map[string]json.RawMessage{},
@@ -111,34 +135,42 @@ func parseInspected(text []byte) (folder.Container, error) {
 			facts.HostConfig[key] = value
 		}
 	}
-	return facts, nil
+	return facts, Process{Argv: append([]string{one.Path}, one.Args...), Env: one.Config.Env, ImageID: one.Image}, nil
 }
 
-// digests are the names of an image by content, such as vllm/vllm-openai@sha256:9d….
-func (c container) digests(ctx context.Context, image string) ([]string, error) {
+// image are the names of an image by content, such as vllm/vllm-openai@sha256:9d…, and how many layers it has.
+func (c container) image(ctx context.Context, image string) (digests []string, layers int, err error) {
 	if _, err := containerName(strings.TrimPrefix(image, "sha256:")); err != nil {
-		return nil, fmt.Errorf("%s: %q is no id of an image", c.tool, image)
+		return nil, 0, fmt.Errorf("%s: %q is no id of an image", c.tool, image)
 	}
 	text, err := c.ask(ctx, "image", "inspect", image)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	var found []struct{ RepoDigests []string }
+	var found []struct {
+		RepoDigests []string
+		RootFS      struct{ Layers []string }
+	}
 	if err := json.Unmarshal(text, &found); err != nil || len(found) != 1 {
-		return nil, fmt.Errorf("%s image inspect: not the description of one image", c.tool)
+		return nil, 0, fmt.Errorf("%s image inspect: not the description of one image", c.tool)
 	}
-	return found[0].RepoDigests, nil
+	return found[0].RepoDigests, len(found[0].RootFS.Layers), nil
 }
 
 // ask runs the tool and returns what it printed.
 func (c container) ask(ctx context.Context, args ...string) ([]byte, error) {
+	return ask(ctx, c.tool, args...)
+}
+
+// ask runs a program that is over soon and returns what it printed.
+func ask(ctx context.Context, tool string, args ...string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, containerTimeout)
 	defer cancel()
-	command := exec.CommandContext(ctx, c.tool, args...)
+	command := exec.CommandContext(ctx, tool, args...)
 	printed, complained := bounded{most: mostInspected}, bounded{most: 512}
 	command.Stdout, command.Stderr, command.WaitDelay = &printed, &complained, time.Second
 	if err := command.Run(); err != nil {
-		return nil, fmt.Errorf("%s %s: %w: %s", c.tool, args[0], err, chat.Printable(strings.TrimSpace(complained.kept.String()), chat.LongestForeign))
+		return nil, fmt.Errorf("%s %s: %w: %s", tool, args[0], err, chat.Printable(strings.TrimSpace(complained.kept.String()), chat.LongestForeign))
 	}
 	return printed.kept.Bytes(), nil
 }

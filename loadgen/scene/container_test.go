@@ -43,7 +43,7 @@ func FuzzInspect(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		facts, err := parseInspected(text)
+		facts, _, err := parseInspected(text)
 		if err != nil {
 			return
 		}

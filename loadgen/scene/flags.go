@@ -15,7 +15,7 @@ func Flags(set option.Set, s *Settings) {
 	option.Flags(set, "telemetry", "NAME=URL of an exporter on a measured host; may be repeated. The one on this host if it answers, if not given.", &s.Telemetry, ParseSource, option.WithoutQuery)
 	option.Flag(set, AccessFlag, "TLS and credentials for the exporters that --telemetry names, in the form of promtool's --http.config.file; uma-exporter secure makes one. They must be https then.", "", &s.Access, option.Text).PlaceHolder("FILE")
 	option.Flags(set, "scrape", "NAME=URL of a page of KVBM or of an engine to keep too; may be repeated. One that never answers is a warning. The page of --url is read at the borders of phases without it.", &s.Scrape, ParseSource, option.WithoutQuery)
-	option.Flag(set, "container", "Container that the engine runs in, by docker or podman on this machine: its image and settings, and its log of the run, are kept.", "", &s.Container, containerName)
+	option.Flag(set, "container", "Container that the engine runs in, by docker or podman on this machine: its image and settings, and its log of the run, are kept; its command line and environment as hashes, listed engine options with their values.", "", &s.Container, containerName)
 	option.Flags(set, "capture", "NAME=COMMAND of a shell whose output is kept, before and after the load; may be repeated. Commands are never recorded.", &s.Captures, parseCapture, captureName)
 	option.Flag(set, "telemetry-interval", "Time between two samples.", "1s", &s.Interval, option.DurationWithin(telemetry.MinInterval, telemetry.MaxInterval))
 }

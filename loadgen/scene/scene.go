@@ -71,6 +71,7 @@ type Scene struct {
 	away      bool // the engine
 	container *container
 	described folder.Container
+	process   Process
 	folder    folder.Folder
 	manifest  *folder.Manifest
 	sampler   *telemetry.Sampler
@@ -127,11 +128,11 @@ func samePage(one, two string) bool {
 // LookAtEngine finds the container that the engine runs in, and follows its pages from now on.
 func (s *Scene) LookAtEngine(ctx context.Context) error {
 	if s.settings.Container != "" {
-		c, facts, err := findContainer(ctx, s.settings.Container)
+		c, facts, process, err := findContainer(ctx, s.settings.Container)
 		if err != nil {
 			return fmt.Errorf("--container: %w", err)
 		}
-		s.container, s.described = &c, facts
+		s.container, s.described, s.process = &c, facts, process
 		if s.manifest != nil {
 			s.manifest.Container = &s.described
 		}
@@ -139,6 +140,9 @@ func (s *Scene) LookAtEngine(ctx context.Context) error {
 	s.setAway(false)
 	return nil
 }
+
+// Process is how the container was started that the engine runs in; false without one.
+func (s *Scene) Process() (Process, bool) { return s.process, s.container != nil }
 
 // EngineGoes ends what is expected of the engine: it is stopped now.
 func (s *Scene) EngineGoes() { s.setAway(true) }

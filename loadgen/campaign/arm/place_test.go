@@ -54,6 +54,9 @@ func TestAProcessInAContainerOrOnAnotherMachineIsRunProbedAndEndedThere(t *testi
 			if !strings.Contains(said(), given.words) || strings.Contains(said(), "hunter2") {
 				t.Errorf("%s", said())
 			}
+			if image := r.Images(t.Context())["engine"]; (image == "sha256:9d8e7f") != (given.container != "") {
+				t.Errorf("image %q", image)
+			}
 			rows, err := Look(t.Context(), armOf(p), dir)
 			if err != nil || rows[0].State != StateAlive || rows[0].Note != "" || rows[0].Where != (place{host: p.Host, container: p.Container}).String() {
 				t.Errorf("%+v, %v", rows, err)
@@ -156,6 +159,9 @@ func TestAContainerThatOutlivesTheCommandThatRanItIsFoundByItsLabelAndStopped(t 
 			r := upIn(t, dir, armOf(p))
 			if !strings.Contains(said(), "docker --context spark run --label "+label(r.State().Token)+" --rm vllm:1\n") {
 				t.Fatal(said())
+			}
+			if images := r.Images(t.Context()); len(images) != 1 || images["engine"] != "sha256:9d8e7f" {
+				t.Errorf("images %v", images)
 			}
 			left, err := Leftovers(t.Context(), armOf(p), dir)
 			if err != nil || !slices.Contains(left, Leftover{KindContainer, "engine", "box"}) {

@@ -1,0 +1,180 @@
+package provenance
+
+import (
+	"fmt"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// part is an option, an argument or a variable, with all its values in their order.
+type part struct {
+	program, name string
+	values        []string
+	listed        option
+}
+
+// open says whether the values may be kept as they are.
+func (p part) open() bool {
+	return p.listed.form != hidden && !slices.ContainsFunc(p.values, func(v string) bool { return !p.listed.fits(v) })
+}
+
+// line is a command line as it was read.
+type line struct {
+	program     string
+	options     []part
+	environment []part
+}
+
+// readLine reads a command line: what launches the engine, such as sudo, numactl or docker run, then the engine. No shell
+// script is read: bash -c "…" has one option with one value.
+func readLine(argv []string) line {
+	var l line
+	l.read(argv, "")
+	return l
+}
+
+// read reads words that an image may start an engine by.
+func (l *line) read(words []string, image string) {
+	if len(words) == 0 {
+		return
+	}
+	first, behind := path.Base(words[0]), 1
+	if image != "" { // its own program comes before the first word, which may be anything
+		first, behind = "entrypoint", 0
+	}
+	if start, at := containerCommand(words); at > 0 {
+		if start > 0 {
+			l.group(first, words[behind:start], nil, true)
+		}
+		tool := path.Base(words[start])
+		l.group(tool, words[start+1:at], nil, false)
+		rest := l.container(tool, words[at:])
+		if len(rest) > 0 {
+			l.read(rest[1:], rest[0])
+		}
+		return
+	}
+	at := slices.IndexFunc(words, func(word string) bool { return enginesOf(word) != nil })
+	if at > 0 {
+		l.group(first, words[behind:at], nil, true)
+	}
+	if at >= 0 {
+		l.program = path.Base(words[at])
+		l.group("", words[at+1:], tableOf(enginesOf(words[at])), false)
+		return
+	}
+	if image == "" {
+		l.program = first
+	}
+	l.group("", words[behind:], tableOf(enginesOfImage(image)), false)
+}
+
+// group reads the options and arguments of one program. Behind the word env of a launcher, A=b sets a variable.
+func (l *line) group(program string, words []string, known table, launches bool) {
+	arguments := 0
+	sets := launches && (program == "env" || slices.ContainsFunc(words, func(word string) bool { return path.Base(word) == "env" }))
+	assigns := func(word string) bool {
+		name, _, is := strings.Cut(word, "=")
+		return sets && is && variablePattern.MatchString(name)
+	}
+	argument := func(word string) {
+		if assigns(word) {
+			name, value, _ := strings.Cut(word, "=")
+			l.variable(name, value)
+			return
+		}
+		arguments++
+		l.option(program, fmt.Sprintf("argument %d", arguments), word, option{})
+	}
+	for i := 0; i < len(words); i++ {
+		if words[i] == "--" {
+			for _, word := range words[i+1:] {
+				argument(word)
+			}
+			return
+		}
+		name, value, attached := split(words[i], known)
+		if name == "" {
+			argument(words[i])
+			continue
+		}
+		o, listed := known[name]
+		if listed {
+			name = o.names[0]
+		}
+		if !attached && i+1 < len(words) && words[i+1] != "--" && !optionLike(words[i+1]) && !assigns(words[i+1]) && (o.form != toggle || o.fits(words[i+1])) {
+			i++
+			value, attached = words[i], true
+		}
+		if !attached && o.form == toggle {
+			value = "on"
+		}
+		l.option(program, name, value, o)
+	}
+}
+
+// option adds a value of an option.
+func (l *line) option(program, name, value string, o option) {
+	l.options = add(l.options, part{program: program, name: name, values: []string{value}, listed: o})
+}
+
+// variable adds one of the environment.
+func (l *line) variable(name, value string) {
+	i := slices.IndexFunc(variables(), func(o option) bool { return o.names[0] == name })
+	one := part{name: name, values: []string{value}}
+	if i >= 0 {
+		one.listed = variables()[i]
+	}
+	l.environment = slices.DeleteFunc(l.environment, func(p part) bool { return p.name == name }) // the last one holds
+	l.environment = append(l.environment, one)
+}
+
+// add adds the values of a part to those that it has already.
+func add(parts []part, one part) []part {
+	i := slices.IndexFunc(parts, func(p part) bool { return p.program == one.program && p.name == one.name })
+	if i < 0 {
+		return append(parts, one)
+	}
+	parts[i].values = append(parts[i].values, one.values...)
+	return parts
+}
+
+var (
+	variablePattern = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+	longPattern     = regexp.MustCompile(`^--[A-Za-z][A-Za-z0-9]*(?:[._-][A-Za-z0-9]+)*$`)
+)
+
+// longestName bounds the name of an option.
+const longestName = 64
+
+// optionLike says whether a word is an option and no value: -1 is a number.
+func optionLike(word string) bool {
+	name, _, _ := split(word, nil)
+	return name != ""
+}
+
+// split parts a word into the name of an option and the value that is attached to it: --a=b, -xb. What follows one letter
+// is a value and no part of the name, which is told, unless the engine is known to have such an option: -ngl. The name
+// is empty of a word that is no option.
+func split(word string, known table) (name, value string, attached bool) {
+	if len(word) < 2 || word[0] != '-' {
+		return "", "", false
+	}
+	name, value, attached = strings.Cut(word, "=")
+	if strings.HasPrefix(word, "--") {
+		if len(name) > longestName || !longPattern.MatchString(name) {
+			return "", "", false
+		}
+		return spelled(name), value, attached
+	}
+	if _, is := known[name]; is {
+		return name, value, attached
+	}
+	letter := word[1] | 0x20
+	if letter < 'a' || letter > 'z' {
+		return "", "", false
+	}
+	return word[:2], strings.TrimPrefix(word[2:], "="), len(word) > 2
+}

@@ -1,0 +1,111 @@
+package provenance
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/umascope/umascope/loadgen/folder"
+)
+
+// Item is one thing by which runs are told apart, under the name that people read: option --slow of engine.
+type Item struct {
+	Name string
+	// Value is shown; Hash stands for a value that is not, and is compared.
+	Value, Hash string
+	// Planned says that it follows from the plan alone, before anything is started.
+	Planned bool
+	// Flag says that it is a flag of the run, which the manifest has with its value.
+	Flag bool
+}
+
+// flagPrefix begins the names of parts of a plan that are flags of its runs.
+const flagPrefix = "flag --"
+
+// Items lists what identifies a run, in the order in which it is shown.
+func Items(p folder.Provenance) []Item {
+	var all []Item
+	for _, process := range p.Processes {
+		all = append(all, itemsOf(process)...)
+	}
+	for _, file := range p.Files {
+		all = append(all, item("file "+file.Name, file, true))
+	}
+	for _, part := range p.Plan {
+		one := item("plan: "+part.Name, part, true)
+		if one.Flag = strings.HasPrefix(part.Name, flagPrefix); one.Flag {
+			one.Name = part.Name
+		}
+		all = append(all, one)
+	}
+	return all
+}
+
+func itemsOf(p folder.RanProcess) []Item {
+	of, planned := " of "+p.Name, p.ReadFrom == folder.ReadFromPlan
+	all := []Item{{Name: "program" + of, Value: p.Program, Planned: planned}}
+	if p.Program == "" {
+		all = nil
+	}
+	for _, option := range p.Options {
+		name := option.Name
+		if strings.HasPrefix(name, "-") {
+			name = "option " + name
+		}
+		all = append(all, item(strings.TrimSpace(option.Program+" "+name)+of, option, planned))
+	}
+	for _, variable := range p.Environment {
+		all = append(all, item("environment "+variable.Name+of, variable, planned))
+	}
+	for _, variable := range p.Inherited {
+		all = append(all, item("inherited environment "+variable.Name+of, variable, false))
+	}
+	if p.Image != "" {
+		all = append(all, Item{Name: "image" + of, Hash: p.Image})
+	}
+	if c := p.Changed; c != nil {
+		all = append(all, Item{Name: "changed files in the container" + of, Value: fmt.Sprint(c.Files), Hash: c.Hash})
+	}
+	return all
+}
+
+func item(name string, h folder.Hashed, planned bool) Item {
+	return Item{Name: name, Value: strings.Join(h.Values, ", "), Hash: strings.Join(h.Hashes, " "), Planned: planned}
+}
+
+// conditions are the parts of a plan that change how a run is prepared and checked, and not what runs.
+func conditions() []string { return []string{"plan: gates", "plan: checks", "plan: collect"} }
+
+// Changed lists by name what a plan makes otherwise than a run was made: what runs, and the conditions that it is made
+// under. Both are of one key.
+func Changed(run, plan folder.Provenance) (ran, under []string) {
+	planned := func(p folder.Provenance) map[string]Item {
+		all := map[string]Item{}
+		for _, one := range Items(p) {
+			if one.Planned {
+				all[one.Name] = one
+			}
+		}
+		return all
+	}
+	before, now := planned(run), planned(plan)
+	names := slices.Collect(maps.Keys(before))
+	for name := range now {
+		if _, both := before[name]; !both {
+			names = append(names, name)
+		}
+	}
+	slices.SortFunc(names, cmp.Compare)
+	for _, name := range names {
+		switch {
+		case before[name] == now[name]:
+		case slices.Contains(conditions(), name):
+			under = append(under, name)
+		default:
+			ran = append(ran, name)
+		}
+	}
+	return ran, under
+}

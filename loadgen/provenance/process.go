@@ -1,0 +1,113 @@
+package provenance
+
+import (
+	"cmp"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/umascope/umascope/loadgen/folder"
+)
+
+// Process identifies a process by its command line and the variables that are set for it.
+func (k Key) Process(name, readFrom string, argv []string, env map[string]string) folder.RanProcess {
+	l := readLine(argv)
+	for _, variable := range slices.Sorted(maps.Keys(env)) {
+		if !slices.ContainsFunc(l.environment, func(p part) bool { return p.name == variable }) { // what a container is given holds
+			l.variable(variable, env[variable])
+		}
+	}
+	return folder.RanProcess{
+		Name: name, ReadFrom: readFrom, Program: l.program, Options: k.hashed("option", l.options), Environment: k.hashed("environment", l.environment),
+	}
+}
+
+// Inherited identifies the variables that engines read of the environment, each NAME=VALUE, that a process has from whoever
+// starts it. A container has none of them.
+func (k Key) Inherited(argv, environ []string) []folder.Hashed {
+	if _, at := containerCommand(argv); at > 0 {
+		return nil
+	}
+	var l line
+	for _, one := range environ {
+		if name, value, ok := strings.Cut(one, "="); ok && readByEngines(name) {
+			l.variable(name, value)
+		}
+	}
+	return k.hashed("environment", l.environment)
+}
+
+// Variables reads an environment, each NAME=VALUE.
+func Variables(environ []string) map[string]string {
+	all := map[string]string{}
+	for _, one := range environ {
+		if name, value, ok := strings.Cut(one, "="); ok {
+			all[name] = value
+		}
+	}
+	return all
+}
+
+// Image is the hash of the id of an image.
+func (k Key) Image(id string) string {
+	if id == "" {
+		return ""
+	}
+	return k.hash("image", id)
+}
+
+// Setting identifies something that has a name by its text.
+func (k Key) Setting(name, text string) folder.Hashed {
+	return folder.Hashed{Name: name, Hashes: []string{k.hash("setting", name, text)}}
+}
+
+// Part identifies a part of a plan by all that it says.
+func (k Key) Part(name string, part any) (folder.Hashed, error) {
+	text, err := json.Marshal(part)
+	return k.Setting(name, string(text)), err
+}
+
+// ChangedFiles identifies the code and libraries that a container has otherwise than its image: lines of docker diff, such as
+// "C /usr/lib/x.py".
+func (k Key) ChangedFiles(lines []string) *folder.ChangedFiles {
+	kept := slices.Sorted(slices.Values(slices.DeleteFunc(slices.Clone(lines), func(line string) bool { return !isCode(line) })))
+	changed := &folder.ChangedFiles{Files: len(kept)}
+	if len(kept) > 0 {
+		changed.Hash = k.hash("changed", strings.Join(kept, "\n"))
+	}
+	return changed
+}
+
+// isCode says whether a line of docker diff is of a file that programs are made of. What they write while they run, such
+// as compiled kernels and caches, differs from run to run.
+func isCode(line string) bool {
+	_, path, _ := strings.Cut(line, " ")
+	for _, folder := range []string{"/tmp/", "/var/", "/run/", "/proc/", "/dev/", "/.cache/", "/.triton/", "/__pycache__/"} {
+		if strings.Contains(path, folder) {
+			return false
+		}
+	}
+	code := []string{".py", ".so", ".cu", ".cuh", ".cc", ".cpp", ".h", ".jinja", ".sh"}
+	return slices.ContainsFunc(code, func(end string) bool { return strings.HasSuffix(path, end) }) || strings.Contains(path, ".so.")
+}
+
+// hashed keeps the values that may be kept and hashes the others, in the order of program and name.
+func (k Key) hashed(kind string, parts []part) []folder.Hashed {
+	var all []folder.Hashed
+	for _, p := range parts {
+		one := folder.Hashed{Program: p.program, Name: p.name}
+		if p.open() {
+			one.Values = p.values
+		} else {
+			for _, value := range p.values {
+				one.Hashes = append(one.Hashes, k.hash(kind, p.program, p.name, value))
+			}
+		}
+		all = append(all, one)
+	}
+	slices.SortFunc(all, func(a, b folder.Hashed) int {
+		return cmp.Or(cmp.Compare(a.Program, b.Program), cmp.Compare(a.Name, b.Name))
+	})
+	return all
+}

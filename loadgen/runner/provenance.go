@@ -1,0 +1,94 @@
+package runner
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/provenance"
+	"github.com/umascope/umascope/loadgen/scene"
+	"github.com/umascope/umascope/loadgen/server"
+)
+
+// serverProcess is the name of the process that serves the engine, where a plan gives it none.
+const serverProcess = "server"
+
+// describe enters what a campaign says of the run so far. What was observed of the engine stays.
+func (e *EngineLifecycle) describe(m *folder.Manifest) {
+	m.Campaign = e.Facts()
+	if e.Ran == nil {
+		return
+	}
+	ran := e.Ran()
+	if before := m.Provenance; before != nil {
+		ran.Missing = before.Missing
+		for _, process := range before.Processes {
+			if process.ReadFrom != folder.ReadFromPlan {
+				ran.Processes = append(ran.Processes, process)
+			}
+		}
+	}
+	m.Provenance = ran
+}
+
+// identify enters what runs: the command of a recorded run, and the engine as far as this machine shows it. Address is that
+// of the server; empty of a recorded run.
+func identify(ctx context.Context, m *folder.Manifest, out string, around *scene.Scene, address string, command []string) {
+	if m.Labels["host"] == m.Client.Hostname {
+		m.Containers = scene.ContainerSoftware(ctx)
+	}
+	key, err := provenance.OpenKey(keyFolder(out))
+	if err != nil {
+		m.Provenance = &folder.Provenance{Missing: []string{"the key of the hashes: " + printable(err.Error())}}
+		return
+	}
+	if m.Provenance == nil {
+		m.Provenance = &folder.Provenance{Key: key.ID()}
+	}
+	planned := len(m.Provenance.Processes) > 0
+	if len(command) > 0 && !planned {
+		m.Provenance.Processes = append(m.Provenance.Processes, key.Process("command", folder.ReadFromCommand, command, nil))
+	}
+	if process, is := around.Process(); is {
+		m.Provenance.Processes = append(m.Provenance.Processes, ofContainer(key, process, planned, m.Provenance))
+	} else if address != "" && !planned {
+		ofServer(key, address, m.Provenance)
+	}
+}
+
+// keyFolder is the folder whose key a run takes: that of the sweep's folder where it is of one, so that sweeps compare.
+func keyFolder(out string) string {
+	if _, err := os.Stat(filepath.Join(out, folder.SweepFile)); err == nil {
+		return filepath.Dir(filepath.Clean(out))
+	}
+	return out
+}
+
+// ofContainer identifies a container. Where the plan has the command lines, its image and its files are what is new.
+func ofContainer(key provenance.Key, p scene.Process, planned bool, into *folder.Provenance) folder.RanProcess {
+	ran := folder.RanProcess{Name: serverProcess, ReadFrom: folder.ReadFromContainer}
+	if !planned {
+		ran = key.Process(serverProcess, folder.ReadFromContainer, p.Argv, provenance.Variables(p.Env))
+	}
+	ran.Image = key.Image(p.ImageID)
+	if p.ChangedErr != nil {
+		into.Missing = append(into.Missing, "changed files of the container: "+printable(p.ChangedErr.Error()))
+	} else {
+		ran.Changed = key.ChangedFiles(p.Changed)
+	}
+	return ran
+}
+
+// ofServer identifies the process that listens at an address.
+func ofServer(key provenance.Key, address string, into *folder.Provenance) {
+	p, err := server.ProcessBehind(address)
+	if err != nil {
+		into.Missing = append(into.Missing, "process of the server: "+printable(err.Error()))
+		return
+	}
+	ran := key.Process(serverProcess, folder.ReadFromProc, p.Argv, nil)
+	ran.Inherited = key.Inherited(p.Argv, p.Environ)
+	into.Processes = slices.Concat(into.Processes, []folder.RanProcess{ran})
+}

@@ -1,0 +1,59 @@
+package runner
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/provenance"
+)
+
+func TestRunsOfSweepsTakeTheKeyOfTheFolderAbove(t *testing.T) {
+	out := t.TempDir()
+	point := filepath.Join(out, "sweep-1")
+	if err := os.Mkdir(point, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if got := keyFolder(point); got != point {
+		t.Errorf("%s", got)
+	}
+	if err := folder.Folder(point).WriteJSON(folder.SweepFile, 1); err != nil {
+		t.Fatal(err)
+	}
+	if got := keyFolder(point); got != out {
+		t.Errorf("%s", got)
+	}
+}
+
+// TestARunGoesOnWithoutAKey: a key that cannot be read costs the hashes and nothing else.
+func TestARunGoesOnWithoutAKey(t *testing.T) {
+	out := t.TempDir()
+	if err := os.WriteFile(filepath.Join(out, provenance.KeyFile), []byte("another's"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	m := &folder.Manifest{Labels: map[string]string{"host": "elsewhere"}}
+	identify(t.Context(), m, out, nil, "http://127.0.0.1:1", nil)
+	if m.Provenance == nil || m.Provenance.Key != "" || len(m.Provenance.Missing) != 1 || !strings.Contains(m.Provenance.Missing[0], "it is no key") {
+		t.Errorf("%+v", m.Provenance)
+	}
+}
+
+// TestWhatWasObservedOfAnEngineStaysBesideItsPlan: a campaign describes a run several times.
+func TestWhatWasObservedOfAnEngineStaysBesideItsPlan(t *testing.T) {
+	planned := folder.RanProcess{Name: "engine", ReadFrom: folder.ReadFromPlan}
+	e := &EngineLifecycle{
+		Facts: func() *folder.Campaign { return nil },
+		Ran: func() *folder.Provenance {
+			return &folder.Provenance{Key: "k", Processes: []folder.RanProcess{planned}}
+		},
+	}
+	m := &folder.Manifest{Provenance: &folder.Provenance{Key: "k", Processes: []folder.RanProcess{planned, {Name: "server", ReadFrom: folder.ReadFromContainer}}, Missing: []string{"x"}}}
+	for range 2 {
+		e.describe(m)
+	}
+	if p := m.Provenance.Processes; len(p) != 2 || p[1].Name != "server" || len(m.Provenance.Missing) != 1 {
+		t.Errorf("%+v", m.Provenance)
+	}
+}
