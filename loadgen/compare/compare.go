@@ -42,8 +42,10 @@ type Run struct {
 	// EngineReported names the metrics that are an engine's own word and were not measured.
 	EngineReported []string
 	// Facts are what can differ between arms beside what is meant to, in the order they are shown.
-	Facts  []Fact
-	Ledger Ledger
+	Facts []Fact
+	// HashKey names the key of the hashes among the facts; empty of a run that does not record what ran.
+	HashKey string
+	Ledger  Ledger
 	// Ledgers are those of further machines that the run measured, by their names.
 	Ledgers map[string]Ledger
 	KV      KV
@@ -68,6 +70,12 @@ type Fact struct {
 	Number    *float64
 	Tolerance float64
 	Unit      string
+	// Hash stands for a value, or a part of it, that is not shown. Hashes of runs of one HashKey are compared.
+	Hash string
+	// Ran marks what a run was made with: an arm whose runs differ in it is no ground for a decision.
+	Ran bool
+	// Identified marks what every run has, or was made without, that records what ran.
+	Identified bool
 }
 
 // Ledger has bytes by line of the memory ledger; nil where it was not observed.

@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -19,11 +20,12 @@ const (
 	FactPageCache   = "page cache at start"
 	FactTemperature = "GPU temperature at start"
 	FactSwap        = "read back from swap"
+	FactRan         = "what ran"
 )
 
 // Essentials lists them.
 func Essentials() []string {
-	return []string{FactEngine, FactFingerprint, FactKernel, FactDriver, FactBoot, FactMemFree, FactPageCache, FactTemperature, FactSwap}
+	return []string{FactEngine, FactFingerprint, FactKernel, FactDriver, FactBoot, FactMemFree, FactPageCache, FactTemperature, FactSwap, FactRan}
 }
 
 // fairnessUnknown tells what no run of either arm says: that nothing differs says nothing of it.
@@ -42,15 +44,32 @@ func (c *comparing) fairnessUnknown(out Comparison) []Warning {
 	return []Warning{warn(CodeFairnessUnknown, "not known of either arm: %s; that they were alike in these is taken on trust", strings.Join(unknown, ", "))}
 }
 
-// notKnown stands for a fact that no run of an arm has.
-const notKnown = "not known"
+// What stands for a fact that a run does not have: one that nothing says, one that runs from before do not record, and an
+// option that a run was made without.
+const (
+	notKnown    = "not known"
+	notRecorded = "not recorded"
+	notGiven    = "not given"
+)
 
 // fairnessOf sets the facts of two arms side by side, in the order in which the runs have them.
 func fairnessOf(a, b []*Run) []Fairness {
 	all := []Fairness{}
-	for _, item := range itemsOf(slices.Concat(a, b)) {
-		x, y := factsOf(a, item), factsOf(b, item)
-		all = append(all, Fairness{Item: item, A: x.text(), B: y.text(), Differs: x.differs(y)})
+	both := slices.Concat(a, b)
+	keys := hashKeys(both)
+	if len(keys) > 1 {
+		x, y := slices.Sorted(slices.Values(hashKeys(a))), slices.Sorted(slices.Values(hashKeys(b)))
+		all = append(all, Fairness{Item: "key of the hashes", A: cmp.Or(strings.Join(x, ", "), notRecorded), B: cmp.Or(strings.Join(y, ", "), notRecorded), Differs: !slices.Equal(x, y)})
+	}
+	for _, item := range itemsOf(both) {
+		identified := anyFact(both, item, func(f Fact) bool { return f.Identified })
+		x, y := factsOf(a, item, identified), factsOf(b, item, identified)
+		hashed := anyFact(both, item, func(f Fact) bool { return f.Hash != "" })
+		if x.runs == 0 || y.runs == 0 || hashed && len(keys) > 1 {
+			continue // an arm that does not record what ran, or hashes that are not comparable
+		}
+		l := labelsOf(x, y)
+		all = append(all, Fairness{Item: item, A: x.text(l), B: y.text(l), Differs: x.differs(y)})
 	}
 	return all
 }
@@ -73,17 +92,25 @@ func itemsOf(runs []*Run) []string {
 	return items
 }
 
-// facts are one item over the runs of an arm.
+// facts are one item over the runs of an arm; of one that identifies what ran, over those that record it.
 type facts struct {
-	all  []Fact
-	runs int
+	all    []Fact
+	runs   int
+	absent string // what stands for it in a run that does not have it
 }
 
-func factsOf(runs []*Run, item string) facts {
-	f := facts{runs: len(runs)}
+func factsOf(runs []*Run, item string, identified bool) facts {
+	f := facts{absent: notKnown}
+	if item == FactRan {
+		f.absent = notRecorded
+	}
+	if identified {
+		runs, f.absent = recording(runs), notGiven
+	}
+	f.runs = len(runs)
 	for _, r := range runs {
-		if i := slices.IndexFunc(r.Facts, func(f Fact) bool { return f.Item == item }); i >= 0 {
-			f.all = append(f.all, r.Facts[i])
+		if one, has := r.fact(item); has {
+			f.all = append(f.all, one)
 		}
 	}
 	return f
@@ -105,10 +132,10 @@ func (f facts) numbers() []float64 {
 func (f facts) counts() map[string]int {
 	count := map[string]int{}
 	for _, one := range f.all {
-		count[one.Value]++
+		count[one.token()]++
 	}
 	if missing := f.runs - len(f.all); missing > 0 && len(f.all) > 0 {
-		count[notKnown] += missing
+		count[f.absent] += missing
 	}
 	return count
 }
@@ -124,9 +151,9 @@ func (f facts) differs(g facts) bool {
 }
 
 // text is the value of the arm's runs: a mean and a range of quantities, else every value with its runs.
-func (f facts) text() string {
+func (f facts) text(l labels) string {
 	if len(f.all) == 0 {
-		return notKnown
+		return f.absent
 	}
 	if x := f.numbers(); len(x) > 0 {
 		unit := f.all[0].Unit
@@ -138,12 +165,13 @@ func (f facts) text() string {
 	}
 	count := f.counts()
 	if len(count) == 1 {
-		return f.all[0].Value
+		return l.of(f.all[0].token())
 	}
 	var texts []string
-	for _, value := range slices.Sorted(maps.Keys(count)) {
-		texts = append(texts, fmt.Sprintf("%s (%s)", value, Runs(count[value])))
+	for token, runs := range count {
+		texts = append(texts, fmt.Sprintf("%s (%s)", l.of(token), Runs(runs)))
 	}
+	slices.Sort(texts)
 	return strings.Join(texts, ", ")
 }
 

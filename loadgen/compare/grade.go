@@ -8,13 +8,16 @@ import (
 // proven is the grade of a signal that independent witnesses agree on.
 const proven = "proven"
 
-// refOf names a run and grades it; order is what is wrong with the order of the runs.
-func refOf(r *Run, order string) RunRef {
+// refOf names a run and grades it; order is what is wrong with the order of the runs, ran what the arm's runs differ in.
+func refOf(r *Run, order string, ran []string) RunRef {
 	ref := RunRef{Run: r.ID, StartedAt: r.StartedAt, Grade: GradeInvalid, Why: slices.Clone(r.InvalidReasons)}
 	if !r.Valid {
 		return ref
 	}
 	ref.Why = notDecisive(r, order)
+	if len(ran) > 0 {
+		ref.Why = append(ref.Why, "what ran differs between runs of the arm: "+some(ran))
+	}
 	if ref.Grade = GradeValid; len(ref.Why) == 0 {
 		ref.Grade = GradeDecision
 	}

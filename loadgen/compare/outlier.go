@@ -49,9 +49,14 @@ func factsApart(r *Run, others []*Run) []string {
 		return nil
 	}
 	var apart []string
+	sameKey := len(hashKeys(append(slices.Clone(others), r))) < 2
 	for _, f := range r.Facts {
-		if known := factsOf(others, f.Item); len(known.all) == len(others) && setsApart(f, known) {
-			apart = append(apart, fmt.Sprintf("%s %s", f.Item, facts{all: []Fact{f}, runs: 1}.text()))
+		if f.Hash != "" && !sameKey {
+			continue
+		}
+		known, one := factsOf(others, f.Item, f.Identified), facts{all: []Fact{f}, runs: 1}
+		if len(known.all) == len(others) && setsApart(f, known) {
+			apart = append(apart, fmt.Sprintf("%s %s", f.Item, one.text(labelsOf(known, one))))
 		}
 	}
 	return apart
@@ -62,7 +67,7 @@ func factsApart(r *Run, others []*Run) []string {
 func setsApart(f Fact, others facts) bool {
 	values := others.numbers()
 	if f.Number == nil || len(values) == 0 {
-		return len(others.counts()) == 1 && f.Value != others.all[0].Value
+		return len(others.counts()) == 1 && f.token() != others.all[0].token()
 	}
 	low, high := slices.Min(values), slices.Max(values)
 	return max(*f.Number-high, low-*f.Number) > max(f.Tolerance, others.all[0].Tolerance, high-low)

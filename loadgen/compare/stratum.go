@@ -70,12 +70,12 @@ func commonScenario(runs []*Run) string {
 
 // armOf is an arm with its runs graded; order is what is wrong with their order.
 func armOf(a *arm, order string) Arm {
-	out := Arm{Runs: []RunRef{}, Metrics: seriesOf(a)}
+	out, ran := Arm{Runs: []RunRef{}, Metrics: seriesOf(a)}, ranDiffers(a.valid)
 	for _, r := range a.valid {
-		out.Runs = append(out.Runs, refOf(r, order))
+		out.Runs = append(out.Runs, refOf(r, order, ran))
 	}
 	for _, r := range a.excluded {
-		out.Excluded = append(out.Excluded, refOf(r, order))
+		out.Excluded = append(out.Excluded, refOf(r, order, ran))
 	}
 	return out
 }

@@ -30,6 +30,9 @@ const (
 	CodeSourcesDiffer     = "sources_differ"
 	CodeFairnessUnknown   = "fairness_unknown"
 	CodeManyTests         = "many_tests"
+	CodeRanDiffers        = "ran_differs"
+	CodeRanUnknown        = "ran_unknown"
+	CodeHashKeysDiffer    = "hash_keys_differ"
 
 	CodeKVExplained   = "kv_explained"
 	CodeOccupiedEqual = "memory_occupied_equal"
@@ -77,6 +80,7 @@ func (c *comparing) stratumWarnings(cell *cell, s Stratum) []Warning {
 		all = append(all, driftWarning(name, s.Arms[name])...)
 		all = append(all, c.repeated(cell, a)...)
 		all = append(all, excludedWarning(a)...)
+		all = append(all, ranWarning(name, ranDiffers(a.valid))...)
 	}
 	all = append(all, c.pooled(cell)...)
 	if a, b := unlike(validOf(cell.runs)); a != nil {
@@ -154,6 +158,7 @@ func (c *comparing) pairWarnings(a, b *arm, p Pair) []Warning {
 	all = append(all, outlierWarning(p)...)
 	all = append(all, sourceWarning(a, b)...)
 	all = append(all, fingerprintWarning(a, b)...)
+	all = append(all, hashKeyWarning(a, b)...)
 	return all
 }
 

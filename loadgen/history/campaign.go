@@ -48,13 +48,19 @@ func (r Run) campaignFacts(f *facts) {
 		if p.Host != "" {
 			where += " on " + p.Host
 		}
-		f.add("process "+p.Name, strings.TrimSpace(p.Program+" "+strings.Join(p.Options, " "))+where)
+		options := strings.Join(p.Options, " ")
+		if r.recorded() { // which has them, whatever their order
+			options = ""
+		}
+		f.add("process "+p.Name, strings.TrimSpace(p.Program+" "+options)+where)
 	}
 	for _, file := range c.Files {
-		f.add("file "+filepath.Base(file.Path), short(file.SHA256))
+		if file.SHA256 != "" { // of runs from before keyed hashes
+			f.add("file "+filepath.Base(file.Path), short(file.SHA256))
+		}
 	}
 	for _, collected := range c.Collected {
-		f.add("collected "+collected.Name, short(collected.SHA256))
+		f.ran("collected "+collected.Name, short(collected.SHA256))
 	}
 	if p := c.PageCache; p != nil {
 		f.add("page cache before the engine", p.Policy)

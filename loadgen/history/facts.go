@@ -32,6 +32,13 @@ func (f *facts) add(item, value string) {
 	}
 }
 
+// ran adds what the run was made with.
+func (f *facts) ran(item, value string) {
+	if value != "" {
+		f.all = append(f.all, compare.Fact{Item: item, Value: value, Ran: true})
+	}
+}
+
 // number adds a quantity.
 func (f *facts) number(item string, value *float64, tolerance float64, unit string) {
 	if value != nil {
@@ -49,7 +56,9 @@ func (f *facts) of(word string, values map[string]string) {
 func (r Run) facts() []compare.Fact {
 	f := &facts{}
 	r.engineFacts(f)
+	r.provenanceFacts(f)
 	r.containerFacts(f)
+	r.softwareFacts(f)
 	r.machineFacts(f)
 	r.conditionFacts(f)
 	r.furtherFacts(f)
@@ -68,10 +77,12 @@ func (r Run) engineFacts(f *facts) {
 	switch {
 	case command != nil:
 		f.add("command", command.Program)
-		f.add("options of the command", strings.Join(command.Options, " "))
-		f.add(compare.FactEngine, strings.TrimSpace(r.engine()+" "+command.Version))
+		if !r.recorded() { // which has them, with what stands behind them
+			f.add("options of the command", strings.Join(command.Options, " "))
+		}
+		f.ran(compare.FactEngine, strings.TrimSpace(r.engine()+" "+command.Version))
 	default:
-		f.add(compare.FactEngine, strings.TrimSpace(server.Engine+" "+server.Version))
+		f.ran(compare.FactEngine, strings.TrimSpace(server.Engine+" "+server.Version))
 	}
 	if tool := r.Summary.Tool; tool != nil && r.Manifest.Imported != nil {
 		f.add("tool", strings.TrimSpace(tool.Program+" "+tool.Version))
@@ -93,14 +104,17 @@ func (r Run) containerFacts(f *facts) {
 	if c == nil {
 		return
 	}
-	f.add("container image", c.Image)
+	f.ran("container image", c.Image)
 	if digests := slices.Sorted(slices.Values(c.Digests)); len(digests) > 0 {
-		f.add("container image digest", strings.Join(digests, ", "))
+		f.ran("container image digest", strings.Join(digests, ", "))
 	} else {
-		f.add("container image digest", c.ImageID)
+		f.ran("container image digest", c.ImageID)
+	}
+	if c.ImageLayers > 0 {
+		f.ran("container image layers", strconv.Itoa(c.ImageLayers))
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.HostConfig)) {
-		f.add("container "+name, compact(c.HostConfig[name]))
+		f.ran("container "+name, compact(c.HostConfig[name]))
 	}
 }
 

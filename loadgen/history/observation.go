@@ -26,7 +26,7 @@ func (r Run) Observation() compare.Run {
 		Fingerprint: s.Model.Fingerprint, WorkloadSHA256: s.WorkloadSHA256, StartedAt: m.StartedAt, BootID: s.BootID,
 		Valid: s.Valid, Signals: grades(s.Signals), Expected: r.expected(),
 		Mode: r.mode(), Simulated: s.Model.Simulated, Pair: r.pair(),
-		Facts: r.facts(), KV: r.kv(),
+		Facts: r.facts(), HashKey: r.hashKey(), KV: r.kv(),
 	}
 	o.Metrics, o.EngineReported = r.figures()
 	for _, reason := range s.InvalidReasons {
