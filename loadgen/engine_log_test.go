@@ -41,7 +41,7 @@ func TestALogThatIsNamedTellsTheMemoryOfAnEngineWithoutAContainer(t *testing.T) 
 // TestLlamaCPPsLogGivesItsMemory: what its GPU holds is KV cache and compute buffers beside the weights, and none of it is on its page.
 func TestLlamaCPPsLogGivesItsMemory(t *testing.T) {
 	log := "extract/testdata/llamacpp-cuda-constructed.log"
-	code, dir, stdout, stderr := invoke(t, t.Context(), "--url", engine(t, time.Millisecond), "--requests=1", "--warmup=0", "--output-tokens=2", "--engine=openai", "--engine-log="+log)
+	code, dir, stdout, stderr := invoke(t, t.Context(), "--url", engine(t, time.Millisecond), "--requests=1", "--warmup=0", "--output-tokens=2", "--engine=llamacpp", "--engine-log="+log)
 	if code != exitDone {
 		t.Fatalf("exit %d: %s%s", code, stdout, stderr)
 	}
@@ -54,7 +54,7 @@ func TestLlamaCPPsLogGivesItsMemory(t *testing.T) {
 	if err := os.WriteFile(short, []byte("0.00.006.301 I srv  llama_server: initializing ...\n0.00.196.702 I srv  llama_server: model loaded\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, _, stderr := invoke(t, t.Context(), "--url", engine(t, time.Millisecond), "--requests=1", "--warmup=0", "--output-tokens=2", "--engine=openai", "--engine-log="+short); !strings.Contains(stderr, "-lv 4") {
+	if _, _, _, stderr := invoke(t, t.Context(), "--url", engine(t, time.Millisecond), "--requests=1", "--warmup=0", "--output-tokens=2", "--engine=llamacpp", "--engine-log="+short); !strings.Contains(stderr, "-lv 4") {
 		t.Error(stderr)
 	}
 }

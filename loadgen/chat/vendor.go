@@ -50,13 +50,17 @@ func vendors() []vendor {
 		// Any other server. The old name of the cap is the one that all of them know: Ollama 0.6.8
 		// ignores the new one and goes on for as long as the model does.
 		{name: EngineOpenAI, chatCap: "max_tokens"},
+		{name: EngineLlamaCPP, chatCap: "max_tokens"},
 	}
 }
 
 // EngineOpenAI stands for any server of which no more is known than that it speaks OpenAI's format.
 const EngineOpenAI = "openai"
 
-// Engines lists the vendors whose request fields are known, and EngineOpenAI.
+// EngineLlamaCPP is llama.cpp's server. It takes the same request fields as any other that speaks OpenAI's format.
+const EngineLlamaCPP = "llamacpp"
+
+// Engines lists the engines by the names that the flag --engine takes; EngineOpenAI is any other.
 func Engines() []string {
 	var names []string
 	for _, v := range vendors() {

@@ -24,6 +24,14 @@ type Server struct {
 	FingerprintEnd   *Fingerprint `json:"fingerprint_end,omitempty"`
 }
 
+// nameLlamaCPP gives the name and the build of llama.cpp to manifests from before it had a name of its own: it stood as openai, and its
+// build among its settings, which no other engine calls build_info.
+func (s *Server) nameLlamaCPP() {
+	if build := s.Settings["build_info"]; s.Engine == "openai" && s.Version == "" && build != "" {
+		s.Engine, s.Version = "llamacpp", build
+	}
+}
+
 // Refusal is a field that the server does not take, in its own words.
 type Refusal struct {
 	Field string `json:"field"`

@@ -39,14 +39,11 @@ func engineLogs(r *run, named string) []engineLog {
 }
 
 // logTools read the log of an engine; none if it is not understood. Extractors are called as the engines are. Dynamo has one of
-// those behind its frontend, and a server without request fields of its own may be llama.cpp.
+// those behind its frontend.
 func logTools(engine string) []extract.Tool {
 	names := []string{engine}
-	switch engine {
-	case "dynamo":
+	if engine == "dynamo" {
 		names = server.Engines()
-	case chat.EngineOpenAI:
-		names = []string{"llamacpp"}
 	}
 	return slices.DeleteFunc(extract.Tools(), func(t extract.Tool) bool { return !slices.Contains(names, t.Name) })
 }
@@ -68,8 +65,11 @@ func readEngineLog(ctx context.Context, r *run, named, engine string) *folder.En
 	}
 	if named != "" {
 		hint := ""
-		if engine == chat.EngineOpenAI {
+		switch engine {
+		case chat.EngineLlamaCPP:
 			hint = "; llama.cpp prints it with -lv 4 only"
+		case chat.EngineOpenAI:
+			hint = "; --engine names the engine whose log it is"
 		}
 		r.env.Log.Warn("--engine-log: nothing of the engine's memory was found in it"+hint, "engine", engine)
 	}

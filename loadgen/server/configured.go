@@ -52,7 +52,7 @@ func (a *api) configured(ctx context.Context, engine string) map[string]string {
 				break
 			}
 		}
-	case chat.EngineOpenAI:
+	case chat.EngineLlamaCPP, chat.EngineOpenAI: // whose fields somebody may have chosen for it
 		told = members(a.fetch(ctx, metric.ForeignLlamaCPPPropertiesPath).okBody(), llamaSettings())
 	}
 	for name, value := range told {

@@ -93,11 +93,13 @@ func (d detection) facts() []folder.Clue {
 	return facts
 }
 
-// contradiction names what speaks against an engine; empty is nothing of weight.
+// contradiction names what speaks against an engine; empty is nothing of weight. That a server is llama.cpp does not speak
+// against openai: it is one of those whose request fields are plain.
 func (d detection) contradiction(engine string) string {
 	var against []string
 	for _, c := range d.clues {
-		if c.Engine != engine && c.weight >= weightName {
+		plain := c.Engine == chat.EngineLlamaCPP && engine == chat.EngineOpenAI
+		if c.Engine != engine && c.weight >= weightName && !plain {
 			against = append(against, c.Says+" ("+c.Engine+")")
 		}
 	}
@@ -126,6 +128,8 @@ func engineOfOwner(owner string) string {
 		return "trtllm"
 	case "nvidia":
 		return "dynamo"
+	case "llamacpp":
+		return chat.EngineLlamaCPP
 	default:
 		return ""
 	}
@@ -165,7 +169,7 @@ func (i *inspection) pages(ctx context.Context) {
 		{metricsPath, metric.ForeignDynamoFrontendPrefix, "dynamo"},
 		{metricsPath, metric.ForeignVLLMPrefix, "vllm"},
 		{metricsPath, metric.ForeignSGLangPrefix, "sglang"},
-		{metricsPath, metric.ForeignLlamaCPPPrefix, chat.EngineOpenAI},
+		{metricsPath, metric.ForeignLlamaCPPPrefix, chat.EngineLlamaCPP},
 	} {
 		if p.on(body) {
 			i.metrics = p.path
@@ -212,7 +216,7 @@ func (i *inspection) own(ctx context.Context) {
 	i.smg(root.header)
 	i.liteLLM(root.okBody())
 	if server := root.header.Get("Server"); strings.EqualFold(server, "llama.cpp") {
-		i.note(chat.EngineOpenAI, weightTrait, "it calls itself llama.cpp")
+		i.note(chat.EngineLlamaCPP, weightTrait, "it calls itself llama.cpp")
 	}
 	if string(bytes.TrimSpace(root.okBody())) == "Ollama is running" {
 		i.note(chat.EngineOpenAI, weightTrait, "it calls itself Ollama")
@@ -247,10 +251,13 @@ func (i *inspection) manners(ctx context.Context) {
 }
 
 // version asks for the engine's version where it has a route for that, as vLLM, TensorRT-LLM and
-// Ollama have, or of Dynamo reads it in the description of its API; "" otherwise.
+// Ollama have, or reads it in the description of Dynamo's API, or in llama.cpp's properties; "" otherwise.
 func (a *api) version(ctx context.Context, engine string) string {
 	if engine == "dynamo" {
 		return a.documentedVersion(ctx, "NVIDIA Dynamo OpenAI Frontend")
+	}
+	if engine == chat.EngineLlamaCPP {
+		return a.build(ctx)
 	}
 	for _, path := range []string{metric.ForeignVersionPath, "/api/version"} {
 		var answer struct {
@@ -261,4 +268,17 @@ func (a *api) version(ctx context.Context, engine string) string {
 		}
 	}
 	return ""
+}
+
+// build reads the build in llama.cpp's GET /props; "" where it is not shown, as by a server behind a key:
+//
+//	{"total_slots":2,"build_info":"b6500-4b8560a2"}
+func (a *api) build(ctx context.Context) string {
+	var properties struct {
+		Build string `json:"build_info"`
+	}
+	if json.Unmarshal(a.fetch(ctx, metric.ForeignLlamaCPPPropertiesPath).okBody(), &properties) != nil {
+		return ""
+	}
+	return printable(chat.Redact(properties.Build, a.secrets))
 }

@@ -4,9 +4,12 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
+
+	"github.com/umascope/umascope/loadgen/chat"
 )
 
 // pathServer answers with the text of each path, and with 404 elsewhere.
@@ -61,7 +64,9 @@ func TestEnginesAreToldByWhatTheyDoBeforeWhatTheySay(t *testing.T) {
 		"health of others":            {"me", map[string]string{"/health": `{"status":"ok"}`}, "openai", ""},
 		"names in prose":              {"me", map[string]string{"/metrics": "<p>see vllm:num_requests_running</p>"}, "openai", ""},
 		"route of SGLang":             {"me", map[string]string{"/get_model_info": `{"model_path":"m","tokenizer_path":"m","is_generation":true}`}, "sglang", ""},
-		"llama.cpp":                   {"llamacpp", map[string]string{"/": "Server: llama.cpp"}, "openai", ""},
+		"llama.cpp":                   {"llamacpp", map[string]string{"/": "Server: llama.cpp"}, "llamacpp", ""},
+		"owner llama.cpp":             {"llamacpp", nil, "llamacpp", ""},
+		"page of llama.cpp":           {"me", map[string]string{"/metrics": "llamacpp:requests_processing 0\n"}, "llamacpp", ""},
 		"Ollama":                      {"library", map[string]string{"/": "Ollama is running"}, "openai", ""},
 		"wrapped error of FastAPI":    {"me", map[string]string{"/v1/chat/completions": `400|{"error":{"message":"` + missing + `","code":400}}`}, "vllm", ""},
 		"flat error of FastAPI":       {"me", map[string]string{"/v1/chat/completions": `400|{"object":"error","message":"` + missing + `"}`}, "trtllm", ""},
@@ -130,4 +135,21 @@ func FuzzPagesOfMetrics(f *testing.F) {
 			t.Errorf("%q: %v", body, got)
 		}
 	})
+}
+
+// Whoever says --engine openai for llama.cpp means its request fields, which are OpenAI's and no more: nothing speaks against that.
+func TestLlamaCPPTakesPlainFieldsUnderBothNames(t *testing.T) {
+	got := pathServer(t, map[string]string{"/": "Server: llama.cpp"}).detect(t.Context(), Model{ID: "m", OwnedBy: "llamacpp"})
+	for engine, against := range map[string]bool{"llamacpp": false, "openai": false, "vllm": true} {
+		if says := got.contradiction(engine); (says != "") != against {
+			t.Errorf("taken for %s: %q", engine, says)
+		}
+	}
+	plain, _ := chat.Fields("openai", chat.Chat)
+	if fields, newer := chat.Fields("llamacpp", chat.Chat); !slices.Equal(fields, plain) || len(newer) > 0 {
+		t.Errorf("fields %v and %v, plain ones are %v", fields, newer, plain)
+	}
+	if _, err := chat.Body(chat.Params{Endpoint: chat.Chat, Engine: "llamacpp", Model: "m", Prompt: "p", MaxTokens: 1, TopP: 1}); err != nil {
+		t.Error(err)
+	}
 }

@@ -74,7 +74,7 @@ func TestRealServersAreRecognized(t *testing.T) {
 		"smg-1.13.0":          {"tiny-llama", "self_hosted", "vllm", "0.32.0", "smg", 0, `its answers have the system_fingerprint "vllm-0.32.0-30e88cc7"`},
 		"sglang-router-0.3.2": {"unknown", "local", "openai", "", "sglang-router", 0, "its errors are those of a server written in Rust"},
 		// -c 8192 -np 2, a vocabulary of bytes.
-		"llama.cpp-0c1e570": {"tiny.gguf", "llamacpp", "openai", "", "", 4096, "it calls itself llama.cpp"},
+		"llama.cpp-0c1e570": {"tiny.gguf", "llamacpp", "llamacpp", "b0-unknown", "", 4096, "it calls itself llama.cpp"},
 		"litellm-1.106.2":   {"gateway-model", "openai", "vllm", "0.32.0", "LiteLLM", 4096, "gateway LiteLLM (it calls itself LiteLLM API)\nLiteLLM 1.106.2"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -60,8 +60,10 @@ func parseURL(s string) (string, error) {
 	return base.String(), nil
 }
 
-// Engines lists the vendors whose request fields are known; openai stands for any other.
-func Engines() []string { return []string{"vllm", "trtllm", "sglang", "dynamo", "openai"} }
+// Engines lists the engines that are told apart; openai stands for any other.
+func Engines() []string {
+	return []string{"vllm", "trtllm", "sglang", "dynamo", chat.EngineLlamaCPP, chat.EngineOpenAI}
+}
 
 // RequestHeader is the user's part of the header of every request.
 func (t Target) RequestHeader() http.Header {

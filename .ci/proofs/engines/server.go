@@ -254,7 +254,7 @@ func dynamo(name string, workers int) server {
 func llama() server {
 	const url = local + "8000"
 	return server{
-		name: "llama.cpp", software: "llama.cpp for the CPU, build", engine: "openai", url: url, pages: []string{url + "/metrics"}, exact: true,
+		name: "llama.cpp", software: "llama.cpp for the CPU, build", engine: "llamacpp", url: url, pages: []string{url + "/metrics"}, exact: true,
 		version: func(w world) string { return find(w.answer(url+"/props"), `"build_info":"([^"]+)"`) },
 		context: func(w world) string { return find(w.answer(url+"/props"), `"n_ctx":(\d+)`) },
 		counts: func(w world) counts {
@@ -272,7 +272,6 @@ func llama() server {
 			return c
 		},
 		why: map[[2]string]string{
-			{"check", "version"}:   "built without a version; manifests have build_info",
 			{"exporter", kvTokens}: "several slots: the answer does not show whether they share one cache",
 		},
 		records: map[string]string{"llamacpp-VERSION-cpu.prom": url + "/metrics"},
