@@ -41,6 +41,9 @@ type Record struct {
 	PrefixSHA256      string `json:"prefix_sha256,omitempty"`
 	ParamsSHA256      string `json:"params_sha256,omitempty"`
 	InputTokensTarget int    `json:"input_tokens_target,omitempty"`
+	// RepeatedTokensTarget of these, at the prompt's beginning, other requests of the schedule have too, by design: a
+	// prefix cache may answer them. The history of a conversation is not in it.
+	RepeatedTokensTarget int `json:"repeated_tokens_target,omitempty"`
 
 	IntendedNS int64 `json:"intended_ns"`
 	// EligibleNS and DispatchNS are absent of a request whose turn never came.

@@ -340,7 +340,7 @@ func (r *round) finish(j Job, result chat.Result) {
 	record.Phase, record.Index = r.phase.Name, j.Index
 	record.Conversation, record.Turn, record.Session = j.Conversation, j.Turn, j.Session
 	record.PromptSHA256, record.ParamsSHA256, record.PrefixSHA256 = j.PromptSHA256, j.ParamsSHA256, j.PrefixSHA256
-	record.InputTokensTarget = j.InputTokensTarget
+	record.InputTokensTarget, record.RepeatedTokensTarget = j.InputTokensTarget, j.RepeatedTokensTarget
 	r.watch.Ended(j, result)
 }
 

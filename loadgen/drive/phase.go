@@ -36,7 +36,8 @@ type Job struct {
 	Conversation, Session                    string
 	Turn                                     int
 	PromptSHA256, ParamsSHA256, PrefixSHA256 string
-	InputTokensTarget, MaxTokens             int
+	InputTokensTarget, RepeatedTokensTarget  int
+	MaxTokens                                int
 }
 
 // Span is when a phase was, in nanoseconds since the run's start.

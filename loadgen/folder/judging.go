@@ -19,6 +19,8 @@ type Judging struct {
 	Model  ModelFindings `json:"model"`
 	KVMode KVFindings    `json:"kv_mode"`
 	Checks CheckFindings `json:"checks,omitzero"`
+	// PrefixReuse is what prompt tokens from a cache are judged by; absent of folders from before it existed.
+	PrefixReuse *PrefixReuse `json:"prefix_reuse,omitempty"`
 	// Stopped says why the run ended before its plan did.
 	Stopped string `json:"stopped,omitempty"`
 	// Warnings are those that no figure shows. PartWarnings are of the share of a rank alone: a run that is merged
@@ -73,6 +75,24 @@ type ModelFindings struct {
 type KVFindings struct {
 	Checked  bool   `json:"checked"`
 	Mismatch string `json:"mismatch,omitempty"`
+}
+
+// PrefixReuse is what prompt tokens that a server answered from a cache are judged by.
+type PrefixReuse struct {
+	// CommonTokens is the most tokens that prompts of different runs begin with alike: of the chat template, as probes
+	// before the run showed it, and of the opening. Absent where the template's are not known.
+	CommonTokens *int `json:"common_tokens,omitempty"`
+	// Repeats says why the server may have seen the prompts before the run: by a flag, or since they are a file's. Empty:
+	// nobody sent them before.
+	Repeats string `json:"repeats,omitempty"`
+	// Engine is what the engine counted in the measured phases; absent where it has no such counters.
+	Engine *PrefixLookups `json:"engine,omitempty"`
+}
+
+// PrefixLookups are prompt tokens that an engine looked up in its prefix cache, of all clients, and those that it found.
+type PrefixLookups struct {
+	Tokens    float64 `json:"tokens"`
+	HitTokens float64 `json:"hit_tokens"`
 }
 
 // CheckFindings is what the checks of a campaign came to; a text says what is wrong, and empty is nothing.

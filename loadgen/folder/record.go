@@ -15,7 +15,10 @@ type ScheduleLine struct {
 	PrefixSHA256      string `json:"prefix_sha256,omitempty"`
 	ParamsSHA256      string `json:"params_sha256"`
 	InputTokensTarget int    `json:"input_tokens_target"`
-	MaxTokens         int    `json:"max_tokens"`
+	// RepeatedTokensTarget of these, at the prompt's beginning, other requests of the schedule have too, by design: a
+	// prefix cache may answer them.
+	RepeatedTokensTarget int `json:"repeated_tokens_target,omitempty"`
+	MaxTokens            int `json:"max_tokens"`
 }
 
 // OutputLine is one line of outputs.jsonl: what the model wrote, with --save-outputs.

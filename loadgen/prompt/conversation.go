@@ -24,13 +24,12 @@ type Conversation struct {
 }
 
 // Turn returns one turn, from 0 on, of the made conversation with the given index of a stream: a
-// prompt of its own length, with the shared text in the first one.
-func (s Set) Turn(stream string, conversation, turn int) Turn {
+// prompt of its own length, with the shared text and the words of the run in the first one.
+func (s Set) Turn(stream string, conversation, turn int) Prompt {
 	if turn > 0 {
-		s.SharedTokens = 0
+		s.SharedTokens, s.Key = 0, ""
 	}
-	p := s.Prompt(stream+"/conversation/"+strconv.Itoa(conversation), turn)
-	return Turn{Text: p.Text, Tokens: p.Tokens, SharedBytes: p.SharedBytes}
+	return s.Prompt(stream+"/conversation/"+strconv.Itoa(conversation), turn)
 }
 
 // prompt is the conversation as a single request: a row that is to be sent as it stands, or else

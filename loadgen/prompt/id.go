@@ -76,21 +76,27 @@ func (v IDs) Probe(n int) []uint32 { return v.draw(nil, Random(0, idStream, n), 
 func ScaleOfIDs(v IDs) Scale { return Scale{Basis: ByIDs, TokensPerWord: 1, IDs: &v} }
 
 // ids puts a prompt of ids behind the shared beginning.
-func (s Set) ids(random *rand.Rand, tokens int) Prompt {
+func (s Set) ids(random *rand.Rand, tokens int, own source) Prompt {
 	all := make([]uint32, 0, s.SharedTokens+tokens)
 	all = s.Scale.IDs.draw(all, Random(s.Seed, sharedStream, 0), s.SharedTokens)
+	o := s.reopenIDs(all, Opening{}, 0, source{sharedStream, 0})
 	all = s.Scale.IDs.draw(all, random, tokens)
-	return Prompt{IDs: all, Tokens: len(all), SharedIDs: s.SharedTokens}
+	o = s.reopenIDs(all, o, s.SharedTokens, own)
+	return Prompt{IDs: all, Tokens: len(all), SharedIDs: s.SharedTokens, RepeatedTokens: s.SharedTokens, Opening: o}
 }
 
 // recordedIDs is Recorded where prompts are ids.
 func (s Set) recordedIDs(stream string, index, tokens, blockTokens int, blocks []int64) Prompt {
-	all := make([]uint32, 0, tokens)
+	all, o := make([]uint32, 0, tokens), Opening{}
 	for i, block := range blocks {
 		if missing := min((i+1)*blockTokens, tokens) - len(all); missing > 0 {
+			at := len(all)
 			all = s.Scale.IDs.draw(all, Random(s.Seed, blockStream, int(block)), missing)
+			o = s.reopenIDs(all, o, at, source{blockStream, int(block)})
 		}
 	}
-	all = s.Scale.IDs.draw(all, Random(s.Seed, stream, index), tokens-len(all))
-	return Prompt{IDs: all, Tokens: len(all)}
+	at := len(all)
+	all = s.Scale.IDs.draw(all, Random(s.Seed, stream, index), tokens-at)
+	o = s.reopenIDs(all, o, at, source{stream, index})
+	return Prompt{IDs: all, Tokens: len(all), Opening: o}
 }

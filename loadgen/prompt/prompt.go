@@ -55,11 +55,23 @@ type Prompt struct {
 	// many ids.
 	SharedBytes int
 	SharedIDs   int
+	// RepeatedTokens is how many tokens at its beginning the load sends in other prompts too, by design, so that a
+	// prefix cache may answer them.
+	RepeatedTokens int
+	// Opening is the part that depends on the run.
+	Opening Opening
 }
 
 // Clip shortens the text, from its end, until the prompt has about the given number of tokens by
 // the scale of texts from files; false when what stands before the text has more already.
 func (p Prompt) Clip(tokens int, scale Scale) (Prompt, bool) {
+	if o := p.Opening; o.Len > 0 { // which words a run begins with must not move the end
+		shared, clipped := p.SharedBytes, p.Seeded()
+		clipped, fits := clipped.Clip(tokens, scale)
+		clipped.Text = clipped.Text[:o.At] + p.Text[o.At:o.At+o.Len] + clipped.Text[o.At+len(o.Seeded):]
+		clipped.SharedBytes, clipped.Opening = shared, o
+		return clipped, fits
+	}
 	excess := p.Tokens - tokens
 	if excess <= 0 {
 		return p, true
@@ -80,6 +92,9 @@ func (p Prompt) Clip(tokens int, scale Scale) (Prompt, bool) {
 // Set is a set of prompts: endless, numbered, the same for the same seed and scale.
 type Set struct {
 	Seed uint64
+	// Key is of the run: the first words of each prompt come from it too, so that no server has seen them. Without
+	// one, all words come from the seed alone.
+	Key string
 	// Lengths are the distributions that a prompt's length comes from, each with the same
 	// chance; at least one.
 	Lengths []Lengths
@@ -102,21 +117,20 @@ func Random(seed uint64, stream string, index int) *rand.Rand {
 //
 // Engines keep the KV cache of prefixes that requests share, in blocks of 16 tokens and more. The
 // words are drawn from the first one on, eight bits each, so that beside the shared beginning no
-// two prompts of a run have a block in common. Two runs with one seed do share their prompts: the
-// second one, on the same server process, is served from its cache unless the seed differs or the
-// server is restarted.
+// two prompts of a run have a block in common. With a key, no prompt has a block in common with one of
+// another run either.
 func (s Set) Prompt(stream string, index int) Prompt {
 	random := Random(s.Seed, stream, index)
 	tokens := s.Lengths[random.IntN(len(s.Lengths))].Draw(random)
 	if s.Scale.IDs != nil {
-		return s.ids(random, tokens)
+		return s.ids(random, tokens, source{stream, index})
 	}
-	return s.write(random, s.shared(tokens), tokens)
+	return s.write(random, s.shared(tokens), tokens, source{stream, index})
 }
 
 // write puts a prompt with the given length of its own behind the shared beginning.
-func (s Set) write(random *rand.Rand, beginning text, tokens int) Prompt {
-	body, p := beginning, Prompt{SharedBytes: len(beginning.bytes)}
+func (s Set) write(random *rand.Rand, beginning text, tokens int, own source) Prompt {
+	body, p := beginning, Prompt{SharedBytes: len(beginning.bytes), RepeatedTokens: beginning.tokens}
 	until := beginning.tokens + tokens
 	if p.SharedBytes == 0 {
 		body = s.open(body)
@@ -126,19 +140,20 @@ func (s Set) write(random *rand.Rand, beginning text, tokens int) Prompt {
 	if ending {
 		until -= scale.InstructionTokens
 	}
-	body = s.words(body, random, until)
+	body = s.words(body, random, until, own)
 	if ending {
 		body.bytes = append(body.bytes, instruction...)
 		body.tokens += scale.InstructionTokens
 	}
-	p.Text, p.Tokens = string(body.bytes), body.tokens
+	p.Text, p.Tokens, p.Opening = string(body.bytes), body.tokens, body.opening
 	return p
 }
 
 // text is a text in the making, with its length by the scale.
 type text struct {
-	bytes  []byte
-	tokens int
+	bytes   []byte
+	tokens  int
+	opening Opening
 }
 
 // shared is the beginning of all prompts, with room for as many tokens again as follow.
@@ -147,20 +162,25 @@ func (s Set) shared(following int) text {
 	if s.SharedTokens == 0 {
 		return t
 	}
-	return s.words(s.open(t), Random(s.Seed, sharedStream, 0), s.SharedTokens)
+	t = s.words(s.open(t), Random(s.Seed, sharedStream, 0), s.SharedTokens, source{sharedStream, 0})
+	t.opening.sharedShift = len(t.opening.Seeded) - t.opening.Len
+	return t
 }
 
 // open writes the opening.
 func (s Set) open(t text) text {
-	return text{append(t.bytes, opening...), t.tokens + s.Scale.orAssumed().OpeningTokens}
+	t.bytes = append(t.bytes, opening...)
+	t.tokens += s.Scale.orAssumed().OpeningTokens
+	return t
 }
 
-// words adds words until the text has the given number of tokens.
-func (s Set) words(t text, random *rand.Rand, until int) text {
-	var added int
+// words adds words until the text has the given number of tokens. Those of the source that are among the first of the
+// prompt depend on the run.
+func (s Set) words(t text, random *rand.Rand, until int, of source) text {
+	at, added := len(t.bytes), 0
 	t.bytes, added = s.Scale.orAssumed().appendWords(t.bytes, random, until-t.tokens)
 	t.tokens += added
-	return t
+	return s.reopen(t, at, of)
 }
 
 // Shared is the text that all prompts begin with, for prompts that the set does not make; "" for
@@ -171,7 +191,7 @@ func (s Set) Shared() Prompt {
 	}
 	t := s.shared(0)
 	t.bytes = append(t.bytes, "\n\n"...)
-	return Prompt{Text: string(t.bytes), Tokens: t.tokens + 1, SharedBytes: len(t.bytes)}
+	return Prompt{Text: string(t.bytes), Tokens: t.tokens + 1, SharedBytes: len(t.bytes), RepeatedTokens: t.tokens + 1, Opening: t.opening}
 }
 
 // Recorded returns a prompt of a trace: of the given length, its beginning made of named blocks of
@@ -183,10 +203,10 @@ func (s Set) Recorded(stream string, index, tokens, blockTokens int, blocks []in
 	}
 	body := s.open(text{bytes: make([]byte, 0, 6*tokens+16)})
 	for i, block := range blocks {
-		body = s.words(body, Random(s.Seed, blockStream, int(block)), min((i+1)*blockTokens, tokens))
+		body = s.words(body, Random(s.Seed, blockStream, int(block)), min((i+1)*blockTokens, tokens), source{blockStream, int(block)})
 	}
-	body = s.words(body, Random(s.Seed, stream, index), tokens)
-	return Prompt{Text: string(body.bytes), Tokens: body.tokens}
+	body = s.words(body, Random(s.Seed, stream, index), tokens, source{stream, index})
+	return Prompt{Text: string(body.bytes), Tokens: body.tokens, Opening: body.opening}
 }
 
 // appendWords adds n words, each after a space. The vocabulary has 256 of them, so that one

@@ -229,3 +229,31 @@ func (r Row) checked(input, output string) (Row, error) {
 	r.OutputTokens = max(r.OutputTokens, 1)
 	return r, nil
 }
+
+// RepeatedTokens returns of each row how many of its tokens, from the first on, stand in blocks that another row begins
+// with too: at most so many may be found in a prefix cache that had none of them before.
+func RepeatedTokens(rows []Row) []int {
+	order := make([]int, len(rows))
+	for i := range order {
+		order[i] = i
+	}
+	// In the order of their blocks, no row has more of its beginning in common with a row than with its neighbours.
+	slices.SortFunc(order, func(a, b int) int { return slices.Compare(rows[a].Blocks, rows[b].Blocks) })
+	repeated := make([]int, len(rows))
+	for at := 1; at < len(order); at++ {
+		a, b := order[at-1], order[at]
+		common := commonBlocks(rows[a].Blocks, rows[b].Blocks) * BlockTokens
+		for _, row := range []int{a, b} {
+			repeated[row] = max(repeated[row], min(common, rows[row].InputTokens))
+		}
+	}
+	return repeated
+}
+
+func commonBlocks(a, b []int64) int {
+	n := 0
+	for n < min(len(a), len(b)) && a[n] == b[n] {
+		n++
+	}
+	return n
+}

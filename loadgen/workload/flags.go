@@ -62,7 +62,8 @@ func loadFlags(set option.Set, s *Settings) {
 	option.Flag(set, "duration", "How long to measure; whichever of the two is reached first.", "", &s.duration, option.PositiveDuration)
 	option.Flag(set, "warmup", "Requests, or a time, before the measured ones; in no figure.", "8", &s.warmup, parseWarmup)
 	option.Flag(set, "grace", "How long requests in flight may go on after --duration or an interrupt.", "30s", &s.Grace, option.Duration)
-	option.Flag(set, "seed", "Seed of schedule, lengths and prompts.", "1337", &s.Seed, option.Unsigned)
+	option.Flag(set, "seed", "Seed of schedule, lengths and prompts. The first 8 words of each prompt come from the run too, so that no server has them in its prefix cache from an earlier run; workload_sha256 leaves them out.", "1337", &s.Seed, option.Unsigned).IsSetByUser(&s.seedGiven)
+	option.Flag(set, "repeat-of", "Send the exact prompts of an earlier run, with its seed: a server that has them in its prefix cache answers from there. RUN is a run folder, or the ID of a run in --out.", "", &s.repeatOf, option.Text).PlaceHolder("RUN")
 }
 
 // parseWarmup reads a number of requests or a duration.

@@ -113,6 +113,9 @@ func frozenLoads() map[string][]string {
 	draw("llama3", "exact", "--endpoint=completions", "--template=llama3", "--input-tokens=100")
 	draw("template", "exact", "--endpoint=completions", "--template=@template", "--input-tokens=100")
 	draw("clipped", "exact", "--prompts=@text", "--clip", "--max-input-tokens=12", "--token-margin=0", "--shared-prefix-tokens=5")
+	for _, scale := range []string{"assumed", "words", "mean"} {
+		draw("clipped", scale, "--prompts=@text", "--clip", "--max-input-tokens=38", "--token-margin=0", "--shared-prefix-tokens=30")
+	}
 	add("endless", "exact", "--duration=1m", "--input-tokens=20")
 	add("rates", "exact", "--arrival=poisson", "--rate=5", "--duration=2s", "--input-tokens=20")
 	add("stages", "exact", "--arrival=gamma", "--burstiness=0.5", "--stages=1s:4,1s:8", "--input-tokens=20")
@@ -120,8 +123,8 @@ func frozenLoads() map[string][]string {
 	return loads
 }
 
-// frozenWork is the workload of one of the frozen loads.
-func frozenWork(t *testing.T, name, dir string, f Server) *Workload {
+// frozenWork is the workload of one of the frozen loads, with the key of a run.
+func frozenWork(t *testing.T, name, dir, key string) *Workload {
 	t.Helper()
 	args := slices.Clone(frozenLoads()[name])
 	for i := range args {
@@ -131,8 +134,8 @@ func frozenWork(t *testing.T, name, dir string, f Server) *Workload {
 	if err != nil {
 		t.Fatalf("%s: %v", name, err)
 	}
-	f.Model, f.Engine = "m", "vllm"
-	f.Scale = scales(t)[name[strings.LastIndexByte(name, ' ')+1:]]
+	s.PromptKey = key
+	f := Server{Model: "m", Engine: "vllm", Scale: scales(t)[name[strings.LastIndexByte(name, ' ')+1:]]}
 	if err := s.Recount(f.Scale); err != nil {
 		t.Fatalf("%s: %v", name, err)
 	}
@@ -156,9 +159,10 @@ func TestTheHashOfAWorkloadIsThatOfEarlierVersions(t *testing.T) {
 		frozen[name] = sum
 	}
 	for name := range frozenLoads() {
-		sum, _ := planOf(t, frozenWork(t, name, dir, Server{}))
-		if sum != frozen[name] {
-			t.Errorf("%s %s, frozen as %s", sum, name, frozen[name])
+		for _, key := range []string{"", "r1 2026-11-01T00:00:00Z"} {
+			if sum, _ := planOf(t, frozenWork(t, name, dir, key)); sum != frozen[name] {
+				t.Errorf("%s %s of key %q, frozen as %s", sum, name, key, frozen[name])
+			}
 		}
 	}
 }

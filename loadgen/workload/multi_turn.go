@@ -280,8 +280,7 @@ func (c *client) name(conversation int) string {
 // turn makes the text of one turn; what stands before the first one comes with it.
 func (c *client) turn(phase string, conversation, turn int) prompt.Prompt {
 	if c.file == nil {
-		made := c.set.Turn(phase, conversation, turn)
-		return prompt.Prompt{Text: made.Text, Tokens: made.Tokens, SharedBytes: made.SharedBytes}
+		return c.set.Turn(phase, conversation, turn)
 	}
 	from := c.file[c.at(conversation)]
 	said := from.Turns[turn]

@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"hash"
 	"io"
@@ -22,7 +23,7 @@ import (
 const planBlock = 1024
 
 // Plan writes the schedule of all phases and returns the hash of the workload: of the schedule,
-// which has the hashes of prompts and parameters, and of the rules that it follows. Of an endless
+// which has the hashes of prompts, without the words of the run, and of parameters, and of the rules that it follows. Of an endless
 // phase it writes the first block; Prepare writes the others, each before its first request. A rank
 // writes the requests that it sends; the hash is that of the whole load and the same on all ranks.
 func (w *Workload) Plan(ctx context.Context, out io.Writer) (sha256Hex string, err error) {
@@ -64,7 +65,7 @@ func (w *Workload) hashRules(sum hash.Hash) error {
 }
 
 // write writes the lines of at most most requests of a phase, from the given index on: those that this
-// process sends to own, and all of them to whole, unless it is nil.
+// process sends to own, and all of them, as workload_sha256 counts them, to whole, unless it is nil.
 func (w *Workload) write(ctx context.Context, own, whole io.Writer, p drive.Phase, first, most int) error {
 	buffer := bufio.NewWriter(own)
 	for slot := range w.slots(p, first) {
@@ -74,21 +75,21 @@ func (w *Workload) write(ctx context.Context, own, whole io.Writer, p drive.Phas
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		var to []io.Writer
-		if w.takes(slot) {
-			to = append(to, buffer)
-		}
-		if whole != nil {
-			to = append(to, whole)
-		}
-		if len(to) == 0 {
+		taken := w.takes(slot)
+		if !taken && whole == nil {
 			continue
 		}
 		d, err := w.draft(p, slot)
 		if err != nil {
 			return err
 		}
-		if err := json.NewEncoder(io.MultiWriter(to...)).Encode(d.entry); err != nil {
+		if taken {
+			err = json.NewEncoder(buffer).Encode(d.entry)
+		}
+		if whole != nil {
+			err = errors.Join(err, json.NewEncoder(whole).Encode(d.hashed()), w.repeat.check(d.entry))
+		}
+		if err != nil {
 			return err
 		}
 	}

@@ -30,7 +30,7 @@ func workloadOf(phases ...drive.Phase) *Workload {
 // ofLengths gives the workload prompts of its seed and of the given lengths.
 func (w *Workload) ofLengths(least, most int) {
 	set := prompt.Set{Seed: w.seed, Lengths: []prompt.Lengths{{Min: least, Max: most}}}
-	w.Script = Script{lanes: 1, Slots: 4, asks: numbered(set.Prompt), longest: most, Distinct: true}
+	w.Script = Script{lanes: 1, Slots: 4, asks: numbered(set.Prompt), longest: most}
 }
 
 func plan(t *testing.T, w *Workload) (sum string, entries []folder.ScheduleLine) {

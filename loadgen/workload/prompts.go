@@ -91,7 +91,7 @@ func (s *Settings) resolveTemplate() error {
 
 // promptSet is the set that prompts are made of, but for their lengths.
 func (s *Settings) promptSet(scale prompt.Scale) prompt.Set {
-	return prompt.Set{Seed: s.Seed, SharedTokens: s.sharedTokens, Scale: scale}
+	return prompt.Set{Seed: s.Seed, Key: s.PromptKey, SharedTokens: s.sharedTokens, Scale: scale}
 }
 
 // lengthsOf are the lengths that prompts are made with, in tokens. Long ones follow the range that

@@ -82,8 +82,6 @@ type Script struct {
 	Notes []string
 	// longest is the most tokens of one text.
 	longest int
-	// Distinct says that no two prompts begin alike, so that no answer should come from a cache.
-	Distinct bool
 	// phases are those of a scenario that has its own, but for the warm-up; nil stands for one phase
 	// that is measured. Those in unmeasured enter no figure but their own.
 	phases     []drive.Phase

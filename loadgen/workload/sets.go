@@ -126,6 +126,7 @@ type step struct {
 	group *promptGroup
 	salt  string // keeps what it sends from the cache of others
 	slots int
+	again bool // what it sends was sent before
 }
 
 // steps are the phases in their order.
@@ -133,7 +134,7 @@ func (c *sets) steps() []step {
 	var all []step
 	if c.baseline.requests > 0 {
 		for _, phase := range []string{PhaseBaseline1, PhaseBaseline2} {
-			all = append(all, step{phase: phase, group: &c.baseline, salt: phase, slots: c.baseline.concurrency})
+			all = append(all, step{phase: phase, group: &c.baseline, salt: phase, slots: c.baseline.concurrency, again: phase == PhaseBaseline2})
 		}
 	}
 	all = append(all, step{phase: c.firstPhase, group: &c.first, slots: c.first.concurrency})
@@ -141,7 +142,7 @@ func (c *sets) steps() []step {
 		all = append(all, step{phase: c.pressurePhase, group: &c.pressure, slots: c.pressure.concurrency})
 	}
 	for _, phase := range c.replays() {
-		all = append(all, step{phase: phase, group: &c.first, slots: c.replayConcurrency()})
+		all = append(all, step{phase: phase, group: &c.first, slots: c.replayConcurrency(), again: true})
 	}
 	return all
 }
@@ -208,9 +209,17 @@ func (s *Settings) groupAsks(set prompt.Set, at step, warmup []prompt.Lengths, p
 	}
 	set.Lengths = lengths
 	return func(yield func(ask) bool) {
-		for index := first; yield(ask{salt: at.salt, draw: func() prompt.Prompt { return s.groupPrompt(set, name, index) }}); index++ {
+		for index := first; yield(ask{salt: at.salt, draw: func() prompt.Prompt { return at.prompt(s.groupPrompt(set, name, index)) }}); index++ {
 		}
 	}
+}
+
+// prompt is that of the group as the phase sends it.
+func (at step) prompt(p prompt.Prompt) prompt.Prompt {
+	if at.again {
+		p.RepeatedTokens = p.Tokens
+	}
+	return p
 }
 
 // groupPrompt is a function of set and number, the length of its answer too: what comes again asks

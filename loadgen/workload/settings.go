@@ -63,6 +63,8 @@ type Settings struct {
 	warmup      schedule.Limit
 	Grace       time.Duration // for requests in flight when the load ends
 	Seed        uint64
+	repeatOf    string    // as given
+	repeat      *repeated // nil: the prompts are of the run's own
 	sizes       []size
 	fitPressure float64
 	force       bool
@@ -72,8 +74,13 @@ type Settings struct {
 	// How long a request may take, its first token, and from one chunk to the next.
 	RequestTimeout, FirstTokenTimeout, ChunkTimeout time.Duration
 
+	// PromptKey is what the first words of prompts come from beside the seed, so that no server has seen them; empty:
+	// all words come from the seed alone. SamePrompts: other runs of a sweep have the same key.
+	PromptKey   string
+	SamePrompts bool
+
 	// What was said on the command line and is not the default's.
-	promptsGiven, outputGiven, samplingGiven, concurrencyGiven, requestsGiven bool
+	promptsGiven, outputGiven, samplingGiven, concurrencyGiven, requestsGiven, seedGiven bool
 
 	// Place is that of this process among those that share the load, to be set before Resolve. What the
 	// load is, the settings say of all of them together.
@@ -131,7 +138,7 @@ func (s *Settings) Write(f Server) (*Workload, error) {
 		made.note("the lengths asked of prompts are %s", s.InputLengths(f.Scale))
 	}
 	return &Workload{
-		model: f.Model, engine: f.Engine, run: f.Run, fields: f.Fields, keepOutputs: s.KeepOutputs || s.SeeOutputs, seed: s.Seed, place: s.Place, Script: made,
+		model: f.Model, engine: f.Engine, run: f.Run, fields: f.Fields, keepOutputs: s.KeepOutputs || s.SeeOutputs, seed: s.Seed, place: s.Place, repeat: s.repeat, Script: made,
 		Sampling: folder.Sampling{
 			Endpoint: s.endpoint, Template: s.templateName, Stream: !s.NoStream, IgnoreEOS: s.IgnoreEOS,
 			Temperature: s.Temperature, TopP: s.TopP, Stop: s.Stop, Seed: s.RequestSeed, Extra: s.ExtraBody,

@@ -47,7 +47,7 @@ func writeStandard(s *Settings, f Server) (Script, error) {
 	}
 	set.Lengths = lengths
 	made.Facts.InputTokens = lengths
-	made.longest, made.Distinct = set.SharedTokens+longestOf(lengths), set.SharedTokens == 0
+	made.longest = set.SharedTokens + longestOf(lengths)
 	made.asks = numbered(set.Prompt)
 	return made, nil
 }
@@ -98,6 +98,9 @@ func (made Script) fromFile(s *Settings, f Server, set prompt.Set) (Script, erro
 			i = n - 1 - i
 		}
 		p, _, _ := at(i)
+		if index >= n {
+			p.RepeatedTokens = p.Tokens
+		}
 		return p
 	})
 	return made, nil
@@ -117,6 +120,7 @@ func joinShared(shared, p prompt.Prompt) prompt.Prompt {
 		return p
 	}
 	p.Text, p.Tokens, p.SharedBytes = shared.Text+p.Text, shared.Tokens+p.Tokens, len(shared.Text)+p.SharedBytes
+	p.RepeatedTokens, p.Opening = shared.Tokens+p.RepeatedTokens, shared.Opening
 	return p
 }
 
@@ -136,13 +140,15 @@ func (made Script) replay(s *Settings, f Server, set prompt.Set) (Script, error)
 		made.longest = max(made.longest, row.InputTokens)
 		rows[i] = row
 	}
+	repeated := schedule.RepeatedTokens(rows)
 	made.asks = numbered(func(phase string, index int) prompt.Prompt {
-		row := rows[index%len(rows)]
+		at := index % len(rows)
+		row, again := rows[at], repeated[at]
 		if phase == folder.PhaseWarmup {
-			row.Blocks = nil
+			row.Blocks, again = nil, 0
 		}
 		p := set.Recorded(phase, index, row.InputTokens, schedule.BlockTokens, row.Blocks)
-		p.OutputTokens = row.OutputTokens
+		p.OutputTokens, p.RepeatedTokens = row.OutputTokens, again
 		return p
 	})
 	return made, nil

@@ -34,6 +34,7 @@ type Workload struct {
 	template      *prompt.Template
 	seed          uint64
 	place         rank.Place
+	repeat        *repeated
 	keepOutputs   bool
 }
 
@@ -88,19 +89,38 @@ func (w *Workload) draft(p drive.Phase, s slot) (draft, error) {
 	}
 	d.entry = folder.ScheduleLine{
 		Phase: p.Name, Index: s.index, PlannedNS: (*int64)(s.offset), Conversation: s.ask.conversation, Turn: s.ask.turn,
-		PromptSHA256: promptHash(made), ParamsSHA256: hexSHA256(params),
-		InputTokensTarget: made.Tokens, MaxTokens: d.sampling.MaxTokens,
+		ParamsSHA256:      hexSHA256(params),
+		InputTokensTarget: made.Tokens, RepeatedTokensTarget: made.RepeatedTokens, MaxTokens: d.sampling.MaxTokens,
 	}
-	switch {
-	case made.SharedIDs > 0:
-		d.entry.PrefixSHA256 = idHash(made.IDs[:made.SharedIDs])
-	case made.SharedBytes > 0:
-		d.entry.PrefixSHA256 = hexSHA256([]byte(made.Text[:made.SharedBytes]))
-	}
+	d.entry.PromptSHA256, d.entry.PrefixSHA256 = promptHash(made), prefixHash(made)
 	if s.ask.turn > 0 {
 		d.entry.Client = &d.ask.lane
 	}
 	return d, nil
+}
+
+// hashed is the line of the schedule as workload_sha256 counts it: without the words of the run, as it was before
+// there were any, so that runs of any age that were asked the same have the same hash.
+func (d draft) hashed() folder.ScheduleLine {
+	line := d.entry
+	line.RepeatedTokensTarget = 0
+	if d.prompt.Opening.Len == 0 {
+		return line
+	}
+	seeded := d.prompt.Seeded()
+	line.PromptSHA256, line.PrefixSHA256 = promptHash(seeded), prefixHash(seeded)
+	return line
+}
+
+// prefixHash is that of what the prompt shares with others; empty if it shares nothing.
+func prefixHash(p prompt.Prompt) string {
+	switch {
+	case p.SharedIDs > 0:
+		return idHash(p.IDs[:p.SharedIDs])
+	case p.SharedBytes > 0:
+		return hexSHA256([]byte(p.Text[:p.SharedBytes]))
+	}
+	return ""
 }
 
 // promptHash is that of the text, and of what stands before it if anything does; of token ids it is
@@ -148,7 +168,7 @@ func (w *Workload) job(d draft, talk *dialogue) (drive.Job, error) {
 		Index: d.entry.Index, MaxTokens: d.entry.MaxTokens,
 		Conversation: d.entry.Conversation, Turn: d.entry.Turn,
 		PromptSHA256: d.entry.PromptSHA256, ParamsSHA256: d.entry.ParamsSHA256, PrefixSHA256: d.entry.PrefixSHA256,
-		InputTokensTarget: d.entry.InputTokensTarget,
+		InputTokensTarget: d.entry.InputTokensTarget, RepeatedTokensTarget: d.entry.RepeatedTokensTarget,
 	}
 	if d.entry.Client != nil {
 		j.Session = strconv.Itoa(*d.entry.Client)

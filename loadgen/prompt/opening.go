@@ -1,0 +1,124 @@
+package prompt
+
+import (
+	"bytes"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+)
+
+// openingWords is how many words, or token ids, at the beginning of a prompt are those of its run. Engines chain the
+// hashes of their cache's blocks, so that a prompt that begins with other words shares no block with an earlier one,
+// whatever the size of a block. Eight words of 256 are 64 bits.
+const openingWords = 8
+
+// openingStream keeps the draws of opening words apart from those of the seed alone.
+const openingStream = "/opening/"
+
+// Opening is the part of a prompt that depends on its run: Len bytes of the text from At on, or as many ids. Seeded,
+// or SeededIDs, is what stands there by the seed alone.
+type Opening struct {
+	At, Len   int
+	Seeded    string
+	SeededIDs []uint32
+	words     int
+	// sharedShift is by how many bytes what prompts share is longer by the seed alone.
+	sharedShift int
+}
+
+// Seeded returns the prompt as the seed alone makes it, without the words of its run.
+func (p Prompt) Seeded() Prompt {
+	o := p.Opening
+	if o.Len == 0 {
+		return p
+	}
+	if p.Opening = (Opening{}); len(p.IDs) > 0 {
+		p.IDs = slices.Concat(p.IDs[:o.At], o.SeededIDs, p.IDs[o.At+o.Len:])
+		return p
+	}
+	p.Text = p.Text[:o.At] + o.Seeded + p.Text[o.At+o.Len:]
+	p.SharedBytes += o.sharedShift
+	return p
+}
+
+// CommonTokens is the most tokens that two prompts of different runs begin with alike, but by design: those of the
+// server's chat template, of the opening, and of the opening words, of which some may agree by chance. It is false
+// where the template's are not known.
+func (s Scale) CommonTokens() (int, bool) {
+	if s.IDs != nil {
+		return openingWords, true
+	}
+	if s.TemplateTokens == nil {
+		return 0, false
+	}
+	s = s.orAssumed()
+	return *s.TemplateTokens + s.OpeningTokens + int(math.Ceil(openingWords*s.TokensPerWord)), true
+}
+
+// openingRandom is the source of the opening words of a prompt, or of a text that several begin with.
+func (s Set) openingRandom(of source) *rand.Rand {
+	return Random(s.Seed, openingStream+strconv.Quote(s.Key)+of.stream, of.index)
+}
+
+// source names a text, or the list of ids, that is drawn: what its words depend on beside the seed.
+type source struct {
+	stream string
+	index  int
+}
+
+// reopen replaces the words from the given position on by words of the run with as many tokens, as far as they are
+// among the first of the prompt.
+func (s Set) reopen(t text, at int, of source) text {
+	if s.Key == "" || t.opening.words == openingWords || at == len(t.bytes) {
+		return t
+	}
+	random, scale, end := s.openingRandom(of), s.Scale.orAssumed(), at
+	var drawn []byte
+	for t.opening.words < openingWords && end < len(t.bytes) {
+		next := len(t.bytes)
+		if space := bytes.IndexByte(t.bytes[end+1:], ' '); space >= 0 {
+			next = end + 1 + space
+		}
+		drawn = append(append(drawn, ' '), scale.like(string(t.bytes[end+1:next]), random)...)
+		t.opening.words++
+		end = next
+	}
+	if t.opening.Len == 0 {
+		t.opening.At = at
+	}
+	t.opening.Len += len(drawn)
+	t.opening.Seeded += string(t.bytes[at:end])
+	t.bytes = slices.Replace(t.bytes, at, end, drawn...)
+	return t
+}
+
+// like draws a word with as many tokens as the given one.
+func (s Scale) like(word string, random *rand.Rand) string {
+	if s.WordTokens == nil {
+		return vocabulary[byte(random.Uint64())]
+	}
+	at, _ := slices.BinarySearch(vocabulary[:], word)
+	var alike []string
+	for i, tokens := range s.WordTokens {
+		if tokens == s.WordTokens[at] {
+			alike = append(alike, vocabulary[i])
+		}
+	}
+	return alike[random.IntN(len(alike))]
+}
+
+// reopenIDs is reopen where prompts are ids.
+func (s Set) reopenIDs(ids []uint32, o Opening, at int, of source) Opening {
+	n := min(openingWords-o.words, len(ids)-at)
+	if s.Key == "" || n <= 0 {
+		return o
+	}
+	if o.Len == 0 {
+		o.At = at
+	}
+	o.SeededIDs = append(o.SeededIDs, ids[at:at+n]...)
+	s.Scale.IDs.draw(ids[:at], s.openingRandom(of), n)
+	o.words, o.Len = o.words+n, o.Len+n
+	return o
+}

@@ -1,0 +1,145 @@
+package workload
+
+import (
+	"bufio"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/umascope/umascope/loadgen/folder"
+)
+
+// Fresh makes the prompts those of a new run, unless they are to repeat others: their first words come from its name
+// and the moment too. Campaigns and scripts use a name again in another folder, so that a name alone is not enough. Ranks
+// that share a load give the same of both.
+func (s *Settings) Fresh(run string, at time.Time) {
+	if s.PromptKey == "" && s.repeat == nil {
+		s.PromptKey = run + " " + at.UTC().Format(time.RFC3339Nano)
+	}
+}
+
+// Repeats says why a server may have seen the prompts before the run; empty: nobody sent them before.
+func (s *Settings) Repeats() string {
+	switch {
+	case s.repeat != nil:
+		return "--repeat-of"
+	case s.SamePrompts:
+		return "--same-prompts"
+	case s.file != nil:
+		return "the prompts of a file"
+	}
+	return ""
+}
+
+// RepeatOf is the run whose prompts are sent again; empty of prompts of the run's own.
+func (s *Settings) RepeatOf() string {
+	if s.repeat == nil {
+		return ""
+	}
+	return s.repeat.run
+}
+
+// FindRepeated takes over what the prompts of --repeat-of come from: a run folder, or the name of one in the folder of
+// runs. The error names the flag.
+func (s *Settings) FindRepeated(runs string) error {
+	if s.repeatOf == "" {
+		return nil
+	}
+	r, err := openRepeated(s.repeatOf, runs)
+	if err != nil {
+		return fmt.Errorf("--repeat-of: %w", err)
+	}
+	if s.seedGiven && s.Seed != r.seed {
+		return fmt.Errorf("--seed: --repeat-of takes that of the run, %d", r.seed)
+	}
+	s.repeat, s.Seed, s.PromptKey = r, r.seed, r.key
+	return nil
+}
+
+// repeated is a run whose prompts are sent again.
+type repeated struct {
+	run, path string
+	seed      uint64
+	key       string
+	// prompts are the hashes of its schedule, by phase and number.
+	prompts map[string]map[int][32]byte
+}
+
+// openRepeated reads the run of the given folder or name.
+func openRepeated(name, runs string) (*repeated, error) {
+	path, err := findRun(name, runs)
+	if err != nil {
+		return nil, err
+	}
+	m, err := folder.Folder(path).ReadManifest()
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	r := &repeated{run: m.Run, path: path, seed: m.Seed, key: m.Workload.PromptKey, prompts: map[string]map[int][32]byte{}}
+	if err := r.read(folder.Folder(path).Path(folder.ScheduleFile)); err != nil {
+		return nil, fmt.Errorf("%s: which prompts it sent is not known: %w", path, err)
+	}
+	return r, nil
+}
+
+// findRun is the folder of a run, given as such or by its name in a folder of runs.
+func findRun(name, runs string) (string, error) {
+	candidates := []string{name}
+	if !filepath.IsAbs(name) {
+		candidates = append(candidates, filepath.Join(runs, name))
+	}
+	for _, path := range candidates {
+		if _, err := os.Stat(folder.Folder(path).Path(folder.ManifestFile)); err == nil {
+			return path, nil
+		}
+	}
+	return "", fmt.Errorf("no run folder: %s", strings.Join(candidates, ", "))
+}
+
+// read reads the schedule. A torn last line is of a run that was killed.
+func (r *repeated) read(path string) error {
+	file, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	lines := bufio.NewScanner(file)
+	for lines.Scan() {
+		var line folder.ScheduleLine
+		if json.Unmarshal(lines.Bytes(), &line) != nil {
+			break
+		}
+		var sum [32]byte
+		if n, err := hex.Decode(sum[:], []byte(line.PromptSHA256)); err != nil || n != len(sum) {
+			return fmt.Errorf("request %d of %s has no hash of its prompt", line.Index, line.Phase)
+		}
+		if r.prompts[line.Phase] == nil {
+			r.prompts[line.Phase] = map[int][32]byte{}
+		}
+		r.prompts[line.Phase][line.Index] = sum
+	}
+	if len(r.prompts) == 0 {
+		return errors.Join(errors.New("its schedule has no request"), lines.Err())
+	}
+	return lines.Err()
+}
+
+// check refuses a request whose prompt is not the run's.
+func (r *repeated) check(line folder.ScheduleLine) error {
+	if r == nil {
+		return nil
+	}
+	sum, sent := r.prompts[line.Phase][line.Index]
+	switch {
+	case !sent:
+		return fmt.Errorf("--repeat-of: %s has no request %d in %s: give the flags that it was run with (%s)", r.run, line.Index, line.Phase, filepath.Join(r.path, folder.ManifestFile))
+	case hex.EncodeToString(sum[:]) != line.PromptSHA256:
+		return fmt.Errorf("--repeat-of: request %d of %s is another prompt than that of %s: give the flags that it was run with (%s), and the same model", line.Index, line.Phase, r.run, filepath.Join(r.path, folder.ManifestFile))
+	}
+	return nil
+}
