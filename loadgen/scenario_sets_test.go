@@ -270,12 +270,12 @@ func warned(s summary.Summary, text string) bool {
 // wrong in both.
 func TestOutputsAreJudgedByAnswersThatWereComputed(t *testing.T) {
 	t.Parallel()
-	const fromCache, notAgain = "came from the server's cache already", "does not let the second pass of the baseline be computed again"
+	const fromCache, notAgain = "the server answered warm_A from its cache already", "does not let the second pass of the baseline be computed again"
 	t.Run("prompts that the server has seen", func(t *testing.T) {
 		t.Parallel()
 		s := newStage(t, &machine{config: tiered()})
-		s.unwatched(t, replayA...)
-		_, folder, _, _ := s.unwatched(t, replayA...)
+		_, first, _, _ := s.unwatched(t, replayA...)
+		_, folder, _, _ := s.unwatched(t, append(slices.Clone(replayA), "--repeat-of="+first)...)
 		got := summaryOf(t, folder)
 		// Nor does the first pass say how long a prompt takes without a cache.
 		timed := slices.ContainsFunc(got.Signals.Reuse.Witnesses, func(w evidence.Witness) bool { return w.Unit == "seconds" })

@@ -47,6 +47,9 @@ func (s *settings) resolve(host string) error {
 		return err
 	}
 	s.StartAt = s.sharing.startAt
+	if err := s.FindRepeated(s.Out); err != nil {
+		return err
+	}
 	if err := s.Settings.Resolve(s.Target.Endpoint); err != nil {
 		return err
 	}

@@ -63,6 +63,9 @@ func newSweeper(line *commandLine, env runner.Environment) (*sweeper, error) {
 	if err := run.sharing.refuse(); err != nil {
 		return nil, err
 	}
+	if run.Repeating() {
+		return nil, errors.New("--repeat-of: it is of one run, and a sweep makes several; give it to uma-load run for each of them")
+	}
 	plan, err := line.sweepOver.plan(run)
 	if err != nil {
 		return nil, err
@@ -125,6 +128,10 @@ func (s *sweeper) point(t sweep.Trial) (*commandLine, error) {
 		sweep.Flag{Name: "label", Value: "sweep=" + s.result.Sweep}, sweep.Flag{Name: "seed", Value: strconv.FormatUint(t.Seed, 10)},
 		sweep.Flag{Name: "out", Value: string(s.folder)}, sweep.Flag{Name: "run-id", Value: s.plan.Over.RunID(s.result.Sweep, t)})
 	_, _, err = line.parse(append([]string{line.run.FullCommand()}, line.arguments(flags)...))
+	if s.plan.SamePrompts {
+		line.settings.SamePrompts = true
+		line.settings.Fresh(s.result.Sweep, s.result.StartedAt)
+	}
 	return line, err
 }
 

@@ -47,7 +47,7 @@ func sweepFlags(set option.Set) *sweepSettings {
 	option.Flag(set, "tolerance", "How far apart the two loads may be that a search ends with, as a share of the lower.", "10%", &s.tolerance, percentWithin(0.01, 1)).IsSetByUser(&s.toleranceGiven)
 	option.Flag(set, "pause", "Time between two runs; 30s between shapes, else 0s, if not given.", "", &s.pause, option.Duration).IsSetByUser(&s.pauseGiven)
 	option.Flag(set, "stop-error-rate", "Share of failed requests from which on no further value of a list is measured, or off.", "10%", &s.stopErrorRatio, percentOrOff)
-	set.Flag("same-prompts", "Give every run the same seed. Otherwise each has its own, made of --seed and what is measured: a point that asks what the one before it asked is answered from the server's prefix cache. The prompts of a file are the same in any case.").BoolVar(&s.samePrompts)
+	set.Flag("same-prompts", "Send the same prompts in every run, of one seed: each point after the first may be answered from the server's prefix cache. Otherwise each run has prompts and a seed of its own. The prompts of a file are the same in any case.").BoolVar(&s.samePrompts)
 	return s
 }
 

@@ -69,6 +69,9 @@ func TestFindingsComeOfTheirCauses(t *testing.T) {
 		"one arm answered by another model": {func(e *experiment) {
 			each(e, func(r *compare.Run) { r.Fingerprint = "print of " + r.Labels["arm"] })
 		}, compare.CodeFingerprintsDiffer, []string{"m answers with other fingerprints in a than in b"}, nil},
+		"the cache of one arm was warm": {func(e *experiment) {
+			each(e, func(r *compare.Run) { r.Facts = append(r.Facts, warm(map[string]float64{"b": 40}[r.Labels["arm"]])) })
+		}, compare.CodePrefixReuse, []string{"beyond the schedule: 0.0 % of a, 40.0 % of b"}, nil},
 		"an iteration again": {func(e *experiment) { e.runs[3].Labels["iteration"] = "0" },
 			compare.CodeIterationRepeated, []string{"a has 2 runs of iteration 0, 4 in all, b has 4"}, nil},
 		"two models as one": {func(e *experiment) {

@@ -8,16 +8,13 @@ import (
 // proven is the grade of a signal that independent witnesses agree on.
 const proven = "proven"
 
-// refOf names a run and grades it; order is what is wrong with the order of the runs, ran what the arm's runs differ in.
-func refOf(r *Run, order string, ran []string) RunRef {
+// refOf names a run and grades it; against is what is wrong with the runs of its arm together.
+func refOf(r *Run, against []string) RunRef {
 	ref := RunRef{Run: r.ID, StartedAt: r.StartedAt, Grade: GradeInvalid, Why: slices.Clone(r.InvalidReasons)}
 	if !r.Valid {
 		return ref
 	}
-	ref.Why = notDecisive(r, order)
-	if len(ran) > 0 {
-		ref.Why = append(ref.Why, "what ran differs between runs of the arm: "+some(ran))
-	}
+	ref.Why = notDecisive(r, against)
 	if ref.Grade = GradeValid; len(ref.Why) == 0 {
 		ref.Grade = GradeDecision
 	}
@@ -25,7 +22,7 @@ func refOf(r *Run, order string, ran []string) RunRef {
 }
 
 // notDecisive is why a valid run is no ground for a decision.
-func notDecisive(r *Run, order string) []string {
+func notDecisive(r *Run, against []string) []string {
 	var why []string
 	if r.Simulated || simulatedMode(r.Mode) {
 		why = append(why, "simulated")
@@ -33,9 +30,7 @@ func notDecisive(r *Run, order string) []string {
 	if r.Imported != "" {
 		why = append(why, "imported: its validity was not checked here")
 	}
-	if order != "" {
-		why = append(why, order)
-	}
+	why = append(why, against...)
 	for _, signal := range r.Expected {
 		if grade := r.Signals[signal]; grade != proven {
 			why = append(why, fmt.Sprintf("%s is not proven", signal))

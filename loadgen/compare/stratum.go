@@ -15,7 +15,11 @@ func (c *comparing) stratum(cell *cell) Stratum {
 	primary := c.primary(cell)
 	order := s.Order.grounds(cell, primary)
 	for name, a := range cell.arms {
-		s.Arms[name] = armOf(a, order)
+		against := c.reuseGrounds(cell, name)
+		if order != "" {
+			against = slices.Insert(against, 0, order)
+		}
+		s.Arms[name] = armOf(a, against)
 	}
 	base := cell.arm(c.arms[0])
 	var rows [][]*row
@@ -68,14 +72,17 @@ func commonScenario(runs []*Run) string {
 	return runs[0].Scenario
 }
 
-// armOf is an arm with its runs graded; order is what is wrong with their order.
-func armOf(a *arm, order string) Arm {
-	out, ran := Arm{Runs: []RunRef{}, Metrics: seriesOf(a)}, ranDiffers(a.valid)
+// armOf is an arm with its runs graded; against is what is wrong with them together, beside what they differ in.
+func armOf(a *arm, against []string) Arm {
+	out := Arm{Runs: []RunRef{}, Metrics: seriesOf(a)}
+	if ran := ranDiffers(a.valid); len(ran) > 0 {
+		against = append(against, "what ran differs between runs of the arm: "+some(ran))
+	}
 	for _, r := range a.valid {
-		out.Runs = append(out.Runs, refOf(r, order, ran))
+		out.Runs = append(out.Runs, refOf(r, against))
 	}
 	for _, r := range a.excluded {
-		out.Excluded = append(out.Excluded, refOf(r, order, ran))
+		out.Excluded = append(out.Excluded, refOf(r, against))
 	}
 	return out
 }

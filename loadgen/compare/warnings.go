@@ -33,6 +33,7 @@ const (
 	CodeRanDiffers        = "ran_differs"
 	CodeRanUnknown        = "ran_unknown"
 	CodeHashKeysDiffer    = "hash_keys_differ"
+	CodePrefixReuse       = "prefix_reuse_differs"
 
 	CodeKVExplained   = "kv_explained"
 	CodeOccupiedEqual = "memory_occupied_equal"
@@ -159,6 +160,7 @@ func (c *comparing) pairWarnings(a, b *arm, p Pair) []Warning {
 	all = append(all, sourceWarning(a, b)...)
 	all = append(all, fingerprintWarning(a, b)...)
 	all = append(all, hashKeyWarning(a, b)...)
+	all = append(all, reuseWarning(a, b)...)
 	return all
 }
 

@@ -85,7 +85,8 @@ type PrefixReuse struct {
 	// Repeats says why the server may have seen the prompts before the run: by a flag, or since they are a file's. Empty:
 	// nobody sent them before.
 	Repeats string `json:"repeats,omitempty"`
-	// Engine is what the engine counted in the measured phases; absent where it has no such counters.
+	// Engine is what the engine counted over the whole load, if answers report no cached tokens; absent where it has no
+	// such counters.
 	Engine *PrefixLookups `json:"engine,omitempty"`
 }
 

@@ -23,8 +23,9 @@ type Workload struct {
 	// InputLengths says how the lengths of prompts come about: exact or estimated, and by what.
 	InputLengths string       `json:"input_lengths"`
 	Scale        prompt.Scale `json:"token_scale"`
-	// PromptKey is what the first words of prompts come from beside the seed: the name and the moment of the run, or of
-	// the one that it repeats. Without one, all words come from the seed alone. The hash of the workload does not count it.
+	// PromptKey is what the first words of prompts come from beside the seed: a hash of the name and the moment of the run,
+	// or of the one that it repeats. Without one, all words come from the seed alone. The hash of the workload leaves these
+	// words out.
 	PromptKey string `json:"prompt_key,omitempty"`
 	// RepeatOf is the run whose prompts were sent again.
 	RepeatOf string `json:"repeat_of,omitempty"`

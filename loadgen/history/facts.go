@@ -2,6 +2,7 @@ package history
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -63,6 +64,7 @@ func (r Run) facts() []compare.Fact {
 	r.conditionFacts(f)
 	r.furtherFacts(f)
 	r.storageFacts(f)
+	r.promptFacts(f)
 	r.campaignFacts(f)
 	if r.Manifest.Imported == nil { // which was written by another program than what measured
 		f.add("uma-load", r.Manifest.Program.Version)
@@ -200,6 +202,17 @@ func (r Run) storageFacts(f *facts) {
 			free := float64(s.FreeBytes)
 			f.number("free below the KV cache", &free, memoryTolerance, "bytes")
 		}
+	}
+}
+
+// promptFacts say whether a server may have seen the prompts before, and had.
+func (r Run) promptFacts(f *facts) {
+	if judging := r.Manifest.Judging; judging != nil && judging.PrefixReuse != nil {
+		f.add("prompts", cmp.Or(judging.PrefixReuse.Repeats, "new in each run"))
+	}
+	if ratio := r.Summary.PrefixCache.UnplannedRatio(); ratio != nil {
+		percent := 100 * *ratio
+		f.number(compare.FactPrefixReuse, &percent, compare.PrefixReuseTolerance, "%")
 	}
 }
 

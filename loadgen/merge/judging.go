@@ -17,7 +17,7 @@ func (w *Whole) Judging(warnings []string) *folder.Judging {
 		Streaming: first.Streaming, Unmeasured: first.Unmeasured, SLO: first.SLO, Validity: first.Validity,
 		TelemetryRequested: slices.ContainsFunc(w.Parts, func(p Part) bool { return p.Manifest.Judging.TelemetryRequested }),
 		Client:             w.client(), Model: w.model(), KVMode: w.kvMode(), Checks: w.checks(), Stopped: w.stopped(),
-		Warnings: warnings, Complete: true,
+		PrefixReuse: w.prefixReuse(), Warnings: warnings, Complete: true,
 	}
 }
 
@@ -96,6 +96,25 @@ func (w *Whole) kvMode() folder.KVFindings {
 		Checked:  !slices.ContainsFunc(w.Parts, func(p Part) bool { return !p.Manifest.Judging.KVMode.Checked }),
 		Mismatch: w.each(func(m folder.Manifest) string { return m.Judging.KVMode.Mismatch }),
 	}
+}
+
+// prefixReuse is what prompt tokens from a cache are judged by: absent if a rank says nothing of it. What an engine counted
+// of a rank's requests it counted with those of the others.
+func (w *Whole) prefixReuse() *folder.PrefixReuse {
+	whole := &folder.PrefixReuse{CommonTokens: new(int)}
+	for _, p := range w.Parts {
+		own := p.Manifest.Judging.PrefixReuse
+		if own == nil {
+			return nil
+		}
+		whole.Repeats = cmp.Or(whole.Repeats, own.Repeats)
+		if own.CommonTokens == nil || whole.CommonTokens == nil {
+			whole.CommonTokens = nil
+			continue
+		}
+		*whole.CommonTokens = max(*whole.CommonTokens, *own.CommonTokens)
+	}
+	return whole
 }
 
 // checks are made around every rank, or not at all.

@@ -52,23 +52,24 @@ func TestWhatARankFoundIsFoundOfTheWhole(t *testing.T) {
 			shift := startedAfter(1).Nanoseconds()
 			return slices.Equal(in.Client.Stalls, []folder.Stall{{FromNS: 5 + shift, ToNS: 9 + shift, Rank: 1}})
 		}},
-		"stamps on one rank only": {func(m *folder.Manifest) { m.Judging.Client.PacketStamps = true }, func(in merged) bool { return !in.Client.PacketStamps }},
-		"a busy client":           {func(m *folder.Manifest) { m.Judging.Client.CPURatio = .9 }, func(in merged) bool { return in.Client.CPURatio == .9 }},
-		"an unwatched client":     {func(m *folder.Manifest) { m.Judging.Client.Watched = false }, func(in merged) bool { return !in.Client.Watched }},
-		"another model":           {func(m *folder.Manifest) { m.Judging.Model.Mismatch = "x" }, func(in merged) bool { return in.Model.Mismatch == "rank 1: x" }},
-		"a model that changed":    {func(m *folder.Manifest) { m.Judging.Model.Changed = "x" }, func(in merged) bool { return in.Model.Changed == "rank 1: x" }},
-		"a model that is gone":    {func(m *folder.Manifest) { m.Judging.Model.Dropped = "x" }, func(in merged) bool { return in.Model.Dropped == "rank 1: x" }},
-		"a prompt too long":       {func(m *folder.Manifest) { m.Judging.Model.PromptLimit = "x" }, func(in merged) bool { return in.Model.PromptLimit == "rank 1: x" }},
-		"an unchecked model":      {func(m *folder.Manifest) { m.Judging.Model = folder.ModelFindings{} }, func(in merged) bool { return !in.Model.Checked && !in.Model.Compared && !in.Model.Guarded }},
-		"other tiers":             {func(m *folder.Manifest) { m.Judging.KVMode.Mismatch = "x" }, func(in merged) bool { return in.KVMode.Mismatch == "rank 1: x" }},
-		"tiers unseen":            {func(m *folder.Manifest) { m.Judging.KVMode.Checked = false }, func(in merged) bool { return !in.KVMode.Checked }},
-		"an interrupt":            {func(m *folder.Manifest) { m.Judging.Stopped = "x" }, func(in merged) bool { return in.Stopped == "rank 1: x" }},
-		"a kill":                  {func(m *folder.Manifest) { m.State = folder.StateRunning }, func(in merged) bool { return strings.Contains(in.Stopped, "killed") }},
-		"a simulation":            {func(m *folder.Manifest) { m.Server.Simulated = true }, func(in merged) bool { return in.of.Server.Simulated }},
-		"telemetry wanted":        {func(m *folder.Manifest) { m.Judging.TelemetryRequested = true }, func(in merged) bool { return in.TelemetryRequested }},
-		"another machine":         {func(m *folder.Manifest) { m.Client.BootID = "other" }, func(in merged) bool { return in.of.Ranks.Parts[1].Client.BootID == "other" }},
-		"a host of its own":       {func(m *folder.Manifest) { m.Labels["host"] = "own" }, func(in merged) bool { return in.of.Labels["host"] == "spark" }},
-		"a label of its own":      {func(m *folder.Manifest) { m.Labels["node"] = "own" }, func(in merged) bool { return in.of.Labels["node"] == "" && in.of.Labels["arm"] == "a" }},
+		"stamps on one rank only":                {func(m *folder.Manifest) { m.Judging.Client.PacketStamps = true }, func(in merged) bool { return !in.Client.PacketStamps }},
+		"prompts of which one rank says nothing": {func(m *folder.Manifest) { m.Judging.PrefixReuse = &folder.PrefixReuse{} }, func(in merged) bool { return in.PrefixReuse == nil }},
+		"a busy client":                          {func(m *folder.Manifest) { m.Judging.Client.CPURatio = .9 }, func(in merged) bool { return in.Client.CPURatio == .9 }},
+		"an unwatched client":                    {func(m *folder.Manifest) { m.Judging.Client.Watched = false }, func(in merged) bool { return !in.Client.Watched }},
+		"another model":                          {func(m *folder.Manifest) { m.Judging.Model.Mismatch = "x" }, func(in merged) bool { return in.Model.Mismatch == "rank 1: x" }},
+		"a model that changed":                   {func(m *folder.Manifest) { m.Judging.Model.Changed = "x" }, func(in merged) bool { return in.Model.Changed == "rank 1: x" }},
+		"a model that is gone":                   {func(m *folder.Manifest) { m.Judging.Model.Dropped = "x" }, func(in merged) bool { return in.Model.Dropped == "rank 1: x" }},
+		"a prompt too long":                      {func(m *folder.Manifest) { m.Judging.Model.PromptLimit = "x" }, func(in merged) bool { return in.Model.PromptLimit == "rank 1: x" }},
+		"an unchecked model":                     {func(m *folder.Manifest) { m.Judging.Model = folder.ModelFindings{} }, func(in merged) bool { return !in.Model.Checked && !in.Model.Compared && !in.Model.Guarded }},
+		"other tiers":                            {func(m *folder.Manifest) { m.Judging.KVMode.Mismatch = "x" }, func(in merged) bool { return in.KVMode.Mismatch == "rank 1: x" }},
+		"tiers unseen":                           {func(m *folder.Manifest) { m.Judging.KVMode.Checked = false }, func(in merged) bool { return !in.KVMode.Checked }},
+		"an interrupt":                           {func(m *folder.Manifest) { m.Judging.Stopped = "x" }, func(in merged) bool { return in.Stopped == "rank 1: x" }},
+		"a kill":                                 {func(m *folder.Manifest) { m.State = folder.StateRunning }, func(in merged) bool { return strings.Contains(in.Stopped, "killed") }},
+		"a simulation":                           {func(m *folder.Manifest) { m.Server.Simulated = true }, func(in merged) bool { return in.of.Server.Simulated }},
+		"telemetry wanted":                       {func(m *folder.Manifest) { m.Judging.TelemetryRequested = true }, func(in merged) bool { return in.TelemetryRequested }},
+		"another machine":                        {func(m *folder.Manifest) { m.Client.BootID = "other" }, func(in merged) bool { return in.of.Ranks.Parts[1].Client.BootID == "other" }},
+		"a host of its own":                      {func(m *folder.Manifest) { m.Labels["host"] = "own" }, func(in merged) bool { return in.of.Labels["host"] == "spark" }},
+		"a label of its own":                     {func(m *folder.Manifest) { m.Labels["node"] = "own" }, func(in merged) bool { return in.of.Labels["node"] == "" && in.of.Labels["arm"] == "a" }},
 		"another text splitter": {func(m *folder.Manifest) { m.Server.FingerprintStart = &folder.Fingerprint{ProbeTokens: []int{9}} }, func(in merged) bool {
 			return strings.Contains(in.Model.Mismatch, "rank 1 met another model than rank 0")
 		}},
@@ -83,6 +84,27 @@ func TestWhatARankFoundIsFoundOfTheWhole(t *testing.T) {
 		if !c.check(in) || in.of.Run != "whole" || !in.Streaming || !in.Complete {
 			t.Errorf("%s: %+v", name, in)
 		}
+	}
+}
+
+func TestPromptsOfAllRanksAreJudgedAlike(t *testing.T) {
+	whole := func(common ...*int) *folder.PrefixReuse {
+		w := &Whole{}
+		for i, n := range common {
+			own := &folder.PrefixReuse{CommonTokens: n, Engine: &folder.PrefixLookups{Tokens: 9}}
+			if i > 0 {
+				own.Repeats = "--repeat-of"
+			}
+			w.Parts = append(w.Parts, Part{Manifest: folder.Manifest{Judging: &folder.Judging{PrefixReuse: own}}})
+		}
+		return w.Judging(nil).PrefixReuse
+	}
+	// Each rank measured the template by itself. What the engine counted, it counted of all ranks.
+	if got := whole(new(37), new(38)); *got.CommonTokens != 38 || got.Repeats != "--repeat-of" || got.Engine != nil {
+		t.Errorf("%+v", got)
+	}
+	if got := whole(new(37), nil, new(38)); got.CommonTokens != nil {
+		t.Errorf("%+v, and one rank does not know the template", got)
 	}
 }
 

@@ -155,6 +155,43 @@ func TestPromptsOfATraceWithOneFirstBlockHaveOneOpening(t *testing.T) {
 	}
 }
 
+func TestWhatPromptsOfDifferentRunsHaveInCommonIsTemplateAndOpening(t *testing.T) {
+	if n, known := (Scale{}).CommonTokens(); known {
+		t.Errorf("%d tokens, and nobody knows the template's", n)
+	}
+	for name, want := range map[string]int{"one each": 30 + 1 + 1 + 8, "bytes": 30 + 6 + 32, "ids of a range": 8} {
+		scale := openingScales(t)[name].scale
+		scale.TemplateTokens = new(30)
+		if n, known := scale.CommonTokens(); !known || n < want || name != "bytes" && n != want {
+			t.Errorf("%s: %d tokens, want %d", name, n, want)
+		}
+	}
+}
+
+// A text is cut by its bytes: the words of a run must not move the end of what follows them.
+func TestAClippedPromptIsThatOfTheSeedButForItsOpening(t *testing.T) {
+	s := set(t, 5, "100")
+	s.SharedTokens = 30
+	behind := func(s Set) Prompt {
+		p := s.Shared()
+		p.Text += strings.Repeat("The text of the user. ", 20)
+		p.Tokens += Assumption().Count(strings.Repeat("The text of the user. ", 20))
+		return p
+	}
+	for key := range 20 {
+		s.Key = strings.Repeat("k", key)
+		for most := 20; most < 140; most += 7 {
+			seeded := s
+			seeded.Key = ""
+			want, fitted := behind(seeded).Clip(most, Scale{})
+			got, fits := behind(s).Clip(most, Scale{})
+			if fits != fitted || got.Tokens != want.Tokens || got.Seeded().Text != want.Text || got.Seeded().SharedBytes != want.SharedBytes {
+				t.Fatalf("key %q, %d tokens: %v %+v, want %v %+v", s.Key, most, fits, got, fitted, want)
+			}
+		}
+	}
+}
+
 func TestTheVocabularyIsSorted(t *testing.T) {
 	if !slices.IsSorted(vocabulary[:]) {
 		t.Error("words cannot be looked up in it")

@@ -37,7 +37,7 @@ type Scale struct {
 	WordTokens []int `json:"word_tokens,omitempty"`
 	// TokensPerByte is that of texts from a file.
 	TokensPerByte float64 `json:"tokens_per_byte,omitempty"`
-	// TemplateTokens is what the server adds to a single message; unknown is nil.
+	// TemplateTokens is what the server, or --template, adds to a single message; unknown is nil.
 	TemplateTokens *int `json:"template_tokens,omitempty"`
 	// IDs are those that prompts are made of, where they are no texts.
 	IDs *IDs `json:"ids,omitempty"`

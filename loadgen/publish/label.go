@@ -84,7 +84,7 @@ func hiddenFlags() []string {
 		"max-turns", "burstiness", "fit-pressure", "force", "temperature", "top-p", "request-seed", "no-stream", "request-timeout", "first-token-timeout",
 		"chunk-timeout", "wait-ready", "ready-consecutive", "prompt-ids", "max-input-tokens", "token-margin", "clip", "shared-prefix-tokens", "ignore-eos",
 		"web.linger", "save-outputs", "xlsx", "csv", "conversations", "benchstat", "verbose", "print-content", "tolerance", "pause", "stop-error-rate",
-		"same-prompts",
+		"same-prompts", "repeat-of",
 	}
 }
 

@@ -50,6 +50,7 @@ func workloadRules() rules {
 		"script":      figures, "script.scenario": texts, "script.file.format": texts, "script.file.sha256": sums,
 		"script.conversation_sampling": texts, "script.sets.phases": texts, "script.sets.prompts": texts,
 		"pressure": texts, "output_tokens": figures, "input_lengths": texts, "token_scale": figures, "token_scale.basis": texts,
+		"prompt_key": sums, "repeat_of": runName,
 	}.below("workload")
 }
 
@@ -86,6 +87,7 @@ func judgingRules() rules {
 		"streaming": figures, "unmeasured_phases": texts, "telemetry_requested": figures, "slo": texts, "validity": texts, "client": figures,
 		"model": figures, "model.fingerprint": sums, "model.mismatch": texts, "model.changed": texts, "model.dropped": texts, "model.prompt_limit": texts,
 		"kv_mode": figures, "kv_mode.mismatch": texts, "checks": figures, "checks.failed": texts, "stopped": texts, "warnings": texts,
+		"prefix_reuse": figures, "prefix_reuse.repeats": texts,
 		"part_warnings": texts, "complete": figures,
 	}.with(signalRules().below("evidence"), engineReportedRules(), toolReportedRules()).below("judging")
 }
@@ -161,6 +163,7 @@ func summaryRules() rules {
 		"model.id": texts, "model.fingerprint": sums, "model.simulated": figures, "workload_sha256": sums, "boot_id": named(KindBoot),
 		"valid": figures, "invalid_reasons.code": texts, "invalid_reasons.detail": texts, "warnings": texts, "checked": texts,
 		"requests": figures, "throughput": figures, "latency": figures, "tokens": figures, "tokens.input_lengths": texts,
+		"prefix_cache": figures, "prefix_cache.source": texts,
 		"goodput": figures, "goodput.slo": texts, "client": figures, "client.arrivals": texts, "steady_state": figures, "backlog": figures, "phases": figures,
 		"machines.source": named(KindHost), "machines.mode": texts,
 		"machines.network": figures, "machines.network.source": named(KindHost), "machines.network.mode": texts,

@@ -8,9 +8,7 @@ import (
 
 	"github.com/umascope/umascope/loadgen/chat"
 	"github.com/umascope/umascope/loadgen/folder"
-	"github.com/umascope/umascope/loadgen/prompt"
 	"github.com/umascope/umascope/loadgen/server"
-	"github.com/umascope/umascope/loadgen/witness"
 	"github.com/umascope/umascope/loadgen/workload"
 )
 
@@ -20,8 +18,11 @@ type answers struct {
 	models       []string
 	fingerprints []string
 
-	ok                        int
-	inputTokens, cachedTokens int
+	ok int
+	// promptTokens are those of all phases, by the server's count; reportCached: an answer said how many of its own came
+	// from a cache.
+	promptTokens int
+	reportCached bool
 	// targeted counts answers with a count of the prompt, whose prompts were to have targetTokens
 	// and had countedTokens.
 	targeted, targetTokens, countedTokens int
@@ -29,6 +30,17 @@ type answers struct {
 	// otherLengths counts answers that are not as long as was asked for, in runs that force the
 	// length, and tooLong those beyond the cap, in others.
 	otherLengths, tooLong int
+}
+
+// count takes the prompt tokens of a result, of whatever phase.
+func (a *answers) count(record chat.Record) {
+	if record.Status != chat.StatusOK || record.TokensIn == nil {
+		return
+	}
+	a.mutex.Lock()
+	defer a.mutex.Unlock()
+	a.promptTokens += *record.TokensIn
+	a.reportCached = a.reportCached || record.TokensCached != nil
 }
 
 // mostNames bounds what is kept of names that a server makes up as it goes.
@@ -43,10 +55,6 @@ func (a *answers) add(result chat.Result, length int, forced bool) {
 	a.mutex.Lock()
 	defer a.mutex.Unlock()
 	a.ok++
-	if record.TokensIn != nil && record.TokensCached != nil {
-		a.inputTokens += *record.TokensIn
-		a.cachedTokens += *record.TokensCached
-	}
 	if record.TokensIn != nil && record.InputTokensTarget > 0 {
 		a.targeted++
 		a.targetTokens += record.InputTokensTarget
@@ -87,18 +95,9 @@ func (a *answers) judge(asked server.Model) folder.ModelFindings {
 	return m
 }
 
-// template is how many tokens the server adds to each prompt, as far as it is known. All prompts have them
-// in common, so that a prefix cache has them whatever else it has.
-func template(scale prompt.Scale) int {
-	if scale.TemplateTokens == nil {
-		return 0
-	}
-	return *scale.TemplateTokens
-}
-
 // warnings says what the answers show that no rule of validity judges. Several fingerprints may
 // be a fleet with several builds as well as a restart in the middle of the run.
-func (a *answers) warnings(w *workload.Workload, scale prompt.Scale) []string {
+func (a *answers) warnings(w *workload.Workload) []string {
 	a.mutex.Lock()
 	defer a.mutex.Unlock()
 	var warnings []string
@@ -108,9 +107,6 @@ func (a *answers) warnings(w *workload.Workload, scale prompt.Scale) []string {
 	warnings = append(warnings, w.Script.Notes...)
 	if warning := a.missed(w); warning != "" {
 		warnings = append(warnings, warning)
-	}
-	if w.Script.Distinct && float64(a.cachedTokens) > witness.CachedRatio*float64(a.inputTokens)+float64(a.ok*template(scale)) {
-		warnings = append(warnings, fmt.Sprintf("%d of %d prompt tokens came from the server's prefix cache, although no two prompts of this run begin alike: it has seen them before; restart it or choose another --seed", a.cachedTokens, a.inputTokens))
 	}
 	if a.tooLong > 0 {
 		warnings = append(warnings, fmt.Sprintf("%d of %d answers are longer than --output-tokens allows: the server does not know the cap by the name that it was sent (--engine)", a.tooLong, a.ok))

@@ -7,7 +7,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/umascope/umascope/loadgen/chat"
-	"github.com/umascope/umascope/loadgen/prompt"
 	"github.com/umascope/umascope/loadgen/server"
 	"github.com/umascope/umascope/loadgen/workload"
 )
@@ -41,8 +40,8 @@ func TestAnswersAreComparedWithTheModelAskedFor(t *testing.T) {
 			a.add(r, 256, false)
 		}
 		m := a.judge(server.Model{ID: "m"})
-		if m.Checked != c.checked || (m.Mismatch != "") != c.mismatch || (len(a.warnings(&workload.Workload{Script: workload.Script{Distinct: true}}, prompt.Scale{})) > 0) != c.warns {
-			t.Errorf("%s: %+v, %v", c.name, m, a.warnings(&workload.Workload{Script: workload.Script{Distinct: true}}, prompt.Scale{}))
+		if m.Checked != c.checked || (m.Mismatch != "") != c.mismatch || (len(a.warnings(&workload.Workload{})) > 0) != c.warns {
+			t.Errorf("%s: %+v, %v", c.name, m, a.warnings(&workload.Workload{}))
 		}
 	}
 	many := &answers{}
@@ -65,7 +64,6 @@ func TestWarningsNameWhatTheAnswersShow(t *testing.T) {
 		says   string
 	}{
 		{"nothing", result(10, 8), false, ""},
-		{"prompts seen before", result(11, 8), false, "prefix cache"},
 		{"the length asked for", result(0, 8), true, ""},
 		{"another length", result(0, 7), true, "--ignore-eos"},
 		{"shorter than the cap", result(0, 7), false, ""},
@@ -73,24 +71,8 @@ func TestWarningsNameWhatTheAnswersShow(t *testing.T) {
 	} {
 		a := &answers{}
 		a.add(c.result, 8, c.forced)
-		if got := strings.Join(a.warnings(&workload.Workload{Script: workload.Script{Distinct: true}}, prompt.Scale{}), ""); (got == "") != (c.says == "") || !strings.Contains(got, c.says) {
+		if got := strings.Join(a.warnings(&workload.Workload{}), ""); (got == "") != (c.says == "") || !strings.Contains(got, c.says) {
 			t.Errorf("%s: %q", c.name, got)
-		}
-	}
-}
-
-// A server finds the chat template in its prefix cache as soon as it has seen one prompt: 35 tokens of each
-// with Llama 3, a third of a short one.
-func TestTheTemplateInTheCacheIsNoPromptSeenBefore(t *testing.T) {
-	template := 35
-	for cached, warns := range map[int]bool{32: false, 45: false, 46: true, 100: true} {
-		a := &answers{}
-		for range 5 {
-			a.add(chat.Result{Record: chat.Record{Status: chat.StatusOK, TokensIn: new(100), TokensCached: new(cached), TokensOut: new(8)}}, 8, false)
-		}
-		got := a.warnings(&workload.Workload{Script: workload.Script{Distinct: true}}, prompt.Scale{TemplateTokens: &template})
-		if (len(got) > 0) != warns {
-			t.Errorf("%d of 100 tokens cached: %q", cached, got)
 		}
 	}
 }
@@ -112,7 +94,7 @@ func TestPromptsThatTheServerCutAreNamed(t *testing.T) {
 		for _, p := range c.pairs {
 			a.add(chat.Result{Record: chat.Record{Status: chat.StatusOK, InputTokensTarget: p.target, TokensIn: new(p.counted)}}, 8, false)
 		}
-		if got := strings.Join(a.warnings(&workload.Workload{}, prompt.Scale{}), ""); (got == "") != (c.says == "") || !strings.Contains(got, c.says) {
+		if got := strings.Join(a.warnings(&workload.Workload{}), ""); (got == "") != (c.says == "") || !strings.Contains(got, c.says) {
 			t.Errorf("%s: %q", c.name, got)
 		}
 	}

@@ -102,9 +102,11 @@ func (e *ended) judging(log *telemetry.Log, found witness.Found) *folder.Judging
 	if e.err != nil {
 		j.Stopped = "the run failed or was stopped: " + printable(e.err.Error())
 	}
+	j.PrefixReuse = p.prefixReuse(e.run.load)
+	j.PrefixReuse.Engine = prefixLookups(e.run, p, load.answers, log)
 	j.Evidence, j.Engine, j.Complete = found.Signals, e.engine, true
 	j.PartWarnings = e.run.load.partWarnings()
-	j.Warnings = slices.Concat(e.run.scene.Warnings(), load.answers.warnings(p.work, p.scale), found.Warnings, p.identity.Warnings(), problems(campaign), expect.Warnings(tiers))
+	j.Warnings = slices.Concat(e.run.scene.Warnings(), load.answers.warnings(p.work), found.Warnings, p.identity.Warnings(), problems(campaign), expect.Warnings(tiers))
 	return j
 }
 

@@ -64,6 +64,9 @@ func (p *plan) writeSchedule(ctx context.Context, f folder.Folder) error {
 	if ctx.Err() != nil {
 		return ErrInterrupted
 	}
+	if errors.Is(err, workload.ErrOtherPrompts) {
+		return input(err)
+	}
 	if full := (*fs.PathError)(nil); errors.As(err, &full) {
 		return badOut(err)
 	}
@@ -84,7 +87,7 @@ func (p *plan) describe(m *folder.Manifest, of *measurement) {
 	w, l := p.work, of.load
 	m.Workload = folder.Workload{
 		SHA256: p.sha256, Sampling: w.Sampling, Concurrency: l.Concurrency, Script: w.Script.Facts, Pressure: w.Script.Forecast, OutputTokens: w.Output,
-		InputLengths: l.InputLengths(p.scale), Scale: p.scale,
+		InputLengths: l.InputLengths(p.scale), Scale: p.scale, PromptKey: l.PromptKey, RepeatOf: l.RepeatOf(),
 	}
 	start, _ := p.identity.Fingerprints()
 	m.Server = folder.Server{
@@ -95,7 +98,7 @@ func (p *plan) describe(m *folder.Manifest, of *measurement) {
 	}
 	// What a run that is killed was judged by is known as well.
 	m.Judging = of.expected()
-	m.Judging.Unmeasured = w.Uncounted()
+	m.Judging.Unmeasured, m.Judging.PrefixReuse = w.Uncounted(), p.prefixReuse(l)
 	for _, phase := range w.Phases {
 		m.Workload.Phases = append(m.Workload.Phases, folder.PlannedPhase{Name: phase.Name, Process: phase.Process, Limit: phase.Limit})
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/umascope/umascope/loadgen/evidence"
 	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/prompt"
 	"github.com/umascope/umascope/loadgen/summary"
 	"github.com/umascope/umascope/loadgen/telemetry"
 	"github.com/umascope/umascope/loadgen/witness"
@@ -34,4 +35,36 @@ func verify(m *measurement, p *plan, log *telemetry.Log) witness.Found {
 		TemplateTokens: template(p.scale), Log: m.env.Log,
 	}
 	return over.Verify()
+}
+
+// template returns how many tokens the server adds to each prompt, as far as it is known. All prompts have them in common, so
+// that a prefix cache has them whatever else it has.
+func template(scale prompt.Scale) int {
+	if scale.TemplateTokens == nil {
+		return 0
+	}
+	return *scale.TemplateTokens
+}
+
+// prefixReuse returns what prompt tokens from a cache are judged by, as far as it is known before the load.
+func (p *plan) prefixReuse(l Load) *folder.PrefixReuse {
+	reuse := &folder.PrefixReuse{Repeats: l.Repeats()}
+	if common, known := p.scale.CommonTokens(); known {
+		reuse.CommonTokens = &common
+	}
+	return reuse
+}
+
+// prefixLookups returns what the engine counted over the whole load, whose first and last border have samples of their own.
+// It is asked only if the answers do not report cached tokens, and one process sent the load: to each rank, the others are
+// other clients.
+func prefixLookups(m *measurement, p *plan, a *answers, log *telemetry.Log) *folder.PrefixLookups {
+	if a.reportCached || !m.load.Place.Alone() {
+		return nil
+	}
+	phases := []string{folder.PhaseReady}
+	for _, phase := range p.work.Phases {
+		phases = append(phases, phase.Name)
+	}
+	return witness.PrefixLookups(log, p.served.Model.Simulated(), m.keep.Hosts(), phases, float64(a.promptTokens))
 }

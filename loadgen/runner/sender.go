@@ -172,6 +172,7 @@ func (s *sender) observer(p drive.Phase, progress *live.Tally, ended *outcomes) 
 			ended.add(result.Record.Status)
 			result.Record.Run, result.Record.Rank = s.run.id, rank
 			s.files.add(result, p.Name)
+			s.sent.answers.count(result.Record)
 			if s.plan.work.Counts(p.Name) {
 				s.sent.answers.add(result, j.MaxTokens, s.plan.work.Sampling.IgnoreEOS)
 			}

@@ -23,6 +23,14 @@ func (l Load) wholeID(k Keep) string {
 	return folder.SharedID(l.StartAt, k.Labels["arm"], l.Scenario.Name, strconv.FormatUint(l.Seed, 10))
 }
 
+// moment is when the load begins, alike for all that share it: now, unless a start is given.
+func (l Load) moment() time.Time {
+	if l.StartAt.IsZero() {
+		return time.Now()
+	}
+	return l.StartAt
+}
+
 // share returns what the manifest records of the share; nil of a run that has no others and no start.
 func (l Load) share(whole string, log *slog.Logger) *folder.Share {
 	if l.Place.Alone() && l.StartAt.IsZero() {

@@ -55,7 +55,7 @@ func (s *subject) close() {
 // measureText finds out how many tokens texts have.
 func (s *subject) measureText(ctx context.Context, m *measurement) (prompt.Scale, error) {
 	calibration := server.Calibration{
-		Target: m.load.Target, Served: s.served, Client: s.client, Stream: !m.load.NoStream, Sample: m.load.Sample(),
+		Target: m.load.Target, Served: s.served, Client: s.client, Stream: !m.load.NoStream, Sample: m.load.Sample(), Template: m.load.Template(),
 	}
 	var scale prompt.Scale
 	var err error

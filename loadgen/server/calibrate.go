@@ -19,6 +19,8 @@ type Calibration struct {
 	Stream bool
 	// Sample is a text of the user's file, to be counted as well; empty for none.
 	Sample string
+	// Template makes one text of a message, where the server has no template of its own; nil for none.
+	Template *prompt.Template
 }
 
 // Scale measures it, within a minute: by the server's tokenizer where it has a route for that, else by
@@ -84,6 +86,9 @@ func (c counter) scale(ctx context.Context) (prompt.Scale, error) {
 		scale.TemplateTokens = c.template(ctx, best, probes.Short)
 		scale = words(ctx, scale, best)
 	}
+	if c.Template != nil {
+		scale.TemplateTokens = c.framed(ctx, best, probes.Short, scale.TemplateTokens)
+	}
 	return c.file(ctx, scale, best, one), nil
 }
 
@@ -118,6 +123,24 @@ func (c counter) template(ctx context.Context, by way, text string) *int {
 	}
 	added := used - plain
 	return &added
+}
+
+// framed is what the server and the own template add to a message; nil is not known.
+func (c counter) framed(ctx context.Context, by way, text string, added *int) *int {
+	whole, err := c.Template.Render([]prompt.Message{{Role: "user", Content: text}})
+	if err != nil || added == nil {
+		return nil
+	}
+	plain, err := by.count(ctx, text)
+	if err != nil {
+		return nil
+	}
+	framed, err := by.count(ctx, whole)
+	if err != nil || framed < plain {
+		return nil
+	}
+	sum := *added + framed - plain
+	return &sum
 }
 
 // scaleOf counts the probes.

@@ -62,6 +62,11 @@ func (c *counting) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 func scaleFrom(t *testing.T, c http.Handler, sample string) prompt.Scale {
 	t.Helper()
+	return scaleFor(t, c, sample, nil)
+}
+
+func scaleFor(t *testing.T, c http.Handler, sample string, template *prompt.Template) prompt.Scale {
+	t.Helper()
 	upstream := httptest.NewServer(c)
 	defer upstream.Close()
 	client, err := chat.New(chat.Options{
@@ -73,7 +78,7 @@ func scaleFrom(t *testing.T, c http.Handler, sample string) prompt.Scale {
 	defer client.Close()
 	scale, err := Calibration{
 		Target: Target{URL: upstream.URL, Endpoint: chat.Chat}, Served: Served{Model: Model{ID: "m"}, Engine: "vllm"},
-		Client: client, Stream: true, Sample: sample,
+		Client: client, Stream: true, Sample: sample, Template: template,
 	}.Scale(t.Context())
 	if err != nil {
 		return prompt.Assumption() // as a run does
@@ -115,6 +120,26 @@ func TestLengthsAreCalibratedByWhateverTheServerCounts(t *testing.T) {
 		p := prompt.Set{Seed: 1, Lengths: []prompt.Lengths{{Min: 500, Max: 500}}, Scale: scale}.Prompt("measure", 0)
 		if got := c.server.tokens(p.Text); got != 500 {
 			t.Errorf("%s: a prompt of 500 tokens has %d", c.name, got)
+		}
+	}
+}
+
+// What --template puts around a text is the same for all prompts, as a chat template is.
+func TestTheTokensOfAnOwnTemplateAreMeasured(t *testing.T) {
+	template, err := prompt.ParseTemplate("you are a patient assistant {{range .Messages}}{{.Role}} {{.Content}} end {{end}}assistant")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		server *counting
+		want   int // the template's words, and 5 of the server's own; -1: unknown
+	}{
+		"usage": {&counting{usage: true, long: 99}, 8 + 5}, "tokenizer": {&counting{tokenizer: true, usage: true, long: 99}, 8 + 5},
+		"tokenizer, no usage": {&counting{tokenizer: true, long: 99}, -1},
+	} {
+		scale := scaleFor(t, c.server, "", template)
+		if known := scale.TemplateTokens != nil; known != (c.want >= 0) || known && *scale.TemplateTokens != c.want {
+			t.Errorf("%s: %v, want %d", name, scale.TemplateTokens, c.want)
 		}
 	}
 }

@@ -24,6 +24,7 @@ type aggregate struct {
 	buffered, bufferable int // requests that arrived in one read, of those that need not have
 	delayed              int // requests with an arrival that the client delayed beyond the limit
 	longestDelay         int64
+	prefix               prefixTokens
 	empty                int // answers that ended ok without any payload
 	guessed              int // answers whose tokens are those of their chunks
 	contradicted         int // answers of more payload chunks than tokens by the server's count
@@ -39,6 +40,8 @@ type settings struct {
 	stamped   bool // records have the waits of their bytes by the kernel's stamps
 	// longestDelay of an arrival by the client, in seconds, is the limit of client_stall.
 	longestDelay float64
+	// commonTokens is how many tokens prompts of different runs begin with alike.
+	commonTokens int
 }
 
 func newAggregate(s *settings) *aggregate {
@@ -79,6 +82,7 @@ func (a *aggregate) add(r chat.Record) {
 	}
 	if s.ok {
 		a.addArrivals(r)
+		a.prefix.add(r, a.settings.commonTokens)
 	}
 	if s.ok && len(r.ArrivalsNS) == 0 {
 		a.empty++
@@ -165,6 +169,7 @@ func (a *aggregate) merge(o *aggregate) {
 	a.bufferable += o.bufferable
 	a.delayed += o.delayed
 	a.longestDelay = max(a.longestDelay, o.longestDelay)
+	a.prefix.merge(o.prefix)
 	a.empty += o.empty
 	a.guessed += o.guessed
 	a.contradicted += o.contradicted

@@ -19,6 +19,8 @@ type grounds struct {
 	// machines are those that are measured, as their telemetry shows them; none without any. What is wrong with one
 	// is wrong with the run: the others of an engine wait for it.
 	machines []*reading
+	// cache is what a prefix cache answered; nil where nobody counted it.
+	cache *PrefixCache
 }
 
 // each asks every measured machine. A rule is known of a run if it is known of each machine that it applies to.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/umascope/umascope/loadgen/evidence"
 	"github.com/umascope/umascope/loadgen/evidence/drift"
+	"github.com/umascope/umascope/loadgen/folder"
 	"github.com/umascope/umascope/loadgen/summary/testrun"
 
 	"github.com/umascope/umascope/loadgen/chat"
@@ -24,6 +25,7 @@ func healthy(t *testing.T, page testrun.Page) inputs {
 	in.Judging.Model.Checked, in.Judging.Model.Compared, in.Judging.Model.Guarded, in.KVMode.Checked = true, true, true, true
 	in.Evidence = outputs(drift.Drift{Pairs: 32, Earliest: -1})
 	in.Checks.Made = true
+	in.PrefixReuse = &folder.PrefixReuse{CommonTokens: new(40), Engine: &folder.PrefixLookups{Tokens: 100 * 100}}
 	return in
 }
 
@@ -58,6 +60,7 @@ func wrong() map[Code]func(t *testing.T) (inputs, []chat.Record) {
 	return map[Code]func(t *testing.T) (inputs, []chat.Record){
 		CodeClientLag:   sent(late(2*time.Millisecond), 3),
 		CodeClientStall: with(func(in *inputs) { in.Client.CPURatio = .9 }),
+		CodePrefixReuse: sent(cached(180, 0, 200, 192), 100),
 		CodeErrorRate:   sent(func(r *chat.Record) { r.Status = chat.StatusTimeout }, 2),
 		CodeNoOutput:    sent(testrun.WithoutOutput, 2),
 		CodePhaseFailed: func(t *testing.T) (inputs, []chat.Record) {

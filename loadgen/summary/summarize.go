@@ -44,7 +44,7 @@ func (in inputs) summary(phases phaseAggregates, total *aggregate, torn bool) Su
 	s := in.heading()
 	s.Requests, s.Throughput, s.Latency = total.requests, total.throughput(), in.latency(total)
 	s.Tool = in.Tool
-	s.Tokens = total.tokens()
+	s.Tokens, s.PrefixCache = total.tokens(), in.prefixCache(phases, total)
 	s.Goodput = goodput(in.Objectives, total)
 	s.Client = in.client(total)
 	s.setMachines(machines, host)
@@ -55,10 +55,13 @@ func (in inputs) summary(phases phaseAggregates, total *aggregate, torn bool) Su
 		s.SteadyState, s.Backlog = only.SteadyState, only.Backlog
 	}
 
-	j := judge(grounds{in, total, phases, together}, in.Limits)
+	j := judge(grounds{in, total, phases, together, s.PrefixCache}, in.Limits)
 	s.Valid, s.InvalidReasons, s.Checked = len(j.reasons) == 0, j.reasons, j.checked
 	s.Warnings = append([]string{}, j.warnings...) // a list, even of none
 	s.Warnings = append(s.Warnings, in.warnings(total, machines, host)...)
+	if caveat, seen := in.repeatedPrompts(s.PrefixCache); seen {
+		s.Warnings = append(s.Warnings, caveat)
+	}
 	s.Warnings = append(s.Warnings, slices.Concat(twice(together), unlinked(together))...)
 	if torn {
 		s.Warnings = append(s.Warnings, "the last line of requests.jsonl is torn and left out: the run was killed")
@@ -78,7 +81,7 @@ func (in inputs) heading() Summary {
 func (in inputs) settings() *settings {
 	return &settings{
 		slo: in.Objectives, streaming: in.Streaming,
-		stalls: in.Client.Stalls, stamped: in.Client.PacketStamps, longestDelay: in.stallLimit(),
+		stalls: in.Client.Stalls, stamped: in.Client.PacketStamps, longestDelay: in.stallLimit(), commonTokens: in.commonTokens(),
 	}
 }
 

@@ -35,7 +35,9 @@ type Summary struct {
 	// Latency is null where the load was not ours.
 	Latency *Latency `json:"latency"`
 	Tokens  Tokens   `json:"tokens"`
-	Goodput *Goodput `json:"goodput,omitempty"`
+	// PrefixCache is absent where nobody counted what a cache answered.
+	PrefixCache *PrefixCache `json:"prefix_cache,omitempty"`
+	Goodput     *Goodput     `json:"goodput,omitempty"`
 	// Client is absent where it was not watched.
 	Client *ClientFigures `json:"client,omitempty"`
 	// SteadyState is that of the measured phase; of several, each has its own under phases.

@@ -16,6 +16,7 @@ type Code string
 const (
 	CodeClientLag          Code = "client_lag"
 	CodeClientStall        Code = "client_stall"
+	CodePrefixReuse        Code = "prefix_reuse"
 	CodeErrorRate          Code = "error_rate"
 	CodeNoOutput           Code = "no_output"
 	CodePhaseFailed        Code = "phase_failed"
@@ -54,6 +55,7 @@ func Rules() []Rule {
 	return []Rule{
 		{CodeClientLag, "client", LimitSeconds, 0.001, "a p99 of the client's own lag above %s and above 1 % of the median TTFT, in at least 3 requests", judgeClientLag},
 		{CodeClientStall, "client", LimitSeconds, 0.025, "arrivals that waited for more than %s because the client stood still, in more than 1 % of requests, or more than 85 % of its cores busy", judgeClientStall},
+		{CodePrefixReuse, "prompts", LimitRatio, 0.01, "more than %s of prompt tokens answered from a prefix cache, beyond what the schedule repeats and beyond chat template and opening; a caveat where prompts were asked to repeat, or are a file's", judgePrefixReuse},
 		{CodeErrorRate, "errors", LimitRatio, 0.01, "more than %s of measured requests not ok", judgeErrorRate},
 		{CodeNoOutput, "errors", LimitRatio, 0.01, "more than %s of answers that ended ok without any output", judgeNoOutput},
 		{CodePhaseFailed, "errors", LimitNone, 0, "a phase, measured or not, whose requests all failed: the run ends with it", judgePhaseFailed},
@@ -81,6 +83,19 @@ func (r Rule) String() string {
 		return r.Says
 	}
 	return strings.Replace(r.Says, "%s", r.Unit.format(r.Limit), 1)
+}
+
+// limit is the limit that a rule judges by; nil if it is switched off.
+func (in inputs) limit(code Code) *float64 {
+	rule, err := findRule(code)
+	own, given := in.Limits[code]
+	switch {
+	case err != nil || own.Off:
+		return nil
+	case given:
+		return &own.Value
+	}
+	return &rule.Limit
 }
 
 // LimitUnit is how a limit is written.

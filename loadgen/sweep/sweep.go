@@ -20,7 +20,7 @@ type Plan struct {
 	// Pause is the time between two runs.
 	Pause time.Duration
 	Seed  uint64
-	// SamePrompts gives every run the seed itself.
+	// SamePrompts gives every run the seed itself, and the same prompts.
 	SamePrompts bool
 }
 

@@ -221,3 +221,18 @@ func TestAnSSDReadIsProvenWithoutKVBM(t *testing.T) {
 		}
 	}
 }
+
+func TestLookupsAreThoseOfTheEnginesPage(t *testing.T) {
+	page := func(name string) string { return recorded(t, "vllm-0.32.0-cpu-reuse-"+name+".prom") }
+	live := kvMode(metric.ModeLive)
+	log := turned(t, [2]string{live, live}, [2]string{page("again"), page("end")})
+	if got := PrefixLookups(log, false, []string{"spark"}, []string{"a"}, 5575); got == nil || got.Tokens != 5575 || got.HitTokens != 5376 {
+		t.Errorf("%+v", got)
+	}
+	if got := PrefixLookups(turned(t, [2]string{live, live}, [2]string{page("end"), page("first")}), false, []string{"spark"}, []string{"a"}, 5575); got != nil {
+		t.Errorf("of an engine that was restarted: %+v", got)
+	}
+	if got := PrefixLookups(nil, false, []string{"spark"}, []string{"a"}, 5575); got != nil {
+		t.Errorf("without telemetry: %+v", got)
+	}
+}

@@ -326,7 +326,7 @@ func (r *Run) warnings(all observed) []string {
 	}
 	var warnings []string
 	if fresh, _ := all.fresh(v.First); !fresh {
-		warnings = append(warnings, fmt.Sprintf("%s came from the server's cache already: it has seen these prompts; restart it or choose another --seed", v.First))
+		warnings = append(warnings, fmt.Sprintf("outputs were not compared: the server answered %s from its cache already", v.First))
 	}
 	switch {
 	case len(all.passes[v.Baseline[0]]) == 0:

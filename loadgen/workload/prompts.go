@@ -123,3 +123,6 @@ func parseCap(s string) (prompt.Lengths, error) {
 	}
 	return lengths, err
 }
+
+// Template makes one text of messages; nil where the server does.
+func (s *Settings) Template() *prompt.Template { return s.template }

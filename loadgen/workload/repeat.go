@@ -19,7 +19,7 @@ import (
 // that share a load give the same of both.
 func (s *Settings) Fresh(run string, at time.Time) {
 	if s.PromptKey == "" && s.repeat == nil {
-		s.PromptKey = run + " " + at.UTC().Format(time.RFC3339Nano)
+		s.PromptKey = hexSHA256(fmt.Appendf(nil, "%q %s", run, at.UTC().Format(time.RFC3339Nano)))
 	}
 }
 
@@ -35,6 +35,9 @@ func (s *Settings) Repeats() string {
 	}
 	return ""
 }
+
+// Repeating says whether --repeat-of was given.
+func (s *Settings) Repeating() bool { return s.repeatOf != "" }
 
 // RepeatOf is the run whose prompts are sent again; empty of prompts of the run's own.
 func (s *Settings) RepeatOf() string {
@@ -129,6 +132,9 @@ func (r *repeated) read(path string) error {
 	return lines.Err()
 }
 
+// ErrOtherPrompts is of a run that would not send the prompts of the run that it is to repeat.
+var ErrOtherPrompts = errors.New("--repeat-of")
+
 // check refuses a request whose prompt is not the run's.
 func (r *repeated) check(line folder.ScheduleLine) error {
 	if r == nil {
@@ -137,9 +143,9 @@ func (r *repeated) check(line folder.ScheduleLine) error {
 	sum, sent := r.prompts[line.Phase][line.Index]
 	switch {
 	case !sent:
-		return fmt.Errorf("--repeat-of: %s has no request %d in %s: give the flags that it was run with (%s)", r.run, line.Index, line.Phase, filepath.Join(r.path, folder.ManifestFile))
+		return fmt.Errorf("%w: %s has no request %d in %s: give the flags that it was run with (%s)", ErrOtherPrompts, r.run, line.Index, line.Phase, filepath.Join(r.path, folder.ManifestFile))
 	case hex.EncodeToString(sum[:]) != line.PromptSHA256:
-		return fmt.Errorf("--repeat-of: request %d of %s is another prompt than that of %s: give the flags that it was run with (%s), and the same model", line.Index, line.Phase, r.run, filepath.Join(r.path, folder.ManifestFile))
+		return fmt.Errorf("%w: request %d of %s is another prompt than that of %s: give the flags that it was run with (%s), and the same model", ErrOtherPrompts, line.Index, line.Phase, r.run, filepath.Join(r.path, folder.ManifestFile))
 	}
 	return nil
 }

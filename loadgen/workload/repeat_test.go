@@ -195,7 +195,9 @@ func TestRepeatOfRefusesOtherPrompts(t *testing.T) {
 		if !slices.Contains(c.args, "--input-tokens=101") {
 			args = append(args, "--input-tokens=100")
 		}
-		if !slices.ContainsFunc(c.args, func(arg string) bool { return strings.HasPrefix(arg, "--requests") || strings.HasPrefix(arg, "--scenario") }) {
+		if !slices.ContainsFunc(c.args, func(arg string) bool {
+			return strings.HasPrefix(arg, "--requests") || strings.HasPrefix(arg, "--scenario")
+		}) {
 			args = append(args, "--requests=6")
 		}
 		_, w, err := repeating(t, runs, args...)

@@ -1,0 +1,184 @@
+package summary
+
+import (
+	"fmt"
+
+	"github.com/umascope/umascope/loadgen/chart"
+	"github.com/umascope/umascope/loadgen/chat"
+)
+
+// PrefixCache has the prompt tokens of measured requests that ended ok, and how many of them were answered from a cache. By
+// the engine's counters it has those of all requests: only before and after the whole load are these known to the token.
+type PrefixCache struct {
+	PromptTokens int64 `json:"prompt_tokens"`
+	HitTokens    int64 `json:"hit_tokens"`
+	// UnplannedHitTokens are those beyond what the schedule repeats, and beyond what prompts of different runs begin with
+	// alike (chat template and opening), summed per request; absent where the template's tokens are not known.
+	UnplannedHitTokens *int64 `json:"unplanned_hit_tokens,omitempty"`
+	// Source is who counted the hits: the answers, or the engine's counters where answers do not report any.
+	Source string `json:"source"`
+}
+
+// Sources of hits.
+const (
+	hitsOfAnswers = "answers"
+	hitsOfEngine  = "engine"
+)
+
+// UnplannedRatio is the share of prompt tokens that a cache answered beyond the schedule; nil where it is not known.
+func (c *PrefixCache) UnplannedRatio() *float64 {
+	if c == nil || c.UnplannedHitTokens == nil || c.PromptTokens == 0 {
+		return nil
+	}
+	ratio := float64(*c.UnplannedHitTokens) / float64(c.PromptTokens)
+	return &ratio
+}
+
+func (c *PrefixCache) String() string {
+	return fmt.Sprintf("%d of %d prompt tokens (%s) came from a prefix cache beyond what the schedule repeats", *c.UnplannedHitTokens, c.PromptTokens, chart.FormatRatio(*c.UnplannedRatio()))
+}
+
+// prefixTokens adds up the prompt tokens of a phase.
+type prefixTokens struct {
+	prompt, hits int64
+	// expected of the prompt tokens may be found in a cache; unplanned of the hits are beyond that, request by request.
+	expected, unplanned int64
+	counted             int // answers that report cached tokens
+	// history is how many tokens a conversation has had: the next turn sends them again.
+	history map[string]int
+}
+
+// add takes the record of a request that ended ok. Common is how many tokens prompts of different runs begin with alike.
+func (p *prefixTokens) add(r chat.Record, common int) {
+	if r.TokensIn == nil {
+		return
+	}
+	expected := min(*r.TokensIn, p.expects(r, common))
+	p.prompt += int64(*r.TokensIn)
+	p.expected += int64(expected)
+	if r.TokensCached != nil {
+		p.counted++
+		p.hits += int64(*r.TokensCached)
+		p.unplanned += int64(max(0, *r.TokensCached-expected))
+	}
+	if r.Turn > 0 {
+		p.keep(r)
+	}
+}
+
+// expects is how many of a request's prompt tokens may be found in a cache that had none of its run before. What the
+// schedule repeats is a share of the prompt: its lengths may be estimates, which the server counts otherwise.
+func (p *prefixTokens) expects(r chat.Record, common int) int {
+	if r.Turn > 1 {
+		if history, known := p.history[conversation(r)]; known {
+			return max(common, history)
+		}
+		return *r.TokensIn
+	}
+	if r.InputTokensTarget == 0 {
+		return common
+	}
+	return common + int(float64(*r.TokensIn)*float64(r.RepeatedTokensTarget)/float64(r.InputTokensTarget))
+}
+
+// keep notes how long a conversation is with the answer.
+func (p *prefixTokens) keep(r chat.Record) {
+	if p.history == nil {
+		p.history = map[string]int{}
+	}
+	if r.TokensOut == nil {
+		delete(p.history, conversation(r))
+		return
+	}
+	p.history[conversation(r)] = *r.TokensIn + *r.TokensOut
+}
+
+// conversation names the one that a request belongs to.
+func conversation(r chat.Record) string { return r.Session + "/" + r.Conversation }
+
+func (p *prefixTokens) merge(o prefixTokens) {
+	p.prompt += o.prompt
+	p.hits += o.hits
+	p.expected += o.expected
+	p.unplanned += o.unplanned
+	p.counted += o.counted
+}
+
+// prefix adds up all phases, measured or not.
+func (p phaseAggregates) prefix() prefixTokens {
+	var all prefixTokens
+	for _, a := range p.of {
+		all.merge(a.prefix)
+	}
+	return all
+}
+
+// commonTokens is how many tokens prompts of different runs begin with alike; 0 where it is not known.
+func (in inputs) commonTokens() int {
+	if in.PrefixReuse == nil || in.PrefixReuse.CommonTokens == nil {
+		return 0
+	}
+	return *in.PrefixReuse.CommonTokens
+}
+
+// prefixCache is what a cache answered; nil where nobody counted it. The engine's counters are of all its clients: they
+// count only if it served no other.
+func (in inputs) prefixCache(phases phaseAggregates, total *aggregate) *PrefixCache {
+	p := total.prefix
+	if in.PrefixReuse == nil || p.prompt == 0 {
+		return nil
+	}
+	c := &PrefixCache{PromptTokens: p.prompt, HitTokens: p.hits, Source: hitsOfAnswers}
+	unplanned := p.unplanned
+	if p.counted == 0 {
+		whole := phases.prefix()
+		hits, alone := in.engineHits(whole.prompt)
+		if !alone {
+			return nil
+		}
+		c = &PrefixCache{PromptTokens: whole.prompt, HitTokens: hits, Source: hitsOfEngine}
+		unplanned = max(0, hits-whole.expected)
+	}
+	if in.PrefixReuse.CommonTokens != nil {
+		c.UnplannedHitTokens = &unplanned
+	}
+	return c
+}
+
+// How far an engine's count of prompt tokens may be from those of the run, for it to be of the run alone.
+const (
+	leastCounted = 0.95
+	mostCounted  = 1.01
+)
+
+// engineHits are those that the engine counted, if it counted the requests of the run and no others. What it counted
+// beyond them may all have been found.
+func (in inputs) engineHits(sent int64) (hits int64, alone bool) {
+	e := in.PrefixReuse.Engine
+	if e == nil || e.Tokens < leastCounted*float64(sent) || e.Tokens > mostCounted*float64(sent) {
+		return 0, false
+	}
+	return int64(max(0, e.HitTokens-max(0, e.Tokens-float64(sent)))), true
+}
+
+// judgePrefixReuse looks for prompts that the server had seen before the run. Where they were asked to repeat, or are a
+// file's, that is a caveat.
+func judgePrefixReuse(e grounds, limit float64) verdict {
+	c, ratio := e.cache, e.cache.UnplannedRatio()
+	switch {
+	case ratio == nil || e.in.PrefixReuse.Repeats != "":
+		return verdict{}
+	case *ratio > limit:
+		return verdict{true, c.String() + ": the server had seen these prompts, or takes them for others"}
+	}
+	return verdict{known: true}
+}
+
+// repeatedPrompts is the caveat of a run whose prompts the server may have seen, and had.
+func (in inputs) repeatedPrompts(c *PrefixCache) (caveat string, seen bool) {
+	ratio, rule := c.UnplannedRatio(), in.limit(CodePrefixReuse)
+	if ratio == nil || in.PrefixReuse.Repeats == "" || rule == nil || *ratio <= *rule {
+		return "", false
+	}
+	return fmt.Sprintf("%s (%s): the server had seen these prompts, and latencies are those of a warm cache", c, in.PrefixReuse.Repeats), true
+}
