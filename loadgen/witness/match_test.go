@@ -11,6 +11,7 @@ import (
 	"github.com/umascope/umascope/loadgen/chat"
 	"github.com/umascope/umascope/loadgen/evidence"
 	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/summary"
 )
 
 // replayed writes a run of four prompts of 100 tokens: computed twice for the baseline, computed once and sent again. Answers are
@@ -61,6 +62,7 @@ func replayed(t *testing.T, cached int, firstNS int64) *Run {
 	}
 	write(folder.RequestsFile, records)
 	write(folder.OutputsFile, outputs)
+	r.Records = summary.Records(r.Folder.Path(folder.RequestsFile))
 	return r
 }
 
