@@ -72,7 +72,7 @@ var mayImport = map[string][]string{
 	"loadgen/foreign":            {"loadgen/chat", "loadgen/extract", "loadgen/folder", "loadgen/stats", "loadgen/summary"},
 	"loadgen/hosts":              {"exporter/metric"},
 	"loadgen/history":            {"exporter/metric", "loadgen/chat", "loadgen/compare", "loadgen/evidence", "loadgen/extract", "loadgen/folder", "loadgen/provenance", "loadgen/summary", "loadgen/telemetry"},
-	"loadgen/exhibit":            {"loadgen/chart", "loadgen/compare", "loadgen/render", "loadgen/stats"},
+	"loadgen/exhibit":            {"exporter/metric", "loadgen/chart", "loadgen/compare", "loadgen/render", "loadgen/stats"},
 	"loadgen/gauge":              {"exporter/metric", "loadgen/chat", "loadgen/compare", "loadgen/live", "loadgen/stats", "loadgen/summary"},
 	"loadgen/publish":            {"exporter/metric", "loadgen/chart", "loadgen/chat", "loadgen/compare", "loadgen/exhibit", "loadgen/folder", "loadgen/render", "loadgen/stats"},
 	"loadgen/shelf":              {"loadgen/chart", "loadgen/folder", "loadgen/render"},
@@ -91,7 +91,7 @@ var mayImport = map[string][]string{
 	"cmd/terminal":               {}, // ground floor, as exporter/metric is: what is typed and shown is alike in all programs
 	"cmd/internal/gen":           {"alerts", "cmd/terminal", "dashboards", "dashboards/preview", "exporter/metric"},
 	"cmd/internal/demo":          {"alerts", "cmd/internal/demo/story", "cmd/internal/demo/timeline", "cmd/terminal", "dashboards", "dashboards/preview", "exporter", "exporter/collect", "exporter/endpoint", "exporter/kernelfs", "exporter/metric", "exporter/sim", "loadgen/chat", "loadgen/compare", "loadgen/evidence", "loadgen/exhibit", "loadgen/folder", "loadgen/gauge", "loadgen/history", "loadgen/sim", "loadgen/summary", "loadgen/telemetry"},
-	"cmd/internal/demo/story":    {"loadgen/chart", "loadgen/compare", "loadgen/exhibit", "loadgen/render"},
+	"cmd/internal/demo/story":    {"exporter/metric", "loadgen/chart", "loadgen/compare", "loadgen/exhibit", "loadgen/render"},
 	"cmd/internal/demo/timeline": {},
 	"cmd/uma-exporter":           {"cmd/terminal", "exporter"},
 	"cmd/uma-load":               {"cmd/terminal", "loadgen"},

@@ -11,8 +11,8 @@ import (
 // ledgerLine is a line of the ledger as it is drawn.
 type ledgerLine struct{ line, title, color string }
 
-// ledgerLines are drawn from below: what processes hold, what the kernel holds, what nobody
-// names, and on top what could be given away.
+// ledgerLines are drawn from below, in the order of the vocabulary: what processes hold, what the kernel holds, what has
+// no name, what the kernel can reclaim, and free memory on top.
 func ledgerLines() []ledgerLine {
 	return []ledgerLine{
 		{metric.LineGPUProcess, "GPU processes", "dark-green"},
@@ -20,14 +20,14 @@ func ledgerLines() []ledgerLine {
 		{metric.LineAnon, "anonymous", "dark-blue"},
 		{metric.LineShmem, "shared memory, tmpfs", "semi-dark-blue"},
 		{metric.LineHugetlb, "huge pages", "light-blue"},
-		{metric.LineZFSArc, "ZFS ARC", "semi-dark-purple"},
-		{metric.LineSlabUnreclaimable, "slab, fixed", "dark-purple"},
 		{metric.LineKernelStack, "kernel stacks", "light-purple"},
 		{metric.LinePageTables, "page tables", "super-light-purple"},
 		{metric.LinePercpu, "per-CPU", "purple"},
+		{metric.LineSlabUnreclaimable, "slab, fixed", "dark-purple"},
 		{metric.LineUnattributed, "unattributed", "dark-red"},
-		{metric.LineSwapCache, "swap cache", "dark-orange"},
+		{metric.LineZFSArc, "ZFS ARC", "semi-dark-purple"},
 		{metric.LineSlabReclaimable, "slab, reclaimable", "light-yellow"},
+		{metric.LineSwapCache, "swap cache", "dark-orange"},
 		{metric.LinePageCache, "page cache", "dark-yellow"},
 		{metric.LineFree, "free", "#808080"},
 	}

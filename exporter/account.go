@@ -33,7 +33,8 @@ type account struct {
 
 // memoryAccount is the ledger and who holds GPU memory. Sizes are in bytes.
 type memoryAccount struct {
-	PoolBytes    uint64
+	PoolBytes uint64
+	// Lines add up to the pool, the largest first.
 	Lines        []ledger.Line
 	Architecture nvml.Architecture
 	// CUDA says what CUDA sees against what is available, and why they differ.
@@ -105,7 +106,7 @@ func (a *account) addCached(paths []collect.CachedPath) {
 
 func (a *account) addMemory(reading collect.MemoryReading) {
 	a.Memory = &memoryAccount{
-		PoolBytes: reading.Meminfo["MemTotal"], Lines: reading.Lines, Architecture: reading.Architecture,
+		PoolBytes: reading.Meminfo["MemTotal"], Lines: ledger.BySize(reading.Lines), Architecture: reading.Architecture,
 		CUDA: a.cudaSentence(reading), Holders: reading.Processes, Groups: groupsOf(reading), Nodes: reading.Nodes,
 	}
 	for _, line := range reading.Lines {

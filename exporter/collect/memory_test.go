@@ -195,11 +195,7 @@ func TestLedgerLinesAreThoseOfTheVocabularyInItsOrder(t *testing.T) {
 	for _, line := range reading.Lines {
 		names = append(names, line.Name)
 	}
-	want := []string{
-		metric.LineFree, metric.LineAnon, metric.LinePageCache, metric.LineShmem, metric.LineSwapCache,
-		metric.LineSlabReclaimable, metric.LineSlabUnreclaimable, metric.LineKernelStack, metric.LinePageTables,
-		metric.LinePercpu, metric.LineHugetlb, metric.LineGPUProcess, metric.LineManaged, metric.LineZFSArc, metric.LineUnattributed,
-	}
+	want := metric.LedgerLines()
 	if !slices.Equal(names, want) {
 		t.Errorf("got  %v\nwant %v", names, want)
 	}

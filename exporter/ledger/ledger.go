@@ -7,7 +7,12 @@
 // is allocated, or moves with another, is what tests have to look for.
 package ledger
 
-import "github.com/umascope/umascope/exporter/metric"
+import (
+	"cmp"
+	"slices"
+
+	"github.com/umascope/umascope/exporter/metric"
+)
 
 // Amount is a number of bytes, or the reason that there is none. The zero value is Impossible.
 type Amount struct {
@@ -85,35 +90,52 @@ type Line struct {
 	Known bool
 }
 
-// Lines splits the pool, in the order in which lines are shown; unattributed is the last. Cached
-// contains shared memory, which is a line of its own.
+// Lines splits the pool, in the order of the vocabulary. Cached contains shared memory, which is a line of its own.
 func (in Input) Lines() []Line {
 	amounts := []struct {
 		name string
 		Amount
 	}{
-		{metric.LineFree, in.MemFree},
+		{metric.LineGPUProcess, in.GPUProcess},
+		{metric.LineManaged, in.Managed},
 		{metric.LineAnon, in.AnonPages},
-		{metric.LinePageCache, in.Buffers.plus(in.Cached).minus(in.Shmem)},
 		{metric.LineShmem, in.Shmem},
-		{metric.LineSwapCache, in.SwapCached},
-		{metric.LineSlabReclaimable, in.SReclaimable},
-		{metric.LineSlabUnreclaimable, in.SUnreclaim},
+		{metric.LineHugetlb, in.Hugetlb},
 		{metric.LineKernelStack, in.KernelStack},
 		{metric.LinePageTables, in.PageTables.plus(in.SecPageTables)},
 		{metric.LinePercpu, in.Percpu},
-		{metric.LineHugetlb, in.Hugetlb},
-		{metric.LineGPUProcess, in.GPUProcess},
-		{metric.LineManaged, in.Managed},
+		{metric.LineSlabUnreclaimable, in.SUnreclaim},
+		{metric.LineUnattributed, Known(0)}, // until all others are known
 		{metric.LineZFSArc, in.ZFSArc},
+		{metric.LineSlabReclaimable, in.SReclaimable},
+		{metric.LineSwapCache, in.SwapCached},
+		{metric.LinePageCache, in.Buffers.plus(in.Cached).minus(in.Shmem)},
+		{metric.LineFree, in.MemFree},
 	}
-	lines := make([]Line, 0, len(amounts)+1)
-	rest := in.MemTotal
+	lines := make([]Line, 0, len(amounts))
+	rest, unattributed := in.MemTotal, 0
 	for _, amount := range amounts {
+		if amount.name == metric.LineUnattributed {
+			unattributed = len(lines)
+		}
 		if amount.state != impossible {
 			lines = append(lines, Line{amount.name, amount.bytes, amount.state == known})
 			rest -= amount.bytes
 		}
 	}
-	return append(lines, Line{metric.LineUnattributed, rest, true})
+	lines[unattributed].Bytes = rest
+	return lines
+}
+
+// BySize returns the lines with the largest first, and those that are not known last: a table of one moment.
+func BySize(lines []Line) []Line {
+	return slices.SortedStableFunc(slices.Values(lines), func(a, b Line) int {
+		switch {
+		case a.Known != b.Known && a.Known:
+			return -1
+		case a.Known != b.Known:
+			return 1
+		}
+		return cmp.Compare(b.Bytes, a.Bytes)
+	})
 }

@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"testing"
@@ -90,22 +91,22 @@ func TestLinesHaveTheValuesWorkedOutByHand(t *testing.T) {
 		want []Line
 	}{
 		{"every kind of memory", everyKind(), []Line{
-			{metric.LineFree, 1, true}, {metric.LineAnon, 2, true},
-			{metric.LinePageCache, 4 + 8 - 16, true}, // Buffers + Cached - Shmem: signed, like every difference
-			{metric.LineShmem, 16, true}, {metric.LineSwapCache, 32, true}, {metric.LineSlabReclaimable, 64, true}, {metric.LineSlabUnreclaimable, 128, true},
-			{metric.LineKernelStack, 256, true}, {metric.LinePageTables, 512 + 1024, true}, {metric.LinePercpu, 2048, true}, {metric.LineHugetlb, 4096, true},
-			{metric.LineGPUProcess, 8192, true}, {metric.LineManaged, 16384, true}, {metric.LineZFSArc, 32768, true},
+			{metric.LineGPUProcess, 8192, true}, {metric.LineManaged, 16384, true}, {metric.LineAnon, 2, true}, {metric.LineShmem, 16, true}, {metric.LineHugetlb, 4096, true},
+			{metric.LineKernelStack, 256, true}, {metric.LinePageTables, 512 + 1024, true}, {metric.LinePercpu, 2048, true}, {metric.LineSlabUnreclaimable, 128, true},
 			// 2^40 - (2^16 - 1), with Shmem's 16 in page_cache and taken out of it again.
 			{metric.LineUnattributed, 1<<40 - 65535 + 16, true},
+			{metric.LineZFSArc, 32768, true}, {metric.LineSlabReclaimable, 64, true}, {metric.LineSwapCache, 32, true},
+			{metric.LinePageCache, 4 + 8 - 16, true}, // Buffers + Cached - Shmem: signed, like every difference
+			{metric.LineFree, 1, true},
 		}},
 		{"lines that cannot exist are left out", Input{MemTotal: 100, MemFree: Known(60), AnonPages: Known(50)}, []Line{
-			{metric.LineFree, 60, true}, {metric.LineAnon, 50, true}, {metric.LineUnattributed, -10, true},
+			{metric.LineAnon, 50, true}, {metric.LineUnattributed, -10, true}, {metric.LineFree, 60, true},
 		}},
 		{"bytes of an unknown line stay in unattributed", Input{MemTotal: 100, MemFree: Known(60), GPUProcess: Unknown()}, []Line{
-			{metric.LineFree, 60, true}, {metric.LineGPUProcess, 0, false}, {metric.LineUnattributed, 40, true},
+			{metric.LineGPUProcess, 0, false}, {metric.LineUnattributed, 40, true}, {metric.LineFree, 60, true},
 		}},
 		{"a line is unknown when one part of it is", Input{MemTotal: 100, Buffers: Known(5), Cached: Known(20), Shmem: Unknown()}, []Line{
-			{metric.LinePageCache, 0, false}, {metric.LineShmem, 0, false}, {metric.LineUnattributed, 100, true},
+			{metric.LineShmem, 0, false}, {metric.LineUnattributed, 100, true}, {metric.LinePageCache, 0, false},
 		}},
 		{"a part that cannot exist leaves the line known", Input{MemTotal: 100, PageTables: Known(7), SecPageTables: Impossible()}, []Line{
 			{metric.LinePageTables, 7, true}, {metric.LineUnattributed, 93, true},
@@ -144,8 +145,14 @@ func FuzzLinesAddUpToThePool(f *testing.F) {
 		if sum != total {
 			t.Errorf("lines add up to %d, the pool is %d", sum, total)
 		}
-		if last := lines[len(lines)-1]; last.Name != metric.LineUnattributed || !last.Known {
-			t.Errorf("the last line is %v", last)
+		sorted := BySize(lines)
+		if !slices.IsSortedFunc(sorted, func(a, b Line) int {
+			if a.Known == b.Known {
+				return cmp.Compare(b.Bytes, a.Bytes)
+			}
+			return map[bool]int{true: -1, false: 1}[a.Known]
+		}) || len(sorted) != len(lines) {
+			t.Errorf("by size: %v", sorted)
 		}
 	})
 }

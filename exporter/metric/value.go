@@ -1,5 +1,11 @@
 package metric
 
+import (
+	"cmp"
+	"maps"
+	"slices"
+)
+
 // Values of LabelReason on the clock event series, one per reason that the driver names.
 const (
 	ReasonSWPowerCap   = "sw_power_cap"
@@ -10,46 +16,48 @@ const (
 	ReasonHWPowerBrake = "hw_power_brake"
 )
 
-// Values of LabelLine: the lines of the memory ledger, in the order in which they are shown.
+// Values of LabelLine: the lines of the memory ledger.
 const (
-	LineFree              = "free"
+	LineGPUProcess        = "gpu_process"
+	LineManaged           = "managed"
 	LineAnon              = "anon"
-	LinePageCache         = "page_cache"
 	LineShmem             = "shmem"
-	LineSwapCache         = "swap_cache"
-	LineSlabReclaimable   = "slab_reclaimable"
-	LineSlabUnreclaimable = "slab_unreclaimable"
+	LineHugetlb           = "hugetlb"
 	LineKernelStack       = "kernel_stack"
 	LinePageTables        = "page_tables"
 	LinePercpu            = "percpu"
-	LineHugetlb           = "hugetlb"
-	LineGPUProcess        = "gpu_process"
-	LineManaged           = "managed"
-	LineZFSArc            = "zfs_arc"
+	LineSlabUnreclaimable = "slab_unreclaimable"
 	LineUnattributed      = "unattributed"
+	LineZFSArc            = "zfs_arc"
+	LineSlabReclaimable   = "slab_reclaimable"
+	LineSwapCache         = "swap_cache"
+	LinePageCache         = "page_cache"
+	LineFree              = "free"
 )
 
 // LedgerLine is a line of the ledger with what it is made of, in the words of its source.
 type LedgerLine struct{ Name, Formula string }
 
-// Ledger lists the lines in that order. Names without a file are fields of /proc/meminfo.
+// Ledger lists the lines in the order of comparisons and of charts over time, where they are stacked from the first: what
+// processes and the kernel hold, what has no name, what the kernel can reclaim, and what is free. A table of one moment is
+// sorted by size instead. Names without a file are fields of /proc/meminfo.
 func Ledger() []LedgerLine {
 	return []LedgerLine{
-		{LineFree, "MemFree"},
+		{LineGPUProcess, "what the driver says that processes hold, over all devices whose memory comes from the pool or, on a coherent machine, is a NUMA node of it (by the driver's source, not measured); elsewhere there is no such line"},
+		{LineManaged, "over the top-level cgroups, memory.stat: kernel - (slab + kernel_stack + pagetables + sec_pagetables + percpu + vmalloc + zswap): CUDA managed memory and the GPU's page tables. A figure of memory.stat may be two seconds old, but then differs by less than 128 pages for each CPU"},
 		{LineAnon, "AnonPages"},
-		{LinePageCache, "Buffers + Cached - Shmem"},
 		{LineShmem, "Shmem"},
-		{LineSwapCache, "SwapCached"},
-		{LineSlabReclaimable, "SReclaimable"},
-		{LineSlabUnreclaimable, "SUnreclaim"},
+		{LineHugetlb, "Hugetlb"},
 		{LineKernelStack, "KernelStack"},
 		{LinePageTables, "PageTables + SecPageTables"},
 		{LinePercpu, "Percpu"},
-		{LineHugetlb, "Hugetlb"},
-		{LineGPUProcess, "what the driver says that processes hold, over all devices whose memory comes from the pool or, on a coherent machine, is a NUMA node of it (by the driver's source, not measured); elsewhere there is no such line"},
-		{LineManaged, "over the top-level cgroups, memory.stat: kernel - (slab + kernel_stack + pagetables + sec_pagetables + percpu + vmalloc + zswap): CUDA managed memory and the GPU's page tables. A figure of memory.stat may be two seconds old, but then differs by less than 128 pages for each CPU"},
+		{LineSlabUnreclaimable, "SUnreclaim"},
+		{LineUnattributed, "the pool minus all other lines, signed: pools and buffers of drivers, and what could not be read"},
 		{LineZFSArc, "/proc/spl/kstat/zfs/arcstats: size without headers, which are slab; only where ZFS is loaded"},
-		{LineUnattributed, "the pool less all lines above, signed: pools and buffers of drivers, and what could not be read"},
+		{LineSlabReclaimable, "SReclaimable"},
+		{LineSwapCache, "SwapCached"},
+		{LinePageCache, "Buffers + Cached - Shmem"},
+		{LineFree, "MemFree"},
 	}
 }
 
@@ -60,6 +68,20 @@ func LedgerLines() []string {
 		names = append(names, line.Name)
 	}
 	return names
+}
+
+// InLedgerOrder lists the keys of a ledger in that order. Lines that the vocabulary does not have are the last, by name.
+func InLedgerOrder[V any](lines map[string]V) []string {
+	order := LedgerLines()
+	place := func(name string) int {
+		if i := slices.Index(order, name); i >= 0 {
+			return i
+		}
+		return len(order)
+	}
+	return slices.SortedFunc(maps.Keys(lines), func(a, b string) int {
+		return cmp.Or(cmp.Compare(place(a), place(b)), cmp.Compare(a, b))
+	})
 }
 
 // ArchitecturesInPool lists the values of LabelArchitecture of machines whose GPU memory comes

@@ -1,5 +1,7 @@
 package compare
 
+import "github.com/umascope/umascope/exporter/metric"
+
 // ledgerDelta is b - a of the means of the runs, line by line: what an effect on memory is made of.
 func ledgerDelta(a, b []*Run) LedgerDelta {
 	return ledgerDeltaOf(a, b, func(r *Run) Ledger { return r.Ledger })
@@ -27,14 +29,14 @@ func ledgerDeltaOf(a, b []*Run, of func(*Run) Ledger) LedgerDelta {
 	between := func(at func(Ledger) map[string]float64) map[string]float64 {
 		mean := func(r *Run) map[string]float64 { return at(of(r)) }
 		x, y := meanLines(a, mean), meanLines(b, mean)
+		keepShared(x, y)
+		keepShared(y, x)
 		var delta map[string]float64
 		for line, v := range y {
-			if before, known := x[line]; known {
-				if delta == nil {
-					delta = map[string]float64{}
-				}
-				delta[line] = v - before
+			if delta == nil {
+				delta = map[string]float64{}
 			}
+			delta[line] = v - x[line]
 		}
 		return delta
 	}
@@ -43,6 +45,23 @@ func ledgerDeltaOf(a, b []*Run, of func(*Run) Ledger) LedgerDelta {
 		Ready: between(func(l Ledger) map[string]float64 { return l.Ready }),
 		Peak:  between(func(l Ledger) map[string]float64 { return l.Peak }),
 	}
+}
+
+// keepShared keeps the lines that another ledger has too.
+func keepShared(lines, other map[string]float64) {
+	for line := range lines {
+		if _, shared := other[line]; !shared {
+			leaveOut(lines, line)
+		}
+	}
+}
+
+// leaveOut takes a line out of a ledger: its bytes are unattributed then, so that the lines still add up to the pool.
+func leaveOut(lines map[string]float64, line string) {
+	if _, known := lines[metric.LineUnattributed]; known && line != metric.LineUnattributed {
+		lines[metric.LineUnattributed] += lines[line]
+	}
+	delete(lines, line)
 }
 
 // meanLines are the lines over the runs that were observed at that moment. A line that only some of those
@@ -62,10 +81,11 @@ func meanLines(runs []*Run, at func(*Run) map[string]float64) map[string]float64
 	}
 	for line, n := range count {
 		if n != observed {
-			delete(sum, line)
-			continue
+			leaveOut(sum, line)
 		}
-		sum[line] /= float64(n)
+	}
+	for line := range sum {
+		sum[line] /= float64(observed)
 	}
 	return sum
 }

@@ -1,12 +1,12 @@
 package exhibit
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"math"
 	"slices"
 
+	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/loadgen/chart"
 	"github.com/umascope/umascope/loadgen/compare"
 )
@@ -59,14 +59,10 @@ func ledgerFigure(c compare.Comparison, s compare.Stratum, pair compare.Pair, wh
 			}
 		}
 	}
-	var names []string
-	for line := range largest {
-		names = append(names, line)
-	}
+	names := metric.InLedgerOrder(largest)
 	if len(names) == 0 {
 		return nil
 	}
-	slices.SortFunc(names, func(a, b string) int { return cmp.Or(cmp.Compare(largest[b], largest[a]), cmp.Compare(a, b)) })
 	f.Caption = counts(c, func(arm string) int {
 		if arm != pair.A && arm != pair.B {
 			return 0

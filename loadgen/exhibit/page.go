@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"math"
 	"slices"
 
 	"github.com/umascope/umascope/loadgen/chart"
@@ -159,7 +158,7 @@ func pairFigures(c compare.Comparison, s compare.Stratum, pair compare.Pair) ren
 }
 
 func ledgerDetails(title string, p compare.Pair, d compare.LedgerDelta) render.Details {
-	return render.Details{Summary: title + ", " + p.B + " less " + p.A, Blocks: []render.Block{ledgerGrid(d, math.MaxInt)}}
+	return render.Details{Summary: title + ", " + p.B + " less " + p.A, Blocks: []render.Block{ledgerGrid(d, true)}}
 }
 
 func pairName(p compare.Pair) string { return p.B + " against " + p.A }

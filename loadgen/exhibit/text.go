@@ -3,7 +3,6 @@
 package exhibit
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 	"maps"
@@ -11,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/loadgen/chart"
 	"github.com/umascope/umascope/loadgen/compare"
 	"github.com/umascope/umascope/loadgen/render"
@@ -20,8 +20,7 @@ import (
 const (
 	mostRows    = 48 // of metrics
 	mostDiffers = 12 // of each pair
-	mostLedger  = 8
-	mostOfCode  = 3 // warnings of one code
+	mostOfCode  = 3  // warnings of one code
 )
 
 // Text prints a comparison for a terminal: the verdicts first, then what speaks for and against them.
@@ -170,7 +169,7 @@ func ledgerBlocks(c compare.Comparison) []render.Block {
 	for _, s := range c.Strata {
 		for _, p := range s.Pairs {
 			add := func(title string, d compare.LedgerDelta) {
-				if g := ledgerGrid(d, mostLedger); !g.Empty() {
+				if g := ledgerGrid(d, false); !g.Empty() {
 					blocks = append(blocks, render.H3(fmt.Sprintf("%s, %s less %s, %s", title, p.B, p.A, stratumName(c, s))), g)
 				}
 			}
@@ -183,20 +182,21 @@ func ledgerBlocks(c compare.Comparison) []render.Block {
 	return blocks
 }
 
-// ledgerGrid has the lines of a ledger difference, the largest first.
-func ledgerGrid(d compare.LedgerDelta, most int) render.Table {
+// ledgerGrid has the lines of a ledger difference in the order of the vocabulary, and their sum, which is the difference of
+// the pools. Without all lines those are left out that are 0 at every moment.
+func ledgerGrid(d compare.LedgerDelta, all bool) render.Table {
 	moments := []map[string]float64{d.Start, d.Ready, d.Peak}
-	largest := map[string]float64{}
+	differs := map[string]bool{}
 	for _, lines := range moments {
 		for name, v := range lines {
-			largest[name] = max(largest[name], math.Abs(v))
+			differs[name] = differs[name] || math.Abs(v) >= 0.5
 		}
 	}
-	names := slices.SortedFunc(maps.Keys(largest), func(a, b string) int {
-		return cmp.Or(cmp.Compare(largest[b], largest[a]), cmp.Compare(a, b))
-	})
 	g := render.Table{Header: []string{"line", "start", "ready", "peak"}}
-	for _, name := range names[:min(len(names), most)] {
+	for _, name := range metric.InLedgerOrder(differs) {
+		if !all && !differs[name] {
+			continue
+		}
 		cells := []string{name}
 		for _, lines := range moments {
 			if v, known := lines[name]; known {
@@ -207,7 +207,26 @@ func ledgerGrid(d compare.LedgerDelta, most int) render.Table {
 		}
 		g.Add(cells...)
 	}
+	if !g.Empty() {
+		g.Add(poolCells(moments)...)
+	}
 	return g
+}
+
+// poolCells are the sums of ledger differences. Where the remainder is not known, lines may be missing.
+func poolCells(moments []map[string]float64) []string {
+	cells := []string{"pool"}
+	for _, lines := range moments {
+		sum, text := 0.0, chart.None
+		for _, v := range lines {
+			sum += v
+		}
+		if _, whole := lines[metric.LineUnattributed]; whole {
+			text = signed(compare.UnitBytes, sum)
+		}
+		cells = append(cells, text)
+	}
+	return cells
 }
 
 // warningBlocks list those of the whole; then those of strata and pairs that the former do not sum up, a few of each

@@ -199,11 +199,29 @@ func TestATableForProgramsHasWhatTheComparisonHas(t *testing.T) {
 	}
 }
 
-func TestALedgerDifferenceHasItsLargestLinesFirst(t *testing.T) {
-	d := compare.LedgerDelta{Ready: map[string]float64{"anon": gib, "page_cache": -20 * gib, "shmem": 3 * gib}, Peak: map[string]float64{"anon": 5 * gib}}
-	g := ledgerGrid(d, 2)
-	if len(g.Rows) != 2 || !slices.Equal(g.Rows[0].Cells, []string{"page_cache", "–", "-20.00 GiB", "–"}) || !slices.Equal(g.Rows[1].Cells, []string{"anon", "–", "+1.00 GiB", "+5.00 GiB"}) {
-		t.Errorf("%v", g.Rows)
+func TestALedgerDifferenceIsInTheOrderOfTheVocabularyAndAddsUp(t *testing.T) {
+	d := compare.LedgerDelta{
+		Ready: map[string]float64{"free": 16 * gib, "page_cache": -20 * gib, "shmem": 3 * gib, "anon": gib, "percpu": 0, "unattributed": gib},
+		Peak:  map[string]float64{"anon": 5 * gib},
+	}
+	want := [][]string{
+		{"anon", "–", "+1.00 GiB", "+5.00 GiB"}, {"shmem", "–", "+3.00 GiB", "–"}, {"percpu", "–", "0 B", "–"}, {"unattributed", "–", "+1.00 GiB", "–"},
+		{"page_cache", "–", "-20.00 GiB", "–"}, {"free", "–", "+16.00 GiB", "–"}, {"pool", "–", "+1.00 GiB", "–"},
+	}
+	for _, all := range []bool{true, false} {
+		var cells [][]string
+		for _, row := range ledgerGrid(d, all).Rows {
+			cells = append(cells, row.Cells)
+		}
+		if !all {
+			want = slices.Delete(want, 2, 3) // a line that does not differ
+		}
+		if !slices.EqualFunc(cells, want, slices.Equal) {
+			t.Errorf("all lines %v: %v, want %v", all, cells, want)
+		}
+	}
+	if g := ledgerGrid(compare.LedgerDelta{}, true); !g.Empty() {
+		t.Errorf("of nothing: %v", g.Rows)
 	}
 }
 

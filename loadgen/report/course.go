@@ -136,10 +136,10 @@ func (g Group) courses() []render.Block {
 }
 
 func ledgerPanels(members []Member, all [][]balance) render.Panels {
-	row := render.Panels{Title: "Where the memory went", Legend: ledgerLegend(all)}
+	row := render.Panels{Title: "Where the memory went", Legend: stackLegend(bands(), all)}
 	lowest, highest := 0.0, 0.0
 	for _, b := range slices.Concat(all...) {
-		lowest, highest = min(lowest, b.unattributed), max(highest, b.pool, b.pool-b.unattributed)
+		lowest, highest = min(lowest, b.signed), max(highest, b.pool, b.pool-b.signed)
 	}
 	for _, m := range members {
 		if len(m.Course.balances) == 0 {
@@ -147,7 +147,7 @@ func ledgerPanels(members []Member, all [][]balance) render.Panels {
 		}
 		addPanel(&row, m, chart.BytesAxis(lowest, highest), func(f *chart.Frame) {
 			for _, run := range m.Course.balances {
-				drawStack(f, run)
+				drawStack(f, bands(), run)
 			}
 		})
 	}

@@ -10,35 +10,56 @@ import (
 	"github.com/umascope/umascope/loadgen/telemetry"
 )
 
-// balance is the ledger at one moment, in bytes.
+// balance is the pool at one moment, split into bands, in bytes.
 type balance struct {
-	at           int64
-	bands        []float64 // in the order of bands
-	unattributed float64   // signed
-	free, pool   float64
+	at         int64
+	bands      []float64 // they add up to the pool
+	signed     float64   // the band that may be negative
+	free, pool float64
 }
 
 // ledger stacks the lines of the memory ledger up to the pool. The unattributed remainder is
-// signed: above zero it fills the gap below free memory; below zero, where lines count bytes
+// signed: above zero it stands between what is held and cache; below zero, where lines count bytes
 // twice, it hangs below the axis by as much as the stack stands above the pool.
 func (t track) ledger() *chart.Figure {
 	runs := t.balances()
 	if len(runs) == 0 {
 		return nil
 	}
-	f := chart.Figure{
-		Title: "Where the memory went — " + t.label(), Full: true,
-		Caption: t.sampled() + " The stack is the pool, MemTotal. A line that could not be read is in the unattributed remainder.",
+	return t.stack("Where the memory went", "A line that could not be read is in the unattributed remainder.", bands(), runs)
+}
+
+// freeView stacks what is unavailable, what is available and not free, and what is free: the second is what CUDA does not
+// see. It is negative where the kernel keeps more in reserve than it can reclaim.
+func (t track) freeView() *chart.Figure {
+	pools, available, free := t.source.Find(metric.MemoryPoolBytes), t.source.Find(metric.MemoryAvailableBytes), t.source.Find(metric.MemoryCUDAFreeBytes)
+	if len(pools) != 1 || len(available) != 1 || len(free) != 1 {
+		return nil // where GPUs have memory of their own there is nothing to compare
 	}
-	f.Legend = ledgerLegend(runs)
+	runs := t.stretches(func(ns int64) (balance, bool) {
+		pool, a := pools[0].At(ns)
+		can, b := available[0].At(ns)
+		is, c := free[0].At(ns)
+		return balance{at: ns, pool: pool, free: is, signed: can - is, bands: []float64{pool - can, can - is, is}}, a && b && c
+	})
+	if len(runs) == 0 {
+		return nil
+	}
+	return t.stack("Available and free memory", "Free is MemFree, which CUDA sees; what is available and not free is page cache that can be reclaimed.", freeBands(), runs)
+}
+
+// stack draws bands as areas that add up to the pool.
+func (t track) stack(title, caption string, bands []band, runs [][]balance) *chart.Figure {
+	f := chart.Figure{Title: title + " — " + t.label(), Full: true, Caption: t.sampled() + " The stack is the pool, MemTotal. " + caption}
+	f.Legend = stackLegend(bands, runs)
 	lowest, highest := 0.0, 0.0
 	for _, b := range slices.Concat(runs...) {
-		lowest, highest = min(lowest, b.unattributed), max(highest, b.pool, b.pool-b.unattributed)
+		lowest, highest = min(lowest, b.signed), max(highest, b.pool, b.pool-b.signed)
 	}
 	drawn := f.Draw(func(width, height float64) *chart.Drawing {
 		frame := chart.NewFrame(width, height, chart.TimeAxis(t.end, chart.TicksFor(width)), chart.BytesAxis(lowest, highest), f.Title+": "+f.Caption)
 		for _, run := range runs {
-			drawStack(frame, run)
+			drawStack(frame, bands, run)
 		}
 		frame.Line("base", frame.Left, frame.PY(0), frame.Right, frame.PY(0))
 		frame.Phases(t.phases)
@@ -65,19 +86,27 @@ func (t track) balances() [][]balance {
 		}
 		return 0
 	}
-	var runs [][]balance
-	for i, ns := range t.source.Samples {
+	return t.stretches(func(ns int64) (balance, bool) {
 		pool, ok := pools[0].At(ns)
-		if !ok {
-			continue
-		}
-		b := balance{at: ns, pool: pool, free: at(metric.LineFree, ns), unattributed: at(metric.LineUnattributed, ns)}
+		b := balance{at: ns, pool: pool, free: at(metric.LineFree, ns), signed: at(metric.LineUnattributed, ns)}
 		for _, band := range bands() {
 			total := 0.0
 			for _, line := range band.lines {
 				total += at(line, ns)
 			}
 			b.bands = append(b.bands, total)
+		}
+		return b, ok
+	})
+}
+
+// stretches are the balances of all samples, in runs without a missing one.
+func (t track) stretches(at func(ns int64) (balance, bool)) [][]balance {
+	var runs [][]balance
+	for i, ns := range t.source.Samples {
+		b, ok := at(ns)
+		if !ok {
+			continue
 		}
 		if i == 0 || len(runs) == 0 || t.broken(t.source.Samples[i-1], ns) {
 			runs = append(runs, nil)
@@ -107,8 +136,8 @@ func fullest(runs [][]balance, samples int) [][]balance {
 	return thin
 }
 
-// ledgerLegend names the areas that are there, with the range of each.
-func ledgerLegend(runs [][]balance) []chart.LegendItem {
+// stackLegend names the areas that are there, with the range of each.
+func stackLegend(bands []band, runs [][]balance) []chart.LegendItem {
 	var items []chart.LegendItem
 	item := func(class, title string, of func(balance) float64) {
 		lo, hi := math.Inf(1), math.Inf(-1)
@@ -124,16 +153,14 @@ func ledgerLegend(runs [][]balance) []chart.LegendItem {
 		}
 		items = append(items, chart.LegendItem{Class: class, Text: title + " " + text})
 	}
-	for i, band := range bands() {
+	for i, band := range bands {
 		item("band-"+band.name, band.title, func(b balance) float64 { return b.bands[i] })
 	}
-	item("band-rest", "unattributed", func(b balance) float64 { return b.unattributed })
-	item("band-free", "free", func(b balance) float64 { return b.free })
 	return items
 }
 
-// stack draws one run of balances.
-func drawStack(f *chart.Frame, run []balance) {
+// drawStack draws one run of balances.
+func drawStack(f *chart.Frame, bands []band, run []balance) {
 	base := make([]float64, len(run))
 	layer := func(class, title string, of func(balance) float64) {
 		lower, upper := make([]chart.Place, len(run)), make([]chart.Place, len(run))
@@ -149,12 +176,10 @@ func drawStack(f *chart.Frame, run []balance) {
 			f.Area(class, fmt.Sprintf("%s, at most %s", title, chart.FormatBytes(highestOf(run, of))), lower, upper)
 		}
 	}
-	for i, band := range bands() {
+	for i, band := range bands {
 		layer("band-"+band.name, band.title, func(b balance) float64 { return b.bands[i] })
 	}
-	layer("band-rest", "unattributed", func(b balance) float64 { return b.unattributed })
-	layer("band-free", "free", func(b balance) float64 { return b.free })
-	drawOvercounted(f, run)
+	drawOvercounted(f, bands, run)
 	drawPoolLine(f, run)
 }
 
@@ -166,16 +191,18 @@ func highestOf(run []balance, of func(balance) float64) float64 {
 	return highest
 }
 
-// overcounted draws a negative remainder below the axis.
-func drawOvercounted(f *chart.Frame, run []balance) {
+// drawOvercounted draws a negative band below the axis.
+func drawOvercounted(f *chart.Frame, bands []band, run []balance) {
 	lower, upper := make([]chart.Place, len(run)), make([]chart.Place, len(run))
 	below := false
 	for i, b := range run {
-		lower[i], upper[i] = chart.Place{X: seconds(b.at), Y: min(0, b.unattributed)}, chart.Place{X: seconds(b.at), Y: 0}
-		below = below || b.unattributed < 0
+		lower[i], upper[i] = chart.Place{X: seconds(b.at), Y: min(0, b.signed)}, chart.Place{X: seconds(b.at), Y: 0}
+		below = below || b.signed < 0
 	}
-	if below {
-		f.Area("band-rest", "unattributed, negative: lines count some bytes twice", lower, upper)
+	for _, band := range bands {
+		if below && band.below != "" {
+			f.Area("band-"+band.name, band.title+", negative: "+band.below, lower, upper)
+		}
 	}
 }
 

@@ -28,7 +28,7 @@ type track struct {
 func (t track) figures() []chart.Figure {
 	var figures []chart.Figure
 	for _, f := range []*chart.Figure{
-		t.ledger(), t.cudaView(),
+		t.ledger(), t.freeView(),
 		t.lines(measure{"GPU memory held by processes", "GiB", 1. / (1 << 30), 0}, metric.GPUMemoryHeldBytes),
 		t.lines(measure{"GPU utilisation", "% of the time", 100, 100}, metric.GPUUtilizationRatio),
 		t.lines(measure{"GPU power", "W", 1, 0}, metric.GPUPowerWatts),
@@ -169,24 +169,6 @@ func (t track) drawLines(m measure, lines []labelled) *chart.Figure {
 		return frame.Drawing
 	})
 	return &drawn
-}
-
-// cudaView shows beside each other what new allocations of the CPU could get and what CUDA
-// would be given.
-func (t track) cudaView() *chart.Figure {
-	var lines []labelled
-	for _, l := range []struct {
-		name   string
-		family metric.Definer
-	}{{"available", metric.MemoryAvailableBytes}, {"free", metric.MemoryCUDAFreeBytes}} {
-		for _, series := range t.source.Find(l.family) {
-			lines = append(lines, labelled{l.name, slices.Collect(series.Points())})
-		}
-	}
-	if len(lines) < 2 {
-		return nil // where GPUs have memory of their own there is nothing to compare
-	}
-	return t.drawLines(measure{"Available and free memory", "GiB", 1. / (1 << 30), 0}, lines)
 }
 
 // seconds is a time in nanoseconds as the axes have it.

@@ -44,14 +44,13 @@ func machineColumns() []groupColumn {
 		}}
 	}
 	return []groupColumn{
-		memory("memory occupied without KV cache", func(m *summary.Memory) *float64 { return m.OccupiedWithoutKV }),
-		memory("memory unavailable, peak", func(m *summary.Memory) *float64 { return m.UnavailablePeak }),
 		memory("peak by the engine", func(m *summary.Memory) *float64 {
 			if m.EngineReported == nil {
 				return nil
 			}
 			return m.EngineReported.Peak
 		}),
+		memory("occupied without KV cache", func(m *summary.Memory) *float64 { return m.OccupiedWithoutKV }),
 		{"KV cache", func(s *summary.Summary) string {
 			if s.KV == nil {
 				return chart.None
@@ -61,6 +60,10 @@ func machineColumns() []groupColumn {
 			}
 			return chart.Optional(s.KV.CapacityBytes, chart.FormatBytes)
 		}},
+		memory("free when ready", (*summary.Memory).FreeWhenReady),
+		memory("unavailable, peak", func(m *summary.Memory) *float64 { return m.UnavailablePeak }),
+		memory("available, least", func(m *summary.Memory) *float64 { return m.AvailableMin }),
+		memory("pool", func(m *summary.Memory) *float64 { return m.Pool }),
 		heat("GPU start", func(t *summary.Thermal) *float64 { return t.StartCelsius }),
 		heat("GPU end", func(t *summary.Thermal) *float64 { return t.EndCelsius }),
 		heat("GPU highest", func(t *summary.Thermal) *float64 { return t.MaxCelsius }),

@@ -32,7 +32,7 @@ func TestARunOnTwoMachinesHasALedgerOfEachAndTheEnergyOfBoth(t *testing.T) {
 		t.Errorf("together %+v", s.Together)
 	}
 	var text bytes.Buffer
-	if err := Text(&text, s); err != nil || !strings.Contains(text.String(), " J on spark-1\n") || !strings.Contains(text.String(), " GiB on spark-1\n") {
+	if err := Text(&text, s); err != nil || !strings.Contains(text.String(), " J on spark-1\n") || !strings.Contains(text.String(), "memory on spark-1  ") {
 		t.Errorf("it is not said whose memory and energy it is: %v\n%s", err, &text)
 	}
 	for _, check := range []string{"thermal", "power", "swap", "counters", "telemetry"} {

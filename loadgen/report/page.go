@@ -34,7 +34,7 @@ func (p Page) document() render.Document {
 	s := p.Summary
 	d := render.Document{Title: p.Title}
 	d.Add(verdictBlock(s.Valid, "This run is "+verdictText(s)+".", reasonItems(s)), warningList(s.Warnings),
-		render.Facts{Facts: runIdentity(s)}, render.Facts{Facts: runFacts(s), Tiles: true})
+		render.Facts{Facts: runIdentity(s)}, render.Facts{Facts: runFacts(s), Tiles: true}, measuredMemory(s))
 	if reported := toolTable(s.Tool); !reported.Empty() {
 		d.Add(render.H2("Reported by "+s.Tool.Program), render.Small("By the tool’s own definitions, read from its log or its files; none of it was measured here."), reported)
 	}
@@ -142,9 +142,6 @@ func (p Page) machine(m summary.Machine) []render.Block {
 			blocks = append(blocks, render.Figures(track{p.Telemetry, source, end, phaseSpans(p.Summary)}.figures()))
 		}
 	}
-	tables := []render.Block{networkTable(m.Network), throttleTable(m.Thermal)}
-	if m.Memory != nil && m.Memory.LedgerAt != nil {
-		tables = append([]render.Block{ledgerTable(*m.Memory.LedgerAt)}, tables...)
-	}
+	tables := []render.Block{memoryTable(m.Memory, m.KV, ""), ledgerTable(m.Memory), networkTable(m.Network), throttleTable(m.Thermal)}
 	return append(blocks, render.Group{Class: "tables", Blocks: tables})
 }

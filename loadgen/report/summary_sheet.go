@@ -21,6 +21,13 @@ func SummarySheet(s summary.Summary) render.Sheet {
 	for _, f := range append(runIdentity(s), runFacts(s)...) {
 		rows = append(rows, []any{f.Name, f.Value})
 	}
+	memory := measuredMemory(s)
+	if !memory.Empty() {
+		rows = append(rows, texts(memory.Header))
+	}
+	for _, row := range memory.Rows {
+		rows = append(rows, texts(row.Cells))
+	}
 	for _, warning := range s.Warnings {
 		rows = append(rows, []any{"warning", warning})
 	}

@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
+	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/loadgen/chart"
 	"github.com/umascope/umascope/loadgen/evidence"
 	"github.com/umascope/umascope/loadgen/extract"
@@ -79,35 +81,91 @@ func fromText(from string) string {
 	return " from " + from
 }
 
-// ledgerTable has the ledger's lines with a column for each moment that was observed.
-func ledgerTable(at summary.LedgerAt) render.Table {
-	moments := []struct {
-		name  string
-		lines map[string]float64
-	}{{"start", at.Start}, {"ready", at.Ready}, {"peak", at.Peak}}
-	t := render.Table{Header: []string{"memory ledger"}}
-	names := map[string]bool{}
-	for _, moment := range moments {
-		if moment.lines != nil {
-			t.Header = append(t.Header, moment.name)
-		}
-		for name := range moment.lines {
-			names[name] = true
+// memoryTable has the pool at the moments that the figures of memory are of: the lines of each add up to it.
+// Where names the machine if it is not the only one.
+func memoryTable(m *summary.Memory, kv *summary.KV, where string) render.Table {
+	splits := m.Splits(kv)
+	if len(splits) == 0 {
+		return render.Table{}
+	}
+	t := render.Table{Header: []string{"memory" + where + notLive(m.Origin), "line", "GiB", "share of the pool"}, Words: []int{1}}
+	for _, split := range splits {
+		moment := split.Moment
+		for _, line := range split.Lines {
+			name := line.Name
+			if name == summary.LineKVCache {
+				name += ", by " + kv.Source
+			}
+			t.Add(moment, name, formatGiB(line.Bytes), chart.FormatRatio(line.Bytes / *m.Pool))
+			moment = ""
 		}
 	}
-	for _, name := range inLedgerOrder(names) {
+	t.Add("all moments", "pool", formatGiB(*m.Pool), chart.FormatRatio(1))
+	return t
+}
+
+// measuredMemory is the table of the measured host.
+func measuredMemory(s summary.Summary) render.Table {
+	where := ""
+	if s.Memory != nil && s.Together != nil {
+		where = " on " + s.Memory.Source
+	}
+	return memoryTable(s.Memory, s.KV, where)
+}
+
+// formatGiB writes what is to be added up: with the same digits everywhere.
+func formatGiB(bytes float64) string { return strconv.FormatFloat(bytes/(1<<30), 'f', 2, 64) }
+
+// notLive is what figures are of that are no measurement of the machine as it was.
+func notLive(o summary.Origin) string {
+	if o.Live() || o.Mode == "" {
+		return ""
+	}
+	return " (" + o.Mode + ")"
+}
+
+// ledgerTable has the ledger's lines, GiB, with a column for each moment that was observed.
+func ledgerTable(m *summary.Memory) render.Table {
+	if m == nil || m.LedgerAt == nil {
+		return render.Table{}
+	}
+	t := render.Table{Header: []string{"memory ledger, GiB"}}
+	var moments [][]summary.MemoryLine
+	names := map[string]bool{}
+	for _, moment := range []struct {
+		name  string
+		lines map[string]float64
+	}{{"start", m.LedgerAt.Start}, {"ready", m.LedgerAt.Ready}, {"peak", m.LedgerAt.Peak}} {
+		if moment.lines == nil {
+			continue
+		}
+		lines := m.LedgerLines(moment.lines)
+		for _, line := range lines {
+			names[line.Name] = true
+		}
+		t.Header, moments = append(t.Header, moment.name), append(moments, lines)
+	}
+	pools := []string{"pool"}
+	for _, lines := range moments {
+		sum := 0.0
+		for _, line := range lines {
+			sum += line.Bytes
+		}
+		pools = append(pools, formatGiB(sum))
+	}
+	for _, name := range metric.InLedgerOrder(names) {
 		row := []string{name}
-		for _, moment := range moments {
-			if moment.lines == nil {
-				continue
-			}
+		for _, lines := range moments {
 			text := chart.None
-			if v, ok := moment.lines[name]; ok {
-				text = chart.FormatBytes(v)
+			if i := slices.IndexFunc(lines, func(l summary.MemoryLine) bool { return l.Name == name }); i >= 0 {
+				text = formatGiB(lines[i].Bytes)
 			}
 			row = append(row, text)
 		}
 		t.Add(row...)
+	}
+	if m.Pool != nil { // else lines may be missing
+		t.Add(pools...)
 	}
 	return t
 }

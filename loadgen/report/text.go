@@ -130,11 +130,15 @@ func machineFacts(s summary.Summary) []render.Fact {
 		facts = append(facts, fact(name, text))
 	}
 	if m := s.Memory; m != nil {
-		add(m.Origin, "memory occupied without KV cache", m.OccupiedWithoutKV, chart.FormatBytes)
-		add(m.Origin, "free memory when the KV cache was sized", m.FreeAtKVSizing, chart.FormatBytes)
-		add(m.Origin, "memory unavailable, peak", m.UnavailablePeak, chart.FormatBytes)
-		add(m.Origin, "GPU-held memory, peak", m.GPUHeldPeak, chart.FormatBytes)
-		add(m.Origin, "free memory, least", m.CUDAFreeMin, chart.FormatBytes)
+		if m.Pool == nil { // else memoryTable has them
+			add(m.Origin, "memory occupied without KV cache", m.OccupiedWithoutKV, chart.FormatBytes)
+			add(m.Origin, "free memory when the KV cache was sized", m.FreeAtKVSizing, chart.FormatBytes)
+			add(m.Origin, "memory unavailable, peak", m.UnavailablePeak, chart.FormatBytes)
+			add(m.Origin, "free memory, least", m.CUDAFreeMin, chart.FormatBytes)
+		}
+		if m.Pool == nil || !m.GPUHeldInPool() {
+			add(m.Origin, "GPU-held memory, peak", m.GPUHeldPeak, chart.FormatBytes)
+		}
 	}
 	facts = append(facts, engineFacts(s)...)
 	if t := s.Thermal; t != nil {
@@ -160,7 +164,9 @@ func engineFacts(s summary.Summary) []render.Fact {
 		}
 	}
 	if kv := s.KV; kv != nil {
-		add("KV cache", kv.Source, kv.CapacityBytes, chart.FormatBytes)
+		if s.Memory == nil || s.Memory.Pool == nil || s.Memory.OccupiedWithoutKV == nil { // else memoryTable has it
+			add("KV cache", kv.Source, kv.CapacityBytes, chart.FormatBytes)
+		}
 		add("KV cache, tokens", kv.Source, kv.CapacityTokens, chart.Digits)
 	}
 	if m := s.Memory; m != nil && m.EngineReported != nil {
@@ -205,7 +211,7 @@ func Text(w io.Writer, s summary.Summary) error {
 		grounds.Items = append(grounds.Items, render.Coded("warning", warning))
 	}
 	return render.Text(w, render.Document{Blocks: []render.Block{
-		render.Facts{Facts: runFacts(s)}, toolTable(s.Tool), latencies, render.P(render.Plain(verdictText(s))), grounds,
+		render.Facts{Facts: runFacts(s)}, measuredMemory(s), toolTable(s.Tool), latencies, render.P(render.Plain(verdictText(s))), grounds,
 	}})
 }
 

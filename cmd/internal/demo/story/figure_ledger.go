@@ -1,13 +1,11 @@
 package story
 
 import (
-	"cmp"
 	"fmt"
-	"maps"
 	"math"
-	"slices"
 	"strings"
 
+	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/loadgen/chart"
 	"github.com/umascope/umascope/loadgen/compare"
 )
@@ -49,10 +47,7 @@ func ledgerLines(campaigns []Campaign) (names []string, lo, hi float64) {
 			}
 		}
 	}
-	names = slices.SortedFunc(maps.Keys(largest), func(a, b string) int {
-		return cmp.Or(cmp.Compare(largest[b], largest[a]), cmp.Compare(a, b))
-	})
-	return names, lo, hi
+	return metric.InLedgerOrder(largest), lo, hi
 }
 
 // ledgerFigure draws by how much the arms differ in each line of the ledger; nil where no ledger was observed, or none

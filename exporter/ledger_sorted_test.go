@@ -1,0 +1,42 @@
+package exporter
+
+import (
+	"regexp"
+	"slices"
+	"strconv"
+	"testing"
+
+	"github.com/umascope/umascope/exporter/collect"
+	"github.com/umascope/umascope/exporter/ledger"
+)
+
+// The table of a moment that explain and the landing page show: by size, and to the byte the pool.
+func TestTheLedgerOfEveryHostIsShownBySizeAndAddsUpToThePool(t *testing.T) {
+	row := regexp.MustCompile(`(?m)^  ([a-z_]+) +(-?[0-9.]+) +-?[0-9.]+%`)
+	eachHost(t, func(t *testing.T, name string) {
+		host, _ := openMachine(t, name)
+		t.Cleanup(host.GPU.Close)
+		reading, err := collect.NewSample(host, collect.Options{}).Memory(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		var sum int64
+		for _, line := range ledger.BySize(reading.Lines) {
+			sum += line.Bytes
+		}
+		if pool := int64(reading.Meminfo["MemTotal"]); sum != pool {
+			t.Errorf("the lines are %d of a pool of %d", sum, pool)
+		}
+		var shown []float64
+		for _, match := range row.FindAllStringSubmatch(explained(t, host), -1) {
+			gib, err := strconv.ParseFloat(match[2], 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			shown = append(shown, -gib)
+		}
+		if len(shown) < 10 || !slices.IsSorted(shown) {
+			t.Errorf("not by size: %v", shown)
+		}
+	})
+}

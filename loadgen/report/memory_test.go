@@ -1,0 +1,54 @@
+package report
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/umascope/umascope/loadgen/summary"
+)
+
+// Areas over time are the pool at every moment, whatever is above or below zero.
+func TestAreasOverTimeAddUpToThePool(t *testing.T) {
+	log := example(t, 40*time.Second).Telemetry
+	for _, name := range []string{"spark-1", "gb10-load"} {
+		track := track{log, log.Source(name), 40, nil}
+		f := track.freeView()
+		if f == nil || len(f.Legend) != 3 || !strings.Contains(f.Caption, "The stack is the pool") {
+			t.Fatalf("%s: %+v", name, f)
+		}
+		for _, b := range slices.Concat(track.balances()...) {
+			sum := 0.0
+			for _, v := range b.bands {
+				sum += v
+			}
+			if math.Abs(sum-b.pool) > 1 {
+				t.Fatalf("%s: the bands are %v of a pool of %v", name, sum, b.pool)
+			}
+		}
+	}
+}
+
+// The table of memory ends with the pool, and the lines of every moment before it are as much.
+func TestTheTableOfMemoryAddsUpAndEndsWithThePool(t *testing.T) {
+	m := &summary.Memory{
+		Origin: summary.Origin{Source: "spark", Mode: "simulated"}, Pool: new(100. * (1 << 30)), OccupiedWithoutKV: new(60.5 * (1 << 30)), UnavailablePeak: new(90. * (1 << 30)),
+	}
+	table := memoryTable(m, &summary.KV{CapacityBytes: new(30. * (1 << 30)), Source: "its page"}, " on spark")
+	var rows []string
+	for _, row := range table.Rows {
+		rows = append(rows, strings.Join(row.Cells, "|"))
+	}
+	want := []string{
+		"engine ready|occupied without KV cache|60.50|60.5 %", "|KV cache, by its page|30.00|30 %", "|free|9.50|9.5 %",
+		"least available|unavailable|90.00|90 %", "|available|10.00|10 %", "all moments|pool|100.00|100 %",
+	}
+	if !slices.Equal(rows, want) || table.Header[0] != "memory on spark (simulated)" {
+		t.Errorf("%q below %q", rows, table.Header)
+	}
+	if table := memoryTable(&summary.Memory{UnavailablePeak: m.UnavailablePeak}, nil, ""); !table.Empty() {
+		t.Errorf("without the pool nothing adds up: %v", table.Rows)
+	}
+}

@@ -1,0 +1,115 @@
+package summary
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/umascope/umascope/exporter/metric"
+)
+
+// MemoryLine is a part of the pool. Bytes are negative where the parts that were read are more than the pool.
+type MemoryLine struct {
+	Name  string
+	Bytes float64
+}
+
+// MemorySplit is the pool at one moment in lines that add up to it, the largest first.
+type MemorySplit struct {
+	Moment string
+	Lines  []MemoryLine
+}
+
+// Names of the lines of splits.
+const (
+	LineOccupiedWithoutKV = "occupied without KV cache"
+	LineKVCache           = "KV cache"
+	LineOccupied          = "occupied"
+	LineFree              = "free"
+	LineUnavailable       = "unavailable"
+	LineAvailable         = "available"
+	LineGPUHeld           = "GPU-held"
+	LineNotGPUHeld        = "not GPU-held"
+)
+
+// Splits are the moments that the figures are of, in the order of a run. KV is nil where its size is not known. There are
+// none where the pool is not known.
+func (m *Memory) Splits(kv *KV) []MemorySplit {
+	if m == nil || m.Pool == nil {
+		return nil
+	}
+	var all []MemorySplit
+	add := func(moment, name string, bytes *float64, rest string) {
+		if bytes != nil {
+			all = append(all, m.split(moment, rest, MemoryLine{name, *bytes}))
+		}
+	}
+	add("KV cache sized", LineFree, m.FreeAtKVSizing, LineOccupied)
+	if without := m.OccupiedWithoutKV; without != nil && kv != nil && kv.CapacityBytes != nil {
+		all = append(all, m.split("engine ready", LineFree, MemoryLine{LineOccupiedWithoutKV, *without}, MemoryLine{LineKVCache, *kv.CapacityBytes}))
+	} else {
+		add("engine ready", LineFree, m.FreeWhenReady(), LineOccupied)
+	}
+	add("least available", LineUnavailable, m.UnavailablePeak, LineAvailable)
+	add("least free", LineOccupied, m.OccupiedPeak, LineFree)
+	if m.GPUHeldInPool() {
+		add("most GPU-held", LineGPUHeld, m.GPUHeldPeak, LineNotGPUHeld)
+	}
+	return all
+}
+
+// split has these lines and the rest of the pool.
+func (m *Memory) split(moment, rest string, lines ...MemoryLine) MemorySplit {
+	left := *m.Pool
+	for _, line := range lines {
+		left -= line.Bytes
+	}
+	lines = append(lines, MemoryLine{rest, left})
+	slices.SortStableFunc(lines, func(a, b MemoryLine) int { return cmp.Compare(b.Bytes, a.Bytes) })
+	return MemorySplit{moment, lines}
+}
+
+// GPUHeldInPool reports whether GPU-held memory is part of the pool: then it is a line of the ledger.
+func (m *Memory) GPUHeldInPool() bool {
+	if m.LedgerAt == nil {
+		return false
+	}
+	for _, lines := range []map[string]float64{m.LedgerAt.Start, m.LedgerAt.Ready, m.LedgerAt.Peak} {
+		if _, there := lines[metric.LineGPUProcess]; there {
+			return true
+		}
+	}
+	return false
+}
+
+// FreeWhenReady is free memory when the engine was ready; nil where it is not known.
+func (m *Memory) FreeWhenReady() *float64 {
+	if m.LedgerAt == nil {
+		return nil
+	}
+	if bytes, known := m.LedgerAt.Ready[metric.LineFree]; known {
+		return &bytes
+	}
+	return nil
+}
+
+// LineNotRecorded is what telemetry kept no line of.
+const LineNotRecorded = "not recorded"
+
+// LedgerLines are the lines of the ledger at a moment, in the order of the vocabulary. They add up to the pool, where that
+// is known: what telemetry kept no line of, a limit of series for instance, is a line of its own.
+func (m *Memory) LedgerLines(at map[string]float64) []MemoryLine {
+	var lines []MemoryLine
+	sum := 0.0
+	for _, name := range metric.InLedgerOrder(at) {
+		lines = append(lines, MemoryLine{name, at[name]})
+		sum += at[name]
+	}
+	if m.Pool == nil || len(lines) == 0 {
+		return lines
+	}
+	if rest := *m.Pool - sum; math.Abs(rest) >= 1 {
+		lines = append(lines, MemoryLine{LineNotRecorded, rest})
+	}
+	return lines
+}
