@@ -169,6 +169,16 @@ func (s *SourceLog) SameMachine(as *SourceLog) bool {
 	})
 }
 
+// add makes a series one of the source's.
+func (s *SourceLog) add(series *Series) {
+	if s.families == nil {
+		s.families = map[string][]*Series{}
+	}
+	series.source = s
+	s.Series = append(s.Series, series)
+	s.families[series.Name] = append(s.families[series.Name], series)
+}
+
 // Find returns the source's series of a family.
 func (s *SourceLog) Find(family metric.Definer) []*Series {
 	return slices.Clip(s.families[family.Def().Name])

@@ -138,7 +138,7 @@ func (r *reader) takeHeader(text []byte) error {
 			return fmt.Errorf("source %q twice", source.Name)
 		}
 		r.log.Sources = append(r.log.Sources, &SourceLog{
-			Name: source.Name, URL: source.URL, Foreign: source.Foreign, Dropped: map[string]int{}, families: map[string][]*Series{}, borders: map[int]int64{},
+			Name: source.Name, URL: source.URL, Foreign: source.Foreign, Dropped: map[string]int{}, borders: map[int]int64{},
 		})
 	}
 	return nil
@@ -159,9 +159,7 @@ func (r *reader) takeSeries(l seriesLine) error {
 	if len(source.Series) == SeriesLimit {
 		return fmt.Errorf("more than %d series", SeriesLimit)
 	}
-	series := &Series{Name: l.Name, Labels: l.Labels, Counter: l.Counter, source: source}
-	source.Series = append(source.Series, series)
-	source.families[l.Name] = append(source.families[l.Name], series)
+	source.add(&Series{Name: l.Name, Labels: l.Labels, Counter: l.Counter})
 	return nil
 }
 

@@ -94,9 +94,7 @@ func TestModeIsTheExportersWord(t *testing.T) {
 		}
 		source := &SourceLog{}
 		for _, o := range observations {
-			s := &Series{Name: o.name, Labels: o.labels, source: source}
-			s.changes = []change{{value: o.value}}
-			source.Series = append(source.Series, s)
+			source.add(&Series{Name: o.name, Labels: o.labels, changes: []change{{value: o.value}}})
 		}
 		if got := source.Mode(); got != want {
 			t.Errorf("mode %q, want %q", got, want)
