@@ -41,7 +41,25 @@ func (e *EngineLifecycle) phases() []string {
 	return []string{metric.PhaseCooldown, metric.PhaseStart, metric.PhaseLoad}
 }
 
-// raise gets the engine ready, and enters the phases of that. lower must follow, whether it succeeds or not.
+// surround begins a run, starts its engine, has the load sent and stops the engine. enter notes a phase; load gets a context that is
+// done, with the cause, when the engine is lost.
+func (e *EngineLifecycle) surround(ctx, cut context.Context, r *run, enter func(phase string) error, load func(engine context.Context) error) error {
+	e.describe(r.manifest)
+	if err := r.begin(ctx); err != nil {
+		return err
+	}
+	engine, err := e.raise(ctx, enter)
+	if err == nil {
+		err = load(engine)
+	}
+	r.scene.EngineGoes()
+	e.After(cut)
+	r.scene.Settle(cut) // the machine is watched a moment longer
+	e.describe(r.manifest)
+	return err
+}
+
+// raise gets the engine ready, and enters the phases of that.
 func (e *EngineLifecycle) raise(ctx context.Context, enter func(phase string) error) (engine context.Context, err error) {
 	var failed error
 	engine, err = e.Before(ctx, func(phase string) { failed = errors.Join(failed, enter(phase)) })
@@ -49,14 +67,6 @@ func (e *EngineLifecycle) raise(ctx context.Context, enter func(phase string) er
 		err = ErrInterrupted
 	}
 	return engine, err
-}
-
-// lower stops the engine, and watches the machine a moment longer.
-func (e *EngineLifecycle) lower(cut context.Context, r *run) {
-	r.scene.EngineGoes()
-	e.After(cut)
-	r.scene.Settle(cut)
-	e.describe(r.manifest)
 }
 
 // checkFindings returns what the checks of a campaign came to.

@@ -114,20 +114,16 @@ func (m *measurement) withEngine(ctx context.Context) (*ended, error) {
 		return nil, input(err)
 	}
 	m.beginManifest()
-	m.env.Engine.describe(m.manifest)
 	m.announce(nil)
 
 	i, end := newInterrupts(ctx, m.env.Cut, m.load.Grace, m.env.Log)
 	defer end()
 	over := &ended{run: m}
-	if over.err = m.begin(i.stop); over.err == nil {
-		var engine context.Context
-		if engine, over.err = m.env.Engine.raise(i.stop, m.journal.pass); over.err == nil {
-			over = m.beside(engine, i, &page)
-		}
-		m.env.Engine.lower(i.cut, m.run)
-	}
-	over.err = errors.Join(over.err, m.journal.leave(), over.sender.close(), m.scene.Leave())
+	err = m.env.Engine.surround(i.stop, i.cut, m.run, m.journal.pass, func(engine context.Context) error {
+		over = m.beside(engine, i, &page)
+		return over.err
+	})
+	over.err = errors.Join(err, m.journal.leave(), over.sender.close(), m.scene.Leave())
 	return over, nil
 }
 

@@ -100,11 +100,16 @@ func (r *recording) beginManifest() {
 func (r *recording) follow(ctx context.Context) (command.Exit, error) {
 	cut, release := untilCut(ctx, r.env.Cut, func() {})
 	defer release()
+	var exit command.Exit
 	if r.env.Engine != nil {
-		exit, err := r.withEngine(ctx, cut)
+		enter := func(phase string) error { r.log.begin(phase); return nil }
+		err := r.env.Engine.surround(ctx, cut, r.run, enter, func(engine context.Context) (err error) {
+			exit, err = r.beside(ctx, cut, engine)
+			return err
+		})
+		r.log.note(r.journal.leave())
 		return exit, errors.Join(err, r.scene.Leave(), r.log.failed)
 	}
-	var exit command.Exit
 	err := r.scene.Capture(ctx, scene.Before)
 	if err == nil {
 		err = r.begin(ctx)
@@ -116,21 +121,6 @@ func (r *recording) follow(ctx context.Context) (command.Exit, error) {
 	err = errors.Join(err, r.scene.Leave(), r.log.failed)
 	r.scene.KeepLog(cut)
 	return exit, errors.Join(err, r.scene.Capture(cut, scene.After))
-}
-
-// withEngine starts the engine that the command needs, goes through the phases, and stops it.
-func (r *recording) withEngine(ctx, cut context.Context) (exit command.Exit, err error) {
-	r.env.Engine.describe(r.manifest)
-	if err := r.begin(ctx); err != nil {
-		return exit, err
-	}
-	engine, err := r.env.Engine.raise(ctx, func(phase string) error { r.log.begin(phase); return nil })
-	if err == nil {
-		exit, err = r.beside(ctx, cut, engine)
-	}
-	r.env.Engine.lower(cut, r.run)
-	r.log.note(r.journal.leave())
-	return exit, err
 }
 
 // beside runs the command while the engine that was started for it is up, until that is lost at the latest.
