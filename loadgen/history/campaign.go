@@ -60,7 +60,7 @@ func (r Run) campaignFacts(f *facts) {
 		}
 	}
 	for _, collected := range c.Collected {
-		f.ran("collected "+collected.Name, short(collected.SHA256))
+		f.add("collected "+collected.Name, short(collected.SHA256))
 	}
 	if p := c.PageCache; p != nil {
 		f.add("page cache before the engine", p.Policy)
