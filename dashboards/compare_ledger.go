@@ -32,7 +32,7 @@ func twoLedgerLines() panel {
 	a, b := whenReady(isRunA()).Max(byLine), whenReady(isRunB()).Max(byLine)
 	return servedList(board{
 		title:  "Difference by line, when ready",
-		means:  "The same in figures: B less A, the largest growth first. Differences of all lines add up to the difference of the pools, which is 0 on one machine.",
+		means:  "The same in figures: B less A, always in the same order. Differences of all lines add up to the difference of the pools, which is 0 on one machine.",
 		wrong:  "a line differs that has nothing to do with what was changed.",
 		noData: "no ledger was kept with both runs, or none is chosen",
 		keys:   []key{{label: metric.LabelLine, title: "Line"}},
@@ -41,7 +41,7 @@ func twoLedgerLines() panel {
 			{title: "B", expr: b},
 			{title: "B - A", expr: b.Minus(a, expr.On(metric.LabelLine))},
 		},
-		sortBy: "B - A", desc: true,
+		sortBy: "Line",
 	})
 }
 
@@ -60,6 +60,6 @@ func armLedgers() panel {
 			{title: "Ready", expr: at(metric.MomentReady)},
 			{title: "Peak", expr: at(metric.MomentPeak)},
 		},
-		sortBy: "Ready", desc: true,
+		sortBy: "Line",
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/grafana/grafana-foundation-sdk/go/common"
+	"github.com/grafana/grafana-foundation-sdk/go/dashboard"
 
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/exporter/metric/expr"
@@ -13,20 +14,29 @@ import (
 func leftOver() panel {
 	t := threshold.Table()
 	floor := func(f threshold.Floor) expr.Expr { return threshold.InPool(f.Expr(onHost()), onHost()) }
-	return series(subject{
-		title:  "Available and free memory",
-		means:  "What the kernel can give (*available*) and MemFree (*free*), which is what CUDA sees as free on an integrated GPU; between them is page cache that can be reclaimed. The dashed lines are the floors at which alerts fire (" + t.AvailableWarning.String() + "; " + t.AvailableCritical.String() + ").",
+	free := one(metric.MemoryLedgerBytes, expr.Is(metric.LabelLine, metric.LineFree))
+	pool, available := one(metric.MemoryPoolBytes), one(metric.MemoryAvailableBytes)
+	return areas(subject{
+		title: "Available and free memory",
+		means: "The pool as *unavailable* memory, memory that is *available, not free* (page cache that the kernel can reclaim), and *free* memory, which is MemFree: what CUDA sees as free on an integrated GPU. " +
+			"Lines: what the kernel can give (*available*), cache not yet written, and the floors at which alerts fire (" + t.AvailableWarning.String() + "; " + t.AvailableCritical.String() + ").",
 		wrong:  "*available* nears a floor, or *free* is far below it while a server loads.",
 		noData: noExporter,
 		queries: []query{
-			{"available", one(metric.MemoryAvailableBytes)},
-			{"free", one(metric.MemoryCUDAFreeBytes)},
+			{"unavailable", pool.Minus(available, expr.On(metric.LabelHost))},
+			{"available, not free", available.Minus(free, expr.On(metric.LabelHost))},
+			{"free", free},
+			{"available", available},
 			{"cache not yet written", one(metric.MemoryDirtyBytes)},
 			{"warning floor", floor(t.AvailableWarning)},
 			{"critical floor", floor(t.AvailableCritical)},
 		},
 	}).
-		Min(0).
+		OverrideByName("unavailable", []dashboard.DynamicConfigValue{colored("dark-green")}).
+		OverrideByName("available, not free", []dashboard.DynamicConfigValue{colored(colorOfLine(metric.LinePageCache))}).
+		OverrideByName("free", []dashboard.DynamicConfigValue{colored(colorOfLine(metric.LineFree))}).
+		OverrideByName("available", limit("text")).
+		OverrideByName("cache not yet written", limit("yellow")).
 		OverrideByName("warning floor", limit("orange")).
 		OverrideByName("critical floor", limit("red"))
 }

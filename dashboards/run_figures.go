@@ -157,7 +157,7 @@ func runLedgerLines() panel {
 			{title: "Ready", expr: at(metric.MomentReady)},
 			{title: "Peak", expr: at(metric.MomentPeak)},
 		},
-		sortBy: "Peak", desc: true,
+		sortBy: "Line",
 	})
 }
 

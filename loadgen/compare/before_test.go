@@ -43,6 +43,23 @@ func TestAComparisonOfTheFormBeforeIsReadByTodaysNames(t *testing.T) {
 	}
 }
 
+// Two figures were called used: pool minus MemFree, and pool minus MemAvailable. No figure is now.
+func TestNoFigureIsCalledUsed(t *testing.T) {
+	for _, m := range compare.Table() {
+		for _, text := range []string{m.Name, m.Title} {
+			if strings.Contains(text, "used") || strings.Contains(text, "in use") || strings.Contains(text, "excluding") {
+				t.Errorf("%s, %s", m.Name, m.Title)
+			}
+		}
+	}
+	for _, d := range metric.All() {
+		name := d.Def().Name
+		if strings.HasPrefix(name, "uma_run_") && strings.Contains(name, "used") || strings.HasPrefix(name, "uma_memory_") && strings.Contains(name, "used") {
+			t.Errorf("%s: the drivers' and engines' own word is of other families", name)
+		}
+	}
+}
+
 // A name of today that is an old one of another figure would be read as that one.
 func TestNoNameOfTodayIsAnOldOne(t *testing.T) {
 	for _, m := range compare.Table() {
