@@ -24,7 +24,7 @@ type machineSense struct {
 // ask is what the machine says now. What cannot be asked is not known.
 func (m machineSense) ask(ctx context.Context, cell *plan.Cell) campaign.Machine {
 	var now campaign.Machine
-	settings := scene.Settings{Access: cell.Flags[scene.AccessFlag]}
+	settings := scene.Settings{Access: cell.Flags[scene.AccessFlag], Server: cell.Flags["url"]}
 	for _, text := range cell.Telemetry {
 		source, err := scene.ParseSource(text)
 		if err != nil {
@@ -33,7 +33,7 @@ func (m machineSense) ask(ctx context.Context, cell *plan.Cell) campaign.Machine
 		settings.Telemetry = append(settings.Telemetry, source)
 	}
 	around, err := scene.LookAtMachines(ctx, settings, m.exporter, slog.New(slog.DiscardHandler))
-	local := len(settings.Telemetry) == 0
+	local := len(settings.Telemetry) == 0 && settings.ServerHere(ctx)
 	if err == nil && len(around.Sources) > 0 {
 		host, _ := os.Hostname() // without it, none is called like this machine
 		source := measuredSource(around.Sources, host)

@@ -197,6 +197,9 @@ func TestTheMachineIsAskedByItsExporterAndItsKernel(t *testing.T) {
 	if now = sense.ask(t.Context(), &plan.Cell{Telemetry: []string{"x=http://192.0.2.1:1"}}); now != (campaign.Machine{}) {
 		t.Errorf("%+v", now)
 	}
+	if now = sense.ask(t.Context(), &plan.Cell{Flags: map[string]string{"url": "http://spark-9.invalid:8000"}}); now != (campaign.Machine{}) {
+		t.Errorf("of a server on another machine: %+v", now)
+	}
 	if now = (machineSense{proc: "/nonexistent"}).ask(t.Context(), &plan.Cell{}); now != (campaign.Machine{}) {
 		t.Errorf("%+v", now)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/alecthomas/kingpin/v2"
 
+	"github.com/umascope/umascope/loadgen/command"
 	"github.com/umascope/umascope/loadgen/extract"
 	"github.com/umascope/umascope/loadgen/folder"
 	"github.com/umascope/umascope/loadgen/option"
@@ -67,5 +68,6 @@ func (s *recordSettings) resolve(host string) error {
 	if len(s.Results) > 0 && !s.Tool.HasResults() {
 		return fmt.Errorf("--result: --extract %s reads no files", s.Tool)
 	}
+	s.Scene.Server = command.ServerAddress(s.Argv[1:])
 	return s.keeping.resolve(host)
 }

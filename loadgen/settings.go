@@ -59,6 +59,7 @@ func (s *settings) resolve(host string) error {
 	if err := runner.CheckEngineLog(s.EngineLog); err != nil {
 		return err
 	}
+	s.Scene.Server = s.Target.URL
 	return s.keeping.resolve(host)
 }
 

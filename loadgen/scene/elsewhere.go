@@ -1,6 +1,7 @@
 package scene
 
 import (
+	"context"
 	"net/netip"
 	"net/url"
 	"slices"
@@ -8,10 +9,16 @@ import (
 	"github.com/umascope/umascope/loadgen/telemetry"
 )
 
-// Elsewhere is the first machine whose telemetry is asked for if none of those that are is this one, by its name
-// or by an address that is only here: then this one sends the load, and is not what is measured. Else it is empty.
+// Elsewhere returns the measured machine if it is not this one, and else an empty text: the first one whose telemetry is asked for
+// if none of them is this one, by its name or by an address that is only here; where none is, that of the server.
 func (s Settings) Elsewhere(here string) string {
-	if len(s.Telemetry) == 0 || slices.ContainsFunc(s.Telemetry, func(source telemetry.Source) bool { return IsOf(here, source) }) {
+	if len(s.Telemetry) == 0 {
+		if at := s.machine(context.Background()); !at.Here {
+			return nameOf(at)
+		}
+		return ""
+	}
+	if slices.ContainsFunc(s.Telemetry, func(source telemetry.Source) bool { return IsOf(here, source) }) {
 		return ""
 	}
 	return s.Telemetry[0].Name

@@ -12,7 +12,7 @@ const AccessFlag = "telemetry-config"
 
 // Flags declares the flags of what is kept around a load.
 func Flags(set option.Set, s *Settings) {
-	option.Flags(set, "telemetry", "NAME=URL of an exporter on a measured host; may be repeated. The one on this host if it answers, if not given.", &s.Telemetry, ParseSource, option.WithoutQuery)
+	option.Flags(set, "telemetry", "NAME=URL of an exporter on a measured host; may be repeated. If not given: the one on this machine if the server is here, else the one at port 10420 of the server's host, if it answers.", &s.Telemetry, ParseSource, option.WithoutQuery)
 	option.Flag(set, AccessFlag, "TLS and credentials for the exporters that --telemetry names, in the form of promtool's --http.config.file; uma-exporter secure makes one. They must be https then.", "", &s.Access, option.Text).PlaceHolder("FILE")
 	option.Flags(set, "scrape", "NAME=URL of a page of KVBM or of an engine to keep too; may be repeated. One that never answers is a warning. The page of --url is read at the borders of phases without it.", &s.Scrape, ParseSource, option.WithoutQuery)
 	option.Flag(set, "container", "Container that the engine runs in, by docker or podman on this machine: its image and settings, and its log of the run, are kept; its command line and environment as hashes, listed engine options with their values.", "", &s.Container, containerName)

@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/url"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -21,8 +20,10 @@ import (
 
 // Settings are what to keep.
 type Settings struct {
-	// Telemetry are exporters, which must answer; the one on this machine, if it does, stands for none.
+	// Telemetry are exporters, which must answer; where there are none, that of the server's machine is followed if it does.
 	Telemetry []telemetry.Source
+	// Server is the address of the server under test; empty is a load without one, on this machine.
+	Server string
 	// Access is the file of what these ask of whoever reads them; empty is nothing.
 	Access string
 	// Scrape are pages of engines and KV block managers.
@@ -78,8 +79,8 @@ type Scene struct {
 	snapshots *folder.Snapshots
 }
 
-// Look finds what the settings name, before anything is kept. The page of an exporter on this machine is
-// followed if they name none and it answers; none is looked for if it is empty. Errors name the flag.
+// Look finds what the settings name, before anything is kept. If they name no exporter, that of the server's machine is followed
+// if it answers: exporter is the page of the one on this machine, and none is looked for if it is empty. Errors name the flag.
 func Look(ctx context.Context, s Settings, exporter string, log *slog.Logger) (*Scene, error) {
 	scene, err := LookAtMachines(ctx, s, exporter, log)
 	if err == nil {
@@ -180,16 +181,10 @@ func (s Settings) exporters(ctx context.Context, local string, log *slog.Logger)
 			return nil, fmt.Errorf("--telemetry: %s: %w%s", source.Name, err, s.lacks(source))
 		}
 	}
-	if len(named) > 0 {
+	if len(named) > 0 || local == "" {
 		return named, nil
 	}
-	if local == "" || telemetry.Probe(ctx, telemetry.Source{URL: local}) != nil {
-		log.Info("no telemetry: no exporter answers on this host and --telemetry names none", "tried", local)
-		return nil, nil
-	}
-	// Named after this machine, whatever the label host says: that may be another one.
-	host, err := os.Hostname()
-	return []telemetry.Source{{Name: host, URL: local}}, err
+	return s.unnamed(ctx, local, log)
 }
 
 // lacks is what may be missing to read a page that is not for everybody.

@@ -5,6 +5,8 @@ import (
 	"fmt"
 
 	"github.com/prometheus/procfs"
+
+	"github.com/umascope/umascope/loadgen/socket"
 )
 
 // Process is how a process was started. It may hold secrets: it is hashed and never recorded.
@@ -24,7 +26,7 @@ func ProcessBehind(address string) (Process, error) {
 	if err != nil {
 		return Process{}, err
 	}
-	pid, err := listener(proc, port)
+	pid, err := socket.Listener(proc, port)
 	if err != nil {
 		return Process{}, err
 	}

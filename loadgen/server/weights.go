@@ -4,10 +4,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
-	"net"
 	"net/netip"
 	"net/url"
 	"os"
@@ -18,6 +16,7 @@ import (
 	"github.com/prometheus/procfs"
 
 	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/socket"
 )
 
 const (
@@ -25,8 +24,6 @@ const (
 	// longestConfig and mostWeightFiles bound what a folder that a server names may hold.
 	longestConfig   = 4 << 20
 	mostWeightFiles = 10_000
-	// tcpListen is the state LISTEN in /proc/net/tcp.
-	tcpListen = 0x0A
 )
 
 // weightsBehind looks at the folder that a server on this machine says it has loaded its model from,
@@ -43,7 +40,7 @@ func weightsBehind(address, dir string) (folder.Weights, error) {
 	if err != nil {
 		return folder.Weights{}, err
 	}
-	pid, err := listener(proc, port)
+	pid, err := socket.Listener(proc, port)
 	if err != nil {
 		return folder.Weights{}, err
 	}
@@ -72,48 +69,6 @@ func loopbackPort(address string) (uint64, error) {
 	}
 	return strconv.ParseUint(name, 10, 16)
 }
-
-// listener finds the process that listens on a port, by the inode of its socket.
-func listener(proc procfs.FS, port uint64) (pid int, err error) {
-	inodes := listening(proc, port)
-	if len(inodes) == 0 {
-		return 0, errors.New("nobody is seen to listen on the server's port")
-	}
-	processes, err := proc.AllProcs()
-	if err != nil {
-		return 0, err
-	}
-	for _, process := range processes {
-		targets, err := process.FileDescriptorTargets()
-		if err != nil {
-			continue // another user's, or gone
-		}
-		if slices.ContainsFunc(inodes, func(inode uint64) bool { return slices.Contains(targets, fmt.Sprintf("socket:[%d]", inode)) }) {
-			return process.PID, nil
-		}
-	}
-	return 0, errors.New("the process that listens on the server's port cannot be seen")
-}
-
-// listening returns the inodes of the sockets that listen on a port where loopback reaches them.
-func listening(proc procfs.FS, port uint64) []uint64 {
-	var inodes []uint64
-	//lint:ignore SA1019 netlink, which is recommended instead, is one more library for two files that are read twice a run
-	for _, read := range []func() (procfs.NetTCP, error){proc.NetTCP, proc.NetTCP6} {
-		sockets, err := read()
-		if err != nil {
-			continue // a kernel without IPv6 has no such file
-		}
-		for _, s := range sockets {
-			if s.St == tcpListen && s.LocalPort == port && reachable(s.LocalAddr) {
-				inodes = append(inodes, s.Inode)
-			}
-		}
-	}
-	return inodes
-}
-
-func reachable(ip net.IP) bool { return ip.IsLoopback() || ip.IsUnspecified() }
 
 // measureFolder hashes the model's configuration and adds up the sizes of its weights, where a hub's
 // cache has links to other folders of the same root.
