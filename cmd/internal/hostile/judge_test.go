@@ -31,7 +31,7 @@ var safeName = regexp.MustCompile(`^[A-Za-z0-9_.-]+$`)
 var judges = map[string]func(text []byte) string{
 	".html": judgeHTML, ".md": judgeMarkdown, ".csv": judgeCSV, ".xlsx": judgeWorkbook, ".json": judgeJSON, ".jsonl": judgeJSON,
 	".txt": judgeTerminal, ".terminal": judgeTerminal, ".yaml": judgeYAML, ".prom": judgePage, ".cff": judgeYAML, "": judgeTerminal, ".lock": judgeTerminal,
-	".svg": judgeHTML, ".shown": judgeShownJSON,
+	".svg": judgeHTML, ".shown": judgeShownJSON, ".umascope-hash-key": judgeTerminal,
 }
 
 // asItCame are files of other programs, byte for byte: logs of commands and engines, pages at borders, what a
