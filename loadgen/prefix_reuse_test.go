@@ -162,7 +162,7 @@ func TestPromptsThatAServerTakesForOthersMakeTheRunInvalid(t *testing.T) {
 	}
 }
 
-func TestARepeatedRunIsWarmAndSaysSo(t *testing.T) {
+func TestARepeatedRunIsWarmAndMarked(t *testing.T) {
 	t.Parallel()
 	address, out := engine(t, 0), t.TempDir()
 	measure := func(run string, more ...string) (summary.Summary, folder.Manifest) {
@@ -186,7 +186,7 @@ func TestARepeatedRunIsWarmAndSaysSo(t *testing.T) {
 			t.Errorf("request %d is another prompt", r.Index)
 		}
 	}
-	// A comparison shows it, and nothing is decided by it.
+	// A comparison shows it.
 	_, stdout, stderr := invokeVerb(t, "compare", out, "--by=arm", "--json")
 	var c compare.Comparison
 	if err := json.Unmarshal([]byte(stdout), &c); err != nil {

@@ -130,7 +130,7 @@ func (s *sweeper) point(t sweep.Trial) (*commandLine, error) {
 	_, _, err = line.parse(append([]string{line.run.FullCommand()}, line.arguments(flags)...))
 	if s.plan.SamePrompts {
 		line.settings.SamePrompts = true
-		line.settings.Fresh(s.result.Sweep, s.result.StartedAt)
+		line.settings.KeyPrompts(s.result.Sweep, s.result.StartedAt)
 	}
 	return line, err
 }

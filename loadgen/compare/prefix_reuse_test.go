@@ -13,7 +13,7 @@ func warm(percent float64) compare.Fact {
 	return number(compare.FactPrefixReuse, percent, compare.PrefixReuseTolerance, "%")
 }
 
-// threeArms is an experiment of the arms a, b and c, whose caches were so warm; an arm that is not named says nothing of it.
+// threeArms is an experiment of the arms a, b and c, whose caches were so warm; an arm that is not named has no figure of it.
 func threeArms(percent map[string]float64) experiment {
 	var e experiment
 	for i, arm := range order("abccbaabccba") {
@@ -36,7 +36,7 @@ func TestArmsWithCachesOfDifferentWarmthAreNoGroundForADecision(t *testing.T) {
 		"all as warm":            {map[string]float64{"a": 60, "b": 60.4, "c": 59.1}, nil},
 		"one warm":               {map[string]float64{"a": 0, "b": 0, "c": 1.1}, []string{"a", "c"}},
 		"the baseline warm":      {map[string]float64{"a": 70, "b": 0, "c": 0}, []string{"a", "b", "c"}},
-		"nobody counts":          {nil, nil},
+		"not counted":            {nil, nil},
 		"of one arm not counted": {map[string]float64{"a": 0, "c": 50}, []string{"a", "c"}},
 	} {
 		s := mustCompare(t, threeArms(c.percent).runs, compare.Options{}).Strata[0]

@@ -82,8 +82,7 @@ type PrefixReuse struct {
 	// CommonTokens is the most tokens that prompts of different runs begin with alike: of the chat template, as probes
 	// before the run showed it, and of the opening. Absent where the template's are not known.
 	CommonTokens *int `json:"common_tokens,omitempty"`
-	// Repeats says why the server may have seen the prompts before the run: by a flag, or since they are a file's. Empty:
-	// nobody sent them before.
+	// Repeats is why the server may have seen the prompts before the run: a flag, or a prompt file. Empty: they are new.
 	Repeats string `json:"repeats,omitempty"`
 	// Engine is what the engine counted over the whole load, if answers report no cached tokens; absent where it has no
 	// such counters.

@@ -98,8 +98,8 @@ func (w *Whole) kvMode() folder.KVFindings {
 	}
 }
 
-// prefixReuse is what prompt tokens from a cache are judged by: absent if a rank says nothing of it. What an engine counted
-// of a rank's requests it counted with those of the others.
+// prefixReuse is what prompt tokens from a cache are judged by; absent if a rank has none. An engine counts the requests of
+// all ranks together, so that its counts are left out.
 func (w *Whole) prefixReuse() *folder.PrefixReuse {
 	whole := &folder.PrefixReuse{CommonTokens: new(int)}
 	for _, p := range w.Parts {

@@ -79,9 +79,9 @@ func ScaleOfIDs(v IDs) Scale { return Scale{Basis: ByIDs, TokensPerWord: 1, IDs:
 func (s Set) ids(random *rand.Rand, tokens int, own source) Prompt {
 	all := make([]uint32, 0, s.SharedTokens+tokens)
 	all = s.Scale.IDs.draw(all, Random(s.Seed, sharedStream, 0), s.SharedTokens)
-	o := s.reopenIDs(all, Opening{}, 0, source{sharedStream, 0})
+	o := s.replaceIDs(all, Opening{}, 0, source{sharedStream, 0})
 	all = s.Scale.IDs.draw(all, random, tokens)
-	o = s.reopenIDs(all, o, s.SharedTokens, own)
+	o = s.replaceIDs(all, o, s.SharedTokens, own)
 	return Prompt{IDs: all, Tokens: len(all), SharedIDs: s.SharedTokens, RepeatedTokens: s.SharedTokens, Opening: o}
 }
 
@@ -92,11 +92,11 @@ func (s Set) recordedIDs(stream string, index, tokens, blockTokens int, blocks [
 		if missing := min((i+1)*blockTokens, tokens) - len(all); missing > 0 {
 			at := len(all)
 			all = s.Scale.IDs.draw(all, Random(s.Seed, blockStream, int(block)), missing)
-			o = s.reopenIDs(all, o, at, source{blockStream, int(block)})
+			o = s.replaceIDs(all, o, at, source{blockStream, int(block)})
 		}
 	}
 	at := len(all)
 	all = s.Scale.IDs.draw(all, Random(s.Seed, stream, index), tokens-at)
-	o = s.reopenIDs(all, o, at, source{stream, index})
+	o = s.replaceIDs(all, o, at, source{stream, index})
 	return Prompt{IDs: all, Tokens: len(all), Opening: o}
 }

@@ -67,9 +67,9 @@ type source struct {
 	index  int
 }
 
-// reopen replaces the words from the given position on by words of the run with as many tokens, as far as they are
+// replaceWords replaces the words from the given position on by words of the run with as many tokens, as far as they are
 // among the first of the prompt.
-func (s Set) reopen(t text, at int, of source) text {
+func (s Set) replaceWords(t text, at int, of source) text {
 	if s.Key == "" || t.opening.words == openingWords || at == len(t.bytes) {
 		return t
 	}
@@ -108,8 +108,8 @@ func (s Scale) like(word string, random *rand.Rand) string {
 	return alike[random.IntN(len(alike))]
 }
 
-// reopenIDs is reopen where prompts are ids.
-func (s Set) reopenIDs(ids []uint32, o Opening, at int, of source) Opening {
+// replaceIDs is replaceWords where prompts are ids.
+func (s Set) replaceIDs(ids []uint32, o Opening, at int, of source) Opening {
 	n := min(openingWords-o.words, len(ids)-at)
 	if s.Key == "" || n <= 0 {
 		return o

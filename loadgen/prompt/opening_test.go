@@ -157,7 +157,7 @@ func TestPromptsOfATraceWithOneFirstBlockHaveOneOpening(t *testing.T) {
 
 func TestWhatPromptsOfDifferentRunsHaveInCommonIsTemplateAndOpening(t *testing.T) {
 	if n, known := (Scale{}).CommonTokens(); known {
-		t.Errorf("%d tokens, and nobody knows the template's", n)
+		t.Errorf("%d tokens, and the template's are unknown", n)
 	}
 	for name, want := range map[string]int{"one each": 30 + 1 + 1 + 8, "bytes": 30 + 6 + 32, "ids of a range": 8} {
 		scale := openingScales(t)[name].scale

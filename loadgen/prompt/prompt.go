@@ -180,7 +180,7 @@ func (s Set) words(t text, random *rand.Rand, until int, of source) text {
 	at, added := len(t.bytes), 0
 	t.bytes, added = s.Scale.orAssumed().appendWords(t.bytes, random, until-t.tokens)
 	t.tokens += added
-	return s.reopen(t, at, of)
+	return s.replaceWords(t, at, of)
 }
 
 // Shared is the text that all prompts begin with, for prompts that the set does not make; "" for

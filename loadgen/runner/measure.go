@@ -34,7 +34,7 @@ func Run(ctx context.Context, keep Keep, load Load, env Environment) (Result, er
 
 func newMeasurement(keep Keep, load Load, env Environment) *measurement {
 	whole := load.wholeID(keep)
-	load.Fresh(whole, load.moment())
+	load.KeyPrompts(whole, load.moment())
 	return &measurement{
 		run: newRun(load.Place.Run(whole), keep, env), load: load, whole: whole, openLines: folder.NewLines, timeOfDay: time.Now,
 	}

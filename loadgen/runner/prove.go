@@ -48,7 +48,7 @@ func template(scale prompt.Scale) int {
 
 // prefixReuse returns what prompt tokens from a cache are judged by, as far as it is known before the load.
 func (p *plan) prefixReuse(l Load) *folder.PrefixReuse {
-	reuse := &folder.PrefixReuse{Repeats: l.Repeats()}
+	reuse := &folder.PrefixReuse{Repeats: l.WhyRepeated()}
 	if common, known := p.scale.CommonTokens(); known {
 		reuse.CommonTokens = &common
 	}

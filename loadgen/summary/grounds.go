@@ -19,7 +19,7 @@ type grounds struct {
 	// machines are those that are measured, as their telemetry shows them; none without any. What is wrong with one
 	// is wrong with the run: the others of an engine wait for it.
 	machines []*reading
-	// cache is what a prefix cache answered; nil where nobody counted it.
+	// cache is what a prefix cache answered; nil where it was not counted.
 	cache *PrefixCache
 }
 

@@ -121,8 +121,8 @@ func (in inputs) commonTokens() int {
 	return *in.PrefixReuse.CommonTokens
 }
 
-// prefixCache is what a cache answered; nil where nobody counted it. The engine's counters are of all its clients: they
-// count only if it served no other.
+// prefixCache is what a cache answered; nil where it was not counted. The engine's counters are of all its clients, so that
+// they are used only if it served no other.
 func (in inputs) prefixCache(phases phaseAggregates, total *aggregate) *PrefixCache {
 	p := total.prefix
 	if in.PrefixReuse == nil || p.prompt == 0 {
@@ -161,15 +161,15 @@ func (in inputs) engineHits(sent int64) (hits int64, alone bool) {
 	return int64(max(0, e.HitTokens-max(0, e.Tokens-float64(sent)))), true
 }
 
-// judgePrefixReuse looks for prompts that the server had seen before the run. Where they were asked to repeat, or are a
-// file's, that is a caveat.
+// judgePrefixReuse finds prompts that the server had seen before the run. Where a flag or a prompt file repeats prompts, that
+// is a caveat.
 func judgePrefixReuse(e grounds, limit float64) verdict {
 	c, ratio := e.cache, e.cache.UnplannedRatio()
 	switch {
 	case ratio == nil || e.in.PrefixReuse.Repeats != "":
 		return verdict{}
 	case *ratio > limit:
-		return verdict{true, c.String() + ": the server had seen these prompts, or takes them for others"}
+		return verdict{true, c.String() + ": the server had seen these prompts before the run, or takes different prompts for one"}
 	}
 	return verdict{known: true}
 }
@@ -180,5 +180,5 @@ func (in inputs) repeatedPrompts(c *PrefixCache) (caveat string, seen bool) {
 	if ratio == nil || in.PrefixReuse.Repeats == "" || rule == nil || *ratio <= *rule {
 		return "", false
 	}
-	return fmt.Sprintf("%s (%s): the server had seen these prompts, and latencies are those of a warm cache", c, in.PrefixReuse.Repeats), true
+	return fmt.Sprintf("%s (%s): the server had seen these prompts before the run, and latencies are those of a warm cache", c, in.PrefixReuse.Repeats), true
 }

@@ -116,7 +116,7 @@ func TestTheHistoryOfAConversationIsNoReuse(t *testing.T) {
 	if !slices.Equal(codes(s), []Code{CodePrefixReuse}) || *s.PrefixCache.UnplannedHitTokens != 10*(79+3*99) {
 		t.Errorf("%v, %+v", s.InvalidReasons, s.PrefixCache)
 	}
-	// Without the answer's tokens, nobody knows how long the history is.
+	// Without the answer's tokens, the length of the history is unknown.
 	unknown := talked(func(_, _, in int) int { return in - 1 })
 	for i := range unknown {
 		unknown[i].TokensOut = nil
@@ -142,7 +142,7 @@ func TestPromptsThatWereAskedToRepeatAreACaveat(t *testing.T) {
 	}
 }
 
-func TestTheEngineCountsWhereAnswersDoNotAndNobodyElseWasServed(t *testing.T) {
+func TestTheEngineCountsWhereAnswersDoNotIfItServedNoOtherClient(t *testing.T) {
 	records := testrun.Altered(100, 100, cached(180, 0, 200, 0))
 	for i := range records {
 		records[i].TokensCached = nil
@@ -172,7 +172,7 @@ func TestTheEngineCountsWhereAnswersDoNotAndNobodyElseWasServed(t *testing.T) {
 	}
 }
 
-func TestWhereNobodyKnowsWhatPromptsHaveInCommonReuseIsNotJudged(t *testing.T) {
+func TestReuseIsNotJudgedWhereTheCommonBeginningIsUnknown(t *testing.T) {
 	warm := testrun.Altered(100, 100, cached(180, 0, 200, 192))
 	in := asking(t, 0)
 	in.PrefixReuse.CommonTokens = nil

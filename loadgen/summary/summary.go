@@ -35,7 +35,7 @@ type Summary struct {
 	// Latency is null where the load was not ours.
 	Latency *Latency `json:"latency"`
 	Tokens  Tokens   `json:"tokens"`
-	// PrefixCache is absent where nobody counted what a cache answered.
+	// PrefixCache is absent where it was not counted.
 	PrefixCache *PrefixCache `json:"prefix_cache,omitempty"`
 	Goodput     *Goodput     `json:"goodput,omitempty"`
 	// Client is absent where it was not watched.

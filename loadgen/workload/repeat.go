@@ -14,17 +14,17 @@ import (
 	"github.com/umascope/umascope/loadgen/folder"
 )
 
-// Fresh makes the prompts those of a new run, unless they are to repeat others: their first words come from its name
+// KeyPrompts makes the prompts those of a new run, unless they are to repeat others: their first words come from its name
 // and the moment too. Campaigns and scripts use a name again in another folder, so that a name alone is not enough. Ranks
-// that share a load give the same of both.
-func (s *Settings) Fresh(run string, at time.Time) {
+// that share a load have both in common.
+func (s *Settings) KeyPrompts(run string, at time.Time) {
 	if s.PromptKey == "" && s.repeat == nil {
 		s.PromptKey = hexSHA256(fmt.Appendf(nil, "%q %s", run, at.UTC().Format(time.RFC3339Nano)))
 	}
 }
 
-// Repeats says why a server may have seen the prompts before the run; empty: nobody sent them before.
-func (s *Settings) Repeats() string {
+// WhyRepeated returns why a server may have seen the prompts before the run; empty: they are new.
+func (s *Settings) WhyRepeated() string {
 	switch {
 	case s.repeat != nil:
 		return "--repeat-of"
@@ -36,7 +36,7 @@ func (s *Settings) Repeats() string {
 	return ""
 }
 
-// Repeating says whether --repeat-of was given.
+// Repeating is true where --repeat-of was given.
 func (s *Settings) Repeating() bool { return s.repeatOf != "" }
 
 // RepeatOf is the run whose prompts are sent again; empty of prompts of the run's own.

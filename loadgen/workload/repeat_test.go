@@ -60,7 +60,7 @@ func TestAnotherRunSendsOtherPromptsOfTheSameLengths(t *testing.T) {
 	}
 }
 
-func TestTheScheduleSaysWhatItRepeats(t *testing.T) {
+func TestTheScheduleHasWhatItRepeats(t *testing.T) {
 	dir := promptFiles(t)
 	for name, want := range map[string]map[string]int{
 		"shared exact":           {"warmup0": 64, "measure0": 64, "measure5": 64},
@@ -124,7 +124,7 @@ func repeating(t *testing.T, runs string, args ...string) (*Settings, *Workload,
 	if err := s.FindRepeated(runs); err != nil {
 		return nil, nil, err
 	}
-	s.Fresh("r2", time.Now())
+	s.KeyPrompts("r2", time.Now())
 	w, err := s.Write(Server{Model: "m", Engine: "vllm"})
 	if err != nil {
 		t.Fatal(err)
@@ -145,7 +145,7 @@ func TestRepeatOfSendsTheExactPromptsOfARun(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, lines := planOf(t, w); strings.Join(lines, "") != string(text) || s.Seed != 7 || s.PromptKey != key || s.RepeatOf() != "r1" || s.Repeats() != "--repeat-of" {
+			if _, lines := planOf(t, w); strings.Join(lines, "") != string(text) || s.Seed != 7 || s.PromptKey != key || s.RepeatOf() != "r1" || s.WhyRepeated() != "--repeat-of" {
 				t.Errorf("key %q, %s: sends %s\nwant %s", key, name, lines, text)
 			}
 		}
@@ -214,14 +214,14 @@ func TestRunsOfOneNameHaveDifferentKeysAndRanksTheSame(t *testing.T) {
 	at := time.Date(2026, 11, 1, 12, 0, 0, 5, time.UTC)
 	key := func(run string, at time.Time) string {
 		s := Settings{Place: rank.Place{World: 2}}
-		s.Fresh(run, at)
+		s.KeyPrompts(run, at)
 		return s.PromptKey
 	}
 	if key("r1", at) != key("r1", at.In(time.FixedZone("", 3600))) || key("r1", at) == key("r1", at.Add(1)) || key("r1", at) == key("r2", at) {
 		t.Errorf("keys %q", key("r1", at))
 	}
 	s := Settings{PromptKey: "of a sweep", SamePrompts: true}
-	if s.Fresh("r1", at); s.PromptKey != "of a sweep" || s.Repeats() != "--same-prompts" {
+	if s.KeyPrompts("r1", at); s.PromptKey != "of a sweep" || s.WhyRepeated() != "--same-prompts" {
 		t.Errorf("key %q", s.PromptKey)
 	}
 }
