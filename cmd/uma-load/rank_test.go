@@ -67,7 +67,7 @@ func TestFourProcessesSendOneLoadToOneEngine(t *testing.T) {
 	if text, err := command(t, append([]string{"merge", "--out", out}, parts...)...).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, text)
 	}
-	if text, err := command(t, append([]string{"run", "--out", filepath.Join(out, "alone"), "--web.listen-address", "127.0.0.1:0"}, load...)...).CombinedOutput(); err != nil {
+	if text, err := command(t, append([]string{"run", "--out", filepath.Join(out, "alone"), "--web.listen-address", "127.0.0.1:0", "--repeat-of", filepath.Join(out, "load")}, load...)...).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, text)
 	}
 	checkWhole(t, filepath.Join(out, "load"), filepath.Join(out, "alone", "load"), startAt)
