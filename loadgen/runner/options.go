@@ -103,7 +103,7 @@ type Environment struct {
 
 // Result is what came of a run.
 type Result struct {
-	// Run is the name of the run; empty if it came to none.
+	// Run is the name of the run.
 	Run string
 	// Made is the run with its summary, as its folder has it; nil if it ended before there was one.
 	Made *summary.Run

@@ -1,6 +1,9 @@
-// Package runner makes one run and writes its folder: it asks the server what it is, plans the load, starts the engine if that
-// is part of the run, goes through the phases while exporters and engines are followed, and ends with the manifest and the summary.
-// The load is requests that it sends (Run) or a command of somebody else (Record).
+// Package runner makes one run and writes its folder. The load is requests to a server (Run) or a command of somebody else (Record).
+//
+// A measurement takes these steps, each of which has what the one before it made: the subject is a server that answers, the plan
+// what is sent to it, the sender sends that and records it, and what has ended writes the manifest and the summary. A recording has
+// the command instead, and a log of it. Both are a run, with its folder, its telemetry and its journal of phases, and both can have
+// their engine started before the load and stopped after it.
 package runner
 
 import (
