@@ -1,6 +1,7 @@
 package summary
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -110,4 +111,28 @@ func TestTheLedgerAddsUpWithoutLinesThatWereNotRecorded(t *testing.T) {
 	if got := m.LedgerLines(nil); got != nil {
 		t.Errorf("of nothing: %v", got)
 	}
+}
+
+// FuzzLinesOfSplitsAddUpToThePool holds, for any figures, that the lines of every moment are the pool to the byte and stand
+// by size; a figure beyond the pool makes the rest negative.
+func FuzzLinesOfSplitsAddUpToThePool(f *testing.F) {
+	f.Add(int64(128<<30), int64(70<<30), int64(44<<30), int64(115<<30), int64(-1))
+	f.Add(int64(1), int64(1<<40), int64(0), int64(7), int64(3))
+	f.Fuzz(func(t *testing.T, pool, without, kv, unavailable, held int64) {
+		bytes := func(n int64) *float64 { return new(float64(n % (1 << 48))) } // sums of these are exact
+		m := &Memory{
+			Pool: bytes(pool), OccupiedWithoutKV: bytes(without), UnavailablePeak: bytes(unavailable), OccupiedPeak: bytes(unavailable), FreeAtKVSizing: bytes(kv),
+			GPUHeldPeak: bytes(held), LedgerAt: &LedgerAt{Ready: map[string]float64{metric.LineGPUProcess: 0}},
+		}
+		splits := m.Splits(&KV{CapacityBytes: bytes(kv)})
+		if len(splits) != 5 {
+			t.Errorf("%d moments", len(splits))
+		}
+		for _, split := range splits {
+			addUp(t, split.Moment, split.Lines, *m.Pool)
+			if !slices.IsSortedFunc(split.Lines, func(a, b MemoryLine) int { return cmp.Compare(b.Bytes, a.Bytes) }) {
+				t.Errorf("%s: not by size: %v", split.Moment, split.Lines)
+			}
+		}
+	})
 }

@@ -36,10 +36,10 @@ func mayBeEmpty() map[string]string {
 		oneDay      = "a median of seven days is recorded once there is a day of values"
 	)
 	return map[string]string{
-		"unified-memory/Ledger of the pool/F":                   noZFS,
-		"run-detail/Ledger of the pool while it ran/F":          noZFS,
-		"run-detail/Ledger of the run/F":                        noZFS,
-		"compare-runs/Ledgers of the two runs/F":                noZFS,
+		"unified-memory/Ledger of the pool/K":                   noZFS,
+		"run-detail/Ledger of the pool while it ran/K":          noZFS,
+		"run-detail/Ledger of the run/K":                        noZFS,
+		"compare-runs/Ledgers of the two runs/K":                noZFS,
 		"thermal-and-power/Utilisation and fan/B":               "the GPUs of the story are cooled by fans of their machines",
 		"kv-cache-and-storage/Tiers/A":                          "no process of the story has the variables of KVBM in its environment",
 		"kv-cache-and-storage/Tiers/B":                          "no process of the story has the variables of KVBM in its environment",
