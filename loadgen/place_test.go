@@ -48,6 +48,13 @@ func TestTheManifestSaysWhatTheRunHappenedOn(t *testing.T) {
 	if m.Server.Settings["block_size"] == "" {
 		t.Errorf("settings of the engine %v", m.Server.Settings)
 	}
+	zone, offset := time.Now().Zone()
+	if z := m.Client.TimeZone; z == nil || z.Name != zone || z.OffsetSeconds != offset {
+		t.Errorf("time zone %+v, want %s", z, zone)
+	}
+	if page, err := os.ReadFile(filepath.Join(path, folder.ReportFile)); err != nil || !strings.Contains(string(page), m.StartedAt.In(time.Local).Format("2006-01-02 15:04:05 ")+zone) || !strings.Contains(string(page), m.Program.Version) {
+		t.Errorf("the report has no date or version: %v", err)
+	}
 	// A source archive lies in no repository.
 	want, err := exec.Command("git", "rev-parse", "HEAD").Output()
 	if known := m.Git != nil; known != (err == nil) || known && m.Git.Commit != strings.TrimSpace(string(want)) {

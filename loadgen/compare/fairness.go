@@ -23,6 +23,9 @@ const (
 	FactRan         = "what ran"
 )
 
+// FactProgram is the version of uma-load that made a run.
+const FactProgram = "uma-load"
+
 // Essentials lists them.
 func Essentials() []string {
 	return []string{FactEngine, FactFingerprint, FactKernel, FactDriver, FactBoot, FactMemFree, FactPageCache, FactTemperature, FactSwap, FactRan}

@@ -142,7 +142,7 @@ func commonest(why map[string]int) string {
 
 // runsGrid lists the runs of a stratum in the order of time.
 func runsGrid(c compare.Comparison, s compare.Stratum) render.Table {
-	g := render.Table{Header: []string{"run", "arm", "start", "grade", "why not a better one"}, Words: []int{1, 2, 3, 4}}
+	g := render.Table{Header: []string{"run", "arm", "start (UTC)", "grade", "why not a better one"}, Words: []int{1, 2, 3, 4}}
 	type run struct {
 		compare.RunRef
 		arm string

@@ -37,7 +37,7 @@ func page(title string, c compare.Comparison, drawn bool) render.Document {
 	for _, v := range Verdicts(c) {
 		d.Add(v.Block())
 	}
-	d.Add(Warnings(c.Warnings), render.Facts{Facts: identity(c)}, render.H2("At a glance"), decisiveGrid(c))
+	d.Add(Warnings(c.Warnings), render.Facts{Facts: append(identity(c), madeFacts(c)...)}, render.H2("At a glance"), decisiveGrid(c))
 	if drawn {
 		d.Add(render.Figures(frontFigures(c)))
 	}

@@ -36,6 +36,9 @@ func terminal(c compare.Comparison) render.Document {
 	}
 	var d render.Document
 	d.Add(line(text + ", against " + c.Baseline))
+	if made := madeLine(c); made != "" {
+		d.Add(line(made))
+	}
 	if c.Simulated {
 		d.Add(line("SIMULATED: not a measurement of a real machine"))
 	}

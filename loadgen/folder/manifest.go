@@ -72,6 +72,13 @@ type Manifest struct {
 	Telemetry *sampling.Stats `json:"telemetry,omitempty"`
 }
 
+// TimeZone is that of a machine's clock at one moment.
+type TimeZone struct {
+	// Name is its abbreviation, such as CET.
+	Name          string `json:"name"`
+	OffsetSeconds int    `json:"utc_offset_seconds"` // east of UTC
+}
+
 // Client is the machine that uma-load runs on, and how it fared.
 type Client struct {
 	Hostname string `json:"hostname"`
@@ -79,6 +86,8 @@ type Client struct {
 	Kernel   string `json:"kernel"`
 	Arch     string `json:"arch"`
 	Cores    int    `json:"cores"`
+	// TimeZone is that of the run's beginning. All moments in files are in UTC.
+	TimeZone *TimeZone `json:"time_zone,omitempty"`
 	// Governor is what chooses the processor's clock (cpufreq), PowerProfile the power mode of the
 	// machine (platform_profile of ACPI); absent where the kernel has none.
 	Governor     string  `json:"cpu_governor,omitempty"`

@@ -67,7 +67,7 @@ func (r Run) facts() []compare.Fact {
 	r.promptFacts(f)
 	r.campaignFacts(f)
 	if r.Manifest.Imported == nil { // which was written by another program than what measured
-		f.add("uma-load", r.Manifest.Program.Version)
+		f.add(compare.FactProgram, r.Manifest.Program.Version)
 	}
 	f.of("flag --", r.flags())
 	return f.all

@@ -99,7 +99,8 @@ func (c *cleaner) clean(t *table, key string, value any, inherited *rule) (any, 
 		here = t.rule
 	}
 	if t.rule != nil && t.rule.all != nil {
-		return t.rule.all(c, key, value), true
+		kept := t.rule.all(c, key, value)
+		return kept, kept != nil || value == nil
 	}
 	switch v := value.(type) {
 	case map[string]any:

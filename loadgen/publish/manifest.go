@@ -35,6 +35,7 @@ func ranksRules() rules {
 func clientRules() rules {
 	return rules{
 		"hostname": named(KindHost), "boot_id": named(KindBoot), "kernel": texts, "arch": texts, "cores": figures,
+		"time_zone":    leftOut, // it tells where people are
 		"cpu_governor": texts, "power_profile": texts, "cpu_ratio": figures, "stalls": figures, "clock_step_seconds": figures,
 	}
 }
@@ -159,6 +160,8 @@ func provenanceRules() rules {
 // summaryRules are of summary.json.
 func summaryRules() rules {
 	r := rules{
+		"made.started_at": moments, "made.time_zone": leftOut, "made.program.version": version, "made.program.revision": texts, "made.program.go": texts,
+		"made.engine": texts, "made.engine_version": version,
 		"schema": texts, "run": runName, "scenario": texts, "labels.*": labels,
 		"model.id": texts, "model.fingerprint": sums, "model.simulated": figures, "workload_sha256": sums, "boot_id": named(KindBoot),
 		"valid": figures, "invalid_reasons.code": texts, "invalid_reasons.detail": texts, "warnings": texts, "checked": texts,

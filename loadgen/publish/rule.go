@@ -12,7 +12,7 @@ type rule struct {
 	figures bool
 	// text is what becomes of a text; nil if a text has no place here. Not kept is what is empty and was not.
 	text func(c *cleaner, key, value string) string
-	// all is of what may be of any form; nothing below it has rules.
+	// all is of what may be of any form; nothing below it has rules. Nil leaves the member out.
 	all func(c *cleaner, key string, value any) any
 }
 
@@ -69,13 +69,15 @@ var (
 	texts   = rule{text: func(c *cleaner, _, v string) string { return c.text(v) }}
 	// withheld is what engines and commands printed, in their own words.
 	withheld = rule{text: func(_ *cleaner, _, v string) string { return strings.Repeat(gone, min(1, len(v))) }}
-	moments  = rule{text: moment}
-	sums     = rule{text: sum}
-	version  = rule{text: versionText}
-	urls     = rule{text: func(c *cleaner, _, v string) string { return c.address(v) }}
-	runName  = rule{text: func(c *cleaner, _, v string) string { return c.run(v) }}
-	images   = rule{text: func(c *cleaner, _, v string) string { return c.image(v) }}
-	digests  = rule{text: digest}
+	// leftOut is what packs do not have.
+	leftOut = rule{all: func(*cleaner, string, any) any { return nil }}
+	moments = rule{text: moment}
+	sums    = rule{text: sum}
+	version = rule{text: versionText}
+	urls    = rule{text: func(c *cleaner, _, v string) string { return c.address(v) }}
+	runName = rule{text: func(c *cleaner, _, v string) string { return c.run(v) }}
+	images  = rule{text: func(c *cleaner, _, v string) string { return c.image(v) }}
+	digests = rule{text: digest}
 	// labels are those that a run was given, series those of a series of an exporter or an engine.
 	labels  = rule{text: (*cleaner).label}
 	series  = rule{text: (*cleaner).seriesLabel}

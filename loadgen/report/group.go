@@ -204,7 +204,7 @@ func (g Group) identity() []render.Fact {
 			common = slices.DeleteFunc(common, func(f render.Fact) bool { return !slices.Contains(own, f) })
 		}
 	}
-	return common
+	return append(g.period(), common...)
 }
 
 // warnings are those of the runs, each with where it is of.

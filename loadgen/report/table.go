@@ -17,7 +17,7 @@ import (
 	"github.com/umascope/umascope/loadgen/summary"
 )
 
-// runIdentity is what ran.
+// runIdentity is what ran, when and with what.
 func runIdentity(s summary.Summary) []render.Fact {
 	f := []render.Fact{fact("scenario", s.Scenario)}
 	if s.Model.ID != "" { // nobody says which one a recorded command uses
@@ -34,7 +34,7 @@ func runIdentity(s summary.Summary) []render.Fact {
 		}
 		f = append(f, named)
 	}
-	return f
+	return append(f, madeFacts(s.Made)...)
 }
 
 // lengthRows are the lengths that are known.

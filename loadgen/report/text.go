@@ -210,9 +210,12 @@ func Text(w io.Writer, s summary.Summary) error {
 	for _, warning := range s.Warnings {
 		grounds.Items = append(grounds.Items, render.Coded("warning", warning))
 	}
-	return render.Text(w, render.Document{Blocks: []render.Block{
-		render.Facts{Facts: runFacts(s)}, measuredMemory(s), toolTable(s.Tool), latencies, render.P(render.Plain(verdictText(s))), grounds,
-	}})
+	var d render.Document
+	if made := madeText(s.Made); made != "" {
+		d.Add(render.P(render.Plain(made)))
+	}
+	d.Add(render.Facts{Facts: runFacts(s)}, measuredMemory(s), toolTable(s.Tool), latencies, render.P(render.Plain(verdictText(s))), grounds)
+	return render.Text(w, d)
 }
 
 // signalFacts are the grades, for people. What a simulated engine does is proven of the simulation alone.

@@ -4,6 +4,7 @@ import (
 	"os"
 	"runtime"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -15,6 +16,8 @@ import (
 // ThisMachine returns the facts of the machine that this program runs on.
 func ThisMachine() folder.Client {
 	facts := folder.Client{Arch: runtime.GOARCH, Cores: runtime.GOMAXPROCS(0)}
+	zone, offset := time.Now().Zone()
+	facts.TimeZone = &folder.TimeZone{Name: zone, OffsetSeconds: offset}
 	// What cannot be read stays empty: none of it decides anything.
 	facts.Hostname, _ = os.Hostname()
 	if id, err := os.ReadFile("/proc/sys/kernel/random/boot_id"); err == nil {

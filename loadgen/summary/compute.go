@@ -84,6 +84,7 @@ func (r *Run) digest(log *telemetry.Log) error {
 		r.requests = nil
 	}
 	m := r.Manifest
+	r.Summary.Made = madeOf(m)
 	r.Summary.Tokens.InputLengths = m.Workload.InputLengths
 	if m.Imported != nil {
 		r.Summary.addImported(*m.Imported, in)

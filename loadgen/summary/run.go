@@ -1,6 +1,7 @@
 package summary
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -76,6 +77,7 @@ func (r *Run) open() error {
 	if r.Summary, err = r.written(); err != nil {
 		return err
 	}
+	r.Summary.Made = cmp.Or(r.Summary.Made, madeOf(r.Manifest)) // which summaries of earlier programs lack
 	if r.isShare() {
 		return ErrShare
 	}

@@ -23,6 +23,8 @@ type Summary struct {
 	Model          Model             `json:"model"`
 	WorkloadSHA256 string            `json:"workload_sha256,omitempty"`
 	BootID         string            `json:"boot_id,omitempty"`
+	// Made is when and with what the run was made.
+	Made *Made `json:"made,omitempty"`
 
 	Valid          bool     `json:"valid"`
 	InvalidReasons []Reason `json:"invalid_reasons"`
