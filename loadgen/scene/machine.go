@@ -44,16 +44,15 @@ func nameOf(at socket.Location) string {
 }
 
 // unnamed returns the exporter that is followed where the settings name none: that of this machine, at the address local, if the
-// server is here, else the one at the usual port of the server's machine. Without one that answers there is no telemetry, and a
+// server is here, else the one at the port of the server's machine. Without one that answers there is no telemetry, and a
 // line in the log names the flag.
-func (s Settings) unnamed(ctx context.Context, local string, log *slog.Logger) ([]telemetry.Source, error) {
-	at := s.machine(ctx)
+func unnamed(ctx context.Context, at socket.Location, local, port string, log *slog.Logger) ([]telemetry.Source, error) {
 	switch {
 	case at.Forwarder != "":
 		log.Warn("no telemetry: the port of the server is forwarded to another machine; --telemetry NAME=URL names the exporter there", "by", at.Forwarder)
 		return nil, nil
 	case !at.Here:
-		there := telemetry.Source{Name: nameOf(at), URL: "http://" + net.JoinHostPort(at.Host, exporterPort)}
+		there := telemetry.Source{Name: nameOf(at), URL: "http://" + net.JoinHostPort(at.Host, port)}
 		if err := telemetry.Probe(ctx, there); err != nil {
 			log.Warn("no telemetry: the server is on another machine, where no exporter answers; --telemetry NAME=URL names one", "tried", there.URL)
 			return nil, nil

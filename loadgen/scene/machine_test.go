@@ -5,11 +5,13 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"strings"
 	"testing"
 
 	"github.com/umascope/umascope/exporter/metric"
+	"github.com/umascope/umascope/loadgen/socket"
 )
 
 // anExporter is the page of one.
@@ -57,6 +59,33 @@ func TestTheMachineOfARunIsWhereItsServerIs(t *testing.T) {
 	} {
 		if got := (Settings{Server: server}).Elsewhere("here"); got != want {
 			t.Errorf("%q: %q, want %q", server, got, want)
+		}
+	}
+}
+
+// Elsewhere the exporter beside the server is followed, under the name of its machine; behind a forwarded port none is.
+func TestTheExporterBesideTheServerIsFollowed(t *testing.T) {
+	there, err := url.Parse(anExporter(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	here := anExporter(t)
+	for name, c := range map[string]struct {
+		at    socket.Location
+		names string
+		url   string
+		says  string
+	}{
+		"it answers":          {socket.Location{Host: "127.0.0.1"}, "127.0.0.1", "http://127.0.0.1:" + there.Port(), "level=INFO"},
+		"a port is forwarded": {socket.Location{Host: "127.0.0.1", Forwarder: "ssh"}, "", "", "by=ssh"},
+	} {
+		var log bytes.Buffer
+		sources, err := unnamed(t.Context(), c.at, here, there.Port(), slog.New(slog.NewTextHandler(&log, nil)))
+		if err != nil || !strings.Contains(log.String(), c.says) || (len(sources) == 1) != (c.names != "") {
+			t.Fatalf("%s: %v, %v: %s", name, sources, err, log.String())
+		}
+		if len(sources) == 1 && (sources[0].Name != c.names || sources[0].URL != c.url) {
+			t.Errorf("%s: %+v", name, sources[0])
 		}
 	}
 }

@@ -184,7 +184,7 @@ func (s Settings) exporters(ctx context.Context, local string, log *slog.Logger)
 	if len(named) > 0 || local == "" {
 		return named, nil
 	}
-	return s.unnamed(ctx, local, log)
+	return unnamed(ctx, s.machine(ctx), local, exporterPort, log)
 }
 
 // lacks is what may be missing to read a page that is not for everybody.
