@@ -74,7 +74,7 @@ var mayImport = map[string][]string{
 	"loadgen/hosts":              {"exporter/metric"},
 	"loadgen/history":            {"exporter/metric", "loadgen/chat", "loadgen/compare", "loadgen/evidence", "loadgen/extract", "loadgen/folder", "loadgen/provenance", "loadgen/summary", "loadgen/telemetry"},
 	"loadgen/exhibit":            {"exporter/metric", "loadgen/chart", "loadgen/compare", "loadgen/render", "loadgen/stats"},
-	"loadgen/gauge":              {"exporter/metric", "loadgen/chat", "loadgen/compare", "loadgen/live", "loadgen/stats", "loadgen/summary"},
+	"loadgen/gauge":              {"exporter/metric", "loadgen/chat", "loadgen/compare", "loadgen/live", "loadgen/render", "loadgen/stats", "loadgen/summary"},
 	"loadgen/publish":            {"exporter/metric", "loadgen/chart", "loadgen/chat", "loadgen/compare", "loadgen/exhibit", "loadgen/folder", "loadgen/render", "loadgen/stats"},
 	"loadgen/shelf":              {"loadgen/chart", "loadgen/folder", "loadgen/render"},
 	"loadgen/merge":              {"loadgen/chat", "loadgen/folder", "loadgen/rank", "loadgen/summary", "loadgen/telemetry"},
@@ -91,7 +91,7 @@ var mayImport = map[string][]string{
 	"compose":                    {},
 	"cmd/terminal":               {}, // ground floor, as exporter/metric is: what is typed and shown is alike in all programs
 	"cmd/internal/gen":           {"alerts", "cmd/terminal", "dashboards", "dashboards/preview", "exporter/metric"},
-	"cmd/internal/demo":          {"alerts", "cmd/internal/demo/story", "cmd/internal/demo/timeline", "cmd/terminal", "dashboards", "dashboards/preview", "exporter", "exporter/collect", "exporter/endpoint", "exporter/kernelfs", "exporter/metric", "exporter/sim", "loadgen/chat", "loadgen/compare", "loadgen/evidence", "loadgen/exhibit", "loadgen/folder", "loadgen/gauge", "loadgen/history", "loadgen/sim", "loadgen/summary", "loadgen/telemetry"},
+	"cmd/internal/demo":          {"alerts", "cmd/internal/demo/story", "cmd/internal/demo/timeline", "cmd/terminal", "dashboards", "dashboards/preview", "exporter", "exporter/collect", "exporter/endpoint", "exporter/kernelfs", "exporter/metric", "exporter/sim", "loadgen/chat", "loadgen/compare", "loadgen/evidence", "loadgen/exhibit", "loadgen/folder", "loadgen/gauge", "loadgen/history", "loadgen/render", "loadgen/sim", "loadgen/summary", "loadgen/telemetry"},
 	"cmd/internal/demo/story":    {"exporter/metric", "loadgen/chart", "loadgen/compare", "loadgen/exhibit", "loadgen/render"},
 	"cmd/internal/demo/timeline": {},
 	"cmd/uma-exporter":           {"cmd/terminal", "exporter"},
@@ -119,7 +119,7 @@ var bannedNames = []string{"util", "utils", "common", "helper", "helpers", "type
 // mayWriteWith names who may write pages, tables and workbooks by what: everybody else builds documents for loadgen/render,
 // which alone escapes texts of others.
 var mayWriteWith = map[string][]string{
-	"html/template":               {"loadgen/render", "loadgen/gauge", "cmd/internal/demo", "dashboards/preview", "exporter"}, // other wings have a page of their own
+	"html/template":               {"loadgen/render", "dashboards/preview", "exporter"}, // other wings have a page of their own
 	"text/tabwriter":              {"loadgen/render"},
 	"github.com/xuri/excelize/v2": {"loadgen/render"},
 }

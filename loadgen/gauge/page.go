@@ -1,12 +1,13 @@
 package gauge
 
 import (
-	_ "embed"
+	"bytes"
 	"errors"
-	"html/template"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -14,23 +15,17 @@ import (
 
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/loadgen/live"
+	"github.com/umascope/umascope/loadgen/render"
 )
 
 // mostScrapes is how many pages are made at once; who asks for more is told to come later.
 const mostScrapes = 8
-
-//go:embed index.html
-var indexText string
 
 // Program is what serves, as its build recorded itself.
 type Program struct{ Version, Revision, GoVersion string }
 
 // Handler serves what lies on the shelf: the series, a page for people, and whether it is alive.
 func Handler(s *Shelf, p Program, log *slog.Logger) (http.Handler, error) {
-	index, err := template.New("index").Funcs(template.FuncMap{"figure": figure}).Parse(indexText)
-	if err != nil {
-		return nil, err
-	}
 	registry := prometheus.NewRegistry()
 	if err := errors.Join(registry.Register(collector{s}), registry.Register(build(p))); err != nil {
 		return nil, err
@@ -41,12 +36,16 @@ func Handler(s *Shelf, p Program, log *slog.Logger) (http.Handler, error) {
 	}))
 	mux.HandleFunc("GET "+live.HealthPath, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) })
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) {
+		var page bytes.Buffer
+		if err := render.HTML(&page, document(s.Look(), s.Root, p)); err != nil {
+			log.Error("page", "problem", err.Error())
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+			return
+		}
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
 		w.Header().Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'")
 		w.Header().Set("X-Content-Type-Options", "nosniff")
-		if err := index.Execute(w, newIndex(s, p)); err != nil {
-			log.Error("page", "problem", err.Error())
-		}
+		_, _ = w.Write(page.Bytes())
 	})
 	return mux, nil
 }
@@ -67,34 +66,82 @@ func build(p Program) prometheus.Collector {
 	return gauge
 }
 
-// index is what the page for people shows.
-type index struct {
-	*Shown
-	Program
-	Root string
-	Rows []indexRow
+// document is the page for people.
+func document(shown *Shown, root string, p Program) render.Document {
+	d := render.Document{Title: "Finished runs"}
+	d.Add(
+		render.Small(fmt.Sprintf("uma-load %s (%s, %s) reads %s", p.Version, p.Revision, p.GoVersion, root)),
+		render.P(render.Link("Metrics", "metrics"), render.Plain(fmt.Sprintf(". %d runs shown, %d older ones left out, %d unfinished, %d unreadable.",
+			len(shown.Runs), shown.LeftOut, shown.Unfinished, shown.Unreadable))),
+	)
+	if len(shown.Problems) > 0 {
+		d.Add(render.H2("Problems"), render.List{Items: render.Items(shown.Problems)})
+	}
+	if len(shown.Comparisons) > 0 {
+		d.Add(render.H2("Comparisons"))
+	}
+	for _, c := range shown.Comparisons {
+		d.Add(c.heading(), render.Small("Saved "+c.Saved()+" (UTC). Ratios are of the candidate over the baseline; where the analysis is not of ratios, the interval is that of the difference."), c.table())
+	}
+	d.Add(render.H2("Runs"))
+	if len(shown.Runs) == 0 {
+		d.Add(render.P(render.Plain("There is no finished run yet.")))
+		return d
+	}
+	d.Add(runTable(shown.Runs))
+	return d
 }
 
-// indexRow is a run.
-type indexRow struct {
-	Run, Started, Arm, Scenario, Engine, Model, Host, Mode string
-	Valid, Simulated                                       bool
-	Tokens                                                 *float64
+func (c comparison) heading() render.Heading {
+	h := render.H3(c.Name)
+	if c.Simulated {
+		h.Badges = []render.Span{render.Badge(render.Bad, "simulated")}
+	}
+	return h
 }
 
-func newIndex(s *Shelf, p Program) index {
-	i := index{Shown: s.Look(), Program: p, Root: s.Root}
-	for _, r := range i.Runs {
-		line := indexRow{
-			Run: r.info.run, Started: r.started.UTC().Format(time.DateTime), Arm: r.info.arm, Scenario: r.info.scenario,
-			Engine: r.info.engine, Model: r.info.model, Host: r.info.host, Mode: r.mode, Valid: r.valid, Simulated: r.simulated,
+func (c comparison) table() render.Table {
+	t := render.Table{Header: []string{"Metric", "Candidate", "Baseline", "Scenario", "Model", "Ratio", "95 % interval", "Verdict"}, Words: []int{1, 2, 3, 4, 7}}
+	for _, r := range c.Rows {
+		name, verdict := r.Metric, r.Verdict
+		if r.Primary {
+			name += ", which decides"
 		}
+		if r.Needed != nil {
+			verdict += fmt.Sprintf(", about %d runs of each arm needed for the margin", *r.Needed)
+		}
+		if r.Confounded {
+			verdict += ", confounded with time"
+		}
+		t.Add(name, r.Candidate, r.Baseline, r.Scenario, r.Model, figure(4, r.Ratio), r.Interval, verdict)
+	}
+	return t
+}
+
+// runTable has a row for each run. Those that are no measurement of a real machine stand out.
+func runTable(runs []Run) render.Table {
+	t := render.Table{Header: []string{"Run", "State", "Output tokens/s", "Start (UTC)", "Arm", "Scenario", "Engine", "Model", "Host"}, Words: []int{1, 3, 4, 5, 6, 7, 8}}
+	for _, r := range runs {
+		var state []string
+		var tone render.Tone
+		if r.simulated {
+			state, tone = append(state, "simulated engine"), render.Note
+		}
+		if r.mode != "" && r.mode != metric.ModeLive {
+			state, tone = append(state, "telemetry "+r.mode), render.Note
+		}
+		validity := "valid"
+		if !r.valid {
+			validity, tone = "invalid", render.Bad
+		}
+		state = append([]string{validity}, state...)
+		var tokens *float64
 		for _, f := range r.figures {
 			if f.family == &metric.RunOutputTokensPerSecond {
-				line.Tokens = &f.value
+				tokens = &f.value
 			}
 		}
-		i.Rows = append(i.Rows, line)
+		t.AddIn(tone, r.info.run, strings.Join(state, ", "), figure(2, tokens), r.started.UTC().Format(time.DateTime), r.info.arm, r.info.scenario, r.info.engine, r.info.model, r.info.host)
 	}
-	return i
+	return t
 }

@@ -3,9 +3,7 @@ package demo
 import (
 	"bytes"
 	"context"
-	_ "embed"
 	"fmt"
-	"html/template"
 	"net"
 	"net/http"
 	"os"
@@ -15,10 +13,8 @@ import (
 
 	"github.com/umascope/umascope/dashboards"
 	"github.com/umascope/umascope/dashboards/preview"
+	"github.com/umascope/umascope/loadgen/render"
 )
-
-//go:embed open.html
-var openPage string
 
 // listenAddress is the flag of what is kept open.
 const listenAddress = "web.listen-address"
@@ -52,10 +48,6 @@ func (s *showing) keepOpen() error {
 }
 
 func (s *showing) openHandler(at string) (http.Handler, error) {
-	index, err := template.New("open").Parse(openPage)
-	if err != nil {
-		return nil, err
-	}
 	drawn, err := s.dashboards(at)
 	if err != nil {
 		return nil, err
@@ -63,11 +55,13 @@ func (s *showing) openHandler(at string) (http.Handler, error) {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) {
 		var page bytes.Buffer
-		if err := index.Execute(&page, s.openView()); err != nil {
+		if err := render.HTML(&page, s.openView().document()); err != nil {
 			http.Error(w, err.Error(), http.StatusInternalServerError)
 			return
 		}
-		w.Header().Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		w.Header().Set("Refresh", "5") // seconds
+		w.Header().Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
 		_, _ = w.Write(page.Bytes()) // to whom it may concern
 	})
 	name := filepath.Base(s.folder)
@@ -114,6 +108,32 @@ type openView struct {
 }
 
 type openMachineView struct{ Name, Arm, Available, Exporter, Engine, KVBM string }
+
+// document is the index as a page.
+func (v openView) document() render.Document {
+	d := render.Document{Title: "umascope demo, simulated"}
+	d.Add(render.Notice(render.Note, render.Strong("All of it is simulated: no figure is of a real machine."),
+		render.Plain(fmt.Sprintf(" Clocks of the machines run %g times as fast as the one on the wall; theirs show %s.", v.Speed, v.Now))))
+	if v.Report {
+		d.Add(render.P(render.Link("The report", "/"+reportName), render.Plain(": what was found, how, and what it does not show. "),
+			render.Link("All files", "/files/"), render.Plain(" of this demo.")))
+	} else {
+		d.Add(render.P(render.Plain(fmt.Sprintf("The report is being made: %s of about %s. What is there already: ", v.Waited, v.About)),
+			render.Link("files", "/files/"), render.Plain(".")))
+	}
+	if v.Dashboards {
+		d.Add(render.P(render.Link("The dashboards", "/dashboards/"), render.Plain(", as generated for Grafana, over the clocks of the machines (a preview, not Grafana).")))
+	}
+	machines := render.Table{Header: []string{"Machine", "Engine", "Memory available"}, Words: []int{1}}
+	pages := render.List{Lead: []render.Span{render.Plain("Their pages, as on real ones:")}}
+	for _, m := range v.Machines {
+		machines.Add(m.Name, m.Arm, m.Available)
+		pages.Items = append(pages.Items, []render.Span{render.Plain(m.Name + ": "), render.Link("uma-exporter", m.Exporter), render.Plain(", "),
+			render.Link("engine", m.Engine), render.Plain(", "), render.Link("KVBM", m.KVBM)})
+	}
+	d.Add(render.H2("Machines"), machines, pages, render.P(render.Plain("Ctrl-C where the demo was started ends all of this.")))
+	return d
+}
 
 func (s *showing) openView() openView {
 	v := openView{
