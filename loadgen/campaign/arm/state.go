@@ -167,12 +167,24 @@ func (k *keeper) open() error {
 	}
 	err = errors.Join(k.lock.Truncate(0), k.hold())
 	if err == nil {
-		k.state, err = readState(k.dir)
+		err = k.read()
 	}
 	if err != nil {
 		k.close()
 	}
 	return err
+}
+
+// read takes the state of the folder, while others may look at the one before it.
+func (k *keeper) read() error {
+	state, err := readState(k.dir)
+	if err != nil {
+		return err
+	}
+	k.mutex.Lock()
+	defer k.mutex.Unlock()
+	k.state = state
+	return nil
 }
 
 // hold says in the lock who has it.

@@ -112,6 +112,31 @@ func TestACommandThatCannotStopAProcessIsFollowedByTheSignal(t *testing.T) {
 	}
 }
 
+// TestTheStateIsReadWhileAnArmIsEndedAgain fails under the race detector: what hears the end of a process reads the state,
+// and a second Down reads it from the folder.
+func TestTheStateIsReadWhileAnArmIsEndedAgain(t *testing.T) {
+	r := upIn(t, t.TempDir(), armOf(doing("engine", "wait")))
+	if err := r.Down(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	ended, begun := make(chan error), make(chan struct{})
+	go func() {
+		<-begun
+		ended <- r.Down(t.Context())
+	}()
+	for i := range 1000 {
+		if state := r.State(); state.DownAt == nil {
+			t.Fatalf("%+v", state)
+		}
+		if i == 0 {
+			close(begun)
+		}
+	}
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}
+
 // stranger is a process of nobody's arm, in a session of its own.
 func stranger(t *testing.T) Identity {
 	t.Helper()
