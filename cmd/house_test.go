@@ -60,7 +60,7 @@ var mayImport = map[string][]string{
 	"loadgen/drive":              {"loadgen/chat", "loadgen/schedule"},
 	"loadgen/live":               {"exporter/metric", "loadgen/chat", "loadgen/drive"},
 	"loadgen/folder":             {"loadgen/chat", "loadgen/evidence", "loadgen/extract", "loadgen/prompt", "loadgen/rank", "loadgen/schedule", "loadgen/telemetry/sampling"},
-	"loadgen/campaign":           {"loadgen/campaign/plan", "loadgen/chat", "loadgen/folder", "loadgen/provenance", "loadgen/render"},
+	"loadgen/campaign":           {"exporter/metric", "loadgen/campaign/plan", "loadgen/chat", "loadgen/folder", "loadgen/provenance", "loadgen/render"},
 	"loadgen/provenance":         {"loadgen/folder"},
 	"loadgen/server":             {"exporter/metric", "loadgen/chat", "loadgen/folder", "loadgen/option", "loadgen/prompt", "loadgen/socket"},
 	"loadgen/runner":             {"exporter/metric", "loadgen/chat", "loadgen/command", "loadgen/drive", "loadgen/evidence", "loadgen/extract", "loadgen/folder", "loadgen/live", "loadgen/prompt", "loadgen/provenance", "loadgen/rank", "loadgen/scene", "loadgen/schedule", "loadgen/server", "loadgen/storage", "loadgen/summary", "loadgen/telemetry", "loadgen/witness", "loadgen/workload"},

@@ -19,6 +19,7 @@ import (
 	"github.com/umascope/umascope/loadgen/campaign/plan"
 	"github.com/umascope/umascope/loadgen/option"
 	"github.com/umascope/umascope/loadgen/render"
+	"github.com/umascope/umascope/loadgen/runner"
 )
 
 const armHelp = `Use one arm of a plan by hand: up, status, logs, down.
@@ -111,14 +112,14 @@ func (l *armLine) up(ctx context.Context, stdout, stderr io.Writer) error {
 		return usage(err)
 	}
 	if err := readyToStart(ctx, cell, dir); err != nil {
-		return unusable(ctx, err)
+		return runner.Unusable(ctx, err)
 	}
 	running, err := arm.Up(ctx, cell.Arm, dir, newLogger(stderr, "warn"))
 	if failure, ok := errors.AsType[*arm.Failure](err); ok {
 		return errors.Join(failure, failure.Write(stderr))
 	}
 	if err != nil {
-		return unusable(ctx, err)
+		return runner.Unusable(ctx, err)
 	}
 	running.Leave()
 	return showArm(ctx, stdout, cell.Arm, dir)

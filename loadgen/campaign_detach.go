@@ -51,7 +51,7 @@ func (l *campaignLine) startDetached(ctx context.Context, stdout io.Writer, c *c
 	path := filepath.Join(c.Dir, campaign.LogFile)
 	log, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	if err != nil {
-		return badOut(err)
+		return runner.BadOut(err)
 	}
 	defer log.Close()
 	from, _ := log.Seek(0, 2) // what was there before is not its word

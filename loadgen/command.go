@@ -111,17 +111,6 @@ func exitCode(err error) int {
 	return exitFailed
 }
 
-// unusable marks what others said as bad input, unless the user did not wait for the answer.
-func unusable(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return runner.ErrInterrupted
-	}
-	return usage(err)
-}
-
-// badOut says that the folder cannot be written to.
-func badOut(err error) error { return usage(fmt.Errorf("--out: %w; --out names another folder", err)) }
-
 // commandLine is what the program accepts.
 type commandLine struct {
 	app        *kingpin.Application

@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/umascope/umascope/loadgen/campaign"
+	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/loadgen/chat"
 	"github.com/umascope/umascope/loadgen/folder"
 	"github.com/umascope/umascope/loadgen/live"
@@ -67,7 +67,7 @@ func (s *standing) lifecycle() *runner.EngineLifecycle {
 	return &runner.EngineLifecycle{
 		Engine: true,
 		Before: func(ctx context.Context, enter func(string)) (context.Context, error) {
-			for _, phase := range []string{campaign.PhaseCooldown, campaign.PhaseStart, campaign.PhaseLoad} {
+			for _, phase := range []string{metric.PhaseCooldown, metric.PhaseStart, metric.PhaseLoad} {
 				enter(phase)
 				s.seen = append(s.seen, phase+" "+s.shown())
 				if s.wait != nil {

@@ -73,7 +73,7 @@ func (l *mergeLine) run(ctx context.Context, stdout io.Writer) error {
 	if err != nil {
 		// What it holds is in the folders of the ranks too.
 		_ = os.RemoveAll(string(m.folder))
-		return unusable(ctx, err)
+		return runner.Unusable(ctx, err)
 	}
 	if err := printRun(stdout, m.folder, sum); err != nil {
 		return err

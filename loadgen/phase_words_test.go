@@ -4,7 +4,6 @@ import (
 	"testing"
 
 	"github.com/umascope/umascope/exporter/metric"
-	"github.com/umascope/umascope/loadgen/campaign"
 	"github.com/umascope/umascope/loadgen/extract"
 	"github.com/umascope/umascope/loadgen/folder"
 )
@@ -13,13 +12,11 @@ import (
 // know nothing of metrics have words of their own for them.
 func TestPhasesAreCalledAsTheVocabularyCallsThem(t *testing.T) {
 	for want, names := range map[string][]string{
-		metric.PhaseCooldown: {campaign.PhaseCooldown},
-		metric.PhaseStart:    {campaign.PhaseStart},
-		metric.PhaseLoad:     {campaign.PhaseLoad, extract.PhaseLoad},
-		metric.PhaseReady:    {folder.PhaseReady, extract.PhaseReady},
-		metric.PhaseWarmup:   {folder.PhaseWarmup, extract.PhaseWarmup},
-		metric.PhaseMeasure:  {folder.PhaseMeasure, extract.PhaseMeasure},
-		metric.PhaseStop:     {folder.PhaseStop, extract.PhaseStop},
+		metric.PhaseLoad:    {extract.PhaseLoad},
+		metric.PhaseReady:   {folder.PhaseReady, extract.PhaseReady},
+		metric.PhaseWarmup:  {folder.PhaseWarmup, extract.PhaseWarmup},
+		metric.PhaseMeasure: {folder.PhaseMeasure, extract.PhaseMeasure},
+		metric.PhaseStop:    {folder.PhaseStop, extract.PhaseStop},
 	} {
 		for _, name := range names {
 			if name != want {

@@ -20,6 +20,7 @@ import (
 	"github.com/umascope/umascope/loadgen/history"
 	"github.com/umascope/umascope/loadgen/option"
 	"github.com/umascope/umascope/loadgen/publish"
+	"github.com/umascope/umascope/loadgen/runner"
 )
 
 const publishHelp = `Make a pack of runs for any static web server.
@@ -97,7 +98,7 @@ func (l *publishLine) run(ctx context.Context, stdout, stderr io.Writer) error {
 		return usage(err)
 	}
 	if err := publish.CheckOut(l.settings.Out); err != nil {
-		return badOut(err)
+		return runner.BadOut(err)
 	}
 	runs, skipped, err := history.Load(l.folders)
 	if err != nil {
@@ -120,7 +121,7 @@ func (l *publishLine) run(ctx context.Context, stdout, stderr io.Writer) error {
 	s.Known, s.Program, s.Now, s.Read = thisPlace(), buildVersion(), time.Now(), observations
 	pack, err := publish.Make(ctx, sources, s)
 	if err != nil {
-		return unusable(ctx, err)
+		return runner.Unusable(ctx, err)
 	}
 	fmt.Fprintf(stdout, "%s: %d runs in %d files\n", printable(filepath.Join(s.Out, publish.IndexFile)), len(pack.Runs), len(pack.Files)+1)
 	if len(pack.LeftOut) > 0 {

@@ -19,6 +19,7 @@ import (
 	"github.com/umascope/umascope/loadgen/folder"
 	"github.com/umascope/umascope/loadgen/history"
 	"github.com/umascope/umascope/loadgen/option"
+	"github.com/umascope/umascope/loadgen/runner"
 	"github.com/umascope/umascope/loadgen/shelf"
 	"github.com/umascope/umascope/loadgen/summary"
 )
@@ -262,7 +263,7 @@ func (l *shelfLine) archive(ctx context.Context, stdout io.Writer) error {
 	}
 	files, err := shelf.Archive(ctx, paths, l.to)
 	if err != nil {
-		return unusable(ctx, err)
+		return runner.Unusable(ctx, err)
 	}
 	fmt.Fprintf(stdout, "%s: %d files and folders, held against the disk\n", printable(l.to), files)
 	if !l.delete {

@@ -139,7 +139,7 @@ func (s *sweeper) point(t sweep.Trial) (*commandLine, error) {
 func (s *sweeper) drive(ctx context.Context) ([]sweep.Trial, error) {
 	if err := s.keep(nil); err != nil {
 		s.undo()
-		return nil, badOut(err)
+		return nil, runner.BadOut(err)
 	}
 	done, err := s.plan.Drive(ctx, s.measure, s.keep)
 	if s.failure != nil && len(done) == 1 && done[0].Summary == nil {

@@ -99,10 +99,10 @@ const ResourceMemory = "memory"
 // Values of LabelPhase on phases that every run of a campaign has, in their order. A scenario has its own
 // instead of measure.
 const (
-	PhaseCooldown = "cooldown"
-	PhaseStart    = "start" // of the engine's processes
-	PhaseLoad     = "load"  // a server loads its model
-	PhaseReady    = "ready" // it answers
+	PhaseCooldown = "cooldown" // the machine comes to rest
+	PhaseStart    = "start"    // the moment before the engine is started; the ledger at start is of it
+	PhaseLoad     = "load"     // processes are started; the engine reads its weights and sizes its KV cache
+	PhaseReady    = "ready"    // it answers
 	PhaseWarmup   = "warmup"
 	PhaseMeasure  = "measure"
 	PhaseStop     = "stop"

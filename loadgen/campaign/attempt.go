@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/loadgen/campaign/plan"
 	"github.com/umascope/umascope/loadgen/folder"
 )
@@ -79,7 +80,7 @@ func (a *attempt) manifest() *folder.Campaign {
 
 // before gets the machine to rest and the engine up.
 func (a *attempt) before(ctx context.Context, enter func(string)) (context.Context, error) {
-	enter(PhaseCooldown)
+	enter(metric.PhaseCooldown)
 	kept := a.r.standsFor(a.of())
 	if !kept {
 		a.r.lower(ctx, a)
@@ -91,8 +92,8 @@ func (a *attempt) before(ctx context.Context, enter func(string)) (context.Conte
 	if kept || !a.hasEngine() {
 		return a.ready(ctx)
 	}
-	enter(PhaseStart)
-	enter(PhaseLoad)
+	enter(metric.PhaseStart)
+	enter(metric.PhaseLoad)
 	if err := a.raise(ctx); err != nil {
 		return nil, err
 	}

@@ -75,13 +75,6 @@ type Around struct {
 	Logs func() []Log
 }
 
-// Phases of a run before its engine is ready.
-const (
-	PhaseCooldown = "cooldown" // the machine comes to rest
-	PhaseStart    = "start"    // the moment before the engine is started; the ledger at start is of it
-	PhaseLoad     = "load"     // processes are started; the engine reads its weights and sizes its KV cache
-)
-
 // Result is what came of a run.
 type Result struct {
 	Status Status

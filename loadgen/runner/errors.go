@@ -33,16 +33,16 @@ type CommandError struct {
 
 func (e CommandError) Error() string { return fmt.Sprintf("%s %s", e.Program, e.Exit) }
 
-// unusable marks what others answered as bad input, unless the context was done before the answer.
-func unusable(ctx context.Context, err error) error {
+// Unusable marks what others answered as bad input, unless the context was done before the answer.
+func Unusable(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ErrInterrupted
 	}
 	return input(err)
 }
 
-// badOut is the error of a folder that cannot be written to.
-func badOut(err error) error { return input(fmt.Errorf("--out: %w; --out names another folder", err)) }
+// BadOut is the error of a folder that cannot be written to.
+func BadOut(err error) error { return input(fmt.Errorf("--out: %w; --out names another folder", err)) }
 
 // MakeFolder makes the folder of a run. Its error is an InputError that names the flag.
 func MakeFolder(out, id string) (folder.Folder, error) {
@@ -51,7 +51,7 @@ func MakeFolder(out, id string) (folder.Folder, error) {
 	case errors.Is(err, fs.ErrExist):
 		return "", input(fmt.Errorf("--run-id: %s exists; a run's folder is never written twice", filepath.Join(out, id)))
 	case err != nil:
-		return "", badOut(err)
+		return "", BadOut(err)
 	}
 	return made, nil
 }

@@ -107,7 +107,7 @@ func (m *measurement) send(ctx context.Context, p *plan) *ended {
 func (m *measurement) withEngine(ctx context.Context) (*ended, error) {
 	var err error
 	if m.scene, err = scene.LookAtMachines(ctx, m.keep.Scene, m.env.Exporter, m.env.Log); err != nil {
-		return nil, unusable(ctx, err)
+		return nil, Unusable(ctx, err)
 	}
 	var page atomic.Bool // that of the engine answers
 	if err := m.followServer(m.load.Target.PlannedPage(), func() bool { return !page.Load() }); err != nil {

@@ -51,7 +51,7 @@ func (p *plan) writeSchedule(ctx context.Context, f folder.Folder) error {
 	var err error
 	p.schedule, err = os.OpenFile(f.Path(folder.ScheduleFile), os.O_CREATE|os.O_EXCL|os.O_WRONLY|os.O_APPEND, 0o644)
 	if err != nil {
-		return badOut(err)
+		return BadOut(err)
 	}
 	buffer := bufio.NewWriter(p.schedule)
 	if p.sha256, err = p.work.Plan(ctx, buffer); err == nil {
@@ -68,7 +68,7 @@ func (p *plan) writeSchedule(ctx context.Context, f folder.Folder) error {
 		return input(err)
 	}
 	if full := (*fs.PathError)(nil); errors.As(err, &full) {
-		return badOut(err)
+		return BadOut(err)
 	}
 	return err
 }

@@ -54,7 +54,7 @@ func (r *recording) make(ctx context.Context) (Result, error) {
 	}
 	if err := r.look(ctx); err != nil {
 		r.remove()
-		return result, unusable(ctx, err)
+		return result, Unusable(ctx, err)
 	}
 	r.beginManifest()
 	if r.env.Engine == nil {

@@ -24,10 +24,10 @@ type subject struct {
 func newSubject(ctx context.Context, m *measurement, look func(server.Served) error) (*subject, error) {
 	served, err := server.Inquire(ctx, m.load.Target, m.env.Log)
 	if err != nil {
-		return nil, unusable(ctx, err)
+		return nil, Unusable(ctx, err)
 	}
 	if err := look(served); err != nil {
-		return nil, unusable(ctx, err)
+		return nil, Unusable(ctx, err)
 	}
 	s := &subject{served: served}
 	if s.client, err = newClient(m.load, m.keep.Limits, served.Key); err != nil {
@@ -35,7 +35,7 @@ func newSubject(ctx context.Context, m *measurement, look func(server.Served) er
 	}
 	if s.identity, err = server.Recognize(ctx, m.load.Target, &s.served, m.load.wanted(), m.env.Log); err != nil {
 		s.close()
-		return nil, unusable(ctx, err)
+		return nil, Unusable(ctx, err)
 	}
 	if s.scale, err = s.measureText(ctx, m); err != nil {
 		s.close()

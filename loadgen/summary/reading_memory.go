@@ -66,15 +66,12 @@ func (r *reading) startPhase() (string, bool) {
 		if !starting(phase.Name) {
 			return "", false
 		}
-		if phase.Name != phaseCooldown {
+		if phase.Name != metric.PhaseCooldown {
 			return phase.Name, true
 		}
 	}
 	return "", false
 }
-
-// phaseCooldown is the phase in which a campaign waits before it starts the engine.
-const phaseCooldown = "cooldown"
 
 // readyNS is the moment at which the engine was ready and nothing had been asked of it: the start
 // of the first phase after those. Where nothing tells the start of an engine from its work, as in a
@@ -84,7 +81,7 @@ func (r *reading) readyNS() (int64, bool) {
 		if starting(phase.Name) || phase.Name == phaseReady {
 			continue
 		}
-		if i > 0 && r.log.Phases[i-1].Name == phaseBefore {
+		if i > 0 && r.log.Phases[i-1].Name == metric.PhaseBefore {
 			return 0, false
 		}
 		return r.startOf(phase.Name)
@@ -92,16 +89,13 @@ func (r *reading) readyNS() (int64, bool) {
 	return 0, false
 }
 
-// phaseBefore is the phase before a recorded command, in which no engine of it is there.
-const phaseBefore = "before"
-
 // phaseReady is the phase in which the engine is ready and nothing is asked of it; its end is
 // the moment that counts.
 const phaseReady = "ready"
 
 // starting says whether the engine is not there yet in a phase.
 func starting(phase string) bool {
-	return phase == phaseBefore || phase == phaseCooldown || phase == "start" || phase == metric.PhaseLoad
+	return phase == metric.PhaseBefore || phase == metric.PhaseCooldown || phase == metric.PhaseStart || phase == metric.PhaseLoad
 }
 
 func (r *reading) ledgerAtStartOf(phase string) map[string]float64 {
