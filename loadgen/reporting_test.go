@@ -110,7 +110,7 @@ func manyRuns(t *testing.T) string {
 	for i, arm := range []string{"native", "container", "container", "native"} {
 		for _, concurrency := range []int{1, 4} {
 			code, _, stderr := invokeVerb(t, slices.Concat([]string{"run", "--out", out, "--run-id", fmt.Sprintf("r%d-%d", i, concurrency), "--web.listen-address", "127.0.0.1:0"}, uncontended,
-				[]string{"--url", url, "--requests=12", "--warmup=0", "--output-tokens=4", "--concurrency", strconv.Itoa(concurrency), "--label=arm=" + arm})...)
+				[]string{"--url", url, "--requests=12", "--warmup=0", "--output-tokens=4", "--ignore-eos", "--concurrency", strconv.Itoa(concurrency), "--label=arm=" + arm})...)
 			if code != exitDone {
 				t.Fatalf("exit %d: %s", code, stderr)
 			}
