@@ -106,7 +106,7 @@ func (k *gatekeeper) list() []gate {
 		}, true})
 	}
 	if k.gates.CPURatio != nil {
-		all = append(all, gate{gateCPURatio, "ratio", *k.gates.CPURatio, k.busy(*k.gates.CPURatio), true})
+		all = append(all, gate{gateCPURatio, "ratio", float64(*k.gates.CPURatio), k.busy(float64(*k.gates.CPURatio)), true})
 	}
 	if k.kept {
 		return all

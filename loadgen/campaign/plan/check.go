@@ -243,7 +243,7 @@ func (p *Plan) checkGates() error {
 	case g.WithinFirstCelsius != nil && *g.WithinFirstCelsius < 0:
 		return p.errorAt("gates.within_first_celsius", "want 0 or more")
 	case g.CPURatio != nil && (*g.CPURatio <= 0 || *g.CPURatio > 1):
-		return p.errorAt("gates.cpu_ratio", "%g is no share above 0 up to 1: 0.1 is a tenth of all cores", *g.CPURatio)
+		return p.errorAt("gates.cpu_ratio", "%g is outside 0 to 1: write 10%% or 0.1 for a tenth of all cores", float64(*g.CPURatio))
 	case g.SMClock != nil && g.SMClock.MinHertz < 1e6:
 		return p.errorAt("gates.sm_clock.min_hertz", "%g is no clock of a GPU: 2.1e9 is 2100 MHz", g.SMClock.MinHertz)
 	}

@@ -152,6 +152,10 @@ func (d *decoder) scalar(path string, node *yaml.Node, v reflect.Value, f field)
 		var parsed Bytes
 		parsed, problem = ParseBytes(text)
 		v.SetUint(uint64(parsed))
+	case reflect.TypeFor[Ratio]():
+		var parsed Ratio
+		parsed, problem = ParseRatio(text)
+		v.SetFloat(float64(parsed))
 	default:
 		problem = plain(text, v, f)
 	}

@@ -176,8 +176,8 @@ type Gates struct {
 	// GPUCelsius is the temperature to fall to (45), or to within WithinFirstCelsius of the first start.
 	GPUCelsius         *float64 `yaml:"gpu_celsius"`
 	WithinFirstCelsius *float64 `yaml:"within_first_celsius"`
-	// CPURatio is the busy share of all cores: 0.1.
-	CPURatio *float64 `yaml:"cpu_ratio"`
+	// CPURatio is the busy share of all cores, as a number or a percentage: 10%.
+	CPURatio *Ratio `yaml:"cpu_ratio"`
 	// MemFree is the least MemFree; MemFreeWithin how close it must be to that of the other arms' starts: 1GiB.
 	MemFree       Bytes  `yaml:"mem_free"`
 	MemFreeWithin *Bytes `yaml:"mem_free_within"`

@@ -82,7 +82,7 @@ func TestAPlanIsReadWithItsDefaults(t *testing.T) {
 		"gate time-out":          {p.Gates.Timeout, 30 * time.Minute},
 		"cooldown":               {*p.Gates.Cooldown, 5 * time.Minute},
 		"gpu temperature":        {*p.Gates.GPUCelsius, 45.0},
-		"cpu share":              {*p.Gates.CPURatio, 0.1},
+		"cpu share":              {*p.Gates.CPURatio, Ratio(0.1)},
 		"equal MemFree":          {*p.Gates.MemFreeWithin, Bytes(1 << 30)},
 		"no clock gate":          {p.Gates.SMClock == nil, true},
 		"ready every":            {native.Ready.Every, 2 * time.Second},
