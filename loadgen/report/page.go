@@ -34,7 +34,7 @@ func (p Page) document() render.Document {
 	s := p.Summary
 	d := render.Document{Title: p.Title}
 	d.Add(verdictBlock(s.Valid, "This run is "+verdictText(s)+".", reasonItems(s)), warningList(s.Warnings),
-		render.Facts{Facts: runIdentity(s)}, render.Facts{Facts: runFacts(s), Tiles: true}, measuredMemory(s))
+		render.Facts{Facts: runIdentity(s)}, render.Facts{Facts: pageFacts(runFacts(s)), Tiles: true}, measuredMemory(s))
 	if reported := toolTable(s.Tool); !reported.Empty() {
 		d.Add(render.H2("Reported by "+s.Tool.Program), render.Small("By the tool’s own definitions, read from its log or its files; none of it was measured here."), reported)
 	}
@@ -132,7 +132,7 @@ func (p Page) machine(m summary.Machine) []render.Block {
 		tone, says = render.Bad, fmt.Sprintf("These figures are %s: they are not measurements of this run.", m.Mode)
 	}
 	facts := machineFacts(summary.Summary{Memory: m.Memory, KV: m.KV, Thermal: m.Thermal, Energy: m.Energy})
-	blocks := []render.Block{render.H2("Machine "+m.Source, render.Badge(tone, m.Mode)), render.Small(says), render.Facts{Of: "measured phases", Facts: facts, Tiles: true}}
+	blocks := []render.Block{render.H2("Machine "+m.Source, render.Badge(tone, m.Mode)), render.Small(says), render.Facts{Of: "measured phases", Facts: pageFacts(facts), Tiles: true}}
 	if p.Telemetry != nil {
 		if source := p.Telemetry.Source(m.Source); source != nil {
 			end := p.end()

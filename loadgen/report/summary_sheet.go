@@ -11,23 +11,20 @@ import (
 	"github.com/umascope/umascope/loadgen/summary"
 )
 
-// SummarySheet is the summary for people: what ran, whether it is valid, the figures as the report
-// writes them, then every latency with its numbers, in seconds.
+// SummarySheet is the summary for people: what ran, whether it is valid, the figures with a unit and a note beside each
+// number, then every latency with its numbers, in seconds.
 func SummarySheet(s summary.Summary) render.Sheet {
 	rows := [][]any{{"run", s.Run}, {"verdict", verdictText(s)}}
 	for _, reason := range s.InvalidReasons {
 		rows = append(rows, []any{"invalid: " + string(reason.Code), reason.Detail})
 	}
-	for _, f := range append(runIdentity(s), runFacts(s)...) {
+	for _, f := range runIdentity(s) {
 		rows = append(rows, []any{f.Name, f.Value})
 	}
-	memory := measuredMemory(s)
-	if !memory.Empty() {
-		rows = append(rows, texts(memory.Header))
+	for _, h := range runFacts(s) {
+		rows = append(rows, h.cells())
 	}
-	for _, row := range memory.Rows {
-		rows = append(rows, texts(row.Cells))
-	}
+	rows = append(rows, memoryRows(s)...)
 	for _, warning := range s.Warnings {
 		rows = append(rows, []any{"warning", warning})
 	}
@@ -39,6 +36,19 @@ func SummarySheet(s summary.Summary) render.Sheet {
 		rows = append(rows, r.numbers("tokens"))
 	}
 	return render.Sheet{Name: "Summary", Rows: render.Rows(rows)}
+}
+
+// memoryRows are the table of memory with numbers: GiB, and percent of the pool.
+func memoryRows(s summary.Summary) [][]any {
+	table := measuredMemory(s)
+	if table.Empty() {
+		return nil
+	}
+	rows := [][]any{{table.Header[0], "line", "GiB", "share of the pool, %"}}
+	for _, line := range poolLines(s.Memory, s.KV) {
+		rows = append(rows, []any{line.moment, line.name, line.bytes / gibibytes().size, 100 * line.share})
+	}
+	return rows
 }
 
 // numbers are the cells of a distribution as numbers, with its unit before them.

@@ -84,11 +84,31 @@ func fromText(from string) string {
 // memoryTable has the pool at the moments that the figures of memory are of: the lines of each add up to it.
 // Where names the machine if it is not the only one.
 func memoryTable(m *summary.Memory, kv *summary.KV, where string) render.Table {
-	splits := m.Splits(kv)
-	if len(splits) == 0 {
+	lines := poolLines(m, kv)
+	if len(lines) == 0 {
 		return render.Table{}
 	}
 	t := render.Table{Header: []string{"memory" + where + notLive(m.Origin), "line", "GiB", "share of the pool"}, Words: []int{1}}
+	for _, line := range lines {
+		t.Add(line.moment, line.name, formatGiB(line.bytes), chart.FormatRatio(line.share))
+	}
+	return t
+}
+
+// poolLine is a row of the table of memory.
+type poolLine struct {
+	moment, name string
+	bytes        float64
+	share        float64 // of the pool
+}
+
+// poolLines are the lines of every moment, which is named in its first one, and the pool at the end.
+func poolLines(m *summary.Memory, kv *summary.KV) []poolLine {
+	splits := m.Splits(kv)
+	if len(splits) == 0 {
+		return nil
+	}
+	var lines []poolLine
 	for _, split := range splits {
 		moment := split.Moment
 		for _, line := range split.Lines {
@@ -96,12 +116,11 @@ func memoryTable(m *summary.Memory, kv *summary.KV, where string) render.Table {
 			if name == summary.LineKVCache {
 				name += ", by " + kv.Source
 			}
-			t.Add(moment, name, formatGiB(line.Bytes), chart.FormatRatio(line.Bytes / *m.Pool))
+			lines = append(lines, poolLine{moment, name, line.Bytes, line.Bytes / *m.Pool})
 			moment = ""
 		}
 	}
-	t.Add("all moments", "pool", formatGiB(*m.Pool), chart.FormatRatio(1))
-	return t
+	return append(lines, poolLine{"all moments", "pool", *m.Pool, 1})
 }
 
 // measuredMemory is the table of the measured host.

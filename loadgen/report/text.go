@@ -77,28 +77,38 @@ func same(a, b *summary.Distribution) bool {
 func fact(name, value string) render.Fact { return render.Fact{Name: name, Value: value} }
 
 // runFacts are the figures that stand above the latencies.
-func runFacts(s summary.Summary) []render.Fact {
+func runFacts(s summary.Summary) []headline {
 	if s.Tool != nil {
 		return slices.Concat(computedFacts(s), toolFacts(s.Tool), togetherFacts(s.Together), machineFacts(s))
 	}
-	facts := []render.Fact{
-		fact("requests", requestCounts(s)),
-		fact("requests per second", chart.Optional(s.Throughput.RequestsPerSecond, chart.Digits)),
-		fact("output tokens per second", chart.Optional(s.Throughput.OutputTokensPerSecond, chart.Digits)),
-		fact("input tokens per second", chart.Optional(s.Throughput.InputTokensPerSecond, chart.Digits)),
-		fact("measured for", chart.Optional(s.Throughput.DurationSeconds, chart.FormatSeconds)),
+	facts := []headline{
+		requestFact(s),
+		number("requests per second", s.Throughput.RequestsPerSecond, perSecond()),
+		number("output tokens per second", s.Throughput.OutputTokensPerSecond, perSecond()),
+		number("input tokens per second", s.Throughput.InputTokensPerSecond, perSecond()),
+		number("measured for", s.Throughput.DurationSeconds, inSeconds()),
 	}
 	if g := s.Goodput; g != nil {
 		met := "not met"
 		if g.Met {
 			met = "met"
 		}
-		facts = append(facts, fact("within "+g.SLO, fmt.Sprintf("%s of %d, %s", chart.FormatRatio(g.Ratio), g.Requests, met)))
+		within := number("within "+g.SLO, &g.Ratio, percent())
+		within.Value += fmt.Sprintf(" of %d, %s", g.Requests, met)
+		within.Note = fmt.Sprintf("of %d requests, %s", g.Requests, met)
+		facts = append(facts, within)
 	}
 	if w := s.SteadyState; w != nil {
-		facts = append(facts, fact("output tokens per second, steady", chart.Optional(w.Throughput.OutputTokensPerSecond, chart.Digits)))
+		facts = append(facts, number("output tokens per second, steady", w.Throughput.OutputTokensPerSecond, perSecond()))
 	}
 	return slices.Concat(facts, computedFacts(s), signalFacts(s.Signals, s.Model.Simulated), togetherFacts(s.Together), machineFacts(s))
+}
+
+// requestFact has the number of requests of each status; its number is that of those that ended ok.
+func requestFact(s summary.Summary) headline {
+	text := requestCounts(s)
+	_, others, _ := strings.Cut(text, ", ")
+	return headline{Fact: fact("requests", text), Number: new(float64(s.Requests[chat.StatusOK])), Unit: "ok", Note: others}
 }
 
 // requestCounts has the number of requests of each status, such as "62 ok, 2 timeout".
@@ -114,71 +124,76 @@ func requestCounts(s summary.Summary) string {
 
 // machineFacts are the figures of the measured host, labelled unless they are live, and by its name if it is not
 // the only one.
-func machineFacts(s summary.Summary) []render.Fact {
-	var facts []render.Fact
-	add := func(o summary.Origin, name string, value *float64, format func(float64) string) {
+func machineFacts(s summary.Summary) []headline {
+	var facts []headline
+	add := func(o summary.Origin, name string, value *float64, in unit) {
 		if value == nil {
 			return
 		}
-		text := format(*value)
+		h := number(name, value, in)
 		if s.Together != nil {
-			text += " on " + o.Source
+			h.Value += " on " + o.Source
+			h.Note = "on " + o.Source
 		}
 		if !o.Live() {
-			text += " (" + o.Mode + ")"
+			h.Value += " (" + o.Mode + ")"
+			h.Note = strings.TrimPrefix(h.Note+", "+o.Mode, ", ")
 		}
-		facts = append(facts, fact(name, text))
+		facts = append(facts, h)
 	}
 	if m := s.Memory; m != nil {
 		if m.Pool == nil { // else memoryTable has them
-			add(m.Origin, "memory occupied without KV cache", m.OccupiedWithoutKV, chart.FormatBytes)
-			add(m.Origin, "free memory when the KV cache was sized", m.FreeAtKVSizing, chart.FormatBytes)
-			add(m.Origin, "memory unavailable, peak", m.UnavailablePeak, chart.FormatBytes)
-			add(m.Origin, "free memory, least", m.CUDAFreeMin, chart.FormatBytes)
+			add(m.Origin, "memory occupied without KV cache", m.OccupiedWithoutKV, gibibytes())
+			add(m.Origin, "free memory when the KV cache was sized", m.FreeAtKVSizing, gibibytes())
+			add(m.Origin, "memory unavailable, peak", m.UnavailablePeak, gibibytes())
+			add(m.Origin, "free memory, least", m.CUDAFreeMin, gibibytes())
 		}
 		if m.Pool == nil || !m.GPUHeldInPool() {
-			add(m.Origin, "GPU-held memory, peak", m.GPUHeldPeak, chart.FormatBytes)
+			add(m.Origin, "GPU-held memory, peak", m.GPUHeldPeak, gibibytes())
 		}
 	}
 	facts = append(facts, engineFacts(s)...)
 	if t := s.Thermal; t != nil {
-		add(t.Origin, "GPU temperature, highest", t.MaxCelsius, chart.FormatCelsius)
+		add(t.Origin, "GPU temperature, highest", t.MaxCelsius, celsius())
 		if t.MaxCelsius == nil { // of another tool, which took it twice
-			add(t.Origin, "GPU temperature, start", t.StartCelsius, chart.FormatCelsius)
-			add(t.Origin, "GPU temperature, end", t.EndCelsius, chart.FormatCelsius)
+			add(t.Origin, "GPU temperature, start", t.StartCelsius, celsius())
+			add(t.Origin, "GPU temperature, end", t.EndCelsius, celsius())
 		}
 	}
 	if e := s.Energy; e != nil {
-		add(e.Origin, "energy", &e.Joules, chart.FormatJoules)
-		add(e.Origin, "energy per output token", e.JoulesPerOutputToken, chart.FormatJoules)
+		add(e.Origin, "energy", &e.Joules, inJoules())
+		add(e.Origin, "energy per output token", e.JoulesPerOutputToken, inJoules())
 	}
 	return facts
 }
 
 // engineFacts are what engines say of themselves: by their pages, or in their logs.
-func engineFacts(s summary.Summary) []render.Fact {
-	var facts []render.Fact
-	add := func(name, source string, value *float64, format func(float64) string) {
+func engineFacts(s summary.Summary) []headline {
+	var facts []headline
+	add := func(name, source string, value *float64, in unit) {
 		if value != nil {
-			facts = append(facts, fact(name, format(*value)+" (by "+source+")"))
+			h := number(name, value, in)
+			h.Note = "by " + source
+			h.Value += " (" + h.Note + ")"
+			facts = append(facts, h)
 		}
 	}
 	if kv := s.KV; kv != nil {
 		if s.Memory == nil || s.Memory.Pool == nil || s.Memory.OccupiedWithoutKV == nil { // else memoryTable has it
-			add("KV cache", kv.Source, kv.CapacityBytes, chart.FormatBytes)
+			add("KV cache", kv.Source, kv.CapacityBytes, gibibytes())
 		}
-		add("KV cache, tokens", kv.Source, kv.CapacityTokens, chart.Digits)
+		add("KV cache, tokens", kv.Source, kv.CapacityTokens, inTokens())
 	}
 	if m := s.Memory; m != nil && m.EngineReported != nil {
 		e := m.EngineReported
-		add("peak by the engine", e.Source, e.Peak, chart.FormatBytes)
-		add("outside of its framework, by the engine", e.Source, e.NonTorch, chart.FormatBytes)
-		add("weights by the engine", e.Source, e.Weights, chart.FormatBytes)
-		add("compute buffers by the engine", e.Source, e.Compute, chart.FormatBytes)
-		add("compute buffers in host memory by the engine", e.Source, e.HostCompute, chart.FormatBytes)
+		add("peak by the engine", e.Source, e.Peak, gibibytes())
+		add("outside of its framework, by the engine", e.Source, e.NonTorch, gibibytes())
+		add("weights by the engine", e.Source, e.Weights, gibibytes())
+		add("compute buffers by the engine", e.Source, e.Compute, gibibytes())
+		add("compute buffers in host memory by the engine", e.Source, e.HostCompute, gibibytes())
 		if s.KV == nil || s.KV.Source != e.Source { // else it stands there already
-			add("KV cache by the engine", e.Source, e.KV, chart.FormatBytes)
-			add("KV cache by the engine, tokens", e.Source, e.KVTokens, chart.Digits)
+			add("KV cache by the engine", e.Source, e.KV, gibibytes())
+			add("KV cache by the engine, tokens", e.Source, e.KVTokens, inTokens())
 		}
 	}
 	return facts
@@ -214,13 +229,13 @@ func Text(w io.Writer, s summary.Summary) error {
 	if made := madeText(s.Made); made != "" {
 		d.Add(render.P(render.Plain(made)))
 	}
-	d.Add(render.Facts{Facts: runFacts(s)}, measuredMemory(s), toolTable(s.Tool), latencies, render.P(render.Plain(verdictText(s))), grounds)
+	d.Add(render.Facts{Facts: pageFacts(runFacts(s))}, measuredMemory(s), toolTable(s.Tool), latencies, render.P(render.Plain(verdictText(s))), grounds)
 	return render.Text(w, d)
 }
 
 // signalFacts are the grades, for people. What a simulated engine does is proven of the simulation alone.
-func signalFacts(s evidence.Signals, simulated bool) []render.Fact {
-	var facts []render.Fact
+func signalFacts(s evidence.Signals, simulated bool) []headline {
+	var facts []headline
 	if !s.Asked() {
 		return nil
 	}
@@ -232,44 +247,44 @@ func signalFacts(s evidence.Signals, simulated bool) []render.Fact {
 		if simulated {
 			text += ", simulated"
 		}
-		facts = append(facts, fact(signal.Says, text))
+		facts = append(facts, words(signal.Says, text))
 	}
 	return facts
 }
 
 // togetherFacts stand above those of the measured host.
-func togetherFacts(t *summary.Together) []render.Fact {
+func togetherFacts(t *summary.Together) []headline {
 	if t == nil {
 		return nil
 	}
-	facts := []render.Fact{fact("machines", strings.Join(t.Hosts, ", "))}
+	facts := []headline{words("machines", strings.Join(t.Hosts, ", "))}
 	if t.Joules != nil {
-		facts = append(facts, fact("energy of all machines", chart.FormatJoules(*t.Joules)))
+		facts = append(facts, number("energy of all machines", t.Joules, inJoules()))
 	}
 	if t.JoulesPerOutputToken != nil {
-		facts = append(facts, fact("energy of all machines per output token", chart.FormatJoules(*t.JoulesPerOutputToken)))
+		facts = append(facts, number("energy of all machines per output token", t.JoulesPerOutputToken, inJoules()))
 	}
 	return facts
 }
 
 // toolFacts say what the command was.
-func toolFacts(t *folder.ToolReport) []render.Fact {
-	f := []render.Fact{fact("command", t.Program)}
+func toolFacts(t *folder.ToolReport) []headline {
+	f := []headline{words("command", t.Program)}
 	if t.File != "" {
-		f = []render.Fact{fact("imported result of", t.Program), fact("file", t.File)}
+		f = []headline{words("imported result of", t.Program), words("file", t.File)}
 	}
 	switch {
 	case t.ExitCode != nil:
-		f = append(f, fact("exit code", strconv.Itoa(*t.ExitCode)))
+		f = append(f, words("exit code", strconv.Itoa(*t.ExitCode)))
 	case t.File == "":
-		f = append(f, fact("exit code", "it never ran"))
+		f = append(f, words("exit code", "it never ran"))
 	}
 	switch {
 	case t.Version == "":
 	case t.File != "":
-		f = append(f, fact("version", t.Version))
+		f = append(f, words("version", t.Version))
 	default:
-		f = append(f, fact("version, by its log", t.Version))
+		f = append(f, words("version, by its log", t.Version))
 	}
 	return f
 }
@@ -282,10 +297,10 @@ func steadyText(w summary.SteadyState) string {
 
 func computedText(c summary.Computed) string { return chart.Optional(c.Value, chart.Digits) }
 
-func computedFacts(s summary.Summary) []render.Fact {
-	var facts []render.Fact
+func computedFacts(s summary.Summary) []headline {
+	var facts []headline
 	for _, c := range s.Computed() {
-		facts = append(facts, fact(c.Name+" (computed)", computedText(c)))
+		facts = append(facts, number(c.Name+" (computed)", c.Value, noUnit()))
 	}
 	return facts
 }
