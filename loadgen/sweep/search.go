@@ -41,8 +41,9 @@ type judge func(done []Trial) map[float64]side
 const (
 	// mostTrials ends a search whose runs contradict each other again and again.
 	mostTrials = 40
-	// mostAttempts is how often a load is measured whose run tells nothing of it.
-	mostAttempts = 2
+	// mostAttempts is how often a load is measured whose run shows nothing of the limit; mostClientAttempts if that
+	// was the fault of the client, which passes more often than swap or a changed model.
+	mostAttempts, mostClientAttempts = 2, 3
 	// confirmations is in how many runs the answer must have been within the limit: the one load that
 	// was lucky is the one that a search settles on.
 	confirmations = 2
@@ -74,7 +75,11 @@ func (s Search) next(done []Trial) (Value, bool) {
 		return valueOf(s.Low), true
 	}
 	if last := done[len(done)-1]; !s.tells(last) {
-		return last.Value, s.attempts(done, last.Value) < mostAttempts
+		most := mostAttempts
+		if last.clientFault() {
+			most = mostClientAttempts
+		}
+		return last.Value, s.attempts(done, last.Value) < most
 	}
 	if len(done) >= mostTrials {
 		return Value{}, false

@@ -231,24 +231,29 @@ func TestTheSaturationOfARateIsWhereABacklogGrowsOrRequestsFail(t *testing.T) {
 	}
 }
 
-func TestARunThatTellsNothingIsRepeatedOnce(t *testing.T) {
-	stumbles := 1
-	stumbling := func(rate float64) Outcome {
-		if rate == 4 && stumbles > 0 {
-			stumbles--
-			return invalid(summary.CodeClientStall)
+func TestARunThatIsInvalidByTheClientsFaultIsRepeatedTwice(t *testing.T) {
+	stumbles := 2
+	stumbling := func(code summary.Code) server {
+		return func(rate float64) Outcome {
+			if rate == 4 && stumbles > 0 {
+				stumbles--
+				return invalid(code)
+			}
+			return goodput(rate <= 10)
 		}
-		return goodput(rate <= 10)
 	}
 	p := looking(t, ForSLO, "rate=1..100", 0.1)
-	done := drive(t, p, stumbling)
-	if f := p.Finding(done); *f.Within > 10 || *f.Beyond <= 10 || p.Judge(done) != Sound {
+	done := drive(t, p, stumbling(summary.CodeClientStall))
+	if f := p.Finding(done); *f.Within > 10 || f.Beyond == nil || *f.Beyond <= 10 || p.Judge(done) != Sound {
 		t.Errorf("verdict %d: %s", p.Judge(done), f.Says)
 	}
-	stumbles = 1000
-	done = drive(t, p, stumbling)
-	if f := p.Finding(done); len(done) != 4 || p.Judge(done) != Unsound || !strings.Contains(f.Says, "client_stall") {
-		t.Errorf("%d runs, verdict %d: %s", len(done), p.Judge(done), f.Says)
+	// One run at 1, one at 2, and those at 4.
+	for code, runs := range map[summary.Code]int{summary.CodeClientStall: 5, summary.CodeClientLag: 5, summary.CodeSwapIn: 4} {
+		stumbles = 1000
+		done = drive(t, p, stumbling(code))
+		if f := p.Finding(done); len(done) != runs || p.Judge(done) != Unsound || !strings.Contains(f.Says, string(code)) {
+			t.Errorf("%s: %d runs, verdict %d: %s", code, len(done), p.Judge(done), f.Says)
+		}
 	}
 }
 

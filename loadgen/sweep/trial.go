@@ -50,6 +50,13 @@ func (t Trial) usable() bool {
 	return t.Status == Invalid && !slices.ContainsFunc(t.Summary.InvalidReasons, func(r summary.Reason) bool { return r.Code != summary.CodeErrorRate })
 }
 
+// clientFault reports whether the client stood still or sent late, so that the run shows the client and not the server.
+func (t Trial) clientFault() bool {
+	return t.Status == Invalid && slices.ContainsFunc(t.Summary.InvalidReasons, func(r summary.Reason) bool {
+		return r.Code == summary.CodeClientLag || r.Code == summary.CodeClientStall
+	})
+}
+
 // gaveUp is why a run was stopped at once, if it was: every other point would be too.
 func (t Trial) gaveUp() summary.Code {
 	if t.Summary == nil {
