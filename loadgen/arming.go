@@ -16,6 +16,7 @@ import (
 
 	"github.com/umascope/umascope/loadgen/campaign"
 	"github.com/umascope/umascope/loadgen/campaign/arm"
+	"github.com/umascope/umascope/loadgen/campaign/lockfile"
 	"github.com/umascope/umascope/loadgen/campaign/plan"
 	"github.com/umascope/umascope/loadgen/option"
 	"github.com/umascope/umascope/loadgen/render"
@@ -42,6 +43,9 @@ const (
 	armLogsHelp = "Print the ends of the logs of the arm's last start.\n\n  uma-load arm logs native --plan plan.yaml\n  uma-load arm logs native --plan plan.yaml -f"
 )
 
+// defaultOut is the folder of campaign folders if --out names none.
+const defaultOut = "runs"
+
 // armLine is a sub-command of arm on the command line.
 type armLine struct {
 	name, planFile, model, out string
@@ -60,7 +64,7 @@ func armVerbs(app *kingpin.Application) []verb {
 		sub.Arg("name", "Arm of the plan.").Required().StringVar(&l.name)
 		option.Flag(sub, "plan", "Plan file.", "", &l.planFile, option.Text).Required().PlaceHolder("FILE")
 		option.Flag(sub, "model", "Model of the plan; the only one, if not given.", "", &l.model, option.Text).PlaceHolder("NAME")
-		option.Flag(sub, "out", "Folder of campaign folders.", "runs", &l.out, option.Text)
+		option.Flag(sub, "out", "Folder of campaign folders.", defaultOut, &l.out, option.Text)
 		return sub
 	}
 	up, down, status, logs := sub("up", armUpHelp), sub("down", armDownHelp), sub("status", armStatusHelp), sub("logs", armLogsHelp)
@@ -119,10 +123,35 @@ func (l *armLine) up(ctx context.Context, stdout, stderr io.Writer) error {
 		return errors.Join(failure, failure.Write(stderr))
 	}
 	if err != nil {
-		return runner.Unusable(ctx, err)
+		return runner.Unusable(ctx, l.withCommands(err, dir))
 	}
 	running.Leave()
 	return showArm(ctx, stdout, cell.Arm, dir)
+}
+
+// withCommands adds to the error of an arm that is up, or that another process holds, the commands that show and end that.
+func (l *armLine) withCommands(err error, dir string) error {
+	held, isHeld := errors.AsType[*lockfile.HeldError](err)
+	if !isHeld && !errors.Is(err, arm.ErrUp) {
+		return err
+	}
+	ofCampaign := filepath.Join(dir, "..", "..", "..") // of campaign.ArmFolder
+	if pid, _ := campaign.Holder(ofCampaign); isHeld && pid == held.Holder.PID {
+		return fmt.Errorf("%w; %s", err, campaign.Commands(ofCampaign))
+	}
+	return fmt.Errorf("%w; %s shows it, %s ends it", err, l.command("status"), l.command("down"))
+}
+
+// command is the command line of another sub-command of this arm.
+func (l *armLine) command(verb string) string {
+	text := fmt.Sprintf("uma-load arm %s %s --plan %s", verb, l.name, l.planFile)
+	if l.model != "" {
+		text += " --model " + l.model
+	}
+	if l.out != defaultOut {
+		text += " --out " + l.out
+	}
+	return text
 }
 
 // readyToStart says why an arm cannot be started here; of one that is up, only that it is.
@@ -143,7 +172,7 @@ func (l *armLine) down(ctx context.Context, stdout io.Writer, log *slog.Logger) 
 		return usage(err)
 	}
 	if err := arm.Down(ctx, cell.Arm, dir, log); err != nil {
-		return fmt.Errorf("arm %s: %w", l.name, err)
+		return fmt.Errorf("arm %s: %w", l.name, l.withCommands(err, dir))
 	}
 	_, err = fmt.Fprintf(stdout, "arm %s is down\n", printable(l.name))
 	return err

@@ -3,12 +3,16 @@ package loadgen
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/umascope/umascope/loadgen/campaign"
+	"github.com/umascope/umascope/loadgen/campaign/lockfile"
 )
 
 const planOfArms = `schema: umascope.plan/1
@@ -50,6 +54,7 @@ func armPlan(t *testing.T) string {
 
 func TestAnArmIsUsedByHand(t *testing.T) {
 	dir := armPlan(t)
+	plan := filepath.Join(dir, "plan.yaml")
 	of := []string{"native", "--model", "small"}
 	step := func(code int, stdout, stderr string, args ...string) {
 		t.Helper()
@@ -63,7 +68,8 @@ func TestAnArmIsUsedByHand(t *testing.T) {
 	step(2, "", "has ever been started", append([]string{"logs"}, of...)...)
 	step(0, "  alive\n", "", append([]string{"up"}, of...)...)
 	step(0, "engine   here   ", "", append([]string{"status"}, of...)...)
-	step(2, "", "uma-load: arm native is not down: engine (process ", append([]string{"up"}, of...)...)
+	step(2, "", "uma-load: arm native is up already: engine (process ", append([]string{"up"}, of...)...)
+	step(2, "", "uma-load arm status native --plan "+plan+" --model small --out "+filepath.Join(dir, "runs")+" shows it, uma-load arm down native --plan "+plan+" --model small --out "+filepath.Join(dir, "runs")+" ends it\n", append([]string{"up"}, of...)...)
 	step(0, "==> engine: ", "", append([]string{"logs"}, of...)...)
 	step(0, "\nmodel: small\nit is up\n", "", append([]string{"logs", "-n2"}, of...)...)
 	step(2, "", "no process engin has ever been started", append([]string{"logs", "--process", "engin"}, of...)...)
@@ -133,4 +139,36 @@ func TestAnArmThatDoesNotComeUpSaysWhy(t *testing.T) {
 			t.Errorf("%q: exit %d, %q", args, code, stderr)
 		}
 	}
+}
+
+// TestAnArmThatAnotherProcessHoldsIsNamedWithIt holds the arm as another arm up does while it starts, then as a campaign.
+func TestAnArmThatAnotherProcessHoldsIsNamedWithIt(t *testing.T) {
+	dir := armPlan(t)
+	campaignDir := filepath.Join(dir, "runs", "try")
+	folder := campaign.ArmFolder(campaignDir, "small", "native")
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	hold := func(path string) {
+		t.Helper()
+		file, err := lockfile.Take(path, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { file.Close() })
+	}
+	refused := func(verb string, want ...string) {
+		t.Helper()
+		code, _, stderr := armed(t, dir, verb, "native", "--model", "small")
+		for _, one := range append(want, fmt.Sprintf("in use by process %d since ", os.Getpid())) {
+			if code == 0 || !strings.Contains(stderr, one) {
+				t.Errorf("arm %s: exit %d, %q is not in %s", verb, code, one, stderr)
+			}
+		}
+	}
+	hold(filepath.Join(folder, "arm.lock"))
+	refused("up", "; uma-load arm status native --plan ", "shows it, uma-load arm down native --plan ")
+	hold(filepath.Join(campaignDir, "campaign.lock"))
+	refused("up", "; uma-load campaign status "+campaignDir+" shows it, uma-load campaign stop "+campaignDir+" stops it\n")
+	refused("down", "; uma-load campaign status "+campaignDir+" shows it, uma-load campaign stop "+campaignDir+" stops it\n")
 }

@@ -38,7 +38,7 @@ func LookAt(dir string) (*Look, error) {
 		return nil, err
 	}
 	l := &Look{Facts: facts, now: time.Now()}
-	if l.Holder, err = holder(dir); err != nil {
+	if l.Holder, err = Holder(dir); err != nil {
 		return nil, err
 	}
 	events, _, err := readJournal(filepath.Join(dir, JournalFile))

@@ -122,6 +122,9 @@ func (k *keeper) begin(ctx context.Context, spec plan.Arm) error {
 	return k.note(func(*State) {})
 }
 
+// ErrUp is why an arm is not started whose last start was not ended.
+var ErrUp = errors.New("is up already")
+
 // vacant says whether an earlier start of the arm has been ended.
 func (k *keeper) vacant(ctx context.Context, spec plan.Arm) error {
 	left, err := k.leftovers(ctx, spec)
@@ -130,7 +133,7 @@ func (k *keeper) vacant(ctx context.Context, spec plan.Arm) error {
 	}
 	for _, one := range left {
 		if one.runs() {
-			return fmt.Errorf("arm %s is not down: %s is left of its last start: end it first", spec.Name, one)
+			return fmt.Errorf("arm %s %w: %s is left of its start at %s", spec.Name, ErrUp, one, k.state.StartedAt.Local().Format(time.DateTime))
 		}
 	}
 	return nil

@@ -283,14 +283,14 @@ func TestTwoDoNotHaveOneArm(t *testing.T) {
 	dir := t.TempDir()
 	spec := armOf(doing("engine", "wait", "DIARY", os.DevNull))
 	r := upIn(t, dir, spec)
-	if _, err := Up(t.Context(), spec, dir, nil); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("in use by process %d", os.Getpid())) {
+	if _, err := Up(t.Context(), spec, dir, nil); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("in use by process %d since ", os.Getpid())) {
 		t.Errorf("%v", err)
 	}
 	if err := Down(t.Context(), spec, dir, nil); err == nil {
 		t.Error("another one's arm was ended")
 	}
 	r.Leave()
-	if _, err := Up(t.Context(), spec, dir, nil); err == nil || !strings.Contains(err.Error(), "is not down: engine (process ") {
+	if _, err := Up(t.Context(), spec, dir, nil); err == nil || !strings.Contains(err.Error(), "is up already: engine (process ") {
 		t.Errorf("%v", err)
 	}
 	if !lives(r.State().Processes[0].Leader.PID) {

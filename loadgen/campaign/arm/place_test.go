@@ -115,7 +115,7 @@ func TestAMachineThatCannotBeReachedMayStillRunIt(t *testing.T) {
 	if err != nil || len(left) != 1 || left[0].Kind != KindUnknown {
 		t.Errorf("%v, %v", left, err)
 	}
-	if _, err := Up(t.Context(), armOf(p), dir, nil); err == nil || !strings.Contains(err.Error(), "is not down") {
+	if _, err := Up(t.Context(), armOf(p), dir, nil); err == nil || !strings.Contains(err.Error(), "is up already") {
 		t.Errorf("%v", err)
 	}
 	if err := os.Remove(filepath.Join(folder, "unreachable")); err != nil {

@@ -15,8 +15,7 @@ import (
 	"time"
 
 	"github.com/prometheus/procfs"
-	"golang.org/x/sys/unix"
-
+	"github.com/umascope/umascope/loadgen/campaign/lockfile"
 	"github.com/umascope/umascope/loadgen/campaign/plan"
 	"github.com/umascope/umascope/loadgen/command"
 )
@@ -157,22 +156,14 @@ func (k *keeper) open() error {
 	if err := os.MkdirAll(filepath.Join(k.dir, LogsFolder), 0o755); err != nil {
 		return err
 	}
-	if k.lock, err = os.OpenFile(filepath.Join(k.dir, lockFile), os.O_RDWR|os.O_CREATE, 0o644); err != nil {
+	if k.lock, err = lockfile.Take(filepath.Join(k.dir, lockFile), 0); err != nil {
+		return fmt.Errorf("%s: %w", k.dir, err)
+	}
+	if err := k.read(); err != nil {
+		k.close()
 		return err
 	}
-	if err := unix.Flock(int(k.lock.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
-		holder, _ := io.ReadAll(io.LimitReader(k.lock, 20))
-		k.close()
-		return fmt.Errorf("%s: in use by process %s", k.dir, strings.TrimSpace(string(holder)))
-	}
-	err = errors.Join(k.lock.Truncate(0), k.hold())
-	if err == nil {
-		err = k.read()
-	}
-	if err != nil {
-		k.close()
-	}
-	return err
+	return nil
 }
 
 // read takes the state of the folder, while others may look at the one before it.
@@ -185,12 +176,6 @@ func (k *keeper) read() error {
 	defer k.mutex.Unlock()
 	k.state = state
 	return nil
-}
-
-// hold says in the lock who has it.
-func (k *keeper) hold() error {
-	_, err := k.lock.WriteAt(fmt.Appendf(nil, "%d\n", os.Getpid()), 0)
-	return err
 }
 
 // close lets go of the folder.

@@ -1,0 +1,124 @@
+// Package lockfile lets one process at a time have a folder. The lock is the kernel's, which releases it however the
+// process ends. The file holds which process has it, and since when.
+package lockfile
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Holder is the process that has a lock.
+type Holder struct {
+	PID int
+	// Since is when the process took the lock; zero of one that wrote no time.
+	Since time.Time
+}
+
+// String is the holder for a person, in local time.
+func (h Holder) String() string {
+	if h.PID == 0 {
+		return "another process"
+	}
+	text := "process " + strconv.Itoa(h.PID)
+	if !h.Since.IsZero() {
+		text += " since " + h.Since.Local().Format(time.DateTime)
+	}
+	return text
+}
+
+// HeldError is why a lock is not taken.
+type HeldError struct{ Holder Holder }
+
+func (e *HeldError) Error() string { return "in use by " + e.Holder.String() }
+
+// mostText bounds what is read of a lock file.
+const mostText = 64
+
+// pause is the time between two tries to take a lock.
+const pause = 20 * time.Millisecond
+
+// Take takes the lock until the file is closed. It makes the file where there is none. Another process may have the
+// lock for a moment, such as one that calls Find: patience is how long Take waits for it.
+func Take(path string, patience time.Duration) (*os.File, error) {
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o640)
+	if err != nil {
+		return nil, err
+	}
+	if err := lock(file, patience); err != nil {
+		defer file.Close()
+		if errors.Is(err, unix.EWOULDBLOCK) {
+			holder, _ := read(file) // one that has not written yet is another process
+			return nil, &HeldError{holder}
+		}
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	if err = file.Truncate(0); err == nil {
+		_, err = file.WriteAt(fmt.Appendf(nil, "%d %s\n", os.Getpid(), time.Now().UTC().Format(time.RFC3339)), 0)
+	}
+	if err != nil {
+		file.Close()
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return file, nil
+}
+
+func lock(file *os.File, patience time.Duration) error {
+	for began := time.Now(); ; time.Sleep(pause) {
+		err := unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+		if !errors.Is(err, unix.EWOULDBLOCK) || time.Since(began) >= patience {
+			return err
+		}
+	}
+}
+
+// Find returns the process that has the lock; the zero Holder if none has.
+func Find(path string) (Holder, error) {
+	file, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return Holder{}, nil
+	}
+	if err != nil {
+		return Holder{}, err
+	}
+	defer file.Close()
+	if unix.Flock(int(file.Fd()), unix.LOCK_SH|unix.LOCK_NB) == nil {
+		return Holder{}, nil // closing the file releases it
+	}
+	holder, err := read(file)
+	if err != nil {
+		return Holder{}, fmt.Errorf("%s: %w", path, err)
+	}
+	return holder, nil
+}
+
+func read(file *os.File) (Holder, error) {
+	text, err := io.ReadAll(io.NewSectionReader(file, 0, mostText))
+	if err != nil {
+		return Holder{}, err
+	}
+	return parse(string(text))
+}
+
+// parse reads "PID TIME" with the time in RFC 3339, or only "PID".
+func parse(text string) (Holder, error) {
+	number, since, timed := strings.Cut(strings.TrimSpace(text), " ")
+	pid, err := strconv.Atoi(number)
+	if err != nil || pid <= 0 {
+		return Holder{}, fmt.Errorf("%q is no process", number)
+	}
+	h := Holder{PID: pid}
+	if timed {
+		if h.Since, err = time.Parse(time.RFC3339, since); err != nil {
+			return Holder{}, fmt.Errorf("%q is no time", since)
+		}
+	}
+	return h, nil
+}

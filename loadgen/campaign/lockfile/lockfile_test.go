@@ -1,0 +1,73 @@
+package lockfile
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+func TestALockNamesItsHolderUntilItIsReleased(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.lock")
+	before := time.Now().Truncate(time.Second)
+	file, err := Take(path, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = Take(path, 0)
+	held, ok := errors.AsType[*HeldError](err)
+	if !ok || held.Holder.PID != os.Getpid() || held.Holder.Since.Before(before) {
+		t.Errorf("%v", err)
+	}
+	if found, err := Find(path); err != nil || held == nil || found != held.Holder {
+		t.Errorf("%v, %v", found, err)
+	}
+	file.Close()
+	if found, err := Find(path); err != nil || found != (Holder{}) {
+		t.Errorf("%v, %v", found, err)
+	}
+	again, err := Take(path, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again.Close()
+}
+
+func TestALockWaitsForAHolderOfAMoment(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.lock")
+	file, err := Take(path, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	time.AfterFunc(10*time.Millisecond, func() { file.Close() })
+	again, err := Take(path, time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again.Close()
+}
+
+func TestTheHolderOfAnOlderVersionHasNoTime(t *testing.T) {
+	if h, err := parse("42\n"); err != nil || h.String() != "process 42" {
+		t.Errorf("%v, %v", h, err)
+	}
+}
+
+func TestAHolderThatHasNotWrittenIsAnotherProcess(t *testing.T) {
+	if text := (&HeldError{}).Error(); text != "in use by another process" {
+		t.Error(text)
+	}
+}
+
+// FuzzParse: what is read is a process; an error comes without one.
+func FuzzParse(f *testing.F) {
+	for _, seed := range []string{"42\n", "42 2026-11-23T20:41:07Z\n", "42 ", "-1", "", "1 2 3"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		if h, err := parse(text); (err == nil) != (h.PID > 0) || err != nil && h != (Holder{}) {
+			t.Errorf("%q: %v, %v", text, h, err)
+		}
+	})
+}
