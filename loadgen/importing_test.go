@@ -6,6 +6,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -126,5 +127,39 @@ func TestImportedRunsAreComparedLikeOurOwn(t *testing.T) {
 	}
 	if !seen {
 		t.Errorf("no row for what was published: %s", printed.String())
+	}
+}
+
+// What a file has of throughput and of the KV cache is served, under names that no measured figure has.
+func TestImportedRunsAreServedWithThroughputAndKVCache(t *testing.T) {
+	out := filepath.Join(t.TempDir(), "runs")
+	for format, file := range map[string]string{
+		"benchmark-spark": resultsFile(t, sparkResults), "vllm": "foreign/testdata/vllm-0.33.0.json",
+		"aiperf": "foreign/testdata/aiperf-0.13.0.json", "guidellm": "foreign/testdata/guidellm-0.8.1.json",
+	} {
+		if code, _, stderr := imported(t, out, "--format="+format, file); code != exitDone {
+			t.Fatalf("%s: exit %d: %s", format, code, stderr)
+		}
+	}
+	url, _, end := served(t, "--runs="+out, "--web.listen-address=127.0.0.1:0")
+	page := fetched(t, url+"/metrics")
+	end()
+	for _, want := range []string{
+		`uma_run_imported\{format="benchmark-spark",run="[^"]+"\} 1`,
+		`uma_run_tool_reported_output_tokens_per_second\{run="[^"]+",source="trtllm-bench"\} 120\.7`,
+		`uma_run_tool_reported_requests_per_second\{run="[^"]+",source="trtllm-bench"\} 0\.94`,
+		`uma_run_engine_reported_kv_capacity_bytes\{run="[^"]+",source="results\.json"\} 4\.8726403973e\+10`,
+		`uma_run_tool_reported_output_tokens_per_second\{run="[^"]+",source="vllm bench serve"\} [1-9]`,
+		`uma_run_tool_reported_output_tokens_per_second\{run="[^"]+",source="AIPerf"\} [1-9]`,
+		`uma_run_tool_reported_output_tokens_per_second\{run="[^"]+",source="GuideLLM"\} [1-9]`,
+	} {
+		if !regexp.MustCompile("(?m)^" + want).MatchString(page) {
+			t.Errorf("no %s in\n%s", want, page)
+		}
+	}
+	for _, measured := range []string{"\numa_run_output_tokens_per_second{", "\numa_run_kv_capacity_"} {
+		if strings.Contains(page, measured) {
+			t.Errorf("%s of runs that were not measured here", measured)
+		}
 	}
 }

@@ -35,6 +35,7 @@ const (
 	LabelEvent          Label = "event"
 	LabelEvidence       Label = "evidence" // what a verdict is judged from, in a word
 	LabelFirmware       Label = "firmware"
+	LabelFormat         Label = "format"      // of an imported file of results
 	LabelFrom           Label = "from"        // tier that blocks leave
 	LabelGDSVersion     Label = "gds_version" // of GPUDirect Storage
 	LabelGPU            Label = "gpu"         // index of the device as the driver counts
@@ -85,7 +86,7 @@ const (
 	LabelSensor         Label = "sensor"
 	LabelSetting        Label = "setting" // path of a setting in a configuration file
 	LabelSignal         Label = "signal"  // what evidence is about
-	LabelSource         Label = "source"  // endpoint that a value was read from: host:port/path; or path of a log
+	LabelSource         Label = "source"  // endpoint that a value was read from: host:port/path; path of a log; or tool that reported it
 	LabelState          Label = "state"
 	LabelStatus         Label = "status"
 	LabelTier           Label = "tier" // of a KV cache: device, host, disk, object

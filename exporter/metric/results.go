@@ -37,6 +37,16 @@ var (
 		Help: "Memory occupied without KV cache: pool minus free memory minus KV cache when the engine was ready, measured; what an engine reports is another series.", Source: runSource})
 	RunEngineReportedPeakBytes = gauge(Def{Name: "uma_run_engine_reported_peak_bytes", Unit: Bytes, Sum: SumNever(), Labels: ofRun,
 		Help: "What the engine itself says that it held at most while it loaded, before its KV cache; nothing of it was measured.", Source: "log of the engine"})
+	RunEngineReportedKVCapacityBytes = gauge(Def{Name: "uma_run_engine_reported_kv_capacity_bytes", Unit: Bytes, Sum: SumNever(), Labels: []Label{LabelRun, LabelSource},
+		Help: "Room of the KV cache as the engine reports it in its log, or another tool in its results; nothing of it was measured.", Source: "log of the engine; imported results"})
+	RunEngineReportedKVCapacityTokens = gauge(Def{Name: "uma_run_engine_reported_kv_capacity_tokens", Unit: Count, Sum: SumNever(), Labels: []Label{LabelRun, LabelSource},
+		Help: "Tokens that the KV cache has room for, as the engine reports them in its log, or another tool in its results.", Source: "log of the engine; imported results"})
+	RunToolReportedOutputTokensPerSecond = gauge(Def{Name: "uma_run_tool_reported_output_tokens_per_second", Unit: TokensPerSecond, Sum: SumNever(), Labels: []Label{LabelRun, LabelSource},
+		Help: "Output tokens per second of a recorded command or an imported run, as its tool reports and defines them; nothing of it was measured.", Source: "output of the tool"})
+	RunToolReportedRequestsPerSecond = gauge(Def{Name: "uma_run_tool_reported_requests_per_second", Unit: RequestsPerSecond, Sum: SumNever(), Labels: []Label{LabelRun, LabelSource},
+		Help: "Requests per second of a recorded command or an imported run, as its tool reports and defines them; nothing of it was measured.", Source: "output of the tool"})
+	RunImported = gauge(Def{Name: "uma_run_imported", Unit: State, Sum: SumNever(), Labels: []Label{LabelRun, LabelFormat},
+		Help: "1 for a run that was imported, by the format of its file: every figure of it is what another tool reports.", Source: "manifest.json of the run"})
 	RunMemoryUnavailablePeakBytes = gauge(Def{Name: "uma_run_memory_unavailable_peak_bytes", Unit: Bytes, Sum: SumNever(), Labels: ofRun,
 		Help: "The largest pool minus available memory while the run measured. Page cache that can be reclaimed does not count.", Source: runSource})
 	RunMemoryAvailableMinBytes = gauge(Def{Name: "uma_run_memory_available_min_bytes", Unit: Bytes, Sum: SumNever(), Labels: ofRun,
@@ -46,7 +56,7 @@ var (
 	RunMemoryPoolBytes = gauge(Def{Name: "uma_run_memory_pool_bytes", Unit: Bytes, Sum: SumNever(), Labels: ofRun,
 		Help: "The pool of the run's host: the lines of its memory add up to it.", Source: runSource})
 	RunKVCapacityBytes = gauge(Def{Name: "uma_run_kv_capacity_bytes", Unit: Bytes, Sum: SumNever(), Labels: ofRun,
-		Help: "Room of the engine's KV cache on the GPU, by the page of the engine when it was ready; absent of imported runs, which have another's word.", Source: runSource})
+		Help: "Room of the engine's KV cache on the GPU, by the page of the engine when it was ready; absent of imported runs, which have uma_run_engine_reported_kv_capacity_bytes.", Source: runSource})
 	RunKVCapacityTokens = gauge(Def{Name: "uma_run_kv_capacity_tokens", Unit: Count, Sum: SumNever(), Labels: ofRun,
 		Help: "Tokens that the engine's KV cache on the GPU has room for, by the page of the engine when it was ready; absent of imported runs.", Source: runSource})
 	RunGPUTemperatureCelsius = gauge(Def{Name: "uma_run_gpu_temperature_celsius", Unit: Celsius, Sum: SumNever(), Labels: ofRun,
@@ -103,7 +113,8 @@ func resultsDefs() []Definer {
 		RunInfo, RunLabel, RunValid, RunTelemetryMode, RunStartTimestampSeconds, RunEndTimestampSeconds,
 		RunTimeToFirstTokenSeconds, RunScheduledTimeToFirstTokenSeconds, RunTimePerOutputTokenSeconds,
 		RunRequestDurationSeconds, RunScheduledRequestDurationSeconds, RunOutputTokensPerSecond,
-		RunMemoryOccupiedWithoutKVBytes, RunEngineReportedPeakBytes, RunMemoryUnavailablePeakBytes, RunMemoryAvailableMinBytes,
+		RunMemoryOccupiedWithoutKVBytes, RunEngineReportedPeakBytes, RunEngineReportedKVCapacityBytes, RunEngineReportedKVCapacityTokens,
+		RunToolReportedOutputTokensPerSecond, RunToolReportedRequestsPerSecond, RunImported, RunMemoryUnavailablePeakBytes, RunMemoryAvailableMinBytes,
 		RunMemoryOccupiedPeakBytes, RunMemoryPoolBytes, RunKVCapacityBytes, RunKVCapacityTokens,
 		RunGPUTemperatureCelsius, RunGPUPowerWatts, RunZScore,
 		RunStartGPUTemperatureCelsius, RunThrottleSeconds, RunEnergyJoules, RunRequests, RunAchievedRequestsPerSecond, RunGoodputRatio,

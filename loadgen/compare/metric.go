@@ -47,6 +47,7 @@ const (
 	MemoryUnavailablePeak     = "memory_unavailable_peak_bytes"
 	KVCapacity                = "kv_capacity_bytes"
 	ToolOutputTokensPerSecond = "tool_reported_output_tokens_per_second"
+	ToolRequestsPerSecond     = "tool_reported_requests_per_second"
 )
 
 // Table is the one table of what is compared, in the order in which it is shown. Latencies count from
@@ -204,7 +205,7 @@ func FindMetric(name string) (Metric, bool) {
 // come again, the time to the first token shows what a cache is worth. Of anything else it is what is
 // got out of the machine.
 func primaries(scenario string) []string {
-	throughput := []string{OutputTokensPerSecond, ToolOutputTokensPerSecond, "requests_per_second", "tool_reported_requests_per_second"}
+	throughput := []string{OutputTokensPerSecond, ToolOutputTokensPerSecond, "requests_per_second", ToolRequestsPerSecond}
 	first := []string{TimeToFirstToken, "time_to_first_token_send_p50_seconds"}
 	switch scenario {
 	case "multi_turn", "eviction_replay", "reuse_verify", "rehydrate_replay":

@@ -21,6 +21,7 @@ const (
 func figuresOf(o compare.Run, s summary.Summary) []series {
 	c, run := newCollection(mostFigures), shown(o.ID)
 	c.load(run, s)
+	c.reported(run, o, s)
 	c.memory(run, o, s)
 	c.heat(run, o, s)
 	c.judgement(run, s)
@@ -41,8 +42,32 @@ func (c *collection) load(run string, s summary.Summary) {
 	}
 }
 
-// memory is what was measured, and what an engine says of itself under names of its own. The KV cache of
-// an imported run is its engine's word too, and no series is for that.
+// reported is what a tool or an engine reports: each with its source, and under names that no measured figure has.
+func (c *collection) reported(run string, o compare.Run, s summary.Summary) {
+	if o.Imported != "" {
+		c.state(&metric.RunImported, true, run, shown(o.Imported))
+	}
+	if s.Tool != nil {
+		program := shown(s.Tool.Program)
+		for family, name := range map[*metric.Gauge]string{
+			&metric.RunToolReportedOutputTokensPerSecond: compare.ToolOutputTokensPerSecond,
+			&metric.RunToolReportedRequestsPerSecond:     compare.ToolRequestsPerSecond,
+		} {
+			if v, known := o.Metrics[name]; known {
+				c.add(family, v, run, program)
+			}
+		}
+	}
+	if s.Memory == nil || s.Memory.EngineReported == nil {
+		return
+	}
+	e := s.Memory.EngineReported
+	c.known(&metric.RunEngineReportedPeakBytes, e.Peak, run)
+	c.known(&metric.RunEngineReportedKVCapacityBytes, e.KV, run, shown(e.Source))
+	c.known(&metric.RunEngineReportedKVCapacityTokens, e.KVTokens, run, shown(e.Source))
+}
+
+// memory is what was measured. The KV cache of an imported run was not.
 func (c *collection) memory(run string, o compare.Run, s summary.Summary) {
 	if kv := s.KV; kv != nil && o.Imported == "" {
 		c.known(&metric.RunKVCapacityBytes, kv.CapacityBytes, run)
@@ -58,9 +83,6 @@ func (c *collection) memory(run string, o compare.Run, s summary.Summary) {
 	c.known(&metric.RunMemoryOccupiedPeakBytes, m.OccupiedPeak, run)
 	c.known(&metric.RunMemoryPoolBytes, m.Pool, run)
 	c.known(&metric.RunFreeAtKVSizingBytes, m.FreeAtKVSizing, run)
-	if m.EngineReported != nil {
-		c.known(&metric.RunEngineReportedPeakBytes, m.EngineReported.Peak, run)
-	}
 	if at := m.LedgerAt; at != nil {
 		c.ledger(&metric.RunLedgerBytes, compare.Ledger(*at), run)
 	}

@@ -163,6 +163,14 @@ func golden(t *testing.T) *bench {
 	s.InvalidReasons = []summary.Reason{{Code: summary.CodeThermalThrottle, Detail: "3.1 s of 30 s"}}
 	s.Thermal.MaxCelsius, s.Thermal.ThrottleSeconds = new(93.), map[string]float64{metric.ReasonHWThermal: 3.1}
 	b.put(Of(o, s))
+	o, s = whole("spark", 9)
+	o.Imported, o.Mode, o.Host, o.Model, o.Scenario, o.Labels = "benchmark-spark", "", "spark-2", "deepseek", "benchmark-spark", map[string]string{"arm": "native", "host": "spark-2"}
+	o.Metrics = map[string]float64{compare.ToolOutputTokensPerSecond: 119.25, compare.ToolRequestsPerSecond: 0.9375}
+	s = summary.Summary{
+		Tool:   &folder.ToolReport{Program: "trtllm-bench"},
+		Memory: &summary.Memory{EngineReported: &folder.EngineReport{Peak: new(70e9), KV: new(44e9), KVTokens: new(86720.), Source: "all.json"}},
+	}
+	b.put(Of(o, s))
 	b.PerCell = 2
 	for i, err := range []error{errUnfinished, errors.New("half\x1b[2J a page")} {
 		path := filepath.Join(b.Root, fmt.Sprint("broken", i))

@@ -127,6 +127,9 @@ func runTable(runs []Run) render.Table {
 		if r.simulated {
 			state, tone = append(state, "simulated engine"), render.Note
 		}
+		if r.imported != "" {
+			state, tone = append(state, "imported from "+r.imported), render.Note
+		}
 		if r.mode != "" && r.mode != metric.ModeLive {
 			state, tone = append(state, "telemetry "+r.mode), render.Note
 		}
@@ -135,13 +138,21 @@ func runTable(runs []Run) render.Table {
 			validity, tone = "invalid", render.Bad
 		}
 		state = append([]string{validity}, state...)
-		var tokens *float64
-		for _, f := range r.figures {
-			if f.family == &metric.RunOutputTokensPerSecond {
-				tokens = &f.value
-			}
-		}
-		t.AddIn(tone, r.info.run, strings.Join(state, ", "), figure(2, tokens), r.started.UTC().Format(time.DateTime), r.info.arm, r.info.scenario, r.info.engine, r.info.model, r.info.host)
+		t.AddIn(tone, r.info.run, strings.Join(state, ", "), r.outputTokensPerSecond(), r.started.UTC().Format(time.DateTime), r.info.arm, r.info.scenario, r.info.engine, r.info.model, r.info.host)
 	}
 	return t
+}
+
+// outputTokensPerSecond is what was measured, or else what a tool reports, with its name.
+func (r Run) outputTokensPerSecond() string {
+	text := ""
+	for _, f := range r.figures {
+		switch f.family {
+		case &metric.RunOutputTokensPerSecond:
+			return figure(2, &f.value)
+		case &metric.RunToolReportedOutputTokensPerSecond:
+			text = figure(2, &f.value) + ", by " + f.labels[1]
+		}
+	}
+	return text
 }

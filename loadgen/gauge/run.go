@@ -35,6 +35,7 @@ type Run struct {
 	valid     bool
 	simulated bool
 	mode      string // of its telemetry; empty without
+	imported  string // format of its file; empty of a run that was measured here
 	workload  string
 
 	latencies []latency
@@ -62,7 +63,7 @@ func Of(o compare.Run, s summary.Summary) Run {
 			host: shown(o.Host), run: shown(o.ID), arm: shown(o.Labels[string(metric.LabelArm)]),
 			scenario: shown(o.Scenario), engine: shown(o.Engine), model: shown(o.Model),
 		},
-		started: o.StartedAt, ended: o.EndedAt, valid: o.Valid, simulated: o.Simulated, mode: shown(o.Mode), workload: o.WorkloadSHA256,
+		started: o.StartedAt, ended: o.EndedAt, valid: o.Valid, simulated: o.Simulated, mode: shown(o.Mode), imported: shown(o.Imported), workload: o.WorkloadSHA256,
 	}
 	r.labels = labelsOf(o.Labels)
 	r.latencies = latencies(s.Latency)
