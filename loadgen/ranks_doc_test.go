@@ -109,3 +109,21 @@ func TestTheIndexedJobOfRanksIsAcceptedAndWhole(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// What mpirun -n 8 starts with nothing but a server and a start is one load, of which every rank has a part.
+func TestMPIStartsALoadOfDefaults(t *testing.T) {
+	t.Setenv("OMPI_COMM_WORLD_SIZE", "8")
+	for rank := range 8 {
+		t.Setenv("OMPI_COMM_WORLD_RANK", fmt.Sprint(rank))
+		line := newCommandLine(io.Discard)
+		if _, _, err := line.parse([]string{"run", "--url=http://127.0.0.1:8000", "--start-at", fmt.Sprint(time.Now().Unix() + 60)}); err != nil {
+			t.Fatal(err)
+		}
+		if err := line.settings.resolve("host"); err != nil {
+			t.Errorf("rank %d: %v", rank, err)
+		}
+		if s := line.settings; s.Place.Rank != rank || s.Place.World != 8 || s.Place.Share(s.MostInFlight()) != 1 {
+			t.Errorf("%s, %d in flight", s.Place, s.MostInFlight())
+		}
+	}
+}

@@ -19,10 +19,12 @@ func (s *Settings) resolveArrival() error {
 	}
 	s.concurrencyGiven = s.Concurrency != 0
 	if s.Arrival == schedule.Closed && s.Concurrency == 0 {
-		s.Concurrency = defaultConcurrency
+		if s.Concurrency = defaultConcurrency; len(s.stages) == 0 {
+			s.Concurrency = max(s.Concurrency, s.Place.World)
+		}
 	}
 	if s.requests == 0 && s.duration == 0 && len(s.stages) == 0 && s.trace == nil {
-		s.requests = defaultRequests
+		s.requests = max(defaultRequests, s.Place.World)
 	}
 	if err := s.process().Check(); err != nil {
 		return fmt.Errorf("%s: %w", s.levelFlag(), err)

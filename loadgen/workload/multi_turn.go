@@ -57,8 +57,9 @@ func resolveMultiTurn(s *Settings) error {
 	case s.endpoint == completions && s.template == nil:
 		return errors.New("--template: completions take one text; name a template for conversations")
 	}
-	if s.clients == 0 {
-		s.clients = defaultClients
+	s.clientsGiven = s.clients != 0
+	if !s.clientsGiven {
+		s.clients = max(defaultClients, s.Place.World)
 	}
 	if s.active == 0 {
 		s.active = max(defaultActive, s.clients)

@@ -80,7 +80,7 @@ type Settings struct {
 	SamePrompts bool
 
 	// What was said on the command line and is not the default's.
-	promptsGiven, outputGiven, samplingGiven, concurrencyGiven, requestsGiven, seedGiven bool
+	promptsGiven, outputGiven, samplingGiven, concurrencyGiven, clientsGiven, requestsGiven, seedGiven bool
 
 	// Place is that of this process among those that share the load, to be set before Resolve. What the
 	// load is, the settings say of all of them together.
@@ -136,6 +136,9 @@ func (s *Settings) Write(f Server) (*Workload, error) {
 	}
 	if made.Facts.File != nil || !f.Scale.Exact() {
 		made.note("the lengths asked of prompts are %s", s.InputLengths(f.Scale))
+	}
+	for _, raised := range s.raisedToWorld() {
+		made.note("%s", raised)
 	}
 	return &Workload{
 		model: f.Model, engine: f.Engine, run: f.Run, fields: f.Fields, keepOutputs: s.KeepOutputs || s.SeeOutputs, seed: s.Seed, place: s.Place, repeat: s.repeat, Script: made,

@@ -33,6 +33,31 @@ func (s *Settings) resolveShare() error {
 	return nil
 }
 
+// raisedToWorld are the defaults that were raised so that every rank has a share, as notes.
+func (s *Settings) raisedToWorld() []string {
+	if s.Place.Alone() {
+		return nil
+	}
+	inFlight := atLeastWorld{"--concurrency", defaultConcurrency, s.Concurrency, s.concurrencyGiven || s.Arrival != schedule.Closed || len(s.stages) > 0}
+	if s.clients > 0 {
+		inFlight = atLeastWorld{"--clients", defaultClients, s.clients, s.clientsGiven}
+	}
+	var notes []string
+	for _, d := range []atLeastWorld{inFlight, {"--requests", defaultRequests, s.requests, s.requestsGiven}} {
+		if !d.given && d.amount > d.usual {
+			notes = append(notes, fmt.Sprintf("%s was raised from the default %d to %d, the number of ranks", d.flag, d.usual, d.amount))
+		}
+	}
+	return notes
+}
+
+// atLeastWorld is a flag whose default is the number of ranks where that is more than usual.
+type atLeastWorld struct {
+	flag          string
+	usual, amount int
+	given         bool
+}
+
 // byLane says whether lanes are shared out and not requests: a lane is then a client, and what was said in
 // its conversations no other process knows.
 func (w *Workload) byLane() bool { return w.Script.lanes > 1 }

@@ -204,8 +204,7 @@ func TestALoadThatCannotBeSharedOutIsRefused(t *testing.T) {
 		args []string
 		says string
 	}{
-		{[]string{}, "--concurrency: 1 cannot be shared out over 4 ranks"},
-		{[]string{"--concurrency=3"}, "--concurrency: 3"},
+		{[]string{"--concurrency=3"}, "--concurrency: 3 cannot be shared out over 4 ranks"},
 		{[]string{"--arrival=constant", "--rate=9", "--concurrency=3"}, "--concurrency: 3"},
 		{[]string{"--concurrency=4", "--requests=3"}, "--requests: 3"},
 		{[]string{"--stages=1s:3"}, "--stages: 3"},
@@ -222,5 +221,47 @@ func TestALoadThatCannotBeSharedOutIsRefused(t *testing.T) {
 		if (err == nil) != (c.says == "") || err != nil && !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%v: %v, want %q", c.args, err, c.says)
 		}
+	}
+}
+
+// mpirun -n 8 uma-load run, without a word on the load: every rank has a slot and a request of its own.
+func TestDefaultsAreEnoughForEveryRank(t *testing.T) {
+	for _, c := range []struct {
+		world int
+		args  []string
+		notes []string // that say of a flag that it was raised
+	}{
+		{1, nil, nil},
+		{8, nil, []string{"--concurrency was raised from the default 1 to 8, the number of ranks"}},
+		{8, []string{"--duration=1m"}, []string{"--concurrency was raised from the default 1 to 8, the number of ranks"}},
+		{8, []string{"--arrival=poisson", "--rate=9"}, nil},
+		{8, []string{"--stages=1s:8"}, nil},
+		{8, []string{"--concurrency=8", "--requests=16"}, nil},
+		{8, []string{"--scenario=multi_turn"}, []string{"--clients was raised from the default 1 to 8, the number of ranks"}},
+		{100, nil, []string{"--concurrency was raised from the default 1 to 100, the number of ranks", "--requests was raised from the default 64 to 100, the number of ranks"}},
+	} {
+		slots := 0
+		for r := range c.world {
+			w, err := placed(t, rank.Place{Rank: r, World: c.world}, c.args...)
+			if err != nil {
+				t.Errorf("%d ranks, %v: %v", c.world, c.args, err)
+				break
+			}
+			measure := w.Phases[len(w.Phases)-1]
+			slots += w.Share(measure).Slots
+			if count := w.own(measure); count == 0 && !measure.Endless() {
+				t.Errorf("%v: rank %d of %d has nothing to send", c.args, r, c.world)
+			}
+			raised := slices.DeleteFunc(slices.Clone(w.Script.Notes), func(note string) bool { return !strings.Contains(note, "was raised from") })
+			if !slices.Equal(raised, c.notes) {
+				t.Errorf("%v: rank %d of %d notes %q, want %q", c.args, r, c.world, raised, c.notes)
+			}
+		}
+		if len(c.args) == 0 && c.world > 1 && slots != c.world {
+			t.Errorf("%d ranks have %d slots", c.world, slots)
+		}
+	}
+	if _, err := placed(t, rank.Place{World: 8}, "--concurrency=4"); err == nil || !strings.Contains(err.Error(), "--concurrency: 4 cannot be shared out over 8 ranks") {
+		t.Errorf("a number that was asked for is not raised: %v", err)
 	}
 }
