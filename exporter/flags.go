@@ -14,6 +14,7 @@ import (
 	"github.com/prometheus/exporter-toolkit/web/kingpinflag"
 
 	"github.com/umascope/umascope/cmd/terminal"
+	"github.com/umascope/umascope/cmd/webserver"
 	"github.com/umascope/umascope/exporter/collect"
 	"github.com/umascope/umascope/exporter/nvml"
 )
@@ -41,7 +42,7 @@ type commandLine struct {
 	recordPath, description         string
 	shell, healthURL, healthConfig  string
 	secureFolder                    string
-	secureNames                     []string
+	secureNames, allowHosts         []string
 }
 
 // collectorFlag is --[no-]collector.NAME.
@@ -125,6 +126,7 @@ func (l *commandLine) defineServe(c *kingpin.CmdClause) {
 	c.Flag("once", "Print one page and exit.").BoolVar(&l.once)
 	l.web = kingpinflag.AddFlags(c, DefaultAddress)
 	c.GetFlag("web.listen-address").IsSetByUser(&l.explicitAddress)
+	webserver.AllowHostFlag(c, &l.allowHosts)
 	c.Flag("web.telemetry-path", "Path of the metrics.").Default(DefaultTelemetryPath).StringVar(&l.telemetryPath)
 	c.Flag("web.max-requests", "How many pages are put together at a time. Further requests wait for their turn until their scraper gives up, at most 1000 of them; others get 503.").Default("40").SetValue(value[int]{"--web.max-requests", &l.maxRequests, atLeast(1)})
 	c.Flag("web.disable-exporter-metrics", "Leave out the series of the exporter's own process.").BoolVar(&l.hideOwnMetrics)

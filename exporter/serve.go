@@ -13,13 +13,15 @@ import (
 
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/exporter-toolkit/web"
+
+	"github.com/umascope/umascope/cmd/webserver"
 )
 
 const (
-	headerTimeout   = 5 * time.Second
 	sendTimeout     = 30 * time.Second // for a slow reader, after the page is made
 	shutdownTimeout = 5 * time.Second
-	maxHeaderBytes  = 64 << 10
+	// mostConnections leaves room below maxWaiting, and takes half of the descriptors of a usual limit.
+	mostConnections = 512
 
 	// defaultThreads is enough to read hundreds of cgroups side by side. On a machine with 16 cores a scrape took
 	// half as much CPU time again without a limit as with 2; node_exporter's default is 1.
@@ -69,7 +71,7 @@ func (l *commandLine) listenAndServe(ctx context.Context, e *Exporter, stdout, s
 		return badInput("--web.config.file %s: %w", *l.web.WebConfigFile, err)
 	}
 	if !*l.web.WebSystemdSocket && usesVsock(*l.web.WebListenAddresses) {
-		server := newServer(e)
+		server := webserver.NewUnlimited(e.Handler(), l.serverSettings(e))
 		return serveUntil(ctx, []serving{{server, func() error { return web.ListenAndServe(server, l.web, e.settings.Logger) }}})
 	}
 	listeners, err := l.listeners(stderr)
@@ -81,8 +83,8 @@ func (l *commandLine) listenAndServe(ctx context.Context, e *Exporter, stdout, s
 	for _, listener := range listeners {
 		// Each listener gets a server of its own: the toolkit changes a server that it is given, and would
 		// change a shared one while it already serves on another listener.
-		server := newServer(e)
-		all = append(all, serving{server, func() error { return web.Serve(listener, server, l.web, e.settings.Logger) }})
+		server, limited := webserver.New(listener, e.Handler(), l.serverSettings(e))
+		all = append(all, serving{server, func() error { return web.Serve(limited, server, l.web, e.settings.Logger) }})
 	}
 	return serveUntil(ctx, all)
 }
@@ -95,14 +97,9 @@ func (l *commandLine) listeners(stderr io.Writer) ([]net.Listener, error) {
 	return listen(*l.web.WebListenAddresses, l.explicitAddress, stderr)
 }
 
-// newServer bounds what a client can cost: size and time of its headers, time to take the page, and
-// time that a connection is kept with nothing on it.
-func newServer(e *Exporter) *http.Server {
-	return &http.Server{
-		Handler: e.Handler(), MaxHeaderBytes: maxHeaderBytes,
-		ReadHeaderTimeout: headerTimeout, ReadTimeout: headerTimeout,
-		WriteTimeout: e.settings.CollectTimeout + sendTimeout, IdleTimeout: 2 * time.Minute,
-	}
+// serverSettings bound what a reader can cost.
+func (l *commandLine) serverSettings(e *Exporter) webserver.Settings {
+	return webserver.Settings{MostConnections: mostConnections, WriteTimeout: e.settings.CollectTimeout + sendTimeout, AllowHosts: l.allowHosts}
 }
 
 // usesVsock leaves sockets between virtual machines to the toolkit, which knows them.

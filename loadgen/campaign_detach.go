@@ -33,6 +33,9 @@ func (l *campaignLine) detached() []string {
 	if l.web.ConfigFile != "" {
 		args = append(args, "--web.config.file="+l.web.ConfigFile)
 	}
+	for _, name := range l.web.AllowHosts {
+		args = append(args, "--web.allow-host="+name)
+	}
 	return append(args, "--web.linger="+l.linger.String(), "--log-level="+l.logLevel)
 }
 

@@ -31,7 +31,7 @@ type campaignRuns struct {
 
 // ofCampaign are flags that say something of the campaign, not of its runs.
 func ofCampaign() []string {
-	return []string{"out", "run-id", "telemetry", "scrape", "web.listen-address", "web.config.file", "web.linger", "rank", "world", "start-at"}
+	return []string{"out", "run-id", "telemetry", "scrape", "web.listen-address", "web.allow-host", "web.config.file", "web.linger", "rank", "world", "start-at"}
 }
 
 // measure makes one run.

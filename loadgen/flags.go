@@ -2,6 +2,8 @@ package loadgen
 
 import (
 	"github.com/alecthomas/kingpin/v2"
+
+	"github.com/umascope/umascope/cmd/webserver"
 	"github.com/umascope/umascope/loadgen/live"
 	"github.com/umascope/umascope/loadgen/option"
 	"github.com/umascope/umascope/loadgen/scene"
@@ -46,11 +48,13 @@ const AddressVariable = "UMA_LOAD_LISTEN_ADDRESS"
 
 func webFlags(set option.Set, a *live.Address) {
 	option.Flag(set, "web.listen-address", "Address of the live metrics.", DefaultAddress, &a.HostPort, parseListenAddress).IsSetByUser(&a.Explicit).Envar(AddressVariable)
-	webConfigFlag(set, a)
+	readerFlags(set, a)
 }
 
-func webConfigFlag(set option.Set, a *live.Address) {
+// readerFlags declares the flags of who may read a page, and how.
+func readerFlags(set option.Set, a *live.Address) {
 	option.Flag(set, "web.config.file", "TLS and passwords for those who read the page, in the form of exporter-toolkit; uma-exporter secure makes one.", "", &a.ConfigFile, option.Text).PlaceHolder("FILE")
+	webserver.AllowHostFlag(set, &a.AllowHosts)
 }
 
 // flagValues are the flags of a verb as they stand, for its records.

@@ -46,7 +46,7 @@ func serveVerb(app *kingpin.Application) verb {
 	clause := app.Command("serve", serveHelp)
 	option.Flag(clause, "runs", "Folder that the folders of runs lie in, or in folders of it.", "runs", &l.runs, option.Text)
 	option.Flag(clause, "web.listen-address", "Address of the page.", DefaultResultsAddress, &l.web.HostPort, parseListenAddress).IsSetByUser(&l.web.Explicit)
-	webConfigFlag(clause, &l.web)
+	readerFlags(clause, &l.web)
 	option.Flag(clause, "runs-per-cell", "How many runs of a cell are shown, the newest.", "10", &l.perCell, option.AtLeast(1))
 	option.Flag(clause, "max-runs", "How many runs are shown in all, the newest.", "500", &l.most, option.AtLeast(1))
 	clause.Flag("no-legacy-names", "Leave out series by the names that they had before: they are served beside those of today for one release.").BoolVar(&l.noLegacyNames)

@@ -117,7 +117,7 @@ func (l *commandLine) given() ([]sweep.Flag, error) {
 
 // ofSweep are flags that say something of the sweep, not of its runs.
 func ofSweep() []string {
-	return []string{"over", "search", "tolerance", "pause", "stop-error-rate", "same-prompts", "out", "run-id", "seed", "web.listen-address", "web.config.file", "web.linger"}
+	return []string{"over", "search", "tolerance", "pause", "stop-error-rate", "same-prompts", "out", "run-id", "seed", "web.listen-address", "web.allow-host", "web.config.file", "web.linger"}
 }
 
 // pointFlags are the flags of a point's run: those of the sweep, and what is the point's own.

@@ -10,7 +10,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"net"
 	"net/http"
 	"strings"
 	"sync"
@@ -27,9 +26,6 @@ type Config struct {
 	Prometheus string
 	// Scrape is the scrape interval that Grafana's data source is told, 0 for Grafana's own 15 s.
 	Scrape time.Duration
-	// AnyHost answers to any host name. Without it only names of the loopback are answered to,
-	// so that no web page can read through a name that it controls.
-	AnyHost bool
 	// Timeout is how long one answer of Prometheus may take, 0 for 20 s.
 	Timeout time.Duration
 	// Now is the present of what Prometheus has, nil for that of the wall clock: a simulation has a clock of its own.
@@ -76,8 +72,8 @@ func New(config Config) (http.Handler, error) {
 // them, and from being framed. Styles are set by scripts and never written into pages.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 
-// guarded sets what every answer says and refuses requests that come through other names or
-// from other sites.
+// guarded sets what every answer says and refuses requests that come from other
+// sites.
 func (s *server) guarded(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		header := w.Header()
@@ -86,26 +82,12 @@ func (s *server) guarded(next http.Handler) http.Handler {
 		header.Set("Referrer-Policy", "no-referrer")
 		header.Set("Cross-Origin-Resource-Policy", "same-origin")
 		header.Set("Cache-Control", "no-store")
-		if !s.config.AnyHost && !isLoopback(r.Host) {
-			http.Error(w, "this preview answers to names of this machine's loopback only", http.StatusForbidden)
-			return
-		}
 		if strings.HasPrefix(r.URL.Path, "/render/") && r.Header.Get("Sec-Fetch-Site") == "cross-site" {
 			http.Error(w, "another site asks", http.StatusForbidden)
 			return
 		}
 		next.ServeHTTP(w, r)
 	})
-}
-
-// isLoopback says whether a Host header names the loopback.
-func isLoopback(host string) bool {
-	if name, _, err := net.SplitHostPort(host); err == nil {
-		host = name
-	}
-	host = strings.Trim(host, "[]")
-	ip := net.ParseIP(host)
-	return strings.EqualFold(host, "localhost") || ip != nil && ip.IsLoopback()
 }
 
 // find reads the folder and the dashboard of a request. Files that cannot be read are told

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"syscall"
 	"time"
+
+	"github.com/umascope/umascope/cmd/webserver"
 )
 
 const (
@@ -25,6 +27,8 @@ type Address struct {
 	Explicit bool
 	// ConfigFile says what readers need: TLS, passwords; empty is nothing.
 	ConfigFile string
+	// AllowHosts are the host names by which pages may be asked for beside those of the loopback.
+	AllowHosts []string
 }
 
 // AddressError says that an address cannot be served on or asked, and names its flag.
@@ -66,18 +70,21 @@ func listen(a Address, log *slog.Logger) (net.Listener, error) {
 	return nil, AddressError{fmt.Errorf("%s and the %d ports after it are in use", a.HostPort, nextPorts)}
 }
 
+// mostReaders is how many connections the live page has at once. Each has a descriptor of those that a run keeps for itself.
+const mostReaders = 128
+
+// sendTimeout is for a slow reader.
+const sendTimeout = 30 * time.Second
+
 // serve answers on the listener until the returned function is called.
-func serve(listener net.Listener, handler http.Handler, guard protection, log *slog.Logger) (stop func()) {
-	server := &http.Server{
-		Handler: handler, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second,
-		WriteTimeout: 30 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
-	}
+func serve(listener net.Listener, handler http.Handler, allowHosts []string, guard protection, log *slog.Logger) (stop func()) {
+	server, limited := webserver.New(listener, handler, webserver.Settings{MostConnections: mostReaders, WriteTimeout: sendTimeout, AllowHosts: allowHosts})
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
 		// It ends with ErrServerClosed; anything else leaves a run without live metrics, which
 		// its scrapers notice, and is no reason to lose the run.
-		_ = guard.serve(limitListener(listener, mostReaders), server, log)
+		_ = guard.serve(limited, server, log)
 	}()
 	return func() {
 		server.Close()

@@ -35,7 +35,7 @@ func Serve(a Address, handler http.Handler, log *slog.Logger) (*Page, error) {
 	}
 	p := &Page{listener: listener, guard: guard}
 	p.shown.Store(&handler)
-	p.stop = serve(listener, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { (*p.shown.Load()).ServeHTTP(w, r) }), guard, log)
+	p.stop = serve(listener, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { (*p.shown.Load()).ServeHTTP(w, r) }), a.AllowHosts, guard, log)
 	return p, nil
 }
 

@@ -79,7 +79,7 @@ func saidFlags() []string {
 // hiddenFlags are the other flags of runs that are known. Figures among their values are told all the same.
 func hiddenFlags() []string {
 	return []string{
-		"api-key-file", "ca-file", "header", "capture", "container", "engine-log", "extra-body", "out", "result", "run-id", "stop", "trace", "url", "web.listen-address", "web.config.file", "telemetry-config",
+		"api-key-file", "ca-file", "header", "capture", "container", "engine-log", "extra-body", "out", "result", "run-id", "stop", "trace", "url", "web.listen-address", "web.allow-host", "web.config.file", "telemetry-config",
 		"before", "after", "grace", "telemetry-interval", "requests", "duration", "warmup", "ramp", "seed", "rank", "world", "start-at", "clients", "active-conversations",
 		"max-turns", "burstiness", "fit-pressure", "force", "temperature", "top-p", "request-seed", "no-stream", "request-timeout", "first-token-timeout",
 		"chunk-timeout", "wait-ready", "ready-consecutive", "prompt-ids", "max-input-tokens", "token-margin", "clip", "shared-prefix-tokens", "ignore-eos",

@@ -9,6 +9,7 @@ import (
 	"github.com/alecthomas/kingpin/v2"
 
 	"github.com/umascope/umascope/cmd/terminal"
+	"github.com/umascope/umascope/cmd/webserver"
 	"github.com/umascope/umascope/exporter"
 )
 
@@ -21,6 +22,7 @@ type showOptions struct {
 	quick, serve bool
 	listen       string
 	explicit     bool
+	allowHosts   []string
 }
 
 // defaultShowAddress is where the demo is kept open.
@@ -74,6 +76,7 @@ func showFlags(c *kingpin.CmdClause, o *showOptions) {
 	c.Flag("quick", "Less of everything, in about 20 seconds: too few runs for intervals that say much.").BoolVar(&o.quick)
 	c.Flag("serve", "Keep everything open until Ctrl-C: the page, the dashboards, the exporters and engines.").BoolVar(&o.serve)
 	c.Flag("web.listen-address", "Address of what --serve keeps open.").Default(defaultShowAddress).IsSetByUser(&o.explicit).StringVar(&o.listen)
+	webserver.AllowHostFlag(c, &o.allowHosts)
 	c.Flag("seed", "Seed of machines, engines and load.").Default("1").Uint64Var(&o.seed)
 }
 
@@ -89,6 +92,7 @@ func simulateFlags(c *kingpin.CmdClause, o *simulateOptions) {
 	c.Flag("load.listen-address", "Address of the live metrics of runs, while they last.").Default("127.0.0.1:10421").StringVar(&o.load)
 	c.Flag("engine.listen-address", "Address of the engine.").Default("127.0.0.1:8000").StringVar(&o.engine)
 	c.Flag("kvbm.listen-address", "Address of the metrics of its KV block manager.").Default("127.0.0.1:6880").StringVar(&o.kvbm)
+	webserver.AllowHostFlag(c, &o.allowHosts)
 	c.Flag("runs", "Folder of run folders, for this alone, since older runs in it are removed: one with other runs is refused.").Default("runs").StringVar(&o.runs)
 	c.Flag("every", "Time from one run to the next. A run takes about a minute.").Default("3m").DurationVar(&o.every)
 	c.Flag("keep", "How many runs are kept, about 1 MB each.").Default("40").IntVar(&o.keep)

@@ -10,6 +10,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/umascope/umascope/cmd/webserver"
 )
 
 // addresses are where the pages of a simulation are asked for from the same machine.
@@ -17,8 +19,9 @@ type addresses struct{ exporter, engine, kvbm string }
 
 // servers serve until they are closed.
 type servers struct {
-	open    []*http.Server
-	running sync.WaitGroup
+	allowHosts []string // by which pages may be asked for beside the loopback
+	open       []*http.Server
+	running    sync.WaitGroup
 }
 
 // listen opens an address that a flag names, and says at which it can be asked from here.
@@ -90,16 +93,13 @@ func listening(listener net.Listener) (net.Listener, string, error) {
 	return listener, net.JoinHostPort(host, port), nil
 }
 
-// Bounds of what a client can cost.
-const (
-	headerTimeout = 5 * time.Second
-	idleTimeout   = 2 * time.Minute
-)
+// mostConnections is how many a server has open at once. Answers of an engine may take as long as they will.
+const mostConnections = 1024
 
 func (s *servers) serve(listener net.Listener, handler http.Handler) {
-	server := &http.Server{Handler: handler, ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: 64 << 10}
+	server, limited := webserver.New(listener, handler, webserver.Settings{MostConnections: mostConnections, AllowHosts: s.allowHosts})
 	s.open = append(s.open, server)
-	s.running.Go(func() { _ = server.Serve(listener) }) // ends with ErrServerClosed
+	s.running.Go(func() { _ = server.Serve(limited) }) // ends with ErrServerClosed
 }
 
 // close lets pages that are being made be finished, for a moment.

@@ -98,6 +98,7 @@ func (s *showing) makeFolder() (err error) {
 func (s *showing) start(ctx context.Context) error {
 	live, stop := context.WithCancel(context.WithoutCancel(ctx))
 	s.live = stop
+	s.servers.allowHosts = s.options.allowHosts
 	var hosts []string
 	for _, c := range s.campaigns {
 		hosts = append(hosts, c.host)

@@ -4,11 +4,9 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"net"
 	"net/http"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/umascope/umascope/dashboards"
@@ -42,7 +40,7 @@ func (s *showing) listenOpen() (err error) {
 func (s *showing) keepOpen() error {
 	handler, err := s.openHandler(s.openAt)
 	if err == nil {
-		s.servers.serve(s.open, loopbackOnly(s.open, handler))
+		s.servers.serve(s.open, handler)
 	}
 	return err
 }
@@ -93,7 +91,7 @@ func (s *showing) dashboards(at string) (http.Handler, error) {
 		return nil, err
 	}
 	return preview.New(preview.Config{
-		Folder: folder, Prometheus: "http://" + at + "/prometheus", Scrape: paceOf(s.options).rhythm.scraped, AnyHost: true, Now: s.timeline.Newest,
+		Folder: folder, Prometheus: "http://" + at + "/prometheus", Scrape: paceOf(s.options).rhythm.scraped, Now: s.timeline.Newest,
 	})
 }
 
@@ -166,25 +164,4 @@ func (s *showing) stay(ctx context.Context) {
 	}
 	s.tell.say("\nopen         http://%s/ until Ctrl-C\n", s.openAt)
 	<-ctx.Done()
-}
-
-// loopbackOnly answers to names of the loopback only, where only the loopback is listened on: so no page of the web can
-// read what is here by a name that it controls.
-func loopbackOnly(listener net.Listener, next http.Handler) http.Handler {
-	at, ok := listener.Addr().(*net.TCPAddr)
-	if !ok || !at.IP.IsLoopback() {
-		return next
-	}
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		host := r.Host
-		if name, _, err := net.SplitHostPort(host); err == nil {
-			host = name
-		}
-		ip := net.ParseIP(strings.Trim(host, "[]"))
-		if !strings.EqualFold(host, "localhost") && (ip == nil || !ip.IsLoopback()) {
-			http.Error(w, "the demo answers to names of this machine's loopback only", http.StatusForbidden)
-			return
-		}
-		next.ServeHTTP(w, r)
-	})
 }

@@ -21,6 +21,7 @@ type simulateOptions struct {
 	every                        time.Duration
 	keep                         int
 	seed                         uint64
+	allowHosts                   []string
 }
 
 // simulation is a stage that is always in use: runs one after the other, and now and then something that goes wrong.
@@ -88,6 +89,7 @@ func (s *simulation) open() (firstTurn int, err error) {
 	if err != nil {
 		return 0, err
 	}
+	s.servers.allowHosts = s.options.allowHosts
 	s.stage, err = openStage(stageSettings{
 		seed: s.options.seed, speed: s.pace.speed,
 		enginePage: "http://" + s.at.engine + pagePath, kvbmPage: "http://" + s.at.kvbm + pagePath,

@@ -29,6 +29,9 @@ func (s *simulation) runArguments(t turn, run string) []string {
 		"--grace", drainTime.String(), "--web.listen-address", s.options.load, "--log-level", "error",
 		"--scenario", t.scenario,
 	}
+	for _, name := range s.options.allowHosts {
+		args = append(args, "--web.allow-host", name)
+	}
 	return append(args, s.pace.load(t.scenario)...)
 }
 

@@ -18,6 +18,7 @@ import (
 	"github.com/alecthomas/kingpin/v2"
 
 	"github.com/umascope/umascope/cmd/terminal"
+	"github.com/umascope/umascope/cmd/webserver"
 	"github.com/umascope/umascope/dashboards/preview"
 )
 
@@ -26,9 +27,9 @@ const (
 	previewAddress = "127.0.0.1:10429"
 	// portsTried is how many ports after the default one are tried.
 	portsTried = 100
-	// headerTimeout and leaveTimeout bound what a slow reader can hold.
-	headerTimeout = 5 * time.Second
-	leaveTimeout  = 3 * time.Second
+	// mostConnections and leaveTimeout bound what slow readers can hold.
+	mostConnections = 128
+	leaveTimeout    = 3 * time.Second
 	// askTimeout is how long the Prometheus may take to say that it is there, before the pages are shown.
 	askTimeout = 2 * time.Second
 )
@@ -45,6 +46,7 @@ type previewFlags struct {
 	prometheus, listen, dir string
 	explicit                bool
 	scrape                  time.Duration
+	allowHosts              []string
 }
 
 // runPreview shows the dashboards until it is interrupted.
@@ -69,7 +71,8 @@ func parsePreview(args []string, stdout, stderr io.Writer) (flags previewFlags, 
 	app.Terminate(func(int) { ended = true }).UsageWriter(stdout).ErrorWriter(stderr)
 	terminal.Guide{}.Apply(app)
 	app.Flag("prometheus", "Address of the Prometheus that is asked.").Default("http://127.0.0.1:9090").StringVar(&flags.prometheus)
-	app.Flag("listen", "Address to listen on. Only of the loopback are other names of this machine refused.").Default(previewAddress).IsSetByUser(&flags.explicit).StringVar(&flags.listen)
+	app.Flag("listen", "Address to listen on.").Default(previewAddress).IsSetByUser(&flags.explicit).StringVar(&flags.listen)
+	webserver.AllowHostFlag(app, &flags.allowHosts)
 	app.Flag("dir", "Root of the checkout.").Default(".").StringVar(&flags.dir)
 	interval := app.Flag("scrape-interval", "Scrape interval, from which Grafana works out steps and rates.").Default("5s").String()
 	if _, err = app.Parse(args); err != nil || ended {
@@ -101,7 +104,7 @@ func servePreview(ctx context.Context, flags previewFlags, stdout, stderr io.Wri
 		return fail(stderr, exitInput, err)
 	}
 	handler, err := preview.New(preview.Config{
-		Folder: filepath.Join(flags.dir, "dashboards"), Prometheus: flags.prometheus, Scrape: flags.scrape, AnyHost: !onLoopback(listener),
+		Folder: filepath.Join(flags.dir, "dashboards"), Prometheus: flags.prometheus, Scrape: flags.scrape,
 	})
 	if err != nil {
 		listener.Close()
@@ -111,7 +114,7 @@ func servePreview(ctx context.Context, flags previewFlags, stdout, stderr io.Wri
 		fmt.Fprintf(stderr, "uma-gen: warning: --prometheus: %v; until one answers there the pages are empty; compose/up sim starts one with something to see\n", err)
 	}
 	fmt.Fprintf(stdout, "dashboards on http://%s (a preview, not Grafana); interrupt to end\n", listener.Addr())
-	server := &http.Server{Handler: handler, ReadHeaderTimeout: headerTimeout}
+	server, limited := webserver.New(listener, handler, webserver.Settings{MostConnections: mostConnections, AllowHosts: flags.allowHosts})
 	ended := context.AfterFunc(ctx, func() {
 		limited, cancel := context.WithTimeout(context.Background(), leaveTimeout)
 		defer cancel()
@@ -120,7 +123,7 @@ func servePreview(ctx context.Context, flags previewFlags, stdout, stderr io.Wri
 		}
 	})
 	defer ended()
-	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+	if err := server.Serve(limited); !errors.Is(err, http.ErrServerClosed) {
 		return fail(stderr, exitFailed, err)
 	}
 	return exitDone

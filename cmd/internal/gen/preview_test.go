@@ -134,6 +134,18 @@ func TestThePreviewServesTheCheckoutUntilItIsInterrupted(t *testing.T) {
 	if response.StatusCode != http.StatusOK {
 		t.Errorf("status %s", response.Status)
 	}
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+address, http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Host = "evil.example"
+	if response, err = client.Do(request); err != nil {
+		t.Fatal(err)
+	}
+	response.Body.Close()
+	if response.StatusCode != http.StatusForbidden {
+		t.Errorf("by a foreign name: %s", response.Status)
+	}
 	client.CloseIdleConnections()
 	interrupt()
 	if code := <-ended; code != exitDone {
