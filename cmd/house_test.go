@@ -91,7 +91,7 @@ var mayImport = map[string][]string{
 	"alerts":                     {"exporter/metric", "exporter/metric/expr", "exporter/metric/threshold"},
 	"compose":                    {},
 	"cmd/terminal":               {}, // ground floor, as exporter/metric is: what is typed and shown is alike in all programs
-	"cmd/webserver":               {}, // ground floor, too: all programs serve their pages alike
+	"cmd/webserver":              {}, // ground floor, too: all programs serve their pages alike
 	"cmd/internal/gen":           {"alerts", "cmd/terminal", "cmd/webserver", "dashboards", "dashboards/preview", "exporter/metric"},
 	"cmd/internal/demo":          {"alerts", "cmd/internal/demo/story", "cmd/internal/demo/timeline", "cmd/terminal", "cmd/webserver", "dashboards", "dashboards/preview", "exporter", "exporter/collect", "exporter/endpoint", "exporter/kernelfs", "exporter/metric", "exporter/sim", "loadgen/chat", "loadgen/compare", "loadgen/evidence", "loadgen/exhibit", "loadgen/folder", "loadgen/gauge", "loadgen/history", "loadgen/render", "loadgen/sim", "loadgen/summary", "loadgen/telemetry"},
 	"cmd/internal/demo/story":    {"exporter/metric", "loadgen/chart", "loadgen/compare", "loadgen/exhibit", "loadgen/render"},
