@@ -30,7 +30,7 @@ func comparePage() page {
 			{"Were the arms alike, and can time explain it", []tile{{12, 7, compareOrder()}, {12, 7, compareWarnings()},
 				{12, 9, compareFairness()}, {12, 9, compareDrift()}}},
 			{"What the comparison rests on", []tile{{16, 9, comparedRuns()}, {8, 9, savedComparisons()}}},
-			{"Runs of this host", []tile{{24, 9, compareRuns()}, {12, 8, memoryByRun()}, {12, 8, capacityByRun()}}},
+			{"Runs of this host", []tile{{24, 9, compareRuns()}, {12, 8, memoryByRun("baseline", "$baseline")}, {12, 8, memoryByRun("candidate", "$candidate")}}},
 			{"By model", []tile{{12, 8, memoryByModel()}, {12, 8, wordByModel()}}},
 			{"Run A over run B", []tile{{12, 9, overLatency()}, {12, 9, overMemory()}, {8, 8, overTemperature()}, {8, 8, overPower()}, {8, 8, overClock()}}},
 			{"Where the memory of the two runs went", []tile{{8, 10, twoLedgers()}, {8, 10, twoLedgerLines()}, {8, 10, armLedgers()}}},

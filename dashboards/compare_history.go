@@ -8,15 +8,6 @@ import (
 	"github.com/umascope/umascope/exporter/metric/expr"
 )
 
-// Colours of the two arms, and of the two runs, wherever they stand side by side: orange and blue, which
-// everybody tells apart; pale for the second thing that is shown of each.
-const (
-	colorOfA     = "#E69F00"
-	colorOfB     = "#0072B2"
-	paleColorOfA = "#F6D58E"
-	paleColorOfB = "#8CC4EA"
-)
-
 // ofHistory is a figure of the runs that were chosen for the tables.
 func ofHistory(d metric.Definer, matchers ...expr.Matcher) expr.Expr {
 	return expr.Select(d, append([]expr.Matcher{chosenRuns()}, matchers...)...).Max(expr.By(metric.LabelRun))
@@ -75,27 +66,18 @@ func compareRuns() panel {
 	})
 }
 
-// barsOfRuns are bars of one figure, a bar for every run in the order of time, coloured by arm.
-func barsOfRuns(title, means, wrong string, d metric.Definer) panel {
-	of := func(title, arm, color string) figure {
-		return figure{title: title, expr: ofArm(onThisHost(ofHistory(d)), arm), look: []dashboard.DynamicConfigValue{colored(color)}}
-	}
+func whenReadyOfRuns(arm string) []figure {
+	return poolWhenReady(func(e expr.Expr) expr.Expr { return ofArm(onThisHost(e), arm) })
+}
+
+// memoryByRun is the pool of every run of an arm when its engine was ready, in the order of time.
+func memoryByRun(name, arm string) panel {
 	return servedBars(board{
-		title: title, means: means, wrong: wrong,
-		noData:  "no run of this host is of an arm of the comparison, or it was not measured",
+		title:   "Memory of the " + name + " arm, by run",
+		means:   "The pool when the engine was ready: memory occupied without KV cache, the KV cache and free memory, measured, of every run in the order of time; names of runs begin with it.",
+		wrong:   "*occupied without KV cache* rises or falls with time, or the first run after a change of arms stands out: that is not the arm. The cache is what is left, so that the two are one finding.",
+		noData:  "no run of this host is of this arm of the comparison, or it was not measured",
 		keys:    []key{{label: metric.LabelRun, title: "Run"}},
-		figures: []figure{of("baseline arm", "$baseline", colorOfA), of("candidate arm", "$candidate", colorOfB)},
-	}).Stacking(common.StackingModeNormal) // of two figures each run has one: beside each other they would leave gaps
-}
-
-func memoryByRun() panel {
-	return barsOfRuns("Memory occupied without KV cache, by run",
-		"Pool minus free memory minus KV cache when the engine was ready, measured, of every run in the order of time; names of runs begin with it.",
-		"the bars of an arm rise or fall with time, or its first one after a change stands out: that is not the arm.", metric.RunMemoryOccupiedWithoutKVBytes)
-}
-
-func capacityByRun() panel {
-	return barsOfRuns("KV cache, by run",
-		"Room that the engine made for its KV cache on the GPU, of every run in the order of time.",
-		"it mirrors the bars of *memory occupied without KV cache*: the cache is what is left, so that the two are one finding.", metric.RunKVCapacityBytes)
+		figures: whenReadyOfRuns(arm),
+	}).Stacking(common.StackingModeNormal)
 }

@@ -28,9 +28,9 @@ func twoLedgers() panel {
 }
 
 func twoLedgerLines() panel {
-	byLine := expr.By(metric.LabelLine)
-	a, b := whenReady(isRunA()).Max(byLine), whenReady(isRunB()).Max(byLine)
-	return servedList(board{
+	perLine := expr.By(metric.LabelLine)
+	a, b := whenReady(isRunA()).Max(perLine), whenReady(isRunB()).Max(perLine)
+	return byLine(board{
 		title:  "Difference by line, when ready",
 		means:  "The same in figures: B less A, always in the same order. Differences of all lines add up to the difference of the pools, which is 0 on one machine.",
 		wrong:  "a line differs that has nothing to do with what was changed.",
@@ -41,7 +41,9 @@ func twoLedgerLines() panel {
 			{title: "B", expr: b},
 			{title: "B - A", expr: b.Minus(a, expr.On(metric.LabelLine))},
 		},
-		sortBy: "Line",
+	}, func(line string) expr.Expr {
+		is := expr.Is(metric.LabelLine, line)
+		return whenReady(isRunA(), is).Or(whenReady(isRunB(), is)).Max(perLine)
 	})
 }
 
@@ -49,7 +51,7 @@ func armLedgers() panel {
 	at := func(moment string) expr.Expr {
 		return ofPair(metric.ComparisonLedgerDifferenceBytes, expr.Is(metric.LabelMoment, moment)).Max(expr.By(stratumLabels(metric.LabelLine)...))
 	}
-	return servedList(board{
+	return byLine(board{
 		title:  "Difference by line between the arms",
 		means:  "Candidate less baseline, means over all runs of the arms, at the three moments of a run. What differs at *start* was there before the engine was.",
 		wrong:  "a line differs at *start* already: the arms did not begin alike.",
@@ -60,6 +62,7 @@ func armLedgers() panel {
 			{title: "Ready", expr: at(metric.MomentReady)},
 			{title: "Peak", expr: at(metric.MomentPeak)},
 		},
-		sortBy: "Line",
+	}, func(line string) expr.Expr {
+		return ofPair(metric.ComparisonLedgerDifferenceBytes, expr.Is(metric.LabelLine, line)).Max(expr.By(stratumLabels(metric.LabelLine)...))
 	})
 }

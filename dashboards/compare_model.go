@@ -1,6 +1,7 @@
 package dashboards
 
 import (
+	"github.com/grafana/grafana-foundation-sdk/go/common"
 	"github.com/grafana/grafana-foundation-sdk/go/dashboard"
 
 	"github.com/umascope/umascope/exporter/metric"
@@ -10,10 +11,14 @@ import (
 // notLive marks the model of runs of a simulated engine, or of a machine that was not live.
 const notLive = " (not live)"
 
+// infoOf is the model of each run of an arm.
+func infoOf(arm string) expr.Expr {
+	return ofArm(expr.Select(metric.RunInfo, onHost()).Max(expr.By(metric.LabelRun, metric.LabelModel)), arm)
+}
+
 // modelsOf lends the runs of an arm their model; of those that are not live its name says so.
 func modelsOf(arm string) expr.Expr {
-	byModel := expr.By(metric.LabelRun, metric.LabelModel)
-	info := ofArm(expr.Select(metric.RunInfo, onHost()).Max(byModel), arm)
+	info := infoOf(arm)
 	elsewhere := expr.Select(metric.RunTelemetryMode, chosenRuns(), expr.IsNot(metric.LabelMode, metric.ModeLive)).
 		Equals(expr.Number(1)).Max(expr.By(metric.LabelRun))
 	unreal := ofHistory(metric.RunSimulated).Equals(expr.Number(1)).Or(elsewhere)
@@ -21,51 +26,89 @@ func modelsOf(arm string) expr.Expr {
 		Or(info.And(unreal, expr.On(metric.LabelRun)).Copied(metric.LabelModel, "(.*)", metric.LabelModel, "$1"+notLive))
 }
 
-// medianByModel is the median over the valid runs of an arm, by model.
-func medianByModel(d metric.Definer, arm string) expr.Expr {
+// ofBothArms names the bars of models by their arm too.
+func ofBothArms(of func(arm string) expr.Expr) expr.Expr {
+	called := func(arm, name string) expr.Expr {
+		return of(arm).Copied(metric.LabelModel, "(.*)", metric.LabelModel, "$1, "+name)
+	}
+	return called("$baseline", "baseline arm").Or(called("$candidate", "candidate arm"))
+}
+
+// meanByModel is the mean over the valid runs of an arm, by model: unlike medians, means of lines add up.
+func meanByModel(e expr.Expr, arm string) expr.Expr {
 	valid := ofHistory(metric.RunValid).Equals(expr.Number(1))
-	return ofHistory(d).And(valid, expr.On(metric.LabelRun)).
+	return e.And(valid, expr.On(metric.LabelRun)).
 		Times(modelsOf(arm), expr.On(metric.LabelRun).GroupLeft(metric.LabelModel)).
-		Quantile(0.5, expr.By(metric.LabelModel))
+		Avg(expr.By(metric.LabelModel))
 }
 
-// wordOfEngines is the mean of what engines said of themselves in the runs of an arm, by model.
-func wordOfEngines(metrics string, arm expr.Matcher) expr.Expr {
-	return ofPair(metric.ComparisonMean, expr.Matches(metric.LabelMetric, metrics), arm).Max(expr.By(metric.LabelModel)).In(metric.Bytes)
-}
-
-// sideBySide are four figures for bars: memory occupied without KV cache and the KV cache, of either arm.
-func sideBySide(memoryA, memoryB, cacheA, cacheB expr.Expr) []figure {
-	of := func(title string, e expr.Expr, color string) figure {
-		return figure{title: title, expr: e, look: []dashboard.DynamicConfigValue{colored(color)}}
-	}
+// poolWhenReady are the lines that add up to the pool when the engine of a run answers. A run of which one is not known has none.
+func poolWhenReady(of func(expr.Expr) expr.Expr) []figure {
+	same := expr.On(metric.LabelRun)
+	without, cache := ofHistory(metric.RunMemoryOccupiedWithoutKVBytes), ofHistory(metric.RunKVCapacityBytes)
+	free := ofHistory(metric.RunMemoryPoolBytes).Minus(without, same).Minus(cache, same)
 	return []figure{
-		of("occupied without KV cache, baseline arm", memoryA, colorOfA), of("occupied without KV cache, candidate arm", memoryB, colorOfB),
-		of("KV cache, baseline arm", cacheA, paleColorOfA), of("KV cache, candidate arm", cacheB, paleColorOfB),
+		colouredFigure("occupied without KV cache", of(without.And(free, same)), colorWithoutKV),
+		colouredFigure("KV cache", of(cache.And(free, same)), colorOfKV),
+		colouredFigure("free", of(free), colorOfLine(metric.LineFree)),
 	}
+}
+
+// Colours of what is occupied when an engine is ready.
+const (
+	colorWithoutKV = "dark-blue"
+	colorOfKV      = "dark-green"
+)
+
+func colouredFigure(title string, e expr.Expr, color string) figure {
+	return figure{title: title, expr: e, look: []dashboard.DynamicConfigValue{colored(color)}}
+}
+
+func whenReadyByModel() []figure {
+	return poolWhenReady(func(e expr.Expr) expr.Expr {
+		return ofBothArms(func(arm string) expr.Expr { return meanByModel(e, arm) })
+	})
 }
 
 func memoryByModel() panel {
-	memory := func(arm string) expr.Expr { return medianByModel(metric.RunMemoryOccupiedWithoutKVBytes, arm) }
-	cache := func(arm string) expr.Expr { return medianByModel(metric.RunKVCapacityBytes, arm) }
 	return servedBars(board{
 		title:   "Memory and KV cache by model, measured",
-		means:   "Medians over the valid runs of this host, by model and arm: memory occupied without KV cache when the engine was ready, and the KV cache. Models whose runs were not of a live machine and a real engine say so.",
-		wrong:   "the arms differ, and nothing above says what the memory went to. The two figures of an arm add up to about the same in both: what one takes the other lacks.",
+		means:   "The pool when the engine was ready, by model and arm: memory occupied without KV cache, the KV cache and free memory, means over the valid runs of this host of which all three are known. Models whose runs were not of a live machine and a real engine say so.",
+		wrong:   "the arms differ, and nothing above says what the memory went to. What one line takes the other lacks: the pool is one.",
 		noData:  "no valid run of this host is of an arm of the comparison, or no telemetry was kept",
-		keys:    []key{{label: metric.LabelModel, title: "Model"}},
-		figures: sideBySide(memory("$baseline"), memory("$candidate"), cache("$baseline"), cache("$candidate")),
-	})
+		keys:    []key{{label: metric.LabelModel, title: "Model and arm"}},
+		figures: whenReadyByModel(),
+	}).Stacking(common.StackingModeNormal)
+}
+
+// wordOfEngines is the mean of what engines said of themselves in the runs of an arm, by model.
+func wordOfEngines(metrics, arm string) expr.Expr {
+	return ofPair(metric.ComparisonMean, expr.Matches(metric.LabelMetric, metrics), expr.Is(metric.LabelArm, arm)).Max(expr.By(metric.LabelModel)).In(metric.Bytes)
+}
+
+// byWordOfEngines are what engines say that they hold, and the rest of the pool where a run of the arm has one.
+func byWordOfEngines() []figure {
+	const before, cache = "engine_reported_(memory_occupied_without_kv|peak)_bytes", "engine_reported_kv(_capacity)?_bytes"
+	model := expr.On(metric.LabelModel)
+	rest := func(arm string) expr.Expr {
+		pools := ofHistory(metric.RunMemoryPoolBytes).Times(infoOf(arm), expr.On(metric.LabelRun).GroupLeft(metric.LabelModel)).Max(expr.By(metric.LabelModel))
+		a, b := wordOfEngines(before, arm), wordOfEngines(cache, arm)
+		return pools.Minus(a.Plus(b, model).Or(a, model).Or(b, model), model)
+	}
+	return []figure{
+		colouredFigure("before the KV cache", ofBothArms(func(arm string) expr.Expr { return wordOfEngines(before, arm) }), colorWithoutKV),
+		colouredFigure("KV cache", ofBothArms(func(arm string) expr.Expr { return wordOfEngines(cache, arm) }), colorOfKV),
+		colouredFigure("rest of the pool", ofBothArms(rest), colorUnknown),
+	}
 }
 
 func wordByModel() panel {
-	const before, cache = "engine_reported_(memory_occupied_without_kv|peak)_bytes", "engine_reported_kv(_capacity)?_bytes"
 	return servedBars(board{
 		title:   "Memory and KV cache by model, as engines report it",
-		means:   "The same by the engines' own word, which nobody measured: what they say that they held before their KV cache, and the cache. Means over the runs of the comparison; of a model in several scenarios the largest.",
+		means:   "The same by the engines' own word, which nobody measured: what they say that they held before their KV cache, the cache, and the rest of the pool. Means over the runs of the comparison; of a model in several scenarios the largest. Without telemetry the pool is not known and the rest is missing.",
 		wrong:   "it is taken for memory occupied when ready: once the KV cache is there both arms occupy about the same.",
 		noData:  "the engines said nothing, or " + noComparison,
-		keys:    []key{{label: metric.LabelModel, title: "Model"}},
-		figures: sideBySide(wordOfEngines(before, ofBaseline()), wordOfEngines(before, ofCandidate()), wordOfEngines(cache, ofBaseline()), wordOfEngines(cache, ofCandidate())),
-	})
+		keys:    []key{{label: metric.LabelModel, title: "Model and arm"}},
+		figures: byWordOfEngines(),
+	}).Stacking(common.StackingModeNormal)
 }

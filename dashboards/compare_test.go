@@ -96,7 +96,7 @@ func TestTheShiftIsTheTimeBetweenTheStarts(t *testing.T) {
 	same(t, "backwards", a.ask(t, shift(), time.Minute), map[string]float64{`{}`: -3600})
 }
 
-func TestMediansByModelAreOfValidRunsOfTheHostAndSayWhatIsNotLive(t *testing.T) {
+func TestMeansByModelAreOfValidRunsOfTheHostAndSayWhatIsNotLive(t *testing.T) {
 	var series []string
 	series = append(series, `uma_comparison_info{comparison="c",compared_by="way"} 1x20`)
 	run := func(name, host, arm, model, valid, simulated, mode, kv string) {
@@ -120,11 +120,11 @@ func TestMediansByModelAreOfValidRunsOfTheHostAndSayWhatIsNotLive(t *testing.T) 
 	run("7", "h", "native", "m", "1", "1", "live", "7")
 	run("8", "h", "native", "m", "1", "0", "constructed", "9")
 	a := stored(t, map[string]string{"host": "h", "runs": ".+", "baseline": "native", "comparison": "c"}, series...)
-	same(t, "medians", a.ask(t, medianByModel(metric.RunKVCapacityBytes, "$baseline"), time.Minute), map[string]float64{
-		`{model="m"}`: 20, `{model="m (not live)"}`: 8,
+	same(t, "means", a.ask(t, meanByModel(ofHistory(metric.RunKVCapacityBytes), "$baseline"), time.Minute), map[string]float64{
+		`{model="m"}`: 30, `{model="m (not live)"}`: 8,
 	})
 	a.chosen["runs"] = "1|2"
-	same(t, "medians of chosen runs", a.ask(t, medianByModel(metric.RunKVCapacityBytes, "$baseline"), time.Minute), map[string]float64{`{model="m"}`: 15})
+	same(t, "means of chosen runs", a.ask(t, meanByModel(ofHistory(metric.RunKVCapacityBytes), "$baseline"), time.Minute), map[string]float64{`{model="m"}`: 15})
 }
 
 func TestTheStacksOfTheLedgerAddUpToThePool(t *testing.T) {

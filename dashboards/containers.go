@@ -33,7 +33,7 @@ func containersPage() page {
 		rows: []row{
 			{"Now", []tile{{12, 3, sourceBanner()}, {12, 3, firingAlerts()},
 				{24, 9, cgroupList()},
-				{6, 3, heldNow()}, {6, 3, availableNow()}, {6, 3, processList()}, {6, 3, cgroupsLeftOut()}}},
+				{16, 6, memoryNow()}, {4, 6, processList()}, {4, 6, cgroupsLeftOut()}}},
 			{"Charged and not charged", []tile{{12, 9, footprints()}, {12, 9, chargedAndNot()}}},
 			{"Limits, and what they do not see", []tile{{8, 8, limitUncovered()}, {8, 8, limitUsed()}, {8, 8, memoryEvents()}}},
 			{"What the charge is made of", []tile{{24, 7, chargeKinds()}, {12, 8, ownMemory()}, {12, 8, cgroupCache()},

@@ -249,23 +249,6 @@ func TestAlertsStandInTheOrderInWhichSomebodyShouldLook(t *testing.T) {
 	}
 }
 
-// On a machine whose GPUs have memory of their own the ledger says nothing of it.
-func TestTheGPUMemoryThatIsHeldIsShownWhereverItComesFrom(t *testing.T) {
-	own := `  uma_gpu_memory_used_bytes{host="h",uuid="a",job="x"} 5x40
-  uma_gpu_memory_used_bytes{host="h",uuid="a",job="y"} 5x40
-  uma_gpu_memory_used_bytes{host="h",uuid="b",job="x"} 7x40
-`
-	pool := `  uma_memory_ledger_bytes{host="h",line="gpu_process"} 3x40` + "\n"
-	for name, c := range map[string]struct {
-		series string
-		want   float64
-	}{"of its own": {own, 12}, "in the pool": {pool, 3}, "in the pool as a node": {own + pool, 3}} {
-		if found := answered(t, c.series, heldOfGPUs(), metric.LabelHost); len(found) != 1 || found["h"] != c.want {
-			t.Errorf("%s: held %v, want %v", name, found, c.want)
-		}
-	}
-}
-
 func TestRunsThatLastAtOnceAreBothDrawn(t *testing.T) {
 	found := answered(t, `  uma_gpu_temperature_celsius{host="h",uuid="a"} 50x40
   uma_gpu_temperature_celsius{host="h",uuid="b"} 60x40

@@ -3,6 +3,7 @@ package dashboards
 import (
 	"github.com/grafana/grafana-foundation-sdk/go/common"
 	"github.com/grafana/grafana-foundation-sdk/go/dashboard"
+	"github.com/grafana/grafana-foundation-sdk/go/table"
 
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/exporter/metric/expr"
@@ -103,4 +104,27 @@ func unknownLines() panel {
 		noData:  "none, or no exporter answers",
 		queries: []query{{"{{line}}", unknown}},
 	}, steps(colorDoubt))
+}
+
+// placesOfLines are the places that lines of the ledger have in the vocabulary, from 1. Of a line that is not there it has
+// none.
+func placesOfLines(of func(line string) expr.Expr) expr.Expr {
+	var places expr.Expr
+	for i, line := range metric.LedgerLines() {
+		place := of(line).Clamp(float64(i+1), float64(i+1))
+		if i == 0 {
+			places = place
+		} else {
+			places = places.Or(place)
+		}
+	}
+	return places
+}
+
+// byLine is a table of ledgers in the order of the vocabulary: Grafana sorts by a column of places, which is not shown.
+func byLine(b board, of func(line string) expr.Expr) *table.PanelBuilder {
+	const place = "Order"
+	b.figures = append(b.figures, figure{title: place, expr: placesOfLines(of)})
+	rising := dashboard.DataTransformerConfig{Id: "sortBy", Options: map[string]any{"sort": []any{map[string]any{"field": place}}}}
+	return servedList(b).WithTransformation(rising).WithTransformation(unshown(place))
 }

@@ -23,9 +23,8 @@ func overviewPage() page {
 		variables:   []variable{finishedRuns()},
 		rows: []row{
 			{"Now", []tile{{5, 5, sourceBanner()}, {8, 5, runNow()}, {11, 5, alertList()},
-				{3, 3, availableNow()}, {3, 3, heldNow()}, {3, 3, kvNow()}, {3, 3, temperatureNow()},
-				{3, 3, marginNow()}, {3, 3, powerNow()}, {3, 3, busyNow()}, {3, 3, clockNow()},
-				{24, 4, engines()}}},
+				{8, 6, memoryNow()}, {16, 6, engines()},
+				{4, 3, kvNow()}, {4, 3, temperatureNow()}, {4, 3, marginNow()}, {4, 3, powerNow()}, {4, 3, busyNow()}, {4, 3, clockNow()}}},
 			{"Memory, heat and power", []tile{{12, 9, poolSplit()}, {12, 9, gpuTemperature()},
 				{8, 8, gpuPower()}, {8, 8, shares()}, {8, 8, phases()}}},
 			{"Runs that have ended", []tile{{24, 9, latestRuns()}}},

@@ -146,7 +146,7 @@ func runLedgerLines() panel {
 	at := func(moment string) expr.Expr {
 		return expr.Select(metric.RunLedgerBytes, isRun(), expr.Is(metric.LabelMoment, moment)).Max(expr.By(metric.LabelLine))
 	}
-	return servedList(board{
+	return byLine(board{
 		title:  "Ledger of the run, by line",
 		means:  "The same in figures. Start less ready is what the engine took, and where from.",
 		wrong:  "*unattributed* grew while the engine loaded, or *free* shrank by more than *gpu_process* grew.",
@@ -157,7 +157,8 @@ func runLedgerLines() panel {
 			{title: "Ready", expr: at(metric.MomentReady)},
 			{title: "Peak", expr: at(metric.MomentPeak)},
 		},
-		sortBy: "Line",
+	}, func(line string) expr.Expr {
+		return expr.Select(metric.RunLedgerBytes, isRun(), expr.Is(metric.LabelLine, line)).Max(expr.By(metric.LabelLine))
 	})
 }
 

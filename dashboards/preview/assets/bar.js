@@ -28,6 +28,7 @@ export function bar(body, panel, frames) {
   const hidden = hiddenOf(panel, fields);
   const place = el("div", { class: "chart" });
   body.append(place);
+  body.classList.toggle("beside", panel.options?.legend?.placement === "right");
   const opened = openChart(place, () => {
     const style = axisStyle();
     const unit = fields[0].config.unit;

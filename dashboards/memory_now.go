@@ -1,0 +1,51 @@
+package dashboards
+
+import (
+	"github.com/grafana/grafana-foundation-sdk/go/common"
+	"github.com/grafana/grafana-foundation-sdk/go/dashboard"
+
+	"github.com/umascope/umascope/exporter/metric"
+	"github.com/umascope/umascope/exporter/metric/expr"
+)
+
+// memoryNow is the pool as one bar. It is on every page that answers where memory is.
+func memoryNow() panel {
+	return bars(board{
+		title: "Memory now",
+		means: "The pool at this moment, in parts that add up to it. What is *held for the GPU* is charged to no container: no limit and no `docker stats` shows it. Free memory is what CUDA sees and what engines size their KV cache from; *cache* is mostly page cache, which the kernel can reclaim and CUDA does not see. " +
+			"A GPU with memory of its own has a bar of its own.",
+		wrong:   "*held for the GPU* is not what it was before a server was started, once that has stopped; *cache* is large when a server starts, whose KV cache will be smaller by as much; or *unattributed* is more than a few percent, or negative.",
+		noData:  noExporter,
+		keys:    []key{{label: metric.LabelName, title: "Memory"}},
+		figures: memoriesNow(),
+	}).
+		Stacking(common.StackingModeNormal).
+		Orientation(common.VizOrientationHorizontal).
+		ShowValue(common.VisibilityModeAuto).
+		Legend(legend(common.LegendPlacementRight).Calcs([]string{"lastNotNull"})) // the pool is the last bar
+}
+
+// memoriesNow are the parts of the pool, and of the memory that GPUs have of their own where that is not in the pool, by
+// name: pool, GPU 0, GPU 1.
+func memoriesNow() []figure {
+	inPool := one(metric.MemoryLedgerBytes, expr.Is(metric.LabelLine, metric.LineGPUProcess))
+	ofGPUs := func(e expr.Expr) expr.Expr {
+		own := numbered(e.Unless(inPool, expr.On(metric.LabelHost)))
+		return own.Copied(metric.LabelGPU, "(.*)", metric.LabelName, "GPU $1").Max(expr.By(metric.LabelName))
+	}
+	used := each(metric.GPUMemoryUsedBytes)
+	own := map[string]expr.Expr{
+		metric.LineGPUProcess: used,
+		metric.LineFree:       each(metric.GPUMemoryTotalBytes).Minus(used, expr.On(metric.LabelHost, metric.LabelUUID)),
+	}
+	var figures []figure
+	for _, p := range poolParts() {
+		part := each(metric.MemoryLedgerBytes, expr.OneOf(metric.LabelLine, p.lines...)).Sum(byHost()).
+			Labelled(metric.LabelName, "pool").Max(expr.By(metric.LabelName))
+		if e, there := own[p.lines[0]]; there {
+			part = part.Or(ofGPUs(e))
+		}
+		figures = append(figures, figure{title: p.title, expr: part, look: []dashboard.DynamicConfigValue{colored(p.color)}})
+	}
+	return figures
+}
