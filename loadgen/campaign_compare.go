@@ -59,7 +59,7 @@ func compareArms(stdout io.Writer, planned *plan.Plan, dir string) error {
 		into.WriteJSON(comparisonFile, c),
 		into.Write(comparisonPageFile, func(w io.Writer) error { return exhibit.HTML(w, title, c) }),
 		into.Write(comparisonTextFile, func(w io.Writer) error { return exhibit.Markdown(w, title, c) }),
-		writeRunsPage(filepath.Join(dir, folder.HTMLFile), runs),
+		writeRunsPage(into, runs),
 	)
 	if err != nil {
 		return err

@@ -52,7 +52,7 @@ func (l *campaignLine) startDetached(ctx context.Context, stdout io.Writer, c *c
 		return err
 	}
 	path := filepath.Join(c.Dir, campaign.LogFile)
-	log, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	log, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o640)
 	if err != nil {
 		return runner.BadOut(err)
 	}

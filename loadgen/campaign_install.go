@@ -186,7 +186,7 @@ func writeUnit(path string, unit []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}
-	return folder.Folder(filepath.Dir(path)).Write(filepath.Base(path), func(w io.Writer) error {
+	return folder.WriteFile(path, 0o644, func(w io.Writer) error {
 		_, err := w.Write(unit)
 		return err
 	})

@@ -179,10 +179,8 @@ func count(conditions ...bool) int {
 func (l *compareLine) write(stdout, stderr io.Writer, c compare.Comparison) error {
 	title := "Comparison by " + c.By + " against " + c.Baseline
 	if l.html != "" {
-		dir, name := filepath.Split(l.html)
-		err := folder.Folder(filepath.Clean(dir)).Write(name, func(w io.Writer) error { return exhibit.HTML(w, title, c) })
-		if err != nil {
-			return usage(fmt.Errorf("--html: %w", err))
+		if err := writeFile("--html", l.html, func(w io.Writer) error { return exhibit.HTML(w, title, c) }); err != nil {
+			return usage(err)
 		}
 	}
 	if l.save {
@@ -211,7 +209,7 @@ func (l *compareLine) keep(c compare.Comparison) (string, error) {
 		root = filepath.Dir(root)
 	}
 	dir := filepath.Join(root, gauge.ComparisonsFolder)
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	if err := os.MkdirAll(dir, 0o750); err != nil {
 		return "", err
 	}
 	name := folder.NewID(time.Now(), c.By+"-"+c.Baseline) + ".json"

@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"os/user"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"time"
@@ -222,7 +221,7 @@ func (l *hostsLine) replace(stdout, stderr io.Writer, file writtenFile, f findin
 		fmt.Fprintf(stdout, "%s says so already\n", l.write)
 		return nil
 	}
-	err := folder.Folder(filepath.Dir(l.write)).Write(filepath.Base(l.write), func(w io.Writer) error {
+	err := folder.WriteFile(l.write, 0o644, func(w io.Writer) error {
 		_, err := w.Write(text)
 		return err
 	})

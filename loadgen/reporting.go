@@ -220,10 +220,9 @@ func (l *reportLine) writeWorkbook(render func(io.Writer) error) error {
 	return writeFile("--xlsx", l.xlsx, render)
 }
 
-// writeFile writes a file as a whole or not at all.
+// writeFile writes a file that a flag names, as a whole or not at all. It may be a web server that shows it.
 func writeFile(flag, path string, render func(io.Writer) error) error {
-	dir, name := filepath.Split(path)
-	if err := folder.Folder(filepath.Clean(dir)).Write(name, render); err != nil {
+	if err := folder.WriteFile(path, 0o644, render); err != nil {
 		return fmt.Errorf("%s: %w", flag, err)
 	}
 	return nil

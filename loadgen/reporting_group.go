@@ -65,11 +65,12 @@ func (l *reportLine) reportGroup(stdout, stderr io.Writer, paths []string) error
 	return l.write(stdout, s.render)
 }
 
-// writeRunsPage writes a page of runs: a table of them, by arm and over time.
-func writeRunsPage(path string, runs []history.Run) error {
-	s := &several{line: &reportLine{folders: []string{filepath.Dir(path)}, format: formHTML, out: path}, runs: runs}
+// writeRunsPage writes a page of runs into the folder of their campaign: a table of them, by arm and over time.
+func writeRunsPage(dir folder.Folder, runs []history.Run) error {
+	path := dir.Path(folder.HTMLFile)
+	s := &several{line: &reportLine{folders: []string{string(dir)}, format: formHTML, out: path}, runs: runs}
 	s.over = s.axis()
-	return writeFile(filepath.Base(path), path, s.render)
+	return dir.Write(folder.HTMLFile, s.render)
 }
 
 // render writes the runs in the form that was asked for.

@@ -342,3 +342,55 @@ func TestACampaignThatCannotBeginSaysWhyAndLeavesNothing(t *testing.T) {
 	defer somebody.Close()
 	refused(x.port, "", "")
 }
+
+// TestNobodyElseReadsACampaign: plans have keys, logs have prompts. The umask of whoever starts it opens nothing.
+func TestNobodyElseReadsACampaign(t *testing.T) {
+	x := newExperiment(t, "requests: 4, csv: true, save-outputs: true", 1)
+	path := filepath.Join(x.dir, "plan.yaml")
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	withFile := strings.Replace(string(text), `labels: {cache: "off"}, `, `labels: {cache: "off"}, files: [{path: "{{.folder}}/settings/engine.yaml", text: "key: secret"}], `, 1)
+	if err := os.WriteFile(path, []byte(withFile), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c := x.command("campaign", "run", "plan.yaml", "--detach", "--web.listen-address=127.0.0.1:0")
+	c.Args = slices.Concat([]string{"sh", "-c", `umask 0; exec "$0" "$@"`, c.Path}, c.Args[1:])
+	c.Path = "/bin/sh"
+	if said, err := c.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, said)
+	}
+	look := func(when string, least int) {
+		t.Helper()
+		found := 0
+		err := filepath.WalkDir(filepath.Join(x.dir, "runs"), func(path string, entry os.DirEntry, err error) error {
+			if os.IsNotExist(err) {
+				return nil // it is being replaced
+			}
+			if err != nil {
+				return err
+			}
+			info, err := entry.Info()
+			if os.IsNotExist(err) {
+				return nil
+			}
+			if found++; err != nil || info.Mode().Perm()&0o027 != 0 {
+				t.Errorf("%s: %s is %v (%v)", when, path, info.Mode(), err)
+			}
+			return nil
+		})
+		if err != nil || found < least {
+			t.Errorf("%s: %d files, %v", when, found, err)
+		}
+	}
+	x.await("the first arm is up", func(e campaign.Event) bool { return e.Event == "up" })
+	look("in the middle", 5)
+	x.await("the campaign ends", func(e campaign.Event) bool { return e.Event == "end" && e.State == campaign.Complete })
+	for began := time.Now(); time.Since(began) < time.Minute; time.Sleep(5 * time.Millisecond) {
+		if pid, err := campaign.Holder(x.folder()); err == nil && pid == 0 {
+			break
+		}
+	}
+	look("at the end", 30)
+}

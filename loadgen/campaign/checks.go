@@ -108,10 +108,10 @@ func (c collected) facts() folder.Collected {
 
 // keep writes the output into the folder of a run.
 func (c collected) keep(run folder.Folder) error {
-	if err := os.MkdirAll(filepath.Dir(run.Path(c.file())), 0o755); err != nil {
+	if err := os.MkdirAll(filepath.Dir(run.Path(c.file())), 0o750); err != nil {
 		return err
 	}
-	return os.WriteFile(run.Path(c.file()), []byte(c.text), 0o644)
+	return os.WriteFile(run.Path(c.file()), []byte(c.text), 0o640)
 }
 
 // when says whether a check is made at a time.

@@ -22,7 +22,7 @@ func (c *Campaign) Open() (*Invocation, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := os.MkdirAll(c.Dir, 0o755); err != nil {
+	if err := os.MkdirAll(c.Dir, 0o750); err != nil {
 		return nil, fmt.Errorf("the folder of the campaign: %w", err)
 	}
 	r := &runner{c: c, slots: slots, started: time.Now(), collected: map[cell][]collected{}}

@@ -112,7 +112,7 @@ func openJournal(dir string) (*journal, []Event, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o640)
 	if err == nil {
 		err = file.Truncate(whole)
 	}

@@ -38,7 +38,7 @@ func Stop(dir string, afterRun bool) (pid int, err error) {
 		return 0, err
 	}
 	if afterRun {
-		return pid, os.WriteFile(filepath.Join(dir, stopFile), nil, 0o644)
+		return pid, os.WriteFile(filepath.Join(dir, stopFile), nil, 0o640)
 	}
 	return pid, unix.Kill(pid, unix.SIGINT)
 }

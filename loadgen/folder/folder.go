@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 )
@@ -58,11 +59,11 @@ type Folder string
 // New makes the folder of a run below that of all runs, which is made too where there is none. One
 // that exists is another run's and no run writes into it: the error is then fs.ErrExist.
 func New(out, run string) (Folder, error) {
-	if err := os.MkdirAll(out, 0o755); err != nil {
+	if err := os.MkdirAll(out, 0o750); err != nil {
 		return "", err
 	}
 	path := filepath.Join(out, run)
-	if err := os.Mkdir(path, 0o755); err != nil {
+	if err := os.Mkdir(path, 0o750); err != nil {
 		return "", err
 	}
 	return Folder(path), nil
@@ -72,19 +73,28 @@ func New(out, run string) (Folder, error) {
 func (f Folder) Path(name string) string { return filepath.Join(string(f), name) }
 
 // WriteJSON makes or replaces a file with a value, as Write does.
-func (f Folder) WriteJSON(name string, value any) error {
-	return f.Write(name, func(w io.Writer) error {
+func (f Folder) WriteJSON(name string, value any) error { return f.Write(name, JSON(value)) }
+
+// JSON renders a value as the files of a run folder have it.
+func JSON(value any) func(io.Writer) error {
+	return func(w io.Writer) error {
 		encoder := json.NewEncoder(w)
 		encoder.SetIndent("", "  ")
 		encoder.SetEscapeHTML(false)
 		return encoder.Encode(value)
-	})
+	}
 }
 
-// Write makes or replaces a file in one step: who reads it finds the old or the new one, whole,
-// even if the disk fills up or the machine stops in between.
+// Write makes or replaces a file as WriteFile does. The owner's group reads it, others do not: runs have prompts and answers.
 func (f Folder) Write(name string, render func(io.Writer) error) error {
-	file, err := os.CreateTemp(string(f), "."+name+".*")
+	return WriteFile(f.Path(name), 0o640, render)
+}
+
+// WriteFile makes or replaces a file in one step: a reader finds the old or the new one, whole, even if the disk fills
+// up or the machine stops in between. The umask does not change the mode.
+func WriteFile(path string, mode fs.FileMode, render func(io.Writer) error) error {
+	dir, name := filepath.Split(path)
+	file, err := os.CreateTemp(filepath.Clean(dir), "."+name+".*")
 	if err != nil {
 		return err
 	}
@@ -92,9 +102,9 @@ func (f Folder) Write(name string, render func(io.Writer) error) error {
 	// Through a buffer and not from one: tables of requests are as large as the run.
 	content := bufio.NewWriterSize(file, 256<<10)
 	err = errors.Join(render(content), content.Flush())
-	err = errors.Join(err, file.Chmod(0o644), file.Sync(), file.Close())
+	err = errors.Join(err, file.Chmod(mode), file.Sync(), file.Close())
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
-	return os.Rename(file.Name(), f.Path(name))
+	return os.Rename(file.Name(), path)
 }

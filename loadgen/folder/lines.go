@@ -39,7 +39,7 @@ type Lines struct {
 // NewLines creates the file, which must not exist, and starts its writer. failed is told the
 // first error.
 func NewLines(path string, failed func(error)) (*Lines, error) {
-	file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o640)
 	if err != nil {
 		return nil, err
 	}

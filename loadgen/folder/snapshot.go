@@ -31,7 +31,7 @@ type Snapshots struct {
 // NewSnapshots makes the folder for them.
 func NewSnapshots(f Folder) (*Snapshots, error) {
 	s := &Snapshots{folder: f.Path(SnapshotsFolder)}
-	return s, os.Mkdir(s.folder, 0o755)
+	return s, os.Mkdir(s.folder, 0o750)
 }
 
 // Add keeps a page; border counts the phases. The first error is kept for Close.
@@ -51,7 +51,7 @@ func (s *Snapshots) Add(source string, border int, phase string, page []byte) {
 }
 
 func writeCompressed(path string, text []byte) error {
-	file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o640)
 	if err != nil {
 		return err
 	}

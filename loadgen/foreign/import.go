@@ -144,7 +144,7 @@ func globQuoted(path string) string {
 
 // write makes the folders in one of their own, and moves them to their place when all are whole.
 func (o Order) write(all []found) (made []Imported, err error) {
-	if err := os.MkdirAll(o.Out, 0o755); err != nil {
+	if err := os.MkdirAll(o.Out, 0o750); err != nil {
 		return nil, err
 	}
 	half, err := os.MkdirTemp(o.Out, ".import-")

@@ -212,5 +212,5 @@ func (p *Pack) seal(dir string) error {
 		}
 		p.Files = append(p.Files, f)
 	}
-	return folder.Folder(dir).WriteJSON(PackFile, p)
+	return folder.WriteFile(filepath.Join(dir, PackFile), 0o644, folder.JSON(p))
 }

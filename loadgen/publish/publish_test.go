@@ -290,6 +290,18 @@ func TestThePackCanBeReadByOthers(t *testing.T) {
 	if _, err := Make(t.Context(), plainRuns(t, 6, unchanged), s); err != nil {
 		t.Fatal(err)
 	}
+	err := filepath.WalkDir(s.Out, func(path string, entry os.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if info, err := entry.Info(); err != nil || info.Mode().Perm()&0o004 == 0 {
+			t.Errorf("a web server cannot read %s: %v (%v)", path, info.Mode(), err)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
 	files := everyFile(t, s.Out)
 	var citation map[string]any
 	if err := yaml.Unmarshal([]byte(files[CitationFile]), &citation); err != nil || citation["title"] != s.Title || citation["cff-version"] != "1.2.0" || citation["license"] != "CC-BY-4.0" {

@@ -49,7 +49,7 @@ func newPlan(ctx context.Context, m *measurement, s *subject) (*plan, error) {
 // writeSchedule writes the schedule, and takes the hash of the workload. The file stays open unless it fails.
 func (p *plan) writeSchedule(ctx context.Context, f folder.Folder) error {
 	var err error
-	p.schedule, err = os.OpenFile(f.Path(folder.ScheduleFile), os.O_CREATE|os.O_EXCL|os.O_WRONLY|os.O_APPEND, 0o644)
+	p.schedule, err = os.OpenFile(f.Path(folder.ScheduleFile), os.O_CREATE|os.O_EXCL|os.O_WRONLY|os.O_APPEND, 0o640)
 	if err != nil {
 		return BadOut(err)
 	}

@@ -41,7 +41,7 @@ func Archive(ctx context.Context, folders []string, to string) (files int, err e
 	}
 	defer os.Remove(file.Name())
 	err = write(ctx, file, all)
-	if err = errors.Join(err, file.Chmod(0o644), file.Sync(), file.Close()); err != nil {
+	if err = errors.Join(err, file.Chmod(0o640), file.Sync(), file.Close()); err != nil {
 		return 0, err
 	}
 	if err := verify(ctx, file.Name(), all); err != nil {

@@ -152,7 +152,7 @@ func groupFiles() []string { return []string{folder.SweepFile, "campaign.json", 
 
 // Pin keeps a run from being pruned; Unpin lets it.
 func Pin(path string) error {
-	file, err := os.OpenFile(filepath.Join(path, PinFile), os.O_CREATE|os.O_WRONLY, 0o644)
+	file, err := os.OpenFile(filepath.Join(path, PinFile), os.O_CREATE|os.O_WRONLY, 0o640)
 	if err != nil {
 		return err
 	}

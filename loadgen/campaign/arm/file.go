@@ -17,7 +17,7 @@ import (
 )
 
 // fileMode is that of a file of which the plan says nothing.
-const fileMode fs.FileMode = 0o644
+const fileMode fs.FileMode = 0o640
 
 // mostFile bounds a file that is compared with what would be written in its place.
 const mostFile = 16 << 20
@@ -60,7 +60,7 @@ func (k *keeper) writeFile(file plan.File) error {
 
 // makeFile notes a file before it is there: after a crash in between it is known to be ours.
 func (k *keeper) makeFile(entry Written, content []byte, mode fs.FileMode) error {
-	if err := os.MkdirAll(filepath.Dir(entry.Path), 0o755); err != nil {
+	if err := os.MkdirAll(filepath.Dir(entry.Path), 0o750); err != nil {
 		return err
 	}
 	if err := k.note(func(s *State) { s.Files = append(s.Files, entry) }); err != nil {

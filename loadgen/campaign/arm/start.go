@@ -122,11 +122,11 @@ func (k *keeper) openLog(p *process) (*os.File, error) {
 	}
 	path = k.path(path)
 	p.started = newStarted(p.spec, p.place, path)
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+	if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
 		return nil, err
 	}
 	// A pipe without a reader would hold us up for ever.
-	file, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE|unix.O_NONBLOCK, 0o644)
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE|unix.O_NONBLOCK, 0o640)
 	if err != nil {
 		return nil, fmt.Errorf("log: %w", err)
 	}

@@ -153,7 +153,7 @@ func (k *keeper) open() error {
 	if k.dir, err = filepath.Abs(k.dir); err != nil {
 		return err
 	}
-	if err := os.MkdirAll(filepath.Join(k.dir, LogsFolder), 0o755); err != nil {
+	if err := os.MkdirAll(filepath.Join(k.dir, LogsFolder), 0o750); err != nil {
 		return err
 	}
 	if k.lock, err = lockfile.Take(filepath.Join(k.dir, lockFile), 0); err != nil {
@@ -243,7 +243,7 @@ func (k *keeper) note(change func(*State)) error {
 	if err != nil {
 		return err
 	}
-	return put(filepath.Join(k.dir, StateFile), append(text, '\n'), 0o644, os.Rename)
+	return put(filepath.Join(k.dir, StateFile), append(text, '\n'), 0o640, os.Rename)
 }
 
 // seen is the state as it is now.

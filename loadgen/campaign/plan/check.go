@@ -136,7 +136,7 @@ func (p *Plan) checkFile(path string, f File) error {
 		return p.errorAt(path, "want a text or a source, one of the two")
 	}
 	if mode, err := strconv.ParseUint(f.Mode, 8, 32); err != nil || mode > 0o777 {
-		return p.errorAt(path+".mode", "%q is no octal mode such as 0644", f.Mode)
+		return p.errorAt(path+".mode", "%q is no octal mode such as 0640", f.Mode)
 	}
 	return nil
 }

@@ -68,7 +68,7 @@ func (p *Plan) gateDefaults() {
 
 func (p *Plan) armDefaults(path string, a *Arm) {
 	for i := range a.Files {
-		otherwise(p, item(path+".files", i)+".mode", &a.Files[i].Mode, "0644")
+		otherwise(p, item(path+".files", i)+".mode", &a.Files[i].Mode, "0640")
 	}
 	for i := range a.Processes {
 		at, one := item(path+".processes", i), &a.Processes[i]

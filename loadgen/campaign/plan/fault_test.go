@@ -68,7 +68,7 @@ func TestWhatIsWrongIsNamedWithItsLineAndKey(t *testing.T) {
 		{"url: \"http://127.0.0.1:8000/v1/models\"", "url: \"{{.none}}\"", `plan.yaml:19: arms[0].processes[0].ready.url: "": want a URL such as http://127.0.0.1:8000/v1/models (model seven, arm native)`},
 		{"      - name: engine", "      - name: engine\n        host: -oProxyCommand=x", `plan.yaml:17: arms[0].processes[0].host: "-oProxyCommand=x" is no name (model seven, arm native)`},
 		{"        text: \"model: {{.weights}}\\n\"\n", "", "plan.yaml:13: arms[0].files[0]: want a text or a source, one of the two"},
-		{"        text:", "        mode: 999\n        text:", `plan.yaml:14: arms[0].files[0].mode: "999" is no octal mode such as 0644`},
+		{"        text:", "        mode: 999\n        text:", `plan.yaml:14: arms[0].files[0].mode: "999" is no octal mode such as 0640`},
 		{"{requests: 64,", "{requests: {a: b},", `plan.yaml:30: scenarios[0].run.requests: want a single value, found {…}, which are keys: a template needs quotes, as in "{{.name}}"`},
 		{"    record: {argv", "    run: {}\n    record: {argv", "plan.yaml:32: scenarios[1]: want run or record, one of the two"},
 		{"values: {models: /models,", "values: {models: /models, arm: x,", "plan.yaml:3: values.arm: is a value that every template has; choose another name"},

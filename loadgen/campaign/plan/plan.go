@@ -85,7 +85,7 @@ type File struct {
 	Path     string `yaml:"path" is:"required template"`
 	Text     string `yaml:"text" is:"template"` // the template itself
 	Source   string `yaml:"source"`             // or a file that has it, relative to the plan; read with the plan, into Text
-	Mode     string `yaml:"mode"`               // octal; 0644
+	Mode     string `yaml:"mode"`               // octal; 0640, whatever the umask
 	Optional bool   `yaml:"optional"`
 }
 

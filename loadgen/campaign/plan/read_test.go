@@ -91,7 +91,7 @@ func TestAPlanIsReadWithItsDefaults(t *testing.T) {
 		"alive consecutive":      {native.Alive.Consecutive, 3},
 		"stop":                   {native.Stop, Stop{Signal: "SIGTERM", Timeout: 30 * time.Second}},
 		"stop time-out as given": {p.Arms[1].Processes[0].Stop.Timeout, time.Minute},
-		"mode":                   {p.Arms[0].Files[0].Mode, "0644"},
+		"mode":                   {p.Arms[0].Files[0].Mode, "0640"},
 		"when":                   {p.Checks[0].When, []string{"before"}},
 		"check time-out":         {p.Checks[0].Timeout, 5 * time.Minute},
 		"absent after":           {p.AbortIf[0].AbsentAfter, 1},

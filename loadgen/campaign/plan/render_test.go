@@ -24,7 +24,7 @@ func TestACellHasItsTextsFilledIn(t *testing.T) {
 	for what, pair := range map[string][2]any{
 		"a list value gives words, an empty one none, an empty word stays": {
 			native.Arm.Processes[0].Argv, []string{"/opt/venv/bin/python", "-m", "engine", "--model", "/models/Seven-7B", "--a", "--b", ""}},
-		"a file":               {native.Arm.Files[0], File{Path: "/runs/arm/engine.yaml", Text: "model: Seven-7B\n", Mode: "0644"}},
+		"a file":               {native.Arm.Files[0], File{Path: "/runs/arm/engine.yaml", Text: "model: Seven-7B\n", Mode: "0640"}},
 		"a check of the arm":   {native.Checks[0].Argv[0], "/opt/venv/bin/python"},
 		"... and of the other": {container.Checks[0].Argv[0], "python3"},
 		"collect":              {container.Collect[0].Argv[0], "python3"},
