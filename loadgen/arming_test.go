@@ -151,7 +151,7 @@ func TestAnArmThatAnotherProcessHoldsIsNamedWithIt(t *testing.T) {
 	}
 	hold := func(path string) {
 		t.Helper()
-		file, err := lockfile.Take(path, 0)
+		file, err := lockfile.Take(path, "", 0)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -76,11 +76,11 @@ func campaignRunVerb(campaignClause *kingpin.CmdClause) verb {
 	webFlags(clause, &l.web)
 	option.Flag(clause, "web.linger", "How long the live metrics stay after the last run.", "0s", &l.linger, option.Duration)
 	option.Flag(clause, "log-level", "Least severe messages to print: debug, info, warn or error.", "info", &l.logLevel, option.OneOf("debug", "info", "warn", "error"))
-	return verb{clause, func(ctx context.Context, p Program) error { return l.run(ctx, p.environment(l.logLevel)) }}
+	return verb{clause, func(ctx context.Context, p Program) error { return l.run(ctx, p.environment(l.logLevel), p.guardian()) }}
 }
 
-// run runs the verb campaign run.
-func (l *campaignLine) run(ctx context.Context, env runner.Environment) error {
+// run runs the verb campaign run. guardian is the command line of the guardians of its arms.
+func (l *campaignLine) run(ctx context.Context, env runner.Environment, guardian []string) error {
 	if err := l.read(); err != nil {
 		return usage(err)
 	}
@@ -106,7 +106,7 @@ func (l *campaignLine) run(ctx context.Context, env runner.Environment) error {
 		return usage(err)
 	}
 	defer page.Close()
-	c.Hands = hands(&campaignRuns{env, page})
+	c.Hands = hands(&campaignRuns{env, page}, guardian)
 	invocation, err := c.Open()
 	if err != nil {
 		return usage(err)
@@ -138,14 +138,14 @@ func (l *campaignLine) conclude(stdout, stderr io.Writer, dir string, o campaign
 	}
 }
 
-// hands are what the campaign does its work with.
-func hands(runs *campaignRuns) campaign.Hands {
+// hands are what the campaign does its work with. guardian is the command line of the guardians of its arms.
+func hands(runs *campaignRuns, guardian []string) campaign.Hands {
 	sense, log := machineSense{exporter: runs.env.Exporter, proc: "/proc"}, runs.env.Log
 	return campaign.Hands{
 		Name:    func(s plan.Slot) string { return folder.NewID(time.Now(), fmt.Sprintf("%03d-%s", s.Number, s.Arm)) },
 		Measure: runs.measure, Machine: sense.ask, Command: runCommand, PageCache: treatPageCache, Boot: runner.ThisMachine().BootID,
 		Up: func(ctx context.Context, spec plan.Arm, dir string) (campaign.Engine, error) {
-			return raiseArm(ctx, spec, dir, runs.env.Stderr, log)
+			return raiseArm(ctx, spec, dir, guardian, runs.env.Stderr, log)
 		},
 		Leftovers: func(ctx context.Context, spec plan.Arm, dir string) ([]string, error) {
 			left, err := arm.Leftovers(ctx, spec, dir)
@@ -159,9 +159,9 @@ func hands(runs *campaignRuns) campaign.Hands {
 	}
 }
 
-// raiseArm brings an arm up. Of one that does not come up, the ends of its logs are printed.
-func raiseArm(ctx context.Context, spec plan.Arm, dir string, stderr io.Writer, log *slog.Logger) (campaign.Engine, error) {
-	running, err := arm.Up(ctx, spec, dir, log)
+// raiseArm brings an arm up with a guardian. Of one that does not come up, the ends of its logs are printed.
+func raiseArm(ctx context.Context, spec plan.Arm, dir string, guardian []string, stderr io.Writer, log *slog.Logger) (campaign.Engine, error) {
+	running, err := arm.UpGuarded(ctx, spec, dir, guardian, log)
 	if failure := (*arm.Failure)(nil); errors.As(err, &failure) {
 		_ = failure.Write(stderr) // they are in the logs too
 	}

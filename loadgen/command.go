@@ -41,6 +41,8 @@ type Program struct {
 	Cut <-chan struct{}
 	// Exporter is the page of an exporter that is followed if no flag names one and it answers; empty is none.
 	Exporter string
+	// Executable is the path by which the program starts itself as the guardian of an arm; empty starts no guardians.
+	Executable string
 }
 
 // LocalExporter is the page of an exporter on this machine, where it listens by default.

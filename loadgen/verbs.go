@@ -28,5 +28,6 @@ func verbs(app *kingpin.Application) []verb {
 		checkVerb(app),
 		completionVerb(app),
 		healthcheckVerb(app),
+		guardianVerb(app),
 	)
 }

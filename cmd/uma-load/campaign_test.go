@@ -172,10 +172,10 @@ func TestACampaignThatIsKilledGoesOnWhereItEnded(t *testing.T) {
 	x := newExperiment(t, "duration: 2s, concurrency: 2", 2)
 	first, _ := x.start()
 	half := x.await("the second run measures", func(e campaign.Event) bool { return e.Event == "up" && e.Slot == 2 })
-	if err := first.Process.Signal(syscall.SIGKILL); err != nil {
+	if err := syscall.Kill(x.guardian(), syscall.SIGKILL); err != nil { // as what kills everything does
 		t.Fatal(err)
 	}
-	_ = first.Wait() // it was killed, and says so
+	kill(t, first)
 	if !x.answers() {
 		t.Fatal("the engine went with it: nothing is left over to be found")
 	}

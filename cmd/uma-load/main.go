@@ -30,6 +30,6 @@ func main() {
 		<-signals
 		close(cut)
 	}()
-	program := loadgen.Program{Stdout: stdout, Stderr: os.Stderr, Cut: cut, Exporter: loadgen.LocalExporter}
+	program := loadgen.Program{Stdout: stdout, Stderr: os.Stderr, Cut: cut, Exporter: loadgen.LocalExporter, Executable: "/proc/self/exe"}
 	os.Exit(program.Run(ctx, os.Args[1:]))
 }

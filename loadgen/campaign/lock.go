@@ -18,7 +18,7 @@ const lockPatience = time.Second
 
 // lock keeps a second invocation out of the folder.
 func lock(dir string) (*os.File, error) {
-	file, err := lockfile.Take(filepath.Join(dir, lockFile), lockPatience)
+	file, err := lockfile.Take(filepath.Join(dir, lockFile), "", lockPatience)
 	if held, ok := errors.AsType[*lockfile.HeldError](err); ok {
 		return nil, fmt.Errorf("%s: a campaign runs there already, as %s; %s", dir, held.Holder, Commands(dir))
 	}

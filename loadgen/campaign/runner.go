@@ -63,6 +63,7 @@ func (r *runner) run(ctx context.Context) (Outcome, error) {
 	r.note(Event{Event: eventBegin, BootID: r.c.Hands.Boot, PID: os.Getpid(), Plan: r.c.SHA256, Selected: len(r.slots)})
 	for _, s := range r.known.slots { // those that were open when the last invocation ended
 		if s.open {
+			r.c.Log.Warn("the last start of the campaign was cut off: its slot gets another run", "slot", s.slot.Number, "run", s.run)
 			r.note(Event{Event: eventRun, Slot: s.slot.Number, Attempt: s.attempts, Run: s.run, Model: s.slot.Model, Arm: s.slot.Arm, Scenario: s.slot.Scenario,
 				Iteration: s.slot.Iteration, Status: Aborted, Text: "the campaign was cut off; the folder is kept as " + s.run + AbortedSuffix})
 		}

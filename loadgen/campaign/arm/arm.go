@@ -37,6 +37,7 @@ const (
 // Running is an arm that is up and watched.
 type Running struct {
 	keeper    *keeper
+	guard     *guard
 	processes []*process // as they were started
 
 	ctx    context.Context
@@ -51,6 +52,10 @@ type keeper struct {
 	root bool // we are root, and need no sudo
 	log  *slog.Logger
 	lock *os.File
+	// role is what we have the lock for: empty is the owner of the arm.
+	role string
+	// guardian is the command line of guardians; empty starts none.
+	guardian []string
 
 	mutex sync.Mutex // guards the rest: who hears of the end of a process reads it
 	state *State     // nil if no arm was ever started here
@@ -77,7 +82,7 @@ func (k *keeper) up(ctx context.Context, spec plan.Arm) (*Running, error) {
 	if err := validate(spec); err != nil {
 		return nil, err
 	}
-	if err := k.open(); err != nil {
+	if err := k.open(ctx); err != nil {
 		return nil, err
 	}
 	if err := k.begin(ctx, spec); err != nil {
@@ -92,6 +97,10 @@ func (k *keeper) up(ctx context.Context, spec plan.Arm) (*Running, error) {
 			_ = r.Down(context.WithoutCancel(ctx)) // says what it could not end
 		}
 	}()
+	var err error
+	if r.guard, err = k.startGuardian(spec); err != nil {
+		return nil, err
+	}
 	if err := r.start(spec); err != nil {
 		return nil, err
 	}
@@ -186,23 +195,25 @@ func (r *Running) State() State { return r.keeper.seen() }
 // already is no error.
 func (r *Running) Down(ctx context.Context) error {
 	r.unwatch()
+	defer r.guard.dismiss()   // last: until then it ends what we do not come to
 	if r.keeper.lock == nil { // ended or left before: somebody else may have it now
-		if err := r.keeper.open(); err != nil {
+		if err := r.keeper.open(ctx); err != nil {
 			return err
 		}
 	}
 	defer r.keeper.close()
-	specs := map[string]plan.Process{}
+	var specs []plan.Process
 	for _, p := range r.processes {
-		specs[p.started.Name] = p.spec
+		specs = append(specs, p.spec)
 	}
-	return r.keeper.down(ctx, specs)
+	return r.keeper.down(ctx, specsByName(specs))
 }
 
 // Leave stops watching the arm and lets it run: Down of this package ends it later, from its folder.
 func (r *Running) Leave() {
 	r.unwatch()
 	r.keeper.close()
+	r.guard.dismiss()
 }
 
 // errGone is why the context of an arm is done that nobody watches any more.
@@ -224,15 +235,19 @@ func Down(ctx context.Context, spec plan.Arm, dir string, log *slog.Logger) erro
 	if _, err := os.Stat(k.dir); errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
-	if err := k.open(); err != nil {
+	if err := k.open(ctx); err != nil {
 		return err
 	}
 	defer k.close()
+	return k.down(ctx, specsByName(spec.Processes))
+}
+
+func specsByName(processes []plan.Process) map[string]plan.Process {
 	specs := map[string]plan.Process{}
-	for _, one := range spec.Processes {
+	for _, one := range processes {
 		specs[one.Name] = one
 	}
-	return k.down(ctx, specs)
+	return specs
 }
 
 func (k *keeper) down(ctx context.Context, specs map[string]plan.Process) error {

@@ -27,7 +27,16 @@ import (
 // The test binary is every process of the arms too, when this variable says what it shall do.
 const act = "ARM_TEST_ACT"
 
+// guardianAct is the argument of one that is a guardian.
+const guardianAct = "guardian"
+
 func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == guardianAct { // its environment is that of the owner
+		if err := Guard(context.Background(), os.Stdin); err != nil {
+			panic(err)
+		}
+		os.Exit(0)
+	}
 	switch os.Getenv(act) {
 	case "":
 		// The race detector lets every program that ends wait for a second.
@@ -108,16 +117,28 @@ func serve(address string) {
 	}
 }
 
-// own brings an arm up and is then killed.
+// own brings an arm up, with a guardian if GUARDIAN is set, and is then killed. It ends its arm and itself by SIGTERM.
 func own() {
-	spec := plan.Arm{Name: "a", Files: []plan.File{{Path: os.Getenv("FILE"), Text: "x"}}, Processes: []plan.Process{
-		{Name: "family", Argv: []string{os.Args[0]}, Env: map[string]string{act: "family"}, Ready: logged("it is ready"), Stop: plan.Stop{Timeout: time.Nanosecond}},
-	}}
-	if _, err := Up(context.Background(), spec, os.Getenv("DIR"), nil); err != nil {
+	p := plan.Process{Name: "family", Argv: []string{os.Args[0]}, Env: map[string]string{act: "family"}, Ready: logged(os.Getenv("READY")), Stop: plan.Stop{Timeout: time.Nanosecond}}
+	if command := os.Getenv("STOP"); command != "" {
+		p.Stop.Argv = []string{"sh", "-c", command}
+	}
+	spec := plan.Arm{Name: "a", Files: []plan.File{{Path: os.Getenv("FILE"), Text: "x"}}, Processes: []plan.Process{p}}
+	var guardian []string
+	if os.Getenv("GUARDIAN") != "" {
+		guardian = []string{os.Args[0], guardianAct}
+	}
+	term := make(chan os.Signal, 1)
+	signal.Notify(term, unix.SIGTERM)
+	r, err := UpGuarded(context.Background(), spec, os.Getenv("DIR"), guardian, nil)
+	if err != nil {
 		panic(err)
 	}
 	fmt.Println("up")
-	time.Sleep(time.Hour)
+	<-term
+	if err := r.Down(context.Background()); err != nil {
+		panic(err)
+	}
 }
 
 // doing is a process that acts.

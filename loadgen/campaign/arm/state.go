@@ -1,6 +1,7 @@
 package arm
 
 import (
+	"context"
 	"crypto/rand"
 	"encoding/json"
 	"errors"
@@ -147,8 +148,12 @@ func (s State) clone() State {
 	return s
 }
 
-// open makes the folder, takes it for us and reads what an earlier start left.
-func (k *keeper) open() error {
+// lockTimeout is how long a lock is waited for: one whose holder was killed is free once the kernel has closed its files.
+const lockTimeout = time.Second
+
+// open makes the folder, takes it for us and reads what an earlier start left. While a guardian stops the arm, it waits until that
+// is done or the context is.
+func (k *keeper) open(ctx context.Context) error {
 	var err error
 	if k.dir, err = filepath.Abs(k.dir); err != nil {
 		return err
@@ -156,7 +161,7 @@ func (k *keeper) open() error {
 	if err := os.MkdirAll(filepath.Join(k.dir, LogsFolder), 0o750); err != nil {
 		return err
 	}
-	if k.lock, err = lockfile.Take(filepath.Join(k.dir, lockFile), 0); err != nil {
+	if k.lock, err = k.take(ctx); err != nil {
 		return fmt.Errorf("%s: %w", k.dir, err)
 	}
 	if err := k.read(); err != nil {
@@ -164,6 +169,20 @@ func (k *keeper) open() error {
 		return err
 	}
 	return nil
+}
+
+// take waits for the lock: a moment for any process, as long as it needs for a guardian.
+func (k *keeper) take(ctx context.Context) (*os.File, error) {
+	for waiting := false; ; waiting = true {
+		file, err := lockfile.Take(filepath.Join(k.dir, lockFile), k.role, lockTimeout)
+		held, isHeld := errors.AsType[*lockfile.HeldError](err)
+		if !isHeld || held.Holder.Role != guardianRole || ctx.Err() != nil {
+			return file, err
+		}
+		if !waiting {
+			k.log.Warn("uma-load was killed, and its guardian stops the arm: waiting until it is down", "folder", k.dir, "guardian", held.Holder.PID)
+		}
+	}
 }
 
 // read takes the state of the folder, while others may look at the one before it.

@@ -216,7 +216,7 @@ func owned(t *testing.T, dir string) (children []int, file string) {
 	t.Helper()
 	diary, file := in(t, "diary"), in(t, "file")
 	owner := exec.Command(os.Args[0])
-	owner.Env = append(os.Environ(), act+"=owner", "DIR="+dir, "DIARY="+diary, "FILE="+file)
+	owner.Env = append(os.Environ(), act+"=owner", "DIR="+dir, "DIARY="+diary, "FILE="+file, "READY=it is ready")
 	owner.Stderr = t.Output()
 	out, err := owner.StdoutPipe()
 	if err == nil {

@@ -20,6 +20,8 @@ type Holder struct {
 	PID int
 	// Since is when the process took the lock; zero of one that wrote no time.
 	Since time.Time
+	// Role is what the process has the lock for, one word; empty is the usual one.
+	Role string
 }
 
 // String is the holder for a person, in local time.
@@ -27,7 +29,7 @@ func (h Holder) String() string {
 	if h.PID == 0 {
 		return "another process"
 	}
-	text := "process " + strconv.Itoa(h.PID)
+	text := strings.TrimSpace(h.Role + " process " + strconv.Itoa(h.PID))
 	if !h.Since.IsZero() {
 		text += " since " + h.Since.Local().Format(time.DateTime)
 	}
@@ -40,14 +42,14 @@ type HeldError struct{ Holder Holder }
 func (e *HeldError) Error() string { return "in use by " + e.Holder.String() }
 
 // mostText bounds what is read of a lock file.
-const mostText = 64
+const mostText = 100
 
 // pause is the time between two tries to take a lock.
 const pause = 20 * time.Millisecond
 
-// Take takes the lock until the file is closed. It makes the file where there is none. Another process may have the
-// lock for a moment, such as one that calls Find: patience is how long Take waits for it.
-func Take(path string, patience time.Duration) (*os.File, error) {
+// Take takes the lock until the file is closed, for a role of one word or the usual one. It makes the file where there is none. Another
+// process may have the lock for a moment, such as one that calls Find: patience is how long Take waits for it.
+func Take(path, role string, patience time.Duration) (*os.File, error) {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o640)
 	if err != nil {
 		return nil, err
@@ -60,8 +62,9 @@ func Take(path string, patience time.Duration) (*os.File, error) {
 		}
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	if err = file.Truncate(0); err == nil {
-		_, err = file.WriteAt(fmt.Appendf(nil, "%d %s\n", os.Getpid(), time.Now().UTC().Format(time.RFC3339)), 0)
+	text := strings.TrimSpace(fmt.Sprintf("%d %s %s", os.Getpid(), time.Now().UTC().Format(time.RFC3339), role)) + "\n"
+	if _, err = file.WriteAt([]byte(text), 0); err == nil { // over the text of the last holder, for which a full disk has room
+		err = file.Truncate(int64(len(text)))
 	}
 	if err != nil {
 		file.Close()
@@ -107,18 +110,21 @@ func read(file *os.File) (Holder, error) {
 	return parse(string(text))
 }
 
-// parse reads "PID TIME" with the time in RFC 3339, or only "PID".
+// parse reads the line "PID TIME ROLE" with the time in RFC 3339, without ROLE, or only "PID".
 func parse(text string) (Holder, error) {
-	number, since, timed := strings.Cut(strings.TrimSpace(text), " ")
+	line, _, _ := strings.Cut(text, "\n")
+	number, rest, timed := strings.Cut(strings.TrimSpace(line), " ")
 	pid, err := strconv.Atoi(number)
 	if err != nil || pid <= 0 {
 		return Holder{}, fmt.Errorf("%q is no process", number)
 	}
 	h := Holder{PID: pid}
 	if timed {
+		since, role, _ := strings.Cut(rest, " ")
 		if h.Since, err = time.Parse(time.RFC3339, since); err != nil {
 			return Holder{}, fmt.Errorf("%q is no time", since)
 		}
+		h.Role = role
 	}
 	return h, nil
 }

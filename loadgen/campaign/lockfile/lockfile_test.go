@@ -11,11 +11,11 @@ import (
 func TestALockNamesItsHolderUntilItIsReleased(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.lock")
 	before := time.Now().Truncate(time.Second)
-	file, err := Take(path, 0)
+	file, err := Take(path, "", 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = Take(path, 0)
+	_, err = Take(path, "", 0)
 	held, ok := errors.AsType[*HeldError](err)
 	if !ok || held.Holder.PID != os.Getpid() || held.Holder.Since.Before(before) {
 		t.Errorf("%v", err)
@@ -27,7 +27,7 @@ func TestALockNamesItsHolderUntilItIsReleased(t *testing.T) {
 	if found, err := Find(path); err != nil || found != (Holder{}) {
 		t.Errorf("%v, %v", found, err)
 	}
-	again, err := Take(path, 0)
+	again, err := Take(path, "", 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,12 +36,12 @@ func TestALockNamesItsHolderUntilItIsReleased(t *testing.T) {
 
 func TestALockWaitsForAHolderOfAMoment(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.lock")
-	file, err := Take(path, 0)
+	file, err := Take(path, "", 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	time.AfterFunc(10*time.Millisecond, func() { file.Close() })
-	again, err := Take(path, time.Minute)
+	again, err := Take(path, "", time.Minute)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,7 +62,7 @@ func TestAHolderThatHasNotWrittenIsAnotherProcess(t *testing.T) {
 
 // FuzzParse: what is read is a process; an error comes without one.
 func FuzzParse(f *testing.F) {
-	for _, seed := range []string{"42\n", "42 2026-11-23T20:41:07Z\n", "42 ", "-1", "", "1 2 3"} {
+	for _, seed := range []string{"42\n", "42 2026-11-23T20:41:07Z\n", "42 2026-11-23T20:41:07Z guardian\n", "42 ", "-1", "", "1 2 3"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
@@ -70,4 +70,18 @@ func FuzzParse(f *testing.F) {
 			t.Errorf("%q: %v, %v", text, h, err)
 		}
 	})
+}
+
+func TestALockNamesTheRoleOfItsHolder(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.lock")
+	for _, role := range []string{"guardian", ""} { // the longer text first: none of it may stay
+		file, err := Take(path, role, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if found, err := Find(path); err != nil || found.PID != os.Getpid() || found.Role != role || found.Since.IsZero() {
+			t.Errorf("%q: %+v, %v", role, found, err)
+		}
+		file.Close()
+	}
 }
