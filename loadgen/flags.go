@@ -24,6 +24,7 @@ func runFlags(set option.Set) *settings {
 	option.Flag(set, "slo", "Limits for a good request, such as ttft=500ms,tpot=50ms; from the intended start; exit 4 unless 99 % of the requests keep them.", "", &s.SLO, summary.ParseSLO)
 	keepFlags(set, &s.keeping)
 	set.Flag("save-outputs", "Keep what the model wrote, in outputs.jsonl.").BoolVar(&s.KeepOutputs)
+	set.Flag("save-prompts", "Keep each prompt and its answer, in prompts.jsonl: only its owner reads the file, and publish leaves it out.").BoolVar(&s.KeepPrompts)
 	option.Flag(set, "engine-log", "File on this machine that the engine writes its log to: what it reports there of its memory and its KV cache is read; llama.cpp does so from -lv 4 on. A campaign reads the logs of its arms, and --container that of the container.", "", &s.EngineLog, option.Text).PlaceHolder("FILE")
 	resultFlags(set, &s.results)
 	set.Flag("verbose", "Print a line for each request that has ended. For people who watch: printing is work for the client.").BoolVar(&s.Verbose)

@@ -47,6 +47,9 @@ func Redact(text string, secrets []string) string {
 	return text
 }
 
+// Redact takes the secrets of the client's headers out of a text.
+func (c *Client) Redact(text string) string { return Redact(text, c.secrets) }
+
 // redact takes secrets out of everything in the result that is a word of the server's. What the
 // model wrote is data and stays as it is, and so does the name of the model, which is compared with
 // the one asked for: a header that picks a route may well have it.

@@ -36,6 +36,7 @@ const (
 	RequestsCSVFile   = "requests.csv"
 	SummaryCSVFile    = "summary.csv"
 	ConversationsFile = "conversations.jsonl"
+	PromptsFile       = "prompts.jsonl"
 	BenchstatFile     = "results.txt"
 )
 

@@ -39,7 +39,16 @@ type Lines struct {
 // NewLines creates the file, which must not exist, and starts its writer. failed is told the
 // first error.
 func NewLines(path string, failed func(error)) (*Lines, error) {
-	file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o640)
+	return newLines(path, 0o640, failed)
+}
+
+// NewPrivateLines is NewLines of a file that no other user reads.
+func NewPrivateLines(path string, failed func(error)) (*Lines, error) {
+	return newLines(path, 0o600, failed)
+}
+
+func newLines(path string, mode os.FileMode, failed func(error)) (*Lines, error) {
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, mode)
 	if err != nil {
 		return nil, err
 	}

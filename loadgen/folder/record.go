@@ -28,3 +28,16 @@ type OutputLine struct {
 	Index  int    `json:"index"`
 	Output string `json:"output"`
 }
+
+// PromptLine is one line of prompts.jsonl: what a request asked and what was answered, with --save-prompts. Secrets of
+// request headers are taken out of both.
+type PromptLine struct {
+	Run   string `json:"run"`
+	Phase string `json:"phase"`
+	Index int    `json:"index"`
+	// Messages are those of a chat request, Prompt is the text or the token ids of a completion, as they were sent.
+	Messages any `json:"messages,omitempty"`
+	Prompt   any `json:"prompt,omitempty"`
+	// Answer has reasoning, text and tool fragments in order; empty if nothing came.
+	Answer string `json:"answer"`
+}

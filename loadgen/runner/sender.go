@@ -49,6 +49,9 @@ func (s *sender) open(ctx context.Context, halt context.CancelCauseFunc) error {
 	if s.files.requests, err = s.run.openLines(s.run.folder.Path(folder.RequestsFile), halt); err == nil && s.run.load.KeepOutputs {
 		s.files.outputs, err = s.run.openLines(s.run.folder.Path(folder.OutputsFile), halt)
 	}
+	if err == nil && s.run.load.KeepPrompts {
+		s.files.prompts, err = folder.NewPrivateLines(s.run.folder.Path(folder.PromptsFile), halt)
+	}
 	return err
 }
 
@@ -172,6 +175,9 @@ func (s *sender) observer(p drive.Phase, progress *live.Tally, ended *outcomes) 
 			ended.add(result.Record.Status)
 			result.Record.Run, result.Record.Rank = s.run.id, rank
 			s.files.add(result, p.Name)
+			if s.files.prompts != nil {
+				s.files.prompts.Add(exchange{s.run.id, p.Name, j.Index, j.Request.Body, result.Output, s.plan.client.Redact})
+			}
 			s.sent.answers.count(result.Record)
 			if s.plan.work.Counts(p.Name) {
 				s.sent.answers.add(result, j.MaxTokens, s.plan.work.Sampling.IgnoreEOS)
@@ -187,6 +193,7 @@ func (s *sender) observer(p drive.Phase, progress *live.Tally, ended *outcomes) 
 type recordFiles struct {
 	requests *folder.Lines
 	outputs  *folder.Lines // nil unless they are kept
+	prompts  *folder.Lines // nil unless they are kept
 }
 
 // add adds a request that has ended.
@@ -200,7 +207,7 @@ func (f recordFiles) add(result chat.Result, phase string) {
 // close completes the files that were opened: each, whatever the other's error.
 func (f recordFiles) close() error {
 	var errs []error
-	for _, file := range []*folder.Lines{f.requests, f.outputs} {
+	for _, file := range []*folder.Lines{f.requests, f.outputs, f.prompts} {
 		if file != nil {
 			errs = append(errs, file.Close())
 		}

@@ -41,13 +41,23 @@ func Archive(ctx context.Context, folders []string, to string) (files int, err e
 	}
 	defer os.Remove(file.Name())
 	err = write(ctx, file, all)
-	if err = errors.Join(err, file.Chmod(0o640), file.Sync(), file.Close()); err != nil {
+	if err = errors.Join(err, file.Chmod(modeOf(all)), file.Sync(), file.Close()); err != nil {
 		return 0, err
 	}
 	if err := verify(ctx, file.Name(), all); err != nil {
 		return 0, err
 	}
 	return len(all), publishAs(file.Name(), to)
+}
+
+// modeOf is who may read an archive: nobody but its owner, if a file in it is for its owner alone.
+func modeOf(all []packed) fs.FileMode {
+	for _, p := range all {
+		if p.info.Mode().Perm()&0o044 == 0 {
+			return 0o600
+		}
+	}
+	return 0o640
 }
 
 // publishAs gives a file its name, unless another has it by now.

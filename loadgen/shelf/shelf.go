@@ -128,7 +128,7 @@ func files() []string {
 	return []string{
 		folder.ManifestFile, folder.ScheduleFile, folder.RequestsFile, folder.OutputsFile, folder.TelemetryFile, folder.PhasesFile,
 		folder.SummaryFile, folder.ReportFile, folder.HTMLFile, folder.WorkbookFile, folder.RequestsCSVFile, folder.SummaryCSVFile,
-		folder.ConversationsFile, folder.BenchstatFile, PinFile,
+		folder.ConversationsFile, folder.PromptsFile, folder.BenchstatFile, PinFile,
 	}
 }
 

@@ -88,6 +88,8 @@ type Settings struct {
 
 	// KeepOutputs keeps what the model wrote; scenarios that compare outputs set it.
 	KeepOutputs bool
+	// KeepPrompts keeps what was asked and answered, apart from the outputs.
+	KeepPrompts bool
 	// SeeOutputs has what the model wrote come with every result, whether it is kept or not.
 	SeeOutputs bool
 }
@@ -141,7 +143,7 @@ func (s *Settings) Write(f Server) (*Workload, error) {
 		made.note("%s", raised)
 	}
 	return &Workload{
-		model: f.Model, engine: f.Engine, run: f.Run, fields: f.Fields, keepOutputs: s.KeepOutputs || s.SeeOutputs, seed: s.Seed, place: s.Place, repeat: s.repeat, Script: made,
+		model: f.Model, engine: f.Engine, run: f.Run, fields: f.Fields, keepOutputs: s.KeepOutputs || s.KeepPrompts || s.SeeOutputs, seed: s.Seed, place: s.Place, repeat: s.repeat, Script: made,
 		Sampling: folder.Sampling{
 			Endpoint: s.endpoint, Template: s.templateName, Stream: !s.NoStream, IgnoreEOS: s.IgnoreEOS,
 			Temperature: s.Temperature, TopP: s.TopP, Stop: s.Stop, Seed: s.RequestSeed, Extra: s.ExtraBody,

@@ -1,0 +1,56 @@
+package runner
+
+import (
+	"bytes"
+	"encoding/json"
+
+	"github.com/umascope/umascope/loadgen/folder"
+)
+
+// exchange is a request and its answer for prompts.jsonl. It becomes a line where it is written, and not while the load
+// waits.
+type exchange struct {
+	run, phase string
+	index      int
+	body       []byte // of the request, JSON
+	answer     string
+	redact     func(string) string
+}
+
+// MarshalJSON makes a folder.PromptLine of it.
+func (e exchange) MarshalJSON() ([]byte, error) {
+	var asked struct {
+		Messages any `json:"messages"`
+		Prompt   any `json:"prompt"`
+	}
+	decoder := json.NewDecoder(bytes.NewReader(e.body))
+	decoder.UseNumber() // token ids stay as they were sent
+	if err := decoder.Decode(&asked); err != nil {
+		return nil, err
+	}
+	var line bytes.Buffer
+	encoder := json.NewEncoder(&line)
+	encoder.SetEscapeHTML(false)
+	err := encoder.Encode(folder.PromptLine{
+		Run: e.run, Phase: e.phase, Index: e.index,
+		Messages: e.redacted(asked.Messages), Prompt: e.redacted(asked.Prompt), Answer: e.redact(e.answer),
+	})
+	return line.Bytes(), err
+}
+
+// redacted takes secrets out of every text of a JSON value.
+func (e exchange) redacted(value any) any {
+	switch v := value.(type) {
+	case string:
+		return e.redact(v)
+	case []any:
+		for i := range v {
+			v[i] = e.redacted(v[i])
+		}
+	case map[string]any:
+		for key := range v {
+			v[key] = e.redacted(v[key])
+		}
+	}
+	return value
+}

@@ -1,0 +1,92 @@
+package loadgen
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/umascope/umascope/loadgen/folder"
+)
+
+// Prompts may be somebody's: they are kept on request, for one reader, without the keys that a prompt or an answer may
+// repeat, and are never published.
+func TestPromptsAreKeptForTheirOwnerAlone(t *testing.T) {
+	const secret = "sk-kept-0123456789"
+	t.Setenv("OPENAI_API_KEY", secret)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/v1/models" {
+			fmt.Fprint(w, `{"data":[{"id":"m"}]}`)
+			return
+		}
+		w.Header().Set("Content-Type", "text/event-stream")
+		fmt.Fprintf(w, "data: {\"model\":\"m\",\"choices\":[{\"delta\":{\"content\":\"plum <jam> %s\"},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n", secret)
+	}))
+	t.Cleanup(server.Close)
+	prompts := filepath.Join(t.TempDir(), "prompts.txt")
+	if err := os.WriteFile(prompts, []byte("a recipe for <jam>, with my key "+secret+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	args := []string{"--url", server.URL, "--requests=3", "--warmup=1", "--output-tokens=4", "--prompts", prompts}
+	_, without, _, _ := invoke(t, t.Context(), args...)
+	if _, err := os.Stat(filepath.Join(without, folder.PromptsFile)); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("prompts that were not asked for: %v", err)
+	}
+	for endpoint, sent := range map[string]string{"chat": `"messages":[{"content":"`, "completions": `"prompt":"`} {
+		_, dir, _, stderr := invoke(t, t.Context(), append(args, "--save-prompts", "--endpoint="+endpoint)...)
+		info, err := os.Stat(filepath.Join(dir, folder.PromptsFile))
+		if err != nil {
+			t.Fatalf("%v: %s", err, stderr)
+		}
+		if info.Mode().Perm() != 0o600 {
+			t.Errorf("mode %s", info.Mode())
+		}
+		kept := text(t, dir, folder.PromptsFile)
+		if strings.Contains(kept, secret) {
+			t.Errorf("a secret is kept: %s", kept)
+		}
+		seen := map[string]bool{}
+		for line := range strings.Lines(kept) {
+			var l folder.PromptLine
+			if err := json.Unmarshal([]byte(line), &l); err != nil {
+				t.Fatal(err)
+			}
+			seen[fmt.Sprint(l.Phase, l.Index)] = true
+			if !strings.Contains(line, sent) || !strings.Contains(line, "a recipe for <jam>, with my key [redacted]") {
+				t.Errorf("line %s", line)
+			}
+			if endpoint == "chat" && l.Answer != "plum <jam> [redacted]" {
+				t.Errorf("answer %q", l.Answer)
+			}
+		}
+		if want := map[string]bool{"warmup0": true, "measure0": true, "measure1": true, "measure2": true}; !maps.Equal(seen, want) {
+			t.Errorf("requests %v", seen)
+		}
+		archive := filepath.Join(t.TempDir(), "runs.tar.gz")
+		if code, _, stderr := invokeVerb(t, "runs", "archive", dir, "--to", archive); code != exitDone {
+			t.Fatalf("exit %d: %s", code, stderr)
+		}
+		if info, err := os.Stat(archive); err != nil || info.Mode().Perm() != 0o600 {
+			t.Errorf("an archive of prompts: %v, %v", info.Mode(), err)
+		}
+		for _, how := range [][]string{nil, {"--no-redact", "--with=outputs,conversations,logs,captures,snapshots"}} {
+			pack := filepath.Join(t.TempDir(), "pack")
+			code, _, stderr := invokeVerb(t, append([]string{"publish", dir, "--out", pack}, how...)...)
+			if code != exitDone {
+				t.Fatalf("exit %d: %s", code, stderr)
+			}
+			everything(t, pack, func(name, content string) {
+				if strings.Contains(name, "prompts.jsonl") || strings.Contains(content, "a recipe for") {
+					t.Errorf("%v: %s is published", how, name)
+				}
+			})
+		}
+	}
+}
