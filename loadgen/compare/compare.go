@@ -54,7 +54,11 @@ type Run struct {
 	Pair string
 	// EngineKept says that the engine was up already, from the run before of the same arm and model.
 	EngineKept bool
-	start      string // the first run that was served by the same start of the engine
+	// Added says that the campaign added the run to its plan, with its pair, for a run that was off.
+	Added bool
+	// NRaisedFrom is how many runs of each arm the plan had when its arms were first compared, of a run beyond these; 0 of others.
+	NRaisedFrom int
+	start       string // the first run that was served by the same start of the engine
 }
 
 // SameBoot is false of two runs with a reboot of the machine between them; a boot that is not known is any.

@@ -34,7 +34,11 @@ func Compare(runs []Run, o Options) (Comparison, error) {
 	if err := c.checkWorkloads(); err != nil {
 		return Comparison{}, err
 	}
-	return c.compare(warnings)
+	out, err := c.compare(warnings)
+	if err == nil {
+		out.setPlanned(runs, o)
+	}
+	return out, err
 }
 
 // comparing is a comparison while it is worked out.

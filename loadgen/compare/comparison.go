@@ -36,7 +36,9 @@ type Arm struct {
 	Runs []RunRef `json:"runs"`
 	// Excluded are runs that enter no figure, with why: they are invalid.
 	Excluded []RunRef `json:"excluded,omitempty"`
-	Metrics  []Series `json:"metrics"`
+	// NotRepeatable is there if the runs lie too far apart in the metric that decides.
+	NotRepeatable *NotRepeatable `json:"not_repeatable,omitempty"`
+	Metrics       []Series       `json:"metrics"`
 }
 
 // RunRef is a run by its name.
@@ -137,10 +139,12 @@ type Metrics struct {
 	NeedN         *int `json:"n_needed,omitempty"`
 	NeedForEffect *int `json:"n_needed_for_effect,omitempty"`
 	// Constant says that nothing varied: the difference is the same in all runs or pairs, and the verdict goes by it.
-	Constant   bool      `json:"constant,omitempty"`
-	Verdict    Verdict   `json:"verdict"`
-	Confounded bool      `json:"confounded_with_time,omitempty"`
-	Outliers   []Outlier `json:"outliers"`
+	Constant bool    `json:"constant,omitempty"`
+	Verdict  Verdict `json:"verdict"`
+	// VerdictPlanned is the verdict without the pairs that the campaign added for runs that were off; empty if there are none.
+	VerdictPlanned Verdict   `json:"verdict_without_added_pairs,omitempty"`
+	Confounded     bool      `json:"confounded_with_time,omitempty"`
+	Outliers       []Outlier `json:"outliers"`
 	// Optional columns.
 	ShapiroA      *float64  `json:"shapiro_wilk_p_a,omitempty"`
 	ShapiroB      *float64  `json:"shapiro_wilk_p_b,omitempty"`

@@ -39,6 +39,17 @@ func notDecisive(r *Run, against []string) []string {
 	return why
 }
 
+// raisedGrounds is what is against a decision by runs of a campaign whose n was raised when its arms had been compared: who
+// goes on until a verdict pleases gets it by chance.
+func raisedGrounds(runs []*Run) []string {
+	for _, r := range runs {
+		if r.NRaisedFrom > 0 {
+			return []string{fmt.Sprintf("n was raised from %d after a comparison of the campaign", r.NRaisedFrom)}
+		}
+	}
+	return nil
+}
+
 // liveMode is the mode of telemetry of a machine as it is now.
 const liveMode = "live"
 

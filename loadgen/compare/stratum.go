@@ -19,7 +19,11 @@ func (c *comparing) stratum(cell *cell) Stratum {
 		if order != "" {
 			against = slices.Insert(against, 0, order)
 		}
-		s.Arms[name] = armOf(a, against)
+		one := armOf(a, append(against, raisedGrounds(valid)...))
+		if len(c.pooled(cell)) == 0 { // runs of several models do not repeat each other
+			one.NotRepeatable = notRepeatableOf(a.sample(primary), primary.name)
+		}
+		s.Arms[name] = one
 	}
 	base := cell.arm(c.arms[0])
 	var rows [][]*row

@@ -34,6 +34,8 @@ const (
 	CodeRanUnknown        = "ran_unknown"
 	CodeHashKeysDiffer    = "hash_keys_differ"
 	CodePrefixReuse       = "prefix_reuse_differs"
+	CodeNotRepeatable     = "not_repeatable"
+	CodePairsAdded        = "pairs_added"
 
 	CodeKVExplained   = "kv_explained"
 	CodeOccupiedEqual = "memory_occupied_equal"
@@ -79,6 +81,7 @@ func (c *comparing) stratumWarnings(cell *cell, s Stratum) []Warning {
 			continue
 		}
 		all = append(all, driftWarning(name, s.Arms[name])...)
+		all = append(all, notRepeatableWarning(name, s.Arms[name])...)
 		all = append(all, c.repeated(cell, a)...)
 		all = append(all, excludedWarning(a)...)
 		all = append(all, ranWarning(name, ranDiffers(a.valid))...)

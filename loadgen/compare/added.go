@@ -1,0 +1,65 @@
+package compare
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// setPlanned gives every metric that decides its verdict without the pairs that a campaign added for runs that were off.
+// Both are shown: a run is never replaced.
+func (out *Comparison) setPlanned(runs []Run, o Options) {
+	planned := slices.DeleteFunc(slices.Clone(runs), func(r Run) bool { return r.Added })
+	if len(planned) == len(runs) {
+		return
+	}
+	o.Baseline = out.Baseline
+	before, err := Compare(planned, o)
+	if err != nil {
+		out.Warnings = append(out.Warnings, warn(CodePairsAdded, "without the pairs that were added to the plan nothing can be compared: %v", err))
+		return
+	}
+	for i := range out.Strata {
+		s := &out.Strata[i]
+		at := slices.IndexFunc(before.Strata, func(b Stratum) bool { return maps.Equal(b.Within, s.Within) })
+		if at < 0 {
+			continue
+		}
+		for j := range s.Pairs {
+			s.Pairs[j].setPlanned(before.Strata[at])
+		}
+	}
+}
+
+// setPlanned takes the verdicts of the same two arms in a stratum without the added pairs.
+func (p *Pair) setPlanned(before Stratum) {
+	at := slices.IndexFunc(before.Pairs, func(b Pair) bool { return b.A == p.A && b.B == p.B })
+	if at < 0 {
+		return
+	}
+	var texts []string
+	for i := range p.Metrics {
+		m := &p.Metrics[i]
+		same := slices.IndexFunc(before.Pairs[at].Metrics, func(b Metrics) bool { return b.Name == m.Name && b.EngineReported == m.EngineReported })
+		if !m.Primary || same < 0 {
+			continue
+		}
+		b := before.Pairs[at].Metrics[same]
+		if added := m.A.N + m.B.N - b.A.N - b.B.N; added > 0 {
+			m.VerdictPlanned = b.Verdict
+			title := m.Name
+			if known, ok := FindMetric(m.Name); ok {
+				title = known.Title
+			}
+			texts = append(texts, fmt.Sprintf("%s added to the plan for runs that were off: %s is %s with them and %s without",
+				Runs(added), title, spaced(m.Verdict), spaced(b.Verdict)))
+		}
+	}
+	if len(texts) > 0 {
+		p.Warnings = append(p.Warnings, warn(CodePairsAdded, "%s", strings.Join(texts, "; ")))
+	}
+}
+
+// spaced is a verdict for a person.
+func spaced(v Verdict) string { return strings.ReplaceAll(string(v), "_", " ") }

@@ -1,0 +1,82 @@
+package compare
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/umascope/umascope/loadgen/stats"
+)
+
+// mostSpread is how far runs of one arm may lie apart, as a share: by their coefficient of variation, and by the distance
+// of one run from the median of the others.
+const mostSpread = 0.05
+
+// NotRepeatable describes an arm whose runs do not repeat each other in the metric that decides: their coefficient of
+// variation, or the distance of a run from the others, is over the limit.
+type NotRepeatable struct {
+	Metric string `json:"metric"`
+	N      int    `json:"n"`
+	// CV is the coefficient of variation and Limit the largest one of repeatable runs, both as shares.
+	CV    *float64 `json:"cv"`
+	Limit float64  `json:"limit"`
+	// Off are the runs that lie farther than the limit from the median of the others, in the order of time.
+	Off []OffRun `json:"off,omitempty"`
+}
+
+// OffRun is a run that lies far from the others of its arm.
+type OffRun struct {
+	Run string `json:"run"`
+	// Distance is from the median of the others, as a signed share of it.
+	Distance float64 `json:"distance"`
+}
+
+// notRepeatableOf judges the runs of an arm by a metric; nil if they repeat each other, or are fewer than two.
+func notRepeatableOf(s sample, metric string) *NotRepeatable {
+	d, err := stats.Describe(s.values)
+	if err != nil || d.N < 2 {
+		return nil
+	}
+	n := NotRepeatable{Metric: metric, N: d.N, CV: d.CV, Limit: mostSpread}
+	sorted := slices.Sorted(slices.Values(s.values))
+	for i, v := range s.values {
+		at, _ := slices.BinarySearch(sorted, v)
+		others := stats.Quantile(slices.Delete(slices.Clone(sorted), at, at+1), 0.5)
+		if distance := v/others - 1; others > 0 && math.Abs(distance) > n.Limit {
+			n.Off = append(n.Off, OffRun{s.runs[i].ID, distance})
+		}
+	}
+	if len(n.Off) == 0 && (n.CV == nil || *n.CV <= n.Limit) {
+		return nil
+	}
+	return &n
+}
+
+// Text names what of the arm is over the limit.
+func (n *NotRepeatable) Text() string {
+	title := n.Metric
+	if m, known := FindMetric(n.Metric); known {
+		title = m.Title
+	}
+	var texts []string
+	if n.CV != nil && *n.CV > n.Limit {
+		texts = append(texts, fmt.Sprintf("CV %s of %s is over %s", short2(*n.CV), title, Percent(n.Limit)))
+	}
+	var off []string
+	for _, o := range n.Off {
+		off = append(off, fmt.Sprintf("%s (%+.1f %%)", o.Run, 100*o.Distance))
+	}
+	if len(off) > 0 {
+		texts = append(texts, fmt.Sprintf("%s more than %s from the median of the others in %s: %s", Runs(len(off)), Percent(n.Limit), title, some(off)))
+	}
+	return strings.Join(texts, "; ")
+}
+
+// notRepeatableWarning is that of an arm; none if its runs repeat each other.
+func notRepeatableWarning(name string, a Arm) []Warning {
+	if a.NotRepeatable == nil {
+		return nil
+	}
+	return []Warning{warn(CodeNotRepeatable, "%s: %s", name, a.NotRepeatable.Text())}
+}
