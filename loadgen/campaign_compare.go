@@ -5,13 +5,10 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
-	"slices"
 
 	"github.com/umascope/umascope/loadgen/campaign/plan"
-	"github.com/umascope/umascope/loadgen/compare"
 	"github.com/umascope/umascope/loadgen/exhibit"
 	"github.com/umascope/umascope/loadgen/folder"
-	"github.com/umascope/umascope/loadgen/history"
 )
 
 // Files of a comparison in the folder of a campaign.
@@ -27,30 +24,7 @@ func compareArms(stdout io.Writer, planned *plan.Plan, dir string) error {
 	if len(planned.Arms) < 2 {
 		return nil
 	}
-	runs, _, err := history.Load([]string{dir})
-	if errors.Is(err, history.ErrNoRun) {
-		return errNoArms
-	}
-	if err != nil {
-		return err
-	}
-	var observed []compare.Run
-	var arms []string
-	for _, r := range runs {
-		one := r.Observation()
-		observed = append(observed, one)
-		if arm := one.Label("arm"); one.Valid && !slices.Contains(arms, arm) {
-			arms = append(arms, arm)
-		}
-	}
-	if len(arms) < 2 {
-		return errNoArms
-	}
-	baseline := planned.Arms[0].Name
-	if !slices.Contains(arms, baseline) {
-		baseline = ""
-	}
-	c, err := compare.Compare(observed, compare.Options{By: "arm", Within: []string{"model", "scenario"}, Baseline: baseline})
+	c, runs, err := compareCampaign(planned, dir)
 	if err != nil {
 		return err
 	}

@@ -27,6 +27,9 @@ func (l *campaignLine) detached() []string {
 	if l.changed {
 		args = append(args, "--plan-changed")
 	}
+	if l.repeatOutliers {
+		args = append(args, "--repeat-outliers")
+	}
 	if l.web.Explicit {
 		args = append(args, "--web.listen-address="+l.web.HostPort)
 	}

@@ -268,7 +268,7 @@ func checkNames(planned *plan.Plan) error {
 	line := newCommandLine(io.Discard)
 	known := plan.Known{
 		RunFlags: flagNames(line.run), RecordFlags: flagNames(line.record.verb), Own: ofCampaign(),
-		Signals: slices.Sorted(maps.Keys(signalsOf(evidence.Signals{}))), Extractors: extractorNames(),
+		Signals: slices.Sorted(maps.Keys(signalsOf(evidence.Signals{}))), Extractors: extractorNames(), Metric: checkMetric, Margin: checkMargin,
 	}
 	return planned.CheckNames(known)
 }

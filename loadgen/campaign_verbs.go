@@ -63,7 +63,11 @@ func campaignStatusVerb(campaignClause *kingpin.CmdClause) verb {
 		if err != nil {
 			return usage(err)
 		}
-		return look.Print(p.Stdout)
+		if err := look.Print(p.Stdout); err != nil {
+			return err
+		}
+		_ = printNotRepeatable(p.Stdout, found) // before two arms have runs there is nothing to hold against each other
+		return nil
 	}}
 }
 

@@ -60,6 +60,7 @@ type campaignLine struct {
 	planLine
 	dryRun, detach bool
 	retry, changed bool
+	repeatOutliers bool
 	web            live.Address
 	linger         time.Duration
 	logLevel       string
@@ -73,6 +74,7 @@ func campaignRunVerb(campaignClause *kingpin.CmdClause) verb {
 	clause.Flag("detach", "Go on in the background, in a session of its own, with "+campaign.LogFile+" in the folder of the campaign for what it says.").BoolVar(&l.detach)
 	clause.Flag("retry", "Make runs again in slots that are over without a valid one.").BoolVar(&l.retry)
 	clause.Flag("plan-changed", "Go on with a plan that is not the one that the campaign began with. A slot that has a run and would run something else now is refused, with the option that differs.").BoolVar(&l.changed)
+	clause.Flag("repeat-outliers", "Repeat, as new rounds with a run of every arm, the rounds with a run that is more than 5 % from the median of its arm. No run is replaced: comparisons show the verdict with and without these rounds.").BoolVar(&l.repeatOutliers)
 	webFlags(clause, &l.web)
 	option.Flag(clause, "web.linger", "How long the live metrics stay after the last run.", "0s", &l.linger, option.Duration)
 	option.Flag(clause, "log-level", "Least severe messages to print: debug, info, warn or error.", "info", &l.logLevel, option.OneOf("debug", "info", "warn", "error"))
@@ -88,6 +90,9 @@ func (l *campaignLine) run(ctx context.Context, env runner.Environment, guardian
 	if err != nil {
 		return usage(err)
 	}
+	if l.repeatOutliers && l.planned.Order == plan.Sequential {
+		return usage(errors.New("--repeat-outliers: the order sequential has no rounds that could be repeated with every arm"))
+	}
 	if l.dryRun {
 		return l.printEstimate(ctx, env.Stdout, dir)
 	}
@@ -97,6 +102,7 @@ func (l *campaignLine) run(ctx context.Context, env runner.Environment, guardian
 	}
 	c := &campaign.Campaign{
 		Plan: l.planned, Text: l.text, SHA256: l.sha, Only: l.only, Dir: dir, Retry: l.retry, Changed: l.changed, Log: log, Notify: l.notifier,
+		RepeatOutliers: l.repeatOutliers || l.planned.RepeatOutliers, Decides: decidesOf(l.planned), Compared: wasCompared(dir),
 	}
 	if l.detach {
 		return l.startDetached(ctx, env.Stdout, c)
@@ -107,12 +113,14 @@ func (l *campaignLine) run(ctx context.Context, env runner.Environment, guardian
 	}
 	defer page.Close()
 	c.Hands = hands(&campaignRuns{env, page}, guardian)
+	c.Hands.Outliers = func() ([]campaign.Outlier, error) { return outliersOf(l.planned, dir) }
 	invocation, err := c.Open()
 	if err != nil {
 		return usage(err)
 	}
 	defer invocation.Close()
 	fmt.Fprintf(env.Stdout, "campaign %s: %d slots, %d already ended\nfolder: %s%c\n", l.planned.Name, invocation.Slots(), invocation.Resumed(), dir, os.PathSeparator)
+	printDecides(env.Stdout, c.Decides)
 	log.Info("campaign", "name", l.planned.Name, "live", page.URL(), "notifies", cmp.Or(l.notifier.String(), "none"))
 	outcome, err := invocation.Run(ctx)
 	err = l.conclude(env.Stdout, env.Stderr, dir, outcome, err)
@@ -203,5 +211,6 @@ func (l *campaignLine) printEstimate(ctx context.Context, stdout io.Writer, dir 
 	if err := estimate.Write(stdout); err != nil {
 		return err
 	}
+	printDecides(stdout, decidesOf(l.planned))
 	return l.printObstacles(ctx, stdout, dir)
 }

@@ -28,9 +28,14 @@ type Campaign struct {
 	Retry bool
 	// Changed goes on although the plan is not the one that the campaign began with.
 	Changed bool
-	Hands   Hands
-	Log     *slog.Logger
-	Notify  Notifier
+	// RepeatOutliers repeats, as new rounds, rounds with a run that is off.
+	RepeatOutliers bool
+	// Decides is what the plan decides by, Compared says that the arms were compared before.
+	Decides  Decides
+	Compared bool
+	Hands    Hands
+	Log      *slog.Logger
+	Notify   Notifier
 }
 
 // Status is how a run, or the slot that it is in, ended.
@@ -139,6 +144,8 @@ type Hands struct {
 	// Machine asks the machine, by the exporters that the cell names and by its kernel.
 	Machine func(context.Context, *plan.Cell) Machine
 	Command func(ctx context.Context, argv []string, most time.Duration) Printed
+	// Outliers are the rounds with a run that is off, of the runs made so far.
+	Outliers func() ([]Outlier, error)
 	// Boot is the boot of this machine.
 	Boot string
 }

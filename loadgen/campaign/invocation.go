@@ -33,6 +33,7 @@ func (c *Campaign) Open() (*Invocation, error) {
 		r.close()
 		return nil, err
 	}
+	r.selectAdded()
 	return &Invocation{r}, nil
 }
 
@@ -94,7 +95,10 @@ func (r *runner) holdPlan() error {
 		return fmt.Errorf("%s: the campaign began with another plan: sha256 %.12s there, %.12s now; %s has the old one. Give another --out, or --plan-changed to go on with the new one",
 			r.c.Dir, r.known.plan, r.c.SHA256, filepath.Join(r.c.Dir, PlanFile))
 	}
-	schedule := r.c.Plan.Schedule()
+	if err := errors.Join(r.holdDecides(), r.holdAdded()); err != nil {
+		return err
+	}
+	schedule := r.schedule()
 	for _, number := range slices.Sorted(maps.Keys(r.known.slots)) {
 		s := r.known.slots[number]
 		if number > len(schedule) || !sameSlot(schedule[number-1], s.slot) {

@@ -24,6 +24,7 @@ const (
 	eventRun      = "run"      // the run is over
 	eventSkip     = "skip"     // a slot is given up, since its arm is optional
 	eventLeftover = "leftover" // of an invocation before this one
+	eventAdd      = "add"      // a round is repeated behind the slots of the plan
 	eventEnd      = "end"      // an invocation ends
 )
 
@@ -54,6 +55,11 @@ type Event struct {
 	Celsius *float64 `json:"celsius,omitempty"`
 	MemFree *float64 `json:"mem_free_bytes,omitempty"`
 	Proven  []string `json:"proven,omitempty"`
+	// Decides is what an invocation decides by, Compared says that the arms were compared before it.
+	Decides  *Decides `json:"decides,omitempty"`
+	Compared bool     `json:"compared,omitempty"`
+	// Repeats is the round that an added one repeats. Iteration is that of the added one and Slot its first.
+	Repeats int `json:"repeats_round,omitempty"`
 }
 
 // mostJournal bounds what is read of a journal.

@@ -35,6 +35,10 @@ type progress struct {
 	proven   map[cell]*tally
 	skipped  map[cell]string
 	came     map[cell]bool // up, at least once
+	decides  *Decides      // as at the first run; nil of a campaign from before this was recorded
+	// nRaisedFrom is the n of the plan when the arms were first compared, if it was raised since; else 0.
+	nRaisedFrom int
+	added       []Event // rounds behind the slots of the plan
 }
 
 // cell is an arm with a model.
@@ -84,6 +88,9 @@ func (p *progress) take(e Event) {
 	switch e.Event {
 	case eventBegin:
 		p.began, p.plan, p.state, p.reason = true, e.Plan, Running, ""
+		p.takeDecides(e)
+	case eventAdd:
+		p.added = append(p.added, e)
 	case eventEnd:
 		p.state, p.reason = e.State, e.Text
 	case eventSlot:

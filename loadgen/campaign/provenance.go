@@ -100,7 +100,7 @@ func (a *attempt) provenance() *folder.Provenance {
 
 // holdSlots refuses a plan by which a slot that has a measured run would run something else now.
 func (r *runner) holdSlots() error {
-	schedule := r.c.Plan.Schedule()
+	schedule := r.schedule()
 	var unknown, under []string
 	for _, number := range slices.Sorted(maps.Keys(r.known.slots)) {
 		for _, run := range r.known.slots[number].measured {

@@ -60,7 +60,7 @@ func (r *runner) note(e Event) {
 
 // run goes through the slots.
 func (r *runner) run(ctx context.Context) (Outcome, error) {
-	r.note(Event{Event: eventBegin, BootID: r.c.Hands.Boot, PID: os.Getpid(), Plan: r.c.SHA256, Selected: len(r.slots)})
+	r.note(Event{Event: eventBegin, BootID: r.c.Hands.Boot, PID: os.Getpid(), Plan: r.c.SHA256, Selected: len(r.slots), Decides: &r.c.Decides, Compared: r.c.Compared})
 	for _, s := range r.known.slots { // those that were open when the last invocation ended
 		if s.open {
 			r.c.Log.Warn("the last start of the campaign was cut off: its slot gets another run", "slot", s.slot.Number, "run", s.run)
@@ -124,8 +124,20 @@ func (r *runner) armDir(c cell) string { return ArmFolder(r.c.Dir, c.model, c.ar
 // ArmFolder is the folder of an arm with a model, for its state and its logs, in that of a campaign.
 func ArmFolder(dir, model, arm string) string { return filepath.Join(dir, armsFolder, model, arm) }
 
-// drive makes the runs that are missing, one after the other.
+// drive makes the runs that are missing, and those of rounds that are repeated since a run is off.
 func (r *runner) drive(ctx context.Context) (State, string, error) {
+	for {
+		if state, reason, err := r.driveSlots(ctx); state != Complete || err != nil {
+			return state, reason, err
+		}
+		if added, err := r.repeatOutliers(); added == 0 || err != nil {
+			return Complete, "", err
+		}
+	}
+}
+
+// driveSlots makes the runs that are missing, one after the other.
+func (r *runner) driveSlots(ctx context.Context) (State, string, error) {
 	for _, slot := range r.slots {
 		for !r.known.over(slot.Number, r.c.Plan.OnInvalid.Repeat) {
 			if state, reason := r.stopNow(ctx); state != "" {
@@ -175,7 +187,7 @@ func (r *runner) attempt(ctx context.Context, slot plan.Slot) error {
 	}
 	a := &attempt{r: r, slot: slot, ran: ran, number: number, run: r.c.Hands.Name(slot), cell: rendered, stopping: ctx, facts: folder.Campaign{
 		Name: r.c.Plan.Name, PlanSHA256: r.c.SHA256, Slot: slot.Number, Attempt: number, Model: slot.Model, Arm: slot.Arm, Scenario: slot.Scenario,
-		Iteration: slot.Iteration, Round: slot.Round, BootID: r.c.Hands.Boot,
+		Iteration: slot.Iteration, Round: slot.Round, Repeats: slot.Repeats, NRaisedFrom: r.raisedFrom(slot), BootID: r.c.Hands.Boot,
 	}}
 	began := time.Now()
 	e := a.event(eventSlot)
@@ -210,7 +222,7 @@ func (r *runner) finish(a *attempt, result Result, took time.Duration) {
 	e := a.event(eventRun)
 	e.Status, e.Text, e.Proven, e.Second = result.Status, result.Problem, result.Proven, took.Seconds()
 	r.note(e)
-	told := []any{"number", a.slot.Number, "of", len(r.c.Plan.Schedule()), "model", a.slot.Model, "arm", a.slot.Arm, "scenario", a.slot.Scenario,
+	told := []any{"number", a.slot.Number, "of", len(r.schedule()), "model", a.slot.Model, "arm", a.slot.Arm, "scenario", a.slot.Scenario,
 		"run", a.run, "status", string(result.Status), "took", took.Round(time.Second)}
 	if result.Problem != "" {
 		told = append(told, "why", result.Problem)

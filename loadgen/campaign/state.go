@@ -23,8 +23,10 @@ type Facts struct {
 	Reason     string `json:"reason,omitempty"`
 	PlanSHA256 string `json:"plan_sha256"`
 	Order      string `json:"order"`
-	PID        int    `json:"pid"`
-	BootID     string `json:"boot_id,omitempty"`
+	// Decides is what the verdict goes by, as it stood at the first run.
+	Decides *Decides `json:"decides,omitempty"`
+	PID     int      `json:"pid"`
+	BootID  string   `json:"boot_id,omitempty"`
 	// StartedAt is when the campaign began, InvocationAt when this process took it up.
 	StartedAt    time.Time   `json:"started_at"`
 	InvocationAt time.Time   `json:"invocation_at"`
@@ -58,10 +60,10 @@ func (r *runner) keep() error { return folder.Folder(r.c.Dir).WriteJSON(StateFil
 
 func (r *runner) facts() Facts {
 	f := Facts{
-		Schema: Schema, Campaign: r.c.Plan.Name, State: r.known.state, Reason: r.known.reason, PlanSHA256: r.c.SHA256, Order: string(r.c.Plan.Order), PID: os.Getpid(), BootID: r.c.Hands.Boot,
+		Schema: Schema, Campaign: r.c.Plan.Name, State: r.known.state, Reason: r.known.reason, PlanSHA256: r.c.SHA256, Order: string(r.c.Plan.Order), Decides: r.known.decides, PID: os.Getpid(), BootID: r.c.Hands.Boot,
 		StartedAt: r.known.events[0].At.UTC(), InvocationAt: r.started.UTC(), UpdatedAt: time.Now().UTC(),
 	}
-	for _, slot := range r.c.Plan.Schedule() {
+	for _, slot := range r.schedule() {
 		one := r.known.facts(slot)
 		one.Unselected = !slices.Contains(r.slots, slot)
 		f.Slots = append(f.Slots, one)

@@ -201,6 +201,15 @@ func FindMetric(name string) (Metric, bool) {
 	return m, known
 }
 
+// DefaultPrimary is the metric that decides in a scenario of run where none is named and every arm has it. Of a recorded
+// command it is what the tool reports.
+func DefaultPrimary(scenario string, recorded bool) string {
+	if recorded {
+		return ToolOutputTokensPerSecond
+	}
+	return primaries(scenario)[0]
+}
+
 // primaries are the metrics that decide, by scenario: the first of them that all arms have. Where prompts
 // come again, the time to the first token shows what a cache is worth. Of anything else it is what is
 // got out of the machine.

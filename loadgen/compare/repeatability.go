@@ -3,32 +3,31 @@ package compare
 import (
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 
 	"github.com/umascope/umascope/loadgen/stats"
 )
 
 // mostSpread is how far runs of one arm may lie apart, as a share: by their coefficient of variation, and by the distance
-// of one run from the median of the others.
+// of one run from their median.
 const mostSpread = 0.05
 
 // NotRepeatable describes an arm whose runs do not repeat each other in the metric that decides: their coefficient of
-// variation, or the distance of a run from the others, is over the limit.
+// variation, or the distance of a run from their median, is over the limit.
 type NotRepeatable struct {
 	Metric string `json:"metric"`
 	N      int    `json:"n"`
 	// CV is the coefficient of variation and Limit the largest one of repeatable runs, both as shares.
 	CV    *float64 `json:"cv"`
 	Limit float64  `json:"limit"`
-	// Off are the runs that lie farther than the limit from the median of the others, in the order of time.
+	// Off are the runs that lie farther than the limit from the median of the arm, in the order of time; of two runs, from the other.
 	Off []OffRun `json:"off,omitempty"`
 }
 
 // OffRun is a run that lies far from the others of its arm.
 type OffRun struct {
 	Run string `json:"run"`
-	// Distance is from the median of the others, as a signed share of it.
+	// Distance is from the median of the arm, as a signed share of it.
 	Distance float64 `json:"distance"`
 }
 
@@ -39,11 +38,12 @@ func notRepeatableOf(s sample, metric string) *NotRepeatable {
 		return nil
 	}
 	n := NotRepeatable{Metric: metric, N: d.N, CV: d.CV, Limit: mostSpread}
-	sorted := slices.Sorted(slices.Values(s.values))
+	middle := stats.Median(s.values)
 	for i, v := range s.values {
-		at, _ := slices.BinarySearch(sorted, v)
-		others := stats.Quantile(slices.Delete(slices.Clone(sorted), at, at+1), 0.5)
-		if distance := v/others - 1; others > 0 && math.Abs(distance) > n.Limit {
+		if d.N == 2 {
+			middle = s.values[1-i] // two runs are apart by what one is from the other
+		}
+		if distance := v/middle - 1; middle > 0 && math.Abs(distance) > n.Limit {
 			n.Off = append(n.Off, OffRun{s.runs[i].ID, distance})
 		}
 	}
@@ -68,7 +68,7 @@ func (n *NotRepeatable) Text() string {
 		off = append(off, fmt.Sprintf("%s (%+.1f %%)", o.Run, 100*o.Distance))
 	}
 	if len(off) > 0 {
-		texts = append(texts, fmt.Sprintf("%s more than %s from the median of the others in %s: %s", Runs(len(off)), Percent(n.Limit), title, some(off)))
+		texts = append(texts, fmt.Sprintf("%s more than %s from the median of the arm in %s: %s", Runs(len(off)), Percent(n.Limit), title, some(off)))
 	}
 	return strings.Join(texts, "; ")
 }

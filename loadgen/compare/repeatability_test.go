@@ -17,7 +17,7 @@ func TestRunsThatDoNotRepeatEachOtherAreNamed(t *testing.T) {
 		says   string
 	}{
 		"within 5 %":     {[]float64{100, 102, 98, 101}, 0, nil, ""},
-		"a re-run off":   {[]float64{100, 107, 100, 100}, 0, []string{"run003"}, "1 run more than 5 % from the median of the others in output tokens per second: run003 (+7.0 %)"},
+		"a re-run off":   {[]float64{100, 107, 100, 100}, 0, []string{"run003"}, "1 run more than 5 % from the median of the arm in output tokens per second: run003 (+7.0 %)"},
 		"widely spread":  {[]float64{90, 110, 95, 105}, 0.0913, []string{"run002", "run003", "run006", "run007"}, "CV 9.1 % of output tokens per second is over 5 %; 4 runs more than 5 %"},
 		"one alone":      {[]float64{100}, 0, nil, ""},
 		"two runs apart": {[]float64{100, 106}, 0, []string{"run002", "run003"}, "2 runs more than 5 %"},

@@ -18,6 +18,10 @@ type Campaign struct {
 	Scenario  string `json:"scenario"`
 	Iteration int    `json:"iteration"`
 	Round     int    `json:"round,omitempty"`
+	// Repeats is the round that this one repeats, since a run of that was off; 0 of rounds of the plan.
+	Repeats int `json:"repeats_round,omitempty"`
+	// NRaisedFrom is the n of the plan when its arms were first compared, of a run beyond it; 0 of others.
+	NRaisedFrom int `json:"n_raised_from,omitempty"`
 	// BootID is of the machine that the campaign runs on.
 	BootID string `json:"boot_id,omitempty"`
 	// EngineKept says that the engine was up already, from a run before this one.

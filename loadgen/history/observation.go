@@ -39,7 +39,7 @@ func (r Run) Observation() compare.Run {
 		o.Imported = m.Imported.Format
 	}
 	if m.Campaign != nil {
-		o.EngineKept = m.Campaign.EngineKept
+		o.EngineKept, o.Added, o.NRaisedFrom = m.Campaign.EngineKept, m.Campaign.Repeats > 0, m.Campaign.NRaisedFrom
 	}
 	o.Tool = r.tool()
 	if s.Memory != nil && s.Memory.LedgerAt != nil {

@@ -136,7 +136,7 @@ func commandRules() rules {
 func campaignRules() rules {
 	return rules{
 		"name": texts, "plan_sha256": sums, "slot": figures, "attempt": figures, "model": texts, "arm": texts, "scenario": texts,
-		"iteration": figures, "round": figures, "boot_id": named(KindBoot), "engine_kept": figures,
+		"iteration": figures, "round": figures, "repeats_round": figures, "n_raised_from": figures, "boot_id": named(KindBoot), "engine_kept": figures,
 		"gates": figures, "gates.name": texts, "gates.state": texts, "gates.unit": texts, "gates.detail": texts,
 		"page_cache": figures, "page_cache.policy": texts, "page_cache.problem": texts,
 		"checks": figures, "checks.name": texts, "checks.when": texts, "checks.unit": texts, "checks.problem": texts,

@@ -215,6 +215,9 @@ func (p *Plan) checkRules() error {
 	if err := p.checkGates(); err != nil {
 		return err
 	}
+	if p.RepeatOutliers && p.Order == Sequential {
+		return p.errorAt("repeat_outliers", "the order sequential has no rounds that could be repeated with every arm")
+	}
 	if p.OnInvalid.StopAfter < 1 {
 		return p.errorAt("on_invalid.stop_after", "want 1 or more")
 	}

@@ -9,9 +9,12 @@ type Known struct {
 	Own        []string
 	Signals    []string
 	Extractors []string
+	// Metric and Margin say what is wrong with the name of a metric, and with its margin; nil of one that is right.
+	Metric func(name string) error
+	Margin func(metric, amount string) error
 }
 
-// CheckNames says whether there is what the plan names: flags, signals and extractors.
+// CheckNames says whether there is what the plan names: flags, signals, extractors and metrics.
 func (p *Plan) CheckNames(k Known) error {
 	either := append(slices.Clone(k.RunFlags), k.RecordFlags...)
 	if err := p.checkFlags("flags", p.Flags, "run", k.RunFlags, k.Own); err != nil {
@@ -40,6 +43,16 @@ func (p *Plan) CheckNames(k Known) error {
 	for i, a := range p.AbortIf {
 		if !slices.Contains(k.Signals, a.Signal) {
 			return p.errorAt(item("abort_if", i)+".signal", "unknown signal %q%s", a.Signal, orNearest(a.Signal, k.Signals))
+		}
+	}
+	if p.Primary != "" {
+		if err := k.Metric(p.Primary); err != nil {
+			return p.errorAt("primary", "%w", err)
+		}
+	}
+	for _, metric := range sortedKeys(p.Margins) {
+		if err := k.Margin(metric, p.Margins[metric]); err != nil {
+			return p.errorAt("margins."+metric, "%w", err)
 		}
 	}
 	return nil

@@ -38,6 +38,12 @@ type Plan struct {
 	// Flags are flags of run for every scenario that is one. A flag that may be repeated has a list, which
 	// is one line for each of its items.
 	Flags map[string]string `yaml:"flags" is:"flags template"`
+	// Primary is the metric that decides: that of the scenario if empty. Margins are the largest differences that do not
+	// matter, by metric, such as 2% or 1GiB. Both stand since the first run.
+	Primary string            `yaml:"primary"`
+	Margins map[string]string `yaml:"margins"`
+	// RepeatOutliers adds a round, with a run of every arm, for each round with a run more than 5 % from the median of its arm.
+	RepeatOutliers bool `yaml:"repeat_outliers"`
 	// KeepUp leaves the arm's processes up for all scenarios of a turn: the next round starts them anew. Otherwise
 	// they are started anew for every run.
 	KeepUp bool `yaml:"keep_up"`

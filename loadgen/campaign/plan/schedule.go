@@ -20,6 +20,8 @@ type Slot struct {
 	// Round counts, from 1, the times that every arm had its turn: what a round has of a model and
 	// scenario was made under like conditions and is a pair. 0 if the order has no rounds.
 	Round int `json:"round,omitempty"`
+	// Repeats is the round that the slot repeats, since a run of that was off; 0 of slots of the plan.
+	Repeats int `json:"repeats_round,omitempty"`
 }
 
 // Pair joins the runs of the arms that were made under like conditions; empty if there is no such order.
@@ -52,6 +54,21 @@ func (p *Plan) Schedule() []Slot {
 				turn.Number, turn.Model, turn.Scenario = len(slots)+1, m.Name, s.Name
 				slots = append(slots, turn)
 			}
+		}
+	}
+	return slots
+}
+
+// Round are the slots of one round of a model and scenario, however many rounds the plan has; none if its order has no
+// rounds. They are numbered from first.
+func (p *Plan) Round(model, scenario string, round, first int) []Slot {
+	longer := *p
+	longer.Iterations = max(p.Iterations, round)
+	var slots []Slot
+	for _, turn := range longer.turns(model) {
+		if turn.Round == round {
+			turn.Number, turn.Model, turn.Scenario = first+len(slots), model, scenario
+			slots = append(slots, turn)
 		}
 	}
 	return slots
@@ -129,10 +146,11 @@ func (p *Plan) Select(f Filter) ([]Slot, error) {
 	if err := p.has(f); err != nil {
 		return nil, err
 	}
-	return slices.DeleteFunc(p.Schedule(), func(s Slot) bool { return !f.takes(s) }), nil
+	return slices.DeleteFunc(p.Schedule(), func(s Slot) bool { return !f.Takes(s) }), nil
 }
 
-func (f Filter) takes(s Slot) bool {
+// Takes says whether a slot is of the part.
+func (f Filter) Takes(s Slot) bool {
 	among := func(names []string, name string) bool { return len(names) == 0 || slices.Contains(names, name) }
 	return among(f.Models, s.Model) && among(f.Arms, s.Arm) && among(f.Scenarios, s.Scenario) &&
 		(f.Iterations == 0 || s.Iteration <= f.Iterations)

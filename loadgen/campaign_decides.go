@@ -1,0 +1,169 @@
+package loadgen
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/umascope/umascope/loadgen/campaign"
+	"github.com/umascope/umascope/loadgen/campaign/plan"
+	"github.com/umascope/umascope/loadgen/compare"
+	"github.com/umascope/umascope/loadgen/gauge"
+	"github.com/umascope/umascope/loadgen/history"
+)
+
+// checkMetric says whether there is the metric that a plan names.
+func checkMetric(name string) error {
+	if _, known := compare.FindMetric(name); !known {
+		return fmt.Errorf("%q is no metric; near it are %s", name, strings.Join(compare.Near(name), ", "))
+	}
+	return nil
+}
+
+// checkMargin says whether a plan gives a metric a margin that it can have.
+func checkMargin(metric, amount string) error {
+	_, _, err := compare.ParseMargin(metric + "=" + amount)
+	return err
+}
+
+// marginsOf are the margins that a plan gives.
+func marginsOf(planned *plan.Plan) map[string]compare.Margin {
+	margins := map[string]compare.Margin{}
+	for metric, amount := range planned.Margins {
+		if name, m, err := compare.ParseMargin(metric + "=" + amount); err == nil { // the plan was checked
+			margins[name] = m
+		}
+	}
+	return margins
+}
+
+// decidesOf is what the verdict on a campaign goes by: what its plan says, else what the vocabulary has for its scenarios.
+func decidesOf(planned *plan.Plan) campaign.Decides {
+	d := campaign.Decides{N: planned.Iterations, Primary: map[string]string{}, Margins: map[string]string{}}
+	margins := marginsOf(planned)
+	keep := func(metric string) {
+		m, _ := compare.FindMetric(metric)
+		margin, given := margins[metric]
+		if !given {
+			margin = m.Margin
+		}
+		d.Margins[metric] = margin.Text(m.Unit)
+	}
+	for _, s := range planned.Scenarios {
+		primary := cmp.Or(planned.Primary, compare.DefaultPrimary(cmp.Or(s.Run["scenario"], planned.Flags["scenario"]), s.Record != nil))
+		d.Primary[s.Name] = primary
+		keep(primary)
+	}
+	for metric := range margins {
+		keep(metric)
+	}
+	return d
+}
+
+// printDecides prints what the verdict goes by.
+func printDecides(stdout io.Writer, d campaign.Decides) {
+	for _, scenario := range slices.Sorted(maps.Keys(d.Primary)) {
+		metric := d.Primary[scenario]
+		fmt.Fprintf(stdout, "decides: %s of scenario %s, margin %s, n = %s\n", metric, scenario, d.Margins[metric], compare.Runs(d.N)+" of each arm")
+	}
+}
+
+// wasCompared says whether the arms of a campaign were compared: by campaign run, or by compare --save. A comparison that was
+// only printed leaves nothing behind.
+func wasCompared(dir string) bool {
+	saved, _ := filepath.Glob(filepath.Join(dir, gauge.ComparisonsFolder, "*.json")) // the pattern is ours
+	_, err := os.Stat(filepath.Join(dir, comparisonFile))
+	return err == nil || len(saved) > 0
+}
+
+// compareCampaign compares the arms of a campaign by the runs that are there, as its plan says.
+func compareCampaign(planned *plan.Plan, dir string) (compare.Comparison, []history.Run, error) {
+	runs, _, err := history.Load([]string{dir})
+	if errors.Is(err, history.ErrNoRun) {
+		err = errNoArms
+	}
+	if err != nil {
+		return compare.Comparison{}, nil, err
+	}
+	var observed []compare.Run
+	var arms []string
+	for _, r := range runs {
+		one := r.Observation()
+		observed = append(observed, one)
+		if arm := one.Label("arm"); one.Valid && !slices.Contains(arms, arm) {
+			arms = append(arms, arm)
+		}
+	}
+	if len(arms) < 2 {
+		return compare.Comparison{}, nil, errNoArms
+	}
+	o := compare.Options{By: "arm", Within: []string{"model", "scenario"}, Primary: planned.Primary, Margins: marginsOf(planned)}
+	if slices.Contains(arms, planned.Arms[0].Name) {
+		o.Baseline = planned.Arms[0].Name
+	}
+	c, err := compare.Compare(observed, o)
+	return c, runs, err
+}
+
+// outliersOf are the rounds of a campaign with a run that is off from the others of its arm.
+func outliersOf(planned *plan.Plan, dir string) ([]campaign.Outlier, error) {
+	c, runs, err := compareCampaign(planned, dir)
+	if errors.Is(err, errNoArms) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var all []campaign.Outlier
+	for _, s := range c.Strata {
+		for _, name := range c.Arms {
+			found := s.Arms[name].NotRepeatable
+			if found == nil {
+				continue
+			}
+			for _, off := range found.Off {
+				at := slices.IndexFunc(runs, func(r history.Run) bool { return r.Manifest.Run == off.Run })
+				round, err := strconv.Atoi(labelOf(runs[at], "round"))
+				if err != nil {
+					continue // of an order without rounds
+				}
+				all = append(all, campaign.Outlier{
+					Model: s.Within["model"], Scenario: s.Within["scenario"], Round: round,
+					Text: fmt.Sprintf("%s of %s is %+.1f %% from the median of the arm in %s", off.Run, name, 100*off.Distance, found.Metric),
+				})
+			}
+		}
+	}
+	return all, nil
+}
+
+// printNotRepeatable prints the cells of a campaign whose runs do not repeat each other.
+func printNotRepeatable(stdout io.Writer, dir string) error {
+	text, err := os.ReadFile(filepath.Join(dir, campaign.PlanFile))
+	if err != nil {
+		return err
+	}
+	planned, err := plan.Parse(campaign.PlanFile, text)
+	if err != nil {
+		return err
+	}
+	c, _, err := compareCampaign(planned, dir)
+	if err != nil {
+		return err
+	}
+	for _, s := range c.Strata {
+		for _, name := range c.Arms {
+			if found := s.Arms[name].NotRepeatable; found != nil {
+				fmt.Fprintf(stdout, "not repeatable  %s, %s, %s: %s\n", printable(s.Within["model"]), printable(name), printable(s.Within["scenario"]), printable(found.Text()))
+			}
+		}
+	}
+	return nil
+}
