@@ -10,6 +10,7 @@ import (
 
 	"github.com/umascope/umascope/loadgen/campaign"
 	"github.com/umascope/umascope/loadgen/compare"
+	"github.com/umascope/umascope/loadgen/publish"
 )
 
 // A plan of two arms whose load is a command. Its sixth run has half the throughput of the others.
@@ -59,6 +60,14 @@ echo "Total Output Throughput (tokens/sec): $v"
 	m := c.Strata[0].Pairs[0].Metrics[0]
 	if !m.Primary || m.A.N != 4 || m.B.N != 4 || m.VerdictPlanned == "" || m.Margin.Value != 0.03 {
 		t.Errorf("%+v", m)
+	}
+	pack := filepath.Join(t.TempDir(), "pack")
+	if code, _, stderr := invokeVerb(t, "publish", filepath.Join(dir, "outlying"), "--out", pack); code != exitDone {
+		t.Fatalf("exit %d: %s", code, stderr)
+	}
+	slots, err := os.ReadFile(filepath.Join(pack, publish.SlotsFile))
+	if err != nil || strings.Count(string(slots), ",finished,") != 8 {
+		t.Errorf("%s (%v)", slots, err)
 	}
 	facts, err := campaign.ReadFacts(filepath.Join(dir, "outlying"))
 	if err != nil || facts.Decides == nil || facts.Decides.N != 3 || facts.Slots[7].Repeats != 3 {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/user"
 	"path/filepath"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/alecthomas/kingpin/v2"
 
+	"github.com/umascope/umascope/loadgen/campaign"
 	"github.com/umascope/umascope/loadgen/compare"
 	"github.com/umascope/umascope/loadgen/folder"
 	"github.com/umascope/umascope/loadgen/history"
@@ -30,7 +32,7 @@ const publishHelp = `Make a pack of runs for any static web server.
       --title "Native and container" --author "A. Tester" --out pack
   uma-load publish --verify pack
 
-It has a page, tables of runs, of arms and of differences, the figures, how all came about, how to cite it, the runs themselves and the SHA-256 of every file.
+It has a page, tables of runs, of every slot of their campaigns, of arms and of differences, the figures, how all came about, how to cite it, the runs themselves and the SHA-256 of every file.
 
 What says whose machine it was is taken out: names of hosts and people, paths, addresses, serial numbers, UUIDs, containers. Each is replaced by its kind and a number, so that what was equal stays equal and compare of the pack says what compare of the runs says. Prompts, outputs, logs and what commands printed are left out unless --with asks for them; texts are then searched for such names, which is all that can be done with them: read them first.
 
@@ -119,6 +121,9 @@ func (l *publishLine) run(ctx context.Context, stdout, stderr io.Writer) error {
 	}
 	s := l.settings
 	s.Known, s.Program, s.Now, s.Read = thisPlace(), buildVersion(), time.Now(), observations
+	if s.Slots, err = slotsOf(sources); err != nil {
+		return usage(err)
+	}
 	pack, err := publish.Make(ctx, sources, s)
 	if err != nil {
 		return runner.Unusable(ctx, err)
@@ -216,4 +221,31 @@ func thisPlace() []publish.Identity {
 		known = append(known, publish.Identity{Kind: publish.KindUser, Name: who.Username})
 	}
 	return known
+}
+
+// slotsOf are the slots of the campaigns that runs lie in the folders of.
+func slotsOf(sources []folder.Folder) ([]publish.Slot, error) {
+	var all []publish.Slot
+	var seen []string
+	for _, run := range sources {
+		dir := filepath.Dir(filepath.Clean(string(run)))
+		if slices.Contains(seen, dir) {
+			continue
+		}
+		seen = append(seen, dir)
+		name, attempts, err := campaign.ReadAttempts(dir)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // the run is of no campaign
+		}
+		if err != nil {
+			return nil, err
+		}
+		for _, a := range attempts {
+			all = append(all, publish.Slot{
+				Campaign: name, Number: a.Slot.Number, Iteration: a.Iteration, Round: a.Round, RepeatsRound: a.Repeats, Model: a.Model, Arm: a.Arm, Scenario: a.Scenario,
+				Attempt: a.Number, Run: a.Run, Status: string(a.Status), Reason: a.Problem,
+			})
+		}
+	}
+	return all, nil
 }

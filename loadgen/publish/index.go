@@ -35,6 +35,9 @@ func (b *builder) index(figures []exhibit.Named) render.Document {
 		file(ComparisonJSON, "the same for programs")
 	}
 	file(RunsFile, "a row for each run, with all its figures")
+	if len(b.Slots) > 0 {
+		file(SlotsFile, "every slot of the campaigns with all its runs, finished or not, and why")
+	}
 	file(SummaryFile, "each metric of each arm: n, mean, sd, interval")
 	file(DeltasFile, "what differs between arms, of means and of pairs of runs")
 	file(MethodologyFile, "how the figures came about")
@@ -48,6 +51,7 @@ func (b *builder) index(figures []exhibit.Named) render.Document {
 	d.Add(render.H2("Files"), files)
 	d.Add(indexFigures(figures)...)
 	d.Add(render.H2("Runs"), b.indexRuns())
+	d.Add(b.tellSlots()...)
 	return d
 }
 

@@ -35,6 +35,8 @@ type Settings struct {
 	Compare compare.Options
 	Program folder.Program
 	Now     time.Time
+	// Slots are those of the campaigns that the runs are of, with all runs that were made in them.
+	Slots []Slot
 	// Read reads the runs of folders, as a comparison sees them.
 	Read func(paths []string) ([]compare.Run, error)
 }
@@ -85,6 +87,7 @@ func (b *builder) build(ctx context.Context, sources []folder.Folder) error {
 	if err := b.packRuns(ctx, sources); err != nil {
 		return err
 	}
+	b.learnSlots()
 	if err := b.compare(); err != nil {
 		return err
 	}

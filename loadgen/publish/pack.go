@@ -31,6 +31,7 @@ const (
 	RunsFile        = "runs.csv"
 	SummaryFile     = "summary.csv"
 	DeltasFile      = "deltas.csv"
+	SlotsFile       = "slots.csv" // of campaigns
 	MethodologyFile = "methodology.md"
 	CitationFile    = "CITATION.cff"
 	FiguresFolder   = "figures"

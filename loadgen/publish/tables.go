@@ -17,7 +17,11 @@ import (
 
 // writeTables writes the tables, in base units. An empty field is a value that is not there.
 func (b *builder) writeTables() error {
-	return errors.Join(
+	var slots error
+	if len(b.Slots) > 0 {
+		slots = b.writeSheet(SlotsFile, b.slotsTable())
+	}
+	return errors.Join(slots,
 		b.writeSheet(RunsFile, b.runsTable()),
 		b.writeSheet(SummaryFile, b.summaryTable()),
 		b.writeSheet(DeltasFile, b.deltasTable()),

@@ -99,6 +99,7 @@ func (b *builder) methodology() render.Document {
 	d := render.Document{Title: b.Title + ": methodology"}
 	d.Add(says("%s Written by the program from what the runs say of themselves.", b.abstract()))
 	d.Add(b.tellRuns()...)
+	d.Add(b.tellSlots()...)
 	d.Add(b.tellOrder()...)
 	d.Add(b.tellPlan()...)
 	d.Add(b.tellSetting()...)

@@ -1,0 +1,79 @@
+package publish
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/umascope/umascope/loadgen/render"
+)
+
+// Slot is a slot of a campaign with one of its runs, or without any. A pack lists all of them: who publishes the finished runs alone
+// hides how many others there were.
+type Slot struct {
+	Campaign                 string
+	Number, Iteration, Round int
+	RepeatsRound             int // since a run of that was off; 0 of rounds of the plan
+	Model, Arm, Scenario     string
+	Attempt                  int // 0 of a slot without a run
+	Run                      string
+	Status                   string
+	Reason                   string
+}
+
+// learnSlots takes out of the slots what is not told.
+func (b *builder) learnSlots() {
+	if b.Raw {
+		return
+	}
+	b.Slots = slices.Clone(b.Slots)
+	for i := range b.Slots {
+		s := &b.Slots[i]
+		for _, text := range []*string{&s.Campaign, &s.Model, &s.Arm, &s.Scenario, &s.Reason} {
+			*text = b.clean.text(*text)
+		}
+		s.Run = b.clean.run(s.Run)
+	}
+}
+
+// slotsTable has a row for each run of each slot.
+func (b *builder) slotsTable() render.Sheet {
+	s := render.Sheet{Name: "Slots", Header: []string{"campaign", "slot", "model", "arm", "scenario", "iteration", "round", "repeats_round", "attempt", "run", "status", "reason"}}
+	var rows [][]any
+	for _, one := range b.Slots {
+		rows = append(rows, []any{
+			one.Campaign, one.Number, one.Model, one.Arm, one.Scenario, one.Iteration, some(one.Round), some(one.RepeatsRound), some(one.Attempt), one.Run, one.Status, one.Reason,
+		})
+	}
+	s.Rows = render.Rows(rows)
+	return s
+}
+
+// some is a count; nothing of 0.
+func some(n int) any {
+	if n == 0 {
+		return nil
+	}
+	return n
+}
+
+// tellSlots lists the runs of campaigns that are not finished, with their reasons, by how the others ended.
+func (b *builder) tellSlots() []render.Block {
+	if len(b.Slots) == 0 {
+		return nil
+	}
+	states, slots := map[string]int{}, map[string]bool{}
+	others := render.Table{Header: []string{"campaign", "slot", "arm", "attempt", "run", "status", "reason"}}
+	for _, s := range b.Slots {
+		states[s.Status]++
+		slots[fmt.Sprint(s.Campaign, " ", s.Number)] = true
+		if s.Status != "finished" {
+			others.Add(s.Campaign, fmt.Sprint(s.Number), strings.Join([]string{s.Model, s.Arm, s.Scenario}, ", "), fmt.Sprint(s.Attempt), s.Run, s.Status, s.Reason)
+		}
+	}
+	blocks := []render.Block{render.H2("Slots"), says("The campaigns have %d slots with these runs: %s. `%s` lists all of them.", len(slots), counted(states), SlotsFile)}
+	if others.Empty() {
+		return blocks
+	}
+	return append(blocks, others)
+}
