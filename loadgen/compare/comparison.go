@@ -91,7 +91,11 @@ type Pair struct {
 	LedgerDifference LedgerDelta `json:"ledger_difference"`
 	// LedgerDifferenceOn is the same of further machines that both arms measured, by their names.
 	LedgerDifferenceOn map[string]LedgerDelta `json:"ledger_difference_on,omitempty"`
-	Warnings           []Warning              `json:"warnings"`
+	// Ledgers are those of either arm, which LedgerDifference is of: where every line is known, they add up to the pool.
+	Ledgers LedgerPair `json:"ledgers,omitzero"`
+	// LedgersOn is the same of further machines, by their names.
+	LedgersOn map[string]LedgerPair `json:"ledgers_on,omitempty"`
+	Warnings  []Warning             `json:"warnings"`
 }
 
 // Metrics is one metric of a pair.
@@ -225,6 +229,12 @@ type LedgerDelta struct {
 	Start map[string]float64 `json:"start,omitempty"`
 	Ready map[string]float64 `json:"ready,omitempty"`
 	Peak  map[string]float64 `json:"peak,omitempty"`
+}
+
+// LedgerPair has the ledgers of two arms, the means of their runs, in bytes by line. Both have the same lines.
+type LedgerPair struct {
+	A Ledger `json:"a"`
+	B Ledger `json:"b"`
 }
 
 // Order is how the runs of a stratum followed each other.

@@ -2,49 +2,68 @@ package compare
 
 import "github.com/umascope/umascope/exporter/metric"
 
-// ledgerDelta is b - a of the means of the runs, line by line: what an effect on memory is made of.
-func ledgerDelta(a, b []*Run) LedgerDelta {
-	return ledgerDeltaOf(a, b, func(r *Run) Ledger { return r.Ledger })
+// ledgersOf are the means of the runs of both arms at each moment, of the lines that both have.
+func ledgersOf(a, b []*Run, of func(*Run) Ledger) LedgerPair {
+	shared := func(at func(Ledger) map[string]float64) (x, y map[string]float64) {
+		mean := func(r *Run) map[string]float64 { return at(of(r)) }
+		x, y = meanLines(a, mean), meanLines(b, mean)
+		keepShared(x, y)
+		keepShared(y, x)
+		if len(x) == 0 {
+			return nil, nil
+		}
+		return x, y
+	}
+	var p LedgerPair
+	p.A.Start, p.B.Start = shared(func(l Ledger) map[string]float64 { return l.Start })
+	p.A.Ready, p.B.Ready = shared(func(l Ledger) map[string]float64 { return l.Ready })
+	p.A.Peak, p.B.Peak = shared(func(l Ledger) map[string]float64 { return l.Peak })
+	return p
 }
 
-// ledgerDeltas are those of further machines that both arms measured; nil without any.
-func ledgerDeltas(a, b []*Run) map[string]LedgerDelta {
-	var all map[string]LedgerDelta
+// ledgersOfMachines are those of further machines that both arms measured; nil without any.
+func ledgersOfMachines(a, b []*Run) map[string]LedgerPair {
+	var all map[string]LedgerPair
 	for _, r := range b {
 		for host := range r.Ledgers {
-			d := ledgerDeltaOf(a, b, func(r *Run) Ledger { return r.Ledgers[host] })
-			if len(d.Start)+len(d.Ready)+len(d.Peak) == 0 {
+			p := ledgersOf(a, b, func(r *Run) Ledger { return r.Ledgers[host] })
+			if len(p.B.Start)+len(p.B.Ready)+len(p.B.Peak) == 0 {
 				continue
 			}
 			if all == nil {
-				all = map[string]LedgerDelta{}
+				all = map[string]LedgerPair{}
 			}
-			all[host] = d
+			all[host] = p
 		}
 	}
 	return all
 }
 
-func ledgerDeltaOf(a, b []*Run, of func(*Run) Ledger) LedgerDelta {
-	between := func(at func(Ledger) map[string]float64) map[string]float64 {
-		mean := func(r *Run) map[string]float64 { return at(of(r)) }
-		x, y := meanLines(a, mean), meanLines(b, mean)
-		keepShared(x, y)
-		keepShared(y, x)
+// difference is b - a, line by line: what an effect on memory is made of.
+func (p LedgerPair) difference() LedgerDelta {
+	less := func(b, a map[string]float64) map[string]float64 {
 		var delta map[string]float64
-		for line, v := range y {
+		for line, v := range b {
 			if delta == nil {
 				delta = map[string]float64{}
 			}
-			delta[line] = v - x[line]
+			delta[line] = v - a[line]
 		}
 		return delta
 	}
-	return LedgerDelta{
-		Start: between(func(l Ledger) map[string]float64 { return l.Start }),
-		Ready: between(func(l Ledger) map[string]float64 { return l.Ready }),
-		Peak:  between(func(l Ledger) map[string]float64 { return l.Peak }),
+	return LedgerDelta{Start: less(p.B.Start, p.A.Start), Ready: less(p.B.Ready, p.A.Ready), Peak: less(p.B.Peak, p.A.Peak)}
+}
+
+// differences are those of each machine; nil without any.
+func differences(ledgers map[string]LedgerPair) map[string]LedgerDelta {
+	var all map[string]LedgerDelta
+	for host, p := range ledgers {
+		if all == nil {
+			all = map[string]LedgerDelta{}
+		}
+		all[host] = p.difference()
 	}
+	return all
 }
 
 // keepShared keeps the lines that another ledger has too.

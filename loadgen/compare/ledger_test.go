@@ -23,13 +23,25 @@ func TestTheLinesOfALedgerDifferenceAddUpToThatOfThePools(t *testing.T) {
 			r.Ledger.Ready = lines
 		})
 	}
-	d := mustCompare(t, e.runs, compare.Options{}).Strata[0].Pairs[0].LedgerDifference.Ready
+	p := mustCompare(t, e.runs, compare.Options{}).Strata[0].Pairs[0]
+	d := p.LedgerDifference.Ready
 	sum := 0.0
 	for _, bytes := range d {
 		sum += bytes
 	}
 	if len(d) != 3 || d["anon"] <= 0 || sum != 0 {
 		t.Errorf("%v, in all %v", d, sum)
+	}
+	for arm, l := range map[string]compare.Ledger{"a": p.Ledgers.A, "b": p.Ledgers.B} {
+		pool := 0.0
+		for line, bytes := range l.Ready {
+			if pool += bytes; p.Ledgers.B.Ready[line]-p.Ledgers.A.Ready[line] != d[line] {
+				t.Errorf("%s differs by %v, not by the difference of %+v", line, d[line], p.Ledgers)
+			}
+		}
+		if len(l.Ready) != len(d) || pool != 100 {
+			t.Errorf("arm %s: %v, in all %v of 100", arm, l.Ready, pool)
+		}
 	}
 }
 
@@ -50,7 +62,8 @@ func TestTheLedgerDifferenceOfFurtherMachinesIsOfThoseThatBothArmsMeasured(t *te
 		})
 	}
 	p := mustCompare(t, e.runs, compare.Options{}).Strata[0].Pairs[0]
-	if p.LedgerDifference.Ready["page_cache"] != 0 || len(p.LedgerDifferenceOn) != 1 || p.LedgerDifferenceOn["spark-2"].Ready["page_cache"] != 15*gib {
+	if p.LedgerDifference.Ready["page_cache"] != 0 || len(p.LedgerDifferenceOn) != 1 || p.LedgerDifferenceOn["spark-2"].Ready["page_cache"] != 15*gib ||
+		p.LedgersOn["spark-2"].A.Ready["page_cache"] != 10*gib || p.LedgersOn["spark-2"].B.Ready["page_cache"] != 25*gib {
 		t.Errorf("%+v and %+v", p.LedgerDifference, p.LedgerDifferenceOn)
 	}
 	for i := range e.runs {

@@ -2,12 +2,15 @@ package exhibit
 
 import (
 	"io"
+	"slices"
 
+	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/loadgen/compare"
 	"github.com/umascope/umascope/loadgen/render"
 )
 
-// CSV writes a row for each metric of each pair in each stratum, in base units. What is not known is empty.
+// CSV writes a row for each metric of each pair in each stratum, then one for each line of the ledgers of both arms, in base
+// units. What is not known is empty.
 func CSV(w io.Writer, c compare.Comparison) error {
 	header := append([]string{}, c.Within...)
 	columns := columnsOf()
@@ -18,20 +21,50 @@ func CSV(w io.Writer, c compare.Comparison) error {
 	var rows [][]any
 	for _, s := range c.Strata {
 		for _, p := range s.Pairs {
+			var first []any
+			for _, name := range c.Within {
+				first = append(first, s.Within[name])
+			}
+			first = append(first, p.A, p.B, p.Order.Kind)
 			for _, m := range p.Metrics {
-				var row []any
-				for _, name := range c.Within {
-					row = append(row, s.Within[name])
-				}
-				row = append(row, p.A, p.B, p.Order.Kind)
+				row := slices.Clone(first)
 				for _, column := range columns {
 					row = append(row, column.of(m))
+				}
+				rows = append(rows, row)
+			}
+			for _, line := range ledgerRows(p) {
+				row := slices.Clone(first)
+				for _, column := range columns {
+					row = append(row, line[column.name])
 				}
 				rows = append(rows, row)
 			}
 		}
 	}
 	return render.CSV(w, render.Sheet{Name: "Comparison", Header: header, Rows: render.Rows(rows)})
+}
+
+// ledgerRows are the lines of the ledgers of both arms on the host of the runs, by column: in the order of the vocabulary,
+// and the pool that they add up to.
+func ledgerRows(p compare.Pair) []map[string]any {
+	var rows []map[string]any
+	for _, m := range moments {
+		a, b, difference := m.of(compare.LedgerDelta(p.Ledgers.A)), m.of(compare.LedgerDelta(p.Ledgers.B)), m.of(p.LedgerDifference)
+		add := func(line string, of func(map[string]float64) any) {
+			rows = append(rows, map[string]any{
+				"metric": "memory_ledger_" + m.name + "_" + line + "_bytes", "unit": string(compare.UnitBytes), "better": string(compare.NeitherBetter), "primary": false, "engine_reported": false,
+				"mean_a": of(a), "mean_b": of(b), "difference": of(difference),
+			})
+		}
+		for _, line := range metric.InLedgerOrder(a) {
+			add(line, func(lines map[string]float64) any { return lines[line] })
+		}
+		if _, whole := a[metric.LineUnattributed]; whole {
+			add("pool", func(lines map[string]float64) any { total, _ := sum(lines); return total })
+		}
+	}
+	return rows
 }
 
 // column is a figure of a metric.

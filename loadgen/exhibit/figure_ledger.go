@@ -2,75 +2,49 @@ package exhibit
 
 import (
 	"fmt"
-	"maps"
-	"math"
-	"slices"
 
-	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/loadgen/chart"
 	"github.com/umascope/umascope/loadgen/compare"
 )
 
-// moments are when ledgers are compared, with their colour.
-var moments = []struct {
-	name, class string
-	of          func(compare.LedgerDelta) map[string]float64
-}{
-	{"start", "c7", func(d compare.LedgerDelta) map[string]float64 { return d.Start }},
-	{"ready", "c5", func(d compare.LedgerDelta) map[string]float64 { return d.Ready }},
-	{"peak", "c0", func(d compare.LedgerDelta) map[string]float64 { return d.Peak }},
-}
-
-// leastLedger is how many bytes a line must differ by to be drawn.
-const leastLedger = 32 << 20
-
 // ledgerFigures are those of the host of the runs and of every further machine that both arms measured.
 func ledgerFigures(c compare.Comparison, s compare.Stratum, pair compare.Pair) []*chart.Figure {
 	var all []*chart.Figure
-	add := func(f *chart.Figure) {
-		if f != nil {
+	for _, l := range ledgersOf(pair) {
+		if f := ledgerFigure(c, s, pair, l); f != nil {
 			all = append(all, f)
 		}
-	}
-	add(ledgerFigure(c, s, pair, "", pair.LedgerDifference))
-	for _, host := range slices.Sorted(maps.Keys(pair.LedgerDifferenceOn)) {
-		add(ledgerFigure(c, s, pair, " on "+host, pair.LedgerDifferenceOn[host]))
 	}
 	return all
 }
 
-// ledgerFigure draws by how much each line of the memory ledger differs; nil where none was observed,
-// or none differs.
-func ledgerFigure(c compare.Comparison, s compare.Stratum, pair compare.Pair, where string, difference compare.LedgerDelta) *chart.Figure {
-	largest := map[string]float64{}
+// ledgerFigure draws by how much each line of the memory ledger differs, and all that hardly differ as one; nil where none
+// was observed, or none differs.
+func ledgerFigure(c compare.Comparison, s compare.Stratum, pair compare.Pair, l ledgers) *chart.Figure {
+	f := chart.Figure{Title: "Where the memory differs" + l.where + ": " + pair.B + " − " + pair.A, Full: true}
+	folded := l.folded()
+	if folded.differ == 0 {
+		return nil
+	}
 	extent := span{}
-	f := chart.Figure{Title: "Where the memory differs" + where + ": " + pair.B + " − " + pair.A, Full: true}
-	lines := map[string]bool{}
 	for _, m := range moments {
-		delta := m.of(difference)
+		delta := m.of(folded.difference)
 		if delta != nil {
 			f.Legend = append(f.Legend, chart.LegendItem{Class: m.class, Text: "at " + m.name})
 		}
-		for line, bytes := range delta {
-			lines[line] = true
-			if math.Abs(bytes) >= leastLedger {
-				largest[line] = max(largest[line], math.Abs(bytes))
-				extent.take(bytes)
-			}
+		for _, bytes := range delta {
+			extent.take(bytes)
 		}
-	}
-	names := metric.InLedgerOrder(largest)
-	if len(names) == 0 {
-		return nil
 	}
 	f.Caption = counts(c, func(arm string) int {
 		if arm != pair.A && arm != pair.B {
 			return 0
 		}
 		return len(s.Arms[arm].Runs)
-	}) + fmt.Sprintf("; means by line of the ledger, GiB. Right of 0, %s has more. Of %d lines, %d differ by 32 MiB or more.", pair.B, len(lines), len(names))
+	}) + fmt.Sprintf("; means by line of the ledger, GiB. Right of 0, %s has more. Of %d lines, %d differ by 32 MiB or more; the others are one. They add up to the difference of the pools.", pair.B, len(l.names()), folded.differ)
+	names := folded.names()
 	drawn := f.DrawTall(74+30*float64(len(names)), 74+46*float64(len(names)), func(width, height float64) *chart.Drawing {
-		return drawLedger(names, extent, difference, width, height, f.Title+": "+f.Caption)
+		return drawLedger(names, extent, folded.difference, width, height, f.Title+": "+f.Caption)
 	})
 	return &drawn
 }

@@ -3,7 +3,6 @@ package exhibit
 import (
 	"fmt"
 	"io"
-	"maps"
 	"slices"
 
 	"github.com/umascope/umascope/loadgen/chart"
@@ -142,9 +141,10 @@ func pairBlocks(c compare.Comparison, s compare.Stratum, pair compare.Pair, draw
 		blocks = append(blocks, render.Small("Nothing that was looked at."))
 	}
 	blocks = append(blocks, render.Details{Summary: fmt.Sprintf("The same in both: %d", len(same.Rows)), Blocks: []render.Block{same}})
-	blocks = append(blocks, ledgerDetails("Memory ledger", pair, pair.LedgerDifference))
-	for _, host := range slices.Sorted(maps.Keys(pair.LedgerDifferenceOn)) {
-		blocks = append(blocks, ledgerDetails("Memory ledger of "+host, pair, pair.LedgerDifferenceOn[host]))
+	for _, l := range ledgersOf(pair) {
+		if tables := ledgerTables(pair, l, true); len(tables) > 0 {
+			blocks = append(blocks, render.Details{Summary: "Memory ledger" + l.where + ", GiB", Blocks: tables})
+		}
 	}
 	outliers := headed("Outliers", outlierGrid(pair))
 	if len(outliers) > 0 {
@@ -155,10 +155,6 @@ func pairBlocks(c compare.Comparison, s compare.Stratum, pair compare.Pair, draw
 
 func pairFigures(c compare.Comparison, s compare.Stratum, pair compare.Pair) render.Figures {
 	return there(append([]*chart.Figure{forest(c, s, pair)}, ledgerFigures(c, s, pair)...)...)
-}
-
-func ledgerDetails(title string, p compare.Pair, d compare.LedgerDelta) render.Details {
-	return render.Details{Summary: title + ", " + p.B + " less " + p.A, Blocks: []render.Block{ledgerGrid(d, true)}}
 }
 
 func pairName(p compare.Pair) string { return p.B + " against " + p.A }

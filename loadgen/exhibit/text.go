@@ -5,12 +5,9 @@ package exhibit
 import (
 	"fmt"
 	"io"
-	"maps"
-	"math"
 	"slices"
 	"strings"
 
-	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/loadgen/chart"
 	"github.com/umascope/umascope/loadgen/compare"
 	"github.com/umascope/umascope/loadgen/render"
@@ -171,65 +168,15 @@ func ledgerBlocks(c compare.Comparison) []render.Block {
 	var blocks []render.Block
 	for _, s := range c.Strata {
 		for _, p := range s.Pairs {
-			add := func(title string, d compare.LedgerDelta) {
-				if g := ledgerGrid(d, false); !g.Empty() {
-					blocks = append(blocks, render.H3(fmt.Sprintf("%s, %s less %s, %s", title, p.B, p.A, stratumName(c, s))), g)
+			for _, l := range ledgersOf(p) {
+				if tables := ledgerTables(p, l, false); len(tables) > 0 {
+					blocks = append(blocks, render.H3(fmt.Sprintf("memory ledger%s, GiB, %s", l.where, stratumName(c, s))))
+					blocks = append(blocks, tables...)
 				}
-			}
-			add("memory ledger", p.LedgerDifference)
-			for _, host := range slices.Sorted(maps.Keys(p.LedgerDifferenceOn)) {
-				add("memory ledger of "+host, p.LedgerDifferenceOn[host])
 			}
 		}
 	}
 	return blocks
-}
-
-// ledgerGrid has the lines of a ledger difference in the order of the vocabulary, and their sum, which is the difference of
-// the pools. Without all lines those are left out that are 0 at every moment.
-func ledgerGrid(d compare.LedgerDelta, all bool) render.Table {
-	moments := []map[string]float64{d.Start, d.Ready, d.Peak}
-	differs := map[string]bool{}
-	for _, lines := range moments {
-		for name, v := range lines {
-			differs[name] = differs[name] || math.Abs(v) >= 0.5
-		}
-	}
-	g := render.Table{Header: []string{"line", "start", "ready", "peak"}}
-	for _, name := range metric.InLedgerOrder(differs) {
-		if !all && !differs[name] {
-			continue
-		}
-		cells := []string{name}
-		for _, lines := range moments {
-			if v, known := lines[name]; known {
-				cells = append(cells, signed(compare.UnitBytes, v))
-			} else {
-				cells = append(cells, chart.None)
-			}
-		}
-		g.Add(cells...)
-	}
-	if !g.Empty() {
-		g.Add(poolCells(moments)...)
-	}
-	return g
-}
-
-// poolCells are the sums of ledger differences. Where the remainder is not known, lines may be missing.
-func poolCells(moments []map[string]float64) []string {
-	cells := []string{"pool"}
-	for _, lines := range moments {
-		sum, text := 0.0, chart.None
-		for _, v := range lines {
-			sum += v
-		}
-		if _, whole := lines[metric.LineUnattributed]; whole {
-			text = signed(compare.UnitBytes, sum)
-		}
-		cells = append(cells, text)
-	}
-	return cells
 }
 
 // warningBlocks list those of the whole; then those of strata and pairs that the former do not sum up, a few of each

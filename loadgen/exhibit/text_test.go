@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/umascope/umascope/loadgen/compare"
+	"github.com/umascope/umascope/loadgen/render"
 )
 
 func textOf(t *testing.T, c compare.Comparison) string {
@@ -28,7 +29,7 @@ func TestATerminalShowsTheVerdictsFirstAndThenWhatIsBehindThem(t *testing.T) {
 	last := -1
 	for _, part := range []string{
 		"57 runs by arm within model, against native", "deepseek-7b: container against native", "verdict", "* Output tokens per second", "Memory occupied without KV cache", "* decides; sd: ",
-		"\norder", "abba", "runs of native", "\nfairness", "2 of 3 known items differ", "what differs besides, deepseek-7b", "sha256:4f1c", "memory ledger, container less native, deepseek-7b", "page_cache", "+15.00 GiB",
+		"\norder", "abba", "runs of native", "\nfairness", "2 of 3 known items differ", "what differs besides, deepseek-7b", "sha256:4f1c", "memory ledger, GiB, deepseek-7b", "at ready", "page_cache", "+15.00", "pool",
 		"KV cache: ", "\nwarnings", "kv_explained",
 	} {
 		at := strings.Index(text[max(last, 0):], part)
@@ -173,6 +174,9 @@ func TestATableForProgramsHasWhatTheComparisonHas(t *testing.T) {
 	line := 1
 	for _, s := range c.Strata {
 		for _, p := range s.Pairs {
+			for strings.HasPrefix(at(rows[line], "metric"), "memory_ledger_") {
+				line++
+			}
 			for _, m := range p.Metrics {
 				row := rows[line]
 				line++
@@ -194,34 +198,109 @@ func TestATableForProgramsHasWhatTheComparisonHas(t *testing.T) {
 			}
 		}
 	}
-	if line != len(rows) {
-		t.Errorf("%d rows, want %d", len(rows), line)
-	}
 }
 
-func TestALedgerDifferenceIsInTheOrderOfTheVocabularyAndAddsUp(t *testing.T) {
-	d := compare.LedgerDelta{
-		Ready: map[string]float64{"free": 16 * gib, "page_cache": -20 * gib, "shmem": 3 * gib, "anon": gib, "percpu": 0, "unattributed": gib},
-		Peak:  map[string]float64{"anon": 5 * gib},
+// bothLedgers are of a pool of 100 GiB, of which a line is too small to be shown for itself.
+func bothLedgers() compare.Pair {
+	a := map[string]float64{"free": 40 * gib, "page_cache": 30 * gib, "anon": 20 * gib, "percpu": gib, "shmem": 9 * gib, "unattributed": 0}
+	b := map[string]float64{"free": 55 * gib, "page_cache": 10 * gib, "anon": 25 * gib, "percpu": gib, "shmem": 9*gib - 1<<20, "unattributed": 1 << 20}
+	difference := map[string]float64{}
+	for line := range a {
+		difference[line] = b[line] - a[line]
 	}
-	want := [][]string{
-		{"anon", "–", "+1.00 GiB", "+5.00 GiB"}, {"shmem", "–", "+3.00 GiB", "–"}, {"percpu", "–", "0 B", "–"}, {"unattributed", "–", "+1.00 GiB", "–"},
-		{"page_cache", "–", "-20.00 GiB", "–"}, {"free", "–", "+16.00 GiB", "–"}, {"pool", "–", "+1.00 GiB", "–"},
-	}
-	for _, all := range []bool{true, false} {
-		var cells [][]string
-		for _, row := range ledgerGrid(d, all).Rows {
-			cells = append(cells, row.Cells)
+	return compare.Pair{A: "native", B: "container", Ledgers: compare.LedgerPair{A: compare.Ledger{Ready: a}, B: compare.Ledger{Ready: b}}, LedgerDifference: compare.LedgerDelta{Ready: difference}}
+}
+
+func TestTheLedgersOfBothArmsAreInTheOrderOfTheVocabularyAndAddUpToThePool(t *testing.T) {
+	p := bothLedgers()
+	first := [][]string{{"anon", "20.00", "25.00", "+5.00"}, {"page_cache", "30.00", "10.00", "-20.00"}, {"free", "40.00", "55.00", "+15.00"}}
+	pool := []string{"pool", "100.00", "100.00", "0.00"}
+	for all, want := range map[bool][][]string{
+		false: append(slices.Clone(first), []string{"3 other lines", "10.00", "10.00", "0.00"}, pool),
+		true:  {first[0], {"shmem", "9.00", "9.00", "0.00"}, {"percpu", "1.00", "1.00", "0.00"}, {"unattributed", "0.00", "0.00", "0.00"}, first[1], first[2], pool},
+	} {
+		tables := ledgerTables(p, ledgersOf(p)[0], all)
+		if len(tables) != 1 {
+			t.Fatalf("%d tables of one moment", len(tables))
 		}
-		if !all {
-			want = slices.Delete(want, 2, 3) // a line that does not differ
+		var cells [][]string
+		for _, row := range tables[0].(render.Table).Rows {
+			cells = append(cells, row.Cells)
 		}
 		if !slices.EqualFunc(cells, want, slices.Equal) {
 			t.Errorf("all lines %v: %v, want %v", all, cells, want)
 		}
 	}
-	if g := ledgerGrid(compare.LedgerDelta{}, true); !g.Empty() {
-		t.Errorf("of nothing: %v", g.Rows)
+	if tables := ledgerTables(compare.Pair{}, ledgersOf(compare.Pair{})[0], true); len(tables) > 0 {
+		t.Errorf("of nothing: %v", tables)
+	}
+	// A comparison that was saved before has the differences alone, and lines may be missing without the remainder.
+	p.Ledgers = compare.LedgerPair{}
+	delete(p.LedgerDifference.Ready, "unattributed")
+	if rows := ledgerTables(p, ledgersOf(p)[0], true)[0].(render.Table).Rows; !slices.Equal(rows[0].Cells, []string{"anon", "–", "–", "+5.00"}) || rows[len(rows)-1].Cells[0] != "free" {
+		t.Errorf("%v", rows)
+	}
+}
+
+// The chart folds lines, and loses none: its bars add up to the difference of the pools.
+func TestTheBarsOfALedgerDifferenceAddUpToThatOfThePools(t *testing.T) {
+	for _, more := range []float64{0, 2 * gib} { // the pool of the other arm
+		p := bothLedgers()
+		p.LedgerDifference.Ready["percpu"] += more
+		l := ledgersOf(p)[0].folded()
+		drawn := 0.0
+		for _, name := range l.names() {
+			drawn += l.difference.Ready[name]
+		}
+		if drawn != more || len(l.names()) > 5 {
+			t.Errorf("%v are %v, want %v", l.names(), drawn, more)
+		}
+		f := ledgerFigure(compare.Comparison{Arms: []string{"native", "container"}}, compare.Stratum{}, p, ledgersOf(p)[0])
+		bars := 0
+		for _, shape := range f.Desk.Shapes {
+			if shape.Kind == "rect" {
+				bars++
+			}
+		}
+		if bars != len(l.names()) {
+			t.Errorf("%d bars of %v", bars, l.names())
+		}
+	}
+}
+
+func TestATableForProgramsHasTheLedgersOfBothArms(t *testing.T) {
+	c := compared(t, published(), compare.Options{Within: []string{"model"}})
+	var out bytes.Buffer
+	if err := CSV(&out, c); err != nil {
+		t.Fatal(err)
+	}
+	rows, err := csv.NewReader(&out).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := func(row []string, name string) float64 {
+		v, err := strconv.ParseFloat(row[slices.Index(rows[0], name)], 64)
+		if err != nil {
+			t.Errorf("%s of %q: %v", name, row, err)
+		}
+		return v
+	}
+	var lines, pools [3]float64
+	for _, row := range rows[1:] {
+		name, ready := strings.CutPrefix(row[slices.Index(rows[0], "metric")], "memory_ledger_ready_")
+		if !ready {
+			continue
+		}
+		sums := &lines
+		if name == "pool_bytes" {
+			sums = &pools
+		}
+		for i, column := range []string{"mean_a", "mean_b", "difference"} {
+			sums[i] += at(row, column)
+		}
+	}
+	if lines != pools || pools[0] == 0 || pools[1] == 0 {
+		t.Errorf("the lines are %v of the pools %v", lines, pools)
 	}
 }
 
