@@ -13,6 +13,7 @@ import (
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/loadgen/compare"
 	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/summary"
 )
 
 // How much of a difference is none.
@@ -54,6 +55,15 @@ func (f *facts) of(word string, values map[string]string) {
 	}
 }
 
+// growthFacts are whether memory grows at equal load, where that could be seen: a run that leaks is no equal of one that does not.
+func (r Run) growthFacts(f *facts) {
+	for _, g := range r.Summary.Growth {
+		if g.Verdict != summary.GrowthNotObservable {
+			f.add("growth of "+g.Name()+" memory at equal load", strings.ReplaceAll(string(g.Verdict), "_", " "))
+		}
+	}
+}
+
 func (r Run) facts() []compare.Fact {
 	f := &facts{}
 	r.engineFacts(f)
@@ -62,6 +72,7 @@ func (r Run) facts() []compare.Fact {
 	r.softwareFacts(f)
 	r.machineFacts(f)
 	r.conditionFacts(f)
+	r.growthFacts(f)
 	r.furtherFacts(f)
 	r.storageFacts(f)
 	r.promptFacts(f)

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/umascope/umascope/exporter/metric"
@@ -387,4 +388,20 @@ func TestARunOnTwoMachinesIsComparedByBoth(t *testing.T) {
 func hasMetric(o compare.Run, name string) bool {
 	_, has := o.Metrics[name]
 	return has
+}
+
+// A run whose memory grows stands in the fairness of a comparison beside one whose memory does not; a verdict that could not
+// be seen does not.
+func TestGrowthOfMemoryIsAFactOfARun(t *testing.T) {
+	r := Run{}
+	r.Summary.Growth = []summary.Growth{{Quantity: "unattributed", Verdict: summary.Grows}, {Quantity: "gpu_held", Verdict: summary.GrowthNotObservable}}
+	var grown []compare.Fact
+	for _, f := range r.facts() {
+		if strings.HasPrefix(f.Item, "growth of") {
+			grown = append(grown, f)
+		}
+	}
+	if len(grown) != 1 || grown[0].Item != "growth of unattributed memory at equal load" || grown[0].Value != "grows" {
+		t.Errorf("%+v", grown)
+	}
 }

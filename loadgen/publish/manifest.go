@@ -177,7 +177,7 @@ func summaryRules() rules {
 }
 
 func readingRules() rules {
-	r := rules{"kv": figures, "kv.source": urls}.with(engineReportedRules().below("memory"))
+	r := rules{"kv": figures, "kv.source": urls, "growth": figures, "growth.quantity": texts, "growth.verdict": texts, "growth.reason": texts}.with(engineReportedRules().below("memory"))
 	for _, of := range []string{"memory", "thermal", "energy"} {
 		r[of], r[of+".source"], r[of+".mode"] = figures, named(KindHost), texts
 	}

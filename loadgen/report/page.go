@@ -142,6 +142,6 @@ func (p Page) machine(m summary.Machine) []render.Block {
 			blocks = append(blocks, render.Figures(track{p.Telemetry, source, end, phaseSpans(p.Summary)}.figures()))
 		}
 	}
-	tables := []render.Block{memoryTable(m.Memory, m.KV, ""), ledgerTable(m.Memory), networkTable(m.Network), throttleTable(m.Thermal)}
+	tables := []render.Block{memoryTable(m.Memory, m.KV, ""), ledgerTable(m.Memory), growthTable(m.Growth), networkTable(m.Network), throttleTable(m.Thermal)}
 	return append(blocks, render.Group{Class: "tables", Blocks: tables})
 }

@@ -34,6 +34,7 @@ var outcomes = map[string]func(a, b []float64) (p, other []float64, err error){
 	"Beside":        ofTTest(Beside),
 	"BalancedPairs": ofTTest(func(a, b []float64) (TTest, error) { return BalancedPairs(a, b, abba(len(a))) }),
 	"Trend":         ofTTest(func(a, b []float64) (TTest, error) { return Trend(a, b, abba(len(a))) }),
+	"TrendInTime":   ofTTest(TrendInTime),
 	"MannWhitney": func(a, b []float64) ([]float64, []float64, error) {
 		r, err := MannWhitney(a, b)
 		return []float64{r.P, r.Less, r.Greater}, []float64{r.U}, err

@@ -113,6 +113,9 @@ func (r *Run) inputs(log *telemetry.Log) (in inputs, err error) {
 		if p.Process.Open() {
 			in.Open = append(in.Open, p.Name)
 		}
+		if equalLoad(p) {
+			in.EqualLoad, in.RampNS = true, p.Process.Ramp.Nanoseconds()
+		}
 	}
 	if r.killed() {
 		in.Stopped = cmp.Or(in.Stopped, "it has not ended, or was killed")

@@ -29,6 +29,9 @@ type inputs struct {
 	Phases []folder.Span
 	// Open names the phases whose requests became due by the clock, and not when one before them ended.
 	Open []string
+	// EqualLoad is whether the measured phase keeps one level of load, RampNS how long that takes to be reached.
+	EqualLoad bool
+	RampNS    int64
 	// Telemetry is nil when there is none; TelemetryStats is nil when only the file is left.
 	Telemetry      *telemetry.Log
 	TelemetryStats *telemetry.Stats

@@ -12,6 +12,8 @@ type Machine struct {
 	KV      *KV      `json:"kv,omitempty"`
 	Thermal *Thermal `json:"thermal,omitempty"`
 	Energy  *Energy  `json:"energy,omitempty"`
+	// Growth is of memory that should not grow at equal load; absent without samples of it.
+	Growth  []Growth `json:"growth,omitempty"`
 	Network *Network `json:"network,omitempty"`
 }
 

@@ -62,6 +62,7 @@ func readings(in inputs) []*reading {
 		r.Memory = r.memory()
 		r.Thermal = r.thermal()
 		r.Energy = r.energy()
+		r.Growth = r.growth()
 		r.Network = r.network()
 		r.swap()
 		r.power()

@@ -200,7 +200,7 @@ func (s *Summary) setMachines(machines []*reading, host *reading) {
 		s.Machines = append(s.Machines, r.Machine)
 	}
 	if host != nil {
-		s.Memory, s.KV, s.Thermal, s.Energy = host.Memory, host.KV, host.Thermal, host.Energy
+		s.Memory, s.KV, s.Thermal, s.Energy, s.Growth = host.Memory, host.KV, host.Thermal, host.Energy, host.Growth
 	}
 }
 
@@ -312,6 +312,11 @@ func (r *reading) warnings() []string {
 	}
 	if r.Thermal.asleep() && r.Live() {
 		add("no GPU left performance state P%.0f in the warm-up: it was not at work when measuring began", *r.Thermal.WarmupPerformanceState)
+	}
+	for _, g := range r.Growth {
+		if warning := g.warning(); warning != "" {
+			add("%s", warning)
+		}
 	}
 	if len(r.kvDiffers) > 0 {
 		add("%s tell of KV caches of different size: its capacity is not known", strings.Join(r.kvDiffers, ", "))

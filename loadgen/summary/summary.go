@@ -47,11 +47,13 @@ type Summary struct {
 	// Backlog is that of the measured phase, if its requests became due by the clock.
 	Backlog *Backlog `json:"backlog,omitempty"`
 
-	// Memory, KV, Thermal and Energy are those of the measured host; absent without telemetry of it.
+	// Memory, KV, Thermal, Energy and Growth are those of the measured host; absent without telemetry of it.
 	Memory  *Memory  `json:"memory,omitempty"`
 	KV      *KV      `json:"kv,omitempty"`
 	Thermal *Thermal `json:"thermal,omitempty"`
 	Energy  *Energy  `json:"energy,omitempty"`
+	// Growth is of memory that should not grow at equal load; absent without samples of it.
+	Growth []Growth `json:"growth,omitempty"`
 	// Machines has the same of every telemetry source, each by itself: a measured machine and a
 	// constructed one never share a figure.
 	Machines []Machine `json:"machines,omitempty"`

@@ -1,0 +1,156 @@
+package summary
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/umascope/umascope/exporter/metric"
+	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/schedule"
+	"github.com/umascope/umascope/loadgen/stats"
+)
+
+// Growth is whether memory that should not grow at equal load does: the sign of a leak.
+type Growth struct {
+	// Quantity is unattributed, the remainder of the ledger, or gpu_held, what processes hold of all GPUs together.
+	Quantity string        `json:"quantity"`
+	Verdict  GrowthVerdict `json:"verdict"`
+	// Reason is why nothing is observable.
+	Reason  string `json:"reason,omitempty"`
+	Samples int    `json:"samples"`
+	// BytesPerSecond is the slope by least squares over the measured phase, CI95 its 95 % interval: of as many independent
+	// samples as the autocorrelation leaves.
+	BytesPerSecond *float64    `json:"bytes_per_second,omitempty"`
+	CI95           *[2]float64 `json:"ci95_bytes_per_second,omitempty"`
+	// Least is the slope from which growth counts: 0.1 % of the pool an hour.
+	Least *float64 `json:"least_bytes_per_second,omitempty"`
+}
+
+// GrowthVerdict is one of the three below.
+type GrowthVerdict string
+
+// Memory grows where the whole interval lies above the least slope, and the slope of each half of the samples does too: what
+// an engine takes once, at whatever moment, is no growth.
+const (
+	Grows               GrowthVerdict = "grows"
+	DoesNotGrow         GrowthVerdict = "does_not_grow"
+	GrowthNotObservable GrowthVerdict = "not_observable"
+)
+
+const (
+	// leastGrowthSamples and leastGrowthSeconds are what a slope takes.
+	leastGrowthSamples = 120
+	leastGrowthSeconds = 120
+	// leastGrowthOfPool a second is the slope from which growth counts: on a GB10, 2 MiB a minute, 3 GiB a day.
+	leastGrowthOfPool = 0.001 / 3600
+)
+
+// Names of Growth.Quantity.
+const (
+	growthUnattributed = metric.LineUnattributed
+	growthGPUHeld      = "gpu_held"
+)
+
+// equalLoad is whether the level of load stays the same in a planned phase once its slots have started.
+func equalLoad(p folder.PlannedPhase) bool {
+	return p.Name == folder.PhaseMeasure && p.Process.Arrival != schedule.Recorded && len(p.Process.Stages) == 0
+}
+
+// growth looks at both quantities; one without a sample is absent.
+func (r *reading) growth() []Growth {
+	var all []Growth
+	for _, of := range []struct {
+		quantity string
+		at       func(ns int64) (float64, bool)
+	}{
+		{growthUnattributed, func(ns int64) (float64, bool) { return r.ledgerLine(metric.LineUnattributed, ns) }},
+		{growthGPUHeld, func(ns int64) (float64, bool) { return r.total(metric.GPUMemoryHeldBytes, ns) }},
+	} {
+		var moments, values []float64
+		r.over(func(ns int64) {
+			if v, ok := of.at(ns); ok && ns >= r.windows[0].FromNS+r.in.RampNS {
+				moments, values = append(moments, seconds(ns)), append(values, v)
+			}
+		})
+		if len(values) == 0 {
+			continue
+		}
+		g := Growth{Quantity: of.quantity, Samples: len(values), Verdict: GrowthNotObservable}
+		pool := r.pool()
+		switch {
+		case r.still():
+			g.Reason = "the telemetry is one picture, in which no time passes"
+		case !r.in.EqualLoad || len(r.windows) != 1:
+			g.Reason = "the load is not the same over the measured time, or not known"
+		case pool == nil:
+			g.Reason = "the pool is not known"
+		default:
+			g.judge(moments, values, leastGrowthOfPool**pool)
+		}
+		all = append(all, g)
+	}
+	return all
+}
+
+// judge takes values at moments, in bytes and seconds.
+func (g *Growth) judge(moments, values []float64, least float64) {
+	if n, span := len(moments), moments[len(moments)-1]-moments[0]; n < leastGrowthSamples || span < leastGrowthSeconds {
+		g.Reason = fmt.Sprintf("%d samples in %.0f s are too few: it takes %d in %d s", n, span, leastGrowthSamples, leastGrowthSeconds)
+		return
+	}
+	g.Least = &least
+	slope, err := slopeOf(moments, values)
+	if err != nil {
+		g.Reason = err.Error()
+		return
+	}
+	g.BytesPerSecond, g.CI95 = &slope.Difference, &[2]float64{slope.Low, slope.High}
+	if g.Verdict = DoesNotGrow; slope.Low <= least {
+		return
+	}
+	half := len(moments) / 2
+	for _, part := range [][2]int{{0, half}, {half, len(moments)}} {
+		if slope, err := slopeOf(moments[part[0]:part[1]], values[part[0]:part[1]]); err != nil || slope.Difference <= least {
+			return
+		}
+	}
+	g.Verdict = Grows
+}
+
+type slopeWithInterval struct {
+	stats.TTest
+	stats.Interval
+}
+
+// slopeOf is the slope of values; that of values which never change is 0.
+func slopeOf(moments, values []float64) (slopeWithInterval, error) {
+	trend, err := stats.TrendInTime(moments, values)
+	switch {
+	case errors.Is(err, stats.ErrNoSpread) && slices.Min(values) == slices.Max(values):
+		return slopeWithInterval{}, nil
+	case err != nil:
+		return slopeWithInterval{}, err
+	}
+	return slopeWithInterval{trend, trend.Interval(.95)}, nil
+}
+
+// Name is the quantity for people.
+func (g Growth) Name() string {
+	if g.Quantity == growthGPUHeld {
+		return "GPU-held"
+	}
+	return g.Quantity
+}
+
+// MiBPerMinute is a slope for people.
+func MiBPerMinute(bytesPerSecond float64) float64 { return bytesPerSecond * 60 / (1 << 20) }
+
+// warning is empty unless it grows.
+func (g Growth) warning() string {
+	if g.Verdict != Grows {
+		return ""
+	}
+	return fmt.Sprintf("%s memory grows at equal load by %.3g MiB/min (95 %% interval %.3g to %.3g)",
+		g.Name(), MiBPerMinute(*g.BytesPerSecond), MiBPerMinute(g.CI95[0]), MiBPerMinute(g.CI95[1]))
+}
