@@ -65,6 +65,7 @@ func measuredSource(sources []telemetry.Source, host string) telemetry.Source {
 func readMachine(source *telemetry.SourceLog, now *campaign.Machine) {
 	readHeat(source, now)
 	extreme(source, metric.GPUSMClockHertz, &now.SMClockHertz, func(a, b float64) bool { return a < b })
+	extreme(source, metric.GPUPerformanceState, &now.PState, func(a, b float64) bool { return a < b }) // an engine may use one GPU of several
 	extreme(source, metric.MemoryCUDAFreeBytes, &now.MemFreeBytes, func(a, b float64) bool { return a < b })
 }
 

@@ -177,13 +177,13 @@ func TestTheMachineIsAskedByItsExporterAndItsKernel(t *testing.T) {
 	t.Parallel()
 	mode := "live"
 	page := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		fmt.Fprintf(w, "uma_exporter_mode{mode=%q} 1\numa_gpu_temperature_celsius{uuid=\"a\"} 41\numa_gpu_temperature_celsius{uuid=\"b\"} 47\numa_gpu_sm_clock_hertz{uuid=\"a\"} 2e9\numa_gpu_sm_clock_hertz{uuid=\"b\"} 1e9\numa_memory_cuda_free_bytes 5e9\n", mode)
+		fmt.Fprintf(w, "uma_exporter_mode{mode=%q} 1\numa_gpu_temperature_celsius{uuid=\"a\"} 41\numa_gpu_temperature_celsius{uuid=\"b\"} 47\numa_gpu_sm_clock_hertz{uuid=\"a\"} 2e9\numa_gpu_sm_clock_hertz{uuid=\"b\"} 1e9\numa_gpu_performance_state{uuid=\"a\"} 8\numa_gpu_performance_state{uuid=\"b\"} 2\numa_memory_cuda_free_bytes 5e9\n", mode)
 	}))
 	defer page.Close()
 	sense := machineSense{proc: kernelFolder(t, 700, 3, 9)}
 	named := &plan.Cell{Telemetry: []string{"x=" + page.URL}}
 	now := sense.ask(t.Context(), named)
-	if *now.Celsius != 47 || *now.SMClockHertz != 1e9 || *now.MemFreeBytes != 5e9 || *now.BusySeconds != 3 || *now.TotalSeconds != 12 {
+	if *now.Celsius != 47 || *now.SMClockHertz != 1e9 || *now.PState != 2 || *now.MemFreeBytes != 5e9 || *now.BusySeconds != 3 || *now.TotalSeconds != 12 {
 		t.Errorf("%+v", now)
 	}
 	mode = "replay" // a picture says nothing of now

@@ -116,6 +116,8 @@ type Log struct {
 type Machine struct {
 	// Celsius is of the hottest GPU of all machines, SMClockHertz of the slowest of the first.
 	Celsius, SMClockHertz *float64
+	// PState is the performance state of the fastest GPU of the first machine: 0 is the fastest there is.
+	PState *float64
 	// MemFreeBytes is what CUDA sees as free in a shared pool.
 	MemFreeBytes *float64
 	// BusySeconds and TotalSeconds count what all processors have done since the machine was started.

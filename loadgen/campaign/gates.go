@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -30,6 +32,7 @@ const (
 	gateMemFree       = "mem_free"
 	gateMemFreeWithin = "mem_free_within"
 	gateExpected      = "expected_memory"
+	gatePState        = "p_state"
 )
 
 const (
@@ -41,6 +44,9 @@ const (
 	steadyFor   = time.Minute
 	steadyBytes = 64 << 20
 )
+
+// unitPState is that of performance states, from 0, the fastest, to 15.
+const unitPState = "performance state"
 
 // ErrGate is why a run of a strict plan did not begin.
 var ErrGate = errors.New("a gate did not open")
@@ -226,7 +232,7 @@ func (k *gatekeeper) judge(g gate, value *float64, ok bool, waited, stood time.D
 	}
 }
 
-// clock loads the GPU for a moment and reads its clock meanwhile.
+// clock loads the GPU for a moment, and reads its clock and its performance state meanwhile.
 func (k *gatekeeper) clock(ctx context.Context) error {
 	probe := k.gates.SMClock
 	if probe == nil {
@@ -237,21 +243,54 @@ func (k *gatekeeper) clock(ctx context.Context) error {
 	defer stop()
 	ended := make(chan Printed, 1)
 	go func() { ended <- k.hands.Command(loading, probe.Argv, k.gates.Timeout) }()
-	facts := folder.Gate{Name: gateSMClock, Unit: "hertz", Limit: &probe.MinHertz, State: gateTimedOut}
+	var under Machine
+	detail := ""
 	select {
 	case <-time.After(clockProbe):
-		facts.Value = k.hands.Machine(ctx, k.cell).SMClockHertz
+		under = k.hands.Machine(ctx, k.cell)
 		stop()
 		<-ended
 	case printed := <-ended:
-		facts.Detail = fmt.Sprintf("the probe ended before the clock was read: exit code %d %s", printed.ExitCode, printed.Problem)
+		detail = fmt.Sprintf("the probe ended before the GPU was read: exit code %d %s", printed.ExitCode, printed.Problem)
 	}
-	switch facts.Seconds = time.Since(began).Seconds(); {
-	case ctx.Err() != nil:
+	if ctx.Err() != nil {
 		return ctx.Err()
+	}
+	took := time.Since(began).Seconds()
+	err := k.probed(folder.Gate{Name: gateSMClock, Unit: "hertz", Limit: &probe.MinHertz, Value: under.SMClockHertz, Detail: detail, Seconds: took},
+		under.SMClockHertz != nil && *under.SMClockHertz >= probe.MinHertz)
+	if k.gates.PState == "" {
+		return err
+	}
+	facts := folder.Gate{Name: gatePState, Unit: unitPState, Limit: k.pState(), Value: under.PState, Detail: detail, Seconds: took}
+	if facts.Limit == nil && facts.Value != nil {
+		facts.Detail = "it is the first probe of this arm and model"
+	}
+	return errors.Join(err, k.probed(facts, under.PState != nil && (facts.Limit == nil || *under.PState <= *facts.Limit)))
+}
+
+// pState is the slowest performance state that the plan takes; nil if that is the usual one of a cell that was never probed.
+func (k *gatekeeper) pState() *float64 {
+	if k.gates.PState == "P0" {
+		return number(0)
+	}
+	var usual *float64
+	times := k.known.pStates[cell{k.cell.Model.Name, k.cell.Arm.Name}]
+	for _, state := range slices.Sorted(maps.Keys(times)) {
+		if usual == nil || times[state] > times[*usual] {
+			usual = &state
+		}
+	}
+	return usual
+}
+
+// probed notes what was read under the probe, which is not waited for.
+func (k *gatekeeper) probed(facts folder.Gate, ok bool) error {
+	facts.State = gateTimedOut
+	switch {
 	case facts.Value == nil:
 		facts.State = gateNotObservable
-	case *facts.Value >= probe.MinHertz:
+	case ok:
 		facts.State = gatePassed
 	}
 	if facts.State != gatePassed && k.gates.Strict {
@@ -284,6 +323,8 @@ func quantity(v float64, unit string) string {
 		return fmt.Sprintf("%.4g C", v)
 	case "ratio":
 		return fmt.Sprintf("%.3g %%", 100*v)
+	case unitPState:
+		return fmt.Sprintf("P%.0f", v)
 	case "hertz":
 		return fmt.Sprintf("%.4g MHz", v/1e6)
 	default:

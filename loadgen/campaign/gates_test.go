@@ -34,6 +34,19 @@ func gated(t *testing.T, w *world, gates string, before ...Event) (found map[str
 	return found, o, err
 }
 
+// probed begins gates with a probe of the GPU.
+const probed = "{sm_clock: {min_hertz: 2e9, argv: [burn]}, "
+
+// inState is a machine whose GPU works in a performance state.
+func inState(p float64) func(float64) Machine {
+	return func(float64) Machine { return Machine{SMClockHertz: number(2.4e9), PState: number(p)} }
+}
+
+// stateBefore is what an earlier probe of an arm has found.
+func stateBefore(arm string, p float64) Event {
+	return Event{Event: eventGates, Slot: 9, Model: "m", Arm: arm, Gates: []folder.Gate{{Name: gatePState, Value: number(p)}}}
+}
+
 const off = "off: [cooldown, gpu_celsius, cpu_ratio, mem_free_within]"
 
 func TestAGateOpensWhenTheMachineIsAsItShouldBe(t *testing.T) {
@@ -66,9 +79,17 @@ func TestAGateOpensWhenTheMachineIsAsItShouldBe(t *testing.T) {
 			[]Event{{Event: eventGates, Slot: 9, Arm: "a", MemFree: number(100 * gib)}}, gateMemFreeWithin, gatePassed, 0},
 		"the first start counts, not the last": {"{within_first_celsius: 2}", func(s float64) Machine { return Machine{Celsius: number(60 - s/10)} },
 			[]Event{{Event: eventGates, Slot: 9, Celsius: number(53)}, {Event: eventGates, Slot: 9, Celsius: number(58)}}, gateGPUCelsius, gatePassed, 50},
-		"the clock is up under load": {"{sm_clock: {min_hertz: 2e9, argv: [burn]}}", func(float64) Machine { return Machine{SMClockHertz: number(2.4e9)} }, nil, gateSMClock, gatePassed, 2},
-		"the clock stays down":       {"{sm_clock: {min_hertz: 2e9, argv: [burn]}}", func(float64) Machine { return Machine{SMClockHertz: number(5e8)} }, nil, gateSMClock, gateTimedOut, 2},
-		"the probe does not run":     {"{sm_clock: {min_hertz: 2e9, argv: [other]}}", func(float64) Machine { return Machine{SMClockHertz: number(5e8)} }, nil, gateSMClock, gateNotObservable, 0},
+		"the clock is up under load":             {"{sm_clock: {min_hertz: 2e9, argv: [burn]}}", func(float64) Machine { return Machine{SMClockHertz: number(2.4e9)} }, nil, gateSMClock, gatePassed, 2},
+		"the clock stays down":                   {"{sm_clock: {min_hertz: 2e9, argv: [burn]}}", func(float64) Machine { return Machine{SMClockHertz: number(5e8)} }, nil, gateSMClock, gateTimedOut, 2},
+		"the performance state is P0 under load": {probed + "p_state: P0}", inState(0), nil, gatePState, gatePassed, 2},
+		"the GPU stays in an idle state":         {probed + "p_state: P0}", inState(8), nil, gatePState, gateTimedOut, 2},
+		"no state is read":                       {probed + "p_state: P0}", func(float64) Machine { return Machine{SMClockHertz: number(2.4e9)} }, nil, gatePState, gateNotObservable, 2},
+		"as fast as its runs usually are": {probed + "p_state: usual}", inState(2), []Event{stateBefore("a", 2), stateBefore("a", 2), stateBefore("a", 0), stateBefore("b", 0)},
+			gatePState, gatePassed, 2},
+		"slower than its runs usually are": {probed + "p_state: usual}", inState(2), []Event{stateBefore("a", 0), stateBefore("a", 0), stateBefore("a", 2), stateBefore("b", 2)},
+			gatePState, gateTimedOut, 2},
+		"usual is what the first probe finds": {probed + "p_state: usual}", inState(5), []Event{stateBefore("b", 0)}, gatePState, gatePassed, 2},
+		"the probe does not run":              {"{sm_clock: {min_hertz: 2e9, argv: [other]}}", func(float64) Machine { return Machine{SMClockHertz: number(5e8)} }, nil, gateSMClock, gateNotObservable, 0},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			w := newWorld(t)
@@ -84,13 +105,14 @@ func TestAGateOpensWhenTheMachineIsAsItShouldBe(t *testing.T) {
 
 func TestAStrictPlanMakesNoRunBehindAGateThatStaysShut(t *testing.T) {
 	for gates, why := range map[string]string{
-		"{strict: true, gpu_celsius: 45, timeout: 5m}":                                 "gpu_celsius failed at 60 C, 45 C wanted",
-		"{strict: true, sm_clock: {min_hertz: 2e9, argv: [burn]}, off: [gpu_celsius]}": "sm_clock failed at 500 MHz, 2000 MHz wanted",
-		"{strict: true, mem_free: 60GiB, off: [gpu_celsius, cpu_ratio], timeout: 1m}":  "mem_free failed",
+		"{strict: true, gpu_celsius: 45, timeout: 5m}":                                              "gpu_celsius failed at 60 C, 45 C wanted",
+		"{strict: true, sm_clock: {min_hertz: 2e9, argv: [burn]}, off: [gpu_celsius]}":              "sm_clock failed at 500 MHz, 2000 MHz wanted",
+		"{strict: true, sm_clock: {min_hertz: 1e8, argv: [burn]}, p_state: P0, off: [gpu_celsius]}": "p_state failed at P8, P0 wanted",
+		"{strict: true, mem_free: 60GiB, off: [gpu_celsius, cpu_ratio], timeout: 1m}":               "mem_free failed",
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			w := newWorld(t)
-			w.machine = func() Machine { return Machine{Celsius: number(60), SMClockHertz: number(5e8)} }
+			w.machine = func() Machine { return Machine{Celsius: number(60), SMClockHertz: number(5e8), PState: number(8)} }
 			_, o, err := gated(t, w, gates)
 			if err != nil || o.Counts[Failed] != 1 || len(w.ordered()) != 0 {
 				t.Fatalf("%s: %+v (%v) %v", gates, o, err, w.ordered())

@@ -31,6 +31,8 @@ type progress struct {
 	cooldown float64   // seconds that every run waits before anything else, by the last one
 	celsius  *float64  // of the first start
 	memFree  map[string]float64
+	// pStates count the performance states that probes of a cell have found.
+	pStates  map[cell]map[float64]int
 	measured []measured
 	proven   map[cell]*tally
 	skipped  map[cell]string
@@ -75,7 +77,7 @@ type measured struct {
 
 // replay makes the progress of events.
 func replay(events []Event) *progress {
-	p := &progress{slots: map[int]*slotProgress{}, memFree: map[string]float64{}, proven: map[cell]*tally{}, skipped: map[cell]string{}, came: map[cell]bool{}}
+	p := &progress{slots: map[int]*slotProgress{}, memFree: map[string]float64{}, pStates: map[cell]map[float64]int{}, proven: map[cell]*tally{}, skipped: map[cell]string{}, came: map[cell]bool{}}
 	for _, e := range events {
 		p.take(e)
 	}
@@ -131,6 +133,13 @@ func (p *progress) takeGates(e Event) {
 	for _, g := range e.Gates {
 		if g.State == gateTimedOut || g.State == gateFailed {
 			s.gates = append(s.gates, g.Name+" "+g.State)
+		}
+		if g.Name == gatePState && g.Value != nil {
+			c := cell{e.Model, e.Arm}
+			if p.pStates[c] == nil {
+				p.pStates[c] = map[float64]int{}
+			}
+			p.pStates[c][*g.Value]++
 		}
 		if g.Name == gateCooldown && g.Limit != nil {
 			s.rested, p.cooldown = g.Seconds, *g.Limit

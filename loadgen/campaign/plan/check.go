@@ -247,6 +247,8 @@ func (p *Plan) checkGates() error {
 		return p.errorAt("gates.within_first_celsius", "want 0 or more")
 	case g.CPURatio != nil && (*g.CPURatio <= 0 || *g.CPURatio > 1):
 		return p.errorAt("gates.cpu_ratio", "%g is outside 0 to 1: write 10%% or 0.1 for a tenth of all cores", float64(*g.CPURatio))
+	case g.PState != "" && g.SMClock == nil:
+		return p.errorAt("gates.p_state", "needs sm_clock, whose command loads the GPU")
 	case g.SMClock != nil && g.SMClock.MinHertz < 1e6:
 		return p.errorAt("gates.sm_clock.min_hertz", "%g is no clock of a GPU: 2.1e9 is 2100 MHz", g.SMClock.MinHertz)
 	}

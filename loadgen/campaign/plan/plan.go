@@ -189,6 +189,9 @@ type Gates struct {
 	MemFreeWithin *Bytes `yaml:"mem_free_within"`
 	// SMClockHertz is the least clock under a two-second probe; Probe is the command that loads the GPU meanwhile.
 	SMClock *SMClock `yaml:"sm_clock"`
+	// PState is the performance state that the GPU must reach under the probe of SMClock: P0, or the one that earlier runs of the same
+	// arm and model mostly had. An idle GPU is in a slow one.
+	PState string `yaml:"p_state" one:"P0 usual" json:",omitempty"`
 	// Off are the gates that would hold by default and shall not.
 	Off []string `yaml:"off" one:"cooldown gpu_celsius cpu_ratio mem_free_within"`
 }
