@@ -41,8 +41,13 @@ func courseFigures() []courseFigure {
 		{measure{"GPU temperature", "°C", 1, 0}, metric.GPUTemperatureCelsius},
 		{measure{"GPU power", "W", 1, 0}, metric.GPUPowerWatts},
 		{measure{"GPU utilisation", "% of the time", 100, 100}, metric.GPUUtilizationRatio},
-		{measure{"GPU memory held by processes", "GiB", 1. / (1 << 30), 0}, metric.GPUMemoryHeldBytes},
+		{gpuHeld(), metric.GPUMemoryHeldBytes},
 	}
+}
+
+// gpuHeld is what processes hold of GPUs with memory of their own; elsewhere it is a part of the pool.
+func gpuHeld() measure {
+	return measure{"GPU memory held by processes", "GiB", 1. / (1 << 30), 0}
 }
 
 // NewCourse reads the telemetry of the measured host of a run; nil without any.
@@ -69,8 +74,11 @@ func NewCourse(s summary.Summary, log *telemetry.Log) *Course {
 	return nil
 }
 
-// course is the first series of a family, thinned.
+// course is the first series of a family, thinned. GPU-held memory of the pool is a line of its ledger.
 func (t track) course(f courseFigure) [][]chart.Place {
+	if f.family.Def().Name == metric.GPUMemoryHeldBytes.Def().Name && t.heldInPool() {
+		return nil
+	}
 	lines := t.named(t.source.Find(f.family))
 	if len(lines) == 0 {
 		return nil

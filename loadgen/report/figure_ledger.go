@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -46,6 +47,63 @@ func (t track) freeView() *chart.Figure {
 		return nil
 	}
 	return t.stack("Available and free memory", "Free is MemFree, which CUDA sees; what is available and not free is page cache that can be reclaimed.", freeBands(), runs)
+}
+
+// heldView stacks what processes hold of each GPU, the rest of what is occupied, and what is free. GPUs with memory of their
+// own hold nothing of the pool: theirs are lines.
+func (t track) heldView() *chart.Figure {
+	if !t.heldInPool() {
+		return t.lines(gpuHeld(), metric.GPUMemoryHeldBytes)
+	}
+	held := slices.Clone(t.source.Find(metric.GPUMemoryHeldBytes))
+	names := t.gpuNames()
+	slices.SortStableFunc(held, func(a, b *telemetry.Series) int { return cmp.Compare(names(a), names(b)) })
+	runs := t.heldBalances(held)
+	if len(runs) == 0 {
+		return nil
+	}
+	var gpus []string
+	for _, series := range held {
+		gpus = append(gpus, names(series))
+	}
+	return t.stack("GPU-held memory in the pool", "Processes hold it by the driver's list, touched or not.", heldBands(gpus), runs)
+}
+
+// heldInPool reports whether what processes hold of the GPUs comes from the pool.
+func (t track) heldInPool() bool {
+	return len(t.source.Find(metric.MemoryCUDAFreeBytes)) > 0 || t.ledgerLine(metric.LineGPUProcess) != nil
+}
+
+// ledgerLine is the series of a line of the ledger; nil without one.
+func (t track) ledgerLine(name string) *telemetry.Series {
+	for _, series := range t.source.Find(metric.MemoryLedgerBytes) {
+		if series.Labels[string(metric.LabelLine)] == name {
+			return series
+		}
+	}
+	return nil
+}
+
+// heldBalances are the bands of heldBands. A device that the driver gives no figure for at a moment leaves that open.
+func (t track) heldBalances(held []*telemetry.Series) [][]balance {
+	pools, free := t.source.Find(metric.MemoryPoolBytes), t.ledgerLine(metric.LineFree)
+	if len(held) == 0 || len(pools) != 1 || free == nil {
+		return nil
+	}
+	return t.stretches(func(ns int64) (balance, bool) {
+		pool, a := pools[0].At(ns)
+		is, b := free.At(ns)
+		whole := a && b
+		one := balance{at: ns, pool: pool, free: is, signed: pool - is}
+		for _, gpu := range held {
+			bytes, known := gpu.At(ns)
+			whole = whole && known
+			one.bands = append(one.bands, bytes)
+			one.signed -= bytes
+		}
+		one.bands = append(one.bands, one.signed, is)
+		return one, whole
+	})
 }
 
 // stack draws bands as areas that add up to the pool.

@@ -28,8 +28,7 @@ type track struct {
 func (t track) figures() []chart.Figure {
 	var figures []chart.Figure
 	for _, f := range []*chart.Figure{
-		t.ledger(), t.freeView(),
-		t.lines(measure{"GPU memory held by processes", "GiB", 1. / (1 << 30), 0}, metric.GPUMemoryHeldBytes),
+		t.ledger(), t.freeView(), t.heldView(),
 		t.lines(measure{"GPU utilisation", "% of the time", 100, 100}, metric.GPUUtilizationRatio),
 		t.lines(measure{"GPU power", "W", 1, 0}, metric.GPUPowerWatts),
 		t.lines(measure{"GPU temperature", "°C", 1, 0}, metric.GPUTemperatureCelsius),
@@ -129,16 +128,24 @@ type labelled struct {
 	points []telemetry.Point
 }
 
-// named gives the series of GPUs the index that people know them by.
-func (t track) named(all []*telemetry.Series) []labelled {
+// gpuNames names the series of a GPU by the index that people know it by.
+func (t track) gpuNames() func(*telemetry.Series) string {
 	names := map[string]string{}
 	for _, info := range t.source.Find(metric.GPUInfo) {
 		names[info.Labels[string(metric.LabelUUID)]] = strings.TrimSpace("GPU " + info.Labels[string(metric.LabelGPU)] + " " + info.Labels[string(metric.LabelName)])
 	}
+	return func(series *telemetry.Series) string {
+		uuid := series.Labels[string(metric.LabelUUID)]
+		return cmp.Or(names[uuid], uuid)
+	}
+}
+
+// named are the points of GPUs by their names.
+func (t track) named(all []*telemetry.Series) []labelled {
+	names := t.gpuNames()
 	var lines []labelled
 	for _, series := range all {
-		uuid := series.Labels[string(metric.LabelUUID)]
-		lines = append(lines, labelled{cmp.Or(names[uuid], uuid), slices.Collect(series.Points())})
+		lines = append(lines, labelled{names(series), slices.Collect(series.Points())})
 	}
 	slices.SortStableFunc(lines, func(a, b labelled) int { return cmp.Compare(a.name, b.name) })
 	return lines[:min(len(lines), colours)]

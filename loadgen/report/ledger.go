@@ -26,6 +26,18 @@ func bands() []band {
 	}
 }
 
+// heldBands are what processes hold of each GPU, the rest of what is occupied, and free memory. Of many GPUs colours repeat.
+func heldBands(gpus []string) []band {
+	colours := []string{"gpu", "managed", "anon", "shmem", "huge"}
+	var all []band
+	for i, gpu := range gpus {
+		all = append(all, band{colours[i%len(colours)], gpu, nil, ""})
+	}
+	return append(all,
+		band{"kernel", "occupied, not GPU-held", nil, "the driver lists more than is occupied"},
+		band{"free", "free", nil, ""})
+}
+
 // freeBands are what is unavailable, available and not free, and free.
 func freeBands() []band {
 	return []band{

@@ -285,3 +285,38 @@ func TestAFigureSaysThatItShowsOneRequestInSoMany(t *testing.T) {
 		t.Error(text)
 	}
 }
+
+// What is not held by processes is shown, too: the areas are the pool.
+func TestGPUHeldMemoryIsAStackOfThePool(t *testing.T) {
+	log := example(t, 40*time.Second).Telemetry
+	track := track{log, log.Source("gb10-load"), 40, nil}
+	held := track.source.Find(metric.GPUMemoryHeldBytes)
+	if len(held) == 0 {
+		t.Fatal("no GPU of the example holds memory")
+	}
+	for _, b := range slices.Concat(track.heldBalances(held)...) {
+		total := 0.0
+		for _, v := range b.bands {
+			total += v
+		}
+		if len(b.bands) != len(held)+2 || math.Abs(total-b.pool) > 1 {
+			t.Fatalf("the areas %v are no pool of %v", b.bands, b.pool)
+		}
+	}
+	drawn := track.heldView()
+	classes := map[string]bool{}
+	for _, s := range drawn.Desk.Shapes {
+		classes[s.Class] = true
+	}
+	if !classes["band-gpu"] || !classes["band-kernel"] || !classes["band-free"] || !strings.Contains(drawn.Caption, "The stack is the pool") {
+		t.Errorf("%v, %s", classes, drawn.Caption)
+	}
+	for _, f := range track.figures() {
+		if strings.HasPrefix(f.Title, "GPU memory held by processes") {
+			t.Errorf("%s stands alone", f.Title)
+		}
+	}
+	if track.course(courseFigure{gpuHeld(), metric.GPUMemoryHeldBytes}) != nil {
+		t.Error("beside other runs it stands alone")
+	}
+}
