@@ -34,14 +34,15 @@ const coursePoints = 110
 type courseFigure struct {
 	measure
 	family metric.Definer
+	heat   bool // drawn over runs and time too
 }
 
 func courseFigures() []courseFigure {
 	return []courseFigure{
-		{measure{"GPU temperature", "°C", 1, 0}, metric.GPUTemperatureCelsius},
-		{measure{"GPU power", "W", 1, 0}, metric.GPUPowerWatts},
-		{measure{"GPU utilisation", "% of the time", 100, 100}, metric.GPUUtilizationRatio},
-		{gpuHeld(), metric.GPUMemoryHeldBytes},
+		{measure{"GPU temperature", "°C", 1, 0}, metric.GPUTemperatureCelsius, true},
+		{measure{"GPU power", "W", 1, 0}, metric.GPUPowerWatts, false},
+		{measure{"GPU utilisation", "% of the time", 100, 100}, metric.GPUUtilizationRatio, true},
+		{gpuHeld(), metric.GPUMemoryHeldBytes, false},
 	}
 }
 
@@ -128,6 +129,9 @@ func (g Group) courses() []render.Block {
 		}
 	}
 	var rows []render.Block
+	for _, i := range heatCourses() {
+		rows = append(rows, runsHeat(members, i, courseFigures()[i])...)
+	}
 	if len(slices.Concat(balances...)) > 0 {
 		rows = append(rows, ledgerPanels(members, balances))
 	}
