@@ -316,7 +316,7 @@ func TestGPUHeldMemoryIsAStackOfThePool(t *testing.T) {
 			t.Errorf("%s stands alone", f.Title)
 		}
 	}
-	if track.course(courseFigure{gpuHeld(), metric.GPUMemoryHeldBytes}) != nil {
+	if track.course(courseFigure{measure: gpuHeld(), family: metric.GPUMemoryHeldBytes}) != nil {
 		t.Error("beside other runs it stands alone")
 	}
 }
