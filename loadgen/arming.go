@@ -160,10 +160,13 @@ func readyToStart(ctx context.Context, cell *plan.Cell, dir string) error {
 	if err != nil || len(left) > 0 {
 		return err // Up says what is left, if it stands in the way
 	}
-	for _, problem := range arm.Check(ctx, cell.Arm, cell.Model.ExpectedBytes) {
-		return fmt.Errorf("arm %s: %s", cell.Arm.Name, problem)
+	for _, found := range arm.Check(ctx, cell.Arm, arm.Needs{Dir: dir, ExpectedBytes: cell.Model.ExpectedBytes}) {
+		if found.Result == arm.Fails {
+			return fmt.Errorf("arm %s: %s", cell.Arm.Name, found)
+		}
 	}
-	return arm.Root(ctx, []plan.Arm{cell.Arm})
+	_, err = arm.Root(ctx, []plan.Arm{cell.Arm})
+	return err
 }
 
 func (l *armLine) down(ctx context.Context, stdout io.Writer, log *slog.Logger) error {

@@ -130,10 +130,10 @@ func TestAnArmThatDoesNotComeUpSaysWhy(t *testing.T) {
 		t.Errorf("exit %d, %q, %q", code, stdout, stderr)
 	}
 	for want, args := range map[string][]string{
-		`arm missing: engine: exec: "no-such-engine"`:  {"up", "missing", "--model", "small"},
-		"--model: the plan has small, large: name one": {"up", "native"},
-		`the plan has no arm "nativ"`:                  {"status", "nativ", "--model", "small"},
-		`the plan has no model "smal"`:                 {"down", "native", "--model", "smal"},
+		`arm missing: engine: program no-such-engine: exec: "no-such-engine"`: {"up", "missing", "--model", "small"},
+		"--model: the plan has small, large: name one":                        {"up", "native"},
+		`the plan has no arm "nativ"`:                                         {"status", "nativ", "--model", "small"},
+		`the plan has no model "smal"`:                                        {"down", "native", "--model", "smal"},
 	} {
 		if code, _, stderr := armed(t, dir, args...); code != 2 || !strings.HasPrefix(stderr, "uma-load: "+want) || strings.Count(stderr, "\n") != 1 {
 			t.Errorf("%q: exit %d, %q", args, code, stderr)

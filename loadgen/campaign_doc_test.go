@@ -61,14 +61,17 @@ func TestTheCommandsOfThePageOnCampaignsDoWhatItSays(t *testing.T) {
 		t.Fatal(err)
 	}
 	example := blocks(t, page, "yaml")[0]
+	folder := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(folder, "models", "Llama-3.1-8B-Instruct"), 0o755); err != nil {
+		t.Fatal(err)
+	}
 	quick := strings.NewReplacer(
-		"port: 8000", "port: "+freePort(t), "cooldown: 2m ", "cooldown: 0s ", "iterations: 12", "iterations: 2",
+		"port: 8000", "port: "+freePort(t), "/srv/models", filepath.Join(folder, "models"), "cooldown: 2m ", "cooldown: 0s ", "iterations: 12", "iterations: 2",
 		"off: [gpu_celsius]", "off: [gpu_celsius, cpu_ratio, mem_free_within]", "output-tokens: 128", "output-tokens: 4", "timeout: 15m", "timeout: 15m, every: 20ms",
 		"flags: {url", "flags: {validity: ["+strings.ReplaceAll(strings.Join(uncontended, ", "), "--validity=", "")+"], url").Replace(example)
 	if strings.Count(quick, "\n") != strings.Count(example, "\n") || len(quick) == len(example) {
 		t.Fatal("the plan of the page has changed: say anew what makes it quick")
 	}
-	folder := t.TempDir()
 	for name, text := range map[string]string{"plan.yaml": quick, "vllm": "#!/bin/sh\n" + engineAt + "=127.0.0.1:$4 exec '" + os.Args[0] + "'\n"} {
 		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o755); err != nil {
 			t.Fatal(err)

@@ -70,7 +70,7 @@ func campaignRunVerb(campaignClause *kingpin.CmdClause) verb {
 	l := &campaignLine{}
 	clause := campaignClause.Command("run", campaignRunHelp)
 	planFlags(clause, &l.planLine)
-	clause.Flag("dry-run", "Print the runs in their order, how long they take, what they need, and which gates cannot open; start nothing.").BoolVar(&l.dryRun)
+	clause.Flag("dry-run", "Print the runs in their order, how long they take, what they need, and the preflight; start nothing.").BoolVar(&l.dryRun)
 	clause.Flag("detach", "Go on in the background, in a session of its own, with "+campaign.LogFile+" in the folder of the campaign for what it says.").BoolVar(&l.detach)
 	clause.Flag("retry", "Make runs again in slots that are over without a valid one.").BoolVar(&l.retry)
 	clause.Flag("plan-changed", "Go on with a plan that is not the one that the campaign began with. A slot that has a run and would run something else now is refused, with the option that differs.").BoolVar(&l.changed)
@@ -94,12 +94,17 @@ func (l *campaignLine) run(ctx context.Context, env runner.Environment, guardian
 		return usage(errors.New("--repeat-outliers: the order sequential has no rounds that could be repeated with every arm"))
 	}
 	if l.dryRun {
-		return l.printEstimate(ctx, env.Stdout, dir)
+		return l.printEstimate(ctx, env, dir)
 	}
 	log := env.Log
-	if err := l.checkMachine(ctx, dir); err != nil {
+	checked, err := l.checkMachine(ctx, dir, machineSense{exporter: env.Exporter, proc: "/proc"})
+	if err != nil {
 		return usage(err)
 	}
+	if err := checked.refuse(env.Stderr); err != nil {
+		return usage(err)
+	}
+	checked.logWaits(log)
 	c := &campaign.Campaign{
 		Plan: l.planned, Text: l.text, SHA256: l.sha, Only: l.only, Dir: dir, Retry: l.retry, Changed: l.changed, Log: log, Notify: l.notifier,
 		RepeatOutliers: l.repeatOutliers || l.planned.RepeatOutliers, Decides: decidesOf(l.planned), Compared: wasCompared(dir),
@@ -189,7 +194,8 @@ func raiseArm(ctx context.Context, spec plan.Arm, dir string, guardian []string,
 }
 
 // printEstimate prints what a campaign would take.
-func (l *campaignLine) printEstimate(ctx context.Context, stdout io.Writer, dir string) error {
+func (l *campaignLine) printEstimate(ctx context.Context, env runner.Environment, dir string) error {
+	stdout := env.Stdout
 	slots, err := l.planned.Select(l.only)
 	if err != nil {
 		return usage(err)
@@ -212,5 +218,10 @@ func (l *campaignLine) printEstimate(ctx context.Context, stdout io.Writer, dir 
 		return err
 	}
 	printDecides(stdout, decidesOf(l.planned))
-	return l.printObstacles(ctx, stdout, dir)
+	checked, err := l.checkMachine(ctx, dir, machineSense{exporter: env.Exporter, proc: "/proc"})
+	if err != nil {
+		return usage(err)
+	}
+	fmt.Fprintln(stdout)
+	return checked.print(stdout)
 }

@@ -6,116 +6,15 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"os"
 	"os/user"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 
-	"github.com/prometheus/procfs"
 	"golang.org/x/sys/unix"
 
 	"github.com/umascope/umascope/loadgen/campaign/plan"
 )
-
-// Problem is something that would keep an arm from coming up.
-type Problem struct {
-	Process string // empty if it is the arm's
-	Text    string
-}
-
-func (p Problem) String() string {
-	if p.Process == "" {
-		return p.Text
-	}
-	return p.Process + ": " + p.Text
-}
-
-// Check looks for what would keep an arm from coming up here and now, without starting anything of it:
-// programs, folders and containers that are missing, machines that cannot be reached, files of others,
-// servers that answer already, and more memory expected than there is. Expected may be 0.
-func Check(ctx context.Context, spec plan.Arm, expected plan.Bytes) []Problem {
-	return newKeeper("", nil).check(ctx, spec, expected)
-}
-
-func (k *keeper) check(ctx context.Context, spec plan.Arm, expected plan.Bytes) []Problem {
-	if err := validate(spec); err != nil {
-		return []Problem{{"", err.Error()}}
-	}
-	var problems []Problem
-	say := func(process string, err error) {
-		if err != nil {
-			problems = append(problems, Problem{process, err.Error()})
-		}
-	}
-	say("", checkMemory(expected))
-	for _, file := range spec.Files {
-		say("", checkFile(file))
-	}
-	say("", silent(ctx, spec))
-	var made []string
-	for _, p := range spec.Processes {
-		if !slices.Contains(made, p.Container) { // else there is nothing in it to look for yet
-			say(p.Name, k.checkProcess(ctx, p))
-		}
-		made = append(made, runsNamed(p.Argv)...)
-	}
-	return problems
-}
-
-func checkMemory(expected plan.Bytes) error {
-	if expected == 0 {
-		return nil
-	}
-	fs, err := procfs.NewDefaultFS()
-	if err != nil {
-		return err
-	}
-	info, err := fs.Meminfo()
-	if err == nil && info.MemTotalBytes != nil && uint64(expected) > *info.MemTotalBytes {
-		const gib = 1 << 30
-		return fmt.Errorf("expected_memory is %.1f GiB and the machine has %.1f GiB", float64(expected)/gib, float64(*info.MemTotalBytes)/gib)
-	}
-	return err
-}
-
-// checkFile looks at files outside of the folder of the arm, which Up would not replace.
-func checkFile(file plan.File) error {
-	if file.Optional || !filepath.IsAbs(file.Path) {
-		return nil
-	}
-	found, err := hashOf(file.Path)
-	switch {
-	case errors.Is(err, os.ErrNotExist):
-		return nil
-	case err == nil && found != hash([]byte(file.Text)):
-		return fmt.Errorf("%s: is there already with other content: move it away", file.Path)
-	}
-	return err
-}
-
-func (k *keeper) checkProcess(ctx context.Context, p plan.Process) error {
-	where, err := k.placeOf(p).find(ctx)
-	if err != nil {
-		return err
-	}
-	if at := runsContainer(p.Argv); at > 0 && detaches(p.Argv[at:]) {
-		return errors.New("a container that runs in the background (-d) is not a process of the arm: let it run in the foreground")
-	}
-	programs := []string{p.Argv[0]}
-	for _, argv := range [][]string{argvOf(p.Ready), argvOf(p.Alive), p.Stop.Argv} {
-		if len(argv) > 0 {
-			programs = append(programs, argv[0])
-		}
-	}
-	for _, name := range programs {
-		if err := findIn(ctx, p, where, name); err != nil {
-			return err
-		}
-	}
-	return nil
-}
 
 func argvOf(p *plan.Probe) []string {
 	if p == nil {
@@ -146,29 +45,13 @@ func detaches(argv []string) bool {
 	return slices.Contains(argv, "-d") || slices.Contains(argv, "--detach") || slices.Contains(argv, "-itd") || slices.Contains(argv, "-dit")
 }
 
-// findIn finds a program where the process runs.
-func findIn(ctx context.Context, p plan.Process, where place, name string) error {
-	if where.away() {
-		_, err := ask(ctx, question{args: where.shell(), input: inPlace(p.Env, p.Cwd) + "command -v " + quote(name) + " >/dev/null || exit 127\n"})
-		if err != nil {
-			err = fmt.Errorf("%s: %q: %w", where, name, err)
-		}
-		return err
-	}
-	if info, err := os.Stat(cmp.Or(p.Cwd, ".")); err != nil || !info.IsDir() {
-		return fmt.Errorf("cwd %s: is no folder", p.Cwd)
-	}
-	_, err := program(name, p.Cwd, p.Env)
-	return err
-}
-
-// Root says whether what needs root can have it: nil for us being root, and if nothing needs it. More
-// are programs beside those of the arms, each with its arguments. The error has the line for sudoers.
-func Root(ctx context.Context, arms []plan.Arm, more ...string) error {
+// Root checks whether what needs root can have it, and returns how. More are programs beside those of the arms, each with
+// its arguments. The error has the line for sudoers.
+func Root(ctx context.Context, arms []plan.Arm, more ...string) (string, error) {
 	return newKeeper("", nil).checkRoot(ctx, arms, more)
 }
 
-func (k *keeper) checkRoot(ctx context.Context, arms []plan.Arm, more []string) error {
+func (k *keeper) checkRoot(ctx context.Context, arms []plan.Arm, more []string) (string, error) {
 	programs := slices.Clone(more)
 	for _, one := range arms {
 		for _, p := range one.Processes {
@@ -177,12 +60,15 @@ func (k *keeper) checkRoot(ctx context.Context, arms []plan.Arm, more []string) 
 			}
 		}
 	}
-	if k.root || len(programs) == 0 {
-		return nil
+	if len(programs) == 0 {
+		return "not needed", nil
+	}
+	if k.root {
+		return "uma-load runs as root", nil
 	}
 	_, err := ask(ctx, question{args: []string{"sudo", "-n", "true"}})
 	if err == nil {
-		return nil
+		return "sudo -n works", nil
 	}
 	for _, always := range []string{"kill", "true"} {
 		if path, err := program(always, "", nil); err == nil {
@@ -194,7 +80,7 @@ func (k *keeper) checkRoot(ctx context.Context, arms []plan.Arm, more []string) 
 		who = u.Username
 	}
 	slices.Sort(programs)
-	return fmt.Errorf("root is needed, and sudo -n does not give it (%v): add to sudoers: %s ALL=(root) NOPASSWD:SETENV: %s", err, who, strings.Join(slices.Compact(programs), ", "))
+	return "", fmt.Errorf("root is needed, and sudo -n does not give it (%v): add to sudoers: %s ALL=(root) NOPASSWD:SETENV: %s", err, who, strings.Join(slices.Compact(programs), ", "))
 }
 
 // rootPrograms are the programs that sudo has to run for a process, by their paths if they have one here.

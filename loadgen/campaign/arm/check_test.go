@@ -39,13 +39,15 @@ func TestCheckNamesEverythingThatKeepsAnArmFromComingUp(t *testing.T) {
 		},
 	}
 	var got []string
-	for _, p := range Check(t.Context(), spec, 1<<60) {
-		got = append(got, p.String())
+	for _, found := range Check(t.Context(), spec, Needs{ExpectedBytes: 1 << 60}) {
+		if found.Result == Fails {
+			got = append(got, found.String())
+		}
 	}
 	for _, want := range []string{
-		"expected_memory is 1073741824.0 GiB and the machine has ", theirs + ": is there already with other content", `missing: exec: "no-such-engine"`,
-		"nowhere: cwd /no/such/folder: is no folder", `unasked: exec: "no-such-probe"`, `unstopped: exec: "no-such-stop"`, "background: a container that runs in the background",
-		`there: node2: "no-such-engine": exit status 127`, "arm a: answered answers at port ",
+		"memory: expected_memory is 1048576 TiB, this machine has ", "file " + theirs + ": is there already with other content", `missing: program no-such-engine: exec: "no-such-engine"`,
+		"nowhere: cwd /no/such/folder: is no folder", `unasked: program no-such-probe: exec: "no-such-probe"`, `unstopped: program no-such-stop: exec: "no-such-stop"`,
+		"background: command: a container that runs in the background", `there: program no-such-engine: node2: "no-such-engine": exit status 127`, "answered: port 127.0.0.1:",
 	} {
 		if !slices.ContainsFunc(got, func(g string) bool { return strings.HasPrefix(g, want) }) {
 			t.Errorf("no %q", want)
@@ -87,7 +89,7 @@ func TestAnArmThatCannotBeFoundAgainIsRefused(t *testing.T) {
 		if _, err := os.Stat(dir); err == nil {
 			t.Errorf("%q: a folder was made", want)
 		}
-		if problems := Check(t.Context(), spec, 0); len(problems) != 1 {
+		if problems := Check(t.Context(), spec, Needs{}); len(problems) != 1 || problems[0].Result != Fails {
 			t.Errorf("%q: %v", want, problems)
 		}
 	}

@@ -139,6 +139,9 @@ func (e *elsewhere) do(words []string, in io.Reader, out io.Writer) int {
 	}
 	switch i := slices.IndexFunc(words, func(w string) bool { return slices.Contains([]string{"inspect", "exec", "run", "ps", "stop"}, w) }); words[i] {
 	case "inspect":
+		if slices.Contains(words, "image") {
+			return map[bool]int{true: 1}[e.is("imageless")]
+		}
 		if slices.Contains(words, "{{.Image}}") {
 			return say("sha256:9d8e7f\n", 0)
 		}
@@ -158,6 +161,9 @@ func (e *elsewhere) do(words []string, in io.Reader, out io.Writer) int {
 			time.Sleep(time.Millisecond)
 		}
 	case "ps":
+		if e.is("mute") {
+			return 1
+		}
 		if e.is("box") {
 			return say("box\n", 0)
 		}

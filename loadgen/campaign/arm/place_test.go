@@ -134,8 +134,8 @@ func TestWithItsContainerAProcessHasEnded(t *testing.T) {
 	if _, err := Up(t.Context(), armOf(p), t.TempDir(), nil); err == nil || !strings.Contains(err.Error(), "container box: docker: it is not running") {
 		t.Errorf("%v", err)
 	}
-	if problems := Check(t.Context(), armOf(p), 0); len(problems) != 1 || !strings.Contains(problems[0].String(), "it is not running") {
-		t.Errorf("%v", problems)
+	if found := Check(t.Context(), armOf(p), Needs{}); len(found) != 1 || found[0].Result != Fails || !strings.Contains(found[0].String(), "it is not running") {
+		t.Errorf("%v", found)
 	}
 	dir := t.TempDir()
 	leave(t, dir, Started{Container: "box", Tool: "docker"}, "")
@@ -254,14 +254,14 @@ func TestWithoutRootTheLineForSudoersIsSaid(t *testing.T) {
 	k := newKeeper("", nil)
 	k.root = false
 	arms := []plan.Arm{armOf(plan.Process{Name: "p", Argv: []string{"sh", "-c", "x"}, Root: true})}
-	if err := k.checkRoot(t.Context(), arms, nil); err != nil {
+	if _, err := k.checkRoot(t.Context(), arms, nil); err != nil {
 		t.Error(err)
 	}
 	appendTo(filepath.Join(folder, "refused"), "")
-	if err := k.checkRoot(t.Context(), []plan.Arm{armOf(plan.Process{Name: "p", Argv: []string{"sh"}})}, nil); err != nil {
+	if _, err := k.checkRoot(t.Context(), []plan.Arm{armOf(plan.Process{Name: "p", Argv: []string{"sh"}})}, nil); err != nil {
 		t.Errorf("nothing needs it: %v", err)
 	}
-	err := k.checkRoot(t.Context(), arms, []string{"/usr/bin/tee /proc/sys/vm/drop_caches"})
+	_, err := k.checkRoot(t.Context(), arms, []string{"/usr/bin/tee /proc/sys/vm/drop_caches"})
 	sh, lookErr := exec.LookPath("sh")
 	if lookErr != nil {
 		t.Fatal(lookErr)
@@ -272,7 +272,7 @@ func TestWithoutRootTheLineForSudoersIsSaid(t *testing.T) {
 		}
 	}
 	k.root = true
-	if err := k.checkRoot(t.Context(), arms, nil); err != nil {
+	if _, err := k.checkRoot(t.Context(), arms, nil); err != nil {
 		t.Errorf("root asks itself: %v", err)
 	}
 }

@@ -1,0 +1,306 @@
+package loadgen
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+
+	"github.com/umascope/umascope/loadgen/campaign"
+	"github.com/umascope/umascope/loadgen/campaign/arm"
+	"github.com/umascope/umascope/loadgen/campaign/pagecache"
+	"github.com/umascope/umascope/loadgen/campaign/plan"
+	"github.com/umascope/umascope/loadgen/render"
+	"github.com/umascope/umascope/loadgen/scene"
+	"github.com/umascope/umascope/loadgen/telemetry"
+)
+
+// waits is the result of a gate that is shut now: a run waits for it.
+const waits arm.Result = "waits"
+
+// preflightRow is a check and what it found, for all arms that it is of.
+type preflightRow struct {
+	arm.Finding
+	arms []string // empty of the whole campaign
+	// optional is whether all of these arms may be missing.
+	optional bool
+}
+
+// of is what the check is of.
+func (r preflightRow) of() string {
+	if len(r.arms) == 0 {
+		return "campaign"
+	}
+	return strings.TrimSuffix(strings.Join(r.arms, ", ")+": "+r.Process, ": ")
+}
+
+// preflight is what a campaign needs before its first slot, checked.
+type preflight struct{ rows []preflightRow }
+
+// checkMachine makes the preflight. It starts nothing of an arm.
+func (l *planLine) checkMachine(ctx context.Context, dir string, sense machineSense) (*preflight, error) {
+	cells, err := l.cells(dir, l.only)
+	if err != nil {
+		return nil, err
+	}
+	left, err := l.leftOver(ctx, dir)
+	if err != nil {
+		return nil, err
+	}
+	p := &preflight{}
+	p.root(ctx, l.planned, cells)
+	p.commands(cells)
+	p.exporters(ctx, cells)
+	p.evicted(cells)
+	for _, c := range cells {
+		needs := arm.Needs{Dir: campaign.ArmFolder(dir, c.Model.Name, c.Arm.Name), ExpectedBytes: c.Model.ExpectedBytes, URL: c.Flags["url"], LeftOver: left}
+		for _, found := range arm.Check(ctx, c.Arm, needs) {
+			p.add(found, c.Arm)
+		}
+	}
+	look, _ := campaign.LookAt(dir) // none before the first run
+	p.gates(ctx, cells, sense, look)
+	return p, nil
+}
+
+// leftOver reports whether an invocation that was killed left something running, which is ended before the first slot.
+func (l *planLine) leftOver(ctx context.Context, dir string) (bool, error) {
+	all, err := l.cells(dir, plan.Filter{})
+	if err != nil {
+		return false, err
+	}
+	for _, c := range all {
+		if found, err := arm.Leftovers(ctx, c.Arm, campaign.ArmFolder(dir, c.Model.Name, c.Arm.Name)); err != nil || len(found) > 0 {
+			return true, nil // what cannot be read is ended, or named, by the campaign
+		}
+	}
+	return false, nil
+}
+
+// add adds what was found, once for arms that have it in common. Without an arm it is of the whole campaign.
+func (p *preflight) add(found arm.Finding, of ...plan.Arm) {
+	at := slices.IndexFunc(p.rows, func(r preflightRow) bool { return r.Finding == found })
+	if at < 0 {
+		at = len(p.rows)
+		p.rows = append(p.rows, preflightRow{Finding: found, optional: len(of) > 0})
+	}
+	row := &p.rows[at]
+	for _, a := range of {
+		row.optional = row.optional && a.Optional
+		if !slices.Contains(row.arms, a.Name) {
+			row.arms = append(row.arms, a.Name)
+		}
+	}
+}
+
+func (p *preflight) addErr(check, detail string, err error) {
+	result := arm.Passes
+	if err != nil {
+		result, detail = arm.Fails, err.Error()
+	}
+	p.add(arm.Finding{Check: check, Result: result, Detail: detail})
+}
+
+// root checks sudo -n, if the plan needs root.
+func (p *preflight) root(ctx context.Context, planned *plan.Plan, cells []*plan.Cell) {
+	var more []string
+	if planned.PageCache.Policy == pagecache.Drop {
+		more = append(more, pagecache.SudoCommand)
+	}
+	var arms []plan.Arm
+	for _, c := range cells {
+		arms = append(arms, c.Arm)
+		for _, one := range c.Arm.Processes {
+			if one.Host == "" && one.Container == "" {
+				more = append(more, sudoed(one.Argv)...)
+			}
+		}
+		for _, one := range ownCommands(c) {
+			more = append(more, sudoed(one.argv)...)
+		}
+	}
+	how, err := arm.Root(ctx, arms, more...)
+	p.addErr("root", how, err)
+}
+
+// sudoed is the program that a command runs by sudo, if it does.
+func sudoed(argv []string) []string {
+	at := slices.IndexFunc(argv[1:], func(word string) bool { return !strings.HasPrefix(word, "-") })
+	if argv[0] != "sudo" || at < 0 {
+		return nil
+	}
+	path, err := exec.LookPath(argv[1+at])
+	if err != nil {
+		path = argv[1+at]
+	}
+	return []string{path}
+}
+
+// ownCommand is a command that the campaign itself starts.
+type ownCommand struct {
+	of   string
+	argv []string
+}
+
+// ownCommands are those of checks, of what is collected, of recorded scenarios and of the clock gate.
+func ownCommands(c *plan.Cell) []ownCommand {
+	var all []ownCommand
+	for _, one := range c.Checks {
+		all = append(all, ownCommand{"check " + one.Name, one.Argv})
+	}
+	for _, one := range c.Collect {
+		all = append(all, ownCommand{"collect " + one.Name, one.Argv})
+	}
+	for _, s := range c.Scenarios {
+		if s.Record != nil {
+			all = append(all, ownCommand{"scenario " + s.Name, s.Record.Argv})
+		}
+	}
+	if c.Gates.SMClock != nil {
+		all = append(all, ownCommand{"gate sm_clock", c.Gates.SMClock.Argv})
+	}
+	return all
+}
+
+// commands checks the programs of those commands.
+func (p *preflight) commands(cells []*plan.Cell) {
+	for _, c := range cells {
+		for _, one := range ownCommands(c) {
+			path, err := exec.LookPath(one.argv[0])
+			p.addErr("program "+one.argv[0]+" of "+one.of, path, err)
+		}
+	}
+}
+
+// exporters checks those that a plan names: every run would fail without them.
+func (p *preflight) exporters(ctx context.Context, cells []*plan.Cell) {
+	var asked []string
+	for _, c := range cells {
+		for _, text := range c.Telemetry {
+			if slices.Contains(asked, text) {
+				continue
+			}
+			asked = append(asked, text)
+			name, _, _ := strings.Cut(text, "=")
+			p.addErr("telemetry: "+name, "answers", probe(ctx, text, c.Flags[scene.AccessFlag]))
+		}
+	}
+}
+
+// evicted checks the paths whose page cache is evicted before each start.
+func (p *preflight) evicted(cells []*plan.Cell) {
+	for _, c := range cells {
+		for _, path := range c.PageCache.Paths {
+			_, err := os.Stat(path)
+			if errors.Is(err, fs.ErrNotExist) {
+				err = errors.New("does not exist")
+			}
+			p.addErr("page_cache "+path, "is there", err)
+		}
+	}
+}
+
+// probe asks an exporter, with the access that the file gives.
+func probe(ctx context.Context, text, access string) error {
+	source, err := scene.ParseSource(text)
+	if err != nil {
+		return err
+	}
+	admitted, err := telemetry.Admitted([]telemetry.Source{source}, access)
+	if err != nil {
+		return fmt.Errorf("--%s %s: %w", scene.AccessFlag, access, err)
+	}
+	return telemetry.Probe(ctx, admitted[0])
+}
+
+// gates holds the gates against the present values. One that is shut is waited for before a run.
+func (p *preflight) gates(ctx context.Context, cells []*plan.Cell, sense machineSense, look *campaign.Look) {
+	seen := map[string]bool{}
+	for _, c := range cells {
+		key := fmt.Sprint(c.Telemetry, c.Model.ExpectedBytes, c.Flags["url"])
+		if seen[key] {
+			continue
+		}
+		seen[key] = true
+		for _, g := range campaign.GatesNow(ctx, sense.ask, c, look) {
+			result := arm.Passes
+			switch {
+			case !g.Observed:
+				result = arm.Unchecked
+			case !g.Open:
+				result = waits
+			}
+			p.add(arm.Finding{Check: "gate " + g.Name, Result: result, Detail: g.Detail})
+		}
+	}
+}
+
+// failing are the checks that keep the campaign from starting.
+func (p *preflight) failing() []preflightRow {
+	return slices.DeleteFunc(slices.Clone(p.rows), func(r preflightRow) bool { return r.Result != arm.Fails || r.optional })
+}
+
+// refuse returns why the campaign does not start, after it printed every reason if there are several.
+func (p *preflight) refuse(stderr io.Writer) error {
+	failing := p.failing()
+	switch len(failing) {
+	case 0:
+		return nil
+	case 1:
+		r := failing[0]
+		return fmt.Errorf("preflight: %s", strings.Join([]string{r.of(), r.Check, r.Detail}, ": "))
+	}
+	if err := printPreflight(stderr, failing); err != nil {
+		return err
+	}
+	return fmt.Errorf("preflight: %d checks fail; nothing is started", len(failing))
+}
+
+// print prints how many checks ended how, then every check, those that keep the campaign from starting first.
+func (p *preflight) print(w io.Writer) error {
+	results := []arm.Result{arm.Fails, waits, arm.Unchecked, arm.Passes}
+	var counts []string
+	var rows []preflightRow
+	for _, result := range results {
+		before := len(rows)
+		for _, r := range p.rows {
+			if r.Result == result {
+				rows = append(rows, r)
+			}
+		}
+		if n := len(rows) - before; n > 0 {
+			counts = append(counts, fmt.Sprintf("%d %s", n, result))
+		}
+	}
+	if _, err := fmt.Fprintf(w, "preflight: %s\n\n", strings.Join(counts, ", ")); err != nil {
+		return err
+	}
+	return printPreflight(w, rows)
+}
+
+func printPreflight(w io.Writer, rows []preflightRow) error {
+	table := render.Table{Header: []string{"result", "of", "check", "found"}}
+	for _, r := range rows {
+		of := r.of()
+		if r.optional && r.Result == arm.Fails {
+			of += " (optional)"
+		}
+		table.Add(string(r.Result), of, r.Check, strings.ReplaceAll(r.Detail, "\n", "; "))
+	}
+	return render.TextTable(w, table)
+}
+
+// logWaits logs the gates that are shut now: their runs begin later.
+func (p *preflight) logWaits(log *slog.Logger) {
+	for _, r := range p.rows {
+		if r.Result == waits {
+			log.Info("preflight: "+r.Check+" is shut now", "why", r.Detail)
+		}
+	}
+}
