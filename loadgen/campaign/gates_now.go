@@ -83,6 +83,9 @@ func (k *gatekeeper) unwaited() []GateNow {
 	}
 	if k.gates.SMClock != nil {
 		all = append(all, GateNow{Name: gateSMClock, Detail: fmt.Sprintf("its command loads the GPU before each run, gate at least %s", quantity(k.gates.SMClock.MinHertz, "hertz"))})
+		if k.gates.PState != "" {
+			all = append(all, GateNow{Name: gatePState, Detail: "read while that command loads the GPU, gate " + k.gates.PState})
+		}
 	}
 	return all
 }

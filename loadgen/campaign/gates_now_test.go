@@ -34,9 +34,10 @@ func TestGatesAreShownBesideThePresentValues(t *testing.T) {
 		return Machine{Celsius: number(62), MemFreeBytes: number(40 << 30), BusySeconds: number(since.Seconds() / 4), TotalSeconds: number(since.Seconds())}
 	}
 	synctest.Test(t, func(t *testing.T) {
-		got := gatesNow(t, "{gpu_celsius: 45, cpu_ratio: 10%, mem_free: 60GiB, sm_clock: {min_hertz: 2.1e9, argv: [burn]}}", nil, warm)
+		got := gatesNow(t, "{gpu_celsius: 45, cpu_ratio: 10%, mem_free: 60GiB, p_state: P0, sm_clock: {min_hertz: 2.1e9, argv: [burn]}}", nil, warm)
 		if want := []string{
 			"open cooldown: the first run waits for none, each after it 5m0s", "unseen sm_clock: its command loads the GPU before each run, gate at least 2100 MHz",
+			"unseen p_state: read while that command loads the GPU, gate P0",
 			"shut gpu_celsius: GPU temperature 62 C, gate 45 C", "shut cpu_ratio: processors busy 25 %, gate 10 %", "shut mem_free: MemFree 40 GiB, gate at least 60 GiB",
 			"open mem_free_within: MemFree differs by 0 B from the other arms' starts, gate 1 GiB (no other arm has been started yet)",
 		}; !slices.Equal(got, want) {
