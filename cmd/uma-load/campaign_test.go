@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"math"
 	"math/rand/v2"
 	"net"
@@ -42,7 +43,26 @@ func serveEngine(address string) error {
 	}
 	go func() { _ = e.Run(context.Background()) }()
 	time.AfterFunc(5*time.Minute, func() { os.Exit(1) }) // of a test that failed
-	return http.ListenAndServe(address, e.Handler())
+	return http.ListenAndServe(address, stalling(e.Handler()))
+}
+
+// engineStall names a file: while it is there, the engine answers no request.
+const engineStall = "UMASCOPE_TEST_ENGINE_STALL"
+
+// stalling holds requests back as long as the file is there that the environment names.
+func stalling(engine http.Handler) http.Handler {
+	path := os.Getenv(engineStall)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body) // a server notices that its client is gone only then
+		if err != nil {
+			return
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		for _, err := os.Stat(path); err == nil && r.Context().Err() == nil; _, err = os.Stat(path) {
+			time.Sleep(5 * time.Millisecond)
+		}
+		engine.ServeHTTP(w, r)
+	})
 }
 
 // freePort is one that nobody listened at a moment ago.

@@ -147,7 +147,7 @@ func (e *ending) here(ctx context.Context) error {
 }
 
 func (e *ending) sayKilled() {
-	e.keeper.log.Warn("process did not end by itself: killed", "process", e.one.Name, "within", patience(e.spec.Stop), "of", signalOf(e.spec.Stop))
+	e.keeper.log.Warn("process did not end by itself: killed", "process", e.one.Name, "after", (patience(e.spec.Stop) - time.Until(e.until)).Round(time.Millisecond), "of", signalOf(e.spec.Stop))
 }
 
 // gently sends the signal. The group gets it at once, since a process would take a second one for haste.
