@@ -40,44 +40,32 @@ func (c *campaignRuns) measure(ctx context.Context, o campaign.Order) campaign.R
 	if err != nil {
 		return failed(ctx, err)
 	}
-	engine := engineLifecycle(o.Around)
 	if o.Scenario.Record != nil {
-		return c.record(ctx, line, engine)
+		return c.record(ctx, line, o)
 	}
 	settings, err := line.checkRun()
 	if err != nil {
 		return failed(ctx, err)
 	}
 	env := quiet(c.env, settings.logLevel, c.page)
-	env.Engine = engine
+	env.Engine = &o.Engine
 	made, err := makeRun(ctx, settings, env)
 	return resultOf(ctx, err, made.Summary())
 }
 
 // record makes one run whose load is a command.
-func (c *campaignRuns) record(ctx context.Context, line *commandLine, engine *runner.EngineLifecycle) campaign.Result {
+func (c *campaignRuns) record(ctx context.Context, line *commandLine, o campaign.Order) campaign.Result {
 	settings, err := line.checkRecord()
 	if err != nil {
 		return failed(ctx, err)
 	}
 	env := quiet(c.env, settings.logLevel, c.page)
-	env.Engine = engine
+	env.Engine = &o.Engine
 	made, err := makeRecording(ctx, settings, env)
 	if err != nil { // one of the command's own codes is no verdict
 		return failed(ctx, err)
 	}
 	return resultOf(ctx, nil, made.Summary())
-}
-
-// engineLifecycle starts and stops the engine of a run as its campaign does.
-func engineLifecycle(a campaign.Around) *runner.EngineLifecycle {
-	return &runner.EngineLifecycle{Before: a.Before, After: a.After, Facts: a.Facts, Ran: a.Ran, Engine: a.Engine, Logs: func() []runner.ProcessLog {
-		var all []runner.ProcessLog
-		for _, one := range a.Logs() {
-			all = append(all, runner.ProcessLog(one))
-		}
-		return all
-	}}
 }
 
 // resultOf is what came of a run that was measured. A missed SLO is a finding.

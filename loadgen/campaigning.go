@@ -17,6 +17,7 @@ import (
 	"github.com/umascope/umascope/loadgen/campaign/arm"
 	"github.com/umascope/umascope/loadgen/campaign/plan"
 	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/lifecycle"
 	"github.com/umascope/umascope/loadgen/live"
 	"github.com/umascope/umascope/loadgen/option"
 	"github.com/umascope/umascope/loadgen/runner"
@@ -188,7 +189,7 @@ func raiseArm(ctx context.Context, spec plan.Arm, dir string, guardian []string,
 	}
 	for _, one := range state.Processes {
 		engine.Members = append(engine.Members, folder.ArmMember{Name: one.Name, Program: one.Program, Options: one.Options, Container: one.Container, Host: one.Host})
-		engine.Logs = append(engine.Logs, campaign.Log{Process: one.Name, Path: one.Log, From: one.LogFrom})
+		engine.Logs = append(engine.Logs, lifecycle.Log{Process: one.Name, Path: one.Log, From: one.LogFrom})
 	}
 	return engine, nil
 }

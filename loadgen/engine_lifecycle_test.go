@@ -19,6 +19,7 @@ import (
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/loadgen/chat"
 	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/lifecycle"
 	"github.com/umascope/umascope/loadgen/live"
 	"github.com/umascope/umascope/loadgen/runner"
 	"github.com/umascope/umascope/loadgen/summary"
@@ -37,7 +38,7 @@ type standing struct {
 	never error                   // why it is never ready
 	wait  chan struct{}           // if not nil, it waits in cooldown until the context is done
 	downs int
-	logs  []runner.ProcessLog // of its processes
+	logs  []lifecycle.Log // of its processes
 }
 
 func newStanding(t *testing.T) *standing {
@@ -63,9 +64,9 @@ func newStanding(t *testing.T) *standing {
 	return s
 }
 
-func (s *standing) lifecycle() *runner.EngineLifecycle {
-	return &runner.EngineLifecycle{
-		Engine: true,
+func (s *standing) lifecycle() *lifecycle.Engine {
+	return &lifecycle.Engine{
+		Starts: true,
 		Before: func(ctx context.Context, enter func(string)) (context.Context, error) {
 			for _, phase := range []string{metric.PhaseCooldown, metric.PhaseStart, metric.PhaseLoad} {
 				enter(phase)
@@ -96,7 +97,7 @@ func (s *standing) lifecycle() *runner.EngineLifecycle {
 			}
 		},
 		Facts: func() *folder.Campaign { return &folder.Campaign{Name: "c", Slot: 3, EngineKept: s.downs > 0} },
-		Logs:  func() []runner.ProcessLog { return s.logs },
+		Logs:  func() []lifecycle.Log { return s.logs },
 	}
 }
 

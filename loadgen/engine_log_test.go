@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/umascope/umascope/loadgen/folder"
-	"github.com/umascope/umascope/loadgen/runner"
+	"github.com/umascope/umascope/loadgen/lifecycle"
 	"github.com/umascope/umascope/loadgen/summary"
 )
 
@@ -90,7 +90,7 @@ func TestTheLogOfAnArmTellsItsMemory(t *testing.T) {
 		}
 	}
 	s := newStanding(t)
-	s.logs = []runner.ProcessLog{{Process: "frontend", Path: frontend}, {Process: "engine", Path: worker, From: int64(len(earlier))}}
+	s.logs = []lifecycle.Log{{Process: "frontend", Path: frontend}, {Process: "engine", Path: worker, From: int64(len(earlier))}}
 	dir, err := runBeside(t, t.Context(), s, "--requests=1", "--warmup=0", "--output-tokens=2")
 	if err != nil {
 		t.Fatal(err)

@@ -10,6 +10,7 @@ import (
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/loadgen/campaign/plan"
 	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/lifecycle"
 )
 
 // attempt is one run in its slot.
@@ -39,13 +40,13 @@ func (a *attempt) of() cell { return cell{a.slot.Model, a.slot.Arm} }
 func (a *attempt) order(scenario plan.Scenario) Order {
 	o := Order{
 		Slot: a.slot, Attempt: a.number, Run: a.run, Dir: a.r.c.Dir, Cell: a.cell, Scenario: scenario, Labels: a.labels(),
-		Around: Around{Before: a.before, After: a.after, Facts: a.manifest, Ran: a.provenance, Engine: a.hasEngine(), Logs: a.logs},
+		Engine: lifecycle.Engine{Before: a.before, After: a.after, Facts: a.manifest, Ran: a.provenance, Starts: a.hasEngine(), Logs: a.logs},
 	}
 	return o
 }
 
 // logs are those of the engine that is up, if it is this run's.
-func (a *attempt) logs() []Log {
+func (a *attempt) logs() []lifecycle.Log {
 	if up := a.r.up; up != nil && up.cell == a.of() {
 		return up.engine.Logs
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/umascope/umascope/loadgen/campaign/plan"
 	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/lifecycle"
 )
 
 // Campaign is a plan that is carried out in a folder.
@@ -60,24 +61,8 @@ type Order struct {
 	Scenario plan.Scenario
 	// Labels are those of the run, beside those that flags give it.
 	Labels map[string]string
-	Around Around
-}
-
-// Around is what stands around a run: the machine comes to rest and the engine up before it, and down after.
-type Around struct {
-	// Before is done when the engine is ready; enter says which phase begins. What it returns is done, with
-	// the cause, when the engine is lost.
-	Before func(ctx context.Context, enter func(phase string)) (engine context.Context, err error)
-	// After stops what Before has started, however far that came; at once when the context is done.
-	After func(cut context.Context)
-	// Facts are what the manifest says of it, at that moment.
-	Facts func() *folder.Campaign
-	// Ran identifies what runs, as far as it is known at that moment.
-	Ran func() *folder.Provenance
-	// Engine says whether there is one.
-	Engine bool
-	// Logs are those of the engine that is up.
-	Logs func() []Log
+	// Engine gets the machine to rest and the engine up before the run, and down after it.
+	Engine lifecycle.Engine
 }
 
 // Result is what came of a run.
@@ -103,13 +88,7 @@ type Engine struct {
 	// Images are the ids of the images of containers that processes run in, by process.
 	Images map[string]string
 	// Logs are what its processes write, in their order.
-	Logs []Log
-}
-
-// Log is a file that a process of an engine writes to. What stands before From, in bytes, is of an earlier start.
-type Log struct {
-	Process, Path string
-	From          int64
+	Logs []lifecycle.Log
 }
 
 // Machine is what the measured machine says of itself. What nobody knows is nil.

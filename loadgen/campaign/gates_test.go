@@ -172,7 +172,7 @@ checks:
 		c.Only = plan.Filter{Arms: []string{"a"}}
 		c.Hands.Measure = func(ctx context.Context, o Order) Result {
 			result := after(ctx, o)
-			facts = o.Around.Facts().Checks
+			facts = o.Engine.Facts().Checks
 			return result
 		}
 		if _, err := w.run(t.Context(), c); err != nil {
@@ -215,7 +215,7 @@ func TestWhatIsCollectedIsAskedOnceAndKeepsNoCredentials(t *testing.T) {
 		}
 		var facts []folder.Collected
 		w.says = func(o Order) Result {
-			facts = append(facts, o.Around.Facts().Collected...)
+			facts = append(facts, o.Engine.Facts().Collected...)
 			return Result{Status: Finished}
 		}
 		if _, err := w.run(t.Context(), w.campaign(parsed(t, "iterations: 2\ncollect: [{name: freeze, argv: [pip]}]\n"))); err != nil {

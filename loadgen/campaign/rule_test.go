@@ -63,7 +63,7 @@ func TestACheckThatDoesNotPassEndsTheRunsOfAStrictPlanOnly(t *testing.T) {
 			c := w.campaign(parsed(t, "iterations: 1\non_invalid: {repeat: 0}\ngates: {strict: "+strict+", "+off+"}\n"+checks))
 			c.Hands.Measure = func(ctx context.Context, o Order) Result {
 				result := w.measure(ctx, o)
-				made = o.Around.Facts().Checks
+				made = o.Engine.Facts().Checks
 				return result
 			}
 			if o, err := w.run(t.Context(), c); err != nil || o.Counts[want] != 2 {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/umascope/umascope/loadgen/campaign/plan"
 	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/lifecycle"
 )
 
 func TestRunsFollowEachOtherInTheOrderOfThePlan(t *testing.T) {
@@ -47,7 +48,7 @@ func TestARunKnowsItsPlaceInTheCampaign(t *testing.T) {
 		var facts []*folder.Campaign
 		var labels []map[string]string
 		w.says = func(o Order) Result {
-			facts, labels = append(facts, o.Around.Facts()), append(labels, o.Labels)
+			facts, labels = append(facts, o.Engine.Facts()), append(labels, o.Labels)
 			return Result{Status: Finished}
 		}
 		if _, err := w.run(t.Context(), w.campaign(parsed(t, "iterations: 1\npage_cache: {policy: keep}\ncollect: [{name: freeze, argv: [pip]}]\n"))); err != nil {
@@ -190,8 +191,8 @@ func TestAnEngineStaysUpForItsTurnAndNotIntoTheNextRound(t *testing.T) {
 		w := newWorld(t)
 		var kept []bool
 		w.says = func(o Order) Result {
-			kept = append(kept, o.Around.Facts().EngineKept)
-			if logs := o.Around.Logs(); len(logs) != 1 || logs[0] != (Log{"engine", filepath.Join(ArmFolder(w.dir, o.Slot.Model, o.Slot.Arm), "engine.log"), 7}) {
+			kept = append(kept, o.Engine.Facts().EngineKept)
+			if logs := o.Engine.Logs(); len(logs) != 1 || logs[0] != (lifecycle.Log{Process: "engine", Path: filepath.Join(ArmFolder(w.dir, o.Slot.Model, o.Slot.Arm), "engine.log"), From: 7}) {
 				t.Errorf("%s has the logs %+v", o.Run, logs)
 			}
 			return Result{Status: Finished}

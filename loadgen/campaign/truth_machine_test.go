@@ -50,10 +50,10 @@ func carryOut(t *testing.T, order plan.Order, seed uint64, dir string) (runs []m
 		t.Fatal(err)
 	}
 	measure := func(ctx context.Context, o campaign.Order) campaign.Result {
-		if _, err := o.Around.Before(ctx, func(string) {}); err != nil {
+		if _, err := o.Engine.Before(ctx, func(string) {}); err != nil {
 			t.Fatal(err)
 		}
-		defer o.Around.After(ctx)
+		defer o.Engine.After(ctx)
 		run := made{name: o.Run, arm: o.Labels["arm"], pair: o.Labels["pair"], start: time.Now(), valid: random.Float64() > .05}
 		time.Sleep(8*time.Minute + time.Duration(random.Int64N(int64(4*time.Minute))))
 		run.end = time.Now()

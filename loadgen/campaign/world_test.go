@@ -16,6 +16,7 @@ import (
 
 	"github.com/umascope/umascope/loadgen/campaign/plan"
 	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/lifecycle"
 )
 
 // world is a machine and its engines on a virtual clock.
@@ -104,16 +105,16 @@ func (w *world) measure(ctx context.Context, o Order) Result {
 		w.t.Error(err)
 	}
 	state := func(text string) {
-		m := folder.Manifest{Schema: folder.ManifestSchema, Run: o.Run, State: text, Provenance: o.Around.Ran()}
+		m := folder.Manifest{Schema: folder.ManifestSchema, Run: o.Run, State: text, Provenance: o.Engine.Ran()}
 		if err := folder.Folder(dir).WriteJSON(folder.ManifestFile, m); err != nil {
 			w.t.Error(err)
 		}
 	}
 	state("running")
 	cut := context.WithoutCancel(ctx)
-	engine, err := o.Around.Before(ctx, func(phase string) { w.do("%s %s", o.Run, phase) })
+	engine, err := o.Engine.Before(ctx, func(phase string) { w.do("%s %s", o.Run, phase) })
 	if err != nil {
-		o.Around.After(cut)
+		o.Engine.After(cut)
 		state("failed")
 		if ctx.Err() != nil {
 			return Result{Status: Aborted, Problem: "interrupted"}
@@ -132,7 +133,7 @@ func (w *world) measure(ctx context.Context, o Order) Result {
 	case <-engine.Done():
 		result = Result{Status: Failed, Problem: context.Cause(engine).Error()}
 	}
-	o.Around.After(cut)
+	o.Engine.After(cut)
 	state("complete")
 	return result
 }
@@ -157,7 +158,7 @@ func (w *world) raise(ctx context.Context, a plan.Arm, dir string) (Engine, erro
 	w.do("up %s", a.Name)
 	lost, lose := context.WithCancelCause(context.WithoutCancel(ctx))
 	w.lose = lose
-	return Engine{Lost: lost, Files: []folder.ArmFile{{Path: "engine.conf", SHA256: "5f"}}, Logs: []Log{{"engine", filepath.Join(dir, "engine.log"), 7}}, Down: func(context.Context) error {
+	return Engine{Lost: lost, Files: []folder.ArmFile{{Path: "engine.conf", SHA256: "5f"}}, Logs: []lifecycle.Log{{Process: "engine", Path: filepath.Join(dir, "engine.log"), From: 7}}, Down: func(context.Context) error {
 		lose(errors.New("down"))
 		w.up = ""
 		w.do("down %s", a.Name)

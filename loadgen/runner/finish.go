@@ -68,7 +68,7 @@ func (e *ended) finishUnserved() (*summary.Run, error) {
 	_, err := e.run.end(stateOf(e.err))
 	m := e.run.manifest
 	m.Judging = e.run.expected()
-	m.Judging.Unmeasured = append(e.run.env.Engine.phases(), folder.PhaseReady, folder.PhaseStop)
+	m.Judging.Unmeasured = append(e.run.phasesToReady(), folder.PhaseReady, folder.PhaseStop)
 	m.Judging.Stopped = "nothing was measured: " + printable(e.err.Error())
 	m.Judging.Checks, m.Judging.Complete = checkFindings(m.Campaign), true
 	m.Judging.Warnings = append(e.run.scene.Warnings(), problems(m.Campaign)...)
@@ -95,7 +95,7 @@ func (e *ended) judging(log *telemetry.Log, found witness.Found) *folder.Judging
 	load, p, campaign := e.sent(), e.plan, e.run.manifest.Campaign
 	expect, tiers := e.run.load.Expect, witness.SeeTiers(log, p.served.Model.Simulated())
 	j := e.run.expected()
-	j.Unmeasured = append(e.run.env.Engine.phases(), p.work.Uncounted()...)
+	j.Unmeasured = append(e.run.phasesToReady(), p.work.Uncounted()...)
 	j.Model, j.KVMode, j.Checks = modelFindings(load.answers, p.subject), expect.Judge(tiers), checkFindings(campaign)
 	j.Client = clientHealth(load.health, p.client.StampsPackets(), e.run.load.Place.Rank)
 	j.Stopped = load.broken

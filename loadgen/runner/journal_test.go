@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/lifecycle"
 	"github.com/umascope/umascope/loadgen/live"
 	"github.com/umascope/umascope/loadgen/scene"
 )
@@ -63,14 +64,14 @@ func TestAnEngineIsNotRaisedIfAPhaseCannotBeNoted(t *testing.T) {
 		{name: "interrupted", came: lost, interrupted: true, want: ErrInterrupted, butNot: lost},
 	} {
 		ctx, interrupt := context.WithCancel(t.Context())
-		e := &EngineLifecycle{Before: func(ctx context.Context, enter func(string)) (context.Context, error) {
+		e := &lifecycle.Engine{Before: func(ctx context.Context, enter func(string)) (context.Context, error) {
 			enter("cooldown")
 			if c.interrupted {
 				interrupt()
 			}
 			return ctx, c.came
 		}}
-		_, err := e.raise(ctx, func(string) error { return c.entered })
+		_, err := (&run{env: Environment{Engine: e}}).startEngine(ctx, func(string) error { return c.entered })
 		if !errors.Is(err, c.want) || c.butNot != nil && errors.Is(err, c.butNot) {
 			t.Errorf("%s: %v", c.name, err)
 		}

@@ -119,7 +119,7 @@ func (m *measurement) withEngine(ctx context.Context) (*ended, error) {
 	i, end := newInterrupts(ctx, m.env.Cut, m.load.Grace, m.env.Log)
 	defer end()
 	over := &ended{run: m}
-	err = m.env.Engine.surround(i.stop, i.cut, m.run, m.journal.pass, func(engine context.Context) error {
+	err = m.runEngine(i.stop, i.cut, m.journal.pass, func(engine context.Context) error {
 		over = m.beside(engine, i, &page)
 		return over.err
 	})
@@ -170,7 +170,7 @@ func (m *measurement) meet(ctx context.Context, page *atomic.Bool) (*plan, error
 	if err != nil {
 		return nil, err
 	}
-	m.env.Engine.describe(m.manifest)
+	m.describeEngine()
 	m.announce(p)
 	return p, errors.Join(m.save(), m.scene.Capture(ctx, scene.Before))
 }
@@ -228,7 +228,7 @@ func (m *measurement) followServer(page string, closed func() bool) error {
 
 // announce shows the run on the live page and in the log. Of an engine that is not there yet, there is no plan.
 func (m *measurement) announce(p *plan) {
-	names := append(m.env.Engine.phases(), folder.PhaseReady)
+	names := append(m.phasesToReady(), folder.PhaseReady)
 	if p != nil {
 		for _, phase := range p.work.Phases {
 			names = append(names, phase.Name)

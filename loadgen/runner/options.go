@@ -8,6 +8,7 @@ import (
 
 	"github.com/umascope/umascope/loadgen/extract"
 	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/lifecycle"
 	"github.com/umascope/umascope/loadgen/live"
 	"github.com/umascope/umascope/loadgen/scene"
 	"github.com/umascope/umascope/loadgen/server"
@@ -98,7 +99,7 @@ type Environment struct {
 	Exporter string
 	Page     *live.Page
 	// Engine starts the engine for the run and stops it; nil if it is there by itself.
-	Engine *EngineLifecycle
+	Engine *lifecycle.Engine
 }
 
 // Result is what came of a run.

@@ -15,8 +15,9 @@ import (
 // serverProcess is the name of the process that serves the engine, where a plan gives it none.
 const serverProcess = "server"
 
-// describe enters what a campaign says of the run so far. What was observed of the engine stays.
-func (e *EngineLifecycle) describe(m *folder.Manifest) {
+// describeEngine enters what a campaign records of the run so far. What was observed of the engine stays.
+func (r *run) describeEngine() {
+	e, m := r.env.Engine, r.manifest
 	m.Campaign = e.Facts()
 	if e.Ran == nil {
 		return

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/lifecycle"
 	"github.com/umascope/umascope/loadgen/provenance"
 )
 
@@ -43,7 +44,7 @@ func TestARunGoesOnWithoutAKey(t *testing.T) {
 // TestWhatWasObservedOfAnEngineStaysBesideItsPlan: a campaign describes a run several times.
 func TestWhatWasObservedOfAnEngineStaysBesideItsPlan(t *testing.T) {
 	planned := folder.RanProcess{Name: "engine", ReadFrom: folder.ReadFromPlan}
-	e := &EngineLifecycle{
+	e := &lifecycle.Engine{
 		Facts: func() *folder.Campaign { return nil },
 		Ran: func() *folder.Provenance {
 			return &folder.Provenance{Key: "k", Processes: []folder.RanProcess{planned}}
@@ -51,7 +52,7 @@ func TestWhatWasObservedOfAnEngineStaysBesideItsPlan(t *testing.T) {
 	}
 	m := &folder.Manifest{Provenance: &folder.Provenance{Key: "k", Processes: []folder.RanProcess{planned, {Name: "server", ReadFrom: folder.ReadFromContainer}}, Missing: []string{"x"}}}
 	for range 2 {
-		e.describe(m)
+		(&run{env: Environment{Engine: e}, manifest: m}).describeEngine()
 	}
 	if p := m.Provenance.Processes; len(p) != 2 || p[1].Name != "server" || len(m.Provenance.Missing) != 1 {
 		t.Errorf("%+v", m.Provenance)

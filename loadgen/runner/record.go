@@ -60,7 +60,7 @@ func (r *recording) make(ctx context.Context) (Result, error) {
 	if r.env.Engine == nil {
 		identify(ctx, r.manifest, r.keep.Out, r.scene, "", r.load.Argv)
 	}
-	r.show(r.keep.facts(r.id, scenarioRecord, append(r.env.Engine.phases(), recordPhases()...)))
+	r.show(r.keep.facts(r.id, scenarioRecord, append(r.phasesToReady(), recordPhases()...)))
 	r.env.Log.Info("record", "id", r.id, "folder", string(r.folder), "command", r.manifest.Command.Program, "live", r.env.Page.URL())
 
 	exit, err := r.follow(ctx)
@@ -103,7 +103,7 @@ func (r *recording) follow(ctx context.Context) (command.Exit, error) {
 	var exit command.Exit
 	if r.env.Engine != nil {
 		enter := func(phase string) error { r.log.begin(phase); return nil }
-		err := r.env.Engine.surround(ctx, cut, r.run, enter, func(engine context.Context) (err error) {
+		err := r.runEngine(ctx, cut, enter, func(engine context.Context) (err error) {
 			exit, err = r.beside(ctx, cut, engine)
 			return err
 		})
@@ -126,7 +126,7 @@ func (r *recording) follow(ctx context.Context) (command.Exit, error) {
 // beside runs the command while the engine that was started for it is up, until that is lost at the latest.
 func (r *recording) beside(ctx, cut, engine context.Context) (exit command.Exit, err error) {
 	err = r.scene.LookAtEngine(ctx)
-	r.env.Engine.describe(r.manifest)
+	r.describeEngine()
 	identify(ctx, r.manifest, r.keep.Out, r.scene, "", r.load.Argv)
 	if err == nil {
 		err = errors.Join(r.save(), r.scene.Capture(ctx, scene.Before))
@@ -138,7 +138,7 @@ func (r *recording) beside(ctx, cut, engine context.Context) (exit command.Exit,
 	defer halt(nil)
 	defer context.AfterFunc(engine, func() { halt(context.Cause(engine)) })()
 	rest := metric.PhaseBefore
-	if r.env.Engine.Engine {
+	if r.env.Engine.Starts {
 		rest = folder.PhaseReady
 	}
 	exit, err = r.watch(both, rest)
