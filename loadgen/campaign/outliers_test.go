@@ -18,7 +18,7 @@ func watched(w *world, p *plan.Plan) (*Campaign, map[int]*folder.Campaign) {
 		return []Outlier{{Model: "m", Scenario: "s", Round: 2, Text: "r002 is 12 % off"}}, nil
 	}
 	w.says = func(o Order) Result {
-		facts[o.Slot.Number] = o.Around.Facts()
+		facts[o.Slot.Number] = o.Engine.Facts()
 		return Result{Status: Finished}
 	}
 	return c, facts
