@@ -68,7 +68,7 @@ func differences(ledgers map[string]LedgerPair) map[string]LedgerDelta {
 
 // keepShared keeps the lines that another ledger has too.
 func keepShared(lines, other map[string]float64) {
-	for line := range lines {
+	for _, line := range metric.InLedgerOrder(lines) {
 		if _, shared := other[line]; !shared {
 			leaveOut(lines, line)
 		}
@@ -98,8 +98,8 @@ func meanLines(runs []*Run, at func(*Run) map[string]float64) map[string]float64
 			count[line]++
 		}
 	}
-	for line, n := range count {
-		if n != observed {
+	for _, line := range metric.InLedgerOrder(count) { // the same sum every time
+		if count[line] != observed {
 			leaveOut(sum, line)
 		}
 	}

@@ -77,11 +77,12 @@ func (l ledgers) folded() ledgers {
 			return nil
 		}
 		folded := map[string]float64{}
-		for line, bytes := range lines {
+		for _, line := range metric.InLedgerOrder(lines) {
+			shown := line
 			if _, differs := largest[line]; !differs {
-				line = name
+				shown = name
 			}
-			folded[line] += bytes
+			folded[shown] += lines[line]
 		}
 		return folded
 	}
@@ -140,9 +141,10 @@ func cells(columns []map[string]float64, of func(map[string]float64) (bytes floa
 	return all
 }
 
+// sum adds up in the order of the vocabulary, so that it is the same every time.
 func sum(lines map[string]float64) (bytes float64, known bool) {
-	for _, v := range lines {
-		bytes += v
+	for _, name := range metric.InLedgerOrder(lines) {
+		bytes += lines[name]
 	}
 	return bytes, len(lines) > 0
 }
