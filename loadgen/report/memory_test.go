@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/umascope/umascope/loadgen/render"
 	"github.com/umascope/umascope/loadgen/summary"
 )
 
@@ -48,7 +49,34 @@ func TestTheTableOfMemoryAddsUpAndEndsWithThePool(t *testing.T) {
 	if !slices.Equal(rows, want) || table.Header[0] != "memory on spark (simulated)" {
 		t.Errorf("%q below %q", rows, table.Header)
 	}
-	if table := memoryTable(&summary.Memory{UnavailablePeak: m.UnavailablePeak}, nil, ""); !table.Empty() {
-		t.Errorf("without the pool nothing adds up: %v", table.Rows)
+}
+
+// Of an old run that lost lines of its ledger the pool is not known: its figures have a line for the rest, which has none.
+func TestMemoryOfAPoolThatIsNotKnownHasALineForTheRest(t *testing.T) {
+	gib := func(n float64) *float64 { return new(n * (1 << 30)) }
+	m := &summary.Memory{
+		Origin: summary.Origin{Source: "spark", Mode: "live"}, OccupiedWithoutKV: gib(60.5), UnavailablePeak: gib(90), CUDAFreeMin: gib(2),
+		LedgerAt: &summary.LedgerAt{Ready: map[string]float64{"anon": 3 << 30}, Peak: map[string]float64{"anon": 4 << 30, "page_cache": 1 << 30}},
+	}
+	s := summary.Summary{Memory: m, KV: &summary.KV{CapacityBytes: gib(30), Source: "its page"}}
+	cells := func(table render.Table) (rows []string) {
+		for _, row := range table.Rows {
+			rows = append(rows, strings.Join(row.Cells, "|"))
+		}
+		return rows
+	}
+	if got, want := cells(measuredMemory(s)), []string{
+		"engine ready|occupied without KV cache|60.50|–", "|KV cache, by its page|30.00|–", "|not recorded|–|–",
+		"least available|unavailable|90.00|–", "|not recorded|–|–", "least free|free|2.00|–", "|not recorded|–|–", "all moments|pool|–|–",
+	}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if got, want := cells(ledgerTable(m)), []string{"anon|3.00|4.00", "page_cache|–|1.00", "not recorded|–|–", "pool|–|–"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	for _, f := range runFacts(s) {
+		if strings.Contains(strings.ToLower(f.Name), "memory") || f.Name == "KV cache" {
+			t.Errorf("%s stands alone", f.Name)
+		}
 	}
 }

@@ -46,7 +46,14 @@ func memoryRows(s summary.Summary) [][]any {
 	}
 	rows := [][]any{{table.Header[0], "line", "GiB", "share of the pool, %"}}
 	for _, line := range poolLines(s.Memory, s.KV) {
-		rows = append(rows, []any{line.moment, line.name, line.bytes / gibibytes().size, 100 * line.share})
+		row := []any{line.moment, line.name, nil, nil}
+		if line.bytes != nil {
+			row[2] = *line.bytes / gibibytes().size
+		}
+		if line.share != nil {
+			row[3] = 100 * *line.share
+		}
+		rows = append(rows, row)
 	}
 	return rows
 }

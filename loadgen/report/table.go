@@ -90,19 +90,20 @@ func memoryTable(m *summary.Memory, kv *summary.KV, where string) render.Table {
 	}
 	t := render.Table{Header: []string{"memory" + where + notLive(m.Origin), "line", "GiB", "share of the pool"}, Words: []int{1}}
 	for _, line := range lines {
-		t.Add(line.moment, line.name, formatGiB(line.bytes), chart.FormatRatio(line.share))
+		t.Add(line.moment, line.name, chart.Optional(line.bytes, formatGiB), chart.Optional(line.share, chart.FormatRatio))
 	}
 	return t
 }
 
-// poolLine is a row of the table of memory.
+// poolLine is a row of the table of memory; what was not recorded is nil.
 type poolLine struct {
 	moment, name string
-	bytes        float64
-	share        float64 // of the pool
+	bytes        *float64
+	share        *float64 // of the pool
 }
 
-// poolLines are the lines of every moment, which is named in its first one, and the pool at the end.
+// poolLines are the lines of every moment, which is named in its first one, and the pool at the end. Where the pool is not
+// known, the rest of it is a line without a figure.
 func poolLines(m *summary.Memory, kv *summary.KV) []poolLine {
 	splits := m.Splits(kv)
 	if len(splits) == 0 {
@@ -116,11 +117,22 @@ func poolLines(m *summary.Memory, kv *summary.KV) []poolLine {
 			if name == summary.LineKVCache {
 				name += ", by " + kv.Source
 			}
-			lines = append(lines, poolLine{moment, name, line.Bytes, line.Bytes / *m.Pool})
+			row := poolLine{moment: moment, name: name, bytes: &line.Bytes}
+			if m.Pool != nil {
+				row.share = new(line.Bytes / *m.Pool)
+			}
+			lines = append(lines, row)
 			moment = ""
 		}
+		if split.Partial {
+			lines = append(lines, poolLine{name: summary.LineNotRecorded})
+		}
 	}
-	return append(lines, poolLine{"all moments", "pool", *m.Pool, 1})
+	pool := poolLine{moment: "all moments", name: "pool", bytes: m.Pool}
+	if m.Pool != nil {
+		pool.share = new(1.)
+	}
+	return append(lines, pool)
 }
 
 // measuredMemory is the table of the measured host.
@@ -183,9 +195,13 @@ func ledgerTable(m *summary.Memory) render.Table {
 		}
 		t.Add(row...)
 	}
-	if m.Pool != nil { // else lines may be missing
-		t.Add(pools...)
+	if m.Pool == nil { // lines may be missing, and their bytes with them
+		for i := range moments {
+			pools[i+1] = chart.None
+		}
+		t.Add(append([]string{summary.LineNotRecorded}, pools[1:]...)...)
 	}
+	t.Add(pools...)
 	return t
 }
 

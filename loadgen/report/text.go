@@ -141,16 +141,8 @@ func machineFacts(s summary.Summary) []headline {
 		}
 		facts = append(facts, h)
 	}
-	if m := s.Memory; m != nil {
-		if m.Pool == nil { // else memoryTable has them
-			add(m.Origin, "memory occupied without KV cache", m.OccupiedWithoutKV, gibibytes())
-			add(m.Origin, "free memory when the KV cache was sized", m.FreeAtKVSizing, gibibytes())
-			add(m.Origin, "memory unavailable, peak", m.UnavailablePeak, gibibytes())
-			add(m.Origin, "free memory, least", m.CUDAFreeMin, gibibytes())
-		}
-		if m.Pool == nil || !m.GPUHeldInPool() {
-			add(m.Origin, "GPU-held memory, peak", m.GPUHeldPeak, gibibytes())
-		}
+	if m := s.Memory; m != nil && !m.GPUHeldInPool() { // memoryTable has what is part of the pool
+		add(m.Origin, "GPU-held memory, peak", m.GPUHeldPeak, gibibytes())
 	}
 	facts = append(facts, engineFacts(s)...)
 	if t := s.Thermal; t != nil {
@@ -179,7 +171,7 @@ func engineFacts(s summary.Summary) []headline {
 		}
 	}
 	if kv := s.KV; kv != nil {
-		if s.Memory == nil || s.Memory.Pool == nil || s.Memory.OccupiedWithoutKV == nil { // else memoryTable has it
+		if s.Memory == nil || s.Memory.OccupiedWithoutKV == nil { // else memoryTable has it
 			add("KV cache", kv.Source, kv.CapacityBytes, gibibytes())
 		}
 		add("KV cache, tokens", kv.Source, kv.CapacityTokens, inTokens())

@@ -22,11 +22,11 @@ func (s *Summary) UnmarshalJSON(text []byte) error {
 	if err := json.Unmarshal(text, &old); err != nil {
 		return err
 	}
-	if err := s.Memory.readBefore(old.Memory); err != nil {
+	if err := s.Memory.readBefore(old.Memory, s.KV); err != nil {
 		return err
 	}
 	for i, machine := range old.Machines {
-		if err := s.Machines[i].Memory.readBefore(machine.Memory); err != nil {
+		if err := s.Machines[i].Memory.readBefore(machine.Memory, s.Machines[i].KV); err != nil {
 			return err
 		}
 	}
@@ -35,8 +35,8 @@ func (s *Summary) UnmarshalJSON(text []byte) error {
 }
 
 // readBefore reads the members that have other names today, and adds those that follow from the others: the lines of
-// the ledger are the pool.
-func (m *Memory) readBefore(old map[string]json.RawMessage) error {
+// the ledger are the pool, or else the three that it is split into when the engine is ready.
+func (m *Memory) readBefore(old map[string]json.RawMessage, kv *KV) error {
 	if m == nil {
 		return nil
 	}
@@ -54,6 +54,10 @@ func (m *Memory) readBefore(old map[string]json.RawMessage) error {
 		return err
 	}
 	pool := m.LedgerAt.pool()
+	if free := m.FreeWhenReady(); pool == nil && free != nil && m.OccupiedWithoutKV != nil && kv != nil && kv.CapacityBytes != nil {
+		sum := *m.OccupiedWithoutKV + *kv.CapacityBytes + *free // occupied without KV cache is the pool less the others
+		pool = &sum
+	}
 	m.Pool, m.AvailableMin, m.OccupiedPeak = pool, less(pool, m.UnavailablePeak), less(pool, m.CUDAFreeMin)
 	return nil
 }

@@ -75,6 +75,11 @@ func TestASummaryOfTheFormBeforeKeepsWhatIsNotKnownAbsent(t *testing.T) {
 	if m := s.Memory; m.Pool != nil || m.AvailableMin != nil || m.OccupiedPeak != nil || m.OccupiedWithoutKV != nil {
 		t.Errorf("without all lines of the ledger the pool is not known: %+v", m)
 	}
+	// Occupied without KV cache is the pool less KV cache and free memory, whichever lines of the ledger were lost.
+	s, err = opened(t, `{"schema":"umascope.summary/1","run":"r","kv":{"capacity_bytes":40,"source":"x"},"memory":{"source":"s","mode":"live","excluding_kv_bytes":50,"ledger_at":{"ready":{"free":10,"anon":20}}}}`)
+	if err != nil || s.Memory.Pool == nil || *s.Memory.Pool != 100 {
+		t.Errorf("%+v, %v", s.Memory, err)
+	}
 	if s, err := opened(t, `{"schema":"umascope.summary/1","run":"r"}`); err != nil || s.Memory != nil {
 		t.Errorf("%+v, %v", s.Memory, err)
 	}

@@ -18,6 +18,8 @@ type MemoryLine struct {
 type MemorySplit struct {
 	Moment string
 	Lines  []MemoryLine
+	// Partial says that the pool is not known: how large the rest of it is was not recorded.
+	Partial bool
 }
 
 // Names of the lines of splits.
@@ -32,11 +34,14 @@ const (
 	LineNotGPUHeld        = "not GPU-held"
 )
 
-// Splits are the moments that the figures are of, in the order of a run. KV is nil where its size is not known. There are
-// none where the pool is not known.
+// Splits are the moments that the figures are of, in the order of a run. KV is nil where its size is not known. Where the
+// pool is not known, they have the figures that are, and are partial.
 func (m *Memory) Splits(kv *KV) []MemorySplit {
-	if m == nil || m.Pool == nil {
+	if m == nil {
 		return nil
+	}
+	if m.Pool == nil {
+		return m.partialSplits(kv)
 	}
 	var all []MemorySplit
 	add := func(moment, name string, bytes *float64, rest string) {
@@ -66,7 +71,36 @@ func (m *Memory) split(moment, rest string, lines ...MemoryLine) MemorySplit {
 	}
 	lines = append(lines, MemoryLine{rest, left})
 	slices.SortStableFunc(lines, func(a, b MemoryLine) int { return cmp.Compare(b.Bytes, a.Bytes) })
-	return MemorySplit{moment, lines}
+	return MemorySplit{Moment: moment, Lines: lines}
+}
+
+// partialSplits are those of a pool that is not known.
+func (m *Memory) partialSplits(kv *KV) []MemorySplit {
+	var all []MemorySplit
+	add := func(moment string, lines ...MemoryLine) {
+		if len(lines) > 0 {
+			slices.SortStableFunc(lines, func(a, b MemoryLine) int { return cmp.Compare(b.Bytes, a.Bytes) })
+			all = append(all, MemorySplit{moment, lines, true})
+		}
+	}
+	known := func(name string, bytes *float64) []MemoryLine {
+		if bytes == nil {
+			return nil
+		}
+		return []MemoryLine{{name, *bytes}}
+	}
+	add("KV cache sized", known(LineFree, m.FreeAtKVSizing)...)
+	ready := slices.Concat(known(LineOccupiedWithoutKV, m.OccupiedWithoutKV), known(LineFree, m.FreeWhenReady()))
+	if kv != nil && len(ready) > 0 {
+		ready = append(ready, known(LineKVCache, kv.CapacityBytes)...)
+	}
+	add("engine ready", ready...)
+	add("least available", slices.Concat(known(LineUnavailable, m.UnavailablePeak), known(LineAvailable, m.AvailableMin))...)
+	add("least free", known(LineFree, m.CUDAFreeMin)...)
+	if m.GPUHeldInPool() {
+		add("most GPU-held", known(LineGPUHeld, m.GPUHeldPeak)...)
+	}
+	return all
 }
 
 // GPUHeldInPool reports whether GPU-held memory is part of the pool: then it is a line of the ledger.

@@ -58,6 +58,9 @@ func TestLinesAreByWordsAndBySize(t *testing.T) {
 			for _, line := range s.Lines {
 				fmt.Fprintf(&b, " %s %v", line.Name, line.Bytes)
 			}
+			if s.Partial {
+				b.WriteString(" and the rest")
+			}
 			b.WriteString("\n")
 		}
 		return b.String()
@@ -80,8 +83,17 @@ least free: occupied 95 free 5
 most GPU-held: GPU-held 60 not GPU-held 40
 `},
 		"GPU memory is not in the pool": {&Memory{Pool: new(100.), UnavailablePeak: new(10.), GPUHeldPeak: new(600.)}, &KV{CapacityBytes: new(500.)}, "least available: available 90 unavailable 10\n"},
-		"the pool is not known":         {&Memory{UnavailablePeak: new(10.)}, nil, ""},
-		"no memory":                     {nil, nil, ""},
+		"the pool is not known": {&Memory{
+			OccupiedWithoutKV: new(30.), FreeAtKVSizing: new(70.), UnavailablePeak: new(80.), CUDAFreeMin: new(5.), GPUHeldPeak: new(60.),
+			LedgerAt: &LedgerAt{Ready: map[string]float64{metric.LineGPUProcess: 50}},
+		}, &KV{CapacityBytes: new(50.)}, `KV cache sized: free 70 and the rest
+engine ready: KV cache 50 occupied without KV cache 30 and the rest
+least available: unavailable 80 and the rest
+least free: free 5 and the rest
+most GPU-held: GPU-held 60 and the rest
+`},
+		"a cache alone": {&Memory{}, &KV{CapacityBytes: new(50.)}, ""},
+		"no memory":     {nil, nil, ""},
 	} {
 		if got := text(test.memory.Splits(test.kv)); got != test.want {
 			t.Errorf("%s:\n%s\nwant\n%s", name, got, test.want)
