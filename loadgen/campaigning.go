@@ -182,7 +182,7 @@ func raiseArm(ctx context.Context, spec plan.Arm, dir string, guardian []string,
 	if err != nil {
 		return campaign.Engine{}, err
 	}
-	engine := campaign.Engine{Lost: running.Context(), Down: running.Down, Images: running.Images(ctx)}
+	engine := campaign.Engine{Lost: running.Context(), Down: running.Down, Images: running.Images(ctx), LockedClock: running.State().LockedClock}
 	state := running.State()
 	for _, f := range state.Files {
 		engine.Files = append(engine.Files, folder.ArmFile{Path: f.Path})

@@ -90,6 +90,8 @@ func (g planGenerator) of(t reflect.Type, is, one []string) map[string]any {
 		return map[string]any{"type": "string", "pattern": `^([0-9]+(\.[0-9]*)?(ns|us|µs|ms|s|m|h))+$|^0$`}
 	case reflect.TypeFor[plan.Bytes]():
 		return map[string]any{"type": []any{"string", "integer"}, "pattern": `^[0-9][0-9.eE+]* ?([KMGT]iB|[kMGT]?B)$|^0$`, "maximum": 0}
+	case reflect.TypeFor[plan.Hertz]():
+		return map[string]any{"type": "string", "pattern": `^[0-9.eE+]+ ?[MG]Hz$`}
 	case reflect.TypeFor[plan.Ratio]():
 		return map[string]any{"type": []any{"string", "number"}, "pattern": `^[0-9.eE+]+ ?%?$`}
 	}
@@ -168,6 +170,8 @@ func TestTheSchemaOfAPlanRefusesWhatItsReaderRefuses(t *testing.T) {
 		good + "gates: {cpu_ratio: 0.1}\n":                         false,
 		good + "gates: {cpu_ratio: 10%}\n":                         false,
 		good + "gates: {cpu_ratio: ten}\n":                         true,
+		good + "clocks: {lock: 1500MHz}\n":                         false,
+		good + "clocks: {lock: 1500}\n":                            true,
 		good + "gates: {mem_free: 60}\n":                           true,
 		good + "gates: {cooldown: 5}\n":                            true,
 		good + "gates: {cooldwon: 5m}\n":                           true,

@@ -53,7 +53,9 @@ func (a *attempt) logs() []lifecycle.Log {
 	return nil
 }
 
-func (a *attempt) hasEngine() bool { return len(a.cell.Arm.Processes)+len(a.cell.Arm.Files) > 0 }
+func (a *attempt) hasEngine() bool {
+	return len(a.cell.Arm.Processes)+len(a.cell.Arm.Files) > 0 || a.cell.Arm.Clocks != nil
+}
 
 // labels are those that every run of a campaign has; those of the arm stand behind them.
 func (a *attempt) labels() map[string]string {
@@ -188,6 +190,9 @@ func (a *attempt) ready(ctx context.Context) (context.Context, error) {
 	lost := context.WithoutCancel(ctx)
 	if up := a.r.up; up != nil {
 		lost, a.facts.Files, a.facts.Processes = up.engine.Lost, up.engine.Files, up.engine.Members
+		if up.engine.LockedClock > 0 {
+			a.facts.LockedClockHertz = number(float64(up.engine.LockedClock))
+		}
 		a.observe(up.engine)
 	}
 	if _, known := a.r.collected[a.of()]; !known && len(a.cell.Collect) > 0 {

@@ -87,6 +87,8 @@ type Engine struct {
 	Members []folder.ArmMember
 	// Images are the ids of the images of containers that processes run in, by process.
 	Images map[string]string
+	// LockedClock is the clock that the GPUs of this machine are locked to; 0 if they are not.
+	LockedClock plan.Hertz
 	// Logs are what its processes write, in their order.
 	Logs []lifecycle.Log
 }

@@ -41,10 +41,15 @@ func identify(k provenance.Key, p *plan.Plan, slot plan.Slot) (folder.Provenance
 	for _, name := range slices.Sorted(maps.Keys(flags)) {
 		ran.Plan = append(ran.Plan, k.Setting("flag --"+name, flags[name]))
 	}
-	for _, part := range []struct {
+	type part struct {
 		name string
 		of   any
-	}{{"checks", c.Checks}, {"collect", c.Collect}, {"gates", c.Gates}, {"keep_up", p.KeepUp}, {"page_cache", c.PageCache}} {
+	}
+	parts := []part{{"checks", c.Checks}, {"collect", c.Collect}, {"gates", c.Gates}, {"keep_up", p.KeepUp}, {"page_cache", c.PageCache}}
+	if p.Clocks != nil {
+		parts = append(parts, part{"clocks", p.Clocks})
+	}
+	for _, part := range parts {
 		hashed, err := k.Part(part.name, part.of)
 		if err != nil {
 			return ran, err

@@ -25,13 +25,15 @@ type Campaign struct {
 	// BootID is of the machine that the campaign runs on.
 	BootID string `json:"boot_id,omitempty"`
 	// EngineKept says that the engine was up already, from a run before this one.
-	EngineKept bool        `json:"engine_kept,omitempty"`
-	Gates      []Gate      `json:"gates,omitempty"`
-	PageCache  *PageCache  `json:"page_cache,omitempty"`
-	Checks     []Check     `json:"checks,omitempty"`
-	Collected  []Collected `json:"collected,omitempty"`
-	Files      []ArmFile   `json:"files,omitempty"`
-	Processes  []ArmMember `json:"processes,omitempty"`
+	EngineKept bool       `json:"engine_kept,omitempty"`
+	Gates      []Gate     `json:"gates,omitempty"`
+	PageCache  *PageCache `json:"page_cache,omitempty"`
+	// LockedClockHertz is the clock that the GPUs of the machine with uma-load were locked to while the arm was up.
+	LockedClockHertz *float64    `json:"locked_clock_hertz,omitempty"`
+	Checks           []Check     `json:"checks,omitempty"`
+	Collected        []Collected `json:"collected,omitempty"`
+	Files            []ArmFile   `json:"files,omitempty"`
+	Processes        []ArmMember `json:"processes,omitempty"`
 	// Problems are what went wrong around the run without spoiling it.
 	Problems []string `json:"problems,omitempty"`
 }

@@ -148,9 +148,12 @@ func (k *keeper) vacant(ctx context.Context, spec plan.Arm) error {
 	return nil
 }
 
-// start brings up the files and processes.
+// start brings up the files, the clocks and the processes.
 func (r *Running) start(spec plan.Arm) error {
 	if err := r.keeper.writeFiles(spec.Files); err != nil {
+		return err
+	}
+	if err := r.keeper.lockClocks(r.ctx, spec.Clocks); err != nil {
 		return err
 	}
 	for _, one := range spec.Processes {
@@ -273,7 +276,7 @@ func (k *keeper) down(ctx context.Context, specs map[string]plan.Process) error 
 			errs = append(errs, fmt.Errorf("%s has ended, which cannot be written down: %w", one.Name, err))
 		}
 	}
-	errs = append(errs, k.removeFiles())
+	errs = append(errs, k.removeFiles(), k.resetClocks(ctx))
 	if errors.Join(errs...) == nil {
 		now := time.Now()
 		errs = append(errs, k.note(func(s *State) { s.DownAt = &now }))

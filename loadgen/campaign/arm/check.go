@@ -54,6 +54,9 @@ func Root(ctx context.Context, arms []plan.Arm, more ...string) (string, error) 
 func (k *keeper) checkRoot(ctx context.Context, arms []plan.Arm, more []string) (string, error) {
 	programs := slices.Clone(more)
 	for _, one := range arms {
+		if path, err := program(smi, "", nil); one.Clocks != nil && err == nil {
+			programs = append(programs, path)
+		}
 		for _, p := range one.Processes {
 			if p.Root && p.Host == "" {
 				programs = append(programs, rootPrograms(p)...)

@@ -99,6 +99,9 @@ func (c *checker) check(ctx context.Context, spec plan.Arm) {
 	for _, file := range spec.Files {
 		c.file(file)
 	}
+	if spec.Clocks != nil {
+		c.addErr("", "clocks.lock", spec.Clocks.Lock.String()+" by "+smi, c.keeper.checkClocks(ctx))
+	}
 	runBy := map[string]string{} // processes, by the container that they run
 	for _, p := range spec.Processes {
 		if by := runBy[p.Container]; by != "" {

@@ -50,6 +50,8 @@ type State struct {
 	Files     []Written  `json:"files,omitempty"`
 	// Mounts are the mount points before the start: those that are there later and not here are its.
 	Mounts []string `json:"mounts,omitempty"`
+	// LockedClock is the clock that the GPUs are locked to, or were about to be; 0 if they are not.
+	LockedClock plan.Hertz `json:"locked_clock_hertz,omitempty"`
 }
 
 // Started is a process of the arm that was started, or was about to be.

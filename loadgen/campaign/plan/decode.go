@@ -148,6 +148,10 @@ func (d *decoder) scalar(path string, node *yaml.Node, v reflect.Value, f field)
 		var parsed time.Duration
 		parsed, problem = option.DurationWithin(0, mostDuration)(text)
 		v.SetInt(int64(parsed))
+	case reflect.TypeFor[Hertz]():
+		var parsed Hertz
+		parsed, problem = ParseHertz(text)
+		v.SetUint(uint64(parsed))
 	case reflect.TypeFor[Bytes]():
 		var parsed Bytes
 		parsed, problem = ParseBytes(text)

@@ -35,6 +35,8 @@ func TestWhatIsWrongIsNamedWithItsLineAndKey(t *testing.T) {
 		{"iterations: 2", "gates: {sm_clock: {min_hertz: 2100, argv: [x]}}", "plan.yaml:34: gates.sm_clock.min_hertz: 2100 is no clock of a GPU: 2.1e9 is 2100 MHz"},
 		{"iterations: 2", "gates: {p_state: P0}", "plan.yaml:34: gates.p_state: needs sm_clock, whose command loads the GPU"},
 		{"iterations: 2", "gates: {p_state: P9}", `plan.yaml:34: gates.p_state: "P9" is none of P0, usual`},
+		{"iterations: 2", "clocks: {lock: 1500}", `plan.yaml:34: clocks.lock: "1500" is no clock of a GPU with its unit, such as 1500MHz or 1.5GHz`},
+		{"iterations: 2", "clocks: {}", "plan.yaml:34: clocks: lock is missing"},
 		{"iterations: 2", "page_cache: {policy: evict}", "plan.yaml:34: page_cache: paths belong to the policy evict, which needs them"},
 		{"iterations: 2", "page_cache: {paths: [/models]}", "plan.yaml:34: page_cache: paths belong to the policy evict, which needs them"},
 		{"iterations: 2", "page_cache: {policy: flush}", `plan.yaml:34: page_cache.policy: "flush" is none of keep, evict, drop`},

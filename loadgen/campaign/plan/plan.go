@@ -30,6 +30,7 @@ type Plan struct {
 	Checks     []Check   `yaml:"checks"`
 	Collect    []Collect `yaml:"collect"`
 	PageCache  PageCache `yaml:"page_cache"`
+	Clocks     *Clocks   `yaml:"clocks"`
 	OnInvalid  OnInvalid `yaml:"on_invalid"`
 	AbortIf    []AbortIf `yaml:"abort_if"`
 	// Telemetry is NAME=URL of exporters, Scrape NAME=URL of engine pages; as the flags of run.
@@ -83,6 +84,8 @@ type Arm struct {
 	// Telemetry and Scrape are pages beside those of the plan.
 	Telemetry []string `yaml:"telemetry" is:"template"`
 	Scrape    []string `yaml:"scrape" is:"template"`
+	// Clocks are those of the plan, in a cell.
+	Clocks *Clocks
 }
 
 // File is rendered before the arm starts and taken away when it is down; its SHA-256 goes into the
@@ -200,6 +203,13 @@ type Gates struct {
 type SMClock struct {
 	MinHertz float64  `yaml:"min_hertz" is:"required"`
 	Argv     []string `yaml:"argv" is:"required template"`
+}
+
+// Clocks are the clocks of the GPUs of this machine while an arm is up. They are set before its processes start and reset to the
+// default of the driver when it is down. That needs root.
+type Clocks struct {
+	// Lock is the clock of the SMs, such as 1500MHz.
+	Lock Hertz `yaml:"lock" is:"required"`
 }
 
 // PageCache is what is done with the page cache before the arm starts: keep, drop, or evict of paths.

@@ -65,6 +65,7 @@ func (p *Plan) Render(model, arm string, extra map[string]string) (*Cell, error)
 	r := &renderer{plan: p, values: p.valuesOf(p.Models[m], p.Arms[a], extra)}
 	c := &Cell{Model: p.Models[m], Values: r.values, Scenarios: make([]Scenario, len(p.Scenarios))}
 	c.Arm = fill(r, item("arms", a), p.Arms[a], "")
+	c.Arm.Clocks = p.Clocks
 	c.Checks, c.Collect = fill(r, "checks", p.Checks, ""), fill(r, "collect", p.Collect, "")
 	c.Gates, c.PageCache = fill(r, "gates", p.Gates, ""), fill(r, "page_cache", p.PageCache, "")
 	c.Telemetry = append(fill(r, "telemetry", p.Telemetry, isTemplate), c.Arm.Telemetry...)

@@ -13,6 +13,9 @@ func (p *Plan) root(slots []Slot, cells map[[2]string]*Cell) []string {
 	if p.PageCache.Policy == "drop" {
 		need("page_cache.policy: drop")
 	}
+	if p.Clocks != nil {
+		need("clocks.lock: nvidia-smi, to set and reset the clocks of GPUs")
+	}
 	for i, a := range p.Arms {
 		for _, s := range slots {
 			if s.Arm != a.Name {
