@@ -1,7 +1,9 @@
 package plan
 
 import (
+	"fmt"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -34,6 +36,7 @@ func (p *Plan) setDefaults() {
 		otherwise(p, path+".timeout", &c.Timeout, 5*time.Minute)
 		if len(c.When) == 0 {
 			c.When = []string{"before", "after"}
+			p.defaulted(path+".when", "before, after")
 		}
 	}
 	for i := range p.AbortIf {
@@ -45,25 +48,54 @@ func (p *Plan) setDefaults() {
 func otherwise[T any](p *Plan, path string, into *T, fallback T) {
 	if !p.given(path) {
 		*into = fallback
+		p.defaulted(path, fallback)
 	}
 }
 
+// defaulted notes a default for the dry run, once for all arms and processes that have it.
+func (p *Plan) defaulted(path string, value any) {
+	if path == "seed" && p.Order != Random {
+		return // nothing reads it
+	}
+	text := fmt.Sprint(value)
+	if d, ok := value.(time.Duration); ok {
+		text = planDuration(d)
+	}
+	line := regexp.MustCompile(`\[\d+\]`).ReplaceAllString(path, "[]") + ": " + text
+	if !slices.Contains(p.defaults, line) {
+		p.defaults = append(p.defaults, line)
+	}
+}
+
+// planDuration is a duration as a plan has it: 5m, not 5m0s.
+func planDuration(d time.Duration) string {
+	text := d.String()
+	if short, ok := strings.CutSuffix(text, "m0s"); ok {
+		text = short + "m"
+	}
+	if short, ok := strings.CutSuffix(text, "h0m"); ok {
+		text = short + "h"
+	}
+	return text
+}
+
 // orOff is otherwise for a gate, which may be off.
-func orOff[T any](g *Gates, name string, into **T, fallback T) {
-	if *into == nil && !slices.Contains(g.Off, name) {
+func orOff[T any](p *Plan, name string, into **T, fallback T) {
+	if *into == nil && !slices.Contains(p.Gates.Off, name) {
 		*into = &fallback
+		p.defaulted("gates."+name, fallback)
 	}
 }
 
 func (p *Plan) gateDefaults() {
 	g := &p.Gates
 	otherwise(p, "gates.timeout", &g.Timeout, 30*time.Minute)
-	orOff(g, "cooldown", &g.Cooldown, 5*time.Minute)
+	orOff(p, "cooldown", &g.Cooldown, 5*time.Minute)
 	if g.WithinFirstCelsius == nil {
-		orOff(g, "gpu_celsius", &g.GPUCelsius, 45)
+		orOff(p, "gpu_celsius", &g.GPUCelsius, 45)
 	}
-	orOff(g, "cpu_ratio", &g.CPURatio, 0.1)
-	orOff(g, "mem_free_within", &g.MemFreeWithin, Bytes(1<<30))
+	orOff(p, "cpu_ratio", &g.CPURatio, 0.1)
+	orOff(p, "mem_free_within", &g.MemFreeWithin, Bytes(1<<30))
 }
 
 func (p *Plan) armDefaults(path string, a *Arm) {

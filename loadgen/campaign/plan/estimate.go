@@ -23,6 +23,8 @@ type Estimate struct {
 	Plan        *Plan
 	Slots       []SlotTime
 	Least, Most time.Duration
+	// Cooldowns is what of both is cooldowns.
+	Cooldowns time.Duration
 	// Unknown counts the slots of which nobody knows how long the load lasts: it is in neither sum.
 	Unknown int
 	// DiskBytes is for all run folders; 0 if not even a bound is known.
@@ -84,11 +86,11 @@ func (e *Estimate) add(s Slot, c *Cell, facts Facts, first, starts, ends bool) {
 	load, known, whole := e.Plan.load(s, c, facts)
 	t.Least, t.Most, t.Unknown = cooldown+load, cooldown+load, !known
 	if !whole {
-		t.Least += e.Plan.leastAround(c, starts)
+		t.Least += e.Plan.leastAround(c, starts) + g.least()
 		t.Most += e.Plan.mostAround(c, starts, ends)
 	}
 	t.Most += time.Duration(g.waits()) * g.Timeout
-	e.Slots = append(e.Slots, t)
+	e.Slots, e.Cooldowns = append(e.Slots, t), plus(e.Cooldowns, cooldown)
 	e.Least, e.Most = plus(e.Least, t.Least), plus(e.Most, t.Most)
 	if t.Unknown {
 		e.Unknown++
@@ -161,6 +163,24 @@ func (p *Plan) mostAround(c *Cell, starts, ends bool) time.Duration {
 	}
 	for _, check := range c.Checks {
 		d += time.Duration(len(check.When)) * check.Timeout
+	}
+	return d
+}
+
+// The least that gates take of a run: the share of the processors needs two looks, the clock a probe.
+const (
+	cpuLooks   = 5 * time.Second
+	clockProbe = 2 * time.Second
+)
+
+// least is how long gates take that open at once.
+func (g Gates) least() time.Duration {
+	var d time.Duration
+	if g.CPURatio != nil {
+		d += min(cpuLooks, g.Timeout)
+	}
+	if g.SMClock != nil {
+		d += min(clockProbe, g.Timeout)
 	}
 	return d
 }

@@ -39,17 +39,20 @@ func estimated(t *testing.T, p *Plan, facts Facts) *Estimate {
 
 func TestWhatSlotsTakeIsTheSumOfWhatThePlanSays(t *testing.T) {
 	e := estimated(t, parsed(t, timed), Facts{})
-	// The first: no cooldown, 1 s delay, two pauses of 2 s between three answers, the load of 60 s.
+	// The first: no cooldown, two looks at the processors 5 s apart, 1 s delay, two pauses of 2 s between three answers, the load of 60 s.
 	first, second := e.Slots[0], e.Slots[1]
-	if first.After != 0 || first.Least != 65*time.Second || first.Unknown {
+	if first.After != 0 || first.Least != 70*time.Second || first.Unknown {
 		t.Errorf("the first slot: %+v", first)
 	}
 	// At most: its load, the delay, 10 min until ready, 30 s to stop, and three gates (temperature, CPU, equal MemFree) of 30 min.
 	if want := 60*time.Second + time.Second + 10*time.Minute + 30*time.Second + 90*time.Minute; first.Most != want {
 		t.Errorf("the first slot takes at most %s, want %s", first.Most, want)
 	}
-	if second.After != 65*time.Second+5*time.Minute || second.Least != 5*time.Minute+5*time.Second || !second.Unknown {
+	if second.After != 70*time.Second+5*time.Minute || second.Least != 5*time.Minute+10*time.Second || !second.Unknown {
 		t.Errorf("the second slot: %+v", second)
+	}
+	if want := 11 * 5 * time.Minute; e.Cooldowns != want {
+		t.Errorf("%s of cooldowns, want %s", e.Cooldowns, want)
 	}
 	if e.Unknown != 6 {
 		t.Errorf("%d slots are unknown, want 6", e.Unknown)
@@ -177,14 +180,14 @@ func TestAnEstimateIsWrittenForAPerson(t *testing.T) {
 	}
 	want := `timed: 4 of 12 runs: 1 model x 2 arms x 2 scenarios x 3 iterations, order abba
 
-slot  after   model  arm  scenario  iteration
-3     0 s     seven  b    fixed     1
-4     6 min   seven  b    open      1
-5     11 min  seven  b    fixed     2
-6     17 min  seven  b    open      2
+slot  after        model  arm  scenario  iteration
+3     0 s          seven  b    fixed     1
+4     6 min 5 s    seven  b    open      1
+5     11 min 10 s  seven  b    fixed     2
+6     17 min 15 s  seven  b    open      2
 
-duration: 17 min at least, 6 h 23 min if every gate, start and stop takes its time-out; besides, the load of 2 runs, of which the plan does not say how long it lasts (duration or expected_duration)
-disk: about 88.69 MiB for the run folders, 1 TiB free
+duration: 17 min 20 s at least, 15 min of it cooldowns, 6 h 23 min if every gate, start and stop takes its time-out; besides, the load of 2 runs, of which the plan does not say how long it lasts (duration or expected_duration)
+disk: about 90.28 MiB for the run folders, 1 TiB free
 root:
   page_cache.policy: drop
   arms[1].processes[0]: engine, of b
@@ -195,8 +198,38 @@ notes:
   iterations: 3 is odd: the last way forth has no way back, and drift does not cancel
   telemetry: none is named: unless an exporter answers on this machine, temperature and clock are not observable and their gates are passed over
   optional: b: an arm that cannot be started is skipped
+defaults, which the plan does not set:
+  order: abba
+  on_invalid.repeat: 2
+  on_invalid.then: skip
+  on_invalid.stop_after: 3
+  gates.gpu_celsius: 45
+  gates.cpu_ratio: 10%
+  gates.mem_free_within: 1 GiB
+  arms[].processes[].stop.signal: SIGTERM
+  arms[].processes[].stop.timeout: 30s
 `
 	if text.String() != want {
 		t.Errorf("got\n%s\nwant\n%s", text.String(), want)
+	}
+}
+
+func TestTheDryRunShowsWhatThePlanLeavesToDefaults(t *testing.T) {
+	var text strings.Builder
+	if err := estimated(t, parsed(t, timed), Facts{}).Write(&text); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		" at least, 55 min of it cooldowns, ", "\ndefaults, which the plan does not set:\n", "\n  order: abba\n", "\n  gates.gpu_celsius: 45\n", "\n  gates.cpu_ratio: 10%\n", "\n  gates.mem_free_within: 1 GiB\n",
+		"\n  on_invalid.repeat: 2\n", "\n  arms[].processes[].stop.signal: SIGTERM\n", "\n  arms[].processes[].stop.timeout: 30s\n",
+	} {
+		if !strings.Contains(text.String(), want) {
+			t.Errorf("no %q in\n%s", want, text.String())
+		}
+	}
+	for _, not := range []string{"iterations: 10", "gates.cooldown", "gates.timeout", "seed", "ready.every"} {
+		if _, defaults, _ := strings.Cut(text.String(), "defaults, "); strings.Contains(defaults, not) {
+			t.Errorf("%q is there\n%s", not, text.String())
+		}
 	}
 }

@@ -51,6 +51,8 @@ type Plan struct {
 
 	// from is where the plan stands in its file; nil of one that was made otherwise.
 	from *source
+	// defaults are the keys that the file does not set, each with its value.
+	defaults []string
 }
 
 // Order is how the runs of the arms follow each other in a cell of model and scenario.

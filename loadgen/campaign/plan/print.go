@@ -29,6 +29,7 @@ func (e *Estimate) Write(w io.Writer) error {
 	section(&text, "root", "none needed", e.Root)
 	section(&text, "gates that cannot open", "none", e.Never)
 	section(&text, "notes", "", e.Notes)
+	section(&text, "defaults, which the plan does not set", "", p.defaults)
 	_, err := w.Write(text.Bytes())
 	return err
 }
@@ -42,7 +43,11 @@ func (e *Estimate) writeSlots(w io.Writer) error {
 }
 
 func (e *Estimate) duration() string {
-	text := plainDuration(e.Least) + " at least, " + plainDuration(e.Most) + " if every gate, start and stop takes its time-out"
+	text := plainDuration(e.Least) + " at least, "
+	if e.Cooldowns > 0 {
+		text += plainDuration(e.Cooldowns) + " of it cooldowns, "
+	}
+	text += plainDuration(e.Most) + " if every gate, start and stop takes its time-out"
 	if e.Unknown > 0 {
 		text += fmt.Sprintf("; besides, the load of %s, of which the plan does not say how long it lasts (duration or expected_duration)", count(e.Unknown, "run"))
 	}
