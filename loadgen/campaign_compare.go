@@ -24,7 +24,8 @@ func compareArms(stdout io.Writer, planned *plan.Plan, dir string) error {
 	if len(planned.Arms) < 2 {
 		return nil
 	}
-	c, runs, err := compareCampaign(planned, dir)
+	c, runs, damaged, err := compareCampaign(planned, dir)
+	reportLeftOut(stdout, damaged)
 	if err != nil {
 		return err
 	}

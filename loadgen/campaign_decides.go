@@ -17,6 +17,7 @@ import (
 	"github.com/umascope/umascope/loadgen/compare"
 	"github.com/umascope/umascope/loadgen/gauge"
 	"github.com/umascope/umascope/loadgen/history"
+	"github.com/umascope/umascope/loadgen/summary"
 )
 
 // checkMetric says whether there is the metric that a plan names.
@@ -84,14 +85,15 @@ func wasCompared(dir string) bool {
 }
 
 // compareCampaign compares the arms of a campaign by the runs that are there, as its plan says.
-func compareCampaign(planned *plan.Plan, dir string) (compare.Comparison, []history.Run, error) {
-	runs, _, err := history.Load([]string{dir})
+func compareCampaign(planned *plan.Plan, dir string) (c compare.Comparison, runs []history.Run, damaged []error, err error) {
+	runs, skipped, err := history.Load([]string{dir})
 	if errors.Is(err, history.ErrNoRun) {
 		err = errNoArms
 	}
 	if err != nil {
-		return compare.Comparison{}, nil, err
+		return c, nil, nil, err
 	}
+	damaged = slices.DeleteFunc(skipped, func(err error) bool { return errors.Is(err, summary.ErrUnfinished) || errors.Is(err, summary.ErrShare) })
 	var observed []compare.Run
 	var arms []string
 	for _, r := range runs {
@@ -102,19 +104,19 @@ func compareCampaign(planned *plan.Plan, dir string) (compare.Comparison, []hist
 		}
 	}
 	if len(arms) < 2 {
-		return compare.Comparison{}, nil, errNoArms
+		return c, nil, damaged, errNoArms
 	}
 	o := compare.Options{By: "arm", Within: []string{"model", "scenario"}, Primary: planned.Primary, Margins: marginsOf(planned)}
 	if slices.Contains(arms, planned.Arms[0].Name) {
 		o.Baseline = planned.Arms[0].Name
 	}
-	c, err := compare.Compare(observed, o)
-	return c, runs, err
+	c, err = compare.Compare(observed, o)
+	return c, runs, damaged, err
 }
 
 // outliersOf are the rounds of a campaign with a run that is off from the others of its arm.
 func outliersOf(planned *plan.Plan, dir string) ([]campaign.Outlier, error) {
-	c, runs, err := compareCampaign(planned, dir)
+	c, runs, _, err := compareCampaign(planned, dir)
 	if errors.Is(err, errNoArms) {
 		return nil, nil
 	}
@@ -154,7 +156,7 @@ func printNotRepeatable(stdout io.Writer, dir string) error {
 	if err != nil {
 		return err
 	}
-	c, _, err := compareCampaign(planned, dir)
+	c, _, _, err := compareCampaign(planned, dir)
 	if err != nil {
 		return err
 	}

@@ -120,8 +120,9 @@ func (l *compareLine) run(stdout, stderr io.Writer) error {
 	if err != nil {
 		return usage(err)
 	}
-	for _, why := range skipped {
-		fmt.Fprintln(stderr, "uma-load: left out:", printable(why.Error()))
+	reportLeftOut(stderr, skipped)
+	if len(runs) == 0 {
+		return usage(fmt.Errorf("%s: no run that is finished", strings.Join(l.folders, " ")))
 	}
 	var observed []compare.Run
 	for _, r := range runs {

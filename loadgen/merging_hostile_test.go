@@ -184,7 +184,7 @@ func TestWhatSomebodyElseWroteIntoRanksHarmsNoMerge(t *testing.T) {
 				t.Fatal(err)
 			}
 			link(folder.RequestsFile, key)(t, path)
-		}, "invalid character"},
+		}, "requests.jsonl is no regular file"},
 		"records of another form": {lines(folder.RequestsFile, `{"phase":1}`), "phase"},
 		"telemetry that is text":  {lines(folder.TelemetryFile, hostileText), "gzip"},
 	} {

@@ -72,7 +72,7 @@ func (l *powerLine) run(stdout, stderr io.Writer) error {
 	case cv == 0 && len(l.from) == 0:
 		return usage(errors.New("--cv: say how much runs differ, such as 1.5%, or take it from earlier ones by --from"))
 	case cv == 0:
-		spread, err := l.spread()
+		spread, err := l.spread(stderr)
 		if err != nil {
 			return usage(fmt.Errorf("--from: %w", err))
 		}
@@ -95,11 +95,12 @@ func (l *powerLine) run(stdout, stderr io.Writer) error {
 func showPercent(share float64) string { return strconv.FormatFloat(100*share, 'g', 3, 64) + " %" }
 
 // spread is how much the valid runs of the folders differ within their arms.
-func (l *powerLine) spread() (power.Spread, error) {
-	runs, _, err := history.Load(l.from)
+func (l *powerLine) spread(stderr io.Writer) (power.Spread, error) {
+	runs, skipped, err := history.Load(l.from)
 	if err != nil {
 		return power.Spread{}, err
 	}
+	reportLeftOut(stderr, skipped)
 	type cell struct{ arm, model, engine, scenario, host string }
 	groups := map[cell][]float64{}
 	var order []cell // sums of floats depend on it

@@ -106,9 +106,7 @@ func (l *publishLine) run(ctx context.Context, stdout, stderr io.Writer) error {
 	if err != nil {
 		return usage(err)
 	}
-	for _, why := range skipped {
-		fmt.Fprintln(stderr, "uma-load: left out:", printable(why.Error()))
-	}
+	reportLeftOut(stderr, skipped)
 	if len(runs) == 0 {
 		return usage(fmt.Errorf("%s: no run that is finished", strings.Join(l.folders, " ")))
 	}
@@ -128,6 +126,7 @@ func (l *publishLine) run(ctx context.Context, stdout, stderr io.Writer) error {
 	if err != nil {
 		return runner.Unusable(ctx, err)
 	}
+	reportLeftOut(stderr, pack.Damaged)
 	fmt.Fprintf(stdout, "%s: %d runs in %d files\n", printable(filepath.Join(s.Out, publish.IndexFile)), len(pack.Runs), len(pack.Files)+1)
 	if len(pack.LeftOut) > 0 {
 		fmt.Fprintf(stdout, "left out of the runs: %s\n", printable(strings.Join(pack.LeftOut, ", ")))

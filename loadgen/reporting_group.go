@@ -29,8 +29,8 @@ type several struct {
 	over string
 }
 
-// reportGroup shows many runs. One that is not finished is computed of what it wrote; what cannot be, is
-// left out and told of.
+// reportGroup shows many runs. One that is not finished is computed of what it wrote; what cannot be,
+// is damaged or gone meanwhile is left out by name.
 func (l *reportLine) reportGroup(stdout, stderr io.Writer, paths []string) error {
 	s := &several{line: l}
 	at := map[string]string{}
@@ -39,12 +39,9 @@ func (l *reportLine) reportGroup(stdout, stderr io.Writer, paths []string) error
 		if l.recompute && (errors.Is(err, summary.ErrNoRequests) || errors.Is(err, summary.ErrMerged)) {
 			r, err = history.Open(path) // all that there is of it
 		}
-		switch {
-		case errors.Is(err, summary.ErrShare), errors.Is(err, summary.ErrNotBegun), errors.Is(err, summary.ErrNoRequests):
-			fmt.Fprintln(stderr, "uma-load: left out:", printable(err.Error()))
+		if err != nil {
+			reportLeftOut(stderr, []error{err})
 			continue
-		case err != nil:
-			return usage(err)
 		}
 		id := r.Manifest.Run
 		if first, twice := at[id]; twice {
@@ -63,6 +60,13 @@ func (l *reportLine) reportGroup(stdout, stderr io.Writer, paths []string) error
 		return err
 	}
 	return l.write(stdout, s.render)
+}
+
+// reportLeftOut writes a line for each run that is left out: which, and why.
+func reportLeftOut(w io.Writer, runs []error) {
+	for _, why := range runs {
+		fmt.Fprintln(w, "uma-load: left out:", printable(why.Error()))
+	}
 }
 
 // writeRunsPage writes a page of runs into the folder of their campaign: a table of them, by arm and over time.

@@ -2,7 +2,6 @@ package loadgen
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -153,11 +152,8 @@ func entryOf(o history.Opened) (shelf.Entry, error) {
 		e.Valid = &s.Valid
 	case errors.Is(o.Err, summary.ErrUnfinished), errors.Is(o.Err, summary.ErrShare):
 		// Its manifest can be read all the same.
-		text, err := os.ReadFile(folder.Folder(o.Path).Path(folder.ManifestFile))
-		if err == nil {
-			err = json.Unmarshal(text, &m)
-		}
-		if err != nil {
+		var err error
+		if m, err = folder.Folder(o.Path).ReadManifest(); err != nil {
 			return e, err
 		}
 		if m.State == folder.StateRunning {

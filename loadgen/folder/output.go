@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+
+	"github.com/umascope/umascope/loadgen/runfile"
 )
 
 // Outputs finds what the model wrote in outputs.jsonl. It keeps where each line is, not the
@@ -26,7 +28,7 @@ type extent struct{ at, length int64 }
 // OpenOutputs reads the file once. One that is not there has no outputs; a torn last line is left
 // out.
 func OpenOutputs(path string) (*Outputs, error) {
-	file, err := os.Open(path)
+	file, err := runfile.Open(path)
 	if errors.Is(err, os.ErrNotExist) {
 		return &Outputs{}, nil
 	}

@@ -6,12 +6,20 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
+
+	"github.com/umascope/umascope/loadgen/runfile"
 )
 
 // mostBytes bounds a file that is read whole, such as manifest.json: folders come from other machines.
 const mostBytes = 64 << 20
+
+// noManifest is of a folder without a manifest; it is fs.ErrNotExist.
+type noManifest struct{}
+
+func (noManifest) Error() string { return "it is no folder of a run: it has no " + ManifestFile }
+
+func (noManifest) Unwrap() error { return fs.ErrNotExist }
 
 // ReadManifest reads manifest.json.
 func (f Folder) ReadManifest() (Manifest, error) {
@@ -19,7 +27,7 @@ func (f Folder) ReadManifest() (Manifest, error) {
 	err := f.ReadJSON(ManifestFile, ManifestSchema, &m, &m.Schema)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return m, fmt.Errorf("it is no folder of a run: it has no %s", ManifestFile)
+		return m, noManifest{}
 	case err != nil:
 		return m, err
 	case m.Run == "":
@@ -63,23 +71,16 @@ func (f Folder) ReadJSON(name, form string, into any, schema *string) error {
 	return nil
 }
 
-// readFile reads a regular file up to the bound: reading a pipe would never end.
+// readFile reads a file up to the bound.
 func readFile(path string) ([]byte, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, err
-	}
-	name := filepath.Base(path)
-	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is no regular file", name)
-	}
-	if info.Size() > mostBytes {
-		return nil, fmt.Errorf("%s is longer than %d MiB", name, mostBytes>>20)
-	}
-	file, err := os.Open(path)
+	file, err := runfile.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer file.Close()
-	return io.ReadAll(io.LimitReader(file, mostBytes))
+	text, err := io.ReadAll(io.LimitReader(file, mostBytes+1))
+	if err == nil && len(text) > mostBytes {
+		err = fmt.Errorf("%s is longer than %d MiB", filepath.Base(path), mostBytes>>20)
+	}
+	return text, err
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/umascope/umascope/loadgen/compare"
+	"github.com/umascope/umascope/loadgen/runfile"
 )
 
 // ComparisonsFolder is where saved comparisons lie: in the folder of all runs, or in one of some of them.
@@ -148,7 +149,7 @@ func newestFiles(all []savedFile) []string {
 
 // openComparison reads a saved comparison.
 func openComparison(path string) (comparison, error) {
-	file, err := os.Open(path)
+	file, err := runfile.Open(path)
 	if err != nil {
 		return comparison{}, err
 	}

@@ -12,7 +12,6 @@ import (
 	"sync"
 
 	"github.com/umascope/umascope/loadgen/folder"
-	"github.com/umascope/umascope/loadgen/summary"
 )
 
 // Bounds of a search. Runs of a sweep lie in a folder of it, those of a campaign below that of all
@@ -50,6 +49,9 @@ func Find(paths []string) ([]string, error) {
 		}
 		for _, one := range found {
 			place, err := filepath.EvalSymlinks(one)
+			if errors.Is(err, fs.ErrNotExist) {
+				continue // it went away meanwhile
+			}
 			if err == nil {
 				place, err = filepath.Abs(place)
 			}
@@ -104,9 +106,10 @@ func findBelow(root string) ([]string, error) {
 	return found, err
 }
 
+// isRun reports whether a folder has a manifest. One that is a link or something else is left to who opens it, who names it.
 func isRun(path string) bool {
-	info, err := os.Lstat(filepath.Join(path, folder.ManifestFile))
-	return err == nil && info.Mode().IsRegular()
+	_, err := os.Lstat(filepath.Join(path, folder.ManifestFile))
+	return err == nil
 }
 
 // Opened is what became of opening a folder.
@@ -137,8 +140,8 @@ func OpenAll(paths []string) []Opened {
 	return all
 }
 
-// Load finds and opens runs, in the order of their start. What is not finished is left out and told of
-// in skipped; what cannot be read, and two runs of one name, are errors.
+// Load finds and opens runs, in the order of their start. What is not finished, damaged or gone meanwhile is left out, with
+// the folder and the reason in skipped. Two runs of one name are an error.
 func Load(paths []string) (runs []Run, skipped []error, err error) {
 	found, err := Find(paths)
 	if err != nil {
@@ -146,12 +149,9 @@ func Load(paths []string) (runs []Run, skipped []error, err error) {
 	}
 	at := map[string]string{}
 	for _, o := range OpenAll(found) {
-		switch {
-		case errors.Is(o.Err, summary.ErrUnfinished), errors.Is(o.Err, summary.ErrShare):
+		if o.Err != nil {
 			skipped = append(skipped, o.Err)
 			continue
-		case o.Err != nil:
-			return nil, nil, o.Err
 		}
 		id := o.Run.Manifest.Run
 		if first, twice := at[id]; twice {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/umascope/umascope/loadgen/chat"
 	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/runfile"
 	"github.com/umascope/umascope/loadgen/summary"
 )
 
@@ -182,7 +183,7 @@ func (p Part) planned(plan []folder.PlannedPhase) iter.Seq2[planned, error] {
 // is not there has none. A torn last line is left out: the process was killed.
 func lines(path string) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
-		file, err := os.Open(path)
+		file, err := runfile.Open(path)
 		if errors.Is(err, os.ErrNotExist) {
 			return
 		}

@@ -102,7 +102,7 @@ const longestLead = 2 * rank.MaxAhead
 // for ever.
 func (p Part) onlyFiles() error {
 	for _, name := range []string{folder.ManifestFile, folder.PhasesFile, folder.ScheduleFile, folder.RequestsFile, folder.OutputsFile, folder.TelemetryFile} {
-		if info, err := os.Stat(p.Path(name)); err == nil && !info.Mode().IsRegular() {
+		if info, err := os.Lstat(p.Path(name)); err == nil && !info.Mode().IsRegular() {
 			return fmt.Errorf("%s is no regular file", name)
 		}
 	}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"net/url"
-	"os"
 	"slices"
 	"strings"
 
@@ -82,15 +81,11 @@ func identities(f folder.Folder) ([]Identity, error) {
 }
 
 func manifestOf(f folder.Folder) (folder.Manifest, error) {
-	var m folder.Manifest
-	text, err := os.ReadFile(f.Path(folder.ManifestFile))
-	if err == nil {
-		err = json.Unmarshal(text, &m)
-	}
+	m, err := f.ReadManifest()
 	if err != nil {
-		return m, fmt.Errorf("%s: %w", f.Path(folder.ManifestFile), err)
+		err = fmt.Errorf("%s: %w", f, err)
 	}
-	return m, nil
+	return m, err
 }
 
 // hostOf is the host of a URL that has a name; addresses are found by their form.

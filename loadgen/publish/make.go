@@ -81,9 +81,7 @@ func Make(ctx context.Context, sources []folder.Folder, s Settings) (Pack, error
 }
 
 func (b *builder) build(ctx context.Context, sources []folder.Folder) error {
-	if err := b.learn(sources); err != nil {
-		return err
-	}
+	b.learn(sources)
 	if err := b.packRuns(ctx, sources); err != nil {
 		return err
 	}
@@ -102,45 +100,39 @@ func (b *builder) build(ctx context.Context, sources []folder.Folder) error {
 }
 
 // learn finds out what is not to be told.
-func (b *builder) learn(sources []folder.Folder) error {
+func (b *builder) learn(sources []folder.Folder) {
 	if b.Raw {
-		return nil
+		return
 	}
 	known := slices.Clone(b.Known)
 	for _, f := range sources {
 		of, err := identities(f)
 		if err != nil {
-			return err
+			continue // it is damaged, which packRuns finds too
 		}
 		known = append(known, of...)
 	}
 	b.clean = newCleaner(b.Keep, known)
 	b.Title, b.pack.Title = b.clean.text(b.Title), b.clean.text(b.Title)
 	b.Compare.Baseline = b.clean.text(b.Compare.Baseline)
-	return nil
 }
 
-// packRuns puts all runs into the pack and reads them there: what is shown is what the pack says.
+// packRuns puts all runs into the pack and reads them there: what is shown is what the pack says. Damaged ones are left out.
 func (b *builder) packRuns(ctx context.Context, sources []folder.Folder) error {
 	var paths []string
 	for _, f := range sources {
-		m, err := manifestOf(f)
+		to, m, err := b.packRun(ctx, f)
+		if _, is := errors.AsType[*damage](err); is {
+			b.pack.Damaged = append(b.pack.Damaged, err)
+			continue
+		}
 		if err != nil {
 			return err
 		}
-		name := m.Run
-		if !b.Raw {
-			name = b.clean.run(name)
-		}
-		to, err := b.packRun(ctx, f, plainName(name))
-		if err != nil {
-			return err
-		}
-		paths = append(paths, string(to))
-		if m, err = manifestOf(to); err != nil {
-			return err
-		}
-		b.manifests = append(b.manifests, m)
+		paths, b.manifests = append(paths, string(to)), append(b.manifests, m)
+	}
+	if len(paths) == 0 {
+		return errors.Join(append([]error{errors.New("every run is damaged")}, b.pack.Damaged...)...)
 	}
 	var err error
 	if b.runs, err = b.Read(paths); err != nil {

@@ -52,6 +52,8 @@ type Pack struct {
 	// Runs are the names of the runs, LeftOut the files of runs that are not here.
 	Runs    []string `json:"runs"`
 	LeftOut []string `json:"left_out,omitempty"`
+	// Damaged says of every run that is not here because it is damaged, which it is and why.
+	Damaged []error `json:"-"`
 	// Files are all files but this one, by path.
 	Files []PackedFile `json:"files"`
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/umascope/umascope/loadgen/chat"
 	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/runfile"
 )
 
 // Extra is a file, or a folder of files, of a run that is in no pack unless it is asked for: what was said,
@@ -151,13 +152,41 @@ func (b *builder) lines(from io.Reader, to io.Writer) error {
 	}
 }
 
-// packRun puts a run into the pack.
-func (b *builder) packRun(ctx context.Context, from folder.Folder, name string) (folder.Folder, error) {
+// damage is an error in what a run folder holds, and none of the pack that is written.
+type damage struct{ error }
+
+func (d *damage) Unwrap() error { return d.error }
+
+// packRun puts a run into the pack, and reads its manifest there. An error that is a damage leaves nothing of it.
+func (b *builder) packRun(ctx context.Context, from folder.Folder) (to folder.Folder, m folder.Manifest, err error) {
+	if m, err = manifestOf(from); err != nil {
+		return "", m, &damage{err}
+	}
+	name := m.Run
+	if !b.Raw {
+		name = b.clean.run(name)
+	}
+	to = folder.Folder(filepath.Join(b.stage, RunsFolder, plainName(name)))
 	in, out, err := b.members(string(from))
 	if err != nil {
-		return "", err
+		err = &damage{fmt.Errorf("%s: %w", from, err)}
 	}
-	for _, path := range out {
+	for i := 0; i < len(in) && err == nil; i++ {
+		if err = ctx.Err(); err == nil {
+			err = b.packFile(from, to, in[i])
+		}
+	}
+	if err != nil {
+		return "", m, errors.Join(err, os.RemoveAll(string(to)))
+	}
+	b.leaveOut(out)
+	m, err = manifestOf(to)
+	return to, m, err
+}
+
+// leaveOut notes files of a run that are not in the pack.
+func (b *builder) leaveOut(paths []string) {
+	for _, path := range paths {
 		top, _, _ := strings.Cut(path, "/")
 		if !b.Raw { // a name of somebody else's
 			top = b.clean.text(top)
@@ -166,23 +195,13 @@ func (b *builder) packRun(ctx context.Context, from folder.Folder, name string) 
 			b.pack.LeftOut = append(b.pack.LeftOut, top)
 		}
 	}
-	to := filepath.Join(b.stage, RunsFolder, name)
-	for _, m := range in {
-		if err := ctx.Err(); err != nil {
-			return "", err
-		}
-		if err := b.packFile(string(from), to, m); err != nil {
-			return "", fmt.Errorf("%s: %s: %w", from, m.path, err)
-		}
-	}
-	return folder.Folder(to), nil
 }
 
 // packFile writes a file of a run: what is compressed is read so, and whatever is long is written so.
-func (b *builder) packFile(from, to string, m member) error {
-	content, err := open(filepath.Join(from, filepath.FromSlash(m.path)))
+func (b *builder) packFile(from, to folder.Folder, m member) error {
+	content, err := open(from.Path(filepath.FromSlash(m.path)))
 	if err != nil {
-		return err
+		return &damage{fmt.Errorf("%s: %s: %w", from, m.path, err)}
 	}
 	defer content.Close()
 	path := m.path
@@ -192,7 +211,7 @@ func (b *builder) packFile(from, to string, m member) error {
 	if !b.Raw {
 		path = b.clean.fileName(path)
 	}
-	full := filepath.Join(to, filepath.FromSlash(path))
+	full := to.Path(filepath.FromSlash(path))
 	if err := os.MkdirAll(filepath.Dir(full), 0o755); err != nil {
 		return err
 	}
@@ -200,16 +219,23 @@ func (b *builder) packFile(from, to string, m member) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(written(file, m, content), file.Close())
+	read, err := write(file, m, content)
+	if err = errors.Join(err, file.Close()); err == nil && read != nil {
+		err = &damage{fmt.Errorf("%s: %s: %w", from, m.path, read)}
+	}
+	return err
 }
 
-func written(file *os.File, m member, content io.Reader) error {
+// write writes a file of a run. Read is what is wrong with its content, as long as all could be written.
+func write(file *os.File, m member, content io.Reader) (read, err error) {
 	buffer := bufio.NewWriterSize(file, 256<<10)
 	if !m.packs {
-		return errors.Join(m.change(content, buffer), buffer.Flush())
+		read = m.change(content, buffer)
+		return read, buffer.Flush() // which repeats the error of an earlier write
 	}
 	compress := gzip.NewWriter(buffer)
-	return errors.Join(m.change(content, compress), compress.Close(), buffer.Flush())
+	read = m.change(content, compress)
+	return read, errors.Join(compress.Close(), buffer.Flush())
 }
 
 // content is a file as it was before it was compressed.
@@ -222,14 +248,14 @@ func (c content) Close() error { return c.file.Close() }
 
 // open opens a file that lies as it is, or compressed.
 func open(path string) (io.ReadCloser, error) {
-	file, err := os.Open(path)
+	file, err := runfile.Open(path)
 	if err == nil {
 		return file, nil
 	}
 	if !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
-	if file, err = os.Open(path + ".gz"); err != nil {
+	if file, err = runfile.Open(path + ".gz"); err != nil {
 		return nil, err
 	}
 	plain, err := gzip.NewReader(bufio.NewReader(file))

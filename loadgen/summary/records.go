@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"os"
 	"runtime"
 	"sync"
 
 	"github.com/umascope/umascope/loadgen/chat"
+	"github.com/umascope/umascope/loadgen/runfile"
 )
 
 // maxRecordBytes bounds one line of requests.jsonl. The longest answer fits: an arrival takes some
@@ -30,7 +30,7 @@ func Records(path string) iter.Seq2[chat.Record, error] {
 // holds some batches.
 func RecordsBy(path string, decoders int) iter.Seq2[chat.Record, error] {
 	return func(yield func(chat.Record, error) bool) {
-		file, err := os.Open(path)
+		file, err := runfile.Open(path)
 		if err != nil {
 			yield(chat.Record{}, err)
 			return

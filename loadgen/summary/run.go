@@ -102,7 +102,7 @@ func (r *Run) isShare() bool { return r.Manifest.Rank != nil && r.Manifest.Rank.
 
 // HasRequests reports whether the folder has the requests of the run.
 func (r Run) HasRequests() bool {
-	info, err := os.Stat(r.Path(folder.RequestsFile))
+	info, err := os.Lstat(r.Path(folder.RequestsFile))
 	return err == nil && info.Mode().IsRegular()
 }
 
@@ -112,7 +112,7 @@ func (r Run) Telemetry() (*telemetry.Log, error) {
 		return r.log, nil
 	}
 	path := r.Path(folder.TelemetryFile)
-	if info, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+	if info, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	} else if err == nil && !info.Mode().IsRegular() {
 		return nil, fmt.Errorf("%s is no regular file", path)

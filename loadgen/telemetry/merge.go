@@ -10,6 +10,8 @@ import (
 	"math"
 	"os"
 	"slices"
+
+	"github.com/umascope/umascope/loadgen/runfile"
 )
 
 // Part is the telemetry of one of the processes that shared a load.
@@ -210,7 +212,7 @@ type partLines struct {
 
 // open opens a part and reads its first line.
 func (m *merger) open(number int, part Part) (*partLines, error) {
-	file, err := os.Open(part.Path)
+	file, err := runfile.Open(part.Path)
 	if err != nil {
 		return nil, fmt.Errorf("telemetry: %w", err)
 	}

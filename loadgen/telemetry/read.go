@@ -8,7 +8,8 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
+
+	"github.com/umascope/umascope/loadgen/runfile"
 )
 
 const (
@@ -22,7 +23,7 @@ const (
 // Read reads a telemetry.jsonl.gz. A file that ends in the middle, as after a kill, is read as
 // far as it goes and is Torn; anything else that is wrong is an error that names the line.
 func Read(path string) (*Log, error) {
-	file, err := os.Open(path)
+	file, err := runfile.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("telemetry: %w", err)
 	}

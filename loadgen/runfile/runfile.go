@@ -1,0 +1,32 @@
+// Package runfile opens files of run folders. Somebody else may have written a folder: what its files lead to is
+// neither read nor shown.
+package runfile
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"syscall"
+)
+
+// Open opens a file of a run folder for reading. A link, also one to a file beside it, a pipe and a device are errors that
+// name the file; one that is not there is fs.ErrNotExist.
+func Open(path string) (*os.File, error) {
+	// O_NONBLOCK: to open a pipe would wait for somebody who writes into it.
+	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	if errors.Is(err, syscall.ELOOP) {
+		return nil, fmt.Errorf("%s is a link, and files of a run are not", filepath.Base(path))
+	}
+	if err != nil {
+		return nil, err
+	}
+	info, err := file.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("%s is no regular file", filepath.Base(path))
+	}
+	if err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	return file, nil
+}
