@@ -85,6 +85,7 @@ func wasCompared(dir string) bool {
 }
 
 // compareCampaign compares the arms of a campaign by the runs that are there, as its plan says.
+// Damaged says of each run that is left out for it which and why.
 func compareCampaign(planned *plan.Plan, dir string) (c compare.Comparison, runs []history.Run, damaged []error, err error) {
 	runs, skipped, err := history.Load([]string{dir})
 	if errors.Is(err, history.ErrNoRun) {
