@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -84,7 +85,11 @@ func TestTheEngineOfACampaignThatIsKilledIsStopped(t *testing.T) {
 	first, _ := x.start()
 	begun := x.await("the first run measures", func(e campaign.Event) bool { return e.Event == "up" })
 	x.until("it sends requests", func() bool { return len(x.requests(begun.Run)) > 0 })
-	x.guardian()
+	for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} { // which stop everything that a person sees
+		if err := syscall.Kill(x.guardian(), signal); err != nil {
+			t.Fatal(err)
+		}
+	}
 	kill(t, first)
 	x.expectStopped("a")
 	x.edit("duration: 1h", "requests: 4")
