@@ -3,6 +3,7 @@ package story
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/umascope/umascope/exporter/metric"
@@ -20,8 +21,11 @@ var moments = [...]struct {
 	{"peak", "c0", func(d compare.LedgerDelta) map[string]float64 { return d.Peak }},
 }
 
-// leastLedger is how many bytes a line must differ by to be shown.
-const leastLedger = 256 << 20
+// leastLedger is how many bytes a line must differ by somewhere to be shown for itself; otherLines are the others.
+const (
+	leastLedger = 256 << 20
+	otherLines  = "other lines"
+)
 
 // compared are the campaigns with a ledger of both arms.
 func compared(campaigns []Campaign) (with []Campaign) {
@@ -33,7 +37,8 @@ func compared(campaigns []Campaign) (with []Campaign) {
 	return with
 }
 
-// ledgerLines are the lines that differ anywhere, those that differ most first.
+// ledgerLines are the lines that differ anywhere, in the order of the vocabulary, and otherLines if there are any: together
+// they add up to the difference of the pools.
 func ledgerLines(campaigns []Campaign) (names []string, lo, hi float64) {
 	largest := map[string]float64{}
 	for _, c := range campaigns {
@@ -47,7 +52,35 @@ func ledgerLines(campaigns []Campaign) (names []string, lo, hi float64) {
 			}
 		}
 	}
-	return metric.InLedgerOrder(largest), lo, hi
+	if len(largest) == 0 {
+		return nil, 0, 0
+	}
+	names, others := metric.InLedgerOrder(largest), false
+	for _, c := range campaigns {
+		p, _ := pairOf(c)
+		for _, m := range moments {
+			bytes, seen := differenceOf(m.of(p.LedgerDifference), otherLines, names)
+			lo, hi, others = min(lo, bytes), max(hi, bytes), others || seen
+		}
+	}
+	if others {
+		names = append(names, otherLines)
+	}
+	return names, lo, hi
+}
+
+// differenceOf is that of a line at a moment; of otherLines the sum of those that are not among the names.
+func differenceOf(delta map[string]float64, line string, names []string) (bytes float64, seen bool) {
+	if line != otherLines {
+		bytes, seen = delta[line]
+		return bytes, seen
+	}
+	for _, name := range metric.InLedgerOrder(delta) {
+		if !slices.Contains(names, name) {
+			bytes, seen = bytes+delta[name], true
+		}
+	}
+	return bytes, seen
 }
 
 // ledgerFigure draws by how much the arms differ in each line of the ledger; nil where no ledger was observed, or none
@@ -69,7 +102,7 @@ func ledgerFigure(campaigns []Campaign) *chart.Figure {
 		counts = append(counts, fmt.Sprintf("%d (%s)", len(s.Arms[first.A].Runs)+len(s.Arms[first.B].Runs), c.Name))
 	}
 	f.Caption = "n = " + strings.Join(counts, ", ") + " runs; means, as the exporter read them on each machine. Right of 0, " + first.B +
-		" has more. Lines that differ by 256 MiB or more somewhere. The KV cache is in gpu_process: where less was free, it is smaller."
+		" has more. Lines that differ by 256 MiB or more somewhere; the others are one, so that the bars add up to the difference of the pools. The KV cache is in gpu_process: where less was free, it is smaller."
 	rows := float64(len(names))
 	drawn := f.DrawTall(90+42*rows, 60+float64(len(all))*(62+52*rows), func(width, height float64) *chart.Drawing {
 		var frames []*chart.Frame
@@ -127,7 +160,7 @@ func drawLedger(c Campaign, names []string, lo, hi float64, where side, width, h
 		}
 		thick := (f.Top + float64(i+1)*each - top - 3) / float64(len(moments))
 		for k, m := range moments {
-			if bytes, seen := m.of(p.LedgerDifference)[line]; seen {
+			if bytes, seen := differenceOf(m.of(p.LedgerDifference), line, names); seen {
 				drawDelta(f, m.class, c.Name+", "+line+", "+m.name, bytes, top+float64(k)*thick, thick)
 			}
 		}

@@ -204,6 +204,33 @@ func TestPartsOfABarStandOnEachOther(t *testing.T) {
 	}
 }
 
+// Lines that hardly differ are one: the bars and the table add up to the difference of the pools.
+func TestTheLedgerLineByLineLosesNoLine(t *testing.T) {
+	c := design{name: "equal", order: abba, drops: true}.campaign(t)
+	pair, _ := pairOf(c)
+	pair.LedgerDifference.Ready = map[string]float64{"page_cache": 9 * gib, "gpu_process": -9.5 * gib, "percpu": .1 * gib, "free": .2 * gib, "unattributed": .2 * gib}
+	c.Comparison.Strata[0].Pairs[0] = pair
+	names, _, _ := ledgerLines([]Campaign{c})
+	if names[len(names)-1] != otherLines {
+		t.Fatalf("%q", names)
+	}
+	sum := 0.0
+	for _, line := range names {
+		bytes, _ := differenceOf(pair.LedgerDifference.Ready, line, names)
+		sum += bytes
+	}
+	if math.Abs(sum) > 1 {
+		t.Errorf("%q differ by %v in all", names, sum)
+	}
+	drawn := false
+	for _, s := range ledgerFigure([]Campaign{c}).Desk.Shapes {
+		drawn = drawn || s.Title == "equal, other lines, ready: +307.20 MiB"
+	}
+	if rows := ledgerTable([]Campaign{c}).Rows; !drawn || rows[len(rows)-1].Cells[0] != otherLines {
+		t.Errorf("drawn: %v, rows %v", drawn, rows)
+	}
+}
+
 func TestBarsOfTheLedgerAreAsLongAsTheDifference(t *testing.T) {
 	c := design{name: "equal", order: abba, drops: true}.campaign(t)
 	pair, _ := pairOf(c)

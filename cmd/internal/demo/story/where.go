@@ -41,7 +41,7 @@ func ledgerTable(campaigns []Campaign) render.Table {
 		for _, c := range all {
 			p, _ := pairOf(c)
 			for _, m := range moments {
-				bytes, seen := m.of(p.LedgerDifference)[line]
+				bytes, seen := differenceOf(m.of(p.LedgerDifference), line, names)
 				if !seen {
 					cells = append(cells, chart.None)
 					continue
