@@ -8,8 +8,8 @@ import (
 	"github.com/umascope/umascope/loadgen/campaign/plan"
 )
 
-// Decides is what a verdict on a campaign goes by. It stands before the first run: chosen by the figures, it would prove
-// anything.
+// Decides is what a verdict on a campaign goes by. It stands before the first run, since a choice by the figures biases
+// the verdict.
 type Decides struct {
 	// N is how many runs of each model, arm and scenario the plan has.
 	N int `json:"n"`

@@ -8,20 +8,21 @@ import (
 )
 
 // setPlanned gives every metric that decides its verdict without the pairs that a campaign added for runs that were off.
-// Both are shown: a run is never replaced.
-func (out *Comparison) setPlanned(runs []Run, o Options) {
+//
+// Both are shown, and no run is replaced.
+func (c *Comparison) setPlanned(runs []Run, o Options) {
 	planned := slices.DeleteFunc(slices.Clone(runs), func(r Run) bool { return r.Added })
 	if len(planned) == len(runs) {
 		return
 	}
-	o.Baseline = out.Baseline
+	o.Baseline = c.Baseline
 	before, err := Compare(planned, o)
 	if err != nil {
-		out.Warnings = append(out.Warnings, warn(CodePairsAdded, "without the pairs that were added to the plan nothing can be compared: %v", err))
+		c.Warnings = append(c.Warnings, warn(CodePairsAdded, "without the pairs that were added to the plan nothing can be compared: %v", err))
 		return
 	}
-	for i := range out.Strata {
-		s := &out.Strata[i]
+	for i := range c.Strata {
+		s := &c.Strata[i]
 		at := slices.IndexFunc(before.Strata, func(b Stratum) bool { return maps.Equal(b.Within, s.Within) })
 		if at < 0 {
 			continue

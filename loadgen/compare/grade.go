@@ -39,8 +39,8 @@ func notDecisive(r *Run, against []string) []string {
 	return why
 }
 
-// raisedGrounds is what is against a decision by runs of a campaign whose n was raised when its arms had been compared: who
-// goes on until a verdict pleases gets it by chance.
+// raisedGrounds is what is against a decision by runs of a campaign whose n was raised after its arms had been compared:
+// repeated looks find a difference by chance.
 func raisedGrounds(runs []*Run) []string {
 	for _, r := range runs {
 		if r.NRaisedFrom > 0 {

@@ -74,7 +74,7 @@ func TestAddedPairsLeaveTheVerdictWithoutThem(t *testing.T) {
 	}
 }
 
-// Who raises n after the arms were compared can go on until the verdict pleases: no run decides then.
+// Repeated looks with more runs after each find a difference by chance, so no run decides then.
 func TestRaisingNAfterAComparisonLosesTheGradeOfADecision(t *testing.T) {
 	e := quiet()
 	arm := mustCompare(t, e.runs, compare.Options{}).Strata[0].Arms["a"]

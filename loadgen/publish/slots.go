@@ -8,8 +8,8 @@ import (
 	"github.com/umascope/umascope/loadgen/render"
 )
 
-// Slot is a slot of a campaign with one of its runs, or without any. A pack lists all of them: who publishes the finished runs alone
-// hides how many others there were.
+// Slot is a slot of a campaign with one of its runs, or without any. A pack lists all of them: finished runs alone do not show how many
+// others there were.
 type Slot struct {
 	Campaign                 string
 	Number, Iteration, Round int

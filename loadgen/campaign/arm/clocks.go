@@ -15,7 +15,7 @@ const (
 	resetOption = "--reset-gpu-clocks"
 )
 
-// lockClocks locks the clocks of all GPUs of this machine. The state has it before: whoever takes the arm down resets them.
+// lockClocks locks the clocks of all GPUs of this machine. The state has it before, so that Down of any process resets them.
 func (k *keeper) lockClocks(ctx context.Context, clocks *plan.Clocks) error {
 	if clocks == nil {
 		return nil
