@@ -47,10 +47,15 @@ func (c *campaignRuns) measure(ctx context.Context, o campaign.Order) campaign.R
 	if err != nil {
 		return failed(ctx, err)
 	}
+	settings.Target.Pinned = o.Pinned
 	env := quiet(c.env, settings.logLevel, c.page)
 	env.Engine = &o.Engine
 	made, err := makeRun(ctx, settings, env)
-	return resultOf(ctx, err, made.Summary())
+	result := resultOf(ctx, err, made.Summary())
+	if sum := made.Summary(); sum != nil {
+		result.Served = sum.Model.ID
+	}
+	return result
 }
 
 // record makes one run whose load is a command.

@@ -23,6 +23,7 @@ import (
 	"github.com/umascope/umascope/loadgen/campaign/plans"
 	"github.com/umascope/umascope/loadgen/command"
 	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/sim"
 )
 
 // planned reads a plan of one arm, with more.
@@ -364,6 +365,41 @@ func expectSchemas(t *testing.T, dir string, messages chan string) {
 		}
 		if err := schemas[noticeOutput].Validate(value); err != nil {
 			t.Error(err)
+		}
+	}
+}
+
+// TestAnArmThatServesAnotherModelIsRefusedByName: two servers, of which the second has another model, and a plan without one.
+func TestAnArmThatServesAnotherModelIsRefusedByName(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	named := func(name string) string {
+		_, url := simulated(t, func(c *sim.Config) { c.DecodeBase, c.Model = time.Millisecond, name })
+		return url
+	}
+	path := filepath.Join(dir, "plan.yaml")
+	text := fmt.Sprintf(`schema: umascope.plan/1
+name: pin
+models: [{name: m}]
+arms: [{name: one, flags: {url: %q}}, {name: two, flags: {url: %q}}]
+scenarios: [{name: s, run: {requests: 4, warmup: 0, output-tokens: 4}}]
+flags: {engine: vllm, validity: [client_lag=off, client_stall=off, stream_buffered=off]}
+iterations: 1
+gates: {off: [cooldown, gpu_celsius, cpu_ratio, mem_free_within]}
+on_invalid: {repeat: 0}
+`, named("llama-8b"), named("qwen-7b"))
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	run := []string{"campaign", "run", path, "--out", dir, "--web.listen-address=127.0.0.1:0"}
+	for _, args := range [][]string{run, append(run, "--retry")} { // the second invocation has it from the journal
+		if code, stdout, stderr := invokeVerb(t, args...); code != exitInvalid {
+			t.Fatalf("exit %d: %s%s", code, stdout, stderr)
+		}
+		facts, err := campaign.ReadFacts(filepath.Join(dir, "pin"))
+		if err != nil || facts.Slots[0].Status != campaign.Finished || facts.Slots[1].Status != campaign.Failed ||
+			!strings.Contains(facts.Slots[1].Problem, `"qwen-7b"`) || !strings.Contains(facts.Slots[1].Problem, `"llama-8b"`) {
+			t.Errorf("%+v (%v)", facts.Slots, err)
 		}
 	}
 }

@@ -39,10 +39,23 @@ func (a *attempt) of() cell { return cell{a.slot.Model, a.slot.Arm} }
 // order is what the run is made by.
 func (a *attempt) order(scenario plan.Scenario) Order {
 	o := Order{
-		Slot: a.slot, Attempt: a.number, Run: a.run, Dir: a.r.c.Dir, Cell: a.cell, Scenario: scenario, Labels: a.labels(),
+		Slot: a.slot, Attempt: a.number, Run: a.run, Dir: a.r.c.Dir, Cell: a.cell, Scenario: scenario, Labels: a.labels(), Pinned: a.pinned(scenario),
 		Engine: lifecycle.Engine{Before: a.before, After: a.after, Facts: a.manifest, Ran: a.provenance, Starts: a.hasEngine(), Logs: a.logs},
 	}
 	return o
+}
+
+// namesModel reports whether the plan names the model that the server of a run must have.
+func (a *attempt) namesModel(scenario plan.Scenario) bool {
+	return a.cell.Flags["model"] != "" || scenario.Run["model"] != ""
+}
+
+// pinned is the model that the run is held to.
+func (a *attempt) pinned(scenario plan.Scenario) string {
+	if a.namesModel(scenario) {
+		return ""
+	}
+	return a.r.known.served[a.slot.Model]
 }
 
 // logs are those of the engine that is up, if it is this run's.

@@ -59,6 +59,9 @@ type Order struct {
 	Run, Dir string
 	Cell     *plan.Cell
 	Scenario plan.Scenario
+	// Pinned is the model that the first run with this model of the plan was answered as; empty if there was none, or if the
+	// plan names one.
+	Pinned string
 	// Labels are those of the run, beside those that flags give it.
 	Labels map[string]string
 	// Engine gets the machine to rest and the engine up before the run, and down after it.
@@ -72,6 +75,8 @@ type Result struct {
 	Problem string
 	// Proven are the signals that the run is proof of.
 	Proven []string
+	// Served is the model that the server answered as; empty if there was none.
+	Served string
 	// Full says that a disk was full: no other run can be kept either.
 	Full bool
 	// Torn says that the folder is not whole, though its figures may pass for those of a valid run.

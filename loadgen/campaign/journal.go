@@ -55,6 +55,8 @@ type Event struct {
 	Celsius *float64 `json:"celsius,omitempty"`
 	MemFree *float64 `json:"mem_free_bytes,omitempty"`
 	Proven  []string `json:"proven,omitempty"`
+	// Served is the model that the server of a run answered as, if the plan names none: later runs are held to it.
+	Served string `json:"served_model,omitempty"`
 	// Decides is what an invocation decides by, Compared says that the arms were compared before it.
 	Decides  *Decides `json:"decides,omitempty"`
 	Compared bool     `json:"compared,omitempty"`

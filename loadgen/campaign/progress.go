@@ -36,8 +36,9 @@ type progress struct {
 	measured []measured
 	proven   map[cell]*tally
 	skipped  map[cell]string
-	came     map[cell]bool // up, at least once
-	decides  *Decides      // as at the first run; nil of a campaign from before this was recorded
+	served   map[string]string // the model that the first run was answered as, by model of the plan
+	came     map[cell]bool     // up, at least once
+	decides  *Decides          // as at the first run; nil of a campaign from before this was recorded
 	// nRaisedFrom is the n of the plan when the arms were first compared, if it was raised since; else 0.
 	nRaisedFrom int
 	added       []Event // rounds behind the slots of the plan
@@ -77,7 +78,7 @@ type measured struct {
 
 // replay makes the progress of events.
 func replay(events []Event) *progress {
-	p := &progress{slots: map[int]*slotProgress{}, memFree: map[string]float64{}, pStates: map[cell]map[float64]int{}, proven: map[cell]*tally{}, skipped: map[cell]string{}, came: map[cell]bool{}}
+	p := &progress{slots: map[int]*slotProgress{}, memFree: map[string]float64{}, pStates: map[cell]map[float64]int{}, proven: map[cell]*tally{}, skipped: map[cell]string{}, served: map[string]string{}, came: map[cell]bool{}}
 	for _, e := range events {
 		p.take(e)
 	}
@@ -160,6 +161,9 @@ func (p *progress) takeRun(e Event) {
 		s.spent++
 	}
 	if e.Status == Finished || e.Status == Invalid {
+		if p.served[e.Model] == "" {
+			p.served[e.Model] = e.Served
+		}
 		s.measured = append(s.measured, e.Run)
 		p.measured = append(p.measured, measured{cell{e.Model, e.Arm}, e.Scenario, e.Second - s.rested})
 	}

@@ -221,6 +221,9 @@ func (r *runner) finish(a *attempt, result Result, took time.Duration) {
 	}
 	e := a.event(eventRun)
 	e.Status, e.Text, e.Proven, e.Second = result.Status, result.Problem, result.Proven, took.Seconds()
+	if scenario, _ := a.cell.Scenario(a.slot.Scenario); !a.namesModel(scenario) {
+		e.Served = result.Served
+	}
 	r.note(e)
 	told := []any{"number", a.slot.Number, "of", len(r.schedule()), "model", a.slot.Model, "arm", a.slot.Arm, "scenario", a.slot.Scenario,
 		"run", a.run, "status", string(result.Status), "took", took.Round(time.Second)}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -181,4 +182,19 @@ func namesOf(models []Model) string {
 		names = append(names, fmt.Sprintf("and %d more", more))
 	}
 	return strings.Join(names, ", ")
+}
+
+// holdPinned refuses a server of another model than the pinned one. Engines name one folder by its path or by its last
+// part: only that counts.
+func (t Target) holdPinned(m Model) error {
+	if t.Pinned == "" || plainModel(m.ID) == plainModel(t.Pinned) {
+		return nil
+	}
+	return fmt.Errorf("the server answers as %q, and the first run of the campaign with this model was answered as %q: if both are meant, set the flag model in each arm of the plan", m.ID, t.Pinned)
+}
+
+// plainModel is the name of a model without its folder and its revision.
+func plainModel(id string) string {
+	name, _, _ := strings.Cut(id, "@")
+	return path.Base(name)
 }

@@ -47,6 +47,9 @@ func Inquire(ctx context.Context, t Target, log *slog.Logger) (Served, error) {
 	if s.Model, err = choose(models, t.Model); err != nil {
 		return Served{}, err
 	}
+	if err := t.holdPinned(s.Model); err != nil {
+		return Served{}, err
+	}
 	seems := api.detect(ctx, s.Model)
 	s.Clues, s.Version = seems.facts(), seems.version
 	if seems.page != "" {

@@ -22,8 +22,10 @@ const EngineAuto = "auto"
 
 // Target is the server under test and how to talk to it: what run and check have in common.
 type Target struct {
-	URL        string // without /v1
-	Model      string // empty: the only one that is listed
+	URL   string // without /v1
+	Model string // empty: the only one that is listed
+	// Pinned is the model that the first run of the campaign was answered as; empty if this run is of none, or names a model.
+	Pinned     string
 	Endpoint   chat.Endpoint
 	Engine     string // one of Engines, or EngineAuto
 	Headers    []Header
