@@ -24,7 +24,7 @@ func usualMounts() mounts { return mounts{"/proc", "/sys", "/sys/fs/cgroup"} }
 func (m mounts) live() collect.Host {
 	return collect.Host{
 		Proc: kernelfs.Dir(m.proc), Sys: kernelfs.Dir(m.sys), Cgroup: kernelfs.Dir(m.cgroup),
-		HTTP: endpoint.Transport(), Logs: logFiles{}, SMARTLog: kernelfs.ReadSMARTLog, CacheResident: kernelfs.CacheResident,
+		HTTP: endpoint.Transport(), Logs: logFiles{}, SMARTLog: kernelfs.ReadSMARTLog, CacheResident: kernelfs.CacheResident, KernelLog: kernelfs.OpenKernelLog,
 		Mode: collect.Live, Now: time.Now, PageSize: os.Getpagesize(),
 	}
 }
@@ -64,7 +64,7 @@ func (l *commandLine) openHost(mustRead bool) (*openedHost, error) {
 		host.Mode = collect.Replay
 	}
 	if recordedFiles { // these are of the machine that this program runs on
-		host.PageSize, host.HTTP, host.Logs, host.SMARTLog, host.CacheResident = 0, nil, nil, nil, nil
+		host.PageSize, host.HTTP, host.Logs, host.SMARTLog, host.CacheResident, host.KernelLog = 0, nil, nil, nil, nil, nil
 	}
 	opened := &openedHost{Host: host}
 	driver, err := l.driver(opened)

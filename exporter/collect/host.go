@@ -17,9 +17,11 @@ const noGPU nvml.Architecture = "none"
 func hostSpec() Spec {
 	return Spec{
 		Name:    "host",
-		Help:    "what machine this is: product, kernel, where the memory of its GPUs is.",
-		Metrics: []metric.Definer{metric.HostInfo},
-		Open: func(host Host, _ Options) Collect {
+		Help:    "what machine this is: product, kernel, where the memory of its GPUs is; with --collector.host.kernel-log errors of the driver.",
+		Metrics: []metric.Definer{metric.HostInfo, metric.DriverLogLinesTotal, metric.DriverLogXIDLinesTotal, metric.DriverLogOverrunsTotal},
+		Needs:   []Need{needKernelLog()},
+		Open: func(host Host, options Options) Collect {
+			log := newDriverLog(host, options)
 			return func(ctx context.Context, sample *Sample, batch *Batch) error {
 				machine := kernelfs.ReadMachine(host.Proc, host.Sys)
 				if machine.Arch == "" && host.Mode == Live {
@@ -27,7 +29,7 @@ func hostSpec() Spec {
 				}
 				batch.Gauge(metric.HostInfo, 1, machine.Product, machine.Vendor, machine.Kernel, machine.Arch,
 					string(hostArchitecture(ctx, host, sample)))
-				return nil
+				return log.emit(batch)
 			}
 		},
 	}

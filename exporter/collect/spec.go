@@ -53,6 +53,9 @@ type Host struct {
 	// SMARTLog reads the health log of an NVMe controller such as nvme0, 512 bytes (log page 02h of
 	// the NVMe base specification). Nil where no device can be asked, as of a recording.
 	SMARTLog func(controller string) ([]byte, error)
+	// KernelLog opens the log of the kernel at its present end. The function that it returns gives one record, or kernelfs.ErrNoRecord
+	// or kernelfs.ErrOverrun, and never waits. Nil where there is no log of this host, as of a recording.
+	KernelLog func() (next func() (string, error), err error)
 	// CacheResident is how much of the file or directory at path is in the page cache, in bytes. Nil
 	// where there is no page cache to ask about.
 	CacheResident func(ctx context.Context, path string) (uint64, error)
@@ -74,6 +77,8 @@ type Options struct {
 	CachePaths []string
 	// NVMeSMART asks the drives for their health logs, which needs root.
 	NVMeSMART bool
+	// KernelLog counts errors of NVIDIA's driver in the kernel log, which needs CAP_SYSLOG.
+	KernelLog bool
 	// Cgroups, Processes, Sources belong to the collectors of those names; Sources to kvbm and engine.
 	Cgroups   CgroupOptions
 	Processes ProcessOptions

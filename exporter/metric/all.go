@@ -14,6 +14,7 @@ func Subjects() []Subject {
 		{"Exporter and host", exporterDefs()},
 		{"Memory", memoryDefs()},
 		{"GPU", gpuDefs()},
+		{"Log of the GPU driver", driverLogDefs()},
 		{"Cgroups", cgroupDefs()},
 		{"Processes", processDefs()},
 		{"KVBM", kvbmDefs()},

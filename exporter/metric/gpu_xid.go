@@ -1,5 +1,7 @@
 package metric
 
+import "slices"
+
 // Errors that the driver reports of a GPU, by uuid.
 var (
 	GPUXIDErrorsTotal = counter(Def{Name: "uma_gpu_xid_errors_total", Unit: Count, Telemetry: true,
@@ -56,4 +58,9 @@ func KnownXIDs() []XID {
 		{172, "uncorrectable error in on-chip memory"},
 		{173, "the link between chips has failed"},
 	}
+}
+
+// IsKnownXID reports whether KnownXIDs has a code.
+func IsKnownXID(code uint64) bool {
+	return slices.ContainsFunc(KnownXIDs(), func(x XID) bool { return x.Code == code })
 }

@@ -64,6 +64,18 @@ func (r Run) growthFacts(f *facts) {
 	}
 }
 
+// driverFacts are errors of the GPU's driver while the run measured, of the measured host.
+func (r Run) driverFacts(f *facts) {
+	for _, m := range r.Summary.Machines {
+		if r.Summary.Memory == nil || m.Source != r.Summary.Memory.Source {
+			continue
+		}
+		for _, kind := range slices.Sorted(maps.Keys(m.DriverLog)) {
+			f.number("lines of the driver in the kernel log, "+strings.ReplaceAll(kind, "_", " "), new(m.DriverLog[kind]), 0, "lines")
+		}
+	}
+}
+
 func (r Run) facts() []compare.Fact {
 	f := &facts{}
 	r.engineFacts(f)
@@ -73,6 +85,7 @@ func (r Run) facts() []compare.Fact {
 	r.machineFacts(f)
 	r.conditionFacts(f)
 	r.growthFacts(f)
+	r.driverFacts(f)
 	r.furtherFacts(f)
 	r.storageFacts(f)
 	r.promptFacts(f)

@@ -7,7 +7,6 @@ import (
 
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/loadgen/folder"
-	"github.com/umascope/umascope/loadgen/schedule"
 	"github.com/umascope/umascope/loadgen/stats"
 )
 
@@ -54,7 +53,7 @@ const (
 
 // equalLoad is whether the level of load stays the same in a planned phase once its slots have started.
 func equalLoad(p folder.PlannedPhase) bool {
-	return p.Name == folder.PhaseMeasure && p.Process.Arrival != schedule.Recorded && len(p.Process.Stages) == 0
+	return p.Name == folder.PhaseMeasure && p.Process.Trace == nil && len(p.Process.Stages) == 0
 }
 
 // growth looks at both quantities; one without a sample is absent.

@@ -115,7 +115,7 @@ func TestLoadIsEqualWhereItsLevelStays(t *testing.T) {
 			{Name: "measure", Process: schedule.Process{Arrival: schedule.Closed, Ramp: time.Second}}, {Name: "measure", Process: schedule.Process{Arrival: schedule.Poisson, RatePerSecond: 3}},
 		},
 		false: {
-			{Name: "measure", Process: schedule.Process{Arrival: schedule.Closed, Stages: []schedule.Stage{{}}}}, {Name: "measure", Process: schedule.Process{Arrival: schedule.Recorded}},
+			{Name: "measure", Process: schedule.Process{Arrival: schedule.Closed, Stages: []schedule.Stage{{}}}}, {Name: "measure", Process: schedule.Process{Arrival: schedule.Recorded, Trace: &schedule.Trace{}}},
 			{Name: "A", Process: schedule.Process{Arrival: schedule.Closed}}, {Name: "warmup", Process: schedule.Process{Arrival: schedule.Closed}},
 		},
 	} {

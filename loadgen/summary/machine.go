@@ -13,8 +13,11 @@ type Machine struct {
 	Thermal *Thermal `json:"thermal,omitempty"`
 	Energy  *Energy  `json:"energy,omitempty"`
 	// Growth is of memory that should not grow at equal load; absent without samples of it.
-	Growth  []Growth `json:"growth,omitempty"`
-	Network *Network `json:"network,omitempty"`
+	Growth []Growth `json:"growth,omitempty"`
+	// DriverLog is how many lines of the GPU's driver the kernel log got, by kind, and of XIDs by code; absent without the exporter's
+	// --collector.host.kernel-log.
+	DriverLog map[string]float64 `json:"driver_log_lines,omitempty"`
+	Network   *Network           `json:"network,omitempty"`
 }
 
 // Origin says whose figures these are, and whether they are live, replayed, constructed or

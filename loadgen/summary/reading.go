@@ -63,6 +63,7 @@ func readings(in inputs) []*reading {
 		r.Thermal = r.thermal()
 		r.Energy = r.energy()
 		r.Growth = r.growth()
+		r.DriverLog = r.driverLog()
 		r.Network = r.network()
 		r.swap()
 		r.power()

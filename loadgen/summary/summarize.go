@@ -313,6 +313,9 @@ func (r *reading) warnings() []string {
 	if r.Thermal.asleep() && r.Live() {
 		add("no GPU left performance state P%.0f in the warm-up: it was not at work when measuring began", *r.Thermal.WarmupPerformanceState)
 	}
+	if warning := r.driverLogWarning(); warning != "" {
+		add("%s", warning)
+	}
 	for _, g := range r.Growth {
 		if warning := g.warning(); warning != "" {
 			add("%s", warning)
