@@ -69,7 +69,7 @@ var mayImport = map[string][]string{
 	"loadgen/scene":              {"loadgen/chat", "loadgen/folder", "loadgen/option", "loadgen/socket", "loadgen/telemetry"},
 	"loadgen/socket":             {},
 	"loadgen/storage":            {"loadgen/folder"},
-	"loadgen/summary":            {"exporter/metric", "loadgen/chart", "loadgen/chat", "loadgen/evidence", "loadgen/extract", "loadgen/folder", "loadgen/runfile", "loadgen/telemetry"},
+	"loadgen/summary":            {"exporter/metric", "loadgen/chart", "loadgen/chat", "loadgen/evidence", "loadgen/extract", "loadgen/folder", "loadgen/runfile", "loadgen/stats", "loadgen/telemetry"},
 	"loadgen/summary/testrun":    {"exporter/metric", "loadgen/chat", "loadgen/extract", "loadgen/folder", "loadgen/telemetry"},
 	"loadgen/report":             {"exporter/metric", "loadgen/chart", "loadgen/chat", "loadgen/evidence", "loadgen/extract", "loadgen/folder", "loadgen/render", "loadgen/summary", "loadgen/telemetry"},
 	"loadgen/foreign":            {"loadgen/chat", "loadgen/extract", "loadgen/folder", "loadgen/stats", "loadgen/summary"},
