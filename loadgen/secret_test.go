@@ -37,8 +37,8 @@ func leaks(text string) []string {
 	return names
 }
 
-// repeating is a server that says what it was sent wherever it can, as misconfigured gateways do,
-// but in what the model writes.
+// repeating is a server that repeats what it was sent wherever it can, as misconfigured gateways do: as the name of its
+// model and in what the model writes, too.
 func repeating(t *testing.T) *httptest.Server {
 	t.Helper()
 	var loads atomic.Int64
@@ -46,10 +46,10 @@ func repeating(t *testing.T) *httptest.Server {
 		said := strings.Join(r.Header["Authorization"], " ") + " " + r.Header.Get("X-Token")
 		w.Header().Set("X-Request-Id", said)
 		w.Header().Set("Server", said)
-		const good = "data: {\"id\":\"%[1]s\",\"model\":\"m\",\"system_fingerprint\":\"%[1]s\",\"choices\":[{\"delta\":{\"content\":\"x\"},\"finish_reason\":\"stop %[1]s\"}]}\n\ndata: [DONE]\n\n"
+		const good = "data: {\"id\":\"%[1]s\",\"model\":\"m %[1]s\",\"system_fingerprint\":\"%[1]s\",\"choices\":[{\"delta\":{\"content\":\"x %[1]s\"},\"finish_reason\":\"stop %[1]s\"}]}\n\ndata: [DONE]\n\n"
 		switch {
 		case r.URL.Path == "/v1/models":
-			fmt.Fprintf(w, `{"data":[{"id":"m","owned_by":"%[1]s","root":"%[1]s"}]}`, said)
+			fmt.Fprintf(w, `{"data":[{"id":"m %[1]s","owned_by":"%[1]s","root":"%[1]s"}]}`, said)
 		case r.URL.Path == "/version":
 			fmt.Fprintf(w, `{"version":"%s"}`, said)
 		case !strings.HasPrefix(r.URL.Path, "/v1/"):
@@ -124,7 +124,8 @@ func TestNoSecretReachesAFileAPageOrAMessage(t *testing.T) {
 		t.Fatal(err)
 	}
 	exporter := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		fmt.Fprint(w, "uma_exporter_mode{mode=\"constructed\"} 1\nvllm:prompt_tokens_total 1\n")
+		said := strings.Join([]string{secrets["a query of telemetry"], secrets["a query of a page"], secrets["a header"]}, " ")
+		fmt.Fprintf(w, "uma_exporter_mode{mode=\"constructed\"} 1\numa_host_info{product=%[1]q,vendor=\"x\"} 1\nvllm:prompt_tokens_total{model_name=%[1]q} 1\n", said)
 	}))
 	defer exporter.Close()
 	server := repeating(t)

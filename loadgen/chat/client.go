@@ -54,13 +54,15 @@ type Options struct {
 
 // Client sends requests to one server. It may be used by many goroutines.
 type Client struct {
-	base       string
-	header     http.Header
-	host       string   // replaces the base URL's in the request, if set
-	secrets    []string // what no record may repeat
-	options    Options
-	transport  http.RoundTripper
-	receptions sync.Pool // of *reception: their buffers would be most of the garbage
+	base    string
+	header  http.Header
+	host    string   // replaces the base URL's in the request, if set
+	secrets []string // what no record may repeat
+	// credentials are those of them that nothing at all may repeat.
+	credentials []string
+	options     Options
+	transport   http.RoundTripper
+	receptions  sync.Pool // of *reception: their buffers would be most of the garbage
 	// reasons: an answer of the server had a finish_reason, so that one without was cut short.
 	reasons atomic.Bool
 	stamps  stampsSeen

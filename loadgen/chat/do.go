@@ -49,7 +49,7 @@ func (c *Client) Do(ctx context.Context, request Request, clock Clock, onPayload
 		result.Record.BrokenOffNS = new(clock())
 	}
 	x.wire.fill(&result.Record)
-	result.redact(c.secrets)
+	result.redact(c.secrets, c.credentials)
 	return result
 }
 

@@ -29,6 +29,7 @@ func (c *Client) setHeader(o Options) error {
 		}
 		c.header.Set("Authorization", "Bearer "+key)
 		c.secrets = append(c.secrets, key)
+		c.credentials = append(c.credentials, key)
 	}
 	for name, values := range o.Header {
 		if err := c.overrideHeader(name, values); err != nil {
@@ -48,6 +49,7 @@ func (c *Client) overrideHeader(name string, values []string) error {
 		}
 	}
 	c.secrets = append(c.secrets, Secrets(http.Header{name: values})...)
+	c.credentials = append(c.credentials, Credentials(http.Header{name: values})...)
 	if strings.EqualFold(name, "Host") && len(values) > 0 {
 		c.host = values[0]
 		return nil

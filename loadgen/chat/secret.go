@@ -1,7 +1,11 @@
 package chat
 
 import (
+	"bytes"
+	"encoding/json"
 	"net/http"
+	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -50,11 +54,58 @@ func Redact(text string, secrets []string) string {
 // Redact takes the secrets of the client's headers out of a text.
 func (c *Client) Redact(text string) string { return Redact(text, c.secrets) }
 
-// redact takes secrets out of everything in the result that is a word of the server's. What the
-// model wrote is data and stays as it is, and so does the name of the model, which is compared with
-// the one asked for: a header that picks a route may well have it.
-func (r *Result) redact(secrets []string) {
+// credentialName is a part of the names of headers that hold credentials.
+var credentialName = regexp.MustCompile(`(?i)auth|key|token|secret|cookie|pass|session|credential`)
+
+// Credentials are the secrets of those request headers whose names say that they hold one. Other headers may well have what
+// servers say openly: one that picks a route has the name of a model.
+func Credentials(header http.Header) []string {
+	named := http.Header{}
+	for name, values := range header {
+		if credentialName.MatchString(name) {
+			named[name] = values
+		}
+	}
+	return Secrets(named)
+}
+
+// quotedText is a string of JSON, or a label value of a page of metrics, which is written alike.
+var quotedText = regexp.MustCompile(`"(?:[^"\\\n]|\\.)*"`)
+
+// RedactAnswer takes secrets out of a whole answer of a server, before anything of it is read: out of its strings, however
+// they are escaped, and out of an answer that has none. Numbers stay, which may have the digits of a secret.
+func RedactAnswer(answer []byte, secrets []string) []byte {
+	held := func(secret string) bool { return bytes.Contains(answer, []byte(secret)) }
+	if len(secrets) == 0 || bytes.IndexByte(answer, 0x5c) < 0 && !slices.ContainsFunc(secrets, held) { // a backslash escapes
+		return answer
+	}
+	if !json.Valid(answer) && !quotedText.Match(answer) {
+		return []byte(Redact(string(answer), secrets))
+	}
+	return quotedText.ReplaceAllFunc(answer, func(quoted []byte) []byte {
+		var text string
+		if json.Unmarshal(quoted, &text) != nil {
+			text = string(quoted[1 : len(quoted)-1])
+		}
+		hidden := Redact(text, secrets)
+		if hidden == text {
+			return quoted
+		}
+		changed, err := json.Marshal(hidden)
+		if err != nil {
+			return []byte(`""`)
+		}
+		return changed
+	})
+}
+
+// redact takes secrets out of everything in the result. Of the name of the model and of what the model wrote only
+// credentials are taken: values of other headers may be in them, such as that name in one that picks a route.
+func (r *Result) redact(secrets, credentials []string) {
 	for _, text := range []*string{&r.Record.FinishReason, &r.Record.ServerRequestID, &r.SystemFingerprint, &r.ErrorCode} {
 		*text = Redact(*text, secrets)
+	}
+	for _, text := range []*string{&r.Model, &r.Output, &r.Text} {
+		*text = Redact(*text, credentials)
 	}
 }

@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"encoding/json"
 	"net/http"
 	"slices"
 	"strings"
@@ -54,6 +55,53 @@ func FuzzRedact(f *testing.F) {
 		}
 		if text, cut := strings.CutSuffix(got, ellipsis); cut && strings.HasSuffix(text, secret[:minSecretLength]) && !strings.HasSuffix(redacted, secret[:minSecretLength]) {
 			t.Errorf("%q ends in the beginning of %q", got, secret)
+		}
+	})
+}
+
+func TestCredentialsAreTheHeadersNamedSo(t *testing.T) {
+	got := Credentials(http.Header{"Authorization": {"Bearer sk-0123456789"}, "X-Route": {"llama-3-70b-instruct"}, "X-Api-Key": {"key-0123456789"}})
+	if slices.Contains(got, "llama-3-70b-instruct") || !slices.Contains(got, "sk-0123456789") || !slices.Contains(got, "key-0123456789") {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestNoNameOrTextRepeatsACredential(t *testing.T) {
+	const key = "sk-0123456789"
+	stream := events(`{"id":"a","model":"m `+key+`","choices":[{"delta":{"content":"sk-01234"}}]}`, `{"choices":[{"delta":{"content":"56789"},"finish_reason":"stop"}]}`, done)
+	c := newTestClient(t, Options{Transport: pieces(stream), APIKey: key, Header: http.Header{"X-Route": {"m-of-the-route"}}}, nil)
+	result := c.Do(t.Context(), Request{Endpoint: Chat, KeepOutput: true, KeepText: true}, since(time.Now()), nil)
+	if result.Model != "m "+redacted || result.Output != redacted || result.Text != redacted {
+		t.Errorf("model %q, output %q, text %q", result.Model, result.Output, result.Text)
+	}
+}
+
+// FuzzRedactAnswer puts a secret into a string of an answer, escaped and not.
+func FuzzRedactAnswer(f *testing.F) {
+	f.Add("a \"b\\", "sk-0123456789", "c", 1712345678)
+	f.Add("", "\"/<>&'12", "", 12345678)
+	f.Fuzz(func(t *testing.T, before, secret, after string, number int) {
+		if len(secret) < minSecretLength || !utf8.ValidString(before+secret+after) || strings.Contains(redacted, secret) {
+			return
+		}
+		answer, err := json.Marshal(map[string]any{"text": before + secret + after, "number": number})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, sent := range [][]byte{answer, []byte(strings.ReplaceAll(string(answer), "s", `\u0073`))} {
+			if strings.Contains(string(sent), `"number"`) && !json.Valid(sent) {
+				return // a key of ours was escaped in the middle of an escape
+			}
+			var got struct {
+				Text   string
+				Number int
+			}
+			if err := json.Unmarshal(RedactAnswer(sent, []string{secret}), &got); err != nil {
+				t.Fatalf("%s: %v", sent, err)
+			}
+			if strings.Contains(got.Text, secret) && !strings.Contains(strings.ReplaceAll(before+secret+after, secret, redacted), secret) || got.Number != number {
+				t.Errorf("%s: %+v", sent, got)
+			}
 		}
 	})
 }

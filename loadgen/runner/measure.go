@@ -66,7 +66,7 @@ func (m *measurement) make(ctx context.Context) (Result, error) {
 // alone measures a server that is there by itself. An error is that nothing was sent.
 func (m *measurement) alone(ctx context.Context) (*ended, error) {
 	p, err := m.prepare(ctx, func(served server.Served) (err error) {
-		if m.scene, err = scene.Look(ctx, m.keep.Scene, m.env.Exporter, m.env.Log); err != nil || served.Page == "" {
+		if m.scene, err = scene.Look(ctx, m.sceneSettings(), m.env.Exporter, m.env.Log); err != nil || served.Page == "" {
 			return err
 		}
 		return m.followServer(served.Page, nil)
@@ -103,10 +103,17 @@ func (m *measurement) send(ctx context.Context, p *plan) *ended {
 	return over
 }
 
+// sceneSettings are those of what is kept around the load, with what no page may repeat of it.
+func (m *measurement) sceneSettings() scene.Settings {
+	s := m.keep.Scene
+	s.Secrets = m.load.Target.Credentials()
+	return s
+}
+
 // withEngine starts the engine, measures it and stops it. An error is that nothing was started.
 func (m *measurement) withEngine(ctx context.Context) (*ended, error) {
 	var err error
-	if m.scene, err = scene.LookAtMachines(ctx, m.keep.Scene, m.env.Exporter, m.env.Log); err != nil {
+	if m.scene, err = scene.LookAtMachines(ctx, m.sceneSettings(), m.env.Exporter, m.env.Log); err != nil {
 		return nil, Unusable(ctx, err)
 	}
 	var page atomic.Bool // that of the engine answers

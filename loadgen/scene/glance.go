@@ -25,7 +25,7 @@ func (s *Scene) Glance(ctx context.Context) (*telemetry.Log, error) {
 	defer os.RemoveAll(dir)
 	start, file := time.Now(), filepath.Join(dir, folder.TelemetryFile)
 	sampler, err := telemetry.Start(ctx, telemetry.Options{
-		Sources: s.Sources, Interval: glancePatience, File: file, Clock: func() int64 { return int64(time.Since(start)) },
+		Sources: s.Sources, Interval: glancePatience, File: file, Clock: func() int64 { return int64(time.Since(start)) }, Hide: s.redact(),
 	})
 	if err != nil {
 		return nil, err

@@ -20,6 +20,8 @@ import (
 
 // Settings are what to keep.
 type Settings struct {
+	// Secrets are what no page of a source may repeat in what is kept of it.
+	Secrets []string
 	// Telemetry are exporters, which must answer; where there are none, that of the server's machine is followed if it does.
 	Telemetry []telemetry.Source
 	// Server is the address of the server under test; empty is a load without one, on this machine.
@@ -214,7 +216,7 @@ func (s *Scene) Follow(ctx context.Context, clock func() int64) error {
 	}
 	s.sampler, err = telemetry.Start(context.WithoutCancel(ctx), telemetry.Options{
 		Sources: s.Sources, Interval: s.settings.Interval,
-		File: s.folder.Path(folder.TelemetryFile), Clock: clock, Page: s.snapshots.Add, Away: s.away,
+		File: s.folder.Path(folder.TelemetryFile), Clock: clock, Page: s.snapshots.Add, Away: s.away, Hide: s.redact(),
 	})
 	return err
 }

@@ -28,7 +28,9 @@ type api struct {
 	root    string
 	header  http.Header
 	secrets []string // what of the header nothing may repeat that is written down
-	client  *http.Client
+	// credentials are those of them that no answer has once it is here.
+	credentials []string
+	client      *http.Client
 }
 
 // newAPI makes a client of its own: connections of the one that measures shall not be warm before it
@@ -48,10 +50,11 @@ func newAPI(t Target, key string) (*api, error) {
 		header.Set("Authorization", "Bearer "+key)
 	}
 	return &api{
-		root:    t.URL,
-		header:  header,
-		secrets: chat.Secrets(header),
-		client:  &http.Client{Transport: transport, Timeout: probeTimeout, CheckRedirect: refuseRedirect},
+		root:        t.URL,
+		header:      header,
+		secrets:     chat.Secrets(header),
+		credentials: chat.Credentials(header),
+		client:      &http.Client{Transport: transport, Timeout: probeTimeout, CheckRedirect: refuseRedirect},
 	}, nil
 }
 
@@ -115,7 +118,12 @@ func (a *api) send(ctx context.Context, method, path string, body []byte) reply 
 	}
 	defer response.Body.Close()
 	text, err := io.ReadAll(io.LimitReader(response.Body, longestAnswer))
-	return reply{status: response.StatusCode, header: response.Header, body: text, err: err}
+	for _, values := range response.Header {
+		for i := range values {
+			values[i] = chat.Redact(values[i], a.secrets)
+		}
+	}
+	return reply{status: response.StatusCode, header: response.Header, body: chat.RedactAnswer(text, a.credentials), err: err}
 }
 
 func withoutURL(err error) error {

@@ -65,8 +65,7 @@ func (a *api) models(ctx context.Context) ([]Model, error) {
 		if m.ID == "" {
 			continue
 		}
-		// The name of the model is left as it is: requests ask for it, and a header that picks a route
-		// may well have it.
+		// The name of the model may be in a header that picks a route; of it only credentials are taken (api.send).
 		m.OwnedBy, m.Root = chat.Redact(m.OwnedBy, a.secrets), chat.Redact(m.Root, a.secrets)
 		m.MaxTokens = m.context()
 		models = append(models, m.Model)

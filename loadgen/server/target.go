@@ -87,3 +87,13 @@ func (t Target) apiKey() (string, error) {
 	}
 	return strings.TrimSpace(string(text)), nil
 }
+
+// Credentials are what nothing that a server answers may repeat: the key, and headers that hold one. A key that cannot be
+// read is none here; who asks the server reports it.
+func (t Target) Credentials() []string {
+	header := t.RequestHeader()
+	if key, err := t.apiKey(); err == nil && key != "" {
+		header.Add("Authorization", key)
+	}
+	return chat.Credentials(header)
+}

@@ -146,6 +146,9 @@ func (f *follower) sample(ctx context.Context, border *border) bool {
 	defer cancel()
 	at := f.options.Clock()
 	page, err := fetch(ctx, f.client, f.source.URL)
+	if f.options.Hide != nil {
+		page = f.options.Hide(page)
+	}
 	var observations []observation
 	if err == nil {
 		observations, err = f.parse(page)

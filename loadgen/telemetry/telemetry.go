@@ -43,10 +43,12 @@ type Options struct {
 	File string
 	// Clock gives nanoseconds since the start of the run, on the clock of requests.jsonl.
 	Clock func() int64
-	// Page is given every page that was sampled because a phase began, as it came; nil is that
-	// nobody wants it. It is called from the goroutines of the sources, a source's next sample waits
+	// Page is given every page that was sampled because a phase began, as Hide
+	// left it; nil is that nobody wants it. It is called from the goroutines of the sources, a source's next sample waits
 	// for it, and it must not keep the bytes.
 	Page func(source string, border int, phase string, page []byte)
+	// Hide takes secrets out of a page before it is read; nil leaves it as it came.
+	Hide func(page []byte) []byte
 	// Away says that the engine is not there yet, as Rest does later.
 	Away bool
 	// Client fetches the pages; nil stands for one of our own. Redirects are never followed.
