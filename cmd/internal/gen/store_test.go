@@ -94,6 +94,7 @@ type target struct {
 func (d *database) scrape(t *testing.T, from target, at time.Time) {
 	t.Helper()
 	request := httptest.NewRequest(http.MethodGet, from.path, nil)
+	request.Host = "localhost" // pages answer names of this machine only
 	request.Header.Set("Accept", protobuf)
 	answer := httptest.NewRecorder()
 	from.page.ServeHTTP(answer, request)
