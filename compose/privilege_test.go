@@ -56,7 +56,7 @@ func TestServicesHaveTheLeastThatTheyNeed(t *testing.T) {
 	nobody := privileges{user: "65534:65534", security: noNewPrivileges()}
 	want := map[string]privileges{
 		"exporter": {
-			user: "0:0", adds: []string{"SYS_PTRACE", "DAC_READ_SEARCH"}, security: noNewPrivileges("apparmor=unconfined"),
+			user: "65534:65534", security: noNewPrivileges(),
 			pid: "host", cgroup: "host", network: "host", devices: 1, sees: []string{"/proc", "/sys"},
 		},
 		"results": nobody, "prometheus": nobody, "alertmanager": nobody,
@@ -99,9 +99,10 @@ func TestOverridesChangeWhatTheySay(t *testing.T) {
 	for file, change := range map[string]func(*privileges){
 		"no-gpu.yaml": func(p *privileges) { p.devices = 0 },
 		"cdi.yaml":    func(*privileges) {},
-		"unprivileged.yaml": func(p *privileges) {
-			p.user, p.adds, p.security = "65534:65534", nil, noNewPrivileges()
+		"privileged.yaml": func(p *privileges) {
+			p.user, p.adds, p.security = "0:0", []string{"SYS_PTRACE", "DAC_READ_SEARCH"}, noNewPrivileges("apparmor=unconfined")
 		},
+		"unprivileged.yaml": func(*privileges) {},
 		"container-names.yaml": func(*privileges) {},
 		"docker-socket.yaml":   func(p *privileges) { p.writes = []string{"/var/run/docker.sock"} },
 	} {
@@ -149,8 +150,8 @@ func TestTheExporterSeesTheHost(t *testing.T) {
 }
 
 // TestWhatUnprivilegedLosesIsWhatTheTableSays: the tests of package exporter start it with and without these very
-// capabilities, and hold PRIVILEGES.md to what its page then lacks. Here: that the override takes what that table
-// calls ptrace, and nothing by which another need is met.
+// capabilities, and hold PRIVILEGES.md to what its page then lacks. Here: that the default lacks what that table calls
+// ptrace, and nothing by which another need is met.
 func TestWhatUnprivilegedLosesIsWhatTheTableSays(t *testing.T) {
 	text, err := os.ReadFile("../exporter/PRIVILEGES.md")
 	if err != nil {
@@ -172,8 +173,8 @@ func TestWhatUnprivilegedLosesIsWhatTheTableSays(t *testing.T) {
 	if len(lost) != 3 {
 		t.Errorf("lost without them: %v", lost)
 	}
-	if !strings.Contains(string(text), "unprivileged ([compose](../compose/unprivileged.yaml)") {
-		t.Error("PRIVILEGES.md does not name the override")
+	if !strings.Contains(string(text), "unprivileged container ([compose](../compose/compose.yaml)") {
+		t.Error("PRIVILEGES.md does not name the default")
 	}
 	readme, err := os.ReadFile("README.md")
 	if err != nil {
@@ -217,5 +218,18 @@ func TestTheDoctorRunsAsTheReadmeSays(t *testing.T) {
 	var stderr strings.Builder
 	if code := exporter.Run(t.Context(), append(args, "--help"), io.Discard, &stderr); code != 0 {
 		t.Errorf("exit %d, %s", code, stderr.String())
+	}
+}
+
+// TestTheSwitchSaysWhatItCosts: whoever turns it on reads it there, and in the pages about it.
+func TestTheSwitchSaysWhatItCosts(t *testing.T) {
+	for _, file := range []string{"privileged.yaml", "README.md", "SECURITY.md", "kubernetes/capabilities/kustomization.yaml", "kubernetes/README.md"} {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(string(text), "/proc/PID/root") {
+			t.Errorf("%s does not say that root in it can write through /proc/PID/root", file)
+		}
 	}
 }

@@ -237,8 +237,8 @@ Three ways to start it are tested, each with what it then shows:
 | started as | user | capabilities | ` + "`ptrace`" + ` |
 | --- | --- | --- | --- |
 | native service ([unit](../compose/native/uma-exporter.service)) | its own user, ` + "`NoNewPrivileges=yes`" + ` | ambient ` + "`CAP_SYS_PTRACE CAP_DAC_READ_SEARCH`" + ` | yes |
-| container ([compose](../compose/compose.yaml)) | root without the other capabilities, ` + "`no-new-privileges`" + `, host's /proc and /sys mounted, its PID and cgroup namespaces | ` + "`SYS_PTRACE`, `DAC_READ_SEARCH`" + ` | yes |
-| unprivileged ([compose](../compose/unprivileged.yaml), or any shell) | any, such as 65534 | none | no |
+| privileged container ([compose](../compose/privileged.yaml)) | root without the other capabilities, ` + "`no-new-privileges`" + `, host's /proc and /sys mounted, its PID and cgroup namespaces | ` + "`SYS_PTRACE`, `DAC_READ_SEARCH`" + ` | yes |
+| unprivileged container ([compose](../compose/compose.yaml), the default), or any shell | any, such as 65534 | none | no |
 
 Capabilities of the file (` + "`setcap`" + `) are void under no-new-privileges, which systemd and container runtimes set for it; ambient ones
 are not. CAP_SYS_PTRACE alone does not open ` + "`/proc/<pid>/io`" + ` of other users: its mode asks for CAP_DAC_READ_SEARCH too.

@@ -171,10 +171,8 @@ func TestFilesStartTheExporterAsTheVariantsDo(t *testing.T) {
 			"AmbientCapabilities=CAP_SYS_PTRACE CAP_DAC_READ_SEARCH\n", "CapabilityBoundingSet=CAP_SYS_PTRACE CAP_DAC_READ_SEARCH\n",
 			"NoNewPrivileges=yes\n", "User=umascope\n",
 		},
-		"../compose/compose.yaml": {
-			"cap_drop: [ALL]\n", "cap_add: [SYS_PTRACE, DAC_READ_SEARCH]\n", "user: \"0:0\"\n", "- --path.procfs=/host/proc\n", "no-new-privileges:true",
-		},
-		"../compose/unprivileged.yaml": {"user: \"65534:65534\"\n", "cap_add: !reset null\n", "no-new-privileges:true"},
+		"../compose/compose.yaml":    {"cap_drop: [ALL]\n", "user: \"65534:65534\"\n", "- --path.procfs=/host/proc\n", "no-new-privileges:true"},
+		"../compose/privileged.yaml": {"cap_drop: !override [ALL]\n", "cap_add: [SYS_PTRACE, DAC_READ_SEARCH]\n", "user: \"0:0\"\n", "no-new-privileges:true"},
 	} {
 		text, err := os.ReadFile(file)
 		if err != nil {

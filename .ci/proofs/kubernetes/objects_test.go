@@ -71,7 +71,7 @@ func check(t *testing.T, name string, text []byte) (objects int) {
 
 func TestEveryObjectIsOneOfItsKind(t *testing.T) {
 	objects := 0
-	for _, pattern := range []string{"*.yaml", "load/*.yaml", "privileged/*.yaml"} {
+	for _, pattern := range []string{"*.yaml", "load/*.yaml", "privileged/*.yaml", "capabilities/*.yaml"} {
 		paths, err := filepath.Glob(root + pattern)
 		if err != nil || len(paths) == 0 {
 			t.Fatal(pattern, err)

@@ -19,7 +19,7 @@ func proofs() map[string][]proof {
 			{command: "git clone", file: ".ci/proofs/stack/prove", words: "-checkout"},
 			{command: "./up sim", file: ".ci/proofs/stack/simulated.go", words: `"sim"`},
 			{command: "docker compose run --rm load", file: ".ci/proofs/stack/measured.go", words: `"load"`},
-			{command: "COMPOSE_FILE=", file: ".ci/proofs/stack/unprivileged.go", words: "unprivileged.yaml"},
+			{command: "COMPOSE_FILE=", file: ".ci/proofs/stack/privileged.go", words: "privileged.yaml"},
 			{command: "docker compose exec exporter", file: "compose/privilege_test.go", words: "no doctor in README.md"},
 			{command: "docker ps", why: "containers of the reader's own"},
 			{command: "git pull", why: person},
