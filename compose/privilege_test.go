@@ -102,7 +102,7 @@ func TestOverridesChangeWhatTheySay(t *testing.T) {
 		"privileged.yaml": func(p *privileges) {
 			p.user, p.adds, p.security = "0:0", []string{"SYS_PTRACE", "DAC_READ_SEARCH"}, noNewPrivileges("apparmor=unconfined")
 		},
-		"unprivileged.yaml": func(*privileges) {},
+		"unprivileged.yaml":    func(*privileges) {},
 		"container-names.yaml": func(*privileges) {},
 		"docker-socket.yaml":   func(p *privileges) { p.writes = []string{"/var/run/docker.sock"} },
 	} {
@@ -230,6 +230,21 @@ func TestTheSwitchSaysWhatItCosts(t *testing.T) {
 		}
 		if !strings.Contains(string(text), "/proc/PID/root") {
 			t.Errorf("%s does not say that root in it can write through /proc/PID/root", file)
+		}
+	}
+}
+
+// TestTheOverlayOfKubernetesGivesWhatPrivilegedGives, to the same user.
+func TestTheOverlayOfKubernetesGivesWhatPrivilegedGives(t *testing.T) {
+	text, err := os.ReadFile("kubernetes/capabilities/exporter.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	gives := privilegesOf(project(t, stackFile, "privileged.yaml").Services["exporter"])
+	user, _, _ := strings.Cut(gives.user, ":")
+	for _, line := range []string{"add: [" + strings.Join(gives.adds, ", ") + "]", "runAsUser: " + user + " ", "drop: [ALL]"} {
+		if !strings.Contains(string(text), line) {
+			t.Errorf("the overlay lacks %q", line)
 		}
 	}
 }
