@@ -37,7 +37,7 @@ func stored(t *testing.T, chosen map[string]string, series ...string) archive {
 // finished are the series of finished runs and comparisons as uma-load serve shows them, standing for half an hour.
 func finished(t *testing.T) []string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("..", "loadgen", "gauge", "testdata", "results.prom"))
+	text, err := os.ReadFile(filepath.Join("..", "loadgen", "promexport", "testdata", "results.prom"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,12 +5,12 @@ import (
 	"runtime"
 	"runtime/debug"
 
-	"github.com/umascope/umascope/exporter/collect"
+	"github.com/umascope/umascope/exporter/collector"
 )
 
 // build is what the Go linker recorded of this binary.
 type build struct {
-	collect.Build
+	collector.Build
 	// CGO says whether the driver library can be loaded at all.
 	CGO bool
 }
@@ -21,7 +21,7 @@ var linkedVersion, linkedRevision string
 
 // readBuild needs no linker flags where there is version control: go build and go install stamp version and revision.
 func readBuild() build {
-	b := build{Build: collect.Build{Version: "unknown", Revision: "unknown", GoVersion: runtime.Version()}}
+	b := build{Build: collector.Build{Version: "unknown", Revision: "unknown", GoVersion: runtime.Version()}}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return b

@@ -10,8 +10,8 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/umascope/umascope/exporter/hostfs"
 	"github.com/umascope/umascope/exporter/hosts"
-	"github.com/umascope/umascope/exporter/kernelfs"
 )
 
 // BenchmarkPageOfCgroups makes whole pages of a Spark with many containers, whose files are on disk. Cost has
@@ -26,7 +26,7 @@ func BenchmarkPageOfCgroups(b *testing.B) {
 			defer host.GPU.Close()
 			root := b.TempDir()
 			copyCgroups(b, host.Cgroup, root, n)
-			host.Cgroup = kernelfs.Dir(root)
+			host.Cgroup = hostfs.Dir(root)
 			options := hosts.Options("docker-systemd")
 			options.Cgroups.Limit = 2 * n
 			e, err := New(host, Settings{Options: options})

@@ -16,7 +16,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
 
-	"github.com/umascope/umascope/exporter/collect"
+	"github.com/umascope/umascope/exporter/collector"
 	"github.com/umascope/umascope/exporter/hosts"
 	"github.com/umascope/umascope/exporter/metric"
 )
@@ -87,7 +87,7 @@ func (p *probe) note(name string, hasContent bool) {
 
 // scrapeDamaged makes a page of a host of which the file at path is damaged, "" for none, and says
 // which files were read for it.
-func scrapeDamaged(t *testing.T, host, path string, how damage, collectors ...string) (*collect.Scrape, map[string]bool) {
+func scrapeDamaged(t *testing.T, host, path string, how damage, collectors ...string) (*collector.Scrape, map[string]bool) {
 	t.Helper()
 	opened, err := hosts.Open(host)
 	if err != nil {
@@ -109,7 +109,7 @@ func scrapeDamaged(t *testing.T, host, path string, how damage, collectors ...st
 
 // pageSeries gathers a scrape through the client library, which checks types, labels and duplicates.
 // The first key is the family. What is never the same twice is left out.
-func pageSeries(t *testing.T, scrape *collect.Scrape) map[string]map[string]float64 {
+func pageSeries(t *testing.T, scrape *collector.Scrape) map[string]map[string]float64 {
 	t.Helper()
 	varying := []string{metric.CollectorDurationSeconds.Def().Name, metric.CollectorLastSuccessTimestampSeconds.Def().Name}
 	families, err := prometheus.Gatherers{scrape}.Gather()
@@ -142,7 +142,7 @@ func labelsOf(m *dto.Metric) string {
 func readersOf(t *testing.T, host string) map[string][]string {
 	t.Helper()
 	readers := map[string][]string{}
-	for _, spec := range collect.All() {
+	for _, spec := range collector.All() {
 		_, read := scrapeDamaged(t, host, "", damage{}, spec.Name)
 		for path := range read {
 			readers[path] = append(readers[path], spec.Name)
@@ -212,14 +212,14 @@ func TestDamagedFileCostsOnlyTheCollectorsThatReadIt(t *testing.T) {
 
 // checkOutcome holds that a collector has coped: it has neither panicked nor put something on the page
 // that cannot stand there, and its state says what its error says.
-func checkOutcome(t *testing.T, where string, o collect.Outcome) {
+func checkOutcome(t *testing.T, where string, o collector.Outcome) {
 	t.Helper()
 	switch reason := o.Reason(); {
 	case strings.HasPrefix(reason, "panic:"), strings.HasPrefix(reason, "refused:"):
 		t.Errorf("%s: collector %s: %s", where, o.Spec.Name, reason)
 	case len(reason) > 16<<10:
 		t.Errorf("%s: collector %s gives a reason of %d bytes: %.200s", where, o.Spec.Name, len(reason), reason)
-	case (o.State == collect.OK) != (o.Err == nil):
+	case (o.State == collector.OK) != (o.Err == nil):
 		t.Errorf("%s: collector %s is %s with error %v", where, o.Spec.Name, o.State, o.Err)
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"io"
 	"time"
 
-	"github.com/umascope/umascope/exporter/collect"
+	"github.com/umascope/umascope/exporter/collector"
 )
 
 // doctor prints the state of every collector. Whatever is missing, it has done its work.
@@ -49,12 +49,12 @@ func (e *Exporter) Doctor(ctx context.Context, w io.Writer) error {
 	return err
 }
 
-func printOutcome(out io.Writer, o collect.Outcome) {
+func printOutcome(out io.Writer, o collector.Outcome) {
 	fmt.Fprintf(out, "%-8s %-6s %8v  %s\n", o.Spec.Name, o.State, rounded(o.Duration), o.Spec.Help)
 	if o.Err != nil {
 		fmt.Fprintf(out, "         why    %s\n", oneLine(o.Reason()))
 	}
-	if o.State != collect.OK {
+	if o.State != collector.OK {
 		fmt.Fprintf(out, "         costs  %s\n", costOf(o))
 	}
 	for _, note := range o.Notes {
@@ -74,21 +74,21 @@ func printOutcome(out io.Writer, o collect.Outcome) {
 func rounded(d time.Duration) time.Duration { return d.Round(10 * time.Microsecond) }
 
 // costOf says what a page is without.
-func costOf(o collect.Outcome) string {
-	if o.State == collect.Absent {
+func costOf(o collector.Outcome) string {
+	if o.State == collector.Absent {
 		return fmt.Sprintf("its %d families are not on the page", len(o.Spec.Metrics))
 	}
 	return fmt.Sprintf("what it had not read when it failed, of %d families, is not on the page", len(o.Spec.Metrics))
 }
 
 // modeSentence labels figures that are not of this machine now.
-func modeSentence(mode collect.Mode) string {
+func modeSentence(mode collector.Mode) string {
 	switch mode {
-	case collect.Live:
+	case collector.Live:
 		return "mode live: figures of this machine, now"
-	case collect.Replay:
+	case collector.Replay:
 		return "mode REPLAY: figures of a recording, not of this machine now"
-	case collect.Constructed:
+	case collector.Constructed:
 		return "mode CONSTRUCTED: values put together by hand, not measured"
 	default:
 		return "mode SIMULATED: figures of a simulated machine, not measured"

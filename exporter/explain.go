@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/umascope/umascope/exporter/collect"
+	"github.com/umascope/umascope/exporter/collector"
 	"github.com/umascope/umascope/exporter/nvml"
 )
 
@@ -78,7 +78,7 @@ func (e *Exporter) Explain(ctx context.Context, w io.Writer) error {
 	return err
 }
 
-func printCached(out io.Writer, paths []collect.CachedPath) {
+func printCached(out io.Writer, paths []collector.CachedPath) {
 	for i, path := range paths {
 		if i == 0 {
 			fmt.Fprintf(out, "\nPage cache by path\n  %9s  %s\n", "GiB", "path")

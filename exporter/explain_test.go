@@ -10,8 +10,8 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/umascope/umascope/exporter/collect"
-	"github.com/umascope/umascope/exporter/kernelfs"
+	"github.com/umascope/umascope/exporter/collector"
+	"github.com/umascope/umascope/exporter/hostfs"
 	"github.com/umascope/umascope/exporter/nvml"
 )
 
@@ -33,7 +33,7 @@ const integratedRecording = `{"format":"umascope nvml recording","version":1,"dr
 
 // integratedHost is a small machine of 100 GiB whose GPU memory is in the pool: 20 GiB are free,
 // 30 GiB cache, 40 GiB held by process 7 in /box, whose cgroup is charged 1 GiB.
-func integratedHost(t *testing.T, comm string) collect.Host {
+func integratedHost(t *testing.T, comm string) collector.Host {
 	t.Helper()
 	text := func(s string) *fstest.MapFile { return &fstest.MapFile{Data: []byte(s)} }
 	driver, err := nvml.Replay(strings.NewReader(integratedRecording))
@@ -42,7 +42,7 @@ func integratedHost(t *testing.T, comm string) collect.Host {
 	}
 	reader := nvml.NewReader(driver, nvml.ReaderOptions{})
 	t.Cleanup(reader.Close)
-	return collect.Host{
+	return collector.Host{
 		Proc: fstest.MapFS{
 			"meminfo": text("MemTotal: 104857600 kB\nMemFree: 20971520 kB\nMemAvailable: 50331648 kB\n" +
 				"Buffers: 0 kB\nCached: 31457280 kB\nSwapCached: 0 kB\nAnonPages: 5242880 kB\nShmem: 0 kB\nSReclaimable: 0 kB\n" +
@@ -57,11 +57,11 @@ func integratedHost(t *testing.T, comm string) collect.Host {
 			"box/memory.stat":    text("kernel 0\nslab 0\n"),
 			"box/memory.current": text("1073741824\n"),
 		},
-		GPU: reader, Mode: collect.Simulated, Now: time.Now,
+		GPU: reader, Mode: collector.Simulated, Now: time.Now,
 	}
 }
 
-func explained(t *testing.T, host collect.Host) string {
+func explained(t *testing.T, host collector.Host) string {
 	t.Helper()
 	e, err := New(host, Settings{})
 	if err != nil {
@@ -261,17 +261,17 @@ func TestWhatCUDASeesDependsOnWhereTheMemoryIs(t *testing.T) {
 	const gibibyte = 1 << 30
 	own := func(gib float64) *float64 { bytes := gib * gibibyte; return &bytes }
 	board := nvml.Device{Index: 1, MemoryFreeBytes: own(100), MemoryTotalBytes: own(141)}
-	usual := kernelfs.Meminfo{"MemFree": 10 * gibibyte, "MemAvailable": 30 * gibibyte}
+	usual := hostfs.Meminfo{"MemFree": 10 * gibibyte, "MemAvailable": 30 * gibibyte}
 	tests := []struct {
 		name    string
 		where   nvml.Architecture
-		meminfo kernelfs.Meminfo
+		meminfo hostfs.Meminfo
 		devices []nvml.Device
 		says    string
 	}{
 		{"integrated", nvml.Integrated, usual, nil, "does not count the 20.00 GiB of cache"},
-		{"reserve", nvml.Integrated, kernelfs.Meminfo{"MemFree": 3 * gibibyte, "MemAvailable": 2 * gibibyte}, nil, "keeps 1.00 GiB in reserve"},
-		{"fields missing", nvml.Integrated, kernelfs.Meminfo{}, nil, "Not known: the kernel"},
+		{"reserve", nvml.Integrated, hostfs.Meminfo{"MemFree": 3 * gibibyte, "MemAvailable": 2 * gibibyte}, nil, "keeps 1.00 GiB in reserve"},
+		{"fields missing", nvml.Integrated, hostfs.Meminfo{}, nil, "Not known: the kernel"},
 		{"discrete", nvml.Discrete, usual, []nvml.Device{board}, "GPU 1: 100.00 of 141.00 GiB free; the 30.00 GiB available are of the pool, which is another memory"},
 		{"coherent", nvml.CoherentNUMA, usual, []nvml.Device{board}, "of the whole pool, which contains it"},
 		{"unknown", nvml.ArchitectureUnset, usual, nil, "could not be told"},
@@ -280,13 +280,13 @@ func TestWhatCUDASeesDependsOnWhereTheMemoryIs(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			a := account{Devices: test.devices}
-			if got := a.cudaSentence(collect.MemoryReading{Meminfo: test.meminfo, Architecture: test.where}); !strings.Contains(got, test.says) {
+			if got := a.cudaSentence(collector.MemoryReading{Meminfo: test.meminfo, Architecture: test.where}); !strings.Contains(got, test.says) {
 				t.Errorf("says %q, want %q in it", got, test.says)
 			}
 		})
 	}
 	foreign := account{}
-	if got := foreign.cudaSentence(collect.MemoryReading{Meminfo: usual, ForeignGPU: true}); !strings.Contains(got, "another machine's") {
+	if got := foreign.cudaSentence(collector.MemoryReading{Meminfo: usual, ForeignGPU: true}); !strings.Contains(got, "another machine's") {
 		t.Errorf("of a machine whose own GPUs were not asked it says %q", got)
 	}
 }

@@ -18,7 +18,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/umascope/umascope/exporter/collect"
+	"github.com/umascope/umascope/exporter/collector"
 )
 
 const (
@@ -40,7 +40,7 @@ type Settings struct {
 	// Collectors names those that may run, all when nil.
 	Collectors []string
 	// Options are the settings of single collectors.
-	Options collect.Options
+	Options collector.Options
 	// CollectTimeout bounds every collector and every scrape, collect.DefaultTimeout when 0.
 	CollectTimeout time.Duration
 	// MaxRequests is how many pages are put together at once; further requests wait for their turn. 40 when 0.
@@ -56,14 +56,14 @@ type Settings struct {
 // Exporter serves the pages of one host.
 type Exporter struct {
 	settings Settings
-	runner   *collect.Runner
+	runner   *collector.Runner
 	pages    *pages
 	own      []prometheus.Gatherer // of the exporter itself, empty when hidden
 	landing  *template.Template
 }
 
 // New prepares the exporter of a host. Its error names the setting that cannot be used.
-func New(host collect.Host, settings Settings) (*Exporter, error) {
+func New(host collector.Host, settings Settings) (*Exporter, error) {
 	specs, err := pickSpecs(settings.Collectors)
 	if err != nil {
 		return nil, err
@@ -71,10 +71,10 @@ func New(host collect.Host, settings Settings) (*Exporter, error) {
 	return newExporter(host, specs, settings)
 }
 
-func newExporter(host collect.Host, specs []collect.Spec, settings Settings) (*Exporter, error) {
+func newExporter(host collector.Host, specs []collector.Spec, settings Settings) (*Exporter, error) {
 	settings.TelemetryPath = cmp.Or(settings.TelemetryPath, DefaultTelemetryPath)
 	settings.MaxRequests = cmp.Or(settings.MaxRequests, defaultMaxRequests)
-	settings.CollectTimeout = cmp.Or(settings.CollectTimeout, collect.DefaultTimeout)
+	settings.CollectTimeout = cmp.Or(settings.CollectTimeout, collector.DefaultTimeout)
 	settings.Logger = cmp.Or(settings.Logger, slog.New(slog.DiscardHandler))
 	if err := settings.check(); err != nil {
 		return nil, err
@@ -83,7 +83,7 @@ func newExporter(host collect.Host, specs []collect.Spec, settings Settings) (*E
 	if err != nil {
 		return nil, err
 	}
-	runner := collect.NewRunner(host, settings.Options, specs, collect.RunnerSettings{
+	runner := collector.NewRunner(host, settings.Options, specs, collector.RunnerSettings{
 		Timeout: settings.CollectTimeout, Build: readBuild().Build, Logger: settings.Logger,
 	})
 	e := &Exporter{settings: settings, runner: runner, pages: newPages(runner, settings.MaxRequests), landing: page}
@@ -116,13 +116,13 @@ func isPagePath(text string) bool {
 }
 
 // pickSpecs returns the collectors named, in order, all when names is nil.
-func pickSpecs(names []string) ([]collect.Spec, error) {
-	all := collect.All()
+func pickSpecs(names []string) ([]collector.Spec, error) {
+	all := collector.All()
 	if names == nil {
 		return all, nil
 	}
 	var known []string
-	var picked []collect.Spec
+	var picked []collector.Spec
 	for _, spec := range all {
 		known = append(known, spec.Name)
 		if slices.Contains(names, spec.Name) {

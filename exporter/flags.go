@@ -15,7 +15,7 @@ import (
 
 	"github.com/umascope/umascope/cmd/terminal"
 	"github.com/umascope/umascope/cmd/webserver"
-	"github.com/umascope/umascope/exporter/collect"
+	"github.com/umascope/umascope/exporter/collector"
 	"github.com/umascope/umascope/exporter/nvml"
 )
 
@@ -30,7 +30,7 @@ type commandLine struct {
 	mounts                          mounts
 	replay, nvmlReplay, nvmlRecord  string
 	explicitPaths                   [3]bool // --path.procfs, --path.sysfs, --path.cgroupfs
-	options                         collect.Options
+	options                         collector.Options
 	collectTimeout                  time.Duration
 	collectors                      []collectorFlag
 	disableDefaults, once, watch    bool
@@ -85,7 +85,7 @@ func (l *commandLine) defineHost(c *kingpin.CmdClause) {
 	for _, define := range l.collectorFlags() {
 		define(c)
 	}
-	c.Flag("collect.timeout", "Longest time for a collector and for a page.").Default(collect.DefaultTimeout.String()).SetValue(value[time.Duration]{"--collect.timeout", &l.collectTimeout, positiveDuration})
+	c.Flag("collect.timeout", "Longest time for a collector and for a page.").Default(collector.DefaultTimeout.String()).SetValue(value[time.Duration]{"--collect.timeout", &l.collectTimeout, positiveDuration})
 }
 
 func (l *commandLine) definePaths(c *kingpin.CmdClause) {
@@ -114,7 +114,7 @@ func architectures() []string {
 
 func (l *commandLine) defineServe(c *kingpin.CmdClause) {
 	l.defineHost(c)
-	specs := collect.All()
+	specs := collector.All()
 	l.collectors = make([]collectorFlag, len(specs))
 	for i, spec := range specs {
 		l.collectors[i].name = spec.Name

@@ -9,7 +9,7 @@ import (
 
 	"github.com/alecthomas/kingpin/v2"
 
-	"github.com/umascope/umascope/exporter/collect"
+	"github.com/umascope/umascope/exporter/collector"
 	"github.com/umascope/umascope/exporter/endpoint"
 )
 
@@ -20,7 +20,7 @@ func (l *commandLine) defineSources(c *kingpin.CmdClause) {
 	c.Flag("engine.url", "Page of metrics of an inference engine, such as http://127.0.0.1:8000/metrics; may repeat.").PlaceHolder("URL").SetValue(repeated{"--engine.url", true, addEndpoint(o, &o.Engines)})
 	c.Flag("kvbm.log", "Log of an engine with KVBM, which counts hits and queries where the metrics have a ratio only; may repeat.").PlaceHolder("FILE").SetValue(repeated{"--kvbm.log", false, addLog(o)})
 	c.Flag("kvbm.bytes-per-block", "Size of a KV block, for bytes moved beside blocks moved: of the source named (host:port/path), or of all others; may repeat.").PlaceHolder("[SOURCE=]BYTES").SetValue(repeated{"--kvbm.bytes-per-block", false, addBlockSize(o)})
-	c.Flag("targets.file", "More URLs and logs in Prometheus' file_sd form, JSON or YAML; the label "+collect.TargetCollectorLabel+" of a group says what they are: kvbm, engine or kvbm_log. It is read anew in every collection.").PlaceHolder("FILE").StringVar(&o.TargetsFile)
+	c.Flag("targets.file", "More URLs and logs in Prometheus' file_sd form, JSON or YAML; the label "+collector.TargetCollectorLabel+" of a group says what they are: kvbm, engine or kvbm_log. It is read anew in every collection.").PlaceHolder("FILE").StringVar(&o.TargetsFile)
 	c.Flag("engine.iteration-stats", "Ask TensorRT-LLM for its JSON statistics too, which hands each of them to one reader only.").BoolVar(&o.IterationStats)
 }
 
@@ -49,7 +49,7 @@ func (r repeated) String() string { return "" }
 // IsCumulative tells kingpin that the flag may repeat.
 func (r repeated) IsCumulative() bool { return true }
 
-func addEndpoint(o *collect.SourceOptions, list *[]*endpoint.Endpoint) func(string) error {
+func addEndpoint(o *collector.SourceOptions, list *[]*endpoint.Endpoint) func(string) error {
 	return func(text string) error {
 		parsed, err := endpoint.Parse(text)
 		if err != nil {
@@ -61,7 +61,7 @@ func addEndpoint(o *collect.SourceOptions, list *[]*endpoint.Endpoint) func(stri
 }
 
 // addLog takes paths that lead nowhere yet: an engine makes its log when it starts.
-func addLog(o *collect.SourceOptions) func(string) error {
+func addLog(o *collector.SourceOptions) func(string) error {
 	return func(text string) error {
 		path, err := filepath.Abs(text)
 		if err != nil || text == "" {
@@ -72,7 +72,7 @@ func addLog(o *collect.SourceOptions) func(string) error {
 	}
 }
 
-func addBlockSize(o *collect.SourceOptions) func(string) error {
+func addBlockSize(o *collector.SourceOptions) func(string) error {
 	return func(text string) error {
 		at := strings.LastIndex(text, "=") // a path may hold one too
 		source, number := text[:max(at, 0)], text[at+1:]

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/umascope/umascope/exporter/collect"
+	"github.com/umascope/umascope/exporter/collector"
 	"github.com/umascope/umascope/exporter/hosts"
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/exporter/sim"
@@ -28,7 +28,7 @@ func eachMachine(t *testing.T, test func(t *testing.T, name string)) {
 }
 
 // openMachine opens a host by name, with the options under which it shows all it has.
-func openMachine(t testing.TB, name string) (collect.Host, collect.Options) {
+func openMachine(t testing.TB, name string) (collector.Host, collector.Options) {
 	t.Helper()
 	if name == simulatedSpark {
 		return simulate(t).Snapshot(), hosts.Options(name)
@@ -107,9 +107,9 @@ func TestSimulatedHostGivesCollectorsNoTrouble(t *testing.T) {
 	must(t, err)
 	absent := []string{"engine", "network"} // nobody has named an engine, no card is simulated
 	for _, outcome := range scrape.Outcomes {
-		want := collect.OK
+		want := collector.OK
 		if slices.Contains(absent, outcome.Spec.Name) {
-			want = collect.Absent
+			want = collector.Absent
 		}
 		if outcome.State != want {
 			t.Errorf("%s is %s: %v", outcome.Spec.Name, outcome.State, outcome.Reason())

@@ -16,7 +16,7 @@ import (
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
 
-	"github.com/umascope/umascope/exporter/collect"
+	"github.com/umascope/umascope/exporter/collector"
 	"github.com/umascope/umascope/exporter/hosts"
 	"github.com/umascope/umascope/exporter/metric"
 )
@@ -202,7 +202,7 @@ func exporterDefinitions() []metric.Definer {
 // TestEveryDefinitionBelongsToOneCollector keeps specs and vocabulary together.
 func TestEveryDefinitionBelongsToOneCollector(t *testing.T) {
 	owners := map[string]int{}
-	for _, spec := range collect.All() {
+	for _, spec := range collector.All() {
 		for _, definer := range spec.Metrics {
 			owners[definer.Def().Name]++
 		}

@@ -7,7 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/umascope/umascope/exporter/collect"
+	"github.com/umascope/umascope/exporter/collector"
 	"github.com/umascope/umascope/exporter/nvml"
 )
 
@@ -109,7 +109,7 @@ func hangingExporter(t *testing.T, call nvml.Call, release chan struct{}) *Expor
 	host := integratedHost(t, "x")
 	host.GPU = nvml.NewReader(hanging{driver, call, release}, nvml.ReaderOptions{})
 	t.Cleanup(host.GPU.Close)
-	e, err := New(host, Settings{Options: collect.Options{ProcessLimit: 1}})
+	e, err := New(host, Settings{Options: collector.Options{ProcessLimit: 1}})
 	if err != nil {
 		t.Fatal(err)
 	}

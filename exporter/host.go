@@ -7,11 +7,11 @@ import (
 	"os"
 	"time"
 
-	"github.com/umascope/umascope/exporter/archive"
-	"github.com/umascope/umascope/exporter/collect"
+	"github.com/umascope/umascope/exporter/collector"
 	"github.com/umascope/umascope/exporter/endpoint"
-	"github.com/umascope/umascope/exporter/kernelfs"
+	"github.com/umascope/umascope/exporter/hostfs"
 	"github.com/umascope/umascope/exporter/nvml"
+	"github.com/umascope/umascope/exporter/snapshot"
 )
 
 // mounts is where the kernel's file systems of a host are.
@@ -21,21 +21,21 @@ type mounts struct{ proc, sys, cgroup string }
 func usualMounts() mounts { return mounts{"/proc", "/sys", "/sys/fs/cgroup"} }
 
 // live is the host at these mounts, still without its GPUs.
-func (m mounts) live() collect.Host {
-	return collect.Host{
-		Proc: kernelfs.Dir(m.proc), Sys: kernelfs.Dir(m.sys), Cgroup: kernelfs.Dir(m.cgroup),
-		HTTP: endpoint.Transport(), Logs: logFiles{}, SMARTLog: kernelfs.ReadSMARTLog, CacheResident: kernelfs.CacheResident, KernelLog: kernelfs.OpenKernelLog,
-		Mode: collect.Live, Now: time.Now, PageSize: os.Getpagesize(),
+func (m mounts) live() collector.Host {
+	return collector.Host{
+		Proc: hostfs.Dir(m.proc), Sys: hostfs.Dir(m.sys), Cgroup: hostfs.Dir(m.cgroup),
+		HTTP: endpoint.Transport(), Logs: logFiles{}, SMARTLog: hostfs.ReadSMARTLog, CacheResident: hostfs.CacheResident, KernelLog: hostfs.OpenKernelLog,
+		Mode: collector.Live, Now: time.Now, PageSize: os.Getpagesize(),
 	}
 }
 
 // LiveHost is this machine as it is, for programs that bring exporters of their own. The caller
 // closes its GPU reader.
-func LiveHost() (collect.Host, error) {
+func LiveHost() (collector.Host, error) {
 	host := usualMounts().live()
-	meminfo, err := kernelfs.ReadMeminfo(host.Proc)
+	meminfo, err := hostfs.ReadMeminfo(host.Proc)
 	if err != nil {
-		return collect.Host{}, err
+		return collector.Host{}, err
 	}
 	host.GPU = nvml.NewReader(nvml.Live(), nvml.ReaderOptions{PoolBytes: meminfo["MemTotal"]})
 	return host, nil
@@ -43,7 +43,7 @@ func LiveHost() (collect.Host, error) {
 
 // openedHost is a host with what must be closed after it.
 type openedHost struct {
-	collect.Host
+	collector.Host
 	recording *recording // nil when driver calls are not recorded
 }
 
@@ -54,14 +54,14 @@ func (l *commandLine) openHost(mustRead bool) (*openedHost, error) {
 		return l.openRecorded()
 	}
 	host := l.mounts.live()
-	meminfo, err := kernelfs.ReadMeminfo(host.Proc)
+	meminfo, err := hostfs.ReadMeminfo(host.Proc)
 	if err != nil && mustRead {
 		return nil, badInput("--path.procfs %s: not a procfs: %w", l.mounts.proc, err)
 	}
-	recordedFiles, recordedGPU := err == nil && !kernelfs.IsProcfs(l.mounts.proc), l.nvmlReplay != ""
+	recordedFiles, recordedGPU := err == nil && !hostfs.IsProcfs(l.mounts.proc), l.nvmlReplay != ""
 	host.ForeignGPU = recordedFiles != recordedGPU
 	if recordedFiles || recordedGPU {
-		host.Mode = collect.Replay
+		host.Mode = collector.Replay
 	}
 	if recordedFiles { // these are of the machine that this program runs on
 		host.PageSize, host.HTTP, host.Logs, host.SMARTLog, host.CacheResident, host.KernelLog = 0, nil, nil, nil, nil, nil
@@ -93,22 +93,22 @@ func (l *commandLine) openRecorded() (*openedHost, error) {
 		return nil, badInput("--replay %s: %w", l.replay, reason(err))
 	}
 	defer file.Close()
-	data, err := io.ReadAll(io.LimitReader(file, archive.MaxBytes+1))
+	data, err := io.ReadAll(io.LimitReader(file, snapshot.MaxBytes+1))
 	if err != nil {
 		return nil, badInput("--replay %s: %w", l.replay, reason(err))
 	}
-	recorded, err := archive.Read(data)
+	recorded, err := snapshot.Read(data)
 	if err == nil {
-		err = collect.AddArchived(recorded, &l.options)
+		err = collector.AddArchived(recorded, &l.options)
 	}
 	if err != nil {
 		return nil, badInput("--replay %s: %w", l.replay, err)
 	}
-	meminfo, err := kernelfs.ReadMeminfo(recorded.Proc)
+	meminfo, err := hostfs.ReadMeminfo(recorded.Proc)
 	if err != nil {
 		return nil, badInput("--replay %s: has no meminfo: %w", l.replay, err)
 	}
-	host, err := collect.ArchivedHost(recorded, l.readerOptions(meminfo["MemTotal"]))
+	host, err := collector.ArchivedHost(recorded, l.readerOptions(meminfo["MemTotal"]))
 	if err != nil {
 		return nil, badInput("--replay %s: %w", l.replay, err)
 	}

@@ -10,7 +10,7 @@ import (
 
 // logFiles is the root of the machine's files for logs that the command line names: regular files only,
 // opened without waiting, so that a pipe in the place of a log does not stop a collector. They may be
-// longer than what kernelfs.Dir reads: of a log only what has been added is read.
+// longer than what hostfs.Dir reads: of a log only what has been added is read.
 type logFiles struct{}
 
 // Open implements fs.FS.

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"unicode"
 
-	"github.com/umascope/umascope/exporter/collect"
+	"github.com/umascope/umascope/exporter/collector"
 	"github.com/umascope/umascope/exporter/hosts"
 )
 
@@ -145,7 +145,7 @@ func TestResetOfACounterIsVisible(t *testing.T) {
 		}
 		return content
 	}}
-	e, err := New(host, Settings{Options: collect.Options{ProcessLimit: 1}, HideOwnMetrics: true})
+	e, err := New(host, Settings{Options: collector.Options{ProcessLimit: 1}, HideOwnMetrics: true})
 	if err != nil {
 		t.Fatal(err)
 	}

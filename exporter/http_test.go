@@ -14,26 +14,26 @@ import (
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
 
-	"github.com/umascope/umascope/exporter/collect"
+	"github.com/umascope/umascope/exporter/collector"
 	"github.com/umascope/umascope/exporter/metric"
 )
 
 // scripted is an exporter whose one collector does what the test says.
-func scripted(t *testing.T, settings Settings, does collect.Collect) *Exporter {
+func scripted(t *testing.T, settings Settings, does collector.Collect) *Exporter {
 	t.Helper()
-	spec := collect.Spec{
+	spec := collector.Spec{
 		Name: "script", Help: "What the test says.",
 		Metrics: []metric.Definer{metric.MemoryLedgerBytes},
-		Open:    func(collect.Host, collect.Options) collect.Collect { return does },
+		Open:    func(collector.Host, collector.Options) collector.Collect { return does },
 	}
-	e, err := newExporter(collect.Host{Mode: collect.Simulated}, []collect.Spec{spec}, settings)
+	e, err := newExporter(collector.Host{Mode: collector.Simulated}, []collector.Spec{spec}, settings)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return e
 }
 
-func one(_ context.Context, _ *collect.Sample, b *collect.Batch) error {
+func one(_ context.Context, _ *collector.Sample, b *collector.Batch) error {
 	b.Gauge(metric.MemoryLedgerBytes, 1, "free")
 	return nil
 }
@@ -137,7 +137,7 @@ func TestPageIsServedBeforeTheScraperGivesUp(t *testing.T) {
 	} {
 		t.Run("timeout "+header, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				handler := scripted(t, Settings{}, func(context.Context, *collect.Sample, *collect.Batch) error {
+				handler := scripted(t, Settings{}, func(context.Context, *collector.Sample, *collector.Batch) error {
 					time.Sleep(time.Minute)
 					return nil
 				}).Handler()
@@ -159,7 +159,7 @@ func TestSettingsThatCannotBeUsedAreNamed(t *testing.T) {
 	for says, settings := range map[string]Settings{
 		"--web.max-requests":         {MaxRequests: -1},
 		"--collect.timeout":          {CollectTimeout: -time.Second},
-		"--gpu.processes":            {Options: collect.Options{ProcessLimit: -1}},
+		"--gpu.processes":            {Options: collector.Options{ProcessLimit: -1}},
 		`no collector "nosuch"`:      {Collectors: []string{"nosuch"}},
 		`--web.telemetry-path "/"`:   {TelemetryPath: "/"},
 		`--web.telemetry-path "m"`:   {TelemetryPath: "m"},
@@ -171,7 +171,7 @@ func TestSettingsThatCannotBeUsedAreNamed(t *testing.T) {
 		`path "/%zz"`:                {TelemetryPath: "/%zz"},
 		`path "/a\nb"`:               {TelemetryPath: "/a\nb"},
 	} {
-		if _, err := New(collect.Host{}, settings); err == nil || !strings.Contains(err.Error(), says) {
+		if _, err := New(collector.Host{}, settings); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("got %v, want an error that says %s", err, says)
 		}
 	}
@@ -179,7 +179,7 @@ func TestSettingsThatCannotBeUsedAreNamed(t *testing.T) {
 
 func TestServerEndsWithItsContextAndFinishesPages(t *testing.T) {
 	began, release := make(chan struct{}), make(chan struct{})
-	e := scripted(t, Settings{}, func(_ context.Context, _ *collect.Sample, b *collect.Batch) error {
+	e := scripted(t, Settings{}, func(_ context.Context, _ *collector.Sample, b *collector.Batch) error {
 		close(began)
 		<-release
 		b.Gauge(metric.MemoryLedgerBytes, 1, "free")

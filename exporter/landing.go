@@ -5,7 +5,7 @@ import (
 	"html/template"
 	"net/http"
 
-	"github.com/umascope/umascope/exporter/collect"
+	"github.com/umascope/umascope/exporter/collector"
 )
 
 //go:embed landing.html
@@ -29,13 +29,13 @@ func parseLanding() (*template.Template, error) {
 }
 
 // writeLanding shows the states of the collectors, the ledger, and what is missing and why.
-func (e *Exporter) writeLanding(w http.ResponseWriter, _ *http.Request, scrape *collect.Scrape) {
+func (e *Exporter) writeLanding(w http.ResponseWriter, _ *http.Request, scrape *collector.Scrape) {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.Header().Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	if err := e.landing.Execute(w, landing{
 		account: accountFor(scrape), Build: readBuild().String(), ModeSentence: modeSentence(scrape.Mode),
-		Live: scrape.Mode == collect.Live, TelemetryPath: e.settings.TelemetryPath,
+		Live: scrape.Mode == collector.Live, TelemetryPath: e.settings.TelemetryPath,
 	}); err != nil {
 		e.settings.Logger.Error("page", "problem", err.Error())
 	}

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/umascope/umascope/exporter/collect"
+	"github.com/umascope/umascope/exporter/collector"
 	"github.com/umascope/umascope/exporter/hosts"
 	"github.com/umascope/umascope/exporter/metric"
 )
@@ -231,7 +231,7 @@ func TestOneFieldMovesItsLineAndTheRestOnly(t *testing.T) {
 		for _, field := range meminfoFields(t, name) {
 			after := ledgerOf(t, name, func(meminfo []byte) []byte { return grow(meminfo, field, gibibyte/1024) })
 			if field == "MemTotal" { // the kernel says it of the nodes, too
-				after = ledgerWith(t, name, func(host *collect.Host) { growPool(t, host) })
+				after = ledgerWith(t, name, func(host *collector.Host) { growPool(t, host) })
 			}
 			want := map[string]float64{}
 			for line, step := range moves[field] {
@@ -299,7 +299,7 @@ func ledgerOf(t *testing.T, name string, change func([]byte) []byte) map[string]
 }
 
 // ledgerOfHost is the ledger on the page of a host, in bytes by line.
-func ledgerOfHost(t *testing.T, host collect.Host) map[string]float64 {
+func ledgerOfHost(t *testing.T, host collector.Host) map[string]float64 {
 	t.Helper()
 	e, err := New(host, Settings{Collectors: []string{"memory"}})
 	if err != nil {
@@ -321,7 +321,7 @@ func ledgerOfHost(t *testing.T, host collect.Host) map[string]float64 {
 }
 
 // growPool adds 1 GiB to the machine and to its first NUMA node.
-func growPool(t *testing.T, host *collect.Host) {
+func growPool(t *testing.T, host *collector.Host) {
 	t.Helper()
 	meminfo, err := fs.ReadFile(host.Proc, "meminfo")
 	if err != nil {

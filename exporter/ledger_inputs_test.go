@@ -11,9 +11,9 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/umascope/umascope/exporter/collect"
+	"github.com/umascope/umascope/exporter/collector"
+	"github.com/umascope/umascope/exporter/hostfs"
 	"github.com/umascope/umascope/exporter/hosts"
-	"github.com/umascope/umascope/exporter/kernelfs"
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/exporter/nvml"
 )
@@ -37,7 +37,7 @@ func wantMoves(t *testing.T, what string, before, after map[string]float64, want
 }
 
 // ledgerWith is the ledger of a host of which something has been changed, in bytes by line.
-func ledgerWith(t *testing.T, name string, change func(*collect.Host)) map[string]float64 {
+func ledgerWith(t *testing.T, name string, change func(*collector.Host)) map[string]float64 {
 	t.Helper()
 	host, err := hosts.Open(name)
 	if err != nil {
@@ -53,14 +53,14 @@ func ledgerWith(t *testing.T, name string, change func(*collect.Host)) map[strin
 func TestKernelMemoryOfACgroupMovesManagedOnly(t *testing.T) {
 	moved := 0
 	eachHost(t, func(t *testing.T, name string) {
-		before := ledgerWith(t, name, func(*collect.Host) {})
+		before := ledgerWith(t, name, func(*collector.Host) {})
 		for _, cgroup := range topCgroups(t, name) {
 			for field, direction := range map[string]float64{
 				"kernel": 1, "slab": -1, "kernel_stack": -1, "pagetables": -1, "sec_pagetables": -1, "percpu": -1, "vmalloc": -1, "zswap": -1,
 				"anon": 0, "file": 0, "shmem": 0, "sock": 0, // which meminfo counts
 			} {
 				grown := false
-				after := ledgerWith(t, name, func(host *collect.Host) {
+				after := ledgerWith(t, name, func(host *collector.Host) {
 					host.Cgroup = edited{host.Cgroup, cgroup[1:] + "/memory.stat", func(stat []byte) []byte {
 						larger := growStat(stat, field)
 						grown = !bytes.Equal(larger, stat)
@@ -88,7 +88,7 @@ func topCgroups(t *testing.T, name string) []string {
 		t.Fatal(err)
 	}
 	defer host.GPU.Close()
-	tops, err := kernelfs.ReadTopMemoryStats(host.Cgroup)
+	tops, err := hostfs.ReadTopMemoryStats(host.Cgroup)
 	if err != nil {
 		return nil // cgroup v1
 	}
@@ -117,9 +117,9 @@ func TestWhatAProcessHoldsMovesItsLineOnlyWhereThatIsMemoryOfThePool(t *testing.
 		if err != nil {
 			t.Fatal(err)
 		}
-		before := ledgerWith(t, name, func(*collect.Host) {})
+		before := ledgerWith(t, name, func(*collector.Host) {})
 		var grew atomic.Bool // devices are read side by side
-		after := ledgerWith(t, name, func(host *collect.Host) {
+		after := ledgerWith(t, name, func(host *collector.Host) {
 			host.GPU.Close()
 			host.GPU = nvml.NewReader(heldMore{driver, &grew}, nvml.ReaderOptions{})
 			t.Cleanup(host.GPU.Close)
@@ -159,8 +159,8 @@ func (h heldMore) Do(device int, call nvml.Call) (nvml.Value, nvml.Return) {
 
 // TestTheCacheOfZFSMovesItsLineOnly gives every host a ZFS.
 func TestTheCacheOfZFSMovesItsLineOnly(t *testing.T) {
-	withARC := func(bytes int) func(*collect.Host) {
-		return func(host *collect.Host) {
+	withARC := func(bytes int) func(*collector.Host) {
+		return func(host *collector.Host) {
 			host.Proc = added{host.Proc, "spl/kstat/zfs/arcstats", []byte("13 1 0x01\nname type data\nsize 4 " + strconv.Itoa(bytes) + "\n")}
 		}
 	}

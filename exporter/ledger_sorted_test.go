@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"testing"
 
-	"github.com/umascope/umascope/exporter/collect"
+	"github.com/umascope/umascope/exporter/collector"
 	"github.com/umascope/umascope/exporter/ledger"
 )
 
@@ -16,7 +16,7 @@ func TestTheLedgerOfEveryHostIsShownBySizeAndAddsUpToThePool(t *testing.T) {
 	eachHost(t, func(t *testing.T, name string) {
 		host, _ := openMachine(t, name)
 		t.Cleanup(host.GPU.Close)
-		reading, err := collect.NewSample(host, collect.Options{}).Memory(t.Context())
+		reading, err := collector.NewSample(host, collector.Options{}).Memory(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}

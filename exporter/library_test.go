@@ -7,7 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/umascope/umascope/exporter/collect"
+	"github.com/umascope/umascope/exporter/collector"
 	"github.com/umascope/umascope/exporter/nvml"
 )
 
@@ -36,7 +36,7 @@ func TestLibraryThatComesLaterIsReadWithoutARestart(t *testing.T) {
 		host := integratedHost(t, "x")
 		host.GPU = nvml.NewReader(changing{driver, refusal}, nvml.ReaderOptions{})
 		defer host.GPU.Close()
-		e, err := New(host, Settings{Options: collect.Options{ProcessLimit: 1}})
+		e, err := New(host, Settings{Options: collector.Options{ProcessLimit: 1}})
 		if err != nil {
 			t.Fatal(err)
 		}

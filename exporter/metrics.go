@@ -12,11 +12,11 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	dto "github.com/prometheus/client_model/go"
 
-	"github.com/umascope/umascope/exporter/collect"
+	"github.com/umascope/umascope/exporter/collector"
 )
 
 // writeMetrics writes the scrape in the format that the request asks for.
-func (e *Exporter) writeMetrics(w http.ResponseWriter, r *http.Request, scrape *collect.Scrape) {
+func (e *Exporter) writeMetrics(w http.ResponseWriter, r *http.Request, scrape *collector.Scrape) {
 	promhttp.HandlerFor(append(joined{scrape}, e.own...), promhttp.HandlerOpts{
 		// What can be served is served; a page that is not there at all would hide more.
 		ErrorHandling:     promhttp.ContinueOnError,

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/umascope/umascope/exporter/collect"
+	"github.com/umascope/umascope/exporter/collector"
 )
 
 const (
@@ -25,13 +25,13 @@ const (
 // nothing; few at a time are put together, which costs CPU time. A finished page waits for its
 // reader in memory and keeps nobody else waiting.
 type pages struct {
-	runner  *collect.Runner
+	runner  *collector.Runner
 	waiting chan struct{} // one for every request under way
 	slots   chan struct{} // one for every page being put together
 	buffers sync.Pool     // of *bytes.Buffer
 }
 
-func newPages(runner *collect.Runner, slots int) *pages {
+func newPages(runner *collector.Runner, slots int) *pages {
 	return &pages{
 		runner: runner, waiting: make(chan struct{}, maxWaiting), slots: make(chan struct{}, slots),
 		buffers: sync.Pool{New: func() any { return new(bytes.Buffer) }},
@@ -39,7 +39,7 @@ func newPages(runner *collect.Runner, slots int) *pages {
 }
 
 // writePage writes one kind of page.
-type writePage func(w http.ResponseWriter, r *http.Request, scrape *collect.Scrape)
+type writePage func(w http.ResponseWriter, r *http.Request, scrape *collector.Scrape)
 
 // handler serves pages of one kind, of the collectors in ?collect[]=NAME or of all.
 func (p *pages) handler(write writePage) http.Handler {
@@ -75,7 +75,7 @@ func (p *pages) serve(w http.ResponseWriter, r *http.Request, write writePage) {
 }
 
 // put makes the page and gives the slot back, whatever happens.
-func (p *pages) put(w http.ResponseWriter, r *http.Request, scrape *collect.Scrape, write writePage) *heldPage {
+func (p *pages) put(w http.ResponseWriter, r *http.Request, scrape *collector.Scrape, write writePage) *heldPage {
 	defer func() { <-p.slots }()
 	body := p.buffers.Get().(*bytes.Buffer)
 	body.Reset()

@@ -14,14 +14,14 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/umascope/umascope/exporter/collect"
+	"github.com/umascope/umascope/exporter/collector"
 	"github.com/umascope/umascope/exporter/metric"
 )
 
 func TestTwoHundredScrapesOfABlockedCollectorAreAllAnswered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var runs atomic.Int32
-		handler := scripted(t, Settings{MaxRequests: 2}, func(context.Context, *collect.Sample, *collect.Batch) error {
+		handler := scripted(t, Settings{MaxRequests: 2}, func(context.Context, *collector.Sample, *collector.Batch) error {
 			runs.Add(1)
 			time.Sleep(time.Minute)
 			return nil
@@ -46,7 +46,7 @@ func TestTwoHundredScrapesOfABlockedCollectorAreAllAnswered(t *testing.T) {
 // TestTwoHundredScrapesOverTheNetworkAreAllAnswered has real connections and the default limit.
 func TestTwoHundredScrapesOverTheNetworkAreAllAnswered(t *testing.T) {
 	release := make(chan struct{})
-	e := scripted(t, Settings{}, func(_ context.Context, _ *collect.Sample, b *collect.Batch) error {
+	e := scripted(t, Settings{}, func(_ context.Context, _ *collector.Sample, b *collector.Batch) error {
 		<-release
 		return one(t.Context(), nil, b)
 	})
@@ -83,7 +83,7 @@ func fetchPage(address string) error {
 
 func TestRequestsBeyondAllRoomAreRefusedAndHealthIsNot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		handler := scripted(t, Settings{}, func(context.Context, *collect.Sample, *collect.Batch) error {
+		handler := scripted(t, Settings{}, func(context.Context, *collector.Sample, *collector.Batch) error {
 			time.Sleep(time.Second)
 			return nil
 		}).Handler()
@@ -123,7 +123,7 @@ func TestPageThatGetsNoTurnIsRefusedWhenItsScraperGivesUp(t *testing.T) {
 
 // TestReadersThatTakeNothingKeepNobodyWaiting has more of them than pages may be made at a time.
 func TestReadersThatTakeNothingKeepNobodyWaiting(t *testing.T) {
-	e := scripted(t, Settings{MaxRequests: 2}, func(_ context.Context, _ *collect.Sample, b *collect.Batch) error {
+	e := scripted(t, Settings{MaxRequests: 2}, func(_ context.Context, _ *collector.Sample, b *collector.Batch) error {
 		b.Gauge(metric.MemoryLedgerBytes, 1, "free")
 		// More than the kernel keeps for a reader, so that the handler really has to wait.
 		b.Gauge(metric.MemoryLedgerBytes, 2, strings.Repeat("x", 16<<20))
@@ -162,7 +162,7 @@ func TestReaderThatTakesNothingIsGivenUp(t *testing.T) {
 	}
 	// The same with a deadline that a test can wait for.
 	began := make(chan struct{})
-	e := scripted(t, Settings{}, func(_ context.Context, _ *collect.Sample, b *collect.Batch) error {
+	e := scripted(t, Settings{}, func(_ context.Context, _ *collector.Sample, b *collector.Batch) error {
 		close(began)
 		b.Gauge(metric.MemoryLedgerBytes, 2, strings.Repeat("x", 16<<20))
 		return nil

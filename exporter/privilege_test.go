@@ -12,14 +12,14 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"github.com/umascope/umascope/exporter/collect"
+	"github.com/umascope/umascope/exporter/collector"
 	"github.com/umascope/umascope/exporter/hosts"
 )
 
 // withheld is a need that is not met, on a recorded host that meets it otherwise.
 type withheld struct {
 	host  string
-	apply func(*collect.Host)
+	apply func(*collector.Host)
 	// gone are beginnings of series that are absent then: each must be on the whole page.
 	gone []string
 	// moved are beginnings of series that change or appear; nothing else does.
@@ -31,12 +31,12 @@ func withheldNeeds() (byName map[string]withheld, elsewhere map[string]string) {
 	return map[string]withheld{
 			"ptrace": {
 				host:  "h200-load",
-				apply: func(h *collect.Host) { h.Proc = guardedRefused(h.Proc) },
+				apply: func(h *collector.Host) { h.Proc = guardedRefused(h.Proc) },
 				gone:  []string{"uma_process_io_bytes_total{"},
 			},
 			"host_pid_namespace": {
 				host: "h200-load",
-				apply: func(h *collect.Host) {
+				apply: func(h *collector.Host) {
 					h.Proc = altered{FS: h.Proc, over: fstest.MapFS{"self/ns/pid": link("pid:[4026532900]")}}
 				},
 				gone:  []string{"uma_cgroup_gpu_memory_bytes{"},
@@ -44,19 +44,19 @@ func withheldNeeds() (byName map[string]withheld, elsewhere map[string]string) {
 			},
 			"host_cgroup_namespace": {
 				host:  "h200-load",
-				apply: func(h *collect.Host) { h.Proc, h.Sys = ownCgroupNamespace(h.Proc), withDriver(h.Sys) },
+				apply: func(h *collector.Host) { h.Proc, h.Sys = ownCgroupNamespace(h.Proc), withDriver(h.Sys) },
 				gone:  []string{"uma_cgroup_gpu_memory_bytes{"},
 				moved: []string{"uma_process_", "uma_gpu_process_memory_bytes{"}, // their label cgroup
 			},
 			"host_cgroups": {
 				host:  "h200-load",
-				apply: func(h *collect.Host) { h.Cgroup = fstest.MapFS{} },
+				apply: func(h *collector.Host) { h.Cgroup = fstest.MapFS{} },
 				gone:  []string{"uma_cgroup_memory_current_bytes{", `uma_memory_ledger_bytes{line="managed"}`},
 				moved: []string{`uma_memory_ledger_bytes{line="unattributed"}`, `uma_memory_ledger_line_known{line="managed"}`},
 			},
 			"host_network": {
 				host:  "h200-load",
-				apply: func(h *collect.Host) { h.Sys = hidden(h.Sys, "class/net") },
+				apply: func(h *collector.Host) { h.Sys = hidden(h.Sys, "class/net") },
 				gone:  []string{"uma_network_receive_bytes_total{"},
 			},
 		}, map[string]string{
@@ -114,7 +114,7 @@ func hidden(fsys fs.FS, directory string) fs.FS {
 // not 0: all that is left on the page is what was on it before.
 func TestUnmetNeedTakesItsSeriesAwayAndNothingElse(t *testing.T) {
 	byName, elsewhere := withheldNeeds()
-	for _, spec := range collect.All() {
+	for _, spec := range collector.All() {
 		for _, need := range spec.Needs {
 			if _, excused := elsewhere[need.Name]; excused || need.Met == nil {
 				continue // without Met a call that is refused tells, which no recording has
@@ -129,11 +129,11 @@ func TestUnmetNeedTakesItsSeriesAwayAndNothingElse(t *testing.T) {
 	}
 }
 
-func checkWithheld(t *testing.T, collector string, need collect.Need, test withheld) {
-	whole := flatPage(t, openWithheld(t, test.host, func(*collect.Host) {}))
+func checkWithheld(t *testing.T, name string, need collector.Need, test withheld) {
+	whole := flatPage(t, openWithheld(t, test.host, func(*collector.Host) {}))
 	e := openWithheld(t, test.host, test.apply)
 	without := flatPage(t, e)
-	privilege := fmt.Sprintf(`uma_collector_privilege{collector=%q,needs=%q,}`, collector, need.Name)
+	privilege := fmt.Sprintf(`uma_collector_privilege{collector=%q,needs=%q,}`, name, need.Name)
 	if whole[privilege] != 1 {
 		t.Errorf("host %s does not meet the need", test.host)
 	}
@@ -154,7 +154,7 @@ func checkWithheld(t *testing.T, collector string, need collect.Need, test withh
 			t.Errorf("%s is %v, with the need %v (there: %v)", series, value, before, there)
 		}
 	}
-	checkDoctor(t, e, collector, need)
+	checkDoctor(t, e, name, need)
 }
 
 func anySeries(page map[string]float64, begin string) bool {
@@ -167,22 +167,22 @@ func anySeries(page map[string]float64, begin string) bool {
 }
 
 // checkDoctor looks for the need below its collector, unless that is absent and has no use for it.
-func checkDoctor(t *testing.T, e *Exporter, collector string, need collect.Need) {
+func checkDoctor(t *testing.T, e *Exporter, name string, need collector.Need) {
 	t.Helper()
 	var out bytes.Buffer
 	if err := e.Doctor(t.Context(), &out); err != nil {
 		t.Fatal(err)
 	}
-	_, after, found := strings.Cut(out.String(), "\n"+collector+" ")
+	_, after, found := strings.Cut(out.String(), "\n"+name+" ")
 	section, _, _ := strings.Cut(after, "\n\n")
 	lacks := fmt.Sprintf("lacks  %s\n         costs  %s\n         mend   %s\n", need.Name, need.Cost, need.Mend)
-	absent := strings.HasPrefix(strings.TrimSpace(section), string(collect.Absent))
+	absent := strings.HasPrefix(strings.TrimSpace(section), string(collector.Absent))
 	if !found || !absent && !strings.Contains(section+"\n", lacks) {
 		t.Errorf("doctor does not say what is lacking:\n%s", section)
 	}
 }
 
-func openWithheld(t *testing.T, name string, apply func(*collect.Host)) *Exporter {
+func openWithheld(t *testing.T, name string, apply func(*collector.Host)) *Exporter {
 	t.Helper()
 	host, err := hosts.Open(name)
 	if err != nil {
@@ -218,7 +218,7 @@ func TestPrivilegesTableIsThatOfTheCollectors(t *testing.T) {
 	text.WriteString(privilegesIntroduction)
 	text.WriteString("| collector | needs | without it | what gives it |\n| --- | --- | --- | --- |\n")
 	cell := strings.NewReplacer("|", "\\|", "<", "&lt;", "\n", " ")
-	for _, spec := range collect.All() {
+	for _, spec := range collector.All() {
 		for _, need := range spec.Needs {
 			fmt.Fprintf(&text, "| %s | `%s` | %s | %s |\n", spec.Name, need.Name, cell.Replace(need.Cost), cell.Replace(need.Mend))
 		}

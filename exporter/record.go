@@ -8,18 +8,18 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/umascope/umascope/exporter/archive"
-	"github.com/umascope/umascope/exporter/kernelfs"
+	"github.com/umascope/umascope/exporter/hostfs"
 	"github.com/umascope/umascope/exporter/nvml"
+	"github.com/umascope/umascope/exporter/snapshot"
 )
 
 // record writes an archive of this host. The file appears under its name when it is complete.
 func (l *commandLine) record(ctx context.Context, stdout io.Writer) error {
 	host := l.mounts.live()
-	if _, err := kernelfs.ReadMeminfo(host.Proc); err != nil {
+	if _, err := hostfs.ReadMeminfo(host.Proc); err != nil {
 		return badInput("--path.procfs %s: not a procfs: %w", l.mounts.proc, err)
 	}
-	if !kernelfs.IsProcfs(l.mounts.proc) {
+	if !hostfs.IsProcfs(l.mounts.proc) {
 		return badInput("--path.procfs %s: not a procfs: a recording must not mix a copy with the driver of this machine", l.mounts.proc)
 	}
 	partial, err := os.CreateTemp(filepath.Dir(l.recordPath), "."+filepath.Base(l.recordPath)+".*")
@@ -27,7 +27,7 @@ func (l *commandLine) record(ctx context.Context, stdout io.Writer) error {
 		return badInput("%s: cannot be written: %w", l.recordPath, reason(err))
 	}
 	defer os.Remove(partial.Name()) // fails, as it should, once the file has its name
-	err = archive.Write(ctx, partial, archive.Source{
+	err = snapshot.Write(ctx, partial, snapshot.Source{
 		Proc: host.Proc, Sys: host.Sys, Cgroup: host.Cgroup,
 		Driver: nvml.Live(), PageSize: host.PageSize, Description: l.description,
 		RecordedWith: "uma-exporter " + readBuild().Version,

@@ -22,7 +22,7 @@ import (
 	raw "github.com/NVIDIA/go-nvml/pkg/nvml"
 
 	"github.com/umascope/umascope/exporter"
-	"github.com/umascope/umascope/exporter/collect"
+	"github.com/umascope/umascope/exporter/collector"
 	"github.com/umascope/umascope/exporter/nvml"
 )
 
@@ -93,7 +93,7 @@ func liveHandler(b *testing.B) http.Handler {
 		b.Fatal(err)
 	}
 	b.Cleanup(host.GPU.Close)
-	e, err := exporter.New(host, exporter.Settings{Options: collect.Options{ProcessLimit: 20}})
+	e, err := exporter.New(host, exporter.Settings{Options: collector.Options{ProcessLimit: 20}})
 	if err != nil {
 		b.Fatal(err)
 	}

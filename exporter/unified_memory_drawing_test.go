@@ -11,8 +11,8 @@ import (
 	"testing"
 	"text/template"
 
+	"github.com/umascope/umascope/exporter/hostfs"
 	"github.com/umascope/umascope/exporter/hosts"
-	"github.com/umascope/umascope/exporter/kernelfs"
 	"github.com/umascope/umascope/exporter/metric"
 )
 
@@ -52,7 +52,7 @@ func drawnPool(t *testing.T) pool {
 	if err != nil {
 		t.Fatal(err)
 	}
-	meminfo, err := kernelfs.ReadMeminfo(archive.Proc)
+	meminfo, err := hostfs.ReadMeminfo(archive.Proc)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,8 +16,8 @@ import (
 	"github.com/umascope/umascope/loadgen/campaign"
 	"github.com/umascope/umascope/loadgen/campaign/pagecache"
 	"github.com/umascope/umascope/loadgen/campaign/plan"
-	"github.com/umascope/umascope/loadgen/command"
-	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/rundir"
+	"github.com/umascope/umascope/loadgen/subprocess"
 )
 
 // mostSaid bounds what is kept of what a check or a collecting command prints.
@@ -39,7 +39,7 @@ const complaintShown = 200
 func runCommand(ctx context.Context, argv []string, most time.Duration) campaign.Printed {
 	printed, complained := &said{}, &said{}
 	began := time.Now()
-	c, err := command.Start(command.Options{Args: argv, Stdout: printed, Stderr: complained})
+	c, err := subprocess.Start(subprocess.Options{Args: argv, Stdout: printed, Stderr: complained})
 	if err != nil {
 		return campaign.Printed{ExitCode: -1, Problem: printable(err.Error())}
 	}
@@ -103,9 +103,9 @@ func existing(dir string) string {
 }
 
 // treatPageCache does what the plan says with the page cache. That it cannot is told, and no run is failed.
-func treatPageCache(ctx context.Context, c plan.PageCache) folder.PageCache {
+func treatPageCache(ctx context.Context, c plan.PageCache) rundir.PageCache {
 	done, err := pagecache.Apply(ctx, c)
-	facts := folder.PageCache{
+	facts := rundir.PageCache{
 		Policy: c.Policy, Files: done.Files, Bytes: done.Bytes, BeforeBytes: done.BeforeBytes, AfterBytes: done.AfterBytes, Unread: done.Unread, Seconds: done.Seconds,
 	}
 	if err != nil {

@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 
 	"github.com/umascope/umascope/loadgen/campaign/plan"
-	"github.com/umascope/umascope/loadgen/exhibit"
-	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/render/comparison"
+	"github.com/umascope/umascope/loadgen/rundir"
 )
 
 // Files of a comparison in the folder of a campaign.
@@ -29,20 +29,20 @@ func compareArms(stdout io.Writer, planned *plan.Plan, dir string) error {
 	if err != nil {
 		return err
 	}
-	into, title := folder.Folder(dir), "Campaign "+planned.Name
+	into, title := rundir.Folder(dir), "Campaign "+planned.Name
 	err = errors.Join(
 		into.WriteJSON(comparisonFile, c),
-		into.Write(comparisonPageFile, func(w io.Writer) error { return exhibit.HTML(w, title, c) }),
-		into.Write(comparisonTextFile, func(w io.Writer) error { return exhibit.Markdown(w, title, c) }),
+		into.Write(comparisonPageFile, func(w io.Writer) error { return comparison.HTML(w, title, c) }),
+		into.Write(comparisonTextFile, func(w io.Writer) error { return comparison.Markdown(w, title, c) }),
 		writeRunsPage(into, runs),
 	)
 	if err != nil {
 		return err
 	}
 	fmt.Fprintln(stdout)
-	if err := exhibit.Text(stdout, c); err != nil {
+	if err := comparison.Text(stdout, c); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(stdout, "\ncomparison: %s\nruns, over time: %s\n", filepath.Join(dir, comparisonPageFile), filepath.Join(dir, folder.HTMLFile))
+	_, err = fmt.Fprintf(stdout, "\ncomparison: %s\nruns, over time: %s\n", filepath.Join(dir, comparisonPageFile), filepath.Join(dir, rundir.HTMLFile))
 	return err
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/umascope/umascope/loadgen/campaign"
 	"github.com/umascope/umascope/loadgen/campaign/plan"
 	"github.com/umascope/umascope/loadgen/compare"
-	"github.com/umascope/umascope/loadgen/gauge"
-	"github.com/umascope/umascope/loadgen/history"
+	"github.com/umascope/umascope/loadgen/promexport"
+	"github.com/umascope/umascope/loadgen/runindex"
 	"github.com/umascope/umascope/loadgen/summary"
 )
 
@@ -79,16 +79,16 @@ func printDecides(stdout io.Writer, d campaign.Decides) {
 // wasCompared says whether the arms of a campaign were compared: by campaign run, or by compare --save. A comparison that was
 // only printed leaves nothing behind.
 func wasCompared(dir string) bool {
-	saved, _ := filepath.Glob(filepath.Join(dir, gauge.ComparisonsFolder, "*.json")) // the pattern is ours
+	saved, _ := filepath.Glob(filepath.Join(dir, promexport.ComparisonsFolder, "*.json")) // the pattern is ours
 	_, err := os.Stat(filepath.Join(dir, comparisonFile))
 	return err == nil || len(saved) > 0
 }
 
 // compareCampaign compares the arms of a campaign by the runs that are there, as its plan says.
 // Damaged says of each run that is left out for it which and why.
-func compareCampaign(planned *plan.Plan, dir string) (c compare.Comparison, runs []history.Run, damaged []error, err error) {
-	runs, skipped, err := history.Load([]string{dir})
-	if errors.Is(err, history.ErrNoRun) {
+func compareCampaign(planned *plan.Plan, dir string) (c compare.Comparison, runs []runindex.Run, damaged []error, err error) {
+	runs, skipped, err := runindex.Load([]string{dir})
+	if errors.Is(err, runindex.ErrNoRun) {
 		err = errNoArms
 	}
 	if err != nil {
@@ -132,7 +132,7 @@ func outliersOf(planned *plan.Plan, dir string) ([]campaign.Outlier, error) {
 				continue
 			}
 			for _, off := range found.Off {
-				at := slices.IndexFunc(runs, func(r history.Run) bool { return r.Manifest.Run == off.Run })
+				at := slices.IndexFunc(runs, func(r runindex.Run) bool { return r.Manifest.Run == off.Run })
 				round, err := strconv.Atoi(labelOf(runs[at], "round"))
 				if err != nil {
 					continue // of an order without rounds

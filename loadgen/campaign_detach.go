@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/umascope/umascope/loadgen/campaign"
-	"github.com/umascope/umascope/loadgen/command"
 	"github.com/umascope/umascope/loadgen/runner"
+	"github.com/umascope/umascope/loadgen/subprocess"
 )
 
 // takenOver bounds how long a campaign that was detached may need to take its folder over.
@@ -61,8 +61,8 @@ func (l *campaignLine) startDetached(ctx context.Context, stdout io.Writer, c *c
 	}
 	defer log.Close()
 	from, _ := log.Seek(0, 2) // what was there before is not its word
-	process, err := command.Start(command.Options{
-		Args: append([]string{program}, l.detached()...), Stdout: log, Stderr: log, Session: true, Env: append(os.Environ(), command.NotifyVariable+"="+l.notify),
+	process, err := subprocess.Start(subprocess.Options{
+		Args: append([]string{program}, l.detached()...), Stdout: log, Stderr: log, Session: true, Env: append(os.Environ(), subprocess.NotifyVariable+"="+l.notify),
 	})
 	if err != nil {
 		return err
@@ -71,7 +71,7 @@ func (l *campaignLine) startDetached(ctx context.Context, stdout io.Writer, c *c
 }
 
 // awaitHolder waits until the process in the background has taken the folder over.
-func awaitHolder(ctx context.Context, stdout io.Writer, c *command.Command, dir, log string, from int64) error {
+func awaitHolder(ctx context.Context, stdout io.Writer, c *subprocess.Command, dir, log string, from int64) error {
 	for began := time.Now(); time.Since(began) < takenOver; {
 		holder, err := campaign.Holder(dir)
 		if err == nil && holder != 0 {
@@ -92,7 +92,7 @@ func awaitHolder(ctx context.Context, stdout io.Writer, c *command.Command, dir,
 }
 
 // endedAtOnce says how a campaign ended that had nothing to do, or could not begin.
-func endedAtOnce(stdout io.Writer, c *command.Command, log string, from int64) error {
+func endedAtOnce(stdout io.Writer, c *subprocess.Command, log string, from int64) error {
 	text, err := os.ReadFile(log)
 	if err != nil {
 		return err

@@ -13,8 +13,8 @@ import (
 
 	"github.com/alecthomas/kingpin/v2"
 
-	"github.com/umascope/umascope/loadgen/command"
-	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/rundir"
+	"github.com/umascope/umascope/loadgen/subprocess"
 )
 
 const campaignInstallHelp = `Write a systemd unit that goes on with a campaign after a reboot.
@@ -101,7 +101,7 @@ func (l *installLine) commands() [][]string {
 
 func (l *installLine) enableUnit(ctx context.Context) error {
 	for _, argv := range l.commands() {
-		if err := command.Find(argv[0]); err != nil {
+		if err := subprocess.Find(argv[0]); err != nil {
 			return usage(err)
 		}
 		if done := runCommand(ctx, argv, takenOver); done.Problem != "" {
@@ -162,7 +162,7 @@ RestartSec=30s
 
 [Install]
 WantedBy=%s
-`, unitMark, l.planned.Name, strings.Join(words, " "), unitEscape(here), unitWord("PATH="+os.Getenv("PATH")), command.NotifyVariable, wanted)
+`, unitMark, l.planned.Name, strings.Join(words, " "), unitEscape(here), unitWord("PATH="+os.Getenv("PATH")), subprocess.NotifyVariable, wanted)
 	return b.Bytes(), nil
 }
 
@@ -186,7 +186,7 @@ func writeUnit(path string, unit []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}
-	return folder.WriteFile(path, 0o644, func(w io.Writer) error {
+	return rundir.WriteFile(path, 0o644, func(w io.Writer) error {
 		_, err := w.Write(unit)
 		return err
 	})

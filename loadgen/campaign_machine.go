@@ -10,7 +10,7 @@ import (
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/loadgen/campaign"
 	"github.com/umascope/umascope/loadgen/campaign/plan"
-	"github.com/umascope/umascope/loadgen/scene"
+	"github.com/umascope/umascope/loadgen/capture"
 	"github.com/umascope/umascope/loadgen/telemetry"
 )
 
@@ -24,20 +24,20 @@ type machineSense struct {
 // ask is what the machine says now. What cannot be asked is not known.
 func (m machineSense) ask(ctx context.Context, cell *plan.Cell) campaign.Machine {
 	var now campaign.Machine
-	settings := scene.Settings{Access: cell.Flags[scene.AccessFlag], Server: cell.Flags["url"]}
+	settings := capture.Settings{Access: cell.Flags[capture.AccessFlag], Server: cell.Flags["url"]}
 	for _, text := range cell.Telemetry {
-		source, err := scene.ParseSource(text)
+		source, err := capture.ParseSource(text)
 		if err != nil {
 			return now // the flags of the run refuse it, with its name
 		}
 		settings.Telemetry = append(settings.Telemetry, source)
 	}
-	around, err := scene.LookAtMachines(ctx, settings, m.exporter, slog.New(slog.DiscardHandler))
+	around, err := capture.LookAtMachines(ctx, settings, m.exporter, slog.New(slog.DiscardHandler))
 	local := len(settings.Telemetry) == 0 && settings.ServerHere(ctx)
 	if err == nil && len(around.Sources) > 0 {
 		host, _ := os.Hostname() // without it, none is called like this machine
 		source := measuredSource(around.Sources, host)
-		local = scene.IsOf(host, source)
+		local = capture.IsOf(host, source)
 		if log, err := around.Glance(ctx); err == nil {
 			readMachine(log.Source(source.Name), &now)
 			for _, s := range around.Sources { // further machines of the engine

@@ -14,8 +14,8 @@ import (
 
 	"github.com/umascope/umascope/loadgen/campaign"
 	"github.com/umascope/umascope/loadgen/campaign/plan"
+	"github.com/umascope/umascope/loadgen/enginelog"
 	"github.com/umascope/umascope/loadgen/evidence"
-	"github.com/umascope/umascope/loadgen/extract"
 	"github.com/umascope/umascope/loadgen/live"
 	"github.com/umascope/umascope/loadgen/runner"
 	"github.com/umascope/umascope/loadgen/summary"
@@ -269,7 +269,7 @@ func checkNames(planned *plan.Plan) error {
 // extractorNames are the names of all that read logs of commands.
 func extractorNames() []string {
 	var names []string
-	for _, tool := range extract.Tools() {
+	for _, tool := range enginelog.Tools() {
 		names = append(names, tool.Name)
 	}
 	return names

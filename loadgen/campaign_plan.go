@@ -11,8 +11,8 @@ import (
 
 	"github.com/umascope/umascope/loadgen/campaign"
 	"github.com/umascope/umascope/loadgen/campaign/plan"
-	"github.com/umascope/umascope/loadgen/command"
-	"github.com/umascope/umascope/loadgen/option"
+	"github.com/umascope/umascope/loadgen/flagvalue"
+	"github.com/umascope/umascope/loadgen/subprocess"
 )
 
 // planLine is a plan that a command line names, and the runs of it that it selects.
@@ -32,11 +32,11 @@ type planLine struct {
 // planFlags are the flags that say which runs of which plan.
 func planFlags(clause *kingpin.CmdClause, l *planLine) {
 	clause.Arg("plan", "Plan file.").Required().StringVar(&l.planFile)
-	option.Flag(clause, "out", "Folder of campaign folders; this one's is called like the plan.", "runs", &l.out, option.Text)
-	option.Flags(clause, "only", "Make only the runs of model=NAME, arm=NAME or scenario=NAME; several with commas between.", &l.onlyText, option.Text, option.AsGiven).PlaceHolder("model=NAME,arm=NAME")
-	option.Flag(clause, "iterations", "Make only so many runs of each model, arm and scenario.", "", &l.iterations, option.AtLeast(1)).PlaceHolder("N")
-	option.Flag(clause, "notify-url", "Tell somebody when the campaign ends, stops or stalls: an address that takes JSON, or one of ntfy or Slack (ntfy+https://..., slack+https://...). "+command.NotifyVariable+" may have it instead, which keeps it out of the list of processes.", "", &l.notify, option.Text).
-		Envar(command.NotifyVariable).PlaceHolder("URL")
+	flagvalue.Flag(clause, "out", "Folder of campaign folders; this one's is called like the plan.", "runs", &l.out, flagvalue.Text)
+	flagvalue.Flags(clause, "only", "Make only the runs of model=NAME, arm=NAME or scenario=NAME; several with commas between.", &l.onlyText, flagvalue.Text, flagvalue.AsGiven).PlaceHolder("model=NAME,arm=NAME")
+	flagvalue.Flag(clause, "iterations", "Make only so many runs of each model, arm and scenario.", "", &l.iterations, flagvalue.AtLeast(1)).PlaceHolder("N")
+	flagvalue.Flag(clause, "notify-url", "Tell somebody when the campaign ends, stops or stalls: an address that takes JSON, or one of ntfy or Slack (ntfy+https://..., slack+https://...). "+subprocess.NotifyVariable+" may have it instead, which keeps it out of the list of processes.", "", &l.notify, flagvalue.Text).
+		Envar(subprocess.NotifyVariable).PlaceHolder("URL")
 }
 
 // read reads the plan and checks everything about it that can be checked without the machine.
@@ -76,7 +76,7 @@ func (l *planLine) read() error {
 
 // dir is the folder of the campaign.
 func (l *planLine) dir() (string, error) {
-	if !option.PlainName(l.planned.Name) {
+	if !flagvalue.PlainName(l.planned.Name) {
 		return "", fmt.Errorf("%s: name: %q: want letters, digits, . _ and -, not beginning with a dot, at most 128", l.planFile, l.planned.Name)
 	}
 	return filepath.Abs(filepath.Join(l.out, l.planned.Name))

@@ -13,7 +13,7 @@ import (
 
 	"github.com/umascope/umascope/loadgen/campaign"
 	"github.com/umascope/umascope/loadgen/campaign/plans"
-	"github.com/umascope/umascope/loadgen/option"
+	"github.com/umascope/umascope/loadgen/flagvalue"
 	"github.com/umascope/umascope/loadgen/runner"
 )
 
@@ -40,7 +40,7 @@ func campaignFolder(named, out string) (string, error) {
 func folderFlags(clause *kingpin.CmdClause) (dir, out *string) {
 	dir, out = new(string), new(string)
 	clause.Arg("folder", "Folder of the campaign; the one below --out that was written to last, if not given.").StringVar(dir)
-	option.Flag(clause, "out", "Folder of campaign folders.", "runs", out, option.Text)
+	flagvalue.Flag(clause, "out", "Folder of campaign folders.", "runs", out, flagvalue.Text)
 	return dir, out
 }
 
@@ -85,7 +85,7 @@ func campaignStopVerb(campaignClause *kingpin.CmdClause) verb {
 	dir, out := folderFlags(clause)
 	afterRun := clause.Flag("after-run", "Let the run that is made come to its end.").Bool()
 	var timeout time.Duration
-	option.Flag(clause, "timeout", "How long to wait until it has stopped; 0s does not wait.", "10m", &timeout, option.Duration)
+	flagvalue.Flag(clause, "timeout", "How long to wait until it has stopped; 0s does not wait.", "10m", &timeout, flagvalue.Duration)
 	return verb{clause, func(ctx context.Context, p Program) error {
 		found, err := campaignFolder(*dir, *out)
 		if err != nil {

@@ -123,8 +123,8 @@ func inFolderOfTheReader(t *testing.T) {
 	t.Helper()
 	files := map[string]string{"key.txt": "k\n", "prompts.jsonl": `{"prompt":"Hi"}` + "\n"}
 	for name, from := range map[string]string{
-		"talks.json": "workload/testdata/talks.json", "trace.jsonl": "workload/testdata/trace.jsonl", "logs/native_iter1.log": "extract/testdata/trtllm-bench-constructed.log",
-		"results/vllm.json": "foreign/testdata/vllm-0.33.0.json", "all_benchmark_results.json": "testdata/published/all_benchmark_results.json",
+		"talks.json": "workload/testdata/talks.json", "trace.jsonl": "workload/testdata/trace.jsonl", "logs/native_iter1.log": "enginelog/testdata/trtllm-bench-constructed.log",
+		"results/vllm.json": "importer/testdata/vllm-0.33.0.json", "all_benchmark_results.json": "testdata/published/all_benchmark_results.json",
 	} {
 		files[name] = text(t, from)
 	}
@@ -272,7 +272,7 @@ func TestThePageForOthersNamesSeriesRulesAndLinksThatThereAre(t *testing.T) {
 // ready ones, which are of a Spark. Nothing waits as long as it would, or is left in the background.
 func TestTheCommandsOfThePageForOthersDoWhatItSays(t *testing.T) {
 	page := text(t, comingFrom)
-	log, err := filepath.Abs("extract/testdata/trtllm-bench-constructed.log")
+	log, err := filepath.Abs("enginelog/testdata/trtllm-bench-constructed.log")
 	if err != nil {
 		t.Fatal(err)
 	}

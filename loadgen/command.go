@@ -19,8 +19,8 @@ import (
 	"github.com/alecthomas/kingpin/v2"
 
 	"github.com/umascope/umascope/cmd/terminal"
-	"github.com/umascope/umascope/loadgen/folder"
 	"github.com/umascope/umascope/loadgen/live"
+	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/runner"
 )
 
@@ -204,8 +204,8 @@ func joinNegative(args []string) []string {
 var linkedVersion, linkedRevision string
 
 // buildVersion reads what the Go tool recorded in the binary.
-func buildVersion() folder.Program {
-	b := folder.Program{Version: "unknown", Revision: "unknown", GoVersion: "unknown"}
+func buildVersion() rundir.Program {
+	b := rundir.Program{Version: "unknown", Revision: "unknown", GoVersion: "unknown"}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return b

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/summary"
 )
 
@@ -41,18 +41,18 @@ func TestTheContainerOfTheEngineIsInTheManifest(t *testing.T) {
 	if code != exitDone {
 		t.Fatalf("exit %d: %s%s", code, stdout, stderr)
 	}
-	c := read[folder.Manifest](t, filepath.Join(dir, folder.ManifestFile)).Container
+	c := read[rundir.Manifest](t, filepath.Join(dir, rundir.ManifestFile)).Container
 	if c == nil || c.Image != "vllm/vllm-openai:v0.12" || c.ImageID != "sha256:9d8e7f" || len(c.Digests) != 1 || c.ID != "4f1c0d" || string(c.HostConfig["Memory"]) != "137438953472" || c.LogError != "" {
 		t.Errorf("container %+v", c)
 	}
 	if _, there := c.HostConfig["LogConfig"]; there {
 		t.Error("a setting that decides nothing is recorded")
 	}
-	text, err := os.ReadFile(filepath.Join(dir, folder.ManifestFile))
+	text, err := os.ReadFile(filepath.Join(dir, rundir.ManifestFile))
 	if err != nil || strings.Contains(string(text), "hunter2") {
 		t.Errorf("the manifest holds a secret (%v)", err)
 	}
-	log, err := os.ReadFile(filepath.Join(dir, folder.LogsFolder, "container-engine.log"))
+	log, err := os.ReadFile(filepath.Join(dir, rundir.LogsFolder, "container-engine.log"))
 	if err != nil || !strings.Contains(string(log), "2026 hello\n") || !strings.Contains(string(log), "2026 trouble\n") {
 		t.Errorf("log %q (%v)", log, err)
 	}
@@ -92,7 +92,7 @@ func TestAContainerThatIsGoneAfterwardsIsAWarning(t *testing.T) {
 	if code != exitDone {
 		t.Fatalf("exit %d: %s%s", code, stdout, stderr)
 	}
-	if w := read[summary.Summary](t, filepath.Join(dir, folder.SummaryFile)).Warnings; !strings.Contains(strings.Join(w, "\n"), "--container: its log is not complete") {
+	if w := read[summary.Summary](t, filepath.Join(dir, rundir.SummaryFile)).Warnings; !strings.Contains(strings.Join(w, "\n"), "--container: its log is not complete") {
 		t.Errorf("warnings %q", w)
 	}
 }
@@ -104,18 +104,18 @@ func TestCommandsAreCapturedBeforeAndAfterTheLoad(t *testing.T) {
 		t.Fatalf("exit %d: %s%s", code, stdout, stderr)
 	}
 	for _, when := range []string{"before", "after"} {
-		if text, err := os.ReadFile(filepath.Join(dir, folder.CapturesFolder, "free-"+when+".txt")); err != nil || string(text) != "key-hunter2\noops\n" {
+		if text, err := os.ReadFile(filepath.Join(dir, rundir.CapturesFolder, "free-"+when+".txt")); err != nil || string(text) != "key-hunter2\noops\n" {
 			t.Errorf("%s the load: %q (%v)", when, text, err)
 		}
 	}
-	m := read[folder.Manifest](t, filepath.Join(dir, folder.ManifestFile))
-	if len(m.Captures) != 4 || m.Captures[0] != (folder.Capture{Name: "free", When: "before", ExitCode: 0, Seconds: m.Captures[0].Seconds, Cut: false}) || m.Captures[3].ExitCode != 7 || m.Captures[3].When != "after" {
+	m := read[rundir.Manifest](t, filepath.Join(dir, rundir.ManifestFile))
+	if len(m.Captures) != 4 || m.Captures[0] != (rundir.Capture{Name: "free", When: "before", ExitCode: 0, Seconds: m.Captures[0].Seconds, Cut: false}) || m.Captures[3].ExitCode != 7 || m.Captures[3].When != "after" {
 		t.Errorf("captures %+v", m.Captures)
 	}
-	if text, err := os.ReadFile(filepath.Join(dir, folder.ManifestFile)); err != nil || strings.Contains(string(text), "hunter2") {
+	if text, err := os.ReadFile(filepath.Join(dir, rundir.ManifestFile)); err != nil || strings.Contains(string(text), "hunter2") {
 		t.Errorf("a command is recorded (%v): %s", err, text)
 	}
-	if w := read[summary.Summary](t, filepath.Join(dir, folder.SummaryFile)).Warnings; !strings.Contains(strings.Join(w, "\n"), "--capture broken, after the load: exit 7") {
+	if w := read[summary.Summary](t, filepath.Join(dir, rundir.SummaryFile)).Warnings; !strings.Contains(strings.Join(w, "\n"), "--capture broken, after the load: exit 7") {
 		t.Errorf("warnings %q", w)
 	}
 }
@@ -129,7 +129,7 @@ func TestACaptureThatMakesNoSenseIsRefused(t *testing.T) {
 }
 
 func TestTheEnginesLogOfItsStartTellsItsMemory(t *testing.T) {
-	log, err := filepath.Abs("extract/testdata/vllm-0.24.0.log")
+	log, err := filepath.Abs("enginelog/testdata/vllm-0.24.0.log")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -138,7 +138,7 @@ func TestTheEnginesLogOfItsStartTellsItsMemory(t *testing.T) {
 	if code != exitDone {
 		t.Fatalf("exit %d: %s%s", code, stdout, stderr)
 	}
-	e := read[summary.Summary](t, filepath.Join(dir, folder.SummaryFile)).Memory.EngineReported
+	e := read[summary.Summary](t, filepath.Join(dir, rundir.SummaryFile)).Memory.EngineReported
 	if e == nil || *e.KVTokens != 223152 || *e.KV != 11.92*(1<<30) || e.Peak != nil || e.Source != "the log of container engine" {
 		t.Errorf("%+v", e)
 	}

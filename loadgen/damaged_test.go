@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/umascope/umascope/loadgen/history"
+	"github.com/umascope/umascope/loadgen/runindex"
 )
 
 // foreignLine is in files that links of damaged runs lead to. It begins as one of our files does.
@@ -182,7 +182,7 @@ func TestWithoutASoundRunNothingIsCompared(t *testing.T) {
 // TestARunThatIsGoneMeanwhileIsLeftOutOfAReport names a folder that was found and is no more.
 func TestARunThatIsGoneMeanwhileIsLeftOutOfAReport(t *testing.T) {
 	dir, _ := withDamage(t, nil)
-	paths, err := history.Find([]string{dir})
+	paths, err := runindex.Find([]string{dir})
 	if err != nil {
 		t.Fatal(err)
 	}

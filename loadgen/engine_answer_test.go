@@ -4,12 +4,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/umascope/umascope/loadgen/chat"
+	"github.com/umascope/umascope/loadgen/openai"
 	"github.com/umascope/umascope/loadgen/sim"
 )
 
 // answersOf runs three requests of 24 tokens against a simulated engine.
-func answersOf(t *testing.T, change func(*sim.Config), args ...string) []chat.Record {
+func answersOf(t *testing.T, change func(*sim.Config), args ...string) []openai.Record {
 	t.Helper()
 	_, url := simulated(t, change)
 	args = append([]string{"--url", url, "--requests=3", "--warmup=0", "--output-tokens=24", "--ignore-eos"}, args...)

@@ -17,10 +17,10 @@ import (
 	"time"
 
 	"github.com/umascope/umascope/exporter/metric"
-	"github.com/umascope/umascope/loadgen/chat"
-	"github.com/umascope/umascope/loadgen/folder"
 	"github.com/umascope/umascope/loadgen/lifecycle"
 	"github.com/umascope/umascope/loadgen/live"
+	"github.com/umascope/umascope/loadgen/openai"
+	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/runner"
 	"github.com/umascope/umascope/loadgen/summary"
 )
@@ -96,7 +96,7 @@ func (s *standing) lifecycle() *lifecycle.Engine {
 				s.gone(errors.New("nobody watches it any more"))
 			}
 		},
-		Facts: func() *folder.Campaign { return &folder.Campaign{Name: "c", Slot: 3, EngineKept: s.downs > 0} },
+		Facts: func() *rundir.Campaign { return &rundir.Campaign{Name: "c", Slot: 3, EngineKept: s.downs > 0} },
 		Logs:  func() []lifecycle.Log { return s.logs },
 	}
 }
@@ -150,7 +150,7 @@ func (s *standing) environment(t *testing.T, k keeping) runner.Environment {
 
 func phaseNames(t *testing.T, dir string) (names []string) {
 	t.Helper()
-	for _, span := range read[folder.Phases](t, filepath.Join(dir, folder.PhasesFile)).Phases {
+	for _, span := range read[rundir.Phases](t, filepath.Join(dir, rundir.PhasesFile)).Phases {
 		if span.EndNS < span.StartNS {
 			t.Errorf("%+v", span)
 		}
@@ -176,12 +176,12 @@ func TestTheTelemetryOfARunSpansTheStartAndStopOfItsEngine(t *testing.T) {
 			t.Errorf("the live page: %s", s.seen[i])
 		}
 	}
-	sum := read[summary.Summary](t, filepath.Join(dir, folder.SummaryFile))
-	if !sum.Valid || sum.Requests[chat.StatusOK] != 8 {
+	sum := read[summary.Summary](t, filepath.Join(dir, rundir.SummaryFile))
+	if !sum.Valid || sum.Requests[openai.StatusOK] != 8 {
 		t.Errorf("%+v, %v", sum.Requests, sum.InvalidReasons)
 	}
-	manifest := read[folder.Manifest](t, filepath.Join(dir, folder.ManifestFile))
-	if c := manifest.Campaign; c == nil || c.Slot != 3 || !c.EngineKept || manifest.State != folder.StateComplete || manifest.Server.Model == "" {
+	manifest := read[rundir.Manifest](t, filepath.Join(dir, rundir.ManifestFile))
+	if c := manifest.Campaign; c == nil || c.Slot != 3 || !c.EngineKept || manifest.State != rundir.StateComplete || manifest.Server.Model == "" {
 		t.Errorf("%+v", manifest)
 	}
 	for _, source := range manifest.Telemetry.Sources {
@@ -203,11 +203,11 @@ func TestARunWhoseEngineNeverComesKeepsWhatTheMachineDid(t *testing.T) {
 	if !errors.Is(err, s.never) {
 		t.Fatal(err)
 	}
-	expectUnserved(t, dir, folder.StateFailed, "vllm was never ready")
+	expectUnserved(t, dir, rundir.StateFailed, "vllm was never ready")
 	if got := phaseNames(t, dir); !slices.Equal(got, []string{"cooldown", "start", "load"}) || s.downs != 1 {
 		t.Errorf("phases %v, stopped %d times", got, s.downs)
 	}
-	if _, err := filepath.Glob(filepath.Join(dir, folder.SnapshotsFolder, "*start*")); err != nil {
+	if _, err := filepath.Glob(filepath.Join(dir, rundir.SnapshotsFolder, "*start*")); err != nil {
 		t.Error(err)
 	}
 }
@@ -215,12 +215,12 @@ func TestARunWhoseEngineNeverComesKeepsWhatTheMachineDid(t *testing.T) {
 // expectUnserved checks the folder of a run that measured nothing.
 func expectUnserved(t *testing.T, dir, state, why string) {
 	t.Helper()
-	manifest := read[folder.Manifest](t, filepath.Join(dir, folder.ManifestFile))
-	sum := read[summary.Summary](t, filepath.Join(dir, folder.SummaryFile))
+	manifest := read[rundir.Manifest](t, filepath.Join(dir, rundir.ManifestFile))
+	sum := read[summary.Summary](t, filepath.Join(dir, rundir.SummaryFile))
 	if manifest.State != state || manifest.Campaign == nil || sum.Valid || !strings.Contains(fmt.Sprint(sum.InvalidReasons), string(summary.CodeIncomplete)) || !strings.Contains(fmt.Sprint(sum.InvalidReasons), why) {
 		t.Errorf("%s, %v", manifest.State, sum.InvalidReasons)
 	}
-	for _, name := range []string{folder.HTMLFile, folder.ReportFile, folder.RequestsFile} {
+	for _, name := range []string{rundir.HTMLFile, rundir.ReportFile, rundir.RequestsFile} {
 		if matches, _ := filepath.Glob(filepath.Join(dir, name)); len(matches) == 0 {
 			t.Errorf("%s is not there", name)
 		}
@@ -238,7 +238,7 @@ func TestAnInterruptWhileTheMachineComesToRestStopsTheEngineToo(t *testing.T) {
 	if !errors.Is(err, runner.ErrInterrupted) || s.downs != 1 {
 		t.Fatalf("%v, stopped %d times", err, s.downs)
 	}
-	expectUnserved(t, dir, folder.StateInterrupted, runner.ErrInterrupted.Error())
+	expectUnserved(t, dir, rundir.StateInterrupted, runner.ErrInterrupted.Error())
 }
 
 func TestARunWhoseEngineDiesEndsAtOnceAndSaysWhy(t *testing.T) {
@@ -250,11 +250,11 @@ func TestARunWhoseEngineDiesEndsAtOnceAndSaysWhy(t *testing.T) {
 	if !errors.Is(err, s.lost) || time.Since(began) > time.Minute {
 		t.Fatal(err)
 	}
-	sum := read[summary.Summary](t, filepath.Join(dir, folder.SummaryFile))
-	if sum.Valid || !strings.Contains(fmt.Sprint(sum.InvalidReasons), "exit code 137") || sum.Requests[chat.StatusOK] == 0 {
+	sum := read[summary.Summary](t, filepath.Join(dir, rundir.SummaryFile))
+	if sum.Valid || !strings.Contains(fmt.Sprint(sum.InvalidReasons), "exit code 137") || sum.Requests[openai.StatusOK] == 0 {
 		t.Errorf("%+v, %v", sum.Requests, sum.InvalidReasons)
 	}
-	if state := read[folder.Manifest](t, filepath.Join(dir, folder.ManifestFile)).State; state != folder.StateFailed || s.downs != 1 {
+	if state := read[rundir.Manifest](t, filepath.Join(dir, rundir.ManifestFile)).State; state != rundir.StateFailed || s.downs != 1 {
 		t.Errorf("%s, stopped %d times", state, s.downs)
 	}
 }
@@ -280,7 +280,7 @@ func TestACommandIsRecordedBesideItsEngine(t *testing.T) {
 	if got, want := phaseNames(t, dir), []string{"cooldown", "start", "load", "ready", "measure", "after"}; !slices.Equal(got, want) {
 		t.Errorf("phases %v", got)
 	}
-	if m := read[folder.Manifest](t, filepath.Join(dir, folder.ManifestFile)); m.Campaign == nil || *m.Command.ExitCode != 0 || s.downs != 1 {
+	if m := read[rundir.Manifest](t, filepath.Join(dir, rundir.ManifestFile)); m.Campaign == nil || *m.Command.ExitCode != 0 || s.downs != 1 {
 		t.Errorf("%+v", m)
 	}
 }

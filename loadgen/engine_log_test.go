@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/umascope/umascope/loadgen/folder"
 	"github.com/umascope/umascope/loadgen/lifecycle"
+	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/summary"
 )
 
@@ -28,25 +28,25 @@ func TestALogThatIsNamedTellsTheMemoryOfAnEngineWithoutAContainer(t *testing.T) 
 		if code != exitDone {
 			t.Fatalf("%s: exit %d: %s%s", kind, code, stdout, stderr)
 		}
-		e := read[summary.Summary](t, filepath.Join(dir, folder.SummaryFile)).Memory.EngineReported
+		e := read[summary.Summary](t, filepath.Join(dir, rundir.SummaryFile)).Memory.EngineReported
 		if e == nil || e.KV == nil || *e.KV != 5.95*(1<<30) || *e.Peak != 113.65*(1<<30) || *e.KVTokens != 86720 || e.Source != "the log "+log {
 			t.Errorf("%s: %+v", kind, e)
 		}
 	}
-	if code, dir, _, stderr := invoke(t, t.Context(), "--url", engine(t, time.Millisecond), "--requests=1", "--warmup=0", "--output-tokens=2", "--engine=openai", "--engine-log="+log); code != exitDone || read[summary.Summary](t, filepath.Join(dir, folder.SummaryFile)).Memory != nil || !strings.Contains(stderr, "--engine-log: nothing of the engine's memory was found in it") {
+	if code, dir, _, stderr := invoke(t, t.Context(), "--url", engine(t, time.Millisecond), "--requests=1", "--warmup=0", "--output-tokens=2", "--engine=openai", "--engine-log="+log); code != exitDone || read[summary.Summary](t, filepath.Join(dir, rundir.SummaryFile)).Memory != nil || !strings.Contains(stderr, "--engine-log: nothing of the engine's memory was found in it") {
 		t.Errorf("exit %d, or the log of an engine that nobody knows is read: %s", code, stderr)
 	}
 }
 
 // TestLlamaCPPsLogGivesItsMemory: what its GPU holds is KV cache and compute buffers beside the weights, and none of it is on its page.
 func TestLlamaCPPsLogGivesItsMemory(t *testing.T) {
-	log := "extract/testdata/llamacpp-cuda-constructed.log"
+	log := "enginelog/testdata/llamacpp-cuda-constructed.log"
 	code, dir, stdout, stderr := invoke(t, t.Context(), "--url", engine(t, time.Millisecond), "--requests=1", "--warmup=0", "--output-tokens=2", "--engine=llamacpp", "--engine-log="+log)
 	if code != exitDone {
 		t.Fatalf("exit %d: %s%s", code, stdout, stderr)
 	}
 	const mib = 1 << 20
-	e := read[summary.Summary](t, filepath.Join(dir, folder.SummaryFile)).Memory.EngineReported
+	e := read[summary.Summary](t, filepath.Join(dir, rundir.SummaryFile)).Memory.EngineReported
 	if e == nil || e.KV == nil || *e.KV != 8192*mib || *e.KVTokens != 131072 || *e.Weights != 5420*mib || *e.Compute != 700*mib || *e.HostCompute != 48.01*mib {
 		t.Errorf("%+v", e)
 	}
@@ -79,7 +79,7 @@ func TestALogThatCannotBeReadIsRefusedBeforeTheRun(t *testing.T) {
 func TestTheLogOfAnArmTellsItsMemory(t *testing.T) {
 	folderOfArm := t.TempDir()
 	frontend, worker := filepath.Join(folderOfArm, "frontend.log"), filepath.Join(folderOfArm, "engine.log")
-	of, err := os.ReadFile("extract/testdata/vllm-0.24.0.log")
+	of, err := os.ReadFile("enginelog/testdata/vllm-0.24.0.log")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,7 +95,7 @@ func TestTheLogOfAnArmTellsItsMemory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := read[summary.Summary](t, filepath.Join(dir, folder.SummaryFile)).Memory.EngineReported
+	e := read[summary.Summary](t, filepath.Join(dir, rundir.SummaryFile)).Memory.EngineReported
 	if e == nil || e.KVTokens == nil || *e.KVTokens != 223152 || e.Source != "the log of process engine" {
 		t.Errorf("%+v", e)
 	}

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/umascope/umascope/exporter/metric"
-	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/sim"
 	"github.com/umascope/umascope/loadgen/summary"
 )
@@ -45,7 +45,7 @@ func TestOtherTiersThanExpectedMakeTheRunInvalid(t *testing.T) {
 		if code != want || (want == exitInvalid) != strings.Contains(stderr, "kv_mode_mismatch") {
 			t.Errorf("%s: exit %d: %s", expected, code, stderr)
 		}
-		if s := read[summary.Summary](t, filepath.Join(dir, folder.SummaryFile)); !slices.Contains(s.Checked, "kv_mode") {
+		if s := read[summary.Summary](t, filepath.Join(dir, rundir.SummaryFile)); !slices.Contains(s.Checked, "kv_mode") {
 			t.Errorf("%s: checked %v", expected, s.Checked)
 		}
 	}
@@ -64,7 +64,7 @@ func TestTheTiersOfASimulatedEngineAreFoundOnItsPageOfKVBM(t *testing.T) {
 		if code != want || (want == exitInvalid) != strings.Contains(stderr, "kv_mode_mismatch") {
 			t.Errorf("%s: exit %d: %s", expected, code, stderr)
 		}
-		if s := read[summary.Summary](t, filepath.Join(dir, folder.SummaryFile)); !slices.Contains(s.Checked, "kv_mode") {
+		if s := read[summary.Summary](t, filepath.Join(dir, rundir.SummaryFile)); !slices.Contains(s.Checked, "kv_mode") {
 			t.Errorf("%s: checked %v", expected, s.Checked)
 		}
 	}

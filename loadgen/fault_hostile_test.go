@@ -138,8 +138,8 @@ func expectJSON(t *testing.T, name, text string) {
 	}
 }
 
-// formula says whether a spreadsheet would compute a cell.
-func formula(cell string) bool {
+// isFormula reports whether a spreadsheet would compute a cell.
+func isFormula(cell string) bool {
 	return cell != "" && strings.ContainsAny(cell[:1], "=+@\t\r") || strings.HasPrefix(cell, "-") && strings.ContainsFunc(cell, unicode.IsLetter)
 }
 
@@ -151,7 +151,7 @@ func expectNoFormula(t *testing.T, name, text string) {
 	}
 	for _, row := range rows {
 		for _, cell := range row {
-			if formula(cell) {
+			if isFormula(cell) {
 				t.Errorf("%s: cell %q", name, cell)
 			}
 		}
@@ -176,7 +176,7 @@ func expectNoFormulaInWorkbook(t *testing.T, path string) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if of, err := book.GetCellFormula(tab, at); err != nil || of != "" || formula(cell) || controls.MatchString(cell) {
+				if of, err := book.GetCellFormula(tab, at); err != nil || of != "" || isFormula(cell) || controls.MatchString(cell) {
 					t.Errorf("%s %s: %q, formula %q, %v", tab, at, cell, of, err)
 				}
 			}

@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/umascope/umascope/loadgen/chat"
-	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/openai"
+	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/sim"
 	"github.com/umascope/umascope/loadgen/summary"
 )
@@ -22,8 +22,8 @@ import (
 // records call it, what the figures are made of, and what the run says of itself.
 
 // byStatus counts records.
-func byStatus(all []chat.Record) map[chat.Status]int {
-	counts := map[chat.Status]int{}
+func byStatus(all []openai.Record) map[openai.Status]int {
+	counts := map[openai.Status]int{}
 	for _, r := range all {
 		counts[r.Status]++
 	}
@@ -35,18 +35,18 @@ func TestEveryFaultOfAnEngineIsCountedAsWhatItIs(t *testing.T) {
 	const requests, faulty = 40, 4
 	for _, c := range []struct {
 		fault  sim.Fault
-		status chat.Status
+		status openai.Status
 		says   string
 	}{
-		{sim.Fault{Kind: sim.FaultRefuse}, chat.StatusHTTP, "HTTP 500: an error that was asked for"},
-		{sim.Fault{Kind: sim.FaultErrorEvent, AfterTokens: 3}, chat.StatusInBand, "an error that was asked for"},
-		{sim.Fault{Kind: sim.FaultTruncate, AfterTokens: 3}, chat.StatusTruncated, "neither"},
-		{sim.Fault{Kind: sim.FaultCut, AfterTokens: 3}, chat.StatusTruncated, "connection lost"},
-		{sim.Fault{Kind: sim.FaultStall, AfterTokens: 3}, chat.StatusTimeout, "no further token within"},
-		{sim.Fault{Kind: sim.FaultDrip}, chat.StatusOK, ""},
-		{sim.Fault{Kind: sim.FaultHuge, AfterTokens: 3}, chat.StatusOK, ""},
-		{sim.Fault{Kind: sim.FaultJoin}, chat.StatusOK, ""},
-		{sim.Fault{Kind: sim.FaultBuffer}, chat.StatusOK, ""},
+		{sim.Fault{Kind: sim.FaultRefuse}, openai.StatusHTTP, "HTTP 500: an error that was asked for"},
+		{sim.Fault{Kind: sim.FaultErrorEvent, AfterTokens: 3}, openai.StatusInBand, "an error that was asked for"},
+		{sim.Fault{Kind: sim.FaultTruncate, AfterTokens: 3}, openai.StatusTruncated, "neither"},
+		{sim.Fault{Kind: sim.FaultCut, AfterTokens: 3}, openai.StatusTruncated, "connection lost"},
+		{sim.Fault{Kind: sim.FaultStall, AfterTokens: 3}, openai.StatusTimeout, "no further token within"},
+		{sim.Fault{Kind: sim.FaultDrip}, openai.StatusOK, ""},
+		{sim.Fault{Kind: sim.FaultHuge, AfterTokens: 3}, openai.StatusOK, ""},
+		{sim.Fault{Kind: sim.FaultJoin}, openai.StatusOK, ""},
+		{sim.Fault{Kind: sim.FaultBuffer}, openai.StatusOK, ""},
 	} {
 		t.Run(string(c.fault.Kind), func(t *testing.T) {
 			// After the questions that are asked before a run, and before those after it.
@@ -57,13 +57,13 @@ func TestEveryFaultOfAnEngineIsCountedAsWhatItIs(t *testing.T) {
 			sent := records(t, folder)
 			counts := byStatus(sent)
 			sum := read[summary.Summary](t, filepath.Join(folder, "summary.json"))
-			if c.status == chat.StatusOK {
-				if code != exitDone || counts[chat.StatusOK] != requests {
+			if c.status == openai.StatusOK {
+				if code != exitDone || counts[openai.StatusOK] != requests {
 					t.Fatalf("exit %d, requests by status %v: %s", code, counts, stderr)
 				}
 				return
 			}
-			if code != exitInvalid || counts[chat.StatusOK] != requests-faulty || counts[c.status] != faulty {
+			if code != exitInvalid || counts[openai.StatusOK] != requests-faulty || counts[c.status] != faulty {
 				t.Fatalf("exit %d, requests by status %v: %s", code, counts, stderr)
 			}
 			if !slices.ContainsFunc(sum.InvalidReasons, func(r summary.Reason) bool { return r.Code == summary.CodeErrorRate }) {
@@ -105,10 +105,10 @@ func TestAServerThatDiesUnderLoadLeavesACompleteFolder(t *testing.T) {
 		t.Errorf("exit %d: %s", code, stderr)
 	}
 	counts := byStatus(records(t, folderPath))
-	if counts[chat.StatusOK] == 0 || counts[chat.StatusTruncated]+counts[chat.StatusConnect] < 20 || counts[chat.StatusConnect] == 0 {
+	if counts[openai.StatusOK] == 0 || counts[openai.StatusTruncated]+counts[openai.StatusConnect] < 20 || counts[openai.StatusConnect] == 0 {
 		t.Errorf("requests by status %v", counts)
 	}
-	sum := read[summary.Summary](t, filepath.Join(folderPath, folder.SummaryFile))
+	sum := read[summary.Summary](t, filepath.Join(folderPath, rundir.SummaryFile))
 	if !slices.ContainsFunc(sum.Warnings, func(w string) bool { return strings.Contains(w, "whether the model changed is not known") }) {
 		t.Errorf("warnings %q", sum.Warnings)
 	}
@@ -179,7 +179,7 @@ func TestAPageThatGoesBadCostsTheRunItsTelemetryAndNothingElse(t *testing.T) {
 			if code != exitInvalid || !strings.Contains(stderr, "telemetry_lost") {
 				t.Errorf("exit %d: %s", code, stderr)
 			}
-			if counts := byStatus(records(t, path)); counts[chat.StatusOK] != 8 {
+			if counts := byStatus(records(t, path)); counts[openai.StatusOK] != 8 {
 				t.Errorf("requests by status %v", counts)
 			}
 		})
@@ -196,8 +196,8 @@ func TestAnEnginesPageThatIsBadIsAWarning(t *testing.T) {
 			defer page.CloseClientConnections()
 			code, path, _, stderr := invoke(t, t.Context(), "--url", engine(t, 100*time.Microsecond), "--scrape=engine="+page.URL,
 				"--telemetry-interval=100ms", "--requests=8", "--warmup=0", "--output-tokens=4")
-			sum := read[summary.Summary](t, filepath.Join(path, folder.SummaryFile))
-			if code != exitDone || sum.Requests[chat.StatusOK] != 8 {
+			sum := read[summary.Summary](t, filepath.Join(path, rundir.SummaryFile))
+			if code != exitDone || sum.Requests[openai.StatusOK] != 8 {
 				t.Errorf("exit %d, %v: %s", code, sum.Requests, stderr)
 			}
 			if !slices.ContainsFunc(sum.Warnings, func(w string) bool { return strings.Contains(w, "engine") }) {
@@ -213,8 +213,8 @@ func TestARunEndsSoonAfterItsServerHasEnded(t *testing.T) {
 	if code != exitInvalid || !strings.Contains(stderr, "model_dropped") || !strings.Contains(stderr, "connection refused") {
 		t.Errorf("exit %d: %s", code, stderr)
 	}
-	manifest := read[folder.Manifest](t, filepath.Join(path, folder.ManifestFile))
-	if manifest.State != folder.StateStopped {
+	manifest := read[rundir.Manifest](t, filepath.Join(path, rundir.ManifestFile))
+	if manifest.State != rundir.StateStopped {
 		t.Errorf("state %s", manifest.State)
 	}
 	if sent := len(records(t, path)); sent == 0 || sent > 1000 {

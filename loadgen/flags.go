@@ -4,28 +4,28 @@ import (
 	"github.com/alecthomas/kingpin/v2"
 
 	"github.com/umascope/umascope/cmd/webserver"
+	"github.com/umascope/umascope/loadgen/capture"
+	"github.com/umascope/umascope/loadgen/evidence/observation"
+	"github.com/umascope/umascope/loadgen/flagvalue"
 	"github.com/umascope/umascope/loadgen/live"
-	"github.com/umascope/umascope/loadgen/option"
-	"github.com/umascope/umascope/loadgen/scene"
 	"github.com/umascope/umascope/loadgen/server"
 	"github.com/umascope/umascope/loadgen/summary"
-	"github.com/umascope/umascope/loadgen/witness"
 	"github.com/umascope/umascope/loadgen/workload"
 )
 
 // runFlags declares the flags of run. The groups are the order of --help.
-func runFlags(set option.Set) *settings {
+func runFlags(set flagvalue.Set) *settings {
 	s := &settings{}
 	server.Flags(set, &s.Target)
 	server.ReadyFlags(set, &s.Target)
 	workload.Flags(set, &s.Settings)
 	sharingFlags(set, &s.sharing)
-	option.Flag(set, "expect", "kv=off, kv=cpu_only or kv=cpu_disk: the run is invalid if telemetry shows other tiers of KVBM.", "", &s.Expect, witness.ParseExpectation)
-	option.Flag(set, "slo", "Limits for a good request, such as ttft=500ms,tpot=50ms; from the intended start; exit 4 unless 99 % of the requests keep them.", "", &s.SLO, summary.ParseSLO)
+	flagvalue.Flag(set, "expect", "kv=off, kv=cpu_only or kv=cpu_disk: the run is invalid if telemetry shows other tiers of KVBM.", "", &s.Expect, observation.ParseExpectation)
+	flagvalue.Flag(set, "slo", "Limits for a good request, such as ttft=500ms,tpot=50ms; from the intended start; exit 4 unless 99 % of the requests keep them.", "", &s.SLO, summary.ParseSLO)
 	keepFlags(set, &s.keeping)
 	set.Flag("save-outputs", "Keep what the model wrote, in outputs.jsonl.").BoolVar(&s.KeepOutputs)
 	set.Flag("save-prompts", "Keep each prompt and its answer, in prompts.jsonl: only its owner reads the file, and publish leaves it out.").BoolVar(&s.KeepPrompts)
-	option.Flag(set, "engine-log", "File on this machine that the engine writes its log to: what it reports there of its memory and its KV cache is read; llama.cpp does so from -lv 4 on. A campaign reads the logs of its arms, and --container that of the container.", "", &s.EngineLog, option.Text).PlaceHolder("FILE")
+	flagvalue.Flag(set, "engine-log", "File on this machine that the engine writes its log to: what it reports there of its memory and its KV cache is read; llama.cpp does so from -lv 4 on. A campaign reads the logs of its arms, and --container that of the container.", "", &s.EngineLog, flagvalue.Text).PlaceHolder("FILE")
 	resultFlags(set, &s.results)
 	set.Flag("verbose", "Print a line for each request that has ended. For people who watch: printing is work for the client.").BoolVar(&s.Verbose)
 	set.Flag("print-content", "Print what each request asks and what is answered too, cut short.").BoolVar(&s.SeeOutputs)
@@ -33,28 +33,28 @@ func runFlags(set option.Set) *settings {
 }
 
 // keepFlags declares the flags that do not depend on what the load is.
-func keepFlags(set option.Set, s *keeping) {
-	option.Flags(set, "label", "NAME=VALUE kept with the run; may be repeated. arm and host are always there.", &s.labels, parseLabel, option.AsGiven)
-	scene.Flags(set, &s.Scene)
-	option.Flags(set, "validity", "CODE=VALUE or CODE=off: another limit of a validity rule, by its code in the report; may be repeated.", &s.Validity, option.Text, option.AsGiven)
-	option.Flag(set, "out", "Folder of run folders.", "runs", &s.Out, option.Text)
-	option.Flag(set, "run-id", "Name of the run and its folder; UTC time, arm and a hash if not given.", "", &s.RunID, option.Text)
+func keepFlags(set flagvalue.Set, s *keeping) {
+	flagvalue.Flags(set, "label", "NAME=VALUE kept with the run; may be repeated. arm and host are always there.", &s.labels, parseLabel, flagvalue.AsGiven)
+	capture.Flags(set, &s.Scene)
+	flagvalue.Flags(set, "validity", "CODE=VALUE or CODE=off: another limit of a validity rule, by its code in the report; may be repeated.", &s.Validity, flagvalue.Text, flagvalue.AsGiven)
+	flagvalue.Flag(set, "out", "Folder of run folders.", "runs", &s.Out, flagvalue.Text)
+	flagvalue.Flag(set, "run-id", "Name of the run and its folder; UTC time, arm and a hash if not given.", "", &s.RunID, flagvalue.Text)
 	webFlags(set, &s.web)
-	option.Flag(set, "web.linger", "How long the live metrics stay after the run.", "0s", &s.linger, option.Duration)
-	option.Flag(set, "log-level", "Least severe messages to print: debug, info, warn or error.", "info", &s.logLevel, option.OneOf("debug", "info", "warn", "error"))
+	flagvalue.Flag(set, "web.linger", "How long the live metrics stay after the run.", "0s", &s.linger, flagvalue.Duration)
+	flagvalue.Flag(set, "log-level", "Least severe messages to print: debug, info, warn or error.", "info", &s.logLevel, flagvalue.OneOf("debug", "info", "warn", "error"))
 }
 
 // AddressVariable moves the default of --web.listen-address, for a container whose arguments begin with the verb.
 const AddressVariable = "UMA_LOAD_LISTEN_ADDRESS"
 
-func webFlags(set option.Set, a *live.Address) {
-	option.Flag(set, "web.listen-address", "Address of the live metrics.", DefaultAddress, &a.HostPort, parseListenAddress).IsSetByUser(&a.Explicit).Envar(AddressVariable)
+func webFlags(set flagvalue.Set, a *live.Address) {
+	flagvalue.Flag(set, "web.listen-address", "Address of the live metrics.", DefaultAddress, &a.HostPort, parseListenAddress).IsSetByUser(&a.Explicit).Envar(AddressVariable)
 	readerFlags(set, a)
 }
 
 // readerFlags declares the flags of who may read a page, and how.
-func readerFlags(set option.Set, a *live.Address) {
-	option.Flag(set, "web.config.file", "TLS and passwords for those who read the page, in the form of exporter-toolkit; uma-exporter secure makes one.", "", &a.ConfigFile, option.Text).PlaceHolder("FILE")
+func readerFlags(set flagvalue.Set, a *live.Address) {
+	flagvalue.Flag(set, "web.config.file", "TLS and passwords for those who read the page, in the form of exporter-toolkit; uma-exporter secure makes one.", "", &a.ConfigFile, flagvalue.Text).PlaceHolder("FILE")
 	webserver.AllowHostFlag(set, &a.AllowHosts)
 }
 

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/sim"
 	"github.com/umascope/umascope/loadgen/summary"
 )
@@ -27,7 +27,7 @@ func TestAnotherModelUnderTheSameNameMakesTheRunInvalid(t *testing.T) {
 	if code != exitInvalid || !strings.Contains(stderr, "model_changed") {
 		t.Fatalf("exit %d: %s", code, stderr)
 	}
-	m := read[folder.Manifest](t, filepath.Join(dir, folder.ManifestFile)).Server
+	m := read[rundir.Manifest](t, filepath.Join(dir, rundir.ManifestFile)).Server
 	if m.FingerprintStart == nil || m.FingerprintEnd == nil || slices.Equal(m.FingerprintStart.ProbeTokens, m.FingerprintEnd.ProbeTokens) {
 		t.Errorf("manifest: %+v, %+v", m.FingerprintStart, m.FingerprintEnd)
 	}
@@ -36,7 +36,7 @@ func TestAnotherModelUnderTheSameNameMakesTheRunInvalid(t *testing.T) {
 func TestDriftOfTheGreedyAnswerIsOnlyAWarning(t *testing.T) {
 	_, url := simulated(t, func(c *sim.Config) { c.Faults.Drift = sim.Drift{Ratio: 1, Alone: true} })
 	code, dir, _, stderr := invoke(t, t.Context(), "--url", url, "--requests=3", "--warmup=0", "--output-tokens=8")
-	s := read[summary.Summary](t, filepath.Join(dir, folder.SummaryFile))
+	s := read[summary.Summary](t, filepath.Join(dir, rundir.SummaryFile))
 	if code != exitDone || !strings.Contains(strings.Join(s.Warnings, "\n"), "not bitwise deterministic") || !slices.Contains(s.Checked, "fingerprint") {
 		t.Errorf("exit %d: %s%v", code, stderr, s.Warnings)
 	}
@@ -48,7 +48,7 @@ func TestAServerThatCountsNothingHasNoFingerprintAndTheRunGoesOn(t *testing.T) {
 	if code != exitDone {
 		t.Fatalf("exit %d: %s", code, stderr)
 	}
-	s := read[summary.Summary](t, filepath.Join(dir, folder.SummaryFile))
+	s := read[summary.Summary](t, filepath.Join(dir, rundir.SummaryFile))
 	if s.Model.Fingerprint != "" || slices.Contains(s.Checked, "fingerprint") || !strings.Contains(strings.Join(s.Warnings, "\n"), "fingerprint is not complete: token counts") {
 		t.Errorf("fingerprint %q, checked %v, warnings %v", s.Model.Fingerprint, s.Checked, s.Warnings)
 	}
@@ -66,7 +66,7 @@ func TestAPromptAboveTheLimitStopsTheRunAtOnce(t *testing.T) {
 		if n := len(records(t, dir)); n == 0 || n > 100 {
 			t.Errorf("%s: %d requests were sent all the same", vendor, n)
 		}
-		if state := read[folder.Manifest](t, filepath.Join(dir, folder.ManifestFile)).State; state != folder.StateStopped {
+		if state := read[rundir.Manifest](t, filepath.Join(dir, rundir.ManifestFile)).State; state != rundir.StateStopped {
 			t.Errorf("%s: state %s", vendor, state)
 		}
 	}
@@ -82,7 +82,7 @@ func TestAModelThatIsGoneStopsTheRunAtOnce(t *testing.T) {
 		code <- Program{Stdout: &lockedBuffer{}, Stderr: stderr}.Run(t.Context(), append(args, uncontended...))
 	}()
 	await(t, func() bool {
-		info, err := os.Stat(filepath.Join(out, "r1", folder.RequestsFile))
+		info, err := os.Stat(filepath.Join(out, "r1", rundir.RequestsFile))
 		return err == nil && info.Size() > 0
 	})
 	if err := engine.SetFaults(sim.Faults{ModelGone: true}); err != nil {

@@ -7,8 +7,8 @@ import (
 	"os"
 	"strings"
 
-	"github.com/umascope/umascope/loadgen/folder"
-	"github.com/umascope/umascope/loadgen/report"
+	"github.com/umascope/umascope/loadgen/render/report"
+	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/summary"
 )
 
@@ -19,8 +19,8 @@ func showRun(r summary.Run) error {
 		return err
 	}
 	return errors.Join(
-		r.Write(folder.ReportFile, func(w io.Writer) error { return report.Markdown(w, r.Summary) }),
-		r.Write(folder.HTMLFile, func(w io.Writer) error { return report.HTML(w, page) }),
+		r.Write(rundir.ReportFile, func(w io.Writer) error { return report.Markdown(w, r.Summary) }),
+		r.Write(rundir.HTMLFile, func(w io.Writer) error { return report.HTML(w, page) }),
 	)
 }
 
@@ -35,7 +35,7 @@ func pageOf(r summary.Run) (report.Page, error) {
 }
 
 // printRun prints the figures of a run and the path of its folder.
-func printRun(w io.Writer, f folder.Folder, sum summary.Summary) error {
+func printRun(w io.Writer, f rundir.Folder, sum summary.Summary) error {
 	err := report.Text(w, sum)
 	if err == nil {
 		_, err = fmt.Fprintf(w, "\nrun folder: %s%c\n", f, os.PathSeparator)

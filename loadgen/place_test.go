@@ -15,7 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/umascope/umascope/exporter/metric"
-	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/summary"
 )
 
@@ -37,7 +37,7 @@ func TestTheManifestSaysWhatTheRunHappenedOn(t *testing.T) {
 	if code != exitDone {
 		t.Fatalf("exit %d: %s", code, stderr)
 	}
-	m := read[folder.Manifest](t, filepath.Join(path, folder.ManifestFile))
+	m := read[rundir.Manifest](t, filepath.Join(path, rundir.ManifestFile))
 	limits := m.Machines[0].GPULimits
 	if len(limits) != 1 || limits[0].UUID != "GPU-1" || *limits[0].PowerWatts != 140 || *limits[0].SMClockHertz != 3e9 {
 		t.Errorf("limits %+v", limits)
@@ -52,7 +52,7 @@ func TestTheManifestSaysWhatTheRunHappenedOn(t *testing.T) {
 	if z := m.Client.TimeZone; z == nil || z.Name != zone || z.OffsetSeconds != offset {
 		t.Errorf("time zone %+v, want %s", z, zone)
 	}
-	if page, err := os.ReadFile(filepath.Join(path, folder.ReportFile)); err != nil || !strings.Contains(string(page), m.StartedAt.In(time.Local).Format("2006-01-02 15:04:05 ")+zone) || !strings.Contains(string(page), m.Program.Version) {
+	if page, err := os.ReadFile(filepath.Join(path, rundir.ReportFile)); err != nil || !strings.Contains(string(page), m.StartedAt.In(time.Local).Format("2006-01-02 15:04:05 ")+zone) || !strings.Contains(string(page), m.Program.Version) {
 		t.Errorf("the report has no date or version: %v", err)
 	}
 	// A source archive lies in no repository.
@@ -60,14 +60,14 @@ func TestTheManifestSaysWhatTheRunHappenedOn(t *testing.T) {
 	if known := m.Git != nil; known != (err == nil) || known && m.Git.Commit != strings.TrimSpace(string(want)) {
 		t.Errorf("repository %+v, want %s", m.Git, want)
 	}
-	byPath := map[string]folder.Storage{}
+	byPath := map[string]rundir.Storage{}
 	for _, s := range m.Storage {
 		byPath[s.Path] = s
 	}
-	if s := byPath[path]; s.Of != folder.StorageOfRun || s.FileSystem == "" || s.TotalBytes == 0 {
+	if s := byPath[path]; s.Of != rundir.StorageOfRun || s.FileSystem == "" || s.TotalBytes == 0 {
 		t.Errorf("the run folder is on %+v", s)
 	}
-	if s := byPath[filepath.Dir(tier)]; s.Of != folder.StorageOfKV || s.FileSystem == "" {
+	if s := byPath[filepath.Dir(tier)]; s.Of != rundir.StorageOfKV || s.FileSystem == "" {
 		t.Errorf("the disk tier is on %+v", s)
 	}
 	if s := byPath["/gone"]; s.Missing == "" || s.FileSystem != "" {
@@ -79,8 +79,8 @@ func TestTheManifestSaysWhatTheRunHappenedOn(t *testing.T) {
 			drives[s.Of] = append(drives[s.Of], d.Device)
 		}
 	}
-	shared := slices.ContainsFunc(drives[folder.StorageOfRun], func(device string) bool { return slices.Contains(drives[folder.StorageOfKV], device) })
-	warned := slices.ContainsFunc(read[summary.Summary](t, filepath.Join(path, folder.SummaryFile)).Warnings, func(w string) bool { return strings.Contains(w, "disk tier of the KV cache") })
+	shared := slices.ContainsFunc(drives[rundir.StorageOfRun], func(device string) bool { return slices.Contains(drives[rundir.StorageOfKV], device) })
+	warned := slices.ContainsFunc(read[summary.Summary](t, filepath.Join(path, rundir.SummaryFile)).Warnings, func(w string) bool { return strings.Contains(w, "disk tier of the KV cache") })
 	if warned != shared {
 		t.Errorf("both on one drive: %v, warned: %v", shared, warned)
 	}

@@ -14,9 +14,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/umascope/umascope/loadgen/chat"
 	"github.com/umascope/umascope/loadgen/compare"
-	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/openai"
+	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/sim"
 	"github.com/umascope/umascope/loadgen/summary"
 )
@@ -37,7 +37,7 @@ func cachedShare(t *testing.T, dir, phase string) float64 {
 }
 
 // rewritten is a gateway to an engine that changes the messages of chats.
-func rewritten(t *testing.T, engine string, change func([]chat.Message) []chat.Message) string {
+func rewritten(t *testing.T, engine string, change func([]openai.Message) []openai.Message) string {
 	t.Helper()
 	target, err := url.Parse(engine)
 	if err != nil {
@@ -51,7 +51,7 @@ func rewritten(t *testing.T, engine string, change func([]chat.Message) []chat.M
 			return // the client has gone
 		}
 		var body map[string]json.RawMessage
-		var messages []chat.Message
+		var messages []openai.Message
 		if json.Unmarshal(text, &body) == nil && json.Unmarshal(body["messages"], &messages) == nil {
 			body["messages"], _ = json.Marshal(change(messages))
 			text, _ = json.Marshal(body)
@@ -127,11 +127,11 @@ func TestShortPromptsBehindATemplateStayValid(t *testing.T) {
 			t.Run(fmt.Sprint(name, " ", block), func(t *testing.T) {
 				t.Parallel()
 				_, address := simulated(t, func(c *sim.Config) { c.KV.TokensPerBlock = block })
-				through := rewritten(t, address, func(messages []chat.Message) []chat.Message {
+				through := rewritten(t, address, func(messages []openai.Message) []openai.Message {
 					if system == "" {
 						return messages
 					}
-					return append([]chat.Message{{Role: "system", Content: system}}, messages...)
+					return append([]openai.Message{{Role: "system", Content: system}}, messages...)
 				})
 				for range 2 {
 					code, dir, stdout, stderr := invoke(t, t.Context(), "--url", through, "--engine=vllm", "--input-tokens=128", "--requests=30", "--warmup=2", "--output-tokens=2")
@@ -147,7 +147,7 @@ func TestShortPromptsBehindATemplateStayValid(t *testing.T) {
 func TestPromptsThatAServerTakesForOthersMakeTheRunInvalid(t *testing.T) {
 	t.Parallel()
 	// A gateway that cuts off what makes prompts of two runs differ.
-	through := rewritten(t, engine(t, 0), func(messages []chat.Message) []chat.Message {
+	through := rewritten(t, engine(t, 0), func(messages []openai.Message) []openai.Message {
 		if words := strings.Fields(messages[0].Content); len(words) > 100 {
 			messages[0].Content = strings.Join(append([]string{"Words:"}, words[9:]...), " ")
 		}
@@ -166,13 +166,13 @@ func TestPromptsThatAServerTakesForOthersMakeTheRunInvalid(t *testing.T) {
 func TestARepeatedRunIsWarmAndMarked(t *testing.T) {
 	t.Parallel()
 	address, out := engine(t, 0), t.TempDir()
-	measure := func(run string, more ...string) (summary.Summary, folder.Manifest) {
+	measure := func(run string, more ...string) (summary.Summary, rundir.Manifest) {
 		args := slices.Concat([]string{"run", "--out", out, "--run-id", run, "--web.listen-address=127.0.0.1:0", "--url", address, "--engine=vllm", "--input-tokens=200", "--requests=12", "--warmup=0", "--output-tokens=4"}, uncontended, more)
 		if code, stdout, stderr := invokeVerb(t, args...); code != exitDone {
 			t.Fatalf("%s: exit %d: %s%s", run, code, stdout, stderr)
 		}
 		dir := filepath.Join(out, run)
-		return summaryOf(t, dir), read[folder.Manifest](t, filepath.Join(dir, folder.ManifestFile))
+		return summaryOf(t, dir), read[rundir.Manifest](t, filepath.Join(dir, rundir.ManifestFile))
 	}
 	first, was := measure("cold", "--seed=7", "--label=arm=cold")
 	second, is := measure("warm", "--repeat-of=cold", "--label=arm=warm")

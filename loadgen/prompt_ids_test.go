@@ -13,8 +13,8 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/umascope/umascope/loadgen/folder"
 	"github.com/umascope/umascope/loadgen/prompt"
+	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/sim"
 	"github.com/umascope/umascope/loadgen/summary"
 )
@@ -81,11 +81,11 @@ func TestPromptsOfIDsHaveExactlyTheLengthThatIsAskedFor(t *testing.T) {
 					t.Errorf("prefix %q", r.PrefixSHA256)
 				}
 			}
-			manifest := read[folder.Manifest](t, filepath.Join(path, folder.ManifestFile))
+			manifest := read[rundir.Manifest](t, filepath.Join(path, rundir.ManifestFile))
 			if scale := manifest.Workload.Scale; scale.Basis != prompt.ByIDs || scale.IDs == nil || !scale.Exact() || manifest.Flags["prompt-ids"] != "true" {
 				t.Errorf("scale %+v", scale)
 			}
-			sum := read[summary.Summary](t, filepath.Join(path, folder.SummaryFile))
+			sum := read[summary.Summary](t, filepath.Join(path, rundir.SummaryFile))
 			if !strings.HasPrefix(sum.Tokens.InputLengths, "exact: prompts are token ids") {
 				t.Errorf("lengths are %s", sum.Tokens.InputLengths)
 			}
@@ -111,7 +111,7 @@ func TestTheWorkloadOfIDsDependsOnTheSeedAlone(t *testing.T) {
 	url, _ := overheard(t)
 	hash := func(more ...string) string {
 		_, path, _, stderr := invoke(t, t.Context(), append([]string{"--url", url, "--endpoint=completions", "--prompt-ids", "--requests=3", "--warmup=0", "--output-tokens=2"}, more...)...)
-		sum := read[summary.Summary](t, filepath.Join(path, folder.SummaryFile)).WorkloadSHA256
+		sum := read[summary.Summary](t, filepath.Join(path, rundir.SummaryFile)).WorkloadSHA256
 		if sum == "" {
 			t.Fatal(stderr)
 		}

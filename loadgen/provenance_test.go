@@ -7,18 +7,18 @@ import (
 	"testing"
 	"time"
 
-	"github.com/umascope/umascope/loadgen/folder"
 	"github.com/umascope/umascope/loadgen/provenance"
+	"github.com/umascope/umascope/loadgen/rundir"
 )
 
 // ranOf is what the manifest of a run identifies, by name. It holds no secret.
-func ranOf(t *testing.T, dir string) (folder.Manifest, map[string]provenance.Item) {
+func ranOf(t *testing.T, dir string) (rundir.Manifest, map[string]provenance.Item) {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(dir, folder.ManifestFile))
+	text, err := os.ReadFile(filepath.Join(dir, rundir.ManifestFile))
 	if err != nil || strings.Contains(string(text), "hunter2") {
 		t.Errorf("the manifest holds a secret (%v): %s", err, text)
 	}
-	m := read[folder.Manifest](t, filepath.Join(dir, folder.ManifestFile))
+	m := read[rundir.Manifest](t, filepath.Join(dir, rundir.ManifestFile))
 	if m.Provenance == nil || m.Provenance.Key == "" {
 		t.Fatalf("%+v", m.Provenance)
 	}
@@ -56,7 +56,7 @@ func TestARunIdentifiesTheProcessThatListens(t *testing.T) {
 		t.Fatalf("exit %d: %s%s", code, stdout, stderr)
 	}
 	m, items := ranOf(t, dir)
-	if len(m.Provenance.Processes) != 1 || m.Provenance.Processes[0].ReadFrom != folder.ReadFromProc || items["program of server"].Value != filepath.Base(os.Args[0]) {
+	if len(m.Provenance.Processes) != 1 || m.Provenance.Processes[0].ReadFrom != rundir.ReadFromProc || items["program of server"].Value != filepath.Base(os.Args[0]) {
 		t.Errorf("%+v", m.Provenance)
 	}
 }

@@ -7,10 +7,10 @@ import (
 	"io"
 	"os"
 
-	"github.com/umascope/umascope/loadgen/folder"
 	"github.com/umascope/umascope/loadgen/live"
 	"github.com/umascope/umascope/loadgen/render"
-	"github.com/umascope/umascope/loadgen/report"
+	"github.com/umascope/umascope/loadgen/render/report"
+	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/runner"
 	"github.com/umascope/umascope/loadgen/summary"
 )
@@ -61,15 +61,15 @@ func makeRecording(ctx context.Context, s *recordSettings, env runner.Environmen
 }
 
 // writeSheets writes the tables that were asked for.
-func (s *recordSettings) writeSheets(f folder.Folder, sum summary.Summary) error {
+func (s *recordSettings) writeSheets(f rundir.Folder, sum summary.Summary) error {
 	var errs []error
 	if s.xlsx {
-		errs = append(errs, f.Write(folder.WorkbookFile, func(w io.Writer) error {
+		errs = append(errs, f.Write(rundir.WorkbookFile, func(w io.Writer) error {
 			return render.XLSX(w, report.SummarySheet(sum), report.ToolSheet(sum))
 		}))
 	}
 	if s.csv {
-		errs = append(errs, f.Write(folder.SummaryCSVFile, func(w io.Writer) error {
+		errs = append(errs, f.Write(rundir.SummaryCSVFile, func(w io.Writer) error {
 			figures, err := report.FigureSheet(sum)
 			if err != nil {
 				return err

@@ -7,11 +7,11 @@ import (
 
 	"github.com/alecthomas/kingpin/v2"
 
-	"github.com/umascope/umascope/loadgen/command"
-	"github.com/umascope/umascope/loadgen/extract"
-	"github.com/umascope/umascope/loadgen/folder"
-	"github.com/umascope/umascope/loadgen/option"
+	"github.com/umascope/umascope/loadgen/enginelog"
+	"github.com/umascope/umascope/loadgen/flagvalue"
+	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/runner"
+	"github.com/umascope/umascope/loadgen/subprocess"
 )
 
 const recordHelp = `Run a command as the load: for benchmarks without a server.
@@ -45,17 +45,17 @@ type recordLine struct {
 func recordFlags(app *kingpin.Application) recordLine {
 	verb, s := app.Command("record", recordHelp), &recordSettings{}
 	var tools []string
-	for _, tool := range extract.Tools() {
+	for _, tool := range enginelog.Tools() {
 		tools = append(tools, tool.Name+": "+tool.Help)
 	}
-	option.Flag(verb, "extract", "What reads the log. "+strings.Join(tools, "; ")+".", extract.None, &s.Tool, extract.Find)
-	option.Flags(verb, "result", "File that the command writes its results into, or folder of such; may be repeated. Read when it has ended, if --extract knows its form.", &s.Results, option.Text, option.AsGiven)
-	option.Flag(verb, "before", "How long the machine is watched before the command.", "30s", &s.Before, option.Duration)
-	option.Flag(verb, "after", "How long it is watched afterwards.", "30s", &s.After, option.Duration)
-	option.Flag(verb, "grace", "How long the command may go on after an interrupt, which is handed on to it.", "30s", &s.Grace, option.Duration)
+	flagvalue.Flag(verb, "extract", "What reads the log. "+strings.Join(tools, "; ")+".", enginelog.None, &s.Tool, enginelog.Find)
+	flagvalue.Flags(verb, "result", "File that the command writes its results into, or folder of such; may be repeated. Read when it has ended, if --extract knows its form.", &s.Results, flagvalue.Text, flagvalue.AsGiven)
+	flagvalue.Flag(verb, "before", "How long the machine is watched before the command.", "30s", &s.Before, flagvalue.Duration)
+	flagvalue.Flag(verb, "after", "How long it is watched afterwards.", "30s", &s.After, flagvalue.Duration)
+	flagvalue.Flag(verb, "grace", "How long the command may go on after an interrupt, which is handed on to it.", "30s", &s.Grace, flagvalue.Duration)
 	keepFlags(verb, &s.keeping)
-	verb.Flag("xlsx", "Write "+folder.WorkbookFile+" too: sheets Summary and Reported.").BoolVar(&s.xlsx)
-	verb.Flag("csv", "Write "+folder.SummaryCSVFile+" too.").BoolVar(&s.csv)
+	verb.Flag("xlsx", "Write "+rundir.WorkbookFile+" too: sheets Summary and Reported.").BoolVar(&s.xlsx)
+	verb.Flag("csv", "Write "+rundir.SummaryCSVFile+" too.").BoolVar(&s.csv)
 	verb.Arg("command", "The command and its arguments, after --.").Required().StringsVar(&s.Argv)
 	return recordLine{verb, s}
 }
@@ -68,6 +68,6 @@ func (s *recordSettings) resolve(host string) error {
 	if len(s.Results) > 0 && !s.Tool.HasResults() {
 		return fmt.Errorf("--result: --extract %s reads no files", s.Tool)
 	}
-	s.Scene.Server = command.ServerAddress(s.Argv[1:])
+	s.Scene.Server = subprocess.ServerAddress(s.Argv[1:])
 	return s.keeping.resolve(host)
 }

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/umascope/umascope/loadgen/extract"
-	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/enginelog"
+	"github.com/umascope/umascope/loadgen/rundir"
 )
 
 // printing is a command that prints a text as it is, under any name.
@@ -30,7 +30,7 @@ func printing(t *testing.T, name, text string) string {
 // notItsLog are the files of a folder beside the command's own output, which is kept as it came.
 func notItsLog(t *testing.T, dir string) string {
 	t.Helper()
-	for _, name := range []string{folder.StdoutFile, folder.StderrFile} {
+	for _, name := range []string{rundir.StdoutFile, rundir.StderrFile} {
 		if err := os.Remove(filepath.Join(dir, name)); err != nil {
 			t.Fatal(err)
 		}
@@ -52,7 +52,7 @@ func TestNoSecretOfARecordedCommandLeavesItsLog(t *testing.T) {
 		"genai-bench": "Welcome to genai-bench 0.0.2 --api-key " + key + "\nStarting benchmark with concurrency=1\n",
 		"none":        key + "\n",
 	}
-	for _, tool := range extract.Tools() {
+	for _, tool := range enginelog.Tools() {
 		t.Run(tool.Name, func(t *testing.T) {
 			code, dir, _, stderr := recorded(t, Program{}, t.Context(), "--extract="+tool.Name, "--xlsx", "--csv", "--log-level=debug", "--telemetry-interval=100ms", "--before=100ms", "--after=100ms",
 				"--telemetry=spark="+page+"?token="+secrets["a query of telemetry"], "--scrape=engine="+page+"?token="+secrets["a query of a page"], "--validity=telemetry_lost=off",
@@ -80,7 +80,7 @@ func TestWhatARecordedCommandIsCalledAndPrintsStaysText(t *testing.T) {
 	if code != exitDone && code != exitInvalid {
 		t.Fatalf("exit %d: %s", code, stderr)
 	}
-	if !strings.HasPrefix(stdout, said) || text(t, dir, folder.StdoutFile) != said {
+	if !strings.HasPrefix(stdout, said) || text(t, dir, rundir.StdoutFile) != said {
 		t.Errorf("the command's own words are not as they were: %s", stdout)
 	}
 	outputs := map[string]string{"stdout": strings.TrimPrefix(stdout, said), "stderr": stderr}
@@ -88,7 +88,7 @@ func TestWhatARecordedCommandIsCalledAndPrintsStaysText(t *testing.T) {
 		outputs[name] = text(t, dir, name)
 	}
 	expectHarmless(t, outputs, "stderr", "summary.csv")
-	expectNoFormulaInWorkbook(t, filepath.Join(dir, folder.WorkbookFile))
+	expectNoFormulaInWorkbook(t, filepath.Join(dir, rundir.WorkbookFile))
 }
 
 func TestFilesOfResultsThatSomebodyElseNamedStayText(t *testing.T) {
@@ -119,5 +119,5 @@ func TestFilesOfResultsThatSomebodyElseNamedStayText(t *testing.T) {
 		outputs[name] = text(t, dir, name)
 	}
 	expectHarmless(t, outputs, "stderr")
-	expectNoFormulaInWorkbook(t, filepath.Join(dir, folder.WorkbookFile))
+	expectNoFormulaInWorkbook(t, filepath.Join(dir, rundir.WorkbookFile))
 }

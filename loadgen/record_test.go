@@ -20,8 +20,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/umascope/umascope/exporter/metric"
-	"github.com/umascope/umascope/loadgen/extract"
-	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/enginelog"
+	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/summary"
 )
 
@@ -56,7 +56,7 @@ func script(t *testing.T, text string) string {
 // the KV cache is the last thing, of warm-up and of measuring.
 func benchmark(t *testing.T) string {
 	t.Helper()
-	log, err := filepath.Abs("extract/testdata/trtllm-bench-constructed.log")
+	log, err := filepath.Abs("enginelog/testdata/trtllm-bench-constructed.log")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,7 +102,7 @@ func spark(t *testing.T, swapped float64) string {
 	return server.URL + "/metrics"
 }
 
-func value(s summary.Summary, name extract.Name, statistic string) float64 {
+func value(s summary.Summary, name enginelog.Name, statistic string) float64 {
 	for _, v := range s.Tool.Values {
 		if v.Name == name && v.Statistic == statistic {
 			return v.Value
@@ -117,11 +117,11 @@ func TestARecordedBenchmarkHasItsPhasesItsFiguresAndTheMachinesMemory(t *testing
 	if code != exitDone {
 		t.Fatalf("exit %d: %s%s", code, stdout, stderr)
 	}
-	s := read[summary.Summary](t, filepath.Join(dir, folder.SummaryFile))
+	s := read[summary.Summary](t, filepath.Join(dir, rundir.SummaryFile))
 	if !s.Valid || s.Latency != nil || s.Scenario != "record" || s.Labels["arm"] != "native" || s.Tool == nil || s.Tool.Program != "benchmark" || *s.Tool.ExitCode != 0 {
 		t.Fatalf("%+v", s)
 	}
-	if got := value(s, extract.OutputTokensPerSecond, ""); got != 11076.77 {
+	if got := value(s, enginelog.OutputTokensPerSecond, ""); got != 11076.77 {
 		t.Errorf("%v output tokens per second, and %+v", got, s.Tool.Values)
 	}
 	if e := s.Memory.EngineReported; e == nil || math.Abs(*e.Peak-113.65*(1<<30)) > 1 || math.Abs(*e.KV-5.95*(1<<30)) > 1 || *e.KVTokens != 86720 || e.Source != "the log of benchmark" {
@@ -156,19 +156,19 @@ func TestARecordedBenchmarkHasItsPhasesItsFiguresAndTheMachinesMemory(t *testing
 // expectCommand checks what the folder holds of the command itself.
 func expectCommand(t *testing.T, dir string) {
 	t.Helper()
-	m := read[folder.Manifest](t, filepath.Join(dir, folder.ManifestFile))
+	m := read[rundir.Manifest](t, filepath.Join(dir, rundir.ManifestFile))
 	c := m.Command
-	if m.State != folder.StateComplete || c == nil || *c.ExitCode != 0 || c.Extractor != "trtllm" || c.Arguments != 6 || !slices.Equal(c.Options, []string{"--model", "--api-key", "-n"}) || len(m.Captures) != 2 || m.Telemetry == nil {
+	if m.State != rundir.StateComplete || c == nil || *c.ExitCode != 0 || c.Extractor != "trtllm" || c.Arguments != 6 || !slices.Equal(c.Options, []string{"--model", "--api-key", "-n"}) || len(m.Captures) != 2 || m.Telemetry == nil {
 		t.Errorf("manifest %+v, command %+v", m, c)
 	}
 	if len(c.Borders) != 3 || c.Borders[1].Phase != "measure" || !strings.Contains(c.Borders[1].Text, "Warmup done.") || !strings.HasPrefix(c.Borders[1].From, "stdout:") {
 		t.Errorf("borders %+v", c.Borders)
 	}
-	kept, err := os.ReadFile(filepath.Join(dir, folder.StdoutFile))
+	kept, err := os.ReadFile(filepath.Join(dir, rundir.StdoutFile))
 	if err != nil || !bytes.Contains(kept, []byte("\x1b[32m[TensorRT-LLM]")) || !bytes.Contains(kept, []byte("\rBenchmarking: 100%")) {
 		t.Errorf("kept %q (%v)", kept, err)
 	}
-	for _, name := range []string{folder.ReportFile, folder.HTMLFile, folder.WorkbookFile, folder.SummaryCSVFile, folder.TelemetryFile, folder.StderrFile, folder.PhasesFile} {
+	for _, name := range []string{rundir.ReportFile, rundir.HTMLFile, rundir.WorkbookFile, rundir.SummaryCSVFile, rundir.TelemetryFile, rundir.StderrFile, rundir.PhasesFile} {
 		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
 			t.Error(err)
 		}
@@ -192,7 +192,7 @@ func TestTheFilesOfARecordedRunKeepTheirSchemas(t *testing.T) {
 	t.Parallel()
 	_, dir, _, _ := recorded(t, Program{}, t.Context(), "--extract=trtllm", "--telemetry=spark1="+spark(t, 0), "--telemetry-interval=100ms", "--", benchmark(t))
 	schemas := validators(t)
-	for _, file := range []string{folder.SummaryFile, folder.ManifestFile, folder.PhasesFile} {
+	for _, file := range []string{rundir.SummaryFile, rundir.ManifestFile, rundir.PhasesFile} {
 		for _, value := range documents(t, filepath.Join(dir, file)) {
 			if err := schemas[file].Validate(value); err != nil {
 				t.Errorf("%s: %v", file, err)
@@ -204,7 +204,7 @@ func TestTheFilesOfARecordedRunKeepTheirSchemas(t *testing.T) {
 func TestARecordedRunIsInvalidByTheMachinesRules(t *testing.T) {
 	code, dir, _, stderr := recorded(t, Program{}, t.Context(), "--telemetry=spark1="+spark(t, 65<<20), "--telemetry-interval=100ms", "--label=host=spark1", "--validity=telemetry_lost=off",
 		"--", script(t, "sleep 0.5"))
-	s := read[summary.Summary](t, filepath.Join(dir, folder.SummaryFile))
+	s := read[summary.Summary](t, filepath.Join(dir, rundir.SummaryFile))
 	if code != exitInvalid || len(s.InvalidReasons) != 1 || s.InvalidReasons[0].Code != summary.CodeSwapIn || !strings.Contains(stderr, "swap_in") {
 		t.Errorf("exit %d: %s%+v", code, stderr, s.InvalidReasons)
 	}
@@ -215,11 +215,11 @@ func TestTheExitCodeOfTheCommandIsThatOfTheRun(t *testing.T) {
 	if code != 7 || !strings.Contains(stdout, "out\n") || !strings.Contains(stderr, "trouble\n") || !strings.Contains(stderr, "uma-load: benchmark ended with exit code 7\n") {
 		t.Fatalf("exit %d: %s%s", code, stdout, stderr)
 	}
-	s := read[summary.Summary](t, filepath.Join(dir, folder.SummaryFile))
+	s := read[summary.Summary](t, filepath.Join(dir, rundir.SummaryFile))
 	if s.Valid || s.InvalidReasons[0].Code != summary.CodeIncomplete || *s.Tool.ExitCode != 7 {
 		t.Errorf("%+v", s)
 	}
-	if m := read[folder.Manifest](t, filepath.Join(dir, folder.ManifestFile)); m.State != folder.StateFailed || *m.Command.ExitCode != 7 {
+	if m := read[rundir.Manifest](t, filepath.Join(dir, rundir.ManifestFile)); m.State != rundir.StateFailed || *m.Command.ExitCode != 7 {
 		t.Errorf("%+v", m.Command)
 	}
 }
@@ -229,19 +229,19 @@ func TestACommandThatIsNotUnderstoodIsMeasuredAsAWhole(t *testing.T) {
 	if code != exitDone {
 		t.Fatalf("exit %d: %s%s", code, stdout, stderr)
 	}
-	s := read[summary.Summary](t, filepath.Join(dir, folder.SummaryFile))
+	s := read[summary.Summary](t, filepath.Join(dir, rundir.SummaryFile))
 	if !s.Phases["measure"].Measured || len(s.Tool.Values) != 0 || len(s.Warnings) != 0 || s.Memory != nil {
 		t.Errorf("%+v", s)
 	}
-	if kept, err := os.ReadFile(filepath.Join(dir, folder.StdoutFile)); err != nil || string(kept) != "\xff\x00\x1b[31mbinary" || !strings.HasPrefix(stdout, string(kept)) {
+	if kept, err := os.ReadFile(filepath.Join(dir, rundir.StdoutFile)); err != nil || string(kept) != "\xff\x00\x1b[31mbinary" || !strings.HasPrefix(stdout, string(kept)) {
 		t.Errorf("%q, shown %q (%v)", kept, stdout, err)
 	}
 }
 
 func TestALogWithoutABenchmarkIsAWarning(t *testing.T) {
 	code, dir, _, stderr := recorded(t, Program{}, t.Context(), "--extract=vllm", "--", script(t, "echo 'GPU KV cache size: 100 tokens'"))
-	s := read[summary.Summary](t, filepath.Join(dir, folder.SummaryFile))
-	if code != exitDone || len(s.Warnings) != 1 || !strings.Contains(s.Warnings[0], "does not show when the benchmark began") || !s.Phases["load"].Measured || value(s, extract.KVTokens, "") != 100 {
+	s := read[summary.Summary](t, filepath.Join(dir, rundir.SummaryFile))
+	if code != exitDone || len(s.Warnings) != 1 || !strings.Contains(s.Warnings[0], "does not show when the benchmark began") || !s.Phases["load"].Measured || value(s, enginelog.KVTokens, "") != 100 {
 		t.Errorf("exit %d: %s%+v", code, stderr, s)
 	}
 }
@@ -280,8 +280,8 @@ func TestAnInterruptIsHandedOnAndTheFolderIsComplete(t *testing.T) {
 	if code != exitFailed || !strings.Contains(stdout, "heard\n") || !strings.Contains(stderr, "interrupted before its plan ended") {
 		t.Fatalf("exit %d: %s%s", code, stdout, stderr)
 	}
-	s, m := read[summary.Summary](t, filepath.Join(dir, folder.SummaryFile)), read[folder.Manifest](t, filepath.Join(dir, folder.ManifestFile))
-	if s.Valid || m.State != folder.StateInterrupted || *m.Command.ExitCode != 0 || s.Phases["after"].Start == 0 {
+	s, m := read[summary.Summary](t, filepath.Join(dir, rundir.SummaryFile)), read[rundir.Manifest](t, filepath.Join(dir, rundir.ManifestFile))
+	if s.Valid || m.State != rundir.StateInterrupted || *m.Command.ExitCode != 0 || s.Phases["after"].Start == 0 {
 		t.Errorf("%+v %+v", s, m.Command)
 	}
 }
@@ -296,7 +296,7 @@ func TestACommandThatIgnoresAnInterruptIsKilledByTheSecondOrAfterTheGrace(t *tes
 			}
 			p, ctx := cutAfter(t, ready, then)
 			code, dir, _, stderr := recorded(t, p, ctx, append(args, "--", script(t, "trap '' INT\ntouch "+ready+"\nsleep 60"))...)
-			m := read[folder.Manifest](t, filepath.Join(dir, folder.ManifestFile))
+			m := read[rundir.Manifest](t, filepath.Join(dir, rundir.ManifestFile))
 			if code != 137 || m.Command.Signal != "SIGKILL" || !strings.Contains(stderr, "benchmark ended by SIGKILL") {
 				t.Errorf("exit %d: %s %+v", code, stderr, m.Command)
 			}
@@ -309,8 +309,8 @@ func TestARunThatIsInterruptedBeforeTheCommandStartsNone(t *testing.T) {
 	touched := filepath.Join(t.TempDir(), "ran")
 	time.AfterFunc(50*time.Millisecond, stop)
 	code, dir, stdout, stderr := recorded(t, Program{}, ctx, "--telemetry=spark1="+spark(t, 0), "--before=1h", "--", script(t, "touch "+touched))
-	m, s := read[folder.Manifest](t, filepath.Join(dir, folder.ManifestFile)), read[summary.Summary](t, filepath.Join(dir, folder.SummaryFile))
-	if _, err := os.Stat(touched); err == nil || code != exitFailed || m.State != folder.StateInterrupted || m.Command.ExitCode != nil {
+	m, s := read[rundir.Manifest](t, filepath.Join(dir, rundir.ManifestFile)), read[summary.Summary](t, filepath.Join(dir, rundir.SummaryFile))
+	if _, err := os.Stat(touched); err == nil || code != exitFailed || m.State != rundir.StateInterrupted || m.Command.ExitCode != nil {
 		t.Errorf("exit %d: %s %+v", code, stderr, m.Command)
 	}
 	if s.Tool.ExitCode != nil || !strings.Contains(stdout, "it never ran") {
@@ -342,11 +342,11 @@ func TestMuchOutputIsShownAndKeptUpToABound(t *testing.T) {
 	if code != exitDone || len(stdout) < 100<<20 {
 		t.Fatalf("exit %d, %d bytes: %s", code, len(stdout), stderr)
 	}
-	info, err := os.Stat(filepath.Join(dir, folder.StdoutFile))
+	info, err := os.Stat(filepath.Join(dir, rundir.StdoutFile))
 	if err != nil || info.Size() < 100<<20 {
 		t.Errorf("%v %v", info, err)
 	}
-	if s := read[summary.Summary](t, filepath.Join(dir, folder.SummaryFile)); value(s, extract.RequestsPerSecond, "") != 2.5 {
+	if s := read[summary.Summary](t, filepath.Join(dir, rundir.SummaryFile)); value(s, enginelog.RequestsPerSecond, "") != 2.5 {
 		t.Errorf("%+v", s.Tool)
 	}
 }
@@ -354,7 +354,7 @@ func TestMuchOutputIsShownAndKeptUpToABound(t *testing.T) {
 func TestFilesOfResultsAreThoseThatTheCommandWrote(t *testing.T) {
 	results := t.TempDir()
 	stale := filepath.Join(results, "old.json")
-	text, err := os.ReadFile("extract/testdata/genai-bench.json")
+	text, err := os.ReadFile("enginelog/testdata/genai-bench.json")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -365,14 +365,14 @@ func TestFilesOfResultsAreThoseThatTheCommandWrote(t *testing.T) {
 	if err := os.Chtimes(stale, yesterday, yesterday); err != nil {
 		t.Fatal(err)
 	}
-	here, err := filepath.Abs("extract/testdata")
+	here, err := filepath.Abs("enginelog/testdata")
 	if err != nil {
 		t.Fatal(err)
 	}
 	bench := script(t, fmt.Sprintf("cat %s/genai-bench.log; mkdir %s/e; cp %s/genai-bench.json %s/e/run.json; echo '{}' >%s/e/experiment_metadata.json", here, results, here, results, results))
 	code, dir, _, stderr := recorded(t, Program{}, t.Context(), "--extract=genai-bench", "--result", results, "--result", stale, "--", bench)
-	s := read[summary.Summary](t, filepath.Join(dir, folder.SummaryFile))
-	if code != exitDone || s.Tool.Version != "0.0.5" || value(s, extract.Requests, "") != 32 || len(s.Warnings) != 1 || !strings.Contains(s.Warnings[0], "the command wrote no file there") {
+	s := read[summary.Summary](t, filepath.Join(dir, rundir.SummaryFile))
+	if code != exitDone || s.Tool.Version != "0.0.5" || value(s, enginelog.Requests, "") != 32 || len(s.Warnings) != 1 || !strings.Contains(s.Warnings[0], "the command wrote no file there") {
 		t.Fatalf("exit %d: %s%+v %q", code, stderr, s.Tool, s.Warnings)
 	}
 	seen := map[string]bool{}

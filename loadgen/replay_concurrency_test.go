@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/summary"
 )
 
@@ -52,12 +52,12 @@ func TestAReplayMayHaveAConcurrencyOfItsOwn(t *testing.T) {
 			if got["baseline_1"] != 1 || got[of.firstPhase] != 2 || got[of.pressurePhase] != 3 || got[of.replay] != replay {
 				t.Errorf("%s %v: in flight %v", scenario, more, got)
 			}
-			for _, set := range read[folder.Manifest](t, filepath.Join(dir, folder.ManifestFile)).Workload.Script.Sets {
+			for _, set := range read[rundir.Manifest](t, filepath.Join(dir, rundir.ManifestFile)).Workload.Script.Sets {
 				if first := set.Phases[0] == of.firstPhase; first && set.ReplayConcurrency != told || !first && set.ReplayConcurrency != 0 {
 					t.Errorf("%s %v: the manifest has %+v", scenario, more, set)
 				}
 			}
-			hashes[read[summary.Summary](t, filepath.Join(dir, folder.SummaryFile)).WorkloadSHA256] = true
+			hashes[read[summary.Summary](t, filepath.Join(dir, rundir.SummaryFile)).WorkloadSHA256] = true
 		}
 		if len(hashes) != 2 {
 			t.Errorf("%s: another concurrency of the replay is the same workload: %v", scenario, hashes)

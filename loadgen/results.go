@@ -4,10 +4,10 @@ import (
 	"errors"
 	"io"
 
-	"github.com/umascope/umascope/loadgen/folder"
-	"github.com/umascope/umascope/loadgen/option"
+	"github.com/umascope/umascope/loadgen/flagvalue"
 	"github.com/umascope/umascope/loadgen/render"
-	"github.com/umascope/umascope/loadgen/report"
+	"github.com/umascope/umascope/loadgen/render/report"
+	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/summary"
 )
 
@@ -16,43 +16,43 @@ type results struct {
 	xlsx, csv, conversations, benchstat bool
 }
 
-func resultFlags(set option.Set, r *results) {
-	set.Flag("xlsx", "Write "+folder.WorkbookFile+" too: sheets Summary and Raw data.").BoolVar(&r.xlsx)
-	set.Flag("csv", "Write "+folder.RequestsCSVFile+" and "+folder.SummaryCSVFile+" too.").BoolVar(&r.csv)
-	set.Flag("conversations", "Write "+folder.ConversationsFile+" too: a line for each conversation, with its answers if --save-outputs.").BoolVar(&r.conversations)
-	set.Flag("benchstat", "Write "+folder.BenchstatFile+" too, for benchstat to compare runs.").BoolVar(&r.benchstat)
+func resultFlags(set flagvalue.Set, r *results) {
+	set.Flag("xlsx", "Write "+rundir.WorkbookFile+" too: sheets Summary and Raw data.").BoolVar(&r.xlsx)
+	set.Flag("csv", "Write "+rundir.RequestsCSVFile+" and "+rundir.SummaryCSVFile+" too.").BoolVar(&r.csv)
+	set.Flag("conversations", "Write "+rundir.ConversationsFile+" too: a line for each conversation, with its answers if --save-outputs.").BoolVar(&r.conversations)
+	set.Flag("benchstat", "Write "+rundir.BenchstatFile+" too, for benchstat to compare runs.").BoolVar(&r.benchstat)
 }
 
 // writeResults writes the files that were asked for, from those that the folder has.
-func writeResults(f folder.Folder, want results, sum summary.Summary) error {
-	requests := func() render.Sheet { return report.RequestSheet(sum, summary.Records(f.Path(folder.RequestsFile))) }
+func writeResults(f rundir.Folder, want results, sum summary.Summary) error {
+	requests := func() render.Sheet { return report.RequestSheet(sum, summary.Records(f.Path(rundir.RequestsFile))) }
 	var errs []error
 	write := func(asked bool, name string, render func(io.Writer) error) {
 		if asked {
 			errs = append(errs, f.Write(name, render))
 		}
 	}
-	write(want.xlsx, folder.WorkbookFile, func(w io.Writer) error {
+	write(want.xlsx, rundir.WorkbookFile, func(w io.Writer) error {
 		return render.XLSX(w, report.SummarySheet(sum), requests())
 	})
-	write(want.csv, folder.RequestsCSVFile, func(w io.Writer) error { return render.CSV(w, requests()) })
-	write(want.csv, folder.SummaryCSVFile, func(w io.Writer) error {
+	write(want.csv, rundir.RequestsCSVFile, func(w io.Writer) error { return render.CSV(w, requests()) })
+	write(want.csv, rundir.SummaryCSVFile, func(w io.Writer) error {
 		figures, err := report.FigureSheet(sum)
 		if err != nil {
 			return err
 		}
 		return render.CSV(w, figures)
 	})
-	write(want.conversations, folder.ConversationsFile, func(w io.Writer) error { return writeConversations(w, f, sum) })
-	write(want.benchstat, folder.BenchstatFile, func(w io.Writer) error { return report.Benchstat(w, sum) })
+	write(want.conversations, rundir.ConversationsFile, func(w io.Writer) error { return writeConversations(w, f, sum) })
+	write(want.benchstat, rundir.BenchstatFile, func(w io.Writer) error { return report.Benchstat(w, sum) })
 	return errors.Join(errs...)
 }
 
-func writeConversations(w io.Writer, f folder.Folder, s summary.Summary) error {
-	outputs, err := folder.OpenOutputs(f.Path(folder.OutputsFile))
+func writeConversations(w io.Writer, f rundir.Folder, s summary.Summary) error {
+	outputs, err := rundir.OpenOutputs(f.Path(rundir.OutputsFile))
 	if err != nil {
 		return err
 	}
 	defer outputs.Close()
-	return report.Conversations(w, s, summary.Records(f.Path(folder.RequestsFile)), outputs.Find)
+	return report.Conversations(w, s, summary.Records(f.Path(rundir.RequestsFile)), outputs.Find)
 }

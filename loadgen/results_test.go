@@ -12,8 +12,8 @@ import (
 
 	"github.com/xuri/excelize/v2"
 
-	"github.com/umascope/umascope/loadgen/folder"
-	"github.com/umascope/umascope/loadgen/report"
+	"github.com/umascope/umascope/loadgen/render/report"
+	"github.com/umascope/umascope/loadgen/rundir"
 )
 
 // conversationFile is a file of two conversations of two turns each.
@@ -35,7 +35,7 @@ func TestTheFurtherFilesHoldEveryRequest(t *testing.T) {
 	if code != exitDone {
 		t.Fatalf("exit %d: %s%s", code, stdout, stderr)
 	}
-	book, err := excelize.OpenFile(filepath.Join(dir, folder.WorkbookFile))
+	book, err := excelize.OpenFile(filepath.Join(dir, rundir.WorkbookFile))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,25 +44,25 @@ func TestTheFurtherFilesHoldEveryRequest(t *testing.T) {
 	if err != nil || len(rows) != 5 || rows[0][0] != "ttft_ms" || !slices.Equal(book.GetSheetList(), []string{"Summary", "Raw data"}) {
 		t.Errorf("workbook: tabs %q, rows %q (%v)", book.GetSheetList(), rows, err)
 	}
-	requests := readCSV(t, filepath.Join(dir, folder.RequestsCSVFile))
+	requests := readCSV(t, filepath.Join(dir, rundir.RequestsCSVFile))
 	conversation := slices.Index(requests[0], "conversation_id")
 	if len(requests) != 5 || !strings.HasPrefix(requests[1][conversation], "'=one") {
-		t.Errorf("%s: %q", folder.RequestsCSVFile, requests)
+		t.Errorf("%s: %q", rundir.RequestsCSVFile, requests)
 	}
-	figures := readCSV(t, filepath.Join(dir, folder.SummaryCSVFile))
+	figures := readCSV(t, filepath.Join(dir, rundir.SummaryCSVFile))
 	if !slices.ContainsFunc(figures, func(row []string) bool { return slices.Equal(row, []string{"requests.ok", "4"}) }) {
-		t.Errorf("%s: %q", folder.SummaryCSVFile, figures)
+		t.Errorf("%s: %q", rundir.SummaryCSVFile, figures)
 	}
 	expectConversations(t, dir)
-	text, err := os.ReadFile(filepath.Join(dir, folder.BenchstatFile))
+	text, err := os.ReadFile(filepath.Join(dir, rundir.BenchstatFile))
 	if err != nil || !strings.Contains(string(text), "\nBenchmarkLoad/scenario=multi_turn 4 ") || !strings.Contains(string(text), "\narm: default\n") {
-		t.Errorf("%s: %s (%v)", folder.BenchstatFile, text, err)
+		t.Errorf("%s: %s (%v)", rundir.BenchstatFile, text, err)
 	}
 }
 
 func expectConversations(t *testing.T, dir string) {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(dir, folder.ConversationsFile))
+	text, err := os.ReadFile(filepath.Join(dir, rundir.ConversationsFile))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,7 +104,7 @@ func TestWithoutFlagsThereAreNoFurtherFiles(t *testing.T) {
 	if code != exitDone {
 		t.Fatalf("exit %d: %s", code, stderr)
 	}
-	for _, name := range []string{folder.WorkbookFile, folder.RequestsCSVFile, folder.SummaryCSVFile, folder.ConversationsFile, folder.BenchstatFile} {
+	for _, name := range []string{rundir.WorkbookFile, rundir.RequestsCSVFile, rundir.SummaryCSVFile, rundir.ConversationsFile, rundir.BenchstatFile} {
 		if _, err := os.Stat(filepath.Join(dir, name)); err == nil {
 			t.Errorf("%s was not asked for", name)
 		}

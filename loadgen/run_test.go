@@ -17,9 +17,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/umascope/umascope/loadgen/chat"
-	"github.com/umascope/umascope/loadgen/drive"
-	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/executor"
+	"github.com/umascope/umascope/loadgen/openai"
+	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/sim"
 	"github.com/umascope/umascope/loadgen/summary"
 )
@@ -55,7 +55,7 @@ func read[T any](t *testing.T, path string) T {
 	if err := json.Unmarshal(text, &value); err != nil {
 		t.Fatalf("%s: %v", path, err)
 	}
-	if filepath.Base(path) == folder.SummaryFile {
+	if filepath.Base(path) == rundir.SummaryFile {
 		computedAgain(t, filepath.Dir(path), text)
 	}
 	return value
@@ -64,23 +64,23 @@ func read[T any](t *testing.T, path string) T {
 // computedAgain computes the summary of a run from the other files of its folder: it is the one that was written.
 func computedAgain(t *testing.T, dir string, written []byte) {
 	t.Helper()
-	made := folder.Folder(t.TempDir())
+	made := rundir.Folder(t.TempDir())
 	r, err := summary.Compute(dir)
 	if err == nil {
-		err = made.WriteJSON(folder.SummaryFile, r.Summary)
+		err = made.WriteJSON(rundir.SummaryFile, r.Summary)
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	if again, err := os.ReadFile(made.Path(folder.SummaryFile)); err != nil || !bytes.Equal(again, written) {
+	if again, err := os.ReadFile(made.Path(rundir.SummaryFile)); err != nil || !bytes.Equal(again, written) {
 		t.Errorf("%s: computed again the summary is another one: %v\n%s\nwas\n%s", dir, err, again, written)
 	}
 }
 
-func records(t *testing.T, dir string) []chat.Record {
+func records(t *testing.T, dir string) []openai.Record {
 	t.Helper()
-	var all []chat.Record
-	for r, err := range summary.Records(filepath.Join(dir, folder.RequestsFile)) {
+	var all []openai.Record
+	for r, err := range summary.Records(filepath.Join(dir, rundir.RequestsFile)) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -118,21 +118,21 @@ func TestARunLeavesACompleteFolder(t *testing.T) {
 // expectFolder checks that the files of a run of 12 requests after 3 agree with each other.
 func expectFolder(t *testing.T, dir string) {
 	t.Helper()
-	manifest := read[folder.Manifest](t, filepath.Join(dir, folder.ManifestFile))
-	if manifest.State != folder.StateComplete || manifest.EndedAt == nil || manifest.Labels["arm"] != "default" || manifest.Labels["host"] == "" {
+	manifest := read[rundir.Manifest](t, filepath.Join(dir, rundir.ManifestFile))
+	if manifest.State != rundir.StateComplete || manifest.EndedAt == nil || manifest.Labels["arm"] != "default" || manifest.Labels["host"] == "" {
 		t.Errorf("manifest %+v", manifest)
 	}
-	sum := read[summary.Summary](t, filepath.Join(dir, folder.SummaryFile))
-	if sum.Requests[chat.StatusOK] != 12 || !sum.Valid || sum.WorkloadSHA256 != manifest.Workload.SHA256 || sum.Run != "r1" {
+	sum := read[summary.Summary](t, filepath.Join(dir, rundir.SummaryFile))
+	if sum.Requests[openai.StatusOK] != 12 || !sum.Valid || sum.WorkloadSHA256 != manifest.Workload.SHA256 || sum.Run != "r1" {
 		t.Errorf("summary %+v", sum)
 	}
-	planned := map[string]folder.ScheduleLine{}
-	lines, err := os.ReadFile(filepath.Join(dir, folder.ScheduleFile))
+	planned := map[string]rundir.ScheduleLine{}
+	lines, err := os.ReadFile(filepath.Join(dir, rundir.ScheduleFile))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for line := range strings.Lines(string(lines)) {
-		var e folder.ScheduleLine
+		var e rundir.ScheduleLine
 		if err := json.Unmarshal([]byte(line), &e); err != nil {
 			t.Fatal(err)
 		}
@@ -147,19 +147,19 @@ func expectFolder(t *testing.T, dir string) {
 		if e.Phase != r.Phase || e.Index != r.Index || e.ParamsSHA256 != r.ParamsSHA256 || r.Run != "r1" {
 			t.Errorf("planned %+v, sent %+v", e, r)
 		}
-		if r.Status != chat.StatusOK || *r.TokensOut != 8 || r.IntendedNS > *r.EligibleNS || *r.EligibleNS > *r.DispatchNS {
+		if r.Status != openai.StatusOK || *r.TokensOut != 8 || r.IntendedNS > *r.EligibleNS || *r.EligibleNS > *r.DispatchNS {
 			t.Errorf("record %+v", r)
 		}
 	}
-	phases := read[struct{ Phases []drive.Span }](t, filepath.Join(dir, folder.PhasesFile)).Phases
+	phases := read[struct{ Phases []executor.Span }](t, filepath.Join(dir, rundir.PhasesFile)).Phases
 	var names []string
 	for _, p := range phases {
 		names = append(names, p.Name)
 	}
-	if !slices.Equal(names, []string{folder.PhaseReady, folder.PhaseWarmup, folder.PhaseMeasure, folder.PhaseStop}) {
+	if !slices.Equal(names, []string{rundir.PhaseReady, rundir.PhaseWarmup, rundir.PhaseMeasure, rundir.PhaseStop}) {
 		t.Errorf("phases %v", names)
 	}
-	for _, name := range []string{folder.ReportFile, folder.HTMLFile} {
+	for _, name := range []string{rundir.ReportFile, rundir.HTMLFile} {
 		if info, err := os.Stat(filepath.Join(dir, name)); err != nil || info.Size() == 0 {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -171,7 +171,7 @@ func TestTheSameSeedSendsTheSameWorkload(t *testing.T) {
 	args := []string{"--url", url, "--requests=6", "--warmup=0", "--output-tokens=2:9", "--arrival=poisson", "--rate=200"}
 	hash := func(more ...string) string {
 		_, dir, _, stderr := invoke(t, t.Context(), slices.Concat(args, more)...)
-		sum := read[summary.Summary](t, filepath.Join(dir, folder.SummaryFile)).WorkloadSHA256
+		sum := read[summary.Summary](t, filepath.Join(dir, rundir.SummaryFile)).WorkloadSHA256
 		if sum == "" {
 			t.Fatal(stderr)
 		}
@@ -189,11 +189,11 @@ func TestTheSameSeedSendsTheSameWorkload(t *testing.T) {
 func TestOutputsAreKeptOnlyWhenAskedFor(t *testing.T) {
 	url := engine(t, 100*time.Microsecond)
 	_, without, _, _ := invoke(t, t.Context(), "--url", url, "--requests=2", "--warmup=0", "--output-tokens=4")
-	if _, err := os.Stat(filepath.Join(without, folder.OutputsFile)); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Stat(filepath.Join(without, rundir.OutputsFile)); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("outputs nobody asked for: %v", err)
 	}
 	_, with, _, _ := invoke(t, t.Context(), "--url", url, "--requests=2", "--warmup=0", "--output-tokens=4", "--save-outputs")
-	text, err := os.ReadFile(filepath.Join(with, folder.OutputsFile))
+	text, err := os.ReadFile(filepath.Join(with, rundir.OutputsFile))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -202,7 +202,7 @@ func TestOutputsAreKeptOnlyWhenAskedFor(t *testing.T) {
 		hashes[r.OutputSHA256] = true
 	}
 	for line := range strings.Lines(string(text)) {
-		var o folder.OutputLine
+		var o rundir.OutputLine
 		if err := json.Unmarshal([]byte(line), &o); err != nil {
 			t.Fatal(err)
 		}
@@ -225,7 +225,7 @@ func TestAMissedSLOIsExit4AndAnInvalidRunExit3(t *testing.T) {
 	if code != exitInvalid || !strings.Contains(stderr, "error_rate") {
 		t.Errorf("exit %d: %s", code, stderr)
 	}
-	if got := read[summary.Summary](t, filepath.Join(dir, folder.SummaryFile)); got.Valid || got.Requests[chat.StatusTimeout] != 4 {
+	if got := read[summary.Summary](t, filepath.Join(dir, rundir.SummaryFile)); got.Valid || got.Requests[openai.StatusTimeout] != 4 {
 		t.Errorf("summary %+v", got.Requests)
 	}
 }
@@ -251,7 +251,7 @@ func TestAnInterruptedRunLeavesACompleteFolder(t *testing.T) {
 		}()
 		if !cut {
 			await(t, func() bool {
-				info, err := os.Stat(filepath.Join(dir, folder.RequestsFile))
+				info, err := os.Stat(filepath.Join(dir, rundir.RequestsFile))
 				return err == nil && info.Size() > 0
 			})
 			interrupt()
@@ -263,13 +263,13 @@ func TestAnInterruptedRunLeavesACompleteFolder(t *testing.T) {
 			t.Errorf("cut %v: says what a second interrupt does: %v", cut, said)
 		}
 		interrupt()
-		manifest := read[folder.Manifest](t, filepath.Join(dir, folder.ManifestFile))
-		sum := read[summary.Summary](t, filepath.Join(dir, folder.SummaryFile))
+		manifest := read[rundir.Manifest](t, filepath.Join(dir, rundir.ManifestFile))
+		sum := read[summary.Summary](t, filepath.Join(dir, rundir.SummaryFile))
 		said := func(r summary.Reason) bool { return strings.Contains(r.Detail, "interrupted") }
-		if manifest.State != folder.StateInterrupted || !slices.ContainsFunc(sum.InvalidReasons, said) {
+		if manifest.State != rundir.StateInterrupted || !slices.ContainsFunc(sum.InvalidReasons, said) {
 			t.Errorf("cut %v: state %q, invalid for %v", cut, manifest.State, sum.InvalidReasons)
 		}
-		if sent := records(t, dir); !cut && sent[len(sent)-1].Status != chat.StatusOK {
+		if sent := records(t, dir); !cut && sent[len(sent)-1].Status != openai.StatusOK {
 			t.Errorf("the requests in flight were not drained: %s", sent[len(sent)-1].Status)
 		}
 	}
@@ -322,7 +322,7 @@ func TestSecretsAreNeverWrittenDown(t *testing.T) {
 	if strings.Contains(stdout+stderr, secret) {
 		t.Errorf("printed: %s%s", stdout, stderr)
 	}
-	if got := read[folder.Manifest](t, filepath.Join(dir, folder.ManifestFile)).Flags["header"]; got != "X-Token:<redacted>" {
+	if got := read[rundir.Manifest](t, filepath.Join(dir, rundir.ManifestFile)).Flags["header"]; got != "X-Token:<redacted>" {
 		t.Errorf("the manifest says of the header: %q", got)
 	}
 }
@@ -348,14 +348,14 @@ func TestASimulatedEngineIsLabelledInLogManifestSummaryAndReport(t *testing.T) {
 	if code != exitDone {
 		t.Fatalf("exit %d: %s", code, stderr)
 	}
-	if !read[folder.Manifest](t, filepath.Join(dir, folder.ManifestFile)).Server.Simulated {
+	if !read[rundir.Manifest](t, filepath.Join(dir, rundir.ManifestFile)).Server.Simulated {
 		t.Error("the manifest does not say so")
 	}
-	if !read[summary.Summary](t, filepath.Join(dir, folder.SummaryFile)).Model.Simulated {
+	if !read[summary.Summary](t, filepath.Join(dir, rundir.SummaryFile)).Model.Simulated {
 		t.Error("the summary does not say so")
 	}
 	texts := map[string]string{"log": stderr, "table": stdout}
-	for _, name := range []string{folder.ReportFile, folder.HTMLFile} {
+	for _, name := range []string{rundir.ReportFile, rundir.HTMLFile} {
 		text, err := os.ReadFile(filepath.Join(dir, name))
 		if err != nil {
 			t.Fatal(err)

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/rundir"
 )
 
 // Prompts may be somebody's: they are kept on request, for one reader, without the keys that a prompt or an answer may
@@ -36,25 +36,25 @@ func TestPromptsAreKeptForTheirOwnerAlone(t *testing.T) {
 	}
 	args := []string{"--url", server.URL, "--requests=3", "--warmup=1", "--output-tokens=4", "--prompts", prompts}
 	_, without, _, _ := invoke(t, t.Context(), args...)
-	if _, err := os.Stat(filepath.Join(without, folder.PromptsFile)); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Stat(filepath.Join(without, rundir.PromptsFile)); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("prompts that were not asked for: %v", err)
 	}
 	for endpoint, sent := range map[string]string{"chat": `"messages":[{"content":"`, "completions": `"prompt":"`} {
 		_, dir, _, stderr := invoke(t, t.Context(), append(args, "--save-prompts", "--endpoint="+endpoint)...)
-		info, err := os.Stat(filepath.Join(dir, folder.PromptsFile))
+		info, err := os.Stat(filepath.Join(dir, rundir.PromptsFile))
 		if err != nil {
 			t.Fatalf("%v: %s", err, stderr)
 		}
 		if info.Mode().Perm() != 0o600 {
 			t.Errorf("mode %s", info.Mode())
 		}
-		kept := text(t, dir, folder.PromptsFile)
+		kept := text(t, dir, rundir.PromptsFile)
 		if strings.Contains(kept, secret) {
 			t.Errorf("a secret is kept: %s", kept)
 		}
 		seen := map[string]bool{}
 		for line := range strings.Lines(kept) {
-			var l folder.PromptLine
+			var l rundir.PromptLine
 			if err := json.Unmarshal([]byte(line), &l); err != nil {
 				t.Fatal(err)
 			}

@@ -18,10 +18,10 @@ import (
 	"time"
 
 	"github.com/umascope/umascope/exporter/metric"
-	"github.com/umascope/umascope/loadgen/chat"
-	"github.com/umascope/umascope/loadgen/drive"
 	"github.com/umascope/umascope/loadgen/evidence"
-	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/executor"
+	"github.com/umascope/umascope/loadgen/openai"
+	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/sim"
 	"github.com/umascope/umascope/loadgen/summary"
 	"github.com/umascope/umascope/loadgen/workload"
@@ -143,7 +143,7 @@ var replayA = []string{"--scenario=eviction_replay", "--set=a.requests=3", "--se
 
 func summaryOf(t *testing.T, dir string) summary.Summary {
 	t.Helper()
-	return read[summary.Summary](t, filepath.Join(dir, folder.SummaryFile))
+	return read[summary.Summary](t, filepath.Join(dir, rundir.SummaryFile))
 }
 
 func graded(s evidence.Signal) string {
@@ -198,9 +198,9 @@ func TestAnEvictionReplayProvesWhatCameFromWhere(t *testing.T) {
 func TestTheFolderOfAReplayHasItsPhasesOutputsAndForecast(t *testing.T) {
 	t.Parallel()
 	_, dir, _, stderr := newStage(t, &machine{config: tiered()}).run(t, replayA...)
-	want := []string{folder.PhaseReady, folder.PhaseWarmup, workload.PhaseBaseline1, workload.PhaseBaseline2, "warm_A", "pressure_B", "replay_A", folder.PhaseStop}
+	want := []string{rundir.PhaseReady, rundir.PhaseWarmup, workload.PhaseBaseline1, workload.PhaseBaseline2, "warm_A", "pressure_B", "replay_A", rundir.PhaseStop}
 	var names []string
-	for _, p := range read[struct{ Phases []drive.Span }](t, filepath.Join(dir, folder.PhasesFile)).Phases {
+	for _, p := range read[struct{ Phases []executor.Span }](t, filepath.Join(dir, rundir.PhasesFile)).Phases {
 		names = append(names, p.Name)
 	}
 	if !slices.Equal(names, want) {
@@ -208,7 +208,7 @@ func TestTheFolderOfAReplayHasItsPhasesOutputsAndForecast(t *testing.T) {
 	}
 	prompts, outputs := map[string][]string{}, map[string][]string{}
 	for _, r := range records(t, dir) {
-		if r.Status != chat.StatusOK {
+		if r.Status != openai.StatusOK {
 			t.Fatalf("%+v", r)
 		}
 		prompts[r.Phase], outputs[r.Phase] = append(prompts[r.Phase], r.PromptSHA256), append(outputs[r.Phase], r.OutputSHA256)
@@ -219,16 +219,16 @@ func TestTheFolderOfAReplayHasItsPhasesOutputsAndForecast(t *testing.T) {
 	if !slices.Equal(prompts[workload.PhaseBaseline1], prompts[workload.PhaseBaseline2]) || slices.Contains(prompts["warm_A"], prompts[workload.PhaseBaseline1][0]) || len(prompts["pressure_B"]) != 6 {
 		t.Errorf("prompts %v", prompts)
 	}
-	if info, err := os.Stat(filepath.Join(dir, folder.OutputsFile)); err != nil || info.Size() == 0 {
+	if info, err := os.Stat(filepath.Join(dir, rundir.OutputsFile)); err != nil || info.Size() == 0 {
 		t.Errorf("outputs: %v", err)
 	}
-	said := strings.Join(read[folder.Manifest](t, filepath.Join(dir, folder.ManifestFile)).Workload.Pressure, "\n")
+	said := strings.Join(read[rundir.Manifest](t, filepath.Join(dir, rundir.ManifestFile)).Workload.Pressure, "\n")
 	if !strings.Contains(said, "A is evicted from the host") || !strings.Contains(stderr, "A is evicted from the host") {
 		t.Errorf("foretold %q; printed %s", said, stderr)
 	}
 	s := summaryOf(t, dir)
-	if s.Phases[workload.PhaseBaseline2].Measured || !s.Phases["replay_A"].Measured || s.Requests[chat.StatusOK] != 12 {
-		t.Errorf("%d requests measured", s.Requests[chat.StatusOK])
+	if s.Phases[workload.PhaseBaseline2].Measured || !s.Phases["replay_A"].Measured || s.Requests[openai.StatusOK] != 12 {
+		t.Errorf("%d requests measured", s.Requests[openai.StatusOK])
 	}
 }
 
@@ -391,7 +391,7 @@ func TestReuseVerifyAndRehydrateReplayHaveTheirPhases(t *testing.T) {
 			t.Parallel()
 			code, dir, _, stderr := newStage(t, &machine{config: tiered()}).run(t, c.args...)
 			var names []string
-			for _, p := range read[struct{ Phases []drive.Span }](t, filepath.Join(dir, folder.PhasesFile)).Phases {
+			for _, p := range read[struct{ Phases []executor.Span }](t, filepath.Join(dir, rundir.PhasesFile)).Phases {
 				names = append(names, p.Name)
 			}
 			if s := summaryOf(t, dir); code != exitDone || strings.Join(names, " ") != c.phases || c.says(s.Signals) != c.want {
@@ -417,7 +417,7 @@ func TestPressureThatCannotShowAnythingIsRefusedUnlessForced(t *testing.T) {
 		t.Errorf("exit %d, %s: %s", code, got, stderr)
 	}
 	code, dir, _, stderr = s.run(t, append(small[:2:2], "--fit-pressure=1.5", "--set=baseline.requests=1")...)
-	sets := read[folder.Manifest](t, filepath.Join(dir, folder.ManifestFile)).Workload.Script.Sets
+	sets := read[rundir.Manifest](t, filepath.Join(dir, rundir.ManifestFile)).Workload.Script.Sets
 	// 1.5 x 50 blocks of the host are 1200 tokens, of 176 each with the answer.
 	if code != exitDone || sets[len(sets)-1].Requests != 7 {
 		t.Errorf("exit %d, sets %+v: %s", code, sets, stderr)
@@ -470,7 +470,7 @@ func TestABurstIsSentAtOnceAndByTheClock(t *testing.T) {
 			t.Errorf("burst %d has %d requests: %v", i, got, starts)
 		}
 	}
-	if s := summaryOf(t, folder); s.Requests[chat.StatusOK] != 12 || s.Signals.Reuse.Grade != evidence.NotObservable {
+	if s := summaryOf(t, folder); s.Requests[openai.StatusOK] != 12 || s.Signals.Reuse.Grade != evidence.NotObservable {
 		t.Errorf("%+v", s)
 	}
 }

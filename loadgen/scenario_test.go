@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/umascope/umascope/loadgen/chat"
-	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/openai"
+	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/summary"
 )
 
@@ -33,7 +33,7 @@ func TestTheRunSaysWhatAReaderMustKnowOfItsPrompts(t *testing.T) {
 		if code != exitDone || !strings.Contains(stderr, c.says) {
 			t.Fatalf("%v: exit %d: %s", c.args, code, stderr)
 		}
-		if warnings := strings.Join(read[summary.Summary](t, filepath.Join(dir, folder.SummaryFile)).Warnings, "\n"); !strings.Contains(warnings, c.says) {
+		if warnings := strings.Join(read[summary.Summary](t, filepath.Join(dir, rundir.SummaryFile)).Warnings, "\n"); !strings.Contains(warnings, c.says) {
 			t.Errorf("%v: warnings %q, want %q", c.args, warnings, c.says)
 		}
 	}
@@ -59,18 +59,18 @@ func TestEveryArrivalAndPromptSourceLeavesACompleteFolder(t *testing.T) {
 		if code != exitDone {
 			t.Fatalf("%v: exit %d: %s%s", c.args, code, stdout, stderr)
 		}
-		sum := read[summary.Summary](t, filepath.Join(dir, folder.SummaryFile))
-		if sum.Requests[chat.StatusOK] != c.want {
+		sum := read[summary.Summary](t, filepath.Join(dir, rundir.SummaryFile))
+		if sum.Requests[openai.StatusOK] != c.want {
 			t.Errorf("%v: %v requests, want %d", c.args, sum.Requests, c.want)
 		}
-		m := read[folder.Manifest](t, filepath.Join(dir, folder.ManifestFile))
+		m := read[rundir.Manifest](t, filepath.Join(dir, rundir.ManifestFile))
 		if m.Workload.InputLengths == "" || strings.Contains(strings.Join(sum.Warnings, ""), "it has seen them before") {
 			t.Errorf("%v: lengths %q, warnings %q", c.args, m.Workload.InputLengths, sum.Warnings)
 		}
 		// The simulated engine counts every word of the vocabulary as one token.
 		for _, r := range records(t, dir) {
 			added := *m.Workload.Scale.TemplateTokens
-			if r.Phase == folder.PhaseMeasure && m.Workload.Script.File == nil && m.Workload.Sampling.Template == "" && *r.TokensIn != r.InputTokensTarget+added {
+			if r.Phase == rundir.PhaseMeasure && m.Workload.Script.File == nil && m.Workload.Sampling.Template == "" && *r.TokensIn != r.InputTokensTarget+added {
 				t.Errorf("%v: %d tokens asked for, %d counted, of which the template has %d", c.args, r.InputTokensTarget, *r.TokensIn, added)
 			}
 		}
@@ -110,7 +110,7 @@ func TestAMultiTurnRunLeavesACompleteFolder(t *testing.T) {
 		}
 		in := map[string]int{}
 		for _, r := range records(t, dir) {
-			if r.Phase != folder.PhaseMeasure {
+			if r.Phase != rundir.PhaseMeasure {
 				continue
 			}
 			// The history makes every prompt longer than the one before it, by the answer too.
@@ -119,7 +119,7 @@ func TestAMultiTurnRunLeavesACompleteFolder(t *testing.T) {
 			}
 			in[r.Conversation] = *r.TokensIn
 		}
-		sum := read[summary.Summary](t, filepath.Join(dir, folder.SummaryFile))
+		sum := read[summary.Summary](t, filepath.Join(dir, rundir.SummaryFile))
 		if sum.Scenario != "multi_turn" || !sum.Valid {
 			t.Errorf("summary %+v", sum)
 		}
@@ -129,13 +129,13 @@ func TestAMultiTurnRunLeavesACompleteFolder(t *testing.T) {
 func TestEveryTurnSaysWhichClientTookIt(t *testing.T) {
 	_, dir, _, stderr := invoke(t, t.Context(), "--url", engine(t, 100*time.Microsecond), "--scenario=multi_turn", "--clients=2", "--input-tokens=40", "--max-turns=3", "--requests=12", "--warmup=0", "--output-tokens=4")
 	planned := map[string]string{}
-	file, err := os.Open(filepath.Join(dir, folder.ScheduleFile))
+	file, err := os.Open(filepath.Join(dir, rundir.ScheduleFile))
 	if err != nil {
 		t.Fatal(err, stderr)
 	}
 	defer file.Close()
 	for decoder := json.NewDecoder(file); decoder.More(); {
-		var line folder.ScheduleLine
+		var line rundir.ScheduleLine
 		if err := decoder.Decode(&line); err != nil {
 			t.Fatal(err)
 		}

@@ -19,11 +19,11 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/umascope/umascope/loadgen/campaign"
-	"github.com/umascope/umascope/loadgen/chat"
 	"github.com/umascope/umascope/loadgen/compare"
-	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/openai"
 	"github.com/umascope/umascope/loadgen/publish"
-	"github.com/umascope/umascope/loadgen/report"
+	"github.com/umascope/umascope/loadgen/render/report"
+	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/server"
 	"github.com/umascope/umascope/loadgen/summary"
 	"github.com/umascope/umascope/loadgen/sweep"
@@ -38,18 +38,18 @@ var described = []struct {
 	form          string // the file's own name of its form; empty of lines
 	value         any
 }{
-	{"summary", "summary.json", folder.SummaryFile, summary.Schema, summary.Summary{}},
-	{"requests", "A line of requests.jsonl", folder.RequestsFile, "", chat.Record{}},
-	{"manifest", "manifest.json", folder.ManifestFile, folder.ManifestSchema, folder.Manifest{}},
-	{"phases", "phases.json", folder.PhasesFile, folder.PhasesSchema, folder.Phases{}},
-	{"sweep", "sweep.json", folder.SweepFile, sweep.Schema, sweep.Result{}},
+	{"summary", "summary.json", rundir.SummaryFile, summary.Schema, summary.Summary{}},
+	{"requests", "A line of requests.jsonl", rundir.RequestsFile, "", openai.Record{}},
+	{"manifest", "manifest.json", rundir.ManifestFile, rundir.ManifestSchema, rundir.Manifest{}},
+	{"phases", "phases.json", rundir.PhasesFile, rundir.PhasesSchema, rundir.Phases{}},
+	{"sweep", "sweep.json", rundir.SweepFile, sweep.Schema, sweep.Result{}},
 	{"campaign", "campaign.json", campaign.StateFile, campaign.Schema, campaign.Facts{}},
 	{"journal", "A line of journal.jsonl", campaign.JournalFile, "", campaign.Event{}},
 	{"notice", "What --notify-url is sent", noticeOutput, campaign.MessageSchema, campaign.Message{}},
 	{"check", "What check --json prints", checkOutput, server.CheckSchema, server.Findings{}},
 	{"comparison", "What compare --json prints", compareOutput, compare.Schema, compare.Comparison{}},
 	{"pack", "pack.json", publish.PackFile, publish.Schema, publish.Pack{}},
-	{"conversations", "A line of conversations.jsonl", folder.ConversationsFile, "", report.Conversation{}},
+	{"conversations", "A line of conversations.jsonl", rundir.ConversationsFile, "", report.Conversation{}},
 }
 
 // These stand for what is printed and no file of a run.
@@ -106,8 +106,8 @@ func (g generator) of(t reflect.Type) map[string]any {
 	switch {
 	case t == reflect.TypeFor[time.Time]():
 		return map[string]any{"type": "string", "format": "date-time"}
-	case t == reflect.TypeFor[chat.Status]():
-		return map[string]any{"type": "string", "enum": chat.Statuses()}
+	case t == reflect.TypeFor[openai.Status]():
+		return map[string]any{"type": "string", "enum": openai.Statuses()}
 	case t.Implements(reflect.TypeFor[json.Marshaler]()):
 		return map[string]any{}
 	case t.Implements(reflect.TypeFor[encoding.TextMarshaler]()):
@@ -304,7 +304,7 @@ func TestTheFilesOfRunsKeepTheirSchemas(t *testing.T) {
 				t.Fatalf("exit %d: %s%s", code, stdout, stderr)
 			}
 			for file, schema := range schemas {
-				if slices.Contains([]string{checkOutput, compareOutput, noticeOutput, folder.SweepFile, publish.PackFile, campaign.StateFile, campaign.JournalFile}, file) {
+				if slices.Contains([]string{checkOutput, compareOutput, noticeOutput, rundir.SweepFile, publish.PackFile, campaign.StateFile, campaign.JournalFile}, file) {
 					continue
 				}
 				for _, value := range documents(t, filepath.Join(dir, file)) {
@@ -320,10 +320,10 @@ func TestTheFilesOfRunsKeepTheirSchemas(t *testing.T) {
 func TestASchemaRefusesWhatIsNoRun(t *testing.T) {
 	schemas := validators(t)
 	for file, text := range map[string]string{
-		folder.SummaryFile:  `{"schema":"umascope.summary/2"}`,
-		folder.RequestsFile: `{"run":"r","status":"fine"}`,
-		folder.ManifestFile: `[]`,
-		folder.PhasesFile:   `{"schema":"umascope.phases/1","phases":[],"more":1}`,
+		rundir.SummaryFile:  `{"schema":"umascope.summary/2"}`,
+		rundir.RequestsFile: `{"run":"r","status":"fine"}`,
+		rundir.ManifestFile: `[]`,
+		rundir.PhasesFile:   `{"schema":"umascope.phases/1","phases":[],"more":1}`,
 		checkOutput:         `{"schema":"umascope.check/1","url":"http://127.0.0.1"}`,
 		compareOutput:       `{"schema":"umascope.comparison/2","by":"arm","baseline":"native","strata":[]}`,
 	} {

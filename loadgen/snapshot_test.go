@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/summary"
 )
 
@@ -36,17 +36,17 @@ func TestPagesThatAreScrapedAreInTheDeltasAndTheSnapshots(t *testing.T) {
 	if code != exitDone {
 		t.Fatalf("exit %d: %s%s", code, stdout, stderr)
 	}
-	sum := read[summary.Summary](t, filepath.Join(dir, folder.SummaryFile))
+	sum := read[summary.Summary](t, filepath.Join(dir, rundir.SummaryFile))
 	series := fmt.Sprintf("kvbm_offload_blocks_d2h{source=%q}", strings.TrimPrefix(page, "http://")+"/metrics")
 	if d := sum.Phases["measure"].Deltas[series]; d.Delta < 1 || d.Reset || len(sum.Machines) > 0 {
 		t.Errorf("deltas %+v, machines %+v", sum.Phases["measure"].Deltas, sum.Machines)
 	}
 	for _, name := range []string{"00-ready-kvbm.prom.gz", "01-warmup-kvbm.prom.gz", "02-measure-kvbm.prom.gz", "03-stop-kvbm.prom.gz"} {
-		if text := decompressed(t, filepath.Join(dir, folder.SnapshotsFolder, name)); !strings.Contains(text, "\nkvbm_offload_blocks_d2h ") {
+		if text := decompressed(t, filepath.Join(dir, rundir.SnapshotsFolder, name)); !strings.Contains(text, "\nkvbm_offload_blocks_d2h ") {
 			t.Errorf("%s: %q", name, text)
 		}
 	}
-	if m := read[folder.Manifest](t, filepath.Join(dir, folder.ManifestFile)); len(m.Pages) != 2 || m.Pages[0].Source != "kvbm" || m.Pages[1].Source != "server" {
+	if m := read[rundir.Manifest](t, filepath.Join(dir, rundir.ManifestFile)); len(m.Pages) != 2 || m.Pages[0].Source != "kvbm" || m.Pages[1].Source != "server" {
 		t.Errorf("pages of the manifest %+v", m.Pages)
 	}
 }
@@ -77,7 +77,7 @@ func TestAPageThatNeverAnswersIsAWarning(t *testing.T) {
 	if code != exitDone {
 		t.Fatalf("exit %d: %s%s", code, stdout, stderr)
 	}
-	sum := read[summary.Summary](t, filepath.Join(dir, folder.SummaryFile))
+	sum := read[summary.Summary](t, filepath.Join(dir, rundir.SummaryFile))
 	if !strings.Contains(strings.Join(sum.Warnings, "\n"), "the page kvbm never answered") {
 		t.Errorf("warnings %q", sum.Warnings)
 	}

@@ -11,8 +11,8 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/umascope/umascope/loadgen/chat"
-	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/openai"
+	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/sim"
 	"github.com/umascope/umascope/loadgen/summary"
 )
@@ -55,8 +55,8 @@ func TestARunEndsWithThePhaseWhoseRequestsAllFailed(t *testing.T) {
 		return r.URL.Path != "/v1/models"
 	})
 	code, path, _, stderr := invoke(t, t.Context(), "--url", url, "--requests=20", "--warmup=4", "--output-tokens=7")
-	sum := read[summary.Summary](t, filepath.Join(path, folder.SummaryFile))
-	if sent := byStatus(records(t, path)); code != exitInvalid || len(sent) != 1 || sent[chat.StatusHTTP] != 4 {
+	sum := read[summary.Summary](t, filepath.Join(path, rundir.SummaryFile))
+	if sent := byStatus(records(t, path)); code != exitInvalid || len(sent) != 1 || sent[openai.StatusHTTP] != 4 {
 		t.Errorf("exit %d, requests by status %v, want the 4 of the warm-up: %s", code, sent, stderr)
 	}
 	if codes := codesOf(sum); !slices.Contains(codes, summary.CodePhaseFailed) || !slices.Contains(codes, summary.CodeIncomplete) {
@@ -67,7 +67,7 @@ func TestARunEndsWithThePhaseWhoseRequestsAllFailed(t *testing.T) {
 			t.Errorf("%q is not in %s", words, stderr)
 		}
 	}
-	if manifest := read[folder.Manifest](t, filepath.Join(path, folder.ManifestFile)); manifest.State != folder.StateStopped {
+	if manifest := read[rundir.Manifest](t, filepath.Join(path, rundir.ManifestFile)); manifest.State != rundir.StateStopped {
 		t.Errorf("state %s", manifest.State)
 	}
 	code, path, _, stderr = invoke(t, t.Context(), "--url", url, "--requests=20", "--warmup=4", "--output-tokens=7", "--validity=phase_failed=off")
@@ -94,7 +94,7 @@ func TestNothingIsSentOnceTheModelIsDropped(t *testing.T) {
 	})
 	code, path, _, stderr := invoke(t, t.Context(), "--url", url, "--requests=200", "--concurrency=4", "--warmup=0", "--output-tokens=7")
 	sent := byStatus(records(t, path))
-	if code != exitInvalid || sent[chat.StatusOK] != served || sent[chat.StatusHTTP] == 0 || sent[chat.StatusHTTP] > concurrency {
+	if code != exitInvalid || sent[openai.StatusOK] != served || sent[openai.StatusHTTP] == 0 || sent[openai.StatusHTTP] > concurrency {
 		t.Errorf("exit %d, requests by status %v: %s", code, sent, stderr)
 	}
 	if !strings.Contains(stderr, "model_dropped") || !strings.Contains(stderr, "HTTP 404: Model not found") {
@@ -113,7 +113,7 @@ func TestAnswersWithNothingInThemAreNoResult(t *testing.T) {
 		return true
 	})
 	code, path, _, stderr := invoke(t, t.Context(), "--url", url, "--requests=6", "--warmup=0", "--output-tokens=7")
-	sum := read[summary.Summary](t, filepath.Join(path, folder.SummaryFile))
+	sum := read[summary.Summary](t, filepath.Join(path, rundir.SummaryFile))
 	if codes := codesOf(sum); code != exitInvalid || !slices.Equal(codes, []summary.Code{summary.CodeNoOutput}) {
 		t.Errorf("exit %d, invalid for %v: %s", code, codes, stderr)
 	}

@@ -10,10 +10,10 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/flagvalue"
 	"github.com/umascope/umascope/loadgen/live"
-	"github.com/umascope/umascope/loadgen/option"
-	"github.com/umascope/umascope/loadgen/report"
+	"github.com/umascope/umascope/loadgen/render/report"
+	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/runner"
 	"github.com/umascope/umascope/loadgen/summary"
 	"github.com/umascope/umascope/loadgen/sweep"
@@ -28,7 +28,7 @@ type sweeper struct {
 	given  []sweep.Flag
 	plan   sweep.Plan
 	page   *live.Page
-	folder folder.Folder
+	folder rundir.Folder
 	result sweep.Result
 	// failure is the error of the last run, with its exit code.
 	failure error
@@ -81,9 +81,9 @@ func newSweeper(line *commandLine, env runner.Environment) (*sweeper, error) {
 		if arm == "" {
 			arm = defaultArm
 		}
-		id = folder.NewID(time.Now(), arm)
+		id = rundir.NewID(time.Now(), arm)
 	}
-	if !option.PlainName(id) || len(id) > sweep.LongestSweepID {
+	if !flagvalue.PlainName(id) || len(id) > sweep.LongestSweepID {
 		return nil, fmt.Errorf("--run-id: %q: want letters, digits, . _ and -, not beginning with a dot, at most %d", id, sweep.LongestSweepID)
 	}
 	s.result = sweep.Result{
@@ -201,14 +201,14 @@ func (s *sweeper) fail(ctx context.Context, made runner.Result, err error) sweep
 // keep writes what was measured so far.
 func (s *sweeper) keep(done []sweep.Trial) error {
 	s.result.Update(s.plan, done)
-	return errors.Join(s.folder.WriteJSON(folder.SweepFile, s.result), s.folder.Write(folder.SweepCSVFile, s.result.CSV))
+	return errors.Join(s.folder.WriteJSON(rundir.SweepFile, s.result), s.folder.Write(rundir.SweepCSVFile, s.result.CSV))
 }
 
 // write writes what people read, and prints it.
 func (s *sweeper) write() error {
 	group := sweepGroup(s.result.Outline(s.plan))
 	err := s.addCourses(&group)
-	err = errors.Join(err, s.folder.Write(folder.ReportFile, group.WriteMarkdown), s.folder.Write(folder.HTMLFile, group.WriteHTML), group.WriteText(s.env.Stdout))
+	err = errors.Join(err, s.folder.Write(rundir.ReportFile, group.WriteMarkdown), s.folder.Write(rundir.HTMLFile, group.WriteHTML), group.WriteText(s.env.Stdout))
 	if err == nil {
 		_, err = fmt.Fprintf(s.env.Stdout, "\nsweep folder: %s%c\n", s.folder, os.PathSeparator)
 	}
@@ -217,7 +217,7 @@ func (s *sweeper) write() error {
 
 // sweepGroup is a sweep as its page shows it.
 func sweepGroup(o sweep.Outline) report.Group {
-	g := report.Group{Title: o.Title, Over: o.Over, Notes: o.Notes, Verdict: o.Verdict, Good: o.Good, RunPage: folder.HTMLFile}
+	g := report.Group{Title: o.Title, Over: o.Over, Notes: o.Notes, Verdict: o.Verdict, Good: o.Good, RunPage: rundir.HTMLFile}
 	for _, m := range o.Members {
 		g.Members = append(g.Members, report.Member{Run: m.Run, Name: m.Name, Load: m.Load, State: m.State, Summary: m.Summary})
 	}
@@ -234,7 +234,7 @@ func (s *sweeper) addCourses(g *report.Group) error {
 		if m.Summary == nil {
 			continue
 		}
-		log, err := summary.Run{Folder: folder.Folder(s.folder.Path(m.Run))}.Telemetry()
+		log, err := summary.Run{Folder: rundir.Folder(s.folder.Path(m.Run))}.Telemetry()
 		if err != nil {
 			return err
 		}
@@ -251,7 +251,7 @@ func (s *sweeper) judge(done []sweep.Trial) error {
 		if s.plan.Search != nil {
 			why = "the search ended with a run that tells nothing of the limit"
 		}
-		return outcome{exitInvalid, errors.New(why + ": see " + folder.SweepCSVFile)}
+		return outcome{exitInvalid, errors.New(why + ": see " + rundir.SweepCSVFile)}
 	case sweep.Unmet:
 		return outcome{exitMissed, fmt.Errorf("no run keeps --slo %s", s.line.sweepRun.SLO)}
 	default:

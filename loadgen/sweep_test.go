@@ -17,19 +17,19 @@ import (
 	"testing"
 	"time"
 
-	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/summary"
 	"github.com/umascope/umascope/loadgen/sweep"
 )
 
 // swept runs a sweep with a folder of its own.
-func swept(t *testing.T, ctx context.Context, args ...string) (code int, dir folder.Folder, stdout, stderr string) {
+func swept(t *testing.T, ctx context.Context, args ...string) (code int, dir rundir.Folder, stdout, stderr string) {
 	t.Helper()
 	out := t.TempDir()
 	printed, complained := &lockedBuffer{}, &lockedBuffer{}
 	args = slices.Concat([]string{"sweep", "--out", out, "--run-id", "s1", "--web.listen-address", "127.0.0.1:0", "--engine=vllm", "--output-tokens=4"}, uncontended, args)
 	code = Run(ctx, args, printed, complained)
-	return code, folder.Folder(filepath.Join(out, "s1")), printed.String(), complained.String()
+	return code, rundir.Folder(filepath.Join(out, "s1")), printed.String(), complained.String()
 }
 
 // shedding is an engine that refuses requests for answers above so many at once.
@@ -57,11 +57,11 @@ func shedding(t *testing.T, most int32) string {
 }
 
 // sweepResult reads sweep.json, which must keep its schema.
-func sweepResult(t *testing.T, dir folder.Folder) sweep.Result {
+func sweepResult(t *testing.T, dir rundir.Folder) sweep.Result {
 	t.Helper()
-	path := dir.Path(folder.SweepFile)
+	path := dir.Path(rundir.SweepFile)
 	for _, value := range documents(t, path) {
-		if err := validators(t)[folder.SweepFile].Validate(value); err != nil {
+		if err := validators(t)[rundir.SweepFile].Validate(value); err != nil {
 			t.Errorf("%s: %v", path, err)
 		}
 	}
@@ -69,9 +69,9 @@ func sweepResult(t *testing.T, dir folder.Folder) sweep.Result {
 }
 
 // sweepTable reads sweep.csv as a map for each row.
-func sweepTable(t *testing.T, dir folder.Folder) []map[string]string {
+func sweepTable(t *testing.T, dir rundir.Folder) []map[string]string {
 	t.Helper()
-	text, err := os.ReadFile(dir.Path(folder.SweepCSVFile))
+	text, err := os.ReadFile(dir.Path(rundir.SweepCSVFile))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,12 +104,12 @@ func TestASweepLeavesARunForEveryPointAndATable(t *testing.T) {
 		if row["run"] != run || row["status"] != "valid" || row["requests_ok"] != "12" || row["requests_per_second"] == "" || row["ttft_p50_seconds"] == "" {
 			t.Errorf("row %v", row)
 		}
-		for _, name := range []string{folder.ScheduleFile, folder.RequestsFile, folder.PhasesFile, folder.SummaryFile, folder.ReportFile, folder.HTMLFile, folder.SummaryCSVFile} {
+		for _, name := range []string{rundir.ScheduleFile, rundir.RequestsFile, rundir.PhasesFile, rundir.SummaryFile, rundir.ReportFile, rundir.HTMLFile, rundir.SummaryCSVFile} {
 			if _, err := os.Stat(filepath.Join(string(dir), run, name)); err != nil {
 				t.Error(err)
 			}
 		}
-		manifest := read[folder.Manifest](t, filepath.Join(string(dir), run, folder.ManifestFile))
+		manifest := read[rundir.Manifest](t, filepath.Join(string(dir), run, rundir.ManifestFile))
 		want := map[string]string{"arm": "native", "sweep": "s1", "concurrency": row["value"], "host": manifest.Labels["host"]}
 		for name, value := range want {
 			if manifest.Labels[name] != value {
@@ -120,10 +120,10 @@ func TestASweepLeavesARunForEveryPointAndATable(t *testing.T) {
 			t.Errorf("flags %v", manifest.Flags)
 		}
 	}
-	if text, err := os.ReadFile(dir.Path(folder.HTMLFile)); err != nil || !bytes.Contains(text, []byte(`href="s1-02-concurrency-4/report.html"`)) {
+	if text, err := os.ReadFile(dir.Path(rundir.HTMLFile)); err != nil || !bytes.Contains(text, []byte(`href="s1-02-concurrency-4/report.html"`)) {
 		t.Errorf("the page does not lead to its runs (%v)", err)
 	}
-	for _, name := range []string{folder.ReportFile, folder.HTMLFile} {
+	for _, name := range []string{rundir.ReportFile, rundir.HTMLFile} {
 		if text, err := os.ReadFile(dir.Path(name)); err != nil || !bytes.Contains(text, []byte("simulated")) {
 			t.Errorf("%s: %v, says that the engine is simulated: %t", name, err, bytes.Contains(text, []byte("simulated")))
 		}
@@ -134,11 +134,11 @@ func TestASweepLeavesARunForEveryPointAndATable(t *testing.T) {
 }
 
 // promptsOf are the hashes of what a run asked, in the measured phase.
-func promptsOf(t *testing.T, dir folder.Folder, run string) []string {
+func promptsOf(t *testing.T, dir rundir.Folder, run string) []string {
 	t.Helper()
 	var hashes []string
 	for _, r := range records(t, filepath.Join(string(dir), run)) {
-		if r.Phase == folder.PhaseMeasure {
+		if r.Phase == rundir.PhaseMeasure {
 			hashes = append(hashes, r.PromptSHA256)
 		}
 	}
@@ -176,8 +176,8 @@ func TestAShapeSetsItsRequests(t *testing.T) {
 	if code := Run(t.Context(), slices.Concat(args, uncontended), &printed, &complained); code != exitDone {
 		t.Fatalf("exit %d: %s", code, complained.String())
 	}
-	dir := folder.Folder(filepath.Join(out, "s1"))
-	flags := read[folder.Manifest](t, filepath.Join(string(dir), "s1-02-shape-T4", folder.ManifestFile)).Flags
+	dir := rundir.Folder(filepath.Join(out, "s1"))
+	flags := read[rundir.Manifest](t, filepath.Join(string(dir), "s1-02-shape-T4", rundir.ManifestFile)).Flags
 	for name, want := range map[string]string{"concurrency": "4", "input-tokens": "512", "output-tokens": "128", "ignore-eos": "true", "requests": "8", "warmup": "1"} {
 		if flags[name] != want {
 			t.Errorf("--%s is %q, want %q", name, flags[name], want)
@@ -261,7 +261,7 @@ func TestTheRateThatWasAchievedStandsBesideTheOneAskedFor(t *testing.T) {
 	if code != exitDone {
 		t.Fatalf("exit %d: %s", code, stderr)
 	}
-	sum := read[summary.Summary](t, filepath.Join(string(dir), "s1-01-rate-200", folder.SummaryFile))
+	sum := read[summary.Summary](t, filepath.Join(string(dir), "s1-01-rate-200", rundir.SummaryFile))
 	b := sum.Backlog
 	if b == nil || !b.Grows || b.DuePerSecond < 190 || b.DuePerSecond > 210 || b.EndedPerSecond > 100 {
 		t.Errorf("backlog %+v", b)
@@ -274,7 +274,7 @@ func TestTheRateThatWasAchievedStandsBesideTheOneAskedFor(t *testing.T) {
 func TestAnInterruptedSweepKeepsWhatWasMeasured(t *testing.T) {
 	address := engine(t, 0)
 	out := t.TempDir()
-	dir := folder.Folder(filepath.Join(out, "s1"))
+	dir := rundir.Folder(filepath.Join(out, "s1"))
 	ctx, interrupt := context.WithCancel(t.Context())
 	defer interrupt()
 	code := make(chan int)
@@ -283,7 +283,7 @@ func TestAnInterruptedSweepKeepsWhatWasMeasured(t *testing.T) {
 		code <- Run(ctx, []string{"sweep", "--out", out, "--run-id=s1", "--web.listen-address=127.0.0.1:0", "--engine=vllm", "--url", address, "--over=concurrency=1,2", "--requests=4", "--warmup=0", "--pause=1h"}, &lockedBuffer{}, complained)
 	}()
 	await(t, func() bool {
-		text, err := os.ReadFile(dir.Path(folder.SweepCSVFile))
+		text, err := os.ReadFile(dir.Path(rundir.SweepCSVFile))
 		return err == nil && bytes.Count(text, []byte("\n")) == 2
 	})
 	interrupt()
@@ -294,7 +294,7 @@ func TestAnInterruptedSweepKeepsWhatWasMeasured(t *testing.T) {
 	if result.State != sweep.WasInterrupted || len(result.Points) != 1 || len(sweepTable(t, dir)) != 1 {
 		t.Errorf("%+v", result)
 	}
-	if _, err := os.Stat(dir.Path(folder.HTMLFile)); err != nil {
+	if _, err := os.Stat(dir.Path(rundir.HTMLFile)); err != nil {
 		t.Error(err)
 	}
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/umascope/umascope/exporter/metric"
-	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/summary"
 	"github.com/umascope/umascope/loadgen/telemetry"
 )
@@ -55,7 +55,7 @@ func TestTheExporterOfThisMachineIsFollowedIfItAnswers(t *testing.T) {
 			t.Fatalf("exit %d: %s", code, stderr.String())
 		}
 		got := ""
-		for _, m := range read[folder.Manifest](t, filepath.Join(out, "r1", folder.ManifestFile)).Machines {
+		for _, m := range read[rundir.Manifest](t, filepath.Join(out, "r1", rundir.ManifestFile)).Machines {
 			got += m.Source
 		}
 		if got != want {
@@ -72,7 +72,7 @@ func TestARunKeepsTelemetryAndSaysWhatMachineItIsOf(t *testing.T) {
 	if code != exitDone {
 		t.Fatalf("exit %d: %s%s", code, stdout, stderr)
 	}
-	log, err := telemetry.Read(filepath.Join(dir, folder.TelemetryFile))
+	log, err := telemetry.Read(filepath.Join(dir, rundir.TelemetryFile))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,15 +87,15 @@ func TestARunKeepsTelemetryAndSaysWhatMachineItIsOf(t *testing.T) {
 	if got := strings.Join(names, " "); got != "ready warmup measure stop" {
 		t.Errorf("phases %s", got)
 	}
-	machines := read[folder.Manifest](t, filepath.Join(dir, folder.ManifestFile)).Machines
+	machines := read[rundir.Manifest](t, filepath.Join(dir, rundir.ManifestFile)).Machines
 	if len(machines) != 1 || machines[0].Mode != "constructed" || machines[0].Host["product"] != "Spark" || machines[0].GPUs[0]["driver_version"] != "580.95" {
 		t.Errorf("machines %+v", machines)
 	}
-	sum := read[summary.Summary](t, filepath.Join(dir, folder.SummaryFile))
+	sum := read[summary.Summary](t, filepath.Join(dir, rundir.SummaryFile))
 	if len(sum.Machines) != 1 {
 		t.Errorf("machines of the summary: %+v", sum.Machines)
 	}
-	if text, err := os.ReadFile(filepath.Join(dir, folder.ReportFile)); err != nil || !strings.Contains(string(text), "constructed") {
+	if text, err := os.ReadFile(filepath.Join(dir, rundir.ReportFile)); err != nil || !strings.Contains(string(text), "constructed") {
 		t.Errorf("the report does not say that the machine is constructed: %v", err)
 	}
 }
@@ -143,14 +143,14 @@ func TestTheMachineIsSampledWhereTheLoadOfAPhaseEnds(t *testing.T) {
 	if code != exitDone {
 		t.Fatalf("exit %d: %s%s", code, stdout, stderr)
 	}
-	log, err := telemetry.Read(filepath.Join(dir, folder.TelemetryFile))
+	log, err := telemetry.Read(filepath.Join(dir, rundir.TelemetryFile))
 	if err != nil {
 		t.Fatal(err)
 	}
 	spark := log.Source("spark1")
-	for _, p := range read[folder.Phases](t, filepath.Join(dir, folder.PhasesFile)).Phases {
+	for _, p := range read[rundir.Phases](t, filepath.Join(dir, rundir.PhasesFile)).Phases {
 		window := log.Windows(spark, p.Name)
-		if p.Name != folder.PhaseMeasure {
+		if p.Name != rundir.PhaseMeasure {
 			continue
 		}
 		// At the border there is one sample, and the next border has its own: at the end of the load is another.

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/rundir"
 )
 
 func TestAVerboseRunTellsEveryRequestAndKeepsNoMoreThanAnother(t *testing.T) {
@@ -24,7 +24,7 @@ func TestAVerboseRunTellsEveryRequestAndKeepsNoMoreThanAnother(t *testing.T) {
 	if strings.Contains(verbose, "answered: ") || strings.Count(talkative, "  asked: Words:") != 5 || len(regexp.MustCompile(`(?m)^  answered: \S`).FindAllString(talkative, -1)) != 5 {
 		t.Errorf("verbose: %s\ntalkative: %s", verbose, talkative)
 	}
-	if _, err := os.Stat(filepath.Join(path, folder.OutputsFile)); err == nil {
+	if _, err := os.Stat(filepath.Join(path, rundir.OutputsFile)); err == nil {
 		t.Error("outputs nobody asked for were kept")
 	}
 }

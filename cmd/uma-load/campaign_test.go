@@ -24,7 +24,7 @@ import (
 
 	"github.com/umascope/umascope/loadgen/campaign"
 	"github.com/umascope/umascope/loadgen/compare"
-	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/sim"
 )
 
@@ -233,8 +233,8 @@ func (x experiment) expectRun() {
 	}
 	dir := filepath.Join(x.folder(), facts.Slots[3].Runs[0])
 	expectWhole(x.t, dir)
-	var m folder.Manifest
-	readJSON(x.t, filepath.Join(dir, folder.ManifestFile), &m)
+	var m rundir.Manifest
+	readJSON(x.t, filepath.Join(dir, rundir.ManifestFile), &m)
 	c := m.Campaign
 	if c == nil || c.Slot != 4 || c.Arm != "a" || len(c.Processes) != 1 || c.Processes[0].Name != "engine" || len(c.Checks) != 2 || !c.Checks[1].Passed || c.Collected[0].Name != "kernel" || c.BootID == "" {
 		x.t.Errorf("%+v", c)
@@ -242,8 +242,8 @@ func (x experiment) expectRun() {
 	if m.Labels["arm"] != "a" || m.Labels["cache"] != "off" || m.Labels["campaign"] != "real" || m.Labels["round"] != "2" {
 		x.t.Errorf("%v", m.Labels)
 	}
-	var phases folder.Phases
-	readJSON(x.t, filepath.Join(dir, folder.PhasesFile), &phases)
+	var phases rundir.Phases
+	readJSON(x.t, filepath.Join(dir, rundir.PhasesFile), &phases)
 	var names []string
 	for _, span := range phases.Phases {
 		names = append(names, span.Name)
@@ -286,7 +286,7 @@ func TestAnInterruptedCampaignLeavesACompleteFolderAndNoEngine(t *testing.T) {
 		t.Error("the engine is still there")
 	}
 	dir := filepath.Join(x.folder(), begun.Run+campaign.AbortedSuffix)
-	for _, name := range []string{"manifest" + campaign.AbortedSuffix + ".json", folder.SummaryFile, folder.HTMLFile, folder.RequestsFile} {
+	for _, name := range []string{"manifest" + campaign.AbortedSuffix + ".json", rundir.SummaryFile, rundir.HTMLFile, rundir.RequestsFile} {
 		if info, err := os.Stat(filepath.Join(dir, name)); err != nil || info.Size() == 0 {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -297,7 +297,7 @@ func TestAnInterruptedCampaignLeavesACompleteFolderAndNoEngine(t *testing.T) {
 }
 
 func (x experiment) requests(run string) []byte {
-	text, _ := os.ReadFile(filepath.Join(x.folder(), run, folder.RequestsFile)) // nothing, if it is not there yet
+	text, _ := os.ReadFile(filepath.Join(x.folder(), run, rundir.RequestsFile)) // nothing, if it is not there yet
 	return text
 }
 

@@ -20,7 +20,7 @@ import (
 
 	"github.com/umascope/umascope/loadgen/campaign"
 	"github.com/umascope/umascope/loadgen/campaign/arm"
-	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/rundir"
 )
 
 // drill is a campaign of two arms in two rounds that is interrupted in its second slot.
@@ -303,14 +303,14 @@ func (d *drill) resume() string {
 		d.t.Fatal(err)
 	}
 	valid := map[int]int{}
-	paths, err := filepath.Glob(filepath.Join(d.folder(), "*", folder.ManifestFile))
+	paths, err := filepath.Glob(filepath.Join(d.folder(), "*", rundir.ManifestFile))
 	if err != nil {
 		d.t.Fatal(err)
 	}
 	for _, path := range paths {
-		var m folder.Manifest
+		var m rundir.Manifest
 		readJSON(d.t, path, &m)
-		if m.State == folder.StateComplete {
+		if m.State == rundir.StateComplete {
 			valid[m.Campaign.Slot]++
 		}
 	}

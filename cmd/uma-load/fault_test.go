@@ -18,7 +18,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/umascope/umascope/loadgen/chat"
+	"github.com/umascope/umascope/loadgen/openai"
 	"github.com/umascope/umascope/loadgen/summary"
 	"github.com/umascope/umascope/loadgen/telemetry"
 )
@@ -89,9 +89,9 @@ func reasons(t *testing.T, folder string) string {
 }
 
 // statuses counts the records by status; a torn last line is left out.
-func statuses(t *testing.T, folder string) (counts map[chat.Status]int, errorTexts string) {
+func statuses(t *testing.T, folder string) (counts map[openai.Status]int, errorTexts string) {
 	t.Helper()
-	counts = map[chat.Status]int{}
+	counts = map[openai.Status]int{}
 	for r, err := range summary.Records(filepath.Join(folder, "requests.jsonl")) {
 		if errors.Is(err, summary.ErrTorn) {
 			break
@@ -133,7 +133,7 @@ func TestRequestsThatFindNoDescriptorFailAndTheFolderIsComplete(t *testing.T) {
 	}
 	expectWhole(t, folderOf(run))
 	counts, errorTexts := statuses(t, folderOf(run))
-	if counts[chat.StatusOK] == 0 || counts[chat.StatusConnect] == 0 || counts[chat.StatusOK]+counts[chat.StatusConnect] != 200 {
+	if counts[openai.StatusOK] == 0 || counts[openai.StatusConnect] == 0 || counts[openai.StatusOK]+counts[openai.StatusConnect] != 200 {
 		t.Errorf("requests by status: %v", counts)
 	}
 	if !strings.Contains(errorTexts, "connections are open") {
@@ -179,7 +179,7 @@ func TestADiskThatIsFullFailsTheRunAndLeavesWhatCouldBeWritten(t *testing.T) {
 			}
 			folder := folderOf(run)
 			counts, _ := statuses(t, folder)
-			if n := counts[chat.StatusOK]; n == 0 || c.lost != (n < c.requests) {
+			if n := counts[openai.StatusOK]; n == 0 || c.lost != (n < c.requests) {
 				t.Errorf("%d records", n)
 			}
 			if got := strings.Contains(reasons(t, folder), "file too large"); got != c.lost {
@@ -297,7 +297,7 @@ func TestASecondSignalCancelsWhatIsInFlight(t *testing.T) {
 			t.Errorf("%v twice: exit %d", sent, code)
 		}
 		expectWhole(t, folderOf(run))
-		if counts, _ := statuses(t, folderOf(run)); counts[chat.StatusCancelled] != 3 {
+		if counts, _ := statuses(t, folderOf(run)); counts[openai.StatusCancelled] != 3 {
 			t.Errorf("%v twice: requests by status: %v", sent, counts)
 		}
 		if got := state(t, folderOf(run)); got != "interrupted" {
@@ -342,7 +342,7 @@ func TestAKilledRunIsReadableUpToItsLastLine(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = run.Wait() // it was killed, and says so
-	if counts, _ := statuses(t, folder); counts[chat.StatusOK] == 0 {
+	if counts, _ := statuses(t, folder); counts[openai.StatusOK] == 0 {
 		t.Errorf("requests by status: %v", counts)
 	}
 	if got := state(t, folder); got != "running" {

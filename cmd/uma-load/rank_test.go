@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/umascope/umascope/loadgen/chat"
-	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/openai"
+	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/summary"
 )
 
@@ -77,32 +77,32 @@ func TestFourProcessesSendOneLoadToOneEngine(t *testing.T) {
 // was due when that plan says.
 func checkWhole(t *testing.T, merged, alone string, startAt time.Time) {
 	t.Helper()
-	var manifest folder.Manifest
-	parse(t, filepath.Join(merged, folder.ManifestFile), &manifest)
+	var manifest rundir.Manifest
+	parse(t, filepath.Join(merged, rundir.ManifestFile), &manifest)
 	begin := startAt.Sub(manifest.StartedAt).Nanoseconds()
-	plan, err := os.ReadFile(filepath.Join(alone, folder.ScheduleFile))
+	plan, err := os.ReadFile(filepath.Join(alone, rundir.ScheduleFile))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if whole, err := os.ReadFile(filepath.Join(merged, folder.ScheduleFile)); err != nil || !bytes.Equal(whole, plan) {
+	if whole, err := os.ReadFile(filepath.Join(merged, rundir.ScheduleFile)); err != nil || !bytes.Equal(whole, plan) {
 		t.Errorf("another plan than that of one process, %v", err)
 	}
 	var want, got []string
 	for line := range bytes.Lines(plan) {
-		var l folder.ScheduleLine
+		var l rundir.ScheduleLine
 		if err := json.Unmarshal(line, &l); err != nil {
 			t.Fatal(err)
 		}
-		if l.Phase == folder.PhaseMeasure {
+		if l.Phase == rundir.PhaseMeasure {
 			want = append(want, fmt.Sprint(l.Index, begin+*l.PlannedNS, l.PromptSHA256))
 		}
 	}
 	by := map[int]int{}
-	for r, err := range summary.Records(filepath.Join(merged, folder.RequestsFile)) {
+	for r, err := range summary.Records(filepath.Join(merged, rundir.RequestsFile)) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if r.Phase == folder.PhaseMeasure && r.Status == chat.StatusOK {
+		if r.Phase == rundir.PhaseMeasure && r.Status == openai.StatusOK {
 			got = append(got, fmt.Sprint(r.Index, r.IntendedNS, r.PromptSHA256))
 			by[*r.Rank]++
 		}
@@ -116,8 +116,8 @@ func checkWhole(t *testing.T, merged, alone string, startAt time.Time) {
 		t.Errorf("requests by rank: %v", by)
 	}
 	var sum summary.Summary
-	parse(t, filepath.Join(merged, folder.SummaryFile), &sum)
-	if !sum.Valid || sum.Requests[chat.StatusOK] != 100 || len(manifest.Ranks.Parts) != 4 || manifest.Ranks.Parts[2].Source != "OMPI_COMM_WORLD_RANK and OMPI_COMM_WORLD_SIZE" {
+	parse(t, filepath.Join(merged, rundir.SummaryFile), &sum)
+	if !sum.Valid || sum.Requests[openai.StatusOK] != 100 || len(manifest.Ranks.Parts) != 4 || manifest.Ranks.Parts[2].Source != "OMPI_COMM_WORLD_RANK and OMPI_COMM_WORLD_SIZE" {
 		t.Errorf("%+v, %+v", sum, manifest.Ranks)
 	}
 }

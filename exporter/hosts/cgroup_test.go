@@ -6,15 +6,15 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/umascope/umascope/exporter/archive"
 	"github.com/umascope/umascope/exporter/container"
-	"github.com/umascope/umascope/exporter/kernelfs"
+	"github.com/umascope/umascope/exporter/hostfs"
+	"github.com/umascope/umascope/exporter/snapshot"
 )
 
 // withWholeTrees are the constructed hosts that have every cgroup which holds memory.
 func withWholeTrees() []string { return []string{"docker-cgroupfs", "docker-systemd", "kubernetes"} }
 
-func eachWholeTree(t *testing.T, test func(t *testing.T, a *archive.Archive, cgroups map[string]kernelfs.Cgroup)) {
+func eachWholeTree(t *testing.T, test func(t *testing.T, a *snapshot.Archive, cgroups map[string]hostfs.Cgroup)) {
 	t.Helper()
 	for _, name := range withWholeTrees() {
 		t.Run(name, func(t *testing.T) {
@@ -22,13 +22,13 @@ func eachWholeTree(t *testing.T, test func(t *testing.T, a *archive.Archive, cgr
 			if err != nil {
 				t.Fatal(err)
 			}
-			paths, err := kernelfs.WalkCgroups(a.Cgroup)
+			paths, err := hostfs.WalkCgroups(a.Cgroup)
 			if err != nil || len(paths) < 8 {
 				t.Fatalf("%v, %v", paths, err)
 			}
-			cgroups := map[string]kernelfs.Cgroup{}
+			cgroups := map[string]hostfs.Cgroup{}
 			for _, path := range paths {
-				if cgroups[path], err = kernelfs.ReadCgroup(a.Cgroup, path); err != nil {
+				if cgroups[path], err = hostfs.ReadCgroup(a.Cgroup, path); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -41,18 +41,18 @@ func above(path string) string { return path[:strings.LastIndexByte(path, '/')] 
 
 // TestACgroupIsTheSumOfThoseDirectlyBelow: the kernel lets no process sit between them.
 func TestACgroupIsTheSumOfThoseDirectlyBelow(t *testing.T) {
-	eachWholeTree(t, func(t *testing.T, a *archive.Archive, cgroups map[string]kernelfs.Cgroup) {
+	eachWholeTree(t, func(t *testing.T, a *snapshot.Archive, cgroups map[string]hostfs.Cgroup) {
 		charged := map[string]uint64{}
-		stats := map[string]kernelfs.MemoryStat{}
+		stats := map[string]hostfs.MemoryStat{}
 		reads := map[string]uint64{}
 		for path, files := range cgroups {
-			stat, err := kernelfs.ReadMemoryStat(a.Cgroup, path)
+			stat, err := hostfs.ReadMemoryStat(a.Cgroup, path)
 			if err != nil {
 				t.Fatal(err)
 			}
 			charged[above(path)] += *files.Current
 			if stats[above(path)] == nil {
-				stats[above(path)] = kernelfs.MemoryStat{}
+				stats[above(path)] = hostfs.MemoryStat{}
 			}
 			for key, value := range stat {
 				stats[above(path)][key] += value
@@ -68,7 +68,7 @@ func TestACgroupIsTheSumOfThoseDirectlyBelow(t *testing.T) {
 			if *cgroups[path].Current != sum {
 				t.Errorf("%s: charged %d, those below %d", path, *cgroups[path].Current, sum)
 			}
-			if stat, err := kernelfs.ReadMemoryStat(a.Cgroup, path); err != nil || !maps.Equal(stat, stats[path]) {
+			if stat, err := hostfs.ReadMemoryStat(a.Cgroup, path); err != nil || !maps.Equal(stat, stats[path]) {
 				t.Errorf("%s: %v, %v, those below %v", path, stat, err, stats[path])
 			}
 			if io := cgroups[path].IO; len(io) != 1 || io[0].Reads.Bytes != reads[path] {
@@ -80,9 +80,9 @@ func TestACgroupIsTheSumOfThoseDirectlyBelow(t *testing.T) {
 }
 
 // checkTraffic compares the top of the tree with the disk, and the disk with vmstat.
-func checkTraffic(t *testing.T, a *archive.Archive, cgroups map[string]kernelfs.Cgroup) {
+func checkTraffic(t *testing.T, a *snapshot.Archive, cgroups map[string]hostfs.Cgroup) {
 	t.Helper()
-	var sum kernelfs.DeviceIO
+	var sum hostfs.DeviceIO
 	for path, files := range cgroups {
 		for _, io := range files.IO {
 			if above(path) == "" {
@@ -91,16 +91,16 @@ func checkTraffic(t *testing.T, a *archive.Archive, cgroups map[string]kernelfs.
 				sum.Writes.Bytes += io.Writes.Bytes
 				sum.Writes.Operations += io.Writes.Operations
 			}
-			if name, err := kernelfs.BlockDeviceName(a.Sys, io.Device); name != "nvme0n1" || err != nil {
+			if name, err := hostfs.BlockDeviceName(a.Sys, io.Device); name != "nvme0n1" || err != nil {
 				t.Errorf("device %s is %q, %v", io.Device, name, err)
 			}
 		}
 	}
-	disks, err := kernelfs.ReadDiskstats(a.Proc)
+	disks, err := hostfs.ReadDiskstats(a.Proc)
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := disks[slices.IndexFunc(disks, func(d kernelfs.Diskstats) bool { return d.Device == "nvme0n1" })]
+	d := disks[slices.IndexFunc(disks, func(d hostfs.Diskstats) bool { return d.Device == "nvme0n1" })]
 	for what, pair := range map[string][2]uint64{
 		"bytes read": {sum.Reads.Bytes, d.Reads.Bytes}, "reads": {sum.Reads.Operations, d.Reads.Completed},
 		"bytes written": {sum.Writes.Bytes, d.Writes.Bytes}, "writes": {sum.Writes.Operations, d.Writes.Completed},
@@ -109,13 +109,13 @@ func checkTraffic(t *testing.T, a *archive.Archive, cgroups map[string]kernelfs.
 			t.Errorf("%s: %d by cgroups, %d by the disk", what, pair[0], pair[1])
 		}
 	}
-	if vmstat, err := kernelfs.ReadVmstat(a.Proc); err != nil || vmstat["pgpgin"]*kib != d.Reads.Bytes || vmstat["pgpgout"]*kib != d.Writes.Bytes {
+	if vmstat, err := hostfs.ReadVmstat(a.Proc); err != nil || vmstat["pgpgin"]*kib != d.Reads.Bytes || vmstat["pgpgout"]*kib != d.Writes.Bytes {
 		t.Errorf("vmstat has %d and %d kB, %v; the disk %d and %d bytes", vmstat["pgpgin"], vmstat["pgpgout"], err, d.Reads.Bytes, d.Writes.Bytes)
 	}
 }
 
 func TestChargesStayWithinTheirLimitsAndPeaks(t *testing.T) {
-	eachWholeTree(t, func(t *testing.T, _ *archive.Archive, cgroups map[string]kernelfs.Cgroup) {
+	eachWholeTree(t, func(t *testing.T, _ *snapshot.Archive, cgroups map[string]hostfs.Cgroup) {
 		limited := 0
 		for path, files := range cgroups {
 			if *files.Peak < *files.Current || files.Max != nil && *files.Peak > *files.Max {
@@ -148,7 +148,7 @@ func TestChargesStayWithinTheirLimitsAndPeaks(t *testing.T) {
 
 func TestContainersOfEveryKindAreAmongTheHosts(t *testing.T) {
 	found := map[string]int{}
-	eachWholeTree(t, func(_ *testing.T, _ *archive.Archive, cgroups map[string]kernelfs.Cgroup) {
+	eachWholeTree(t, func(_ *testing.T, _ *snapshot.Archive, cgroups map[string]hostfs.Cgroup) {
 		for path := range cgroups {
 			switch identity := container.Identify(path); {
 			case identity.Kind == container.Container && identity.PodUID != "":

@@ -11,9 +11,9 @@ import (
 	"io/fs"
 	"strings"
 
-	"github.com/umascope/umascope/exporter/archive"
-	"github.com/umascope/umascope/exporter/collect"
+	"github.com/umascope/umascope/exporter/collector"
 	"github.com/umascope/umascope/exporter/nvml"
+	"github.com/umascope/umascope/exporter/snapshot"
 )
 
 //go:embed *.txtar
@@ -34,12 +34,12 @@ func Names() []string {
 }
 
 // Read reads the archive of a host.
-func Read(name string) (*archive.Archive, error) {
+func Read(name string) (*snapshot.Archive, error) {
 	data, err := archives.ReadFile(name + suffix)
 	if err != nil {
 		return nil, fmt.Errorf("there is no host %.60q; there are %s", name, strings.Join(Names(), ", "))
 	}
-	a, err := archive.Read(data)
+	a, err := snapshot.Read(data)
 	if err != nil {
 		return nil, fmt.Errorf("host %s: %w", name, err)
 	}
@@ -47,27 +47,27 @@ func Read(name string) (*archive.Archive, error) {
 }
 
 // Open returns a host as it was (see collect.ArchivedHost), with PCIe traffic.
-func Open(name string) (collect.Host, error) {
+func Open(name string) (collector.Host, error) {
 	a, err := Read(name)
 	if err != nil {
-		return collect.Host{}, err
+		return collector.Host{}, err
 	}
-	host, err := collect.ArchivedHost(a, nvml.ReaderOptions{PCIeThroughput: true})
+	host, err := collector.ArchivedHost(a, nvml.ReaderOptions{PCIeThroughput: true})
 	if err == nil {
-		err = collect.AddArchived(a, &collect.Options{})
+		err = collector.AddArchived(a, &collector.Options{})
 	}
 	if err != nil {
-		return collect.Host{}, fmt.Errorf("host %s: %w", name, err)
+		return collector.Host{}, fmt.Errorf("host %s: %w", name, err)
 	}
 	return host, nil
 }
 
 // Options are the settings under which the host shows all it has. A host that cannot be opened has nothing
 // to show.
-func Options(name string) collect.Options {
-	options := collect.Options{ProcessLimit: 20, PCIeThroughput: true}
+func Options(name string) collector.Options {
+	options := collector.Options{ProcessLimit: 20, PCIeThroughput: true}
 	if a, err := Read(name); err == nil {
-		_ = collect.AddArchived(a, &options) // Open returns what is wrong with them
+		_ = collector.AddArchived(a, &options) // Open returns what is wrong with them
 	}
 	return options
 }

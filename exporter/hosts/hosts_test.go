@@ -7,11 +7,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/umascope/umascope/exporter/archive"
-	"github.com/umascope/umascope/exporter/collect"
-	"github.com/umascope/umascope/exporter/kernelfs"
+	"github.com/umascope/umascope/exporter/collector"
+	"github.com/umascope/umascope/exporter/hostfs"
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/exporter/nvml"
+	"github.com/umascope/umascope/exporter/snapshot"
 )
 
 const (
@@ -19,7 +19,7 @@ const (
 	mib = 1 << 20
 )
 
-func open(t *testing.T, name string) collect.Host {
+func open(t *testing.T, name string) collector.Host {
 	t.Helper()
 	host, err := Open(name)
 	if err != nil {
@@ -29,7 +29,7 @@ func open(t *testing.T, name string) collect.Host {
 	return host
 }
 
-func device(t *testing.T, host collect.Host) nvml.Device {
+func device(t *testing.T, host collector.Host) nvml.Device {
 	t.Helper()
 	s, err := host.GPU.Read(t.Context()).Snapshot(t.Context())
 	if err != nil || len(s.Devices) != 1 {
@@ -49,16 +49,16 @@ func TestEveryHostOpensAndSaysWhatItIs(t *testing.T) {
 			continue
 		}
 		host := open(t, name)
-		if want := map[archive.Kind]collect.Mode{archive.Recorded: collect.Replay, archive.Constructed: collect.Constructed}[a.Kind]; host.Mode != want {
+		if want := map[snapshot.Kind]collector.Mode{snapshot.Recorded: collector.Replay, snapshot.Constructed: collector.Constructed}[a.Kind]; host.Mode != want {
 			t.Errorf("%s is %s and in mode %s", name, a.Kind, host.Mode)
 		}
 		if a.Description == "" || host.PageSize != a.PageSize {
 			t.Errorf("%s: %+v", name, a)
 		}
-		if a.Kind == archive.Constructed && len(a.Notes) < 200 {
+		if a.Kind == snapshot.Constructed && len(a.Notes) < 200 {
 			t.Errorf("%s does not say how it came about", name)
 		}
-		if _, err := kernelfs.ReadMeminfo(host.Proc); err != nil {
+		if _, err := hostfs.ReadMeminfo(host.Proc); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -112,9 +112,9 @@ func TestHostWithoutGPUSaysWhy(t *testing.T) {
 }
 
 // ledgerOf is the ledger of a host in bytes, by line.
-func ledgerOf(t *testing.T, host collect.Host) map[string]int64 {
+func ledgerOf(t *testing.T, host collector.Host) map[string]int64 {
 	t.Helper()
-	reading, err := collect.NewSample(host, collect.Options{}).Memory(t.Context())
+	reading, err := collector.NewSample(host, collector.Options{}).Memory(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -150,18 +150,18 @@ func TestConstructedHostsAreConsistentInThemselves(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if a.Kind != archive.Constructed {
+		if a.Kind != snapshot.Constructed {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {
-			meminfo, err := kernelfs.ReadMeminfo(a.Proc)
+			meminfo, err := hostfs.ReadMeminfo(a.Proc)
 			if err != nil {
 				t.Fatal(err)
 			}
 			checkFreeBlocks(t, a, meminfo)
 			checkLists(t, meminfo)
 			checkVmstat(t, a, meminfo)
-			if kernelfs.CheckHostCgroups(a.Cgroup) == nil {
+			if hostfs.CheckHostCgroups(a.Cgroup) == nil {
 				checkCgroups(t, a, meminfo)
 			}
 			checkDisk(t, a)
@@ -173,18 +173,18 @@ func TestConstructedHostsAreConsistentInThemselves(t *testing.T) {
 }
 
 // checkFreeBlocks compares free memory with the free blocks that it consists of.
-func checkFreeBlocks(t *testing.T, a *archive.Archive, m kernelfs.Meminfo) {
-	zones, err := kernelfs.ReadBuddyinfo(a.Proc)
+func checkFreeBlocks(t *testing.T, a *snapshot.Archive, m hostfs.Meminfo) {
+	zones, err := hostfs.ReadBuddyinfo(a.Proc)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if free := kernelfs.FreeContiguousBytes(zones, 1, a.PageSize); free != float64(m["MemFree"]) {
+	if free := hostfs.FreeContiguousBytes(zones, 1, a.PageSize); free != float64(m["MemFree"]) {
 		t.Errorf("buddyinfo has %.0f bytes free, meminfo %d", free, m["MemFree"])
 	}
 }
 
 // checkLists compares the lists of pages with what is on them.
-func checkLists(t *testing.T, m kernelfs.Meminfo) {
+func checkLists(t *testing.T, m hostfs.Meminfo) {
 	file := m["Buffers"] + m["Cached"] - m["Shmem"]
 	for what, pair := range map[string][2]uint64{
 		"Active":         {m["Active"], m["Active(anon)"] + m["Active(file)"]},
@@ -206,12 +206,12 @@ func checkLists(t *testing.T, m kernelfs.Meminfo) {
 	}
 }
 
-func checkVmstat(t *testing.T, a *archive.Archive, m kernelfs.Meminfo) {
-	v, err := kernelfs.ReadVmstat(a.Proc)
+func checkVmstat(t *testing.T, a *snapshot.Archive, m hostfs.Meminfo) {
+	v, err := hostfs.ReadVmstat(a.Proc)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := kernelfs.PageSize(m, v); got != a.PageSize {
+	if got := hostfs.PageSize(m, v); got != a.PageSize {
 		t.Errorf("page size %d, header %d", got, a.PageSize)
 	}
 	for field, counter := range map[string]string{
@@ -226,12 +226,12 @@ func checkVmstat(t *testing.T, a *archive.Archive, m kernelfs.Meminfo) {
 }
 
 // checkCgroups compares what is charged with what there is, and each cgroup with its parts.
-func checkCgroups(t *testing.T, a *archive.Archive, m kernelfs.Meminfo) {
-	tops, err := kernelfs.ListTopCgroups(a.Cgroup)
+func checkCgroups(t *testing.T, a *snapshot.Archive, m hostfs.Meminfo) {
+	tops, err := hostfs.ListTopCgroups(a.Cgroup)
 	if err != nil || len(tops) == 0 {
 		t.Fatalf("%v, %v", tops, err)
 	}
-	sum := kernelfs.MemoryStat{}
+	sum := hostfs.MemoryStat{}
 	for _, top := range tops {
 		for key, value := range checkCgroup(t, a.Cgroup, top) {
 			sum[key] += value
@@ -265,12 +265,12 @@ func checkCgroups(t *testing.T, a *archive.Archive, m kernelfs.Meminfo) {
 }
 
 // checkCgroup checks one cgroup and returns its memory.stat.
-func checkCgroup(t *testing.T, cgroups fs.FS, cgroup string) kernelfs.MemoryStat {
-	stat, err := kernelfs.ReadMemoryStat(cgroups, cgroup)
+func checkCgroup(t *testing.T, cgroups fs.FS, cgroup string) hostfs.MemoryStat {
+	stat, err := hostfs.ReadMemoryStat(cgroups, cgroup)
 	if err != nil {
 		t.Fatal(err)
 	}
-	current, err := kernelfs.ReadMemoryCurrent(cgroups, cgroup)
+	current, err := hostfs.ReadMemoryCurrent(cgroups, cgroup)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -304,14 +304,14 @@ func checkNested(t *testing.T, cgroups fs.FS, scope string) {
 			t.Errorf("%s: %d in %s, %d in the slice", key, part, scope, outer[key])
 		}
 	}
-	files, err := kernelfs.ReadCgroup(cgroups, scope)
+	files, err := hostfs.ReadCgroup(cgroups, scope)
 	if err != nil || files.Max != nil && *files.Current > *files.Max {
 		t.Errorf("%s: charged %v, limit %v, %v", scope, files.Current, files.Max, err)
 	}
 }
 
-func checkDisk(t *testing.T, a *archive.Archive) {
-	disks, err := kernelfs.ReadDiskstats(a.Proc)
+func checkDisk(t *testing.T, a *snapshot.Archive) {
+	disks, err := hostfs.ReadDiskstats(a.Proc)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -329,7 +329,7 @@ func checkDisk(t *testing.T, a *archive.Archive) {
 			t.Errorf("%v s of requests, weighted time %v s", total, d.WeightedSeconds)
 		}
 	}
-	controllers, err := kernelfs.ReadNVMeControllers(a.Sys)
+	controllers, err := hostfs.ReadNVMeControllers(a.Sys)
 	if len(controllers) == 0 && !found {
 		return // a machine without such a drive
 	}
@@ -339,7 +339,7 @@ func checkDisk(t *testing.T, a *archive.Archive) {
 	if a.HasSMART() {
 		return // a kernel that cannot read the temperatures; they are in the health log
 	}
-	if temperatures, err := kernelfs.ReadNVMeTemperatures(a.Sys, "nvme0"); err != nil || len(temperatures) != 3 || temperatures[0].Critical == nil {
+	if temperatures, err := hostfs.ReadNVMeTemperatures(a.Sys, "nvme0"); err != nil || len(temperatures) != 3 || temperatures[0].Critical == nil {
 		t.Errorf("%v, %+v", err, temperatures)
 	}
 }
@@ -354,11 +354,11 @@ func TestLoadComesAfterIdleOnTheSameUnit(t *testing.T) {
 			t.Errorf("%s falls", reason)
 		}
 	}
-	before, err := kernelfs.ReadVmstat(open(t, "gb10-idle").Proc)
+	before, err := hostfs.ReadVmstat(open(t, "gb10-idle").Proc)
 	if err != nil {
 		t.Fatal(err)
 	}
-	after, err := kernelfs.ReadVmstat(open(t, "gb10-load").Proc)
+	after, err := hostfs.ReadVmstat(open(t, "gb10-load").Proc)
 	if err != nil {
 		t.Fatal(err)
 	}

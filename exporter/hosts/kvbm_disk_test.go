@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/umascope/umascope/exporter/endpoint"
-	"github.com/umascope/umascope/exporter/kernelfs"
+	"github.com/umascope/umascope/exporter/hostfs"
 )
 
 // TestTheDiskTierIsInAllThatCountsItsBytes follows the bytes that KVBM moved to and from its file through
@@ -40,16 +40,16 @@ func TestTheDiskTierIsInAllThatCountsItsBytes(t *testing.T) {
 	if read != 3152*blockBytes || value(nixl, "agent_rx_bytes_total") != read || value(nixl, "agent_tx_bytes_total") != written {
 		t.Errorf("KVBM read %d and wrote %d bytes, NIXL others", read, written)
 	}
-	io, err := kernelfs.ReadProcessIO(host.Proc, worker)
+	io, err := hostfs.ReadProcessIO(host.Proc, worker)
 	if err != nil {
 		t.Fatal(err)
 	}
-	cgroup, err := kernelfs.ProcessCgroup(host.Proc, worker)
+	cgroup, err := hostfs.ProcessCgroup(host.Proc, worker)
 	if err != nil {
 		t.Fatal(err)
 	}
 	container, slice := cgroupIO(t, host.Cgroup, cgroup), cgroupIO(t, host.Cgroup, cgroup[:strings.LastIndex(cgroup, "/")])
-	disks, err := kernelfs.ReadDiskstats(host.Proc)
+	disks, err := hostfs.ReadDiskstats(host.Proc)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,9 +73,9 @@ func TestTheDiskTierIsInAllThatCountsItsBytes(t *testing.T) {
 	}
 }
 
-func cgroupIO(t *testing.T, cgroups fs.FS, cgroup string) kernelfs.DeviceIO {
+func cgroupIO(t *testing.T, cgroups fs.FS, cgroup string) hostfs.DeviceIO {
 	t.Helper()
-	read, err := kernelfs.ReadCgroup(cgroups, cgroup)
+	read, err := hostfs.ReadCgroup(cgroups, cgroup)
 	if err != nil || len(read.IO) != 1 {
 		t.Fatalf("%s: %+v, %v", cgroup, read.IO, err)
 	}

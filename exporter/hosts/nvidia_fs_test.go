@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/umascope/umascope/exporter/kernelfs"
+	"github.com/umascope/umascope/exporter/hostfs"
 )
 
 // TestWhatNvidiaFSMovedIsInAllThatCountsItsBytes follows the bytes from nvidia-fs through the engine, its container
@@ -12,20 +12,20 @@ import (
 func TestWhatNvidiaFSMovedIsInAllThatCountsItsBytes(t *testing.T) {
 	const name, engine, drive = "nvidia-fs", 21110, "nvme0n1"
 	host := open(t, name)
-	nvfs, err := kernelfs.ReadNvidiaFS(host.Proc, host.Sys)
+	nvfs, err := hostfs.ReadNvidiaFS(host.Proc, host.Sys)
 	if err != nil {
 		t.Fatal(err)
 	}
-	io, err := kernelfs.ReadProcessIO(host.Proc, engine)
+	io, err := hostfs.ReadProcessIO(host.Proc, engine)
 	if err != nil {
 		t.Fatal(err)
 	}
-	cgroup, err := kernelfs.ProcessCgroup(host.Proc, engine)
+	cgroup, err := hostfs.ProcessCgroup(host.Proc, engine)
 	if err != nil {
 		t.Fatal(err)
 	}
 	container, slice := cgroupIO(t, host.Cgroup, cgroup), cgroupIO(t, host.Cgroup, cgroup[:strings.LastIndex(cgroup, "/")])
-	disks, err := kernelfs.ReadDiskstats(host.Proc)
+	disks, err := hostfs.ReadDiskstats(host.Proc)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,7 +5,7 @@ import (
 	"math"
 	"testing"
 
-	"github.com/umascope/umascope/exporter/kernelfs"
+	"github.com/umascope/umascope/exporter/hostfs"
 )
 
 // TestCPUTimesOfASparkAreItsUptime compares the ticks of 20 CPUs with the seconds that the notes speak of.
@@ -23,16 +23,16 @@ func TestCPUTimesOfASparkAreItsUptime(t *testing.T) {
 	}
 }
 
-func cpuSeconds(t *testing.T, name string) kernelfs.CPUSeconds {
+func cpuSeconds(t *testing.T, name string) hostfs.CPUSeconds {
 	t.Helper()
-	seconds, err := kernelfs.ReadCPUSeconds(open(t, name).Proc)
+	seconds, err := hostfs.ReadCPUSeconds(open(t, name).Proc)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return seconds
 }
 
-func total(times kernelfs.CPUSeconds) float64 {
+func total(times hostfs.CPUSeconds) float64 {
 	sum := 0.0
 	for _, seconds := range times {
 		sum += seconds
@@ -43,7 +43,7 @@ func total(times kernelfs.CPUSeconds) float64 {
 // TestRailsOfASparkContainEachOther and tell of the GPU what the driver tells.
 func TestRailsOfASparkContainEachOther(t *testing.T) {
 	host := open(t, "gb10-load")
-	chips, err := kernelfs.ReadHwmonChips(host.Sys)
+	chips, err := hostfs.ReadHwmonChips(host.Sys)
 	if err != nil || len(chips) != 3 || chips[2].SPBM == nil {
 		t.Fatalf("%v, %+v", err, chips)
 	}
@@ -69,11 +69,11 @@ func TestRailsOfASparkContainEachOther(t *testing.T) {
 func TestPortsOfASparkBelongToItsCard(t *testing.T) {
 	for _, name := range []string{"gb10-idle", "gb10-load"} {
 		host := open(t, name)
-		interfaces, err := kernelfs.ReadNetworkInterfaces(host.Sys)
+		interfaces, err := hostfs.ReadNetworkInterfaces(host.Sys)
 		if err != nil || len(interfaces) != 3 {
 			t.Errorf("%s: %v, %+v", name, err, interfaces)
 		}
-		ports, err := kernelfs.ReadInfiniBandPorts(host.Sys)
+		ports, err := hostfs.ReadInfiniBandPorts(host.Sys)
 		if err != nil || len(ports) != 2 {
 			t.Errorf("%s: %v, %+v", name, err, ports)
 		}

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/umascope/umascope/exporter/collect"
+	"github.com/umascope/umascope/exporter/collector"
 )
 
 // BenchmarkHour moves a machine under load on by an hour.
@@ -29,7 +29,7 @@ func BenchmarkMemory(b *testing.B) {
 	host := play(b, 1, time.Second).Collect()
 	defer host.GPU.Close()
 	for b.Loop() {
-		if _, err := collect.NewSample(host, collect.Options{}).Memory(b.Context()); err != nil {
+		if _, err := collector.NewSample(host, collector.Options{}).Memory(b.Context()); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/umascope/umascope/exporter/kernelfs"
+	"github.com/umascope/umascope/exporter/hostfs"
 )
 
 // TestCgroupsComputeWhatTheirProcessesDo, keep it above when those have ended, and count threads while they are there.
@@ -15,7 +15,7 @@ func TestCgroupsComputeWhatTheirProcessesDo(t *testing.T) {
 		t.Helper()
 		snapshot := host.Snapshot()
 		defer snapshot.GPU.Close()
-		read, err := kernelfs.ReadCgroup(snapshot.Cgroup, path)
+		read, err := hostfs.ReadCgroup(snapshot.Cgroup, path)
 		must(t, err)
 		return *read.CPU.User + *read.CPU.System, read.Tasks
 	}
@@ -36,7 +36,7 @@ func TestCgroupsComputeWhatTheirProcessesDo(t *testing.T) {
 	}
 	snapshot := host.Snapshot()
 	defer snapshot.GPU.Close()
-	machine, err := kernelfs.ReadCPUSeconds(snapshot.Proc)
+	machine, err := hostfs.ReadCPUSeconds(snapshot.Proc)
 	must(t, err)
 	var working float64
 	for mode, seconds := range machine {

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/umascope/umascope/exporter/kernelfs"
+	"github.com/umascope/umascope/exporter/hostfs"
 )
 
 // Whoever tells a process what to move may be late, and what it wanted then is all that may have been moved.
@@ -14,7 +14,7 @@ func TestADirectTransferEndsAtItsMostHoweverLateTheNextDemandIs(t *testing.T) {
 	moved := func() (read, written int64) {
 		snapshot := host.Snapshot()
 		defer snapshot.GPU.Close()
-		io, err := kernelfs.ReadProcessIO(snapshot.Proc, p.PID)
+		io, err := hostfs.ReadProcessIO(snapshot.Proc, p.PID)
 		must(t, err)
 		return int64(io.Read), int64(io.Written)
 	}

@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/umascope/umascope/exporter/collect"
-	"github.com/umascope/umascope/exporter/kernelfs"
+	"github.com/umascope/umascope/exporter/collector"
+	"github.com/umascope/umascope/exporter/hostfs"
 	"github.com/umascope/umascope/exporter/metric"
 )
 
@@ -51,9 +51,9 @@ const (
 
 // shown is a host as it shows itself at one moment, parsed from its files by the exporter's own readers.
 type shown struct {
-	memory    collect.MemoryReading
-	vmstat    kernelfs.Vmstat
-	disk      kernelfs.Diskstats
+	memory    collector.MemoryReading
+	vmstat    hostfs.Vmstat
+	disk      hostfs.Diskstats
 	cgroups   map[string]shownCgroup
 	processes map[uint32]map[string]uint64 // status and io together, in bytes
 	groupOf   map[uint32]string
@@ -62,7 +62,7 @@ type shown struct {
 }
 
 type shownCgroup struct {
-	stat             kernelfs.MemoryStat
+	stat             hostfs.MemoryStat
 	current          uint64
 	peak             uint64
 	read, written    uint64
@@ -77,31 +77,31 @@ func read(t testing.TB, host *Host) shown {
 	t.Helper()
 	snapshot := host.Snapshot()
 	defer snapshot.GPU.Close()
-	memory, err := collect.NewSample(snapshot, collect.Options{}).Memory(t.Context())
+	memory, err := collector.NewSample(snapshot, collector.Options{}).Memory(t.Context())
 	must(t, err)
 	r := shown{memory: memory, processes: map[uint32]map[string]uint64{}, groupOf: map[uint32]string{},
 		cgroups: map[string]shownCgroup{}, pressure: map[string]uint64{}}
-	r.vmstat, err = kernelfs.ReadVmstat(snapshot.Proc)
+	r.vmstat, err = hostfs.ReadVmstat(snapshot.Proc)
 	must(t, err)
-	disks, err := kernelfs.ReadDiskstats(snapshot.Proc)
+	disks, err := hostfs.ReadDiskstats(snapshot.Proc)
 	must(t, err)
 	if p1, p2 := disks[1], disks[2]; disks[0].Reads.Bytes != p1.Reads.Bytes+p2.Reads.Bytes || disks[0].Reads.Completed != p1.Reads.Completed+p2.Reads.Completed {
 		t.Errorf("the partitions do not add up to the drive: %+v", disks)
 	}
 	r.disk = disks[0]
-	zones, err := kernelfs.ReadBuddyinfo(snapshot.Proc)
+	zones, err := hostfs.ReadBuddyinfo(snapshot.Proc)
 	must(t, err)
-	r.contained = uint64(kernelfs.FreeContiguousBytes(zones, pageBytes, pageBytes))
+	r.contained = uint64(hostfs.FreeContiguousBytes(zones, pageBytes, pageBytes))
 	r.readCgroups(t, snapshot.Cgroup)
 	members := map[uint32]string{}
 	for name := range r.cgroups {
-		in, err := kernelfs.CgroupProcesses(snapshot.Cgroup, name)
+		in, err := hostfs.CgroupProcesses(snapshot.Cgroup, name)
 		must(t, err)
 		for _, pid := range in {
 			members[pid] = name
 		}
 	}
-	pids, err := kernelfs.ListProcesses(snapshot.Proc)
+	pids, err := hostfs.ListProcesses(snapshot.Proc)
 	must(t, err)
 	for _, pid := range pids {
 		if pid != selfPID {
@@ -116,7 +116,7 @@ func read(t testing.TB, host *Host) shown {
 
 func (r *shown) readProcess(t testing.TB, proc fs.FS, pid uint32) {
 	t.Helper()
-	cgroup, err := kernelfs.ProcessCgroup(proc, pid)
+	cgroup, err := hostfs.ProcessCgroup(proc, pid)
 	must(t, err)
 	r.groupOf[pid] = cgroup
 	r.processes[pid] = map[string]uint64{}
@@ -160,7 +160,7 @@ func readCgroup(t testing.TB, cgroups fs.FS, name string) shownCgroup {
 	cgroup := "/" + strings.TrimPrefix(name, ".")
 	g := shownCgroup{isRoot: cgroup == "/", parent: path.Dir(cgroup)}
 	var err error
-	g.stat, err = kernelfs.ReadMemoryStat(cgroups, cgroup)
+	g.stat, err = hostfs.ReadMemoryStat(cgroups, cgroup)
 	must(t, err)
 	io, err := fs.ReadFile(cgroups, path.Join(name, "io.stat"))
 	must(t, err)
@@ -172,7 +172,7 @@ func readCgroup(t testing.TB, cgroups fs.FS, name string) shownCgroup {
 	if g.isRoot {
 		return g
 	}
-	g.current, err = kernelfs.ReadMemoryCurrent(cgroups, cgroup)
+	g.current, err = hostfs.ReadMemoryCurrent(cgroups, cgroup)
 	must(t, err)
 	peak, err := fs.ReadFile(cgroups, path.Join(name, "memory.peak"))
 	must(t, err)
@@ -267,12 +267,12 @@ func checkCache(t *testing.T, m *machine) {
 // without groups below holds what its processes do.
 func (r *shown) checkCgroups(t *testing.T) {
 	t.Helper()
-	below := map[string]kernelfs.MemoryStat{}
+	below := map[string]hostfs.MemoryStat{}
 	anon := map[string]uint64{}
 	for name, g := range r.cgroups {
 		if !g.isRoot {
 			if below[g.parent] == nil {
-				below[g.parent] = kernelfs.MemoryStat{}
+				below[g.parent] = hostfs.MemoryStat{}
 			}
 			for key, n := range g.stat {
 				below[g.parent][key] += n
@@ -463,7 +463,7 @@ func TestGoneProcessesAndGroupsAreNotFound(t *testing.T) {
 	p := start(t, host, "engine", container)
 	collected := host.Collect()
 	defer collected.GPU.Close()
-	if _, err := kernelfs.Comm(collected.Proc, p.PID); err != nil {
+	if _, err := hostfs.Comm(collected.Proc, p.PID); err != nil {
 		t.Error(err)
 	}
 	p.Stop()

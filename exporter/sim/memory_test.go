@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/umascope/umascope/exporter/kernelfs"
+	"github.com/umascope/umascope/exporter/hostfs"
 	"github.com/umascope/umascope/exporter/metric"
 )
 
@@ -287,9 +287,9 @@ func TestLoadingScattersFreeMemoryAndItMendsSlowly(t *testing.T) {
 	host := newHost(t, Config{})
 	addFile(t, host, "weights", 60*gib)
 	contiguous := func() float64 {
-		zones, err := kernelfs.ReadBuddyinfo(host.Snapshot().Proc)
+		zones, err := hostfs.ReadBuddyinfo(host.Snapshot().Proc)
 		must(t, err)
-		return kernelfs.FreeContiguousBytes(zones, 2<<20, pageBytes) / float64(gib)
+		return hostfs.FreeContiguousBytes(zones, 2<<20, pageBytes) / float64(gib)
 	}
 	if idle := contiguous(); idle < 100 {
 		t.Errorf("at rest %.1f GiB are in blocks of 2 MiB", idle)

@@ -31,7 +31,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/umascope/umascope/exporter/collect"
+	"github.com/umascope/umascope/exporter/collector"
 	"github.com/umascope/umascope/exporter/nvml"
 )
 
@@ -306,18 +306,18 @@ func (h *Host) CUDAFreeBytes() int64 {
 
 // Collect is the machine for an exporter, as it is whenever something of it is read. The clock stands still
 // while a file is made or a call answered, not between two; see Snapshot. The caller closes the GPU reader.
-func (h *Host) Collect() collect.Host {
-	return collect.Host{
+func (h *Host) Collect() collector.Host {
+	return collector.Host{
 		Proc: view{h, procfs}, Sys: view{h, sysfs}, Cgroup: view{h, cgroupfs}, PageSize: pageBytes,
 		GPU:           nvml.NewReader(driver{h}, nvml.ReaderOptions{Now: h.Now, PoolBytes: uint64(poolKiB) << 10}),
 		CacheResident: h.cacheResident,
-		Mode:          collect.Simulated, Now: h.Now,
+		Mode:          collector.Simulated, Now: h.Now,
 	}
 }
 
 // Snapshot is the machine as it is at this moment, for ever: a page that is made of it is of one moment, however
 // fast the clock of the host goes. The caller closes the GPU reader.
-func (h *Host) Snapshot() collect.Host {
+func (h *Host) Snapshot() collector.Host {
 	h.mu.RLock()
 	defer h.mu.RUnlock()
 	frozen := &Host{machine: h.machine.clone(), start: h.start, elapsed: h.elapsed}

@@ -12,11 +12,11 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/umascope/umascope/exporter/collect"
+	"github.com/umascope/umascope/exporter/collector"
 )
 
 // everything is all text of a host in order of paths.
-func everything(t testing.TB, host collect.Host) string {
+func everything(t testing.TB, host collector.Host) string {
 	t.Helper()
 	var all strings.Builder
 	for _, fsys := range []fs.FS{host.Proc, host.Sys, host.Cgroup} {
@@ -199,7 +199,7 @@ func TestHostMayBeUsedByManyAtOnce(t *testing.T) {
 					p.Demand(Demand{DeviceBytes: int64(i) * gib, BusyRatio: 0.5, Read: FileTransfer{"weights", gib}})
 					p.Status()
 				case 2:
-					if _, err := collect.NewSample(collected, collect.Options{}).Memory(t.Context()); err != nil {
+					if _, err := collector.NewSample(collected, collector.Options{}).Memory(t.Context()); err != nil {
 						t.Error(err)
 					}
 				case 3:

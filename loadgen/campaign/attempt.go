@@ -9,8 +9,8 @@ import (
 
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/loadgen/campaign/plan"
-	"github.com/umascope/umascope/loadgen/folder"
 	"github.com/umascope/umascope/loadgen/lifecycle"
+	"github.com/umascope/umascope/loadgen/rundir"
 )
 
 // attempt is one run in its slot.
@@ -20,8 +20,8 @@ type attempt struct {
 	number int
 	run    string
 	cell   *plan.Cell
-	facts  folder.Campaign
-	ran    folder.Provenance
+	facts  rundir.Campaign
+	ran    rundir.Provenance
 	// upFailed is why the arm did not come up; nil if it did, or that was not tried.
 	upFailed error
 	// stopping is done when the campaign is to end.
@@ -89,7 +89,7 @@ func (a *attempt) labels() map[string]string {
 }
 
 // manifest is a copy: the attempt goes on.
-func (a *attempt) manifest() *folder.Campaign {
+func (a *attempt) manifest() *rundir.Campaign {
 	facts := a.facts
 	return &facts
 }
@@ -212,7 +212,7 @@ func (a *attempt) ready(ctx context.Context) (context.Context, error) {
 		a.r.collected[a.of()] = collect(ctx, a.r.c.Hands, a.cell.Collect)
 	}
 	for _, one := range a.r.collected[a.of()] {
-		if err := one.keep(folder.Folder(filepath.Join(a.r.c.Dir, a.run))); err != nil {
+		if err := one.keep(rundir.Folder(filepath.Join(a.r.c.Dir, a.run))); err != nil {
 			return nil, err
 		}
 		a.facts.Collected = append(a.facts.Collected, one.facts())

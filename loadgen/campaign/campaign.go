@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/umascope/umascope/loadgen/campaign/plan"
-	"github.com/umascope/umascope/loadgen/folder"
 	"github.com/umascope/umascope/loadgen/lifecycle"
+	"github.com/umascope/umascope/loadgen/rundir"
 )
 
 // Campaign is a plan that is carried out in a folder.
@@ -88,8 +88,8 @@ type Engine struct {
 	// Lost is done, with the cause, when a process of it is gone.
 	Lost    context.Context
 	Down    func(ctx context.Context) error
-	Files   []folder.ArmFile
-	Members []folder.ArmMember
+	Files   []rundir.ArmFile
+	Members []rundir.ArmMember
 	// Images are the ids of the images of containers that processes run in, by process.
 	Images map[string]string
 	// LockedClock is the clock that the GPUs of this machine are locked to; 0 if they are not.
@@ -128,7 +128,7 @@ type Hands struct {
 	// Leftovers names what still runs of an arm that an earlier invocation left, Down ends it.
 	Leftovers func(ctx context.Context, arm plan.Arm, dir string) ([]string, error)
 	Down      func(ctx context.Context, arm plan.Arm, dir string) error
-	PageCache func(context.Context, plan.PageCache) folder.PageCache
+	PageCache func(context.Context, plan.PageCache) rundir.PageCache
 	// Machine asks the machine, by the exporters that the cell names and by its kernel.
 	Machine func(context.Context, *plan.Cell) Machine
 	Command func(ctx context.Context, argv []string, most time.Duration) Printed

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/umascope/umascope/loadgen/campaign/plan"
-	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/rundir"
 )
 
 // When checks are made.
@@ -32,8 +32,8 @@ const (
 )
 
 // check runs a command and reads its number.
-func check(ctx context.Context, hands Hands, c plan.Check, when string) folder.Check {
-	facts := folder.Check{Name: c.Name, When: when, Unit: c.Unit, Min: c.Min, Max: c.Max}
+func check(ctx context.Context, hands Hands, c plan.Check, when string) rundir.Check {
+	facts := rundir.Check{Name: c.Name, When: when, Unit: c.Unit, Min: c.Min, Max: c.Max}
 	printed := hands.Command(ctx, c.Argv, c.Timeout)
 	facts.ExitCode, facts.Seconds, facts.Problem = printed.ExitCode, printed.Seconds, printed.Problem
 	if facts.Problem == "" && printed.ExitCode != 0 {
@@ -96,18 +96,18 @@ type collected struct {
 }
 
 // file is where the output lies in the folder of a run.
-func (c collected) file() string { return folder.CapturesFolder + "/" + c.name + ".txt" }
+func (c collected) file() string { return rundir.CapturesFolder + "/" + c.name + ".txt" }
 
-func (c collected) facts() folder.Collected {
+func (c collected) facts() rundir.Collected {
 	cut := c.text[:min(len(c.text), mostCollected)]
-	return folder.Collected{
+	return rundir.Collected{
 		Name: c.name, File: c.file(), ExitCode: c.printed.ExitCode, Problem: c.printed.Problem, SHA256: sha256Of(c.text),
 		Output: strings.ToValidUTF8(cut, "?"), Cut: len(cut) < len(c.text),
 	}
 }
 
 // keep writes the output into the folder of a run.
-func (c collected) keep(run folder.Folder) error {
+func (c collected) keep(run rundir.Folder) error {
 	if err := os.MkdirAll(filepath.Dir(run.Path(c.file())), 0o750); err != nil {
 		return err
 	}

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/umascope/umascope/loadgen/campaign/plan"
-	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/rundir"
 )
 
 // How waiting for a gate ends.
@@ -59,7 +59,7 @@ type gatekeeper struct {
 	gates  plan.Gates
 	known  *progress
 	kept   bool // the engine is up already: what it holds is no question
-	passed []folder.Gate
+	passed []rundir.Gate
 	last   Machine
 }
 
@@ -79,7 +79,7 @@ func (k *gatekeeper) rest(ctx context.Context) error {
 		return ctx.Err()
 	}
 	want := *k.gates.Cooldown
-	facts := folder.Gate{Name: gateCooldown, State: gatePassed, Limit: number(want.Seconds()), Unit: "seconds"}
+	facts := rundir.Gate{Name: gateCooldown, State: gatePassed, Limit: number(want.Seconds()), Unit: "seconds"}
 	if k.known.lastEnd.IsZero() {
 		facts.Detail = "it is the first run"
 		want = 0
@@ -101,7 +101,7 @@ func (k *gatekeeper) open(ctx context.Context) error {
 	return ctx.Err()
 }
 
-func (k *gatekeeper) note(g folder.Gate) { k.passed = append(k.passed, g) }
+func (k *gatekeeper) note(g rundir.Gate) { k.passed = append(k.passed, g) }
 
 // list are the gates that the plan has, in their order. What a kept engine holds is no question to memory.
 func (k *gatekeeper) list() []gate {
@@ -181,7 +181,7 @@ func (k *gatekeeper) like(most float64) func(Machine) (*float64, bool, string) {
 func (k *gatekeeper) wait(ctx context.Context, g gate) error {
 	began := time.Now()
 	moved, at, told := began, math.NaN(), false
-	facts := folder.Gate{Name: g.name, Unit: g.unit, Limit: &g.limit}
+	facts := rundir.Gate{Name: g.name, Unit: g.unit, Limit: &g.limit}
 	for {
 		k.last = k.hands.Machine(ctx, k.cell)
 		if ctx.Err() != nil {
@@ -257,12 +257,12 @@ func (k *gatekeeper) clock(ctx context.Context) error {
 		return ctx.Err()
 	}
 	took := time.Since(began).Seconds()
-	err := k.probed(folder.Gate{Name: gateSMClock, Unit: "hertz", Limit: &probe.MinHertz, Value: under.SMClockHertz, Detail: detail, Seconds: took},
+	err := k.probed(rundir.Gate{Name: gateSMClock, Unit: "hertz", Limit: &probe.MinHertz, Value: under.SMClockHertz, Detail: detail, Seconds: took},
 		under.SMClockHertz != nil && *under.SMClockHertz >= probe.MinHertz)
 	if k.gates.PState == "" {
 		return err
 	}
-	facts := folder.Gate{Name: gatePState, Unit: unitPState, Limit: k.pState(), Value: under.PState, Detail: detail, Seconds: took}
+	facts := rundir.Gate{Name: gatePState, Unit: unitPState, Limit: k.pState(), Value: under.PState, Detail: detail, Seconds: took}
 	if facts.Limit == nil && facts.Value != nil {
 		facts.Detail = "it is the first probe of this arm and model"
 	}
@@ -285,7 +285,7 @@ func (k *gatekeeper) pState() *float64 {
 }
 
 // probed notes what was read under the probe, which is not waited for.
-func (k *gatekeeper) probed(facts folder.Gate, ok bool) error {
+func (k *gatekeeper) probed(facts rundir.Gate, ok bool) error {
 	facts.State = gateTimedOut
 	switch {
 	case facts.Value == nil:
@@ -304,7 +304,7 @@ func (k *gatekeeper) probed(facts folder.Gate, ok bool) error {
 }
 
 // gateText is a gate for a person.
-func gateText(g folder.Gate) string {
+func gateText(g rundir.Gate) string {
 	text := strings.TrimSpace(g.Name + " " + g.State)
 	if g.Value != nil && g.Limit != nil {
 		text += fmt.Sprintf(" at %s, %s wanted", quantity(*g.Value, g.Unit), quantity(*g.Limit, g.Unit))

@@ -9,11 +9,11 @@ import (
 	"time"
 
 	"github.com/umascope/umascope/loadgen/campaign/plan"
-	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/rundir"
 )
 
 // gated runs one run behind gates, and returns what its manifest says of them and how long it took.
-func gated(t *testing.T, w *world, gates string, before ...Event) (found map[string]folder.Gate, o Outcome, err error) {
+func gated(t *testing.T, w *world, gates string, before ...Event) (found map[string]rundir.Gate, o Outcome, err error) {
 	t.Helper()
 	p := parsed(t, "iterations: 1\non_invalid: {repeat: 0, stop_after: 9}\ngates: "+gates+"\n")
 	c := w.campaign(p)
@@ -27,7 +27,7 @@ func gated(t *testing.T, w *world, gates string, before ...Event) (found map[str
 		i.r.known.take(e)
 	}
 	o, err = i.Run(t.Context())
-	found = map[string]folder.Gate{}
+	found = map[string]rundir.Gate{}
 	for _, g := range named(events(t, w.dir), eventGates)[0].Gates {
 		found[g.Name] = g
 	}
@@ -44,7 +44,7 @@ func inState(p float64) func(float64) Machine {
 
 // stateBefore is what an earlier probe of an arm has found.
 func stateBefore(arm string, p float64) Event {
-	return Event{Event: eventGates, Slot: 9, Model: "m", Arm: arm, Gates: []folder.Gate{{Name: gatePState, Value: number(p)}}}
+	return Event{Event: eventGates, Slot: 9, Model: "m", Arm: arm, Gates: []rundir.Gate{{Name: gatePState, Value: number(p)}}}
 }
 
 const off = "off: [cooldown, gpu_celsius, cpu_ratio, mem_free_within]"
@@ -160,7 +160,7 @@ func TestChecksAreMadeBeforeAndAfterAndJudgedByTheirBounds(t *testing.T) {
 			}
 			return Printed{ExitCode: 3, Text: "1"}
 		}
-		var facts []folder.Check
+		var facts []rundir.Check
 		w.says = func(o Order) Result { speed = "4.5"; return Result{Status: Finished} }
 		after := w.measure
 		c := w.campaign(parsed(t, `iterations: 1
@@ -213,7 +213,7 @@ func TestWhatIsCollectedIsAskedOnceAndKeepsNoCredentials(t *testing.T) {
 			asked++
 			return Printed{Text: "vllm @ git+https://user:hunter2@host/x\n" + strings.Repeat("long\n", 20_000)}
 		}
-		var facts []folder.Collected
+		var facts []rundir.Collected
 		w.says = func(o Order) Result {
 			facts = append(facts, o.Engine.Facts().Collected...)
 			return Result{Status: Finished}

@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/umascope/umascope/loadgen/campaign/plan"
-	"github.com/umascope/umascope/loadgen/folder"
 	"github.com/umascope/umascope/loadgen/provenance"
+	"github.com/umascope/umascope/loadgen/rundir"
 )
 
 // Open takes the folder over and finds out where to go on. Its errors are of what is given.
@@ -80,7 +80,7 @@ func (r *runner) open() error {
 		r.known.renew()
 	}
 	_ = os.Remove(filepath.Join(r.c.Dir, stopFile)) // of an invocation that has ended
-	return folder.Folder(r.c.Dir).Write(PlanFile, func(w io.Writer) error {
+	return rundir.Folder(r.c.Dir).Write(PlanFile, func(w io.Writer) error {
 		_, err := w.Write(r.c.Text)
 		return err
 	})
@@ -128,9 +128,9 @@ func (r *runner) setAside() error {
 
 // setAside marks a run that was cut off. One that is marked already stays so.
 func setAside(dir, run string) error {
-	half := folder.Folder(filepath.Join(dir, run))
+	half := rundir.Folder(filepath.Join(dir, run))
 	for _, step := range [][2]string{
-		{half.Path(folder.ManifestFile), half.Path("manifest" + AbortedSuffix + ".json")}, {string(half), string(half) + AbortedSuffix},
+		{half.Path(rundir.ManifestFile), half.Path("manifest" + AbortedSuffix + ".json")}, {string(half), string(half) + AbortedSuffix},
 	} {
 		if err := os.Rename(step[0], step[1]); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return err

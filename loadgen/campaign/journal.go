@@ -11,7 +11,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/rundir"
 )
 
 // What happened, in the journal.
@@ -50,7 +50,7 @@ type Event struct {
 	Second float64 `json:"seconds,omitempty"`
 	// Selected is how many slots an invocation has to go through.
 	Selected int           `json:"selected,omitempty"`
-	Gates    []folder.Gate `json:"gates,omitempty"`
+	Gates    []rundir.Gate `json:"gates,omitempty"`
 	// Celsius and MemFree are of the machine when the engine was about to be started.
 	Celsius *float64 `json:"celsius,omitempty"`
 	MemFree *float64 `json:"mem_free_bytes,omitempty"`

@@ -8,12 +8,12 @@ import (
 	"testing/synctest"
 
 	"github.com/umascope/umascope/loadgen/campaign/plan"
-	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/rundir"
 )
 
 // watched is a campaign whose second round has a run that is off, and the facts of its runs by slot.
-func watched(w *world, p *plan.Plan) (*Campaign, map[int]*folder.Campaign) {
-	c, facts := w.campaign(p), map[int]*folder.Campaign{}
+func watched(w *world, p *plan.Plan) (*Campaign, map[int]*rundir.Campaign) {
+	c, facts := w.campaign(p), map[int]*rundir.Campaign{}
 	c.Hands.Outliers = func() ([]Outlier, error) {
 		return []Outlier{{Model: "m", Scenario: "s", Round: 2, Text: "r002 is 12 % off"}}, nil
 	}

@@ -9,16 +9,16 @@ import (
 	"strings"
 
 	"github.com/umascope/umascope/loadgen/campaign/plan"
-	"github.com/umascope/umascope/loadgen/folder"
 	"github.com/umascope/umascope/loadgen/provenance"
+	"github.com/umascope/umascope/loadgen/rundir"
 )
 
 // symbolicFolder stands for the folder of an arm in what is hashed: it differs between arms that run the same.
 const symbolicFolder = "$folder"
 
 // identify identifies what a plan runs in a slot.
-func identify(k provenance.Key, p *plan.Plan, slot plan.Slot) (folder.Provenance, error) {
-	ran := folder.Provenance{Key: k.ID()}
+func identify(k provenance.Key, p *plan.Plan, slot plan.Slot) (rundir.Provenance, error) {
+	ran := rundir.Provenance{Key: k.ID()}
 	c, err := p.Render(slot.Model, slot.Arm, map[string]string{plan.ValueFolder: symbolicFolder})
 	if err != nil {
 		return ran, err
@@ -30,7 +30,7 @@ func identify(k provenance.Key, p *plan.Plan, slot plan.Slot) (folder.Provenance
 	flags := maps.Clone(c.Flags)
 	maps.Copy(flags, scenario.Run)
 	if record := scenario.Record; record != nil {
-		ran.Processes = append(ran.Processes, k.Process("command", folder.ReadFromPlan, record.Argv, nil))
+		ran.Processes = append(ran.Processes, k.Process("command", rundir.ReadFromPlan, record.Argv, nil))
 		maps.Copy(flags, record.Flags)
 		flags["extract"] = record.Extract
 	}
@@ -60,8 +60,8 @@ func identify(k provenance.Key, p *plan.Plan, slot plan.Slot) (folder.Provenance
 }
 
 // identifyProcess adds to a command line where it runs.
-func identifyProcess(k provenance.Key, p plan.Process) folder.RanProcess {
-	ran := k.Process(p.Name, folder.ReadFromPlan, p.Argv, p.Env)
+func identifyProcess(k provenance.Key, p plan.Process) rundir.RanProcess {
+	ran := k.Process(p.Name, rundir.ReadFromPlan, p.Argv, p.Env)
 	for _, of := range []struct{ name, value string }{
 		{"cwd", p.Cwd}, {"container", p.Container}, {"host", p.Host}, {"root", map[bool]string{true: "sudo"}[p.Root]},
 	} {
@@ -97,7 +97,7 @@ func withoutSet(environ []string, set map[string]string) []string {
 }
 
 // provenance is a copy: the attempt goes on.
-func (a *attempt) provenance() *folder.Provenance {
+func (a *attempt) provenance() *rundir.Provenance {
 	ran := a.ran
 	ran.Processes = slices.Clone(ran.Processes)
 	return &ran
@@ -109,7 +109,7 @@ func (r *runner) holdSlots() error {
 	var unknown, under []string
 	for _, number := range slices.Sorted(maps.Keys(r.known.slots)) {
 		for _, run := range r.known.slots[number].measured {
-			before, err := folder.Folder(filepath.Join(r.c.Dir, run)).ReadManifest()
+			before, err := rundir.Folder(filepath.Join(r.c.Dir, run)).ReadManifest()
 			if err != nil || before.Provenance == nil || before.Provenance.Key != r.key.ID() {
 				unknown = append(unknown, fmt.Sprint(number))
 				continue

@@ -8,8 +8,8 @@ import (
 	"testing/synctest"
 
 	"github.com/umascope/umascope/loadgen/campaign/plan"
-	"github.com/umascope/umascope/loadgen/folder"
 	"github.com/umascope/umascope/loadgen/provenance"
+	"github.com/umascope/umascope/loadgen/rundir"
 )
 
 // planOf is a plan of two arms that differ in one option, with texts replaced: pairs of old and new.
@@ -126,13 +126,13 @@ func TestARunThatDoesNotRecordWhatRanIsNotTakenForTheSame(t *testing.T) {
 		if _, err := w.run(t.Context(), w.campaign(planOf(t))); err != nil {
 			t.Fatal(err)
 		}
-		first := folder.Folder(filepath.Join(w.dir, madeIn(t, w.dir)[0]))
+		first := rundir.Folder(filepath.Join(w.dir, madeIn(t, w.dir)[0]))
 		m, err := first.ReadManifest()
 		if err != nil {
 			t.Fatal(err)
 		}
 		m.Provenance = nil
-		if err := first.WriteJSON(folder.ManifestFile, m); err != nil {
+		if err := first.WriteJSON(rundir.ManifestFile, m); err != nil {
 			t.Fatal(err)
 		}
 		changed := w.campaign(planOf(t, "iterations: 1", "iterations: 2"))
@@ -157,8 +157,8 @@ func TestTheRunsOfACampaignHaveOneKeyAndTellNoSecret(t *testing.T) {
 		}
 		hashes := map[string]bool{}
 		for _, run := range madeIn(t, w.dir) {
-			f := folder.Folder(filepath.Join(w.dir, run))
-			text, err := os.ReadFile(f.Path(folder.ManifestFile))
+			f := rundir.Folder(filepath.Join(w.dir, run))
+			text, err := os.ReadFile(f.Path(rundir.ManifestFile))
 			if err != nil || strings.Contains(string(text), "hunter2") || strings.Contains(string(text), "/srv/m") {
 				t.Errorf("%s (%v)", text, err)
 			}

@@ -12,7 +12,7 @@ import (
 	"testing/synctest"
 
 	"github.com/umascope/umascope/loadgen/campaign/plan"
-	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/rundir"
 )
 
 // awkward is a campaign in which most of what can happen does.
@@ -130,7 +130,7 @@ func goOn(t *testing.T, journal []byte, want []string) {
 	if _, err := os.Stat(filepath.Join(w.dir, killed+AbortedSuffix, "manifest"+AbortedSuffix+".json")); err != nil {
 		t.Errorf("after %d bytes: the half run is lost: %v", len(journal), err)
 	}
-	if found, _ := filepath.Glob(filepath.Join(w.dir, killed, folder.ManifestFile)); len(found) > 0 {
+	if found, _ := filepath.Glob(filepath.Join(w.dir, killed, rundir.ManifestFile)); len(found) > 0 {
 		t.Errorf("after %d bytes: the half run passes for one: %v", len(journal), found)
 	}
 }
@@ -157,7 +157,7 @@ func leave(t *testing.T, w *world, journal []byte) (killed string) {
 			if err := os.Mkdir(filepath.Join(w.dir, e.Run), 0o755); err != nil {
 				t.Fatal(err)
 			}
-			if err := os.WriteFile(filepath.Join(w.dir, e.Run, folder.ManifestFile), []byte("running"), 0o644); err != nil {
+			if err := os.WriteFile(filepath.Join(w.dir, e.Run, rundir.ManifestFile), []byte("running"), 0o644); err != nil {
 				t.Fatal(err)
 			}
 		case eventUp:

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/umascope/umascope/loadgen/campaign/plan"
-	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/rundir"
 )
 
 func TestAnEngineThatIsKeptIsAskedForNoMemoryAndLosesNoPageCache(t *testing.T) {
@@ -26,7 +26,7 @@ func TestAnEngineThatIsKeptIsAskedForNoMemoryAndLosesNoPageCache(t *testing.T) {
 			return Machine{MemFreeBytes: number(90 * gib)}
 		}
 		c, treated := w.campaign(twoScenarios(parsed(t, "iterations: 1\nkeep_up: true\npage_cache: {policy: evict, paths: [/models]}\ngates: {mem_free: 60GiB, "+off+"}\n"))), 0
-		c.Hands.PageCache = func(context.Context, plan.PageCache) folder.PageCache { treated++; return folder.PageCache{} }
+		c.Hands.PageCache = func(context.Context, plan.PageCache) rundir.PageCache { treated++; return rundir.PageCache{} }
 		if o, err := w.run(t.Context(), c); err != nil || !o.Sound() {
 			t.Fatalf("%+v (%v)", o, err)
 		}
@@ -58,7 +58,7 @@ func TestACheckThatDoesNotPassEndsTheRunsOfAStrictPlanOnly(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			w := newWorld(t)
 			checks := "checks: [{name: low, argv: [x], min: 2, when: [before]}, {name: exact, argv: [x], min: 1, max: 1, when: [after]}]\n"
-			var made []folder.Check
+			var made []rundir.Check
 			w.says = func(o Order) Result { return Result{Status: Finished} }
 			c := w.campaign(parsed(t, "iterations: 1\non_invalid: {repeat: 0}\ngates: {strict: "+strict+", "+off+"}\n"+checks))
 			c.Hands.Measure = func(ctx context.Context, o Order) Result {

@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"github.com/umascope/umascope/loadgen/campaign/plan"
-	"github.com/umascope/umascope/loadgen/folder"
 	"github.com/umascope/umascope/loadgen/provenance"
+	"github.com/umascope/umascope/loadgen/rundir"
 )
 
 // runner is one invocation of a campaign.
@@ -185,7 +185,7 @@ func (r *runner) attempt(ctx context.Context, slot plan.Slot) error {
 	if s := r.known.slots[slot.Number]; s != nil {
 		number = s.attempts + 1
 	}
-	a := &attempt{r: r, slot: slot, ran: ran, number: number, run: r.c.Hands.Name(slot), cell: rendered, stopping: ctx, facts: folder.Campaign{
+	a := &attempt{r: r, slot: slot, ran: ran, number: number, run: r.c.Hands.Name(slot), cell: rendered, stopping: ctx, facts: rundir.Campaign{
 		Name: r.c.Plan.Name, PlanSHA256: r.c.SHA256, Slot: slot.Number, Attempt: number, Model: slot.Model, Arm: slot.Arm, Scenario: slot.Scenario,
 		Iteration: slot.Iteration, Round: slot.Round, Repeats: slot.Repeats, NRaisedFrom: r.raisedFrom(slot), BootID: r.c.Hands.Boot,
 	}}

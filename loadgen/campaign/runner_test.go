@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/umascope/umascope/loadgen/campaign/plan"
-	"github.com/umascope/umascope/loadgen/folder"
 	"github.com/umascope/umascope/loadgen/lifecycle"
+	"github.com/umascope/umascope/loadgen/rundir"
 )
 
 func TestRunsFollowEachOtherInTheOrderOfThePlan(t *testing.T) {
@@ -45,7 +45,7 @@ func TestRunsFollowEachOtherInTheOrderOfThePlan(t *testing.T) {
 func TestARunKnowsItsPlaceInTheCampaign(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
-		var facts []*folder.Campaign
+		var facts []*rundir.Campaign
 		var labels []map[string]string
 		w.says = func(o Order) Result {
 			facts, labels = append(facts, o.Engine.Facts()), append(labels, o.Labels)
@@ -61,7 +61,7 @@ func TestARunKnowsItsPlaceInTheCampaign(t *testing.T) {
 		if l := labels[1]; l["arm"] != "b" || l["campaign"] != "c" || l["slot"] != "2" || l["round"] != "1" || l["iteration"] != "1" || l["model"] != "m" || l["scenario"] != "s" || l["pair"] == "" {
 			t.Errorf("%v", l)
 		}
-		if text, err := os.ReadFile(filepath.Join(w.dir, "r002-2-b", folder.CapturesFolder, "freeze.txt")); err != nil || string(text) != "1" {
+		if text, err := os.ReadFile(filepath.Join(w.dir, "r002-2-b", rundir.CapturesFolder, "freeze.txt")); err != nil || string(text) != "1" {
 			t.Errorf("%q (%v)", text, err)
 		}
 	})

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/umascope/umascope/loadgen/campaign/plan"
-	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/rundir"
 )
 
 // Schema names the form of campaign.json.
@@ -56,7 +56,7 @@ const (
 )
 
 // keep writes campaign.json.
-func (r *runner) keep() error { return folder.Folder(r.c.Dir).WriteJSON(StateFile, r.facts()) }
+func (r *runner) keep() error { return rundir.Folder(r.c.Dir).WriteJSON(StateFile, r.facts()) }
 
 func (r *runner) facts() Facts {
 	f := Facts{

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/umascope/umascope/loadgen/campaign/plan"
-	"github.com/umascope/umascope/loadgen/chat"
+	"github.com/umascope/umascope/loadgen/openai"
 	"github.com/umascope/umascope/loadgen/render"
 )
 
@@ -151,7 +151,7 @@ func (l *Look) Left() (left time.Duration, slots int, known bool) {
 // Print writes the status for a person.
 func (l *Look) Print(w io.Writer) error {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "campaign %s: %s\n", chat.Printable(l.Campaign, chat.LongestForeign), l.headline())
+	fmt.Fprintf(&b, "campaign %s: %s\n", openai.Printable(l.Campaign, openai.LongestForeign), l.headline())
 	fmt.Fprintf(&b, "order %s, plan %.12s, began %s\n\n", l.Order, l.PlanSHA256, l.StartedAt.Format(time.RFC3339))
 	l.table(&b)
 	b.WriteByte('\n')
@@ -167,7 +167,7 @@ func (l *Look) Print(w io.Writer) error {
 	}
 	l.troubles(&b)
 	if l.line != "" {
-		fmt.Fprintf(&b, "log   %s: %s\n", chat.Printable(l.log, chat.LongestForeign), l.line)
+		fmt.Fprintf(&b, "log   %s: %s\n", openai.Printable(l.log, openai.LongestForeign), l.line)
 	}
 	if why := l.Stalled(); why != "" {
 		fmt.Fprintf(&b, "STALLED  %s\n", why)
@@ -198,7 +198,7 @@ func (l *Look) headline() string {
 	case l.known.state == Running:
 		return "cut off"
 	case l.Reason != "":
-		return fmt.Sprintf("%s: %s", l.State, chat.Printable(l.Reason, chat.LongestForeign))
+		return fmt.Sprintf("%s: %s", l.State, openai.Printable(l.Reason, openai.LongestForeign))
 	default:
 		return string(l.State)
 	}
@@ -249,7 +249,7 @@ func (l *Look) troubles(w io.Writer) {
 	var lines []string
 	for _, s := range l.Slots {
 		if s.Problem != "" && s.Status != Finished {
-			lines = append(lines, fmt.Sprintf("%-8s %s: %s", s.Status, s.Slot, chat.Printable(s.Problem, chat.LongestForeign)))
+			lines = append(lines, fmt.Sprintf("%-8s %s: %s", s.Status, s.Slot, openai.Printable(s.Problem, openai.LongestForeign)))
 		}
 		if len(s.Gates) > 0 {
 			lines = append(lines, fmt.Sprintf("%-8s %s: %s", "gates", s.Slot, strings.Join(s.Gates, ", ")))
@@ -296,5 +296,5 @@ func tail(path string, size int64) string {
 		return ""
 	}
 	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
-	return chat.Printable(strings.TrimSpace(lines[len(lines)-1]), chat.LongestForeign)
+	return openai.Printable(strings.TrimSpace(lines[len(lines)-1]), openai.LongestForeign)
 }

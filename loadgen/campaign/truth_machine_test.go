@@ -15,7 +15,7 @@ import (
 	"github.com/umascope/umascope/loadgen/campaign"
 	"github.com/umascope/umascope/loadgen/campaign/plan"
 	"github.com/umascope/umascope/loadgen/compare"
-	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/rundir"
 )
 
 // truthPlan is that of all campaigns here, but for its order.
@@ -72,7 +72,7 @@ func carryOut(t *testing.T, order plan.Order, seed uint64, dir string) (runs []m
 		},
 		Leftovers: func(context.Context, plan.Arm, string) ([]string, error) { return nil, nil },
 		Down:      func(context.Context, plan.Arm, string) error { return nil },
-		PageCache: func(context.Context, plan.PageCache) folder.PageCache { return folder.PageCache{} },
+		PageCache: func(context.Context, plan.PageCache) rundir.PageCache { return rundir.PageCache{} },
 		Machine:   func(context.Context, *plan.Cell) campaign.Machine { return campaign.Machine{} },
 	}}
 	synctest.Test(t, func(t *testing.T) {

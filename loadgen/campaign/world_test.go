@@ -15,8 +15,8 @@ import (
 	"time"
 
 	"github.com/umascope/umascope/loadgen/campaign/plan"
-	"github.com/umascope/umascope/loadgen/folder"
 	"github.com/umascope/umascope/loadgen/lifecycle"
+	"github.com/umascope/umascope/loadgen/rundir"
 )
 
 // world is a machine and its engines on a virtual clock.
@@ -80,7 +80,7 @@ func (w *world) hands() Hands {
 			}
 			return nil
 		},
-		PageCache: func(_ context.Context, c plan.PageCache) folder.PageCache { return folder.PageCache{Policy: c.Policy} },
+		PageCache: func(_ context.Context, c plan.PageCache) rundir.PageCache { return rundir.PageCache{Policy: c.Policy} },
 		Machine:   func(context.Context, *plan.Cell) Machine { return w.machine() },
 		Command: func(ctx context.Context, argv []string, most time.Duration) Printed {
 			if argv[0] == "burn" { // until it is ended
@@ -105,8 +105,8 @@ func (w *world) measure(ctx context.Context, o Order) Result {
 		w.t.Error(err)
 	}
 	state := func(text string) {
-		m := folder.Manifest{Schema: folder.ManifestSchema, Run: o.Run, State: text, Provenance: o.Engine.Ran()}
-		if err := folder.Folder(dir).WriteJSON(folder.ManifestFile, m); err != nil {
+		m := rundir.Manifest{Schema: rundir.ManifestSchema, Run: o.Run, State: text, Provenance: o.Engine.Ran()}
+		if err := rundir.Folder(dir).WriteJSON(rundir.ManifestFile, m); err != nil {
 			w.t.Error(err)
 		}
 	}
@@ -158,7 +158,7 @@ func (w *world) raise(ctx context.Context, a plan.Arm, dir string) (Engine, erro
 	w.do("up %s", a.Name)
 	lost, lose := context.WithCancelCause(context.WithoutCancel(ctx))
 	w.lose = lose
-	return Engine{Lost: lost, Files: []folder.ArmFile{{Path: "engine.conf", SHA256: "5f"}}, Logs: []lifecycle.Log{{Process: "engine", Path: filepath.Join(dir, "engine.log"), From: 7}}, Down: func(context.Context) error {
+	return Engine{Lost: lost, Files: []rundir.ArmFile{{Path: "engine.conf", SHA256: "5f"}}, Logs: []lifecycle.Log{{Process: "engine", Path: filepath.Join(dir, "engine.log"), From: 7}}, Down: func(context.Context) error {
 		lose(errors.New("down"))
 		w.up = ""
 		w.do("down %s", a.Name)

@@ -5,7 +5,7 @@ package lifecycle
 import (
 	"context"
 
-	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/rundir"
 )
 
 // Engine starts the engine of a run and stops it, so that what the engine takes while it loads is in the run's own telemetry.
@@ -16,9 +16,9 @@ type Engine struct {
 	// After stops what Before has started, however far that came; at once when the context is done.
 	After func(cut context.Context)
 	// Facts returns what the manifest records of it, as of now.
-	Facts func() *folder.Campaign
+	Facts func() *rundir.Campaign
 	// Ran returns what identifies what runs, as far as it is known now; nil where a campaign runs nothing.
-	Ran func() *folder.Provenance
+	Ran func() *rundir.Provenance
 	// Starts is whether there is an engine that Before starts or has kept up.
 	Starts bool
 	// Logs returns what the processes of the engine that is up write, in the order of their start.

@@ -11,8 +11,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/umascope/umascope/loadgen/chat"
-	"github.com/umascope/umascope/loadgen/drive"
+	"github.com/umascope/umascope/loadgen/executor"
+	"github.com/umascope/umascope/loadgen/openai"
 )
 
 // How often the progress line is written: redrawn on a terminal, a new line elsewhere.
@@ -23,7 +23,7 @@ const (
 
 // Tally counts the requests of a phase for the progress line.
 type Tally struct {
-	phase   drive.Phase
+	phase   executor.Phase
 	planned int
 	since   int64
 
@@ -32,18 +32,18 @@ type Tally struct {
 
 // NewTally counts a phase of so many requests, 0 while that is unknown, from a time in nanoseconds since
 // the run's start.
-func NewTally(phase drive.Phase, planned int, since int64) *Tally {
+func NewTally(phase executor.Phase, planned int, since int64) *Tally {
 	return &Tally{phase: phase, planned: planned, since: since}
 }
 
 // Observe returns what counts the requests.
-func (t *Tally) Observe() drive.Observer {
-	return drive.Observer{
+func (t *Tally) Observe() executor.Observer {
+	return executor.Observer{
 		Started: func() { t.started.Add(1) },
 		Payload: func() {},
-		Ended: func(_ drive.Job, result chat.Result) {
+		Ended: func(_ executor.Job, result openai.Result) {
 			t.ended.Add(1)
-			if result.Record.Status != chat.StatusOK {
+			if result.Record.Status != openai.StatusOK {
 				t.failed.Add(1)
 			}
 		},
@@ -144,7 +144,7 @@ func (c *Console) show(line string) {
 }
 
 // Follow shows the progress of a phase until the context is done.
-func (c *Console) Follow(ctx context.Context, t *Tally, clock chat.Clock) {
+func (c *Console) Follow(ctx context.Context, t *Tally, clock openai.Clock) {
 	interval := lineInterval
 	if c.terminal {
 		interval = redrawInterval

@@ -8,11 +8,11 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/umascope/umascope/loadgen/drive"
+	"github.com/umascope/umascope/loadgen/executor"
 	"github.com/umascope/umascope/loadgen/schedule"
 )
 
-func tallyOf(p drive.Phase, planned int, started, ended, failed int64) *Tally {
+func tallyOf(p executor.Phase, planned int, started, ended, failed int64) *Tally {
 	t := &Tally{phase: p, planned: planned}
 	t.started.Store(started)
 	t.ended.Store(ended)
@@ -21,8 +21,8 @@ func tallyOf(p drive.Phase, planned int, started, ended, failed int64) *Tally {
 }
 
 // phaseOf is a closed loop with that limit.
-func phaseOf(limit schedule.Limit) drive.Phase {
-	return drive.Phase{Name: "measure", Process: schedule.Process{Arrival: schedule.Closed}, Limit: limit}
+func phaseOf(limit schedule.Limit) executor.Phase {
+	return executor.Phase{Name: "measure", Process: schedule.Process{Arrival: schedule.Closed}, Limit: limit}
 }
 
 func TestTheProgressLineSaysWhatIsDoneAndWhatIsLeft(t *testing.T) {

@@ -11,9 +11,9 @@ import (
 	"testing"
 
 	"github.com/umascope/umascope/exporter/metric"
-	"github.com/umascope/umascope/loadgen/chat"
-	"github.com/umascope/umascope/loadgen/drive"
-	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/executor"
+	"github.com/umascope/umascope/loadgen/openai"
+	"github.com/umascope/umascope/loadgen/rundir"
 )
 
 var update = flag.Bool("update", false, "write the golden page anew")
@@ -24,10 +24,10 @@ func goldenRun() *Run {
 	l := New(Facts{
 		Run: "20261105T120000-native-0001", Hosts: []string{"spark-1"}, Arm: metric.ArmNative, Scenario: "standard",
 		Version: "v1.2.3", Revision: "abc", GoVersion: "go1.26", Streaming: true, Simulated: true,
-		Phases: []string{folder.PhaseReady, folder.PhaseWarmup, folder.PhaseMeasure, folder.PhaseStop},
-		Good:   func(r chat.Record) bool { return *r.FirstTokenNS-*r.DispatchNS <= 250*ms },
+		Phases: []string{rundir.PhaseReady, rundir.PhaseWarmup, rundir.PhaseMeasure, rundir.PhaseStop},
+		Good:   func(r openai.Record) bool { return *r.FirstTokenNS-*r.DispatchNS <= 250*ms },
 	})
-	for phase, requests := range map[string]int{folder.PhaseWarmup: 4, folder.PhaseMeasure: 24} {
+	for phase, requests := range map[string]int{rundir.PhaseWarmup: 4, rundir.PhaseMeasure: 24} {
 		l.Enter(phase)
 		watch := l.Observe(phase)
 		for i := range requests {
@@ -37,23 +37,23 @@ func goldenRun() *Run {
 			}
 		}
 	}
-	l.Enter(folder.PhaseMeasure)
+	l.Enter(rundir.PhaseMeasure)
 	return l
 }
 
 // send lets a request end as the one of its number does. Its answer comes in chunks of one token, but for
 // every fourth, which has two.
-func send(watch drive.Observer, i int64) {
+func send(watch executor.Observer, i int64) {
 	intended := i * 500 * ms
-	r := chat.Record{Status: chat.StatusOK, IntendedNS: intended, EligibleNS: new(intended + i%4*3*ms), TokensIn: new(int(900 + 10*i)), TokensOut: new(0)}
+	r := openai.Record{Status: openai.StatusOK, IntendedNS: intended, EligibleNS: new(intended + i%4*3*ms), TokensIn: new(int(900 + 10*i)), TokensOut: new(0)}
 	r.DispatchNS = new(*r.EligibleNS + ms/20)
 	switch i {
 	case 9:
-		r.Status = chat.StatusHTTP
+		r.Status = openai.StatusHTTP
 	case 17:
-		r.Status = chat.StatusTimeout
+		r.Status = openai.StatusTimeout
 	}
-	if r.Status == chat.StatusOK {
+	if r.Status == openai.StatusOK {
 		r.FirstTokenNS = new(*r.DispatchNS + (120+i%7*25)*ms)
 		r.ArrivalsNS = []int64{*r.FirstTokenNS}
 		for chunk := range 31 + i%3 {
@@ -65,7 +65,7 @@ func send(watch drive.Observer, i int64) {
 		*r.TokensOut += r.ArrivalTokens[chunk]
 		watch.Payload()
 	}
-	watch.Ended(drive.Job{}, chat.Result{Record: r})
+	watch.Ended(executor.Job{}, openai.Result{Record: r})
 }
 
 func goldenPage(t *testing.T) string {

@@ -10,8 +10,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/umascope/umascope/exporter/metric"
-	"github.com/umascope/umascope/loadgen/chat"
-	"github.com/umascope/umascope/loadgen/drive"
+	"github.com/umascope/umascope/loadgen/executor"
+	"github.com/umascope/umascope/loadgen/openai"
 )
 
 // mostNativeBuckets bounds a native histogram. Client_golang answers an overflow by coarser
@@ -34,7 +34,7 @@ type Facts struct {
 	// Simulated: the engine says that it is.
 	Simulated bool
 	// Good says of a request that ended ok whether it met every objective; nil without objectives.
-	Good func(chat.Record) bool
+	Good func(openai.Record) bool
 }
 
 // Run is the run as Prometheus sees it while it lasts.
@@ -138,23 +138,23 @@ func (r *Run) Leave() {
 }
 
 // Observe returns what counts the requests of a phase.
-func (r *Run) Observe(phase string) drive.Observer {
+func (r *Run) Observe(phase string) executor.Observer {
 	labels := []string{r.facts.Run, phase}
-	for _, status := range chat.Statuses() {
+	for _, status := range openai.Statuses() {
 		r.requests.WithLabelValues(r.facts.Run, phase, string(status))
 	}
 	input := r.tokens.WithLabelValues(r.facts.Run, phase, metric.DirectionInput)
 	output := r.tokens.WithLabelValues(r.facts.Run, phase, metric.DirectionOutput)
 	inFlight := r.inFlight.WithLabelValues(labels...)
 	countGood := r.goodRequests(labels)
-	return drive.Observer{
+	return executor.Observer{
 		Started: inFlight.Inc,
 		Payload: r.events.WithLabelValues(labels...).Inc,
-		Ended: func(_ drive.Job, result chat.Result) {
+		Ended: func(_ executor.Job, result openai.Result) {
 			inFlight.Dec()
 			record := result.Record
 			r.requests.WithLabelValues(r.facts.Run, phase, string(record.Status)).Inc()
-			if record.Status != chat.StatusOK {
+			if record.Status != openai.StatusOK {
 				return
 			}
 			countGood(record)
@@ -167,12 +167,12 @@ func (r *Run) Observe(phase string) drive.Observer {
 
 // goodRequests returns what counts a request that ended ok if it met every objective. Without objectives
 // there is no such series.
-func (r *Run) goodRequests(labels []string) func(chat.Record) {
+func (r *Run) goodRequests(labels []string) func(openai.Record) {
 	if r.facts.Good == nil {
-		return func(chat.Record) {}
+		return func(openai.Record) {}
 	}
 	good := r.good.WithLabelValues(labels...)
-	return func(record chat.Record) {
+	return func(record openai.Record) {
 		if r.facts.Good(record) {
 			good.Inc()
 		}
@@ -186,16 +186,16 @@ func addTokens(counter prometheus.Counter, tokens *int) {
 }
 
 // latencies enters the values of a request that ended ok, once, by the contract's definitions.
-func (r *Run) latencies(record chat.Record, labels []string) {
+func (r *Run) latencies(record openai.Record, labels []string) {
 	enter := func(vec *prometheus.HistogramVec, value time.Duration, known bool) {
 		if known {
 			vec.WithLabelValues(labels...).Observe(value.Seconds())
 		}
 	}
-	both := func(send, scheduled *prometheus.HistogramVec, of func(chat.Origin) (time.Duration, bool)) {
-		value, known := of(chat.FromSend)
+	both := func(send, scheduled *prometheus.HistogramVec, of func(openai.Origin) (time.Duration, bool)) {
+		value, known := of(openai.FromSend)
 		enter(send, value, known)
-		value, known = of(chat.FromIntended)
+		value, known = of(openai.FromIntended)
 		enter(scheduled, value, known)
 	}
 	if r.facts.Streaming { // else the arrival of the whole answer would pass for one of its first token

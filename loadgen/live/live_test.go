@@ -14,9 +14,9 @@ import (
 	dto "github.com/prometheus/client_model/go"
 
 	"github.com/umascope/umascope/exporter/metric"
-	"github.com/umascope/umascope/loadgen/chat"
-	"github.com/umascope/umascope/loadgen/drive"
-	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/executor"
+	"github.com/umascope/umascope/loadgen/openai"
+	"github.com/umascope/umascope/loadgen/rundir"
 )
 
 const ms = int64(time.Millisecond)
@@ -27,23 +27,23 @@ func liveRun(t *testing.T) *Run {
 	t.Helper()
 	l := New(Facts{
 		Run: "r1", Hosts: []string{"spark1"}, Arm: "native", Scenario: "standard", Version: "v1", Revision: "r", GoVersion: "go",
-		Phases:    []string{folder.PhaseReady, folder.PhaseWarmup, folder.PhaseMeasure, folder.PhaseStop},
-		Streaming: true, Simulated: true, Good: func(chat.Record) bool { return true },
+		Phases:    []string{rundir.PhaseReady, rundir.PhaseWarmup, rundir.PhaseMeasure, rundir.PhaseStop},
+		Streaming: true, Simulated: true, Good: func(openai.Record) bool { return true },
 	})
-	l.Enter(folder.PhaseMeasure)
-	watch := l.Observe(folder.PhaseMeasure)
+	l.Enter(rundir.PhaseMeasure)
+	watch := l.Observe(rundir.PhaseMeasure)
 	watch.Started()
 	watch.Started()
 	watch.Started()
 	for range 3 {
 		watch.Payload()
 	}
-	watch.Ended(drive.Job{}, chat.Result{Record: chat.Record{
-		Status: chat.StatusOK, IntendedNS: 0, EligibleNS: new(5 * ms), DispatchNS: new(6 * ms),
+	watch.Ended(executor.Job{}, openai.Result{Record: openai.Record{
+		Status: openai.StatusOK, IntendedNS: 0, EligibleNS: new(5 * ms), DispatchNS: new(6 * ms),
 		FirstTokenNS: new(106 * ms), ArrivalsNS: []int64{106 * ms, 60 * ms, 40 * ms}, ReadIDs: []int{1, 2, 3},
 		TokensIn: new(10), TokensOut: new(6), ArrivalTokens: []int{1, 3, 2},
 	}})
-	watch.Ended(drive.Job{}, chat.Result{Record: chat.Record{Status: chat.StatusTimeout, EligibleNS: new(int64(1)), DispatchNS: new(int64(2))}})
+	watch.Ended(executor.Job{}, openai.Result{Record: openai.Record{Status: openai.StatusTimeout, EligibleNS: new(int64(1)), DispatchNS: new(int64(2))}})
 	return l
 }
 
@@ -88,9 +88,9 @@ func TestLiveHistogramsHaveTheDefinedValuesInClassicAndNativeBuckets(t *testing.
 }
 
 func TestWithoutStreamingThereIsNoLiveFirstTokenOrTimePerToken(t *testing.T) {
-	l := New(Facts{Run: "r1", Phases: []string{folder.PhaseMeasure}})
-	l.Observe(folder.PhaseMeasure).Ended(drive.Job{}, chat.Result{Record: chat.Record{
-		Status: chat.StatusOK, DispatchNS: new(int64(0)), FirstTokenNS: new(106 * ms), ArrivalsNS: []int64{106 * ms}, ReadIDs: []int{1}, TokensOut: new(6),
+	l := New(Facts{Run: "r1", Phases: []string{rundir.PhaseMeasure}})
+	l.Observe(rundir.PhaseMeasure).Ended(executor.Job{}, openai.Result{Record: openai.Record{
+		Status: openai.StatusOK, DispatchNS: new(int64(0)), FirstTokenNS: new(106 * ms), ArrivalsNS: []int64{106 * ms}, ReadIDs: []int{1}, TokensOut: new(6),
 	}})
 	families := gathered(t, l)
 	for _, m := range []metric.Histogram{metric.LoadTimeToFirstTokenSeconds, metric.LoadScheduledTimeToFirstTokenSeconds} {
@@ -113,23 +113,23 @@ func TestLiveCountersStartAtZeroForEveryStatus(t *testing.T) {
 			}
 		}
 	}
-	if len(counts) != len(chat.Statuses()) || counts["ok"] != 1 || counts["timeout"] != 1 || counts["http"] != 0 {
+	if len(counts) != len(openai.Statuses()) || counts["ok"] != 1 || counts["timeout"] != 1 || counts["http"] != 0 {
 		t.Errorf("requests by status: %v", counts)
 	}
 }
 
 func TestLiveTokensEventsAndInFlight(t *testing.T) {
 	l := liveRun(t)
-	if got := testutil.ToFloat64(l.tokens.WithLabelValues("r1", folder.PhaseMeasure, metric.DirectionInput)); got != 10 {
+	if got := testutil.ToFloat64(l.tokens.WithLabelValues("r1", rundir.PhaseMeasure, metric.DirectionInput)); got != 10 {
 		t.Errorf("input tokens %v", got)
 	}
-	if got := testutil.ToFloat64(l.tokens.WithLabelValues("r1", folder.PhaseMeasure, metric.DirectionOutput)); got != 6 {
+	if got := testutil.ToFloat64(l.tokens.WithLabelValues("r1", rundir.PhaseMeasure, metric.DirectionOutput)); got != 6 {
 		t.Errorf("output tokens %v", got)
 	}
-	if got := testutil.ToFloat64(l.events.WithLabelValues("r1", folder.PhaseMeasure)); got != 3 {
+	if got := testutil.ToFloat64(l.events.WithLabelValues("r1", rundir.PhaseMeasure)); got != 3 {
 		t.Errorf("events %v", got)
 	}
-	if got := testutil.ToFloat64(l.inFlight.WithLabelValues("r1", folder.PhaseMeasure)); got != 1 {
+	if got := testutil.ToFloat64(l.inFlight.WithLabelValues("r1", rundir.PhaseMeasure)); got != 1 {
 		t.Errorf("in flight %v", got)
 	}
 }
@@ -165,8 +165,8 @@ func TestARunIsActiveWhileItLastsAndAbsentAfterwards(t *testing.T) {
 
 // An engine over two machines: what either does is joined to the run by the name of the machine.
 func TestARunIsActiveOnEveryMachineThatItMeasures(t *testing.T) {
-	l := New(Facts{Run: "r1", Hosts: []string{"spark1", "spark2"}, Arm: "a", Scenario: "standard", Phases: []string{folder.PhaseReady, folder.PhaseMeasure}, Simulated: true})
-	l.Enter(folder.PhaseMeasure)
+	l := New(Facts{Run: "r1", Hosts: []string{"spark1", "spark2"}, Arm: "a", Scenario: "standard", Phases: []string{rundir.PhaseReady, rundir.PhaseMeasure}, Simulated: true})
+	l.Enter(rundir.PhaseMeasure)
 	families := gathered(t, l)
 	for _, of := range []metric.Gauge{metric.RunActive, metric.RunPhase, metric.RunSimulated} {
 		on := map[string]float64{}
@@ -249,7 +249,7 @@ func TestASimulatedEngineIsLabelledOnTheLivePage(t *testing.T) {
 
 func TestRequestsEndAsTheVocabularySays(t *testing.T) {
 	var statuses []string
-	for _, status := range chat.Statuses() {
+	for _, status := range openai.Statuses() {
 		statuses = append(statuses, string(status))
 	}
 	if known := metric.RequestStatuses(); !slices.Equal(statuses, known) {
@@ -258,31 +258,31 @@ func TestRequestsEndAsTheVocabularySays(t *testing.T) {
 }
 
 // record is a request that took so long to its first token.
-func record(status chat.Status, firstToken int64) chat.Result {
-	return chat.Result{Record: chat.Record{Status: status, DispatchNS: new(int64(0)), FirstTokenNS: new(firstToken), ArrivalsNS: []int64{firstToken}, ReadIDs: []int{1}}}
+func record(status openai.Status, firstToken int64) openai.Result {
+	return openai.Result{Record: openai.Record{Status: status, DispatchNS: new(int64(0)), FirstTokenNS: new(firstToken), ArrivalsNS: []int64{firstToken}, ReadIDs: []int{1}}}
 }
 
 func TestGoodRequestsAreThoseThatKeepEveryObjective(t *testing.T) {
-	fast := func(r chat.Record) bool { return r.Status == chat.StatusOK && *r.FirstTokenNS <= 100*ms }
-	l := New(Facts{Run: "r1", Phases: []string{folder.PhaseWarmup, folder.PhaseMeasure}, Good: fast})
+	fast := func(r openai.Record) bool { return r.Status == openai.StatusOK && *r.FirstTokenNS <= 100*ms }
+	l := New(Facts{Run: "r1", Phases: []string{rundir.PhaseWarmup, rundir.PhaseMeasure}, Good: fast})
 	good := func(phase string) float64 { return testutil.ToFloat64(l.good.WithLabelValues("r1", phase)) }
-	watch := l.Observe(folder.PhaseMeasure)
+	watch := l.Observe(rundir.PhaseMeasure)
 	if got := gathered(t, l)[metric.LoadGoodRequestsTotal.Def().Name].GetMetric(); len(got) != 1 || got[0].GetCounter().GetValue() != 0 {
 		t.Errorf("before the first request: %v, want a 0 that a rate can begin from", got)
 	}
-	for _, result := range []chat.Result{record(chat.StatusOK, 90*ms), record(chat.StatusOK, 110*ms), record(chat.StatusTimeout, 90*ms), record(chat.StatusOK, 100*ms)} {
+	for _, result := range []openai.Result{record(openai.StatusOK, 90*ms), record(openai.StatusOK, 110*ms), record(openai.StatusTimeout, 90*ms), record(openai.StatusOK, 100*ms)} {
 		watch.Started()
-		watch.Ended(drive.Job{}, result)
+		watch.Ended(executor.Job{}, result)
 	}
-	l.Observe(folder.PhaseWarmup).Ended(drive.Job{}, record(chat.StatusOK, 90*ms))
-	if measured, warm := good(folder.PhaseMeasure), good(folder.PhaseWarmup); measured != 2 || warm != 1 {
+	l.Observe(rundir.PhaseWarmup).Ended(executor.Job{}, record(openai.StatusOK, 90*ms))
+	if measured, warm := good(rundir.PhaseMeasure), good(rundir.PhaseWarmup); measured != 2 || warm != 1 {
 		t.Errorf("%v good while measuring, %v in the warm-up", measured, warm)
 	}
 }
 
 func TestWithoutObjectivesNoRequestIsGood(t *testing.T) {
-	l := New(Facts{Run: "r1", Phases: []string{folder.PhaseMeasure}})
-	l.Observe(folder.PhaseMeasure).Ended(drive.Job{}, record(chat.StatusOK, 90*ms))
+	l := New(Facts{Run: "r1", Phases: []string{rundir.PhaseMeasure}})
+	l.Observe(rundir.PhaseMeasure).Ended(executor.Job{}, record(openai.StatusOK, 90*ms))
 	if of := gathered(t, l)[metric.LoadGoodRequestsTotal.Def().Name]; of != nil {
 		t.Errorf("%v, and nobody said what good is", of)
 	}

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/umascope/umascope/loadgen/chat"
-	"github.com/umascope/umascope/loadgen/drive"
+	"github.com/umascope/umascope/loadgen/executor"
+	"github.com/umascope/umascope/loadgen/openai"
 )
 
 // Verbosity is what is printed of each request, for people who watch. Printing is work for the
@@ -19,7 +19,7 @@ type Verbosity struct {
 }
 
 // Tell prints what became of a request.
-func (v Verbosity) Tell(to io.Writer, j drive.Job, result chat.Result) {
+func (v Verbosity) Tell(to io.Writer, j executor.Job, result openai.Result) {
 	if !v.Requests && !v.Content {
 		return
 	}
@@ -35,7 +35,7 @@ func (v Verbosity) Tell(to io.Writer, j drive.Job, result chat.Result) {
 // requestLine is a request in one line, such as
 //
 //	measure 12: ok, first token after 312ms, whole after 1.92s, 1024 tokens in, 256 out
-func requestLine(r chat.Record) string {
+func requestLine(r openai.Record) string {
 	parts := []string{fmt.Sprintf("%s %d: %s", printable(r.Phase), r.Index, r.Status)}
 	if r.Conversation != "" {
 		parts[0] = fmt.Sprintf("%s %d (%s, turn %d): %s", printable(r.Phase), r.Index, printable(r.Conversation), r.Turn, r.Status)
@@ -45,9 +45,9 @@ func requestLine(r chat.Record) string {
 	}
 	for _, span := range []struct {
 		what string
-		of   func(chat.Origin) (time.Duration, bool)
+		of   func(openai.Origin) (time.Duration, bool)
 	}{{"first token", r.TTFT}, {"whole", r.E2E}} {
-		if took, known := span.of(chat.FromSend); known {
+		if took, known := span.of(openai.FromSend); known {
 			parts = append(parts, fmt.Sprintf("%s after %s", span.what, took.Round(100*time.Microsecond)))
 		}
 	}
@@ -60,13 +60,13 @@ func requestLine(r chat.Record) string {
 	return strings.Join(parts, ", ")
 }
 
-func printable(text string) string { return chat.Printable(text, chat.LongestForeign) }
+func printable(text string) string { return openai.Printable(text, openai.LongestForeign) }
 
 // asked is what a request says, of a conversation what its last message says.
 func asked(body []byte) string {
 	var request struct {
-		Messages []chat.Message  `json:"messages"`
-		Prompt   json.RawMessage `json:"prompt"`
+		Messages []openai.Message `json:"messages"`
+		Prompt   json.RawMessage  `json:"prompt"`
 	}
 	if json.Unmarshal(body, &request) != nil {
 		return ""

@@ -4,19 +4,19 @@ import (
 	"bytes"
 	"testing"
 
-	"github.com/umascope/umascope/loadgen/chat"
-	"github.com/umascope/umascope/loadgen/drive"
+	"github.com/umascope/umascope/loadgen/executor"
+	"github.com/umascope/umascope/loadgen/openai"
 )
 
 func TestARequestIsToldInOneLine(t *testing.T) {
-	ok := chat.Record{
-		Phase: "measure", Index: 12, Status: chat.StatusOK, DispatchNS: new(6 * ms), FirstTokenNS: new(106 * ms),
+	ok := openai.Record{
+		Phase: "measure", Index: 12, Status: openai.StatusOK, DispatchNS: new(6 * ms), FirstTokenNS: new(106 * ms),
 		ArrivalsNS: []int64{106 * ms, 100 * ms}, ReadIDs: []int{1, 2}, TokensIn: new(1024), TokensOut: new(256),
 	}
 	turn := ok
 	turn.Conversation, turn.Turn = "c7\x1b[31m", 3
-	failed := chat.Record{Phase: "warmup", Status: chat.StatusHTTP, Error: "HTTP 500: no"}
-	for want, r := range map[string]chat.Record{
+	failed := openai.Record{Phase: "warmup", Status: openai.StatusHTTP, Error: "HTTP 500: no"}
+	for want, r := range map[string]openai.Record{
 		"measure 12: ok, first token after 100ms, whole after 200ms, 1024 tokens in, 256 out":              ok,
 		"measure 12 (c7, turn 3): ok, first token after 100ms, whole after 200ms, 1024 tokens in, 256 out": turn,
 		"warmup 0: http, HTTP 500: no": failed,
@@ -28,7 +28,7 @@ func TestARequestIsToldInOneLine(t *testing.T) {
 }
 
 func TestWhatIsPrintedOfARequestIsWhatWasAskedFor(t *testing.T) {
-	result := chat.Result{Record: chat.Record{Phase: "measure", Status: chat.StatusOK}, Output: "an\x1b[2J answer\nof two lines"}
+	result := openai.Result{Record: openai.Record{Phase: "measure", Status: openai.StatusOK}, Output: "an\x1b[2J answer\nof two lines"}
 	for _, c := range []struct {
 		v    Verbosity
 		body string
@@ -42,7 +42,7 @@ func TestWhatIsPrintedOfARequestIsWhatWasAskedFor(t *testing.T) {
 		{Verbosity{Content: true}, `garbage`, "measure 0: ok\n  asked: \n  answered: an answer of two lines\n"},
 	} {
 		var out bytes.Buffer
-		c.v.Tell(&out, drive.Job{Request: chat.Request{Body: []byte(c.body)}}, result)
+		c.v.Tell(&out, executor.Job{Request: openai.Request{Body: []byte(c.body)}}, result)
 		if out.String() != c.want {
 			t.Errorf("%+v: %q, want %q", c.v, out.String(), c.want)
 		}

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/rundir"
 )
 
 // BenchmarkRequests merges the records of four ranks, of 32 arrivals each.
@@ -28,10 +28,10 @@ func BenchmarkRequests(b *testing.B) {
 		if err := os.MkdirAll(path, 0o755); err != nil {
 			b.Fatal(err)
 		}
-		if err := os.WriteFile(filepath.Join(path, folder.RequestsFile), []byte(text.String()), 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(path, rundir.RequestsFile), []byte(text.String()), 0o644); err != nil {
 			b.Fatal(err)
 		}
-		w.Parts = append(w.Parts, Part{Folder: folder.Folder(path), Manifest: manifest(r, world, 0)})
+		w.Parts = append(w.Parts, Part{Folder: rundir.Folder(path), Manifest: manifest(r, world, 0)})
 	}
 	b.ReportAllocs()
 	for b.Loop() {

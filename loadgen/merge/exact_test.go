@@ -21,10 +21,10 @@ import (
 
 	"github.com/alecthomas/kingpin/v2"
 
-	"github.com/umascope/umascope/loadgen/chat"
-	"github.com/umascope/umascope/loadgen/drive"
-	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/executor"
+	"github.com/umascope/umascope/loadgen/openai"
 	"github.com/umascope/umascope/loadgen/rank"
+	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/summary"
 	"github.com/umascope/umascope/loadgen/workload"
 )
@@ -43,7 +43,7 @@ func load(t *testing.T, place rank.Place, args ...string) *workload.Workload {
 		t.Fatal(err)
 	}
 	s.Place = place
-	if err := s.Resolve(chat.Chat); err != nil {
+	if err := s.Resolve(openai.Chat); err != nil {
 		t.Fatal(err)
 	}
 	w, err := s.Write(workload.Server{Model: "m", Engine: "vllm"})
@@ -105,8 +105,8 @@ func (e *engine) ended() {
 }
 
 // send is the chat client's Do, without a network.
-func (e *engine) send(_ context.Context, request chat.Request, clock chat.Clock, _ func()) chat.Result {
-	r := chat.Record{DispatchNS: new(clock()), Status: chat.StatusOK, HTTPStatus: 200, TokensIn: new(len(request.Body) / 4)}
+func (e *engine) send(_ context.Context, request openai.Request, clock openai.Clock, _ func()) openai.Result {
+	r := openai.Record{DispatchNS: new(clock()), Status: openai.StatusOK, HTTPStatus: 200, TokensIn: new(len(request.Body) / 4)}
 	first, step, tokens := e.serve(request.Body)
 	defer e.ended()
 	time.Sleep(time.Until(first))
@@ -117,7 +117,7 @@ func (e *engine) send(_ context.Context, request chat.Request, clock chat.Clock,
 		r.ArrivalsNS, r.ReadIDs = append(r.ArrivalsNS, step.Nanoseconds()), append(r.ReadIDs, i)
 	}
 	r.EndNS, r.TokensOut, r.ArrivalKinds = new(clock()), &tokens, strings.Repeat("t", tokens)
-	return chat.Result{Record: r, Text: fmt.Sprintf("%d tokens, the first after %s", tokens, first.Sub(first.Truncate(time.Hour)))}
+	return openai.Result{Record: r, Text: fmt.Sprintf("%d tokens, the first after %s", tokens, first.Sub(first.Truncate(time.Hour)))}
 }
 
 // startsIn is when the measured load of the tests begins, after the first process started.
@@ -128,7 +128,7 @@ func process(t *testing.T, e *engine, w *workload.Workload, place rank.Place, pa
 	started := time.Now()
 	clock := func() int64 { return time.Since(started).Nanoseconds() }
 	lateness := startedAfter(place.Rank)
-	loop := &drive.Loop{Clock: clock, Send: e.send, Slots: w.Script.Slots, Grace: time.Minute, Wait: func(ctx context.Context, until int64) error {
+	loop := &executor.Loop{Clock: clock, Send: e.send, Slots: w.Script.Slots, Grace: time.Minute, Wait: func(ctx context.Context, until int64) error {
 		time.Sleep(time.Duration(until - clock()))
 		return ctx.Err()
 	}}
@@ -144,9 +144,9 @@ func process(t *testing.T, e *engine, w *workload.Workload, place rank.Place, pa
 	p = w.Share(p)
 	p.StartNS = (startsIn - lateness).Nanoseconds()
 	var mutex sync.Mutex
-	span := loop.Drive(t.Context(), t.Context(), p, q.Lanes(), drive.Observer{
+	span := loop.Drive(t.Context(), t.Context(), p, q.Lanes(), executor.Observer{
 		Started: func() {}, Payload: func() {},
-		Ended: func(_ drive.Job, result chat.Result) {
+		Ended: func(_ executor.Job, result openai.Result) {
 			mutex.Lock()
 			defer mutex.Unlock()
 			result.Record.Run, result.Record.Rank = place.Run("load"), &place.Rank
@@ -159,13 +159,13 @@ func process(t *testing.T, e *engine, w *workload.Workload, place rank.Place, pa
 	}
 	m := manifest(place.Rank, max(place.World, 2), 0)
 	m.StartedAt, m.Rank.StartAt = started.UTC(), started.UTC().Add(startsIn-lateness)
-	m.Workload = folder.Workload{SHA256: sum}
+	m.Workload = rundir.Workload{SHA256: sum}
 	for _, p := range w.Phases {
-		m.Workload.Phases = append(m.Workload.Phases, folder.PlannedPhase{Name: p.Name, Process: p.Process, Limit: p.Limit})
+		m.Workload.Phases = append(m.Workload.Phases, rundir.PlannedPhase{Name: p.Name, Process: p.Process, Limit: p.Limit})
 	}
 	files{
-		folder.ManifestFile: jsonLine(t, m), folder.ScheduleFile: plan.String(), folder.RequestsFile: records.String(),
-		folder.PhasesFile: jsonLine(t, folder.Phases{Schema: folder.PhasesSchema, Phases: []folder.Span{folder.Span(span)}}),
+		rundir.ManifestFile: jsonLine(t, m), rundir.ScheduleFile: plan.String(), rundir.RequestsFile: records.String(),
+		rundir.PhasesFile: jsonLine(t, rundir.Phases{Schema: rundir.PhasesSchema, Phases: []rundir.Span{rundir.Span(span)}}),
 	}.write(t, path)
 }
 
@@ -197,13 +197,13 @@ func shared(t *testing.T, e *engine, world int, args ...string) (whole *Whole, p
 	}
 	whole = open(t, paths)
 	for name, write := range map[string]func(io.Writer) error{
-		folder.ScheduleFile: func(out io.Writer) error { return whole.Schedule(t.Context(), out) },
-		folder.RequestsFile: func(out io.Writer) error {
+		rundir.ScheduleFile: func(out io.Writer) error { return whole.Schedule(t.Context(), out) },
+		rundir.RequestsFile: func(out io.Writer) error {
 			_, err := whole.Requests(t.Context(), "load", out)
 			return err
 		},
 	} {
-		if err := folder.Folder(path).Write(name, write); err != nil {
+		if err := rundir.Folder(path).Write(name, write); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -211,28 +211,28 @@ func shared(t *testing.T, e *engine, world int, args ...string) (whole *Whole, p
 }
 
 // recordsOf are the records of a folder by phase and number, without their ranks.
-func recordsOf(t *testing.T, path string) []chat.Record {
+func recordsOf(t *testing.T, path string) []openai.Record {
 	t.Helper()
-	var all []chat.Record
-	for r, err := range summary.Records(filepath.Join(path, folder.RequestsFile)) {
+	var all []openai.Record
+	for r, err := range summary.Records(filepath.Join(path, rundir.RequestsFile)) {
 		if err != nil {
 			t.Fatal(err)
 		}
 		r.Rank = nil
 		all = append(all, r)
 	}
-	slices.SortFunc(all, func(a, b chat.Record) int { return a.Index - b.Index })
+	slices.SortFunc(all, func(a, b openai.Record) int { return a.Index - b.Index })
 	return all
 }
 
 // summaryOf computes the summary of a run that is described like the whole, from the requests of a folder.
-func summaryOf(t *testing.T, whole *Whole, phases []folder.Span, requests string) string {
+func summaryOf(t *testing.T, whole *Whole, phases []rundir.Span, requests string) string {
 	t.Helper()
-	f := folder.Folder(t.TempDir())
+	f := rundir.Folder(t.TempDir())
 	m := whole.Manifest("load", nil)
 	m.Judging = whole.Judging(nil)
-	err := errors.Join(f.WriteJSON(folder.ManifestFile, m), f.WriteJSON(folder.PhasesFile, folder.Phases{Schema: folder.PhasesSchema, Phases: phases}),
-		os.Link(filepath.Join(requests, folder.RequestsFile), f.Path(folder.RequestsFile)))
+	err := errors.Join(f.WriteJSON(rundir.ManifestFile, m), f.WriteJSON(rundir.PhasesFile, rundir.Phases{Schema: rundir.PhasesSchema, Phases: phases}),
+		os.Link(filepath.Join(requests, rundir.RequestsFile), f.Path(rundir.RequestsFile)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -259,10 +259,10 @@ func read(t *testing.T, path, name string) string {
 // same compares a merged run with the one of a single process: plan, hash, records and summary.
 func same(t *testing.T, whole *Whole, merged, alone string) {
 	t.Helper()
-	if read(t, merged, folder.ScheduleFile) != read(t, alone, folder.ScheduleFile) {
+	if read(t, merged, rundir.ScheduleFile) != read(t, alone, rundir.ScheduleFile) {
 		t.Error("another schedule")
 	}
-	m, err := folder.Folder(alone).ReadManifest()
+	m, err := rundir.Folder(alone).ReadManifest()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -278,7 +278,7 @@ func same(t *testing.T, whole *Whole, merged, alone string) {
 			t.Fatalf("record %d: %s\nof one process: %s", i, jsonLine(t, got[i]), jsonLine(t, want[i]))
 		}
 	}
-	phases, err := folder.Folder(alone).ReadPhases()
+	phases, err := rundir.Folder(alone).ReadPhases()
 	if err != nil || len(phases) == 0 {
 		t.Fatalf("%d phases, %v", len(phases), err)
 	}
@@ -352,7 +352,7 @@ func TestAClosedLoopIsOneRunExactlyIfAnswersTakeTheSameTime(t *testing.T) {
 }
 
 // moments counts how many requests were sent when.
-func moments(records []chat.Record) map[int64]int {
+func moments(records []openai.Record) map[int64]int {
 	at := map[int64]int{}
 	for _, r := range records {
 		at[*r.DispatchNS]++
@@ -381,7 +381,7 @@ func TestAClosedLoopOfRanksSendsTheSameRequestsWithAsManyInFlight(t *testing.T) 
 	}
 }
 
-func asked(records []chat.Record) []string {
+func asked(records []openai.Record) []string {
 	var all []string
 	for _, r := range records {
 		all = append(all, fmt.Sprint(r.Index, r.PromptSHA256, r.ParamsSHA256))

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/telemetry"
 )
 
@@ -24,7 +24,7 @@ func FuzzOpen(f *testing.F) {
 	f.Add([]byte(`{"schema":"umascope.manifest/1","rank":{"rank":1,"world":2},"judging":{}}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		first := rankFiles(t, 0, 2, 4, nil).write(t, filepath.Join(t.TempDir(), "0"))
-		second := files{folder.ManifestFile: string(text)}.write(t, filepath.Join(t.TempDir(), "1"))
+		second := files{rundir.ManifestFile: string(text)}.write(t, filepath.Join(t.TempDir(), "1"))
 		w, err := Open([]string{second, first}, false)
 		if err != nil {
 			return
@@ -52,10 +52,10 @@ func FuzzSchedule(f *testing.F) {
 			if err := os.Mkdir(path, 0o755); err != nil {
 				t.Fatal(err)
 			}
-			if err := os.WriteFile(filepath.Join(path, folder.ScheduleFile), []byte(text), 0o644); err != nil {
+			if err := os.WriteFile(filepath.Join(path, rundir.ScheduleFile), []byte(text), 0o644); err != nil {
 				t.Fatal(err)
 			}
-			w.Parts = append(w.Parts, Part{Folder: folder.Folder(path), Manifest: manifest(r, 2, 10)})
+			w.Parts = append(w.Parts, Part{Folder: rundir.Folder(path), Manifest: manifest(r, 2, 10)})
 		}
 		var got bytes.Buffer
 		if err := w.Schedule(t.Context(), &got); err != nil {
@@ -66,7 +66,7 @@ func FuzzSchedule(f *testing.F) {
 		}
 		expected := 0
 		for line := range strings.Lines(got.String()) {
-			var l folder.ScheduleLine
+			var l rundir.ScheduleLine
 			if json.Unmarshal([]byte(line), &l) == nil && l.Index != expected {
 				t.Fatalf("request %d where %d is due: %q", l.Index, expected, got.String())
 			}

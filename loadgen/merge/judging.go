@@ -6,14 +6,14 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/rundir"
 )
 
 // Judging joins what the ranks found. What is wrong with one rank is wrong with the whole; what one rank did not look at
 // was not looked at. There is no evidence: the scenarios that ask for it cannot be shared out.
-func (w *Whole) Judging(warnings []string) *folder.Judging {
+func (w *Whole) Judging(warnings []string) *rundir.Judging {
 	first := w.Parts[0].Manifest.Judging
-	return &folder.Judging{
+	return &rundir.Judging{
 		Streaming: first.Streaming, Unmeasured: first.Unmeasured, SLO: first.SLO, Validity: first.Validity,
 		TelemetryRequested: slices.ContainsFunc(w.Parts, func(p Part) bool { return p.Manifest.Judging.TelemetryRequested }),
 		Client:             w.client(), Model: w.model(), KVMode: w.kvMode(), Checks: w.checks(), Stopped: w.stopped(),
@@ -26,7 +26,7 @@ func (w *Whole) Judging(warnings []string) *folder.Judging {
 func (w *Whole) labels() map[string]string {
 	labels := map[string]string{}
 	for name, value := range w.Parts[0].Manifest.Labels {
-		if name == labelHost || w.alike(func(m folder.Manifest) string { return m.Labels[name] }) {
+		if name == labelHost || w.alike(func(m rundir.Manifest) string { return m.Labels[name] }) {
 			labels[name] = value
 		}
 	}
@@ -36,29 +36,29 @@ func (w *Whole) labels() map[string]string {
 const labelHost = "host"
 
 // alike says whether something of the manifest is the same on all ranks.
-func (w *Whole) alike(of func(folder.Manifest) string) bool {
+func (w *Whole) alike(of func(rundir.Manifest) string) bool {
 	first := of(w.Parts[0].Manifest)
 	return !slices.ContainsFunc(w.Parts, func(p Part) bool { return of(p.Manifest) != first })
 }
 
 // client is how the load generators fared: the busiest one's share of its cores, and the stalls of all,
 // each for the requests of its own rank.
-func (w *Whole) client() folder.ClientHealth {
-	health := folder.ClientHealth{Watched: true, PacketStamps: true}
+func (w *Whole) client() rundir.ClientHealth {
+	health := rundir.ClientHealth{Watched: true, PacketStamps: true}
 	for _, p := range w.Parts {
 		own := p.Manifest.Judging.Client
 		health.Watched = health.Watched && own.Watched
 		health.PacketStamps = health.PacketStamps && own.PacketStamps
 		health.CPURatio = max(health.CPURatio, own.CPURatio)
 		for _, s := range own.Stalls {
-			health.Stalls = append(health.Stalls, folder.Stall{FromNS: s.FromNS + p.ShiftNS, ToNS: s.ToNS + p.ShiftNS, Rank: p.rank()})
+			health.Stalls = append(health.Stalls, rundir.Stall{FromNS: s.FromNS + p.ShiftNS, ToNS: s.ToNS + p.ShiftNS, Rank: p.rank()})
 		}
 	}
 	return health
 }
 
-func (w *Whole) model() folder.ModelFindings {
-	m := folder.ModelFindings{Checked: true, Compared: true, Guarded: true}
+func (w *Whole) model() rundir.ModelFindings {
+	m := rundir.ModelFindings{Checked: true, Compared: true, Guarded: true}
 	for _, p := range w.Parts {
 		found := p.Manifest.Judging.Model
 		m.Fingerprint = cmp.Or(m.Fingerprint, found.Fingerprint)
@@ -66,10 +66,10 @@ func (w *Whole) model() folder.ModelFindings {
 		m.Compared = m.Compared && found.Compared
 		m.Guarded = m.Guarded && found.Guarded
 	}
-	m.Mismatch = joined(w.each(func(m folder.Manifest) string { return m.Judging.Model.Mismatch }), w.differentModels())
-	m.Changed = w.each(func(m folder.Manifest) string { return m.Judging.Model.Changed })
-	m.Dropped = w.each(func(m folder.Manifest) string { return m.Judging.Model.Dropped })
-	m.PromptLimit = w.each(func(m folder.Manifest) string { return m.Judging.Model.PromptLimit })
+	m.Mismatch = joined(w.each(func(m rundir.Manifest) string { return m.Judging.Model.Mismatch }), w.differentModels())
+	m.Changed = w.each(func(m rundir.Manifest) string { return m.Judging.Model.Changed })
+	m.Dropped = w.each(func(m rundir.Manifest) string { return m.Judging.Model.Dropped })
+	m.PromptLimit = w.each(func(m rundir.Manifest) string { return m.Judging.Model.PromptLimit })
 	return m
 }
 
@@ -91,17 +91,17 @@ func (w *Whole) differentModels() string {
 	return ""
 }
 
-func (w *Whole) kvMode() folder.KVFindings {
-	return folder.KVFindings{
+func (w *Whole) kvMode() rundir.KVFindings {
+	return rundir.KVFindings{
 		Checked:  !slices.ContainsFunc(w.Parts, func(p Part) bool { return !p.Manifest.Judging.KVMode.Checked }),
-		Mismatch: w.each(func(m folder.Manifest) string { return m.Judging.KVMode.Mismatch }),
+		Mismatch: w.each(func(m rundir.Manifest) string { return m.Judging.KVMode.Mismatch }),
 	}
 }
 
 // prefixReuse is what prompt tokens from a cache are judged by; absent if a rank has none. An engine counts the requests of
 // all ranks together, so that its counts are left out.
-func (w *Whole) prefixReuse() *folder.PrefixReuse {
-	whole := &folder.PrefixReuse{CommonTokens: new(int)}
+func (w *Whole) prefixReuse() *rundir.PrefixReuse {
+	whole := &rundir.PrefixReuse{CommonTokens: new(int)}
 	for _, p := range w.Parts {
 		own := p.Manifest.Judging.PrefixReuse
 		if own == nil {
@@ -118,10 +118,10 @@ func (w *Whole) prefixReuse() *folder.PrefixReuse {
 }
 
 // checks are made around every rank, or not at all.
-func (w *Whole) checks() folder.CheckFindings {
-	return folder.CheckFindings{
+func (w *Whole) checks() rundir.CheckFindings {
+	return rundir.CheckFindings{
 		Made:   slices.ContainsFunc(w.Parts, func(p Part) bool { return p.Manifest.Judging.Checks.Made }),
-		Failed: w.each(func(m folder.Manifest) string { return m.Judging.Checks.Failed }),
+		Failed: w.each(func(m rundir.Manifest) string { return m.Judging.Checks.Failed }),
 	}
 }
 
@@ -131,8 +131,8 @@ func (w *Whole) stopped() string {
 	if len(w.Missing) > 0 {
 		missing = fmt.Sprintf("of %d ranks %s missing", w.World, numbered(w.Missing))
 	}
-	return joined(missing, w.each(func(m folder.Manifest) string {
-		if m.Judging.Stopped == "" && m.State == folder.StateRunning {
+	return joined(missing, w.each(func(m rundir.Manifest) string {
+		if m.Judging.Stopped == "" && m.State == rundir.StateRunning {
 			return "it has not ended, or was killed"
 		}
 		return m.Judging.Stopped
@@ -140,7 +140,7 @@ func (w *Whole) stopped() string {
 }
 
 // each is what the ranks say, each under its number, or once what all of them say; empty if none does.
-func (w *Whole) each(of func(folder.Manifest) string) string {
+func (w *Whole) each(of func(rundir.Manifest) string) string {
 	if w.alike(of) {
 		return of(w.Parts[0].Manifest)
 	}

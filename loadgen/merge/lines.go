@@ -13,8 +13,8 @@ import (
 	"runtime"
 	"slices"
 
-	"github.com/umascope/umascope/loadgen/chat"
-	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/openai"
+	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/runfile"
 	"github.com/umascope/umascope/loadgen/summary"
 )
@@ -26,11 +26,11 @@ const maxLineBytes = 256 << 20
 // name of the whole. Of each rank some batches of records are in memory. Torn are the ranks whose last
 // record is half written: they were killed.
 func (w *Whole) Requests(ctx context.Context, run string, out io.Writer) (torn []int, err error) {
-	var parts []iter.Seq2[chat.Record, error]
+	var parts []iter.Seq2[openai.Record, error]
 	decoders := max(1, runtime.GOMAXPROCS(0)/len(w.Parts))
 	for _, p := range w.Parts {
-		parts = append(parts, func(yield func(chat.Record, error) bool) {
-			for record, err := range summary.RecordsBy(p.Path(folder.RequestsFile), decoders) {
+		parts = append(parts, func(yield func(openai.Record, error) bool) {
+			for record, err := range summary.RecordsBy(p.Path(rundir.RequestsFile), decoders) {
 				if errors.Is(err, summary.ErrTorn) {
 					torn = append(torn, p.rank())
 					return
@@ -45,7 +45,7 @@ func (w *Whole) Requests(ctx context.Context, run string, out io.Writer) (torn [
 	}
 	encoder := json.NewEncoder(out)
 	encoder.SetEscapeHTML(false) // as the ranks wrote them
-	for record, err := range inOrder(func(a, b chat.Record) int { return cmp.Compare(ended(a), ended(b)) }, parts) {
+	for record, err := range inOrder(func(a, b openai.Record) int { return cmp.Compare(ended(a), ended(b)) }, parts) {
 		if err := errors.Join(err, ctx.Err()); err != nil {
 			return torn, err
 		}
@@ -58,7 +58,7 @@ func (w *Whole) Requests(ctx context.Context, run string, out io.Writer) (torn [
 }
 
 // ended is the last that is known of a request.
-func ended(r chat.Record) int64 {
+func ended(r openai.Record) int64 {
 	for _, moment := range []*int64{r.EndNS, r.BrokenOffNS, r.DispatchNS} {
 		if moment != nil {
 			return *moment
@@ -73,9 +73,9 @@ func (w *Whole) Outputs(ctx context.Context, run string, out io.Writer) error {
 	encoder := json.NewEncoder(out)
 	encoder.SetEscapeHTML(false)
 	for _, p := range w.Parts {
-		path := p.Path(folder.OutputsFile)
+		path := p.Path(rundir.OutputsFile)
 		for text, err := range lines(path) {
-			var line folder.OutputLine
+			var line rundir.OutputLine
 			if err == nil {
 				err = json.Unmarshal(text, &line)
 			}
@@ -94,7 +94,7 @@ func (w *Whole) Outputs(ctx context.Context, run string, out io.Writer) error {
 // HaveOutputs says whether the ranks kept what the model wrote.
 func (w *Whole) HaveOutputs() bool {
 	return slices.ContainsFunc(w.Parts, func(p Part) bool {
-		_, err := os.Stat(p.Path(folder.OutputsFile))
+		_, err := os.Stat(p.Path(rundir.OutputsFile))
 		return err == nil
 	})
 }
@@ -134,10 +134,10 @@ func (w *Whole) Schedule(ctx context.Context, out io.Writer) error {
 }
 
 // plan names the phases of load in their order, and which of them are planned as they go on.
-func (w *Whole) plan() []folder.PlannedPhase { return w.Parts[0].Manifest.Workload.Phases }
+func (w *Whole) plan() []rundir.PlannedPhase { return w.Parts[0].Manifest.Workload.Phases }
 
 // follows checks that a line comes right after the one before it.
-func (w *Whole) follows(last, next planned, plan []folder.PlannedPhase) error {
+func (w *Whole) follows(last, next planned, plan []rundir.PlannedPhase) error {
 	p := plan[next.phase]
 	expected := 0
 	if next.phase == last.phase {
@@ -154,8 +154,8 @@ func (w *Whole) follows(last, next planned, plan []folder.PlannedPhase) error {
 }
 
 // planned reads the schedule of a rank.
-func (p Part) planned(plan []folder.PlannedPhase) iter.Seq2[planned, error] {
-	path := p.Path(folder.ScheduleFile)
+func (p Part) planned(plan []rundir.PlannedPhase) iter.Seq2[planned, error] {
+	path := p.Path(rundir.ScheduleFile)
 	return func(yield func(planned, error) bool) {
 		for text, err := range lines(path) {
 			var key struct {
@@ -165,7 +165,7 @@ func (p Part) planned(plan []folder.PlannedPhase) iter.Seq2[planned, error] {
 			if err == nil {
 				err = json.Unmarshal(text, &key)
 			}
-			phase := slices.IndexFunc(plan, func(known folder.PlannedPhase) bool { return known.Name == key.Phase })
+			phase := slices.IndexFunc(plan, func(known rundir.PlannedPhase) bool { return known.Name == key.Phase })
 			if err == nil && phase < 0 {
 				err = fmt.Errorf("%s is no phase of the plan", quoted(key.Phase))
 			}

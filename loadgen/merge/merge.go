@@ -15,16 +15,16 @@ import (
 	"strings"
 	"time"
 
-	"github.com/umascope/umascope/loadgen/folder"
 	"github.com/umascope/umascope/loadgen/rank"
+	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/summary"
 )
 
 // Part is the folder of one rank.
 type Part struct {
-	folder.Folder
-	Manifest folder.Manifest
-	Phases   []folder.Span
+	rundir.Folder
+	Manifest rundir.Manifest
+	Phases   []rundir.Span
 	// ShiftNS is added to its offsets to make them count from the start of the whole.
 	ShiftNS int64
 }
@@ -71,7 +71,7 @@ func Open(paths []string, allowMissing bool) (*Whole, error) {
 }
 
 func openPart(path string) (Part, error) {
-	p := Part{Folder: folder.Folder(path)}
+	p := Part{Folder: rundir.Folder(path)}
 	if err := p.onlyFiles(); err != nil {
 		return p, err
 	}
@@ -101,7 +101,7 @@ const longestLead = 2 * rank.MaxAhead
 // onlyFiles refuses a folder in which something else has the name of a file: a pipe would be waited for
 // for ever.
 func (p Part) onlyFiles() error {
-	for _, name := range []string{folder.ManifestFile, folder.PhasesFile, folder.ScheduleFile, folder.RequestsFile, folder.OutputsFile, folder.TelemetryFile} {
+	for _, name := range []string{rundir.ManifestFile, rundir.PhasesFile, rundir.ScheduleFile, rundir.RequestsFile, rundir.OutputsFile, rundir.TelemetryFile} {
 		if info, err := os.Lstat(p.Path(name)); err == nil && !info.Mode().IsRegular() {
 			return fmt.Errorf("%s is no regular file", name)
 		}
@@ -149,22 +149,22 @@ func (w *Whole) agree() error {
 // essential is what all ranks of a run have in common.
 type essential struct {
 	name string
-	of   func(folder.Manifest) string
+	of   func(rundir.Manifest) string
 }
 
 // essentials are in the order in which a difference explains itself best: another seed makes another
 // workload too.
 func essentials() []essential {
 	return []essential{
-		{"world", func(m folder.Manifest) string { return fmt.Sprint(m.Rank.World) }},
-		{"start", func(m folder.Manifest) string { return m.Rank.StartAt.UTC().Format(time.RFC3339Nano) }},
-		{"scenario", func(m folder.Manifest) string { return quoted(m.Scenario) }},
-		{"arm", func(m folder.Manifest) string { return quoted(m.Labels["arm"]) }},
-		{"seed", func(m folder.Manifest) string { return fmt.Sprint(m.Seed) }},
-		{"model", func(m folder.Manifest) string { return quoted(m.Server.Model) }},
-		{"workload", func(m folder.Manifest) string { return quoted(m.Workload.SHA256) }},
-		{"--slo", func(m folder.Manifest) string { return quoted(m.Judging.SLO) }},
-		{"--validity", func(m folder.Manifest) string { return quoted(strings.Join(m.Judging.Validity, " ")) }},
+		{"world", func(m rundir.Manifest) string { return fmt.Sprint(m.Rank.World) }},
+		{"start", func(m rundir.Manifest) string { return m.Rank.StartAt.UTC().Format(time.RFC3339Nano) }},
+		{"scenario", func(m rundir.Manifest) string { return quoted(m.Scenario) }},
+		{"arm", func(m rundir.Manifest) string { return quoted(m.Labels["arm"]) }},
+		{"seed", func(m rundir.Manifest) string { return fmt.Sprint(m.Seed) }},
+		{"model", func(m rundir.Manifest) string { return quoted(m.Server.Model) }},
+		{"workload", func(m rundir.Manifest) string { return quoted(m.Workload.SHA256) }},
+		{"--slo", func(m rundir.Manifest) string { return quoted(m.Judging.SLO) }},
+		{"--validity", func(m rundir.Manifest) string { return quoted(strings.Join(m.Judging.Validity, " ")) }},
 	}
 }
 

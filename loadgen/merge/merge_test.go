@@ -11,9 +11,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/umascope/umascope/loadgen/chat"
-	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/openai"
 	"github.com/umascope/umascope/loadgen/rank"
+	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/schedule"
 )
 
@@ -29,34 +29,34 @@ var (
 func startedAfter(r int) time.Duration { return time.Duration(r) * 137 * time.Millisecond }
 
 // manifest is that of a rank of a constant load of as many requests.
-func manifest(r, world, requests int) folder.Manifest {
+func manifest(r, world, requests int) rundir.Manifest {
 	place := rank.Place{Rank: r, World: world, Source: "--rank and --world"}
-	return folder.Manifest{
-		Schema: folder.ManifestSchema, Run: place.Run("load"), Scenario: "standard", State: folder.StateComplete,
+	return rundir.Manifest{
+		Schema: rundir.ManifestSchema, Run: place.Run("load"), Scenario: "standard", State: rundir.StateComplete,
 		Labels:    map[string]string{"arm": "a", "host": "spark"},
 		StartedAt: base.Add(startedAfter(r)), EndedAt: new(base.Add(time.Minute + startedAfter(r))),
-		Rank:   &folder.Share{Place: place, Of: "load", StartAt: begin, Clock: &rank.Clock{Synchronised: true, MaxErrorSeconds: 0.001}},
+		Rank:   &rundir.Share{Place: place, Of: "load", StartAt: begin, Clock: &rank.Clock{Synchronised: true, MaxErrorSeconds: 0.001}},
 		Flags:  map[string]string{"rate": "10", "rank": fmt.Sprint(r)},
 		Seed:   7,
-		Server: folder.Server{Model: "m"},
-		Client: folder.Client{Hostname: "one", BootID: "boot"},
-		Workload: folder.Workload{SHA256: "w", Phases: []folder.PlannedPhase{{
-			Name: folder.PhaseMeasure, Process: schedule.Process{Arrival: schedule.Constant, RatePerSecond: 10}, Limit: schedule.Limit{Requests: requests},
+		Server: rundir.Server{Model: "m"},
+		Client: rundir.Client{Hostname: "one", BootID: "boot"},
+		Workload: rundir.Workload{SHA256: "w", Phases: []rundir.PlannedPhase{{
+			Name: rundir.PhaseMeasure, Process: schedule.Process{Arrival: schedule.Constant, RatePerSecond: 10}, Limit: schedule.Limit{Requests: requests},
 		}}},
-		Judging: &folder.Judging{
-			Streaming: true, Unmeasured: []string{folder.PhaseReady, folder.PhaseWarmup, folder.PhaseStop},
-			Client: folder.ClientHealth{Watched: true},
-			Model:  folder.ModelFindings{Checked: true, Compared: true, Guarded: true},
-			KVMode: folder.KVFindings{Checked: true},
+		Judging: &rundir.Judging{
+			Streaming: true, Unmeasured: []string{rundir.PhaseReady, rundir.PhaseWarmup, rundir.PhaseStop},
+			Client: rundir.ClientHealth{Watched: true},
+			Model:  rundir.ModelFindings{Checked: true, Compared: true, Guarded: true},
+			KVMode: rundir.KVFindings{Checked: true},
 		},
 	}
 }
 
 // record is a request of the constant load as its rank writes it: due every 100 ms, answered in 50.
-func record(r, world, index int) chat.Record {
+func record(r, world, index int) openai.Record {
 	due := int64(begin.Sub(base)-startedAfter(r)) + int64(index)*100*ms
-	return chat.Record{
-		Run: "other", Phase: folder.PhaseMeasure, Index: index, Rank: &r, Status: chat.StatusOK,
+	return openai.Record{
+		Run: "other", Phase: rundir.PhaseMeasure, Index: index, Rank: &r, Status: openai.StatusOK,
 		IntendedNS: due, EligibleNS: &due, DispatchNS: &due, FirstTokenNS: new(due + 20*ms), FirstVisibleNS: new(due + 20*ms),
 		ArrivalsNS: []int64{due + 20*ms, 30 * ms}, ReadIDs: []int{0, 1}, ArrivalKinds: "tt", EndNS: new(due + 50*ms),
 		TokensIn: new(10), TokensOut: new(2), HTTPStatus: 200,
@@ -80,7 +80,7 @@ func jsonLine(t testing.TB, value any) string {
 type files map[string]string
 
 // rankFiles are those of a rank of a whole load, altered.
-func rankFiles(t *testing.T, r, world, requests int, alter func(*folder.Manifest)) files {
+func rankFiles(t *testing.T, r, world, requests int, alter func(*rundir.Manifest)) files {
 	t.Helper()
 	m := manifest(r, world, requests)
 	if alter != nil {
@@ -88,20 +88,20 @@ func rankFiles(t *testing.T, r, world, requests int, alter func(*folder.Manifest
 	}
 	f := files{}
 	measure := int64(begin.Sub(base) - startedAfter(r))
-	f[folder.PhasesFile] = jsonLine(t, folder.Phases{Schema: folder.PhasesSchema, Phases: []folder.Span{
-		{Name: folder.PhaseReady, StartNS: 0, EndNS: 1000 * ms},
-		{Name: folder.PhaseMeasure, StartNS: measure, EndNS: measure + 1000*ms + int64(r)},
-		{Name: folder.PhaseStop, StartNS: measure + 1000*ms + int64(r), EndNS: measure + 2000*ms},
+	f[rundir.PhasesFile] = jsonLine(t, rundir.Phases{Schema: rundir.PhasesSchema, Phases: []rundir.Span{
+		{Name: rundir.PhaseReady, StartNS: 0, EndNS: 1000 * ms},
+		{Name: rundir.PhaseMeasure, StartNS: measure, EndNS: measure + 1000*ms + int64(r)},
+		{Name: rundir.PhaseStop, StartNS: measure + 1000*ms + int64(r), EndNS: measure + 2000*ms},
 	}})
 	for index := range requests {
 		if !(rank.Place{Rank: r, World: world}).Takes(index) {
 			continue
 		}
-		f[folder.ScheduleFile] += scheduleLine(index)
-		f[folder.RequestsFile] += jsonLine(t, record(r, world, index))
-		f[folder.OutputsFile] += jsonLine(t, folder.OutputLine{Run: m.Run, Phase: folder.PhaseMeasure, Index: index, Output: fmt.Sprintf("<%d>", index)})
+		f[rundir.ScheduleFile] += scheduleLine(index)
+		f[rundir.RequestsFile] += jsonLine(t, record(r, world, index))
+		f[rundir.OutputsFile] += jsonLine(t, rundir.OutputLine{Run: m.Run, Phase: rundir.PhaseMeasure, Index: index, Output: fmt.Sprintf("<%d>", index)})
 	}
-	f[folder.ManifestFile] = jsonLine(t, m)
+	f[rundir.ManifestFile] = jsonLine(t, m)
 	return f
 }
 
@@ -119,12 +119,12 @@ func (f files) write(t *testing.T, path string) string {
 }
 
 // ranks writes the folders of a whole load of 10 requests, the last rank first.
-func ranks(t *testing.T, world int, alter func(r int, m *folder.Manifest)) []string {
+func ranks(t *testing.T, world int, alter func(r int, m *rundir.Manifest)) []string {
 	t.Helper()
 	out := t.TempDir()
 	var paths []string
 	for r := world - 1; r >= 0; r-- {
-		f := rankFiles(t, r, world, 10, func(m *folder.Manifest) {
+		f := rankFiles(t, r, world, 10, func(m *rundir.Manifest) {
 			if alter != nil {
 				alter(r, m)
 			}
@@ -144,7 +144,7 @@ func open(t *testing.T, paths []string) *Whole {
 }
 
 func TestRanksOfOneRunComeInTheirOrderOnTheClockOfTheFirstToStart(t *testing.T) {
-	w := open(t, ranks(t, 3, func(r int, m *folder.Manifest) {
+	w := open(t, ranks(t, 3, func(r int, m *rundir.Manifest) {
 		m.StartedAt = base.Add([]time.Duration{20, 5, 0}[r] * time.Millisecond)
 	}))
 	var got []string
@@ -157,27 +157,27 @@ func TestRanksOfOneRunComeInTheirOrderOnTheClockOfTheFirstToStart(t *testing.T) 
 }
 
 func TestFoldersThatAreNotRanksOfOneRunAreRefusedByName(t *testing.T) {
-	for name, alter := range map[string]func(m *folder.Manifest){
-		"its world is 5":              func(m *folder.Manifest) { m.Rank.World = 5 },
-		"its start is":                func(m *folder.Manifest) { m.Rank.StartAt = begin.Add(1) },
-		`its scenario is "x"`:         func(m *folder.Manifest) { m.Scenario = "x" },
-		`its arm is "b"`:              func(m *folder.Manifest) { m.Labels["arm"] = "b" },
-		"its seed is 8":               func(m *folder.Manifest) { m.Seed = 8 },
-		`its model is "\x1b[2Jm"`:     func(m *folder.Manifest) { m.Server.Model = "\x1b[2Jm" },
-		`its workload is "v"`:         func(m *folder.Manifest) { m.Workload.SHA256 = "v" },
-		`its --slo is "e2e=1s"`:       func(m *folder.Manifest) { m.Judging.SLO = "e2e=1s" },
-		`its --validity is "a=off"`:   func(m *folder.Manifest) { m.Judging.Validity = []string{"a=off"} },
-		"it is rank 1, and so is":     func(m *folder.Manifest) { m.Rank.Rank = 1 },
-		"no rank of a run":            func(m *folder.Manifest) { m.Rank = nil },
-		"no rank of a run (--rank":    func(m *folder.Manifest) { m.Rank.World = 1 },
-		"it says that it is rank 9 o": func(m *folder.Manifest) { m.Rank.Rank = 9 },
-		"it is rank 2 of 100001":      func(m *folder.Manifest) { m.Rank.World = rank.MaxWorld + 1 },
-		"it started at 9999-":         func(m *folder.Manifest) { m.StartedAt = time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC) },
-		"never began":                 func(m *folder.Manifest) { m.Judging = nil },
-		"never began to":              func(m *folder.Manifest) { m.StartedAt = time.Time{} },
-		`its form is "other/1"`:       func(m *folder.Manifest) { m.Schema = "other/1" },
+	for name, alter := range map[string]func(m *rundir.Manifest){
+		"its world is 5":              func(m *rundir.Manifest) { m.Rank.World = 5 },
+		"its start is":                func(m *rundir.Manifest) { m.Rank.StartAt = begin.Add(1) },
+		`its scenario is "x"`:         func(m *rundir.Manifest) { m.Scenario = "x" },
+		`its arm is "b"`:              func(m *rundir.Manifest) { m.Labels["arm"] = "b" },
+		"its seed is 8":               func(m *rundir.Manifest) { m.Seed = 8 },
+		`its model is "\x1b[2Jm"`:     func(m *rundir.Manifest) { m.Server.Model = "\x1b[2Jm" },
+		`its workload is "v"`:         func(m *rundir.Manifest) { m.Workload.SHA256 = "v" },
+		`its --slo is "e2e=1s"`:       func(m *rundir.Manifest) { m.Judging.SLO = "e2e=1s" },
+		`its --validity is "a=off"`:   func(m *rundir.Manifest) { m.Judging.Validity = []string{"a=off"} },
+		"it is rank 1, and so is":     func(m *rundir.Manifest) { m.Rank.Rank = 1 },
+		"no rank of a run":            func(m *rundir.Manifest) { m.Rank = nil },
+		"no rank of a run (--rank":    func(m *rundir.Manifest) { m.Rank.World = 1 },
+		"it says that it is rank 9 o": func(m *rundir.Manifest) { m.Rank.Rank = 9 },
+		"it is rank 2 of 100001":      func(m *rundir.Manifest) { m.Rank.World = rank.MaxWorld + 1 },
+		"it started at 9999-":         func(m *rundir.Manifest) { m.StartedAt = time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC) },
+		"never began":                 func(m *rundir.Manifest) { m.Judging = nil },
+		"never began to":              func(m *rundir.Manifest) { m.StartedAt = time.Time{} },
+		`its form is "other/1"`:       func(m *rundir.Manifest) { m.Schema = "other/1" },
 	} {
-		paths := ranks(t, 3, func(r int, m *folder.Manifest) {
+		paths := ranks(t, 3, func(r int, m *rundir.Manifest) {
 			if r == 2 {
 				alter(m)
 			}
@@ -214,8 +214,8 @@ func TestAFolderThatCannotBeReadIsAnError(t *testing.T) {
 	good := ranks(t, 2, nil)
 	for name, f := range map[string]files{
 		"no manifest":     {},
-		"garbage":         {folder.ManifestFile: "{"},
-		"garbage, phases": {folder.ManifestFile: jsonLine(t, manifest(1, 2, 10)), folder.PhasesFile: "x"},
+		"garbage":         {rundir.ManifestFile: "{"},
+		"garbage, phases": {rundir.ManifestFile: jsonLine(t, manifest(1, 2, 10)), rundir.PhasesFile: "x"},
 	} {
 		path := f.write(t, filepath.Join(t.TempDir(), "r"))
 		if _, err := Open([]string{good[1], path}, false); err == nil || !strings.HasPrefix(err.Error(), path) {
@@ -251,11 +251,11 @@ func TestAScheduleWithARequestTwiceOrNeverIsRefused(t *testing.T) {
 		return open(t, paths), paths
 	}
 	for want, change := range map[string]func(files){
-		"request 2 of measure is planned there and in":  func(f files) { f[folder.ScheduleFile] = scheduleLine(1) + scheduleLine(2) + scheduleLine(3) },
-		"request 1 of measure is planned by no rank":    func(f files) { f[folder.ScheduleFile] = scheduleLine(3) },
-		`"other" is no phase of the plan`:               func(f files) { f[folder.ScheduleFile] = `{"phase":"other","index":0}` + "\n" },
-		"invalid character":                             func(f files) { f[folder.ScheduleFile] = "garbage\n" },
-		"request -1 of measure is planned there and in": func(f files) { f[folder.ScheduleFile] = `{"phase":"measure","index":-1}` + "\n" },
+		"request 2 of measure is planned there and in":  func(f files) { f[rundir.ScheduleFile] = scheduleLine(1) + scheduleLine(2) + scheduleLine(3) },
+		"request 1 of measure is planned by no rank":    func(f files) { f[rundir.ScheduleFile] = scheduleLine(3) },
+		`"other" is no phase of the plan`:               func(f files) { f[rundir.ScheduleFile] = `{"phase":"other","index":0}` + "\n" },
+		"invalid character":                             func(f files) { f[rundir.ScheduleFile] = "garbage\n" },
+		"request -1 of measure is planned there and in": func(f files) { f[rundir.ScheduleFile] = `{"phase":"measure","index":-1}` + "\n" },
 	} {
 		w, _ := twoRanks(change)
 		if err := w.Schedule(t.Context(), &bytes.Buffer{}); err == nil || !strings.Contains(err.Error(), want) {
@@ -263,7 +263,7 @@ func TestAScheduleWithARequestTwiceOrNeverIsRefused(t *testing.T) {
 		}
 	}
 	// A rank that is known to be missing has its requests, and a torn last line is of a killed process.
-	w, paths := twoRanks(func(f files) { f[folder.ScheduleFile] += `{"phase":"mea` })
+	w, paths := twoRanks(func(f files) { f[rundir.ScheduleFile] += `{"phase":"mea` })
 	if err := w.Schedule(t.Context(), &bytes.Buffer{}); err != nil {
 		t.Errorf("torn: %v", err)
 	}
@@ -276,7 +276,7 @@ func TestAScheduleWithARequestTwiceOrNeverIsRefused(t *testing.T) {
 	}
 	// The ranks of a closed loop that ends by time come to different blocks of the plan.
 	for i := range alone.Parts {
-		alone.Parts[i].Manifest.Workload.Phases[0] = folder.PlannedPhase{Name: folder.PhaseMeasure, Process: schedule.Process{Arrival: schedule.Closed}, Limit: schedule.Limit{Duration: time.Hour}}
+		alone.Parts[i].Manifest.Workload.Phases[0] = rundir.PlannedPhase{Name: rundir.PhaseMeasure, Process: schedule.Process{Arrival: schedule.Closed}, Limit: schedule.Limit{Duration: time.Hour}}
 	}
 	alone.Missing = nil
 	if err := alone.Schedule(t.Context(), &bytes.Buffer{}); err != nil {
@@ -286,7 +286,7 @@ func TestAScheduleWithARequestTwiceOrNeverIsRefused(t *testing.T) {
 
 func TestRecordsAreThoseOfOneRunOnOneClock(t *testing.T) {
 	paths := ranks(t, 3, nil)
-	torn := filepath.Join(paths[1], folder.RequestsFile)
+	torn := filepath.Join(paths[1], rundir.RequestsFile)
 	text, err := os.ReadFile(torn)
 	if err != nil {
 		t.Fatal(err)
@@ -315,7 +315,7 @@ func TestRecordsAreThoseOfOneRunOnOneClock(t *testing.T) {
 
 func TestOutputsAreKeptUnderTheNameOfTheWhole(t *testing.T) {
 	w := open(t, ranks(t, 3, nil))
-	path := filepath.Join(t.TempDir(), folder.OutputsFile)
+	path := filepath.Join(t.TempDir(), rundir.OutputsFile)
 	var got bytes.Buffer
 	if err := w.Outputs(t.Context(), "whole", &got); err != nil || !w.HaveOutputs() {
 		t.Fatal(err)
@@ -323,13 +323,13 @@ func TestOutputsAreKeptUnderTheNameOfTheWhole(t *testing.T) {
 	if err := os.WriteFile(path, got.Bytes(), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	outputs, err := folder.OpenOutputs(path)
+	outputs, err := rundir.OpenOutputs(path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer outputs.Close()
 	for index := range 10 {
-		text, err := outputs.Find(folder.PhaseMeasure, index)
+		text, err := outputs.Find(rundir.PhaseMeasure, index)
 		if err != nil || text == nil || *text != fmt.Sprintf("<%d>", index) {
 			t.Errorf("output %d: %v, %v", index, text, err)
 		}

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/telemetry"
 )
 
@@ -32,7 +32,7 @@ func (w *Whole) alignedWithin() *float64 {
 
 // machine tells apart what has a clock of its own: the boot of a kernel, whatever containers call
 // themselves.
-func machine(m folder.Manifest) string { return cmp.Or(m.Client.BootID, m.Client.Hostname) }
+func machine(m rundir.Manifest) string { return cmp.Or(m.Client.BootID, m.Client.Hostname) }
 
 // stepSeconds from which on a clock counts as set during the run: it and that of the run are not read in
 // one moment.
@@ -44,10 +44,10 @@ func (w *Whole) Warnings(merged telemetry.Merged, tornRecords []int) []string {
 	var all []string
 	add := func(format string, args ...any) { all = append(all, fmt.Sprintf(format, args...)) }
 	all = append(all, w.clockWarnings()...)
-	if !w.alike(func(m folder.Manifest) string { return m.Labels[labelHost] }) {
+	if !w.alike(func(m rundir.Manifest) string { return m.Labels[labelHost] }) {
 		add("the ranks do not agree on which host was measured; taken is %q, that of rank %d: give all of them --label host=NAME", w.Parts[0].Manifest.Labels[labelHost], w.Parts[0].rank())
 	}
-	if !w.alike(func(m folder.Manifest) string { return m.Program.String() }) {
+	if !w.alike(func(m rundir.Manifest) string { return m.Program.String() }) {
 		add("the ranks ran different builds of uma-load")
 	}
 	for _, name := range merged.Elsewhere {
@@ -95,7 +95,7 @@ func rounded(seconds float64) time.Duration {
 // ownWarnings are those of the ranks, each under their numbers, or once what all of them say.
 func (w *Whole) ownWarnings() []string {
 	by := map[string][]int{}
-	for _, text := range w.union(func(m folder.Manifest) []string { return m.Judging.Warnings }) {
+	for _, text := range w.union(func(m rundir.Manifest) []string { return m.Judging.Warnings }) {
 		for _, p := range w.Parts {
 			if slices.Contains(p.Manifest.Judging.Warnings, text) {
 				by[text] = append(by[text], p.rank())
@@ -103,7 +103,7 @@ func (w *Whole) ownWarnings() []string {
 		}
 	}
 	var all []string
-	for _, text := range w.union(func(m folder.Manifest) []string { return m.Judging.Warnings }) {
+	for _, text := range w.union(func(m rundir.Manifest) []string { return m.Judging.Warnings }) {
 		switch ranks := by[text]; {
 		case len(ranks) == len(w.Parts):
 			all = append(all, text)

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/telemetry"
 )
 
@@ -16,13 +16,13 @@ func (w *Whole) Name() string { return w.Parts[0].Manifest.Rank.Of }
 // Phases are those of the whole. One with load lasts from its first start on any rank to its last end.
 // Before it no rank has sent anything: ready ends with the first rank's, and stop begins when the last
 // rank comes to it.
-func (w *Whole) Phases() []folder.Span {
-	names := []string{folder.PhaseReady}
+func (w *Whole) Phases() []rundir.Span {
+	names := []string{rundir.PhaseReady}
 	for _, p := range w.plan() {
 		names = append(names, p.Name)
 	}
-	var spans []folder.Span
-	for _, name := range append(names, folder.PhaseStop) {
+	var spans []rundir.Span
+	for _, name := range append(names, rundir.PhaseStop) {
 		if s, ok := w.span(name); ok {
 			spans = append(spans, s)
 		}
@@ -30,7 +30,7 @@ func (w *Whole) Phases() []folder.Span {
 	return spans
 }
 
-func (w *Whole) span(name string) (span folder.Span, ok bool) {
+func (w *Whole) span(name string) (span rundir.Span, ok bool) {
 	for _, p := range w.Parts {
 		for _, s := range p.Phases {
 			if s.Name != name {
@@ -40,9 +40,9 @@ func (w *Whole) span(name string) (span folder.Span, ok bool) {
 			switch {
 			case !ok:
 				span, ok = s, true
-			case name == folder.PhaseReady:
+			case name == rundir.PhaseReady:
 				span.StartNS, span.EndNS = min(span.StartNS, s.StartNS), min(span.EndNS, s.EndNS)
-			case name == folder.PhaseStop:
+			case name == rundir.PhaseStop:
 				span.StartNS, span.EndNS = max(span.StartNS, s.StartNS), max(span.EndNS, s.EndNS)
 			default:
 				span.StartNS, span.EndNS = min(span.StartNS, s.StartNS), max(span.EndNS, s.EndNS)
@@ -57,7 +57,7 @@ func (w *Whole) Telemetry(path string) (telemetry.Merged, bool, error) {
 	var parts []telemetry.Part
 	var of []int // the rank's place of each
 	for i, p := range w.Parts {
-		own := p.Path(folder.TelemetryFile)
+		own := p.Path(rundir.TelemetryFile)
 		if _, err := os.Stat(own); errors.Is(err, os.ErrNotExist) {
 			continue
 		}
@@ -83,17 +83,17 @@ func (w *Whole) Telemetry(path string) (telemetry.Merged, bool, error) {
 
 // Manifest is that of the whole: the first rank's where all are alike, and what became of each rank.
 // sources are the places of the ranks that telemetry was taken from, by its source.
-func (w *Whole) Manifest(run string, sources map[string]int) folder.Manifest {
+func (w *Whole) Manifest(run string, sources map[string]int) rundir.Manifest {
 	m := w.Parts[0].Manifest
 	m.Run, m.State, m.Labels, m.StartedAt, m.EndedAt = run, w.state(), w.labels(), w.StartedAt, w.endedAt()
-	m.Ranks = &folder.Ranks{
+	m.Ranks = &rundir.Ranks{
 		World: w.World, StartAt: m.Rank.StartAt, Missing: w.Missing, AlignedWithinSeconds: w.alignedWithin(),
 	}
 	m.Rank, m.Machines, m.Pages, m.Telemetry, m.Captures, m.Judging = nil, nil, nil, nil, nil, nil
 	m.Flags = w.commonFlags()
 	m.Server.Simulated = slices.ContainsFunc(w.Parts, func(p Part) bool { return p.Manifest.Server.Simulated })
-	m.Server.Answered = w.union(func(m folder.Manifest) []string { return m.Server.Answered })
-	m.Server.Fingerprints = w.union(func(m folder.Manifest) []string { return m.Server.Fingerprints })
+	m.Server.Answered = w.union(func(m rundir.Manifest) []string { return m.Server.Answered })
+	m.Server.Fingerprints = w.union(func(m rundir.Manifest) []string { return m.Server.Fingerprints })
 	for i, p := range w.Parts {
 		m.Ranks.Parts = append(m.Ranks.Parts, p.part(m.Flags, sourcesOf(sources, i)))
 		for _, machine := range p.Manifest.Machines {
@@ -111,9 +111,9 @@ func (w *Whole) Manifest(run string, sources map[string]int) folder.Manifest {
 }
 
 // part is what is said of a rank in the manifest of the whole.
-func (p Part) part(common map[string]string, sources []string) folder.Part {
+func (p Part) part(common map[string]string, sources []string) rundir.Part {
 	m := p.Manifest
-	part := folder.Part{
+	part := rundir.Part{
 		Share: *m.Rank, Run: m.Run, State: m.State, StartedAt: m.StartedAt, EndedAt: m.EndedAt, ShiftNS: p.ShiftNS,
 		Program: m.Program, Client: m.Client, Labels: m.Labels, Sources: sources, Flags: map[string]string{},
 	}
@@ -145,7 +145,7 @@ func sourcesOf(sources map[string]int, part int) []string {
 func (w *Whole) commonFlags() map[string]string {
 	common := map[string]string{}
 	for name, value := range w.Parts[0].Manifest.Flags {
-		if w.alike(func(m folder.Manifest) string { return m.Flags[name] }) {
+		if w.alike(func(m rundir.Manifest) string { return m.Flags[name] }) {
 			common[name] = value
 		}
 	}
@@ -153,7 +153,7 @@ func (w *Whole) commonFlags() map[string]string {
 }
 
 // union lists what the ranks list, each thing once.
-func (w *Whole) union(of func(folder.Manifest) []string) []string {
+func (w *Whole) union(of func(rundir.Manifest) []string) []string {
 	var all []string
 	for _, p := range w.Parts {
 		for _, one := range of(p.Manifest) {
@@ -167,12 +167,12 @@ func (w *Whole) union(of func(folder.Manifest) []string) []string {
 
 // state is the worst of the ranks.
 func (w *Whole) state() string {
-	for _, state := range []string{folder.StateRunning, folder.StateFailed, folder.StateStopped, folder.StateInterrupted} {
+	for _, state := range []string{rundir.StateRunning, rundir.StateFailed, rundir.StateStopped, rundir.StateInterrupted} {
 		if slices.ContainsFunc(w.Parts, func(p Part) bool { return p.Manifest.State == state }) {
 			return state
 		}
 	}
-	return folder.StateComplete
+	return rundir.StateComplete
 }
 
 // endedAt is when the last rank ended; nil if one of them did not.

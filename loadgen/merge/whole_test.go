@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/umascope/umascope/loadgen/folder"
 	"github.com/umascope/umascope/loadgen/rank"
+	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/telemetry"
 )
 
@@ -24,10 +24,10 @@ func contextDone(t *testing.T) (context.Context, context.CancelFunc) {
 
 func TestPhasesAreThoseOfAllRanks(t *testing.T) {
 	w := open(t, ranks(t, 3, nil))
-	want := []folder.Span{
-		{Name: folder.PhaseReady, StartNS: 0, EndNS: 1000 * ms},
-		{Name: folder.PhaseMeasure, StartNS: 10_000 * ms, EndNS: 11_000*ms + 2},
-		{Name: folder.PhaseStop, StartNS: 11_000*ms + 2, EndNS: 12_000 * ms},
+	want := []rundir.Span{
+		{Name: rundir.PhaseReady, StartNS: 0, EndNS: 1000 * ms},
+		{Name: rundir.PhaseMeasure, StartNS: 10_000 * ms, EndNS: 11_000*ms + 2},
+		{Name: rundir.PhaseStop, StartNS: 11_000*ms + 2, EndNS: 12_000 * ms},
 	}
 	if got := w.Phases(); !slices.Equal(got, want) {
 		t.Errorf("%+v\nwant %+v", got, want)
@@ -36,46 +36,46 @@ func TestPhasesAreThoseOfAllRanks(t *testing.T) {
 
 // merged is the manifest of a merged run with what its ranks found.
 type merged struct {
-	folder.Judging
-	of folder.Manifest
+	rundir.Judging
+	of rundir.Manifest
 }
 
 func TestWhatARankFoundIsFoundOfTheWhole(t *testing.T) {
 	for name, c := range map[string]struct {
-		alter func(*folder.Manifest)
+		alter func(*rundir.Manifest)
 		check func(merged) bool
 	}{
-		"nothing": {func(*folder.Manifest) {}, func(in merged) bool {
+		"nothing": {func(*rundir.Manifest) {}, func(in merged) bool {
 			return in.Stopped == "" && in.Client.Watched && in.Model.Checked && in.Model.Compared && in.Model.Guarded && in.KVMode.Checked && !in.TelemetryRequested
 		}},
-		"a stall": {func(m *folder.Manifest) { m.Judging.Client.Stalls = []folder.Stall{{FromNS: 5, ToNS: 9}} }, func(in merged) bool {
+		"a stall": {func(m *rundir.Manifest) { m.Judging.Client.Stalls = []rundir.Stall{{FromNS: 5, ToNS: 9}} }, func(in merged) bool {
 			shift := startedAfter(1).Nanoseconds()
-			return slices.Equal(in.Client.Stalls, []folder.Stall{{FromNS: 5 + shift, ToNS: 9 + shift, Rank: 1}})
+			return slices.Equal(in.Client.Stalls, []rundir.Stall{{FromNS: 5 + shift, ToNS: 9 + shift, Rank: 1}})
 		}},
-		"stamps on one rank only":                   {func(m *folder.Manifest) { m.Judging.Client.PacketStamps = true }, func(in merged) bool { return !in.Client.PacketStamps }},
-		"a rank without what prompts are judged by": {func(m *folder.Manifest) { m.Judging.PrefixReuse = &folder.PrefixReuse{} }, func(in merged) bool { return in.PrefixReuse == nil }},
-		"a busy client":                             {func(m *folder.Manifest) { m.Judging.Client.CPURatio = .9 }, func(in merged) bool { return in.Client.CPURatio == .9 }},
-		"an unwatched client":                       {func(m *folder.Manifest) { m.Judging.Client.Watched = false }, func(in merged) bool { return !in.Client.Watched }},
-		"another model":                             {func(m *folder.Manifest) { m.Judging.Model.Mismatch = "x" }, func(in merged) bool { return in.Model.Mismatch == "rank 1: x" }},
-		"a model that changed":                      {func(m *folder.Manifest) { m.Judging.Model.Changed = "x" }, func(in merged) bool { return in.Model.Changed == "rank 1: x" }},
-		"a model that is gone":                      {func(m *folder.Manifest) { m.Judging.Model.Dropped = "x" }, func(in merged) bool { return in.Model.Dropped == "rank 1: x" }},
-		"a prompt too long":                         {func(m *folder.Manifest) { m.Judging.Model.PromptLimit = "x" }, func(in merged) bool { return in.Model.PromptLimit == "rank 1: x" }},
-		"an unchecked model":                        {func(m *folder.Manifest) { m.Judging.Model = folder.ModelFindings{} }, func(in merged) bool { return !in.Model.Checked && !in.Model.Compared && !in.Model.Guarded }},
-		"other tiers":                               {func(m *folder.Manifest) { m.Judging.KVMode.Mismatch = "x" }, func(in merged) bool { return in.KVMode.Mismatch == "rank 1: x" }},
-		"tiers unseen":                              {func(m *folder.Manifest) { m.Judging.KVMode.Checked = false }, func(in merged) bool { return !in.KVMode.Checked }},
-		"an interrupt":                              {func(m *folder.Manifest) { m.Judging.Stopped = "x" }, func(in merged) bool { return in.Stopped == "rank 1: x" }},
-		"a kill":                                    {func(m *folder.Manifest) { m.State = folder.StateRunning }, func(in merged) bool { return strings.Contains(in.Stopped, "killed") }},
-		"a simulation":                              {func(m *folder.Manifest) { m.Server.Simulated = true }, func(in merged) bool { return in.of.Server.Simulated }},
-		"telemetry wanted":                          {func(m *folder.Manifest) { m.Judging.TelemetryRequested = true }, func(in merged) bool { return in.TelemetryRequested }},
-		"another machine":                           {func(m *folder.Manifest) { m.Client.BootID = "other" }, func(in merged) bool { return in.of.Ranks.Parts[1].Client.BootID == "other" }},
-		"a host of its own":                         {func(m *folder.Manifest) { m.Labels["host"] = "own" }, func(in merged) bool { return in.of.Labels["host"] == "spark" }},
-		"a label of its own":                        {func(m *folder.Manifest) { m.Labels["node"] = "own" }, func(in merged) bool { return in.of.Labels["node"] == "" && in.of.Labels["arm"] == "a" }},
-		"another text splitter": {func(m *folder.Manifest) { m.Server.FingerprintStart = &folder.Fingerprint{ProbeTokens: []int{9}} }, func(in merged) bool {
+		"stamps on one rank only":                   {func(m *rundir.Manifest) { m.Judging.Client.PacketStamps = true }, func(in merged) bool { return !in.Client.PacketStamps }},
+		"a rank without what prompts are judged by": {func(m *rundir.Manifest) { m.Judging.PrefixReuse = &rundir.PrefixReuse{} }, func(in merged) bool { return in.PrefixReuse == nil }},
+		"a busy client":                             {func(m *rundir.Manifest) { m.Judging.Client.CPURatio = .9 }, func(in merged) bool { return in.Client.CPURatio == .9 }},
+		"an unwatched client":                       {func(m *rundir.Manifest) { m.Judging.Client.Watched = false }, func(in merged) bool { return !in.Client.Watched }},
+		"another model":                             {func(m *rundir.Manifest) { m.Judging.Model.Mismatch = "x" }, func(in merged) bool { return in.Model.Mismatch == "rank 1: x" }},
+		"a model that changed":                      {func(m *rundir.Manifest) { m.Judging.Model.Changed = "x" }, func(in merged) bool { return in.Model.Changed == "rank 1: x" }},
+		"a model that is gone":                      {func(m *rundir.Manifest) { m.Judging.Model.Dropped = "x" }, func(in merged) bool { return in.Model.Dropped == "rank 1: x" }},
+		"a prompt too long":                         {func(m *rundir.Manifest) { m.Judging.Model.PromptLimit = "x" }, func(in merged) bool { return in.Model.PromptLimit == "rank 1: x" }},
+		"an unchecked model":                        {func(m *rundir.Manifest) { m.Judging.Model = rundir.ModelFindings{} }, func(in merged) bool { return !in.Model.Checked && !in.Model.Compared && !in.Model.Guarded }},
+		"other tiers":                               {func(m *rundir.Manifest) { m.Judging.KVMode.Mismatch = "x" }, func(in merged) bool { return in.KVMode.Mismatch == "rank 1: x" }},
+		"tiers unseen":                              {func(m *rundir.Manifest) { m.Judging.KVMode.Checked = false }, func(in merged) bool { return !in.KVMode.Checked }},
+		"an interrupt":                              {func(m *rundir.Manifest) { m.Judging.Stopped = "x" }, func(in merged) bool { return in.Stopped == "rank 1: x" }},
+		"a kill":                                    {func(m *rundir.Manifest) { m.State = rundir.StateRunning }, func(in merged) bool { return strings.Contains(in.Stopped, "killed") }},
+		"a simulation":                              {func(m *rundir.Manifest) { m.Server.Simulated = true }, func(in merged) bool { return in.of.Server.Simulated }},
+		"telemetry wanted":                          {func(m *rundir.Manifest) { m.Judging.TelemetryRequested = true }, func(in merged) bool { return in.TelemetryRequested }},
+		"another machine":                           {func(m *rundir.Manifest) { m.Client.BootID = "other" }, func(in merged) bool { return in.of.Ranks.Parts[1].Client.BootID == "other" }},
+		"a host of its own":                         {func(m *rundir.Manifest) { m.Labels["host"] = "own" }, func(in merged) bool { return in.of.Labels["host"] == "spark" }},
+		"a label of its own":                        {func(m *rundir.Manifest) { m.Labels["node"] = "own" }, func(in merged) bool { return in.of.Labels["node"] == "" && in.of.Labels["arm"] == "a" }},
+		"another text splitter": {func(m *rundir.Manifest) { m.Server.FingerprintStart = &rundir.Fingerprint{ProbeTokens: []int{9}} }, func(in merged) bool {
 			return strings.Contains(in.Model.Mismatch, "rank 1 met another model than rank 0")
 		}},
 	} {
-		w := open(t, ranks(t, 3, func(r int, m *folder.Manifest) {
-			m.Server.FingerprintStart = &folder.Fingerprint{ProbeTokens: []int{1, 2}}
+		w := open(t, ranks(t, 3, func(r int, m *rundir.Manifest) {
+			m.Server.FingerprintStart = &rundir.Fingerprint{ProbeTokens: []int{1, 2}}
 			if r == 1 {
 				c.alter(m)
 			}
@@ -88,14 +88,14 @@ func TestWhatARankFoundIsFoundOfTheWhole(t *testing.T) {
 }
 
 func TestPromptsOfAllRanksAreJudgedAlike(t *testing.T) {
-	whole := func(common ...*int) *folder.PrefixReuse {
+	whole := func(common ...*int) *rundir.PrefixReuse {
 		w := &Whole{}
 		for i, n := range common {
-			own := &folder.PrefixReuse{CommonTokens: n, Engine: &folder.PrefixLookups{Tokens: 9}}
+			own := &rundir.PrefixReuse{CommonTokens: n, Engine: &rundir.PrefixLookups{Tokens: 9}}
 			if i > 0 {
 				own.Repeats = "--repeat-of"
 			}
-			w.Parts = append(w.Parts, Part{Manifest: folder.Manifest{Judging: &folder.Judging{PrefixReuse: own}}})
+			w.Parts = append(w.Parts, Part{Manifest: rundir.Manifest{Judging: &rundir.Judging{PrefixReuse: own}}})
 		}
 		return w.Judging(nil).PrefixReuse
 	}
@@ -109,11 +109,11 @@ func TestPromptsOfAllRanksAreJudgedAlike(t *testing.T) {
 }
 
 func TestLimitsThatCannotBeReadAreAnError(t *testing.T) {
-	for _, alter := range []func(*folder.Manifest){
-		func(m *folder.Manifest) { m.Judging.SLO = "x" },
-		func(m *folder.Manifest) { m.Judging.Validity = []string{"x"} },
+	for _, alter := range []func(*rundir.Manifest){
+		func(m *rundir.Manifest) { m.Judging.SLO = "x" },
+		func(m *rundir.Manifest) { m.Judging.Validity = []string{"x"} },
 	} {
-		paths := ranks(t, 2, func(_ int, m *folder.Manifest) { alter(m) })
+		paths := ranks(t, 2, func(_ int, m *rundir.Manifest) { alter(m) })
 		if _, err := Open(paths, false); err == nil || !strings.Contains(err.Error(), "r0: --") {
 			t.Errorf("accepted, or not named: %v", err)
 		}
@@ -121,16 +121,16 @@ func TestLimitsThatCannotBeReadAreAnError(t *testing.T) {
 }
 
 func TestTheManifestNamesItsParts(t *testing.T) {
-	w := open(t, ranks(t, 3, func(r int, m *folder.Manifest) {
-		m.Machines = []folder.Machine{{Source: "spark", URL: fmt.Sprint(r)}}
-		m.Pages = []folder.Page{{Source: fmt.Sprint("page", r)}}
+	w := open(t, ranks(t, 3, func(r int, m *rundir.Manifest) {
+		m.Machines = []rundir.Machine{{Source: "spark", URL: fmt.Sprint(r)}}
+		m.Pages = []rundir.Page{{Source: fmt.Sprint("page", r)}}
 		m.Server.Answered = []string{"m", fmt.Sprint("m", r)}
 		if r == 2 {
-			m.State = folder.StateInterrupted
+			m.State = rundir.StateInterrupted
 		}
 	}))
 	m := w.Manifest("whole", map[string]int{"spark": 1, "page2": 2})
-	if m.Run != "whole" || m.State != folder.StateInterrupted || m.Rank != nil || !m.StartedAt.Equal(base) || !m.EndedAt.Equal(base.Add(time.Minute+startedAfter(2))) {
+	if m.Run != "whole" || m.State != rundir.StateInterrupted || m.Rank != nil || !m.StartedAt.Equal(base) || !m.EndedAt.Equal(base.Add(time.Minute+startedAfter(2))) {
 		t.Errorf("%+v", m)
 	}
 	if !reflect.DeepEqual(m.Flags, map[string]string{"rate": "10"}) || !reflect.DeepEqual(m.Ranks.Parts[2].Flags, map[string]string{"rank": "2"}) {
@@ -149,19 +149,19 @@ func TestTheManifestNamesItsParts(t *testing.T) {
 }
 
 func TestClocksSayHowFarRanksMayBeShifted(t *testing.T) {
-	own := func(r int, m *folder.Manifest) { m.Client.BootID = fmt.Sprint("boot", r) }
+	own := func(r int, m *rundir.Manifest) { m.Client.BootID = fmt.Sprint("boot", r) }
 	for name, c := range map[string]struct {
-		alter func(r int, m *folder.Manifest)
+		alter func(r int, m *rundir.Manifest)
 		want  *float64
 		says  string
 	}{
 		"one machine":         {nil, new(0.0), ""},
-		"one, unreadable":     {func(_ int, m *folder.Manifest) { m.Client.BootID, m.Rank.Clock = "", nil }, new(0.0), ""},
+		"one, unreadable":     {func(_ int, m *rundir.Manifest) { m.Client.BootID, m.Rank.Clock = "", nil }, new(0.0), ""},
 		"several":             {own, new(0.002), "by up to 2ms"},
-		"the two worst":       {func(r int, m *folder.Manifest) { own(r, m); m.Rank.Clock.MaxErrorSeconds = float64(r+1) / 1000 }, new(0.005), "by up to 5ms"},
-		"not synchronised":    {func(r int, m *folder.Manifest) { own(r, m); m.Rank.Clock.Synchronised = r != 1 }, nil, "rank 1 is not synchronised"},
-		"nobody may ask":      {func(r int, m *folder.Manifest) { own(r, m); m.Rank.Clock = nil }, nil, "ranks 0, 1, 2 are not synchronised"},
-		"a clock that is set": {func(r int, m *folder.Manifest) { m.Client.ClockStepSeconds = -float64(r) * 0.0009 }, new(0.0), "clock of rank 2 moved by -1.8ms"},
+		"the two worst":       {func(r int, m *rundir.Manifest) { own(r, m); m.Rank.Clock.MaxErrorSeconds = float64(r+1) / 1000 }, new(0.005), "by up to 5ms"},
+		"not synchronised":    {func(r int, m *rundir.Manifest) { own(r, m); m.Rank.Clock.Synchronised = r != 1 }, nil, "rank 1 is not synchronised"},
+		"nobody may ask":      {func(r int, m *rundir.Manifest) { own(r, m); m.Rank.Clock = nil }, nil, "ranks 0, 1, 2 are not synchronised"},
+		"a clock that is set": {func(r int, m *rundir.Manifest) { m.Client.ClockStepSeconds = -float64(r) * 0.0009 }, new(0.0), "clock of rank 2 moved by -1.8ms"},
 	} {
 		w := open(t, ranks(t, 3, c.alter))
 		got := w.alignedWithin()
@@ -175,7 +175,7 @@ func TestClocksSayHowFarRanksMayBeShifted(t *testing.T) {
 }
 
 func TestWarningsOfRanksAreSaidOnce(t *testing.T) {
-	w := open(t, ranks(t, 3, func(r int, m *folder.Manifest) {
+	w := open(t, ranks(t, 3, func(r int, m *rundir.Manifest) {
 		m.Judging.Warnings = []string{"all"}
 		if r > 0 {
 			m.Judging.Warnings = append(m.Judging.Warnings, "two")
@@ -267,7 +267,7 @@ func TestTheFirstErrorEndsASequence(t *testing.T) {
 
 func TestARankThatIsAloneIsNoMerge(t *testing.T) {
 	place := rank.Place{Rank: 0, World: 1}
-	f := rankFiles(t, 0, 2, 10, func(m *folder.Manifest) { m.Rank.Place = place })
+	f := rankFiles(t, 0, 2, 10, func(m *rundir.Manifest) { m.Rank.Place = place })
 	if _, err := Open([]string{f.write(t, t.TempDir())}, true); err == nil {
 		t.Error("accepted")
 	}

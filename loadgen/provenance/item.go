@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/rundir"
 )
 
 // Item is one thing by which runs are told apart, under the name that people read: option --slow of engine.
@@ -25,7 +25,7 @@ type Item struct {
 const flagPrefix = "flag --"
 
 // Items lists what identifies a run, in the order in which it is shown.
-func Items(p folder.Provenance) []Item {
+func Items(p rundir.Provenance) []Item {
 	var all []Item
 	for _, process := range p.Processes {
 		all = append(all, itemsOf(process)...)
@@ -43,8 +43,8 @@ func Items(p folder.Provenance) []Item {
 	return all
 }
 
-func itemsOf(p folder.RanProcess) []Item {
-	of, planned := " of "+p.Name, p.ReadFrom == folder.ReadFromPlan
+func itemsOf(p rundir.RanProcess) []Item {
+	of, planned := " of "+p.Name, p.ReadFrom == rundir.ReadFromPlan
 	all := []Item{{Name: "program" + of, Value: p.Program, Planned: planned}}
 	if p.Program == "" {
 		all = nil
@@ -71,7 +71,7 @@ func itemsOf(p folder.RanProcess) []Item {
 	return all
 }
 
-func item(name string, h folder.Hashed, planned bool) Item {
+func item(name string, h rundir.Hashed, planned bool) Item {
 	return Item{Name: name, Value: strings.Join(h.Values, ", "), Hash: strings.Join(h.Hashes, " "), Planned: planned}
 }
 
@@ -80,8 +80,8 @@ func conditions() []string { return []string{"plan: gates", "plan: checks", "pla
 
 // Changed lists by name what a plan makes otherwise than a run was made: what runs, and the conditions that it is made
 // under. Both are of one key.
-func Changed(run, plan folder.Provenance) (ran, under []string) {
-	planned := func(p folder.Provenance) map[string]Item {
+func Changed(run, plan rundir.Provenance) (ran, under []string) {
+	planned := func(p rundir.Provenance) map[string]Item {
 		all := map[string]Item{}
 		for _, one := range Items(p) {
 			if one.Planned {

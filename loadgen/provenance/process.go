@@ -7,25 +7,25 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/rundir"
 )
 
 // Process identifies a process by its command line and the variables that are set for it.
-func (k Key) Process(name, readFrom string, argv []string, env map[string]string) folder.RanProcess {
+func (k Key) Process(name, readFrom string, argv []string, env map[string]string) rundir.RanProcess {
 	l := readLine(argv)
 	for _, variable := range slices.Sorted(maps.Keys(env)) {
 		if !slices.ContainsFunc(l.environment, func(p part) bool { return p.name == variable }) { // what a container is given holds
 			l.variable(variable, env[variable])
 		}
 	}
-	return folder.RanProcess{
+	return rundir.RanProcess{
 		Name: name, ReadFrom: readFrom, Program: l.program, Options: k.hashed("option", l.options), Environment: k.hashed("environment", l.environment),
 	}
 }
 
 // Inherited identifies the variables that engines read of the environment, each NAME=VALUE, that a process has from whoever
 // starts it. A container has none of them.
-func (k Key) Inherited(argv, environ []string) []folder.Hashed {
+func (k Key) Inherited(argv, environ []string) []rundir.Hashed {
 	if _, at := containerCommand(argv); at > 0 {
 		return nil
 	}
@@ -58,21 +58,21 @@ func (k Key) Image(id string) string {
 }
 
 // Setting identifies something that has a name by its text.
-func (k Key) Setting(name, text string) folder.Hashed {
-	return folder.Hashed{Name: name, Hashes: []string{k.hash("setting", name, text)}}
+func (k Key) Setting(name, text string) rundir.Hashed {
+	return rundir.Hashed{Name: name, Hashes: []string{k.hash("setting", name, text)}}
 }
 
 // Part identifies a part of a plan by all that it says.
-func (k Key) Part(name string, part any) (folder.Hashed, error) {
+func (k Key) Part(name string, part any) (rundir.Hashed, error) {
 	text, err := json.Marshal(part)
 	return k.Setting(name, string(text)), err
 }
 
 // ChangedFiles identifies the code and libraries that a container has otherwise than its image: lines of docker diff, such as
 // "C /usr/lib/x.py".
-func (k Key) ChangedFiles(lines []string) *folder.ChangedFiles {
+func (k Key) ChangedFiles(lines []string) *rundir.ChangedFiles {
 	kept := slices.Sorted(slices.Values(slices.DeleteFunc(slices.Clone(lines), func(line string) bool { return !isCode(line) })))
-	changed := &folder.ChangedFiles{Files: len(kept)}
+	changed := &rundir.ChangedFiles{Files: len(kept)}
 	if len(kept) > 0 {
 		changed.Hash = k.hash("changed", strings.Join(kept, "\n"))
 	}
@@ -93,10 +93,10 @@ func isCode(line string) bool {
 }
 
 // hashed keeps the values that may be kept and hashes the others, in the order of program and name.
-func (k Key) hashed(kind string, parts []part) []folder.Hashed {
-	var all []folder.Hashed
+func (k Key) hashed(kind string, parts []part) []rundir.Hashed {
+	var all []rundir.Hashed
 	for _, p := range parts {
-		one := folder.Hashed{Program: p.program, Name: p.name}
+		one := rundir.Hashed{Program: p.program, Name: p.name}
 		if p.open() {
 			one.Values = p.values
 		} else {
@@ -106,7 +106,7 @@ func (k Key) hashed(kind string, parts []part) []folder.Hashed {
 		}
 		all = append(all, one)
 	}
-	slices.SortFunc(all, func(a, b folder.Hashed) int {
+	slices.SortFunc(all, func(a, b rundir.Hashed) int {
 		return cmp.Or(cmp.Compare(a.Program, b.Program), cmp.Compare(a.Name, b.Name))
 	})
 	return all

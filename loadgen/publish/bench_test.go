@@ -6,12 +6,12 @@ import (
 	"io"
 	"testing"
 
-	"github.com/umascope/umascope/loadgen/chat"
+	"github.com/umascope/umascope/loadgen/openai"
 )
 
 // BenchmarkRequests takes out of a thousand records of 32 arrivals what is not told.
 func BenchmarkRequests(b *testing.B) {
-	record := chat.Record{Run: "r", Phase: "measure", PromptSHA256: "0123456789abcdef", Status: chat.StatusOK, ArrivalKinds: "tttttttttttttttttttttttttttttttt", Conversation: "c"}
+	record := openai.Record{Run: "r", Phase: "measure", PromptSHA256: "0123456789abcdef", Status: openai.StatusOK, ArrivalKinds: "tttttttttttttttttttttttttttttttt", Conversation: "c"}
 	for i := range 32 {
 		record.ArrivalsNS = append(record.ArrivalsNS, int64(i)*1e6)
 		record.ReadIDs = append(record.ReadIDs, i)
@@ -25,7 +25,7 @@ func BenchmarkRequests(b *testing.B) {
 	c, of := newCleaner(nil, known()), conversations{}
 	b.SetBytes(int64(len(text)))
 	for b.Loop() {
-		if err := eachLine(bytes.NewReader(text), io.Discard, typed(func(r *chat.Record) { c.record(r, of) })); err != nil {
+		if err := eachLine(bytes.NewReader(text), io.Discard, typed(func(r *openai.Record) { c.record(r, of) })); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -9,12 +9,12 @@ import (
 	"strings"
 
 	"github.com/umascope/umascope/exporter/metric"
-	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/rundir"
 )
 
 // identities are the names of machines, people and containers that the manifest of a run knows: they are
 // looked for in every text, so that a warning does not tell what a member beside it hides.
-func identities(f folder.Folder) ([]Identity, error) {
+func identities(f rundir.Folder) ([]Identity, error) {
 	m, err := manifestOf(f)
 	if err != nil {
 		return nil, err
@@ -80,7 +80,7 @@ func identities(f folder.Folder) ([]Identity, error) {
 	return all, nil
 }
 
-func manifestOf(f folder.Folder) (folder.Manifest, error) {
+func manifestOf(f rundir.Folder) (rundir.Manifest, error) {
 	m, err := f.ReadManifest()
 	if err != nil {
 		err = fmt.Errorf("%s: %w", f, err)

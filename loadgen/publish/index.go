@@ -4,17 +4,17 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/umascope/umascope/loadgen/chart"
-	"github.com/umascope/umascope/loadgen/exhibit"
-	"github.com/umascope/umascope/loadgen/folder"
 	"github.com/umascope/umascope/loadgen/render"
+	"github.com/umascope/umascope/loadgen/render/chart"
+	"github.com/umascope/umascope/loadgen/render/comparison"
+	"github.com/umascope/umascope/loadgen/rundir"
 )
 
 // mostShown is how many figures the page in front has; all of them are files.
 const mostShown = 12
 
 // index is the page in front.
-func (b *builder) index(figures []exhibit.Named) render.Document {
+func (b *builder) index(figures []comparison.Named) render.Document {
 	d := render.Document{Title: b.Title}
 	d.Add(says("%s", b.abstract()))
 	if b.pack.Simulated {
@@ -27,10 +27,10 @@ func (b *builder) index(figures []exhibit.Named) render.Document {
 	if b.comparison == nil {
 		d.Add(render.Notice(render.Note, render.Plain(b.uncompared)))
 	} else {
-		for _, v := range exhibit.Verdicts(*b.comparison) {
+		for _, v := range comparison.Verdicts(*b.comparison) {
 			d.Add(v.Block())
 		}
-		d.Add(exhibit.Warnings(b.comparison.Warnings))
+		d.Add(comparison.Warnings(b.comparison.Warnings))
 		file(ComparisonFile, "the whole comparison, with every figure and table")
 		file(ComparisonJSON, "the same for programs")
 	}
@@ -56,7 +56,7 @@ func (b *builder) index(figures []exhibit.Named) render.Document {
 }
 
 // indexFigures are the first figures, each with the way to its file.
-func indexFigures(figures []exhibit.Named) []render.Block {
+func indexFigures(figures []comparison.Named) []render.Block {
 	if len(figures) == 0 {
 		return nil
 	}
@@ -74,7 +74,7 @@ func indexFigures(figures []exhibit.Named) []render.Block {
 	return blocks
 }
 
-func figurePath(f exhibit.Named) string { return FiguresFolder + "/" + f.Name + ".svg" }
+func figurePath(f comparison.Named) string { return FiguresFolder + "/" + f.Name + ".svg" }
 
 // indexRuns lists the runs; their files are below runs/.
 func (b *builder) indexRuns() render.Table {
@@ -90,7 +90,7 @@ func (b *builder) indexRuns() render.Table {
 		}
 		table.Rows = append(table.Rows, render.Row{
 			Cells:   []string{r.ID, start, r.Label(b.Compare.By), r.Model, r.Engine, r.Scenario, r.Host, state},
-			Address: RunsFolder + "/" + r.ID + "/" + folder.SummaryFile,
+			Address: RunsFolder + "/" + r.ID + "/" + rundir.SummaryFile,
 		})
 	}
 	return table

@@ -9,8 +9,8 @@ import (
 	"io"
 	"regexp"
 
-	"github.com/umascope/umascope/loadgen/chat"
-	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/openai"
+	"github.com/umascope/umascope/loadgen/rundir"
 )
 
 var (
@@ -37,7 +37,7 @@ func (c conversations) name(what string) string {
 
 // record is a line of requests.jsonl without what was said: neither the server's words nor its names for
 // requests. Sums of prompts stay, so that it can be seen that two arms were asked the same.
-func (c *cleaner) record(r *chat.Record, of conversations) {
+func (c *cleaner) record(r *openai.Record, of conversations) {
 	r.Run, r.Conversation, r.Session = c.run(r.Run), of.name(r.Conversation), of.name(r.Session)
 	r.Error, r.ServerRequestID = "", ""
 	for _, sum := range []*string{&r.PromptSHA256, &r.PrefixSHA256, &r.ParamsSHA256, &r.OutputSHA256} {
@@ -49,14 +49,14 @@ func (c *cleaner) record(r *chat.Record, of conversations) {
 	for _, own := range []*string{&r.Phase, &r.FirstEventType, &r.TokensSource, &r.FinishReason, &status} {
 		*own = c.word(*own)
 	}
-	r.Status = chat.Status(status)
+	r.Status = openai.Status(status)
 	if !letters.MatchString(r.ArrivalKinds) {
 		r.ArrivalKinds = ""
 	}
 }
 
 // scheduled is a line of schedule.jsonl.
-func (c *cleaner) scheduled(l *folder.ScheduleLine, of conversations) {
+func (c *cleaner) scheduled(l *rundir.ScheduleLine, of conversations) {
 	l.Phase, l.Conversation = c.word(l.Phase), of.name(l.Conversation)
 	for _, sum := range []*string{&l.PromptSHA256, &l.PrefixSHA256, &l.ParamsSHA256} {
 		if !sumPattern.MatchString(*sum) {

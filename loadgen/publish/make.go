@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/umascope/umascope/loadgen/compare"
-	"github.com/umascope/umascope/loadgen/exhibit"
-	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/render/comparison"
+	"github.com/umascope/umascope/loadgen/rundir"
 )
 
 // Settings say what a pack is made of, and how.
@@ -33,7 +33,7 @@ type Settings struct {
 	// Compare says what is compared; nothing is where there is one arm only. Where it is not said in what
 	// runs have to agree, that is model and scenario, if there are several.
 	Compare compare.Options
-	Program folder.Program
+	Program rundir.Program
 	Now     time.Time
 	// Slots are those of the campaigns that the runs are of, with all runs that were made in them.
 	Slots []Slot
@@ -49,14 +49,14 @@ type builder struct {
 	pack  Pack
 
 	runs       []compare.Run // as the pack has them
-	manifests  []folder.Manifest
+	manifests  []rundir.Manifest
 	comparison *compare.Comparison
 	// uncompared says why there is no comparison.
 	uncompared string
 }
 
 // Make makes a pack of the runs of some folders and returns what is in it.
-func Make(ctx context.Context, sources []folder.Folder, s Settings) (Pack, error) {
+func Make(ctx context.Context, sources []rundir.Folder, s Settings) (Pack, error) {
 	if err := CheckOut(s.Out); err != nil {
 		return Pack{}, err
 	}
@@ -80,7 +80,7 @@ func Make(ctx context.Context, sources []folder.Folder, s Settings) (Pack, error
 	return b.pack, nil
 }
 
-func (b *builder) build(ctx context.Context, sources []folder.Folder) error {
+func (b *builder) build(ctx context.Context, sources []rundir.Folder) error {
 	b.learn(sources)
 	if err := b.packRuns(ctx, sources); err != nil {
 		return err
@@ -100,7 +100,7 @@ func (b *builder) build(ctx context.Context, sources []folder.Folder) error {
 }
 
 // learn finds out what is not to be told.
-func (b *builder) learn(sources []folder.Folder) {
+func (b *builder) learn(sources []rundir.Folder) {
 	if b.Raw {
 		return
 	}
@@ -118,7 +118,7 @@ func (b *builder) learn(sources []folder.Folder) {
 }
 
 // packRuns puts all runs into the pack and reads them there: what is shown is what the pack says. Damaged ones are left out.
-func (b *builder) packRuns(ctx context.Context, sources []folder.Folder) error {
+func (b *builder) packRuns(ctx context.Context, sources []rundir.Folder) error {
 	var paths []string
 	for _, f := range sources {
 		to, m, err := b.packRun(ctx, f)
@@ -167,10 +167,10 @@ func (b *builder) compare() error {
 		return err
 	}
 	b.comparison = &c
-	if err := b.write(ComparisonJSON, folder.JSON(c)); err != nil {
+	if err := b.write(ComparisonJSON, rundir.JSON(c)); err != nil {
 		return err
 	}
-	return b.write(ComparisonFile, func(w io.Writer) error { return exhibit.HTML(w, b.Title, c) })
+	return b.write(ComparisonFile, func(w io.Writer) error { return comparison.HTML(w, b.Title, c) })
 }
 
 // several are the labels of which the runs have more than one value.
@@ -190,5 +190,5 @@ func (b *builder) write(name string, render func(io.Writer) error) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}
-	return folder.WriteFile(path, 0o644, render)
+	return rundir.WriteFile(path, 0o644, render)
 }

@@ -16,7 +16,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/rundir"
 )
 
 // Schema names the form of pack.json.
@@ -43,7 +43,7 @@ type Pack struct {
 	Schema    string         `json:"schema"`
 	Title     string         `json:"title"`
 	CreatedAt time.Time      `json:"created_at"`
-	Program   folder.Program `json:"program"`
+	Program   rundir.Program `json:"program"`
 	// Redacted says that what tells whose machine it was is taken out; Kept are the kinds of it that are not.
 	Redacted bool   `json:"redacted"`
 	Kept     []Kind `json:"kept,omitempty"`
@@ -215,5 +215,5 @@ func (p *Pack) seal(dir string) error {
 		}
 		p.Files = append(p.Files, f)
 	}
-	return folder.WriteFile(filepath.Join(dir, PackFile), 0o644, folder.JSON(p))
+	return rundir.WriteFile(filepath.Join(dir, PackFile), 0o644, rundir.JSON(p))
 }

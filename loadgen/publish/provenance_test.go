@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"github.com/umascope/umascope/loadgen/compare"
-	"github.com/umascope/umascope/loadgen/folder"
 	"github.com/umascope/umascope/loadgen/provenance"
+	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/summary"
 )
 
@@ -22,20 +22,20 @@ func TestAPackIdentifiesWhatRanWithoutItsSecrets(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ran := func(i int) *folder.Provenance {
+	ran := func(i int) *rundir.Provenance {
 		argv := []string{
 			"docker", "run", "-e", "HF_TOKEN=" + secretBearer, "--env=API=" + secretPrompt, "-v", "/home/" + secretUser + ":/m", "registry.lab.example/vllm/vllm-openai:v1",
 			"--model", "/home/" + secretUser + "/m", "--api-key", secretKey, "--slow=" + secretPrompt + fmt.Sprint(i%2), "--max-model-len", fmt.Sprint(4096 << (i % 2)), "-p" + secretBearer, secretPrompt,
 		}
-		engine := key.Process("engine", folder.ReadFromPlan, argv, map[string]string{"PASSWORD": secretBearer})
+		engine := key.Process("engine", rundir.ReadFromPlan, argv, map[string]string{"PASSWORD": secretBearer})
 		engine.Image, engine.Changed = key.Image("sha256:ab"), key.ChangedFiles([]string{"C /home/" + secretUser + "/x.py"})
 		engine.Inherited = key.Inherited([]string{"vllm"}, []string{"VLLM_API_KEY=" + secretKey})
-		return &folder.Provenance{
-			Key: key.ID(), Processes: []folder.RanProcess{engine}, Files: []folder.Hashed{key.Setting("engine.yaml", "token: "+secretKey+fmt.Sprint(i%2))},
-			Plan: []folder.Hashed{key.Setting("gates", secretPrompt)},
+		return &rundir.Provenance{
+			Key: key.ID(), Processes: []rundir.RanProcess{engine}, Files: []rundir.Hashed{key.Setting("engine.yaml", "token: "+secretKey+fmt.Sprint(i%2))},
+			Plan: []rundir.Hashed{key.Setting("gates", secretPrompt)},
 		}
 	}
-	runs := plainRuns(t, 8, func(i int, m *folder.Manifest, _ *summary.Summary) { m.Provenance = ran(i) })
+	runs := plainRuns(t, 8, func(i int, m *rundir.Manifest, _ *summary.Summary) { m.Provenance = ran(i) })
 	text, err := json.Marshal(ran(0))
 	if err != nil {
 		t.Fatal(err)

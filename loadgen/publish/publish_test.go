@@ -18,12 +18,12 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"github.com/umascope/umascope/loadgen/compare"
-	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/summary"
 )
 
 // plainRun writes a run whose figures and surroundings depend on its number.
-func plainRun(t *testing.T, out string, i int, change func(*folder.Manifest, *summary.Summary)) folder.Folder {
+func plainRun(t *testing.T, out string, i int, change func(*rundir.Manifest, *summary.Summary)) rundir.Folder {
 	t.Helper()
 	id := fmt.Sprintf("run-%d", i)
 	f := planted(t, out, id, []string{"native", "container"}[i%2], i)
@@ -31,7 +31,7 @@ func plainRun(t *testing.T, out string, i int, change func(*folder.Manifest, *su
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := os.ReadFile(f.Path(folder.SummaryFile))
+	text, err := os.ReadFile(f.Path(rundir.SummaryFile))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,23 +46,23 @@ func plainRun(t *testing.T, out string, i int, change func(*folder.Manifest, *su
 	s.Memory.LedgerAt = &summary.LedgerAt{Start: line, Ready: line, Peak: line}
 	s.Memory.UnavailablePeak = new(float64(int64(100+3*(i%2)+i)) * (1 << 30))
 	change(&m, &s)
-	if err := errors.Join(f.WriteJSON(folder.ManifestFile, m), f.WriteJSON(folder.SummaryFile, s)); err != nil {
+	if err := errors.Join(f.WriteJSON(rundir.ManifestFile, m), f.WriteJSON(rundir.SummaryFile, s)); err != nil {
 		t.Fatal(err)
 	}
 	return f
 }
 
-func plainRuns(t *testing.T, n int, change func(i int, m *folder.Manifest, s *summary.Summary)) []folder.Folder {
+func plainRuns(t *testing.T, n int, change func(i int, m *rundir.Manifest, s *summary.Summary)) []rundir.Folder {
 	t.Helper()
 	out := t.TempDir()
-	var all []folder.Folder
+	var all []rundir.Folder
 	for i := range n {
-		all = append(all, plainRun(t, out, i, func(m *folder.Manifest, s *summary.Summary) { change(i, m, s) }))
+		all = append(all, plainRun(t, out, i, func(m *rundir.Manifest, s *summary.Summary) { change(i, m, s) }))
 	}
 	return all
 }
 
-func unchanged(int, *folder.Manifest, *summary.Summary) {}
+func unchanged(int, *rundir.Manifest, *summary.Summary) {}
 
 func comparisonOf(t *testing.T, paths []string) any {
 	t.Helper()
@@ -85,7 +85,7 @@ func comparisonOf(t *testing.T, paths []string) any {
 	return v
 }
 
-func pathsOf(all []folder.Folder) []string {
+func pathsOf(all []rundir.Folder) []string {
 	var paths []string
 	for _, f := range all {
 		paths = append(paths, string(f))
@@ -160,7 +160,7 @@ func (r *renamed) walk(path string, a, b any) {
 
 // TestAComparisonOfThePackIsThatOfTheRuns with its verdicts, its fairness and its order; only names differ.
 func TestAComparisonOfThePackIsThatOfTheRuns(t *testing.T) {
-	runs := plainRuns(t, 8, func(i int, m *folder.Manifest, s *summary.Summary) {
+	runs := plainRuns(t, 8, func(i int, m *rundir.Manifest, s *summary.Summary) {
 		m.Container.HostConfig = map[string]json.RawMessage{
 			"ShmSize": json.RawMessage(fmt.Sprint(i % 2)), "IpcMode": json.RawMessage(`"host"`), "Binds": json.RawMessage(fmt.Sprintf(`["/home/%s/data%d:/data"]`, secretUser, i%2)),
 		}
@@ -223,7 +223,7 @@ func rowsOf(t *testing.T, path string) []map[string]string {
 
 func TestTheTablesHaveRunsArmsAndDifferences(t *testing.T) {
 	s := settingsFor(filepath.Join(t.TempDir(), "pack"))
-	runs := plainRuns(t, 8, func(i int, _ *folder.Manifest, s *summary.Summary) {
+	runs := plainRuns(t, 8, func(i int, _ *rundir.Manifest, s *summary.Summary) {
 		if i == 7 {
 			s.Valid, s.InvalidReasons = false, []summary.Reason{{Code: "error_rate"}}
 		}
@@ -266,7 +266,7 @@ func TestTheTablesHaveRunsArmsAndDifferences(t *testing.T) {
 // TestPairsWithARebootBetweenAreNoPairs in the tables, as in the comparison.
 func TestPairsWithARebootBetweenAreNoPairs(t *testing.T) {
 	s := settingsFor(filepath.Join(t.TempDir(), "pack"))
-	runs := plainRuns(t, 8, func(i int, m *folder.Manifest, s *summary.Summary) {
+	runs := plainRuns(t, 8, func(i int, m *rundir.Manifest, s *summary.Summary) {
 		m.Client.BootID = fmt.Sprintf("00000000-0000-0000-0000-00000000000%d", (i+5)/8) // between the runs of the second round
 		s.BootID = m.Client.BootID
 	})
@@ -338,7 +338,7 @@ func TestThePackCanBeReadByOthers(t *testing.T) {
 func TestRunsAreTakenApartByWhatThereAreSeveralOf(t *testing.T) {
 	s := settingsFor(filepath.Join(t.TempDir(), "pack"))
 	s.Compare.Within = nil
-	runs := plainRuns(t, 8, func(i int, m *folder.Manifest, s *summary.Summary) {
+	runs := plainRuns(t, 8, func(i int, m *rundir.Manifest, s *summary.Summary) {
 		m.Labels["model"] = []string{"small", "large"}[i/4]
 		s.Labels = m.Labels
 	})
@@ -423,7 +423,7 @@ func TestOnlyAPackIsReplaced(t *testing.T) {
 	if entries, err := os.ReadDir(parent); err != nil || len(entries) != 1 {
 		t.Errorf("left behind: %v %v", entries, err)
 	}
-	for what, out := range map[string]string{"a file": string(runs[0].Path(folder.ManifestFile)), "another folder": string(runs[0])} {
+	for what, out := range map[string]string{"a file": string(runs[0].Path(rundir.ManifestFile)), "another folder": string(runs[0])} {
 		s.Out = out
 		if err := CheckOut(out); err == nil || !strings.Contains(err.Error(), out) {
 			t.Errorf("%s: %v", what, err)

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/umascope/umascope/exporter/metric"
-	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/summary"
 )
 
@@ -80,9 +80,9 @@ func TestEveryMemberOfARunsFilesIsRuled(t *testing.T) {
 		of    any
 		rules rules
 	}{
-		folder.ManifestFile: {folder.Manifest{}, manifestRules()},
-		folder.SummaryFile:  {summary.Summary{}, summaryRules()},
-		folder.PhasesFile:   {folder.Phases{}, phasesRules()},
+		rundir.ManifestFile: {rundir.Manifest{}, manifestRules()},
+		rundir.SummaryFile:  {summary.Summary{}, summaryRules()},
+		rundir.PhasesFile:   {rundir.Phases{}, phasesRules()},
 	} {
 		all := leaves(reflect.TypeOf(c.of), "")
 		if len(all) < 3 {
@@ -101,9 +101,9 @@ func TestEveryRuleIsOfAMember(t *testing.T) {
 		of    any
 		rules rules
 	}{
-		folder.ManifestFile: {folder.Manifest{}, manifestRules()},
-		folder.SummaryFile:  {summary.Summary{}, summaryRules()},
-		folder.PhasesFile:   {folder.Phases{}, phasesRules()},
+		rundir.ManifestFile: {rundir.Manifest{}, manifestRules()},
+		rundir.SummaryFile:  {summary.Summary{}, summaryRules()},
+		rundir.PhasesFile:   {rundir.Phases{}, phasesRules()},
 	} {
 		all := leaves(reflect.TypeOf(c.of), "")
 		for path := range c.rules {

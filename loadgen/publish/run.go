@@ -13,8 +13,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/umascope/umascope/loadgen/chat"
-	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/openai"
+	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/runfile"
 )
 
@@ -52,8 +52,8 @@ func ParseExtra(text string) (Extra, error) {
 func extraOf(path string) (Extra, bool) {
 	top, _, _ := strings.Cut(path, "/")
 	extra, is := map[string]Extra{
-		folder.OutputsFile: ExtraOutputs, folder.ConversationsFile: ExtraConversations,
-		folder.LogsFolder: ExtraLogs, folder.CapturesFolder: ExtraCaptures, folder.SnapshotsFolder: ExtraSnapshots,
+		rundir.OutputsFile: ExtraOutputs, rundir.ConversationsFile: ExtraConversations,
+		rundir.LogsFolder: ExtraLogs, rundir.CapturesFolder: ExtraCaptures, rundir.SnapshotsFolder: ExtraSnapshots,
 	}[top]
 	return extra, is
 }
@@ -97,21 +97,21 @@ func (b *builder) member(path string, of conversations) (member, bool) {
 		return m, slices.Contains(b.With, extra)
 	}
 	switch bare {
-	case folder.ManifestFile:
+	case rundir.ManifestFile:
 		m.packs, m.change = false, b.changed(b.object(manifestRules()))
-	case folder.SummaryFile:
+	case rundir.SummaryFile:
 		m.packs, m.change = false, b.changed(b.object(summaryRules()))
-	case folder.PhasesFile:
+	case rundir.PhasesFile:
 		m.packs, m.change = false, b.changed(b.object(phasesRules()))
-	case folder.ScheduleFile:
-		m.change = b.changed(perLine(typed(func(l *folder.ScheduleLine) { b.clean.scheduled(l, of) })))
-	case folder.RequestsFile:
-		m.change = b.changed(perLine(typed(func(r *chat.Record) { b.clean.record(r, of) })))
-	case strings.TrimSuffix(folder.TelemetryFile, ".gz"):
+	case rundir.ScheduleFile:
+		m.change = b.changed(perLine(typed(func(l *rundir.ScheduleLine) { b.clean.scheduled(l, of) })))
+	case rundir.RequestsFile:
+		m.change = b.changed(perLine(typed(func(r *openai.Record) { b.clean.record(r, of) })))
+	case strings.TrimSuffix(rundir.TelemetryFile, ".gz"):
 		rules := telemetryRules().table()
 		m.change = b.changed(perLine(func(text []byte) ([]byte, error) { return b.clean.line(text, rules) }))
 	default:
-		return m, b.Raw && (bare == folder.HTMLFile || bare == folder.ReportFile)
+		return m, b.Raw && (bare == rundir.HTMLFile || bare == rundir.ReportFile)
 	}
 	return m, true
 }
@@ -158,7 +158,7 @@ type damage struct{ error }
 func (d *damage) Unwrap() error { return d.error }
 
 // packRun puts a run into the pack, and reads its manifest there. An error that is a damage leaves nothing of it.
-func (b *builder) packRun(ctx context.Context, from folder.Folder) (to folder.Folder, m folder.Manifest, err error) {
+func (b *builder) packRun(ctx context.Context, from rundir.Folder) (to rundir.Folder, m rundir.Manifest, err error) {
 	if m, err = manifestOf(from); err != nil {
 		return "", m, &damage{err}
 	}
@@ -166,7 +166,7 @@ func (b *builder) packRun(ctx context.Context, from folder.Folder) (to folder.Fo
 	if !b.Raw {
 		name = b.clean.run(name)
 	}
-	to = folder.Folder(filepath.Join(b.stage, RunsFolder, plainName(name)))
+	to = rundir.Folder(filepath.Join(b.stage, RunsFolder, plainName(name)))
 	in, out, err := b.members(string(from))
 	if err != nil {
 		err = &damage{fmt.Errorf("%s: %w", from, err)}
@@ -198,7 +198,7 @@ func (b *builder) leaveOut(paths []string) {
 }
 
 // packFile writes a file of a run: what is compressed is read so, and whatever is long is written so.
-func (b *builder) packFile(from, to folder.Folder, m member) error {
+func (b *builder) packFile(from, to rundir.Folder, m member) error {
 	content, err := open(from.Path(filepath.FromSlash(m.path)))
 	if err != nil {
 		return &damage{fmt.Errorf("%s: %s: %w", from, m.path, err)}

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/umascope/umascope/loadgen/chat"
+	"github.com/umascope/umascope/loadgen/openai"
 )
 
 func known() []Identity {
@@ -67,11 +67,11 @@ func TestNamesOfRunsStayApart(t *testing.T) {
 
 func TestALineThatIsTornIsLeftOut(t *testing.T) {
 	var out bytes.Buffer
-	err := eachLine(strings.NewReader("{\"status\":\"ok\",\"error\":\"x\"}\n{\"status\""), &out, typed(func(r *chat.Record) { newCleaner(nil, nil).record(r, conversations{}) }))
+	err := eachLine(strings.NewReader("{\"status\":\"ok\",\"error\":\"x\"}\n{\"status\""), &out, typed(func(r *openai.Record) { newCleaner(nil, nil).record(r, conversations{}) }))
 	if err != nil || strings.Count(out.String(), "\n") != 1 || strings.Contains(out.String(), "error") {
 		t.Errorf("%v: %s", err, out.String())
 	}
-	if err := eachLine(strings.NewReader("{}\nnonsense\n"), &out, typed(func(*chat.Record) {})); err == nil || !strings.Contains(err.Error(), "line 2") {
+	if err := eachLine(strings.NewReader("{}\nnonsense\n"), &out, typed(func(*openai.Record) {})); err == nil || !strings.Contains(err.Error(), "line 2") {
 		t.Errorf("error %v", err)
 	}
 }

@@ -15,10 +15,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/umascope/umascope/loadgen/chat"
 	"github.com/umascope/umascope/loadgen/compare"
-	"github.com/umascope/umascope/loadgen/folder"
-	"github.com/umascope/umascope/loadgen/history"
+	"github.com/umascope/umascope/loadgen/openai"
+	"github.com/umascope/umascope/loadgen/rundir"
+	"github.com/umascope/umascope/loadgen/runindex"
 	"github.com/umascope/umascope/loadgen/summary"
 )
 
@@ -112,19 +112,19 @@ func fill(v reflect.Value, text string) {
 }
 
 // planted is a run folder that has every secret in every file and every member.
-func planted(t *testing.T, out, id, arm string, minute int) folder.Folder {
+func planted(t *testing.T, out, id, arm string, minute int) rundir.Folder {
 	t.Helper()
-	f, err := folder.New(out, id)
+	f, err := rundir.New(out, id)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var m folder.Manifest
+	var m rundir.Manifest
 	var s summary.Summary
 	fill(reflect.ValueOf(&m).Elem(), everyName)
 	fill(reflect.ValueOf(&s).Elem(), everyName)
 	started := time.Date(2026, 11, 5, 12, minute, 0, 0, time.UTC)
 	ended := started.Add(30 * time.Second)
-	m.Schema, m.Run, m.StartedAt, m.EndedAt, m.State, m.Rank = folder.ManifestSchema, id, started, &ended, folder.StateComplete, nil
+	m.Schema, m.Run, m.StartedAt, m.EndedAt, m.State, m.Rank = rundir.ManifestSchema, id, started, &ended, rundir.StateComplete, nil
 	labels := map[string]string{"arm": arm, "host": secretDomain, "owner": secretUser, "note": everyName, "api_key": secretKey, "model": "llama"}
 	m.Labels, s.Labels = labels, labels
 	m.Client.Hostname, m.Client.BootID, s.BootID = secretDomain, secretBoot, secretBoot
@@ -141,7 +141,7 @@ func planted(t *testing.T, out, id, arm string, minute int) folder.Folder {
 	m.Command.Borders[0].Text, m.Server.Fields.Refused[0].Says, m.Campaign.Collected[0].Output = secretPrompt, secretPrompt, secretPrompt
 	s.Schema, s.Run, s.Valid = summary.Schema, id, true
 	s.Throughput.OutputTokensPerSecond = new(100 + float64(minute))
-	for name, value := range map[string]any{folder.ManifestFile: m, folder.SummaryFile: s, folder.PhasesFile: folder.Phases{Schema: folder.PhasesSchema, Phases: []folder.Span{{Name: everyName}}}} {
+	for name, value := range map[string]any{rundir.ManifestFile: m, rundir.SummaryFile: s, rundir.PhasesFile: rundir.Phases{Schema: rundir.PhasesSchema, Phases: []rundir.Span{{Name: everyName}}}} {
 		if err := f.WriteJSON(name, value); err != nil {
 			t.Fatal(err)
 		}
@@ -151,10 +151,10 @@ func planted(t *testing.T, out, id, arm string, minute int) folder.Folder {
 }
 
 // plantLines writes the files that are no single JSON object.
-func plantLines(t *testing.T, f folder.Folder) {
+func plantLines(t *testing.T, f rundir.Folder) {
 	t.Helper()
-	var r chat.Record
-	var l folder.ScheduleLine
+	var r openai.Record
+	var l rundir.ScheduleLine
 	fill(reflect.ValueOf(&r).Elem(), everyName+" "+secretPrompt)
 	fill(reflect.ValueOf(&l).Elem(), everyName+" "+secretPrompt)
 	line := func(v any) string {
@@ -166,10 +166,10 @@ func plantLines(t *testing.T, f folder.Folder) {
 	}
 	everything := everyName + " " + secretPrompt + "\n"
 	for path, text := range map[string]string{
-		folder.RequestsFile: line(r) + line(r) + `{"torn":"` + secretHost, folder.ScheduleFile: line(l),
-		folder.OutputsFile:       line(folder.OutputLine{Run: "r", Output: everything}),
-		folder.ConversationsFile: everything, folder.HTMLFile: everything, folder.ReportFile: everything, "requests.csv": everything, "notes-of-" + secretUser: everything,
-		folder.LogsFolder + "/" + secretHost + ".log": everything, folder.CapturesFolder + "/before-env.txt": everything,
+		rundir.RequestsFile: line(r) + line(r) + `{"torn":"` + secretHost, rundir.ScheduleFile: line(l),
+		rundir.OutputsFile:       line(rundir.OutputLine{Run: "r", Output: everything}),
+		rundir.ConversationsFile: everything, rundir.HTMLFile: everything, rundir.ReportFile: everything, "requests.csv": everything, "notes-of-" + secretUser: everything,
+		rundir.LogsFolder + "/" + secretHost + ".log": everything, rundir.CapturesFolder + "/before-env.txt": everything,
 	} {
 		if err := errors.Join(os.MkdirAll(filepath.Dir(f.Path(path)), 0o755), os.WriteFile(f.Path(path), []byte(text), 0o644)); err != nil {
 			t.Fatal(err)
@@ -181,7 +181,7 @@ func plantLines(t *testing.T, f folder.Folder) {
 		line(map[string]any{"series": map[string]any{"source": 0, "name": "uma_x", "labels": labels}}) +
 		line(map[string]any{"sample": map[string]any{"source": 0, "at_ns": 1000, "index": []int{0}, "values": []float64{1.5}}}) +
 		line(map[string]any{"gap": map[string]any{"source": 0, "at_ns": 2000, "samples": 1, "reason": everyName}})
-	for path, text := range map[string]string{folder.TelemetryFile: telemetry, folder.SnapshotsFolder + "/00-ready-" + secretHost + ".prom.gz": everything} {
+	for path, text := range map[string]string{rundir.TelemetryFile: telemetry, rundir.SnapshotsFolder + "/00-ready-" + secretHost + ".prom.gz": everything} {
 		var packed bytes.Buffer
 		compress := gzip.NewWriter(&packed)
 		_, err := io.WriteString(compress, text)
@@ -195,7 +195,7 @@ func plantLines(t *testing.T, f folder.Folder) {
 func observed(paths []string) ([]compare.Run, error) {
 	var all []compare.Run
 	for _, path := range paths {
-		r, err := history.Open(path)
+		r, err := runindex.Open(path)
 		if err != nil {
 			return nil, err
 		}
@@ -207,7 +207,7 @@ func observed(paths []string) ([]compare.Run, error) {
 func settingsFor(out string) Settings {
 	return Settings{
 		Out: out, Title: "Runs of " + secretUser, Authors: []string{"A. Tester"}, Compare: compare.Options{By: "arm", Within: []string{"model"}},
-		Program: folder.Program{Version: "v1"}, Now: time.Date(2026, 11, 6, 0, 0, 0, 0, time.UTC), Read: observed,
+		Program: rundir.Program{Version: "v1"}, Now: time.Date(2026, 11, 6, 0, 0, 0, 0, time.UTC), Read: observed,
 	}
 }
 
@@ -260,10 +260,10 @@ func contains(all []string, one string) bool {
 }
 
 // sixRuns are planted runs of two arms.
-func sixRuns(t *testing.T) []folder.Folder {
+func sixRuns(t *testing.T) []rundir.Folder {
 	t.Helper()
 	out := t.TempDir()
-	var all []folder.Folder
+	var all []rundir.Folder
 	for i := range 6 {
 		arm := []string{"native", "container-" + secretHost}[i%2]
 		all = append(all, planted(t, out, fmt.Sprintf("%s-run-%d", secretHost, i), arm, i))

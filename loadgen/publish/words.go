@@ -11,9 +11,9 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"github.com/umascope/umascope/loadgen/compare"
-	"github.com/umascope/umascope/loadgen/exhibit"
-	"github.com/umascope/umascope/loadgen/folder"
 	"github.com/umascope/umascope/loadgen/render"
+	"github.com/umascope/umascope/loadgen/render/comparison"
+	"github.com/umascope/umascope/loadgen/rundir"
 )
 
 // writeWords writes what is read by people: the figures, how all was made, how to cite it, and the page.
@@ -26,11 +26,11 @@ func (b *builder) writeWords() error {
 }
 
 // writeFigures writes every figure of the comparison as a file.
-func (b *builder) writeFigures() ([]exhibit.Named, error) {
+func (b *builder) writeFigures() ([]comparison.Named, error) {
 	if b.comparison == nil {
 		return nil, nil
 	}
-	figures := exhibit.Figures(*b.comparison)
+	figures := comparison.Figures(*b.comparison)
 	for _, f := range figures {
 		if err := b.write(figurePath(f), func(w io.Writer) error { return render.SVG(w, f.Figure) }); err != nil {
 			return nil, err
@@ -171,7 +171,7 @@ func (b *builder) tellOrder() []render.Block {
 		}
 		order.Add(append(row, s.Order.Kind, strings.Join(s.Order.Sequence, " "), fmt.Sprint(s.Order.Boots))...)
 	}
-	return []render.Block{render.H2("Order"), order, exhibit.Warnings(b.comparison.Warnings)}
+	return []render.Block{render.H2("Order"), order, comparison.Warnings(b.comparison.Warnings)}
 }
 
 // tellPlan says which plans the runs followed, and whether what had to hold before them did.
@@ -313,5 +313,5 @@ func (b *builder) tellRedaction() []render.Block {
 	if len(b.pack.LeftOut) > 0 {
 		blocks = append(blocks, says("Files of runs that are left out: %s.", strings.Join(b.pack.LeftOut, ", ")))
 	}
-	return append(blocks, says("Of every run there are `%s` and `%s`; `gzip -d` gives back its requests, its schedule and its telemetry. `uma-load compare %s` reads them as they are, `uma-load publish --verify .` checks the sums in `%s`.", folder.ManifestFile, folder.SummaryFile, RunsFolder, PackFile))
+	return append(blocks, says("Of every run there are `%s` and `%s`; `gzip -d` gives back its requests, its schedule and its telemetry. `uma-load compare %s` reads them as they are, `uma-load publish --verify .` checks the sums in `%s`.", rundir.ManifestFile, rundir.SummaryFile, RunsFolder, PackFile))
 }

@@ -4,7 +4,7 @@
 // Every text of a document is untrusted. The writers replace what a terminal could act on, and leave nothing markup.
 package render
 
-import "github.com/umascope/umascope/loadgen/chart"
+import "github.com/umascope/umascope/loadgen/render/chart"
 
 // Document is what is shown. A terminal shows no title.
 type Document struct {

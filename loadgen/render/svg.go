@@ -5,7 +5,7 @@ import (
 	"io"
 	"strings"
 
-	"github.com/umascope/umascope/loadgen/chart"
+	"github.com/umascope/umascope/loadgen/render/chart"
 )
 
 // Sizes of what stands around a figure in a file of its own.

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/umascope/umascope/loadgen/chart"
+	"github.com/umascope/umascope/loadgen/render/chart"
 )
 
 func hostileFigure() chart.Figure {

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/umascope/umascope/loadgen/chat"
-	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/openai"
+	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/server"
 	"github.com/umascope/umascope/loadgen/workload"
 )
@@ -33,8 +33,8 @@ type answers struct {
 }
 
 // count takes the prompt tokens of a result, of whatever phase.
-func (a *answers) count(record chat.Record) {
-	if record.Status != chat.StatusOK || record.TokensIn == nil {
+func (a *answers) count(record openai.Record) {
+	if record.Status != openai.StatusOK || record.TokensIn == nil {
 		return
 	}
 	a.mutex.Lock()
@@ -47,9 +47,9 @@ func (a *answers) count(record chat.Record) {
 const mostNames = 16
 
 // add takes a result; length is the cap of its answer in tokens, or what it must have if forced.
-func (a *answers) add(result chat.Result, length int, forced bool) {
+func (a *answers) add(result openai.Result, length int, forced bool) {
 	record := result.Record
-	if record.Status != chat.StatusOK {
+	if record.Status != openai.StatusOK {
 		return
 	}
 	a.mutex.Lock()
@@ -83,10 +83,10 @@ func addName(names []string, name string) []string {
 }
 
 // judge compares the answers' model with the one asked for.
-func (a *answers) judge(asked server.Model) folder.ModelFindings {
+func (a *answers) judge(asked server.Model) rundir.ModelFindings {
 	a.mutex.Lock()
 	defer a.mutex.Unlock()
-	m := folder.ModelFindings{Checked: len(a.models) > 0}
+	m := rundir.ModelFindings{Checked: len(a.models) > 0}
 	for _, name := range a.models {
 		if !asked.Named(name) {
 			m.Mismatch = fmt.Sprintf("answers say they are from %q", name)

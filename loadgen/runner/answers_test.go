@@ -6,34 +6,34 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/umascope/umascope/loadgen/chat"
+	"github.com/umascope/umascope/loadgen/openai"
 	"github.com/umascope/umascope/loadgen/server"
 	"github.com/umascope/umascope/loadgen/workload"
 )
 
 func TestForeignTextCannotDriveTheTerminal(t *testing.T) {
 	got := printable("a\x1b[31mred\r\nnext\u202eevil\u200b \x9b2J \xff " + strings.Repeat("x", 5000))
-	if strings.ContainsAny(got, "\x1b\r\n\u202e\u200b\u009b") || !utf8.ValidString(got) || len(got) > chat.LongestForeign+10 {
+	if strings.ContainsAny(got, "\x1b\r\n\u202e\u200b\u009b") || !utf8.ValidString(got) || len(got) > openai.LongestForeign+10 {
 		t.Errorf("%q", got)
 	}
 }
 
 func TestAnswersAreComparedWithTheModelAskedFor(t *testing.T) {
-	answer := func(model, fingerprint string) chat.Result {
-		return chat.Result{Record: chat.Record{Status: chat.StatusOK}, Model: model, SystemFingerprint: fingerprint}
+	answer := func(model, fingerprint string) openai.Result {
+		return openai.Result{Record: openai.Record{Status: openai.StatusOK}, Model: model, SystemFingerprint: fingerprint}
 	}
 	for _, c := range []struct {
 		name            string
-		results         []chat.Result
+		results         []openai.Result
 		mismatch, warns bool
 		checked         bool
 	}{
-		{"as asked", []chat.Result{answer("m", "f"), answer("m", "f")}, false, false, true},
-		{"silent server", []chat.Result{answer("", "")}, false, false, false},
-		{"with its revision (transformers serve)", []chat.Result{answer("m@main", "")}, false, false, true},
-		{"another model", []chat.Result{answer("m", ""), answer("n", "")}, true, false, true},
-		{"restarted as another", []chat.Result{answer("m", "f"), answer("m", "g")}, false, true, true},
-		{"failed ones do not count", []chat.Result{{Record: chat.Record{Status: chat.StatusInBand}, Model: "n"}}, false, false, false},
+		{"as asked", []openai.Result{answer("m", "f"), answer("m", "f")}, false, false, true},
+		{"silent server", []openai.Result{answer("", "")}, false, false, false},
+		{"with its revision (transformers serve)", []openai.Result{answer("m@main", "")}, false, false, true},
+		{"another model", []openai.Result{answer("m", ""), answer("n", "")}, true, false, true},
+		{"restarted as another", []openai.Result{answer("m", "f"), answer("m", "g")}, false, true, true},
+		{"failed ones do not count", []openai.Result{{Record: openai.Record{Status: openai.StatusInBand}, Model: "n"}}, false, false, false},
 	} {
 		a := &answers{}
 		for _, r := range c.results {
@@ -54,12 +54,12 @@ func TestAnswersAreComparedWithTheModelAskedFor(t *testing.T) {
 }
 
 func TestWarningsNameWhatTheAnswersShow(t *testing.T) {
-	result := func(cached, out int) chat.Result {
-		return chat.Result{Record: chat.Record{Status: chat.StatusOK, TokensIn: new(100), TokensCached: new(cached), TokensOut: new(out)}}
+	result := func(cached, out int) openai.Result {
+		return openai.Result{Record: openai.Record{Status: openai.StatusOK, TokensIn: new(100), TokensCached: new(cached), TokensOut: new(out)}}
 	}
 	for _, c := range []struct {
 		name   string
-		result chat.Result
+		result openai.Result
 		forced bool
 		says   string
 	}{
@@ -92,7 +92,7 @@ func TestPromptsThatTheServerCutAreNamed(t *testing.T) {
 	} {
 		a := &answers{}
 		for _, p := range c.pairs {
-			a.add(chat.Result{Record: chat.Record{Status: chat.StatusOK, InputTokensTarget: p.target, TokensIn: new(p.counted)}}, 8, false)
+			a.add(openai.Result{Record: openai.Record{Status: openai.StatusOK, InputTokensTarget: p.target, TokensIn: new(p.counted)}}, 8, false)
 		}
 		if got := strings.Join(a.warnings(&workload.Workload{}), ""); (got == "") != (c.says == "") || !strings.Contains(got, c.says) {
 			t.Errorf("%s: %q", c.name, got)

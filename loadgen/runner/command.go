@@ -9,9 +9,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/umascope/umascope/loadgen/command"
-	"github.com/umascope/umascope/loadgen/extract"
-	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/enginelog"
+	"github.com/umascope/umascope/loadgen/rundir"
+	"github.com/umascope/umascope/loadgen/subprocess"
 )
 
 // errNotStarted is why there is no run: the command could not be started.
@@ -26,8 +26,8 @@ type commandLog struct {
 	messages *slog.Logger
 
 	mutex   sync.Mutex // guards the rest: both streams are read at once
-	reading *extract.Reading
-	borders []folder.Border
+	reading *enginelog.Reading
+	borders []rundir.Border
 	failed  error // to note phases, which fails the run at its end: the command goes on
 }
 
@@ -42,7 +42,7 @@ func (c *commandLog) note(err error) {
 }
 
 // read reads a line of a stream.
-func (c *commandLog) read(stream string, l extract.Line) {
+func (c *commandLog) read(stream string, l enginelog.Line) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
 	phase, words := c.reading.Line(stream, l)
@@ -50,30 +50,30 @@ func (c *commandLog) read(stream string, l extract.Line) {
 		return
 	}
 	c.failed = errors.Join(c.failed, c.journal.begin(phase))
-	c.borders = append(c.borders, folder.Border{Phase: phase, From: l.From(stream), Text: words})
+	c.borders = append(c.borders, rundir.Border{Phase: phase, From: l.From(stream), Text: words})
 	c.messages.Debug("phase", "phase", phase, "line", l.From(stream))
 }
 
 // runCommand runs the command to its end, and enters that into the manifest. The exit is the zero value if it never ran.
-func (r *recording) runCommand(ctx context.Context) (command.Exit, error) {
-	stdout, err := r.openLog(r.folder, folder.StdoutFile, mostPrinted)
+func (r *recording) runCommand(ctx context.Context) (subprocess.Exit, error) {
+	stdout, err := r.openLog(r.folder, rundir.StdoutFile, mostPrinted)
 	if err != nil {
-		return command.Exit{}, err
+		return subprocess.Exit{}, err
 	}
-	stderr, err := r.openLog(r.folder, folder.StderrFile, mostPrinted)
+	stderr, err := r.openLog(r.folder, rundir.StderrFile, mostPrinted)
 	if err != nil {
-		return command.Exit{}, errors.Join(err, r.closeLog("stdout", stdout))
+		return subprocess.Exit{}, errors.Join(err, r.closeLog("stdout", stdout))
 	}
-	fromStdout := extract.NewLines(func(l extract.Line) { r.log.read("stdout", l) })
-	fromStderr := extract.NewLines(func(l extract.Line) { r.log.read("stderr", l) })
-	r.log.begin(cmp.Or(r.load.Tool.First, extract.PhaseMeasure))
-	c, err := command.Start(command.Options{
+	fromStdout := enginelog.NewLines(func(l enginelog.Line) { r.log.read("stdout", l) })
+	fromStderr := enginelog.NewLines(func(l enginelog.Line) { r.log.read("stderr", l) })
+	r.log.begin(cmp.Or(r.load.Tool.First, enginelog.PhaseMeasure))
+	c, err := subprocess.Start(subprocess.Options{
 		Args:   r.load.Argv,
-		Stdout: command.NewOutput(r.env.Stdout, stdout, fromStdout),
-		Stderr: command.NewOutput(r.env.Stderr, stderr, fromStderr),
+		Stdout: subprocess.NewOutput(r.env.Stdout, stdout, fromStdout),
+		Stderr: subprocess.NewOutput(r.env.Stderr, stderr, fromStderr),
 	})
 	if err != nil {
-		return command.Exit{}, errors.Join(fmt.Errorf("%w: %w", errNotStarted, err), r.closeLog("stdout", stdout), r.closeLog("stderr", stderr))
+		return subprocess.Exit{}, errors.Join(fmt.Errorf("%w: %w", errNotStarted, err), r.closeLog("stdout", stdout), r.closeLog("stderr", stderr))
 	}
 	err = r.await(ctx, c)
 	fromStdout.Flush()
@@ -85,7 +85,7 @@ func (r *recording) runCommand(ctx context.Context) (command.Exit, error) {
 
 // await waits for the end of the command. An interrupt is handed on once; a second one, or that it
 // takes too long, kills it.
-func (r *recording) await(ctx context.Context, c *command.Command) error {
+func (r *recording) await(ctx context.Context, c *subprocess.Command) error {
 	select {
 	case <-c.Ended():
 		return nil
@@ -105,7 +105,7 @@ func (r *recording) await(ctx context.Context, c *command.Command) error {
 }
 
 // closeLog completes the log of a stream.
-func (r *recording) closeLog(stream string, l *folder.Log) error {
+func (r *recording) closeLog(stream string, l *rundir.Log) error {
 	cut, err := l.Close()
 	if cut {
 		r.manifest.Command.Cut = append(r.manifest.Command.Cut, stream)

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/umascope/umascope/loadgen/extract"
+	"github.com/umascope/umascope/loadgen/enginelog"
 )
 
 // mostResults bounds the files of results that are read.
@@ -15,7 +15,7 @@ const mostResults = 1000
 
 // commandResults reads the figures of the files that a command was to write its results into: of a folder, those that it wrote
 // since it began. What could not be read is a warning.
-func commandResults(c Command, since time.Time) (values []extract.Value, warnings []string) {
+func commandResults(c Command, since time.Time) (values []enginelog.Value, warnings []string) {
 	for _, path := range c.Results {
 		found, err := resultsBelow(path, c.Tool, since)
 		if err == nil && len(found) == 0 {
@@ -29,8 +29,8 @@ func commandResults(c Command, since time.Time) (values []extract.Value, warning
 	return values, warnings
 }
 
-func resultsBelow(path string, tool extract.Tool, since time.Time) ([]extract.Value, error) {
-	var values []extract.Value
+func resultsBelow(path string, tool enginelog.Tool, since time.Time) ([]enginelog.Value, error) {
+	var values []enginelog.Value
 	files := 0
 	since = since.Truncate(time.Second) // file systems are not more exact
 	err := filepath.WalkDir(path, func(at string, entry fs.DirEntry, err error) error {
@@ -54,7 +54,7 @@ func resultsBelow(path string, tool extract.Tool, since time.Time) ([]extract.Va
 	return values, err
 }
 
-func resultsOf(path string, tool extract.Tool) ([]extract.Value, error) {
+func resultsOf(path string, tool enginelog.Tool) ([]enginelog.Value, error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, err

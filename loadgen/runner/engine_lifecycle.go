@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/umascope/umascope/exporter/metric"
-	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/rundir"
 )
 
 // phasesToReady returns the phases before the engine is ready; none if it is there by itself.
@@ -46,9 +46,9 @@ func (r *run) startEngine(ctx context.Context, enter func(phase string) error) (
 }
 
 // checkFindings returns what the checks of a campaign came to.
-func checkFindings(c *folder.Campaign) folder.CheckFindings {
+func checkFindings(c *rundir.Campaign) rundir.CheckFindings {
 	if c == nil {
-		return folder.CheckFindings{}
+		return rundir.CheckFindings{}
 	}
 	var failed []string
 	for _, one := range c.Checks {
@@ -56,11 +56,11 @@ func checkFindings(c *folder.Campaign) folder.CheckFindings {
 			failed = append(failed, printable(one.Failure()))
 		}
 	}
-	return folder.CheckFindings{Made: len(c.Checks) > 0, Failed: strings.Join(failed, "; ")}
+	return rundir.CheckFindings{Made: len(c.Checks) > 0, Failed: strings.Join(failed, "; ")}
 }
 
 // problems returns what went wrong around a run without spoiling it.
-func problems(c *folder.Campaign) []string {
+func problems(c *rundir.Campaign) []string {
 	if c == nil {
 		return nil
 	}

@@ -9,9 +9,9 @@ import (
 	"os"
 	"slices"
 
-	"github.com/umascope/umascope/loadgen/chat"
-	"github.com/umascope/umascope/loadgen/extract"
-	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/enginelog"
+	"github.com/umascope/umascope/loadgen/openai"
+	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/server"
 	"github.com/umascope/umascope/loadgen/summary"
 )
@@ -40,17 +40,17 @@ func engineLogs(r *run, named string) []engineLog {
 
 // logTools read the log of an engine; none if it is not understood. Extractors are called as the engines are. Dynamo has one of
 // those behind its frontend.
-func logTools(engine string) []extract.Tool {
+func logTools(engine string) []enginelog.Tool {
 	names := []string{engine}
 	if engine == "dynamo" {
 		names = server.Engines()
 	}
-	return slices.DeleteFunc(extract.Tools(), func(t extract.Tool) bool { return !slices.Contains(names, t.Name) })
+	return slices.DeleteFunc(enginelog.Tools(), func(t enginelog.Tool) bool { return !slices.Contains(names, t.Name) })
 }
 
 // readEngineLog returns what the engine reported of its memory when it started, from the first of its logs that has it; nil if
 // none has. That a log which was named has nothing is a warning.
-func readEngineLog(ctx context.Context, r *run, named, engine string) *folder.EngineReport {
+func readEngineLog(ctx context.Context, r *run, named, engine string) *rundir.EngineReport {
 	tools := logTools(engine)
 	if len(tools) > 0 {
 		for _, log := range engineLogs(r, named) {
@@ -66,9 +66,9 @@ func readEngineLog(ctx context.Context, r *run, named, engine string) *folder.En
 	if named != "" {
 		hint := ""
 		switch engine {
-		case chat.EngineLlamaCPP:
+		case openai.EngineLlamaCPP:
 			hint = "; llama.cpp prints it with -lv 4 only"
-		case chat.EngineOpenAI:
+		case openai.EngineOpenAI:
 			hint = "; --engine names the engine whose log it is"
 		}
 		r.env.Log.Warn("--engine-log: nothing of the engine's memory was found in it"+hint, "engine", engine)
@@ -78,12 +78,12 @@ func readEngineLog(ctx context.Context, r *run, named, engine string) *folder.En
 
 // report reads the log with all tools at once, and returns what the first of them found; nil if none did. There may be a report
 // with an error: what was read before it.
-func (l engineLog) report(ctx context.Context, tools []extract.Tool) (*folder.EngineReport, error) {
-	var readings []*extract.Reading
+func (l engineLog) report(ctx context.Context, tools []enginelog.Tool) (*rundir.EngineReport, error) {
+	var readings []*enginelog.Reading
 	for _, tool := range tools {
 		readings = append(readings, tool.Read())
 	}
-	lines := extract.NewLines(func(line extract.Line) {
+	lines := enginelog.NewLines(func(line enginelog.Line) {
 		for _, reading := range readings {
 			reading.Line("log", line)
 		}

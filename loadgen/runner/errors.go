@@ -7,9 +7,9 @@ import (
 	"io/fs"
 	"path/filepath"
 
-	"github.com/umascope/umascope/loadgen/chat"
-	"github.com/umascope/umascope/loadgen/command"
-	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/openai"
+	"github.com/umascope/umascope/loadgen/rundir"
+	"github.com/umascope/umascope/loadgen/subprocess"
 )
 
 // ErrInterrupted is why a run ended before its plan did.
@@ -28,7 +28,7 @@ func input(err error) error { return InputError{err} }
 // CommandError is that a recorded command failed.
 type CommandError struct {
 	Program string
-	Exit    command.Exit
+	Exit    subprocess.Exit
 }
 
 func (e CommandError) Error() string { return fmt.Sprintf("%s %s", e.Program, e.Exit) }
@@ -45,8 +45,8 @@ func Unusable(ctx context.Context, err error) error {
 func BadOut(err error) error { return input(fmt.Errorf("--out: %w; --out names another folder", err)) }
 
 // MakeFolder makes the folder of a run. Its error is an InputError that names the flag.
-func MakeFolder(out, id string) (folder.Folder, error) {
-	made, err := folder.New(out, id)
+func MakeFolder(out, id string) (rundir.Folder, error) {
+	made, err := rundir.New(out, id)
 	switch {
 	case errors.Is(err, fs.ErrExist):
 		return "", input(fmt.Errorf("--run-id: %s exists; a run's folder is never written twice", filepath.Join(out, id)))
@@ -57,4 +57,4 @@ func MakeFolder(out, id string) (folder.Folder, error) {
 }
 
 // printable is chat's rule for foreign text, at the length of this package's messages.
-func printable(text string) string { return chat.Printable(text, chat.LongestForeign) }
+func printable(text string) string { return openai.Printable(text, openai.LongestForeign) }

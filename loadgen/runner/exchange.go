@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 
-	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/rundir"
 )
 
 // exchange is a request and its answer for prompts.jsonl. It becomes a line where it is written, and not while the load
@@ -31,7 +31,7 @@ func (e exchange) MarshalJSON() ([]byte, error) {
 	var line bytes.Buffer
 	encoder := json.NewEncoder(&line)
 	encoder.SetEscapeHTML(false)
-	err := encoder.Encode(folder.PromptLine{
+	err := encoder.Encode(rundir.PromptLine{
 		Run: e.run, Phase: e.phase, Index: e.index,
 		Messages: e.redacted(asked.Messages), Prompt: e.redacted(asked.Prompt), Answer: e.redact(e.answer),
 	})

@@ -5,11 +5,11 @@ import (
 	"io"
 	"slices"
 
-	"github.com/umascope/umascope/loadgen/drive"
-	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/evidence/observation"
+	"github.com/umascope/umascope/loadgen/executor"
+	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/summary"
 	"github.com/umascope/umascope/loadgen/telemetry"
-	"github.com/umascope/umascope/loadgen/witness"
 )
 
 // ended is a measurement whose load is over, with all that its folder does not have yet.
@@ -19,9 +19,9 @@ type ended struct {
 	plan   *plan
 	sender *sender
 	// engine is what the engine reported of its memory when it started; nil if that is not known.
-	engine *folder.EngineReport
+	engine *rundir.EngineReport
 	// kvStorage is what the disk tier of the KV cache lies on, of an engine that has been stopped.
-	kvStorage []folder.Storage
+	kvStorage []rundir.Storage
 	err       error
 }
 
@@ -48,7 +48,7 @@ func (e *ended) finish() (*summary.Run, error) {
 	load, m := e.sent(), e.run.manifest
 	state := stateOf(e.err)
 	if (e.plan.identity.Stopped() || load.broken != "") && e.err == nil {
-		state = folder.StateStopped
+		state = rundir.StateStopped
 	}
 	log, err := e.run.end(state)
 	_, m.Server.FingerprintEnd = e.plan.identity.Fingerprints()
@@ -68,11 +68,11 @@ func (e *ended) finishUnserved() (*summary.Run, error) {
 	_, err := e.run.end(stateOf(e.err))
 	m := e.run.manifest
 	m.Judging = e.run.expected()
-	m.Judging.Unmeasured = append(e.run.phasesToReady(), folder.PhaseReady, folder.PhaseStop)
+	m.Judging.Unmeasured = append(e.run.phasesToReady(), rundir.PhaseReady, rundir.PhaseStop)
 	m.Judging.Stopped = "nothing was measured: " + printable(e.err.Error())
 	m.Judging.Checks, m.Judging.Complete = checkFindings(m.Campaign), true
 	m.Judging.Warnings = append(e.run.scene.Warnings(), problems(m.Campaign)...)
-	err = errors.Join(err, e.run.save(), e.run.folder.Write(folder.RequestsFile, func(io.Writer) error { return nil }))
+	err = errors.Join(err, e.run.save(), e.run.folder.Write(rundir.RequestsFile, func(io.Writer) error { return nil }))
 	made, summaryErr := e.run.summarize()
 	return made, errors.Join(err, summaryErr)
 }
@@ -91,9 +91,9 @@ func (e *ended) describePlace(log *telemetry.Log) {
 }
 
 // judging returns what is known at the end of the run beside its requests, its phases and its telemetry.
-func (e *ended) judging(log *telemetry.Log, found witness.Found) *folder.Judging {
+func (e *ended) judging(log *telemetry.Log, found observation.Found) *rundir.Judging {
 	load, p, campaign := e.sent(), e.plan, e.run.manifest.Campaign
-	expect, tiers := e.run.load.Expect, witness.SeeTiers(log, p.served.Model.Simulated())
+	expect, tiers := e.run.load.Expect, observation.SeeTiers(log, p.served.Model.Simulated())
 	j := e.run.expected()
 	j.Unmeasured = append(e.run.phasesToReady(), p.work.Uncounted()...)
 	j.Model, j.KVMode, j.Checks = modelFindings(load.answers, p.subject), expect.Judge(tiers), checkFindings(campaign)
@@ -111,7 +111,7 @@ func (e *ended) judging(log *telemetry.Log, found witness.Found) *folder.Judging
 }
 
 // modelFindings returns what answers, fingerprints and failures show of the model.
-func modelFindings(a *answers, s *subject) folder.ModelFindings {
+func modelFindings(a *answers, s *subject) rundir.ModelFindings {
 	m, v := a.judge(s.served.Model), s.identity.Verdict()
 	m.Fingerprint, m.Compared, m.Changed = v.Fingerprint, v.Compared, v.Changed
 	m.Guarded, m.Dropped, m.PromptLimit = v.Guarded, v.Dropped, v.PromptLimit
@@ -119,10 +119,10 @@ func modelFindings(a *answers, s *subject) folder.ModelFindings {
 }
 
 // clientHealth returns how the client of a rank fared.
-func clientHealth(h drive.Health, stamped bool, rank int) folder.ClientHealth {
-	client := folder.ClientHealth{Watched: h.Watched, CPURatio: h.CPURatio, PacketStamps: stamped}
+func clientHealth(h executor.Health, stamped bool, rank int) rundir.ClientHealth {
+	client := rundir.ClientHealth{Watched: h.Watched, CPURatio: h.CPURatio, PacketStamps: stamped}
 	for _, s := range h.Stalls {
-		client.Stalls = append(client.Stalls, folder.Stall{FromNS: s.FromNS, ToNS: s.ToNS, Rank: rank})
+		client.Stalls = append(client.Stalls, rundir.Stall{FromNS: s.FromNS, ToNS: s.ToNS, Rank: rank})
 	}
 	return client
 }

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/rundir"
 )
 
 // gitTimeout bounds one question to git: whether a large tree is modified takes it seconds.
@@ -17,12 +17,12 @@ const gitTimeout = 5 * time.Second
 // gitState says which state of a repository a folder is in: the user's scripts and plans, most
 // often. Nil where there is no git or no repository. What the program itself was built from, its
 // build says.
-func gitState(ctx context.Context, dir string) *folder.Git {
+func gitState(ctx context.Context, dir string) *rundir.Git {
 	commit, err := git(ctx, dir, "rev-parse", "--verify", "HEAD")
 	if err != nil || !regexp.MustCompile(`^[0-9a-f]{40,64}$`).MatchString(commit) {
 		return nil
 	}
-	state := &folder.Git{Commit: commit}
+	state := &rundir.Git{Commit: commit}
 	if changes, err := git(ctx, dir, "status", "--porcelain", "--untracked-files=no"); err == nil {
 		state.Modified = new(changes != "")
 	}

@@ -3,21 +3,21 @@ package runner
 import (
 	"sync"
 
-	"github.com/umascope/umascope/loadgen/chat"
-	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/capture"
 	"github.com/umascope/umascope/loadgen/live"
-	"github.com/umascope/umascope/loadgen/scene"
+	"github.com/umascope/umascope/loadgen/openai"
+	"github.com/umascope/umascope/loadgen/rundir"
 )
 
 // journal notes the phases of a run: on the live page and in the telemetry when they begin, in the folder when they are over.
 // The journal itself keeps the span of those without load; the span of a phase of load is when its requests were sent.
 type journal struct {
-	clock chat.Clock // nil until the run has begun
-	scene *scene.Scene
+	clock openai.Clock // nil until the run has begun
+	scene *capture.Scene
 
 	mutex sync.Mutex // guards the rest: the log of a command begins phases from two goroutines
 	live  *live.Run
-	span  folder.Span // the phase without load that lasts; without a name, there is none
+	span  rundir.Span // the phase without load that lasts; without a name, there is none
 }
 
 // show replaces the run of the live page, which is in the same phase.
@@ -29,7 +29,7 @@ func (j *journal) show(shown *live.Run) {
 }
 
 // open gives the journal the clock of the run, and the telemetry that phases are marked in.
-func (j *journal) open(s *scene.Scene, clock chat.Clock) { j.scene, j.clock = s, clock }
+func (j *journal) open(s *capture.Scene, clock openai.Clock) { j.scene, j.clock = s, clock }
 
 // enter marks that a phase of load begins. Its span is noted by passed.
 func (j *journal) enter(phase string) {
@@ -38,7 +38,7 @@ func (j *journal) enter(phase string) {
 }
 
 // passed notes a phase of load that is over.
-func (j *journal) passed(span folder.Span) error { return j.scene.Passed(span) }
+func (j *journal) passed(span rundir.Span) error { return j.scene.Passed(span) }
 
 // begin notes the phase that lasts and begins another, which may have the same name.
 func (j *journal) begin(phase string) error {
@@ -68,7 +68,7 @@ func (j *journal) leave() error {
 func (j *journal) replace(phase string) error {
 	err := j.note()
 	j.enter(phase)
-	j.span = folder.Span{Name: phase, StartNS: j.clock()}
+	j.span = rundir.Span{Name: phase, StartNS: j.clock()}
 	return err
 }
 
@@ -79,6 +79,6 @@ func (j *journal) note() error {
 	}
 	span := j.span
 	span.EndNS = j.clock()
-	j.span = folder.Span{}
+	j.span = rundir.Span{}
 	return j.scene.Passed(span)
 }

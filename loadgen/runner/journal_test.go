@@ -7,17 +7,17 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/capture"
 	"github.com/umascope/umascope/loadgen/lifecycle"
 	"github.com/umascope/umascope/loadgen/live"
-	"github.com/umascope/umascope/loadgen/scene"
+	"github.com/umascope/umascope/loadgen/rundir"
 )
 
 // journalAt is a journal in a folder of its own, whose clock advances by 1 ns each time it is read.
 func journalAt(t *testing.T, dir string) *journal {
 	t.Helper()
-	s := &scene.Scene{}
-	s.Into(folder.Folder(dir), &folder.Manifest{})
+	s := &capture.Scene{}
+	s.Into(rundir.Folder(dir), &rundir.Manifest{})
 	var now int64
 	j := &journal{}
 	j.show(live.New(live.Facts{Run: "r1"}))
@@ -28,14 +28,14 @@ func journalAt(t *testing.T, dir string) *journal {
 func TestPhasesAreNotedWhenTheNextBegins(t *testing.T) {
 	dir := t.TempDir()
 	j := journalAt(t, dir)
-	expect := func(want ...folder.Span) {
+	expect := func(want ...rundir.Span) {
 		t.Helper()
-		if got := read[folder.Phases](t, filepath.Join(dir, folder.PhasesFile)).Phases; !slices.Equal(got, want) {
+		if got := read[rundir.Phases](t, filepath.Join(dir, rundir.PhasesFile)).Phases; !slices.Equal(got, want) {
 			t.Errorf("phases %+v, want %+v", got, want)
 		}
 	}
-	cooldown, ready, again := folder.Span{Name: "cooldown", StartNS: 1, EndNS: 2}, folder.Span{Name: "ready", StartNS: 3, EndNS: 4}, folder.Span{Name: "ready", StartNS: 5, EndNS: 6}
-	load := folder.Span{Name: "measure", StartNS: 10, EndNS: 20}
+	cooldown, ready, again := rundir.Span{Name: "cooldown", StartNS: 1, EndNS: 2}, rundir.Span{Name: "ready", StartNS: 3, EndNS: 4}, rundir.Span{Name: "ready", StartNS: 5, EndNS: 6}
+	load := rundir.Span{Name: "measure", StartNS: 10, EndNS: 20}
 	err := errors.Join(j.pass("cooldown"), j.pass("ready"), j.pass("ready")) // which lasts already
 	expect(cooldown)
 	err = errors.Join(err, j.begin("ready"))

@@ -9,15 +9,15 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/umascope/umascope/exporter/metric"
-	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/telemetry"
 )
 
 // ThisMachine returns the facts of the machine that this program runs on.
-func ThisMachine() folder.Client {
-	facts := folder.Client{Arch: runtime.GOARCH, Cores: runtime.GOMAXPROCS(0)}
+func ThisMachine() rundir.Client {
+	facts := rundir.Client{Arch: runtime.GOARCH, Cores: runtime.GOMAXPROCS(0)}
 	zone, offset := time.Now().Zone()
-	facts.TimeZone = &folder.TimeZone{Name: zone, OffsetSeconds: offset}
+	facts.TimeZone = &rundir.TimeZone{Name: zone, OffsetSeconds: offset}
 	// What cannot be read stays empty: none of it decides anything.
 	facts.Hostname, _ = os.Hostname()
 	if id, err := os.ReadFile("/proc/sys/kernel/random/boot_id"); err == nil {
@@ -31,16 +31,16 @@ func ThisMachine() folder.Client {
 }
 
 // addMachines enters what the exporters said of their machines.
-func addMachines(m *folder.Manifest, log *telemetry.Log) {
+func addMachines(m *rundir.Manifest, log *telemetry.Log) {
 	if log == nil {
 		return
 	}
 	for _, source := range log.Sources {
 		if source.Foreign {
-			m.Pages = append(m.Pages, folder.Page{Source: source.Name, URL: source.URL})
+			m.Pages = append(m.Pages, rundir.Page{Source: source.Name, URL: source.URL})
 			continue
 		}
-		facts := folder.Machine{Source: source.Name, URL: source.URL, Mode: source.Mode()}
+		facts := rundir.Machine{Source: source.Name, URL: source.URL, Mode: source.Mode()}
 		for _, series := range source.Find(metric.HostInfo) {
 			facts.Host = series.Labels
 		}

@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/alecthomas/kingpin/v2"
+	"github.com/umascope/umascope/loadgen/capture"
 	"github.com/umascope/umascope/loadgen/live"
-	"github.com/umascope/umascope/loadgen/scene"
 	"github.com/umascope/umascope/loadgen/server"
 	"github.com/umascope/umascope/loadgen/sim"
 	"github.com/umascope/umascope/loadgen/summary"
@@ -54,7 +54,7 @@ func surroundings(t *testing.T) (Keep, Environment) {
 		t.Fatal(err)
 	}
 	t.Cleanup(page.Close)
-	keep := Keep{Out: t.TempDir(), RunID: "r1", Scene: scene.Settings{Interval: 100 * time.Millisecond}, Labels: map[string]string{"arm": "default", "host": "spark1"}}
+	keep := Keep{Out: t.TempDir(), RunID: "r1", Scene: capture.Settings{Interval: 100 * time.Millisecond}, Labels: map[string]string{"arm": "default", "host": "spark1"}}
 	// The machine that runs the tests is shared, and may well be late.
 	keep.Validity = []string{"client_lag=off", "client_stall=off", "stream_buffered=off"}
 	if keep.Limits, err = summary.ParseLimits(keep.Validity); err != nil {

@@ -7,9 +7,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/capture"
 	"github.com/umascope/umascope/loadgen/rank"
-	"github.com/umascope/umascope/loadgen/scene"
+	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/server"
 	"github.com/umascope/umascope/loadgen/telemetry"
 )
@@ -21,7 +21,7 @@ type measurement struct {
 	// whole is the name of the run that all ranks share; the run's own where there is one process.
 	whole string
 	// openLines opens the files of records; a test gives it a full disk.
-	openLines func(path string, failed func(error)) (*folder.Lines, error)
+	openLines func(path string, failed func(error)) (*rundir.Lines, error)
 	// timeOfDay is time.Now; a test sets the clock back.
 	timeOfDay func() time.Time
 }
@@ -36,7 +36,7 @@ func newMeasurement(keep Keep, load Load, env Environment) *measurement {
 	whole := load.wholeID(keep)
 	load.KeyPrompts(whole, load.moment())
 	return &measurement{
-		run: newRun(load.Place.Run(whole), keep, env), load: load, whole: whole, openLines: folder.NewLines, timeOfDay: time.Now,
+		run: newRun(load.Place.Run(whole), keep, env), load: load, whole: whole, openLines: rundir.NewLines, timeOfDay: time.Now,
 	}
 }
 
@@ -66,7 +66,7 @@ func (m *measurement) make(ctx context.Context) (Result, error) {
 // alone measures a server that is there by itself. An error is that nothing was sent.
 func (m *measurement) alone(ctx context.Context) (*ended, error) {
 	p, err := m.prepare(ctx, func(served server.Served) (err error) {
-		if m.scene, err = scene.Look(ctx, m.sceneSettings(), m.env.Exporter, m.env.Log); err != nil || served.Page == "" {
+		if m.scene, err = capture.Look(ctx, m.sceneSettings(), m.env.Exporter, m.env.Log); err != nil || served.Page == "" {
 			return err
 		}
 		return m.followServer(served.Page, nil)
@@ -85,7 +85,7 @@ func (m *measurement) send(ctx context.Context, p *plan) *ended {
 	i, end := newInterrupts(ctx, m.env.Cut, m.load.Grace, m.env.Log)
 	defer end()
 	over := &ended{run: m, plan: p}
-	err := m.scene.Capture(ctx, scene.Before)
+	err := m.scene.Capture(ctx, capture.Before)
 	if err == nil {
 		err = m.begin(ctx)
 	}
@@ -99,12 +99,12 @@ func (m *measurement) send(ctx context.Context, p *plan) *ended {
 	err = errors.Join(err, m.journal.leave(), over.sender.close(), m.scene.Leave())
 	m.scene.KeepLog(i.cut)
 	over.engine = readEngineLog(i.cut, m.run, m.load.EngineLog, p.served.Engine)
-	over.err = errors.Join(err, m.scene.Capture(i.cut, scene.After))
+	over.err = errors.Join(err, m.scene.Capture(i.cut, capture.After))
 	return over
 }
 
 // sceneSettings are those of what is kept around the load, with what no page may repeat of it.
-func (m *measurement) sceneSettings() scene.Settings {
+func (m *measurement) sceneSettings() capture.Settings {
 	s := m.keep.Scene
 	s.Secrets = m.load.Target.Credentials()
 	return s
@@ -113,7 +113,7 @@ func (m *measurement) sceneSettings() scene.Settings {
 // withEngine starts the engine, measures it and stops it. An error is that nothing was started.
 func (m *measurement) withEngine(ctx context.Context) (*ended, error) {
 	var err error
-	if m.scene, err = scene.LookAtMachines(ctx, m.sceneSettings(), m.env.Exporter, m.env.Log); err != nil {
+	if m.scene, err = capture.LookAtMachines(ctx, m.sceneSettings(), m.env.Exporter, m.env.Log); err != nil {
 		return nil, Unusable(ctx, err)
 	}
 	var page atomic.Bool // that of the engine answers
@@ -153,21 +153,21 @@ func (m *measurement) serve(i interrupts, page *atomic.Bool) *ended {
 		over.err = over.sender.open(i.stop, i.halt)
 	}
 	if over.err != nil {
-		over.err = errors.Join(over.err, m.journal.pass(folder.PhaseStop))
+		over.err = errors.Join(over.err, m.journal.pass(rundir.PhaseStop))
 		return over
 	}
-	err := errors.Join(over.sender.drive(i), m.journal.pass(folder.PhaseStop))
+	err := errors.Join(over.sender.drive(i), m.journal.pass(rundir.PhaseStop))
 	m.scene.KeepLog(i.cut)
 	over.engine = readEngineLog(i.cut, m.run, m.load.EngineLog, over.plan.served.Engine)
 	over.plan.identity.Again(i.cut)
 	over.kvStorage = glanceAtKVStorage(i.cut, m.run)
-	over.err = errors.Join(err, m.scene.Capture(i.cut, scene.After))
+	over.err = errors.Join(err, m.scene.Capture(i.cut, capture.After))
 	return over
 }
 
 // meet prepares the load once the engine is ready. The plan is there with an error, too, if it was made.
 func (m *measurement) meet(ctx context.Context, page *atomic.Bool) (*plan, error) {
-	if err := m.journal.pass(folder.PhaseReady); err != nil {
+	if err := m.journal.pass(rundir.PhaseReady); err != nil {
 		return nil, err
 	}
 	p, err := m.prepare(ctx, func(served server.Served) error {
@@ -179,7 +179,7 @@ func (m *measurement) meet(ctx context.Context, page *atomic.Bool) (*plan, error
 	}
 	m.describeEngine()
 	m.announce(p)
-	return p, errors.Join(m.save(), m.scene.Capture(ctx, scene.Before))
+	return p, errors.Join(m.save(), m.scene.Capture(ctx, capture.Before))
 }
 
 // prepare finds out what is to be measured, and plans the load. look, which is called once the server has answered, finds what
@@ -210,8 +210,8 @@ func (m *measurement) prepare(ctx context.Context, look func(server.Served) erro
 }
 
 // expected returns how the flags have the run judged.
-func (m *measurement) expected() *folder.Judging {
-	return &folder.Judging{
+func (m *measurement) expected() *rundir.Judging {
+	return &rundir.Judging{
 		Streaming: !m.load.NoStream, TelemetryRequested: m.keep.Scene.Requested(), SLO: m.load.SLO.String(), Validity: m.keep.Validity,
 	}
 }
@@ -235,13 +235,13 @@ func (m *measurement) followServer(page string, closed func() bool) error {
 
 // announce shows the run on the live page and in the log. Of an engine that is not there yet, there is no plan.
 func (m *measurement) announce(p *plan) {
-	names := append(m.phasesToReady(), folder.PhaseReady)
+	names := append(m.phasesToReady(), rundir.PhaseReady)
 	if p != nil {
 		for _, phase := range p.work.Phases {
 			names = append(names, phase.Name)
 		}
 	}
-	facts := m.keep.facts(m.id, m.load.Scenario.Name, append(names, folder.PhaseStop))
+	facts := m.keep.facts(m.id, m.load.Scenario.Name, append(names, rundir.PhaseStop))
 	facts.Streaming = !m.load.NoStream
 	if objectives := m.load.SLO; len(objectives) > 0 {
 		facts.Good = objectives.Good

@@ -6,14 +6,14 @@ import (
 	"slices"
 	"time"
 
-	"github.com/umascope/umascope/loadgen/extract"
-	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/capture"
+	"github.com/umascope/umascope/loadgen/enginelog"
+	"github.com/umascope/umascope/loadgen/evidence/observation"
 	"github.com/umascope/umascope/loadgen/lifecycle"
 	"github.com/umascope/umascope/loadgen/live"
-	"github.com/umascope/umascope/loadgen/scene"
+	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/server"
 	"github.com/umascope/umascope/loadgen/summary"
-	"github.com/umascope/umascope/loadgen/witness"
 	"github.com/umascope/umascope/loadgen/workload"
 )
 
@@ -23,13 +23,13 @@ type Keep struct {
 	Out, RunID string
 	// Labels have at least arm and host.
 	Labels map[string]string
-	Scene  scene.Settings
+	Scene  capture.Settings
 	// Validity are other limits of validity rules as they were given, and Limits what they mean.
 	Validity []string
 	Limits   summary.Limits
 	// Flags are all flags by their names, and Program is what was started with them: the manifest records both.
 	Flags   map[string]string
-	Program folder.Program
+	Program rundir.Program
 }
 
 // Hosts returns the names of the machines that are measured: that of the label first, then those of all exporters that were
@@ -58,7 +58,7 @@ type Load struct {
 	workload.Settings
 	// StartAt is when the measured load begins; zero is at once.
 	StartAt time.Time
-	Expect  witness.Expectation
+	Expect  observation.Expectation
 	SLO     summary.SLO
 	// Verbose prints a line for each request that has ended.
 	Verbose bool
@@ -77,7 +77,7 @@ func (l Load) wanted() server.Wanted {
 // Command is a command that is run as the load.
 type Command struct {
 	Argv []string
-	Tool extract.Tool // reads its log
+	Tool enginelog.Tool // reads its log
 	// Results are files that the command writes its results into, or folders of such.
 	Results []string
 	// Before and After are how long the machine is watched around the command.

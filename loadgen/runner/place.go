@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/umascope/umascope/exporter/metric"
-	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/storage"
 	"github.com/umascope/umascope/loadgen/telemetry"
 )
@@ -25,12 +25,12 @@ const (
 func describePlace(ctx context.Context, r *run) {
 	m := r.manifest
 	m.Client.Governor, m.Client.PowerProfile = firstLine(governorPath), firstLine(profilePath)
-	m.Storage = []folder.Storage{runStorage(r.folder)}
+	m.Storage = []rundir.Storage{runStorage(r.folder)}
 	m.Git = gitState(ctx, ".")
 }
 
 // describeHardware enters the limits of GPUs and the drives of the machines of the telemetry.
-func describeHardware(m *folder.Manifest, log *telemetry.Log) {
+func describeHardware(m *rundir.Manifest, log *telemetry.Log) {
 	for i, machine := range m.Machines {
 		source := log.Source(machine.Source)
 		m.Machines[i].GPULimits = gpuLimits(source)
@@ -42,7 +42,7 @@ func describeHardware(m *folder.Manifest, log *telemetry.Log) {
 
 // glanceAtKVStorage finds what the disk tier of the KV cache lies on: in the processes that hold its file, as long as they
 // are there.
-func glanceAtKVStorage(ctx context.Context, r *run) []folder.Storage {
+func glanceAtKVStorage(ctx context.Context, r *run) []rundir.Storage {
 	if len(r.scene.Sources) == 0 {
 		return nil
 	}
@@ -65,7 +65,7 @@ func firstLine(path string) string {
 }
 
 // storageOf is what a folder lies on, or why that is not known.
-func storageOf(whose string, find func() (folder.Storage, error)) folder.Storage {
+func storageOf(whose string, find func() (rundir.Storage, error)) rundir.Storage {
 	found, err := find()
 	found.Of = whose
 	if err != nil {
@@ -75,17 +75,17 @@ func storageOf(whose string, find func() (folder.Storage, error)) folder.Storage
 }
 
 // runStorage is that of the run folder.
-func runStorage(f folder.Folder) folder.Storage {
-	return storageOf(folder.StorageOfRun, func() (folder.Storage, error) { return storage.Of(string(f)) })
+func runStorage(f rundir.Folder) rundir.Storage {
+	return storageOf(rundir.StorageOfRun, func() (rundir.Storage, error) { return storage.Of(string(f)) })
 }
 
 // kvStorage is what the disk tier of the KV cache lies on: the folder of the file that exporters found
 // open in a process, which has no name any more. Only of this machine, whose processes can be looked at.
-func kvStorage(m *folder.Manifest, log *telemetry.Log) []folder.Storage {
+func kvStorage(m *rundir.Manifest, log *telemetry.Log) []rundir.Storage {
 	if log == nil || m.Labels["host"] != m.Client.Hostname {
 		return nil
 	}
-	var all []folder.Storage
+	var all []rundir.Storage
 	for _, source := range log.Sources {
 		if source.Mode() != metric.ModeLive {
 			continue
@@ -93,25 +93,25 @@ func kvStorage(m *folder.Manifest, log *telemetry.Log) []folder.Storage {
 		for _, series := range source.Find(metric.KVBMDiskFileBytes) {
 			pid, err := strconv.Atoi(series.Labels[string(metric.LabelPID)])
 			dir := path.Dir(series.Labels[string(metric.LabelPath)])
-			if err != nil || slices.ContainsFunc(all, func(s folder.Storage) bool { return s.Path == dir }) {
+			if err != nil || slices.ContainsFunc(all, func(s rundir.Storage) bool { return s.Path == dir }) {
 				continue
 			}
-			all = append(all, storageOf(folder.StorageOfKV, func() (folder.Storage, error) { return storage.OfProcess(pid, dir) }))
+			all = append(all, storageOf(rundir.StorageOfKV, func() (rundir.Storage, error) { return storage.OfProcess(pid, dir) }))
 		}
 	}
 	return all
 }
 
 // sharedDrive names a drive that both the run folder and the KV cache's disk tier lie on.
-func sharedDrive(all []folder.Storage) string {
+func sharedDrive(all []rundir.Storage) string {
 	drives := map[string][]string{}
 	for _, s := range all {
 		for _, d := range s.Drives {
 			drives[s.Of] = append(drives[s.Of], d.Device)
 		}
 	}
-	for _, device := range drives[folder.StorageOfRun] {
-		if slices.Contains(drives[folder.StorageOfKV], device) {
+	for _, device := range drives[rundir.StorageOfRun] {
+		if slices.Contains(drives[rundir.StorageOfKV], device) {
 			return device
 		}
 	}
@@ -119,7 +119,7 @@ func sharedDrive(all []folder.Storage) string {
 }
 
 // placeWarnings say what of the place spoils a figure.
-func placeWarnings(m *folder.Manifest) []string {
+func placeWarnings(m *rundir.Manifest) []string {
 	var warnings []string
 	if device := sharedDrive(m.Storage); device != "" {
 		warnings = append(warnings, fmt.Sprintf("the run folder is on %s, and so is the disk tier of the KV cache: what is written to the folder is subtracted in the evidence; --out on another drive avoids it", device))
@@ -131,22 +131,22 @@ func placeWarnings(m *folder.Manifest) []string {
 }
 
 // gpuLimits are those of a machine, by its exporter: the last value of each.
-func gpuLimits(source *telemetry.SourceLog) []folder.GPULimit {
-	var all []folder.GPULimit
-	enter := func(family metric.Definer, set func(*folder.GPULimit, float64)) {
+func gpuLimits(source *telemetry.SourceLog) []rundir.GPULimit {
+	var all []rundir.GPULimit
+	enter := func(family metric.Definer, set func(*rundir.GPULimit, float64)) {
 		for _, series := range source.Find(family) {
 			uuid := series.Labels[string(metric.LabelUUID)]
-			at := slices.IndexFunc(all, func(l folder.GPULimit) bool { return l.UUID == uuid })
+			at := slices.IndexFunc(all, func(l rundir.GPULimit) bool { return l.UUID == uuid })
 			if at < 0 {
 				at = len(all)
-				all = append(all, folder.GPULimit{UUID: uuid})
+				all = append(all, rundir.GPULimit{UUID: uuid})
 			}
 			for point := range series.Points() {
 				set(&all[at], point.Value)
 			}
 		}
 	}
-	enter(metric.GPUPowerLimitWatts, func(l *folder.GPULimit, watts float64) { l.PowerWatts = &watts })
-	enter(metric.GPUSMClockMaxHertz, func(l *folder.GPULimit, hertz float64) { l.SMClockHertz = &hertz })
+	enter(metric.GPUPowerLimitWatts, func(l *rundir.GPULimit, watts float64) { l.PowerWatts = &watts })
+	enter(metric.GPUSMClockMaxHertz, func(l *rundir.GPULimit, hertz float64) { l.SMClockHertz = &hertz })
 	return all
 }

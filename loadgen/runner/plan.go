@@ -7,7 +7,7 @@ import (
 	"io/fs"
 	"os"
 
-	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/workload"
 )
 
@@ -47,9 +47,9 @@ func newPlan(ctx context.Context, m *measurement, s *subject) (*plan, error) {
 }
 
 // writeSchedule writes the schedule, and takes the hash of the workload. The file stays open unless it fails.
-func (p *plan) writeSchedule(ctx context.Context, f folder.Folder) error {
+func (p *plan) writeSchedule(ctx context.Context, f rundir.Folder) error {
 	var err error
-	p.schedule, err = os.OpenFile(f.Path(folder.ScheduleFile), os.O_CREATE|os.O_EXCL|os.O_WRONLY|os.O_APPEND, 0o640)
+	p.schedule, err = os.OpenFile(f.Path(rundir.ScheduleFile), os.O_CREATE|os.O_EXCL|os.O_WRONLY|os.O_APPEND, 0o640)
 	if err != nil {
 		return BadOut(err)
 	}
@@ -83,14 +83,14 @@ func (p *plan) close() {
 }
 
 // describe enters what is sent, and to whom.
-func (p *plan) describe(m *folder.Manifest, of *measurement) {
+func (p *plan) describe(m *rundir.Manifest, of *measurement) {
 	w, l := p.work, of.load
-	m.Workload = folder.Workload{
+	m.Workload = rundir.Workload{
 		SHA256: p.sha256, Sampling: w.Sampling, Concurrency: l.Concurrency, Script: w.Script.Facts, Pressure: w.Script.Forecast, OutputTokens: w.Output,
 		InputLengths: l.InputLengths(p.scale), Scale: p.scale, PromptKey: l.PromptKey, RepeatOf: l.RepeatOf(),
 	}
 	start, _ := p.identity.Fingerprints()
-	m.Server = folder.Server{
+	m.Server = rundir.Server{
 		URL: l.Target.URL, Model: p.served.Model.ID, OwnedBy: p.served.Model.OwnedBy, Simulated: p.served.Model.Simulated(),
 		MaxTokens: p.served.Model.MaxTokens, Engine: p.served.Engine,
 		EngineDetected: p.served.Detected, Version: p.served.Version,
@@ -100,6 +100,6 @@ func (p *plan) describe(m *folder.Manifest, of *measurement) {
 	m.Judging = of.expected()
 	m.Judging.Unmeasured, m.Judging.PrefixReuse = w.Uncounted(), p.prefixReuse(l)
 	for _, phase := range w.Phases {
-		m.Workload.Phases = append(m.Workload.Phases, folder.PlannedPhase{Name: phase.Name, Process: phase.Process, Limit: phase.Limit})
+		m.Workload.Phases = append(m.Workload.Phases, rundir.PlannedPhase{Name: phase.Name, Process: phase.Process, Limit: phase.Limit})
 	}
 }

@@ -6,9 +6,9 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/capture"
 	"github.com/umascope/umascope/loadgen/provenance"
-	"github.com/umascope/umascope/loadgen/scene"
+	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/server"
 )
 
@@ -26,7 +26,7 @@ func (r *run) describeEngine() {
 	if before := m.Provenance; before != nil {
 		ran.Missing = before.Missing
 		for _, process := range before.Processes {
-			if process.ReadFrom != folder.ReadFromPlan {
+			if process.ReadFrom != rundir.ReadFromPlan {
 				ran.Processes = append(ran.Processes, process)
 			}
 		}
@@ -36,21 +36,21 @@ func (r *run) describeEngine() {
 
 // identify enters what runs: the command of a recorded run, and the engine as far as this machine shows it. Address is that
 // of the server; empty of a recorded run.
-func identify(ctx context.Context, m *folder.Manifest, out string, around *scene.Scene, address string, command []string) {
+func identify(ctx context.Context, m *rundir.Manifest, out string, around *capture.Scene, address string, command []string) {
 	if m.Labels["host"] == m.Client.Hostname {
-		m.Containers = scene.ContainerSoftware(ctx)
+		m.Containers = capture.ContainerSoftware(ctx)
 	}
 	key, err := provenance.OpenKey(keyFolder(out))
 	if err != nil {
-		m.Provenance = &folder.Provenance{Missing: []string{"the key of the hashes: " + printable(err.Error())}}
+		m.Provenance = &rundir.Provenance{Missing: []string{"the key of the hashes: " + printable(err.Error())}}
 		return
 	}
 	if m.Provenance == nil {
-		m.Provenance = &folder.Provenance{Key: key.ID()}
+		m.Provenance = &rundir.Provenance{Key: key.ID()}
 	}
 	planned := len(m.Provenance.Processes) > 0
 	if len(command) > 0 && !planned {
-		m.Provenance.Processes = append(m.Provenance.Processes, key.Process("command", folder.ReadFromCommand, command, nil))
+		m.Provenance.Processes = append(m.Provenance.Processes, key.Process("command", rundir.ReadFromCommand, command, nil))
 	}
 	if process, is := around.Process(); is {
 		m.Provenance.Processes = append(m.Provenance.Processes, ofContainer(key, process, planned, m.Provenance))
@@ -61,17 +61,17 @@ func identify(ctx context.Context, m *folder.Manifest, out string, around *scene
 
 // keyFolder is the folder whose key a run takes: that of the sweep's folder where it is of one, so that sweeps compare.
 func keyFolder(out string) string {
-	if _, err := os.Stat(filepath.Join(out, folder.SweepFile)); err == nil {
+	if _, err := os.Stat(filepath.Join(out, rundir.SweepFile)); err == nil {
 		return filepath.Dir(filepath.Clean(out))
 	}
 	return out
 }
 
 // ofContainer identifies a container. Where the plan has the command lines, its image and its files are what is new.
-func ofContainer(key provenance.Key, p scene.Process, planned bool, into *folder.Provenance) folder.RanProcess {
-	ran := folder.RanProcess{Name: serverProcess, ReadFrom: folder.ReadFromContainer}
+func ofContainer(key provenance.Key, p capture.Process, planned bool, into *rundir.Provenance) rundir.RanProcess {
+	ran := rundir.RanProcess{Name: serverProcess, ReadFrom: rundir.ReadFromContainer}
 	if !planned {
-		ran = key.Process(serverProcess, folder.ReadFromContainer, p.Argv, provenance.Variables(p.Env))
+		ran = key.Process(serverProcess, rundir.ReadFromContainer, p.Argv, provenance.Variables(p.Env))
 	}
 	ran.Image = key.Image(p.ImageID)
 	if p.ChangedErr != nil {
@@ -83,13 +83,13 @@ func ofContainer(key provenance.Key, p scene.Process, planned bool, into *folder
 }
 
 // ofServer identifies the process that listens at an address.
-func ofServer(key provenance.Key, address string, into *folder.Provenance) {
+func ofServer(key provenance.Key, address string, into *rundir.Provenance) {
 	p, err := server.ProcessBehind(address)
 	if err != nil {
 		into.Missing = append(into.Missing, "process of the server: "+printable(err.Error()))
 		return
 	}
-	ran := key.Process(serverProcess, folder.ReadFromProc, p.Argv, nil)
+	ran := key.Process(serverProcess, rundir.ReadFromProc, p.Argv, nil)
 	ran.Inherited = key.Inherited(p.Argv, p.Environ)
-	into.Processes = slices.Concat(into.Processes, []folder.RanProcess{ran})
+	into.Processes = slices.Concat(into.Processes, []rundir.RanProcess{ran})
 }

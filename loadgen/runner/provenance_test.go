@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/umascope/umascope/loadgen/folder"
 	"github.com/umascope/umascope/loadgen/lifecycle"
 	"github.com/umascope/umascope/loadgen/provenance"
+	"github.com/umascope/umascope/loadgen/rundir"
 )
 
 func TestRunsOfSweepsTakeTheKeyOfTheFolderAbove(t *testing.T) {
@@ -20,7 +20,7 @@ func TestRunsOfSweepsTakeTheKeyOfTheFolderAbove(t *testing.T) {
 	if got := keyFolder(point); got != point {
 		t.Errorf("%s", got)
 	}
-	if err := folder.Folder(point).WriteJSON(folder.SweepFile, 1); err != nil {
+	if err := rundir.Folder(point).WriteJSON(rundir.SweepFile, 1); err != nil {
 		t.Fatal(err)
 	}
 	if got := keyFolder(point); got != out {
@@ -34,7 +34,7 @@ func TestARunGoesOnWithoutAKey(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(out, provenance.KeyFile), []byte("another's"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	m := &folder.Manifest{Labels: map[string]string{"host": "elsewhere"}}
+	m := &rundir.Manifest{Labels: map[string]string{"host": "elsewhere"}}
 	identify(t.Context(), m, out, nil, "http://127.0.0.1:1", nil)
 	if m.Provenance == nil || m.Provenance.Key != "" || len(m.Provenance.Missing) != 1 || !strings.Contains(m.Provenance.Missing[0], "it is no key") {
 		t.Errorf("%+v", m.Provenance)
@@ -43,14 +43,14 @@ func TestARunGoesOnWithoutAKey(t *testing.T) {
 
 // TestWhatWasObservedOfAnEngineStaysBesideItsPlan: a campaign describes a run several times.
 func TestWhatWasObservedOfAnEngineStaysBesideItsPlan(t *testing.T) {
-	planned := folder.RanProcess{Name: "engine", ReadFrom: folder.ReadFromPlan}
+	planned := rundir.RanProcess{Name: "engine", ReadFrom: rundir.ReadFromPlan}
 	e := &lifecycle.Engine{
-		Facts: func() *folder.Campaign { return nil },
-		Ran: func() *folder.Provenance {
-			return &folder.Provenance{Key: "k", Processes: []folder.RanProcess{planned}}
+		Facts: func() *rundir.Campaign { return nil },
+		Ran: func() *rundir.Provenance {
+			return &rundir.Provenance{Key: "k", Processes: []rundir.RanProcess{planned}}
 		},
 	}
-	m := &folder.Manifest{Provenance: &folder.Provenance{Key: "k", Processes: []folder.RanProcess{planned, {Name: "server", ReadFrom: folder.ReadFromContainer}}, Missing: []string{"x"}}}
+	m := &rundir.Manifest{Provenance: &rundir.Provenance{Key: "k", Processes: []rundir.RanProcess{planned, {Name: "server", ReadFrom: rundir.ReadFromContainer}}, Missing: []string{"x"}}}
 	for range 2 {
 		(&run{env: Environment{Engine: e}, manifest: m}).describeEngine()
 	}

@@ -8,10 +8,10 @@ import (
 	"time"
 
 	"github.com/umascope/umascope/exporter/metric"
-	"github.com/umascope/umascope/loadgen/command"
-	"github.com/umascope/umascope/loadgen/extract"
-	"github.com/umascope/umascope/loadgen/folder"
-	"github.com/umascope/umascope/loadgen/scene"
+	"github.com/umascope/umascope/loadgen/capture"
+	"github.com/umascope/umascope/loadgen/enginelog"
+	"github.com/umascope/umascope/loadgen/rundir"
+	"github.com/umascope/umascope/loadgen/subprocess"
 )
 
 // scenarioRecord is the scenario of a run whose load is a command.
@@ -23,7 +23,7 @@ type recording struct {
 	load Command
 	log  *commandLog
 	// openLog opens what the command prints into; a test gives it a full disk.
-	openLog func(f folder.Folder, name string, most int64) (*folder.Log, error)
+	openLog func(f rundir.Folder, name string, most int64) (*rundir.Log, error)
 }
 
 // Record runs a command as the load and writes the run's folder. Its error is a CommandError if the command failed, whatever else
@@ -35,9 +35,9 @@ func Record(ctx context.Context, keep Keep, load Command, env Environment) (Resu
 func newRecording(keep Keep, load Command, env Environment) *recording {
 	id := keep.RunID
 	if id == "" {
-		id = folder.NewID(time.Now(), keep.Labels["arm"])
+		id = rundir.NewID(time.Now(), keep.Labels["arm"])
 	}
-	r := &recording{run: newRun(id, keep, env), load: load, openLog: folder.Folder.NewLog}
+	r := &recording{run: newRun(id, keep, env), load: load, openLog: rundir.Folder.NewLog}
 	r.log = &commandLog{journal: r.journal, messages: env.Log, reading: load.Tool.Read()}
 	return r
 }
@@ -45,7 +45,7 @@ func newRecording(keep Keep, load Command, env Environment) *recording {
 // make makes the run. Of one that fails before its command starts nothing is left.
 func (r *recording) make(ctx context.Context) (Result, error) {
 	result := Result{Run: r.id}
-	if err := command.Find(r.load.Argv[0]); err != nil {
+	if err := subprocess.Find(r.load.Argv[0]); err != nil {
 		return result, input(err)
 	}
 	var err error
@@ -79,9 +79,9 @@ func (r *recording) make(ctx context.Context) (Result, error) {
 
 // look finds what is to be kept. An engine that is started for the run is not there yet.
 func (r *recording) look(ctx context.Context) (err error) {
-	look := scene.Look
+	look := capture.Look
 	if r.env.Engine != nil {
-		look = scene.LookAtMachines
+		look = capture.LookAtMachines
 	}
 	r.scene, err = look(ctx, r.keep.Scene, r.env.Exporter, r.env.Log)
 	return err
@@ -91,16 +91,16 @@ func (r *recording) look(ctx context.Context) (err error) {
 func (r *recording) beginManifest() {
 	r.describe(scenarioRecord)
 	argv := r.load.Argv
-	r.manifest.Command = &folder.Command{
-		Program: filepath.Base(argv[0]), Options: command.OptionNames(argv[1:]), Arguments: len(argv) - 1, Extractor: r.load.Tool.Name,
+	r.manifest.Command = &rundir.Command{
+		Program: filepath.Base(argv[0]), Options: subprocess.OptionNames(argv[1:]), Arguments: len(argv) - 1, Extractor: r.load.Tool.Name,
 	}
 }
 
 // follow goes through the phases, and returns how the command ended; the zero value if it never ran.
-func (r *recording) follow(ctx context.Context) (command.Exit, error) {
+func (r *recording) follow(ctx context.Context) (subprocess.Exit, error) {
 	cut, release := untilCut(ctx, r.env.Cut, func() {})
 	defer release()
-	var exit command.Exit
+	var exit subprocess.Exit
 	if r.env.Engine != nil {
 		enter := func(phase string) error { r.log.begin(phase); return nil }
 		err := r.runEngine(ctx, cut, enter, func(engine context.Context) (err error) {
@@ -110,7 +110,7 @@ func (r *recording) follow(ctx context.Context) (command.Exit, error) {
 		r.log.note(r.journal.leave())
 		return exit, errors.Join(err, r.scene.Leave(), r.log.failed)
 	}
-	err := r.scene.Capture(ctx, scene.Before)
+	err := r.scene.Capture(ctx, capture.Before)
 	if err == nil {
 		err = r.begin(ctx)
 	}
@@ -120,16 +120,16 @@ func (r *recording) follow(ctx context.Context) (command.Exit, error) {
 	}
 	err = errors.Join(err, r.scene.Leave(), r.log.failed)
 	r.scene.KeepLog(cut)
-	return exit, errors.Join(err, r.scene.Capture(cut, scene.After))
+	return exit, errors.Join(err, r.scene.Capture(cut, capture.After))
 }
 
 // beside runs the command while the engine that was started for it is up, until that is lost at the latest.
-func (r *recording) beside(ctx, cut, engine context.Context) (exit command.Exit, err error) {
+func (r *recording) beside(ctx, cut, engine context.Context) (exit subprocess.Exit, err error) {
 	err = r.scene.LookAtEngine(ctx)
 	r.describeEngine()
 	identify(ctx, r.manifest, r.keep.Out, r.scene, "", r.load.Argv)
 	if err == nil {
-		err = errors.Join(r.save(), r.scene.Capture(ctx, scene.Before))
+		err = errors.Join(r.save(), r.scene.Capture(ctx, capture.Before))
 	}
 	if err != nil {
 		return exit, err
@@ -139,18 +139,18 @@ func (r *recording) beside(ctx, cut, engine context.Context) (exit command.Exit,
 	defer context.AfterFunc(engine, func() { halt(context.Cause(engine)) })()
 	rest := metric.PhaseBefore
 	if r.env.Engine.Starts {
-		rest = folder.PhaseReady
+		rest = rundir.PhaseReady
 	}
 	exit, err = r.watch(both, rest)
 	if engine.Err() != nil {
 		err = context.Cause(engine)
 	}
 	r.scene.KeepLog(cut)
-	return exit, errors.Join(err, r.scene.Capture(cut, scene.After))
+	return exit, errors.Join(err, r.scene.Capture(cut, capture.After))
 }
 
 // watch runs the command with a stretch of the machine's rest before and after it.
-func (r *recording) watch(ctx context.Context, before string) (exit command.Exit, err error) {
+func (r *recording) watch(ctx context.Context, before string) (exit subprocess.Exit, err error) {
 	r.log.begin(before)
 	err = ErrInterrupted
 	if r.rest(ctx, before, r.load.Before) {
@@ -185,16 +185,16 @@ func recordPhases() []string {
 
 // commandPhases are those of the command.
 func commandPhases() []string {
-	return []string{extract.PhaseLoad, extract.PhaseReady, extract.PhaseWarmup, extract.PhaseMeasure, extract.PhaseStop}
+	return []string{enginelog.PhaseLoad, enginelog.PhaseReady, enginelog.PhaseWarmup, enginelog.PhaseMeasure, enginelog.PhaseStop}
 }
 
 // uncounted returns the phases that enter no figure of the run, and whether the log showed which one is
 // measured. If it did not, the whole command is.
-func uncounted(spans []folder.Span) (names []string, measured bool) {
-	measured = slices.ContainsFunc(spans, func(s folder.Span) bool { return s.Name == extract.PhaseMeasure })
+func uncounted(spans []rundir.Span) (names []string, measured bool) {
+	measured = slices.ContainsFunc(spans, func(s rundir.Span) bool { return s.Name == enginelog.PhaseMeasure })
 	for _, s := range spans {
 		around := !slices.Contains(commandPhases(), s.Name)
-		if around || measured && s.Name != extract.PhaseMeasure {
+		if around || measured && s.Name != enginelog.PhaseMeasure {
 			names = append(names, s.Name)
 		}
 	}

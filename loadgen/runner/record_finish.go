@@ -5,16 +5,16 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/umascope/umascope/loadgen/command"
-	"github.com/umascope/umascope/loadgen/extract"
-	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/enginelog"
+	"github.com/umascope/umascope/loadgen/rundir"
+	"github.com/umascope/umascope/loadgen/subprocess"
 	"github.com/umascope/umascope/loadgen/summary"
 )
 
 // recorded is a recording whose command has ended, with all that its folder does not have yet.
 type recorded struct {
 	run  *recording
-	exit command.Exit // the zero value if the command never ran
+	exit subprocess.Exit // the zero value if the command never ran
 	err  error
 }
 
@@ -24,7 +24,7 @@ func (e recorded) finish() (*summary.Run, error) {
 	r := e.run
 	state := stateOf(e.err)
 	if e.exit.Code != 0 && e.err == nil {
-		state = folder.StateFailed
+		state = rundir.StateFailed
 	}
 	_, err := r.end(state)
 	r.manifest.Command.Version, r.manifest.Command.Borders = r.log.reading.Version, r.log.borders
@@ -35,15 +35,15 @@ func (e recorded) finish() (*summary.Run, error) {
 }
 
 // judging returns what is known of the command at its end.
-func (e recorded) judging() *folder.Judging {
+func (e recorded) judging() *rundir.Judging {
 	r := e.run
 	c, reading, campaign := r.manifest.Command, r.log.reading, r.manifest.Campaign
 	values, warnings := commandResults(r.load, r.manifest.StartedAt)
-	j := &folder.Judging{
+	j := &rundir.Judging{
 		Streaming: true, TelemetryRequested: r.keep.Scene.Requested(), Validity: r.keep.Validity, Checks: checkFindings(campaign),
-		Tool: &folder.ToolReport{
+		Tool: &rundir.ToolReport{
 			Program: c.Program, Extractor: c.Extractor, Version: c.Version, ExitCode: c.ExitCode, Ranks: reading.Ranks(),
-			Values: slices.Concat([]extract.Value{}, reading.Values(), values),
+			Values: slices.Concat([]enginelog.Value{}, reading.Values(), values),
 		},
 		Engine: summary.EngineOf(reading, "the log of "+c.Program), Complete: true,
 		Warnings: slices.Concat(r.scene.Warnings(), e.warnings(), warnings, problems(campaign)),

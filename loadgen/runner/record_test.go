@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/umascope/umascope/loadgen/extract"
-	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/enginelog"
+	"github.com/umascope/umascope/loadgen/rundir"
 )
 
 func TestTheLivePageTellsThePhaseOfTheCommand(t *testing.T) {
@@ -50,7 +50,7 @@ func TestTheLivePageTellsThePhaseOfTheCommand(t *testing.T) {
 // recordingOf is a recording of a program, in a folder of its own.
 func recordingOf(t *testing.T, stdout io.Writer, tool, program string) (r *recording, out string) {
 	t.Helper()
-	reads, err := extract.Find(tool)
+	reads, err := enginelog.Find(tool)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,17 +72,17 @@ func script(t *testing.T, text string) string {
 func TestAFullDiskFailsTheRunAndNotTheCommand(t *testing.T) {
 	marker := filepath.Join(t.TempDir(), "end")
 	var printed bytes.Buffer
-	r, out := recordingOf(t, &printed, extract.None, script(t, "echo hello; sleep 0.1; touch "+marker))
+	r, out := recordingOf(t, &printed, enginelog.None, script(t, "echo hello; sleep 0.1; touch "+marker))
 	// What the command prints goes to a full disk; everything else finds room.
-	r.openLog = func(_ folder.Folder, _ string, most int64) (*folder.Log, error) {
+	r.openLog = func(_ rundir.Folder, _ string, most int64) (*rundir.Log, error) {
 		full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
-		return folder.LogTo(full, most), err
+		return rundir.LogTo(full, most), err
 	}
 	_, err := r.make(t.Context())
 	if _, statErr := os.Stat(marker); statErr != nil || err == nil || !strings.Contains(err.Error(), "no space left") || printed.Len() == 0 {
 		t.Errorf("%v, %v: %s", err, statErr, printed.String())
 	}
-	if m := read[folder.Manifest](t, filepath.Join(out, "r1", folder.ManifestFile)); m.State != folder.StateFailed || *m.Command.ExitCode != 0 {
+	if m := read[rundir.Manifest](t, filepath.Join(out, "r1", rundir.ManifestFile)); m.State != rundir.StateFailed || *m.Command.ExitCode != 0 {
 		t.Errorf("%+v", m)
 	}
 }

@@ -12,9 +12,9 @@ import (
 	"os"
 	"time"
 
-	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/capture"
 	"github.com/umascope/umascope/loadgen/live"
-	"github.com/umascope/umascope/loadgen/scene"
+	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/summary"
 	"github.com/umascope/umascope/loadgen/telemetry"
 )
@@ -24,9 +24,9 @@ type run struct {
 	keep     Keep
 	env      Environment
 	id       string
-	folder   folder.Folder
-	manifest *folder.Manifest
-	scene    *scene.Scene
+	folder   rundir.Folder
+	manifest *rundir.Manifest
+	scene    *capture.Scene
 	journal  *journal
 }
 
@@ -37,9 +37,9 @@ func newRun(id string, keep Keep, env Environment) *run {
 
 // describe begins the manifest with what is the same for all loads. Everything that is kept goes into it and its folder from
 // now on.
-func (r *run) describe(scenario string) *folder.Manifest {
-	r.manifest = &folder.Manifest{
-		Schema: folder.ManifestSchema, Run: r.id, Scenario: scenario, Labels: r.keep.Labels, State: folder.StateRunning,
+func (r *run) describe(scenario string) *rundir.Manifest {
+	r.manifest = &rundir.Manifest{
+		Schema: rundir.ManifestSchema, Run: r.id, Scenario: scenario, Labels: r.keep.Labels, State: rundir.StateRunning,
 		Program: r.keep.Program, Flags: r.keep.Flags, Client: ThisMachine(),
 	}
 	r.scene.Into(r.folder, r.manifest)
@@ -65,7 +65,7 @@ func (r *run) begin(ctx context.Context) error {
 }
 
 // save writes the manifest as it stands.
-func (r *run) save() error { return r.folder.WriteJSON(folder.ManifestFile, r.manifest) }
+func (r *run) save() error { return r.folder.WriteJSON(rundir.ManifestFile, r.manifest) }
 
 // end enters when and how the run ended, and the machines of its telemetry, which it returns. Nil without telemetry.
 func (r *run) end(state string) (*telemetry.Log, error) {
@@ -92,10 +92,10 @@ func (r *run) remove() { _ = os.RemoveAll(string(r.folder)) }
 func stateOf(err error) string {
 	switch {
 	case err == nil:
-		return folder.StateComplete
+		return rundir.StateComplete
 	case errors.Is(err, ErrInterrupted):
-		return folder.StateInterrupted
+		return rundir.StateInterrupted
 	default:
-		return folder.StateFailed
+		return rundir.StateFailed
 	}
 }

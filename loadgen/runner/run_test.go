@@ -6,14 +6,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/rundir"
 )
 
 func TestADiskThatFillsUpFailsTheRun(t *testing.T) {
 	r, _ := runOf(t, engine(t, 100*time.Microsecond), "--duration=1h", "--warmup=0", "--output-tokens=2")
-	r.openLines = func(_ string, failed func(error)) (*folder.Lines, error) {
+	r.openLines = func(_ string, failed func(error)) (*rundir.Lines, error) {
 		full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
-		return folder.WriteLines(full, failed), err
+		return rundir.WriteLines(full, failed), err
 	}
 	_, err := r.make(t.Context())
 	if err == nil || !strings.Contains(err.Error(), "no space left") || !strings.Contains(err.Error(), "are lost") {

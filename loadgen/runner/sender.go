@@ -7,10 +7,10 @@ import (
 	"log/slog"
 	"sync/atomic"
 
-	"github.com/umascope/umascope/loadgen/chat"
-	"github.com/umascope/umascope/loadgen/drive"
-	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/executor"
 	"github.com/umascope/umascope/loadgen/live"
+	"github.com/umascope/umascope/loadgen/openai"
+	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/summary"
 )
 
@@ -18,7 +18,7 @@ import (
 type sender struct {
 	run   *measurement
 	plan  *plan
-	loop  *drive.Loop
+	loop  *executor.Loop
 	files recordFiles
 	// startNS is when the measured load begins; 0 is at once.
 	startNS int64
@@ -28,7 +28,7 @@ type sender struct {
 // sent is what is known of a load beside its records.
 type sent struct {
 	answers *answers
-	health  drive.Health // of the client in the measured phases
+	health  executor.Health // of the client in the measured phases
 	// broken is why the phases after one were not sent; empty if all were.
 	broken string
 }
@@ -38,7 +38,7 @@ func newSender(m *measurement, p *plan) *sender {
 	clock := m.journal.clock
 	return &sender{
 		run: m, plan: p, startNS: m.load.startNS(m.manifest.StartedAt), sent: sent{answers: &answers{}},
-		loop: &drive.Loop{Clock: clock, Send: p.client.Do, Wait: drive.Pace(clock), Slots: p.work.Script.Slots, Grace: m.load.Grace, Hold: p.identity.Hold},
+		loop: &executor.Loop{Clock: clock, Send: p.client.Do, Wait: executor.Pace(clock), Slots: p.work.Script.Slots, Grace: m.load.Grace, Hold: p.identity.Hold},
 	}
 }
 
@@ -46,11 +46,11 @@ func newSender(m *measurement, p *plan) *sender {
 func (s *sender) open(ctx context.Context, halt context.CancelCauseFunc) error {
 	s.plan.identity.Watch(ctx, halt)
 	var err error
-	if s.files.requests, err = s.run.openLines(s.run.folder.Path(folder.RequestsFile), halt); err == nil && s.run.load.KeepOutputs {
-		s.files.outputs, err = s.run.openLines(s.run.folder.Path(folder.OutputsFile), halt)
+	if s.files.requests, err = s.run.openLines(s.run.folder.Path(rundir.RequestsFile), halt); err == nil && s.run.load.KeepOutputs {
+		s.files.outputs, err = s.run.openLines(s.run.folder.Path(rundir.OutputsFile), halt)
 	}
 	if err == nil && s.run.load.KeepPrompts {
-		s.files.prompts, err = folder.NewPrivateLines(s.run.folder.Path(folder.PromptsFile), halt)
+		s.files.prompts, err = rundir.NewPrivateLines(s.run.folder.Path(rundir.PromptsFile), halt)
 	}
 	return err
 }
@@ -65,7 +65,7 @@ func (s *sender) close() error {
 
 // drive goes through the phases; ready and stop only mark the time around the load.
 func (s *sender) drive(i interrupts) error {
-	if err := s.run.journal.pass(folder.PhaseReady); err != nil {
+	if err := s.run.journal.pass(rundir.PhaseReady); err != nil {
 		return err
 	}
 	s.run.scene.Settle(i.stop)
@@ -94,13 +94,13 @@ func (s *sender) drive(i interrupts) error {
 		// the guard saw, which is a verdict and no failure.
 		err = ErrInterrupted
 	}
-	err = errors.Join(err, s.run.journal.pass(folder.PhaseStop))
+	err = errors.Join(err, s.run.journal.pass(rundir.PhaseStop))
 	s.run.scene.Settle(i.stop)
 	return err
 }
 
 // drivePhase prepares and drives one phase of load, and reports whether all of its requests failed.
-func (s *sender) drivePhase(stop, cut context.Context, p drive.Phase) (failed bool, err error) {
+func (s *sender) drivePhase(stop, cut context.Context, p executor.Phase) (failed bool, err error) {
 	preparing, cancel := context.WithCancel(cut)
 	defer cancel()
 	q := s.plan.work.Prepare(preparing, p, s.plan.schedule)
@@ -115,9 +115,9 @@ func (s *sender) drivePhase(stop, cut context.Context, p drive.Phase) (failed bo
 	s.run.scene.Sample()
 	progress := live.NewTally(p, planned, s.run.journal.clock())
 	hide := s.follow(progress)
-	var watch *drive.Watch
+	var watch *executor.Watch
 	if s.plan.work.Counts(p.Name) {
-		watch = drive.StartWatch(s.run.journal.clock, shortest(usualStall, s.run.keep.Limits))
+		watch = executor.StartWatch(s.run.journal.clock, shortest(usualStall, s.run.keep.Limits))
 	}
 	var ended outcomes
 	driven := s.loop.Drive(stop, cut, p, q.Lanes(), s.observer(p, progress, &ended))
@@ -128,7 +128,7 @@ func (s *sender) drivePhase(stop, cut context.Context, p drive.Phase) (failed bo
 	hide()
 	cancel()
 	s.hold(stop)
-	return s.run.keep.Limits.Judges(summary.CodePhaseFailed) && ended.allFailed(), errors.Join(q.Rest(), s.run.journal.passed(folder.Span(driven)))
+	return s.run.keep.Limits.Judges(summary.CodePhaseFailed) && ended.allFailed(), errors.Join(q.Rest(), s.run.journal.passed(rundir.Span(driven)))
 }
 
 // hold waits around the load of phases whose counters are evidence: the border's sample must be there
@@ -157,19 +157,19 @@ func (s *sender) follow(progress *live.Tally) (hide func()) {
 }
 
 // observer records the requests of a phase, and shows them on the live page, in the progress and to the guard of the model.
-func (s *sender) observer(p drive.Phase, progress *live.Tally, ended *outcomes) drive.Observer {
+func (s *sender) observer(p executor.Phase, progress *live.Tally, ended *outcomes) executor.Observer {
 	shown, counted := s.run.journal.live.Observe(p.Name), progress.Observe()
 	printing := live.Verbosity{Requests: s.run.load.Verbose, Content: s.run.load.SeeOutputs}
 	rank := s.run.load.rank()
-	return drive.Observer{
+	return executor.Observer{
 		Started: func() { shown.Started(); counted.Started() },
 		Payload: shown.Payload,
-		Failed: func(j drive.Job, result chat.Result) {
+		Failed: func(j executor.Job, result openai.Result) {
 			result.Record.Index, result.Record.InputTokensTarget = j.Index, j.InputTokensTarget
 			s.plan.identity.Saw(result)
 		},
-		Ended: func(j drive.Job, result chat.Result) {
-			if result.Record.Status == chat.StatusOK {
+		Ended: func(j executor.Job, result openai.Result) {
+			if result.Record.Status == openai.StatusOK {
 				s.plan.identity.Saw(result)
 			}
 			ended.add(result.Record.Status)
@@ -191,23 +191,23 @@ func (s *sender) observer(p drive.Phase, progress *live.Tally, ended *outcomes) 
 
 // recordFiles are the files with a line for each request.
 type recordFiles struct {
-	requests *folder.Lines
-	outputs  *folder.Lines // nil unless they are kept
-	prompts  *folder.Lines // nil unless they are kept
+	requests *rundir.Lines
+	outputs  *rundir.Lines // nil unless they are kept
+	prompts  *rundir.Lines // nil unless they are kept
 }
 
 // add adds a request that has ended.
-func (f recordFiles) add(result chat.Result, phase string) {
+func (f recordFiles) add(result openai.Result, phase string) {
 	f.requests.Add(result.Record)
 	if f.outputs != nil {
-		f.outputs.Add(folder.OutputLine{Run: result.Record.Run, Phase: phase, Index: result.Record.Index, Output: result.Output})
+		f.outputs.Add(rundir.OutputLine{Run: result.Record.Run, Phase: phase, Index: result.Record.Index, Output: result.Output})
 	}
 }
 
 // close completes the files that were opened: each, whatever the other's error.
 func (f recordFiles) close() error {
 	var errs []error
-	for _, file := range []*folder.Lines{f.requests, f.outputs, f.prompts} {
+	for _, file := range []*rundir.Lines{f.requests, f.outputs, f.prompts} {
 		if file != nil {
 			errs = append(errs, file.Close())
 		}
@@ -218,11 +218,11 @@ func (f recordFiles) close() error {
 // outcomes counts how the requests of a phase ended. Those that were cancelled are in neither.
 type outcomes struct{ ok, failed atomic.Int64 }
 
-func (o *outcomes) add(status chat.Status) {
+func (o *outcomes) add(status openai.Status) {
 	switch status {
-	case chat.StatusOK:
+	case openai.StatusOK:
 		o.ok.Add(1)
-	case chat.StatusCancelled:
+	case openai.StatusCancelled:
 	default:
 		o.failed.Add(1)
 	}

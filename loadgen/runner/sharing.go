@@ -7,9 +7,9 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/umascope/umascope/loadgen/drive"
-	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/executor"
 	"github.com/umascope/umascope/loadgen/rank"
+	"github.com/umascope/umascope/loadgen/rundir"
 )
 
 // wholeID names the run that this process has a share of: its own, if it has it all.
@@ -18,9 +18,9 @@ func (l Load) wholeID(k Keep) string {
 	case k.RunID != "":
 		return k.RunID
 	case l.Place.Alone():
-		return folder.NewID(time.Now(), k.Labels["arm"])
+		return rundir.NewID(time.Now(), k.Labels["arm"])
 	}
-	return folder.SharedID(l.StartAt, k.Labels["arm"], l.Scenario.Name, strconv.FormatUint(l.Seed, 10))
+	return rundir.SharedID(l.StartAt, k.Labels["arm"], l.Scenario.Name, strconv.FormatUint(l.Seed, 10))
 }
 
 // moment is when the load begins, alike for all that share it: now, unless a start is given.
@@ -32,11 +32,11 @@ func (l Load) moment() time.Time {
 }
 
 // share returns what the manifest records of the share; nil of a run that has no others and no start.
-func (l Load) share(whole string, log *slog.Logger) *folder.Share {
+func (l Load) share(whole string, log *slog.Logger) *rundir.Share {
 	if l.Place.Alone() && l.StartAt.IsZero() {
 		return nil
 	}
-	facts := &folder.Share{Place: l.Place, Of: whole, StartAt: l.StartAt}
+	facts := &rundir.Share{Place: l.Place, Of: whole, StartAt: l.StartAt}
 	clock, err := rank.ReadClock()
 	if err != nil {
 		log.Warn("how far this machine's clock may be off is not known", "why", printable(err.Error()))
@@ -75,17 +75,17 @@ func (l Load) startNS(started time.Time) int64 {
 }
 
 // beforeStart ends the warm-up when the measured load is due, ready or not.
-func (s *sender) beforeStart(stop context.Context, p drive.Phase) (context.Context, context.CancelFunc) {
-	if s.startNS == 0 || p.Name != folder.PhaseWarmup {
+func (s *sender) beforeStart(stop context.Context, p executor.Phase) (context.Context, context.CancelFunc) {
+	if s.startNS == 0 || p.Name != rundir.PhaseWarmup {
 		return stop, func() {}
 	}
 	return context.WithTimeout(stop, time.Duration(s.startNS-s.run.journal.clock()))
 }
 
 // share returns a phase as this process drives it. The first measured one is waited for where it has a start.
-func (s *sender) share(stop context.Context, p drive.Phase) (drive.Phase, error) {
+func (s *sender) share(stop context.Context, p executor.Phase) (executor.Phase, error) {
 	p = s.plan.work.Share(p)
-	if s.startNS == 0 || p.Name == folder.PhaseWarmup {
+	if s.startNS == 0 || p.Name == rundir.PhaseWarmup {
 		return p, nil
 	}
 	start, clock := s.startNS, s.run.journal.clock

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/umascope/umascope/loadgen/chat"
+	"github.com/umascope/umascope/loadgen/openai"
 	"github.com/umascope/umascope/loadgen/prompt"
 	"github.com/umascope/umascope/loadgen/schedule"
 	"github.com/umascope/umascope/loadgen/server"
@@ -16,7 +16,7 @@ import (
 type subject struct {
 	served   server.Served
 	identity *server.Identity
-	client   *chat.Client
+	client   *openai.Client
 	scale    prompt.Scale // how many tokens texts have there
 }
 
@@ -89,7 +89,7 @@ func idScale(ctx context.Context, c server.Calibration) (prompt.Scale, error) {
 const mostIdle = 4096
 
 // newClient makes what sends the load, if there are descriptors enough for it.
-func newClient(l Load, limits summary.Limits, apiKey string) (*chat.Client, error) {
+func newClient(l Load, limits summary.Limits, apiKey string) (*openai.Client, error) {
 	options := clientOptions(l, limits, apiKey)
 	needed := 0
 	if l.Arrival == schedule.Closed { // elsewhere it is a cap, which need not be reached
@@ -102,15 +102,15 @@ func newClient(l Load, limits summary.Limits, apiKey string) (*chat.Client, erro
 	if options.MostOpen, err = mostConnections(limit, needed); err != nil {
 		return nil, err
 	}
-	return chat.New(options)
+	return openai.New(options)
 }
 
-func clientOptions(l Load, limits summary.Limits, apiKey string) chat.Options {
+func clientOptions(l Load, limits summary.Limits, apiKey string) openai.Options {
 	connections := l.Place.Share(l.MostInFlight())
 	if connections == 0 {
 		connections = mostIdle
 	}
-	return chat.Options{
+	return openai.Options{
 		BaseURL: l.Target.URL, Header: l.Target.RequestHeader(), APIKey: apiKey, CAFile: l.Target.CAFile,
 		Connections: connections, RequestTimeout: l.RequestTimeout,
 		FirstTokenTimeout: l.FirstTokenTimeout, ChunkTimeout: l.ChunkTimeout,

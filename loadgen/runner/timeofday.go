@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/umascope/umascope/loadgen/chat"
+	"github.com/umascope/umascope/loadgen/openai"
 )
 
 // The time of day is slewed all the time, by up to 500 parts in a million (adjtimex(2)): what is less
@@ -25,7 +25,7 @@ func stepped(monotonic, wall time.Duration) time.Duration {
 }
 
 // clockStep is stepped since the start of a run, whose clock is monotonic.
-func clockStep(started, now time.Time, clock chat.Clock) time.Duration {
+func clockStep(started, now time.Time, clock openai.Clock) time.Duration {
 	return stepped(time.Duration(clock()), now.Round(0).Sub(started.Round(0)))
 }
 

@@ -13,7 +13,7 @@ import (
 	"os"
 	"time"
 
-	"github.com/umascope/umascope/loadgen/chat"
+	"github.com/umascope/umascope/loadgen/openai"
 )
 
 const (
@@ -52,8 +52,8 @@ func newAPI(t Target, key string) (*api, error) {
 	return &api{
 		root:        t.URL,
 		header:      header,
-		secrets:     chat.Secrets(header),
-		credentials: chat.Credentials(header),
+		secrets:     openai.Secrets(header),
+		credentials: openai.Credentials(header),
 		client:      &http.Client{Transport: transport, Timeout: probeTimeout, CheckRedirect: refuseRedirect},
 	}, nil
 }
@@ -120,10 +120,10 @@ func (a *api) send(ctx context.Context, method, path string, body []byte) reply 
 	text, err := io.ReadAll(io.LimitReader(response.Body, longestAnswer))
 	for _, values := range response.Header {
 		for i := range values {
-			values[i] = chat.Redact(values[i], a.secrets)
+			values[i] = openai.Redact(values[i], a.secrets)
 		}
 	}
-	return reply{status: response.StatusCode, header: response.Header, body: chat.RedactAnswer(text, a.credentials), err: err}
+	return reply{status: response.StatusCode, header: response.Header, body: openai.RedactAnswer(text, a.credentials), err: err}
 }
 
 func withoutURL(err error) error {
@@ -137,4 +137,4 @@ func withoutURL(err error) error {
 func (a *api) close() { a.client.CloseIdleConnections() }
 
 // printable is chat's rule for foreign text, at the length of what messages repeat.
-func printable(text string) string { return chat.Printable(text, chat.LongestForeign) }
+func printable(text string) string { return openai.Printable(text, openai.LongestForeign) }

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"net/http"
 
-	"github.com/umascope/umascope/loadgen/chat"
+	"github.com/umascope/umascope/loadgen/openai"
 	"github.com/umascope/umascope/loadgen/prompt"
 )
 
@@ -15,7 +15,7 @@ import (
 type Calibration struct {
 	Target Target
 	Served Served
-	Client *chat.Client // sends what can only be asked by a request
+	Client *openai.Client // sends what can only be asked by a request
 	Stream bool
 	// Sample is a text of the user's file, to be counted as well; empty for none.
 	Sample string
@@ -196,7 +196,7 @@ const leastPerByte = 0.02
 // usage counts a text by a request of its own, with a stream for its answer or without.
 func (c counter) usage(stream bool) func(context.Context, string) (int, error) {
 	return func(ctx context.Context, text string) (int, error) {
-		return c.promptTokens(ctx, chat.Params{Prompt: text, Stream: stream})
+		return c.promptTokens(ctx, openai.Params{Prompt: text, Stream: stream})
 	}
 }
 
@@ -204,17 +204,17 @@ func (c counter) usage(stream bool) func(context.Context, string) (int, error) {
 var errUncounted = errors.New("the server does not count prompt tokens")
 
 // promptTokens is what the answer to a prompt says of its length.
-func (c counter) promptTokens(ctx context.Context, p chat.Params) (int, error) {
+func (c counter) promptTokens(ctx context.Context, p openai.Params) (int, error) {
 	p.Endpoint, p.Model, p.Engine, p.Fields = c.Target.Endpoint, c.Served.Model.ID, c.Served.Engine, c.Served.Fields
 	p.MaxTokens, p.TopP = 1, 1
-	body, err := chat.Body(p)
+	body, err := openai.Body(p)
 	if err != nil {
 		return 0, err
 	}
 	clock := func() int64 { return 0 } // nothing is timed
-	record := c.Client.Do(ctx, chat.Request{Endpoint: p.Endpoint, Body: body}, clock, nil).Record
+	record := c.Client.Do(ctx, openai.Request{Endpoint: p.Endpoint, Body: body}, clock, nil).Record
 	switch {
-	case record.Status != chat.StatusOK:
+	case record.Status != openai.StatusOK:
 		return 0, fmt.Errorf("a probe failed: %s", record.Error)
 	case record.TokensIn == nil || *record.TokensIn < 1:
 		return 0, errUncounted

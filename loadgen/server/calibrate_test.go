@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/umascope/umascope/loadgen/chat"
+	"github.com/umascope/umascope/loadgen/openai"
 	"github.com/umascope/umascope/loadgen/prompt"
 )
 
@@ -37,7 +37,7 @@ func (c *counting) tokens(text string) int {
 func (c *counting) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var body struct {
 		Prompt   string
-		Messages []chat.Message
+		Messages []openai.Message
 		Stream   bool
 	}
 	_ = json.NewDecoder(r.Body).Decode(&body)
@@ -69,7 +69,7 @@ func scaleFor(t *testing.T, c http.Handler, sample string, template *prompt.Temp
 	t.Helper()
 	upstream := httptest.NewServer(c)
 	defer upstream.Close()
-	client, err := chat.New(chat.Options{
+	client, err := openai.New(openai.Options{
 		BaseURL: upstream.URL, Connections: 1, RequestTimeout: time.Minute, FirstTokenTimeout: time.Minute, ChunkTimeout: time.Minute,
 	})
 	if err != nil {
@@ -77,7 +77,7 @@ func scaleFor(t *testing.T, c http.Handler, sample string, template *prompt.Temp
 	}
 	defer client.Close()
 	scale, err := Calibration{
-		Target: Target{URL: upstream.URL, Endpoint: chat.Chat}, Served: Served{Model: Model{ID: "m"}, Engine: "vllm"},
+		Target: Target{URL: upstream.URL, Endpoint: openai.Chat}, Served: Served{Model: Model{ID: "m"}, Engine: "vllm"},
 		Client: client, Stream: true, Sample: sample, Template: template,
 	}.Scale(t.Context())
 	if err != nil {
@@ -160,7 +160,7 @@ func (c *byteCounting) tokens(text string) int {
 func (c *byteCounting) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var body struct {
 		Content  string
-		Messages []chat.Message
+		Messages []openai.Message
 	}
 	_ = json.NewDecoder(r.Body).Decode(&body)
 	switch r.URL.Path {

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/umascope/umascope/loadgen/chat"
-	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/openai"
+	"github.com/umascope/umascope/loadgen/rundir"
 )
 
 // CheckSchema names the form of what check prints as JSON.
@@ -32,11 +32,11 @@ type Findings struct {
 	// Version is the engine's own word.
 	Version string `json:"version,omitempty"`
 	// Clues are what the engine was told by.
-	Clues []folder.Clue `json:"engine_clues,omitempty"`
+	Clues []rundir.Clue `json:"engine_clues,omitempty"`
 	// Usable says whether a run on the chosen endpoint can work.
 	Usable bool `json:"usable"`
 	// Accepted is which request fields the server takes, or ignores.
-	Accepted *folder.Acceptance `json:"fields,omitempty"`
+	Accepted *rundir.Acceptance `json:"fields,omitempty"`
 	Findings []Finding          `json:"findings"`
 }
 
@@ -66,7 +66,7 @@ func Check(ctx context.Context, t Target) (*Findings, error) {
 		return nil, err
 	}
 	defer api.close()
-	probe, err := newProber(t, key, chat.Params{TopP: 1, Stream: true})
+	probe, err := newProber(t, key, openai.Params{TopP: 1, Stream: true})
 	if err != nil {
 		return nil, err
 	}
@@ -93,7 +93,7 @@ func (c *checker) ask(ctx context.Context) error {
 	c.health(ctx, seems)
 	c.engine(seems, m)
 	c.probe.base.Model, c.probe.base.Engine = m.ID, c.found.Engine
-	c.probe.base.Endpoint, c.probe.base.Fields = c.target.Endpoint, []chat.Field{}
+	c.probe.base.Endpoint, c.probe.base.Fields = c.target.Endpoint, []openai.Field{}
 	if err := c.fields(ctx); err != nil {
 		return err
 	}
@@ -153,7 +153,7 @@ func (c *checker) health(ctx context.Context, seems detection) {
 }
 
 // params are those of an ordinary request.
-func (c *checker) params(endpoint chat.Endpoint) chat.Params {
+func (c *checker) params(endpoint openai.Endpoint) openai.Params {
 	params := c.probe.base
 	params.Endpoint, params.Prompt, params.MaxTokens = endpoint, c.text(), checkTokens
 	return params
@@ -184,27 +184,27 @@ func (c *checker) fields(ctx context.Context) error {
 }
 
 // features lists the fields that check tries, of whatever vendor.
-func features(endpoint chat.Endpoint) []wish {
+func features(endpoint openai.Endpoint) []wish {
 	seed := int64(1)
 	all := []wish{
-		{name: "seed", apply: func(p *chat.Params) { p.Seed = &seed }},
-		{name: "stop", apply: func(p *chat.Params) { p.Stop = []string{"\n\n\n"} }},
+		{name: "seed", apply: func(p *openai.Params) { p.Seed = &seed }},
+		{name: "stop", apply: func(p *openai.Params) { p.Stop = []string{"\n\n\n"} }},
 	}
-	for _, field := range []chat.Field{
-		chat.FieldIgnoreEOS, chat.FieldMinTokens, chat.FieldContinuousUsage, chat.FieldTokenIDs, chat.FieldCacheSalt, chat.FieldCachedDetails,
+	for _, field := range []openai.Field{
+		openai.FieldIgnoreEOS, openai.FieldMinTokens, openai.FieldContinuousUsage, openai.FieldTokenIDs, openai.FieldCacheSalt, openai.FieldCachedDetails,
 	} {
 		all = append(all, wish{name: string(field), apply: grant(field)})
 	}
-	if endpoint == chat.Chat {
+	if endpoint == openai.Chat {
 		all = append(all, wish{name: "max_completion_tokens", apply: extra("max_completion_tokens", probeTokens)})
 	}
-	return append(all, wish{name: "whole answers (no stream)", apply: func(p *chat.Params) { p.Stream = false }})
+	return append(all, wish{name: "whole answers (no stream)", apply: func(p *openai.Params) { p.Stream = false }})
 }
 
 // complete sends one streaming request to each endpoint and looks closely at the chosen one's.
 func (c *checker) complete(ctx context.Context) error {
 	var chosen error
-	for _, endpoint := range []chat.Endpoint{chat.Chat, chat.Completions} {
+	for _, endpoint := range []openai.Endpoint{openai.Chat, openai.Completions} {
 		result, err := c.long(ctx, endpoint)
 		if err != nil {
 			c.found.add(string(endpoint), false, err.Error())
@@ -221,9 +221,9 @@ func (c *checker) complete(ctx context.Context) error {
 	return chosen
 }
 
-func describe(record chat.Record) string {
+func describe(record openai.Record) string {
 	text := fmt.Sprintf("%d chunks, finished by %q", len(record.ArrivalsNS), record.FinishReason)
-	if ttft, ok := record.TTFT(chat.FromSend); ok {
+	if ttft, ok := record.TTFT(openai.FromSend); ok {
 		text += fmt.Sprintf(", first token after %s", ttft.Round(time.Millisecond))
 	}
 	return printable(text)
@@ -240,7 +240,7 @@ func (f *Findings) note(name, detail string) {
 // Print writes them as JSON, or one line a finding for people.
 func (f *Findings) Print(out io.Writer, asJSON bool) error {
 	if asJSON {
-		return chat.PrintJSON(out, f)
+		return openai.PrintJSON(out, f)
 	}
 	width := 0
 	for _, line := range f.Findings {

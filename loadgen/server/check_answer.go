@@ -4,11 +4,11 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/umascope/umascope/loadgen/chat"
+	"github.com/umascope/umascope/loadgen/openai"
 )
 
 // look says what the answer of the chosen endpoint shows.
-func (c *checker) look(ctx context.Context, result chat.Result) {
+func (c *checker) look(ctx context.Context, result openai.Result) {
 	c.streaming(result.Record)
 	c.usage(result.Record)
 	switch {
@@ -26,7 +26,7 @@ func (c *checker) look(ctx context.Context, result chat.Result) {
 	c.greedy(result, again, err)
 }
 
-func (c *checker) streaming(record chat.Record) {
+func (c *checker) streaming(record openai.Record) {
 	if len(record.ArrivalsNS) < 2 {
 		c.found.note("streaming", "one chunk only: nothing to tell from")
 		return
@@ -35,7 +35,7 @@ func (c *checker) streaming(record chat.Record) {
 }
 
 // usage says what the server counts, and by what.
-func (c *checker) usage(record chat.Record) {
+func (c *checker) usage(record openai.Record) {
 	if record.TokensSource != "usage" || record.TokensIn == nil || record.TokensOut == nil {
 		c.found.add("usage", false, "the answer does not say how many tokens it has, nor its prompt: a chunk will count as one, and throughput and time per token are wrong where chunks hold several")
 		return
@@ -57,7 +57,7 @@ func (c *checker) usage(record chat.Record) {
 }
 
 // greedy compares two answers to one prompt at temperature 0.
-func (c *checker) greedy(first, again chat.Result, err error) {
+func (c *checker) greedy(first, again openai.Result, err error) {
 	if err != nil {
 		return
 	}
@@ -70,7 +70,7 @@ func (c *checker) greedy(first, again chat.Result, err error) {
 
 // buffered says whether several payload chunks all came in one read: something between engine
 // and client collects the stream, and no latency inside it means anything.
-func buffered(record chat.Record) bool {
+func buffered(record openai.Record) bool {
 	if len(record.ReadIDs) < 2 {
 		return false
 	}
@@ -82,7 +82,7 @@ func buffered(record chat.Record) bool {
 	return true
 }
 
-func streamingText(record chat.Record) string {
+func streamingText(record openai.Record) string {
 	if buffered(record) {
 		return fmt.Sprintf("all %d chunks came in one read: something buffers the stream", len(record.ArrivalsNS))
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/prometheus/common/model"
 
 	"github.com/umascope/umascope/exporter/metric"
-	"github.com/umascope/umascope/loadgen/chat"
+	"github.com/umascope/umascope/loadgen/openai"
 )
 
 // Bounds of what is kept of an engine's own settings.
@@ -52,11 +52,11 @@ func (a *api) configured(ctx context.Context, engine string) map[string]string {
 				break
 			}
 		}
-	case chat.EngineLlamaCPP, chat.EngineOpenAI: // whose fields somebody may have chosen for it
+	case openai.EngineLlamaCPP, openai.EngineOpenAI: // whose fields somebody may have chosen for it
 		told = members(a.fetch(ctx, metric.ForeignLlamaCPPPropertiesPath).okBody(), llamaSettings())
 	}
 	for name, value := range told {
-		told[name] = chat.Redact(value, a.secrets)
+		told[name] = openai.Redact(value, a.secrets)
 	}
 	return told
 }
@@ -119,14 +119,14 @@ func keep(told map[string]string, name, value string) map[string]string {
 	if told == nil {
 		told = map[string]string{}
 	}
-	name, value = chat.Printable(name, longestSetting), chat.Printable(value, longestSetting)
+	name, value = openai.Printable(name, longestSetting), openai.Printable(value, longestSetting)
 	before, known := told[name]
 	switch {
 	case name == "" || !known && len(told) >= mostSettings:
 	case !known:
 		told[name] = value
 	case !slices.Contains(strings.Split(before, ", "), value):
-		told[name] = chat.Printable(before+", "+value, longestSetting)
+		told[name] = openai.Printable(before+", "+value, longestSetting)
 	}
 	return told
 }

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/umascope/umascope/exporter/metric"
-	"github.com/umascope/umascope/loadgen/chat"
-	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/openai"
+	"github.com/umascope/umascope/loadgen/rundir"
 )
 
 // How much a clue to an engine counts. A name is easily given, a page of metrics is not.
@@ -28,7 +28,7 @@ const detectTimeout = 20 * time.Second
 
 // clue is one thing by which an engine can be told.
 type clue struct {
-	folder.Clue
+	rundir.Clue
 	weight int
 }
 
@@ -75,7 +75,7 @@ func (i *inspection) best() clue {
 	for _, c := range i.clues {
 		sums[c.Engine] += c.weight
 	}
-	best := clue{Clue: folder.Clue{Engine: chat.EngineOpenAI}}
+	best := clue{Clue: rundir.Clue{Engine: openai.EngineOpenAI}}
 	for _, c := range i.clues {
 		if sums[c.Engine] > best.weight {
 			best = clue{c.Clue, sums[c.Engine]}
@@ -85,8 +85,8 @@ func (i *inspection) best() clue {
 }
 
 // facts are the clues without their weights.
-func (d detection) facts() []folder.Clue {
-	var facts []folder.Clue
+func (d detection) facts() []rundir.Clue {
+	var facts []rundir.Clue
 	for _, c := range d.clues {
 		facts = append(facts, c.Clue)
 	}
@@ -98,7 +98,7 @@ func (d detection) facts() []folder.Clue {
 func (d detection) contradiction(engine string) string {
 	var against []string
 	for _, c := range d.clues {
-		plain := c.Engine == chat.EngineLlamaCPP && engine == chat.EngineOpenAI
+		plain := c.Engine == openai.EngineLlamaCPP && engine == openai.EngineOpenAI
 		if c.Engine != engine && c.weight >= weightName && !plain {
 			against = append(against, c.Says+" ("+c.Engine+")")
 		}
@@ -107,7 +107,7 @@ func (d detection) contradiction(engine string) string {
 }
 
 func (i *inspection) note(engine string, weight int, format string, values ...any) {
-	i.clues = append(i.clues, clue{folder.Clue{Engine: engine, Says: printable(fmt.Sprintf(format, values...))}, weight})
+	i.clues = append(i.clues, clue{rundir.Clue{Engine: engine, Says: printable(fmt.Sprintf(format, values...))}, weight})
 }
 
 // owner looks at the name that the engine enters as the owner of its models.
@@ -129,7 +129,7 @@ func engineOfOwner(owner string) string {
 	case "nvidia":
 		return "dynamo"
 	case "llamacpp":
-		return chat.EngineLlamaCPP
+		return openai.EngineLlamaCPP
 	default:
 		return ""
 	}
@@ -169,7 +169,7 @@ func (i *inspection) pages(ctx context.Context) {
 		{metricsPath, metric.ForeignDynamoFrontendPrefix, "dynamo"},
 		{metricsPath, metric.ForeignVLLMPrefix, "vllm"},
 		{metricsPath, metric.ForeignSGLangPrefix, "sglang"},
-		{metricsPath, metric.ForeignLlamaCPPPrefix, chat.EngineLlamaCPP},
+		{metricsPath, metric.ForeignLlamaCPPPrefix, openai.EngineLlamaCPP},
 	} {
 		if p.on(body) {
 			i.metrics = p.path
@@ -216,10 +216,10 @@ func (i *inspection) own(ctx context.Context) {
 	i.smg(root.header)
 	i.liteLLM(root.okBody())
 	if server := root.header.Get("Server"); strings.EqualFold(server, "llama.cpp") {
-		i.note(chat.EngineLlamaCPP, weightTrait, "it calls itself llama.cpp")
+		i.note(openai.EngineLlamaCPP, weightTrait, "it calls itself llama.cpp")
 	}
 	if string(bytes.TrimSpace(root.okBody())) == "Ollama is running" {
-		i.note(chat.EngineOpenAI, weightTrait, "it calls itself Ollama")
+		i.note(openai.EngineOpenAI, weightTrait, "it calls itself Ollama")
 	}
 }
 
@@ -242,7 +242,7 @@ func (i *inspection) manners(ctx context.Context) {
 	fastAPI := bytes.Contains(answer.body, []byte("'missing'"))
 	switch {
 	case bytes.Contains(answer.body, []byte("missing field `m")):
-		i.note(chat.EngineOpenAI, weightManner, "its errors are those of a server written in Rust")
+		i.note(openai.EngineOpenAI, weightManner, "its errors are those of a server written in Rust")
 	case fastAPI && said.Object == "error":
 		i.note("trtllm", weightManner, "its errors are flat objects of FastAPI")
 	case fastAPI && len(said.Error) > 0:
@@ -256,7 +256,7 @@ func (a *api) version(ctx context.Context, engine string) string {
 	if engine == "dynamo" {
 		return a.documentedVersion(ctx, "NVIDIA Dynamo OpenAI Frontend")
 	}
-	if engine == chat.EngineLlamaCPP {
+	if engine == openai.EngineLlamaCPP {
 		return a.build(ctx)
 	}
 	for _, path := range []string{metric.ForeignVersionPath, "/api/version"} {
@@ -264,7 +264,7 @@ func (a *api) version(ctx context.Context, engine string) string {
 			Version string `json:"version"`
 		}
 		if json.Unmarshal(a.fetch(ctx, path).okBody(), &answer) == nil && answer.Version != "" {
-			return printable(chat.Redact(answer.Version, a.secrets))
+			return printable(openai.Redact(answer.Version, a.secrets))
 		}
 	}
 	return ""
@@ -280,5 +280,5 @@ func (a *api) build(ctx context.Context) string {
 	if json.Unmarshal(a.fetch(ctx, metric.ForeignLlamaCPPPropertiesPath).okBody(), &properties) != nil {
 		return ""
 	}
-	return printable(chat.Redact(properties.Build, a.secrets))
+	return printable(openai.Redact(properties.Build, a.secrets))
 }

@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/umascope/umascope/loadgen/chat"
+	"github.com/umascope/umascope/loadgen/openai"
 )
 
 // pathServer answers with the text of each path, and with 404 elsewhere.
@@ -145,11 +145,11 @@ func TestLlamaCPPTakesPlainFieldsUnderBothNames(t *testing.T) {
 			t.Errorf("taken for %s: %q", engine, says)
 		}
 	}
-	plain, _ := chat.Fields("openai", chat.Chat)
-	if fields, newer := chat.Fields("llamacpp", chat.Chat); !slices.Equal(fields, plain) || len(newer) > 0 {
+	plain, _ := openai.Fields("openai", openai.Chat)
+	if fields, newer := openai.Fields("llamacpp", openai.Chat); !slices.Equal(fields, plain) || len(newer) > 0 {
 		t.Errorf("fields %v and %v, plain ones are %v", fields, newer, plain)
 	}
-	if _, err := chat.Body(chat.Params{Endpoint: chat.Chat, Engine: "llamacpp", Model: "m", Prompt: "p", MaxTokens: 1, TopP: 1}); err != nil {
+	if _, err := openai.Body(openai.Params{Endpoint: openai.Chat, Engine: "llamacpp", Model: "m", Prompt: "p", MaxTokens: 1, TopP: 1}); err != nil {
 		t.Error(err)
 	}
 }

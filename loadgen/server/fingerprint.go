@@ -9,8 +9,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/umascope/umascope/loadgen/chat"
-	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/openai"
+	"github.com/umascope/umascope/loadgen/rundir"
 )
 
 // fingerprintTexts are sent at both ends of a run. Tokenizers and chat templates differ in how many
@@ -32,14 +32,14 @@ const missingWeights = "weights: "
 
 // fingerprint is one as it was taken, with the answer that its record has only a hash of.
 type fingerprint struct {
-	folder.Fingerprint
+	rundir.Fingerprint
 	answer string
 }
 
 // fingerprint takes a model's, one probe after the other. What fails is missing and no error; a server
 // that does not answer is not asked the rest.
 func (p *prober) fingerprint(ctx context.Context, url string, m Model) fingerprint {
-	f := fingerprint{Fingerprint: folder.Fingerprint{Endpoint: p.base.Endpoint, MaxTokens: m.MaxTokens, LoadedFrom: printable(m.Root)}}
+	f := fingerprint{Fingerprint: rundir.Fingerprint{Endpoint: p.base.Endpoint, MaxTokens: m.MaxTokens, LoadedFrom: printable(m.Root)}}
 	err := p.countProbes(ctx, &f)
 	if err != nil {
 		f.Missing = append(f.Missing, "token counts: "+err.Error())
@@ -87,7 +87,7 @@ func (p *prober) answerOnce(ctx context.Context, f *fingerprint) error {
 }
 
 // whole asks for a greedy answer in one piece.
-func (p *prober) whole(ctx context.Context, text string, tokens int) (chat.Result, error) {
+func (p *prober) whole(ctx context.Context, text string, tokens int) (openai.Result, error) {
 	params := p.base
 	params.Prompt, params.MaxTokens, params.Stream = text, tokens, false
 	return p.send(ctx, params)

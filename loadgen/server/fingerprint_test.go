@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/rundir"
 )
 
 func fingerprintOf(t *testing.T, server *picky) fingerprint {
@@ -31,8 +31,8 @@ func TestAModelIsKnownAgainByItsTokens(t *testing.T) {
 
 // observed is a fingerprint of which nothing is missing.
 func observed(answer string) fingerprint {
-	return fingerprint{answer: answer, Fingerprint: folder.Fingerprint{
-		ProbeTokens: []int{1, 2}, MaxTokens: 8192, LoadedFrom: "/m", AnswerSHA256: "a", Weights: &folder.Weights{ConfigSHA256: "c", Bytes: 1, Files: 1},
+	return fingerprint{answer: answer, Fingerprint: rundir.Fingerprint{
+		ProbeTokens: []int{1, 2}, MaxTokens: 8192, LoadedFrom: "/m", AnswerSHA256: "a", Weights: &rundir.Weights{ConfigSHA256: "c", Bytes: 1, Files: 1},
 	}}
 }
 

@@ -7,7 +7,7 @@ import (
 	"net/http"
 	"regexp"
 
-	"github.com/umascope/umascope/loadgen/chat"
+	"github.com/umascope/umascope/loadgen/openai"
 )
 
 // Gateways pass requests on to engines of any kind. The engine behind one is named only if an answer
@@ -24,7 +24,7 @@ func (i *inspection) through(gateway, because string) {
 		return
 	}
 	i.gateway = gateway
-	i.note(chat.EngineOpenAI, weightNone, "gateway %s (%s)", gateway, because)
+	i.note(openai.EngineOpenAI, weightNone, "gateway %s (%s)", gateway, because)
 }
 
 // smg 1.13 has the header in every error of its own.
@@ -59,14 +59,14 @@ var fingerprintOfVLLM = regexp.MustCompile(`^vllm-([0-9][0-9A-Za-z.+]{0,63})(-[0
 
 // answer asks for one token and looks for an engine in the answer; it returns the engine's version.
 func (i *inspection) answer(ctx context.Context, m Model) string {
-	body, err := chat.Body(chat.Params{Endpoint: chat.Chat, Model: m.ID, Prompt: probePrompt, MaxTokens: 1, TopP: 1})
+	body, err := openai.Body(openai.Params{Endpoint: openai.Chat, Model: m.ID, Prompt: probePrompt, MaxTokens: 1, TopP: 1})
 	if err != nil {
 		return ""
 	}
 	said := i.api.send(ctx, http.MethodPost, "/v1/chat/completions", body)
 	if version := said.header.Get("X-Litellm-Version"); version != "" {
 		i.through(gatewayLiteLLM, "its answers have the header x-litellm-version")
-		i.note(chat.EngineOpenAI, weightNone, "%s %s", gatewayLiteLLM, version)
+		i.note(openai.EngineOpenAI, weightNone, "%s %s", gatewayLiteLLM, version)
 	}
 	var answer struct {
 		Fingerprint string `json:"system_fingerprint"`
@@ -94,5 +94,5 @@ func (a *api) documentedVersion(ctx context.Context, title string) string {
 	if json.Unmarshal(a.fetch(ctx, "/openapi.json").okBody(), &document) != nil || document.Info.Title != title {
 		return ""
 	}
-	return printable(chat.Redact(document.Info.Version, a.secrets))
+	return printable(openai.Redact(document.Info.Version, a.secrets))
 }

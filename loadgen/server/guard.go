@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/umascope/umascope/loadgen/chat"
+	"github.com/umascope/umascope/loadgen/openai"
 )
 
 const (
@@ -63,13 +63,13 @@ type guard struct {
 }
 
 // saw takes a result. It may be called from many goroutines and returns at once.
-func (g *guard) saw(result chat.Result) {
+func (g *guard) saw(result openai.Result) {
 	if result.Record.HTTPStatus != 0 {
 		g.reached()
 	}
 	switch result.Record.Status {
-	case chat.StatusConnect:
-	case chat.StatusHTTP, chat.StatusInBand:
+	case openai.StatusConnect:
+	case openai.StatusHTTP, openai.StatusInBand:
 		if overLimit(result) {
 			detail := fmt.Sprintf("request %d, of %d tokens as planned: %s", result.Record.Index, result.Record.InputTokensTarget, result.Record.Error)
 			g.stop(&stopReason{promptLimit, detail})
@@ -79,7 +79,7 @@ func (g *guard) saw(result chat.Result) {
 		return
 	}
 	if g.begin(deniesModel(result)) {
-		g.looks.Go(func() { g.look(result.Record.Status == chat.StatusConnect) })
+		g.looks.Go(func() { g.look(result.Record.Status == openai.StatusConnect) })
 	}
 }
 
@@ -229,7 +229,7 @@ func (g *guard) wait() { g.looks.Wait() }
 var denial = regexp.MustCompile(`(?i)invalid model name|no worker available for model|model .*(not found|does not exist|not ready to serve)`)
 
 // deniesModel says whether a server may not have the model any more, by its answer.
-func deniesModel(result chat.Result) bool {
+func deniesModel(result openai.Result) bool {
 	switch result.Record.HTTPStatus {
 	case http.StatusNotFound, http.StatusServiceUnavailable:
 		return true
@@ -256,6 +256,6 @@ var limitText = regexp.MustCompile(`(?i)maximum context length|longer than the (
 	`prompt is too long|prompt has [0-9]+ tokens`)
 
 // overLimit says whether a request failed because its prompt is longer than the server takes.
-func overLimit(result chat.Result) bool {
+func overLimit(result openai.Result) bool {
 	return limitCode.MatchString(result.ErrorCode) || limitText.MatchString(result.Record.Error)
 }

@@ -8,11 +8,11 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/umascope/umascope/loadgen/chat"
+	"github.com/umascope/umascope/loadgen/openai"
 )
 
-func refused(text string) chat.Result {
-	return chat.Result{Record: chat.Record{Status: chat.StatusHTTP, HTTPStatus: http.StatusBadRequest, Error: text}}
+func refused(text string) openai.Result {
+	return openai.Result{Record: openai.Record{Status: openai.StatusHTTP, HTTPStatus: http.StatusBadRequest, Error: text}}
 }
 
 func TestPromptsAboveTheLimitAreKnownByTheWordsOfEveryServer(t *testing.T) {
@@ -126,7 +126,7 @@ func TestAServerThatTakesNoConnectionsIsGoneAfterAWhile(t *testing.T) {
 				if stop.Err() != nil {
 					break
 				}
-				g.saw(chat.Result{Record: chat.Record{Status: chat.StatusConnect, Error: "connection refused"}})
+				g.saw(openai.Result{Record: openai.Record{Status: openai.StatusConnect, Error: "connection refused"}})
 				time.Sleep(10 * time.Millisecond)
 			}
 			g.wait()
@@ -146,18 +146,18 @@ func TestTwoFailuresWithAnAnswerBetweenThemAreNotOneLongOne(t *testing.T) {
 		models := func(context.Context) ([]Model, error) { return nil, errors.New("connection refused") }
 		g := &guard{models: models, model: "m", halt: func(error) { t.Error("stopped") }, ctx: t.Context()}
 		for range 5 {
-			g.saw(chat.Result{Record: chat.Record{Status: chat.StatusConnect}})
+			g.saw(openai.Result{Record: openai.Record{Status: openai.StatusConnect}})
 			g.wait()
 			time.Sleep(goneAfter)
-			g.saw(chat.Result{Record: chat.Record{Status: chat.StatusOK, HTTPStatus: http.StatusOK}})
+			g.saw(openai.Result{Record: openai.Record{Status: openai.StatusOK, HTTPStatus: http.StatusOK}})
 		}
 	})
 }
 
 func TestOnlyRefusalsAreLookedInto(t *testing.T) {
 	g := &guard{models: func(context.Context) ([]Model, error) { t.Error("looked"); return nil, nil }, ctx: t.Context()}
-	for _, status := range []chat.Status{chat.StatusOK, chat.StatusTimeout, chat.StatusCancelled, chat.StatusTruncated} {
-		g.saw(chat.Result{Record: chat.Record{Status: status, Error: "prompt is too long"}})
+	for _, status := range []openai.Status{openai.StatusOK, openai.StatusTimeout, openai.StatusCancelled, openai.StatusTruncated} {
+		g.saw(openai.Result{Record: openai.Record{Status: status, Error: "prompt is too long"}})
 	}
 	if g.wait(); g.stopped() != nil {
 		t.Errorf("%v", g.stopped())

@@ -8,8 +8,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/umascope/umascope/loadgen/chat"
-	"github.com/umascope/umascope/loadgen/drive"
+	"github.com/umascope/umascope/loadgen/executor"
+	"github.com/umascope/umascope/loadgen/openai"
 	"github.com/umascope/umascope/loadgen/schedule"
 )
 
@@ -20,22 +20,22 @@ type dropping struct {
 	mutex   sync.Mutex
 	start   time.Time
 	away    func(since time.Duration) bool // whether the model is not there, and not listed
-	refusal chat.Result
-	records []chat.Record
+	refusal openai.Result
+	records []openai.Record
 }
 
-func (d *dropping) send(_ context.Context, _ chat.Request, clock chat.Clock, _ func()) chat.Result {
-	record := chat.Record{DispatchNS: new(clock())}
+func (d *dropping) send(_ context.Context, _ openai.Request, clock openai.Clock, _ func()) openai.Result {
+	record := openai.Record{DispatchNS: new(clock())}
 	if d.away(time.Since(d.start)) {
 		time.Sleep(time.Millisecond)
 		record.EndNS = new(clock())
 		refused := d.refusal
-		record.Status, record.HTTPStatus, record.Error = chat.StatusHTTP, refused.Record.HTTPStatus, refused.Record.Error
-		return chat.Result{Record: record, ErrorCode: refused.ErrorCode}
+		record.Status, record.HTTPStatus, record.Error = openai.StatusHTTP, refused.Record.HTTPStatus, refused.Record.Error
+		return openai.Result{Record: record, ErrorCode: refused.ErrorCode}
 	}
 	time.Sleep(10 * time.Millisecond)
-	record.EndNS, record.Status, record.HTTPStatus = new(clock()), chat.StatusOK, http.StatusOK
-	return chat.Result{Record: record}
+	record.EndNS, record.Status, record.HTTPStatus = new(clock()), openai.StatusOK, http.StatusOK
+	return openai.Result{Record: record}
 }
 
 func (d *dropping) models(context.Context) ([]Model, error) {
@@ -54,30 +54,30 @@ func (d *dropping) drive(t *testing.T, slots int, rate float64) {
 	defer halt(nil)
 	d.guard = &guard{models: d.models, model: "m", halt: halt, ctx: t.Context()}
 	clock := func() int64 { return int64(time.Since(d.start)) }
-	phase := drive.Phase{Name: "measure", Process: schedule.Process{Arrival: schedule.Closed}, Limit: schedule.Limit{Requests: 200}}
+	phase := executor.Phase{Name: "measure", Process: schedule.Process{Arrival: schedule.Closed}, Limit: schedule.Limit{Requests: 200}}
 	if rate > 0 {
 		phase.Process = schedule.Process{Arrival: schedule.Constant, RatePerSecond: rate}
 	}
-	jobs := make(chan drive.Job, 200)
+	jobs := make(chan executor.Job, 200)
 	for index, offset := range phase.Planned(0, 1, 0) {
-		j := drive.Job{Index: index}
+		j := executor.Job{Index: index}
 		if offset != nil {
 			j.Planned = *offset
 		}
 		jobs <- j
 	}
 	close(jobs)
-	loop := drive.Loop{Clock: clock, Send: d.send, Slots: slots, Grace: time.Second, Hold: d.guard.pass, Wait: func(ctx context.Context, until int64) error {
+	loop := executor.Loop{Clock: clock, Send: d.send, Slots: slots, Grace: time.Second, Hold: d.guard.pass, Wait: func(ctx context.Context, until int64) error {
 		select {
 		case <-time.After(time.Duration(until - clock())):
 		case <-ctx.Done():
 		}
 		return ctx.Err()
 	}}
-	loop.Drive(stop, t.Context(), phase, []<-chan drive.Job{jobs}, drive.Observer{
+	loop.Drive(stop, t.Context(), phase, []<-chan executor.Job{jobs}, executor.Observer{
 		Started: func() {}, Payload: func() {},
-		Failed: func(_ drive.Job, result chat.Result) { d.guard.saw(result) },
-		Ended: func(_ drive.Job, result chat.Result) {
+		Failed: func(_ executor.Job, result openai.Result) { d.guard.saw(result) },
+		Ended: func(_ executor.Job, result openai.Result) {
 			d.mutex.Lock()
 			defer d.mutex.Unlock()
 			d.records = append(d.records, result.Record)
@@ -87,11 +87,11 @@ func (d *dropping) drive(t *testing.T, slots int, rate float64) {
 }
 
 // refusals are how servers answer when their model is gone, as they were recorded.
-func refusals() map[string]chat.Result {
-	refused := func(status int, code, text string) chat.Result {
-		return chat.Result{Record: chat.Record{Status: chat.StatusHTTP, HTTPStatus: status, Error: text}, ErrorCode: code}
+func refusals() map[string]openai.Result {
+	refused := func(status int, code, text string) openai.Result {
+		return openai.Result{Record: openai.Record{Status: openai.StatusHTTP, HTTPStatus: status, Error: text}, ErrorCode: code}
 	}
-	return map[string]chat.Result{
+	return map[string]openai.Result{
 		"vLLM 0.32.0":                   refused(404, "NotFoundError", "HTTP 404: The model `gone` does not exist. Valid aliases: tiny-llama."),
 		"Dynamo 1.6.1":                  refused(404, "Not Found", "HTTP 404: Model not found"),
 		"Dynamo 1.6.1 without a worker": refused(503, "Service Unavailable", "HTTP 503: Service temporarily unavailable"),
@@ -105,7 +105,7 @@ func (d *dropping) sentAfter(from time.Duration) (sent, failed int) {
 		if r.DispatchNS != nil && time.Duration(*r.DispatchNS) >= from {
 			sent++
 		}
-		if r.Status == chat.StatusHTTP {
+		if r.Status == openai.StatusHTTP {
 			failed++
 		}
 	}

@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/umascope/umascope/loadgen/chat"
+	"github.com/umascope/umascope/loadgen/openai"
 	"github.com/umascope/umascope/loadgen/prompt"
 )
 
@@ -60,7 +60,7 @@ func singleID(answer []byte) (id uint32, single bool) {
 
 // prove sends a prompt of ids and compares.
 func (c counter) prove(ctx context.Context, ids prompt.IDs) error {
-	probe := chat.Params{PromptIDs: ids.Probe(probeIDs), Stream: c.Stream}
+	probe := openai.Params{PromptIDs: ids.Probe(probeIDs), Stream: c.Stream}
 	counted, err := c.promptTokens(ctx, probe)
 	if errors.Is(err, errUncounted) && probe.Stream {
 		probe.Stream = false // llama-cpp-python counts in whole answers only

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/umascope/umascope/loadgen/chat"
+	"github.com/umascope/umascope/loadgen/openai"
 	"github.com/umascope/umascope/loadgen/prompt"
 )
 
@@ -55,13 +55,13 @@ func idsFrom(t *testing.T, s *reading) (prompt.IDs, error) {
 	t.Helper()
 	upstream := httptest.NewServer(s)
 	defer upstream.Close()
-	client, err := chat.New(chat.Options{BaseURL: upstream.URL, Connections: 1, RequestTimeout: time.Minute})
+	client, err := openai.New(openai.Options{BaseURL: upstream.URL, Connections: 1, RequestTimeout: time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer client.Close()
 	return Calibration{
-		Target: Target{URL: upstream.URL, Endpoint: chat.Completions}, Served: Served{Model: Model{ID: "m"}, Engine: "vllm"}, Client: client, Stream: true,
+		Target: Target{URL: upstream.URL, Endpoint: openai.Completions}, Served: Served{Model: Model{ID: "m"}, Engine: "vllm"}, Client: client, Stream: true,
 	}.IDs(t.Context())
 }
 

@@ -6,8 +6,8 @@ import (
 	"log/slog"
 	"strings"
 
-	"github.com/umascope/umascope/loadgen/chat"
-	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/openai"
+	"github.com/umascope/umascope/loadgen/rundir"
 )
 
 // Identity is what answers a run: looked at before it (Recognize), watched while it lasts (Watch, Saw),
@@ -28,7 +28,7 @@ type Identity struct {
 // the model's fingerprint. Whoever has it closes it. An error is bad input, unless the context is done: the server takes no such
 // request, or not what a flag asks for.
 func Recognize(ctx context.Context, t Target, f *Served, want Wanted, log *slog.Logger) (*Identity, error) {
-	probe, err := newProber(t, f.Key, chat.Params{
+	probe, err := newProber(t, f.Key, openai.Params{
 		Endpoint: t.Endpoint, Model: f.Model.ID, Engine: f.Engine, TopP: 1, Stream: want.Stream,
 	})
 	if err != nil {
@@ -69,7 +69,7 @@ func (i *Identity) accept(ctx context.Context, f *Served, want Wanted, log *slog
 	}
 	warn(accepted, wishes, log)
 	f.Accepted, f.Fields = accepted, fieldsOf(accepted, wishes)
-	i.probe.base.Fields = []chat.Field{} // what tells more of a run is of no use to a probe
+	i.probe.base.Fields = []openai.Field{} // what tells more of a run is of no use to a probe
 	return nil
 }
 
@@ -85,7 +85,7 @@ func (i *Identity) Watch(ctx context.Context, halt context.CancelCauseFunc) {
 }
 
 // Saw takes a result of the load. It may be called from many goroutines and returns at once.
-func (i *Identity) Saw(result chat.Result) { i.guard.saw(result) }
+func (i *Identity) Saw(result openai.Result) { i.guard.saw(result) }
 
 // Hold waits while it is looked whether the model is gone, and reports whether it waited; it fails when the
 // load was stopped or the context is done.
@@ -119,7 +119,7 @@ func (i *Identity) Again(ctx context.Context) {
 }
 
 // Fingerprints are those of start and end; the latter is nil if it could not be had.
-func (i *Identity) Fingerprints() (start, end *folder.Fingerprint) {
+func (i *Identity) Fingerprints() (start, end *rundir.Fingerprint) {
 	if i.end != nil {
 		end = &i.end.Fingerprint
 	}

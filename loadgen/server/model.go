@@ -13,7 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/umascope/umascope/loadgen/chat"
+	"github.com/umascope/umascope/loadgen/openai"
 )
 
 const (
@@ -66,7 +66,7 @@ func (a *api) models(ctx context.Context) ([]Model, error) {
 			continue
 		}
 		// The name of the model may be in a header that picks a route; of it only credentials are taken (api.send).
-		m.OwnedBy, m.Root = chat.Redact(m.OwnedBy, a.secrets), chat.Redact(m.Root, a.secrets)
+		m.OwnedBy, m.Root = openai.Redact(m.OwnedBy, a.secrets), openai.Redact(m.Root, a.secrets)
 		m.MaxTokens = m.context()
 		models = append(models, m.Model)
 	}

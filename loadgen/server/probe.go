@@ -6,8 +6,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/umascope/umascope/loadgen/chat"
-	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/openai"
+	"github.com/umascope/umascope/loadgen/rundir"
 )
 
 const (
@@ -23,16 +23,16 @@ const (
 
 // prober sends requests that are not part of any load.
 type prober struct {
-	client *chat.Client
-	clock  chat.Clock
+	client *openai.Client
+	clock  openai.Clock
 	// base is what every request has; its fields are those that the server is known to accept.
-	base chat.Params
+	base openai.Params
 }
 
 // newProber makes a client of its own: one that measures has other deadlines, and its connections
 // shall not be warm before it begins.
-func newProber(t Target, key string, base chat.Params) (*prober, error) {
-	client, err := chat.New(chat.Options{
+func newProber(t Target, key string, base openai.Params) (*prober, error) {
+	client, err := openai.New(openai.Options{
 		BaseURL: t.URL, Header: t.RequestHeader(), APIKey: key, CAFile: t.CAFile, Connections: 1,
 		RequestTimeout: slowestCheck, FirstTokenTimeout: slowestCheck, ChunkTimeout: slowestCheck,
 	})
@@ -46,21 +46,21 @@ func newProber(t Target, key string, base chat.Params) (*prober, error) {
 func (p *prober) close() { p.client.Close() }
 
 // send sends a request. The error says how it ended if not well, in words fit for people.
-func (p *prober) send(ctx context.Context, params chat.Params) (chat.Result, error) {
-	body, err := chat.Body(params)
+func (p *prober) send(ctx context.Context, params openai.Params) (openai.Result, error) {
+	body, err := openai.Body(params)
 	if err != nil {
-		return chat.Result{}, err
+		return openai.Result{}, err
 	}
-	result := p.client.Do(ctx, chat.Request{Endpoint: params.Endpoint, Body: body, KeepOutput: true}, p.clock, nil)
-	if record := result.Record; record.Status != chat.StatusOK {
+	result := p.client.Do(ctx, openai.Request{Endpoint: params.Endpoint, Body: body, KeepOutput: true}, p.clock, nil)
+	if record := result.Record; record.Status != openai.StatusOK {
 		return result, errors.New(printable(failure(record)))
 	}
 	return result, nil
 }
 
 // failure says how a request ended, once: the record's own text has the status of an answer in it.
-func failure(record chat.Record) string {
-	if record.Status == chat.StatusHTTP {
+func failure(record openai.Record) string {
+	if record.Status == openai.StatusHTTP {
 		return record.Error
 	}
 	return string(record.Status) + ": " + record.Error
@@ -68,46 +68,46 @@ func failure(record chat.Record) string {
 
 // turnsDown says whether a failure is the server's no to the request as it is, which the next one
 // like it would get too.
-func turnsDown(record chat.Record) bool {
-	return record.Status == chat.StatusHTTP && slices.Contains([]int{400, 401, 403, 404, 405, 415, 422}, record.HTTPStatus)
+func turnsDown(record openai.Record) bool {
+	return record.Status == openai.StatusHTTP && slices.Contains([]int{400, 401, 403, 404, 405, 415, 422}, record.HTTPStatus)
 }
 
 // accept finds out which of the wishes the server takes: all in one request or, if it turns that one
 // down, one after the other. The error: it turns down a request with none of them.
-func (p *prober) accept(ctx context.Context, wishes []wish) (folder.Acceptance, error) {
+func (p *prober) accept(ctx context.Context, wishes []wish) (rundir.Acceptance, error) {
 	record, err := p.try(ctx, wishes...)
 	if err == nil {
 		return accepted(wishes), nil
 	}
 	if !turnsDown(record) {
-		return folder.Acceptance{Unknown: err.Error()}, nil
+		return rundir.Acceptance{Unknown: err.Error()}, nil
 	}
 	if record, err = p.try(ctx); err != nil {
 		if turnsDown(record) {
-			return folder.Acceptance{}, err
+			return rundir.Acceptance{}, err
 		}
-		return folder.Acceptance{Unknown: err.Error()}, nil
+		return rundir.Acceptance{Unknown: err.Error()}, nil
 	}
 	return p.oneByOne(ctx, wishes), nil
 }
 
-func accepted(wishes []wish) folder.Acceptance {
-	a := folder.Acceptance{Accepted: []string{}}
+func accepted(wishes []wish) rundir.Acceptance {
+	a := rundir.Acceptance{Accepted: []string{}}
 	for _, w := range wishes {
 		a.Accepted = append(a.Accepted, w.name)
 	}
 	return a
 }
 
-func (p *prober) oneByOne(ctx context.Context, wishes []wish) folder.Acceptance {
-	a := folder.Acceptance{Accepted: []string{}}
+func (p *prober) oneByOne(ctx context.Context, wishes []wish) rundir.Acceptance {
+	a := rundir.Acceptance{Accepted: []string{}}
 	for _, w := range wishes {
 		record, err := p.try(ctx, w)
 		switch {
 		case err == nil:
 			a.Accepted = append(a.Accepted, w.name)
 		case turnsDown(record):
-			a.Refused = append(a.Refused, folder.Refusal{Field: w.name, Says: chat.Printable(err.Error(), shownRefusal)})
+			a.Refused = append(a.Refused, rundir.Refusal{Field: w.name, Says: openai.Printable(err.Error(), shownRefusal)})
 		default:
 			a.Unknown = err.Error()
 			return a
@@ -117,9 +117,9 @@ func (p *prober) oneByOne(ctx context.Context, wishes []wish) folder.Acceptance 
 }
 
 // try sends one request with the given wishes and no other.
-func (p *prober) try(ctx context.Context, wishes ...wish) (chat.Record, error) {
+func (p *prober) try(ctx context.Context, wishes ...wish) (openai.Record, error) {
 	params := p.base
-	params.Prompt, params.MaxTokens, params.Fields = probePrompt, probeTokens, []chat.Field{}
+	params.Prompt, params.MaxTokens, params.Fields = probePrompt, probeTokens, []openai.Field{}
 	for _, w := range wishes {
 		w.apply(&params)
 	}

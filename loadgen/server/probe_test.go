@@ -11,8 +11,8 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/umascope/umascope/loadgen/chat"
-	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/openai"
+	"github.com/umascope/umascope/loadgen/rundir"
 )
 
 // picky answers every request with one token, refuses those with a field that it does not take, and
@@ -84,11 +84,11 @@ func holds(fields map[string]any, name string) bool {
 }
 
 func TestFieldsAreProbedTogetherAndOnlyOnRefusalOneByOne(t *testing.T) {
-	asked := func(p *picky, engine string) (int, folder.Acceptance) {
+	asked := func(p *picky, engine string) (int, rundir.Acceptance) {
 		server := httptest.NewServer(p)
 		defer server.Close()
 		probe := proberOf(t, server.URL, engine)
-		found, err := probe.accept(t.Context(), Wanted{IgnoreEOS: true, Stream: true}.wishes(engine, chat.Chat))
+		found, err := probe.accept(t.Context(), Wanted{IgnoreEOS: true, Stream: true}.wishes(engine, openai.Chat))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -105,7 +105,7 @@ func TestFieldsAreProbedTogetherAndOnlyOnRefusalOneByOne(t *testing.T) {
 
 func proberOf(t *testing.T, url, engine string) *prober {
 	t.Helper()
-	probe, err := newProber(Target{URL: url}, "", chat.Params{Endpoint: chat.Chat, Model: "m", Engine: engine, TopP: 1, Stream: true})
+	probe, err := newProber(Target{URL: url}, "", openai.Params{Endpoint: openai.Chat, Model: "m", Engine: engine, TopP: 1, Stream: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -116,7 +116,7 @@ func proberOf(t *testing.T, url, engine string) *prober {
 func TestAServerThatFailsForAMomentIsNotTakenForOneThatRefuses(t *testing.T) {
 	server := httptest.NewServer(&picky{status: http.StatusServiceUnavailable})
 	defer server.Close()
-	wishes := Wanted{Stream: true}.wishes("vllm", chat.Chat)
+	wishes := Wanted{Stream: true}.wishes("vllm", openai.Chat)
 	found, err := proberOf(t, server.URL, "vllm").accept(t.Context(), wishes)
 	if err != nil || !strings.Contains(found.Unknown, "503") || fieldsOf(found, wishes) != nil || missing(found, wishes) != nil {
 		t.Errorf("%+v, %v", found, err)
@@ -126,7 +126,7 @@ func TestAServerThatFailsForAMomentIsNotTakenForOneThatRefuses(t *testing.T) {
 func TestFieldsThatDecideALengthAreNotProbed(t *testing.T) {
 	asked := Wanted{Stream: true, Extra: map[string]any{"max_tokens": 4096, "min_tokens": 100, "top_k": 5}}
 	var names []string
-	for _, w := range asked.wishes("openai", chat.Chat) {
+	for _, w := range asked.wishes("openai", openai.Chat) {
 		names = append(names, w.name)
 	}
 	if !slices.Equal(names, []string{"top_k"}) {
@@ -139,12 +139,12 @@ func TestASaltIsProbedInTheFormThatARunSends(t *testing.T) {
 	strict := &picky{}
 	server := httptest.NewServer(strict)
 	defer server.Close()
-	wishes := Wanted{CacheSalt: true}.wishes("vllm", chat.Chat)
+	wishes := Wanted{CacheSalt: true}.wishes("vllm", openai.Chat)
 	if _, err := proberOf(t, server.URL, "vllm").accept(t.Context(), wishes); err != nil {
 		t.Fatal(err)
 	}
 	probed, _ := strict.taken[0]["cache_salt"].(string)
-	if sent := chat.CacheSalt("run", "baseline_1"); len(probed) != len(sent) || probed[:4] != sent[:4] {
+	if sent := openai.CacheSalt("run", "baseline_1"); len(probed) != len(sent) || probed[:4] != sent[:4] {
 		t.Errorf("probed %q, sent %q", probed, sent)
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/umascope/umascope/exporter/metric"
-	"github.com/umascope/umascope/loadgen/chat"
+	"github.com/umascope/umascope/loadgen/openai"
 	"github.com/umascope/umascope/loadgen/prompt"
 )
 
@@ -58,7 +58,7 @@ func (c *checker) text() string {
 
 // long sends the prompt of the check, with fewer words if it is longer than the server takes: words may
 // have several tokens.
-func (c *checker) long(ctx context.Context, endpoint chat.Endpoint) (chat.Result, error) {
+func (c *checker) long(ctx context.Context, endpoint openai.Endpoint) (openai.Result, error) {
 	for {
 		result, err := c.probe.send(ctx, c.params(endpoint))
 		if err == nil || !overLimit(result) || c.words <= leastWords {
@@ -69,7 +69,7 @@ func (c *checker) long(ctx context.Context, endpoint chat.Endpoint) (chat.Result
 }
 
 // cached says what the answer to a prompt that came again shows of a prefix cache.
-func (c *checker) cached(record chat.Record) string {
+func (c *checker) cached(record openai.Record) string {
 	if record.TokensCached == nil {
 		return "not reported; vLLM does with --enable-prompt-tokens-details, SGLang with --enable-cache-report"
 	}

@@ -4,8 +4,8 @@ import (
 	"context"
 	"log/slog"
 
-	"github.com/umascope/umascope/loadgen/chat"
-	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/openai"
+	"github.com/umascope/umascope/loadgen/rundir"
 )
 
 // Served is what a run found behind its URL.
@@ -14,7 +14,7 @@ type Served struct {
 	Engine string
 	// Detected says that the engine was told by what the server does; Clues are what that was.
 	Detected bool
-	Clues    []folder.Clue
+	Clues    []rundir.Clue
 	Version  string // the engine's own word; empty if it has none
 	// Settings are how it says that it is configured, by its own names.
 	Settings map[string]string
@@ -23,8 +23,8 @@ type Served struct {
 	Page string
 	// Accepted is which request fields it takes, and Fields those of its vendor's among them; nil
 	// stands for what is known of the vendor. Both are Recognize's to fill.
-	Accepted folder.Acceptance
-	Fields   []chat.Field
+	Accepted rundir.Acceptance
+	Fields   []openai.Field
 }
 
 // Inquire finds out what is served, and waits for it if the target says so. All that it finds wrong is

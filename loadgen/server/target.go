@@ -13,8 +13,8 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/umascope/umascope/loadgen/chat"
-	"github.com/umascope/umascope/loadgen/option"
+	"github.com/umascope/umascope/loadgen/flagvalue"
+	"github.com/umascope/umascope/loadgen/openai"
 )
 
 // EngineAuto stands for the engine that the server seems to be.
@@ -26,7 +26,7 @@ type Target struct {
 	Model string // empty: the only one that is listed
 	// Pinned is the model that the first run of the campaign was answered as; empty if this run is of none, or names a model.
 	Pinned     string
-	Endpoint   chat.Endpoint
+	Endpoint   openai.Endpoint
 	Engine     string // one of Engines, or EngineAuto
 	Headers    []Header
 	CAFile     string
@@ -46,7 +46,7 @@ func headerName(s string) bool {
 
 // parseHeader reads NAME:VALUE. It does not repeat the text in its errors: it may hold a key.
 func parseHeader(s string) (Header, error) {
-	name, value, err := option.Pair(s, ":", headerName)
+	name, value, err := flagvalue.Pair(s, ":", headerName)
 	if err == nil && strings.ContainsFunc(value, unicode.IsControl) {
 		err = fmt.Errorf("the value of %s has control characters", name)
 	}
@@ -55,7 +55,7 @@ func parseHeader(s string) (Header, error) {
 
 // parseURL reads the URL of a server under test, with or without /v1.
 func parseURL(s string) (string, error) {
-	base, err := chat.ParseBase(s)
+	base, err := openai.ParseBase(s)
 	if err != nil {
 		return "", err
 	}
@@ -64,7 +64,7 @@ func parseURL(s string) (string, error) {
 
 // Engines lists the engines that are told apart; openai stands for any other.
 func Engines() []string {
-	return []string{"vllm", "trtllm", "sglang", "dynamo", chat.EngineLlamaCPP, chat.EngineOpenAI}
+	return []string{"vllm", "trtllm", "sglang", "dynamo", openai.EngineLlamaCPP, openai.EngineOpenAI}
 }
 
 // RequestHeader is the user's part of the header of every request.
@@ -95,5 +95,5 @@ func (t Target) Credentials() []string {
 	if key, err := t.apiKey(); err == nil && key != "" {
 		header.Add("Authorization", key)
 	}
-	return chat.Credentials(header)
+	return openai.Credentials(header)
 }

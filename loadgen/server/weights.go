@@ -15,7 +15,7 @@ import (
 
 	"github.com/prometheus/procfs"
 
-	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/socket"
 )
 
@@ -28,26 +28,26 @@ const (
 
 // weightsBehind looks at the folder that a server on this machine says it has loaded its model from,
 // as its process sees it: in a container that is another folder than the one of that name here.
-func weightsBehind(address, dir string) (folder.Weights, error) {
+func weightsBehind(address, dir string) (rundir.Weights, error) {
 	port, err := loopbackPort(address)
 	if err != nil {
-		return folder.Weights{}, err
+		return rundir.Weights{}, err
 	}
 	if !path.IsAbs(dir) {
-		return folder.Weights{}, errors.New("the server names no folder that it loaded the model from")
+		return rundir.Weights{}, errors.New("the server names no folder that it loaded the model from")
 	}
 	proc, err := procfs.NewFS(procPath)
 	if err != nil {
-		return folder.Weights{}, err
+		return rundir.Weights{}, err
 	}
 	pid, err := socket.Listener(proc, port)
 	if err != nil {
-		return folder.Weights{}, err
+		return rundir.Weights{}, err
 	}
 	// What the server names may not lead out of its own root.
 	root, err := os.OpenRoot(path.Join(procPath, strconv.Itoa(pid), "root"))
 	if err != nil {
-		return folder.Weights{}, errors.New("the files of the server's process cannot be seen")
+		return rundir.Weights{}, errors.New("the files of the server's process cannot be seen")
 	}
 	defer root.Close()
 	return measureFolder(root, path.Join(".", path.Clean(dir)))
@@ -72,15 +72,15 @@ func loopbackPort(address string) (uint64, error) {
 
 // measureFolder hashes the model's configuration and adds up the sizes of its weights, where a hub's
 // cache has links to other folders of the same root.
-func measureFolder(root *os.Root, dir string) (folder.Weights, error) {
+func measureFolder(root *os.Root, dir string) (rundir.Weights, error) {
 	hash, err := hashFile(root, path.Join(dir, "config.json"))
 	if err != nil {
-		return folder.Weights{}, err
+		return rundir.Weights{}, err
 	}
-	w := folder.Weights{ConfigSHA256: hash}
+	w := rundir.Weights{ConfigSHA256: hash}
 	entries, err := fs.ReadDir(root.FS(), dir)
 	if err != nil {
-		return folder.Weights{}, errors.New("the model's folder cannot be read")
+		return rundir.Weights{}, errors.New("the model's folder cannot be read")
 	}
 	for _, entry := range entries {
 		if !slices.Contains([]string{".safetensors", ".gguf", ".bin"}, path.Ext(entry.Name())) {
@@ -91,12 +91,12 @@ func measureFolder(root *os.Root, dir string) (folder.Weights, error) {
 			continue
 		}
 		if w.Files++; w.Files > mostWeightFiles {
-			return folder.Weights{}, errors.New("the model's folder has too many files")
+			return rundir.Weights{}, errors.New("the model's folder has too many files")
 		}
 		w.Bytes += info.Size()
 	}
 	if w.Files == 0 {
-		return folder.Weights{}, errors.New("the model's folder has no files of weights that are known as such")
+		return rundir.Weights{}, errors.New("the model's folder has no files of weights that are known as such")
 	}
 	return w, nil
 }

@@ -9,8 +9,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/umascope/umascope/loadgen/chat"
-	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/openai"
+	"github.com/umascope/umascope/loadgen/rundir"
 )
 
 // modelFolder is a folder of weights of so many bytes.
@@ -42,7 +42,7 @@ func TestWeightsAreMeasuredWhereTheProcessOfALocalServerHasThem(t *testing.T) {
 	if got.Bytes != 2024 || got.Files != 3 || got.ConfigSHA256 != sha256Hex(make([]byte, 100)) {
 		t.Errorf("%+v", got)
 	}
-	f := fingerprint{Fingerprint: folder.Fingerprint{Endpoint: chat.Chat, ProbeTokens: []int{1}, Weights: &got}}
+	f := fingerprint{Fingerprint: rundir.Fingerprint{Endpoint: openai.Chat, ProbeTokens: []int{1}, Weights: &got}}
 	if id := f.id(); !strings.HasPrefix(id, "chat-") || !strings.HasSuffix(id, "+weights-2024") {
 		t.Errorf("id %q", id)
 	}

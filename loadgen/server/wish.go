@@ -7,8 +7,8 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/umascope/umascope/loadgen/chat"
-	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/openai"
+	"github.com/umascope/umascope/loadgen/rundir"
 )
 
 // wish is a field of requests that the run would like to send.
@@ -19,7 +19,7 @@ type wish struct {
 	asker string
 	// known: all releases of the engine are known to take it.
 	known bool
-	apply func(*chat.Params)
+	apply func(*openai.Params)
 }
 
 // Wanted is what a run asks of requests beyond a model, a prompt, a cap, temperature and top_p.
@@ -34,27 +34,27 @@ type Wanted struct {
 }
 
 // wishes lists the fields for that, of an engine whose API is used at an endpoint.
-func (w Wanted) wishes(engine string, endpoint chat.Endpoint) []wish {
+func (w Wanted) wishes(engine string, endpoint openai.Endpoint) []wish {
 	var all []wish
 	if w.Seed != nil {
-		all = append(all, wish{"seed", "--request-seed", true, func(p *chat.Params) { p.Seed = w.Seed }})
+		all = append(all, wish{"seed", "--request-seed", true, func(p *openai.Params) { p.Seed = w.Seed }})
 	}
 	if len(w.Stop) > 0 {
-		all = append(all, wish{"stop", "--stop", true, func(p *chat.Params) { p.Stop = w.Stop }})
+		all = append(all, wish{"stop", "--stop", true, func(p *openai.Params) { p.Stop = w.Stop }})
 	}
-	known, newer := chat.Fields(engine, endpoint)
+	known, newer := openai.Fields(engine, endpoint)
 	if w.IgnoreEOS {
 		all = append(all,
-			wish{string(chat.FieldIgnoreEOS), "--ignore-eos", slices.Contains(known, chat.FieldIgnoreEOS), grant(chat.FieldIgnoreEOS)},
-			wish{string(chat.FieldMinTokens), "--ignore-eos", slices.Contains(known, chat.FieldMinTokens), grant(chat.FieldMinTokens)})
+			wish{string(openai.FieldIgnoreEOS), "--ignore-eos", slices.Contains(known, openai.FieldIgnoreEOS), grant(openai.FieldIgnoreEOS)},
+			wish{string(openai.FieldMinTokens), "--ignore-eos", slices.Contains(known, openai.FieldMinTokens), grant(openai.FieldMinTokens)})
 	}
 	for _, field := range reports(w.Stream) {
 		if slices.Contains(known, field) || slices.Contains(newer, field) {
 			all = append(all, wish{string(field), "", slices.Contains(known, field), grant(field)})
 		}
 	}
-	if sure := slices.Contains(known, chat.FieldCacheSalt); w.CacheSalt && (sure || slices.Contains(newer, chat.FieldCacheSalt)) {
-		all = append(all, wish{string(chat.FieldCacheSalt), "", sure, grant(chat.FieldCacheSalt)})
+	if sure := slices.Contains(known, openai.FieldCacheSalt); w.CacheSalt && (sure || slices.Contains(newer, openai.FieldCacheSalt)) {
+		all = append(all, wish{string(openai.FieldCacheSalt), "", sure, grant(openai.FieldCacheSalt)})
 	}
 	for _, name := range slices.Sorted(maps.Keys(w.Extra)) {
 		if !length(name) {
@@ -65,10 +65,10 @@ func (w Wanted) wishes(engine string, endpoint chat.Endpoint) []wish {
 }
 
 // reports are the fields that make a server tell more, and cost nothing.
-func reports(stream bool) []chat.Field {
-	fields := []chat.Field{chat.FieldCachedDetails}
+func reports(stream bool) []openai.Field {
+	fields := []openai.Field{openai.FieldCachedDetails}
 	if stream {
-		fields = append(fields, chat.FieldContinuousUsage)
+		fields = append(fields, openai.FieldContinuousUsage)
 	}
 	return fields
 }
@@ -80,25 +80,25 @@ func length(name string) bool {
 }
 
 // grant asks for a field of the vendor's.
-func grant(field chat.Field) func(*chat.Params) {
-	return func(p *chat.Params) {
+func grant(field openai.Field) func(*openai.Params) {
+	return func(p *openai.Params) {
 		p.Fields = append(slices.Clip(p.Fields), field)
 		switch field {
-		case chat.FieldIgnoreEOS:
+		case openai.FieldIgnoreEOS:
 			p.IgnoreEOS = true
-		case chat.FieldMinTokens:
+		case openai.FieldMinTokens:
 			p.MinTokens = p.MaxTokens
-		case chat.FieldTokenIDs:
+		case openai.FieldTokenIDs:
 			p.Extra = merged(p.Extra, string(field), true)
-		case chat.FieldCacheSalt:
-			p.Extra = merged(p.Extra, string(field), chat.CacheSalt("probe", "salt")) // of the form that a run sends
+		case openai.FieldCacheSalt:
+			p.Extra = merged(p.Extra, string(field), openai.CacheSalt("probe", "salt")) // of the form that a run sends
 		}
 	}
 }
 
 // extra sends a field as the user gave it.
-func extra(name string, value any) func(*chat.Params) {
-	return func(p *chat.Params) { p.Extra = merged(p.Extra, name, value) }
+func extra(name string, value any) func(*openai.Params) {
+	return func(p *openai.Params) { p.Extra = merged(p.Extra, name, value) }
 }
 
 func merged(fields map[string]any, name string, value any) map[string]any {
@@ -111,21 +111,21 @@ func merged(fields map[string]any, name string, value any) map[string]any {
 }
 
 // fieldsOf are those that requests may have from now on; nil stands for the vendor's.
-func fieldsOf(a folder.Acceptance, wishes []wish) []chat.Field {
+func fieldsOf(a rundir.Acceptance, wishes []wish) []openai.Field {
 	if a.Unknown != "" {
 		return nil
 	}
-	fields := []chat.Field{}
+	fields := []openai.Field{}
 	for _, w := range wishes {
 		if slices.Contains(a.Accepted, w.name) {
-			fields = append(fields, chat.Field(w.name))
+			fields = append(fields, openai.Field(w.name))
 		}
 	}
 	return fields
 }
 
 // missing is what the user asked for and the server does not take; nil if that is nothing.
-func missing(a folder.Acceptance, wishes []wish) error {
+func missing(a rundir.Acceptance, wishes []wish) error {
 	for _, r := range a.Refused {
 		i := slices.IndexFunc(wishes, func(w wish) bool { return w.name == r.Field })
 		if i >= 0 && wishes[i].asker != "" {
@@ -136,7 +136,7 @@ func missing(a folder.Acceptance, wishes []wish) error {
 }
 
 // warn says what the run goes on without. That a release is older than a field is no surprise.
-func warn(a folder.Acceptance, wishes []wish, log *slog.Logger) {
+func warn(a rundir.Acceptance, wishes []wish, log *slog.Logger) {
 	if a.Unknown != "" {
 		log.Warn("which request fields the server takes could not be found out; those of its vendor are sent", "why", a.Unknown)
 	}

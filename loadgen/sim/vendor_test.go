@@ -90,7 +90,7 @@ func TestTensorRTLLMRefusesFieldsThatItDoesNotKnow(t *testing.T) {
 
 // vLLM's refusal is recorded from vLLM 0.32.0, which was sent cache_salt "run/baseline_1".
 func TestSaltsAreRefusedAsVLLMDoes(t *testing.T) {
-	recorded, err := os.ReadFile("../chat/testdata/recorded/vllm-0.32.0-cache-salt.json")
+	recorded, err := os.ReadFile("../openai/testdata/recorded/vllm-0.32.0-cache-salt.json")
 	if err != nil {
 		t.Fatal(err)
 	}

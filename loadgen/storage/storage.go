@@ -14,7 +14,7 @@ import (
 	"github.com/prometheus/procfs"
 	"golang.org/x/sys/unix"
 
-	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/rundir"
 )
 
 // machine is where proc and sys are.
@@ -24,23 +24,23 @@ type machine struct{ proc, sys string }
 const mostDrives = 32
 
 // Of says what a folder of this process lies on.
-func Of(dir string) (folder.Storage, error) {
+func Of(dir string) (rundir.Storage, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
-		return folder.Storage{}, err
+		return rundir.Storage{}, err
 	}
 	return machine{"/proc", "/sys"}.of("self", dir)
 }
 
 // OfProcess says what a folder lies on that a process has by that name, which may be in a container.
 // It takes the rights to read that process's links.
-func OfProcess(pid int, dir string) (folder.Storage, error) {
+func OfProcess(pid int, dir string) (rundir.Storage, error) {
 	return machine{"/proc", "/sys"}.of(strconv.Itoa(pid), dir)
 }
 
-func (m machine) of(process, dir string) (folder.Storage, error) {
+func (m machine) of(process, dir string) (rundir.Storage, error) {
 	dir = path.Clean(dir)
-	found := folder.Storage{Path: dir}
+	found := rundir.Storage{Path: dir}
 	mount, err := m.mount(process, dir)
 	if err != nil {
 		return found, err
@@ -116,7 +116,7 @@ func options(mount *procfs.MountInfo) []string {
 
 // drives are the devices that have nothing below them. A file system with a device of its own
 // making, such as btrfs, is on what it was mounted from.
-func (m machine) drives(mount *procfs.MountInfo) []folder.Drive {
+func (m machine) drives(mount *procfs.MountInfo) []rundir.Drive {
 	device := path.Join(m.sys, "dev/block", mount.MajorMinorVer)
 	if _, err := os.Stat(device); err != nil {
 		name, isDevice := strings.CutPrefix(mount.Source, "/dev/")
@@ -125,7 +125,7 @@ func (m machine) drives(mount *procfs.MountInfo) []folder.Drive {
 		}
 		device = path.Join(m.sys, "class/block", path.Base(name))
 	}
-	var drives []folder.Drive
+	var drives []rundir.Drive
 	for _, dir := range bottom(device, nil) {
 		drives = append(drives, describe(dir))
 	}
@@ -155,8 +155,8 @@ func bottom(device string, found []string) []string {
 }
 
 // describe reads what sysfs says of a drive. NVMe has the firmware as firmware_rev, SCSI as rev.
-func describe(dir string) folder.Drive {
-	d := folder.Drive{Device: path.Base(dir), Model: line(dir, "device/model"), Firmware: line(dir, "device/firmware_rev")}
+func describe(dir string) rundir.Drive {
+	d := rundir.Drive{Device: path.Base(dir), Model: line(dir, "device/model"), Firmware: line(dir, "device/firmware_rev")}
 	if d.Firmware == "" {
 		d.Firmware = line(dir, "device/rev")
 	}

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/rundir"
 )
 
 // machineOf is a machine of files, by path; "-> target" is a link. Process 7 is one on it.
@@ -54,7 +54,7 @@ func join(parts ...map[string]string) map[string]string {
 }
 
 func TestAFolderIsOnTheDriveOfItsDeepestMount(t *testing.T) {
-	first := folder.Drive{Device: "nvme0n1", Model: "Fast", Firmware: "7B4Q", LinkSpeed: "16.0 GT/s PCIe", LinkWidth: "4"}
+	first := rundir.Drive{Device: "nvme0n1", Model: "Fast", Firmware: "7B4Q", LinkSpeed: "16.0 GT/s PCIe", LinkWidth: "4"}
 	second := first
 	second.Device, second.Model = "nvme1n1", "Other"
 	m := machineOf(t, join(drive("nvme0n1", "Fast", "259:1"), drive("nvme1n1", "Other", "259:9"), map[string]string{
@@ -71,12 +71,12 @@ func TestAFolderIsOnTheDriveOfItsDeepestMount(t *testing.T) {
 		"proc/7/root/home/x/file":                 "", "proc/7/root/mnt/kv/file": "", "proc/7/root/mnt/my kv/a/file": "", "proc/7/root/striped/file": "",
 		"proc/7/root/dev/shm/file": "", "proc/7/root/mntx/file": "",
 	}))
-	for dir, want := range map[string]folder.Storage{
-		"/home/x":      {Source: "/dev/nvme0n1p1", FileSystem: "ext4", Options: []string{"errors=remount-ro", "relatime", "rw"}, Drives: []folder.Drive{first}},
-		"/mnt/kv/":     {Source: "/dev/nvme1n1p1", FileSystem: "xfs", Options: []string{"attr2", "noatime", "rw"}, Drives: []folder.Drive{second}},
-		"/mntx":        {Source: "/dev/nvme0n1p1", FileSystem: "ext4", Options: []string{"errors=remount-ro", "relatime", "rw"}, Drives: []folder.Drive{first}},
-		"/mnt/my kv/a": {Source: "/dev/nvme0n1p1", FileSystem: "btrfs", Options: []string{"rw", "ssd"}, Drives: []folder.Drive{first}},
-		"/striped":     {Source: "/dev/mapper/both", FileSystem: "ext4", Options: []string{"rw"}, Drives: []folder.Drive{first, second}},
+	for dir, want := range map[string]rundir.Storage{
+		"/home/x":      {Source: "/dev/nvme0n1p1", FileSystem: "ext4", Options: []string{"errors=remount-ro", "relatime", "rw"}, Drives: []rundir.Drive{first}},
+		"/mnt/kv/":     {Source: "/dev/nvme1n1p1", FileSystem: "xfs", Options: []string{"attr2", "noatime", "rw"}, Drives: []rundir.Drive{second}},
+		"/mntx":        {Source: "/dev/nvme0n1p1", FileSystem: "ext4", Options: []string{"errors=remount-ro", "relatime", "rw"}, Drives: []rundir.Drive{first}},
+		"/mnt/my kv/a": {Source: "/dev/nvme0n1p1", FileSystem: "btrfs", Options: []string{"rw", "ssd"}, Drives: []rundir.Drive{first}},
+		"/striped":     {Source: "/dev/mapper/both", FileSystem: "ext4", Options: []string{"rw"}, Drives: []rundir.Drive{first, second}},
 		"/dev/shm":     {Source: "tmpfs", FileSystem: "tmpfs", Options: []string{"rw"}},
 	} {
 		got, err := m.of("7", dir)

@@ -1,8 +1,8 @@
 package summary
 
 import (
-	"github.com/umascope/umascope/loadgen/chat"
-	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/openai"
+	"github.com/umascope/umascope/loadgen/rundir"
 )
 
 // aggregate collects the records of one phase. What describes a request is kept exactly; values of
@@ -10,7 +10,7 @@ import (
 type aggregate struct {
 	settings *settings
 
-	requests map[chat.Status]int
+	requests map[openai.Status]int
 	good     int
 	firstNS  int64 // first dispatch
 	lastNS   int64 // last end
@@ -36,7 +36,7 @@ type aggregate struct {
 type settings struct {
 	slo       SLO
 	streaming bool
-	stalls    []folder.Stall
+	stalls    []rundir.Stall
 	stamped   bool // records have the waits of their bytes by the kernel's stamps
 	// longestDelay of an arrival by the client, in seconds, is the limit of client_stall.
 	longestDelay float64
@@ -45,15 +45,15 @@ type settings struct {
 }
 
 func newAggregate(s *settings) *aggregate {
-	a := &aggregate{settings: s, requests: map[chat.Status]int{}, errors: errorCounts{}}
-	for _, status := range chat.Statuses() {
+	a := &aggregate{settings: s, requests: map[openai.Status]int{}, errors: errorCounts{}}
+	for _, status := range openai.Statuses() {
 		a.requests[status] = 0
 	}
 	return a
 }
 
 // add takes a record in.
-func (a *aggregate) add(r chat.Record) {
+func (a *aggregate) add(r openai.Record) {
 	a.requests[r.Status]++
 	a.errors.add(r)
 	if r.DispatchNS == nil {
@@ -87,7 +87,7 @@ func (a *aggregate) add(r chat.Record) {
 	if s.ok && len(r.ArrivalsNS) == 0 {
 		a.empty++
 	}
-	if s.ok && r.TokensSource == chat.TokensFromChunks {
+	if s.ok && r.TokensSource == openai.TokensFromChunks {
 		a.guessed++
 	}
 	if s.ok && r.CountContradicted() {
@@ -96,7 +96,7 @@ func (a *aggregate) add(r chat.Record) {
 }
 
 // lastMoment is the latest thing that happened to a request that was sent: until then it was in flight.
-func lastMoment(r chat.Record) int64 {
+func lastMoment(r openai.Record) int64 {
 	last := *r.DispatchNS
 	for _, event := range []*int64{r.WrittenNS, r.HeadersNS, r.FirstEventNS, r.EndNS, r.BrokenOffNS} {
 		if event != nil {
@@ -106,7 +106,7 @@ func lastMoment(r chat.Record) int64 {
 	return last
 }
 
-func (a *aggregate) addArrivals(r chat.Record) {
+func (a *aggregate) addArrivals(r openai.Record) {
 	if !a.settings.streaming {
 		return
 	}
@@ -131,7 +131,7 @@ const streamedTokens = 8
 
 // inOneRead says whether the whole answer came in one network read. It is not known of answers
 // that are too short to tell, and without read ids.
-func inOneRead(r chat.Record) (one, known bool) {
+func inOneRead(r openai.Record) (one, known bool) {
 	tokens := len(r.ArrivalsNS)
 	if r.TokensOut != nil {
 		tokens = max(tokens, *r.TokensOut)
@@ -185,7 +185,7 @@ func (a *aggregate) total() int {
 	return total
 }
 
-func (a *aggregate) failed() int { return a.total() - a.requests[chat.StatusOK] }
+func (a *aggregate) failed() int { return a.total() - a.requests[openai.StatusOK] }
 
 // duration is the time that throughput is counted over, in nanoseconds.
 func (a *aggregate) duration() int64 {
@@ -208,7 +208,7 @@ func rate(amount float64, ns int64) *float64 {
 }
 
 func (a *aggregate) throughput() Throughput {
-	t := Throughput{RequestsPerSecond: a.perSecond(float64(a.requests[chat.StatusOK]))}
+	t := Throughput{RequestsPerSecond: a.perSecond(float64(a.requests[openai.StatusOK]))}
 	if a.duration() > 0 {
 		duration := seconds(a.duration())
 		t.DurationSeconds = &duration
@@ -222,7 +222,7 @@ func (a *aggregate) throughput() Throughput {
 // than what was served.
 func (a *aggregate) tokensPerSecond(of Quantity) *float64 {
 	counts := a.sent.values(of)
-	if len(counts) == 0 || len(counts) < a.requests[chat.StatusOK] {
+	if len(counts) == 0 || len(counts) < a.requests[openai.StatusOK] {
 		return nil
 	}
 	return a.perSecond(float64(sum(counts)))

@@ -3,7 +3,7 @@ package summary
 import (
 	"math"
 
-	"github.com/umascope/umascope/loadgen/chat"
+	"github.com/umascope/umascope/loadgen/openai"
 )
 
 // Backlog says whether requests ended as fast as they became due, of a phase with arrivals by the
@@ -81,4 +81,4 @@ func (a *aggregate) dueNS() (first, last int64) {
 }
 
 // unsent notes a request that became due and was never sent.
-func (a *aggregate) unsent(r chat.Record) { a.unsentNS = append(a.unsentNS, r.IntendedNS) }
+func (a *aggregate) unsent(r openai.Record) { a.unsentNS = append(a.unsentNS, r.IntendedNS) }

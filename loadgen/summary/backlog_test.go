@@ -7,15 +7,15 @@ import (
 
 	"github.com/umascope/umascope/loadgen/summary/testrun"
 
-	"github.com/umascope/umascope/loadgen/chat"
+	"github.com/umascope/umascope/loadgen/openai"
 )
 
 // queue is n requests that become due at a rate, to a server with so many places that each takes a
 // second for a request: it serves as many a second as it has places.
-func queue(random *rand.Rand, n int, rate float64, places int) []chat.Record {
+func queue(random *rand.Rand, n int, rate float64, places int) []openai.Record {
 	free := make([]float64, places)
 	due := 0.0
-	var records []chat.Record
+	var records []openai.Record
 	for i := range n {
 		due += random.ExpFloat64() / rate
 		slices.Sort(free)
@@ -26,7 +26,7 @@ func queue(random *rand.Rand, n int, rate float64, places int) []chat.Record {
 	return records
 }
 
-func backlogOf(t *testing.T, records []chat.Record) *Backlog {
+func backlogOf(t *testing.T, records []openai.Record) *Backlog {
 	t.Helper()
 	in := input(t)
 	in.Open = []string{"measure"}
@@ -54,7 +54,7 @@ func TestABacklogGrowsWhereMoreBecomesDueThanEnds(t *testing.T) {
 
 func TestABacklogIsCountedOverTheSecondHalf(t *testing.T) {
 	// Due at 0, 1, ... 8 s; each takes 1.5 s but the last four, of which none ends before 8 s.
-	var records []chat.Record
+	var records []openai.Record
 	for i := range int64(9) {
 		takes := int64(1500)
 		if i >= 5 {
@@ -63,7 +63,7 @@ func TestABacklogIsCountedOverTheSecondHalf(t *testing.T) {
 		records = append(records, testrun.Answered(int(i), i*1000, takes/2, takes))
 	}
 	// What was never sent is due too, and never ends.
-	records[8] = chat.Record{Phase: "measure", Index: 8, Status: chat.StatusCancelled, IntendedNS: 8000 * ms}
+	records[8] = openai.Record{Phase: "measure", Index: 8, Status: openai.StatusCancelled, IntendedNS: 8000 * ms}
 	got := backlogOf(t, records)
 	want := Backlog{DuePerSecond: 1, EndedPerSecond: 0.5, Before: 2, After: 4, Grows: false}
 	if got == nil || *got != want {
@@ -75,7 +75,7 @@ func TestABacklogIsCountedOverTheSecondHalf(t *testing.T) {
 func TestAFewSlowRequestsAreNoBacklog(t *testing.T) {
 	const n = 401 // ten a second: 200 become due in the second half
 	for slow, want := range map[int]bool{8: false, 12: true} {
-		var records []chat.Record
+		var records []openai.Record
 		for i := range n {
 			takes := int64(10)
 			if i >= n-slow {

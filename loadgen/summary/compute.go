@@ -7,8 +7,8 @@ import (
 	"iter"
 	"slices"
 
-	"github.com/umascope/umascope/loadgen/chat"
-	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/openai"
+	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/telemetry"
 )
 
@@ -25,7 +25,7 @@ var (
 // Compute computes the summary of a run from the other files of its folder. A run that was killed ends with what it
 // wrote last, and is invalid. Its errors begin with the folder.
 func Compute(path string) (Run, error) {
-	r := Run{Folder: folder.Folder(path)}
+	r := Run{Folder: rundir.Folder(path)}
 	if err := r.compute(); err != nil {
 		return Run{}, fmt.Errorf("%s: %w", path, err)
 	}
@@ -73,7 +73,7 @@ func (r *Run) digest(log *telemetry.Log) error {
 	if err != nil {
 		return err
 	}
-	records := Records(r.Path(folder.RequestsFile))
+	records := Records(r.Path(rundir.RequestsFile))
 	if in.Tool != nil {
 		records = noRecords
 	}
@@ -94,7 +94,7 @@ func (r *Run) digest(log *telemetry.Log) error {
 }
 
 // noRecords are the requests of a load that was not ours.
-var noRecords iter.Seq2[chat.Record, error] = func(func(chat.Record, error) bool) {}
+var noRecords iter.Seq2[openai.Record, error] = func(func(openai.Record, error) bool) {}
 
 // inputs are what the manifest has beside the requests.
 func (r *Run) inputs(log *telemetry.Log) (in inputs, err error) {
@@ -121,11 +121,11 @@ func (r *Run) inputs(log *telemetry.Log) (in inputs, err error) {
 		in.Stopped = cmp.Or(in.Stopped, "it has not ended, or was killed")
 	}
 	if in.Limits, err = ParseLimits(in.Validity); err != nil {
-		return in, fmt.Errorf("%s: --validity: %w", folder.ManifestFile, err)
+		return in, fmt.Errorf("%s: --validity: %w", rundir.ManifestFile, err)
 	}
 	if in.SLO != "" {
 		if in.Objectives, err = ParseSLO(in.SLO); err != nil {
-			return in, fmt.Errorf("%s: --slo: %w", folder.ManifestFile, err)
+			return in, fmt.Errorf("%s: --slo: %w", rundir.ManifestFile, err)
 		}
 	}
 	in.Phases, err = r.phases()
@@ -134,7 +134,7 @@ func (r *Run) inputs(log *telemetry.Log) (in inputs, err error) {
 
 // killed reports whether the run has no end. That of a merged run is known, whatever became of its ranks.
 func (r *Run) killed() bool {
-	return r.Manifest.State == folder.StateRunning && r.Manifest.Ranks == nil
+	return r.Manifest.State == rundir.StateRunning && r.Manifest.Ranks == nil
 }
 
 // fromWritten takes from summary.json what folders had there alone.
@@ -153,7 +153,7 @@ func (r *Run) fromWritten(in *inputs) error {
 }
 
 // bootID is that of the one machine that the load was sent from; empty of ranks on several.
-func bootID(m folder.Manifest) string {
+func bootID(m rundir.Manifest) string {
 	if m.Ranks != nil {
 		for _, p := range m.Ranks.Parts {
 			if p.Client.BootID != m.Client.BootID {
@@ -165,7 +165,7 @@ func bootID(m folder.Manifest) string {
 }
 
 // phases are those that are over, and, of a run that was killed, the one in which it was.
-func (r *Run) phases() ([]folder.Span, error) {
+func (r *Run) phases() ([]rundir.Span, error) {
 	phases, err := r.ReadPhases()
 	if err != nil {
 		return nil, err
@@ -178,14 +178,14 @@ func (r *Run) phases() ([]folder.Span, error) {
 
 // unfinished adds the phases of which there are requests and that never came to their end: from the first
 // thing that was due in one to the last that happened.
-func (r *Run) unfinished(phases []folder.Span) ([]folder.Span, error) {
+func (r *Run) unfinished(phases []rundir.Span) ([]rundir.Span, error) {
 	over := map[string]bool{}
 	for _, p := range phases {
 		over[p.Name] = true
 	}
-	open := map[string]*folder.Span{}
+	open := map[string]*rundir.Span{}
 	var order []string
-	for record, err := range Records(r.Path(folder.RequestsFile)) {
+	for record, err := range Records(r.Path(rundir.RequestsFile)) {
 		if errors.Is(err, ErrTorn) {
 			break
 		}
@@ -203,7 +203,7 @@ func (r *Run) unfinished(phases []folder.Span) ([]folder.Span, error) {
 		}
 		p := open[record.Phase]
 		if p == nil {
-			p = &folder.Span{Name: record.Phase, StartNS: record.IntendedNS, EndNS: end}
+			p = &rundir.Span{Name: record.Phase, StartNS: record.IntendedNS, EndNS: end}
 			open[record.Phase] = p
 			order = append(order, record.Phase)
 		}
@@ -212,6 +212,6 @@ func (r *Run) unfinished(phases []folder.Span) ([]folder.Span, error) {
 	for _, name := range order {
 		phases = append(phases, *open[name])
 	}
-	slices.SortStableFunc(phases, func(a, b folder.Span) int { return cmp.Compare(a.StartNS, b.StartNS) })
+	slices.SortStableFunc(phases, func(a, b rundir.Span) int { return cmp.Compare(a.StartNS, b.StartNS) })
 	return phases, nil
 }

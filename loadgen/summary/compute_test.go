@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/umascope/umascope/loadgen/folder"
 	"github.com/umascope/umascope/loadgen/rank"
+	"github.com/umascope/umascope/loadgen/rundir"
 )
 
 // twoRequests are lines of requests.jsonl: one of a phase that is over, one of a phase that never ended.
@@ -16,20 +16,20 @@ const twoRequests = `{"run":"a","phase":"warmup","index":0,"status":"ok","intend
 {"run":"a","phase":"measure","index":2,"status":"ok","inte`
 
 // killed is the folder of a run that was killed in its measured phase.
-func killed(t *testing.T, change func(*folder.Manifest)) string {
+func killed(t *testing.T, change func(*rundir.Manifest)) string {
 	t.Helper()
 	dir := t.TempDir()
-	m := folder.Manifest{
-		Schema: folder.ManifestSchema, Run: "a", Scenario: "standard", State: folder.StateRunning,
+	m := rundir.Manifest{
+		Schema: rundir.ManifestSchema, Run: "a", Scenario: "standard", State: rundir.StateRunning,
 		Labels:  map[string]string{"arm": "a", "host": "spark1"},
-		Judging: &folder.Judging{Streaming: true, Unmeasured: []string{"warmup"}, Warnings: []string{"said before"}},
+		Judging: &rundir.Judging{Streaming: true, Unmeasured: []string{"warmup"}, Warnings: []string{"said before"}},
 	}
 	if change != nil {
 		change(&m)
 	}
-	f := folder.Folder(dir)
-	phases := folder.Phases{Schema: folder.PhasesSchema, Phases: []folder.Span{{Name: "warmup", EndNS: 4_000_000}}}
-	if err := errors.Join(f.WriteJSON(folder.ManifestFile, m), f.WriteJSON(folder.PhasesFile, phases), os.WriteFile(f.Path(folder.RequestsFile), []byte(twoRequests), 0o644)); err != nil {
+	f := rundir.Folder(dir)
+	phases := rundir.Phases{Schema: rundir.PhasesSchema, Phases: []rundir.Span{{Name: "warmup", EndNS: 4_000_000}}}
+	if err := errors.Join(f.WriteJSON(rundir.ManifestFile, m), f.WriteJSON(rundir.PhasesFile, phases), os.WriteFile(f.Path(rundir.RequestsFile), []byte(twoRequests), 0o644)); err != nil {
 		t.Fatal(err)
 	}
 	return dir
@@ -65,17 +65,17 @@ func TestAKilledRunEndsWithWhatItWroteLast(t *testing.T) {
 
 func TestWhatHasNoFiguresToComputeSaysWhy(t *testing.T) {
 	for name, c := range map[string]struct {
-		change func(*folder.Manifest)
+		change func(*rundir.Manifest)
 		want   error
 		says   string
 	}{
-		"a rank":               {func(m *folder.Manifest) { m.Rank = &folder.Share{Place: rank.Place{World: 2}} }, ErrShare, ""},
-		"a merged run":         {func(m *folder.Manifest) { m.Ranks = &folder.Ranks{} }, ErrMerged, ""},
-		"a recorded command":   {func(m *folder.Manifest) { m.Command = &folder.Command{} }, ErrNoRequests, ""},
-		"an imported run":      {func(m *folder.Manifest) { m.Imported = &folder.Imported{} }, ErrNoRequests, ""},
-		"one that never began": {func(m *folder.Manifest) { m.Judging = nil }, ErrNotBegun, ""},
-		"bad limits":           {func(m *folder.Manifest) { m.Judging.Validity = []string{"nonsense"} }, nil, "--validity"},
-		"a bad objective":      {func(m *folder.Manifest) { m.Judging.SLO = "nonsense" }, nil, "--slo"},
+		"a rank":               {func(m *rundir.Manifest) { m.Rank = &rundir.Share{Place: rank.Place{World: 2}} }, ErrShare, ""},
+		"a merged run":         {func(m *rundir.Manifest) { m.Ranks = &rundir.Ranks{} }, ErrMerged, ""},
+		"a recorded command":   {func(m *rundir.Manifest) { m.Command = &rundir.Command{} }, ErrNoRequests, ""},
+		"an imported run":      {func(m *rundir.Manifest) { m.Imported = &rundir.Imported{} }, ErrNoRequests, ""},
+		"one that never began": {func(m *rundir.Manifest) { m.Judging = nil }, ErrNotBegun, ""},
+		"bad limits":           {func(m *rundir.Manifest) { m.Judging.Validity = []string{"nonsense"} }, nil, "--validity"},
+		"a bad objective":      {func(m *rundir.Manifest) { m.Judging.SLO = "nonsense" }, nil, "--slo"},
 	} {
 		dir := killed(t, c.change)
 		_, err := Recompute(dir)
@@ -84,7 +84,7 @@ func TestWhatHasNoFiguresToComputeSaysWhy(t *testing.T) {
 		}
 	}
 	dir := killed(t, nil)
-	if err := os.Remove(folder.Folder(dir).Path(folder.RequestsFile)); err != nil {
+	if err := os.Remove(rundir.Folder(dir).Path(rundir.RequestsFile)); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := Recompute(dir); !errors.Is(err, ErrNotBegun) {
@@ -93,9 +93,9 @@ func TestWhatHasNoFiguresToComputeSaysWhy(t *testing.T) {
 }
 
 func TestADamagedFileIsNamed(t *testing.T) {
-	for name, file := range map[string]string{"requests": folder.RequestsFile, "telemetry": folder.TelemetryFile, "phases": folder.PhasesFile} {
+	for name, file := range map[string]string{"requests": rundir.RequestsFile, "telemetry": rundir.TelemetryFile, "phases": rundir.PhasesFile} {
 		dir := killed(t, nil)
-		if err := os.WriteFile(folder.Folder(dir).Path(file), []byte("{}}\nnonsense\n{}\n"), 0o644); err != nil {
+		if err := os.WriteFile(rundir.Folder(dir).Path(file), []byte("{}}\nnonsense\n{}\n"), 0o644); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := Recompute(dir); err == nil || !strings.Contains(err.Error(), file) {

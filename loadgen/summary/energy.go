@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/umascope/umascope/exporter/metric"
-	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/telemetry"
 )
 
@@ -35,7 +35,7 @@ func (r *reading) energy() *Energy {
 // the span has its share by time: a run takes a sample where a load begins and ends, so that this is the work of milliseconds;
 // older runs have the samples of their interval alone. Not ok: the samples do not enclose the span, or one beside its ends
 // failed.
-func grownIn(series *telemetry.Series, samples []int64, span folder.Span) (grown float64, ok bool) {
+func grownIn(series *telemetry.Series, samples []int64, span rundir.Span) (grown float64, ok bool) {
 	first, exact := slices.BinarySearch(samples, span.StartNS)
 	if !exact {
 		first-- // the last sample before the span

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/summary/testrun"
 	"github.com/umascope/umascope/loadgen/telemetry"
 )
@@ -30,9 +30,9 @@ func phased(t *testing.T, silent func(seconds float64) bool, loads ...[2]float64
 	in := input(t)
 	in.Telemetry = testrun.Sampled(t, map[string]testrun.Page{"spark": page},
 		[]telemetry.Phase{{Name: "warmup"}, {Name: "reuse_1", AtNS: 5e9}, {Name: "reuse_2", AtNS: 15e9}}, 30*time.Second)
-	in.Phases = []folder.Span{{Name: "warmup", EndNS: 5e9}}
+	in.Phases = []rundir.Span{{Name: "warmup", EndNS: 5e9}}
 	for i, l := range loads {
-		in.Phases = append(in.Phases, folder.Span{Name: fmt.Sprintf("reuse_%d", i+1), StartNS: int64(l[0] * 1e9), EndNS: int64(l[1] * 1e9)})
+		in.Phases = append(in.Phases, rundir.Span{Name: fmt.Sprintf("reuse_%d", i+1), StartNS: int64(l[0] * 1e9), EndNS: int64(l[1] * 1e9)})
 	}
 	return in
 }

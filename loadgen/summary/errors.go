@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/umascope/umascope/loadgen/chat"
+	"github.com/umascope/umascope/loadgen/openai"
 )
 
 const (
@@ -28,8 +28,8 @@ type errorCount struct {
 }
 
 // add counts the error of a record, which has one unless it ended ok.
-func (c errorCounts) add(r chat.Record) {
-	if r.Status == chat.StatusOK {
+func (c errorCounts) add(r openai.Record) {
+	if r.Status == openai.StatusOK {
 		return
 	}
 	c.count(errorCount{errorWords(r), 1})
@@ -55,12 +55,12 @@ func (c errorCounts) merge(o errorCounts) {
 
 // errorWords are the status of a request and its error, which begins with the status where the server
 // answered with one.
-func errorWords(r chat.Record) string {
-	words := chat.Printable(r.Error, shownErrorBytes)
+func errorWords(r openai.Record) string {
+	words := openai.Printable(r.Error, shownErrorBytes)
 	switch {
 	case words == "":
 		return string(r.Status)
-	case r.Status == chat.StatusHTTP:
+	case r.Status == openai.StatusHTTP:
 		return words
 	}
 	return string(r.Status) + ": " + words

@@ -5,10 +5,10 @@ import (
 	"math"
 	"testing"
 
-	"github.com/umascope/umascope/loadgen/chat"
+	"github.com/umascope/umascope/loadgen/enginelog"
 	"github.com/umascope/umascope/loadgen/evidence"
-	"github.com/umascope/umascope/loadgen/extract"
-	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/openai"
+	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/summary/testrun"
 	"github.com/umascope/umascope/loadgen/telemetry"
 )
@@ -18,7 +18,7 @@ func ptr[T any](v T) *T { return &v }
 // read is what the folder of a run holds beside the requests.
 func read(t testing.TB, run testrun.Run) inputs {
 	t.Helper()
-	r := Run{Folder: folder.Folder(run.Write(t))}
+	r := Run{Folder: rundir.Folder(run.Write(t))}
 	var err error
 	if r.Manifest, err = r.ReadManifest(); err != nil {
 		t.Fatal(err)
@@ -58,7 +58,7 @@ func recorded(t *testing.T, mode string, phases ...telemetry.Phase) inputs {
 	return in
 }
 
-func summarize(t *testing.T, in inputs, records ...chat.Record) Summary {
+func summarize(t *testing.T, in inputs, records ...openai.Record) Summary {
 	t.Helper()
 	s, err := summarizeFile(in, testrun.Sequence(records...))
 	if err != nil {
@@ -68,7 +68,7 @@ func summarize(t *testing.T, in inputs, records ...chat.Record) Summary {
 }
 
 // summarizeFile summarizes records as they come from a file.
-func summarizeFile(in inputs, records iter.Seq2[chat.Record, error]) (Summary, error) {
+func summarizeFile(in inputs, records iter.Seq2[openai.Record, error]) (Summary, error) {
 	s, _, err := digest(in, records)
 	return s, err
 }
@@ -76,15 +76,15 @@ func summarizeFile(in inputs, records iter.Seq2[chat.Record, error]) (Summary, e
 func near(got *float64, want float64) bool { return got != nil && math.Abs(*got-want) < 1e-9 }
 
 // engineLog is what TensorRT-LLM said.
-func engineLog(t *testing.T, lines ...string) *extract.Reading {
+func engineLog(t *testing.T, lines ...string) *enginelog.Reading {
 	t.Helper()
-	tool, err := extract.Find("trtllm")
+	tool, err := enginelog.Find("trtllm")
 	if err != nil {
 		t.Fatal(err)
 	}
 	log := tool.Read()
 	for i, line := range lines {
-		log.Line("stdout", extract.Line{Number: i + 1, Text: line})
+		log.Line("stdout", enginelog.Line{Number: i + 1, Text: line})
 	}
 	return log
 }
@@ -92,5 +92,5 @@ func engineLog(t *testing.T, lines ...string) *extract.Reading {
 // graded is the summary of a run without requests that has these signals.
 func graded(t *testing.T, signals *evidence.Signals) Summary {
 	t.Helper()
-	return summarize(t, inputs{Run: "r", Judging: folder.Judging{Evidence: signals}})
+	return summarize(t, inputs{Run: "r", Judging: rundir.Judging{Evidence: signals}})
 }

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/umascope/umascope/exporter/metric"
-	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/stats"
 )
 
@@ -52,8 +52,8 @@ const (
 )
 
 // equalLoad is whether the level of load stays the same in a planned phase once its slots have started.
-func equalLoad(p folder.PlannedPhase) bool {
-	return p.Name == folder.PhaseMeasure && p.Process.Trace == nil && len(p.Process.Stages) == 0
+func equalLoad(p rundir.PlannedPhase) bool {
+	return p.Name == rundir.PhaseMeasure && p.Process.Trace == nil && len(p.Process.Stages) == 0
 }
 
 // growth looks at both quantities; one without a sample is absent.

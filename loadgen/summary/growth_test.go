@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/schedule"
 	"github.com/umascope/umascope/loadgen/summary/testrun"
 	"github.com/umascope/umascope/loadgen/telemetry"
@@ -69,7 +69,7 @@ func TestALeakIsFoundAndNoiseIsNone(t *testing.T) {
 func followed(t *testing.T, total time.Duration, page testrun.Page) inputs {
 	t.Helper()
 	in := input(t)
-	in.Phases = []folder.Span{{Name: "warmup", EndNS: 5e9}, {Name: "measure", StartNS: 5e9, EndNS: total.Nanoseconds()}}
+	in.Phases = []rundir.Span{{Name: "warmup", EndNS: 5e9}, {Name: "measure", StartNS: 5e9, EndNS: total.Nanoseconds()}}
 	in.Telemetry = testrun.Sampled(t, map[string]testrun.Page{"spark": page}, []telemetry.Phase{{Name: "warmup"}, {Name: "measure", AtNS: 5e9}}, total)
 	in.EqualLoad = true
 	return in
@@ -110,7 +110,7 @@ func TestTheGrowthOfARunIsItsOwn(t *testing.T) {
 }
 
 func TestLoadIsEqualWhereItsLevelStays(t *testing.T) {
-	for want, phases := range map[bool][]folder.PlannedPhase{
+	for want, phases := range map[bool][]rundir.PlannedPhase{
 		true: {
 			{Name: "measure", Process: schedule.Process{Arrival: schedule.Closed, Ramp: time.Second}}, {Name: "measure", Process: schedule.Process{Arrival: schedule.Poisson, RatePerSecond: 3}},
 		},

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/summary/testrun"
 )
 
@@ -24,8 +24,8 @@ func TestWhatAnsweredIsJudgedOnlyAsFarAsItWasSeen(t *testing.T) {
 		"prompt too long":         {func(in *inputs) { in.Judging.Model.Guarded, in.Judging.Model.PromptLimit = true, "8193 tokens" }, CodePromptLimit, "serving", true},
 		"tiers nobody asked for":  {func(*inputs) {}, "", "kv_mode", false},
 		"tiers as expected":       {func(in *inputs) { in.KVMode.Checked = true }, "", "kv_mode", true},
-		"other tiers":             {func(in *inputs) { in.KVMode = folder.KVFindings{Checked: true, Mismatch: "cpu_only"} }, CodeKVModeMismatch, "kv_mode", true},
-		"tiers that are not seen": {func(in *inputs) { in.KVMode = folder.KVFindings{Checked: false, Mismatch: ""} }, "", "kv_mode", false},
+		"other tiers":             {func(in *inputs) { in.KVMode = rundir.KVFindings{Checked: true, Mismatch: "cpu_only"} }, CodeKVModeMismatch, "kv_mode", true},
+		"tiers that are not seen": {func(in *inputs) { in.KVMode = rundir.KVFindings{Checked: false, Mismatch: ""} }, "", "kv_mode", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := input(t)

@@ -4,15 +4,15 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/umascope/umascope/loadgen/extract"
-	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/enginelog"
+	"github.com/umascope/umascope/loadgen/rundir"
 )
 
 // modeImported stands where the mode of a telemetry source does: nothing was followed.
 const modeImported = "imported"
 
 // addImported adds what a file of another tool says beside its figures, and judges by the tool's own counts.
-func (s *Summary) addImported(m folder.Imported, in inputs) {
+func (s *Summary) addImported(m rundir.Imported, in inputs) {
 	origin := Origin{Source: in.Tool.Program, Mode: modeImported}
 	if e := m.Engine; e != nil {
 		s.Memory = &Memory{Origin: origin, EngineReported: e}
@@ -30,14 +30,14 @@ func (s *Summary) addImported(m folder.Imported, in inputs) {
 }
 
 // judgeToolErrors applies the rule of failed requests to the tool's own counts.
-func (s *Summary) judgeToolErrors(tool folder.ToolReport) {
+func (s *Summary) judgeToolErrors(tool rundir.ToolReport) {
 	var ok, failed float64
 	known := false
 	for _, v := range tool.Values {
 		switch v.Name {
-		case extract.Requests:
+		case enginelog.Requests:
 			ok = v.Value
-		case extract.FailedRequests:
+		case enginelog.FailedRequests:
 			failed, known = v.Value, true
 		}
 	}

@@ -6,7 +6,7 @@
 package summary
 
 import (
-	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/telemetry"
 )
 
@@ -21,12 +21,12 @@ type inputs struct {
 	BootID         string
 	// Judging is what the run found out of itself. Where the load was a command, Tool is what it reported: there are
 	// no requests then, and nothing is judged by them.
-	folder.Judging
+	rundir.Judging
 	// Limits and Objectives are Validity and SLO of Judging as the rules read them.
 	Limits     Limits
 	Objectives SLO
 	// Phases are in the order in which they ran.
-	Phases []folder.Span
+	Phases []rundir.Span
 	// Open names the phases whose requests became due by the clock, and not when one before them ended.
 	Open []string
 	// EqualLoad is whether the measured phase keeps one level of load, RampNS how long that takes to be reached.
@@ -46,8 +46,8 @@ type Model struct {
 }
 
 // measured lists the phases whose requests count.
-func (in inputs) measured() []folder.Span {
-	var phases []folder.Span
+func (in inputs) measured() []rundir.Span {
+	var phases []rundir.Span
 	for _, phase := range in.Phases {
 		if in.counts(phase.Name) {
 			phases = append(phases, phase)

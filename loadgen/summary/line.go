@@ -5,20 +5,20 @@ import (
 	"encoding/json"
 	"strconv"
 
-	"github.com/umascope/umascope/loadgen/chat"
+	"github.com/umascope/umascope/loadgen/openai"
 )
 
 // recordLine decodes a line of requests.jsonl. Nearly all of a record are lists of whole numbers,
 // and reading these without reflection makes a report nearly twice as fast: the fields
 // here take the place of the record's own of the same name.
 type recordLine struct {
-	chat.Record
+	openai.Record
 	ArrivalsNS    integers[int64] `json:"arrivals_ns"`
 	ArrivalTokens integers[int]   `json:"arrival_tokens"`
 	ReadIDs       integers[int]   `json:"read_ids"`
 }
 
-func decodeRecord(text []byte) (chat.Record, error) {
+func decodeRecord(text []byte) (openai.Record, error) {
 	var l recordLine
 	err := json.Unmarshal(text, &l)
 	l.Record.ArrivalsNS, l.Record.ArrivalTokens, l.Record.ReadIDs = l.ArrivalsNS, l.ArrivalTokens, l.ReadIDs

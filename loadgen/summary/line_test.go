@@ -7,7 +7,7 @@ import (
 
 	"github.com/umascope/umascope/loadgen/summary/testrun"
 
-	"github.com/umascope/umascope/loadgen/chat"
+	"github.com/umascope/umascope/loadgen/openai"
 )
 
 // FuzzDecodeRecord holds our decoding of a line against that of encoding/json alone.
@@ -20,7 +20,7 @@ func FuzzDecodeRecord(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		var want chat.Record
+		var want openai.Record
 		wantErr := json.Unmarshal(text, &want)
 		got, err := decodeRecord(text)
 		if (err == nil) != (wantErr == nil) {

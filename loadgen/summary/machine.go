@@ -2,7 +2,7 @@ package summary
 
 import (
 	"github.com/umascope/umascope/exporter/metric"
-	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/rundir"
 )
 
 // Machine is what one telemetry source says of the measured phases.
@@ -57,7 +57,7 @@ type Memory struct {
 	GPUHeldPeak *float64  `json:"gpu_held_peak_bytes,omitempty"`
 	LedgerAt    *LedgerAt `json:"ledger_at,omitempty"`
 	// EngineReported is the engine's own account, which shares no row with what was measured.
-	EngineReported *folder.EngineReport `json:"engine_reported,omitempty"`
+	EngineReported *rundir.EngineReport `json:"engine_reported,omitempty"`
 }
 
 // KV is the room of the engine's KV cache on the GPU.

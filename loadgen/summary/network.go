@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/umascope/umascope/exporter/metric"
-	"github.com/umascope/umascope/loadgen/chart"
+	"github.com/umascope/umascope/loadgen/render/chart"
 	"github.com/umascope/umascope/loadgen/telemetry"
 )
 

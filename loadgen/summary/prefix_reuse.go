@@ -3,8 +3,8 @@ package summary
 import (
 	"fmt"
 
-	"github.com/umascope/umascope/loadgen/chart"
-	"github.com/umascope/umascope/loadgen/chat"
+	"github.com/umascope/umascope/loadgen/openai"
+	"github.com/umascope/umascope/loadgen/render/chart"
 )
 
 // PrefixCache has the prompt tokens of measured requests that ended ok, and how many of them were answered from a cache. By
@@ -49,7 +49,7 @@ type prefixTokens struct {
 }
 
 // add takes the record of a request that ended ok. Common is how many tokens prompts of different runs begin with alike.
-func (p *prefixTokens) add(r chat.Record, common int) {
+func (p *prefixTokens) add(r openai.Record, common int) {
 	if r.TokensIn == nil {
 		return
 	}
@@ -68,7 +68,7 @@ func (p *prefixTokens) add(r chat.Record, common int) {
 
 // expects is how many of a request's prompt tokens may be found in a cache that had none of its run before. What the
 // schedule repeats is a share of the prompt: its lengths may be estimates, which the server counts otherwise.
-func (p *prefixTokens) expects(r chat.Record, common int) int {
+func (p *prefixTokens) expects(r openai.Record, common int) int {
 	if r.Turn > 1 {
 		if history, known := p.history[conversation(r)]; known {
 			return max(common, history)
@@ -82,7 +82,7 @@ func (p *prefixTokens) expects(r chat.Record, common int) int {
 }
 
 // keep notes how long a conversation is with the answer.
-func (p *prefixTokens) keep(r chat.Record) {
+func (p *prefixTokens) keep(r openai.Record) {
 	if p.history == nil {
 		p.history = map[string]int{}
 	}
@@ -94,7 +94,7 @@ func (p *prefixTokens) keep(r chat.Record) {
 }
 
 // conversation names the one that a request belongs to.
-func conversation(r chat.Record) string { return r.Session + "/" + r.Conversation }
+func conversation(r openai.Record) string { return r.Session + "/" + r.Conversation }
 
 func (p *prefixTokens) merge(o prefixTokens) {
 	p.prompt += o.prompt

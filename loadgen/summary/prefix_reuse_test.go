@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/umascope/umascope/loadgen/chat"
-	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/openai"
+	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/summary/testrun"
 )
 
@@ -15,13 +15,13 @@ import (
 func asking(t *testing.T, common int) inputs {
 	t.Helper()
 	in := input(t)
-	in.PrefixReuse = &folder.PrefixReuse{CommonTokens: &common}
+	in.PrefixReuse = &rundir.PrefixReuse{CommonTokens: &common}
 	return in
 }
 
 // cached sets what the server counted of a prompt.
-func cached(target, repeated, in, hits int) func(*chat.Record) {
-	return func(r *chat.Record) {
+func cached(target, repeated, in, hits int) func(*openai.Record) {
+	return func(r *openai.Record) {
 		r.InputTokensTarget, r.RepeatedTokensTarget, r.TokensIn, r.TokensCached = target, repeated, &in, &hits
 	}
 }
@@ -83,7 +83,7 @@ func TestWhatTheScheduleRepeatsIsNoReuse(t *testing.T) {
 	shared := testrun.Altered(100, 100, cached(200, 150, 230, 176))
 	longer := testrun.Altered(100, 100, cached(200, 150, 290, 216)) // the server counts 1.3 tokens a word
 	replay := testrun.Altered(100, 100, cached(200, 200, 230, 229))
-	for name, records := range map[string][]chat.Record{"a shared beginning": shared, "one of estimated length": longer, "a replay": replay} {
+	for name, records := range map[string][]openai.Record{"a shared beginning": shared, "one of estimated length": longer, "a replay": replay} {
 		if s := summarize(t, asking(t, 40), records...); !s.Valid || *s.PrefixCache.UnplannedHitTokens != 0 {
 			t.Errorf("%s: %v, %+v", name, s.InvalidReasons, s.PrefixCache)
 		}
@@ -95,7 +95,7 @@ func TestWhatTheScheduleRepeatsIsNoReuse(t *testing.T) {
 }
 
 // talked are conversations of four turns of 100 tokens with answers of 50; hits are of turns in terms of their history.
-func talked(hits func(turn, history, in int) int) []chat.Record {
+func talked(hits func(turn, history, in int) int) []openai.Record {
 	records := testrun.Steady(40)
 	for i := range records {
 		r, turn := &records[i], 1+i/10 // ten conversations, turn by turn
@@ -149,16 +149,16 @@ func TestTheEngineCountsWhereAnswersDoNotIfItServedNoOtherClient(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name    string
-		engine  *folder.PrefixLookups
+		engine  *rundir.PrefixLookups
 		known   bool
 		invalid bool
 	}{
 		{"no counters", nil, false, false},
-		{"alone, and cold", &folder.PrefixLookups{Tokens: 20000, HitTokens: 1600}, true, false},
-		{"alone, and warm", &folder.PrefixLookups{Tokens: 20000, HitTokens: 19200}, true, true},
-		{"with others", &folder.PrefixLookups{Tokens: 24000, HitTokens: 23000}, false, false},
-		{"with a few others", &folder.PrefixLookups{Tokens: 20150, HitTokens: 4300}, true, false}, // 150 of them may be theirs
-		{"of a part of the requests", &folder.PrefixLookups{Tokens: 15000, HitTokens: 15000}, false, false},
+		{"alone, and cold", &rundir.PrefixLookups{Tokens: 20000, HitTokens: 1600}, true, false},
+		{"alone, and warm", &rundir.PrefixLookups{Tokens: 20000, HitTokens: 19200}, true, true},
+		{"with others", &rundir.PrefixLookups{Tokens: 24000, HitTokens: 23000}, false, false},
+		{"with a few others", &rundir.PrefixLookups{Tokens: 20150, HitTokens: 4300}, true, false}, // 150 of them may be theirs
+		{"of a part of the requests", &rundir.PrefixLookups{Tokens: 15000, HitTokens: 15000}, false, false},
 	} {
 		in := asking(t, 40)
 		in.PrefixReuse.Engine = c.engine

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/umascope/umascope/exporter/metric"
-	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/telemetry"
 )
 
@@ -73,7 +73,7 @@ func readings(in inputs) []*reading {
 	return all
 }
 
-func phaseNames(phases []folder.Span) []string {
+func phaseNames(phases []rundir.Span) []string {
 	var names []string
 	seen := map[string]bool{}
 	for _, phase := range phases {

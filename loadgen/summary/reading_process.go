@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/umascope/umascope/exporter/metric"
-	"github.com/umascope/umascope/loadgen/chart"
+	"github.com/umascope/umascope/loadgen/render/chart"
 )
 
 // held is what one process held of the GPUs at most.

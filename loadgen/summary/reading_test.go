@@ -7,10 +7,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/summary/testrun"
 
-	"github.com/umascope/umascope/loadgen/chart"
+	"github.com/umascope/umascope/loadgen/render/chart"
 	"github.com/umascope/umascope/loadgen/telemetry"
 )
 
@@ -113,7 +113,7 @@ func TestWhatWasFreeWhenTheKVCacheWasSized(t *testing.T) {
 		}, Replace: strings.NewReplacer("uma_memory_cuda_free_bytes", "healthy", "FREE", "uma_memory_cuda_free_bytes")}
 		log := testrun.Sampled(t, map[string]testrun.Page{"spark": page}, []telemetry.Phase{{Name: "load"}, {Name: "measure", AtNS: 10e9}}, 15*time.Second)
 		in := input(t)
-		in.Telemetry, in.Phases = log, []folder.Span{{Name: "load", StartNS: 0, EndNS: 10e9}, {Name: "measure", StartNS: 10e9, EndNS: 15e9}}
+		in.Telemetry, in.Phases = log, []rundir.Span{{Name: "load", StartNS: 0, EndNS: 10e9}, {Name: "measure", StartNS: 10e9, EndNS: 15e9}}
 		s := summarize(t, in, testrun.Steady(40)...)
 		if got := s.Memory.FreeAtKVSizing; (got == nil) != (test.want == nil) || (got != nil && *got != *test.want) {
 			t.Errorf("%s: %s, want %s", name, chart.Optional(got, chart.FormatBytes), chart.Optional(test.want, chart.FormatBytes))

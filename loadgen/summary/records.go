@@ -9,30 +9,30 @@ import (
 	"runtime"
 	"sync"
 
-	"github.com/umascope/umascope/loadgen/chat"
+	"github.com/umascope/umascope/loadgen/openai"
 	"github.com/umascope/umascope/loadgen/runfile"
 )
 
 // maxRecordBytes bounds one line of requests.jsonl. The longest answer fits: an arrival takes some
 // 25 bytes, and no answer may make the records of all others unreadable.
-const maxRecordBytes = 32 * chat.MaxEvents
+const maxRecordBytes = 32 * openai.MaxEvents
 
 // ErrTorn comes with the last line of a file that ends in the middle of it, as after a kill.
 var ErrTorn = errors.New("the last line is torn")
 
 // Records reads requests.jsonl, one chat.Record a line. A torn last line comes as ErrTorn, any
 // other line that is no record as an error that names it; both end the sequence.
-func Records(path string) iter.Seq2[chat.Record, error] {
+func Records(path string) iter.Seq2[openai.Record, error] {
 	return RecordsBy(path, runtime.GOMAXPROCS(0))
 }
 
 // RecordsBy is Records with so many decoders, for a caller who reads many files at once: each decoder
 // holds some batches.
-func RecordsBy(path string, decoders int) iter.Seq2[chat.Record, error] {
-	return func(yield func(chat.Record, error) bool) {
+func RecordsBy(path string, decoders int) iter.Seq2[openai.Record, error] {
+	return func(yield func(openai.Record, error) bool) {
 		file, err := runfile.Open(path)
 		if err != nil {
-			yield(chat.Record{}, err)
+			yield(openai.Record{}, err)
 			return
 		}
 		defer file.Close()
@@ -49,8 +49,8 @@ func RecordsBy(path string, decoders int) iter.Seq2[chat.Record, error] {
 
 // decodeRecords yields the records of a file in its order. Lines are decoded in batches on several
 // cores: decoding JSON is nearly all of the work of a summary.
-func decodeRecords(file io.Reader, decoders int) iter.Seq2[chat.Record, error] {
-	return func(yield func(chat.Record, error) bool) {
+func decodeRecords(file io.Reader, decoders int) iter.Seq2[openai.Record, error] {
+	return func(yield func(openai.Record, error) bool) {
 		p := newPipeline(decoders)
 		defer p.end()
 		p.start(file)
@@ -62,7 +62,7 @@ func decodeRecords(file io.Reader, decoders int) iter.Seq2[chat.Record, error] {
 				}
 			}
 			if b.err != nil {
-				yield(chat.Record{}, b.err)
+				yield(openai.Record{}, b.err)
 				return
 			}
 		}
@@ -77,7 +77,7 @@ type batch struct {
 	first   int // number of its first line
 	text    []byte
 	ends    []int // of each line in text
-	records []chat.Record
+	records []openai.Record
 	err     error // after the records
 	decoded chan struct{}
 }
@@ -85,7 +85,7 @@ type batch struct {
 // decode turns the lines into records, up to the first that is none.
 func (b *batch) decode() {
 	defer close(b.decoded)
-	b.records = make([]chat.Record, len(b.ends))
+	b.records = make([]openai.Record, len(b.ends))
 	start := 0
 	for i, end := range b.ends {
 		var err error

@@ -12,7 +12,7 @@ import (
 
 	"github.com/umascope/umascope/loadgen/summary/testrun"
 
-	"github.com/umascope/umascope/loadgen/chat"
+	"github.com/umascope/umascope/loadgen/openai"
 )
 
 // several batches of records, in the order of their index.
@@ -68,11 +68,11 @@ func TestAnErrorComesAfterTheRecordsBeforeIt(t *testing.T) {
 func TestTheLongestAnswerThatAClientTakesCanBeReadBack(t *testing.T) {
 	// An answer of 24 hours, the longest that its deltas and read numbers get.
 	longest := testrun.Answered(0, 0, 10, 20)
-	step := int64(24*time.Hour) / chat.MaxEvents
-	longest.ArrivalsNS = slices.Repeat([]int64{step}, chat.MaxEvents)
-	longest.ArrivalTokens = slices.Repeat([]int{10}, chat.MaxEvents)
-	longest.ArrivalKinds = strings.Repeat("t", chat.MaxEvents)
-	longest.ReadIDs = make([]int, chat.MaxEvents)
+	step := int64(24*time.Hour) / openai.MaxEvents
+	longest.ArrivalsNS = slices.Repeat([]int64{step}, openai.MaxEvents)
+	longest.ArrivalTokens = slices.Repeat([]int{10}, openai.MaxEvents)
+	longest.ArrivalKinds = strings.Repeat("t", openai.MaxEvents)
+	longest.ReadIDs = make([]int, openai.MaxEvents)
 	for i := range longest.ReadIDs {
 		longest.ReadIDs[i] = i + 1
 	}
@@ -81,7 +81,7 @@ func TestTheLongestAnswerThatAClientTakesCanBeReadBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	for record, err := range decodeRecords(bytes.NewReader(append(text, '\n')), 2) {
-		if err != nil || len(record.ArrivalsNS) != chat.MaxEvents {
+		if err != nil || len(record.ArrivalsNS) != openai.MaxEvents {
 			t.Fatalf("%d arrivals, %v", len(record.ArrivalsNS), err)
 		}
 	}

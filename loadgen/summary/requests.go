@@ -1,6 +1,6 @@
 package summary
 
-import "github.com/umascope/umascope/loadgen/chat"
+import "github.com/umascope/umascope/loadgen/openai"
 
 // Requests are what figures show of the requests of a run.
 type Requests struct {
@@ -23,10 +23,10 @@ func (r *Requests) EachChunkGap(visit func(value, count int64)) { r.total.chunkG
 type Quantity func(sample) int64
 
 // TTFT is the time to the first token.
-func TTFT(from chat.Origin) Quantity { return ttft(from) }
+func TTFT(from openai.Origin) Quantity { return ttft(from) }
 
 // E2E is the duration of a request.
-func E2E(from chat.Origin) Quantity { return e2e(from) }
+func E2E(from openai.Origin) Quantity { return e2e(from) }
 
 // TPOT is the time per output token.
 func TPOT() Quantity { return tpot }

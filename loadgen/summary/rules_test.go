@@ -9,10 +9,10 @@ import (
 
 	"github.com/umascope/umascope/loadgen/evidence"
 	"github.com/umascope/umascope/loadgen/evidence/drift"
-	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/summary/testrun"
 
-	"github.com/umascope/umascope/loadgen/chat"
+	"github.com/umascope/umascope/loadgen/openai"
 )
 
 const gpuProcess = "uma_gpu_process_memory_bytes{uuid=\"GPU-1\",pid=\"1\",comm=\"engine\",cgroup=\"/docker/a\"} 6e10\n"
@@ -25,7 +25,7 @@ func healthy(t *testing.T, page testrun.Page) inputs {
 	in.Judging.Model.Checked, in.Judging.Model.Compared, in.Judging.Model.Guarded, in.KVMode.Checked = true, true, true, true
 	in.Evidence = outputs(drift.Drift{Pairs: 32, Earliest: -1})
 	in.Checks.Made = true
-	in.PrefixReuse = &folder.PrefixReuse{CommonTokens: new(40), Engine: &folder.PrefixLookups{Tokens: 100 * 100}}
+	in.PrefixReuse = &rundir.PrefixReuse{CommonTokens: new(40), Engine: &rundir.PrefixLookups{Tokens: 100 * 100}}
 	return in
 }
 
@@ -37,33 +37,33 @@ func outputs(replayed drift.Drift) *evidence.Signals {
 }
 
 // wrong has a run for every rule that breaks it and no other.
-func wrong() map[Code]func(t *testing.T) (inputs, []chat.Record) {
-	records := func(alter ...chat.Record) []chat.Record { return alter }
-	with := func(change func(*inputs)) func(t *testing.T) (inputs, []chat.Record) {
-		return func(t *testing.T) (inputs, []chat.Record) {
+func wrong() map[Code]func(t *testing.T) (inputs, []openai.Record) {
+	records := func(alter ...openai.Record) []openai.Record { return alter }
+	with := func(change func(*inputs)) func(t *testing.T) (inputs, []openai.Record) {
+		return func(t *testing.T) (inputs, []openai.Record) {
 			in := healthy(t, testrun.Page{})
 			change(&in)
 			return in, testrun.Steady(100)
 		}
 	}
-	sent := func(alter func(*chat.Record), first int) func(t *testing.T) (inputs, []chat.Record) {
-		return func(t *testing.T) (inputs, []chat.Record) {
+	sent := func(alter func(*openai.Record), first int) func(t *testing.T) (inputs, []openai.Record) {
+		return func(t *testing.T) (inputs, []openai.Record) {
 			return healthy(t, testrun.Page{}), records(testrun.Altered(100, first, alter)...)
 		}
 	}
-	shown := func(page testrun.Page) func(t *testing.T) (inputs, []chat.Record) {
-		return func(t *testing.T) (inputs, []chat.Record) { return healthy(t, page), testrun.Steady(100) }
+	shown := func(page testrun.Page) func(t *testing.T) (inputs, []openai.Record) {
+		return func(t *testing.T) (inputs, []openai.Record) { return healthy(t, page), testrun.Steady(100) }
 	}
-	growing := func(series string, perSecond float64) func(t *testing.T) (inputs, []chat.Record) {
+	growing := func(series string, perSecond float64) func(t *testing.T) (inputs, []openai.Record) {
 		return shown(testrun.Page{Per: func(at float64) string { return fmt.Sprintf("%s %g\n", series, at*perSecond) }})
 	}
-	return map[Code]func(t *testing.T) (inputs, []chat.Record){
+	return map[Code]func(t *testing.T) (inputs, []openai.Record){
 		CodeClientLag:   sent(late(2*time.Millisecond), 3),
 		CodeClientStall: with(func(in *inputs) { in.Client.CPURatio = .9 }),
 		CodePrefixReuse: sent(cached(180, 0, 200, 192), 100),
-		CodeErrorRate:   sent(func(r *chat.Record) { r.Status = chat.StatusTimeout }, 2),
+		CodeErrorRate:   sent(func(r *openai.Record) { r.Status = openai.StatusTimeout }, 2),
 		CodeNoOutput:    sent(testrun.WithoutOutput, 2),
-		CodePhaseFailed: func(t *testing.T) (inputs, []chat.Record) {
+		CodePhaseFailed: func(t *testing.T) (inputs, []openai.Record) {
 			in := healthy(t, testrun.Page{})
 			return in, append(testrun.Altered(4, 4, baselineFailed), testrun.Steady(100)...)
 		},
@@ -93,9 +93,9 @@ func wrong() map[Code]func(t *testing.T) (inputs, []chat.Record) {
 }
 
 // baselineFailed is a request of a phase before the measured one, which the server refused.
-func baselineFailed(r *chat.Record) {
+func baselineFailed(r *openai.Record) {
 	testrun.WithoutOutput(r)
-	r.Phase, r.Status, r.HTTPStatus, r.Error = "warmup", chat.StatusHTTP, 400, "HTTP 400: cache_salt must not contain '/'"
+	r.Phase, r.Status, r.HTTPStatus, r.Error = "warmup", openai.StatusHTTP, 400, "HTTP 400: cache_salt must not contain '/'"
 }
 
 // TestEveryRuleFiresAloneAndCanBeSwitchedOff goes through the table: each rule is silent of a

@@ -7,14 +7,14 @@ import (
 	"io/fs"
 	"os"
 
-	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/telemetry"
 )
 
 // Run is a run, by its folder.
 type Run struct {
-	folder.Folder
-	Manifest folder.Manifest
+	rundir.Folder
+	Manifest rundir.Manifest
 	Summary  Summary
 
 	// computed is set when requests and log are those that the summary was computed from.
@@ -33,7 +33,7 @@ var (
 
 // Open reads a finished run, with its summary as it was written. Its errors begin with the folder.
 func Open(path string) (Run, error) {
-	r := Run{Folder: folder.Folder(path)}
+	r := Run{Folder: rundir.Folder(path)}
 	err := r.open()
 	if err != nil {
 		return Run{}, fmt.Errorf("%s: %w", path, err)
@@ -61,10 +61,10 @@ func Recompute(path string) (Run, error) {
 
 // Write computes the summary of a run and writes it into its folder.
 func Write(path string) (Run, error) {
-	r := Run{Folder: folder.Folder(path)}
+	r := Run{Folder: rundir.Folder(path)}
 	err := r.compute()
 	if err == nil {
-		err = r.WriteJSON(folder.SummaryFile, r.Summary)
+		err = r.WriteJSON(rundir.SummaryFile, r.Summary)
 	}
 	return r, err
 }
@@ -87,7 +87,7 @@ func (r *Run) open() error {
 // written is summary.json as it is.
 func (r *Run) written() (Summary, error) {
 	var s Summary
-	switch err := r.ReadJSON(folder.SummaryFile, Schema, &s, &s.Schema); {
+	switch err := r.ReadJSON(rundir.SummaryFile, Schema, &s, &s.Schema); {
 	case errors.Is(err, fs.ErrNotExist):
 		return s, ErrUnfinished
 	case err != nil:
@@ -102,7 +102,7 @@ func (r *Run) isShare() bool { return r.Manifest.Rank != nil && r.Manifest.Rank.
 
 // HasRequests reports whether the folder has the requests of the run.
 func (r Run) HasRequests() bool {
-	info, err := os.Lstat(r.Path(folder.RequestsFile))
+	info, err := os.Lstat(r.Path(rundir.RequestsFile))
 	return err == nil && info.Mode().IsRegular()
 }
 
@@ -111,7 +111,7 @@ func (r Run) Telemetry() (*telemetry.Log, error) {
 	if r.computed {
 		return r.log, nil
 	}
-	path := r.Path(folder.TelemetryFile)
+	path := r.Path(rundir.TelemetryFile)
 	if info, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	} else if err == nil && !info.Mode().IsRegular() {

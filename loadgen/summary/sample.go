@@ -3,7 +3,7 @@ package summary
 import (
 	"iter"
 
-	"github.com/umascope/umascope/loadgen/chat"
+	"github.com/umascope/umascope/loadgen/openai"
 )
 
 // sample is what is kept of a request that was sent: its moments, nanoseconds since the run's
@@ -27,17 +27,17 @@ const absent = int64(-1) << 62
 
 // newSample takes a record of a request that was sent. An answer that was not streamed has a last
 // payload only: that it came is no first token.
-func newSample(r chat.Record, streaming bool) sample {
+func newSample(r openai.Record, streaming bool) sample {
 	s := sample{
 		intendedNS: r.IntendedNS, eligibleNS: moment(r.EligibleNS), dispatchNS: *r.DispatchNS, endNS: lastMoment(r),
 		firstNS: absent, visibleNS: absent, lastNS: absent, tpotNS: absent, tokensIn: absent, tokensOut: absent,
-		ok: r.Status == chat.StatusOK,
+		ok: r.Status == openai.StatusOK,
 	}
 	if !s.ok {
 		return s
 	}
 	s.tokensIn, s.tokensOut = count(r.TokensIn), count(r.TokensOut)
-	if d, ok := r.E2E(chat.FromSend); ok {
+	if d, ok := r.E2E(openai.FromSend); ok {
 		s.lastNS = *r.DispatchNS + d.Nanoseconds()
 	}
 	if !streaming {
@@ -65,15 +65,15 @@ func count(tokens *int) int64 {
 }
 
 // The latencies of a request, by the definitions of chat.Record.
-func ttft(from chat.Origin) Quantity {
+func ttft(from openai.Origin) Quantity {
 	return func(s sample) int64 { return since(s.start(from), s.firstNS) }
 }
 
-func ttfo(from chat.Origin) Quantity {
+func ttfo(from openai.Origin) Quantity {
 	return func(s sample) int64 { return since(s.start(from), s.visibleNS) }
 }
 
-func e2e(from chat.Origin) Quantity {
+func e2e(from openai.Origin) Quantity {
 	return func(s sample) int64 { return since(s.start(from), s.lastNS) }
 }
 
@@ -83,8 +83,8 @@ func clientLag(s sample) int64  { return since(s.eligibleNS, s.dispatchNS) }
 func tokensIn(s sample) int64   { return s.tokensIn }
 func tokensOut(s sample) int64  { return s.tokensOut }
 
-func (s sample) start(from chat.Origin) int64 {
-	if from == chat.FromIntended {
+func (s sample) start(from openai.Origin) int64 {
+	if from == openai.FromIntended {
 		return s.intendedNS
 	}
 	return s.dispatchNS
@@ -148,8 +148,8 @@ func (l samples) values(of Quantity) []int64 {
 
 // latency describes the latencies of requests.
 func (l samples) latency() Latency {
-	both := func(of func(chat.Origin) Quantity) *Clocks {
-		c := Clocks{l.distribution(of(chat.FromSend), 1e9), l.distribution(of(chat.FromIntended), 1e9)}
+	both := func(of func(openai.Origin) Quantity) *Clocks {
+		c := Clocks{l.distribution(of(openai.FromSend), 1e9), l.distribution(of(openai.FromIntended), 1e9)}
 		if c == (Clocks{}) {
 			return nil
 		}

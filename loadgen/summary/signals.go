@@ -5,8 +5,8 @@ import (
 	"math"
 	"strings"
 
-	"github.com/umascope/umascope/loadgen/chart"
 	"github.com/umascope/umascope/loadgen/evidence"
+	"github.com/umascope/umascope/loadgen/render/chart"
 )
 
 // FormatRange writes a range.

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/umascope/umascope/loadgen/chat"
+	"github.com/umascope/umascope/loadgen/openai"
 )
 
 // goodRatio is the share of measured requests that must be good for an SLO to be met: the same
@@ -30,17 +30,17 @@ type Objective struct {
 // objectives lists the latencies that an SLO may name.
 func objectives() []objective {
 	return []objective{
-		{"ttft", true, func(r chat.Record) (time.Duration, bool) { return r.TTFT(chat.FromIntended) }},
-		{"ttfo", true, func(r chat.Record) (time.Duration, bool) { return r.TTFO(chat.FromIntended) }},
-		{"tpot", true, chat.Record.TPOT},
-		{"e2e", false, func(r chat.Record) (time.Duration, bool) { return r.E2E(chat.FromIntended) }},
+		{"ttft", true, func(r openai.Record) (time.Duration, bool) { return r.TTFT(openai.FromIntended) }},
+		{"ttfo", true, func(r openai.Record) (time.Duration, bool) { return r.TTFO(openai.FromIntended) }},
+		{"tpot", true, openai.Record.TPOT},
+		{"e2e", false, func(r openai.Record) (time.Duration, bool) { return r.E2E(openai.FromIntended) }},
 	}
 }
 
 type objective struct {
 	name     string
 	streamed bool // whether only an answer that is streamed shows it
-	of       func(chat.Record) (time.Duration, bool)
+	of       func(openai.Record) (time.Duration, bool)
 }
 
 func findObjective(name string) (objective, error) {
@@ -100,8 +100,8 @@ func (s SLO) NeedsStream() string {
 }
 
 // Good says whether a request ended ok and keeps every objective.
-func (s SLO) Good(record chat.Record) bool {
-	if record.Status != chat.StatusOK {
+func (s SLO) Good(record openai.Record) bool {
+	if record.Status != openai.StatusOK {
 		return false
 	}
 	for _, o := range s {

@@ -5,17 +5,17 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/summary/testrun"
 
-	"github.com/umascope/umascope/loadgen/chat"
+	"github.com/umascope/umascope/loadgen/openai"
 )
 
 // A request that was sent again is no failure, but it must not pass for one that went smoothly.
 func TestRequestsThatWereSentAgainAreWarnedAbout(t *testing.T) {
 	in := input(t)
-	in.Phases = []folder.Span{{Name: "a", EndNS: 1e9}, {Name: "b", StartNS: 1e9, EndNS: 9e9}}
-	records := testrun.Altered(9, 2, func(r *chat.Record) { r.StaleConnections = 1 })
+	in.Phases = []rundir.Span{{Name: "a", EndNS: 1e9}, {Name: "b", StartNS: 1e9, EndNS: 9e9}}
+	records := testrun.Altered(9, 2, func(r *openai.Record) { r.StaleConnections = 1 })
 	for i := range records {
 		records[i].Phase = []string{"a", "b"}[i%2]
 	}

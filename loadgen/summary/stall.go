@@ -5,9 +5,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/umascope/umascope/loadgen/chart"
-	"github.com/umascope/umascope/loadgen/chat"
-	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/openai"
+	"github.com/umascope/umascope/loadgen/render/chart"
+	"github.com/umascope/umascope/loadgen/rundir"
 )
 
 // Sources of ClientFigures.Arrivals.
@@ -38,14 +38,14 @@ const inferredAfter = 5 * time.Millisecond
 // earlier, at times that are lost: they are taken as evenly spread since the arrival before, but none waited
 // for longer than the client stood. Without stamps, what arrives right after a stall is taken to have
 // come in at its beginning, or right after the arrival before.
-func (s *settings) delay(r chat.Record) int64 {
+func (s *settings) delay(r openai.Record) int64 {
 	if s.stamped {
 		return s.stampedDelay(r)
 	}
 	return s.inferredDelay(r)
 }
 
-func (s *settings) stampedDelay(r chat.Record) int64 {
+func (s *settings) stampedDelay(r openai.Record) int64 {
 	var longest int64
 	for i, waited := range r.WaitedNS {
 		longest = max(longest, waited)
@@ -69,7 +69,7 @@ func (s *settings) stampedDelay(r chat.Record) int64 {
 
 // payloadsOf returns when the payloads of a read arrived, how many they are, and when the one before them
 // did, or the request was sent.
-func payloadsOf(r chat.Record, read int) (at, before int64, events int) {
+func payloadsOf(r openai.Record, read int) (at, before int64, events int) {
 	before = *r.DispatchNS
 	for i, step := range r.ArrivalsNS {
 		previous := at
@@ -91,7 +91,7 @@ func payloadsOf(r chat.Record, read int) (at, before int64, events int) {
 	return 0, before, 0
 }
 
-func (s *settings) inferredDelay(r chat.Record) int64 {
+func (s *settings) inferredDelay(r openai.Record) int64 {
 	var longest int64
 	for _, stall := range s.stallsOf(r.Rank) {
 		if stall.ToNS <= *r.DispatchNS {
@@ -113,11 +113,11 @@ func (s *settings) inferredDelay(r chat.Record) int64 {
 }
 
 // stallsOf are those of the process that sent a request.
-func (s *settings) stallsOf(rank *int) []folder.Stall {
+func (s *settings) stallsOf(rank *int) []rundir.Stall {
 	if rank == nil {
 		return s.stalls
 	}
-	return slices.DeleteFunc(slices.Clone(s.stalls), func(stall folder.Stall) bool { return stall.Rank != *rank })
+	return slices.DeleteFunc(slices.Clone(s.stalls), func(stall rundir.Stall) bool { return stall.Rank != *rank })
 }
 
 // client are the figures of the client; nil if it was not watched.

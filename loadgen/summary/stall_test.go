@@ -6,19 +6,19 @@ import (
 	"testing"
 	"time"
 
-	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/summary/testrun"
 
-	"github.com/umascope/umascope/loadgen/chat"
+	"github.com/umascope/umascope/loadgen/openai"
 )
 
-func stallAt(fromMS, lengthMS int64) folder.Stall {
-	return folder.Stall{FromNS: fromMS * ms, ToNS: (fromMS + lengthMS) * ms}
+func stallAt(fromMS, lengthMS int64) rundir.Stall {
+	return rundir.Stall{FromNS: fromMS * ms, ToNS: (fromMS + lengthMS) * ms}
 }
 
 // together32 are 32 streams at the same time: a token each 100, 200, ... 800 ms after the send.
-func together32() []chat.Record {
-	var records []chat.Record
+func together32() []openai.Record {
+	var records []openai.Record
 	for i := range 32 {
 		records = append(records, testrun.Answered(i, 0, 100, 200, 300, 400, 500, 600, 700, 800))
 	}
@@ -26,8 +26,8 @@ func together32() []chat.Record {
 }
 
 // waited lets the read of a chunk have waited; the chunks after it up to last came in the same read.
-func waited(chunk, last int, forMS int64) func(*chat.Record) {
-	return func(r *chat.Record) {
+func waited(chunk, last int, forMS int64) func(*openai.Record) {
+	return func(r *openai.Record) {
 		for i := chunk + 1; i <= last; i++ {
 			r.ReadIDs[i], r.ArrivalsNS[i] = r.ReadIDs[chunk], 0
 		}
@@ -39,32 +39,32 @@ func TestAStallIsJudgedByWhatItDelayed(t *testing.T) {
 	const kernel, inferred = true, false
 	for name, c := range map[string]struct {
 		stamped bool
-		stalls  []folder.Stall
-		alter   func(*chat.Record) // of the first requests
+		stalls  []rundir.Stall
+		alter   func(*openai.Record) // of the first requests
 		first   int
 		want    float64 // longest delay, ms
 		delayed int
 	}{
-		"32 streams, a pause of 35 ms while no token came": {stamped: kernel, stalls: []folder.Stall{stallAt(440, 35)}},
-		"... without stamps":                                               {stamped: inferred, stalls: []folder.Stall{stallAt(440, 35)}},
-		"... and the tokens came in its last 0.6 ms":                       {stamped: kernel, stalls: []folder.Stall{stallAt(465, 35)}},
-		"the tokens waited for 30 ms of it":                                {kernel, []folder.Stall{stallAt(465, 35)}, waited(4, 4, 30), 32, 30, 32},
-		"the tokens waited for 20 ms of it":                                {kernel, []folder.Stall{stallAt(465, 35)}, waited(4, 4, 20), 32, 20, 0},
-		"one request of 32 waited":                                         {kernel, []folder.Stall{stallAt(465, 35)}, waited(4, 4, 30), 1, 30, 1},
+		"32 streams, a pause of 35 ms while no token came": {stamped: kernel, stalls: []rundir.Stall{stallAt(440, 35)}},
+		"... without stamps":                                               {stamped: inferred, stalls: []rundir.Stall{stallAt(440, 35)}},
+		"... and the tokens came in its last 0.6 ms":                       {stamped: kernel, stalls: []rundir.Stall{stallAt(465, 35)}},
+		"the tokens waited for 30 ms of it":                                {kernel, []rundir.Stall{stallAt(465, 35)}, waited(4, 4, 30), 32, 30, 32},
+		"the tokens waited for 20 ms of it":                                {kernel, []rundir.Stall{stallAt(465, 35)}, waited(4, 4, 20), 32, 20, 0},
+		"one request of 32 waited":                                         {kernel, []rundir.Stall{stallAt(465, 35)}, waited(4, 4, 30), 1, 30, 1},
 		"bytes waited although no timer saw a stall":                       {kernel, nil, waited(4, 4, 30), 32, 30, 32},
-		"three tokens in one read, the last waited for 5 ms of 95":         {kernel, []folder.Stall{stallAt(405, 95)}, waited(4, 6, 5), 32, 500 - (400 + 95./3), 32},
-		"three tokens in one read, of a stall of 12 ms":                    {kernel, []folder.Stall{stallAt(488, 12)}, waited(4, 6, 5), 32, 12, 0},
-		"three tokens in one read, and the stall was over when they came":  {kernel, []folder.Stall{stallAt(405, 85)}, waited(4, 6, 5), 32, 5, 0},
-		"all of an answer in one read, the first of it":                    {kernel, []folder.Stall{stallAt(40, 60)}, waited(0, 7, 2), 32, 100 - max(98./8, 40), 32},
-		"a wait of the headers, which have no payload":                     {kernel, []folder.Stall{stallAt(40, 60)}, func(r *chat.Record) { r.WaitedReadIDs, r.WaitedNS = []int{77}, []int64{40 * ms} }, 32, 40, 32},
-		"without stamps, tokens right after a stall: it may all be a wait": {stamped: inferred, stalls: []folder.Stall{stallAt(465, 35)}, want: 35, delayed: 32},
-		"without stamps, a short stall":                                    {stamped: inferred, stalls: []folder.Stall{stallAt(480, 20)}, want: 20},
-		"without stamps, tokens 6 ms after a stall":                        {stamped: inferred, stalls: []folder.Stall{stallAt(459, 35)}},
-		"without stamps, a stall that began before the request":            {stamped: inferred, stalls: []folder.Stall{{FromNS: -500 * ms, ToNS: 98 * ms}}, want: 98, delayed: 32},
-		"without stamps, a stall before the request":                       {stamped: inferred, stalls: []folder.Stall{{FromNS: -500 * ms, ToNS: 0}}},
+		"three tokens in one read, the last waited for 5 ms of 95":         {kernel, []rundir.Stall{stallAt(405, 95)}, waited(4, 6, 5), 32, 500 - (400 + 95./3), 32},
+		"three tokens in one read, of a stall of 12 ms":                    {kernel, []rundir.Stall{stallAt(488, 12)}, waited(4, 6, 5), 32, 12, 0},
+		"three tokens in one read, and the stall was over when they came":  {kernel, []rundir.Stall{stallAt(405, 85)}, waited(4, 6, 5), 32, 5, 0},
+		"all of an answer in one read, the first of it":                    {kernel, []rundir.Stall{stallAt(40, 60)}, waited(0, 7, 2), 32, 100 - max(98./8, 40), 32},
+		"a wait of the headers, which have no payload":                     {kernel, []rundir.Stall{stallAt(40, 60)}, func(r *openai.Record) { r.WaitedReadIDs, r.WaitedNS = []int{77}, []int64{40 * ms} }, 32, 40, 32},
+		"without stamps, tokens right after a stall: it may all be a wait": {stamped: inferred, stalls: []rundir.Stall{stallAt(465, 35)}, want: 35, delayed: 32},
+		"without stamps, a short stall":                                    {stamped: inferred, stalls: []rundir.Stall{stallAt(480, 20)}, want: 20},
+		"without stamps, tokens 6 ms after a stall":                        {stamped: inferred, stalls: []rundir.Stall{stallAt(459, 35)}},
+		"without stamps, a stall that began before the request":            {stamped: inferred, stalls: []rundir.Stall{{FromNS: -500 * ms, ToNS: 98 * ms}}, want: 98, delayed: 32},
+		"without stamps, a stall before the request":                       {stamped: inferred, stalls: []rundir.Stall{{FromNS: -500 * ms, ToNS: 0}}},
 	} {
 		in := input(t)
-		in.Client = folder.ClientHealth{Watched: true, Stalls: c.stalls, PacketStamps: c.stamped}
+		in.Client = rundir.ClientHealth{Watched: true, Stalls: c.stalls, PacketStamps: c.stamped}
 		records := together32()
 		for i := range c.first {
 			c.alter(&records[i])
@@ -95,7 +95,7 @@ func TestTheClientStallRuleCountsRequestsAndCores(t *testing.T) {
 		"a busy client":        {cpu: .9, want: []Code{CodeClientStall}},
 	} {
 		in := input(t)
-		in.Client = folder.ClientHealth{Watched: true, PacketStamps: true, CPURatio: c.cpu}
+		in.Client = rundir.ClientHealth{Watched: true, PacketStamps: true, CPURatio: c.cpu}
 		var err error
 		if in.Limits, err = ParseLimits(c.limits); err != nil {
 			t.Fatal(err)
@@ -109,14 +109,14 @@ func TestTheClientStallRuleCountsRequestsAndCores(t *testing.T) {
 func TestTheSummaryHasTheSourceOfDelays(t *testing.T) {
 	for stamped, want := range map[bool]string{true: "kernel", false: "inferred"} {
 		in := input(t)
-		in.Client = folder.ClientHealth{Watched: true, PacketStamps: stamped, Stalls: []folder.Stall{stallAt(465, 35)}}
+		in.Client = rundir.ClientHealth{Watched: true, PacketStamps: stamped, Stalls: []rundir.Stall{stallAt(465, 35)}}
 		s := summarize(t, in, testrun.Altered(100, 2, waited(3, 3, 40))...)
 		if s.Client == nil || s.Client.Arrivals != want {
 			t.Errorf("%+v, want %s", s.Client, want)
 		}
 	}
 	in := input(t)
-	in.Client = folder.ClientHealth{}
+	in.Client = rundir.ClientHealth{}
 	if s := summarize(t, in, testrun.Steady(3)...); s.Client != nil {
 		t.Errorf("not watched: %+v", s.Client)
 	}
@@ -124,9 +124,9 @@ func TestTheSummaryHasTheSourceOfDelays(t *testing.T) {
 
 func TestAStallDelaysTheRequestsOfItsOwnRankOnly(t *testing.T) {
 	in := input(t)
-	in.Client = folder.ClientHealth{Watched: true, Stalls: []folder.Stall{{FromNS: 0, ToNS: int64(time.Hour), Rank: 1}}}
-	sentBy := func(rank int) []chat.Record {
-		return testrun.Altered(100, 100, func(r *chat.Record) { r.Rank = &rank })
+	in.Client = rundir.ClientHealth{Watched: true, Stalls: []rundir.Stall{{FromNS: 0, ToNS: int64(time.Hour), Rank: 1}}}
+	sentBy := func(rank int) []openai.Record {
+		return testrun.Altered(100, 100, func(r *openai.Record) { r.Rank = &rank })
 	}
 	if got := codes(summarize(t, in, sentBy(0)...)); len(got) != 0 {
 		t.Errorf("rank 0 while rank 1 stalled: %v", got)

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/summary/testrun"
 
 	"github.com/umascope/umascope/loadgen/telemetry"
@@ -19,7 +19,7 @@ func TestTheLedgerAtStartIsNotThatOfTheCooldown(t *testing.T) {
 		"one that was there before it": {[]telemetry.Phase{{Name: "cooldown"}, {Name: "ready", AtNS: 2e9}, {Name: "measure", AtNS: 5e9}}, false},
 	} {
 		in := input(t)
-		in.Phases = []folder.Span{{Name: "measure", StartNS: 5e9, EndNS: 15e9}}
+		in.Phases = []rundir.Span{{Name: "measure", StartNS: 5e9, EndNS: 15e9}}
 		// What nothing explains grows by 1 GiB a second, so that a moment can be told from another.
 		page := testrun.Page{Mode: "live", Rest: func(seconds float64) float64 { return seconds * testrun.GiB }}
 		in.Telemetry = testrun.Sampled(t, map[string]testrun.Page{"spark": page}, c.phases, 15*time.Second)

@@ -3,7 +3,7 @@ package summary
 import (
 	"slices"
 
-	"github.com/umascope/umascope/loadgen/chat"
+	"github.com/umascope/umascope/loadgen/openai"
 )
 
 // SteadyState has the figures of a phase without its ramp and its drain: the first requests meet
@@ -40,7 +40,7 @@ func (a *aggregate) steadyState() *SteadyState {
 	duration := seconds(w.toNS - w.fromNS)
 	s := SteadyState{Start: seconds(w.fromNS), End: seconds(w.toNS), InFlight: w.level}
 	within := a.sent.dispatchedIn(w)
-	s.Latency, s.Requests = within.latency(), len(within.values(e2e(chat.FromSend)))
+	s.Latency, s.Requests = within.latency(), len(within.values(e2e(openai.FromSend)))
 	served := a.sent.servedIn(w)
 	s.Throughput = Throughput{DurationSeconds: &duration, RequestsPerSecond: rate(served.requests, w.toNS-w.fromNS)}
 	if served.inputKnown {

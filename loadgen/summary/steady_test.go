@@ -5,10 +5,10 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/summary/testrun"
 
-	"github.com/umascope/umascope/loadgen/chat"
+	"github.com/umascope/umascope/loadgen/openai"
 )
 
 func TestTheSteadyStateLeavesOutRampAndDrain(t *testing.T) {
@@ -40,7 +40,7 @@ func TestRequestsThatFailedAreLoadInTheSteadyState(t *testing.T) {
 	records := testrun.ClosedLoop(2, 10, 0)
 	for i := range records {
 		if i >= 10 { // all of the second slot
-			records[i].Status = chat.StatusHTTP
+			records[i].Status = openai.StatusHTTP
 		}
 	}
 	w := summarize(t, input(t), records...).SteadyState
@@ -52,7 +52,7 @@ func TestRequestsThatFailedAreLoadInTheSteadyState(t *testing.T) {
 // A request that timed out or was cut off was load until then: its last event is long past.
 func TestARequestThatBrokeOffWasInFlightUntilThen(t *testing.T) {
 	records := testrun.ClosedLoop(2, 10, 0)
-	hung := testrun.Failed(20, 0, chat.StatusTimeout)
+	hung := testrun.Failed(20, 0, openai.StatusTimeout)
 	hung.EndNS, hung.BrokenOffNS = nil, ptr(1500*ms)
 	records = append(records, hung)
 	s := summarize(t, input(t), records...)
@@ -92,7 +92,7 @@ func TestAnAnswerWithoutACountLeavesTokensOfTheSteadyStateAbsent(t *testing.T) {
 
 func TestSeveralMeasuredPhasesHaveASteadyStateEach(t *testing.T) {
 	in := input(t)
-	in.Phases = []folder.Span{{Name: "a", StartNS: 0, EndNS: 1e9}, {Name: "b", StartNS: 5e9, EndNS: 6e9}}
+	in.Phases = []rundir.Span{{Name: "a", StartNS: 0, EndNS: 1e9}, {Name: "b", StartNS: 5e9, EndNS: 6e9}}
 	first, second := testrun.Answered(0, 0, 100, 200), testrun.Answered(1, 5000, 300, 400)
 	first.Phase, second.Phase = "a", "b"
 	s := summarize(t, in, first, second)

@@ -9,15 +9,15 @@ import (
 	"strings"
 
 	"github.com/umascope/umascope/exporter/metric"
-	"github.com/umascope/umascope/loadgen/chart"
-	"github.com/umascope/umascope/loadgen/chat"
+	"github.com/umascope/umascope/loadgen/openai"
+	"github.com/umascope/umascope/loadgen/render/chart"
 	"github.com/umascope/umascope/loadgen/telemetry"
 )
 
 // digest makes the summary of a run and what a page draws of its requests, in one pass over its
 // records. It fails on the first record that cannot be read; a torn last line is left out and
 // warned about.
-func digest(in inputs, records iter.Seq2[chat.Record, error]) (Summary, *Requests, error) {
+func digest(in inputs, records iter.Seq2[openai.Record, error]) (Summary, *Requests, error) {
 	phases, err := aggregates(in, records)
 	torn := errors.Is(err, ErrTorn)
 	if err != nil && !torn {
@@ -115,7 +115,7 @@ type phaseAggregates struct {
 	line  *Timeline // of all phases
 }
 
-func aggregates(in inputs, records iter.Seq2[chat.Record, error]) (phaseAggregates, error) {
+func aggregates(in inputs, records iter.Seq2[openai.Record, error]) (phaseAggregates, error) {
 	phases := phaseAggregates{of: map[string]*aggregate{}, line: newTimeline(in.end())}
 	settings := in.settings()
 	for record, err := range records {
@@ -236,7 +236,7 @@ func (s Summary) onlyMeasured() *PhaseSummary {
 // knownTokens is how many output tokens were served; 0 when not every request has a count.
 func knownTokens(a *aggregate) int64 {
 	counts := a.sent.values(tokensOut)
-	if len(counts) < a.requests[chat.StatusOK] {
+	if len(counts) < a.requests[openai.StatusOK] {
 		return 0
 	}
 	return sum(counts)
@@ -246,7 +246,7 @@ func knownTokens(a *aggregate) int64 {
 func (in inputs) warnings(total *aggregate, machines []*reading, host *reading) []string {
 	var w []string
 	add := func(format string, args ...any) { w = append(w, fmt.Sprintf(format, args...)) }
-	ok := total.requests[chat.StatusOK]
+	ok := total.requests[openai.StatusOK]
 	if in.Model.Simulated {
 		add("%s is a simulated engine: its latencies and throughput say nothing of any hardware", in.Model.ID)
 	}

@@ -12,10 +12,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/summary/testrun"
 
-	"github.com/umascope/umascope/loadgen/chat"
+	"github.com/umascope/umascope/loadgen/openai"
 )
 
 const ms = int64(time.Millisecond)
@@ -25,8 +25,8 @@ const ms = int64(time.Millisecond)
 // before it was sent, 7 of them without a free slot.
 func TestTheWorkedExample(t *testing.T) {
 	const send = 1000
-	s := summarize(t, input(t), chat.Record{
-		Phase: "measure", Status: chat.StatusOK,
+	s := summarize(t, input(t), openai.Record{
+		Phase: "measure", Status: openai.StatusOK,
 		IntendedNS: (send - 10) * ms, EligibleNS: ptr((send - 3) * ms), DispatchNS: ptr(send * ms),
 		FirstEventNS: ptr((send + 90) * ms), FirstEventType: "role",
 		FirstTokenNS: ptr((send + 100) * ms), FirstVisibleNS: ptr((send + 100) * ms),
@@ -68,12 +68,12 @@ func TestTheWorkedExample(t *testing.T) {
 func TestOnlyRequestsThatEndedOKEnterLatencies(t *testing.T) {
 	good := testrun.Steady(2)
 	bad := testrun.Answered(2, 900, 1, 2)
-	bad.Status = chat.StatusTruncated
-	s := summarize(t, input(t), append(good, bad, testrun.Failed(3, 950, chat.StatusTimeout))...)
+	bad.Status = openai.StatusTruncated
+	s := summarize(t, input(t), append(good, bad, testrun.Failed(3, 950, openai.StatusTimeout))...)
 	if n := s.Latency.TTFT.Send.N; n != 2 {
 		t.Errorf("%d values of TTFT", n)
 	}
-	want := map[chat.Status]int{"ok": 2, "truncated": 1, "timeout": 1, "http": 0, "in_band": 0, "cancelled": 0, "connect": 0}
+	want := map[openai.Status]int{"ok": 2, "truncated": 1, "timeout": 1, "http": 0, "in_band": 0, "cancelled": 0, "connect": 0}
 	for status, n := range want {
 		if got, there := s.Requests[status]; !there || got != n {
 			t.Errorf("%d requests %s (listed: %v), want %d", got, status, there, n)
@@ -84,7 +84,7 @@ func TestOnlyRequestsThatEndedOKEnterLatencies(t *testing.T) {
 func TestWarmupEntersNoFigureOutsidePhases(t *testing.T) {
 	cold := testrun.Answered(0, 0, 5000, 6000)
 	cold.Phase = "warmup"
-	s := summarize(t, input(t), append([]chat.Record{cold}, testrun.Steady(5)...)...)
+	s := summarize(t, input(t), append([]openai.Record{cold}, testrun.Steady(5)...)...)
 	if !near(s.Latency.TTFT.Send.Max, .1) || s.Requests["ok"] != 5 {
 		t.Errorf("max TTFT %v, %d requests", *s.Latency.TTFT.Send.Max, s.Requests["ok"])
 	}
@@ -95,7 +95,7 @@ func TestWarmupEntersNoFigureOutsidePhases(t *testing.T) {
 
 func TestSeveralMeasuredPhasesAreAddedUp(t *testing.T) {
 	in := input(t)
-	in.Phases = []folder.Span{{Name: "a", StartNS: 0, EndNS: 1e9}, {Name: "b", StartNS: 5e9, EndNS: 6e9}}
+	in.Phases = []rundir.Span{{Name: "a", StartNS: 0, EndNS: 1e9}, {Name: "b", StartNS: 5e9, EndNS: 6e9}}
 	first, second := testrun.Answered(0, 0, 100, 200), testrun.Answered(1, 5000, 300, 400)
 	first.Phase, second.Phase = "a", "b"
 	s := summarize(t, in, first, second)
@@ -112,19 +112,19 @@ func TestSeveralMeasuredPhasesAreAddedUp(t *testing.T) {
 
 func TestRulesSeeTheRequestsOfAllMeasuredPhases(t *testing.T) {
 	in := input(t)
-	in.Phases = []folder.Span{{Name: "a", EndNS: 1e9}, {Name: "b", StartNS: 1e9, EndNS: 9e9}}
+	in.Phases = []rundir.Span{{Name: "a", EndNS: 1e9}, {Name: "b", StartNS: 1e9, EndNS: 9e9}}
 	in.Client.PacketStamps = true
-	records := testrun.Altered(20, 20, func(r *chat.Record) {
+	records := testrun.Altered(20, 20, func(r *openai.Record) {
 		if r.Phase = "a"; r.Index%2 == 0 {
 			r.Phase = "b"
 			inOnePiece(r)
 		}
-		r.TokensSource = chat.TokensFromChunks
+		r.TokensSource = openai.TokensFromChunks
 		if r.Index < 2 {
 			r.WaitedReadIDs, r.WaitedNS = []int{3}, []int64{40 * ms}
 		}
 	})
-	records[18].Status, records[19].Status, records[19].Error = chat.StatusTimeout, chat.StatusHTTP, "HTTP 503: no engine"
+	records[18].Status, records[19].Status, records[19].Error = openai.StatusTimeout, openai.StatusHTTP, "HTTP 503: no engine"
 	s := summarize(t, in, records...)
 	details := map[Code]string{}
 	for _, reason := range s.InvalidReasons {
@@ -139,7 +139,7 @@ func TestRulesSeeTheRequestsOfAllMeasuredPhases(t *testing.T) {
 	if !slices.ContainsFunc(s.Warnings, func(w string) bool { return strings.Contains(w, "of 18 of 18 answers the server told no tokens") }) {
 		t.Errorf("warnings %q", s.Warnings)
 	}
-	records[19].Status, records[17].Status = chat.StatusOK, chat.StatusHTTP
+	records[19].Status, records[17].Status = openai.StatusOK, openai.StatusHTTP
 	inOnePiece(&records[19])
 	if got := codes(summarize(t, in, records...)); !slices.Contains(got, CodeStreamBuffered) {
 		t.Errorf("10 of 18 answers came in one read: %v", got)
@@ -160,7 +160,7 @@ func TestTokensPerSecondAreAbsentWhenAnAnswerHasNoCount(t *testing.T) {
 
 func TestTokensThatNobodyCountedAreWarnedAbout(t *testing.T) {
 	records := testrun.Steady(3)
-	records[1].TokensSource, records[2].TokensSource = chat.TokensFromChunks, "usage"
+	records[1].TokensSource, records[2].TokensSource = openai.TokensFromChunks, "usage"
 	s := summarize(t, input(t), records...)
 	if !slices.ContainsFunc(s.Warnings, func(w string) bool { return strings.Contains(w, "of 1 of 3 answers the server told no tokens") }) {
 		t.Errorf("warnings %q", s.Warnings)
@@ -201,7 +201,7 @@ func TestGoodputCountsRequestsThatKeepEveryObjective(t *testing.T) {
 	waited := testrun.Answered(4, 1200, 100, 110, 120)
 	waited.IntendedNS -= 60 * ms
 	oneToken := testrun.Answered(5, 1500, 100)
-	g := summarize(t, in, append(testrun.Steady(2), late, slow, waited, oneToken, testrun.Failed(6, 1700, chat.StatusHTTP))...).Goodput
+	g := summarize(t, in, append(testrun.Steady(2), late, slow, waited, oneToken, testrun.Failed(6, 1700, openai.StatusHTTP))...).Goodput
 	if g.Good != 3 || g.Requests != 7 || math.Abs(g.Ratio-3.0/7) > 1e-12 || g.Met {
 		t.Errorf("goodput %+v", g)
 	}

@@ -3,9 +3,9 @@ package summary
 import (
 	"time"
 
-	"github.com/umascope/umascope/loadgen/chat"
 	"github.com/umascope/umascope/loadgen/evidence"
-	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/openai"
+	"github.com/umascope/umascope/loadgen/rundir"
 )
 
 // Schema names the form of summary.json. Summaries of SchemaBefore, which has other names of memory, are read too.
@@ -32,8 +32,8 @@ type Summary struct {
 	// Checked lists what validity was really judged on.
 	Checked []string `json:"checked"`
 
-	Requests   map[chat.Status]int `json:"requests"`
-	Throughput Throughput          `json:"throughput"`
+	Requests   map[openai.Status]int `json:"requests"`
+	Throughput Throughput            `json:"throughput"`
 	// Latency is null where the load was not ours.
 	Latency *Latency `json:"latency"`
 	Tokens  Tokens   `json:"tokens"`
@@ -61,7 +61,7 @@ type Summary struct {
 	Together *Together `json:"together,omitempty"`
 
 	// Tool is what a recorded command reported of itself.
-	Tool *folder.ToolReport `json:"tool_reported,omitempty"`
+	Tool *rundir.ToolReport `json:"tool_reported,omitempty"`
 
 	Signals evidence.Signals        `json:"signals"`
 	Phases  map[string]PhaseSummary `json:"phases"`
@@ -129,10 +129,10 @@ type PhaseSummary struct {
 	Start float64 `json:"start"`
 	End   float64 `json:"end"`
 	// Measured says whether the phase's requests enter the figures of the run.
-	Measured   bool                `json:"measured"`
-	Requests   map[chat.Status]int `json:"requests"`
-	Latency    *Latency            `json:"latency"`
-	Throughput Throughput          `json:"throughput"`
+	Measured   bool                  `json:"measured"`
+	Requests   map[openai.Status]int `json:"requests"`
+	Latency    *Latency              `json:"latency"`
+	Throughput Throughput            `json:"throughput"`
 	// SteadyState is there for phases that are measured.
 	SteadyState *SteadyState `json:"steady_state,omitempty"`
 	// Backlog is there for phases that are measured and whose requests became due by the clock.

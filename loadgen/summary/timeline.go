@@ -1,6 +1,6 @@
 package summary
 
-import "github.com/umascope/umascope/loadgen/chat"
+import "github.com/umascope/umascope/loadgen/openai"
 
 // mostDots is how many requests a figure shows one by one; of a longer run it shows one in k.
 const mostDots = 1200
@@ -25,24 +25,24 @@ type Timeline struct {
 // Sent is one request: when, and its latencies, in seconds.
 type Sent struct {
 	At, TTFT, E2E float64 // TTFT is negative without one
-	Status        chat.Status
+	Status        openai.Status
 }
 
 func newTimeline(end float64) *Timeline {
 	return &Timeline{End: end, Every: 1, Running: make([]float64, TimelineBins), Tokens: make([]float64, TimelineBins), Counted: true}
 }
 
-func (t *Timeline) add(r chat.Record) {
+func (t *Timeline) add(r openai.Record) {
 	if r.DispatchNS == nil {
 		return // never in flight
 	}
 	t.addLoad(r)
 	s := Sent{At: seconds(*r.DispatchNS), TTFT: -1, E2E: seconds(lastMoment(r) - *r.DispatchNS), Status: r.Status}
-	if d, ok := r.TTFT(chat.FromSend); ok {
+	if d, ok := r.TTFT(openai.FromSend); ok {
 		s.TTFT = d.Seconds()
 		t.First.add(t.bin(s.At), d.Nanoseconds())
 	}
-	if d, ok := r.E2E(chat.FromSend); ok && r.Status == chat.StatusOK {
+	if d, ok := r.E2E(openai.FromSend); ok && r.Status == openai.StatusOK {
 		s.E2E = d.Seconds()
 		t.Whole.add(t.bin(s.At), d.Nanoseconds())
 	}
@@ -65,7 +65,7 @@ func (t *Timeline) thin() {
 
 // addLoad spreads a request over the bins that it was in flight in, and its tokens over those
 // in which they came.
-func (t *Timeline) addLoad(r chat.Record) {
+func (t *Timeline) addLoad(r openai.Record) {
 	if t.End <= 0 {
 		return
 	}
@@ -88,7 +88,7 @@ func (t *Timeline) addLoad(r chat.Record) {
 		}
 		bin := t.bin(seconds(at))
 		t.Tokens[bin] += weight / width
-		if i > 0 && r.Status == chat.StatusOK && (i >= len(r.ReadIDs) || r.ReadIDs[i] != r.ReadIDs[i-1]) {
+		if i > 0 && r.Status == openai.StatusOK && (i >= len(r.ReadIDs) || r.ReadIDs[i] != r.ReadIDs[i-1]) {
 			t.Gaps.add(bin, step)
 		}
 	}

@@ -3,7 +3,7 @@ package summary
 import (
 	"fmt"
 
-	"github.com/umascope/umascope/loadgen/chart"
+	"github.com/umascope/umascope/loadgen/render/chart"
 )
 
 // Together is what an engine that lies on several machines used of all of them, where one of them alone would tell half of

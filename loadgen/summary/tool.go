@@ -1,22 +1,22 @@
 package summary
 
 import (
-	"github.com/umascope/umascope/loadgen/extract"
-	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/enginelog"
+	"github.com/umascope/umascope/loadgen/rundir"
 )
 
 // EngineOf is what a log that was read says of an engine's memory; nil if it says nothing. What one of
 // several ranks says is not all of what the engine holds.
-func EngineOf(log *extract.Reading, source string) *folder.EngineReport {
+func EngineOf(log *enginelog.Reading, source string) *rundir.EngineReport {
 	if log.Ranks() > 1 {
 		return nil
 	}
-	e := folder.EngineReport{
-		Peak: log.Value(extract.PeakBytes), NonTorch: log.Value(extract.NonTorchBytes),
-		KV: log.Value(extract.KVBytes), KVTokens: log.Value(extract.KVTokens),
-		Weights: log.Value(extract.WeightsBytes), Compute: log.Value(extract.ComputeBytes), HostCompute: log.Value(extract.HostComputeBytes), Source: source,
+	e := rundir.EngineReport{
+		Peak: log.Value(enginelog.PeakBytes), NonTorch: log.Value(enginelog.NonTorchBytes),
+		KV: log.Value(enginelog.KVBytes), KVTokens: log.Value(enginelog.KVTokens),
+		Weights: log.Value(enginelog.WeightsBytes), Compute: log.Value(enginelog.ComputeBytes), HostCompute: log.Value(enginelog.HostComputeBytes), Source: source,
 	}
-	if e == (folder.EngineReport{Source: source}) {
+	if e == (rundir.EngineReport{Source: source}) {
 		return nil
 	}
 	return &e

@@ -9,11 +9,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/summary/testrun"
 
-	"github.com/umascope/umascope/loadgen/chart"
-	"github.com/umascope/umascope/loadgen/chat"
+	"github.com/umascope/umascope/loadgen/openai"
+	"github.com/umascope/umascope/loadgen/render/chart"
 	"github.com/umascope/umascope/loadgen/telemetry"
 )
 
@@ -29,15 +29,15 @@ func codes(s Summary) []Code {
 	return found
 }
 
-func late(by time.Duration) func(*chat.Record) {
-	return func(r *chat.Record) { r.EligibleNS = new(*r.DispatchNS - by.Nanoseconds()) }
+func late(by time.Duration) func(*openai.Record) {
+	return func(r *openai.Record) { r.EligibleNS = new(*r.DispatchNS - by.Nanoseconds()) }
 }
 
-func inOnePiece(r *chat.Record) { clear(r.ReadIDs) }
+func inOnePiece(r *openai.Record) { clear(r.ReadIDs) }
 
 func TestValidityByRecords(t *testing.T) {
 	for name, test := range map[string]struct {
-		records []chat.Record
+		records []openai.Record
 		limits  []string
 		want    []Code
 	}{
@@ -47,10 +47,10 @@ func TestValidityByRecords(t *testing.T) {
 		"a lag of 0.9 ms":                           {records: testrun.Altered(100, 50, late(900*time.Microsecond))},
 		"an own limit of lag":                       {records: testrun.Altered(100, 50, late(2*time.Millisecond)), limits: []string{"client_lag=3ms"}},
 		"lag switched off":                          {records: testrun.Altered(100, 50, late(time.Second)), limits: []string{"client_lag=off"}},
-		"one failure of 100":                        {records: testrun.Altered(100, 1, func(r *chat.Record) { r.Status = chat.StatusHTTP })},
-		"two failures of 100":                       {records: testrun.Altered(100, 2, func(r *chat.Record) { r.Status = chat.StatusHTTP }), want: []Code{CodeErrorRate}},
-		"two cancelled of 100":                      {records: testrun.Altered(100, 2, func(r *chat.Record) { r.Status = chat.StatusCancelled }), want: []Code{CodeErrorRate}},
-		"an own limit of errors":                    {records: testrun.Altered(100, 2, func(r *chat.Record) { r.Status = chat.StatusHTTP }), limits: []string{"error_rate=0.05"}},
+		"one failure of 100":                        {records: testrun.Altered(100, 1, func(r *openai.Record) { r.Status = openai.StatusHTTP })},
+		"two failures of 100":                       {records: testrun.Altered(100, 2, func(r *openai.Record) { r.Status = openai.StatusHTTP }), want: []Code{CodeErrorRate}},
+		"two cancelled of 100":                      {records: testrun.Altered(100, 2, func(r *openai.Record) { r.Status = openai.StatusCancelled }), want: []Code{CodeErrorRate}},
+		"an own limit of errors":                    {records: testrun.Altered(100, 2, func(r *openai.Record) { r.Status = openai.StatusHTTP }), limits: []string{"error_rate=0.05"}},
 		"nothing measured":                          {want: []Code{CodeErrorRate}},
 		"most answers in one read":                  {records: testrun.Altered(100, 51, inOnePiece), want: []Code{CodeStreamBuffered}},
 		"half of the answers in one read":           {records: testrun.Altered(100, 50, inOnePiece)},
@@ -75,7 +75,7 @@ func TestLateSlotsThatStartedTogetherAreCountedAndTheRampIsNamed(t *testing.T) {
 		records[i].IntendedNS, records[i].EligibleNS, records[i].DispatchNS = 50*ms, new(50*ms), new(52*ms)
 	}
 	in := input(t)
-	in.Phases = []folder.Span{{Name: "measure", StartNS: 50 * ms, EndNS: 10 * int64(time.Second)}}
+	in.Phases = []rundir.Span{{Name: "measure", StartNS: 50 * ms, EndNS: 10 * int64(time.Second)}}
 	s := summarize(t, in, records...)
 	if want := "5 of 100 requests are above 1 ms; 4 of these are slots that all started at once: --ramp starts them one after another"; len(s.InvalidReasons) != 1 || !strings.Contains(s.InvalidReasons[0].Detail, want) {
 		t.Errorf("%v, want %q", s.InvalidReasons, want)
@@ -87,7 +87,7 @@ func TestLateSlotsThatStartedTogetherAreCountedAndTheRampIsNamed(t *testing.T) {
 }
 
 func TestTheLagLimitGrowsWithTTFT(t *testing.T) {
-	slow := func(r *chat.Record) {
+	slow := func(r *openai.Record) {
 		r.ArrivalsNS[0] += 900 * ms
 		*r.FirstTokenNS += 900 * ms
 		late(5 * time.Millisecond)(r)
@@ -111,7 +111,7 @@ func TestCheckedListsOnlyWhatWasChecked(t *testing.T) {
 		t.Errorf("without telemetry: %v", got)
 	}
 	in.Client.Watched, in.Judging.Model.Checked = false, false
-	if got := summarize(t, in, testrun.Altered(3, 3, func(r *chat.Record) { r.ReadIDs = nil })...).Checked; !slices.Equal(got, []string{"errors", "plan"}) {
+	if got := summarize(t, in, testrun.Altered(3, 3, func(r *openai.Record) { r.ReadIDs = nil })...).Checked; !slices.Equal(got, []string{"errors", "plan"}) {
 		t.Errorf("nothing watched: %v", got)
 	}
 	in.Limits = Limits{CodeErrorRate: {Off: true}, CodeNoOutput: {Off: true}, CodePhaseFailed: {Off: true}}
@@ -233,14 +233,14 @@ func TestMachineFiguresAreThoseOfTheMeasuredPhases(t *testing.T) {
 // The energy of one of two phases must not be shared out to the tokens of both.
 func TestWhatGrewInAPartOfTheMeasuredTimeIsNoFigureOfAllOfIt(t *testing.T) {
 	in := input(t)
-	in.Phases = []folder.Span{{Name: "warmup", StartNS: 0, EndNS: 5e9}, {Name: "measure", StartNS: 5e9, EndNS: 10e9}, {Name: "again", StartNS: 10e9, EndNS: 20e9}}
+	in.Phases = []rundir.Span{{Name: "warmup", StartNS: 0, EndNS: 5e9}, {Name: "measure", StartNS: 5e9, EndNS: 10e9}, {Name: "again", StartNS: 10e9, EndNS: 20e9}}
 	borders := []telemetry.Phase{{Name: "warmup"}, {Name: "measure", AtNS: 5e9}, {Name: "again", AtNS: 10e9}}
 	seen := func(silentAt float64, swapped string) Summary {
 		page := testrun.Page{Mode: "live", Rest: testrun.Rest, Silent: func(s float64) bool { return s == silentAt }, Per: func(at float64) string {
 			return strings.ReplaceAll(swapped, "AT", fmt.Sprint(at*(20<<20))) + "\n"
 		}}
 		in.Telemetry = testrun.Sampled(t, map[string]testrun.Page{"spark": page}, borders, 20*time.Second)
-		return summarize(t, in, append(testrun.Steady(40), testrun.Altered(40, 40, func(r *chat.Record) { r.Phase = "again" })...)...)
+		return summarize(t, in, append(testrun.Steady(40), testrun.Altered(40, 40, func(r *openai.Record) { r.Phase = "again" })...)...)
 	}
 	const swapped = `uma_vmstat_swapped_in_bytes_total{x="1"} AT`
 	whole := seen(-1, "")
@@ -263,7 +263,7 @@ func TestWhatGrewInAPartOfTheMeasuredTimeIsNoFigureOfAllOfIt(t *testing.T) {
 
 func TestDeltasOfAPhaseThatRanTwiceAreThoseOfBothOrNone(t *testing.T) {
 	in := input(t)
-	in.Phases = []folder.Span{{Name: "measure", StartNS: 0, EndNS: 5e9}, {Name: "between", StartNS: 5e9, EndNS: 10e9}, {Name: "measure", StartNS: 10e9, EndNS: 20e9}}
+	in.Phases = []rundir.Span{{Name: "measure", StartNS: 0, EndNS: 5e9}, {Name: "between", StartNS: 5e9, EndNS: 10e9}, {Name: "measure", StartNS: 10e9, EndNS: 20e9}}
 	borders := []telemetry.Phase{{Name: "measure"}, {Name: "between", AtNS: 5e9}, {Name: "measure", AtNS: 10e9}}
 	const energy = `uma_gpu_energy_joules_total{uuid="GPU-1"}`
 	for silentAt, want := range map[float64]bool{-1: true, 10: false} {

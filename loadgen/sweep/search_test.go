@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/umascope/umascope/loadgen/chat"
+	"github.com/umascope/umascope/loadgen/openai"
 	"github.com/umascope/umascope/loadgen/summary"
 )
 
@@ -18,7 +18,7 @@ type server func(load float64) Outcome
 
 // outcome is a run of 100 requests with what a sweep reads of it.
 func outcome(change func(*summary.Summary)) Outcome {
-	s := summary.Summary{Valid: true, Requests: map[chat.Status]int{chat.StatusOK: 100}}
+	s := summary.Summary{Valid: true, Requests: map[openai.Status]int{openai.StatusOK: 100}}
 	change(&s)
 	o := Outcome{Status: Valid, Summary: &s}
 	if !s.Valid {
@@ -218,7 +218,7 @@ func TestTheSaturationOfARateIsWhereABacklogGrowsOrRequestsFail(t *testing.T) {
 			return backlog(false)
 		}
 		o := invalid(summary.CodeErrorRate)
-		o.Summary.Requests[chat.StatusHTTP] = 50
+		o.Summary.Requests[openai.StatusHTTP] = 50
 		o.Summary.Backlog = &summary.Backlog{}
 		return o
 	}

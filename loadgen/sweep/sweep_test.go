@@ -11,7 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/umascope/umascope/loadgen/chat"
+	"github.com/umascope/umascope/loadgen/openai"
 	"github.com/umascope/umascope/loadgen/summary"
 )
 
@@ -101,7 +101,7 @@ func TestASweepEndsWithTheRunThatCannotBeMade(t *testing.T) {
 // failingRun is a run of which so many of a hundred requests failed.
 func failingRun(percent int) Outcome {
 	o := goodput(percent == 0)
-	o.Summary.Requests = map[chat.Status]int{chat.StatusOK: 100 - percent, chat.StatusHTTP: percent}
+	o.Summary.Requests = map[openai.Status]int{openai.StatusOK: 100 - percent, openai.StatusHTTP: percent}
 	if percent > 1 {
 		o.Status, o.Summary.Valid = Invalid, false
 		o.Summary.InvalidReasons = []summary.Reason{{Code: summary.CodeErrorRate}}

@@ -3,7 +3,7 @@ package sweep
 import (
 	"io"
 
-	"github.com/umascope/umascope/loadgen/chat"
+	"github.com/umascope/umascope/loadgen/openai"
 	"github.com/umascope/umascope/loadgen/render"
 	"github.com/umascope/umascope/loadgen/summary"
 )
@@ -19,7 +19,7 @@ type figure struct {
 // scheduled count from the intended start.
 func figures() []figure {
 	all := []figure{
-		{"requests_ok", func(s *summary.Summary) *float64 { return number(s.Requests[chat.StatusOK]) }},
+		{"requests_ok", func(s *summary.Summary) *float64 { return number(s.Requests[openai.StatusOK]) }},
 		{"requests_failed", failed},
 		{"error_ratio", func(s *summary.Summary) *float64 {
 			ratio := Trial{Outcome: Outcome{Summary: s}}.errorRatio()
@@ -68,7 +68,7 @@ func failed(s *summary.Summary) *float64 {
 	for _, n := range s.Requests {
 		all += n
 	}
-	return number(all - s.Requests[chat.StatusOK])
+	return number(all - s.Requests[openai.StatusOK])
 }
 
 func steady(of func(summary.Throughput) *float64) func(*summary.Summary) *float64 {

@@ -3,7 +3,7 @@ package sweep
 import (
 	"slices"
 
-	"github.com/umascope/umascope/loadgen/chat"
+	"github.com/umascope/umascope/loadgen/openai"
 	"github.com/umascope/umascope/loadgen/summary"
 )
 
@@ -82,7 +82,7 @@ func (t Trial) errorRatio() float64 {
 	if all == 0 {
 		return 0
 	}
-	return float64(all-t.Summary.Requests[chat.StatusOK]) / float64(all)
+	return float64(all-t.Summary.Requests[openai.StatusOK]) / float64(all)
 }
 
 // met says whether the SLO was kept; known is false without one, or of a run that tells nothing.

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/umascope/umascope/loadgen/drive"
-	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/executor"
+	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/schedule"
 )
 
@@ -134,32 +134,32 @@ func (s *Settings) process() schedule.Process {
 
 // phases lists what the run does, in order: the warm-up, then the scenario's own phases or, without
 // any, one that is measured.
-func (s *Settings) phases(own []drive.Phase) []drive.Phase {
+func (s *Settings) phases(own []executor.Phase) []executor.Phase {
 	if len(own) > 0 {
 		if s.warmup == (schedule.Limit{}) {
 			return own
 		}
 		process := schedule.Process{Arrival: schedule.Closed}
-		return append([]drive.Phase{{Name: folder.PhaseWarmup, Process: process, Limit: s.warmup, Slots: max(own[0].Slots, 1)}}, own...)
+		return append([]executor.Phase{{Name: rundir.PhaseWarmup, Process: process, Limit: s.warmup, Slots: max(own[0].Slots, 1)}}, own...)
 	}
-	measure := drive.Phase{Name: folder.PhaseMeasure, Process: s.process(), Limit: schedule.Limit{Requests: s.requests, Duration: s.duration}}
+	measure := executor.Phase{Name: rundir.PhaseMeasure, Process: s.process(), Limit: schedule.Limit{Requests: s.requests, Duration: s.duration}}
 	if len(s.stages) > 0 {
 		measure.Limit.Duration = schedule.TotalTime(s.stages)
 	}
 	if s.warmup == (schedule.Limit{}) {
-		return []drive.Phase{measure}
+		return []executor.Phase{measure}
 	}
 	warmup := s.warmupProcess()
-	warmup.Name, warmup.Limit = folder.PhaseWarmup, s.warmup
-	return []drive.Phase{warmup, measure}
+	warmup.Name, warmup.Limit = rundir.PhaseWarmup, s.warmup
+	return []executor.Phase{warmup, measure}
 }
 
 // warmupProcess is the measured process at the level that it begins with. A trace has none: its
 // warm-up goes slot by slot.
-func (s *Settings) warmupProcess() drive.Phase {
-	p := drive.Phase{Process: s.process()}
+func (s *Settings) warmupProcess() executor.Phase {
+	p := executor.Phase{Process: s.process()}
 	if s.trace != nil {
-		return drive.Phase{Process: schedule.Process{Arrival: schedule.Closed}, Slots: max(s.Concurrency, 1)}
+		return executor.Phase{Process: schedule.Process{Arrival: schedule.Closed}, Slots: max(s.Concurrency, 1)}
 	}
 	for _, stage := range s.stages {
 		if stage.Level == 0 {

@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/umascope/umascope/loadgen/drive"
-	"github.com/umascope/umascope/loadgen/folder"
-	"github.com/umascope/umascope/loadgen/option"
+	"github.com/umascope/umascope/loadgen/executor"
+	"github.com/umascope/umascope/loadgen/flagvalue"
+	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/schedule"
 )
 
@@ -33,9 +33,9 @@ func resolveBurst(s *Settings) error {
 	}
 	b := bursts{count: 4, requests: 16, every: 30 * time.Second}
 	knobs := []knob{
-		knobOf("bursts", &b.count, option.Between(1, mostSetRequests)),
-		knobOf("requests", &b.requests, option.AtMost(schedule.MaxSlots)),
-		knobOf("every", &b.every, option.DurationWithin(time.Millisecond, longestEvery)),
+		knobOf("bursts", &b.count, flagvalue.Between(1, mostSetRequests)),
+		knobOf("requests", &b.requests, flagvalue.AtMost(schedule.MaxSlots)),
+		knobOf("every", &b.every, flagvalue.DurationWithin(time.Millisecond, longestEvery)),
 	}
 	if s.Arrival != schedule.Closed || len(s.stages) > 0 || s.duration != 0 || s.requestsGiven {
 		return fmt.Errorf("--arrival, --stages, --duration, --requests: --scenario burst has its own; --set says it (%s)", keysOf(knobs))
@@ -58,8 +58,8 @@ func writeBurst(s *Settings, f Server) (Script, error) {
 	if err != nil {
 		return Script{}, err
 	}
-	made.phases = []drive.Phase{{Name: phaseBurst, Process: s.bursts.process(), Limit: schedule.Limit{Requests: s.requests}}}
-	made.Facts.Bursts = &folder.Bursts{Bursts: s.bursts.count, Requests: s.bursts.requests, Every: s.bursts.every}
+	made.phases = []executor.Phase{{Name: phaseBurst, Process: s.bursts.process(), Limit: schedule.Limit{Requests: s.requests}}}
+	made.Facts.Bursts = &rundir.Bursts{Bursts: s.bursts.count, Requests: s.bursts.requests, Every: s.bursts.every}
 	return made, nil
 }
 

@@ -8,8 +8,8 @@ import (
 	"strconv"
 
 	"github.com/umascope/umascope/loadgen/evidence"
-	"github.com/umascope/umascope/loadgen/folder"
 	"github.com/umascope/umascope/loadgen/prompt"
+	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/schedule"
 )
 
@@ -87,7 +87,7 @@ type talks struct {
 
 func writeMultiTurn(s *Settings, f Server) (Script, error) {
 	t := talks{seed: s.Seed, clients: s.clients, mostActive: s.active, shuffled: s.sampling == randomOrder}
-	made := Script{lanes: s.clients, Slots: 1, Facts: folder.Script{
+	made := Script{lanes: s.clients, Slots: 1, Facts: rundir.Script{
 		Scenario: s.Scenario.Name, SharedPrefixTokens: s.sharedTokens, Clients: s.clients, Active: s.active, Sampling: s.sampling,
 	}}
 	t.set = s.promptSet(f.Scale)
@@ -110,8 +110,8 @@ func writeMultiTurn(s *Settings, f Server) (Script, error) {
 		made.note("the prompt file has %d turns; the run ends with them", made.most)
 	}
 	made.asks = t.asks
-	measured := []string{folder.PhaseMeasure}
-	made.Verify = &evidence.Verification{First: folder.PhaseMeasure, Again: measured, All: measured, Turns: true, Pressed: true}
+	measured := []string{rundir.PhaseMeasure}
+	made.Verify = &evidence.Verification{First: rundir.PhaseMeasure, Again: measured, All: measured, Turns: true, Pressed: true}
 	return made, nil
 }
 
@@ -258,7 +258,7 @@ func (c *client) next() (ask, bool) {
 
 // at is the place in the file of a conversation; the warm-up takes them from the end on.
 func (c *client) at(conversation int) int {
-	if c.phase == folder.PhaseWarmup {
+	if c.phase == rundir.PhaseWarmup {
 		return len(c.file) - 1 - conversation
 	}
 	return conversation

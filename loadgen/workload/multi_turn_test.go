@@ -15,10 +15,10 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/umascope/umascope/loadgen/chat"
-	"github.com/umascope/umascope/loadgen/drive"
-	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/executor"
+	"github.com/umascope/umascope/loadgen/openai"
 	"github.com/umascope/umascope/loadgen/prompt"
+	"github.com/umascope/umascope/loadgen/rundir"
 )
 
 // talking is the settings of a multi-turn run whose server takes as many tokens.
@@ -57,11 +57,11 @@ func TestAClientGoesRoundItsActiveConversations(t *testing.T) {
 	w := talkingWork(t, "--clients=2", "--active-conversations=4", "--max-turns=2")
 	// Client 0 has conversations 0, 2, 4 and so on, two of them active, client 1 the others.
 	want := []string{"0/0/1", "1/1/1", "0/2/1", "1/3/1", "0/0/2", "1/1/2", "0/2/2", "1/3/2", "0/4/1", "1/5/1"}
-	if got := order(w.Script, folder.PhaseMeasure, 0, len(want)); !slices.Equal(got, want) {
+	if got := order(w.Script, rundir.PhaseMeasure, 0, len(want)); !slices.Equal(got, want) {
 		t.Errorf("order %v, want %v", got, want)
 	}
 	for first := range 6 {
-		if got := order(w.Script, folder.PhaseMeasure, first, 4); !slices.Equal(got, want[first:first+4]) {
+		if got := order(w.Script, rundir.PhaseMeasure, first, 4); !slices.Equal(got, want[first:first+4]) {
 			t.Errorf("from %d on: %v", first, got)
 		}
 	}
@@ -69,11 +69,11 @@ func TestAClientGoesRoundItsActiveConversations(t *testing.T) {
 
 func TestARandomOrderIsThatOfTheSeed(t *testing.T) {
 	args := []string{"--clients=2", "--active-conversations=8", "--max-turns=5", "--sampling=random"}
-	first := order(talkingWork(t, args...).Script, folder.PhaseMeasure, 0, 200)
-	if !slices.Equal(first, order(talkingWork(t, args...).Script, folder.PhaseMeasure, 0, 200)) {
+	first := order(talkingWork(t, args...).Script, rundir.PhaseMeasure, 0, 200)
+	if !slices.Equal(first, order(talkingWork(t, args...).Script, rundir.PhaseMeasure, 0, 200)) {
 		t.Error("the same seed gave another order")
 	}
-	if slices.Equal(first, order(talkingWork(t, append(args, "--seed=2")...).Script, folder.PhaseMeasure, 0, 200)) {
+	if slices.Equal(first, order(talkingWork(t, append(args, "--seed=2")...).Script, rundir.PhaseMeasure, 0, 200)) {
 		t.Error("another seed gave the same order")
 	}
 	turns := map[string]int{}
@@ -92,16 +92,16 @@ func TestARandomOrderIsThatOfTheSeed(t *testing.T) {
 // talk is a server that answers with the number of messages it was sent, after a time of its own.
 type talk struct {
 	mutex  sync.Mutex
-	bodies map[string][]chat.Message // by the text that the user said last
+	bodies map[string][]openai.Message // by the text that the user said last
 	fails  func(said string) bool
 	takes  func() time.Duration
 }
 
-func (k *talk) send(_ context.Context, request chat.Request, clock chat.Clock, _ func()) chat.Result {
-	result := chat.Result{Record: chat.Record{DispatchNS: new(clock()), Status: chat.StatusOK}}
-	var body struct{ Messages []chat.Message }
+func (k *talk) send(_ context.Context, request openai.Request, clock openai.Clock, _ func()) openai.Result {
+	result := openai.Result{Record: openai.Record{DispatchNS: new(clock()), Status: openai.StatusOK}}
+	var body struct{ Messages []openai.Message }
 	if err := json.Unmarshal(request.Body, &body); err != nil || !request.KeepText {
-		result.Record.Status, result.Record.Error = chat.StatusHTTP, fmt.Sprint(err)
+		result.Record.Status, result.Record.Error = openai.StatusHTTP, fmt.Sprint(err)
 		return result
 	}
 	said := body.Messages[len(body.Messages)-1].Content
@@ -112,25 +112,25 @@ func (k *talk) send(_ context.Context, request chat.Request, clock chat.Clock, _
 	time.Sleep(takes)
 	result.Record.EndNS = new(clock())
 	if result.Text = fmt.Sprintf("answer to %d", len(body.Messages)); k.fails(said) {
-		result.Record.Status, result.Text = chat.StatusTruncated, "half an ans"
+		result.Record.Status, result.Text = openai.StatusTruncated, "half an ans"
 	}
 	return result
 }
 
 // converse drives the measured phase of a workload on a virtual clock.
-func converse(t *testing.T, w *Workload, k *talk) []chat.Record {
+func converse(t *testing.T, w *Workload, k *talk) []openai.Record {
 	t.Helper()
-	k.bodies = map[string][]chat.Message{}
+	k.bodies = map[string][]openai.Message{}
 	start := time.Now()
 	clock := func() int64 { return int64(time.Since(start)) }
-	l := &drive.Loop{Clock: clock, Send: k.send, Wait: waitByTimer(clock), Slots: w.Script.Slots, Grace: time.Minute}
+	l := &executor.Loop{Clock: clock, Send: k.send, Wait: waitByTimer(clock), Slots: w.Script.Slots, Grace: time.Minute}
 	p := w.Phases[len(w.Phases)-1]
 	q := w.Prepare(t.Context(), p, io.Discard)
 	var mutex sync.Mutex
-	var records []chat.Record
-	l.Drive(t.Context(), t.Context(), p, q.Lanes(), drive.Observer{
+	var records []openai.Record
+	l.Drive(t.Context(), t.Context(), p, q.Lanes(), executor.Observer{
 		Started: func() {}, Payload: func() {},
-		Ended: func(_ drive.Job, result chat.Result) {
+		Ended: func(_ executor.Job, result openai.Result) {
 			mutex.Lock()
 			defer mutex.Unlock()
 			records = append(records, result.Record)
@@ -139,7 +139,7 @@ func converse(t *testing.T, w *Workload, k *talk) []chat.Record {
 	if err := q.Rest(); err != nil {
 		t.Error(err)
 	}
-	slices.SortFunc(records, func(a, b chat.Record) int { return a.Index - b.Index })
+	slices.SortFunc(records, func(a, b openai.Record) int { return a.Index - b.Index })
 	return records
 }
 
@@ -155,7 +155,7 @@ func promptFile(t *testing.T, text string) string {
 	return path
 }
 
-func contents(messages []chat.Message) string {
+func contents(messages []openai.Message) string {
 	var all []string
 	for _, m := range messages {
 		all = append(all, m.Content)
@@ -234,7 +234,7 @@ func TestThePlanOfConversationsIsWrittenBeforeTheyBegin(t *testing.T) {
 	if len(entries) != 28 {
 		t.Fatalf("%d lines", len(entries))
 	}
-	byIndex := map[int]folder.ScheduleLine{}
+	byIndex := map[int]rundir.ScheduleLine{}
 	for _, e := range entries[8:] {
 		byIndex[e.Index] = e
 		if e.Client == nil || *e.Client != e.Index%3 || e.Conversation == "" || (e.PrefixSHA256 != "") != (e.Turn == 1) {
@@ -274,7 +274,7 @@ func TestEndlessConversationsArePlannedBlockByBlockWhicheverClientIsAhead(t *tes
 	}
 	next := planBlock
 	for line := range strings.Lines(written.String()) {
-		var e folder.ScheduleLine
+		var e rundir.ScheduleLine
 		if err := json.Unmarshal([]byte(line), &e); err != nil {
 			break // the block that was being written when it was cut
 		}
@@ -310,7 +310,7 @@ func TestConversationsStayBelowTheLimitWithTheirAnswers(t *testing.T) {
 			t.Errorf("%s: %v, want %q", c.name, err, c.says)
 		}
 		if err == nil && c.turns != nil {
-			if got := len(order(made, folder.PhaseMeasure, 0, 10)); got != c.turns[0] {
+			if got := len(order(made, rundir.PhaseMeasure, 0, 10)); got != c.turns[0] {
 				t.Errorf("%s: %d turns, want %d", c.name, got, c.turns[0])
 			}
 		}
@@ -323,13 +323,13 @@ func TestConversationsStayBelowTheLimitWithTheirAnswers(t *testing.T) {
 }
 
 func BenchmarkTurnWithALongHistory(b *testing.B) {
-	w := &Workload{model: "m", engine: "vllm", Sampling: folder.Sampling{Endpoint: chat.Chat, Stream: true, TopP: 1}}
+	w := &Workload{model: "m", engine: "vllm", Sampling: rundir.Sampling{Endpoint: openai.Chat, Stream: true, TopP: 1}}
 	history := newDialogue()
-	history.say(chat.Message{Role: "user", Content: strings.Repeat("word ", 100_000)})
+	history.say(openai.Message{Role: "user", Content: strings.Repeat("word ", 100_000)})
 	speak, _ := w.turn(history, draft{prompt: prompt.Prompt{Text: "and then?"}, sampling: w.Sampling})
 	b.ReportAllocs()
 	for b.Loop() {
-		var j drive.Job
+		var j executor.Job
 		if err := speak(&j); err != nil {
 			b.Fatal(err)
 		}

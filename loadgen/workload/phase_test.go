@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/umascope/umascope/loadgen/chat"
-	"github.com/umascope/umascope/loadgen/drive"
+	"github.com/umascope/umascope/loadgen/executor"
+	"github.com/umascope/umascope/loadgen/openai"
 	"github.com/umascope/umascope/loadgen/schedule"
 )
 
@@ -15,7 +15,7 @@ const ms = int64(time.Millisecond)
 
 // waitByTimer waits on the bubble's clock; the real one sleeps in the kernel, which a bubble
 // cannot see.
-func waitByTimer(clock chat.Clock) func(context.Context, int64) error {
+func waitByTimer(clock openai.Clock) func(context.Context, int64) error {
 	return func(ctx context.Context, until int64) error {
 		select {
 		case <-time.After(time.Duration(until - clock())):
@@ -26,15 +26,15 @@ func waitByTimer(clock chat.Clock) func(context.Context, int64) error {
 	}
 }
 
-func closed(limit schedule.Limit) drive.Phase {
-	return drive.Phase{Name: "measure", Process: schedule.Process{Arrival: schedule.Closed}, Limit: limit}
+func closed(limit schedule.Limit) executor.Phase {
+	return executor.Phase{Name: "measure", Process: schedule.Process{Arrival: schedule.Closed}, Limit: limit}
 }
 
-func open(arrival schedule.Arrival, rate float64, limit schedule.Limit) drive.Phase {
-	return drive.Phase{Name: "measure", Process: schedule.Process{Arrival: arrival, RatePerSecond: rate}, Limit: limit}
+func open(arrival schedule.Arrival, rate float64, limit schedule.Limit) executor.Phase {
+	return executor.Phase{Name: "measure", Process: schedule.Process{Arrival: arrival, RatePerSecond: rate}, Limit: limit}
 }
 
-func timesOf(records []chat.Record, of func(chat.Record) int64) []int64 {
+func timesOf(records []openai.Record, of func(openai.Record) int64) []int64 {
 	var times []int64
 	for _, r := range records {
 		times = append(times, of(r)/ms)
@@ -42,11 +42,11 @@ func timesOf(records []chat.Record, of func(chat.Record) int64) []int64 {
 	return times
 }
 
-func intendedOf(r chat.Record) int64 { return r.IntendedNS }
-func eligibleOf(r chat.Record) int64 { return *r.EligibleNS }
-func dispatchOf(r chat.Record) int64 { return *r.DispatchNS }
+func intendedOf(r openai.Record) int64 { return r.IntendedNS }
+func eligibleOf(r openai.Record) int64 { return *r.EligibleNS }
+func dispatchOf(r openai.Record) int64 { return *r.DispatchNS }
 
-func expectTimes(t *testing.T, what string, records []chat.Record, of func(chat.Record) int64, want ...int64) {
+func expectTimes(t *testing.T, what string, records []openai.Record, of func(openai.Record) int64, want ...int64) {
 	t.Helper()
 	if got := timesOf(records, of); !slices.Equal(got, want) {
 		t.Errorf("%s at %v ms, want %v", what, got, want)

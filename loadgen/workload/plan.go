@@ -13,9 +13,9 @@ import (
 	"math"
 	"sync"
 
-	"github.com/umascope/umascope/loadgen/drive"
-	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/executor"
 	"github.com/umascope/umascope/loadgen/prompt"
+	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/schedule"
 )
 
@@ -52,9 +52,9 @@ func (w *Workload) hashRules(sum hash.Hash) error {
 	}
 	rules := struct {
 		Schema      string          `json:"schema"`
-		Sampling    folder.Sampling `json:"sampling"`
+		Sampling    rundir.Sampling `json:"sampling"`
 		Output      prompt.Lengths  `json:"output_tokens"`
-		Script      folder.Script   `json:"script"`
+		Script      rundir.Script   `json:"script"`
 		Concurrency int             `json:"concurrency"`
 		Phases      []rule          `json:"phases"`
 	}{Schema: "umascope.workload/2", Sampling: w.Sampling, Output: w.Output, Script: w.Script.Facts, Concurrency: w.Script.Slots}
@@ -66,7 +66,7 @@ func (w *Workload) hashRules(sum hash.Hash) error {
 
 // write writes the lines of at most most requests of a phase, from the given index on: those that this
 // process sends to own, and all of them, as workload_sha256 counts them, to whole, unless it is nil.
-func (w *Workload) write(ctx context.Context, own, whole io.Writer, p drive.Phase, first, most int) error {
+func (w *Workload) write(ctx context.Context, own, whole io.Writer, p executor.Phase, first, most int) error {
 	buffer := bufio.NewWriter(own)
 	for slot := range w.slots(p, first) {
 		if slot.index-first >= most {
@@ -99,7 +99,7 @@ func (w *Workload) write(ctx context.Context, own, whole io.Writer, p drive.Phas
 // scribe writes the schedule of an endless phase, each block before its first request.
 type scribe struct {
 	work  *Workload
-	phase drive.Phase
+	phase executor.Phase
 	out   io.Writer
 
 	mutex   sync.Mutex

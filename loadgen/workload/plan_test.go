@@ -10,17 +10,17 @@ import (
 	"testing"
 	"time"
 
-	"github.com/umascope/umascope/loadgen/chat"
-	"github.com/umascope/umascope/loadgen/drive"
-	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/executor"
+	"github.com/umascope/umascope/loadgen/openai"
 	"github.com/umascope/umascope/loadgen/prompt"
+	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/schedule"
 )
 
-func workloadOf(phases ...drive.Phase) *Workload {
+func workloadOf(phases ...executor.Phase) *Workload {
 	w := &Workload{
 		model: "m", engine: "vllm", seed: 1337, Phases: phases,
-		Sampling: folder.Sampling{Endpoint: chat.Chat, Stream: true, TopP: 1},
+		Sampling: rundir.Sampling{Endpoint: openai.Chat, Stream: true, TopP: 1},
 		Output:   prompt.Lengths{Min: 8, Max: 32},
 	}
 	w.ofLengths(20, 60)
@@ -33,7 +33,7 @@ func (w *Workload) ofLengths(least, most int) {
 	w.Script = Script{lanes: 1, Slots: 4, asks: numbered(set.Prompt), longest: most}
 }
 
-func plan(t *testing.T, w *Workload) (sum string, entries []folder.ScheduleLine) {
+func plan(t *testing.T, w *Workload) (sum string, entries []rundir.ScheduleLine) {
 	t.Helper()
 	var out bytes.Buffer
 	sum, err := w.Plan(t.Context(), &out)
@@ -41,7 +41,7 @@ func plan(t *testing.T, w *Workload) (sum string, entries []folder.ScheduleLine)
 		t.Fatal(err)
 	}
 	for decoder := json.NewDecoder(&out); ; {
-		var e folder.ScheduleLine
+		var e rundir.ScheduleLine
 		if err := decoder.Decode(&e); err == io.EOF {
 			return sum, entries
 		} else if err != nil {
@@ -53,7 +53,7 @@ func plan(t *testing.T, w *Workload) (sum string, entries []folder.ScheduleLine)
 
 func TestThePlanHasEveryRequestBeforeItIsSent(t *testing.T) {
 	warmup := open(schedule.Poisson, 5, schedule.Limit{Requests: 3})
-	warmup.Name = folder.PhaseWarmup
+	warmup.Name = rundir.PhaseWarmup
 	w := workloadOf(warmup, open(schedule.Poisson, 5, schedule.Limit{Requests: 20}))
 	_, entries := plan(t, w)
 	if len(entries) != 23 {
@@ -85,7 +85,7 @@ func TestABodyAsksForWhatThePlanSays(t *testing.T) {
 		MinTokens int  `json:"min_tokens"`
 		IgnoreEOS bool `json:"ignore_eos"`
 		Stream    bool
-		Messages  []chat.Message
+		Messages  []openai.Message
 	}
 	if err := json.Unmarshal(j.Request.Body, &body); err != nil {
 		t.Fatal(err)
@@ -133,7 +133,7 @@ func TestWhatIsSaltedIsApartFromOtherRuns(t *testing.T) {
 
 func TestWarmupAndMeasuredRequestsShareNoPrompt(t *testing.T) {
 	warmup := closed(schedule.Limit{Requests: 8})
-	warmup.Name = folder.PhaseWarmup
+	warmup.Name = rundir.PhaseWarmup
 	_, entries := plan(t, workloadOf(warmup, closed(schedule.Limit{Requests: 8})))
 	seen := map[string]bool{}
 	for _, e := range entries {
@@ -150,7 +150,7 @@ func TestTheMeasuredPlanDoesNotDependOnTheWarmup(t *testing.T) {
 	measured := open(schedule.Poisson, 5, schedule.Limit{Requests: 5})
 	_, alone := plan(t, workloadOf(measured))
 	warmup := open(schedule.Poisson, 5, schedule.Limit{Requests: 3})
-	warmup.Name = folder.PhaseWarmup
+	warmup.Name = rundir.PhaseWarmup
 	_, both := plan(t, workloadOf(warmup, measured))
 	for i, e := range alone {
 		other := both[3+i]
@@ -175,7 +175,7 @@ func TestTheWorkloadHashChangesWithEverythingThatIsSentAndNothingElse(t *testing
 	for name, change := range map[string]func(*Workload){
 		"seed":         func(w *Workload) { w.seed++; w.ofLengths(20, 60) },
 		"temperature":  func(w *Workload) { w.Sampling.Temperature = 1 },
-		"endpoint":     func(w *Workload) { w.Sampling.Endpoint = chat.Completions },
+		"endpoint":     func(w *Workload) { w.Sampling.Endpoint = openai.Completions },
 		"stream":       func(w *Workload) { w.Sampling.Stream = false },
 		"stop":         func(w *Workload) { w.Sampling.Stop = []string{"x"} },
 		"request seed": func(w *Workload) { w.Sampling.Seed = &seed },
@@ -188,7 +188,7 @@ func TestTheWorkloadHashChangesWithEverythingThatIsSentAndNothingElse(t *testing
 			w.Phases[0].Process = schedule.Process{Arrival: schedule.Constant, RatePerSecond: 1}
 		},
 		"warmup": func(w *Workload) {
-			w.Phases = append([]drive.Phase{{Name: folder.PhaseWarmup, Process: w.Phases[0].Process, Limit: schedule.Limit{Requests: 1}}}, w.Phases...)
+			w.Phases = append([]executor.Phase{{Name: rundir.PhaseWarmup, Process: w.Phases[0].Process, Limit: schedule.Limit{Requests: 1}}}, w.Phases...)
 		},
 	} {
 		w := base()
@@ -213,7 +213,7 @@ func TestAnEndlessPhaseIsPlannedBeforeEachBlockIsSent(t *testing.T) {
 		<-q[0].jobs
 	}
 	lines := strings.Split(strings.TrimSpace(written.String()), "\n")
-	var first folder.ScheduleLine
+	var first rundir.ScheduleLine
 	if err := json.Unmarshal([]byte(lines[0]), &first); err != nil {
 		t.Fatal(err)
 	}
@@ -255,7 +255,7 @@ func TestPreparedJobsFitIntoMemory(t *testing.T) {
 
 func TestRequestsOfAPhaseAreCountedAsPlanned(t *testing.T) {
 	for _, c := range []struct {
-		p    drive.Phase
+		p    executor.Phase
 		want int
 	}{
 		{closed(schedule.Limit{Requests: 7}), 7},

@@ -6,7 +6,7 @@ import (
 	"io"
 	"sync"
 
-	"github.com/umascope/umascope/loadgen/drive"
+	"github.com/umascope/umascope/loadgen/executor"
 )
 
 // How much is prepared ahead: what fits into preparedBytes, within two bounds.
@@ -19,7 +19,7 @@ const (
 
 // queue is the jobs of one lane of a phase, prepared ahead of their time.
 type queue struct {
-	jobs chan drive.Job
+	jobs chan executor.Job
 	// ready is closed once as much is prepared as fits, or everything.
 	ready     chan struct{}
 	markReady func()
@@ -32,7 +32,7 @@ type Queues []*queue
 
 // Prepare makes the jobs of a phase in a goroutine for each lane that is this process's, so that neither
 // prompts nor JSON are made when a request is due. out is where the schedule of an endless phase goes on.
-func (w *Workload) Prepare(ctx context.Context, p drive.Phase, out io.Writer) Queues {
+func (w *Workload) Prepare(ctx context.Context, p executor.Phase, out io.Writer) Queues {
 	s := &scribe{work: w, phase: p, out: out, written: planBlock}
 	var all Queues
 	for lane := range w.Script.lanes {
@@ -40,7 +40,7 @@ func (w *Workload) Prepare(ctx context.Context, p drive.Phase, out io.Writer) Qu
 			continue
 		}
 		ready := make(chan struct{})
-		q := &queue{jobs: make(chan drive.Job, w.prepared()), ready: ready, markReady: sync.OnceFunc(func() { close(ready) })}
+		q := &queue{jobs: make(chan executor.Job, w.prepared()), ready: ready, markReady: sync.OnceFunc(func() { close(ready) })}
 		all = append(all, q)
 		go func() {
 			defer close(q.jobs)
@@ -57,7 +57,7 @@ func (w *Workload) prepared() int {
 	return min(max(bytes/(bytesPerToken*max(w.Script.longest, 1)), least), mostPrepared)
 }
 
-func (w *Workload) fill(ctx context.Context, p drive.Phase, lane int, q *queue, s *scribe) error {
+func (w *Workload) fill(ctx context.Context, p executor.Phase, lane int, q *queue, s *scribe) error {
 	defer q.markReady()
 	talks := map[int]*dialogue{}
 	for slot := range w.slots(p, 0) {
@@ -100,7 +100,7 @@ func dialogueOf(talks map[int]*dialogue, a ask) *dialogue {
 }
 
 // add waits for room; false when the phase is over.
-func (q *queue) add(ctx context.Context, j drive.Job) bool {
+func (q *queue) add(ctx context.Context, j executor.Job) bool {
 	if len(q.jobs) == cap(q.jobs) {
 		q.markReady()
 	}
@@ -122,8 +122,8 @@ func (q *queue) rest() error {
 }
 
 // Lanes are the jobs of all queues.
-func (all Queues) Lanes() []<-chan drive.Job {
-	lanes := make([]<-chan drive.Job, len(all))
+func (all Queues) Lanes() []<-chan executor.Job {
+	lanes := make([]<-chan executor.Job, len(all))
 	for i, q := range all {
 		lanes[i] = q.jobs
 	}

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/schedule"
 )
 
@@ -15,7 +15,7 @@ func TestEachPhaseOfAClosedLoopHasTheRamp(t *testing.T) {
 		t.Fatal(err)
 	}
 	phases := s.phases(nil)
-	if len(phases) != 2 || phases[0].Name != folder.PhaseWarmup || phases[0].Process.Ramp != 10*time.Second || phases[1].Process.Ramp != 10*time.Second {
+	if len(phases) != 2 || phases[0].Name != rundir.PhaseWarmup || phases[0].Process.Ramp != 10*time.Second || phases[1].Process.Ramp != 10*time.Second {
 		t.Errorf("%+v", phases)
 	}
 	if s, err = given(t, "--scenario=multi_turn", "--clients=4", "--ramp=10s"); err != nil || s.phases(nil)[1].Process.Ramp != 10*time.Second {

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/rundir"
 )
 
 // KeyPrompts makes the prompts those of a new run, unless they are to repeat others: their first words come from its name
@@ -79,12 +79,12 @@ func openRepeated(name, runs string) (*repeated, error) {
 	if err != nil {
 		return nil, err
 	}
-	m, err := folder.Folder(path).ReadManifest()
+	m, err := rundir.Folder(path).ReadManifest()
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	r := &repeated{run: m.Run, path: path, seed: m.Seed, key: m.Workload.PromptKey, prompts: map[string]map[int][32]byte{}}
-	if err := r.read(folder.Folder(path).Path(folder.ScheduleFile)); err != nil {
+	if err := r.read(rundir.Folder(path).Path(rundir.ScheduleFile)); err != nil {
 		return nil, fmt.Errorf("%s: which prompts it sent is not known: %w", path, err)
 	}
 	return r, nil
@@ -97,7 +97,7 @@ func findRun(name, runs string) (string, error) {
 		candidates = append(candidates, filepath.Join(runs, name))
 	}
 	for _, path := range candidates {
-		if _, err := os.Stat(folder.Folder(path).Path(folder.ManifestFile)); err == nil {
+		if _, err := os.Stat(rundir.Folder(path).Path(rundir.ManifestFile)); err == nil {
 			return path, nil
 		}
 	}
@@ -113,7 +113,7 @@ func (r *repeated) read(path string) error {
 	defer file.Close()
 	lines := bufio.NewScanner(file)
 	for lines.Scan() {
-		var line folder.ScheduleLine
+		var line rundir.ScheduleLine
 		if json.Unmarshal(lines.Bytes(), &line) != nil {
 			break
 		}
@@ -136,16 +136,16 @@ func (r *repeated) read(path string) error {
 var ErrOtherPrompts = errors.New("--repeat-of")
 
 // check refuses a request whose prompt is not the run's.
-func (r *repeated) check(line folder.ScheduleLine) error {
+func (r *repeated) check(line rundir.ScheduleLine) error {
 	if r == nil {
 		return nil
 	}
 	sum, sent := r.prompts[line.Phase][line.Index]
 	switch {
 	case !sent:
-		return fmt.Errorf("%w: %s has no request %d in %s: give the flags that it was run with (%s)", ErrOtherPrompts, r.run, line.Index, line.Phase, filepath.Join(r.path, folder.ManifestFile))
+		return fmt.Errorf("%w: %s has no request %d in %s: give the flags that it was run with (%s)", ErrOtherPrompts, r.run, line.Index, line.Phase, filepath.Join(r.path, rundir.ManifestFile))
 	case hex.EncodeToString(sum[:]) != line.PromptSHA256:
-		return fmt.Errorf("%w: request %d of %s is another prompt than that of %s: give the flags that it was run with (%s), and the same model", ErrOtherPrompts, line.Index, line.Phase, r.run, filepath.Join(r.path, folder.ManifestFile))
+		return fmt.Errorf("%w: request %d of %s is another prompt than that of %s: give the flags that it was run with (%s), and the same model", ErrOtherPrompts, line.Index, line.Phase, r.run, filepath.Join(r.path, rundir.ManifestFile))
 	}
 	return nil
 }

@@ -10,15 +10,15 @@ import (
 	"testing"
 	"time"
 
-	"github.com/umascope/umascope/loadgen/folder"
 	"github.com/umascope/umascope/loadgen/rank"
+	"github.com/umascope/umascope/loadgen/rundir"
 )
 
 // schedule is the plan of a workload by phase and number.
-func scheduleOf(t *testing.T, w *Workload) map[string]folder.ScheduleLine {
+func scheduleOf(t *testing.T, w *Workload) map[string]rundir.ScheduleLine {
 	t.Helper()
 	_, entries := plan(t, w)
-	lines := map[string]folder.ScheduleLine{}
+	lines := map[string]rundir.ScheduleLine{}
 	for _, e := range entries {
 		lines[fmt.Sprint(e.Phase, e.Index)] = e
 	}
@@ -99,16 +99,16 @@ func planned(t *testing.T, run, key string, args ...string) (dir string) {
 		t.Fatal(err)
 	}
 	runs := t.TempDir()
-	f, err := folder.New(runs, run)
+	f, err := rundir.New(runs, run)
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, lines := planOf(t, w)
-	m := folder.Manifest{Schema: folder.ManifestSchema, Run: run, Seed: s.Seed, Workload: folder.Workload{PromptKey: key}}
-	if err := f.WriteJSON(folder.ManifestFile, m); err != nil {
+	m := rundir.Manifest{Schema: rundir.ManifestSchema, Run: run, Seed: s.Seed, Workload: rundir.Workload{PromptKey: key}}
+	if err := f.WriteJSON(rundir.ManifestFile, m); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(f.Path(folder.ScheduleFile), []byte(strings.Join(lines, "")), 0o644); err != nil {
+	if err := os.WriteFile(f.Path(rundir.ScheduleFile), []byte(strings.Join(lines, "")), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	return runs
@@ -136,7 +136,7 @@ func TestRepeatOfSendsTheExactPromptsOfARun(t *testing.T) {
 	args := []string{"--input-tokens=100", "--requests=6", "--warmup=2", "--seed=7"}
 	for _, key := range []string{"r1 2026-11-01T00:00:00Z", ""} { // earlier versions wrote none
 		runs := planned(t, "r1", key, args...)
-		text, err := os.ReadFile(filepath.Join(runs, "r1", folder.ScheduleFile))
+		text, err := os.ReadFile(filepath.Join(runs, "r1", rundir.ScheduleFile))
 		if err != nil {
 			t.Fatal(err)
 		}

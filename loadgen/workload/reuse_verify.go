@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/umascope/umascope/loadgen/option"
+	"github.com/umascope/umascope/loadgen/flagvalue"
 )
 
 // reuseVerify sends the same prompts several times, one after the other, with nothing between: all but
@@ -24,9 +24,9 @@ func resolveReuseVerify(s *Settings) error {
 	c := sets{first: promptGroup{name: "reuse", requests: 8, concurrency: 1}, firstPhase: "reuse_1"}
 	err := s.resolveSets(c, func(c *sets) []knob {
 		return append([]knob{
-			knobOf("requests", &c.first.requests, option.Between(1, mostSetRequests)),
+			knobOf("requests", &c.first.requests, flagvalue.Between(1, mostSetRequests)),
 			knobOf("tokens", &c.first.lengths, parseLengths),
-			knobOf("repeats", &repeats, option.AtMost(mostPasses)),
+			knobOf("repeats", &repeats, flagvalue.AtMost(mostPasses)),
 		}, c.knobs()...)
 	})
 	if err == nil && repeats < 2 {

@@ -5,10 +5,10 @@ import (
 	"iter"
 	"strings"
 
-	"github.com/umascope/umascope/loadgen/drive"
 	"github.com/umascope/umascope/loadgen/evidence"
-	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/executor"
 	"github.com/umascope/umascope/loadgen/prompt"
+	"github.com/umascope/umascope/loadgen/rundir"
 )
 
 // Scenarios that others go by; ScenarioStandard is that of a run which names none.
@@ -84,13 +84,13 @@ type Script struct {
 	longest int
 	// phases are those of a scenario that has its own, but for the warm-up; nil stands for one phase
 	// that is measured. Those in unmeasured enter no figure but their own.
-	phases     []drive.Phase
+	phases     []executor.Phase
 	unmeasured []string
 	// Forecast says what must happen, before it does.
 	Forecast []string
 	// Verify is what is compared when the run is over; nil for nothing.
 	Verify *evidence.Verification
-	Facts  folder.Script
+	Facts  rundir.Script
 }
 
 // measured is how many requests a phase of so many may have.

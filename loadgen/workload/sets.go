@@ -7,11 +7,11 @@ import (
 	"iter"
 	"slices"
 
-	"github.com/umascope/umascope/loadgen/drive"
 	"github.com/umascope/umascope/loadgen/evidence"
-	"github.com/umascope/umascope/loadgen/folder"
-	"github.com/umascope/umascope/loadgen/option"
+	"github.com/umascope/umascope/loadgen/executor"
+	"github.com/umascope/umascope/loadgen/flagvalue"
 	"github.com/umascope/umascope/loadgen/prompt"
+	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/schedule"
 )
 
@@ -49,13 +49,13 @@ type sets struct {
 // knobs are the sizes that every such scenario has.
 func (c *sets) knobs() []knob {
 	return []knob{
-		knobOf("baseline.requests", &c.baseline.requests, option.Between(0, mostSetRequests)),
-		knobOf("device.tokens", &c.room.DeviceTokens, option.Positive),
-		knobOf("host.bytes", &c.room.HostBytes, option.Positive),
-		knobOf("disk.bytes", &c.room.DiskBytes, option.Positive),
-		knobOf("disk.filter", &c.room.Off.DiskFilter, option.OneOf(evidence.FilterOn, evidence.FilterOff)),
-		knobOf("token.bytes", &c.room.TokenBytes, option.Positive),
-		knobOf("block.bytes", &c.blockBytes, option.Positive),
+		knobOf("baseline.requests", &c.baseline.requests, flagvalue.Between(0, mostSetRequests)),
+		knobOf("device.tokens", &c.room.DeviceTokens, flagvalue.Positive),
+		knobOf("host.bytes", &c.room.HostBytes, flagvalue.Positive),
+		knobOf("disk.bytes", &c.room.DiskBytes, flagvalue.Positive),
+		knobOf("disk.filter", &c.room.Off.DiskFilter, flagvalue.OneOf(evidence.FilterOn, evidence.FilterOff)),
+		knobOf("token.bytes", &c.room.TokenBytes, flagvalue.Positive),
+		knobOf("block.bytes", &c.blockBytes, flagvalue.Positive),
 	}
 }
 
@@ -63,16 +63,16 @@ func (c *sets) knobs() []knob {
 // concurrency leaves what is in the tiers before it as it is.
 func (c *sets) replayKnobs() []knob {
 	return []knob{
-		knobOf("replay.concurrency", &c.replaySlots, option.AtMost(schedule.MaxSlots)),
-		knobOf("repeats", &c.passes, option.AtMost(mostPasses)),
+		knobOf("replay.concurrency", &c.replaySlots, flagvalue.AtMost(schedule.MaxSlots)),
+		knobOf("repeats", &c.passes, flagvalue.AtMost(mostPasses)),
 	}
 }
 
 // knobs are those of a set.
 func (g *promptGroup) knobs(prefix string) []knob {
 	return []knob{
-		knobOf(prefix+"requests", &g.requests, option.Between(1, mostSetRequests)),
-		knobOf(prefix+"concurrency", &g.concurrency, option.AtMost(schedule.MaxSlots)),
+		knobOf(prefix+"requests", &g.requests, flagvalue.Between(1, mostSetRequests)),
+		knobOf(prefix+"concurrency", &g.concurrency, flagvalue.AtMost(schedule.MaxSlots)),
 		knobOf(prefix+"tokens", &g.lengths, parseLengths),
 	}
 }
@@ -175,11 +175,11 @@ func writeSets(s *Settings, f Server) (Script, error) {
 	if err := c.fit(s, set); err != nil {
 		return Script{}, err
 	}
-	made := Script{lanes: 1, Slots: 1, Facts: folder.Script{Scenario: s.Scenario.Name}, unmeasured: []string{PhaseBaseline1, PhaseBaseline2}}
+	made := Script{lanes: 1, Slots: 1, Facts: rundir.Script{Scenario: s.Scenario.Name}, unmeasured: []string{PhaseBaseline1, PhaseBaseline2}}
 	groups := map[string]step{}
 	for _, at := range c.steps() {
 		groups[at.phase] = at
-		made.phases = append(made.phases, drive.Phase{
+		made.phases = append(made.phases, executor.Phase{
 			Name: at.phase, Process: schedule.Process{Arrival: schedule.Closed},
 			Limit: schedule.Limit{Requests: at.group.requests}, Slots: at.slots,
 		})
@@ -230,10 +230,10 @@ func (s *Settings) groupPrompt(set prompt.Set, name string, index int) prompt.Pr
 	return p
 }
 
-func factsOf(steps []step) []folder.PromptSet {
-	var facts []folder.PromptSet
+func factsOf(steps []step) []rundir.PromptSet {
+	var facts []rundir.PromptSet
 	for _, at := range steps {
-		i := slices.IndexFunc(facts, func(f folder.PromptSet) bool { return f.Prompts == at.group.name })
+		i := slices.IndexFunc(facts, func(f rundir.PromptSet) bool { return f.Prompts == at.group.name })
 		if i >= 0 {
 			facts[i].Phases = append(facts[i].Phases, at.phase)
 			if at.slots != facts[i].Concurrency {
@@ -241,7 +241,7 @@ func factsOf(steps []step) []folder.PromptSet {
 			}
 			continue
 		}
-		facts = append(facts, folder.PromptSet{Phases: []string{at.phase}, Prompts: at.group.name, Requests: at.group.requests, Concurrency: at.group.concurrency, InputTokens: at.group.drawn})
+		facts = append(facts, rundir.PromptSet{Phases: []string{at.phase}, Prompts: at.group.name, Requests: at.group.requests, Concurrency: at.group.concurrency, InputTokens: at.group.drawn})
 	}
 	return facts
 }

@@ -7,11 +7,11 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/umascope/umascope/loadgen/chat"
 	"github.com/umascope/umascope/loadgen/evidence"
-	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/openai"
 	"github.com/umascope/umascope/loadgen/prompt"
 	"github.com/umascope/umascope/loadgen/rank"
+	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/schedule"
 )
 
@@ -23,7 +23,7 @@ const (
 
 // Settings say what is sent, and when. Flags declares them, Resolve completes them.
 type Settings struct {
-	endpoint       chat.Endpoint // of the target
+	endpoint       openai.Endpoint // of the target
 	Scenario       Scenario
 	Prompts        string // a set's name or a file
 	file           *prompt.File
@@ -96,7 +96,7 @@ type Settings struct {
 
 // Resolve reads the files, fills what depends on other settings, and refuses what contradicts itself; the
 // error names the flag. The endpoint is the target's.
-func (s *Settings) Resolve(endpoint chat.Endpoint) error {
+func (s *Settings) Resolve(endpoint openai.Endpoint) error {
 	s.endpoint = endpoint
 	for _, resolve := range []func() error{s.resolveArrival, s.resolvePrompts, s.resolveScenario, s.checkRamp, s.resolveShare} {
 		if err := resolve(); err != nil {
@@ -119,7 +119,7 @@ type Server struct {
 	// MaxTokens is the longest prompt with its answer; 0 is not known.
 	MaxTokens int
 	// Fields are those of the vendor's that it takes; nil stands for what is known of the vendor.
-	Fields []chat.Field
+	Fields []openai.Field
 	// Tiers is how much the tiers of its KV cache hold, as far as it is known.
 	Tiers evidence.Room
 	// Scale is how many tokens texts have there.
@@ -144,7 +144,7 @@ func (s *Settings) Write(f Server) (*Workload, error) {
 	}
 	return &Workload{
 		model: f.Model, engine: f.Engine, run: f.Run, fields: f.Fields, keepOutputs: s.KeepOutputs || s.KeepPrompts || s.SeeOutputs, seed: s.Seed, place: s.Place, repeat: s.repeat, Script: made,
-		Sampling: folder.Sampling{
+		Sampling: rundir.Sampling{
 			Endpoint: s.endpoint, Template: s.templateName, Stream: !s.NoStream, IgnoreEOS: s.IgnoreEOS,
 			Temperature: s.Temperature, TopP: s.TopP, Stop: s.Stop, Seed: s.RequestSeed, Extra: s.ExtraBody,
 		},

@@ -10,19 +10,19 @@ import (
 
 	"github.com/alecthomas/kingpin/v2"
 
-	"github.com/umascope/umascope/loadgen/chat"
-	"github.com/umascope/umascope/loadgen/folder"
-	"github.com/umascope/umascope/loadgen/option"
+	"github.com/umascope/umascope/loadgen/flagvalue"
+	"github.com/umascope/umascope/loadgen/openai"
 	"github.com/umascope/umascope/loadgen/prompt"
+	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/schedule"
 )
 
 // given returns the settings of flags, of which --endpoint is the target's.
 func given(t *testing.T, args ...string) (*Settings, error) {
 	t.Helper()
-	s, endpoint := &Settings{}, chat.Chat
+	s, endpoint := &Settings{}, openai.Chat
 	app := kingpin.New("test", "").Terminate(func(int) { t.Error("ended") })
-	option.Flag(app, "endpoint", "", string(chat.Chat), &endpoint, option.OneOf(chat.Chat, chat.Completions))
+	flagvalue.Flag(app, "endpoint", "", string(openai.Chat), &endpoint, flagvalue.OneOf(openai.Chat, openai.Completions))
 	Flags(app, s)
 	if _, err := app.Parse(args); err != nil {
 		return nil, err
@@ -64,7 +64,7 @@ func TestWarmupIsRequestsOrATimeOrNothing(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := s.phases(nil)[0]; got.Name != folder.PhaseWarmup || got.Limit != want {
+		if got := s.phases(nil)[0]; got.Name != rundir.PhaseWarmup || got.Limit != want {
 			t.Errorf("%s: %+v", text, got)
 		}
 	}
@@ -105,12 +105,12 @@ func FuzzSizesAreKeysAndValues(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if given.key+"="+given.value != text || !option.PlainName(given.key) {
+		if given.key+"="+given.value != text || !flagvalue.PlainName(given.key) {
 			t.Errorf("%q is read as %+v", text, given)
 		}
 		n := 0
 		s := Settings{Scenario: Scenario{Name: "x"}, sizes: []size{given}}
-		if err := s.applySizes([]knob{knobOf("n", &n, option.Between(1, 9))}); err == nil && (given.key != "n" || n < 1 || n > 9) {
+		if err := s.applySizes([]knob{knobOf("n", &n, flagvalue.Between(1, 9))}); err == nil && (given.key != "n" || n < 1 || n > 9) {
 			t.Errorf("%+v sets %d", given, n)
 		}
 	})

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/umascope/umascope/loadgen/drive"
+	"github.com/umascope/umascope/loadgen/executor"
 	"github.com/umascope/umascope/loadgen/schedule"
 )
 
@@ -72,7 +72,7 @@ func (w *Workload) takes(s slot) bool {
 
 // Share is a phase as this rank drives it: with its share of the slots. A lane that is all a rank's own
 // keeps those that it has, and a warm-up with fewer slots than ranks has one on each.
-func (w *Workload) Share(p drive.Phase) drive.Phase {
+func (w *Workload) Share(p executor.Phase) executor.Phase {
 	if w.place.Alone() || w.byLane() {
 		return p
 	}
@@ -89,7 +89,7 @@ func (w *Workload) Share(p drive.Phase) drive.Phase {
 }
 
 // own counts the requests of a phase that are this rank's; 0 when only time ends it.
-func (w *Workload) own(p drive.Phase) int {
+func (w *Workload) own(p executor.Phase) int {
 	if p.Endless() {
 		return 0
 	}

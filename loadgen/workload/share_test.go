@@ -11,9 +11,9 @@ import (
 
 	"github.com/alecthomas/kingpin/v2"
 
-	"github.com/umascope/umascope/loadgen/chat"
-	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/openai"
 	"github.com/umascope/umascope/loadgen/rank"
+	"github.com/umascope/umascope/loadgen/rundir"
 )
 
 // placed is the workload of a rank.
@@ -28,7 +28,7 @@ func placed(t *testing.T, place rank.Place, args ...string) (*Workload, error) {
 	if _, err := app.Parse(args); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Resolve(chat.Chat); err != nil {
+	if err := s.Resolve(openai.Chat); err != nil {
 		return nil, err
 	}
 	return s.Write(Server{Model: "m", Engine: "vllm"})
@@ -167,7 +167,7 @@ func TestSlotsAreSharedOut(t *testing.T) {
 	}
 	// A warm-up of one slot has one on every rank: it is in no figure.
 	w := mustPlace(t, rank.Place{Rank: 2, World: 3}, "--stages=1s:1,1s:9")
-	if p := w.Share(w.Phases[0]); p.Name != folder.PhaseWarmup || p.Slots != 1 {
+	if p := w.Share(w.Phases[0]); p.Name != rundir.PhaseWarmup || p.Slots != 1 {
 		t.Errorf("warm-up %+v", p)
 	}
 	alone := mustPlace(t, rank.Place{}, "--concurrency=8")

@@ -6,14 +6,14 @@ import (
 	"strings"
 	"time"
 
-	"github.com/umascope/umascope/loadgen/option"
+	"github.com/umascope/umascope/loadgen/flagvalue"
 )
 
 // size is one KEY=VALUE of --set.
 type size struct{ key, value string }
 
 func parseSize(s string) (size, error) {
-	key, value, err := option.Pair(s, "=", func(key string) bool { return key != "" && option.PlainName(key) })
+	key, value, err := flagvalue.Pair(s, "=", func(key string) bool { return key != "" && flagvalue.PlainName(key) })
 	return size{key, value}, err
 }
 

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"iter"
 
-	"github.com/umascope/umascope/loadgen/folder"
 	"github.com/umascope/umascope/loadgen/prompt"
+	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/schedule"
 )
 
@@ -34,7 +34,7 @@ func resolveStandard(s *Settings) error {
 
 func writeStandard(s *Settings, f Server) (Script, error) {
 	set := s.promptSet(f.Scale)
-	made := Script{lanes: 1, Slots: s.Concurrency, Facts: folder.Script{Scenario: s.Scenario.Name, SharedPrefixTokens: s.sharedTokens}}
+	made := Script{lanes: 1, Slots: s.Concurrency, Facts: rundir.Script{Scenario: s.Scenario.Name, SharedPrefixTokens: s.sharedTokens}}
 	switch {
 	case s.Arrival == schedule.Recorded:
 		return made.replay(s, f, set)
@@ -94,7 +94,7 @@ func (made Script) fromFile(s *Settings, f Server, set prompt.Set) (Script, erro
 	made.Facts.File = s.file
 	made.asks = numbered(func(phase string, index int) prompt.Prompt {
 		i := index % n
-		if phase == folder.PhaseWarmup {
+		if phase == rundir.PhaseWarmup {
 			i = n - 1 - i
 		}
 		p, _, _ := at(i)
@@ -144,7 +144,7 @@ func (made Script) replay(s *Settings, f Server, set prompt.Set) (Script, error)
 	made.asks = numbered(func(phase string, index int) prompt.Prompt {
 		at := index % len(rows)
 		row, again := rows[at], repeated[at]
-		if phase == folder.PhaseWarmup {
+		if phase == rundir.PhaseWarmup {
 			row.Blocks, again = nil, 0
 		}
 		p := set.Recorded(phase, index, row.InputTokens, schedule.BlockTokens, row.Blocks)

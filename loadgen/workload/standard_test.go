@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/umascope/umascope/loadgen/chat"
-	"github.com/umascope/umascope/loadgen/drive"
+	"github.com/umascope/umascope/loadgen/executor"
+	"github.com/umascope/umascope/loadgen/openai"
 	"github.com/umascope/umascope/loadgen/schedule"
 )
 
@@ -27,12 +27,12 @@ func standardWork(t *testing.T, limit int, args ...string) (*Workload, error) {
 }
 
 // sent lists what the requests of a phase say: all messages but their roles.
-func sent(t *testing.T, w *Workload, p drive.Phase) (all []string) {
+func sent(t *testing.T, w *Workload, p executor.Phase) (all []string) {
 	t.Helper()
 	for j := range w.Prepare(t.Context(), p, io.Discard)[0].jobs {
 		var body struct {
 			Prompt   string
-			Messages []chat.Message
+			Messages []openai.Message
 		}
 		if err := json.Unmarshal(j.Request.Body, &body); err != nil {
 			t.Fatal(err)

@@ -11,11 +11,11 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/umascope/umascope/loadgen/chat"
-	"github.com/umascope/umascope/loadgen/drive"
-	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/executor"
+	"github.com/umascope/umascope/loadgen/openai"
 	"github.com/umascope/umascope/loadgen/prompt"
 	"github.com/umascope/umascope/loadgen/rank"
+	"github.com/umascope/umascope/loadgen/rundir"
 )
 
 // outputStream keeps the draws of output lengths apart from those of prompts.
@@ -23,14 +23,14 @@ const outputStream = "/output"
 
 // Workload is everything that will be sent, as functions of seed, phase and index.
 type Workload struct {
-	Phases   []drive.Phase // in their order, the warm-up first
+	Phases   []executor.Phase // in their order, the warm-up first
 	Script   Script
-	Sampling folder.Sampling
+	Sampling rundir.Sampling
 	Output   prompt.Lengths // caps of answers that no prompt has one for
 
 	model, engine string
 	run           string
-	fields        []chat.Field // of the vendor's, those that the server takes
+	fields        []openai.Field // of the vendor's, those that the server takes
 	template      *prompt.Template
 	seed          uint64
 	place         rank.Place
@@ -39,8 +39,8 @@ type Workload struct {
 }
 
 // stream keeps the arrivals of the phases apart.
-func (w *Workload) stream(p drive.Phase) uint64 {
-	if p.Name == folder.PhaseWarmup {
+func (w *Workload) stream(p executor.Phase) uint64 {
+	if p.Name == rundir.PhaseWarmup {
 		return 1
 	}
 	return 0
@@ -54,7 +54,7 @@ type slot struct {
 }
 
 // slots yields the requests of a phase from the given index on.
-func (w *Workload) slots(p drive.Phase, first int) iter.Seq[slot] {
+func (w *Workload) slots(p executor.Phase, first int) iter.Seq[slot] {
 	return func(yield func(slot) bool) {
 		next, stop := iter.Pull(w.Script.asks(p.Name, first))
 		defer stop()
@@ -69,14 +69,14 @@ func (w *Workload) slots(p drive.Phase, first int) iter.Seq[slot] {
 
 // draft is one planned request before its body is made.
 type draft struct {
-	entry    folder.ScheduleLine
+	entry    rundir.ScheduleLine
 	prompt   prompt.Prompt
-	sampling folder.Sampling
+	sampling rundir.Sampling
 	ask      ask
 }
 
 // draft draws prompt and output length of one request.
-func (w *Workload) draft(p drive.Phase, s slot) (draft, error) {
+func (w *Workload) draft(p executor.Phase, s slot) (draft, error) {
 	made := s.ask.draw()
 	d := draft{prompt: made, sampling: w.Sampling, ask: s.ask}
 	d.sampling.Salt = s.ask.salt
@@ -87,7 +87,7 @@ func (w *Workload) draft(p drive.Phase, s slot) (draft, error) {
 	if err != nil {
 		return draft{}, err
 	}
-	d.entry = folder.ScheduleLine{
+	d.entry = rundir.ScheduleLine{
 		Phase: p.Name, Index: s.index, PlannedNS: (*int64)(s.offset), Conversation: s.ask.conversation, Turn: s.ask.turn,
 		ParamsSHA256:      hexSHA256(params),
 		InputTokensTarget: made.Tokens, RepeatedTokensTarget: made.RepeatedTokens, MaxTokens: d.sampling.MaxTokens,
@@ -101,7 +101,7 @@ func (w *Workload) draft(p drive.Phase, s slot) (draft, error) {
 
 // hashed is the line of the schedule as workload_sha256 counts it: without the words of the run, as it was before
 // there were any, so that runs of any age that were asked the same have the same hash.
-func (d draft) hashed() folder.ScheduleLine {
+func (d draft) hashed() rundir.ScheduleLine {
 	line := d.entry
 	line.RepeatedTokensTarget = 0
 	if d.prompt.Opening.Len == 0 {
@@ -133,7 +133,7 @@ func promptHash(p prompt.Prompt) string {
 		return hexSHA256([]byte(p.Text))
 	}
 	talk := newDialogue()
-	talk.say(append(messagesOf(p.Before), chat.Message{Role: "user", Content: p.Text})...)
+	talk.say(append(messagesOf(p.Before), openai.Message{Role: "user", Content: p.Text})...)
 	return hex.EncodeToString(talk.sum.Sum(nil))
 }
 
@@ -154,17 +154,17 @@ func hexSHA256(data []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-func messagesOf(messages []prompt.Message) []chat.Message {
-	converted := make([]chat.Message, len(messages))
+func messagesOf(messages []prompt.Message) []openai.Message {
+	converted := make([]openai.Message, len(messages))
 	for i, m := range messages {
-		converted[i] = chat.Message(m)
+		converted[i] = openai.Message(m)
 	}
 	return converted
 }
 
 // job makes the request, or what makes it when its turn has come.
-func (w *Workload) job(d draft, talk *dialogue) (drive.Job, error) {
-	j := drive.Job{
+func (w *Workload) job(d draft, talk *dialogue) (executor.Job, error) {
+	j := executor.Job{
 		Index: d.entry.Index, MaxTokens: d.entry.MaxTokens,
 		Conversation: d.entry.Conversation, Turn: d.entry.Turn,
 		PromptSHA256: d.entry.PromptSHA256, ParamsSHA256: d.entry.ParamsSHA256, PrefixSHA256: d.entry.PrefixSHA256,
@@ -185,14 +185,14 @@ func (w *Workload) job(d draft, talk *dialogue) (drive.Job, error) {
 	return j, err
 }
 
-func (w *Workload) request(s folder.Sampling, body []byte) chat.Request {
-	return chat.Request{Endpoint: s.Endpoint, Body: body, KeepOutput: w.keepOutputs}
+func (w *Workload) request(s rundir.Sampling, body []byte) openai.Request {
+	return openai.Request{Endpoint: s.Endpoint, Body: body, KeepOutput: w.keepOutputs}
 }
 
 // body is the request's JSON: the messages before and the user's text after them, through the
 // template where there is one; or token ids, which have neither.
-func (w *Workload) body(s folder.Sampling, before []chat.Message, text string, ids []uint32) ([]byte, error) {
-	params := chat.Params{
+func (w *Workload) body(s rundir.Sampling, before []openai.Message, text string, ids []uint32) ([]byte, error) {
+	params := openai.Params{
 		Endpoint: s.Endpoint, Model: w.model, Engine: w.engine, Fields: w.fields, Prompt: text, Messages: before, PromptIDs: ids,
 		MaxTokens: s.MaxTokens, IgnoreEOS: s.IgnoreEOS,
 		Temperature: s.Temperature, TopP: s.TopP, Stop: s.Stop,
@@ -201,7 +201,7 @@ func (w *Workload) body(s folder.Sampling, before []chat.Message, text string, i
 	if s.Salt != "" && w.TakesSalt() {
 		params.Extra = map[string]any{}
 		maps.Copy(params.Extra, s.Extra)
-		params.Extra[string(chat.FieldCacheSalt)] = chat.CacheSalt(w.run, s.Salt)
+		params.Extra[string(openai.FieldCacheSalt)] = openai.CacheSalt(w.run, s.Salt)
 	}
 	if s.IgnoreEOS {
 		params.MinTokens = s.MaxTokens
@@ -217,16 +217,16 @@ func (w *Workload) body(s folder.Sampling, before []chat.Message, text string, i
 		}
 		params.Prompt, params.Messages = rendered, nil
 	}
-	return chat.Body(params)
+	return openai.Body(params)
 }
 
 // TakesSalt says whether the server knows the field that keeps caches apart.
 func (w *Workload) TakesSalt() bool {
 	fields := w.fields
 	if fields == nil {
-		fields, _ = chat.Fields(w.engine, w.Sampling.Endpoint)
+		fields, _ = openai.Fields(w.engine, w.Sampling.Endpoint)
 	}
-	return slices.Contains(fields, chat.FieldCacheSalt)
+	return slices.Contains(fields, openai.FieldCacheSalt)
 }
 
 // Counts says whether a phase enters the figures of the run.
@@ -234,11 +234,11 @@ func (w *Workload) Counts(phase string) bool { return !slices.Contains(w.Uncount
 
 // Uncounted names the phases that do not.
 func (w *Workload) Uncounted() []string {
-	return append([]string{folder.PhaseReady, folder.PhaseWarmup, folder.PhaseStop}, w.Script.unmeasured...)
+	return append([]string{rundir.PhaseReady, rundir.PhaseWarmup, rundir.PhaseStop}, w.Script.unmeasured...)
 }
 
 // Requests is how many requests of a phase this process sends, 0 when only time ends it.
-func (w *Workload) Requests(p drive.Phase) int {
+func (w *Workload) Requests(p executor.Phase) int {
 	if !w.place.Alone() {
 		return w.own(p)
 	}

@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/umascope/umascope/loadgen/chat"
+	"github.com/umascope/umascope/loadgen/openai"
 )
 
 // serving is how the server answers. All times 0 make an instant one.
@@ -133,7 +133,7 @@ func readRun(folder string) ([]stream, error) {
 		return nil, err
 	}
 	defer file.Close()
-	records, err := decodeLines[chat.Record](file)
+	records, err := decodeLines[openai.Record](file)
 	if err != nil {
 		return nil, err
 	}
@@ -142,7 +142,7 @@ func readRun(folder string) ([]stream, error) {
 		if r.Phase != "measure" {
 			continue
 		}
-		if r.Status != chat.StatusOK {
+		if r.Status != openai.StatusOK {
 			return nil, fmt.Errorf("request %d: %s: %s", r.Index, r.Status, r.Error)
 		}
 		streams = append(streams, reportedByUmaLoad(r))
@@ -150,15 +150,15 @@ func readRun(folder string) ([]stream, error) {
 	return streams, nil
 }
 
-func reportedByUmaLoad(r chat.Record) stream {
+func reportedByUmaLoad(r openai.Record) stream {
 	s := stream{ID: r.ServerRequestID}
-	if ttft, known := r.TTFT(chat.FromSend); known {
+	if ttft, known := r.TTFT(openai.FromSend); known {
 		s.TTFTMS = milliseconds(int64(ttft))
 	}
 	for gap := range r.ChunkGaps() {
 		s.GapsMS = append(s.GapsMS, milliseconds(int64(gap)))
 	}
-	if total, known := r.E2E(chat.FromSend); known {
+	if total, known := r.E2E(openai.FromSend); known {
 		s.TotalMS = milliseconds(int64(total))
 	}
 	if lag, known := r.ClientLag(); known {

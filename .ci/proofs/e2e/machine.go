@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/umascope/umascope/exporter"
-	"github.com/umascope/umascope/exporter/collect"
+	"github.com/umascope/umascope/exporter/collector"
 	"github.com/umascope/umascope/exporter/endpoint"
 	"github.com/umascope/umascope/exporter/sim"
 )
@@ -21,7 +21,7 @@ const gib = 1 << 30
 type machine struct {
 	name, address string
 	host          *sim.Host
-	seen          collect.Host
+	seen          collector.Host
 	handler       http.Handler
 
 	server  *http.Server // nil while the exporter is down
@@ -31,7 +31,7 @@ type machine struct {
 
 // newMachine makes a machine that has been on for a while. What it did before, if anything, is past when its clock
 // has come to that of the wall.
-func newMachine(name, address string, config sim.Config, sources collect.SourceOptions, past time.Duration, before func(*sim.Host) error) (*machine, error) {
+func newMachine(name, address string, config sim.Config, sources collector.SourceOptions, past time.Duration, before func(*sim.Host) error) (*machine, error) {
 	config.Start = time.Now().Add(-past)
 	host, err := sim.New(config)
 	if err != nil {
@@ -45,7 +45,7 @@ func newMachine(name, address string, config sim.Config, sources collect.SourceO
 	host.Advance(past)
 	m := &machine{name: name, address: address, host: host, seen: host.Collect()}
 	m.seen.HTTP = endpoint.Transport() // to the engine, which is none of the machine's files
-	e, err := exporter.New(m.seen, exporter.Settings{Options: collect.Options{ProcessLimit: 20, Sources: sources}})
+	e, err := exporter.New(m.seen, exporter.Settings{Options: collector.Options{ProcessLimit: 20, Sources: sources}})
 	if err != nil {
 		m.seen.GPU.Close()
 		return nil, fmt.Errorf("exporter of %s: %w", name, err)

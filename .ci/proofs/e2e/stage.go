@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/umascope/umascope/exporter/collect"
+	"github.com/umascope/umascope/exporter/collector"
 	"github.com/umascope/umascope/exporter/endpoint"
 	"github.com/umascope/umascope/exporter/sim"
 )
@@ -141,20 +141,20 @@ func (s *stage) startMachines() error {
 	if err != nil {
 		return err
 	}
-	read := collect.SourceOptions{
-		Targets:       collect.Targets{Engines: []*endpoint.Endpoint{engine}, KVBM: []*endpoint.Endpoint{kvbm}},
+	read := collector.SourceOptions{
+		Targets:       collector.Targets{Engines: []*endpoint.Endpoint{engine}, KVBM: []*endpoint.Endpoint{kvbm}},
 		BytesPerBlock: map[string]uint64{"": bytesPerToken * 16},
 	}
 	type wish struct {
 		name    string
 		config  sim.Config
-		sources collect.SourceOptions
+		sources collector.SourceOptions
 		before  func(*sim.Host) error
 	}
 	for _, w := range []wish{
 		{spark, sim.Config{Seed: 1, SwapBytes: 16 * gib, RailSensors: true}, read, func(h *sim.Host) error { return h.AddFile(weightsFile, weightBytes) }},
-		{oven, sim.Config{Seed: 2, AmbientCelsius: roomCelsius}, collect.SourceOptions{}, s.soak},
-		{victim, sim.Config{Seed: 3}, collect.SourceOptions{}, nil},
+		{oven, sim.Config{Seed: 2, AmbientCelsius: roomCelsius}, collector.SourceOptions{}, s.soak},
+		{victim, sim.Config{Seed: 3}, collector.SourceOptions{}, nil},
 	} {
 		m, err := newMachine(w.name, s.addresses[w.name], w.config, w.sources, time.Hour, w.before)
 		if err != nil {

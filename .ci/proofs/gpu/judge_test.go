@@ -32,7 +32,7 @@ func TestBuffersOfARecordedLog(t *testing.T) {
 }
 
 func TestBuffersOfALogWithCUDA(t *testing.T) {
-	log, err := os.ReadFile("../../../loadgen/extract/testdata/llamacpp-0.5.0-cuda.log")
+	log, err := os.ReadFile("../../../loadgen/enginelog/testdata/llamacpp-0.5.0-cuda.log")
 	if err != nil {
 		t.Fatal(err)
 	}

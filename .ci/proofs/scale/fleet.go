@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/umascope/umascope/exporter"
-	"github.com/umascope/umascope/exporter/collect"
+	"github.com/umascope/umascope/exporter/collector"
 	"github.com/umascope/umascope/exporter/endpoint"
 	hostsim "github.com/umascope/umascope/exporter/sim"
 	"github.com/umascope/umascope/loadgen/sim"
@@ -37,12 +37,12 @@ type spark struct {
 	last     time.Time
 	phase    float64 // no two machines do the same at the same time
 	weights  int64
-	seen     collect.Host
+	seen     collector.Host
 	exporter *exporter.Exporter
 }
 
 // newSpark makes the nth machine.
-func newSpark(n int, sources collect.SourceOptions) (*spark, error) {
+func newSpark(n int, sources collector.SourceOptions) (*spark, error) {
 	now := time.Now()
 	host, err := hostsim.New(hostsim.Config{Seed: uint64(n + 1), Start: now.Add(-uptime(n)), SwapBytes: 16 * gib, RailSensors: true, Cable: true, AmbientCelsius: 20 + float64(n%12)})
 	if err != nil {
@@ -63,7 +63,7 @@ func newSpark(n int, sources collect.SourceOptions) (*spark, error) {
 	host.Advance(uptime(n))
 	s.seen = host.Collect()
 	s.seen.HTTP = endpoint.Transport() // to the engine, which is none of the machine's files
-	s.exporter, err = exporter.New(s.seen, exporter.Settings{Options: collect.Options{ProcessLimit: 20, Sources: sources}})
+	s.exporter, err = exporter.New(s.seen, exporter.Settings{Options: collector.Options{ProcessLimit: 20, Sources: sources}})
 	if err != nil {
 		s.seen.GPU.Close()
 		return nil, err
@@ -111,7 +111,7 @@ func serveFleet(ctx context.Context, hosts int, engines bool, told io.Writer) er
 		serving.Go(func() { <-ctx.Done(); server.Close() })
 		return listener.Addr().String(), nil
 	}
-	var sources collect.SourceOptions
+	var sources collector.SourceOptions
 	if engines {
 		var err error
 		if sources, err = serveEngine(ctx, &serving, serve); err != nil {
@@ -137,30 +137,30 @@ func serveFleet(ctx context.Context, hosts int, engines bool, told io.Writer) er
 
 // serveEngine serves one engine with KVBM for all machines, with a request now and then: what they cost are the series
 // and the reading of pages, which are the same whoever serves them.
-func serveEngine(ctx context.Context, running *sync.WaitGroup, serve func(http.Handler) (string, error)) (collect.SourceOptions, error) {
+func serveEngine(ctx context.Context, running *sync.WaitGroup, serve func(http.Handler) (string, error)) (collector.SourceOptions, error) {
 	config := sim.Default()
 	config.KV.HostBytes, config.KV.DiskBytes, config.KV.Page = 8*gib, 32*gib, sim.KVBMv2
 	engine, err := sim.New(config)
 	if err != nil {
-		return collect.SourceOptions{}, err
+		return collector.SourceOptions{}, err
 	}
 	running.Go(func() { _ = engine.Run(ctx) })
 	at, err := serve(&once{page: engine.Handler()})
 	if err != nil {
-		return collect.SourceOptions{}, err
+		return collector.SourceOptions{}, err
 	}
 	kvbm, err := serve(&once{page: engine.KVBMHandler()})
 	if err != nil {
-		return collect.SourceOptions{}, err
+		return collector.SourceOptions{}, err
 	}
 	running.Go(func() { use(ctx, "http://"+at+"/v1/completions", config.Model) })
 	engineAt, err := endpoint.Parse("http://" + at + "/metrics")
 	if err != nil {
-		return collect.SourceOptions{}, err
+		return collector.SourceOptions{}, err
 	}
 	kvbmAt, err := endpoint.Parse("http://" + kvbm + "/metrics")
-	return collect.SourceOptions{
-		Targets: collect.Targets{Engines: []*endpoint.Endpoint{engineAt}, KVBM: []*endpoint.Endpoint{kvbmAt}}, BytesPerBlock: map[string]uint64{"": 2 << 20},
+	return collector.SourceOptions{
+		Targets: collector.Targets{Engines: []*endpoint.Endpoint{engineAt}, KVBM: []*endpoint.Endpoint{kvbmAt}}, BytesPerBlock: map[string]uint64{"": 2 << 20},
 	}, err
 }
 

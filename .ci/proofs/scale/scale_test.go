@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/umascope/umascope/exporter/collect"
+	"github.com/umascope/umascope/exporter/collector"
 )
 
 // values are the samples of a machine's page by series.
@@ -40,7 +40,7 @@ func different(a, b map[string]string) (n int) {
 func TestMachinesDifferAndMove(t *testing.T) {
 	var pages []map[string]string
 	for n := range 2 {
-		s, err := newSpark(n, collect.SourceOptions{})
+		s, err := newSpark(n, collector.SourceOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/umascope/umascope/loadgen/compare"
-	"github.com/umascope/umascope/loadgen/history"
+	"github.com/umascope/umascope/loadgen/runindex"
 )
 
 // The orders of campaigns, as plans have them.
@@ -159,17 +159,17 @@ func (s *showing) watch(c *shownCampaign) (stop func()) {
 }
 
 // runsOf are the finished runs of a campaign that were not seen yet, in the order of their start.
-func runsOf(dir string, seen map[string]bool) []history.Run {
-	paths, err := history.Find([]string{dir})
+func runsOf(dir string, seen map[string]bool) []runindex.Run {
+	paths, err := runindex.Find([]string{dir})
 	if err != nil {
 		return nil // there is none yet
 	}
-	var fresh []history.Run
+	var fresh []runindex.Run
 	for _, path := range paths {
 		if seen[path] {
 			continue
 		}
-		if r, err := history.Open(path); err == nil { // else it goes on
+		if r, err := runindex.Open(path); err == nil { // else it goes on
 			seen[path] = true
 			fresh = append(fresh, r)
 		}

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/umascope/umascope/exporter/kernelfs"
+	"github.com/umascope/umascope/exporter/hostfs"
 	hostsim "github.com/umascope/umascope/exporter/sim"
 )
 
@@ -128,7 +128,7 @@ func heat(ctx context.Context, s *stage, seen func() bool) error {
 
 // availableBytes is what the machine's kernel calls available.
 func (s *stage) availableBytes() (int64, error) {
-	memory, err := kernelfs.ReadMeminfo(s.seen.Proc)
+	memory, err := hostfs.ReadMeminfo(s.seen.Proc)
 	if err != nil {
 		return 0, err
 	}

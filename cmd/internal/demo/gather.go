@@ -9,13 +9,13 @@ import (
 	"strings"
 
 	"github.com/umascope/umascope/cmd/internal/demo/story"
-	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/rundir"
 )
 
 // writeReport writes the page of a demo, whole or not.
 func (p Program) writeReport(ctx context.Context, s *shown) error {
 	page := s.page(ctx)
-	return folder.Folder(s.out).Write(reportName, func(w io.Writer) error { return story.Write(w, page) })
+	return rundir.Folder(s.out).Write(reportName, func(w io.Writer) error { return story.Write(w, page) })
 }
 
 // page is what the page tells. What cannot be read is said there, and keeps nothing else from being told.

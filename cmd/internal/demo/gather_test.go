@@ -18,7 +18,7 @@ import (
 	"github.com/umascope/umascope/cmd/internal/demo/timeline"
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/loadgen/evidence"
-	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/summary"
 	"github.com/umascope/umascope/loadgen/telemetry"
 )
@@ -104,7 +104,7 @@ func TestAnAccountAddsUp(t *testing.T) {
 // trialFolder is the folder of a run that has sent the same prompts three times.
 func trialFolder(t *testing.T, s *shown) string {
 	t.Helper()
-	f, err := folder.New(s.folder, "rehydrate")
+	f, err := rundir.New(s.folder, "rehydrate")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,10 +117,10 @@ func trialFolder(t *testing.T, s *shown) string {
 			{Name: "kvbm_blocks_from_disk", Value: 900, Unit: "blocks", Expected: evidence.Range{1, math.Inf(1)}, Agrees: true},
 		}}},
 	}
-	if err := f.WriteJSON(folder.ManifestFile, folder.Manifest{Schema: folder.ManifestSchema, Run: "rehydrate"}); err != nil {
+	if err := f.WriteJSON(rundir.ManifestFile, rundir.Manifest{Schema: rundir.ManifestSchema, Run: "rehydrate"}); err != nil {
 		t.Fatal(err)
 	}
-	if err := f.WriteJSON(folder.SummaryFile, sum); err != nil {
+	if err := f.WriteJSON(rundir.SummaryFile, sum); err != nil {
 		t.Fatal(err)
 	}
 	lines := func(name string, line func(phase string, index int) any) {
@@ -142,13 +142,13 @@ func trialFolder(t *testing.T, s *shown) string {
 	sample(t, f)
 	milliseconds := map[string]int64{"warm_A": 500, "pressure_B": 900, "replay_A_1": 200, "replay_A_2": 20}
 	cached := map[string]int{"replay_A_1": 1990, "replay_A_2": 1990}
-	lines(folder.RequestsFile, func(phase string, index int) any {
+	lines(rundir.RequestsFile, func(phase string, index int) any {
 		return map[string]any{
 			"run": "rehydrate", "phase": phase, "index": index, "status": "ok", "dispatch_ns": 0, "intended_ns": 0,
 			"first_token_ns": (milliseconds[phase] + int64(index)) * 1e6, "tokens_in": 2000, "tokens_cached": cached[phase],
 		}
 	})
-	lines(folder.OutputsFile, func(phase string, index int) any {
+	lines(rundir.OutputsFile, func(phase string, index int) any {
 		text := fmt.Sprintf("answer %d", index)
 		if phase == "replay_A_1" && index == 3 {
 			text = "something else"
@@ -159,7 +159,7 @@ func trialFolder(t *testing.T, s *shown) string {
 }
 
 // sample writes the telemetry of that run: in the first replay blocks come from the drive, in the second from nowhere.
-func sample(t *testing.T, f folder.Folder) {
+func sample(t *testing.T, f rundir.Folder) {
 	t.Helper()
 	var blocks atomic.Int64
 	seen := make(chan struct{})
@@ -170,7 +170,7 @@ func sample(t *testing.T, f folder.Folder) {
 	defer page.Close()
 	start := time.Now()
 	sampler, err := telemetry.Start(t.Context(), telemetry.Options{
-		Sources: []telemetry.Source{{Name: trialsHost, URL: page.URL}}, Interval: telemetry.MaxInterval, File: f.Path(folder.TelemetryFile),
+		Sources: []telemetry.Source{{Name: trialsHost, URL: page.URL}}, Interval: telemetry.MaxInterval, File: f.Path(rundir.TelemetryFile),
 		Clock: func() int64 { return int64(time.Since(start)) }, Page: func(string, int, string, []byte) { seen <- struct{}{} },
 	})
 	if err != nil {

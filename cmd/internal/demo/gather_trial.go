@@ -10,21 +10,21 @@ import (
 
 	"github.com/umascope/umascope/cmd/internal/demo/story"
 	"github.com/umascope/umascope/exporter/metric"
-	"github.com/umascope/umascope/loadgen/chat"
 	"github.com/umascope/umascope/loadgen/evidence"
-	"github.com/umascope/umascope/loadgen/folder"
-	"github.com/umascope/umascope/loadgen/history"
+	"github.com/umascope/umascope/loadgen/openai"
+	"github.com/umascope/umascope/loadgen/rundir"
+	"github.com/umascope/umascope/loadgen/runindex"
 	"github.com/umascope/umascope/loadgen/summary"
 	"github.com/umascope/umascope/loadgen/telemetry"
 )
 
 // openTrial reads what a trial has left; nil if that is nothing. A fault is what the trial says itself, or why nothing can
 // be read.
-func openTrial(t *shownTrial) (run *history.Run, fault string) {
+func openTrial(t *shownTrial) (run *runindex.Run, fault string) {
 	if t.folder == "" {
 		return nil, t.problem
 	}
-	r, err := history.Open(t.folder)
+	r, err := runindex.Open(t.folder)
 	if err != nil {
 		return nil, cmp.Or(t.problem, err.Error())
 	}
@@ -77,7 +77,7 @@ func (s *shown) trialLinks(t *shownTrial) []story.Link {
 	if t.folder == "" {
 		return nil
 	}
-	return []story.Link{s.link("the report of the run", filepath.Join(t.folder, folder.HTMLFile)), s.link("the folder of the run", t.folder)}
+	return []story.Link{s.link("the report of the run", filepath.Join(t.folder, rundir.HTMLFile)), s.link("the folder of the run", t.folder)}
 }
 
 func signalPage(signal evidence.Signal) story.Signal {
@@ -96,18 +96,18 @@ const (
 )
 
 // passesOf are the times to the first token of phases that send the same prompts, by where their KV cache came from.
-func passesOf(r *history.Run) ([]story.Pass, error) {
+func passesOf(r *runindex.Run) ([]story.Pass, error) {
 	type phase struct {
 		seconds        []float64
 		cached, tokens int
 	}
 	phases := map[string]*phase{}
-	for record, err := range summary.Records(r.Path(folder.RequestsFile)) {
+	for record, err := range summary.Records(r.Path(rundir.RequestsFile)) {
 		if err != nil {
 			return nil, err
 		}
-		first, known := record.TTFT(chat.FromSend)
-		if record.Status != chat.StatusOK || !known || !strings.HasPrefix(record.Phase, firstPhases) && !strings.HasPrefix(record.Phase, againPhases) {
+		first, known := record.TTFT(openai.FromSend)
+		if record.Status != openai.StatusOK || !known || !strings.HasPrefix(record.Phase, firstPhases) && !strings.HasPrefix(record.Phase, againPhases) {
 			continue
 		}
 		p := phases[record.Phase]
@@ -120,7 +120,7 @@ func passesOf(r *history.Run) ([]story.Pass, error) {
 			p.tokens, p.cached = p.tokens+*record.TokensIn, p.cached+*record.TokensCached
 		}
 	}
-	log, err := telemetry.Read(r.Path(folder.TelemetryFile))
+	log, err := telemetry.Read(r.Path(rundir.TelemetryFile))
 	if err != nil {
 		return nil, err
 	}
@@ -196,8 +196,8 @@ func (s *shown) judged(t *shownTrial) story.Judged {
 }
 
 // differing are the prompts that were answered otherwise when they came again.
-func differing(r *history.Run) ([]story.Example, error) {
-	outputs, err := folder.OpenOutputs(r.Path(folder.OutputsFile))
+func differing(r *runindex.Run) ([]story.Example, error) {
+	outputs, err := rundir.OpenOutputs(r.Path(rundir.OutputsFile))
 	if err != nil {
 		return nil, err
 	}

@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/umascope/umascope/exporter/kernelfs"
+	"github.com/umascope/umascope/exporter/hostfs"
 	hostsim "github.com/umascope/umascope/exporter/sim"
 	"github.com/umascope/umascope/loadgen/sim"
 )
@@ -95,7 +95,7 @@ func (i *inference) readWhole(ctx context.Context, process *hostsim.Process, fil
 // goes on: its weights, and later its KV cache. The engine makes one report at a time.
 func (i *inference) follow(ctx context.Context, use sim.Use) {
 	demand := i.demandOf(use)
-	if moved, err := kernelfs.ReadProcessIO(i.proc, i.process.PID); err == nil { // else it was killed
+	if moved, err := hostfs.ReadProcessIO(i.proc, i.process.PID); err == nil { // else it was killed
 		demand.DirectReadMostBytes, demand.DirectWriteMostBytes = use.DiskReadBytes, use.DiskWrittenBytes
 		demand.DirectReadBytesPerSecond = i.read.owed(use.DiskReadBytes, moved.Read, i.speed)
 		demand.DirectWriteBytesPerSecond = i.written.owed(use.DiskWrittenBytes, moved.Written, i.speed)

@@ -11,9 +11,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/umascope/umascope/loadgen/folder"
-	"github.com/umascope/umascope/loadgen/gauge"
-	"github.com/umascope/umascope/loadgen/history"
+	"github.com/umascope/umascope/loadgen/promexport"
+	"github.com/umascope/umascope/loadgen/rundir"
+	"github.com/umascope/umascope/loadgen/runindex"
 )
 
 // keptComparisons is how many saved comparisons are kept. All of them are of the same runs, so that older ones are
@@ -33,14 +33,14 @@ func (s *simulation) compare(ctx context.Context) error {
 // it was interrupted. What cannot be read is passed by, as prune does; a run of somebody else is an error, since it
 // would be removed some day.
 func nextTurn(runs string) (number int, err error) {
-	found, err := history.Find([]string{runs})
-	if errors.Is(err, history.ErrNoRun) {
+	found, err := runindex.Find([]string{runs})
+	if errors.Is(err, runindex.ErrNoRun) {
 		return 0, nil
 	}
 	if err != nil {
 		return 0, err
 	}
-	for _, o := range history.OpenAll(found) {
+	for _, o := range runindex.OpenAll(found) {
 		if o.Err != nil {
 			continue
 		}
@@ -48,7 +48,7 @@ func nextTurn(runs string) (number int, err error) {
 		if err != nil || last < 0 {
 			return 0, fmt.Errorf("%s is no run of the simulation, which removes older runs: name a folder of its own", filepath.Base(o.Path))
 		}
-		if o.Run.Manifest.State == folder.StateComplete {
+		if o.Run.Manifest.State == rundir.StateComplete {
 			last++
 		}
 		number = max(number, last)
@@ -65,7 +65,7 @@ func (s *simulation) tidy(ctx context.Context) error {
 	if code != exitDone && ctx.Err() == nil {
 		return errors.New(said)
 	}
-	return tidyComparisons(filepath.Join(s.options.runs, gauge.ComparisonsFolder), keptComparisons)
+	return tidyComparisons(filepath.Join(s.options.runs, promexport.ComparisonsFolder), keptComparisons)
 }
 
 // tidyComparisons keeps the newest comparisons of the arms. Their names begin with the time; what else lies there is

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/rundir"
 )
 
 // TestRunsOfSomebodyElseAreNotRemoved: the folder has by default the name that uma-load run gives its own.
@@ -20,7 +20,7 @@ func TestRunsOfSomebodyElseAreNotRemoved(t *testing.T) {
 	r.ends(t)
 	var measured string
 	for _, run := range runsIn(t, runs) {
-		measured = run.Path(folder.ManifestFile)
+		measured = run.Path(rundir.ManifestFile)
 	}
 	text, err := os.ReadFile(measured)
 	if err != nil {

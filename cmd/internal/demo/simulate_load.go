@@ -11,8 +11,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/umascope/umascope/loadgen/folder"
-	"github.com/umascope/umascope/loadgen/history"
+	"github.com/umascope/umascope/loadgen/rundir"
+	"github.com/umascope/umascope/loadgen/runindex"
 	"github.com/umascope/umascope/loadgen/summary"
 )
 
@@ -97,18 +97,18 @@ const (
 
 // measure makes the run of a turn. When ctx ends it drains, and its folder is complete all the same.
 func (s *simulation) measure(ctx context.Context, t turn) result {
-	r := result{run: folder.NewID(time.Now(), t.arm.name)}
+	r := result{run: rundir.NewID(time.Now(), t.arm.name)}
 	r.folder = filepath.Join(s.options.runs, r.run)
 	_, said := s.load(ctx, s.runArguments(t, r.run))
-	finished, err := history.Open(r.folder)
+	finished, err := runindex.Open(r.folder)
 	switch {
 	case err != nil && ctx.Err() != nil:
 		r.verdict, r.folder = verdictInterrupted, "" // before it began
 	case err != nil:
 		r.verdict, r.why = verdictFailed, cmp.Or(said, err.Error())
-	case finished.Manifest.State == folder.StateInterrupted:
+	case finished.Manifest.State == rundir.StateInterrupted:
 		r.verdict = verdictInterrupted
-	case finished.Manifest.State == folder.StateFailed:
+	case finished.Manifest.State == rundir.StateFailed:
 		r.verdict, r.why = verdictFailed, said
 	case finished.Summary.Valid:
 		r.verdict = verdictValid

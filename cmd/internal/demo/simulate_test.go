@@ -18,9 +18,9 @@ import (
 	"time"
 
 	"github.com/umascope/umascope/exporter"
-	"github.com/umascope/umascope/loadgen/folder"
-	"github.com/umascope/umascope/loadgen/gauge"
-	"github.com/umascope/umascope/loadgen/history"
+	"github.com/umascope/umascope/loadgen/promexport"
+	"github.com/umascope/umascope/loadgen/rundir"
+	"github.com/umascope/umascope/loadgen/runindex"
 )
 
 // record is what a program prints, readable meanwhile.
@@ -112,19 +112,19 @@ func (r *rehearsal) ends(t *testing.T) int {
 }
 
 // runsIn are the finished runs of a folder by their turns.
-func runsIn(t *testing.T, runs string) map[int]history.Run {
+func runsIn(t *testing.T, runs string) map[int]runindex.Run {
 	t.Helper()
-	all, skipped, err := history.Load([]string{runs})
+	all, skipped, err := runindex.Load([]string{runs})
 	if err != nil || len(skipped) > 0 {
 		t.Fatal(err, skipped)
 	}
-	byTurn := map[int]history.Run{}
+	byTurn := map[int]runindex.Run{}
 	for _, r := range all {
 		number, err := strconv.Atoi(r.Manifest.Labels[turnLabel])
 		if err != nil {
 			t.Fatal(err)
 		}
-		if earlier, twice := byTurn[number]; !twice || earlier.Manifest.State != folder.StateComplete {
+		if earlier, twice := byTurn[number]; !twice || earlier.Manifest.State != rundir.StateComplete {
 			byTurn[number] = r
 		}
 	}
@@ -181,7 +181,7 @@ func TestASimulationServesItsPagesAndMakesRunsInTurn(t *testing.T) {
 			t.Errorf("turn %d does not say that engine and machine are simulated", number)
 		}
 	}
-	saved, err := filepath.Glob(filepath.Join(runs, gauge.ComparisonsFolder, "*.json"))
+	saved, err := filepath.Glob(filepath.Join(runs, promexport.ComparisonsFolder, "*.json"))
 	if err != nil || len(saved) != 1 {
 		t.Errorf("comparisons %v, %v", saved, err)
 	}
@@ -203,7 +203,7 @@ func TestARunThatIsInterruptedIsCompleteOnDiskAndMadeAgain(t *testing.T) {
 	}
 	first := rehearse(t, runs, long)
 	measuring := func() bool {
-		requests, err := filepath.Glob(filepath.Join(runs, "*", folder.RequestsFile))
+		requests, err := filepath.Glob(filepath.Join(runs, "*", rundir.RequestsFile))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -223,16 +223,16 @@ func TestARunThatIsInterruptedIsCompleteOnDiskAndMadeAgain(t *testing.T) {
 		t.Errorf("exit %d:\n%s", code, &first.printed)
 	}
 	cut := runsIn(t, runs)[0]
-	if cut.Manifest.State != folder.StateInterrupted || cut.Summary.Valid {
+	if cut.Manifest.State != rundir.StateInterrupted || cut.Summary.Valid {
 		t.Errorf("the run is %s, valid %v", cut.Manifest.State, cut.Summary.Valid)
 	}
 
 	// What a killed run leaves, and what is none, are passed by.
 	killed := filepath.Join(runs, "20200101T000000Z-native-killed")
 	for name, text := range map[string]string{
-		filepath.Join(killed, folder.ManifestFile):               `{"schema":"` + folder.ManifestSchema + `","run":"20200101T000000Z-native-killed","labels":{"turn":"77"},"state":"running"}`,
-		filepath.Join(runs, "other", folder.ScheduleFile):        "",
-		filepath.Join(runs, "broken", folder.ManifestFile):       "{",
+		filepath.Join(killed, rundir.ManifestFile):               `{"schema":"` + rundir.ManifestSchema + `","run":"20200101T000000Z-native-killed","labels":{"turn":"77"},"state":"running"}`,
+		filepath.Join(runs, "other", rundir.ScheduleFile):        "",
+		filepath.Join(runs, "broken", rundir.ManifestFile):       "{",
 		filepath.Join(runs, "foreign", "notes", "about-this.md"): "",
 	} {
 		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
@@ -249,7 +249,7 @@ func TestARunThatIsInterruptedIsCompleteOnDiskAndMadeAgain(t *testing.T) {
 	third := rehearse(t, runs, nil)
 	third.prints(t, 1, `first_turn=[123]`)
 	third.ends(t)
-	if _, err := os.Stat(cut.Path(folder.SummaryFile)); err != nil {
+	if _, err := os.Stat(cut.Path(rundir.SummaryFile)); err != nil {
 		t.Errorf("the interrupted run is lost: %v", err)
 	}
 }
@@ -257,12 +257,12 @@ func TestARunThatIsInterruptedIsCompleteOnDiskAndMadeAgain(t *testing.T) {
 func TestRunsAndComparisonsStayAsManyAsAreKept(t *testing.T) {
 	t.Parallel() // most of it is waiting
 	runs := t.TempDir()
-	comparisons := filepath.Join(runs, gauge.ComparisonsFolder)
+	comparisons := filepath.Join(runs, promexport.ComparisonsFolder)
 	if err := os.MkdirAll(comparisons, 0o755); err != nil {
 		t.Fatal(err)
 	}
 	for i := range keptComparisons + 5 {
-		name := folder.NewID(time.Unix(int64(i)*1000, 0), "arm-"+baselineArm) + ".json"
+		name := rundir.NewID(time.Unix(int64(i)*1000, 0), "arm-"+baselineArm) + ".json"
 		if err := os.WriteFile(filepath.Join(comparisons, name), []byte("{}"), 0o644); err != nil {
 			t.Fatal(err)
 		}
@@ -284,7 +284,7 @@ func TestRunsAndComparisonsStayAsManyAsAreKept(t *testing.T) {
 	if _, err := os.Stat(other); err != nil {
 		t.Errorf("a comparison of something else is gone: %v", err)
 	}
-	if _, err := os.Stat(filepath.Join(comparisons, folder.NewID(time.Unix(0, 0), "arm-"+baselineArm)+".json")); err == nil {
+	if _, err := os.Stat(filepath.Join(comparisons, rundir.NewID(time.Unix(0, 0), "arm-"+baselineArm)+".json")); err == nil {
 		t.Error("the oldest comparison is left")
 	}
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
 
-	"github.com/umascope/umascope/exporter/kernelfs"
+	"github.com/umascope/umascope/exporter/hostfs"
 	"github.com/umascope/umascope/exporter/metric"
 )
 
@@ -63,9 +63,9 @@ func TestTheMachineReadsFromItsDriveWhatTheEngineBringsBack(t *testing.T) {
 }
 
 // inDrive is what the engine's process has read from the drive and written to it.
-func (s *stage) inDrive(t *testing.T) kernelfs.ProcessIO {
+func (s *stage) inDrive(t *testing.T) hostfs.ProcessIO {
 	t.Helper()
-	moved, err := kernelfs.ReadProcessIO(s.seen.Proc, s.inference.process.PID)
+	moved, err := hostfs.ReadProcessIO(s.seen.Proc, s.inference.process.PID)
 	if err != nil {
 		t.Fatal(err)
 	}

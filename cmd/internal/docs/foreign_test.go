@@ -16,7 +16,7 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
-	"github.com/umascope/umascope/exporter/kernelfs"
+	"github.com/umascope/umascope/exporter/hostfs"
 	"github.com/umascope/umascope/loadgen/sim"
 )
 
@@ -229,7 +229,7 @@ func (r *engineRequest) tiers() error {
 		}
 		return gigabytes * 1e9, nil
 	}
-	for _, variable := range kernelfs.EnvironVariables() {
+	for _, variable := range hostfs.EnvironVariables() {
 		if value, given := os.LookupEnv(variable); given {
 			r.Environment += variable + "=" + value + "\x00"
 		}

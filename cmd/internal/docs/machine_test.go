@@ -19,9 +19,9 @@ import (
 	"time"
 
 	"github.com/umascope/umascope/exporter"
-	"github.com/umascope/umascope/exporter/collect"
+	"github.com/umascope/umascope/exporter/collector"
 	"github.com/umascope/umascope/exporter/endpoint"
-	"github.com/umascope/umascope/exporter/kernelfs"
+	"github.com/umascope/umascope/exporter/hostfs"
 	hostsim "github.com/umascope/umascope/exporter/sim"
 	"github.com/umascope/umascope/loadgen/sim"
 )
@@ -45,7 +45,7 @@ const (
 // spark is the simulated DGX Spark with what serves on it.
 type spark struct {
 	host *hostsim.Host
-	seen collect.Host
+	seen collector.Host
 
 	mu     sync.Mutex
 	worker *sim.Engine       // that a frontend of Dynamo finds
@@ -99,7 +99,7 @@ func newSpark(ctx context.Context) (*spark, error) {
 
 // exporter is uma-exporter's own code over the simulated machine.
 func (s *spark) exporter(kvbm, engines []string, bytesPerBlock uint64) (*exporter.Exporter, error) {
-	var sources collect.SourceOptions
+	var sources collector.SourceOptions
 	if bytesPerBlock > 0 {
 		sources.BytesPerBlock = map[string]uint64{"": bytesPerBlock}
 	}
@@ -115,7 +115,7 @@ func (s *spark) exporter(kvbm, engines []string, bytesPerBlock uint64) (*exporte
 			*one.list = append(*one.list, parsed)
 		}
 	}
-	return exporter.New(s.seen, exporter.Settings{Options: collect.Options{ProcessLimit: 20, Sources: sources}})
+	return exporter.New(s.seen, exporter.Settings{Options: collector.Options{ProcessLimit: 20, Sources: sources}})
 }
 
 // asked is an engine that somebody starts, as far as its arguments say it.
@@ -346,7 +346,7 @@ func (f *follower) follow(u sim.Use) {
 		f.sized(u.KVCapacityTokens)
 		f.sized = nil
 	}
-	if moved, err := kernelfs.ReadProcessIO(f.proc, f.process.PID); err == nil {
+	if moved, err := hostfs.ReadProcessIO(f.proc, f.process.PID); err == nil {
 		demand.DirectReadMostBytes, demand.DirectWriteMostBytes = u.DiskReadBytes, u.DiskWrittenBytes
 		demand.DirectReadBytesPerSecond = owed(u.DiskReadBytes, moved.Read, &f.before.read)
 		demand.DirectWriteBytesPerSecond = owed(u.DiskWrittenBytes, moved.Written, &f.before.written)

@@ -28,7 +28,7 @@ func proofs() map[string][]proof {
 			{command: "docker compose start", why: "the end of that backup"},
 			{command: "docker compose --profile '*' down", file: ".ci/proofs/stack/project.go", words: `"down"`},
 		},
-		"../../../compose/TLS.md": {{command: "uma-exporter secure", file: "exporter/securing_test.go", words: "--name"}},
+		"../../../compose/TLS.md": {{command: "uma-exporter secure", file: "exporter/tls_test.go", words: "--name"}},
 		"../../../compose/native/README.md": {
 			{command: "sudo apt install", file: ".ci/proofs/native/guest", words: "dpkg -i umascope_1.deb"},
 			{command: "curl -s", file: ".ci/proofs/native/guest", words: "10420"},
@@ -38,7 +38,7 @@ func proofs() map[string][]proof {
 			{command: "./umascope", file: ".ci/proofs/native/guest", words: "--user"},
 			{command: "loginctl", why: person},
 			{command: "systemctl --user", file: ".ci/proofs/native/guest", words: "systemctl"},
-			{command: "sudo uma-exporter secure", file: "exporter/securing_test.go", words: "--name"},
+			{command: "sudo uma-exporter secure", file: "exporter/tls_test.go", words: "--name"},
 			{command: "sudo chgrp", why: "rights of folders that the line before has made on the reader's machine"},
 			{command: "ARGS=", file: ".ci/proofs/native/guest", words: "ARGS="},
 		},

@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"github.com/umascope/umascope/exporter"
-	"github.com/umascope/umascope/exporter/collect"
+	"github.com/umascope/umascope/exporter/collector"
 	"github.com/umascope/umascope/exporter/endpoint"
 	"github.com/umascope/umascope/exporter/metric"
 	hostsim "github.com/umascope/umascope/exporter/sim"
@@ -110,7 +110,7 @@ func (s *story) pairRun(t *testing.T, arm string, cached int64) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, err := exporter.New(machine, exporter.Settings{Options: collect.Options{Sources: collect.SourceOptions{Targets: collect.Targets{Engines: []*endpoint.Endpoint{page}}}}})
+	e, err := exporter.New(machine, exporter.Settings{Options: collector.Options{Sources: collector.SourceOptions{Targets: collector.Targets{Engines: []*endpoint.Endpoint{page}}}}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -195,9 +195,9 @@ func TestEverySeriesInUseIsOnAGoldenPage(t *testing.T) {
 		t.Fatalf("no golden pages in exporter/testdata: %v", err)
 	}
 	pages = append(pages,
-		filepath.Join(root, "loadgen/gauge/testdata/results.prom"), // finished runs
-		filepath.Join(root, "loadgen/live/testdata/live.prom"),     // a run that goes on
-		filepath.Join(root, "exporter/engine/testdata/vllm.prom"))  // an engine
+		filepath.Join(root, "loadgen/promexport/testdata/results.prom"), // finished runs
+		filepath.Join(root, "loadgen/live/testdata/live.prom"),          // a run that goes on
+		filepath.Join(root, "exporter/engine/testdata/vllm.prom"))       // an engine
 	served := map[string]bool{}
 	// A histogram or summary is named by its type: its native form, and quantiles of few requests, are not in
 	// every page.

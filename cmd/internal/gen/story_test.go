@@ -23,7 +23,7 @@ import (
 	dto "github.com/prometheus/client_model/go"
 
 	"github.com/umascope/umascope/exporter"
-	"github.com/umascope/umascope/exporter/collect"
+	"github.com/umascope/umascope/exporter/collector"
 	"github.com/umascope/umascope/exporter/endpoint"
 	"github.com/umascope/umascope/exporter/metric"
 	hostsim "github.com/umascope/umascope/exporter/sim"
@@ -60,7 +60,7 @@ type story struct {
 func tell(t *testing.T) *story {
 	t.Helper()
 	s := &story{database: newDatabase(t), golden: goldenPages(t), out: t.TempDir(), began: time.Now()}
-	s.results = goldenPage(t, filepath.Join(root, "loadgen/gauge/testdata/results.prom"))
+	s.results = goldenPage(t, filepath.Join(root, "loadgen/promexport/testdata/results.prom"))
 	s.prompts = fewPrompts(t)
 	s.furnish(t)
 	s.scrapeAll(t)
@@ -132,10 +132,10 @@ func (s *story) furnish(t *testing.T) {
 	t.Cleanup(server.Close)
 	t.Cleanup(kvbm.Close)
 	s.engineURL = server.URL
-	sources := collect.Targets{Engines: endpoints(t, server.URL+"/metrics"), KVBM: endpoints(t, kvbm.URL+"/metrics")}
+	sources := collector.Targets{Engines: endpoints(t, server.URL+"/metrics"), KVBM: endpoints(t, kvbm.URL+"/metrics")}
 	machine := host.Collect()
 	machine.HTTP = http.DefaultTransport
-	e, err := exporter.New(machine, exporter.Settings{Options: collect.Options{ProcessLimit: 20, CachePaths: []string{weights}, Sources: collect.SourceOptions{
+	e, err := exporter.New(machine, exporter.Settings{Options: collector.Options{ProcessLimit: 20, CachePaths: []string{weights}, Sources: collector.SourceOptions{
 		Targets: sources, BytesPerBlock: map[string]uint64{"": 16 * 128 << 10}}}})
 	if err != nil {
 		t.Fatal(err)

@@ -18,7 +18,7 @@ import (
 	"time"
 
 	"github.com/umascope/umascope/exporter"
-	"github.com/umascope/umascope/exporter/collect"
+	"github.com/umascope/umascope/exporter/collector"
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/exporter/metric/expr"
 	hostsim "github.com/umascope/umascope/exporter/sim"
@@ -112,7 +112,7 @@ func (p *pair) export(t *testing.T, name string, host *hostsim.Host) {
 	t.Helper()
 	machine := host.Collect()
 	machine.HTTP = http.DefaultTransport
-	e, err := exporter.New(machine, exporter.Settings{Options: collect.Options{ProcessLimit: 5}})
+	e, err := exporter.New(machine, exporter.Settings{Options: collector.Options{ProcessLimit: 5}})
 	if err != nil {
 		t.Fatal(err)
 	}

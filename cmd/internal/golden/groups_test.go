@@ -119,11 +119,11 @@ func compact(t *testing.T, text []byte) string {
 // sources are the files of other tools, by the format that import calls them. They are copied to where they get a time
 // of change that is always the same: some formats have no other.
 var sources = map[string][]string{
-	"aiperf":          {"../../../loadgen/foreign/testdata/aiperf-0.13.0.json"},
-	"guidellm":        {"../../../loadgen/foreign/testdata/guidellm-0.8.1.json"},
-	"vllm":            {"../../../loadgen/foreign/testdata/vllm-0.33.0.json", "testdata/sources/vllm/appended.json"},
-	"trtllm-log":      {"../../../loadgen/extract/testdata/trtllm-bench-constructed.log=native_iter1.log", "testdata/sources/trtllm-log/native_iter1_metadata.json"},
-	"genai-bench":     {"../../../loadgen/extract/testdata/genai-bench.json", "testdata/sources/genai-bench/experiment_metadata.json"},
+	"aiperf":          {"../../../loadgen/importer/testdata/aiperf-0.13.0.json"},
+	"guidellm":        {"../../../loadgen/importer/testdata/guidellm-0.8.1.json"},
+	"vllm":            {"../../../loadgen/importer/testdata/vllm-0.33.0.json", "testdata/sources/vllm/appended.json"},
+	"trtllm-log":      {"../../../loadgen/enginelog/testdata/trtllm-bench-constructed.log=native_iter1.log", "testdata/sources/trtllm-log/native_iter1_metadata.json"},
+	"genai-bench":     {"../../../loadgen/enginelog/testdata/genai-bench.json", "testdata/sources/genai-bench/experiment_metadata.json"},
 	"vllm-multi-turn": {"testdata/sources/vllm-multi-turn/stats.json"},
 	"spark-harness":   {"testdata/sources/spark-harness/summary.json", "testdata/sources/spark-harness/invalid.json"},
 	"benchmark-spark": {"testdata/sources/benchmark-spark/all.json"},

@@ -22,7 +22,7 @@ import (
 	"time"
 
 	"github.com/umascope/umascope/exporter"
-	"github.com/umascope/umascope/exporter/collect"
+	"github.com/umascope/umascope/exporter/collector"
 	"github.com/umascope/umascope/exporter/endpoint"
 	hostsim "github.com/umascope/umascope/exporter/sim"
 	"github.com/umascope/umascope/loadgen"
@@ -201,7 +201,7 @@ func (m *maker) observed(args ...string) []string {
 
 func (m *maker) record(id string, want int, script string, args ...string) error {
 	for name, path := range map[string]string{"trtllm.log": "trtllm-bench-constructed.log", "genai-bench.log": "genai-bench.log", "genai-bench.json": "genai-bench.json"} {
-		text, err := os.ReadFile(filepath.Join(root, "loadgen/extract/testdata", path))
+		text, err := os.ReadFile(filepath.Join(root, "loadgen/enginelog/testdata", path))
 		if err == nil {
 			err = os.WriteFile(name, text, 0o644)
 		}
@@ -420,8 +420,8 @@ func (m *maker) startMachine() error {
 	}
 	seen := machine.Collect()
 	seen.HTTP = http.DefaultTransport
-	e, err := exporter.New(seen, exporter.Settings{Options: collect.Options{ProcessLimit: 3, CachePaths: []string{weights}, Sources: collect.SourceOptions{
-		Targets: collect.Targets{Engines: []*endpoint.Endpoint{enginePage}, KVBM: []*endpoint.Endpoint{kvbmPage}}, BytesPerBlock: map[string]uint64{"": 16 * 128 << 10}}}})
+	e, err := exporter.New(seen, exporter.Settings{Options: collector.Options{ProcessLimit: 3, CachePaths: []string{weights}, Sources: collector.SourceOptions{
+		Targets: collector.Targets{Engines: []*endpoint.Endpoint{enginePage}, KVBM: []*endpoint.Endpoint{kvbmPage}}, BytesPerBlock: map[string]uint64{"": 16 * 128 << 10}}}})
 	if err != nil {
 		return err
 	}

@@ -23,7 +23,7 @@ import (
 // elsewhere are verbs that are not driven here, with the reason or the test that has them.
 var elsewhere = map[string]string{
 	"completion": "prints our own words", "healthcheck": "prints an address and a number",
-	"merge": "loadgen/merging_hostile_test.go",
+	"merge": "loadgen/merge_hostile_test.go",
 	"hosts": "loadgen/hosts: answers of the network are its own tests'",
 	"arm":   "loadgen/campaign/arm; its processes are a campaign's here",
 }
@@ -124,7 +124,7 @@ func TestNothingOfOthersGetsOutOfItsText(t *testing.T) {
 	if err := os.Mkdir(root, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	foreign, err := os.ReadFile("../../../loadgen/foreign/testdata/vllm-0.33.0.json")
+	foreign, err := os.ReadFile("../../../loadgen/importer/testdata/vllm-0.33.0.json")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/umascope/umascope/loadgen/campaign/plan"
-	"github.com/umascope/umascope/loadgen/command"
+	"github.com/umascope/umascope/loadgen/subprocess"
 )
 
 func TestCheckNamesEverythingThatKeepsAnArmFromComingUp(t *testing.T) {
@@ -150,7 +150,7 @@ func TestTheDelayOfAProcessIsBeforeTheNext(t *testing.T) {
 }
 
 func TestAProcessIsNotGivenTheAddressOfNotices(t *testing.T) {
-	t.Setenv(command.NotifyVariable, "https://hooks.example/secret")
+	t.Setenv(subprocess.NotifyVariable, "https://hooks.example/secret")
 	env := strings.Join(environment(map[string]string{"WORD": "w"}), "\n")
 	if strings.Contains(env, "secret") || !strings.Contains(env, "WORD=w") || !strings.Contains(env, "PATH=") {
 		t.Errorf("%s", env)

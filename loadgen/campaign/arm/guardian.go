@@ -14,7 +14,7 @@ import (
 
 	"github.com/umascope/umascope/loadgen/campaign/lockfile"
 	"github.com/umascope/umascope/loadgen/campaign/plan"
-	"github.com/umascope/umascope/loadgen/command"
+	"github.com/umascope/umascope/loadgen/subprocess"
 )
 
 // guardianLog is the file in LogsFolder that a guardian writes when it stops an arm.
@@ -60,7 +60,7 @@ func (k *keeper) startGuardian(spec plan.Arm) (*guard, error) {
 		return nil, fmt.Errorf("guardian: %w", err)
 	}
 	defer read.Close()
-	process, err := command.Start(command.Options{Args: append(k.guardian[:len(k.guardian):len(k.guardian)], k.dir), Stdin: read, Session: true})
+	process, err := subprocess.Start(subprocess.Options{Args: append(k.guardian[:len(k.guardian):len(k.guardian)], k.dir), Stdin: read, Session: true})
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("guardian: %w", err), write.Close())
 	}

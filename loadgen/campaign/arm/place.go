@@ -14,7 +14,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/umascope/umascope/loadgen/command"
+	"github.com/umascope/umascope/loadgen/subprocess"
 )
 
 // place is where a process runs: here, or in a container, on another machine, or in a container there.
@@ -185,7 +185,7 @@ func lastLine(text string) string {
 
 // environment is ours, less what is for us alone, and what the plan adds, for commands here.
 func environment(plan map[string]string, more ...string) []string {
-	env := command.Inherited()
+	env := subprocess.Inherited()
 	for _, key := range slices.Sorted(maps.Keys(plan)) {
 		env = append(env, key+"="+plan[key])
 	}
@@ -206,7 +206,7 @@ func program(name, dir string, env map[string]string) (string, error) {
 		}
 		return filepath.Abs(found)
 	case !own:
-		if err := command.Find(name); err != nil {
+		if err := subprocess.Find(name); err != nil {
 			return "", err
 		}
 		return exec.LookPath(name)

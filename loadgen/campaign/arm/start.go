@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/umascope/umascope/loadgen/campaign/plan"
-	"github.com/umascope/umascope/loadgen/command"
+	"github.com/umascope/umascope/loadgen/subprocess"
 )
 
 // process is one that we have started.
@@ -22,7 +22,7 @@ type process struct {
 	index   int     // in the state
 	started Started // as it was then
 	place   place
-	client  *command.Command
+	client  *subprocess.Command
 	log     *reader // nil if no probe reads it
 }
 
@@ -38,7 +38,7 @@ func (k *keeper) start(ctx context.Context, spec plan.Process) (*process, error)
 		return nil, err
 	}
 	defer out.Close() // the process has its own
-	o := command.Options{Stdout: out, Stderr: out, Session: true}
+	o := subprocess.Options{Stdout: out, Stderr: out, Session: true}
 	if err := k.dress(p, &o); err != nil {
 		return nil, err
 	}
@@ -48,7 +48,7 @@ func (k *keeper) start(ctx context.Context, spec plan.Process) (*process, error)
 	if err := k.note(func(s *State) { s.Processes = append(s.Processes, p.started) }); err != nil {
 		return nil, err
 	}
-	if p.client, err = command.Start(o); err != nil {
+	if p.client, err = subprocess.Start(o); err != nil {
 		return nil, err
 	}
 	leader, err := identify(p.client.PID())
@@ -70,7 +70,7 @@ func (k *keeper) placeOf(p plan.Process) place {
 }
 
 // dress makes the command of a process.
-func (k *keeper) dress(p *process, o *command.Options) error {
+func (k *keeper) dress(p *process, o *subprocess.Options) error {
 	spec, token := p.spec, k.state.Token
 	marked := markVariable + "=" + mark(token, spec.Name)
 	if at := runsContainer(spec.Argv); at > 0 && spec.Container == "" {

@@ -18,7 +18,7 @@ import (
 	"github.com/prometheus/procfs"
 	"github.com/umascope/umascope/loadgen/campaign/lockfile"
 	"github.com/umascope/umascope/loadgen/campaign/plan"
-	"github.com/umascope/umascope/loadgen/command"
+	"github.com/umascope/umascope/loadgen/subprocess"
 )
 
 // Files and folders in the folder of an arm.
@@ -126,7 +126,7 @@ func mountPoints() ([]string, error) {
 // newStarted is a process before it is started.
 func newStarted(p plan.Process, where place, log string) Started {
 	return Started{
-		Name: p.Name, Program: filepath.Base(p.Argv[0]), Options: command.OptionNames(p.Argv[1:]), Arguments: len(p.Argv) - 1,
+		Name: p.Name, Program: filepath.Base(p.Argv[0]), Options: subprocess.OptionNames(p.Argv[1:]), Arguments: len(p.Argv) - 1,
 		Env: slices.Sorted(maps.Keys(p.Env)), Container: where.container, Tool: where.tool, Host: where.host, Root: p.Root,
 		Log: log, StartedAt: time.Now(), Signal: signalOf(p.Stop), StopSeconds: patience(p.Stop).Seconds(), StopCommand: len(p.Stop.Argv) > 0,
 	}

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/umascope/umascope/loadgen/option"
+	"github.com/umascope/umascope/loadgen/flagvalue"
 )
 
 // checkCell checks texts that are filled in. Path is that of the arm.
@@ -107,7 +107,7 @@ func (p *Plan) checkArgv(path string, argv []string) error {
 // checkPages checks pages that are given as NAME=URL.
 func (p *Plan) checkPages(path string, pages []string) error {
 	for _, page := range pages {
-		_, text, err := option.Pair(page, "=", option.PlainName)
+		_, text, err := flagvalue.Pair(page, "=", flagvalue.PlainName)
 		if err == nil {
 			err = address(text)
 		}

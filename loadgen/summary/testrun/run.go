@@ -11,33 +11,33 @@ import (
 	"time"
 
 	"github.com/umascope/umascope/exporter/metric"
-	"github.com/umascope/umascope/loadgen/chat"
-	"github.com/umascope/umascope/loadgen/extract"
-	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/enginelog"
+	"github.com/umascope/umascope/loadgen/openai"
+	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/telemetry"
 )
 
 // Run is a run as it stands in its folder before its summary is computed.
 type Run struct {
-	Manifest folder.Manifest
-	Phases   []folder.Span
-	Records  []chat.Record
+	Manifest rundir.Manifest
+	Phases   []rundir.Span
+	Records  []openai.Record
 	// Telemetry is the path of a telemetry file; empty is a run without one.
 	Telemetry string
 }
 
 // New returns a valid run that measured these requests for 10 s, without telemetry.
-func New(records ...chat.Record) Run {
+func New(records ...openai.Record) Run {
 	return Run{
-		Manifest: folder.Manifest{
-			Schema: folder.ManifestSchema, Run: "r", Scenario: "standard", State: folder.StateComplete,
-			Labels: map[string]string{"arm": "default", "host": "spark"}, Server: folder.Server{Model: "m"},
-			Judging: &folder.Judging{
+		Manifest: rundir.Manifest{
+			Schema: rundir.ManifestSchema, Run: "r", Scenario: "standard", State: rundir.StateComplete,
+			Labels: map[string]string{"arm": "default", "host": "spark"}, Server: rundir.Server{Model: "m"},
+			Judging: &rundir.Judging{
 				Streaming: true, Unmeasured: []string{"warmup"}, Complete: true,
-				Client: folder.ClientHealth{Watched: true}, Model: folder.ModelFindings{Checked: true},
+				Client: rundir.ClientHealth{Watched: true}, Model: rundir.ModelFindings{Checked: true},
 			},
 		},
-		Phases:  []folder.Span{{Name: "warmup"}, {Name: "measure", EndNS: 10e9}},
+		Phases:  []rundir.Span{{Name: "warmup"}, {Name: "measure", EndNS: 10e9}},
 		Records: records,
 	}
 }
@@ -57,7 +57,7 @@ func Example(t *testing.T, total time.Duration) Run {
 }
 
 // OneMachine returns a run of 15 s on one host, with its page.
-func OneMachine(t *testing.T, page Page, records ...chat.Record) Run {
+func OneMachine(t *testing.T, page Page, records ...openai.Record) Run {
 	t.Helper()
 	r := New(records...)
 	r.follow(t, 15*time.Second, map[string]Page{"spark": page.filled()}, "spark")
@@ -65,7 +65,7 @@ func OneMachine(t *testing.T, page Page, records ...chat.Record) Run {
 }
 
 // TwoMachines returns a run of 15 s on two machines, each with its page; spark-1 is its host.
-func TwoMachines(t *testing.T, first, second Page, records ...chat.Record) Run {
+func TwoMachines(t *testing.T, first, second Page, records ...openai.Record) Run {
 	t.Helper()
 	if second.Replace == nil {
 		second.Replace = strings.NewReplacer("GPU-1", "GPU-9") // no two machines have the same
@@ -90,7 +90,7 @@ func (p Page) filled() Page {
 // follow gives the run 5 s of warm-up, the rest of its time to measure, and the telemetry of pages.
 func (r *Run) follow(t *testing.T, total time.Duration, pages map[string]Page, order ...string) {
 	t.Helper()
-	r.Phases = []folder.Span{{Name: "warmup", EndNS: 5e9}, {Name: "measure", StartNS: 5e9, EndNS: total.Nanoseconds()}}
+	r.Phases = []rundir.Span{{Name: "warmup", EndNS: 5e9}, {Name: "measure", StartNS: 5e9, EndNS: total.Nanoseconds()}}
 	path, stats := sample(t, pages, []telemetry.Phase{{Name: "warmup"}, {Name: "measure", AtNS: 5e9}}, total, order...)
 	r.Telemetry, r.Manifest.Telemetry, r.Manifest.Judging.TelemetryRequested = path, &stats, true
 }
@@ -104,17 +104,17 @@ func Recorded(t *testing.T, mode string, phases ...telemetry.Phase) Run {
 		Replace: strings.NewReplacer(family, "healthy", "FREE", family)}
 	r := New()
 	r.Telemetry, _ = sample(t, map[string]Page{"spark": page}, phases, 25*time.Second, "spark")
-	r.Manifest.Server = folder.Server{}
+	r.Manifest.Server = rundir.Server{}
 	j := r.Manifest.Judging
-	j.Unmeasured, j.Client, j.Tool = nil, folder.ClientHealth{}, Tool()
-	j.Engine = &folder.EngineReport{KV: new(30 * GiB), KVTokens: new(250_000.), Peak: new(71 * GiB), Source: "the log of trtllm-bench"}
+	j.Unmeasured, j.Client, j.Tool = nil, rundir.ClientHealth{}, Tool()
+	j.Engine = &rundir.EngineReport{KV: new(30 * GiB), KVTokens: new(250_000.), Peak: new(71 * GiB), Source: "the log of trtllm-bench"}
 	r.Phases = nil
 	for i, p := range phases {
 		end := int64(25e9)
 		if i+1 < len(phases) {
 			end = phases[i+1].AtNS
 		}
-		r.Phases = append(r.Phases, folder.Span{Name: p.Name, StartNS: p.AtNS, EndNS: end})
+		r.Phases = append(r.Phases, rundir.Span{Name: p.Name, StartNS: p.AtNS, EndNS: end})
 		if p.Name != "measure" {
 			j.Unmeasured = append(j.Unmeasured, p.Name)
 		}
@@ -123,19 +123,19 @@ func Recorded(t *testing.T, mode string, phases ...telemetry.Phase) Run {
 }
 
 // Tool is what a command reported: an engine with a KV cache of 30 GiB, and a throughput.
-func Tool(values ...extract.Value) *folder.ToolReport {
-	return &folder.ToolReport{Program: "trtllm-bench", Extractor: "trtllm", Version: "1.1.0", Ranks: 1, Values: append([]extract.Value{
-		{Name: extract.KVBytes, Unit: extract.Bytes, Meaning: "KV cache", Value: 30 * GiB, From: "stdout:9", Text: "Allocated 30.00 GiB"},
-		{Name: extract.PeakBytes, Unit: extract.Bytes, Meaning: "peak", Value: 71 * GiB, From: "stdout:8"},
-		{Name: extract.TTFTSeconds, Unit: extract.Seconds, Meaning: "time to first token", Statistic: "p99", Value: .25, From: "stdout:20"},
-		{Name: extract.OutputTokensPerSecond, Unit: extract.PerSecond, Meaning: "output tokens per second", Value: 119.5, From: "stdout:19"},
+func Tool(values ...enginelog.Value) *rundir.ToolReport {
+	return &rundir.ToolReport{Program: "trtllm-bench", Extractor: "trtllm", Version: "1.1.0", Ranks: 1, Values: append([]enginelog.Value{
+		{Name: enginelog.KVBytes, Unit: enginelog.Bytes, Meaning: "KV cache", Value: 30 * GiB, From: "stdout:9", Text: "Allocated 30.00 GiB"},
+		{Name: enginelog.PeakBytes, Unit: enginelog.Bytes, Meaning: "peak", Value: 71 * GiB, From: "stdout:8"},
+		{Name: enginelog.TTFTSeconds, Unit: enginelog.Seconds, Meaning: "time to first token", Statistic: "p99", Value: .25, From: "stdout:20"},
+		{Name: enginelog.OutputTokensPerSecond, Unit: enginelog.PerSecond, Meaning: "output tokens per second", Value: 119.5, From: "stdout:19"},
 	}, values...)}
 }
 
 // Write writes the folder of the run and returns its path.
 func (r Run) Write(t testing.TB) string {
 	t.Helper()
-	dir := folder.Folder(t.TempDir())
+	dir := rundir.Folder(t.TempDir())
 	put := func(name string, text []byte, err error) {
 		t.Helper()
 		if err == nil {
@@ -146,11 +146,11 @@ func (r Run) Write(t testing.TB) string {
 		}
 	}
 	manifest, err := json.Marshal(r.Manifest)
-	put(folder.ManifestFile, manifest, err)
-	phases, err := json.Marshal(folder.Phases{Schema: folder.PhasesSchema, Phases: r.Phases})
-	put(folder.PhasesFile, phases, err)
+	put(rundir.ManifestFile, manifest, err)
+	phases, err := json.Marshal(rundir.Phases{Schema: rundir.PhasesSchema, Phases: r.Phases})
+	put(rundir.PhasesFile, phases, err)
 	if r.Manifest.Judging.Tool == nil {
-		put(folder.RequestsFile, []byte(JSONLines(t, r.Records...)), nil)
+		put(rundir.RequestsFile, []byte(JSONLines(t, r.Records...)), nil)
 	}
 	if r.Telemetry != "" {
 		log, err := os.ReadFile(r.Telemetry)

@@ -18,8 +18,8 @@ import (
 	"time"
 
 	"github.com/umascope/umascope/exporter/metric"
-	"github.com/umascope/umascope/loadgen/chat"
-	"github.com/umascope/umascope/loadgen/folder"
+	"github.com/umascope/umascope/loadgen/openai"
+	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/telemetry"
 )
 
@@ -101,7 +101,7 @@ func Sampled(t *testing.T, pages map[string]Page, phases []telemetry.Phase, tota
 // sample writes a telemetry file, with the sources in that order.
 func sample(t *testing.T, pages map[string]Page, phases []telemetry.Phase, total time.Duration, order ...string) (path string, stats telemetry.Stats) {
 	t.Helper()
-	path = filepath.Join(t.TempDir(), folder.TelemetryFile)
+	path = filepath.Join(t.TempDir(), rundir.TelemetryFile)
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
 		client := &http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
@@ -138,9 +138,9 @@ func Rest(float64) float64 { return 1.1 * GiB }
 
 // Loaded is a run as they come: requests of a Poisson process on a server that slows down as
 // more of them are running, and a few that fail.
-func Loaded(total time.Duration) []chat.Record {
+func Loaded(total time.Duration) []openai.Record {
 	random := rand.New(rand.NewPCG(7, 7))
-	var records []chat.Record
+	var records []openai.Record
 	for at := 0.0; at < total.Seconds()-4; at += random.ExpFloat64() / 4 {
 		wait := math.Max(0, random.NormFloat64()*.05+.08*math.Sin(at/7)+.06)
 		var chunks []int64
@@ -155,7 +155,7 @@ func Loaded(total time.Duration) []chat.Record {
 			r.Phase = "warmup"
 		}
 		if random.IntN(120) == 0 {
-			r.Status, r.Error = chat.StatusTruncated, "cut"
+			r.Status, r.Error = openai.StatusTruncated, "cut"
 		}
 		records = append(records, r)
 	}
@@ -166,9 +166,9 @@ const ms = int64(time.Millisecond)
 
 // Answered is a request that was sent when it was due and got chunks at these offsets, in
 // milliseconds after its dispatch; one token a chunk, each in a read of its own.
-func Answered(index int, dispatchMS int64, chunksMS ...int64) chat.Record {
-	r := chat.Record{
-		Run: "r", Phase: "measure", Index: index, Status: chat.StatusOK, HTTPStatus: 200,
+func Answered(index int, dispatchMS int64, chunksMS ...int64) openai.Record {
+	r := openai.Record{
+		Run: "r", Phase: "measure", Index: index, Status: openai.StatusOK, HTTPStatus: 200,
 		IntendedNS: dispatchMS * ms, EligibleNS: new(dispatchMS * ms), DispatchNS: new(dispatchMS * ms),
 		TokensIn: new(100), TokensOut: new(len(chunksMS)), FinishReason: "stop",
 	}
@@ -189,16 +189,16 @@ func Answered(index int, dispatchMS int64, chunksMS ...int64) chat.Record {
 }
 
 // Failed is a request that ended with an error 5 ms after it was sent.
-func Failed(index int, dispatchMS int64, status chat.Status) chat.Record {
-	return chat.Record{
+func Failed(index int, dispatchMS int64, status openai.Status) openai.Record {
+	return openai.Record{
 		Phase: "measure", Index: index, Status: status, Error: "broken",
 		IntendedNS: dispatchMS * ms, EligibleNS: new(dispatchMS * ms), DispatchNS: new(dispatchMS * ms), EndNS: new((dispatchMS + 5) * ms),
 	}
 }
 
 // Sequence yields the records as a file would.
-func Sequence(records ...chat.Record) iter.Seq2[chat.Record, error] {
-	return func(yield func(chat.Record, error) bool) {
+func Sequence(records ...openai.Record) iter.Seq2[openai.Record, error] {
+	return func(yield func(openai.Record, error) bool) {
 		for _, r := range records {
 			if !yield(r, nil) {
 				return
@@ -208,8 +208,8 @@ func Sequence(records ...chat.Record) iter.Seq2[chat.Record, error] {
 }
 
 // Steady is n good requests, one after the other.
-func Steady(n int) []chat.Record {
-	var records []chat.Record
+func Steady(n int) []openai.Record {
+	var records []openai.Record
 	for i := range n {
 		records = append(records, Answered(i, int64(i)*300, 100, 120, 140, 160, 180, 200, 220, 240))
 	}
@@ -217,7 +217,7 @@ func Steady(n int) []chat.Record {
 }
 
 // JSONLines is the text of a file of records.
-func JSONLines(t testing.TB, records ...chat.Record) string {
+func JSONLines(t testing.TB, records ...openai.Record) string {
 	t.Helper()
 	var b strings.Builder
 	for _, r := range records {
@@ -229,7 +229,7 @@ func JSONLines(t testing.TB, records ...chat.Record) string {
 }
 
 // Altered is steady load in which something was done to the first requests.
-func Altered(n, first int, alter func(*chat.Record)) []chat.Record {
+func Altered(n, first int, alter func(*openai.Record)) []openai.Record {
 	records := Steady(n)
 	for i := range first {
 		alter(&records[i])
@@ -238,14 +238,14 @@ func Altered(n, first int, alter func(*chat.Record)) []chat.Record {
 }
 
 // WithoutOutput is an answer that ended ok and has nothing in it.
-func WithoutOutput(r *chat.Record) {
+func WithoutOutput(r *openai.Record) {
 	r.FirstTokenNS, r.FirstVisibleNS, r.ArrivalsNS, r.ArrivalTokens, r.ArrivalKinds, r.ReadIDs = nil, nil, nil, nil, "", nil
 	r.TokensOut, r.OutputChars, r.OutputSHA256 = new(0), 0, ""
 }
 
 // FailedWith makes a request end with a status and an error.
-func FailedWith(status chat.Status, text string) func(*chat.Record) {
-	return func(r *chat.Record) {
+func FailedWith(status openai.Status, text string) func(*openai.Record) {
+	return func(r *openai.Record) {
 		WithoutOutput(r)
 		r.Status, r.Error = status, text
 	}
@@ -253,8 +253,8 @@ func FailedWith(status chat.Status, text string) func(*chat.Record) {
 
 // ClosedLoop is n slots that send one request after the other, each of 100 ms and 10 tokens; the
 // last slot gets requests for much longer than the others.
-func ClosedLoop(slots, each, straggling int) []chat.Record {
-	var records []chat.Record
+func ClosedLoop(slots, each, straggling int) []openai.Record {
+	var records []openai.Record
 	for slot := range slots {
 		n := each
 		if slot == slots-1 {
@@ -306,7 +306,7 @@ func ToolPhases() []telemetry.Phase {
 }
 
 // LongRecord is a request with that many arrivals.
-func LongRecord(i, arrivals int) chat.Record {
+func LongRecord(i, arrivals int) openai.Record {
 	chunks := make([]int64, arrivals)
 	for c := range chunks {
 		chunks[c] = int64(90 + i%40 + c*(18+i%5))

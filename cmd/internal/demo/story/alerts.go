@@ -5,8 +5,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/umascope/umascope/loadgen/chart"
 	"github.com/umascope/umascope/loadgen/render"
+	"github.com/umascope/umascope/loadgen/render/chart"
 )
 
 // fired is what alerts said.

@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"github.com/umascope/umascope/loadgen/compare"
-	"github.com/umascope/umascope/loadgen/exhibit"
 	"github.com/umascope/umascope/loadgen/render"
+	"github.com/umascope/umascope/loadgen/render/comparison"
 )
 
 // answer is what one design says.
@@ -98,14 +98,14 @@ func (a answer) card() render.Group {
 }
 
 func warningList(all []compare.Warning) render.List {
-	l := exhibit.Warnings(all)
+	l := comparison.Warnings(all)
 	l.Tone, l.Lead, l.Class = "", nil, "small"
 	return l
 }
 
 func (f *finding) take(m compare.Metrics, pair compare.Pair) {
 	unit := compare.Unit(m.Unit)
-	f.Verdict, f.Tone = exhibit.VerdictText(m), verdictTone(m)
+	f.Verdict, f.Tone = comparison.VerdictText(m), verdictTone(m)
 	f.Interval = interval(unit, m.CI95)
 	if m.HolmP != nil { // by which the verdict goes beside the interval
 		f.Interval += fmt.Sprintf(", p %.2g as one of all metrics (Holm)", *m.HolmP)

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/umascope/umascope/loadgen/chart"
 	"github.com/umascope/umascope/loadgen/compare"
+	"github.com/umascope/umascope/loadgen/render/chart"
 )
 
 // partClasses are the colours of files. They begin where those of the arms do not matter.

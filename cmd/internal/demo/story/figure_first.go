@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/umascope/umascope/loadgen/chart"
+	"github.com/umascope/umascope/loadgen/render/chart"
 )
 
 // firstFigure draws the time to the first token of every request by where its KV cache came from; nil without any.

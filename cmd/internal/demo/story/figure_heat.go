@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/umascope/umascope/loadgen/chart"
+	"github.com/umascope/umascope/loadgen/render/chart"
 )
 
 // Heights of the frames of the figure of heat, and of a row of it.

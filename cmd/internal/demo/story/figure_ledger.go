@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/umascope/umascope/exporter/metric"
-	"github.com/umascope/umascope/loadgen/chart"
 	"github.com/umascope/umascope/loadgen/compare"
+	"github.com/umascope/umascope/loadgen/render/chart"
 )
 
 // moments are when ledgers are compared, with their colour on the pages of comparisons.

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/umascope/umascope/loadgen/chart"
 	"github.com/umascope/umascope/loadgen/compare"
+	"github.com/umascope/umascope/loadgen/render/chart"
 )
 
 // armClasses are the colours of arms, the baseline first: those of the pages of comparisons.

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/umascope/umascope/loadgen/chart"
 	"github.com/umascope/umascope/loadgen/compare"
+	"github.com/umascope/umascope/loadgen/render/chart"
 )
 
 // rectangle is where a frame draws.

@@ -1,7 +1,7 @@
 package story
 
 import (
-	"github.com/umascope/umascope/loadgen/chart"
+	"github.com/umascope/umascope/loadgen/render/chart"
 )
 
 // wide is from which width on frames stand beside each other, and no longer below.

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/umascope/umascope/loadgen/chart"
 	"github.com/umascope/umascope/loadgen/render"
+	"github.com/umascope/umascope/loadgen/render/chart"
 )
 
 // rehydration is the section on KV blocks that came back from a drive.

@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/umascope/umascope/loadgen/chart"
 	"github.com/umascope/umascope/loadgen/compare"
-	"github.com/umascope/umascope/loadgen/exhibit"
 	"github.com/umascope/umascope/loadgen/render"
+	"github.com/umascope/umascope/loadgen/render/chart"
+	"github.com/umascope/umascope/loadgen/render/comparison"
 )
 
 // notReached is the reason why a section is empty if none is given.
@@ -203,7 +203,7 @@ func headline(campaigns []Campaign) string {
 			continue
 		}
 		if m := find(pair, compare.MemoryOccupiedWithoutKV); m != nil && m.Difference != nil {
-			answers = append(answers, fmt.Sprintf("%s GiB (%s, n = %d: %s)", shortSigned(*m.Difference), c.Name, m.A.N+m.B.N, exhibit.VerdictText(*m)))
+			answers = append(answers, fmt.Sprintf("%s GiB (%s, n = %d: %s)", shortSigned(*m.Difference), c.Name, m.A.N+m.B.N, comparison.VerdictText(*m)))
 		}
 	}
 	if len(answers) < 2 {

@@ -3,9 +3,9 @@ package story
 import (
 	"fmt"
 
-	"github.com/umascope/umascope/loadgen/chart"
 	"github.com/umascope/umascope/loadgen/compare"
 	"github.com/umascope/umascope/loadgen/render"
+	"github.com/umascope/umascope/loadgen/render/chart"
 )
 
 // where is the section on what the memory went to.

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/umascope/umascope/loadgen/chart"
 	"github.com/umascope/umascope/loadgen/compare"
 	"github.com/umascope/umascope/loadgen/render"
+	"github.com/umascope/umascope/loadgen/render/chart"
 )
 
 func signed(unit compare.Unit, v float64) string {

@@ -12,8 +12,8 @@ import (
 	"github.com/umascope/umascope/alerts"
 	"github.com/umascope/umascope/cmd/internal/demo/timeline"
 	"github.com/umascope/umascope/exporter"
-	"github.com/umascope/umascope/exporter/collect"
-	"github.com/umascope/umascope/exporter/kernelfs"
+	"github.com/umascope/umascope/exporter/collector"
+	"github.com/umascope/umascope/exporter/hostfs"
 	hostsim "github.com/umascope/umascope/exporter/sim"
 )
 
@@ -22,7 +22,7 @@ const gib = 1 << 30
 // machine is a simulated Spark whose clock stands still until the test moves it, seen by the project's exporter.
 type machine struct {
 	*hostsim.Host
-	seen   collect.Host
+	seen   collector.Host
 	target timeline.Target
 }
 
@@ -37,7 +37,7 @@ func newMachine(t testing.TB, name string, now time.Time) *machine {
 	host.Advance(uptime)
 	seen := host.Collect()
 	t.Cleanup(func() { seen.GPU.Close() })
-	e, err := exporter.New(seen, exporter.Settings{Options: collect.Options{ProcessLimit: 50}})
+	e, err := exporter.New(seen, exporter.Settings{Options: collector.Options{ProcessLimit: 50}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +49,7 @@ func newMachine(t testing.TB, name string, now time.Time) *machine {
 // leave has a process take memory until so much is available.
 func (m *machine) leave(t testing.TB, hog *hostsim.Process, bytes int64) {
 	t.Helper()
-	memory, err := kernelfs.ReadMeminfo(m.seen.Proc)
+	memory, err := hostfs.ReadMeminfo(m.seen.Proc)
 	if err != nil {
 		t.Fatal(err)
 	}

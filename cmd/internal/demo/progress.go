@@ -1,0 +1,190 @@
+package demo
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/umascope/umascope/exporter/metric"
+	"github.com/umascope/umascope/loadgen/compare"
+	"github.com/umascope/umascope/loadgen/evidence"
+	"github.com/umascope/umascope/loadgen/render/comparison"
+	"github.com/umascope/umascope/loadgen/runindex"
+)
+
+// teller says what happens, a line each, to whoever waits. Lines come from all machines.
+type teller struct {
+	began time.Time
+
+	mu  sync.Mutex
+	out io.Writer
+}
+
+// line says something of a machine.
+func (t *teller) line(host, format string, args ...any) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	fmt.Fprintf(t.out, "%4.0f s  %-12s  %s\n", time.Since(t.began).Seconds(), host, fmt.Sprintf(format, args...))
+}
+
+// say says something of all.
+func (t *teller) say(format string, args ...any) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	fmt.Fprintf(t.out, format, args...)
+}
+
+// introduce says what is simulated, what will be made and on which clock, before any figure appears.
+func (t *teller) introduce(s *showing) {
+	pace, busy := paceOf(s.options), ""
+	if s.sampling > 2*shortestSampling {
+		busy = ", and longer now: this machine is busy"
+	}
+	t.say(`umascope demo. All of it is simulated: no figure is of a real machine.
+
+Five DGX Sparks with an engine each are simulated here. What looks at them is real: uma-exporter, uma-load, the alert rules.
+`)
+	for _, c := range s.campaigns {
+		t.say("  %-13s %s: %d runs\n", c.host, c.title, 2*c.iterations)
+	}
+	for _, one := range s.trials {
+		after := ""
+		if one.host == trialsHost {
+			after = "; then its room gets hot"
+		}
+		t.say("  %-13s %s%s\n", one.host, one.title, after)
+	}
+	t.say(`
+Clocks of machines go %v times as fast as the one on the wall. Memory, heat and alerts are on theirs; latencies are on the wall's.
+It takes about %v%s. Ctrl-C ends it at any time.
+
+`, s.speed, pace.about, busy)
+}
+
+// run tells of a run of a campaign that is finished.
+func (t *teller) run(c *shownCampaign, r runindex.Run) {
+	what := "no figures"
+	switch memory := r.Summary.Memory; {
+	case !r.Summary.Valid:
+		what = "INVALID, in no figure: " + reasons(r.Summary)
+	case memory != nil && memory.OccupiedWithoutKV != nil && r.Summary.KV != nil && r.Summary.KV.CapacityBytes != nil:
+		what = fmt.Sprintf("%6.1f GiB occupied without KV cache, which has %4.1f GiB", *memory.OccupiedWithoutKV/gib, *r.Summary.KV.CapacityBytes/gib)
+	}
+	t.line(c.host, "run %s of %d  %-9s  %s", r.Summary.Labels["slot"], 2*c.iterations, r.Summary.Labels["arm"], what)
+}
+
+// trial tells of a trial that came out as it should.
+func (t *teller) trial(one *shownTrial, r runindex.Run) {
+	if one.wrongKV {
+		t.line(one.host, "%-9s  caught: uma-load calls the run INVALID: %s", one.name, reasons(r.Summary))
+		return
+	}
+	t.line(one.host, "%-9s  blocks back from the drive: %s; same answers as before: %s", one.name,
+		gradeText(r.Summary.Signals.SSDRehydrate), gradeText(r.Summary.Signals.OutputMatch))
+}
+
+// gradeText is a grade in words.
+func gradeText(s evidence.Signal) string { return strings.ReplaceAll(string(s.Grade), "_", " ") }
+
+// problem tells what went wrong on a machine.
+func (t *teller) problem(host, what string) { t.line(host, "problem: %s", what) }
+
+// verdict says what came of it, in a few lines.
+func (t *teller) verdict(s *shown) {
+	t.say("\nMemory occupied without KV cache, container against native, with the 95 %% interval:\n")
+	for _, c := range s.campaigns {
+		t.say("  %-13s %-31s %s\n", c.host, c.design(), c.difference())
+	}
+	t.say("Arms, sizes and machine are the same in all three. What can be seen here is one possible cause of what was published, not the cause.\n")
+	for _, e := range s.events {
+		t.say("\n%s\n", s.caught(e))
+	}
+	if others := s.otherAlerts(); len(others) > 0 {
+		t.say("Other alerts, in the report: %s.\n", strings.Join(others, ", "))
+	}
+}
+
+// caught says whether the alert of an event has told of it.
+func (s *shown) caught(e shownEvent) string {
+	for _, f := range s.firings {
+		if f.Alert == e.alert && f.Labels[string(metric.LabelHost)] == e.host && f.From.After(e.from) {
+			return fmt.Sprintf("Alert %s fired on %s %v after the room got hot, by the machine's clock.", f.Alert, e.host, f.From.Sub(e.from).Round(time.Second))
+		}
+	}
+	if e.until.IsZero() {
+		return fmt.Sprintf("The heat on %s was ended before alert %s fired.", e.host, e.alert)
+	}
+	return fmt.Sprintf("Alert %s did not fire on %s, though the room got hot.", e.alert, e.host)
+}
+
+// otherAlerts are the names of those that fired besides.
+func (s *shown) otherAlerts() []string {
+	names := map[string]bool{}
+	for _, f := range s.firings {
+		names[f.Alert] = true
+	}
+	for _, e := range s.events {
+		delete(names, e.alert)
+	}
+	return slices.Sorted(maps.Keys(names))
+}
+
+// design is how a campaign was made, in a few words.
+func (c *shownCampaign) design() string {
+	order := "native first, then container"
+	if c.order == orderABBA {
+		order = "arms take turns"
+	}
+	if c.dropsCaches {
+		order += ", caches emptied"
+	}
+	return order
+}
+
+// difference is what the comparison says of the memory occupied without KV cache, in its own words.
+func (c *shownCampaign) difference() string {
+	m, ok := c.metric(compare.MemoryOccupiedWithoutKV)
+	switch {
+	case !ok || m.Difference == nil:
+		return "no comparison: " + cmp.Or(c.problem, "it was not made to its end")
+	case m.CI95 == nil:
+		return fmt.Sprintf("%+6.1f GiB  %s", *m.Difference/gib, comparison.VerdictText(m))
+	}
+	return fmt.Sprintf("%+6.1f GiB [%+.1f, %+.1f]  %s", *m.Difference/gib, m.CI95[0]/gib, m.CI95[1]/gib, comparison.VerdictText(m))
+}
+
+// metric is a metric of the one pair of arms that the comparison has.
+func (c *shownCampaign) metric(name string) (compare.Metrics, bool) {
+	if c.comparison == nil {
+		return compare.Metrics{}, false
+	}
+	for _, s := range c.comparison.Strata {
+		for _, pair := range s.Pairs {
+			for _, m := range pair.Metrics {
+				if m.Name == name {
+					return m, true
+				}
+			}
+		}
+	}
+	return compare.Metrics{}, false
+}
+
+// where ends the demo with what to look at and what to do next.
+func (t *teller) where(s *shown) {
+	t.say(`
+report       %s
+everything   %s%c
+
+Next, on a machine with a real engine:
+  go run ./cmd/uma-exporter
+  go run ./cmd/uma-load run --url http://127.0.0.1:8000
+Step by step, native and in a container: loadgen/FIRST_RUN.md
+`, filepath.Join(s.out, reportName), s.folder, filepath.Separator)
+}

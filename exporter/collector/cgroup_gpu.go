@@ -1,0 +1,68 @@
+package collector
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/umascope/umascope/exporter/hostfs"
+	"github.com/umascope/umascope/exporter/nvml"
+)
+
+// gpuHeld is the GPU memory that processes hold, by cgroup.
+type gpuHeld struct {
+	// known says that no process and no figure can be missing, so that a cgroup which is not in the maps
+	// holds none. On a machine without GPU, and of GPUs of another machine, nothing is known.
+	known bool
+	// direct are the cgroups that such processes are directly in, whatever is known of amounts.
+	direct map[string]bool
+	// bytes is held by processes in a cgroup and in all below it, over all GPUs; fromPool is what of it
+	// is memory of the pool.
+	bytes, fromPool map[string]uint64
+	// inPool says that there is a GPU whose memory is that of the pool.
+	inPool bool
+}
+
+// gpuHeld sums what the processes of a reading hold, up the tree: a cgroup holds what those in it do.
+func (s *Sample) gpuHeld(ctx context.Context, memory MemoryReading, memoryErr error) gpuHeld {
+	held := gpuHeld{direct: map[string]bool{}, bytes: map[string]uint64{}, fromPool: map[string]uint64{}}
+	if memoryErr != nil || s.host.ForeignGPU {
+		return held
+	}
+	devices, err := s.devices(ctx)
+	held.inPool = memory.Architecture.InPool()
+	held.known = err == nil && len(devices) > 0 && memory.ProcessesTrusted &&
+		!slices.ContainsFunc(devices, func(d nvml.Device) bool { return !d.HeldKnown() }) &&
+		!slices.ContainsFunc(memory.Processes, s.isUnplaced)
+	pooled := map[string]bool{}
+	for _, d := range devices {
+		pooled[d.UUID] = d.Architecture.InPool()
+	}
+	for _, p := range memory.Processes {
+		held.add(p, pooled[p.UUID])
+	}
+	return held
+}
+
+// isUnplaced says whether a process is in a cgroup that the reader is not told: hidden from it (hidepid), or
+// outside its cgroup namespace.
+func (s *Sample) isUnplaced(p GPUProcess) bool {
+	return strings.HasPrefix(p.Cgroup, "/..") || p.Cgroup == "" && hostfs.ProcessExists(s.host.Proc, p.PID)
+}
+
+// add leaves out a process that had ended when its cgroup was asked for: it holds nothing any more.
+func (h gpuHeld) add(p GPUProcess, fromPool bool) {
+	if p.Cgroup == "" {
+		return
+	}
+	h.direct[p.Cgroup] = true
+	if p.UsedBytes == nil {
+		return
+	}
+	for cgroup := p.Cgroup; cgroup != ""; cgroup = cgroup[:strings.LastIndexByte(cgroup, '/')] {
+		h.bytes[cgroup] += *p.UsedBytes
+		if fromPool {
+			h.fromPool[cgroup] += *p.UsedBytes
+		}
+	}
+}

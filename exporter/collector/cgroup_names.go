@@ -1,0 +1,121 @@
+package collector
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+
+	"github.com/umascope/umascope/exporter/container"
+	"github.com/umascope/umascope/exporter/hostfs"
+)
+
+// containerNames finds out what people call containers, if somebody has said where that can be asked:
+// first in the file, then from the runtime. Without names cgroups have their ids.
+type containerNames struct {
+	file    *namesFile    // nil without one
+	runtime *runtimeNames // nil without one
+}
+
+func newContainerNames(host Host, options CgroupOptions) *containerNames {
+	names := &containerNames{}
+	if options.NamesFile != "" {
+		names.file = &namesFile{path: options.NamesFile}
+	}
+	if options.RuntimeSocket != "" {
+		names.runtime = newRuntimeNames(options.RuntimeSocket, host.Now)
+	}
+	return names
+}
+
+// ask brings the names up to date for these cgroups as far as that takes no waiting.
+func (n *containerNames) ask(candidates []candidate) {
+	if n.file != nil {
+		n.file.read()
+	}
+	if n.runtime == nil {
+		return
+	}
+	var ids []string
+	for _, one := range candidates {
+		if id := one.identity.ID; id != "" && !n.inFile(id) {
+			ids = append(ids, id)
+		}
+	}
+	n.runtime.ask(ids)
+}
+
+// answer takes what has been answered by now. The error says which of the sources that somebody named
+// does not work: that is a failure, though all else is served.
+func (n *containerNames) answer() error {
+	var errs []error
+	if n.file != nil && n.file.err != nil {
+		errs = append(errs, fmt.Errorf("--cgroup.names-file %s: %w", n.file.path, n.file.err))
+	}
+	if n.runtime != nil {
+		errs = append(errs, n.runtime.answer())
+	}
+	return errors.Join(errs...)
+}
+
+// of is the name of a container, empty where it is not known.
+func (n *containerNames) of(id string) container.Name {
+	if id == "" {
+		return container.Name{}
+	}
+	if n.inFile(id) {
+		name, _ := n.file.names.Of(id)
+		return name
+	}
+	if n.runtime != nil {
+		return n.runtime.known[id]
+	}
+	return container.Name{}
+}
+
+func (n *containerNames) inFile(id string) bool {
+	if n.file == nil {
+		return false
+	}
+	_, found := n.file.names.Of(id)
+	return found
+}
+
+// namesFile is a file that names containers. It is read in every collection and parsed when it has
+// changed: comparing some kilobytes costs less than the mistakes of times and sizes. What a file said last
+// stands while it cannot be read or understood.
+type namesFile struct {
+	path  string
+	text  []byte
+	names container.Names
+	err   error
+}
+
+func (f *namesFile) read() {
+	// By the rules for kernel files: a regular file, bounded, never waited for.
+	directory, name := filepath.Split(f.path)
+	text, err := fs.ReadFile(hostfs.Dir(filepath.Clean(directory)), name)
+	if err != nil {
+		f.err = reasonOf(err)
+		f.text = nil
+		return
+	}
+	if bytes.Equal(text, f.text) && f.text != nil {
+		return
+	}
+	names, err := container.ParseNames(text)
+	f.text, f.err = append([]byte{}, text...), err
+	if err == nil {
+		f.names = names
+	}
+}
+
+// reasonOf is an error without the path, which the flag names already.
+func reasonOf(err error) error {
+	var pathErr *fs.PathError
+	if errors.As(err, &pathErr) {
+		return pathErr.Err
+	}
+	return err
+}

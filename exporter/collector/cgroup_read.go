@@ -1,0 +1,107 @@
+package collector
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"runtime"
+	"sync/atomic"
+
+	"github.com/umascope/umascope/exporter/hostfs"
+)
+
+// cgroupReading is what a cgroup told.
+type cgroupReading struct {
+	candidate
+	at    int // in the order of the tree
+	there bool
+	files hostfs.Cgroup
+	stat  hostfs.MemoryStat
+	err   error
+}
+
+// read reads the files of the cgroups and hands each that is there over, in any order, while others are
+// still being read. The error is that of the first cgroup in trouble, with how many are; what else they
+// told is handed over.
+func (c *cgroupCollector) read(ctx context.Context, sample *Sample, chosen []candidate, take func(cgroupReading)) error {
+	tops, _ := sample.TopCgroupStats() // one that is not among them is read like the others
+	first := cgroupReading{at: len(chosen)}
+	troubled := 0
+	inParallel(len(chosen), func(i int) cgroupReading {
+		if err := ctx.Err(); err != nil {
+			return cgroupReading{at: i, err: fmt.Errorf("not read in time: %w", err)}
+		}
+		reading := readCgroup(c.host.Cgroup, chosen[i], tops)
+		reading.at = i
+		return reading
+	}, func(reading cgroupReading) {
+		if reading.err != nil {
+			troubled++
+			if reading.at < first.at {
+				first = reading
+			}
+		}
+		if reading.there {
+			take(reading)
+		}
+	})
+	if troubled > 1 {
+		return fmt.Errorf("%w; %d cgroups had trouble", first.err, troubled)
+	}
+	return first.err
+}
+
+// readCgroup reads one cgroup; tops are the memory.stat that have been read already.
+func readCgroup(cgroups fs.FS, one candidate, tops map[string]hostfs.MemoryStat) cgroupReading {
+	stat, shared := tops[one.path]
+	var statErr error
+	if !shared {
+		// What is missing is gone, or memory is not controlled in the cgroup.
+		if stat, statErr = hostfs.ReadMemoryStat(cgroups, one.path); hostfs.IsMissing(statErr) {
+			statErr = nil
+		}
+	}
+	files, err := hostfs.ReadCgroup(cgroups, one.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return cgroupReading{}
+	}
+	return cgroupReading{candidate: one, there: true, files: files, stat: stat, err: errors.Join(statErr, err)}
+}
+
+// maxReaders bounds how many cgroups are read at a time. Reading is work of the kernel, not waiting, and
+// most of a measured machine belongs to what is measured.
+const maxReaders = 4
+
+// inParallel calls do for 0 to n-1, several at a time, and take with each result, one at a time and in any
+// order. A panic of do is one of the caller, so that it is contained with the collector.
+func inParallel[T any](n int, do func(i int) T, take func(T)) {
+	type result struct {
+		value    T
+		panicked any
+	}
+	readers := min(n, maxReaders, runtime.GOMAXPROCS(0))
+	results := make(chan result, n+readers) // nobody waits to be heard, even if nobody listens any more
+	var next atomic.Int64
+	work := func() {
+		defer func() {
+			if cause := recover(); cause != nil {
+				next.Store(int64(n)) // the others need not go on
+				results <- result{panicked: cause}
+			}
+		}()
+		for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
+			results <- result{value: do(i)}
+		}
+	}
+	for range readers {
+		go work()
+	}
+	for range n {
+		one := <-results
+		if one.panicked != nil {
+			panic(one.panicked)
+		}
+		take(one.value)
+	}
+}

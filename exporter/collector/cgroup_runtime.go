@@ -1,0 +1,145 @@
+package collector
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/umascope/umascope/exporter/container"
+	"github.com/umascope/umascope/exporter/endpoint"
+)
+
+const (
+	// runtimeTimeout bounds a question to a runtime, answerTimeout how long the page that asked it
+	// waits for the answer. A list of containers takes a runtime some milliseconds; a page without
+	// names is right, only less readable, and the next one has them.
+	runtimeTimeout = 5 * time.Second
+	answerTimeout  = 100 * time.Millisecond
+
+	// A container that the runtime does not know, because it is another runtime's or not listed yet, is
+	// asked for again after shortestRetry, then after twice that, up to longestRetry.
+	shortestRetry = 2 * time.Second
+	longestRetry  = 5 * time.Minute
+
+	// containersPath lists what runs. It has no version: each that could stand before it is refused
+	// by some Docker in use (29 wants at least 1.44, which 24 does not know yet).
+	containersPath = "/containers/json"
+)
+
+// runtimeNames asks a Docker-compatible API for the names of containers, which may only be reached over a
+// socket of this machine. It is asked for the whole list, and only while there is a container whose name
+// is not known. It is not safe for concurrent use.
+type runtimeNames struct {
+	socket string
+	client endpoint.Client
+	now    func() time.Time
+
+	known   map[string]container.Name
+	unknown map[string]retry
+	pending chan listing // gets one answer, nil when nothing has been asked
+	fresh   bool         // asked in this collection
+	err     error        // of the last question
+}
+
+// retry says when a container is asked for again, and how long to wait after that.
+type retry struct {
+	at   time.Time
+	wait time.Duration
+}
+
+type listing struct {
+	names map[string]container.Name
+	err   error
+}
+
+func newRuntimeNames(socket string, now func() time.Time) *runtimeNames {
+	dialer := &net.Dialer{Timeout: runtimeTimeout}
+	return &runtimeNames{
+		socket: socket, now: now,
+		client: endpoint.Client{HTTP: &http.Transport{
+			DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+				return dialer.DialContext(ctx, "unix", socket)
+			},
+			DisableKeepAlives: true, // hours may pass to the next question
+		}},
+		known: map[string]container.Name{}, unknown: map[string]retry{},
+	}
+}
+
+// ask begins a question if it is time to ask for one of these containers, and forgets all others.
+func (r *runtimeNames) ask(ids []string) {
+	r.take()
+	known, unknown := make(map[string]container.Name, len(ids)), map[string]retry{}
+	due := false
+	for _, id := range ids {
+		if name, found := r.known[id]; found {
+			known[id] = name
+			continue
+		}
+		unknown[id] = r.unknown[id]
+		due = due || !r.now().Before(unknown[id].at)
+	}
+	r.known, r.unknown, r.fresh = known, unknown, due && r.pending == nil
+	if r.fresh {
+		r.pending = make(chan listing, 1)
+		go r.list(r.pending)
+	}
+}
+
+// answer takes the answer, for which the collection that asked waits a little. The error is what is wrong
+// with the runtime, nil where nothing more is to be asked of it.
+func (r *runtimeNames) answer() error {
+	if r.fresh {
+		r.await()
+	}
+	r.take()
+	if r.err == nil || len(r.unknown) == 0 {
+		return nil
+	}
+	return fmt.Errorf("--cgroup.runtime-socket %s: %w", r.socket, r.err)
+}
+
+func (r *runtimeNames) await() {
+	timer := time.NewTimer(answerTimeout)
+	defer timer.Stop()
+	select {
+	case answer := <-r.pending:
+		r.apply(answer)
+	case <-timer.C:
+	}
+}
+
+// take takes an answer that is there.
+func (r *runtimeNames) take() {
+	select {
+	case answer := <-r.pending: // a nil channel never has one
+		r.apply(answer)
+	default:
+	}
+}
+
+func (r *runtimeNames) apply(answer listing) {
+	r.pending, r.err = nil, answer.err
+	for id, last := range r.unknown {
+		if name, found := answer.names[id]; found {
+			r.known[id] = name
+			delete(r.unknown, id)
+			continue
+		}
+		wait := min(max(2*last.wait, shortestRetry), longestRetry)
+		r.unknown[id] = retry{r.now().Add(wait), wait}
+	}
+}
+
+// list asks once. It does not belong to the collection that began it, and ends by its own deadline.
+func (r *runtimeNames) list(answer chan<- listing) {
+	ctx, cancel := context.WithTimeout(context.Background(), runtimeTimeout)
+	defer cancel()
+	var list []container.Listed
+	at := &endpoint.Endpoint{URL: &url.URL{Scheme: "http", Host: "localhost"}}
+	err := r.client.JSON(ctx, at, containersPath, &list)
+	answer <- listing{container.NamesOf(list), err}
+}

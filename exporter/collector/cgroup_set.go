@@ -1,0 +1,87 @@
+package collector
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/umascope/umascope/exporter/container"
+	"github.com/umascope/umascope/exporter/hostfs"
+)
+
+// candidate is a cgroup that is to be shown if there is room.
+type candidate struct {
+	path     string
+	identity container.Identity
+	holdsGPU bool
+}
+
+// candidates are the cgroups worth showing: containers, pods, what is directly below the root, what
+// holds GPU memory, and what was asked for.
+func (c *cgroupCollector) candidates(paths []string, held gpuHeld) []candidate {
+	var candidates []candidate
+	for _, path := range paths {
+		one := candidate{path: path, identity: container.Identify(path), holdsGPU: held.direct[path]}
+		if one.isContained() || isTop(path) || one.holdsGPU || c.wanted(path) {
+			candidates = append(candidates, one)
+		}
+	}
+	return candidates
+}
+
+func (c *cgroupCollector) wanted(path string) bool {
+	return c.options.Include != nil && c.options.Include.MatchString(path)
+}
+
+// isPause says whether a container is known to do nothing but hold the namespaces of a pod. It is not
+// worth showing unless somebody asks for it.
+func (c *cgroupCollector) isPause(one candidate) bool {
+	return c.names.of(one.identity.ID).Sandbox && !one.holdsGPU && !c.wanted(one.path)
+}
+
+func isTop(path string) bool { return strings.LastIndexByte(path, '/') == 0 }
+
+func (c candidate) isContained() bool {
+	return c.identity.Kind == container.Container || c.identity.Kind == container.Pod
+}
+
+// rank orders what matters most first: holders of GPU memory; containers, and the top-level
+// cgroups, which all others are part of; the rest.
+func (c candidate) rank() int {
+	switch {
+	case c.holdsGPU:
+		return 0
+	case c.identity.Kind == container.Container, isTop(c.path):
+		return 1
+	}
+	return 2
+}
+
+// within leaves as many as there is room for, of equal rank those that most is charged to. The order
+// of the tree is kept.
+func (c *cgroupCollector) within(candidates []candidate) []candidate {
+	limit := cmp.Or(c.options.Limit, defaultCgroupLimit)
+	if len(candidates) <= limit {
+		return candidates
+	}
+	type ranked struct {
+		at, rank int
+		charged  uint64
+	}
+	order := make([]ranked, 0, len(candidates))
+	inParallel(len(candidates), func(i int) ranked {
+		// One that tells nothing, because it is gone or has no memory controller, comes last.
+		charged, _ := hostfs.ReadMemoryCurrent(c.host.Cgroup, candidates[i].path)
+		return ranked{i, candidates[i].rank(), charged}
+	}, func(one ranked) { order = append(order, one) })
+	slices.SortFunc(order, func(a, b ranked) int {
+		return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(b.charged, a.charged), cmp.Compare(a.at, b.at))
+	})
+	order = order[:limit]
+	slices.SortFunc(order, func(a, b ranked) int { return cmp.Compare(a.at, b.at) })
+	chosen := make([]candidate, limit)
+	for i, one := range order {
+		chosen[i] = candidates[one.at]
+	}
+	return chosen
+}

@@ -1,0 +1,112 @@
+package collector
+
+import (
+	"io/fs"
+	"strings"
+
+	"github.com/umascope/umascope/exporter/cufile"
+	"github.com/umascope/umascope/exporter/hostfs"
+)
+
+const (
+	// maxLogsOfProcess bounds the logs that are read of a process; the library writes one.
+	maxLogsOfProcess = 2
+	// maxFollowedLogs bounds the logs whose place is kept, those of processes that have ended included: an
+	// engine that is started again goes on in the log that it had. There is room for all that processes have
+	// open, so that the place in none of those is forgotten and its messages counted again.
+	maxFollowedLogs = maxLogsOfProcess * maxEngineProcesses
+	// maxMarked bounds the processes told apart in one log.
+	maxMarked = 256
+)
+
+// cufileLogs follows the logs of cuFile.
+type cufileLogs struct {
+	files map[string]*followedLog // by LogPosition.File
+	// messages are those counted so far, by level; found says that there was a log to count in.
+	messages map[string]uint64
+	found    bool
+	turn     uint64 // of readings
+}
+
+// followedLog is how far a log has been read, and what it says of the processes that write it.
+type followedLog struct {
+	offset uint64
+	turn   uint64                   // when it was read last
+	marks  map[uint32]*cufile.Marks // by PID in the process's own namespace
+}
+
+func newCuFileLogs() *cufileLogs {
+	return &cufileLogs{files: map[string]*followedLog{}, messages: map[string]uint64{}}
+}
+
+// evidence reads what is new in the logs of a process and adds what they tell to the rest. A log that cannot be
+// read tells nothing.
+func (l *cufileLogs) evidence(proc fs.FS, look *cufileLook) cufile.Evidence {
+	evidence := look.evidence
+	for _, name := range look.logs {
+		log := l.follow(proc, look.pid, name)
+		if log == nil {
+			continue
+		}
+		if marks := log.marks[look.innerPID]; marks != nil {
+			evidence.Log.Join(*marks)
+		}
+	}
+	return evidence
+}
+
+// follow reads on in a log, nil if it cannot be read. Processes that share one are served from one reading.
+func (l *cufileLogs) follow(proc fs.FS, pid uint32, name string) *followedLog {
+	lines, now, err := hostfs.FollowForeign(proc, pid, name, func(file string) (uint64, bool) {
+		known := l.files[file]
+		if known == nil {
+			return 0, false
+		}
+		return known.offset, true
+	})
+	if err != nil {
+		return nil
+	}
+	log := l.files[now.File]
+	if log == nil {
+		log = &followedLog{marks: map[uint32]*cufile.Marks{}}
+		l.makeRoom()
+		l.files[now.File] = log
+	}
+	l.found = true
+	l.turn++
+	log.offset, log.turn = now.Offset, l.turn
+	for line := range strings.Lines(lines) {
+		entry, ok := cufile.ParseLogLine(strings.TrimSuffix(line, "\n"))
+		if ok {
+			l.messages[entry.Level]++
+			log.add(entry)
+		}
+	}
+	return log
+}
+
+// makeRoom forgets the log that has not been read for longest if there are too many.
+func (l *cufileLogs) makeRoom() {
+	if len(l.files) < maxFollowedLogs {
+		return
+	}
+	var oldest string
+	for file, log := range l.files {
+		if known := l.files[oldest]; known == nil || log.turn < known.turn {
+			oldest = file
+		}
+	}
+	delete(l.files, oldest)
+}
+
+func (l *followedLog) add(entry cufile.Entry) {
+	marks := l.marks[entry.PID]
+	if marks == nil && len(l.marks) < maxMarked {
+		marks = &cufile.Marks{}
+		l.marks[entry.PID] = marks
+	}
+	if marks != nil {
+		marks.Add(entry.Message)
+	}
+}

@@ -1,0 +1,161 @@
+package collector
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io/fs"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/umascope/umascope/exporter/cufile"
+	"github.com/umascope/umascope/exporter/hostfs"
+)
+
+// The library and its half for network file systems, by how their files' names begin.
+const (
+	cufileLibrary     = "libcufile.so"
+	cufileRDMALibrary = "libcufile_rdma.so"
+)
+
+// cufileLook is one look into a process.
+type cufileLook struct {
+	pid      uint32
+	innerPID uint32 // as its logs have it
+	comm     string
+	cgroup   string
+	evidence cufile.Evidence // less what logs tell
+	// configPath is the configuration that the process has, "" if there is none; config is nil if it could
+	// not be read.
+	configPath string
+	config     *cufile.Config
+	// logs are where its logs may be, by its own names.
+	logs []string
+}
+
+// lookInto looks into the processes; of one that hides nothing is seen.
+func (c *cufileCollector) lookInto(ctx context.Context, pids []uint32) ([]*cufileLook, error) {
+	looks, hidden, err := c.looks.into(ctx, pids)
+	for _, pid := range hidden {
+		looks = append(looks, &cufileLook{pid: pid})
+	}
+	return looks, err
+}
+
+// inspect looks into a process. What cannot be read leaves the evidence uninspected.
+func inspect(host Host, pid uint32) *cufileLook {
+	look := &cufileLook{pid: pid, innerPID: pid}
+	look.comm, _ = hostfs.Comm(host.Proc, pid) // it may have ended since
+	libraries, mapsErr := hostfs.MappedLibraries(host.Proc, pid, cufileLibrary, cufileRDMALibrary)
+	files, filesErr := hostfs.OpenFiles(host.Proc, pid)
+	look.evidence.Loaded, look.evidence.RDMALoaded = libraries[cufileLibrary], libraries[cufileRDMALibrary]
+	look.evidence.Inspected = mapsErr == nil && filesErr == nil
+	if !look.evidence.Inspected || !look.evidence.Loaded {
+		look.addFiles(files)
+		return look
+	}
+	look.cgroup, _ = hostfs.ProcessCgroup(host.Proc, pid)
+	if status, err := hostfs.ReadProcessStatus(host.Proc, pid); err == nil {
+		look.innerPID = cmp.Or(status.InnerPID, pid)
+	}
+	environ, err := hostfs.ReadEnviron(host.Proc, pid)
+	look.evidence.ConfigUnknown = err != nil
+	look.addConfig(host.Proc, environ)
+	look.addFiles(files)
+	look.addLogs(host.Proc, files, environ)
+	peer, err := hostfs.HasPeerMemory(host.Sys)
+	look.evidence.PeerMemory = peer || err != nil
+	return look
+}
+
+// addFiles takes in what the descriptors tell. Two of one file, one with O_DIRECT and one without, are a pair.
+func (l *cufileLook) addFiles(files []hostfs.OpenFile) {
+	type identity struct {
+		device string
+		inode  uint64
+	}
+	type opened struct{ direct, buffered bool }
+	ways := map[identity]opened{}
+	for _, file := range files {
+		if strings.HasPrefix(file.Target, "/dev/nvidia-fs") {
+			l.evidence.NvidiaFS = true
+		}
+		if file.Direct == nil {
+			continue
+		}
+		which := identity{file.Device, file.Inode}
+		way := ways[which]
+		way.direct, way.buffered = way.direct || *file.Direct, way.buffered || !*file.Direct
+		ways[which] = way
+	}
+	for which, way := range ways {
+		l.evidence.DirectFile = l.evidence.DirectFile || way.direct
+		if way.direct && way.buffered && which.inode != 0 {
+			l.evidence.TwinFile = true
+		}
+	}
+}
+
+// addConfig reads the configuration that the library uses in this process.
+func (l *cufileLook) addConfig(proc fs.FS, environ map[string]string) {
+	forced, _ := strconv.ParseBool(strings.ToLower(environ["CUFILE_FORCE_COMPAT_MODE"]))
+	l.evidence.ForcedCompat = forced
+	name := cmp.Or(environ["CUFILE_ENV_PATH_JSON"], cufile.DefaultConfigPath)
+	if len(name) > unix.PathMax {
+		l.evidence.ConfigUnknown = true // no file has such a name
+		return
+	}
+	text, err := hostfs.ReadForeign(proc, l.pid, absolute(proc, l.pid, name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return
+	}
+	l.configPath = name
+	config, parseErr := cufile.ParseConfig(text)
+	if err != nil || parseErr != nil {
+		l.evidence.ConfigUnknown = true
+		return
+	}
+	l.config = &config
+	l.evidence.ForcedCompat = forced || config.Switches[cufile.ForceCompatMode]
+	allowed, said := config.Switches[cufile.AllowCompatMode]
+	l.evidence.CompatForbidden = said && !allowed
+}
+
+// addLogs finds the logs: those that are open, else where the library would put one.
+func (l *cufileLook) addLogs(proc fs.FS, files []hostfs.OpenFile, environ map[string]string) {
+	named := environ["CUFILE_LOGFILE_PATH"]
+	for _, file := range files {
+		name := hostfs.ForeignPath(proc, l.pid, file.Target)
+		isLog := file.SizeBytes != nil && !file.Deleted && (name == named || cufile.IsLogName(path.Base(name)))
+		if isLog && len(l.logs) < maxLogsOfProcess && !slices.Contains(l.logs, name) {
+			l.logs = append(l.logs, name)
+		}
+	}
+	l.evidence.LogOpen = len(l.logs) > 0
+	if l.evidence.LogOpen {
+		return
+	}
+	if named == "" {
+		named = "cufile.log"
+		if l.config != nil {
+			named = path.Join(l.config.LogDirectory, named)
+		}
+	}
+	l.logs = []string{absolute(proc, l.pid, named)}
+}
+
+// absolute is a process's name for a file that it has named, relative to where it works.
+func absolute(proc fs.FS, pid uint32, name string) string {
+	if path.IsAbs(name) {
+		return name
+	}
+	directory, err := hostfs.ForeignWorkingDirectory(proc, pid)
+	if err != nil {
+		directory = "/"
+	}
+	return path.Join(directory, name)
+}

@@ -1,0 +1,105 @@
+package collector
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"strconv"
+
+	"github.com/umascope/umascope/exporter/hostfs"
+	"github.com/umascope/umascope/exporter/metric"
+)
+
+const kernelLogNeed = "kernel_log"
+
+// needKernelLog is what the kernel asks of who reads its log.
+func needKernelLog() Need {
+	return Need{
+		Name:  kernelLogNeed,
+		Cost:  "errors that the driver of the GPU writes to the kernel log are not counted: XID codes, failed initialisation, a GPU that fell off the bus",
+		Mend:  "give CAP_SYSLOG and the device (systemd, by systemctl edit uma-exporter: AmbientCapabilities=CAP_SYS_PTRACE CAP_DAC_READ_SEARCH CAP_SYSLOG, the same in CapabilityBoundingSet=, and ProtectKernelLogs=no; docker run --cap-add=SYSLOG --device=/dev/kmsg:/dev/kmsg:r, in compose cap_add and devices)",
+		Asked: func(options Options) bool { return options.KernelLog },
+	}
+}
+
+// mostRecords bounds what one collection reads: who floods the log does not hold it up, and the rest is read the next time.
+const mostRecords = 20_000
+
+// driverLog counts lines of the driver from the end that the kernel log had when it was opened.
+type driverLog struct {
+	open     func() (next func() (string, error), err error)
+	next     func() (string, error) // nil until it is open
+	kinds    map[hostfs.DriverKind]float64
+	xids     map[uint64]float64
+	overruns float64
+}
+
+// newDriverLog is nil where nobody asks for it, or no log is of this host.
+func newDriverLog(host Host, options Options) *driverLog {
+	if host.KernelLog == nil || !options.KernelLog {
+		return nil
+	}
+	return &driverLog{open: host.KernelLog, kinds: map[hostfs.DriverKind]float64{}, xids: map[uint64]float64{}}
+}
+
+// emit reads what is new, without waiting, and adds every count, from 0 on, so that the first line is an increase.
+func (d *driverLog) emit(batch *Batch) error {
+	if d == nil {
+		return nil
+	}
+	err := d.read()
+	if d.next == nil {
+		if errors.Is(err, fs.ErrPermission) || errors.Is(err, fs.ErrNotExist) {
+			batch.Lacks(kernelLogNeed)
+			return nil
+		}
+		return err
+	}
+	for _, kind := range hostfs.DriverKinds() {
+		batch.Counter(metric.DriverLogLinesTotal, d.kinds[kind], string(kind))
+	}
+	other := d.kinds[hostfs.DriverXID]
+	for _, xid := range metric.KnownXIDs() {
+		other -= d.xids[xid.Code]
+		batch.Counter(metric.DriverLogXIDLinesTotal, d.xids[xid.Code], strconv.FormatUint(xid.Code, 10))
+	}
+	batch.Counter(metric.DriverLogXIDLinesTotal, other, metric.XIDOther)
+	batch.Counter(metric.DriverLogOverrunsTotal, d.overruns)
+	return err
+}
+
+// read takes in what is new. A record that is not understood is the error of this collection, and the others count.
+func (d *driverLog) read() error {
+	if d.next == nil {
+		next, err := d.open()
+		if err != nil {
+			return err
+		}
+		d.next = next
+	}
+	var malformed error
+	for range mostRecords {
+		text, err := d.next()
+		switch {
+		case errors.Is(err, hostfs.ErrNoRecord):
+			return malformed
+		case errors.Is(err, hostfs.ErrOverrun):
+			d.overruns++
+			continue
+		case err != nil:
+			return fmt.Errorf("kernel log: %w", err)
+		}
+		record, err := hostfs.ParseKernelRecord(text)
+		if err != nil {
+			malformed = err
+			continue
+		}
+		if line, is := record.DriverLine(); is {
+			d.kinds[line.Kind]++
+			if line.Kind == hostfs.DriverXID && metric.IsKnownXID(line.XID) {
+				d.xids[line.XID]++
+			}
+		}
+	}
+	return malformed
+}

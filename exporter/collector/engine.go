@@ -1,0 +1,180 @@
+package collector
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/umascope/umascope/exporter/endpoint"
+	"github.com/umascope/umascope/exporter/engine"
+	"github.com/umascope/umascope/exporter/metric"
+)
+
+// engineSpec is the collector of inference engines.
+func engineSpec() Spec {
+	return Spec{
+		Name:    metric.CollectorEngine,
+		Help:    "KV cache, prefix cache and queues of vLLM, TensorRT-LLM, SGLang, Dynamo, llama.cpp, LMCache.",
+		Metrics: engineMetrics(),
+		Open: func(host Host, options Options) Collect {
+			engines := &engines{
+				client:  engine.Client{Client: endpoint.Client{HTTP: host.HTTP}, IterationStats: options.Sources.IterationStats},
+				sources: newSources(options.Sources),
+			}
+			return func(ctx context.Context, _ *Sample, batch *Batch) error { return engines.collect(ctx, batch) }
+		},
+	}
+}
+
+// engines are the sources with what was read of them the time before. The runner never runs a collector twice
+// at a time.
+type engines struct {
+	client  engine.Client
+	sources *sources
+	before  map[string]engine.Reading // by source
+	missed  map[missKey]missCount
+
+	requested map[requestedKey]requestedCount
+}
+
+func (e *engines) collect(ctx context.Context, batch *Batch) error {
+	targets, targetErr := e.sources.now()
+	answers := readSources(ctx, targets.Engines, func(ctx context.Context, at *endpoint.Endpoint) (engine.Reading, error) {
+		return e.client.Read(ctx, at, e.before[at.Source])
+	})
+	missed, requested := e.missed, e.requested
+	e.before, e.missed, e.requested = map[string]engine.Reading{}, map[missKey]missCount{}, map[requestedKey]requestedCount{}
+	for _, a := range answers {
+		if !errors.Is(a.Err, endpoint.ErrUnreachable) { // else another engine may listen there next
+			e.before[a.Source] = a.Value
+		}
+		batch.Gauge(metric.EngineUp, number(a.Err == nil), a.Source)
+		if a.Err == nil {
+			batch.Note(engineNote(a.Source, a.Value))
+			e.emit(batch, a.Source, a.Value, missed, requested)
+		} else {
+			e.keep(missed, requested, a.Source)
+		}
+	}
+	outcome := sourcesOutcome("engines", "--engine.url", answers)
+	if targetErr != nil && errors.Is(outcome, ErrAbsent) {
+		return targetErr // whoever names a file wants what is in it: that is a failure, not a machine without engines
+	}
+	return errors.Join(targetErr, outcome)
+}
+
+// engineNote tells how much of a page is read: releases add series, and rename them.
+func engineNote(source string, r engine.Reading) string {
+	name := r.Engine
+	if r.Version != "" {
+		name += " " + r.Version
+	}
+	if r.Families == 0 {
+		return fmt.Sprintf("%s: %s, which has no page", source, name)
+	}
+	return fmt.Sprintf("%s: %s, %d of its %d families; %d are not read", source, name, r.Families-r.Unread, r.Families, r.Unread)
+}
+
+func (e *engines) emit(batch *Batch, source string, r engine.Reading, missed map[missKey]missCount, requested map[requestedKey]requestedCount) {
+	for _, m := range r.Models {
+		batch.Gauge(metric.EngineInfo, 1, source, r.Engine, m.Name, r.Version)
+		for _, row := range []struct {
+			metric metric.Gauge
+			value  *float64
+		}{
+			{metric.EngineKVCapacityBytes, m.CapacityBytes}, {metric.EngineKVCapacityTokens, m.CapacityTokens},
+			{metric.EngineKVCapacityBlocks, m.CapacityBlocks}, {metric.EngineKVUsedRatio, m.UsedRatio}, {metric.EngineKVUsedTokens, m.UsedTokens},
+		} {
+			if row.value != nil {
+				batch.Gauge(row.metric, *row.value, source, m.Name)
+			}
+		}
+		for _, row := range []struct {
+			metric metric.Gauge
+			tiers  []engine.TierValue
+		}{
+			{metric.EngineKVTierUsedBytes, m.TierBytes}, {metric.EngineKVTierUsedTokens, m.TierUsedTokens}, {metric.EngineKVTierCapacityTokens, m.TierCapacityTokens},
+		} {
+			for _, tier := range row.tiers {
+				batch.Gauge(row.metric, tier.Value, source, m.Name, tier.Tier)
+			}
+		}
+		for kind, bytes := range m.Memory {
+			batch.Gauge(metric.EngineMemoryBytes, bytes, source, m.Name, kind)
+		}
+		for state, count := range m.Requests {
+			batch.Gauge(metric.EngineRequests, count, source, m.Name, state)
+		}
+		emitEngineCounts(batch, source, m)
+		e.emitLookups(batch, metric.EnginePrefixCacheTokensTotal, e.prefixTokens(source, m, requested), missed, source, m.Name)
+		e.emitLookups(batch, metric.EnginePrefixCacheBlocksTotal, m.PrefixBlocks, missed, source, m.Name)
+	}
+}
+
+func emitEngineCounts(batch *Batch, source string, m engine.Model) {
+	if m.Preemptions != nil {
+		batch.Counter(metric.EnginePreemptionsTotal, *m.Preemptions, source, m.Name)
+	}
+	if m.PromptTokens != nil {
+		batch.Counter(metric.EngineTokensTotal, *m.PromptTokens, source, m.Name, metric.DirectionPrompt)
+	}
+	if m.GenerationTokens != nil {
+		batch.Counter(metric.EngineTokensTotal, *m.GenerationTokens, source, m.Name, metric.DirectionGeneration)
+	}
+}
+
+func (e *engines) emitLookups(batch *Batch, family metric.Counter, lookups *engine.Lookups, before map[missKey]missCount, source, model string) {
+	if lookups == nil {
+		return
+	}
+	for _, hit := range lookups.Hits {
+		batch.Counter(family, hit.Value, source, model, hit.Tier, metric.ResultHit)
+	}
+	key := missKey{family.Def().Name, source, model}
+	now := before[key].next(*lookups)
+	e.missed[key] = now
+	if now.misses >= 0 {
+		batch.Counter(family, now.misses, source, model, metric.TierNone, metric.ResultMiss)
+	}
+}
+
+// missKey tells the counts of misses apart.
+type missKey struct{ family, source, model string }
+
+// keep keeps the counts of a source that tells nothing now: it may go on where it was.
+func (e *engines) keep(missed map[missKey]missCount, requested map[requestedKey]requestedCount, source string) {
+	for key, count := range missed {
+		if key.source == source {
+			e.missed[key] = count
+		}
+	}
+	for key, count := range requested {
+		if key.source == source {
+			e.requested[key] = count
+		}
+	}
+}
+
+// missCount is how many lookups found nothing, and of how many.
+type missCount struct{ total, misses float64 }
+
+// next is the count after another reading. Misses are a difference of counts that the engine does not take
+// at one moment, and may seem to step back a little. Whoever reads a counter takes any step back for
+// a restart; so it stands still unless the lookups themselves began anew.
+func (c missCount) next(lookups engine.Lookups) missCount {
+	now := missCount{lookups.Total, lookups.Missed}
+	if now.total >= c.total {
+		now.misses = max(now.misses, c.misses)
+	}
+	return now
+}
+
+func engineMetrics() []metric.Definer {
+	return []metric.Definer{
+		metric.EngineUp, metric.EngineInfo, metric.EngineKVCapacityBytes, metric.EngineKVCapacityTokens,
+		metric.EngineKVCapacityBlocks, metric.EngineKVUsedRatio, metric.EngineKVUsedTokens, metric.EngineKVTierUsedBytes,
+		metric.EngineKVTierUsedTokens, metric.EngineKVTierCapacityTokens, metric.EngineMemoryBytes,
+		metric.EnginePrefixCacheTokensTotal, metric.EnginePrefixCacheBlocksTotal, metric.EnginePreemptionsTotal,
+		metric.EngineRequests, metric.EngineTokensTotal,
+	}
+}

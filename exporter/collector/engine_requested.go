@@ -1,0 +1,51 @@
+package collector
+
+import (
+	"github.com/umascope/umascope/exporter/engine"
+	"github.com/umascope/umascope/exporter/metric"
+)
+
+// requestedKey tells the counts of models apart.
+type requestedKey struct{ source, model string }
+
+// requestedCount makes lookups of counts that an engine takes at the begin and at the end of requests. They belong
+// to the same requests only while none is in flight: between two such moments as many requests must have
+// begun as reported cached tokens. An interval in which a request ended without a report is left out.
+type requestedCount struct {
+	at           engine.RequestedTokens // at the last moment without a request in flight
+	hits, misses float64                // of requests up to then
+	known        bool                   // whether there was an interval that counts
+}
+
+// next is the count after another reading.
+func (c requestedCount) next(now engine.RequestedTokens) requestedCount {
+	if now.Begun < c.at.Begun || now.Reported < c.at.Reported { // the engine began anew
+		c = requestedCount{}
+	}
+	if !now.Idle {
+		return c
+	}
+	if now.Begun-c.at.Begun == now.Reported-c.at.Reported {
+		prompt, cached := now.Prompt-c.at.Prompt, now.Cached-c.at.Cached
+		c.hits, c.misses, c.known = c.hits+cached, c.misses+max(0, prompt-cached), true
+	}
+	c.at = now
+	return c
+}
+
+// prefixTokens are the lookups of a model, those of its requested tokens as of the last moment without a request in
+// flight; nil where there are none, or there was no such moment.
+func (e *engines) prefixTokens(source string, m engine.Model, before map[requestedKey]requestedCount) *engine.Lookups {
+	if m.Requested == nil {
+		return m.PrefixTokens
+	}
+	key := requestedKey{source, m.Name}
+	count := before[key].next(*m.Requested)
+	e.requested[key] = count
+	if !count.known {
+		return nil
+	}
+	return &engine.Lookups{
+		Total: count.hits + count.misses, Missed: count.misses, Hits: []engine.TierValue{{Tier: metric.TierAny, Value: count.hits}},
+	}
+}

@@ -1,0 +1,57 @@
+package collector
+
+import (
+	"context"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/umascope/umascope/exporter/hostfs"
+	"github.com/umascope/umascope/exporter/metric"
+	"github.com/umascope/umascope/exporter/nvml"
+)
+
+// noGPU is the label value for a machine that has no GPU; without a value the label would be absent.
+const noGPU nvml.Architecture = "none"
+
+// hostSpec is the collector of what the machine is.
+func hostSpec() Spec {
+	return Spec{
+		Name:    "host",
+		Help:    "what machine this is: product, kernel, where the memory of its GPUs is; with --collector.host.kernel-log errors of the driver.",
+		Metrics: []metric.Definer{metric.HostInfo, metric.DriverLogLinesTotal, metric.DriverLogXIDLinesTotal, metric.DriverLogOverrunsTotal},
+		Needs:   []Need{needKernelLog()},
+		Open: func(host Host, options Options) Collect {
+			log := newDriverLog(host, options)
+			return func(ctx context.Context, sample *Sample, batch *Batch) error {
+				machine := hostfs.ReadMachine(host.Proc, host.Sys)
+				if machine.Arch == "" && host.Mode == Live {
+					machine.Arch = unameMachine()
+				}
+				batch.Gauge(metric.HostInfo, 1, machine.Product, machine.Vendor, machine.Kernel, machine.Arch,
+					string(hostArchitecture(ctx, host, sample)))
+				return log.emit(batch)
+			}
+		},
+	}
+}
+
+// hostArchitecture is never an error here: the gpu collector says what is wrong with a GPU.
+func hostArchitecture(ctx context.Context, host Host, sample *Sample) nvml.Architecture {
+	if host.ForeignGPU {
+		return nvml.ArchitectureUnset
+	}
+	architecture := sample.architectureOf(sample.devices(ctx))
+	if architecture == "" {
+		return noGPU
+	}
+	return architecture
+}
+
+// unameMachine asks the running kernel, for those before 6.1, which have no file for it.
+func unameMachine() string {
+	var name unix.Utsname
+	if err := unix.Uname(&name); err != nil {
+		return ""
+	}
+	return unix.ByteSliceToString(name.Machine[:])
+}

@@ -1,0 +1,113 @@
+package collector
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/umascope/umascope/exporter/hostfs"
+	"github.com/umascope/umascope/exporter/metric"
+)
+
+// diskFile is a file that a KV block manager keeps blocks in.
+type diskFile struct {
+	labels []string // of the first process found that has it open: PID, comm, cgroup, path
+	bytes  uint64
+	direct *bool // whether any descriptor of it bypasses the page cache; nil where that is not told
+}
+
+func (f *diskFile) emit(batch *Batch) {
+	batch.Gauge(metric.KVBMDiskFileBytes, float64(f.bytes), f.labels...)
+	if f.direct != nil {
+		batch.Gauge(metric.KVBMDiskFileDirectIO, number(*f.direct), f.labels...)
+	}
+}
+
+// isDiskTier knows the file by its name: version 1 makes dynamo-kvbm-disk-cache-XXXXXX and unlinks it as
+// soon as it is registered, version 2 makes kvbm_g3_<instance>.bin and removes it when it ends (ai-dynamo/dynamo,
+// lib/llm/src/block_manager/storage/disk.rs, and the connector's leader).
+func isDiskTier(file hostfs.OpenFile) bool {
+	name := path.Base(file.Target)
+	return file.SizeBytes != nil && (strings.HasPrefix(name, "dynamo-kvbm-disk-cache-") ||
+		strings.HasPrefix(name, "kvbm_g3_") && strings.HasSuffix(name, ".bin"))
+}
+
+// kvbmProcess is what a process of an engine tells of KVBM.
+type kvbmProcess struct {
+	pid          uint32
+	comm, cgroup string
+	files        []hostfs.OpenFile // of the disk tier
+	filesErr     error             // why files may be missing
+	// configured are the sizes of tiers that it was started with, in bytes, by tier.
+	configured map[string]float64
+}
+
+func inspectKVBM(proc fs.FS, pid uint32) kvbmProcess {
+	p := kvbmProcess{pid: pid, configured: configuredTiers(proc, pid)}
+	opened, err := hostfs.OpenFiles(proc, pid)
+	p.files = slices.DeleteFunc(opened, func(file hostfs.OpenFile) bool { return !isDiskTier(file) })
+	if err != nil && !isHidden(err) && !(errors.Is(err, hostfs.ErrTooLong) && len(p.files) > 0) {
+		p.filesErr = fmt.Errorf("descriptors: %w", err)
+	}
+	if len(p.files)+len(p.configured) > 0 {
+		p.comm, _ = hostfs.Comm(proc, pid) // it may have ended since
+		p.cgroup, _ = hostfs.ProcessCgroup(proc, pid)
+	}
+	return p
+}
+
+// processes looks into those that may belong to an engine. One that may not be looked into is passed over: that
+// is what the collector's need is about.
+func (c *kvbmCollector) processes(ctx context.Context, sample *Sample) ([]kvbmProcess, error) {
+	found, hidden, err := c.looks.into(ctx, sample.engineProcesses(ctx))
+	for _, pid := range hidden {
+		found = append(found, inspectKVBM(c.host.Proc, pid))
+	}
+	return found, err
+}
+
+// diskFiles lists the files that the processes have open, each once. One can be open several times: cuFile in
+// compatibility mode keeps one descriptor with and one without O_DIRECT, and a process that was forked has
+// those of its parent.
+func diskFiles(processes []kvbmProcess) ([]*diskFile, error) {
+	var found []*diskFile
+	var errs []error
+	byIdentity := map[string]*diskFile{}
+	for _, p := range processes {
+		errs = append(errs, p.filesErr)
+		for _, file := range p.files {
+			known := byIdentity[identity(file)]
+			if known == nil {
+				known = &diskFile{labels: []string{pidLabel(p.pid), p.comm, p.cgroup, file.Target}, bytes: *file.SizeBytes}
+				byIdentity[identity(file)] = known
+				found = append(found, known)
+			}
+			known.addDirect(file.Direct)
+		}
+	}
+	return found, errors.Join(errs...)
+}
+
+// isHidden says that a process is gone or not for these eyes.
+func isHidden(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission)
+}
+
+// identity tells files apart, whatever they are called in the containers that have them open.
+func identity(file hostfs.OpenFile) string {
+	if file.Inode == 0 {
+		return file.Target
+	}
+	return file.Device + " " + strconv.FormatUint(file.Inode, 10)
+}
+
+func (f *diskFile) addDirect(direct *bool) {
+	if direct != nil {
+		f.direct = new(*direct || f.direct != nil && *f.direct)
+	}
+}

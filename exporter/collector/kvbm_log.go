@@ -1,0 +1,129 @@
+package collector
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/umascope/umascope/exporter/metric"
+)
+
+// kvbmFacts is what the present log of an engine has said last.
+type kvbmFacts struct {
+	// window counts blocks over the last requests; nil before it was said.
+	window *hitWindow
+	// blockBytes is the size of a block, 0 before it was said.
+	blockBytes uint64
+}
+
+// hitWindow is what the tiers had of the blocks asked for.
+type hitWindow struct {
+	queried uint64
+	hits    map[string]uint64 // by tier
+}
+
+// loggedKVBM is what one log says.
+type loggedKVBM struct {
+	path  string
+	facts kvbmFacts
+}
+
+func (l loggedKVBM) emit(batch *Batch) {
+	if l.facts.window == nil {
+		return
+	}
+	batch.Gauge(metric.KVBMWindowQueriedBlocks, float64(l.facts.window.queried), l.path)
+	for tier, hits := range l.facts.window.hits {
+		batch.Gauge(metric.KVBMWindowHitBlocks, float64(hits), l.path, tier)
+	}
+}
+
+// kvbmLog is a log that is read as it grows.
+type kvbmLog struct {
+	tail  logTail
+	facts kvbmFacts
+}
+
+// readLogs reads what has been added to the logs. One that does not exist yet is that of an engine that has
+// not begun. What a file said that was replaced or cut is forgotten: another engine may write it now.
+func (c *kvbmCollector) readLogs(paths []string) ([]loggedKVBM, error) {
+	var logged []loggedKVBM
+	var errs []error
+	still := make(map[string]*kvbmLog, len(paths))
+	for _, path := range paths {
+		one := c.logs[path]
+		if one == nil {
+			one = &kvbmLog{}
+		}
+		err := one.read(c.host.Logs, path)
+		switch {
+		case err == nil:
+			still[path] = one
+			logged = append(logged, loggedKVBM{path, one.facts})
+		case !errors.Is(err, fs.ErrNotExist):
+			errs = append(errs, fmt.Errorf("log %s: %w", path, err))
+		}
+	}
+	c.logs = still // what is not named any more, or gone, is forgotten
+	return logged, errors.Join(errs...)
+}
+
+func (l *kvbmLog) read(logs fs.FS, path string) error {
+	if logs == nil {
+		return fs.ErrNotExist
+	}
+	return l.tail.read(logs, strings.TrimPrefix(path, "/"), func() { l.facts = kvbmFacts{} }, l.facts.take)
+}
+
+var (
+	hitRatesLine = regexp.MustCompile(`KVBM (?:\[[^\]]*\] )?Cache Hit Rates - (.+)`)
+	hitRate      = regexp.MustCompile(`(\w+): [0-9.]+% \(([0-9]+)/([0-9]+)\)`)
+	layoutLine   = regexp.MustCompile(`bytes_per_block"?[=:] ?([0-9]+)`)
+	terminalCode = regexp.MustCompile("\x1b\\[[0-9;]*m")
+)
+
+// take reads one line. Two are of use, in whatever an engine's log puts around them, colours included; the
+// first has the identifier of a worker where there are several. Both counts are of blocks
+// (ai-dynamo/dynamo, lib/bindings/kvbm/src/block_manager/cache_stats.rs; the second is of version 2):
+//
+//	KVBM [worker-0f0e] Cache Hit Rates - Host: 12.5% (448/3590), Disk: 77.2% (2770/3590)
+//	disk_block_count=8192 bytes_per_block=4194304 total_gb=32 "Allocating disk-backed memory for G3 layout"
+//
+// Other engines' lines of the first kind replace each other: a log is that of one engine.
+func (f *kvbmFacts) take(line string) {
+	if !strings.Contains(line, "Cache Hit Rates") && !strings.Contains(line, "G3 layout") {
+		return // nearly all of them
+	}
+	line = terminalCode.ReplaceAllString(line, "")
+	if found := hitRatesLine.FindStringSubmatch(line); found != nil {
+		if window := parseWindow(found[1]); window != nil {
+			f.window = window
+		}
+	} else if found := layoutLine.FindStringSubmatch(line); found != nil && strings.Contains(line, "G3 layout") {
+		if size, err := strconv.ParseUint(found[1], 10, 64); err == nil && size > 0 {
+			f.blockBytes = size
+		}
+	}
+}
+
+// parseWindow reads the hits of each tier; nil where they cannot be: more hits than queries, or tiers that
+// were asked for different numbers of blocks.
+func parseWindow(text string) *hitWindow {
+	window := &hitWindow{hits: map[string]uint64{}}
+	for _, rate := range hitRate.FindAllStringSubmatch(text, -1) {
+		hits, hitsErr := strconv.ParseUint(rate[2], 10, 64)
+		queried, queriedErr := strconv.ParseUint(rate[3], 10, 64)
+		if hitsErr != nil || queriedErr != nil || hits > queried || len(window.hits) > 0 && queried != window.queried {
+			return nil
+		}
+		window.queried = queried
+		window.hits[tierOf(rate[1])] = hits
+	}
+	if len(window.hits) == 0 {
+		return nil
+	}
+	return window
+}

@@ -1,0 +1,182 @@
+package collector
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/umascope/umascope/exporter/endpoint"
+	"github.com/umascope/umascope/exporter/metric"
+)
+
+// kvbmPage is a page of a KV block manager or of its transfer layer, NIXL.
+type kvbmPage struct{ endpoint.Page }
+
+// series returns the series of a name with whichever prefix the page has.
+func (p kvbmPage) series(name string) []endpoint.Series {
+	for _, prefix := range metric.ForeignKVBMPrefixes() {
+		if found := p.Series(prefix + name); len(found) > 0 {
+			return found
+		}
+	}
+	return nil
+}
+
+// sum is what all series of a name add up to: KVBM writes one without labels, but who joins the pages of
+// several makes several of it.
+func (p kvbmPage) sum(name string) (sum float64, known bool) {
+	found := p.series(name)
+	for _, one := range found {
+		sum += one.Value
+	}
+	return sum, len(found) > 0
+}
+
+func (p kvbmPage) has(names ...string) bool {
+	return slices.ContainsFunc(names, func(name string) bool { return len(p.series(name)) > 0 })
+}
+
+// version tells by its names which metrics the page has, "" if none of them.
+func (p kvbmPage) version() string {
+	switch {
+	case p.has(metric.ForeignKVBMOnboardBlocksD2H, metric.ForeignKVBMInflightOnboards, metric.ForeignKVBMTransferDuration+"_count", metric.ForeignKVBMHitBlocks):
+		return metric.KVBMVersion2
+	case p.countsBlocks(), p.has(metric.ForeignKVBMMatchedTokens):
+		return metric.KVBMVersion1
+	case p.has(metric.ForeignNIXLTxBytes, metric.ForeignNIXLRxBytes, metric.ForeignNIXLRegistered):
+		return metric.KVBMVersionNIXL
+	}
+	return ""
+}
+
+func (p kvbmPage) countsBlocks() bool {
+	return slices.ContainsFunc(metric.KVBMRoutes(), func(r metric.KVBMRoute) bool { return p.has(r.Blocks) })
+}
+
+// emit translates the page. Block bytes are 0 where they are not known.
+func (p kvbmPage) emit(batch *Batch, source string, blockBytes uint64) {
+	batch.Gauge(metric.KVBMInfo, 1, source, p.version())
+	p.emitBlocks(batch, source, float64(blockBytes))
+	if tokens, known := p.sum(metric.ForeignKVBMMatchedTokens); known {
+		batch.Counter(metric.KVBMMatchedTokensTotal, tokens, source)
+	}
+	for tier, name := range map[string]string{
+		metric.TierHost: metric.ForeignKVBMHostHitRate, metric.TierDisk: metric.ForeignKVBMDiskHitRate, metric.TierObject: metric.ForeignKVBMObjectHitRate,
+	} {
+		if found := p.series(name); len(found) == 1 { // the mean of several is not known without their weights
+			batch.Gauge(metric.KVBMWindowHitRatio, found[0].Value, source, tier)
+		}
+	}
+	p.emitV2(batch, source)
+	p.emitNIXL(batch, source)
+}
+
+func (p kvbmPage) emitBlocks(batch *Batch, source string, blockBytes float64) {
+	if blockBytes > 0 {
+		batch.Gauge(metric.KVBMBlockBytes, blockBytes, source)
+	}
+	objectBytes := map[string]string{
+		metric.OpOffload: metric.ForeignKVBMOffloadBytesObject, metric.OpOnboard: metric.ForeignKVBMOnboardBytesObject,
+	}
+	for _, route := range metric.KVBMRoutes() {
+		blocks, known := p.sum(route.Blocks)
+		if known {
+			batch.Counter(metric.KVBMBlocksTotal, blocks, source, route.Op, route.From, route.To)
+		}
+		if route.From == metric.TierObject || route.To == metric.TierObject {
+			if bytes, counted := p.sum(objectBytes[route.Op]); counted {
+				batch.Counter(metric.KVBMBytesTotal, bytes, source, route.Op, route.From, route.To)
+				continue
+			}
+		}
+		if known && blockBytes > 0 {
+			batch.Counter(metric.KVBMBytesTotal, blocks*blockBytes, source, route.Op, route.From, route.To)
+		}
+	}
+}
+
+// emitV2 translates what version 2 adds.
+func (p kvbmPage) emitV2(batch *Batch, source string) {
+	if hashes, known := p.sum(metric.ForeignKVBMInflightOnboards); known {
+		batch.Gauge(metric.KVBMOnboardsInFlight, hashes, source)
+	}
+	for op, name := range map[string]string{
+		metric.OpRead: metric.ForeignKVBMObjectReadFailures, metric.OpWrite: metric.ForeignKVBMObjectWriteFailures,
+	} {
+		if failures, known := p.sum(name); known {
+			batch.Counter(metric.KVBMObjectFailuresTotal, failures, source, op)
+		}
+	}
+	counters := []struct {
+		name    string
+		counter metric.Counter
+		labels  func(map[string]string) []string
+	}{
+		{metric.ForeignKVBMHitBlocks, metric.KVBMHitBlocksTotal, func(l map[string]string) []string { return []string{tierOf(l["tier"])} }},
+		{metric.ForeignKVBMTransferDuration + "_count", metric.KVBMTransfersTotal, func(l map[string]string) []string { return routeLabels(l, "outcome") }},
+		{metric.ForeignKVBMTransferDuration + "_sum", metric.KVBMTransferSecondsTotal, func(l map[string]string) []string { return routeLabels(l, "outcome") }},
+		{metric.ForeignKVBMTransferFailures, metric.KVBMTransferFailuresTotal, func(l map[string]string) []string { return routeLabels(l, "reason") }},
+	}
+	for _, row := range counters {
+		p.tally(row.name, row.labels).each(func(sum float64, labels []string) {
+			batch.Counter(row.counter, sum, append([]string{source}, labels...)...)
+		})
+	}
+	byOperation := func(l map[string]string) []string { return []string{l["operation"]} }
+	p.tally(metric.ForeignKVBMTransferInflight, byOperation).each(func(sum float64, labels []string) {
+		batch.Gauge(metric.KVBMTransfersInFlight, sum, append([]string{source}, labels...)...)
+	})
+}
+
+// tierOf knows the tiers by their names and by their numbers, G1 to G4.
+func tierOf(word string) string {
+	switch strings.ToLower(word) {
+	case metric.TierDevice, "g1":
+		return metric.TierDevice
+	case metric.TierHost, "g2":
+		return metric.TierHost
+	case metric.TierDisk, "g3":
+		return metric.TierDisk
+	case metric.TierObject, "g4":
+		return metric.TierObject
+	}
+	return metric.TierOther
+}
+
+// routeLabels are operation, tiers and one further label of a series of transfers.
+func routeLabels(labels map[string]string, last string) []string {
+	op, letters := labels["operation"], labels["route"]
+	for _, route := range metric.KVBMRoutes() {
+		if route.Op == op && route.Letters == letters {
+			return []string{op, route.From, route.To, labels[last]}
+		}
+	}
+	return []string{op, metric.TierOther, metric.TierOther, labels[last]}
+}
+
+// emitNIXL translates the telemetry of the transfer layer, by agent.
+func (p kvbmPage) emitNIXL(batch *Batch, source string) {
+	const microsecond = 1e-6
+	agent := func(l map[string]string) []string { return []string{l["agent_name"]} }
+	with := func(last string) func(map[string]string) []string {
+		return func(l map[string]string) []string { return []string{l["agent_name"], last} }
+	}
+	for _, row := range []struct {
+		name    string
+		counter metric.Counter
+		unit    float64
+		labels  func(map[string]string) []string
+	}{
+		{metric.ForeignNIXLTxBytes, metric.KVBMNIXLBytesTotal, 1, with(metric.DirectionTx)},
+		{metric.ForeignNIXLRxBytes, metric.KVBMNIXLBytesTotal, 1, with(metric.DirectionRx)},
+		{metric.ForeignNIXLTxRequests, metric.KVBMNIXLRequestsTotal, 1, with(metric.DirectionTx)},
+		{metric.ForeignNIXLRxRequests, metric.KVBMNIXLRequestsTotal, 1, with(metric.DirectionRx)},
+		{metric.ForeignNIXLTransferTime, metric.KVBMNIXLTransferSecondsTotal, microsecond, agent},
+		{metric.ForeignNIXLRegistered, metric.KVBMNIXLRegisteredBytesTotal, 1, agent},
+		{metric.ForeignNIXLErrors, metric.KVBMNIXLErrorsTotal, 1, func(l map[string]string) []string { return []string{l["agent_name"], l["status"]} }},
+		{metric.ForeignNIXLDroppedEvents, metric.KVBMNIXLDroppedEventsTotal, 1, agent},
+	} {
+		p.tally(row.name, row.labels).each(func(sum float64, labels []string) {
+			batch.Counter(row.counter, sum*row.unit, append([]string{source}, labels...)...)
+		})
+	}
+}

@@ -1,0 +1,137 @@
+package collector
+
+import (
+	"context"
+	"fmt"
+	"runtime/debug"
+	"sync"
+	"time"
+)
+
+const (
+	// lookupInterval is how long a value is served at least. What is behind it either costs a device
+	// time (a drive composes its health log when it is asked for a temperature) or is slow to change.
+	lookupInterval = 30 * time.Second
+	// lookupRest is how many times as long as a look took nothing is looked up after it: no more than 5 % of
+	// a core goes into it, however large a tree of files is.
+	lookupRest = 20
+	// lookupLimit bounds one look that can be interrupted. With it no value is served that is older than five
+	// and a half minutes.
+	lookupLimit = 15 * time.Second
+	// lookupGrace is what a collection waits for a new value that it could do without. Most come at once.
+	lookupGrace = 50 * time.Millisecond
+)
+
+// lookup is a value that is dear or slow to read: of a disk that can hang, or of a large tree. It is read when a
+// collection wants it, at most every half minute, in a goroutine that ends with the read, and served from
+// memory meanwhile: a hung read costs that value only. No second read is begun before the first has ended.
+type lookup[T any] struct {
+	read func(context.Context) (T, error)
+	now  func() time.Time
+
+	mu      sync.Mutex
+	last    *look[T]      // nil before the first read has ended
+	running chan struct{} // closed when the read in progress ends, nil when there is none
+	began   time.Time     // of the read in progress
+	awaited chan struct{} // what the next call of value may wait for
+}
+
+// look is a read that has ended.
+type look[T any] struct {
+	value T
+	err   error
+	at    time.Time
+	took  time.Duration
+}
+
+// restsUntil is when the value is to be looked up again, expires until when it may be served if that
+// takes long.
+func (l *look[T]) restsUntil() time.Time { return l.at.Add(max(lookupInterval, lookupRest*l.took)) }
+func (l *look[T]) expires() time.Time    { return l.restsUntil().Add(lookupInterval) }
+
+// refresh begins a read if one is due. Collections call it for all their lookups before they ask for the first
+// value, so that slow ones do not add up.
+func (l *lookup[T]) refresh() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now := l.now()
+	if l.running != nil || l.last != nil && now.Before(l.last.restsUntil()) && !now.Before(l.last.at) {
+		return
+	}
+	l.running, l.began = make(chan struct{}), now
+	l.awaited = l.running
+	go l.run(l.running, now)
+}
+
+// run reads, whatever becomes of the collection that began it.
+func (l *lookup[T]) run(ended chan struct{}, began time.Time) {
+	ctx, cancel := context.WithTimeout(context.Background(), lookupLimit)
+	defer cancel()
+	value, err := l.contained(ctx)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now := l.now()
+	l.last = &look[T]{value, err, now, now.Sub(began)}
+	l.running = nil
+	close(ended)
+}
+
+func (l *lookup[T]) contained(ctx context.Context) (value T, err error) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			err = &panicError{cause, debug.Stack()}
+		}
+	}()
+	return l.read(ctx)
+}
+
+// servable says whether there is a value that is young enough. The clock of a host may jump.
+func (l *lookup[T]) servable(now time.Time) bool {
+	return l.last != nil && !now.Before(l.last.at) && now.Before(l.last.expires())
+}
+
+// value is the last one. It waits for a read that refresh has begun for this collection, for a moment only
+// where there is an older value, but never for one that an earlier collection has waited for. Ready is false
+// where nothing can be said yet; a read that takes longer than any should is an error.
+func (l *lookup[T]) value(patience context.Context) (value T, ready bool, err error) {
+	l.wait(patience)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now := l.now()
+	if l.servable(now) {
+		return l.last.value, true, l.last.err
+	}
+	if waited := now.Sub(l.began); l.running != nil && waited > lookupLimit {
+		return value, false, fmt.Errorf("asked %v ago and not answered", waited.Round(time.Second))
+	}
+	return value, false, nil
+}
+
+func (l *lookup[T]) wait(patience context.Context) {
+	l.mu.Lock()
+	awaited, dispensable := l.awaited, l.servable(l.now())
+	l.awaited = nil
+	l.mu.Unlock()
+	if awaited == nil {
+		return
+	}
+	if dispensable {
+		moment, cancel := context.WithTimeout(patience, lookupGrace)
+		defer cancel()
+		patience = moment
+	}
+	select {
+	case <-awaited:
+	case <-patience.Done():
+	}
+}
+
+// patience is what a collection may wait for first values: a quarter of its time. A program that prints one
+// page and ends would never show them otherwise.
+func patience(ctx context.Context) (context.Context, context.CancelFunc) {
+	deadline, bounded := ctx.Deadline()
+	if !bounded {
+		return context.WithTimeout(ctx, DefaultTimeout/4)
+	}
+	return context.WithTimeout(ctx, time.Until(deadline)/4)
+}

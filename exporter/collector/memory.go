@@ -1,0 +1,193 @@
+package collector
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strconv"
+
+	"github.com/umascope/umascope/exporter/hostfs"
+	"github.com/umascope/umascope/exporter/metric"
+)
+
+// memorySpec is the collector of the pool: what it is made of and how short of it the host is.
+func memorySpec() Spec {
+	return Spec{
+		Name:    "memory",
+		Help:    "the pool and the ledger that splits it; what CUDA sees of it; contiguous blocks, pressure, swap; whose page cache it is.",
+		Metrics: memoryMetrics(),
+		Needs: []Need{{
+			Name: "host_cgroups",
+			Cost: "ledger line managed is unknown: memory of cudaMallocManaged stays in unattributed",
+			Mend: "boot with cgroup v2; in a container mount the host's tree (docker run -v /sys/fs/cgroup:/host/cgroup:ro) and say --path.cgroupfs=/host/cgroup",
+			Met:  func(host Host) bool { return hostfs.CheckHostCgroups(host.Cgroup) == nil },
+		}, needPageCache()},
+		Open: func(host Host, options Options) Collect {
+			cache := newPageCache(host, options)
+			return func(ctx context.Context, sample *Sample, batch *Batch) error {
+				cache.refresh()
+				return errors.Join(collectMemory(ctx, host, sample, batch), cache.emit(ctx, sample, batch))
+			}
+		},
+	}
+}
+
+// collectMemory emits what there is. Only meminfo must be there: kernels are built without the rest.
+func collectMemory(ctx context.Context, host Host, sample *Sample, batch *Batch) error {
+	reading, err := sample.Memory(ctx)
+	if err != nil {
+		return err
+	}
+	emitLedger(batch, reading)
+	emitMeminfo(batch, reading)
+	vmstat, err := hostfs.ReadVmstat(host.Proc)
+	pageSize := hostfs.PageSize(reading.Meminfo, vmstat)
+	if pageSize == 0 {
+		pageSize = host.PageSize
+	}
+	emitVmstat(batch, vmstat, pageSize)
+	return errors.Join(
+		unlessMissing(err),
+		unlessMissing(emitContiguous(batch, host.Proc, pageSize)),
+		emitPressure(batch, host.Proc),
+	)
+}
+
+// unlessMissing drops the error of a file that the kernel does not have.
+func unlessMissing(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+func emitLedger(batch *Batch, reading MemoryReading) {
+	for _, line := range reading.Lines {
+		batch.Gauge(metric.MemoryLedgerLineKnown, number(line.Known), line.Name)
+		if line.Known {
+			batch.Gauge(metric.MemoryLedgerBytes, float64(line.Bytes), line.Name)
+		}
+	}
+}
+
+// meminfoGauge is a series that is one field of meminfo.
+type meminfoGauge struct {
+	metric metric.Gauge
+	field  string
+}
+
+func meminfoGauges() []meminfoGauge {
+	return []meminfoGauge{
+		{metric.MemoryPoolBytes, "MemTotal"},
+		{metric.MemoryAvailableBytes, "MemAvailable"},
+		{metric.MemoryDirtyBytes, "Dirty"},
+		{metric.MemorySwapTotalBytes, "SwapTotal"},
+		{metric.MemorySwapFreeBytes, "SwapFree"},
+	}
+}
+
+// emitMeminfo emits fields of meminfo, and what CUDA makes of them where the pool is its memory.
+func emitMeminfo(batch *Batch, reading MemoryReading) {
+	for _, row := range meminfoGauges() {
+		if bytes, there := reading.Meminfo[row.field]; there {
+			batch.Gauge(row.metric, float64(bytes))
+		}
+	}
+	if !reading.Architecture.InPool() {
+		return
+	}
+	free, hasFree := reading.Meminfo["MemFree"]
+	available, hasAvailable := reading.Meminfo["MemAvailable"]
+	if hasFree {
+		batch.Gauge(metric.MemoryCUDAFreeBytes, float64(free))
+	}
+	if hasFree && hasAvailable {
+		batch.Gauge(metric.MemoryHiddenByCacheBytes, float64(available)-float64(free))
+	}
+}
+
+// contiguousBlocks are the block sizes that matter: the GPU's large page, the huge page that drivers
+// map memory with, and twice that, which shows a shortage coming.
+func contiguousBlocks() []uint64 { return []uint64{64 << 10, 2 << 20, 4 << 20} }
+
+func emitContiguous(batch *Batch, proc fs.FS, pageSize int) error {
+	zones, err := hostfs.ReadBuddyinfo(proc)
+	if err != nil {
+		return err
+	}
+	if pageSize == 0 {
+		return errors.New("buddyinfo counts in pages, whose size is not known")
+	}
+	for _, block := range contiguousBlocks() {
+		batch.Gauge(metric.MemoryFreeContiguousBytes, hostfs.FreeContiguousBytes(zones, block, pageSize),
+			strconv.FormatUint(block, 10))
+	}
+	return nil
+}
+
+// vmstatCounter is a series that is one count of vmstat.
+type vmstatCounter struct {
+	metric  metric.Counter
+	counter string
+	pages   bool // counted in pages
+}
+
+func vmstatCounters() []vmstatCounter {
+	return []vmstatCounter{
+		{metric.VmstatSwappedInBytesTotal, "pswpin", true},
+		{metric.VmstatSwappedOutBytesTotal, "pswpout", true},
+		{metric.VmstatCompactionStallsTotal, "compact_stall", false},
+		{metric.VmstatCompactionFailuresTotal, "compact_fail", false},
+		{metric.VmstatOOMKillsTotal, "oom_kill", false},
+		{metric.VmstatMajorPageFaultsTotal, "pgmajfault", false},
+	}
+}
+
+func emitVmstat(batch *Batch, vmstat hostfs.Vmstat, pageSize int) {
+	for _, row := range vmstatCounters() {
+		count, there := vmstat[row.counter]
+		switch {
+		case !there, row.pages && pageSize == 0:
+		case row.pages:
+			batch.Counter(row.metric, float64(count)*float64(pageSize))
+		default:
+			batch.Counter(row.metric, float64(count))
+		}
+	}
+}
+
+// emitPressure leaves out the stall time of cpu: for the whole machine it is not defined, and the
+// kernel writes a constant 0 (Documentation/accounting/psi.rst).
+func emitPressure(batch *Batch, proc fs.FS) error {
+	var errs []error
+	for _, resource := range hostfs.PressureResources() {
+		pressure, err := hostfs.ReadPressure(proc, resource)
+		if err = unlessMissing(err); err != nil {
+			errs = append(errs, fmt.Errorf("pressure: %w", err))
+		}
+		if pressure.Some != nil {
+			batch.Counter(metric.PressureWaitingSecondsTotal, *pressure.Some, resource)
+		}
+		if pressure.Full != nil && resource != "cpu" {
+			batch.Counter(metric.PressureStalledSecondsTotal, *pressure.Full, resource)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func memoryMetrics() []metric.Definer {
+	definers := []metric.Definer{
+		metric.MemoryLedgerBytes, metric.MemoryLedgerLineKnown, metric.MemoryCUDAFreeBytes,
+		metric.MemoryHiddenByCacheBytes, metric.MemoryFreeContiguousBytes,
+		metric.PressureWaitingSecondsTotal, metric.PressureStalledSecondsTotal,
+		metric.PageCacheResidentBytes, metric.PageCacheKnown,
+	}
+	for _, row := range meminfoGauges() {
+		definers = append(definers, row.metric)
+	}
+	for _, row := range vmstatCounters() {
+		definers = append(definers, row.metric)
+	}
+	return definers
+}

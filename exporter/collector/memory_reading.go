@@ -1,0 +1,194 @@
+package collector
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+
+	"github.com/umascope/umascope/exporter/hostfs"
+	"github.com/umascope/umascope/exporter/ledger"
+	"github.com/umascope/umascope/exporter/metric"
+	"github.com/umascope/umascope/exporter/nvml"
+)
+
+// MemoryReading is the memory of a host at one moment, or as nearly so as can be: process lists,
+// meminfo and memory.stat are read back to back, before anything else is looked up.
+type MemoryReading struct {
+	Meminfo hostfs.Meminfo
+	// Lines is the ledger. Unknown says why, for each line of it that is not known.
+	Lines   []ledger.Line
+	Unknown map[string]error
+	// Architecture is where the memory of the host's GPUs is, "" without a GPU.
+	Architecture nvml.Architecture
+	// ForeignGPU says that the GPUs read beside the host are another machine's, so that nothing is
+	// known of its own.
+	ForeignGPU bool
+	// Nodes is the memory of the NUMA nodes, read only where a GPU's memory is one of them.
+	Nodes []hostfs.Node
+	// Processes are those that hold GPU memory, largest first, each once for every GPU it uses.
+	Processes []GPUProcess
+	// ProcessesTrusted says that no process can be missing from the driver's lists.
+	ProcessesTrusted bool
+	// CgroupBytes is what is charged to each cgroup that has such a process, by path
+	// (memory.current). Memory of an integrated GPU is not in it.
+	CgroupBytes map[string]uint64
+}
+
+func (s *Sample) readMemory(ctx context.Context) (MemoryReading, error) {
+	devices, listErr := s.devices(ctx)
+	meminfo, err := hostfs.ReadMeminfo(s.host.Proc)
+	if err != nil {
+		return MemoryReading{}, err
+	}
+	managed, managedErr := managedMemory(s.TopCgroupStats())
+
+	trustErr := s.checkTrust()
+	reading := MemoryReading{
+		Meminfo: meminfo, Unknown: map[string]error{}, ProcessesTrusted: trustErr == nil,
+		ForeignGPU: s.host.ForeignGPU, Architecture: s.architectureOf(devices, listErr), Processes: s.gpuProcesses(devices),
+	}
+	var nodesErr error
+	if slices.ContainsFunc(devices, isNode) {
+		reading.Nodes, nodesErr = hostfs.ReadNodes(s.host.Sys)
+	}
+	pool := poolNodes{total: meminfo["MemTotal"], nodes: reading.Nodes, err: nodesErr}
+	held, heldErr := heldInPool(reading.Architecture, devices, pool, errors.Join(listErr, trustErr))
+	arc, arcErr := zfsCache(s.host.Proc)
+	input := meminfoInput(meminfo)
+	input.GPUProcess = reading.noted(metric.LineGPUProcess, held, heldErr)
+	input.Managed = reading.noted(metric.LineManaged, managed, managedErr)
+	input.ZFSArc = reading.noted(metric.LineZFSArc, arc, arcErr)
+	reading.Lines = input.Lines()
+	reading.CgroupBytes = chargedBytes(s.host.Cgroup, reading.Processes)
+	return reading, nil
+}
+
+// noted keeps why an amount is unknown.
+func (r *MemoryReading) noted(line string, amount ledger.Amount, err error) ledger.Amount {
+	if err != nil {
+		r.Unknown[line] = err
+		return ledger.Unknown()
+	}
+	return amount
+}
+
+// meminfoInput takes the ledger's fields from meminfo. A field that this kernel does not have is
+// memory that it does not count: unknown. Two are different. SecPageTables are counted apart
+// since kernel 6.1 and on few machines are any. Hugetlb is impossible on a kernel without huge pages,
+// which has no Hugepagesize either.
+func meminfoInput(m hostfs.Meminfo) ledger.Input {
+	counted := func(field string, otherwise ledger.Amount) ledger.Amount {
+		if bytes, there := m[field]; there {
+			return ledger.Known(int64(bytes))
+		}
+		return otherwise
+	}
+	hugetlb := ledger.Impossible()
+	if _, supported := m["Hugepagesize"]; supported {
+		hugetlb = ledger.Unknown()
+	}
+	unknown := ledger.Unknown()
+	return ledger.Input{
+		MemTotal: int64(m["MemTotal"]), MemFree: counted("MemFree", unknown),
+		AnonPages: counted("AnonPages", unknown), Buffers: counted("Buffers", unknown),
+		Cached: counted("Cached", unknown), Shmem: counted("Shmem", unknown),
+		SwapCached: counted("SwapCached", unknown), SReclaimable: counted("SReclaimable", unknown),
+		SUnreclaim: counted("SUnreclaim", unknown), KernelStack: counted("KernelStack", unknown),
+		PageTables: counted("PageTables", unknown), SecPageTables: counted("SecPageTables", ledger.Impossible()),
+		Percpu: counted("Percpu", unknown), Hugetlb: counted("Hugetlb", hugetlb),
+	}
+}
+
+// checkTrust returns why the driver's process lists may lack processes, nil if they cannot.
+func (s *Sample) checkTrust() error {
+	trusted, err := s.ProcessesTrusted()
+	if err == nil && !trusted {
+		err = errors.New("the driver lists only processes of the exporter's own PID namespace, which is not the host's")
+	}
+	return err
+}
+
+// heldInPool is the memory that processes hold by GPUs and that is memory of the pool. It is
+// impossible where GPUs have memory of their own beside it, and unknown where not even that is known.
+func heldInPool(host nvml.Architecture, devices []nvml.Device, pool poolNodes, listErr error) (ledger.Amount, error) {
+	switch {
+	case host == "", !host.TakesFromPool() && host != nvml.ArchitectureUnset:
+		return ledger.Impossible(), nil
+	case listErr != nil:
+		return ledger.Unknown(), listErr
+	case host == nvml.ArchitectureUnset:
+		return ledger.Unknown(), errors.New("where the memory of the GPU is could not be told")
+	}
+	var sum int64
+	for _, device := range devices {
+		bytes, err := heldInPoolBy(device, pool)
+		if err != nil {
+			return ledger.Unknown(), fmt.Errorf("GPU %d: %w", device.Index, err)
+		}
+		sum += int64(bytes)
+	}
+	return ledger.Known(sum), nil
+}
+
+// heldInPoolBy is the part of the pool that processes hold by one device.
+func heldInPoolBy(device nvml.Device, pool poolNodes) (uint64, error) {
+	switch {
+	case device.Architecture == nvml.ArchitectureUnset:
+		return 0, errors.New("where its memory is could not be told")
+	case !device.Architecture.TakesFromPool():
+		return 0, nil
+	case !device.HeldKnown():
+		return 0, errors.New("the driver does not say what every process holds")
+	case isNode(device):
+		return device.HeldBytes(), pool.contains(device.NUMANode)
+	}
+	return device.HeldBytes(), nil
+}
+
+// managedMemory is the kernel memory of all cgroups that is of no named kind: where memory of
+// cudaMallocManaged is charged. Processes in the root cgroup are charged nowhere.
+//
+// The kernel brings memory.stat up to date when it is read if more than 64 pages for each CPU have changed, and
+// every two seconds otherwise (mem_cgroup_flush_stats in mm/memcontrol.c). By that rule gigabytes that stay in
+// the line for a second after they were freed, as was seen once on an H200, are not an old figure but
+// still charged; that the driver gives them back late is a guess.
+func managedMemory(tops map[string]hostfs.MemoryStat, err error) (ledger.Amount, error) {
+	if err != nil {
+		return ledger.Unknown(), err
+	}
+	var sum int64
+	for _, stat := range tops {
+		bytes, counted := stat.KernelOther()
+		if !counted {
+			return ledger.Unknown(), errors.New("this kernel does not count the kernel memory of cgroups (5.18 and later do)")
+		}
+		sum += bytes
+	}
+	return ledger.Known(sum), nil
+}
+
+// zfsCache is the cache of ZFS, impossible without ZFS.
+func zfsCache(proc fs.FS) (ledger.Amount, error) {
+	bytes, err := hostfs.ReadARCBytes(proc)
+	if errors.Is(err, fs.ErrNotExist) {
+		return ledger.Impossible(), nil
+	}
+	return ledger.Known(int64(bytes)), err
+}
+
+// chargedBytes reads what is charged to the cgroups of the processes. A cgroup that tells nothing, such
+// as the root, is left out.
+func chargedBytes(cgroups fs.FS, processes []GPUProcess) map[string]uint64 {
+	charged := map[string]uint64{}
+	for _, p := range processes {
+		if _, done := charged[p.Cgroup]; done || p.Cgroup == "" {
+			continue
+		}
+		if bytes, err := hostfs.ReadMemoryCurrent(cgroups, p.Cgroup); err == nil {
+			charged[p.Cgroup] = bytes
+		}
+	}
+	return charged
+}

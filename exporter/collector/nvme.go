@@ -1,0 +1,96 @@
+package collector
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"github.com/umascope/umascope/exporter/hostfs"
+	"github.com/umascope/umascope/exporter/metric"
+)
+
+// nvmeSpec is the collector of NVMe drives.
+func nvmeSpec() Spec {
+	return Spec{
+		Name:    "nvme",
+		Help:    "NVMe drives: traffic, time in flight, capacity, temperature; with --collector.nvme.smart their own health logs.",
+		Metrics: nvmeMetrics(),
+		Needs:   []Need{needNVMeAdmin()},
+		Open: func(host Host, options Options) Collect {
+			drives := &nvmeDrives{host: host, smart: options.NVMeSMART && host.SMARTLog != nil, drives: map[string]*nvmeDrive{}}
+			return func(ctx context.Context, _ *Sample, batch *Batch) error {
+				return collectNVMe(ctx, host, drives, batch)
+			}
+		},
+	}
+}
+
+// collectNVMe reads namespaces, which are whole devices: partitions of them, hidden multipath devices
+// and other disks are not the subject.
+func collectNVMe(ctx context.Context, host Host, drives *nvmeDrives, batch *Batch) error {
+	controllers, controllerErr := hostfs.ReadNVMeControllers(host.Sys)
+	drives.refresh(controllers)
+	disks, diskErr := hostfs.ReadDiskstats(host.Proc)
+	found := len(controllers) > 0
+	var errs []error
+	for _, disk := range disks {
+		if hostfs.IsNVMeNamespace(disk.Device) {
+			found = true
+			emitDisk(batch, disk)
+			errs = append(errs, emitCapacity(batch, host.Sys, disk.Device))
+		}
+	}
+	for _, controller := range controllers {
+		for _, device := range controller.Devices {
+			batch.Gauge(metric.NVMeInfo, 1, device, controller.Name, controller.Model, controller.Firmware)
+		}
+	}
+	errs = append(errs, drives.emit(ctx, batch, controllers))
+	err := errors.Join(append(errs, unlessMissing(diskErr), unlessMissing(controllerErr))...)
+	if err == nil && !found {
+		return fmt.Errorf("%w: no NVMe drive", ErrAbsent)
+	}
+	return err
+}
+
+func emitDisk(batch *Batch, d hostfs.Diskstats) {
+	batch.Counter(metric.NVMeReadBytesTotal, float64(d.Reads.Bytes), d.Device)
+	batch.Counter(metric.NVMeReadsCompletedTotal, float64(d.Reads.Completed), d.Device)
+	batch.Counter(metric.NVMeReadTimeSecondsTotal, d.Reads.Seconds, d.Device)
+	batch.Counter(metric.NVMeWrittenBytesTotal, float64(d.Writes.Bytes), d.Device)
+	batch.Counter(metric.NVMeWritesCompletedTotal, float64(d.Writes.Completed), d.Device)
+	batch.Counter(metric.NVMeWriteTimeSecondsTotal, d.Writes.Seconds, d.Device)
+	batch.Gauge(metric.NVMeIONow, float64(d.InFlight), d.Device)
+	batch.Counter(metric.NVMeIOTimeSecondsTotal, d.BusySeconds, d.Device)
+	batch.Counter(metric.NVMeIOTimeWeightedSecondsTotal, d.WeightedSeconds, d.Device)
+	if d.Discards != nil {
+		batch.Counter(metric.NVMeDiscardedBytesTotal, float64(d.Discards.Bytes), d.Device)
+		batch.Counter(metric.NVMeDiscardsCompletedTotal, float64(d.Discards.Completed), d.Device)
+		batch.Counter(metric.NVMeDiscardTimeSecondsTotal, d.Discards.Seconds, d.Device)
+	}
+	if d.Flushes != nil {
+		batch.Counter(metric.NVMeFlushRequestsTotal, float64(d.Flushes.Completed), d.Device)
+		batch.Counter(metric.NVMeFlushTimeSecondsTotal, d.Flushes.Seconds, d.Device)
+	}
+}
+
+func emitCapacity(batch *Batch, sys fs.FS, device string) error {
+	bytes, err := hostfs.ReadBlockDeviceBytes(sys, device)
+	if err == nil {
+		batch.Gauge(metric.NVMeCapacityBytes, float64(bytes), device)
+	}
+	return unlessMissing(err) // a drive may be pulled out between the two files
+}
+
+func nvmeMetrics() []metric.Definer {
+	return append(smartMetrics(),
+		metric.NVMeReadBytesTotal, metric.NVMeReadsCompletedTotal, metric.NVMeReadTimeSecondsTotal,
+		metric.NVMeWrittenBytesTotal, metric.NVMeWritesCompletedTotal, metric.NVMeWriteTimeSecondsTotal,
+		metric.NVMeDiscardedBytesTotal, metric.NVMeDiscardsCompletedTotal, metric.NVMeDiscardTimeSecondsTotal,
+		metric.NVMeFlushRequestsTotal, metric.NVMeFlushTimeSecondsTotal,
+		metric.NVMeIOTimeSecondsTotal, metric.NVMeIOTimeWeightedSecondsTotal, metric.NVMeIONow,
+		metric.NVMeCapacityBytes, metric.NVMeInfo,
+		metric.NVMeTemperatureCelsius, metric.NVMeTemperatureWarningCelsius, metric.NVMeTemperatureCriticalCelsius,
+	)
+}

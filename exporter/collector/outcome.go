@@ -1,0 +1,99 @@
+package collector
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	dto "github.com/prometheus/client_model/go"
+)
+
+// State is how a collector ended.
+type State string
+
+// The three states. Absent is not failed: a machine without an SSD has nothing wrong with it.
+const (
+	OK     State = "ok"
+	Absent State = "absent"
+	Failed State = "failed"
+)
+
+// States lists them all, for the state set.
+func States() []State { return []State{OK, Absent, Failed} }
+
+// Outcome is what one collector did in one scrape.
+type Outcome struct {
+	// Spec is the collector.
+	Spec Spec
+	// State is how it ended; Err says why when that is not OK.
+	State State
+	Err   error
+	// Duration is its wall time, for one that has not ended the time so far.
+	Duration time.Duration
+	// LastSuccess is when it last ended OK, zero until it does.
+	LastSuccess time.Time
+	// Sample is what it read from, nil when it has not returned. What it has read successfully
+	// can be asked for again at no cost; the rest may block.
+	Sample *Sample
+	// Met says for each of Spec.Needs whether the host gives it; nil when the collector did not
+	// get as far as looking.
+	Met []bool
+	// Notes are what the collector has to add for people, one line each.
+	Notes []string
+
+	families []*dto.MetricFamily
+}
+
+// Reason says why the state is not OK, "" when it is. It does not repeat the state.
+func (o Outcome) Reason() string {
+	if o.Err == nil {
+		return ""
+	}
+	return strings.TrimPrefix(o.Err.Error(), ErrAbsent.Error()+": ")
+}
+
+// Unmet lists the needs that the host does not give; none for an absent collector, which would
+// have no use for them.
+func (o Outcome) Unmet() []Need {
+	if o.State == Absent {
+		return nil
+	}
+	var unmet []Need
+	for i, met := range o.Met {
+		if !met {
+			unmet = append(unmet, o.Spec.Needs[i])
+		}
+	}
+	return unmet
+}
+
+// stateOf sorts an error into the three states.
+func stateOf(err error) State {
+	switch {
+	case err == nil:
+		return OK
+	case errors.Is(err, ErrAbsent):
+		return Absent
+	default:
+		return Failed
+	}
+}
+
+// condition is what is logged when it changes. Digits are masked: a message that counts
+// seconds or bytes would otherwise be news in every scrape.
+func (o Outcome) condition() string {
+	var b strings.Builder
+	fmt.Fprint(&b, o.State, " ", o.Err)
+	for _, need := range o.Unmet() {
+		b.WriteString(" without " + need.Name)
+	}
+	return strings.Map(maskDigit, b.String())
+}
+
+func maskDigit(r rune) rune {
+	if r >= '0' && r <= '9' {
+		return '#'
+	}
+	return r
+}

@@ -1,0 +1,94 @@
+package collector
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"github.com/umascope/umascope/exporter/metric"
+)
+
+const pageCacheNeed = "page_cache_owner"
+
+// needPageCache is access to what is cached of files that belong to others.
+func needPageCache() Need {
+	return Need{
+		Name:  pageCacheNeed,
+		Cost:  "it cannot be told how much of a path is in the page cache: the kernel tells that of a file to its owner, to who may write it, and with CAP_FOWNER",
+		Mend:  "run the exporter as the owner of the files, or give it CAP_FOWNER and, where it may not even open them, CAP_DAC_READ_SEARCH (systemd: AmbientCapabilities=; docker run --cap-add=; in compose cap_add)",
+		Asked: func(options Options) bool { return len(options.CachePaths) > 0 },
+	}
+}
+
+// CachedPath is how much of a path is in the page cache.
+type CachedPath struct {
+	Path  string
+	Bytes uint64
+	// Err is why that cannot be told, nil when it can.
+	Err error
+}
+
+// CachedPaths are the paths that Options asks about, as the memory collector last found them; those whose
+// first look has not ended are left out.
+func (s *Sample) CachedPaths() []CachedPath {
+	if paths := s.cachedPaths.Load(); paths != nil {
+		return *paths
+	}
+	return nil
+}
+
+// pageCache looks at the paths that Options asks about, each in a lookup of its own: one may be on a server
+// that does not answer.
+type pageCache struct {
+	paths   []string
+	lookups []*lookup[uint64]
+}
+
+func newPageCache(host Host, options Options) *pageCache {
+	cache := &pageCache{}
+	if host.CacheResident == nil {
+		return cache
+	}
+	for _, path := range options.CachePaths {
+		cache.paths = append(cache.paths, path)
+		cache.lookups = append(cache.lookups, &lookup[uint64]{now: host.Now, read: func(ctx context.Context) (uint64, error) {
+			return host.CacheResident(ctx, path)
+		}})
+	}
+	return cache
+}
+
+// refresh begins what is due. The rest of the memory is read meanwhile.
+func (c *pageCache) refresh() {
+	for _, lookup := range c.lookups {
+		lookup.refresh()
+	}
+}
+
+// emit adds what is known by now. A path that is missing, and one whose owner is somebody else, is no fault
+// of the collector.
+func (c *pageCache) emit(ctx context.Context, sample *Sample, batch *Batch) error {
+	ctx, cancel := patience(ctx)
+	defer cancel()
+	var found []CachedPath
+	var errs []error
+	for i, path := range c.paths {
+		bytes, ready, err := c.lookups[i].value(ctx)
+		if !ready && err == nil {
+			continue
+		}
+		found = append(found, CachedPath{path, bytes, err})
+		batch.Gauge(metric.PageCacheKnown, number(err == nil), path)
+		switch {
+		case err == nil:
+			batch.Gauge(metric.PageCacheResidentBytes, float64(bytes), path)
+		case errors.Is(err, fs.ErrPermission):
+			batch.Lacks(pageCacheNeed)
+		case !errors.Is(err, fs.ErrNotExist):
+			errs = append(errs, fmt.Errorf("page cache of %s: %w", path, err))
+		}
+	}
+	sample.cachedPaths.Store(&found)
+	return errors.Join(errs...)
+}

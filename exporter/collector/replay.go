@@ -1,0 +1,54 @@
+package collector
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/umascope/umascope/exporter/endpoint"
+	"github.com/umascope/umascope/exporter/nvml"
+	"github.com/umascope/umascope/exporter/snapshot"
+)
+
+// ArchivedHost is the host of an archive, labelled as recorded or constructed. Nothing of the machine that the
+// program runs on is in it but the clock: nothing in an archive depends on the time, and ages and deadlines of the
+// reader are those of now. The caller closes its GPU reader.
+func ArchivedHost(a *snapshot.Archive, options nvml.ReaderOptions) (Host, error) {
+	driver, err := a.Driver()
+	if err != nil {
+		return Host{}, err
+	}
+	mode := Replay
+	if a.Kind == snapshot.Constructed {
+		mode = Constructed
+	}
+	return Host{
+		Proc: a.Proc, Sys: a.Sys, Cgroup: a.Cgroup, PageSize: a.PageSize,
+		HTTP: a.HTTP, Logs: a.Logs, SMARTLog: a.SMARTLog, CacheResident: a.CacheResident,
+		GPU: nvml.NewReader(driver, options), Mode: mode, Now: time.Now,
+	}, nil
+}
+
+// AddArchived adds to the settings of collectors what the archive has beyond the files that are always read: engines,
+// logs, health logs of drives and paths in the page cache. A size of KV blocks that is set already stays.
+func AddArchived(a *snapshot.Archive, options *Options) error {
+	sources := &options.Sources
+	for _, kind := range []struct {
+		urls []string
+		list *[]*endpoint.Endpoint
+	}{{a.KVBMURLs, &sources.KVBM}, {a.EngineURLs, &sources.Engines}} {
+		for _, raw := range kind.urls {
+			parsed, err := endpoint.Parse(raw)
+			if err != nil {
+				return fmt.Errorf("header: %.60q %w", raw, err)
+			}
+			*kind.list = append(*kind.list, parsed)
+		}
+	}
+	sources.KVBMLogs = append(sources.KVBMLogs, a.KVBMLogs...)
+	if a.KVBMBlockBytes > 0 && sources.BytesPerBlock == nil {
+		sources.BytesPerBlock = map[string]uint64{"": a.KVBMBlockBytes}
+	}
+	options.NVMeSMART = options.NVMeSMART || a.HasSMART()
+	options.CachePaths = append(options.CachePaths, a.CachedPaths()...)
+	return sources.Targets.Check()
+}

@@ -1,0 +1,168 @@
+package collector
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/umascope/umascope/exporter/hostfs"
+	"github.com/umascope/umascope/exporter/nvml"
+)
+
+// Sample is what the collectors of one collection share. Each source is read when it is first
+// asked for and once only, so that figures which stand beside each other on a page agree.
+type Sample struct {
+	host    Host
+	options Options
+
+	passOnce sync.Once
+	pass     *nvml.Pass
+
+	memory  shared[MemoryReading]
+	engines shared[[]uint32] // see engineProcesses
+
+	topsOnce sync.Once
+	tops     map[string]hostfs.MemoryStat
+	topsErr  error
+
+	cachedPaths atomic.Pointer[[]CachedPath]
+}
+
+// NewSample returns a sample of the host of which nothing has been read yet.
+func NewSample(host Host, options Options) *Sample { return &Sample{host: host, options: options} }
+
+// GPU is the pass over the devices. It is begun by whoever asks first and not waited for here.
+func (s *Sample) GPU(ctx context.Context) *nvml.Pass {
+	s.passOnce.Do(func() { s.pass = s.host.GPU.Read(ctx) })
+	return s.pass
+}
+
+// Memory reads the memory of the host. The error is that of /proc/meminfo, without which there is
+// nothing, or of a context that ends before the reading is there; whatever else is missing is said in
+// MemoryReading.Unknown.
+func (s *Sample) Memory(ctx context.Context) (MemoryReading, error) {
+	return s.memory.get(ctx, s.readMemory)
+}
+
+// TopCgroupStats reads memory.stat of all cgroups directly below the root, by path; one that goes
+// away meanwhile is left out. Reading the memory of the host reads them too: who wants them from the
+// same moment as the rest asks for that first.
+func (s *Sample) TopCgroupStats() (map[string]hostfs.MemoryStat, error) {
+	s.topsOnce.Do(func() {
+		s.topsErr = errors.New("reading the top-level cgroups ended in a panic") // stands if it does
+		s.tops, s.topsErr = hostfs.ReadTopMemoryStats(s.host.Cgroup)
+	})
+	return s.tops, s.topsErr
+}
+
+// ProcessesTrusted says whether no process can be missing from the driver's process lists, which are
+// those of this process's PID namespace. The error says why that cannot be told.
+func (s *Sample) ProcessesTrusted() (bool, error) {
+	if s.host.ForeignGPU {
+		return false, errors.New("the GPU is another machine's")
+	}
+	return hostfs.HostPIDNamespace(s.host.Proc)
+}
+
+// devices are the machine's GPUs with identity and process lists. It waits for them for half of the
+// time left, so that a driver that hangs leaves the other half for what can be read. GPUs of
+// another machine are none of this one's.
+func (s *Sample) devices(ctx context.Context) ([]nvml.Device, error) {
+	if s.host.ForeignGPU {
+		return nil, nil
+	}
+	pass := s.GPU(ctx)
+	if deadline, bounded := ctx.Deadline(); bounded {
+		half, cancel := context.WithTimeout(ctx, time.Until(deadline)/2)
+		defer cancel()
+		ctx = half
+	}
+	devices, err := pass.Processes(ctx)
+	if s.options.Architecture != "" { // somebody knows that there are some
+		for i := range devices {
+			devices[i].Architecture = s.options.Architecture
+		}
+		return devices, err
+	}
+	if errors.Is(err, nvml.ErrUnavailable) {
+		// Without the driver no GPU is in use. With it one may be, though this program cannot ask it.
+		if snapshot, _ := pass.Snapshot(ctx); noGPUExpected(snapshot.Return) && !hostfs.HasNVIDIAModule(s.host.Sys) {
+			return nil, nil
+		}
+	}
+	return devices, err
+}
+
+// architectureOf is where the memory of the machine's GPUs is, "" when it has none or they are another
+// machine's; err is what went wrong when they were listed. Of several GPUs one whose memory is the
+// pool decides, since the ledger depends on that; next one whose memory is a part of it; next one that
+// could be either.
+func (s *Sample) architectureOf(devices []nvml.Device, err error) nvml.Architecture {
+	switch {
+	case s.host.ForeignGPU:
+		return ""
+	case s.options.Architecture != "":
+		return s.options.Architecture
+	}
+	for _, decides := range []func(nvml.Device) bool{
+		func(d nvml.Device) bool { return d.Architecture.InPool() },
+		func(d nvml.Device) bool { return d.Architecture.TakesFromPool() },
+		func(d nvml.Device) bool { return d.Architecture == nvml.ArchitectureUnset },
+		func(nvml.Device) bool { return true },
+	} {
+		if at := slices.IndexFunc(devices, decides); at >= 0 {
+			return devices[at].Architecture
+		}
+	}
+	if err != nil {
+		return nvml.ArchitectureUnset
+	}
+	return ""
+}
+
+// GPUProcess is a process with memory of one GPU.
+type GPUProcess struct {
+	UUID string // of the GPU
+	GPU  int    // its index, as the driver counts
+	PID  uint32
+	// UsedBytes is nil where the driver does not say.
+	UsedBytes *uint64
+	// Comm is the process's short name and Cgroup its path, "" if it had ended when they were asked
+	// for, or runs on another machine.
+	Comm, Cgroup string
+}
+
+// gpuProcesses lists who holds GPU memory, those that hold most first. A process that uses several
+// GPUs is in it once for each.
+func (s *Sample) gpuProcesses(devices []nvml.Device) []GPUProcess {
+	var processes []GPUProcess
+	for _, device := range devices {
+		for _, p := range device.Processes {
+			holder := GPUProcess{UUID: device.UUID, GPU: device.Index, PID: p.PID, UsedBytes: p.UsedBytes}
+			if !s.host.ForeignGPU {
+				// A process may end at any time: that its name is gone is no error.
+				holder.Comm, _ = hostfs.Comm(s.host.Proc, p.PID)
+				holder.Cgroup, _ = hostfs.ProcessCgroup(s.host.Proc, p.PID)
+			}
+			processes = append(processes, holder)
+		}
+	}
+	slices.SortStableFunc(processes, func(a, b GPUProcess) int {
+		return compareUsed(b.UsedBytes, a.UsedBytes)
+	})
+	return processes
+}
+
+// compareUsed orders what is not known below everything that is.
+func compareUsed(a, b *uint64) int {
+	switch {
+	case a == nil && b == nil, a != nil && b != nil && *a == *b:
+		return 0
+	case a == nil, b != nil && *a < *b:
+		return -1
+	}
+	return 1
+}

@@ -1,0 +1,146 @@
+package collector
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/umascope/umascope/exporter/endpoint"
+)
+
+// MaxSources is how many sources are read, logs included: each is asked in every collection.
+const MaxSources = 20
+
+// SourceOptions say where engines and KV block managers publish their metrics, and what these lack.
+type SourceOptions struct {
+	// Targets are the sources that are named once and for all.
+	Targets
+	// TargetsFile names more of them in file_sd form and is read anew in every collection, so that
+	// another engine needs no restart; "" names none.
+	TargetsFile string
+	// BytesPerBlock is the size of a KV block of a source, in bytes, for those that do not say; by source
+	// label, under "" for all others.
+	BytesPerBlock map[string]uint64
+	// IterationStats asks TensorRT-LLM for its JSON statistics, which hands each of them to one
+	// reader only.
+	IterationStats bool
+}
+
+// Targets are sources by what reads them.
+type Targets struct {
+	// KVBM and Engines are pages of metrics.
+	KVBM, Engines []*endpoint.Endpoint
+	// KVBMLogs are paths of logs of engines with KVBM, which hold what its metrics lack.
+	KVBMLogs []string
+}
+
+// Check returns why these sources cannot be read together, nil if they can. The same page may be one of
+// an engine and one of KVBM: where they share a process, older releases have them on one.
+func (t Targets) Check() error {
+	if n := len(t.KVBM) + len(t.Engines) + len(t.KVBMLogs); n > MaxSources {
+		return fmt.Errorf("%d sources; at most %d are read", n, MaxSources)
+	}
+	for _, names := range [][]string{sourcesOf(t.KVBM), sourcesOf(t.Engines), t.KVBMLogs} {
+		slices.Sort(names)
+		for i := 1; i < len(names); i++ {
+			if names[i] == names[i-1] {
+				return fmt.Errorf("%s is named twice", names[i])
+			}
+		}
+	}
+	return nil
+}
+
+// with joins two lists of sources; neither is changed.
+func (t Targets) with(more Targets) Targets {
+	return Targets{
+		KVBM:     slices.Concat(t.KVBM, more.KVBM),
+		Engines:  slices.Concat(t.Engines, more.Engines),
+		KVBMLogs: slices.Concat(t.KVBMLogs, more.KVBMLogs),
+	}
+}
+
+func sourcesOf(endpoints []*endpoint.Endpoint) []string {
+	names := make([]string, len(endpoints))
+	for i, e := range endpoints {
+		names[i] = e.Source
+	}
+	return names
+}
+
+// ErrNoSources is wrapped by the error of a collector that is given no source. What it would read may run all the same.
+var ErrNoSources = errors.New("no page is read")
+
+// answer is what one source had to say.
+type answer[T any] struct {
+	Source string
+	Value  T
+	Err    error
+}
+
+// Sources get this share of the time that is left, at most longestAnswer: the rest is for what else the
+// collector reads. One that hangs costs its own series and no more than that time.
+const longestAnswer = 5 * time.Second
+
+func sourceDeadline(ctx context.Context) (context.Context, context.CancelFunc) {
+	wait := longestAnswer
+	if end, bounded := ctx.Deadline(); bounded {
+		wait = min(wait, time.Until(end)*3/4)
+	}
+	return context.WithTimeout(ctx, wait)
+}
+
+// readSources asks all sources at once and returns their answers in the same order. It returns when all
+// have answered or their time is up, so that no source is ever asked twice at a time. What panics is
+// that source's error.
+func readSources[T any](ctx context.Context, endpoints []*endpoint.Endpoint, read func(context.Context, *endpoint.Endpoint) (T, error)) []answer[T] {
+	ctx, cancel := sourceDeadline(ctx)
+	defer cancel()
+	answers := make([]answer[T], len(endpoints))
+	var all sync.WaitGroup
+	for i, e := range endpoints {
+		all.Go(func() {
+			one := &answers[i]
+			one.Source = e.Source
+			defer func() {
+				if cause := recover(); cause != nil {
+					one.Err = &panicError{cause, debug.Stack()}
+				}
+			}()
+			one.Value, one.Err = read(ctx, e)
+		})
+	}
+	all.Wait()
+	return answers
+}
+
+// sourcesOutcome is the error of a collector of sources. One where nobody listens is expected to come and
+// go: without any that does there is nothing to read, which is absent. One that answers wrongly is a
+// failure; what the others said is served all the same. What names the sources in the plural,
+// flag is the one that names them.
+func sourcesOutcome[T any](what, flag string, answers []answer[T]) error {
+	var failed []error
+	var unreachable []string
+	for _, a := range answers {
+		switch {
+		case errors.Is(a.Err, endpoint.ErrUnreachable):
+			unreachable = append(unreachable, a.Source)
+		case a.Err != nil:
+			failed = append(failed, fmt.Errorf("%s: %w", a.Source, a.Err))
+		}
+	}
+	switch {
+	case len(failed) > 0:
+		return errors.Join(failed...)
+	case len(answers) == 0:
+		return fmt.Errorf("%w: %w: neither %s nor --targets.file names %s", ErrAbsent, ErrNoSources, flag, what)
+	case len(unreachable) == len(answers):
+		return fmt.Errorf("%w: nobody listens at %s", ErrAbsent, strings.Join(unreachable, ", "))
+	}
+	return nil
+}

@@ -1,0 +1,171 @@
+package collector
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"path/filepath"
+	"strings"
+
+	"go.yaml.in/yaml/v4"
+
+	"github.com/umascope/umascope/exporter/endpoint"
+	"github.com/umascope/umascope/exporter/hostfs"
+)
+
+// Labels of a group in the targets file that mean something here. Prometheus, which can read the same
+// file, drops labels that begin with two underscores, so that they reach no series. Other labels are
+// those of its jobs and are not used.
+const (
+	// TargetCollectorLabel says what the targets of the group are: one of the values below.
+	TargetCollectorLabel = "__umascope_collector__"
+
+	targetSchemeLabel = "__scheme__"       // http unless given
+	targetPathLabel   = "__metrics_path__" // /metrics unless given
+	targetParamPrefix = "__param_"         // __param_model: x sends ?model=x
+
+	targetKVBM    = "kvbm"
+	targetEngine  = "engine"
+	targetKVBMLog = "kvbm_log" // its targets are paths of files
+)
+
+// sources are the sources of one collector: those of the options and those of the targets file as it
+// is now. A collector does not run twice at a time, so nothing is locked.
+type sources struct {
+	options SourceOptions
+
+	content []byte  // of the targets file as it was parsed last, nil before
+	listed  Targets // by the last good version of the file
+	good    bool    // there was one
+	err     error   // what is wrong with the present version, nil if nothing is
+}
+
+func newSources(options SourceOptions) *sources { return &sources{options: options} }
+
+// now returns the sources, good as they are, and what is wrong with the targets file. The last good
+// version of a file holds until there is a better one: a half-written file must not stop a measurement.
+func (s *sources) now() (Targets, error) {
+	if s.options.TargetsFile == "" {
+		return s.options.Targets, s.options.Targets.Check()
+	}
+	content, err := readTargetsFile(s.options.TargetsFile)
+	switch {
+	case err != nil:
+		s.content, s.err = nil, err
+	case s.content == nil || !bytes.Equal(content, s.content):
+		s.content = content
+		s.err = s.take(content)
+	}
+	return s.options.Targets.with(s.listed), s.trouble()
+}
+
+func (s *sources) trouble() error {
+	switch {
+	case s.err == nil:
+		return nil
+	case !s.good:
+		return fmt.Errorf("targets file %s: %w", s.options.TargetsFile, s.err)
+	}
+	return fmt.Errorf("targets file %s: %w; its last good version holds", s.options.TargetsFile, s.err)
+}
+
+// take replaces the sources of the file if the new ones are good.
+func (s *sources) take(content []byte) error {
+	listed, err := parseTargets(content)
+	if err != nil {
+		return err
+	}
+	if err := s.options.Targets.with(listed).Check(); err != nil {
+		return err
+	}
+	s.listed, s.good = listed, true
+	return nil
+}
+
+// readTargetsFile reads at most what a kernel file may have, of a regular file only: a pipe in its place
+// would be waited for.
+func readTargetsFile(path string) ([]byte, error) {
+	content, err := fs.ReadFile(hostfs.Dir(filepath.Dir(path)), filepath.Base(path))
+	if file, ok := errors.AsType[*fs.PathError](err); ok {
+		err = file.Err // the path stands in the message already
+	}
+	return content, err
+}
+
+// targetGroup is an entry of the targets file.
+type targetGroup struct {
+	Targets []string          `yaml:"targets"`
+	Labels  map[string]string `yaml:"labels"`
+}
+
+// parseTargets parses the list of Prometheus' file_sd, in JSON or YAML, of which JSON is a part:
+//
+//	[{"targets": ["127.0.0.1:6880"], "labels": {"__umascope_collector__": "kvbm"}}]
+//
+// An empty list is a good one; an empty file has been cut. Source of the format: the Prometheus
+// documentation, configuration, file_sd_config.
+func parseTargets(content []byte) (Targets, error) {
+	var groups []targetGroup
+	if err := yaml.Load(content, &groups, yaml.WithKnownFields()); err != nil {
+		return Targets{}, fmt.Errorf("not a list of targets: %.200s", err)
+	}
+	var all Targets
+	for i, group := range groups {
+		if err := group.addTo(&all); err != nil {
+			return Targets{}, fmt.Errorf("group %d: %w", i+1, err)
+		}
+	}
+	return all, nil
+}
+
+func (g targetGroup) addTo(all *Targets) error {
+	kind := g.Labels[TargetCollectorLabel]
+	for i, target := range g.Targets {
+		var err error
+		switch kind {
+		case targetKVBMLog:
+			if !filepath.IsAbs(target) {
+				err = errors.New("must be an absolute path")
+			}
+			all.KVBMLogs = append(all.KVBMLogs, filepath.Clean(target))
+		case targetKVBM:
+			all.KVBM, err = g.appendTo(all.KVBM, target)
+		case targetEngine:
+			all.Engines, err = g.appendTo(all.Engines, target)
+		default:
+			return fmt.Errorf("label %s must be %s, %s or %s", TargetCollectorLabel, targetKVBM, targetEngine, targetKVBMLog)
+		}
+		if err != nil {
+			return fmt.Errorf("target %d: %w", i+1, err)
+		}
+	}
+	return nil
+}
+
+func (g targetGroup) appendTo(list []*endpoint.Endpoint, target string) ([]*endpoint.Endpoint, error) {
+	if strings.ContainsAny(target, "/?#@ ") {
+		return nil, errors.New("must be host:port; scheme and path are labels")
+	}
+	scheme := "http"
+	if given := g.Labels[targetSchemeLabel]; given != "" {
+		scheme = given
+	}
+	address := &url.URL{Scheme: scheme, Host: target, Path: g.Labels[targetPathLabel], RawQuery: g.parameters().Encode()}
+	parsed, err := endpoint.Parse(address.String())
+	if err != nil {
+		return nil, err
+	}
+	return append(list, parsed), nil
+}
+
+func (g targetGroup) parameters() url.Values {
+	values := url.Values{}
+	for name, value := range g.Labels {
+		if parameter, is := strings.CutPrefix(name, targetParamPrefix); is {
+			values.Set(parameter, value)
+		}
+	}
+	return values
+}

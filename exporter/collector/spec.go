@@ -1,0 +1,116 @@
+// Package collector holds one file per collector and the runner that gives each of them a
+// deadline, a private batch and one of three outcomes: ok, absent, failed.
+package collector
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"net/http"
+	"time"
+
+	"github.com/umascope/umascope/exporter/metric"
+	"github.com/umascope/umascope/exporter/nvml"
+)
+
+// ErrAbsent is wrapped by a collector on a machine that has nothing for it to read: hardware,
+// kernel feature or driver is missing. That is an outcome of its own, not a failure.
+var ErrAbsent = errors.New("absent")
+
+// Mode says where the figures come from.
+type Mode string
+
+// The modes. Figures of different modes are never put on one page.
+const (
+	Live        Mode = metric.ModeLive
+	Replay      Mode = metric.ModeReplay
+	Constructed Mode = metric.ModeConstructed
+	Simulated   Mode = metric.ModeSimulated
+)
+
+// Modes lists them all, for the state set.
+func Modes() []Mode { return []Mode{Live, Replay, Constructed, Simulated} }
+
+// Host is all that differs between a machine, a recording of one and a test.
+type Host struct {
+	// Proc, Sys and Cgroup are the roots of procfs, sysfs and cgroup v2.
+	Proc, Sys, Cgroup fs.FS
+	// GPU reads the devices; a reader without a driver says why.
+	GPU *nvml.Reader
+	// PageSize is that of the kernel that wrote the files, in bytes, 0 if nobody knows. Where the
+	// files themselves give it away, that holds.
+	PageSize int
+	// ForeignGPU says that GPU answers for another machine than Proc shows, such as a recording
+	// served beside the live /proc: its process lists must not enter the memory ledger, nor may
+	// its PIDs be looked up in Proc.
+	ForeignGPU bool
+	// HTTP reaches the endpoints of engines; for a recording it answers with the pages in it. Nil
+	// reaches none.
+	HTTP http.RoundTripper
+	// Logs holds the logs that options name, by their absolute paths without the leading slash. Files in
+	// it implement io.ReaderAt. Nil holds none.
+	Logs fs.FS
+	// SMARTLog reads the health log of an NVMe controller such as nvme0, 512 bytes (log page 02h of
+	// the NVMe base specification). Nil where no device can be asked, as of a recording.
+	SMARTLog func(controller string) ([]byte, error)
+	// KernelLog opens the log of the kernel at its present end. The function that it returns gives one record, or hostfs.ErrNoRecord
+	// or hostfs.ErrOverrun, and never waits. Nil where there is no log of this host, as of a recording.
+	KernelLog func() (next func() (string, error), err error)
+	// CacheResident is how much of the file or directory at path is in the page cache, in bytes. Nil
+	// where there is no page cache to ask about.
+	CacheResident func(ctx context.Context, path string) (uint64, error)
+	// Mode is the label that everything read from this host carries.
+	Mode Mode
+	// Now is the clock, nil for the wall clock.
+	Now func() time.Time
+}
+
+// Options are the settings of single collectors. The zero value of each is its default but where said.
+type Options struct {
+	// Architecture overrides the memory architecture of every device, "" detects it.
+	Architecture nvml.Architecture
+	// ProcessLimit is how many processes get a series of their own, GPU holders and others, largest first.
+	ProcessLimit int
+	// PCIeThroughput asks for PCIe traffic, for which the driver keeps each device busy for 40 ms.
+	PCIeThroughput bool
+	// CachePaths are files and directories whose share of the page cache is looked up.
+	CachePaths []string
+	// NVMeSMART asks the drives for their health logs, which needs root.
+	NVMeSMART bool
+	// KernelLog counts errors of NVIDIA's driver in the kernel log, which needs CAP_SYSLOG.
+	KernelLog bool
+	// Cgroups, Processes, Sources belong to the collectors of those names; Sources to kvbm and engine.
+	Cgroups   CgroupOptions
+	Processes ProcessOptions
+	Sources   SourceOptions
+}
+
+// Collect reads one subject into the batch. What it has put into the batch before it returns an
+// error is served; a batch of a collector that panics or overruns its deadline is not.
+type Collect func(ctx context.Context, sample *Sample, batch *Batch) error
+
+// Need is access that part of a collector depends on.
+type Need struct {
+	// Name is the value of the label needs, such as host_pid_namespace.
+	Name string
+	// Cost says what is lost without it, Mend the command or setting that gives it.
+	Cost, Mend string
+	// Met looks whether the host gives it; nil where only the collector can tell, by Batch.Lacks.
+	Met func(Host) bool
+	// Asked says whether the settings ask for that part of the collector; nil for what is always read.
+	Asked func(Options) bool
+}
+
+// Spec describes a collector.
+type Spec struct {
+	// Name is the collector's word everywhere: flag, label, file.
+	Name string
+	// Help is one line for --help and doctor.
+	Help string
+	// Metrics are the families it may put into a batch; others are refused.
+	Metrics []metric.Definer
+	// Needs is what it needs beyond being started.
+	Needs []Need
+	// Open prepares a collect function for a host.
+	Open func(Host, Options) Collect
+}

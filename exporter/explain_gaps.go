@@ -1,0 +1,95 @@
+package exporter
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/umascope/umascope/exporter/collector"
+	"github.com/umascope/umascope/exporter/hostfs"
+)
+
+// gap is something that a scrape could not tell.
+type gap struct {
+	what string // a sentence without its end
+	why  string // "" where the sentence says it
+	mend string // "" where nothing helps
+	need string // name of the need that is not met, "" for others
+}
+
+// gaps are what is missing, one sentence for each reason: a machine without cgroup v2 lacks a collector and
+// a line of the ledger, but only one thing is to be done about it.
+type gaps []gap
+
+// add merges what has the same reason as something before it.
+func (g *gaps) add(one gap) {
+	at := slices.IndexFunc(*g, func(other gap) bool { return one.why != "" && other.why == one.why })
+	if at < 0 {
+		*g = append(*g, one)
+		return
+	}
+	other := &(*g)[at]
+	other.what += "; " + strings.ToLower(one.what[:1]) + one.what[1:]
+	if other.mend == "" {
+		other.mend = one.mend
+	}
+}
+
+// addOutcome adds why a collector did not do all that it could.
+func (g *gaps) addOutcome(outcome collector.Outcome) {
+	name := outcome.Spec.Name
+	if outcome.State != collector.OK {
+		g.add(gap{what: fmt.Sprintf("Collector %s is %s", name, outcome.State), why: outcome.Reason()})
+	}
+	for _, need := range outcome.Unmet() {
+		g.add(gap{what: fmt.Sprintf("Collector %s lacks %s: %s", name, need.Name, need.Cost), mend: need.Mend, need: need.Name})
+	}
+}
+
+// addMend adds what mends what is missing for a reason.
+func (g gaps) addMend(why, mend string) {
+	for i := range g {
+		if g[i].why == why {
+			g[i].mend = mend
+		}
+	}
+}
+
+// addLine adds why a line of the ledger is not known. Where that is for want of something that a collector
+// has said it lacks, one sentence is enough.
+func (g *gaps) addLine(line, rest string, why error) {
+	one := gap{what: fmt.Sprintf("Line %s is not known, its bytes are in %s", line, rest), why: why.Error()}
+	if errors.Is(why, hostfs.ErrNotHostCgroups) {
+		one.mend = g.take("host_cgroups")
+	}
+	g.add(one)
+}
+
+// take removes what is said of a need, and returns what mends it.
+func (g *gaps) take(need string) (mend string) {
+	*g = slices.DeleteFunc(*g, func(one gap) bool {
+		if one.need == need {
+			mend = one.mend
+		}
+		return one.need == need
+	})
+	return mend
+}
+
+// sentences are for people, one line each.
+func (g gaps) sentences() []string {
+	var lines []string
+	for _, one := range g {
+		text := one.what
+		if one.why != "" {
+			text += ": " + one.why
+		}
+		text = strings.TrimSuffix(text, ".") + "."
+		if one.mend != "" {
+			text += " Mend: " + strings.TrimSuffix(one.mend, ".") + "."
+		}
+		lines = append(lines, oneLine(text))
+	}
+	return lines
+}

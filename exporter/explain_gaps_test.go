@@ -1,0 +1,144 @@
+package exporter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/umascope/umascope/exporter/collector"
+	"github.com/umascope/umascope/exporter/hostfs"
+	"github.com/umascope/umascope/exporter/hosts"
+)
+
+// coherentHost is the recorded coherent machine, for tests that change something of it.
+func coherentHost(t *testing.T) collector.Host {
+	t.Helper()
+	host, err := hosts.Open("gh200")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(host.GPU.Close)
+	return host
+}
+
+func TestWhatHasOneReasonIsSaidOnce(t *testing.T) {
+	host := integratedHost(t, "x")
+	host.Cgroup = fstest.MapFS{}
+	text := explained(t, host)
+	if count := strings.Count(text, "cgroup.controllers"); count != 1 {
+		t.Errorf("the missing cgroup v2 is named %d times:\n%s", count, text)
+	}
+	if count := strings.Count(text, "boot with cgroup v2"); count != 1 {
+		t.Errorf("its mend is named %d times:\n%s", count, text)
+	}
+	for _, want := range []string{"Collector cgroup is absent", "ine managed is not known, its bytes are in unattributed"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("explain lacks %q:\n%s", want, text)
+		}
+	}
+}
+
+func TestGapsKeepTheirMendWhenTheyAreMerged(t *testing.T) {
+	var g gaps
+	g.add(gap{what: "Collector cgroup is absent", why: "no tree"})
+	g.add(gap{what: "Collector memory lacks host_cgroups: a line", mend: "mount it.", need: "host_cgroups"})
+	g.add(gap{what: "Collector nvme lacks nvme_admin: wear", mend: "give it", need: "nvme_admin"})
+	g.addLine("managed", "unattributed", fmt.Errorf("%w: here", hostfs.ErrNotHostCgroups))
+	g.addLine("percpu", "unattributed", errors.New("no tree"))
+	want := []string{
+		"Collector cgroup is absent; line percpu is not known, its bytes are in unattributed: no tree.",
+		"Collector nvme lacks nvme_admin: wear. Mend: give it.",
+		"Line managed is not known, its bytes are in unattributed: not the host's cgroup v2 tree: here. Mend: mount it.",
+	}
+	got := g.sentences()
+	if strings.Join(got, "\n") != strings.Join(want, "\n") {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+func TestExplainOfACoherentMachine(t *testing.T) {
+	text := explained(t, coherentHost(t))
+	for _, want := range []string{
+		"memory coherent_numa: its own, which the pool contains as a NUMA node (by the driver's source; not measured yet)",
+		"  gpu_process            78.98    13.8%",
+		"     478.59    267.33  0\n", "      95.00     11.46  1\n", // nodes
+		"GPU-held memory is of the pool",
+		"CUDA sees the memory of the device, GPU 0: 11.46 of 95.00 GiB free", // 97280 MiB, what the node holds
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("explain lacks %q:\n%s", want, text)
+		}
+	}
+	for _, wrong := range []string{"  2\n", "the device's own\n", "counted twice", "(MemFree)"} {
+		if strings.Contains(text, wrong) {
+			t.Errorf("explain has %q:\n%s", wrong, text)
+		}
+	}
+}
+
+func TestExplainSaysWhyGPUMemoryOfACoherentMachineIsNotInTheLedger(t *testing.T) {
+	host := coherentHost(t)
+	host.Sys = fstest.MapFS{}
+	text := explained(t, host)
+	for _, want := range []string{"gpu_process          unknown", "Line gpu_process is not known, its bytes are in unattributed: GPU 0: the kernel shows no NUMA nodes"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("explain lacks %q:\n%s", want, text)
+		}
+	}
+}
+
+// TestADriverThatChargesNodeMemoryIsNoticed stands for drivers after 595, which can charge what processes
+// hold to their cgroups.
+func TestADriverThatChargesNodeMemoryIsNoticed(t *testing.T) {
+	host := coherentHost(t)
+	host.Cgroup = edited{host.Cgroup, "system.slice/memory.stat", func(stat []byte) []byte {
+		for range 79 { // GiB
+			stat = growStat(stat, "kernel")
+		}
+		return stat
+	}}
+	text := explained(t, host)
+	for _, want := range []string{"Unattributed is negative: something is counted twice", "it is in gpu_process and in managed."} {
+		if !strings.Contains(text, want) {
+			t.Errorf("explain lacks %q:\n%s", want, text)
+		}
+	}
+}
+
+func TestExplainShowsWhosePageCacheItIs(t *testing.T) {
+	host := integratedHost(t, "x")
+	host.CacheResident = func(_ context.Context, path string) (uint64, error) {
+		switch path {
+		case "/models/a":
+			return 3 << 29, nil
+		case "/models/" + hostile:
+			return 0, fmt.Errorf("%s: %w", path, fs.ErrPermission)
+		}
+		return 0, fmt.Errorf("open %s: %w", path, fs.ErrNotExist)
+	}
+	e, err := New(host, Settings{Options: collector.Options{CachePaths: []string{"/models/a", "/models/" + hostile, "/gone"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out strings.Builder
+	if err := e.Explain(t.Context(), &out); err != nil {
+		t.Fatal(err)
+	}
+	text := out.String()
+	for _, want := range []string{
+		"Page cache by path\n", "       1.50  /models/a\n", "    unknown  /gone\n",
+		"How much of /gone is in the page cache: open /gone: file does not exist.",
+		"Collector memory lacks page_cache_owner", "CAP_FOWNER",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("explain lacks %q:\n%s", want, text)
+		}
+	}
+	if strings.ContainsRune(text, '\x1b') {
+		t.Errorf("a terminal would obey this:\n%q", text)
+	}
+}

@@ -1,0 +1,156 @@
+package hostfs
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"strings"
+)
+
+// ErrNotHostCgroups is wrapped when a directory is not the root of the host's cgroup v2 tree: the
+// host runs cgroup v1, or a cgroup namespace hides all but the part that a container is in.
+var ErrNotHostCgroups = errors.New("not the host's cgroup v2 tree")
+
+// MemoryStat holds the memory.stat of a cgroup, its descendants included, by the kernel's names:
+// amounts in bytes, and counts of events since the cgroup was made.
+type MemoryStat map[string]uint64
+
+// ReadMemoryStat reads the memory.stat of a cgroup such as /system.slice.
+//
+//	sec_pagetables 1052672
+func ReadMemoryStat(cgroups fs.FS, cgroup string) (MemoryStat, error) {
+	return parseFile(cgroups, inCgroup(cgroup, "memory.stat"), func(text string) (MemoryStat, error) { return parseKeyed(text) })
+}
+
+// namedKernelMemory are the parts of kernel that memory.stat names. The compressed pool of zswap is one
+// of them: it is charged as kernel memory too (obj_cgroup_charge_zswap in mm/memcontrol.c).
+func namedKernelMemory() []string {
+	return []string{"slab", "kernel_stack", "pagetables", "sec_pagetables", "percpu", "vmalloc", "zswap"}
+}
+
+// KernelOther is the kernel memory charged to the cgroup that is none of the kinds that memory.stat
+// names, in bytes: on a machine with an NVIDIA driver, memory of cudaMallocManaged and the page tables
+// that go with it. It is signed, because the kernel updates the parts in batches and not at once.
+// It is unknown before kernel 5.18, which has no total; a part that is missing is part of the rest.
+func (s MemoryStat) KernelOther() (bytes int64, known bool) {
+	kernel, known := s["kernel"]
+	if !known {
+		return 0, false
+	}
+	bytes = int64(kernel)
+	for _, part := range namedKernelMemory() {
+		bytes -= int64(s[part])
+	}
+	return bytes, true
+}
+
+// MemoryStatAmounts are the lines of memory.stat that are amounts (memory_stats in mm/memcontrol.c of Linux
+// 6.12, less those that count events). A line of a later kernel is not among them: it may be
+// either.
+func MemoryStatAmounts() []string {
+	return []string{
+		"anon", "file", "kernel", "kernel_stack", "pagetables", "sec_pagetables", "percpu", "sock", "vmalloc", "shmem",
+		"zswap", "zswapped", "file_mapped", "file_dirty", "file_writeback", "swapcached", "anon_thp", "file_thp", "shmem_thp",
+		"inactive_anon", "active_anon", "inactive_file", "active_file", "unevictable",
+		"slab_reclaimable", "slab_unreclaimable", "slab", "hugetlb",
+	}
+}
+
+// ReadMemoryCurrent reads what is charged to a cgroup and its descendants, in bytes.
+func ReadMemoryCurrent(cgroups fs.FS, cgroup string) (uint64, error) {
+	return readUint(cgroups, inCgroup(cgroup, "memory.current"))
+}
+
+// CheckHostCgroups returns ErrNotHostCgroups, with what is there instead, unless cgroups is the
+// root of the host's cgroup v2 tree. Of all cgroups only that one has no memory.current; of
+// cgroup v1 no hierarchy has cgroup.controllers.
+func CheckHostCgroups(cgroups fs.FS) error {
+	root := displayPath(cgroups, ".")
+	if _, err := fs.Stat(cgroups, "cgroup.controllers"); err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("%w: %s at %s, which has no cgroup.controllers", ErrNotHostCgroups, insteadOfCgroup2(cgroups), root)
+		}
+		return err
+	}
+	if _, err := fs.Stat(cgroups, "memory.current"); err == nil {
+		return fmt.Errorf("%w: %s is the cgroup of a container", ErrNotHostCgroups, root)
+	}
+	return nil
+}
+
+// insteadOfCgroup2 says what is mounted where cgroup v2 is looked for. With cgroup v1 there is a
+// directory for each controller; a tree of v2 beside them, without controllers, is called unified.
+func insteadOfCgroup2(cgroups fs.FS) string {
+	for _, name := range []string{"memory", "cpuset", "unified"} {
+		if _, err := fs.Stat(cgroups, name); err == nil {
+			return "cgroup v1"
+		}
+	}
+	return "cgroup v1, or no cgroups at all,"
+}
+
+// ListTopCgroups lists the cgroups directly below the root, such as /system.slice. Everything that is
+// charged to any cgroup is charged to one of them.
+func ListTopCgroups(cgroups fs.FS) ([]string, error) {
+	if err := CheckHostCgroups(cgroups); err != nil {
+		return nil, err
+	}
+	entries, err := fs.ReadDir(cgroups, ".")
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, entry := range entries {
+		if entry.IsDir() {
+			names = append(names, "/"+entry.Name())
+		}
+	}
+	return names, nil
+}
+
+// ReadTopMemoryStats reads the memory.stat of all cgroups directly below the root, by path. One that was
+// removed since it was listed is left out: nothing is charged to it any more. Of one that cannot
+// be read the others are returned beside the error.
+func ReadTopMemoryStats(cgroups fs.FS) (map[string]MemoryStat, error) {
+	names, err := ListTopCgroups(cgroups)
+	if err != nil {
+		return nil, err
+	}
+	stats := make(map[string]MemoryStat, len(names))
+	var errs []error
+	for _, name := range names {
+		stat, err := ReadMemoryStat(cgroups, name)
+		switch {
+		case err == nil:
+			stats[name] = stat
+		case !isGone(cgroups, name):
+			errs = append(errs, fmt.Errorf("the memory controller may be off: %w", err))
+		}
+	}
+	return stats, errors.Join(errs...)
+}
+
+// isGone says whether a cgroup has been removed.
+func isGone(cgroups fs.FS, cgroup string) bool {
+	_, err := fs.Stat(cgroups, inCgroup(cgroup, "."))
+	return errors.Is(err, fs.ErrNotExist)
+}
+
+// inCgroup is the name of a file of a cgroup below the root of all.
+func inCgroup(cgroup, file string) string { return path.Join(strings.TrimPrefix(cgroup, "/"), file) }
+
+// hostCgroupNamespace is where ns/cgroup of a process in the first cgroup namespace leads to
+// (CGROUP_NS_INIT_INO in linux/nsfs.h, 0xEFFFFFFB).
+const hostCgroupNamespace = "cgroup:[4026531835]"
+
+// HostCgroupNamespace says whether /proc/<pid>/cgroup shows the reader whole paths. In a namespace of its
+// own it sees those of other processes from its own cgroup, as /../docker-4f5b3a.scope, whatever
+// tree is mounted.
+func HostCgroupNamespace(proc fs.FS) (bool, error) {
+	link, err := fs.ReadLink(proc, "self/ns/cgroup")
+	if err != nil {
+		return false, fmt.Errorf("cgroup namespace: %w", err)
+	}
+	return link == hostCgroupNamespace, nil
+}

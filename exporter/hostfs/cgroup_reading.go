@@ -1,0 +1,136 @@
+package hostfs
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// Cgroup is what the kernel tells of a cgroup besides its memory.stat: of itself and all below it. Amounts
+// are in bytes. What is nil is not told: the controller is not enabled for it, or the kernel is older.
+//
+// github.com/containerd/cgroups reads these files too, and is what this reader is compared with in the
+// tests. It has neither memory.high nor the discards of io.stat, gives 0 for a file that is not there
+// and the largest number for no limit, takes paths of directories only, and brings eBPF and D-Bus along.
+type Cgroup struct {
+	// Current is charged to it now, Peak the most that ever was (kernel 5.19), Swap is in swap.
+	Current, Peak, Swap *uint64
+	// Max is the limit above which something is killed, High that above which it is slowed down. They
+	// are nil where there is no limit, too.
+	Max, High *uint64
+	// Events of memory by the kernel's words: low, high, max, oom, oom_kill and so on.
+	Events map[string]uint64
+	// Pressure by resource: cpu, io, memory.
+	Pressure map[string]Pressure
+	// CPU is what its tasks computed, Tasks how many there are, threads counted each.
+	CPU   CPUTime
+	Tasks *uint64
+	// IO by device. A device that nothing was done to is not in it.
+	IO []DeviceIO
+}
+
+// ReadCgroup reads the files of a cgroup such as /system.slice. A cgroup that has been removed gives
+// fs.ErrNotExist. A file that cannot be read costs its values only, and is in the error.
+//
+//	memory.current       9663676416
+//	memory.max           max
+//	memory.events        oom_kill 0
+//	pids.current         152
+func ReadCgroup(cgroups fs.FS, cgroup string) (Cgroup, error) {
+	r := cgroupReader{cgroups: cgroups, cgroup: cgroup}
+	read := Cgroup{
+		Current: readPart(&r, "memory.current", parseLimit),
+		Peak:    readPart(&r, "memory.peak", parseLimit),
+		Swap:    readPart(&r, "memory.swap.current", parseLimit),
+		Max:     readPart(&r, "memory.max", parseLimit),
+		High:    readPart(&r, "memory.high", parseLimit),
+		Events:  readPart(&r, "memory.events", parseKeyed),
+		CPU:     readPart(&r, "cpu.stat", parseCPUStat),
+		Tasks:   readPart(&r, "pids.current", parseLimit),
+		IO:      readPart(&r, "io.stat", parseIOStat),
+	}
+	for _, resource := range cgroupResources() {
+		if pressure := readPart(&r, resource+".pressure", parsePressure); pressure != (Pressure{}) {
+			if read.Pressure == nil {
+				read.Pressure = make(map[string]Pressure, len(cgroupResources()))
+			}
+			read.Pressure[resource] = pressure
+		}
+	}
+	if r.found == 0 && isGone(cgroups, cgroup) {
+		return Cgroup{}, fmt.Errorf("cgroup %s: %w", cgroup, fs.ErrNotExist)
+	}
+	return read, errors.Join(r.trouble...)
+}
+
+// cgroupResources are the resources whose pressure is read. A fourth, irq, is the time that
+// interrupts took from the cgroup, which says nothing about what it lacks.
+func cgroupResources() []string { return []string{"cpu", "io", "memory"} }
+
+// CPUTime is time on CPUs, in seconds; what is nil is not told.
+type CPUTime struct{ User, System *float64 }
+
+// parseCPUStat parses cpu.stat, of which the times by mode are read; there are others, and with a quota
+// counts of it.
+//
+//	usage_usec 1042600
+//	user_usec 800100
+//	system_usec 242500
+func parseCPUStat(text string) (CPUTime, error) {
+	values, err := parseKeyed(text)
+	if err != nil {
+		return CPUTime{}, err
+	}
+	seconds := func(key string) *float64 {
+		microseconds, told := values[key]
+		if !told {
+			return nil
+		}
+		return new(float64(microseconds) / 1e6)
+	}
+	return CPUTime{User: seconds("user_usec"), System: seconds("system_usec")}, nil
+}
+
+// cgroupReader reads the files of one cgroup.
+type cgroupReader struct {
+	cgroups fs.FS
+	cgroup  string
+	found   int
+	trouble []error
+}
+
+// readPart reads one file. A file that is missing has the zero value.
+func readPart[T any](r *cgroupReader, file string, parse func(string) (T, error)) T {
+	part, err := parseFile(r.cgroups, inCgroup(r.cgroup, file), parse)
+	switch {
+	case err == nil:
+		r.found++
+	case !IsMissing(err):
+		r.trouble = append(r.trouble, err)
+	}
+	return part
+}
+
+// IsMissing says whether the error of a reader means that there is nothing to read: no such file, a cgroup that was removed
+// between opening and reading (ENODEV), pressure that is not accounted for (EOPNOTSUPP).
+func IsMissing(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENODEV) || errors.Is(err, unix.EOPNOTSUPP)
+}
+
+// parseLimit parses a file that is one amount; nil is no limit.
+//
+//	max
+func parseLimit(text string) (*uint64, error) {
+	number, ended := strings.CutSuffix(text, "\n")
+	if number == "max" && ended {
+		return nil, nil
+	}
+	amount, err := parseUint(number)
+	if err != nil || !ended {
+		return nil, fmt.Errorf("%w: %s", errMalformed, excerpt(text))
+	}
+	return &amount, nil
+}

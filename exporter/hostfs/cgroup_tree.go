@@ -1,0 +1,120 @@
+package hostfs
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"syscall"
+)
+
+// Bounds of a walk over cgroups. Hosts have hundreds; a runaway program can make as many as there is
+// memory, and must not take the exporter with it.
+const (
+	maxCgroups     = 10_000
+	maxCgroupDepth = 32
+)
+
+// ErrTooManyCgroups is wrapped when a tree is larger than a walk goes.
+var ErrTooManyCgroups = errors.New("too many cgroups")
+
+// WalkCgroups lists the cgroups below the root of the host's cgroup v2 tree by path, such as
+// /system.slice/docker.service, each after the one that it is in. Some may be gone when they are looked
+// at, and new ones may not be listed. Of a tree that is too large it returns what it has seen beside
+// ErrTooManyCgroups.
+func WalkCgroups(cgroups fs.FS) ([]string, error) {
+	if err := CheckHostCgroups(cgroups); err != nil {
+		return nil, err
+	}
+	top, err := subdirectories(cgroups, ".")
+	if err != nil {
+		return nil, err
+	}
+	walk := cgroupWalk{cgroups: cgroups, linksCount: countsSubdirectories(cgroups, len(top))}
+	walk.enter("", top, 1)
+	return walk.found, errors.Join(walk.trouble...)
+}
+
+type cgroupWalk struct {
+	cgroups    fs.FS
+	linksCount bool
+	found      []string
+	trouble    []error // at most one of a kind
+}
+
+func (w *cgroupWalk) enter(above string, names []string, depth int) {
+	for _, name := range names {
+		if len(w.found) == maxCgroups {
+			w.note(fmt.Errorf("%w: those after the first %d are not looked at", ErrTooManyCgroups, maxCgroups))
+			return
+		}
+		cgroup := above + "/" + name
+		w.found = append(w.found, cgroup)
+		below := w.below(cgroup)
+		switch {
+		case len(below) == 0:
+		case depth == maxCgroupDepth:
+			w.note(fmt.Errorf("%w: those more than %d deep are not looked at", ErrTooManyCgroups, maxCgroupDepth))
+		default:
+			w.enter(cgroup, below, depth+1)
+		}
+	}
+}
+
+func (w *cgroupWalk) note(err error) {
+	for _, known := range w.trouble {
+		if known.Error() == err.Error() {
+			return
+		}
+	}
+	w.trouble = append(w.trouble, err)
+}
+
+// below lists what is directly in a cgroup. One that was removed since it was listed has nothing in it.
+func (w *cgroupWalk) below(cgroup string) []string {
+	if links, told := directoryLinks(w.cgroups, cgroup[1:]); w.linksCount && told && links == linksOfEmpty {
+		return nil
+	}
+	names, err := subdirectories(w.cgroups, cgroup[1:])
+	if err != nil && !IsMissing(err) {
+		w.note(err)
+	}
+	return names
+}
+
+func subdirectories(fsys fs.FS, name string) ([]string, error) {
+	entries, err := fs.ReadDir(fsys, name)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, entry := range entries {
+		if entry.IsDir() {
+			names = append(names, entry.Name())
+		}
+	}
+	return names, nil
+}
+
+// linksOfEmpty is how many links there are to a directory without subdirectories: its name and its dot.
+const linksOfEmpty = 2
+
+// countsSubdirectories says whether the link count of the root fits its number of subdirectories.
+// That holds for cgroup v2 (kernfs_refresh_inode in fs/kernfs/inode.c) and saves most of a walk:
+// nearly every cgroup is a leaf, and listing its 60 files costs ten times as much as asking for its links.
+func countsSubdirectories(cgroups fs.FS, subdirectories int) bool {
+	links, told := directoryLinks(cgroups, ".")
+	return told && links == uint64(subdirectories)+linksOfEmpty
+}
+
+// directoryLinks is not told by file systems in memory.
+func directoryLinks(fsys fs.FS, name string) (links uint64, told bool) {
+	info, err := fs.Stat(fsys, name)
+	if err != nil {
+		return 0, false
+	}
+	stat, told := info.Sys().(*syscall.Stat_t)
+	if !told {
+		return 0, false
+	}
+	return uint64(stat.Nlink), true
+}

@@ -1,0 +1,248 @@
+package hostfs
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// A process names files in its environment and configuration, and whoever controls it may name anything: a
+// pipe, a device, a link that leads out of its container. They are read under its own root and by rules that
+// leave them no such way.
+
+// maxForeignBytes bounds what is read of a file at a time.
+const maxForeignBytes = 1 << 20
+
+// maxForeignLinks bounds the links behind a name; /etc/cufile.json has two, made by update-alternatives.
+const maxForeignLinks = 8
+
+// ReadForeign reads a file by the name that a process has for it, an absolute path under /proc/<pid>/root. It
+// must be a regular file of at most 1 MiB. On the running machine it is opened without leaving that root,
+// without following links of procfs and without waiting (openat2(2), Linux 5.6; on older kernels it is an
+// error, since there is no way that is safe). In a recording it is the file of that name in its tree.
+func ReadForeign(proc fs.FS, pid uint32, name string) ([]byte, error) {
+	file, err := openForeign(proc, pid, name)
+	if err != nil {
+		return nil, err
+	}
+	defer file.close()
+	if file.size > maxForeignBytes {
+		return nil, fmt.Errorf("%s: %w: %d bytes", file.name, ErrTooLong, file.size)
+	}
+	content, err := file.readAt(0, maxForeignBytes+1)
+	if err == nil && len(content) > maxForeignBytes {
+		err = fmt.Errorf("%s: %w", file.name, ErrTooLong)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return content, nil
+}
+
+// LogPosition is how far a log has been read.
+type LogPosition struct {
+	// File tells the log from others, by whatever name they go.
+	File string
+	// Offset is that of the first byte that has not been read.
+	Offset uint64
+}
+
+// FollowForeign reads the whole lines that have been added to a log of a process since it was last read, at most
+// 1 MiB of them; what is left is for the next time. The caller says up to which offset it has read the file that
+// the name leads to by now, if it has at all. Of one that it has not, or that has become shorter since, the last
+// 1 MiB are new. The file is opened as by ReadForeign.
+func FollowForeign(proc fs.FS, pid uint32, name string, read func(file string) (offset uint64, known bool)) (lines string, now LogPosition, err error) {
+	file, err := openForeign(proc, pid, name)
+	if err != nil {
+		return "", LogPosition{}, err
+	}
+	defer file.close()
+	offset, known := read(file.id)
+	fresh := !known || file.size < offset
+	if fresh {
+		offset = file.size - min(file.size, maxForeignBytes)
+	}
+	// No more room than there is to read: mostly nothing is new.
+	content, err := file.readAt(offset, int(min(file.size-offset, maxForeignBytes)))
+	if err != nil {
+		return "", LogPosition{}, err
+	}
+	lines, done := wholeLines(string(content), fresh && offset > 0)
+	return lines, LogPosition{File: file.id, Offset: offset + uint64(done)}, nil
+}
+
+// wholeLines cuts a piece of a file down to whole lines; its first one is not if it begins within one. read is
+// how much of the piece is done with. A line that fills the piece is given up.
+func wholeLines(piece string, within bool) (lines string, read int) {
+	end := strings.LastIndexByte(piece, '\n') + 1
+	if end == 0 && len(piece) < maxForeignBytes {
+		return "", 0
+	}
+	if end == 0 {
+		return "", len(piece)
+	}
+	begin := 0
+	if within {
+		begin = strings.IndexByte(piece, '\n') + 1
+	}
+	return piece[begin:end], end
+}
+
+// ForeignWorkingDirectory is where a process's relative paths begin, as it names that itself.
+func ForeignWorkingDirectory(proc fs.FS, pid uint32) (string, error) {
+	directory, err := fs.ReadLink(proc, processFile(pid, "cwd"))
+	if err != nil {
+		return "", err
+	}
+	return ForeignPath(proc, pid, directory), nil
+}
+
+// ForeignPath turns what a link of /proc/<pid> says, a path of the mount namespace, into the process's own name for
+// it: within the namespace it can have a root of its own (chroot).
+func ForeignPath(proc fs.FS, pid uint32, link string) string {
+	root, err := fs.ReadLink(proc, processFile(pid, "root"))
+	if err == nil && root != "/" && (link == root || strings.HasPrefix(link, root+"/")) {
+		link = link[len(root):]
+	}
+	return path.Clean("/" + link)
+}
+
+// foreignFile is an open regular file.
+type foreignFile struct {
+	name   string // for people
+	id     string
+	size   uint64
+	readAt func(offset uint64, limit int) ([]byte, error)
+	close  func()
+}
+
+func openForeign(proc fs.FS, pid uint32, name string) (*foreignFile, error) {
+	if !path.IsAbs(name) || strings.ContainsRune(name, 0) {
+		return nil, fmt.Errorf("file of process %d: %w path: %s", pid, errMalformed, excerpt(name))
+	}
+	inRoot := path.Clean(name)
+	shown := processFile(pid, "root") + inRoot
+	root, live := proc.(dir)
+	if !live {
+		content, err := fs.ReadFile(proc, shown)
+		if err != nil {
+			return nil, err
+		}
+		return recordedFile(shown, content), nil
+	}
+	file, err := openInRoot(root.join(processFile(pid, "root")), inRoot)
+	if err != nil {
+		return nil, &fs.PathError{Op: "open", Path: root.join(shown), Err: err}
+	}
+	return liveFile(root.join(shown), file)
+}
+
+func recordedFile(name string, content []byte) *foreignFile {
+	return &foreignFile{
+		name: name, id: name, size: uint64(len(content)), close: func() {},
+		readAt: func(offset uint64, limit int) ([]byte, error) {
+			rest := content[min(offset, uint64(len(content))):]
+			return rest[:min(len(rest), limit)], nil
+		},
+	}
+}
+
+// openInRoot opens a file for reading below the directory root, which it takes for the root of all paths. Links
+// at the end of a path are read and begun anew with, by the same rules, because the open itself follows none.
+func openInRoot(root, name string) (int, error) {
+	rootFD, err := unix.Open(root, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return -1, err
+	}
+	defer unix.Close(rootFD)
+	for range maxForeignLinks {
+		fd, err := resolve(rootFD, name, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY)
+		if err != unix.ELOOP {
+			return fd, err
+		}
+		target, err := readLinkIn(rootFD, name)
+		if err != nil {
+			return -1, err
+		}
+		if !path.IsAbs(target) {
+			target = path.Join(path.Dir(name), target)
+		}
+		name = target
+	}
+	return -1, unix.ELOOP
+}
+
+// resolve opens a path that cannot lead out of the root, nor through a link of procfs, nor be a link itself.
+func resolve(rootFD int, name string, flags uint64) (int, error) {
+	return unix.Openat2(rootFD, name, &unix.OpenHow{
+		Flags:   flags | unix.O_NOFOLLOW | unix.O_CLOEXEC,
+		Resolve: unix.RESOLVE_IN_ROOT | unix.RESOLVE_NO_MAGICLINKS,
+	})
+}
+
+// readLinkIn reads a link, unless it is one of procfs: those lead elsewhere than they say.
+func readLinkIn(rootFD int, name string) (string, error) {
+	fd, err := resolve(rootFD, name, unix.O_PATH)
+	if err != nil {
+		return "", err
+	}
+	defer unix.Close(fd)
+	var fsType unix.Statfs_t
+	if err := unix.Fstatfs(fd, &fsType); err != nil {
+		return "", err
+	}
+	if fsType.Type == unix.PROC_SUPER_MAGIC {
+		return "", unix.ELOOP
+	}
+	buffer := make([]byte, unix.PathMax)
+	n, err := unix.Readlinkat(fd, "", buffer)
+	if err != nil {
+		return "", err
+	}
+	return string(buffer[:n]), nil
+}
+
+// liveFile makes a file of a descriptor, which it owns from then on.
+func liveFile(name string, fd int) (*foreignFile, error) {
+	var stat unix.Stat_t
+	err := mustBeRegular(fd)
+	if err == nil {
+		err = unix.Fstat(fd, &stat)
+	}
+	if err != nil {
+		return nil, errors.Join(&fs.PathError{Op: "open", Path: name, Err: err}, unix.Close(fd))
+	}
+	return &foreignFile{
+		name: name, id: fmt.Sprintf("%d:%d", stat.Dev, stat.Ino), size: uint64(max(stat.Size, 0)),
+		close: func() { unix.Close(fd) },
+		readAt: func(offset uint64, limit int) ([]byte, error) {
+			content, err := readAtMost(fd, int64(offset), limit)
+			if err != nil {
+				return nil, &fs.PathError{Op: "read", Path: name, Err: err}
+			}
+			return content, nil
+		},
+	}, nil
+}
+
+// readAtMost reads from an offset to the end of the file or the limit.
+func readAtMost(fd int, offset int64, limit int) ([]byte, error) {
+	buffer := make([]byte, limit)
+	read := 0
+	for read < limit {
+		n, err := untilUninterrupted(func() (int, error) { return unix.Pread(fd, buffer[read:], offset+int64(read)) })
+		if err != nil {
+			return nil, os.NewSyscallError("pread", err)
+		}
+		if n == 0 {
+			break
+		}
+		read += n
+	}
+	return buffer[:read], nil
+}

@@ -1,0 +1,45 @@
+package hostfs
+
+import (
+	"io/fs"
+	"slices"
+	"strings"
+)
+
+// EnvironVariables are all that is ever kept of another process's environment.
+func EnvironVariables() []string {
+	return []string{
+		"CUFILE_ENV_PATH_JSON", "CUFILE_LOGFILE_PATH", "CUFILE_FORCE_COMPAT_MODE",
+		"DYN_KVBM_CPU_CACHE_GB", "DYN_KVBM_DISK_CACHE_GB", "DYN_KVBM_DISK_CACHE_DIR",
+	}
+}
+
+// ReadEnviron reads those variables of a process, from /proc/<pid>/environ, which has them as they were when it
+// was started. What is not set is not in the result. Everything else in that file is dropped unseen: keys and
+// tokens stand there too.
+func ReadEnviron(proc fs.FS, pid uint32) (map[string]string, error) {
+	content, err := fs.ReadFile(proc, processFile(pid, "environ"))
+	if err != nil {
+		return nil, err
+	}
+	return parseEnviron(string(content)), nil
+}
+
+// parseEnviron reads NAME=value texts that a zero byte ends each; the first of a name counts, as for getenv. One
+// that is not ended was cut, or written over by the process, and is left out.
+func parseEnviron(text string) map[string]string {
+	wanted := EnvironVariables()
+	kept := map[string]string{}
+	for {
+		pair, rest, ended := strings.Cut(text, "\x00")
+		if !ended {
+			return kept
+		}
+		text = rest
+		name, value, isPair := strings.Cut(pair, "=")
+		if _, twice := kept[name]; isPair && !twice && slices.Contains(wanted, name) {
+			// A copy: the text would keep the rest of the environment in memory.
+			kept[name] = strings.Clone(value)
+		}
+	}
+}

@@ -1,0 +1,193 @@
+package hostfs
+
+import (
+	"math"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+// Every target also cuts its input: whatever the text is, a part of it gives an error or rows of
+// the whole.
+
+func FuzzMeminfo(f *testing.F) {
+	addSeeds(f, sampleMeminfo, "MemTotal: 1 kB\nMemTotal: 2 kB\n", "MemTotal: 9007199254740991 kB\n")
+	f.Fuzz(func(t *testing.T, text string, cut uint16) {
+		meminfo, err := parseMeminfo(text)
+		if err != nil {
+			return
+		}
+		if meminfo["MemTotal"] == 0 || len(meminfo) > strings.Count(text, "\n") {
+			t.Errorf("%d fields of %d lines, MemTotal %d", len(meminfo), strings.Count(text, "\n"), meminfo["MemTotal"])
+		}
+		for name, bytes := range meminfo {
+			if bytes%1024 != 0 || bytes > math.MaxInt64 || name == "" {
+				t.Errorf("%q: %d", name, bytes)
+			}
+		}
+		checkCut(t, partOfMap(parseMeminfo), text, cut, len(meminfo))
+	})
+}
+
+func FuzzKeyed(f *testing.F) {
+	addSeeds(f, sampleVmstat, sampleMemoryStat, "a 1\na 2\n", "kernel 18446744073709551615\nslab 18446744073709551615\n")
+	f.Fuzz(func(t *testing.T, text string, cut uint16) {
+		values, err := parseKeyed(text)
+		if err != nil {
+			return
+		}
+		if len(values) > strings.Count(text, "\n") {
+			t.Errorf("%d values of %d lines", len(values), strings.Count(text, "\n"))
+		}
+		if bytes, known := MemoryStat(values).KernelOther(); !known && bytes != 0 {
+			t.Errorf("unknown, and %d bytes", bytes)
+		}
+		checkCut(t, partOfMap(parseKeyed), text, cut, len(values))
+	})
+}
+
+func FuzzBuddyinfo(f *testing.F) {
+	addSeeds(f, sampleBuddyinfo, "Node 0, zone DMA 18446744073709551615 18446744073709551615\n")
+	f.Fuzz(func(t *testing.T, text string, cut uint16) {
+		zones, err := parseBuddyinfo(text)
+		if err != nil {
+			return
+		}
+		last := math.Inf(1)
+		for _, block := range []uint64{0, 64 << 10, 2 << 20, 4 << 20} {
+			bytes := FreeContiguousBytes(zones, block, 4096)
+			if !(bytes >= 0 && bytes <= last) {
+				t.Errorf("%v bytes in blocks of %d, %v in smaller ones", bytes, block, last)
+			}
+			last = bytes
+		}
+		checkCut(t, partOfSlice(parseBuddyinfo), text, cut, strings.Count(text, "\n"))
+	})
+}
+
+func FuzzDiskstats(f *testing.F) {
+	addSeeds(f, sampleDiskstats, " 1 0 x 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 ?\n")
+	f.Fuzz(func(t *testing.T, text string, cut uint16) {
+		disks, err := parseDiskstats(text)
+		if err != nil {
+			return
+		}
+		for _, d := range disks {
+			for _, seconds := range []float64{d.Reads.Seconds, d.Writes.Seconds, d.BusySeconds, d.WeightedSeconds} {
+				if !(seconds >= 0) {
+					t.Errorf("%s: %v seconds", d.Device, seconds)
+				}
+			}
+			if d.Reads.Bytes > math.MaxInt64 || d.Writes.Bytes > math.MaxInt64 || d.Device == "" || d.Flushes != nil && d.Discards == nil {
+				t.Errorf("%+v", d)
+			}
+		}
+		checkCut(t, partOfSlice(parseDiskstats), text, cut, strings.Count(text, "\n"))
+	})
+}
+
+func FuzzPressure(f *testing.F) {
+	addSeeds(f, samplePressure, "full total=18446744073709551615\n")
+	f.Fuzz(func(t *testing.T, text string, cut uint16) {
+		whole, err := parsePressure(text)
+		if err != nil {
+			return
+		}
+		for _, seconds := range []*float64{whole.Some, whole.Full} {
+			if seconds != nil && !(*seconds >= 0) {
+				t.Errorf("%v seconds", *seconds)
+			}
+		}
+		part, err := parsePressure(text[:min(int(cut), len(text))])
+		if err == nil && (part.Some != nil && whole.Some == nil || part.Full != nil && whole.Full == nil) {
+			t.Error("a part has a line that the whole has not")
+		}
+	})
+}
+
+func FuzzCPUStat(f *testing.F) {
+	addSeeds(f, "usage_usec 1042600\nuser_usec 800100\nsystem_usec 242500\nnr_periods 0\n", "user_usec 18446744073709551615\n")
+	f.Fuzz(func(t *testing.T, text string, cut uint16) {
+		whole, err := parseCPUStat(text)
+		if err != nil {
+			return
+		}
+		for key, seconds := range map[string]*float64{"user_usec ": whole.User, "system_usec ": whole.System} {
+			if told := strings.HasPrefix(text, key) || strings.Contains(text, "\n"+key); told != (seconds != nil) || told && !(*seconds >= 0) {
+				t.Errorf("%q: %v", text, seconds)
+			}
+		}
+		part, err := parseCPUStat(text[:min(int(cut), len(text))])
+		if err == nil && (part.User != nil && whole.User == nil || part.System != nil && whole.System == nil) {
+			t.Error("a part has a line that the whole has not")
+		}
+	})
+}
+
+func FuzzProcessCgroup(f *testing.F) {
+	addSeeds(f, "0::/system.slice/docker-4f5b3a.scope\n", "4:memory:/x\n0::/a (deleted)\n0::/b\n")
+	f.Fuzz(func(t *testing.T, text string, cut uint16) {
+		path, err := parseProcessCgroup(text)
+		if err != nil {
+			return
+		}
+		if !strings.HasPrefix(path, "/") || !strings.Contains(text, path) || strings.Contains(path, "\n") {
+			t.Errorf("path %q", path)
+		}
+		if part, err := parseProcessCgroup(text[:min(int(cut), len(text))]); err == nil && part != path {
+			t.Errorf("a part gives %q, the whole %q", part, path)
+		}
+	})
+}
+
+func FuzzARC(f *testing.F) {
+	addSeeds(f, sampleArcstats, "a\nb\nsize 4 1\nsize 4 x\n")
+	f.Fuzz(func(t *testing.T, text string, _ uint16) {
+		if bytes, err := parseARC(text); err == nil && (!strings.Contains(text, "size") || bytes > largestNumber(text)) {
+			t.Errorf("%d bytes", bytes)
+		}
+	})
+}
+
+func FuzzCelsius(f *testing.F) {
+	addSeeds(f, "41850\n", "-273150\n", "65261850\n", "")
+	f.Fuzz(func(t *testing.T, text string, _ uint16) {
+		value, err := readCelsius(files(map[string]string{"temp1_input": text}), "temp1_input")
+		if err == nil && value != nil && !(*value > -273.15 && *value <= 1000) {
+			t.Errorf("%q gives %v degrees", text, *value)
+		}
+		if err != nil && !utf8.ValidString(err.Error()) {
+			t.Errorf("the error is no text: %q", err)
+		}
+	})
+}
+
+func addSeeds(f *testing.F, texts ...string) {
+	for _, text := range texts {
+		f.Add(text, uint16(len(text)/2))
+	}
+	f.Add("", uint16(0))
+	f.Add("\n", uint16(1))
+}
+
+// checkCut checks a part of text against the whole; rows is the number of distinct rows, since of a
+// row that stands there twice the part may have another one.
+func checkCut(t *testing.T, partOf func(whole, cut string) error, text string, cut uint16, rows int) {
+	t.Helper()
+	if rows != strings.Count(text, "\n") {
+		return
+	}
+	if err := partOf(text, text[:min(int(cut), len(text))]); err != nil {
+		t.Error(err)
+	}
+}
+
+func largestNumber(text string) uint64 {
+	var largest uint64
+	for field := range strings.FieldsSeq(text) {
+		if value, err := parseUint(field); err == nil {
+			largest = max(largest, value)
+		}
+	}
+	return largest
+}

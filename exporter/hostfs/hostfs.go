@@ -1,0 +1,121 @@
+// Package hostfs parses the files in which the Linux kernel tells about a machine: proc, sys,
+// cgroup v2 and their like, under a root that the caller gives as an fs.FS. That root is Dir in
+// production and a recording, a simulation or a test elsewhere.
+//
+// Values are in base units: bytes, seconds, degrees Celsius. What a file does not have is missing
+// from the result, never zero. A line that is cut short or cannot be understood is an error that
+// names file and line; rows before it are not returned.
+//
+// github.com/prometheus/procfs, which parses many of these files too, takes paths of directories
+// only and so cannot read a recorded or simulated host; it reads several of them into fields that
+// cannot tell absent from zero; and it knows neither hwmon nor most of memory.stat. It is what
+// the parsers here are compared with in the tests.
+package hostfs
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"strconv"
+	"strings"
+)
+
+// errMalformed is what a line is that has not the shape its file's documentation gives it.
+var errMalformed = errors.New("malformed")
+
+// sectorBytes is the unit of /proc/diskstats and of block device sizes, whatever the device's
+// logical block size is (Documentation/block/stat.rst).
+const sectorBytes = 512
+
+// parseFile reads the whole file and parses it. Errors name the file.
+func parseFile[T any](fsys fs.FS, name string, parse func(string) (T, error)) (T, error) {
+	var none T
+	content, err := fs.ReadFile(fsys, name)
+	if err != nil {
+		return none, err
+	}
+	parsed, err := parse(string(content))
+	if err != nil {
+		return none, fmt.Errorf("%s: %w", displayPath(fsys, name), err)
+	}
+	return parsed, nil
+}
+
+// displayPath is the name of a file for people: the whole path where the root has one.
+func displayPath(fsys fs.FS, name string) string {
+	if root, ok := fsys.(dir); ok {
+		return root.join(name)
+	}
+	return name
+}
+
+// parseLines calls parse with each line, without its end, until one is not understood. The kernel ends
+// every line of a table; one that is not ended was cut, and what is left of a cut number is
+// another number.
+func parseLines(text string, parse func(line string) error) error {
+	number := 0
+	for line := range strings.Lines(text) {
+		number++
+		body, ended := strings.CutSuffix(line, "\n")
+		if !ended {
+			return fmt.Errorf("line %d: %w", number, io.ErrUnexpectedEOF)
+		}
+		if err := parse(body); err != nil {
+			return fmt.Errorf("line %d: %w: %s", number, err, excerpt(body))
+		}
+	}
+	return nil
+}
+
+// excerpt quotes the beginning of a line for an error: files may hold anything, of any length.
+func excerpt(line string) string {
+	const enough = 60
+	if len(line) > enough {
+		line = line[:enough]
+	}
+	return strconv.Quote(line)
+}
+
+// parseKeyed parses lines of a key and a number, the shape of /proc/vmstat and memory.stat:
+//
+//	pgmajfault 1203
+func parseKeyed(text string) (map[string]uint64, error) {
+	values := make(map[string]uint64, strings.Count(text, "\n"))
+	err := parseLines(text, func(line string) error {
+		key, number, _ := strings.Cut(line, " ")
+		value, err := parseUint(number)
+		if err != nil || key == "" {
+			return errMalformed
+		}
+		values[key] = value
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return values, nil
+}
+
+func parseUint(text string) (uint64, error) { return strconv.ParseUint(text, 10, 64) }
+
+// readText reads an attribute that is one line of text, such as a model name, without the blanks
+// that some devices pad it with.
+func readText(fsys fs.FS, name string) (string, error) {
+	content, err := fs.ReadFile(fsys, name)
+	if err != nil {
+		return "", err
+	}
+	return strings.TrimSpace(string(content)), nil
+}
+
+// readUint reads an attribute that is one number.
+func readUint(fsys fs.FS, name string) (uint64, error) {
+	return parseFile(fsys, name, func(text string) (uint64, error) {
+		value, err := parseUint(strings.TrimSpace(text))
+		if err != nil {
+			return 0, fmt.Errorf("%w: %s", errMalformed, excerpt(text))
+		}
+		return value, nil
+	})
+}

@@ -1,0 +1,102 @@
+package hostfs
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// KernelRecord is a record of /dev/kmsg (Documentation/ABI/testing/dev-kmsg):
+//
+//	4,1187,5140900,-;NVRM: Xid (PCI:0000:01:00): 79, pid=1234, name=python, GPU has fallen off the bus.
+//	 SUBSYSTEM=pci
+//
+// The lines after the first, which begin with a blank, are its dictionary and are left out.
+type KernelRecord struct {
+	// Facility is 0 of what the kernel itself says; programs that write to the device get another. Level is 0, the worst, to 7.
+	Facility, Level int
+	Message         string
+}
+
+// ParseKernelRecord reads one record, as one read of the device returns it.
+func ParseKernelRecord(text string) (KernelRecord, error) {
+	line, _, _ := strings.Cut(text, "\n")
+	head, message, ok := strings.Cut(line, ";")
+	priority, _, more := strings.Cut(head, ",")
+	value, err := strconv.ParseUint(priority, 10, 16)
+	if !ok || !more || err != nil {
+		return KernelRecord{}, fmt.Errorf("kernel log: %w: %s", errMalformed, excerpt(line))
+	}
+	return KernelRecord{Facility: int(value >> 3), Level: int(value & 7), Message: message}, nil
+}
+
+// DriverKind is what a line of NVIDIA's driver is about.
+type DriverKind string
+
+// The kinds; a line has the first that fits.
+const (
+	DriverXID         DriverKind = "xid"
+	DriverFellOffBus  DriverKind = "fell_off_bus"
+	DriverOutOfMemory DriverKind = "out_of_memory"
+	DriverInitFailed  DriverKind = "init_failed"
+	DriverAssertion   DriverKind = "assertion"
+	DriverOther       DriverKind = "other"
+)
+
+// DriverKinds lists them.
+func DriverKinds() []DriverKind {
+	return []DriverKind{DriverXID, DriverFellOffBus, DriverOutOfMemory, DriverInitFailed, DriverAssertion, DriverOther}
+}
+
+// DriverLine is a line of NVIDIA's driver in the kernel log. Nothing of its text is kept: it may name processes.
+type DriverLine struct {
+	Kind DriverKind
+	XID  uint64 // of DriverXID
+}
+
+// warningLevel is the level of printk without one, and of all that the driver prints of errors.
+const warningLevel = 4
+
+// DriverLine says what a line of the driver's kernel modules is about; not ok of all others, of what programs wrote, and of
+// what is neither an error nor a warning.
+func (r KernelRecord) DriverLine() (DriverLine, bool) {
+	fromModule := strings.HasPrefix(r.Message, "NVRM: ") || strings.HasPrefix(r.Message, "nvidia")
+	if r.Facility != 0 || !fromModule {
+		return DriverLine{}, false
+	}
+	if code, is := xidOf(r.Message); is {
+		return DriverLine{DriverXID, code}, true
+	}
+	if r.Level > warningLevel {
+		return DriverLine{}, false
+	}
+	text := strings.ToLower(r.Message)
+	for _, of := range []struct {
+		kind  DriverKind
+		words []string
+	}{
+		{DriverFellOffBus, []string{"fallen off the bus"}},
+		{DriverOutOfMemory, []string{"out of memory", "nv_err_no_memory"}},
+		{DriverInitFailed, []string{"rminitadapter failed", "rm_init_adapter failed", "failed to initialize", "probe of"}},
+		{DriverAssertion, []string{"assertion failed", "nvassert", "check failed"}},
+	} {
+		for _, word := range of.words {
+			if strings.Contains(text, word) {
+				return DriverLine{Kind: of.kind}, true
+			}
+		}
+	}
+	return DriverLine{Kind: DriverOther}, true
+}
+
+// xidOf is the code of a line such as "NVRM: Xid (PCI:0000:01:00): 79, pid=1234, …".
+func xidOf(message string) (uint64, bool) {
+	rest, is := strings.CutPrefix(message, "NVRM: Xid (")
+	if !is {
+		return 0, false
+	}
+	_, rest, _ = strings.Cut(rest, "): ")
+	digits := len(rest) - len(strings.TrimLeft(rest, "0123456789"))
+	code, err := strconv.ParseUint(rest[:digits], 10, 32)
+	return code, err == nil
+}

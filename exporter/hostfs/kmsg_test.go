@@ -1,0 +1,107 @@
+package hostfs
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestLinesOfTheDriverHaveTheirKind(t *testing.T) {
+	for text, want := range map[string]DriverLine{
+		"4,1187,5140900,-;NVRM: Xid (PCI:0000:01:00): 79, pid=1234, name=python, GPU has fallen off the bus.\n SUBSYSTEM=pci\n": {DriverXID, 79},
+		"4,1,5,-;NVRM: Xid (0000:03:00): 31, Ch 00000010\n":                                                                     {DriverXID, 31},
+		"6,1,5,-;NVRM: Xid (PCI:000f:01:00): 119, Timeout waiting for RPC from GSP\n":                                           {DriverXID, 119},
+		"4,2,6,-;NVRM: GPU 0000:01:00.0: GPU has fallen off the bus.\n":                                                         {Kind: DriverFellOffBus},
+		"4,3,6,c;NVRM: nvCheckOkFailedNoLog: Check failed: Out of memory [NV_ERR_NO_MEMORY] (0x00000051) returned from x\n":     {Kind: DriverOutOfMemory},
+		"3,4,6,-;NVRM: GPU 0000:01:00.0: RmInitAdapter failed! (0x25:0xffff:1482)\n":                                            {Kind: DriverInitFailed},
+		"4,5,6,-;NVRM: nvAssertFailedNoLog: Assertion failed: 0 @ gpu.c:1\n":                                                    {Kind: DriverAssertion},
+		"4,6,6,-;nvidia-uvm: something that nobody has seen\n":                                                                  {Kind: DriverOther},
+	} {
+		record, err := ParseKernelRecord(text)
+		if line, is := record.DriverLine(); err != nil || !is || line != want {
+			t.Errorf("%q: %+v, %v, %v", text, line, is, err)
+		}
+	}
+	for what, text := range map[string]string{
+		"a line of a program":      "12,7,5,-;NVRM: Xid (PCI:0000:01:00): 79, pid=1",
+		"another module":           "3,7,5,-;usb 1-1: out of memory",
+		"no error":                 "6,7,5,-;nvidia: loading out-of-tree module taints kernel.",
+		"a word that is no prefix": "4,7,5,-;audit: NVRM: Xid (PCI:0000:01:00): 79",
+		"a dictionary":             "4,7,5,-;audit\n X=NVRM: Xid (PCI:0000:01:00): 79",
+	} {
+		record, err := ParseKernelRecord(text)
+		if line, is := record.DriverLine(); err != nil || is {
+			t.Errorf("%s is %+v, %v", what, line, err)
+		}
+	}
+	for _, text := range []string{"", ";", "4;x", "x,1,2,-;y", "-1,1,2,-;y", "99999999999,1;y", "4,1,2,-"} {
+		if _, err := ParseKernelRecord(text); !errors.Is(err, errMalformed) {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}
+
+// FuzzKernelRecord: whatever a record holds, its line has a kind that is listed, a code only if it is an XID, and comes
+// from the kernel.
+func FuzzKernelRecord(f *testing.F) {
+	for _, text := range []string{"4,1187,5140900,-;NVRM: Xid (PCI:0000:01:00): 79, pid=1\n SUBSYSTEM=pci\n", "6,1,2,c;nvidia: x", ";", "4,;NVRM: Xid (): 99999999999999999999", "12,1,2,-;NVRM: "} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		record, err := ParseKernelRecord(text)
+		if err != nil {
+			if record != (KernelRecord{}) {
+				t.Errorf("%+v beside %v", record, err)
+			}
+			return
+		}
+		if record.Level < 0 || record.Level > 7 || record.Facility < 0 || strings.Contains(record.Message, "\n") {
+			t.Errorf("%+v", record)
+		}
+		line, is := record.DriverLine()
+		if is && (record.Facility != 0 || !slices.Contains(DriverKinds(), line.Kind) || line.XID > 0 && line.Kind != DriverXID) || !is && line != (DriverLine{}) {
+			t.Errorf("%+v of %+v", line, record)
+		}
+		again := fmt.Sprintf("%d,1,1,-;%s", record.Facility<<3|record.Level, record.Message)
+		if same, err := ParseKernelRecord(again); err != nil || same != record {
+			t.Errorf("%+v read again is %+v, %v", record, same, err)
+		}
+	})
+}
+
+// The kernel that the test runs on gives its log where the test may read it: from its present end on, without waiting.
+func TestTheKernelLogOfThisMachineIsReadFromItsEnd(t *testing.T) {
+	next, err := OpenKernelLog()
+	if err != nil {
+		t.Skip(err)
+	}
+	if old, err := next(); err == nil {
+		t.Logf("a line since the device was opened: %d bytes", len(old))
+	} else if !errors.Is(err, ErrNoRecord) {
+		t.Fatal(err)
+	}
+	mark := fmt.Sprintf("umascope: test %d reads the kernel log", os.Getpid())
+	if err := os.WriteFile("/dev/kmsg", []byte("<4>"+mark+"\n"), 0); err != nil {
+		t.Skip("the device was read; it cannot be written to: ", err)
+	}
+	for range 1000 {
+		text, err := next()
+		if errors.Is(err, ErrNoRecord) {
+			break
+		}
+		record, parseErr := ParseKernelRecord(text)
+		if err != nil || parseErr != nil {
+			t.Fatal(err, parseErr)
+		}
+		if record.Message == mark {
+			if record.Facility == 0 {
+				t.Error("what a program wrote has the facility of the kernel")
+			}
+			return
+		}
+	}
+	t.Error("the line that was written is not read")
+}

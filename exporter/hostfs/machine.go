@@ -1,0 +1,51 @@
+package hostfs
+
+import (
+	"io/fs"
+	"strings"
+)
+
+// Machine says what a machine is; what it does not tell is "".
+type Machine struct {
+	Product, Vendor string // as the maker wrote them into the firmware
+	Kernel          string // release, such as 6.17.0-1014-nvidia
+	Arch            string // as uname -m gives it, such as aarch64
+}
+
+// ReadMachine reads what does not identify the single unit: no serial number, no UUID. Firmware without
+// DMI, as on Jetson, describes itself in a device tree, whose texts end with a zero byte. The
+// architecture is there since kernel 6.1.
+//
+//	/sys/class/dmi/id/product_name  NVIDIA_DGX_Spark
+//	/proc/sys/kernel/osrelease      6.17.0-1014-nvidia
+//	/proc/sys/kernel/arch           aarch64
+func ReadMachine(proc, sys fs.FS) Machine {
+	machine := Machine{
+		Product: told(sys, "class/dmi/id/product_name"),
+		Vendor:  told(sys, "class/dmi/id/sys_vendor"),
+		Kernel:  told(proc, "sys/kernel/osrelease"),
+		Arch:    told(proc, "sys/kernel/arch"),
+	}
+	if machine.Product == "" {
+		machine.Product = told(sys, "firmware/devicetree/base/model")
+	}
+	return machine
+}
+
+// told is the text of an attribute, "" where it is missing or kept from the reader.
+func told(fsys fs.FS, name string) string {
+	text, err := readText(fsys, name)
+	if err != nil {
+		return ""
+	}
+	return strings.TrimRight(text, "\x00")
+}
+
+// HasNVIDIAModule says whether NVIDIA's driver is in the kernel, which shows it to containers without the
+// driver's library too.
+//
+//	/sys/module/nvidia/version  580.142
+func HasNVIDIAModule(sys fs.FS) bool {
+	_, err := fs.Stat(sys, "module/nvidia")
+	return err == nil
+}

@@ -1,0 +1,126 @@
+package hostfs
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"strconv"
+	"strings"
+)
+
+// NetworkInterface is a network interface with hardware behind it. Nil is not told.
+type NetworkInterface struct {
+	Device            string // name, such as enp1s0f0np0
+	Receive, Transmit NetworkTraffic
+	// Up says whether frames can pass.
+	Up *bool
+	// BytesPerSecond is what the link can carry each way.
+	BytesPerSecond *float64
+}
+
+// NetworkTraffic is what went one way since the driver was loaded. Dropped frames were fine and lacked
+// room; on the way in, those that found no room in the card are among them, as in /proc/net/dev.
+type NetworkTraffic struct{ Bytes, Errors, Dropped *uint64 }
+
+const netClass = "class/net"
+
+// ReadNetworkInterfaces reads the interfaces in /sys/class/net that belong to a device; bridges, bonds,
+// tunnels and the virtual cables of containers pass on what these carry. An interface that cannot be read
+// whole is among the results with what could be read, and in the error.
+//
+// It is sysfs and not /proc/net/dev because that file is of the network namespace of whoever opens it,
+// also in a procfs mounted from the host, while a sysfs shows the namespace in which it was mounted.
+//
+//	class/net/enp1s0f0np0                      link to ../../devices/pci0000:00/.../net/enp1s0f0np0
+//	class/net/enp1s0f0np0/statistics/rx_bytes  104857600
+func ReadNetworkInterfaces(sys fs.FS) ([]NetworkInterface, error) {
+	names, err := listNetworkInterfaces(sys)
+	if err != nil {
+		return nil, err
+	}
+	interfaces := make([]NetworkInterface, len(names))
+	errs := make([]error, len(names))
+	for i, name := range names {
+		interfaces[i], errs[i] = readNetworkInterface(sys, name)
+	}
+	return interfaces, errors.Join(errs...)
+}
+
+// HasNetworkHardware says whether an interface with hardware behind it is to be seen. In a network
+// namespace of a container none is.
+func HasNetworkHardware(sys fs.FS) bool {
+	names, err := listNetworkInterfaces(sys)
+	return err == nil && len(names) > 0
+}
+
+// listNetworkInterfaces lists the interfaces that are not the kernel's own inventions, which live below
+// devices/virtual.
+func listNetworkInterfaces(sys fs.FS) ([]string, error) {
+	entries, err := fs.ReadDir(sys, netClass)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, entry := range entries {
+		target, err := fs.ReadLink(sys, netClass+"/"+entry.Name())
+		if err == nil && !strings.Contains(target, "/virtual/") {
+			names = append(names, entry.Name())
+		}
+	}
+	return names, nil
+}
+
+func readNetworkInterface(sys fs.FS, name string) (NetworkInterface, error) {
+	path := netClass + "/" + name
+	found := NetworkInterface{Device: name}
+	var missed *uint64
+	var errs []error
+	for _, statistic := range []struct {
+		file string
+		to   **uint64
+	}{
+		{"rx_bytes", &found.Receive.Bytes}, {"rx_errors", &found.Receive.Errors}, {"rx_dropped", &found.Receive.Dropped},
+		{"tx_bytes", &found.Transmit.Bytes}, {"tx_errors", &found.Transmit.Errors}, {"tx_dropped", &found.Transmit.Dropped},
+		{"rx_missed_errors", &missed},
+	} {
+		value, err := readUint(sys, path+"/statistics/"+statistic.file)
+		if err == nil {
+			*statistic.to = &value
+		}
+		errs = append(errs, unlessNothingTold(err))
+	}
+	if missed != nil && found.Receive.Dropped != nil {
+		*found.Receive.Dropped += *missed
+	}
+	found.Up = linkState(told(sys, path+"/operstate"))
+	speed, err := parseFile(sys, path+"/speed", parseLinkSpeed)
+	found.BytesPerSecond = speed
+	return found, errors.Join(append(errs, unlessNothingTold(err))...)
+}
+
+// linkState is nil for the drivers, mostly of virtual machines, that leave the state unknown
+// (Documentation/networking/operstates.rst).
+func linkState(operstate string) *bool {
+	switch operstate {
+	case "up":
+		return new(true)
+	case "down", "lowerlayerdown", "notpresent", "dormant", "testing":
+		return new(false)
+	}
+	return nil
+}
+
+// parseLinkSpeed parses Mb/s to bytes per second; nil is a speed that is not known, -1, or 4294967295 on
+// kernels before 3.18. The read fails with EINVAL while the interface is down.
+//
+//	200000
+func parseLinkSpeed(text string) (*float64, error) {
+	megabits, err := strconv.ParseInt(strings.TrimSpace(text), 10, 64)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %s", errMalformed, excerpt(text))
+	}
+	if megabits <= 0 || megabits >= 1<<31 {
+		return nil, nil
+	}
+	return new(float64(megabits) * 1e6 / 8), nil
+}

@@ -1,0 +1,180 @@
+package hostfs
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// ErrTooLong is wrapped where there is more than is read of one process; what was read comes with it.
+var ErrTooLong = errors.New("longer than is read")
+
+// maxOpenFiles bounds the descriptors looked at of one process: engines have hundreds, a proxy may have a
+// million.
+const maxOpenFiles = 4096
+
+// OpenFile is a descriptor that a process holds.
+type OpenFile struct {
+	FD int
+	// Target is what the descriptor leads to: a path of the process's mount namespace (see ForeignPath), or
+	// the kernel's word for what has none, such as socket:[26411]. It is whatever somebody called the file.
+	Target string
+	// Deleted says that the path leads there no more.
+	Deleted bool
+
+	// SizeBytes and Direct are told of regular files only. Direct says that the file is read and
+	// written past the page cache (O_DIRECT).
+	SizeBytes *uint64
+	Direct    *bool
+	// Inode is the number of the file in its file system, 0 where it is not told, and Device the
+	// device of that file system as major:minor, "" where it is not told.
+	Inode  uint64
+	Device string
+}
+
+// OpenFiles lists what a process has open, from /proc/<pid>/fd:
+//
+//	188 -> /mnt/nvme/kvbm/dynamo-kvbm-disk-cache-Xa91Qz (deleted)
+//
+// Nothing is opened, which would wait for the other end of a pipe and operate a device: links are read,
+// and what they lead to is looked at. A descriptor that is closed meanwhile is left out. Of a process
+// with very many the first are returned, with ErrTooLong. Without the right to look into another user's
+// process the error is fs.ErrPermission.
+func OpenFiles(proc fs.FS, pid uint32) ([]OpenFile, error) {
+	directory := processFile(pid, "fd")
+	names, more, err := listNames(proc, directory, maxOpenFiles)
+	if err != nil {
+		return nil, err
+	}
+	var files []OpenFile
+	for _, name := range names {
+		file, err := readOpenFile(proc, pid, name)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+		case err != nil:
+			return nil, err
+		default:
+			files = append(files, file)
+		}
+	}
+	if more {
+		return files, fmt.Errorf("%s: %w: %d descriptors", displayPath(proc, directory), ErrTooLong, maxOpenFiles)
+	}
+	return files, nil
+}
+
+// deletedRemark is what the kernel puts behind a path that has been removed (d_path in fs/d_path.c). A file
+// may be called that as well; nobody calls those so that are looked for here.
+const deletedRemark = " (deleted)"
+
+func readOpenFile(proc fs.FS, pid uint32, name string) (OpenFile, error) {
+	fd, err := strconv.Atoi(name)
+	if err != nil {
+		return OpenFile{}, fmt.Errorf("%w descriptor: %s", errMalformed, excerpt(name))
+	}
+	link, err := fs.ReadLink(proc, processFile(pid, "fd/"+name))
+	if err != nil {
+		return OpenFile{}, err
+	}
+	file := OpenFile{FD: fd}
+	file.Target, file.Deleted = strings.CutSuffix(link, deletedRemark)
+	if !strings.HasPrefix(file.Target, "/") {
+		return file, nil
+	}
+	info, err := fs.Stat(proc, processFile(pid, "fd/"+name))
+	if err != nil || !info.Mode().IsRegular() {
+		return file, nil
+	}
+	file.SizeBytes = new(uint64(max(info.Size(), 0)))
+	if stat, live := info.Sys().(*syscall.Stat_t); live {
+		file.Inode, file.Device = stat.Ino, fmt.Sprintf("%d:%d", unix.Major(stat.Dev), unix.Minor(stat.Dev))
+	}
+	if told, err := parseFile(proc, processFile(pid, "fdinfo/"+name), parseFDInfo); err == nil {
+		file.Direct = new(told.direct())
+		if file.Inode == 0 {
+			file.Inode = told.inode
+		}
+	}
+	return file, nil
+}
+
+// fdInfo is what /proc/<pid>/fdinfo/<fd> tells of a regular file.
+type fdInfo struct {
+	flags uint64 // as of open(2), in the numbers of the host's architecture
+	inode uint64 // since Linux 5.14, 0 before
+}
+
+// parseFDInfo reads the flags, which are octal, and the inode number (Documentation/filesystems/proc.rst,
+// 3.8). The rest differs by the kind of file; locks follow in lines of their own.
+//
+//	flags:	02600002
+func parseFDInfo(text string) (fdInfo, error) {
+	var info fdInfo
+	found := false
+	err := parseLines(text, func(line string) (err error) {
+		key, value, _ := strings.Cut(line, ":\t")
+		switch {
+		case key == "flags" && !found:
+			found = true
+			info.flags, err = strconv.ParseUint(value, 8, 64)
+		case key == "ino" && info.inode == 0:
+			info.inode, err = parseUint(value)
+		}
+		if err != nil {
+			return errMalformed
+		}
+		return nil
+	})
+	if err == nil && !found {
+		err = fmt.Errorf("%w: no flags", errMalformed)
+	}
+	if err != nil {
+		return fdInfo{}, err
+	}
+	return info, nil
+}
+
+// direct says whether the flags of a regular file have O_DIRECT. Its number is O_DIRECTORY's on the other
+// architecture:
+//
+//	          O_DIRECT  O_DIRECTORY
+//	x86-64     040000      0200000
+//	arm64     0200000       040000
+//
+// What is no directory cannot be opened with O_DIRECTORY, so either bit means O_DIRECT and nobody has to
+// know whose numbers they are. The exception is O_TMPFILE, which has O_DIRECTORY in it.
+func (i fdInfo) direct() bool {
+	const either, temporary = 0o240000, 0o20000000
+	if i.flags&temporary != 0 {
+		return i.flags&either == either
+	}
+	return i.flags&either != 0
+}
+
+// listNames lists up to limit names of a directory; more says that there are others. fs.ReadDir would read
+// and sort all of them first.
+func listNames(fsys fs.FS, name string, limit int) (names []string, more bool, err error) {
+	opened, err := fsys.Open(name)
+	if err != nil {
+		return nil, false, err
+	}
+	defer opened.Close()
+	directory, ok := opened.(fs.ReadDirFile)
+	if !ok {
+		return nil, false, &fs.PathError{Op: "readdir", Path: name, Err: unix.ENOTDIR}
+	}
+	entries, err := directory.ReadDir(limit + 1)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, false, err
+	}
+	for _, entry := range entries[:min(len(entries), limit)] {
+		names = append(names, entry.Name())
+	}
+	return names, len(entries) > limit, nil
+}

@@ -1,0 +1,219 @@
+package hostfs
+
+import (
+	"maps"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/containerd/cgroups/v3/cgroup2"
+	"github.com/prometheus/procfs"
+	"github.com/prometheus/procfs/blockdevice"
+	"github.com/prometheus/procfs/sysfs"
+)
+
+// The tests of this file let well-known parsers read the same text.
+
+func procOracle(t *testing.T, contents map[string]string) procfs.FS {
+	t.Helper()
+	proc, err := procfs.NewFS(written(t, contents))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return proc
+}
+
+func TestMeminfoAgreesWithProcfs(t *testing.T) {
+	contents := map[string]string{"meminfo": sampleMeminfo}
+	got := must(t, ReadMeminfo, files(contents))
+	oracle, err := procOracle(t, contents).Meminfo()
+	if err != nil {
+		t.Fatal(err)
+	}
+	unknownToProcfs := maps.Clone(got)
+	value := reflect.ValueOf(oracle)
+	for i := range value.NumField() {
+		name, inBytes := strings.CutSuffix(value.Type().Field(i).Name, "Bytes")
+		pointer, isNumber := value.Field(i).Interface().(*uint64)
+		if !inBytes || !isNumber || pointer == nil {
+			continue
+		}
+		delete(unknownToProcfs, name)
+		if bytes, there := got[name]; !there || bytes != *pointer {
+			t.Errorf("%s: %d (there: %v), procfs has %d", name, bytes, there, *pointer)
+		}
+	}
+	delete(unknownToProcfs, "KReclaimable")
+	if len(unknownToProcfs) > 0 {
+		t.Errorf("not in procfs: %v", unknownToProcfs)
+	}
+}
+
+func TestBuddyinfoAgreesWithProcfs(t *testing.T) {
+	contents := map[string]string{"buddyinfo": sampleBuddyinfo}
+	got := must(t, ReadBuddyinfo, files(contents))
+	oracle, err := procOracle(t, contents).BuddyInfo()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(oracle) != len(got) {
+		t.Fatalf("%d zones, procfs has %d", len(got), len(oracle))
+	}
+	for i, want := range oracle {
+		if got[i].Node != want.Node || got[i].Zone != want.Zone || len(got[i].FreeBlocks) != len(want.Sizes) {
+			t.Errorf("zone %d: %+v, procfs has %+v", i, got[i], want)
+		}
+		for order, count := range want.Sizes {
+			if float64(got[i].FreeBlocks[order]) != count {
+				t.Errorf("zone %d order %d: %d, procfs has %v", i, order, got[i].FreeBlocks[order], count)
+			}
+		}
+	}
+}
+
+func TestPressureAgreesWithProcfs(t *testing.T) {
+	contents := map[string]string{"pressure/memory": samplePressure}
+	got, err := ReadPressure(files(contents), "memory")
+	if err != nil {
+		t.Fatal(err)
+	}
+	oracle, err := procOracle(t, contents).PSIStatsForResource("memory")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if *got.Some != float64(oracle.Some.Total)/1e6 || *got.Full != float64(oracle.Full.Total)/1e6 {
+		t.Errorf("%v and %v seconds, procfs has %d and %d microseconds", *got.Some, *got.Full, oracle.Some.Total, oracle.Full.Total)
+	}
+}
+
+func TestDiskstatsAgreeWithProcfs(t *testing.T) {
+	contents := map[string]string{"diskstats": sampleDiskstats}
+	got := must(t, ReadDiskstats, files(contents))
+	root := written(t, contents)
+	devices, err := blockdevice.NewFS(root, root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	oracle, err := devices.ProcDiskstats()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(oracle) != len(got) {
+		t.Fatalf("%d disks, procfs has %d", len(got), len(oracle))
+	}
+	for i, theirs := range oracle {
+		if want := asDiskstats(theirs); !reflect.DeepEqual(got[i], want) {
+			t.Errorf("%s:\ngot    %+v\nprocfs %+v", want.Device, got[i], want)
+		}
+	}
+}
+
+// asDiskstats converts what procfs read into our units.
+func asDiskstats(d blockdevice.Diskstats) Diskstats {
+	want := Diskstats{
+		Device:   d.DeviceName,
+		Reads:    DiskOperations{d.ReadIOs, d.ReadSectors * 512, float64(d.ReadTicks) / 1000},
+		Writes:   DiskOperations{d.WriteIOs, d.WriteSectors * 512, float64(d.WriteTicks) / 1000},
+		InFlight: d.IOsInProgress, BusySeconds: float64(d.IOsTotalTicks) / 1000, WeightedSeconds: float64(d.WeightedIOTicks) / 1000,
+	}
+	if d.IoStatsCount >= 18 {
+		want.Discards = &DiskOperations{d.DiscardIOs, d.DiscardSectors * 512, float64(d.DiscardTicks) / 1000}
+	}
+	if d.IoStatsCount >= 20 {
+		want.Flushes = &DiskFlushes{d.FlushRequestsCompleted, float64(d.TimeSpentFlushing) / 1000}
+	}
+	return want
+}
+
+func TestMemoryStatAgreesWithContainerdWhereThatReadsIt(t *testing.T) {
+	contents := map[string]string{
+		"docker/one/memory.stat": sampleMemoryStat, "docker/one/cgroup.controllers": "memory\n",
+		"docker/one/memory.current": "9663676416\n", "docker/one/memory.max": "max\n", "docker/two/memory.max": "8589934592\n",
+	}
+	manager, err := cgroup2.Load("/docker/one", cgroup2.WithMountpoint(written(t, contents)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	stats, err := manager.StatFiltered(cgroup2.StatMemory)
+	if err != nil {
+		t.Fatal(err)
+	}
+	oracle, fsys := stats.GetMemory(), files(contents)
+	got, err := ReadMemoryStat(fsys, "/docker/one")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for key, want := range map[string]uint64{
+		"anon": oracle.Anon, "file": oracle.File, "kernel_stack": oracle.KernelStack, "slab": oracle.Slab, "sock": oracle.Sock,
+		"shmem": oracle.Shmem, "file_mapped": oracle.FileMapped, "slab_reclaimable": oracle.SlabReclaimable,
+		"slab_unreclaimable": oracle.SlabUnreclaimable, "pgfault": oracle.Pgfault, "pgmajfault": oracle.Pgmajfault,
+	} {
+		if got[key] != want || want == 0 {
+			t.Errorf("%s: %d, containerd has %d", key, got[key], want)
+		}
+	}
+	if current, err := ReadMemoryCurrent(fsys, "/docker/one"); err != nil || current != oracle.Usage {
+		t.Errorf("memory.current %d, %v; containerd has %d", current, err, oracle.Usage)
+	}
+}
+
+// nvmeClassFiles are nvmeFiles with what procfs wants: it gives a controller up if one of these is missing.
+func nvmeClassFiles() map[string]string {
+	contents := nvmeFiles()
+	for _, name := range []string{"serial", "state", "cntlid"} {
+		contents["class/nvme/nvme0/"+name] = "1\n"
+	}
+	for name, value := range map[string]string{"nuse": "5", "size": "8001573552", "ana_state": "optimized", "queue/logical_block_size": "512"} {
+		contents["class/nvme/nvme0/nvme0n1/"+name] = value + "\n"
+	}
+	return contents
+}
+
+func TestNVMeControllersAgreeWithProcfs(t *testing.T) {
+	contents := nvmeClassFiles()
+	tree, err := sysfs.NewFS(written(t, contents))
+	if err != nil {
+		t.Fatal(err)
+	}
+	oracle, err := tree.NVMeClass()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := must(t, ReadNVMeControllers, files(contents))
+	if len(got) != 1 || len(oracle) != 1 {
+		t.Fatalf("%d controllers, procfs has %d", len(got), len(oracle))
+	}
+	if want := oracle["nvme0"]; got[0].Model != want.Model || got[0].Firmware != want.FirmwareRevision {
+		t.Errorf("got %+v, procfs has %+v", got[0], want)
+	}
+}
+
+func TestProcessFilesAgreeWithProcfs(t *testing.T) {
+	contents := map[string]string{
+		"6330/comm":   "VLLM::EngineCor\n",
+		"6330/cgroup": "12:pids:/old\n0::/system.slice/docker-4f5b3a.scope\n",
+	}
+	process, err := procOracle(t, contents).Proc(6330)
+	if err != nil {
+		t.Fatal(err)
+	}
+	comm, err := process.Comm()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := Comm(files(contents), 6330); got != comm || err != nil {
+		t.Errorf("comm %q, %v; procfs has %q", got, err, comm)
+	}
+	cgroups, err := process.Cgroups()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, cgroup := range cgroups {
+		if cgroup.HierarchyID != 0 {
+			continue
+		}
+		if got, err := ProcessCgroup(files(contents), 6330); got != cgroup.Path || err != nil {
+			t.Errorf("cgroup %q, %v; procfs has %q", got, err, cgroup.Path)
+		}
+	}
+}

@@ -1,0 +1,70 @@
+package hostfs
+
+import (
+	"fmt"
+	"io/fs"
+	"strconv"
+	"strings"
+)
+
+// Comm reads the kernel's short name of a process, at most 15 bytes that the process chose, from
+// /proc/<pid>/comm. A process that has ended gives fs.ErrNotExist.
+//
+//	VLLM::EngineCor
+func Comm(proc fs.FS, pid uint32) (string, error) {
+	content, err := fs.ReadFile(proc, processFile(pid, "comm"))
+	return strings.TrimSuffix(string(content), "\n"), err
+}
+
+// ProcessCgroup reads the cgroup v2 path of a process from /proc/<pid>/cgroup: as the root of the
+// reader's cgroup namespace sees it. Where cgroup v2 is mounted beside v1 it is / for all processes;
+// where it is not mounted at all there is none, which is an error.
+//
+//	0::/system.slice/docker-4f5b3a.scope
+func ProcessCgroup(proc fs.FS, pid uint32) (string, error) {
+	return parseFile(proc, processFile(pid, "cgroup"), parseProcessCgroup)
+}
+
+// parseProcessCgroup finds the line of hierarchy 0, which has no controllers. A process whose cgroup
+// has been removed keeps its path with a remark behind it.
+func parseProcessCgroup(text string) (string, error) {
+	path := ""
+	err := parseLines(text, func(line string) error {
+		if rest, unified := strings.CutPrefix(line, "0::"); unified && path == "" {
+			path = strings.TrimSuffix(rest, " (deleted)")
+		}
+		return nil
+	})
+	if err == nil && !strings.HasPrefix(path, "/") {
+		err = fmt.Errorf("%w: no cgroup v2 path", errMalformed)
+	}
+	if err != nil {
+		return "", err
+	}
+	return path, nil
+}
+
+func processFile(pid uint32, file string) string {
+	return strconv.FormatUint(uint64(pid), 10) + "/" + file
+}
+
+// hostPIDNamespace is what ns/pid of a process in the namespace that the machine was booted with leads
+// to. The kernel gives this namespace a fixed number (PID_NS_INIT_INO in linux/nsfs.h, 0xEFFFFFFC,
+// since 3.8); all others get numbers above 0xF0000000.
+const hostPIDNamespace = "pid:[4026531836]"
+
+// HostPIDNamespace says whether the process that reads sees all processes of the machine. The driver
+// leaves a process that the caller's PID namespace does not have out of its lists, without an error,
+// so elsewhere an empty list means nothing.
+//
+// The rule is where /proc/self/ns/pid leads to: it asks the kernel about the very process that will
+// call the driver. Names of processes 1 and 2 would be a guess, and with the host's procfs
+// mounted in a container a wrong one: it shows the host's processes while the driver still goes by the
+// namespace of the caller. A procfs on which the reader is not to be seen has no self and is an error.
+func HostPIDNamespace(proc fs.FS) (bool, error) {
+	link, err := fs.ReadLink(proc, "self/ns/pid")
+	if err != nil {
+		return false, fmt.Errorf("PID namespace: %w", err)
+	}
+	return link == hostPIDNamespace, nil
+}

@@ -1,0 +1,125 @@
+package hostfs
+
+import (
+	"bytes"
+	"fmt"
+	"io/fs"
+	"path"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// maxMapsBytes bounds what is read of a process's mappings: some hundred thousand of them.
+const maxMapsBytes = 32 << 20
+
+// MappedLibraries says which of the files a process has mapped, each given by how its name begins, such as
+// libcufile.so, from /proc/<pid>/maps. Of a process with more mappings than are read, those that were found are
+// returned with ErrTooLong, unless all were.
+//
+//	7f2b1c000000-7f2b1c2f0000 r-xp 00000000 103:02 9961475    /usr/local/cuda/lib64/libcufile.so.1.15.1
+func MappedLibraries(proc fs.FS, pid uint32, prefixes ...string) (map[string]bool, error) {
+	found := map[string]bool{}
+	name := processFile(pid, "maps")
+	whole, err := scanLines(proc, name, maxMapsBytes, func(line string) bool {
+		file := path.Base(mappedFile(line))
+		for _, prefix := range prefixes {
+			if strings.HasPrefix(file, prefix) {
+				found[prefix] = true
+			}
+		}
+		return len(found) < len(prefixes)
+	})
+	if err == nil && !whole && len(found) < len(prefixes) {
+		err = fmt.Errorf("%s: %w: %d bytes", displayPath(proc, name), ErrTooLong, maxMapsBytes)
+	}
+	return found, err
+}
+
+// mappedFile is the path in a line of maps, "" for memory of no file. It is the rest of the line after five
+// fields, and may have blanks in it.
+func mappedFile(line string) string {
+	for range 5 {
+		_, rest, found := strings.Cut(line, " ")
+		if !found {
+			return ""
+		}
+		line = strings.TrimLeft(rest, " ")
+	}
+	if !strings.HasPrefix(line, "/") {
+		return ""
+	}
+	return line
+}
+
+// scanLines calls visit with each line of a file, without its end, until visit has seen enough. Of a file of the
+// running machine it keeps a piece at a time in memory, since the kernel may make megabytes of it. whole says that no
+// more than limit bytes were there to be read.
+func scanLines(fsys fs.FS, name string, limit int, visit func(line string) bool) (whole bool, err error) {
+	root, live := fsys.(dir)
+	if !live {
+		content, err := fs.ReadFile(fsys, name)
+		if err != nil {
+			return false, err
+		}
+		visitLines(content[:min(len(content), limit)], visit)
+		return len(content) <= limit, nil
+	}
+	file, err := root.path("read", name)
+	if err != nil {
+		return false, err
+	}
+	whole, err = scanDirectly(file, limit, visit)
+	if err != nil {
+		return false, &fs.PathError{Op: "read", Path: file, Err: err}
+	}
+	return whole, nil
+}
+
+func scanDirectly(file string, limit int, visit func(line string) bool) (whole bool, err error) {
+	fd, err := untilUninterrupted(func() (int, error) {
+		return unix.Open(file, unix.O_RDONLY|unix.O_CLOEXEC|unix.O_NONBLOCK|unix.O_NOCTTY, 0)
+	})
+	if err != nil {
+		return false, err
+	}
+	defer unix.Close(fd)
+	if err := mustBeRegular(fd); err != nil {
+		return false, err
+	}
+	buffer := make([]byte, 64<<10)
+	kept := 0
+	for total := 0; total <= limit; {
+		n, err := untilUninterrupted(func() (int, error) { return unix.Read(fd, buffer[kept:]) })
+		if err != nil {
+			return false, err
+		}
+		if n == 0 {
+			return true, nil
+		}
+		total += n
+		rest, more := visitLines(buffer[:kept+n], visit)
+		if !more {
+			return true, nil
+		}
+		if kept = copy(buffer, rest); kept == len(buffer) {
+			kept = 0 // no line of the kernel's is that long
+		}
+	}
+	return false, nil
+}
+
+// visitLines calls visit with the whole lines of a piece, until that says it is enough, and returns what is left
+// behind the last.
+func visitLines(piece []byte, visit func(line string) bool) (rest []byte, more bool) {
+	for {
+		line, rest, ended := bytes.Cut(piece, []byte("\n"))
+		if !ended {
+			return piece, true
+		}
+		if !visit(string(line)) {
+			return nil, false
+		}
+		piece = rest
+	}
+}

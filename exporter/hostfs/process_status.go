@@ -1,0 +1,96 @@
+package hostfs
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// ProcessStatus is the memory of a process by kind, in bytes. A field is nil where the kernel does not tell:
+// kernel threads and zombies have no memory of their own.
+type ProcessStatus struct {
+	// InnerPID is the number of the process in its own PID namespace, as it writes it into its logs; 0 where
+	// the kernel does not tell (before 4.1).
+	InnerPID uint32
+	// Anon, File and Shmem are resident pages: private ones, those of mapped files, and shared memory, which
+	// has the host memory in it that CUDA has pinned. Pages that several processes map count for each.
+	Anon, File, Shmem *uint64
+	// Hugetlb are pages of the huge page pool, which are in none of the others.
+	Hugetlb *uint64
+	// Swap is private memory that is swapped out.
+	Swap *uint64
+}
+
+// ReadProcessStatus reads /proc/<pid>/status (proc_pid_status(5)), which anybody may.
+//
+//	RssAnon:	 3563544 kB
+func ReadProcessStatus(proc fs.FS, pid uint32) (ProcessStatus, error) {
+	return parseFile(proc, processFile(pid, "status"), parseProcessStatus)
+}
+
+// parseProcessStatus takes the first line of each name. The kernel escapes the process's own name, so that
+// it is one line.
+func parseProcessStatus(text string) (ProcessStatus, error) {
+	var status ProcessStatus
+	wanted := map[string]**uint64{
+		"RssAnon": &status.Anon, "RssFile": &status.File, "RssShmem": &status.Shmem,
+		"HugetlbPages": &status.Hugetlb, "VmSwap": &status.Swap,
+	}
+	named := false
+	err := parseLines(text, func(line string) error {
+		key, value, found := strings.Cut(line, ":\t")
+		if !found {
+			return errMalformed
+		}
+		named = named || key == "Name"
+		if key == "NSpid" {
+			return status.setInnerPID(value)
+		}
+		field := wanted[key]
+		if field == nil || *field != nil {
+			return nil
+		}
+		kibibytes, isMemory := strings.CutSuffix(value, " kB")
+		amount, err := parseUint(strings.TrimSpace(kibibytes))
+		if err != nil || !isMemory || amount > math.MaxInt64/1024 {
+			return errMalformed
+		}
+		*field = new(amount * 1024)
+		return nil
+	})
+	if err == nil && !named {
+		err = fmt.Errorf("%w: no Name", errMalformed)
+	}
+	if err != nil {
+		return ProcessStatus{}, err
+	}
+	return status, nil
+}
+
+// setInnerPID takes the last of the numbers that a process has, one for each PID namespace that it is in, from the
+// reader's to its own.
+func (s *ProcessStatus) setInnerPID(numbers string) error {
+	pid, err := strconv.ParseUint(numbers[strings.LastIndexByte(numbers, '\t')+1:], 10, 32)
+	if err != nil {
+		return errMalformed
+	}
+	s.InnerPID = uint32(pid)
+	return nil
+}
+
+// MayInspect says whether the reader may look into processes of other users: their descriptors, I/O and
+// maps. It tries, on process 1, which is root's: capabilities alone do not tell, since a security module
+// can refuse what they allow. A supervisor that hides itself from everybody (PR_SET_DUMPABLE) is no
+// measure, so a second refusal must come from process 2, on a machine the first kernel thread. Where
+// there is no such file there is nothing that is refused.
+func MayInspect(proc fs.FS) bool {
+	_, err := fs.ReadFile(proc, processFile(1, "io"))
+	if !errors.Is(err, fs.ErrPermission) {
+		return true
+	}
+	_, err = fs.ReadFile(proc, processFile(2, "io"))
+	return err == nil
+}

@@ -1,0 +1,370 @@
+package hostfs
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"golang.org/x/sys/unix"
+)
+
+func TestMeminfoTellsAbsentFromZero(t *testing.T) {
+	m := must(t, ReadMeminfo, files(map[string]string{"meminfo": "MemTotal: 16 kB\nSwapTotal:  0 kB\nHugePages_Total:   4\n"}))
+	if bytes, there := m["SwapTotal"]; bytes != 0 || !there {
+		t.Errorf("SwapTotal is %d, there: %v", bytes, there)
+	}
+	if _, there := m["Percpu"]; there {
+		t.Error("Percpu is there")
+	}
+	if _, there := m["HugePages_Total"]; there || m["MemTotal"] != 16384 {
+		t.Errorf("a count passes for memory: %v", m)
+	}
+}
+
+func TestPageSizeIsWorkedOutFromTwoFiles(t *testing.T) {
+	meminfo := must(t, ReadMeminfo, files(map[string]string{"meminfo": sampleMeminfo}))
+	pages := func(size uint64) Vmstat {
+		return Vmstat{"nr_free_pages": meminfo["MemFree"] / size, "nr_anon_pages": meminfo["AnonPages"] / size, "nr_shmem": meminfo["Shmem"] / size}
+	}
+	moved := pages(65536)
+	moved["nr_free_pages"] -= moved["nr_free_pages"] / 20 // a process took memory between the two files
+	tests := []struct {
+		name    string
+		meminfo Meminfo
+		vmstat  Vmstat
+		want    int
+	}{
+		{"4 KiB", meminfo, pages(4096), 4096},
+		{"16 KiB", meminfo, pages(16384), 16384},
+		{"64 KiB", meminfo, pages(65536), 65536},
+		{"the sample", meminfo, must(t, ReadVmstat, files(map[string]string{"vmstat": sampleVmstat})), 4096},
+		{"memory moved in between", meminfo, moved, 65536},
+		{"one pair only", Meminfo{"MemFree": 1 << 30}, Vmstat{"nr_free_pages": 1 << 18, "nr_shmem": 7}, 4096},
+		{"files of two machines", meminfo, pages(6000), 0},
+		{"no counters", meminfo, Vmstat{"pswpin": 1}, 0},
+		{"no files", nil, nil, 0},
+		{"all zero", Meminfo{"MemFree": 0}, Vmstat{"nr_free_pages": 0}, 0},
+		{"bytes without pages", Meminfo{"MemFree": 4096}, Vmstat{"nr_free_pages": 0}, 0},
+		{"pages without bytes", Meminfo{"MemFree": 0}, Vmstat{"nr_free_pages": 9}, 0},
+		{"absurdly small pages", Meminfo{"MemFree": 1024}, Vmstat{"nr_free_pages": 1}, 0},
+		{"absurdly large pages", Meminfo{"MemFree": 1 << 40}, Vmstat{"nr_free_pages": 1}, 0},
+	}
+	for _, test := range tests {
+		if got := PageSize(test.meminfo, test.vmstat); got != test.want {
+			t.Errorf("%s: %d, want %d", test.name, got, test.want)
+		}
+	}
+}
+
+func TestFreeContiguousBytesAreCumulativeAndFollowThePageSize(t *testing.T) {
+	zones := []BuddyZone{
+		{"0", "DMA", []uint64{1, 0, 0, 0, 2, 0, 0, 0, 0, 0, 1}}, // orders 0, 4, 10
+		{"1", "Normal", []uint64{0, 0, 0, 0, 0, 0, 0, 0, 0, 3}}, // order 9
+	}
+	const kib, mib = 1 << 10, 1 << 20
+	tests := []struct {
+		block    uint64
+		pageSize int
+		want     float64
+	}{
+		{0, 4 * kib, 4*kib + 2*64*kib + 4*mib + 3*2*mib},
+		{64 * kib, 4 * kib, 2*64*kib + 4*mib + 3*2*mib},
+		{2 * mib, 4 * kib, 4*mib + 3*2*mib},
+		{4 * mib, 4 * kib, 4 * mib},
+		{8 * mib, 4 * kib, 0},
+		{64 * kib, 64 * kib, 64*kib + 2*mib + 64*mib + 3*32*mib},
+		{2 * mib, 64 * kib, 64*mib + 3*32*mib},
+	}
+	for _, test := range tests {
+		if got := FreeContiguousBytes(zones, test.block, test.pageSize); got != test.want {
+			t.Errorf("blocks of %d with pages of %d: %v, want %v", test.block, test.pageSize, got, test.want)
+		}
+	}
+}
+
+func TestDiskColumnsOfLaterKernelsAreNilOnEarlierOnes(t *testing.T) {
+	disks := must(t, ReadDiskstats, files(map[string]string{"diskstats": sampleDiskstats + " 1 0 future 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 nineteen\n"}))
+	for i, want := range []struct{ discards, flushes bool }{{true, true}, {true, false}, {false, false}, {true, true}} {
+		if got := disks[i]; (got.Discards != nil) != want.discards || (got.Flushes != nil) != want.flushes {
+			t.Errorf("%s: discards %v, flushes %v", got.Device, got.Discards, got.Flushes)
+		}
+	}
+	if d := disks[0]; d.Discards.Bytes != 8192*512 || d.Reads.Seconds != 402.911 || d.Flushes.Seconds != 85.216 {
+		t.Errorf("%+v", d)
+	}
+}
+
+func TestKernelWithoutPressureInformationGivesNotExist(t *testing.T) {
+	if _, err := ReadPressure(fstest.MapFS{}, "memory"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("not built in: %v", err)
+	}
+	if _, err := ReadPressure(failing{unix.EOPNOTSUPP}, "memory"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("turned off: %v", err)
+	}
+	if _, err := ReadPressure(failing{unix.EAGAIN}, "memory"); err == nil || errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("broken: %v", err)
+	}
+}
+
+// failing answers every read with an error.
+type failing struct{ err error }
+
+func (f failing) Open(name string) (fs.File, error) {
+	return nil, &fs.PathError{Op: "read", Path: name, Err: f.err}
+}
+
+func TestPressureHasTheLinesThatItsResourceHas(t *testing.T) {
+	irq, err := ReadPressure(files(map[string]string{"pressure/irq": "full avg10=0.00 avg60=0.00 avg300=0.00 total=2500000\n"}), "irq")
+	if err != nil || irq.Some != nil || *irq.Full != 2.5 {
+		t.Errorf("irq: %+v, %v", irq, err)
+	}
+}
+
+func TestKernelOtherIsWhatMemoryStatDoesNotName(t *testing.T) {
+	stat := func(text string) MemoryStat {
+		got, err := ReadMemoryStat(files(map[string]string{"a/memory.stat": text}), "/a")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return got
+	}
+	tests := []struct {
+		name  string
+		stat  MemoryStat
+		want  int64
+		known bool
+	}{
+		// 5368709120 - (62914560 + 10485760 + 20971520 + 1052672 + 1048576 + 2097152)
+		{"every part", stat(sampleMemoryStat), 5270138880, true},
+		{"a part that this kernel does not have", stat("kernel 1000\nslab 300\n"), 700, true},
+		{"with zswap, which is charged as kernel memory", stat("kernel 1000\nzswap 600\nslab 300\n"), 100, true},
+		{"parts updated later than the whole", stat("kernel 1000\nslab 1300\n"), -300, true},
+		{"kernel before 5.18", stat("anon 5\nslab 300\n"), 0, false},
+	}
+	for _, test := range tests {
+		if got, known := test.stat.KernelOther(); got != test.want || known != test.known {
+			t.Errorf("%s: %d, %v; want %d, %v", test.name, got, known, test.want, test.known)
+		}
+	}
+}
+
+func TestOnlyTheRootOfTheHostsCgroupsIsTakenForIt(t *testing.T) {
+	host := files(map[string]string{
+		"cgroup.controllers": "cpu memory\n", "memory.stat": "anon 1\n",
+		"system.slice/memory.stat": "anon 1\n", "init.scope/memory.stat": "anon 1\n", "user.slice/user-1000.slice/memory.stat": "anon 1\n",
+	})
+	names, err := ListTopCgroups(host)
+	if want := []string{"/init.scope", "/system.slice", "/user.slice"}; err != nil || !slices.Equal(names, want) {
+		t.Errorf("got %v, %v; want %v", names, err, want)
+	}
+	for name, cgroups := range map[string]fs.FS{
+		"cgroup v1":                      files(map[string]string{"memory/memory.usage_in_bytes": "1\n", "unified/cgroup.controllers": "\n"}),
+		"container's cgroup namespace":   files(map[string]string{"cgroup.controllers": "memory\n", "memory.current": "4096\n"}),
+		"nothing":                        fstest.MapFS{},
+		"a directory that is not there":  Dir("/nowhere/at/all"),
+		"a container's, really in files": Dir(written(t, map[string]string{"cgroup.controllers": "", "memory.current": "1\n"})),
+	} {
+		if _, err := ListTopCgroups(cgroups); !errors.Is(err, ErrNotHostCgroups) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if err := CheckHostCgroups(failing{unix.EACCES}); err == nil || errors.Is(err, ErrNotHostCgroups) {
+		t.Errorf("no permission: %v", err)
+	}
+}
+
+func TestProcessCgroupIsThatOfTheUnifiedHierarchy(t *testing.T) {
+	tests := []struct {
+		name, text, want string
+		fails            bool
+	}{
+		{name: "cgroup v2", text: "0::/system.slice/docker-4f5b3a.scope\n", want: "/system.slice/docker-4f5b3a.scope"},
+		{name: "beside v1", text: "4:memory:/docker/4f5b3a\n0::/\n", want: "/"},
+		{name: "removed meanwhile", text: "0::/user.slice/a (deleted)\n", want: "/user.slice/a"},
+		{name: "outside the reader's namespace", text: "0::/../other\n", want: "/../other"},
+		{name: "cgroup v1 only", text: "4:memory:/docker/4f5b3a\n", fails: true},
+		{name: "cut", text: "0::/system.slice/dock", fails: true},
+		{name: "no path", text: "0::\n", fails: true},
+	}
+	for _, test := range tests {
+		got, err := ProcessCgroup(files(map[string]string{"7/cgroup": test.text}), 7)
+		if got != test.want || (err != nil) != test.fails {
+			t.Errorf("%s: %q, %v", test.name, got, err)
+		}
+	}
+	if _, err := ProcessCgroup(fstest.MapFS{}, 7); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("process that has ended: %v", err)
+	}
+	if current, err := ReadMemoryCurrent(fstest.MapFS{}, "/../other"); err == nil {
+		t.Errorf("a path that leads out was read: %d", current)
+	}
+}
+
+func TestHostPIDNamespaceIsTheOneTheMachineBootedWith(t *testing.T) {
+	link := func(target string) fs.FS {
+		return fstest.MapFS{"self/ns/pid": {Data: []byte(target), Mode: fs.ModeSymlink | 0o777}}
+	}
+	if host, err := HostPIDNamespace(link("pid:[4026531836]")); !host || err != nil {
+		t.Errorf("host: %v, %v", host, err)
+	}
+	if host, err := HostPIDNamespace(link("pid:[4026532455]")); host || err != nil {
+		t.Errorf("container: %v, %v", host, err)
+	}
+	if host, err := HostPIDNamespace(fstest.MapFS{}); host || !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("procfs of a namespace that the reader is not in: %v, %v", host, err)
+	}
+}
+
+func TestMachineIsDescribedByDMIOrByDeviceTree(t *testing.T) {
+	proc := files(map[string]string{"sys/kernel/osrelease": "6.17.0-1014-nvidia\n", "sys/kernel/arch": "aarch64\n"})
+	spark := files(map[string]string{"class/dmi/id/product_name": "NVIDIA_DGX_Spark\n", "class/dmi/id/sys_vendor": "NVIDIA\n"})
+	if got, want := ReadMachine(proc, spark), (Machine{"NVIDIA_DGX_Spark", "NVIDIA", "6.17.0-1014-nvidia", "aarch64"}); got != want {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+	jetson := files(map[string]string{"firmware/devicetree/base/model": "NVIDIA Jetson AGX Thor Developer Kit\x00"})
+	if got := ReadMachine(fstest.MapFS{}, jetson); got != (Machine{Product: "NVIDIA Jetson AGX Thor Developer Kit"}) {
+		t.Errorf("got %+v", got)
+	}
+}
+
+func TestARCWithoutItsPartsInSlab(t *testing.T) {
+	read := func(text string) (uint64, error) {
+		return ReadARCBytes(files(map[string]string{"spl/kstat/zfs/arcstats": text}))
+	}
+	// 17142194176 - (50000000 + 100000000 + 40000000 + 90000000 + 0) = data + metadata + chunk waste
+	if got, err := read(sampleArcstats); got != 16862194176 || err != nil {
+		t.Errorf("%d, %v", got, err)
+	}
+	if got, err := read("13 1\nname type data\nsize 4 100\n"); got != 100 || err != nil {
+		t.Errorf("without parts: %d, %v", got, err)
+	}
+	if got, err := read("13 1\nname type data\nsize 4 100\nhdr_size 4 101\n"); got != 0 || err != nil {
+		t.Errorf("parts larger than the whole: %d, %v", got, err)
+	}
+	if _, err := read("13 1\nname type data\nhits 4 100\n"); err == nil {
+		t.Error("no size, no error")
+	}
+	if _, err := ReadARCBytes(fstest.MapFS{}); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("without ZFS: %v", err)
+	}
+}
+
+func TestMalformedTablesAreErrorsThatNameTheLine(t *testing.T) {
+	tests := []struct {
+		file, text, line string
+		read             func(fs.FS) error
+	}{
+		{"meminfo", "MemTotal: 5 kB\nMemFree 4 kB\n", "line 2", reading(ReadMeminfo)},
+		{"meminfo", "MemTotal: -5 kB\n", "line 1", reading(ReadMeminfo)},
+		{"meminfo", "MemTotal: 9007199254740992 kB\n", "line 1", reading(ReadMeminfo)}, // 2^63 bytes
+		{"meminfo", "", "no MemTotal", reading(ReadMeminfo)},
+		{"meminfo", "pgfault: 5\n", "no MemTotal", reading(ReadMeminfo)},
+		{"vmstat", "pgfault 5\n\n", "line 2", reading(ReadVmstat)},
+		{"vmstat", "pgfault 18446744073709551616\n", "line 1", reading(ReadVmstat)},
+		{"buddyinfo", "Node 0, zone DMA\n", "line 1", reading(ReadBuddyinfo)},
+		{"buddyinfo", "Node 0, zone DMA" + strings.Repeat(" 1", 33) + "\n", "line 1", reading(ReadBuddyinfo)},
+		{"diskstats", "259 0 nvme0n1 1 2 3 4 5 6 7 8 9 10\n", "line 1", reading(ReadDiskstats)},
+		{"diskstats", "259 0 nvme0n1 1 2 3 4 5 6 7 8 9 10 11 12\n", "line 1", reading(ReadDiskstats)},
+		{"diskstats", fmt.Sprintf("259 0 nvme0n1 1 2 %d 4 5 6 7 8 9 10 11\n", uint64(math.MaxUint64)), "line 1", reading(ReadDiskstats)},
+		{"diskstats", "259 zero nvme0n1 1 2 3 4 5 6 7 8 9 10 11\n", "line 1", reading(ReadDiskstats)},
+		{"pressure/io", "some avg10=0.00 total=x\n", "line 1", readingPressure},
+		{"pressure/io", "many total=5\n", "line 1", readingPressure},
+		{"pressure/io", "some\n", "line 1", readingPressure},
+	}
+	for _, test := range tests {
+		err := test.read(files(map[string]string{test.file: test.text}))
+		if !errors.Is(err, errMalformed) || !strings.Contains(err.Error(), test.line) || !strings.HasPrefix(err.Error(), test.file) {
+			t.Errorf("%s %.60q: %v", test.file, test.text, err)
+		}
+	}
+}
+
+func reading[T any](read func(fs.FS) (T, error)) func(fs.FS) error {
+	return func(fsys fs.FS) error {
+		_, err := read(fsys)
+		return err
+	}
+}
+
+func readingPressure(fsys fs.FS) error {
+	_, err := ReadPressure(fsys, "io")
+	return err
+}
+
+func TestErrorsQuoteLittleOfWhatAFileHolds(t *testing.T) {
+	err := reading(ReadVmstat)(files(map[string]string{"vmstat": "\x1b[31m" + strings.Repeat("x", 1<<16) + "\n"}))
+	if err == nil || len(err.Error()) > 200 || strings.Contains(err.Error(), "\x1b") {
+		t.Errorf("%.300v", err)
+	}
+}
+
+// TestATableCutAnywhereGivesAnErrorOrFewerRows cuts real tables at every byte: half a number must
+// never pass for a whole one.
+func TestATableCutAnywhereGivesAnErrorOrFewerRows(t *testing.T) {
+	tables := []struct {
+		name, text string
+		part       func(whole, cut string) error
+	}{
+		{"meminfo", sampleMeminfo, partOfMap(parseMeminfo)},
+		{"vmstat", sampleVmstat, partOfMap(parseKeyed)},
+		{"memory.stat", sampleMemoryStat, partOfMap(parseKeyed)},
+		{"buddyinfo", sampleBuddyinfo, partOfSlice(parseBuddyinfo)},
+		{"diskstats", sampleDiskstats, partOfSlice(parseDiskstats)},
+	}
+	for _, table := range tables {
+		for at := range len(table.text) {
+			if err := table.part(table.text, table.text[:at]); err != nil {
+				t.Errorf("%s cut at %d: %v", table.name, at, err)
+			}
+		}
+	}
+	if _, err := parseKeyed("pgfault 12"); !errors.Is(err, io.ErrUnexpectedEOF) {
+		t.Errorf("cut line: %v", err)
+	}
+}
+
+// partOfMap checks that what is read from the cut text is in what is read from the whole.
+func partOfMap[M ~map[string]uint64](parse func(string) (M, error)) func(whole, cut string) error {
+	return func(whole, cut string) error {
+		all, err := parse(whole)
+		if err != nil {
+			return err
+		}
+		part, err := parse(cut)
+		if err != nil {
+			return nil
+		}
+		for key, value := range part {
+			if all[key] != value {
+				return fmt.Errorf("%s is %d, not %d", key, value, all[key])
+			}
+		}
+		return nil
+	}
+}
+
+func partOfSlice[T any](parse func(string) ([]T, error)) func(whole, cut string) error {
+	return func(whole, cut string) error {
+		all, err := parse(whole)
+		if err != nil {
+			return err
+		}
+		part, err := parse(cut)
+		if err != nil {
+			return nil
+		}
+		for i := range part {
+			if !reflect.DeepEqual(part[i], all[i]) {
+				return fmt.Errorf("row %d is %+v, not %+v", i, part[i], all[i])
+			}
+		}
+		return nil
+	}
+}

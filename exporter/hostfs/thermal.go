@@ -1,0 +1,111 @@
+package hostfs
+
+import (
+	"errors"
+	"io/fs"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// ThermalZone is one temperature of the kernel's thermal framework, such as a zone that the firmware
+// describes (type acpitz). What part of a machine a zone measures is the firmware's secret.
+type ThermalZone struct {
+	Zone string // number
+	Type string // many zones may share one
+	// Celsius is nil where the zone has no reading now.
+	Celsius *float64
+	Trips   []ThermalTrip
+}
+
+// ThermalTrip is a temperature at which something happens.
+type ThermalTrip struct {
+	Trip    string // number
+	Type    string // active, passive, hot or critical
+	Celsius float64
+}
+
+const (
+	thermalClass    = "class/thermal"
+	thermalZoneName = "thermal_zone"
+	tripPrefix      = "trip_point_"
+)
+
+// ReadThermalZones reads /sys/class/thermal, in millidegrees. A zone or trip point that cannot be read
+// is left out and in the error. procfs knows no trip points.
+//
+//	class/thermal/thermal_zone0/type               acpitz
+//	class/thermal/thermal_zone0/temp               41200
+//	class/thermal/thermal_zone0/trip_point_0_type  critical
+//	class/thermal/thermal_zone0/trip_point_0_temp  110000
+func ReadThermalZones(sys fs.FS) ([]ThermalZone, error) {
+	entries, err := fs.ReadDir(sys, thermalClass)
+	if err != nil {
+		return nil, err
+	}
+	var zones []ThermalZone
+	var errs []error
+	for _, entry := range entries {
+		number, isZone := strings.CutPrefix(entry.Name(), thermalZoneName)
+		if !isZone {
+			continue // cooling devices
+		}
+		zone, err := readThermalZone(sys, number)
+		if zone.Type != "" {
+			zones = append(zones, zone)
+		}
+		errs = append(errs, err)
+	}
+	return zones, errors.Join(errs...)
+}
+
+func readThermalZone(sys fs.FS, number string) (ThermalZone, error) {
+	path := thermalClass + "/" + thermalZoneName + number
+	kind, err := readText(sys, path+"/type")
+	if err != nil {
+		return ThermalZone{}, unlessNothingTold(err)
+	}
+	zone := ThermalZone{Zone: number, Type: kind}
+	zone.Celsius, err = readCelsius(sys, path+"/temp")
+	trips, tripErr := readTrips(sys, path)
+	zone.Trips = trips
+	return zone, errors.Join(unlessNothingTold(err), tripErr)
+}
+
+// readTrips reads the trip points that are set: firmware without a limit says 0 or absolute zero.
+func readTrips(sys fs.FS, zone string) ([]ThermalTrip, error) {
+	entries, err := fs.ReadDir(sys, zone)
+	if err != nil {
+		return nil, unlessNothingTold(err)
+	}
+	var trips []ThermalTrip
+	var errs []error
+	for _, entry := range entries {
+		rest, isTrip := strings.CutPrefix(entry.Name(), tripPrefix)
+		number, isTemperature := strings.CutSuffix(rest, "_temp")
+		if !isTrip || !isTemperature {
+			continue
+		}
+		celsius, err := readCelsius(sys, zone+"/"+entry.Name())
+		kind, kindErr := readText(sys, zone+"/"+tripPrefix+number+"_type")
+		if err == nil && kindErr == nil && celsius != nil && *celsius > 0 {
+			trips = append(trips, ThermalTrip{number, kind, *celsius})
+		}
+		errs = append(errs, unlessNothingTold(err), unlessNothingTold(kindErr))
+	}
+	return trips, errors.Join(errs...)
+}
+
+// unlessNothingTold drops the error of a sensor that has no reading now: its device sleeps, is off, was
+// taken away since the directory was listed, or cannot measure what the driver offers. Nobody need mend that,
+// unlike an input/output error or a text that is no number.
+func unlessNothingTold(err error) error {
+	for _, code := range []error{
+		fs.ErrNotExist, unix.EAGAIN, unix.ENODATA, unix.ENXIO, unix.ENODEV, unix.EBUSY, unix.EINVAL, unix.EOPNOTSUPP,
+	} {
+		if errors.Is(err, code) {
+			return nil
+		}
+	}
+	return err
+}

@@ -1,0 +1,95 @@
+package snapshot
+
+import (
+	"context"
+	"encoding/hex"
+	"fmt"
+	"io/fs"
+	"strconv"
+	"strings"
+	"unicode"
+)
+
+// What programs ask devices and the page cache about by system calls is in archives that were put together by
+// hand: the health logs of NVMe controllers in hexadecimal digits, and of files how many bytes are
+// cached.
+//
+//	-- smart/nvme0 --
+//	00 48 01 64 0a 02 00 ...
+//	-- cached/models/weights.safetensors --
+//	17179869184
+const (
+	smartRoot  = "smart"
+	cachedRoot = "cached"
+)
+
+// SMARTLog answers as collect.Host.SMARTLog does.
+func (a *Archive) SMARTLog(controller string) ([]byte, error) {
+	text, err := fs.ReadFile(a.smart, controller)
+	if err != nil {
+		return nil, err
+	}
+	return parseHex(text)
+}
+
+// HasSMART says whether there is a health log.
+func (a *Archive) HasSMART() bool {
+	_, err := fs.Stat(a.smart, ".")
+	return err == nil
+}
+
+// CacheResident answers as collect.Host.CacheResident does, of the paths that the archive has.
+func (a *Archive) CacheResident(_ context.Context, path string) (uint64, error) {
+	text, err := fs.ReadFile(a.cached, strings.TrimPrefix(path, "/"))
+	if err != nil {
+		return 0, err
+	}
+	return parseCached(text)
+}
+
+// CachedPaths lists them.
+func (a *Archive) CachedPaths() []string {
+	var paths []string
+	_ = fs.WalkDir(a.cached, ".", func(path string, entry fs.DirEntry, err error) error {
+		if err == nil && entry.Type().IsRegular() {
+			paths = append(paths, "/"+path)
+		}
+		return nil // without any there is no root either
+	})
+	return paths
+}
+
+// checkContent looks at entries that no kernel wrote.
+func checkContent(top string, content []byte) error {
+	switch top {
+	case smartRoot:
+		_, err := parseHex(content)
+		return err
+	case cachedRoot:
+		_, err := parseCached(content)
+		return err
+	}
+	return nil
+}
+
+func parseHex(text []byte) ([]byte, error) {
+	digits := strings.Map(func(r rune) rune {
+		if unicode.IsSpace(r) {
+			return -1
+		}
+		return r
+	}, string(text))
+	log, err := hex.DecodeString(digits)
+	if err != nil {
+		return nil, fmt.Errorf("%.40q is not a health log: %w", digits, err)
+	}
+	return log, nil
+}
+
+func parseCached(text []byte) (uint64, error) {
+	bytes, err := strconv.ParseUint(strings.TrimSpace(string(text)), 10, 63)
+	if err != nil {
+		return 0, fmt.Errorf("%.40q is not a number of bytes", text)
+	}
+	return bytes, nil
+}

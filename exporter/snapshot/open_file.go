@@ -1,0 +1,116 @@
+package snapshot
+
+import (
+	"fmt"
+	"io/fs"
+	"path"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Of a process's table of descriptors a recording holds what tells of KVBM's disk tier, whose file is
+// unlinked once it is open, and of GPUDirect Storage. All else of it is nobody's business.
+
+const (
+	maxDescriptors = 4096 // looked at of one process
+	maxKept        = 16   // recorded of one process
+)
+
+// descriptorPath is where a process's descriptors are in an archive.
+var descriptorPath = regexp.MustCompile(`^proc/[0-9]+/fd/[0-9]+$`)
+
+func isDescriptor(path string) bool { return descriptorPath.MatchString(path) }
+
+// parseSize reads what an archive says of an open file: its size in bytes.
+//
+//	size: 34359738368
+func parseSize(text string) (uint64, error) {
+	digits, labelled := strings.CutPrefix(strings.TrimSpace(text), "size: ")
+	size, err := strconv.ParseUint(digits, 10, 63)
+	if !labelled || err != nil {
+		return 0, fmt.Errorf("%.40q is not the size of an open file", text)
+	}
+	return size, nil
+}
+
+func formatSize(size int64) []byte { return fmt.Appendf(nil, "size: %d\n", size) }
+
+// diskTierFiles are the names that KVBM gives the file of its disk tier (Dynamo's block_manager, version 1
+// and 2), and what the kernel says when it has been unlinked.
+var diskTierFiles = regexp.MustCompile(`^(dynamo-kvbm-disk-cache-[\w.-]*|kvbm_g3_[\w.-]*\.bin)( \(deleted\))?$`)
+
+// storageDevices are the character devices of nvidia-fs.
+var storageDevices = regexp.MustCompile(`^/dev/nvidia-fs[0-9]*$`)
+
+// collectDescriptors records the descriptors of a process that a collector looks for.
+func (w *walker) collectDescriptors(proc fs.FS, pid uint32) {
+	directory := strconv.FormatUint(uint64(pid), 10) + "/fd"
+	kept := 0
+	for _, fd := range descriptors(proc, directory) {
+		target, err := fs.ReadLink(proc, path.Join(directory, fd))
+		if err != nil || kept == maxKept {
+			continue
+		}
+		at := procRoot + "/" + directory + "/" + fd + linkArrow
+		switch name := path.Base(target); {
+		case storageDevices.MatchString(target):
+			w.add(at+target, nil)
+			kept++
+		case strings.HasPrefix(target, "/") && diskTierFiles.MatchString(name):
+			// The directory is one that people named.
+			w.add(at+"/masked/"+w.masker.maskNames(name), sizeOf(proc, path.Join(directory, fd)))
+			w.collectFDInfo(proc, pid, fd)
+			kept++
+		}
+	}
+}
+
+// descriptors lists the numbers of a process's descriptors, in order.
+func descriptors(proc fs.FS, directory string) []string {
+	opened, err := proc.Open(directory)
+	if err != nil {
+		return nil
+	}
+	defer opened.Close()
+	table, ok := opened.(fs.ReadDirFile)
+	if !ok {
+		return nil
+	}
+	// Those read before an error are as good as any.
+	entries, _ := table.ReadDir(maxDescriptors)
+	var names []string
+	for _, entry := range entries {
+		names = append(names, entry.Name())
+	}
+	slices.Sort(names)
+	return names
+}
+
+// sizeOf is what an archive says of the open file, nothing if it is no regular one. It is looked at
+// through its descriptor, not opened.
+func sizeOf(proc fs.FS, name string) []byte {
+	info, err := fs.Stat(proc, name)
+	if err != nil || !info.Mode().IsRegular() || info.Size() < 0 {
+		return nil
+	}
+	return formatSize(info.Size())
+}
+
+// collectFDInfo records how the file was opened and which one it is, without the locks held on it.
+func (w *walker) collectFDInfo(proc fs.FS, pid uint32, fd string) {
+	name := strconv.FormatUint(uint64(pid), 10) + "/fdinfo/" + fd
+	text, err := fs.ReadFile(proc, name)
+	if err != nil {
+		return
+	}
+	var kept strings.Builder
+	for line := range strings.Lines(string(text)) {
+		key, _, _ := strings.Cut(line, ":")
+		if slices.Contains([]string{"pos", "flags", "mnt_id", "ino"}, key) {
+			kept.WriteString(line)
+		}
+	}
+	w.add(procRoot+"/"+name, []byte(kept.String()))
+}

@@ -1,0 +1,169 @@
+package snapshot
+
+import (
+	"bytes"
+	"context"
+	"io/fs"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/tools/txtar"
+)
+
+// Bounds of an archive that is written. Together with the allow-list they keep a host of several
+// GPUs and some hundred containers below 400 KB.
+const (
+	maxFileBytes    = 32 << 10
+	maxMatches      = 64 // of one pattern in one directory
+	maxWrittenBytes = 380 << 10
+	maxWrittenFiles = 4000
+	bytesPerMarker  = 8 // what txtar adds to a name
+)
+
+// markerLine is a line that would end an entry.
+var markerLine = regexp.MustCompile(`(?m)^-- .* --$`)
+
+// walker collects allowed files of one host, masked.
+type walker struct {
+	masker *masker
+	files  []txtar.File
+	seen   map[string]bool
+	bytes  int
+	// leftOut counts files for which there was no room.
+	leftOut int
+}
+
+func newWalker(m *masker) *walker { return &walker{masker: m, seen: map[string]bool{}} }
+
+// collect records what the rows allow of a file system, as entries below root. What is missing or
+// cannot be read is left out: a recording shows what a reader with these rights sees.
+func (w *walker) collect(ctx context.Context, fsys fs.FS, root string, rows []allowed) error {
+	for _, row := range rows {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		v := visit{walker: w, fsys: fsys, root: root, row: row}
+		v.descend(".", strings.Split(row.path, "/"), maxLinks)
+	}
+	return nil
+}
+
+// visit is the search for the files of one row.
+type visit struct {
+	*walker
+	fsys fs.FS
+	root string
+	row  allowed
+}
+
+// descend follows the components of the row's path that are left from a directory that is no link.
+func (v visit) descend(at string, rest []string, links int) {
+	for _, name := range v.match(at, rest[0]) {
+		v.enter(path.Join(at, name), rest[1:], links)
+	}
+}
+
+// patternCharacters make a component of a path a pattern.
+const patternCharacters = "*?["
+
+func (v visit) match(at, pattern string) []string {
+	if !strings.ContainsAny(pattern, patternCharacters) {
+		return []string{pattern}
+	}
+	entries, err := fs.ReadDir(v.fsys, at)
+	if err != nil {
+		return nil
+	}
+	var names []string
+	for _, entry := range entries {
+		if ok, err := path.Match(pattern, entry.Name()); ok && err == nil {
+			names = append(names, entry.Name())
+		}
+	}
+	return names[:min(len(names), maxMatches)]
+}
+
+// enter takes a path whose directory is no link: through it if it is a link, into it if there is
+// more of the row's path, and else into the archive.
+func (v visit) enter(at string, rest []string, links int) {
+	if info, err := fs.Lstat(v.fsys, at); err != nil || links == 0 {
+		return
+	} else if info.Mode()&fs.ModeSymlink != 0 {
+		target, err := fs.ReadLink(v.fsys, at)
+		if err != nil {
+			return
+		}
+		v.keepLink(at, target)
+		to, inside := v.resolve(at, target)
+		if inside && (len(rest) > 0 || !v.row.link) {
+			v.enter(to, rest, links-1)
+		}
+		return
+	}
+	if len(rest) > 0 {
+		v.descend(at, rest, links)
+	} else if !v.row.link {
+		v.keepFile(at)
+	}
+}
+
+// resolve is where a link leads to within the file system. An absolute target names its mount point.
+func (v visit) resolve(at, target string) (string, bool) {
+	if path.IsAbs(target) {
+		inside, ok := strings.CutPrefix(target, "/"+v.root+"/")
+		return inside, ok && fs.ValidPath(inside)
+	}
+	to := path.Join(path.Dir(at), target)
+	return to, fs.ValidPath(to)
+}
+
+func (v visit) keepLink(at, target string) {
+	v.add(v.masked(at)+linkArrow+v.masker.mask(target), nil)
+}
+
+func (v visit) keepFile(at string) {
+	text, err := fs.ReadFile(v.fsys, at)
+	text = bytes.TrimRight(text, "\x00") // device trees end their texts with a zero byte
+	if err != nil || len(text) > maxFileBytes || !utf8.Valid(text) || bytes.ContainsRune(text, 0) || markerLine.Match(text) {
+		return
+	}
+	if w := v.walker; w.bytes+len(text) > maxWrittenBytes {
+		w.leftOut++ // before it is masked for nothing
+		return
+	}
+	masks := map[content]func(string) string{plain: v.masker.mask, names: v.masker.maskNames, cgroupPaths: v.masker.maskProcessCgroups}
+	v.add(v.masked(at), []byte(masks[v.row.content](string(text))))
+}
+
+// masked is the name of an entry. Only directories of cgroups have names that people gave.
+func (v visit) masked(at string) string {
+	if v.root == cgroupRoot {
+		directory, file := path.Split(at)
+		return v.root + "/" + v.masker.maskCgroup(directory) + file
+	}
+	return v.root + "/" + v.masker.mask(at)
+}
+
+// add keeps an entry once. Rows come in order of importance, so that what finds no room matters least.
+func (w *walker) add(name string, content []byte) {
+	if w.seen[name] || strings.ContainsAny(name, "\n\r") {
+		return
+	}
+	w.seen[name] = true
+	size := len(name) + len(content) + bytesPerMarker
+	if w.bytes+size > maxWrittenBytes || len(w.files) == maxWrittenFiles {
+		w.leftOut++
+		return
+	}
+	w.bytes += size
+	w.files = append(w.files, txtar.File{Name: name, Data: content})
+}
+
+// sorted returns the entries in order of names.
+func (w *walker) sorted() []txtar.File {
+	slices.SortFunc(w.files, func(a, b txtar.File) int { return strings.Compare(a.Name, b.Name) })
+	return w.files
+}

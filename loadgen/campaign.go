@@ -1,0 +1,228 @@
+package loadgen
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/alecthomas/kingpin/v2"
+
+	"github.com/umascope/umascope/loadgen/campaign"
+	"github.com/umascope/umascope/loadgen/campaign/arm"
+	"github.com/umascope/umascope/loadgen/campaign/plan"
+	"github.com/umascope/umascope/loadgen/flagvalue"
+	"github.com/umascope/umascope/loadgen/lifecycle"
+	"github.com/umascope/umascope/loadgen/live"
+	"github.com/umascope/umascope/loadgen/rundir"
+	"github.com/umascope/umascope/loadgen/runner"
+	"github.com/umascope/umascope/loadgen/storage"
+)
+
+const campaignHelp = `Make the runs of a plan, in an order that time cannot explain.
+
+  uma-load campaign plans native-container > plan.yaml
+  uma-load campaign run plan.yaml --dry-run
+  uma-load campaign run plan.yaml --detach
+  uma-load campaign status
+  uma-load campaign stop --after-run
+
+A plan says which arms there are (their processes, files and labels), which models and scenarios, how often and in which order.
+
+The folder of the campaign, OUT/NAME, has the plan as it was, journal.jsonl with all that happened, a folder for each run, and the logs of the arms. After a crash, a kill or a reboot the same campaign run goes on where it ended; the run that was cut off is made again in its slot.`
+
+const campaignRunHelp = `Make the runs of a plan that are missing.
+
+  uma-load campaign run plan.yaml --dry-run
+  uma-load campaign run plan.yaml
+  uma-load campaign run plan.yaml --only model=llama8b,arm=native --iterations 2
+  uma-load campaign run plan.yaml --detach \
+      --notify-url ntfy+https://ntfy.sh/my-topic
+
+An interrupt ends the run that is made, with its folder complete and its arm down; a second one cuts it off. The same command goes on later.
+
+Exit codes: 0 if every slot has a valid run; 1 if the campaign was stopped or could not go on; 2 if the plan, the machine or the folder cannot be used; 3 if it is complete, with slots that have no valid run.`
+
+// campaignVerbs are the sub-commands of campaign.
+func campaignVerbs(app *kingpin.Application) []verb {
+	clause := app.Command("campaign", campaignHelp)
+	return []verb{
+		campaignRunVerb(clause), campaignStatusVerb(clause), campaignStopVerb(clause), campaignInstallVerb(clause), campaignPlansVerb(clause), powerVerb(clause),
+	}
+}
+
+// campaignLine is the verb campaign run on the command line.
+type campaignLine struct {
+	planLine
+	dryRun, detach bool
+	retry, changed bool
+	repeatOutliers bool
+	web            live.Address
+	linger         time.Duration
+	logLevel       string
+}
+
+func campaignRunVerb(campaignClause *kingpin.CmdClause) verb {
+	l := &campaignLine{}
+	clause := campaignClause.Command("run", campaignRunHelp)
+	planFlags(clause, &l.planLine)
+	clause.Flag("dry-run", "Print the runs in their order, how long they take, what they need, and the preflight; start nothing.").BoolVar(&l.dryRun)
+	clause.Flag("detach", "Go on in the background, in a session of its own, with "+campaign.LogFile+" in the folder of the campaign for what it says.").BoolVar(&l.detach)
+	clause.Flag("retry", "Make runs again in slots that are over without a valid one.").BoolVar(&l.retry)
+	clause.Flag("plan-changed", "Go on with a plan that is not the one that the campaign began with. A slot that has a run and would run something else now is refused, with the option that differs.").BoolVar(&l.changed)
+	clause.Flag("repeat-outliers", "Repeat, as new rounds with a run of every arm, the rounds with a run that is more than 5 % from the median of its arm. No run is replaced: comparisons show the verdict with and without these rounds.").BoolVar(&l.repeatOutliers)
+	webFlags(clause, &l.web)
+	flagvalue.Flag(clause, "web.linger", "How long the live metrics stay after the last run.", "0s", &l.linger, flagvalue.Duration)
+	flagvalue.Flag(clause, "log-level", "Least severe messages to print: debug, info, warn or error.", "info", &l.logLevel, flagvalue.OneOf("debug", "info", "warn", "error"))
+	return verb{clause, func(ctx context.Context, p Program) error { return l.run(ctx, p.environment(l.logLevel), p.guardian()) }}
+}
+
+// run runs the verb campaign run. guardian is the command line of the guardians of its arms.
+func (l *campaignLine) run(ctx context.Context, env runner.Environment, guardian []string) error {
+	if err := l.read(); err != nil {
+		return usage(err)
+	}
+	dir, err := l.dir()
+	if err != nil {
+		return usage(err)
+	}
+	if l.repeatOutliers && l.planned.Order == plan.Sequential {
+		return usage(errors.New("--repeat-outliers: the order sequential has no rounds that could be repeated with every arm"))
+	}
+	if l.dryRun {
+		return l.printEstimate(ctx, env, dir)
+	}
+	log := env.Log
+	checked, err := l.checkMachine(ctx, dir, machineSense{exporter: env.Exporter, proc: "/proc"})
+	if err != nil {
+		return usage(err)
+	}
+	if err := checked.refuse(env.Stderr); err != nil {
+		return usage(err)
+	}
+	checked.logWaits(log)
+	c := &campaign.Campaign{
+		Plan: l.planned, Text: l.text, SHA256: l.sha, Only: l.only, Dir: dir, Retry: l.retry, Changed: l.changed, Log: log, Notify: l.notifier,
+		RepeatOutliers: l.repeatOutliers || l.planned.RepeatOutliers, Decides: decidesOf(l.planned), Compared: wasCompared(dir),
+	}
+	if l.detach {
+		return l.startDetached(ctx, env.Stdout, c)
+	}
+	page, err := live.OpenPage(l.web, log)
+	if err != nil {
+		return usage(err)
+	}
+	defer page.Close()
+	c.Hands = hands(&campaignRuns{env, page}, guardian)
+	c.Hands.Outliers = func() ([]campaign.Outlier, error) { return outliersOf(l.planned, dir) }
+	invocation, err := c.Open()
+	if err != nil {
+		return usage(err)
+	}
+	defer invocation.Close()
+	fmt.Fprintf(env.Stdout, "campaign %s: %d slots, %d already ended\nfolder: %s%c\n", l.planned.Name, invocation.Slots(), invocation.Resumed(), dir, os.PathSeparator)
+	printDecides(env.Stdout, c.Decides)
+	log.Info("campaign", "name", l.planned.Name, "live", page.URL(), "notifies", cmp.Or(l.notifier.String(), "none"))
+	outcome, err := invocation.Run(ctx)
+	err = l.conclude(env.Stdout, env.Stderr, dir, outcome, err)
+	linger(ctx, env.Cut, l.linger, log)
+	return err
+}
+
+// conclude prints what the runs say, and turns what the campaign came to into an exit code.
+func (l *campaignLine) conclude(stdout, stderr io.Writer, dir string, o campaign.Outcome, err error) error {
+	fmt.Fprintf(stdout, "\ncampaign %s\n", printable(o.String()))
+	if compared := compareArms(stdout, l.planned, dir); compared != nil {
+		fmt.Fprintln(stderr, "uma-load: the arms are not compared:", printable(compared.Error()))
+	}
+	switch {
+	case err != nil:
+		return err
+	case o.State != campaign.Complete:
+		return fmt.Errorf("campaign %s; campaign run goes on where it ended", o)
+	case !o.Sound():
+		return outcome{exitInvalid, fmt.Errorf("campaign %s: campaign status %s says why", o, dir)}
+	default:
+		return nil
+	}
+}
+
+// hands are what the campaign does its work with. guardian is the command line of the guardians of its arms.
+func hands(runs *campaignRuns, guardian []string) campaign.Hands {
+	sense, log := machineSense{exporter: runs.env.Exporter, proc: "/proc"}, runs.env.Log
+	return campaign.Hands{
+		Name:    func(s plan.Slot) string { return rundir.NewID(time.Now(), fmt.Sprintf("%03d-%s", s.Number, s.Arm)) },
+		Measure: runs.measure, Machine: sense.ask, Command: runCommand, PageCache: treatPageCache, Boot: runner.ThisMachine().BootID,
+		Up: func(ctx context.Context, spec plan.Arm, dir string) (campaign.Engine, error) {
+			return raiseArm(ctx, spec, dir, guardian, runs.env.Stderr, log)
+		},
+		Leftovers: func(ctx context.Context, spec plan.Arm, dir string) ([]string, error) {
+			left, err := arm.Leftovers(ctx, spec, dir)
+			var names []string
+			for _, one := range left {
+				names = append(names, printable(one.String()))
+			}
+			return names, err
+		},
+		Down: func(ctx context.Context, spec plan.Arm, dir string) error { return arm.Down(ctx, spec, dir, log) },
+	}
+}
+
+// raiseArm brings an arm up with a guardian. Of one that does not come up, the ends of its logs are printed.
+func raiseArm(ctx context.Context, spec plan.Arm, dir string, guardian []string, stderr io.Writer, log *slog.Logger) (campaign.Engine, error) {
+	running, err := arm.UpGuarded(ctx, spec, dir, guardian, log)
+	if failure := (*arm.Failure)(nil); errors.As(err, &failure) {
+		_ = failure.Write(stderr) // they are in the logs too
+	}
+	if err != nil {
+		return campaign.Engine{}, err
+	}
+	engine := campaign.Engine{Lost: running.Context(), Down: running.Down, Images: running.Images(ctx), LockedClock: running.State().LockedClock}
+	state := running.State()
+	for _, f := range state.Files {
+		engine.Files = append(engine.Files, rundir.ArmFile{Path: f.Path})
+	}
+	for _, one := range state.Processes {
+		engine.Members = append(engine.Members, rundir.ArmMember{Name: one.Name, Program: one.Program, Options: one.Options, Container: one.Container, Host: one.Host})
+		engine.Logs = append(engine.Logs, lifecycle.Log{Process: one.Name, Path: one.Log, From: one.LogFrom})
+	}
+	return engine, nil
+}
+
+// printEstimate prints what a campaign would take.
+func (l *campaignLine) printEstimate(ctx context.Context, env runner.Environment, dir string) error {
+	stdout := env.Stdout
+	slots, err := l.planned.Select(l.only)
+	if err != nil {
+		return usage(err)
+	}
+	facts := plan.Facts{MemTotalBytes: memTotal()}
+	if found, err := storage.Of(existing(dir)); err == nil {
+		facts.FreeBytes = found.FreeBytes
+	}
+	if look, err := campaign.LookAt(dir); err == nil {
+		facts.Measured, facts.BytesOfRun = look.Measured, look.BytesOfRun(dir)
+		all := len(slots)
+		slots = slices.DeleteFunc(slots, func(s plan.Slot) bool { return look.Over(s, l.planned.OnInvalid.Repeat) })
+		fmt.Fprintf(stdout, "%d of %d slots are over; these are left\n", all-len(slots), all)
+	}
+	estimate, err := l.planned.Estimate(slots, facts)
+	if err != nil {
+		return usage(err)
+	}
+	if err := estimate.Write(stdout); err != nil {
+		return err
+	}
+	printDecides(stdout, decidesOf(l.planned))
+	checked, err := l.checkMachine(ctx, dir, machineSense{exporter: env.Exporter, proc: "/proc"})
+	if err != nil {
+		return usage(err)
+	}
+	fmt.Fprintln(stdout)
+	return checked.print(stdout)
+}

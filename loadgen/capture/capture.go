@@ -1,0 +1,97 @@
+package capture
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/umascope/umascope/loadgen/flagvalue"
+	"github.com/umascope/umascope/loadgen/rundir"
+)
+
+const (
+	// captureTimeout bounds one command, mostCaptured what is kept of its output.
+	captureTimeout = 60 * time.Second
+	mostCaptured   = 16 << 20
+)
+
+// Capture is a command whose output is kept before and after the load, in captures/NAME-WHEN.txt.
+type Capture struct{ name, command string }
+
+// parseCapture reads NAME=COMMAND, such as memory=free -b.
+func parseCapture(s string) (Capture, error) {
+	name, command, err := flagvalue.Pair(s, "=", flagvalue.PlainName)
+	if err == nil && strings.TrimSpace(command) == "" {
+		err = fmt.Errorf("%s has no command", name)
+	}
+	return Capture{name, command}, err
+}
+
+// captureName hides the command.
+func captureName(s string) string {
+	name, _, _ := strings.Cut(s, "=")
+	return name + "=<redacted>"
+}
+
+// When commands are run.
+const (
+	Before = "before"
+	After  = "after"
+)
+
+// Capture runs the commands one after the other and notes what became of them. One that fails is a
+// fact and not an error; an error is a file that cannot be written.
+func (s *Scene) Capture(ctx context.Context, when string) error {
+	for _, c := range s.settings.Captures {
+		one, err := c.run(ctx, s.folder, when)
+		if err != nil {
+			return fmt.Errorf("--capture: %s: %w", c.name, err)
+		}
+		s.manifest.Captures = append(s.manifest.Captures, one)
+	}
+	return nil
+}
+
+// run runs the command by a shell, output and errors into one file.
+func (c Capture) run(ctx context.Context, f rundir.Folder, when string) (rundir.Capture, error) {
+	ctx, cancel := context.WithTimeout(ctx, captureTimeout)
+	defer cancel()
+	out, err := f.NewLog(rundir.CapturesFolder+"/"+c.name+"-"+when+".txt", mostCaptured)
+	if err != nil {
+		return rundir.Capture{}, err
+	}
+	command := exec.CommandContext(ctx, "/bin/sh", "-c", c.command)
+	// What is cut off is all that the shell has started: alone it would leave its programs behind.
+	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	command.Cancel = func() error { return unix.Kill(-command.Process.Pid, unix.SIGKILL) }
+	// What the command leaves running must not hold up the run.
+	command.Stdout, command.Stderr, command.WaitDelay = out, out, time.Second
+	start := time.Now()
+	ran := command.Run()
+	facts := rundir.Capture{Name: c.name, When: when, ExitCode: -1, Seconds: time.Since(start).Seconds()}
+	if command.ProcessState != nil {
+		facts.ExitCode = command.ProcessState.ExitCode()
+	}
+	if failed := (*exec.ExitError)(nil); ran != nil && !errors.As(ran, &failed) && facts.ExitCode < 0 {
+		fmt.Fprintf(out, "[%v]\n", ran) // Close tells if that failed
+	}
+	facts.Cut, err = out.Close()
+	return facts, err
+}
+
+// captureWarnings are the commands that failed.
+func captureWarnings(all []rundir.Capture) []string {
+	var w []string
+	for _, c := range all {
+		if c.ExitCode != 0 {
+			w = append(w, fmt.Sprintf("--capture %s, %s the load: exit %d", c.Name, c.When, c.ExitCode))
+		}
+	}
+	return w
+}

@@ -1,0 +1,70 @@
+package capture
+
+import (
+	"context"
+	"log/slog"
+	"net"
+	"os"
+	"strings"
+
+	"github.com/umascope/umascope/loadgen/socket"
+	"github.com/umascope/umascope/loadgen/telemetry"
+)
+
+const (
+	// exporterPort is where an exporter listens unless it is set up otherwise.
+	exporterPort = "10420"
+	// unknownMachine is the name of the machine behind a forwarded port.
+	unknownMachine = "unknown"
+)
+
+// machine returns the location of the server under test; that of a load without one is here.
+func (s Settings) machine(ctx context.Context) socket.Location {
+	if s.Server == "" {
+		return socket.Location{Here: true}
+	}
+	return socket.Locate(ctx, s.Server)
+}
+
+// ServerHere reports whether the server under test is on this machine, as far as this machine shows it: see socket.Locate.
+func (s Settings) ServerHere(ctx context.Context) bool { return s.machine(ctx).Here }
+
+// nameOf is the name of a machine that is not this one, in letters, digits, dots, _ and -.
+func nameOf(at socket.Location) string {
+	if at.Forwarder != "" || at.Host == "" {
+		return unknownMachine
+	}
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r == '.', r == '_', r == '-':
+			return r
+		}
+		return '-'
+	}, at.Host)
+}
+
+// unnamed returns the exporter that is followed where the settings name none: that of this machine, at the address local, if the
+// server is here, else the one at the port of the server's machine. Without one that answers there is no telemetry, and a
+// line in the log names the flag.
+func unnamed(ctx context.Context, at socket.Location, local, port string, log *slog.Logger) ([]telemetry.Source, error) {
+	switch {
+	case at.Forwarder != "":
+		log.Warn("no telemetry: the port of the server is forwarded to another machine; --telemetry NAME=URL names the exporter there", "by", at.Forwarder)
+		return nil, nil
+	case !at.Here:
+		there := telemetry.Source{Name: nameOf(at), URL: "http://" + net.JoinHostPort(at.Host, port)}
+		if err := telemetry.Probe(ctx, there); err != nil {
+			log.Warn("no telemetry: the server is on another machine, where no exporter answers; --telemetry NAME=URL names one", "tried", there.URL)
+			return nil, nil
+		}
+		log.Info("telemetry of the server's machine", "from", there.URL)
+		return []telemetry.Source{there}, nil
+	}
+	if telemetry.Probe(ctx, telemetry.Source{URL: local}) != nil {
+		log.Info("no telemetry: no exporter answers on this machine; --telemetry NAME=URL names one", "tried", local)
+		return nil, nil
+	}
+	// Named after this machine, whatever the label host is: that may be another one.
+	host, err := os.Hostname()
+	return []telemetry.Source{{Name: host, URL: local}}, err
+}

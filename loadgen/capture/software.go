@@ -1,0 +1,61 @@
+package capture
+
+import (
+	"context"
+	"encoding/json"
+	"regexp"
+	"strings"
+
+	"github.com/umascope/umascope/loadgen/rundir"
+)
+
+// ContainerSoftware asks this machine for the versions of Docker, of the runtime that it starts containers by, and of the
+// NVIDIA Container Toolkit. It is nil where none of them answers.
+func ContainerSoftware(ctx context.Context) *rundir.ContainerSoftware {
+	var found rundir.ContainerSoftware
+	if text, err := ask(ctx, "docker", "version", "--format", "{{json .}}"); err == nil {
+		found = parseDockerVersion(text)
+	}
+	if text, err := ask(ctx, "nvidia-ctk", "--version"); err == nil {
+		found.NVIDIAToolkit = parseToolkitVersion(text)
+	}
+	if found == (rundir.ContainerSoftware{}) {
+		return nil
+	}
+	return &found
+}
+
+// parseDockerVersion reads what docker version --format '{{json .}}' prints, such as
+//
+//	{"Client":{"Version":"28.5.1"},"Server":{"Components":[{"Name":"Engine","Version":"28.5.1"},{"Name":"runc","Version":"1.3.3"}]}}
+//
+// Server is null where the daemon does not answer.
+func parseDockerVersion(text []byte) rundir.ContainerSoftware {
+	var said struct {
+		Server *struct {
+			Components []struct{ Name, Version string }
+		}
+	}
+	var found rundir.ContainerSoftware
+	if json.Unmarshal(text, &said) != nil || said.Server == nil {
+		return found
+	}
+	for _, component := range said.Server.Components {
+		of := map[string]*string{"engine": &found.Docker, "containerd": &found.Containerd, "runc": &found.Runc}[strings.ToLower(component.Name)]
+		if of != nil {
+			*of = versionIn(component.Version)
+		}
+	}
+	return found
+}
+
+// parseToolkitVersion reads what nvidia-ctk --version prints, such as "NVIDIA Container Toolkit CLI version 1.18.0".
+func parseToolkitVersion(text []byte) string {
+	_, version, _ := strings.Cut(string(text), " version ")
+	return versionIn(version)
+}
+
+// versionIn is the version that a text begins with; empty if it begins with none.
+func versionIn(text string) string {
+	return regexp.MustCompile(`^v?[0-9]+(?:\.[0-9]+)+(?:[-+~.][0-9A-Za-z.]{1,24})?`).FindString(strings.TrimSpace(text))
+}

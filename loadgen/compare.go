@@ -1,0 +1,266 @@
+package loadgen
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/alecthomas/kingpin/v2"
+
+	"github.com/umascope/umascope/loadgen/compare"
+	"github.com/umascope/umascope/loadgen/flagvalue"
+	"github.com/umascope/umascope/loadgen/openai"
+	"github.com/umascope/umascope/loadgen/promexport"
+	"github.com/umascope/umascope/loadgen/render/comparison"
+	"github.com/umascope/umascope/loadgen/rundir"
+	"github.com/umascope/umascope/loadgen/runindex"
+)
+
+const compareHelp = `Say what differs between arms, how sure that is, and what else could explain it.
+
+  uma-load compare runs --by arm
+  uma-load compare runs/native-container --by arm --within model \
+      --baseline native --html comparison.html
+  uma-load compare runs --by kv --within scenario,concurrency --md > kv.md
+  uma-load compare runs --by arm --margin memory_unavailable_peak_bytes=2GiB
+  uma-load compare before after --by version --fail-on worse
+
+Every value of a label (or of model, engine, scenario, host) is an arm and held against the baseline; runs are taken apart by --within.
+
+A verdict goes by the margin, which says what matters, and by the 95 % interval of the difference: equivalent (the interval lies within the margin and holds 0), irrelevant (within, without 0), better or worse (it leaves out 0 and reaches beyond the margin), else inconclusive, with the runs that would tell. A metric is the primary one of its scenario (*); the others are adjusted for being many (Holm). Beside every verdict stands what could be behind it: the order of the runs and drift, what else was not the same in both arms, where the memory went.
+
+Exit codes: 2 if the runs cannot be compared; 4 if --fail-on was met.`
+
+// compareLine is the verb compare on the command line.
+type compareLine struct {
+	folders             []string
+	options             compare.Options
+	margins             []margin
+	failOn              string
+	asJSON, asCSV, asMD bool
+	html                string
+	save                bool
+}
+
+// margin is a --margin.
+type margin struct {
+	metric figureName
+	value  compare.Margin
+}
+
+func parseMargin(text string) (m margin, err error) {
+	name, amount, found := strings.Cut(text, "=")
+	m.metric = currentName(name)
+	if found {
+		text = m.metric.now + "=" + amount
+	}
+	_, m.value, err = compare.ParseMargin(text)
+	return m, err
+}
+
+// What --fail-on takes.
+const (
+	failOnWorse        = "worse"
+	failOnInconclusive = "inconclusive"
+)
+
+func compareVerb(app *kingpin.Application) verb {
+	l := &compareLine{}
+	clause := app.Command("compare", compareHelp)
+	clause.Arg("folder", "Run folders, or folders that have them below: of sweeps, campaigns and packs too.").Required().StringsVar(&l.folders)
+	flagvalue.Flag(clause, "by", "Label whose values are the arms.", "", &l.options.By, flagvalue.Text).Required().PlaceHolder("LABEL")
+	flagvalue.Flag(clause, "within", "Labels in which runs have to agree to be compared.", "", &l.options.Within, parseLabels).PlaceHolder("LABEL,...")
+	flagvalue.Flag(clause, "baseline", "Arm that the others are held against; that of the earliest run, if not given.", "", &l.options.Baseline, flagvalue.Text).PlaceHolder("VALUE")
+	flagvalue.Flags(clause, "margin", "Largest difference of a metric that does not matter: METRIC=2%, or an amount as in memory_unavailable_peak_bytes=1GiB, with METRIC as --csv calls it; may be repeated. Latency and throughput have 2 %, memory 1 GiB, temperature 2 C.", &l.margins, parseMargin, flagvalue.AsGiven)
+	flagvalue.Flag(clause, "primary", "Metric that decides and is not adjusted for being one of many; that of the scenario, if not given.", "", &l.options.Primary, flagvalue.Text).PlaceHolder("METRIC")
+	clause.Flag("allow-different-workload", "Compare runs that did different work, and say so.").BoolVar(&l.options.AllowDifferentWorkload)
+	flagvalue.Flag(clause, "columns", "State these too: shapiro, bonferroni, bh, bca.", "", &l.options.Columns, parseColumns).PlaceHolder("NAME,...")
+	flagvalue.Flag(clause, "seed", "Seed of the bootstrap.", "1337", &l.options.Seed, flagvalue.Unsigned)
+	flagvalue.Flag(clause, "fail-on", "Exit with 4 if any metric is worse; or (inconclusive) also if a primary one is not decided or an arm not compared.", "", &l.failOn, flagvalue.OneOf(failOnWorse, failOnInconclusive)).PlaceHolder("worse|inconclusive")
+	clause.Flag("json", "Print JSON.").BoolVar(&l.asJSON)
+	clause.Flag("csv", "Print CSV: a row for each metric.").BoolVar(&l.asCSV)
+	clause.Flag("md", "Print Markdown.").BoolVar(&l.asMD)
+	flagvalue.Flag(clause, "html", "Write one page of HTML with its figures.", "", &l.html, flagvalue.Text).PlaceHolder("FILE")
+	clause.Flag("save", "Keep the comparison in the folder "+promexport.ComparisonsFolder+" beside the runs, from which serve shows it.").BoolVar(&l.save)
+	return verb{clause, func(_ context.Context, p Program) error { return l.run(p.Stdout, p.Stderr) }}
+}
+
+func parseLabels(text string) ([]string, error) {
+	var names []string
+	for _, name := range strings.Split(text, ",") {
+		names = append(names, strings.TrimSpace(name))
+	}
+	return names, nil
+}
+
+func parseColumns(text string) ([]compare.Column, error) {
+	var columns []compare.Column
+	for _, name := range strings.Split(text, ",") {
+		column, err := compare.ParseColumn(strings.TrimSpace(name))
+		if err != nil {
+			return nil, err
+		}
+		columns = append(columns, column)
+	}
+	return columns, nil
+}
+
+// run runs the verb compare.
+func (l *compareLine) run(stdout, stderr io.Writer) error {
+	if err := l.check(); err != nil {
+		return usage(err)
+	}
+	l.noticeRenamed(stderr)
+	runs, skipped, err := runindex.Load(l.folders)
+	if err != nil {
+		return usage(err)
+	}
+	reportLeftOut(stderr, skipped)
+	if len(runs) == 0 {
+		return usage(fmt.Errorf("%s: no run that is finished", strings.Join(l.folders, " ")))
+	}
+	var observed []compare.Run
+	for _, r := range runs {
+		observed = append(observed, r.Observation())
+	}
+	c, err := compare.Compare(observed, l.options)
+	if err != nil {
+		return usage(err)
+	}
+	if err := l.write(stdout, stderr, c); err != nil {
+		return err
+	}
+	return l.judge(c)
+}
+
+// noticeRenamed reports old names of metrics, and takes today's instead.
+func (l *compareLine) noticeRenamed(stderr io.Writer) {
+	for _, m := range l.margins {
+		m.metric.notice(stderr, "--margin")
+	}
+	primary := currentName(l.options.Primary)
+	primary.notice(stderr, "--primary")
+	l.options.Primary = primary.now
+}
+
+// check refuses flags that contradict each other, and takes the margins together.
+func (l *compareLine) check() error {
+	if kinds := count(l.asJSON, l.asCSV, l.asMD); kinds > 1 {
+		return fmt.Errorf("--json, --csv, --md: they are printed: want one of them")
+	}
+	if err := checkPlace("--html", l.html); err != nil {
+		return err
+	}
+	l.options.Margins = map[string]compare.Margin{}
+	for _, m := range l.margins {
+		if _, twice := l.options.Margins[m.metric.now]; twice {
+			return fmt.Errorf("--margin: %s is given twice", m.metric.now)
+		}
+		l.options.Margins[m.metric.now] = m.value
+	}
+	return nil
+}
+
+func count(conditions ...bool) int {
+	n := 0
+	for _, is := range conditions {
+		if is {
+			n++
+		}
+	}
+	return n
+}
+
+// write writes the files that were asked for, then prints.
+func (l *compareLine) write(stdout, stderr io.Writer, c compare.Comparison) error {
+	title := "Comparison by " + c.By + " against " + c.Baseline
+	if l.html != "" {
+		if err := writeFile("--html", l.html, func(w io.Writer) error { return comparison.HTML(w, title, c) }); err != nil {
+			return usage(err)
+		}
+	}
+	if l.save {
+		path, err := l.keep(c)
+		if err != nil {
+			return usage(fmt.Errorf("--save: %w", err))
+		}
+		fmt.Fprintln(stderr, "uma-load: saved as", printable(path))
+	}
+	switch {
+	case l.asJSON:
+		return openai.PrintJSON(stdout, c)
+	case l.asCSV:
+		return comparison.CSV(stdout, c)
+	case l.asMD:
+		return comparison.Markdown(stdout, title, c)
+	}
+	return comparison.Text(stdout, c)
+}
+
+// keep writes the comparison beside the runs: into the folder that was named first, or, of a run, into
+// the one that it lies in.
+func (l *compareLine) keep(c compare.Comparison) (string, error) {
+	root := filepath.Clean(l.folders[0])
+	if _, err := os.Stat(filepath.Join(root, rundir.ManifestFile)); err == nil {
+		root = filepath.Dir(root)
+	}
+	dir := filepath.Join(root, promexport.ComparisonsFolder)
+	if err := os.MkdirAll(dir, 0o750); err != nil {
+		return "", err
+	}
+	name := rundir.NewID(time.Now(), c.By+"-"+c.Baseline) + ".json"
+	return filepath.Join(dir, name), rundir.Folder(dir).WriteJSON(name, c)
+}
+
+// judge is what --fail-on says of the verdicts. One that is confounded with time counts: it is no reason
+// to let something pass.
+func (l *compareLine) judge(c compare.Comparison) error {
+	if l.failOn == "" {
+		return nil
+	}
+	var missed []string
+	for _, s := range c.Strata {
+		for _, name := range c.Arms[1:] {
+			missed = append(missed, l.missed(s, name)...)
+		}
+	}
+	if len(missed) == 0 {
+		return nil
+	}
+	more := ""
+	if n := len(missed) - 1; n > 0 {
+		more = fmt.Sprintf(", and %d more", n)
+	}
+	return outcome{exitMissed, fmt.Errorf("--fail-on %s: %s%s", l.failOn, missed[0], more)}
+}
+
+// missed is what --fail-on says of an arm in a stratum. What was not compared at all is not decided either.
+func (l *compareLine) missed(s compare.Stratum, name string) []string {
+	where := strings.TrimSuffix(name+", "+compare.Cell(s.Within), ", ")
+	decides := l.failOn == failOnInconclusive
+	i := slices.IndexFunc(s.Pairs, func(p compare.Pair) bool { return p.B == name })
+	if i < 0 {
+		if decides {
+			return []string{where + " is not compared: an arm has no valid run"}
+		}
+		return nil
+	}
+	var missed []string
+	primary := false
+	for _, m := range s.Pairs[i].Metrics {
+		primary = primary || m.Primary
+		undecided := m.Verdict == compare.Inconclusive || m.Verdict == compare.Undecided
+		if m.Verdict == compare.Worse || decides && m.Primary && undecided {
+			missed = append(missed, fmt.Sprintf("%s of %s is %s", m.Name, where, m.Verdict))
+		}
+	}
+	if decides && !primary {
+		missed = append(missed, where+" has no primary metric")
+	}
+	return missed
+}

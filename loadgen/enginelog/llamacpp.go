@@ -1,0 +1,45 @@
+package enginelog
+
+import "strings"
+
+// llamaCPP reads the log of llama.cpp's server (0.5.0, that in llama-cpp-python 0.3.36, November 2026). Sizes are in MiB, a
+// line for each device, such as these of an H200
+//
+//	0.00.323.589 I load_tensors:   CPU_Mapped model buffer size =     2.26 MiB
+//	0.00.323.590 I load_tensors:        CUDA0 model buffer size =  5410.77 MiB
+//	0.00.894.698 I llama_context: n_ctx                 = 131072
+//	0.00.897.968 I llama_kv_cache:      CUDA0 KV buffer size =  8192.00 MiB
+//	0.00.920.958 I sched_reserve:      CUDA0 compute buffer size =  1344.01 MiB
+//	0.00.920.962 I sched_reserve:  CUDA_Host compute buffer size =    48.01 MiB
+//
+// CUDA_Host is pinned memory of the host. Weights are of all devices, those in the host too. A model with two kinds of
+// attention has two lines of KV, and a draft model has lines of its own: both are added. Compute buffers that a context reserves
+// again take the place of those before. The server prints all of this from verbosity 4 on only (-lv 4).
+func llamaCPP() Tool {
+	return Tool{
+		Name: "llamacpp", Help: "llama.cpp's server (started with -lv 4): weights, KV cache, compute buffers",
+		First: PhaseLoad,
+		marks: []mark{
+			{text: "llama_server: model loaded", to: PhaseReady},
+			{text: "server is listening on", to: PhaseReady},
+		},
+		versions: []string{"common_params_print_info: build"},
+		restarts: []string{"llama_server: initializing ..."},
+		contexts: "constructing llama_context",
+		figures: []figure{
+			{of: WeightsBytes, after: []string{"model buffer size ="}, unit: "MiB", factor: mib, sum: true},
+			{of: KVBytes, after: []string{"KV buffer size ="}, unit: "MiB", factor: mib, sum: true},
+			{of: KVBytes, after: []string{"RS buffer size ="}, unit: "MiB", factor: mib, sum: true}, // state of recurrent layers
+			{of: KVTokens, after: []string{"llama_context: n_ctx "}, factor: one},
+			{of: ComputeBytes, after: []string{"compute buffer size ="}, unit: "MiB", factor: mib, each: true, device: onDevice},
+			{of: HostComputeBytes, after: []string{"compute buffer size ="}, unit: "MiB", factor: mib, each: true, device: inHost},
+		},
+	}
+}
+
+// inHost says whether a device of llama.cpp is memory of the host.
+func inHost(device string) bool {
+	return strings.HasPrefix(device, "CPU") || strings.HasSuffix(device, "_Host")
+}
+
+func onDevice(device string) bool { return device != "" && !inHost(device) }

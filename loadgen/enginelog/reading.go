@@ -1,0 +1,183 @@
+package enginelog
+
+import (
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// Reading is what the lines of one run of a tool have said so far. It is used from one goroutine.
+type Reading struct {
+	tool  Tool
+	phase string
+
+	// Version is the engine's or the tool's own; empty if no line says it.
+	Version string
+	// values are in the order in which they were first read.
+	values []Value
+	ranks  int
+	// context counts what has buffers of its own, and parts are the figures by context and device.
+	context int
+	parts   []part
+	// reduced is the ratio that the tool's reduction leaves, and its words; empty words are none.
+	reduced      float64
+	reducedWords string
+}
+
+// part is the share of a figure that a device has in a context.
+type part struct {
+	of      Name
+	context int
+	device  string
+	value   float64
+}
+
+// Read begins to read a log.
+func (t Tool) Read() *Reading { return &Reading{tool: t, phase: t.First} }
+
+// Line reads one line of a stream. It returns the phase that begins with it, and the words that say so;
+// or nothing. Of no line more is kept than what is read of it: engines print their settings, and keys
+// are among them.
+func (r *Reading) Line(stream string, l Line) (phase, words string) {
+	text := l.Text
+	if slices.ContainsFunc(r.tool.restarts, func(restart string) bool { return strings.Contains(text, restart) }) {
+		r.values, r.reducedWords, r.parts = nil, "", nil
+	}
+	if r.tool.contexts != "" && strings.Contains(text, r.tool.contexts) {
+		r.context++
+	}
+	r.reduce(text)
+	rank, several := rankIn(text)
+	if several {
+		r.ranks = max(r.ranks, rank+1)
+	}
+	for _, f := range r.tool.figures {
+		// What other ranks than the first say would be added to it, or take its place.
+		if value, words, found := f.in(text); found && rank == 0 {
+			if f.each {
+				value = r.addPart(part{f.of, r.context, deviceIn(text, f.after[0]), value})
+			}
+			r.keep(f, value, l.From(stream), shortened(words))
+		}
+	}
+	for _, label := range r.tool.versions {
+		if version := versionIn(text, label); version != "" {
+			r.Version = version
+		}
+	}
+	return r.enter(text)
+}
+
+func (r *Reading) enter(text string) (phase, words string) {
+	for _, m := range r.tool.marks {
+		if m.begins(text, r.phase) {
+			r.phase = m.to
+			return m.to, strings.TrimSpace(m.text)
+		}
+	}
+	return "", ""
+}
+
+// mostParts bounds what is remembered of a log that has a new device in every line.
+const mostParts = 1000
+
+// addPart enters what a device has in a context, and returns the sum over all of them.
+func (r *Reading) addPart(new part) float64 {
+	same := func(p part) bool { return p.of == new.of && p.context == new.context && p.device == new.device }
+	if i := slices.IndexFunc(r.parts, same); i >= 0 {
+		r.parts[i] = new
+	} else if len(r.parts) < mostParts {
+		r.parts = append(r.parts, new)
+	}
+	sum := 0.0
+	for _, p := range r.parts {
+		if p.of == new.of {
+			sum += p.value
+		}
+	}
+	return sum
+}
+
+// keep enters a figure: added to what was read before, or in its place.
+func (r *Reading) keep(f figure, value float64, from, text string) {
+	i := slices.IndexFunc(r.values, func(v Value) bool { return v.Name == f.of && v.Statistic == f.statistic })
+	if i < 0 {
+		i = len(r.values)
+		r.values = append(r.values, NewValue(f.of, f.statistic, 0))
+	}
+	v := &r.values[i]
+	if f.sum {
+		value += v.Value
+	}
+	v.Value, v.From, v.Text = value, from, text
+}
+
+// reduction is a line by which less of a figure is used than an earlier line has: so many of so many.
+type reduction struct {
+	of       Name
+	from, to figure
+}
+
+// reduce takes the line of a reduction. It may come once for every rank, and counts once.
+func (r *Reading) reduce(line string) {
+	if r.tool.reduced == nil {
+		return
+	}
+	to, words, found := r.tool.reduced.to.in(line)
+	from, _, _ := r.tool.reduced.from.in(line)
+	if found && from > 0 {
+		r.reduced, r.reducedWords = to/from, words
+	}
+}
+
+// Values are the figures, each once.
+func (r *Reading) Values() []Value {
+	values := slices.Clone(r.values)
+	if r.reducedWords == "" {
+		return values
+	}
+	for i, v := range values {
+		if v.Name == r.tool.reduced.of {
+			values[i].Value, values[i].Text = v.Value*r.reduced, shortened(v.Text+" … "+r.reducedWords)
+		}
+	}
+	return values
+}
+
+// Value returns a figure that has no statistic.
+func (r *Reading) Value(name Name) *float64 {
+	for _, v := range r.Values() {
+		if v.Name == name && v.Statistic == "" {
+			return &v.Value
+		}
+	}
+	return nil
+}
+
+// Ranks is how many ranks the engine has, as far as its lines show; what one says of its memory is
+// then not all of it. At least 1.
+func (r *Reading) Ranks() int {
+	ranks := max(r.ranks, 1)
+	if tensor, pipeline := r.Value(TensorRanks), r.Value(PipelineRanks); tensor != nil {
+		stages := 1
+		if pipeline != nil {
+			stages = int(*pipeline)
+		}
+		ranks = max(ranks, int(*tensor)*stages)
+	}
+	return ranks
+}
+
+// longestText bounds the words that are kept with a value.
+const longestText = 240
+
+func shortened(text string) string {
+	if len(text) <= longestText {
+		return text
+	}
+	end := longestText
+	for !utf8.RuneStart(text[end]) {
+		end--
+	}
+	return text[:end] + "…"
+}

@@ -1,0 +1,229 @@
+package observation
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/umascope/umascope/exporter/metric"
+	"github.com/umascope/umascope/loadgen/flagvalue"
+	"github.com/umascope/umascope/loadgen/rundir"
+	"github.com/umascope/umascope/loadgen/telemetry"
+)
+
+// Expectation is which tiers of a KV block manager a run expects, by the words of --expect; empty is
+// no expectation.
+type Expectation string
+
+// The expectations, and what else may be seen.
+const (
+	Off     Expectation = "off"
+	CPUOnly Expectation = "cpu_only"
+	CPUDisk Expectation = "cpu_disk"
+
+	diskOnly = "disk_only" // host bypass, which nobody can expect
+)
+
+// ParseExpectation reads kv=off and the like.
+func ParseExpectation(s string) (Expectation, error) {
+	name, mode, _ := strings.Cut(s, "=")
+	if name != "kv" {
+		return "", fmt.Errorf("%q is not kv=%s", s, flagvalue.Join([]Expectation{Off, CPUOnly, CPUDisk}))
+	}
+	return flagvalue.OneOf(Off, CPUOnly, CPUDisk)(mode)
+}
+
+// tier is what was seen of one tier. It is off only if something says so; that nothing is seen of it
+// is not enough.
+type tier struct{ on, off string }
+
+func (t *tier) use(format string, values ...any) {
+	if t.on == "" {
+		t.on = fmt.Sprintf(format, values...)
+	}
+}
+
+func (t *tier) refuse(format string, values ...any) {
+	if t.off == "" {
+		t.off = fmt.Sprintf(format, values...)
+	}
+}
+
+// Seen is what the telemetry of a run shows of KV tiers.
+type Seen struct {
+	host, disk tier
+	// external is what shows a tier of which the engine does not say where it is.
+	external string
+	// silent: the exporter was told where a KV block manager has its page, and nobody ever listened
+	// there. up: somebody did. That page is off by default, so that silence alone says nothing; looked
+	// says that the exporter could look into processes, where a tier would have shown.
+	silent, up, looked bool
+}
+
+// SeeTiers looks through what the exporters said during the run. A machine of another time or none is not
+// the one that the engine ran on; a simulated one may be that of a simulated engine.
+func SeeTiers(log *telemetry.Log, simulatedEngine bool) Seen {
+	var seen Seen
+	if log == nil {
+		return seen
+	}
+	for _, source := range log.Sources {
+		switch mode := source.Mode(); {
+		case mode == metric.ModeReplay, mode == metric.ModeConstructed, mode == metric.ModeSimulated && !simulatedEngine:
+			continue
+		}
+		seen.configured(source)
+		seen.moved(source)
+		seen.hit(source)
+		for _, s := range source.Find(metric.KVBMDiskFileBytes) {
+			if highest(s) > 0 {
+				seen.disk.use("a process has its disk file open")
+			}
+		}
+		for _, s := range source.Find(metric.KVBMUp) {
+			seen.up = seen.up || highest(s) > 0
+			seen.silent = true
+		}
+		// Who may read the I/O of a process may read what it was started with and which files it has open.
+		seen.looked = seen.looked || len(source.Find(metric.ProcessIOBytesTotal)) > 0
+	}
+	seen.silent = seen.silent && !seen.up
+	return seen
+}
+
+// configured reads the sizes that engines were started with. Where only that of the host is set, the
+// disk is off: both are from one environment.
+func (k *Seen) configured(source *telemetry.SourceLog) {
+	sizes := source.Find(metric.KVBMConfiguredCacheBytes)
+	hostSeen := false
+	for _, s := range sizes {
+		bytes := highest(s)
+		of := &k.disk
+		if s.Labels[string(metric.LabelTier)] == metric.TierHost {
+			of, hostSeen = &k.host, true
+		}
+		if bytes > 0 {
+			of.use("an engine was started with %.3g GB of it", bytes/1e9)
+		} else {
+			of.refuse("an engine was started with 0 GB of it")
+		}
+	}
+	if hostSeen {
+		k.disk.refuse("no engine was started with a size for it")
+	}
+}
+
+// moved reads where blocks went, by our exporter's series or KVBM's own.
+func (k *Seen) moved(source *telemetry.SourceLog) {
+	note := func(from, to string) {
+		for _, end := range []string{from, to} {
+			switch end {
+			case metric.TierHost:
+				k.host.use("blocks went from %s to %s", from, to)
+			case metric.TierDisk:
+				k.disk.use("blocks went from %s to %s", from, to)
+			}
+		}
+	}
+	for _, s := range source.Find(metric.KVBMBlocksTotal) {
+		if highest(s) > 0 {
+			note(s.Labels[string(metric.LabelFrom)], s.Labels[string(metric.LabelTo)])
+		}
+	}
+	for _, route := range metric.KVBMRoutes() {
+		for _, prefix := range metric.ForeignKVBMPrefixes() {
+			for _, s := range source.Series {
+				if s.Name != prefix+route.Blocks {
+					continue
+				}
+				k.up = true
+				if highest(s) > 0 {
+					note(route.From, route.To)
+				}
+			}
+		}
+	}
+}
+
+// hit reads where engines found what they had computed before: SGLang's hierarchical cache, LMCache,
+// and whatever else is connected to vLLM.
+func (k *Seen) hit(source *telemetry.SourceLog) {
+	for _, s := range source.Find(metric.EnginePrefixCacheTokensTotal) {
+		if s.Labels[string(metric.LabelResult)] != metric.ResultHit || highest(s) == 0 {
+			continue
+		}
+		switch s.Labels[string(metric.LabelTier)] {
+		case metric.TierHost:
+			k.host.use("the engine found prompts there")
+		case metric.TierDisk:
+			k.disk.use("the engine found prompts there")
+		case metric.TierExternal:
+			k.external = "the engine found prompts in a cache beside its own"
+		}
+	}
+}
+
+// highest is the largest value of a series, 0 if it has none.
+func highest(s *telemetry.Series) float64 {
+	most := 0.0
+	for p := range s.Points() {
+		most = max(most, p.Value)
+	}
+	return most
+}
+
+// mode names what was seen, and why; empty if it cannot be told.
+func (k Seen) mode() (mode, because string) {
+	host, disk := k.host, k.disk
+	switch {
+	case host.on != "" && disk.on != "":
+		return string(CPUDisk), "host: " + host.on + "; disk: " + disk.on
+	case host.on != "" && disk.off != "":
+		return string(CPUOnly), "host: " + host.on + "; disk: " + disk.off
+	case host.on == "" && host.off != "" && disk.on != "":
+		return diskOnly, "host: " + host.off + "; disk: " + disk.on
+	case host.on == "" && disk.on == "" && host.off != "" && disk.off != "" && k.external == "":
+		return string(Off), "host: " + host.off + "; disk: " + disk.off
+	case host.on == "" && disk.on == "" && k.silent && k.looked && k.external == "":
+		return string(Off), "nobody listens where a KV block manager would have its page, and no process that uses a GPU has a tier"
+	}
+	return "", ""
+}
+
+// Judge compares the expectation with what was seen. What was seen of one tier may be enough to
+// refute it.
+func (e Expectation) Judge(seen Seen) rundir.KVFindings {
+	if e == "" {
+		return rundir.KVFindings{}
+	}
+	if mode, because := seen.mode(); mode != "" {
+		if mode == string(e) {
+			return rundir.KVFindings{Checked: true}
+		}
+		return rundir.KVFindings{Checked: true, Mismatch: fmt.Sprintf("expected %s, saw %s (%s)", e, mode, because)}
+	}
+	for _, part := range []struct {
+		refuted bool
+		why     string
+	}{
+		{e == Off && seen.host.on != "", "host: " + seen.host.on},
+		{e == Off && seen.external != "", seen.external},
+		// Without a tier there would be nothing to manage, and nobody to listen.
+		{e == Off && seen.up, "a KV block manager serves its page"},
+		{e != CPUDisk && seen.disk.on != "", "disk: " + seen.disk.on},
+		{e != Off && seen.host.on == "" && seen.host.off != "", "host: " + seen.host.off},
+		{e == CPUDisk && seen.disk.off != "", "disk: " + seen.disk.off},
+	} {
+		if part.refuted {
+			return rundir.KVFindings{Checked: true, Mismatch: fmt.Sprintf("expected %s, but %s", e, part.why)}
+		}
+	}
+	return rundir.KVFindings{}
+}
+
+// Warnings says that an expectation could not be checked.
+func (e Expectation) Warnings(seen Seen) []string {
+	if e == "" || e.Judge(seen).Checked {
+		return nil
+	}
+	return []string{fmt.Sprintf("--expect kv=%s was not checked: no telemetry shows whether the tiers of the KV cache are on", e)}
+}

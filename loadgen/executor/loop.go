@@ -1,0 +1,372 @@
+// Package executor knows when requests go out: by the clock or slot by slot, phase by phase, and how
+// late the client itself was. It sends jobs that others have made and hands on what came of them;
+// nothing here knows a prompt, a scenario or a file.
+package executor
+
+import (
+	"context"
+	"math"
+	"sync"
+	"time"
+
+	"github.com/umascope/umascope/loadgen/openai"
+)
+
+// Loop sends the jobs of a phase.
+//
+// The jobs come in lanes, most often a single one. A goroutine a lane dispatches, in the order of
+// the plan, and every request has a goroutine of its own. Slots limit how many of a lane are in
+// flight: in a closed loop the slot sets the pace, in an open one it is a cap, and what waits for
+// it keeps its intended start.
+type Loop struct {
+	Clock openai.Clock
+	// Send is the chat client's Do.
+	Send func(context.Context, openai.Request, openai.Clock, func()) openai.Result
+	// Wait returns when the clock reads until, or with an error when the context is done first.
+	Wait func(ctx context.Context, until int64) error
+	// Slots is the most requests in flight of a lane; 0 is no limit.
+	Slots int
+	// Grace is how long requests in flight may go on once dispatching was stopped.
+	Grace time.Duration
+	// Hold, if there is one, waits for as long as nothing may be sent and reports whether it waited. An
+	// error is that nothing may be sent any more, or that the context is done.
+	Hold func(context.Context) (waited bool, err error)
+}
+
+// round is one phase being driven.
+type round struct {
+	*Loop
+	phase    Phase
+	watch    Observer
+	start    int64
+	sending  context.Context
+	requests sync.WaitGroup
+}
+
+// lane is a row of jobs with slots of its own.
+type lane struct {
+	*round
+	slots *slots // nil without a limit
+	// starts are when the slots become free for the first time, ascending, where they do not all do so at
+	// the start of the phase.
+	starts []int64
+	heldNS int64 // until when Hold last waited
+}
+
+// Drive sends the jobs of a phase, lane by lane, until they end, its duration is over or stop is
+// done, and returns when nothing is in flight. Requests end on their own; they are cancelled when cut is
+// done, the grace after stop, and the grace after the phase's duration.
+func (l *Loop) Drive(stop, cut context.Context, p Phase, lanes []<-chan Job, watch Observer) Span {
+	sending, cancel := context.WithCancel(cut)
+	defer cancel()
+	r := &round{Loop: l, phase: p, watch: watch, start: l.begin(stop, p), sending: sending}
+	var dispatching sync.WaitGroup
+	for i, jobs := range lanes {
+		dispatching.Go(func() { r.lane(i, len(lanes)).dispatch(stop, jobs) })
+	}
+	dispatching.Wait()
+	r.drain(stop, cancel)
+	return Span{Name: p.Name, StartNS: r.start, EndNS: max(r.start, l.Clock())}
+}
+
+// begin waits for the start of a phase that has one, and says when it is. Whoever stops before it finds
+// that out by dispatching nothing.
+func (l *Loop) begin(stop context.Context, p Phase) int64 {
+	if p.StartNS == 0 {
+		return l.Clock()
+	}
+	_ = l.Wait(stop, p.StartNS)
+	return p.StartNS
+}
+
+// lane opens a row of jobs, by its number of all lanes.
+func (r *round) lane(number, of int) *lane {
+	stages := r.phase.steps()
+	if len(stages) == 0 {
+		n := r.phase.Slots
+		if n == 0 {
+			n = r.Loop.Slots
+		}
+		if n == 0 {
+			return &lane{round: r}
+		}
+		if ramp := r.phase.Process.Ramp; ramp > 0 && !r.phase.Process.Open() {
+			return &lane{round: r, slots: newSlots(0, n, r.start), starts: rampStarts(r.start, ramp, number*n, n, of*n)}
+		}
+		return &lane{round: r, slots: newSlots(n, 0, r.start)}
+	}
+	most := 0
+	for _, s := range stages {
+		most = max(most, int(s.Level))
+	}
+	return &lane{round: r, slots: newSlots(int(stages[0].Level), most, r.start)}
+}
+
+// rampStarts are the starts of n slots, the first of them number first, when so many slots in all start
+// evenly over a time: the first at once, the last one step before its end.
+func rampStarts(start int64, ramp time.Duration, first, n, all int) []int64 {
+	starts := make([]int64, n)
+	for i := range starts {
+		starts[i] = start + int64(float64(ramp)*float64(first+i)/float64(all))
+	}
+	return starts
+}
+
+// ramp starts the slots one after another, until the phase is over. Each is free from its own start on,
+// so that the client's lag counts from there.
+func (l *lane) ramp(phase context.Context) {
+	for _, at := range l.starts {
+		if l.Wait(phase, at) != nil {
+			return
+		}
+		l.slots.release(at)
+	}
+}
+
+// step changes the number of slots at the end of each stage until the phase is over.
+func (l *lane) step(phase context.Context) {
+	at := l.start
+	stages := l.phase.steps()
+	for i := 1; i < len(stages); i++ {
+		at += int64(stages[i-1].Duration)
+		if l.Wait(phase, at) != nil {
+			return
+		}
+		l.slots.resize(int(stages[i-1].Level), int(stages[i].Level), at)
+	}
+}
+
+// dispatch starts jobs until there are none left or the phase is over.
+func (l *lane) dispatch(stop context.Context, jobs <-chan Job) {
+	phase, cancel := context.WithCancel(stop)
+	defer cancel()
+	if l.phase.Limit.Duration > 0 {
+		phase, cancel = context.WithTimeout(stop, l.phase.Limit.Duration)
+		defer cancel()
+	}
+	// Cancelled before they are waited for, or else dispatching would take until the last slot or stage.
+	var changing sync.WaitGroup
+	defer changing.Wait()
+	defer cancel()
+	if len(l.starts) > 0 {
+		changing.Go(func() { l.ramp(phase) })
+	}
+	if len(l.phase.steps()) > 1 {
+		changing.Go(func() { l.step(phase) })
+	}
+	for {
+		select {
+		case j, more := <-jobs:
+			if !more {
+				return
+			}
+			if !l.admit(stop, phase, j) {
+				l.finishDue(stop, jobs)
+				return
+			}
+		case <-phase.Done():
+			l.finishDue(stop, jobs)
+			return
+		}
+	}
+}
+
+// admit waits until the job is due and a slot is free, and starts it; false when the phase
+// ended first.
+func (l *lane) admit(stop, phase context.Context, j Job) bool {
+	intended := l.start + int64(j.Planned)
+	if l.phase.Process.Open() && l.Wait(phase, intended) != nil {
+		if intended <= l.Clock() {
+			l.late(stop, j)
+		}
+		return false
+	}
+	freed, ok := l.take(phase)
+	if ok && l.held(phase) != nil {
+		l.giveBack(freed)
+		ok = false
+	}
+	freed = max(freed, l.heldNS)
+	switch {
+	case ok && l.phase.Process.Open():
+		l.launch(j, intended, max(intended, freed))
+	case ok:
+		l.launch(j, freed, freed)
+	case l.phase.Process.Open():
+		l.late(stop, j)
+	}
+	return ok
+}
+
+// take gets a slot and says since when it is free.
+func (l *lane) take(phase context.Context) (freed int64, ok bool) {
+	if l.slots == nil {
+		return l.start, true
+	}
+	select {
+	case freed = <-l.slots.free:
+		if phase.Err() != nil {
+			l.slots.release(freed) // an arrival that was due may have it yet
+			return 0, false
+		}
+		return freed, !l.over(freed)
+	case <-phase.Done():
+		return 0, false
+	}
+}
+
+// held waits while nothing may be sent. Until then a request is not eligible: the wait is no lag of the
+// client.
+func (l *lane) held(ctx context.Context) error {
+	if l.Hold == nil {
+		return nil
+	}
+	waited, err := l.Hold(ctx)
+	if waited {
+		l.heldNS = l.Clock()
+	}
+	return err
+}
+
+// giveBack frees a slot that no request has used.
+func (l *lane) giveBack(freed int64) {
+	if l.slots != nil {
+		l.slots.release(freed)
+	}
+}
+
+// over says whether the phase has no part of the given moment. A slot that becomes free in the moment in
+// which the phase ends is no longer one of it, whichever of the two is noticed first.
+func (r *round) over(at int64) bool {
+	return r.phase.Limit.Duration > 0 && at-r.start >= int64(r.phase.Limit.Duration)
+}
+
+// launch sends the job in a goroutine of its own.
+func (l *lane) launch(j Job, intended, eligible int64) {
+	l.watch.Started()
+	l.requests.Go(func() {
+		result := l.exchange(&j)
+		if result.Record.Status != openai.StatusOK && l.watch.Failed != nil {
+			l.watch.Failed(j, result)
+		}
+		if j.Heard != nil {
+			j.Heard(result)
+		}
+		// The slot first: nothing that is done with the result may delay the next request.
+		if l.slots != nil {
+			l.slots.release(l.ended(result.Record))
+		}
+		result.Record.IntendedNS, result.Record.EligibleNS = intended, &eligible
+		l.finish(j, result)
+	})
+}
+
+// exchange sends the request, once it is made.
+func (l *lane) exchange(j *Job) openai.Result {
+	if j.Speak != nil {
+		if err := j.Speak(j); err != nil {
+			return openai.Result{Record: openai.Record{DispatchNS: new(l.Clock()), Status: openai.StatusCancelled, Error: "not sent: " + err.Error()}}
+		}
+	}
+	return l.Send(l.sending, j.Request, l.Clock, l.watch.Payload)
+}
+
+// ended is when the server was done with the request. What the client does after that, such as
+// decoding the stream, is its own lag and must not be hidden in front of the next request.
+func (r *round) ended(record openai.Record) int64 {
+	if record.EndNS != nil {
+		return *record.EndNS
+	}
+	return r.Clock()
+}
+
+// finishDue comes to an end with the arrivals that were due when dispatching ended, if it was by a schedule.
+func (l *lane) finishDue(stop context.Context, jobs <-chan Job) {
+	if !l.phase.Process.Open() {
+		return
+	}
+	now := l.Clock()
+	for j := range jobs {
+		if l.start+int64(j.Planned) > now {
+			return
+		}
+		l.late(stop, j)
+	}
+}
+
+// late is for an arrival that was due in a phase which is over now. It is sent if only the client was late,
+// as it would have been a moment earlier, and the client's lag shows it. If no slot was free in time, or
+// someone stopped the run, it is recorded as never sent: a backlog that vanished from the figures would make
+// a server that cannot keep up look well.
+func (l *lane) late(stop context.Context, j Job) {
+	intended := l.start + int64(j.Planned)
+	if stop.Err() != nil || l.held(stop) != nil {
+		l.giveUp(j, "the run was stopped")
+		return
+	}
+	freed, ok := l.takeFree()
+	if !ok {
+		l.giveUp(j, "it waited for a slot until the phase ended")
+		return
+	}
+	l.launch(j, intended, max(intended, freed, l.heldNS))
+}
+
+// takeFree gets a slot that was free before the phase ended.
+func (l *lane) takeFree() (freed int64, ok bool) {
+	if l.slots == nil {
+		return l.start, true
+	}
+	select {
+	case freed = <-l.slots.free:
+		return freed, !l.over(freed)
+	default:
+		return 0, false
+	}
+}
+
+// giveUp records an arrival that is not sent, and why.
+func (r *round) giveUp(j Job, why string) {
+	r.watch.Started()
+	r.finish(j, openai.Result{Record: openai.Record{
+		IntendedNS: r.start + int64(j.Planned),
+		Status:     openai.StatusCancelled, Error: "not sent: " + why,
+	}})
+}
+
+// finish adds what the loop knows of the request and hands the result on.
+func (r *round) finish(j Job, result openai.Result) {
+	record := &result.Record
+	record.Phase, record.Index = r.phase.Name, j.Index
+	record.Conversation, record.Turn, record.Session = j.Conversation, j.Turn, j.Session
+	record.PromptSHA256, record.ParamsSHA256, record.PrefixSHA256 = j.PromptSHA256, j.ParamsSHA256, j.PrefixSHA256
+	record.InputTokensTarget, record.RepeatedTokensTarget = j.InputTokensTarget, j.RepeatedTokensTarget
+	r.watch.Ended(j, result)
+}
+
+// drain waits for the requests in flight and cancels them when their time is up.
+func (r *round) drain(stop context.Context, cancel context.CancelFunc) {
+	idle := make(chan struct{})
+	go func() {
+		r.requests.Wait()
+		close(idle)
+	}()
+	var timeUp <-chan time.Time
+	until := int64(math.MaxInt64)
+	if d := r.phase.Limit.Duration; d > 0 {
+		until = r.start + int64(d+r.Grace)
+		timeUp = time.After(time.Duration(until - r.Clock()))
+	}
+	interrupted := stop.Done()
+	for {
+		select {
+		case <-idle:
+			return
+		case <-timeUp:
+			cancel()
+		case <-interrupted:
+			interrupted = nil
+			timeUp = time.After(min(time.Duration(until-r.Clock()), r.Grace))
+		}
+	}
+}

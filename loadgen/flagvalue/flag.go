@@ -1,0 +1,90 @@
+package flagvalue
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/alecthomas/kingpin/v2"
+)
+
+// Set is where flags are declared: a program or one of its verbs.
+type Set interface {
+	Flag(name, help string) *kingpin.FlagClause
+}
+
+// value is a flag's value. The flag library's own values do not name the flag in their errors,
+// and one clear line must.
+type value[T any] struct {
+	flag  string
+	into  *T
+	parse func(string) (T, error)
+	// texts are what the value was read from, as it may be shown.
+	texts []string
+	show  func(string) string
+}
+
+// Set parses the text of the flag.
+func (v *value[T]) Set(text string) error {
+	parsed, err := v.parse(text)
+	if err != nil {
+		return fmt.Errorf("--%s: %w", v.flag, err)
+	}
+	*v.into = parsed
+	v.texts = append(v.texts, v.show(text))
+	return nil
+}
+
+// String is the text that the value was read from; of a repeated flag, each in brackets.
+func (v *value[T]) String() string {
+	if len(v.texts) == 1 {
+		return v.texts[0]
+	}
+	if len(v.texts) == 0 {
+		return ""
+	}
+	return "[" + strings.Join(v.texts, "] [") + "]"
+}
+
+// list is the value of a flag that may be repeated.
+type list[T any] struct{ value[[]T] }
+
+// IsCumulative tells the flag library that the flag may be repeated.
+func (l *list[T]) IsCumulative() bool { return true }
+
+// Flag declares a flag. An empty fallback is no default: the field keeps its zero value.
+func Flag[T any](set Set, name, help, fallback string, into *T, parse func(string) (T, error)) *kingpin.FlagClause {
+	clause := set.Flag(name, help)
+	if fallback != "" {
+		clause.Default(fallback)
+	}
+	clause.SetValue(&value[T]{flag: name, into: into, parse: parse, show: AsGiven})
+	return clause
+}
+
+// Flags declares a flag that may be repeated. Show makes what manifests say of a value.
+func Flags[T any](set Set, name, help string, into *[]T, parse func(string) (T, error), show func(string) string) *kingpin.FlagClause {
+	clause := set.Flag(name, help)
+	grow := func(text string) ([]T, error) {
+		parsed, err := parse(text)
+		return append(*into, parsed), err
+	}
+	clause.SetValue(&list[T]{value[[]T]{flag: name, into: into, parse: grow, show: show}})
+	return clause
+}
+
+// AsGiven shows a value as it was given.
+func AsGiven(s string) string { return s }
+
+// NameOnly hides the value of NAME:VALUE.
+func NameOnly(s string) string {
+	name, _, _ := strings.Cut(s, ":")
+	return name + ":<redacted>"
+}
+
+// WithoutQuery hides the part of an address in which tokens are put.
+func WithoutQuery(s string) string {
+	if i := strings.IndexAny(s, "?#"); i >= 0 {
+		return s[:i]
+	}
+	return s
+}

@@ -1,0 +1,85 @@
+package importer
+
+import (
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+	"unicode"
+)
+
+// FuzzRead: whatever a file says, it is refused in one line, or its runs have names and times that can be
+// written, figures that are numbers, and texts that print and are bounded.
+func FuzzRead(f *testing.F) {
+	for i, format := range Formats() {
+		paths, err := filepath.Glob("testdata/" + format.Name + "-*")
+		if err != nil {
+			f.Fatal(err)
+		}
+		for _, path := range append(paths, "../enginelog/testdata/genai-bench.json", "../enginelog/testdata/trtllm-bench-constructed.log") {
+			text, err := os.ReadFile(path)
+			if err != nil {
+				f.Fatal(err)
+			}
+			f.Add(uint(i), string(text))
+		}
+		f.Add(uint(i), sparkJSON)
+		f.Add(uint(i), harnessJSON)
+		f.Add(uint(i), `[{"ttft_ms":1e308,"latency_ms":1e308,"start_time_ms":-1e308,"input_num_tokens":1,"output_num_tokens":2}]`)
+	}
+	path := filepath.Join(f.TempDir(), "file")
+	f.Fuzz(func(t *testing.T, which uint, text string) {
+		format := Formats()[which%uint(len(Formats()))]
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		all, err := results(t, format.Name, path)
+		if err != nil {
+			if strings.ContainsAny(err.Error(), "\n\x1b") {
+				t.Errorf("%s: %q", format.Name, err)
+			}
+			return
+		}
+		if len(all) == 0 {
+			t.Errorf("%s: neither a run nor an error", format.Name)
+		}
+		for _, r := range all {
+			checkResult(t, format, r)
+		}
+	})
+}
+
+func checkResult(t *testing.T, format Format, r Result) {
+	t.Helper()
+	if r.StartedAt.IsZero() || r.StartedAt.Year() > 9999 || r.Program == "" {
+		t.Errorf("%s: %+v", format.Name, r)
+	}
+	texts := append([]string{r.Key, r.Model, r.Engine, r.EngineVersion, r.Version, r.URL, r.Stopped}, r.Warnings...)
+	for _, values := range []map[string]string{r.Labels, r.Settings} {
+		for name, value := range values {
+			texts = append(texts, name, value)
+			if len(value) > longestLabel || value == "" {
+				t.Errorf("%s: %s=%q", format.Name, name, value)
+			}
+		}
+	}
+	for _, text := range texts {
+		if len(text) > 4*longestLabel || strings.ContainsFunc(text, func(c rune) bool { return !unicode.IsPrint(c) }) {
+			t.Errorf("%s: %q", format.Name, text)
+		}
+	}
+	seen := map[string]bool{}
+	for _, v := range r.Values {
+		key := string(v.Name) + " " + v.Statistic
+		if seen[key] || math.IsNaN(v.Value) || v.Value < 0 || v.Value > largest || v.Unit == "" {
+			t.Errorf("%s: %+v", format.Name, v)
+		}
+		seen[key] = true
+	}
+	one := found{"id", &file{name: "f"}, r}
+	if _, err := (Order{Format: format, Now: time.Unix(0, 0)}).writeRun(t.TempDir(), one); err != nil {
+		t.Errorf("%s: %v", format.Name, err)
+	}
+}

@@ -1,0 +1,55 @@
+package importer
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/umascope/umascope/loadgen/enginelog"
+	"github.com/umascope/umascope/loadgen/rundir"
+)
+
+// judging is what the file says of a run, as of a recorded command: nothing of it is measured.
+func (one found) judging(format Format) *rundir.Judging {
+	r := one.result
+	j := &rundir.Judging{
+		Streaming: true, Unmeasured: []string{}, Stopped: r.Stopped, Complete: true,
+		Tool: &rundir.ToolReport{
+			Program: r.Program, Extractor: format.Name, Version: r.Version, File: one.file.name, ExitCode: r.ExitCode,
+			Values: fromFile(r.Values, one.file.name),
+		},
+		Warnings: append([]string{fmt.Sprintf("imported from %s: every figure is the word of %s, none was measured here", one.file.name, r.Program)}, r.Warnings...),
+	}
+	if r.ExitCode != nil && *r.ExitCode != 0 && j.Stopped == "" {
+		j.Stopped = fmt.Sprintf("%s: exit code %d", r.Program, *r.ExitCode)
+	}
+	return j
+}
+
+// imported is where a run comes from, and what its file says beside the figures of its load.
+func (o Order) imported(one found) *rundir.Imported {
+	r := one.result
+	m := &rundir.Imported{
+		Format: o.Format.Name, File: one.file.name, SHA256: one.file.sha256, Key: r.Key, At: o.Now.UTC(),
+		StartCelsius: r.StartCelsius, MaxCelsius: r.MaxCelsius, EndCelsius: r.EndCelsius, EndKnown: r.EndKnown,
+	}
+	if r.Memory != nil {
+		own := *r.Memory
+		own.Source = one.file.name
+		m.Engine = &own
+	}
+	return m
+}
+
+// fromFile says of figures where they stand.
+func fromFile(values []enginelog.Value, name string) []enginelog.Value {
+	all := slices.Clone(values)
+	for i := range all {
+		if all[i].From == "" {
+			all[i].From = name
+		}
+	}
+	if all == nil {
+		all = []enginelog.Value{}
+	}
+	return all
+}

@@ -1,0 +1,238 @@
+package openai
+
+import "bytes"
+
+// Values of Record.FirstEventType.
+const (
+	eventRole    = "role"
+	eventPayload = "payload"
+	eventUsage   = "usage"
+	eventComment = "comment"
+	eventError   = "error"
+	eventDone    = "done"
+	eventEmpty   = "empty"
+)
+
+// givenUp says whether an engine ends an answer with this finish_reason that it did not finish. vLLM and
+// SGLang write abort where the answer was aborted, by a pause, a failure or a request of somebody else's,
+// TensorRT-LLM timeout and cancelled, and all of them error.
+func givenUp(finish string) bool {
+	switch finish {
+	case "abort", "cancelled", "error", "timeout":
+		return true
+	}
+	return false
+}
+
+// arrival is one payload chunk.
+type arrival struct {
+	at    int64
+	read  int
+	kind  byte  // t text, r reasoning, c tool call, a audio
+	ids   count // tokens listed since the payload chunk before
+	total count // completion tokens of the answer so far, by continuous usage
+}
+
+// answer is what a response body said, put together after its end.
+type answer struct {
+	events    int
+	firstAt   int64
+	firstType string
+	arrivals  []arrival
+	output    []byte // reasoning, text and tool fragments in order
+	keepText  bool
+	text      []byte // the text alone, if it was to be kept
+	usage     usage
+	ids       count // tokens of the whole answer that were listed: by token_ids or logprobs
+	logged    bool  // by the latter
+	waiting   int   // of those, the ones after the last payload chunk
+	perStep   float64
+	finish    string
+	done      bool   // [DONE], or the end of a whole JSON body
+	streamed  bool   // it came as events, not as one body
+	failed    bool   // an error report, or an event that nothing can be made of
+	failure   string // its text
+	code      string // its code
+	loose     string // bytes at the end that are no event
+	words     string // the first data that is no JSON object, or a body that is no answer
+
+	id, model, fingerprint string
+
+	chunk chunk // the current event, kept for its buffers
+}
+
+// reset empties the answer and keeps its buffers.
+func (a *answer) reset() {
+	*a = answer{arrivals: a.arrivals[:0], output: a.output[:0], chunk: a.chunk}
+}
+
+// addStream reads all events of a stream. What follows [DONE] is not part of the answer.
+func (a *answer) addStream(s *stream, lastAt int64, lastRead int) {
+	a.streamed = true
+	for _, e := range s.events {
+		if a.done {
+			return
+		}
+		a.note(a.addEvent(s.split(e), e), e.at)
+	}
+	last, ok := s.rest(lastAt, lastRead)
+	if !ok || a.done {
+		return
+	}
+	if f := s.split(last); a.whole(f) {
+		a.note(a.addEvent(f, last), last.at)
+	} else {
+		a.loose = "body ends inside an event"
+	}
+}
+
+// whole says whether an event without its blank line is one all the same.
+func (a *answer) whole(f fields) bool {
+	data := bytes.TrimSpace(f.data)
+	return f.hasProblem || string(data) == doneMarker || a.chunk.decode(data)
+}
+
+// note counts an event of the given type.
+func (a *answer) note(kind string, at int64) {
+	if kind == "" {
+		return
+	}
+	if a.events == 0 {
+		a.firstAt, a.firstType = at, kind
+	}
+	a.events++
+}
+
+// addEvent takes one event and returns its type; none for lines that are no event of the format.
+func (a *answer) addEvent(f fields, e event) string {
+	data := bytes.TrimSpace(f.data)
+	switch {
+	case !f.known:
+		return ""
+	case f.hasProblem:
+		a.code = errorCode(f.comment)
+		a.fail(f.report())
+		return eventError
+	case string(f.name) == eventError:
+		a.code = errorCode(f.data)
+		a.fail(f.report())
+		return eventError
+	case !f.hasData && f.hasComment, bytes.HasPrefix(data, []byte(":")):
+		return eventComment // the latter: a keep-alive that a proxy has wrapped once more
+	case string(data) == doneMarker:
+		a.done = true
+		return eventDone
+	case len(data) == 0 || data[0] != '{':
+		if a.words == "" {
+			a.words = Printable(string(data), maxErrorLength)
+		}
+		return eventEmpty
+	case !a.chunk.decode(data):
+		a.fail("event is not valid JSON")
+		return eventError
+	}
+	return a.addChunk(e.at, e.read)
+}
+
+// addBody takes a body that is one JSON object: the answer to a request without stream, or an
+// error. All of it arrived when its end did.
+func (a *answer) addBody(body []byte, at int64, read int) {
+	if !a.chunk.decode(body) {
+		a.loose = "body is not valid JSON"
+		return
+	}
+	a.note(a.addChunk(at, read), at)
+	a.done = a.chunk.choices > 0
+	if !a.done {
+		a.words = errorText(body)
+	}
+}
+
+// addChunk takes the decoded chunk and returns its type.
+func (a *answer) addChunk(at int64, read int) string {
+	k := &a.chunk
+	a.identify(k)
+	a.usage.add(k.beside)
+	a.usage.add(k.usage)
+	a.ids = a.ids.plus(k.tokenIDs)
+	a.logged = a.logged || k.logged
+	if k.perIteration > 0 {
+		a.perStep = k.perIteration
+	}
+	a.waiting += k.tokenIDs.n
+	if k.finish != nil {
+		a.finish = Printable(k.finishReason(), maxNameLength)
+	}
+	switch {
+	case k.failed():
+		a.code = k.code()
+		a.fail(k.report())
+		return eventError
+	case k.odd:
+		a.fail("event has an unexpected shape")
+		return eventError
+	case givenUp(a.finish):
+		a.fail(k.whyGivenUp(a.finish))
+	}
+	if k.payload() {
+		a.addPayload(at, read)
+		return eventPayload
+	}
+	return k.emptyType()
+}
+
+// emptyType is the type of a chunk without payload.
+func (k *chunk) emptyType() string {
+	switch {
+	case k.usageSeen && k.choices == 0:
+		return eventUsage
+	case k.role:
+		return eventRole
+	}
+	return eventEmpty
+}
+
+func (a *answer) addPayload(at int64, read int) {
+	k := &a.chunk
+	a.arrivals = append(a.arrivals, arrival{
+		at: at, read: read, kind: k.kind(),
+		ids: count{a.waiting, k.tokenIDs.known}, total: k.usage.completion,
+	})
+	a.waiting = 0
+	a.output = append(append(append(a.output, k.reasoning...), k.text...), k.tools...)
+	if a.keepText {
+		a.text = append(a.text, k.text...)
+	}
+}
+
+// kind is the letter of a payload chunk; one that is not only reasoning is visible output.
+func (k *chunk) kind() byte {
+	switch {
+	case len(k.text) > 0, k.foreign:
+		return 't'
+	case k.toolCalls > 0:
+		return 'c'
+	case k.audio:
+		return 'a'
+	}
+	return 'r'
+}
+
+// identify keeps who answered, as the first event that says so puts it.
+func (a *answer) identify(k *chunk) {
+	for _, name := range []struct {
+		to  *string
+		raw []byte
+	}{{&a.id, k.id}, {&a.model, k.model}, {&a.fingerprint, k.fingerprint}} {
+		if *name.to == "" && len(name.raw) > 0 {
+			*name.to = Printable(string(appendText(nil, name.raw)), maxNameLength)
+		}
+	}
+}
+
+// fail keeps the first error report.
+func (a *answer) fail(report string) {
+	if !a.failed {
+		a.failed, a.failure = true, report
+	}
+}

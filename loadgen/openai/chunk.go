@@ -1,0 +1,177 @@
+package openai
+
+// chunk is one JSON object of an answer: an event of a stream or a whole body. The byte slices
+// point into the event or into buffers that the next decode reuses.
+type chunk struct {
+	id, model, fingerprint []byte // raw strings
+	choices                int
+	role                   bool
+	reasoning, text, tools []byte // decoded fragments, all choices in order
+	toolCalls              int
+	audio                  bool   // sound without words
+	hidden                 bool   // reasoning that is encrypted
+	foreign                bool   // output of another kind, such as an image
+	finish                 []byte // raw; nil if null or absent
+	tokenIDs               count
+	logged                 bool // tokenIDs are counted by their log probabilities
+	usage                  usage
+	beside                 usage   // what vendors tell beside the usage object
+	perIteration           float64 // tokens decoded in one step of the engine, 0 if not told
+	usageSeen              bool
+	failure                []byte // raw error value; nil if absent, null or empty
+	kindOfError            []byte // raw top-level type, of a flat error object
+	message                []byte // raw top-level message, where vLLM once put error texts
+	detail                 []byte // raw top-level detail, where FastAPI puts errors; nil if absent, null or empty
+	objectIsError          bool
+	odd                    bool // valid JSON, but not of a shape that an answer has
+}
+
+// payload says whether the chunk carries output: text, reasoning, a tool-call fragment, or what has no text.
+func (k *chunk) payload() bool {
+	return len(k.text) > 0 || len(k.reasoning) > 0 || k.toolCalls > 0 || k.audio || k.hidden || k.foreign
+}
+
+// failed says whether the chunk is an error report.
+func (k *chunk) failed() bool {
+	return k.failure != nil || k.objectIsError || k.detail != nil && k.choices == 0
+}
+
+// decode reads one JSON object into k and reports whether it is valid JSON and one object.
+//
+// The shape is that of POST /v1/chat/completions and /v1/completions, streaming or not, as vLLM,
+// TensorRT-LLM, SGLang and Dynamo write it, for example
+//
+//	{"id":"c-1","model":"m","choices":[{"index":0,"delta":{"content":" a"},"finish_reason":null}],"usage":null}
+func (k *chunk) decode(data []byte) bool {
+	*k = chunk{reasoning: k.reasoning[:0], text: k.text[:0], tools: k.tools[:0]}
+	c := cursor{data: data}
+	c.enter('{')
+	for name, ok := c.key(); ok; name, ok = c.key() {
+		k.member(&c, name)
+	}
+	return c.finished()
+}
+
+func (k *chunk) member(c *cursor, name []byte) {
+	switch string(name) {
+	case "id":
+		k.id = rawString(c)
+	case "model":
+		k.model = rawString(c)
+	case "system_fingerprint":
+		k.fingerprint = rawString(c)
+	case "object":
+		k.objectIsError = string(rawString(c)) == "error"
+	case "message":
+		k.message = rawString(c)
+	case "type":
+		k.kindOfError = rawString(c)
+	case "choices":
+		k.decodeChoices(c)
+	case "usage":
+		k.decodeUsage(c)
+	case "sglext":
+		k.decodeExtension(c)
+	case "timings": // llama.cpp
+		k.beside.cached = memberCount(c, "cache_n")
+	case "error":
+		k.failure = presentValue(c)
+	case "detail":
+		k.detail = presentValue(c)
+	default:
+		c.skip()
+	}
+}
+
+// rawString consumes a value and returns it if it is a string; identifiers of another type are
+// not worth failing a request for.
+func rawString(c *cursor) []byte {
+	if c.peek() == '"' {
+		return c.str()
+	}
+	c.skip()
+	return nil
+}
+
+// presentValue consumes a value and returns its bytes unless it is null or an empty string.
+func presentValue(c *cursor) []byte {
+	value := c.skip()
+	if string(value) == "null" || string(value) == `""` {
+		return nil
+	}
+	return value
+}
+
+// enterOr enters an object or array. A null counts as absent, anything else as odd.
+func (k *chunk) enterOr(c *cursor, open byte) bool {
+	switch {
+	case c.peek() == open:
+		c.enter(open)
+		return true
+	case !c.null():
+		k.odd = true
+		c.skip()
+	}
+	return false
+}
+
+func (k *chunk) decodeChoices(c *cursor) {
+	k.choices, k.role, k.toolCalls, k.finish, k.tokenIDs, k.logged = 0, false, 0, nil, count{}, false
+	k.audio, k.hidden, k.foreign = false, false, false
+	k.reasoning, k.text, k.tools = k.reasoning[:0], k.text[:0], k.tools[:0]
+	if !k.enterOr(c, '[') {
+		return
+	}
+	for c.element() {
+		k.choices++
+		if k.enterOr(c, '{') {
+			k.decodeChoice(c)
+		}
+	}
+}
+
+func (k *chunk) decodeChoice(c *cursor) {
+	var d delta
+	var text, finish []byte
+	var tokenIDs, logged count
+	for name, ok := c.key(); ok; name, ok = c.key() {
+		switch string(name) {
+		case "text":
+			text = k.output(c)
+		case "delta", "message":
+			k.decodeDelta(c, &d)
+		case "finish_reason":
+			finish = presentValue(c)
+		case "token_ids":
+			tokenIDs = countElements(c)
+		case "logprobs":
+			logged = loggedTokens(c)
+		case "avg_decoded_tokens_per_iter": // TensorRT-LLM
+			k.perIteration = positiveNumber(c)
+		default:
+			c.skip()
+		}
+	}
+	k.text = appendText(k.text, text)
+	d.addTo(k)
+	if !tokenIDs.known && logged.known {
+		tokenIDs, k.logged = logged, true
+	}
+	k.tokenIDs = k.tokenIDs.plus(tokenIDs)
+	if finish != nil {
+		k.finish = finish
+	}
+}
+
+// output consumes a text of the answer. One that is no string is odd: to drop it would time the
+// wrong token.
+func (k *chunk) output(c *cursor) []byte {
+	if c.peek() == '"' {
+		return c.str()
+	}
+	if !c.null() {
+		k.odd = true
+		c.skip()
+	}
+	return nil
+}

@@ -1,0 +1,101 @@
+package openai
+
+import "bytes"
+
+// doneMarker is the data of the event that ends a stream.
+const doneMarker = "[DONE]"
+
+// class is what the hot path knows of one event.
+type class uint8
+
+const (
+	classNone    class = iota // certainly no payload
+	classPayload              // payload, or not certainly none
+	classDone                 // the marker [DONE]
+)
+
+// classify tells from the bytes of one event's data whether it carries payload. It allocates
+// nothing, decodes nothing and stops at the first evidence.
+//
+// It may call an event payload that is none (an empty text beside log probabilities, say), never
+// the other way round: deadlines and the live counter follow it, and a stream that delivers must
+// not be cut off. Every figure of a record comes from the decode at the end of the stream.
+func classify(data []byte) class {
+	data = trimSpace(data)
+	if len(data) == 0 || data[0] != '{' {
+		if string(bytes.TrimRight(data, " \t")) == doneMarker {
+			return classDone
+		}
+		return classNone
+	}
+	for {
+		name, escaped, rest := nextString(data)
+		if rest == nil {
+			return classNone
+		}
+		data = rest
+		value, isKey := afterColon(rest)
+		if isKey && (escaped || carriesOutput(name) && !isEmptyValue(value)) {
+			return classPayload
+		}
+	}
+}
+
+// nextString returns the next string of a JSON text, whether it holds escapes, and what follows
+// it; no rest if there is none.
+func nextString(data []byte) (text []byte, escaped bool, rest []byte) {
+	open := bytes.IndexByte(data, '"')
+	if open < 0 {
+		return nil, false, nil
+	}
+	for i := open + 1; i < len(data); i++ {
+		switch data[i] {
+		case '"':
+			return data[open+1 : i], escaped, data[i+1:]
+		case '\\':
+			escaped = true
+			i++
+		}
+	}
+	return nil, false, nil
+}
+
+// afterColon returns the value if what follows a string makes it a member's name.
+func afterColon(data []byte) (value []byte, isKey bool) {
+	data = trimSpace(data)
+	if len(data) == 0 || data[0] != ':' {
+		return nil, false
+	}
+	return trimSpace(data[1:]), true
+}
+
+// carriesOutput lists the members whose value is output, at whatever depth. Data and transcript are those of
+// audio; text, summary and data those of reasoning_details.
+func carriesOutput(name []byte) bool {
+	switch string(name) {
+	case "content", "text", "reasoning_content", "reasoning", "tool_calls", "refusal", "function_call", "transcript", "data", "summary":
+		return true
+	}
+	return false
+}
+
+// isEmptyValue says whether a value is null, an empty string or an empty list.
+func isEmptyValue(value []byte) bool {
+	if bytes.HasPrefix(value, []byte("null")) || bytes.HasPrefix(value, []byte(`""`)) {
+		return true
+	}
+	return len(value) > 0 && value[0] == '[' && bytes.HasPrefix(trimSpace(value[1:]), []byte("]"))
+}
+
+// trimSpace drops leading JSON space; bytes.TrimSpace would look at both ends of a long event.
+func trimSpace(data []byte) []byte {
+	for len(data) > 0 {
+		switch data[0] {
+		case ' ', '\t', '\n', '\r':
+			data = data[1:]
+		default:
+			return data
+		}
+	}
+	return data
+}

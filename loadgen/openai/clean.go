@@ -1,0 +1,181 @@
+package openai
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Limits on foreign text in a record, in bytes.
+const (
+	maxErrorLength = 500
+	maxNameLength  = 200
+
+	maxForeignText = 64 << 10 // what is looked at
+
+	ellipsis = "…" // ends a text that was cut
+)
+
+// escapeSequence matches terminal control sequences (ECMA-48): CSI, the strings that end in BEL or
+// ST, and the short ones.
+var escapeSequence = regexp.MustCompile("(?:\x1b\\[|\u009b)[0-?]*[ -/]*[@-~]|\x1b[\\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\\\)?|\x1b[ -/]*[0-~]?")
+
+// LongestForeign bounds, in bytes, what messages and reports repeat of a text that others wrote.
+const LongestForeign = 2000
+
+// Printable makes foreign text fit for a terminal and a log: one line of printable characters and at
+// most limit bytes. Records hold nothing else, so that the rest of the program may print them.
+func Printable(text string, limit int) string {
+	text = text[:min(len(text), maxForeignText)] // an event may hold megabytes
+	text = escapeSequence.ReplaceAllString(text, "")
+	text = strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return ' ' // control characters, line ends, text direction marks
+	}, strings.ToValidUTF8(text, "\uFFFD"))
+	text = strings.Join(strings.Fields(text), " ")
+	if len(text) <= limit {
+		return text
+	}
+	end := limit - len(ellipsis)
+	for !utf8.RuneStart(text[end]) {
+		end--
+	}
+	return text[:end] + ellipsis
+}
+
+// report is the text of an error event: its data if that is an error object, else what is there.
+func (f fields) report() string {
+	text := f.data
+	if f.hasProblem || len(text) == 0 {
+		text = f.comment // Dynamo explains an error event in a comment
+	}
+	if len(text) == 0 {
+		return "error event without text"
+	}
+	return errorText(text)
+}
+
+// report is the text of an error object.
+func (k *chunk) report() string {
+	switch {
+	case k.failure != nil:
+		return errorText(k.failure)
+	case k.objectIsError:
+		return string(appendText(nil, k.message))
+	}
+	return errorText(k.detail)
+}
+
+// code is that of an error object.
+func (k *chunk) code() string {
+	if k.failure != nil {
+		return errorCode(k.failure)
+	}
+	return Printable(string(appendText(nil, k.kindOfError)), maxNameLength)
+}
+
+// finishReason is the finish_reason; SGLang's own format has an object there, with its type.
+func (k *chunk) finishReason() string {
+	switch k.finish[0] {
+	case '"':
+		return string(appendText(nil, k.finish[1:len(k.finish)-1]))
+	case '{':
+		var object struct{ Type string }
+		if json.Unmarshal(k.finish, &object) == nil && object.Type != "" {
+			return object.Type
+		}
+	}
+	return string(k.finish)
+}
+
+// whyGivenUp is the error of an answer that the engine gave up, with what SGLang's object says of it.
+func (k *chunk) whyGivenUp(finish string) string {
+	why := "finish_reason is " + finish
+	var object struct{ Message string }
+	if json.Unmarshal(k.finish, &object) == nil && object.Message != "" {
+		return why + ": " + object.Message
+	}
+	return why
+}
+
+// errorText finds the message in what a server says about an error. The forms are OpenAI's
+// {"error":{"message":…}}, the older {"message":…} and FastAPI's {"detail":…}, whose value may be a list
+// of objects with a loc and a msg; what is none of them is returned whole.
+func errorText(body []byte) string {
+	body = body[:min(len(body), maxForeignText)]
+	var value any
+	if json.Unmarshal(body, &value) == nil {
+		if text, found := messageIn(value); found {
+			return text
+		}
+	}
+	return string(body)
+}
+
+// messageIn looks for the message of an error; found is false of a value of another form.
+func messageIn(value any) (text string, found bool) {
+	switch value := value.(type) {
+	case string:
+		return value, true
+	case map[string]any:
+		inner, _ := firstOf(value, "error", "message", "detail", "msg")
+		text, found = messageIn(inner)
+		place, _ := value["loc"].([]any)
+		for _, step := range slices.Backward(place) {
+			text = fmt.Sprintf("%v: ", step) + text
+		}
+		return text, found
+	case []any:
+		var texts []string
+		for _, element := range value {
+			one, ok := messageIn(element)
+			if !ok {
+				return "", false
+			}
+			texts = append(texts, one)
+		}
+		return strings.Join(texts, "; "), len(texts) > 0
+	}
+	return "", false
+}
+
+// firstOf returns the first of the members that is there and not null.
+func firstOf(object map[string]any, names ...string) (any, bool) {
+	for _, name := range names {
+		if value := object[name]; value != nil {
+			return value, true
+		}
+	}
+	return nil, false
+}
+
+// errorCode is the code of an error report, or else its type: a word that says what is wrong where the
+// message says it in a sentence, such as context_length_exceeded. Empty if there is none.
+func errorCode(body []byte) string {
+	type words struct {
+		Code any `json:"code"`
+		Type any `json:"type"`
+	}
+	var report struct {
+		words
+		Error json.RawMessage `json:"error"`
+	}
+	body = body[:min(len(body), maxForeignText)]
+	if json.Unmarshal(body, &report) != nil {
+		return ""
+	}
+	var inner words
+	_ = json.Unmarshal(report.Error, &inner) // an error that is a text has no code
+	for _, word := range []any{inner.Code, inner.Type, report.Code, report.Type} {
+		if text, ok := word.(string); ok && text != "" {
+			return Printable(text, maxNameLength)
+		}
+	}
+	return ""
+}

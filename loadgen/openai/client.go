@@ -1,0 +1,158 @@
+package openai
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Limits on what a server may send.
+const (
+	maxEventBytes = 16 << 20
+	maxBodyBytes  = 256 << 20
+	maxErrorBytes = 64 << 10
+)
+
+// MaxEvents is how many events an answer may have: two bytes make one, whose place takes twenty
+// times as many. It also bounds a record, which has an arrival for each; no engine gives out half
+// a million tokens in one answer.
+const MaxEvents = 1 << 19
+
+// Options are the settings of a Client. Only BaseURL is needed.
+type Options struct {
+	// BaseURL is the server's root, with or without /v1: http://127.0.0.1:8000.
+	BaseURL string
+	Header  http.Header // more request headers
+	APIKey  string      // sent as bearer token; never part of a record or an error
+	CAFile  string      // PEM certificates to trust beside the system's
+	// Connections is how many idle connections are kept: the most requests in flight. It limits
+	// nothing; a request that waited in the transport would wait unseen.
+	Connections int
+	// MostOpen is how many connections may be open at once; 0 is no limit. A request that would
+	// need one more ends as StatusConnect. A process has as many descriptors as it is given, and
+	// who sends requests needs some of them to write down what became of those.
+	MostOpen int
+
+	// Deadlines; 0 is none. All but ChunkTimeout count from the dispatch.
+	RequestTimeout    time.Duration // to the end of the body
+	FirstTokenTimeout time.Duration // to the first payload; without stream, to the end of the body
+	ChunkTimeout      time.Duration // from one payload to the next, and from the last to the end
+
+	// ShortestWait is the shortest wait in the socket that a record has (Record.WaitedNS); 1 ms if 0.
+	ShortestWait time.Duration
+
+	// Transport replaces the client's own. Arrivals are then stamped where the body is read, not
+	// where the network is.
+	Transport http.RoundTripper
+}
+
+// Client sends requests to one server. It may be used by many goroutines.
+type Client struct {
+	base    string
+	header  http.Header
+	host    string   // replaces the base URL's in the request, if set
+	secrets []string // what no record may repeat
+	// credentials are those of them that nothing at all may repeat.
+	credentials []string
+	options     Options
+	transport   http.RoundTripper
+	receptions  sync.Pool // of *reception: their buffers would be most of the garbage
+	// reasons: an answer of the server had a finish_reason, so that one without was cut short.
+	reasons atomic.Bool
+	stamps  stampsSeen
+
+	maxEvent, maxBody int // bytes
+	maxEvents         int
+}
+
+// New checks the options; the error names the one that is wrong. It does not connect.
+func New(o Options) (*Client, error) {
+	dialer := net.Dialer{Timeout: dialTimeout}
+	return newClient(o, dialer.DialContext)
+}
+
+func newClient(o Options, dial dialFunc) (*Client, error) {
+	base, err := ParseBase(o.BaseURL)
+	if err != nil {
+		return nil, err
+	}
+	if o.RequestTimeout < 0 || o.FirstTokenTimeout < 0 || o.ChunkTimeout < 0 {
+		return nil, errors.New("negative timeout")
+	}
+	if o.ShortestWait == 0 {
+		o.ShortestWait = defaultShortestWait
+	}
+	c := &Client{
+		base: base.String(), options: o, transport: o.Transport,
+		maxEvent: maxEventBytes, maxBody: maxBodyBytes, maxEvents: MaxEvents,
+	}
+	if err := c.setHeader(o); err != nil {
+		return nil, err
+	}
+	if c.transport == nil {
+		if c.transport, err = newTransport(o, dial, &c.stamps); err != nil {
+			return nil, err
+		}
+	}
+	return c, nil
+}
+
+// ParseBase reads the address of a server and drops what names an endpoint below it: a trailing
+// slash, /v1, and the endpoints' own paths.
+func ParseBase(raw string) (*url.URL, error) {
+	trimmed := strings.TrimSpace(raw)
+	scheme, _, _ := strings.Cut(trimmed, "://")
+	u, err := url.Parse(trimmed)
+	switch {
+	// Before anything else: host:port alone, which people type, cannot even be read.
+	case !strings.EqualFold(scheme, "http") && !strings.EqualFold(scheme, "https"):
+		if shown := withoutSecrets(trimmed); !strings.Contains(trimmed, "/") && shown == trimmed {
+			return nil, fmt.Errorf("URL %q does not begin with http:// or https://; did you mean http://%s?", shown, shown)
+		}
+		return nil, fmt.Errorf("URL %q does not begin with http:// or https://", withoutSecrets(raw))
+	case err != nil:
+		return nil, fmt.Errorf("URL %q cannot be read", withoutSecrets(raw)) // the cause repeats the text
+	case u.User != nil:
+		return nil, fmt.Errorf("URL %q holds credentials: give them as API key", withoutSecrets(raw))
+	case u.Hostname() == "":
+		return nil, fmt.Errorf("URL %q names no host", withoutSecrets(raw))
+	case u.RawQuery != "" || u.Fragment != "":
+		return nil, fmt.Errorf("URL %q has a query or fragment", withoutSecrets(raw))
+	}
+	path := strings.TrimRight(u.Path, "/")
+	for _, endpoint := range []string{Chat.route(), Completions.route(), "/v1"} {
+		if shorter, ok := strings.CutSuffix(path, endpoint); ok {
+			path = shorter
+			break
+		}
+	}
+	return &url.URL{Scheme: u.Scheme, Host: u.Host, Path: strings.TrimRight(path, "/")}, nil
+}
+
+// withoutSecrets cuts the parts of a URL in which people put secrets.
+func withoutSecrets(raw string) string {
+	if i := strings.IndexAny(raw, "?#"); i >= 0 {
+		raw = raw[:i]
+	}
+	if i := strings.LastIndexByte(raw, '@'); i >= 0 {
+		return "…" + raw[i:]
+	}
+	return raw
+}
+
+// StampsPackets reports whether records have the waits of bytes in the socket: the kernel stamps the
+// packets of every connection.
+func (c *Client) StampsPackets() bool { return c.stamps.kernel.Load() && !c.stamps.refuse.Load() }
+
+// Close closes idle connections. Requests that are under way go on.
+func (c *Client) Close() {
+	if own, ok := c.transport.(*http.Transport); ok && c.options.Transport == nil {
+		own.CloseIdleConnections()
+	}
+}

@@ -1,0 +1,117 @@
+package openai
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"unicode/utf8"
+)
+
+// Values of Record.TokensSource: where the number of output tokens is from.
+const (
+	fromUsage    = "usage"
+	fromTokenIDs = "token_ids"
+	fromLogprobs = "logprobs"
+)
+
+// TokensFromChunks is the Record.TokensSource of an answer whose tokens nobody told: each payload chunk
+// counts as one, which is a lower bound, for want of anything better.
+const TokensFromChunks = "chunks"
+
+// fill writes the answer into the record.
+func (a *answer) fill(r *Record) {
+	if a.events > 0 {
+		r.FirstEventNS, r.FirstEventType = new(a.firstAt), a.firstType
+	}
+	a.fillArrivals(r)
+	r.ArrivalTokens = a.arrivalTokens()
+	a.fillTokens(r)
+	r.FinishReason = a.finish
+	if r.ServerRequestID == "" {
+		r.ServerRequestID = a.id
+	}
+	if len(a.output) > 0 {
+		sum := sha256.Sum256(a.output)
+		r.OutputChars, r.OutputSHA256 = utf8.RuneCount(a.output), hex.EncodeToString(sum[:])
+	}
+}
+
+func (a *answer) fillArrivals(r *Record) {
+	n := len(a.arrivals)
+	if n == 0 {
+		return
+	}
+	r.FirstTokenNS = new(a.arrivals[0].at)
+	r.ArrivalsNS, r.ReadIDs = make([]int64, n), make([]int, n)
+	kinds := make([]byte, n)
+	var previous int64
+	for i, chunk := range a.arrivals {
+		r.ArrivalsNS[i], r.ReadIDs[i], kinds[i] = chunk.at-previous, chunk.read, chunk.kind
+		previous = chunk.at
+		if chunk.kind != 'r' && r.FirstVisibleNS == nil {
+			r.FirstVisibleNS = new(chunk.at)
+		}
+	}
+	r.ArrivalKinds = string(kinds)
+}
+
+// fillTokens writes the token counts, the server's own as far as it tells them: counting the text
+// again would merge and split tokens otherwise than the engine did.
+func (a *answer) fillTokens(r *Record) {
+	r.TokensIn, r.TokensCached = a.usage.prompt.pointer(), a.usage.cached.pointer()
+	r.TokensReasoning, r.TokensAccepted = a.usage.reasoning.pointer(), a.usage.accepted.pointer()
+	r.TokensPerStep = a.perStep
+	if t := a.usage.tiers; t != (tiers{}) {
+		r.TokensCachedByTier = &TierTokens{Device: t.device.pointer(), Host: t.host.pointer(), Storage: t.storage.pointer()}
+	}
+	switch {
+	case a.usage.completion.known && (a.usage.completion.n > 0 || len(a.arrivals) == 0):
+		r.TokensOut, r.TokensSource = a.usage.completion.pointer(), fromUsage
+	case a.ids.n > 0 && a.logged:
+		r.TokensOut, r.TokensSource = a.ids.pointer(), fromLogprobs
+	case a.ids.n > 0:
+		r.TokensOut, r.TokensSource = a.ids.pointer(), fromTokenIDs
+	case a.streamed && len(a.arrivals) > 0:
+		r.TokensOut, r.TokensSource = new(len(a.arrivals)), TokensFromChunks
+	}
+}
+
+// arrivalTokens returns the tokens of each payload chunk, nil unless the server told all of them.
+// Tokens that show in no text (a special token, half a character) belong to the chunk after them:
+// they were made in the time before it.
+func (a *answer) arrivalTokens() []int {
+	if tokens := a.tokensByIDs(); tokens != nil {
+		return tokens
+	}
+	return a.tokensByUsage()
+}
+
+// tokensByIDs distrusts lists that are all empty or that hold more than the usage says, such as
+// the whole answer again in every chunk.
+func (a *answer) tokensByIDs() []int {
+	if a.ids.n == 0 || a.usage.completion.known && a.ids.n > a.usage.completion.n {
+		return nil
+	}
+	tokens := make([]int, 0, len(a.arrivals))
+	for _, chunk := range a.arrivals {
+		if !chunk.ids.known {
+			return nil
+		}
+		tokens = append(tokens, chunk.ids.n)
+	}
+	return tokens
+}
+
+// tokensByUsage takes the differences of the completion tokens so far. A count of 0 beside output is
+// none: somebody fills the object in later.
+func (a *answer) tokensByUsage() []int {
+	tokens := make([]int, 0, len(a.arrivals))
+	before := 0
+	for _, chunk := range a.arrivals {
+		if chunk.total.n == 0 || chunk.total.n < before {
+			return nil
+		}
+		tokens = append(tokens, chunk.total.n-before)
+		before = chunk.total.n
+	}
+	return tokens
+}

@@ -1,0 +1,168 @@
+package openai
+
+import (
+	"iter"
+	"time"
+)
+
+// Origin is the moment from which a latency counts. Both are published beside each other: from
+// send it is what the server did, from intended it is what a user waited.
+type Origin int
+
+// The origins.
+const (
+	FromSend     Origin = iota // the dispatch, before the request is written
+	FromIntended               // the schedule (open loop) or the moment the slot became free (closed loop)
+)
+
+// since is the time from the origin to an event; absent if one of them did not happen.
+func (r Record) since(event *int64, from Origin) (time.Duration, bool) {
+	start := &r.IntendedNS
+	if from == FromSend {
+		start = r.DispatchNS
+	}
+	return between(start, event)
+}
+
+func between(start, end *int64) (time.Duration, bool) {
+	if start == nil || end == nil {
+		return 0, false
+	}
+	return time.Duration(*end - *start), true
+}
+
+// QueueDelay is how long the request waited for a free slot after its intended start: a result of
+// the server's speed, not a fault of the client. Absent of a request whose turn never came.
+func (r Record) QueueDelay() (time.Duration, bool) { return between(&r.IntendedNS, r.EligibleNS) }
+
+// ClientLag is how late the client dispatched a request that was due and had a slot: the only
+// delay that is the client's own. Absent of a request that was never sent.
+func (r Record) ClientLag() (time.Duration, bool) { return between(r.EligibleNS, r.DispatchNS) }
+
+// TTFT is the time to the first payload (text, reasoning or tool fragment). Absent without payload.
+func (r Record) TTFT(from Origin) (time.Duration, bool) { return r.since(r.FirstTokenNS, from) }
+
+// TTFO is the time to the first output that is not reasoning. Absent if there was none.
+func (r Record) TTFO(from Origin) (time.Duration, bool) { return r.since(r.FirstVisibleNS, from) }
+
+// E2E is the time to the last payload; usage chunk, [DONE] and end of body come later and are not
+// in it. Absent without payload.
+func (r Record) E2E(from Origin) (time.Duration, bool) {
+	if len(r.ArrivalsNS) == 0 {
+		return 0, false
+	}
+	last := r.ArrivalsNS[0] + r.streamed()
+	return r.since(&last, from)
+}
+
+// streamed is the time in nanoseconds from the first to the last payload.
+func (r Record) streamed() int64 {
+	var total int64
+	for _, gap := range r.laterArrivals() {
+		total += gap
+	}
+	return total
+}
+
+// laterArrivals are the gaps before each payload chunk but the first.
+func (r Record) laterArrivals() []int64 {
+	if len(r.ArrivalsNS) == 0 {
+		return nil
+	}
+	return r.ArrivalsNS[1:]
+}
+
+// TPOT is the time per output token after the first chunk: (last - first payload) / (tokens out -
+// tokens of the first chunk), where those are taken as 1 if the server does not say. Absent below
+// two tokens, without a token count or with one that the chunks contradict, if all tokens came in the
+// first chunk, and if one read brought everything: nothing was seen of the time between the tokens then,
+// and 0 would be a lie.
+func (r Record) TPOT() (time.Duration, bool) {
+	if len(r.ArrivalsNS)-r.SameReadChunks() < 2 || r.TokensOut == nil || *r.TokensOut < 2 || r.CountContradicted() {
+		return 0, false
+	}
+	first := 1
+	if r.tokensKnown() {
+		first = r.ArrivalTokens[0]
+	}
+	later := *r.TokensOut - first
+	if later < 1 {
+		return 0, false
+	}
+	return time.Duration(r.streamed() / int64(later)), true
+}
+
+// CountContradicted reports whether the answer came in more payload chunks than the server counts output
+// tokens: the count is of something else, or the chunks are no steps of the engine. Where the server
+// gives the tokens of each chunk, some may have none.
+func (r Record) CountContradicted() bool {
+	return r.TokensOut != nil && *r.TokensOut < len(r.ArrivalsNS) && !r.tokensKnown()
+}
+
+// tokensKnown says whether the server told the tokens of every payload chunk.
+func (r Record) tokensKnown() bool {
+	return len(r.ArrivalTokens) > 0 && len(r.ArrivalTokens) == len(r.ArrivalsNS)
+}
+
+// sharesRead says whether payload chunk i came in the same network read as the one before it.
+func (r Record) sharesRead(i int) bool {
+	return i > 0 && len(r.ReadIDs) == len(r.ArrivalsNS) && r.ReadIDs[i] == r.ReadIDs[i-1]
+}
+
+// ChunkGaps yields the time between consecutive arrivals of payload chunks. Chunks that one
+// network read brought have no observable gap; SameReadChunks counts those.
+func (r Record) ChunkGaps() iter.Seq[time.Duration] {
+	return func(yield func(time.Duration) bool) {
+		for i, gap := range r.laterArrivals() {
+			if !r.sharesRead(i+1) && !yield(time.Duration(gap)) {
+				return
+			}
+		}
+	}
+}
+
+// SameReadChunks is the number of payload chunks that came in the same network read as the chunk
+// before them: the gaps of 0 that ChunkGaps leaves out.
+func (r Record) SameReadChunks() int {
+	shared := 0
+	for i := range r.ReadIDs {
+		if r.sharesRead(i) {
+			shared++
+		}
+	}
+	return shared
+}
+
+// ITL yields the inter-token latency and the number of tokens that it holds for: the gap before
+// an arrival divided by the tokens that arrived, once per token. Empty unless the server told the
+// tokens of every chunk.
+//
+// Chunks of one read are one arrival: the time between them was not observed, and a latency of 0
+// for the later one would claim that it was. For the same reason the gap before a chunk without a
+// new token counts towards the next one, so that tokens times latency always sums up to the time
+// from the first to the last arrival.
+func (r Record) ITL() iter.Seq2[time.Duration, int] {
+	return func(yield func(time.Duration, int) bool) {
+		if !r.tokensKnown() {
+			return
+		}
+		var gap int64
+		tokens, firstArrival := 0, true
+		for i, step := range r.laterArrivals() {
+			chunk := i + 1
+			if firstArrival = firstArrival && r.sharesRead(chunk); firstArrival {
+				continue // came with the first chunk: no gap before it
+			}
+			gap += step
+			tokens += r.ArrivalTokens[chunk]
+			arrivalEnds := chunk+1 == len(r.ArrivalsNS) || !r.sharesRead(chunk+1)
+			if !arrivalEnds || tokens == 0 {
+				continue
+			}
+			if !yield(time.Duration(gap/int64(tokens)), tokens) {
+				return
+			}
+			gap, tokens = 0, 0
+		}
+	}
+}

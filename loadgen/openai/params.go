@@ -1,0 +1,205 @@
+package openai
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"unicode/utf8"
+)
+
+// Endpoint is one of the two OpenAI-compatible routes.
+type Endpoint string
+
+// The endpoints.
+const (
+	Chat        Endpoint = "chat"        // POST /v1/chat/completions
+	Completions Endpoint = "completions" // POST /v1/completions
+)
+
+// route is the path below the base URL.
+func (e Endpoint) route() string {
+	if e == Completions {
+		return "/v1/completions"
+	}
+	return "/v1/chat/completions"
+}
+
+// Message is one turn of a chat.
+type Message struct {
+	Role    string `json:"role"`
+	Content string `json:"content"`
+}
+
+// Params are what a request asks for, in no vendor's words.
+type Params struct {
+	Endpoint Endpoint
+	Model    string
+	// Prompt is the text for Completions; for Chat it is one more user message, after Messages.
+	Prompt   string
+	Messages []Message
+	// PromptIDs are token ids, which Completions take instead of a text.
+	PromptIDs []uint32
+	// MaxTokens caps the output; 0 leaves it to the server (which may cap it very low).
+	MaxTokens int
+	// MinTokens and IgnoreEOS force a length. They are left out where the server does not accept
+	// them, so the length achieved must be looked at.
+	MinTokens   int
+	IgnoreEOS   bool
+	Temperature float64
+	TopP        float64 // 0: the server's default
+	Stop        []string
+	Seed        *int64
+	Stream      bool
+	// Extra adds or replaces fields of the request, except those that say what is measured.
+	Extra map[string]any
+	// Engine is the vendor, one of Engines; "" is EngineOpenAI.
+	Engine string
+	// Fields are the vendor's fields that the server accepts, as it was found to; nil stands for
+	// those that all releases of the engine do. What nothing above asks for is sent only if it is
+	// one of FieldContinuousUsage and FieldCachedDetails, which cost nothing and tell more.
+	Fields []Field
+}
+
+// accepts says whether the server takes a field.
+func (p Params) accepts(field Field, v vendor) bool {
+	if p.Fields != nil {
+		return slices.Contains(p.Fields, field)
+	}
+	return slices.Contains(v.fields(p.Endpoint), field)
+}
+
+// Body returns the request's JSON. Equal parameters give equal bytes, so that it can be hashed.
+// The error names the parameter that is wrong.
+func Body(p Params) ([]byte, error) {
+	v, err := vendorOf(p.Engine)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.check(); err != nil {
+		return nil, err
+	}
+	fields := map[string]any{"model": p.Model, "stream": p.Stream, "temperature": p.Temperature}
+	p.addPrompt(fields)
+	p.addLength(fields, v)
+	p.addSampling(fields)
+	p.addReports(fields, v)
+	if err := CheckExtra(p.Extra); err != nil {
+		return nil, err
+	}
+	maps.Copy(fields, p.Extra) // the caller's own lie over ours
+	return marshal(fields)
+}
+
+func (p Params) check() error {
+	switch {
+	case p.Endpoint != Chat && p.Endpoint != Completions:
+		return fmt.Errorf("endpoint %q is neither chat nor completions", p.Endpoint)
+	case p.Model == "":
+		return errors.New("no model")
+	case p.Endpoint == Completions && len(p.Messages) > 0:
+		return errors.New("messages do not go to the completions endpoint")
+	case len(p.PromptIDs) > 0 && (p.Endpoint != Completions || p.Prompt != ""):
+		return errors.New("token ids go to the completions endpoint, and without a text")
+	case p.MaxTokens < 0 || p.MinTokens < 0:
+		return errors.New("negative number of tokens")
+	case p.MaxTokens > 0 && p.MinTokens > p.MaxTokens:
+		return fmt.Errorf("at least %d tokens asked for, at most %d", p.MinTokens, p.MaxTokens)
+	}
+	return p.checkText()
+}
+
+// checkText refuses what JSON cannot carry: the encoder would replace the bytes without a word,
+// and the prompt that was hashed would not be the one that was sent.
+func (p Params) checkText() error {
+	if !utf8.ValidString(p.Prompt) {
+		return errors.New("prompt is not valid UTF-8")
+	}
+	for i, m := range p.Messages {
+		if !utf8.ValidString(m.Content) {
+			return fmt.Errorf("message %d is not valid UTF-8", i)
+		}
+	}
+	return nil
+}
+
+func (p Params) addPrompt(fields map[string]any) {
+	if p.Endpoint == Completions {
+		fields["prompt"] = p.Prompt
+		if len(p.PromptIDs) > 0 {
+			fields["prompt"] = p.PromptIDs
+		}
+		return
+	}
+	messages := p.Messages
+	if p.Prompt != "" || len(messages) == 0 {
+		messages = append(messages[:len(messages):len(messages)], Message{Role: "user", Content: p.Prompt})
+	}
+	fields["messages"] = messages
+}
+
+func (p Params) addLength(fields map[string]any, v vendor) {
+	if p.MaxTokens > 0 {
+		name := "max_tokens"
+		if p.Endpoint == Chat {
+			name = v.chatCap
+		}
+		fields[name] = p.MaxTokens
+	}
+	if p.MinTokens > 0 && p.accepts(FieldMinTokens, v) {
+		fields["min_tokens"] = p.MinTokens
+	}
+	if p.IgnoreEOS && p.accepts(FieldIgnoreEOS, v) {
+		fields["ignore_eos"] = true
+	}
+}
+
+func (p Params) addSampling(fields map[string]any) {
+	if p.TopP > 0 {
+		fields["top_p"] = p.TopP
+	}
+	if len(p.Stop) > 0 {
+		fields["stop"] = p.Stop
+	}
+	if p.Seed != nil {
+		fields["seed"] = *p.Seed
+	}
+}
+
+// addReports asks for all that the server can say of its own counts.
+func (p Params) addReports(fields map[string]any, v vendor) {
+	if p.Stream {
+		options := map[string]any{"include_usage": true}
+		if p.accepts(FieldContinuousUsage, v) {
+			options["continuous_usage_stats"] = true
+		}
+		fields["stream_options"] = options
+	}
+	if p.accepts(FieldCachedDetails, v) {
+		fields["return_cached_tokens_details"] = true
+	}
+}
+
+// CheckExtra refuses fields that decide what is sent and how the answer is read: the record would
+// say one thing and the server do another, or take the prompt that it echoes for the first token. Body checks too; this is for who wants to know before.
+func CheckExtra(extra map[string]any) error {
+	for _, name := range []string{"model", "prompt", "messages", "stream", "n", "best_of", "echo"} {
+		if _, set := extra[name]; set {
+			return fmt.Errorf("extra body field %q cannot be set", name)
+		}
+	}
+	return nil
+}
+
+// marshal writes <, > and & as they are: escaping is for HTML and would lengthen prompts.
+func marshal(fields map[string]any) ([]byte, error) {
+	var out bytes.Buffer
+	encoder := json.NewEncoder(&out)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(fields); err != nil {
+		return nil, fmt.Errorf("request body: %w", err)
+	}
+	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), nil
+}

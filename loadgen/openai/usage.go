@@ -1,0 +1,204 @@
+package openai
+
+import "strconv"
+
+// count is a number of tokens that the server may not have told.
+type count struct {
+	n     int
+	known bool
+}
+
+// pointer is the count as a record holds it.
+func (c count) pointer() *int {
+	if !c.known {
+		return nil
+	}
+	return &c.n
+}
+
+// later returns next if it is known, else c.
+func (c count) later(next count) count {
+	if next.known {
+		return next
+	}
+	return c
+}
+
+// plus adds two counts of one event; an unknown one adds nothing.
+func (c count) plus(other count) count {
+	return count{c.n + other.n, c.known || other.known}
+}
+
+// usage is what a server counts: OpenAI's usage object, and what vendors have beside it.
+type usage struct {
+	prompt, completion, cached count
+	// reasoning is the part of completion that is reasoning, accepted the part that was drafted and kept.
+	reasoning, accepted count
+	tiers               tiers
+}
+
+// tiers is where cached tokens came from, as SGLang says with FieldCachedDetails.
+type tiers struct{ device, host, storage count }
+
+// add takes what a later usage object tells.
+func (u *usage) add(next usage) {
+	u.prompt = u.prompt.later(next.prompt)
+	u.completion = u.completion.later(next.completion)
+	u.cached = u.cached.later(next.cached)
+	u.reasoning = u.reasoning.later(next.reasoning)
+	u.accepted = u.accepted.later(next.accepted)
+	u.tiers = tiers{
+		u.tiers.device.later(next.tiers.device), u.tiers.host.later(next.tiers.host), u.tiers.storage.later(next.tiers.storage),
+	}
+}
+
+// told drops what is no count. No prompt has 0 tokens: such an object is filled in later, as Ollama's
+// is, which stands with zeros in every chunk and with figures in the last.
+func (u usage) told() usage {
+	if !u.prompt.known || u.prompt.n > 0 {
+		return u
+	}
+	u.prompt, u.cached = count{}, count{}
+	if u.completion.n == 0 {
+		return usage{}
+	}
+	return u
+}
+
+// countElements consumes a list and counts it; anything else tells nothing.
+func countElements(c *cursor) count {
+	if c.peek() != '[' {
+		c.skip()
+		return count{}
+	}
+	elements := count{known: true}
+	for c.enter('['); c.element(); {
+		c.skip()
+		elements.n++
+	}
+	return elements
+}
+
+// decodeUsage reads OpenAI's object, with DeepSeek's name for cached tokens too:
+//
+//	{"prompt_tokens":9,"completion_tokens":5,"prompt_tokens_details":{"cached_tokens":4},"completion_tokens_details":{"reasoning_tokens":3}}
+func (k *chunk) decodeUsage(c *cursor) {
+	k.usageSeen = c.peek() == '{'
+	var u usage
+	var hits, thoughts count
+	eachMember(c, func(name []byte) {
+		switch string(name) {
+		case "prompt_tokens":
+			u.prompt = tokenCount(c)
+		case "completion_tokens":
+			u.completion = tokenCount(c)
+		case "prompt_tokens_details":
+			u.cached = memberCount(c, "cached_tokens")
+		case "prompt_cache_hit_tokens":
+			hits = tokenCount(c)
+		case "completion_tokens_details":
+			u.reasoning, u.accepted = completionDetails(c)
+		case "reasoning_tokens":
+			thoughts = tokenCount(c)
+		case "avg_decoded_tokens_per_iter":
+			k.perIteration = positiveNumber(c)
+		default:
+			c.skip()
+		}
+	})
+	u.cached, u.reasoning = hits.later(u.cached), thoughts.later(u.reasoning)
+	k.usage = u.told()
+}
+
+func completionDetails(c *cursor) (reasoning, accepted count) {
+	eachMember(c, func(name []byte) {
+		switch string(name) {
+		case "reasoning_tokens":
+			reasoning = tokenCount(c)
+		case "accepted_prediction_tokens":
+			accepted = tokenCount(c)
+		default:
+			c.skip()
+		}
+	})
+	return reasoning, accepted
+}
+
+// decodeExtension reads SGLang's own object, {"cached_tokens_details":{"device":32,"host":16}}.
+func (k *chunk) decodeExtension(c *cursor) {
+	eachMember(c, func(name []byte) {
+		if string(name) != "cached_tokens_details" {
+			c.skip()
+			return
+		}
+		eachMember(c, func(tier []byte) {
+			switch string(tier) {
+			case "device":
+				k.beside.tiers.device = tokenCount(c)
+			case "host":
+				k.beside.tiers.host = tokenCount(c)
+			case "storage":
+				k.beside.tiers.storage = tokenCount(c)
+			default:
+				c.skip()
+			}
+		})
+	})
+}
+
+// eachMember consumes an object and calls member with each name; it consumes the value. A value that
+// is no object is consumed and tells nothing.
+func eachMember(c *cursor, member func(name []byte)) {
+	if c.peek() != '{' {
+		c.skip()
+		return
+	}
+	c.enter('{')
+	for name, ok := c.key(); ok; name, ok = c.key() {
+		member(name)
+	}
+}
+
+// memberCount consumes an object and returns one of its members as a count.
+func memberCount(c *cursor, wanted string) (found count) {
+	eachMember(c, func(name []byte) {
+		if string(name) == wanted {
+			found = tokenCount(c)
+		} else {
+			c.skip()
+		}
+	})
+	return found
+}
+
+// loggedTokens counts the tokens whose log probabilities are there: the entries of content on the chat
+// endpoint, those of tokens on the other.
+func loggedTokens(c *cursor) (logged count) {
+	eachMember(c, func(name []byte) {
+		if n := string(name); n == "content" || n == "tokens" {
+			logged = logged.later(countElements(c))
+		} else {
+			c.skip()
+		}
+	})
+	return logged
+}
+
+// positiveNumber consumes a value and returns it if it is a number above 0, else 0.
+func positiveNumber(c *cursor) float64 {
+	f, err := strconv.ParseFloat(string(c.skip()), 64)
+	if err != nil || !(f > 0) {
+		return 0
+	}
+	return f
+}
+
+// tokenCount consumes a value and takes it if it is an integer that can count something.
+func tokenCount(c *cursor) count {
+	value := c.skip()
+	n, err := strconv.ParseUint(string(value), 10, 31)
+	if err != nil {
+		return count{}
+	}
+	return count{int(n), true}
+}

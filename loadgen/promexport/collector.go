@@ -1,0 +1,108 @@
+package promexport
+
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/umascope/umascope/exporter/metric"
+)
+
+// collector makes the series anew for every scrape: nothing is counted here, and a run that is gone has
+// none.
+type collector struct{ shelf *Shelf }
+
+// Describe sends nothing: which series there are depends on the runs.
+func (c collector) Describe(chan<- *prometheus.Desc) {}
+
+// Collect sends the series of what lies on the shelf now.
+func (c collector) Collect(into chan<- prometheus.Metric) {
+	shown, out := c.shelf.Look(), emitter{into, map[string]*prometheus.Desc{}, c.shelf.LegacyNames}
+	for _, r := range shown.Runs {
+		out.run(r)
+		for name, z := range shown.Scores[r.info.run] {
+			out.gauge(metric.RunZScore, z, r.info.run, name)
+		}
+	}
+	for _, c := range shown.Comparisons {
+		out.all(c.series)
+	}
+	for state, n := range map[string]int{
+		metric.ResultsShown: len(shown.Runs), metric.ResultsLeftOut: shown.LeftOut,
+		metric.ResultsUnfinished: shown.Unfinished, metric.ResultsUnreadable: shown.Unreadable,
+	} {
+		out.gauge(metric.ResultsRuns, float64(n), state)
+	}
+}
+
+// emitter writes series by their definitions.
+type emitter struct {
+	into  chan<- prometheus.Metric
+	descs map[string]*prometheus.Desc // by name: a page has thousands of series of a family
+	// legacyNames serves renamed series by their old names too.
+	legacyNames bool
+}
+
+func (e emitter) describe(d metric.Def) *prometheus.Desc {
+	desc, known := e.descs[d.Name]
+	if !known {
+		desc = prometheus.NewDesc(d.Name, d.HelpText(), d.LabelNames(), nil)
+		e.descs[d.Name] = desc
+	}
+	return desc
+}
+
+func (e emitter) gauge(m metric.Gauge, v float64, labels ...string) {
+	e.into <- prometheus.MustNewConstMetric(e.describe(m.Def()), prometheus.GaugeValue, v, labels...)
+}
+
+func (e emitter) all(values []series) {
+	for _, s := range values {
+		e.gauge(*s.family, s.value, s.labels...)
+		if e.legacyNames {
+			e.legacy(s)
+		}
+	}
+}
+
+// legacy serves a series by its old name, if it has one.
+func (e emitter) legacy(s series) {
+	d := s.family.Def()
+	for _, r := range metric.RenamedSeries() {
+		if r.New == d.Name {
+			d.Name, d.Help = r.Old, "Old name of "+r.New+", served for one release."
+			e.into <- prometheus.MustNewConstMetric(e.describe(d), prometheus.GaugeValue, s.value, s.labels...)
+		}
+	}
+}
+
+// state is a statement as a gauge.
+func (e emitter) state(m metric.Gauge, holds bool, labels ...string) {
+	e.gauge(m, number(holds), labels...)
+}
+
+func (e emitter) run(r Run) {
+	i := r.info
+	e.gauge(metric.RunInfo, 1, i.host, i.run, i.arm, i.scenario, i.engine, i.model)
+	for _, l := range r.labels {
+		e.gauge(metric.RunLabel, 1, i.run, l.name, l.value)
+	}
+	e.state(metric.RunValid, r.valid, i.run)
+	e.state(metric.RunSimulated, r.simulated, i.host, i.run)
+	if r.mode != "" {
+		e.gauge(metric.RunTelemetryMode, 1, i.run, r.mode)
+	}
+	e.moment(metric.RunStartTimestampSeconds, r.started, i.run)
+	e.moment(metric.RunEndTimestampSeconds, r.ended, i.run)
+	for _, l := range r.latencies {
+		e.into <- prometheus.MustNewConstSummary(e.describe(l.family.Def()), l.requests, l.sum, l.quantiles, i.run)
+	}
+	e.all(r.figures)
+}
+
+// moment is a time of day; none if it is not known.
+func (e emitter) moment(m metric.Gauge, at time.Time, labels ...string) {
+	if !at.IsZero() {
+		e.gauge(m, float64(at.UnixMilli())/1e3, labels...)
+	}
+}

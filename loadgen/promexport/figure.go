@@ -1,0 +1,173 @@
+package promexport
+
+import (
+	"maps"
+	"strings"
+
+	"github.com/umascope/umascope/exporter/metric"
+	"github.com/umascope/umascope/loadgen/compare"
+	"github.com/umascope/umascope/loadgen/summary"
+)
+
+// Bounds of the figures of one run. Files may be damaged, or written by others: a real run has far fewer.
+const (
+	mostLines    = 32 // of a ledger
+	mostStatuses = 16
+	mostReasons  = 32
+	mostFigures  = 256 // in all
+)
+
+// figuresOf are the single figures that a run has.
+func figuresOf(o compare.Run, s summary.Summary) []series {
+	c, run := newCollection(mostFigures), shown(o.ID)
+	c.load(run, s)
+	c.reported(run, o, s)
+	c.memory(run, o, s)
+	c.heat(run, o, s)
+	c.judgement(run, s)
+	return c.all
+}
+
+// load is what was asked and answered. Of a load that was not ours nothing was counted.
+func (c *collection) load(run string, s summary.Summary) {
+	c.known(&metric.RunOutputTokensPerSecond, s.Throughput.OutputTokensPerSecond, run)
+	c.known(&metric.RunAchievedRequestsPerSecond, s.Throughput.RequestsPerSecond, run)
+	if s.Latency != nil {
+		for _, status := range firstKeys(s.Requests, mostStatuses) {
+			c.add(&metric.RunRequests, float64(s.Requests[status]), run, shown(string(status)))
+		}
+	}
+	if g := s.Goodput; g != nil && g.Requests > 0 {
+		c.add(&metric.RunGoodputRatio, g.Ratio, run)
+	}
+}
+
+// reported is what a tool or an engine reports: each with its source, and under names that no measured figure has.
+func (c *collection) reported(run string, o compare.Run, s summary.Summary) {
+	if o.Imported != "" {
+		c.state(&metric.RunImported, true, run, shown(o.Imported))
+	}
+	if s.Tool != nil {
+		program := shown(s.Tool.Program)
+		for family, name := range map[*metric.Gauge]string{
+			&metric.RunToolReportedOutputTokensPerSecond: compare.ToolOutputTokensPerSecond,
+			&metric.RunToolReportedRequestsPerSecond:     compare.ToolRequestsPerSecond,
+		} {
+			if v, known := o.Metrics[name]; known {
+				c.add(family, v, run, program)
+			}
+		}
+	}
+	if s.Memory == nil || s.Memory.EngineReported == nil {
+		return
+	}
+	e := s.Memory.EngineReported
+	c.known(&metric.RunEngineReportedPeakBytes, e.Peak, run)
+	c.known(&metric.RunEngineReportedKVCapacityBytes, e.KV, run, shown(e.Source))
+	c.known(&metric.RunEngineReportedKVCapacityTokens, e.KVTokens, run, shown(e.Source))
+}
+
+// memory is what was measured. The KV cache of an imported run was not.
+func (c *collection) memory(run string, o compare.Run, s summary.Summary) {
+	if kv := s.KV; kv != nil && o.Imported == "" {
+		c.known(&metric.RunKVCapacityBytes, kv.CapacityBytes, run)
+		c.known(&metric.RunKVCapacityTokens, kv.CapacityTokens, run)
+	}
+	m := s.Memory
+	if m == nil {
+		return
+	}
+	c.known(&metric.RunMemoryOccupiedWithoutKVBytes, m.OccupiedWithoutKV, run)
+	c.known(&metric.RunMemoryUnavailablePeakBytes, m.UnavailablePeak, run)
+	c.known(&metric.RunMemoryAvailableMinBytes, m.AvailableMin, run)
+	c.known(&metric.RunMemoryOccupiedPeakBytes, m.OccupiedPeak, run)
+	c.known(&metric.RunMemoryPoolBytes, m.Pool, run)
+	c.known(&metric.RunFreeAtKVSizingBytes, m.FreeAtKVSizing, run)
+	if at := m.LedgerAt; at != nil {
+		c.ledger(&metric.RunLedgerBytes, compare.Ledger(*at), run)
+	}
+}
+
+// ledger adds the lines of a ledger at its moments, behind other labels.
+func (c *collection) ledger(family *metric.Gauge, at compare.Ledger, labels ...string) {
+	for _, moment := range []struct {
+		name  string
+		lines map[string]float64
+	}{{metric.MomentStart, at.Start}, {metric.MomentReady, at.Ready}, {metric.MomentPeak, at.Peak}} {
+		for _, line := range firstKeys(moment.lines, mostLines) {
+			c.add(family, moment.lines[line], with(labels, moment.name, shown(line))...)
+		}
+	}
+}
+
+// heat is heat and energy.
+func (c *collection) heat(run string, o compare.Run, s summary.Summary) {
+	if t := s.Thermal; t != nil {
+		c.known(&metric.RunStartGPUTemperatureCelsius, t.StartCelsius, run)
+		c.known(&metric.RunGPUTemperatureCelsius, t.MaxCelsius, run)
+		for _, reason := range firstKeys(t.ThrottleSeconds, mostReasons) {
+			c.add(&metric.RunThrottleSeconds, t.ThrottleSeconds[reason], run, shown(reason))
+		}
+	}
+	if joules, _ := s.EnergyOfAll(); joules != nil {
+		c.add(&metric.RunEnergyJoules, *joules, run)
+	}
+	if watts, known := powerOfHost(o, s); known {
+		c.add(&metric.RunGPUPowerWatts, watts, run)
+	}
+}
+
+// judgement is what the report says of the run's worth.
+func (c *collection) judgement(run string, s summary.Summary) {
+	for i, reason := range s.InvalidReasons {
+		if i < mostReasons {
+			c.add(&metric.RunInvalidReason, 1, run, shown(string(reason.Code)))
+		}
+	}
+	c.add(&metric.RunWarnings, float64(len(s.Warnings)), run)
+	for _, signal := range s.Signals.Named() {
+		if signal.Grade != "" {
+			c.add(&metric.RunSignalGrade, 1, run, signal.Name, shown(string(signal.Grade)), shown(string(signal.Reason)))
+		}
+	}
+}
+
+// engineReported begins the name of what an engine says of itself.
+const engineReported = "engine_reported_"
+
+// ownWord keeps what an engine says of itself from what was measured, which has the same name.
+func ownWord(name string) string {
+	if strings.HasPrefix(name, engineReported) {
+		return name
+	}
+	return engineReported + name
+}
+
+// metricsOf are the figures of a run by their names in comparisons.
+func metricsOf(o compare.Run) map[string]float64 {
+	if len(o.EngineReported) == 0 {
+		return o.Metrics
+	}
+	all := maps.Clone(o.Metrics)
+	for _, name := range o.EngineReported {
+		if v, known := all[name]; known {
+			delete(all, name)
+			all[ownWord(name)] = v
+		}
+	}
+	return all
+}
+
+// powerOfHost is that of the GPUs of the host of the run: an alert holds what this host draws against it, and not what it
+// draws together with the other machines of an engine.
+func powerOfHost(o compare.Run, s summary.Summary) (watts float64, known bool) {
+	watts, known = o.Metrics[meanPower]
+	all, _ := s.EnergyOfAll()
+	if !known || s.Together == nil || all == nil || *all == 0 {
+		return watts, known
+	}
+	if s.Energy == nil {
+		return 0, false
+	}
+	return watts * s.Energy.Joules / *all, true
+}

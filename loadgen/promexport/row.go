@@ -1,0 +1,134 @@
+package promexport
+
+import (
+	"github.com/umascope/umascope/exporter/metric"
+	"github.com/umascope/umascope/loadgen/compare"
+)
+
+// row is a metric of a candidate against the baseline, as the page for people shows it.
+type row struct {
+	scope
+	Metric     string
+	Verdict    string
+	Confounded bool
+	Primary    bool
+	Ratio      *float64
+	Interval   string // of the ratio, or of the difference where there is none of the ratio
+	Needed     *int
+}
+
+// metricName keeps what an engine says of itself from what was measured, which has the same name.
+func metricName(m compare.Metrics) string {
+	if m.EngineReported {
+		return ownWord(m.Name)
+	}
+	return m.Name
+}
+
+func newRow(of scope, m compare.Metrics) row {
+	return row{
+		scope: of, Metric: shown(metricName(m)), Verdict: shown(string(m.Verdict)), Confounded: m.Confounded, Primary: m.Primary,
+		Ratio: m.Ratio, Interval: intervalOf(m), Needed: m.NeedN,
+	}
+}
+
+// intervalOf is what a verdict rests on: of ratios as numbers, of differences in their unit.
+func intervalOf(m compare.Metrics) string {
+	switch unit := compare.Unit(m.Unit); {
+	case m.RatioCI95 != nil:
+		return figure(4, &m.RatioCI95[0]) + " to " + figure(4, &m.RatioCI95[1])
+	case m.CI95 != nil:
+		return signed(unit, m.CI95[0]) + " to " + signed(unit, m.CI95[1])
+	}
+	return ""
+}
+
+func signed(unit compare.Unit, v float64) string {
+	if v > 0 {
+		return "+" + unit.Text(v)
+	}
+	return unit.Text(v)
+}
+
+// labels are the values of the labels of a metric, and further ones behind them.
+func (r row) labels(more ...string) []string {
+	return with([]string{r.Of, r.Metric, r.Baseline, r.Candidate, r.Scenario, r.Model}, more...)
+}
+
+// row adds what is said of a metric of two arms.
+func (c *collection) row(r row, m compare.Metrics, b beside) {
+	c.known(&metric.ComparisonRatio, r.Ratio, r.labels()...)
+	c.interval(&metric.ComparisonRatioLower, &metric.ComparisonRatioUpper, m.RatioCI95, r)
+	c.known(&metric.ComparisonDifference, m.Difference, r.labels()...)
+	c.interval(&metric.ComparisonDifferenceLower, &metric.ComparisonDifferenceUpper, m.CI95, r)
+	c.state(&metric.ComparisonConfounded, r.Confounded, r.labels()...)
+	c.state(&metric.ComparisonPrimary, m.Primary, r.labels()...)
+	if m.NeedN != nil {
+		c.add(&metric.ComparisonNeededRuns, float64(*m.NeedN), r.labels()...)
+	}
+	c.add(&metric.ComparisonVerdict, 1, r.labels(r.Verdict)...)
+	c.known(&metric.ComparisonMean, m.A.Mean, r.labels(r.Baseline)...)
+	c.known(&metric.ComparisonMean, m.B.Mean, r.labels(r.Candidate)...)
+	for _, name := range b.arms {
+		of := figureOfArm{name, m.Name, m.EngineReported}
+		if drift := b.drift[of]; drift.Spearman != nil {
+			c.add(&metric.ComparisonDriftCorrelation, *drift.Spearman, r.labels(shown(name))...)
+			c.state(&metric.ComparisonDriftSignificant, drift.Significant, r.labels(shown(name))...)
+		}
+		if s, tested := b.afterSwitch[of]; tested {
+			c.state(&metric.ComparisonAfterSwitchStandsOut, s.Stands, r.labels(shown(name))...)
+		}
+	}
+}
+
+// interval adds both ends of one that there is.
+func (c *collection) interval(lower, upper *metric.Gauge, i *compare.Interval, r row) {
+	if i != nil {
+		c.add(lower, i[0], r.labels()...)
+		c.add(upper, i[1], r.labels()...)
+	}
+}
+
+// figureOfArm is a metric in an arm: what was measured, or what an engine says of itself.
+type figureOfArm struct {
+	arm, metric string
+	reported    bool
+}
+
+// beside is what is said of the metrics of two arms beside their difference, where it could be said.
+type beside struct {
+	arms        []string
+	drift       map[figureOfArm]compare.Drift
+	afterSwitch map[figureOfArm]compare.AfterSwitch
+}
+
+func besideOf(s compare.Stratum, p compare.Pair) beside {
+	b := beside{arms: []string{p.A, p.B}, drift: map[figureOfArm]compare.Drift{}, afterSwitch: map[figureOfArm]compare.AfterSwitch{}}
+	for _, name := range b.arms {
+		series := s.Arms[name].Metrics
+		for _, one := range series[:min(len(series), mostRows)] {
+			b.drift[figureOfArm{name, one.Name, one.EngineReported}] = one.Drift
+		}
+	}
+	b.first(p)
+	return b
+}
+
+// first enters what is known of the first runs after a change of arms, by the name of a metric alone:
+// where a pair has both what was measured and an engine's own word by one name, nobody knows whose it is.
+func (b beside) first(p compare.Pair) {
+	measured, reported := map[string]bool{}, map[string]bool{}
+	for _, m := range p.Metrics {
+		if m.EngineReported {
+			reported[m.Name] = true
+		} else {
+			measured[m.Name] = true
+		}
+	}
+	for _, s := range p.Order.AfterSwitch {
+		tested := s.P != nil || s.Stands
+		if tested && measured[s.Metric] != reported[s.Metric] {
+			b.afterSwitch[figureOfArm{s.Arm, s.Metric, reported[s.Metric]}] = s
+		}
+	}
+}

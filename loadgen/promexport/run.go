@@ -1,0 +1,132 @@
+// Package promexport shows finished runs and saved comparisons as series for Prometheus: of each run the few
+// figures that a dashboard asks for, and how far each is from what its cell had before.
+//
+// Where runs lie and how their files are read others know; what they have read is looked at again when it
+// changed. Names and labels of runs were written by others: what is shown of them is printable and short.
+package promexport
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/umascope/umascope/exporter/metric"
+	"github.com/umascope/umascope/loadgen/compare"
+	"github.com/umascope/umascope/loadgen/openai"
+	"github.com/umascope/umascope/loadgen/summary"
+)
+
+// Bounds of what one run may cost the page.
+const (
+	mostLabels  = 64
+	longestText = 256 // bytes of a label's value
+)
+
+// meanPower is the metric of comparisons that is the power of a run.
+const meanPower = "gpu_power_mean_watts"
+
+// Run is what is kept of a finished run.
+type Run struct {
+	info      info
+	labels    []label
+	started   time.Time
+	ended     time.Time // zero if it is not known
+	valid     bool
+	simulated bool
+	mode      string // of its telemetry; empty without
+	imported  string // format of its file; empty of a run that was measured here
+	workload  string
+
+	latencies []latency
+	figures   []series
+	metrics   map[string]float64 // by their names in comparisons
+}
+
+// info are the labels of the series that says what a run was of.
+type info struct{ host, run, arm, scenario, engine, model string }
+
+type label struct{ name, value string }
+
+// latency is a distribution over requests, in seconds.
+type latency struct {
+	family    metric.Summary
+	requests  uint64
+	sum       float64
+	quantiles map[float64]float64
+}
+
+// Of keeps what is shown of a run: as a comparison sees it, and its summary.
+func Of(o compare.Run, s summary.Summary) Run {
+	r := Run{
+		info: info{
+			host: shown(o.Host), run: shown(o.ID), arm: shown(o.Labels[string(metric.LabelArm)]),
+			scenario: shown(o.Scenario), engine: shown(o.Engine), model: shown(o.Model),
+		},
+		started: o.StartedAt, ended: o.EndedAt, valid: o.Valid, simulated: o.Simulated, mode: shown(o.Mode), imported: shown(o.Imported), workload: o.WorkloadSHA256,
+	}
+	r.labels = labelsOf(o.Labels)
+	r.latencies = latencies(s.Latency)
+	r.figures = figuresOf(o, s)
+	r.metrics = metricsOf(o)
+	return r
+}
+
+func shown(text string) string { return openai.Printable(text, longestText) }
+
+// labelsOf are the labels of a run, each name once, in the order of their names.
+func labelsOf(labels map[string]string) []label {
+	var all []label
+	taken := map[string]bool{}
+	for _, name := range slices.Sorted(maps.Keys(labels)) {
+		l := label{shown(name), shown(labels[name])}
+		if taken[l.name] || len(all) == mostLabels {
+			continue
+		}
+		taken[l.name] = true
+		all = append(all, l)
+	}
+	return all
+}
+
+// latencies are those that a run has.
+func latencies(l *summary.Latency) []latency {
+	if l == nil {
+		return nil
+	}
+	var all []latency
+	enter := func(family metric.Summary, d *summary.Distribution) {
+		if d == nil || d.N == 0 || d.Mean == nil {
+			return
+		}
+		all = append(all, latency{family, uint64(d.N), *d.Mean * float64(d.N), quantiles(d)})
+	}
+	both := func(c *summary.Clocks, send, scheduled metric.Summary) {
+		if c != nil {
+			enter(send, c.Send)
+			enter(scheduled, c.Intended)
+		}
+	}
+	both(l.TTFT, metric.RunTimeToFirstTokenSeconds, metric.RunScheduledTimeToFirstTokenSeconds)
+	both(l.E2E, metric.RunRequestDurationSeconds, metric.RunScheduledRequestDurationSeconds)
+	if l.TPOT != nil { // between two arrivals: it has no start
+		enter(metric.RunTimePerOutputTokenSeconds, l.TPOT.Send)
+	}
+	return all
+}
+
+// quantiles are those that there are enough requests for.
+func quantiles(d *summary.Distribution) map[float64]float64 {
+	known := map[float64]float64{}
+	for q, v := range map[float64]*float64{0.5: d.P50, 0.9: d.P90, 0.95: d.P95, 0.99: d.P99, 0.999: d.P999} {
+		if v != nil {
+			known[q] = *v
+		}
+	}
+	return known
+}
+
+// newer puts the newest run first.
+func newer(a, b Run) int {
+	return cmp.Or(b.started.Compare(a.started), cmp.Compare(b.info.run, a.info.run))
+}

@@ -1,0 +1,66 @@
+package promexport
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/umascope/umascope/exporter/metric"
+)
+
+// series is one value of a family.
+type series struct {
+	family *metric.Gauge
+	labels []string // in the order of the definition
+	value  float64
+}
+
+// collection gathers series: each once, since one that is there twice makes a page that nobody reads, and
+// no more than there is room for.
+type collection struct {
+	all   []series
+	taken map[string]bool
+	most  int
+	left  int // series that found no room
+}
+
+func newCollection(most int) *collection { return &collection{taken: map[string]bool{}, most: most} }
+
+// add takes a value in. Of two with the same labels the first stays.
+func (c *collection) add(family *metric.Gauge, value float64, labels ...string) {
+	key := fmt.Sprintf("%s%q", family.Def().Name, labels)
+	switch {
+	case c.taken[key]:
+	case len(c.all) == c.most:
+		c.left++
+	default:
+		c.taken[key] = true
+		c.all = append(c.all, series{family, labels, value})
+	}
+}
+
+// known adds a value that there is.
+func (c *collection) known(family *metric.Gauge, value *float64, labels ...string) {
+	if value != nil {
+		c.add(family, *value, labels...)
+	}
+}
+
+// state adds a statement.
+func (c *collection) state(family *metric.Gauge, holds bool, labels ...string) {
+	c.add(family, number(holds), labels...)
+}
+
+// number is a statement as the value of a gauge.
+func number(holds bool) float64 {
+	if holds {
+		return 1
+	}
+	return 0
+}
+
+// firstKeys are the keys of a map in their order, as many as there is room for.
+func firstKeys[K ~string, V any](of map[K]V, most int) []K {
+	keys := slices.Sorted(maps.Keys(of))
+	return keys[:min(len(keys), most)]
+}

@@ -1,0 +1,196 @@
+package promexport
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// lookEvery is how old what is shown may be: a scrape that comes sooner finds what the last one found.
+const lookEvery = 5 * time.Second
+
+// Shelf is where finished runs lie, and what is shown of them.
+type Shelf struct {
+	// Root is the folder that runs lie below; comparisons lie in folders beside them.
+	Root string
+	// PerCell and Most bound how many runs are shown: of a cell, and in all.
+	PerCell, Most int
+	// Find lists the folders of runs, Open reads one.
+	Find func() ([]string, error)
+	Open func(path string) (Run, error)
+	// Files of a run's folder that Open reads: it is read again when one of them changed.
+	Files []string
+	// Unfinished says of an error of Open that there is nothing wrong: the run goes on, or was killed.
+	Unfinished func(error) bool
+	// LegacyNames serves series that have another name today by their old name too.
+	LegacyNames bool
+	// Now is the clock.
+	Now func() time.Time
+
+	mutex       sync.Mutex
+	looked      time.Time
+	runs        map[string]kept[Run]
+	comparisons map[string]kept[comparison]
+	shown       *Shown
+}
+
+// kept is what a file, or the files of a folder, were read as.
+type kept[T any] struct {
+	stamp string // of the files: their sizes and times
+	what  T
+	err   error
+}
+
+// Shown is what there is to show, the newest first.
+type Shown struct {
+	Runs        []Run
+	Comparisons []comparison
+	// Scores are by the name of a run and of a metric.
+	Scores                          map[string]map[string]float64
+	LeftOut, Unfinished, Unreadable int
+	Problems                        []string
+}
+
+// Look looks what there is, unless that was done a moment ago. What cannot be read is told of among the
+// problems; the rest is shown.
+func (s *Shelf) Look() *Shown {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	if now := s.Now(); s.shown == nil || now.Sub(s.looked) >= lookEvery || now.Before(s.looked) {
+		s.shown, s.looked = s.look(), now
+	}
+	return s.shown
+}
+
+func (s *Shelf) look() *Shown {
+	shown := &Shown{Scores: map[string]map[string]float64{}}
+	paths, err := s.Find()
+	if err != nil {
+		shown.problem(err)
+	}
+	s.runs = refresh(paths, s.runs, s.stampOf, s.Open)
+	all := s.sort(shown, paths)
+	s.choose(shown, all)
+	s.lookAtComparisons(shown, paths)
+	return shown
+}
+
+// mostProblems bounds what is told of them; they are counted in any case.
+const mostProblems = 50
+
+func (s *Shown) problem(err error) {
+	if len(s.Problems) < mostProblems {
+		s.Problems = append(s.Problems, shown(err.Error()))
+	}
+}
+
+// refresh reads what changed since it was read before, on all cores.
+func refresh[T any](paths []string, before map[string]kept[T], stamp func(string) string, open func(string) (T, error)) map[string]kept[T] {
+	results := make([]kept[T], len(paths))
+	next := make(chan int)
+	var running sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), len(paths)) {
+		running.Go(func() {
+			for i := range next {
+				k := kept[T]{stamp: stamp(paths[i])}
+				if old, there := before[paths[i]]; there && old.stamp == k.stamp {
+					k = old
+				} else {
+					k.what, k.err = open(paths[i])
+				}
+				results[i] = k
+			}
+		})
+	}
+	for i := range paths {
+		next <- i
+	}
+	close(next)
+	running.Wait()
+	after := make(map[string]kept[T], len(paths))
+	for i, path := range paths {
+		after[path] = results[i]
+	}
+	return after
+}
+
+// stampOf tells a folder from what it was.
+func (s *Shelf) stampOf(path string) string {
+	stamps := make([]string, len(s.Files))
+	for i, name := range s.Files {
+		stamps[i] = stampOfFile(filepath.Join(path, name))
+	}
+	return strings.Join(stamps, " ")
+}
+
+func stampOfFile(path string) string {
+	info, err := os.Stat(path)
+	if err != nil {
+		return "none"
+	}
+	return fmt.Sprintf("%d@%d", info.Size(), info.ModTime().UnixNano())
+}
+
+// sort are the runs that could be read, the newest first and each name once: a run may lie on the shelf and
+// in a pack too.
+func (s *Shelf) sort(shown *Shown, paths []string) []Run {
+	var all []Run
+	for _, path := range paths {
+		switch k := s.runs[path]; {
+		case k.err == nil:
+			all = append(all, k.what)
+		case s.Unfinished(k.err):
+			shown.Unfinished++
+		default:
+			shown.Unreadable++
+			shown.problem(k.err)
+		}
+	}
+	slices.SortStableFunc(all, newer)
+	taken := map[string]bool{}
+	return slices.DeleteFunc(all, func(r Run) bool {
+		twice := taken[r.info.run]
+		taken[r.info.run] = true
+		if twice {
+			shown.problem(fmt.Errorf("%s: two folders have a run of this name; one is shown", r.info.run))
+			shown.LeftOut++
+		}
+		return twice
+	})
+}
+
+// choose takes the newest runs of every cell, and says how far each is from those before it.
+func (s *Shelf) choose(shown *Shown, all []Run) {
+	peers := map[cell][]Run{} // newest first
+	for _, r := range all {
+		if r.valid {
+			peers[r.peers()] = append(peers[r.peers()], r)
+		}
+	}
+	count := map[cell]int{}
+	for _, r := range all {
+		if count[r.cell()] >= s.PerCell || len(shown.Runs) >= s.Most {
+			shown.LeftOut++
+			continue
+		}
+		count[r.cell()]++
+		shown.Runs = append(shown.Runs, r)
+		if !r.valid {
+			continue // its figures must not be used
+		}
+		of := peers[r.peers()]
+		at := slices.IndexFunc(of, func(p Run) bool { return p.info.run == r.info.run })
+		shown.Scores[r.info.run] = score(r, of[at+1:])
+	}
+}
+
+// Check says why nothing can ever be shown.
+func (s *Shelf) Check() error {
+	_, err := os.ReadDir(s.Root)
+	return err
+}

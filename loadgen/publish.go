@@ -1,0 +1,250 @@
+package loadgen
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/user"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/alecthomas/kingpin/v2"
+
+	"github.com/umascope/umascope/loadgen/campaign"
+	"github.com/umascope/umascope/loadgen/compare"
+	"github.com/umascope/umascope/loadgen/flagvalue"
+	"github.com/umascope/umascope/loadgen/publish"
+	"github.com/umascope/umascope/loadgen/rundir"
+	"github.com/umascope/umascope/loadgen/runindex"
+	"github.com/umascope/umascope/loadgen/runner"
+)
+
+const publishHelp = `Make a pack of runs for any static web server.
+
+  uma-load publish runs/native-container --out pack
+  uma-load publish runs/a runs/b --by arm --within model \
+      --title "Native and container" --author "A. Tester" --out pack
+  uma-load publish --verify pack
+
+It has a page, tables of runs, of every slot of their campaigns, of arms and of differences, the figures, how all came about, how to cite it, the runs themselves and the SHA-256 of every file.
+
+What says whose machine it was is taken out: names of hosts and people, paths, addresses, serial numbers, UUIDs, containers. Each is replaced by its kind and a number, so that what was equal stays equal and compare of the pack says what compare of the runs says. Prompts, outputs, logs and what commands printed are left out unless --with asks for them; texts are then searched for such names, which is all that can be done with them: read them first.
+
+A pack that is there is replaced at once; anything else is not. Exit codes: 1 if --verify finds a file that is not the one that was packed; 2 if there is nothing to publish, or something else in the way.`
+
+// publishLine is the verb publish on the command line.
+type publishLine struct {
+	folders  []string
+	verify   string
+	byGiven  bool
+	settings publish.Settings
+}
+
+func publishVerb(app *kingpin.Application) verb {
+	l := &publishLine{}
+	s := &l.settings
+	clause := app.Command("publish", publishHelp)
+	clause.Arg("folder", "Run folders, or folders that have them below: of sweeps and campaigns too.").StringsVar(&l.folders)
+	flagvalue.Flag(clause, "out", "Folder of the pack.", "", &s.Out, flagvalue.Text).PlaceHolder("DIR")
+	flagvalue.Flag(clause, "verify", "Check the sums of a pack instead of making one.", "", &l.verify, flagvalue.Text).PlaceHolder("DIR")
+	flagvalue.Flag(clause, "by", "Label whose values are the arms.", "arm", &s.Compare.By, flagvalue.Text).IsSetByUser(&l.byGiven)
+	flagvalue.Flag(clause, "within", "Labels in which runs have to agree to be compared; model and scenario if there are several of them and nothing is given.", "", &s.Compare.Within, parseLabels).PlaceHolder("LABEL,...")
+	flagvalue.Flag(clause, "baseline", "Arm that the others are held against; that of the earliest run, if not given.", "", &s.Compare.Baseline, flagvalue.Text).PlaceHolder("VALUE")
+	clause.Flag("allow-different-workload", "Compare runs that did different work, and say so.").BoolVar(&s.Compare.AllowDifferentWorkload)
+	flagvalue.Flag(clause, "title", "Title of the page and of its citation.", "Benchmark runs", &s.Title, flagvalue.Text)
+	flagvalue.Flags(clause, "author", "Who is to be cited; may be repeated.", &s.Authors, flagvalue.Text, flagvalue.AsGiven)
+	flagvalue.Flag(clause, "license", "SPDX identifier of the licence of the pack, such as CC-BY-4.0.", "", &s.License, parseLicense).PlaceHolder("NAME")
+	flagvalue.Flag(clause, "keep", "Kinds of names to tell all the same: "+flagvalue.Join(publish.Kinds())+".", "", &s.Keep, eachOf(publish.ParseKind)).PlaceHolder("KIND,...")
+	flagvalue.Flag(clause, "with", "Files of runs to put in too: "+flagvalue.Join(publish.Extras())+".", "", &s.With, eachOf(publish.ParseExtra)).PlaceHolder("NAME,...")
+	clause.Flag("no-redact", "Take nothing out.").BoolVar(&s.Raw)
+	return verb{clause, func(ctx context.Context, p Program) error { return l.run(ctx, p.Stdout, p.Stderr) }}
+}
+
+// parseLicense accepts what an identifier of SPDX may have.
+func parseLicense(text string) (string, error) {
+	for _, r := range text {
+		if r != '-' && r != '.' && r != '+' && (r > unicode.MaxASCII || !unicode.IsLetter(r) && !unicode.IsDigit(r)) {
+			return "", fmt.Errorf("%q is no SPDX identifier, such as CC-BY-4.0", text)
+		}
+	}
+	return text, nil
+}
+
+// eachOf reads a list of words.
+func eachOf[T any](parse func(string) (T, error)) func(string) ([]T, error) {
+	return func(text string) ([]T, error) {
+		var all []T
+		for _, word := range strings.Split(text, ",") {
+			one, err := parse(strings.TrimSpace(word))
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, one)
+		}
+		return all, nil
+	}
+}
+
+// run runs the verb publish.
+func (l *publishLine) run(ctx context.Context, stdout, stderr io.Writer) error {
+	if l.verify != "" {
+		return l.verifyPack(stdout)
+	}
+	if err := l.check(); err != nil {
+		return usage(err)
+	}
+	if err := publish.CheckOut(l.settings.Out); err != nil {
+		return runner.BadOut(err)
+	}
+	runs, skipped, err := runindex.Load(l.folders)
+	if err != nil {
+		return usage(err)
+	}
+	reportLeftOut(stderr, skipped)
+	if len(runs) == 0 {
+		return usage(fmt.Errorf("%s: no run that is finished", strings.Join(l.folders, " ")))
+	}
+	if by := l.settings.Compare.By; l.byGiven && !slices.ContainsFunc(runs, func(r runindex.Run) bool { return labelOf(r, by) != "" }) {
+		return usage(fmt.Errorf("--by: no run has a label %q", by))
+	}
+	var sources []rundir.Folder
+	for _, r := range runs {
+		sources = append(sources, r.Folder)
+	}
+	s := l.settings
+	s.Known, s.Program, s.Now, s.Read = thisPlace(), buildVersion(), time.Now(), observations
+	if s.Slots, err = slotsOf(sources); err != nil {
+		return usage(err)
+	}
+	pack, err := publish.Make(ctx, sources, s)
+	if err != nil {
+		return runner.Unusable(ctx, err)
+	}
+	reportLeftOut(stderr, pack.Damaged)
+	fmt.Fprintf(stdout, "%s: %d runs in %d files\n", printable(filepath.Join(s.Out, publish.IndexFile)), len(pack.Runs), len(pack.Files)+1)
+	if len(pack.LeftOut) > 0 {
+		fmt.Fprintf(stdout, "left out of the runs: %s\n", printable(strings.Join(pack.LeftOut, ", ")))
+	}
+	return nil
+}
+
+// labelOf is a label of a run, or what a comparison takes for one.
+func labelOf(r runindex.Run, name string) string {
+	o := r.Observation()
+	return o.Label(name)
+}
+
+// check refuses flags that contradict each other.
+func (l *publishLine) check() error {
+	switch {
+	case len(l.folders) == 0:
+		return errors.New("publish: name the folders of runs; try uma-load publish --help")
+	case l.settings.Out == "":
+		return errors.New("--out: name the folder of the pack")
+	case l.settings.Raw && len(l.settings.Keep) > 0:
+		return errors.New("--keep: --no-redact keeps all")
+	}
+	out, err := real(l.settings.Out)
+	for _, dir := range l.folders {
+		from, failure := real(dir)
+		err = errors.Join(err, failure)
+		if way, _ := filepath.Rel(from, out); filepath.IsLocal(way) {
+			return fmt.Errorf("--out: %s lies in %s: its runs would then be there twice", l.settings.Out, dir)
+		}
+	}
+	return err
+}
+
+// real is an absolute path without links; of what is not there yet, below what is.
+func real(path string) (string, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return "", err
+	}
+	there := existing(path)
+	linked, err := filepath.EvalSymlinks(there)
+	if err != nil {
+		return "", err
+	}
+	return linked + strings.TrimPrefix(path, there), nil
+}
+
+// verifyPack checks the sums of a pack.
+func (l *publishLine) verifyPack(stdout io.Writer) error {
+	if len(l.folders) > 0 || l.settings.Out != "" {
+		return usage(errors.New("--verify: it takes no folders of runs and no --out"))
+	}
+	pack, problems, err := publish.Verify(l.verify)
+	if err != nil {
+		return usage(fmt.Errorf("--verify: %w", err))
+	}
+	for _, problem := range problems {
+		fmt.Fprintln(stdout, printable(problem))
+	}
+	if len(problems) > 0 {
+		said := "1 file is not as it was packed"
+		if n := len(problems); n > 1 {
+			said = fmt.Sprintf("%d files are not as they were packed", n)
+		}
+		return fmt.Errorf("%s: %s", l.verify, said)
+	}
+	fmt.Fprintf(stdout, "%s: %d files are as they were packed\n", printable(l.verify), len(pack.Files))
+	return nil
+}
+
+// observations reads runs as a comparison sees them.
+func observations(paths []string) ([]compare.Run, error) {
+	var runs []compare.Run
+	for _, o := range runindex.OpenAll(paths) {
+		if o.Err != nil {
+			return nil, o.Err
+		}
+		runs = append(runs, o.Run.Observation())
+	}
+	return runs, nil
+}
+
+// thisPlace are the names of this machine and of who works on it, which texts of runs made here may have.
+func thisPlace() []publish.Identity {
+	var known []publish.Identity
+	if name, err := os.Hostname(); err == nil {
+		known = append(known, publish.Identity{Kind: publish.KindHost, Name: name})
+	}
+	if who, err := user.Current(); err == nil {
+		known = append(known, publish.Identity{Kind: publish.KindUser, Name: who.Username})
+	}
+	return known
+}
+
+// slotsOf are the slots of the campaigns that runs lie in the folders of.
+func slotsOf(sources []rundir.Folder) ([]publish.Slot, error) {
+	var all []publish.Slot
+	var seen []string
+	for _, run := range sources {
+		dir := filepath.Dir(filepath.Clean(string(run)))
+		if slices.Contains(seen, dir) {
+			continue
+		}
+		seen = append(seen, dir)
+		name, attempts, err := campaign.ReadAttempts(dir)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // the run is of no campaign
+		}
+		if err != nil {
+			return nil, err
+		}
+		for _, a := range attempts {
+			all = append(all, publish.Slot{
+				Campaign: name, Number: a.Slot.Number, Iteration: a.Iteration, Round: a.Round, RepeatsRound: a.Repeats, Model: a.Model, Arm: a.Arm, Scenario: a.Scenario,
+				Attempt: a.Number, Run: a.Run, Status: string(a.Status), Reason: a.Problem,
+			})
+		}
+	}
+	return all, nil
+}

@@ -1,0 +1,60 @@
+package loadgen
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/umascope/umascope/loadgen/flagvalue"
+	"github.com/umascope/umascope/loadgen/rank"
+)
+
+// sharing is how a load is shared with other processes, and when its measured part begins.
+type sharing struct {
+	given   rank.Given
+	startAt time.Time // zero is at once
+}
+
+func sharingFlags(set flagvalue.Set, s *sharing) {
+	flagvalue.Flag(set, "rank", "Number of this process among those that share the load, from 0. What the load is, --requests, --rate, --concurrency and --clients, is said of all of them together. If not given it comes from the launcher: "+strings.Join(rank.Variables(), ", ")+".", "", &s.given.Rank, optionalFrom(0))
+	flagvalue.Flag(set, "world", "How many processes share the load; uma-load merge makes one run of theirs.", "", &s.given.World, optionalFrom(1))
+	flagvalue.Flag(set, "start-at", "When the measured load begins: RFC 3339, such as 2026-11-21T15:04:05Z, or Unix time in seconds. All ranks need the same; the warm-up comes before it, and a rank that is not ready by then measures nothing.", "", &s.startAt, rank.ParseStart)
+}
+
+// optionalFrom accepts whole numbers from least on.
+func optionalFrom(least int) func(string) (*int, error) {
+	return func(s string) (*int, error) {
+		n, err := flagvalue.AtLeast(least)(s)
+		return &n, err
+	}
+}
+
+// place finds the process's place among those that share the load.
+func (s sharing) place() (rank.Place, error) {
+	place, err := rank.Find(s.given, os.LookupEnv)
+	switch {
+	case err != nil:
+		return place, err
+	case !s.startAt.IsZero():
+		if err := rank.CheckStart(s.startAt, time.Now()); err != nil {
+			return place, fmt.Errorf("--start-at: %w", err)
+		}
+	case !place.Alone():
+		return place, fmt.Errorf("--start-at: this is %s, and all ranks have to begin at one moment; --rank 0 --world 1 makes it a run of its own", place)
+	}
+	return place, nil
+}
+
+// refuse is for runs that follow each other: ranks do not wait for one another.
+func (s sharing) refuse() error {
+	if !s.startAt.IsZero() {
+		return errors.New("--start-at: it is of one run, and a sweep makes several")
+	}
+	place, err := rank.Find(s.given, os.LookupEnv)
+	if err == nil && !place.Alone() {
+		err = fmt.Errorf("--world: this is %s, and ranks do not wait for one another between the runs of a sweep; --rank 0 --world 1 makes it one of its own", place)
+	}
+	return err
+}

@@ -1,0 +1,111 @@
+package comparison
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/umascope/umascope/loadgen/compare"
+	"github.com/umascope/umascope/loadgen/render/chart"
+)
+
+// mostFront is how many figures stand in front of the strata, and mostBars how many strata they show.
+const (
+	mostFront = 8
+	mostBars  = 12
+)
+
+// frontFigures draw the headline metrics of all strata side by side, a bar for each arm; none of one
+// stratum, whose own figures say it better.
+func frontFigures(c compare.Comparison) []chart.Figure {
+	if len(c.Strata) < 2 || len(c.Strata) > mostBars {
+		return nil
+	}
+	var figures []chart.Figure
+	for _, name := range headline() {
+		for _, k := range []key{{name, false}, {name, true}} {
+			if f := bars(c, k); f != nil && len(figures) < mostFront {
+				figures = append(figures, *f)
+			}
+		}
+	}
+	return figures
+}
+
+// group is the runs of an arm in a stratum.
+type group struct {
+	stratum int
+	arm     string
+	runs    []point
+	mean    mean
+}
+
+// bars draws the means of a metric; nil unless two strata have it.
+func bars(c compare.Comparison, k key) *chart.Figure {
+	var groups []group
+	extent := span{}
+	with := map[int]bool{}
+	for i, s := range c.Strata {
+		for _, arm := range c.Arms {
+			if all := points(s, arm, k); len(all) > 0 {
+				g := group{i, arm, all, meanOf(values(all))}
+				if g.mean.ci != nil {
+					extent.take(g.mean.ci.High)
+				}
+				extent.take(values(all)...)
+				groups = append(groups, g)
+				with[i] = true
+			}
+		}
+	}
+	if len(with) < 2 || extent.lo < 0 || extent.hi <= 0 {
+		return nil
+	}
+	var names []string
+	for _, s := range c.Strata {
+		names = append(names, stratumName(c, s))
+	}
+	f := chart.Figure{Title: k.title(), Legend: legend(c, func(arm string) bool { return slices.ContainsFunc(groups, func(g group) bool { return g.arm == arm }) })}
+	f.Caption = counts(c, func(arm string) (n int) {
+		for _, g := range groups {
+			if g.arm == arm {
+				n += len(g.runs)
+			}
+		}
+		return n
+	}) + ", a mark each. A bar is their mean, its line the 95 % interval."
+	drawn := f.Draw(func(width, height float64) *chart.Drawing {
+		frame := chart.NewFrame(width, height, chart.Categories("", names), wholeAxis(k.unit(), extent.hi*1.08, 4), f.Title+": "+f.Caption)
+		for _, g := range groups {
+			drawBar(frame, c, k, g)
+		}
+		return frame.Drawing
+	})
+	return &drawn
+}
+
+func drawBar(f *chart.Frame, c compare.Comparison, k key, g group) {
+	class, form := armClass(c, g.arm)
+	each := 0.8 * slot(f) / float64(len(c.Arms))
+	left := f.PX(float64(g.stratum)) - 0.4*slot(f) + each*float64(slices.Index(c.Arms, g.arm))
+	top := f.PY(g.mean.value)
+	title := g.arm + ": " + g.mean.text(k.unit(), len(g.runs))
+	f.Add(chart.Shape{Kind: "rect", Class: "bar " + class, X: chart.Tenth(left + 1), Y: top, W: chart.Tenth(each - 2), H: chart.Tenth(f.Bottom - top), Title: title})
+	highest := top
+	for i, p := range g.runs {
+		x := left + each*(0.2+0.6*(float64(i)+0.5)/float64(len(g.runs)))
+		f.Mark(form, class+" run", x, f.PY(p.value), p.text(k.unit()))
+		highest = min(highest, f.PY(p.value))
+	}
+	if g.mean.ci != nil {
+		f.Whisker("whisker strong", left+each/2, g.mean.ci.Low, g.mean.ci.High, 5, title)
+		highest = min(highest, f.PY(g.mean.ci.High))
+	}
+	if text := barText(k.unit(), g.mean.value); chart.LetterWidth*float64(len(text)) < each+1 {
+		f.Text("value", left+each/2, highest-7, "middle", text)
+	}
+}
+
+// barText is the mean above a bar, in the unit of the axis.
+func barText(unit compare.Unit, v float64) string {
+	return strconv.FormatFloat(v*scaleOf(unit, v).by, 'g', 4, 64)
+}

@@ -1,0 +1,98 @@
+package comparison
+
+import (
+	"fmt"
+
+	"github.com/umascope/umascope/loadgen/compare"
+	"github.com/umascope/umascope/loadgen/render/chart"
+)
+
+// kvOf names the metric that a model of the KV cache is in.
+func kvOf(m compare.KVModel) string {
+	if m.Of == compare.KVOfFree {
+		return "free_at_kv_sizing_bytes"
+	}
+	return compare.MemoryOccupiedWithoutKV
+}
+
+// kvWords says what the model is and whether it explains the capacities.
+func kvWords(m compare.KVModel) string {
+	equation := fmt.Sprintf("KV cache = %.3g × memory free at sizing", m.Fraction)
+	if m.Of != compare.KVOfFree {
+		equation = fmt.Sprintf("KV cache = %.3g × (%s − memory occupied without KV cache)", m.Fraction, compare.UnitBytes.Text(m.TotalBytes))
+	}
+	text := fmt.Sprintf("%s, n = %d runs, largest residual %s.", equation, m.N, compare.UnitBytes.Text(m.ResidualBytes))
+	if m.Explained {
+		return text + " That explains the KV cache: the two figures are one effect, and count once."
+	}
+	if m.Fails {
+		return text + " That does not explain the KV cache."
+	}
+	return text + fmt.Sprintf(" That explains %.3g %% of the variance of the KV cache.", 100*m.Share)
+}
+
+// overallKV is the model over all runs.
+func overallKV(c compare.Comparison) *kvModel {
+	if c.KVModel == nil {
+		return nil
+	}
+	return newKV(c, c.Strata, *c.KVModel)
+}
+
+// newKV draws the runs of some strata with the line of the model.
+func newKV(c compare.Comparison, strata []compare.Stratum, m compare.KVModel) *kvModel {
+	k := &kvModel{Says: kvWords(m)}
+	dots := map[string][]kvDot{}
+	x, y := noSpan(), noSpan()
+	for _, s := range strata {
+		for _, arm := range c.Arms {
+			capacities := map[string]float64{}
+			for _, p := range eitherWay(s, arm, compare.KVCapacity) {
+				capacities[p.run.Run] = p.value
+			}
+			for _, p := range eitherWay(s, arm, kvOf(m)) {
+				if kv, ok := capacities[p.run.Run]; ok {
+					dots[arm] = append(dots[arm], kvDot{p, kv})
+					x.take(p.value)
+					y.take(kv)
+				}
+			}
+		}
+	}
+	if len(dots) == 0 {
+		return k
+	}
+	f := chart.Figure{Title: "KV cache and what was free for it", Legend: legend(c, func(arm string) bool { return dots[arm] != nil })}
+	f.Caption = counts(c, func(arm string) int { return len(dots[arm]) }) + ", a mark each. The line is the model."
+	drawn := f.Draw(func(width, height float64) *chart.Drawing {
+		right, up := closeAxis(compare.UnitBytes, x.lo, x.hi, chart.TicksFor(width)), closeAxis(compare.UnitBytes, y.lo, y.hi, 4)
+		right.Title, up.Title = key{name: kvOf(m)}.title()+", "+right.Title, "KV cache, "+up.Title
+		frame := chart.NewFrame(width, height, right, up, f.Title+": "+f.Caption)
+		at := func(v float64) chart.Place {
+			if m.Of == compare.KVOfFree {
+				return chart.Place{X: v, Y: m.Fraction * v}
+			}
+			return chart.Place{X: v, Y: m.Fraction * (m.TotalBytes - v)}
+		}
+		frame.Polyline("mark", "", [][]chart.Place{{at(x.lo), at(x.hi)}})
+		for _, arm := range c.Arms {
+			class, form := armClass(c, arm)
+			for _, d := range dots[arm] {
+				frame.Mark(form, class+" run", frame.PX(d.value), frame.PY(d.kv), fmt.Sprintf("%s, KV cache %s", d.text(compare.UnitBytes), compare.UnitBytes.Text(d.kv)))
+			}
+		}
+		return frame.Drawing
+	})
+	k.Figure = &drawn
+	return k
+}
+
+// eitherWay are the figures of an arm's runs, whoever says them: a model is of what it was told.
+func eitherWay(s compare.Stratum, arm, name string) []point {
+	return append(points(s, arm, key{name, false}), points(s, arm, key{name, true})...)
+}
+
+type kvDot struct {
+	point
+	kv float64
+}

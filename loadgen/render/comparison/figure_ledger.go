@@ -1,0 +1,93 @@
+package comparison
+
+import (
+	"fmt"
+
+	"github.com/umascope/umascope/loadgen/compare"
+	"github.com/umascope/umascope/loadgen/render/chart"
+)
+
+// ledgerFigures are those of the host of the runs and of every further machine that both arms measured.
+func ledgerFigures(c compare.Comparison, s compare.Stratum, pair compare.Pair) []*chart.Figure {
+	var all []*chart.Figure
+	for _, l := range ledgersOf(pair) {
+		if f := ledgerFigure(c, s, pair, l); f != nil {
+			all = append(all, f)
+		}
+	}
+	return all
+}
+
+// ledgerFigure draws by how much each line of the memory ledger differs, and all that hardly differ as one; nil where none
+// was observed, or none differs.
+func ledgerFigure(c compare.Comparison, s compare.Stratum, pair compare.Pair, l ledgers) *chart.Figure {
+	f := chart.Figure{Title: "Where the memory differs" + l.where + ": " + pair.B + " − " + pair.A, Full: true}
+	folded := l.folded()
+	if folded.differ == 0 {
+		return nil
+	}
+	extent := span{}
+	for _, m := range moments {
+		delta := m.of(folded.difference)
+		if delta != nil {
+			f.Legend = append(f.Legend, chart.LegendItem{Class: m.class, Text: "at " + m.name})
+		}
+		for _, bytes := range delta {
+			extent.take(bytes)
+		}
+	}
+	f.Caption = counts(c, func(arm string) int {
+		if arm != pair.A && arm != pair.B {
+			return 0
+		}
+		return len(s.Arms[arm].Runs)
+	}) + fmt.Sprintf("; means by line of the ledger, GiB. Right of 0, %s has more. Of %d lines, %d differ by 32 MiB or more; the others are one. They add up to the difference of the pools.", pair.B, len(l.names()), folded.differ)
+	names := folded.names()
+	drawn := f.DrawTall(74+30*float64(len(names)), 74+46*float64(len(names)), func(width, height float64) *chart.Drawing {
+		return drawLedger(names, extent, folded.difference, width, height, f.Title+": "+f.Caption)
+	})
+	return &drawn
+}
+
+func drawLedger(names []string, extent span, delta compare.LedgerDelta, width, height float64, label string) *chart.Drawing {
+	margins := chart.Margins{Left: 12, Right: 12, Top: 10, Bottom: 42}
+	if width >= wide {
+		margins.Left, margins.Right = 190, 90
+	}
+	x := chart.Linear("GiB", extent.lo, extent.hi, 1./(1<<30), chart.TicksFor(width))
+	if max(extent.hi, -extent.lo) < 2<<30 {
+		x = chart.Linear("MiB", extent.lo, extent.hi, 1./(1<<20), chart.TicksFor(width))
+	}
+	frame := chart.NewFrameIn(margins, width, height, x, chart.Axis{Lo: 0, Hi: 1}, label)
+	each := (frame.Bottom - frame.Top) / float64(len(names))
+	for i, line := range names {
+		top := frame.Top + float64(i)*each + 3
+		if width >= wide {
+			frame.Text("row", frame.Left-10, top+each/2, "end", chart.Shorten(line, frame.Left-14))
+		} else {
+			frame.Text("row", frame.Left, top+9, "start", line)
+			top += 15
+		}
+		thick := (frame.Top + float64(i+1)*each - top - 3) / float64(len(moments))
+		for k, m := range moments {
+			if bytes, ok := m.of(delta)[line]; ok {
+				drawDelta(frame, m.class, line+" at "+m.name, bytes, top+float64(k)*thick, thick)
+			}
+		}
+	}
+	frame.Line("base", frame.PX(0), frame.Top, frame.PX(0), frame.Bottom)
+	return frame.Drawing
+}
+
+func drawDelta(f *chart.Frame, class, name string, bytes, top, thick float64) {
+	from, to := f.PX(min(0, bytes)), f.PX(max(0, bytes))
+	f.Add(chart.Shape{Kind: "rect", Class: class, X: from, Y: chart.Tenth(top), W: chart.Tenth(max(.5, to-from)), H: chart.Tenth(thick - 1), Title: name + ": " + signedBytes(bytes)})
+}
+
+func signedBytes(b float64) string {
+	text := compare.UnitBytes.Text(b)
+	if b > 0 {
+		text = "+" + text
+	}
+	return text
+}

@@ -1,0 +1,49 @@
+package comparison
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/umascope/umascope/loadgen/compare"
+	"github.com/umascope/umascope/loadgen/render/chart"
+)
+
+// Named is a figure with a name for its file.
+type Named struct {
+	Name string
+	chart.Figure
+}
+
+// Figures are all figures of a comparison's page.
+func Figures(c compare.Comparison) []Named {
+	var all []Named
+	add := func(where string, figures ...chart.Figure) {
+		for _, f := range figures {
+			all = append(all, Named{fmt.Sprintf("%02d-%s", len(all)+1, slug(strings.TrimSpace(where+" "+f.Title))), f})
+		}
+	}
+	kv := func(where string, model *kvModel) {
+		if model != nil {
+			add(where, there(model.Figure)...)
+		}
+	}
+	add("", frontFigures(c)...)
+	add("", loadFigures(c)...)
+	kv("", overallKV(c))
+	for _, s := range c.Strata[:min(len(c.Strata), mostStrata)] {
+		name := stratumName(c, s)
+		add(name, metricFigures(c, s)...)
+		kv(name, ownKV(c, s))
+		for _, pair := range s.Pairs[:min(len(s.Pairs), mostPairs)] {
+			add(name+" "+pairName(pair), pairFigures(c, s, pair)...)
+		}
+	}
+	return all
+}
+
+// slug is a text as the name of a file.
+func slug(text string) string {
+	name := strings.Trim(regexp.MustCompile(`[^a-z0-9]+`).ReplaceAllString(strings.ToLower(text), "-"), "-")
+	return strings.Trim(name[:min(len(name), 80)], "-")
+}

@@ -1,0 +1,234 @@
+package comparison
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/umascope/umascope/loadgen/compare"
+	"github.com/umascope/umascope/loadgen/render"
+	"github.com/umascope/umascope/loadgen/render/chart"
+)
+
+// decisiveGrid has a row for each primary metric of each stratum, and for the figures of memory that are
+// usually published.
+func decisiveGrid(c compare.Comparison) render.Table {
+	g := render.Table{Header: []string{"", "metric", "verdict", c.Baseline, "other arm", "difference", "change", "95 % CI"}, Words: []int{1, 2}}
+	two := len(c.Arms) == 2
+	if two {
+		g.Header[4] = c.Arms[1]
+	}
+	for _, s := range c.Strata {
+		for _, pair := range s.Pairs {
+			name := stratumName(c, s)
+			if !two {
+				name = strings.TrimPrefix(name+", "+pair.B, allRuns+", ")
+			}
+			for _, m := range pair.Metrics {
+				if !m.Primary && !slices.Contains([]string{compare.MemoryOccupiedWithoutKV, compare.KVCapacity, compare.MemoryOccupiedWhenReady, compare.TimeToFirstToken}, m.Name) {
+					continue
+				}
+				unit := compare.Unit(m.Unit)
+				g.AddIn(rowTone(m), name, keyOf(m).title(), VerdictText(m), chart.Optional(m.A.Mean, unit.Text), chart.Optional(m.B.Mean, unit.Text),
+					chart.Optional(m.Difference, func(v float64) string { return signed(unit, v) }), ratioText(m), anyInterval(m))
+			}
+		}
+	}
+	return g
+}
+
+// ratioText is the ratio as a change; of a temperature that says nothing.
+func ratioText(m compare.Metrics) string {
+	if compare.Unit(m.Unit) == compare.UnitCelsius {
+		return chart.None
+	}
+	return chart.Optional(m.Ratio, compare.Change)
+}
+
+// anyInterval is that of the ratio where it is analysed so, else that of the difference.
+func anyInterval(m compare.Metrics) string {
+	unit := compare.Unit(m.Unit)
+	switch {
+	case m.RatioCI95 != nil:
+		return compare.Change(m.RatioCI95[0]) + " to " + compare.Change(m.RatioCI95[1])
+	case m.CI95 != nil:
+		return signed(unit, m.CI95[0]) + " to " + signed(unit, m.CI95[1])
+	default:
+		return chart.None
+	}
+}
+
+// rowTone marks rows that a reader must not miss.
+func rowTone(m compare.Metrics) render.Tone {
+	switch {
+	case m.Confounded:
+		return render.Note
+	case m.Verdict == compare.Worse:
+		return render.Bad
+	default:
+		return ""
+	}
+}
+
+// metricsGrid has everything that is stated of the metrics of a pair.
+func metricsGrid(pair compare.Pair) render.Table {
+	g := render.Table{Words: []int{1, 2}, Header: []string{
+		"metric", "better is", "verdict", "mean " + pair.A, "sd (population)", "n", "mean " + pair.B, "sd (population)", "n",
+		"difference", "change", "95 % CI", "margin", "Welch p", "Mann-Whitney p", "Hedges g", "TOST p", "Holm p", "detectable",
+	}}
+	paired := slices.ContainsFunc(pair.Metrics, func(m compare.Metrics) bool { return m.PairedP != nil })
+	if paired {
+		g.Header = slices.Insert(g.Header, 13, "paired p")
+	}
+	for _, m := range pair.Metrics {
+		unit := compare.Unit(m.Unit)
+		name := keyOf(m).title()
+		if m.Primary {
+			name += " (primary)"
+		}
+		cells := []string{
+			name, string(m.Direction), VerdictText(m), chart.Optional(m.A.Mean, unit.Text), deviation(m.A, unit), fmt.Sprint(m.A.N), chart.Optional(m.B.Mean, unit.Text), deviation(m.B, unit), fmt.Sprint(m.B.N),
+			chart.Optional(m.Difference, func(v float64) string { return signed(unit, v) }), ratioText(m), anyInterval(m), "±" + m.Margin.Text(unit),
+		}
+		if paired {
+			cells = append(cells, chart.Optional(m.PairedP, probability))
+		}
+		cells = append(cells, chart.Optional(m.WelchP, probability), chart.Optional(m.MannWhitneyP, probability), chart.Optional(m.HedgesG, twoDigits),
+			chart.Optional(m.TOSTP, probability), chart.Optional(m.HolmP, probability), chart.Optional(m.MDE, func(v float64) string {
+				return compare.Margin{Value: v, Relative: m.Margin.Relative}.Text(unit)
+			}))
+		g.AddIn(rowTone(m), cells...)
+	}
+	return g
+}
+
+func probability(p float64) string { return fmt.Sprintf("%.3g", p) }
+func twoDigits(v float64) string   { return fmt.Sprintf("%.2f", v) }
+
+// gradesGrid counts the runs of each arm by grade, with why they have no better one.
+func gradesGrid(c compare.Comparison) render.Table {
+	g := render.Table{Header: []string{"arm", "decision", "valid", "invalid", "why not a better grade"}, Words: []int{4}}
+	for _, arm := range c.Arms {
+		counts := map[compare.Grade]int{}
+		why := map[string]int{}
+		for _, s := range c.Strata {
+			for _, r := range slices.Concat(s.Arms[arm].Runs, s.Arms[arm].Excluded) {
+				counts[r.Grade]++
+				for _, reason := range r.Why {
+					why[reason]++
+				}
+			}
+		}
+		g.Add(arm, fmt.Sprint(counts[compare.GradeDecision]), fmt.Sprint(counts[compare.GradeValid]), fmt.Sprint(counts[compare.GradeInvalid]), commonest(why))
+	}
+	return g
+}
+
+// commonest lists the reasons that most runs have.
+func commonest(why map[string]int) string {
+	reasons := slices.SortedFunc(maps.Keys(why), func(a, b string) int { return cmp.Or(cmp.Compare(why[b], why[a]), cmp.Compare(a, b)) })
+	var parts []string
+	for i, reason := range reasons {
+		if i == 4 {
+			parts = append(parts, fmt.Sprintf("and %d more", len(reasons)-i))
+			break
+		}
+		parts = append(parts, fmt.Sprintf("%s (%d)", reason, why[reason]))
+	}
+	return strings.Join(parts, "; ")
+}
+
+// runsGrid lists the runs of a stratum in the order of time.
+func runsGrid(c compare.Comparison, s compare.Stratum) render.Table {
+	g := render.Table{Header: []string{"run", "arm", "start (UTC)", "grade", "why not a better one"}, Words: []int{1, 2, 3, 4}}
+	type run struct {
+		compare.RunRef
+		arm string
+	}
+	var runs []run
+	for _, arm := range c.Arms {
+		for _, r := range slices.Concat(s.Arms[arm].Runs, s.Arms[arm].Excluded) {
+			runs = append(runs, run{r, arm})
+		}
+	}
+	slices.SortStableFunc(runs, func(a, b run) int { return a.StartedAt.Compare(b.StartedAt) })
+	for _, r := range runs {
+		start := chart.None
+		if !r.StartedAt.IsZero() {
+			start = r.StartedAt.UTC().Format("2006-01-02 15:04:05")
+		}
+		g.AddIn(doubtIf(r.Grade == compare.GradeInvalid), r.Run, r.arm, start, string(r.Grade), strings.Join(r.Why, "; "))
+	}
+	return g
+}
+
+// fairness parts what differs between the arms from what was looked at and is the same.
+func fairness(pair compare.Pair) (differs, same render.Table) {
+	differs = render.Table{Header: []string{"item", pair.A, pair.B}, Words: []int{1, 2}}
+	same = differs
+	for _, f := range pair.Fairness {
+		if f.Differs {
+			differs.Add(f.Item, f.A, f.B)
+		} else {
+			same.Add(f.Item, f.A, f.B)
+		}
+	}
+	return differs, same
+}
+
+// orderGrid is what the order of runs does to metrics: where it does something, and to those that decide.
+func orderGrid(pair compare.Pair) render.Table {
+	g := render.Table{Header: []string{"metric", "finding", "of", "", ""}, Words: []int{1, 2, 3, 4}}
+	primary := map[string]bool{}
+	for _, m := range pair.Metrics {
+		primary[m.Name] = m.Primary
+	}
+	for _, a := range pair.Order.AfterSwitch {
+		if !a.Stands && a.Extreme == "" && !primary[a.Metric] {
+			continue
+		}
+		unit := key{name: a.Metric}.unit()
+		finding := "like the others"
+		if a.Extreme != "" {
+			finding = "the " + a.Extreme + " of its block"
+		}
+		if a.Stands {
+			finding += ", stands out"
+		}
+		g.AddIn(doubtIf(a.Stands), key{name: a.Metric}.title(), finding, fmt.Sprintf("%s, first after a change of arms (n = %d)", a.Arm, a.N), unit.Text(a.First), "the others "+unit.Text(a.Rest))
+	}
+	for _, h := range pair.Order.Halves {
+		if !h.Suspect && !primary[h.Metric] {
+			continue
+		}
+		unit := key{name: h.Metric}.unit()
+		text := func(v float64) string { return signed(unit, v) }
+		finding := "not shown to depend on the order"
+		if h.Suspect {
+			finding = "depends on the order"
+		}
+		g.AddIn(doubtIf(h.Suspect), key{name: h.Metric}.title(), finding+", p "+chart.Optional(h.P, probability), "difference by which arm came first",
+			pair.A+" first "+chart.Optional(h.AB, text), pair.B+" first "+chart.Optional(h.BA, text))
+	}
+	return g
+}
+
+func doubtIf(doubt bool) render.Tone {
+	if doubt {
+		return render.Note
+	}
+	return ""
+}
+
+// outlierGrid lists runs that stand out.
+func outlierGrid(pair compare.Pair) render.Table {
+	g := render.Table{Header: []string{"run", "arm", "metric", "value", "flagged by", "possible causes"}, Words: []int{1, 2, 4, 5}}
+	for _, m := range pair.Metrics {
+		for _, o := range m.Outliers {
+			g.Add(o.Run, o.Arm, keyOf(m).title(), compare.Unit(m.Unit).Text(o.Value), strings.ReplaceAll(strings.Join(o.By, ", "), "_", " "), strings.Join(o.Causes, "; "))
+		}
+	}
+	return g
+}

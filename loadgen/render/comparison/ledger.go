@@ -1,0 +1,150 @@
+package comparison
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+
+	"github.com/umascope/umascope/exporter/metric"
+	"github.com/umascope/umascope/loadgen/compare"
+	"github.com/umascope/umascope/loadgen/render"
+	"github.com/umascope/umascope/loadgen/render/chart"
+)
+
+// moments are when ledgers are compared, with their colour.
+var moments = []moment{
+	{"start", "c7", func(d compare.LedgerDelta) map[string]float64 { return d.Start }},
+	{"ready", "c5", func(d compare.LedgerDelta) map[string]float64 { return d.Ready }},
+	{"peak", "c0", func(d compare.LedgerDelta) map[string]float64 { return d.Peak }},
+}
+
+type moment struct {
+	name, class string
+	of          func(compare.LedgerDelta) map[string]float64
+}
+
+// leastLedger is how many bytes a line must differ by to be shown for itself where lines are folded.
+const leastLedger = 32 << 20
+
+// ledgers are those of both arms on one machine.
+type ledgers struct {
+	where      string // " of spark-2"; empty of the host of the runs
+	pair       compare.LedgerPair
+	difference compare.LedgerDelta
+	differ     int // of folded ones, how many lines differ by leastLedger or more
+}
+
+// ledgersOf are those of the host of the runs, then those of further machines by their names. Comparisons that were saved
+// before they had the ledgers of the arms have the differences alone.
+func ledgersOf(p compare.Pair) []ledgers {
+	all := []ledgers{{pair: p.Ledgers, difference: p.LedgerDifference}}
+	for _, host := range slices.Sorted(maps.Keys(p.LedgerDifferenceOn)) {
+		all = append(all, ledgers{where: " of " + host, pair: p.LedgersOn[host], difference: p.LedgerDifferenceOn[host]})
+	}
+	return all
+}
+
+// names are the lines of all moments, in the order of the vocabulary; folded ones are the last.
+func (l ledgers) names() []string {
+	lines := map[string]bool{}
+	for _, m := range moments {
+		for name := range m.of(l.difference) {
+			lines[name] = true
+		}
+	}
+	return metric.InLedgerOrder(lines)
+}
+
+// folded has the lines that differ by leastLedger or more at one moment, and the sum of the others as one line.
+func (l ledgers) folded() ledgers {
+	largest := map[string]float64{}
+	for _, m := range moments {
+		for name, bytes := range m.of(l.difference) {
+			largest[name] = max(largest[name], math.Abs(bytes))
+		}
+	}
+	maps.DeleteFunc(largest, func(_ string, bytes float64) bool { return bytes < leastLedger })
+	l.differ = len(largest)
+	others := len(l.names()) - len(largest)
+	if others < 2 { // one line has a name of its own
+		return l
+	}
+	name := fmt.Sprintf("%d other lines", others)
+	fold := func(lines map[string]float64) map[string]float64 {
+		if lines == nil {
+			return nil
+		}
+		folded := map[string]float64{}
+		for _, line := range metric.InLedgerOrder(lines) {
+			shown := line
+			if _, differs := largest[line]; !differs {
+				shown = name
+			}
+			folded[shown] += lines[line]
+		}
+		return folded
+	}
+	foldAll := func(d compare.LedgerDelta) compare.LedgerDelta {
+		return compare.LedgerDelta{Start: fold(d.Start), Ready: fold(d.Ready), Peak: fold(d.Peak)}
+	}
+	l.difference = foldAll(l.difference)
+	l.pair = compare.LedgerPair{A: compare.Ledger(foldAll(compare.LedgerDelta(l.pair.A))), B: compare.Ledger(foldAll(compare.LedgerDelta(l.pair.B)))}
+	return l
+}
+
+// ledgerTables have a table for each moment that was observed: the lines of both arms and their difference, GiB, in the
+// order of the vocabulary, and the pool that they add up to. Without all lines those that hardly differ are folded.
+func ledgerTables(p compare.Pair, l ledgers, all bool) []render.Block {
+	shown := l
+	if !all {
+		shown = l.folded()
+	}
+	var tables []render.Block
+	for _, m := range moments {
+		if len(m.of(l.difference)) == 0 {
+			continue
+		}
+		columns := []map[string]float64{m.of(compare.LedgerDelta(shown.pair.A)), m.of(compare.LedgerDelta(shown.pair.B)), m.of(shown.difference)}
+		t := render.Table{Header: []string{"at " + m.name, p.A, p.B, "difference"}}
+		for _, name := range shown.names() {
+			if _, known := columns[2][name]; known {
+				t.Add(append([]string{name}, cells(columns, func(lines map[string]float64) (float64, bool) {
+					v, there := lines[name]
+					return v, there
+				})...)...)
+			}
+		}
+		if _, whole := m.of(l.difference)[metric.LineUnattributed]; whole { // else lines may be missing
+			t.Add(append([]string{"pool"}, cells(columns, sum)...)...)
+		}
+		tables = append(tables, t)
+	}
+	return tables
+}
+
+// cells are the figures of both arms and their difference.
+func cells(columns []map[string]float64, of func(map[string]float64) (bytes float64, known bool)) []string {
+	var all []string
+	for i, lines := range columns {
+		text := chart.None
+		if bytes, known := of(lines); known {
+			gib := math.Round(bytes/(1<<30)*100) / 100
+			text = strconv.FormatFloat(gib+0, 'f', 2, 64) // + 0 makes 0 of -0
+			if i == 2 && gib > 0 {
+				text = "+" + text
+			}
+		}
+		all = append(all, text)
+	}
+	return all
+}
+
+// sum adds up in the order of the vocabulary, so that it is the same every time.
+func sum(lines map[string]float64) (bytes float64, known bool) {
+	for _, name := range metric.InLedgerOrder(lines) {
+		bytes += lines[name]
+	}
+	return bytes, len(lines) > 0
+}

@@ -1,0 +1,61 @@
+package comparison
+
+import (
+	"math"
+
+	"github.com/umascope/umascope/loadgen/compare"
+	"github.com/umascope/umascope/loadgen/render/chart"
+)
+
+// scale is the unit in which a figure shows a metric, and how many of it one of the metric's unit is.
+type scale struct {
+	unit string
+	by   float64
+}
+
+// scaleOf is the scale on which amounts up to a largest one are read best.
+func scaleOf(unit compare.Unit, largest float64) scale {
+	switch unit {
+	case compare.UnitSeconds:
+		by, name := chart.SecondsUnit(largest)
+		return scale{name, by}
+	case compare.UnitBytes:
+		if largest < 2<<30 {
+			return scale{"MiB", 1. / (1 << 20)}
+		}
+		return scale{"GiB", 1. / (1 << 30)}
+	case compare.UnitRatio:
+		return scale{"%", 100}
+	case compare.UnitCelsius:
+		return scale{"°C", 1}
+	case compare.UnitWatts:
+		return scale{"W", 1}
+	case compare.UnitJoules:
+		return scale{"J", 1}
+	case compare.UnitPerSecond:
+		return scale{"per second", 1}
+	default:
+		return scale{string(unit), 1}
+	}
+}
+
+// closeAxis spans values that lie close together, and says so in its title: it does not begin at 0.
+func closeAxis(unit compare.Unit, lo, hi float64, n int) chart.Axis {
+	s := scaleOf(unit, max(math.Abs(lo), math.Abs(hi)))
+	room := max(0.08*(hi-lo), 0.002*max(math.Abs(lo), math.Abs(hi)), 1e-9)
+	low, high := lo-room, hi+room
+	if lo >= 0 {
+		low = max(0, low)
+	}
+	a := chart.Linear(s.unit, low, high, s.by, n).Between(low, high)
+	if low > 0 {
+		a.Title += ", not from 0"
+	}
+	return a
+}
+
+// wholeAxis begins at 0, as bars must.
+func wholeAxis(unit compare.Unit, hi float64, n int) chart.Axis {
+	s := scaleOf(unit, hi)
+	return chart.Linear(s.unit, 0, hi*1.06, s.by, n).Between(0, hi*1.06)
+}

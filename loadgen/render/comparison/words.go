@@ -1,0 +1,298 @@
+package comparison
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/umascope/umascope/loadgen/compare"
+	"github.com/umascope/umascope/loadgen/render"
+)
+
+// Verdict is what is said of a metric that decides.
+type Verdict struct {
+	Tone  render.Tone
+	Where string // the stratum
+	Text  string // what was found
+	Means string // what that does and does not say
+}
+
+// Block is a verdict on a page.
+func (v Verdict) Block() render.Paragraph {
+	spans := []render.Span{render.Strong(v.Text), render.Plain(" " + v.Means)}
+	if v.Where != "" && v.Where != allRuns {
+		spans = append([]render.Span{render.Tag(v.Where), render.Plain(" ")}, spans...)
+	}
+	return render.Notice(v.Tone, spans...)
+}
+
+// Verdicts are those of the primary metrics of all strata.
+func Verdicts(c compare.Comparison) []Verdict {
+	var all []Verdict
+	for _, s := range c.Strata {
+		for _, pair := range s.Pairs {
+			for _, m := range pair.Metrics {
+				if m.Primary {
+					all = append(all, newVerdict(stratumName(c, s), s, pair, m))
+				}
+			}
+		}
+	}
+	return all[:min(len(all), mostStrata)]
+}
+
+func newVerdict(where string, s compare.Stratum, pair compare.Pair, m compare.Metrics) Verdict {
+	v := Verdict{Tone: render.Note, Where: where}
+	unit := compare.Unit(m.Unit)
+	v.Text = fmt.Sprintf("%s, %s against %s: %s", keyOf(m).title(), pair.B, pair.A, VerdictText(m))
+	if m.A.Mean != nil && m.B.Mean != nil {
+		v.Text += fmt.Sprintf(". %s against %s", unit.Text(*m.B.Mean), unit.Text(*m.A.Mean))
+	}
+	if change := changeWords(m); change != "" {
+		v.Text += ", " + change
+	}
+	v.Text += fmt.Sprintf(", n = %d and %d runs.", m.B.N, m.A.N)
+	v.Means = meaning(m)
+	switch {
+	case m.Confounded:
+		v.Means += " " + orderAs(s.Order, pair.Order) + ": whatever changed with time is in this difference too, and these runs cannot tell the two apart."
+	case m.Verdict == compare.Equivalent || m.Verdict == compare.Irrelevant || m.Verdict == compare.Better:
+		v.Tone = render.Good
+	case m.Verdict == compare.Worse:
+		v.Tone = render.Bad
+	}
+	carry, says := gradeWords(s, pair)
+	if v.Means += " " + says; !carry && v.Tone == render.Good {
+		v.Tone = render.Note
+	}
+	return v
+}
+
+// gradeWords says how many runs of a pair carry a decision, and why the others do not. Carry is false if
+// none does.
+func gradeWords(s compare.Stratum, pair compare.Pair) (carry bool, says string) {
+	why := map[string]int{}
+	runs := slices.Concat(s.Arms[pair.A].Runs, s.Arms[pair.B].Runs)
+	decision := 0
+	for _, r := range runs {
+		if r.Grade == compare.GradeDecision {
+			decision++
+		}
+		for _, reason := range r.Why {
+			why[reason]++
+		}
+	}
+	switch {
+	case decision == len(runs):
+		return true, "All runs are of decision grade."
+	case decision == 0:
+		says = "No run is of decision grade"
+	default:
+		says = fmt.Sprintf("%d of %d runs are of decision grade", decision, len(runs))
+	}
+	if reasons := commonest(why); reasons != "" {
+		says += ": " + reasons
+	}
+	return decision > 0, says + "."
+}
+
+// changeWords is the difference with its interval, relative where it is analysed so.
+func changeWords(m compare.Metrics) string {
+	unit := compare.Unit(m.Unit)
+	switch {
+	case m.RatioCI95 != nil && m.Ratio != nil:
+		return fmt.Sprintf("%s (95 %% CI %s to %s)", compare.Change(*m.Ratio), compare.Change(m.RatioCI95[0]), compare.Change(m.RatioCI95[1]))
+	case m.CI95 != nil && m.Difference != nil:
+		return fmt.Sprintf("%s (95 %% CI %s to %s)", signed(unit, *m.Difference), signed(unit, m.CI95[0]), signed(unit, m.CI95[1]))
+	case m.Difference != nil:
+		return signed(unit, *m.Difference)
+	default:
+		return ""
+	}
+}
+
+func signed(unit compare.Unit, v float64) string {
+	if v > 0 {
+		return "+" + unit.Text(v)
+	}
+	return unit.Text(v)
+}
+
+// meaning is what a verdict says to somebody who doubts it.
+func meaning(m compare.Metrics) string {
+	margin := "±" + m.Margin.Text(compare.Unit(m.Unit))
+	switch m.Verdict {
+	case compare.Equivalent, compare.Irrelevant, compare.Better, compare.Worse, compare.Different:
+		if m.Constant {
+			return "The difference is the same in all runs: there is no spread to test by, and the verdict goes by the difference and the margin of " + margin + "."
+		}
+	}
+	switch m.Verdict {
+	case compare.Equivalent:
+		return "That the difference is less than the margin of " + margin + " is shown at 5 %: if there is one, it does not matter."
+	case compare.Irrelevant:
+		return "There is a difference, and that it is less than the margin of " + margin + " is shown at 5 %: it does not matter."
+	case compare.Better, compare.Worse, compare.Different:
+		return "The interval leaves out no difference, and reaches beyond the margin of " + margin + "."
+	case compare.Inconclusive:
+		text := "These runs show neither a difference nor, within " + margin + ", that there is none."
+		if needed := m.NeededText(); needed != "" {
+			text += " About so many " + needed + "."
+		}
+		return text
+	default:
+		return "A difference and no more: with one run of an arm nothing can be tested."
+	}
+}
+
+// VerdictText is a verdict with what it depends on.
+func VerdictText(m compare.Metrics) string {
+	text := strings.ReplaceAll(string(m.Verdict), "_", " ")
+	if m.Verdict == compare.Undecided {
+		text += " (" + whyUndecided(m) + ")"
+	}
+	if m.Constant {
+		text += " (" + constantIn(m) + ")"
+	}
+	if m.Confounded {
+		text += ", confounded with time"
+	}
+	return text
+}
+
+// whyUndecided is what keeps anything from being said beyond a difference.
+func whyUndecided(m compare.Metrics) string {
+	if min(m.A.N, m.B.N) < 2 {
+		return "n = 1"
+	}
+	return "not tested"
+}
+
+// constantIn is what does not vary.
+func constantIn(m compare.Metrics) string {
+	if m.A.SD != nil && m.B.SD != nil && *m.A.SD+*m.B.SD > 0 {
+		return "the same in every pair"
+	}
+	return "runs do not vary"
+}
+
+// verdictClass is the colour of a verdict in figures; its word always stands beside it.
+func verdictClass(m compare.Metrics) string {
+	switch m.Verdict {
+	case compare.Better:
+		return "c1"
+	case compare.Worse:
+		return "c2"
+	case compare.Different:
+		return "c3"
+	case compare.Equivalent, compare.Irrelevant:
+		return "c0"
+	default:
+		return "c7"
+	}
+}
+
+// orderAs is why a finding is confounded with time.
+func orderAs(o compare.Order, p compare.PairOrder) string {
+	switch {
+	case o.Kind == compare.OrderBlocked || p.Kind == compare.OrderBlocked:
+		return "The runs were made in blocks, one arm after the other"
+	case p.Drift != nil && p.Drift.Significant:
+		return "The difference between the arms drifts with time"
+	case o.Kind == compare.OrderABBA:
+		return "The runs were made forth and back (ABBA), are not tested by pairs, and drift"
+	case o.Kind == compare.OrderAlternating:
+		return "The runs alternate, one arm always second, and drift"
+	case o.Kind == compare.OrderRandom:
+		return "The runs were made in random order, are not tested by pairs, and drift"
+	default:
+		return "The runs have no known order"
+	}
+}
+
+// orderWords is the order of a stratum with its sequence, and the pairs that its arms are tested by.
+func orderWords(s compare.Stratum) string {
+	text := "Order " + s.Order.Kind + ": " + sequence(s.Order.Sequence) + "."
+	if s.Order.Boots > 1 {
+		text += fmt.Sprintf(" The machine was booted %d times.", s.Order.Boots)
+	}
+	for _, pair := range s.Pairs {
+		if pairs := pair.PairsText(); pairs != "" {
+			text += " " + pairName(pair) + ": " + pairs + "."
+		}
+	}
+	return text
+}
+
+// sequence shortens repetitions: native ×10, container ×10.
+func sequence(arms []string) string {
+	var parts []string
+	for i := 0; i < len(arms); {
+		n := i
+		for n < len(arms) && arms[n] == arms[i] {
+			n++
+		}
+		if n-i > 1 {
+			parts = append(parts, fmt.Sprintf("%s ×%d", arms[i], n-i))
+		} else {
+			parts = append(parts, arms[i])
+		}
+		i = n
+	}
+	if len(parts) > 24 {
+		parts = append(parts[:24], fmt.Sprintf("… (%d runs)", len(arms)))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// allRuns is the stratum of a comparison without --within.
+const allRuns = "All runs"
+
+// stratumName is what the runs of a stratum have in common. A number says nothing without its label.
+func stratumName(c compare.Comparison, s compare.Stratum) string {
+	var parts []string
+	for _, label := range c.Within {
+		text := s.Within[label]
+		if _, err := strconv.ParseFloat(text, 64); err == nil {
+			text = label + " " + text
+		}
+		parts = append(parts, text)
+	}
+	if len(parts) == 0 {
+		return allRuns
+	}
+	return strings.Join(parts, ", ")
+}
+
+// identity is what was compared.
+func identity(c compare.Comparison) []render.Fact {
+	runs, excluded := runsIn(c)
+	facts := []render.Fact{{Name: "compared by", Value: c.By}, {Name: "baseline", Value: c.Baseline}, {Name: "arms", Value: strings.Join(c.Arms, ", ")}}
+	if len(c.Within) > 0 {
+		facts = append(facts, render.Fact{Name: "within", Value: strings.Join(c.Within, ", ")}, render.Fact{Name: "strata", Value: fmt.Sprint(len(c.Strata))})
+	}
+	facts = append(facts, render.Fact{Name: "runs", Value: fmt.Sprint(runs)})
+	if excluded > 0 {
+		facts = append(facts, render.Fact{Name: "left out as invalid", Value: fmt.Sprint(excluded)})
+	}
+	return facts
+}
+
+// notes are what stands in the way of figures, each with its metrics.
+func notes(pair compare.Pair) []string {
+	var texts []string
+	names := map[string][]string{}
+	for _, m := range pair.Metrics {
+		for _, note := range m.Notes {
+			if names[note] == nil {
+				texts = append(texts, note)
+			}
+			names[note] = append(names[note], m.Name)
+		}
+	}
+	for i, text := range texts {
+		texts[i] = strings.Join(slices.Compact(names[text]), ", ") + ": " + text
+	}
+	return texts
+}

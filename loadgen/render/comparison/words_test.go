@@ -1,0 +1,140 @@
+package comparison
+
+import (
+	"fmt"
+	"html"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/umascope/umascope/loadgen/compare"
+)
+
+// What a caption says of marks is what is drawn: one that is wholly beside 1 can be inconclusive as one of many.
+func TestACaptionSaysOfIntervalsBesideOneWhatTheyAre(t *testing.T) {
+	metric := func(name string, low, high float64, verdict compare.Verdict) compare.Metrics {
+		return compare.Metrics{
+			Name: name, Unit: string(compare.UnitSeconds), Verdict: verdict, Margin: compare.Margin{Value: .02, Relative: true},
+			A: compare.Moments{N: 4, Mean: pointer(1)}, B: compare.Moments{N: 4, Mean: pointer(1)}, Ratio: pointer((low + high) / 2), RatioCI95: &compare.Interval{low, high},
+		}
+	}
+	worse := metric(compare.TimeToFirstToken, 1.03, 1.1, compare.Worse)
+	unsure := metric(compare.TimePerOutputToken, 1.01, 1.1, compare.Inconclusive)
+	equal := metric(compare.RequestDuration, 1.001, 1.01, compare.Irrelevant)
+	single := metric(compare.RequestDuration, 1.2, 1.2, compare.Undecided)
+	single.RatioCI95 = nil
+	for name, c := range map[string]struct {
+		metrics   []compare.Metrics
+		says, not []string
+	}{
+		"a difference":          {[]compare.Metrics{worse, equal}, []string{"is a difference"}, []string{"inconclusive"}},
+		"an inconclusive one":   {[]compare.Metrics{unsure, equal}, []string{"One is all beside 1 and still inconclusive", "Holm"}, []string{"is a difference"}},
+		"one of each":           {[]compare.Metrics{worse, unsure}, []string{"is a difference", "still inconclusive"}, nil},
+		"two inconclusive":      {[]compare.Metrics{unsure, unsure}, []string{"2 are all beside 1"}, []string{"is a difference"}},
+		"without an interval":   {[]compare.Metrics{single}, nil, []string{"is a difference", "inconclusive"}},
+		"all within the margin": {[]compare.Metrics{equal}, nil, []string{"is a difference", "inconclusive"}},
+	} {
+		c0 := compare.Comparison{Arms: []string{"a", "b"}}
+		f := forest(c0, compare.Stratum{}, compare.Pair{A: "a", B: "b", Metrics: c.metrics})
+		for _, want := range c.says {
+			if !strings.Contains(f.Caption, want) {
+				t.Errorf("%s: no %q in %q", name, want, f.Caption)
+			}
+		}
+		for _, not := range c.not {
+			if strings.Contains(f.Caption, not) {
+				t.Errorf("%s: %q in %q", name, not, f.Caption)
+			}
+		}
+	}
+}
+
+func TestALineThatFitsIsNotSaidToExplainNothing(t *testing.T) {
+	for says, m := range map[string]compare.KVModel{
+		"That explains the KV cache":           {Share: .9995, Explained: true},
+		"That explains 99.7 % of the":          {Share: .997},
+		"That does not explain the KV":         {Share: .3, Fails: true},
+		"That explains 50.1 % of the variance": {Share: .501},
+	} {
+		if text := kvWords(m); !strings.Contains(text, says) || strings.Contains(text, "not explain") != m.Fails {
+			t.Errorf("%+v: %q", m, text)
+		}
+	}
+}
+
+func TestAVerdictWithoutSpreadSaysSo(t *testing.T) {
+	m := compare.Metrics{
+		Unit: string(compare.UnitBytes), Verdict: compare.Different, Constant: true, Margin: compare.Margin{Value: gib},
+		A: compare.Moments{N: 4, SD: pointer(0)}, B: compare.Moments{N: 4, SD: pointer(0)},
+	}
+	if text := VerdictText(m); text != "different (runs do not vary)" {
+		t.Errorf("%q", text)
+	}
+	m.A.SD, m.B.SD = pointer(2), pointer(2)
+	if text := VerdictText(m); text != "different (the same in every pair)" {
+		t.Errorf("%q", text)
+	}
+	if text := meaning(m); !strings.Contains(text, "no spread to test by") || strings.Contains(text, "The interval") {
+		t.Errorf("%q", text)
+	}
+}
+
+func TestRunsNeededSayForWhat(t *testing.T) {
+	effect, margin := 12, 105
+	for want, m := range map[string]compare.Metrics{
+		"runs of each arm needed: 12 for a difference as large as this, 105 for the margin": {NeedForEffect: &effect, NeedN: &margin},
+		"runs of each arm needed: 105 for the margin":                                       {NeedN: &margin},
+		"": {},
+	} {
+		if got := m.NeededText(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+// Why a finding is confounded with time is what made it so.
+func TestAConfoundedFindingSaysWhatGoesWithTime(t *testing.T) {
+	drift := compare.PairOrder{Kind: compare.OrderABBA, Drift: &compare.PairDrift{Significant: true}}
+	for says, c := range map[string]struct {
+		order compare.Order
+		pair  compare.PairOrder
+	}{
+		"The difference between the arms drifts": {compare.Order{Kind: compare.OrderABBA}, drift},
+		"one arm after the other":                {compare.Order{Kind: compare.OrderBlocked}, compare.PairOrder{Kind: compare.OrderBlocked}},
+		"are not tested by pairs, and drift":     {compare.Order{Kind: compare.OrderABBA}, compare.PairOrder{Kind: compare.OrderABBA}},
+		"one arm always second, and drift":       {compare.Order{Kind: compare.OrderAlternating}, compare.PairOrder{Kind: compare.OrderAlternating}},
+	} {
+		if got := orderAs(c.order, c.pair); !strings.Contains(got, says) {
+			t.Errorf("%q, want %q", got, says)
+		}
+	}
+}
+
+// The pairs that decide stand beside the order of the runs, in every form that people read.
+func TestPairsStandBesideTheOrder(t *testing.T) {
+	e := published()
+	e.models, e.blocked = e.models[:1], false
+	runs := e.make()
+	for i := range runs {
+		runs[i].Pair = fmt.Sprint(i / len(e.arms))
+	}
+	c, err := compare.Compare(runs, compare.Options{By: "arm"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	pairs := c.Strata[0].Pairs[0].PairsText()
+	if !strings.HasPrefix(pairs, "9 pairs, 1 dropped; ") {
+		t.Fatalf("pairs %q", pairs)
+	}
+	for form, write := range map[string]func(io.Writer) error{
+		"HTML":     func(w io.Writer) error { return HTML(w, "ABBA", c) },
+		"Markdown": func(w io.Writer) error { return Markdown(w, "ABBA", c) },
+		"text":     func(w io.Writer) error { return Text(w, c) },
+	} {
+		var b strings.Builder
+		err := write(&b)
+		if n := strings.Count(html.UnescapeString(b.String()), "container against native: "+pairs); err != nil || form != "text" && n != 1 || !strings.Contains(b.String(), "9 pairs, 1 dropped; ") {
+			t.Errorf("%s: %v, %q stands %d times", form, err, pairs, n)
+		}
+	}
+}

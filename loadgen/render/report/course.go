@@ -1,0 +1,198 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/umascope/umascope/exporter/metric"
+	"github.com/umascope/umascope/loadgen/render"
+	"github.com/umascope/umascope/loadgen/render/chart"
+	"github.com/umascope/umascope/loadgen/summary"
+	"github.com/umascope/umascope/loadgen/telemetry"
+)
+
+// MostCourses is how many runs of a group are shown over time, evenly chosen: of more, no page can be
+// read.
+const MostCourses = 24
+
+// Course is what a group's page shows of the telemetry of one run: a few points of each figure, whatever
+// the length of the run.
+type Course struct {
+	source   string
+	samples  int
+	end      float64 // seconds since the run's start
+	phases   []chart.Span
+	balances [][]balance
+	// lines are by the place of their figure in courseFigures, each in runs without a gap.
+	lines [][][]chart.Place
+}
+
+// coursePoints is how many moments of a run a small figure shows.
+const coursePoints = 110
+
+// courseFigure is a figure of lines; the ledger stands before them.
+type courseFigure struct {
+	measure
+	family metric.Definer
+	heat   bool // drawn over runs and time too
+}
+
+func courseFigures() []courseFigure {
+	return []courseFigure{
+		{measure{"GPU temperature", "°C", 1, 0}, metric.GPUTemperatureCelsius, true},
+		{measure{"GPU power", "W", 1, 0}, metric.GPUPowerWatts, false},
+		{measure{"GPU utilisation", "% of the time", 100, 100}, metric.GPUUtilizationRatio, true},
+		{gpuHeld(), metric.GPUMemoryHeldBytes, false},
+	}
+}
+
+// gpuHeld is what processes hold of GPUs with memory of their own; elsewhere it is a part of the pool.
+func gpuHeld() measure {
+	return measure{"GPU memory held by processes", "GiB", 1. / (1 << 30), 0}
+}
+
+// NewCourse reads the telemetry of the measured host of a run; nil without any.
+func NewCourse(s summary.Summary, log *telemetry.Log) *Course {
+	if log == nil {
+		return nil
+	}
+	for _, m := range s.Machines {
+		source := log.Source(m.Source)
+		if source == nil || len(source.Samples) == 0 {
+			continue
+		}
+		end := max(Page{Summary: s}.end(), seconds(source.Samples[len(source.Samples)-1]))
+		t := track{log, source, end, phaseSpans(s)}
+		c := &Course{source: t.label(), samples: len(source.Samples), end: end, phases: t.phases}
+		for _, run := range t.balances() {
+			c.balances = append(c.balances, every(run, (len(source.Samples)+coursePoints-1)/coursePoints))
+		}
+		for _, f := range courseFigures() {
+			c.lines = append(c.lines, t.course(f))
+		}
+		return c
+	}
+	return nil
+}
+
+// course is the first series of a family, thinned. GPU-held memory of the pool is a line of its ledger.
+func (t track) course(f courseFigure) [][]chart.Place {
+	if f.family.Def().Name == metric.GPUMemoryHeldBytes.Def().Name && t.heldInPool() {
+		return nil
+	}
+	lines := t.named(t.source.Find(f.family))
+	if len(lines) == 0 {
+		return nil
+	}
+	var runs [][]chart.Place
+	for _, run := range t.runs(lines[0].points, f.scale) {
+		runs = append(runs, thinnedTo(run, coursePoints))
+	}
+	return runs
+}
+
+// every keeps the moment at which least was free of each so many.
+func every(run []balance, n int) []balance {
+	var kept []balance
+	for part := range slices.Chunk(run, max(1, n)) {
+		kept = append(kept, slices.MinFunc(part, func(a, b balance) int {
+			switch {
+			case a.free < b.free:
+				return -1
+			case a.free > b.free:
+				return 1
+			}
+			return 0
+		}))
+	}
+	return kept
+}
+
+// Chosen are the places of the members whose course is shown, evenly among all.
+func (g Group) Chosen() []int {
+	n := min(len(g.Members), MostCourses)
+	var chosen []int
+	for i := range n {
+		chosen = append(chosen, i*len(g.Members)/n)
+	}
+	return chosen
+}
+
+// courses are the rows of small figures of a group; none without telemetry.
+func (g Group) courses() []render.Block {
+	var members []Member
+	var balances [][]balance
+	for _, m := range g.Members {
+		if m.Course != nil {
+			members = append(members, m)
+			balances = append(balances, m.Course.balances...)
+		}
+	}
+	var rows []render.Block
+	for _, i := range heatCourses() {
+		rows = append(rows, runsHeat(members, i, courseFigures()[i])...)
+	}
+	if len(slices.Concat(balances...)) > 0 {
+		rows = append(rows, ledgerPanels(members, balances))
+	}
+	for i, f := range courseFigures() {
+		if row := linePanels(members, i, f); !row.Empty() {
+			rows = append(rows, row)
+		}
+	}
+	if len(rows) == 0 {
+		return nil
+	}
+	shown := fmt.Sprintf("%d of %d runs, each on the same scale.", len(members), len(g.Members))
+	return append([]render.Block{render.H2("Over time, run by run"), render.Small(shown)}, rows...)
+}
+
+func ledgerPanels(members []Member, all [][]balance) render.Panels {
+	row := render.Panels{Title: "Where the memory went", Legend: stackLegend(bands(), all)}
+	lowest, highest := 0.0, 0.0
+	for _, b := range slices.Concat(all...) {
+		lowest, highest = min(lowest, b.signed), max(highest, b.pool, b.pool-b.signed)
+	}
+	for _, m := range members {
+		if len(m.Course.balances) == 0 {
+			continue
+		}
+		addPanel(&row, m, chart.BytesAxis(lowest, highest), func(f *chart.Frame) {
+			for _, run := range m.Course.balances {
+				drawStack(f, bands(), run)
+			}
+		})
+	}
+	return row
+}
+
+func linePanels(members []Member, which int, figure courseFigure) render.Panels {
+	row := render.Panels{Title: figure.title}
+	highest := figure.most
+	for _, m := range members {
+		for _, p := range slices.Concat(m.Course.lines[which]...) {
+			highest = max(highest, p.Y)
+		}
+	}
+	for _, m := range members {
+		if len(m.Course.lines[which]) == 0 {
+			continue
+		}
+		addPanel(&row, m, chart.Linear(figure.unit, 0, highest, 1, 4), func(f *chart.Frame) {
+			f.Polyline("line c0", "", m.Course.lines[which])
+		})
+	}
+	return row
+}
+
+// Sizes of a small figure.
+const panelWidth, panelHeight = 330, 190
+
+func addPanel(row *render.Panels, m Member, y chart.Axis, draw func(*chart.Frame)) {
+	c := m.Course
+	caption := fmt.Sprintf("n = %d samples of %s", c.samples, c.source)
+	frame := chart.NewFrame(panelWidth, panelHeight, chart.TimeAxis(c.end, chart.TicksFor(panelWidth)), y, row.Title+", "+m.Name+": "+caption)
+	draw(frame)
+	frame.Phases(c.phases)
+	row.Panels = append(row.Panels, render.Panel{Name: m.Name, Caption: caption, Drawing: frame.Drawing})
+}

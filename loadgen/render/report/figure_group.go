@@ -1,0 +1,170 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/umascope/umascope/loadgen/render/chart"
+	"github.com/umascope/umascope/loadgen/summary"
+)
+
+// curve is one line over load.
+type curve struct {
+	name, class string
+	of          func(*summary.Summary) *float64
+}
+
+// figures are throughput and latencies over load; none without two runs at different loads.
+func (g Group) figures() []chart.Figure {
+	if len(g.loads()) < 2 {
+		return nil
+	}
+	tokens := []curve{
+		{"whole run", "c1", func(s *summary.Summary) *float64 { return s.Throughput.OutputTokensPerSecond }},
+		{"steady state", "c3", steadyTokens},
+	}
+	arrivals := []curve{
+		{"ended", "c1", func(s *summary.Summary) *float64 { return s.Throughput.RequestsPerSecond }},
+		{"within the SLO", "c4", func(s *summary.Summary) *float64 {
+			if s.Goodput == nil {
+				return nil
+			}
+			return s.Goodput.RequestsPerSecond
+		}},
+	}
+	figures := []chart.Figure{
+		g.figure("Output", "tokens per second", tokens, false),
+		g.figure("Requests", "requests per second", arrivals, false),
+	}
+	for _, l := range groupLatencies() {
+		figures = append(figures, g.figure(l.title, "", []curve{
+			{"p50", "c0", func(s *summary.Summary) *float64 {
+				return l.value(s, func(d *summary.Distribution) *float64 { return d.P50 })
+			}},
+			{"p95", "c2", func(s *summary.Summary) *float64 {
+				return l.value(s, func(d *summary.Distribution) *float64 { return d.P95 })
+			}},
+		}, true))
+	}
+	return slices.DeleteFunc(figures, func(f chart.Figure) bool { return f.Desk == nil })
+}
+
+// figure draws curves over load; empty without a value.
+func (g Group) figure(title, unit string, curves []curve, durations bool) chart.Figure {
+	lowest, highest := math.Inf(1), 0.0
+	f := chart.Figure{Title: title}
+	for _, c := range curves {
+		values := g.values(c)
+		if len(values) == 0 {
+			continue
+		}
+		f.Legend = append(f.Legend, chart.LegendItem{Class: c.class, Text: c.name})
+		for _, v := range values {
+			lowest, highest = min(lowest, v.Y), max(highest, v.Y)
+		}
+	}
+	if highest == 0 {
+		return f
+	}
+	f.Caption = fmt.Sprintf("n = %d runs, a dot each; the line goes through their means. A cross is an invalid run and on no line.", len(g.Members))
+	return f.Draw(func(width, height float64) *chart.Drawing {
+		frame := chart.NewFrame(width, height, chart.Loads(g.Over, g.loads()), valueAxis(unit, lowest, highest, durations), title+": "+f.Caption)
+		g.mark(frame)
+		for _, c := range curves {
+			g.draw(frame, c, durations)
+		}
+		return frame.Drawing
+	})
+}
+
+// valueAxis is of durations, or begins at 0.
+func valueAxis(unit string, lowest, highest float64, durations bool) chart.Axis {
+	if durations {
+		return chart.Durations(lowest, highest)
+	}
+	return chart.Linear(unit, 0, highest*1.05, 1, 4)
+}
+
+// loads are those of the runs that have figures, ascending.
+func (g Group) loads() []float64 {
+	var loads []float64
+	for _, m := range g.Members {
+		if m.Load > 0 && m.Summary != nil {
+			loads = append(loads, m.Load)
+		}
+	}
+	slices.Sort(loads)
+	return slices.Compact(loads)
+}
+
+// value is a run's place on a curve.
+type value struct {
+	chart.Place
+	valid bool
+	run   string
+}
+
+// values are the places of a curve by load.
+func (g Group) values(c curve) []value {
+	var values []value
+	for _, m := range g.Members {
+		if m.Load == 0 || m.Summary == nil {
+			continue
+		}
+		if y := c.of(m.Summary); y != nil {
+			values = append(values, value{chart.Place{X: m.Load, Y: *y}, m.Summary.Valid, m.Run})
+		}
+	}
+	slices.SortStableFunc(values, func(a, b value) int { return cmp.Compare(a.X, b.X) })
+	return values
+}
+
+func (g Group) draw(f *chart.Frame, c curve, durations bool) {
+	sums, counts := map[float64]float64{}, map[float64]float64{}
+	for _, v := range g.values(c) {
+		text := chart.Digits(v.Y)
+		if durations {
+			text = chart.FormatSeconds(v.Y)
+		}
+		title := fmt.Sprintf("%s at %s: %s (%s)", c.name, chart.Number(v.X), text, v.run)
+		x, y := f.PX(v.X), f.PY(v.Y)
+		if !v.valid {
+			f.Cross(x, y, title+", invalid")
+			continue
+		}
+		f.Add(chart.Shape{Kind: "dot", Class: c.class, X: x, Y: y, W: 2.5, Title: title})
+		sums[v.X] += v.Y
+		counts[v.X]++
+	}
+	var line []chart.Place
+	for _, load := range g.loads() {
+		if counts[load] > 0 {
+			line = append(line, chart.Place{X: load, Y: sums[load] / counts[load]})
+		}
+	}
+	if len(line) > 1 {
+		f.Polyline("line "+c.class, "", [][]chart.Place{line})
+	}
+}
+
+// mark draws the loads that something was found about. Two lie close together: the words of the first
+// end where it is, those of the second begin there.
+func (g Group) mark(f *chart.Frame) {
+	for i, m := range g.Marks {
+		if m.Load < f.X.Lo || m.Load > f.X.Hi {
+			continue
+		}
+		x := f.PX(m.Load)
+		f.Line("mark", x, f.Top, x, f.Bottom)
+		switch fits := x+chart.LetterWidth*float64(len(m.Text)) < f.Drawing.Width; {
+		case i%2 == 0:
+			f.Text("mark-text", x, f.Top-5, "end", m.Text)
+		case fits:
+			f.Text("mark-text", x, f.Top-5, "start", m.Text)
+		default:
+			f.Text("mark-text", f.Drawing.Width, f.Top-5, "end", m.Text)
+		}
+	}
+}

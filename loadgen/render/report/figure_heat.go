@@ -1,0 +1,106 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/umascope/umascope/loadgen/render/chart"
+	"github.com/umascope/umascope/loadgen/summary"
+)
+
+// What a picture of it needs, and how finely it is drawn.
+const (
+	leastHeat   = 100
+	heatLevels  = 5
+	heatColumns = summary.TimelineBins / 2
+)
+
+// heatFigure draws it with the phases; not ok of too few to make a picture.
+func heatFigure(h *summary.Heat, title, counts string, end float64, phases []chart.Span) (chart.Figure, bool) {
+	low, high, most := heatExtent(h)
+	if h.N < leastHeat || end <= 0 {
+		return chart.Figure{}, false
+	}
+	f := chart.Figure{Title: title, Caption: fmt.Sprintf("n = %d %s of all phases; the darker, the more of them at a time. %s at a time, a quarter of an octave high.", h.N, counts, chart.FormatSeconds(end/heatColumns))}
+	for level := 1; level <= heatLevels; level++ {
+		least, largest := levelRange(level, most)
+		if least <= largest {
+			f.Legend = append(f.Legend, chart.LegendItem{Class: fmt.Sprintf("heat%d", level), Text: levelText(least, largest)})
+		}
+	}
+	return f.Draw(func(width, height float64) *chart.Drawing {
+		lo, hi := summary.HeatEdge(low)/1e9, summary.HeatEdge(high+1)/1e9
+		scale, unit := chart.SecondsUnit(hi)
+		frame := chart.NewFrame(width, height, chart.TimeAxis(end, chart.TicksFor(width)), chart.Logarithmic(unit+", logarithmic", lo, hi, scale).Spaced(height), f.Title+": "+f.Caption)
+		drawHeat(h, frame, low, high, most, end)
+		frame.Phases(phases)
+		return frame.Drawing
+	}), true
+}
+
+// heatExtent is the rows that are not empty, and the largest count of a drawn cell.
+func heatExtent(h *summary.Heat) (low, high int, most uint32) {
+	low = summary.HeatRows
+	for column := range heatColumns {
+		for row := range summary.HeatRows {
+			if n := heatCount(h, column, row); n > 0 {
+				low, high, most = min(low, row), max(high, row), max(most, n)
+			}
+		}
+	}
+	return low, high, most
+}
+
+// heatCount is that of a drawn cell, which is two bins wide.
+func heatCount(h *summary.Heat, column, row int) uint32 {
+	return h.Cells[2*column][row] + h.Cells[2*column+1][row]
+}
+
+// level is how dark a count is, 1 to heatLevels, by its logarithm; 0 is none.
+func level(n, most uint32) int {
+	if n == 0 {
+		return 0
+	}
+	return max(1, int(math.Ceil(heatLevels*math.Log1p(float64(n))/math.Log1p(float64(most))-1e-9)))
+}
+
+// levelRange is the counts that have a level; of few counts, some levels have none.
+func levelRange(of int, most uint32) (least, largest uint32) {
+	largest = uint32(math.Floor(math.Expm1(float64(of)/heatLevels*math.Log1p(float64(most))) + 1e-6))
+	if of > 1 {
+		_, below := levelRange(of-1, most)
+		return below + 1, largest
+	}
+	return 1, largest
+}
+
+func levelText(least, largest uint32) string {
+	if least == largest {
+		return fmt.Sprint(least)
+	}
+	return fmt.Sprintf("%d to %d", least, largest)
+}
+
+// drawHeat has one shape for each level: neighbours of a row that are as dark are one rectangle of it.
+func drawHeat(h *summary.Heat, f *chart.Frame, low, high int, most uint32, end float64) {
+	var paths [heatLevels + 1]strings.Builder
+	for row := low; row <= high; row++ {
+		bottom, top := f.PY(summary.HeatEdge(row)/1e9), f.PY(summary.HeatEdge(row+1)/1e9)
+		for from := 0; from < heatColumns; {
+			to, dark := from+1, level(heatCount(h, from, row), most)
+			for to < heatColumns && level(heatCount(h, to, row), most) == dark {
+				to++
+			}
+			if left, right := f.PX(end*float64(from)/heatColumns), f.PX(end*float64(to)/heatColumns); dark > 0 {
+				fmt.Fprintf(&paths[dark], "M%g %gH%gV%gH%gz", left, bottom, right, top, left)
+			}
+			from = to
+		}
+	}
+	for dark := 1; dark <= heatLevels; dark++ {
+		if paths[dark].Len() > 0 {
+			f.Add(chart.Shape{Kind: "path", Class: fmt.Sprintf("heat%d", dark), D: paths[dark].String()})
+		}
+	}
+}

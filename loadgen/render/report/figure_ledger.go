@@ -1,0 +1,273 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/umascope/umascope/exporter/metric"
+	"github.com/umascope/umascope/loadgen/render/chart"
+	"github.com/umascope/umascope/loadgen/telemetry"
+)
+
+// balance is the pool at one moment, split into bands, in bytes.
+type balance struct {
+	at         int64
+	bands      []float64 // they add up to the pool
+	signed     float64   // the band that may be negative
+	free, pool float64
+}
+
+// ledger stacks the lines of the memory ledger up to the pool. The unattributed remainder is
+// signed: above zero it stands between what is held and cache; below zero, where lines count bytes
+// twice, it hangs below the axis by as much as the stack stands above the pool.
+func (t track) ledger() *chart.Figure {
+	runs := t.balances()
+	if len(runs) == 0 {
+		return nil
+	}
+	return t.stack("Where the memory went", "A line that could not be read is in the unattributed remainder.", bands(), runs)
+}
+
+// freeView stacks what is unavailable, what is available and not free, and what is free: the second is what CUDA does not
+// see. It is negative where the kernel keeps more in reserve than it can reclaim.
+func (t track) freeView() *chart.Figure {
+	pools, available, free := t.source.Find(metric.MemoryPoolBytes), t.source.Find(metric.MemoryAvailableBytes), t.source.Find(metric.MemoryCUDAFreeBytes)
+	if len(pools) != 1 || len(available) != 1 || len(free) != 1 {
+		return nil // where GPUs have memory of their own there is nothing to compare
+	}
+	runs := t.stretches(func(ns int64) (balance, bool) {
+		pool, a := pools[0].At(ns)
+		can, b := available[0].At(ns)
+		is, c := free[0].At(ns)
+		return balance{at: ns, pool: pool, free: is, signed: can - is, bands: []float64{pool - can, can - is, is}}, a && b && c
+	})
+	if len(runs) == 0 {
+		return nil
+	}
+	return t.stack("Available and free memory", "Free is MemFree, which CUDA sees; what is available and not free is page cache that can be reclaimed.", freeBands(), runs)
+}
+
+// heldView stacks what processes hold of each GPU, the rest of what is occupied, and what is free. GPUs with memory of their
+// own hold nothing of the pool: theirs are lines.
+func (t track) heldView() *chart.Figure {
+	if !t.heldInPool() {
+		return t.lines(gpuHeld(), metric.GPUMemoryHeldBytes)
+	}
+	held := slices.Clone(t.source.Find(metric.GPUMemoryHeldBytes))
+	names := t.gpuNames()
+	slices.SortStableFunc(held, func(a, b *telemetry.Series) int { return cmp.Compare(names(a), names(b)) })
+	runs := t.heldBalances(held)
+	if len(runs) == 0 {
+		return nil
+	}
+	var gpus []string
+	for _, series := range held {
+		gpus = append(gpus, names(series))
+	}
+	return t.stack("GPU-held memory in the pool", "Processes hold it by the driver's list, touched or not.", heldBands(gpus), runs)
+}
+
+// heldInPool reports whether what processes hold of the GPUs comes from the pool.
+func (t track) heldInPool() bool {
+	return len(t.source.Find(metric.MemoryCUDAFreeBytes)) > 0 || t.ledgerLine(metric.LineGPUProcess) != nil
+}
+
+// ledgerLine is the series of a line of the ledger; nil without one.
+func (t track) ledgerLine(name string) *telemetry.Series {
+	for _, series := range t.source.Find(metric.MemoryLedgerBytes) {
+		if series.Labels[string(metric.LabelLine)] == name {
+			return series
+		}
+	}
+	return nil
+}
+
+// heldBalances are the bands of heldBands. A device that the driver gives no figure for at a moment leaves that open.
+func (t track) heldBalances(held []*telemetry.Series) [][]balance {
+	pools, free := t.source.Find(metric.MemoryPoolBytes), t.ledgerLine(metric.LineFree)
+	if len(held) == 0 || len(pools) != 1 || free == nil {
+		return nil
+	}
+	return t.stretches(func(ns int64) (balance, bool) {
+		pool, a := pools[0].At(ns)
+		is, b := free.At(ns)
+		whole := a && b
+		one := balance{at: ns, pool: pool, free: is, signed: pool - is}
+		for _, gpu := range held {
+			bytes, known := gpu.At(ns)
+			whole = whole && known
+			one.bands = append(one.bands, bytes)
+			one.signed -= bytes
+		}
+		one.bands = append(one.bands, one.signed, is)
+		return one, whole
+	})
+}
+
+// stack draws bands as areas that add up to the pool.
+func (t track) stack(title, caption string, bands []band, runs [][]balance) *chart.Figure {
+	f := chart.Figure{Title: title + " — " + t.label(), Full: true, Caption: t.sampled() + " The stack is the pool, MemTotal. " + caption}
+	f.Legend = stackLegend(bands, runs)
+	lowest, highest := 0.0, 0.0
+	for _, b := range slices.Concat(runs...) {
+		lowest, highest = min(lowest, b.signed), max(highest, b.pool, b.pool-b.signed)
+	}
+	drawn := f.Draw(func(width, height float64) *chart.Drawing {
+		frame := chart.NewFrame(width, height, chart.TimeAxis(t.end, chart.TicksFor(width)), chart.BytesAxis(lowest, highest), f.Title+": "+f.Caption)
+		for _, run := range runs {
+			drawStack(frame, bands, run)
+		}
+		frame.Line("base", frame.Left, frame.PY(0), frame.Right, frame.PY(0))
+		frame.Phases(t.phases)
+		return frame.Drawing
+	})
+	return &drawn
+}
+
+// balances reads the ledger at every sample, in runs without a missing one. Of a long run, each
+// stretch is represented by the moment at which least was free.
+func (t track) balances() [][]balance {
+	byLine := map[string]*telemetry.Series{}
+	for _, series := range t.source.Find(metric.MemoryLedgerBytes) {
+		byLine[series.Labels[string(metric.LabelLine)]] = series
+	}
+	pools := t.source.Find(metric.MemoryPoolBytes)
+	if len(byLine) == 0 || len(pools) != 1 {
+		return nil
+	}
+	at := func(line string, ns int64) float64 {
+		if series, ok := byLine[line]; ok {
+			v, _ := series.At(ns)
+			return v
+		}
+		return 0
+	}
+	return t.stretches(func(ns int64) (balance, bool) {
+		pool, ok := pools[0].At(ns)
+		b := balance{at: ns, pool: pool, free: at(metric.LineFree, ns), signed: at(metric.LineUnattributed, ns)}
+		for _, band := range bands() {
+			total := 0.0
+			for _, line := range band.lines {
+				total += at(line, ns)
+			}
+			b.bands = append(b.bands, total)
+		}
+		return b, ok
+	})
+}
+
+// stretches are the balances of all samples, in runs without a missing one.
+func (t track) stretches(at func(ns int64) (balance, bool)) [][]balance {
+	var runs [][]balance
+	for i, ns := range t.source.Samples {
+		b, ok := at(ns)
+		if !ok {
+			continue
+		}
+		if i == 0 || len(runs) == 0 || t.broken(t.source.Samples[i-1], ns) {
+			runs = append(runs, nil)
+		}
+		runs[len(runs)-1] = append(runs[len(runs)-1], b)
+	}
+	return fullest(runs, len(t.source.Samples))
+}
+
+func fullest(runs [][]balance, samples int) [][]balance {
+	stretch := (samples + timePoints - 1) / timePoints
+	if stretch <= 1 {
+		return runs
+	}
+	thin := make([][]balance, len(runs))
+	for i, run := range runs {
+		for part := range slices.Chunk(run, stretch) {
+			least := part[0]
+			for _, b := range part {
+				if b.free < least.free {
+					least = b
+				}
+			}
+			thin[i] = append(thin[i], least)
+		}
+	}
+	return thin
+}
+
+// stackLegend names the areas that are there, with the range of each.
+func stackLegend(bands []band, runs [][]balance) []chart.LegendItem {
+	var items []chart.LegendItem
+	item := func(class, title string, of func(balance) float64) {
+		lo, hi := math.Inf(1), math.Inf(-1)
+		for _, b := range slices.Concat(runs...) {
+			lo, hi = min(lo, of(b)), max(hi, of(b))
+		}
+		if lo == 0 && hi == 0 {
+			return
+		}
+		text := chart.FormatBytes(hi)
+		if low := chart.FormatBytes(lo); low != text {
+			text = low + " to " + text
+		}
+		items = append(items, chart.LegendItem{Class: class, Text: title + " " + text})
+	}
+	for i, band := range bands {
+		item("band-"+band.name, band.title, func(b balance) float64 { return b.bands[i] })
+	}
+	return items
+}
+
+// drawStack draws one run of balances.
+func drawStack(f *chart.Frame, bands []band, run []balance) {
+	base := make([]float64, len(run))
+	layer := func(class, title string, of func(balance) float64) {
+		lower, upper := make([]chart.Place, len(run)), make([]chart.Place, len(run))
+		empty := true
+		for i, b := range run {
+			v := max(0, of(b))
+			empty = empty && v == 0
+			lower[i] = chart.Place{X: seconds(b.at), Y: base[i]}
+			base[i] += v
+			upper[i] = chart.Place{X: seconds(b.at), Y: base[i]}
+		}
+		if !empty {
+			f.Area(class, fmt.Sprintf("%s, at most %s", title, chart.FormatBytes(highestOf(run, of))), lower, upper)
+		}
+	}
+	for i, band := range bands {
+		layer("band-"+band.name, band.title, func(b balance) float64 { return b.bands[i] })
+	}
+	drawOvercounted(f, bands, run)
+	drawPoolLine(f, run)
+}
+
+func highestOf(run []balance, of func(balance) float64) float64 {
+	highest := 0.0
+	for _, b := range run {
+		highest = max(highest, of(b))
+	}
+	return highest
+}
+
+// drawOvercounted draws a negative band below the axis.
+func drawOvercounted(f *chart.Frame, bands []band, run []balance) {
+	lower, upper := make([]chart.Place, len(run)), make([]chart.Place, len(run))
+	below := false
+	for i, b := range run {
+		lower[i], upper[i] = chart.Place{X: seconds(b.at), Y: min(0, b.signed)}, chart.Place{X: seconds(b.at), Y: 0}
+		below = below || b.signed < 0
+	}
+	for _, band := range bands {
+		if below && band.below != "" {
+			f.Area("band-"+band.name, band.title+", negative: "+band.below, lower, upper)
+		}
+	}
+}
+
+func drawPoolLine(f *chart.Frame, run []balance) {
+	var edge []chart.Place
+	for _, b := range run {
+		edge = append(edge, chart.Place{X: seconds(b.at), Y: b.pool})
+	}
+	f.Polyline("pool", fmt.Sprintf("pool %s", chart.FormatBytes(run[0].pool)), [][]chart.Place{edge})
+}

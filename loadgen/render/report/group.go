@@ -1,0 +1,278 @@
+package report
+
+import (
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/umascope/umascope/loadgen/render"
+	"github.com/umascope/umascope/loadgen/render/chart"
+	"github.com/umascope/umascope/loadgen/summary"
+)
+
+// Group is several runs side by side that differ in one thing, such as the points of a sweep.
+type Group struct {
+	Title string
+	// Verdict is what became of the whole, in words; Good says whether it may be used as it is.
+	Verdict string
+	Good    bool
+	// Over is what the runs differ in, such as "requests in flight".
+	Over string
+	// Notes are what was found, in sentences.
+	Notes   []string
+	Members []Member
+	// Marks are loads to be marked in the figures.
+	Marks []Mark
+	// More stands behind the figures over load: what others draw, such as the runs by arm.
+	More []render.Block
+	// RunPage is the name of the page of a run in its folder, which lies beside the group's page and is
+	// called like the run; empty is no links.
+	RunPage string
+}
+
+// Member is one run of a group.
+type Member struct {
+	Run  string
+	Name string // what it has of what the runs differ in
+	// Load is the same as a number; 0 is none.
+	Load float64
+	// State is what became of the run, in a word or two.
+	State string
+	// Summary is nil of a run that has none.
+	Summary *summary.Summary
+	// Course is nil without telemetry, or where it is not shown.
+	Course *Course
+}
+
+// Mark is a load with a word or two.
+type Mark struct {
+	Load float64
+	Text string
+}
+
+// groupColumn is a column of the table of a group.
+type groupColumn struct {
+	name string
+	of   func(*summary.Summary) string
+}
+
+// groupColumns are what runs are compared by at a glance; everything else is in their folders.
+func groupColumns() []groupColumn {
+	columns := []groupColumn{
+		{"requests", func(s *summary.Summary) string {
+			if s.Tool != nil {
+				return chart.None // not ours to count
+			}
+			return requestCounts(*s)
+		}},
+		{"requests/s", func(s *summary.Summary) string { return chart.Optional(s.Throughput.RequestsPerSecond, chart.Digits) }},
+		{"output tokens/s", func(s *summary.Summary) string {
+			return chart.Optional(s.Throughput.OutputTokensPerSecond, chart.Digits)
+		}},
+		{"steady tokens/s", func(s *summary.Summary) string { return chart.Optional(steadyTokens(s), chart.Digits) }},
+	}
+	for _, l := range groupLatencies() {
+		columns = append(columns,
+			groupColumn{l.name + " p50", func(s *summary.Summary) string {
+				return l.text(s, func(d *summary.Distribution) *float64 { return d.P50 })
+			}},
+			groupColumn{l.name + " p95", func(s *summary.Summary) string {
+				return l.text(s, func(d *summary.Distribution) *float64 { return d.P95 })
+			}})
+	}
+	columns = append(columns, groupColumn{"within SLO", func(s *summary.Summary) string {
+		if s.Goodput == nil {
+			return chart.None
+		}
+		return chart.FormatRatio(s.Goodput.Ratio)
+	}})
+	return slices.Concat(columns, toolColumns(), machineColumns())
+}
+
+// groupLatency is a latency that runs are compared by.
+type groupLatency struct {
+	name  string
+	title string
+	of    func(*summary.Latency) *summary.Distribution
+}
+
+// groupLatencies count from the intended start where there is one, as the SLO does: a server with a
+// backlog is fast from the moment that it is asked.
+func groupLatencies() []groupLatency {
+	intended := func(c *summary.Clocks) *summary.Distribution {
+		if c == nil {
+			return nil
+		}
+		return c.Intended
+	}
+	return []groupLatency{
+		{"TTFT", "Time to first token, from the intended start", func(l *summary.Latency) *summary.Distribution { return intended(l.TTFT) }},
+		{"TPOT", "Time per output token", func(l *summary.Latency) *summary.Distribution {
+			if l.TPOT == nil {
+				return nil
+			}
+			return l.TPOT.Send
+		}},
+		{"E2E", "Duration of a request, from the intended start", func(l *summary.Latency) *summary.Distribution { return intended(l.E2E) }},
+	}
+}
+
+func (g groupLatency) text(s *summary.Summary, of func(*summary.Distribution) *float64) string {
+	return chart.Optional(g.value(s, of), chart.FormatSeconds)
+}
+
+func (g groupLatency) value(s *summary.Summary, of func(*summary.Distribution) *float64) *float64 {
+	if s == nil || s.Latency == nil {
+		return nil
+	}
+	if d := g.of(s.Latency); d != nil {
+		return of(d)
+	}
+	return nil
+}
+
+// steadyTokens is the throughput of the steady state.
+func steadyTokens(s *summary.Summary) *float64 {
+	if s.SteadyState == nil {
+		return nil
+	}
+	return s.SteadyState.Throughput.OutputTokensPerSecond
+}
+
+// table has a row for each run, and no column in which no run has a figure: it is wide as it is.
+func (g Group) table() render.Table {
+	t := render.Table{Header: []string{g.Over, "run is"}}
+	columns := slices.DeleteFunc(slices.Concat(groupColumns(), g.computedColumns()), func(c groupColumn) bool {
+		return !slices.ContainsFunc(g.Members, func(m Member) bool { return m.Summary != nil && c.of(m.Summary) != chart.None })
+	})
+	for _, c := range columns {
+		t.Header = append(t.Header, c.name)
+	}
+	for _, m := range g.Members {
+		cells := []string{m.Name, m.State}
+		for _, c := range columns {
+			text := chart.None
+			if m.Summary != nil {
+				text = c.of(m.Summary)
+			}
+			cells = append(cells, text)
+		}
+		t.Rows = append(t.Rows, render.Row{Cells: cells, Address: g.page(m)})
+	}
+	return t
+}
+
+// computedColumns are those of the figures that were added to the summaries, by the first run that has any.
+func (g Group) computedColumns() []groupColumn {
+	for _, m := range g.Members {
+		if m.Summary == nil || len(m.Summary.Computed()) == 0 {
+			continue
+		}
+		var columns []groupColumn
+		for i, c := range m.Summary.Computed() {
+			columns = append(columns, groupColumn{c.Name, func(s *summary.Summary) string {
+				if i >= len(s.Computed()) {
+					return chart.None
+				}
+				return computedText(s.Computed()[i])
+			}})
+		}
+		return columns
+	}
+	return nil
+}
+
+// page leads to the page of a run; empty without one.
+func (g Group) page(m Member) string {
+	if g.RunPage == "" || m.Summary == nil {
+		return ""
+	}
+	return m.Run + "/" + g.RunPage
+}
+
+// identity is what all runs have in common.
+func (g Group) identity() []render.Fact {
+	var common []render.Fact
+	first := true
+	for _, m := range g.Members {
+		if m.Summary == nil {
+			continue
+		}
+		if own := runIdentity(*m.Summary); first {
+			common, first = own, false
+		} else {
+			common = slices.DeleteFunc(common, func(f render.Fact) bool { return !slices.Contains(own, f) })
+		}
+	}
+	return append(g.period(), common...)
+}
+
+// warnings are those of the runs, each with where it is of.
+func (g Group) warnings() []string {
+	var texts []string
+	names := map[string][]string{}
+	runs := 0
+	for _, m := range g.Members {
+		if m.Summary == nil {
+			continue
+		}
+		runs++
+		for _, w := range m.Summary.Warnings {
+			if names[w] == nil {
+				texts = append(texts, w)
+			}
+			names[w] = append(names[w], m.Name)
+		}
+	}
+	for i, text := range texts {
+		where := "at " + strings.Join(slices.Compact(names[text]), ", ")
+		if len(names[text]) == runs {
+			where = "everywhere"
+		}
+		texts[i] = where + ": " + text
+	}
+	return texts
+}
+
+// simulated says whether the engine of some run calls itself so.
+func (g Group) simulated() bool {
+	return slices.ContainsFunc(g.Members, func(m Member) bool { return m.Summary != nil && m.Summary.Model.Simulated })
+}
+
+// sentences are what was found, and that an engine was simulated.
+func (g Group) sentences() []string {
+	if g.simulated() {
+		return append(slices.Clone(g.Notes), "The engine is simulated: none of this is a measurement of a real one.")
+	}
+	return g.Notes
+}
+
+// WriteText writes the table for a terminal.
+func (g Group) WriteText(w io.Writer) error {
+	d := render.Document{Blocks: []render.Block{g.table()}}
+	for _, line := range append(g.sentences(), g.Verdict) {
+		d.Add(render.P(render.Plain(line)))
+	}
+	return render.Text(w, d)
+}
+
+// WriteMarkdown writes the group as Markdown.
+func (g Group) WriteMarkdown(w io.Writer) error { return render.Markdown(w, g.document(false)) }
+
+// WriteHTML writes the group as one self-contained page, by the rules of HTML.
+func (g Group) WriteHTML(w io.Writer) error { return render.HTML(w, g.document(true)) }
+
+// document is the page of a group, drawn with its figures.
+func (g Group) document(drawn bool) render.Document {
+	d := render.Document{Title: g.Title}
+	d.Add(verdictBlock(g.Good, g.Verdict, render.Items(g.sentences())), warningList(g.warnings()), render.Facts{Facts: g.identity()}, render.H2("Runs"), g.table())
+	if drawn {
+		if figures := g.figures(); len(figures) > 0 {
+			d.Add(render.H2("Over load"), render.Figures(figures))
+		}
+		d.Add(g.More...)
+		d.Add(g.courses()...)
+	}
+	d.Add(render.Small("TTFT and E2E count from the intended start. “Steady” is the throughput without ramp and drain. Only requests that ended ok enter latencies. A percentile is given from the number of samples on that supports it (p50: 5, p75: 11, p90: 29, p95: 59, p99: 299, p99.9: 2,995); – is no figure."))
+	return d
+}

@@ -1,0 +1,147 @@
+// Package report shows the summary of a run, and of several side by side, as text, Markdown, tables and HTML.
+package report
+
+import (
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/umascope/umascope/loadgen/render"
+	"github.com/umascope/umascope/loadgen/render/chart"
+	"github.com/umascope/umascope/loadgen/summary"
+	"github.com/umascope/umascope/loadgen/telemetry"
+)
+
+// Page is what one HTML report shows.
+type Page struct {
+	Title   string
+	Summary summary.Summary
+	// Drawn is what the figures show of the requests; nil leaves them out.
+	Drawn *summary.Requests
+	// Telemetry is nil when there is none.
+	Telemetry *telemetry.Log
+}
+
+// HTML writes one self-contained page: no script, nothing loaded from elsewhere.
+func HTML(w io.Writer, p Page) error { return render.HTML(w, p.document()) }
+
+// Markdown writes report.md: what ran, whether it is valid, and every figure with its number of samples.
+func Markdown(w io.Writer, s summary.Summary) error {
+	return render.Markdown(w, Page{Title: "Run " + s.Run, Summary: s}.document())
+}
+
+func (p Page) document() render.Document {
+	s := p.Summary
+	d := render.Document{Title: p.Title}
+	d.Add(verdictBlock(s.Valid, "This run is "+verdictText(s)+".", reasonItems(s)), warningList(s.Warnings),
+		render.Facts{Facts: runIdentity(s)}, render.Facts{Facts: pageFacts(runFacts(s)), Tiles: true}, measuredMemory(s))
+	if reported := toolTable(s.Tool); !reported.Empty() {
+		d.Add(render.H2("Reported by "+s.Tool.Program), render.Small("By the tool’s own definitions, read from its log or its files; none of it was measured here."), reported)
+	}
+	if s.Tool == nil { // else the load was a command, not ours
+		d.Add(render.H2("Latency"), latencyTable(s.Latency))
+		if s.Latency != nil && s.Latency.ChunkGap != nil && s.Latency.ChunkGap.SameRead > 0 {
+			d.Add(render.Small(fmt.Sprintf("%d chunks came in one network read with the chunk before them; they are in no chunk gap.", s.Latency.ChunkGap.SameRead)))
+		}
+		if p.Drawn != nil {
+			d.Add(render.Figures(distributions(p.Drawn)))
+		}
+	}
+	if w := s.SteadyState; w != nil {
+		d.Add(render.H2("Latency in the steady state"), render.Small(steadyText(*w)), latencyTable(&w.Latency))
+	}
+	if p.Drawn != nil {
+		if figures := timelineFigures(p.Drawn.Timeline, phaseSpans(s)); len(figures) > 0 {
+			d.Add(render.H2("Over time"), render.Figures(figures))
+		}
+	}
+	for _, m := range s.Machines {
+		d.Add(p.machine(m)...)
+	}
+	if evidence := signalTable(s.Signals); s.Signals.Asked() && !evidence.Empty() {
+		d.Add(render.H2("Evidence"), render.Small("A signal is proven only where witnesses that do not depend on each other agree. Each line below it is one of them."), evidence)
+	}
+	d.Add(render.H2("Phases and sizes"), phaseTable(s), distributionTable("tokens per request", lengthRows(s.Tokens), chart.Digits))
+	d.Add(checkedRules(s)...)
+	if s.Tool == nil {
+		d.Add(render.Small("Only requests that ended ok enter latencies. “Send” starts when a request was dispatched, “intended start” when it was due. A percentile is given from the number of samples on that supports it (p50: 5, p75: 11, p90: 29, p95: 59, p99: 299, p99.9: 2,995); – is no figure."))
+	}
+	return d
+}
+
+// verdictBlock is a verdict with what it rests on.
+func verdictBlock(good bool, text string, items [][]render.Span) render.Block {
+	tone := render.Bad
+	if good {
+		tone = render.Good
+	}
+	if len(items) == 0 {
+		return render.Notice(tone, render.Strong(text))
+	}
+	return render.List{Tone: tone, Lead: []render.Span{render.Strong(text)}, Items: items}
+}
+
+func reasonItems(s summary.Summary) [][]render.Span {
+	var items [][]render.Span
+	for _, reason := range s.InvalidReasons {
+		items = append(items, render.Coded(string(reason.Code), reason.Detail))
+	}
+	return items
+}
+
+func warningList(warnings []string) render.List {
+	return render.List{Tone: render.Note, Lead: []render.Span{render.Strong("Warnings")}, Items: render.Items(warnings)}
+}
+
+// checkedRules are those that were applied.
+func checkedRules(s summary.Summary) []render.Block {
+	rules := render.List{Class: "small"}
+	for _, rule := range summary.Rules() {
+		if slices.Contains(s.Checked, rule.Check) {
+			rules.Items = append(rules.Items, render.Coded(string(rule.Code), fmt.Sprintf("invalid on %s.", rule)))
+		}
+	}
+	if rules.Empty() {
+		return nil
+	}
+	return []render.Block{render.H3("What was checked"), rules}
+}
+
+// end is when the last phase ended, in seconds.
+func (p Page) end() float64 {
+	end := 0.0
+	for _, phase := range p.Summary.Phases {
+		end = max(end, phase.End)
+	}
+	return end
+}
+
+// phaseSpans are the phases for the figures over time.
+func phaseSpans(s summary.Summary) []chart.Span {
+	var spans []chart.Span
+	for _, name := range phaseOrder(s) {
+		spans = append(spans, chart.Span{Name: name, Start: s.Phases[name].Start, End: s.Phases[name].End})
+	}
+	return spans
+}
+
+// machine is one source of the telemetry, or of the summary alone, with its mode in the heading.
+func (p Page) machine(m summary.Machine) []render.Block {
+	tone, says := render.Good, ""
+	if !m.Live() {
+		tone, says = render.Bad, fmt.Sprintf("These figures are %s: they are not measurements of this run.", m.Mode)
+	}
+	facts := machineFacts(summary.Summary{Memory: m.Memory, KV: m.KV, Thermal: m.Thermal, Energy: m.Energy})
+	blocks := []render.Block{render.H2("Machine "+m.Source, render.Badge(tone, m.Mode)), render.Small(says), render.Facts{Of: "measured phases", Facts: pageFacts(facts), Tiles: true}}
+	if p.Telemetry != nil {
+		if source := p.Telemetry.Source(m.Source); source != nil {
+			end := p.end()
+			if n := len(source.Samples); n > 0 {
+				end = max(end, seconds(source.Samples[n-1]))
+			}
+			blocks = append(blocks, render.Figures(track{p.Telemetry, source, end, phaseSpans(p.Summary)}.figures()))
+		}
+	}
+	tables := []render.Block{memoryTable(m.Memory, m.KV, ""), ledgerTable(m.Memory), growthTable(m.Growth), networkTable(m.Network), throttleTable(m.Thermal)}
+	return append(blocks, render.Group{Class: "tables", Blocks: tables})
+}

@@ -1,0 +1,340 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/umascope/umascope/exporter/metric"
+	"github.com/umascope/umascope/loadgen/enginelog"
+	"github.com/umascope/umascope/loadgen/evidence"
+	"github.com/umascope/umascope/loadgen/render"
+	"github.com/umascope/umascope/loadgen/render/chart"
+	"github.com/umascope/umascope/loadgen/rundir"
+	"github.com/umascope/umascope/loadgen/summary"
+)
+
+// runIdentity is what ran, when and with what.
+func runIdentity(s summary.Summary) []render.Fact {
+	f := []render.Fact{fact("scenario", s.Scenario)}
+	if s.Model.ID != "" { // nobody says which one a recorded command uses
+		f = append(f, fact("model", s.Model.ID))
+	}
+	known := f
+	for _, name := range slices.Sorted(maps.Keys(s.Labels)) {
+		named := fact(name, s.Labels[name])
+		if slices.Contains(known, named) {
+			continue
+		}
+		if slices.ContainsFunc(known, func(k render.Fact) bool { return k.Name == name }) {
+			named.Name = "label " + name
+		}
+		f = append(f, named)
+	}
+	return append(f, madeFacts(s.Made)...)
+}
+
+// lengthRows are the lengths that are known.
+func lengthRows(t summary.Tokens) []row {
+	var rows []row
+	if t.Input != nil {
+		rows = append(rows, row{"input", "", t.Input})
+	}
+	if t.Output != nil {
+		rows = append(rows, row{"output", "", t.Output})
+	}
+	return rows
+}
+
+func distributionHeader(first ...string) []string {
+	return append(first, "mean", "sd", "min", "p25", "p50", "p75", "p90", "p95", "p99", "p99.9", "max")
+}
+
+// distributionCells are the columns of distributionHeader, n first.
+func distributionCells(d *summary.Distribution, format func(float64) string) []string {
+	cells := []string{fmt.Sprint(d.N)}
+	for _, v := range []*float64{d.Mean, d.SD, d.Min, d.P25, d.P50, d.P75, d.P90, d.P95, d.P99, d.P999, d.Max} {
+		cells = append(cells, chart.Optional(v, format))
+	}
+	return cells
+}
+
+func distributionTable(title string, rows []row, format func(float64) string) render.Table {
+	t := render.Table{Header: distributionHeader(title, "n")}
+	for _, r := range rows {
+		t.Add(append([]string{strings.TrimSpace(r.name + fromText(r.from))}, distributionCells(r.values, format)...)...)
+	}
+	return t
+}
+
+func latencyTable(l *summary.Latency) render.Table {
+	return distributionTable("latency", latencyRows(distinct(l)), chart.FormatSeconds)
+}
+
+func fromText(from string) string {
+	if from == "" {
+		return ""
+	}
+	return " from " + from
+}
+
+// memoryTable has the pool at the moments that the figures of memory are of: the lines of each add up to it.
+// Where names the machine if it is not the only one.
+func memoryTable(m *summary.Memory, kv *summary.KV, where string) render.Table {
+	lines := poolLines(m, kv)
+	if len(lines) == 0 {
+		return render.Table{}
+	}
+	t := render.Table{Header: []string{"memory" + where + notLive(m.Origin), "line", "GiB", "share of the pool"}, Words: []int{1}}
+	for _, line := range lines {
+		t.Add(line.moment, line.name, chart.Optional(line.bytes, formatGiB), chart.Optional(line.share, chart.FormatRatio))
+	}
+	return t
+}
+
+// poolLine is a row of the table of memory; what was not recorded is nil.
+type poolLine struct {
+	moment, name string
+	bytes        *float64
+	share        *float64 // of the pool
+}
+
+// poolLines are the lines of every moment, which is named in its first one, and the pool at the end. Where the pool is not
+// known, the rest of it is a line without a figure.
+func poolLines(m *summary.Memory, kv *summary.KV) []poolLine {
+	splits := m.Splits(kv)
+	if len(splits) == 0 {
+		return nil
+	}
+	var lines []poolLine
+	for _, split := range splits {
+		moment := split.Moment
+		for _, line := range split.Lines {
+			name := line.Name
+			if name == summary.LineKVCache {
+				name += ", by " + kv.Source
+			}
+			row := poolLine{moment: moment, name: name, bytes: &line.Bytes}
+			if m.Pool != nil {
+				row.share = new(line.Bytes / *m.Pool)
+			}
+			lines = append(lines, row)
+			moment = ""
+		}
+		if split.Partial {
+			lines = append(lines, poolLine{name: summary.LineNotRecorded})
+		}
+	}
+	pool := poolLine{moment: "all moments", name: "pool", bytes: m.Pool}
+	if m.Pool != nil {
+		pool.share = new(1.)
+	}
+	return append(lines, pool)
+}
+
+// measuredMemory is the table of the measured host.
+func measuredMemory(s summary.Summary) render.Table {
+	where := ""
+	if s.Memory != nil && s.Together != nil {
+		where = " on " + s.Memory.Source
+	}
+	return memoryTable(s.Memory, s.KV, where)
+}
+
+// formatGiB writes what is to be added up: with the same digits everywhere.
+func formatGiB(bytes float64) string { return strconv.FormatFloat(bytes/(1<<30), 'f', 2, 64) }
+
+// notLive is what figures are of that are no measurement of the machine as it was.
+func notLive(o summary.Origin) string {
+	if o.Live() || o.Mode == "" {
+		return ""
+	}
+	return " (" + o.Mode + ")"
+}
+
+// ledgerTable has the ledger's lines, GiB, with a column for each moment that was observed.
+func ledgerTable(m *summary.Memory) render.Table {
+	if m == nil || m.LedgerAt == nil {
+		return render.Table{}
+	}
+	t := render.Table{Header: []string{"memory ledger, GiB"}}
+	var moments [][]summary.MemoryLine
+	names := map[string]bool{}
+	for _, moment := range []struct {
+		name  string
+		lines map[string]float64
+	}{{"start", m.LedgerAt.Start}, {"ready", m.LedgerAt.Ready}, {"peak", m.LedgerAt.Peak}} {
+		if moment.lines == nil {
+			continue
+		}
+		lines := m.LedgerLines(moment.lines)
+		for _, line := range lines {
+			names[line.Name] = true
+		}
+		t.Header, moments = append(t.Header, moment.name), append(moments, lines)
+	}
+	pools := []string{"pool"}
+	for _, lines := range moments {
+		sum := 0.0
+		for _, line := range lines {
+			sum += line.Bytes
+		}
+		pools = append(pools, formatGiB(sum))
+	}
+	for _, name := range metric.InLedgerOrder(names) {
+		row := []string{name}
+		for _, lines := range moments {
+			text := chart.None
+			if i := slices.IndexFunc(lines, func(l summary.MemoryLine) bool { return l.Name == name }); i >= 0 {
+				text = formatGiB(lines[i].Bytes)
+			}
+			row = append(row, text)
+		}
+		t.Add(row...)
+	}
+	if m.Pool == nil { // lines may be missing, and their bytes with them
+		for i := range moments {
+			pools[i+1] = chart.None
+		}
+		t.Add(append([]string{summary.LineNotRecorded}, pools[1:]...)...)
+	}
+	t.Add(pools...)
+	return t
+}
+
+// phaseTable has a row for each phase.
+func phaseTable(s summary.Summary) render.Table {
+	t := render.Table{Header: []string{"phase", "start", "end", "requests", "output tokens per second", "mean TTFT", "p50 TTFT"}}
+	switch {
+	case s.Tool != nil:
+		t.Header = t.Header[:3] // its requests are not ours to count
+	case s.Latency == nil || s.Latency.TTFT == nil:
+		t.Header = t.Header[:5]
+	}
+	for _, name := range phaseOrder(s) {
+		p := s.Phases[name]
+		first := firstToken(p)
+		row := []string{
+			name, chart.FormatSeconds(p.Start), chart.FormatSeconds(p.End), requestCounts(summary.Summary{Requests: p.Requests}),
+			chart.Optional(p.Throughput.OutputTokensPerSecond, chart.Digits), chart.Optional(first.Mean, chart.FormatSeconds), chart.Optional(first.P50, chart.FormatSeconds),
+		}
+		t.Add(row[:len(t.Header)]...)
+	}
+	return t
+}
+
+// firstToken is the time to the first token from send; empty if the phase has none.
+func firstToken(p summary.PhaseSummary) summary.Distribution {
+	if p.Latency == nil || p.Latency.TTFT == nil || p.Latency.TTFT.Send == nil {
+		return summary.Distribution{}
+	}
+	return *p.Latency.TTFT.Send
+}
+
+// throttleTable has how long clocks were held down, by reason.
+func throttleTable(t *summary.Thermal) render.Table {
+	if t == nil || len(t.ThrottleSeconds) == 0 {
+		return render.Table{}
+	}
+	rows := render.Table{Header: []string{"clock held down by", "for"}}
+	for _, reason := range slices.Sorted(maps.Keys(t.ThrottleSeconds)) {
+		rows.Add(reason, chart.FormatSeconds(t.ThrottleSeconds[reason]))
+	}
+	return rows
+}
+
+// phaseOrder lists the phases by when they began.
+func phaseOrder(s summary.Summary) []string {
+	return slices.SortedFunc(maps.Keys(s.Phases), func(a, b string) int {
+		return cmp.Or(cmp.Compare(s.Phases[a].Start, s.Phases[b].Start), cmp.Compare(a, b))
+	})
+}
+
+// signalTable has the signals, each followed by its witnesses.
+func signalTable(s evidence.Signals) render.Table {
+	t := render.Table{Header: []string{"signal", "grade", "witness", "value", "expected", "agrees"}, Words: []int{1, 2}}
+	for _, signal := range s.Named() {
+		grade := string(signal.Grade)
+		if signal.Reason != "" {
+			grade += ": " + string(signal.Reason)
+		}
+		t.Add(signal.Name, grade, signal.Says, chart.None, chart.None, chart.None)
+		for _, w := range signal.Witnesses {
+			agrees := "no"
+			if w.Agrees {
+				agrees = "yes"
+			}
+			t.Add("", "", w.Name, chart.Digits(w.Value)+" "+w.Unit, summary.FormatRange(w.Expected), agrees)
+		}
+	}
+	return t
+}
+
+// networkTable has a row for every port, with the mean rate over the measured time.
+func networkTable(n *summary.Network) render.Table {
+	if n == nil || len(n.Ports) == 0 {
+		return render.Table{}
+	}
+	t := render.Table{Header: []string{"between machines", "received", "a second", "sent", "a second", "trouble"}}
+	rate := func(bytes *float64) string {
+		if bytes == nil || n.Seconds <= 0 {
+			return chart.None
+		}
+		return chart.FormatBytes(*bytes/n.Seconds) + "/s"
+	}
+	for _, p := range n.Ports {
+		t.Add(
+			p.Title(), chart.Optional(p.ReceivedBytes, chart.FormatBytes), rate(p.ReceivedBytes),
+			chart.Optional(p.SentBytes, chart.FormatBytes), rate(p.SentBytes), cmp.Or(p.Trouble(), "none"))
+	}
+	return t
+}
+
+// toolTable has a row for each figure, in the order of the vocabulary; statistics of one quantity follow
+// each other.
+func toolTable(t *rundir.ToolReport) render.Table {
+	if t == nil || len(t.Values) == 0 {
+		return render.Table{}
+	}
+	rows := render.Table{Header: []string{"as reported by " + t.Program, "value", "where", "of"}, Words: []int{2, 3}}
+	if !slices.ContainsFunc(t.Values, func(v enginelog.Value) bool { return v.Of != "" }) {
+		rows.Header = rows.Header[:3]
+	}
+	place := map[enginelog.Name]int{}
+	for i, q := range enginelog.Quantities() {
+		place[q.Name] = i
+	}
+	values := slices.Clone(t.Values)
+	slices.SortStableFunc(values, func(a, b enginelog.Value) int {
+		return cmp.Or(cmp.Compare(a.Of, b.Of), cmp.Compare(place[a.Name], place[b.Name]))
+	})
+	for _, v := range values {
+		row := []string{named(v), formatValue(v), v.From, v.Of}
+		rows.Add(row[:len(rows.Header)]...)
+	}
+	return rows
+}
+
+// named is a figure with its statistic, if it has one: "time to first token, p99".
+func named(v enginelog.Value) string {
+	if v.Statistic == "" {
+		return v.Meaning
+	}
+	return v.Meaning + ", " + v.Statistic
+}
+
+func formatValue(v enginelog.Value) string {
+	switch v.Unit {
+	case enginelog.Bytes:
+		return chart.FormatBytes(v.Value)
+	case enginelog.Seconds:
+		return chart.FormatSeconds(v.Value)
+	case enginelog.PerSecond:
+		return chart.Digits(v.Value) + " /s"
+	default:
+		return chart.Digits(v.Value)
+	}
+}

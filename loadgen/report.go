@@ -1,0 +1,247 @@
+package loadgen
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/alecthomas/kingpin/v2"
+
+	"github.com/umascope/umascope/exporter/metric"
+	"github.com/umascope/umascope/loadgen/compare"
+	"github.com/umascope/umascope/loadgen/flagvalue"
+	"github.com/umascope/umascope/loadgen/formula"
+	"github.com/umascope/umascope/loadgen/openai"
+	"github.com/umascope/umascope/loadgen/render/report"
+	"github.com/umascope/umascope/loadgen/rundir"
+	"github.com/umascope/umascope/loadgen/runindex"
+	"github.com/umascope/umascope/loadgen/summary"
+)
+
+const reportHelp = `Show what a run came to, or many of them side by side.
+
+  uma-load report runs/20261101T120000Z-native-4f1c
+  uma-load report runs --format html --out all.html
+  uma-load report runs --xlsx results.xlsx
+  uma-load report runs --metric \
+      tokens_per_joule=output_tokens_per_second/gpu_power_mean_watts
+  uma-load report runs --format benchstat | benchstat -col arm -
+
+A folder of one run gives its report; several, or one that has runs below it (of a sweep, a campaign, a pack), a table of them and, as HTML, their figures: over load, by arm, over time.
+
+A run that was killed has no summary: its figures are computed of the requests and the telemetry that it wrote, and it is invalid. What differs between arms, and how sure that is, says uma-load compare.
+
+Exit codes: 2 if a folder cannot be read.`
+
+// Forms of a report.
+const (
+	formTable     = "table"
+	formMarkdown  = "md"
+	formHTML      = "html"
+	formJSON      = "json"
+	formBenchstat = "benchstat"
+)
+
+// reportLine is the verb report on the command line.
+type reportLine struct {
+	folders   []string
+	format    string
+	metrics   []computedMetric
+	xlsx, out string
+	recompute bool
+}
+
+// computedMetric is a --metric.
+type computedMetric struct {
+	name string
+	of   formula.Expression
+}
+
+func reportVerb(app *kingpin.Application) verb {
+	l := &reportLine{}
+	clause := app.Command("report", reportHelp)
+	clause.Arg("folder", "Run folder, several, or folders that have them below: of sweeps, campaigns and packs too.").Required().StringsVar(&l.folders)
+	flagvalue.Flag(clause, "format", "What to print: table, md, html, json or benchstat.", formTable, &l.format, flagvalue.OneOf(formTable, formMarkdown, formHTML, formJSON, formBenchstat))
+	flagvalue.Flags(clause, "metric", "Compute a figure of others and show it too: NAME=EXPRESSION of + - * /, brackets and the metrics of uma-load compare, as in tokens_per_joule=output_tokens_per_second/gpu_power_mean_watts; may be repeated.", &l.metrics, parseComputed, flagvalue.AsGiven)
+	flagvalue.Flag(clause, "xlsx", "Write a workbook too: Summary, Raw data and, of many runs, a sheet for each cell and Parameters.", "", &l.xlsx, flagvalue.Text).PlaceHolder("FILE")
+	flagvalue.Flag(clause, "out", "Write to this file instead of printing.", "", &l.out, flagvalue.Text).PlaceHolder("FILE")
+	clause.Flag("recompute", "Compute all figures of the requests and the telemetry anew, even of a run that has its summary.").BoolVar(&l.recompute)
+	return verb{clause, func(_ context.Context, p Program) error { return l.run(p.Stdout, p.Stderr) }}
+}
+
+// parseComputed reads NAME=EXPRESSION. Names that nothing is called are said at once.
+func parseComputed(text string) (computedMetric, error) {
+	name, expression, found := strings.Cut(text, "=")
+	name = strings.TrimSpace(name)
+	if !found || !flagvalue.PlainName(name) {
+		return computedMetric{}, fmt.Errorf("%q: want NAME=EXPRESSION, as in tokens_per_joule=output_tokens_per_second/gpu_power_mean_watts", text)
+	}
+	if _, taken := compare.FindMetric(name); taken {
+		return computedMetric{}, fmt.Errorf("%q: %s is the name of a metric already", text, name)
+	}
+	f, err := formula.Parse(strings.TrimSpace(expression))
+	if err != nil {
+		return computedMetric{}, err
+	}
+	for _, of := range f.Names() {
+		if _, known := compare.FindMetric(currentName(of).now); !known {
+			return computedMetric{}, fmt.Errorf("%q: %q is no metric; near it are %s", text, of, strings.Join(compare.Near(of), ", "))
+		}
+	}
+	return computedMetric{name, f}, nil
+}
+
+// compute computes the metrics that were asked for.
+func (l *reportLine) compute(figures map[string]float64) []summary.Computed {
+	for _, name := range metric.RenamedFigures() {
+		if v, known := figures[name.New]; known {
+			figures[name.Old] = v // expressions may have old names
+		}
+	}
+	var all []summary.Computed
+	for _, m := range l.metrics {
+		all = append(all, summary.Computed{Name: m.name, Value: m.of.Value(figures)})
+	}
+	return all
+}
+
+// check refuses a name that two expressions have, and files that cannot be written.
+func (l *reportLine) check() error {
+	for flag, path := range map[string]string{"--out": l.out, "--xlsx": l.xlsx} {
+		if err := checkPlace(flag, path); err != nil {
+			return err
+		}
+	}
+	seen := map[string]bool{}
+	for _, m := range l.metrics {
+		if seen[m.name] {
+			return fmt.Errorf("--metric: %s is given twice", m.name)
+		}
+		seen[m.name] = true
+	}
+	return nil
+}
+
+// checkPlace says why no file can be written at the path of a flag; nothing of an empty one.
+func checkPlace(flag, path string) error {
+	if path == "" {
+		return nil
+	}
+	if info, err := os.Stat(filepath.Dir(path)); err != nil {
+		return fmt.Errorf("%s: %w", flag, err)
+	} else if !info.IsDir() {
+		return fmt.Errorf("%s %s: %s is no folder", flag, path, filepath.Dir(path))
+	}
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		return fmt.Errorf("%s: %s: it is a folder", flag, path)
+	}
+	return nil
+}
+
+// run runs the verb report.
+func (l *reportLine) run(stdout, stderr io.Writer) error {
+	if err := l.check(); err != nil {
+		return usage(err)
+	}
+	for _, m := range l.metrics {
+		for _, name := range m.of.Names() {
+			currentName(name).notice(stderr, "--metric")
+		}
+	}
+	paths, err := runindex.Find(l.folders)
+	if err != nil {
+		return usage(err)
+	}
+	if len(paths) == 1 {
+		return l.reportRun(stdout, stderr, paths[0])
+	}
+	return l.reportGroup(stdout, stderr, paths)
+}
+
+// openRun reads a run. The figures of one that was killed are computed.
+func (l *reportLine) openRun(path string) (runindex.Run, error) {
+	read := summary.Read
+	if l.recompute {
+		read = summary.Recompute
+	}
+	r, err := read(path)
+	return runindex.Run{Run: r}, err
+}
+
+// reportRun shows one run.
+func (l *reportLine) reportRun(stdout, stderr io.Writer, path string) error {
+	r, err := l.openRun(path)
+	if err != nil {
+		return usage(err)
+	}
+	if r.Manifest.State == rundir.StateRunning {
+		fmt.Fprintf(stderr, "uma-load: %s: the run has not ended, or was killed: its figures are of what it wrote\n", printable(path))
+	}
+	r.Summary = r.Summary.With(l.compute(r.Observation().Metrics))
+	var page report.Page
+	if l.format == formHTML {
+		if page, err = pageOf(r.Run); err != nil {
+			return usage(err)
+		}
+	}
+	if err := l.writeWorkbook(func(w io.Writer) error { return runWorkbook(w, r) }); err != nil {
+		return err
+	}
+	return l.write(stdout, func(w io.Writer) error {
+		switch l.format {
+		case formMarkdown:
+			return report.Markdown(w, r.Summary)
+		case formHTML:
+			return report.HTML(w, page)
+		case formJSON:
+			return openai.PrintJSON(w, newReported(r.Summary))
+		case formBenchstat:
+			return report.Benchstat(w, r.Summary)
+		}
+		return report.Text(w, r.Summary)
+	})
+}
+
+// write prints, or writes --out.
+func (l *reportLine) write(stdout io.Writer, render func(io.Writer) error) error {
+	if l.out == "" {
+		return render(stdout)
+	}
+	return writeFile("--out", l.out, render)
+}
+
+func (l *reportLine) writeWorkbook(render func(io.Writer) error) error {
+	if l.xlsx == "" {
+		return nil
+	}
+	return writeFile("--xlsx", l.xlsx, render)
+}
+
+// writeFile writes a file that a flag names, as a whole or not at all. It may be a web server that shows it.
+func writeFile(flag, path string, render func(io.Writer) error) error {
+	if err := rundir.WriteFile(path, 0o644, render); err != nil {
+		return fmt.Errorf("%s: %w", flag, err)
+	}
+	return nil
+}
+
+// reported is a summary as --format json prints it: with the figures of --metric, of which one that is
+// not there is null.
+type reported struct {
+	summary.Summary
+	Metrics map[string]*float64 `json:"metrics,omitempty"`
+}
+
+func newReported(s summary.Summary) reported {
+	one := reported{Summary: s}
+	for _, c := range s.Computed() {
+		if one.Metrics == nil {
+			one.Metrics = map[string]*float64{}
+		}
+		one.Metrics[c.Name] = c.Value
+	}
+	return one
+}

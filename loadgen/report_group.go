@@ -1,0 +1,354 @@
+package loadgen
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/umascope/umascope/loadgen/compare"
+	"github.com/umascope/umascope/loadgen/openai"
+	"github.com/umascope/umascope/loadgen/render"
+	"github.com/umascope/umascope/loadgen/render/comparison"
+	"github.com/umascope/umascope/loadgen/render/report"
+	"github.com/umascope/umascope/loadgen/rundir"
+	"github.com/umascope/umascope/loadgen/runindex"
+	"github.com/umascope/umascope/loadgen/summary"
+)
+
+// several is runs that are reported side by side.
+type several struct {
+	line *reportLine
+	runs []runindex.Run
+	// over is the flag or label, a number, that they differ in as the points of a sweep do; empty is none.
+	over string
+}
+
+// reportGroup shows many runs. One that is not finished is computed of what it wrote; what cannot be,
+// is damaged or gone meanwhile is left out by name.
+func (l *reportLine) reportGroup(stdout, stderr io.Writer, paths []string) error {
+	s := &several{line: l}
+	at := map[string]string{}
+	for _, path := range paths {
+		r, err := l.openRun(path)
+		if l.recompute && (errors.Is(err, summary.ErrNoRequests) || errors.Is(err, summary.ErrMerged)) {
+			r, err = runindex.Open(path) // all that there is of it
+		}
+		if err != nil {
+			reportLeftOut(stderr, []error{err})
+			continue
+		}
+		id := r.Manifest.Run
+		if first, twice := at[id]; twice {
+			return usage(fmt.Errorf("%s: its run is called %q, and so is that of %s", path, id, first))
+		}
+		at[id] = path
+		r.Summary = r.Summary.With(l.compute(r.Observation().Metrics))
+		s.runs = append(s.runs, r)
+	}
+	if len(s.runs) == 0 {
+		return usage(fmt.Errorf("%s: no finished run", strings.Join(l.folders, ", ")))
+	}
+	slices.SortStableFunc(s.runs, func(a, b runindex.Run) int { return a.Manifest.StartedAt.Compare(b.Manifest.StartedAt) })
+	s.over = s.axis()
+	if err := l.writeWorkbook(s.workbook); err != nil {
+		return err
+	}
+	return l.write(stdout, s.render)
+}
+
+// reportLeftOut writes a line for each run that is left out: which, and why.
+func reportLeftOut(w io.Writer, runs []error) {
+	for _, why := range runs {
+		fmt.Fprintln(w, "uma-load: left out:", printable(why.Error()))
+	}
+}
+
+// writeRunsPage writes a page of runs into the folder of their campaign: a table of them, by arm and over time.
+func writeRunsPage(dir rundir.Folder, runs []runindex.Run) error {
+	path := dir.Path(rundir.HTMLFile)
+	s := &several{line: &reportLine{folders: []string{string(dir)}, format: formHTML, out: path}, runs: runs}
+	s.over = s.axis()
+	return dir.Write(rundir.HTMLFile, s.render)
+}
+
+// render writes the runs in the form that was asked for.
+func (s *several) render(w io.Writer) error {
+	switch s.line.format {
+	case formMarkdown:
+		return s.group().WriteMarkdown(w)
+	case formHTML:
+		g := s.group()
+		g.More = s.byArm()
+		if err := s.addCourses(&g); err != nil {
+			return err
+		}
+		return g.WriteHTML(w)
+	case formJSON:
+		all := []reported{}
+		for _, r := range s.runs {
+			all = append(all, newReported(r.Summary))
+		}
+		return openai.PrintJSON(w, all)
+	case formBenchstat:
+		for _, r := range s.runs {
+			if err := report.Benchstat(w, r.Summary); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	return s.group().WriteText(w)
+}
+
+// group is the runs as a table and a page show them.
+func (s *several) group() report.Group {
+	g := report.Group{Title: s.title(), Over: "run", Verdict: s.verdict(), Good: s.valid() == len(s.runs)}
+	if s.over != "" {
+		g.Over = s.over
+	}
+	names := s.names()
+	linked := s.linked()
+	if linked {
+		g.RunPage = rundir.HTMLFile
+	}
+	for i, r := range s.runs {
+		m := report.Member{Run: r.Manifest.Run, Name: names[i], State: stateOfRun(r), Summary: &s.runs[i].Summary}
+		if linked {
+			m.Run = s.relative(r)
+		}
+		if s.over != "" {
+			m.Load, _ = strconv.ParseFloat(s.setting(r, s.over), 64)
+		}
+		g.Members = append(g.Members, m)
+	}
+	return g
+}
+
+// stateOfRun is what became of a run, in a few words.
+func stateOfRun(r runindex.Run) string {
+	if r.Manifest.State == rundir.StateRunning {
+		return "unfinished"
+	}
+	if r.Summary.Valid {
+		return "valid"
+	}
+	var codes []string
+	for _, reason := range r.Summary.InvalidReasons {
+		codes = append(codes, string(reason.Code))
+	}
+	return "INVALID: " + strings.Join(codes, " ")
+}
+
+func (s *several) valid() int {
+	n := 0
+	for _, r := range s.runs {
+		if r.Summary.Valid {
+			n++
+		}
+	}
+	return n
+}
+
+func (s *several) verdict() string {
+	if n := len(s.runs) - s.valid(); n > 0 {
+		return fmt.Sprintf("%d of %d runs are INVALID: they are in no mean.", n, len(s.runs))
+	}
+	return fmt.Sprintf("All %d runs are valid.", len(s.runs))
+}
+
+// title is the sweep or the campaign that all runs are of, or the folder.
+func (s *several) title() string {
+	for _, label := range []string{"campaign", "sweep"} {
+		if value := s.runs[0].Summary.Labels[label]; value != "" && len(s.values(label)) == 1 {
+			return strings.ToUpper(label[:1]) + label[1:] + " " + value
+		}
+	}
+	return "Runs of " + strings.Join(s.line.folders, ", ")
+}
+
+// notNames are labels that tell runs apart without saying what they differ in, or are made of others.
+var notNames = []string{"campaign", "sweep", "slot", "round", "pair"}
+
+// setting is a label of a run, or the flag of that name.
+func (s *several) setting(r runindex.Run, name string) string {
+	if value, labelled := r.Summary.Labels[name]; labelled {
+		return value
+	}
+	return r.Manifest.Flags[name]
+}
+
+// values are the distinct ones of a label or flag.
+func (s *several) values(name string) []string {
+	var values []string
+	for _, r := range s.runs {
+		values = append(values, s.setting(r, name))
+	}
+	slices.Sort(values)
+	return slices.Compact(values)
+}
+
+// axis is the first setting of those that loads are varied by, then of the labels, of which every run has a
+// number and two differ.
+func (s *several) axis() string {
+	candidates := []string{"concurrency", "rate"}
+	for _, name := range s.labels() {
+		if !slices.Contains(append(notNames, "iteration"), name) {
+			candidates = append(candidates, name)
+		}
+	}
+	for _, name := range candidates {
+		values := s.values(name)
+		number := func(text string) bool {
+			v, err := strconv.ParseFloat(text, 64)
+			return err == nil && v > 0
+		}
+		if len(values) > 1 && !slices.ContainsFunc(values, func(text string) bool { return !number(text) }) {
+			return name
+		}
+	}
+	return ""
+}
+
+// labels are those of all runs.
+func (s *several) labels() []string {
+	all := map[string]bool{}
+	for _, r := range s.runs {
+		for name := range r.Summary.Labels {
+			all[name] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(all))
+}
+
+// names call each run by what it has of what the runs differ in, and by its own name where that is not
+// enough.
+func (s *several) names() []string {
+	var differ []func(runindex.Run) string
+	add := func(of func(runindex.Run) string) {
+		told := slices.ContainsFunc(differ, func(other func(runindex.Run) string) bool { return s.tellTheSame(other, of) })
+		if !told && slices.ContainsFunc(s.runs, func(r runindex.Run) bool { return of(r) != of(s.runs[0]) }) {
+			differ = append(differ, of)
+		}
+	}
+	if s.over != "" {
+		add(func(r runindex.Run) string { return s.setting(r, s.over) })
+	}
+	add(func(r runindex.Run) string { return r.Observation().Model })
+	add(func(r runindex.Run) string { return r.Summary.Scenario })
+	for _, name := range s.labels() {
+		if name != s.over && name != "model" && !slices.Contains(notNames, name) {
+			add(func(r runindex.Run) string { return r.Summary.Labels[name] })
+		}
+	}
+	used := map[string]int{}
+	var names []string
+	for _, r := range s.runs {
+		var parts []string
+		for _, of := range differ {
+			if text := of(r); text != "" {
+				parts = append(parts, text)
+			}
+		}
+		names = append(names, strings.Join(parts, ", "))
+		used[names[len(names)-1]]++
+	}
+	for i, r := range s.runs {
+		if names[i] == "" {
+			names[i] = r.Manifest.Run
+		} else if used[names[i]] > 1 {
+			names[i] += " (" + r.Manifest.Run + ")"
+		}
+	}
+	return names
+}
+
+// tellTheSame says whether two settings part the runs alike.
+func (s *several) tellTheSame(a, b func(runindex.Run) string) bool {
+	ofA, ofB := map[string]string{}, map[string]string{}
+	for _, r := range s.runs {
+		x, y := a(r), b(r)
+		if other, seen := ofA[x]; seen && other != y {
+			return false
+		}
+		if other, seen := ofB[y]; seen && other != x {
+			return false
+		}
+		ofA[x], ofB[y] = y, x
+	}
+	return true
+}
+
+// linked says whether the page can lead to those of its runs: it is a file, and all of them have one.
+func (s *several) linked() bool {
+	return s.line.out != "" && !slices.ContainsFunc(s.runs, func(r runindex.Run) bool {
+		_, err := os.Stat(r.Path(rundir.HTMLFile))
+		return err != nil || s.relative(r) == ""
+	})
+}
+
+// relative is the way from the page to a run; empty if there is none.
+func (s *several) relative(r runindex.Run) string {
+	from, err := filepath.Abs(filepath.Dir(s.line.out))
+	if err != nil {
+		return ""
+	}
+	to, err := filepath.Abs(string(r.Folder))
+	if err != nil {
+		return ""
+	}
+	way, err := filepath.Rel(from, to)
+	if err != nil {
+		return ""
+	}
+	return filepath.ToSlash(way)
+}
+
+// byArm draws the runs by arm, where there are several.
+func (s *several) byArm() []render.Block {
+	const arm = "arm"
+	if len(s.values(arm)) < 2 {
+		return nil
+	}
+	o := compare.Options{By: arm, AllowDifferentWorkload: true}
+	var observed []compare.Run
+	for _, r := range s.runs {
+		one := r.Observation()
+		if s.over != "" {
+			one.Labels = maps.Clone(one.Labels)
+			one.Labels[s.over] = s.setting(r, s.over)
+		}
+		observed = append(observed, one)
+	}
+	within := []string{"model", "scenario"}
+	if s.over != "" {
+		within = append(within, s.over)
+	}
+	for _, label := range within {
+		if slices.ContainsFunc(observed, func(r compare.Run) bool { return r.Label(label) != observed[0].Label(label) }) {
+			o.Within = append(o.Within, label)
+		}
+	}
+	c, err := compare.Compare(observed, o)
+	if err != nil { // runs of arms that have nothing in common
+		return []render.Block{render.H2("By arm"), render.Small(err.Error())}
+	}
+	return comparison.ByArm(c)
+}
+
+// addCourses reads the telemetry of the runs that are shown over time, one after the other.
+func (s *several) addCourses(g *report.Group) error {
+	for _, i := range g.Chosen() {
+		log, err := s.runs[i].Telemetry()
+		if err != nil {
+			return err
+		}
+		g.Members[i].Course = report.NewCourse(s.runs[i].Summary, log)
+	}
+	return nil
+}

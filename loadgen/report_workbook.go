@@ -1,0 +1,256 @@
+package loadgen
+
+import (
+	"cmp"
+	"io"
+	"iter"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/umascope/umascope/loadgen/compare"
+	"github.com/umascope/umascope/loadgen/openai"
+	"github.com/umascope/umascope/loadgen/render"
+	"github.com/umascope/umascope/loadgen/render/report"
+	"github.com/umascope/umascope/loadgen/rundir"
+	"github.com/umascope/umascope/loadgen/runindex"
+	"github.com/umascope/umascope/loadgen/stats"
+	"github.com/umascope/umascope/loadgen/summary"
+)
+
+// runWorkbook is what run --xlsx writes.
+func runWorkbook(w io.Writer, r runindex.Run) error {
+	sheets := []render.Sheet{report.SummarySheet(r.Summary)}
+	if r.HasRequests() {
+		sheets = append(sheets, report.RequestSheet(r.Summary, summary.Records(r.Path(rundir.RequestsFile))))
+	}
+	return render.XLSX(w, sheets...)
+}
+
+// workbook has a row for each run, a sheet for each cell, the requests of all runs, and the flags that they
+// were made with.
+func (s *several) workbook(w io.Writer) error {
+	columns := s.columns()
+	sheets := []render.Sheet{s.summarySheet(columns)}
+	used := []string{"Summary", "Raw data", "Parameters"}
+	for _, c := range s.cells() {
+		name := render.TabName(c.name, used)
+		used = append(used, name)
+		sheets = append(sheets, c.sheet(name, columns))
+	}
+	if slices.ContainsFunc(s.runs, runindex.Run.HasRequests) {
+		sheets = append(sheets, s.requestSheet())
+	}
+	return render.XLSX(w, append(sheets, s.parameterSheet())...)
+}
+
+// figureColumn is a figure in a workbook; its name has the unit.
+type figureColumn struct {
+	name string
+	of   func(figuresOfRun) (float64, bool)
+}
+
+// figuresOfRun is a run with its flat figures.
+type figuresOfRun struct {
+	runindex.Run
+	observed compare.Run
+}
+
+func (s *several) withFigures() []figuresOfRun {
+	var all []figuresOfRun
+	for _, r := range s.runs {
+		all = append(all, figuresOfRun{r, r.Observation()})
+	}
+	return all
+}
+
+// columns are the figures that a run has, those of --metric behind them. What an engine says of itself has
+// a column of its own.
+func (s *several) columns() []figureColumn {
+	var columns []figureColumn
+	runs := s.withFigures()
+	add := func(c figureColumn) {
+		if slices.ContainsFunc(runs, func(r figuresOfRun) bool { _, there := c.of(r); return there }) {
+			columns = append(columns, c)
+		}
+	}
+	for _, m := range compare.Table() {
+		for _, engine := range []bool{false, true} {
+			name := m.Name
+			if engine {
+				name += " (engine reported)"
+			}
+			add(figureColumn{name, func(r figuresOfRun) (float64, bool) {
+				v, there := r.observed.Metrics[m.Name]
+				return v, there && slices.Contains(r.observed.EngineReported, m.Name) == engine
+			}})
+		}
+	}
+	for i, m := range s.line.metrics {
+		columns = append(columns, figureColumn{m.name, func(r figuresOfRun) (float64, bool) {
+			v := r.Summary.Computed()[i].Value
+			if v == nil {
+				return 0, false
+			}
+			return *v, true
+		}})
+	}
+	return columns
+}
+
+func headerOf(columns []figureColumn, before ...string) []string {
+	for _, c := range columns {
+		before = append(before, c.name)
+	}
+	return before
+}
+
+func rowOf(r figuresOfRun, columns []figureColumn, before ...any) []any {
+	for _, c := range columns {
+		if v, there := c.of(r); there {
+			before = append(before, v)
+		} else {
+			before = append(before, nil)
+		}
+	}
+	return before
+}
+
+// summarySheet has a row for each run.
+func (s *several) summarySheet(columns []figureColumn) render.Sheet {
+	labels := s.labels()
+	header := append([]string{"run", "start", "state", "simulated", "model", "scenario", "engine"}, labels...)
+	var rows [][]any
+	for _, r := range s.withFigures() {
+		row := []any{r.observed.ID, startOf(r.observed), stateOfRun(r.Run), r.observed.Simulated, r.observed.Model, r.observed.Scenario, r.observed.Engine}
+		for _, label := range labels {
+			row = append(row, r.Summary.Labels[label])
+		}
+		rows = append(rows, rowOf(r, columns, row...))
+	}
+	return render.Sheet{Name: "Summary", Header: headerOf(columns, header...), Rows: render.Rows(rows)}
+}
+
+func startOf(r compare.Run) any {
+	if r.StartedAt.IsZero() {
+		return nil
+	}
+	return r.StartedAt.UTC().Format("2006-01-02 15:04:05")
+}
+
+// cell is the runs that only chance tells apart: of one arm, model, scenario and load.
+type cell struct {
+	name string
+	runs []figuresOfRun
+}
+
+func (s *several) cells() []cell {
+	var cells []cell
+	for _, r := range s.withFigures() {
+		parts := []string{r.Summary.Labels["arm"], r.observed.Model}
+		if len(s.scenarios()) > 1 {
+			parts = append(parts, r.observed.Scenario)
+		}
+		if s.over != "" {
+			parts = append(parts, s.over+" "+s.setting(r.Run, s.over))
+		}
+		name := strings.Join(slices.DeleteFunc(parts, func(text string) bool { return text == "" }), " ")
+		i := slices.IndexFunc(cells, func(c cell) bool { return c.name == name })
+		if i < 0 {
+			i = len(cells)
+			cells = append(cells, cell{name: name})
+		}
+		cells[i].runs = append(cells[i].runs, r)
+	}
+	slices.SortStableFunc(cells, func(a, b cell) int { return cmp.Compare(a.name, b.name) })
+	return cells
+}
+
+func (s *several) scenarios() []string {
+	var all []string
+	for _, r := range s.runs {
+		all = append(all, r.Summary.Scenario)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// sheet has the runs of a cell, and what they come to: invalid ones are listed and enter nothing.
+func (c cell) sheet(name string, columns []figureColumn) render.Sheet {
+	var rows [][]any
+	samples := make([][]float64, len(columns))
+	for _, r := range c.runs {
+		rows = append(rows, rowOf(r, columns, r.observed.ID, stateOfRun(r.Run)))
+		for i, column := range columns {
+			if v, there := column.of(r); there && r.observed.Valid {
+				samples[i] = append(samples[i], v)
+			}
+		}
+	}
+	rows = append(rows, nil)
+	for _, f := range []struct {
+		name string
+		of   func([]float64) any
+	}{
+		{"n", func(x []float64) any { return len(x) }},
+		{"mean", func(x []float64) any { return statistic(x, func(d stats.Description) *float64 { return &d.Mean }) }},
+		{"sd", func(x []float64) any { return statistic(x, func(d stats.Description) *float64 { return d.SD }) }},
+		{"median", func(x []float64) any { return statistic(x, func(d stats.Description) *float64 { return &d.Median }) }},
+	} {
+		row := []any{f.name, "valid runs"}
+		for _, x := range samples {
+			row = append(row, f.of(x))
+		}
+		rows = append(rows, row)
+	}
+	return render.Sheet{Name: name, Header: headerOf(columns, "run", "state"), Rows: render.Rows(rows)}
+}
+
+// statistic describes values; an empty cell where they are too few for it.
+func statistic(x []float64, of func(stats.Description) *float64) any {
+	d, err := stats.Describe(x)
+	if err != nil || of(d) == nil {
+		return nil
+	}
+	return *of(d)
+}
+
+// requestSheet has the requests of all runs, one run after the other.
+func (s *several) requestSheet() render.Sheet {
+	var of iter.Seq2[openai.Record, error] = func(yield func(openai.Record, error) bool) {}
+	table := report.RequestSheet(s.runs[0].Summary, of)
+	table.Rows = func(yield func([]any, error) bool) {
+		for _, r := range s.runs {
+			if !r.HasRequests() {
+				continue
+			}
+			for row, err := range report.RequestSheet(r.Summary, summary.Records(r.Path(rundir.RequestsFile))).Rows {
+				if !yield(row, err) {
+					return
+				}
+			}
+		}
+	}
+	return table
+}
+
+// parameterSheet has a row for each flag and a column for each run.
+func (s *several) parameterSheet() render.Sheet {
+	header := []string{"flag"}
+	all := map[string]bool{}
+	for _, r := range s.runs {
+		header = append(header, r.Manifest.Run)
+		for name := range r.Manifest.Flags {
+			all[name] = true
+		}
+	}
+	var rows [][]any
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		row := []any{name}
+		for _, r := range s.runs {
+			row = append(row, r.Manifest.Flags[name])
+		}
+		rows = append(rows, row)
+	}
+	return render.Sheet{Name: "Parameters", Header: header, Rows: render.Rows(rows)}
+}

@@ -1,0 +1,86 @@
+package rundir
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path/filepath"
+
+	"github.com/umascope/umascope/loadgen/runfile"
+)
+
+// mostBytes bounds a file that is read whole, such as manifest.json: folders come from other machines.
+const mostBytes = 64 << 20
+
+// noManifest is of a folder without a manifest; it is fs.ErrNotExist.
+type noManifest struct{}
+
+func (noManifest) Error() string { return "it is no folder of a run: it has no " + ManifestFile }
+
+func (noManifest) Unwrap() error { return fs.ErrNotExist }
+
+// ReadManifest reads manifest.json.
+func (f Folder) ReadManifest() (Manifest, error) {
+	var m Manifest
+	err := f.ReadJSON(ManifestFile, ManifestSchema, &m, &m.Schema)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return m, noManifest{}
+	case err != nil:
+		return m, err
+	case m.Run == "":
+		return m, fmt.Errorf("%s: it names no run", ManifestFile)
+	}
+	m.Server.nameLlamaCPP()
+	return m, nil
+}
+
+// ReadPhases reads phases.json; none without the file.
+func (f Folder) ReadPhases() ([]Span, error) {
+	var file Phases
+	if err := f.ReadJSON(PhasesFile, PhasesSchema, &file, &file.Schema); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	return file.Phases, nil
+}
+
+// ReadJSON reads a file that names its form, in the named member of what it is read into. Fields that are not known,
+// of a newer program, are left out.
+func (f Folder) ReadJSON(name, form string, into any, schema *string) error {
+	text, err := readFile(f.Path(name))
+	if err != nil {
+		return err
+	}
+	wrong := json.Unmarshal(text, into)
+	if wrong != nil { // of another form, it is that which is wrong
+		var head struct {
+			Schema string `json:"schema"`
+		}
+		if json.Unmarshal(text, &head) == nil {
+			*schema = head.Schema
+		}
+	}
+	switch {
+	case *schema != form && (wrong == nil || *schema != ""):
+		return fmt.Errorf("%s: its form is %q and not %q", name, *schema, form)
+	case wrong != nil:
+		return fmt.Errorf("%s: %w", name, wrong)
+	}
+	return nil
+}
+
+// readFile reads a file up to the bound.
+func readFile(path string) ([]byte, error) {
+	file, err := runfile.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	text, err := io.ReadAll(io.LimitReader(file, mostBytes+1))
+	if err == nil && len(text) > mostBytes {
+		err = fmt.Errorf("%s is longer than %d MiB", filepath.Base(path), mostBytes>>20)
+	}
+	return text, err
+}

@@ -1,0 +1,101 @@
+package retention
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Rule says which runs go.
+type Rule struct {
+	// Keep is how many of the newest runs stay; negative is no such rule.
+	Keep int
+	// OlderThan is how old a run is at least that goes; 0 is no such rule.
+	OlderThan time.Duration
+}
+
+// Choice is what becomes of a run.
+type Choice struct {
+	Entry
+	Goes bool
+	// Why it stays, or goes.
+	Why string
+}
+
+// Choose says what becomes of each run, the newest first. Both rules have to agree. Runs that have to stay
+// in any case do not count among the newest that are kept.
+func (r Rule) Choose(all []Entry, now time.Time) []Choice {
+	all = slices.Clone(all)
+	slices.SortStableFunc(all, func(a, b Entry) int { return cmp.Or(start(b).Compare(start(a)), cmp.Compare(a.Path, b.Path)) })
+	var choices []Choice
+	place := 0
+	for _, e := range all {
+		c := Choice{Entry: e, Why: mustStay(e)}
+		if c.Why == "" {
+			place++
+			c.Goes, c.Why = r.goes(e, place, now)
+		}
+		choices = append(choices, c)
+	}
+	return choices
+}
+
+func start(e Entry) time.Time {
+	if e.StartedAt == nil {
+		return time.Time{}
+	}
+	return *e.StartedAt
+}
+
+// mustStay says why no rule may remove a run.
+func mustStay(e Entry) string {
+	switch {
+	case e.Pinned:
+		return "pinned"
+	case e.State == Running:
+		return fmt.Sprintf("it goes on, or was killed less than %s ago", Quiet)
+	case e.State == Unreadable || e.StartedAt == nil:
+		return "it cannot be read: " + e.Problem
+	case e.Group != "":
+		return "of " + e.Group + ", which is kept whole"
+	case len(e.Foreign) > 0:
+		return "it has files that no run writes: " + strings.Join(e.Foreign[:min(3, len(e.Foreign))], ", ")
+	default:
+		return ""
+	}
+}
+
+// goes judges a run that may go, by its place among those.
+func (r Rule) goes(e Entry, place int, now time.Time) (bool, string) {
+	age := now.Sub(start(e))
+	switch {
+	case r.Keep >= 0 && place <= r.Keep:
+		return false, fmt.Sprintf("among the newest %d", r.Keep)
+	case r.OlderThan > 0 && age <= r.OlderThan:
+		return false, "not old enough"
+	case r.Keep < 0 && r.OlderThan == 0:
+		return false, "no rule"
+	default:
+		return true, fmt.Sprintf("%.0f days old", age.Hours()/24)
+	}
+}
+
+// Remove removes a run that goes, unless something was written into it since it was looked at.
+func (c Choice) Remove(now time.Time) error {
+	again := Entry{Path: c.Path, State: c.State}
+	if err := again.Measure(c.Path, now); err != nil {
+		return err
+	}
+	if again.Pinned || again.written != c.written || len(again.Foreign) > 0 {
+		return fmt.Errorf("%s: it was written into just now", c.Path)
+	}
+	return remove(c.Path)
+}
+
+// Oldest puts the oldest run first.
+func Oldest(all []Entry) []Entry {
+	slices.SortStableFunc(all, func(a, b Entry) int { return cmp.Or(start(a).Compare(start(b)), cmp.Compare(a.Path, b.Path)) })
+	return all
+}

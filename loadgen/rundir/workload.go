@@ -1,0 +1,90 @@
+package rundir
+
+import (
+	"time"
+
+	"github.com/umascope/umascope/loadgen/openai"
+	"github.com/umascope/umascope/loadgen/prompt"
+	"github.com/umascope/umascope/loadgen/schedule"
+)
+
+// Workload is what was sent. Its hash is that of the schedule and of all that the schedule does not
+// say: runs with the same one were asked the same.
+type Workload struct {
+	SHA256   string         `json:"sha256"`
+	Sampling Sampling       `json:"sampling"`
+	Phases   []PlannedPhase `json:"phases"`
+	// Concurrency is the number of slots; 0 is no limit.
+	Concurrency int    `json:"concurrency"`
+	Script      Script `json:"script"`
+	// Pressure is what had to happen to KV caches by their sizes, in words; it was said before the run.
+	Pressure     []string       `json:"pressure,omitempty"`
+	OutputTokens prompt.Lengths `json:"output_tokens"`
+	// InputLengths says how the lengths of prompts come about: exact or estimated, and by what.
+	InputLengths string       `json:"input_lengths"`
+	Scale        prompt.Scale `json:"token_scale"`
+	// PromptKey is what the first words of prompts come from beside the seed: a hash of the name and the moment of the run,
+	// or of the one that it repeats. Without one, all words come from the seed alone. The hash of the workload leaves these
+	// words out.
+	PromptKey string `json:"prompt_key,omitempty"`
+	// RepeatOf is the run whose prompts were sent again.
+	RepeatOf string `json:"repeat_of,omitempty"`
+}
+
+// PlannedPhase is a phase before it began.
+type PlannedPhase struct {
+	Name    string           `json:"name"`
+	Process schedule.Process `json:"process"`
+	Limit   schedule.Limit   `json:"limit"`
+}
+
+// Sampling is what a request asks for beside its prompt. Model and vendor are left out: two arms
+// that differ in them have the same workload.
+type Sampling struct {
+	Endpoint openai.Endpoint `json:"endpoint"`
+	// Template makes one text of messages: none, llama3 or the hash of a file.
+	Template    string         `json:"template,omitempty"`
+	Stream      bool           `json:"stream"`
+	MaxTokens   int            `json:"max_tokens,omitempty"`
+	IgnoreEOS   bool           `json:"ignore_eos"`
+	Temperature float64        `json:"temperature"`
+	TopP        float64        `json:"top_p"`
+	Stop        []string       `json:"stop,omitempty"`
+	Seed        *int64         `json:"seed,omitempty"`
+	Extra       map[string]any `json:"extra,omitempty"`
+	// Salt keeps the request from what the server cached for others, where it knows how to.
+	Salt string `json:"cache_salt,omitempty"`
+}
+
+// Script is what a scenario made of its settings; it is part of the workload's hash.
+type Script struct {
+	Scenario           string           `json:"scenario"`
+	InputTokens        []prompt.Lengths `json:"input_tokens,omitempty"`
+	SharedPrefixTokens int              `json:"shared_prefix_tokens,omitempty"`
+	File               *prompt.File     `json:"file,omitempty"`
+	Clipped            int              `json:"clipped,omitempty"`
+	Clients            int              `json:"clients,omitempty"`
+	Active             int              `json:"active_conversations,omitempty"`
+	MaxTurns           int              `json:"max_turns,omitempty"`
+	Sampling           string           `json:"conversation_sampling,omitempty"`
+	Sets               []PromptSet      `json:"sets,omitempty"`
+	Bursts             *Bursts          `json:"bursts,omitempty"`
+}
+
+// PromptSet is a numbered set of prompts, and the phases that send it.
+type PromptSet struct {
+	Phases      []string `json:"phases"`
+	Prompts     string   `json:"prompts"`
+	Requests    int      `json:"requests"`
+	Concurrency int      `json:"concurrency"`
+	// ReplayConcurrency is that of the phases after the first, if it is another.
+	ReplayConcurrency int              `json:"replay_concurrency,omitempty"`
+	InputTokens       []prompt.Lengths `json:"input_tokens"`
+}
+
+// Bursts are requests that are due at the same moment, again and again.
+type Bursts struct {
+	Bursts   int           `json:"bursts"`
+	Requests int           `json:"requests"`
+	Every    time.Duration `json:"every_ns"`
+}

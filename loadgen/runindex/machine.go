@@ -1,0 +1,110 @@
+package runindex
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/umascope/umascope/exporter/metric"
+	"github.com/umascope/umascope/loadgen/compare"
+	"github.com/umascope/umascope/loadgen/rundir"
+	"github.com/umascope/umascope/loadgen/summary"
+)
+
+// machine says what a machine is, by its exporter. The items begin with a word: empty of the host of the run.
+func (f *facts) machine(word string, m *rundir.Machine) {
+	f.add(word+"machine", m.Host[string(metric.LabelProduct)])
+	f.add(word+compare.FactKernel, m.Host[string(metric.LabelKernel)])
+	f.add(word+"architecture", m.Host[string(metric.LabelArch)])
+	for _, of := range []struct {
+		item  string
+		label metric.Label
+	}{{"GPU", metric.LabelName}, {compare.FactDriver, metric.LabelDriver}, {"CUDA of the driver", metric.LabelCUDAVersion}, {"VBIOS", metric.LabelVBIOS}} {
+		f.add(word+of.item, distinct(m.GPUs, string(of.label)))
+	}
+	f.limits(word, m.GPULimits)
+}
+
+// limits say what the GPUs are held to; of several, in their order.
+func (f *facts) limits(word string, all []rundir.GPULimit) {
+	var watts, hertz []string
+	for _, l := range all {
+		if l.PowerWatts != nil {
+			watts = append(watts, fmt.Sprintf("%g W", *l.PowerWatts))
+		}
+		if l.SMClockHertz != nil {
+			hertz = append(hertz, fmt.Sprintf("%g MHz", *l.SMClockHertz/1e6))
+		}
+	}
+	f.add(word+"GPU power limit", strings.Join(watts, ", "))
+	f.add(word+"GPU clock limit", strings.Join(hertz, ", "))
+}
+
+// conditions say how a machine was when the run began, and what befell it.
+func (f *facts) conditions(word string, memory *summary.Memory, thermal *summary.Thermal) {
+	if memory != nil && memory.LedgerAt != nil {
+		start := memory.LedgerAt.Start
+		for _, of := range []struct{ item, line string }{{compare.FactMemFree, metric.LineFree}, {compare.FactPageCache, metric.LinePageCache}} {
+			if bytes, known := start[of.line]; known {
+				f.number(word+of.item, &bytes, memoryTolerance, "bytes")
+			}
+		}
+	}
+	if t := thermal; t != nil {
+		f.number(word+compare.FactTemperature, t.StartCelsius, celsiusTolerance, "C")
+		f.number(word+"GPU performance state in the warm-up", t.WarmupPerformanceState, 0, "")
+		for _, reason := range slices.Sorted(maps.Keys(t.ThrottleSeconds)) {
+			spent := t.ThrottleSeconds[reason]
+			f.number(word+"clocks held by "+strings.ReplaceAll(reason, "_", " "), &spent, secondsTolerance, "s")
+		}
+	}
+}
+
+// further are the machines that were measured beside the host of the run.
+func (r Run) further() []summary.Machine {
+	t := r.Summary.Together
+	if t == nil {
+		return nil
+	}
+	var all []summary.Machine
+	for _, m := range r.Summary.Machines {
+		if m.Source != r.Summary.Labels[labelHost] && slices.Contains(t.Hosts, m.Source) {
+			all = append(all, m)
+		}
+	}
+	return all
+}
+
+// furtherFacts say the same of them as of the host, each under its name: an engine is as fair to compare as the
+// machine of its that was warmest.
+func (r Run) furtherFacts(f *facts) {
+	switch t, m := r.Summary.Together, r.machine(); {
+	case t != nil:
+		f.add("measured machines", strings.Join(t.Hosts, ", "))
+	case m != nil:
+		f.add("measured machines", m.Source)
+	}
+	for _, m := range r.further() {
+		word := m.Source + ": "
+		if at := slices.IndexFunc(r.Manifest.Machines, func(of rundir.Machine) bool { return of.Source == m.Source }); at >= 0 {
+			f.machine(word, &r.Manifest.Machines[at])
+		}
+		f.conditions(word, m.Memory, m.Thermal)
+	}
+}
+
+// furtherLedgers are theirs; nil without any.
+func (r Run) furtherLedgers() map[string]compare.Ledger {
+	var all map[string]compare.Ledger
+	for _, m := range r.further() {
+		if m.Memory == nil || m.Memory.LedgerAt == nil {
+			continue
+		}
+		if all == nil {
+			all = map[string]compare.Ledger{}
+		}
+		all[m.Source] = compare.Ledger(*m.Memory.LedgerAt)
+	}
+	return all
+}

@@ -1,0 +1,133 @@
+package loadgen
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+
+	"github.com/alecthomas/kingpin/v2"
+
+	"github.com/umascope/umascope/loadgen/campaign/power"
+	"github.com/umascope/umascope/loadgen/compare"
+	"github.com/umascope/umascope/loadgen/flagvalue"
+	"github.com/umascope/umascope/loadgen/runindex"
+)
+
+const powerHelp = `Say how many runs of each arm a campaign takes.
+
+  uma-load campaign power --cv 1.5% --margin 2%
+  uma-load campaign power --cv 1.5% --margin 2% --difference 5% --power 90%
+  uma-load campaign power --from runs/pilot --metric output_tokens_per_second
+
+Two things are wanted of it: that arms that are alike are shown to be within a margin, and that a difference is found if there is one. Both depend on how much runs of one arm differ, their coefficient of variation; without --cv it is taken from earlier runs, within their arms.
+
+Runs of one arm show that they differ little only if they are many: with --from the CV has its confidence interval, and the high end is what to plan with.`
+
+// defaultArmLabel tells the arms of runs unless --by names another. Runs without it are of one arm.
+const defaultArmLabel = "arm"
+
+// powerLine is campaign power on the command line.
+type powerLine struct {
+	cv, margin, difference, power, alpha float64
+	from                                 []string
+	metric, by                           string
+}
+
+// powerVerb adds the sub-command to campaign.
+func powerVerb(campaign *kingpin.CmdClause) verb {
+	l := &powerLine{}
+	clause := campaign.Command("power", powerHelp)
+	share := percentWithin(1e-4, 0.9999)
+	flagvalue.Flag(clause, "cv", "How much runs of one arm differ: their standard deviation as a share of their mean.", "", &l.cv, percentWithin(1e-4, 10)).PlaceHolder("1.5%")
+	flagvalue.Flag(clause, "margin", "Within which two arms are as good as equal.", "2%", &l.margin, share)
+	flagvalue.Flag(clause, "difference", "What shall be found if it is there; as much as --margin, if not given.", "", &l.difference, percentWithin(1e-4, 10)).PlaceHolder("2%")
+	flagvalue.Flag(clause, "power", "How often either shall succeed.", "80%", &l.power, share)
+	flagvalue.Flag(clause, "alpha", "How often a verdict may be wrong.", "5%", &l.alpha, percentWithin(1e-4, 0.5))
+	flagvalue.Flags(clause, "from", "Earlier runs, or a folder that has them below, to take the CV from; may be repeated.", &l.from, flagvalue.Text, flagvalue.AsGiven).PlaceHolder("DIR")
+	flagvalue.Flag(clause, "metric", "With --from: which figure of the runs.", compare.OutputTokensPerSecond, &l.metric, parseMetric)
+	flagvalue.Flag(clause, "by", "With --from: the label that tells the arms.", defaultArmLabel, &l.by, flagvalue.Text).PlaceHolder("LABEL")
+	return verb{clause, func(_ context.Context, p Program) error { return l.run(p.Stdout, p.Stderr) }}
+}
+
+// parseMetric accepts what runs are compared by.
+func parseMetric(text string) (string, error) {
+	if _, known := compare.FindMetric(currentName(text).now); !known {
+		return "", fmt.Errorf("%q is no metric; near it are %s", text, flagvalue.Join(compare.Near(text)))
+	}
+	return text, nil
+}
+
+// run runs campaign power.
+func (l *powerLine) run(stdout, stderr io.Writer) error {
+	name := currentName(l.metric)
+	name.notice(stderr, "--metric")
+	l.metric = name.now
+	cv := l.cv
+	switch {
+	case cv > 0 && len(l.from) > 0:
+		return usage(errors.New("--cv and --from: one of the two"))
+	case cv == 0 && len(l.from) == 0:
+		return usage(errors.New("--cv: say how much runs differ, such as 1.5%, or take it from earlier ones by --from"))
+	case cv == 0:
+		spread, err := l.spread(stderr)
+		if err != nil {
+			return usage(fmt.Errorf("--from: %w", err))
+		}
+		if _, err := fmt.Fprintf(stdout, "%s of runs with equal %s, model, engine, scenario and host: CV %s, 95 %% interval %s to %s (%d groups, %d degrees of freedom)\n\n",
+			l.metric, l.by, showPercent(spread.CV), showPercent(spread.Low), showPercent(spread.High), spread.Groups, spread.Freedom); err != nil {
+			return err
+		}
+		cv = spread.CV
+	}
+	answer, err := power.Ask(power.Question{
+		CV: cv, Margin: l.margin, Difference: cmp.Or(l.difference, l.margin), Power: l.power, Alpha: l.alpha,
+	})
+	if err != nil {
+		return usage(err)
+	}
+	return answer.Write(stdout)
+}
+
+// showPercent is a share with three digits.
+func showPercent(share float64) string { return strconv.FormatFloat(100*share, 'g', 3, 64) + " %" }
+
+// spread is how much the valid runs of the folders differ within their arms.
+func (l *powerLine) spread(stderr io.Writer) (power.Spread, error) {
+	runs, skipped, err := runindex.Load(l.from)
+	if err != nil {
+		return power.Spread{}, err
+	}
+	reportLeftOut(stderr, skipped)
+	type cell struct{ arm, model, engine, scenario, host string }
+	groups := map[cell][]float64{}
+	var order []cell // sums of floats depend on it
+	labelled := l.by == defaultArmLabel
+	for _, r := range runs {
+		o := r.Observation()
+		labelled = labelled || o.Labels[l.by] != ""
+		v, there := o.Metrics[l.metric]
+		if !there || !o.Valid {
+			continue
+		}
+		c := cell{o.Labels[l.by], o.Model, o.Engine, o.Scenario, o.Host}
+		if groups[c] == nil {
+			order = append(order, c)
+		}
+		groups[c] = append(groups[c], v)
+	}
+	if !labelled {
+		return power.Spread{}, fmt.Errorf("no run has a label %q, which --by names", l.by)
+	}
+	values := make([][]float64, len(order))
+	for i, c := range order {
+		values[i] = groups[c]
+	}
+	spread, err := power.Pool(values)
+	if errors.Is(err, power.ErrNoRepeats) {
+		err = fmt.Errorf("%w: of %d runs none has another valid one of its arm with a figure %s", err, len(runs), l.metric)
+	}
+	return spread, err
+}

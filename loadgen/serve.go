@@ -1,0 +1,110 @@
+package loadgen
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"syscall"
+	"time"
+
+	"github.com/alecthomas/kingpin/v2"
+
+	"github.com/umascope/umascope/loadgen/flagvalue"
+	"github.com/umascope/umascope/loadgen/live"
+	"github.com/umascope/umascope/loadgen/promexport"
+	"github.com/umascope/umascope/loadgen/rundir"
+	"github.com/umascope/umascope/loadgen/runindex"
+	"github.com/umascope/umascope/loadgen/summary"
+)
+
+// DefaultResultsAddress is where finished runs are served unless a flag says otherwise.
+const DefaultResultsAddress = "127.0.0.1:10422"
+
+const serveHelp = `Serve finished runs and saved comparisons to Prometheus.
+
+  uma-load serve --runs runs
+  uma-load healthcheck --web.listen-address 127.0.0.1:10422  # is it alive?
+
+The newest runs of every cell of host, arm, scenario, engine and model are shown, and what compare --save
+saved beside them.
+
+Scrape it with honor_labels: true: the label host is the machine that was measured. A page for people is at /.
+What is added to the folder is seen by the next scrape; a run that goes on is passed by until it has a summary.`
+
+// serveLine is the verb serve on the command line.
+type serveLine struct {
+	runs          string
+	web           live.Address
+	perCell, most int
+	noLegacyNames bool
+	logLevel      string
+}
+
+func serveVerb(app *kingpin.Application) verb {
+	l := &serveLine{}
+	clause := app.Command("serve", serveHelp)
+	flagvalue.Flag(clause, "runs", "Folder that the folders of runs lie in, or in folders of it.", "runs", &l.runs, flagvalue.Text)
+	flagvalue.Flag(clause, "web.listen-address", "Address of the page.", DefaultResultsAddress, &l.web.HostPort, parseListenAddress).IsSetByUser(&l.web.Explicit)
+	readerFlags(clause, &l.web)
+	flagvalue.Flag(clause, "runs-per-cell", "How many runs of a cell are shown, the newest.", "10", &l.perCell, flagvalue.AtLeast(1))
+	flagvalue.Flag(clause, "max-runs", "How many runs are shown in all, the newest.", "500", &l.most, flagvalue.AtLeast(1))
+	clause.Flag("no-legacy-names", "Leave out series by the names that they had before: they are served beside those of today for one release.").BoolVar(&l.noLegacyNames)
+	flagvalue.Flag(clause, "log-level", "Least severe messages to print: debug, info, warn or error.", "info", &l.logLevel, flagvalue.OneOf("debug", "info", "warn", "error"))
+	return verb{clause, func(ctx context.Context, p Program) error { return l.run(ctx, p.Cut, newLogger(p.Stderr, l.logLevel)) }}
+}
+
+// run runs the verb serve until the context or cut ends it.
+func (l *serveLine) run(ctx context.Context, cut <-chan struct{}, log *slog.Logger) error {
+	shelf := l.shelf()
+	if err := shelf.Check(); err != nil {
+		return usage(fmt.Errorf("--runs: %w", err))
+	}
+	build := buildVersion()
+	handler, err := promexport.Handler(shelf, promexport.Program{Version: build.Version, Revision: build.Revision, GoVersion: build.GoVersion}, log)
+	if err != nil {
+		return err
+	}
+	page, err := live.Serve(l.web, handler, log)
+	if errors.Is(err, syscall.EADDRNOTAVAIL) { // its link may bring it: whoever starts this is to try again
+		return fmt.Errorf("--web.listen-address %s: this machine has no such address, or not yet", l.web.HostPort)
+	}
+	if err != nil {
+		return usage(err)
+	}
+	defer page.Close()
+	first := shelf.Look()
+	for _, problem := range first.Problems {
+		log.Warn("not shown", "problem", problem)
+	}
+	log.LogAttrs(ctx, slog.LevelInfo, "serving", slog.String("url", page.URL()), slog.Int("runs", len(first.Runs)), slog.Int("comparisons", len(first.Comparisons)))
+	select {
+	case <-ctx.Done():
+	case <-cut:
+	}
+	return nil
+}
+
+// shelf is where the runs lie.
+func (l *serveLine) shelf() *promexport.Shelf {
+	return &promexport.Shelf{
+		Root: l.runs, PerCell: l.perCell, Most: l.most, LegacyNames: !l.noLegacyNames, Files: []string{rundir.ManifestFile, rundir.SummaryFile}, Now: time.Now,
+		Find: func() ([]string, error) {
+			found, err := runindex.Find([]string{l.runs})
+			if errors.Is(err, runindex.ErrNoRun) {
+				return nil, nil // there will be some
+			}
+			return found, err
+		},
+		Open: func(path string) (promexport.Run, error) {
+			r, err := runindex.Open(path)
+			if err != nil {
+				return promexport.Run{}, err
+			}
+			return promexport.Of(r.Observation(), r.Summary), nil
+		},
+		Unfinished: func(err error) bool {
+			return errors.Is(err, summary.ErrUnfinished) || errors.Is(err, summary.ErrShare)
+		},
+	}
+}

@@ -1,0 +1,48 @@
+package summary
+
+import (
+	"time"
+
+	"github.com/umascope/umascope/loadgen/enginelog"
+	"github.com/umascope/umascope/loadgen/rundir"
+)
+
+// Made is when and with what a run was made.
+type Made struct {
+	// StartedAt is the moment at which the clock of the run began, in UTC; absent where a file of another tool has none.
+	StartedAt *time.Time `json:"started_at,omitempty"`
+	// TimeZone is that of the machine that sent the load; absent of runs from before it was kept.
+	TimeZone *rundir.TimeZone `json:"time_zone,omitempty"`
+	// Program is the uma-load that made the run.
+	Program rundir.Program `json:"program"`
+	// Engine and EngineVersion are as the server named them, or as the log of a command did; absent where neither did.
+	Engine        string `json:"engine,omitempty"`
+	EngineVersion string `json:"engine_version,omitempty"`
+}
+
+// madeOf reads it from the manifest.
+func madeOf(m rundir.Manifest) *Made {
+	made := Made{TimeZone: m.Client.TimeZone, Program: m.Program, Engine: m.Server.Engine, EngineVersion: m.Server.Version}
+	if !m.StartedAt.IsZero() {
+		started := m.StartedAt.UTC()
+		made.StartedAt = &started
+	}
+	if c := m.Command; c != nil {
+		if made.EngineVersion = c.Version; c.Extractor != enginelog.None {
+			made.Engine = c.Extractor
+		}
+	}
+	return &made
+}
+
+// Local returns when the run began by the clock of the machine that sent its load, in UTC where its time zone is not known; false
+// where the moment is not known.
+func (m *Made) Local() (time.Time, bool) {
+	switch {
+	case m == nil || m.StartedAt == nil:
+		return time.Time{}, false
+	case m.TimeZone == nil:
+		return m.StartedAt.UTC(), true
+	}
+	return m.StartedAt.In(time.FixedZone(m.TimeZone.Name, m.TimeZone.OffsetSeconds)), true
+}

@@ -1,0 +1,268 @@
+package summary
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/umascope/umascope/loadgen/openai"
+	"github.com/umascope/umascope/loadgen/render/chart"
+	"github.com/umascope/umascope/loadgen/telemetry"
+)
+
+// grounds is what the rules of validity look at.
+type grounds struct {
+	in    inputs
+	total *aggregate
+	// phases are all that have records, those that are not measured too.
+	phases phaseAggregates
+	// machines are those that are measured, as their telemetry shows them; none without any. What is wrong with one
+	// is wrong with the run: the others of an engine wait for it.
+	machines []*reading
+	// cache is what a prefix cache answered; nil where it was not counted.
+	cache *PrefixCache
+}
+
+// each asks every measured machine. A rule is known of a run if it is known of each machine that it applies to.
+func (e grounds) each(applies func(*reading) bool, look func(*reading) verdict) verdict {
+	var bad []string
+	known, asked := true, false
+	for _, r := range e.machines {
+		if !applies(r) {
+			continue
+		}
+		v := look(r)
+		asked, known = true, known && v.known
+		if v.bad != "" && len(e.machines) > 1 {
+			v.bad = r.Origin.Source + ": " + v.bad
+		}
+		if v.bad != "" {
+			bad = append(bad, v.bad)
+		}
+	}
+	return verdict{asked && (known || len(bad) > 0), strings.Join(bad, "; ")}
+}
+
+func always(*reading) bool { return true }
+
+// lagP99Minimum is how many requests must be above the limit of client_lag, so that one
+// outlier among few does not decide.
+const lagP99Minimum = 3
+
+// judgeClientLag reads p99 whatever the number of requests: here too much caution is right.
+func judgeClientLag(e grounds, limit float64) verdict {
+	lag, first := e.total.sent.values(clientLag), e.total.sent.values(ttft(openai.FromSend))
+	if len(lag) == 0 {
+		return verdict{}
+	}
+	slices.Sort(lag)
+	if slices.Sort(first); len(first) > 0 {
+		limit = max(limit, quantile(first, .5)/1e9/100)
+	}
+	p99, above := quantile(lag, .99)/1e9, 0
+	for _, ns := range lag {
+		if seconds(ns) > limit {
+			above++
+		}
+	}
+	if p99 <= limit || above < lagP99Minimum {
+		return verdict{known: true}
+	}
+	bad := fmt.Sprintf("p99 of the client's lag is %s, %d of %d requests are above %s", chart.FormatSeconds(p99), above, len(lag), chart.FormatSeconds(limit))
+	if together := e.lateTogether(limit); together > 0 {
+		bad += fmt.Sprintf("; %d of these are slots that all started at once: --ramp starts them one after another", together)
+	}
+	return verdict{true, bad}
+}
+
+// lateTogether counts the late requests that were to start with their phase, of closed loops.
+func (e grounds) lateTogether(limit float64) int {
+	starts := map[int64]bool{}
+	for _, phase := range e.in.measured() {
+		starts[phase.StartNS] = !slices.Contains(e.in.Open, phase.Name)
+	}
+	n := 0
+	for s := range e.total.sent.all() {
+		if lag := clientLag(s); s.ok && lag != absent && seconds(lag) > limit && starts[s.eligibleNS] {
+			n++
+		}
+	}
+	return n
+}
+
+// judgeErrorRate counts every request that did not end ok, also those that were cancelled when
+// the grace after the run was over: leaving them out would leave out the slowest.
+func judgeErrorRate(e grounds, limit float64) verdict {
+	if e.in.Tool != nil {
+		return verdict{}
+	}
+	total := e.total.total()
+	if total == 0 {
+		return verdict{true, "no request was measured"}
+	}
+	if ratio := float64(e.total.failed()) / float64(total); ratio > limit {
+		return verdict{true, fmt.Sprintf("%d of %d requests did not end ok (%s): %s", e.total.failed(), total, chart.FormatRatio(ratio), e.total.errors)}
+	}
+	return verdict{known: true}
+}
+
+// judgePhaseFailed looks at all phases: a warm-up or a baseline whose requests all failed leaves nothing to
+// compare with. Requests that were cancelled when the run was stopped are no failures of the server.
+func judgePhaseFailed(e grounds, _ float64) verdict {
+	if e.in.Tool != nil {
+		return verdict{}
+	}
+	var bad []string
+	for _, name := range e.phases.names {
+		a := e.phases.of[name]
+		if a.requests[openai.StatusOK] == 0 && a.failed() > a.requests[openai.StatusCancelled] {
+			bad = append(bad, fmt.Sprintf("none of %d requests of %s ended ok: %s", a.total(), name, a.errors))
+		}
+	}
+	return verdict{true, strings.Join(bad, "; ")}
+}
+
+// judgeNoOutput looks for answers that ended ok and have nothing in them: no latency but that of their end
+// would be known, and requests per second would count them.
+func judgeNoOutput(e grounds, limit float64) verdict {
+	if e.in.Tool != nil {
+		return verdict{}
+	}
+	ok := e.total.requests[openai.StatusOK]
+	if ok == 0 || float64(e.total.empty) <= limit*float64(ok) {
+		return verdict{known: true}
+	}
+	return verdict{true, fmt.Sprintf("%d of %d answers have no output: no text, reasoning, tool call or audio", e.total.empty, ok)}
+}
+
+func judgeTelemetryLost(e grounds, limit float64) verdict {
+	if !e.in.TelemetryRequested {
+		return verdict{}
+	}
+	sources := telemetryStats(e.in)
+	if len(sources) == 0 {
+		return verdict{true, "nothing was recorded"}
+	}
+	var bad []string
+	looked := false
+	for _, s := range sources {
+		if s.Foreign && s.SamplesGot == 0 {
+			continue // that of a manager that is switched off; it is warned about
+		}
+		looked = true
+		lost := s.SamplesWanted - s.SamplesGot
+		if s.SamplesWanted == 0 || float64(lost) > limit*float64(s.SamplesWanted) {
+			bad = append(bad, fmt.Sprintf("%s: %d of %d samples missing", s.Name, lost, s.SamplesWanted))
+		}
+		if len(s.MissingBorders) > 0 {
+			bad = append(bad, fmt.Sprintf("%s: no sample at the start of %s", s.Name, strings.Join(s.MissingBorders, ", ")))
+		}
+	}
+	return verdict{looked, strings.Join(bad, "; ")}
+}
+
+// telemetryStats is what the sampler counted or, when only its file is left, what that shows.
+func telemetryStats(in inputs) []telemetry.SourceStats {
+	if in.TelemetryStats != nil {
+		return in.TelemetryStats.Sources
+	}
+	if in.Telemetry == nil {
+		return nil
+	}
+	var sources []telemetry.SourceStats
+	for _, s := range in.Telemetry.Sources {
+		stats := telemetry.SourceStats{Name: s.Name, Foreign: s.Foreign, SamplesGot: len(s.Samples), SamplesWanted: len(s.Samples)}
+		for _, gap := range s.Gaps {
+			stats.SamplesWanted += gap.Samples
+		}
+		stats.MissingBorders = in.Telemetry.MissingBorders(s)
+		sources = append(sources, stats)
+	}
+	return sources
+}
+
+func judgeThermalThrottle(e grounds, limit float64) verdict {
+	return e.each(always, func(r *reading) verdict {
+		if r.throttle == nil {
+			return verdict{}
+		}
+		for _, reason := range throttleReasons() {
+			spent, known := r.throttle[reason]
+			if share := spent / r.windowSeconds; known && share > limit {
+				return verdict{true, fmt.Sprintf("%s for %s, %s of the measured time", reason, chart.FormatSeconds(spent), chart.FormatRatio(share))}
+			}
+		}
+		return verdict{known: r.whole}
+	})
+}
+
+// faultSamples is how many samples a power-delivery fault must show in.
+const faultSamples = 3
+
+func judgePowerDeliveryFault(e grounds, limit float64) verdict {
+	return e.each(func(r *reading) bool { return r.gb10 }, func(r *reading) verdict {
+		faults, of := r.powerFaults, r.powerSamples
+		if faults < faultSamples || float64(faults) <= limit*float64(of) {
+			return verdict{known: of > 0}
+		}
+		return verdict{true, fmt.Sprintf("busy below 1.4 GHz and 20 W in %d of %d samples: unplug the power supply for a minute and run again", faults, of)}
+	})
+}
+
+func judgeSwapIn(e grounds, limit float64) verdict {
+	return e.each(always, func(r *reading) verdict {
+		switch {
+		case r.swappedIn == nil:
+			return verdict{}
+		case *r.swappedIn > limit:
+			return verdict{true, fmt.Sprintf("%s were read back from swap", chart.FormatBytes(*r.swappedIn))}
+		}
+		return verdict{known: r.whole}
+	})
+}
+
+func judgeCounterReset(e grounds, _ float64) verdict {
+	machines := e.each(always, func(r *reading) verdict {
+		if r.countersRead == 0 {
+			return verdict{}
+		}
+		return verdict{r.whole, strings.Join(r.countersReset, ", ")}
+	})
+	reset := resetSignals(e.in.signals())
+	if machines.bad != "" {
+		reset = slices.Insert(reset, 0, machines.bad)
+	}
+	return verdict{machines.known || len(reset) > 0, strings.Join(reset, ", ")}
+}
+
+func judgeStreamBuffered(e grounds, limit float64) verdict {
+	if e.total.bufferable == 0 {
+		return verdict{}
+	}
+	if ratio := float64(e.total.buffered) / float64(e.total.bufferable); ratio > limit {
+		return verdict{true, fmt.Sprintf("%d of %d answers arrived in one read: something between client and engine buffers the stream", e.total.buffered, e.total.bufferable)}
+	}
+	return verdict{known: true}
+}
+
+// judgeForeignGPUProcess looks at what else held memory of the GPUs while it was measured.
+func judgeForeignGPUProcess(e grounds, limit float64) verdict {
+	return e.each(always, func(r *reading) verdict {
+		var large []string
+		for _, p := range r.foreign {
+			if p.bytes > limit {
+				large = append(large, p.String())
+			}
+		}
+		return verdict{r.foreignKnown, strings.Join(large, ", ")}
+	})
+}
+
+// judgeCheckFailed is what a campaign found out before and after the load.
+func judgeCheckFailed(e grounds, _ float64) verdict {
+	return verdict{e.in.Checks.Made, e.in.Checks.Failed}
+}
+
+// judgeIncomplete is what keeps a run that was interrupted, or killed, from passing for one that
+// is as long as it should be.
+func judgeIncomplete(e grounds, _ float64) verdict { return verdict{true, e.in.Stopped} }
