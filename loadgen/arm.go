@@ -43,7 +43,7 @@ const (
 	armLogsHelp = "Print the ends of the logs of the arm's last start.\n\n  uma-load arm logs native --plan plan.yaml\n  uma-load arm logs native --plan plan.yaml -f"
 )
 
-// defaultOut is the folder of campaign folders if --out names none.
+// defaultOut is the folder that holds campaign folders when --out is not given.
 const defaultOut = "runs"
 
 // armLine is a sub-command of arm on the command line.
@@ -83,7 +83,8 @@ func armLogFlags(clause *kingpin.CmdClause, l *armLine) {
 	flagvalue.Flag(clause, "process", "Only that of this process.", "", &l.process, flagvalue.Text).PlaceHolder("NAME")
 }
 
-// find reads the plan: the arm with its texts filled in, the memory that the model needs, and the folder.
+// find reads the plan. It returns the arm with its placeholders filled in, the memory that the model needs, and the
+// arm's folder.
 func (l *armLine) find() (*plan.Cell, string, error) {
 	planned, err := plan.Read(l.planFile)
 	if err != nil {
@@ -109,7 +110,7 @@ func (l *armLine) find() (*plan.Cell, string, error) {
 	return cell, dir, err
 }
 
-// up starts the arm's processes, and leaves them running.
+// up starts the arm's processes and leaves them running.
 func (l *armLine) up(ctx context.Context, stdout, stderr io.Writer) error {
 	cell, dir, err := l.find()
 	if err != nil {
@@ -129,13 +130,14 @@ func (l *armLine) up(ctx context.Context, stdout, stderr io.Writer) error {
 	return showArm(ctx, stdout, cell.Arm, dir)
 }
 
-// withCommands adds to the error of an arm that is up, or that another process holds, the commands that show and end that.
+// withCommands adds commands to the error of an arm that is up or that another process holds: those that show the arm
+// and stop it.
 func (l *armLine) withCommands(err error, dir string) error {
 	held, isHeld := errors.AsType[*lockfile.HeldError](err)
 	if !isHeld && !errors.Is(err, arm.ErrUp) {
 		return err
 	}
-	ofCampaign := filepath.Join(dir, "..", "..", "..") // of campaign.ArmFolder
+	ofCampaign := filepath.Join(dir, "..", "..", "..") // campaign.ArmFolder, three levels up
 	if pid, _ := campaign.Holder(ofCampaign); isHeld && pid == held.Holder.PID {
 		return fmt.Errorf("%w; %s", err, campaign.Commands(ofCampaign))
 	}
@@ -154,11 +156,11 @@ func (l *armLine) command(verb string) string {
 	return text
 }
 
-// readyToStart says why an arm cannot be started here; of one that is up, only that it is.
+// readyToStart returns why an arm cannot be started here. For an arm that is up, it returns only that.
 func readyToStart(ctx context.Context, cell *plan.Cell, dir string) error {
 	left, err := arm.Leftovers(ctx, cell.Arm, dir)
 	if err != nil || len(left) > 0 {
-		return err // Up says what is left, if it stands in the way
+		return err // Up names the processes that are left, if they prevent the start
 	}
 	for _, found := range arm.Check(ctx, cell.Arm, arm.Needs{Dir: dir, ExpectedBytes: cell.Model.ExpectedBytes}) {
 		if found.Result == arm.Fails {
@@ -189,7 +191,7 @@ func (l *armLine) status(ctx context.Context, stdout io.Writer) error {
 	return showArm(ctx, stdout, cell.Arm, dir)
 }
 
-// showArm prints what the processes of an arm do. One that does not is an error.
+// showArm prints the state of the arm's processes. A process that is not running is an error.
 func showArm(ctx context.Context, stdout io.Writer, spec plan.Arm, dir string) error {
 	rows, err := arm.Look(ctx, spec, dir)
 	if err != nil {

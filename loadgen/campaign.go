@@ -56,7 +56,7 @@ func campaignVerbs(app *kingpin.Application) []verb {
 	}
 }
 
-// campaignLine is the verb campaign run on the command line.
+// campaignLine holds the flags of campaign run.
 type campaignLine struct {
 	planLine
 	dryRun, detach bool
@@ -82,7 +82,7 @@ func campaignRunVerb(campaignClause *kingpin.CmdClause) verb {
 	return verb{clause, func(ctx context.Context, p Program) error { return l.run(ctx, p.environment(l.logLevel), p.guardian()) }}
 }
 
-// run runs the verb campaign run. guardian is the command line of the guardians of its arms.
+// run carries out campaign run. guardian is the command line of the guardians of its arms.
 func (l *campaignLine) run(ctx context.Context, env runner.Environment, guardian []string) error {
 	if err := l.read(); err != nil {
 		return usage(err)
@@ -134,7 +134,7 @@ func (l *campaignLine) run(ctx context.Context, env runner.Environment, guardian
 	return err
 }
 
-// conclude prints what the runs say, and turns what the campaign came to into an exit code.
+// conclude prints the findings of the runs and turns the campaign's outcome into an exit code.
 func (l *campaignLine) conclude(stdout, stderr io.Writer, dir string, o campaign.Outcome, err error) error {
 	fmt.Fprintf(stdout, "\ncampaign %s\n", printable(o.String()))
 	if compared := compareArms(stdout, l.planned, dir); compared != nil {
@@ -152,7 +152,7 @@ func (l *campaignLine) conclude(stdout, stderr io.Writer, dir string, o campaign
 	}
 }
 
-// hands are what the campaign does its work with. guardian is the command line of the guardians of its arms.
+// hands returns the functions that do the campaign's work. guardian is the command line of the guardians of its arms.
 func hands(runs *campaignRuns, guardian []string) campaign.Hands {
 	sense, log := machineSense{exporter: runs.env.Exporter, proc: "/proc"}, runs.env.Log
 	return campaign.Hands{
@@ -173,11 +173,11 @@ func hands(runs *campaignRuns, guardian []string) campaign.Hands {
 	}
 }
 
-// raiseArm brings an arm up with a guardian. Of one that does not come up, the ends of its logs are printed.
+// raiseArm starts an arm with a guardian. It prints the ends of the arm's logs if the arm does not start.
 func raiseArm(ctx context.Context, spec plan.Arm, dir string, guardian []string, stderr io.Writer, log *slog.Logger) (campaign.Engine, error) {
 	running, err := arm.UpGuarded(ctx, spec, dir, guardian, log)
 	if failure := (*arm.Failure)(nil); errors.As(err, &failure) {
-		_ = failure.Write(stderr) // they are in the logs too
+		_ = failure.Write(stderr) // the logs have it too
 	}
 	if err != nil {
 		return campaign.Engine{}, err
@@ -194,7 +194,7 @@ func raiseArm(ctx context.Context, spec plan.Arm, dir string, guardian []string,
 	return engine, nil
 }
 
-// printEstimate prints what a campaign would take.
+// printEstimate prints the time that a campaign would take.
 func (l *campaignLine) printEstimate(ctx context.Context, env runner.Environment, dir string) error {
 	stdout := env.Stdout
 	slots, err := l.planned.Select(l.only)

@@ -20,11 +20,11 @@ import (
 	"github.com/umascope/umascope/loadgen/subprocess"
 )
 
-// mostSaid bounds what is kept of what a check or a collecting command prints.
+// mostSaid is the most output of a check or a collecting command that is kept, in bytes.
 const mostSaid = 4 << 20
 
-// said keeps the first bytes of what is written to it. It is no buffer itself: one would read from a
-// pipe without a bound.
+// said keeps the first bytes written to it. It does not embed the buffer, because bytes.Buffer reads from a pipe
+// without a bound.
 type said struct{ kept bytes.Buffer }
 
 func (s *said) Write(text []byte) (int, error) {
@@ -32,10 +32,10 @@ func (s *said) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-// complaintShown bounds what is shown of the last words of a command that failed.
+// complaintShown is the most of a failed command's last output that is shown, in bytes.
 const complaintShown = 200
 
-// runCommand runs a command of a plan to its end, or to its time-out, and returns what it printed.
+// runCommand runs a command of a plan until it ends or its timeout expires, and returns what it printed.
 func runCommand(ctx context.Context, argv []string, most time.Duration) campaign.Printed {
 	printed, complained := &said{}, &said{}
 	began := time.Now()
@@ -53,7 +53,7 @@ func runCommand(ctx context.Context, argv []string, most time.Duration) campaign
 	case <-ctx.Done():
 		p.Problem = "it was cut off"
 	}
-	c.Kill() // what it left running too
+	c.Kill() // end the processes that it left running too
 	<-c.Ended()
 	p.Text, p.ExitCode, p.Seconds = printed.kept.String(), c.Exit().Code, time.Since(began).Seconds()
 	if words := bytes.TrimSpace(complained.kept.Bytes()); p.Problem == "" && p.ExitCode != 0 {
@@ -65,7 +65,8 @@ func runCommand(ctx context.Context, argv []string, most time.Duration) campaign
 	return p
 }
 
-// planSum is the SHA-256 of a plan file as it was read; of one that takes files from elsewhere, of these too.
+// planSum is the SHA-256 of a plan file as it was read. For a plan that includes other files, the sum covers those
+// too.
 func planSum(text []byte, planned *plan.Plan) string {
 	sum := sha256.New()
 	sum.Write(text)
@@ -79,7 +80,7 @@ func planSum(text []byte, planned *plan.Plan) string {
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
-// memTotal is the memory of this machine; 0 if that is not known.
+// memTotal returns the memory of this machine in bytes, or 0 if it cannot be read.
 func memTotal() uint64 {
 	kernel, err := procfs.NewDefaultFS()
 	if err != nil {
@@ -92,7 +93,7 @@ func memTotal() uint64 {
 	return *info.MemTotalBytes
 }
 
-// existing is the folder or the nearest one above it that is there.
+// existing returns dir, or its nearest parent that exists.
 func existing(dir string) string {
 	for {
 		if _, err := os.Stat(dir); err == nil || !errors.Is(err, os.ErrNotExist) || filepath.Dir(dir) == dir {
@@ -102,7 +103,7 @@ func existing(dir string) string {
 	}
 }
 
-// treatPageCache does what the plan says with the page cache. That it cannot is told, and no run is failed.
+// treatPageCache applies the plan's page cache policy. A failure is recorded as the problem and does not fail the run.
 func treatPageCache(ctx context.Context, c plan.PageCache) rundir.PageCache {
 	done, err := pagecache.Apply(ctx, c)
 	facts := rundir.PageCache{

@@ -18,8 +18,8 @@ const (
 	comparisonTextFile = "comparison.md"
 )
 
-// compareArms compares the arms of a campaign by the runs that are there, keeps that in its folder and
-// prints it. A campaign without two arms that have runs has nothing to compare, which is said.
+// compareArms compares the campaign's arms by the runs that exist, saves the comparison in the campaign's folder and
+// prints it. If fewer than two arms have runs, it prints that.
 func compareArms(stdout io.Writer, planned *plan.Plan, dir string) error {
 	if len(planned.Arms) < 2 {
 		return nil

@@ -20,7 +20,7 @@ import (
 	"github.com/umascope/umascope/loadgen/summary"
 )
 
-// checkMetric says whether there is the metric that a plan names.
+// checkMetric fails if the metric that a plan names does not exist.
 func checkMetric(name string) error {
 	if _, known := compare.FindMetric(name); !known {
 		return fmt.Errorf("%q is no metric; near it are %s", name, strings.Join(compare.Near(name), ", "))
@@ -28,24 +28,25 @@ func checkMetric(name string) error {
 	return nil
 }
 
-// checkMargin says whether a plan gives a metric a margin that it can have.
+// checkMargin fails if the margin that a plan gives is not valid for its metric.
 func checkMargin(metric, amount string) error {
 	_, _, err := compare.ParseMargin(metric + "=" + amount)
 	return err
 }
 
-// marginsOf are the margins that a plan gives.
+// marginsOf returns the margins that a plan gives.
 func marginsOf(planned *plan.Plan) map[string]compare.Margin {
 	margins := map[string]compare.Margin{}
 	for metric, amount := range planned.Margins {
-		if name, m, err := compare.ParseMargin(metric + "=" + amount); err == nil { // the plan was checked
+		if name, m, err := compare.ParseMargin(metric + "=" + amount); err == nil { // the plan was checked before
 			margins[name] = m
 		}
 	}
 	return margins
 }
 
-// decidesOf is what the verdict on a campaign goes by: what its plan says, else what the vocabulary has for its scenarios.
+// decidesOf returns the metrics and margins that decide the verdict on a campaign: those of its plan, else the
+// defaults of the vocabulary for its scenarios.
 func decidesOf(planned *plan.Plan) campaign.Decides {
 	d := campaign.Decides{N: planned.Iterations, Primary: map[string]string{}, Margins: map[string]string{}}
 	margins := marginsOf(planned)
@@ -68,7 +69,7 @@ func decidesOf(planned *plan.Plan) campaign.Decides {
 	return d
 }
 
-// printDecides prints what the verdict goes by.
+// printDecides prints the metrics and margins that decide the verdict.
 func printDecides(stdout io.Writer, d campaign.Decides) {
 	for _, scenario := range slices.Sorted(maps.Keys(d.Primary)) {
 		metric := d.Primary[scenario]
@@ -76,16 +77,16 @@ func printDecides(stdout io.Writer, d campaign.Decides) {
 	}
 }
 
-// wasCompared says whether the arms of a campaign were compared: by campaign run, or by compare --save. A comparison that was
-// only printed leaves nothing behind.
+// wasCompared reports whether the campaign's arms were compared by campaign run or by compare --save. A comparison
+// that was only printed leaves no file.
 func wasCompared(dir string) bool {
-	saved, _ := filepath.Glob(filepath.Join(dir, promexport.ComparisonsFolder, "*.json")) // the pattern is ours
+	saved, _ := filepath.Glob(filepath.Join(dir, promexport.ComparisonsFolder, "*.json")) // the pattern is a constant and valid
 	_, err := os.Stat(filepath.Join(dir, comparisonFile))
 	return err == nil || len(saved) > 0
 }
 
-// compareCampaign compares the arms of a campaign by the runs that are there, as its plan says.
-// Damaged says of each run that is left out for it which and why.
+// compareCampaign compares the campaign's arms by the runs that exist, with the plan's settings. damaged names each
+// run that was left out, with the reason.
 func compareCampaign(planned *plan.Plan, dir string) (c compare.Comparison, runs []runindex.Run, damaged []error, err error) {
 	runs, skipped, err := runindex.Load([]string{dir})
 	if errors.Is(err, runindex.ErrNoRun) {
@@ -115,7 +116,7 @@ func compareCampaign(planned *plan.Plan, dir string) (c compare.Comparison, runs
 	return c, runs, damaged, err
 }
 
-// outliersOf are the rounds of a campaign with a run that is off from the others of its arm.
+// outliersOf returns the rounds of a campaign that have a run far from the other runs of its arm.
 func outliersOf(planned *plan.Plan, dir string) ([]campaign.Outlier, error) {
 	c, runs, _, err := compareCampaign(planned, dir)
 	if errors.Is(err, errNoArms) {
@@ -135,7 +136,7 @@ func outliersOf(planned *plan.Plan, dir string) ([]campaign.Outlier, error) {
 				at := slices.IndexFunc(runs, func(r runindex.Run) bool { return r.Manifest.Run == off.Run })
 				round, err := strconv.Atoi(labelOf(runs[at], "round"))
 				if err != nil {
-					continue // of an order without rounds
+					continue // its order has no rounds
 				}
 				all = append(all, campaign.Outlier{
 					Model: s.Within["model"], Scenario: s.Within["scenario"], Round: round,

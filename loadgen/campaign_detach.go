@@ -15,10 +15,10 @@ import (
 	"github.com/umascope/umascope/loadgen/subprocess"
 )
 
-// takenOver bounds how long a campaign that was detached may need to take its folder over.
+// takenOver is the longest that a detached campaign may need to take over its folder.
 const takenOver = 30 * time.Second
 
-// detached are the arguments of the process in the background.
+// detached returns the arguments of the background process.
 func (l *campaignLine) detached() []string {
 	args := l.arguments()
 	if l.retry {
@@ -42,8 +42,8 @@ func (l *campaignLine) detached() []string {
 	return append(args, "--web.linger="+l.linger.String(), "--log-level="+l.logLevel)
 }
 
-// startDetached carries the campaign out in a process of its own, which ends neither with us nor with the terminal.
-// Whether the folder can be taken over is seen here: who takes it over to be refused has it for a moment, too.
+// startDetached runs the campaign in a separate process that survives this process and the terminal. It first takes
+// the folder itself for a moment, to refuse at once if another process holds it.
 func (l *campaignLine) startDetached(ctx context.Context, stdout io.Writer, c *campaign.Campaign) error {
 	invocation, err := c.Open()
 	if err != nil {
@@ -60,7 +60,7 @@ func (l *campaignLine) startDetached(ctx context.Context, stdout io.Writer, c *c
 		return runner.BadOut(err)
 	}
 	defer log.Close()
-	from, _ := log.Seek(0, 2) // what was there before is not its word
+	from, _ := log.Seek(0, 2) // earlier output is not from this process
 	process, err := subprocess.Start(subprocess.Options{
 		Args: append([]string{program}, l.detached()...), Stdout: log, Stderr: log, Session: true, Env: append(os.Environ(), subprocess.NotifyVariable+"="+l.notify),
 	})
@@ -70,7 +70,7 @@ func (l *campaignLine) startDetached(ctx context.Context, stdout io.Writer, c *c
 	return awaitHolder(ctx, stdout, process, c.Dir, path, from)
 }
 
-// awaitHolder waits until the process in the background has taken the folder over.
+// awaitHolder waits until the background process has taken over the folder.
 func awaitHolder(ctx context.Context, stdout io.Writer, c *subprocess.Command, dir, log string, from int64) error {
 	for began := time.Now(); time.Since(began) < takenOver; {
 		holder, err := campaign.Holder(dir)
@@ -91,7 +91,7 @@ func awaitHolder(ctx context.Context, stdout io.Writer, c *subprocess.Command, d
 	return fmt.Errorf("the campaign has not begun after %s: see %s", takenOver, log)
 }
 
-// endedAtOnce says how a campaign ended that had nothing to do, or could not begin.
+// endedAtOnce reports how a campaign ended that had no runs left or could not begin.
 func endedAtOnce(stdout io.Writer, c *subprocess.Command, log string, from int64) error {
 	text, err := os.ReadFile(log)
 	if err != nil {

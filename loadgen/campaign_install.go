@@ -25,10 +25,10 @@ const campaignInstallHelp = `Write a systemd unit that goes on with a campaign a
 
 It goes on after a crash too. The unit is of this user unless --system says otherwise. Nothing is enabled or started without --enable: the commands that do are printed. A campaign that is complete ends at once when it is started again.`
 
-// unitMark is the first line of our units: a file without it is somebody else's.
+// unitMark is the first line of the units that uma-load writes. A file without it belongs to another program.
 const unitMark = "# Written by uma-load campaign install."
 
-// installLine is the verb campaign install on the command line.
+// installLine holds the flags of campaign install.
 type installLine struct {
 	planLine
 	system, print, enable bool
@@ -44,7 +44,7 @@ func campaignInstallVerb(campaignClause *kingpin.CmdClause) verb {
 	return verb{clause, func(ctx context.Context, p Program) error { return l.run(ctx, p.Stdout) }}
 }
 
-// run runs the verb campaign install.
+// run carries out campaign install.
 func (l *installLine) run(ctx context.Context, stdout io.Writer) error {
 	if err := l.read(); err != nil {
 		return usage(err)
@@ -79,10 +79,10 @@ func (l *installLine) run(ctx context.Context, stdout io.Writer) error {
 	return err
 }
 
-// name is that of the unit.
+// name returns the name of the unit.
 func (l *installLine) name() string { return "umascope-campaign-" + l.planned.Name + ".service" }
 
-// path is where the unit belongs.
+// path returns the path of the unit file.
 func (l *installLine) path() (string, error) {
 	if l.system {
 		return filepath.Join("/etc/systemd/system", l.name()), nil
@@ -91,7 +91,8 @@ func (l *installLine) path() (string, error) {
 	return filepath.Join(config, "systemd", "user", l.name()), err
 }
 
-// commands enable and start the unit. A user's is started at boot only if the user may linger.
+// commands returns the commands that enable and start the unit. A user's unit starts at boot only if lingering is
+// enabled for the user.
 func (l *installLine) commands() [][]string {
 	if l.system {
 		return [][]string{{"systemctl", "daemon-reload"}, {"systemctl", "enable", "--now", l.name()}}
@@ -111,7 +112,7 @@ func (l *installLine) enableUnit(ctx context.Context) error {
 	return nil
 }
 
-// unit is the text of the unit.
+// unit returns the text of the unit.
 func (l *installLine) unit() ([]byte, error) {
 	program, err := os.Executable()
 	if err != nil {
@@ -171,10 +172,10 @@ func unitWord(word string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "%", "%%", "\n", `\n`).Replace(word) + `"`
 }
 
-// unitEscape writes a path where systemd takes no quotes.
+// unitEscape escapes a path for settings where systemd takes no quotes.
 func unitEscape(path string) string { return strings.ReplaceAll(path, "%", "%%") }
 
-// writeUnit writes the unit, unless something is there that is not ours.
+// writeUnit writes the unit. It fails if the path holds a file that uma-load did not write.
 func writeUnit(path string, unit []byte) error {
 	there, err := os.ReadFile(path)
 	switch {

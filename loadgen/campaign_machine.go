@@ -14,33 +14,34 @@ import (
 	"github.com/umascope/umascope/loadgen/telemetry"
 )
 
-// machineSense asks the measured machine how it is: exporters for what only they see, the kernel for the
-// rest, if the machine is this one. Of an engine on several machines the hottest counts, and all else is of the first.
+// machineSense reads the state of the measured machine: from exporters the values that only they have, from the kernel
+// the rest, if the load generator runs on that machine. For an engine on several machines it takes the hottest GPU of
+// all, and every other value from the first machine.
 type machineSense struct {
-	exporter string // of this machine, where no plan names one
-	proc     string // where the kernel says it
+	exporter string // of this machine, when the plan names none
+	proc     string // mount point of procfs
 }
 
-// ask is what the machine says now. What cannot be asked is not known.
+// ask returns the current state of the machine. A value that cannot be read is absent.
 func (m machineSense) ask(ctx context.Context, cell *plan.Cell) campaign.Machine {
 	var now campaign.Machine
 	settings := capture.Settings{Access: cell.Flags[capture.AccessFlag], Server: cell.Flags["url"]}
 	for _, text := range cell.Telemetry {
 		source, err := capture.ParseSource(text)
 		if err != nil {
-			return now // the flags of the run refuse it, with its name
+			return now // the run refuses the flag and names it
 		}
 		settings.Telemetry = append(settings.Telemetry, source)
 	}
 	around, err := capture.LookAtMachines(ctx, settings, m.exporter, slog.New(slog.DiscardHandler))
 	local := len(settings.Telemetry) == 0 && settings.ServerHere(ctx)
 	if err == nil && len(around.Sources) > 0 {
-		host, _ := os.Hostname() // without it, none is called like this machine
+		host, _ := os.Hostname() // without a name, no source matches this machine
 		source := measuredSource(around.Sources, host)
 		local = capture.IsOf(host, source)
 		if log, err := around.Glance(ctx); err == nil {
 			readMachine(log.Source(source.Name), &now)
-			for _, s := range around.Sources { // further machines of the engine
+			for _, s := range around.Sources { // other machines of the engine
 				readHeat(log.Source(s.Name), &now)
 			}
 		}
@@ -51,7 +52,7 @@ func (m machineSense) ask(ctx context.Context, cell *plan.Cell) campaign.Machine
 	return now
 }
 
-// measuredSource is the exporter of this machine if it is among them, else the first.
+// measuredSource returns the source of this machine if it is in the list, else the first.
 func measuredSource(sources []telemetry.Source, host string) telemetry.Source {
 	for _, s := range sources {
 		if s.Name == host {
@@ -74,7 +75,7 @@ func readHeat(source *telemetry.SourceLog, now *campaign.Machine) {
 	extreme(source, metric.GPUTemperatureCelsius, &now.Celsius, func(a, b float64) bool { return a > b })
 }
 
-// extreme keeps the least or largest value of a family. A picture of a machine says nothing of now.
+// extreme keeps the smallest or largest value of a family. It skips a recorded host: its values are not current.
 func extreme(source *telemetry.SourceLog, family metric.Definer, into **float64, better func(a, b float64) bool) {
 	if source == nil || source.Mode() != metric.ModeLive && source.Mode() != metric.ModeSimulated {
 		return
@@ -88,7 +89,7 @@ func extreme(source *telemetry.SourceLog, family metric.Definer, into **float64,
 	}
 }
 
-// readKernel reads what this machine's kernel says.
+// readKernel reads the state of this machine from procfs.
 func (m machineSense) readKernel(now *campaign.Machine) {
 	kernel, err := procfs.NewFS(m.proc)
 	if err != nil {
@@ -99,7 +100,7 @@ func (m machineSense) readKernel(now *campaign.Machine) {
 		now.MemFreeBytes = &free
 	}
 	if stat, err := kernel.Stat(); err == nil {
-		c := stat.CPUTotal // guests are in user and nice already
+		c := stat.CPUTotal // user and nice already include guest time
 		busy := c.User + c.Nice + c.System + c.IRQ + c.SoftIRQ + c.Steal
 		total := busy + c.Idle + c.Iowait
 		now.BusySeconds, now.TotalSeconds = &busy, &total

@@ -22,14 +22,14 @@ import (
 	"github.com/umascope/umascope/loadgen/sweep"
 )
 
-// campaignRuns makes the runs of a campaign. Each is a command line of its own: what its manifest records
-// is what repeats it.
+// campaignRuns makes the runs of a campaign. Each run has its own command line, and its manifest records that line, so
+// that it can be repeated.
 type campaignRuns struct {
 	env  runner.Environment
 	page *live.Page
 }
 
-// ofCampaign are flags that say something of the campaign, not of its runs.
+// ofCampaign returns the flags that describe the campaign and not its runs.
 func ofCampaign() []string {
 	return []string{"out", "run-id", "telemetry", "scrape", "web.listen-address", "web.allow-host", "web.config.file", "web.linger", "rank", "world", "start-at"}
 }
@@ -67,13 +67,13 @@ func (c *campaignRuns) record(ctx context.Context, line *commandLine, o campaign
 	env := quiet(c.env, settings.logLevel, c.page)
 	env.Engine = &o.Engine
 	made, err := makeRecording(ctx, settings, env)
-	if err != nil { // one of the command's own codes is no verdict
+	if err != nil { // an exit code of the command itself is not a verdict
 		return failed(ctx, err)
 	}
 	return resultOf(ctx, nil, made.Summary())
 }
 
-// resultOf is what came of a run that was measured. A missed SLO is a finding.
+// resultOf returns the result of a run that was measured. A missed SLO is a finding, not a failure.
 func resultOf(ctx context.Context, err error, sum *summary.Summary) campaign.Result {
 	switch {
 	case err != nil:
@@ -87,7 +87,7 @@ func resultOf(ctx context.Context, err error, sum *summary.Summary) campaign.Res
 	}
 }
 
-// failed is what came of a run that did not end as planned.
+// failed returns the result of a run that did not end as planned.
 func failed(ctx context.Context, err error) campaign.Result {
 	r := campaign.Result{Status: campaign.Failed, Problem: printable(strings.ReplaceAll(err.Error(), "\n", "; "))}
 	if errors.Is(err, runner.ErrInterrupted) || ctx.Err() != nil {
@@ -101,7 +101,8 @@ func failed(ctx context.Context, err error) campaign.Result {
 	return r
 }
 
-// firstThat is the first line that says something: when a disk is full, every file of a run has one.
+// firstThat returns the first line of text that contains says. When a disk is full, every file of a run adds such a
+// line.
 func firstThat(text, says string) string {
 	for line := range strings.Lines(text) {
 		if strings.Contains(line, says) {
@@ -111,7 +112,7 @@ func firstThat(text, says string) string {
 	return says
 }
 
-// provenBy are the signals that a run is proof of.
+// provenBy returns the names of the signals that a run proves.
 func provenBy(sum summary.Summary) []string {
 	var names []string
 	for name, signal := range signalsOf(sum.Signals) {
@@ -123,12 +124,12 @@ func provenBy(sum summary.Summary) []string {
 	return names
 }
 
-// signalsOf are signals by their names in summary.json.
+// signalsOf returns the signals by their names in summary.json.
 func signalsOf(s evidence.Signals) map[string]evidence.Signal {
 	return map[string]evidence.Signal{"ssd_offload": s.SSDOffload, "ssd_rehydrate": s.SSDRehydrate, "reuse": s.Reuse, "output_match": s.OutputMatch}
 }
 
-// orderLine is the command line of a run.
+// orderLine returns the command line of a run.
 func orderLine(o campaign.Order) (*commandLine, error) {
 	line := newCommandLine(io.Discard)
 	verb := line.run
@@ -148,7 +149,8 @@ func orderLine(o campaign.Order) (*commandLine, error) {
 	return line, nil
 }
 
-// orderFlags are the flags of a run: of those that a plan gives to all runs, record has some.
+// orderFlags returns the flags of a run. Of the flags that a plan gives to all runs, record takes only those that it
+// has.
 func orderFlags(o campaign.Order, verb *kingpin.CmdClause) []sweep.Flag {
 	given := maps.Clone(o.Cell.Flags)
 	own := o.Scenario.Run
@@ -180,7 +182,7 @@ func orderFlags(o campaign.Order, verb *kingpin.CmdClause) []sweep.Flag {
 	return flags
 }
 
-// orderLabels are labels as flags have them. Those of the campaign stand before those of flags.
+// orderLabels returns labels in the form of flags. The campaign's labels come first.
 func orderLabels(own map[string]string, given []string) []string {
 	var all []string
 	for _, one := range given {
@@ -196,7 +198,7 @@ func orderLabels(own map[string]string, given []string) []string {
 	return all
 }
 
-// argumentsOf writes flags as the command line of a verb has them.
+// argumentsOf returns flags as arguments of a verb's command line.
 func argumentsOf(verb *kingpin.CmdClause, flags []sweep.Flag) []string {
 	var args []string
 	for _, f := range flags {
@@ -212,7 +214,7 @@ func argumentsOf(verb *kingpin.CmdClause, flags []sweep.Flag) []string {
 	return args
 }
 
-// checkOrders makes sure of the command lines of a plan before its first run.
+// checkOrders checks the command lines of a plan before its first run.
 func checkOrders(planned *plan.Plan, slots []plan.Slot) error {
 	seen := map[[3]string]bool{}
 	for _, slot := range slots {
@@ -247,7 +249,7 @@ func checkOrder(o campaign.Order) error {
 	return err
 }
 
-// flagNames are the names of the flags of a verb.
+// flagNames returns the names of a verb's flags.
 func flagNames(verb *kingpin.CmdClause) []string {
 	var names []string
 	for _, f := range verb.Model().Flags {
@@ -256,7 +258,7 @@ func flagNames(verb *kingpin.CmdClause) []string {
 	return names
 }
 
-// checkNames makes sure of what a plan names that others know.
+// checkNames checks the names in a plan that it takes from other packages: flags, signals, extractors and metrics.
 func checkNames(planned *plan.Plan) error {
 	line := newCommandLine(io.Discard)
 	known := plan.Known{
@@ -266,7 +268,7 @@ func checkNames(planned *plan.Plan) error {
 	return planned.CheckNames(known)
 }
 
-// extractorNames are the names of all that read logs of commands.
+// extractorNames returns the names of all extractors that read logs of commands.
 func extractorNames() []string {
 	var names []string
 	for _, tool := range enginelog.Tools() {

@@ -15,7 +15,7 @@ import (
 	"github.com/umascope/umascope/loadgen/subprocess"
 )
 
-// planLine is a plan that a command line names, and the runs of it that it selects.
+// planLine is the plan that a command line names, with the runs that it selects.
 type planLine struct {
 	planFile, out string
 	only          plan.Filter
@@ -29,7 +29,7 @@ type planLine struct {
 	notifier campaign.Notifier
 }
 
-// planFlags are the flags that say which runs of which plan.
+// planFlags declares the flags that select a plan and its runs.
 func planFlags(clause *kingpin.CmdClause, l *planLine) {
 	clause.Arg("plan", "Plan file.").Required().StringVar(&l.planFile)
 	flagvalue.Flag(clause, "out", "Folder of campaign folders; this one's is called like the plan.", "runs", &l.out, flagvalue.Text)
@@ -39,7 +39,7 @@ func planFlags(clause *kingpin.CmdClause, l *planLine) {
 		Envar(subprocess.NotifyVariable).PlaceHolder("URL")
 }
 
-// read reads the plan and checks everything about it that can be checked without the machine.
+// read reads the plan and makes every check that does not need the machine.
 func (l *planLine) read() error {
 	var err error
 	if l.planned, err = plan.Read(l.planFile); err != nil {
@@ -74,7 +74,7 @@ func (l *planLine) read() error {
 	return nil
 }
 
-// dir is the folder of the campaign.
+// dir returns the folder of the campaign.
 func (l *planLine) dir() (string, error) {
 	if !flagvalue.PlainName(l.planned.Name) {
 		return "", fmt.Errorf("%s: name: %q: want letters, digits, . _ and -, not beginning with a dot, at most 128", l.planFile, l.planned.Name)
@@ -82,8 +82,8 @@ func (l *planLine) dir() (string, error) {
 	return filepath.Abs(filepath.Join(l.out, l.planned.Name))
 }
 
-// arguments are those of a command line that carries out the same campaign. The address of somebody to tell
-// goes by the environment: command lines can be read by everybody.
+// arguments returns the arguments of a command line that carries out the same campaign. The notification URL goes
+// through the environment, since every user can read command lines.
 func (l *planLine) arguments() []string {
 	args := []string{"campaign", "run", l.planFile, "--out=" + l.out}
 	for _, only := range l.onlyText {
@@ -95,7 +95,7 @@ func (l *planLine) arguments() []string {
 	return args
 }
 
-// cells are the arms with models that are selected, with their texts filled in.
+// cells returns the selected arms with their models, with their placeholders filled in.
 func (l *planLine) cells(dir string, only plan.Filter) ([]*plan.Cell, error) {
 	slots, err := l.planned.Select(only)
 	if err != nil {

@@ -17,12 +17,13 @@ import (
 	"github.com/umascope/umascope/loadgen/runner"
 )
 
-// campaignFolder is the folder that was named, or the campaign in a folder of runs that was written to last.
+// campaignFolder returns the folder that was named, or else the campaign in the folder of runs that was written to
+// last.
 func campaignFolder(named, out string) (string, error) {
 	if named != "" {
 		return named, nil
 	}
-	found, _ := os.ReadDir(out) // where nothing can be read no campaign is
+	found, _ := os.ReadDir(out) // a folder that cannot be read has no campaign
 	newest, when := "", time.Time{}
 	for _, entry := range found {
 		dir := filepath.Join(out, entry.Name())
@@ -36,7 +37,7 @@ func campaignFolder(named, out string) (string, error) {
 	return newest, nil
 }
 
-// folderFlags say which campaign is meant.
+// folderFlags declares the flags that select a campaign.
 func folderFlags(clause *kingpin.CmdClause) (dir, out *string) {
 	dir, out = new(string), new(string)
 	clause.Arg("folder", "Folder of the campaign; the one below --out that was written to last, if not given.").StringVar(dir)
@@ -66,7 +67,7 @@ func campaignStatusVerb(campaignClause *kingpin.CmdClause) verb {
 		if err := look.Print(p.Stdout); err != nil {
 			return err
 		}
-		_ = printNotRepeatable(p.Stdout, found) // before two arms have runs there is nothing to hold against each other
+		_ = printNotRepeatable(p.Stdout, found) // there is no comparison before two arms have runs
 		return nil
 	}}
 }
@@ -95,7 +96,7 @@ func campaignStopVerb(campaignClause *kingpin.CmdClause) verb {
 	}}
 }
 
-// stopCampaign asks the process that has the campaign to stop, and waits for it.
+// stopCampaign asks the process that holds the campaign to stop, and waits until it has.
 func stopCampaign(ctx context.Context, stdout io.Writer, dir string, afterRun bool, most time.Duration) error {
 	pid, err := campaign.Stop(dir, afterRun)
 	if err != nil {
@@ -151,5 +152,5 @@ func campaignPlansVerb(campaignClause *kingpin.CmdClause) verb {
 	}}
 }
 
-// errNoArms is why there is nothing to compare.
+// errNoArms is the reason why a campaign has no comparison.
 var errNoArms = errors.New("no two arms have a run")

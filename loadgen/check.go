@@ -16,7 +16,7 @@ const checkHelp = `Ask a server what it is and what it accepts.
 
 It asks for a few tokens and measures nothing. Exit code 2 if the server cannot be measured, with the reason.`
 
-// checkLine is the verb check on the command line.
+// checkLine holds the flags of the verb check.
 type checkLine struct {
 	target server.Target
 	asJSON bool
@@ -30,7 +30,7 @@ func checkVerb(app *kingpin.Application) verb {
 	return verb{clause, func(ctx context.Context, p Program) error { return l.run(ctx, p.Stdout) }}
 }
 
-// run runs the verb check.
+// run carries out the verb check.
 func (l *checkLine) run(ctx context.Context, stdout io.Writer) error {
 	found, failure := server.Check(ctx, l.target)
 	if found != nil {

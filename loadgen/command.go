@@ -1,7 +1,6 @@
-// Package loadgen drives OpenAI-compatible servers and keeps what happened: it plans requests,
-// sends them by the clock or slot by slot, and writes one run folder that everything else is
-// computed from. It is the command uma-load; the parts that know something on their own are
-// the packages below it.
+// Package loadgen is the command uma-load. It plans requests to OpenAI-compatible servers, sends them by the clock or
+// slot by slot, and writes one run folder, from which every figure is computed. The packages below it do the separate
+// parts.
 package loadgen
 
 import (
@@ -29,33 +28,34 @@ const (
 	exitDone    = 0
 	exitFailed  = 1 // failed while running
 	exitUsage   = 2 // bad input or unusable environment
-	exitInvalid = 3 // the run finished but its figures must not be used
+	exitInvalid = 3 // the run finished, but is invalid
 	exitMissed  = 4 // finished and valid, but --slo was not met
 )
 
 // Program is one invocation of uma-load.
 type Program struct {
 	Stdout, Stderr io.Writer
-	// Cut, once closed, ends what a done context only lets drain: requests in flight are
-	// cancelled at once. Either way the run folder is complete. Nil never cuts.
+	// Cut, when closed, cancels the requests in flight at once; a done context lets them drain. The run folder is
+	// complete either way. A nil Cut never cancels.
 	Cut <-chan struct{}
-	// Exporter is the page of an exporter that is followed if no flag names one and it answers; empty is none.
+	// Exporter is the URL of an exporter's page. A run follows it if no flag names an exporter and it answers. Empty
+	// means none.
 	Exporter string
-	// Executable is the path by which the program starts itself as the guardian of an arm; empty starts no guardians.
+	// Executable is the path of the program, used to start guardians of arms. Empty starts no guardians.
 	Executable string
 }
 
-// LocalExporter is the page of an exporter on this machine, where it listens by default.
+// LocalExporter is the default URL of an exporter on this machine.
 const LocalExporter = "http://127.0.0.1:10420/metrics"
 
-// Run parses the arguments, without the program's name, does what they say and returns the exit
-// code. No exporter is followed but those that they name. When the context is done, no further request is sent and those in flight have the grace
-// to end.
+// Run parses the arguments (without the program's name), carries them out and returns the exit code. It follows only
+// the exporters that the arguments name. When the context is done, it sends no further request, and the requests in
+// flight get the grace period to end.
 func Run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return Program{Stdout: stdout, Stderr: stderr}.Run(ctx, args)
 }
 
-// Run is the function Run with everything that an invocation may have.
+// Run is like the function Run, with the settings of the Program.
 func (p Program) Run(ctx context.Context, args []string) int {
 	line := newCommandLine(p.Stdout)
 	name, done, err := line.parse(args)
@@ -69,7 +69,7 @@ func (p Program) Run(ctx context.Context, args []string) int {
 	return p.report(line.verbs[one].do(ctx, p))
 }
 
-// environment is that of runs which have the terminal for themselves, still without a live page.
+// environment returns the environment of a run that has the terminal to itself. It has no live page yet.
 func (p Program) environment(logLevel string) runner.Environment {
 	console := live.NewConsole(p.Stderr)
 	return runner.Environment{
@@ -99,7 +99,7 @@ func (p Program) report(err error) int {
 	return exitCode(err)
 }
 
-// exitCode is what the program exits with after an error.
+// exitCode returns the exit code for an error.
 func exitCode(err error) int {
 	if o, is := errors.AsType[outcome](err); is {
 		return o.code
@@ -113,7 +113,7 @@ func exitCode(err error) int {
 	return exitFailed
 }
 
-// commandLine is what the program accepts.
+// commandLine declares the verbs and flags of the program.
 type commandLine struct {
 	app        *kingpin.Application
 	run, sweep *kingpin.CmdClause
@@ -125,7 +125,7 @@ type commandLine struct {
 	record    recordLine
 	verbs     []verb
 
-	ended bool // the flag library has printed what was asked for
+	ended bool // kingpin has printed the help or the version
 }
 
 func newCommandLine(stdout io.Writer) *commandLine {
@@ -156,14 +156,14 @@ func newCommandLine(stdout io.Writer) *commandLine {
 	return l
 }
 
-// unlessEnded drops what the flag library writes after it has printed what was asked for: it
-// expects to be ended by its own terminate function, and goes on to a usage page.
+// unlessEnded drops what kingpin writes after it has printed the help or the version. kingpin expects that its
+// terminate function ends the process, and otherwise goes on to a usage page.
 type unlessEnded struct {
 	io.Writer
 	line *commandLine
 }
 
-// Write has no errors: the library panics at one, and help of which a pager has seen enough is no failure.
+// Write returns no errors: kingpin panics on a write error, and a pager that closes the help early is not a failure.
 func (u unlessEnded) Write(text []byte) (int, error) {
 	if !u.line.ended {
 		_, _ = u.Writer.Write(text)
@@ -171,7 +171,7 @@ func (u unlessEnded) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-// parse returns the verb; done when the flag library has printed help or a version.
+// parse returns the verb. done is true when kingpin has printed the help or a version.
 func (l *commandLine) parse(args []string) (verb string, done bool, err error) {
 	if len(args) == 0 {
 		return "", false, errors.New("no command; for example: uma-load check --url http://127.0.0.1:8000; uma-load --help lists all verbs")
@@ -181,13 +181,13 @@ func (l *commandLine) parse(args []string) (verb string, done bool, err error) {
 	return verb, l.ended, terminal.Mend(l.app, l.args, err)
 }
 
-// joinNegative turns "--rate -1" into "--rate=-1": the flag library takes "-1" for a flag and
-// complains of a missing value, which hides the mistake.
+// joinNegative turns "--rate -1" into "--rate=-1". kingpin takes "-1" for a flag and reports a missing value, which
+// hides the mistake.
 func joinNegative(args []string) []string {
 	var joined []string
 	for i, arg := range args {
 		if arg == "--" {
-			return append(joined, args[i:]...) // what follows is another program's
+			return append(joined, args[i:]...) // the rest belongs to another program
 		}
 		negative := len(arg) > 1 && arg[0] == '-' && arg[1] >= '0' && arg[1] <= '9'
 		if negative && i > 0 && strings.HasPrefix(args[i-1], "--") && !strings.Contains(args[i-1], "=") {
@@ -199,11 +199,11 @@ func joinNegative(args []string) []string {
 	return joined
 }
 
-// linkedVersion and linkedRevision are set by the linker where the sources come without their version control, as in
-// the build of an image (compose/load.Dockerfile). Nothing else writes them.
+// linkedVersion and linkedRevision are set by the linker in builds from sources without version control, such as the
+// image (compose/load.Dockerfile).
 var linkedVersion, linkedRevision string
 
-// buildVersion reads what the Go tool recorded in the binary.
+// buildVersion returns the version that the Go tool recorded in the binary.
 func buildVersion() rundir.Program {
 	b := rundir.Program{Version: "unknown", Revision: "unknown", GoVersion: "unknown"}
 	info, ok := debug.ReadBuildInfo()
@@ -230,12 +230,12 @@ func buildVersion() rundir.Program {
 // newLogger returns a logger that writes messages of the level and above as text.
 func newLogger(w io.Writer, level string) *slog.Logger {
 	var least slog.Level
-	// The flag accepts only names that slog knows.
+	// The flag accepts only the level names of slog.
 	_ = least.UnmarshalText([]byte(level))
 	return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: least}))
 }
 
-// linger keeps the last values scrapeable for a while, unless the context or cut ends it.
+// linger keeps the last values scrapeable for the duration, unless the context or cut ends it.
 func linger(ctx context.Context, cut <-chan struct{}, how time.Duration, log *slog.Logger) {
 	if how == 0 {
 		return

@@ -63,7 +63,7 @@ func parseMargin(text string) (m margin, err error) {
 	return m, err
 }
 
-// What --fail-on takes.
+// Values of --fail-on.
 const (
 	failOnWorse        = "worse"
 	failOnInconclusive = "inconclusive"
@@ -110,7 +110,7 @@ func parseColumns(text string) ([]compare.Column, error) {
 	return columns, nil
 }
 
-// run runs the verb compare.
+// run carries out the verb compare.
 func (l *compareLine) run(stdout, stderr io.Writer) error {
 	if err := l.check(); err != nil {
 		return usage(err)
@@ -138,7 +138,7 @@ func (l *compareLine) run(stdout, stderr io.Writer) error {
 	return l.judge(c)
 }
 
-// noticeRenamed reports old names of metrics, and takes today's instead.
+// noticeRenamed reports old names of metrics and replaces them with the current names.
 func (l *compareLine) noticeRenamed(stderr io.Writer) {
 	for _, m := range l.margins {
 		m.metric.notice(stderr, "--margin")
@@ -148,7 +148,7 @@ func (l *compareLine) noticeRenamed(stderr io.Writer) {
 	l.options.Primary = primary.now
 }
 
-// check refuses flags that contradict each other, and takes the margins together.
+// check refuses flags that contradict each other, and collects the margins.
 func (l *compareLine) check() error {
 	if kinds := count(l.asJSON, l.asCSV, l.asMD); kinds > 1 {
 		return fmt.Errorf("--json, --csv, --md: they are printed: want one of them")
@@ -176,7 +176,7 @@ func count(conditions ...bool) int {
 	return n
 }
 
-// write writes the files that were asked for, then prints.
+// write writes the files that were asked for, then prints the comparison.
 func (l *compareLine) write(stdout, stderr io.Writer, c compare.Comparison) error {
 	title := "Comparison by " + c.By + " against " + c.Baseline
 	if l.html != "" {
@@ -202,8 +202,8 @@ func (l *compareLine) write(stdout, stderr io.Writer, c compare.Comparison) erro
 	return comparison.Text(stdout, c)
 }
 
-// keep writes the comparison beside the runs: into the folder that was named first, or, of a run, into
-// the one that it lies in.
+// keep writes the comparison next to the runs: into the first folder that was named or, if that is a run, into its
+// parent folder.
 func (l *compareLine) keep(c compare.Comparison) (string, error) {
 	root := filepath.Clean(l.folders[0])
 	if _, err := os.Stat(filepath.Join(root, rundir.ManifestFile)); err == nil {
@@ -217,8 +217,7 @@ func (l *compareLine) keep(c compare.Comparison) (string, error) {
 	return filepath.Join(dir, name), rundir.Folder(dir).WriteJSON(name, c)
 }
 
-// judge is what --fail-on says of the verdicts. One that is confounded with time counts: it is no reason
-// to let something pass.
+// judge applies --fail-on to the verdicts. A verdict that is confounded with time counts as a failure too.
 func (l *compareLine) judge(c compare.Comparison) error {
 	if l.failOn == "" {
 		return nil
@@ -239,7 +238,8 @@ func (l *compareLine) judge(c compare.Comparison) error {
 	return outcome{exitMissed, fmt.Errorf("--fail-on %s: %s%s", l.failOn, missed[0], more)}
 }
 
-// missed is what --fail-on says of an arm in a stratum. What was not compared at all is not decided either.
+// missed returns the verdicts of an arm in a stratum that --fail-on refuses. A metric that was not compared counts as
+// undecided.
 func (l *compareLine) missed(s compare.Stratum, name string) []string {
 	where := strings.TrimSuffix(name+", "+compare.Cell(s.Within), ", ")
 	decides := l.failOn == failOnInconclusive

@@ -13,7 +13,7 @@ import (
 	"github.com/umascope/umascope/loadgen/workload"
 )
 
-// runFlags declares the flags of run. The groups are the order of --help.
+// runFlags declares the flags of run, in the order of --help.
 func runFlags(set flagvalue.Set) *settings {
 	s := &settings{}
 	server.Flags(set, &s.Target)
@@ -32,7 +32,7 @@ func runFlags(set flagvalue.Set) *settings {
 	return s
 }
 
-// keepFlags declares the flags that do not depend on what the load is.
+// keepFlags declares the flags that are the same for every kind of load.
 func keepFlags(set flagvalue.Set, s *keeping) {
 	flagvalue.Flags(set, "label", "NAME=VALUE kept with the run; may be repeated. arm and host are always there.", &s.labels, parseLabel, flagvalue.AsGiven)
 	capture.Flags(set, &s.Scene)
@@ -44,7 +44,8 @@ func keepFlags(set flagvalue.Set, s *keeping) {
 	flagvalue.Flag(set, "log-level", "Least severe messages to print: debug, info, warn or error.", "info", &s.logLevel, flagvalue.OneOf("debug", "info", "warn", "error"))
 }
 
-// AddressVariable moves the default of --web.listen-address, for a container whose arguments begin with the verb.
+// AddressVariable is the environment variable that sets the default of --web.listen-address. It is for containers,
+// whose arguments begin with the verb.
 const AddressVariable = "UMA_LOAD_LISTEN_ADDRESS"
 
 func webFlags(set flagvalue.Set, a *live.Address) {
@@ -52,13 +53,13 @@ func webFlags(set flagvalue.Set, a *live.Address) {
 	readerFlags(set, a)
 }
 
-// readerFlags declares the flags of who may read a page, and how.
+// readerFlags declares the flags for access to the page: who may read it, and how.
 func readerFlags(set flagvalue.Set, a *live.Address) {
 	flagvalue.Flag(set, "web.config.file", "TLS and passwords for those who read the page, in the form of exporter-toolkit; uma-exporter secure makes one.", "", &a.ConfigFile, flagvalue.Text).PlaceHolder("FILE")
 	webserver.AllowHostFlag(set, &a.AllowHosts)
 }
 
-// flagValues are the flags of a verb as they stand, for its records.
+// flagValues returns the values of a verb's flags, for its records.
 func (l *commandLine) flagValues(verb *kingpin.CmdClause) map[string]string {
 	values := map[string]string{}
 	for _, f := range verb.Model().Flags {

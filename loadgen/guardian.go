@@ -9,13 +9,13 @@ import (
 	"github.com/umascope/umascope/loadgen/campaign/arm"
 )
 
-// guardianVerbName is the verb of the processes that a campaign starts beside its arms.
+// guardianVerbName is the verb of the guardian processes that a campaign starts with its arms.
 const guardianVerbName = "guardian"
 
 const guardianHelp = "Stop an arm when the campaign that started it is killed. A campaign starts it itself, with a pipe as standard input."
 
-// guardianVerb is hidden: it is for the program itself. Signals do not end it, so that a stop of everything that the campaign has
-// started does not take the guardian first.
+// guardianVerb declares the verb guardian. It is hidden, since only the program itself uses it. The guardian ignores
+// signals, so that a signal to all processes of a campaign does not end the guardian first.
 func guardianVerb(app *kingpin.Application) verb {
 	clause := app.Command(guardianVerbName, guardianHelp).Hidden()
 	clause.Arg("folder", "Folder of the arm, for lists of processes.").String()
@@ -24,7 +24,7 @@ func guardianVerb(app *kingpin.Application) verb {
 	}}
 }
 
-// guardian is the command line of guardians; empty where the program cannot start itself.
+// guardian returns the command line of guardians, or an empty one if the program cannot start itself.
 func (p Program) guardian() []string {
 	if p.Executable == "" {
 		return nil

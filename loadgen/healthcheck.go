@@ -26,7 +26,7 @@ func healthcheckVerb(app *kingpin.Application) verb {
 	return verb{clause, func(ctx context.Context, _ Program) error { return healthcheck(ctx, *h) }}
 }
 
-// healthcheck runs the verb healthcheck.
+// healthcheck carries out the verb healthcheck.
 func healthcheck(ctx context.Context, h live.Health) error {
 	err := live.Healthcheck(ctx, h)
 	_, address := errors.AsType[live.AddressError](err)

@@ -4,7 +4,7 @@ import "github.com/umascope/umascope/cmd/terminal"
 
 const aboutProgram = "Loads an OpenAI-compatible server, records every chunk of every answer, and says whether the figures may be used. Experiments are runs of a campaign; compare says what differs."
 
-// guide is what --help says beside verbs and flags.
+// guide returns the text of --help around the verbs and flags.
 func guide() terminal.Guide {
 	return terminal.Guide{
 		First: []string{
@@ -23,7 +23,7 @@ func guide() terminal.Guide {
 	}
 }
 
-// runSections follow the order in which runFlags declares the flags.
+// runSections returns the sections in the order in which runFlags declares the flags.
 func runSections() []terminal.Section {
 	return []terminal.Section{
 		{Flag: "url", Title: "Server"},

@@ -31,10 +31,10 @@ Every interface that is up is asked, ConnectX first, for who announces ssh. Only
 
 Exit codes: 1 if nobody was found, 2 if nobody could be asked or the file is not ours.`
 
-// usualNames is what Sparks are called out of the box: NVIDIA's and ASUS'.
+// usualNames returns the factory host names of Spark machines by NVIDIA and ASUS.
 func usualNames() []string { return []string{"spark*", "gx10*"} }
 
-// hostsLine is the verb hosts on the command line.
+// hostsLine holds the flags of the verb hosts.
 type hostsLine struct {
 	match            []hosts.Pattern
 	interfaces       []string
@@ -75,7 +75,7 @@ func hostsFlags(clause *kingpin.CmdClause) *hostsLine {
 	return l
 }
 
-// plainUser is what a name of a user may be where it stands in a command that people copy.
+// plainUser matches user names that are safe in a command that people copy.
 var plainUser = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]{0,31}$`)
 
 func parseUser(name string) (string, error) {
@@ -85,7 +85,7 @@ func parseUser(name string) (string, error) {
 	return name, nil
 }
 
-// check fills in what was not said, and refuses what does not go together.
+// check fills in defaults and refuses flags that contradict each other.
 func (l *hostsLine) check() error {
 	if l.write != "" && l.format != hosts.MPI && l.format != hosts.Prometheus {
 		return errors.New("--write: say --format mpi or --format prometheus too")
@@ -108,11 +108,11 @@ func (l *hostsLine) check() error {
 	return nil
 }
 
-// network is where hosts are looked for.
+// network is the network that hosts are searched on.
 type network struct {
 	links  []hosts.Link
 	browse func(context.Context, hosts.Link) ([]hosts.Heard, error)
-	// probe looks for an exporter on each host, at the port.
+	// probe asks each host for an exporter at the port.
 	probe func(ctx context.Context, found []hosts.Host, port int)
 }
 
@@ -124,7 +124,7 @@ func localNetwork() (network, error) {
 
 var errNothingWritten = errors.New("interrupted: nothing was written")
 
-// run runs the verb hosts on a network.
+// run carries out the verb hosts on a network.
 func (l *hostsLine) run(ctx context.Context, n network, stdout, stderr io.Writer) error {
 	if err := l.check(); err != nil {
 		return usage(err)
@@ -169,16 +169,16 @@ func (l *hostsLine) run(ctx context.Context, n network, stdout, stderr io.Writer
 	return f.print(stdout, l)
 }
 
-// largestFile is more than any of ours has.
+// largestFile is the largest target file that is read, in bytes.
 const largestFile = 1 << 20
 
-// writtenFile is what is where --write points.
+// writtenFile is the file that --write names, as it was before.
 type writtenFile struct {
 	text    []byte
-	targets []hosts.Target // of ours for Prometheus
+	targets []hosts.Target // targets for Prometheus that uma-load wrote
 }
 
-// open looks at the file before anybody is asked: whoever names somebody else's file learns it at once.
+// open reads the file before any host is asked, so that a file of another program is refused at once.
 func (l *hostsLine) open() (writtenFile, error) {
 	if l.write == "" {
 		return writtenFile{}, nil
@@ -208,7 +208,7 @@ func (l *hostsLine) open() (writtenFile, error) {
 	return file, nil
 }
 
-// replace replaces the file in one step, if it says something else.
+// replace replaces the file atomically, if its content changes.
 func (l *hostsLine) replace(stdout, stderr io.Writer, file writtenFile, f finding) error {
 	text, kept := f.render(l, file.targets)
 	for _, t := range kept {
@@ -232,10 +232,10 @@ func (l *hostsLine) replace(stdout, stderr io.Writer, file writtenFile, f findin
 	return nil
 }
 
-// hostsSchema names the form of --format json.
+// hostsSchema is the schema name of --format json.
 const hostsSchema = "umascope.hosts/1"
 
-// asJSON is what --format json prints.
+// asJSON is the output of --format json.
 type asJSON struct {
 	Schema     string          `json:"schema"`
 	Hosts      []hosts.Host    `json:"hosts"`
@@ -243,7 +243,7 @@ type asJSON struct {
 	Interfaces []linkJSON      `json:"interfaces"`
 }
 
-// linkJSON is one interface: asked or not, and why.
+// linkJSON is one interface: whether it was asked and, if not, why.
 type linkJSON struct {
 	Name   string   `json:"name"`
 	Driver string   `json:"driver,omitempty"`
@@ -252,7 +252,7 @@ type linkJSON struct {
 	Why    string   `json:"why,omitempty"`
 }
 
-// json is the finding in that form: no list is null.
+// json encodes the finding. Empty lists are [] and not null.
 func (f finding) json() ([]byte, error) {
 	out := asJSON{hostsSchema, append([]hosts.Host{}, f.hosts...), append([]hosts.Refusal{}, f.refused...), []linkJSON{}}
 	for _, link := range f.links {

@@ -11,7 +11,7 @@ import (
 	"github.com/umascope/umascope/loadgen/render"
 )
 
-// finding is what the verb hosts found out.
+// finding is the result of the verb hosts.
 type finding struct {
 	links   []hosts.Link
 	answers []hosts.Answer
@@ -19,7 +19,7 @@ type finding struct {
 	refused []hosts.Refusal
 }
 
-// unasked tells whether every interface failed.
+// unasked reports whether the search failed on every interface.
 func (f finding) unasked() bool {
 	for _, a := range f.answers {
 		if a.Err == nil {
@@ -29,7 +29,7 @@ func (f finding) unasked() bool {
 	return true
 }
 
-// nobody says why no host was found.
+// nobody returns why no host was found.
 func (f finding) nobody(l *hostsLine) error {
 	var names []string
 	for _, a := range f.answers {
@@ -42,7 +42,7 @@ func (f finding) nobody(l *hostsLine) error {
 	return errors.New(why + ": nobody announces ssh there; is avahi-daemon running on the others, and does a firewall let UDP 5353 in?")
 }
 
-// note says what was not found, and why.
+// note prints what was not found, and why.
 func (f finding) note(w io.Writer, l *hostsLine) {
 	for _, link := range f.links {
 		if link.Idle != "" && !link.Minor && len(l.interfaces) == 0 {
@@ -57,7 +57,7 @@ func (f finding) note(w io.Writer, l *hostsLine) {
 			fmt.Fprintf(w, "%s: nobody answered\n", a.Link)
 		}
 	}
-	var others []string // a whole office announces ssh
+	var others []string // in an office network many machines announce ssh
 	for _, r := range f.refused {
 		if r.Why == hosts.NotMeant {
 			others = append(others, r.Name)
@@ -90,7 +90,7 @@ func (f finding) note(w io.Writer, l *hostsLine) {
 	}
 }
 
-// print prints what was found in the format that was asked for.
+// print prints the hosts in the format that was asked for.
 func (f finding) print(w io.Writer, l *hostsLine) error {
 	var text []byte
 	var err error
@@ -110,7 +110,8 @@ func (f finding) print(w io.Writer, l *hostsLine) error {
 	return err
 }
 
-// render makes the text of a file, and says what of the old one is kept. Nil if it would hold no host.
+// render returns the text of the file and the targets of the old file that it keeps. The text is nil if the file would
+// hold no host.
 func (f finding) render(l *hostsLine, written []hosts.Target) (text []byte, kept []hosts.Target) {
 	if l.format == hosts.MPI {
 		for _, h := range f.hosts {
@@ -136,7 +137,7 @@ func (f finding) render(l *hostsLine, written []hosts.Target) (text []byte, kept
 	return hosts.Discovery(targets), kept
 }
 
-// useless says why none of the hosts that were found is written.
+// useless returns why none of the hosts that were found is written.
 func (f finding) useless() error {
 	for _, h := range f.hosts {
 		if _, is := h.Target(); is {
@@ -146,7 +147,7 @@ func (f finding) useless() error {
 	return errors.New("no host has an address that other programs can use")
 }
 
-// table prints the hosts for people, and what they do next.
+// table prints the hosts as a table, with the next commands to run.
 func (f finding) table(w io.Writer, l *hostsLine) error {
 	t := render.Table{Header: []string{"HOST", "ADDRESS", "INTERFACE", "EXPORTER"}}
 	for _, h := range f.hosts {

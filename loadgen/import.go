@@ -25,7 +25,7 @@ compare, report and serve read them like runs of their own; every figure stays t
 
 A run that was imported before is refused. If a file is damaged nothing is imported.`
 
-// importLine is the verb import on the command line.
+// importLine holds the flags of the verb import.
 type importLine struct {
 	format importer.Format
 	out    string
@@ -47,7 +47,7 @@ func importVerb(app *kingpin.Application) verb {
 	return verb{clause, func(_ context.Context, p Program) error { return l.run(p.Stdout) }}
 }
 
-// run runs the verb import.
+// run carries out the verb import.
 func (l *importLine) run(stdout io.Writer) error {
 	labels := map[string]string{}
 	for _, one := range l.labels {
@@ -66,7 +66,7 @@ func (l *importLine) run(stdout io.Writer) error {
 	return printImported(stdout, l.out, made)
 }
 
-// printImported lists what was imported, and once each what is to be known of it.
+// printImported lists the imported runs, with each remark printed once.
 func printImported(w io.Writer, out string, made []importer.Imported) error {
 	table := render.Table{Header: []string{"run", "arm", "model", "valid", "from"}}
 	invalid := 0

@@ -26,7 +26,7 @@ All ranks have to be there, of the same --start-at, workload, seed, model, arm a
 
 Exit codes are those of run: 2 if the folders do not belong together, 3 if what they make is INVALID.`
 
-// mergeLine is the verb merge on the command line.
+// mergeLine holds the flags of the verb merge.
 type mergeLine struct {
 	folders      []string
 	allowMissing bool
@@ -45,7 +45,7 @@ func mergeVerb(app *kingpin.Application) verb {
 	return verb{clause, func(ctx context.Context, p Program) error { return l.run(ctx, p.Stdout) }}
 }
 
-// merging makes one run of several.
+// merging merges the runs of several ranks into one run.
 type merging struct {
 	results results
 	whole   *merge.Whole
@@ -53,17 +53,17 @@ type merging struct {
 	folder  rundir.Folder
 
 	telemetry telemetry.Merged
-	torn      []int // ranks
+	torn      []int // ranks whose files end early
 }
 
-// run runs the verb merge.
+// run carries out the verb merge.
 func (l *mergeLine) run(ctx context.Context, stdout io.Writer) error {
 	whole, err := merge.Open(l.folders, l.allowMissing)
 	if err != nil {
 		return usage(err)
 	}
 	m := &merging{results: l.results, whole: whole, id: cmp.Or(l.runID, whole.Name())}
-	if !flagvalue.PlainName(m.id) { // it may come from a folder of another machine
+	if !flagvalue.PlainName(m.id) { // it may come from a run folder of another machine
 		return usage(fmt.Errorf("--run-id: %q: want letters, digits, . _ and -, not beginning with a dot, at most 128", m.id))
 	}
 	if m.folder, err = runner.MakeFolder(l.out, m.id); err != nil {
@@ -71,7 +71,7 @@ func (l *mergeLine) run(ctx context.Context, stdout io.Writer) error {
 	}
 	sum, err := m.write(ctx)
 	if err != nil {
-		// What it holds is in the folders of the ranks too.
+		// The folders of the ranks hold the same data.
 		_ = os.RemoveAll(string(m.folder))
 		return runner.Unusable(ctx, err)
 	}
@@ -81,7 +81,7 @@ func (l *mergeLine) run(ctx context.Context, stdout io.Writer) error {
 	return judge(sum)
 }
 
-// write writes the folder.
+// write writes the folder of the merged run.
 func (m *merging) write(ctx context.Context) (summary.Summary, error) {
 	err := m.writeLines(ctx)
 	if err == nil {
@@ -96,7 +96,7 @@ func (m *merging) write(ctx context.Context) (summary.Summary, error) {
 	return m.digest()
 }
 
-// digest makes the summary of what was written, and the files that show it.
+// digest computes the summary from the merged folder, and writes its pages.
 func (m *merging) digest() (summary.Summary, error) {
 	manifest := m.whole.Manifest(m.id, m.telemetry.From)
 	manifest.Judging = m.whole.Judging(m.whole.Warnings(m.telemetry, m.torn))
@@ -110,7 +110,7 @@ func (m *merging) digest() (summary.Summary, error) {
 	return r.Summary, errors.Join(showRun(r), writeResults(m.folder, m.results, r.Summary))
 }
 
-// writeLines writes what has a line for each request.
+// writeLines writes the files that have one line for each request.
 func (m *merging) writeLines(ctx context.Context) error {
 	err := m.folder.Write(rundir.ScheduleFile, func(w io.Writer) error { return m.whole.Schedule(ctx, w) })
 	if err != nil {
@@ -126,7 +126,7 @@ func (m *merging) writeLines(ctx context.Context) error {
 	return m.folder.Write(rundir.OutputsFile, func(w io.Writer) error { return m.whole.Outputs(ctx, m.id, w) })
 }
 
-// writeTelemetry writes what exporters and engines showed meanwhile.
+// writeTelemetry writes the telemetry of exporters and engines.
 func (m *merging) writeTelemetry() error {
 	var err error
 	m.telemetry, _, err = m.whole.Telemetry(m.folder.Path(rundir.TelemetryFile))

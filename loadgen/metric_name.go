@@ -7,7 +7,7 @@ import (
 	"github.com/umascope/umascope/exporter/metric"
 )
 
-// figureName is the name of a metric as a flag was given it, and its name of today.
+// figureName is the name of a metric as a flag gave it, with its current name.
 type figureName struct{ given, now string }
 
 func currentName(given string) figureName {
@@ -15,7 +15,7 @@ func currentName(given string) figureName {
 	return figureName{given, now}
 }
 
-// notice reports that a flag was given the old name of a metric.
+// notice prints a notice if a flag gave the old name of a metric.
 func (n figureName) notice(stderr io.Writer, flag string) {
 	if n.given != n.now {
 		fmt.Fprintf(stderr, "uma-load: %s: %s is called %s now\n", flag, n.given, n.now)

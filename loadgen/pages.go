@@ -24,7 +24,7 @@ func showRun(r summary.Run) error {
 	)
 }
 
-// pageOf is what the page of a run shows.
+// pageOf returns the content of a run's page.
 func pageOf(r summary.Run) (report.Page, error) {
 	p := report.Page{Title: r.Manifest.Run, Summary: r.Summary}
 	var err error
@@ -43,7 +43,7 @@ func printRun(w io.Writer, f rundir.Folder, sum summary.Summary) error {
 	return err
 }
 
-// judge turns what the figures say into an outcome: nil, invalid, or an SLO that was not met.
+// judge turns the figures of a run into an outcome: nil, invalid, or an SLO that was not met.
 func judge(sum summary.Summary) error {
 	if !sum.Valid {
 		var reasons []string

@@ -21,18 +21,18 @@ import (
 	"github.com/umascope/umascope/loadgen/telemetry"
 )
 
-// waits is the result of a gate that is shut now: a run waits for it.
+// waits is the result of a gate that is shut now. A run waits until it opens.
 const waits arm.Result = "waits"
 
-// preflightRow is a check and what it found, for all arms that it is of.
+// preflightRow is one check with its result, for all arms that have that result.
 type preflightRow struct {
 	arm.Finding
-	arms []string // empty of the whole campaign
-	// optional is whether all of these arms may be missing.
+	arms []string // empty: the whole campaign
+	// optional is true if all of these arms are optional.
 	optional bool
 }
 
-// of is what the check is of.
+// of returns the subject of the check.
 func (r preflightRow) of() string {
 	if len(r.arms) == 0 {
 		return "campaign"
@@ -40,10 +40,10 @@ func (r preflightRow) of() string {
 	return strings.TrimSuffix(strings.Join(r.arms, ", ")+": "+r.Process, ": ")
 }
 
-// preflight is what a campaign needs before its first slot, checked.
+// preflight holds the results of the checks that a campaign makes before its first slot.
 type preflight struct{ rows []preflightRow }
 
-// checkMachine makes the preflight. It starts nothing of an arm.
+// checkMachine makes the preflight. It starts no process of an arm.
 func (l *planLine) checkMachine(ctx context.Context, dir string, sense machineSense) (*preflight, error) {
 	cells, err := l.cells(dir, l.only)
 	if err != nil {
@@ -64,12 +64,12 @@ func (l *planLine) checkMachine(ctx context.Context, dir string, sense machineSe
 			p.add(found, c.Arm)
 		}
 	}
-	look, _ := campaign.LookAt(dir) // none before the first run
+	look, _ := campaign.LookAt(dir) // there is none before the first run
 	p.gates(ctx, cells, sense, look)
 	return p, nil
 }
 
-// leftOver reports whether an invocation that was killed left something running, which is ended before the first slot.
+// leftOver reports whether a killed invocation left processes running. They are ended before the first slot.
 func (l *planLine) leftOver(ctx context.Context, dir string) (bool, error) {
 	all, err := l.cells(dir, plan.Filter{})
 	if err != nil {
@@ -77,13 +77,13 @@ func (l *planLine) leftOver(ctx context.Context, dir string) (bool, error) {
 	}
 	for _, c := range all {
 		if found, err := arm.Leftovers(ctx, c.Arm, campaign.ArmFolder(dir, c.Model.Name, c.Arm.Name)); err != nil || len(found) > 0 {
-			return true, nil // what cannot be read is ended, or named, by the campaign
+			return true, nil // the campaign ends it, or names it if it cannot be read
 		}
 	}
 	return false, nil
 }
 
-// add adds what was found, once for arms that have it in common. Without an arm it is of the whole campaign.
+// add adds a result, as one row for arms that share it. A result without an arm applies to the whole campaign.
 func (p *preflight) add(found arm.Finding, of ...plan.Arm) {
 	at := slices.IndexFunc(p.rows, func(r preflightRow) bool { return r.Finding == found })
 	if at < 0 {
@@ -129,7 +129,7 @@ func (p *preflight) root(ctx context.Context, planned *plan.Plan, cells []*plan.
 	p.addErr("root", how, err)
 }
 
-// sudoed is the program that a command runs by sudo, if it does.
+// sudoed returns the program that a command runs with sudo, or nil if it uses none.
 func sudoed(argv []string) []string {
 	at := slices.IndexFunc(argv[1:], func(word string) bool { return !strings.HasPrefix(word, "-") })
 	if argv[0] != "sudo" || at < 0 {
@@ -148,7 +148,7 @@ type ownCommand struct {
 	argv []string
 }
 
-// ownCommands are those of checks, of what is collected, of recorded scenarios and of the clock gate.
+// ownCommands returns the commands of checks, of collected facts, of recorded scenarios and of the clock gate.
 func ownCommands(c *plan.Cell) []ownCommand {
 	var all []ownCommand
 	for _, one := range c.Checks {
@@ -168,7 +168,7 @@ func ownCommands(c *plan.Cell) []ownCommand {
 	return all
 }
 
-// commands checks the programs of those commands.
+// commands checks that the programs of these commands exist.
 func (p *preflight) commands(cells []*plan.Cell) {
 	for _, c := range cells {
 		for _, one := range ownCommands(c) {
@@ -178,7 +178,7 @@ func (p *preflight) commands(cells []*plan.Cell) {
 	}
 }
 
-// exporters checks those that a plan names: every run would fail without them.
+// exporters checks the exporters that a plan names. Without them every run fails.
 func (p *preflight) exporters(ctx context.Context, cells []*plan.Cell) {
 	var asked []string
 	for _, c := range cells {
@@ -206,7 +206,7 @@ func (p *preflight) evicted(cells []*plan.Cell) {
 	}
 }
 
-// probe asks an exporter, with the access that the file gives.
+// probe requests the page of an exporter, with the credentials in the access file.
 func probe(ctx context.Context, text, access string) error {
 	source, err := capture.ParseSource(text)
 	if err != nil {
@@ -219,7 +219,7 @@ func probe(ctx context.Context, text, access string) error {
 	return telemetry.Probe(ctx, admitted[0])
 }
 
-// gates holds the gates against the present values. One that is shut is waited for before a run.
+// gates compares the gates with the current values. A run waits for a gate that is shut.
 func (p *preflight) gates(ctx context.Context, cells []*plan.Cell, sense machineSense, look *campaign.Look) {
 	seen := map[string]bool{}
 	for _, c := range cells {
@@ -241,12 +241,12 @@ func (p *preflight) gates(ctx context.Context, cells []*plan.Cell, sense machine
 	}
 }
 
-// failing are the checks that keep the campaign from starting.
+// failing returns the checks that keep the campaign from starting.
 func (p *preflight) failing() []preflightRow {
 	return slices.DeleteFunc(slices.Clone(p.rows), func(r preflightRow) bool { return r.Result != arm.Fails || r.optional })
 }
 
-// refuse returns why the campaign does not start, after it printed every reason if there are several.
+// refuse returns why the campaign does not start. If there are several reasons, it first prints them all.
 func (p *preflight) refuse(stderr io.Writer) error {
 	failing := p.failing()
 	switch len(failing) {
@@ -262,7 +262,8 @@ func (p *preflight) refuse(stderr io.Writer) error {
 	return fmt.Errorf("preflight: %d checks fail; nothing is started", len(failing))
 }
 
-// print prints how many checks ended how, then every check, those that keep the campaign from starting first.
+// print prints the number of checks by result, then every check; the ones that keep the campaign from starting come
+// first.
 func (p *preflight) print(w io.Writer) error {
 	results := []arm.Result{arm.Fails, waits, arm.Unchecked, arm.Passes}
 	var counts []string
@@ -296,7 +297,7 @@ func printPreflight(w io.Writer, rows []preflightRow) error {
 	return render.TextTable(w, table)
 }
 
-// logWaits logs the gates that are shut now: their runs begin later.
+// logWaits logs the gates that are shut now. Their runs begin later.
 func (p *preflight) logWaits(log *slog.Logger) {
 	for _, r := range p.rows {
 		if r.Result == waits {

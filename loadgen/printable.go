@@ -2,5 +2,6 @@ package loadgen
 
 import "github.com/umascope/umascope/loadgen/openai"
 
-// printable is chat's rule for foreign text, at the length of this package's messages.
+// printable makes foreign text printable as openai.Printable does, up to the length that messages of this package
+// allow.
 func printable(text string) string { return openai.Printable(text, openai.LongestForeign) }

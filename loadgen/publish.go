@@ -38,7 +38,7 @@ What says whose machine it was is taken out: names of hosts and people, paths, a
 
 A pack that is there is replaced at once; anything else is not. Exit codes: 1 if --verify finds a file that is not the one that was packed; 2 if there is nothing to publish, or something else in the way.`
 
-// publishLine is the verb publish on the command line.
+// publishLine holds the flags of the verb publish.
 type publishLine struct {
 	folders  []string
 	verify   string
@@ -66,7 +66,7 @@ func publishVerb(app *kingpin.Application) verb {
 	return verb{clause, func(ctx context.Context, p Program) error { return l.run(ctx, p.Stdout, p.Stderr) }}
 }
 
-// parseLicense accepts what an identifier of SPDX may have.
+// parseLicense accepts the characters of an SPDX license identifier.
 func parseLicense(text string) (string, error) {
 	for _, r := range text {
 		if r != '-' && r != '.' && r != '+' && (r > unicode.MaxASCII || !unicode.IsLetter(r) && !unicode.IsDigit(r)) {
@@ -76,7 +76,7 @@ func parseLicense(text string) (string, error) {
 	return text, nil
 }
 
-// eachOf reads a list of words.
+// eachOf returns a parser for a list of words, each parsed by parse.
 func eachOf[T any](parse func(string) (T, error)) func(string) ([]T, error) {
 	return func(text string) ([]T, error) {
 		var all []T
@@ -91,7 +91,7 @@ func eachOf[T any](parse func(string) (T, error)) func(string) ([]T, error) {
 	}
 }
 
-// run runs the verb publish.
+// run carries out the verb publish.
 func (l *publishLine) run(ctx context.Context, stdout, stderr io.Writer) error {
 	if l.verify != "" {
 		return l.verifyPack(stdout)
@@ -134,7 +134,7 @@ func (l *publishLine) run(ctx context.Context, stdout, stderr io.Writer) error {
 	return nil
 }
 
-// labelOf is a label of a run, or what a comparison takes for one.
+// labelOf returns a label of a run, or the value that a comparison uses in its place.
 func labelOf(r runindex.Run, name string) string {
 	o := r.Observation()
 	return o.Label(name)
@@ -161,7 +161,8 @@ func (l *publishLine) check() error {
 	return err
 }
 
-// real is an absolute path without links; of what is not there yet, below what is.
+// real returns an absolute path with symbolic links resolved. For a path that does not exist yet, it resolves the part
+// that does.
 func real(path string) (string, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -175,7 +176,7 @@ func real(path string) (string, error) {
 	return linked + strings.TrimPrefix(path, there), nil
 }
 
-// verifyPack checks the sums of a pack.
+// verifyPack checks the checksums of a pack.
 func (l *publishLine) verifyPack(stdout io.Writer) error {
 	if len(l.folders) > 0 || l.settings.Out != "" {
 		return usage(errors.New("--verify: it takes no folders of runs and no --out"))
@@ -198,7 +199,7 @@ func (l *publishLine) verifyPack(stdout io.Writer) error {
 	return nil
 }
 
-// observations reads runs as a comparison sees them.
+// observations reads runs as observations for a comparison.
 func observations(paths []string) ([]compare.Run, error) {
 	var runs []compare.Run
 	for _, o := range runindex.OpenAll(paths) {
@@ -210,7 +211,7 @@ func observations(paths []string) ([]compare.Run, error) {
 	return runs, nil
 }
 
-// thisPlace are the names of this machine and of who works on it, which texts of runs made here may have.
+// thisPlace returns the names of this machine and its user, which may appear in texts of runs made here.
 func thisPlace() []publish.Identity {
 	var known []publish.Identity
 	if name, err := os.Hostname(); err == nil {
@@ -222,7 +223,7 @@ func thisPlace() []publish.Identity {
 	return known
 }
 
-// slotsOf are the slots of the campaigns that runs lie in the folders of.
+// slotsOf returns the slots of the campaigns whose folders contain the runs.
 func slotsOf(sources []rundir.Folder) ([]publish.Slot, error) {
 	var all []publish.Slot
 	var seen []string
@@ -234,7 +235,7 @@ func slotsOf(sources []rundir.Folder) ([]publish.Slot, error) {
 		seen = append(seen, dir)
 		name, attempts, err := campaign.ReadAttempts(dir)
 		if errors.Is(err, fs.ErrNotExist) {
-			continue // the run is of no campaign
+			continue // the run belongs to no campaign
 		}
 		if err != nil {
 			return nil, err

@@ -11,10 +11,10 @@ import (
 	"github.com/umascope/umascope/loadgen/rank"
 )
 
-// sharing is how a load is shared with other processes, and when its measured part begins.
+// sharing holds the flags that divide a load among processes and set when its measured part begins.
 type sharing struct {
 	given   rank.Given
-	startAt time.Time // zero is at once
+	startAt time.Time // zero: at once
 }
 
 func sharingFlags(set flagvalue.Set, s *sharing) {
@@ -23,7 +23,7 @@ func sharingFlags(set flagvalue.Set, s *sharing) {
 	flagvalue.Flag(set, "start-at", "When the measured load begins: RFC 3339, such as 2026-11-21T15:04:05Z, or Unix time in seconds. All ranks need the same; the warm-up comes before it, and a rank that is not ready by then measures nothing.", "", &s.startAt, rank.ParseStart)
 }
 
-// optionalFrom accepts whole numbers from least on.
+// optionalFrom returns a parser for whole numbers of at least least.
 func optionalFrom(least int) func(string) (*int, error) {
 	return func(s string) (*int, error) {
 		n, err := flagvalue.AtLeast(least)(s)
@@ -31,7 +31,7 @@ func optionalFrom(least int) func(string) (*int, error) {
 	}
 }
 
-// place finds the process's place among those that share the load.
+// place finds the rank of this process among those that share the load.
 func (s sharing) place() (rank.Place, error) {
 	place, err := rank.Find(s.given, os.LookupEnv)
 	switch {
@@ -47,7 +47,8 @@ func (s sharing) place() (rank.Place, error) {
 	return place, nil
 }
 
-// refuse is for runs that follow each other: ranks do not wait for one another.
+// refuse returns an error for a sweep that is divided among ranks or has a start time: ranks do not wait for one
+// another between runs.
 func (s sharing) refuse() error {
 	if !s.startAt.IsZero() {
 		return errors.New("--start-at: it is of one run, and a sweep makes several")

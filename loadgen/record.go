@@ -29,7 +29,7 @@ func (l *commandLine) checkRecord() (*recordSettings, error) {
 	return s, nil
 }
 
-// measureCommand runs the verb record.
+// measureCommand carries out the verb record.
 func (l *commandLine) measureCommand(ctx context.Context, env runner.Environment) error {
 	s, err := l.checkRecord()
 	if err != nil {
@@ -47,8 +47,8 @@ func (l *commandLine) measureCommand(ctx context.Context, env runner.Environment
 	return judge(*result.Summary())
 }
 
-// makeRecording makes one run whose load is a command, writes its pages and the tables that were asked for, and prints its figures
-// below what the command printed.
+// makeRecording makes one run whose load is a command. It writes its pages and the tables that were asked for, and
+// prints its figures after the command's output.
 func makeRecording(ctx context.Context, s *recordSettings, env runner.Environment) (runner.Result, error) {
 	result, err := runner.Record(ctx, s.Keep, s.Command, env)
 	made := result.Made

@@ -36,7 +36,7 @@ type recordSettings struct {
 	xlsx, csv bool
 }
 
-// recordLine is the verb record on the command line.
+// recordLine declares the flags of record on the command line.
 type recordLine struct {
 	verb     *kingpin.CmdClause
 	settings *recordSettings
@@ -60,7 +60,7 @@ func recordFlags(app *kingpin.Application) recordLine {
 	return recordLine{verb, s}
 }
 
-// resolve fills what depends on other settings and refuses what contradicts itself.
+// resolve sets the values that depend on other settings and refuses settings that contradict each other.
 func (s *recordSettings) resolve(host string) error {
 	if len(s.Argv) == 0 || s.Argv[0] == "" {
 		return errors.New("no command; it comes after --")

@@ -36,7 +36,7 @@ A run that was killed has no summary: its figures are computed of the requests a
 
 Exit codes: 2 if a folder cannot be read.`
 
-// Forms of a report.
+// Formats of a report.
 const (
 	formTable     = "table"
 	formMarkdown  = "md"
@@ -45,7 +45,7 @@ const (
 	formBenchstat = "benchstat"
 )
 
-// reportLine is the verb report on the command line.
+// reportLine holds the flags of the verb report.
 type reportLine struct {
 	folders   []string
 	format    string
@@ -54,7 +54,7 @@ type reportLine struct {
 	recompute bool
 }
 
-// computedMetric is a --metric.
+// computedMetric is the value of a --metric flag.
 type computedMetric struct {
 	name string
 	of   formula.Expression
@@ -72,7 +72,7 @@ func reportVerb(app *kingpin.Application) verb {
 	return verb{clause, func(_ context.Context, p Program) error { return l.run(p.Stdout, p.Stderr) }}
 }
 
-// parseComputed reads NAME=EXPRESSION. Names that nothing is called are said at once.
+// parseComputed reads NAME=EXPRESSION. It refuses names that do not exist.
 func parseComputed(text string) (computedMetric, error) {
 	name, expression, found := strings.Cut(text, "=")
 	name = strings.TrimSpace(name)
@@ -94,11 +94,11 @@ func parseComputed(text string) (computedMetric, error) {
 	return computedMetric{name, f}, nil
 }
 
-// compute computes the metrics that were asked for.
+// compute computes the metrics of --metric.
 func (l *reportLine) compute(figures map[string]float64) []summary.Computed {
 	for _, name := range metric.RenamedFigures() {
 		if v, known := figures[name.New]; known {
-			figures[name.Old] = v // expressions may have old names
+			figures[name.Old] = v // expressions may use old names
 		}
 	}
 	var all []summary.Computed
@@ -108,7 +108,7 @@ func (l *reportLine) compute(figures map[string]float64) []summary.Computed {
 	return all
 }
 
-// check refuses a name that two expressions have, and files that cannot be written.
+// check refuses a name with two expressions, and files that cannot be written.
 func (l *reportLine) check() error {
 	for flag, path := range map[string]string{"--out": l.out, "--xlsx": l.xlsx} {
 		if err := checkPlace(flag, path); err != nil {
@@ -125,7 +125,7 @@ func (l *reportLine) check() error {
 	return nil
 }
 
-// checkPlace says why no file can be written at the path of a flag; nothing of an empty one.
+// checkPlace returns why a file cannot be written at the path of a flag. An empty path is not checked.
 func checkPlace(flag, path string) error {
 	if path == "" {
 		return nil
@@ -141,7 +141,7 @@ func checkPlace(flag, path string) error {
 	return nil
 }
 
-// run runs the verb report.
+// run carries out the verb report.
 func (l *reportLine) run(stdout, stderr io.Writer) error {
 	if err := l.check(); err != nil {
 		return usage(err)
@@ -161,7 +161,7 @@ func (l *reportLine) run(stdout, stderr io.Writer) error {
 	return l.reportGroup(stdout, stderr, paths)
 }
 
-// openRun reads a run. The figures of one that was killed are computed.
+// openRun reads a run. For a run that was killed, it computes the figures.
 func (l *reportLine) openRun(path string) (runindex.Run, error) {
 	read := summary.Read
 	if l.recompute {
@@ -205,7 +205,7 @@ func (l *reportLine) reportRun(stdout, stderr io.Writer, path string) error {
 	})
 }
 
-// write prints, or writes --out.
+// write prints the report, or writes it to the file of --out.
 func (l *reportLine) write(stdout io.Writer, render func(io.Writer) error) error {
 	if l.out == "" {
 		return render(stdout)
@@ -220,7 +220,7 @@ func (l *reportLine) writeWorkbook(render func(io.Writer) error) error {
 	return writeFile("--xlsx", l.xlsx, render)
 }
 
-// writeFile writes a file that a flag names, as a whole or not at all. It may be a web server that shows it.
+// writeFile writes the file that a flag names, completely or not at all, since a web server may be serving it.
 func writeFile(flag, path string, render func(io.Writer) error) error {
 	if err := rundir.WriteFile(path, 0o644, render); err != nil {
 		return fmt.Errorf("%s: %w", flag, err)
@@ -228,8 +228,7 @@ func writeFile(flag, path string, render func(io.Writer) error) error {
 	return nil
 }
 
-// reported is a summary as --format json prints it: with the figures of --metric, of which one that is
-// not there is null.
+// reported is a summary as --format json prints it, with the figures of --metric. A figure that is missing is null.
 type reported struct {
 	summary.Summary
 	Metrics map[string]*float64 `json:"metrics,omitempty"`

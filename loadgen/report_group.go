@@ -21,23 +21,23 @@ import (
 	"github.com/umascope/umascope/loadgen/summary"
 )
 
-// several is runs that are reported side by side.
+// several holds runs that are reported side by side.
 type several struct {
 	line *reportLine
 	runs []runindex.Run
-	// over is the flag or label, a number, that they differ in as the points of a sweep do; empty is none.
+	// over is the numeric flag or label in which the runs differ, as the points of a sweep do. Empty means none.
 	over string
 }
 
-// reportGroup shows many runs. One that is not finished is computed of what it wrote; what cannot be,
-// is damaged or gone meanwhile is left out by name.
+// reportGroup shows many runs. For an unfinished run it computes the figures from the files that exist. It leaves out,
+// by name, runs that are damaged, removed meanwhile or cannot be computed.
 func (l *reportLine) reportGroup(stdout, stderr io.Writer, paths []string) error {
 	s := &several{line: l}
 	at := map[string]string{}
 	for _, path := range paths {
 		r, err := l.openRun(path)
 		if l.recompute && (errors.Is(err, summary.ErrNoRequests) || errors.Is(err, summary.ErrMerged)) {
-			r, err = runindex.Open(path) // all that there is of it
+			r, err = runindex.Open(path) // with everything that it has so far
 		}
 		if err != nil {
 			reportLeftOut(stderr, []error{err})
@@ -62,14 +62,14 @@ func (l *reportLine) reportGroup(stdout, stderr io.Writer, paths []string) error
 	return l.write(stdout, s.render)
 }
 
-// reportLeftOut writes a line for each run that is left out: which, and why.
+// reportLeftOut writes a line for each run that is left out, with the reason.
 func reportLeftOut(w io.Writer, runs []error) {
 	for _, why := range runs {
 		fmt.Fprintln(w, "uma-load: left out:", printable(why.Error()))
 	}
 }
 
-// writeRunsPage writes a page of runs into the folder of their campaign: a table of them, by arm and over time.
+// writeRunsPage writes a page of runs into the folder of their campaign: a table, charts by arm and charts over time.
 func writeRunsPage(dir rundir.Folder, runs []runindex.Run) error {
 	path := dir.Path(rundir.HTMLFile)
 	s := &several{line: &reportLine{folders: []string{string(dir)}, format: formHTML, out: path}, runs: runs}
@@ -77,7 +77,7 @@ func writeRunsPage(dir rundir.Folder, runs []runindex.Run) error {
 	return dir.Write(rundir.HTMLFile, s.render)
 }
 
-// render writes the runs in the form that was asked for.
+// render writes the runs in the format that was asked for.
 func (s *several) render(w io.Writer) error {
 	switch s.line.format {
 	case formMarkdown:
@@ -106,7 +106,7 @@ func (s *several) render(w io.Writer) error {
 	return s.group().WriteText(w)
 }
 
-// group is the runs as a table and a page show them.
+// group returns the content of the table and the page.
 func (s *several) group() report.Group {
 	g := report.Group{Title: s.title(), Over: "run", Verdict: s.verdict(), Good: s.valid() == len(s.runs)}
 	if s.over != "" {
@@ -130,7 +130,7 @@ func (s *several) group() report.Group {
 	return g
 }
 
-// stateOfRun is what became of a run, in a few words.
+// stateOfRun returns the state of a run in a few words.
 func stateOfRun(r runindex.Run) string {
 	if r.Manifest.State == rundir.StateRunning {
 		return "unfinished"
@@ -162,7 +162,7 @@ func (s *several) verdict() string {
 	return fmt.Sprintf("All %d runs are valid.", len(s.runs))
 }
 
-// title is the sweep or the campaign that all runs are of, or the folder.
+// title returns the sweep or the campaign that all runs belong to, else the folder.
 func (s *several) title() string {
 	for _, label := range []string{"campaign", "sweep"} {
 		if value := s.runs[0].Summary.Labels[label]; value != "" && len(s.values(label)) == 1 {
@@ -172,10 +172,10 @@ func (s *several) title() string {
 	return "Runs of " + strings.Join(s.line.folders, ", ")
 }
 
-// notNames are labels that tell runs apart without saying what they differ in, or are made of others.
+// notNames are labels that do not name a run: they number runs, or are built from other labels.
 var notNames = []string{"campaign", "sweep", "slot", "round", "pair"}
 
-// setting is a label of a run, or the flag of that name.
+// setting returns a label of a run, or its flag of that name.
 func (s *several) setting(r runindex.Run, name string) string {
 	if value, labelled := r.Summary.Labels[name]; labelled {
 		return value
@@ -183,7 +183,7 @@ func (s *several) setting(r runindex.Run, name string) string {
 	return r.Manifest.Flags[name]
 }
 
-// values are the distinct ones of a label or flag.
+// values returns the distinct values of a label or flag.
 func (s *several) values(name string) []string {
 	var values []string
 	for _, r := range s.runs {
@@ -193,8 +193,8 @@ func (s *several) values(name string) []string {
 	return slices.Compact(values)
 }
 
-// axis is the first setting of those that loads are varied by, then of the labels, of which every run has a
-// number and two differ.
+// axis returns the first setting that is a number in every run and differs between two of them. Settings that vary a
+// load come first, then labels.
 func (s *several) axis() string {
 	candidates := []string{"concurrency", "rate"}
 	for _, name := range s.labels() {
@@ -215,7 +215,7 @@ func (s *several) axis() string {
 	return ""
 }
 
-// labels are those of all runs.
+// labels returns the labels of all runs.
 func (s *several) labels() []string {
 	all := map[string]bool{}
 	for _, r := range s.runs {
@@ -226,8 +226,8 @@ func (s *several) labels() []string {
 	return slices.Sorted(maps.Keys(all))
 }
 
-// names call each run by what it has of what the runs differ in, and by its own name where that is not
-// enough.
+// names returns a name for each run: its settings that differ between runs, plus its own name where these are not
+// unique.
 func (s *several) names() []string {
 	var differ []func(runindex.Run) string
 	add := func(of func(runindex.Run) string) {
@@ -268,7 +268,7 @@ func (s *several) names() []string {
 	return names
 }
 
-// tellTheSame says whether two settings part the runs alike.
+// tellTheSame reports whether two settings divide the runs into the same groups.
 func (s *several) tellTheSame(a, b func(runindex.Run) string) bool {
 	ofA, ofB := map[string]string{}, map[string]string{}
 	for _, r := range s.runs {
@@ -284,7 +284,7 @@ func (s *several) tellTheSame(a, b func(runindex.Run) string) bool {
 	return true
 }
 
-// linked says whether the page can lead to those of its runs: it is a file, and all of them have one.
+// linked reports whether the page can link to the pages of its runs: the page is a file, and every run has a page.
 func (s *several) linked() bool {
 	return s.line.out != "" && !slices.ContainsFunc(s.runs, func(r runindex.Run) bool {
 		_, err := os.Stat(r.Path(rundir.HTMLFile))
@@ -292,7 +292,7 @@ func (s *several) linked() bool {
 	})
 }
 
-// relative is the way from the page to a run; empty if there is none.
+// relative returns the path from the page to a run, or "" if there is none.
 func (s *several) relative(r runindex.Run) string {
 	from, err := filepath.Abs(filepath.Dir(s.line.out))
 	if err != nil {
@@ -309,7 +309,7 @@ func (s *several) relative(r runindex.Run) string {
 	return filepath.ToSlash(way)
 }
 
-// byArm draws the runs by arm, where there are several.
+// byArm returns charts of the runs by arm, if there are several arms.
 func (s *several) byArm() []render.Block {
 	const arm = "arm"
 	if len(s.values(arm)) < 2 {
@@ -335,13 +335,13 @@ func (s *several) byArm() []render.Block {
 		}
 	}
 	c, err := compare.Compare(observed, o)
-	if err != nil { // runs of arms that have nothing in common
+	if err != nil { // the arms' runs have nothing in common
 		return []render.Block{render.H2("By arm"), render.Small(err.Error())}
 	}
 	return comparison.ByArm(c)
 }
 
-// addCourses reads the telemetry of the runs that are shown over time, one after the other.
+// addCourses reads the telemetry of the runs that are shown over time, one run at a time.
 func (s *several) addCourses(g *report.Group) error {
 	for _, i := range g.Chosen() {
 		log, err := s.runs[i].Telemetry()

@@ -18,7 +18,7 @@ import (
 	"github.com/umascope/umascope/loadgen/summary"
 )
 
-// runWorkbook is what run --xlsx writes.
+// runWorkbook writes the workbook of run --xlsx.
 func runWorkbook(w io.Writer, r runindex.Run) error {
 	sheets := []render.Sheet{report.SummarySheet(r.Summary)}
 	if r.HasRequests() {
@@ -27,8 +27,7 @@ func runWorkbook(w io.Writer, r runindex.Run) error {
 	return render.XLSX(w, sheets...)
 }
 
-// workbook has a row for each run, a sheet for each cell, the requests of all runs, and the flags that they
-// were made with.
+// workbook writes the workbook: a row for each run, a sheet for each cell, the requests of all runs, and their flags.
 func (s *several) workbook(w io.Writer) error {
 	columns := s.columns()
 	sheets := []render.Sheet{s.summarySheet(columns)}
@@ -44,7 +43,7 @@ func (s *several) workbook(w io.Writer) error {
 	return render.XLSX(w, append(sheets, s.parameterSheet())...)
 }
 
-// figureColumn is a figure in a workbook; its name has the unit.
+// figureColumn is a figure in a workbook. Its name includes the unit.
 type figureColumn struct {
 	name string
 	of   func(figuresOfRun) (float64, bool)
@@ -64,8 +63,8 @@ func (s *several) withFigures() []figuresOfRun {
 	return all
 }
 
-// columns are the figures that a run has, those of --metric behind them. What an engine says of itself has
-// a column of its own.
+// columns returns the figures that the runs have, followed by those of --metric. Figures that an engine reports about
+// itself have columns of their own.
 func (s *several) columns() []figureColumn {
 	var columns []figureColumn
 	runs := s.withFigures()
@@ -116,7 +115,7 @@ func rowOf(r figuresOfRun, columns []figureColumn, before ...any) []any {
 	return before
 }
 
-// summarySheet has a row for each run.
+// summarySheet returns a sheet with a row for each run.
 func (s *several) summarySheet(columns []figureColumn) render.Sheet {
 	labels := s.labels()
 	header := append([]string{"run", "start", "state", "simulated", "model", "scenario", "engine"}, labels...)
@@ -138,7 +137,7 @@ func startOf(r compare.Run) any {
 	return r.StartedAt.UTC().Format("2006-01-02 15:04:05")
 }
 
-// cell is the runs that only chance tells apart: of one arm, model, scenario and load.
+// cell is a group of repeated runs: the same arm, model, scenario and load.
 type cell struct {
 	name string
 	runs []figuresOfRun
@@ -175,7 +174,7 @@ func (s *several) scenarios() []string {
 	return slices.Compact(all)
 }
 
-// sheet has the runs of a cell, and what they come to: invalid ones are listed and enter nothing.
+// sheet returns the runs of a cell and their statistics. Invalid runs are listed and do not enter the statistics.
 func (c cell) sheet(name string, columns []figureColumn) render.Sheet {
 	var rows [][]any
 	samples := make([][]float64, len(columns))
@@ -206,7 +205,7 @@ func (c cell) sheet(name string, columns []figureColumn) render.Sheet {
 	return render.Sheet{Name: name, Header: headerOf(columns, "run", "state"), Rows: render.Rows(rows)}
 }
 
-// statistic describes values; an empty cell where they are too few for it.
+// statistic returns a statistic of the values, or an empty cell if there are too few values for it.
 func statistic(x []float64, of func(stats.Description) *float64) any {
 	d, err := stats.Describe(x)
 	if err != nil || of(d) == nil {
@@ -215,7 +214,7 @@ func statistic(x []float64, of func(stats.Description) *float64) any {
 	return *of(d)
 }
 
-// requestSheet has the requests of all runs, one run after the other.
+// requestSheet returns the requests of all runs, run by run.
 func (s *several) requestSheet() render.Sheet {
 	var of iter.Seq2[openai.Record, error] = func(yield func(openai.Record, error) bool) {}
 	table := report.RequestSheet(s.runs[0].Summary, of)
@@ -234,7 +233,7 @@ func (s *several) requestSheet() render.Sheet {
 	return table
 }
 
-// parameterSheet has a row for each flag and a column for each run.
+// parameterSheet returns a sheet with a row for each flag and a column for each run.
 func (s *several) parameterSheet() render.Sheet {
 	header := []string{"flag"}
 	all := map[string]bool{}

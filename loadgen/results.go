@@ -11,7 +11,7 @@ import (
 	"github.com/umascope/umascope/loadgen/summary"
 )
 
-// results says which further files a run writes.
+// results holds the flags for the additional files of a run.
 type results struct {
 	xlsx, csv, conversations, benchstat bool
 }
@@ -23,7 +23,7 @@ func resultFlags(set flagvalue.Set, r *results) {
 	set.Flag("benchstat", "Write "+rundir.BenchstatFile+" too, for benchstat to compare runs.").BoolVar(&r.benchstat)
 }
 
-// writeResults writes the files that were asked for, from those that the folder has.
+// writeResults writes the files that were asked for from the files of the run folder.
 func writeResults(f rundir.Folder, want results, sum summary.Summary) error {
 	requests := func() render.Sheet { return report.RequestSheet(sum, summary.Records(f.Path(rundir.RequestsFile))) }
 	var errs []error

@@ -10,7 +10,7 @@ import (
 	"github.com/umascope/umascope/loadgen/runner"
 )
 
-// checkRun checks the flags of a run against each other, and completes them.
+// checkRun checks the flags of a run against each other and sets the values that depend on others.
 func (l *commandLine) checkRun() (*settings, error) {
 	host, err := os.Hostname()
 	if err != nil {
@@ -24,7 +24,7 @@ func (l *commandLine) checkRun() (*settings, error) {
 	return s, nil
 }
 
-// measureRun runs the verb run.
+// measureRun carries out the verb run.
 func (l *commandLine) measureRun(ctx context.Context, env runner.Environment) error {
 	s, err := l.checkRun()
 	if err != nil {
@@ -56,7 +56,7 @@ func makeRun(ctx context.Context, s *settings, env runner.Environment) (runner.R
 	return result, err
 }
 
-// quiet is the environment of one of many runs: its figures go to its own folder, not to the terminal.
+// quiet returns the environment of one of many runs. Its figures go to its own folder and not to the terminal.
 func quiet(env runner.Environment, logLevel string, page *live.Page) runner.Environment {
 	env.Stdout, env.Page, env.Console = io.Discard, page, live.NewConsole(env.Stderr)
 	env.Log = newLogger(env.Console, logLevel)

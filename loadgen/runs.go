@@ -55,7 +55,7 @@ const archiveHelp = `Write run folders into one .tar.gz.
 
 Folders of sweeps and campaigns go as a whole. The archive is read again and held against the disk before it gets its name; with --delete the folders go then. tar -xzf brings them back.`
 
-// shelfLine is the verb runs on the command line.
+// shelfLine holds the flags of the verb runs.
 type shelfLine struct {
 	root   string
 	names  []string
@@ -97,7 +97,7 @@ func runsVerbs(app *kingpin.Application) []verb {
 	}
 }
 
-// parseAge accepts days too.
+// parseAge accepts Go durations and days.
 func parseAge(text string) (time.Duration, error) {
 	if days, is := strings.CutSuffix(text, "d"); is {
 		n, err := strconv.Atoi(days)
@@ -112,7 +112,7 @@ func parseAge(text string) (time.Duration, error) {
 	return age, nil
 }
 
-// parseArchive accepts names that say what the file will be.
+// parseArchive accepts file names whose extension names the format.
 func parseArchive(path string) (string, error) {
 	if !strings.HasSuffix(path, ".tar.gz") && !strings.HasSuffix(path, ".tgz") {
 		return "", fmt.Errorf("%q: want a name that ends in .tar.gz", path)
@@ -120,7 +120,7 @@ func parseArchive(path string) (string, error) {
 	return path, nil
 }
 
-// entries are the runs on the shelf, the oldest first.
+// entries returns the runs in the folder, the oldest first.
 func (l *shelfLine) entries() ([]retention.Entry, error) {
 	found, err := runindex.Find([]string{l.root})
 	if errors.Is(err, runindex.ErrNoRun) {
@@ -143,7 +143,7 @@ func (l *shelfLine) entries() ([]retention.Entry, error) {
 	return retention.Oldest(all), nil
 }
 
-// entryOf is what a folder says of its run.
+// entryOf returns the entry of a run folder.
 func entryOf(o runindex.Opened) (retention.Entry, error) {
 	e := retention.Entry{Run: filepath.Base(o.Path), Path: o.Path, State: retention.Finished}
 	m, s := o.Run.Manifest, o.Run.Summary
@@ -151,7 +151,7 @@ func entryOf(o runindex.Opened) (retention.Entry, error) {
 	case o.Err == nil:
 		e.Valid = &s.Valid
 	case errors.Is(o.Err, summary.ErrUnfinished), errors.Is(o.Err, summary.ErrShare):
-		// Its manifest can be read all the same.
+		// The manifest can still be read.
 		var err error
 		if m, err = rundir.Folder(o.Path).ReadManifest(); err != nil {
 			return e, err
@@ -170,7 +170,7 @@ func entryOf(o runindex.Opened) (retention.Entry, error) {
 	return e, nil
 }
 
-// list runs the verb runs list.
+// list carries out runs list.
 func (l *shelfLine) list(stdout io.Writer) error {
 	all, err := l.entries()
 	if err != nil {
@@ -182,7 +182,7 @@ func (l *shelfLine) list(stdout io.Writer) error {
 	return openai.PrintJSON(stdout, append([]retention.Entry{}, all...))
 }
 
-// paths are the folders that were named.
+// paths returns the folders that were named.
 func (l *shelfLine) paths() ([]string, error) {
 	var paths []string
 	for _, name := range l.names {
@@ -200,7 +200,7 @@ func (l *shelfLine) paths() ([]string, error) {
 	return paths, nil
 }
 
-// each does something with the run folders that were named.
+// each calls do for each run folder that was named.
 func (l *shelfLine) each(do func(path string) error) error {
 	paths, err := l.paths()
 	if err != nil {
@@ -217,7 +217,7 @@ func (l *shelfLine) each(do func(path string) error) error {
 	return nil
 }
 
-// prune runs the verb runs prune.
+// prune carries out runs prune.
 func (l *shelfLine) prune(ctx context.Context, stdout, stderr io.Writer) error {
 	if l.rule.Keep < 0 && l.rule.OlderThan == 0 {
 		return usage(errors.New("runs prune: say which runs go: --keep, --older-than or both"))
@@ -243,7 +243,7 @@ func (l *shelfLine) prune(ctx context.Context, stdout, stderr io.Writer) error {
 	return errors.Join(append(errs, ctx.Err())...)
 }
 
-// archive runs the verb runs archive.
+// archive carries out runs archive.
 func (l *shelfLine) archive(ctx context.Context, stdout io.Writer) error {
 	if err := checkPlace("--to", l.to); err != nil {
 		return usage(err)
@@ -268,7 +268,7 @@ func (l *shelfLine) archive(ctx context.Context, stdout io.Writer) error {
 	return retention.Remove(ctx, paths, l.to)
 }
 
-// ended says whether all runs of a folder are over.
+// ended returns an error unless all runs of a folder have ended.
 func ended(path string) error {
 	of := &shelfLine{root: path}
 	all, err := of.entries()

@@ -26,17 +26,17 @@ Two things are wanted of it: that arms that are alike are shown to be within a m
 
 Runs of one arm show that they differ little only if they are many: with --from the CV has its confidence interval, and the high end is what to plan with.`
 
-// defaultArmLabel tells the arms of runs unless --by names another. Runs without it are of one arm.
+// defaultArmLabel is the label that distinguishes arms, unless --by names another. Runs without it belong to one arm.
 const defaultArmLabel = "arm"
 
-// powerLine is campaign power on the command line.
+// powerLine holds the flags of campaign power.
 type powerLine struct {
 	cv, margin, difference, power, alpha float64
 	from                                 []string
 	metric, by                           string
 }
 
-// powerVerb adds the sub-command to campaign.
+// powerVerb adds the sub-command power to campaign.
 func powerVerb(campaign *kingpin.CmdClause) verb {
 	l := &powerLine{}
 	clause := campaign.Command("power", powerHelp)
@@ -52,7 +52,7 @@ func powerVerb(campaign *kingpin.CmdClause) verb {
 	return verb{clause, func(_ context.Context, p Program) error { return l.run(p.Stdout, p.Stderr) }}
 }
 
-// parseMetric accepts what runs are compared by.
+// parseMetric accepts metrics that runs are compared by.
 func parseMetric(text string) (string, error) {
 	if _, known := compare.FindMetric(currentName(text).now); !known {
 		return "", fmt.Errorf("%q is no metric; near it are %s", text, flagvalue.Join(compare.Near(text)))
@@ -60,7 +60,7 @@ func parseMetric(text string) (string, error) {
 	return text, nil
 }
 
-// run runs campaign power.
+// run carries out campaign power.
 func (l *powerLine) run(stdout, stderr io.Writer) error {
 	name := currentName(l.metric)
 	name.notice(stderr, "--metric")
@@ -91,10 +91,10 @@ func (l *powerLine) run(stdout, stderr io.Writer) error {
 	return answer.Write(stdout)
 }
 
-// showPercent is a share with three digits.
+// showPercent formats a share as a percentage with three significant digits.
 func showPercent(share float64) string { return strconv.FormatFloat(100*share, 'g', 3, 64) + " %" }
 
-// spread is how much the valid runs of the folders differ within their arms.
+// spread returns the variation of the valid runs within their arms.
 func (l *powerLine) spread(stderr io.Writer) (power.Spread, error) {
 	runs, skipped, err := runindex.Load(l.from)
 	if err != nil {
@@ -103,7 +103,7 @@ func (l *powerLine) spread(stderr io.Writer) (power.Spread, error) {
 	reportLeftOut(stderr, skipped)
 	type cell struct{ arm, model, engine, scenario, host string }
 	groups := map[cell][]float64{}
-	var order []cell // sums of floats depend on it
+	var order []cell // a fixed order, since sums of floats depend on it
 	labelled := l.by == defaultArmLabel
 	for _, r := range runs {
 		o := r.Observation()

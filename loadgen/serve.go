@@ -18,7 +18,7 @@ import (
 	"github.com/umascope/umascope/loadgen/summary"
 )
 
-// DefaultResultsAddress is where finished runs are served unless a flag says otherwise.
+// DefaultResultsAddress is the default address where finished runs are served.
 const DefaultResultsAddress = "127.0.0.1:10422"
 
 const serveHelp = `Serve finished runs and saved comparisons to Prometheus.
@@ -32,7 +32,7 @@ saved beside them.
 Scrape it with honor_labels: true: the label host is the machine that was measured. A page for people is at /.
 What is added to the folder is seen by the next scrape; a run that goes on is passed by until it has a summary.`
 
-// serveLine is the verb serve on the command line.
+// serveLine holds the flags of the verb serve.
 type serveLine struct {
 	runs          string
 	web           live.Address
@@ -54,7 +54,7 @@ func serveVerb(app *kingpin.Application) verb {
 	return verb{clause, func(ctx context.Context, p Program) error { return l.run(ctx, p.Cut, newLogger(p.Stderr, l.logLevel)) }}
 }
 
-// run runs the verb serve until the context or cut ends it.
+// run carries out the verb serve until the context or cut ends it.
 func (l *serveLine) run(ctx context.Context, cut <-chan struct{}, log *slog.Logger) error {
 	shelf := l.shelf()
 	if err := shelf.Check(); err != nil {
@@ -66,7 +66,7 @@ func (l *serveLine) run(ctx context.Context, cut <-chan struct{}, log *slog.Logg
 		return err
 	}
 	page, err := live.Serve(l.web, handler, log)
-	if errors.Is(err, syscall.EADDRNOTAVAIL) { // its link may bring it: whoever starts this is to try again
+	if errors.Is(err, syscall.EADDRNOTAVAIL) { // the address may appear when its link comes up, so a supervisor should retry
 		return fmt.Errorf("--web.listen-address %s: this machine has no such address, or not yet", l.web.HostPort)
 	}
 	if err != nil {
@@ -85,14 +85,14 @@ func (l *serveLine) run(ctx context.Context, cut <-chan struct{}, log *slog.Logg
 	return nil
 }
 
-// shelf is where the runs lie.
+// shelf returns the folder of runs that is served.
 func (l *serveLine) shelf() *promexport.Shelf {
 	return &promexport.Shelf{
 		Root: l.runs, PerCell: l.perCell, Most: l.most, LegacyNames: !l.noLegacyNames, Files: []string{rundir.ManifestFile, rundir.SummaryFile}, Now: time.Now,
 		Find: func() ([]string, error) {
 			found, err := runindex.Find([]string{l.runs})
 			if errors.Is(err, runindex.ErrNoRun) {
-				return nil, nil // there will be some
+				return nil, nil // the folder has no runs yet
 			}
 			return found, err
 		},

@@ -15,13 +15,13 @@ import (
 	"github.com/umascope/umascope/loadgen/summary"
 )
 
-// DefaultAddress is where the live metrics of a run are served unless a flag says otherwise.
+// DefaultAddress is the default address where the live metrics of a run are served.
 const DefaultAddress = "127.0.0.1:10421"
 
-// defaultArm is the label arm of a run that has none.
+// defaultArm is the label arm of a run that sets none.
 const defaultArm = "default"
 
-// settings are the flags of run: the load, what is kept of it, and what is written beside.
+// settings holds the flags of run: the load, what is kept of the run, and the additional files.
 type settings struct {
 	runner.Load
 	keeping
@@ -29,10 +29,10 @@ type settings struct {
 	results results
 }
 
-// keeping is what is kept of a run, whatever its load is, and how it is shown while it lasts.
+// keeping holds the settings that do not depend on the load: what is kept of a run and how it is shown while it runs.
 type keeping struct {
 	runner.Keep
-	labels   []label // as given
+	labels   []label // as the flags gave them
 	web      live.Address
 	linger   time.Duration // how long live metrics are served after the end of the run
 	logLevel string
@@ -40,7 +40,7 @@ type keeping struct {
 
 type label struct{ name, value string }
 
-// resolve fills what depends on other settings and refuses what contradicts itself.
+// resolve sets the values that depend on other settings and refuses settings that contradict each other.
 func (s *settings) resolve(host string) error {
 	var err error
 	if s.Place, err = s.sharing.place(); err != nil {
@@ -63,7 +63,7 @@ func (s *settings) resolve(host string) error {
 	return s.keeping.resolve(host)
 }
 
-// resolve makes sure of the labels that every run has, and refuses what contradicts itself.
+// resolve sets the labels that every run has and refuses settings that contradict each other.
 func (s *keeping) resolve(host string) error {
 	if err := s.Scene.Check(); err != nil {
 		return err
@@ -81,7 +81,7 @@ func (s *keeping) resolve(host string) error {
 	return nil
 }
 
-// resolveLabels makes sure of the labels that every run has.
+// resolveLabels sets the labels that every run has.
 func (s *keeping) resolveLabels(host string) error {
 	for i, l := range s.labels {
 		if slices.ContainsFunc(s.labels[:i], func(other label) bool { return other.name == l.name }) {

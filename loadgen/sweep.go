@@ -20,8 +20,8 @@ import (
 	"github.com/umascope/umascope/loadgen/workload"
 )
 
-// sweeper makes the runs of a sweep. Each is a command line of its own: what its manifest records
-// is what repeats it.
+// sweeper makes the runs of a sweep. Each run has its own command line, and its manifest records that line, so that it
+// can be repeated.
 type sweeper struct {
 	env    runner.Environment
 	line   *commandLine
@@ -34,7 +34,7 @@ type sweeper struct {
 	failure error
 }
 
-// measureSweep runs the verb sweep.
+// measureSweep carries out the verb sweep.
 func (l *commandLine) measureSweep(ctx context.Context, env runner.Environment) error {
 	s, err := newSweeper(l, env)
 	if err != nil {
@@ -57,7 +57,7 @@ func (l *commandLine) measureSweep(ctx context.Context, env runner.Environment) 
 	return s.judge(done)
 }
 
-// newSweeper checks the flags of every point before the first is measured.
+// newSweeper checks the flags of every point before the first run.
 func newSweeper(line *commandLine, env runner.Environment) (*sweeper, error) {
 	run := line.sweepRun
 	if err := run.sharing.refuse(); err != nil {
@@ -93,8 +93,8 @@ func newSweeper(line *commandLine, env runner.Environment) (*sweeper, error) {
 	return s, s.check()
 }
 
-// check parses the command line of every point. What they read from files is the same for all, and
-// read for one only.
+// check parses the command line of every point. Files that the flags name are the same for all points and are read
+// only once.
 func (s *sweeper) check() error {
 	values := s.plan.Values
 	if s.plan.Search != nil {
@@ -112,12 +112,12 @@ func (s *sweeper) check() error {
 	return nil
 }
 
-// readsFiles says whether resolving the settings reads the user's files.
+// readsFiles reports whether resolving the settings reads the user's files.
 func (s *settings) readsFiles() bool {
 	return s.TracePath != "" || !slices.Contains(workload.PromptSets(), s.Prompts)
 }
 
-// point is the command line of a run.
+// point returns the command line of a run.
 func (s *sweeper) point(t sweep.Trial) (*commandLine, error) {
 	flags, err := pointFlags(s.given, s.plan.Over, t.Value)
 	if err != nil {
@@ -135,7 +135,7 @@ func (s *sweeper) point(t sweep.Trial) (*commandLine, error) {
 	return line, err
 }
 
-// drive measures the points and writes what they come to.
+// drive measures the points and writes the result of the sweep.
 func (s *sweeper) drive(ctx context.Context) ([]sweep.Trial, error) {
 	if err := s.keep(nil); err != nil {
 		s.undo()
@@ -144,7 +144,7 @@ func (s *sweeper) drive(ctx context.Context) ([]sweep.Trial, error) {
 	done, err := s.plan.Drive(ctx, s.measure, s.keep)
 	if s.failure != nil && len(done) == 1 && done[0].Summary == nil {
 		s.undo()
-		return nil, s.failure // nothing was measured: it is that run's error with its exit code
+		return nil, s.failure // nothing was measured, so the error and its exit code are those of the run
 	}
 	ended := time.Now().UTC()
 	s.result.EndedAt = &ended
@@ -188,7 +188,7 @@ func (s *sweeper) measure(ctx context.Context, t sweep.Trial) sweep.Outcome {
 	return done
 }
 
-// fail is the outcome of a run that did not end as planned.
+// fail returns the outcome of a run that did not end as planned.
 func (s *sweeper) fail(ctx context.Context, made runner.Result, err error) sweep.Outcome {
 	s.failure = err
 	failed := sweep.Outcome{Run: made.Run, Status: sweep.Failed, Problem: printable(err.Error()), Summary: made.Summary()}
@@ -198,13 +198,13 @@ func (s *sweeper) fail(ctx context.Context, made runner.Result, err error) sweep
 	return failed
 }
 
-// keep writes what was measured so far.
+// keep writes the points measured so far.
 func (s *sweeper) keep(done []sweep.Trial) error {
 	s.result.Update(s.plan, done)
 	return errors.Join(s.folder.WriteJSON(rundir.SweepFile, s.result), s.folder.Write(rundir.SweepCSVFile, s.result.CSV))
 }
 
-// write writes what people read, and prints it.
+// write writes the page and the table of the sweep, and prints the table.
 func (s *sweeper) write() error {
 	group := sweepGroup(s.result.Outline(s.plan))
 	err := s.addCourses(&group)
@@ -215,7 +215,7 @@ func (s *sweeper) write() error {
 	return err
 }
 
-// sweepGroup is a sweep as its page shows it.
+// sweepGroup returns the content of a sweep's page.
 func sweepGroup(o sweep.Outline) report.Group {
 	g := report.Group{Title: o.Title, Over: o.Over, Notes: o.Notes, Verdict: o.Verdict, Good: o.Good, RunPage: rundir.HTMLFile}
 	for _, m := range o.Members {
@@ -243,7 +243,7 @@ func (s *sweeper) addCourses(g *report.Group) error {
 	return nil
 }
 
-// judge turns what the runs come to into an outcome.
+// judge turns the results of the runs into an outcome.
 func (s *sweeper) judge(done []sweep.Trial) error {
 	switch s.plan.Judge(done) {
 	case sweep.Unsound:

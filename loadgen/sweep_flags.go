@@ -27,7 +27,7 @@ One run for each point, side by side in one folder, with a table and curves over
 
 Exit codes: 1 if it was interrupted or a run failed; 3 if a run is INVALID, or one that tells nothing ended a search; 4 if no load keeps --slo. What was measured is in the folder in any case.`
 
-// sweepSettings are the flags that sweep has beside those of run.
+// sweepSettings holds the flags of sweep that run does not have.
 type sweepSettings struct {
 	over           sweep.Over
 	search         sweep.Kind
@@ -51,7 +51,7 @@ func sweepFlags(set flagvalue.Set) *sweepSettings {
 	return s
 }
 
-// percentWithin accepts 10% or 0.1.
+// percentWithin returns a parser for a share, written as 10% or 0.1.
 func percentWithin(least, most float64) func(string) (float64, error) {
 	return func(s string) (float64, error) {
 		text, percent := strings.CutSuffix(s, "%")
@@ -73,7 +73,7 @@ func percentOrOff(s string) (float64, error) {
 	return percentWithin(0.0001, 1)(s)
 }
 
-// plan is what the flags ask for.
+// plan returns the sweep that the flags describe.
 func (s *sweepSettings) plan(run *settings) (sweep.Plan, error) {
 	p := sweep.Plan{Over: s.over, StopErrorRatio: s.stopErrorRatio, Pause: s.pause, Seed: run.Seed, SamePrompts: s.samePrompts}
 	if s.over.Name == sweep.Shapes && !s.pauseGiven {
@@ -100,7 +100,7 @@ func (s *sweepSettings) plan(run *settings) (sweep.Plan, error) {
 	return p, nil
 }
 
-// given are the flags on the command line, in order.
+// given returns the flags on the command line, in order.
 func (l *commandLine) given() ([]sweep.Flag, error) {
 	context, err := l.app.ParseContext(l.args)
 	if err != nil {
@@ -115,12 +115,12 @@ func (l *commandLine) given() ([]sweep.Flag, error) {
 	return given, nil
 }
 
-// ofSweep are flags that say something of the sweep, not of its runs.
+// ofSweep returns the flags that describe the sweep and not its runs.
 func ofSweep() []string {
 	return []string{"over", "search", "tolerance", "pause", "stop-error-rate", "same-prompts", "out", "run-id", "seed", "web.listen-address", "web.allow-host", "web.config.file", "web.linger"}
 }
 
-// pointFlags are the flags of a point's run: those of the sweep, and what is the point's own.
+// pointFlags returns the flags of a point's run: those of the sweep, and the point's own value.
 func pointFlags(given []sweep.Flag, over sweep.Over, v sweep.Value) ([]sweep.Flag, error) {
 	has := func(name string) bool {
 		return slices.ContainsFunc(given, func(f sweep.Flag) bool { return f.Name == name })
@@ -144,5 +144,5 @@ func pointFlags(given []sweep.Flag, over sweep.Over, v sweep.Value) ([]sweep.Fla
 	return append(flags, sweep.Flag{Name: "label", Value: over.Label() + "=" + v.Text}), nil
 }
 
-// arguments writes flags as the command line of a run has them.
+// arguments returns flags as arguments of a run's command line.
 func (l *commandLine) arguments(flags []sweep.Flag) []string { return argumentsOf(l.run, flags) }

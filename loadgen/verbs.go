@@ -7,15 +7,15 @@ import (
 	"github.com/alecthomas/kingpin/v2"
 )
 
-// verb is a command of the program: its clause, and what it does once the command line is parsed. do takes out of
-// the program what the verb needs, such as the writer of its output, and passes on nothing else.
+// verb is a command of the program: its clause, and do, which runs once the command line is parsed. do takes from the
+// program only what the verb needs, such as the writer of its output.
 type verb struct {
 	clause *kingpin.CmdClause
 	do     func(ctx context.Context, p Program) error
 }
 
-// verbs are the commands that need nothing of the command line but their own flags. Those that make runs (run, sweep,
-// record) stand in commandLine: a campaign and a sweep write such command lines.
+// verbs returns the commands that need only their own flags. The commands that make runs (run, sweep, record) are in
+// commandLine, since a campaign and a sweep write such command lines.
 func verbs(app *kingpin.Application) []verb {
 	return append(slices.Concat(armVerbs(app), campaignVerbs(app), runsVerbs(app)),
 		compareVerb(app),
