@@ -13,9 +13,9 @@ const (
 	eventEmpty   = "empty"
 )
 
-// givenUp says whether an engine ends an answer with this finish_reason that it did not finish. vLLM and
-// SGLang write abort where the answer was aborted, by a pause, a failure or a request of somebody else's,
-// TensorRT-LLM timeout and cancelled, and all of them error.
+// givenUp reports whether this finish_reason marks an answer that the engine ended before it was finished. vLLM and
+// SGLang write abort for an answer aborted by a pause, a failure or another client's request; TensorRT-LLM writes
+// timeout and cancelled; all of them write error.
 func givenUp(finish string) bool {
 	switch finish {
 	case "abort", "cancelled", "error", "timeout":
@@ -29,11 +29,11 @@ type arrival struct {
 	at    int64
 	read  int
 	kind  byte  // t text, r reasoning, c tool call, a audio
-	ids   count // tokens listed since the payload chunk before
+	ids   count // tokens listed since the previous payload chunk
 	total count // completion tokens of the answer so far, by continuous usage
 }
 
-// answer is what a response body said, put together after its end.
+// answer is the content of a response body, decoded after its end.
 type answer struct {
 	events    int
 	firstAt   int64
@@ -41,20 +41,20 @@ type answer struct {
 	arrivals  []arrival
 	output    []byte // reasoning, text and tool fragments in order
 	keepText  bool
-	text      []byte // the text alone, if it was to be kept
+	text      []byte // the text alone, if it is to be kept
 	usage     usage
-	ids       count // tokens of the whole answer that were listed: by token_ids or logprobs
-	logged    bool  // by the latter
-	waiting   int   // of those, the ones after the last payload chunk
+	ids       count // tokens of the whole answer that are listed by token_ids or logprobs
+	logged    bool  // they are listed by logprobs
+	waiting   int   // of ids, those after the last payload chunk
 	perStep   float64
 	finish    string
 	done      bool   // [DONE], or the end of a whole JSON body
-	streamed  bool   // it came as events, not as one body
-	failed    bool   // an error report, or an event that nothing can be made of
+	streamed  bool   // the answer came as events, not as one body
+	failed    bool   // an error report, or an event that cannot be decoded
 	failure   string // its text
 	code      string // its code
-	loose     string // bytes at the end that are no event
-	words     string // the first data that is no JSON object, or a body that is no answer
+	loose     string // bytes at the end that are not an event
+	words     string // the first data that is not a JSON object, or a body that is not an answer
 
 	id, model, fingerprint string
 
@@ -66,7 +66,7 @@ func (a *answer) reset() {
 	*a = answer{arrivals: a.arrivals[:0], output: a.output[:0], chunk: a.chunk}
 }
 
-// addStream reads all events of a stream. What follows [DONE] is not part of the answer.
+// addStream reads all events of a stream. Data after [DONE] is not part of the answer.
 func (a *answer) addStream(s *stream, lastAt int64, lastRead int) {
 	a.streamed = true
 	for _, e := range s.events {
@@ -86,7 +86,7 @@ func (a *answer) addStream(s *stream, lastAt int64, lastRead int) {
 	}
 }
 
-// whole says whether an event without its blank line is one all the same.
+// whole reports whether an event without its blank line is complete.
 func (a *answer) whole(f fields) bool {
 	data := bytes.TrimSpace(f.data)
 	return f.hasProblem || string(data) == doneMarker || a.chunk.decode(data)
@@ -103,7 +103,7 @@ func (a *answer) note(kind string, at int64) {
 	a.events++
 }
 
-// addEvent takes one event and returns its type; none for lines that are no event of the format.
+// addEvent adds one event and returns its type, or "" for lines that are not an event of the format.
 func (a *answer) addEvent(f fields, e event) string {
 	data := bytes.TrimSpace(f.data)
 	switch {
@@ -118,7 +118,7 @@ func (a *answer) addEvent(f fields, e event) string {
 		a.fail(f.report())
 		return eventError
 	case !f.hasData && f.hasComment, bytes.HasPrefix(data, []byte(":")):
-		return eventComment // the latter: a keep-alive that a proxy has wrapped once more
+		return eventComment // a comment: a keep-alive that a proxy has wrapped once more
 	case string(data) == doneMarker:
 		a.done = true
 		return eventDone
@@ -134,8 +134,8 @@ func (a *answer) addEvent(f fields, e event) string {
 	return a.addChunk(e.at, e.read)
 }
 
-// addBody takes a body that is one JSON object: the answer to a request without stream, or an
-// error. All of it arrived when its end did.
+// addBody adds a body that is one JSON object: the answer to a request without stream, or an error. The arrival of its
+// end is the arrival of all of it.
 func (a *answer) addBody(body []byte, at int64, read int) {
 	if !a.chunk.decode(body) {
 		a.loose = "body is not valid JSON"
@@ -148,7 +148,7 @@ func (a *answer) addBody(body []byte, at int64, read int) {
 	}
 }
 
-// addChunk takes the decoded chunk and returns its type.
+// addChunk adds the decoded chunk and returns its type.
 func (a *answer) addChunk(at int64, read int) string {
 	k := &a.chunk
 	a.identify(k)
@@ -205,7 +205,7 @@ func (a *answer) addPayload(at int64, read int) {
 	}
 }
 
-// kind is the letter of a payload chunk; one that is not only reasoning is visible output.
+// kind returns the letter of a payload chunk. A chunk with anything but reasoning is visible output.
 func (k *chunk) kind() byte {
 	switch {
 	case len(k.text) > 0, k.foreign:
@@ -218,7 +218,7 @@ func (k *chunk) kind() byte {
 	return 'r'
 }
 
-// identify keeps who answered, as the first event that says so puts it.
+// identify keeps id, model and fingerprint from the first event that has them.
 func (a *answer) identify(k *chunk) {
 	for _, name := range []struct {
 		to  *string

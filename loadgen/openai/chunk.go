@@ -8,30 +8,30 @@ type chunk struct {
 	role                   bool
 	reasoning, text, tools []byte // decoded fragments, all choices in order
 	toolCalls              int
-	audio                  bool   // sound without words
-	hidden                 bool   // reasoning that is encrypted
+	audio                  bool   // sound without a transcript
+	hidden                 bool   // encrypted reasoning
 	foreign                bool   // output of another kind, such as an image
 	finish                 []byte // raw; nil if null or absent
 	tokenIDs               count
 	logged                 bool // tokenIDs are counted by their log probabilities
 	usage                  usage
-	beside                 usage   // what vendors tell beside the usage object
-	perIteration           float64 // tokens decoded in one step of the engine, 0 if not told
+	beside                 usage   // counts that vendors report outside the usage object
+	perIteration           float64 // tokens decoded in one step of the engine, 0 if not reported
 	usageSeen              bool
 	failure                []byte // raw error value; nil if absent, null or empty
 	kindOfError            []byte // raw top-level type, of a flat error object
 	message                []byte // raw top-level message, where vLLM once put error texts
 	detail                 []byte // raw top-level detail, where FastAPI puts errors; nil if absent, null or empty
 	objectIsError          bool
-	odd                    bool // valid JSON, but not of a shape that an answer has
+	odd                    bool // valid JSON, but not in the shape of an answer
 }
 
-// payload says whether the chunk carries output: text, reasoning, a tool-call fragment, or what has no text.
+// payload reports whether the chunk carries output: text, reasoning, a tool-call fragment, or output without text.
 func (k *chunk) payload() bool {
 	return len(k.text) > 0 || len(k.reasoning) > 0 || k.toolCalls > 0 || k.audio || k.hidden || k.foreign
 }
 
-// failed says whether the chunk is an error report.
+// failed reports whether the chunk is an error report.
 func (k *chunk) failed() bool {
 	return k.failure != nil || k.objectIsError || k.detail != nil && k.choices == 0
 }
@@ -83,8 +83,7 @@ func (k *chunk) member(c *cursor, name []byte) {
 	}
 }
 
-// rawString consumes a value and returns it if it is a string; identifiers of another type are
-// not worth failing a request for.
+// rawString consumes a value and returns it if it is a string. An identifier of another type does not fail the request.
 func rawString(c *cursor) []byte {
 	if c.peek() == '"' {
 		return c.str()
@@ -163,7 +162,7 @@ func (k *chunk) decodeChoice(c *cursor) {
 	}
 }
 
-// output consumes a text of the answer. One that is no string is odd: to drop it would time the
+// output consumes a text of the answer. A value of another type marks the chunk as odd: dropping it would time the
 // wrong token.
 func (k *chunk) output(c *cursor) []byte {
 	if c.peek() == '"' {

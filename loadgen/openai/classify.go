@@ -5,21 +5,21 @@ import "bytes"
 // doneMarker is the data of the event that ends a stream.
 const doneMarker = "[DONE]"
 
-// class is what the hot path knows of one event.
+// class is what the hot path reads from one event.
 type class uint8
 
 const (
 	classNone    class = iota // certainly no payload
-	classPayload              // payload, or not certainly none
+	classPayload              // payload, or possibly payload
 	classDone                 // the marker [DONE]
 )
 
-// classify tells from the bytes of one event's data whether it carries payload. It allocates
-// nothing, decodes nothing and stops at the first evidence.
+// classify reports from the bytes of one event's data whether it carries payload. It allocates nothing, decodes nothing
+// and stops at the first evidence.
 //
-// It may call an event payload that is none (an empty text beside log probabilities, say), never
-// the other way round: deadlines and the live counter follow it, and a stream that delivers must
-// not be cut off. Every figure of a record comes from the decode at the end of the stream.
+// It may count an event without payload as payload (an empty text with log probabilities, for example), but never
+// misses a payload: deadlines and the live counter use it, and a stream that delivers must not be cut off. Every figure
+// of a record comes from the decode at the end of the stream.
 func classify(data []byte) class {
 	data = trimSpace(data)
 	if len(data) == 0 || data[0] != '{' {
@@ -41,8 +41,8 @@ func classify(data []byte) class {
 	}
 }
 
-// nextString returns the next string of a JSON text, whether it holds escapes, and what follows
-// it; no rest if there is none.
+// nextString returns the next string of a JSON text, whether it holds escapes, and the bytes after it; rest is nil if
+// there is no string.
 func nextString(data []byte) (text []byte, escaped bool, rest []byte) {
 	open := bytes.IndexByte(data, '"')
 	if open < 0 {
@@ -60,7 +60,7 @@ func nextString(data []byte) (text []byte, escaped bool, rest []byte) {
 	return nil, false, nil
 }
 
-// afterColon returns the value if what follows a string makes it a member's name.
+// afterColon returns the value after a string and whether the string is a member's name.
 func afterColon(data []byte) (value []byte, isKey bool) {
 	data = trimSpace(data)
 	if len(data) == 0 || data[0] != ':' {
@@ -69,8 +69,8 @@ func afterColon(data []byte) (value []byte, isKey bool) {
 	return trimSpace(data[1:]), true
 }
 
-// carriesOutput lists the members whose value is output, at whatever depth. Data and transcript are those of
-// audio; text, summary and data those of reasoning_details.
+// carriesOutput lists the members whose value is output, at any depth. Data and transcript belong to audio; text,
+// summary and data to reasoning_details.
 func carriesOutput(name []byte) bool {
 	switch string(name) {
 	case "content", "text", "reasoning_content", "reasoning", "tool_calls", "refusal", "function_call", "transcript", "data", "summary":
@@ -79,7 +79,7 @@ func carriesOutput(name []byte) bool {
 	return false
 }
 
-// isEmptyValue says whether a value is null, an empty string or an empty list.
+// isEmptyValue reports whether a value is null, an empty string or an empty list.
 func isEmptyValue(value []byte) bool {
 	if bytes.HasPrefix(value, []byte("null")) || bytes.HasPrefix(value, []byte(`""`)) {
 		return true

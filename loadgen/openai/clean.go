@@ -10,25 +10,25 @@ import (
 	"unicode/utf8"
 )
 
-// Limits on foreign text in a record, in bytes.
+// Limits on text from servers in a record, in bytes.
 const (
 	maxErrorLength = 500
 	maxNameLength  = 200
 
-	maxForeignText = 64 << 10 // what is looked at
+	maxForeignText = 64 << 10 // bytes examined
 
-	ellipsis = "…" // ends a text that was cut
+	ellipsis = "…" // ends a truncated text
 )
 
 // escapeSequence matches terminal control sequences (ECMA-48): CSI, the strings that end in BEL or
 // ST, and the short ones.
 var escapeSequence = regexp.MustCompile("(?:\x1b\\[|\u009b)[0-?]*[ -/]*[@-~]|\x1b[\\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\\\)?|\x1b[ -/]*[0-~]?")
 
-// LongestForeign bounds, in bytes, what messages and reports repeat of a text that others wrote.
+// LongestForeign is the most bytes that messages and reports repeat of a text from outside the program.
 const LongestForeign = 2000
 
-// Printable makes foreign text fit for a terminal and a log: one line of printable characters and at
-// most limit bytes. Records hold nothing else, so that the rest of the program may print them.
+// Printable makes text from a server safe for a terminal and a log: one line of printable characters and at most limit
+// bytes. Records hold only such text, so the rest of the program may print it.
 func Printable(text string, limit int) string {
 	text = text[:min(len(text), maxForeignText)] // an event may hold megabytes
 	text = escapeSequence.ReplaceAllString(text, "")
@@ -49,7 +49,7 @@ func Printable(text string, limit int) string {
 	return text[:end] + ellipsis
 }
 
-// report is the text of an error event: its data if that is an error object, else what is there.
+// report returns the text of an error event: the message if its data is an error object, else its data or comment.
 func (f fields) report() string {
 	text := f.data
 	if f.hasProblem || len(text) == 0 {
@@ -61,7 +61,7 @@ func (f fields) report() string {
 	return errorText(text)
 }
 
-// report is the text of an error object.
+// report returns the text of an error object.
 func (k *chunk) report() string {
 	switch {
 	case k.failure != nil:
@@ -72,7 +72,7 @@ func (k *chunk) report() string {
 	return errorText(k.detail)
 }
 
-// code is that of an error object.
+// code returns the code of an error object.
 func (k *chunk) code() string {
 	if k.failure != nil {
 		return errorCode(k.failure)
@@ -80,7 +80,7 @@ func (k *chunk) code() string {
 	return Printable(string(appendText(nil, k.kindOfError)), maxNameLength)
 }
 
-// finishReason is the finish_reason; SGLang's own format has an object there, with its type.
+// finishReason returns the finish_reason. SGLang's own format has an object there; its type is the reason.
 func (k *chunk) finishReason() string {
 	switch k.finish[0] {
 	case '"':
@@ -94,7 +94,7 @@ func (k *chunk) finishReason() string {
 	return string(k.finish)
 }
 
-// whyGivenUp is the error of an answer that the engine gave up, with what SGLang's object says of it.
+// whyGivenUp returns the error of an answer that the engine gave up, with the message of SGLang's object.
 func (k *chunk) whyGivenUp(finish string) string {
 	why := "finish_reason is " + finish
 	var object struct{ Message string }
@@ -104,9 +104,9 @@ func (k *chunk) whyGivenUp(finish string) string {
 	return why
 }
 
-// errorText finds the message in what a server says about an error. The forms are OpenAI's
-// {"error":{"message":…}}, the older {"message":…} and FastAPI's {"detail":…}, whose value may be a list
-// of objects with a loc and a msg; what is none of them is returned whole.
+// errorText returns the message of a server's error. The forms are OpenAI's {"error":{"message":…}}, the older
+// {"message":…} and FastAPI's {"detail":…}, whose value may be a list of objects with a loc and a msg. A body in
+// another form is returned whole.
 func errorText(body []byte) string {
 	body = body[:min(len(body), maxForeignText)]
 	var value any
@@ -118,7 +118,7 @@ func errorText(body []byte) string {
 	return string(body)
 }
 
-// messageIn looks for the message of an error; found is false of a value of another form.
+// messageIn returns the message of an error; found is false if the value has another form.
 func messageIn(value any) (text string, found bool) {
 	switch value := value.(type) {
 	case string:
@@ -145,7 +145,7 @@ func messageIn(value any) (text string, found bool) {
 	return "", false
 }
 
-// firstOf returns the first of the members that is there and not null.
+// firstOf returns the first of the members that is present and not null.
 func firstOf(object map[string]any, names ...string) (any, bool) {
 	for _, name := range names {
 		if value := object[name]; value != nil {
@@ -155,8 +155,8 @@ func firstOf(object map[string]any, names ...string) (any, bool) {
 	return nil, false
 }
 
-// errorCode is the code of an error report, or else its type: a word that says what is wrong where the
-// message says it in a sentence, such as context_length_exceeded. Empty if there is none.
+// errorCode returns the code of an error report, or else its type: a word for the fault, such as
+// context_length_exceeded, that the message gives in a sentence. It returns "" if there is none.
 func errorCode(body []byte) string {
 	type words struct {
 		Code any `json:"code"`

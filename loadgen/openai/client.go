@@ -19,9 +19,9 @@ const (
 	maxErrorBytes = 64 << 10
 )
 
-// MaxEvents is how many events an answer may have: two bytes make one, whose place takes twenty
-// times as many. It also bounds a record, which has an arrival for each; no engine gives out half
-// a million tokens in one answer.
+// MaxEvents is how many events an answer may have. An event may be as short as two bytes and takes twenty times as many
+// in memory. It also bounds a record, which has one arrival per payload chunk; no engine sends half a million tokens in
+// one answer.
 const MaxEvents = 1 << 19
 
 // Options are the settings of a Client. Only BaseURL is needed.
@@ -30,25 +30,23 @@ type Options struct {
 	BaseURL string
 	Header  http.Header // more request headers
 	APIKey  string      // sent as bearer token; never part of a record or an error
-	CAFile  string      // PEM certificates to trust beside the system's
-	// Connections is how many idle connections are kept: the most requests in flight. It limits
-	// nothing; a request that waited in the transport would wait unseen.
+	CAFile  string      // PEM certificates to trust in addition to the system's
+	// Connections is how many idle connections are kept: the most requests in flight. It does not limit open
+	// connections: the wait of a request inside the transport would not be recorded.
 	Connections int
-	// MostOpen is how many connections may be open at once; 0 is no limit. A request that would
-	// need one more ends as StatusConnect. A process has as many descriptors as it is given, and
-	// who sends requests needs some of them to write down what became of those.
+	// MostOpen is how many connections may be open at once; 0 is no limit. A request that would need one more ends as
+	// StatusConnect. The limit leaves file descriptors of the process for writing the records.
 	MostOpen int
 
 	// Deadlines; 0 is none. All but ChunkTimeout count from the dispatch.
 	RequestTimeout    time.Duration // to the end of the body
 	FirstTokenTimeout time.Duration // to the first payload; without stream, to the end of the body
-	ChunkTimeout      time.Duration // from one payload to the next, and from the last to the end
+	ChunkTimeout      time.Duration // from one payload to the next, and from the last to the end of the body
 
-	// ShortestWait is the shortest wait in the socket that a record has (Record.WaitedNS); 1 ms if 0.
+	// ShortestWait is the shortest wait in the socket that a record lists (Record.WaitedNS); 1 ms if 0.
 	ShortestWait time.Duration
 
-	// Transport replaces the client's own. Arrivals are then stamped where the body is read, not
-	// where the network is.
+	// Transport replaces the client's own. Arrivals are then stamped at the read of the body, not at the network read.
 	Transport http.RoundTripper
 }
 
@@ -57,13 +55,14 @@ type Client struct {
 	base    string
 	header  http.Header
 	host    string   // replaces the base URL's in the request, if set
-	secrets []string // what no record may repeat
-	// credentials are those of them that nothing at all may repeat.
+	secrets []string // texts that no record may repeat
+	// credentials are those secrets that no output at all may repeat.
 	credentials []string
 	options     Options
 	transport   http.RoundTripper
-	receptions  sync.Pool // of *reception: their buffers would be most of the garbage
-	// reasons: an answer of the server had a finish_reason, so that one without was cut short.
+	receptions  sync.Pool // of *reception: without the pool their buffers would be most of the garbage
+	// reasons is true once an answer of the server had a finish_reason: from then on, an answer without one was cut
+	// short.
 	reasons atomic.Bool
 	stamps  stampsSeen
 
@@ -71,7 +70,7 @@ type Client struct {
 	maxEvents         int
 }
 
-// New checks the options; the error names the one that is wrong. It does not connect.
+// New checks the options; the error names the wrong one. It does not connect.
 func New(o Options) (*Client, error) {
 	dialer := net.Dialer{Timeout: dialTimeout}
 	return newClient(o, dialer.DialContext)
@@ -103,14 +102,14 @@ func newClient(o Options, dial dialFunc) (*Client, error) {
 	return c, nil
 }
 
-// ParseBase reads the address of a server and drops what names an endpoint below it: a trailing
-// slash, /v1, and the endpoints' own paths.
+// ParseBase reads the address of a server and drops the endpoint's part: a trailing slash, /v1, and the endpoints' own
+// paths.
 func ParseBase(raw string) (*url.URL, error) {
 	trimmed := strings.TrimSpace(raw)
 	scheme, _, _ := strings.Cut(trimmed, "://")
 	u, err := url.Parse(trimmed)
 	switch {
-	// Before anything else: host:port alone, which people type, cannot even be read.
+	// This check comes first: people type host:port alone, which url.Parse cannot read.
 	case !strings.EqualFold(scheme, "http") && !strings.EqualFold(scheme, "https"):
 		if shown := withoutSecrets(trimmed); !strings.Contains(trimmed, "/") && shown == trimmed {
 			return nil, fmt.Errorf("URL %q does not begin with http:// or https://; did you mean http://%s?", shown, shown)
@@ -135,7 +134,7 @@ func ParseBase(raw string) (*url.URL, error) {
 	return &url.URL{Scheme: u.Scheme, Host: u.Host, Path: strings.TrimRight(path, "/")}, nil
 }
 
-// withoutSecrets cuts the parts of a URL in which people put secrets.
+// withoutSecrets removes the parts of a URL in which people put secrets.
 func withoutSecrets(raw string) string {
 	if i := strings.IndexAny(raw, "?#"); i >= 0 {
 		raw = raw[:i]

@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// drainTime is how long a server may take from [DONE] to the end of the body. Waiting for it lets
-// the connection be used again; a server that never ends the body has answered all the same.
+// drainTime is how long a server may take from [DONE] to the end of the body. Waiting for the end makes the connection
+// reusable. An answer of a server that never ends the body is complete all the same.
 const drainTime = time.Second
 
-// deadlineError says which deadline has passed.
+// deadlineError names the deadline that has passed.
 type deadlineError struct {
 	missed string
 	limit  time.Duration
@@ -54,7 +54,7 @@ func (d *deadline) arm(limit time.Duration, missed string) {
 	}
 }
 
-// payload notes that payload has come just now.
+// payload restarts the deadline: payload has just come.
 func (d *deadline) payload() {
 	if !d.began {
 		d.began = true
@@ -64,5 +64,5 @@ func (d *deadline) payload() {
 	}
 }
 
-// done notes that the server has said that nothing more will come.
+// done starts the last deadline: the server has sent [DONE].
 func (d *deadline) done() { d.arm(drainTime, "no end of body") }

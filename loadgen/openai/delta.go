@@ -1,21 +1,20 @@
 package openai
 
-// delta is what one choice adds to the answer, or a whole message of an answer that is not
-// streamed. The texts are raw; those of parts, details and tools are decoded.
+// delta is what one choice adds to the answer, or a whole message of an answer that is not streamed. The texts are raw,
+// except those of parts, details and tools, which are decoded.
 type delta struct {
 	role                                 bool
 	content, reasoning, reasoningContent []byte
 	refusal, transcript                  []byte
 	parts                                parts // of a content that is a list
 	details                              parts // of reasoning_details
-	audio                                bool  // sound that no text goes with
+	audio                                bool  // sound without a transcript
 	toolCalls                            int
 	tools                                []byte
 	function                             []byte // of function_call, the form before tool_calls
 }
 
-// addTo appends what the delta has to the chunk. Servers that write reasoning under several names mean
-// one text.
+// addTo appends the delta's output to the chunk. Servers that write reasoning under several names repeat one text.
 func (d *delta) addTo(k *chunk) {
 	k.role = k.role || d.role
 	switch {
@@ -39,7 +38,7 @@ func (d *delta) addTo(k *chunk) {
 	k.foreign = k.foreign || d.parts.foreign
 }
 
-// decodeDelta consumes a delta or a message into d; of several the last holds.
+// decodeDelta consumes a delta or a message into d. Of several, the last one counts.
 func (k *chunk) decodeDelta(c *cursor, d *delta) {
 	*d = delta{}
 	if !k.enterOr(c, '{') {

@@ -10,33 +10,32 @@ import (
 	"net/http/httptrace"
 )
 
-// Request is what goes to the server.
+// Request is one request to the server.
 type Request struct {
 	Endpoint   Endpoint
 	Body       []byte // JSON, as from the function Body
-	KeepOutput bool   // return the output's text beside the record
-	KeepText   bool   // return what of it is visible text too
+	KeepOutput bool   // return the output's text with the record
+	KeepText   bool   // also return the visible part of the output as text
 }
 
-// Result is what came back.
+// Result is the outcome of one request.
 type Result struct {
 	Record            Record
-	Output            string // reasoning, text and tool fragments in order, if it was to be kept
-	Text              string // the output without reasoning and tool fragments: what a conversation goes on with
-	Model             string // the name that the server answers with
+	Output            string // reasoning, text and tool fragments in order, if it is to be kept
+	Text              string // the output without reasoning and tool fragments: a conversation continues with it
+	Model             string // the model's name in the server's answer
 	SystemFingerprint string
-	ErrorCode         string // of an error report: its code, or else its type, as the server puts it
+	ErrorCode         string // of an error report: the server's code, or else its type
 }
 
-// Do sends one request and reads the answer to its end. It fills the record from the dispatch on;
-// who asked, when it was intended and what for is the caller's to add. Failures are results: the
-// record has a status and the reason, and whatever was observed until then.
+// Do sends one request and reads the answer to its end. It fills the record from the dispatch on; the caller adds the
+// session, the intended start and the phase. A failure is a result too: the record then has a status, the reason, and
+// all that was observed until then.
 //
-// onPayload, if not nil, is called for every event that carries payload as far as its bytes tell
-// without decoding (a few more than there are, never fewer), as soon as it has arrived. The clock
-// is read from several goroutines. No redirect is followed, and nothing is retried but what could not
-// arrive: a request on a kept connection that the server closes at once, without a byte, or that cannot
-// be written whole (Record.StaleConnections).
+// onPayload, if not nil, is called for every event that carries payload, as soon as it has arrived. The events are
+// classified by their bytes without decoding, so the calls may be a few too many, never too few. The clock is read from
+// several goroutines. Do follows no redirect. It retries only requests that cannot have arrived: a request on a kept
+// connection that the server closes at once, without a byte, or that cannot be written whole (Record.StaleConnections).
 func (c *Client) Do(ctx context.Context, request Request, clock Clock, onPayload func()) Result {
 	result := Result{Record: Record{DispatchNS: new(clock())}}
 	ctx, giveUp := context.WithCancelCause(ctx)
@@ -53,7 +52,7 @@ func (c *Client) Do(ctx context.Context, request Request, clock Clock, onPayload
 	return result
 }
 
-// exchange is one request on its way.
+// exchange is one request in progress.
 type exchange struct {
 	client    *Client
 	ctx       context.Context
@@ -81,7 +80,7 @@ func (x *exchange) run(request Request) {
 	x.receive(response, request)
 }
 
-// end writes how the request ended: the status, and the reason fit for a record.
+// end writes how the request ended: the status, and the reason with secrets and control characters removed.
 func (x *exchange) end(status Status, reason string) {
 	reason = Printable(Redact(reason, x.client.secrets), maxErrorLength)
 	if reason == "" && status != StatusOK {
@@ -90,7 +89,7 @@ func (x *exchange) end(status Status, reason string) {
 	x.result.Record.Status, x.result.Record.Error = status, reason
 }
 
-// send makes a round trip, and another one for each kept connection that took the request in part only.
+// send makes a round trip, and one more for each kept connection that took only part of the request.
 func (x *exchange) send(request Request) (*http.Response, error) {
 	for {
 		response, err := x.roundTrip(request)
@@ -100,7 +99,7 @@ func (x *exchange) send(request Request) (*http.Response, error) {
 	}
 }
 
-// roundTrip makes one, below http.Client: that would follow redirects.
+// roundTrip makes one round trip. It bypasses http.Client, which would follow redirects.
 func (x *exchange) roundTrip(request Request) (*http.Response, error) {
 	ctx := httptrace.WithClientTrace(x.ctx, x.wire.trace())
 	url := x.client.base + request.Endpoint.route()
@@ -113,8 +112,8 @@ func (x *exchange) roundTrip(request Request) (*http.Response, error) {
 	return x.client.transport.RoundTrip(r)
 }
 
-// interrupted is how a request ended that an error broke off: by a deadline of ours, by the
-// caller, or else with the given status.
+// interrupted returns how a request ended that an error broke off: by a deadline of the client, by the caller, or else
+// with the given status.
 func (x *exchange) interrupted(otherwise Status, err error) (Status, string) {
 	if x.ctx.Err() == nil {
 		return otherwise, err.Error()
@@ -129,10 +128,10 @@ func (x *exchange) interrupted(otherwise Status, err error) (Status, string) {
 	return StatusCancelled, cause.Error()
 }
 
-// refusal reads an answer with a status other than 2xx and says what it says.
+// refusal reads an answer with a status other than 2xx and returns its reason.
 func (x *exchange) refusal(response *http.Response) string {
 	if response.StatusCode < 200 {
-		// The connection is another protocol's now, and no deadline would end a read from it.
+		// The connection now carries another protocol, and no deadline would end a read from it.
 		return fmt.Sprintf("HTTP %d: protocols are not switched", response.StatusCode)
 	}
 	body, err := io.ReadAll(io.LimitReader(response.Body, maxErrorBytes))

@@ -6,15 +6,15 @@ import (
 	"unicode/utf8"
 )
 
-// Values of Record.TokensSource: where the number of output tokens is from.
+// Values of Record.TokensSource: the source of the number of output tokens.
 const (
 	fromUsage    = "usage"
 	fromTokenIDs = "token_ids"
 	fromLogprobs = "logprobs"
 )
 
-// TokensFromChunks is the Record.TokensSource of an answer whose tokens nobody told: each payload chunk
-// counts as one, which is a lower bound, for want of anything better.
+// TokensFromChunks is the Record.TokensSource of an answer without a token count: each payload chunk counts as one
+// token, which is a lower bound.
 const TokensFromChunks = "chunks"
 
 // fill writes the answer into the record.
@@ -54,8 +54,8 @@ func (a *answer) fillArrivals(r *Record) {
 	r.ArrivalKinds = string(kinds)
 }
 
-// fillTokens writes the token counts, the server's own as far as it tells them: counting the text
-// again would merge and split tokens otherwise than the engine did.
+// fillTokens writes the token counts that the server reports. Counting the tokens of the text again would merge and
+// split them differently from the engine.
 func (a *answer) fillTokens(r *Record) {
 	r.TokensIn, r.TokensCached = a.usage.prompt.pointer(), a.usage.cached.pointer()
 	r.TokensReasoning, r.TokensAccepted = a.usage.reasoning.pointer(), a.usage.accepted.pointer()
@@ -75,9 +75,8 @@ func (a *answer) fillTokens(r *Record) {
 	}
 }
 
-// arrivalTokens returns the tokens of each payload chunk, nil unless the server told all of them.
-// Tokens that show in no text (a special token, half a character) belong to the chunk after them:
-// they were made in the time before it.
+// arrivalTokens returns the tokens of each payload chunk, or nil unless the server reports all of them. Tokens without
+// text (a special token, half a character) count towards the next chunk: the engine made them in the time before it.
 func (a *answer) arrivalTokens() []int {
 	if tokens := a.tokensByIDs(); tokens != nil {
 		return tokens
@@ -85,8 +84,8 @@ func (a *answer) arrivalTokens() []int {
 	return a.tokensByUsage()
 }
 
-// tokensByIDs distrusts lists that are all empty or that hold more than the usage says, such as
-// the whole answer again in every chunk.
+// tokensByIDs rejects lists that are all empty or that hold more than the usage reports, such as the whole answer again
+// in every chunk.
 func (a *answer) tokensByIDs() []int {
 	if a.ids.n == 0 || a.usage.completion.known && a.ids.n > a.usage.completion.n {
 		return nil
@@ -101,8 +100,8 @@ func (a *answer) tokensByIDs() []int {
 	return tokens
 }
 
-// tokensByUsage takes the differences of the completion tokens so far. A count of 0 beside output is
-// none: somebody fills the object in later.
+// tokensByUsage takes the differences of the completion tokens so far. A count of 0 in a chunk with output is ignored:
+// a server or proxy fills the object in later.
 func (a *answer) tokensByUsage() []int {
 	tokens := make([]int, 0, len(a.arrivals))
 	before := 0

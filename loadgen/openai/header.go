@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// setHeader lays the caller's headers over the client's own, and remembers what must not be
-// repeated when a server quotes it.
+// setHeader sets the client's own headers, lets the caller's headers replace them, and keeps the secrets in them so
+// that they are not repeated when a server quotes them.
 func (c *Client) setHeader(o Options) error {
 	c.header = http.Header{
 		"Accept": {"text/event-stream, application/json"},
@@ -16,11 +16,10 @@ func (c *Client) setHeader(o Options) error {
 		"Accept-Encoding": {"identity"},
 		"Content-Type":    {"application/json"},
 		"User-Agent":      {"uma-load"},
-		// With no value, the key is not sent. It tells net/http that a request may be sent on another
-		// connection if the kept one that it went out on is closed before any byte of an answer.
-		// llama.cpp's server promises to keep connections and closes them after each stream; a request
-		// sent into that moment is not the server's failure, and a generation may be asked for twice.
-		// Nothing else is retried, and the record counts it.
+		// With no value, the key is not sent. It lets net/http repeat a request: it may go out on another connection if
+		// its kept connection is closed before any byte of an answer. llama.cpp's server promises to keep connections
+		// and closes them after each stream; a request sent at that moment is not the server's failure, and requesting
+		// a generation twice is harmless. Only this case is retried here, and the record counts it.
 		"X-Idempotency-Key": nil,
 	}
 	if key := strings.TrimSpace(o.APIKey); key != "" {

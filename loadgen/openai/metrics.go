@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Origin is the moment from which a latency counts. Both are published beside each other: from
-// send it is what the server did, from intended it is what a user waited.
+// Origin is the moment from which a latency counts. Both are published next to each other: latency from send is the
+// server's time, latency from intended is the user's wait.
 type Origin int
 
 // The origins.
@@ -15,7 +15,7 @@ const (
 	FromIntended               // the schedule (open loop) or the moment the slot became free (closed loop)
 )
 
-// since is the time from the origin to an event; absent if one of them did not happen.
+// since returns the time from the origin to an event; absent if one of them did not happen.
 func (r Record) since(event *int64, from Origin) (time.Duration, bool) {
 	start := &r.IntendedNS
 	if from == FromSend {
@@ -31,22 +31,22 @@ func between(start, end *int64) (time.Duration, bool) {
 	return time.Duration(*end - *start), true
 }
 
-// QueueDelay is how long the request waited for a free slot after its intended start: a result of
-// the server's speed, not a fault of the client. Absent of a request whose turn never came.
+// QueueDelay returns how long the request waited for a free slot after its intended start. The server's speed causes
+// it, not the client. Absent if the request never became eligible.
 func (r Record) QueueDelay() (time.Duration, bool) { return between(&r.IntendedNS, r.EligibleNS) }
 
-// ClientLag is how late the client dispatched a request that was due and had a slot: the only
-// delay that is the client's own. Absent of a request that was never sent.
+// ClientLag returns how late the client dispatched a request that was due and had a slot: the only delay that the
+// client itself causes. Absent if the request was never sent.
 func (r Record) ClientLag() (time.Duration, bool) { return between(r.EligibleNS, r.DispatchNS) }
 
-// TTFT is the time to the first payload (text, reasoning or tool fragment). Absent without payload.
+// TTFT returns the time to the first payload (text, reasoning or tool fragment). Absent without payload.
 func (r Record) TTFT(from Origin) (time.Duration, bool) { return r.since(r.FirstTokenNS, from) }
 
-// TTFO is the time to the first output that is not reasoning. Absent if there was none.
+// TTFO returns the time to the first output that is not reasoning. Absent without such output.
 func (r Record) TTFO(from Origin) (time.Duration, bool) { return r.since(r.FirstVisibleNS, from) }
 
-// E2E is the time to the last payload; usage chunk, [DONE] and end of body come later and are not
-// in it. Absent without payload.
+// E2E returns the time to the last payload. The usage chunk, [DONE] and the end of the body come later and do not
+// count. Absent without payload.
 func (r Record) E2E(from Origin) (time.Duration, bool) {
 	if len(r.ArrivalsNS) == 0 {
 		return 0, false
@@ -55,7 +55,7 @@ func (r Record) E2E(from Origin) (time.Duration, bool) {
 	return r.since(&last, from)
 }
 
-// streamed is the time in nanoseconds from the first to the last payload.
+// streamed returns the time in nanoseconds from the first to the last payload.
 func (r Record) streamed() int64 {
 	var total int64
 	for _, gap := range r.laterArrivals() {
@@ -64,7 +64,7 @@ func (r Record) streamed() int64 {
 	return total
 }
 
-// laterArrivals are the gaps before each payload chunk but the first.
+// laterArrivals returns the gaps before each payload chunk but the first, in nanoseconds.
 func (r Record) laterArrivals() []int64 {
 	if len(r.ArrivalsNS) == 0 {
 		return nil
@@ -72,11 +72,10 @@ func (r Record) laterArrivals() []int64 {
 	return r.ArrivalsNS[1:]
 }
 
-// TPOT is the time per output token after the first chunk: (last - first payload) / (tokens out -
-// tokens of the first chunk), where those are taken as 1 if the server does not say. Absent below
-// two tokens, without a token count or with one that the chunks contradict, if all tokens came in the
-// first chunk, and if one read brought everything: nothing was seen of the time between the tokens then,
-// and 0 would be a lie.
+// TPOT returns the time per output token after the first chunk: (last - first payload) / (tokens out - tokens of the
+// first chunk). The tokens of the first chunk are taken as 1 if the server does not report them. Absent below two
+// tokens, without a token count, with a count that the chunks contradict, if all tokens came in the first chunk, and if
+// one read brought everything: then the time between the tokens was not observed, and 0 would be wrong.
 func (r Record) TPOT() (time.Duration, bool) {
 	if len(r.ArrivalsNS)-r.SameReadChunks() < 2 || r.TokensOut == nil || *r.TokensOut < 2 || r.CountContradicted() {
 		return 0, false
@@ -92,25 +91,25 @@ func (r Record) TPOT() (time.Duration, bool) {
 	return time.Duration(r.streamed() / int64(later)), true
 }
 
-// CountContradicted reports whether the answer came in more payload chunks than the server counts output
-// tokens: the count is of something else, or the chunks are no steps of the engine. Where the server
-// gives the tokens of each chunk, some may have none.
+// CountContradicted reports whether the answer came in more payload chunks than the output tokens that the server
+// counts: the count is of something else, or the chunks are not steps of the engine. If the server reports the tokens
+// of each chunk, some chunks may have none.
 func (r Record) CountContradicted() bool {
 	return r.TokensOut != nil && *r.TokensOut < len(r.ArrivalsNS) && !r.tokensKnown()
 }
 
-// tokensKnown says whether the server told the tokens of every payload chunk.
+// tokensKnown reports whether the server reported the tokens of every payload chunk.
 func (r Record) tokensKnown() bool {
 	return len(r.ArrivalTokens) > 0 && len(r.ArrivalTokens) == len(r.ArrivalsNS)
 }
 
-// sharesRead says whether payload chunk i came in the same network read as the one before it.
+// sharesRead reports whether payload chunk i came in the same network read as the one before it.
 func (r Record) sharesRead(i int) bool {
 	return i > 0 && len(r.ReadIDs) == len(r.ArrivalsNS) && r.ReadIDs[i] == r.ReadIDs[i-1]
 }
 
-// ChunkGaps yields the time between consecutive arrivals of payload chunks. Chunks that one
-// network read brought have no observable gap; SameReadChunks counts those.
+// ChunkGaps yields the time between consecutive arrivals of payload chunks. Chunks of one network read have no
+// observable gap; SameReadChunks counts those.
 func (r Record) ChunkGaps() iter.Seq[time.Duration] {
 	return func(yield func(time.Duration) bool) {
 		for i, gap := range r.laterArrivals() {
@@ -121,8 +120,8 @@ func (r Record) ChunkGaps() iter.Seq[time.Duration] {
 	}
 }
 
-// SameReadChunks is the number of payload chunks that came in the same network read as the chunk
-// before them: the gaps of 0 that ChunkGaps leaves out.
+// SameReadChunks returns the number of payload chunks that came in the same network read as the chunk before them: the
+// gaps of 0 that ChunkGaps leaves out.
 func (r Record) SameReadChunks() int {
 	shared := 0
 	for i := range r.ReadIDs {
@@ -133,14 +132,12 @@ func (r Record) SameReadChunks() int {
 	return shared
 }
 
-// ITL yields the inter-token latency and the number of tokens that it holds for: the gap before
-// an arrival divided by the tokens that arrived, once per token. Empty unless the server told the
-// tokens of every chunk.
+// ITL yields the inter-token latency and the number of tokens with that latency: the gap before an arrival divided by
+// the tokens that arrived, once per token. Empty unless the server reports the tokens of every chunk.
 //
-// Chunks of one read are one arrival: the time between them was not observed, and a latency of 0
-// for the later one would claim that it was. For the same reason the gap before a chunk without a
-// new token counts towards the next one, so that tokens times latency always sums up to the time
-// from the first to the last arrival.
+// Chunks of one read are one arrival: the time between them was not observed, so a latency of 0 for the later one would
+// be wrong. For the same reason the gap before a chunk without a new token counts towards the next one, so that tokens
+// times latency always sums up to the time from the first to the last arrival.
 func (r Record) ITL() iter.Seq2[time.Duration, int] {
 	return func(yield func(time.Duration, int) bool) {
 		if !r.tokensKnown() {

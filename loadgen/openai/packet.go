@@ -13,16 +13,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// packetReader reads a TCP connection together with the kernel's stamp of what it returns: the time at
-// which the newest of these bytes came in (SO_TIMESTAMPNS, socket(7)). Bytes that came in while this
-// process stood still have an old stamp when they are read, and that is the only way to see it: from
-// inside the process an answer that came late and one that was read late look the same.
+// packetReader reads a TCP connection together with the kernel's stamp of the bytes it returns: the time at which the
+// newest of them came in (SO_TIMESTAMPNS, socket(7)). Bytes that came in while this process was stopped keep their old
+// stamp until they are read. Only the stamp shows this: from inside the process, an answer that came late and one that
+// was read late look the same.
 //
-// The kernel merges segments that wait in a socket and keeps the stamp of the newest, so the wait that
-// is returned is that of the last byte. An older byte of the same read waited longer.
+// The kernel merges segments that wait in a socket and keeps the stamp of the newest, so the returned wait is that of
+// the last byte. An older byte of the same read waited longer.
 //
-// It reads by recvmsg(2) from the file descriptor that the runtime polls, as net.TCPConn.Read does by
-// read(2), with the same deadlines and errors. Only one goroutine may read at a time.
+// It reads by recvmsg(2) from the file descriptor that the runtime polls, as net.TCPConn.Read does by read(2), with the
+// same deadlines and errors. Only one goroutine may read at a time.
 type packetReader struct {
 	conn    *net.TCPConn
 	raw     syscall.RawConn
@@ -31,7 +31,7 @@ type packetReader struct {
 	opened  time.Time
 	offset  clockOffset
 
-	// Of the read that is going on. It is all kept here: unix.Recvmsg allocates for each call.
+	// State of the current read. It is kept here, since unix.Recvmsg allocates on each call.
 	message unix.Msghdr
 	vector  unix.Iovec
 	control [64]byte // holds one stamp, 32 bytes
@@ -40,10 +40,10 @@ type packetReader struct {
 	err     error
 }
 
-// stampsSeen is what a client's connections are stamped by.
+// stampsSeen is the source of the stamps on a client's connections.
 type stampsSeen struct {
 	kernel atomic.Bool // a read had the kernel's stamp
-	refuse atomic.Bool // a connection cannot have any
+	refuse atomic.Bool // a connection cannot be stamped
 }
 
 // newPacketReader returns nil if the connection is not TCP or its kernel does not stamp.
@@ -73,9 +73,9 @@ func newPacketReader(conn net.Conn, seen *stampsSeen) *packetReader {
 	return r
 }
 
-// read is net.Conn's Read. waited is how long the last byte was in the socket, 0 if that is not known.
+// read is net.Conn's Read. waited is how long the last byte was in the socket, or 0 if that is unknown.
 func (r *packetReader) read(p []byte) (n int, waited time.Duration, err error) {
-	if len(p) == 0 { // recvmsg would be given a byte of room for the stamp's sake
+	if len(p) == 0 { // recvmsg needs room for one byte to return the stamp
 		n, err = r.conn.Read(p)
 		return n, 0, err
 	}
@@ -84,7 +84,7 @@ func (r *packetReader) read(p []byte) (n int, waited time.Duration, err error) {
 	err = r.raw.Read(r.receive)
 	r.vector.Base = nil
 	switch {
-	case err != nil: // closed, or past its deadline: the cause stands in an error of another operation
+	case err != nil: // closed, or past its deadline: err has the cause, wrapped as another operation
 		return 0, 0, r.failed(unwrap(err))
 	case r.err != nil:
 		return 0, 0, r.failed(os.NewSyscallError("read", r.err))
@@ -100,7 +100,7 @@ func (r *packetReader) read(p []byte) (n int, waited time.Duration, err error) {
 	return r.n, waited, nil
 }
 
-// receiveOnce reads what is there; false is that nothing is.
+// receiveOnce reads the bytes that are there and returns false if there are none.
 func (r *packetReader) receiveOnce(descriptor uintptr) bool {
 	for {
 		r.message.SetControllen(len(r.control))
@@ -120,7 +120,7 @@ func (r *packetReader) receiveOnce(descriptor uintptr) bool {
 	}
 }
 
-// stampOf reads the stamp from the control messages of a read; 0 is none.
+// stampOf reads the stamp from the control messages of a read; 0 means no stamp.
 func stampOf(control []byte) int64 {
 	for len(control) > 0 {
 		header, data, rest, err := unix.ParseOneSocketControlMessage(control)
@@ -136,7 +136,7 @@ func stampOf(control []byte) int64 {
 	return 0
 }
 
-// failed is the error of a read as net.TCPConn has it.
+// failed returns the error of a read in the form of net.TCPConn.
 func (r *packetReader) failed(err error) error {
 	return &net.OpError{Op: "read", Net: "tcp", Source: r.conn.LocalAddr(), Addr: r.conn.RemoteAddr(), Err: err}
 }
@@ -154,18 +154,18 @@ func (r *packetReader) now() bothClocks {
 	return bothClocks{wall: now.UnixNano(), monotonic: int64(now.Sub(r.opened))}
 }
 
-// bothClocks is one moment by the time of day, which the kernel stamps packets with, and by the clock that
-// is never set.
+// bothClocks is one moment on two clocks: the time of day, which the kernel uses for packet stamps, and the monotonic
+// clock, which is never set.
 type bothClocks struct{ wall, monotonic int64 }
 
 func (c bothClocks) offset() int64 { return c.wall - c.monotonic }
 
-// clockOffset is the time of day less the monotonic clock, as of the last read of a connection.
+// clockOffset is the time of day minus the monotonic clock, at the last read of a connection.
 type clockOffset struct{ before int64 }
 
-// waited is the time from the stamp until now. The time of day may be set while bytes wait, so the time is
-// taken twice: by the offset of now and by that of the read before. One of the two is that of the stamp,
-// and the shorter wait is returned: a clock that is set makes no wait, and at worst hides one.
+// waited returns the time from the stamp until now. The time of day may be set while bytes wait, so the wait is
+// computed with two offsets: that of now and that of the read before. One of the two applied at the stamp. The shorter
+// wait is returned, so a clock change never creates a wait and at worst hides one.
 func (o *clockOffset) waited(now bothClocks, stamp int64) time.Duration {
 	offset := min(o.before, now.offset())
 	o.before = now.offset()

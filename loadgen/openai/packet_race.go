@@ -4,6 +4,6 @@ package openai
 
 import "syscall"
 
-// acquire shows the race detector that what was read happened after it was written. It sees that of
-// package syscall's own reads only, so one of no bytes follows.
+// acquire shows the race detector that the read happened after the write. The detector sees only reads of package
+// syscall, so a read of no bytes follows.
 func acquire(descriptor uintptr) { _, _ = syscall.Read(int(descriptor), nil) }

@@ -19,7 +19,7 @@ const (
 	Completions Endpoint = "completions" // POST /v1/completions
 )
 
-// route is the path below the base URL.
+// route returns the path below the base URL.
 func (e Endpoint) route() string {
 	if e == Completions {
 		return "/v1/completions"
@@ -33,19 +33,19 @@ type Message struct {
 	Content string `json:"content"`
 }
 
-// Params are what a request asks for, in no vendor's words.
+// Params are what a request asks for, independent of the vendor.
 type Params struct {
 	Endpoint Endpoint
 	Model    string
-	// Prompt is the text for Completions; for Chat it is one more user message, after Messages.
+	// Prompt is the text for Completions. For Chat it is one more user message, after Messages.
 	Prompt   string
 	Messages []Message
 	// PromptIDs are token ids, which Completions take instead of a text.
 	PromptIDs []uint32
 	// MaxTokens caps the output; 0 leaves it to the server (which may cap it very low).
 	MaxTokens int
-	// MinTokens and IgnoreEOS force a length. They are left out where the server does not accept
-	// them, so the length achieved must be looked at.
+	// MinTokens and IgnoreEOS force a length. They are left out if the server does not accept them, so check the length
+	// achieved.
 	MinTokens   int
 	IgnoreEOS   bool
 	Temperature float64
@@ -53,17 +53,17 @@ type Params struct {
 	Stop        []string
 	Seed        *int64
 	Stream      bool
-	// Extra adds or replaces fields of the request, except those that say what is measured.
+	// Extra adds or replaces fields of the request, except those that decide what is measured.
 	Extra map[string]any
 	// Engine is the vendor, one of Engines; "" is EngineOpenAI.
 	Engine string
-	// Fields are the vendor's fields that the server accepts, as it was found to; nil stands for
-	// those that all releases of the engine do. What nothing above asks for is sent only if it is
-	// one of FieldContinuousUsage and FieldCachedDetails, which cost nothing and tell more.
+	// Fields are the vendor's fields that the server accepts, as probed. nil means those that all releases of the
+	// engine accept. Of the fields that no parameter above asks for, only FieldContinuousUsage and FieldCachedDetails
+	// are sent: they cost nothing and add counts.
 	Fields []Field
 }
 
-// accepts says whether the server takes a field.
+// accepts reports whether the server takes a field.
 func (p Params) accepts(field Field, v vendor) bool {
 	if p.Fields != nil {
 		return slices.Contains(p.Fields, field)
@@ -71,8 +71,8 @@ func (p Params) accepts(field Field, v vendor) bool {
 	return slices.Contains(v.fields(p.Endpoint), field)
 }
 
-// Body returns the request's JSON. Equal parameters give equal bytes, so that it can be hashed.
-// The error names the parameter that is wrong.
+// Body returns the request's JSON. Equal parameters give equal bytes, so that it can be hashed. The error names the
+// wrong parameter.
 func Body(p Params) ([]byte, error) {
 	v, err := vendorOf(p.Engine)
 	if err != nil {
@@ -89,7 +89,7 @@ func Body(p Params) ([]byte, error) {
 	if err := CheckExtra(p.Extra); err != nil {
 		return nil, err
 	}
-	maps.Copy(fields, p.Extra) // the caller's own lie over ours
+	maps.Copy(fields, p.Extra) // the caller's fields replace the client's
 	return marshal(fields)
 }
 
@@ -111,8 +111,8 @@ func (p Params) check() error {
 	return p.checkText()
 }
 
-// checkText refuses what JSON cannot carry: the encoder would replace the bytes without a word,
-// and the prompt that was hashed would not be the one that was sent.
+// checkText refuses text that JSON cannot carry: the encoder would replace the bytes silently, and the hash would be of
+// a prompt other than the one sent.
 func (p Params) checkText() error {
 	if !utf8.ValidString(p.Prompt) {
 		return errors.New("prompt is not valid UTF-8")
@@ -168,7 +168,7 @@ func (p Params) addSampling(fields map[string]any) {
 	}
 }
 
-// addReports asks for all that the server can say of its own counts.
+// addReports asks the server for all of its counts.
 func (p Params) addReports(fields map[string]any, v vendor) {
 	if p.Stream {
 		options := map[string]any{"include_usage": true}
@@ -182,8 +182,8 @@ func (p Params) addReports(fields map[string]any, v vendor) {
 	}
 }
 
-// CheckExtra refuses fields that decide what is sent and how the answer is read: the record would
-// say one thing and the server do another, or take the prompt that it echoes for the first token. Body checks too; this is for who wants to know before.
+// CheckExtra refuses fields that decide what is sent and how the answer is read: the record would differ from what the
+// server did, or take an echoed prompt for the first token. Body checks them too; CheckExtra is for an earlier check.
 func CheckExtra(extra map[string]any) error {
 	for _, name := range []string{"model", "prompt", "messages", "stream", "n", "best_of", "echo"} {
 		if _, set := extra[name]; set {

@@ -1,10 +1,10 @@
 package openai
 
-// parts is what a list of content parts holds, decoded.
+// parts is the decoded content of a list of content parts.
 type parts struct {
 	text, reasoning []byte
-	hidden          bool // reasoning that is encrypted
-	foreign         bool // output that is no text, such as an image
+	hidden          bool // encrypted reasoning
+	foreign         bool // output without text, such as an image
 }
 
 // decode consumes a list of content parts and appends their text to one of the two texts of p. OpenAI
@@ -56,8 +56,8 @@ func (p *parts) decodePart(c *cursor, to *[]byte) {
 	p.foreign = p.foreign || thought.foreign
 }
 
-// decodeDetails consumes a list of reasoning_details, whose elements have a text, a summary or, where
-// the model's maker does not show it, encrypted data. Signatures are no output.
+// decodeDetails consumes a list of reasoning_details. Its elements have a text, a summary or, if the model's maker does
+// not show the reasoning, encrypted data. Signatures are not output.
 func decodeDetails(c *cursor) (p parts) {
 	if c.peek() != '[' {
 		c.skip()
@@ -83,7 +83,7 @@ func decodeDetails(c *cursor) (p parts) {
 	return p
 }
 
-// decodeAudio consumes an audio object: sound in base64, and its words where the server writes them.
+// decodeAudio consumes an audio object: sound in base64, and the transcript if the server writes one.
 func decodeAudio(c *cursor) (transcript []byte, sound bool) {
 	eachMember(c, func(name []byte) {
 		switch string(name) {

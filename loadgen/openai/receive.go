@@ -8,19 +8,19 @@ import (
 )
 
 const (
-	// minReadBytes is the least space that a read is offered.
+	// minReadBytes is the least space that a read gets.
 	minReadBytes = 4 << 10
 	// maxKeptBytes is the largest buffer that outlives its request.
 	maxKeptBytes = 1 << 20
 )
 
-// reception is an answer with status 2xx while it comes in. Its buffers serve many requests.
+// reception is an answer with status 2xx while it arrives. Its buffers serve many requests.
 type reception struct {
 	stream  stream
 	answer  answer
 	lastAt  int64 // arrival of the last read
 	last    int   // its number
-	broken  error // what ended the body before its end
+	broken  error // the error that ended the body early
 	tooLong string
 }
 
@@ -66,7 +66,7 @@ func (x *exchange) read(body io.Reader, r *reception) {
 	}
 }
 
-// scan finds the events that the last read has completed and moves the deadlines on.
+// scan finds the events that the last read has completed and restarts the deadlines.
 func (x *exchange) scan(r *reception) {
 	s := &r.stream
 	payloads, done := s.payloads, s.done
@@ -80,7 +80,7 @@ func (x *exchange) scan(r *reception) {
 	}
 }
 
-// count tells the caller of payload events.
+// count calls onPayload once per payload event.
 func (x *exchange) count(payloads int) {
 	for range payloads {
 		if x.onPayload != nil {
@@ -101,8 +101,8 @@ func (c *Client) tooLong(s *stream) string {
 	return ""
 }
 
-// decode puts the answer together. A body that is one JSON object is no stream, whatever was asked
-// for and whatever its headers say: no line of a stream begins with a brace.
+// decode decodes the answer. A body that is one JSON object is not a stream, whatever the request asked for and the
+// headers declare: no line of a stream begins with a brace.
 func (x *exchange) decode(r *reception) {
 	body := trimSpace(r.stream.buf)
 	if len(body) == 0 || body[0] != '{' {
@@ -111,16 +111,15 @@ func (x *exchange) decode(r *reception) {
 	}
 	at := r.lastAt
 	if end := x.result.Record.EndNS; end != nil {
-		at = *end // it is there when it is there whole
+		at = *end // a body counts as arrived when all of it has arrived
 	}
 	r.answer.addBody(body, at, r.last)
 	x.count(len(r.answer.arrivals))
 }
 
-// verdict says how a request with status 2xx ended. A 200 is no success yet: the server must have
-// reported no error on the way and marked the end of its answer, with finish_reason or, if it never
-// gives one, with [DONE] after something. If it has, it does not matter what became of the connection
-// after that.
+// verdict returns how a request with status 2xx ended. Status 200 alone is no success: the server must have reported no
+// error in the stream and marked the end of its answer, with finish_reason or, if it never sends one, with [DONE] after
+// some output. If it did, the later fate of the connection does not matter.
 func (x *exchange) verdict(r *reception, header http.Header) (Status, string) {
 	switch {
 	case r.answer.failed:
@@ -138,8 +137,8 @@ func (x *exchange) verdict(r *reception, header http.Header) (Status, string) {
 	return StatusTruncated, r.missing(header)
 }
 
-// unreasoned is how an answer ended that is marked as whole and has no finish_reason. Servers that give
-// up an answer, llama-cpp-python for the sake of the next request, end it so too.
+// unreasoned returns how an answer ended that is marked as whole and has no finish_reason. Servers that give up an
+// answer also end it like this; llama-cpp-python does so in favor of the next request.
 func (x *exchange) unreasoned(r *reception) (Status, string) {
 	switch {
 	case len(r.answer.arrivals) == 0:
@@ -150,7 +149,7 @@ func (x *exchange) unreasoned(r *reception) (Status, string) {
 	return StatusOK, ""
 }
 
-// missing explains a body that ended properly and is no answer, by its own words where it has some.
+// missing explains a body that ended properly and is not an answer, with the body's own text if it has some.
 func (r *reception) missing(header http.Header) string {
 	reason := "stream ended with neither finish_reason nor [DONE]"
 	if encoding := header.Get("Content-Encoding"); encoding != "" {

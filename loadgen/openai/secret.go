@@ -9,14 +9,14 @@ import (
 	"strings"
 )
 
-// minSecretLength keeps everyday header values ("1", "true") from being cut out of foreign texts.
+// minSecretLength prevents everyday header values ("1", "true") from being cut out of server texts.
 const minSecretLength = 8
 
-// redacted stands for a secret.
+// redacted replaces a secret.
 const redacted = "[redacted]"
 
-// Secrets are the values of request headers that nothing may repeat, and each word of them: of
-// "Bearer KEY", servers that refuse the key quote the key alone.
+// Secrets returns the values of request headers that no output may repeat, and each word of them: servers that refuse
+// the key in "Bearer KEY" quote the key alone.
 func Secrets(header http.Header) []string {
 	var secrets []string
 	for _, values := range header {
@@ -31,8 +31,8 @@ func Secrets(header http.Header) []string {
 	return secrets
 }
 
-// Redact takes secrets out of a foreign text. One that Printable has cut short may end in the
-// beginning of a secret; that is taken out too.
+// Redact removes secrets from a text of a server. A text that Printable has truncated may end with the beginning of a
+// secret, which is removed too.
 func Redact(text string, secrets []string) string {
 	for _, secret := range secrets {
 		text = strings.ReplaceAll(text, secret, redacted)
@@ -51,14 +51,14 @@ func Redact(text string, secrets []string) string {
 	return text
 }
 
-// Redact takes the secrets of the client's headers out of a text.
+// Redact removes the secrets of the client's headers from a text.
 func (c *Client) Redact(text string) string { return Redact(text, c.secrets) }
 
 // credentialName is a part of the names of headers that hold credentials.
 var credentialName = regexp.MustCompile(`(?i)auth|key|token|secret|cookie|pass|session|credential`)
 
-// Credentials are the secrets of those request headers whose names say that they hold one. Other headers may well have what
-// servers say openly: one that picks a route has the name of a model.
+// Credentials returns the secrets of those request headers whose names mark a credential. Values of other headers may
+// also appear in servers' answers: a routing header, for example, has the name of a model.
 func Credentials(header http.Header) []string {
 	named := http.Header{}
 	for name, values := range header {
@@ -69,11 +69,11 @@ func Credentials(header http.Header) []string {
 	return Secrets(named)
 }
 
-// quotedText is a string of JSON, or a label value of a page of metrics, which is written alike.
+// quotedText matches a JSON string, or a label value of a metrics page, which is quoted the same way.
 var quotedText = regexp.MustCompile(`"(?:[^"\\\n]|\\.)*"`)
 
-// RedactAnswer takes secrets out of a whole answer of a server, before anything of it is read: out of its strings, however
-// they are escaped, and out of an answer that has none. Numbers stay, which may have the digits of a secret.
+// RedactAnswer removes secrets from a server's whole answer before any of it is decoded: from its strings, however they
+// are escaped, and from an answer without strings. Numbers stay, even if they contain the digits of a secret.
 func RedactAnswer(answer []byte, secrets []string) []byte {
 	held := func(secret string) bool { return bytes.Contains(answer, []byte(secret)) }
 	if len(secrets) == 0 || bytes.IndexByte(answer, 0x5c) < 0 && !slices.ContainsFunc(secrets, held) { // a backslash escapes
@@ -99,8 +99,8 @@ func RedactAnswer(answer []byte, secrets []string) []byte {
 	})
 }
 
-// redact takes secrets out of everything in the result. Of the name of the model and of what the model wrote only
-// credentials are taken: values of other headers may be in them, such as that name in one that picks a route.
+// redact removes secrets from everything in the result. From the model's name and the model's output it removes only
+// credentials: they may contain values of other headers, such as that name in a routing header.
 func (r *Result) redact(secrets, credentials []string) {
 	for _, text := range []*string{&r.Record.FinishReason, &r.Record.ServerRequestID, &r.SystemFingerprint, &r.ErrorCode} {
 		*text = Redact(*text, secrets)

@@ -1,7 +1,7 @@
 package openai
 
-// Shifted is the record with all of its moments later by some nanoseconds: as it is where another moment
-// is the start of the run. Durations stay as they are. The record itself is not changed.
+// Shifted returns a copy of the record with all of its moments later by ns nanoseconds, for a run with another start.
+// Durations do not change.
 func (r Record) Shifted(ns int64) Record {
 	r.IntendedNS += ns
 	for _, moment := range []**int64{

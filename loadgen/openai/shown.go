@@ -9,8 +9,8 @@ import (
 	"unicode/utf16"
 )
 
-// PrintJSON prints a value as JSON of which a terminal obeys nothing. JSON itself leaves the control characters
-// from 0x7f on, and marks that turn a text's direction, as they are: here they are escapes, which mean the same.
+// PrintJSON prints a value as JSON without control sequences for a terminal. JSON itself leaves control characters from
+// 0x7f on and text direction marks unescaped; here they are escapes, which mean the same.
 func PrintJSON(w io.Writer, value any) error {
 	text, err := json.MarshalIndent(value, "", "  ")
 	if err != nil {

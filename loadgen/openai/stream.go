@@ -4,7 +4,7 @@ import "bytes"
 
 const byteOrderMark = "\uFEFF"
 
-// event is one server-sent event as it lies in the stream's bytes.
+// event is one server-sent event: its place in the stream's bytes.
 type event struct {
 	start, end int   // its lines
 	at         int64 // arrival of the read that completed it, ns since the run's start
@@ -12,12 +12,12 @@ type event struct {
 }
 
 // stream keeps the bytes of a response body and finds the events in them as they arrive
-// (https://html.spec.whatwg.org/multipage/server-sent-events.html). It does nothing else then:
-// no decoding, no copying of single events, so that the time to the next read stays short.
+// (https://html.spec.whatwg.org/multipage/server-sent-events.html). During arrival it does only this: no decoding, no
+// copying of single events, so that the time to the next read stays short.
 //
-// The well-kept readers of this format hand over an event when it is parsed, and none tells which
-// network read completed it; two events of one read would get two arrival times. That is why this
-// one is our own. A fuzz test holds it against github.com/tmaxmax/go-sse.
+// The maintained readers of this format return an event once it is parsed, without the network read that completed it:
+// two events of one read would get two arrival times. Hence this reader. A fuzz test compares it with
+// github.com/tmaxmax/go-sse.
 type stream struct {
 	buf     []byte
 	events  []event
@@ -34,7 +34,7 @@ type stream struct {
 	done     bool // [DONE] was seen
 }
 
-// scan finds the events that one read, appended to buf, has completed.
+// scan finds the events completed by one read, whose bytes are appended to buf.
 func (s *stream) scan(at int64, read int) {
 	if s.afterCR && s.scanned < len(s.buf) {
 		s.afterCR = false
@@ -54,8 +54,8 @@ func (s *stream) scan(at int64, read int) {
 	}
 }
 
-// lineEnd is the index of the first CR or LF, -1 if there is none. Two searches for one byte are
-// several times faster than one search for either.
+// lineEnd returns the index of the first CR or LF, or -1 if there is none. Two searches for one byte are several times
+// faster than one search for either.
 func lineEnd(data []byte) int {
 	lf := bytes.IndexByte(data, '\n')
 	if lf >= 0 {
@@ -67,8 +67,8 @@ func lineEnd(data []byte) int {
 	return lf
 }
 
-// afterLineEnd is where the line after the one that ends at end starts. An LF that has not come
-// yet is not waited for: the line is complete.
+// afterLineEnd returns the start of the line after the one that ends at end. It does not wait for an LF that has not
+// come yet: the line is complete.
 func (s *stream) afterLineEnd(end int) int {
 	next := end + 1
 	if s.buf[end] == '\n' {
@@ -87,7 +87,7 @@ func (s *stream) nextLine(start int) {
 	}
 }
 
-// endLine takes the current line, which ends at end.
+// endLine processes the current line, which ends at end.
 func (s *stream) endLine(end int, at int64, read int) {
 	line := s.buf[s.line:end]
 	if s.line == 0 {
@@ -107,8 +107,7 @@ func (s *stream) endLine(end int, at int64, read int) {
 	}
 }
 
-// look classifies a line of the current event. Data of several lines is not put together here:
-// it counts as payload.
+// look classifies a line of the current event. It does not join data of several lines: that counts as payload.
 func (s *stream) look(line []byte) {
 	name, value, _ := bytes.Cut(line, []byte(":"))
 	if string(name) != "data" {
@@ -133,27 +132,26 @@ func (s *stream) dispatch(e event) {
 	s.lines, s.dataLines, s.class = 0, 0, classNone
 }
 
-// rest returns the event that the end of the body cut short, if any. Some servers leave out the
-// blank line or the line end after their last event; whether it is whole shows in the decode.
+// rest returns the event that the end of the body cut short, if any. Some servers leave out the blank line or the line
+// end after their last event. The decode shows whether it is whole.
 func (s *stream) rest(at int64, read int) (last event, ok bool) {
 	return event{s.block, len(s.buf), at, read}, s.block < len(s.buf)
 }
 
-// unfinished is how many bytes the current event has so far.
+// unfinished returns how many bytes the current event has so far.
 func (s *stream) unfinished() int { return len(s.buf) - s.block }
 
 // fields are the parts of one event.
 type fields struct {
 	name    []byte // the event field
 	data    []byte // the data lines, joined by LF
-	comment []byte // the last comment, or the field error, which no standard has: llama.cpp's server wrote it
+	comment []byte // the last comment, or the field error, which is in no standard: llama.cpp's server wrote it
 
 	hasData, hasComment, hasProblem bool
 	known                           bool // at least one line is a field of the format, a comment or error
 }
 
-// split takes an event's lines apart. data points into the lines if it is one of them; more are
-// joined in a copy.
+// split takes an event's lines apart. data points into the lines if it is one of them; several are joined in a copy.
 func (s *stream) split(e event) fields {
 	lines := s.buf[e.start:e.end]
 	if e.start == 0 {

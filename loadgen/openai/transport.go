@@ -15,20 +15,20 @@ import (
 
 const (
 	maxHeaderBytes = 1 << 20
-	// readBufferBytes holds the largest usual event in one read; net/http's 4 KiB would not.
+	// readBufferBytes holds the largest usual event in one read; 4 KiB, the default of net/http, would not.
 	readBufferBytes = 64 << 10
 	dialTimeout     = 10 * time.Second
-	// idleTimeout is shorter than the 5 s after which uvicorn, which serves most of the engines,
-	// closes an idle connection: a request sent into that moment fails through nobody's fault.
+	// idleTimeout is shorter than the 5 s after which uvicorn, which serves most of the engines, closes an idle
+	// connection: a request sent at that moment fails although neither side is at fault.
 	idleTimeout = 3 * time.Second
 )
 
 // dialFunc opens a connection, as net.Dialer.DialContext does.
 type dialFunc func(ctx context.Context, network, address string) (net.Conn, error)
 
-// newTransport is HTTP/1.1 straight to the server, one request at a time on a connection: under
-// HTTP/2 streams would share one TCP connection, and one lost packet would delay all of them. It
-// uses no proxy, which would be measured along.
+// newTransport returns an HTTP/1.1 transport straight to the server, with one request at a time on a connection: under
+// HTTP/2, streams would share one TCP connection, and one lost packet would delay all of them. It uses no proxy, since
+// the proxy would be measured too.
 func newTransport(o Options, dial dialFunc, seen *stampsSeen) (*http.Transport, error) {
 	roots, err := certificates(o.CAFile)
 	if err != nil {
@@ -66,7 +66,7 @@ type openings struct {
 	now  atomic.Int64
 }
 
-// take claims one; an error is that there is none left.
+// take claims a connection; the error means that the limit is reached.
 func (o *openings) take() error {
 	if o.now.Add(1) > int64(o.most) && o.most > 0 {
 		o.give()
@@ -75,11 +75,11 @@ func (o *openings) take() error {
 	return nil
 }
 
-// give returns one that was closed, or never came about.
+// give returns a connection that was closed, or that failed to open.
 func (o *openings) give() { o.now.Add(-1) }
 
-// certificates adds those of a PEM file to the system's; without a file it returns nil, which
-// stands for the system's alone.
+// certificates adds the certificates of a PEM file to the system's. Without a file it returns nil, which means the
+// system's alone.
 func certificates(file string) (*x509.CertPool, error) {
 	if file == "" {
 		return nil, nil

@@ -2,13 +2,13 @@ package openai
 
 import "strconv"
 
-// count is a number of tokens that the server may not have told.
+// count is a number of tokens that the server may not have reported.
 type count struct {
 	n     int
 	known bool
 }
 
-// pointer is the count as a record holds it.
+// pointer returns the count in the form of a record.
 func (c count) pointer() *int {
 	if !c.known {
 		return nil
@@ -16,7 +16,7 @@ func (c count) pointer() *int {
 	return &c.n
 }
 
-// later returns next if it is known, else c.
+// later returns next if it is set, else c.
 func (c count) later(next count) count {
 	if next.known {
 		return next
@@ -24,23 +24,23 @@ func (c count) later(next count) count {
 	return c
 }
 
-// plus adds two counts of one event; an unknown one adds nothing.
+// plus adds two counts of one event; an unset one adds nothing.
 func (c count) plus(other count) count {
 	return count{c.n + other.n, c.known || other.known}
 }
 
-// usage is what a server counts: OpenAI's usage object, and what vendors have beside it.
+// usage holds the server's counts: OpenAI's usage object and the vendors' additions.
 type usage struct {
 	prompt, completion, cached count
-	// reasoning is the part of completion that is reasoning, accepted the part that was drafted and kept.
+	// reasoning is the part of completion that is reasoning; accepted is the part that was drafted and accepted.
 	reasoning, accepted count
 	tiers               tiers
 }
 
-// tiers is where cached tokens came from, as SGLang says with FieldCachedDetails.
+// tiers holds the sources of cached tokens, as SGLang reports them with FieldCachedDetails.
 type tiers struct{ device, host, storage count }
 
-// add takes what a later usage object tells.
+// add merges a later usage object.
 func (u *usage) add(next usage) {
 	u.prompt = u.prompt.later(next.prompt)
 	u.completion = u.completion.later(next.completion)
@@ -52,8 +52,8 @@ func (u *usage) add(next usage) {
 	}
 }
 
-// told drops what is no count. No prompt has 0 tokens: such an object is filled in later, as Ollama's
-// is, which stands with zeros in every chunk and with figures in the last.
+// told returns the usage without values that are not counts. A prompt never has 0 tokens: such an object is filled in
+// later, as Ollama's, which has zeros in every chunk and figures in the last.
 func (u usage) told() usage {
 	if !u.prompt.known || u.prompt.n > 0 {
 		return u
@@ -65,7 +65,7 @@ func (u usage) told() usage {
 	return u
 }
 
-// countElements consumes a list and counts it; anything else tells nothing.
+// countElements consumes a list and counts it; any other value leaves the count unset.
 func countElements(c *cursor) count {
 	if c.peek() != '[' {
 		c.skip()
@@ -146,8 +146,8 @@ func (k *chunk) decodeExtension(c *cursor) {
 	})
 }
 
-// eachMember consumes an object and calls member with each name; it consumes the value. A value that
-// is no object is consumed and tells nothing.
+// eachMember consumes an object and calls member with each name; member consumes the value. A value that is not an
+// object is consumed and ignored.
 func eachMember(c *cursor, member func(name []byte)) {
 	if c.peek() != '{' {
 		c.skip()
@@ -171,8 +171,8 @@ func memberCount(c *cursor, wanted string) (found count) {
 	return found
 }
 
-// loggedTokens counts the tokens whose log probabilities are there: the entries of content on the chat
-// endpoint, those of tokens on the other.
+// loggedTokens counts the tokens with log probabilities: the entries of content on the chat endpoint, those of tokens
+// on the completions endpoint.
 func loggedTokens(c *cursor) (logged count) {
 	eachMember(c, func(name []byte) {
 		if n := string(name); n == "content" || n == "tokens" {
@@ -193,7 +193,7 @@ func positiveNumber(c *cursor) float64 {
 	return f
 }
 
-// tokenCount consumes a value and takes it if it is an integer that can count something.
+// tokenCount consumes a value and returns it if it is an integer that can be a count.
 func tokenCount(c *cursor) count {
 	value := c.skip()
 	n, err := strconv.ParseUint(string(value), 10, 31)

@@ -6,8 +6,7 @@ import (
 	"strings"
 )
 
-// Field is a request field beyond those that every server knows, by its name in JSON. One inside an
-// object has a dot.
+// Field is a request field that only some servers accept, by its name in JSON. A field inside an object has a dot.
 type Field string
 
 // The fields.
@@ -15,29 +14,29 @@ const (
 	// FieldIgnoreEOS and FieldMinTokens force the length of an answer.
 	FieldIgnoreEOS Field = "ignore_eos"
 	FieldMinTokens Field = "min_tokens"
-	// FieldContinuousUsage asks for the usage so far in every chunk, which tells the tokens of each.
+	// FieldContinuousUsage asks for the usage so far in every chunk, which gives the tokens of each.
 	FieldContinuousUsage Field = "stream_options.continuous_usage_stats"
-	// FieldCachedDetails asks which tiers the cached tokens came from.
+	// FieldCachedDetails asks for the tiers that the cached tokens came from.
 	FieldCachedDetails Field = "return_cached_tokens_details"
 	// FieldTokenIDs asks for the ids of the tokens of each chunk.
 	FieldTokenIDs Field = "return_token_ids"
-	// FieldCacheSalt keeps the prefix cache of those who send the same text apart.
+	// FieldCacheSalt separates the prefix caches of clients that send the same text.
 	FieldCacheSalt Field = "cache_salt"
 )
 
-// vendor is what is known of an engine's requests. TensorRT-LLM and Dynamo answer 4xx to a field that
-// they do not declare, so every field beyond OpenAI's has to be known.
+// vendor describes an engine's requests. TensorRT-LLM and Dynamo answer 4xx to a field that they do not declare, so
+// every field beyond OpenAI's has to be listed.
 type vendor struct {
 	name    string
 	chatCap string // the name of the output cap on the chat endpoint
-	// both are the fields of both endpoints, chat those of one more on the chat endpoint, newer those
-	// that only later releases have.
+	// both are the fields of both endpoints, chat the additional fields of the chat endpoint, newer the fields that
+	// only later releases accept.
 	both, chat, newer []Field
 }
 
-// vendors is the table. It follows the request classes of vLLM (entrypoints/openai/protocol.py), of
-// TensorRT-LLM (serve/openai_protocol.py, extra = forbid), of SGLang (srt/entrypoints/openai/protocol.py)
-// and of Dynamo's frontend (lib/llm/src/protocols/openai: common_ext.rs and validate.rs).
+// vendors returns the table. Its sources are the request classes of vLLM (entrypoints/openai/protocol.py), TensorRT-LLM
+// (serve/openai_protocol.py, extra = forbid), SGLang (srt/entrypoints/openai/protocol.py) and Dynamo's frontend
+// (lib/llm/src/protocols/openai: common_ext.rs and validate.rs).
 func vendors() []vendor {
 	forced := []Field{FieldIgnoreEOS, FieldMinTokens}
 	usage := slices.Concat(forced, []Field{FieldContinuousUsage})
@@ -47,20 +46,20 @@ func vendors() []vendor {
 		{name: "trtllm", chatCap: "max_completion_tokens", both: usage, chat: []Field{FieldCacheSalt}},
 		{name: "sglang", chatCap: "max_tokens", both: more, newer: []Field{FieldCachedDetails}},
 		{name: "dynamo", chatCap: "max_completion_tokens", both: forced, newer: []Field{FieldContinuousUsage, FieldCacheSalt}},
-		// Any other server. The old name of the cap is the one that all of them know: Ollama 0.6.8
-		// ignores the new one and goes on for as long as the model does.
+		// Any other server. All of them accept the old name of the cap: Ollama 0.6.8 ignores the new one and generates
+		// until the model stops.
 		{name: EngineOpenAI, chatCap: "max_tokens"},
 		{name: EngineLlamaCPP, chatCap: "max_tokens"},
 	}
 }
 
-// EngineOpenAI stands for any server of which no more is known than that it speaks OpenAI's format.
+// EngineOpenAI is any server that speaks OpenAI's format and is not one of the other engines.
 const EngineOpenAI = "openai"
 
-// EngineLlamaCPP is llama.cpp's server. It takes the same request fields as any other that speaks OpenAI's format.
+// EngineLlamaCPP is llama.cpp's server. It takes the same request fields as EngineOpenAI.
 const EngineLlamaCPP = "llamacpp"
 
-// Engines lists the engines by the names that the flag --engine takes; EngineOpenAI is any other.
+// Engines returns the engines' names as the flag --engine takes them; EngineOpenAI is any other engine.
 func Engines() []string {
 	var names []string
 	for _, v := range vendors() {
@@ -89,8 +88,8 @@ func (v vendor) fields(endpoint Endpoint) []Field {
 	return slices.Clone(v.both)
 }
 
-// Fields returns what all releases of an engine are known to accept on an endpoint, and what only newer
-// ones do. Both are empty of an engine that is not known.
+// Fields returns the fields that all releases of an engine accept on an endpoint, and those that only newer releases
+// accept. Both are empty for an unknown engine.
 func Fields(engine string, endpoint Endpoint) (known, newer []Field) {
 	v, err := vendorOf(engine)
 	if err != nil {

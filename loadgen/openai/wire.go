@@ -14,16 +14,16 @@ import (
 // Clock is the time since the run's start in nanoseconds, monotonic.
 type Clock func() int64
 
-// wire is what one request sees of its connection.
+// wire is one request's view of its connection.
 type wire struct {
 	clock Clock
 	// giveUp ends the request.
 	giveUp context.CancelCauseFunc
-	// shortestWait is the shortest wait in the socket that is noted.
+	// shortestWait is the shortest wait in the socket that is recorded.
 	shortestWait time.Duration
 
-	// Written by the connection's reads. One goroutine reads at a time; it may be another one
-	// than the request's, for net/http reads the headers and what comes with them elsewhere.
+	// Written by the connection's reads. One goroutine reads at a time. It may differ from the request's goroutine:
+	// net/http reads the headers, and the bytes that come with them, elsewhere.
 	at    atomic.Int64
 	reads atomic.Int64
 	ours  atomic.Bool // the connection stamps its reads
@@ -35,17 +35,17 @@ type wire struct {
 	waits            []wait
 }
 
-// wait is a read whose last byte had been in the socket for a while when it was read.
+// wait is a read whose last byte had waited in the socket.
 type wait struct {
 	read int
 	time time.Duration
 }
 
-// defaultShortestWait is what scheduling alone takes on a machine with work to do.
+// defaultShortestWait is the delay that scheduling alone causes on a busy machine.
 const defaultShortestWait = time.Millisecond
 
-// stampedConn notes when bytes come off the network. A body read cannot tell: net/http buffers,
-// so that two of them may serve bytes of one network read, long after it.
+// stampedConn stamps bytes as they come off the network. Reads of the body cannot: net/http buffers, so two body reads
+// may return bytes of one network read, long after it.
 type stampedConn struct {
 	net.Conn
 	packets *packetReader        // nil where the kernel does not stamp packets
@@ -59,8 +59,8 @@ func (c *stampedConn) Close() error {
 	return c.Conn.Close()
 }
 
-// Read stamps reads that brought something, on behalf of the request that holds the connection
-// when they return: on an idle connection the read is already waiting when the request comes.
+// Read stamps reads that return bytes, for the request that holds the connection when they return: on an idle
+// connection the read is already waiting when the request comes.
 func (c *stampedConn) Read(p []byte) (int, error) {
 	if c.packets == nil {
 		n, err := c.Conn.Read(p)
@@ -86,8 +86,8 @@ func (w *wire) stamp(waited time.Duration) {
 	}
 }
 
-// lastRead returns the arrival and the number of the network read that served the body read that
-// has just returned. On a connection that is not ours the two are the same thing.
+// lastRead returns the arrival and the number of the network read that served the body read that has just returned. On
+// a connection that the client does not stamp, both reads are the same.
 func (w *wire) lastRead() (at int64, read int) {
 	if !w.ours.Load() {
 		w.stamp(0)
@@ -95,8 +95,8 @@ func (w *wire) lastRead() (at int64, read int) {
 	return w.at.Load(), int(w.reads.Load())
 }
 
-// trace returns the hooks that fill w. If a kept connection turns out to be closed, net/http takes
-// another one and the hooks run again: the later call holds.
+// trace returns the hooks that fill w. If a kept connection turns out to be closed, net/http takes another one and the
+// hooks run again: the later call counts.
 func (w *wire) trace() *httptrace.ClientTrace {
 	return &httptrace.ClientTrace{
 		GotConn: w.gotConn,
@@ -115,12 +115,12 @@ func (w *wire) trace() *httptrace.ClientTrace {
 	}
 }
 
-// longestStale is how long after a request was written its connection may be closed for having been closed
-// already: a few round trips. What is closed later was lost by the server, which may have fallen over in the
-// middle of a prompt; to send that request again would hide it.
+// longestStale is how long after the write of a request the close of its connection still counts as an earlier close: a
+// few round trips. A connection closed later was lost by the server, which may have crashed in the middle of a prompt;
+// sending that request again would hide it.
 const longestStale = time.Second
 
-// lostError is the end of a request whose connection a server closed too late for it to have been stale.
+// lostError ends a request whose connection the server closed too late for it to have been stale.
 type lostError struct{ after time.Duration }
 
 func (e *lostError) Error() string {
@@ -147,9 +147,9 @@ func (w *wire) gotConn(info httptrace.GotConnInfo) {
 	w.reused, w.written = &info.Reused, nil
 }
 
-// cutOff reports whether a round trip failed because a kept connection was closed while the request was
-// being written: the server has no whole request then. net/http sends such a request again only if it
-// fits its buffer of 4 KiB, for it takes the error for one of the body.
+// cutOff reports whether a round trip failed because a kept connection was closed while the request was being written:
+// the server then has no whole request. net/http resends such a request only if it fits its buffer of 4 KiB, since it
+// takes the error for an error of the body.
 func (w *wire) cutOff() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -161,7 +161,7 @@ func (w *wire) cutOff() bool {
 	return true
 }
 
-// sawHeaders notes the response headers, for a transport that calls no hooks.
+// sawHeaders records the response headers, for a transport that calls no hooks.
 func (w *wire) sawHeaders() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -176,8 +176,8 @@ func (w *wire) set(field **int64, at int64) {
 	*field = &at
 }
 
-// fill copies what the hooks have noted. It comes last: a quick server answers before the hook
-// that notes the writing has run.
+// fill copies the hooks' values into the record. It runs last: a quick server answers before the hook that records the
+// write has run.
 func (w *wire) fill(r *Record) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
