@@ -7,9 +7,10 @@ import (
 	"strings"
 )
 
-// setPlanned gives every metric that decides its verdict without the pairs that a campaign added for runs that were off.
+// setPlanned gives every metric that decides the verdict that it has without the pairs that a campaign added for runs
+// that were off.
 //
-// Both are shown, and no run is replaced.
+// The comparison shows both verdicts; no run is replaced.
 func (c *Comparison) setPlanned(runs []Run, o Options) {
 	planned := slices.DeleteFunc(slices.Clone(runs), func(r Run) bool { return r.Added })
 	if len(planned) == len(runs) {
@@ -33,7 +34,7 @@ func (c *Comparison) setPlanned(runs []Run, o Options) {
 	}
 }
 
-// setPlanned takes the verdicts of the same two arms in a stratum without the added pairs.
+// setPlanned copies the verdicts of the same two arms from a stratum computed without the added pairs.
 func (p *Pair) setPlanned(before Stratum) {
 	at := slices.IndexFunc(before.Pairs, func(b Pair) bool { return b.A == p.A && b.B == p.B })
 	if at < 0 {
@@ -62,5 +63,5 @@ func (p *Pair) setPlanned(before Stratum) {
 	}
 }
 
-// spaced is a verdict for a person.
+// spaced returns a verdict with spaces for underscores, for display.
 func spaced(v Verdict) string { return strings.ReplaceAll(string(v), "_", " ") }

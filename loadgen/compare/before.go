@@ -6,7 +6,7 @@ import (
 	"github.com/umascope/umascope/exporter/metric"
 )
 
-// UnmarshalJSON reads a comparison, one of SchemaBefore by today's names.
+// UnmarshalJSON reads a comparison of Schema, or one of SchemaBefore, whose names it replaces by those of Schema.
 func (c *Comparison) UnmarshalJSON(text []byte) error {
 	type plain Comparison
 	if err := json.Unmarshal(text, (*plain)(c)); err != nil || c.Schema != SchemaBefore {

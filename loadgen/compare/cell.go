@@ -8,21 +8,21 @@ import (
 	"strings"
 )
 
-// cell is the runs that agree in everything that is named by --within, in the order of their start.
+// cell holds the runs with the same values of all --within labels, in the order of their start.
 type cell struct {
 	within map[string]string
 	runs   []*Run
 	arms   map[string]*arm
 }
 
-// arm is the runs of one arm in a cell, in the order of their start. What is invalid enters no figure.
+// arm holds the runs of one arm in a cell, in the order of their start. Invalid runs enter no figure.
 type arm struct {
 	name            string
 	valid, excluded []*Run
-	drifts          map[key]Drift // as far as they were asked for
+	drifts          map[key]Drift // computed so far
 }
 
-// prepared are copies of runs, in the order of their start, with what follows from their figures.
+// prepared returns copies of runs, in the order of their start, with the fields that are derived from their figures.
 func prepared(runs []Run) []*Run {
 	var all []*Run
 	for _, r := range runs {
@@ -37,7 +37,7 @@ func prepared(runs []Run) []*Run {
 	return all
 }
 
-// addOccupiedWhenReady adds what is occupied once the engine has its KV cache. It is by the same word as the part
+// addOccupiedWhenReady adds the memory occupied once the engine has its KV cache. Its source is the source of the part
 // without the cache.
 func (r *Run) addOccupiedWhenReady() {
 	without, known := r.Metrics[MemoryOccupiedWithoutKV]
@@ -53,28 +53,29 @@ func (r *Run) addOccupiedWhenReady() {
 
 func (r *Run) engineSays(metric string) bool { return slices.Contains(r.EngineReported, metric) }
 
-// metric is a figure of the run by one source: measured, or an engine's own word.
+// metric returns a figure of the run by one source: measured, or reported by an engine.
 func (r *Run) metric(k key) (float64, bool) {
 	v, known := r.Metrics[k.name]
 	return v, known && r.engineSays(k.name) == k.engine && usable(v)
 }
 
-// largest is beyond any figure of a run; products of larger ones are no numbers.
+// largest is beyond any figure of a run; products of larger values overflow.
 const largest = 1e100
 
-// usable says whether a figure can be computed with.
+// usable reports whether v is at most largest in size, so that figures can be computed from it.
 func usable(v float64) bool { return math.Abs(v) <= largest }
 
-// key is a metric by its source: figures of different source never share a row.
+// key is a metric and its source: figures of different sources never share a row.
 type key struct {
 	name   string
-	engine bool // by the engine's own word
+	engine bool // reported by the engine
 }
 
-// byTool says whether a tool reported it, by its own definition.
+// byTool reports whether a tool reported the metric, by its own definition.
 func (k key) byTool() bool { return strings.HasPrefix(k.name, toolReported) }
 
-// toolsOf are the tools whose figures are in the arms: what two of them call by one name is not one figure.
+// toolsOf returns the tools whose figures are in the arms: figures of two tools are different metrics even if their
+// names are equal.
 func toolsOf(arms ...*arm) []string {
 	tools := map[string]bool{}
 	for _, a := range arms {
@@ -87,12 +88,12 @@ func toolsOf(arms ...*arm) []string {
 	return slices.Sorted(maps.Keys(tools))
 }
 
-// sentByUs says whether the throughput of any run was measured here.
+// sentByUs reports whether the throughput of any run was measured by uma-load.
 func (a *arm) sentByUs() bool {
 	return len(a.sample(key{name: OutputTokensPerSecond}).values)+len(a.sample(key{name: "requests_per_second"}).values) > 0
 }
 
-// keys are all rows that there can be, in the order of the table.
+// keys returns all possible rows, in the order of the table.
 func keys() []key {
 	var all []key
 	for _, m := range Table() {
@@ -101,7 +102,7 @@ func keys() []key {
 	return all
 }
 
-// sample is a metric in an arm.
+// sample holds the values of a metric in an arm.
 type sample struct {
 	runs   []*Run
 	values []float64
@@ -117,7 +118,8 @@ func (a *arm) sample(k key) sample {
 	return s
 }
 
-// drift is how a metric goes with time in the arm. It is asked for more than once, and takes its time.
+// drift returns the drift of a metric over time in the arm. It keeps the result: it is needed more than once and is
+// slow to compute.
 func (a *arm) drift(k key) Drift {
 	d, known := a.drifts[k]
 	if !known {
@@ -127,12 +129,12 @@ func (a *arm) drift(k key) Drift {
 	return d
 }
 
-// validOf are the valid ones of runs.
+// validOf returns the valid runs.
 func validOf(runs []*Run) []*Run {
 	return slices.DeleteFunc(slices.Clone(runs), func(r *Run) bool { return !r.Valid })
 }
 
-// cellsOf parts runs by the labels of --within; cells are in the order of their labels.
+// cellsOf groups runs by the labels of --within, in the order of the labels.
 func cellsOf(runs []*Run, o Options) []*cell {
 	var cells []*cell
 	for _, r := range runs {
@@ -172,7 +174,7 @@ func (c *cell) add(r *Run, name string) {
 	}
 }
 
-// arm is that of a name; one without runs if the cell has none.
+// arm returns the arm of a name; one without runs if the cell has none.
 func (c *cell) arm(name string) *arm {
 	if a := c.arms[name]; a != nil {
 		return a

@@ -1,23 +1,23 @@
-// Package compare says what differs between the arms of an experiment, how sure that is, and what
-// could explain it beside the arms. It is arithmetic on plain figures of runs: no files, no requests.
-// The run is the unit; a request is not.
+// Package compare reports what differs between the arms of an experiment, how certain each difference is, and what else
+// than the arms could explain it. It computes on plain figures of runs: no files, no requests. The statistical unit is
+// the run, not the request.
 package compare
 
 import "time"
 
-// Schema names the form of a comparison. Comparisons of SchemaBefore, which has other names of memory, are read too.
+// Schema names the form of a comparison. Comparisons of SchemaBefore, which has other names of memory, can be read too.
 const (
 	Schema       = "umascope.comparison/2"
 	SchemaBefore = "umascope.comparison/1"
 )
 
-// Run is one run as a comparison sees it.
+// Run is the input of a comparison: the figures and facts of one run.
 type Run struct {
 	ID string
-	// Path is where it was read from, for messages.
+	// Path is the path that the run was read from, for messages.
 	Path   string
 	Labels map[string]string
-	// Scenario, Model, Engine and Host can be compared by like labels.
+	// Scenario, Model, Engine and Host can be used like labels in By and Within.
 	Scenario, Model, Engine, Host string
 	Fingerprint                   string
 	WorkloadSHA256                string
@@ -25,60 +25,62 @@ type Run struct {
 	BootID                        string
 	Valid                         bool
 	InvalidReasons                []string // codes
-	// Signals are the grades of what the run proves, by name (ssd_offload, ssd_rehydrate, reuse, output_match).
+	// Signals are the evidence grades of the run, by name (ssd_offload, ssd_rehydrate, reuse, output_match).
 	Signals map[string]string
-	// Expected are the signals that the run's scenario is there to show; evidence is proven if all of them are.
+	// Expected are the signals that the scenario of the run is meant to show; the evidence is proven if all of them are.
 	Expected []string
-	// Mode is of its telemetry: live, replay, constructed, simulated; empty without telemetry.
+	// Mode is the mode of the telemetry: live, replay, constructed, simulated; empty without telemetry.
 	Mode string
-	// Simulated is of an engine that calls itself so.
+	// Simulated is true if the engine reports itself as simulated.
 	Simulated bool
-	// Imported is the format of the foreign result that it was read from; empty of our own.
+	// Imported is the format of the result of another tool that the run was imported from; empty for runs of uma-load.
 	Imported string
-	// Metrics are its figures, by the names of Table; one that is unknown is not there.
+	// Metrics are the figures of the run, by the names of Table; an unknown figure is absent.
 	Metrics map[string]float64
-	// Tool is by whose definitions the metrics are that a tool reported; empty without any.
+	// Tool is the tool that reported the tool_reported metrics, by its own definitions; empty without any.
 	Tool string
-	// EngineReported names the metrics that are an engine's own word and were not measured.
+	// EngineReported names the metrics that the engine reported and uma-load did not measure.
 	EngineReported []string
-	// Facts are what can differ between arms beside what is meant to, in the order they are shown.
+	// Facts are the conditions of the run, other than the arm, that can differ between arms, in the order of display.
 	Facts []Fact
-	// HashKey names the key of the hashes among the facts; empty of a run that does not record what ran.
+	// HashKey names the key of the hashes among the facts; empty for a run that does not record what ran.
 	HashKey string
 	Ledger  Ledger
-	// Ledgers are those of further machines that the run measured, by their names.
+	// Ledgers are the memory ledgers of further machines that the run measured, by machine name.
 	Ledgers map[string]Ledger
 	KV      KV
-	// Pair joins a run of one arm with one of another made under the same conditions: the round of a
-	// campaign, within one boot of the machine. Empty is none.
+	// Pair joins a run of one arm with a run of another made under the same conditions: the round of a campaign, within
+	// one boot of the machine. It is empty for a run without a pair.
 	Pair string
-	// EngineKept says that the engine was up already, from the run before of the same arm and model.
+	// EngineKept is true if the engine was up already, from the previous run of the same arm and model.
 	EngineKept bool
-	// Added says that the campaign added the run to its plan, with its pair, for a run that was off.
+	// Added is true if the campaign added the run to its plan, with its pair, because another run was off.
 	Added bool
-	// NRaisedFrom is how many runs of each arm the plan had when its arms were first compared, of a run beyond these; 0 of others.
+	// NRaisedFrom is the number of runs of each arm in the plan when its arms were first compared; it is set on runs
+	// beyond that number and 0 on all others.
 	NRaisedFrom int
-	start       string // the first run that was served by the same start of the engine
+	start       string // the first run that the same start of the engine served
 }
 
-// SameBoot is false of two runs with a reboot of the machine between them; a boot that is not known is any.
+// SameBoot reports whether no reboot of the machine is known between two runs; an unknown boot matches any.
 func (r *Run) SameBoot(other *Run) bool {
 	return r.BootID == "" || other.BootID == "" || r.BootID == other.BootID
 }
 
-// Fact is something that was the case in a run.
+// Fact is a condition of a run.
 type Fact struct {
 	Item  string
 	Value string
-	// Number is the same where it is a quantity, with how much of a difference is none; nil where it is not.
+	// Number is the same value as a number where it is a quantity, and the difference that is tolerated; nil where it is
+	// not.
 	Number    *float64
 	Tolerance float64
 	Unit      string
-	// Hash stands for a value, or a part of it, that is not shown. Hashes of runs of one HashKey are compared.
+	// Hash identifies a value, or a part of one, that is not shown. Hashes are comparable between runs of one HashKey.
 	Hash string
-	// Ran marks what a run was made with: an arm whose runs differ in it is no ground for a decision.
+	// Ran marks a fact of what the run was made with: an arm whose runs differ in it cannot support a decision.
 	Ran bool
-	// Identified marks what every run has, or was made without, that records what ran.
+	// Identified marks a fact that each run that records what ran either has or was made without.
 	Identified bool
 }
 
@@ -89,11 +91,11 @@ type Ledger struct {
 	Peak  map[string]float64 `json:"peak,omitempty"`
 }
 
-// KV is what an engine sized its KV cache from, in bytes; nil where it is not known.
+// KV has the figures that an engine sized its KV cache from, in bytes; an unknown figure is nil.
 type KV struct {
 	CapacityBytes          *float64
 	FreeAtSizingBytes      *float64
 	OccupiedWithoutKVBytes *float64
-	// Fraction is of the free memory, as the engine was told; nil where it is not known.
+	// Fraction is the configured fraction of the free memory; nil where it is unknown.
 	Fraction *float64
 }

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Compare sets the arms of an experiment against its baseline, stratum by stratum.
+// Compare compares the arms of an experiment with its baseline, stratum by stratum.
 func Compare(runs []Run, o Options) (Comparison, error) {
 	if err := o.check(); err != nil {
 		return Comparison{}, err
@@ -41,7 +41,7 @@ func Compare(runs []Run, o Options) (Comparison, error) {
 	return out, err
 }
 
-// comparing is a comparison while it is worked out.
+// comparing is the state of a comparison while it is computed.
 type comparing struct {
 	options Options
 	runs    []*Run
@@ -49,7 +49,7 @@ type comparing struct {
 	arms    []string // the baseline first
 }
 
-// distinct refuses two runs of one name: one of them would be counted twice or as the other.
+// distinct refuses two runs of one name: one of them would count twice or as the other.
 func distinct(runs []Run) error {
 	if len(runs) == 0 {
 		return fmt.Errorf("there is no finished run to compare")
@@ -65,7 +65,7 @@ func distinct(runs []Run) error {
 	return nil
 }
 
-// withLabels leaves out runs that lack a label that is asked for, and says so.
+// withLabels drops runs that lack a requested label, with a warning.
 func withLabels(runs []*Run, o Options) ([]*Run, []Warning) {
 	var labelled []*Run
 	warnings := []Warning{}
@@ -84,8 +84,8 @@ func withLabels(runs []*Run, o Options) ([]*Run, []Warning) {
 	return labelled, warnings
 }
 
-// findArms names the arms, the baseline first and the others by name. Without a baseline that was asked
-// for it is the arm that began.
+// findArms names the arms, the baseline first and the others by name. Without a requested baseline it is the arm of the
+// earliest run.
 func (c *comparing) findArms() error {
 	for _, r := range c.runs {
 		if name := r.Label(c.options.By); !slices.Contains(c.arms, name) {
@@ -108,7 +108,7 @@ func (c *comparing) findArms() error {
 	return nil
 }
 
-// checkWorkloads refuses a stratum whose runs did not do the same work.
+// checkWorkloads refuses a stratum whose runs have different workloads.
 func (c *comparing) checkWorkloads() error {
 	if c.options.AllowDifferentWorkload {
 		return nil
@@ -122,7 +122,7 @@ func (c *comparing) checkWorkloads() error {
 	return nil
 }
 
-// unlike are two runs of different workloads; nil if all agree that are known.
+// unlike returns two runs of different workloads; nil if all known workloads agree.
 func unlike(runs []*Run) (a, b *Run) {
 	for _, r := range runs {
 		switch {
@@ -138,7 +138,7 @@ func unlike(runs []*Run) (a, b *Run) {
 
 func short(sum string) string { return sum[:min(12, len(sum))] }
 
-// in names a stratum: " in model x, scenario y"; empty of the only one.
+// in returns the suffix that names a stratum: " in model x, scenario y"; empty for the only one.
 func in(within map[string]string) string {
 	if len(within) == 0 {
 		return ""
@@ -180,7 +180,7 @@ func (c *comparing) compare(warnings []Warning) (Comparison, error) {
 	return out, nil
 }
 
-// decided says whether any pair has a primary metric.
+// decided reports whether any pair has a primary metric.
 func decided(out Comparison) bool {
 	return slices.ContainsFunc(out.Strata, func(s Stratum) bool {
 		return slices.ContainsFunc(s.Pairs, func(p Pair) bool {
@@ -189,12 +189,12 @@ func decided(out Comparison) bool {
 	})
 }
 
-// valid are the valid runs of all strata.
+// valid returns the valid runs of all strata.
 func (c *comparing) valid() []*Run {
 	return validOf(c.runs)
 }
 
-// nothingCommon says why there is nothing to compare.
+// nothingCommon returns the error that explains why no arms can be compared.
 func (c *comparing) nothingCommon() error {
 	var has []string
 	for _, name := range c.arms {

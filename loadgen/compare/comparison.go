@@ -2,8 +2,8 @@ package compare
 
 import "time"
 
-// Comparison is what compare --json prints: every arm against the baseline, in strata of runs that
-// agree in everything that is named by --within.
+// Comparison is the output of compare --json: every arm against the baseline, in strata of runs with the same values of
+// all --within labels.
 type Comparison struct {
 	Schema   string   `json:"schema"`
 	By       string   `json:"by"`
@@ -12,36 +12,36 @@ type Comparison struct {
 	// Arms are all values of the label, the baseline first.
 	Arms   []string  `json:"arms"`
 	Strata []Stratum `json:"strata"`
-	// KVModel is over all runs, whatever their stratum.
+	// KVModel is fitted over all runs of all strata.
 	KVModel  *KVModel  `json:"kv_model,omitempty"`
 	Warnings []Warning `json:"warnings"`
-	// Simulated says that at least one run was of a simulated engine or machine.
+	// Simulated is true if at least one run had a simulated engine or machine.
 	Simulated bool `json:"simulated,omitempty"`
 }
 
-// Stratum is the runs of one cell of --within.
+// Stratum holds the runs of one cell of --within.
 type Stratum struct {
 	Within map[string]string `json:"within"`
-	// Arms are by name.
+	// Arms are keyed by name.
 	Arms map[string]Arm `json:"arms"`
-	// Pairs are the baseline against every other arm.
+	// Pairs compare the baseline with every other arm.
 	Pairs    []Pair    `json:"pairs"`
 	Order    Order     `json:"order"`
 	KVModel  *KVModel  `json:"kv_model,omitempty"`
 	Warnings []Warning `json:"warnings"`
 }
 
-// Arm is the runs of one arm in a stratum, in the order of their start; what was left out stands apart.
+// Arm holds the runs of one arm in a stratum, in the order of their start; excluded runs are in a list of their own.
 type Arm struct {
 	Runs []RunRef `json:"runs"`
-	// Excluded are runs that enter no figure, with why: they are invalid.
+	// Excluded are the invalid runs, which enter no figure, with the reasons.
 	Excluded []RunRef `json:"excluded,omitempty"`
-	// NotRepeatable is there if the runs lie too far apart in the metric that decides.
+	// NotRepeatable is set if the runs lie too far apart in the metric that decides.
 	NotRepeatable *NotRepeatable `json:"not_repeatable,omitempty"`
 	Metrics       []Series       `json:"metrics"`
 }
 
-// RunRef is a run by its name.
+// RunRef refers to a run by its name.
 type RunRef struct {
 	Run       string    `json:"run"`
 	StartedAt time.Time `json:"started_at"`
@@ -49,7 +49,7 @@ type RunRef struct {
 	Why       []string  `json:"why,omitempty"` // why not a better grade
 }
 
-// Grade is how much a run's figures may be used for.
+// Grade is the run quality: what the figures of a run may be used for.
 type Grade string
 
 // The grades of a run.
@@ -59,24 +59,24 @@ const (
 	GradeDecision Grade = "decision" // valid, interleaved, evidence proven
 )
 
-// Series is a metric over the runs of an arm, in the order of RunRef; nil where a run has none.
+// Series holds a metric over the runs of an arm, in the order of RunRef; nil where a run has no value.
 type Series struct {
 	Name string `json:"name"`
-	// EngineReported says that they are an engine's own word.
+	// EngineReported is true if the engine reported the values.
 	EngineReported bool       `json:"engine_reported,omitempty"`
 	Values         []*float64 `json:"values"`
 	Drift          Drift      `json:"drift"`
 }
 
-// Drift is how a metric goes with time inside an arm; null what cannot be said of so few runs.
+// Drift is the drift of a metric over time inside an arm; a figure that so few runs do not give is null.
 type Drift struct {
 	Spearman   *float64 `json:"spearman"`
 	P          *float64 `json:"p"`
 	Lag1       *float64 `json:"lag1"`
 	EffectiveN *float64 `json:"effective_n"`
-	// Significant is of the Spearman correlation with time at 5 %.
+	// Significant is that of the Spearman correlation with time at 5 %.
 	Significant bool `json:"significant"`
-	// HighestAt and LowestAt say which are the extreme runs of the arm by their place in time: first is 1.
+	// HighestAt and LowestAt are the positions in time of the extreme runs of the arm: the first run is 1.
 	HighestAt int `json:"highest_at,omitempty"`
 	LowestAt  int `json:"lowest_at,omitempty"`
 }
@@ -89,22 +89,23 @@ type Pair struct {
 	Order            PairOrder   `json:"order"`
 	Fairness         []Fairness  `json:"fairness"`
 	LedgerDifference LedgerDelta `json:"ledger_difference"`
-	// LedgerDifferenceOn is the same of further machines that both arms measured, by their names.
+	// LedgerDifferenceOn is LedgerDifference for further machines that both arms measured, by machine name.
 	LedgerDifferenceOn map[string]LedgerDelta `json:"ledger_difference_on,omitempty"`
-	// Ledgers are those of either arm, which LedgerDifference is of: where every line is known, they add up to the pool.
+	// Ledgers are the ledgers of the two arms that LedgerDifference is computed from: where every line is known, they add
+	// up to the pool.
 	Ledgers LedgerPair `json:"ledgers,omitzero"`
-	// LedgersOn is the same of further machines, by their names.
+	// LedgersOn is Ledgers for further machines, by machine name.
 	LedgersOn map[string]LedgerPair `json:"ledgers_on,omitempty"`
 	Warnings  []Warning             `json:"warnings"`
 }
 
-// Metrics is one metric of a pair.
+// Metrics compares one metric of a pair.
 type Metrics struct {
 	Name      string    `json:"name"`
 	Unit      string    `json:"unit"`
 	Direction Direction `json:"direction"`
 	Primary   bool      `json:"primary"`
-	// EngineReported says that an engine's own word is compared.
+	// EngineReported is true if the compared values were reported by the engine.
 	EngineReported bool      `json:"engine_reported,omitempty"`
 	A              Moments   `json:"a"`
 	B              Moments   `json:"b"`
@@ -112,16 +113,17 @@ type Metrics struct {
 	Ratio          *float64  `json:"ratio"`
 	CI95           *Interval `json:"ci95"`
 	CI90           *Interval `json:"ci90,omitempty"`
-	// RatioCI95 is the same interval as ratios, where the analysis is on the log scale.
+	// RatioCI95 is the interval as ratios, where the analysis is on the log scale.
 	RatioCI95 *Interval `json:"ratio_ci95,omitempty"`
-	// GeometricRatio is that of the geometric means, which this interval is of.
+	// GeometricRatio is the ratio of the geometric means, which RatioCI95 belongs to.
 	GeometricRatio *float64 `json:"geometric_ratio,omitempty"`
 	Scale          string   `json:"scale"` // log or linear
-	// Method is balanced_pairs, pairs, welch or welch_of_starts. A and B are of the runs that it tests.
+	// Method is balanced_pairs, pairs, welch or welch_of_starts. A and B describe the runs that it tests.
 	Method string `json:"method,omitempty"`
 	Paired bool   `json:"paired"`
 	Pairs  int    `json:"pairs,omitempty"`
-	// PairsDropped are pairs without a valid run of both arms, with a reboot between, or with several runs of an arm.
+	// PairsDropped counts pairs without a valid run of both arms, with a reboot between their runs, or with several runs
+	// of an arm.
 	PairsDropped  int      `json:"pairs_dropped,omitempty"`
 	WelchP        *float64 `json:"welch_p"`
 	WelchT        *float64 `json:"welch_t,omitempty"`
@@ -132,20 +134,22 @@ type Metrics struct {
 	TOSTP         *float64 `json:"tost_p"`
 	Margin        Margin   `json:"margin"`
 	HolmP         *float64 `json:"holm_p"`
-	// MDE is the least true difference that a repetition would find with a power of 80 %, as the margin
-	// is: relative to the baseline, or in the unit.
+	// MDE is the minimum detectable effect: the smallest true difference that a repetition would find with a power of 80
+	// %. Its unit is that of the margin: relative to the baseline, or in the unit of the metric.
 	MDE *float64 `json:"mde"`
-	// SameAs is the metric that this one is one quantity with: the two count once in the family of tests.
+	// SameAs is the metric that measures the same quantity as this one: the two count once in the family of tests.
 	SameAs string `json:"same_as,omitempty"`
-	// NeedN is how many runs each arm would need for the margin, when the verdict is inconclusive: for two equal
-	// arms to be shown equivalent, and a difference as large as the margin to be found. NeedForEffect is how many a
-	// difference as large as the one that was seen needs to be found.
+	// NeedN is the number of runs of each arm that the margin needs, when the verdict is inconclusive: enough to show two
+	// equal arms equivalent and to find a difference as large as the margin. NeedForEffect is the number that finds a
+	// difference as large as the observed one.
 	NeedN         *int `json:"n_needed,omitempty"`
 	NeedForEffect *int `json:"n_needed_for_effect,omitempty"`
-	// Constant says that nothing varied: the difference is the same in all runs or pairs, and the verdict goes by it.
+	// Constant is true if the difference is the same in all runs or pairs; the verdict then follows from the difference
+	// without a test.
 	Constant bool    `json:"constant,omitempty"`
 	Verdict  Verdict `json:"verdict"`
-	// VerdictPlanned is the verdict without the pairs that the campaign added for runs that were off; empty if there are none.
+	// VerdictPlanned is the verdict without the pairs that the campaign added for runs that were off; empty if there are
+	// none.
 	VerdictPlanned Verdict   `json:"verdict_without_added_pairs,omitempty"`
 	Confounded     bool      `json:"confounded_with_time,omitempty"`
 	Outliers       []Outlier `json:"outliers"`
@@ -156,14 +160,14 @@ type Metrics struct {
 	BHP           *float64  `json:"benjamini_hochberg_p,omitempty"`
 	BCa95         *Interval `json:"bca95,omitempty"`
 	BootstrapSeed uint64    `json:"bootstrap_seed,omitempty"`
-	// Notes are what stands in the way of a figure: too few runs, no spread, a value below zero on the log scale.
+	// Notes explain a missing figure: too few runs, no spread, a value below zero on the log scale.
 	Notes []string `json:"notes,omitempty"`
 }
 
-// Interval is from its first to its second number.
+// Interval holds the lower and the upper bound.
 type Interval [2]float64
 
-// Moments describe a metric in an arm; SD is the sample one, PopulationSD divides by n.
+// Moments describe a metric in an arm; SD is the sample standard deviation, PopulationSD divides by n.
 type Moments struct {
 	N            int      `json:"n"`
 	Mean         *float64 `json:"mean"`
@@ -173,11 +177,11 @@ type Moments struct {
 	Median       *float64 `json:"median"`
 	Min          *float64 `json:"min,omitempty"`
 	Max          *float64 `json:"max,omitempty"`
-	// MeanCI95 is of the mean, by Student's t.
+	// MeanCI95 is the 95 % confidence interval of the mean, by Student's t.
 	MeanCI95 *Interval `json:"mean_ci95,omitempty"`
 }
 
-// Direction is which way is better.
+// Direction is the direction that is better.
 type Direction string
 
 // The directions.
@@ -193,21 +197,21 @@ type Margin struct {
 	Relative bool    `json:"relative"`
 }
 
-// Verdict is what can be said of a metric.
+// Verdict is the result for a metric of a pair.
 type Verdict string
 
-// The verdicts, of b against a.
+// The verdicts, for b against a.
 const (
 	Equivalent   Verdict = "equivalent"
-	Irrelevant   Verdict = "irrelevant" // different, but less than matters
+	Irrelevant   Verdict = "irrelevant" // different, but by less than the margin
 	Better       Verdict = "better"
 	Worse        Verdict = "worse"
-	Different    Verdict = "different" // of a metric of which neither way is better
+	Different    Verdict = "different" // for a metric of which neither direction is better
 	Inconclusive Verdict = "inconclusive"
-	Undecided    Verdict = "difference_only" // nothing but the difference: n = 1
+	Undecided    Verdict = "difference_only" // only the difference is known: n = 1
 )
 
-// Outlier is a run that stands out in its arm. It is flagged and never left out.
+// Outlier is a run that lies apart in its arm. It is flagged and never excluded.
 type Outlier struct {
 	Run    string   `json:"run"`
 	Arm    string   `json:"arm"`
@@ -216,7 +220,7 @@ type Outlier struct {
 	Causes []string `json:"causes,omitempty"`
 }
 
-// Fairness is something that should be the same in both arms.
+// Fairness is a condition that should be the same in both arms.
 type Fairness struct {
 	Item    string `json:"item"`
 	A       string `json:"a"`
@@ -237,83 +241,84 @@ type LedgerPair struct {
 	B Ledger `json:"b"`
 }
 
-// Order is how the runs of a stratum followed each other.
+// Order describes the order of the runs of a stratum.
 type Order struct {
 	Kind     string   `json:"kind"`     // blocked, abba, alternating, random, single, unknown
 	Sequence []string `json:"sequence"` // arms in the order of time
 	Boots    int      `json:"boots"`    // distinct boot ids
 }
 
-// PairOrder is what the order does to a pair, by metric.
+// PairOrder reports the effect of the order on a pair, by metric.
 type PairOrder struct {
-	// Kind is that of the runs of these two arms alone.
+	// Kind is the order of the runs of these two arms alone.
 	Kind string `json:"kind"`
-	// AfterSwitch is the first run after a change of arms against the rest of its arm.
+	// AfterSwitch compares the first run after a change of arms with the rest of its arm.
 	AfterSwitch []AfterSwitch `json:"after_switch,omitempty"`
-	// Halves are the difference in pairs in which a came first, and in those in which b did.
+	// Halves compares the difference in pairs in which a came first with that in pairs in which b did.
 	Halves []Halves `json:"halves,omitempty"`
-	// Drift is how the difference of the metric that decides goes with time, where runs are tested by pairs.
+	// Drift is the drift over time of the difference in the metric that decides, where runs are tested by pairs.
 	Drift *PairDrift `json:"drift,omitempty"`
 }
 
-// PairDrift is how the differences of pairs go with time, beside the means of the two orders.
+// PairDrift is the drift over time of the differences of pairs, after the means of the two orders are removed.
 type PairDrift struct {
 	Metric string `json:"metric"`
 	Pairs  int    `json:"pairs"`
-	// Change is from the first pair to the last, as the margin is: relative to the baseline, or in the unit.
+	// Change is from the first pair to the last. Its unit is that of the margin: relative to the baseline, or in the unit
+	// of the metric.
 	Change *float64 `json:"change,omitempty"`
-	P      *float64 `json:"p"` // null where it is not testable
-	// Significant is at 5 %: then findings of the pair are confounded with time.
+	P      *float64 `json:"p"` // null where it cannot be tested
+	// Significant is at 5 %: findings of the pair are then confounded with time.
 	Significant bool `json:"significant"`
-	// Note is why it is not testable.
+	// Note is the reason why the drift cannot be tested.
 	Note string `json:"note,omitempty"`
 }
 
-// AfterSwitch is the first runs after a change of arms, against the others of that arm.
+// AfterSwitch compares the first runs after a change of arms with the other runs of that arm.
 type AfterSwitch struct {
 	Metric string  `json:"metric"`
 	Arm    string  `json:"arm"`
 	First  float64 `json:"first"` // mean
 	Rest   float64 `json:"rest"`  // mean
 	N      int     `json:"n"`     // first runs
-	// Extreme says that every first run is the highest (or lowest) of its block.
+	// Extreme is set if every first run is the highest (or lowest) of its block.
 	Extreme string `json:"extreme,omitempty"`
-	// P is how likely the mean of as many runs of the rest would lie as far off; null where the rest has no
-	// spread, or is one run.
+	// P is the probability that the mean of as many runs of the rest lies as far off; null where the rest has no spread,
+	// or is one run.
 	P *float64 `json:"p"`
-	// Stands says that the first runs lie outside of what the rest would have with a chance of 95 %, given
-	// how many figures of the pair are looked at (Holm).
+	// Stands is true if the first runs lie outside the range that the rest would reach with a probability of 95 %,
+	// adjusted for the number of figures of the pair that are tested (Holm).
 	Stands bool `json:"stands_out"`
 }
 
-// Halves compare the two orders of a pair.
+// Halves compares the two orders of a pair.
 type Halves struct {
 	Metric string   `json:"metric"`
 	AB     *float64 `json:"a_first"`
 	BA     *float64 `json:"b_first"`
 	P      *float64 `json:"p"`
-	// Suspect says that the difference depends on which came first: p is at most 5 %, given how many figures
-	// of the pair are looked at (Holm).
+	// Suspect is true if the difference depends on which arm came first: p is at most 5 %, adjusted for the number of
+	// figures of the pair that are tested (Holm).
 	Suspect bool `json:"suspect"`
 }
 
-// KVModel says how far the capacity of the KV cache follows from what was free when it was sized.
+// KVModel reports how far the capacity of the KV cache follows from the memory that was free when it was sized.
 type KVModel struct {
 	N int `json:"n"`
-	// Fraction x (Total - x) is the model, of x: free_at_sizing (then Total is 0 and x counts as it is)
-	// or occupied_without_kv.
+	// Fraction x (Total - x) is the model. Of names x: free_at_sizing (Total is then 0 and x counts as it is) or
+	// occupied_without_kv.
 	Of            string  `json:"of"`
 	Fraction      float64 `json:"fraction"`
 	TotalBytes    float64 `json:"total_bytes"`
 	ResidualBytes float64 `json:"largest_residual_bytes"`
-	// Share is how much of the variance of the capacities the model explains, from 0 to 1.
+	// Share is the share of the variance of the capacities that the model explains, from 0 to 1.
 	Share float64 `json:"share_explained"`
-	// Explained says that it is nearly all: the two figures are one effect. Fails says that it is less than half.
+	// Explained is true if Share is nearly 1: the two figures are one effect. Fails is true if it is less than half.
 	Explained bool `json:"explained"`
 	Fails     bool `json:"fails,omitempty"`
 }
 
-// Warning is a finding that stands beside the verdicts, by a name that does not change.
+// Warning is one of the caveats of a comparison, by a name that does not change.
 type Warning struct {
 	Code string `json:"code"`
 	Text string `json:"text"`

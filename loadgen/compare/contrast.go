@@ -8,27 +8,27 @@ import (
 	"github.com/umascope/umascope/loadgen/stats"
 )
 
-// contrast is a metric of two arms on the scale of its analysis.
+// contrast holds a metric of two arms on the scale of its analysis.
 type contrast struct {
 	analysis
 	metric Metric
 	margin Margin
-	meanA  float64 // as it was measured
+	meanA  float64 // as measured
 	log    bool
-	// x and y are the values on the scale; low and high what does not matter, around 0.
+	// x and y are the values on the scale; low and high bound the differences that do not matter, around 0.
 	x, y      []float64
 	low, high float64
-	// test decides: that of the method. welch is of the same values apart.
+	// test is the test of the method, which decides. welch is the unpaired test of the same values.
 	test  stats.TTest
 	welch *stats.TTest
-	// constant is a difference that is the same in all runs, or in all pairs: nothing is tested, and nothing has to be.
+	// constant is true if the difference is the same in all runs, or in all pairs: the verdict needs no test.
 	constant bool
 }
 
-// newContrast takes what is known of a metric to the scale of its analysis. It needs a value of each arm.
+// newContrast converts the values of a metric to the scale of its analysis. It needs at least one value of each arm.
 func newContrast(m Metric, margin Margin, an analysis) *contrast {
 	c := &contrast{analysis: an, metric: m, margin: margin, x: an.a.values, y: an.b.values, meanA: mean(an.a.values)}
-	// An amount is a distance on the scale as it is; a share is one of logarithms.
+	// An absolute margin is a distance on the scale as it is; a relative one is a distance of logarithms.
 	if m.Scale == ScaleLog && margin.Relative {
 		c.takeLogs()
 	}
@@ -58,7 +58,7 @@ func (c *contrast) note(format string, values ...any) {
 	c.notes = append(c.notes, fmt.Sprintf(format, values...))
 }
 
-// run runs the tests; false if none could be, with a note of why.
+// run runs the tests; it returns false if none can be run and adds a note with the reason.
 func (c *contrast) run() bool {
 	if min(len(c.x), len(c.y)) < 2 {
 		what := "run"
@@ -88,12 +88,12 @@ func (c *contrast) run() bool {
 	return false
 }
 
-// tested is the test of the method.
+// tested returns the test of the method.
 func (c *contrast) tested() (stats.TTest, error) {
 	switch c.method {
 	case MethodBalancedPairs:
 		test, err := stats.BalancedPairs(c.x, c.y, c.aFirst)
-		if errors.Is(err, stats.ErrNoSpread) { // within the halves; between them there may be one
+		if errors.Is(err, stats.ErrNoSpread) { // no spread within the halves; between them there may be some
 			if plain, err := stats.Paired(c.x, c.y); err == nil {
 				c.method = MethodPairs
 				return plain, nil
@@ -106,13 +106,13 @@ func (c *contrast) tested() (stats.TTest, error) {
 	return stats.Welch(c.x, c.y)
 }
 
-// difference is that on the scale, of a contrast without spread.
+// constantDifference returns the difference on the scale, for a contrast without spread.
 func (c *contrast) constantDifference() float64 { return mean(c.y) - mean(c.x) }
 
-// ratios turns an interval of the scale into one of ratios.
+// ratios converts an interval on the scale to one of ratios.
 func ratios(i stats.Interval) *Interval { return interval(math.Exp(i.Low), math.Exp(i.High)) }
 
-// interval is nil of ends that JSON cannot hold.
+// interval returns nil if JSON cannot hold one of the bounds.
 func interval(low, high float64) *Interval {
 	if finite(low) == nil || finite(high) == nil {
 		return nil
@@ -120,7 +120,7 @@ func interval(low, high float64) *Interval {
 	return &Interval{low, high}
 }
 
-// differences turns an interval of the scale into one in the unit of the metric: of logarithms, by the
+// differences converts an interval on the scale to one in the unit of the metric; logarithms are converted with the
 // mean of the baseline.
 func (c *contrast) differences(i stats.Interval) *Interval {
 	if !c.log {
@@ -129,7 +129,7 @@ func (c *contrast) differences(i stats.Interval) *Interval {
 	return interval(math.Expm1(i.Low)*c.meanA, math.Expm1(i.High)*c.meanA)
 }
 
-// byMargin turns a distance on the scale into what a margin is: a share of the baseline, or an amount.
+// byMargin converts a distance on the scale to the unit of the margin: a share of the baseline, or an amount.
 func (c *contrast) byMargin(distance float64) float64 {
 	switch {
 	case c.log:

@@ -8,7 +8,7 @@ import (
 	"github.com/umascope/umascope/loadgen/stats"
 )
 
-// seriesOf are the metrics of an arm over its valid runs, with how each goes with time.
+// seriesOf returns the metrics of an arm over its valid runs, each with its drift over time.
 func seriesOf(a *arm) []Series {
 	all := []Series{}
 	for _, k := range keys() {
@@ -29,7 +29,7 @@ func seriesOf(a *arm) []Series {
 	return all
 }
 
-// driftOf says how a metric goes with the start of its runs.
+// driftOf returns the drift of a metric with the start of its runs.
 func driftOf(s sample) Drift {
 	var d Drift
 	if len(s.values) > 1 {
@@ -39,7 +39,7 @@ func driftOf(s sample) Drift {
 	var starts []float64
 	for _, r := range s.runs {
 		if r.StartedAt.IsZero() {
-			return d // in no order
+			return d // the order is unknown
 		}
 		starts = append(starts, r.StartedAt.Sub(s.runs[0].StartedAt).Seconds())
 	}
@@ -54,11 +54,11 @@ func driftOf(s sample) Drift {
 	return d
 }
 
-// leastForDrift is from how many pairs on their differences are tested for a drift.
+// leastForDrift is the smallest number of pairs whose differences are tested for a drift.
 const leastForDrift = 6
 
-// pairDrift tests whether the differences of pairs go with time, beside the means of their halves; nil of runs that
-// are tested apart.
+// pairDrift tests whether the differences of pairs drift over time, after the means of their halves are removed; nil
+// for runs that are not tested by pairs.
 func (r *row) pairDrift() *PairDrift {
 	if !r.paired() {
 		return nil
@@ -91,7 +91,7 @@ func (r *row) pairDrift() *PairDrift {
 	return d
 }
 
-// driftWarning tells which metrics of an arm go with time, and of how many: one in twenty does by chance.
+// driftWarning lists the metrics of an arm that drift over time, and of how many: one in twenty does by chance.
 func driftWarning(name string, a Arm) []Warning {
 	var texts []string
 	looked := 0
@@ -111,7 +111,7 @@ func driftWarning(name string, a Arm) []Warning {
 		name, Runs(len(a.Runs)), strings.Join(texts, "; "), figures(looked))}
 }
 
-// text says where a metric goes, and what so many runs are worth if each is like the one before.
+// text describes the direction of a drift, and the effective number of runs if each run resembles the one before.
 func (d Drift) text(runs int) string {
 	direction := "rises"
 	if *d.Spearman < 0 {

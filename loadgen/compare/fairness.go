@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Facts that have to be known of both arms before it can be said that they were alike.
+// Facts that must be known for both arms before the arms can be called alike.
 const (
 	FactEngine      = "engine"
 	FactFingerprint = "model fingerprint"
@@ -26,12 +26,12 @@ const (
 // FactProgram is the version of uma-load that made a run.
 const FactProgram = "uma-load"
 
-// Essentials lists them.
+// Essentials returns these facts.
 func Essentials() []string {
 	return []string{FactEngine, FactFingerprint, FactKernel, FactDriver, FactBoot, FactMemFree, FactPageCache, FactTemperature, FactSwap, FactRan}
 }
 
-// fairnessUnknown tells what no run of either arm says: that nothing differs says nothing of it.
+// fairnessUnknown warns of essential facts that no run of either arm records: no difference can be seen in them.
 func (c *comparing) fairnessUnknown(out Comparison) []Warning {
 	known := func(p Pair, item string) bool {
 		return slices.ContainsFunc(p.Fairness, func(f Fairness) bool { return f.Item == item })
@@ -47,15 +47,15 @@ func (c *comparing) fairnessUnknown(out Comparison) []Warning {
 	return []Warning{warn(CodeFairnessUnknown, "not known of either arm: %s; that they were alike in these is taken on trust", strings.Join(unknown, ", "))}
 }
 
-// What stands for a fact that a run does not have: one that nothing says, one that runs from before do not record, and an
-// option that a run was made without.
+// Values shown for a fact that a run does not have: it is unknown, the run is from a version that did not record it, or
+// the run was made without the option.
 const (
 	notKnown    = "not known"
 	notRecorded = "not recorded"
 	notGiven    = "not given"
 )
 
-// fairnessOf sets the facts of two arms side by side, in the order in which the runs have them.
+// fairnessOf lists the facts of two arms side by side, in the order in which the runs have them.
 func fairnessOf(a, b []*Run) []Fairness {
 	all := []Fairness{}
 	both := slices.Concat(a, b)
@@ -77,8 +77,8 @@ func fairnessOf(a, b []*Run) []Fairness {
 	return all
 }
 
-// itemsOf lists what runs have facts of: the order of a run holds, and what only later ones have comes
-// behind what stands before it there.
+// itemsOf returns the items that runs have facts of. It keeps the order of each run; an item that only later runs have
+// comes after the item that precedes it there.
 func itemsOf(runs []*Run) []string {
 	var items []string
 	for _, r := range runs {
@@ -95,11 +95,12 @@ func itemsOf(runs []*Run) []string {
 	return items
 }
 
-// facts are one item over the runs of an arm; of one that identifies what ran, over those that record it.
+// facts holds the values of one item over the runs of an arm; for an item that identifies what ran, over the runs that
+// record it.
 type facts struct {
 	all    []Fact
 	runs   int
-	absent string // what stands for it in a run that does not have it
+	absent string // the value shown for a run that does not have the item
 }
 
 func factsOf(runs []*Run, item string, identified bool) facts {
@@ -119,7 +120,7 @@ func factsOf(runs []*Run, item string, identified bool) facts {
 	return f
 }
 
-// numbers are the quantities, if all facts are one.
+// numbers returns the quantities, if all facts are quantities.
 func (f facts) numbers() []float64 {
 	var all []float64
 	for _, one := range f.all {
@@ -131,7 +132,7 @@ func (f facts) numbers() []float64 {
 	return all
 }
 
-// counts says how many runs have which value.
+// counts returns the number of runs of each value.
 func (f facts) counts() map[string]int {
 	count := map[string]int{}
 	for _, one := range f.all {
@@ -143,8 +144,8 @@ func (f facts) counts() map[string]int {
 	return count
 }
 
-// differs says whether two arms differ: quantities by more than their tolerance in the mean, all else in
-// which values there are. What is known of one arm only differs.
+// differs reports whether two arms differ: quantities by more than their tolerance in the mean, all other facts in
+// their sets of values. A fact that is known in one arm only counts as different.
 func (f facts) differs(g facts) bool {
 	x, y := f.numbers(), g.numbers()
 	if len(x) == 0 || len(y) == 0 {
@@ -153,7 +154,7 @@ func (f facts) differs(g facts) bool {
 	return math.Abs(mean(x)-mean(y)) > max(f.all[0].Tolerance, g.all[0].Tolerance)
 }
 
-// text is the value of the arm's runs: a mean and a range of quantities, else every value with its runs.
+// text formats the value of the runs of the arm: mean and range of quantities, else each value with its runs.
 func (f facts) text(l labels) string {
 	if len(f.all) == 0 {
 		return f.absent
@@ -178,7 +179,7 @@ func (f facts) text(l labels) string {
 	return strings.Join(texts, ", ")
 }
 
-// inUnit is a quantity of a fact for people.
+// inUnit formats a quantity of a fact in its unit.
 func inUnit(v float64, unit string) string {
 	switch unit {
 	case "bytes":
@@ -193,7 +194,7 @@ func inUnit(v float64, unit string) string {
 	return digits(v) + " " + unit
 }
 
-// Runs counts runs in words.
+// Runs formats a number of runs: "1 run", "2 runs".
 func Runs(n int) string {
 	if n == 1 {
 		return "1 run"

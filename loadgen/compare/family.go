@@ -7,13 +7,14 @@ import (
 	"github.com/umascope/umascope/loadgen/stats"
 )
 
-// manyTests tells which findings would not stand if all tests of the comparison were one family. A verdict
-// is of its own stratum: of ten equal models chance alone finds one to differ in four of ten comparisons.
+// manyTests lists the findings that would not be significant if all tests of the comparison were one family. A verdict
+// is adjusted in its own stratum only: among ten equal models, chance alone finds one to differ in four of ten
+// comparisons.
 func manyTests(out Comparison) []Warning {
 	var all []Warning
 	for _, primary := range []bool{true, false} {
 		var p []float64
-		var names []string // of findings; empty of what is none
+		var names []string // of the findings; empty for other metrics
 		for _, s := range out.Strata {
 			for _, pair := range s.Pairs {
 				for _, m := range pair.Metrics {
@@ -39,7 +40,7 @@ func manyTests(out Comparison) []Warning {
 	return all
 }
 
-// decidingP is that of the test that the verdict goes by.
+// decidingP returns p of the test that the verdict is based on.
 func (m Metrics) decidingP() float64 {
 	if m.PairedP != nil {
 		return *m.PairedP
@@ -47,7 +48,7 @@ func (m Metrics) decidingP() float64 {
 	return *m.WelchP
 }
 
-// finding names a metric that is better, worse or different; empty if it is none of them.
+// finding names a metric that is better, worse or different; empty for any other verdict.
 func (m Metrics) finding(p Pair, s Stratum) string {
 	if !found(m.Verdict) {
 		return ""

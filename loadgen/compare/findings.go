@@ -12,7 +12,7 @@ import (
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
-// kvExplained tells when the KV cache is what memory without it leaves: one effect, shown twice.
+// kvExplained warns if the size of the KV cache follows from the memory occupied without it: one effect, shown twice.
 func (c *comparing) kvExplained(out Comparison) []Warning {
 	m := out.KVModel
 	if m == nil || !m.Explained {
@@ -26,7 +26,8 @@ func (c *comparing) kvExplained(out Comparison) []Warning {
 		Runs(m.N), of, UnitBytes.Text(m.ResidualBytes))}
 }
 
-// smallBeside is how much less the memory occupied when ready must differ than that without KV cache, to be reported.
+// smallBeside is the factor by which the difference in memory occupied when ready must be smaller than that without KV
+// cache, to be reported.
 const smallBeside = 5
 
 // occupiedEqual reports arms that differ without KV cache and hardly when ready.
@@ -53,10 +54,10 @@ func (c *comparing) occupiedEqual(out Comparison) []Warning {
 		short2(with), short2(without))}
 }
 
-// short2 is a share of one digit after the point.
+// short2 formats a share in per cent with one digit after the point.
 func short2(share float64) string { return fmt.Sprintf("%.1f %%", 100*share) }
 
-// change is how much a metric of a pair differs, as a share; nil without it.
+// change returns the relative difference of a metric of a pair; nil without it.
 func change(p Pair, metric string) *float64 {
 	for _, m := range p.Metrics {
 		if m.Name == metric && m.Ratio != nil {
@@ -66,7 +67,7 @@ func change(p Pair, metric string) *float64 {
 	return nil
 }
 
-// blockedEverywhere sums up strata that ran in blocks.
+// blockedEverywhere replaces the warnings of all strata that ran in blocks by one.
 func (c *comparing) blockedEverywhere(out Comparison) []Warning {
 	first := map[string]int{}
 	blocked := 0
@@ -77,7 +78,7 @@ func (c *comparing) blockedEverywhere(out Comparison) []Warning {
 		}
 	}
 	if blocked < 2 {
-		return nil // that of the stratum says it
+		return nil // the stratum has its own warning
 	}
 	var texts []string
 	for _, name := range sortedKeys(first) {
@@ -86,8 +87,8 @@ func (c *comparing) blockedEverywhere(out Comparison) []Warning {
 	return []Warning{warn(CodeBlockedOrder, "in %d of %d strata the arms ran in blocks, %s: arm and time are confounded", blocked, len(out.Strata), strings.Join(texts, ", "))}
 }
 
-// firstEverywhere tells when, over all strata, the first run after a change of arms is the highest or
-// lowest of its block more often than chance makes it, given how many metrics are looked at.
+// firstEverywhere warns if, over all strata, the first run after a change of arms is the highest or lowest of its block
+// more often than by chance, adjusted for the number of metrics tested.
 func (c *comparing) firstEverywhere() []Warning {
 	type finding struct {
 		firsts
@@ -131,14 +132,14 @@ func (c *comparing) firstEverywhere() []Warning {
 	return warnings
 }
 
-// memoryDiffers says whether a finding of a pair is one of memory.
+// memoryDiffers reports whether a finding of a pair is about memory.
 func memoryDiffers(p Pair) bool {
 	return slices.ContainsFunc(p.Metrics, func(m Metrics) bool {
 		return found(m.Verdict) && m.Unit == string(UnitBytes)
 	})
 }
 
-// ledgerAbsent tells when memory differs and nothing shows what it went to.
+// ledgerAbsent warns if memory differs and no ledger shows which lines differ.
 func (c *comparing) ledgerAbsent(out Comparison) []Warning {
 	var without []string
 	for _, s := range out.Strata {
@@ -154,7 +155,7 @@ func (c *comparing) ledgerAbsent(out Comparison) []Warning {
 	return []Warning{warn(CodeLedgerAbsent, "no memory ledger of both arms was observed for %s: what the memory went to, and so the cause, is not observable", some(without))}
 }
 
-// reportedByOthers tells which figures nobody measured.
+// reportedByOthers lists the figures that an engine or a tool reported and uma-load did not measure.
 func (c *comparing) reportedByOthers(out Comparison) []Warning {
 	engine, tool := map[string]bool{}, map[string]bool{}
 	for _, s := range out.Strata {
@@ -179,7 +180,7 @@ func (c *comparing) reportedByOthers(out Comparison) []Warning {
 	return all
 }
 
-// simulation tells of runs that are not of a real machine and engine.
+// simulation warns of runs with a simulated machine or engine.
 func (c *comparing) simulation() []Warning {
 	modes := map[string]int{}
 	for _, r := range c.runs {
@@ -210,7 +211,7 @@ func (c *comparing) simulation() []Warning {
 	return all
 }
 
-// workloadUnknown tells of runs that nothing shows to have done the same work.
+// workloadUnknown warns of runs without a record that they had the same workload.
 func (c *comparing) workloadUnknown() []Warning {
 	n := 0
 	for _, r := range c.runs {
@@ -224,7 +225,7 @@ func (c *comparing) workloadUnknown() []Warning {
 	return []Warning{warn(CodeWorkloadUnknown, "%s of %d have no workload_sha256: that they did the same work is taken on trust", Runs(n), len(c.runs))}
 }
 
-// metricUnknown tells of figures that the table does not have, and of those that are none.
+// metricUnknown warns of metrics that Table does not have, and of values that no figure can be computed from.
 func (c *comparing) metricUnknown() []Warning {
 	unknown, unusable := map[string]bool{}, map[string]bool{}
 	for _, r := range c.runs {

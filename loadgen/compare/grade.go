@@ -5,10 +5,10 @@ import (
 	"slices"
 )
 
-// proven is the grade of a signal that independent witnesses agree on.
+// proven is the grade of a signal that independent observations agree on.
 const proven = "proven"
 
-// refOf names a run and grades it; against is what is wrong with the runs of its arm together.
+// refOf names a run and grades it; against lists what is wrong with the runs of its arm together.
 func refOf(r *Run, against []string) RunRef {
 	ref := RunRef{Run: r.ID, StartedAt: r.StartedAt, Grade: GradeInvalid, Why: slices.Clone(r.InvalidReasons)}
 	if !r.Valid {
@@ -21,7 +21,7 @@ func refOf(r *Run, against []string) RunRef {
 	return ref
 }
 
-// notDecisive is why a valid run is no ground for a decision.
+// notDecisive returns why a valid run cannot support a decision.
 func notDecisive(r *Run, against []string) []string {
 	var why []string
 	if r.Simulated || simulatedMode(r.Mode) {
@@ -39,7 +39,7 @@ func notDecisive(r *Run, against []string) []string {
 	return why
 }
 
-// raisedGrounds is what is against a decision by runs of a campaign whose n was raised after its arms had been compared:
+// raisedGrounds returns why runs cannot support a decision if their campaign raised n after its arms had been compared:
 // repeated looks find a difference by chance.
 func raisedGrounds(runs []*Run) []string {
 	for _, r := range runs {
@@ -50,8 +50,8 @@ func raisedGrounds(runs []*Run) []string {
 	return nil
 }
 
-// liveMode is the mode of telemetry of a machine as it is now.
+// liveMode is the telemetry mode of a real machine, read during the run.
 const liveMode = "live"
 
-// simulatedMode says whether telemetry was not of a real machine while the run went on.
+// simulatedMode reports whether the telemetry is not of a real machine, read during the run.
 func simulatedMode(mode string) bool { return mode != "" && mode != liveMode }

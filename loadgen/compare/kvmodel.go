@@ -5,24 +5,24 @@ import (
 	"slices"
 )
 
-// What a KV model can be of.
+// The x of a KV model.
 const (
 	KVOfFree     = "free_at_sizing"
 	KVOfOccupied = "occupied_without_kv"
 )
 
-// When a model is said to explain the capacities.
+// Limits of the share of the variance that a model explains.
 const (
 	leastKVRuns = 4
 	leastSpread = 0.001
-	// explains is from which share of the variance of the capacities on a line is all that there is to them: what it
-	// leaves spreads by 3 % of what they do. Below fails it explains nothing. What lies between is said as its share.
+	// explains is the share of the variance of the capacities from which on the model explains them: the spread that it
+	// leaves is 3 % of theirs. Below fails it explains nothing. Between the two, only the share is reported.
 	explains = 0.999
 	fails    = 0.50
 )
 
-// kvModelOf fits the capacity of the KV cache to what was free when it was sized, or to what was
-// occupied without it. Where one line holds for all runs, the two figures are one effect seen twice.
+// kvModelOf fits the capacity of the KV cache to the memory free when it was sized, or to the memory occupied without
+// it. Where one line fits all runs, the two figures are one effect seen twice.
 func kvModelOf(runs []*Run) *KVModel {
 	free, capacity := kvPoints(runs, func(kv KV) *float64 { return kv.FreeAtSizingBytes })
 	if m := fitKV(KVOfFree, free, capacity); m != nil {
@@ -41,8 +41,8 @@ func kvPoints(runs []*Run, of func(KV) *float64) (x, capacity []float64) {
 	return x, capacity
 }
 
-// fitKV fits by least squares: capacity = fraction x free, or fraction x (total - what is occupied). Nil if
-// the runs are too few or too much alike to tell a line.
+// fitKV fits by least squares: capacity = fraction x free, or fraction x (total - occupied). It returns nil if the runs
+// are too few or too much alike to fit a line.
 func fitKV(of string, x, capacity []float64) *KVModel {
 	if len(x) < leastKVRuns || !spread(x) || !spread(capacity) {
 		return nil
@@ -69,13 +69,13 @@ func fitKV(of string, x, capacity []float64) *KVModel {
 	}
 	m.Share = max(1-left/all, 0)
 	if finite(m.Fraction) == nil || finite(m.TotalBytes) == nil || finite(m.ResidualBytes) == nil || finite(m.Share) == nil {
-		return nil // of values so near to each other that a line cannot be told
+		return nil // the values are too near to each other to fit a line
 	}
 	m.Explained, m.Fails = m.Share >= explains, m.Share < fails
 	return &m
 }
 
-// spread says whether values differ by more than their digits.
+// spread reports whether values differ by more than their digits.
 func spread(x []float64) bool {
 	return slices.Max(x)-slices.Min(x) > leastSpread*math.Abs(mean(x))
 }

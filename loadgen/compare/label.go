@@ -9,12 +9,12 @@ import (
 	"strings"
 )
 
-// own are the fields of a run that can be compared by like labels.
+// own returns the fields of a run that can be used like labels.
 func (r *Run) own() map[string]string {
 	return map[string]string{"model": r.Model, "engine": r.Engine, "scenario": r.Scenario, "host": r.Host}
 }
 
-// Label is the value of a label, or of the field of that name; empty if there is none.
+// Label returns the value of a label, or of the field of that name; empty if there is none.
 func (r *Run) Label(name string) string {
 	if value := r.Labels[name]; value != "" {
 		return value
@@ -22,7 +22,7 @@ func (r *Run) Label(name string) string {
 	return r.own()[name]
 }
 
-// labelNames are those that runs have.
+// labelNames returns the names of all labels of the runs.
 func labelNames(runs []*Run) []string {
 	names := map[string]bool{}
 	for _, r := range runs {

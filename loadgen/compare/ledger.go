@@ -2,7 +2,7 @@ package compare
 
 import "github.com/umascope/umascope/exporter/metric"
 
-// ledgersOf are the means of the runs of both arms at each moment, of the lines that both have.
+// ledgersOf returns the mean ledgers of both arms at each moment, with the lines that both have.
 func ledgersOf(a, b []*Run, of func(*Run) Ledger) LedgerPair {
 	shared := func(at func(Ledger) map[string]float64) (x, y map[string]float64) {
 		mean := func(r *Run) map[string]float64 { return at(of(r)) }
@@ -21,7 +21,7 @@ func ledgersOf(a, b []*Run, of func(*Run) Ledger) LedgerPair {
 	return p
 }
 
-// ledgersOfMachines are those of further machines that both arms measured; nil without any.
+// ledgersOfMachines returns the ledgers of further machines that both arms measured; nil without any.
 func ledgersOfMachines(a, b []*Run) map[string]LedgerPair {
 	var all map[string]LedgerPair
 	for _, r := range b {
@@ -39,7 +39,7 @@ func ledgersOfMachines(a, b []*Run) map[string]LedgerPair {
 	return all
 }
 
-// difference is b - a, line by line: what an effect on memory is made of.
+// difference returns b - a, line by line: the parts of an effect on memory.
 func (p LedgerPair) difference() LedgerDelta {
 	less := func(b, a map[string]float64) map[string]float64 {
 		var delta map[string]float64
@@ -54,7 +54,7 @@ func (p LedgerPair) difference() LedgerDelta {
 	return LedgerDelta{Start: less(p.B.Start, p.A.Start), Ready: less(p.B.Ready, p.A.Ready), Peak: less(p.B.Peak, p.A.Peak)}
 }
 
-// differences are those of each machine; nil without any.
+// differences returns the difference of each machine; nil without any.
 func differences(ledgers map[string]LedgerPair) map[string]LedgerDelta {
 	var all map[string]LedgerDelta
 	for host, p := range ledgers {
@@ -66,7 +66,7 @@ func differences(ledgers map[string]LedgerPair) map[string]LedgerDelta {
 	return all
 }
 
-// keepShared keeps the lines that another ledger has too.
+// keepShared keeps the lines that the other ledger has too.
 func keepShared(lines, other map[string]float64) {
 	for _, line := range metric.InLedgerOrder(lines) {
 		if _, shared := other[line]; !shared {
@@ -83,8 +83,8 @@ func leaveOut(lines map[string]float64, line string) {
 	delete(lines, line)
 }
 
-// meanLines are the lines over the runs that were observed at that moment. A line that only some of those
-// have would be a mean of other runs than its neighbours: it is left out.
+// meanLines returns the means of the lines over the runs that were observed at that moment. It leaves out a line that
+// only some of those runs have: its mean would be over other runs than that of its neighbours.
 func meanLines(runs []*Run, at func(*Run) map[string]float64) map[string]float64 {
 	sum, count, observed := map[string]float64{}, map[string]int{}, 0
 	for _, r := range runs {
@@ -98,7 +98,7 @@ func meanLines(runs []*Run, at func(*Run) map[string]float64) map[string]float64
 			count[line]++
 		}
 	}
-	for _, line := range metric.InLedgerOrder(count) { // the same sum every time
+	for _, line := range metric.InLedgerOrder(count) { // sums in the same order each time, so that the result does not vary
 		if count[line] != observed {
 			leaveOut(sum, line)
 		}

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// amounts are the units that a margin can be given in, by what they measure, as shares of its unit.
+// amounts returns the units that a margin can be given in, each with its size in the unit of the metric.
 func amounts(unit Unit) map[string]float64 {
 	switch unit {
 	case UnitBytes:
@@ -64,7 +64,7 @@ func parseAmount(text string, unit Unit) (Margin, error) {
 	return m, nil
 }
 
-// Text is the margin for people: 2 %, 1.00 GiB.
+// Text formats the margin for display: 2 %, 1.00 GiB.
 func (m Margin) Text(unit Unit) string {
 	if m.Relative {
 		return Percent(m.Value)

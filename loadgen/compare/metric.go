@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// Unit is what a figure is counted in.
+// Unit is the unit of a figure.
 type Unit string
 
 // The units. A ratio is a share of 1.
@@ -29,14 +29,14 @@ const (
 // Metric is a figure that runs are compared by.
 type Metric struct {
 	Name      string
-	Title     string // for people
+	Title     string // for display
 	Unit      Unit
 	Direction Direction
-	Margin    Margin // that no --margin replaces
+	Margin    Margin // the default, which --margin replaces
 	Scale     string
 }
 
-// Names of metrics that a rule asks for, or that others fill by name.
+// Names of metrics that rules of this package use, or that other packages fill by name.
 const (
 	OutputTokensPerSecond     = "output_tokens_per_second"
 	TimeToFirstToken          = "time_to_first_token_p50_seconds"
@@ -50,10 +50,9 @@ const (
 	ToolRequestsPerSecond     = "tool_reported_requests_per_second"
 )
 
-// Table is the one table of what is compared, in the order in which it is shown. Latencies count from
-// the intended start unless their name says send. What an engine says of itself begins with
-// engine_reported, what a recorded or foreign tool says with tool_reported: neither shares a row with
-// what was measured here.
+// Table returns all metrics of a comparison, in the order of display. Latencies count from the intended start unless
+// their name has send. Metrics that an engine reports about itself begin with engine_reported, those that a recorded
+// command or an imported tool reports with tool_reported: neither shares a row with what uma-load measured.
 func Table() []Metric {
 	return slices.Concat(throughputs(""), latencies(), memories(), machine(), engineReported(),
 		throughputs(toolReported), toolLatencies())
@@ -68,7 +67,7 @@ var (
 	twoDegrees = Margin{Value: 2}
 )
 
-// throughputs are those measured here, or those of a tool.
+// throughputs returns the throughputs that uma-load measured, or those that a tool reported.
 func throughputs(by string) []Metric {
 	rate := func(name, title string, direction Direction) Metric {
 		if by == toolReported {
@@ -100,7 +99,7 @@ func latency(name, title string) Metric {
 	return Metric{name, title, UnitSeconds, LowerIsBetter, twoPercent, ScaleLog}
 }
 
-// latencies are those of requests that we sent: a percentile of a run is one value.
+// latencies returns the latencies of requests that uma-load sent: a percentile of a run is one value.
 func latencies() []Metric {
 	return []Metric{
 		latency("time_to_first_token_p50_seconds", "time to first token, p50"),
@@ -128,7 +127,7 @@ func memories() []Metric {
 	return []Metric{
 		memory(MemoryOccupiedWithoutKV, "memory occupied without KV cache", LowerIsBetter),
 		memory(KVCapacity, "KV cache", HigherIsBetter),
-		// What an engine is told to fill is filled: neither way is better.
+		// The engine fills the memory that its settings allow: neither direction is better.
 		memory(MemoryOccupiedWhenReady, "memory occupied when ready", NeitherBetter),
 		memory(MemoryUnavailablePeak, "memory unavailable, peak", LowerIsBetter),
 		memory("gpu_held_peak_bytes", "GPU-held memory, peak", NeitherBetter),
@@ -138,7 +137,7 @@ func memories() []Metric {
 	}
 }
 
-// machine is heat and energy.
+// machine returns the metrics of heat and energy.
 func machine() []Metric {
 	heat := func(name, title string) Metric {
 		return Metric{name, title, UnitCelsius, LowerIsBetter, twoDegrees, ScaleLinear}
@@ -155,7 +154,7 @@ func machine() []Metric {
 	}
 }
 
-// engineReported is what an engine says in its log while it loads.
+// engineReported returns the metrics that an engine logs while it loads.
 func engineReported() []Metric {
 	memory := func(name, title string, direction Direction) Metric {
 		return Metric{"engine_reported_" + name, title + ", by the engine", UnitBytes, direction, oneGiB, ScaleLinear}
@@ -170,7 +169,7 @@ func engineReported() []Metric {
 	}
 }
 
-// toolLatencies are by a tool's own definitions.
+// toolLatencies returns latencies by the definitions of a tool.
 func toolLatencies() []Metric {
 	var all []Metric
 	for _, quantity := range []struct{ name, title string }{
@@ -186,7 +185,7 @@ func toolLatencies() []Metric {
 	return append(all, Metric{"tool_reported_duration_seconds", "duration of the benchmark, by the tool", UnitSeconds, LowerIsBetter, twoPercent, ScaleLog})
 }
 
-// byName is the table by name.
+// byName indexes the table by name.
 var byName = sync.OnceValue(func() map[string]Metric {
 	table := map[string]Metric{}
 	for _, m := range Table() {
@@ -201,8 +200,8 @@ func FindMetric(name string) (Metric, bool) {
 	return m, known
 }
 
-// DefaultPrimary is the metric that decides in a scenario of run where none is named and every arm has it. Of a recorded
-// command it is what the tool reports.
+// DefaultPrimary returns the metric that decides in a scenario of run where none is named and every arm has it. For a
+// recorded command it is a metric that the tool reports.
 func DefaultPrimary(scenario string, recorded bool) string {
 	if recorded {
 		return ToolOutputTokensPerSecond
@@ -210,9 +209,8 @@ func DefaultPrimary(scenario string, recorded bool) string {
 	return primaries(scenario)[0]
 }
 
-// primaries are the metrics that decide, by scenario: the first of them that all arms have. Where prompts
-// come again, the time to the first token shows what a cache is worth. Of anything else it is what is
-// got out of the machine.
+// primaries returns the metrics that can decide, by scenario: the first that all arms have decides. Where prompts
+// repeat, the time to the first token shows the value of a cache. For any other scenario it is the throughput.
 func primaries(scenario string) []string {
 	throughput := []string{OutputTokensPerSecond, ToolOutputTokensPerSecond, "requests_per_second", ToolRequestsPerSecond}
 	first := []string{TimeToFirstToken, "time_to_first_token_send_p50_seconds"}

@@ -10,9 +10,9 @@ import (
 	"github.com/umascope/umascope/loadgen/stats"
 )
 
-// modelsEquivalent tells of an arm in which different models have the same throughput, within the margin
-// that counts as none. Models of different size do not: it was probably one that answered. That a test
-// tells some of them apart does not speak against it, since runs of one model at other times differ too.
+// modelsEquivalent warns of an arm in which models of different names have the same throughput, within the margin.
+// Models of different size do not: probably one model answered for both. The warning stays when a test finds some of
+// them different, since runs of one model at other times differ too.
 func (c *comparing) modelsEquivalent() []Warning {
 	var all []Warning
 	for _, k := range []key{{name: OutputTokensPerSecond}, {name: ToolOutputTokensPerSecond}} {
@@ -36,11 +36,11 @@ func (c *comparing) modelsEquivalent() []Warning {
 
 type likeness struct {
 	models   int
-	largestT float64 // size of the largest t of any two models
+	largestT float64 // largest absolute t of any two models
 }
 
-// likeModels compares every two models of an arm that were asked the same. Models that are known to answer
-// differently are not in doubt.
+// likeModels compares every two models of an arm that had the same requests. It skips models that are known to answer
+// differently.
 func (c *comparing) likeModels(k key, m Metric, name string) (likeness, bool) {
 	if c.options.By == labelModel {
 		return likeness{}, false
@@ -62,7 +62,8 @@ func (c *comparing) likeModels(k key, m Metric, name string) (likeness, bool) {
 	return like, like.models > 1
 }
 
-// modelsAskedAlike are the runs of an arm by model, for each scenario and what else --within tells apart.
+// modelsAskedAlike returns the runs of an arm by model, for each scenario and each combination of the other --within
+// labels.
 func (c *comparing) modelsAskedAlike(k key, name string) map[string]map[string][]*Run {
 	groups := map[string]map[string][]*Run{}
 	for _, cell := range c.cells {
@@ -84,13 +85,13 @@ func (c *comparing) modelsAskedAlike(k key, name string) map[string]map[string][
 	return groups
 }
 
-// What runs are told apart by, whether by label or by their own word.
+// Names of the labels, or fields, that separate runs.
 const (
 	labelModel    = "model"
 	labelScenario = "scenario"
 )
 
-// equal says whether two groups of runs are equivalent in a metric, with the t of the test against none.
+// equal reports whether two groups of runs are equivalent in a metric, and returns t of the test for a difference.
 func equal(k key, m Metric, margin Margin, a, b []*Run) (t float64, equivalent bool) {
 	r := newContrast(m, margin, analysis{method: MethodWelch, a: (&arm{valid: a}).sample(k), b: (&arm{valid: b}).sample(k)})
 	welch, err := stats.Welch(r.x, r.y)
@@ -100,7 +101,7 @@ func equal(k key, m Metric, margin Margin, a, b []*Run) (t float64, equivalent b
 	return welch.T, welch.EquivalentBetween(r.low, r.high).P <= significance
 }
 
-// fingerprints are those of runs, each once.
+// fingerprints returns the fingerprints of runs, each once.
 func fingerprints(runs []*Run) []string {
 	var all []string
 	for _, r := range runs {
@@ -111,13 +112,13 @@ func fingerprints(runs []*Run) []string {
 	return all
 }
 
-// proveApart says whether fingerprints show that two groups of runs were answered by different models.
+// proveApart reports whether fingerprints show that different models answered two groups of runs.
 func proveApart(a, b []*Run) bool {
 	x, y := fingerprints(a), fingerprints(b)
 	return len(x) > 0 && len(y) > 0 && !slices.ContainsFunc(x, func(print string) bool { return slices.Contains(y, print) })
 }
 
-// fingerprintShared tells of models of different names that answer alike.
+// fingerprintShared warns of models of different names that give the same answers.
 func (c *comparing) fingerprintShared() []Warning {
 	by := map[string][]string{}
 	for _, r := range c.valid() {

@@ -6,14 +6,14 @@ import (
 	"github.com/umascope/umascope/loadgen/stats"
 )
 
-// mostNeeded is beyond what anybody runs.
+// mostNeeded is the largest number of runs of an arm that is shown; larger ones are out of reach.
 const mostNeeded = 100_000
 
-// setNeeded plans for what is inconclusive, twice: how many runs each arm needs for a difference as large as the one
-// that was seen to be found, and for the margin: for two equal arms to be shown equivalent, and a difference as large
-// as the margin to be found. Either in four of five repetitions; one of a family has to be found among all of it.
-// Where there are enough runs for the margin already, the difference lies about where the margin ends, and it is what
-// tells it from there.
+// setNeeded computes the runs that an inconclusive metric needs, for two goals: to find a difference as large as the
+// observed one; and, for the margin, to show two equal arms equivalent and to find a difference as large as the margin.
+// Each goal is reached in four of five repetitions; a metric of a family must be found among all of it. If the runs at
+// hand are enough for the margin already, the difference lies close to the margin: NeedN is then the number of runs
+// that separates the two.
 func (r *row) setNeeded() {
 	alpha := significance / float64(max(r.family, 1))
 	margin, seen := min(-r.low, r.high), math.Abs(r.test.Difference)
@@ -29,7 +29,7 @@ func (r *row) setNeeded() {
 	r.out.NeedN = whole(needed, r.n())
 }
 
-// whole is a number of runs beyond those that there are; nil of more than anybody runs.
+// whole rounds up a number of runs beyond those at hand; nil if it is larger than mostNeeded.
 func whole(needed, there float64) *int {
 	if needed > mostNeeded {
 		return nil
@@ -38,11 +38,11 @@ func whole(needed, there float64) *int {
 	return &n
 }
 
-// n is how many runs each arm has; of arms of unlike size it is the harmonic mean.
+// n returns the number of runs of each arm; for arms of unequal size, the harmonic mean.
 func (r *row) n() float64 { return 2 / (1/float64(len(r.x)) + 1/float64(len(r.y))) }
 
-// runsFor is how many runs of each arm a repetition needs for a power of 80 %, at the spread that was seen;
-// infinite beyond what anybody runs.
+// runsFor returns how many runs of each arm a repetition needs for a power of 80 %, at the observed spread; infinite
+// beyond mostNeeded.
 func (r *row) runsFor(power func(stats.TTest) (float64, error)) float64 {
 	enough := func(n int) bool {
 		t := stats.TTest{SE: r.test.SE * math.Sqrt(r.n()/float64(n)), DF: float64(2*n - 2)}

@@ -6,38 +6,38 @@ import (
 	"strings"
 )
 
-// Options say what is compared.
+// Options select what is compared.
 type Options struct {
-	// By is the label whose values are the arms. A label of a run comes before its model, engine,
-	// scenario and host of that name.
+	// By is the label whose values are the arms. A label of a run takes precedence over its model, engine, scenario and
+	// host of that name.
 	By string
-	// Within are labels that runs have to agree in to be compared.
+	// Within are the labels in which runs must agree to be compared.
 	Within []string
-	// Baseline is the arm that all others are held against; that of the earliest run if empty.
+	// Baseline is the arm that all other arms are compared with; empty selects the arm of the earliest run.
 	Baseline string
-	// Margins replace those of the table, by metric.
+	// Margins replace the margins of the table, by metric.
 	Margins map[string]Margin
-	// Primary is the metric that decides; that of the scenario if empty.
+	// Primary is the metric that decides; empty selects that of the scenario.
 	Primary string
-	// AllowDifferentWorkload compares what did not do the same work, and says so.
+	// AllowDifferentWorkload compares runs of different workloads, with a warning.
 	AllowDifferentWorkload bool
 	Columns                []Column
-	// Seed is that of the bootstrap.
+	// Seed is the seed of the bootstrap.
 	Seed uint64
 }
 
-// Column is something that a comparison states on request.
+// Column is an optional column of a comparison.
 type Column string
 
-// The columns on request.
+// The optional columns.
 const (
-	ColumnShapiro    Column = "shapiro"    // Shapiro and Wilk: whether an arm could be of a normal distribution
+	ColumnShapiro    Column = "shapiro"    // Shapiro-Wilk test of normality of an arm
 	ColumnBonferroni Column = "bonferroni" // p values adjusted by Bonferroni
-	ColumnBH         Column = "bh"         // p values adjusted by Benjamini and Hochberg
-	ColumnBCa        Column = "bca"        // 95 % interval of the difference of the means by bootstrap
+	ColumnBH         Column = "bh"         // p values adjusted by Benjamini-Hochberg
+	ColumnBCa        Column = "bca"        // 95 % bootstrap interval (BCa) of the difference of the means
 )
 
-// Columns lists them.
+// Columns returns all optional columns.
 func Columns() []Column { return []Column{ColumnShapiro, ColumnBonferroni, ColumnBH, ColumnBCa} }
 
 // ParseColumn reads the name of a column.
@@ -54,7 +54,7 @@ func ParseColumn(text string) (Column, error) {
 
 func (o Options) wants(column Column) bool { return slices.Contains(o.Columns, column) }
 
-// margin is the largest difference of a metric that does not matter.
+// margin returns the largest difference of a metric that does not matter.
 func (o Options) margin(m Metric) Margin {
 	if given, ok := o.Margins[m.Name]; ok {
 		return given
@@ -62,7 +62,7 @@ func (o Options) margin(m Metric) Margin {
 	return m.Margin
 }
 
-// check refuses what makes no sense whatever the runs are.
+// check refuses options that are invalid for any runs.
 func (o Options) check() error {
 	if o.By == "" {
 		return fmt.Errorf("--by: name the label whose values are to be compared")
@@ -97,8 +97,7 @@ func unknownMetric(flag, name string) error {
 	return fmt.Errorf("%s: %q is no metric; near it are %s", flag, name, strings.Join(Near(name), ", "))
 }
 
-// Near are the names of metrics that share most words with a name, at most five; well-known ones if none
-// shares any.
+// Near returns the metrics whose names share most words with a name, at most five; well-known ones if none shares any.
 func Near(name string) []string {
 	words := strings.Split(strings.ToLower(name), "_")
 	common := func(m Metric) int {

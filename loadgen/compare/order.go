@@ -8,21 +8,21 @@ import (
 
 // Kinds of order.
 const (
-	OrderBlocked     = "blocked"     // arms one after another, or in fewer changes than chance makes: arm and time are one
-	OrderABBA        = "abba"        // every round has each arm once and runs against the one before
+	OrderBlocked     = "blocked"     // arms one after another, or in fewer changes than by chance: arm and time cannot be separated
+	OrderABBA        = "abba"        // every round has each arm once, in the reverse order of the round before
 	OrderAlternating = "alternating" // every round has each arm once, in the same order
 	OrderRandom      = "random"      // none of these
 	OrderSingle      = "single"      // one run of each arm
-	OrderUnknown     = "unknown"     // a start is not known
+	OrderUnknown     = "unknown"     // a start is unknown
 )
 
-// interleaved says whether an order keeps arms apart from time.
+// interleaved reports whether an order separates arms from time.
 func interleaved(kind string) bool {
 	return kind == OrderABBA || kind == OrderAlternating || kind == OrderRandom
 }
 
-// grounds is why the order of runs is no ground for a decision; empty if it is one. Strictly alternating arms are as
-// good as blocks if the metric that decides drifts in one of them.
+// grounds returns why the order of runs cannot support a decision; empty if it can. Strictly alternating arms are no
+// better than blocks if the metric that decides drifts in one of them.
 func (o Order) grounds(cell *cell, primary key) string {
 	if !interleaved(o.Kind) {
 		return "order " + o.Kind
@@ -37,8 +37,8 @@ func (o Order) grounds(cell *cell, primary key) string {
 	return ""
 }
 
-// orderOf is how runs, in the order of their start, followed each other. It is that of the valid ones; a
-// plan that an invalid run left a hole in, and that was not repeated, is still that plan.
+// orderOf returns the order of runs, which are sorted by their start. It is the order of the valid runs; a plan with a
+// gap left by an invalid run that was not repeated still counts as that plan.
 func orderOf(runs []*Run, by string) Order {
 	order := Order{Sequence: []string{}}
 	boots := map[string]bool{}
@@ -99,8 +99,8 @@ func changes(sequence []string) int {
 	return n
 }
 
-// inRounds says whether a sequence is made of rounds in each of which every arm has one run, each in the
-// order of the round before or in the reverse of it. The last may have been cut off.
+// inRounds reports whether a sequence consists of rounds in which every arm has one run, each in the order of the round
+// before or in the reverse of it. The last round may be cut off.
 func inRounds(sequence []string, arms int, reversed bool) bool {
 	round := slices.Clone(sequence[:arms])
 	if distinct := slices.Compact(slices.Sorted(slices.Values(round))); len(distinct) != arms {
@@ -117,8 +117,8 @@ func inRounds(sequence []string, arms int, reversed bool) bool {
 	return true
 }
 
-// fewChanges is how likely a random order of m and n runs changes arms so seldom or more seldom (the
-// runs test of Wald and Wolfowitz, exact).
+// fewChanges returns the probability that a random order of m and n runs has so few changes of arm or fewer (the runs
+// test of Wald and Wolfowitz, exact).
 func fewChanges(changes, m, n int) float64 {
 	all := choose(m+n, m)
 	var p float64
@@ -133,8 +133,8 @@ func fewChanges(changes, m, n int) float64 {
 	return p
 }
 
-// fewChangesOfMany is the same of three arms or more, by the normal distribution (Barton and David): the
-// exact count of their orders is far longer.
+// fewChangesOfMany is the same for three arms or more, by the normal distribution (Barton and David): the exact count
+// of their orders is far longer to compute.
 func fewChangesOfMany(changes int, count map[string]int) float64 {
 	var n, squares, cubes float64
 	for _, runs := range count {
@@ -147,7 +147,7 @@ func fewChangesOfMany(changes int, count map[string]int) float64 {
 	return math.Erfc((mean-float64(changes)-continuity)/math.Sqrt(2*variance)) / 2
 }
 
-// choose is the logarithm of the binomial coefficient.
+// choose returns the logarithm of the binomial coefficient.
 func choose(n, k int) float64 {
 	if k < 0 || k > n {
 		return math.Inf(-1)

@@ -14,8 +14,7 @@ const (
 	byModifiedZ = "modified_z"
 )
 
-// outliersOf flags the runs that stand out in their arm, with what sets them apart. None is left out of any
-// figure.
+// outliersOf flags the outliers of an arm, with the facts that set them apart. No figure excludes them.
 func outliersOf(s sample, arm string, first func(*Run) bool) []Outlier {
 	by := make([][]string, len(s.values))
 	if g, err := stats.Grubbs(s.values, significance); err == nil && g.Outlier {
@@ -43,7 +42,7 @@ func outliersOf(s sample, arm string, first func(*Run) bool) []Outlier {
 	return all
 }
 
-// factsApart are the facts that set a run apart from all others of its arm.
+// factsApart returns the facts that set a run apart from all others of its arm.
 func factsApart(r *Run, others []*Run) []string {
 	if len(others) < 2 {
 		return nil
@@ -62,7 +61,7 @@ func factsApart(r *Run, others []*Run) []string {
 	return apart
 }
 
-// setsApart says whether a fact sets its run apart: the others have another value in common, or a quantity is
+// setsApart reports whether a fact sets its run apart: the other runs have another value in common, or a quantity is
 // farther from all of theirs than they are from each other.
 func setsApart(f Fact, others facts) bool {
 	values := others.numbers()

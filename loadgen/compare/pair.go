@@ -8,31 +8,32 @@ import (
 	"time"
 )
 
-// Methods of testing the difference of two arms.
+// Methods that test the difference of two arms.
 const (
 	MethodBalancedPairs = "balanced_pairs"  // pairs of both orders: the mean of the two halves' means
-	MethodPairs         = "pairs"           // plain pairs: one of the orders has less than three
-	MethodWelch         = "welch"           // runs apart
-	MethodWelchOfStarts = "welch_of_starts" // runs apart, those of one start of the engine averaged
+	MethodPairs         = "pairs"           // plain pairs: one of the orders has less than three pairs
+	MethodWelch         = "welch"           // unpaired runs
+	MethodWelchOfStarts = "welch_of_starts" // unpaired runs, those of one start of the engine averaged
 )
 
-// leastPairs is from how many pairs on they are analysed as such, and of each order as two halves: fewer say
-// less than the runs apart.
+// leastPairs is the smallest number of pairs that are analysed as pairs, and of pairs of each order that are analysed
+// as a half: fewer give less information than the unpaired runs.
 const leastPairs = 3
 
-// analysis is how a metric of two arms is tested, and by which values.
+// analysis holds the method that tests a metric of two arms, and the values it tests.
 type analysis struct {
 	method string
-	// a and b are what enters every figure; of pairs, the runs of one pair stand at one place.
+	// a and b are the values that enter every figure; with pairs, the runs of one pair have the same index.
 	a, b    sample
-	aFirst  []bool // of each pair
-	dropped int    // pairs that are none
+	aFirst  []bool // by pair
+	dropped int    // pairs that cannot be used
 	notes   []string
 }
 
 func (an analysis) paired() bool { return an.method == MethodBalancedPairs || an.method == MethodPairs }
 
-// analysisOf picks the test of a metric: by pairs if there are three and most runs are in one, else by Welch.
+// analysisOf selects the test of a metric: by pairs if there are at least three and most runs are in one, else by
+// Welch.
 func analysisOf(a, b *arm, k key) analysis {
 	x, y := a.sample(k), b.sample(k)
 	apart := analysis{method: MethodWelch, a: x, b: y}
@@ -47,7 +48,7 @@ func analysisOf(a, b *arm, k key) analysis {
 	p := pairsOf(x.runs, y.runs)
 	p.countDropped(a, b)
 	if n := len(p.a); n < leastPairs || 2*n <= max(len(x.runs), len(y.runs)) {
-		if n+len(p.rebooted)+len(p.several) > 0 { // runs were planned as pairs
+		if n+len(p.rebooted)+len(p.several) > 0 { // the plan had pairs
 			apart.dropped = p.dropped()
 			apart.notes = append(p.notes(), fmt.Sprintf("not tested by pairs, of which there are %d", n))
 		}
@@ -70,8 +71,8 @@ func analysisOf(a, b *arm, k key) analysis {
 	return an
 }
 
-// times are when pairs were made, between the starts of their runs, in seconds from the first; nil if one is not
-// known.
+// times returns the time of each pair, between the starts of its runs, in seconds from the first; nil if one is
+// unknown.
 func (an analysis) times() []float64 {
 	var middles []time.Time
 	for i, r := range an.a.runs {
@@ -89,17 +90,17 @@ func (an analysis) times() []float64 {
 	return seconds
 }
 
-// pairing is which runs of two arms share a pair, by their places, and what keeps pairs from being one.
+// pairing holds the runs of two arms that share a pair, by index, and the pairs that cannot be used.
 type pairing struct {
-	a, b   []int    // places of the runs of each pair
+	a, b   []int    // indexes of the runs of each pair
 	labels []string // of the pairs
-	// rebooted are pairs with a reboot between their runs: a boot of the machine is a block, and runs of two
-	// boots share no conditions. several have more than one valid run of an arm.
+	// rebooted are pairs with a reboot between their runs: a boot of the machine is a block, and runs of two boots share
+	// no conditions. several have more than one valid run of an arm.
 	rebooted, several []string
-	alone             []string // without a valid run of both arms
+	alone             []string // pairs without a valid run of both arms
 }
 
-// pairsOf pairs runs of two arms.
+// pairsOf pairs the runs of two arms.
 func pairsOf(a, b []*Run) pairing {
 	partners, count := map[string][]int{}, map[string]int{}
 	for j, r := range b {
@@ -126,8 +127,8 @@ func pairsOf(a, b []*Run) pairing {
 	return p
 }
 
-// countDropped counts the pairs of which an arm has no valid run with the figure: what was planned and is not
-// there belongs beside what is.
+// countDropped counts the pairs of which an arm has no valid run with the figure, so that the comparison shows how many
+// planned pairs are missing.
 func (p *pairing) countDropped(a, b *arm) {
 	paired := map[string]bool{"": true}
 	for _, label := range p.labels {
@@ -162,7 +163,7 @@ func (p pairing) notes() []string {
 	return []string{fmt.Sprintf("%d of %d pairs dropped: %s", p.dropped(), p.dropped()+len(p.a), strings.Join(why, ", "))}
 }
 
-// at is the sample at some places.
+// at returns the sample at some indexes.
 func (s sample) at(places []int) sample {
 	var picked sample
 	for _, i := range places {
@@ -171,7 +172,7 @@ func (s sample) at(places []int) sample {
 	return picked
 }
 
-// startOf is the start of an engine as a run of one model and scenario has it.
+// startOf identifies a start of an engine for the runs of one model and scenario.
 type startOf struct{ start, model, scenario string }
 
 func (r *Run) startOf() startOf { return startOf{r.start, r.Label(labelModel), r.Label(labelScenario)} }
@@ -187,7 +188,7 @@ func (s sample) starts() int {
 
 func (s sample) sharesStarts() bool { return s.starts() < len(s.runs) }
 
-// byStart has one value for each start of the engine: the mean of its runs.
+// byStart returns one value for each start of the engine: the mean of its runs.
 func (s sample) byStart() sample {
 	var averaged sample
 	count := map[startOf]int{}
@@ -204,8 +205,8 @@ func (s sample) byStart() sample {
 	return averaged
 }
 
-// findStarts says of runs, in the order of their start, by which start of the engine each was served. A run that
-// found its engine up shares the start of the run before it of the same arm and model.
+// findStarts sets, for runs in the order of their start, the start of the engine that served each. A run that found its
+// engine up shares the start of the previous run of the same arm and model.
 func findStarts(runs []*Run) {
 	type engine struct{ campaign, arm, model, host string }
 	last := map[engine]string{}

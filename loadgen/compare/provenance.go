@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// fact is one of the run; false if it has none of that name.
+// fact returns the fact of a name; false if the run has none.
 func (r *Run) fact(item string) (Fact, bool) {
 	if i := slices.IndexFunc(r.Facts, func(f Fact) bool { return f.Item == item }); i >= 0 {
 		return r.Facts[i], true
@@ -14,7 +14,7 @@ func (r *Run) fact(item string) (Fact, bool) {
 	return Fact{}, false
 }
 
-// token stands for the whole of a value, what is shown of it and what is not.
+// token identifies the whole of a value: the shown part and the hash of the hidden part.
 func (f Fact) token() string {
 	if f.Hash == "" {
 		return f.Value
@@ -22,12 +22,12 @@ func (f Fact) token() string {
 	return f.Value + "\x00" + f.Hash
 }
 
-// recording are the runs that record what ran.
+// recording returns the runs that record what ran.
 func recording(runs []*Run) []*Run {
 	return slices.DeleteFunc(slices.Clone(runs), func(r *Run) bool { return r.HashKey == "" })
 }
 
-// hashKeys are the keys of the hashes of runs, in the order of the runs.
+// hashKeys returns the keys of the hashes of runs, in the order of the runs.
 func hashKeys(runs []*Run) []string {
 	var keys []string
 	for _, r := range recording(runs) {
@@ -38,7 +38,7 @@ func hashKeys(runs []*Run) []string {
 	return keys
 }
 
-// anyFact says whether something holds of an item in any run.
+// anyFact reports whether holds is true for the fact of an item in any run.
 func anyFact(runs []*Run, item string, holds func(Fact) bool) bool {
 	return slices.ContainsFunc(runs, func(r *Run) bool {
 		f, has := r.fact(item)
@@ -46,8 +46,7 @@ func anyFact(runs []*Run, item string, holds func(Fact) bool) bool {
 	})
 }
 
-// labels are what values that are not shown are called: value 1, value 2, in the order of the runs; given, where all are
-// equal.
+// labels name the values that are not shown: value 1, value 2, in the order of the runs; given, where all are equal.
 type labels map[string]string
 
 func labelsOf(all ...facts) labels {
@@ -75,7 +74,7 @@ func labelsOf(all ...facts) labels {
 	return l
 }
 
-// of is what a value is called: itself, where it is shown.
+// of returns the name of a value: the value itself, where it is shown.
 func (l labels) of(token string) string {
 	if name, hidden := l[token]; hidden {
 		return name
@@ -103,7 +102,7 @@ func ranDiffers(runs []*Run) []string {
 			if identified {
 				g.key = r.HashKey
 			} else if !has {
-				continue // nothing says what it was
+				continue // the run has no record of it
 			}
 			token := notGiven
 			if has {
@@ -119,7 +118,7 @@ func ranDiffers(runs []*Run) []string {
 	return items
 }
 
-// ranWarning says that runs of one arm were not made alike.
+// ranWarning warns of runs of one arm that were not made alike.
 func ranWarning(name string, differ []string) []Warning {
 	if len(differ) == 0 {
 		return nil
@@ -127,7 +126,7 @@ func ranWarning(name string, differ []string) []Warning {
 	return []Warning{warn(CodeRanDiffers, "runs of %s differ in what ran: %s; they are no ground for a decision", name, some(differ))}
 }
 
-// hashKeyWarning says that hashes of different keys are not compared, and that runs do not record what ran.
+// hashKeyWarning warns of hashes of different keys, which are not compared, and of runs that do not record what ran.
 func hashKeyWarning(a, b *arm) []Warning {
 	both := slices.Concat(a.valid, b.valid)
 	keys, recorded := hashKeys(both), recording(both)

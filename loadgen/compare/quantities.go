@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// findQuantities finds metrics of a pair that are one quantity, and numbers them from a number on; it returns the next
-// that is free. Requests, input and output tokens
-// per second of one load are; and so is what is a linear function of another metric in the runs at hand, such as
-// joules and joules of a token where every run has as many tokens. Their tests are one test.
+// findQuantities finds metrics of a pair that measure one quantity, and numbers the quantities from a number on; it
+// returns the next free number. Requests, input and output tokens per second of one load are one quantity; so are
+// metrics that are linear functions of each other in the runs at hand, such as joules and joules per token where every
+// run has as many tokens. Their tests count as one test.
 func findQuantities(rows []*row, from int) int {
 	numbered := slices.Clone(rows)
-	slices.SortStableFunc(numbered, func(a, b *row) int { // the metric that decides gives its quantity the name
+	slices.SortStableFunc(numbered, func(a, b *row) int { // the metric that decides names its quantity
 		switch {
 		case a.out.Primary == b.out.Primary:
 			return 0
@@ -35,14 +35,14 @@ func findQuantities(rows []*row, from int) int {
 	return from + len(first)
 }
 
-// rates are metrics that count one load in several units.
+// rates are the metrics that count one load in several units.
 var rates = []string{"output_tokens_per_second", "requests_per_second", "input_tokens_per_second", "total_tokens_per_second"}
 
-// isRate says whether a metric counts a whole load, measured here or by a tool. In its steady state requests that
-// end there and tokens that come there are not of the same requests.
+// isRate reports whether a metric counts a whole load, measured by uma-load or by a tool. In the steady state, the
+// requests that end in a window and the tokens that arrive in it do not belong to the same requests.
 func isRate(k key) bool { return slices.Contains(rates, strings.TrimPrefix(k.name, toolReported)) }
 
-// sameQuantity says whether two metrics of a pair are one quantity.
+// sameQuantity reports whether two metrics of a pair measure one quantity.
 func sameQuantity(a, b *row) bool {
 	if isRate(a.key) && isRate(b.key) && a.key.byTool() == b.key.byTool() && a.key.engine == b.key.engine {
 		return true
@@ -50,8 +50,8 @@ func sameQuantity(a, b *row) bool {
 	return slices.Equal(a.a.runs, b.a.runs) && slices.Equal(a.b.runs, b.b.runs) && linear(a, b)
 }
 
-// linear says whether one metric follows from the other in all runs, in both arms by the same line: what the line
-// leaves is little beside the spread of the runs within their arms. Of a few runs chance alone leaves little.
+// linear reports whether one metric follows from the other in all runs, in both arms by the same line: the residual is
+// small compared with the spread of the runs within their arms. With few runs chance alone leaves a small residual.
 func linear(a, b *row) bool {
 	const few, ofFew, ofMany = 6, 1e-3, 0.05
 	x, y := slices.Concat(a.x, a.y), slices.Concat(b.x, b.y)

@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// step is a unit for people, by its size in the unit of the figure.
+// step is a unit for display, by its size in the unit of the figure.
 type step struct {
 	size float64
 	name string
 }
 
-// steps are the units that a figure is written in, the largest first.
+// steps returns the units that a figure is shown in, the largest first.
 func (u Unit) steps() []step {
 	switch u {
 	case UnitSeconds:
@@ -34,7 +34,7 @@ func (u Unit) steps() []step {
 	}
 }
 
-// step is the largest that a figure fills, or the smallest; of nothing it is the unit itself.
+// step returns the largest unit that a figure fills, or the smallest; for 0 it is the unit itself.
 func (u Unit) step(v float64) step {
 	steps := u.steps()
 	for _, s := range steps {
@@ -45,18 +45,17 @@ func (u Unit) step(v float64) step {
 	return steps[len(steps)-1]
 }
 
-// Text is a figure of the unit for people: 70.47 GiB, 119.79 /s. It has two digits after the point where
-// it can, so that figures that were published can be found in it.
+// Text formats a figure with its unit: 70.47 GiB, 119.79 /s. It has two digits after the point where it can, so that
+// published figures can be found in it.
 func (u Unit) Text(v float64) string {
 	if u == UnitBytes && math.Abs(v) < 0.5 {
-		v = 0 // of rounding: there is no part of a byte
+		v = 0 // rounding: there is no part of a byte
 	}
 	s := u.step(v)
 	return u.digits(v/s.size) + s.name
 }
 
-// Beside is a figure as it stands beside another: in the same unit, which is not repeated. A spread of
-// 0.94 belongs to 70.47 GiB.
+// Beside formats a figure in the unit of another, without the unit: a spread of 0.94 for 70.47 GiB.
 func (u Unit) Beside(v, other float64) string { return u.digits(v / u.step(other).size) }
 
 func (u Unit) digits(v float64) string {
@@ -70,10 +69,10 @@ func (u Unit) digits(v float64) string {
 	}
 }
 
-// Percent is a share for people: 2 %, 0.75 %.
+// Percent formats a share: 2 %, 0.75 %.
 func Percent(share float64) string { return UnitRatio.Text(share) }
 
-// Change is a ratio as a change for people: +1.25 %.
+// Change formats a ratio as a change: +1.25 %.
 func Change(ratio float64) string {
 	text := Percent(ratio - 1)
 	if ratio >= 1 {
@@ -82,7 +81,7 @@ func Change(ratio float64) string {
 	return text
 }
 
-// digits writes two digits after the point, none of a large number and three in all of a small one.
+// digits formats two digits after the point, none for a large number and three for small numbers.
 func digits(v float64) string {
 	switch a := math.Abs(v); {
 	case a == 0:
@@ -96,7 +95,7 @@ func digits(v float64) string {
 	}
 }
 
-// trimmed is a number without the zeros that end it.
+// trimmed returns a number without trailing zeros.
 func trimmed(text string) string {
 	if !strings.Contains(text, ".") || strings.Contains(text, "e") {
 		return text

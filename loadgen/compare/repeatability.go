@@ -8,8 +8,8 @@ import (
 	"github.com/umascope/umascope/loadgen/stats"
 )
 
-// mostSpread is how far runs of one arm may lie apart, as a share: by their coefficient of variation, and by the distance
-// of one run from their median.
+// mostSpread is the limit of the spread of the runs of one arm, as a share: of their coefficient of variation, and of
+// the distance of one run from their median.
 const mostSpread = 0.05
 
 // NotRepeatable describes an arm whose runs do not repeat each other in the metric that decides: their coefficient of
@@ -20,18 +20,19 @@ type NotRepeatable struct {
 	// CV is the coefficient of variation and Limit the largest one of repeatable runs, both as shares.
 	CV    *float64 `json:"cv"`
 	Limit float64  `json:"limit"`
-	// Off are the runs that lie farther than the limit from the median of the arm, in the order of time; of two runs, from the other.
+	// Off are the runs that lie farther than the limit from the median of the arm, in the order of time; of two runs, from
+	// the other.
 	Off []OffRun `json:"off,omitempty"`
 }
 
 // OffRun is a run that lies far from the others of its arm.
 type OffRun struct {
 	Run string `json:"run"`
-	// Distance is from the median of the arm, as a signed share of it.
+	// Distance is the distance from the median of the arm, as a signed share of it.
 	Distance float64 `json:"distance"`
 }
 
-// notRepeatableOf judges the runs of an arm by a metric; nil if they repeat each other, or are fewer than two.
+// notRepeatableOf checks the runs of an arm by a metric; nil if they repeat each other, or are fewer than two.
 func notRepeatableOf(s sample, metric string) *NotRepeatable {
 	d, err := stats.Describe(s.values)
 	if err != nil || d.N < 2 {
@@ -41,7 +42,7 @@ func notRepeatableOf(s sample, metric string) *NotRepeatable {
 	middle := stats.Median(s.values)
 	for i, v := range s.values {
 		if d.N == 2 {
-			middle = s.values[1-i] // two runs are apart by what one is from the other
+			middle = s.values[1-i] // of two runs, the distance is from the other
 		}
 		if distance := v/middle - 1; middle > 0 && math.Abs(distance) > n.Limit {
 			n.Off = append(n.Off, OffRun{s.runs[i].ID, distance})
@@ -53,7 +54,7 @@ func notRepeatableOf(s sample, metric string) *NotRepeatable {
 	return &n
 }
 
-// Text names what of the arm is over the limit.
+// Text names the runs or the coefficient of variation of the arm that are over the limit.
 func (n *NotRepeatable) Text() string {
 	title := n.Metric
 	if m, known := FindMetric(n.Metric); known {
@@ -73,7 +74,7 @@ func (n *NotRepeatable) Text() string {
 	return strings.Join(texts, "; ")
 }
 
-// notRepeatableWarning is that of an arm; none if its runs repeat each other.
+// notRepeatableWarning returns the warning of an arm; none if its runs repeat each other.
 func notRepeatableWarning(name string, a Arm) []Warning {
 	if a.NotRepeatable == nil {
 		return nil

@@ -6,24 +6,25 @@ import (
 	"github.com/umascope/umascope/loadgen/stats"
 )
 
-// What verdicts are made with.
+// Levels that verdicts are computed with.
 const (
 	significance = 0.05
 	wantedPower  = 0.80
 	resamples    = 9_999
 )
 
-// row is a metric of a pair while it is worked out.
+// row is a metric of a pair while it is computed.
 type row struct {
 	*contrast
 	key    key
 	tested bool
-	// quantity is the same number of metrics that are one quantity; family how many quantities are tested with it.
+	// quantity is a number that metrics of one quantity share; family is the number of quantities that are tested together
+	// with it.
 	quantity, family int
 	out              Metrics
 }
 
-// newRow describes a metric in both arms and sets them against each other.
+// newRow describes a metric in both arms and compares them.
 func newRow(k key, m Metric, o Options, an analysis) *row {
 	c := newContrast(m, o.margin(m), an)
 	r := &row{contrast: c, key: k, tested: c.run()}
@@ -47,7 +48,7 @@ func newRow(k key, m Metric, o Options, an analysis) *row {
 	return r
 }
 
-// setDifference is b - a and b / a of the means that stand beside it.
+// setDifference sets b - a and b / a of the means shown in the row.
 func (r *row) setDifference() {
 	meanB := mean(r.b.values)
 	difference := meanB - r.meanA
@@ -93,7 +94,7 @@ func (r *row) setRanks() {
 	}
 }
 
-// setColumns states what was asked for beyond the usual, but for adjustments of p, which are of the family.
+// setColumns fills the optional columns, except for adjusted p values, which need the whole family.
 func (r *row) setColumns(o Options) {
 	if o.wants(ColumnShapiro) {
 		r.out.ShapiroA, r.out.ShapiroB = r.normality(r.x), r.normality(r.y)
@@ -119,10 +120,10 @@ func (r *row) normality(x []float64) *float64 {
 	return &test.P
 }
 
-// p is that of the test that decides.
+// p returns the p value of the test that decides.
 func (r *row) p() float64 { return r.test.P }
 
-// moments describe values; there is at least one.
+// moments describes values; it needs at least one.
 func moments(values []float64) Moments {
 	d, err := stats.Describe(values)
 	if err != nil {
@@ -139,7 +140,7 @@ func moments(values []float64) Moments {
 
 func pointer(v float64) *float64 { return &v }
 
-// finite is nil of what JSON cannot hold.
+// finite returns nil for a value that JSON cannot hold.
 func finite(v float64) *float64 {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return nil

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// stratum sets every arm of a cell against the baseline.
+// stratum compares every arm of a cell with the baseline.
 func (c *comparing) stratum(cell *cell) Stratum {
 	valid := validOf(cell.runs)
 	s := Stratum{
@@ -41,8 +41,8 @@ func (c *comparing) stratum(cell *cell) Stratum {
 	return s
 }
 
-// primary is the metric that decides in a cell: the one that was asked for, else the first of those of
-// its scenario that every arm has.
+// primary returns the metric that decides in a cell: the requested one, else the first metric of its scenario that
+// every arm has.
 func (c *comparing) primary(cell *cell) key {
 	wanted := primaries(commonScenario(cell.runs))
 	apart := len(toolsOf(slices.Collect(maps.Values(cell.arms))...)) > 1
@@ -52,7 +52,7 @@ func (c *comparing) primary(cell *cell) key {
 	for _, name := range wanted {
 		for _, k := range []key{{name, false}, {name, true}} {
 			if apart && k.byTool() {
-				continue // no row of it
+				continue // the cell has no row of it
 			}
 			lacking := func(name string) bool {
 				a := cell.arm(name)
@@ -66,7 +66,7 @@ func (c *comparing) primary(cell *cell) key {
 	return key{}
 }
 
-// commonScenario is that of all runs; empty if they differ.
+// commonScenario returns the scenario of all runs; empty if they differ.
 func commonScenario(runs []*Run) string {
 	for _, r := range runs {
 		if r.Scenario != runs[0].Scenario {
@@ -76,7 +76,8 @@ func commonScenario(runs []*Run) string {
 	return runs[0].Scenario
 }
 
-// armOf is an arm with its runs graded; against is what is wrong with them together, beside what they differ in.
+// armOf returns an arm with its runs graded; against lists what is wrong with the runs together, in addition to what
+// they differ in.
 func armOf(a *arm, against []string) Arm {
 	out := Arm{Runs: []RunRef{}, Metrics: seriesOf(a)}
 	if ran := ranDiffers(a.valid); len(ran) > 0 {
@@ -91,7 +92,7 @@ func armOf(a *arm, against []string) Arm {
 	return out
 }
 
-// pair sets an arm against the baseline, but for the verdicts, which are of all pairs of a stratum together.
+// pair compares an arm with the baseline. It leaves out the verdicts, which need all pairs of a stratum.
 func (c *comparing) pair(cell *cell, a, b *arm, primary key) (Pair, []*row) {
 	both := slices.DeleteFunc(slices.Clone(cell.runs), func(r *Run) bool {
 		return r.Label(c.options.By) != a.name && r.Label(c.options.By) != b.name
@@ -106,7 +107,7 @@ func (c *comparing) pair(cell *cell, a, b *arm, primary key) (Pair, []*row) {
 	apart := len(toolsOf(a, b)) > 1
 	for _, k := range keys() {
 		if apart && k.byTool() {
-			continue // they mean different things by the same word
+			continue // two tools define the same name differently
 		}
 		m, _ := FindMetric(k.name)
 		x, y := a.sample(k), b.sample(k)
@@ -127,7 +128,7 @@ func (c *comparing) pair(cell *cell, a, b *arm, primary key) (Pair, []*row) {
 	return p, rows
 }
 
-// finish takes over the verdicts, with what stands beside them.
+// finish copies the verdicts into the pair, and adds its caveats.
 func (c *comparing) finish(p *Pair, cell *cell, rows []*row) {
 	a, b := cell.arm(p.A), cell.arm(p.B)
 	for _, r := range rows {
@@ -138,9 +139,9 @@ func (c *comparing) finish(p *Pair, cell *cell, rows []*row) {
 	p.Warnings = c.pairWarnings(a, b, *p)
 }
 
-// confounds says whether a finding could as well be a thing of time; drifts is of the metric within the arms. In
-// blocks it could, whatever the runs show. Where one arm always comes second, it could if an arm drifts. In pairs of
-// both orders a drift of both arms cancels itself: only one of their difference is left.
+// confounds reports whether time could explain a finding as well as the arms; drifts reports a drift of the metric
+// within the arms. In blocks time always could. Where one arm always comes second, it could if an arm drifts. In pairs
+// of both orders a drift of both arms cancels: only a drift of their difference remains.
 func (o PairOrder) confounds(r *row, drifts bool) bool {
 	switch {
 	case o.Kind == OrderBlocked:
@@ -155,7 +156,7 @@ func (o PairOrder) confounds(r *row, drifts bool) bool {
 
 func (o PairOrder) drifts() bool { return o.Drift != nil && o.Drift.Significant }
 
-// add states what order does to a metric, where anything can be said.
+// add adds the effect of order on a metric, where it can be computed.
 func (o *PairOrder) add(k key, a, b *arm, blocks []block) {
 	for _, name := range []string{a.name, b.name} {
 		if s, ok := afterSwitch(blocks, k, name); ok {
@@ -167,12 +168,12 @@ func (o *PairOrder) add(k key, a, b *arm, blocks []block) {
 	}
 }
 
-// begins says of a run whether it is the first after a change of arms.
+// begins returns a function that reports whether a run is the first after a change of arms.
 func begins(blocks []block) func(*Run) bool {
 	return func(r *Run) bool {
 		return slices.ContainsFunc(blocks, func(b block) bool { return b.changed && len(b.runs) > 0 && b.runs[0] == r })
 	}
 }
 
-// found says whether a verdict is a finding.
+// found reports whether a verdict is a finding.
 func found(v Verdict) bool { return v == Better || v == Worse || v == Different }

@@ -8,15 +8,17 @@ import (
 	"github.com/umascope/umascope/loadgen/stats"
 )
 
-// block is runs of one arm that follow each other, with what came between left out of the figures.
+// block holds the valid runs of one arm that no run of another arm separates; an invalid run of the arm itself does not
+// end the block.
 type block struct {
 	arm  string
 	runs []*Run
-	// changed says that another arm ran just before its first run, and that this run is valid.
+	// changed is true if another arm ran just before its first run, and this run is valid.
 	changed bool
 }
 
-// blocksOf parts the runs of a cell, invalid ones too, since they leave their traces in the machine.
+// blocksOf splits the runs of a cell into blocks. An invalid run begins a block like a valid one, since it affects the
+// state of the machine.
 func blocksOf(runs []*Run, by string) []block {
 	var blocks []block
 	for _, r := range runs {
@@ -35,7 +37,7 @@ func blocksOf(runs []*Run, by string) []block {
 	return blocks
 }
 
-// afterSwitch sets the first runs after a change of arms against the other runs of their arm.
+// afterSwitch compares the first runs after a change of arms with the other runs of their arm.
 func afterSwitch(blocks []block, k key, name string) (AfterSwitch, bool) {
 	var first, rest []float64
 	for _, b := range blocks {
@@ -62,14 +64,15 @@ func afterSwitch(blocks []block, k key, name string) (AfterSwitch, bool) {
 	switch {
 	case err == nil:
 		s.P = &test.P
-	case errors.Is(err, stats.ErrNoSpread): // whatever differs from values that never do
+	case errors.Is(err, stats.ErrNoSpread): // any value differs from values that never vary
 		rounding := 1e-9 * math.Abs(s.First)
 		s.Stands = math.Abs(s.First-s.Rest) > rounding
 	}
 	return s, true
 }
 
-// judge says what of all that was looked at in a pair is no chance: of a hundred tests five are wrong.
+// judge marks the effects of order that are significant among all tests of a pair: of a hundred tests, five are
+// significant by chance.
 func (o *PairOrder) judge() {
 	var first, halves []float64
 	for _, s := range o.AfterSwitch {
@@ -87,7 +90,7 @@ func (o *PairOrder) judge() {
 	}
 }
 
-// orOne is the p value of a test that could not be made.
+// orOne returns a p value, or 1 for a test that could not be run.
 func orOne(p *float64) float64 {
 	if p == nil {
 		return 1
@@ -95,8 +98,8 @@ func orOne(p *float64) float64 {
 	return *p
 }
 
-// firsts counts in how many blocks, of those that follow a change of arms and have more than one run, the
-// first run is the highest or the lowest, and by what chance that would be so in each.
+// firsts counts the blocks, of those that follow a change of arms and have more than one run, whose first run is the
+// highest or the lowest, and holds the probability of that by chance for each.
 type firsts struct {
 	highest, lowest int
 	chances         []float64
@@ -127,10 +130,10 @@ func (f *firsts) add(blocks []block, k key, name string) {
 	}
 }
 
-// p is how likely as many first runs or more are the highest (or, if there are more of them, the lowest)
-// when order means nothing: blocks are independent, each with its own chance. Both ways count.
+// p returns the probability that as many first runs or more are the highest (or, if there are more of them, the lowest)
+// when order has no effect: blocks are independent, each with its own probability. The test is two-sided.
 func (f firsts) p() float64 {
-	// of[j] is how likely j of the blocks so far begin with their highest run.
+	// of[j] is the probability that j of the blocks so far begin with their highest run.
 	of := []float64{1}
 	for _, chance := range f.chances {
 		next := make([]float64, len(of)+1)
@@ -147,7 +150,7 @@ func (f firsts) p() float64 {
 	return min(2*p, 1)
 }
 
-// extreme says what every first run is in its block: highest or lowest; empty if neither.
+// extreme returns the place of the first run in every block: highest or lowest; empty if neither.
 func extreme(blocks []block, k key, name string) string {
 	var f firsts
 	f.add(blocks, k, name)
@@ -160,7 +163,7 @@ func extreme(blocks []block, k key, name string) string {
 	return ""
 }
 
-// halvesOf sets the pairs in which a came first against those in which b did.
+// halvesOf compares the pairs in which a came first with those in which b did.
 func halvesOf(k key, a, b sample) (Halves, bool) {
 	h := Halves{Metric: k.name}
 	var first, second []float64 // differences

@@ -6,8 +6,8 @@ import (
 	"github.com/umascope/umascope/loadgen/stats"
 )
 
-// verdicts says of each metric of a stratum, in all its pairs, what can be said. The p values of the metrics that
-// decide are adjusted as one family, those of all others as another: each further arm makes either larger.
+// verdicts sets the verdict of each metric of a stratum, in all its pairs. The p values of the metrics that decide are
+// adjusted as one family, those of all others as another: each further arm enlarges both.
 func verdicts(pairs [][]*row, o Options) {
 	var primaries, others []*row
 	next := 1
@@ -66,8 +66,8 @@ func adjust(family []*row, o Options) {
 	}
 }
 
-// verdict goes by the precedence that is fixed before any figure is seen: what lies within the margin is
-// no finding, however sure it is.
+// verdict follows a precedence that is fixed before any figure is seen: a difference within the margin is no finding,
+// however certain it is.
 func (r *row) verdict() Verdict {
 	switch {
 	case r.constant:
@@ -89,7 +89,8 @@ func (r *row) verdict() Verdict {
 	return side(r.metric.Direction, r.test.Difference)
 }
 
-// side is which way a difference goes.
+// side returns better or worse by the sign of a difference and the direction of its metric; different if neither
+// direction is better.
 func side(direction Direction, difference float64) Verdict {
 	switch {
 	case direction == NeitherBetter:
@@ -100,7 +101,7 @@ func side(direction Direction, difference float64) Verdict {
 	return Worse
 }
 
-// constantVerdict is of a difference that is the same in all runs.
+// constantVerdict returns the verdict of a difference that is the same in all runs.
 func (r *row) constantVerdict() Verdict {
 	difference := r.constantDifference()
 	const rounding = 1e-9

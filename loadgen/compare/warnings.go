@@ -56,7 +56,7 @@ func warn(code, format string, values ...any) Warning {
 	return Warning{Code: code, Text: fmt.Sprintf(format, values...)}
 }
 
-// warnings are those of the comparison as a whole.
+// warnings returns the warnings of the comparison as a whole.
 func (c *comparing) warnings(out Comparison) []Warning {
 	return slices.Concat(
 		c.kvExplained(out), c.occupiedEqual(out), c.blockedEverywhere(out), c.firstEverywhere(),
@@ -65,7 +65,7 @@ func (c *comparing) warnings(out Comparison) []Warning {
 	)
 }
 
-// stratumWarnings are those of a stratum, whatever the pair.
+// stratumWarnings returns the warnings of a stratum that do not depend on a pair.
 func (c *comparing) stratumWarnings(cell *cell, s Stratum) []Warning {
 	var all []Warning
 	switch s.Order.Kind {
@@ -93,7 +93,7 @@ func (c *comparing) stratumWarnings(cell *cell, s Stratum) []Warning {
 	return all
 }
 
-// pooled tells when runs of several models or scenarios are taken for runs of one thing.
+// pooled warns if runs of several models or scenarios are compared as one.
 func (c *comparing) pooled(cell *cell) []Warning {
 	var all []Warning
 	for _, name := range []string{labelModel, labelScenario} {
@@ -108,11 +108,11 @@ func (c *comparing) pooled(cell *cell) []Warning {
 	return all
 }
 
-// labelIteration is the label that campaigns and others count the runs of a cell by.
+// labelIteration is the label by which campaigns and other tools count the runs of a cell.
 const labelIteration = "iteration"
 
-// repeated finds an iteration that an arm has several times of one model and scenario: it was started
-// anew, which nobody may have told.
+// repeated finds an iteration that an arm has several times for one model and scenario: it was probably restarted
+// without a note.
 func (c *comparing) repeated(cell *cell, a *arm) []Warning {
 	type one struct{ iteration, model, scenario string }
 	count := map[one]int{}
@@ -151,7 +151,7 @@ func excludedWarning(a *arm) []Warning {
 	return []Warning{warn(CodeInvalidExcluded, "%s of %s invalid and in no figure: %s", Runs(len(a.excluded)), a.name, some(texts))}
 }
 
-// pairWarnings are those of two arms.
+// pairWarnings returns the warnings of two arms.
 func (c *comparing) pairWarnings(a, b *arm, p Pair) []Warning {
 	all := []Warning{}
 	if len(a.valid) != len(b.valid) {
@@ -167,7 +167,7 @@ func (c *comparing) pairWarnings(a, b *arm, p Pair) []Warning {
 	return all
 }
 
-// orderWarnings tell what order does to a pair, where that is more than the margin of the metric.
+// orderWarnings reports the effects of order on a pair that are more than the margin of the metric.
 func (p Pair) orderWarnings() []Warning {
 	var all []Warning
 	for _, name := range []string{p.A, p.B} {
@@ -198,7 +198,7 @@ func (p Pair) orderWarnings() []Warning {
 	return all
 }
 
-// driftText is how far a difference goes from the first pair to the last.
+// driftText formats the change of a difference from the first pair to the last.
 func (p Pair) driftText(d *PairDrift) string {
 	i := slices.IndexFunc(p.Metrics, func(m Metrics) bool { return m.Name == d.Metric && m.Primary })
 	if i < 0 || d.Change == nil {
@@ -211,7 +211,7 @@ func (p Pair) driftText(d *PairDrift) string {
 	return ", by " + Unit(m.Unit).Text(*d.Change)
 }
 
-// matters says whether a difference in a metric is more than its margin.
+// matters reports whether a difference in a metric is more than its margin.
 func (p Pair) matters(metric string, difference, of float64) bool {
 	return slices.ContainsFunc(p.Metrics, func(m Metrics) bool {
 		limit := m.Margin.Value
@@ -222,7 +222,8 @@ func (p Pair) matters(metric string, difference, of float64) bool {
 	})
 }
 
-// bootWarning tells when a reboot stands between the arms.
+// bootWarning warns if the runs of two arms span several boots; without a boot that has runs of both, arm and boot are
+// confounded.
 func bootWarning(a, b *arm) []Warning {
 	boots := func(runs []*Run) []string {
 		var ids []string
@@ -244,8 +245,8 @@ func bootWarning(a, b *arm) []Warning {
 	return []Warning{warn(CodeDifferentBoots, "the machine was rebooted between runs: %s has runs of %d boots, %s of %d", a.name, len(x), b.name, len(y))}
 }
 
-// outlierWarning tells which runs stand out. By Grubbs or the modified z one in seven samples of normal
-// runs has one: 21 of 100 of five, 14 of ten, 11 of thirty.
+// outlierWarning lists the outliers. By Grubbs or the modified z, one in seven samples of normal runs has one: 21 of
+// 100 samples of five, 14 of ten, 11 of thirty.
 func outlierWarning(p Pair) []Warning {
 	flagged := map[string][]string{}
 	var runs []string
@@ -273,8 +274,8 @@ func outlierWarning(p Pair) []Warning {
 	return []Warning{warn(CodeOutliers, "standing out in their arm, and kept: %s; of %d samples, one in seven has one by chance", some(texts), samples)}
 }
 
-// sourceWarning tells of metrics that are measured in one arm and an engine's word in the other, or that
-// different tools report.
+// sourceWarning lists metrics that are measured in one arm and reported by an engine in the other, or that different
+// tools report.
 func sourceWarning(a, b *arm) []Warning {
 	var all []Warning
 	if tools := toolsOf(a, b); len(tools) > 1 {
@@ -298,7 +299,7 @@ func sourceWarning(a, b *arm) []Warning {
 	return all
 }
 
-// fingerprintWarning tells when what goes by one name in two arms does not answer alike.
+// fingerprintWarning warns if one model name gives different answers in two arms.
 func fingerprintWarning(a, b *arm) []Warning {
 	prints := func(runs []*Run) map[string][]string {
 		by := map[string][]string{}

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// NeededText is how many runs of each arm an inconclusive metric needs: for a difference as large as the one that was
-// seen, and for the margin. Empty where neither is within reach.
+// NeededText formats how many runs of each arm an inconclusive metric needs: for a difference as large as the observed
+// one, and for the margin. It is empty where neither is within reach.
 func (m Metrics) NeededText() string {
 	var texts []string
 	if m.NeedForEffect != nil {
@@ -22,8 +22,8 @@ func (m Metrics) NeededText() string {
 	return "runs of each arm needed: " + strings.Join(texts, ", ")
 }
 
-// PairsText is by what the metric that decides is tested, and whether the differences of pairs drift; empty of runs
-// that are tested apart.
+// PairsText describes the test of the metric that decides, and whether the differences of pairs drift; empty for runs
+// that are not tested by pairs.
 func (p Pair) PairsText() string {
 	i := slices.IndexFunc(p.Metrics, func(m Metrics) bool { return m.Primary })
 	if i < 0 || !p.Metrics[i].Paired || p.Order.Drift == nil {
