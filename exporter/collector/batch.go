@@ -14,14 +14,14 @@ import (
 	"github.com/umascope/umascope/exporter/metric"
 )
 
-// maxProblems bounds what a batch keeps of refused values: the first few say what is wrong.
+// maxProblems is the maximum number of refused values that a batch keeps: the first few identify the fault.
 const maxProblems = 5
 
-// Batch holds what one collector read in one collection. It belongs to that collector alone
-// until the collector returns, so that a late or broken one can never tear a page.
+// Batch holds what one collector read in one collection. The collector owns it until it returns, so a late or broken
+// collector cannot tear a page.
 //
-// A value that cannot stand on a page (unknown family, wrong number of labels, NaN or infinite,
-// negative counter, series given twice) is refused: the rest is served and the collector fails.
+// A value that is not valid on a page (unknown family, wrong number of labels, NaN or infinite, negative counter,
+// duplicate series) is refused: the rest is served and the collector fails.
 type Batch struct {
 	families families
 	series   [][]*dto.Metric // by index of the family
@@ -41,7 +41,7 @@ func (b *Batch) Counter(m metric.Counter, value float64, labels ...string) {
 	b.add(m.Def(), value, labels)
 }
 
-// Lacks says that the collector was refused what the need of this name gives.
+// Lacks records that the host did not meet the need of this name for the collector.
 func (b *Batch) Lacks(need string) { b.lacking = append(b.lacking, need) }
 
 // Note adds a line for people, which doctor prints.
@@ -70,8 +70,8 @@ func (b *Batch) refuse(name string, labels []string, why string) {
 	}
 }
 
-// close returns what was accepted, every family sorted by the values of its labels, and what was
-// refused. Sorting puts a series that was given twice beside itself: the first one stays.
+// close returns the accepted families, each sorted by label values, and the refused values. Sorting makes duplicates of
+// a series adjacent: the first one stays.
 func (b *Batch) close() ([]*dto.MetricFamily, error) {
 	found := make([]*dto.MetricFamily, 0, len(b.families.all))
 	for _, known := range b.families.all {
@@ -92,7 +92,7 @@ func (b *Batch) close() ([]*dto.MetricFamily, error) {
 	return found, b.refusals()
 }
 
-// refusals says what was refused, nil when nothing was.
+// refusals returns the refused values as an error, nil if there are none.
 func (b *Batch) refusals() error {
 	if more := b.refused - len(b.problems); more > 0 {
 		return errors.Join(append(b.problems[:len(b.problems):len(b.problems)], fmt.Errorf("and %d more", more))...)
@@ -118,8 +118,8 @@ func labelValues(m *dto.Metric) []string {
 	return values
 }
 
-// plainText replaces what cannot be written on a page, and control characters, which a terminal obeys
-// that a page is printed on: process and model names are bytes that somebody else chose.
+// plainText replaces bytes that are not valid on a page, and control characters, which a terminal would obey when it
+// prints the page: process and model names are untrusted input.
 func plainText(label string) string {
 	if isPlain(label) {
 		return label
@@ -127,7 +127,7 @@ func plainText(label string) string {
 	return strings.Map(withoutControl, strings.ToValidUTF8(label, "\uFFFD"))
 }
 
-// isPlain says of nearly all labels, in a fifth of the time, that nothing in them is to be replaced.
+// isPlain reports that a label needs no replacement. It decides nearly all labels in a fifth of the time of plainText.
 func isPlain(label string) bool {
 	for i := range len(label) {
 		if label[i] < ' ' || label[i] > '~' {

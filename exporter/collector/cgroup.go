@@ -12,7 +12,7 @@ import (
 	"github.com/umascope/umascope/exporter/metric"
 )
 
-// defaultCgroupLimit is how many cgroups are shown when nobody says otherwise.
+// defaultCgroupLimit is the default number of cgroups shown.
 const defaultCgroupLimit = 200
 
 // CgroupOptions are the settings of the cgroup collector.
@@ -23,8 +23,8 @@ type CgroupOptions struct {
 	Limit int
 	// Detail shows every line of memory.stat.
 	Detail bool
-	// RuntimeSocket is the socket of a Docker-compatible API that knows containers by name, NamesFile
-	// a file that does; both "" when nobody has given one.
+	// RuntimeSocket is the socket of a Docker-compatible API that names containers. NamesFile is a file that names
+	// them. Both are "" when not set.
 	RuntimeSocket, NamesFile string
 }
 
@@ -52,7 +52,7 @@ func cgroupSpec() Spec {
 	}
 }
 
-// seesWholeCgroupPaths is only of use where there is a GPU. A recording may not say.
+// seesWholeCgroupPaths applies only with a GPU. A recording may lack the answer.
 func seesWholeCgroupPaths(host Host) bool {
 	whole, err := hostfs.HostCgroupNamespace(host.Proc)
 	return whole || errors.Is(err, fs.ErrNotExist) || !hostfs.HasNVIDIAModule(host.Sys)

@@ -73,8 +73,8 @@ func (e *cgroupEmitter) emitMemory(c cgroupReading) {
 	}
 }
 
-// emitGPU adds what the cgroup holds and is not charged for. A cgroup without GPU processes holds a
-// counted 0, but only where the lists are known to be whole.
+// emitGPU adds the GPU memory that the cgroup holds and that is not charged to it. A cgroup without GPU processes holds
+// a counted 0, but only if the process lists are complete.
 func (e *cgroupEmitter) emitGPU(c cgroupReading) {
 	if !e.held.known {
 		return
@@ -88,7 +88,7 @@ func (e *cgroupEmitter) emitGPU(c cgroupReading) {
 		e.batch.Gauge(metric.CgroupFootprintBytes, current-float64(inactive)+held, c.path)
 	}
 	if c.files.Max != nil {
-		// Of nothing nothing is uncovered.
+		// The ratio is 0 when both are 0.
 		e.batch.Gauge(metric.CgroupLimitUncoveredRatio, held/max(held+current, 1), c.path)
 	}
 }

@@ -11,15 +11,15 @@ import (
 
 // gpuHeld is the GPU memory that processes hold, by cgroup.
 type gpuHeld struct {
-	// known says that no process and no figure can be missing, so that a cgroup which is not in the maps
-	// holds none. On a machine without GPU, and of GPUs of another machine, nothing is known.
+	// known reports that no process and no figure can be missing, so that a cgroup which is not in the maps holds none.
+	// It is false on a machine without GPU and for GPUs of another machine.
 	known bool
-	// direct are the cgroups that such processes are directly in, whatever is known of amounts.
+	// direct are the cgroups that directly contain such processes, whether or not the amounts are known.
 	direct map[string]bool
 	// bytes is held by processes in a cgroup and in all below it, over all GPUs; fromPool is what of it
 	// is memory of the pool.
 	bytes, fromPool map[string]uint64
-	// inPool says that there is a GPU whose memory is that of the pool.
+	// inPool reports that the memory of at least one GPU is pool memory.
 	inPool bool
 }
 
@@ -44,13 +44,13 @@ func (s *Sample) gpuHeld(ctx context.Context, memory MemoryReading, memoryErr er
 	return held
 }
 
-// isUnplaced says whether a process is in a cgroup that the reader is not told: hidden from it (hidepid), or
-// outside its cgroup namespace.
+// isUnplaced reports whether the reader cannot see the cgroup of a process: the process is hidden (hidepid), or outside
+// the reader's cgroup namespace.
 func (s *Sample) isUnplaced(p GPUProcess) bool {
 	return strings.HasPrefix(p.Cgroup, "/..") || p.Cgroup == "" && hostfs.ProcessExists(s.host.Proc, p.PID)
 }
 
-// add leaves out a process that had ended when its cgroup was asked for: it holds nothing any more.
+// add skips a process that ended before its cgroup was read: it holds no memory any more.
 func (h gpuHeld) add(p GPUProcess, fromPool bool) {
 	if p.Cgroup == "" {
 		return

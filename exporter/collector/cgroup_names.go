@@ -11,8 +11,8 @@ import (
 	"github.com/umascope/umascope/exporter/hostfs"
 )
 
-// containerNames finds out what people call containers, if somebody has said where that can be asked:
-// first in the file, then from the runtime. Without names cgroups have their ids.
+// containerNames finds the names of containers in the configured sources: first the file, then the runtime. Without a
+// name a cgroup is shown with its id.
 type containerNames struct {
 	file    *namesFile    // nil without one
 	runtime *runtimeNames // nil without one
@@ -46,8 +46,8 @@ func (n *containerNames) ask(candidates []candidate) {
 	n.runtime.ask(ids)
 }
 
-// answer takes what has been answered by now. The error says which of the sources that somebody named
-// does not work: that is a failure, though all else is served.
+// answer takes the answers that have arrived. The error names the configured sources that fail: the collector fails,
+// and all else is served.
 func (n *containerNames) answer() error {
 	var errs []error
 	if n.file != nil && n.file.err != nil {
@@ -59,7 +59,7 @@ func (n *containerNames) answer() error {
 	return errors.Join(errs...)
 }
 
-// of is the name of a container, empty where it is not known.
+// of returns the name of a container, "" if it is unknown.
 func (n *containerNames) of(id string) container.Name {
 	if id == "" {
 		return container.Name{}
@@ -82,9 +82,9 @@ func (n *containerNames) inFile(id string) bool {
 	return found
 }
 
-// namesFile is a file that names containers. It is read in every collection and parsed when it has
-// changed: comparing some kilobytes costs less than the mistakes of times and sizes. What a file said last
-// stands while it cannot be read or understood.
+// namesFile is a file that names containers. It is read in every collection and parsed when its content has changed:
+// comparing some kilobytes is cheap, and modification time and size are unreliable. While the file cannot be read or
+// parsed, the last good content stays in use.
 type namesFile struct {
 	path  string
 	text  []byte

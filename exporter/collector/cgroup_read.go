@@ -11,7 +11,7 @@ import (
 	"github.com/umascope/umascope/exporter/hostfs"
 )
 
-// cgroupReading is what a cgroup told.
+// cgroupReading is what was read of one cgroup.
 type cgroupReading struct {
 	candidate
 	at    int // in the order of the tree
@@ -21,11 +21,11 @@ type cgroupReading struct {
 	err   error
 }
 
-// read reads the files of the cgroups and hands each that is there over, in any order, while others are
-// still being read. The error is that of the first cgroup in trouble, with how many are; what else they
-// told is handed over.
+// read reads the files of the cgroups and hands over each cgroup that exists, in any order, while it reads the others.
+// The error is that of the first cgroup that failed, with the number of failures; what was read of those is handed over
+// too.
 func (c *cgroupCollector) read(ctx context.Context, sample *Sample, chosen []candidate, take func(cgroupReading)) error {
-	tops, _ := sample.TopCgroupStats() // one that is not among them is read like the others
+	tops, _ := sample.TopCgroupStats() // a cgroup that is not in the map is read like the others
 	first := cgroupReading{at: len(chosen)}
 	troubled := 0
 	inParallel(len(chosen), func(i int) cgroupReading {
@@ -57,7 +57,7 @@ func readCgroup(cgroups fs.FS, one candidate, tops map[string]hostfs.MemoryStat)
 	stat, shared := tops[one.path]
 	var statErr error
 	if !shared {
-		// What is missing is gone, or memory is not controlled in the cgroup.
+		// A missing file means that the cgroup is gone or that its memory is not controlled.
 		if stat, statErr = hostfs.ReadMemoryStat(cgroups, one.path); hostfs.IsMissing(statErr) {
 			statErr = nil
 		}
@@ -81,12 +81,12 @@ func inParallel[T any](n int, do func(i int) T, take func(T)) {
 		panicked any
 	}
 	readers := min(n, maxReaders, runtime.GOMAXPROCS(0))
-	results := make(chan result, n+readers) // nobody waits to be heard, even if nobody listens any more
+	results := make(chan result, n+readers) // buffered, so that no reader blocks if the receiver has left
 	var next atomic.Int64
 	work := func() {
 		defer func() {
 			if cause := recover(); cause != nil {
-				next.Store(int64(n)) // the others need not go on
+				next.Store(int64(n)) // stop the other readers
 				results <- result{panicked: cause}
 			}
 		}()

@@ -19,19 +19,18 @@ const (
 	runtimeTimeout = 5 * time.Second
 	answerTimeout  = 100 * time.Millisecond
 
-	// A container that the runtime does not know, because it is another runtime's or not listed yet, is
-	// asked for again after shortestRetry, then after twice that, up to longestRetry.
+	// A container that the runtime does not list, because it belongs to another runtime or is not listed yet, is asked
+	// for again after shortestRetry, then after twice that, up to longestRetry.
 	shortestRetry = 2 * time.Second
 	longestRetry  = 5 * time.Minute
 
-	// containersPath lists what runs. It has no version: each that could stand before it is refused
-	// by some Docker in use (29 wants at least 1.44, which 24 does not know yet).
+	// containersPath lists the running containers. It has no version prefix: each possible prefix is refused by some
+	// Docker in use (29 requires at least 1.44, which 24 does not support).
 	containersPath = "/containers/json"
 )
 
-// runtimeNames asks a Docker-compatible API for the names of containers, which may only be reached over a
-// socket of this machine. It is asked for the whole list, and only while there is a container whose name
-// is not known. It is not safe for concurrent use.
+// runtimeNames asks a Docker-compatible API for the names of containers, only over a socket of this machine. It asks
+// for the whole list, and only while a container has no name yet. It is not safe for concurrent use.
 type runtimeNames struct {
 	socket string
 	client endpoint.Client
@@ -39,12 +38,12 @@ type runtimeNames struct {
 
 	known   map[string]container.Name
 	unknown map[string]retry
-	pending chan listing // gets one answer, nil when nothing has been asked
+	pending chan listing // receives one answer; nil when no request is running
 	fresh   bool         // asked in this collection
 	err     error        // of the last question
 }
 
-// retry says when a container is asked for again, and how long to wait after that.
+// retry is the time of the next request for a container, and the wait after that.
 type retry struct {
 	at   time.Time
 	wait time.Duration
@@ -69,7 +68,7 @@ func newRuntimeNames(socket string, now func() time.Time) *runtimeNames {
 	}
 }
 
-// ask begins a question if it is time to ask for one of these containers, and forgets all others.
+// ask starts a request if one is due for any of these containers, and forgets all other containers.
 func (r *runtimeNames) ask(ids []string) {
 	r.take()
 	known, unknown := make(map[string]container.Name, len(ids)), map[string]retry{}
@@ -89,8 +88,8 @@ func (r *runtimeNames) ask(ids []string) {
 	}
 }
 
-// answer takes the answer, for which the collection that asked waits a little. The error is what is wrong
-// with the runtime, nil where nothing more is to be asked of it.
+// answer takes the answer; the collection that asked waits briefly for it. The error is that of the runtime, nil when
+// there is no more to ask.
 func (r *runtimeNames) answer() error {
 	if r.fresh {
 		r.await()
@@ -134,7 +133,7 @@ func (r *runtimeNames) apply(answer listing) {
 	}
 }
 
-// list asks once. It does not belong to the collection that began it, and ends by its own deadline.
+// list sends one request. It does not end with the collection that started it: it has its own deadline.
 func (r *runtimeNames) list(answer chan<- listing) {
 	ctx, cancel := context.WithTimeout(context.Background(), runtimeTimeout)
 	defer cancel()

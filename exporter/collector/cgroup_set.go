@@ -33,8 +33,7 @@ func (c *cgroupCollector) wanted(path string) bool {
 	return c.options.Include != nil && c.options.Include.MatchString(path)
 }
 
-// isPause says whether a container is known to do nothing but hold the namespaces of a pod. It is not
-// worth showing unless somebody asks for it.
+// isPause reports whether a container only holds the namespaces of a pod. Pause containers are shown only on request.
 func (c *cgroupCollector) isPause(one candidate) bool {
 	return c.names.of(one.identity.ID).Sandbox && !one.holdsGPU && !c.wanted(one.path)
 }
@@ -45,8 +44,8 @@ func (c candidate) isContained() bool {
 	return c.identity.Kind == container.Container || c.identity.Kind == container.Pod
 }
 
-// rank orders what matters most first: holders of GPU memory; containers, and the top-level
-// cgroups, which all others are part of; the rest.
+// rank orders cgroups by importance: first holders of GPU memory; then containers and the top-level cgroups, which
+// contain all others; then the rest.
 func (c candidate) rank() int {
 	switch {
 	case c.holdsGPU:
@@ -70,7 +69,7 @@ func (c *cgroupCollector) within(candidates []candidate) []candidate {
 	}
 	order := make([]ranked, 0, len(candidates))
 	inParallel(len(candidates), func(i int) ranked {
-		// One that tells nothing, because it is gone or has no memory controller, comes last.
+		// A cgroup without figures, because it is gone or has no memory controller, comes last.
 		charged, _ := hostfs.ReadMemoryCurrent(c.host.Cgroup, candidates[i].path)
 		return ranked{i, candidates[i].rank(), charged}
 	}, func(one ranked) { order = append(order, one) })

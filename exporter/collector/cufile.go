@@ -52,7 +52,7 @@ func (c *cufileCollector) collect(ctx context.Context, sample *Sample, batch *Ba
 	return err
 }
 
-// processesKnown says whether there can be engines here and the processes that use a GPU are all listed.
+// processesKnown reports whether engines can run here and all processes that use a GPU are listed.
 func (c *cufileCollector) processesKnown(ctx context.Context, sample *Sample) (bool, error) {
 	if c.host.ForeignGPU {
 		return false, nil
@@ -65,7 +65,7 @@ func (c *cufileCollector) processesKnown(ctx context.Context, sample *Sample) (b
 	return err == nil, err
 }
 
-// emitNvidiaFS adds what the kernel module tells; loaded says whether it is there.
+// emitNvidiaFS adds the figures of the kernel module; loaded reports whether the module is loaded.
 func emitNvidiaFS(batch *Batch, host Host) (loaded bool, err error) {
 	nvfs, err := hostfs.ReadNvidiaFS(host.Proc, host.Sys)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -99,7 +99,8 @@ func emitCounts(batch *Batch, m metric.Counter, counts map[string]uint64) {
 	}
 }
 
-// emitProcesses adds the processes by mode, every mode, and what is known of those that have the library.
+// emitProcesses adds the number of processes by mode, for every mode, and the evidence of those that have mapped the
+// library.
 func (c *cufileCollector) emitProcesses(batch *Batch, looks []*cufileLook) {
 	processes := map[cufile.Mode]int{}
 	configs := map[configKey]bool{}
@@ -121,7 +122,7 @@ func (c *cufileCollector) emitProcesses(batch *Batch, looks []*cufileLook) {
 	}
 }
 
-// configKey tells configurations apart: each container has its own /etc.
+// configKey identifies a configuration: each container has its own /etc.
 type configKey struct{ cgroup, path string }
 
 // maxConfigs bounds how many configurations are shown.

@@ -15,20 +15,20 @@ const (
 	// engine that is started again goes on in the log that it had. There is room for all that processes have
 	// open, so that the place in none of those is forgotten and its messages counted again.
 	maxFollowedLogs = maxLogsOfProcess * maxEngineProcesses
-	// maxMarked bounds the processes told apart in one log.
+	// maxMarked is the maximum number of processes counted separately in one log.
 	maxMarked = 256
 )
 
 // cufileLogs follows the logs of cuFile.
 type cufileLogs struct {
 	files map[string]*followedLog // by LogPosition.File
-	// messages are those counted so far, by level; found says that there was a log to count in.
+	// messages are those counted so far, by level; found reports that there was a log to count in.
 	messages map[string]uint64
 	found    bool
 	turn     uint64 // of readings
 }
 
-// followedLog is how far a log has been read, and what it says of the processes that write it.
+// followedLog is the read offset of a log, and what the log contains about the processes that write it.
 type followedLog struct {
 	offset uint64
 	turn   uint64                   // when it was read last
@@ -39,8 +39,8 @@ func newCuFileLogs() *cufileLogs {
 	return &cufileLogs{files: map[string]*followedLog{}, messages: map[string]uint64{}}
 }
 
-// evidence reads what is new in the logs of a process and adds what they tell to the rest. A log that cannot be
-// read tells nothing.
+// evidence reads new lines of the logs of a process and adds them to the other evidence. A log that cannot be read adds
+// none.
 func (l *cufileLogs) evidence(proc fs.FS, look *cufileLook) cufile.Evidence {
 	evidence := look.evidence
 	for _, name := range look.logs {

@@ -28,7 +28,7 @@ type cufileLook struct {
 	innerPID uint32 // as its logs have it
 	comm     string
 	cgroup   string
-	evidence cufile.Evidence // less what logs tell
+	evidence cufile.Evidence // without the evidence of logs
 	// configPath is the configuration that the process has, "" if there is none; config is nil if it could
 	// not be read.
 	configPath string
@@ -37,7 +37,7 @@ type cufileLook struct {
 	logs []string
 }
 
-// lookInto looks into the processes; of one that hides nothing is seen.
+// lookInto inspects the processes. Processes that the kernel hides are skipped.
 func (c *cufileCollector) lookInto(ctx context.Context, pids []uint32) ([]*cufileLook, error) {
 	looks, hidden, err := c.looks.into(ctx, pids)
 	for _, pid := range hidden {
@@ -46,7 +46,7 @@ func (c *cufileCollector) lookInto(ctx context.Context, pids []uint32) ([]*cufil
 	return looks, err
 }
 
-// inspect looks into a process. What cannot be read leaves the evidence uninspected.
+// inspect inspects a process. What cannot be read leaves the evidence uninspected.
 func inspect(host Host, pid uint32) *cufileLook {
 	look := &cufileLook{pid: pid, innerPID: pid}
 	look.comm, _ = hostfs.Comm(host.Proc, pid) // it may have ended since
@@ -72,7 +72,8 @@ func inspect(host Host, pid uint32) *cufileLook {
 	return look
 }
 
-// addFiles takes in what the descriptors tell. Two of one file, one with O_DIRECT and one without, are a pair.
+// addFiles adds the evidence of open descriptors. Two descriptors of one file, one with O_DIRECT and one without, are a
+// pair.
 func (l *cufileLook) addFiles(files []hostfs.OpenFile) {
 	type identity struct {
 		device string

@@ -12,7 +12,7 @@ import (
 
 const kernelLogNeed = "kernel_log"
 
-// needKernelLog is what the kernel asks of who reads its log.
+// needKernelLog is the permission that the kernel requires to read its log.
 func needKernelLog() Need {
 	return Need{
 		Name:  kernelLogNeed,
@@ -34,7 +34,7 @@ type driverLog struct {
 	overruns float64
 }
 
-// newDriverLog is nil where nobody asks for it, or no log is of this host.
+// newDriverLog returns nil if the log is not requested or does not belong to this host.
 func newDriverLog(host Host, options Options) *driverLog {
 	if host.KernelLog == nil || !options.KernelLog {
 		return nil
@@ -68,7 +68,7 @@ func (d *driverLog) emit(batch *Batch) error {
 	return err
 }
 
-// read takes in what is new. A record that is not understood is the error of this collection, and the others count.
+// read reads the new records. A record that cannot be parsed is the error of this collection; the others are counted.
 func (d *driverLog) read() error {
 	if d.next == nil {
 		next, err := d.open()

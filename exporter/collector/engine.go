@@ -58,12 +58,12 @@ func (e *engines) collect(ctx context.Context, batch *Batch) error {
 	}
 	outcome := sourcesOutcome("engines", "--engine.url", answers)
 	if targetErr != nil && errors.Is(outcome, ErrAbsent) {
-		return targetErr // whoever names a file wants what is in it: that is a failure, not a machine without engines
+		return targetErr // the user named the file, so an unreadable one is a failure, not a machine without engines
 	}
 	return errors.Join(targetErr, outcome)
 }
 
-// engineNote tells how much of a page is read: releases add series, and rename them.
+// engineNote reports how much of a page is read: releases add and rename series.
 func engineNote(source string, r engine.Reading) string {
 	name := r.Engine
 	if r.Version != "" {
@@ -138,10 +138,10 @@ func (e *engines) emitLookups(batch *Batch, family metric.Counter, lookups *engi
 	}
 }
 
-// missKey tells the counts of misses apart.
+// missKey identifies a count of misses.
 type missKey struct{ family, source, model string }
 
-// keep keeps the counts of a source that tells nothing now: it may go on where it was.
+// keep keeps the counts of a source that does not answer now: it may continue from them.
 func (e *engines) keep(missed map[missKey]missCount, requested map[requestedKey]requestedCount, source string) {
 	for key, count := range missed {
 		if key.source == source {
@@ -155,12 +155,12 @@ func (e *engines) keep(missed map[missKey]missCount, requested map[requestedKey]
 	}
 }
 
-// missCount is how many lookups found nothing, and of how many.
+// missCount is the number of lookups that missed, and the number of lookups.
 type missCount struct{ total, misses float64 }
 
-// next is the count after another reading. Misses are a difference of counts that the engine does not take
-// at one moment, and may seem to step back a little. Whoever reads a counter takes any step back for
-// a restart; so it stands still unless the lookups themselves began anew.
+// next returns the count after another reading. Misses are a difference of two counts that the engine does not read at
+// one moment, so they may step back a little. A reader of a counter takes any step back for a restart, so the count
+// stays the same unless the lookups themselves restarted.
 func (c missCount) next(lookups engine.Lookups) missCount {
 	now := missCount{lookups.Total, lookups.Missed}
 	if now.total >= c.total {

@@ -10,11 +10,11 @@ import (
 // maxEngineProcesses bounds the processes that are looked into for an engine.
 const maxEngineProcesses = 256
 
-// engineProcesses lists the processes that may belong to an engine: those that hold GPU memory, largest
-// first, then the others in their cgroups, since an engine's front end and its KV block manager can be
-// processes of their own that hold none. There are none where the GPU is another machine's.
+// engineProcesses lists the processes that may belong to an engine: those that hold GPU memory, largest first, then the
+// others in their cgroups, since the engine's front end and its KV block manager can be separate processes that hold
+// none. The list is empty if the GPU belongs to another machine.
 func (s *Sample) engineProcesses(ctx context.Context) []uint32 {
-	// Without a reading there are no processes either; the memory collector says why.
+	// Without a reading there are no processes either; the memory collector reports why.
 	pids, _ := s.engines.get(ctx, func(ctx context.Context) ([]uint32, error) {
 		reading, err := s.Memory(ctx)
 		if s.host.ForeignGPU {
@@ -51,8 +51,8 @@ func (s *Sample) withCompanions(holders []GPUProcess) []uint32 {
 	return pids
 }
 
-// companions lists the processes in a cgroup. The root has none: there all are that nobody has sorted. Nor
-// has a cgroup that is gone or does not tell.
+// companions lists the processes in a cgroup. It returns none for the root, which holds every process that was never
+// placed, and none for a cgroup that is gone or unreadable.
 func (s *Sample) companions(cgroup string) []uint32 {
 	if cgroup == "" || cgroup == "/" {
 		return nil
@@ -61,8 +61,8 @@ func (s *Sample) companions(cgroup string) []uint32 {
 	return pids
 }
 
-// gpuProcessesKnown returns why processes may be missing among those that hold GPU memory: the list of a device
-// could not be had. What the driver leaves out without an error is ProcessesTrusted's to tell.
+// gpuProcessesKnown returns why processes may be missing among those that hold GPU memory: the list of a device could
+// not be read. ProcessesTrusted covers processes that the driver leaves out without an error.
 func (s *Sample) gpuProcessesKnown(ctx context.Context) error {
 	if _, err := s.devices(ctx); err != nil {
 		return fmt.Errorf("not all processes that use a GPU are known: %w", err)

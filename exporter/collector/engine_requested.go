@@ -5,7 +5,7 @@ import (
 	"github.com/umascope/umascope/exporter/metric"
 )
 
-// requestedKey tells the counts of models apart.
+// requestedKey identifies the counts of a model.
 type requestedKey struct{ source, model string }
 
 // requestedCount makes lookups of counts that an engine takes at the begin and at the end of requests. They belong

@@ -15,12 +15,11 @@ type families struct {
 	byName map[string]*family
 }
 
-// family is what all series of one name have in common.
+// family is the shared part of all series of one name.
 //
-// Series are put together here and not by the client library's constant metrics and registry: those
-// make, sort, hash and check every series anew for every page, half of what a page costs. What they
-// check holds here by construction, or the batch refuses it; the tests put the pages
-// through them all the same.
+// This package builds series itself instead of using the constant metrics and the registry of the client library: those
+// create, sort, hash and check every series again for every page, half of the cost of a page. Their checks hold here by
+// construction, or the batch refuses the value; the tests run the pages through them.
 type family struct {
 	name, help string
 	kind       dto.MetricType
@@ -65,8 +64,7 @@ func (f *family) of(series []*dto.Metric) *dto.MetricFamily {
 	return &dto.MetricFamily{Name: &f.name, Help: &f.help, Type: &f.kind, Metric: series}
 }
 
-// with is one series. What it consists of is allocated together: of hundreds of cgroups there are tens of
-// thousands on a page.
+// with returns one series. Its parts are allocated together: hundreds of cgroups make tens of thousands of series.
 func (f *family) with(value float64, labels []string) *dto.Metric {
 	if f.kind == dto.MetricType_COUNTER {
 		made := &struct {

@@ -13,7 +13,7 @@ import (
 	"github.com/umascope/umascope/exporter/nvml"
 )
 
-// gpuSpec is the collector of GPUs: what the driver library says of every device.
+// gpuSpec is the collector of GPUs: what the driver library reports of every device.
 func gpuSpec() Spec {
 	return Spec{
 		Name:    metric.CollectorGPU,
@@ -33,12 +33,12 @@ func gpuSpec() Spec {
 	}
 }
 
-// needMIGMonitor is what it takes to see the whole of a partitioned GPU. Only the driver can tell, by
-// what it refuses.
+// needMIGMonitor is the permission to see the whole of a partitioned GPU. Only the driver can report that it is
+// missing, by refusing calls.
 const needMIGMonitor = "mig_monitor"
 
-// seesAllProcesses says whether the driver lists the processes of the whole host to this one. Lists of
-// another machine do not depend on it.
+// seesAllProcesses reports whether the driver lists the processes of the whole host to this process. Lists of another
+// machine do not depend on it.
 func seesAllProcesses(host Host) bool {
 	if host.ForeignGPU {
 		return true
@@ -62,7 +62,7 @@ func collectGPU(ctx context.Context, sample *Sample, batch *Batch) error {
 		batch.Gauge(metric.GPULost, number(d.Return != nvml.Success), d.UUID)
 		emitXIDErrors(batch, *d)
 	}
-	// Else nothing is served of a device that is lost, not even what was read before it fell silent.
+	// No figure of a lost device is served, not even those read before it stopped answering.
 	devices := slices.DeleteFunc(snapshot.Devices, func(d nvml.Device) bool { return d.Return != nvml.Success })
 	for _, d := range devices {
 		emitGPU(batch, snapshot, d)
@@ -76,7 +76,7 @@ func collectGPU(ctx context.Context, sample *Sample, batch *Batch) error {
 	return err
 }
 
-// noGPUExpected tells a machine without driver from one whose driver does not work.
+// noGPUExpected separates a machine without driver from one whose driver does not work.
 func noGPUExpected(code nvml.Return) bool {
 	switch code {
 	case nvml.NotBuilt, nvml.LibraryNotFound, nvml.DriverNotLoaded:
@@ -107,9 +107,9 @@ func emitGPU(batch *Batch, snapshot nvml.Snapshot, d nvml.Device) {
 	emitHung(batch, d)
 }
 
-// emitHung tells of calls that have not returned: the one that the device's thread is in, and a wait
-// for events, which has a thread of its own and is told by a timeout. Other calls that the driver itself
-// ends with a timeout have returned.
+// emitHung reports calls that have not returned: the call that the device's thread is in, and a wait for events, which
+// has its own thread and is reported by a timeout. Other calls that the driver itself ends with a timeout have
+// returned.
 func emitHung(batch *Batch, d nvml.Device) {
 	if d.Hung != "" {
 		batch.Gauge(metric.GPUCallHung, 1, d.UUID, string(d.Hung))
@@ -179,8 +179,8 @@ func emitStates[K ~string](batch *Batch, m metric.Gauge, states map[K]bool, uuid
 	}
 }
 
-// emitProcessList adds what the process list says as a whole. A list that was read and is empty is a
-// counted 0; one that was not read, or that lacks figures, gives no sum.
+// emitProcessList adds the figures of the whole process list. A list that was read and is empty is a counted 0; one
+// that was not read, or that lacks figures, gives no sum.
 func emitProcessList(batch *Batch, sample *Sample, d nvml.Device) {
 	if !d.ProcessesRead {
 		return
@@ -194,12 +194,12 @@ func emitProcessList(batch *Batch, sample *Sample, d nvml.Device) {
 	}
 }
 
-// emitGPUProcesses adds the largest holders over all devices, with what the kernel knows of them.
+// emitGPUProcesses adds the largest holders over all devices, with the kernel's figures of them.
 func emitGPUProcesses(batch *Batch, sample *Sample, devices []nvml.Device) {
 	processes := sample.gpuProcesses(devices)
 	for _, p := range processes[:min(len(processes), max(sample.options.ProcessLimit, 0))] {
 		if p.UsedBytes == nil {
-			return // those that nothing is known of come last
+			return // processes without figures come last
 		}
 		batch.Gauge(metric.GPUProcessMemoryBytes, float64(*p.UsedBytes), p.UUID, strconv.FormatUint(uint64(p.PID), 10), p.Comm, p.Cgroup)
 	}

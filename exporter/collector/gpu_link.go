@@ -13,8 +13,7 @@ const (
 	directionReceive  = "rx"
 )
 
-// emitLinks adds what is known of the links to the host and to other GPUs; those of one number and no
-// label are among the gauges.
+// emitLinks adds the links to the host and to other GPUs; links with one number and no label are among the gauges.
 func emitLinks(batch *Batch, d nvml.Device) {
 	if d.PCIeReplays != nil {
 		batch.Counter(metric.GPUPCIeReplaysTotal, *d.PCIeReplays, d.UUID)

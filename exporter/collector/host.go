@@ -35,7 +35,7 @@ func hostSpec() Spec {
 	}
 }
 
-// hostArchitecture is never an error here: the gpu collector says what is wrong with a GPU.
+// hostArchitecture returns no error: the gpu collector reports faults of a GPU.
 func hostArchitecture(ctx context.Context, host Host, sample *Sample) nvml.Architecture {
 	if host.ForeignGPU {
 		return nvml.ArchitectureUnset
@@ -47,7 +47,7 @@ func hostArchitecture(ctx context.Context, host Host, sample *Sample) nvml.Archi
 	return architecture
 }
 
-// unameMachine asks the running kernel, for those before 6.1, which have no file for it.
+// unameMachine asks the running kernel. Kernels before 6.1 have no file for it.
 func unameMachine() string {
 	var name unix.Utsname
 	if err := unix.Uname(&name); err != nil {

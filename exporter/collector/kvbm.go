@@ -33,7 +33,7 @@ type kvbmCollector struct {
 	host    Host
 	client  endpoint.Client
 	sources *sources
-	sizes   map[string]uint64 // bytes per block, by source; under "" of all others
+	sizes   map[string]uint64 // bytes per block, by source; "" is the default for all other sources
 	logs    map[string]*kvbmLog
 	looks   *processLooks[kvbmProcess]
 }
@@ -67,7 +67,7 @@ func (c *kvbmCollector) collect(ctx context.Context, sample *Sample, batch *Batc
 	return kvbmOutcome(pageErr, configured || len(logged)+len(files) > 0, errors.Join(listErr, logErr, lookErr, filesErr))
 }
 
-// kvbmOutcome is absent only if nothing was found anywhere and nothing went wrong.
+// kvbmOutcome is absent only if no source was found and no error occurred.
 func kvbmOutcome(pageErr error, foundElse bool, failed error) error {
 	switch absent := errors.Is(pageErr, ErrAbsent); {
 	case !absent:
@@ -87,8 +87,8 @@ func (c *kvbmCollector) readPage(ctx context.Context, e *endpoint.Endpoint) (kvb
 	return page, err
 }
 
-// blockSizes is the size of a block by source, in bytes, where it is known. What a log says holds if nothing
-// else is said, and if there is only one page and one size, so that they must belong together.
+// blockSizes returns the size of a block by source, in bytes, where one is available. The size in a log applies only
+// without another size, and only if there is one page and one size, so that they must belong together.
 func (c *kvbmCollector) blockSizes(answers []answer[kvbmPage], logged []loggedKVBM) map[string]uint64 {
 	sizes := map[string]uint64{}
 	var counting []string

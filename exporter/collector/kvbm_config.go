@@ -11,10 +11,9 @@ import (
 	"github.com/umascope/umascope/exporter/metric"
 )
 
-// cacheVariables are the sizes that an engine was started with, by tier. What KVBM makes of them: a number of
-// whole blocks that have at most so many times 10^9 bytes, over all workers of a leader (ai-dynamo/dynamo,
-// lib/llm/src/block_manager/distributed/leader.rs). A number of blocks can be given instead, in variables
-// that are not read.
+// cacheVariables are the environment variables of an engine with the sizes of tiers, by tier. KVBM rounds a size to
+// whole blocks within that many times 10^9 bytes, over all workers of a leader (ai-dynamo/dynamo,
+// lib/llm/src/block_manager/distributed/leader.rs). Other variables give a number of blocks instead; they are not read.
 func cacheVariables() map[string]string {
 	return map[string]string{metric.TierHost: "DYN_KVBM_CPU_CACHE_GB", metric.TierDisk: "DYN_KVBM_DISK_CACHE_GB"}
 }
@@ -32,10 +31,10 @@ func configuredTiers(proc fs.FS, pid uint32) map[string]float64 {
 	return sizes
 }
 
-// emitConfigured tells the sizes of the tiers from the environment of the processes that hold GPU memory. Those
-// around them have inherited the same, and would only repeat it.
+// emitConfigured adds the sizes of the tiers from the environment of the processes that hold GPU memory. The other
+// processes of their cgroups inherit the same variables and would only repeat them.
 func emitConfigured(ctx context.Context, sample *Sample, batch *Batch, processes []kvbmProcess) (found bool) {
-	reading, _ := sample.Memory(ctx) // without one there are no processes; the memory collector says why
+	reading, _ := sample.Memory(ctx) // without a reading there are no processes; the memory collector reports why
 	for _, p := range processes {
 		if !slices.ContainsFunc(reading.Processes, func(holder GPUProcess) bool { return holder.PID == p.pid }) {
 			continue
@@ -48,7 +47,7 @@ func emitConfigured(ctx context.Context, sample *Sample, batch *Batch, processes
 	return found
 }
 
-// parseGigabytes reads a number of 10^9 bytes, such as 32 or 0.5. What KVBM does not understand it takes for
+// parseGigabytes parses a number of 10^9 bytes, such as 32 or 0.5. Like KVBM, it takes a value that does not parse for
 // not given.
 func parseGigabytes(text string) (bytes float64, given bool) {
 	number, err := strconv.ParseFloat(text, 64)

@@ -18,7 +18,7 @@ import (
 type diskFile struct {
 	labels []string // of the first process found that has it open: PID, comm, cgroup, path
 	bytes  uint64
-	direct *bool // whether any descriptor of it bypasses the page cache; nil where that is not told
+	direct *bool // whether any descriptor of it bypasses the page cache; nil if unknown
 }
 
 func (f *diskFile) emit(batch *Batch) {
@@ -28,8 +28,8 @@ func (f *diskFile) emit(batch *Batch) {
 	}
 }
 
-// isDiskTier knows the file by its name: version 1 makes dynamo-kvbm-disk-cache-XXXXXX and unlinks it as
-// soon as it is registered, version 2 makes kvbm_g3_<instance>.bin and removes it when it ends (ai-dynamo/dynamo,
+// isDiskTier recognizes the file by its name: version 1 makes dynamo-kvbm-disk-cache-XXXXXX and unlinks it as soon as
+// it is registered, version 2 makes kvbm_g3_<instance>.bin and removes it when it ends (ai-dynamo/dynamo,
 // lib/llm/src/block_manager/storage/disk.rs, and the connector's leader).
 func isDiskTier(file hostfs.OpenFile) bool {
 	name := path.Base(file.Target)
@@ -37,7 +37,7 @@ func isDiskTier(file hostfs.OpenFile) bool {
 		strings.HasPrefix(name, "kvbm_g3_") && strings.HasSuffix(name, ".bin"))
 }
 
-// kvbmProcess is what a process of an engine tells of KVBM.
+// kvbmProcess is the KVBM evidence of one engine process.
 type kvbmProcess struct {
 	pid          uint32
 	comm, cgroup string
@@ -93,12 +93,12 @@ func diskFiles(processes []kvbmProcess) ([]*diskFile, error) {
 	return found, errors.Join(errs...)
 }
 
-// isHidden says that a process is gone or not for these eyes.
+// isHidden reports that a process is gone or that the reader may not see it.
 func isHidden(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission)
 }
 
-// identity tells files apart, whatever they are called in the containers that have them open.
+// identity identifies a file, whatever its name is in the containers that have it open.
 func identity(file hostfs.OpenFile) string {
 	if file.Inode == 0 {
 		return file.Target

@@ -11,11 +11,11 @@ import (
 	"github.com/umascope/umascope/exporter/metric"
 )
 
-// kvbmFacts is what the present log of an engine has said last.
+// kvbmFacts are the latest values in the current log of an engine.
 type kvbmFacts struct {
-	// window counts blocks over the last requests; nil before it was said.
+	// window counts blocks over the last requests; nil before the log has it.
 	window *hitWindow
-	// blockBytes is the size of a block, 0 before it was said.
+	// blockBytes is the size of a block, 0 before the log has it.
 	blockBytes uint64
 }
 
@@ -25,7 +25,7 @@ type hitWindow struct {
 	hits    map[string]uint64 // by tier
 }
 
-// loggedKVBM is what one log says.
+// loggedKVBM is what one log contains.
 type loggedKVBM struct {
 	path  string
 	facts kvbmFacts
@@ -47,8 +47,8 @@ type kvbmLog struct {
 	facts kvbmFacts
 }
 
-// readLogs reads what has been added to the logs. One that does not exist yet is that of an engine that has
-// not begun. What a file said that was replaced or cut is forgotten: another engine may write it now.
+// readLogs reads the new part of the logs. A log that does not exist yet belongs to an engine that has not started. The
+// values of a file that was replaced or truncated are dropped: another engine may write it now.
 func (c *kvbmCollector) readLogs(paths []string) ([]loggedKVBM, error) {
 	var logged []loggedKVBM
 	var errs []error
@@ -85,14 +85,14 @@ var (
 	terminalCode = regexp.MustCompile("\x1b\\[[0-9;]*m")
 )
 
-// take reads one line. Two are of use, in whatever an engine's log puts around them, colours included; the
-// first has the identifier of a worker where there are several. Both counts are of blocks
-// (ai-dynamo/dynamo, lib/bindings/kvbm/src/block_manager/cache_stats.rs; the second is of version 2):
+// take parses one line. It uses two kinds of line, whatever prefix and colours an engine's log adds; the first kind has
+// the identifier of a worker where there are several. Both counts are of blocks (ai-dynamo/dynamo,
+// lib/bindings/kvbm/src/block_manager/cache_stats.rs; the second is of version 2):
 //
 //	KVBM [worker-0f0e] Cache Hit Rates - Host: 12.5% (448/3590), Disk: 77.2% (2770/3590)
 //	disk_block_count=8192 bytes_per_block=4194304 total_gb=32 "Allocating disk-backed memory for G3 layout"
 //
-// Other engines' lines of the first kind replace each other: a log is that of one engine.
+// A log belongs to one engine, so lines of the first kind from several engines replace each other.
 func (f *kvbmFacts) take(line string) {
 	if !strings.Contains(line, "Cache Hit Rates") && !strings.Contains(line, "G3 layout") {
 		return // nearly all of them

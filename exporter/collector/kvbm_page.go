@@ -35,7 +35,7 @@ func (p kvbmPage) has(names ...string) bool {
 	return slices.ContainsFunc(names, func(name string) bool { return len(p.series(name)) > 0 })
 }
 
-// version tells by its names which metrics the page has, "" if none of them.
+// version returns the version whose metric names the page has, "" if it has none.
 func (p kvbmPage) version() string {
 	switch {
 	case p.has(metric.ForeignKVBMOnboardBlocksD2H, metric.ForeignKVBMInflightOnboards, metric.ForeignKVBMTransferDuration+"_count", metric.ForeignKVBMHitBlocks):
@@ -52,7 +52,7 @@ func (p kvbmPage) countsBlocks() bool {
 	return slices.ContainsFunc(metric.KVBMRoutes(), func(r metric.KVBMRoute) bool { return p.has(r.Blocks) })
 }
 
-// emit translates the page. Block bytes are 0 where they are not known.
+// emit translates the page. A block size of 0 bytes is unknown.
 func (p kvbmPage) emit(batch *Batch, source string, blockBytes uint64) {
 	batch.Gauge(metric.KVBMInfo, 1, source, p.version())
 	p.emitBlocks(batch, source, float64(blockBytes))
@@ -62,7 +62,7 @@ func (p kvbmPage) emit(batch *Batch, source string, blockBytes uint64) {
 	for tier, name := range map[string]string{
 		metric.TierHost: metric.ForeignKVBMHostHitRate, metric.TierDisk: metric.ForeignKVBMDiskHitRate, metric.TierObject: metric.ForeignKVBMObjectHitRate,
 	} {
-		if found := p.series(name); len(found) == 1 { // the mean of several is not known without their weights
+		if found := p.series(name); len(found) == 1 { // the mean of several is undefined without their weights
 			batch.Gauge(metric.KVBMWindowHitRatio, found[0].Value, source, tier)
 		}
 	}
@@ -127,7 +127,7 @@ func (p kvbmPage) emitV2(batch *Batch, source string) {
 	})
 }
 
-// tierOf knows the tiers by their names and by their numbers, G1 to G4.
+// tierOf parses the name or the number, G1 to G4, of a tier.
 func tierOf(word string) string {
 	switch strings.ToLower(word) {
 	case metric.TierDevice, "g1":

@@ -8,8 +8,8 @@ import (
 	"os"
 )
 
-// Bounds of what is read of a log in one collection. Of more than that the beginning of the file, where
-// programs say how they are set up, and the end are read.
+// Limits of what is read of a log in one collection. Of a longer log the beginning, where programs print their
+// configuration, and the end are read.
 const (
 	maxLogHead = 1 << 20
 	maxLogTail = 4 << 20
@@ -24,8 +24,8 @@ type logTail struct {
 	rest   []byte      // a line of which the end is not there yet
 }
 
-// read hands over the lines that were added since the last call. A file that was replaced or has become
-// shorter is another one, of which begin is told first.
+// read hands over the lines that were added since the last call. A file that was replaced or has become shorter is a
+// new file: begin is called before its lines.
 func (t *logTail) read(logs fs.FS, name string, begin func(), line func(string)) error {
 	file, err := logs.Open(name)
 	if err != nil {
@@ -74,7 +74,7 @@ func dropFirst(line func(string)) func(string) {
 	}
 }
 
-// take reads up to an offset. What follows the last end of line waits for its own.
+// take reads up to an offset. A last line without its end waits for the rest.
 func (t *logTail) take(content io.ReaderAt, end int64, line func(string)) error {
 	added := make([]byte, end-t.offset)
 	n, err := content.ReadAt(added, t.offset)

@@ -9,11 +9,11 @@ import (
 )
 
 const (
-	// lookupInterval is how long a value is served at least. What is behind it either costs a device
-	// time (a drive composes its health log when it is asked for a temperature) or is slow to change.
+	// lookupInterval is the minimum time that a value is served. Reading it either costs a device time (a drive
+	// composes its health log when it is asked for a temperature) or the value changes slowly.
 	lookupInterval = 30 * time.Second
-	// lookupRest is how many times as long as a look took nothing is looked up after it: no more than 5 % of
-	// a core goes into it, however large a tree of files is.
+	// lookupRest is the pause after a lookup, as a multiple of the time that it took: lookups use at most 5 % of a
+	// core, however large a tree of files is.
 	lookupRest = 20
 	// lookupLimit bounds one look that can be interrupted. With it no value is served that is older than five
 	// and a half minutes.
@@ -22,9 +22,9 @@ const (
 	lookupGrace = 50 * time.Millisecond
 )
 
-// lookup is a value that is dear or slow to read: of a disk that can hang, or of a large tree. It is read when a
-// collection wants it, at most every half minute, in a goroutine that ends with the read, and served from
-// memory meanwhile: a hung read costs that value only. No second read is begun before the first has ended.
+// lookup is a value that is expensive or slow to read: of a disk that can hang, or of a large tree. A collection starts
+// a read, at most every half minute, in a goroutine that ends with the read; meanwhile the last value is served from
+// memory, so a hung read costs that value only. A second read starts only after the first has ended.
 type lookup[T any] struct {
 	read func(context.Context) (T, error)
 	now  func() time.Time
@@ -63,7 +63,7 @@ func (l *lookup[T]) refresh() {
 	go l.run(l.running, now)
 }
 
-// run reads, whatever becomes of the collection that began it.
+// run reads, independent of the collection that started it.
 func (l *lookup[T]) run(ended chan struct{}, began time.Time) {
 	ctx, cancel := context.WithTimeout(context.Background(), lookupLimit)
 	defer cancel()
@@ -85,14 +85,14 @@ func (l *lookup[T]) contained(ctx context.Context) (value T, err error) {
 	return l.read(ctx)
 }
 
-// servable says whether there is a value that is young enough. The clock of a host may jump.
+// servable reports whether there is a value that is young enough. The clock of a host may jump.
 func (l *lookup[T]) servable(now time.Time) bool {
 	return l.last != nil && !now.Before(l.last.at) && now.Before(l.last.expires())
 }
 
-// value is the last one. It waits for a read that refresh has begun for this collection, for a moment only
-// where there is an older value, but never for one that an earlier collection has waited for. Ready is false
-// where nothing can be said yet; a read that takes longer than any should is an error.
+// value returns the last value. It waits for a read that refresh has started for this collection, briefly if there is
+// an older value, but never for one that an earlier collection has waited for. Ready is false while there is no answer
+// yet; a read that takes longer than any should is an error.
 func (l *lookup[T]) value(patience context.Context) (value T, ready bool, err error) {
 	l.wait(patience)
 	l.mu.Lock()

@@ -9,25 +9,24 @@ import (
 	"github.com/umascope/umascope/exporter/nvml"
 )
 
-// On a coherent machine such as GH200 the driver can hand the GPU's own memory to the kernel as a NUMA
-// node, from which it takes pages again as processes allocate (os_alloc_pages_node in NVIDIA's open
-// kernel modules). Such pages are in MemTotal and in no other field of meminfo: only the driver names
-// them. Drivers up to 595 charge them to no cgroup; later ones can (NV_ALLOC_PAGES_NODE_DO_ACCOUNT), and then
-// they are kernel memory of it and so in the ledger's line managed too, which leaves unattributed
-// negative by as much. None of this has been measured here; the ledger goes by the sources.
+// On a coherent machine such as GH200 the driver can hand the GPU's own memory to the kernel as a NUMA node, from which
+// it takes pages again as processes allocate (os_alloc_pages_node in NVIDIA's open kernel modules). Such pages are in
+// MemTotal and in no other field of meminfo: only the driver reports them. Drivers up to 595 charge them to no cgroup;
+// later ones can (NV_ALLOC_PAGES_NODE_DO_ACCOUNT), and then they are kernel memory of it and so in the ledger's line
+// managed too, which leaves unattributed negative by as much. This follows from the sources; it has not been measured.
 
-// isNode says whether a device's memory is a node of the pool.
+// isNode reports whether a device's memory is a node of the pool.
 func isNode(device nvml.Device) bool { return device.Architecture == nvml.CoherentNUMA }
 
-// poolNodes is what the kernel says of the nodes that the pool consists of; err is why it does not.
+// poolNodes are the kernel's figures of the nodes that make up the pool; err is why they are missing.
 type poolNodes struct {
 	total uint64 // MemTotal of the machine, in bytes
 	nodes []hostfs.Node
 	err   error
 }
 
-// contains returns why it cannot be told that the memory of a node is a part of MemTotal: nil if it is. It is
-// when the memory of all nodes adds up to MemTotal, of which one in a thousand may come or go between two files.
+// contains returns nil if the memory of a node is part of MemTotal, else why that is uncertain. It is part of it if the
+// memory of all nodes adds up to MemTotal, within one part in a thousand, which may come or go between two files.
 func (p poolNodes) contains(id *int) error {
 	switch {
 	case errors.Is(p.err, fs.ErrNotExist):

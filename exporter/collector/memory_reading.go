@@ -17,19 +17,19 @@ import (
 // meminfo and memory.stat are read back to back, before anything else is looked up.
 type MemoryReading struct {
 	Meminfo hostfs.Meminfo
-	// Lines is the ledger. Unknown says why, for each line of it that is not known.
+	// Lines is the ledger. Unknown is the reason for each missing line.
 	Lines   []ledger.Line
 	Unknown map[string]error
 	// Architecture is where the memory of the host's GPUs is, "" without a GPU.
 	Architecture nvml.Architecture
-	// ForeignGPU says that the GPUs read beside the host are another machine's, so that nothing is
-	// known of its own.
+	// ForeignGPU reports that the GPUs read with the host belong to another machine, so that there is no reading of the
+	// host's own.
 	ForeignGPU bool
 	// Nodes is the memory of the NUMA nodes, read only where a GPU's memory is one of them.
 	Nodes []hostfs.Node
 	// Processes are those that hold GPU memory, largest first, each once for every GPU it uses.
 	Processes []GPUProcess
-	// ProcessesTrusted says that no process can be missing from the driver's lists.
+	// ProcessesTrusted reports that no process can be missing from the driver's lists.
 	ProcessesTrusted bool
 	// CgroupBytes is what is charged to each cgroup that has such a process, by path
 	// (memory.current). Memory of an integrated GPU is not in it.
@@ -110,8 +110,8 @@ func (s *Sample) checkTrust() error {
 	return err
 }
 
-// heldInPool is the memory that processes hold by GPUs and that is memory of the pool. It is
-// impossible where GPUs have memory of their own beside it, and unknown where not even that is known.
+// heldInPool is the memory that processes hold by GPUs and that is memory of the pool. It is impossible where GPUs have
+// their own memory outside the pool, and unknown where that is unknown.
 func heldInPool(host nvml.Architecture, devices []nvml.Device, pool poolNodes, listErr error) (ledger.Amount, error) {
 	switch {
 	case host == "", !host.TakesFromPool() && host != nvml.ArchitectureUnset:
@@ -178,8 +178,8 @@ func zfsCache(proc fs.FS) (ledger.Amount, error) {
 	return ledger.Known(int64(bytes)), err
 }
 
-// chargedBytes reads what is charged to the cgroups of the processes. A cgroup that tells nothing, such
-// as the root, is left out.
+// chargedBytes reads what is charged to the cgroups of the processes. A cgroup without figures, such as the root, is
+// left out.
 func chargedBytes(cgroups fs.FS, processes []GPUProcess) map[string]uint64 {
 	charged := map[string]uint64{}
 	for _, p := range processes {

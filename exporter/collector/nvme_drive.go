@@ -15,7 +15,7 @@ import (
 
 const nvmeAdminNeed = "nvme_admin"
 
-// needNVMeAdmin is what the kernel asks for commands to the drive itself.
+// needNVMeAdmin is the permission that the kernel requires for commands to the drive itself.
 func needNVMeAdmin() Need {
 	return Need{
 		Name:  nvmeAdminNeed,
@@ -54,7 +54,7 @@ func newNVMeDrive(host Host, controller string) *nvmeDrive {
 	}
 }
 
-// refresh begins what is due of the drives that there are, and forgets others.
+// refresh starts the reads that are due for the drives that exist, and forgets other drives.
 func (d *nvmeDrives) refresh(controllers []hostfs.NVMeController) {
 	maps.DeleteFunc(d.drives, func(name string, _ *nvmeDrive) bool {
 		return !slices.ContainsFunc(controllers, func(c hostfs.NVMeController) bool { return c.Name == name })
@@ -72,7 +72,7 @@ func (d *nvmeDrives) refresh(controllers []hostfs.NVMeController) {
 	}
 }
 
-// emit adds what is known by now. A drive that does not answer costs its own series.
+// emit adds the figures read so far. A drive that does not answer loses only its own series.
 func (d *nvmeDrives) emit(ctx context.Context, batch *Batch, controllers []hostfs.NVMeController) error {
 	ctx, cancel := patience(ctx)
 	defer cancel()

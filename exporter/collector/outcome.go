@@ -12,7 +12,7 @@ import (
 // State is how a collector ended.
 type State string
 
-// The three states. Absent is not failed: a machine without an SSD has nothing wrong with it.
+// The three states. Absent is not failed: a machine without an SSD has no fault.
 const (
 	OK     State = "ok"
 	Absent State = "absent"
@@ -26,18 +26,17 @@ func States() []State { return []State{OK, Absent, Failed} }
 type Outcome struct {
 	// Spec is the collector.
 	Spec Spec
-	// State is how it ended; Err says why when that is not OK.
+	// State is how it ended; Err is the reason when that is not OK.
 	State State
 	Err   error
 	// Duration is its wall time, for one that has not ended the time so far.
 	Duration time.Duration
 	// LastSuccess is when it last ended OK, zero until it does.
 	LastSuccess time.Time
-	// Sample is what it read from, nil when it has not returned. What it has read successfully
-	// can be asked for again at no cost; the rest may block.
+	// Sample is the sample that it read, nil when it has not returned. Values that it has read successfully can be read
+	// again at no cost; others may block.
 	Sample *Sample
-	// Met says for each of Spec.Needs whether the host gives it; nil when the collector did not
-	// get as far as looking.
+	// Met reports for each of Spec.Needs whether the host meets it; nil when the collector ended before it checked.
 	Met []bool
 	// Notes are what the collector has to add for people, one line each.
 	Notes []string
@@ -45,7 +44,7 @@ type Outcome struct {
 	families []*dto.MetricFamily
 }
 
-// Reason says why the state is not OK, "" when it is. It does not repeat the state.
+// Reason returns why the state is not OK, "" when it is. It does not repeat the state.
 func (o Outcome) Reason() string {
 	if o.Err == nil {
 		return ""

@@ -11,7 +11,7 @@ import (
 
 const pageCacheNeed = "page_cache_owner"
 
-// needPageCache is access to what is cached of files that belong to others.
+// needPageCache is access to the page cache figures of files of other owners.
 func needPageCache() Need {
 	return Need{
 		Name:  pageCacheNeed,
@@ -25,12 +25,12 @@ func needPageCache() Need {
 type CachedPath struct {
 	Path  string
 	Bytes uint64
-	// Err is why that cannot be told, nil when it can.
+	// Err is why the figure is missing, nil when it is there.
 	Err error
 }
 
-// CachedPaths are the paths that Options asks about, as the memory collector last found them; those whose
-// first look has not ended are left out.
+// CachedPaths are the paths of Options, as the memory collector last read them; those whose first lookup has not ended
+// are left out.
 func (s *Sample) CachedPaths() []CachedPath {
 	if paths := s.cachedPaths.Load(); paths != nil {
 		return *paths
@@ -38,8 +38,7 @@ func (s *Sample) CachedPaths() []CachedPath {
 	return nil
 }
 
-// pageCache looks at the paths that Options asks about, each in a lookup of its own: one may be on a server
-// that does not answer.
+// pageCache reads the paths of Options, each in its own lookup: one may be on a server that does not answer.
 type pageCache struct {
 	paths   []string
 	lookups []*lookup[uint64]
@@ -66,8 +65,7 @@ func (c *pageCache) refresh() {
 	}
 }
 
-// emit adds what is known by now. A path that is missing, and one whose owner is somebody else, is no fault
-// of the collector.
+// emit adds the figures read so far. A missing path, or one of another owner, does not fail the collector.
 func (c *pageCache) emit(ctx context.Context, sample *Sample, batch *Batch) error {
 	ctx, cancel := patience(ctx)
 	defer cancel()

@@ -41,7 +41,7 @@ func inspectNeed(cost string) Need {
 	}
 }
 
-// processID tells a process from a later one with its PID.
+// processID identifies a process, also after its PID is reused.
 type processID struct {
 	pid   uint32
 	start uint64 // in ticks since boot
@@ -106,9 +106,9 @@ func (p *processReading) labels(more ...string) []string {
 	return append([]string{pidLabel(p.pid), p.stat.Comm, p.cgroup}, more...)
 }
 
-// readProcess reads what there is of a process, nil if it has ended or nothing of it may be read. Its start is
-// read before and after the rest: files of two processes that had the PID in turn are no reading. What could
-// be read is returned with the error that kept the rest from it.
+// readProcess reads what is readable of a process, nil if it has ended or nothing of it may be read. Its start time is
+// read before and after the rest: if the PID was reused in between, the reading is discarded. What could be read is
+// returned with the error that prevented the rest.
 func readProcess(proc fs.FS, pid uint32) (*processReading, error) {
 	p := &processReading{pid: pid}
 	var err error
@@ -155,7 +155,7 @@ func emitProcess(batch *Batch, p *processReading) {
 	}
 }
 
-// residentKind is an amount that is nil where it is not told.
+// residentKind is an amount, nil if it is missing.
 type residentKind struct {
 	name  string
 	bytes *uint64

@@ -11,9 +11,8 @@ import (
 	"github.com/umascope/umascope/exporter/hostfs"
 )
 
-// list chooses the processes to show: those that hold GPU memory, largest holder first, then those whose name
-// matches, by resident memory; no more than the limit in all. Processes that are listed are returned with the
-// error that kept others from it.
+// list chooses the processes to show: those that hold GPU memory, largest holder first, then those whose name matches,
+// by resident memory, up to the limit in all. On an error it returns the processes that could be listed too.
 func (c *processCollector) list(ctx context.Context, sample *Sample) ([]uint32, error) {
 	holders, err := c.holders(ctx, sample)
 	if c.options.Processes.Match == nil {

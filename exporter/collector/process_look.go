@@ -29,9 +29,9 @@ func newProcessLooks[T any](host Host, look func(pid uint32) T) *processLooks[T]
 	return &processLooks[T]{host, look, map[processID]processLook[T]{}}
 }
 
-// into looks into each process that has not been looked into lately, and forgets all others. Processes that have
-// ended are left out; hidden ones are there and do not even say since when. When the time is up before all
-// have been looked into, it is an error, and the next collection goes on.
+// into inspects each process that was not inspected recently, and forgets all others. Processes that have ended are
+// left out; hidden ones are included without their start time. If time runs out first, it returns an error, and the
+// next collection continues.
 func (l *processLooks[T]) into(ctx context.Context, pids []uint32) (looks []T, hidden []uint32, err error) {
 	now := l.host.Now()
 	current := make(map[processID]processLook[T], len(pids))
@@ -51,7 +51,7 @@ func (l *processLooks[T]) into(ctx context.Context, pids []uint32) (looks []T, h
 			}
 			one = processLook[T]{now, l.look(pid)}
 			if again, err := hostfs.ReadProcessStat(l.host.Proc, pid); err != nil || again.StartTicks != id.start {
-				continue // it has ended meanwhile, so that nothing could be seen of it
+				continue // it ended meanwhile, so the inspection saw nothing
 			}
 			l.seen[id] = one
 		}

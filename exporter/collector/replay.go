@@ -9,8 +9,8 @@ import (
 	"github.com/umascope/umascope/exporter/snapshot"
 )
 
-// ArchivedHost is the host of an archive, labelled as recorded or constructed. Nothing of the machine that the
-// program runs on is in it but the clock: nothing in an archive depends on the time, and ages and deadlines of the
+// ArchivedHost is the host of a snapshot, labelled as recorded or constructed. It contains nothing of the machine that
+// the program runs on except the clock: no value in a snapshot depends on the time, and ages and deadlines of the
 // reader are those of now. The caller closes its GPU reader.
 func ArchivedHost(a *snapshot.Archive, options nvml.ReaderOptions) (Host, error) {
 	driver, err := a.Driver()
@@ -28,8 +28,8 @@ func ArchivedHost(a *snapshot.Archive, options nvml.ReaderOptions) (Host, error)
 	}, nil
 }
 
-// AddArchived adds to the settings of collectors what the archive has beyond the files that are always read: engines,
-// logs, health logs of drives and paths in the page cache. A size of KV blocks that is set already stays.
+// AddArchived adds to the settings of collectors what the snapshot has in addition to the files that are always read:
+// engines, logs, health logs of drives and paths in the page cache. A size of KV blocks that is already set stays.
 func AddArchived(a *snapshot.Archive, options *Options) error {
 	sources := &options.Sources
 	for _, kind := range []struct {

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// start begins a run of collectors that are not running, with what they share: a context, which is not
-// that of the scrape that began the run, since others wait for it too, and the deadline. Runner.mu is held.
+// start starts a run of collectors that are not running, with a shared context and deadline. The context is not that of
+// the scrape that started the run, since other scrapes wait for it too. Runner.mu is held.
 func (r *Runner) start(together []*collector, sample *Sample, deadline time.Time) {
 	wait := time.Until(deadline)
 	ctx, cancel := context.WithDeadline(context.Background(), deadline.Add(-margin(wait)))
@@ -43,8 +43,8 @@ func (r *Runner) returned(one *run, outcome Outcome) {
 	}
 }
 
-// overdue settles the runs that have not returned by their deadline. What they read after it is too old to
-// serve. The log comes last and without the lock: a blocked one must not block scrapes.
+// overdue settles the runs that have not returned by their deadline. What they read after it is too old to serve. The
+// log comes last and without the lock: a blocked log must not block scrapes.
 func (r *Runner) overdue(runs []*run) {
 	var news []func()
 	for _, one := range runs {
@@ -59,8 +59,9 @@ func (r *Runner) overdue(runs []*run) {
 	}
 }
 
-// settle publishes the outcome of a run, unless it has one. It returns how to log the condition, nil if that is not
-// news. A collector that has returned is free in the same moment: nobody may mistake a settled run for one in flight.
+// settle publishes the outcome of a run, unless it has one. It returns how to log the condition, nil if it has not
+// changed. A collector that has returned is free in the same moment, so that a settled run cannot be mistaken for one
+// in flight.
 func (r *Runner) settle(one *run, outcome Outcome, returned bool) (tell func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -85,7 +86,7 @@ func (r *Runner) settle(one *run, outcome Outcome, returned bool) (tell func()) 
 	return func() { r.log(outcome, before == "", lacks) }
 }
 
-// newLacks are the unmet needs that were not unmet the last time that could be told.
+// newLacks are the unmet needs that were met at the last check that gave an answer.
 func (c *collector) newLacks(outcome Outcome) []Need {
 	if outcome.State == Absent || outcome.Met == nil {
 		return nil
@@ -102,7 +103,7 @@ func (c *collector) newLacks(outcome Outcome) []Need {
 	return lacks
 }
 
-// log tells of a condition that is news, and of the needs that are. That a collector works from the first is none.
+// log logs a condition that has changed, and new unmet needs. A first state of OK is logged at debug level only.
 func (r *Runner) log(outcome Outcome, first bool, lacks []Need) {
 	level := slog.LevelInfo
 	switch {
@@ -136,7 +137,7 @@ func (c *collector) read(ctx context.Context, host Host, sample *Sample) (outcom
 	batch := newBatch(c.families)
 	outcome = Outcome{Spec: c.spec, Sample: sample}
 	err := c.collect(ctx, sample, batch)
-	outcome.Met = c.needsMet(host, batch) // now, since some can be told only by what was refused
+	outcome.Met = c.needsMet(host, batch) // now, since some needs show only when the collector is refused
 	found, refused := batch.close()
 	if refused != nil {
 		// A refused value is a mistake of the collector: it must not hide behind ErrAbsent.
@@ -153,7 +154,7 @@ func andAlso(err error) string {
 	return "; " + err.Error()
 }
 
-// needsMet asks the host and what the collector was refused.
+// needsMet combines the host's answer with what the collector was refused.
 func (c *collector) needsMet(host Host, batch *Batch) []bool {
 	met := make([]bool, len(c.spec.Needs))
 	for i, need := range c.spec.Needs {

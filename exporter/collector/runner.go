@@ -12,11 +12,11 @@ import (
 )
 
 const (
-	// DefaultTimeout is how long a collector may take when nobody says otherwise.
+	// DefaultTimeout is the default time that a collector may take.
 	DefaultTimeout = 10 * time.Second
 
-	// shortestDeadline is the least that a collection gets, however impatient the scrape that
-	// began it: others may join it, and must not be cut short by one with a timeout of its own.
+	// shortestDeadline is the minimum deadline of a collection, however short the timeout of the scrape that started
+	// it: other scrapes may join it, and must not be cut short.
 	shortestDeadline = 2 * time.Second
 )
 
@@ -26,11 +26,11 @@ type RunnerSettings struct {
 	Timeout time.Duration
 	// Build is shown on every page.
 	Build Build
-	// Logger is told of every change of a collector's condition, once. Nil keeps silent.
+	// Logger receives every change of a collector's condition once. Nil disables logging.
 	Logger *slog.Logger
 }
 
-// Build says which exporter this is.
+// Build identifies the exporter's build.
 type Build struct{ Version, Revision, GoVersion string }
 
 // Runner runs collectors for scrapes. Its rules:
@@ -70,7 +70,7 @@ type collector struct {
 type run struct {
 	collector *collector
 	started   time.Time
-	// settled is closed when the outcome stands: the collector returned or its deadline passed.
+	// settled is closed when the outcome is final: the collector returned or its deadline passed.
 	settled chan struct{}
 	outcome Outcome // to be read after settled
 }
@@ -117,8 +117,8 @@ func (r *Runner) Names() []string {
 	return names
 }
 
-// Scrape collects from the collectors named, from all when none is, until all have ended or ctx
-// has, at most for Timeout. Its error names an unknown collector and lists the known ones.
+// Scrape collects from the collectors named, from all when none is, until all have ended or ctx has, at most for
+// Timeout. Its error names an unknown collector and lists the valid ones.
 func (r *Runner) Scrape(ctx context.Context, names ...string) (*Scrape, error) {
 	wanted, err := r.pick(names)
 	if err != nil {

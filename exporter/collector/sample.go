@@ -12,8 +12,8 @@ import (
 	"github.com/umascope/umascope/exporter/nvml"
 )
 
-// Sample is what the collectors of one collection share. Each source is read when it is first
-// asked for and once only, so that figures which stand beside each other on a page agree.
+// Sample is the data that the collectors of one collection share. Each source is read once, on first use, so that
+// related figures on a page agree.
 type Sample struct {
 	host    Host
 	options Options
@@ -31,35 +31,33 @@ type Sample struct {
 	cachedPaths atomic.Pointer[[]CachedPath]
 }
 
-// NewSample returns a sample of the host of which nothing has been read yet.
+// NewSample returns an unread sample of the host.
 func NewSample(host Host, options Options) *Sample { return &Sample{host: host, options: options} }
 
-// GPU is the pass over the devices. It is begun by whoever asks first and not waited for here.
+// GPU is the pass over the devices. The first caller starts it; GPU does not wait for it.
 func (s *Sample) GPU(ctx context.Context) *nvml.Pass {
 	s.passOnce.Do(func() { s.pass = s.host.GPU.Read(ctx) })
 	return s.pass
 }
 
-// Memory reads the memory of the host. The error is that of /proc/meminfo, without which there is
-// nothing, or of a context that ends before the reading is there; whatever else is missing is said in
-// MemoryReading.Unknown.
+// Memory reads the memory of the host. The error is that of /proc/meminfo, without which there is no reading, or of a
+// context that ends before the reading is there; MemoryReading.Unknown gives the reason for every other missing figure.
 func (s *Sample) Memory(ctx context.Context) (MemoryReading, error) {
 	return s.memory.get(ctx, s.readMemory)
 }
 
-// TopCgroupStats reads memory.stat of all cgroups directly below the root, by path; one that goes
-// away meanwhile is left out. Reading the memory of the host reads them too: who wants them from the
-// same moment as the rest asks for that first.
+// TopCgroupStats reads memory.stat of all cgroups directly below the root, by path; one that goes away meanwhile is
+// left out. Reading the memory of the host reads them too: call Memory first for figures of the same moment.
 func (s *Sample) TopCgroupStats() (map[string]hostfs.MemoryStat, error) {
 	s.topsOnce.Do(func() {
-		s.topsErr = errors.New("reading the top-level cgroups ended in a panic") // stands if it does
+		s.topsErr = errors.New("reading the top-level cgroups ended in a panic") // final if it is true
 		s.tops, s.topsErr = hostfs.ReadTopMemoryStats(s.host.Cgroup)
 	})
 	return s.tops, s.topsErr
 }
 
-// ProcessesTrusted says whether no process can be missing from the driver's process lists, which are
-// those of this process's PID namespace. The error says why that cannot be told.
+// ProcessesTrusted reports whether no process can be missing from the driver's process lists, which are those of this
+// process's PID namespace. The error is why the answer is unknown.
 func (s *Sample) ProcessesTrusted() (bool, error) {
 	if s.host.ForeignGPU {
 		return false, errors.New("the GPU is another machine's")
@@ -81,7 +79,7 @@ func (s *Sample) devices(ctx context.Context) ([]nvml.Device, error) {
 		ctx = half
 	}
 	devices, err := pass.Processes(ctx)
-	if s.options.Architecture != "" { // somebody knows that there are some
+	if s.options.Architecture != "" { // at least one source reports that there are some
 		for i := range devices {
 			devices[i].Architecture = s.options.Architecture
 		}
@@ -128,7 +126,7 @@ type GPUProcess struct {
 	UUID string // of the GPU
 	GPU  int    // its index, as the driver counts
 	PID  uint32
-	// UsedBytes is nil where the driver does not say.
+	// UsedBytes is nil where the driver does not report it.
 	UsedBytes *uint64
 	// Comm is the process's short name and Cgroup its path, "" if it had ended when they were asked
 	// for, or runs on another machine.
@@ -156,7 +154,7 @@ func (s *Sample) gpuProcesses(devices []nvml.Device) []GPUProcess {
 	return processes
 }
 
-// compareUsed orders what is not known below everything that is.
+// compareUsed orders unknown amounts below all known ones.
 func compareUsed(a, b *uint64) int {
 	switch {
 	case a == nil && b == nil, a != nil && b != nil && *a == *b:

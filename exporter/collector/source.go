@@ -16,18 +16,18 @@ import (
 // MaxSources is how many sources are read, logs included: each is asked in every collection.
 const MaxSources = 20
 
-// SourceOptions say where engines and KV block managers publish their metrics, and what these lack.
+// SourceOptions are the addresses where engines and KV block managers publish their metrics, and values that those
+// pages lack.
 type SourceOptions struct {
 	// Targets are the sources that are named once and for all.
 	Targets
 	// TargetsFile names more of them in file_sd form and is read anew in every collection, so that
 	// another engine needs no restart; "" names none.
 	TargetsFile string
-	// BytesPerBlock is the size of a KV block of a source, in bytes, for those that do not say; by source
-	// label, under "" for all others.
+	// BytesPerBlock is the size of a KV block of a source, in bytes, for sources that do not report it; by source
+	// label, "" is the default for all others.
 	BytesPerBlock map[string]uint64
-	// IterationStats asks TensorRT-LLM for its JSON statistics, which hands each of them to one
-	// reader only.
+	// IterationStats asks TensorRT-LLM for its JSON statistics, of which each entry is served to one reader only.
 	IterationStats bool
 }
 
@@ -73,10 +73,10 @@ func sourcesOf(endpoints []*endpoint.Endpoint) []string {
 	return names
 }
 
-// ErrNoSources is wrapped by the error of a collector that is given no source. What it would read may run all the same.
+// ErrNoSources is wrapped by the error of a collector without sources. The engines themselves may run all the same.
 var ErrNoSources = errors.New("no page is read")
 
-// answer is what one source had to say.
+// answer is the answer of one source.
 type answer[T any] struct {
 	Source string
 	Value  T
@@ -95,9 +95,8 @@ func sourceDeadline(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(ctx, wait)
 }
 
-// readSources asks all sources at once and returns their answers in the same order. It returns when all
-// have answered or their time is up, so that no source is ever asked twice at a time. What panics is
-// that source's error.
+// readSources asks all sources at once and returns their answers in the same order. It returns when all have answered
+// or their time is up, so that a source has at most one request at a time. A panic becomes that source's error.
 func readSources[T any](ctx context.Context, endpoints []*endpoint.Endpoint, read func(context.Context, *endpoint.Endpoint) (T, error)) []answer[T] {
 	ctx, cancel := sourceDeadline(ctx)
 	defer cancel()
@@ -119,10 +118,9 @@ func readSources[T any](ctx context.Context, endpoints []*endpoint.Endpoint, rea
 	return answers
 }
 
-// sourcesOutcome is the error of a collector of sources. One where nobody listens is expected to come and
-// go: without any that does there is nothing to read, which is absent. One that answers wrongly is a
-// failure; what the others said is served all the same. What names the sources in the plural,
-// flag is the one that names them.
+// sourcesOutcome is the error of a collector of sources. A source that refuses connections may come and go: if no
+// source answers, the collector is absent. A wrong answer is a failure; the answers of the others are served all the
+// same. The parameter what names the sources in the plural, flag is the flag that configures them.
 func sourcesOutcome[T any](what, flag string, answers []answer[T]) error {
 	var failed []error
 	var unreachable []string

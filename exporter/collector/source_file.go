@@ -19,7 +19,7 @@ import (
 // file, drops labels that begin with two underscores, so that they reach no series. Other labels are
 // those of its jobs and are not used.
 const (
-	// TargetCollectorLabel says what the targets of the group are: one of the values below.
+	// TargetCollectorLabel is the collector of the targets of the group: one of the values below.
 	TargetCollectorLabel = "__umascope_collector__"
 
 	targetSchemeLabel = "__scheme__"       // http unless given
@@ -31,15 +31,15 @@ const (
 	targetKVBMLog = "kvbm_log" // its targets are paths of files
 )
 
-// sources are the sources of one collector: those of the options and those of the targets file as it
-// is now. A collector does not run twice at a time, so nothing is locked.
+// sources are the sources of one collector: those of the options and those in the targets file now. A collector does
+// not run twice at a time, so there is no lock.
 type sources struct {
 	options SourceOptions
 
 	content []byte  // of the targets file as it was parsed last, nil before
 	listed  Targets // by the last good version of the file
 	good    bool    // there was one
-	err     error   // what is wrong with the present version, nil if nothing is
+	err     error   // the error of the present version, nil if it has none
 }
 
 func newSources(options SourceOptions) *sources { return &sources{options: options} }
@@ -89,7 +89,7 @@ func (s *sources) take(content []byte) error {
 func readTargetsFile(path string) ([]byte, error) {
 	content, err := fs.ReadFile(hostfs.Dir(filepath.Dir(path)), filepath.Base(path))
 	if file, ok := errors.AsType[*fs.PathError](err); ok {
-		err = file.Err // the path stands in the message already
+		err = file.Err // the message already contains the path
 	}
 	return content, err
 }

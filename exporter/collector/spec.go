@@ -13,11 +13,11 @@ import (
 	"github.com/umascope/umascope/exporter/nvml"
 )
 
-// ErrAbsent is wrapped by a collector on a machine that has nothing for it to read: hardware,
-// kernel feature or driver is missing. That is an outcome of its own, not a failure.
+// ErrAbsent is wrapped by a collector on a machine that lacks its subject: hardware, kernel feature or driver is
+// missing. That is an outcome of its own, not a failure.
 var ErrAbsent = errors.New("absent")
 
-// Mode says where the figures come from.
+// Mode is the origin of the figures.
 type Mode string
 
 // The modes. Figures of different modes are never put on one page.
@@ -35,14 +35,13 @@ func Modes() []Mode { return []Mode{Live, Replay, Constructed, Simulated} }
 type Host struct {
 	// Proc, Sys and Cgroup are the roots of procfs, sysfs and cgroup v2.
 	Proc, Sys, Cgroup fs.FS
-	// GPU reads the devices; a reader without a driver says why.
+	// GPU reads the devices; a reader without a driver reports why.
 	GPU *nvml.Reader
-	// PageSize is that of the kernel that wrote the files, in bytes, 0 if nobody knows. Where the
-	// files themselves give it away, that holds.
+	// PageSize is that of the kernel that wrote the files, in bytes, 0 if unknown. A page size that follows from the
+	// files themselves takes precedence.
 	PageSize int
-	// ForeignGPU says that GPU answers for another machine than Proc shows, such as a recording
-	// served beside the live /proc: its process lists must not enter the memory ledger, nor may
-	// its PIDs be looked up in Proc.
+	// ForeignGPU reports that GPU belongs to another machine than Proc, as when a recording is served with the live
+	// /proc: its process lists must not enter the memory ledger, nor may its PIDs be looked up in Proc.
 	ForeignGPU bool
 	// HTTP reaches the endpoints of engines; for a recording it answers with the pages in it. Nil
 	// reaches none.
@@ -65,17 +64,17 @@ type Host struct {
 	Now func() time.Time
 }
 
-// Options are the settings of single collectors. The zero value of each is its default but where said.
+// Options are the settings of single collectors. The zero value of each is its default unless noted.
 type Options struct {
 	// Architecture overrides the memory architecture of every device, "" detects it.
 	Architecture nvml.Architecture
-	// ProcessLimit is how many processes get a series of their own, GPU holders and others, largest first.
+	// ProcessLimit is the maximum number of processes with their own series, GPU holders and others, largest first.
 	ProcessLimit int
-	// PCIeThroughput asks for PCIe traffic, for which the driver keeps each device busy for 40 ms.
+	// PCIeThroughput enables reading of PCIe traffic, for which the driver keeps each device busy for 40 ms.
 	PCIeThroughput bool
 	// CachePaths are files and directories whose share of the page cache is looked up.
 	CachePaths []string
-	// NVMeSMART asks the drives for their health logs, which needs root.
+	// NVMeSMART enables reading of the drives' health logs, which needs root.
 	NVMeSMART bool
 	// KernelLog counts errors of NVIDIA's driver in the kernel log, which needs CAP_SYSLOG.
 	KernelLog bool
@@ -85,19 +84,19 @@ type Options struct {
 	Sources   SourceOptions
 }
 
-// Collect reads one subject into the batch. What it has put into the batch before it returns an
-// error is served; a batch of a collector that panics or overruns its deadline is not.
+// Collect reads one subject into the batch. Values that it has put into the batch before it returns an error are
+// served; the batch of a collector that panics or overruns its deadline is dropped.
 type Collect func(ctx context.Context, sample *Sample, batch *Batch) error
 
 // Need is access that part of a collector depends on.
 type Need struct {
 	// Name is the value of the label needs, such as host_pid_namespace.
 	Name string
-	// Cost says what is lost without it, Mend the command or setting that gives it.
+	// Cost is what is lost without it, Mend the command or setting that provides it.
 	Cost, Mend string
-	// Met looks whether the host gives it; nil where only the collector can tell, by Batch.Lacks.
+	// Met checks whether the host meets it; nil where only the collector finds out, by Batch.Lacks.
 	Met func(Host) bool
-	// Asked says whether the settings ask for that part of the collector; nil for what is always read.
+	// Asked reports whether the settings enable that part of the collector; nil if it is always read.
 	Asked func(Options) bool
 }
 
@@ -107,7 +106,7 @@ type Spec struct {
 	Name string
 	// Help is one line for --help and doctor.
 	Help string
-	// Metrics are the families it may put into a batch; others are refused.
+	// Metrics are the families that it may put into a batch; others are refused.
 	Metrics []metric.Definer
 	// Needs is what it needs beyond being started.
 	Needs []Need

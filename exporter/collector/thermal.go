@@ -24,7 +24,7 @@ func thermalSpec() Spec {
 	}
 }
 
-// collectThermal is ok with whatever of it a machine has: a virtual one has CPU time only.
+// collectThermal succeeds with any part of the figures: a virtual machine has CPU time only.
 func collectThermal(host Host, cpus *cpuTimes, batch *Batch) error {
 	zones, zoneErr := hostfs.ReadThermalZones(host.Sys)
 	chips, chipErr := hostfs.ReadHwmonChips(host.Sys)
@@ -89,8 +89,8 @@ const cpuStepBack = 3
 // cpuTimes keeps the times of the collection before. The runner never runs a collector twice at a time.
 type cpuTimes struct{ last hostfs.CPUSeconds }
 
-// forward holds a time that stepped back a little where it was: whoever reads a counter takes any step
-// back for a reset, and would count all the time since boot once more.
+// forward keeps a time that stepped back a little at its last value: a reader of a counter takes any step back for a
+// reset and would count all the time since boot again.
 func (c *cpuTimes) forward(now hostfs.CPUSeconds) hostfs.CPUSeconds {
 	for mode, seconds := range now {
 		if last := c.last[mode]; seconds < last && last-seconds < cpuStepBack {
