@@ -32,7 +32,7 @@ func comparePage() page {
 			{"What the comparison rests on", []tile{{16, 9, comparedRuns()}, {8, 9, savedComparisons()}}},
 			{"Runs of this host", []tile{{24, 9, compareRuns()}, {12, 8, memoryByRun("baseline", "$baseline")}, {12, 8, memoryByRun("candidate", "$candidate")}}},
 			{"By model", []tile{{12, 8, memoryByModel()}, {12, 8, wordByModel()}}},
-			{"Run A over run B", []tile{{12, 9, overLatency()}, {12, 9, overMemory()}, {8, 8, overTemperature()}, {8, 8, overPower()}, {8, 8, overClock()}}},
+			{"Run A over run B", []tile{{8, 9, overLatency()}, {8, 9, memoryOfA()}, {8, 9, memoryOfB()}, {8, 8, overTemperature()}, {8, 8, overPower()}, {8, 8, overClock()}}},
 			{"Where the memory of the two runs went", []tile{{8, 10, twoLedgers()}, {8, 10, twoLedgerLines()}, {8, 10, armLedgers()}}},
 		},
 	}

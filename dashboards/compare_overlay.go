@@ -66,20 +66,44 @@ func colorOfLine(line string) string {
 	return colorUnknown
 }
 
-func overMemory() panel {
-	line := func(name, line string) curve {
-		return curve{name, colorOfLine(line), ofHost(one(metric.MemoryLedgerBytes, expr.Is(metric.LabelLine, line)))}
+// memoryOfTwo is the pool while one of the two runs lasted. Both panels have one height, as both runs are of the chosen host.
+func memoryOfTwo(title string, of []figure) panel {
+	s := subject{
+		title:  title,
+		means:  "The pool while the run lasted, in parts that add up to it, with the same time and the same scale for both runs. Run B is as it was stored; run A is moved to begin with it. Two runs are no verdict.",
+		wrong:  "*cache* is higher in one run when *held for the GPU* begins to grow: that run had less free memory to size its KV cache from.",
+		noData: "the run is not chosen, or " + noCurves,
 	}
-	return overlay(subject{
-		title: "Memory of the two runs",
-		means: "The lines of the ledger that decide how large a KV cache becomes, and what the kernel calls available.",
-		wrong: "*page cache* is higher in one run when *GPU processes* begins to grow: that run had less free memory to size its KV cache from.",
-	},
-		line("GPU processes", metric.LineGPUProcess),
-		line("page cache", metric.LinePageCache),
-		line("free", metric.LineFree),
-		curve{"available", colorNeutral, ofHost(one(metric.MemoryAvailableBytes))},
-	).Min(0)
+	for _, f := range of {
+		s.queries = append(s.queries, query{f.title, f.expr})
+	}
+	built := areas(s)
+	for _, f := range of {
+		built = built.OverrideByName(f.title, f.look)
+	}
+	return built
+}
+
+func memoryOfA() panel { return memoryOfTwo("Memory of run A", poolOfA()) }
+func memoryOfB() panel { return memoryOfTwo("Memory of run B", poolDuring(isRunB())) }
+
+// poolOfA are the parts of the pool during run A, moved to begin with run B.
+func poolOfA() []figure {
+	parts := poolDuring(isRunA())
+	for i := range parts {
+		parts[i].expr = parts[i].expr.OffsetBy("shift")
+	}
+	return parts
+}
+
+// poolDuring are the parts of the pool while a run lasts.
+func poolDuring(run expr.Matcher) []figure {
+	var parts []figure
+	for _, p := range poolParts() {
+		bytes := each(metric.MemoryLedgerBytes, expr.OneOf(metric.LabelLine, p.lines...)).Sum(byHost())
+		parts = append(parts, figure{title: p.title, expr: bytes.DuringRuns(run), look: []dashboard.DynamicConfigValue{colored(p.color)}})
+	}
+	return parts
 }
 
 func overTemperature() panel {

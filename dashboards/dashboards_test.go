@@ -67,7 +67,10 @@ type renderedPanel struct {
 		Defaults struct {
 			Unit, NoValue string
 			Thresholds    struct{ Steps []struct{ Value *float64 } }
-			Custom        struct{ MinWidth float64 }
+			Custom        struct {
+				MinWidth float64
+				Stacking struct{ Mode string }
+			}
 		}
 		Overrides []renderedOverride
 	}

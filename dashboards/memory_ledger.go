@@ -60,13 +60,39 @@ func byHolder() expr.Grouping {
 }
 
 func holders() panel {
-	return areas(subject{
-		title:   "GPU memory by process",
-		means:   "GPU memory that each process has allocated, touched or not. Only the largest holders have a series of their own.",
-		wrong:   "a process is there that should have ended, or one grows while its server answers nothing.",
-		noData:  noHolder,
-		queries: []query{{"{{comm}} ({{pid}})", each(metric.GPUProcessMemoryBytes).Sum(byHolder())}},
-	})
+	s := subject{
+		title:  "GPU memory by process",
+		means:  "The memory that GPUs take theirs from, which is the pool or the GPUs' own: what each process has allocated of it, touched or not, what else is occupied, and what is free. Only the largest holders have a series of their own; the others are in *other occupied*.",
+		wrong:  "a process is there that should have ended, or one grows while its server answers nothing.",
+		noData: noExporter,
+	}
+	for _, f := range holdings() {
+		s.queries = append(s.queries, query{f.title, f.expr})
+	}
+	return areas(s).
+		OverrideByName(otherOccupied, []dashboard.DynamicConfigValue{colored("dark-blue")}).
+		OverrideByName(metric.LineFree, []dashboard.DynamicConfigValue{colored(colorOfLine(metric.LineFree))})
+}
+
+// otherOccupied is the line of what no process that is shown holds.
+const otherOccupied = "other occupied"
+
+// holdings are the holders of GPU memory and the rest of what they hold it of: the pool, or the memory of all GPUs together
+// where that is not in the pool.
+func holdings() []figure {
+	inPool := one(metric.MemoryLedgerBytes, expr.Is(metric.LabelLine, metric.LineGPUProcess))
+	ofGPUs := func(d metric.Definer) expr.Expr { return each(d).Sum(byHost()).Unless(inPool) }
+	host := expr.On(metric.LabelHost)
+
+	poolFree := one(metric.MemoryLedgerBytes, expr.Is(metric.LabelLine, metric.LineFree))
+	used, total := ofGPUs(metric.GPUMemoryUsedBytes), ofGPUs(metric.GPUMemoryTotalBytes)
+	occupied := used.Or(one(metric.MemoryPoolBytes).Minus(poolFree, host))
+	held := each(metric.GPUProcessMemoryBytes)
+	return []figure{
+		{title: "{{comm}} ({{pid}})", expr: held.Sum(byHolder())},
+		{title: otherOccupied, expr: occupied.Minus(held.Sum(byHost()), host).Or(occupied)},
+		{title: metric.LineFree, expr: total.Minus(used, host).Or(poolFree)},
+	}
 }
 
 func holderList() panel {

@@ -102,14 +102,16 @@ func cgroupShares() panel {
 }
 
 func gpuOwnMemory() panel {
-	return series(subject{
+	used := each(metric.GPUMemoryUsedBytes)
+	free := each(metric.GPUMemoryTotalBytes).Minus(used, expr.On(metric.LabelHost, metric.LabelUUID))
+	return areas(subject{
 		title:  "Memory of the GPUs",
-		means:  "Memory that GPUs have of their own: in use, and all of it (dashed). On a machine whose GPU takes from the pool there is none, and the driver gives no figure for it: nothing here is not zero.",
+		means:  "Memory that GPUs have of their own, in use and free, which together are all of it. On a machine whose GPU takes from the pool there is none, and the driver gives no figure for it: nothing here is not zero.",
 		wrong:  "something is in use before a server is started, or after it has stopped.",
 		noData: "the GPU has no memory of its own (it takes from the pool), or there is no GPU",
 		queries: []query{
-			{"in use, GPU {{gpu}}", numbered(each(metric.GPUMemoryUsedBytes))},
-			{"all of GPU {{gpu}}", numbered(each(metric.GPUMemoryTotalBytes))},
+			{"in use, GPU {{gpu}}", numbered(used)},
+			{"free, GPU {{gpu}}", numbered(free)},
 		},
-	}).Min(0).OverrideByRegexp("/^all of/", limit("text"))
+	}).OverrideByRegexp("/^free, /", []dashboard.DynamicConfigValue{colored(colorOfLine(metric.LineFree))})
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/exporter/metric/expr"
@@ -50,6 +51,113 @@ func TestBarsOfMemoryAreStacked(t *testing.T) {
 	}
 	if seen < 4 {
 		t.Errorf("%d panels have bars of memory", seen)
+	}
+}
+
+// notAddingUp are the panels of bytes over time that are no parts of a whole, as page/panel, with the reason.
+func notAddingUp() map[string]string {
+	const (
+		nested  = "cgroups contain each other"
+		shared  = "pages that several processes map count for each"
+		engine  = "a capacity by the word of engines"
+		blocks  = "each size contains the next"
+		oneLine = "one signed line of the ledger, which stands in the stack of all"
+		noPool  = "swap space is no memory of the pool"
+	)
+	return map[string]string{
+		"containers/Footprint":                              nested,
+		"containers/Charged memory and GPU memory":          nested,
+		"containers/Memory of the processes of a container": nested,
+		"containers/Page cache by container":                nested,
+		"containers/Kernel memory of no named kind":         nested,
+		"containers/Swap by container":                      noPool,
+		"containers/Memory of processes by kind":            shared,
+		"kv-cache-and-storage/KV cache in bytes":            engine,
+		"unified-memory/Free memory by size of block":       blocks,
+		"unified-memory/Whose page cache":                   nested,
+		"unified-memory/Unattributed over time":             oneLine,
+	}
+}
+
+func TestMemoryOverTimeIsStacked(t *testing.T) {
+	excused := notAddingUp()
+	stacks := 0
+	for name, d := range renderAll(t) {
+		for _, p := range d.Panels {
+			if p.Type != "timeseries" || p.FieldConfig.Defaults.Unit != "bytes" {
+				continue
+			}
+			where := strings.TrimSuffix(name, ".json") + "/" + p.Title
+			if p.FieldConfig.Defaults.Custom.Stacking.Mode == "normal" {
+				stacks++
+			} else if excused[where] == "" {
+				t.Errorf("%s: lines of memory do not add up", where)
+			} else {
+				delete(excused, where)
+			}
+		}
+	}
+	for where := range excused {
+		t.Errorf("%s is stacked, or is not there: no excuse is needed", where)
+	}
+	if stacks < 5 {
+		t.Errorf("%d panels are stacks of memory over time", stacks)
+	}
+}
+
+// Two exporters of one host give each process once; a process on two GPUs is one.
+func TestGPUMemoryByProcessAddsUpToWhatItIsOf(t *testing.T) {
+	of := poolOf30(t) + "  uma_memory_pool_bytes{host=\"h\",job=\"a\"} 120x40\n"
+	process := `  uma_gpu_process_memory_bytes{host="h",job="a",uuid="u",pid="1",comm="vllm",cgroup="c"} 1x40
+  uma_gpu_process_memory_bytes{host="h",job="b",uuid="u",pid="1",comm="vllm",cgroup="c"} 1x40
+`
+	own := `  uma_gpu_memory_used_bytes{host="h",uuid="u"} 5x40
+  uma_gpu_memory_used_bytes{host="h",uuid="v"} 1x40
+  uma_gpu_memory_total_bytes{host="h",uuid="u"} 80x40
+  uma_gpu_memory_total_bytes{host="h",uuid="v"} 80x40
+`
+	without := strings.ReplaceAll(of, metric.LineGPUProcess, "other_name")
+	for name, c := range map[string]struct {
+		series      string
+		whole, free float64
+	}{
+		"in the pool":              {of + process, 120, 15},
+		"in the pool as a node":    {of + process + own, 120, 15},
+		"no process":               {of, 120, 15},
+		"no list of processes":     {without, 120, 15},
+		"of its own":               {without + process + own, 160, 154},
+		"of its own, and not held": {without + own, 160, 154},
+	} {
+		whole := 0.0
+		for _, f := range holdings() {
+			for _, bytes := range answered(t, c.series, f.expr, metric.LabelPID) {
+				whole += bytes
+				if f.title == metric.LineFree && bytes != c.free {
+					t.Errorf("%s: %v bytes are free, want %v", name, bytes, c.free)
+				}
+			}
+		}
+		if whole != c.whole {
+			t.Errorf("%s: %v bytes, want %v", name, whole, c.whole)
+		}
+	}
+}
+
+func TestMemoryOfTwoRunsAddsUpToThePool(t *testing.T) {
+	series := strings.Split(strings.Trim(poolOf30(t), "\n "), "\n")
+	a := stored(t, map[string]string{"host": "h", "run_a": "a", "run_b": "b", "shift": "300"}, append(series,
+		`uma_run_active{host="h",run="a",arm="native",scenario="s"} 1x10 _x30`,
+		`uma_run_active{host="h",run="b",arm="container",scenario="s"} _x20 1x10`)...)
+	for run, parts := range map[string][]figure{"a": poolOfA(), "b": poolDuring(isRunB())} {
+		pool := map[string]float64{}
+		for _, p := range parts {
+			for _, sample := range a.samples(t, p.expr, 6*time.Minute) {
+				pool[sample.Metric.Get(string(metric.LabelRun))] += sample.F
+			}
+		}
+		if want := map[string]float64{run: 120}; !maps.Equal(pool, want) {
+			t.Errorf("run %s: %v, want %v", run, pool, want)
+		}
 	}
 }
 
