@@ -2,8 +2,8 @@ package hostfs
 
 import "golang.org/x/sys/unix"
 
-// HasCapability says whether this process may use a capability of its user namespace now, such as
-// unix.CAP_SYS_ADMIN. It asks about itself and not /proc, which may be another machine's.
+// HasCapability reports whether this process has a capability of its user namespace now, such as unix.CAP_SYS_ADMIN. It
+// asks the kernel directly and does not read /proc, which may be another machine's.
 func HasCapability(capability int) bool {
 	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3} // of two times 32 bits
 	var sets [2]unix.CapUserData

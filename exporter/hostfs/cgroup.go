@@ -79,8 +79,8 @@ func CheckHostCgroups(cgroups fs.FS) error {
 	return nil
 }
 
-// insteadOfCgroup2 says what is mounted where cgroup v2 is looked for. With cgroup v1 there is a
-// directory for each controller; a tree of v2 beside them, without controllers, is called unified.
+// insteadOfCgroup2 describes what is mounted where cgroup v2 is expected. With cgroup v1 there is a directory for each
+// controller; a v2 tree next to them, without controllers, is called unified.
 func insteadOfCgroup2(cgroups fs.FS) string {
 	for _, name := range []string{"memory", "cpuset", "unified"} {
 		if _, err := fs.Stat(cgroups, name); err == nil {
@@ -109,9 +109,8 @@ func ListTopCgroups(cgroups fs.FS) ([]string, error) {
 	return names, nil
 }
 
-// ReadTopMemoryStats reads the memory.stat of all cgroups directly below the root, by path. One that was
-// removed since it was listed is left out: nothing is charged to it any more. Of one that cannot
-// be read the others are returned beside the error.
+// ReadTopMemoryStats reads the memory.stat of all cgroups directly below the root, by path. A cgroup that was removed
+// since it was listed is left out: its charges are gone. If one cannot be read, the others are returned with the error.
 func ReadTopMemoryStats(cgroups fs.FS) (map[string]MemoryStat, error) {
 	names, err := ListTopCgroups(cgroups)
 	if err != nil {
@@ -131,7 +130,7 @@ func ReadTopMemoryStats(cgroups fs.FS) (map[string]MemoryStat, error) {
 	return stats, errors.Join(errs...)
 }
 
-// isGone says whether a cgroup has been removed.
+// isGone reports whether a cgroup has been removed.
 func isGone(cgroups fs.FS, cgroup string) bool {
 	_, err := fs.Stat(cgroups, inCgroup(cgroup, "."))
 	return errors.Is(err, fs.ErrNotExist)
@@ -144,9 +143,8 @@ func inCgroup(cgroup, file string) string { return path.Join(strings.TrimPrefix(
 // (CGROUP_NS_INIT_INO in linux/nsfs.h, 0xEFFFFFFB).
 const hostCgroupNamespace = "cgroup:[4026531835]"
 
-// HostCgroupNamespace says whether /proc/<pid>/cgroup shows the reader whole paths. In a namespace of its
-// own it sees those of other processes from its own cgroup, as /../docker-4f5b3a.scope, whatever
-// tree is mounted.
+// HostCgroupNamespace reports whether /proc/<pid>/cgroup shows the reader whole paths. In its own cgroup namespace it
+// sees the paths of other processes relative to its own cgroup, as /../docker-4f5b3a.scope, whatever tree is mounted.
 func HostCgroupNamespace(proc fs.FS) (bool, error) {
 	link, err := fs.ReadLink(proc, "self/ns/cgroup")
 	if err != nil {

@@ -22,10 +22,10 @@ type IOCount struct{ Bytes, Operations uint64 }
 //
 //	259:0 rbytes=13220446208 wbytes=41908961280 rios=12608 wios=40124 dbytes=0 dios=0
 //
-// A controller of cost or latency adds keys of its own, which are not read. Kernels print three more
-// things, all seen on machines: a device that has done nothing as a bare number before the next one (7:7 7:6 7:5
-// rbytes=…), a bare number without an end of line while the cgroup is being made, and (unknown) for
-// the hidden paths of an NVMe drive with several, whose requests the drive itself counts.
+// The cost and latency controllers add keys of their own, which are not read. Kernels print three more forms, all seen
+// on machines: a device that has done nothing as a bare number before the next one (7:7 7:6 7:5 rbytes=…), a bare
+// number without an end of line while the cgroup is being made, and (unknown) for the hidden paths of an NVMe drive
+// with several, whose requests the drive itself counts.
 func parseIOStat(text string) ([]DeviceIO, error) {
 	var devices []DeviceIO
 	if strings.HasSuffix(text, " ") {
@@ -45,7 +45,7 @@ func parseIOStat(text string) ([]DeviceIO, error) {
 	return devices, nil
 }
 
-// parseDeviceIO parses a line; counted says whether it counts anything.
+// parseDeviceIO parses a line; counted reports whether it has any counter.
 func parseDeviceIO(line string) (device DeviceIO, counted bool, err error) {
 	for field := range strings.FieldsSeq(line) {
 		key, number, isPair := strings.Cut(field, "=")

@@ -9,12 +9,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Cgroup is what the kernel tells of a cgroup besides its memory.stat: of itself and all below it. Amounts
-// are in bytes. What is nil is not told: the controller is not enabled for it, or the kernel is older.
+// Cgroup is what the kernel reports of a cgroup and all below it, except memory.stat. Amounts are in bytes. A nil field
+// is absent: the controller is not enabled for the cgroup, or the kernel is older.
 //
-// github.com/containerd/cgroups reads these files too, and is what this reader is compared with in the
-// tests. It has neither memory.high nor the discards of io.stat, gives 0 for a file that is not there
-// and the largest number for no limit, takes paths of directories only, and brings eBPF and D-Bus along.
+// github.com/containerd/cgroups reads these files too; the tests compare this reader with it. It has neither
+// memory.high nor the discards of io.stat, gives 0 for a missing file and the largest number for no limit, takes paths
+// of directories only, and depends on eBPF and D-Bus libraries.
 type Cgroup struct {
 	// Current is charged to it now, Peak the most that ever was (kernel 5.19), Swap is in swap.
 	Current, Peak, Swap *uint64
@@ -28,7 +28,7 @@ type Cgroup struct {
 	// CPU is what its tasks computed, Tasks how many there are, threads counted each.
 	CPU   CPUTime
 	Tasks *uint64
-	// IO by device. A device that nothing was done to is not in it.
+	// IO by device. A device without I/O is missing.
 	IO []DeviceIO
 }
 
@@ -66,15 +66,14 @@ func ReadCgroup(cgroups fs.FS, cgroup string) (Cgroup, error) {
 	return read, errors.Join(r.trouble...)
 }
 
-// cgroupResources are the resources whose pressure is read. A fourth, irq, is the time that
-// interrupts took from the cgroup, which says nothing about what it lacks.
+// cgroupResources are the resources whose pressure is read. A fourth, irq, is the time that interrupts took from the
+// cgroup, which does not show a lack of any resource.
 func cgroupResources() []string { return []string{"cpu", "io", "memory"} }
 
-// CPUTime is time on CPUs, in seconds; what is nil is not told.
+// CPUTime is time on CPUs, in seconds; nil is absent.
 type CPUTime struct{ User, System *float64 }
 
-// parseCPUStat parses cpu.stat, of which the times by mode are read; there are others, and with a quota
-// counts of it.
+// parseCPUStat parses the times by mode in cpu.stat. The file has other times, and with a quota its counts.
 //
 //	usage_usec 1042600
 //	user_usec 800100
@@ -114,8 +113,8 @@ func readPart[T any](r *cgroupReader, file string, parse func(string) (T, error)
 	return part
 }
 
-// IsMissing says whether the error of a reader means that there is nothing to read: no such file, a cgroup that was removed
-// between opening and reading (ENODEV), pressure that is not accounted for (EOPNOTSUPP).
+// IsMissing reports whether the error of a reader means that there is no figure: no such file, a cgroup that was
+// removed between opening and reading (ENODEV), pressure that is not accounted for (EOPNOTSUPP).
 func IsMissing(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENODEV) || errors.Is(err, unix.EOPNOTSUPP)
 }

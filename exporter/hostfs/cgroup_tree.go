@@ -18,9 +18,8 @@ const (
 var ErrTooManyCgroups = errors.New("too many cgroups")
 
 // WalkCgroups lists the cgroups below the root of the host's cgroup v2 tree by path, such as
-// /system.slice/docker.service, each after the one that it is in. Some may be gone when they are looked
-// at, and new ones may not be listed. Of a tree that is too large it returns what it has seen beside
-// ErrTooManyCgroups.
+// /system.slice/docker.service, each after its parent. Some may be gone when they are read, and new ones may be
+// missing. For a tree that is too large it returns the cgroups that it has read with ErrTooManyCgroups.
 func WalkCgroups(cgroups fs.FS) ([]string, error) {
 	if err := CheckHostCgroups(cgroups); err != nil {
 		return nil, err
@@ -69,7 +68,7 @@ func (w *cgroupWalk) note(err error) {
 	w.trouble = append(w.trouble, err)
 }
 
-// below lists what is directly in a cgroup. One that was removed since it was listed has nothing in it.
+// below lists the direct children of a cgroup. A cgroup that was removed since it was listed has none.
 func (w *cgroupWalk) below(cgroup string) []string {
 	if links, told := directoryLinks(w.cgroups, cgroup[1:]); w.linksCount && told && links == linksOfEmpty {
 		return nil
@@ -98,15 +97,15 @@ func subdirectories(fsys fs.FS, name string) ([]string, error) {
 // linksOfEmpty is how many links there are to a directory without subdirectories: its name and its dot.
 const linksOfEmpty = 2
 
-// countsSubdirectories says whether the link count of the root fits its number of subdirectories.
-// That holds for cgroup v2 (kernfs_refresh_inode in fs/kernfs/inode.c) and saves most of a walk:
-// nearly every cgroup is a leaf, and listing its 60 files costs ten times as much as asking for its links.
+// countsSubdirectories says whether the link count of the root fits its number of subdirectories. This is true for
+// cgroup v2 (kernfs_refresh_inode in fs/kernfs/inode.c) and saves most of a walk: nearly every cgroup is a leaf, and
+// listing its 60 files costs ten times as much as asking for its links.
 func countsSubdirectories(cgroups fs.FS, subdirectories int) bool {
 	links, told := directoryLinks(cgroups, ".")
 	return told && links == uint64(subdirectories)+linksOfEmpty
 }
 
-// directoryLinks is not told by file systems in memory.
+// directoryLinks is unavailable for file systems in memory.
 func directoryLinks(fsys fs.FS, name string) (links uint64, told bool) {
 	info, err := fs.Stat(fsys, name)
 	if err != nil {

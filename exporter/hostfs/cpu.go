@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// ticksPerSecond is the unit of CPU times in procfs: USER_HZ, which is 100 on x86-64 and arm64 whatever
-// the kernel itself ticks with.
+// ticksPerSecond is the unit of CPU times in procfs: USER_HZ, which is 100 on x86-64 and arm64 whatever the tick rate
+// of the kernel itself.
 const ticksPerSecond = 100
 
 // CPUSeconds are times by mode.
@@ -61,8 +61,8 @@ type CPUFrequency struct {
 
 var cpuDirectory = regexp.MustCompile(`^cpu([0-9]+)$`)
 
-// ReadCPUFrequencies reads the clocks of the CPUs, in kHz. A CPU that is off or whose driver does not
-// know is left out; a machine without frequency scaling, such as a virtual one, gives none.
+// ReadCPUFrequencies reads the clocks of the CPUs, in kHz. A CPU that is off or whose driver has no reading is left
+// out; a machine without frequency scaling, such as a virtual one, gives none.
 //
 //	devices/system/cpu/cpu0/cpufreq/scaling_cur_freq  3900000
 func ReadCPUFrequencies(sys fs.FS) ([]CPUFrequency, error) {
@@ -87,7 +87,7 @@ func ReadCPUFrequencies(sys fs.FS) ([]CPUFrequency, error) {
 	return frequencies, errors.Join(errs...)
 }
 
-// parseKilohertz is 0 for a clock that the driver cannot tell.
+// parseKilohertz returns 0 for a clock that the driver cannot read.
 //
 //	3900000
 func parseKilohertz(text string) (float64, error) {

@@ -30,20 +30,19 @@ var _ interface {
 	fs.ReadLinkFS
 } = dir("")
 
-// Dir returns the directory at path as a root for the readers of this package, such as /proc,
-// /sys or where a container has the host's. Links lead where the kernel takes them.
+// Dir returns the directory at path as a root for the readers of this package, such as /proc, /sys or the mount of the
+// host's /proc in a container. The kernel resolves links.
 //
-// It is not os.DirFS because of how it reads files. os.ReadFile puts a file into the runtime's
-// poller if the kernel lets it, and waits there when a read says "try again". procfs found drivers
-// whose sysfs attributes answer that and never announce that they are ready (an ACPI battery with
-// a stuck controller, a hwmon chip that has lost its device): the reader waits for ever. Here a
-// file is read by plain calls, in which "try again" is an error like any other; it must be a
-// regular file, so that a pipe or a device node in the wrong place is neither waited for nor
-// operated; and it may have at most 1 MiB.
+// It is not os.DirFS because of how it reads files. os.ReadFile puts a file into the runtime's poller if the kernel
+// lets it, and waits there when a read returns EAGAIN ("try again"). procfs found drivers whose sysfs attributes return
+// that and never become ready (an ACPI battery with a stuck controller, a hwmon chip that has lost its device): the
+// reader waits for ever. Dir reads files by plain system calls, in which EAGAIN is an error like any other. A file must
+// be a regular file, so that a pipe or a device node in the wrong place neither blocks nor acts, and it may have at
+// most 1 MiB.
 func Dir(path string) fs.FS { return dir(path) }
 
-// IsProcfs says whether a procfs is mounted at path. What it holds is of the machine that runs now, however
-// it got there; files copied from another one lie in an ordinary file system.
+// IsProcfs reports whether a procfs is mounted at path. Its content belongs to the running machine; files copied from
+// another machine are in an ordinary file system.
 func IsProcfs(path string) bool {
 	var stat unix.Statfs_t
 	return unix.Statfs(path, &stat) == nil && stat.Type == unix.PROC_SUPER_MAGIC
@@ -99,7 +98,7 @@ func (d dir) Lstat(name string) (fs.FileInfo, error) {
 	return os.Lstat(path)
 }
 
-// ReadLink returns what a link says, such as pid:[4026531836].
+// ReadLink returns the target of a link, such as pid:[4026531836].
 func (d dir) ReadLink(name string) (string, error) {
 	path, err := d.path("readlink", name)
 	if err != nil {
@@ -137,8 +136,8 @@ type readFile struct {
 func (f *readFile) Stat() (fs.FileInfo, error) { return f.info, nil }
 func (f *readFile) Close() error               { return nil }
 
-// readDirectly reads a file by plain system calls. The content of most such files is made when it
-// is read, so their size says nothing.
+// readDirectly reads a file by plain system calls. The kernel generates most such files on read, so their size is
+// meaningless.
 func readDirectly(path string) ([]byte, error) {
 	fd, err := untilUninterrupted(func() (int, error) {
 		return unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC|unix.O_NONBLOCK|unix.O_NOCTTY, 0)

@@ -11,9 +11,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A process names files in its environment and configuration, and whoever controls it may name anything: a
-// pipe, a device, a link that leads out of its container. They are read under its own root and by rules that
-// leave them no such way.
+// The environment and the configuration of a process name files, and the user who controls the process may name
+// anything: a pipe, a device, a link that leads out of its container. Such files are read under the root of that
+// process and by rules that exclude these cases.
 
 // maxForeignBytes bounds what is read of a file at a time.
 const maxForeignBytes = 1 << 20
@@ -46,16 +46,16 @@ func ReadForeign(proc fs.FS, pid uint32, name string) ([]byte, error) {
 
 // LogPosition is how far a log has been read.
 type LogPosition struct {
-	// File tells the log from others, by whatever name they go.
+	// File identifies the log, whatever its name.
 	File string
 	// Offset is that of the first byte that has not been read.
 	Offset uint64
 }
 
-// FollowForeign reads the whole lines that have been added to a log of a process since it was last read, at most
-// 1 MiB of them; what is left is for the next time. The caller says up to which offset it has read the file that
-// the name leads to by now, if it has at all. Of one that it has not, or that has become shorter since, the last
-// 1 MiB are new. The file is opened as by ReadForeign.
+// FollowForeign reads the whole lines that were added to a log of a process since the last read, at most 1 MiB of them;
+// the rest is left for the next call. The caller passes the offset up to which it has read the file that the name leads
+// to now, if it has read that file. If the file is new to the caller, or has become shorter since, the last 1 MiB are
+// new. The file is opened as by ReadForeign.
 func FollowForeign(proc fs.FS, pid uint32, name string, read func(file string) (offset uint64, known bool)) (lines string, now LogPosition, err error) {
 	file, err := openForeign(proc, pid, name)
 	if err != nil {
@@ -67,7 +67,7 @@ func FollowForeign(proc fs.FS, pid uint32, name string, read func(file string) (
 	if fresh {
 		offset = file.size - min(file.size, maxForeignBytes)
 	}
-	// No more room than there is to read: mostly nothing is new.
+	// Allocate only what can be read: mostly the log has not grown.
 	content, err := file.readAt(offset, int(min(file.size-offset, maxForeignBytes)))
 	if err != nil {
 		return "", LogPosition{}, err
@@ -102,8 +102,8 @@ func ForeignWorkingDirectory(proc fs.FS, pid uint32) (string, error) {
 	return ForeignPath(proc, pid, directory), nil
 }
 
-// ForeignPath turns what a link of /proc/<pid> says, a path of the mount namespace, into the process's own name for
-// it: within the namespace it can have a root of its own (chroot).
+// ForeignPath translates the target of a link of /proc/<pid>, a path of the mount namespace, to the process's own path
+// for it: within the namespace it can have a root of its own (chroot).
 func ForeignPath(proc fs.FS, pid uint32, link string) string {
 	root, err := fs.ReadLink(proc, processFile(pid, "root"))
 	if err == nil && root != "/" && (link == root || strings.HasPrefix(link, root+"/")) {
@@ -185,7 +185,7 @@ func resolve(rootFD int, name string, flags uint64) (int, error) {
 	})
 }
 
-// readLinkIn reads a link, unless it is one of procfs: those lead elsewhere than they say.
+// readLinkIn reads a link, except links of procfs: those lead elsewhere than their text.
 func readLinkIn(rootFD int, name string) (string, error) {
 	fd, err := resolve(rootFD, name, unix.O_PATH)
 	if err != nil {

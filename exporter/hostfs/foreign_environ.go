@@ -14,9 +14,9 @@ func EnvironVariables() []string {
 	}
 }
 
-// ReadEnviron reads those variables of a process, from /proc/<pid>/environ, which has them as they were when it
-// was started. What is not set is not in the result. Everything else in that file is dropped unseen: keys and
-// tokens stand there too.
+// ReadEnviron reads the named variables of a process from /proc/<pid>/environ, as they were when the process started.
+// Variables that are not set are missing from the result. Everything else in that file is dropped unseen: it contains
+// keys and tokens.
 func ReadEnviron(proc fs.FS, pid uint32) (map[string]string, error) {
 	content, err := fs.ReadFile(proc, processFile(pid, "environ"))
 	if err != nil {

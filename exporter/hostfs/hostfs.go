@@ -1,15 +1,14 @@
-// Package hostfs parses the files in which the Linux kernel tells about a machine: proc, sys,
-// cgroup v2 and their like, under a root that the caller gives as an fs.FS. That root is Dir in
-// production and a recording, a simulation or a test elsewhere.
+// Package hostfs parses the files in which the Linux kernel describes a machine: proc, sys, cgroup v2 and their like,
+// under a root that the caller passes as an fs.FS. That root is Dir in production and a recording, a simulation or a
+// test elsewhere.
 //
-// Values are in base units: bytes, seconds, degrees Celsius. What a file does not have is missing
-// from the result, never zero. A line that is cut short or cannot be understood is an error that
-// names file and line; rows before it are not returned.
+// Values are in base units: bytes, seconds, degrees Celsius. A value that a file lacks is missing from the result,
+// never zero. A line that is truncated or malformed is an error that names file and line; the rows before it are not
+// returned.
 //
-// github.com/prometheus/procfs, which parses many of these files too, takes paths of directories
-// only and so cannot read a recorded or simulated host; it reads several of them into fields that
-// cannot tell absent from zero; and it knows neither hwmon nor most of memory.stat. It is what
-// the parsers here are compared with in the tests.
+// github.com/prometheus/procfs, which parses many of these files too, takes paths of directories only and so cannot
+// read a recorded or simulated host; it reads several of them into fields that cannot separate absent from zero; and it
+// reads neither hwmon nor most of memory.stat. The tests compare the parsers here with it.
 package hostfs
 
 import (
@@ -24,8 +23,8 @@ import (
 // errMalformed is what a line is that has not the shape its file's documentation gives it.
 var errMalformed = errors.New("malformed")
 
-// sectorBytes is the unit of /proc/diskstats and of block device sizes, whatever the device's
-// logical block size is (Documentation/block/stat.rst).
+// sectorBytes is the unit of /proc/diskstats and of block device sizes, whatever the device's logical block size
+// (Documentation/block/stat.rst).
 const sectorBytes = 512
 
 // parseFile reads the whole file and parses it. Errors name the file.

@@ -33,9 +33,9 @@ type HwmonReading struct {
 	channel string
 }
 
-// SPBMStatus is what the out-of-tree driver of a DGX Spark's power manager tells beside sensors; nil is
-// not told (antheas/spark_hwmon, spbm.c). Its tj_max_c is not read: by name a temperature, by its
-// documentation a rise above ambient in tenths of a degree.
+// SPBMStatus is what the out-of-tree driver of a DGX Spark's power manager reports in addition to sensors; nil is
+// absent (antheas/spark_hwmon, spbm.c). Its tj_max_c is not read: by name a temperature, by its documentation a rise
+// above ambient in tenths of a degree.
 type SPBMStatus struct {
 	// ProcHot is 0 unless the firmware throttles for heat.
 	ProcHot *uint64
@@ -78,8 +78,8 @@ func ReadHwmonChips(sys fs.FS) ([]HwmonChip, error) {
 	return chips, errors.Join(errs...)
 }
 
-// HwmonNames are names for the chips that tell them apart: the driver's alone if the machine has one such
-// chip, with the device if it has several.
+// HwmonNames returns distinct names for the chips: the driver's alone if the machine has one such chip, with the device
+// if it has several.
 func HwmonNames(chips []HwmonChip) []string {
 	names := make([]string, len(chips))
 	for _, nameOf := range []func(HwmonChip) string{
@@ -100,8 +100,8 @@ func HwmonNames(chips []HwmonChip) []string {
 	return names
 }
 
-// hwmonInput is a file with a reading. A power is the mean of a while in average, where the driver has
-// no input; both stand there for few chips, and input is then what other tools show.
+// hwmonInput is a file with a reading. Where the driver has no input file for a power, average is its mean over a
+// while. The few chips that have both are read from input, as other tools do.
 var hwmonInput = regexp.MustCompile(`^((temp|power|energy)[0-9]+)_(input|average|cap)$`)
 
 func (c *HwmonChip) read(sys fs.FS) error {
@@ -141,7 +141,7 @@ func (c *HwmonChip) readSensor(sys fs.FS, directory, channel, kind string, files
 	}
 	at := directory + "/" + channel
 	if files[channel+"_fault"] && told(sys, at+"_fault") == "1" {
-		return nil // nothing is connected to the chip's pin
+		return nil // the pin of the chip is not connected
 	}
 	value, err := readHwmonValue(sys, at+kind[strings.IndexByte(kind, '_'):], kind)
 	if err != nil || value == nil {
@@ -155,7 +155,7 @@ func (c *HwmonChip) readSensor(sys fs.FS, directory, channel, kind string, files
 	return nil
 }
 
-// tellApart names sensors by their channels that have no label, or one that others have too.
+// tellApart names sensors that have no label, or the label of another sensor, by their channels.
 func tellApart(readings []HwmonReading) {
 	times := map[string]int{}
 	for _, reading := range readings {

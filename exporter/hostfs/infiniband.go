@@ -10,13 +10,13 @@ import (
 	"strings"
 )
 
-// InfiniBandPort is a port of an RDMA device, InfiniBand or Ethernet (RoCE). What RDMA moves over an
-// Ethernet port is in no counter of its network interface. Nil is not told.
+// InfiniBandPort is a port of an RDMA device, InfiniBand or Ethernet (RoCE). RDMA traffic over an Ethernet port is in
+// no counter of its network interface. Nil is absent.
 type InfiniBandPort struct {
 	Device, Port string // such as mlx5_0 and 1
 	// Interface is the network interface of the same function of the card, "" if there is not just one.
 	Interface string
-	// Up says whether the port is in state active.
+	// Up reports whether the port is in state active.
 	Up *bool
 	// BytesPerSecond is what the link carries each way.
 	BytesPerSecond *float64
@@ -45,9 +45,9 @@ func infinibandErrors() []string {
 
 const infinibandClass = "class/infiniband"
 
-// ReadInfiniBandPorts reads /sys/class/infiniband (Documentation/ABI/stable/sysfs-class-infiniband). A
-// port that cannot be read whole is among the results with what could be read, and in the error. It is
-// ours because procfs knows neither the counters of RoCE nor tells absent from zero.
+// ReadInfiniBandPorts reads /sys/class/infiniband (Documentation/ABI/stable/sysfs-class-infiniband). A port that cannot
+// be read whole is in the results with what could be read, and in the error. procfs does not serve here: it lacks the
+// counters of RoCE and does not separate absent from zero.
 //
 //	class/infiniband/mlx5_0/ports/1/state                   4: ACTIVE
 //	class/infiniband/mlx5_0/ports/1/rate                    200 Gb/sec (4X HDR)
@@ -146,8 +146,8 @@ func parsePortCounter(text string) (*uint64, error) {
 	return &count, nil
 }
 
-// parseWords parses a counter of data to bytes: it counts words of 4 bytes, whatever the port is wide
-// (InfiniBand Architecture Specification, PortCounters).
+// parseWords parses a counter of data to bytes: it counts words of 4 bytes, whatever the width of the port (InfiniBand
+// Architecture Specification, PortCounters).
 func parseWords(text string) (*uint64, error) {
 	words, err := parsePortCounter(text)
 	if words == nil || err != nil {

@@ -13,7 +13,8 @@ import (
 //
 // The lines after the first, which begin with a blank, are its dictionary and are left out.
 type KernelRecord struct {
-	// Facility is 0 of what the kernel itself says; programs that write to the device get another. Level is 0, the worst, to 7.
+	// Facility is 0 for messages of the kernel itself; programs that write to the device get another. Level is 0, the
+	// worst, to 7.
 	Facility, Level int
 	Message         string
 }
@@ -57,8 +58,8 @@ type DriverLine struct {
 // warningLevel is the level of printk without one, and of all that the driver prints of errors.
 const warningLevel = 4
 
-// DriverLine says what a line of the driver's kernel modules is about; not ok of all others, of what programs wrote, and of
-// what is neither an error nor a warning.
+// DriverLine returns the subject of a line of the driver's kernel modules; ok is false for all other lines, for lines
+// that programs wrote, and for lines that are neither an error nor a warning.
 func (r KernelRecord) DriverLine() (DriverLine, bool) {
 	fromModule := strings.HasPrefix(r.Message, "NVRM: ") || strings.HasPrefix(r.Message, "nvidia")
 	if r.Facility != 0 || !fromModule {

@@ -10,7 +10,7 @@ import (
 // kernelLogBytes is more than a record of /dev/kmsg has.
 const kernelLogBytes = 16 << 10
 
-// What reading the kernel log ends with, beside failures.
+// The ends of reading the kernel log, other than failures.
 var (
 	// ErrNoRecord is returned when there is no further record yet.
 	ErrNoRecord = errors.New("no further record")

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Machine says what a machine is; what it does not tell is "".
+// Machine identifies a machine; a missing field is "".
 type Machine struct {
 	Product, Vendor string // as the maker wrote them into the firmware
 	Kernel          string // release, such as 6.17.0-1014-nvidia
@@ -32,7 +32,7 @@ func ReadMachine(proc, sys fs.FS) Machine {
 	return machine
 }
 
-// told is the text of an attribute, "" where it is missing or kept from the reader.
+// told is the text of an attribute, "" if it is missing or the reader may not read it.
 func told(fsys fs.FS, name string) string {
 	text, err := readText(fsys, name)
 	if err != nil {
@@ -41,7 +41,7 @@ func told(fsys fs.FS, name string) string {
 	return strings.TrimRight(text, "\x00")
 }
 
-// HasNVIDIAModule says whether NVIDIA's driver is in the kernel, which shows it to containers without the
+// HasNVIDIAModule reports whether NVIDIA's driver is in the kernel. The kernel shows it to containers without the
 // driver's library too.
 //
 //	/sys/module/nvidia/version  580.142

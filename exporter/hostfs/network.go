@@ -8,11 +8,11 @@ import (
 	"strings"
 )
 
-// NetworkInterface is a network interface with hardware behind it. Nil is not told.
+// NetworkInterface is a network interface with hardware behind it. Nil is absent.
 type NetworkInterface struct {
 	Device            string // name, such as enp1s0f0np0
 	Receive, Transmit NetworkTraffic
-	// Up says whether frames can pass.
+	// Up reports whether frames can pass.
 	Up *bool
 	// BytesPerSecond is what the link can carry each way.
 	BytesPerSecond *float64
@@ -24,11 +24,11 @@ type NetworkTraffic struct{ Bytes, Errors, Dropped *uint64 }
 
 const netClass = "class/net"
 
-// ReadNetworkInterfaces reads the interfaces in /sys/class/net that belong to a device; bridges, bonds,
-// tunnels and the virtual cables of containers pass on what these carry. An interface that cannot be read
-// whole is among the results with what could be read, and in the error.
+// ReadNetworkInterfaces reads the interfaces in /sys/class/net that belong to a device; bridges, bonds, tunnels and the
+// virtual cables of containers pass on what these carry. An interface that cannot be read whole is in the results with
+// what could be read, and in the error.
 //
-// It is sysfs and not /proc/net/dev because that file is of the network namespace of whoever opens it,
+// It reads sysfs and not /proc/net/dev, because that file shows the network namespace of the process that opens it,
 // also in a procfs mounted from the host, while a sysfs shows the namespace in which it was mounted.
 //
 //	class/net/enp1s0f0np0                      link to ../../devices/pci0000:00/.../net/enp1s0f0np0
@@ -46,8 +46,8 @@ func ReadNetworkInterfaces(sys fs.FS) ([]NetworkInterface, error) {
 	return interfaces, errors.Join(errs...)
 }
 
-// HasNetworkHardware says whether an interface with hardware behind it is to be seen. In a network
-// namespace of a container none is.
+// HasNetworkHardware reports whether an interface with hardware behind it is visible. In a network namespace of a
+// container there is none.
 func HasNetworkHardware(sys fs.FS) bool {
 	names, err := listNetworkInterfaces(sys)
 	return err == nil && len(names) > 0
@@ -110,8 +110,8 @@ func linkState(operstate string) *bool {
 	return nil
 }
 
-// parseLinkSpeed parses Mb/s to bytes per second; nil is a speed that is not known, -1, or 4294967295 on
-// kernels before 3.18. The read fails with EINVAL while the interface is down.
+// parseLinkSpeed parses Mb/s to bytes per second; nil is an unknown speed, which the kernel prints as -1, or 4294967295
+// before 3.18. The read fails with EINVAL while the interface is down.
 //
 //	200000
 func parseLinkSpeed(text string) (*float64, error) {

@@ -50,7 +50,7 @@ func ReadNodes(sys fs.FS) ([]Node, error) {
 	return nodes, nil
 }
 
-// nodeID is the number in the name of a node's directory; the others there are lists such as online.
+// nodeID is the number in the name of a node's directory; the other entries there are lists such as online.
 func nodeID(directory string) (id int, isNode bool) {
 	digits, isNode := strings.CutPrefix(directory, "node")
 	number, err := strconv.ParseUint(digits, 10, 31)

@@ -10,21 +10,21 @@ import (
 	"strings"
 )
 
-// NvidiaFS is what the kernel module nvidia-fs, the kernel's half of GPUDirect Storage, tells of itself. Amounts
-// in MiB are cut off by the module: small ones read 0.
+// NvidiaFS is what the kernel module nvidia-fs, the kernel's half of GPUDirect Storage, reports of itself. The module
+// truncates amounts to MiB: small ones read 0.
 type NvidiaFS struct {
-	// Version is the module's, such as 2.28.4, without the last part where only the file version tells it.
-	// GDSVersion is that of the release it belongs to, "" where it is not built in.
+	// Version is the module's, such as 2.28.4, without the last part where only the version file has it. GDSVersion is
+	// that of the release it belongs to, "" where it is not built in.
 	Version, GDSVersion string
 	// Modules are the versions of the storage drivers that have registered with it, by name, such as nvme.
 	Modules map[string]string
-	// RWStats says whether reads and writes are counted; nil where neither parameter nor statistics tell.
+	// RWStats reports whether reads and writes are counted; nil where neither parameter nor statistics show it.
 	RWStats *bool
 	// ShadowBufferBytes is the memory pinned in buffers that shadow a GPU's; nil if the module is built
 	// without statistics.
 	ShadowBufferBytes *uint64
-	// Operations, Bytes and Errors are counts since the module was loaded or somebody wrote to its
-	// statistics, by operation. Reads and writes are there only while they are counted, errors of them always.
+	// Operations, Bytes and Errors are counts since the module was loaded or since its statistics were last reset by a
+	// write, by operation. Reads and writes are there only while they are counted, errors of them always.
 	Operations, Bytes, Errors map[string]uint64
 	// GPUs are those that have registered memory since.
 	GPUs []NvidiaFSGPU
@@ -106,8 +106,8 @@ var (
 	nvidiaFSNumber  = regexp.MustCompile(`([A-Za-z0-9_()%/-]+)=([0-9]+)`)
 )
 
-// parseNvidiaFSStats reads the statistics. Lines of a label that other versions have are passed over; a label may
-// stand twice, with other numbers behind it.
+// parseNvidiaFSStats reads the statistics. Labels of other versions are skipped; a label may occur twice, with other
+// numbers after it.
 //
 //	Reads				: n=12608 ok=12606 err=2 readMiB=12608 io_state_err=0
 //	GPU 0000:41:00.0  uuid:0a1b2c3d-4e5f-6071-8293-a4b5c6d7e8f9 : Registered_MiB=64 Cache_MiB=0 max_pinned_MiB=128
@@ -215,8 +215,8 @@ func nvidiaFSNumbers(text string) (map[string]uint64, error) {
 	return numbers, nil
 }
 
-// HasPeerMemory says whether a GPU offers its memory to the kernel's peer-to-peer DMA, without which no drive can
-// reach it but through nvidia-fs (Documentation/driver-api/pci/p2pdma.rst; drivers/pci/p2pdma.c makes the directory
+// HasPeerMemory reports whether a GPU offers its memory to the kernel's peer-to-peer DMA, without which a drive can
+// reach it only through nvidia-fs (Documentation/driver-api/pci/p2pdma.rst; drivers/pci/p2pdma.c makes the directory
 // when a driver adds memory).
 //
 //	/sys/bus/pci/drivers/nvidia/0000:41:00.0/p2pmem/size

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// NVMeController is one NVMe controller. Serial numbers are not read: nothing needs them.
+// NVMeController is one NVMe controller. Serial numbers are not read: no figure needs them.
 type NVMeController struct {
 	// Name is the kernel's, such as nvme0.
 	Name            string
@@ -19,8 +19,8 @@ type NVMeController struct {
 	Devices []string
 }
 
-// IsNVMeNamespace says whether a block device is an NVMe namespace: nvme0n1 is one; the
-// partition nvme0n1p2 is not, nor nvme0c1n1, a path behind a namespace of several.
+// IsNVMeNamespace reports whether a block device is an NVMe namespace: nvme0n1 is one; the partition nvme0n1p2 is not,
+// nor is nvme0c1n1, one of several paths to a namespace.
 func IsNVMeNamespace(device string) bool { return nvmeNamespace.MatchString(device) }
 
 var (
@@ -66,9 +66,8 @@ func readNVMeController(sys fs.FS, name string) (NVMeController, error) {
 	return controller, errors.Join(modelErr, firmwareErr, listErr)
 }
 
-// namespaceOf is the block device that an entry below a controller stands for, "" if it is something
-// else. With multipath the entry is a hidden path, nvme<subsystem>c<controller>n<namespace>, and
-// the device is nvme<subsystem>n<namespace>.
+// namespaceOf returns the block device of an entry below a controller, "" if it is something else. With multipath the
+// entry is a hidden path, nvme<subsystem>c<controller>n<namespace>, and the device is nvme<subsystem>n<namespace>.
 func namespaceOf(entry string) string {
 	if IsNVMeNamespace(entry) {
 		return entry
@@ -168,8 +167,8 @@ func readLimit(sys fs.FS, name string) (*float64, error) {
 	return limit, err
 }
 
-// readCelsius reads millidegrees. Nil is a value that is no temperature of a drive: a limit that
-// was never set reads as 65261850 (0xFFFF kelvin), one set to nothing as -273150.
+// readCelsius reads millidegrees. It returns nil for a value that is no temperature of a drive: a limit that was never
+// set reads as 65261850 (0xFFFF kelvin), a limit that was set to 0 as -273150.
 func readCelsius(sys fs.FS, name string) (*float64, error) {
 	return parseFile(sys, name, func(text string) (*float64, error) {
 		millidegrees, err := strconv.ParseInt(strings.TrimSpace(text), 10, 64)

@@ -22,18 +22,18 @@ const maxOpenFiles = 4096
 // OpenFile is a descriptor that a process holds.
 type OpenFile struct {
 	FD int
-	// Target is what the descriptor leads to: a path of the process's mount namespace (see ForeignPath), or
-	// the kernel's word for what has none, such as socket:[26411]. It is whatever somebody called the file.
+	// Target is the target of the descriptor: a path of the process's mount namespace (see ForeignPath), or the
+	// kernel's name for a file without path, such as socket:[26411]. The process chooses the path, so it is untrusted.
 	Target string
-	// Deleted says that the path leads there no more.
+	// Deleted reports that the path no longer leads there.
 	Deleted bool
 
-	// SizeBytes and Direct are told of regular files only. Direct says that the file is read and
-	// written past the page cache (O_DIRECT).
+	// SizeBytes and Direct are set for regular files only. Direct reports that the file is read and written past the
+	// page cache (O_DIRECT).
 	SizeBytes *uint64
 	Direct    *bool
-	// Inode is the number of the file in its file system, 0 where it is not told, and Device the
-	// device of that file system as major:minor, "" where it is not told.
+	// Inode is the number of the file in its file system, 0 if unknown, and Device the device of that file system as
+	// major:minor, "" if unknown.
 	Inode  uint64
 	Device string
 }
@@ -69,8 +69,8 @@ func OpenFiles(proc fs.FS, pid uint32) ([]OpenFile, error) {
 	return files, nil
 }
 
-// deletedRemark is what the kernel puts behind a path that has been removed (d_path in fs/d_path.c). A file
-// may be called that as well; nobody calls those so that are looked for here.
+// deletedRemark is what the kernel appends to a path that has been removed (d_path in fs/d_path.c). A name may end like
+// this too, but the names that this package looks for do not.
 const deletedRemark = " (deleted)"
 
 func readOpenFile(proc fs.FS, pid uint32, name string) (OpenFile, error) {
@@ -104,7 +104,7 @@ func readOpenFile(proc fs.FS, pid uint32, name string) (OpenFile, error) {
 	return file, nil
 }
 
-// fdInfo is what /proc/<pid>/fdinfo/<fd> tells of a regular file.
+// fdInfo is the content of /proc/<pid>/fdinfo/<fd> of a regular file.
 type fdInfo struct {
 	flags uint64 // as of open(2), in the numbers of the host's architecture
 	inode uint64 // since Linux 5.14, 0 before
@@ -140,15 +140,15 @@ func parseFDInfo(text string) (fdInfo, error) {
 	return info, nil
 }
 
-// direct says whether the flags of a regular file have O_DIRECT. Its number is O_DIRECTORY's on the other
-// architecture:
+// direct reports whether the flags of a regular file have O_DIRECT. Each architecture uses the number of the other
+// one's O_DIRECTORY:
 //
 //	          O_DIRECT  O_DIRECTORY
 //	x86-64     040000      0200000
 //	arm64     0200000       040000
 //
-// What is no directory cannot be opened with O_DIRECTORY, so either bit means O_DIRECT and nobody has to
-// know whose numbers they are. The exception is O_TMPFILE, which has O_DIRECTORY in it.
+// Only a directory can be opened with O_DIRECTORY, so either bit means O_DIRECT on either architecture. The exception
+// is O_TMPFILE, which includes O_DIRECTORY.
 func (i fdInfo) direct() bool {
 	const either, temporary = 0o240000, 0o20000000
 	if i.flags&temporary != 0 {
@@ -157,8 +157,8 @@ func (i fdInfo) direct() bool {
 	return i.flags&either != 0
 }
 
-// listNames lists up to limit names of a directory; more says that there are others. fs.ReadDir would read
-// and sort all of them first.
+// listNames lists up to limit names of a directory; more reports that there are others. fs.ReadDir would read and sort
+// all of them first.
 func listNames(fsys fs.FS, name string, limit int) (names []string, more bool, err error) {
 	opened, err := fsys.Open(name)
 	if err != nil {

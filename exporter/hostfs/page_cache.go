@@ -17,20 +17,20 @@ const (
 	maxCacheDepth = 32 // directories below each other
 )
 
-// ErrCacheHidden is wrapped where the kernel does not tell what is cached of a file: it does to the owner of
-// the file, to who may write it and to who has CAP_FOWNER, since otherwise one program could watch what
-// another one reads. It is an fs.ErrPermission.
+// ErrCacheHidden is wrapped where the kernel hides how much of a file is cached: it shows it to the owner of the file,
+// to users who may write it and to processes with CAP_FOWNER, since otherwise one program could watch what another one
+// reads. It is an fs.ErrPermission.
 var ErrCacheHidden = fmt.Errorf("what is cached of a file is told only to its owner, to who may write it and with CAP_FOWNER: %w", fs.ErrPermission)
 
-// CacheResident is how much of a file of this machine is in the page cache, in bytes, in whole pages; of a
-// directory that of all regular files below it. Links below it are not followed, and directories
-// that other file systems are mounted on are left out. A file with several names counts once. Files of a
-// tmpfs count too: the kernel calls them shared memory.
+// CacheResident is how much of a file of this machine is in the page cache, in bytes, in whole pages; of a directory
+// that of all regular files below it. Links below it are not followed, and directories that other file systems are
+// mounted on are left out. A file with several names counts once. Files of a tmpfs count too: the kernel calls them
+// shared memory.
 //
-// Files that go away meanwhile count nothing. It is an error if anything cannot be told, if the tree is too
-// large, and if it holds nothing but links.
+// Files that go away meanwhile count 0. It is an error if any part cannot be read, if the tree is too large, and if it
+// holds only links.
 func CacheResident(ctx context.Context, path string) (uint64, error) {
-	// Other than below it, a link that path itself is was named by somebody who meant where it leads.
+	// A link below path is not followed, but path itself may be a link: the user who named it means its target.
 	root, err := openNoWait(unix.AT_FDCWD, path, 0)
 	if err != nil {
 		return 0, &fs.PathError{Op: "open", Path: path, Err: err}

@@ -17,12 +17,12 @@ const (
 	mincoreWindow   = 1 << 30
 )
 
-// cachedBytes is how much of an open regular file is in the page cache.
+// cachedBytes returns how much of an open regular file is in the page cache.
 //
-// cachestat(2), of Linux 6.5, counts pages; it is unknown to older kernels and to the system call filters of
-// older container runtimes, which forbid what they do not know. The way before it is to map the file and
-// ask mincore(2), page by page. On overlayfs only that is right: there the file that is open
-// has no pages of its own, a mapping of it leads to the file below that has.
+// cachestat(2), since Linux 6.5, counts pages. Older kernels lack it, and the system call filters of older container
+// runtimes forbid calls that they do not list. The older way is to map the file and to call mincore(2), which reports
+// each page. On overlayfs only that is right: the open file has no pages of its own, and a mapping of it leads to the
+// file in the lower layer, which has them.
 func cachedBytes(ctx context.Context, fd int, stat *unix.Stat_t) (uint64, error) {
 	var mount unix.Statfs_t
 	if err := unix.Fstatfs(fd, &mount); err != nil {
@@ -41,7 +41,7 @@ func cachedBytes(ctx context.Context, fd int, stat *unix.Stat_t) (uint64, error)
 	return bytes, err
 }
 
-// cachestatBytes asks cachestat(2), which golang.org/x/sys/unix has the number of only.
+// cachestatBytes calls cachestat(2), of which golang.org/x/sys/unix has only the number.
 func cachestatBytes(ctx context.Context, fd int, size int64) (uint64, error) {
 	var pages uint64
 	for offset := int64(0); offset < size; offset += cachestatWindow {
@@ -59,9 +59,9 @@ func cachestatBytes(ctx context.Context, fd int, size int64) (uint64, error) {
 	return pages * uint64(os.Getpagesize()), nil
 }
 
-// mincoreBytes maps the file part by part, without access to its content, and asks mincore(2). To who may
-// not know, that says since Linux 5.2 that every page is there; so it is asked only where it tells the truth.
-// (gVisor says so to everybody.)
+// mincoreBytes maps the file part by part, without access to its content, and calls mincore(2). Since Linux 5.2 the
+// call reports every page as cached to callers without permission, so it is used only with permission. (gVisor reports
+// that to every caller.)
 func mincoreBytes(ctx context.Context, fd int, stat *unix.Stat_t) (uint64, error) {
 	if !mayKnowCache(fd, stat) {
 		return 0, ErrCacheHidden
@@ -99,8 +99,8 @@ func mincorePages(fd int, offset int64, length int, resident []byte) (count uint
 	return count, nil
 }
 
-// overflowUID is what an owner looks like whom the user namespace does not know; capabilities do not
-// reach his files.
+// overflowUID is the owner that the kernel shows for a UID outside the user namespace; capabilities do not apply to
+// such files.
 const overflowUID = 65534
 
 // mayKnowCache is the kernel's rule (can_do_mincore in mm/mincore.c): the owner, who has CAP_FOWNER, and

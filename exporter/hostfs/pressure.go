@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Pressure is the time lost waiting for a resource since boot, in seconds. Nil is not told: irq
-// has no Some line, and cpu had no Full line before kernel 5.13.
+// Pressure is the time lost waiting for a resource since boot, in seconds. Nil is absent: irq has no Some line, and cpu
+// had no Full line before kernel 5.13.
 type Pressure struct {
 	// Some is the time in which at least one task waited, Full that in which all did.
 	Some, Full *float64

@@ -16,9 +16,8 @@ func Comm(proc fs.FS, pid uint32) (string, error) {
 	return strings.TrimSuffix(string(content), "\n"), err
 }
 
-// ProcessCgroup reads the cgroup v2 path of a process from /proc/<pid>/cgroup: as the root of the
-// reader's cgroup namespace sees it. Where cgroup v2 is mounted beside v1 it is / for all processes;
-// where it is not mounted at all there is none, which is an error.
+// ProcessCgroup reads the cgroup v2 path of a process from /proc/<pid>/cgroup: relative to the root of the reader's
+// cgroup namespace. Where cgroup v2 is mounted next to v1 it is / for all processes; without cgroup v2 it is an error.
 //
 //	0::/system.slice/docker-4f5b3a.scope
 func ProcessCgroup(proc fs.FS, pid uint32) (string, error) {
@@ -48,19 +47,18 @@ func processFile(pid uint32, file string) string {
 	return strconv.FormatUint(uint64(pid), 10) + "/" + file
 }
 
-// hostPIDNamespace is what ns/pid of a process in the namespace that the machine was booted with leads
-// to. The kernel gives this namespace a fixed number (PID_NS_INIT_INO in linux/nsfs.h, 0xEFFFFFFC,
-// since 3.8); all others get numbers above 0xF0000000.
+// hostPIDNamespace is the link target of ns/pid of a process in the namespace that the machine was booted with. The
+// kernel gives this namespace a fixed number (PID_NS_INIT_INO in linux/nsfs.h, 0xEFFFFFFC, since 3.8); all others get
+// numbers above 0xF0000000.
 const hostPIDNamespace = "pid:[4026531836]"
 
-// HostPIDNamespace says whether the process that reads sees all processes of the machine. The driver
-// leaves a process that the caller's PID namespace does not have out of its lists, without an error,
-// so elsewhere an empty list means nothing.
+// HostPIDNamespace reports whether the reading process sees all processes of the machine. The driver leaves processes
+// outside the caller's PID namespace out of its lists, without an error, so elsewhere an empty list is no evidence.
 //
-// The rule is where /proc/self/ns/pid leads to: it asks the kernel about the very process that will
-// call the driver. Names of processes 1 and 2 would be a guess, and with the host's procfs
-// mounted in a container a wrong one: it shows the host's processes while the driver still goes by the
-// namespace of the caller. A procfs on which the reader is not to be seen has no self and is an error.
+// The rule is the target of /proc/self/ns/pid: it asks the kernel about the very process that will call the driver.
+// Names of processes 1 and 2 would be a guess, and with the host's procfs mounted in a container a wrong one: it shows
+// the host's processes while the driver still goes by the namespace of the caller. A procfs that does not show the
+// reader has no self and is an error.
 func HostPIDNamespace(proc fs.FS) (bool, error) {
 	link, err := fs.ReadLink(proc, "self/ns/pid")
 	if err != nil {

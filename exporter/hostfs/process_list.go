@@ -15,7 +15,7 @@ func CgroupProcesses(cgroups fs.FS, cgroup string) ([]uint32, error) {
 	return parseFile(cgroups, inCgroup(cgroup, "cgroup.procs"), parsePIDs)
 }
 
-// parsePIDs reads one PID a line. A process that moves while the file is read can stand there twice
+// parsePIDs reads one PID a line. A process that moves while the file is read can occur twice
 // (Documentation/admin-guide/cgroup-v2.rst, cgroup.procs).
 func parsePIDs(text string) ([]uint32, error) {
 	var pids []uint32
@@ -57,7 +57,7 @@ func ListProcesses(proc fs.FS) ([]uint32, error) {
 	return pids, nil
 }
 
-// ProcessExists says whether a process has a directory in /proc, whatever of it may be read.
+// ProcessExists reports whether a process has a directory in /proc, readable or not.
 func ProcessExists(proc fs.FS, pid uint32) bool {
 	_, err := fs.Stat(proc, strconv.FormatUint(uint64(pid), 10))
 	return err == nil

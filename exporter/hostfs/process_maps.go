@@ -13,9 +13,9 @@ import (
 // maxMapsBytes bounds what is read of a process's mappings: some hundred thousand of them.
 const maxMapsBytes = 32 << 20
 
-// MappedLibraries says which of the files a process has mapped, each given by how its name begins, such as
-// libcufile.so, from /proc/<pid>/maps. Of a process with more mappings than are read, those that were found are
-// returned with ErrTooLong, unless all were.
+// MappedLibraries returns which of the files, each given by the prefix of its name, such as libcufile.so, a process has
+// mapped, from /proc/<pid>/maps. If a process has more mappings than are read, the files found are returned with
+// ErrTooLong, unless all were found.
 //
 //	7f2b1c000000-7f2b1c2f0000 r-xp 00000000 103:02 9961475    /usr/local/cuda/lib64/libcufile.so.1.15.1
 func MappedLibraries(proc fs.FS, pid uint32, prefixes ...string) (map[string]bool, error) {
@@ -52,9 +52,9 @@ func mappedFile(line string) string {
 	return line
 }
 
-// scanLines calls visit with each line of a file, without its end, until visit has seen enough. Of a file of the
-// running machine it keeps a piece at a time in memory, since the kernel may make megabytes of it. whole says that no
-// more than limit bytes were there to be read.
+// scanLines calls visit with each line of a file, without its end, until visit returns that it is done. It keeps one
+// piece of a file of the running machine in memory at a time, since the kernel may generate megabytes. whole reports
+// that the file had at most limit bytes.
 func scanLines(fsys fs.FS, name string, limit int, visit func(line string) bool) (whole bool, err error) {
 	root, live := fsys.(dir)
 	if !live {
@@ -109,8 +109,8 @@ func scanDirectly(file string, limit int, visit func(line string) bool) (whole b
 	return false, nil
 }
 
-// visitLines calls visit with the whole lines of a piece, until that says it is enough, and returns what is left
-// behind the last.
+// visitLines calls visit with the whole lines of a piece, until visit returns that it is done, and returns the bytes
+// after the last line.
 func visitLines(piece []byte, visit func(line string) bool) (rest []byte, more bool) {
 	for {
 		line, rest, ended := bytes.Cut(piece, []byte("\n"))

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ProcessStat is what /proc/<pid>/stat tells of a process.
+// ProcessStat is the content of /proc/<pid>/stat.
 type ProcessStat struct {
 	// Comm is its short name, bytes that it chose.
 	Comm string
@@ -19,8 +19,8 @@ type ProcessStat struct {
 	CPUSeconds float64
 	// Threads is how many it has.
 	Threads uint64
-	// StartTicks is when it began, in ticks of 10 ms since boot. With the PID it tells processes apart: a PID
-	// is given to another process some time after the first has ended.
+	// StartTicks is the start time, in ticks of 10 ms since boot. It and the PID together identify a process: the
+	// kernel reuses a PID some time after its process has ended.
 	StartTicks uint64
 }
 
@@ -136,6 +136,6 @@ func parseBootTime(text string) (float64, error) {
 	return float64(booted), nil
 }
 
-// IsGone says whether an error of a process's file means that the process has ended: it may before the file
-// is opened, or between that and reading it, which the kernel answers with "no such process".
+// IsGone reports whether an error of a process's file means that the process has ended: before the file was opened, or
+// between that and reading it, where the kernel answers "no such process".
 func IsGone(err error) bool { return errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ESRCH) }

@@ -9,22 +9,22 @@ import (
 	"strings"
 )
 
-// ProcessStatus is the memory of a process by kind, in bytes. A field is nil where the kernel does not tell:
-// kernel threads and zombies have no memory of their own.
+// ProcessStatus is the memory of a process by kind, in bytes. A field is nil where the kernel has no figure: kernel
+// threads and zombies have no memory of their own.
 type ProcessStatus struct {
-	// InnerPID is the number of the process in its own PID namespace, as it writes it into its logs; 0 where
-	// the kernel does not tell (before 4.1).
+	// InnerPID is the number of the process in its own PID namespace, as the process writes it into its logs; 0 if
+	// unknown (kernels before 4.1).
 	InnerPID uint32
 	// Anon, File and Shmem are resident pages: private ones, those of mapped files, and shared memory, which
 	// has the host memory in it that CUDA has pinned. Pages that several processes map count for each.
 	Anon, File, Shmem *uint64
-	// Hugetlb are pages of the huge page pool, which are in none of the others.
+	// Hugetlb are pages of the huge page pool, which are in none of the other fields.
 	Hugetlb *uint64
 	// Swap is private memory that is swapped out.
 	Swap *uint64
 }
 
-// ReadProcessStatus reads /proc/<pid>/status (proc_pid_status(5)), which anybody may.
+// ReadProcessStatus reads /proc/<pid>/status (proc_pid_status(5)), which any user may read.
 //
 //	RssAnon:	 3563544 kB
 func ReadProcessStatus(proc fs.FS, pid uint32) (ProcessStatus, error) {
@@ -81,11 +81,10 @@ func (s *ProcessStatus) setInnerPID(numbers string) error {
 	return nil
 }
 
-// MayInspect says whether the reader may look into processes of other users: their descriptors, I/O and
-// maps. It tries, on process 1, which is root's: capabilities alone do not tell, since a security module
-// can refuse what they allow. A supervisor that hides itself from everybody (PR_SET_DUMPABLE) is no
-// measure, so a second refusal must come from process 2, on a machine the first kernel thread. Where
-// there is no such file there is nothing that is refused.
+// MayInspect reports whether the reader may inspect processes of other users: their descriptors, I/O and maps. It tries
+// on process 1, which belongs to root: capabilities alone do not decide, since a security module can refuse what they
+// allow. A supervisor may hide itself from all processes (PR_SET_DUMPABLE), so a second refusal must come from process
+// 2, the first kernel thread on a machine. Where there is no such file, there is no refusal.
 func MayInspect(proc fs.FS) bool {
 	_, err := fs.ReadFile(proc, processFile(1, "io"))
 	if !errors.Is(err, fs.ErrPermission) {

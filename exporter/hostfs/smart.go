@@ -10,8 +10,8 @@ import (
 // SMARTLogBytes is the length of an NVMe controller's health log.
 const SMARTLogBytes = 512
 
-// SMARTLog is what an NVMe controller says of its health, since it was made unless said otherwise. Counts
-// that the log keeps in 128 bits are floats: exact up to 2^53, rounded beyond.
+// SMARTLog is the health log of an NVMe controller, counted since its manufacture unless noted. Counts that the log
+// keeps in 128 bits are floats: exact up to 2^53, rounded beyond.
 type SMARTLog struct {
 	// Warnings holds the critical warnings by kind, each true while it lasts.
 	Warnings map[string]bool

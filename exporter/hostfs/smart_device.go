@@ -34,10 +34,9 @@ const (
 	nvmeDevicePathRoot = "/dev/"
 )
 
-// ReadSMARTLog asks the controller of this machine, such as nvme0, for its health log (Get Log Page 02h).
-// That takes CAP_SYS_ADMIN and the device node /dev/nvme0; without, the error is
-// fs.ErrPermission or fs.ErrNotExist. The drive composes the log when it is asked, so a drive in trouble
-// can keep the caller waiting for many seconds.
+// ReadSMARTLog asks the controller of this machine, such as nvme0, for its health log (Get Log Page 02h). That requires
+// CAP_SYS_ADMIN and the device node /dev/nvme0; without them the error is fs.ErrPermission or fs.ErrNotExist. The drive
+// composes the log on request, so a drive in trouble can block the caller for many seconds.
 func ReadSMARTLog(controller string) ([]byte, error) {
 	if !nvmeController.MatchString(controller) {
 		return nil, fmt.Errorf("%.40q is no NVMe controller", controller)

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ThermalZone is one temperature of the kernel's thermal framework, such as a zone that the firmware
-// describes (type acpitz). What part of a machine a zone measures is the firmware's secret.
+// ThermalZone is one temperature of the kernel's thermal framework, such as a zone that the firmware describes (type
+// acpitz). The firmware does not name the part of the machine that a zone measures.
 type ThermalZone struct {
 	Zone string // number
 	Type string // many zones may share one
@@ -31,8 +31,8 @@ const (
 	tripPrefix      = "trip_point_"
 )
 
-// ReadThermalZones reads /sys/class/thermal, in millidegrees. A zone or trip point that cannot be read
-// is left out and in the error. procfs knows no trip points.
+// ReadThermalZones reads /sys/class/thermal, in millidegrees. A zone or trip point that cannot be read is left out and
+// in the error. procfs does not read trip points.
 //
 //	class/thermal/thermal_zone0/type               acpitz
 //	class/thermal/thermal_zone0/temp               41200
@@ -72,7 +72,7 @@ func readThermalZone(sys fs.FS, number string) (ThermalZone, error) {
 	return zone, errors.Join(unlessNothingTold(err), tripErr)
 }
 
-// readTrips reads the trip points that are set: firmware without a limit says 0 or absolute zero.
+// readTrips reads the trip points that are set: firmware without a limit reports 0 or absolute zero.
 func readTrips(sys fs.FS, zone string) ([]ThermalTrip, error) {
 	entries, err := fs.ReadDir(sys, zone)
 	if err != nil {
@@ -96,9 +96,9 @@ func readTrips(sys fs.FS, zone string) ([]ThermalTrip, error) {
 	return trips, errors.Join(errs...)
 }
 
-// unlessNothingTold drops the error of a sensor that has no reading now: its device sleeps, is off, was
-// taken away since the directory was listed, or cannot measure what the driver offers. Nobody need mend that,
-// unlike an input/output error or a text that is no number.
+// unlessNothingTold drops the error of a sensor that has no reading now: its device sleeps, is off, was removed since
+// the directory was listed, or cannot measure what the driver offers. Such an error needs no repair, unlike an
+// input/output error or a text that is no number.
 func unlessNothingTold(err error) error {
 	for _, code := range []error{
 		fs.ErrNotExist, unix.EAGAIN, unix.ENODATA, unix.ENXIO, unix.ENODEV, unix.EBUSY, unix.EINVAL, unix.EOPNOTSUPP,
