@@ -38,8 +38,10 @@ const (
 const (
 	// askEvery is the time between two looks at what a gate waits for.
 	askEvery = 5 * time.Second
-	// clockProbe is how long the GPU is loaded before its clock is read.
+	// clockProbe is how long the GPU is loaded before its clock is read, and from one reading to the next.
 	clockProbe = 2 * time.Second
+	// clockStart is how long the command of the probe may take before it loads the GPU: Python with PyTorch takes 5 to 10 s.
+	clockStart = 30 * time.Second
 	// steadyFor is how long memory stands still before it is not waited for any more: nobody gives it back.
 	steadyFor   = time.Minute
 	steadyBytes = 64 << 20
@@ -241,17 +243,18 @@ func (k *gatekeeper) clock(ctx context.Context) error {
 	began := time.Now()
 	loading, stop := context.WithCancel(ctx)
 	defer stop()
-	ended := make(chan Printed, 1)
-	go func() { ended <- k.hands.Command(loading, probe.Argv, k.gates.Timeout) }()
-	var under Machine
+	ended := make(chan struct{})
+	var printed Printed // once ended is closed
+	go func() {
+		defer close(ended)
+		printed = k.hands.Command(loading, probe.Argv, k.gates.Timeout)
+	}()
+	under := k.underLoad(ctx, ended)
+	stop()
+	<-ended // before the arm comes up, which wants the memory that the command holds
 	detail := ""
-	select {
-	case <-time.After(clockProbe):
-		under = k.hands.Machine(ctx, k.cell)
-		stop()
-		<-ended
-	case printed := <-ended:
-		detail = fmt.Sprintf("the probe ended before the GPU was read: exit code %d %s", printed.ExitCode, printed.Problem)
+	if under == nil {
+		under, detail = &Machine{}, fmt.Sprintf("the probe ended before the GPU was read: exit code %d %s", printed.ExitCode, printed.Problem)
 	}
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -267,6 +270,34 @@ func (k *gatekeeper) clock(ctx context.Context) error {
 		facts.Detail = "it is the first probe of this arm and model"
 	}
 	return errors.Join(err, k.probed(facts, under.PState != nil && (facts.Limit == nil || *under.PState <= *facts.Limit)))
+}
+
+// underLoad reads the machine while a command loads its GPU, until clock and performance state are as the plan wants them, and
+// returns the reading with the highest clock. The first readings may precede the load. It returns nil if the command ended
+// before there was one.
+func (k *gatekeeper) underLoad(ctx context.Context, ended <-chan struct{}) (best *Machine) {
+	limit := k.pState()
+	for began := time.Now(); time.Since(began) < clockStart; {
+		select {
+		case <-ctx.Done():
+			return best
+		case <-ended:
+			return best
+		case <-time.After(clockProbe):
+		}
+		now := k.hands.Machine(ctx, k.cell)
+		if now.SMClockHertz == nil {
+			return &now // no later reading has one
+		}
+		if best == nil || *now.SMClockHertz >= *best.SMClockHertz {
+			best = &now
+		}
+		slow := k.gates.PState != "" && limit != nil && best.PState != nil && *best.PState > *limit
+		if *best.SMClockHertz >= k.gates.SMClock.MinHertz && !slow {
+			return best
+		}
+	}
+	return best
 }
 
 // pState is the slowest performance state that the plan takes; nil if that is the usual one of a cell that was never probed.

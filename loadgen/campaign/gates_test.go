@@ -79,15 +79,24 @@ func TestAGateOpensWhenTheMachineIsAsItShouldBe(t *testing.T) {
 			[]Event{{Event: eventGates, Slot: 9, Arm: "a", MemFree: number(100 * gib)}}, gateMemFreeWithin, gatePassed, 0},
 		"the first start counts, not the last": {"{within_first_celsius: 2}", func(s float64) Machine { return Machine{Celsius: number(60 - s/10)} },
 			[]Event{{Event: eventGates, Slot: 9, Celsius: number(53)}, {Event: eventGates, Slot: 9, Celsius: number(58)}}, gateGPUCelsius, gatePassed, 50},
-		"the clock is up under load":             {"{sm_clock: {min_hertz: 2e9, argv: [burn]}}", func(float64) Machine { return Machine{SMClockHertz: number(2.4e9)} }, nil, gateSMClock, gatePassed, 2},
-		"the clock stays down":                   {"{sm_clock: {min_hertz: 2e9, argv: [burn]}}", func(float64) Machine { return Machine{SMClockHertz: number(5e8)} }, nil, gateSMClock, gateTimedOut, 2},
+		"the clock is up under load": {"{sm_clock: {min_hertz: 2e9, argv: [burn]}}", func(float64) Machine { return Machine{SMClockHertz: number(2.4e9)} }, nil, gateSMClock, gatePassed, 2},
+		"the clock stays down":       {"{sm_clock: {min_hertz: 2e9, argv: [burn]}}", func(float64) Machine { return Machine{SMClockHertz: number(5e8)} }, nil, gateSMClock, gateTimedOut, 30},
+		"the command of the probe takes its time to load the GPU": {"{sm_clock: {min_hertz: 2e9, argv: [burn]}}", func(s float64) Machine {
+			if s < 7 {
+				return Machine{SMClockHertz: number(3.45e8)}
+			}
+			return Machine{SMClockHertz: number(2.4e9)}
+		}, nil, gateSMClock, gatePassed, 8},
+		"its state follows the clock": {probed + "p_state: P0}", func(s float64) Machine {
+			return Machine{SMClockHertz: number(min(2.4e9, 3e8*s)), PState: number(max(0, 12-s))}
+		}, nil, gatePState, gatePassed, 12},
 		"the performance state is P0 under load": {probed + "p_state: P0}", inState(0), nil, gatePState, gatePassed, 2},
-		"the GPU stays in an idle state":         {probed + "p_state: P0}", inState(8), nil, gatePState, gateTimedOut, 2},
+		"the GPU stays in an idle state":         {probed + "p_state: P0}", inState(8), nil, gatePState, gateTimedOut, 30},
 		"no state is read":                       {probed + "p_state: P0}", func(float64) Machine { return Machine{SMClockHertz: number(2.4e9)} }, nil, gatePState, gateNotObservable, 2},
 		"as fast as its runs usually are": {probed + "p_state: usual}", inState(2), []Event{stateBefore("a", 2), stateBefore("a", 2), stateBefore("a", 0), stateBefore("b", 0)},
 			gatePState, gatePassed, 2},
 		"slower than its runs usually are": {probed + "p_state: usual}", inState(2), []Event{stateBefore("a", 0), stateBefore("a", 0), stateBefore("a", 2), stateBefore("b", 2)},
-			gatePState, gateTimedOut, 2},
+			gatePState, gateTimedOut, 30},
 		"usual is what the first probe finds": {probed + "p_state: usual}", inState(5), []Event{stateBefore("b", 0)}, gatePState, gatePassed, 2},
 		"the probe does not run":              {"{sm_clock: {min_hertz: 2e9, argv: [other]}}", func(float64) Machine { return Machine{SMClockHertz: number(5e8)} }, nil, gateSMClock, gateNotObservable, 0},
 	} {

@@ -192,7 +192,7 @@ type Gates struct {
 	// MemFree is the least MemFree; MemFreeWithin how close it must be to that of the other arms' starts: 1GiB.
 	MemFree       Bytes  `yaml:"mem_free"`
 	MemFreeWithin *Bytes `yaml:"mem_free_within"`
-	// SMClockHertz is the least clock under a two-second probe; Probe is the command that loads the GPU meanwhile.
+	// SMClock is the least clock while a command loads the GPU. It is read every 2 s, until it is reached or 30 s are over.
 	SMClock *SMClock `yaml:"sm_clock"`
 	// PState is the performance state that the GPU must reach under the probe of SMClock: P0, or the one that earlier runs of the same
 	// arm and model mostly had. An idle GPU is in a slow one.
