@@ -11,7 +11,7 @@ import (
 // build is what the Go linker recorded of this binary.
 type build struct {
 	collector.Build
-	// CGO says whether the driver library can be loaded at all.
+	// CGO reports whether the build can load the driver library.
 	CGO bool
 }
 

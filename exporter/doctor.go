@@ -20,7 +20,7 @@ func (l *commandLine) doctor(ctx context.Context, stdout io.Writer) error {
 	return e.Doctor(ctx, stdout)
 }
 
-// openForPeople opens the host for a command that explains, so that nothing missing is an error.
+// openForPeople opens the host for a command that explains it, so that a missing source is no error.
 func (l *commandLine) openForPeople() (*Exporter, func() error, error) {
 	opened, err := l.openHost(false)
 	if err != nil {
@@ -33,7 +33,7 @@ func (l *commandLine) openForPeople() (*Exporter, func() error, error) {
 	return e, opened.close, nil
 }
 
-// Doctor prints each collector, what it lacks, what that costs and what mends it.
+// Doctor prints each collector, the needs that are not met, what you lose and how to fix it.
 func (e *Exporter) Doctor(ctx context.Context, w io.Writer) error {
 	scrape, err := e.runner.Scrape(ctx)
 	if err != nil {
@@ -73,7 +73,7 @@ func printOutcome(out io.Writer, o collector.Outcome) {
 // rounded is a duration for people.
 func rounded(d time.Duration) time.Duration { return d.Round(10 * time.Microsecond) }
 
-// costOf says what a page is without.
+// costOf describes what is missing from the page.
 func costOf(o collector.Outcome) string {
 	if o.State == collector.Absent {
 		return fmt.Sprintf("its %d families are not on the page", len(o.Spec.Metrics))

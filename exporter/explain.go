@@ -51,8 +51,8 @@ func (l *commandLine) explain(ctx context.Context, stdout io.Writer) error {
 	}
 }
 
-// Explain prints the ledger as a table, who holds GPU memory, what is charged to their cgroups,
-// why CUDA sees less than is available, and what is not known.
+// Explain prints the ledger as a table, the holders of GPU memory, what is charged to their cgroups, why CUDA sees less
+// than is available, and which figures are missing.
 func (e *Exporter) Explain(ctx context.Context, w io.Writer) error {
 	scrape, err := e.runner.Scrape(ctx)
 	if err != nil {
@@ -91,7 +91,7 @@ func printCached(out io.Writer, paths []collector.CachedPath) {
 	}
 }
 
-// placeOf says where the memory of a GPU is.
+// placeOf describes where the memory of a GPU is.
 func placeOf(a nvml.Architecture) string {
 	switch {
 	case a.InPool():
@@ -168,7 +168,7 @@ func (m *memoryAccount) printHolders(out io.Writer) {
 	}
 }
 
-// GroupTitle says what the two figures of a group mean on this machine.
+// GroupTitle describes the two figures of a group on this machine.
 func (m *memoryAccount) GroupTitle() string {
 	if m.Architecture.InPool() {
 		return "Charged and uncharged by cgroup, GiB: GPU-held memory is charged to none, so no limit stops it"

@@ -10,12 +10,12 @@ import (
 	"github.com/umascope/umascope/exporter/hostfs"
 )
 
-// gap is something that a scrape could not tell.
+// gap is a figure that a scrape could not read.
 type gap struct {
 	what string // a sentence without its end
-	why  string // "" where the sentence says it
-	mend string // "" where nothing helps
-	need string // name of the need that is not met, "" for others
+	why  string // "" where the sentence contains it
+	mend string // "" if there is no remedy
+	need string // name of the need that is not met, "" for other gaps
 }
 
 // gaps are what is missing, one sentence for each reason: a machine without cgroup v2 lacks a collector and
@@ -47,7 +47,7 @@ func (g *gaps) addOutcome(outcome collector.Outcome) {
 	}
 }
 
-// addMend adds what mends what is missing for a reason.
+// addMend adds the remedy for a reason.
 func (g gaps) addMend(why, mend string) {
 	for i := range g {
 		if g[i].why == why {
@@ -56,8 +56,8 @@ func (g gaps) addMend(why, mend string) {
 	}
 }
 
-// addLine adds why a line of the ledger is not known. Where that is for want of something that a collector
-// has said it lacks, one sentence is enough.
+// addLine adds why a line of the ledger is missing. If the reason is a need that a collector has already reported, that
+// one sentence is enough.
 func (g *gaps) addLine(line, rest string, why error) {
 	one := gap{what: fmt.Sprintf("Line %s is not known, its bytes are in %s", line, rest), why: why.Error()}
 	if errors.Is(why, hostfs.ErrNotHostCgroups) {
@@ -66,7 +66,7 @@ func (g *gaps) addLine(line, rest string, why error) {
 	g.add(one)
 }
 
-// take removes what is said of a need, and returns what mends it.
+// take removes the gaps of a need and returns its remedy.
 func (g *gaps) take(need string) (mend string) {
 	*g = slices.DeleteFunc(*g, func(one gap) bool {
 		if one.need == need {

@@ -15,14 +15,14 @@ import (
 	"github.com/umascope/umascope/exporter/nvml"
 )
 
-// account is what explain and the landing page say of one scrape: the ledger, who holds GPU
-// memory, and what is not known. Both print the same one, so that they cannot differ.
+// account is the result of one scrape for explain and the landing page: the ledger, the holders of GPU memory, and the
+// missing figures. Both print the same account, so that they cannot differ.
 type account struct {
 	Mode     collector.Mode
 	Outcomes []collector.Outcome
 	// Devices are the GPUs that were read.
 	Devices []nvml.Device
-	// Memory is nil when the memory of the host could not be read; Unknown says why.
+	// Memory is nil when the memory of the host could not be read; Unknown gives the reason.
 	Memory *memoryAccount
 	// Unknown are sentences on what is missing, and why.
 	Unknown []string
@@ -37,7 +37,7 @@ type memoryAccount struct {
 	// Lines add up to the pool, the largest first.
 	Lines        []ledger.Line
 	Architecture nvml.Architecture
-	// CUDA says what CUDA sees against what is available, and why they differ.
+	// CUDA compares what CUDA sees with what is available, and explains the difference.
 	CUDA string
 	// Nodes are the NUMA nodes of a machine on which a GPU's memory is one of them.
 	Nodes []hostfs.Node
@@ -54,8 +54,8 @@ type group struct {
 	HeldBytes    uint64
 }
 
-// accountFor looks at what a scrape has read. It must not wait for anything: it asks with a context
-// that has ended, and only the samples of collectors that have returned.
+// accountFor builds the account of a scrape. It must not block: it reads with a context that has ended, and only the
+// samples of collectors that have returned.
 func accountFor(scrape *collector.Scrape) account {
 	ended, cancel := context.WithCancel(context.Background())
 	cancel()
@@ -94,7 +94,7 @@ func (a *account) addEngines() {
 	}
 }
 
-// addCached keeps what is known of the paths; what the collector has failed with is said already.
+// addCached adds the figures of the paths; the error of the collector is reported elsewhere.
 func (a *account) addCached(paths []collector.CachedPath) {
 	a.Cached = paths
 	for _, path := range paths {
@@ -124,8 +124,8 @@ func (a *account) addMemory(reading collector.MemoryReading) {
 	}
 }
 
-// countedTwice says whether a remainder is further below 0 than figures that are not read in one moment can be:
-// 2 % of the pool. It is looked for on coherent machines only, whose rules nobody has measured yet.
+// countedTwice reports whether a remainder is further below 0 than figures of different moments explain: 2 % of the
+// pool. It applies to coherent machines only, whose rules have not been measured yet.
 func countedTwice(reading collector.MemoryReading, unattributed int64) bool {
 	return reading.Architecture == nvml.CoherentNUMA && unattributed < -int64(reading.Meminfo["MemTotal"]/50)
 }
@@ -152,8 +152,8 @@ func groupsOf(reading collector.MemoryReading) []group {
 	return groups
 }
 
-// cudaSentence says what cudaMemGetInfo reports as free, what the kernel could give, and why
-// the two are not the same figure.
+// cudaSentence describes what cudaMemGetInfo reports as free, what the kernel could free, and why the two figures
+// differ.
 func (a *account) cudaSentence(reading collector.MemoryReading) string {
 	free, hasFree := reading.Meminfo["MemFree"]
 	available, hasAvailable := reading.Meminfo["MemAvailable"]
@@ -179,8 +179,8 @@ func (a *account) cudaSentence(reading collector.MemoryReading) string {
 	}
 }
 
-// deviceFree lists the free memory of devices that have their own. What the driver reserves is part of NVML's total and
-// not of CUDA's.
+// deviceFree lists the free memory of devices that have their own. Memory that the driver reserves is part of NVML's
+// total and not of CUDA's.
 func (a *account) deviceFree() string {
 	text := ""
 	for _, device := range a.Devices {

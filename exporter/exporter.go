@@ -22,8 +22,7 @@ import (
 )
 
 const (
-	// DefaultAddress is where the exporter listens unless told otherwise: loopback, because what
-	// it shows names processes and containers.
+	// DefaultAddress is the default listen address: loopback, because the pages name processes and containers.
 	DefaultAddress = "127.0.0.1:10420"
 	// DefaultTelemetryPath is where the metrics are.
 	DefaultTelemetryPath = "/metrics"
@@ -49,7 +48,7 @@ type Settings struct {
 	TelemetryPath string
 	// HideOwnMetrics leaves out the go_ and process_ series of the exporter itself.
 	HideOwnMetrics bool
-	// Logger is told of changes of condition. Nil keeps silent.
+	// Logger receives changes of condition. Nil disables logging.
 	Logger *slog.Logger
 }
 
@@ -107,8 +106,8 @@ func (s Settings) check() error {
 	return nil
 }
 
-// isPagePath says whether a request can have this path: one in its shortest form, without a query and
-// without characters that need escaping. The mux panics on some of the others, and never finds the rest.
+// isPagePath reports whether a request can have this path: one in its shortest form, without a query and without
+// characters that need escaping. The mux panics on some other paths, and never matches the rest.
 func isPagePath(text string) bool {
 	plain := url.URL{Path: text}
 	return strings.HasPrefix(text, "/") && plain.EscapedPath() == text &&
@@ -140,7 +139,7 @@ func pickSpecs(names []string) ([]collector.Spec, error) {
 // Handler serves the metrics, the health pages and the landing page.
 func (e *Exporter) Handler() http.Handler {
 	mux := http.NewServeMux()
-	// Method GET of a pattern admits HEAD too; others are answered 405.
+	// A pattern with method GET matches HEAD too; other methods are answered 405.
 	mux.Handle("GET "+e.settings.TelemetryPath, e.pages.handler(e.writeMetrics))
 	mux.Handle("GET "+landingPath, e.pages.handler(e.writeLanding))
 	mux.HandleFunc("GET "+healthyPath, serveHealth)

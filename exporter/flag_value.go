@@ -9,8 +9,7 @@ import (
 	"time"
 )
 
-// value is a kingpin.Value whose error names the flag or argument: kingpin's own ones say only
-// what is wrong with the text.
+// value is a kingpin.Value whose error names the flag or argument: kingpin's own errors describe only the text.
 type value[T any] struct {
 	name   string
 	target *T

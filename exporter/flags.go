@@ -19,12 +19,12 @@ import (
 	"github.com/umascope/umascope/exporter/nvml"
 )
 
-// commandLine is a parsed command line. Every command has the flags it uses and no others, so
-// that none is accepted and ignored.
+// commandLine is a parsed command line. Every command has only the flags that it uses, so that no flag is accepted and
+// ignored.
 type commandLine struct {
 	app     *kingpin.Application
 	command string
-	ended   bool // help or version was printed: nothing else is to be done
+	ended   bool // help or version was printed: the program ends
 
 	log                             promslog.Config
 	mounts                          mounts

@@ -24,7 +24,7 @@ func (l *commandLine) defineSources(c *kingpin.CmdClause) {
 	c.Flag("engine.iteration-stats", "Ask TensorRT-LLM for its JSON statistics too, which hands each of them to one reader only.").BoolVar(&o.IterationStats)
 }
 
-// repeated is a kingpin.Value of a flag that may stand several times; each text is added.
+// repeated is a kingpin.Value of a repeatable flag; each text is added.
 type repeated struct {
 	name   string
 	secret bool // the text may hold a password and must not be repeated
@@ -46,7 +46,7 @@ func (r repeated) Set(text string) error {
 // String implements kingpin.Value: there is no default to show.
 func (r repeated) String() string { return "" }
 
-// IsCumulative tells kingpin that the flag may repeat.
+// IsCumulative reports to kingpin that the flag may repeat.
 func (r repeated) IsCumulative() bool { return true }
 
 func addEndpoint(o *collector.SourceOptions, list *[]*endpoint.Endpoint) func(string) error {

@@ -15,9 +15,8 @@ import (
 
 const healthcheckTimeout = 3 * time.Second
 
-// healthcheck asks the health page at address, for containers without curl. configFile says how to
-// get there with TLS and credentials, in the form that promtool and Prometheus have for it; "" when
-// the page needs neither.
+// healthcheck requests the health page at address, for containers without curl. configFile has the TLS settings and
+// credentials, in the HTTP client format of promtool and Prometheus; "" when the page needs neither.
 func healthcheck(ctx context.Context, address, configFile string, stdout io.Writer) error {
 	target, err := url.Parse(address)
 	if err != nil { // which would repeat the address, and that may hold a password
@@ -51,7 +50,7 @@ func healthcheck(ctx context.Context, address, configFile string, stdout io.Writ
 	return nil
 }
 
-// healthClient follows no redirect, whatever the file says: another server's health is no answer.
+// healthClient follows no redirect, even if the file allows it: another server's health is no answer.
 func healthClient(configFile string) (*http.Client, error) {
 	settings := &config.HTTPClientConfig{}
 	if configFile != "" {

@@ -4,7 +4,7 @@ import "github.com/umascope/umascope/cmd/terminal"
 
 const about = "Shows where the memory of a unified-memory machine went, GPU memory that no container is charged for included, as Prometheus metrics and as text. Without a verb it serves; what is not supported is absent, never zero."
 
-// guide is what --help says beside verbs and flags.
+// guide is the part of --help other than commands and flags.
 func guide() terminal.Guide {
 	return terminal.Guide{
 		First: []string{

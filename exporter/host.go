@@ -146,7 +146,7 @@ func (l *commandLine) driver(opened *openedHost) (nvml.Driver, error) {
 	return started.driver, nil
 }
 
-// sameFile says whether both paths lead to one file that is there.
+// sameFile reports whether both paths lead to the same existing file.
 func sameFile(a, b string) bool {
 	first, err := os.Stat(a)
 	if err != nil {

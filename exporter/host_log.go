@@ -21,7 +21,7 @@ func (logFiles) Open(name string) (fs.File, error) {
 	return openRegular("/" + name)
 }
 
-// openRegular opens a regular file, and nothing that would have to be waited for.
+// openRegular opens a regular file. It refuses files that could block, such as pipes.
 func openRegular(path string) (fs.File, error) {
 	file, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY, 0)
 	if err != nil {

@@ -26,7 +26,7 @@ func listen(addresses []string, explicit bool, stderr io.Writer) ([]net.Listener
 		}
 		if err != nil {
 			closeAll(open)
-			if errors.Is(err, syscall.EADDRNOTAVAIL) { // its link may bring it: whoever starts this is to try again
+			if errors.Is(err, syscall.EADDRNOTAVAIL) { // the link may bring the address later: the supervisor should try again
 				return nil, fmt.Errorf("--web.listen-address %s: this machine has no such address, or not yet", address)
 			}
 			return nil, badInput("--web.listen-address %s: %w%s", address, cause(err), addressAdvice(address, err))
@@ -39,7 +39,7 @@ func listen(addresses []string, explicit bool, stderr io.Writer) ([]net.Listener
 	return open, nil
 }
 
-// addressAdvice is what mends an address that cannot be listened on.
+// addressAdvice is the remedy for an address that cannot be listened on.
 func addressAdvice(address string, err error) string {
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
@@ -74,10 +74,9 @@ func listenNext(address string) (net.Listener, error) {
 // firstPassed is the first file descriptor that systemd passes (SD_LISTEN_FDS_START).
 const firstPassed = 3
 
-// passedSockets are the listening sockets that systemd opened before it started the program: LISTEN_FDS
-// of them, from file descriptor 3 on, if LISTEN_PID says that they are meant for this process
-// (man 3 sd_listen_fds). They are taken here and not by the toolkit for the same reason that each
-// listener has a server of its own.
+// passedSockets are the listening sockets that systemd opened before it started the program: LISTEN_FDS of them, from
+// file descriptor 3 on, if LISTEN_PID is this process (man 3 sd_listen_fds). They are taken here and not by the toolkit
+// for the same reason that each listener has a server of its own.
 func passedSockets() ([]net.Listener, error) {
 	count, err := strconv.Atoi(os.Getenv("LISTEN_FDS"))
 	if err != nil || count < 1 || os.Getenv("LISTEN_PID") != strconv.Itoa(os.Getpid()) {

@@ -15,10 +15,10 @@ import (
 	"github.com/umascope/umascope/exporter/collector"
 )
 
-// writeMetrics writes the scrape in the format that the request asks for.
+// writeMetrics writes the scrape in the format that the request accepts.
 func (e *Exporter) writeMetrics(w http.ResponseWriter, r *http.Request, scrape *collector.Scrape) {
 	promhttp.HandlerFor(append(joined{scrape}, e.own...), promhttp.HandlerOpts{
-		// What can be served is served; a page that is not there at all would hide more.
+		// Serve what is there: a missing page would hide more.
 		ErrorHandling:     promhttp.ContinueOnError,
 		ErrorLog:          gatherLog{e.settings.Logger},
 		EnableOpenMetrics: true,

@@ -15,12 +15,11 @@ import (
 
 // own gathers the series of the exporter's own process, under the names that all exporters use.
 //
-// It stands in for the client library's collectors of process and Go runtime. Those cost 300 µs and
-// 170 KB, as much as a page of everything else: most of it is for the network counters of the
-// whole machine, which they find under /proc/self/net, and for memory statistics of which few are
-// looked at. These cost a tenth.
+// It replaces the client library's collectors of process and Go runtime. Those cost 300 µs and 170 KB, as much as the
+// rest of a page: most of it goes into the network counters of the whole machine, which they read from /proc/self/net,
+// and into memory statistics that are rarely used. These cost a tenth.
 type own struct {
-	startTime float64 // Unix time in seconds, 0 if not known
+	startTime float64 // Unix time in seconds, 0 if unknown
 }
 
 // newOwn looks up what does not change. The live /proc is meant, wherever that of the host is.
@@ -40,7 +39,7 @@ func newOwn() own {
 	return own{startTime: started}
 }
 
-// Gather implements prometheus.Gatherer. What cannot be read is left out and is in the error.
+// Gather implements prometheus.Gatherer. Values that cannot be read are left out and named in the error.
 func (o own) Gather() ([]*dto.MetricFamily, error) {
 	page := runtimeFamilies()
 	if o.startTime > 0 {
@@ -86,7 +85,7 @@ func runtimeFamilies() []*dto.MetricFamily {
 	}
 	metrics.Read(samples)
 	for i, row := range rows {
-		if samples[i].Value.Kind() == metrics.KindUint64 { // a runtime without it says KindBad
+		if samples[i].Value.Kind() == metrics.KindUint64 { // a runtime without it returns KindBad
 			page = append(page, row.make(row.name, row.help, float64(samples[i].Value.Uint64())))
 		}
 	}

@@ -21,9 +21,9 @@ const (
 	maxWaiting = 1000
 )
 
-// pages makes pages: many at a time may wait for a collection, which they share and which costs
-// nothing; few at a time are put together, which costs CPU time. A finished page waits for its
-// reader in memory and keeps nobody else waiting.
+// pages makes pages. Many requests at a time may wait for a collection, which they share and which costs little; few
+// pages at a time are assembled, which costs CPU time. A finished page waits in memory for its reader and blocks no
+// other request.
 type pages struct {
 	runner  *collector.Runner
 	waiting chan struct{} // one for every request under way
@@ -74,7 +74,7 @@ func (p *pages) serve(w http.ResponseWriter, r *http.Request, write writePage) {
 	made.send()
 }
 
-// put makes the page and gives the slot back, whatever happens.
+// put makes the page and always gives the slot back.
 func (p *pages) put(w http.ResponseWriter, r *http.Request, scrape *collector.Scrape, write writePage) *heldPage {
 	defer func() { <-p.slots }()
 	body := p.buffers.Get().(*bytes.Buffer)
@@ -125,8 +125,8 @@ func deadlines(r *http.Request) (whole, collecting context.Context, cancel conte
 	return whole, collecting, func() { cancelCollecting(); cancelWhole() }
 }
 
-// serveHealth says that the server answers. It asks no collector: a machine in trouble is when
-// the exporter is needed, not when it should be restarted.
+// serveHealth answers that the server is up. It runs no collector: a machine in trouble is when the exporter is needed,
+// not when it should be restarted.
 func serveHealth(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	fmt.Fprintln(w, "ok")

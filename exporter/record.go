@@ -13,7 +13,7 @@ import (
 	"github.com/umascope/umascope/exporter/snapshot"
 )
 
-// record writes an archive of this host. The file appears under its name when it is complete.
+// record writes a snapshot of this host. The file appears under its name when it is complete.
 func (l *commandLine) record(ctx context.Context, stdout io.Writer) error {
 	host := l.mounts.live()
 	if _, err := hostfs.ReadMeminfo(host.Proc); err != nil {

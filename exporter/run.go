@@ -75,7 +75,7 @@ func report(stderr io.Writer, err error) int {
 
 func oneLine(text string) string { return printable(strings.ReplaceAll(text, "\n", "; ")) }
 
-// completion prints a script that asks the program itself for what may follow.
+// completion prints a shell script that asks the program for completions.
 func (l *commandLine) completion(stdout io.Writer) error {
 	template := kingpin.BashCompletionTemplate
 	if l.shell == "zsh" {

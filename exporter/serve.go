@@ -102,7 +102,7 @@ func (l *commandLine) serverSettings(e *Exporter) webserver.Settings {
 	return webserver.Settings{MostConnections: mostConnections, WriteTimeout: e.settings.CollectTimeout + sendTimeout, AllowHosts: l.allowHosts}
 }
 
-// usesVsock leaves sockets between virtual machines to the toolkit, which knows them.
+// usesVsock leaves sockets between virtual machines to the toolkit, which supports them.
 func usesVsock(addresses []string) bool {
 	for _, address := range addresses {
 		if strings.HasPrefix(address, "vsock://") {
@@ -115,7 +115,7 @@ func usesVsock(addresses []string) bool {
 func announce(w io.Writer, listeners []net.Listener, path, webConfig string) {
 	scheme := "http"
 	if webConfig != "" {
-		scheme = "http(s)" // the file says which
+		scheme = "http(s)" // the file decides which
 	}
 	for _, listener := range listeners {
 		fmt.Fprintf(w, "serving %s://%s%s\n", scheme, listener.Addr(), path)

@@ -17,7 +17,7 @@ func (l *commandLine) defineSecure(c *kingpin.CmdClause) {
 	c.Arg("folder", "Folder to make; it must not exist.").Required().StringVar(&l.secureFolder)
 }
 
-// secure makes the folder, and says what to do with it. The password is in a file and nowhere else.
+// secure makes the folder, and prints how to use it. The password is only in a file.
 func (l *commandLine) secure(stdout io.Writer) error {
 	folder, err := filepath.Abs(l.secureFolder)
 	if err != nil {

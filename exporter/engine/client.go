@@ -10,11 +10,11 @@ import (
 	"github.com/umascope/umascope/exporter/metric"
 )
 
-// Client asks engines.
+// Client reads engines.
 type Client struct {
 	endpoint.Client
-	// IterationStats asks TensorRT-LLM for its statistics in JSON too. It hands each of them to one reader
-	// only: with several readers all see holes.
+	// IterationStats asks TensorRT-LLM for its statistics in JSON too. The engine serves each entry to one reader only:
+	// with several readers all see gaps.
 	IterationStats bool
 }
 
@@ -23,9 +23,8 @@ type Client struct {
 var ErrDrains = fmt.Errorf("TensorRT-LLM hands its statistics on %s to one reader only and has no page on %s: set return_perf_metrics, or say --engine.iteration-stats",
 	metric.ForeignTensorRTLLMDrainingPath, metric.ForeignTensorRTLLMPagePath)
 
-// Read reads an engine. Before is the reading of the time before, zero if there is none: what does not
-// change while an engine runs is asked for once. That of a failed read is worth keeping too, unless
-// nobody could be reached.
+// Read reads an engine. Before is the previous reading, zero if there is none: values that are constant while an engine
+// runs are read once. Keep the reading of a failed read too, unless the engine could not be reached.
 func (c Client) Read(ctx context.Context, e *endpoint.Endpoint, before Reading) (Reading, error) {
 	reading := Reading{drains: before.drains}
 	var err error
@@ -70,7 +69,7 @@ func (c Client) drained(ctx context.Context, e *endpoint.Endpoint) (Reading, err
 	return reading, nil
 }
 
-// complete adds what engines tell in other places. What cannot be had there is not told.
+// complete adds the values that engines publish at other paths. Values that cannot be read there are absent.
 func (c Client) complete(ctx context.Context, e *endpoint.Endpoint, reading, before Reading) (Reading, error) {
 	if reading.follows(before) {
 		reading.Version, reading.properties, reading.identified = before.Version, before.properties, before.identified
@@ -87,7 +86,7 @@ func (c Client) complete(ctx context.Context, e *endpoint.Endpoint, reading, bef
 		var err error
 		reading.draining, err = c.lastIteration(ctx, e, before.draining)
 		if err != nil && reading.pageless {
-			return Reading{drains: true}, err // it tells nothing anywhere
+			return Reading{drains: true}, err // no path has a value
 		}
 		if reading.draining != nil && len(reading.Models) == 1 {
 			reading.draining.complete(&reading.Models[0])
@@ -96,7 +95,7 @@ func (c Client) complete(ctx context.Context, e *endpoint.Endpoint, reading, bef
 	return reading, nil
 }
 
-// follows says whether the engine is the one of the reading before, and has not begun anew since.
+// follows reports whether the engine is the same as in the previous reading and has not restarted since.
 func (r Reading) follows(before Reading) bool {
 	return before.Engine == r.Engine && r.tokens() >= before.tokens()
 }
@@ -114,8 +113,8 @@ func (r Reading) tokens() float64 {
 	return sum
 }
 
-// identify asks for version and name, until they are told or there is nothing that tells them: an engine that is
-// busy, or loads its model, may do so later.
+// identify asks for version and name until the engine returns them or has no path that does: an engine that is busy, or
+// loads its model, may return them later.
 func (c Client) identify(ctx context.Context, e *endpoint.Endpoint, reading *Reading) {
 	var err error
 	switch reading.Engine {
@@ -148,8 +147,8 @@ func (c Client) completeLlamaCPP(ctx context.Context, e *endpoint.Endpoint, m *M
 	}
 }
 
-// lastIteration is the newest of the statistics handed out. None is nothing new, not nothing to do: then
-// what was handed out before still holds.
+// lastIteration is the newest statistics entry served. An empty answer means no new entry, not an idle engine: then the
+// last entry still holds.
 func (c Client) lastIteration(ctx context.Context, e *endpoint.Endpoint, before *iteration) (*iteration, error) {
 	var iterations []iteration
 	if err := c.JSON(ctx, e, metric.ForeignTensorRTLLMDrainingPath, &iterations); err != nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/umascope/umascope/exporter/metric"
 )
 
-// readDynamoFrontend reads a page of Dynamo's frontend. It knows a model under two names, in lower case on
-// series of requests and as it was given on others: they are one, called as it was given.
+// readDynamoFrontend reads a page of Dynamo's frontend. A model has two names on it, in lower case on series of
+// requests and as given on other series: they are one model, under the name as given.
 func readDynamoFrontend(all view) []Model {
 	perRequest := []string{metric.ForeignDynamoInflight, metric.ForeignDynamoOutputTokens, metric.ForeignDynamoInputTokensSum}
 	models := map[string]Model{}
@@ -65,8 +65,8 @@ func dynamoRequested(v view, prompt *float64) *RequestedTokens {
 	}
 }
 
-// dynamoWorkers is how many workers the router of a frontend has, a data-parallel rank counting as one; 0 if
-// it does not tell: only a router that chooses by KV cache does.
+// dynamoWorkers is the number of workers of a frontend's router, a data-parallel rank counting as one; 0 if unknown:
+// only a router that chooses by KV cache reports it.
 func dynamoWorkers(all view) int {
 	workers := map[[2]string]bool{}
 	for _, one := range all.series(metric.ForeignDynamoWorkerRegistered) {
@@ -77,8 +77,8 @@ func dynamoWorkers(all view) int {
 	return len(workers)
 }
 
-// dynamoPool reads the KV cache of one worker, which says nothing of several. Dynamo reports 0 blocks for an
-// engine that does not tell.
+// dynamoPool reads the KV cache of one worker, which does not extend to several. Dynamo reports 0 blocks for an engine
+// that does not report its own.
 func dynamoPool(v view) Model {
 	blocks := reported(v.sum(metric.ForeignDynamoModelBlocks))
 	size := reported(v.sum(metric.ForeignDynamoModelBlockSize))
@@ -148,7 +148,7 @@ func completeFromWorker(all view, models []Model) {
 	}
 }
 
-// reported is nil for 0, with which Dynamo fills what it was not told.
+// reported is nil for 0, with which Dynamo fills missing values.
 func reported(value *float64) *float64 {
 	if value == nil || *value == 0 {
 		return nil

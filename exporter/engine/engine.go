@@ -1,9 +1,9 @@
-// Package engine translates what inference engines publish about themselves into one model: vLLM,
-// TensorRT-LLM, SGLang, Dynamo, llama.cpp and LMCache, each in its own words and units.
+// Package engine translates what inference engines publish about themselves into one model: vLLM, TensorRT-LLM, SGLang,
+// Dynamo, llama.cpp and LMCache, each with its own names and units.
 //
-// An engine is known by the names on its page, never by what its address or its operator calls it. What a
-// page does not have is nil, never zero, and nothing is worked out that the engine's own figures do
-// not give. The names themselves are in package metric, with origin and version.
+// The series names on its page identify an engine, never its address or a name from its operator. A value that a page
+// lacks is nil, never zero, and only the engine's own figures are used to derive values. The names themselves are in
+// package metric, with origin and version.
 package engine
 
 import (
@@ -17,27 +17,27 @@ import (
 	"github.com/umascope/umascope/exporter/metric"
 )
 
-// Reading is what one engine tells at one moment.
+// Reading is what one engine reports at one moment.
 type Reading struct {
 	// Engine is one of the values of metric.LabelEngine.
 	Engine string
-	// Version is the engine's own, "" if it does not tell.
+	// Version is the engine's own, "" if it does not report it.
 	Version string
-	// Families are the names of the engine's own series on its page, and Unread those of which no value is read:
-	// what a release has that this program does not know is among them.
+	// Families are the names of the engine's own series on its page, and Unread those of which no value is read, among
+	// them series of releases newer than this program.
 	Families, Unread int
 	// Models are those that it serves, in order of names. An engine that names none has one without a name.
 	Models []Model
 
-	// identified says that the engine has told its version, or has none to tell.
+	// identified reports that the engine has returned its version, or has none.
 	identified bool
-	// properties are what llama.cpp told when it was asked for that.
+	// properties are llama.cpp's answer to /props.
 	properties llamaProperties
-	// draining is what TensorRT-LLM handed out last, nil if nothing was.
+	// draining is TensorRT-LLM's latest statistics entry, nil if there was none.
 	draining *iteration
-	// drains says that the page's own address hands its content to one reader only.
+	// drains reports that the page's own address serves its content to one reader only.
 	drains bool
-	// pageless says that there is no page, only what is handed out.
+	// pageless reports that there is no page, only the draining statistics.
 	pageless bool
 }
 
@@ -45,7 +45,7 @@ type Reading struct {
 type Model struct {
 	Name string // as the engine writes it, with capitals where one of its series has them
 	Pool
-	// TierBytes are the bytes of KV cache in tiers beside the GPU.
+	// TierBytes are the bytes of KV cache in tiers other than the GPU.
 	TierBytes []TierValue
 	// TierUsedTokens and TierCapacityTokens are the tokens in such tiers, and their room.
 	TierUsedTokens, TierCapacityTokens []TierValue
@@ -89,7 +89,7 @@ type TierValue struct {
 // maxModels is how many models one source may have.
 const maxModels = 64
 
-// ErrUnknown is wrapped when a page is not one of a known engine.
+// ErrUnknown is wrapped when a page does not belong to a supported engine.
 var ErrUnknown = errors.New("not the page of a known engine")
 
 // dialect is how one engine writes its page.
@@ -99,9 +99,9 @@ type dialect struct {
 	read   func(view) []Model
 }
 
-// dialects lists the engines in the order in which they are looked for. A worker of Dynamo passes the
-// series of its engine through, and LMCache may share the page of the engine that it serves: then the engine
-// is the one that is told of.
+// dialects lists the engines in the order in which they are looked for. A worker of Dynamo passes the series of its
+// engine through, and LMCache may share the page of the engine that it serves: in both cases the reading is that of the
+// engine.
 func dialects() []dialect {
 	return []dialect{
 		{metric.EngineVLLM, metric.ForeignVLLMPrefix, readVLLM},
@@ -133,8 +133,8 @@ func Translate(page endpoint.Page) (Reading, error) {
 	return Reading{}, ErrUnknown
 }
 
-// perModel reads each model of a view: those that the label has on any of these names. A page without it
-// tells of one model without a name.
+// perModel reads each model of a view: the values of the label on any of these names. A page without the label has one
+// model without a name.
 func perModel(all view, label string, names []string, read func(view) Model) []Model {
 	var found []string
 	for _, name := range names {
@@ -193,7 +193,7 @@ func (v view) sum(names ...string) *float64 {
 	return nil
 }
 
-// requests are those of the states that are told.
+// requests are the counts of the reported states.
 func requests(byState map[string]*float64) map[string]float64 {
 	told := map[string]float64{}
 	for state, count := range byState {
@@ -204,14 +204,14 @@ func requests(byState map[string]*float64) map[string]float64 {
 	return told
 }
 
-// memory are the bytes of the kinds that are told. Zero is what engines fill in for a kind that they do not count.
+// memory are the bytes of the reported kinds. Engines report zero for a kind that they do not count.
 func memory(byKind map[string]*float64) map[string]float64 {
 	told := requests(byKind)
 	maps.DeleteFunc(told, func(_ string, bytes float64) bool { return bytes == 0 })
 	return told
 }
 
-// lookups is nil unless the total and all hits are told. Misses are what is left.
+// lookups is nil unless the total and all hits are reported. Misses are the remainder.
 func lookups(total *float64, hits map[string]*float64) *Lookups {
 	if total == nil {
 		return nil

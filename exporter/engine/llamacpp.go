@@ -27,7 +27,7 @@ func readLlamaCPP(all view) []Model {
 	}}
 }
 
-// llamaProperties are what /props tells of the server (tools/server/README.md).
+// llamaProperties is the answer of /props (tools/server/README.md).
 //
 //	{"total_slots": 1, "model_path": "../models/Llama-3.1-8B-Q4_K_M.gguf", "build_info": "b6500-4b8560a2"}
 type llamaProperties struct {
@@ -71,8 +71,8 @@ func (n *llamaNexts) UnmarshalJSON(text []byte) error {
 	return json.Unmarshal(text, (*[]llamaNext)(n))
 }
 
-// slotPool is the KV cache as the slots show it. Several slots say the size of one cache that they share, or each
-// that of its own part, and do not say which: then the capacity is not known.
+// slotPool is the KV cache as the slots show it. Several slots report either the size of one cache that they share, or
+// each the size of its own part, without a mark of which: then the capacity is unknown.
 func slotPool(slots []llamaSlot) Pool {
 	var pool Pool
 	if len(slots) == 1 {

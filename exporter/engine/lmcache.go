@@ -4,11 +4,11 @@ import (
 	"github.com/umascope/umascope/exporter/metric"
 )
 
-// readLMCache reads a page of LMCache that is not also one of an engine. Its hit rates are not read: they
-// are of the time since the last one and say 1 when nothing was asked for.
+// readLMCache reads a page of LMCache that is not also one of an engine. Its hit rates are not read: they cover the
+// time since the last read and are 1 when there was no lookup.
 //
-// Each worker of a tensor-parallel engine looks up the same tokens, of which it keeps its shard: of tokens
-// the worker with most counts, bytes add up.
+// Each worker of a tensor-parallel engine looks up the same tokens, of which it keeps its shard: of tokens the worker
+// with most counts, bytes add up.
 func readLMCache(all view) []Model {
 	names := []string{metric.ForeignLMCacheRequestedTokens, metric.ForeignLMCacheLocalBytes}
 	return perModel(all, metric.ForeignLabelModelName, names, func(v view) Model {

@@ -7,15 +7,15 @@ import (
 	"github.com/umascope/umascope/exporter/endpoint"
 )
 
-// Pool is a KV cache; nil is not told.
+// Pool is a KV cache; nil is absent.
 type Pool struct {
 	CapacityTokens, CapacityBlocks, CapacityBytes *float64
 	// UsedTokens and UsedRatio are what requests hold, the ratio from 0 to 1.
 	UsedTokens, UsedRatio *float64
 }
 
-// join puts the pools of an engine's replicas together. What one of them does not tell is not known of
-// all. Ratios count by the size of their pools; replicas are of one size where that is not told.
+// join combines the pools of an engine's replicas. A value that one of them lacks is unknown for all. Ratios are
+// weighted by the size of the pools; if a replica has no size, all count the same.
 func join(pools []Pool) Pool {
 	if len(pools) == 1 {
 		return pools[0]
@@ -49,7 +49,7 @@ func join(pools []Pool) Pool {
 	return all
 }
 
-// total adds up what all pools tell, nil if one does not or there are none.
+// total adds up a value of all pools, nil if one lacks it or there are no pools.
 func total(pools []Pool, of func(Pool) *float64) *float64 {
 	sum := 0.0
 	for _, p := range pools {
@@ -65,7 +65,7 @@ func total(pools []Pool, of func(Pool) *float64) *float64 {
 	return &sum
 }
 
-// ratio is a share as an engine gives it, nil if it is none: a page that says 37 means percent, or nothing.
+// ratio is a share as an engine gives it, nil if it is none: a page with 37 means percent, or is wrong.
 func ratio(value *float64) *float64 {
 	if value == nil || !(*value >= 0 && *value <= 1) {
 		return nil
@@ -73,7 +73,7 @@ func ratio(value *float64) *float64 {
 	return value
 }
 
-// product is nil if a factor is not told.
+// product is nil if a factor is missing.
 func product(a, b *float64) *float64 {
 	if a == nil || b == nil {
 		return nil
@@ -81,7 +81,7 @@ func product(a, b *float64) *float64 {
 	return new(*a * *b)
 }
 
-// labelNumber is a number that stands in a label, nil where something else does, such as None.
+// labelNumber parses a number in a label, nil for other text, such as None.
 func labelNumber(series endpoint.Series, label string) *float64 {
 	number, err := strconv.ParseUint(series.Labels[label], 10, 53)
 	if err != nil {

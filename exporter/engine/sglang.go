@@ -29,7 +29,7 @@ func readSGLang(all view) []Model {
 	})
 }
 
-// replicas are the views of the data-parallel replicas that a name tells of.
+// replicas returns a view of each data-parallel replica in the series of this name.
 func replicas(v view, name string) []view {
 	var views []view
 	for _, replica := range labelValues(v.series(name), metric.ForeignSGLangLabelReplica) {
@@ -40,7 +40,7 @@ func replicas(v view, name string) []view {
 
 // sglangGauge adds up a gauge over replicas. Of priorities the series for all of them counts.
 func sglangGauge(v view, name string) *float64 {
-	var values []Pool // of which only one field is used: what one replica does not tell is not known
+	var values []Pool // of which only one field is used: a value that one replica lacks is unknown
 	for _, replica := range replicas(v, name) {
 		values = append(values, Pool{UsedTokens: sglangValue(replica, name)})
 	}
@@ -90,7 +90,7 @@ func sglangPool(v view) Pool {
 		if page := sglangPageSize(v); pool.CapacityTokens != nil && page != nil && *page > 0 {
 			pool.CapacityBlocks = new(*pool.CapacityTokens / *page)
 		}
-		// Zero is a pool that does not say: some kinds of model never set it.
+		// Zero means that the size of the pool is unknown: some kinds of model never set it.
 		if gigabytes := sglangValue(replica, metric.ForeignSGLangKVGigabytes); gigabytes != nil && *gigabytes > 0 {
 			pool.CapacityBytes = new(*gigabytes * (1 << 30))
 		}

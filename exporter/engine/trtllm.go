@@ -42,7 +42,7 @@ func tensorRTLLMLookups(v view, prompt *float64) *Lookups {
 	return found
 }
 
-// blockPool is a KV cache that is told of in blocks.
+// blockPool is a KV cache that is reported in blocks.
 func blockPool(blocks, used, tokensPerBlock, usedRatio *float64) Pool {
 	if usedRatio == nil && blocks != nil && used != nil && *blocks > 0 {
 		usedRatio = ratio(new(*used / *blocks))
@@ -80,7 +80,7 @@ type iteration struct {
 	} `json:"inflightBatchingStats"`
 }
 
-// complete fills in what the page does not tell: older releases have few series on it.
+// complete fills in what the page lacks: older releases have few series on it.
 func (it *iteration) complete(m *Model) {
 	kv := it.KVCache
 	if m.CapacityBlocks == nil {

@@ -46,8 +46,8 @@ const (
 	CallThresholdSlowdown  Call = "nvmlDeviceGetTemperatureThreshold_SLOWDOWN"
 	CallThresholdOperating Call = "nvmlDeviceGetTemperatureThreshold_GPU_MAX"
 
-	// CallXIDErrors registers for XID events when it is first made; then it says how many there have
-	// been and never enters the library, so that it is answered of a device that is lost, too.
+	// CallXIDErrors registers for XID events when it is first made; later calls return the counts without entering the
+	// library, so that they work for a lost device, too.
 	CallXIDErrors Call = "nvmlEventSetWait_XID"
 	// CallMIGDevices and CallMIGProcesses go through the parts of a partitioned GPU, with a few library
 	// calls for each.
@@ -74,7 +74,7 @@ type reading struct {
 	once bool
 	// every is how long an answer is good for, 0 for this pass only.
 	every time.Duration
-	// needless says that the answer would add nothing to what is known already; nil is never.
+	// needless reports that the answer would repeat a value that was already read; nil is never.
 	needless func(*draft) bool
 	// apply puts a successful answer into the draft, converted to base units.
 	apply func(*draft, Value)
@@ -88,7 +88,7 @@ type reading struct {
 // and powers together, and moves no faster than heat does.
 const marginAge = 10 * time.Second
 
-// slowAge is how long is good what changes when somebody changes it, or counts what should not happen.
+// slowAge is the maximum age of values that change only when an administrator changes them, or that count faults.
 const slowAge = 30 * time.Second
 
 // vitalReadings are made first in every pass: who the device is, who holds its memory, and where
@@ -109,13 +109,12 @@ func vitalReadings() []reading {
 	}
 }
 
-// valueReadings follow, the ones that matter most first, so that a call that hangs costs least.
+// valueReadings follow, the most important first, so that a call that hangs costs least.
 //
-// Nearly all of the time goes into three of them (H200, driver 580, asked once a second): energy 3.4 ms
-// and the times of clock events 1.2 ms, which one call for field values answers in 4.2 ms, and the
-// margin, 0.9 ms. All others are answered from what the driver has at hand, in 0.15 ms together. What the
-// links and the parts of a partitioned GPU cost has not been measured: the links are read rarely, and the
-// parts only where there are some.
+// Three of them take nearly all of the time (H200, driver 580, asked once a second): energy 3.4 ms and the times of
+// clock events 1.2 ms, which one call for field values answers in 4.2 ms, and the margin, 0.9 ms. The driver answers
+// all others from memory, in 0.15 ms together. The cost of the links and of the parts of a partitioned GPU has not been
+// measured: the links are read rarely, and the parts only where there are some.
 func valueReadings() []reading {
 	return []reading{
 		eventReading(),
@@ -161,8 +160,8 @@ func eventReading() reading {
 		apply: applyXIDErrors}
 }
 
-// trafficReadings come last, if at all: for each of them the driver counts for 20 ms. The fields that
-// count bytes for nothing (197 and 198) are no substitute, since nvml.h lets them wrap at any time.
+// trafficReadings come last, if enabled: for each of them the driver counts for 20 ms. The fields that count bytes
+// without that cost (197 and 198) are no substitute, since nvml.h lets them wrap at any time.
 func trafficReadings() []reading {
 	return []reading{
 		{call: CallPCIeTransmit, symbol: "nvmlDeviceGetPcieThroughput", apply: func(d *draft, v Value) { d.PCIeTransmitBytesPerSecond = times(v.Number, kilo) }, needless: hasNoLink},

@@ -15,7 +15,7 @@ const (
 	AddressingATS  AddressingMode = 2 // the GPU walks the CPU's page tables
 )
 
-// Evidence is what a driver says about where the memory of a GPU is. Nil is not answered.
+// Evidence is the driver's answers about the place of the GPU's memory. Nil is not answered.
 type Evidence struct {
 	Name string
 	// Memory is the return code of the memory call, MemoryTotalBytes its total on Success.
@@ -29,22 +29,21 @@ type Evidence struct {
 	MIG        bool    // the GPU is partitioned
 }
 
-// Classify decides where the memory of a GPU is.
+// Classify returns where the memory of a GPU is.
 //
 //	integrated           the memory call answers NOT_SUPPORTED exactly, the GPU is not partitioned, and it is
-//	                     known by name as integrated or walks the CPU's page tables (ATS)
-//	integrated_carveout  known as integrated, yet the call answers with clearly less than the host's memory
-//	shimmed              known as integrated, yet the call answers with the host's memory, within 10 %: a
+//	                     integrated by its name or walks the CPU's page tables (ATS)
+//	integrated_carveout  integrated by its name, yet the call answers with clearly less than the host's memory
+//	shimmed              integrated by its name, yet the call answers with the host's memory, within 10 %: a
 //	                     replacement library is at work
 //	coherent_numa        the call answers, the memory has a NUMA node, and the link is coherent (ATS or C2C)
 //	coherent_driver      the call answers, there is no node, and the link is coherent
-//	discrete             the call answers and nothing says otherwise
+//	discrete             the call answers, without evidence of the above
 //	unknown              everything else
 //
-// A memory call that fails in any other way says nothing: a GPU that is lost (15), blocked (4, 17)
-// or whose library does not match the driver (18) must not pass for integrated. Nor does
-// a total near the host's memory suffice for shimmed: an H200 (141 GB) in a host of 128 GiB
-// is discrete.
+// A memory call that fails in any other way is no evidence: a GPU that is lost (15), blocked (4, 17) or whose library
+// does not match the driver (18) must not pass for integrated. Nor does a total near the host's memory suffice for
+// shimmed: an H200 (141 GB) in a host of 128 GiB is discrete.
 func Classify(e Evidence) Architecture {
 	ats := e.Addressing != nil && *e.Addressing == AddressingATS
 	known := knownIntegrated(e.Name)
@@ -65,8 +64,8 @@ func Classify(e Evidence) Architecture {
 	return Discrete
 }
 
-// classifyAnswering is for an integrated GPU whose memory call answers although it has no memory
-// of its own: by sizes, which decide nothing while the host's is unknown.
+// classifyAnswering classifies an integrated GPU whose memory call answers although it has no memory of its own. It
+// compares the total with the host's memory, and returns ArchitectureUnset while either is unknown.
 func classifyAnswering(total, pool uint64) Architecture {
 	ratio := float64(total) / float64(pool)
 	switch {

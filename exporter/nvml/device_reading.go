@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// From NVML's units (mW, mJ, ns, MHz, KB/s, per cent) to base units. nvml.h does not say whether its KB
-// are of 1000 or 1024 bytes.
+// Factors from NVML's units (mW, mJ, ns, MHz, KB/s, per cent) to base units. nvml.h does not define whether its KB are
+// of 1000 or 1024 bytes.
 const (
 	kilo    = 1e3
 	milli   = 1e3
@@ -30,7 +30,7 @@ type draft struct {
 	evidence        Evidence
 	lists           int // process lists of this pass that are read or cannot exist
 	listsRead       int
-	supportedEvents *uint64            // mask of the reasons for clocks that the device knows
+	supportedEvents *uint64            // mask of the reasons for clocks that the device supports
 	activeEvents    *uint64            // mask of those in force
 	seenEvents      uint64             // those that were ever in force
 	marginCelsius   *float64           // degrees left on the T.Limit scale, which ends at 0
@@ -46,9 +46,8 @@ func newDraft(index int, options ReaderOptions) draft {
 	}
 }
 
-// device is what is known so far, with the derived values worked out. It shares maps and lists with
-// the draft: those are replaced and never changed once they are in it, but for the process list, which
-// is shown only when it is complete.
+// device returns the values read so far, with the derived values. It shares maps and lists with the draft: those are
+// replaced and never changed once they are in it, except the process list, which is shown only when it is complete.
 func (d *draft) device() Device {
 	c := d.Device
 	c.ProcessesRead = d.listed()
@@ -59,13 +58,13 @@ func (d *draft) device() Device {
 	c.ClockEventActive = d.clockEventActive()
 	c.Instances = d.attributed()
 	if c.Architecture == Integrated {
-		// The traffic share of a memory that is not there: GB10 answers 0 whatever it does.
+		// The traffic share of memory that does not exist: GB10 always answers 0.
 		c.MemoryUtilizationRatio = nil
 	}
 	return c
 }
 
-// listed says whether the process lists are complete: one was read and none failed.
+// listed reports whether the process lists are complete: one was read and none failed.
 func (d *draft) listed() bool { return d.lists == listCount && d.listsRead > 0 }
 
 const listCount = 3
@@ -180,9 +179,8 @@ func applyClockEvents(d *draft, v Value) {
 	d.seenEvents |= v.Number
 }
 
-// clockEventActive is the mask of reasons by name. Of a device that does not say which reasons it
-// knows, those are taken that it has ever given or whose time it counts: a 0 for a reason that it
-// could not give would be made up.
+// clockEventActive is the mask of reasons by name. For a device that does not report its supported reasons, these are
+// the reasons that it has ever given or whose time it counts: a 0 for an unsupported reason would be invented.
 func (d *draft) clockEventActive() map[string]bool {
 	if d.activeEvents == nil {
 		return nil

@@ -28,8 +28,8 @@ func applyInstanceProcesses(d *draft, v Value) {
 	d.Instances = instances
 }
 
-// attributed are the instances with their processes, out of the list of the whole GPU where that says
-// of each process which instance it runs on.
+// attributed returns the instances with their processes, from the list of the whole GPU if that has the instance of
+// each process.
 func (d *draft) attributed() []Instance {
 	if len(d.Instances) == 0 || !d.saysInstances() {
 		return d.Instances
@@ -41,7 +41,7 @@ func (d *draft) attributed() []Instance {
 	return instances
 }
 
-// saysInstances says whether the list of the whole GPU is complete and tells where each process runs.
+// saysInstances reports whether the list of the whole GPU is complete and has the instance of each process.
 func (d *draft) saysInstances() bool {
 	return d.listed() && !slices.ContainsFunc(d.Processes, func(p Process) bool {
 		return p.GPUInstance == nil || p.ComputeInstance == nil

@@ -3,8 +3,8 @@ package nvml
 // maxLinks is NVML_NVLINK_MAX_LINKS of nvml.h.
 const maxLinks = 36
 
-// hasNoLink says that the GPU sits in the processor: the driver then gives a placeholder for its link,
-// generation 1 and one lane, on GB10.
+// hasNoLink reports that the GPU is part of the processor: the driver then gives a placeholder for its link, generation
+// 1 and one lane, on GB10.
 func hasNoLink(d *draft) bool { return d.Architecture.InPool() }
 
 func applyLinkFields(d *draft, v Value) {

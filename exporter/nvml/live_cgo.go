@@ -42,11 +42,10 @@ func newLive(library nvml.Interface) *live {
 	return l
 }
 
-// Init loads and initialises the library. One that could not be loaded is looked for each time. One that
-// could stays what it is for as long as the program runs, whatever is installed in its place: the
-// dynamic linker binds this program to it with the first call and does not let go, neither for another
-// nvml.Interface nor for another path. After a driver upgrade only a restart helps, and the text of
-// LibRMVersionMismatch says so.
+// Init loads and initialises the library. A library that could not be loaded is looked for each time. A library that
+// was loaded stays loaded as long as the program runs, whatever is installed in its place: the dynamic linker binds
+// this program to it with the first call, also for another nvml.Interface or another path. After a driver upgrade only
+// a restart helps, as the text of LibRMVersionMismatch explains.
 func (l *live) Init() Return {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -59,8 +58,8 @@ func (l *live) Init() Return {
 	return Return(code)
 }
 
-// Shutdown releases the library; handles are worth nothing after it. While a wait for events does not
-// return it answers InUse and leaves the library open: shutting down under a call can end the process.
+// Shutdown releases the library; handles are invalid after it. While a wait for events does not return it answers InUse
+// and leaves the library open: shutting down under a call can end the process.
 func (l *live) Shutdown() Return {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -18,18 +18,18 @@ const (
 	listenFor = 200 * time.Millisecond
 	// listenGrace is how much longer a wait may take before it counts as one that hangs.
 	listenGrace = 5 * time.Second
-	// maxXIDs bounds the codes that are told apart; those beyond count as the driver's own "unknown".
+	// maxXIDs is the maximum number of codes counted separately; further codes count as the driver's own "unknown".
 	maxXIDs = 256
-	// unknownXID is the code of an event whose code the driver does not know (nvmlEventData_t in nvml.h).
+	// unknownXID is the code of an event whose code the driver cannot determine (nvmlEventData_t in nvml.h).
 	unknownXID = 999
 )
 
-// listeners count XID events: each device has an event set of its own, so that one that is lost does
-// not end the waiting for the others, and a thread that waits on it. Reading once a scrape would not
-// do: while the driver hangs, no scrape gets to ask, and that is when the event matters.
+// listeners count XID events: each device has its own event set, so that a lost device does not end the wait for the
+// others, and a thread that waits on it. Reading once a scrape would not do: while the driver hangs, scrapes cannot
+// ask, and that is when the event matters.
 //
-// Counts go on when the library is opened anew. What happens between the end of one opening and the
-// registration in the next is not delivered to anybody.
+// The counts continue when the library is opened again. Events between the end of one opening and the registration in
+// the next are lost.
 type listeners struct {
 	library nvml.Interface
 
@@ -78,7 +78,7 @@ func (l *listeners) heardOf(one *listener) (map[string]uint64, nvml.Return) {
 	defer l.mu.Unlock()
 	switch {
 	case one.code == nvml.ERROR_GPU_IS_LOST:
-		// Other calls find that out too. What was counted says why it is lost.
+		// Other calls find that out too. The counts show why it is lost.
 	case one.code != nvml.SUCCESS:
 		return nil, one.code
 	case time.Since(one.since) > listenFor+listenGrace:
@@ -100,8 +100,8 @@ func (l *listeners) drop(d nvml.Device, one *listener) {
 	one.set.Free()
 }
 
-// listener is that of a device, begun if there is none, or one that ended with an end that did not come
-// about. Only one thread asks for a device at a time.
+// listener returns the listener of a device. It starts one if there is none, or if the last one was stopped for a
+// shutdown that did not take place. Only one thread at a time asks for a device.
 func (l *listeners) listener(d nvml.Device) (*listener, nvml.Return) {
 	l.mu.Lock()
 	one := l.open[d]
@@ -147,7 +147,7 @@ func (l *listeners) register(d nvml.Device) (*listener, nvml.Return) {
 	return &listener{uuid: uuid, set: set, stop: make(chan struct{}), done: make(chan struct{})}, nvml.SUCCESS
 }
 
-// listen counts events until it is told to stop or a wait fails.
+// listen counts events until it is stopped or a wait fails.
 func (l *listeners) listen(one *listener) {
 	runtime.LockOSThread() // a wait that hangs takes its thread along
 	defer runtime.UnlockOSThread()
@@ -227,7 +227,7 @@ func (one *listener) tellToStop() {
 	}
 }
 
-// isStopped says whether the thread has ended because it was told to.
+// isStopped reports whether the thread has ended because it was stopped.
 func (one *listener) isStopped() bool {
 	select {
 	case <-one.stop:

@@ -4,8 +4,8 @@ package nvml
 
 import "github.com/NVIDIA/go-nvml/pkg/nvml"
 
-// linkErrorFields are the error counters of one NVLink. Up to Hopper there are three; Blackwell has
-// others in their place. A kind that two fields give is taken from the one that is answered.
+// linkErrorFields are the error counters of one NVLink. Up to Hopper there are three; Blackwell replaces them. A kind
+// that two fields give is taken from the field that answers.
 func linkErrorFields() []field {
 	return []field{
 		{"replay", nvml.FI_DEV_NVLINK_ERROR_DL_REPLAY},
@@ -60,8 +60,8 @@ func links(d nvml.Device, count int) ([]Link, nvml.Return) {
 	return found, nvml.SUCCESS
 }
 
-// linkErrors are the errors of one link by kind, out of its state and the answers to kinds; none of a
-// link that is down, whose counters mean nothing.
+// linkErrors returns the errors of one link by kind, from its state and the answers to kinds; none for a link that is
+// down, whose counters are meaningless.
 func linkErrors(kinds []field, answers []nvml.FieldValue) map[string]uint64 {
 	if state, code := fieldAnswer(answers[0]); code == Success && state == uint64(nvml.FEATURE_DISABLED) {
 		return nil

@@ -2,7 +2,7 @@
 
 package nvml
 
-// Live returns a driver that has nothing to offer: the library can be called through cgo only.
+// Live returns a driver without any library: the library can be called through cgo only.
 func Live() Driver { return noDriver{} }
 
 type noDriver struct{}

@@ -43,8 +43,8 @@ func readInstance(d nvml.Device, index int, read func(nvml.Device, *Instance) nv
 	return instance, read(handle, &instance)
 }
 
-// describeInstance reads what an instance is and how full its memory is. Handles are reused when
-// instances are made and destroyed, so nothing is kept from pass to pass.
+// describeInstance reads the identity of an instance and how full its memory is. Handles are reused when instances are
+// made and destroyed, so none is kept from pass to pass.
 func describeInstance(handle nvml.Device, instance *Instance) nvml.Return {
 	gpu, code := handle.GetGpuInstanceId()
 	if code != nvml.SUCCESS {

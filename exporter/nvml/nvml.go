@@ -1,9 +1,8 @@
 // Package nvml turns NVIDIA's management library into plain device structs.
 //
-// A Driver answers single calls: the live library (loaded at run time, never linked), a
-// recording, or nothing at all. A Reader asks it in one thread per device and publishes
-// each value as it is read, so that a call that hangs costs only what comes after it.
-// The package knows nothing of Prometheus and imports nothing of ours.
+// A Driver answers single calls: the live library (loaded at run time, never linked), a recording, or no driver at all.
+// A Reader asks it in one thread per device and publishes each value as it is read, so that a call that hangs costs
+// only what comes after it. The package does not depend on Prometheus or on other packages of this project.
 package nvml
 
 import (
@@ -32,8 +31,8 @@ type Process struct {
 	PID uint32 `json:"pid"`
 	// UsedBytes is nil where the driver gives none (all ones in NVML).
 	UsedBytes *uint64 `json:"used_bytes,omitempty"`
-	// GPUInstance and ComputeInstance say on which part of a partitioned GPU it runs, nil (all ones
-	// in NVML) where it is not partitioned or the driver does not say.
+	// GPUInstance and ComputeInstance identify the part of a partitioned GPU that it runs on, nil (all ones in NVML)
+	// where the GPU is not partitioned or the driver does not report it.
 	GPUInstance     *uint32 `json:"gpu_instance,omitempty"`
 	ComputeInstance *uint32 `json:"compute_instance,omitempty"`
 }
@@ -52,7 +51,7 @@ type Instance struct {
 	TotalBytes *uint64 `json:"total_bytes,omitempty"`
 	UsedBytes  *uint64 `json:"used_bytes,omitempty"`
 	FreeBytes  *uint64 `json:"free_bytes,omitempty"`
-	// Processes are those that run on it. ProcessesRead tells an empty list from one that was refused.
+	// Processes are those that run on it. ProcessesRead separates an empty list from one that was refused.
 	Processes     []Process `json:"processes,omitempty"`
 	ProcessesRead bool      `json:"processes_read,omitempty"`
 }
@@ -76,7 +75,7 @@ type Driver interface {
 	Shutdown() Return
 }
 
-// Architecture says where the memory of a GPU is.
+// Architecture is where the memory of a GPU is.
 type Architecture string
 
 // The architectures, by the table in the documentation of Classify.
@@ -90,14 +89,14 @@ const (
 	ArchitectureUnset Architecture = "unknown"
 )
 
-// InPool says whether GPU allocations of this architecture come from the pool of /proc/meminfo
-// in a way that only the driver's process lists can see.
+// InPool reports whether GPU allocations of this architecture come from the pool of /proc/meminfo in a way that only
+// the driver's process lists show.
 func (a Architecture) InPool() bool {
 	return a == Integrated || a == IntegratedCarved || a == Shimmed
 }
 
-// TakesFromPool says whether GPU allocations of this architecture come out of MemTotal of /proc/meminfo: where
-// they are InPool, and where the GPU's own memory is onlined as a node of it.
+// TakesFromPool reports whether GPU allocations of this architecture come out of MemTotal of /proc/meminfo: where they
+// are InPool, and where the GPU's own memory is onlined as a node of it.
 func (a Architecture) TakesFromPool() bool { return a.InPool() || a == CoherentNUMA }
 
 // Device is one GPU as read in one pass. Nil is not supported or not read, never zero.
@@ -112,8 +111,8 @@ type Device struct {
 	// NUMANode is the node that the GPU's memory is onlined as, nil where it is none.
 	NUMANode *int
 
-	// Processes is the merged process list by PID (a PID in several lists counts once, with its
-	// largest value). ProcessesRead says whether it is complete: a list was read and none failed.
+	// Processes is the merged process list by PID (a PID in several lists counts once, with its largest value).
+	// ProcessesRead reports whether it is complete: a list was read and none failed.
 	Processes     []Process
 	ProcessesRead bool
 
@@ -140,12 +139,12 @@ type Device struct {
 	ECCErrors              map[string]float64 // by kind: corrected, uncorrected
 	RemappedRows           map[string]float64 // by kind: correctable, uncorrectable, pending, failed
 
-	// XIDErrors counts the driver's error reports by XID code since the Driver was made, nil where they
-	// are not delivered. They are read of a device that is lost too: they say why it is.
+	// XIDErrors counts the driver's error reports by XID code since the Driver was made, nil where they are not
+	// delivered. They are read for a lost device too: they give the reason.
 	XIDErrors map[uint64]uint64
 
-	// The link to the host; an integrated GPU has none that these calls know of. Traffic is read only
-	// if the options ask for it.
+	// The link to the host; these calls report none for an integrated GPU. Traffic is read only if the options enable
+	// it.
 	PCIeReplays                *float64
 	PCIeGeneration             *float64
 	PCIeGenerationMax          *float64
@@ -155,12 +154,12 @@ type Device struct {
 	PCIeReceiveBytesPerSecond  *float64
 	NVLinks                    []Link
 
-	// MIGEnabled says whether the GPU is partitioned, nil if it cannot be. Instances are its parts,
-	// those that this process may see; InstancesRead tells none from not read.
+	// MIGEnabled reports whether the GPU is partitioned, nil if it cannot be. Instances are its parts, those that this
+	// process may see; InstancesRead separates none from not read.
 	MIGEnabled    *bool
 	Instances     []Instance
 	InstancesRead bool
-	// Denied says that values of the whole of a partitioned GPU were refused for want of privilege.
+	// Denied reports that values of the whole of a partitioned GPU were refused for lack of privilege.
 	Denied bool
 
 	// Supported holds, for every call that was answered, whether the device supports it.
@@ -168,15 +167,15 @@ type Device struct {
 	Supported map[Call]bool
 	// Errors holds the calls that ought to work here and did not.
 	Errors map[Call]Return
-	// Return is Success, or the code with which the device was lost; nothing else is read then.
+	// Return is Success, or the code with which the device was lost; no other value is read then.
 	Return Return
 	// Hung is the call that has not returned, "" when all have; Since when it was made.
 	Hung  Call
 	Since time.Time
 }
 
-// HeldKnown says whether HeldBytes is the whole: the process list is complete and the driver gives
-// a figure for every process in it.
+// HeldKnown reports whether HeldBytes is the whole: the process list is complete and the driver gives a figure for
+// every process in it.
 func (d Device) HeldKnown() bool {
 	return d.ProcessesRead && allKnown(d.Processes)
 }
@@ -184,7 +183,7 @@ func (d Device) HeldKnown() bool {
 // HeldBytes is the GPU memory held by processes, as far as the driver gives figures.
 func (d Device) HeldBytes() uint64 { return held(d.Processes) }
 
-// HeldKnown says whether HeldBytes is the whole.
+// HeldKnown reports whether HeldBytes is the whole.
 func (i Instance) HeldKnown() bool { return i.ProcessesRead && allKnown(i.Processes) }
 
 // HeldBytes is the memory held by the processes of the instance, as far as the driver gives figures.

@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// Errors of a pass, to be tested with errors.Is. What was read beside them is returned with them.
+// Errors of a pass, for errors.Is. Values that were read are returned with them.
 var (
-	// ErrUnavailable is wrapped when there is no library, driver or cgo; the message says which and what to do.
+	// ErrUnavailable is wrapped when there is no library, driver or cgo; the message names which and the remedy.
 	ErrUnavailable = errors.New("no GPU driver")
 	// ErrHung is wrapped when a call has not returned in time.
 	ErrHung = errors.New("GPU driver hangs")
@@ -19,8 +19,8 @@ var (
 	ErrLost = errors.New("GPU lost")
 )
 
-// Snapshot is all that one pass has read. Devices are by index; those that could not be
-// read say so in Hung, Errors and Return.
+// Snapshot is all that one pass has read. Devices are by index; for a device that could not be read, Hung, Errors and
+// Return give the reason.
 type Snapshot struct {
 	Devices                    []Device
 	DriverVersion, CUDAVersion string
@@ -35,9 +35,9 @@ type Pass struct {
 	beginning *beginning
 }
 
-// Processes waits until identity, architecture and process lists of every device are in, and
-// for nothing else. Devices whose lists did not come are among the devices, with ProcessesRead
-// false, and in the error (ErrHung, ErrLost). Without a driver there is only ErrUnavailable.
+// Processes waits only until identity, architecture and process lists of every device have been read. Devices whose
+// lists are missing are among the devices, with ProcessesRead false, and in the error (ErrHung, ErrLost). Without a
+// driver it returns only ErrUnavailable.
 func (p *Pass) Processes(ctx context.Context) ([]Device, error) {
 	if err := p.wait(ctx); err != nil {
 		return nil, err
@@ -83,7 +83,7 @@ func (p *Pass) Snapshot(ctx context.Context) (Snapshot, error) {
 	return snapshot, errors.Join(errs...)
 }
 
-// wait waits for the library to open and begins the reads if nobody has.
+// wait waits for the library to open and starts the reads unless they have started.
 func (p *Pass) wait(ctx context.Context) error {
 	b := p.beginning
 	err := arrived(ctx, b.done)

@@ -11,7 +11,7 @@ type read struct {
 	draft draft
 	call  Call // the call that the thread is in, or was in last
 	since time.Time
-	// number counts the calls; overdue is the number of one that somebody waited for in vain.
+	// number counts the calls; overdue is the number of the call for which a caller's wait timed out.
 	number, overdue int
 	listedClosed    bool
 	over            bool // done is closed: what comes later is dropped
@@ -24,8 +24,8 @@ func (r *read) device() Device {
 	return r.draft.device()
 }
 
-// waitedInVain returns the device for somebody who has stopped waiting for its lists. Others may
-// still get them, but a read that is in the same call by the next pass is taken for hung.
+// waitedInVain returns the device to a caller that stops waiting for its lists. Other callers may still get them, but a
+// read that is in the same call at the next pass counts as hung.
 func (r *read) waitedInVain() Device {
 	r.unit.mu.Lock()
 	defer r.unit.mu.Unlock()

@@ -23,12 +23,12 @@ type ReaderOptions struct {
 	Now func() time.Time
 	// Architecture overrides the memory architecture of every device, "" detects it.
 	Architecture Architecture
-	// PoolBytes is MemTotal of the host. It is needed only to tell what an integrated GPU means
-	// whose memory call answers although it has no memory; 0 leaves such a GPU unknown.
+	// PoolBytes is MemTotal of the host. It is needed only to classify an integrated GPU whose memory call answers
+	// although it has no memory; with 0 such a GPU is unknown.
 	PoolBytes uint64
 	// Skip lists calls that are never made.
 	Skip []Call
-	// PCIeThroughput asks for PCIe traffic, for which the driver keeps each device busy for 40 ms.
+	// PCIeThroughput enables reading of PCIe traffic, for which the driver keeps each device busy for 40 ms.
 	PCIeThroughput bool
 }
 
@@ -49,7 +49,7 @@ type Reader struct {
 	notBefore time.Time
 }
 
-// library is what is known while the library is open, up to the next time it must be opened.
+// library is the state of the open library, valid until it must be opened again.
 type library struct {
 	driverVersion, cudaVersion string
 	units                      []*unit
@@ -63,7 +63,7 @@ type library struct {
 type beginning struct {
 	done  chan struct{}
 	since time.Time
-	hung  bool // somebody has given up waiting
+	hung  bool // a caller has given up waiting
 
 	err     error
 	code    Return
@@ -112,7 +112,7 @@ func (r *Reader) begin() *beginning {
 	return b
 }
 
-// ended is a beginning that nobody has to wait for.
+// ended returns a finished start with this error, so that callers do not wait.
 func (r *Reader) ended(err error) *beginning {
 	done := make(chan struct{})
 	close(done)
@@ -201,7 +201,7 @@ func (r *Reader) load() (*library, Return) {
 	return l, Success
 }
 
-// succeed tells the devices who they were. Where their number has changed nobody knows which is which.
+// succeed passes the devices' former identities on. If their number has changed, the devices cannot be matched.
 func (l *library) succeed(before *library) {
 	if len(l.units) != len(before.units) {
 		return
@@ -237,7 +237,7 @@ func (r *Reader) backOff() {
 	r.notBefore = r.options.Now().Add(r.delay)
 }
 
-// busy says whether a thread is inside a call on any device. The library is not shut down under it.
+// busy reports whether a thread is inside a call on any device. The library is not shut down under it.
 func (l *library) busy() bool {
 	for _, u := range l.units {
 		if u.busy() {

@@ -14,12 +14,11 @@ import (
 // keeps takes about 60 KiB.
 const maxLineBytes = 1 << 20
 
-// Replay returns a Driver that gives the answers of a recording, read to its end now. A call that
-// was recorded several times is answered in that order, and the last answer repeats. A call that
-// was never recorded answers NotRecorded.
+// Replay returns a Driver that gives the answers of a recording, read to its end now. A call that was recorded several
+// times is answered in that order, and the last answer repeats. A call that was never recorded answers NotRecorded.
 //
-// Errors name the line. What a recording holds is checked where it could do harm: its size, call
-// names, device numbers and the number of devices.
+// Errors name the line. The parts of a recording that could do harm are checked: its size, call names, device numbers
+// and the number of devices.
 func Replay(r io.Reader) (Driver, error) {
 	scanner := bufio.NewScanner(io.LimitReader(r, maxRecordingBytes+1))
 	scanner.Buffer(nil, maxLineBytes)
@@ -102,7 +101,7 @@ func parseEntry(line []byte) (entry, error) {
 	return e, nil
 }
 
-// strictJSON decodes one JSON object and nothing after it.
+// strictJSON decodes exactly one JSON object.
 func strictJSON(line []byte, into any) error {
 	decoder := json.NewDecoder(bytes.NewReader(line))
 	decoder.DisallowUnknownFields()

@@ -5,7 +5,7 @@ import "fmt"
 // Return is a return code of the library (nvmlReturn_t, nvml.h). Negative codes are ours.
 type Return int32
 
-// The return codes that are told apart.
+// The return codes that this package handles separately.
 const (
 	NotRecorded             Return = -2 // the recording that is replayed does not have the call
 	NotBuilt                Return = -1 // this program has no way to call the library
@@ -30,7 +30,7 @@ const (
 	Unknown                 Return = 999
 )
 
-// String says what the code means and, where somebody can do something about it, what.
+// String returns the meaning of the code and, where there is one, the remedy.
 func (r Return) String() string {
 	if text, ok := returnTexts()[r]; ok {
 		return text
@@ -64,7 +64,7 @@ func returnTexts() map[Return]string {
 	}
 }
 
-// unsupported says whether the code means that the call cannot work here, as opposed to having failed.
+// unsupported reports whether the code means that the call cannot work here, as opposed to having failed.
 func (r Return) unsupported() bool {
 	switch r {
 	case NotSupported, FunctionNotFound, InvalidArgument, ArgumentVersionMismatch, Deprecated, NotRecorded:
@@ -73,8 +73,8 @@ func (r Return) unsupported() bool {
 	return false
 }
 
-// lost says whether the code makes the handles of this library life worthless, so that the
-// library must be shut down and initialised again.
+// lost reports whether the code invalidates the handles of this library life, so that the library must be shut down and
+// initialised again.
 func (r Return) lost() bool {
 	switch r {
 	case GPUIsLost, Uninitialized, DriverNotLoaded:

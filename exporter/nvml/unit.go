@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// reprobeAfter is how long an answer "not supported" is believed: long, since it changes with a
-// driver at most, but not for ever, since a device that is in trouble gives it too.
+// reprobeAfter is how long an answer "not supported" is valid: long, since it changes at most with the driver, but not
+// for ever, since a device in trouble gives it too.
 const reprobeAfter = 10 * time.Minute
 
 // unit is one device while the library is open. At most one goroutine, and so one thread, is
@@ -26,9 +26,9 @@ type unit struct {
 	known   map[Call]bool // calls made once that have been answered
 	kept    map[Call]keptValue
 	refused map[Call]refusal
-	current *read // nil while nobody is inside the driver
+	current *read // nil while no thread is inside the driver
 	lost    Return
-	xids    map[uint64]uint64 // as last told: of a lost device nobody may be left to ask
+	xids    map[uint64]uint64 // as last reported: a lost device may no longer answer
 }
 
 type refusal struct {
@@ -47,17 +47,17 @@ func newUnit(index int, driver Driver, calls table, options ReaderOptions) *unit
 		known: map[Call]bool{}, kept: map[Call]keptValue{}, refused: map[Call]refusal{}}
 }
 
-// succeed takes over from the unit of the same place in the last opening of the library what a device that is
-// still lost cannot tell any more: its identity and the errors that say why.
+// succeed takes from the unit of the same index in the last opening of the library the values that a lost device can no
+// longer report: its identity and the errors that give the reason.
 func (u *unit) succeed(before *unit) {
 	before.mu.Lock()
 	defer before.mu.Unlock()
 	u.base.UUID, u.xids = before.base.UUID, before.xids
 }
 
-// start begins a read, joins the one under way, or says at once why there is none: the thread
-// is still inside a call that somebody has given up waiting for. Of a lost device only that is read
-// which does not need its handle. lose is called when the device is lost.
+// start starts a read, joins the one in progress, or returns at once why there is none: the thread is still inside a
+// call that a caller has given up waiting for. For a lost device only values that do not need its handle are read. lose
+// is called when the device is lost.
 func (u *unit) start(lose func(Return)) *read {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -130,7 +130,7 @@ func (u *unit) ask(r *read, readings []reading) bool {
 	return true
 }
 
-// begin says whether the call is to be made, and notes it as under way.
+// begin reports whether to make the call, and records it as in progress.
 func (u *unit) begin(r *read, c reading) bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -142,7 +142,7 @@ func (u *unit) begin(r *read, c reading) bool {
 	return true
 }
 
-// needless says that the call need not be made, and takes in what is known in its place.
+// needless reports that the call need not be made, and applies the value already read in its place.
 func (u *unit) needless(r *read, c reading) bool {
 	now := u.now()
 	kept, hasKept := u.kept[c.call]
@@ -186,7 +186,7 @@ func (u *unit) settle(r *read, c reading, value Value, code Return) bool {
 	return true
 }
 
-// lostBy is the code that says that the device is lost: that of the call or of one of its parts.
+// lostBy returns the code that reports the device as lost: that of the call or of one of its parts.
 func lostBy(c reading, value Value, code Return) Return {
 	if code.lost() {
 		return code
@@ -234,13 +234,12 @@ func (u *unit) noteFields(r *read, call Call, value Value) {
 	}
 }
 
-// noteRefusal sorts a refusal: not supported, a matter of privilege, or a failure. On a partitioned GPU
-// whoever has not the privilege to monitor it is refused what belongs to all instances together; that
-// is no failure but its rule.
+// noteRefusal classifies a refusal: not supported, a lack of privilege, or a failure. On a partitioned GPU a process
+// without the privilege to monitor it is refused the values of all instances together; that is its rule, no failure.
 func (u *unit) noteRefusal(r *read, call Call, code Return) {
 	switch {
 	case code == NotRecorded:
-		// Whether the device supports it is not known.
+		// Whether the device supports it is unknown.
 	case code.unsupported():
 		u.support(r, call, false)
 	case code == NoPermission && r.draft.evidence.MIG:
@@ -290,7 +289,7 @@ func (u *unit) end(r *read) Return {
 	return r.draft.Return
 }
 
-// busy says whether a thread is inside a call.
+// busy reports whether a thread is inside a call.
 func (u *unit) busy() bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()
