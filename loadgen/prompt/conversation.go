@@ -2,29 +2,29 @@ package prompt
 
 import "strconv"
 
-// Turn is one message of the user. What comes after it is the server's own answer.
+// Turn is one message of the user. The server's own answer follows it.
 type Turn struct {
 	Text string
-	// Tokens is its length by the scale.
+	// Tokens is its length by the scale, in tokens.
 	Tokens int
-	// OutputTokens is the length asked of the answer; 0 where the conversation does not say.
+	// OutputTokens is the requested length of the answer in tokens; 0 if the conversation does not set it.
 	OutputTokens int
-	// SharedBytes is how much of the text's beginning all conversations have.
+	// SharedBytes is how many bytes of the text's beginning all conversations share.
 	SharedBytes int
 }
 
-// Conversation is what a user says, turn by turn.
+// Conversation is the user's part of a dialogue, turn by turn.
 type Conversation struct {
 	ID string
-	// Before are the messages that stand before the first turn.
+	// Before are the messages before the first turn.
 	Before []Message
 	Turns  []Turn
-	// recorded are all messages of a row that is to be sent as it stands.
+	// recorded are all messages of a row that is sent unchanged.
 	recorded []Message
 }
 
-// Turn returns one turn, from 0 on, of the made conversation with the given index of a stream: a
-// prompt of its own length, with the shared text and the words of the run in the first one.
+// Turn returns one turn, from 0 on, of the generated conversation with the given index of a stream: a prompt of its own
+// length. The first turn has the shared text and the run's own words.
 func (s Set) Turn(stream string, conversation, turn int) Prompt {
 	if turn > 0 {
 		s.SharedTokens, s.Key = 0, ""
@@ -32,8 +32,7 @@ func (s Set) Turn(stream string, conversation, turn int) Prompt {
 	return s.Prompt(stream+"/conversation/"+strconv.Itoa(conversation), turn)
 }
 
-// prompt is the conversation as a single request: a row that is to be sent as it stands, or else
-// the first turn.
+// prompt returns the conversation as a single request: the unchanged row, or else the first turn.
 func (c Conversation) prompt(scale Scale) Prompt {
 	first := c.Turns[0]
 	p := Prompt{Before: c.Before, Text: first.Text, Tokens: first.Tokens, OutputTokens: first.OutputTokens, SharedBytes: first.SharedBytes}

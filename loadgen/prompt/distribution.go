@@ -9,7 +9,7 @@ import (
 	"math/rand/v2"
 )
 
-// distribution is a random number in the words of vLLM's multi-turn generator:
+// distribution is a random number in the format of vLLM's multi-turn generator:
 //
 //	{"distribution": "constant", "value": 500}
 //	{"distribution": "uniform", "min": 12, "max": 18}
@@ -18,8 +18,8 @@ import (
 //	{"distribution": "zipf", "alpha": 1.2, "max": 100}
 //	{"distribution": "poisson", "alpha": 10, "max": 50}
 //
-// Unlike vLLM's, a lognormal one is not stretched so that what happened to be drawn has the
-// average exactly: a draw would then depend on how many others there are.
+// Unlike in vLLM, lognormal draws are not rescaled to the exact average: a draw would then depend on the number of the
+// others.
 type distribution struct {
 	Kind        string   `json:"distribution"`
 	Value       *float64 `json:"value"`
@@ -32,13 +32,13 @@ type distribution struct {
 	Alpha       *float64 `json:"alpha"`
 }
 
-// medianRatio is the ratio of median to average where a lognormal distribution does not say.
+// medianRatio is the default ratio of median to average of a lognormal distribution.
 const medianRatio = 0.85
 
 // mostDrawn bounds every draw, as MaxTokens bounds every length.
 const mostDrawn = MaxTokens
 
-// UnmarshalJSON refuses fields that it does not know: a misspelt one would change the workload.
+// UnmarshalJSON refuses unknown fields: a misspelt one would change the workload.
 func (d *distribution) UnmarshalJSON(data []byte) error {
 	type plain distribution
 	decoder := json.NewDecoder(bytes.NewReader(data))
@@ -49,7 +49,7 @@ func (d *distribution) UnmarshalJSON(data []byte) error {
 	return d.check()
 }
 
-// check wants the parameters of the kind within their bounds.
+// check returns an error if a parameter of the kind is missing or out of bounds.
 func (d *distribution) check() error {
 	between := func(name string, value *float64, least, most float64) error {
 		// The negation catches NaN.
@@ -101,7 +101,7 @@ func (d *distribution) checkLognormal(between func(string, *float64, float64, fl
 	return between("average", d.Average, 1, mostDrawn)
 }
 
-// draw takes a whole number of least or more.
+// draw returns a whole number of at least least.
 func (d *distribution) draw(random *rand.Rand, least int) int {
 	most := float64(mostDrawn)
 	if d.Max != nil {
@@ -127,8 +127,8 @@ func (d *distribution) raw(random *rand.Rand) float64 {
 	}
 }
 
-// normal is the normal distribution below a lognormal one. The average is exp(mu + sigma²/2) and
-// the median exp(mu), so that their ratio gives sigma.
+// normal returns the parameters of the normal distribution below a lognormal one. The average is exp(mu + sigma²/2) and
+// the median exp(mu), so their ratio gives sigma.
 func (d *distribution) normal() (mu, sigma float64) {
 	if d.Average == nil {
 		return *d.Mean, *d.Sigma
@@ -144,7 +144,7 @@ func zipf(random *rand.Rand, alpha float64) float64 {
 		u, v := 1-random.Float64(), random.Float64()
 		x := math.Floor(math.Pow(u, -1/(alpha-1)))
 		if x > mostDrawn {
-			return mostDrawn // far beyond every cap, where floating point ends
+			return mostDrawn // far beyond every cap, at the limit of floating point
 		}
 		t := math.Pow(1+1/x, alpha-1)
 		if v*x*(t-1)/(b-1) <= t/b {

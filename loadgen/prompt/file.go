@@ -16,7 +16,7 @@ import (
 	"unicode/utf8"
 )
 
-// Bounds of a prompt file, which is held in memory.
+// Limits of a prompt file, which is held in memory.
 const (
 	maxFileBytes     = 1 << 30
 	maxTextBytes     = 8 << 20 // of one message
@@ -24,7 +24,7 @@ const (
 	maxMessages      = 2 * MaxTurns // of one conversation
 )
 
-// MaxTurns bounds what a user says in one conversation.
+// MaxTurns is the most turns of the user in one conversation.
 const MaxTurns = 2048
 
 // Formats of prompt files.
@@ -36,18 +36,18 @@ const (
 	formatGenerate = "generate_conversations"
 )
 
-// File is what a prompt file holds.
+// File is the content of a prompt file.
 type File struct {
 	Format string `json:"format"`
-	// SHA256 is of the file: which one it was, whatever it is called.
+	// SHA256 is the hash of the file. It identifies the file independent of its name.
 	SHA256        string         `json:"sha256"`
 	Conversations []Conversation `json:"-"`
 	scale         Scale
 	bytes         int            // of all texts
-	named         map[string]int // names in use, with how often each was asked for
+	named         map[string]int // names in use, with how often each occurred
 }
 
-// Len is the number of prompts, and of conversations.
+// Len returns the number of prompts and conversations.
 func (f *File) Len() int { return len(f.Conversations) }
 
 // Prompt returns the prompt with the given index; it starts again after the last one.
@@ -55,8 +55,8 @@ func (f *File) Prompt(index int) Prompt {
 	return f.Conversations[index%len(f.Conversations)].prompt(f.scale)
 }
 
-// ReadFile reads a prompt file. Lengths are counted by the scale, generated texts drawn by the
-// seed. Which of the formats it has is told by how it begins:
+// ReadFile reads a prompt file. Lengths are counted by the scale, generated texts drawn by the seed. The beginning of
+// the file selects the format:
 //
 //   - ShareGPT, an array: {"id": "x", "conversations": [{"from": "human", "value": "Hi"}, …]}
 //   - vLLM's multi-turn benchmark, an array: {"id": "x", "messages": [{"role": "user", "content": "Hi"}, …]}
@@ -89,10 +89,10 @@ func ReadFile(path string, scale Scale, seed uint64) (*File, error) {
 	return f, nil
 }
 
-// sampleBytes is how much text a sample has: enough for a mean, little for a server to read.
+// sampleBytes is the size of a sample: enough for a mean, little for a server to read.
 const sampleBytes = 4096
 
-// Sample is some of the file's text, from all over it.
+// Sample returns a sample of the file's text, from all parts of it.
 func (f *File) Sample() string {
 	const pieces = 8
 	var b strings.Builder
@@ -107,7 +107,7 @@ func (f *File) Sample() string {
 	return b.String()
 }
 
-// withoutPath is the error alone: the caller names the file.
+// withoutPath returns the error without the path: the caller names the file.
 func withoutPath(err error) error {
 	if wrapped := (*os.PathError)(nil); errors.As(err, &wrapped) {
 		return wrapped.Err
@@ -115,7 +115,7 @@ func withoutPath(err error) error {
 	return err
 }
 
-// read takes in the file, to its last byte.
+// read reads the whole file.
 func (f *File) read(r *bufio.Reader, g generator) error {
 	first, err := begin(r)
 	switch {
@@ -136,7 +136,7 @@ func (f *File) read(r *bufio.Reader, g generator) error {
 	}
 }
 
-// begin skips a byte order mark and white space and says what comes then.
+// begin skips a byte order mark and white space and returns the next byte.
 func begin(r *bufio.Reader) (byte, error) {
 	if mark, err := r.Peek(3); err == nil && string(mark) == "\xef\xbb\xbf" {
 		_, _ = r.Discard(len(mark))
@@ -185,7 +185,7 @@ func readable(err error) error {
 	return err
 }
 
-// readLines hands each line on that is not empty.
+// readLines calls take with each line that is not empty.
 func (f *File) readLines(r io.Reader, take func(line []byte) error) error {
 	lines := bufio.NewScanner(r)
 	lines.Buffer(make([]byte, 0, 64<<10), 2*maxTextBytes)
@@ -205,12 +205,12 @@ func (f *File) readLines(r io.Reader, take func(line []byte) error) error {
 	return lines.Err()
 }
 
-// line takes a line of text.
+// line adds a line of text.
 func (f *File) line(line []byte) error {
 	return f.add(Conversation{Turns: []Turn{{Text: string(line)}}})
 }
 
-// row takes a line that is an object.
+// row adds a line that is an object.
 func (f *File) row(line []byte) error {
 	var row struct {
 		Prompt       *string   `json:"prompt"`
@@ -248,7 +248,7 @@ func (f *File) row(line []byte) error {
 
 var errNotUTF8 = errors.New("not valid UTF-8")
 
-// add takes a conversation in, with the length of each turn.
+// add adds a conversation, with the length of each turn.
 func (f *File) add(c Conversation) error {
 	if f.Len() == maxConversations {
 		return fmt.Errorf("more than %d prompts", maxConversations)
@@ -273,8 +273,8 @@ func (f *File) add(c Conversation) error {
 	return nil
 }
 
-// name makes the name of a conversation its own: records are told apart by it. The second one of a
-// name, or of one that was made for another, has a number behind it.
+// name makes the name of a conversation unique, since records are identified by it. A name that is already in use gets
+// a number as suffix.
 func (f *File) name(given string) string {
 	if given == "" {
 		given = strconv.Itoa(f.Len())
@@ -291,7 +291,7 @@ func (f *File) name(given string) string {
 	return own
 }
 
-// checkText refuses what no request can carry.
+// checkText refuses text that a request cannot carry.
 func checkText(s string) error {
 	switch {
 	case s == "":

@@ -13,19 +13,19 @@ import (
 	"unicode/utf8"
 )
 
-// Bounds of the generator.
+// Limits of the generator.
 const (
 	maxGeneratorBytes = 1 << 20
 	maxTextFiles      = 256
 	maxCorpusBytes    = 256 << 20 // of all text files together
 )
 
-// request stands before the text of each turn. Its wording is not vLLM's; its purpose is.
+// request precedes the text of each turn. Its wording differs from vLLM's; its purpose is the same.
 const request = "Rewrite the following text at length and add to it: "
 
-// generator makes conversations of text files.
+// generator makes conversations from text files.
 type generator struct {
-	folder string // what relative paths count from: that of the file itself
+	folder string // relative paths start here: the folder of the file itself
 	seed   uint64
 }
 
@@ -47,8 +47,8 @@ type generatorFile struct {
 	} `json:"prompt_output"`
 }
 
-// isGenerator looks whether the object that comes next is the generator's file and not the first
-// of many rows. It looks as far as the reader's buffer goes, without consuming it.
+// isGenerator reports whether the next object is the generator's file, not the first of many rows. It looks as far as
+// the reader's buffer goes, without consuming it.
 func isGenerator(r *bufio.Reader) bool {
 	start, _ := r.Peek(r.Size())
 	decoder := json.NewDecoder(strings.NewReader(string(start)))
@@ -125,7 +125,7 @@ func (c generatorFile) check() error {
 	return nil
 }
 
-// corpus reads the text files, one after the other.
+// corpus reads the text files and joins them.
 func (g generator) corpus(names []string) (string, error) {
 	var all strings.Builder
 	for _, name := range names {
@@ -162,15 +162,14 @@ func appendFile(to *strings.Builder, path string) error {
 	return nil
 }
 
-// writer cuts texts out of a source, one after the other, and starts again at its end.
+// writer cuts texts out of a source, one after the other, and restarts at its end.
 type writer struct {
 	source string
 	scale  Scale
 	at     int
 }
 
-// conversation makes one conversation. Of num_turns, which counts answers too, every second one
-// is the user's.
+// conversation makes one conversation. num_turns counts answers too, so every second one is the user's.
 func (w *writer) conversation(c generatorFile, seed uint64, index int, shared string) Conversation {
 	random := Random(seed, "/generated", index)
 	messages := min(c.Input.Turns.draw(random, 2), maxMessages)
@@ -182,7 +181,7 @@ func (w *writer) conversation(c generatorFile, seed uint64, index int, shared st
 		if i == 0 {
 			t.Text, t.SharedBytes = shared, len(shared)
 			if prefix > 0 {
-				// The number keeps conversations apart when the source starts again.
+				// The number makes conversations differ when the source restarts.
 				t.Text += fmt.Sprintf("Text %d: %s\n\n", index+1, w.take(prefix))
 			}
 		}
@@ -211,8 +210,8 @@ func (w *writer) take(tokens int) string {
 	return strings.TrimSpace(b.String())
 }
 
-// wordEnd is the end of the word at the position, or of the character where words are long, as in
-// languages that do not space them.
+// wordEnd returns the end of the word at the position, or of the character if words are long, as in languages without
+// spaces.
 func wordEnd(s string, at int) int {
 	const longest = 64
 	if i := strings.IndexAny(s[at:min(len(s), at+longest)], " \t\r\n"); i >= 0 {

@@ -7,29 +7,28 @@ import (
 	"slices"
 )
 
-// The range of ids that every vocabulary in use has as ordinary tokens. Special ones stand at its
-// beginning (Mistral's first thousand) or at its end (Llama 3's from 128,000 on); the smallest
-// vocabularies, such as Llama 2's, have 32,000 in all.
+// The range of ids that every vocabulary in use has as ordinary tokens. Special ones are at its beginning (Mistral's
+// first thousand) or at its end (Llama 3's from 128,000 on); the smallest vocabularies, such as Llama 2's, have 32,000
+// in all.
 const (
 	firstID = 1000
 	lastID  = 30999
 )
 
-// fewestIDs is how many different ids a table must have: with fewer, blocks of prompts that have
-// nothing in common might be equal.
+// fewestIDs is how many different ids a table needs: with fewer, blocks of unrelated prompts might be equal.
 const fewestIDs = 64
 
-// IDs are the token ids that prompts are drawn from, where prompts are ids and no texts: their
-// length is then exact without a tokenizer. What they say is noise.
+// IDs are the token ids that prompts are drawn from, if prompts are ids instead of texts: their length is then exact
+// without a tokenizer. Their text is noise.
 type IDs struct {
-	// Listed are ids of words, by the server's own tokenizer; without any, First to Last are drawn from.
+	// Listed are ids of words from the server's own tokenizer; without any, ids are drawn from First to Last.
 	Listed []uint32 `json:"listed,omitempty"`
 	First  uint32   `json:"first,omitempty"`
 	Last   uint32   `json:"last,omitempty"`
 }
 
-// NewIDs returns the ids of words that a tokenizer has told, each once: those of Words that are a
-// single token. Too few are an error.
+// NewIDs returns the ids of those of Words that are a single token, from the tokenizer's counts, each once. Too few are
+// an error.
 func NewIDs(words []uint32) (IDs, error) {
 	listed := slices.Clone(words)
 	slices.Sort(listed)
@@ -43,10 +42,10 @@ func NewIDs(words []uint32) (IDs, error) {
 	return IDs{Listed: listed}, nil
 }
 
-// AnyIDs are those of the range that every large vocabulary has.
+// AnyIDs returns the ids of the range that every large vocabulary has.
 func AnyIDs() IDs { return IDs{First: firstID, Last: lastID} }
 
-// String says what the ids are.
+// String describes the ids.
 func (v IDs) String() string {
 	if len(v.Listed) > 0 {
 		return fmt.Sprintf("%d of words, by the server's tokenizer", len(v.Listed))
@@ -54,7 +53,7 @@ func (v IDs) String() string {
 	return fmt.Sprintf("%d to %d", v.First, v.Last)
 }
 
-// draw adds n ids.
+// draw appends n ids.
 func (v IDs) draw(ids []uint32, random *rand.Rand, n int) []uint32 {
 	for range n {
 		if len(v.Listed) > 0 {
@@ -66,16 +65,16 @@ func (v IDs) draw(ids []uint32, random *rand.Rand, n int) []uint32 {
 	return ids
 }
 
-// idStream keeps the draws of the probe apart from all prompts.
+// idStream separates the draws of the probe from all prompts.
 const idStream = "/ids"
 
-// Probe is a prompt that no run has, of so many ids.
+// Probe returns a prompt of n ids that is not in any run.
 func (v IDs) Probe(n int) []uint32 { return v.draw(nil, Random(0, idStream, n), n) }
 
-// ScaleOfIDs is the scale of prompts that are ids.
+// ScaleOfIDs returns the scale of prompts that are ids.
 func ScaleOfIDs(v IDs) Scale { return Scale{Basis: ByIDs, TokensPerWord: 1, IDs: &v} }
 
-// ids puts a prompt of ids behind the shared beginning.
+// ids appends the ids of a prompt to the shared beginning.
 func (s Set) ids(random *rand.Rand, tokens int, own source) Prompt {
 	all := make([]uint32, 0, s.SharedTokens+tokens)
 	all = s.Scale.IDs.draw(all, Random(s.Seed, sharedStream, 0), s.SharedTokens)
@@ -85,7 +84,7 @@ func (s Set) ids(random *rand.Rand, tokens int, own source) Prompt {
 	return Prompt{IDs: all, Tokens: len(all), SharedIDs: s.SharedTokens, RepeatedTokens: s.SharedTokens, Opening: o}
 }
 
-// recordedIDs is Recorded where prompts are ids.
+// recordedIDs is Recorded for prompts that are ids.
 func (s Set) recordedIDs(stream string, index, tokens, blockTokens int, blocks []int64) Prompt {
 	all, o := make([]uint32, 0, tokens), Opening{}
 	for i, block := range blocks {

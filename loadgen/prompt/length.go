@@ -8,12 +8,11 @@ import (
 	"strings"
 )
 
-// MaxTokens bounds every length: no engine takes more, and a mistyped figure must not fill
-// the client's memory.
+// MaxTokens bounds every length: no engine takes more, and a mistyped figure must not fill the client's memory.
 const MaxTokens = 1 << 20
 
-// Lengths is a distribution of lengths in tokens: uniform over Min to Max, or, with SD above 0,
-// normal and truncated to them.
+// Lengths is a distribution of lengths in tokens: uniform over Min to Max or, with SD above 0, normal and truncated to
+// them.
 type Lengths struct {
 	Min  int     `json:"min"`
 	Max  int     `json:"max"`
@@ -73,13 +72,13 @@ func parseTokens(text string) (int, error) {
 	return n, nil
 }
 
-// Draw takes one length.
+// Draw returns one length in tokens.
 func (l Lengths) Draw(random *rand.Rand) int {
 	if l.SD == 0 {
 		return l.Min + random.IntN(l.Max-l.Min+1)
 	}
-	// The mean is inside, so at least nearly half of all draws are; 64 misses mean a bound
-	// that clipping moved far away, and then the nearest bound is the honest answer.
+	// The mean is inside, so nearly half of all draws are or more; 64 misses mean a bound that clipping moved far away,
+	// and then the nearest bound is the best answer.
 	length := l.Mean
 	for range 64 {
 		length = math.Round(random.NormFloat64()*l.SD + l.Mean)
@@ -90,7 +89,7 @@ func (l Lengths) Draw(random *rand.Rand) int {
 	return int(min(max(length, float64(l.Min)), float64(l.Max)))
 }
 
-// Clip lowers the upper bound to most; false when nothing would be left.
+// Clip lowers the upper bound to most; false if no length would be left.
 func (l Lengths) Clip(most int) (Lengths, bool) {
 	if l.Min > most {
 		return l, false
@@ -99,7 +98,7 @@ func (l Lengths) Clip(most int) (Lengths, bool) {
 	return l, true
 }
 
-// String writes the distribution as ParseLengths reads it; a clipped normal one names its bounds too.
+// String returns the distribution in the format of ParseLengths; a clipped normal one includes its bounds.
 func (l Lengths) String() string {
 	switch {
 	case l.SD > 0:

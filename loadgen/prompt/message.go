@@ -14,10 +14,10 @@ const (
 	roleAssistant = "assistant"
 )
 
-// mostIDBytes bounds the name of a conversation, which is in every record of it.
+// mostIDBytes bounds the name of a conversation, since every record of it contains the name.
 const mostIDBytes = 128
 
-// message is a message as files have it, in the words of OpenAI or of ShareGPT.
+// message is a message in a file, in the format of OpenAI or of ShareGPT.
 type message struct {
 	Role    string   `json:"role"`
 	Content *content `json:"content"`
@@ -25,10 +25,10 @@ type message struct {
 	Value   *content `json:"value"`
 }
 
-// content is a text, and no list of parts.
+// content is a text, not a list of parts.
 type content string
 
-// UnmarshalJSON says in plain words what is wrong with anything else.
+// UnmarshalJSON returns a plain error for any other value.
 func (t *content) UnmarshalJSON(data []byte) error {
 	if len(data) == 0 || data[0] != '"' {
 		return errors.New("the content of a message is not a text")
@@ -46,7 +46,7 @@ type conversationItem struct {
 // id is a text or a number.
 type id string
 
-// UnmarshalJSON takes a number as it stands.
+// UnmarshalJSON keeps the digits of a number.
 func (i *id) UnmarshalJSON(data []byte) error {
 	if len(data) > 0 && data[0] == '"' {
 		return json.Unmarshal(data, (*string)(i))
@@ -55,8 +55,7 @@ func (i *id) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// addItem takes an element of an array in; one in which nobody asks anything is left out, as
-// ShareGPT has many.
+// addItem adds an element of an array; it leaves out one without a user's message, which ShareGPT often has.
 func (f *File) addItem(item conversationItem) error {
 	messages, format := item.Messages, formatMessages
 	if item.Conversations != nil {
@@ -77,7 +76,7 @@ func (f *File) addItem(item conversationItem) error {
 	return f.add(c)
 }
 
-// plain returns the message in OpenAI's words.
+// plain returns the message in OpenAI's format.
 func (m message) plain() (Message, error) {
 	role, content := m.Role, m.Content
 	if role == "" {
@@ -99,9 +98,8 @@ func (m message) plain() (Message, error) {
 	return Message{role, string(*content)}, nil
 }
 
-// converse makes turns of the messages: what the system says before the first of the user's, and
-// the user's. Recorded answers are left out, for the server gives its own, and so are empty
-// messages; two messages of the user in a row are two turns.
+// converse makes turns of the messages: the system's messages before the first user message, and the user's. It leaves
+// out recorded answers, since the server gives its own, and empty messages; two user messages in a row are two turns.
 func (c *Conversation) converse(messages []message) error {
 	if len(messages) > maxMessages {
 		return fmt.Errorf("more than %d messages", maxMessages)
@@ -124,7 +122,7 @@ func (c *Conversation) converse(messages []message) error {
 	return nil
 }
 
-// asItStands are the messages of a row that is sent whole; the last one is the user's.
+// asItStands returns the messages of a row that is sent whole; the last one is the user's.
 func asItStands(messages []message) ([]Message, error) {
 	plain := make([]Message, len(messages))
 	for i, m := range messages {

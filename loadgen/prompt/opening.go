@@ -8,26 +8,26 @@ import (
 	"strconv"
 )
 
-// openingWords is how many words, or token ids, at the beginning of a prompt are those of its run. Engines chain the
-// hashes of their cache's blocks, so that a prompt that begins with other words shares no block with an earlier one,
-// whatever the size of a block. Eight words of 256 are 64 bits.
+// openingWords is how many words, or token ids, at the beginning of a prompt belong to its run. Engines chain the
+// hashes of their cache's blocks, so a prompt that begins with different words shares no block with an earlier one, at
+// any block size. Eight words of 256 are 64 bits.
 const openingWords = 8
 
-// openingStream keeps the draws of opening words apart from those of the seed alone.
+// openingStream separates the draws of opening words from those of the seed alone.
 const openingStream = "/opening/"
 
-// Opening is the part of a prompt that depends on its run: Len bytes of the text from At on, or as many ids. Seeded,
-// or SeededIDs, is what stands there by the seed alone.
+// Opening is the part of a prompt that depends on its run: Len bytes of the text from At on, or as many ids. Seeded, or
+// SeededIDs, is that part as the seed alone makes it.
 type Opening struct {
 	At, Len   int
 	Seeded    string
 	SeededIDs []uint32
 	words     int
-	// sharedShift is by how many bytes what prompts share is longer by the seed alone.
+	// sharedShift is by how many bytes the shared part is longer when the seed alone makes it.
 	sharedShift int
 }
 
-// Seeded returns the prompt as the seed alone makes it, without the words of its run.
+// Seeded returns the prompt as the seed alone makes it, without the run's own words.
 func (p Prompt) Seeded() Prompt {
 	o := p.Opening
 	if o.Len == 0 {
@@ -42,9 +42,9 @@ func (p Prompt) Seeded() Prompt {
 	return p
 }
 
-// CommonTokens is the most tokens that two prompts of different runs begin with alike, but by design: those of the
-// server's chat template, of the opening, and of the opening words, of which some may agree by chance. It is false
-// where the template's are not known.
+// CommonTokens returns the most tokens that two prompts of different runs share at their beginning without being
+// designed to: those of the server's chat template, of the opening, and of the opening words, some of which may agree
+// by chance. It returns false if the template's tokens are unknown.
 func (s Scale) CommonTokens() (int, bool) {
 	if s.IDs != nil {
 		return openingWords, true
@@ -56,19 +56,19 @@ func (s Scale) CommonTokens() (int, bool) {
 	return *s.TemplateTokens + s.OpeningTokens + int(math.Ceil(openingWords*s.TokensPerWord)), true
 }
 
-// openingRandom is the source of the opening words of a prompt, or of a text that several begin with.
+// openingRandom returns the source of the opening words of a prompt, or of a text that several prompts begin with.
 func (s Set) openingRandom(of source) *rand.Rand {
 	return Random(s.Seed, openingStream+strconv.Quote(s.Key)+of.stream, of.index)
 }
 
-// source names a text, or the list of ids, that is drawn: what its words depend on beside the seed.
+// source names a text, or a list of ids, that is drawn: its words depend on it and on the seed.
 type source struct {
 	stream string
 	index  int
 }
 
-// replaceWords replaces the words from the given position on by words of the run with as many tokens, as far as they are
-// among the first of the prompt.
+// replaceWords replaces the words from the given position on by words of the run with as many tokens, as far as they
+// are among the first of the prompt.
 func (s Set) replaceWords(t text, at int, of source) text {
 	if s.Key == "" || t.opening.words == openingWords || at == len(t.bytes) {
 		return t
@@ -108,7 +108,7 @@ func (s Scale) like(word string, random *rand.Rand) string {
 	return alike[random.IntN(len(alike))]
 }
 
-// replaceIDs is replaceWords where prompts are ids.
+// replaceIDs is replaceWords for prompts that are ids.
 func (s Set) replaceIDs(ids []uint32, o Opening, at int, of source) Opening {
 	n := min(openingWords-o.words, len(ids)-at)
 	if s.Key == "" || n <= 0 {

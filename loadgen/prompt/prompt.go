@@ -1,10 +1,10 @@
-// Package prompt makes and reads what requests say: prompt texts, lengths and conversations. What
-// it makes is a pure function of seed, stream and index, so that a run can be repeated, split or
-// resumed without keeping its prompts; what it reads comes from the user's files.
+// Package prompt makes and reads the content of requests: prompt texts, lengths and conversations. Generated content is
+// a pure function of seed, stream and index, so that a run can be repeated, split or resumed without keeping its
+// prompts. Read content comes from the user's files.
 //
-// No tokenizer is linked: a model's own is in no format that a small static program can load
-// for every model. Texts are built of short common words instead, most of which are one token
-// in the vocabularies in use, and a Scale says what the server's own counts make of them.
+// No tokenizer is linked: no single format exists that lets a small static program load the tokenizer of every model.
+// Instead, texts are built of short common words, most of which are one token in the vocabularies in use, and a Scale
+// converts them to the server's own counts.
 package prompt
 
 import (
@@ -14,8 +14,8 @@ import (
 	"unicode/utf8"
 )
 
-// Texts below this many tokens, or twice those of the instruction, are words only: it would be most of
-// them, and where single bytes are tokens it would leave no word by which prompts differ.
+// Texts below this many tokens, or twice those of the instruction, are words only: the instruction would be most of the
+// text, and with single-byte tokens it would leave no word by which prompts differ.
 const shortestInstructed = 64
 
 const (
@@ -26,7 +26,7 @@ const (
 	instruction = ".\n\nWrite a long and detailed story that uses these words in this order."
 )
 
-// Streams of draws that belong to no phase.
+// Streams of draws outside the phases.
 const (
 	sharedStream = "/shared"
 	blockStream  = "/block"
@@ -38,34 +38,32 @@ type Message struct {
 	Content string `json:"content"`
 }
 
-// Prompt is what one request says.
+// Prompt is the content of one request.
 type Prompt struct {
-	// Before are the messages that stand before the text.
+	// Before are the messages before the text.
 	Before []Message
 	// Text is the user's message, the last one.
 	Text string
-	// IDs are token ids, of a prompt that has no text.
+	// IDs are token ids, of a prompt without text.
 	IDs []uint32
-	// Tokens is the length of all of it by the scale in use; what a server's template adds is not
-	// in it.
+	// Tokens is the length of the whole prompt by the scale in use, without the server's template.
 	Tokens int
-	// OutputTokens is the length asked of the answer; 0 where the prompt does not say.
+	// OutputTokens is the requested length of the answer in tokens; 0 if the prompt does not set it.
 	OutputTokens int
-	// SharedBytes is how much of the text's beginning it shares with the other prompts, SharedIDs how
-	// many ids.
+	// SharedBytes is how many bytes of the text's beginning it shares with the other prompts, SharedIDs how many ids.
 	SharedBytes int
 	SharedIDs   int
-	// RepeatedTokens is how many tokens at its beginning the load sends in other prompts too, by design, so that a
+	// RepeatedTokens is how many tokens at its beginning the load also sends in other prompts, by design, so that a
 	// prefix cache may answer them.
 	RepeatedTokens int
 	// Opening is the part that depends on the run.
 	Opening Opening
 }
 
-// Clip shortens the text, from its end, until the prompt has about the given number of tokens by
-// the scale of texts from files; false when what stands before the text has more already.
+// Clip shortens the text, from its end, until the prompt has about the given number of tokens by the scale of texts
+// from files; false if the messages before the text are longer already.
 func (p Prompt) Clip(tokens int, scale Scale) (Prompt, bool) {
-	if o := p.Opening; o.Len > 0 { // which words a run begins with must not move the end
+	if o := p.Opening; o.Len > 0 { // the run's own words must not move the end
 		shared, clipped := p.SharedBytes, p.Seeded()
 		clipped, fits := clipped.Clip(tokens, scale)
 		clipped.Text = clipped.Text[:o.At] + p.Text[o.At:o.At+o.Len] + clipped.Text[o.At+len(o.Seeded):]
@@ -89,23 +87,22 @@ func (p Prompt) Clip(tokens int, scale Scale) (Prompt, bool) {
 	return p, true
 }
 
-// Set is a set of prompts: endless, numbered, the same for the same seed and scale.
+// Set is a set of prompts: endless, numbered, and equal for equal seed and scale.
 type Set struct {
 	Seed uint64
-	// Key is of the run: the first words of each prompt come from it too, so that no server has seen them. Without
-	// one, all words come from the seed alone.
+	// Key is the run's key: the first words of each prompt depend on it too, so that no server has seen them. Without a
+	// key, all words come from the seed alone.
 	Key string
-	// Lengths are the distributions that a prompt's length comes from, each with the same
-	// chance; at least one.
+	// Lengths are the distributions of a prompt's length, each with the same probability; at least one.
 	Lengths []Lengths
-	// SharedTokens is the length of the text that all prompts begin with, beside their own.
+	// SharedTokens is the length in tokens of the text that all prompts begin with, added to their own.
 	SharedTokens int
 	Scale        Scale
 }
 
-// Random is the source of everything drawn for one request: seeded by all three arguments, so
-// that no request's draws depend on how many came before it. It derives its state by a hash:
-// neighbouring indices must not give related draws.
+// Random returns the source of everything drawn for one request. All three arguments seed it, so a request's draws do
+// not depend on the number of requests before it. Its state is derived by a hash: neighboring indices must not give
+// related draws.
 func Random(seed uint64, stream string, index int) *rand.Rand {
 	key := binary.LittleEndian.AppendUint64(nil, seed)
 	key = binary.LittleEndian.AppendUint64(key, uint64(index))
@@ -115,10 +112,9 @@ func Random(seed uint64, stream string, index int) *rand.Rand {
 
 // Prompt returns the text with the given index of a stream, such as a phase.
 //
-// Engines keep the KV cache of prefixes that requests share, in blocks of 16 tokens and more. The
-// words are drawn from the first one on, eight bits each, so that beside the shared beginning no
-// two prompts of a run have a block in common. With a key, no prompt has a block in common with one of
-// another run either.
+// Engines keep the KV cache of prefixes that requests share, in blocks of 16 tokens and more. The words are drawn from
+// the first one on, eight bits each, so that apart from the shared beginning no two prompts of a run have a block in
+// common. With a key, no prompt shares a block with a prompt of another run either.
 func (s Set) Prompt(stream string, index int) Prompt {
 	random := Random(s.Seed, stream, index)
 	tokens := s.Lengths[random.IntN(len(s.Lengths))].Draw(random)
@@ -128,7 +124,7 @@ func (s Set) Prompt(stream string, index int) Prompt {
 	return s.write(random, s.shared(tokens), tokens, source{stream, index})
 }
 
-// write puts a prompt with the given length of its own behind the shared beginning.
+// write appends a prompt of the given own length to the shared beginning.
 func (s Set) write(random *rand.Rand, beginning text, tokens int, own source) Prompt {
 	body, p := beginning, Prompt{SharedBytes: len(beginning.bytes), RepeatedTokens: beginning.tokens}
 	until := beginning.tokens + tokens
@@ -149,14 +145,14 @@ func (s Set) write(random *rand.Rand, beginning text, tokens int, own source) Pr
 	return p
 }
 
-// text is a text in the making, with its length by the scale.
+// text is a text under construction, with its length by the scale.
 type text struct {
 	bytes   []byte
 	tokens  int
 	opening Opening
 }
 
-// shared is the beginning of all prompts, with room for as many tokens again as follow.
+// shared returns the beginning of all prompts, with capacity for the given number of tokens after it.
 func (s Set) shared(following int) text {
 	t := text{bytes: make([]byte, 0, 6*(s.SharedTokens+following)+len(instruction))}
 	if s.SharedTokens == 0 {
@@ -167,15 +163,15 @@ func (s Set) shared(following int) text {
 	return t
 }
 
-// open writes the opening.
+// open appends the opening.
 func (s Set) open(t text) text {
 	t.bytes = append(t.bytes, opening...)
 	t.tokens += s.Scale.orAssumed().OpeningTokens
 	return t
 }
 
-// words adds words until the text has the given number of tokens. Those of the source that are among the first of the
-// prompt depend on the run.
+// words appends words until the text has the given number of tokens. Words of the source that are among the first of
+// the prompt depend on the run.
 func (s Set) words(t text, random *rand.Rand, until int, of source) text {
 	at, added := len(t.bytes), 0
 	t.bytes, added = s.Scale.orAssumed().appendWords(t.bytes, random, until-t.tokens)
@@ -183,8 +179,8 @@ func (s Set) words(t text, random *rand.Rand, until int, of source) text {
 	return s.replaceWords(t, at, of)
 }
 
-// Shared is the text that all prompts begin with, for prompts that the set does not make; "" for
-// none. It ends with an empty line.
+// Shared returns the text that all prompts begin with, for prompts that the set does not make; "" for none. It ends
+// with an empty line.
 func (s Set) Shared() Prompt {
 	if s.SharedTokens == 0 {
 		return Prompt{}
@@ -194,9 +190,9 @@ func (s Set) Shared() Prompt {
 	return Prompt{Text: string(t.bytes), Tokens: t.tokens + 1, SharedBytes: len(t.bytes), RepeatedTokens: t.tokens + 1, Opening: t.opening}
 }
 
-// Recorded returns a prompt of a trace: of the given length, its beginning made of named blocks of
-// blockTokens each. Prompts that begin with the same names begin with the same text, up to the
-// end of the shorter one. What the names do not cover is the prompt's own.
+// Recorded returns a prompt of a trace: of the given length, its beginning made of named blocks of blockTokens each.
+// Prompts that begin with the same names begin with the same text, up to the end of the shorter one. The text after the
+// named blocks is the prompt's own.
 func (s Set) Recorded(stream string, index, tokens, blockTokens int, blocks []int64) Prompt {
 	if s.Scale.IDs != nil {
 		return s.recordedIDs(stream, index, tokens, blockTokens, blocks)
@@ -209,8 +205,8 @@ func (s Set) Recorded(stream string, index, tokens, blockTokens int, blocks []in
 	return Prompt{Text: string(body.bytes), Tokens: body.tokens, Opening: body.opening}
 }
 
-// appendWords adds n words, each after a space. The vocabulary has 256 of them, so that one
-// draw of 64 bits gives eight: prompts of a hundred thousand tokens are made while others wait.
+// appendWords appends n words, each after a space. The vocabulary has 256 of them, so that one draw of 64 bits gives
+// eight: speed matters, since prompts of a hundred thousand tokens are made during the run.
 func appendWords(text []byte, random *rand.Rand, n int) []byte {
 	for n > 0 {
 		bits := random.Uint64()

@@ -9,49 +9,48 @@ import (
 	"strings"
 )
 
-// Basis says where a scale comes from.
+// Basis is the source of a scale.
 type Basis string
 
-// The bases, from the weakest on.
+// The bases, weakest first.
 const (
-	// Assumed: no count of the server's was to be had.
+	// Assumed: the server gives no count.
 	Assumed Basis = "assumed"
 	// ByUsage: from usage.prompt_tokens of a few short requests before the run.
 	ByUsage Basis = "usage"
 	// ByTokenizer: from the server's tokenizer.
 	ByTokenizer Basis = "tokenizer"
-	// ByIDs: prompts are token ids, and there is nothing to be counted.
+	// ByIDs: prompts are token ids, which need no count.
 	ByIDs Basis = "ids"
 )
 
-// Scale says how many tokens texts have for the server's tokenizer.
+// Scale is how many tokens texts have for the server's tokenizer.
 type Scale struct {
 	Basis Basis `json:"basis"`
-	// Of the parts of a text that this package makes.
+	// Tokens of the parts of a text that this package makes.
 	OpeningTokens     int `json:"opening_tokens"`
 	InstructionTokens int `json:"instruction_tokens"`
 	// TokensPerWord is the mean over the vocabulary.
 	TokensPerWord float64 `json:"tokens_per_word"`
-	// WordTokens has the tokens of each word of Words; nil where all have one, or where they are
-	// not known one by one.
+	// WordTokens has the tokens of each word of Words; nil if all words have one token, or if only the mean is known.
 	WordTokens []int `json:"word_tokens,omitempty"`
-	// TokensPerByte is that of texts from a file.
+	// TokensPerByte is the ratio for texts from a file.
 	TokensPerByte float64 `json:"tokens_per_byte,omitempty"`
-	// TemplateTokens is what the server, or --template, adds to a single message; unknown is nil.
+	// TemplateTokens is what the server, or --template, adds to a single message; nil is unknown.
 	TemplateTokens *int `json:"template_tokens,omitempty"`
-	// IDs are those that prompts are made of, where they are no texts.
+	// IDs are the ids that prompts are made of, if they are not texts.
 	IDs *IDs `json:"ids,omitempty"`
 
 	short int // tokens of the opening with the words of the short probe
 }
 
-// Assumption is the scale of vocabularies in which every common word is one token, as are those
-// of the Llama 3, Qwen and GPT models.
+// Assumption returns the scale of vocabularies in which every common word is one token, such as those of the Llama 3,
+// Qwen and GPT models.
 func Assumption() Scale {
 	return Scale{Basis: Assumed, OpeningTokens: 2, InstructionTokens: 16, TokensPerWord: 1, TokensPerByte: 0.25}
 }
 
-// orAssumed is the scale itself, or the assumption for one that nobody has set.
+// orAssumed returns the scale itself, or the assumption if the scale is not set.
 func (s Scale) orAssumed() Scale {
 	if s.TokensPerWord == 0 {
 		return Assumption()
@@ -59,12 +58,12 @@ func (s Scale) orAssumed() Scale {
 	return s
 }
 
-// Exact says whether the lengths of made texts are the server's own count, and no estimate.
+// Exact reports whether the lengths of generated texts are the server's own count, not an estimate.
 func (s Scale) Exact() bool {
 	return s.IDs != nil || (s.Basis == ByUsage || s.Basis == ByTokenizer) && (s.TokensPerWord == 1 || s.WordTokens != nil)
 }
 
-// String says, for manifests and reports, how lengths in tokens come about.
+// String describes, for manifests and reports, how lengths in tokens are determined.
 func (s Scale) String() string {
 	s = s.orAssumed()
 	const template = "; what the server's chat template adds is not counted"
@@ -81,8 +80,8 @@ func (s Scale) String() string {
 	return fmt.Sprintf("estimated: %.3f tokens per word, calibrated by the server's own count of probes (%s)%s", s.TokensPerWord, s.Basis, template)
 }
 
-// appendWords adds words of about the given number of tokens, exactly as many where the words'
-// tokens are known, and returns how many it added.
+// appendWords appends words of about the given number of tokens (exactly as many if the tokens of each word are known)
+// and returns how many tokens it added.
 func (s Scale) appendWords(text []byte, random *rand.Rand, tokens int) ([]byte, int) {
 	if tokens <= 0 {
 		return text, 0
@@ -102,7 +101,7 @@ func (s Scale) appendWords(text []byte, random *rand.Rand, tokens int) ([]byte, 
 	return text, tokens - left
 }
 
-// Count is how many tokens a text from a file is taken to have, rounded up.
+// Count returns the estimated tokens of a text from a file, rounded up.
 func (s Scale) Count(text string) int {
 	return int(math.Ceil(float64(len(text)) * s.orAssumed().TokensPerByte))
 }
@@ -131,17 +130,16 @@ func NewProbes() Probes {
 // Counts are the tokens of the probes.
 type Counts struct{ One, Short, Instructed, Whole int }
 
-// NewScale makes a scale of counts that were taken with the same addition to each, such as that of
-// a chat template. The whole probe has each word of the vocabulary once more than the instructed
-// one, and no word has less than one token: a difference of as many tokens as there are words
-// proves that each has one.
+// NewScale makes a scale from counts that were taken with the same addition to each, such as that of a chat template.
+// The whole probe has each word of the vocabulary once more than the instructed one, and no word has less than one
+// token: a difference of as many tokens as there are words proves that each has one.
 func NewScale(basis Basis, c Counts) (Scale, error) {
 	perWord := float64(c.Whole-c.Instructed) / float64(len(vocabulary))
 	s := Scale{
 		Basis: basis, InstructionTokens: c.Instructed - c.Short, TokensPerWord: perWord,
 		TokensPerByte: Assumption().TokensPerByte, short: c.Short - (c.One - 1),
 	}
-	// The first words may have fewer tokens than the mean: what is left for the opening is an estimate.
+	// The first words may have fewer tokens than the mean: the remainder for the opening is an estimate.
 	s.OpeningTokens = max(s.short-int(math.Round(probeWords*perWord)), 1)
 	if c.One < 1 || perWord < 1 || perWord > mostPerWord || s.InstructionTokens < 1 || s.InstructionTokens > mostTokens(instruction) ||
 		s.short <= probeWords || s.OpeningTokens > mostTokens(opening) {
@@ -150,8 +148,8 @@ func NewScale(basis Basis, c Counts) (Scale, error) {
 	return s, nil
 }
 
-// WithWords returns the scale, which NewScale made, with the tokens of each word of Words. The opening,
-// which was told from the first words by the mean, is then known too.
+// WithWords returns the scale, made by NewScale, with the tokens of each word of Words. The opening, which was
+// estimated from the first words by the mean, is then exact too.
 func (s Scale) WithWords(tokens []int) (Scale, error) {
 	if len(tokens) != len(vocabulary) || slices.Min(tokens) < 1 || slices.Max(tokens) > mostPerWord {
 		return s, errors.New("the words' counts are no tokenizer's")
@@ -167,15 +165,15 @@ func (s Scale) WithWords(tokens []int) (Scale, error) {
 	return s, nil
 }
 
-// mostPerWord bounds what is believed: a tokenizer of single bytes that writes a space as the three bytes
+// mostPerWord bounds the counts that are accepted: a tokenizer of single bytes that writes a space as the three bytes
 // of ▁ has 10 for the longest word.
 const mostPerWord = 10
 
-// mostTokens is the most tokens that a text can have: one a byte, three a space, and a space that
-// tokenizers put before it.
+// mostTokens returns the most tokens that a text can have: one a byte, three a space, and a space that tokenizers put
+// before it.
 func mostTokens(text string) int { return len(text) + 2*strings.Count(text, " ") + 3 }
 
-// Words returns each word of the vocabulary as it stands in a text, for a tokenizer to count.
+// Words returns each word of the vocabulary in the form it has in a text, for a tokenizer to count.
 func Words() []string {
 	words := make([]string, len(vocabulary))
 	for i, word := range vocabulary {

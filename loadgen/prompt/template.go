@@ -14,9 +14,9 @@ const (
 	TemplateLlama3 = "llama3"
 )
 
-// llama3 is the prompt format of Llama 3 instruct models (llama.com/docs, "Llama 3 prompt
-// formats") up to where the answer begins. Its first token, <|begin_of_text|>, is left out:
-// completions endpoints put it before every prompt themselves, and twice is another prompt.
+// llama3 is the prompt format of Llama 3 instruct models (llama.com/docs, "Llama 3 prompt formats") up to the beginning
+// of the answer. Its first token, <|begin_of_text|>, is left out: completions endpoints add it to every prompt
+// themselves, and a second one would change the prompt.
 const llama3 = `{{range .Messages}}<|start_header_id|>{{.Role}}<|end_header_id|>
 
 {{.Content}}<|eot_id|>{{end}}<|start_header_id|>assistant<|end_header_id|>
@@ -32,12 +32,12 @@ const (
 // their own.
 type Template struct{ parsed *template.Template }
 
-// ParseTemplate reads a template in the language of Go's text/template. It is given .Messages,
-// each with .Role and .Content:
+// ParseTemplate reads a template in the language of Go's text/template. It gets .Messages, each with .Role and
+// .Content:
 //
 //	{{range .Messages}}[{{.Role}}] {{.Content}}{{"\n"}}{{end}}[assistant]
 //
-// One that leaves a message out is refused: the run would not say what it seems to say.
+// A template that drops a message is an error: the run would not send what its prompts contain.
 func ParseTemplate(source string) (*Template, error) {
 	if len(source) > maxTemplateBytes {
 		return nil, fmt.Errorf("longer than %d KiB", maxTemplateBytes>>10)
@@ -58,17 +58,17 @@ func ParseTemplate(source string) (*Template, error) {
 	return t, nil
 }
 
-// Llama3 is the template of Llama 3 instruct models.
+// Llama3 returns the template of Llama 3 instruct models.
 func Llama3() (*Template, error) { return ParseTemplate(llama3) }
 
-// Render makes the text of the messages.
+// Render returns the text of the messages.
 func (t *Template) Render(messages []Message) (string, error) {
 	var b strings.Builder
 	err := t.parsed.Execute(&boundedWriter{&b, maxRenderedBytes}, struct{ Messages []Message }{messages})
 	return b.String(), err
 }
 
-// boundedWriter refuses to write more than it has left: templates can loop over what they write.
+// boundedWriter refuses to write more than its remaining bytes: templates can loop over their output.
 type boundedWriter struct {
 	to   io.Writer
 	left int

@@ -10,7 +10,7 @@ import (
 	"github.com/umascope/umascope/loadgen/schedule"
 )
 
-// resolveArrival makes sure of an arrival process and of what ends the phases.
+// resolveArrival completes the arrival process and the end of the phases.
 func (s *Settings) resolveArrival() error {
 	for _, check := range []func() error{s.checkBurstiness, s.checkStages, s.readTrace, s.checkRate} {
 		if err := check(); err != nil {
@@ -32,7 +32,7 @@ func (s *Settings) resolveArrival() error {
 	return nil
 }
 
-// levelFlag is the flag that says how much load there is.
+// levelFlag returns the flag that sets the load level.
 func (s *Settings) levelFlag() string {
 	switch {
 	case s.trace != nil:
@@ -69,7 +69,7 @@ func (s *Settings) checkStages() error {
 	return nil
 }
 
-// checkRamp refuses a ramp where no slots start together. It needs the scenario.
+// checkRamp refuses a ramp if no slots start together. It needs the scenario.
 func (s *Settings) checkRamp() error {
 	switch {
 	case s.ramp == 0:
@@ -98,7 +98,7 @@ func (s *Settings) checkRate() error {
 	return nil
 }
 
-// readTrace reads the trace; what it says of lengths cannot be said again.
+// readTrace reads the trace and refuses the flags that would set the lengths a second time.
 func (s *Settings) readTrace() error {
 	if s.Arrival != schedule.Recorded {
 		if s.TracePath != "" {
@@ -132,8 +132,8 @@ func (s *Settings) process() schedule.Process {
 	return schedule.Process{Arrival: s.Arrival, RatePerSecond: s.rate, Burstiness: s.burstiness, Stages: s.stages, Ramp: s.ramp, Trace: s.trace}
 }
 
-// phases lists what the run does, in order: the warm-up, then the scenario's own phases or, without
-// any, one that is measured.
+// phases returns the phases of the run in order: the warm-up, then the scenario's own phases or, without any, one
+// measured phase.
 func (s *Settings) phases(own []executor.Phase) []executor.Phase {
 	if len(own) > 0 {
 		if s.warmup == (schedule.Limit{}) {
@@ -154,8 +154,8 @@ func (s *Settings) phases(own []executor.Phase) []executor.Phase {
 	return []executor.Phase{warmup, measure}
 }
 
-// warmupProcess is the measured process at the level that it begins with. A trace has none: its
-// warm-up goes slot by slot.
+// warmupProcess returns the measured process at its first level. A trace has no such process: its warm-up runs slot by
+// slot.
 func (s *Settings) warmupProcess() executor.Phase {
 	p := executor.Phase{Process: s.process()}
 	if s.trace != nil {

@@ -18,8 +18,8 @@ type bursts struct {
 
 const phaseBurst = "burst"
 
-// burst sends requests in bursts, all of one at the same moment, as assistants in editors do. Bursts come
-// by the clock: one that finds the server still busy with the one before waits, and that is a result.
+// burst sends requests in bursts, all of one burst at the same moment, as assistants in editors do. Bursts follow the
+// clock: a burst that finds the server busy with the previous one waits, and the wait is part of the result.
 func burst() Scenario {
 	return Scenario{
 		Name: "burst", help: "bursts of requests at the same moment, by the clock",
@@ -63,7 +63,7 @@ func writeBurst(s *Settings, f Server) (Script, error) {
 	return made, nil
 }
 
-// process has an arrival for every request, those of a burst at the same offset.
+// process returns a process with an arrival for every request; the arrivals of a burst have the same offset.
 func (b bursts) process() schedule.Process {
 	trace := &schedule.Trace{Format: phaseBurst, SHA256: hexSHA256(fmt.Appendf(nil, "%d x %d every %s", b.count, b.requests, b.every))}
 	for i := range b.count * b.requests {

@@ -10,8 +10,8 @@ import (
 	"github.com/umascope/umascope/loadgen/openai"
 )
 
-// dialogue is a conversation as it went: what was said and what the server really answered. One
-// request at a time uses it, so that nothing guards it.
+// dialogue is a conversation so far: the messages sent and the server's real answers. Only one request at a time uses
+// it, so it has no lock.
 type dialogue struct {
 	messages []openai.Message
 	sum      hash.Hash // of the messages
@@ -19,17 +19,17 @@ type dialogue struct {
 
 func newDialogue() *dialogue { return &dialogue{sum: sha256.New()} }
 
-// say adds messages for good.
+// say appends messages.
 func (d *dialogue) say(messages ...openai.Message) {
 	d.messages = append(d.messages, messages...)
 	for _, m := range messages {
-		// A separator that no role holds keeps two messages from reading like one.
+		// A separator that cannot occur in a role keeps two messages from hashing like one.
 		d.sum.Write([]byte(m.Role + "\x00" + m.Content + "\x00"))
 	}
 }
 
-// turn makes the request of a turn when it is due, and goes on with its answer. A turn that failed
-// was never said: the next one follows the one before it.
+// turn makes the request of a turn when it is due and adds its answer to the dialogue. A failed turn is not added: the
+// next turn follows the previous one.
 func (w *Workload) turn(talk *dialogue, d draft) (speak func(*executor.Job) error, heard func(openai.Result)) {
 	said := openai.Message{Role: "user", Content: d.prompt.Text}
 	speak = func(j *executor.Job) error {
@@ -44,7 +44,7 @@ func (w *Workload) turn(talk *dialogue, d draft) (speak func(*executor.Job) erro
 	}
 	heard = func(result openai.Result) {
 		if result.Record.Status == openai.StatusOK {
-			// What is no text cannot be sent back as one.
+			// An answer that is not valid text cannot be sent back as text.
 			talk.say(said, openai.Message{Role: "assistant", Content: strings.ToValidUTF8(result.Text, "\ufffd")})
 		}
 	}

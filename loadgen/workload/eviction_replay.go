@@ -2,8 +2,8 @@ package workload
 
 import "slices"
 
-// evictionReplay sends a set of prompts, pushes it out of the upper tiers with another one, and sends it
-// again: what comes back then comes from below.
+// evictionReplay sends a set of prompts, evicts it from the upper tiers with another set, and sends it again: its cache
+// hits then come from the lower tiers.
 func evictionReplay() Scenario {
 	return Scenario{
 		Name: "eviction_replay", help: "prompts A, others B that push them out of the KV cache, then A again",

@@ -10,7 +10,7 @@ import (
 	"github.com/umascope/umascope/loadgen/schedule"
 )
 
-// Flags declares what is said of requests, prompts and load. The order is that of --help.
+// Flags declares the flags for requests, prompts and load, in the order of --help.
 func Flags(set flagvalue.Set, s *Settings) {
 	requestFlags(set, s)
 	loadFlags(set, s)
@@ -77,7 +77,7 @@ func parseWarmup(s string) (schedule.Limit, error) {
 	return schedule.Limit{}, fmt.Errorf("%q is neither a number of requests nor a duration", s)
 }
 
-// parseExtra reads the further fields of requests.
+// parseExtra reads the additional fields of requests.
 func parseExtra(s string) (map[string]any, error) {
 	extra, err := flagvalue.JSONObject(s)
 	if err == nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/umascope/umascope/loadgen/schedule"
 )
 
-// Orders in which a client goes on with its conversations.
+// Orders in which a client continues its conversations.
 const (
 	roundRobin  = "round_robin"
 	randomOrder = "random"
@@ -23,20 +23,19 @@ const (
 const (
 	defaultClients = 1
 	defaultActive  = 8
-	// defaultTurns is how many turns a conversation has that no file says the turns of.
+	// defaultTurns is how many turns a conversation has if no file sets them.
 	defaultTurns = 4
 )
 
-// messageTokens is what a chat template adds to each message of a conversation, at most, by those
+// messageTokens is the most tokens that a chat template adds to each message of a conversation. Source: the templates
 // of the Llama, Qwen and Mistral models.
 const messageTokens = 8
 
-// multiTurn has conversations. A client has several that are active, and one request in flight: it
-// sends the next turn of one of them when the answer before it has ended. The history holds what
-// the server really answered.
+// multiTurn sends conversations. A client has several active conversations and one request in flight: when an answer
+// has ended, it sends the next turn of one of them. The history holds the server's real answers.
 //
-// Conversations are dealt out to the clients before the run, so that the order of a client's
-// requests depends on nothing but the seed, however fast the answers come.
+// Conversations are assigned to the clients before the run, so that the order of a client's requests depends only on
+// the seed, not on the speed of the answers.
 func multiTurn() Scenario {
 	return Scenario{
 		Name: scenarioMultiTurn, help: "conversations that go on with the server's own answers",
@@ -73,16 +72,16 @@ func resolveMultiTurn(s *Settings) error {
 
 // talks are the conversations of a run.
 type talks struct {
-	set      prompt.Set // where there is no file
+	set      prompt.Set // used without a file
 	file     []prompt.Conversation
 	shared   prompt.Prompt
 	turns    []int // of each conversation of the file
-	maxTurns int   // of the others
+	maxTurns int   // of conversations that are not from the file
 
 	seed       uint64
 	clients    int
 	mostActive int
-	shuffled   bool // the next conversation is drawn, not the one that waited longest
+	shuffled   bool // the next conversation is drawn; otherwise it is the one that waited longest
 }
 
 func writeMultiTurn(s *Settings, f Server) (Script, error) {
@@ -115,7 +114,7 @@ func writeMultiTurn(s *Settings, f Server) (Script, error) {
 	return made, nil
 }
 
-// fitSet makes conversations that stay below the limit, at their longest.
+// fitSet makes conversations whose full length stays below the limit.
 func (t *talks) fitSet(s *Settings, f Server) (longest int, err error) {
 	if t.set.Lengths, err = f.fit(s, lengthsOf(s), s.outputTokens.Max); err != nil {
 		return 0, err
@@ -140,8 +139,7 @@ func (t *talks) fitSet(s *Settings, f Server) (longest int, err error) {
 	return s.sharedTokens + longest, nil
 }
 
-// fitFile counts how many turns of each conversation stay below the limit with the answers that
-// are asked for.
+// fitFile counts how many turns of each conversation stay below the limit with the requested answers.
 func (t *talks) fitFile(s *Settings, f Server) (longest, clipped int, err error) {
 	t.turns = make([]int, len(t.file))
 	for i, c := range t.file {
@@ -164,7 +162,7 @@ func (t *talks) fitFile(s *Settings, f Server) (longest, clipped int, err error)
 	return longest, clipped, nil
 }
 
-// fitting is how many of the first turns of a conversation fit.
+// fitting returns how many of the first turns of a conversation fit.
 func (t *talks) fitting(s *Settings, f Server, c prompt.Conversation, turns int) int {
 	tokens := t.shared.Tokens
 	for _, m := range c.Before {
@@ -181,8 +179,8 @@ func (t *talks) fitting(s *Settings, f Server, c prompt.Conversation, turns int)
 	return turns
 }
 
-// asks yields the turns of all clients, one of each client in a row, so that a run that ends after
-// a number of requests ends alike for all of them.
+// asks yields the turns of all clients, one of each client in a row, so that a run with a request count ends at the
+// same point for all of them.
 func (t talks) asks(phase string, first int) iter.Seq[ask] {
 	return func(yield func(ask) bool) {
 		clients := make([]*client, t.clients)
@@ -205,18 +203,18 @@ func (t talks) asks(phase string, first int) iter.Seq[ask] {
 	}
 }
 
-// client goes through its share of the conversations.
+// client iterates over its share of the conversations.
 type client struct {
 	talks
 	phase  string
 	lane   int
-	upNext int // the conversation that it takes up next
+	upNext int // the conversation that it starts next
 	most   int // how many are active
 	active []progressOf
 	random *rand.Rand
 }
 
-// progressOf is an active conversation with how many of its turns have been taken.
+// progressOf is an active conversation and how many of its turns have been taken.
 type progressOf struct{ conversation, taken int }
 
 func (t talks) client(phase string, lane int) *client {
@@ -226,7 +224,7 @@ func (t talks) client(phase string, lane int) *client {
 	}
 }
 
-// next takes the next turn; false when there are no more conversations.
+// next takes the next turn; false if there are no more conversations.
 func (c *client) next() (ask, bool) {
 	for len(c.active) < c.most && (c.file == nil || c.upNext < len(c.file)) {
 		c.active = append(c.active, progressOf{c.upNext, 0})
@@ -256,7 +254,7 @@ func (c *client) next() (ask, bool) {
 	}, true
 }
 
-// at is the place in the file of a conversation; the warm-up takes them from the end on.
+// at returns the place of a conversation in the file; the warm-up takes them from the end.
 func (c *client) at(conversation int) int {
 	if c.phase == rundir.PhaseWarmup {
 		return len(c.file) - 1 - conversation
@@ -278,7 +276,7 @@ func (c *client) name(conversation int) string {
 	return c.file[c.at(conversation)].ID
 }
 
-// turn makes the text of one turn; what stands before the first one comes with it.
+// turn makes the text of one turn; the first one includes the messages before it.
 func (c *client) turn(phase string, conversation, turn int) prompt.Prompt {
 	if c.file == nil {
 		return c.set.Turn(phase, conversation, turn)

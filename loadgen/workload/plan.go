@@ -22,10 +22,10 @@ import (
 // planBlock is how many requests of an endless phase are planned at a time.
 const planBlock = 1024
 
-// Plan writes the schedule of all phases and returns the hash of the workload: of the schedule,
-// which has the hashes of prompts, without the words of the run, and of parameters, and of the rules that it follows. Of an endless
-// phase it writes the first block; Prepare writes the others, each before its first request. A rank
-// writes the requests that it sends; the hash is that of the whole load and the same on all ranks.
+// Plan writes the schedule of all phases and returns the hash of the workload. The hash covers the schedule (with the
+// hashes of prompts and parameters, without the run's own words) and the rules that the schedule follows. Of an endless
+// phase it writes the first block; Prepare writes the others, each before its first request. A rank writes the requests
+// that it sends; the hash is that of the whole load and the same on all ranks.
 func (w *Workload) Plan(ctx context.Context, out io.Writer) (sha256Hex string, err error) {
 	sum := sha256.New()
 	if err := w.hashRules(sum); err != nil {
@@ -43,7 +43,7 @@ func (w *Workload) Plan(ctx context.Context, out io.Writer) (sha256Hex string, e
 	return hex.EncodeToString(sum.Sum(nil)), nil
 }
 
-// hashRules adds what the schedule's lines do not say.
+// hashRules adds the rules that the schedule's lines do not contain.
 func (w *Workload) hashRules(sum hash.Hash) error {
 	type rule struct {
 		Phase   string           `json:"phase"`
@@ -64,8 +64,8 @@ func (w *Workload) hashRules(sum hash.Hash) error {
 	return json.NewEncoder(sum).Encode(rules)
 }
 
-// write writes the lines of at most most requests of a phase, from the given index on: those that this
-// process sends to own, and all of them, as workload_sha256 counts them, to whole, unless it is nil.
+// write writes the lines of at most most requests of a phase, from the given index on. The lines of requests that this
+// process sends go to own. All lines, in the form that workload_sha256 counts, go to whole, unless it is nil.
 func (w *Workload) write(ctx context.Context, own, whole io.Writer, p executor.Phase, first, most int) error {
 	buffer := bufio.NewWriter(own)
 	for slot := range w.slots(p, first) {
@@ -106,7 +106,7 @@ type scribe struct {
 	written int // requests
 }
 
-// reach makes sure that the line of a request is written.
+// reach ensures that the line of a request is written.
 func (s *scribe) reach(ctx context.Context, index int) error {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()

@@ -10,7 +10,7 @@ import (
 	"github.com/umascope/umascope/loadgen/prompt"
 )
 
-// completions stands for the endpoint that takes one text.
+// completions is the endpoint that takes one text.
 const completions = "completions"
 
 // Sets of prompts.
@@ -20,11 +20,10 @@ const (
 	promptsMixed = "mixed"
 )
 
-// PromptSets are the words of --prompts that name no file.
+// PromptSets returns the values of --prompts that are sets, not files.
 func PromptSets() []string { return []string{promptsShort, promptsLong, promptsMixed} }
 
-// resolvePrompts reads the user's files, so that a mistake in one is known before anything else is
-// done.
+// resolvePrompts reads the user's files first, so that an error in one is reported early.
 func (s *Settings) resolvePrompts() error {
 	switch {
 	case s.inputTokens != nil && s.Prompts == promptsMixed:
@@ -43,7 +42,7 @@ func (s *Settings) resolvePrompts() error {
 	return s.resolveTemplate()
 }
 
-// checkIDs refuses what needs a text.
+// checkIDs refuses settings that need a text.
 func (s *Settings) checkIDs() error {
 	switch {
 	case s.endpoint != completions:
@@ -89,13 +88,13 @@ func (s *Settings) resolveTemplate() error {
 	return nil
 }
 
-// promptSet is the set that prompts are made of, but for their lengths.
+// promptSet returns the set that prompts are made from, without their lengths.
 func (s *Settings) promptSet(scale prompt.Scale) prompt.Set {
 	return prompt.Set{Seed: s.Seed, Key: s.PromptKey, SharedTokens: s.sharedTokens, Scale: scale}
 }
 
-// lengthsOf are the lengths that prompts are made with, in tokens. Long ones follow the range that
-// KV-tier studies of unified-memory machines use.
+// lengthsOf returns the lengths of prompts in tokens. Long prompts follow the range that KV-tier studies of
+// unified-memory machines use.
 func lengthsOf(s *Settings) []prompt.Lengths {
 	short, long := prompt.Lengths{Min: 512, Max: 2048}, prompt.Lengths{Min: 8192, Max: 32768}
 	switch {
@@ -124,5 +123,5 @@ func parseCap(s string) (prompt.Lengths, error) {
 	return lengths, err
 }
 
-// Template makes one text of messages; nil where the server does.
+// Template makes one text of messages; nil if the server applies the template.
 func (s *Settings) Template() *prompt.Template { return s.template }

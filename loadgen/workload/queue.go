@@ -9,7 +9,7 @@ import (
 	"github.com/umascope/umascope/loadgen/executor"
 )
 
-// How much is prepared ahead: what fits into preparedBytes, within two bounds.
+// How much is prepared ahead: as much as fits into preparedBytes, within two bounds.
 const (
 	preparedBytes  = 64 << 20
 	bytesPerToken  = 6
@@ -17,21 +17,21 @@ const (
 	mostPrepared   = 4096
 )
 
-// queue is the jobs of one lane of a phase, prepared ahead of their time.
+// queue holds the jobs of one lane of a phase, prepared ahead of time.
 type queue struct {
 	jobs chan executor.Job
-	// ready is closed once as much is prepared as fits, or everything.
+	// ready is closed once the queue is full or everything is prepared.
 	ready     chan struct{}
 	markReady func()
-	// err is why the jobs ended early; read it after jobs was closed.
+	// err is why the jobs ended early; read it after jobs is closed.
 	err error
 }
 
-// Queues are those of all lanes.
+// Queues are the queues of all lanes.
 type Queues []*queue
 
-// Prepare makes the jobs of a phase in a goroutine for each lane that is this process's, so that neither
-// prompts nor JSON are made when a request is due. out is where the schedule of an endless phase goes on.
+// Prepare makes the jobs of a phase in one goroutine for each lane of this process, so that no prompt or JSON is made
+// when a request is due. It continues the schedule of an endless phase on out.
 func (w *Workload) Prepare(ctx context.Context, p executor.Phase, out io.Writer) Queues {
 	s := &scribe{work: w, phase: p, out: out, written: planBlock}
 	var all Queues
@@ -50,7 +50,7 @@ func (w *Workload) Prepare(ctx context.Context, p executor.Phase, out io.Writer)
 	return all
 }
 
-// prepared is how many jobs of a lane are kept ready, by the memory that their bodies take.
+// prepared returns how many jobs of a lane are kept ready, by the memory that their bodies take.
 func (w *Workload) prepared() int {
 	bytes := preparedBytes / max(w.Script.lanes, 1)
 	least := max(fewestPrepared/max(w.Script.lanes, 1), 1)
@@ -82,8 +82,8 @@ func (w *Workload) fill(ctx context.Context, p executor.Phase, lane int, q *queu
 	return nil
 }
 
-// dialogueOf is the conversation that a request belongs to, nil for one that stands alone;
-// a conversation is forgotten with its last turn.
+// dialogueOf returns the conversation of a request, or nil for a single request. It drops a conversation with its last
+// turn.
 func dialogueOf(talks map[int]*dialogue, a ask) *dialogue {
 	if a.turn == 0 {
 		return nil
@@ -99,29 +99,29 @@ func dialogueOf(talks map[int]*dialogue, a ask) *dialogue {
 	return talk
 }
 
-// add waits for room; false when the phase is over.
+// add waits for room; false if the phase is over.
 func (q *queue) add(ctx context.Context, j executor.Job) bool {
 	if len(q.jobs) == cap(q.jobs) {
 		q.markReady()
 	}
 	select {
 	case q.jobs <- j:
-		// Whoever empties the queue of a phase that is over makes room as well.
+		// Draining the queue of a finished phase makes room too.
 		return ctx.Err() == nil
 	case <-ctx.Done():
 		return false
 	}
 }
 
-// rest waits for the preparing goroutine, whose context is done or whose jobs have ended, and
-// returns why the jobs ended early.
+// rest waits for the preparing goroutine, whose context is done or whose jobs have ended, and returns why the jobs
+// ended early.
 func (q *queue) rest() error {
 	for range q.jobs {
 	}
 	return q.err
 }
 
-// Lanes are the jobs of all queues.
+// Lanes returns the job channels of all queues.
 func (all Queues) Lanes() []<-chan executor.Job {
 	lanes := make([]<-chan executor.Job, len(all))
 	for i, q := range all {
@@ -141,7 +141,7 @@ func (all Queues) Await(ctx context.Context) {
 	}
 }
 
-// Rest is the rest of all lanes.
+// Rest waits for the preparing goroutines of all lanes and returns why jobs ended early.
 func (all Queues) Rest() error {
 	var errs []error
 	for _, q := range all {

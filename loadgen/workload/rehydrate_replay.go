@@ -6,8 +6,8 @@ import (
 	"github.com/umascope/umascope/loadgen/prompt"
 )
 
-// rehydrateReplay fills the tiers with few long prompts, thrashes the upper ones with many, and sends the
-// long ones again: what a session costs that comes back after a while.
+// rehydrateReplay fills the tiers with a few long prompts, thrashes the upper tiers with many others, and sends the
+// long ones again: it measures the cost of a session that returns after a while.
 func rehydrateReplay() Scenario {
 	return Scenario{
 		Name: "rehydrate_replay", help: "long prompts, many others that push them out of the KV cache, then the long ones again",

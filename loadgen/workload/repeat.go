@@ -14,16 +14,16 @@ import (
 	"github.com/umascope/umascope/loadgen/rundir"
 )
 
-// KeyPrompts makes the prompts those of a new run, unless they are to repeat others: their first words come from its name
-// and the moment too. Campaigns and scripts use a name again in another folder, so that a name alone is not enough. Ranks
-// that share a load have both in common.
+// KeyPrompts makes the prompts new for this run, unless they repeat another run's: their first words then depend on the
+// run's name and time too. The name alone is not enough, since campaigns and scripts reuse a name in another folder.
+// Ranks that share a load have the same name and time.
 func (s *Settings) KeyPrompts(run string, at time.Time) {
 	if s.PromptKey == "" && s.repeat == nil {
 		s.PromptKey = hexSHA256(fmt.Appendf(nil, "%q %s", run, at.UTC().Format(time.RFC3339Nano)))
 	}
 }
 
-// WhyRepeated returns why a server may have seen the prompts before the run; empty: they are new.
+// WhyRepeated returns why a server may have seen the prompts before the run; empty if they are new.
 func (s *Settings) WhyRepeated() string {
 	switch {
 	case s.repeat != nil:
@@ -39,7 +39,7 @@ func (s *Settings) WhyRepeated() string {
 // Repeating is true where --repeat-of was given.
 func (s *Settings) Repeating() bool { return s.repeatOf != "" }
 
-// RepeatOf is the run whose prompts are sent again; empty of prompts of the run's own.
+// RepeatOf returns the run whose prompts are sent again; empty if the prompts are the run's own.
 func (s *Settings) RepeatOf() string {
 	if s.repeat == nil {
 		return ""
@@ -47,7 +47,7 @@ func (s *Settings) RepeatOf() string {
 	return s.repeat.run
 }
 
-// FindRepeated takes over what the prompts of --repeat-of come from: a run folder, or the name of one in the folder of
+// FindRepeated reads the seed values of the prompts of --repeat-of: a run folder, or the name of one in the folder of
 // runs. The error names the flag.
 func (s *Settings) FindRepeated(runs string) error {
 	if s.repeatOf == "" {
@@ -69,7 +69,7 @@ type repeated struct {
 	run, path string
 	seed      uint64
 	key       string
-	// prompts are the hashes of its schedule, by phase and number.
+	// prompts are the prompt hashes of its schedule, by phase and number.
 	prompts map[string]map[int][32]byte
 }
 
@@ -90,7 +90,7 @@ func openRepeated(name, runs string) (*repeated, error) {
 	return r, nil
 }
 
-// findRun is the folder of a run, given as such or by its name in a folder of runs.
+// findRun returns the folder of a run, from its path or from its name in a folder of runs.
 func findRun(name, runs string) (string, error) {
 	candidates := []string{name}
 	if !filepath.IsAbs(name) {
@@ -104,7 +104,7 @@ func findRun(name, runs string) (string, error) {
 	return "", fmt.Errorf("no run folder: %s", strings.Join(candidates, ", "))
 }
 
-// read reads the schedule. A torn last line is of a run that was killed.
+// read reads the schedule. A torn last line comes from a run that was killed.
 func (r *repeated) read(path string) error {
 	file, err := os.Open(path)
 	if err != nil {
@@ -132,10 +132,10 @@ func (r *repeated) read(path string) error {
 	return lines.Err()
 }
 
-// ErrOtherPrompts is of a run that would not send the prompts of the run that it is to repeat.
+// ErrOtherPrompts means that a run would not send the prompts of the run that it repeats.
 var ErrOtherPrompts = errors.New("--repeat-of")
 
-// check refuses a request whose prompt is not the run's.
+// check refuses a request whose prompt differs from the repeated run's.
 func (r *repeated) check(line rundir.ScheduleLine) error {
 	if r == nil {
 		return nil

@@ -7,8 +7,8 @@ import (
 	"github.com/umascope/umascope/loadgen/flagvalue"
 )
 
-// reuseVerify sends the same prompts several times, one after the other, with nothing between: all but
-// the first pass should be answered from a cache, and with the same words.
+// reuseVerify sends the same prompts several times in a row with no other requests between: a cache should answer all
+// but the first pass, with identical output.
 func reuseVerify() Scenario {
 	return Scenario{
 		Name: "reuse_verify", help: "the same prompts several times, one in flight",

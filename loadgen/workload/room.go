@@ -6,9 +6,9 @@ import (
 	"github.com/umascope/umascope/loadgen/prompt"
 )
 
-// longestInput is the most tokens that a prompt may have beside an answer of the given length; not
-// known if neither the user nor the server says. A margin is kept: the chat template comes on top,
-// lengths may be estimates, and an engine that is given too much may fail more than one request.
+// longestInput returns the most tokens that a prompt may have with an answer of the given length; known is false if
+// neither the user nor the server gives a limit. It keeps a margin: the chat template adds tokens, lengths may be
+// estimates, and a prompt that is too long may make an engine fail other requests too.
 func (f Server) longestInput(s *Settings, output int) (tokens int, known bool) {
 	switch most := f.MaxTokens - output; {
 	case s.maxInputTokens > 0 && f.MaxTokens > 0:
@@ -23,7 +23,7 @@ func (f Server) longestInput(s *Settings, output int) (tokens int, known bool) {
 	return max(tokens-s.tokenMargin, 0), true
 }
 
-// room says, for errors, what fits.
+// room returns, for errors, the lengths that fit.
 func (f Server) room(s *Settings, output int) string {
 	most, _ := f.longestInput(s, output)
 	limit := fmt.Sprintf("--max-input-tokens %d", s.maxInputTokens)
@@ -33,8 +33,8 @@ func (f Server) room(s *Settings, output int) string {
 	return fmt.Sprintf("at most %d tokens fit: %s and a margin of %d; --clip shortens what is too long", most, limit, s.tokenMargin)
 }
 
-// fit returns the prompt lengths to draw from. Those of a prompt set are kept below the limit;
-// those that somebody asked for are refused above it, before the run.
+// fit returns the prompt lengths to draw from. Lengths of a prompt set are clipped to the limit; lengths from the user
+// are refused above it, before the run.
 func (f Server) fit(s *Settings, lengths []prompt.Lengths, output int) ([]prompt.Lengths, error) {
 	longest, known := f.longestInput(s, output)
 	if !known {

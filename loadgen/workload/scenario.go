@@ -11,28 +11,28 @@ import (
 	"github.com/umascope/umascope/loadgen/rundir"
 )
 
-// Scenarios that others go by; ScenarioStandard is that of a run which names none.
+// Scenarios that other packages refer to; ScenarioStandard is the default.
 const (
 	ScenarioStandard  = "standard"
 	scenarioMultiTurn = "multi_turn"
 )
 
-// Scenario is what a run measures: which settings it takes, and what its requests say.
+// Scenario is what a run measures: the settings it takes and the content of its requests.
 type Scenario struct {
 	Name string
 	help string // completes "name: …"
-	// resolve fills the settings that belong to the scenario and refuses what contradicts it.
+	// resolve fills the settings that belong to the scenario and refuses contradictions.
 	resolve func(*Settings) error
-	// write makes the script, once it is known what is served.
+	// write makes the script, once the server's properties are known.
 	write func(*Settings, Server) (Script, error)
 }
 
-// scenarios lists them all; each has a file of its own.
+// scenarios returns all scenarios; each has a file of its own.
 func scenarios() []Scenario {
 	return []Scenario{standard(), multiTurn(), evictionReplay(), reuseVerify(), rehydrateReplay(), burst()}
 }
 
-// parseScenario accepts the scenarios that there are.
+// parseScenario returns the scenario with the given name.
 func parseScenario(s string) (Scenario, error) {
 	for _, known := range scenarios() {
 		if known.Name == s {
@@ -50,7 +50,7 @@ func scenarioNames() []string {
 	return names
 }
 
-// resolveScenario lets the scenario have its say, last.
+// resolveScenario applies the scenario to the settings, last.
 func (s *Settings) resolveScenario() error {
 	if err := s.Scenario.resolve(s); err != nil {
 		return err
@@ -66,34 +66,34 @@ func (s *Settings) resolveScenario() error {
 	return nil
 }
 
-// Script is what the requests of a run say.
+// Script is the content of a run's requests.
 type Script struct {
-	// lanes is how many rows of requests there are. A row with slots of its own makes sure of an
-	// order within it; a scenario whose requests do not depend on each other has one.
+	// lanes is how many rows of requests there are. A row with its own slots keeps the order within it; a scenario of
+	// independent requests has one.
 	lanes int
 	// Slots is how many requests of a lane may be in flight; 0 is no limit.
 	Slots int
-	// asks yields what the requests of a phase say, from the given index on, in their order. It
-	// may end before the phase does.
+	// asks yields the contents of a phase's requests in order, from the given index on. It may end before the phase
+	// does.
 	asks func(phase string, first int) iter.Seq[ask]
-	// most is how many requests there are at most; 0 is no limit.
+	// most is the most requests that there are; 0 is no limit.
 	most int
-	// Notes are what a reader of the figures must know of what was sent.
+	// Notes are facts about the requests that a reader of the figures needs.
 	Notes []string
 	// longest is the most tokens of one text.
 	longest int
-	// phases are those of a scenario that has its own, but for the warm-up; nil stands for one phase
-	// that is measured. Those in unmeasured enter no figure but their own.
+	// phases are the scenario's own phases, without the warm-up; nil means one measured phase. Phases in unmeasured
+	// enter only their own figures.
 	phases     []executor.Phase
 	unmeasured []string
-	// Forecast says what must happen, before it does.
+	// Forecast describes the expected cache behavior before the run.
 	Forecast []string
-	// Verify is what is compared when the run is over; nil for nothing.
+	// Verify is the comparison after the run; nil for none.
 	Verify *evidence.Verification
 	Facts  rundir.Script
 }
 
-// measured is how many requests a phase of so many may have.
+// measured returns how many requests a phase with this plan may have.
 func (made Script) measured(planned int) int {
 	if made.most > 0 && (planned == 0 || planned > made.most) {
 		return made.most
@@ -101,8 +101,8 @@ func (made Script) measured(planned int) int {
 	return planned
 }
 
-// Held says whether phases wait for their samples: those whose counters are held against each other do. The phase of
-// conversations is one alone.
+// Held reports whether phases wait for their samples: phases whose counters are compared do. The phase of conversations
+// is a single one.
 func (made Script) Held() bool { return made.Verify != nil && !made.Verify.Turns }
 
 // note adds to the notes.
@@ -110,15 +110,15 @@ func (made *Script) note(format string, values ...any) {
 	made.Notes = append(made.Notes, fmt.Sprintf(format, values...))
 }
 
-// ask is what one request says.
+// ask is the content of one request.
 type ask struct {
 	lane int
 	// draw makes the prompt, or the text of a turn.
 	draw func() prompt.Prompt
-	// salt keeps the request from what the server cached for others, where it knows how to.
+	// salt separates the request from what the server cached for others, if the server supports it.
 	salt string
-	// conversation and turn, from 1 on, are of a request that goes on with what was said before;
-	// last says that nothing follows it. The number tells apart conversations of one name.
+	// conversation and turn, from 1 on, are set if the request continues a conversation; last is true for its last
+	// turn. The number separates conversations of one name.
 	conversation string
 	number       int
 	turn         int

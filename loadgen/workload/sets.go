@@ -15,7 +15,7 @@ import (
 	"github.com/umascope/umascope/loadgen/schedule"
 )
 
-// Phases of the drift baseline: the same prompts twice, kept from each other's cache.
+// Phases of the drift baseline: the same prompts twice, in separate caches.
 const (
 	PhaseBaseline1 = "baseline_1"
 	PhaseBaseline2 = "baseline_2"
@@ -26,27 +26,27 @@ type promptGroup struct {
 	name        string
 	requests    int
 	concurrency int
-	lengths     *prompt.Lengths // those of the run if nil
+	lengths     *prompt.Lengths // the run's lengths if nil
 	drawn       []prompt.Lengths
 }
 
 // sets are the sizes of a scenario that sends sets of prompts, some of them again.
 type sets struct {
 	baseline promptGroup
-	// first comes again after pressure, which has no requests where there is none.
+	// first comes again after pressure, which may have no requests.
 	first, pressure                        promptGroup
 	firstPhase, pressurePhase, replayPhase string
-	// passes is how often first comes again; the phases are numbered from firstNumber on, or not at all
-	// if there is one only and that is 0.
+	// passes is how often first comes again. The phases are numbered from firstNumber on, or not at all if there is one
+	// only and firstNumber is 0.
 	passes, firstNumber int
-	// replaySlots is how many requests of a replay are in flight, 0: as many as when first came first.
+	// replaySlots is how many requests of a replay are in flight; 0 means as many as in the first pass.
 	replaySlots int
 	room        evidence.Room
-	// blockBytes is the size of a block of KVBM; 0 is to be found out.
+	// blockBytes is the size of a block of KVBM; 0 means that it has to be read from the server.
 	blockBytes float64
 }
 
-// knobs are the sizes that every such scenario has.
+// knobs returns the sizes that every such scenario has.
 func (c *sets) knobs() []knob {
 	return []knob{
 		knobOf("baseline.requests", &c.baseline.requests, flagvalue.Between(0, mostSetRequests)),
@@ -59,8 +59,8 @@ func (c *sets) knobs() []knob {
 	}
 }
 
-// replayKnobs are those of scenarios in which a set comes again after pressure. That it comes at another
-// concurrency leaves what is in the tiers before it as it is.
+// replayKnobs returns the sizes of scenarios in which a set comes again after pressure. The concurrency of the replay
+// does not change what the tiers held before it.
 func (c *sets) replayKnobs() []knob {
 	return []knob{
 		knobOf("replay.concurrency", &c.replaySlots, flagvalue.AtMost(schedule.MaxSlots)),
@@ -68,7 +68,7 @@ func (c *sets) replayKnobs() []knob {
 	}
 }
 
-// knobs are those of a set.
+// knobs returns the sizes of a set.
 func (g *promptGroup) knobs(prefix string) []knob {
 	return []knob{
 		knobOf(prefix+"requests", &g.requests, flagvalue.Between(1, mostSetRequests)),
@@ -77,11 +77,11 @@ func (g *promptGroup) knobs(prefix string) []knob {
 	}
 }
 
-// defaultBaseline is how many prompts show the engine's own drift: with none of them diverging, half
-// of the replay's must, until it is no chance.
+// defaultBaseline is how many prompts show the engine's own drift: if none of them diverges, half of the replay's must
+// before the difference is significant.
 const defaultBaseline = 8
 
-// resolveSets refuses the flags that such a scenario has no use for, and gives the others to it.
+// resolveSets applies the sizes of --set to such a scenario and refuses the flags that it does not use.
 func (s *Settings) resolveSets(c sets, knobs func(*sets) []knob) error {
 	if err := refuseConversations(s); err != nil {
 		return err
@@ -124,12 +124,12 @@ func refuseConversations(s *Settings) error {
 type step struct {
 	phase string
 	group *promptGroup
-	salt  string // keeps what it sends from the cache of others
+	salt  string // separates what it sends from the cache of others
 	slots int
 	again bool // what it sends was sent before
 }
 
-// steps are the phases in their order.
+// steps returns the phases in order.
 func (c *sets) steps() []step {
 	var all []step
 	if c.baseline.requests > 0 {
@@ -149,7 +149,7 @@ func (c *sets) steps() []step {
 
 func (c *sets) replayConcurrency() int { return cmp.Or(c.replaySlots, c.first.concurrency) }
 
-// replays names the phases in which the first set comes again.
+// replays returns the names of the phases in which the first set comes again.
 func (c *sets) replays() []string {
 	if c.passes == 1 && c.firstNumber == 0 {
 		return []string{c.replayPhase}
@@ -192,7 +192,7 @@ func writeSets(s *Settings, f Server) (Script, error) {
 	return made, c.foretell(s, set, &made)
 }
 
-// groupLengths are the lengths of a set, below the limit.
+// groupLengths returns the lengths of a set, clipped to the limit.
 func (s *Settings) groupLengths(f Server, g *promptGroup) ([]prompt.Lengths, error) {
 	asked := *s
 	if g.lengths != nil {
@@ -214,7 +214,7 @@ func (s *Settings) groupAsks(set prompt.Set, at step, warmup []prompt.Lengths, p
 	}
 }
 
-// prompt is that of the group as the phase sends it.
+// prompt returns the group's prompt as the phase sends it.
 func (at step) prompt(p prompt.Prompt) prompt.Prompt {
 	if at.again {
 		p.RepeatedTokens = p.Tokens
@@ -222,8 +222,8 @@ func (at step) prompt(p prompt.Prompt) prompt.Prompt {
 	return p
 }
 
-// groupPrompt is a function of set and number, the length of its answer too: what comes again asks
-// for the same.
+// groupPrompt returns a prompt as a function of set and number, with the length of its answer: a repeated prompt asks
+// for the same length.
 func (s *Settings) groupPrompt(set prompt.Set, name string, index int) prompt.Prompt {
 	p := set.Prompt(name, index)
 	p.OutputTokens = s.outputTokens.Draw(prompt.Random(s.Seed, name+outputStream, index))
@@ -246,7 +246,7 @@ func factsOf(steps []step) []rundir.PromptSet {
 	return facts
 }
 
-// load is how many tokens a set takes in the cache.
+// load returns how many tokens a set takes in the cache.
 func (s *Settings) load(set prompt.Set, g promptGroup) evidence.Load {
 	set.Lengths = g.drawn
 	load := evidence.Load{Name: g.name, Requests: g.requests}
@@ -257,7 +257,7 @@ func (s *Settings) load(set prompt.Set, g promptGroup) evidence.Load {
 	return load
 }
 
-// fit sizes the pressure by --fit-pressure, in the size of the tiers that it must fill.
+// fit sizes the pressure for --fit-pressure by the size of the tiers that it must fill.
 func (c *sets) fit(s *Settings, set prompt.Set) error {
 	if s.fitPressure == 0 {
 		return nil
@@ -280,10 +280,10 @@ func (c *sets) fit(s *Settings, set prompt.Set) error {
 	return nil
 }
 
-// fitSample is how many prompts the mean length is taken of.
+// fitSample is how many prompts the mean length is computed from.
 const fitSample = 64
 
-// foretell says what must happen, and refuses what cannot show anything.
+// foretell adds the expected cache behavior to the script, and refuses a run that cannot show any.
 func (c *sets) foretell(s *Settings, set prompt.Set, made *Script) error {
 	made.Verify = &evidence.Verification{
 		Baseline: [2]string{PhaseBaseline1, PhaseBaseline2},

@@ -1,6 +1,6 @@
-// Package workload knows what is asked of a server: which requests there are, what they say, when they
-// are due, and how all of that follows from settings and a seed. Scenarios are its files. It writes the
-// schedule before anything is sent and keeps requests ready ahead of their time; sending them is drive's.
+// Package workload computes the requests of a run: their number, content and due times, as functions of settings and a
+// seed. Each scenario is a file. The package writes the schedule before the first request and prepares requests ahead
+// of time; package executor sends them.
 package workload
 
 import (
@@ -15,13 +15,13 @@ import (
 	"github.com/umascope/umascope/loadgen/schedule"
 )
 
-// Defaults of settings whose zero value means that they were not given.
+// Defaults of settings whose zero value means that they are not set.
 const (
 	defaultRequests    = 64
 	defaultConcurrency = 1
 )
 
-// Settings say what is sent, and when. Flags declares them, Resolve completes them.
+// Settings define what is sent, and when. Flags declares them, Resolve completes them.
 type Settings struct {
 	endpoint       openai.Endpoint // of the target
 	Scenario       Scenario
@@ -64,38 +64,38 @@ type Settings struct {
 	Grace       time.Duration // for requests in flight when the load ends
 	Seed        uint64
 	repeatOf    string    // as given
-	repeat      *repeated // nil: the prompts are of the run's own
+	repeat      *repeated // nil: the run has its own prompts
 	sizes       []size
 	fitPressure float64
 	force       bool
-	sets        *sets // of scenarios that send sets of prompts, once resolved
+	sets        *sets // of scenarios that send sets of prompts, after Resolve
 	bursts      bursts
 
-	// How long a request may take, its first token, and from one chunk to the next.
+	// Limits of a request, of its first token, and of the time from one chunk to the next.
 	RequestTimeout, FirstTokenTimeout, ChunkTimeout time.Duration
 
-	// PromptKey is what the first words of prompts come from beside the seed, so that no server has seen them; empty:
-	// all words come from the seed alone. SamePrompts: other runs of a sweep have the same key.
+	// PromptKey, with the seed, determines the first words of prompts, so that no server has seen them; if empty, all
+	// words come from the seed alone. SamePrompts: other runs of a sweep have the same key.
 	PromptKey   string
 	SamePrompts bool
 
-	// What was said on the command line and is not the default's.
+	// Flags set on the command line to something other than the default.
 	promptsGiven, outputGiven, samplingGiven, concurrencyGiven, clientsGiven, requestsGiven, seedGiven bool
 
-	// Place is that of this process among those that share the load, to be set before Resolve. What the
-	// load is, the settings say of all of them together.
+	// Place is this process's rank among those that share the load; set it before Resolve. The settings describe the
+	// load of all ranks together.
 	Place rank.Place
 
-	// KeepOutputs keeps what the model wrote; scenarios that compare outputs set it.
+	// KeepOutputs keeps the model's output; scenarios that compare outputs set it.
 	KeepOutputs bool
-	// KeepPrompts keeps what was asked and answered, apart from the outputs.
+	// KeepPrompts keeps prompts and answers, separate from the outputs.
 	KeepPrompts bool
-	// SeeOutputs has what the model wrote come with every result, whether it is kept or not.
+	// SeeOutputs adds the model's output to every result, even if it is not kept.
 	SeeOutputs bool
 }
 
-// Resolve reads the files, fills what depends on other settings, and refuses what contradicts itself; the
-// error names the flag. The endpoint is the target's.
+// Resolve reads the files, fills in dependent settings, and refuses contradictions; the error names the flag. The
+// endpoint is the target's.
 func (s *Settings) Resolve(endpoint openai.Endpoint) error {
 	s.endpoint = endpoint
 	for _, resolve := range []func() error{s.resolveArrival, s.resolvePrompts, s.resolveScenario, s.checkRamp, s.resolveShare} {
@@ -109,25 +109,24 @@ func (s *Settings) Resolve(endpoint openai.Endpoint) error {
 	return nil
 }
 
-// Server is what is known of the server before the load.
+// Server holds the server's properties that the workload needs.
 type Server struct {
 	Model  string // its name
 	Engine string
-	// Run is the name of the run. It keeps what is salted apart from what earlier runs sent: of a repeated
-	// run, the server would have it all in its cache.
+	// Run is the name of the run. It separates what is salted from what earlier runs sent: a repeated run would
+	// otherwise be answered from the server's cache.
 	Run string
-	// MaxTokens is the longest prompt with its answer; 0 is not known.
+	// MaxTokens is the longest prompt with its answer, in tokens; 0 is unknown.
 	MaxTokens int
-	// Fields are those of the vendor's that it takes; nil stands for what is known of the vendor.
+	// Fields are the vendor's fields that the server takes; nil means the default fields of the vendor.
 	Fields []openai.Field
-	// Tiers is how much the tiers of its KV cache hold, as far as it is known.
+	// Tiers is the capacity of the tiers of its KV cache, as far as the server reports it.
 	Tiers evidence.Room
-	// Scale is how many tokens texts have there.
+	// Scale converts texts to the server's tokens.
 	Scale prompt.Scale
 }
 
-// Write makes the workload, once it is known what is served. It refuses what does not fit; the error names
-// the flag.
+// Write makes the workload for the server. It refuses what does not fit; the error names the flag.
 func (s *Settings) Write(f Server) (*Workload, error) {
 	made, err := s.Scenario.write(s, f)
 	if err != nil {
@@ -152,7 +151,7 @@ func (s *Settings) Write(f Server) (*Workload, error) {
 	}, nil
 }
 
-// InputLengths says how the lengths of prompts come about.
+// InputLengths describes the lengths of prompts.
 func (s *Settings) InputLengths(scale prompt.Scale) string {
 	if s.file == nil {
 		return scale.String()
@@ -160,7 +159,7 @@ func (s *Settings) InputLengths(scale prompt.Scale) string {
 	return fmt.Sprintf("estimated: %.3f tokens a byte of the prompt file (%s); what the server's chat template adds is not counted", scale.TokensPerByte, scale.Basis)
 }
 
-// Sample is a text like those of the prompt file; empty without a file.
+// Sample returns a text like those of the prompt file; empty without a file.
 func (s *Settings) Sample() string {
 	if s.file == nil {
 		return ""
@@ -176,13 +175,13 @@ func (s *Settings) Recount(scale prompt.Scale) error {
 	return s.readPrompts(scale)
 }
 
-// Pressured says whether the scenario pushes something out of the KV cache, and has to know its size.
+// Pressured reports whether the scenario evicts from the KV cache and so needs its size.
 func (s *Settings) Pressured() bool { return s.sets != nil }
 
-// NeedsSalt says whether requests have to be kept from what the server cached for others.
+// NeedsSalt reports whether requests must not hit what the server cached for others.
 func (s *Settings) NeedsSalt() bool { return s.sets != nil && s.sets.baseline.requests > 0 }
 
-// MostInFlight is how many requests may be in flight at once; 0 is no limit.
+// MostInFlight returns how many requests may be in flight at once; 0 is no limit.
 func (s *Settings) MostInFlight() int {
 	most := s.Concurrency
 	for _, stage := range s.stages {

@@ -9,8 +9,7 @@ import (
 	"github.com/umascope/umascope/loadgen/schedule"
 )
 
-// resolveShare refuses a load that cannot be shared out: a rank that had nothing to send, or no slot to
-// send it by, would make the load another one than was asked for.
+// resolveShare refuses a load that cannot be shared: a rank without requests or without a slot would change the load.
 func (s *Settings) resolveShare() error {
 	if s.Place.Alone() {
 		return nil
@@ -33,7 +32,7 @@ func (s *Settings) resolveShare() error {
 	return nil
 }
 
-// raisedToWorld are the defaults that were raised so that every rank has a share, as notes.
+// raisedToWorld returns notes about the defaults that were raised so that every rank has a share.
 func (s *Settings) raisedToWorld() []string {
 	if s.Place.Alone() {
 		return nil
@@ -51,18 +50,18 @@ func (s *Settings) raisedToWorld() []string {
 	return notes
 }
 
-// atLeastWorld is a flag whose default is the number of ranks where that is more than usual.
+// atLeastWorld is a flag whose default is raised to the number of ranks.
 type atLeastWorld struct {
 	flag          string
 	usual, amount int
 	given         bool
 }
 
-// byLane says whether lanes are shared out and not requests: a lane is then a client, and what was said in
-// its conversations no other process knows.
+// byLane reports whether the ranks share lanes instead of requests: a lane is then a client, and only its process has
+// the content of its conversations.
 func (w *Workload) byLane() bool { return w.Script.lanes > 1 }
 
-// takes says whether a request is this rank's.
+// takes reports whether this rank sends a request.
 func (w *Workload) takes(s slot) bool {
 	if w.byLane() {
 		return w.place.Takes(s.ask.lane)
@@ -70,8 +69,8 @@ func (w *Workload) takes(s slot) bool {
 	return w.place.Takes(s.index)
 }
 
-// Share is a phase as this rank drives it: with its share of the slots. A lane that is all a rank's own
-// keeps those that it has, and a warm-up with fewer slots than ranks has one on each.
+// Share returns a phase with this rank's share of the slots. A lane that belongs to one rank keeps its slots, and a
+// warm-up with fewer slots than ranks has one on each.
 func (w *Workload) Share(p executor.Phase) executor.Phase {
 	if w.place.Alone() || w.byLane() {
 		return p
@@ -88,7 +87,7 @@ func (w *Workload) Share(p executor.Phase) executor.Phase {
 	return p
 }
 
-// own counts the requests of a phase that are this rank's; 0 when only time ends it.
+// own returns how many requests of a phase this rank sends; 0 if only time ends the phase.
 func (w *Workload) own(p executor.Phase) int {
 	if p.Endless() {
 		return 0

@@ -23,7 +23,7 @@ type knob struct {
 	set func(value string) error
 }
 
-// knobOf is a knob that sets a field.
+// knobOf returns a knob that sets a field.
 func knobOf[T any](key string, into *T, parse func(string) (T, error)) knob {
 	return knob{key, func(text string) error {
 		value, err := parse(text)
@@ -34,7 +34,7 @@ func knobOf[T any](key string, into *T, parse func(string) (T, error)) knob {
 	}}
 }
 
-// applySizes gives the sizes of --set to the knobs that the scenario has.
+// applySizes applies the sizes of --set to the scenario's knobs.
 func (s *Settings) applySizes(knobs []knob) error {
 	for i, given := range s.sizes {
 		if slices.ContainsFunc(s.sizes[:i], func(other size) bool { return other.key == given.key }) {

@@ -10,7 +10,7 @@ import (
 	"github.com/umascope/umascope/loadgen/schedule"
 )
 
-// standard sends requests that do not depend on each other.
+// standard sends independent requests.
 func standard() Scenario {
 	return Scenario{
 		Name: ScenarioStandard, help: "requests that do not depend on each other",
@@ -52,7 +52,7 @@ func writeStandard(s *Settings, f Server) (Script, error) {
 	return made, nil
 }
 
-// numbered are requests that are functions of phase and index.
+// numbered yields requests that are functions of phase and index.
 func numbered(draw func(phase string, index int) prompt.Prompt) func(string, int) iter.Seq[ask] {
 	return func(phase string, first int) iter.Seq[ask] {
 		return func(yield func(ask) bool) {
@@ -62,12 +62,11 @@ func numbered(draw func(phase string, index int) prompt.Prompt) func(string, int
 	}
 }
 
-// fromFile takes the prompts of a file in their order; the warm-up takes them from the end on, so
-// that it takes none of the measured ones from a file that is long enough.
+// fromFile takes the prompts of a file in order. The warm-up takes them from the end, so with a long enough file it
+// uses none of the measured ones.
 func (made Script) fromFile(s *Settings, f Server, set prompt.Set) (Script, error) {
 	shared, n := set.Shared(), s.file.Len()
-	// Texts are put together when they are drawn: all of them with a long beginning may not fit
-	// into memory.
+	// Texts are joined when they are drawn: all of them with a long beginning may not fit into memory.
 	at := func(i int) (p prompt.Prompt, tokens int, fits bool) {
 		p = joinShared(shared, s.file.Prompt(i))
 		tokens = p.Tokens
@@ -106,7 +105,7 @@ func (made Script) fromFile(s *Settings, f Server, set prompt.Set) (Script, erro
 	return made, nil
 }
 
-// answerTokens is the length asked of the answer to a prompt, at most.
+// answerTokens returns the most tokens requested for the answer to a prompt.
 func answerTokens(s *Settings, asked int) int {
 	if asked == 0 {
 		return s.outputTokens.Max
@@ -124,8 +123,8 @@ func joinShared(shared, p prompt.Prompt) prompt.Prompt {
 	return p
 }
 
-// replay makes prompts as long and as alike as those of a trace. The warm-up has their lengths
-// and nothing in common with them.
+// replay makes prompts with the lengths and shared blocks of a trace. The warm-up has their lengths and shares no block
+// with them.
 func (made Script) replay(s *Settings, f Server, set prompt.Set) (Script, error) {
 	rows := make([]schedule.Row, len(s.trace.Rows))
 	for i, row := range s.trace.Rows {

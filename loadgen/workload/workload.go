@@ -18,19 +18,19 @@ import (
 	"github.com/umascope/umascope/loadgen/rundir"
 )
 
-// outputStream keeps the draws of output lengths apart from those of prompts.
+// outputStream separates the draws of output lengths from those of prompts.
 const outputStream = "/output"
 
-// Workload is everything that will be sent, as functions of seed, phase and index.
+// Workload is all that will be sent, as functions of seed, phase and index.
 type Workload struct {
-	Phases   []executor.Phase // in their order, the warm-up first
+	Phases   []executor.Phase // in order, the warm-up first
 	Script   Script
 	Sampling rundir.Sampling
-	Output   prompt.Lengths // caps of answers that no prompt has one for
+	Output   prompt.Lengths // caps of answers whose prompts have none
 
 	model, engine string
 	run           string
-	fields        []openai.Field // of the vendor's, those that the server takes
+	fields        []openai.Field // the vendor's fields that the server takes
 	template      *prompt.Template
 	seed          uint64
 	place         rank.Place
@@ -38,7 +38,7 @@ type Workload struct {
 	keepOutputs   bool
 }
 
-// stream keeps the arrivals of the phases apart.
+// stream returns a number that separates the arrivals of the phases.
 func (w *Workload) stream(p executor.Phase) uint64 {
 	if p.Name == rundir.PhaseWarmup {
 		return 1
@@ -99,8 +99,8 @@ func (w *Workload) draft(p executor.Phase, s slot) (draft, error) {
 	return d, nil
 }
 
-// hashed is the line of the schedule as workload_sha256 counts it: without the words of the run, as it was before
-// there were any, so that runs of any age that were asked the same have the same hash.
+// hashed returns the line of the schedule in the form that workload_sha256 counts: without the run's own words. Runs
+// from before those words existed have the same hash for the same workload.
 func (d draft) hashed() rundir.ScheduleLine {
 	line := d.entry
 	line.RepeatedTokensTarget = 0
@@ -112,7 +112,7 @@ func (d draft) hashed() rundir.ScheduleLine {
 	return line
 }
 
-// prefixHash is that of what the prompt shares with others; empty if it shares nothing.
+// prefixHash returns the hash of the part that the prompt shares with others; empty if it shares nothing.
 func prefixHash(p prompt.Prompt) string {
 	switch {
 	case p.SharedIDs > 0:
@@ -123,8 +123,7 @@ func prefixHash(p prompt.Prompt) string {
 	return ""
 }
 
-// promptHash is that of the text, and of what stands before it if anything does; of token ids it is
-// that of the list as JSON has it.
+// promptHash returns the hash of the text and of the messages before it; for token ids, that of the list in JSON.
 func promptHash(p prompt.Prompt) string {
 	if len(p.IDs) > 0 {
 		return idHash(p.IDs)
@@ -137,7 +136,7 @@ func promptHash(p prompt.Prompt) string {
 	return hex.EncodeToString(talk.sum.Sum(nil))
 }
 
-// idHash is that of a list of token ids as it stands in a request, such as [2201,17,905].
+// idHash returns the hash of a list of token ids as a request has it, such as [2201,17,905].
 func idHash(ids []uint32) string {
 	text := []byte{'['}
 	for i, id := range ids {
@@ -162,7 +161,7 @@ func messagesOf(messages []prompt.Message) []openai.Message {
 	return converted
 }
 
-// job makes the request, or what makes it when its turn has come.
+// job makes the request, or a function that makes it when it is due.
 func (w *Workload) job(d draft, talk *dialogue) (executor.Job, error) {
 	j := executor.Job{
 		Index: d.entry.Index, MaxTokens: d.entry.MaxTokens,
@@ -189,8 +188,8 @@ func (w *Workload) request(s rundir.Sampling, body []byte) openai.Request {
 	return openai.Request{Endpoint: s.Endpoint, Body: body, KeepOutput: w.keepOutputs}
 }
 
-// body is the request's JSON: the messages before and the user's text after them, through the
-// template where there is one; or token ids, which have neither.
+// body returns the request's JSON: the earlier messages and the user's text, through the template if there is one; or
+// token ids, which have neither.
 func (w *Workload) body(s rundir.Sampling, before []openai.Message, text string, ids []uint32) ([]byte, error) {
 	params := openai.Params{
 		Endpoint: s.Endpoint, Model: w.model, Engine: w.engine, Fields: w.fields, Prompt: text, Messages: before, PromptIDs: ids,
@@ -220,7 +219,7 @@ func (w *Workload) body(s rundir.Sampling, before []openai.Message, text string,
 	return openai.Body(params)
 }
 
-// TakesSalt says whether the server knows the field that keeps caches apart.
+// TakesSalt reports whether the server supports the field that separates caches.
 func (w *Workload) TakesSalt() bool {
 	fields := w.fields
 	if fields == nil {
@@ -229,15 +228,15 @@ func (w *Workload) TakesSalt() bool {
 	return slices.Contains(fields, openai.FieldCacheSalt)
 }
 
-// Counts says whether a phase enters the figures of the run.
+// Counts reports whether a phase enters the figures of the run.
 func (w *Workload) Counts(phase string) bool { return !slices.Contains(w.Uncounted(), phase) }
 
-// Uncounted names the phases that do not.
+// Uncounted returns the names of the phases that do not.
 func (w *Workload) Uncounted() []string {
 	return append([]string{rundir.PhaseReady, rundir.PhaseWarmup, rundir.PhaseStop}, w.Script.unmeasured...)
 }
 
-// Requests is how many requests of a phase this process sends, 0 when only time ends it.
+// Requests returns how many requests of a phase this process sends, 0 if only time ends the phase.
 func (w *Workload) Requests(p executor.Phase) int {
 	if !w.place.Alone() {
 		return w.own(p)
