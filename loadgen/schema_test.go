@@ -64,7 +64,7 @@ func schemaPath(name string) string { return filepath.Join("schema", name+".sche
 // TestSchemasAreThoseOfTheTypes keeps the files in the folder schema equal to the Go types, whose
 // comments are their descriptions; -update writes them.
 func TestSchemasAreThoseOfTheTypes(t *testing.T) {
-	comments := readComments(t, ".", "campaign", "campaign/plan", "folder", "server", "chat", "compare", "evidence", "extract", "publish", "report", "summary", "sweep", "telemetry", "telemetry/sampling", "schedule", "prompt", "rank")
+	comments := readComments(t, ".", "campaign", "campaign/plan", "rundir", "server", "openai", "compare", "evidence", "enginelog", "publish", "render/report", "summary", "sweep", "telemetry", "telemetry/sampling", "schedule", "prompt", "rank")
 	for _, d := range described {
 		g := generator{comments: comments, definitions: map[string]any{}}
 		document := map[string]any{
@@ -201,6 +201,9 @@ func readComments(t *testing.T, folders ...string) map[string]string {
 	comments := map[string]string{}
 	for _, folder := range folders {
 		paths, err := filepath.Glob(filepath.Join(folder, "*.go"))
+		if len(paths) == 0 {
+			t.Fatalf("no Go file in %s", folder)
+		}
 		if err != nil {
 			t.Fatal(err)
 		}
