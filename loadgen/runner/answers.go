@@ -12,27 +12,27 @@ import (
 	"github.com/umascope/umascope/loadgen/workload"
 )
 
-// answers collects what the answers of the measured phase say beside what is timed.
+// answers collects from the answers of the measured phase what is not a time.
 type answers struct {
 	mutex        sync.Mutex
 	models       []string
 	fingerprints []string
 
 	ok int
-	// promptTokens are those of all phases, by the server's count; reportCached: an answer said how many of its own came
-	// from a cache.
+	// promptTokens counts the prompt tokens of all phases, as the server reports them. reportCached is true if an
+	// answer reported how many of its prompt tokens came from a cache.
 	promptTokens int
 	reportCached bool
-	// targeted counts answers with a count of the prompt, whose prompts were to have targetTokens
-	// and had countedTokens.
+	// targeted counts the answers that report the length of a prompt whose length was set: the prompts should have had
+	// targetTokens and had countedTokens.
 	targeted, targetTokens, countedTokens int
 	longest                               longest
-	// otherLengths counts answers that are not as long as was asked for, in runs that force the
-	// length, and tooLong those beyond the cap, in others.
+	// otherLengths counts, in runs that force the answer length, answers of another length. tooLong counts, in other
+	// runs, answers beyond the cap.
 	otherLengths, tooLong int
 }
 
-// count takes the prompt tokens of a result, of whatever phase.
+// count adds the prompt tokens of a result of any phase.
 func (a *answers) count(record openai.Record) {
 	if record.Status != openai.StatusOK || record.TokensIn == nil {
 		return
@@ -43,10 +43,10 @@ func (a *answers) count(record openai.Record) {
 	a.reportCached = a.reportCached || record.TokensCached != nil
 }
 
-// mostNames bounds what is kept of names that a server makes up as it goes.
+// mostNames is the most names that are kept. A server may make up new names without end.
 const mostNames = 16
 
-// add takes a result; length is the cap of its answer in tokens, or what it must have if forced.
+// add adds a result. length is the cap of its answer in tokens, or the exact length if forced.
 func (a *answers) add(result openai.Result, length int, forced bool) {
 	record := result.Record
 	if record.Status != openai.StatusOK {
@@ -82,7 +82,7 @@ func addName(names []string, name string) []string {
 	return append(names, name)
 }
 
-// judge compares the answers' model with the one asked for.
+// judge compares the model in the answers with the model that was asked for.
 func (a *answers) judge(asked server.Model) rundir.ModelFindings {
 	a.mutex.Lock()
 	defer a.mutex.Unlock()
@@ -95,8 +95,8 @@ func (a *answers) judge(asked server.Model) rundir.ModelFindings {
 	return m
 }
 
-// warnings says what the answers show that no rule of validity judges. Several fingerprints may
-// be a fleet with several builds as well as a restart in the middle of the run.
+// warnings returns warnings from the answers for which there is no validity rule. Several fingerprints may mean a
+// fleet with several builds, or a restart during the run.
 func (a *answers) warnings(w *workload.Workload) []string {
 	a.mutex.Lock()
 	defer a.mutex.Unlock()
@@ -117,8 +117,8 @@ func (a *answers) warnings(w *workload.Workload) []string {
 	return warnings
 }
 
-// missed says when prompts were not as long as they were meant to be. What is said in a turn of a
-// conversation is only a part of its prompt, and nothing is to be said of those.
+// missed returns a warning if prompts did not have their intended lengths. It ignores conversations, where the text of
+// a turn is only a part of the prompt.
 func (a *answers) missed(w *workload.Workload) string {
 	if a.targeted == 0 || w.Script.Facts.Clients > 0 {
 		return ""
@@ -134,21 +134,21 @@ func (a *answers) missed(w *workload.Workload) string {
 	return fmt.Sprintf("prompts have %.0f tokens on average by the server's count, %.0f were asked for: see how lengths come about", float64(a.countedTokens)/float64(a.targeted), float64(a.targetTokens)/float64(a.targeted))
 }
 
-// How far prompts may be from their lengths, in all, before a warning says so: a share, and what
-// chat templates add to each, of which the longest have a system message of their own.
+// Limits for the total prompt length before missed warns: a share, and the tokens that a chat template may add to each
+// prompt. The longest templates have a system message of their own.
 const (
 	missedRatio    = 0.02
 	templateTokens = 64
 )
 
-// longest are the prompts that have the most tokens by the server's count.
+// longest holds the prompts with the most tokens, as the server counts them.
 type longest struct {
 	tokens  int
 	prompts int
-	targets []int // the different lengths that they were to have, at most mostTargets
+	targets []int // their different intended lengths, at most mostTargets
 }
 
-// mostTargets bounds what is kept; leastTargets different lengths are not made the same by chance.
+// mostTargets is the most lengths that are kept. leastTargets different lengths do not become equal by chance.
 const (
 	mostTargets  = 16
 	leastTargets = 3
@@ -167,8 +167,8 @@ func (l *longest) add(tokens, target int) {
 	}
 }
 
-// cut says when prompts of different lengths have one and the same: Ollama cuts what does not fit its
-// context, and does not say so.
+// cut returns a warning if prompts of different intended lengths have the same length. Ollama cuts prompts that exceed
+// its context, without an error.
 func (l *longest) cut() string {
 	if len(l.targets) < leastTargets {
 		return ""

@@ -14,27 +14,28 @@ import (
 	"github.com/umascope/umascope/loadgen/subprocess"
 )
 
-// errNotStarted is why there is no run: the command could not be started.
+// errNotStarted is the reason why there is no run: the command could not be started.
 var errNotStarted = errors.New("the command could not be started")
 
-// mostPrinted bounds what is kept of each stream of the command, in bytes.
+// mostPrinted is the most output of the command that is kept of each stream, in bytes.
 const mostPrinted = 256 << 20
 
-// commandLog reads what a command prints, as soon as a line has ended: phases begin with lines, and figures stand in them.
+// commandLog reads the output of a command line by line, as soon as a line ends: lines mark the begin of phases and
+// contain figures.
 type commandLog struct {
 	journal  *journal
 	messages *slog.Logger
 
-	mutex   sync.Mutex // guards the rest: both streams are read at once
+	mutex   sync.Mutex // guards the fields below: both streams are read at once
 	reading *enginelog.Reading
 	borders []rundir.Border
-	failed  error // to note phases, which fails the run at its end: the command goes on
+	failed  error // error of recording a phase; the command goes on and the run fails at its end
 }
 
 // begin begins a phase.
 func (c *commandLog) begin(phase string) { c.note(c.journal.begin(phase)) }
 
-// note keeps the error of a phase that could not be noted.
+// note keeps the error of a phase that could not be recorded.
 func (c *commandLog) note(err error) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
@@ -54,7 +55,8 @@ func (c *commandLog) read(stream string, l enginelog.Line) {
 	c.messages.Debug("phase", "phase", phase, "line", l.From(stream))
 }
 
-// runCommand runs the command to its end, and enters that into the manifest. The exit is the zero value if it never ran.
+// runCommand runs the command to its end and adds its exit to the manifest. The exit is the zero value if the command
+// never ran.
 func (r *recording) runCommand(ctx context.Context) (subprocess.Exit, error) {
 	stdout, err := r.openLog(r.folder, rundir.StdoutFile, mostPrinted)
 	if err != nil {
@@ -83,8 +85,8 @@ func (r *recording) runCommand(ctx context.Context) (subprocess.Exit, error) {
 	return exit, errors.Join(err, r.closeLog("stdout", stdout), r.closeLog("stderr", stderr))
 }
 
-// await waits for the end of the command. An interrupt is handed on once; a second one, or that it
-// takes too long, kills it.
+// await waits for the end of the command. It passes on the first interrupt. A second interrupt, or the end of the
+// grace period, kills the command.
 func (r *recording) await(ctx context.Context, c *subprocess.Command) error {
 	select {
 	case <-c.Ended():

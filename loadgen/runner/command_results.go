@@ -10,11 +10,11 @@ import (
 	"github.com/umascope/umascope/loadgen/enginelog"
 )
 
-// mostResults bounds the files of results that are read.
+// mostResults is the most result files that are read.
 const mostResults = 1000
 
-// commandResults reads the figures of the files that a command was to write its results into: of a folder, those that it wrote
-// since it began. What could not be read is a warning.
+// commandResults reads figures from the files that the command was expected to write. From a folder it reads only
+// files written since the command began. A file that cannot be read is a warning.
 func commandResults(c Command, since time.Time) (values []enginelog.Value, warnings []string) {
 	for _, path := range c.Results {
 		found, err := resultsBelow(path, c.Tool, since)
@@ -32,7 +32,7 @@ func commandResults(c Command, since time.Time) (values []enginelog.Value, warni
 func resultsBelow(path string, tool enginelog.Tool, since time.Time) ([]enginelog.Value, error) {
 	var values []enginelog.Value
 	files := 0
-	since = since.Truncate(time.Second) // file systems are not more exact
+	since = since.Truncate(time.Second) // timestamps of some file systems have whole seconds only
 	err := filepath.WalkDir(path, func(at string, entry fs.DirEntry, err error) error {
 		if err != nil || !entry.Type().IsRegular() || at != path && filepath.Ext(at) != ".json" {
 			return err
@@ -48,7 +48,7 @@ func resultsBelow(path string, tool enginelog.Tool, since time.Time) ([]enginelo
 		if err != nil && at == path {
 			return err
 		}
-		values = append(values, found...) // a folder may hold what is no result
+		values = append(values, found...) // a folder may contain files that are no results
 		return nil
 	})
 	return values, err

@@ -6,12 +6,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ownDescriptors are kept for the run itself: its files, the pages that it reads, and those who
-// read its own. Connections to the server under test get the others.
+// ownDescriptors is the number of file descriptors reserved for the run itself: its files, the pages that it reads,
+// and readers of its own page. Connections to the server under test get the rest.
 const ownDescriptors = 200
 
-// descriptorLimit is how many files and connections this process may have open (getrlimit(2),
-// RLIMIT_NOFILE). The Go runtime has raised the soft limit to the hard one by now.
+// descriptorLimit returns how many files and connections this process may have open (getrlimit(2), RLIMIT_NOFILE). The
+// Go runtime has already raised the soft limit to the hard one.
 func descriptorLimit() (uint64, error) {
 	var limit unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
@@ -20,11 +20,10 @@ func descriptorLimit() (uint64, error) {
 	return limit.Cur, nil
 }
 
-// mostConnections is how many connections a run may have open at once under a limit of
-// descriptors. An error says that those in flight at once need more; 0 stands for a number that
-// only shows while they run.
+// mostConnections returns how many connections a run may have open at once under a limit of descriptors. It fails if
+// inFlight needs more. An inFlight of 0 means that the number is known only during the run.
 func mostConnections(limit uint64, inFlight int) (int, error) {
-	// Linux has no more than this for a process unless root says so (fs.nr_open).
+	// Linux allows a process at most this many, unless root raises fs.nr_open.
 	const plenty = 1 << 20
 	most := int(min(limit, plenty)) - ownDescriptors
 	if most < max(inFlight, 1) {

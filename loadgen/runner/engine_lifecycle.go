@@ -9,7 +9,7 @@ import (
 	"github.com/umascope/umascope/loadgen/rundir"
 )
 
-// phasesToReady returns the phases before the engine is ready; none if it is there by itself.
+// phasesToReady returns the phases before the engine is ready; none if the run does not start its engine.
 func (r *run) phasesToReady() []string {
 	if r.env.Engine == nil {
 		return nil
@@ -17,8 +17,8 @@ func (r *run) phasesToReady() []string {
 	return []string{metric.PhaseCooldown, metric.PhaseStart, metric.PhaseLoad}
 }
 
-// runEngine begins the run, starts its engine, has the load sent and stops the engine. enter notes a phase; load gets a context that is
-// done, with the cause, when the engine is lost.
+// runEngine begins the run, starts its engine, calls load and stops the engine. It calls enter at the begin of each
+// phase. load gets a context that is done, with the cause, when the engine is lost.
 func (r *run) runEngine(ctx, cut context.Context, enter func(phase string) error, load func(engine context.Context) error) error {
 	r.describeEngine()
 	if err := r.begin(ctx); err != nil {
@@ -30,12 +30,12 @@ func (r *run) runEngine(ctx, cut context.Context, enter func(phase string) error
 	}
 	r.scene.EngineGoes()
 	r.env.Engine.After(cut)
-	r.scene.Settle(cut) // the machine is watched a moment longer
+	r.scene.Settle(cut) // keep recording the machine a moment longer
 	r.describeEngine()
 	return err
 }
 
-// startEngine gets the engine ready, and enters the phases of that.
+// startEngine starts the engine, waits until it is ready, and enters the phases of the start.
 func (r *run) startEngine(ctx context.Context, enter func(phase string) error) (engine context.Context, err error) {
 	var failed error
 	engine, err = r.env.Engine.Before(ctx, func(phase string) { failed = errors.Join(failed, enter(phase)) })
@@ -45,7 +45,7 @@ func (r *run) startEngine(ctx context.Context, enter func(phase string) error) (
 	return engine, err
 }
 
-// checkFindings returns what the checks of a campaign came to.
+// checkFindings returns the results of the checks of a campaign.
 func checkFindings(c *rundir.Campaign) rundir.CheckFindings {
 	if c == nil {
 		return rundir.CheckFindings{}
@@ -59,7 +59,7 @@ func checkFindings(c *rundir.Campaign) rundir.CheckFindings {
 	return rundir.CheckFindings{Made: len(c.Checks) > 0, Failed: strings.Join(failed, "; ")}
 }
 
-// problems returns what went wrong around a run without spoiling it.
+// problems returns the problems of a run's campaign that do not make the run invalid.
 func problems(c *rundir.Campaign) []string {
 	if c == nil {
 		return nil

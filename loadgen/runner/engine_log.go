@@ -16,14 +16,14 @@ import (
 	"github.com/umascope/umascope/loadgen/summary"
 )
 
-// engineLog is something that an engine writes its log to.
+// engineLog is a file or stream that an engine writes its log to.
 type engineLog struct {
-	name string // as the report has it
-	// read hands on what was written from the start of the engine on; false is that there is nothing to read.
+	name string // for the report
+	// read writes to out what was logged since the engine's start. It returns false if there is nothing to read.
 	read func(ctx context.Context, out io.Writer) (bool, error)
 }
 
-// engineLogs returns all that are known, first the one that was named, if there is one.
+// engineLogs returns all logs of the engine. The log that was named, if any, comes first.
 func engineLogs(r *run, named string) []engineLog {
 	var all []engineLog
 	if named != "" {
@@ -38,8 +38,8 @@ func engineLogs(r *run, named string) []engineLog {
 	return all
 }
 
-// logTools read the log of an engine; none if it is not understood. Extractors are called as the engines are. Dynamo has one of
-// those behind its frontend.
+// logTools returns the tools that read the log of an engine; none if its format is not supported. Extractors have the
+// names of engines. Dynamo runs one of these engines behind its frontend.
 func logTools(engine string) []enginelog.Tool {
 	names := []string{engine}
 	if engine == "dynamo" {
@@ -48,8 +48,8 @@ func logTools(engine string) []enginelog.Tool {
 	return slices.DeleteFunc(enginelog.Tools(), func(t enginelog.Tool) bool { return !slices.Contains(names, t.Name) })
 }
 
-// readEngineLog returns what the engine reported of its memory when it started, from the first of its logs that has it; nil if
-// none has. That a log which was named has nothing is a warning.
+// readEngineLog returns the engine's report of its memory at start, from the first of its logs that contains it, or
+// nil. It adds a warning if a log that was named contains no report.
 func readEngineLog(ctx context.Context, r *run, named, engine string) *rundir.EngineReport {
 	tools := logTools(engine)
 	if len(tools) > 0 {
@@ -76,8 +76,8 @@ func readEngineLog(ctx context.Context, r *run, named, engine string) *rundir.En
 	return nil
 }
 
-// report reads the log with all tools at once, and returns what the first of them found; nil if none did. There may be a report
-// with an error: what was read before it.
+// report reads the log with all tools at once and returns the first report that one of them finds, or nil. It may
+// return a report together with an error: the report was read before the error.
 func (l engineLog) report(ctx context.Context, tools []enginelog.Tool) (*rundir.EngineReport, error) {
 	var readings []*enginelog.Reading
 	for _, tool := range tools {
@@ -101,11 +101,11 @@ func (l engineLog) report(ctx context.Context, tools []enginelog.Tool) (*rundir.
 	return nil, err
 }
 
-// mostEngineLog bounds a log that is read, in bytes: what an engine says of its start may stand at the end of one that many
-// starts have written, and so the front is not enough.
+// mostEngineLog is the most of a log that is read, in bytes. The report of the last start may be at the end of a log
+// that many starts have written to, so the beginning is not enough.
 const mostEngineLog = 256 << 20
 
-// copyLog copies a plain file from an offset on, in bytes. False is that there is none.
+// copyLog copies a regular file from an offset on, in bytes. It returns false if there is no such file.
 func copyLog(out io.Writer, path string, from int64) (bool, error) {
 	file, err := openLog(path)
 	if err != nil {
@@ -117,7 +117,7 @@ func copyLog(out io.Writer, path string, from int64) (bool, error) {
 		return false, err
 	}
 	if from > info.Size() {
-		from = 0 // it was begun anew
+		from = 0 // the file was truncated or replaced
 	}
 	if size := info.Size() - from; size > mostEngineLog {
 		return false, fmt.Errorf("%d MiB are more than is read: give each start of the engine a log of its own", size>>20)
@@ -126,7 +126,7 @@ func copyLog(out io.Writer, path string, from int64) (bool, error) {
 	return err == nil, err
 }
 
-// CheckEngineLog refuses a file that cannot be read. It must be there before the run, since the engine is.
+// CheckEngineLog refuses a file that cannot be read. The engine runs before the run begins, so its log must exist.
 func CheckEngineLog(path string) error {
 	if path == "" {
 		return nil
@@ -141,7 +141,7 @@ func CheckEngineLog(path string) error {
 	return fmt.Errorf("--engine-log %s: %w: have the engine write there, by 2>&1 | tee -i FILE", path, err)
 }
 
-// openLog opens a plain file. Anything else could hold us up for ever.
+// openLog opens a regular file. Any other kind of file could block for ever.
 func openLog(path string) (*os.File, error) {
 	info, err := os.Stat(path)
 	if err != nil {

@@ -12,10 +12,10 @@ import (
 	"github.com/umascope/umascope/loadgen/subprocess"
 )
 
-// ErrInterrupted is why a run ended before its plan did.
+// ErrInterrupted is the error of a run that was interrupted before its plan ended.
 var ErrInterrupted = errors.New("interrupted before its plan ended")
 
-// InputError is bad input or an environment in which the run cannot be made.
+// InputError is bad input, or an environment in which the run cannot be made.
 type InputError struct{ err error }
 
 func (e InputError) Error() string { return e.err.Error() }
@@ -25,7 +25,7 @@ func (e InputError) Unwrap() error { return e.err }
 // input marks bad input or an unusable environment.
 func input(err error) error { return InputError{err} }
 
-// CommandError is that a recorded command failed.
+// CommandError is the error of a recorded command that failed.
 type CommandError struct {
 	Program string
 	Exit    subprocess.Exit
@@ -33,7 +33,7 @@ type CommandError struct {
 
 func (e CommandError) Error() string { return fmt.Sprintf("%s %s", e.Program, e.Exit) }
 
-// Unusable marks what others answered as bad input, unless the context was done before the answer.
+// Unusable marks the error of a request as bad input. It returns ErrInterrupted if the context is done.
 func Unusable(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ErrInterrupted
@@ -56,5 +56,6 @@ func MakeFolder(out, id string) (rundir.Folder, error) {
 	return made, nil
 }
 
-// printable is chat's rule for foreign text, at the length of this package's messages.
+// printable makes foreign text printable as openai.Printable does, up to the length that messages of this package
+// allow.
 func printable(text string) string { return openai.Printable(text, openai.LongestForeign) }

@@ -11,8 +11,8 @@ import (
 	"github.com/umascope/umascope/loadgen/telemetry"
 )
 
-// kvRoom looks once at all pages, before the load, for how much the tiers of the KV cache hold. Only
-// scenarios that push something out of them ask; what no page shows is not known, which is no error.
+// kvRoom reads from all pages, once before the load, how much the tiers of the KV cache hold. Only scenarios that
+// evict from these tiers need it. A size that no page shows is absent, which is not an error.
 func kvRoom(ctx context.Context, m *measurement, s *subject) evidence.Room {
 	if !m.load.Pressured() || len(m.scene.Sources) == 0 {
 		return evidence.Room{}
@@ -25,7 +25,7 @@ func kvRoom(ctx context.Context, m *measurement, s *subject) evidence.Room {
 	return observation.Room(log, m.keep.Hosts(), s.served.Model.Simulated(), m.load.Expect)
 }
 
-// verify grades what the run is evidence of.
+// verify grades the evidence of the run.
 func verify(m *measurement, p *plan, log *telemetry.Log) observation.Found {
 	over := observation.Run{
 		Folder: m.folder, Records: summary.Records(m.folder.Path(rundir.RequestsFile)), Telemetry: log,
@@ -37,8 +37,8 @@ func verify(m *measurement, p *plan, log *telemetry.Log) observation.Found {
 	return over.Verify()
 }
 
-// template returns how many tokens the server adds to each prompt, as far as it is known. All prompts have them in common, so
-// that a prefix cache has them whatever else it has.
+// template returns how many tokens the server adds to each prompt, if that could be measured. All prompts share these
+// tokens, so a prefix cache always holds them.
 func template(scale prompt.Scale) int {
 	if scale.TemplateTokens == nil {
 		return 0
@@ -46,7 +46,7 @@ func template(scale prompt.Scale) int {
 	return *scale.TemplateTokens
 }
 
-// prefixReuse returns what prompt tokens from a cache are judged by, as far as it is known before the load.
+// prefixReuse returns the facts that prefix-cache hits are judged by, as far as they are available before the load.
 func (p *plan) prefixReuse(l Load) *rundir.PrefixReuse {
 	reuse := &rundir.PrefixReuse{Repeats: l.WhyRepeated()}
 	if common, known := p.scale.CommonTokens(); known {
@@ -55,9 +55,9 @@ func (p *plan) prefixReuse(l Load) *rundir.PrefixReuse {
 	return reuse
 }
 
-// prefixLookups returns what the engine counted over the whole load, whose first and last border have samples of their own.
-// It is asked only if the answers do not report cached tokens, and one process sent the load: to each rank, the others are
-// other clients.
+// prefixLookups returns the engine's prefix cache counters over the whole load, whose first and last border have
+// samples of their own. It is used only if the answers report no cached tokens and one process sent the load: for each
+// rank, the other ranks are other clients.
 func prefixLookups(m *measurement, p *plan, a *answers, log *telemetry.Log) *rundir.PrefixLookups {
 	if a.reportCached || !m.load.Place.Alone() {
 		return nil

@@ -7,24 +7,24 @@ import (
 	"github.com/umascope/umascope/loadgen/rundir"
 )
 
-// exchange is a request and its answer for prompts.jsonl. It becomes a line where it is written, and not while the load
+// exchange is a request and its answer for prompts.jsonl. It is encoded when it is written, and not while the load
 // waits.
 type exchange struct {
 	run, phase string
 	index      int
-	body       []byte // of the request, JSON
+	body       []byte // of the request, as JSON
 	answer     string
 	redact     func(string) string
 }
 
-// MarshalJSON makes a folder.PromptLine of it.
+// MarshalJSON encodes it as a rundir.PromptLine.
 func (e exchange) MarshalJSON() ([]byte, error) {
 	var asked struct {
 		Messages any `json:"messages"`
 		Prompt   any `json:"prompt"`
 	}
 	decoder := json.NewDecoder(bytes.NewReader(e.body))
-	decoder.UseNumber() // token ids stay as they were sent
+	decoder.UseNumber() // token ids keep the form in which they were sent
 	if err := decoder.Decode(&asked); err != nil {
 		return nil, err
 	}
@@ -38,7 +38,7 @@ func (e exchange) MarshalJSON() ([]byte, error) {
 	return line.Bytes(), err
 }
 
-// redacted takes secrets out of every text of a JSON value.
+// redacted removes secrets from every text of a JSON value.
 func (e exchange) redacted(value any) any {
 	switch v := value.(type) {
 	case string:

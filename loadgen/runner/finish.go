@@ -12,26 +12,27 @@ import (
 	"github.com/umascope/umascope/loadgen/telemetry"
 )
 
-// ended is a measurement whose load is over, with all that its folder does not have yet.
+// ended is a measurement whose load has ended, with the data that its folder does not hold yet.
 type ended struct {
 	run *measurement
-	// plan is nil if the engine that was started for the run never answered, and sender if no request was to be sent.
+	// plan is nil if the engine that was started for the run never answered. sender is nil if there was no request to
+	// send.
 	plan   *plan
 	sender *sender
-	// engine is what the engine reported of its memory when it started; nil if that is not known.
+	// engine is the engine's report of its memory at start, or nil if there is none.
 	engine *rundir.EngineReport
-	// kvStorage is what the disk tier of the KV cache lies on, of an engine that has been stopped.
+	// kvStorage is the storage of the KV cache's disk tier, read before the engine was stopped.
 	kvStorage []rundir.Storage
 	err       error
 }
 
-// close frees what the run held.
+// close closes the connections and files of the run.
 func (e *ended) close() { e.plan.close() }
 
-// unserved reports whether the engine was to be started for the run and never took its load.
+// unserved reports whether an engine was started for the run and never took its load.
 func (e *ended) unserved() bool { return e.run.env.Engine != nil && e.sender == nil }
 
-// sent returns what is known of the load, of one that was never sent, too.
+// sent returns the facts about the load, even if it was never sent.
 func (e *ended) sent() sent {
 	if e.sender == nil {
 		return sent{answers: &answers{}}
@@ -39,8 +40,8 @@ func (e *ended) sent() sent {
 	return e.sender.sent
 }
 
-// finish completes the folder, and computes the summary from it. The summary is nil if there is none; the error is of all files
-// that could not be written.
+// finish completes the folder and computes the summary from it. The summary is nil if it cannot be computed. The error
+// joins the errors of all files that could not be written.
 func (e *ended) finish() (*summary.Run, error) {
 	if e.unserved() {
 		return e.finishUnserved()
@@ -63,7 +64,8 @@ func (e *ended) finish() (*summary.Run, error) {
 	return made, errors.Join(err, summaryErr)
 }
 
-// finishUnserved is finish for a run whose engine never took a load: what the machine did meanwhile, and why it ended.
+// finishUnserved is finish for a run whose engine never took a load. It writes the machine's telemetry and the reason
+// why the run ended.
 func (e *ended) finishUnserved() (*summary.Run, error) {
 	_, err := e.run.end(stateOf(e.err))
 	m := e.run.manifest
@@ -77,7 +79,7 @@ func (e *ended) finishUnserved() (*summary.Run, error) {
 	return made, errors.Join(err, summaryErr)
 }
 
-// describePlace enters what the telemetry and the clocks show of the place of the run in the end.
+// describePlace adds to the manifest the facts about the machine that telemetry and clocks show at the end.
 func (e *ended) describePlace(log *telemetry.Log) {
 	m := e.run.manifest
 	if e.run.env.Engine == nil {
@@ -90,7 +92,7 @@ func (e *ended) describePlace(log *telemetry.Log) {
 	}
 }
 
-// judging returns what is known at the end of the run beside its requests, its phases and its telemetry.
+// judging returns the facts that the summary needs besides requests, phases and telemetry.
 func (e *ended) judging(log *telemetry.Log, found observation.Found) *rundir.Judging {
 	load, p, campaign := e.sent(), e.plan, e.run.manifest.Campaign
 	expect, tiers := e.run.load.Expect, observation.SeeTiers(log, p.served.Model.Simulated())
@@ -110,7 +112,7 @@ func (e *ended) judging(log *telemetry.Log, found observation.Found) *rundir.Jud
 	return j
 }
 
-// modelFindings returns what answers, fingerprints and failures show of the model.
+// modelFindings returns the model that answers, fingerprints and failures show.
 func modelFindings(a *answers, s *subject) rundir.ModelFindings {
 	m, v := a.judge(s.served.Model), s.identity.Verdict()
 	m.Fingerprint, m.Compared, m.Changed = v.Fingerprint, v.Compared, v.Changed
@@ -118,7 +120,7 @@ func modelFindings(a *answers, s *subject) rundir.ModelFindings {
 	return m
 }
 
-// clientHealth returns how the client of a rank fared.
+// clientHealth returns the health of a rank's client.
 func clientHealth(h executor.Health, stamped bool, rank int) rundir.ClientHealth {
 	client := rundir.ClientHealth{Watched: h.Watched, CPURatio: h.CPURatio, PacketStamps: stamped}
 	for _, s := range h.Stalls {

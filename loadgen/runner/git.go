@@ -11,12 +11,12 @@ import (
 	"github.com/umascope/umascope/loadgen/rundir"
 )
 
-// gitTimeout bounds one question to git: whether a large tree is modified takes it seconds.
+// gitTimeout is the longest that one git command may take. In a large tree it takes git seconds to find out whether
+// files are modified.
 const gitTimeout = 5 * time.Second
 
-// gitState says which state of a repository a folder is in: the user's scripts and plans, most
-// often. Nil where there is no git or no repository. What the program itself was built from, its
-// build says.
+// gitState returns the state of the repository that contains a folder, most often the folder of the user's scripts and
+// plans. It is nil without git or a repository. The revision of uma-load itself comes from its build information.
 func gitState(ctx context.Context, dir string) *rundir.Git {
 	commit, err := git(ctx, dir, "rev-parse", "--verify", "HEAD")
 	if err != nil || !regexp.MustCompile(`^[0-9a-f]{40,64}$`).MatchString(commit) {
@@ -29,8 +29,8 @@ func gitState(ctx context.Context, dir string) *rundir.Git {
 	return state
 }
 
-// git runs git in a folder and returns what it printed. It takes no locks there, and starts none of
-// the programs that a repository may name to watch its files.
+// git runs git in a folder and returns its output. It takes no locks there, and does not start the programs that a
+// repository may configure to watch its files.
 func git(ctx context.Context, dir string, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, gitTimeout)
 	defer cancel()

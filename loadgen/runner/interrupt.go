@@ -8,15 +8,16 @@ import (
 
 // interrupts are the contexts that end a load early.
 type interrupts struct {
-	// stop ends the sending: with the caller's context, when the run is cut off, or by halt, with its cause.
+	// stop ends the sending: when the caller's context is done, when the run is cut, or by halt, with its cause.
 	stop context.Context
 	halt context.CancelCauseFunc
-	// cut ends what stop lets drain.
+	// cut cancels the requests that stop lets drain.
 	cut context.Context
 }
 
-// newInterrupts derives them from the context of the run. Requests in flight have the grace to end when it is done; they are
-// cancelled at once when now is closed. The caller calls end, after which nothing is logged any more.
+// newInterrupts derives the interrupts from the context of the run. When the context is done, requests in flight have
+// the grace period to end; when now is closed, they are cancelled at once. The caller calls end, after which nothing
+// is logged.
 func newInterrupts(ctx context.Context, now <-chan struct{}, grace time.Duration, log *slog.Logger) (i interrupts, end func()) {
 	i.stop, i.halt = context.WithCancelCause(ctx)
 	logged := make(chan struct{})
@@ -35,7 +36,7 @@ func newInterrupts(ctx context.Context, now <-chan struct{}, grace time.Duration
 	}
 }
 
-// untilCut returns a context that outlives ctx and is done when now is closed. first is called just before that.
+// untilCut returns a context that outlives ctx and is done when now is closed. It calls first just before that.
 func untilCut(ctx context.Context, now <-chan struct{}, first func()) (cut context.Context, release func()) {
 	cut, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	go func() {

@@ -9,18 +9,19 @@ import (
 	"github.com/umascope/umascope/loadgen/rundir"
 )
 
-// journal notes the phases of a run: on the live page and in the telemetry when they begin, in the folder when they are over.
-// The journal itself keeps the span of those without load; the span of a phase of load is when its requests were sent.
+// journal records the phases of a run: on the live page and in the telemetry when a phase begins, in the folder when
+// it ends. The journal itself keeps the span of a phase without load. The span of a phase with load is the time in
+// which its requests were sent.
 type journal struct {
 	clock openai.Clock // nil until the run has begun
 	scene *capture.Scene
 
-	mutex sync.Mutex // guards the rest: the log of a command begins phases from two goroutines
+	mutex sync.Mutex // guards the fields below: two goroutines begin phases from the log of a command
 	live  *live.Run
-	span  rundir.Span // the phase without load that lasts; without a name, there is none
+	span  rundir.Span // the current phase without load; its name is empty if there is none
 }
 
-// show replaces the run of the live page, which is in the same phase.
+// show replaces the run on the live page. The phase stays.
 func (j *journal) show(shown *live.Run) {
 	j.mutex.Lock()
 	defer j.mutex.Unlock()
@@ -28,26 +29,26 @@ func (j *journal) show(shown *live.Run) {
 	j.live.Enter(j.span.Name)
 }
 
-// open gives the journal the clock of the run, and the telemetry that phases are marked in.
+// open sets the clock of the run, and the telemetry in which phases are marked.
 func (j *journal) open(s *capture.Scene, clock openai.Clock) { j.scene, j.clock = s, clock }
 
-// enter marks that a phase of load begins. Its span is noted by passed.
+// enter marks the begin of a phase with load. passed records its span.
 func (j *journal) enter(phase string) {
 	j.live.Enter(phase)
 	j.scene.Enter(phase)
 }
 
-// passed notes a phase of load that is over.
+// passed records a phase with load that has ended.
 func (j *journal) passed(span rundir.Span) error { return j.scene.Passed(span) }
 
-// begin notes the phase that lasts and begins another, which may have the same name.
+// begin records the current phase and begins another, which may have the same name.
 func (j *journal) begin(phase string) error {
 	j.mutex.Lock()
 	defer j.mutex.Unlock()
 	return j.replace(phase)
 }
 
-// pass is begin unless the phase lasts already.
+// pass is like begin, but does nothing if the phase is the current one.
 func (j *journal) pass(phase string) error {
 	j.mutex.Lock()
 	defer j.mutex.Unlock()
@@ -57,14 +58,14 @@ func (j *journal) pass(phase string) error {
 	return j.replace(phase)
 }
 
-// leave notes the phase that lasts, if there is one.
+// leave records the current phase, if there is one.
 func (j *journal) leave() error {
 	j.mutex.Lock()
 	defer j.mutex.Unlock()
 	return j.note()
 }
 
-// replace is begin for those who hold the mutex.
+// replace is like begin; the caller holds the mutex.
 func (j *journal) replace(phase string) error {
 	err := j.note()
 	j.enter(phase)
@@ -72,7 +73,7 @@ func (j *journal) replace(phase string) error {
 	return err
 }
 
-// note is leave for those who hold the mutex.
+// note is like leave; the caller holds the mutex.
 func (j *journal) note() error {
 	if j.span.Name == "" {
 		return nil

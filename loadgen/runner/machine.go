@@ -18,7 +18,7 @@ func ThisMachine() rundir.Client {
 	facts := rundir.Client{Arch: runtime.GOARCH, Cores: runtime.GOMAXPROCS(0)}
 	zone, offset := time.Now().Zone()
 	facts.TimeZone = &rundir.TimeZone{Name: zone, OffsetSeconds: offset}
-	// What cannot be read stays empty: none of it decides anything.
+	// Facts that cannot be read stay empty: no figure depends on them.
 	facts.Hostname, _ = os.Hostname()
 	if id, err := os.ReadFile("/proc/sys/kernel/random/boot_id"); err == nil {
 		facts.BootID = strings.TrimSpace(string(id))
@@ -30,7 +30,7 @@ func ThisMachine() rundir.Client {
 	return facts
 }
 
-// addMachines enters what the exporters said of their machines.
+// addMachines adds to the manifest the facts that exporters report about their machines.
 func addMachines(m *rundir.Manifest, log *telemetry.Log) {
 	if log == nil {
 		return

@@ -18,16 +18,16 @@ import (
 type measurement struct {
 	*run
 	load Load
-	// whole is the name of the run that all ranks share; the run's own where there is one process.
+	// whole is the name of the run that all ranks share. For a single process it is the run's own name.
 	whole string
-	// openLines opens the files of records; a test gives it a full disk.
+	// openLines opens the files of records. Tests replace it with a full disk.
 	openLines func(path string, failed func(error)) (*rundir.Lines, error)
-	// timeOfDay is time.Now; a test sets the clock back.
+	// timeOfDay is time.Now. Tests use it to set the clock back.
 	timeOfDay func() time.Time
 }
 
-// Run measures a server and writes the run's folder. The error of the load comes before those of writing what came of it. The
-// result names the run even where there is an error.
+// Run measures a server and writes the run's folder. An error of the load takes precedence over errors of writing the
+// results. The result names the run even if there is an error.
 func Run(ctx context.Context, keep Keep, load Load, env Environment) (Result, error) {
 	return newMeasurement(keep, load, env).make(ctx)
 }
@@ -40,7 +40,7 @@ func newMeasurement(keep Keep, load Load, env Environment) *measurement {
 	}
 }
 
-// make makes the run. Of one that fails before its load begins nothing is left.
+// make makes the run. It removes the folder of a run that fails before its load begins.
 func (m *measurement) make(ctx context.Context) (Result, error) {
 	result := Result{Run: m.id}
 	var err error
@@ -63,7 +63,7 @@ func (m *measurement) make(ctx context.Context) (Result, error) {
 	return result, errors.Join(over.err, err)
 }
 
-// alone measures a server that is there by itself. An error is that nothing was sent.
+// alone measures a server that uma-load does not start. An error means that no request was sent.
 func (m *measurement) alone(ctx context.Context) (*ended, error) {
 	p, err := m.prepare(ctx, func(served server.Served) (err error) {
 		if m.scene, err = capture.Look(ctx, m.sceneSettings(), m.env.Exporter, m.env.Log); err != nil || served.Page == "" {
@@ -80,7 +80,7 @@ func (m *measurement) alone(ctx context.Context) (*ended, error) {
 	return over, nil
 }
 
-// send sends the load to a server that is there by itself.
+// send sends the load to a server that uma-load does not start.
 func (m *measurement) send(ctx context.Context, p *plan) *ended {
 	i, end := newInterrupts(ctx, m.env.Cut, m.load.Grace, m.env.Log)
 	defer end()
@@ -103,20 +103,20 @@ func (m *measurement) send(ctx context.Context, p *plan) *ended {
 	return over
 }
 
-// sceneSettings are those of what is kept around the load, with what no page may repeat of it.
+// sceneSettings returns the settings of capture, with the secrets that no recorded page may contain.
 func (m *measurement) sceneSettings() capture.Settings {
 	s := m.keep.Scene
 	s.Secrets = m.load.Target.Credentials()
 	return s
 }
 
-// withEngine starts the engine, measures it and stops it. An error is that nothing was started.
+// withEngine starts the engine, measures it and stops it. An error means that the engine was not started.
 func (m *measurement) withEngine(ctx context.Context) (*ended, error) {
 	var err error
 	if m.scene, err = capture.LookAtMachines(ctx, m.sceneSettings(), m.env.Exporter, m.env.Log); err != nil {
 		return nil, Unusable(ctx, err)
 	}
-	var page atomic.Bool // that of the engine answers
+	var page atomic.Bool // the engine's own page answers
 	if err := m.followServer(m.load.Target.PlannedPage(), func() bool { return !page.Load() }); err != nil {
 		return nil, input(err)
 	}
@@ -134,8 +134,8 @@ func (m *measurement) withEngine(ctx context.Context) (*ended, error) {
 	return over, nil
 }
 
-// beside measures the engine that was started for the run, until it is lost at the latest. That shows before it is stopped,
-// after which it is gone in any case.
+// beside measures the engine that was started for the run, until the load ends or the engine is lost. It checks for a
+// lost engine before the engine is stopped, since afterwards it is gone in any case.
 func (m *measurement) beside(engine context.Context, i interrupts, page *atomic.Bool) *ended {
 	unbind := context.AfterFunc(engine, func() { i.halt(context.Cause(engine)) })
 	over := m.serve(i, page)
@@ -145,7 +145,8 @@ func (m *measurement) beside(engine context.Context, i interrupts, page *atomic.
 	return over
 }
 
-// serve sends the load to the engine that was started for the run, and keeps what goes away with the engine.
+// serve sends the load to the engine that was started for the run, and records the facts that disappear with the
+// engine.
 func (m *measurement) serve(i interrupts, page *atomic.Bool) *ended {
 	over := &ended{run: m}
 	if over.plan, over.err = m.meet(i.stop, page); over.err == nil {
@@ -165,7 +166,7 @@ func (m *measurement) serve(i interrupts, page *atomic.Bool) *ended {
 	return over
 }
 
-// meet prepares the load once the engine is ready. The plan is there with an error, too, if it was made.
+// meet prepares the load once the engine is ready. It returns the plan even with an error, if the plan was made.
 func (m *measurement) meet(ctx context.Context, page *atomic.Bool) (*plan, error) {
 	if err := m.journal.pass(rundir.PhaseReady); err != nil {
 		return nil, err
@@ -182,8 +183,8 @@ func (m *measurement) meet(ctx context.Context, page *atomic.Bool) (*plan, error
 	return p, errors.Join(m.save(), m.scene.Capture(ctx, capture.Before))
 }
 
-// prepare finds out what is to be measured, and plans the load. look, which is called once the server has answered, finds what
-// is kept of it.
+// prepare finds out what is measured, and plans the load. It calls look once the server has answered, to find what can
+// be recorded of it.
 func (m *measurement) prepare(ctx context.Context, look func(server.Served) error) (*plan, error) {
 	s, err := newSubject(ctx, m, look)
 	if err != nil {
@@ -200,7 +201,7 @@ func (m *measurement) prepare(ctx context.Context, look func(server.Served) erro
 	p.describe(m.manifest, m)
 	describePlace(ctx, m.run)
 	identify(ctx, m.manifest, m.keep.Out, m.scene, m.load.Target.URL, nil)
-	if at := m.load.StartAt; !at.IsZero() { // it may be over by now
+	if at := m.load.StartAt; !at.IsZero() { // the start time may have passed
 		if err := rank.CheckStart(at, time.Now()); err != nil {
 			p.close()
 			return nil, input(fmt.Errorf("--start-at: %w", err))
@@ -209,7 +210,7 @@ func (m *measurement) prepare(ctx context.Context, look func(server.Served) erro
 	return p, nil
 }
 
-// expected returns how the flags have the run judged.
+// expected returns the judging entries that follow from the flags.
 func (m *measurement) expected() *rundir.Judging {
 	return &rundir.Judging{
 		Streaming: !m.load.NoStream, TelemetryRequested: m.keep.Scene.Requested(), SLO: m.load.SLO.String(), Validity: m.keep.Validity,
@@ -222,8 +223,8 @@ func (m *measurement) beginManifest() {
 	m.manifest.Rank, m.manifest.Seed = m.load.share(m.whole, m.env.Log), m.load.Seed
 }
 
-// followServer has the server's own page read at the borders of phases, unless closed says that it is not to be read:
-// evidence of a prefix cache rests on its counters.
+// followServer adds the server's own page, which is read at the borders of phases; its counters are evidence of a
+// prefix cache. closed reports whether the page must not be read.
 func (m *measurement) followServer(page string, closed func() bool) error {
 	client, err := m.load.Target.PageClient()
 	if err != nil {
@@ -233,7 +234,7 @@ func (m *measurement) followServer(page string, closed func() bool) error {
 	return nil
 }
 
-// announce shows the run on the live page and in the log. Of an engine that is not there yet, there is no plan.
+// announce shows the run on the live page and in the log. p is nil while the engine is not ready.
 func (m *measurement) announce(p *plan) {
 	names := append(m.phasesToReady(), rundir.PhaseReady)
 	if p != nil {

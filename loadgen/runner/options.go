@@ -17,23 +17,24 @@ import (
 	"github.com/umascope/umascope/loadgen/workload"
 )
 
-// Keep is what is kept of a run, and where, whatever its load is.
+// Keep holds the settings of a run that do not depend on its load: what is kept of it, and where.
 type Keep struct {
-	// Out is the folder of run folders. RunID names the run and its folder; empty makes a name of time and arm.
+	// Out is the folder of run folders. RunID names the run and its folder; if empty, the name is made of the time and
+	// the arm.
 	Out, RunID string
-	// Labels have at least arm and host.
+	// Labels contains at least arm and host.
 	Labels map[string]string
 	Scene  capture.Settings
-	// Validity are other limits of validity rules as they were given, and Limits what they mean.
+	// Validity are changed limits of validity rules as they were given, and Limits their parsed form.
 	Validity []string
 	Limits   summary.Limits
-	// Flags are all flags by their names, and Program is what was started with them: the manifest records both.
+	// Flags are all flags by name, and Program is the program that was started with them. The manifest records both.
 	Flags   map[string]string
 	Program rundir.Program
 }
 
-// Hosts returns the names of the machines that are measured: that of the label first, then those of all exporters that were
-// asked for. An engine on several machines has an exporter on each.
+// Hosts returns the names of the measured machines: first the host label, then the hosts of all exporters that were
+// named. An engine on several machines has an exporter on each.
 func (k Keep) Hosts() []string {
 	all := []string{k.Labels["host"]}
 	for _, source := range k.Scene.Telemetry {
@@ -44,7 +45,7 @@ func (k Keep) Hosts() []string {
 	return all
 }
 
-// facts are what the live page shows of a run from its beginning.
+// facts returns what the live page shows of a run from its beginning.
 func (k Keep) facts(run, scenario string, phases []string) live.Facts {
 	return live.Facts{
 		Run: run, Hosts: k.Hosts(), Arm: k.Labels["arm"], Scenario: scenario, Phases: phases,
@@ -52,21 +53,21 @@ func (k Keep) facts(run, scenario string, phases []string) live.Facts {
 	}
 }
 
-// Load is a load that is sent to a server, and how it is judged.
+// Load is a load that is sent to a server, with the rules that judge it.
 type Load struct {
 	Target server.Target
 	workload.Settings
-	// StartAt is when the measured load begins; zero is at once.
+	// StartAt is when the measured load begins; the zero time means at once.
 	StartAt time.Time
 	Expect  observation.Expectation
 	SLO     summary.SLO
 	// Verbose prints a line for each request that has ended.
 	Verbose bool
-	// EngineLog is a file that the engine writes its log to; empty is none.
+	// EngineLog is the path of the engine's log file; empty means none.
 	EngineLog string
 }
 
-// wanted is what requests are to have that not every server takes.
+// wanted returns the optional request features that the load needs and that some servers do not support.
 func (l Load) wanted() server.Wanted {
 	return server.Wanted{
 		Seed: l.RequestSeed, Stop: l.Stop, IgnoreEOS: l.IgnoreEOS, Stream: !l.NoStream, Extra: l.ExtraBody,
@@ -77,42 +78,44 @@ func (l Load) wanted() server.Wanted {
 // Command is a command that is run as the load.
 type Command struct {
 	Argv []string
-	Tool enginelog.Tool // reads its log
-	// Results are files that the command writes its results into, or folders of such.
+	Tool enginelog.Tool // reads the command's log
+	// Results are files, or folders of files, that the command writes its results into.
 	Results []string
-	// Before and After are how long the machine is watched around the command.
+	// Before and After are how long telemetry is recorded before and after the command.
 	Before, After time.Duration
-	// Grace is how long the command may go on after an interrupt.
+	// Grace is how long the command may continue after an interrupt.
 	Grace time.Duration
 }
 
-// Environment is what a run gets from the program that makes it.
+// Environment is what the program passes to each run.
 type Environment struct {
-	// Stdout and Stderr get what a recorded command prints.
+	// Stdout and Stderr get the output of a recorded command.
 	Stdout, Stderr io.Writer
 	// Console shows the progress of a load, and Log writes messages to the same place.
 	Console *live.Console
 	Log     *slog.Logger
-	// Cut, once closed, ends what a done context only lets drain. Nil never cuts.
+	// Cut, when closed, cancels the requests in flight at once; a done context lets them drain. A nil Cut never
+	// cancels.
 	Cut <-chan struct{}
-	// Exporter is the page of an exporter that is followed if no flag names one and it answers; empty is none.
+	// Exporter is the URL of an exporter's page. The run follows it if no flag names an exporter and it answers. Empty
+	// means none.
 	Exporter string
 	Page     *live.Page
-	// Engine starts the engine for the run and stops it; nil if it is there by itself.
+	// Engine starts the engine for the run and stops it; nil if the run does not start its engine.
 	Engine *lifecycle.Engine
 }
 
-// Result is what came of a run.
+// Result is the result of a run.
 type Result struct {
 	// Run is the name of the run.
 	Run string
-	// Made is the run with its summary, as its folder has it; nil if it ended before there was one.
+	// Made is the run with its summary, as its folder has it; nil if the run ended before there was a summary.
 	Made *summary.Run
-	// Unserved is a run whose engine was started for it and never took the load.
+	// Unserved is true if an engine was started for the run and never took the load.
 	Unserved bool
 }
 
-// Summary returns the figures of the run; nil if there are none.
+// Summary returns the figures of the run, or nil if there are none.
 func (r Result) Summary() *summary.Summary {
 	if r.Made == nil {
 		return nil

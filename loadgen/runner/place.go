@@ -15,13 +15,13 @@ import (
 	"github.com/umascope/umascope/loadgen/telemetry"
 )
 
-// Where the kernel says what chooses the processor's clock, and the power mode of the machine.
+// Files of the kernel with the governor of the processor's clock and with the power mode of the machine.
 const (
 	governorPath = "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"
 	profilePath  = "/sys/firmware/acpi/platform_profile"
 )
 
-// describePlace enters what is known of the place of the run before its load.
+// describePlace adds to the manifest the facts about the machine that are available before the load.
 func describePlace(ctx context.Context, r *run) {
 	m := r.manifest
 	m.Client.Governor, m.Client.PowerProfile = firstLine(governorPath), firstLine(profilePath)
@@ -29,7 +29,7 @@ func describePlace(ctx context.Context, r *run) {
 	m.Git = gitState(ctx, ".")
 }
 
-// describeHardware enters the limits of GPUs and the drives of the machines of the telemetry.
+// describeHardware adds to the manifest the GPU limits and the drives of the machines in the telemetry.
 func describeHardware(m *rundir.Manifest, log *telemetry.Log) {
 	for i, machine := range m.Machines {
 		source := log.Source(machine.Source)
@@ -40,8 +40,8 @@ func describeHardware(m *rundir.Manifest, log *telemetry.Log) {
 	}
 }
 
-// glanceAtKVStorage finds what the disk tier of the KV cache lies on: in the processes that hold its file, as long as they
-// are there.
+// glanceAtKVStorage finds the storage of the KV cache's disk tier through the processes that hold its file, while they
+// run.
 func glanceAtKVStorage(ctx context.Context, r *run) []rundir.Storage {
 	if len(r.scene.Sources) == 0 {
 		return nil
@@ -54,7 +54,7 @@ func glanceAtKVStorage(ctx context.Context, r *run) []rundir.Storage {
 	return kvStorage(r.manifest, log)
 }
 
-// firstLine is what a file of the kernel says; empty where there is none.
+// firstLine returns the first line of a kernel file, or "" if it does not exist.
 func firstLine(path string) string {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -64,7 +64,7 @@ func firstLine(path string) string {
 	return strings.TrimSpace(line)
 }
 
-// storageOf is what a folder lies on, or why that is not known.
+// storageOf returns the storage of a folder, or the reason why it could not be found.
 func storageOf(whose string, find func() (rundir.Storage, error)) rundir.Storage {
 	found, err := find()
 	found.Of = whose
@@ -74,13 +74,13 @@ func storageOf(whose string, find func() (rundir.Storage, error)) rundir.Storage
 	return found
 }
 
-// runStorage is that of the run folder.
+// runStorage returns the storage of the run folder.
 func runStorage(f rundir.Folder) rundir.Storage {
 	return storageOf(rundir.StorageOfRun, func() (rundir.Storage, error) { return storage.Of(string(f)) })
 }
 
-// kvStorage is what the disk tier of the KV cache lies on: the folder of the file that exporters found
-// open in a process, which has no name any more. Only of this machine, whose processes can be looked at.
+// kvStorage returns the storage of the KV cache's disk tier: of the folder of the file that exporters found open in a
+// process, even if the file is deleted. It works only for this machine, whose processes can be read.
 func kvStorage(m *rundir.Manifest, log *telemetry.Log) []rundir.Storage {
 	if log == nil || m.Labels["host"] != m.Client.Hostname {
 		return nil
@@ -102,7 +102,7 @@ func kvStorage(m *rundir.Manifest, log *telemetry.Log) []rundir.Storage {
 	return all
 }
 
-// sharedDrive names a drive that both the run folder and the KV cache's disk tier lie on.
+// sharedDrive returns the name of a drive that holds both the run folder and the KV cache's disk tier.
 func sharedDrive(all []rundir.Storage) string {
 	drives := map[string][]string{}
 	for _, s := range all {
@@ -118,7 +118,7 @@ func sharedDrive(all []rundir.Storage) string {
 	return ""
 }
 
-// placeWarnings say what of the place spoils a figure.
+// placeWarnings returns warnings about properties of the machine that distort figures.
 func placeWarnings(m *rundir.Manifest) []string {
 	var warnings []string
 	if device := sharedDrive(m.Storage); device != "" {
@@ -130,7 +130,7 @@ func placeWarnings(m *rundir.Manifest) []string {
 	return warnings
 }
 
-// gpuLimits are those of a machine, by its exporter: the last value of each.
+// gpuLimits returns the GPU limits that a machine's exporter reported last.
 func gpuLimits(source *telemetry.SourceLog) []rundir.GPULimit {
 	var all []rundir.GPULimit
 	enter := func(family metric.Definer, set func(*rundir.GPULimit, float64)) {

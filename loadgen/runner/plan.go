@@ -11,16 +11,17 @@ import (
 	"github.com/umascope/umascope/loadgen/workload"
 )
 
-// plan is the load that is sent to a subject. Its schedule is in the folder.
+// plan is the load for a subject. Its schedule is in the folder.
 type plan struct {
 	*subject
 	work   *workload.Workload
 	sha256 string
-	// schedule goes on while an endless phase lasts.
+	// schedule stays open while an endless phase lasts.
 	schedule *os.File
 }
 
-// newPlan draws the workload and writes its schedule. It counts the tokens of a prompt file again, by the scale of the subject.
+// newPlan draws the workload and writes its schedule. It counts the tokens of a prompt file again with the scale of
+// the subject.
 func newPlan(ctx context.Context, m *measurement, s *subject) (*plan, error) {
 	if err := m.load.Recount(s.scale); err != nil {
 		return nil, input(err)
@@ -46,7 +47,7 @@ func newPlan(ctx context.Context, m *measurement, s *subject) (*plan, error) {
 	return p, nil
 }
 
-// writeSchedule writes the schedule, and takes the hash of the workload. The file stays open unless it fails.
+// writeSchedule writes the schedule and computes the hash of the workload. The file stays open unless writing fails.
 func (p *plan) writeSchedule(ctx context.Context, f rundir.Folder) error {
 	var err error
 	p.schedule, err = os.OpenFile(f.Path(rundir.ScheduleFile), os.O_CREATE|os.O_EXCL|os.O_WRONLY|os.O_APPEND, 0o640)
@@ -55,7 +56,7 @@ func (p *plan) writeSchedule(ctx context.Context, f rundir.Folder) error {
 	}
 	buffer := bufio.NewWriter(p.schedule)
 	if p.sha256, err = p.work.Plan(ctx, buffer); err == nil {
-		err = buffer.Flush() // which returns again what a write before it returned
+		err = buffer.Flush() // Flush repeats the error of an earlier write
 	}
 	if err == nil && ctx.Err() == nil {
 		return nil
@@ -73,7 +74,7 @@ func (p *plan) writeSchedule(ctx context.Context, f rundir.Folder) error {
 	return err
 }
 
-// close frees what the plan and its subject hold.
+// close closes the files of the plan and the connections of its subject.
 func (p *plan) close() {
 	if p == nil {
 		return
@@ -82,7 +83,7 @@ func (p *plan) close() {
 	p.subject.close()
 }
 
-// describe enters what is sent, and to whom.
+// describe adds to the manifest the load and the server that it is sent to.
 func (p *plan) describe(m *rundir.Manifest, of *measurement) {
 	w, l := p.work, of.load
 	m.Workload = rundir.Workload{
@@ -96,7 +97,7 @@ func (p *plan) describe(m *rundir.Manifest, of *measurement) {
 		EngineDetected: p.served.Detected, Version: p.served.Version,
 		EngineClues: p.served.Clues, Fields: p.served.Accepted, FingerprintStart: start, Settings: p.served.Settings,
 	}
-	// What a run that is killed was judged by is known as well.
+	// The judging entries are written now, so that a run that is killed has them too.
 	m.Judging = of.expected()
 	m.Judging.Unmeasured, m.Judging.PrefixReuse = w.Uncounted(), p.prefixReuse(l)
 	for _, phase := range w.Phases {

@@ -12,10 +12,11 @@ import (
 	"github.com/umascope/umascope/loadgen/server"
 )
 
-// serverProcess is the name of the process that serves the engine, where a plan gives it none.
+// serverProcess is the name of the process that serves the engine, if the plan gives it none.
 const serverProcess = "server"
 
-// describeEngine enters what a campaign records of the run so far. What was observed of the engine stays.
+// describeEngine adds to the manifest what a campaign has recorded of the run so far. Facts that were observed of the
+// engine stay.
 func (r *run) describeEngine() {
 	e, m := r.env.Engine, r.manifest
 	m.Campaign = e.Facts()
@@ -34,8 +35,8 @@ func (r *run) describeEngine() {
 	m.Provenance = ran
 }
 
-// identify enters what runs: the command of a recorded run, and the engine as far as this machine shows it. Address is that
-// of the server; empty of a recorded run.
+// identify adds to the manifest what runs: the command of a recorded run, and the engine as far as this machine shows
+// it. address is the server's; it is empty for a recorded run.
 func identify(ctx context.Context, m *rundir.Manifest, out string, around *capture.Scene, address string, command []string) {
 	if m.Labels["host"] == m.Client.Hostname {
 		m.Containers = capture.ContainerSoftware(ctx)
@@ -59,7 +60,8 @@ func identify(ctx context.Context, m *rundir.Manifest, out string, around *captu
 	}
 }
 
-// keyFolder is the folder whose key a run takes: that of the sweep's folder where it is of one, so that sweeps compare.
+// keyFolder returns the folder whose key a run uses. Runs of a sweep use the sweep's folder, so that their hashes can
+// be compared between sweeps.
 func keyFolder(out string) string {
 	if _, err := os.Stat(filepath.Join(out, rundir.SweepFile)); err == nil {
 		return filepath.Dir(filepath.Clean(out))
@@ -67,7 +69,7 @@ func keyFolder(out string) string {
 	return out
 }
 
-// ofContainer identifies a container. Where the plan has the command lines, its image and its files are what is new.
+// ofContainer identifies a container. If the plan has the command lines, only its image and its files are added.
 func ofContainer(key provenance.Key, p capture.Process, planned bool, into *rundir.Provenance) rundir.RanProcess {
 	ran := rundir.RanProcess{Name: serverProcess, ReadFrom: rundir.ReadFromContainer}
 	if !planned {

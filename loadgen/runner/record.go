@@ -22,12 +22,12 @@ type recording struct {
 	*run
 	load Command
 	log  *commandLog
-	// openLog opens what the command prints into; a test gives it a full disk.
+	// openLog opens the file that receives the command's output. Tests replace it with a full disk.
 	openLog func(f rundir.Folder, name string, most int64) (*rundir.Log, error)
 }
 
-// Record runs a command as the load and writes the run's folder. Its error is a CommandError if the command failed, whatever else
-// did. The result names the run even where there is an error.
+// Record runs a command as the load and writes the run's folder. Its error is a CommandError if the command failed,
+// even if other errors occurred. The result names the run even if there is an error.
 func Record(ctx context.Context, keep Keep, load Command, env Environment) (Result, error) {
 	return newRecording(keep, load, env).make(ctx)
 }
@@ -42,7 +42,7 @@ func newRecording(keep Keep, load Command, env Environment) *recording {
 	return r
 }
 
-// make makes the run. Of one that fails before its command starts nothing is left.
+// make makes the run. It removes the folder of a run that fails before its command starts.
 func (r *recording) make(ctx context.Context) (Result, error) {
 	result := Result{Run: r.id}
 	if err := subprocess.Find(r.load.Argv[0]); err != nil {
@@ -77,7 +77,7 @@ func (r *recording) make(ctx context.Context) (Result, error) {
 	return result, errors.Join(err, writeErr)
 }
 
-// look finds what is to be kept. An engine that is started for the run is not there yet.
+// look finds the sources to record. An engine that is started for the run is not running yet.
 func (r *recording) look(ctx context.Context) (err error) {
 	look := capture.Look
 	if r.env.Engine != nil {
@@ -87,7 +87,7 @@ func (r *recording) look(ctx context.Context) (err error) {
 	return err
 }
 
-// beginManifest begins the manifest. Of the arguments of the command it has the names of options only.
+// beginManifest begins the manifest. Of the command's arguments it records only the names of options.
 func (r *recording) beginManifest() {
 	r.describe(scenarioRecord)
 	argv := r.load.Argv
@@ -96,7 +96,7 @@ func (r *recording) beginManifest() {
 	}
 }
 
-// follow goes through the phases, and returns how the command ended; the zero value if it never ran.
+// follow goes through the phases and returns the exit of the command; the zero value if it never ran.
 func (r *recording) follow(ctx context.Context) (subprocess.Exit, error) {
 	cut, release := untilCut(ctx, r.env.Cut, func() {})
 	defer release()
@@ -123,7 +123,8 @@ func (r *recording) follow(ctx context.Context) (subprocess.Exit, error) {
 	return exit, errors.Join(err, r.scene.Capture(cut, capture.After))
 }
 
-// beside runs the command while the engine that was started for it is up, until that is lost at the latest.
+// beside runs the command while the engine that was started for it is up, until the command ends or the engine is
+// lost.
 func (r *recording) beside(ctx, cut, engine context.Context) (exit subprocess.Exit, err error) {
 	err = r.scene.LookAtEngine(ctx)
 	r.describeEngine()
@@ -149,7 +150,7 @@ func (r *recording) beside(ctx, cut, engine context.Context) (exit subprocess.Ex
 	return exit, errors.Join(err, r.scene.Capture(cut, capture.After))
 }
 
-// watch runs the command with a stretch of the machine's rest before and after it.
+// watch runs the command with a recorded rest before and after it.
 func (r *recording) watch(ctx context.Context, before string) (exit subprocess.Exit, err error) {
 	r.log.begin(before)
 	err = ErrInterrupted
@@ -163,8 +164,8 @@ func (r *recording) watch(ctx context.Context, before string) (exit subprocess.E
 	return exit, err
 }
 
-// rest waits if the machine is watched meanwhile, and returns false if it was interrupted. It logs that: half a minute in which
-// nothing happens looks like a program that hangs.
+// rest waits for a rest that is recorded, and returns false if it was interrupted. It logs the wait, since half a
+// minute without output looks like a hang.
 func (r *recording) rest(ctx context.Context, phase string, how time.Duration) bool {
 	if len(r.scene.Sources) == 0 || how == 0 {
 		return ctx.Err() == nil
@@ -178,18 +179,18 @@ func (r *recording) rest(ctx context.Context, phase string, how time.Duration) b
 	}
 }
 
-// recordPhases are those around the command and of it.
+// recordPhases returns the phases around the command and of the command.
 func recordPhases() []string {
 	return slices.Concat([]string{metric.PhaseBefore}, commandPhases(), []string{metric.PhaseAfter})
 }
 
-// commandPhases are those of the command.
+// commandPhases returns the phases of the command.
 func commandPhases() []string {
 	return []string{enginelog.PhaseLoad, enginelog.PhaseReady, enginelog.PhaseWarmup, enginelog.PhaseMeasure, enginelog.PhaseStop}
 }
 
-// uncounted returns the phases that enter no figure of the run, and whether the log showed which one is
-// measured. If it did not, the whole command is.
+// uncounted returns the phases that enter no figure of the run, and whether the log shows which phase is measured. If
+// it does not, the whole command is measured.
 func uncounted(spans []rundir.Span) (names []string, measured bool) {
 	measured = slices.ContainsFunc(spans, func(s rundir.Span) bool { return s.Name == enginelog.PhaseMeasure })
 	for _, s := range spans {

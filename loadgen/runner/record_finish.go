@@ -11,15 +11,15 @@ import (
 	"github.com/umascope/umascope/loadgen/summary"
 )
 
-// recorded is a recording whose command has ended, with all that its folder does not have yet.
+// recorded is a recording whose command has ended, with the data that its folder does not hold yet.
 type recorded struct {
 	run  *recording
 	exit subprocess.Exit // the zero value if the command never ran
 	err  error
 }
 
-// finish completes the folder, and computes the summary from it. The summary is nil if there is none; the error is of all files
-// that could not be written.
+// finish completes the folder and computes the summary from it. The summary is nil if it cannot be computed. The error
+// joins the errors of all files that could not be written.
 func (e recorded) finish() (*summary.Run, error) {
 	r := e.run
 	state := stateOf(e.err)
@@ -34,7 +34,7 @@ func (e recorded) finish() (*summary.Run, error) {
 	return made, errors.Join(err, summaryErr)
 }
 
-// judging returns what is known of the command at its end.
+// judging returns the facts about the command that the summary needs.
 func (e recorded) judging() *rundir.Judging {
 	r := e.run
 	c, reading, campaign := r.manifest.Command, r.log.reading, r.manifest.Campaign
@@ -49,7 +49,7 @@ func (e recorded) judging() *rundir.Judging {
 		Warnings: slices.Concat(r.scene.Warnings(), e.warnings(), warnings, problems(campaign)),
 	}
 	names, _ := uncounted(r.scene.Spans)
-	j.Unmeasured = append([]string{}, names...) // a list, even of none
+	j.Unmeasured = append([]string{}, names...) // an empty list, not null
 	switch {
 	case e.err != nil:
 		j.Stopped = "the run failed or was stopped: " + printable(e.err.Error())
@@ -59,12 +59,12 @@ func (e recorded) judging() *rundir.Judging {
 	return j
 }
 
-// warnings are what a reader must know of how the command was read.
+// warnings returns warnings about how the command's output was read.
 func (e recorded) warnings() []string {
 	r := e.run
 	var w []string
 	if r.manifest.Command.ExitCode == nil {
-		return nil // it never ran
+		return nil // the command never ran
 	}
 	if _, measured := uncounted(r.scene.Spans); !measured {
 		w = append(w, "the log does not show when the benchmark began: the whole command is measured, the start of its engine too")

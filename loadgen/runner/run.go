@@ -1,9 +1,10 @@
-// Package runner makes one run and writes its folder. The load is requests to a server (Run) or a command of somebody else (Record).
+// Package runner makes one run and writes its folder. The load is either requests to a server (Run) or a command of
+// another program (Record).
 //
-// A measurement takes these steps, each of which has what the one before it made: the subject is a server that answers, the plan
-// what is sent to it, the sender sends that and records it, and what has ended writes the manifest and the summary. A recording has
-// the command instead, and a log of it. Both are a run, with its folder, its telemetry and its journal of phases, and both can have
-// their engine started before the load and stopped after it.
+// A measurement has these steps, each of which takes the result of the one before: subject is a server that answers,
+// plan is the load for it, sender sends and records the load, and ended writes the manifest and the summary. A
+// recording has the command and its log instead. Both are a run, with a folder, telemetry and a journal of phases, and
+// both can start their engine before the load and stop it afterwards.
 package runner
 
 import (
@@ -19,7 +20,7 @@ import (
 	"github.com/umascope/umascope/loadgen/telemetry"
 )
 
-// run is what every run has, whatever its load is: a folder with a manifest, and what watches the load.
+// run holds what every kind of run has: a folder with a manifest, and the telemetry of the load.
 type run struct {
 	keep     Keep
 	env      Environment
@@ -35,8 +36,8 @@ func newRun(id string, keep Keep, env Environment) *run {
 	return &run{keep: keep, env: env, id: id, journal: &journal{}}
 }
 
-// describe begins the manifest with what is the same for all loads. Everything that is kept goes into it and its folder from
-// now on.
+// describe begins the manifest with the entries that are the same for all loads. From here on, everything that is kept
+// goes into the manifest and its folder.
 func (r *run) describe(scenario string) *rundir.Manifest {
 	r.manifest = &rundir.Manifest{
 		Schema: rundir.ManifestSchema, Run: r.id, Scenario: scenario, Labels: r.keep.Labels, State: rundir.StateRunning,
@@ -46,14 +47,14 @@ func (r *run) describe(scenario string) *rundir.Manifest {
 	return r.manifest
 }
 
-// show replaces what the live page has.
+// show replaces the facts on the live page.
 func (r *run) show(facts live.Facts) {
 	shown := live.New(facts)
 	r.env.Page.Show(shown)
 	r.journal.show(shown)
 }
 
-// begin starts the clock of the run, and to sample the sources on it.
+// begin starts the clock of the run, and the sampling of its sources.
 func (r *run) begin(ctx context.Context) error {
 	start := time.Now()
 	r.manifest.StartedAt = start.UTC()
@@ -64,10 +65,11 @@ func (r *run) begin(ctx context.Context) error {
 	return r.scene.Follow(ctx, r.journal.clock)
 }
 
-// save writes the manifest as it stands.
+// save writes the manifest in its current state.
 func (r *run) save() error { return r.folder.WriteJSON(rundir.ManifestFile, r.manifest) }
 
-// end enters when and how the run ended, and the machines of its telemetry, which it returns. Nil without telemetry.
+// end adds to the manifest when and how the run ended and which machines its telemetry shows, and returns the
+// telemetry. It is nil for a run without telemetry.
 func (r *run) end(state string) (*telemetry.Log, error) {
 	ended := time.Now().UTC()
 	r.manifest.EndedAt, r.manifest.State = &ended, state
@@ -76,7 +78,7 @@ func (r *run) end(state string) (*telemetry.Log, error) {
 	return log, err
 }
 
-// summarize computes the summary from the files of the folder, and writes it. Nil with an error.
+// summarize computes the summary from the files of the folder and writes it. It is nil on error.
 func (r *run) summarize() (*summary.Run, error) {
 	made, err := summary.Write(string(r.folder))
 	if err != nil {
@@ -85,10 +87,10 @@ func (r *run) summarize() (*summary.Run, error) {
 	return &made, nil
 }
 
-// remove removes the folder of a run that never began. It was made a moment ago and holds nothing but a plan.
+// remove removes the folder of a run that never began. The folder is new and holds only a plan.
 func (r *run) remove() { _ = os.RemoveAll(string(r.folder)) }
 
-// stateOf is the state of a run that ended with the error.
+// stateOf returns the state of a run that ended with err.
 func stateOf(err error) string {
 	switch {
 	case err == nil:

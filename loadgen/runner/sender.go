@@ -20,16 +20,16 @@ type sender struct {
 	plan  *plan
 	loop  *executor.Loop
 	files recordFiles
-	// startNS is when the measured load begins; 0 is at once.
+	// startNS is when the measured load begins, in nanoseconds on the clock of the run; 0 means at once.
 	startNS int64
 	sent    sent
 }
 
-// sent is what is known of a load beside its records.
+// sent holds the facts about a load that its records do not have.
 type sent struct {
 	answers *answers
 	health  executor.Health // of the client in the measured phases
-	// broken is why the phases after one were not sent; empty if all were.
+	// broken is why the remaining phases were not sent; empty if all were.
 	broken string
 }
 
@@ -42,7 +42,8 @@ func newSender(m *measurement, p *plan) *sender {
 	}
 }
 
-// open opens the files of records, and has failures looked at. halt ends the load when either finds a reason.
+// open opens the files of records and starts the checks of failed requests. halt ends the load if a file cannot be
+// written or a check fails.
 func (s *sender) open(ctx context.Context, halt context.CancelCauseFunc) error {
 	s.plan.identity.Watch(ctx, halt)
 	var err error
@@ -55,7 +56,7 @@ func (s *sender) open(ctx context.Context, halt context.CancelCauseFunc) error {
 	return err
 }
 
-// close completes the files of records. A sender that was never made has none.
+// close completes the files of records. It does nothing on a nil sender.
 func (s *sender) close() error {
 	if s == nil {
 		return nil
@@ -63,7 +64,7 @@ func (s *sender) close() error {
 	return s.files.close()
 }
 
-// drive goes through the phases; ready and stop only mark the time around the load.
+// drive goes through the phases. The phases ready and stop send no load and only mark the time around it.
 func (s *sender) drive(i interrupts) error {
 	if err := s.run.journal.pass(rundir.PhaseReady); err != nil {
 		return err
@@ -90,8 +91,8 @@ func (s *sender) drive(i interrupts) error {
 	}
 	var err error
 	if cause := context.Cause(i.stop); errors.Is(cause, context.Canceled) || errors.Is(cause, context.DeadlineExceeded) {
-		// Any other cause is a file that cannot be written, which says so when it is closed, or what
-		// the guard saw, which is a verdict and no failure.
+		// Any other cause is either a file that cannot be written, whose error close returns, or a finding of the
+		// guard, which is a verdict and not a failure.
 		err = ErrInterrupted
 	}
 	err = errors.Join(err, s.run.journal.pass(rundir.PhaseStop))
@@ -131,8 +132,8 @@ func (s *sender) drivePhase(stop, cut context.Context, p executor.Phase) (failed
 	return s.run.keep.Limits.Judges(summary.CodePhaseFailed) && ended.allFailed(), errors.Join(q.Rest(), s.run.journal.passed(rundir.Span(driven)))
 }
 
-// hold waits around the load of phases whose counters are evidence: the border's sample must be there
-// before the first request, and what the engine still writes after the last answer belongs to the phase.
+// hold waits before and after phases whose counters are evidence: the sample at the border must exist before the first
+// request, and writes of the engine after the last answer belong to the phase.
 func (s *sender) hold(stop context.Context) {
 	if s.plan.work.Script.Held() {
 		s.run.scene.Settle(stop)
@@ -156,7 +157,8 @@ func (s *sender) follow(progress *live.Tally) (hide func()) {
 	}
 }
 
-// observer records the requests of a phase, and shows them on the live page, in the progress and to the guard of the model.
+// observer returns the observer of a phase. It records requests and passes them to the live page, the progress and the
+// model's guard.
 func (s *sender) observer(p executor.Phase, progress *live.Tally, ended *outcomes) executor.Observer {
 	shown, counted := s.run.journal.live.Observe(p.Name), progress.Observe()
 	printing := live.Verbosity{Requests: s.run.load.Verbose, Content: s.run.load.SeeOutputs}
@@ -192,8 +194,8 @@ func (s *sender) observer(p executor.Phase, progress *live.Tally, ended *outcome
 // recordFiles are the files with a line for each request.
 type recordFiles struct {
 	requests *rundir.Lines
-	outputs  *rundir.Lines // nil unless they are kept
-	prompts  *rundir.Lines // nil unless they are kept
+	outputs  *rundir.Lines // nil unless outputs are kept
+	prompts  *rundir.Lines // nil unless prompts are kept
 }
 
 // add adds a request that has ended.
@@ -204,7 +206,7 @@ func (f recordFiles) add(result openai.Result, phase string) {
 	}
 }
 
-// close completes the files that were opened: each, whatever the other's error.
+// close completes the open files. It closes all of them even if one fails.
 func (f recordFiles) close() error {
 	var errs []error
 	for _, file := range []*rundir.Lines{f.requests, f.outputs, f.prompts} {
@@ -215,7 +217,7 @@ func (f recordFiles) close() error {
 	return errors.Join(errs...)
 }
 
-// outcomes counts how the requests of a phase ended. Those that were cancelled are in neither.
+// outcomes counts how the requests of a phase ended. It does not count cancelled requests.
 type outcomes struct{ ok, failed atomic.Int64 }
 
 func (o *outcomes) add(status openai.Status) {

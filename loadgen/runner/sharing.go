@@ -12,7 +12,7 @@ import (
 	"github.com/umascope/umascope/loadgen/rundir"
 )
 
-// wholeID names the run that this process has a share of: its own, if it has it all.
+// wholeID returns the name of the run that this process has a share of; for an undivided run, its own name.
 func (l Load) wholeID(k Keep) string {
 	switch {
 	case k.RunID != "":
@@ -23,7 +23,7 @@ func (l Load) wholeID(k Keep) string {
 	return rundir.SharedID(l.StartAt, k.Labels["arm"], l.Scenario.Name, strconv.FormatUint(l.Seed, 10))
 }
 
-// moment is when the load begins, alike for all that share it: now, unless a start is given.
+// moment returns when the load begins, the same for all ranks: now, unless a start is given.
 func (l Load) moment() time.Time {
 	if l.StartAt.IsZero() {
 		return time.Now()
@@ -31,7 +31,7 @@ func (l Load) moment() time.Time {
 	return l.StartAt
 }
 
-// share returns what the manifest records of the share; nil of a run that has no others and no start.
+// share returns the manifest's record of the share. It is nil for an undivided run without a start time.
 func (l Load) share(whole string, log *slog.Logger) *rundir.Share {
 	if l.Place.Alone() && l.StartAt.IsZero() {
 		return nil
@@ -49,7 +49,8 @@ func (l Load) share(whole string, log *slog.Logger) *rundir.Share {
 	return facts
 }
 
-// partWarnings warn that the figures are not those of the load. They are of this process's summary alone.
+// partWarnings returns the warning that the figures cover only this process's share of the load. It is in the summary
+// of this process only.
 func (l Load) partWarnings() []string {
 	if l.Place.Alone() {
 		return nil
@@ -57,7 +58,7 @@ func (l Load) partWarnings() []string {
 	return []string{fmt.Sprintf("this is rank %d of %d: counts and throughput are of its share of the load; uma-load merge makes the whole of all ranks' folders", l.Place.Rank, l.Place.World)}
 }
 
-// rank returns the rank for records; nil of a process that has the whole load.
+// rank returns the rank for records, or nil if this process sends the whole load.
 func (l Load) rank() *int {
 	if l.Place.Alone() {
 		return nil
@@ -65,8 +66,8 @@ func (l Load) rank() *int {
 	return &l.Place.Rank
 }
 
-// startNS returns when the measured load begins, in nanoseconds since the run's start; 0 is at once. Whoever sets the machine's
-// clock afterwards does not move it.
+// startNS returns when the measured load begins, in nanoseconds since the run's start; 0 means at once. A later change
+// of the machine's clock does not move it.
 func (l Load) startNS(started time.Time) int64 {
 	if l.StartAt.IsZero() {
 		return 0
@@ -74,7 +75,7 @@ func (l Load) startNS(started time.Time) int64 {
 	return max(l.StartAt.Sub(started).Nanoseconds(), 1)
 }
 
-// beforeStart ends the warm-up when the measured load is due, ready or not.
+// beforeStart ends the warm-up when the measured load is due, even if the warm-up is not complete.
 func (s *sender) beforeStart(stop context.Context, p executor.Phase) (context.Context, context.CancelFunc) {
 	if s.startNS == 0 || p.Name != rundir.PhaseWarmup {
 		return stop, func() {}
@@ -82,7 +83,8 @@ func (s *sender) beforeStart(stop context.Context, p executor.Phase) (context.Co
 	return context.WithTimeout(stop, time.Duration(s.startNS-s.run.journal.clock()))
 }
 
-// share returns a phase as this process drives it. The first measured one is waited for where it has a start.
+// share returns a phase as this process drives it. For the first measured phase it waits until the start time, if
+// there is one.
 func (s *sender) share(stop context.Context, p executor.Phase) (executor.Phase, error) {
 	p = s.plan.work.Share(p)
 	if s.startNS == 0 || p.Name == rundir.PhaseWarmup {
@@ -95,10 +97,10 @@ func (s *sender) share(stop context.Context, p executor.Phase) (executor.Phase, 
 	}
 	s.run.env.Log.Info("waiting for --start-at", "for", time.Duration(start-clock()).Round(time.Millisecond))
 	if err := s.loop.Wait(stop, start); err != nil {
-		return p, nil // interrupted: whoever drives sees it
+		return p, nil // interrupted; the caller checks the context
 	}
 	if !s.plan.work.Script.Held() {
-		p.StartNS = start // else a sample is waited for first
+		p.StartNS = start // a held phase waits for a sample first
 	}
 	return p, nil
 }

@@ -12,15 +12,15 @@ import (
 	"github.com/umascope/umascope/loadgen/summary"
 )
 
-// subject is the server under test, with what the load is sent by.
+// subject is the server under test, with the client that sends the load.
 type subject struct {
 	served   server.Served
 	identity *server.Identity
 	client   *openai.Client
-	scale    prompt.Scale // how many tokens texts have there
+	scale    prompt.Scale // tokens of texts by this server's tokenizer
 }
 
-// newSubject asks a server what it is. look is called once it has answered.
+// newSubject asks a server which model it serves and what its limits are. It calls look once the server has answered.
 func newSubject(ctx context.Context, m *measurement, look func(server.Served) error) (*subject, error) {
 	served, err := server.Inquire(ctx, m.load.Target, m.env.Log)
 	if err != nil {
@@ -44,7 +44,7 @@ func newSubject(ctx context.Context, m *measurement, look func(server.Served) er
 	return s, nil
 }
 
-// close frees the connections.
+// close closes the connections.
 func (s *subject) close() {
 	s.client.Close()
 	if s.identity != nil {
@@ -65,7 +65,7 @@ func (s *subject) measureText(ctx context.Context, m *measurement) (prompt.Scale
 		m.env.Log.Debug("prompt lengths", "scale", scale.String())
 	} else {
 		m.env.Log.Info("the server does not say how many tokens texts have", "why", printable(err.Error()))
-		scale, err = prompt.Assumption(), nil // which says that it is one
+		scale, err = prompt.Assumption(), nil // the scale records that it is assumed
 	}
 	if ctx.Err() != nil {
 		return scale, ErrInterrupted
@@ -76,7 +76,7 @@ func (s *subject) measureText(ctx context.Context, m *measurement) (prompt.Scale
 	return scale, nil
 }
 
-// idScale finds token ids that prompts can be made of, and makes sure that the server counts them.
+// idScale finds token ids that prompts can be made of, and checks that the server counts them as sent.
 func idScale(ctx context.Context, c server.Calibration) (prompt.Scale, error) {
 	ids, err := c.IDs(ctx)
 	if err != nil {
@@ -85,14 +85,14 @@ func idScale(ctx context.Context, c server.Calibration) (prompt.Scale, error) {
 	return prompt.ScaleOfIDs(ids), nil
 }
 
-// mostIdle bounds the connections of an open loop without a cap.
+// mostIdle is the most idle connections of an open loop without a cap.
 const mostIdle = 4096
 
-// newClient makes what sends the load, if there are descriptors enough for it.
+// newClient makes the client that sends the load. It fails if there are too few file descriptors.
 func newClient(l Load, limits summary.Limits, apiKey string) (*openai.Client, error) {
 	options := clientOptions(l, limits, apiKey)
 	needed := 0
-	if l.Arrival == schedule.Closed { // elsewhere it is a cap, which need not be reached
+	if l.Arrival == schedule.Closed { // for other arrivals it is a cap, which may not be reached
 		needed = options.Connections
 	}
 	limit, err := descriptorLimit()
@@ -118,14 +118,14 @@ func clientOptions(l Load, limits summary.Limits, apiKey string) openai.Options 
 	}
 }
 
-// usualStall and usualWait are the shortest stalls of the client and waits of bytes in its sockets that are
-// recorded, unless validity has a lower limit.
+// usualStall and usualWait are the shortest stalls of the client and the shortest waits of bytes in its sockets that
+// are recorded. A lower limit of a validity rule lowers them.
 const (
 	usualStall = 10 * time.Millisecond
 	usualWait  = time.Millisecond
 )
 
-// shortest is the usual value, or the limit of client_stall if that is lower.
+// shortest returns the usual value, or the limit of client_stall if that is lower.
 func shortest(usual time.Duration, limits summary.Limits) time.Duration {
 	if own, given := limits[summary.CodeClientStall]; given && !own.Off {
 		return min(usual, time.Duration(own.Value*float64(time.Second)))
